@@ -1,0 +1,156 @@
+# Cresset: one non-recursive Makefile. `make help` lists what it can do.
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+VERSION := 0.1.0
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+CLANG   ?= clang-14
+BPF_CC  ?= $(CLANG)
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PREFIX  ?= /usr/local
+
+# A build of another kind (sanitizers, another compiler) lives in its own folder and shares nothing.
+BUILD ?= build
+
+# CPPFLAGS, CFLAGS and LDFLAGS are the builder's, on the command line or in the environment; they come last and win.
+CFLAGS   ?= -O2 -g
+cppflags := -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DCRESSET_VERSION='"$(VERSION)"' $(CPPFLAGS)
+cflags   := -std=gnu11 -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
+            -fno-strict-aliasing -fno-omit-frame-pointer -fstack-protector-strong $(CFLAGS)
+ldflags  := -Wl,-z,relro,-z,now $(LDFLAGS)
+libs     := -lbpf -lelf -liberty -lxxhash -lzstd -llzma -lz -lpthread -lm
+
+# --- what there is ---------------------------------------------------------------------------------------------------
+BPF_SRC   := $(wildcard src/bpf/*.bpf.c)
+SRC       := $(filter-out $(BPF_SRC),$(wildcard src/*/*.c))
+LIB_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/cmd/main.c,$(SRC)))
+SKEL      := $(BPF_SRC:src/bpf/%.bpf.c=$(BUILD)/gen/%.skel.h)
+ASSETS    := $(wildcard web/*/*)
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/t_*.c))
+FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
+LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
+BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+
+.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-bin bench install clean \
+        check check-layers check-fmt check-sh check-cc fmt FORCE
+all: $(BUILD)/cresset ## build/cresset: the one binary (default)
+
+# --- the binary ------------------------------------------------------------------------------------------------------
+$(BUILD)/cresset: $(BUILD)/src/cmd/main.o $(BUILD)/libcresset.a
+	$(CC) $(cflags) $(ldflags) -o $@ $^ $(libs)
+
+$(BUILD)/libcresset.a: $(LIB_OBJ) $(BUILD)/stamp/objects
+	@rm -f $@
+	ar rcs $@ $(LIB_OBJ)
+
+$(BUILD)/src/%.o: src/%.c $(BUILD)/stamp/flags | $(SKEL) $(BUILD)/gen/assets.h
+	@mkdir -p $(@D)
+	$(CC) $(cppflags) -include base/poison.h $(cflags) -MMD -MP -c -o $@ $<
+
+# Other flags rebuild every object; a source that came or went makes the archive anew.
+stamps = $(BUILD)/stamp/flags $(BUILD)/stamp/objects
+$(BUILD)/stamp/flags: stamp := $(CC) $(cppflags) $(cflags)
+$(BUILD)/stamp/objects: stamp := $(LIB_OBJ)
+$(stamps): FORCE
+	@mkdir -p $(@D)
+	@echo $(call quote,$(stamp)) | cmp -s - $@ || echo $(call quote,$(stamp)) >$@
+quote = '$(subst ','\'',$(1))'
+
+# BPF: one object per source, compiled without any header of the running kernel, wrapped by its skeleton. bpftool's
+# linker drops the DWARF and keeps the BTF.
+bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
+bpf_inc  := $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu))
+$(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(BPF_CC) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(bpf_arch) -Isrc $(bpf_inc) \
+	    -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end \
+	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.full $<
+	$(BPFTOOL) gen object $@ $@.full
+	@rm -f $@.full
+
+$(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(BPFTOOL) gen skeleton $< name $*_bpf >$@
+
+# Programs of one file that only the build and the tests run.
+$(BUILD)/tools/%: tools/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -o $@ $<
+
+# Assets of the pages and pictures, as C arrays.
+$(BUILD)/gen/assets.h: $(BUILD)/tools/mkassets $(ASSETS)
+	@mkdir -p $(@D)
+	$(BUILD)/tools/mkassets $(ASSETS) >$@
+
+# --- tests -----------------------------------------------------------------------------------------------------------
+# Everything below is one source linked with the library.
+link = $(CC) $(cppflags) $(cflags) -MMD -MP -MT $@ -MF $@.d $(ldflags) -o $@ $<
+$(BUILD)/unit/t_%: tests/unit/t_%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) $(BUILD)/libcresset.a -lcheck -lsubunit -lrt $(libs)
+$(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) tests/fuzz/replay.c $(BUILD)/libcresset.a $(libs)
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) -fsanitize=fuzzer $(BUILD)/libcresset.a $(libs)
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) $(BUILD)/libcresset.a $(libs)
+# Programs of known truth that live tests and benches watch. Each says how it wants to be built: "// build: FLAGS".
+$(BUILD)/live/%: tests/live/prog/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
+
+unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
+test-bin: all $(unit_bin) $(LIVE_BIN)
+test-unit: $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
+	BUILD=$(BUILD) tests/run unit $(T)
+test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped
+	BUILD=$(BUILD) tests/run all
+test-full: test-bin ## also the long proofs: sanitizers, the other clang, fuzzing, soak
+	BUILD=$(BUILD) tests/run full
+
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+asan: ## unit tests under AddressSanitizer and UBSan, in build-asan
+	$(MAKE) BUILD=build-asan CFLAGS='$(SANITIZE)' test-unit
+
+FUZZ_TIME ?= 60
+fuzz-bin: $(FUZZ_BIN)
+fuzz: ## libFuzzer on every reader, FUZZ_TIME=60 seconds each, in build-fuzz; T=name for one
+	$(MAKE) BUILD=build-fuzz CC=$(CLANG) CFLAGS='$(SANITIZE) -fsanitize=fuzzer-no-link' fuzz-bin
+	BUILD=build-fuzz tests/fuzz/run $(FUZZ_TIME) $(T)
+
+bench: all $(LIVE_BIN) $(BENCH_BIN) ## every performance promise beside its peer; the table goes into docs/benchmarks.md
+	BUILD=$(BUILD) bench/run
+
+# --- the house -------------------------------------------------------------------------------------------------------
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch])
+SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
+fmt: ## format every C file
+	clang-format -i $(C_FILES)
+check-fmt:
+	clang-format --dry-run -Werror $(C_FILES)
+check-sh:
+	shellcheck $(SH_FILES)
+check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
+	BUILD=$(BUILD) tools/check-layers
+check-cc: ## everything compiles without a warning under clang, too, in build-clang
+	$(MAKE) BUILD=build-clang CC=$(CLANG) all
+check: all check-layers check-fmt check-sh check-cc asan ## what must be green before a commit
+
+install: all ## into PREFIX=/usr/local (DESTDIR honoured)
+	install -D -m 755 $(BUILD)/cresset $(DESTDIR)$(PREFIX)/bin/cresset
+clean: ## remove every build folder
+	rm -rf build build-*
+help: ## this list
+	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
+
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d)

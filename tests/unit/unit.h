@@ -1,0 +1,51 @@
+/* tests/unit/unit.h: what every unit test includes: Check, the model, and where the golden files are.
+ *
+ *     START_TEST(adds) { ck_assert_int_eq(1 + 1, 2); } END_TEST
+ *     UNIT_MAIN("sums", adds)                       one suite, up to a few dozen tests, TAP on request
+ *
+ * Run from the root of the project. Each test runs in its own process with a time-out of UNIT_TIMEOUT_S. */
+#ifndef CRESSET_TESTS_UNIT_H
+#define CRESSET_TESTS_UNIT_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_TIMEOUT_S 60
+
+/* Says why a test cannot run here and ends it; tests/run counts it as skipped, with the reason. */
+#define T_SKIP(reason) \
+	do { \
+		const char *file_ = getenv("CRESSET_SKIP_FILE"); \
+		FILE *f_ = file_ ? fopen(file_, "a") : NULL; \
+		if (f_) { \
+			fprintf(f_, "%s\t%s\n", __func__, reason); \
+			fclose(f_); \
+		} \
+		return; \
+	} while (0)
+
+static inline int unit_run(const char *name, const TTest *const *tests, size_t n)
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	tcase_set_timeout(tcase, UNIT_TIMEOUT_S);
+	for (size_t i = 0; i < n; i++)
+		tcase_add_test(tcase, tests[i]);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite); /* writes TAP to $CK_TAP_LOG_FILE_NAME */
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
+
+#define UNIT_MAIN(name, ...) \
+	int main(void) \
+	{ \
+		const TTest *const tests[] = { __VA_ARGS__ }; \
+		return unit_run(name, tests, sizeof tests / sizeof *tests); \
+	}
+
+#endif

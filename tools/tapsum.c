@@ -1,0 +1,208 @@
+/* tapsum: adds TAP files up to one line.
+ *
+ *     tapsum FILE.tap…    →    FILE: skipped NAME (reason)
+ *                              FILE: FAILED NAME
+ *                              N passed, N failed, N skipped
+ *
+ * Ends with 0 when there was at least one test and none failed.
+ *
+ * What counts is leaves: a test point that has subtests (indented by four columns, as node prints them) stands for them
+ * and is counted only when it failed though none of them did. A file counts as one failure more when its plan is
+ * missing, promises another number of tests than there are (at any depth) or none at all, when it bails out, or when it
+ * cannot be read. TODO is no excuse: "not ok" is a failure. Beside X.tap there may be X.skip, one line
+ * "test<TAB>reason" for each test that printed "ok" but in truth did not run: Check knows no skip. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_DEPTH = 16, INDENT = 4 };
+
+struct sum {
+	unsigned long passed, failed, skipped;
+};
+
+/* The tests of one depth that belong to the same parent. */
+struct level {
+	unsigned long points, planned;
+	bool has_plan, failed;
+};
+
+struct file {
+	const char *path;
+	int name_len; /* of path's last part without .tap */
+	const char *name;
+	struct sum sum;
+	struct level level[MAX_DEPTH + 1];
+	bool in_yaml;
+};
+
+static void fail(struct file *f, const char *what)
+{
+	f->sum.failed++;
+	printf("%.*s: FAILED %s\n", f->name_len, f->name, what);
+}
+
+static void skip(struct file *f, const char *what, const char *reason)
+{
+	f->sum.skipped++;
+	printf("%.*s: skipped %s (%s)\n", f->name_len, f->name, what,
+	       *reason ? reason : "no reason");
+}
+
+/* Cuts text at its "# SKIP reason" and returns the reason, or NULL when it has none. */
+static const char *take_skip(char *text)
+{
+	for (char *p = text; (p = strchr(p, '#')); p++) {
+		char *word = p + 1 + strspn(p + 1, " ");
+		if ((p > text && p[-1] == '\\') || strncasecmp(word, "skip", 4) != 0)
+			continue;
+		*p = 0;
+		for (char *end = p; end > text && end[-1] == ' ';)
+			*--end = 0;
+		word += 4;
+		while (isalpha((unsigned char)*word)) /* SKIPPED */
+			word++;
+		return word + strspn(word, " :");
+	}
+	return NULL;
+}
+
+/* Ends the list of tests at this depth: what was promised must have come. */
+static void close_level(struct file *f, int depth)
+{
+	struct level *l = &f->level[depth];
+	char what[128];
+	if (!l->has_plan)
+		snprintf(what, sizeof what, "no plan after %lu tests: it broke off", l->points);
+	else if (l->points != l->planned)
+		snprintf(what, sizeof what, "%lu tests planned, %lu seen", l->planned, l->points);
+	else
+		return;
+	fail(f, what);
+	l->failed = true;
+}
+
+static void take_plan(struct file *f, int depth, char *text)
+{
+	struct level *l = &f->level[depth];
+	const char *reason = take_skip(text);
+	l->has_plan = true;
+	l->planned = strtoul(text + 3, NULL, 10);
+	if (depth > 0 || l->planned > 0)
+		return;
+	if (reason)
+		skip(f, "all", reason);
+	else
+		fail(f, "ran no test");
+}
+
+static void take_point(struct file *f, int depth, bool ok, char *text)
+{
+	struct level *l = &f->level[depth], *sub = l + 1;
+	text += strspn(text, " ");
+	text += strspn(text, "0123456789");
+	text += strspn(text, " -");
+	l->points++;
+	bool has_subtests = sub->points > 0 || sub->has_plan;
+	const char *reason = take_skip(text);
+	if (has_subtests)
+		close_level(f, depth + 1);
+	bool counted = has_subtests && (ok || sub->failed);
+	l->failed |= !ok || sub->failed;
+	memset(sub, 0, sizeof *sub * (MAX_DEPTH - depth));
+	if (counted)
+		return;
+	if (!ok)
+		fail(f, text);
+	else if (reason)
+		skip(f, text, reason);
+	else
+		f->sum.passed++;
+}
+
+static void take_line(struct file *f, char *line)
+{
+	line[strcspn(line, "\r\n")] = 0;
+	size_t indent = strspn(line, " ");
+	char *text = line + indent;
+	if (f->in_yaml || strcmp(text, "---") == 0) {
+		f->in_yaml = strcmp(text, "...") != 0;
+		return;
+	}
+	if (indent % INDENT || indent / INDENT >= MAX_DEPTH)
+		return;
+	int depth = indent / INDENT;
+	if (strncmp(text, "1..", 3) == 0 && isdigit((unsigned char)text[3]))
+		take_plan(f, depth, text);
+	else if (strncmp(text, "ok", 2) == 0 && strchr(" ", text[2]))
+		take_point(f, depth, true, text + 2);
+	else if (strncmp(text, "not ok", 6) == 0 && strchr(" ", text[6]))
+		take_point(f, depth, false, text + 6);
+	else if (strncmp(text, "Bail out!", 9) == 0)
+		fail(f, text);
+}
+
+/* Moves the tests named in X.skip from passed to skipped. */
+static void take_skips(struct file *f)
+{
+	char path[4096], line[4096];
+	int stem = f->name - f->path + f->name_len;
+	snprintf(path, sizeof path, "%.*s.skip", stem, f->path);
+	FILE *in = fopen(path, "r");
+	while (in && fgets(line, sizeof line, in)) {
+		line[strcspn(line, "\n")] = 0;
+		char *reason = strchr(line, '\t');
+		if (reason)
+			*reason++ = 0;
+		if (f->sum.passed == 0) {
+			fail(f, "more skips than tests that ran");
+			break;
+		}
+		f->sum.passed--;
+		skip(f, line, reason ? reason : "");
+	}
+	if (in)
+		fclose(in);
+}
+
+static struct sum sum_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct file f = { .path = path, .name = slash ? slash + 1 : path };
+	f.name_len = strlen(f.name);
+	if (f.name_len > 4 && strcmp(f.name + f.name_len - 4, ".tap") == 0)
+		f.name_len -= 4;
+
+	FILE *in = fopen(path, "r");
+	if (!in) {
+		fail(&f, "cannot be read: the program wrote no result");
+		return f.sum;
+	}
+	char *line = NULL;
+	size_t cap = 0;
+	while (getline(&line, &cap, in) >= 0)
+		take_line(&f, line);
+	free(line);
+	fclose(in);
+	close_level(&f, 0);
+	if (f.level[1].points > 0)
+		fail(&f, "subtests without the end of their test");
+	take_skips(&f);
+	return f.sum;
+}
+
+int main(int argc, char **argv)
+{
+	struct sum all = { 0 };
+	for (int i = 1; i < argc; i++) {
+		struct sum s = sum_file(argv[i]);
+		all.passed += s.passed;
+		all.failed += s.failed;
+		all.skipped += s.skipped;
+	}
+	printf("%lu passed, %lu failed, %lu skipped\n", all.passed, all.failed, all.skipped);
+	return all.failed || all.passed + all.skipped == 0;
+}
