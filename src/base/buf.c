@@ -1,0 +1,176 @@
+#include "base/buf.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUF_FIRST_BYTES = 64, VARINT_MAX_BYTES = 10 };
+
+void buf_done(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){ 0 };
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+	size_t want;
+	if (__builtin_add_overflow(b->len, more, &want))
+		mem_gone();
+	if (want <= b->cap)
+		return;
+	size_t cap = b->cap < SIZE_MAX / 2 ? 2 * b->cap : want;
+	cap = cap < want ? want : cap;
+	cap = cap < BUF_FIRST_BYTES ? BUF_FIRST_BYTES : cap;
+	b->data = xrealloc(b->data, cap);
+	b->cap = cap;
+}
+
+void buf_add(struct buf *b, const void *data, size_t len)
+{
+	if (len == 0)
+		return;
+	buf_reserve(b, len);
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+}
+
+void buf_addc(struct buf *b, char c)
+{
+	buf_reserve(b, 1);
+	b->data[b->len++] = c;
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	buf_reserve(b, BUF_FIRST_BYTES);
+	va_start(ap, fmt);
+	int len = vsnprintf(b->data + b->len, b->cap - b->len, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	if ((size_t)len >= b->cap - b->len) {
+		buf_reserve(b, (size_t)len + 1);
+		va_start(ap, fmt);
+		vsnprintf(b->data + b->len, b->cap - b->len, fmt, ap);
+		va_end(ap);
+	}
+	b->len += len;
+}
+
+void buf_addu(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t n = sizeof digits;
+	do {
+		digits[--n] = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	buf_add(b, digits + n, sizeof digits - n);
+}
+
+char *buf_cstr(struct buf *b)
+{
+	buf_reserve(b, 1);
+	b->data[b->len] = '\0';
+	return b->data;
+}
+
+char *buf_steal(struct buf *b)
+{
+	char *s = buf_cstr(b);
+	*b = (struct buf){ 0 };
+	return s;
+}
+
+/* From here on every read fails: what follows a hole in a record means nothing. */
+static void cur_fail(struct cur *c)
+{
+	c->bad = true;
+	c->p = c->end;
+}
+
+const void *cur_take(struct cur *c, size_t n)
+{
+	if (c->bad || n > cur_left(c)) {
+		cur_fail(c);
+		return NULL;
+	}
+	if (n == 0)
+		return c->p ? (const void *)c->p : "";
+	const uint8_t *p = c->p;
+	c->p += n;
+	return p;
+}
+
+/* n bytes, n <= 8, little endian. */
+static uint64_t cur_int(struct cur *c, size_t n)
+{
+	const uint8_t *p = cur_take(c, n);
+	uint64_t v = 0;
+	for (size_t i = 0; p && i < n; i++)
+		v |= (uint64_t)p[i] << (8 * i);
+	return v;
+}
+
+uint8_t cur_u8(struct cur *c)
+{
+	return cur_int(c, 1);
+}
+
+uint16_t cur_u16(struct cur *c)
+{
+	return cur_int(c, 2);
+}
+
+uint32_t cur_u32(struct cur *c)
+{
+	return cur_int(c, 4);
+}
+
+uint64_t cur_u64(struct cur *c)
+{
+	return cur_int(c, 8);
+}
+
+uint64_t cur_varint(struct cur *c)
+{
+	uint64_t v = 0;
+	for (int i = 0; i < VARINT_MAX_BYTES && !c->bad && c->p < c->end; i++) {
+		uint8_t byte = *c->p++;
+		if (i == VARINT_MAX_BYTES - 1 && byte > 1)
+			break; /* more than 64 bits */
+		v |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte < 0x80)
+			return v;
+	}
+	cur_fail(c);
+	return 0;
+}
+
+bool cur_line(struct cur *c, const char **line, size_t *len)
+{
+	size_t left = cur_left(c);
+	if (c->bad || left == 0)
+		return false;
+	const uint8_t *nl = memchr(c->p, '\n', left);
+	size_t n = nl ? (size_t)(nl - c->p) : left;
+	*line = (const char *)c->p;
+	c->p += nl ? n + 1 : n;
+	*len = n > 0 && (*line)[n - 1] == '\r' ? n - 1 : n;
+	return true;
+}

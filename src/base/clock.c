@@ -1,0 +1,44 @@
+#include "base/clock.h"
+
+#include <time.h>
+
+enum { OFFSET_READINGS = 8 };
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts = { 0 };
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+}
+
+uint64_t clock_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+/* Of several readings between two of the other clock, the one with the closest pair is least disturbed. */
+int64_t clock_wall_offset_ns(void)
+{
+	uint64_t best_gap = UINT64_MAX;
+	int64_t offset_ns = 0;
+	for (int i = 0; i < OFFSET_READINGS; i++) {
+		uint64_t before = clock_mono_ns();
+		uint64_t wall = clock_wall_ns();
+		uint64_t gap = clock_mono_ns() - before;
+		if (gap >= best_gap)
+			continue;
+		best_gap = gap;
+		offset_ns = (int64_t)(wall - before - gap / 2);
+	}
+	return offset_ns;
+}
+
+uint64_t clock_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}

@@ -1,0 +1,156 @@
+#include "base/hash.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { MAP_FIRST_SLOTS = 16 };
+#define MAP_MAX_SLOTS (1u << 31)
+
+/* The finalizer of MurmurHash3: a bijection, every input bit reaches every output bit. */
+static uint64_t mix64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdull;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ull;
+	return x ^ x >> 33;
+}
+
+uint64_t hash_bytes(const void *data, size_t len)
+{
+	return XXH3_64bits(data, len);
+}
+
+/* For a fixed a no two b collide, and the other way round. */
+uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+	return mix64(mix64(a + 0x9e3779b97f4a7c15ull) ^ b);
+}
+
+static uint32_t map_home(const struct map *m, uint64_t key)
+{
+	return mix64(key) & (m->cap - 1);
+}
+
+static uint32_t map_next(const struct map *m, uint32_t i)
+{
+	return (i + 1) & (m->cap - 1);
+}
+
+/* The slot of key, or the free one where it belongs; the map has free slots. */
+static struct map_slot *map_find(const struct map *m, uint64_t key)
+{
+	uint32_t i = map_home(m, key);
+	while (m->slots[i].used && m->slots[i].key != key)
+		i = map_next(m, i);
+	return &m->slots[i];
+}
+
+static struct map_slot *map_find_free(const struct map *m, uint64_t key)
+{
+	uint32_t i = map_home(m, key);
+	while (m->slots[i].used)
+		i = map_next(m, i);
+	return &m->slots[i];
+}
+
+/* Makes room for one more at a load of at most 70 %. Values under one key may change their order. */
+static void map_grow(struct map *m)
+{
+	if (m->cap && (uint64_t)(m->n + 1) * 10 <= (uint64_t)m->cap * 7)
+		return;
+	assert(m->cap < MAP_MAX_SLOTS);
+	struct map old = *m;
+	m->cap = old.cap ? 2 * old.cap : MAP_FIRST_SLOTS;
+	m->slots = xcalloc(m->cap, sizeof *m->slots);
+	map_each (&old, s)
+		*map_find_free(m, s->key) = *s;
+	free(old.slots);
+}
+
+static void map_fill(struct map *m, struct map_slot *s, uint64_t key, uint32_t value)
+{
+	*s = (struct map_slot){ .key = key, .value = value, .used = 1 };
+	m->n++;
+}
+
+uint32_t *map_get(const struct map *m, uint64_t key)
+{
+	if (m->n == 0)
+		return NULL;
+	struct map_slot *s = map_find(m, key);
+	return s->used ? &s->value : NULL;
+}
+
+void map_put(struct map *m, uint64_t key, uint32_t value)
+{
+	map_grow(m);
+	struct map_slot *s = map_find(m, key);
+	if (s->used)
+		s->value = value;
+	else
+		map_fill(m, s, key, value);
+}
+
+/* Backward shift: every later entry of the run that may live at the hole moves there, so no search ever meets a gap. */
+bool map_del(struct map *m, uint64_t key)
+{
+	if (m->n == 0)
+		return false;
+	struct map_slot *s = map_find(m, key);
+	if (!s->used)
+		return false;
+	uint32_t mask = m->cap - 1, hole = s - m->slots;
+	for (uint32_t i = map_next(m, hole); m->slots[i].used; i = map_next(m, i)) {
+		uint32_t home = map_home(m, m->slots[i].key);
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		m->slots[hole] = m->slots[i];
+		hole = i;
+	}
+	m->slots[hole].used = 0;
+	m->n--;
+	return true;
+}
+
+uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
+		    bool (*same)(const void *ctx, uint32_t value), const void *ctx)
+{
+	map_grow(m);
+	uint32_t i = map_home(m, key);
+	for (; m->slots[i].used; i = map_next(m, i))
+		if (m->slots[i].key == key && same(ctx, m->slots[i].value))
+			return m->slots[i].value;
+	map_fill(m, &m->slots[i], key, fresh);
+	return fresh;
+}
+
+bool map_lookup(const struct map *m, uint64_t key, bool (*same)(const void *ctx, uint32_t value),
+		const void *ctx, uint32_t *value)
+{
+	if (m->n == 0)
+		return false;
+	for (uint32_t i = map_home(m, key); m->slots[i].used; i = map_next(m, i))
+		if (m->slots[i].key == key && same(ctx, m->slots[i].value)) {
+			*value = m->slots[i].value;
+			return true;
+		}
+	return false;
+}
+
+void map_clear(struct map *m)
+{
+	if (m->slots)
+		memset(m->slots, 0, m->cap * sizeof *m->slots);
+	m->n = 0;
+}
+
+void map_done(struct map *m)
+{
+	free(m->slots);
+	*m = (struct map){ 0 };
+}

@@ -1,0 +1,276 @@
+#include "base/input.h"
+
+#include "base/mem.h"
+#include "base/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	INPUT_WINDOW = 256 * 1024, /* grows only for a longer line */
+	INPUT_PACKED = 64 * 1024,
+	INPUT_MAGIC = 6, /* what unpack_detect needs */
+};
+
+/* Plain bytes that are not consumed yet are [p, end): in the window, or in the caller's memory when nothing is packed. */
+struct input {
+	char *name;
+	int fd; /* -1: all of it is in packed or [p, end) */
+	struct unpack *unpack;
+	char *packed_buf;
+	struct cur packed;
+	const char *p, *end;
+	char *window;
+	size_t cap;
+	uint64_t total;     /* plain bytes so far */
+	bool source_ended;  /* nothing comes behind packed, or behind end when nothing is packed */
+	bool ended;         /* nothing comes behind end */
+	bool dropping_line; /* the rest of a line that was too long is still to be read */
+	struct err failure; /* stays */
+};
+
+static int input_fail(struct input *in, struct err *err)
+{
+	if (err)
+		*err = in->failure;
+	return -in->failure.code;
+}
+
+/* Reads up to n bytes of the file; 0 at its end, which is noted. */
+static long input_source(struct input *in, char *data, size_t n)
+{
+	ssize_t got;
+	do
+		got = read(in->fd, data, n);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return err_set(&in->failure, errno, "cannot read %s: %s", in->name,
+			       strerror(errno));
+	in->source_ended = got == 0;
+	return got;
+}
+
+/* More plain bytes of packed data at `data`; 0 at the end. */
+static long input_unpack(struct input *in, char *data, size_t n)
+{
+	size_t got = 0;
+	int rc = 1;
+	while (rc == 1 && got == 0) {
+		if (!cur_left(&in->packed) && !in->source_ended) {
+			long more = input_source(in, in->packed_buf, INPUT_PACKED);
+			if (more < 0)
+				return more;
+			in->packed = cur_of(in->packed_buf, more);
+		}
+		rc = unpack_step(in->unpack, &in->packed, in->source_ended, data, n, &got,
+				 &in->failure);
+	}
+	return rc < 0 ? err_prefix(&in->failure, "%s", in->name) : (long)got;
+}
+
+/* Moves what is unread to the front of the window and makes room for at least one byte behind it. */
+static void input_make_room(struct input *in)
+{
+	size_t left = in->end - in->p;
+	if (left + 1 > in->cap / 2 || !in->window) {
+		in->cap = in->window ? 2 * in->cap : INPUT_WINDOW;
+		char *wider = xmalloc(in->cap);
+		if (left)
+			memcpy(wider, in->p, left);
+		free(in->window);
+		in->window = wider;
+	} else if (left && in->p != in->window) {
+		memmove(in->window, in->p, left);
+	}
+	in->p = in->window;
+	in->end = in->window + left;
+}
+
+/* Adds at least one byte behind end, or finds that there is none. */
+static int input_fill(struct input *in, struct err *err)
+{
+	if (in->failure.code)
+		return input_fail(in, err);
+	if (in->ended)
+		return 0;
+	input_make_room(in);
+	char *at = in->window + (in->end - in->p);
+	size_t room = in->window + in->cap - at;
+	long got = in->unpack ? input_unpack(in, at, room) : input_source(in, at, room);
+	if (got < 0)
+		return input_fail(in, err);
+	in->end = at + got;
+	in->ended = got == 0;
+	in->total += got;
+	if (in->total > INPUT_MAX_BYTES) {
+		err_set(&in->failure, EFBIG, "%s holds more than %llu GiB", in->name,
+			INPUT_MAX_BYTES >> 30);
+		return input_fail(in, err);
+	}
+	return 0;
+}
+
+/* [p, end) holds the first bytes of the source: when they are packed, they become the packed bytes. */
+static void input_choose(struct input *in)
+{
+	size_t len = in->end - in->p;
+	enum unpack_kind kind = unpack_detect(in->p, len);
+	if (kind == UNPACK_NONE)
+		return;
+	in->unpack = unpack_new(kind);
+	in->packed = cur_of(in->p, len);
+	if (in->fd >= 0) { /* in the window, which is needed for the plain bytes */
+		in->packed_buf = xmalloc(INPUT_WINDOW);
+		memcpy(in->packed_buf, in->p, len);
+		in->packed = cur_of(in->packed_buf, len);
+	}
+	in->p = in->end = NULL;
+	in->total = 0;
+	in->ended = false;
+}
+
+int input_open(const char *path, struct input **out, struct err *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
+	struct input *in = xcalloc(1, sizeof *in);
+	in->fd = fd;
+	in->name = xstrdup(is_stdin ? "standard input" : path);
+	int rc = 0;
+	while (rc == 0 && !in->ended && in->end - in->p < INPUT_MAGIC)
+		rc = input_fill(in, err);
+	if (rc) {
+		input_close(in);
+		return rc;
+	}
+	input_choose(in);
+	*out = in;
+	return 0;
+}
+
+int input_open_memory(const void *data, size_t len, struct input **out, struct err *err)
+{
+	struct input *in = xcalloc(1, sizeof *in);
+	(void)err;
+	in->fd = -1;
+	in->name = xstrdup("the data");
+	in->p = data;
+	in->end = in->p + len;
+	in->total = len;
+	in->source_ended = in->ended = true;
+	input_choose(in);
+	*out = in;
+	return 0;
+}
+
+void input_close(struct input *in)
+{
+	if (!in)
+		return;
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	unpack_free(in->unpack);
+	free(in->packed_buf);
+	free(in->window);
+	free(in->name);
+	free(in);
+}
+
+const char *input_name(const struct input *in)
+{
+	return in->name;
+}
+
+int input_peek(struct input *in, const char **data, size_t *len, struct err *err)
+{
+	while (!in->ended && in->end - in->p < INPUT_PEEK) {
+		int rc = input_fill(in, err);
+		if (rc)
+			return rc;
+	}
+	*data = in->p;
+	*len = in->end - in->p < INPUT_PEEK ? in->end - in->p : INPUT_PEEK;
+	return 0;
+}
+
+/* Consumes up to and including the next newline. */
+static int input_drop_line(struct input *in, struct err *err)
+{
+	while (in->dropping_line) {
+		const char *nl = in->p < in->end ? memchr(in->p, '\n', in->end - in->p) : NULL;
+		in->p = nl ? nl + 1 : in->end;
+		in->dropping_line = !nl && !in->ended;
+		int rc = in->dropping_line ? input_fill(in, err) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int input_line(struct input *in, const char **line, size_t *len, bool *cut, struct err *err)
+{
+	int rc = input_drop_line(in, err);
+	const char *nl = NULL;
+	for (size_t seen = 0; rc == 0 && !nl;) {
+		size_t left = in->end - in->p;
+		if (left > seen)
+			nl = memchr(in->p + seen, '\n', left - seen);
+		if (nl || in->ended || left > INPUT_MAX_LINE)
+			break;
+		seen = left;
+		rc = input_fill(in, err);
+	}
+	if (rc)
+		return rc;
+	if (in->p == in->end)
+		return 0;
+	size_t n = (nl ? nl : in->end) - in->p;
+	*line = in->p;
+	*cut = n > INPUT_MAX_LINE;
+	in->p += *cut ? INPUT_MAX_LINE : nl ? n + 1 : n;
+	in->dropping_line = *cut;
+	*len = *cut ? INPUT_MAX_LINE : n > 0 && (*line)[n - 1] == '\r' ? n - 1 : n;
+	return 1;
+}
+
+long input_read(struct input *in, void *data, size_t n, struct err *err)
+{
+	while (in->p == in->end && !in->ended) {
+		int rc = input_fill(in, err);
+		if (rc)
+			return rc;
+	}
+	size_t left = in->end - in->p;
+	n = n < left ? n : left;
+	if (n)
+		memcpy(data, in->p, n);
+	in->p += n;
+	return n;
+}
+
+int input_all(struct input *in, size_t max, struct buf *b, struct err *err)
+{
+	size_t start = b->len;
+	for (;;) {
+		size_t left = in->end - in->p;
+		if (left > max - (b->len - start)) {
+			b->len = start;
+			return err_set(err, EFBIG, "%s holds more than %zu bytes", in->name, max);
+		}
+		if (left)
+			buf_add(b, in->p, left);
+		in->p = in->end;
+		if (in->ended)
+			return 0;
+		int rc = input_fill(in, err);
+		if (rc) {
+			b->len = start;
+			return rc;
+		}
+	}
+}

@@ -1,0 +1,41 @@
+/* base/input.h: a file or pipe being read from start to end, unpacked on the way when it is gzip, zstd or xz inside (found by
+ * its first bytes). Memory is one window, whatever the size of the file; a bomb meets INPUT_MAX_BYTES. */
+#ifndef CRESSET_BASE_INPUT_H
+#define CRESSET_BASE_INPUT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INPUT_PEEK = 64 * 1024 };
+#define INPUT_MAX_BYTES (64ull << 30) /* of unpacked bytes in a stream */
+#define INPUT_MAX_LINE \
+	(16u \
+	 << 20) /* longer lines are given in pieces: the first piece with *cut, the rest dropped */
+#define INPUT_MAX_WHOLE (4ull << 30) /* what input_all takes */
+
+struct input;
+
+/* "-" is standard input. */
+int input_open(const char *path, struct input **out, struct err *err);
+int input_open_memory(const void *data, size_t len, struct input **out,
+		      struct err *err); /* data is not copied */
+void input_close(struct input *in);
+const char *input_name(const struct input *in); /* for messages */
+
+/* The first bytes without consuming them; fewer than INPUT_PEEK only when the input is shorter. */
+int input_peek(struct input *in, const char **data, size_t *len, struct err *err);
+
+/* The next line without \n or \r\n, valid until the next call. 1 = a line, 0 = end, or -errno. */
+int input_line(struct input *in, const char **line, size_t *len, bool *cut, struct err *err);
+
+/* Up to n bytes; returns their number, 0 at the end, or -errno. */
+long input_read(struct input *in, void *data, size_t n, struct err *err);
+
+/* Everything that is left, appended to b; -EFBIG past max. */
+int input_all(struct input *in, size_t max, struct buf *b, struct err *err);
+
+#endif

@@ -1,0 +1,130 @@
+#include "base/json.h"
+
+#include "base/str.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JSON_MAX_DEPTH = 64 };
+
+static uint64_t json_bit(const struct json *j)
+{
+	return 1ull << (j->depth - 1);
+}
+
+static bool json_in_array(const struct json *j)
+{
+	return j->depth > 0 && (j->is_array & json_bit(j));
+}
+
+static void json_comma(struct json *j)
+{
+	if (j->depth == 0)
+		return;
+	if (j->has_items & json_bit(j))
+		buf_addc(j->out, ',');
+	j->has_items |= json_bit(j);
+}
+
+/* Before every value: in an array the comma, in an object the key must have been written. */
+static void json_value(struct json *j)
+{
+	assert(j->depth == 0 || json_in_array(j) || j->after_key);
+	if (!j->after_key)
+		json_comma(j);
+	j->after_key = false;
+}
+
+static void json_open(struct json *j, char c)
+{
+	json_value(j);
+	assert(j->depth < JSON_MAX_DEPTH);
+	j->depth++;
+	j->has_items &= ~json_bit(j);
+	j->is_array &= ~json_bit(j);
+	if (c == '[')
+		j->is_array |= json_bit(j);
+	buf_addc(j->out, c);
+}
+
+void json_obj(struct json *j)
+{
+	json_open(j, '{');
+}
+
+void json_arr(struct json *j)
+{
+	json_open(j, '[');
+}
+
+void json_end(struct json *j)
+{
+	assert(j->depth > 0 && !j->after_key);
+	buf_addc(j->out, json_in_array(j) ? ']' : '}');
+	j->depth--;
+}
+
+static void json_quoted(struct json *j, const char *s)
+{
+	buf_addc(j->out, '"');
+	esc_json(j->out, s, strlen(s), SIZE_MAX);
+	buf_addc(j->out, '"');
+}
+
+void json_key(struct json *j, const char *key)
+{
+	assert(j->depth > 0 && !json_in_array(j) && !j->after_key);
+	json_comma(j);
+	json_quoted(j, key);
+	buf_addc(j->out, ':');
+	j->after_key = true;
+}
+
+void json_str(struct json *j, const char *s)
+{
+	json_value(j);
+	if (s)
+		json_quoted(j, s);
+	else
+		buf_adds(j->out, "null");
+}
+
+void json_u64(struct json *j, uint64_t v)
+{
+	json_value(j);
+	buf_addu(j->out, v);
+}
+
+void json_i64(struct json *j, int64_t v)
+{
+	json_value(j);
+	if (v < 0)
+		buf_addc(j->out, '-');
+	buf_addu(j->out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+/* A decimal of up to 15 digits survives the way through a normal double, so when one of that length reads back, %.15g is
+ * the shortest; 17 digits always read back. Subnormal numbers have fewer digits: there the search starts at one. */
+void json_num(struct json *j, double v)
+{
+	char text[40];
+	json_value(j);
+	if (!isfinite(v)) {
+		buf_adds(j->out, "null");
+		return;
+	}
+	int digits = fpclassify(v) == FP_SUBNORMAL ? 1 : 15;
+	do
+		snprintf(text, sizeof text, "%.*g", digits, v);
+	while (strtod(text, NULL) != v && digits++ < 17);
+	buf_adds(j->out, text);
+}
+
+void json_bool(struct json *j, bool v)
+{
+	json_value(j);
+	buf_adds(j->out, v ? "true" : "false");
+}

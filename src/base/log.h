@@ -1,0 +1,22 @@
+/* base/log.h: messages to standard error: "cresset: warning: …". Library code never calls this; cmd/, agent/, server/ and
+ * tui/ do. The level is the one file-scope variable outside cmd/. Each message is one line, control characters and what could
+ * reorder the text are replaced, so names may be printed as they are; past 4 KiB it is cut. */
+#ifndef CRESSET_BASE_LOG_H
+#define CRESSET_BASE_LOG_H
+
+#include "base/err.h"
+
+enum log_level { LOG_QUIET = 0, LOG_NORMAL = 1, LOG_VERBOSE = 2, LOG_DEBUG = 3 };
+
+void log_set_level(enum log_level level);
+enum log_level log_level(void);
+
+/* Always printed; the lines of the hint are indented below. */
+void log_error(const struct err *err);
+
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
+void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* with -v */
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* with -vv */
+
+#endif

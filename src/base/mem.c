@@ -1,0 +1,66 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The one place that ends the program inside library code: there is no memory left to report it better. */
+void mem_gone(void)
+{
+	static const char text[] = "cresset: error: out of memory\n";
+	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+		abort();
+	abort();
+}
+
+static void *mem_check(void *p)
+{
+	if (!p)
+		mem_gone();
+	return p;
+}
+
+void *xmalloc(size_t size)
+{
+	return mem_check(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return mem_check(n && size ? calloc(n, size) : calloc(1, 1));
+}
+
+void *xrealloc(void *p, size_t size)
+{
+	return mem_check(realloc(p, size ? size : 1));
+}
+
+void *xreallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(n, size, &bytes))
+		mem_gone();
+	return xrealloc(p, bytes);
+}
+
+char *xstrdup(const char *s)
+{
+	return mem_check(strdup(s));
+}
+
+char *xstrndup(const char *s, size_t n)
+{
+	return mem_check(strndup(s, n));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int len = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return mem_check(len < 0 ? NULL : s);
+}

@@ -1,0 +1,22 @@
+/* base/mem.h: small allocations of our own. They abort the program when memory is gone, in this one place; what is sized
+ * by input is bounded by a named limit before it comes here. */
+#ifndef CRESSET_BASE_MEM_H
+#define CRESSET_BASE_MEM_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t size);
+
+/* Aborts when n * size overflows. */
+void *xreallocarray(void *p, size_t n, size_t size);
+
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* What all of the above do when there is no memory: one line to standard error and abort(). */
+_Noreturn void mem_gone(void);
+
+#endif

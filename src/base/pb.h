@@ -1,0 +1,40 @@
+/* base/pb.h: the protobuf wire format, reading and writing, bounds-checked (protobuf.dev/programming-guides/encoding).
+ *
+ * Reading: pb_next walks the fields of one message; a length-delimited field is a sub-cursor, so nothing is copied. Unknown
+ * fields are the caller's to skip; groups (wire types 3, 4) are an error. Nesting is the caller's, so recursion is bounded by it. */
+#ifndef CRESSET_BASE_PB_H
+#define CRESSET_BASE_PB_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pb_wire { PB_VARINT = 0, PB_I64 = 1, PB_LEN = 2, PB_I32 = 5 };
+
+struct pb_field {
+	uint32_t num;
+	enum pb_wire wire;
+	uint64_t u;     /* VARINT, I64, I32 */
+	struct cur len; /* LEN: the bytes */
+};
+
+/* The next field of c; false at the end or when c went bad (c->bad tells which). */
+bool pb_next(struct cur *c, struct pb_field *f);
+
+/* Calls fn for each number of a repeated varint field, packed (LEN) or not. False when malformed. */
+bool pb_each_varint(const struct pb_field *f, void (*fn)(void *ctx, uint64_t v), void *ctx);
+
+/* Writing. Zero values are written: leaving out defaults is the caller's choice. */
+void pb_put_varint(struct buf *b, uint64_t v);
+/* Wire type VARINT; int64 as two's complement. */
+void pb_put_u64(struct buf *b, uint32_t field, uint64_t v);
+void pb_put_fixed64(struct buf *b, uint32_t field, uint64_t v);
+void pb_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
+
+/* A message whose length is not known yet: begin, write its fields, end. Nests. */
+size_t pb_begin(struct buf *b, uint32_t field);
+void pb_end(struct buf *b, size_t mark);
+
+#endif

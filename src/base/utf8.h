@@ -1,0 +1,18 @@
+/* base/utf8.h: looking at text that claims to be UTF-8. */
+#ifndef CRESSET_BASE_UTF8_H
+#define CRESSET_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the valid UTF-8 sequence at s (1…4), 0 when invalid, overlong, a surrogate or cut by len. */
+size_t utf8_len(const char *s, size_t len);
+
+/* The character of the n = utf8_len() bytes at s, n >= 1. */
+uint32_t utf8_char(const char *s, size_t n);
+
+/* Terminal columns of a UTF-8 string: wide characters count 2, combining and invisible ones 0, bytes that are not UTF-8 and
+ * control characters 1, because esc_term writes U+FFFD for them. */
+size_t utf8_width(const char *s);
+
+#endif

@@ -1,0 +1,134 @@
+#include "rand.h"
+#include "unit.h"
+
+#include "base/json.h"
+
+#include <float.h>
+#include <math.h>
+
+START_TEST(writes_a_tree)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	json_obj(&j);
+	json_key(&j, "pid");
+	json_u64(&j, 42);
+	json_key(&j, "empty");
+	json_obj(&j);
+	json_end(&j);
+	json_key(&j, "list");
+	json_arr(&j);
+	json_i64(&j, INT64_MIN);
+	json_u64(&j, UINT64_MAX);
+	json_arr(&j);
+	json_end(&j);
+	json_arr(&j);
+	json_bool(&j, true);
+	json_bool(&j, false);
+	json_end(&j);
+	json_obj(&j);
+	json_key(&j, "a\"b");
+	json_str(&j, NULL);
+	json_key(&j, "c");
+	json_str(&j, "d\n");
+	json_end(&j);
+	json_end(&j);
+	json_key(&j, "last");
+	json_num(&j, -0.5);
+	json_end(&j);
+	ck_assert_str_eq(buf_cstr(&b),
+			 "{\"pid\":42,\"empty\":{},\"list\":[-9223372036854775808,"
+			 "18446744073709551615,[],[true,false],{\"a\\\"b\":null,\"c\":\"d\\n\"}],"
+			 "\"last\":-0.5}");
+	buf_done(&b);
+}
+END_TEST
+
+START_TEST(nests_to_the_limit)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	for (int i = 0; i < 64; i++) {
+		json_arr(&j);
+		json_u64(&j, i);
+	}
+	for (int i = 0; i < 64; i++)
+		json_end(&j);
+	const char *s = buf_cstr(&b);
+	ck_assert_str_eq(strstr(s, "[63"),
+			 "[63]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+			 "]]]]]]]]]]");
+	ck_assert_int_eq(strncmp(s, "[0,[1,[2,", 9), 0);
+	buf_done(&b);
+}
+END_TEST
+
+static const char *num(struct buf *b, double v)
+{
+	struct json j = json_to(b);
+	buf_clear(b);
+	json_num(&j, v);
+	return buf_cstr(b);
+}
+
+START_TEST(known_numbers)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} known[] = {
+		{ 0, "0" },
+		{ 1, "1" },
+		{ -3, "-3" },
+		{ 0.1, "0.1" },
+		{ 0.1 + 0.2, "0.30000000000000004" },
+		{ 1e21, "1e+21" },
+		{ 123456789012345, "123456789012345" },
+		{ 1.0 / 3, "0.3333333333333333" },
+		{ 5e-324, "5e-324" },
+		{ DBL_MAX, "1.7976931348623157e+308" },
+		{ NAN, "null" },
+		{ INFINITY, "null" },
+		{ -INFINITY, "null" },
+	};
+	struct buf b = { 0 };
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		ck_assert_str_eq(num(&b, known[i].v), known[i].text);
+	buf_done(&b);
+}
+END_TEST
+
+/* What is written reads back as the same bits, and with one digit less it would not. */
+START_TEST(numbers_read_back_and_are_shortest)
+{
+	struct buf b = { 0 };
+	struct rng r = { 17 };
+	for (int i = 0; i < 30000; i++) {
+		union {
+			uint64_t bits;
+			double v;
+		} u = { .bits = rng_next(&r) };
+		if (i % 3 == 0)
+			u.v = (double)rng_below(&r, 1000000) / 1000;
+		if (i % 3 == 1)
+			u.bits &= 0x800fffffffffffff >> rng_below(&r, 52); /* subnormal */
+		if (!isfinite(u.v))
+			continue;
+		const char *text = num(&b, u.v);
+		ck_assert_double_eq(strtod(text, NULL), u.v);
+		int digits = 0;
+		for (const char *p = text; *p && *p != 'e'; p++)
+			digits += *p >= '0' && *p <= '9';
+		while (digits > 17)
+			digits--; /* leading zeros of 0.000… */
+		char shorter[40];
+		snprintf(shorter, sizeof shorter, "%.*g", digits > 1 ? digits - 1 : 1, u.v);
+		if (strlen(shorter) < strlen(text))
+			ck_assert_double_ne(strtod(shorter, NULL), u.v);
+	}
+	buf_done(&b);
+}
+END_TEST
+
+UNIT_MAIN("json", writes_a_tree, nests_to_the_limit, known_numbers,
+	  numbers_read_back_and_are_shortest)
