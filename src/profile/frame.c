@@ -1,0 +1,115 @@
+#include "profile/frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+const struct frame_kind_info frame_kinds[FRAME_KINDS] = {
+	[FRAME_NATIVE] = { "native", "" },
+	[FRAME_KERNEL] = { "kernel", "_[k]" },
+	[FRAME_JIT] = { "jit", "_[j]" },
+	[FRAME_PYTHON] = { "python", "" },
+	[FRAME_JAVA] = { "java", "" },
+	[FRAME_GO] = { "go", "" },
+	[FRAME_JS] = { "js", "" },
+	[FRAME_RUBY] = { "ruby", "" },
+	[FRAME_PHP] = { "php", "" },
+	[FRAME_LUA] = { "lua", "" },
+	[FRAME_PERL] = { "perl", "" },
+	[FRAME_ERLANG] = { "erlang", "" },
+	[FRAME_GPU_SOURCE] = { "gpu-source", "_[G]" },
+	[FRAME_GPU_KERNEL] = { "gpu-kernel", "" },
+	[FRAME_GPU_FUNCTION] = { "gpu-function", "" },
+	[FRAME_GPU_INSTRUCTION] = { "gpu-instruction", "_[g]" },
+	[FRAME_GPU_STALL] = { "gpu-stall", "" },
+	[FRAME_INTERPRETED] = { "interpreted", "_[i]" },
+	[FRAME_MARKER] = { "marker", "" },
+	[FRAME_REST] = { "rest", "" },
+};
+
+void frame_table_done(struct frame_table *t)
+{
+	vec_done(&t->mappings);
+	vec_done(&t->frames);
+	map_done(&t->mapping_index);
+	map_done(&t->frame_index);
+}
+
+static bool mapping_has_build_id(const struct mapping *m)
+{
+	return m->build_id_len || m->build_id_text;
+}
+
+static bool mapping_equal(const struct mapping *a, const struct mapping *b)
+{
+	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text)
+		return false;
+	if (mapping_has_build_id(a))
+		return memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+	return a->name == b->name && a->identity == b->identity && a->start == b->start &&
+	       a->offset == b->offset;
+}
+
+static uint64_t mapping_hash(const struct mapping *m)
+{
+	if (mapping_has_build_id(m))
+		return hash_mix(hash_bytes(m->build_id, m->build_id_len), m->build_id_text);
+	return hash_mix(hash_mix(m->name, m->identity), hash_mix(m->start, m->offset));
+}
+
+struct mapping_key {
+	const struct frame_table *t;
+	const struct mapping *m;
+};
+
+static bool mapping_same(const void *ctx, uint32_t id)
+{
+	const struct mapping_key *key = ctx;
+	return mapping_equal(&key->t->mappings.v[id], key->m);
+}
+
+uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
+{
+	assert(m->build_id_len <= BUILD_ID_MAX);
+	struct mapping_key key = { t, m };
+	uint32_t fresh = t->mappings.n;
+	uint32_t id = map_intern(&t->mapping_index, mapping_hash(m), fresh, mapping_same, &key);
+	if (id == fresh)
+		vec_push(&t->mappings, *m);
+	return id;
+}
+
+/* What takes part in the identity and nothing else: function and file share their bytes with offset, and only frames by name
+ * have a line. */
+static struct frame frame_normal(const struct frame *f)
+{
+	return (struct frame){ .kind = f->kind,
+			       .mapping = f->mapping,
+			       .offset = f->offset,
+			       .line = f->mapping == MAPPING_NONE ? f->line : 0 };
+}
+
+struct frame_key {
+	const struct frame_table *t;
+	struct frame f;
+};
+
+static bool frame_same(const void *ctx, uint32_t id)
+{
+	const struct frame_key *key = ctx;
+	const struct frame *a = &key->t->frames.v[id], *b = &key->f;
+	return a->kind == b->kind && a->mapping == b->mapping && a->offset == b->offset &&
+	       a->line == b->line;
+}
+
+uint32_t frame_intern(struct frame_table *t, const struct frame *f)
+{
+	assert(f->kind < FRAME_KINDS && (f->mapping == MAPPING_NONE || f->mapping < t->mappings.n));
+	struct frame_key key = { t, frame_normal(f) };
+	uint64_t hash =
+		hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line, f->kind), key.f.offset);
+	uint32_t fresh = t->frames.n;
+	uint32_t id = map_intern(&t->frame_index, hash, fresh, frame_same, &key);
+	if (id == fresh)
+		vec_push(&t->frames, key.f);
+	return id;
+}

@@ -1,0 +1,19 @@
+#include "profile/sink.h"
+
+const struct loss_info loss_reasons[LOSS_REASONS] = {
+	[LOSS_RING_FULL] = { "ring_full", "ring buffer full", "use a larger --buffer", 1 },
+	[LOSS_STACK_RING_FULL] = { "stack_ring_full", "no room for the stack: kept without frames",
+				   "use a larger --buffer", 0 },
+	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },
+	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
+				"record the whole machine with -a", 0 },
+	[LOSS_SIDE_BAND] = { "side_band", "records of new processes and mappings lost",
+			     "use a larger --buffer", 0 },
+	[LOSS_LATE] = { "late", "records that came too late to be used", "", 0 },
+	[LOSS_OBJECT_GONE] = { "object_gone", "files gone before they could be opened", "", 0 },
+	[LOSS_OBJECT_CLOSED] = { "object_closed",
+				 "files closed at the limit of descriptors, then gone",
+				 "raise the limit of open files (ulimit -n)", 0 },
+	[LOSS_INPUT_SKIPPED] = { "input_skipped", "parts of the input that could not be read", "",
+				 0 },
+};

@@ -1,0 +1,265 @@
+#include "profile/profile.h"
+
+#include "base/buf.h"
+#include "profile/sum.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+static struct profile *profile_of(struct sink *s)
+{
+	return (struct profile *)s;
+}
+
+static uint32_t profile_string(struct sink *s, const char *data, size_t len)
+{
+	return strtab_putn(&profile_of(s)->strings, data, len);
+}
+
+static uint32_t profile_mapping(struct sink *s, const struct mapping *m)
+{
+	return mapping_intern(&profile_of(s)->frames, m);
+}
+
+static uint32_t profile_frame(struct sink *s, const struct frame *f)
+{
+	return frame_intern(&profile_of(s)->frames, f);
+}
+
+static uint32_t profile_function(struct sink *s, const struct function *f)
+{
+	return function_intern(&profile_of(s)->names, f);
+}
+
+static void profile_names(struct sink *s, uint32_t frame, const struct line *lines, uint32_t n)
+{
+	struct profile *p = profile_of(s);
+	assert(frame < p->frames.frames.n);
+	names_set(&p->names, frame, lines, n);
+}
+
+/* The leaf-most frames of a stack that is too deep, under a marker. */
+static uint32_t profile_deep_stack(struct profile *p, const uint32_t *frames, uint32_t n)
+{
+	struct frame marker = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
+	marker.function = strtab_put(&p->strings, "[truncated: too deep]");
+	uint32_t *kept = xmalloc(STACK_MAX_DEPTH * sizeof *kept);
+	kept[0] = frame_intern(&p->frames, &marker);
+	memcpy(kept + 1, frames + n - (STACK_MAX_DEPTH - 1), (STACK_MAX_DEPTH - 1) * sizeof *kept);
+	uint32_t id = stack_intern(&p->stacks, kept, STACK_MAX_DEPTH);
+	free(kept);
+	return id;
+}
+
+static uint32_t profile_stack(struct sink *s, const uint32_t *frames, uint32_t n)
+{
+	struct profile *p = profile_of(s);
+	for (uint32_t i = 0; i < n; i++)
+		assert(frames[i] < p->frames.frames.n);
+	if (n > STACK_MAX_DEPTH)
+		return profile_deep_stack(p, frames, n);
+	return stack_intern(&p->stacks, frames, n);
+}
+
+static uint32_t profile_type(struct sink *s, const struct type *t)
+{
+	return type_intern(&profile_of(s)->series, t);
+}
+
+static uint32_t profile_labels(struct sink *s, const struct label *labels, uint32_t n)
+{
+	return label_set_intern(&profile_of(s)->series, labels, n);
+}
+
+static uint32_t profile_series(struct sink *s, const struct series *series)
+{
+	return series_intern(&profile_of(s)->series, series);
+}
+
+static void columns_grow(struct sample_columns *c)
+{
+	size_t cap = c->cap ? c->cap + c->cap / 2 : 1024;
+	c->time_ns = xreallocarray(c->time_ns, cap, sizeof *c->time_ns);
+	c->value = xreallocarray(c->value, cap, sizeof *c->value);
+	c->series = xreallocarray(c->series, cap, sizeof *c->series);
+	c->stack = xreallocarray(c->stack, cap, sizeof *c->stack);
+	c->pid = xreallocarray(c->pid, cap, sizeof *c->pid);
+	c->tid = xreallocarray(c->tid, cap, sizeof *c->tid);
+	c->cpu = xreallocarray(c->cpu, cap, sizeof *c->cpu);
+	c->cap = cap;
+}
+
+static void columns_done(struct sample_columns *c)
+{
+	free(c->time_ns);
+	free(c->value);
+	free(c->series);
+	free(c->stack);
+	free(c->pid);
+	free(c->tid);
+	free(c->cpu);
+}
+
+static void profile_sample(struct sink *s, const struct sample *sample)
+{
+	struct profile *p = profile_of(s);
+	assert(sample->series < p->series.series.n && sample->stack < p->stacks.stacks.n);
+	struct sample_columns *c = &p->samples;
+	if (c->n == c->cap)
+		columns_grow(c);
+	size_t row = c->n++;
+	c->time_ns[row] = sample->time_ns;
+	c->value[row] = sample->value;
+	c->series[row] = sample->series;
+	c->stack[row] = sample->stack;
+	c->pid[row] = sample->pid;
+	c->tid[row] = sample->tid;
+	c->cpu[row] = sample->cpu;
+}
+
+static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
+{
+	profile_of(s)->meta.loss[reason] += n;
+}
+
+static struct profile_meta *profile_meta(struct sink *s)
+{
+	return &profile_of(s)->meta;
+}
+
+static const struct sink_ops profile_ops = {
+	.string = profile_string,
+	.mapping = profile_mapping,
+	.frame = profile_frame,
+	.function = profile_function,
+	.names = profile_names,
+	.stack = profile_stack,
+	.type = profile_type,
+	.labels = profile_labels,
+	.series = profile_series,
+	.sample = profile_sample,
+	.loss = profile_loss,
+	.meta = profile_meta,
+};
+
+struct profile *profile_new(void)
+{
+	struct profile *p = xcalloc(1, sizeof *p);
+	p->sink.ops = &profile_ops;
+	strtab_init(&p->strings);
+	stack_table_init(&p->stacks);
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	strtab_done(&p->strings);
+	frame_table_done(&p->frames);
+	names_done(&p->names);
+	stack_table_done(&p->stacks);
+	series_table_done(&p->series);
+	columns_done(&p->samples);
+	vec_done(&p->meta.comments);
+	vec_done(&p->meta.sample_types);
+	free(p);
+}
+
+static uint32_t default_type(const struct profile *p)
+{
+	if (p->meta.default_type && p->meta.default_type < p->series.types.n)
+		return p->meta.default_type;
+	if (p->meta.sample_types.n)
+		return p->meta.sample_types.v[0];
+	return p->series.types.n ? 0 : UINT32_MAX;
+}
+
+uint32_t profile_pick_type(const struct profile *p, const char *want)
+{
+	if (!want)
+		return default_type(p);
+	uint32_t name = strtab_find(&p->strings, want);
+	for (uint32_t i = 0; i < p->series.types.n; i++)
+		if (p->series.types.v[i].sample_type == name)
+			return i;
+	for (uint32_t i = 0; i < p->series.types.n; i++)
+		if (p->series.types.v[i].name == name)
+			return i;
+	return UINT32_MAX;
+}
+
+int64_t profile_total(const struct profile *p, uint32_t type)
+{
+	int64_t total = 0;
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->series.series.v[p->samples.series[i]].type == type)
+			total = sum_add(total, p->samples.value[i]);
+	return total;
+}
+
+uint64_t profile_lost_samples(const struct profile *p)
+{
+	uint64_t lost = 0;
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (loss_reasons[i].is_sample)
+			lost += p->meta.loss[i];
+	return lost;
+}
+
+/* What is behind the last slash; a path that ends in one stays whole. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+uint32_t profile_frame_binary(struct profile *p, uint32_t frame)
+{
+	const struct frame *f = &p->frames.frames.v[frame];
+	if (f->mapping == MAPPING_NONE)
+		return 0;
+	return strtab_put(&p->strings,
+			  base_name(profile_str(p, p->frames.mappings.v[f->mapping].name)));
+}
+
+/* "libc.so.6+0x1234": what a frame is called that has no name. */
+static uint32_t address_name(struct profile *p, uint32_t frame)
+{
+	const struct frame *f = &p->frames.frames.v[frame];
+	if (f->mapping == MAPPING_NONE)
+		return strtab_put(&p->strings, "[unknown]");
+	const char *binary = profile_str(p, profile_frame_binary(p, frame));
+	struct buf text = { 0 };
+	buf_addf(&text, "%s+0x%" PRIx64, *binary ? binary : "[unknown]", f->offset);
+	uint32_t id = strtab_putn(&p->strings, text.data, text.len);
+	buf_done(&text);
+	return id;
+}
+
+static struct shown_line shown_line(struct profile *p, uint32_t frame, const struct line *l)
+{
+	const struct function *f = &p->names.functions.v[l->function];
+	uint32_t name = f->name ? f->name : f->linkage;
+	return (struct shown_line){ name ? name : address_name(p, frame), f->file, l->line };
+}
+
+uint32_t profile_frame_lines(struct profile *p, uint32_t frame, struct shown_line *out,
+			     uint32_t max)
+{
+	const struct line *lines;
+	uint32_t n = names_get(&p->names, frame, &lines);
+	if (n) {
+		n = n < max ? n : max;
+		for (uint32_t i = 0; i < n; i++)
+			out[i] = shown_line(p, frame, &lines[i]);
+		return n;
+	}
+	const struct frame *f = &p->frames.frames.v[frame];
+	if (f->mapping == MAPPING_NONE && f->function)
+		*out = (struct shown_line){ f->function, f->file, f->line };
+	else
+		*out = (struct shown_line){ .name = address_name(p, frame) };
+	return 1;
+}

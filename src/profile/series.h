@@ -1,0 +1,58 @@
+/* profile/series.h: types, labels, and series = {type, period, labels}.
+ *
+ * Labels are what a series is selected and grouped by: host, comm, process, container_id …; pid, tid and cpu change too often
+ * and are columns of the samples. Values of a series are in its type's unit; counts of samples times the period are the
+ * period's unit. */
+#ifndef CRESSET_PROFILE_SERIES_H
+#define CRESSET_PROFILE_SERIES_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1 };
+
+/* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu, nanoseconds}. The sample types of one
+ * pprof file are types that share a name. */
+struct type {
+	uint32_t name;
+	uint32_t sample_type, unit;        /* what is counted: samples/count, alloc_space/bytes */
+	uint32_t period_type, period_unit; /* what a period is in: cpu/nanoseconds; 0 = no period */
+	uint8_t aggregation;               /* enum aggregation */
+};
+struct label {
+	uint32_t key;
+	uint32_t str; /* string value, when is_num is 0 */
+	int64_t num;
+	uint32_t unit; /* of num */
+	uint32_t is_num;
+};
+struct series {
+	uint32_t type;
+	int64_t period;  /* in the type's period unit, 0 = none */
+	uint32_t labels; /* id of a label set: equal sets have equal ids; 0 = no labels */
+};
+struct label_set {
+	uint32_t first, n; /* in labels[], sorted by key, then value */
+};
+
+struct series_table { /* zeroed = empty; label set 0 is added by the first call */
+	VEC(struct type) types;
+	VEC(struct label) labels;
+	VEC(struct label_set) sets;
+	VEC(struct series) series;
+	struct map type_index, set_index, series_index;
+};
+
+void series_table_done(struct series_table *t);
+uint32_t type_intern(struct series_table *t, const struct type *type);
+/* Any order; the copy is sorted and exact duplicates fall together. A key may have several values (pprof allows it). */
+uint32_t label_set_intern(struct series_table *t, const struct label *labels, uint32_t n);
+uint32_t series_intern(struct series_table *t, const struct series *s);
+
+/* The first label with this key in a set; NULL when there is none. Valid until the next change. */
+const struct label *label_find(const struct series_table *t, uint32_t set, uint32_t key);
+
+#endif

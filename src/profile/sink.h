@@ -1,0 +1,77 @@
+/* profile/sink.h: the one interface between everything that produces samples (the collector, readers of files, a network
+ * receiver) and everything that keeps them (a profile in memory, a recording being written, a store).
+ *
+ * A producer hands over the parts before what refers to them and gets ids back: strings, mappings, frames, names, stacks,
+ * series, then samples. Ids are the sink's and good for its life; passing one that it never gave is a programming error.
+ * Strings may be any bytes. No call fails: a sink that cannot keep what it is given (disk full) remembers that and says so
+ * when it is closed. */
+#ifndef CRESSET_PROFILE_SINK_H
+#define CRESSET_PROFILE_SINK_H
+
+#include "profile/frame.h"
+#include "profile/names.h"
+#include "profile/series.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLE_NO_ID = UINT32_MAX }; /* pid, tid or cpu that the source does not know */
+
+struct sample {
+	/* CLOCK_MONOTONIC of the recording host, or since the start; 0 in all samples when there is no time. */
+	int64_t time_ns;
+	int64_t value; /* in the type's unit */
+	uint32_t series, stack;
+	uint32_t pid, tid, cpu; /* SAMPLE_NO_ID */
+};
+
+/* What was lost or cut, by reason; a table in profile/meta.c names and explains each. */
+enum loss {
+	LOSS_RING_FULL = 0,   /* samples the ring buffer had no room for */
+	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
+	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
+	LOSS_TARGETS_FULL, /* children not followed: the target table was full */
+	LOSS_SIDE_BAND,    /* records of new processes and mappings; processes were scanned again */
+	LOSS_LATE,         /* records that arrived after their time had been resolved */
+	LOSS_OBJECT_GONE,  /* files gone before they could be opened: frames by offset only */
+	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */
+	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
+	LOSS_REASONS
+};
+struct loss_info {
+	const char *name;   /* machine name: "ring_full" */
+	const char *text;   /* "ring buffer full" */
+	const char *remedy; /* "use a larger --buffer", may be "" */
+	int is_sample;      /* 1: a lost sample, counts in "lost N samples"; 0: a lost detail */
+};
+extern const struct loss_info loss_reasons[LOSS_REASONS];
+
+struct sink;
+struct profile_meta;
+struct sink_ops {
+	uint32_t (*string)(struct sink *s, const char *data, size_t len);
+	uint32_t (*mapping)(struct sink *s, const struct mapping *m);
+	uint32_t (*frame)(struct sink *s, const struct frame *f);
+	uint32_t (*function)(struct sink *s, const struct function *f);
+	/* The lines of a frame, innermost first; replaces earlier ones. */
+	void (*names)(struct sink *s, uint32_t frame, const struct line *lines, uint32_t n);
+	/* Frames root first, any number. */
+	uint32_t (*stack)(struct sink *s, const uint32_t *frames, uint32_t n);
+	uint32_t (*type)(struct sink *s, const struct type *t);
+	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
+	uint32_t (*series)(struct sink *s, const struct series *series);
+	void (*sample)(struct sink *s, const struct sample *sample);
+	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
+	/* What is known about the whole (profile/profile.h): the producer fills in what it knows; valid for the sink's life. */
+	struct profile_meta *(*meta)(struct sink *s);
+};
+struct sink { /* embedded first in the sink's own struct */
+	const struct sink_ops *ops;
+};
+
+static inline uint32_t sink_string(struct sink *s, const char *str)
+{
+	return s->ops->string(s, str ? str : "", str ? __builtin_strlen(str) : 0);
+}
+
+#endif

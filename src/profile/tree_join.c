@@ -1,0 +1,112 @@
+/* Two trees become one: added up, or newer beside older. */
+#include "profile/tree.h"
+
+#include "profile/sum.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where the nodes of src go, and what their values are multiplied by on the way. */
+struct join {
+	struct tree *dst;
+	const struct tree *src;
+	double scale;
+	uint32_t *node; /* of dst, by node of src */
+};
+
+static int64_t scaled(int64_t value, double scale)
+{
+	if (scale == 1)
+		return value;
+	double v = round(value * scale);
+	return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+/* From here on values are in the scaled unit. */
+static void tree_rescale(struct tree *t)
+{
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		t->nodes.v[i].self = scaled(t->nodes.v[i].self, t->scale);
+		t->nodes.v[i].other_self = scaled(t->nodes.v[i].other_self, t->scale);
+	}
+	t->unfiltered_total = scaled(t->unfiltered_total, t->scale);
+	t->unit = t->scaled_unit;
+	t->scaled_unit = NULL;
+	t->scale = 0;
+}
+
+static bool is_empty(const struct tree *t)
+{
+	return t->nodes.n == 1 && !t->n_samples && !t->nodes.v[0].self && !t->nodes.v[0].other_self;
+}
+
+/* The unit that values of this tree have or can have after scaling. */
+static const char *common_unit(const struct tree *t)
+{
+	return t->scaled_unit ? t->scaled_unit : t->unit;
+}
+
+/* Brings dst to the unit in which both add up and returns the factor for values of src. */
+static double meet_units(struct tree *dst, const struct tree *src)
+{
+	if (is_empty(dst)) {
+		tree_take_unit(dst, src);
+		dst->is_inverted = src->is_inverted;
+	}
+	if (dst->scale == src->scale || strcmp(common_unit(dst), common_unit(src)) != 0)
+		return 1;
+	if (dst->scaled_unit)
+		tree_rescale(dst);
+	return src->scaled_unit ? src->scale : 1;
+}
+
+static uint32_t *join_funcs(struct tree *dst, const struct tree *src)
+{
+	uint32_t *func = xreallocarray(NULL, src->funcs.n, sizeof *func);
+	for (uint32_t i = 0; i < src->funcs.n; i++)
+		func[i] = tree_func_copy(dst, src, i);
+	return func;
+}
+
+static struct join join_nodes(struct tree *dst, const struct tree *src)
+{
+	struct join j = { .dst = dst, .src = src, .scale = meet_units(dst, src) };
+	uint32_t *func = join_funcs(dst, src);
+	j.node = xreallocarray(NULL, src->nodes.n, sizeof *j.node);
+	j.node[TREE_ROOT] = TREE_ROOT;
+	for (uint32_t i = 1; i < src->nodes.n; i++) {
+		const struct tree_node *n = &src->nodes.v[i];
+		j.node[i] = tree_child(dst, j.node[n->parent], func[n->func]);
+	}
+	free(func);
+	return j;
+}
+
+void tree_merge(struct tree *dst, const struct tree *src)
+{
+	struct join j = join_nodes(dst, src);
+	for (uint32_t i = 0; i < src->nodes.n; i++) {
+		const struct tree_node *from = &src->nodes.v[i];
+		struct tree_node *to = &dst->nodes.v[j.node[i]];
+		to->self = sum_add(to->self, scaled(from->self, j.scale));
+		to->other_self = sum_add(to->other_self, scaled(from->other_self, j.scale));
+	}
+	dst->is_diff |= src->is_diff;
+	dst->n_samples += src->n_samples;
+	dst->unfiltered_total =
+		sum_add(dst->unfiltered_total, scaled(src->unfiltered_total, j.scale));
+	free(j.node);
+	tree_total(dst);
+}
+
+void tree_diff(struct tree *newer, const struct tree *older)
+{
+	struct join j = join_nodes(newer, older);
+	for (uint32_t i = 0; i < older->nodes.n; i++) {
+		struct tree_node *to = &newer->nodes.v[j.node[i]];
+		to->other_self = sum_add(to->other_self, scaled(older->nodes.v[i].self, j.scale));
+	}
+	newer->is_diff = true;
+	free(j.node);
+	tree_total(newer);
+}

@@ -1,0 +1,33 @@
+/* profile/tree_keys.h: the root frames of tree_opts.by: which node of the tree the stack of a sample hangs below. Only
+ * tree_build uses it. */
+#ifndef CRESSET_PROFILE_TREE_KEYS_H
+#define CRESSET_PROFILE_TREE_KEYS_H
+
+#include "profile/tree.h"
+
+/* What of a sample its root frames are made of; what they do not need is 0. */
+struct key_parts {
+	uint32_t labels, pid, tid, cpu;
+};
+struct tree_keys {
+	struct profile *p;
+	struct tree *t;
+	enum tree_by by[TREE_BY_MAX]; /* without BY_NONE */
+	int n;
+	struct key_parts uses;      /* 1 where needed */
+	VEC(struct key_parts) seen; /* with the group of each in `groups` */
+	VEC(uint32_t) group_of_seen;
+	VEC(uint32_t) nodes; /* by group: the node its stacks hang below */
+	struct map index, group_of_node;
+	struct key_parts last; /* the last sample's: most are followed by their like */
+	uint32_t last_group;
+};
+
+void tree_keys_init(struct tree_keys *k, struct profile *p, struct tree *t,
+		    const struct tree_opts *opts);
+void tree_keys_done(struct tree_keys *k);
+
+/* The group of a sample: an index in nodes. Adds the nodes of new ones. */
+uint32_t tree_keys_group(struct tree_keys *k, size_t row);
+
+#endif

@@ -1,0 +1,314 @@
+/* What changes the shape of a finished tree: turning round, sorting, pruning and cutting. */
+#include "profile/tree.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "profile/sum.h"
+
+#include <string.h>
+
+static uint32_t *node_depths(const struct tree *t)
+{
+	uint32_t *depth = xcalloc(t->nodes.n, sizeof *depth);
+	for (uint32_t id = 1; id < t->nodes.n; id++)
+		depth[id] = depth[t->nodes.v[id].parent] + 1;
+	return depth;
+}
+
+uint32_t tree_depth(const struct tree *t)
+{
+	uint32_t *depth = node_depths(t), deepest = 0;
+	for (uint32_t id = 1; id < t->nodes.n; id++)
+		deepest = depth[id] > deepest ? depth[id] : deepest;
+	free(depth);
+	return deepest;
+}
+
+/* --- turning round ----------------------------------------------------------------------------------------- */
+
+/* The nodes as they were before. */
+struct upright {
+	struct tree_node *nodes;
+	uint32_t *depth;
+	uint32_t *anchor; /* the kept node of the new tree that turned stacks hang below */
+	uint32_t n, keep;
+};
+
+/* Takes the nodes out of t and leaves it a bare root. */
+static struct upright take_nodes(struct tree *t, uint32_t keep)
+{
+	struct upright old = { .nodes = t->nodes.v, .n = t->nodes.n, .keep = keep };
+	old.depth = node_depths(t);
+	old.anchor = xcalloc(old.n, sizeof *old.anchor);
+	memset(&t->nodes, 0, sizeof t->nodes);
+	map_clear(&t->child_index);
+	vec_push(&t->nodes, old.nodes[TREE_ROOT]);
+	t->nodes.v[TREE_ROOT].first_child = TREE_NONE;
+	return old;
+}
+
+/* Where the self value of a node belongs: the end of its path from leaf to root. */
+static uint32_t turned_node(struct tree *t, const struct upright *old, uint32_t id)
+{
+	uint32_t node = old->anchor[id];
+	for (; old->depth[id] > old->keep; id = old->nodes[id].parent)
+		node = tree_child(t, node, old->nodes[id].func);
+	return node;
+}
+
+void tree_invert(struct tree *t, uint32_t keep)
+{
+	struct upright old = take_nodes(t, keep);
+	for (uint32_t id = 1; id < old.n; id++) {
+		const struct tree_node *n = &old.nodes[id];
+		old.anchor[id] = old.anchor[n->parent];
+		if (old.depth[id] <= keep)
+			old.anchor[id] = tree_child(t, old.anchor[id], n->func);
+		if (!n->self && !n->other_self)
+			continue;
+		uint32_t turned = turned_node(t, &old, id);
+		struct tree_node *to = &t->nodes.v[turned];
+		to->self = sum_add(to->self, n->self);
+		to->other_self = sum_add(to->other_self, n->other_self);
+	}
+	free(old.nodes);
+	free(old.depth);
+	free(old.anchor);
+	t->is_inverted = !t->is_inverted;
+	tree_total(t);
+}
+
+/* --- sorting --------------------------------------------------------------------------------------------------- */
+
+static int func_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct tree *t = ctx;
+	const struct tree_func *x = &t->funcs.v[*(const uint32_t *)a];
+	const struct tree_func *y = &t->funcs.v[*(const uint32_t *)b];
+	int order = strcmp(strtab_get(&t->strings, x->name), strtab_get(&t->strings, y->name));
+	order = order ? order : x->kind - y->kind;
+	order = order ? order : x->inlined - y->inlined;
+	order = order ? order
+		      : strcmp(strtab_get(&t->strings, x->binary),
+			       strtab_get(&t->strings, y->binary));
+	return order ? order
+		     : strcmp(strtab_get(&t->strings, x->file), strtab_get(&t->strings, y->file));
+}
+
+/* The place of each function in the order of names. */
+static uint32_t *func_ranks(struct tree *t)
+{
+	uint32_t *order = xreallocarray(NULL, t->funcs.n, sizeof *order);
+	uint32_t *rank = xreallocarray(NULL, t->funcs.n, sizeof *rank);
+	for (uint32_t i = 0; i < t->funcs.n; i++)
+		order[i] = i;
+	qsort_r(order, t->funcs.n, sizeof *order, func_cmp, t);
+	for (uint32_t i = 0; i < t->funcs.n; i++)
+		rank[order[i]] = i;
+	free(order);
+	return rank;
+}
+
+struct sibling {
+	int64_t total, other_total; /* 0 when ordered by name */
+	uint32_t rank, id;
+};
+
+static int sibling_cmp(const void *a, const void *b)
+{
+	const struct sibling *x = a, *y = b;
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (x->other_total != y->other_total)
+		return x->other_total > y->other_total ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+void tree_sort(struct tree *t, enum tree_order order)
+{
+	struct tree_node *nodes = t->nodes.v;
+	uint32_t *rank = func_ranks(t);
+	VEC(struct sibling) list = { 0 };
+	bool by_total = order == ORDER_TOTAL;
+	for (uint32_t id = 0; id < t->nodes.n; id++) {
+		vec_clear(&list);
+		for (uint32_t c = nodes[id].first_child; c != TREE_NONE; c = nodes[c].next)
+			vec_push(&list, (struct sibling){ by_total ? nodes[c].total : 0,
+							  by_total ? nodes[c].other_total : 0,
+							  rank[nodes[c].func], c });
+		if (list.n < 2)
+			continue;
+		qsort(list.v, list.n, sizeof *list.v, sibling_cmp);
+		uint32_t next = TREE_NONE;
+		for (size_t i = list.n; i--; next = list.v[i].id)
+			nodes[list.v[i].id].next = next;
+		nodes[id].first_child = next;
+	}
+	vec_done(&list);
+	free(rank);
+}
+
+/* --- pruning and cutting ----------------------------------------------------------------------------------- */
+
+/* Takes the nodes that go out of the list of n's children. The links that stay are to new ids already: a child comes after
+ * its parent, so it is moved with them later. */
+static void compact_children(struct tree *t, struct tree_node *n, const uint32_t *new_id)
+{
+	uint32_t *link = &n->first_child;
+	for (uint32_t c = n->first_child, next; c != TREE_NONE; c = next) {
+		next = t->nodes.v[c].next;
+		if (new_id[c] == TREE_NONE)
+			continue;
+		*link = new_id[c];
+		link = &t->nodes.v[c].next;
+	}
+	*link = TREE_NONE;
+}
+
+/* Moves every node to its new id, which is not above its old one; those with TREE_NONE go, with all below them. */
+static void tree_compact(struct tree *t, const uint32_t *new_id)
+{
+	uint32_t kept = 0;
+	for (uint32_t id = 0; id < t->nodes.n; id++) {
+		if (new_id[id] == TREE_NONE)
+			continue;
+		struct tree_node n = t->nodes.v[id];
+		compact_children(t, &n, new_id);
+		if (id != TREE_ROOT)
+			n.parent = new_id[n.parent];
+		t->nodes.v[kept++] = n;
+	}
+	t->nodes.n = kept;
+}
+
+/* What stands for the pruned children of one node. */
+struct rest {
+	uint32_t parent; /* new id */
+	uint32_t n;      /* nodes that went */
+	int64_t total, other_total;
+};
+struct pruning {
+	uint32_t *new_id;
+	uint32_t *
+		rest_of; /* by node: the rest below it, or that it is part of; index + 1, 0 = none */
+	VEC(struct rest) rests;
+	uint32_t gone;
+};
+
+static uint64_t magnitude(int64_t v)
+{
+	return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+static bool is_below(const struct tree_node *n, int64_t min_total)
+{
+	return min_total > 0 && magnitude(n->total) < (uint64_t)min_total &&
+	       magnitude(n->other_total) < (uint64_t)min_total;
+}
+
+/* The topmost nodes that go are added up in the rest below their parent. */
+static void prune_top(struct pruning *p, const struct tree_node *n)
+{
+	if (!p->rest_of[n->parent]) {
+		vec_push(&p->rests, (struct rest){ .parent = p->new_id[n->parent] });
+		p->rest_of[n->parent] = p->rests.n;
+	}
+	struct rest *r = &p->rests.v[p->rest_of[n->parent] - 1];
+	r->total = sum_add(r->total, n->total);
+	r->other_total = sum_add(r->other_total, n->other_total);
+}
+
+/* Decides for every node whether it goes. */
+static void prune_mark(struct pruning *p, const struct tree *t, int64_t min_total)
+{
+	p->new_id[TREE_ROOT] = TREE_ROOT;
+	for (uint32_t id = 1; id < t->nodes.n; id++) {
+		const struct tree_node *n = &t->nodes.v[id];
+		bool parent_gone = p->new_id[n->parent] == TREE_NONE;
+		if (!parent_gone && !is_below(n, min_total)) {
+			p->new_id[id] = id - p->gone;
+			continue;
+		}
+		if (!parent_gone)
+			prune_top(p, n);
+		p->new_id[id] = TREE_NONE;
+		p->rest_of[id] = p->rest_of[n->parent];
+		p->rests.v[p->rest_of[id] - 1].n++;
+		p->gone++;
+	}
+}
+
+static void add_amount(struct buf *text, const char *unit, int64_t v)
+{
+	if (strcmp(unit, "nanoseconds") == 0)
+		fmt_duration(text, v);
+	else if (strcmp(unit, "bytes") == 0)
+		fmt_bytes(text, v);
+	else
+		fmt_count(text, v);
+}
+
+static uint32_t rest_func(struct tree *t, uint32_t n, int64_t min_total)
+{
+	struct buf text = { 0 };
+	buf_addf(&text, "(%u frame%s below ", n, n == 1 ? "" : "s");
+	add_amount(&text, t->unit, min_total);
+	buf_addc(&text, ')');
+	struct tree_func f = { .name = strtab_putn(&t->strings, text.data, text.len),
+			       .kind = FRAME_REST };
+	buf_done(&text);
+	return tree_func_intern(t, &f);
+}
+
+/* Last among its siblings. */
+static void rest_add(struct tree *t, const struct rest *r, int64_t min_total)
+{
+	struct tree_node n = { .parent = r->parent,
+			       .first_child = TREE_NONE,
+			       .next = TREE_NONE,
+			       .func = rest_func(t, r->n, min_total),
+			       .self = r->total,
+			       .total = r->total,
+			       .other_self = r->other_total,
+			       .other_total = r->other_total };
+	uint32_t id = t->nodes.n;
+	vec_push(&t->nodes, n);
+	uint32_t *link = &t->nodes.v[r->parent].first_child;
+	while (*link != TREE_NONE)
+		link = &t->nodes.v[*link].next;
+	*link = id;
+}
+
+uint32_t tree_prune(struct tree *t, int64_t min_total)
+{
+	struct pruning p = { 0 };
+	p.new_id = xreallocarray(NULL, t->nodes.n, sizeof *p.new_id);
+	p.rest_of = xcalloc(t->nodes.n, sizeof *p.rest_of);
+	prune_mark(&p, t, min_total);
+	tree_compact(t, p.new_id);
+	for (size_t i = 0; i < p.rests.n; i++)
+		rest_add(t, &p.rests.v[i], min_total);
+	tree_reindex(t);
+	free(p.new_id);
+	free(p.rest_of);
+	vec_done(&p.rests);
+	return p.gone;
+}
+
+void tree_cut(struct tree *t, uint32_t max_depth)
+{
+	uint32_t *depth = node_depths(t), *new_id = xreallocarray(NULL, t->nodes.n, sizeof *new_id);
+	uint32_t kept = 0;
+	for (uint32_t id = 0; id < t->nodes.n; id++) {
+		struct tree_node *n = &t->nodes.v[id];
+		new_id[id] = depth[id] <= max_depth ? kept++ : TREE_NONE;
+		if (depth[id] == max_depth) {
+			n->self = n->total;
+			n->other_self = n->other_total;
+		}
+	}
+	tree_compact(t, new_id);
+	tree_reindex(t);
+	free(depth);
+	free(new_id);
+}

@@ -1,0 +1,302 @@
+/* tests/unit/naive_tree.h: what a flame tree must hold, found the slow and obvious way: every sample's stack is spelled out
+ * as text, filtered line by line, and equal texts are added up. Trees are compared by such texts. */
+#ifndef CRESSET_TESTS_NAIVE_TREE_H
+#define CRESSET_TESTS_NAIVE_TREE_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "profile/tree.h"
+
+#include <check.h>
+#include <regex.h>
+
+/* Paths from the root with their self values; sorted, each path once, none with the value 0. */
+struct spelled_path {
+	char *path;
+	int64_t value, other;
+};
+struct spelled {
+	VEC(struct spelled_path) rows;
+};
+
+static inline int spelled_cmp(const void *a, const void *b)
+{
+	return strcmp(((const struct spelled_path *)a)->path, ((const struct spelled_path *)b)->path);
+}
+
+static inline void spelled_done(struct spelled *s)
+{
+	for (size_t i = 0; i < s->rows.n; i++)
+		free(s->rows.v[i].path);
+	vec_done(&s->rows);
+}
+
+static inline void spelled_normal(struct spelled *s)
+{
+	size_t kept = 0;
+	qsort(s->rows.v, s->rows.n, sizeof *s->rows.v, spelled_cmp);
+	for (size_t i = 0; i < s->rows.n; i++) {
+		struct spelled_path *row = &s->rows.v[i], *last = kept ? &s->rows.v[kept - 1] : NULL;
+		if (last && strcmp(last->path, row->path) == 0) {
+			last->value += row->value;
+			last->other += row->other;
+			free(row->path);
+		} else {
+			s->rows.v[kept++] = *row;
+		}
+	}
+	s->rows.n = kept;
+	kept = 0;
+	for (size_t i = 0; i < s->rows.n; i++)
+		if (s->rows.v[i].value || s->rows.v[i].other)
+			s->rows.v[kept++] = s->rows.v[i];
+		else
+			free(s->rows.v[i].path);
+	s->rows.n = kept;
+}
+
+static inline void assert_spelled_eq(const struct spelled *a, const struct spelled *b)
+{
+	for (size_t i = 0; i < a->rows.n && i < b->rows.n; i++) {
+		ck_assert_str_eq(a->rows.v[i].path, b->rows.v[i].path);
+		ck_assert_msg(a->rows.v[i].value == b->rows.v[i].value, "%s: %lld, not %lld",
+			      a->rows.v[i].path, (long long)a->rows.v[i].value,
+			      (long long)b->rows.v[i].value);
+		ck_assert_int_eq(a->rows.v[i].other, b->rows.v[i].other);
+	}
+	ck_assert_uint_eq(a->rows.n, b->rows.n);
+}
+
+/* --- the tree as it is ------------------------------------------------------------------------------------------- */
+
+static inline void spell_node(struct buf *b, const struct tree *t, uint32_t node)
+{
+	if (node == TREE_ROOT)
+		return;
+	spell_node(b, t, t->nodes.v[node].parent);
+	const struct tree_func *f = &t->funcs.v[t->nodes.v[node].func];
+	buf_addf(b, ";%s|%s|%s|%s%s", strtab_get(&t->strings, f->name),
+		 strtab_get(&t->strings, f->binary), strtab_get(&t->strings, f->file),
+		 frame_kinds[f->kind].name, f->inlined ? "|inlined" : "");
+}
+
+static inline struct spelled spell_tree(const struct tree *t)
+{
+	struct spelled out = { 0 };
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		struct buf path = { 0 };
+		spell_node(&path, t, i);
+		vec_push(&out.rows, (struct spelled_path){ buf_steal(&path), t->nodes.v[i].self,
+							   t->nodes.v[i].other_self });
+	}
+	spelled_normal(&out);
+	return out;
+}
+
+/* What holds for every tree: ids, lists, and totals that are the sums of what is below. */
+static inline void assert_tree_sound(const struct tree *t)
+{
+	size_t linked = 0;
+	ck_assert_uint_eq(t->nodes.v[TREE_ROOT].parent, TREE_NONE);
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		const struct tree_node *n = &t->nodes.v[i];
+		int64_t total = n->self, other = n->other_self;
+		ck_assert(n->func < t->funcs.n);
+		for (uint32_t c = n->first_child; c != TREE_NONE; c = t->nodes.v[c].next) {
+			ck_assert(c > i && c < t->nodes.n);
+			ck_assert_uint_eq(t->nodes.v[c].parent, i);
+			total += t->nodes.v[c].total;
+			other += t->nodes.v[c].other_total;
+			linked++;
+		}
+		ck_assert_int_eq(n->total, total);
+		ck_assert_int_eq(n->other_total, other);
+	}
+	ck_assert_uint_eq(linked, t->nodes.n - 1);
+}
+
+/* --- the tree as it must be -------------------------------------------------------------------------------------- */
+
+struct naive_line {
+	const char *name, *binary, *file;
+	uint8_t kind;
+	bool inlined;
+};
+struct naive_stack {
+	VEC(struct naive_line) lines; /* root first */
+};
+struct naive_result {
+	struct spelled spelled;
+	int64_t total, unfiltered_total;
+	uint64_t n_samples;
+};
+
+static inline bool naive_match(const char *pattern, const struct naive_line *l)
+{
+	const char *subject = l->name;
+	regex_t re;
+	if (strncmp(pattern, "binary:", 7) == 0)
+		subject = l->binary, pattern += 7;
+	else if (strncmp(pattern, "file:", 5) == 0)
+		subject = l->file, pattern += 5;
+	else if (strncmp(pattern, "kind:", 5) == 0)
+		subject = frame_kinds[l->kind].name, pattern += 5;
+	ck_assert_int_eq(regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	bool matches = regexec(&re, subject, 0, NULL, 0) == 0;
+	regfree(&re);
+	return matches;
+}
+
+static inline bool naive_any(const char *pattern, const struct naive_stack *s)
+{
+	for (size_t i = 0; i < s->lines.n; i++)
+		if (naive_match(pattern, &s->lines.v[i]))
+			return true;
+	return false;
+}
+
+static inline void naive_stack_lines(struct profile *p, uint32_t stack, struct naive_stack *out)
+{
+	uint32_t frames[256], n = stack_depth(&p->stacks, stack);
+	ck_assert(n <= 256);
+	stack_frames(&p->stacks, stack, frames);
+	for (uint32_t i = 0; i < n; i++) {
+		struct shown_line lines[NAMES_MAX_INLINE];
+		uint32_t n_lines = profile_frame_lines(p, frames[i], lines, NAMES_MAX_INLINE);
+		for (uint32_t k = n_lines; k-- > 0;)
+			vec_push(&out->lines,
+				 (struct naive_line){
+					 profile_str(p, lines[k].name),
+					 profile_str(p, profile_frame_binary(p, frames[i])),
+					 profile_str(p, lines[k].file),
+					 p->frames.frames.v[frames[i]].kind, k + 1 < n_lines });
+	}
+}
+
+static inline bool naive_drops(const struct tree_opts *o, const struct naive_line *l)
+{
+	bool gpu = strncmp(frame_kinds[l->kind].name, "gpu-", 4) == 0;
+	if (o->hide && naive_match(o->hide, l))
+		return true;
+	if (o->no_kernel && l->kind == FRAME_KERNEL)
+		return true;
+	return o->no_user && l->kind != FRAME_KERNEL && l->kind != FRAME_REST && !gpu;
+}
+
+static inline bool naive_repeats(const struct naive_line *a, const struct naive_line *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->binary, b->binary) == 0 &&
+	       strcmp(a->file, b->file) == 0 && a->kind == b->kind;
+}
+
+/* Drops, collapses and turns round, in this order. */
+static inline void naive_reshape(const struct tree_opts *o, struct naive_stack *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->lines.n; i++) {
+		struct naive_line l = s->lines.v[i];
+		if (naive_drops(o, &l))
+			continue;
+		if (o->collapse_recursion && n && naive_repeats(&l, &s->lines.v[n - 1]))
+			continue;
+		s->lines.v[n++] = l;
+	}
+	s->lines.n = n;
+	for (size_t i = 0; o->inverted && i < n / 2; i++) {
+		struct naive_line l = s->lines.v[i];
+		s->lines.v[i] = s->lines.v[n - 1 - i];
+		s->lines.v[n - 1 - i] = l;
+	}
+}
+
+static inline void naive_label(struct buf *b, const struct profile *p, size_t row, const char *key)
+{
+	uint32_t set = p->series.series.v[p->samples.series[row]].labels;
+	const struct label *l = label_find(&p->series, set, strtab_find(&p->strings, key));
+	for (const char *s = l ? profile_str(p, l->str) : "?"; *s; s++)
+		buf_addc(b, *s == ' ' ? '_' : *s);
+}
+
+static inline void naive_id(struct buf *b, uint32_t id)
+{
+	if (id == SAMPLE_NO_ID)
+		buf_addc(b, '?');
+	else
+		buf_addf(b, "%u", id);
+}
+
+static inline void naive_key(struct buf *b, const struct profile *p, size_t row, enum tree_by by)
+{
+	static const char *const label[BY_KEYS] = {
+		[BY_COMM] = "comm",	  [BY_PID] = "comm",		  [BY_TID] = "comm",
+		[BY_PROCESS] = "process", [BY_CONTAINER] = "container_id"
+	};
+	buf_adds(b, by == BY_CPU ? ";cpu" : ";");
+	if (label[by])
+		naive_label(b, p, row, label[by]);
+	if (by == BY_CPU)
+		naive_id(b, p->samples.cpu[row]);
+	if (by == BY_PID || by == BY_TID) {
+		buf_addc(b, '-');
+		naive_id(b, p->samples.pid[row]);
+	}
+	if (by == BY_TID) {
+		buf_addc(b, '/');
+		naive_id(b, p->samples.tid[row]);
+	}
+	buf_adds(b, "|||marker");
+}
+
+static inline char *naive_path(const struct profile *p, size_t row, const struct tree_opts *o,
+			       const struct naive_stack *s)
+{
+	struct buf b = { 0 };
+	uint32_t depth = 0, max = o->max_depth ? o->max_depth : UINT32_MAX;
+	for (int i = 0; i < o->n_by && depth < max; i++) {
+		if (o->by[i] == BY_NONE)
+			continue;
+		naive_key(&b, p, row, o->by[i]);
+		depth++;
+	}
+	for (size_t i = 0; i < s->lines.n && depth < max; i++, depth++) {
+		const struct naive_line *l = &s->lines.v[i];
+		buf_addf(&b, ";%s|%s|%s|%s%s", l->name, l->binary, l->file,
+			 frame_kinds[l->kind].name, l->inlined ? "|inlined" : "");
+	}
+	return buf_steal(&b);
+}
+
+static inline bool naive_in_time(const struct profile *p, size_t row, const struct tree_opts *o)
+{
+	int64_t t = p->samples.time_ns[row] - p->meta.start_mono_ns;
+	return (!o->time_from_ns || t >= o->time_from_ns) && (!o->time_to_ns || t < o->time_to_ns);
+}
+
+/* factor: what one of a series' counts is worth, by series; NULL = 1. */
+static inline struct naive_result naive_build(struct profile *p, const struct tree_opts *o,
+					      const int64_t *factor)
+{
+	struct naive_result r = { 0 };
+	for (size_t row = 0; row < p->samples.n; row++) {
+		uint32_t series = p->samples.series[row];
+		int64_t value = p->samples.value[row] * (factor ? factor[series] : 1);
+		if (p->series.series.v[series].type != o->type)
+			continue;
+		r.unfiltered_total += value;
+		struct naive_stack s = { 0 };
+		naive_stack_lines(p, p->samples.stack[row], &s);
+		if (value && naive_in_time(p, row, o) && (!o->focus || naive_any(o->focus, &s)) &&
+		    (!o->ignore || !naive_any(o->ignore, &s))) {
+			naive_reshape(o, &s);
+			r.total += value;
+			r.n_samples++;
+			vec_push(&r.spelled.rows,
+				 (struct spelled_path){ naive_path(p, row, o, &s), value, 0 });
+		}
+		vec_done(&s.lines);
+	}
+	spelled_normal(&r.spelled);
+	return r;
+}
+
+#endif
