@@ -1,0 +1,160 @@
+#include "base/mem.h"
+#include "symbol/elf_debug.h"
+#include "symbol/elf_file.h"
+#include "symbol/elf_layout.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/name_cache.h"
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+struct elf_source {
+	struct symbol_source base;
+	int debug_fd; /* of the separate debug file, whose names are read when asked for; -1 = none */
+	struct elf_layout layout;
+	struct elf_symbols symbols;
+	struct name_cache names; /* by name offset */
+};
+
+static void elf_source_close(struct symbol_source *s)
+{
+	struct elf_source *e = (struct elf_source *)s;
+	elf_layout_done(&e->layout);
+	elf_symbols_done(&e->symbols);
+	name_cache_done(&e->names);
+	if (e->debug_fd >= 0)
+		close(e->debug_fd);
+	free(e);
+}
+
+/* The names of sym, read and demangled at the first time. False when the file does not give them any more or the cache is
+ * full. */
+static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
+			    struct cached_name *out)
+{
+	uint64_t key = (uint64_t)sym->plt << 32 | sym->name;
+	const struct cached_name *known = name_cache_get(&e->names, key);
+	if (known) {
+		*out = *known;
+		return true;
+	}
+	char *text = xmalloc(ELF_MAX_NAME);
+	size_t len = elf_symbols_name(&e->symbols, sym->name, text, ELF_MAX_NAME);
+	const char *linkage = len ? name_cache_copy(&e->names, text, len) : NULL;
+	free(text);
+	if (linkage)
+		*out = name_cache_add(&e->names, key, linkage, sym->plt ? "@plt" : "");
+	else
+		e->base.skipped++;
+	return linkage;
+}
+
+static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct symbol *out)
+{
+	struct elf_source *e = (struct elf_source *)s;
+	struct cached_name name;
+	uint64_t vaddr;
+	if (!elf_layout_vaddr(&e->layout, offset, &vaddr))
+		return false;
+	const struct elf_symbol *sym = elf_symbols_find(&e->symbols, vaddr);
+	if (!sym || !elf_source_name(e, sym, &name))
+		return false;
+	*out = (struct symbol){
+		.name = name.name,
+		.linkage = name.linkage,
+		.start = offset - (vaddr - sym->addr),
+		.size = sym->size,
+	};
+	return true;
+}
+
+static const struct symbol_source_ops elf_source_ops = { elf_source_lookup, elf_source_close };
+
+/* Each of these returns how many functions it found; err is filled when there was something that could not be read. */
+
+static long add_section(struct elf_source *e, const struct elf_file *f, uint32_t type,
+			struct err *err)
+{
+	struct elf_table t;
+	if (!elf_table_of_section(f, type, &t))
+		return 0;
+	long n = elf_symbols_add_table(&e->symbols, f, &t, &e->layout, err);
+	return n < 0 ? 0 : n;
+}
+
+static long add_debug_file(struct elf_source *e, const struct elf_file *main,
+			   debug_locate_fn *locate, void *ctx, struct err *err)
+{
+	struct elf_file debug;
+	if (!elf_debug_open(main, locate, ctx, &debug))
+		return 0;
+	long n = add_section(e, &debug, SHT_SYMTAB, err);
+	e->debug_fd = debug.fd;
+	elf_file_close(&debug);
+	return n;
+}
+
+static long add_debugdata(struct elf_source *e, const struct elf_file *main, struct err *err)
+{
+	struct buf image = { 0 };
+	struct elf_file mini;
+	long n = 0;
+	if (elf_debugdata_unpack(main, &image, err) &&
+	    elf_file_open_image(&mini, image.data, image.len, err) == 0) {
+		n = add_section(e, &mini, SHT_SYMTAB, err);
+		elf_file_close(&mini);
+	}
+	buf_done(&image);
+	return n;
+}
+
+static long add_dynamic(struct elf_source *e, const struct elf_file *main, struct err *err)
+{
+	struct elf_table t;
+	long n = add_section(e, main, SHT_DYNSYM, err);
+	if (n == 0 && elf_table_of_dynamic(main, &e->layout, &t))
+		n = elf_symbols_add_table(&e->symbols, main, &t, &e->layout, err);
+	return n < 0 ? 0 : n;
+}
+
+static int elf_source_load(struct elf_source *e, const struct elf_file *main,
+			   debug_locate_fn *locate, void *ctx, struct err *err)
+{
+	struct err bad = { 0 };
+	if (add_section(e, main, SHT_SYMTAB, &bad) > 0) {
+		e->base.origin = ".symtab";
+	} else if (add_debug_file(e, main, locate, ctx, &bad) > 0) {
+		e->base.origin = "debug file";
+	} else {
+		e->base.origin = add_debugdata(e, main, &bad) > 0 ? ".gnu_debugdata" : ".dynsym";
+		add_dynamic(e, main, &bad);
+	}
+	elf_symbols_add_plt(&e->symbols, main);
+	elf_symbols_finish(&e->symbols, &e->layout);
+	e->base.skipped = e->symbols.skipped;
+	if (e->symbols.v.n)
+		return 0;
+	return bad.code ? err_set(err, ENOEXEC, "%s", bad.text)
+			: err_set(err, ENODATA, "the ELF file has no symbols");
+}
+
+int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_source **out,
+		    struct err *err)
+{
+	struct elf_file main;
+	int rc = elf_file_open(&main, fd, err);
+	if (rc < 0)
+		return rc;
+	struct elf_source *e = xcalloc(1, sizeof *e);
+	*e = (struct elf_source){ .base.ops = &elf_source_ops, .debug_fd = -1 };
+	rc = elf_layout_read(&e->layout, &main, err);
+	if (rc == 0)
+		rc = elf_source_load(e, &main, locate, ctx, err);
+	elf_file_close(&main);
+	if (rc < 0)
+		symbol_close(&e->base);
+	else
+		*out = &e->base;
+	return rc;
+}

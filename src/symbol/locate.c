@@ -1,0 +1,79 @@
+#include "symbol/locate.h"
+
+#include "base/buf.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEBUG_DIR "/usr/lib/debug"
+
+enum candidate { BY_BUILD_ID, BESIDE, IN_DOT_DEBUG, IN_DEBUG_DIR, CANDIDATES };
+
+static bool link_is_plain_name(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool build_id_path(const struct debug_request *req, struct buf *path)
+{
+	if (req->build_id_len < 2)
+		return false;
+	buf_addf(path, DEBUG_DIR "/.build-id/%02x/", req->build_id[0]);
+	for (size_t i = 1; i < req->build_id_len; i++)
+		buf_addf(path, "%02x", req->build_id[i]);
+	buf_adds(path, ".debug");
+	return true;
+}
+
+static bool link_path(const struct debug_root *root, const struct debug_request *req,
+		      enum candidate candidate, struct buf *path)
+{
+	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
+	if (!slash || !req->debuglink || !link_is_plain_name(req->debuglink))
+		return false;
+	if (candidate == IN_DEBUG_DIR)
+		buf_adds(path, DEBUG_DIR);
+	buf_add(path, root->path, slash + 1 - root->path);
+	if (candidate == IN_DOT_DEBUG)
+		buf_adds(path, ".debug/");
+	buf_adds(path, req->debuglink);
+	return true;
+}
+
+/* O_NONBLOCK: opening a FIFO must not wait. */
+static int open_regular_in_root(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	struct stat st;
+	int fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int debug_locate_in_root(void *ctx, const struct debug_request *req, unsigned attempt)
+{
+	const struct debug_root *root = ctx;
+	struct buf path = { 0 };
+	int fd = -1;
+	for (enum candidate c = 0; c < CANDIDATES && fd < 0; c++) {
+		buf_clear(&path);
+		if (c == BY_BUILD_ID ? build_id_path(req, &path) : link_path(root, req, c, &path))
+			fd = open_regular_in_root(root->fd, buf_cstr(&path));
+		if (fd >= 0 && attempt-- > 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	buf_done(&path);
+	return fd;
+}

@@ -1,0 +1,94 @@
+/* symbol/symbol.h: addresses → names. Takes an open file and offsets, never a path and never a process: what else is needed
+ * (separate debug files) is asked for through one callback that returns an open descriptor, so this can run in a sandbox.
+ *
+ * A symbol_source answers lookups for one object; each kind of object is one file here: elf.c (with .gnu_debugdata and separate
+ * debug files), kallsyms.c, perf_map.c, jitdump.c. Names come out demangled, with the linkage name beside them.
+ *
+ * Everything read is hostile: sizes are checked, counts and memory have named limits in each file, what cannot be read is
+ * counted in `skipped`. Names may hold any byte but NUL: whoever prints them escapes them. Lookups fill caches: one thread at
+ * a time per source. */
+#ifndef CRESSET_SYMBOL_SYMBOL_H
+#define CRESSET_SYMBOL_SYMBOL_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol {
+	const char *name; /* demangled; valid until the source is closed */
+	const char
+		*linkage; /* as in the file; the same pointer as name when nothing was demangled */
+	const char *module;   /* of kallsyms: kernel module, "bpf" …; else NULL */
+	uint64_t start, size; /* in the source's address space; size > 0 */
+};
+
+struct symbol_source;
+struct symbol_source_ops {
+	/* The symbol that covers addr (see each opener for what an address is). False when there is none. */
+	bool (*lookup)(struct symbol_source *s, uint64_t addr, struct symbol *out);
+	void (*close)(struct symbol_source *s);
+};
+/* Embedded first in each kind's struct. */
+struct symbol_source {
+	const struct symbol_source_ops *ops;
+	/* What the names come from: ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
+	const char *origin;
+	uint64_t skipped; /* records or symbols that could not be read */
+};
+static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
+{
+	return s->ops->lookup(s, addr, out);
+}
+static inline void symbol_close(struct symbol_source *s)
+{
+	if (s)
+		s->ops->close(s);
+}
+
+/* What to look for when an object needs a further file. */
+struct debug_request {
+	const uint8_t *build_id;
+	size_t build_id_len;   /* 0: has none */
+	const char *debuglink; /* file name of .gnu_debuglink or NULL */
+	uint32_t debuglink_crc;
+};
+/* Returns an open descriptor, which the caller owns from then on, or -1. Asked again with attempt = 1, 2 … while the file it
+ * gave does not fit (wrong build id or CRC, no symbols). locate.h has the ordinary one. */
+typedef int debug_locate_fn(void *ctx, const struct debug_request *req, unsigned attempt);
+
+/* ELF file at fd, which stays the caller's and must stay open until symbol_close: names are read when they are asked for.
+ * Addresses are file offsets. Names come from the first of these that has functions: .symtab, the separate debug file's .symtab
+ * (locate may be NULL), .gnu_debugdata together with .dynsym, .dynsym (through PT_DYNAMIC where section headers are stripped);
+ * PLT stubs of x86-64 are called "function@plt". Memory: 16 bytes a function and the names that were looked up.
+ * -ENOEXEC: not ELF or malformed; -ENODATA: no symbols. */
+int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_source **out,
+		    struct err *err);
+
+/* Text in the form of /proc/kallsyms. Addresses are kernel addresses. Absolute and data symbols are left out; of several at one
+ * address the global one with the shortest name wins. -EPERM when all addresses are zero (kptr_restrict), -ENODATA when there
+ * is no function. */
+int symbol_open_kallsyms(int fd, struct symbol_source **out, struct err *err);
+
+/* perf-PID.map text ("START SIZE NAME", hex). Addresses are run-time addresses; a later entry wins over what it overlaps.
+ * -ENODATA: no line was usable. */
+int symbol_open_perf_map(int fd, struct symbol_source **out, struct err *err);
+
+/* jitdump (tools/perf/Documentation/jitdump-specification.txt of the kernel). Addresses are run-time addresses; code can be
+ * loaded over older code: lookup gives what was valid at time_ns of symbol_jitdump_at (UINT64_MAX, and the default: the last).
+ * Times are those of CLOCK_MONOTONIC; a file with times of a CPU counter always answers with the last. -EBADMSG: not a
+ * jitdump, -ENOTSUP: of another byte order or version, -ENODATA: no code in it. A cut end is skipped. */
+int symbol_open_jitdump(int fd, struct symbol_source **out, struct err *err);
+void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns);
+
+/* C++ (Itanium), Rust (v0 and legacy, hash dropped) and D names as written in source. Returns NULL when it is not mangled, else
+ * a string to free. Bounded: names over 64 KiB (D: 4 KiB) and results over 1 MiB are left as they are, as is what
+ * libiberty refuses for its depth. */
+char *symbol_demangle(const char *name);
+
+/* The NT_GNU_BUILD_ID (not Go's own) of the ELF file at fd, through PT_NOTE, so without section headers too.
+ * Returns its length (a longer one is cut to size), 0 when it has none, -ENOEXEC when fd is no ELF file. */
+int elf_build_id(int fd, uint8_t *id, size_t size);
+
+#endif
