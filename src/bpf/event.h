@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/event.h: what the kernel side sends through the ring buffer, shared by BPF and user space.
+ *
+ * Every sample is one fixed event; the addresses of its stack travel apart, once per CPU and hash while that CPU remembers the
+ * hash. Times are CLOCK_MONOTONIC ns. Layouts have no implicit padding and are the same for both sides. */
+#ifndef CRESSET_BPF_EVENT_H
+#define CRESSET_BPF_EVENT_H
+
+#include <linux/types.h>
+
+enum {
+	EVENT_SAMPLE = 1,
+	EVENT_STACK = 2,
+};
+
+enum {
+	WALK_MAX_USER = 512,   /* user frames in one stack; more end in WALK_DEPTH */
+	WALK_MAX_KERNEL = 127, /* kernel.perf_event_max_stack's default */
+	EVENT_COMM_LEN = 16,
+};
+
+/* Why the walk of the user stack ended. Everything but the first two is shown as a marker frame at the root. */
+enum walk_end {
+	WALK_COMPLETE = 0, /* reached the thread's first frame */
+	WALK_NO_USER = 1, /* nothing to walk: a kernel thread, or the user side was not asked for */
+	WALK_NO_FP = 2,   /* the frame pointer chain points nowhere: code without frame pointers */
+	WALK_UNREADABLE = 3, /* a stack page could not be read */
+	WALK_DEPTH = 4,      /* more frames than asked for */
+	WALK_32BIT = 5,      /* a 32-bit process */
+	WALK_LOST = 6,       /* user space only: the ring had no room for the contents */
+	WALK_ENDS
+};
+
+/* {kind, stack_hash}: a sample refers to the EVENT_STACK with the same hash, sent before it by the same CPU. hash 0: no frames. */
+struct event_sample {
+	__u32 kind; /* EVENT_SAMPLE */
+	__u32 cpu;
+	__u64 time_ns;
+	__u64 stack_hash;
+	__u64 cgroup_id; /* v2 */
+	__u32 tgid, tid;
+	char comm[EVENT_COMM_LEN]; /* of the thread */
+};
+_Static_assert(sizeof(struct event_sample) == 56, "event_sample has no padding");
+
+/* Addresses leaf first, kernel part before the user part. The first of each part is the exact instruction, the others are return
+ * addresses. */
+struct event_stack {
+	__u32 kind; /* EVENT_STACK */
+	__u16 n_kernel, n_user;
+	__u64 stack_hash;
+	__u32 walk_end; /* enum walk_end */
+	__u32 reserved;
+	__u64 addr[];
+};
+_Static_assert(sizeof(struct event_stack) == 24, "event_stack has no padding");
+
+/* Whose samples are taken: the sampler's knob `filter`. */
+enum sample_filter { FILTER_ALL = 0, FILTER_TGID, FILTER_TID, FILTER_COMM, FILTER_CGROUP };
+
+/* Value of the target tables. */
+struct target {
+	__u32 wait_exec; /* 1: samples are dropped until the process has called exec */
+};
+
+/* One bit per position of a glob pattern (`collect/target.h` compiles it): comm is matched byte by byte in the kernel. */
+enum { GLOB_MAX_POSITIONS = 63 };
+struct glob_program {
+	__u64 match[256]; /* positions that byte c may step onto */
+	__u64 star;       /* positions that may stay for any byte */
+	__u64 accept;     /* the one bit of the end */
+};
+
+/* Losses counted in the kernel, summed over CPUs: index of the per-CPU counter map. */
+enum counter {
+	COUNT_SAMPLES = 0,     /* sent */
+	COUNT_RING_FULL,       /* samples the ring refused */
+	COUNT_STACK_RING_FULL, /* stack contents the ring refused */
+	COUNT_TARGETS_FULL,    /* children that could not be followed */
+	COUNT_STACKS,          /* stack contents sent */
+	COUNTERS
+};
+
+#endif

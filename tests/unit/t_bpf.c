@@ -1,0 +1,89 @@
+/* The BPF object, built by each supported clang, loads with every knob under the budget of verified instructions. */
+#include "unit.h"
+
+#include "bpf/event.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+enum { MAX_VERIFIED = 100000 };
+
+/* Sets a u32 knob in .rodata by its name, found through the object's BTF. */
+static void set_knob(struct bpf_object *obj, const char *name, __u32 value)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".rodata");
+	struct btf *btf = bpf_object__btf(obj);
+	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *t = btf__type_by_id(btf, section);
+	const struct btf_var_secinfo *var = btf_var_secinfos(t);
+	size_t size;
+	char *data = (char *)bpf_map__initial_value(map, &size);
+
+	for (int i = 0; i < btf_vlen(t); i++, var++) {
+		const char *var_name =
+			btf__name_by_offset(btf, btf__type_by_id(btf, var->type)->name_off);
+
+		if (strcmp(var_name, name) == 0) {
+			memcpy(data + var->offset, &value, sizeof value);
+			return;
+		}
+	}
+	ck_abort_msg("no knob %s", name);
+}
+
+static void check_object(const char *path, const char *clang, __u32 filter)
+{
+	struct bpf_object *obj = bpf_object__open_file(path, NULL);
+	struct bpf_program *p;
+
+	ck_assert_ptr_nonnull(obj);
+	set_knob(obj, "filter", filter);
+	ck_assert_msg(bpf_object__load(obj) == 0, "%s, filter %u: does not load", clang, filter);
+	bpf_object__for_each_program(p, obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof info;
+
+		ck_assert_int_eq(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
+		printf("# %-8s filter %u %-14s %6u verified instructions, %u bytes jited\n", clang,
+		       filter, bpf_program__name(p), info.verified_insns, info.jited_prog_len);
+		ck_assert_uint_gt(info.verified_insns, 0);
+		ck_assert_uint_lt(info.verified_insns, MAX_VERIFIED);
+	}
+	bpf_object__close(obj);
+}
+
+static void check_clang(const char *version)
+{
+	char clang[32], dir[] = "/tmp/cresset-bpf-XXXXXX", path[64], command[512];
+
+	if (geteuid())
+		T_SKIP("loading BPF programs needs root");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(clang, sizeof clang, "clang-%s", version);
+	snprintf(path, sizeof path, "%s/bpf/sample.bpf.o", dir);
+	snprintf(command, sizeof command,
+		 "make -s BUILD=%s BPF_CC=%s STRIP=llvm-strip-%s %s >/dev/null", dir, clang,
+		 version, path);
+	ck_assert_msg(system(command) == 0, "%s failed", command);
+	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++)
+		check_object(path, clang, filter);
+	snprintf(command, sizeof command, "rm -rf %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(clang_14)
+{
+	check_clang("14");
+}
+END_TEST
+
+START_TEST(clang_19)
+{
+	check_clang("19");
+}
+END_TEST
+
+UNIT_MAIN("bpf", clang_14, clang_19)
