@@ -1,0 +1,288 @@
+/* What works on this machine and what each missing piece costs. One row per check; a new one is one function and one row. */
+#include "base/fs.h"
+#include "base/str.h"
+#include "collect/collect.h"
+#include "collect/sampler.h"
+#include "collect/side_band.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void say(struct check *c, enum check_state state, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void say(struct check *c, enum check_state state, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->state = state;
+	va_start(ap, fmt);
+	vsnprintf(c->detail, sizeof c->detail, fmt, ap);
+	va_end(ap);
+}
+
+static void remedy(struct check *c, const char *text)
+{
+	snprintf(c->remedy, sizeof c->remedy, "%.199s", text);
+}
+
+static void check_kernel(struct check *c)
+{
+	struct utsname u;
+	unsigned major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%u.%u", &major, &minor);
+	say(c, CHECK_OK, "Linux %.60s %.20s", u.release, u.machine);
+	if (major > 5 || (major == 5 && minor >= 10))
+		return;
+	c->state = CHECK_MISSING;
+	remedy(c, "kernel 5.10 or newer is needed");
+}
+
+static void check_btf(struct check *c)
+{
+	struct stat st;
+
+	if (!stat("/sys/kernel/btf/vmlinux", &st)) {
+		say(c, CHECK_OK, "/sys/kernel/btf/vmlinux");
+		return;
+	}
+	say(c, CHECK_MISSING, "no /sys/kernel/btf/vmlinux");
+	remedy(c, "boot a kernel with CONFIG_DEBUG_INFO_BTF=y; in a container mount /sys from the "
+		  "host");
+}
+
+static void check_pid_namespace(struct check *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || (uint32_t)st.st_ino == 0xEFFFFFFC) {
+		say(c, CHECK_OK, "the host's");
+		return;
+	}
+	say(c, CHECK_MISSING, "inside a pid namespace: process ids would not match the kernel's");
+	remedy(c, "run in the host's pid namespace (docker run --pid=host, hostPID: true)");
+}
+
+static bool has_capability(int cap)
+{
+	struct buf b = { 0 };
+	uint64_t eff = 0;
+
+	if (!fs_read_at(AT_FDCWD, "/proc/self/status", 64 * 1024, &b, NULL)) {
+		const char *at = strstr(buf_cstr(&b), "\nCapEff:\t");
+
+		eff = at ? strtoull(at + 9, NULL, 16) : 0;
+	}
+	buf_done(&b);
+	return eff >> cap & 1;
+}
+
+static void check_capabilities(struct check *c)
+{
+	static const struct {
+		int number; /* linux/capability.h */
+		const char *name;
+	} wanted[] = { { 39, "CAP_BPF" },
+		       { 38, "CAP_PERFMON" },
+		       { 19, "CAP_SYS_PTRACE" },
+		       { 40, "CAP_CHECKPOINT_RESTORE" } };
+	char missing[120] = "";
+	bool admin = has_capability(21), fatal = false;
+
+	for (size_t i = 0; i < 4; i++) {
+		if (has_capability(wanted[i].number) || (i != 2 && admin))
+			continue;
+		size_t len = strlen(missing);
+
+		snprintf(missing + len, sizeof missing - len, " %s", wanted[i].name);
+		fatal |= i < 2;
+	}
+	if (!*missing) {
+		say(c, CHECK_OK, "BPF, performance events, other processes' files");
+		return;
+	}
+	say(c, fatal ? CHECK_MISSING : CHECK_LIMITED, "missing:%s", missing);
+	remedy(c, "run as root, or:  sudo setcap "
+		  "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore=ep $(command -v "
+		  "cresset)");
+}
+
+static void check_sampling(struct check *c)
+{
+	struct sink *sink;
+	struct profile *p = profile_new();
+	struct collect_opts opts = { .freq_hz = 99 };
+	struct collector *col = NULL;
+	struct err err = { 0 };
+
+	sink = profile_sink(p);
+	if (collect_open(&opts, sink, &col, &err)) {
+		say(c, CHECK_MISSING, "%.150s", err.text);
+		remedy(c, err.hint);
+	} else {
+		say(c, CHECK_OK, "programs load and verify");
+	}
+	collect_free(col);
+	profile_free(p);
+}
+
+static void check_clock(struct check *c)
+{
+	const char *clock;
+	int fd = sampler_open_event(0, 99, &clock);
+
+	if (fd < 0) {
+		say(c, CHECK_MISSING, "no sampling event can be opened: %s", strerror(-fd));
+		remedy(c, "needs CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0");
+		return;
+	}
+	close(fd);
+	if (!strcmp(clock, "cycles")) {
+		say(c, CHECK_OK, "cycles, by NMI");
+		return;
+	}
+	say(c, CHECK_LIMITED,
+	    "cpu-clock: code that runs with interrupts off is charged where they are enabled "
+	    "again");
+	remedy(c,
+	       "no hardware counters here; in a virtual machine the host can pass a PMU through");
+}
+
+static void check_walker(struct check *c)
+{
+	if (sampler_has_loop()) {
+		say(c, CHECK_OK, "frame pointers, up to %d user frames", WALK_MAX_USER);
+		return;
+	}
+	say(c, CHECK_LIMITED,
+	    "frame pointers by the kernel's helper, up to kernel.perf_event_max_stack frames");
+	remedy(c, "kernel 5.17 or newer walks deeper and says why a stack ends");
+}
+
+static void check_side_band(struct check *c)
+{
+	struct side_band *sb = NULL;
+	struct err err = { 0 };
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (side_band_open(epoll_fd, 0, 8, &sb, &err)) {
+		say(c, CHECK_MISSING, "%.150s", err.text);
+		remedy(c, err.hint);
+	} else if (side_band_has_build_ids(sb)) {
+		say(c, CHECK_OK, "new processes and mappings, with build ids");
+	} else {
+		say(c, CHECK_OK, "new processes and mappings, by device and inode");
+	}
+	side_band_close(sb);
+	close(epoll_fd);
+}
+
+static void check_map_files(struct check *c)
+{
+	int fd = open("/proc/self/map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && (has_capability(40) || has_capability(21))) {
+		say(c, CHECK_OK, "deleted and replaced binaries can be read");
+		return;
+	}
+	say(c, CHECK_LIMITED,
+	    "mapped files are opened by path only: deleted binaries keep no names");
+	remedy(c, "give CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN)");
+}
+
+/* Without the right to see them every address reads as zero. */
+static bool shows_addresses(const struct buf *kallsyms)
+{
+	struct cur c = cur_of(kallsyms->data, kallsyms->len);
+	const char *line;
+	size_t len;
+
+	while (cur_line(&c, &line, &len))
+		if (len > 16 && memcmp(line, "0000000000000000", 16))
+			return true;
+	return false;
+}
+
+static void check_kernel_symbols(struct check *c)
+{
+	struct buf b = { 0 };
+
+	if (fs_read_at(AT_FDCWD, "/proc/kallsyms", 256 << 20, &b, NULL)) {
+		say(c, CHECK_LIMITED, "/proc/kallsyms cannot be read: kernel frames are addresses");
+	} else if (shows_addresses(&b)) {
+		say(c, CHECK_OK, "/proc/kallsyms");
+	} else {
+		say(c, CHECK_LIMITED, "/proc/kallsyms shows no addresses (kernel.kptr_restrict)");
+		remedy(c, "run as root, or give CAP_SYSLOG with kernel.kptr_restrict=1");
+	}
+	buf_done(&b);
+}
+
+static void check_cgroup(struct check *c)
+{
+	struct buf b = { 0 };
+	bool v2 = !fs_read_at(AT_FDCWD, "/proc/self/mounts", 16 << 20, &b, NULL) &&
+		  strstr(buf_cstr(&b), " cgroup2 ");
+
+	buf_done(&b);
+	say(c, v2 ? CHECK_OK : CHECK_LIMITED,
+	    v2 ? "v2 is mounted" : "no cgroup v2 mount: --cgroup is not possible");
+	if (!v2)
+		remedy(c, "boot with systemd.unified_cgroup_hierarchy=1");
+}
+
+static void check_rate(struct check *c)
+{
+	char line[32];
+	uint64_t max = 0;
+
+	if (fs_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line, sizeof line) ||
+	    parse_u64(line, &max)) {
+		say(c, CHECK_OK, "not limited");
+		return;
+	}
+	say(c, max >= 10000 ? CHECK_OK : CHECK_LIMITED, "up to %llu Hz", (unsigned long long)max);
+	if (max < 10000)
+		remedy(c, "sysctl kernel.perf_event_max_sample_rate=100000");
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct check *c);
+} checks[] = {
+	{ "kernel", check_kernel },
+	{ "kernel type information", check_btf },
+	{ "pid namespace", check_pid_namespace },
+	{ "capabilities", check_capabilities },
+	{ "BPF programs", check_sampling },
+	{ "sampling clock", check_clock },
+	{ "sampling rate", check_rate },
+	{ "user stacks", check_walker },
+	{ "process events", check_side_band },
+	{ "mapped files", check_map_files },
+	{ "kernel symbols", check_kernel_symbols },
+	{ "cgroups", check_cgroup },
+};
+
+size_t collect_checks(struct check *out, size_t max)
+{
+	size_t n = sizeof checks / sizeof *checks;
+
+	n = n < max ? n : max;
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct check){ .name = checks[i].name };
+		checks[i].run(&out[i]);
+	}
+	return n;
+}

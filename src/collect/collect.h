@@ -1,0 +1,81 @@
+/* collect/collect.h: the collector: from a timer interrupt in the kernel to samples with frames in a sink.
+ *
+ *     collect_open    loads the BPF programs, opens the side band and the process table; nothing samples yet
+ *     collect_start   opens the sampling events; from here on the sink fills
+ *     collect_run     waits, reads what came, resolves what is safe to resolve; call it in a loop
+ *     collect_stop    stops sampling, reads the rest
+ *     collect_symbolize  gives every frame in the sink its names; call it last
+ *
+ * Single-threaded: everything happens inside these calls. A sample is resolved against the mappings valid at its own time: side-band
+ * records and samples are held back until every CPU's ring has been read past their time, then taken in time order. */
+#ifndef CRESSET_COLLECT_COLLECT_H
+#define CRESSET_COLLECT_COLLECT_H
+
+#include "base/err.h"
+#include "profile/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum target_kind { TARGET_ALL = 0, TARGET_PID, TARGET_TID, TARGET_COMM, TARGET_CGROUP };
+
+enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
+
+struct collect_opts {
+	enum target_kind target;
+	const uint32_t *ids; /* TARGET_PID, TARGET_TID */
+	size_t n_ids;
+	bool wait_exec;     /* TARGET_PID: drop samples of ids[0] until it has called exec */
+	const char *comm;   /* TARGET_COMM: thread name, exact or glob */
+	const char *cgroup; /* TARGET_CGROUP: path, absolute or below the cgroup v2 mount */
+	uint32_t freq_hz;   /* 1…10000, default 99 */
+	uint32_t max_depth; /* user frames, ≤ 512 (0 = that) */
+	bool no_kernel, no_user;
+	uint64_t
+		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */
+	uint32_t
+		max_open_files; /* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
+	const char
+		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
+	bool plain_walk; /* walk with the kernel's helper only, as on kernels before 5.17 (tests) */
+};
+
+struct collect_stats {
+	uint64_t samples, truncated,
+		unsymbolized; /* truncated: samples whose stack ends in a marker */
+	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
+	uint64_t ring_bytes, kernel_map_bytes;
+	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
+	uint32_t cpus, processes, objects;
+	uint64_t first_sample_ns; /* CLOCK_MONOTONIC, 0 = none yet */
+	const char *clock;        /* "cpu-clock" or "cycles" */
+	const char *walker;       /* "frame pointers" or "frame pointers (helper)" */
+};
+
+struct collector;
+
+/* -EPERM: permission missing; -EOPNOTSUPP: kernel or feature missing; -ESRCH: target not found; -EINVAL: options. */
+int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
+		 struct err *err);
+int collect_start(struct collector *c, struct err *err);
+/* Waits at most timeout_ms (a signal ends the wait early). Returns 0, or -errno on an internal failure. */
+int collect_run(struct collector *c, int timeout_ms, struct err *err);
+/* True once every process or thread that was a target has ended (TARGET_PID, TARGET_TID only). */
+bool collect_targets_gone(struct collector *c);
+int collect_stop(struct collector *c, struct err *err);
+void collect_symbolize(struct collector *c);
+void collect_get_stats(struct collector *c, struct collect_stats *out);
+void collect_free(struct collector *c);
+
+/* What works here, for doctor: one row per capability. `need` says what it is for; `remedy` is "" when ok. */
+enum check_state { CHECK_OK, CHECK_LIMITED, CHECK_MISSING };
+struct check {
+	const char *name; /* "BPF programs", "kernel symbols", "hardware counters" … */
+	enum check_state state;
+	char detail[160], remedy[200];
+};
+enum { CHECKS_MAX = 24 };
+size_t collect_checks(struct check *out, size_t max);
+
+#endif

@@ -1,0 +1,282 @@
+#include "collect/kernel_space.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "symbol/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	KALLSYMS_HEAD_BYTES = 256 * 1024, /* _text is behind the per-CPU symbols, some 1000 lines */
+	KERNEL_FILE_MAX_BYTES = 1 << 20,
+	KERNEL_FALLBACK_SIZE = 64 << 20,
+	NT_GNU_BUILD_ID_TYPE = 3,
+};
+#define MODULES_AGAIN_NS 1000000000ull
+
+/* Where the kernel's _text is linked to be: 0xffffffff80000000 + CONFIG_PHYSICAL_START on x86-64. Any constant would do. */
+#ifdef __x86_64__
+static const uint64_t LINKED_TEXT = 0xffffffff81000000;
+#else
+static const uint64_t LINKED_TEXT = 0;
+#endif
+
+/* --- reading what the kernel tells ------------------------------------------------------------------------------------ */
+
+uint64_t kernel_text_start(const char *kallsyms)
+{
+	struct cur c = cur_of(kallsyms, strlen(kallsyms));
+	const char *line;
+	size_t line_len;
+
+	while (cur_line(&c, &line, &line_len)) {
+		if (line_len == 16 + 8 && memcmp(line + 16, " T _text", 8) == 0)
+			return strtoull(line, NULL, 16);
+	}
+	return 0;
+}
+
+static bool ends_with(const char *s, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(s + len - n, end, n) == 0;
+}
+
+/* "  01000000-02209987 : Kernel code", then rodata, data and bss of the same image. */
+uint64_t kernel_text_size(const char *iomem)
+{
+	struct cur c = cur_of(iomem, strlen(iomem));
+	uint64_t first = 0, last = 0;
+	const char *line;
+	size_t line_len;
+
+	while (cur_line(&c, &line, &line_len)) {
+		char *end;
+		uint64_t from = strtoull(line, &end, 16);
+
+		if (*end != '-' || !memmem(line, line_len, " : Kernel ", 10))
+			continue;
+		if (ends_with(line, line_len, "code"))
+			first = from;
+		if (first)
+			last = strtoull(end + 1, NULL, 16);
+	}
+	return last > first ? last - first + 1 : 0;
+}
+
+size_t kernel_notes_build_id(const void *notes, size_t len, uint8_t *id, size_t size)
+{
+	struct cur c = cur_of(notes, len);
+
+	while (cur_left(&c) >= 12) {
+		uint32_t name_len = cur_u32(&c), desc_len = cur_u32(&c), type = cur_u32(&c);
+		const char *name = cur_take(&c, (name_len + 3ull) & ~3ull);
+		const void *desc = cur_take(&c, (desc_len + 3ull) & ~3ull);
+
+		if (!name || !desc)
+			break;
+		if (type == NT_GNU_BUILD_ID_TYPE && name_len == 4 && !memcmp(name, "GNU", 4) &&
+		    desc_len <= size) {
+			memcpy(id, desc, desc_len);
+			return desc_len;
+		}
+	}
+	return 0;
+}
+
+/* The beginning of a file; empty when it cannot be read. */
+static void read_head(const char *path, size_t max, struct buf *b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	buf_reserve(b, max + 1);
+	for (ssize_t n = 1; fd >= 0 && n > 0 && b->len<max; b->len += n> 0 ? n : 0)
+		n = read(fd, b->data + b->len, max - b->len);
+	buf_cstr(b);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* --- areas ------------------------------------------------------------------------------------------------------------ */
+
+void kernel_space_init(struct kernel_space *k, struct sink *sink)
+{
+	struct buf head = { 0 }, iomem = { 0 };
+
+	read_head("/proc/kallsyms", KALLSYMS_HEAD_BYTES, &head);
+	read_head("/proc/iomem", KERNEL_FILE_MAX_BYTES, &iomem);
+	uint64_t start = kernel_text_start(head.data);
+	uint64_t size = kernel_text_size(iomem.data);
+	*k = (struct kernel_space){
+		.sink = sink,
+		.text = { .name = "[kernel]", .end = UINT64_MAX, .mapping = MAPPING_NONE },
+		.other = { .name = "[bpf]", .mapping = MAPPING_NONE },
+		.hidden = !start,
+	};
+	if (start) {
+		k->text.start = start;
+		k->text.end = start + (size ? size : KERNEL_FALLBACK_SIZE);
+		k->text.shift = start - LINKED_TEXT;
+	}
+	buf_done(&head);
+	buf_done(&iomem);
+}
+
+void kernel_space_done(struct kernel_space *k)
+{
+	map_done(&k->text.frames);
+	map_done(&k->other.frames);
+	for (size_t i = 0; i < k->modules.n; i++)
+		map_done(&k->modules.v[i].frames);
+	vec_done(&k->modules);
+}
+
+/* Index of the first module that starts behind addr. */
+static size_t module_behind(const struct kernel_space *k, uint64_t addr)
+{
+	size_t lo = 0, hi = k->modules.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (k->modules.v[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct kernel_area *find_module(struct kernel_space *k, uint64_t addr)
+{
+	size_t i = module_behind(k, addr);
+
+	return i && addr < k->modules.v[i - 1].end ? &k->modules.v[i - 1] : NULL;
+}
+
+/* The size counts data, too, which newer kernels keep elsewhere: where that would reach into the next module, the nearer start wins
+ * (find_module). A module at the address of one that was unloaded keeps the old name: frames were given with it. */
+static void add_module(struct kernel_space *k, const char *name, uint64_t start, uint64_t size)
+{
+	size_t i = module_behind(k, start);
+	struct kernel_area m = { .start = start, .shift = start, .mapping = MAPPING_NONE };
+
+	if (!start || k->modules.n >= KERNEL_MAX_MODULES ||
+	    __builtin_add_overflow(start, size, &m.end) ||
+	    (i && k->modules.v[i - 1].start == start))
+		return;
+	snprintf(m.name, sizeof m.name, "[%s]", name);
+	vec_push(&k->modules, m);
+	memmove(k->modules.v + i + 1, k->modules.v + i, (k->modules.n - 1 - i) * sizeof m);
+	k->modules.v[i] = m;
+}
+
+/* "ext4 737280 2 - Live 0xffffffffc0a00000" */
+void kernel_space_add_modules(struct kernel_space *k, const char *modules)
+{
+	struct cur c = cur_of(modules, strlen(modules));
+	const char *line;
+	size_t line_len;
+
+	while (cur_line(&c, &line, &line_len)) {
+		char name[KERNEL_NAME_MAX - 2], copy[512];
+		unsigned long long size, start;
+
+		snprintf(copy, sizeof copy, "%.*s", (int)line_len, line);
+		if (sscanf(copy, "%61s %llu %*s %*s %*s %llx", name, &size, &start) == 3)
+			add_module(k, name, start, size);
+	}
+}
+
+static void read_modules(struct kernel_space *k, uint64_t now_ns)
+{
+	struct buf b = { 0 };
+
+	if (k->modules_read_ns && now_ns < k->modules_read_ns + MODULES_AGAIN_NS)
+		return;
+	k->modules_read_ns = now_ns;
+	read_head("/proc/modules", KERNEL_FILE_MAX_BYTES, &b);
+	kernel_space_add_modules(k, b.data);
+	buf_done(&b);
+}
+
+static struct kernel_area *find_area(struct kernel_space *k, uint64_t addr, uint64_t now_ns)
+{
+	struct kernel_area *m;
+
+	if (addr >= k->text.start && addr < k->text.end)
+		return &k->text;
+	m = find_module(k, addr);
+	if (!m) {
+		read_modules(k, now_ns);
+		m = find_module(k, addr);
+	}
+	return m ? m : &k->other;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------------------- */
+
+static uint64_t boot_identity(void)
+{
+	char id[64];
+
+	fs_read_line("/proc/sys/kernel/random/boot_id", id, sizeof id);
+	return hash_bytes(id, strlen(id));
+}
+
+/* Addresses of this boot only must not meet those of another one. */
+static uint32_t intern_mapping(struct kernel_space *k, const struct kernel_area *a)
+{
+	struct mapping m = { .name = sink_string(k->sink, a->name) };
+	struct buf notes = { 0 };
+	char path[128];
+
+	snprintf(path, sizeof path, "/sys/module/%.*s/notes/.note.gnu.build-id",
+		 (int)strlen(a->name) - 2, a->name + 1);
+	if (a != &k->other && !k->hidden)
+		read_head(a == &k->text ? "/sys/kernel/notes" : path, KERNEL_FILE_MAX_BYTES,
+			  &notes);
+	m.build_id_len =
+		kernel_notes_build_id(notes.data, notes.len, m.build_id, sizeof m.build_id);
+	if (!m.build_id_len)
+		m.identity = boot_identity();
+	buf_done(&notes);
+	return k->sink->ops->mapping(k->sink, &m);
+}
+
+uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns)
+{
+	struct kernel_area *a = find_area(k, addr, now_ns);
+	const uint32_t *known = map_get(&a->frames, addr);
+
+	if (known)
+		return *known;
+	if (a->mapping == MAPPING_NONE)
+		a->mapping = intern_mapping(k, a);
+	struct frame f = { .kind = FRAME_KERNEL, .mapping = a->mapping, .offset = addr - a->shift };
+	uint32_t frame = k->sink->ops->frame(k->sink, &f);
+	map_put(&a->frames, addr, frame);
+	return frame;
+}
+
+void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
+{
+	struct symbol_source *names = NULL;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
+		names = NULL;
+	symbolize_frames(s, names, &k->text.frames);
+	symbolize_frames(s, names, &k->other.frames);
+	for (size_t i = 0; i < k->modules.n; i++)
+		symbolize_frames(s, names, &k->modules.v[i].frames);
+	symbol_close(names);
+	if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,55 @@
+/* collect/kernel_space.h: frames of kernel addresses.
+ *
+ *     [kernel]   the kernel itself. Offsets are addresses as if it had been loaded where it was linked to run, so that they are the same
+ *                after each boot and on every machine with this build id, whatever KASLR did.
+ *     [ext4] …   one mapping per module, from /proc/modules; offsets from the start of its code.
+ *     [bpf]      what lies elsewhere: BPF programs and trampolines. Their addresses mean something until the next boot only.
+ *
+ * Where kptr_restrict hides addresses all frames are in [kernel], as they are, for this boot. */
+#ifndef CRESSET_COLLECT_KERNEL_SPACE_H
+#define CRESSET_COLLECT_KERNEL_SPACE_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/symbolize.h"
+#include "profile/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KERNEL_NAME_MAX = 64, KERNEL_MAX_MODULES = 4096 };
+
+struct kernel_area {
+	char name[KERNEL_NAME_MAX];
+	uint64_t start, end;
+	uint64_t shift;    /* offset of a frame = address - shift */
+	uint32_t mapping;  /* of the sink, MAPPING_NONE until a frame was given */
+	struct map frames; /* run-time address → frame */
+};
+struct kernel_space {
+	struct sink *sink;
+	struct kernel_area text, other;
+	VEC(struct kernel_area) modules; /* by start */
+	uint64_t modules_read_ns;
+	bool hidden; /* addresses cannot be read */
+};
+
+void kernel_space_init(struct kernel_space *k, struct sink *sink);
+void kernel_space_done(struct kernel_space *k);
+
+/* Modules are read again when an address is in no known one, at most once a second. */
+uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
+/* Names every frame given so far from /proc/kallsyms. */
+void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s);
+
+/* The start of "_text" in the first lines of a kallsyms text; 0 when it is not there or hidden. */
+uint64_t kernel_text_start(const char *kallsyms);
+/* Bytes from the kernel's first instruction to the end of its data, from the text of /proc/iomem; 0 when it is not there or hidden. */
+uint64_t kernel_text_size(const char *iomem);
+/* Adds the modules of the text of /proc/modules whose address is not known yet. */
+void kernel_space_add_modules(struct kernel_space *k, const char *modules);
+/* The GNU build id in a file of ELF notes. Returns its length, 0 when there is none. */
+size_t kernel_notes_build_id(const void *notes, size_t len, uint8_t *id, size_t size);
+
+#endif

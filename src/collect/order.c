@@ -1,0 +1,101 @@
+#include "collect/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_entry(struct order *o, uint64_t time_ns, uint32_t index, bool is_side)
+{
+	o->late += time_ns <= o->taken_ns;
+	vec_push(&o->entries, (struct order_entry){ time_ns, o->seq++, index, is_side });
+}
+
+void order_add_sample(struct order *o, const struct event_sample *s)
+{
+	add_entry(o, s->time_ns, o->samples.n, false);
+	vec_push(&o->samples, *s);
+}
+
+void order_add_side(struct order *o, const struct side_record *r)
+{
+	struct order_side side = { *r, SIZE_MAX };
+
+	if (r->name) {
+		side.name = o->names.len;
+		buf_add(&o->names, r->name, strlen(r->name) + 1);
+	}
+	add_entry(o, r->time_ns, o->sides.n, true);
+	vec_push(&o->sides, side);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct order_entry *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static struct side_record side_at(const struct order *o, uint32_t index)
+{
+	struct side_record r = o->sides.v[index].rec;
+	size_t name = o->sides.v[index].name;
+
+	r.name = name == SIZE_MAX ? NULL : o->names.data + name;
+	return r;
+}
+
+static void hand_out(const struct order *o, const struct order_entry *e,
+		     const struct order_ops *ops, void *ctx)
+{
+	if (e->is_side) {
+		struct side_record r = side_at(o, e->index);
+
+		ops->side(ctx, &r);
+	} else {
+		ops->sample(ctx, &o->samples.v[e->index]);
+	}
+}
+
+/* Moves what was held back into fresh arrays, so that memory follows what is waiting, not what ever came. */
+static void keep_rest(struct order *o, size_t from)
+{
+	struct order rest = { .seq = o->seq, .taken_ns = 0, .late = 0 };
+
+	for (size_t i = from; i < o->entries.n; i++) {
+		const struct order_entry *e = &o->entries.v[i];
+
+		if (e->is_side) {
+			struct side_record r = side_at(o, e->index);
+
+			order_add_side(&rest, &r);
+		} else {
+			order_add_sample(&rest, &o->samples.v[e->index]);
+		}
+	}
+	rest.taken_ns = o->taken_ns;
+	rest.late = o->late;
+	order_done(o);
+	*o = rest;
+}
+
+void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx)
+{
+	size_t i = 0;
+
+	if (o->entries.n)
+		qsort(o->entries.v, o->entries.n, sizeof *o->entries.v, by_time);
+	for (; i < o->entries.n && o->entries.v[i].time_ns <= barrier_ns; i++)
+		hand_out(o, &o->entries.v[i], ops, ctx);
+	o->taken_ns = barrier_ns;
+	if (i)
+		keep_rest(o, i);
+}
+
+void order_done(struct order *o)
+{
+	vec_done(&o->entries);
+	vec_done(&o->samples);
+	vec_done(&o->sides);
+	buf_done(&o->names);
+}

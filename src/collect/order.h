@@ -1,0 +1,43 @@
+/* collect/order.h: samples and side-band records held back until they can be taken in time order.
+ *
+ * Rings of different CPUs are read one after the other, so what they hold is only in order per ring. Everything read goes in here;
+ * order_take hands out, sorted by time, what is not younger than a barrier: a moment before which every ring has been read. */
+#ifndef CRESSET_COLLECT_ORDER_H
+#define CRESSET_COLLECT_ORDER_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "bpf/event.h"
+#include "collect/side_band.h"
+
+struct order_entry {
+	uint64_t time_ns;
+	uint64_t seq; /* order of arrival, for equal times */
+	uint32_t index;
+	uint32_t is_side;
+};
+struct order_side {
+	struct side_record rec; /* its name is not valid here … */
+	size_t name;            /* … but starts there in names; SIZE_MAX = none */
+};
+struct order { /* zeroed = empty */
+	VEC(struct order_entry) entries;
+	VEC(struct event_sample) samples;
+	VEC(struct order_side) sides;
+	struct buf names;
+	uint64_t seq;
+	uint64_t taken_ns; /* the last barrier */
+	uint64_t late;     /* entries that came in older than that */
+};
+
+struct order_ops {
+	void (*sample)(void *ctx, const struct event_sample *s);
+	void (*side)(void *ctx, const struct side_record *r);
+};
+
+void order_add_sample(struct order *o, const struct event_sample *s);
+void order_add_side(struct order *o, const struct side_record *r); /* copies the name */
+void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx);
+void order_done(struct order *o);
+
+#endif

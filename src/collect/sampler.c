@@ -1,0 +1,516 @@
+#include "collect/sampler.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "collect/cpus.h"
+#include "collect/target.h"
+#include "sample.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_DEFAULT_BYTES = 1 << 20, RING_MAX_BYTES = 1 << 30 };
+
+struct cpu_event {
+	uint32_t cpu;
+	struct bpf_link *link; /* owns the perf event */
+};
+struct sampler {
+	struct sample_bpf *bpf;
+	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
+	struct ring_buffer *ring;
+	struct bpf_link *follow[3];
+	VEC(struct cpu_event) events;
+	struct collect_opts opts;
+	const char *clock;
+	uint64_t ring_bytes;
+	const struct sampler_reader *reader; /* during sampler_read only */
+	void *reader_ctx;
+};
+
+/* --- events ----------------------------------------------------------------------------------------------------------- */
+
+static int open_event(uint32_t type, uint64_t config, uint64_t period_or_freq, bool freq,
+		      uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof attr,
+		.type = type,
+		.config = config,
+		.sample_period = period_or_freq,
+		.freq = freq,
+		.disabled = 1,
+		.exclude_idle = 1,
+		.exclude_guest = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* cpu-clock takes a fixed period: its timer then neither drifts nor adapts. Cycles need the kernel to follow the clock rate. */
+int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock)
+{
+	int fd = open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, freq_hz, true, cpu);
+
+	*clock = "cycles";
+	if (fd >= 0)
+		return fd;
+	*clock = "cpu-clock";
+	return open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1000000000ull / freq_hz,
+			  false, cpu);
+}
+
+static int no_event(int rc, struct err *err)
+{
+	if (rc != -EACCES && rc != -EPERM)
+		return err_set(err, -rc, "cannot open a sampling event: %s", strerror(-rc));
+	err_set(err, EPERM, "cannot open a sampling event: %s", strerror(-rc));
+	return err_hint(err, "needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0\ntry:  sudo "
+			     "cresset record …");
+}
+
+static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
+{
+	int fd = sampler_open_event(cpu, s->opts.freq_hz, &s->clock);
+
+	if (fd == -ENODEV)
+		return 0; /* went offline meanwhile */
+	if (fd < 0)
+		return no_event(fd, err);
+	struct bpf_link *link = bpf_program__attach_perf_event(s->program, fd); /* enables it */
+	if (!link) {
+		int rc = errno;
+
+		close(fd);
+		return err_set(err, rc, "cannot attach the sampler to CPU %u: %s", cpu,
+			       strerror(rc));
+	}
+	vec_push(&s->events, (struct cpu_event){ cpu, link });
+	return 0;
+}
+
+/* The phases of all CPUs are spread over one period, or over 50 ms when that is shorter. */
+static void wait_phase(struct sampler *s, uint32_t n_cpus)
+{
+	uint64_t spread_ns = 1000000000ull / s->opts.freq_hz;
+	struct timespec pause = { 0 };
+
+	if (spread_ns > 50000000)
+		spread_ns = 50000000;
+	pause.tv_nsec = spread_ns / n_cpus;
+	nanosleep(&pause, NULL);
+}
+
+int sampler_update_cpus(struct sampler *s, struct err *err)
+{
+	struct cpu_list online = { 0 };
+	int rc = cpu_list_online(s->opts.cpus_file, &online);
+
+	if (rc)
+		return err_set(err, -rc, "cannot read which CPUs are online: %s", strerror(-rc));
+	size_t kept = 0;
+	for (size_t i = 0; i < s->events.n; i++) {
+		if (cpu_list_has(&online, s->events.v[i].cpu))
+			s->events.v[kept++] = s->events.v[i];
+		else
+			bpf_link__destroy(s->events.v[i].link);
+	}
+	s->events.n = kept;
+	for (size_t i = 0; !rc && i < online.ids.n; i++) {
+		bool open = false;
+
+		for (size_t k = 0; k < s->events.n; k++)
+			open |= s->events.v[k].cpu == online.ids.v[i];
+		if (open)
+			continue;
+		if (s->events.n)
+			wait_phase(s, online.ids.n);
+		rc = start_cpu(s, online.ids.v[i], err);
+	}
+	cpu_list_done(&online);
+	return rc;
+}
+
+int sampler_start(struct sampler *s, struct err *err)
+{
+	return sampler_update_cpus(s, err);
+}
+
+void sampler_stop(struct sampler *s)
+{
+	for (size_t i = 0; i < s->events.n; i++)
+		bpf_link__destroy(s->events.v[i].link);
+	vec_clear(&s->events);
+}
+
+/* --- loading ---------------------------------------------------------------------------------------------------------- */
+
+bool sampler_has_loop(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
+}
+
+static int not_loaded(int rc, struct err *err)
+{
+	rc = rc < 0 ? -rc : rc;
+	if (rc == EPERM || rc == EACCES) {
+		err_set(err, EPERM, "cannot load the BPF programs: %s", strerror(rc));
+		return err_hint(err, "needs CAP_BPF and CAP_PERFMON\ntry:  sudo cresset record …\n"
+				     " or:  sudo setcap "
+				     "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore=ep "
+				     "$(command -v cresset)");
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		err_set(err, EOPNOTSUPP,
+			"cannot load the BPF programs: this kernel has no BTF "
+			"(/sys/kernel/btf/vmlinux)");
+		return err_hint(err,
+				"needs a kernel built with CONFIG_DEBUG_INFO_BTF=y, 5.10 or newer");
+	}
+	err_set(err, EOPNOTSUPP, "cannot load the BPF programs: %s", strerror(rc));
+	return err_hint(err, "see what is missing:  cresset doctor");
+}
+
+static uint64_t ring_size(uint64_t want)
+{
+	uint64_t size = sysconf(_SC_PAGESIZE);
+
+	if (!want)
+		want = RING_DEFAULT_BYTES;
+	while (size < want && size < RING_MAX_BYTES)
+		size *= 2;
+	return size;
+}
+
+static const enum sample_filter filters[] = {
+	[TARGET_ALL] = FILTER_ALL,   [TARGET_PID] = FILTER_TGID,      [TARGET_TID] = FILTER_TID,
+	[TARGET_COMM] = FILTER_COMM, [TARGET_CGROUP] = FILTER_CGROUP,
+};
+
+static void set_knobs(struct sampler *s, bool plain)
+{
+	struct sample_bpf__rodata *k = s->bpf->rodata;
+	bool follow = s->opts.target == TARGET_PID || s->opts.target == TARGET_TID;
+
+	k->filter = filters[s->opts.target];
+	k->want_kernel = !s->opts.no_kernel;
+	k->want_user = !s->opts.no_user;
+	if (s->opts.max_depth && s->opts.max_depth < WALK_MAX_USER)
+		k->max_user = s->opts.max_depth;
+	k->wake_bytes = s->ring_bytes / 2;
+	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
+	bpf_map__set_max_entries(s->bpf->maps.targets, COLLECT_MAX_TARGETS);
+	bpf_program__set_autoload(s->bpf->progs.sample_walk, !plain);
+	bpf_program__set_autoload(s->bpf->progs.sample_plain, plain);
+	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
+	bpf_program__set_autoload(s->bpf->progs.follow_exec, follow && s->opts.wait_exec);
+	bpf_program__set_autoload(s->bpf->progs.follow_exit, follow);
+	s->program = plain ? s->bpf->progs.sample_plain : s->bpf->progs.sample_walk;
+}
+
+static int load(struct sampler *s, struct err *err)
+{
+	s->bpf = sample_bpf__open();
+	if (!s->bpf)
+		return not_loaded(errno, err);
+	set_knobs(s, s->opts.plain_walk || !sampler_has_loop());
+	int rc = sample_bpf__load(s->bpf);
+	malloc_trim(0); /* the kernel's BTF was some 10 MB of heap */
+	return rc ? not_loaded(rc, err) : 0;
+}
+
+static int attach_follow(struct sampler *s, struct err *err)
+{
+	struct bpf_program *progs[] = { s->bpf->progs.follow_fork, s->bpf->progs.follow_exec,
+					s->bpf->progs.follow_exit };
+
+	for (int i = 0; i < 3; i++) {
+		if (!bpf_program__autoload(progs[i]))
+			continue;
+		s->follow[i] = bpf_program__attach(progs[i]);
+		if (!s->follow[i])
+			return not_loaded(errno, err);
+	}
+	return 0;
+}
+
+/* --- targets ---------------------------------------------------------------------------------------------------------- */
+
+static bool task_exists(enum target_kind kind, uint32_t id)
+{
+	char path[64], line[256];
+
+	if (kind == TARGET_TID)
+		return syscall(SYS_tkill, (pid_t)id, 0) == 0 || errno == EPERM;
+	/* kill() also takes a thread's id: /proc tells whether it is a process. */
+	snprintf(path, sizeof path, "/proc/%u/status", id);
+	struct buf b = { 0 };
+	if (fs_read_at(AT_FDCWD, path, 64 * 1024, &b, NULL)) {
+		buf_done(&b);
+		return false;
+	}
+	snprintf(line, sizeof line, "\nTgid:\t%u\n", id);
+	bool ok = strstr(buf_cstr(&b), line) && !strstr(b.data, "\nState:\tZ") &&
+		  !strstr(b.data, "\nState:\tX");
+	buf_done(&b);
+	return ok;
+}
+
+static int no_target(const struct sampler *s, uint32_t id, struct err *err)
+{
+	bool thread = s->opts.target == TARGET_TID;
+
+	err_set(err, ESRCH, "no %s with id %u", thread ? "thread" : "process", id);
+	return err_hint(
+		err, thread ? "list threads with:  ps -eLo tid,pid,comm"
+			    : "list processes with:  ps -eo pid,comm   (for a thread use --tid)");
+}
+
+/* The exit program is attached already, so a target that ends right after the check is taken out again. */
+static int add_ids(struct sampler *s, struct err *err)
+{
+	struct target t = { .wait_exec = s->opts.wait_exec };
+
+	for (size_t i = 0; i < s->opts.n_ids; i++) {
+		uint32_t id = s->opts.ids[i];
+
+		if (bpf_map__update_elem(s->bpf->maps.targets, &id, sizeof id, &t, sizeof t,
+					 BPF_ANY))
+			return err_set(err, E2BIG, "more than %d targets", COLLECT_MAX_TARGETS);
+		if (!task_exists(s->opts.target, id)) {
+			bpf_map__delete_elem(s->bpf->maps.targets, &id, sizeof id, 0);
+			return no_target(s, id, err);
+		}
+	}
+	return 0;
+}
+
+static int add_comm(struct sampler *s, struct err *err)
+{
+	struct glob_program *g = xmalloc(sizeof *g);
+	uint32_t zero = 0;
+	int rc = target_compile_glob(s->opts.comm, g, err);
+
+	if (!rc &&
+	    bpf_map__update_elem(s->bpf->maps.comm_glob, &zero, sizeof zero, g, sizeof *g, BPF_ANY))
+		rc = err_set(err, errno, "cannot set the thread name to watch: %s",
+			     strerror(errno));
+	free(g);
+	return rc;
+}
+
+static int add_cgroup(struct sampler *s, struct err *err)
+{
+	uint32_t zero = 0;
+	int fd = target_open_cgroup(s->opts.cgroup, err), rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_map__update_elem(s->bpf->maps.cgroup, &zero, sizeof zero, &fd, sizeof fd, BPF_ANY))
+		rc = err_set(err, errno, "cannot watch cgroup '%s': %s", s->opts.cgroup,
+			     strerror(errno));
+	close(fd);
+	return rc;
+}
+
+static int add_targets(struct sampler *s, struct err *err)
+{
+	static int (*const add[])(struct sampler *, struct err *) = {
+		[TARGET_PID] = add_ids,
+		[TARGET_TID] = add_ids,
+		[TARGET_COMM] = add_comm,
+		[TARGET_CGROUP] = add_cgroup,
+	};
+
+	return add[s->opts.target] ? add[s->opts.target](s, err) : 0;
+}
+
+bool sampler_targets_gone(struct sampler *s)
+{
+	uint32_t id;
+
+	if (s->opts.target != TARGET_PID && s->opts.target != TARGET_TID)
+		return false;
+	return bpf_map__get_next_key(s->bpf->maps.targets, NULL, &id, sizeof id) == -ENOENT;
+}
+
+/* --- ring ------------------------------------------------------------------------------------------------------------- */
+
+static bool stack_fits(const struct event_stack *st, size_t size)
+{
+	return size >= sizeof *st &&
+	       size == sizeof *st + ((size_t)st->n_kernel + st->n_user) * sizeof st->addr[0];
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	uint32_t kind = size >= sizeof kind ? *(uint32_t *)data : 0;
+
+	if (kind == EVENT_SAMPLE && size == sizeof(struct event_sample))
+		s->reader->sample(s->reader_ctx, data);
+	else if (kind == EVENT_STACK && stack_fits(data, size))
+		s->reader->stack(s->reader_ctx, data);
+	return 0;
+}
+
+int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx)
+{
+	s->reader = reader;
+	s->reader_ctx = ctx;
+	int n = ring_buffer__consume(s->ring);
+	s->reader = NULL;
+	return n < 0 ? n : 0;
+}
+
+static int open_ring(struct sampler *s, int epoll_fd, uint64_t tag, struct err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET, .data.u64 = tag };
+
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_event, s, NULL);
+	if (!s->ring)
+		return err_set(err, errno, "cannot map the ring buffer: %s", strerror(errno));
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
+		return err_set(err, errno, "cannot wait for the ring buffer: %s", strerror(errno));
+	return 0;
+}
+
+void sampler_new_epoch(struct sampler *s)
+{
+	s->bpf->data->seen_epoch++;
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------- */
+
+static int check_rate(uint32_t freq_hz, struct err *err)
+{
+	char line[32];
+	uint64_t max;
+
+	if (fs_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line, sizeof line) ||
+	    parse_u64(line, &max) || freq_hz <= max)
+		return 0;
+	err_set(err, EOPNOTSUPP, "cannot sample at %u Hz: the kernel allows %llu", freq_hz,
+		(unsigned long long)max);
+	return err_hint(err, "try:  sysctl kernel.perf_event_max_sample_rate=%u", freq_hz);
+}
+
+int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, struct sampler **out,
+		 struct err *err)
+{
+	struct sampler *s = xcalloc(1, sizeof *s);
+	int rc;
+
+	s->opts = *opts;
+	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
+	s->ring_bytes = ring_size(opts->buffer_bytes);
+	s->clock = "cpu-clock";
+	rc = check_rate(s->opts.freq_hz, err);
+	if (!rc)
+		rc = load(s, err);
+	if (!rc)
+		rc = open_ring(s, epoll_fd, tag, err);
+	if (!rc)
+		rc = attach_follow(s, err);
+	if (!rc)
+		rc = add_targets(s, err);
+	if (rc)
+		sampler_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+void sampler_close(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	vec_done(&s->events);
+	for (int i = 0; i < 3; i++)
+		bpf_link__destroy(s->follow[i]);
+	ring_buffer__free(s->ring);
+	sample_bpf__destroy(s->bpf);
+	free(s);
+}
+
+/* --- statistics ------------------------------------------------------------------------------------------------------- */
+
+static void sum_counters(struct sampler *s, uint64_t *out)
+{
+	int n = libbpf_num_possible_cpus();
+	uint64_t *values = xcalloc(n > 0 ? n : 1, sizeof *values);
+
+	for (uint32_t c = 0; n > 0 && c < COUNTERS; c++) {
+		if (bpf_map__lookup_elem(s->bpf->maps.counters, &c, sizeof c, values,
+					 n * sizeof *values, 0))
+			continue;
+		for (int i = 0; i < n; i++)
+			out[c] += values[i];
+	}
+	free(values);
+}
+
+/* What the kernel charges for a map, as /proc shows it for its descriptor. */
+static uint64_t map_bytes(const struct bpf_map *map)
+{
+	char path[64];
+	struct buf b = { 0 };
+	uint64_t bytes = 0;
+
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	if (!fs_read_at(AT_FDCWD, path, 4096, &b, NULL)) {
+		const char *at = strstr(buf_cstr(&b), "memlock:");
+
+		bytes = at ? strtoull(at + 8, NULL, 10) : 0;
+	}
+	buf_done(&b);
+	return bytes;
+}
+
+static void sum_programs(struct sampler *s, struct sampler_stats *out)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, s->bpf->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof info;
+
+		if (bpf_program__fd(p) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			continue;
+		out->run_ns += info.run_time_ns;
+		out->runs += info.run_cnt;
+		out->busy += info.recursion_misses;
+	}
+}
+
+void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
+{
+	struct bpf_map *map;
+
+	*out = (struct sampler_stats){
+		.cpus = s->events.n,
+		.ring_bytes = s->ring_bytes,
+		.clock = s->clock,
+		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
+								   : "frame pointers",
+	};
+	sum_counters(s, out->counters);
+	sum_programs(s, out);
+	bpf_object__for_each_map(map, s->bpf->obj) out->kernel_map_bytes += map_bytes(map);
+}

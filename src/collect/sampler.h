@@ -1,0 +1,51 @@
+/* collect/sampler.h: the BPF programs of bpf/sample.bpf.c, loaded, with their maps and one timer event per CPU.
+ *
+ * sampler_open loads and fills the target tables, sampler_start opens the events, sampler_read empties the ring. */
+#ifndef CRESSET_COLLECT_SAMPLER_H
+#define CRESSET_COLLECT_SAMPLER_H
+
+#include "base/err.h"
+#include "bpf/event.h"
+#include "collect/collect.h"
+
+struct sampler;
+
+/* tag: data.u64 of the ring's descriptor in epoll_fd. Errors as collect_open. */
+int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, struct sampler **out,
+		 struct err *err);
+/* Opens the sampling events, each CPU at another phase of the period. */
+int sampler_start(struct sampler *s, struct err *err);
+/* Opens events on CPUs that came online, forgets those that went. */
+int sampler_update_cpus(struct sampler *s, struct err *err);
+/* Closes the events; what is in the ring stays readable. */
+void sampler_stop(struct sampler *s);
+
+struct sampler_reader {
+	void (*sample)(void *ctx, const struct event_sample *ev);
+	void (*stack)(void *ctx, const struct event_stack *st);
+};
+int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
+
+/* Makes every CPU send the contents of stacks anew. */
+void sampler_new_epoch(struct sampler *s);
+/* No target is left (TARGET_PID and TARGET_TID). */
+bool sampler_targets_gone(struct sampler *s);
+
+struct sampler_stats {
+	uint64_t counters[COUNTERS];
+	uint64_t busy;         /* ticks skipped because a BPF program was running on the CPU */
+	uint64_t run_ns, runs; /* of all programs, 0 unless kernel.bpf_stats_enabled */
+	uint64_t kernel_map_bytes, ring_bytes;
+	uint32_t cpus;
+	const char *clock, *walker;
+};
+void sampler_get_stats(struct sampler *s, struct sampler_stats *out);
+void sampler_close(struct sampler *s);
+
+/* Whether this kernel has the loop helper of the walker (5.17). */
+bool sampler_has_loop(void);
+/* Opens a sampling event on a CPU, disabled: cycles with NMI where there is a PMU, else cpu-clock. Returns the descriptor or -errno;
+ * *clock names it. */
+int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock);
+
+#endif

@@ -1,0 +1,221 @@
+#include "collect/side_band.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "collect/cpus.h"
+#include "collect/side_ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct cpu_ring {
+	uint32_t cpu;
+	int fd;
+	struct perf_event_mmap_page *page; /* followed by the data pages */
+	struct side_ring ring;
+};
+struct side_band {
+	int epoll_fd;
+	uint64_t tag;
+	uint32_t ring_pages;
+	bool build_ids;
+	VEC(struct cpu_ring) cpus;
+};
+
+static size_t ring_bytes(const struct side_band *sb)
+{
+	return (1 + (size_t)sb->ring_pages) * sysconf(_SC_PAGESIZE);
+}
+
+/* --- one CPU ---------------------------------------------------------------------------------------------------------- */
+
+/* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes at every record: wakeup_events counts
+ * samples only, and this event never takes one. */
+static int open_event(uint32_t cpu, bool build_ids)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof attr,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SIDE_SAMPLE_TYPE,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.build_id = build_ids,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int refused(int rc, struct err *err)
+{
+	if (rc != -EACCES && rc != -EPERM)
+		return err_set(err, -rc, "cannot watch processes: %s", strerror(-rc));
+	err_set(err, EPERM, "cannot watch processes: %s", strerror(-rc));
+	return err_hint(err, "needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0");
+}
+
+static int map_ring(struct side_band *sb, struct cpu_ring *c, struct err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = sb->tag };
+
+	c->page = mmap(NULL, ring_bytes(sb), PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+	if (c->page == MAP_FAILED) {
+		c->page = NULL;
+		err_set(err, errno, "cannot map the ring of CPU %u: %s", c->cpu, strerror(errno));
+		return err_hint(err, "locked memory counts: see kernel.perf_event_mlock_kb, or "
+				     "give CAP_IPC_LOCK");
+	}
+	c->ring.data = (const uint8_t *)c->page + sysconf(_SC_PAGESIZE);
+	c->ring.size = ring_bytes(sb) - sysconf(_SC_PAGESIZE);
+	if (epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev))
+		return err_set(err, errno, "cannot wait for the ring of CPU %u: %s", c->cpu,
+			       strerror(errno));
+	return 0;
+}
+
+/* Leaves epoll by hand: a copy of the descriptor in a child would keep it there. */
+static void close_cpu(struct side_band *sb, struct cpu_ring *c)
+{
+	epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (c->page)
+		munmap(c->page, ring_bytes(sb));
+	side_ring_done(&c->ring);
+	close(c->fd);
+}
+
+static int open_cpu(struct side_band *sb, uint32_t cpu, struct err *err)
+{
+	struct cpu_ring c = { .cpu = cpu, .fd = open_event(cpu, sb->build_ids) };
+
+	if (c.fd == -EINVAL && sb->build_ids) { /* before Linux 5.12 */
+		sb->build_ids = false;
+		c.fd = open_event(cpu, false);
+	}
+	if (c.fd == -ENODEV)
+		return 0; /* went offline meanwhile */
+	if (c.fd < 0)
+		return refused(c.fd, err);
+	int rc = map_ring(sb, &c, err);
+	if (rc)
+		close_cpu(sb, &c);
+	else
+		vec_push(&sb->cpus, c);
+	return rc;
+}
+
+/* --- all CPUs --------------------------------------------------------------------------------------------------------- */
+
+static bool is_open(const struct side_band *sb, uint32_t cpu)
+{
+	for (size_t i = 0; i < sb->cpus.n; i++)
+		if (sb->cpus.v[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* A ring of a CPU that went offline stays until it has been drained; the next call closes it. */
+static void close_gone(struct side_band *sb, const struct cpu_list *online)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sb->cpus.n; i++) {
+		struct cpu_ring *c = &sb->cpus.v[i];
+		uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+
+		if (cpu_list_has(online, c->cpu) || head != c->ring.tail)
+			sb->cpus.v[kept++] = *c;
+		else
+			close_cpu(sb, c);
+	}
+	sb->cpus.n = kept;
+}
+
+int side_band_update_cpus(struct side_band *sb, struct err *err)
+{
+	struct cpu_list online = { 0 };
+	int rc = cpu_list_online(NULL, &online);
+
+	if (rc)
+		return err_set(err, -rc, "cannot read which CPUs are online: %s", strerror(-rc));
+	close_gone(sb, &online);
+	for (size_t i = 0; !rc && i < online.ids.n; i++)
+		if (!is_open(sb, online.ids.v[i]))
+			rc = open_cpu(sb, online.ids.v[i], err);
+	cpu_list_done(&online);
+	return rc;
+}
+
+int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_band **out,
+		   struct err *err)
+{
+	struct side_band *sb = xcalloc(1, sizeof *sb);
+
+	*sb = (struct side_band){
+		.epoll_fd = epoll_fd, .tag = tag, .ring_pages = ring_pages, .build_ids = true
+	};
+	int rc = side_band_update_cpus(sb, err);
+	if (rc)
+		side_band_close(sb);
+	else
+		*out = sb;
+	return rc;
+}
+
+/* The kernel may write over a record once it knows the new tail, so it is told after the record was used. */
+static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
+		      void *ctx)
+{
+	const uint8_t *rec;
+	size_t len;
+
+	c->ring.head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+	if (c->ring.head == c->ring.tail)
+		return;
+	while (side_ring_next(&c->ring, &rec, &len)) {
+		struct side_record r;
+
+		if (side_record_decode(rec, len, &r))
+			fn(ctx, &r);
+		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+}
+
+void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
+		     void *ctx)
+{
+	for (size_t i = 0; i < sb->cpus.n; i++)
+		drain_cpu(&sb->cpus.v[i], fn, ctx);
+}
+
+bool side_band_has_build_ids(const struct side_band *sb)
+{
+	return sb->build_ids;
+}
+
+void side_band_close(struct side_band *sb)
+{
+	if (!sb)
+		return;
+	for (size_t i = 0; i < sb->cpus.n; i++)
+		close_cpu(sb, &sb->cpus.v[i]);
+	vec_done(&sb->cpus);
+	free(sb);
+}

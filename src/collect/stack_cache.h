@@ -1,0 +1,54 @@
+/* collect/stack_cache.h: stacks as the kernel sent them, and what they became in the sink.
+ *
+ * Contents are kept in two generations. When the younger one is full it becomes the older one, the older one is dropped, and the kernel is
+ * to send contents anew: what is asked for until then, by samples that were taken before, is still in the older one. */
+#ifndef CRESSET_COLLECT_STACK_CACHE_H
+#define CRESSET_COLLECT_STACK_CACHE_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "bpf/event.h"
+#include "collect/symbolize.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	STACK_CACHE_MAX_BYTES = 8 << 20,     /* of contents, both generations */
+	STACK_CACHE_MAX_RESOLVED = 32 << 10, /* then all are forgotten */
+};
+
+struct stack_contents {
+	struct arena arena;
+	struct map index;
+	VEC(struct event_stack *) all;
+};
+
+/* A stack in the sink. */
+struct resolved_stack {
+	uint32_t stack;
+	uint32_t leaf; /* frame; FRAME_NONE of an empty stack */
+	bool truncated;
+};
+
+struct stack_cache { /* zeroed = empty */
+	struct stack_contents young, old;
+	struct map resolved_index;
+	VEC(struct resolved_stack) resolved;
+};
+
+void stack_cache_done(struct stack_cache *c);
+
+/* Keeps a copy. True when a generation was dropped. */
+bool stack_cache_put(struct stack_cache *c, const struct event_stack *st);
+/* The contents of a hash; NULL when they are not there. Good until the next put. */
+const struct event_stack *stack_cache_get(const struct stack_cache *c, uint64_t hash);
+
+/* What a stack is in an address space (collect/image.h). The pointer is good until the next keep. */
+const struct resolved_stack *stack_cache_resolved(const struct stack_cache *c, uint64_t image_id,
+						  uint64_t hash);
+void stack_cache_keep(struct stack_cache *c, uint64_t image_id, uint64_t hash,
+		      const struct resolved_stack *r);
+
+#endif

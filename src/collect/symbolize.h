@@ -1,0 +1,37 @@
+/* collect/symbolize.h: names from symbol/ for frames that were handed to the sink. One source is in memory at a time. */
+#ifndef CRESSET_COLLECT_SYMBOLIZE_H
+#define CRESSET_COLLECT_SYMBOLIZE_H
+
+#include "base/hash.h"
+#include "collect/object.h"
+#include "profile/sink.h"
+#include "symbol/symbol.h"
+
+#include <stdint.h>
+
+enum { FRAME_NONE = UINT32_MAX };
+
+/* One more sample with this leaf. */
+static inline void leaf_count(struct map *leaf_samples, uint32_t frame)
+{
+	uint32_t *n = map_get(leaf_samples, frame);
+
+	if (n)
+		++*n;
+	else
+		map_put(leaf_samples, frame, 1);
+}
+
+struct symbolize {
+	struct sink *sink;
+	const struct map *leaf_samples; /* frame → samples that have it as leaf */
+	uint64_t unsymbolized;          /* samples whose leaf got no name */
+};
+
+/* Looks up every key of frames (address → frame) in names; NULL names none. */
+void symbolize_frames(struct symbolize *s, struct symbol_source *names, const struct map *frames);
+
+/* The frames of one object, from its file. */
+void symbolize_object(struct symbolize *s, struct object_table *objects, struct object *o);
+
+#endif

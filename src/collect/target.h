@@ -1,0 +1,22 @@
+/* collect/target.h: what a user names as target, made ready for the kernel side. */
+#ifndef CRESSET_COLLECT_TARGET_H
+#define CRESSET_COLLECT_TARGET_H
+
+#include "base/err.h"
+#include "bpf/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Compiles a shell glob (* ? [a-z] [!a-z] \x) into the program the sampler runs over thread names. -EINVAL when it is malformed or
+ * needs more than GLOB_MAX_POSITIONS positions. */
+int target_compile_glob(const char *pattern, struct glob_program *out, struct err *err);
+
+/* What the kernel side does with a name of at most EVENT_COMM_LEN bytes; for tests and for what runs in user space. */
+bool target_glob_matches(const struct glob_program *g, const char *comm);
+
+/* Opens the directory of a cgroup v2: absolute, or below the v2 mount. -ENOENT when there is no such group, -EOPNOTSUPP when it
+ * is a v1 group or v2 is not mounted. Returns the descriptor. */
+int target_open_cgroup(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,183 @@
+/* The collector on the running kernel: what needs its library interface to be seen. Whole recordings are in tests/live. */
+#include "base/clock.h"
+#include "base/fs.h"
+#include "collect/collect.h"
+#include "profile/profile.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pid_t spin_on_cpu(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (sched_setaffinity(0, sizeof set, &set))
+			_exit(1);
+		for (volatile unsigned long i = 0; getppid() != 1; i++)
+			;
+		_exit(0);
+	}
+	return pid;
+}
+
+static void stop_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void run_for(struct collector *c, uint64_t ns)
+{
+	struct err err = { 0 };
+
+	for (uint64_t end_ns = clock_mono_ns() + ns; clock_mono_ns() < end_ns;)
+		ck_assert_msg(collect_run(c, 20, &err) == 0, "%s", err.text);
+}
+
+static struct collector *collector(const struct collect_opts *opts, struct profile *p)
+{
+	struct collector *c = NULL;
+	struct err err = { 0 };
+
+	ck_assert_msg(collect_open(opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
+	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
+	return c;
+}
+
+static uint64_t samples_of(const struct profile *p, uint32_t pid)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->samples.n; i++)
+		n += p->samples.pid[i] == pid;
+	return n;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Half a second without the CPU in the list, then one with it: its events are opened when it appears. */
+START_TEST(cpu_that_comes_online)
+{
+	if (geteuid() || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		T_SKIP("needs root and two CPUs");
+	char path[] = "/tmp/cresset-cpus-XXXXXX";
+	struct err err = { 0 };
+
+	close(mkstemp(path));
+	write_text(path, "0\n");
+	pid_t pid = spin_on_cpu(1);
+	struct profile *p = profile_new();
+	struct collect_opts opts = { .freq_hz = 199, .cpus_file = path };
+	struct collector *c = collector(&opts, p);
+	run_for(c, 500000000);
+	ck_assert_uint_eq(samples_of(p, pid), 0);
+	write_text(path, "0-1\n");
+	run_for(c, 2500000000);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	ck_assert_uint_gt(samples_of(p, pid),
+			  199); /* looked at once a second, so at least 1.4 s of 199 Hz */
+	struct collect_stats stats;
+	collect_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.cpus, 2);
+	collect_free(c);
+	profile_free(p);
+	stop_child(pid);
+	unlink(path);
+}
+END_TEST
+
+/* The walk of older kernels: the same process, the same function at the leaf, fewer reasons. */
+START_TEST(plain_walk)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	struct err err = { 0 };
+	uint32_t pid = spin_on_cpu(0);
+	struct profile *p = profile_new();
+	struct collect_opts opts = {
+		.target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 499, .plain_walk = true
+	};
+	struct collector *c = collector(&opts, p);
+	struct collect_stats stats;
+
+	run_for(c, 700000000);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_symbolize(c);
+	collect_get_stats(c, &stats);
+	ck_assert_str_eq(stats.walker, "frame pointers (helper)");
+	ck_assert_uint_gt(samples_of(p, pid), 100);
+	ck_assert_uint_eq(samples_of(p, pid), p->samples.n);
+	uint64_t named = 0;
+	for (size_t i = 0; i < p->samples.n; i++) {
+		struct shown_line line;
+		uint32_t leaf = stack_leaf(&p->stacks, p->samples.stack[i]);
+
+		if (p->frames.frames.v[leaf].kind == FRAME_NATIVE &&
+		    profile_frame_lines(p, leaf, &line, 1))
+			named += !strchr(profile_str(p, line.name), '+');
+	}
+	ck_assert_uint_gt(named, p->samples.n * 9 / 10);
+	collect_free(c);
+	profile_free(p);
+	stop_child(pid);
+}
+END_TEST
+
+START_TEST(targets_end)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	uint32_t pid = spin_on_cpu(0);
+	struct profile *p = profile_new();
+	struct collect_opts opts = { .target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 99 };
+	struct collector *c = collector(&opts, p);
+
+	run_for(c, 100000000);
+	ck_assert(!collect_targets_gone(c));
+	stop_child(pid);
+	run_for(c, 100000000);
+	ck_assert(collect_targets_gone(c));
+	collect_free(c);
+	struct err err = { 0 };
+	ck_assert_int_eq(collect_open(&opts, profile_sink(p), &c, &err), -ESRCH);
+	ck_assert_ptr_nonnull(strstr(err.text, "no process"));
+	profile_free(p);
+}
+END_TEST
+
+/* A process that shows what it is: the test itself burns and is seen under its own name. */
+START_TEST(ourselves)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	struct err err = { 0 };
+	struct profile *p = profile_new();
+	struct collect_opts opts = { .freq_hz = 999 };
+	struct collector *c = collector(&opts, p);
+
+	for (uint64_t end_ns = clock_mono_ns() + 300000000; clock_mono_ns() < end_ns;)
+		;
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	ck_assert_uint_gt(samples_of(p, getpid()), 100);
+	collect_free(c);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("collect", cpu_that_comes_online, plain_walk, targets_end, ourselves)
