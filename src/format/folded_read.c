@@ -1,0 +1,287 @@
+#include "base/arena.h"
+#include "format/folded.h"
+#include "format/guess.h"
+#include "profile/sum.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FOLDED_CACHED_NAME = 4096 }; /* bytes; longer names are looked up in the sink each time */
+
+/* A frame as it stands in the file, suffix included. */
+struct folded_token {
+	const char *text;
+	uint32_t len;
+	uint32_t frame;
+};
+struct folded_row {
+	uint32_t stack;
+	int64_t value;
+};
+
+struct folded_reader {
+	struct sink *sink;
+	struct arena texts;
+	VEC(struct folded_token) tokens;
+	struct map token_index;
+	/* The stack of the line before: most lines share their first frames with it. ends[i] is where the text of frame i ends. */
+	struct buf before;
+	VEC(uint32_t) frames;
+	VEC(uint32_t) ends;
+	uint32_t row;
+	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
+	struct map row_of_stack;
+	uint64_t lines, skipped;
+};
+
+static const struct {
+	char letter;
+	enum frame_kind kind;
+} folded_suffixes[] = {
+	{ 'k', FRAME_KERNEL },     { 'j', FRAME_JIT },
+	{ 'i', FRAME_INTERPRETED }, { 'G', FRAME_GPU_SOURCE },
+	{ 'g', FRAME_GPU_INSTRUCTION },
+};
+
+/* The kind that "_[x]" at the end of name tells; *len loses it then. A name that is nothing else keeps it. */
+static enum frame_kind folded_kind(const char *name, size_t *len)
+{
+	enum { SUFFIX = 4 };
+	const char *end = name + *len;
+	if (*len > SUFFIX && end[-4] == '_' && end[-3] == '[' && end[-1] == ']') {
+		for (size_t i = 0; i < sizeof folded_suffixes / sizeof *folded_suffixes; i++) {
+			if (end[-2] != folded_suffixes[i].letter)
+				continue;
+			*len -= SUFFIX;
+			return folded_suffixes[i].kind;
+		}
+	}
+	return guess_kind(name, *len, NULL, 0);
+}
+
+static uint32_t folded_new_frame(struct folded_reader *r, const char *text, size_t len)
+{
+	struct frame f = { .mapping = MAPPING_NONE };
+	f.kind = folded_kind(text, &len);
+	if (len == 0) {
+		text = "[unknown]";
+		len = strlen(text);
+	}
+	f.function = r->sink->ops->string(r->sink, text, len);
+	return r->sink->ops->frame(r->sink, &f);
+}
+
+struct folded_token_key {
+	const struct folded_reader *r;
+	const char *text;
+	size_t len;
+};
+
+static bool folded_same_token(const void *ctx, uint32_t id)
+{
+	const struct folded_token_key *key = ctx;
+	const struct folded_token *t = &key->r->tokens.v[id];
+	return t->len == key->len && memcmp(t->text, key->text, key->len) == 0;
+}
+
+static uint32_t folded_frame(struct folded_reader *r, const char *text, size_t len)
+{
+	if (len > FOLDED_CACHED_NAME)
+		return folded_new_frame(r, text, len);
+	struct folded_token_key key = { r, text, len };
+	uint32_t fresh = r->tokens.n;
+	uint32_t id = map_intern(&r->token_index, hash_bytes(text, len), fresh, folded_same_token,
+				 &key);
+	if (id == fresh) {
+		uint32_t frame = folded_new_frame(r, text, len);
+		vec_push(&r->tokens, (struct folded_token){ arena_dup(&r->texts, text, len), len,
+							    frame });
+	}
+	return r->tokens.v[id].frame;
+}
+
+static size_t folded_common(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+	for (; i + 8 <= n; i += 8) {
+		uint64_t x, y;
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + __builtin_ctzll(x ^ y) / 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* Keeps the frames that text has in common with the line before. Returns where the next frame starts. */
+static size_t folded_keep_frames(struct folded_reader *r, size_t common)
+{
+	size_t n = r->frames.n;
+	while (n && r->ends.v[n - 1] >= common)
+		n--;
+	r->frames.n = r->ends.n = n;
+	return n ? r->ends.v[n - 1] + 1 : 0;
+}
+
+static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack)
+{
+	uint32_t *known = map_get(&r->row_of_stack, stack);
+	if (known)
+		return *known;
+	uint32_t row = r->rows.n;
+	map_put(&r->row_of_stack, stack, row);
+	vec_push(&r->rows, (struct folded_row){ .stack = stack });
+	return row;
+}
+
+/* The row of this stack. text is the line without its value. */
+static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t len)
+{
+	size_t shorter = len < r->before.len ? len : r->before.len;
+	size_t common = folded_common(text, r->before.data, shorter);
+	if (r->rows.n && common == len && len == r->before.len)
+		return r->row;
+	size_t at = folded_keep_frames(r, common);
+	while (at <= len) {
+		const char *semicolon = memchr(text + at, ';', len - at);
+		size_t end = semicolon ? (size_t)(semicolon - text) : len;
+		vec_push(&r->frames, folded_frame(r, text + at, end - at));
+		vec_push(&r->ends, end);
+		at = end + 1;
+	}
+	buf_clear(&r->before);
+	buf_add(&r->before, text, len);
+	r->row = folded_new_row(r, r->sink->ops->stack(r->sink, r->frames.v, r->frames.n));
+	return r->row;
+}
+
+/* "12" or "12.5" (rounded) as a whole. */
+static bool folded_value(const char *s, const char *end, int64_t *out)
+{
+	int64_t v = 0;
+	const char *digits = s;
+	for (; s < end && *s >= '0' && *s <= '9'; s++)
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
+			return false;
+	if (s == digits)
+		return false;
+	if (s < end && *s == '.') {
+		if (++s < end && *s >= '5' && *s <= '9')
+			v = sum_add(v, 1);
+		while (s < end && *s >= '0' && *s <= '9')
+			s++;
+	}
+	*out = v;
+	return s == end;
+}
+
+/* Splits "stack value"; false when the line is not of that form. */
+static bool folded_split(const char *line, size_t len, size_t *stack_len, int64_t *value)
+{
+	const char *end = line + len;
+	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	const char *s = end;
+	while (s > line && s[-1] != ' ' && s[-1] != '\t')
+		s--;
+	if (s - line < 2 || !folded_value(s, end, value)) /* at least one character and a blank */
+		return false;
+	*stack_len = s - line - 1;
+	return true;
+}
+
+static bool folded_is_comment(const char *line, size_t len)
+{
+	return len == 0 || line[0] == '#';
+}
+
+static void folded_line(struct folded_reader *r, const char *line, size_t len, bool cut)
+{
+	size_t stack_len;
+	int64_t value;
+	if (folded_is_comment(line, len))
+		return;
+	r->lines++;
+	if (cut || memchr(line, '\0', len) || !folded_split(line, len, &stack_len, &value)) {
+		r->skipped++;
+		return;
+	}
+	uint32_t row = folded_row_of(r, line, stack_len);
+	r->rows.v[row].value = sum_add(r->rows.v[row].value, value);
+}
+
+/* One sample per distinct stack. */
+static void folded_give(struct folded_reader *r)
+{
+	struct sink *s = r->sink;
+	struct type type = { .name = sink_string(s, "samples"),
+			     .sample_type = sink_string(s, "samples"),
+			     .unit = sink_string(s, "count") };
+	struct series series = { .type = s->ops->type(s, &type) };
+	struct sample sample = { .series = s->ops->series(s, &series),
+				 .pid = SAMPLE_NO_ID,
+				 .tid = SAMPLE_NO_ID,
+				 .cpu = SAMPLE_NO_ID };
+	for (size_t i = 0; i < r->rows.n; i++) {
+		sample.stack = r->rows.v[i].stack;
+		sample.value = r->rows.v[i].value;
+		s->ops->sample(s, &sample);
+	}
+	if (r->skipped)
+		s->ops->loss(s, LOSS_INPUT_SKIPPED, r->skipped);
+}
+
+static void folded_reader_done(struct folded_reader *r)
+{
+	arena_done(&r->texts);
+	vec_done(&r->tokens);
+	map_done(&r->token_index);
+	buf_done(&r->before);
+	vec_done(&r->frames);
+	vec_done(&r->ends);
+	vec_done(&r->rows);
+	map_done(&r->row_of_stack);
+}
+
+int folded_read(struct input *in, struct sink *sink, struct err *err)
+{
+	struct folded_reader r = { .sink = sink };
+	const char *line;
+	size_t len;
+	bool cut;
+	int rc;
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+		folded_line(&r, line, len, cut);
+	if (rc == 0 && r.rows.n == 0)
+		rc = err_set(err, EBADMSG,
+			     "%s: none of %llu lines is a folded stack (\"main;work 12\")",
+			     input_name(in), (unsigned long long)r.lines);
+	if (rc == 0)
+		folded_give(&r);
+	folded_reader_done(&r);
+	return rc;
+}
+
+/* Text of which at least half the lines are folded stacks; the last line may be cut. */
+bool folded_detect(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len);
+	const char *line;
+	size_t line_len, stack_len, good = 0, bad = 0;
+	int64_t value;
+	if (len == 0 || memchr(head, '\0', len))
+		return false;
+	while (cur_line(&c, &line, &line_len)) {
+		if (folded_is_comment(line, line_len))
+			continue;
+		if (folded_split(line, line_len, &stack_len, &value))
+			good++;
+		else if (cur_left(&c) || len < INPUT_PEEK)
+			bad++;
+		else if (good + bad == 0) /* one line longer than the head */
+			return memchr(line, ';', line_len);
+	}
+	return good && good >= bad;
+}

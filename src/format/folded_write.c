@@ -1,0 +1,146 @@
+#include "base/utf8.h"
+#include "format/folded.h"
+#include "format/value.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+struct folded_writer {
+	const struct tree *tree;
+	const struct format_write_opts *opts;
+	struct out *out;
+	double factor;   /* value * factor is what is written */
+	struct buf line; /* the stack of the current node … */
+	VEC(size_t) marks; /* … and where each of its ancestors ended */
+};
+
+/* What a control character or a byte that is no UTF-8 becomes; 0 for what may stay. */
+static char folded_replacement(uint32_t c)
+{
+	if (c == ';')
+		return ':';
+	if (c == '\n' || c == '\r' || c == '\t')
+		return ' ';
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? '?' : 0;
+}
+
+static void folded_add_name(struct buf *b, const char *s, size_t len)
+{
+	size_t n;
+	for (size_t i = 0; i < len; i += n ? n : 1) {
+		n = utf8_len(s + i, len - i);
+		char replacement = n ? folded_replacement(utf8_char(s + i, n)) : '?';
+		if (i == 0 && b->len == 0 && s[0] == '#')
+			replacement = '?';
+		if (replacement)
+			buf_addc(b, replacement);
+		else
+			buf_add(b, s + i, n);
+	}
+}
+
+static void folded_add_node(struct folded_writer *w, uint32_t id)
+{
+	const struct tree_func *f = &w->tree->funcs.v[w->tree->nodes.v[id].func];
+	if (w->line.len)
+		buf_addc(&w->line, ';');
+	folded_add_name(&w->line, strtab_get(&w->tree->strings, f->name),
+			strtab_len(&w->tree->strings, f->name));
+	buf_adds(&w->line, format_suffix(f->kind, w->opts->annotate));
+}
+
+static int64_t folded_scale(const struct folded_writer *w, int64_t value)
+{
+	return w->factor == 1 ? value : value_clamp(round((double)value * w->factor));
+}
+
+static int folded_emit(struct folded_writer *w, const char *stack, size_t len, int64_t self,
+		       struct err *err)
+{
+	char number[32];
+	int64_t value = folded_scale(w, self);
+	if (value == 0)
+		return 0;
+	int n = snprintf(number, sizeof number, " %lld\n", (long long)value);
+	int rc = out_write(w->out, stack, len, err);
+	return rc ? rc : out_write(w->out, number, n, err);
+}
+
+/* Depth first without recursion: stacks may be 65535 frames deep. */
+static int folded_walk(struct folded_writer *w, struct err *err)
+{
+	const struct tree_node *nodes = w->tree->nodes.v;
+	int rc = folded_emit(w, "[empty]", strlen("[empty]"), nodes[TREE_ROOT].self, err);
+	uint32_t id = nodes[TREE_ROOT].first_child;
+	while (rc == 0 && id != TREE_NONE) {
+		vec_push(&w->marks, w->line.len);
+		folded_add_node(w, id);
+		rc = folded_emit(w, w->line.data, w->line.len, nodes[id].self, err);
+		if (nodes[id].first_child != TREE_NONE) {
+			id = nodes[id].first_child;
+			continue;
+		}
+		while (id != TREE_ROOT && nodes[id].next == TREE_NONE) {
+			w->line.len = w->marks.v[--w->marks.n];
+			id = nodes[id].parent;
+		}
+		if (id == TREE_ROOT)
+			break;
+		w->line.len = w->marks.v[--w->marks.n];
+		id = nodes[id].next;
+	}
+	return rc;
+}
+
+static int folded_unit_error(const struct tree *t, bool has_time, const char *unit, struct err *err)
+{
+	err_set(err, EINVAL, "values of type %s cannot be written in \"%s\"", t->type_name, unit);
+	bool is_time = strcmp(value_unit(t->unit).base, "ns") == 0;
+	return err_hint(err, "possible: %s%s", is_time ? "" : t->unit,
+			!has_time ? "" : is_time ? "ns, us, ms, s" : ", ns, us, ms, s");
+}
+
+/* What values are multiplied with to be in `unit`, or in the habit of the type where that is NULL. */
+static int folded_factor(const struct tree *t, const char *unit, double *factor, struct err *err)
+{
+	struct value_unit own = value_unit(t->unit);
+	bool is_time = strcmp(own.base, "ns") == 0;
+	double in_ns = is_time ? own.scale : 0; /* one value, 0 = it is no time */
+	if (!is_time && t->scaled_unit && strcmp(value_unit(t->scaled_unit).base, "ns") == 0)
+		in_ns = t->scale * value_unit(t->scaled_unit).scale;
+	*factor = 1;
+	if (!unit && !is_time)
+		return 0;
+	if (unit && (strcmp(unit, t->unit) == 0 ||
+		     (!is_time && strcmp(own.base, value_unit(unit).base) == 0 &&
+		      own.scale == value_unit(unit).scale)))
+		return 0;
+	struct value_unit want = value_unit(unit ? unit : "us");
+	if (strcmp(want.base, "ns") != 0 || in_ns == 0)
+		return folded_unit_error(t, in_ns != 0, unit, err);
+	*factor = in_ns / want.scale;
+	return 0;
+}
+
+int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		 struct err *err)
+{
+	struct tree_opts tree_opts = opts->tree;
+	struct tree *tree = NULL;
+	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
+	if (rc == 0)
+		rc = tree_build(p, &tree_opts, &tree, err);
+	if (rc)
+		return rc;
+	struct folded_writer w = { .tree = tree, .opts = opts, .out = out };
+	rc = folded_factor(tree, opts->unit, &w.factor, err);
+	if (rc == 0) {
+		tree_sort(tree, ORDER_NAME);
+		rc = folded_walk(&w, err);
+	}
+	buf_done(&w.line);
+	vec_done(&w.marks);
+	tree_free(tree);
+	return rc;
+}

@@ -1,0 +1,77 @@
+/* format/format.h: the table of file formats: one file and one row each.
+ *
+ * Readers are found by content, never by name, and write to a sink. Writers take a profile and are found by the ending of
+ * the output's name or by --format. A format that holds one type writes the asked, else the default, else the first. */
+#ifndef CRESSET_FORMAT_FORMAT_H
+#define CRESSET_FORMAT_FORMAT_H
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/input.h"
+#include "profile/profile.h"
+#include "profile/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Frame suffixes that --annotate asks for; bit (1 << ANNOTATE_x). */
+enum annotate {
+	ANNOTATE_KERNEL,          /* _[k] */
+	ANNOTATE_JIT,             /* _[j] */
+	ANNOTATE_INTERPRETED,     /* _[i] */
+	ANNOTATE_ON_CPU,          /* _[c] */
+	ANNOTATE_OFF_CPU,         /* _[o] */
+	ANNOTATE_GPU_SOURCE,      /* _[G] */
+	ANNOTATE_GPU_INSTRUCTION, /* _[g] */
+	ANNOTATE_ALL = 0x7f
+};
+
+struct format_write_opts {
+	const char *type; /* NULL: default */
+	struct tree_opts
+		tree;      /* filters and root frames; tree.type is set by the writer from `type` */
+	unsigned annotate; /* bits of enum annotate */
+	const char *
+		unit; /* of folded values: "samples", "us", "ns", "bytes" …; NULL: the format's habit */
+	/* Pictures */
+	const char *title;
+	const char *palette; /* kind (default) binary wall classic mono */
+	double min_width_px; /* default 0.1 */
+	bool icicle;         /* root on top */
+	bool force;          /* more than SVG_MAX_RECTS rectangles */
+};
+
+struct format {
+	const char *name;           /* "pprof" */
+	const char *summary;        /* "pprof protobuf, gzipped" */
+	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
+	bool one_type;              /* holds one type only */
+	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked in the order of the table. */
+	bool (*detect)(const char *head, size_t len);
+	/* Reads everything into sink. -EBADMSG with words when nothing of it can be used; what was skipped is counted in
+	 * LOSS_INPUT_SKIPPED. NULL: cannot be read. */
+	int (*read)(struct input *in, struct sink *sink, struct err *err);
+	int (*write)(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		     struct err *err);
+};
+
+extern const struct format *const formats[]; /* NULL-terminated */
+
+const struct format *format_by_name(const char *name); /* NULL when unknown */
+const struct format *format_by_ending(
+	const char *path); /* longest ending wins; NULL when none fits */
+
+/* What --annotate puts behind a frame of this kind: "_[k]"; "" when its bit is not among `annotate`. */
+const char *format_suffix(enum frame_kind kind, unsigned annotate);
+
+/* The type that a format of one type writes: want, else the default, else the first. -ENOENT with the types there are. */
+int format_pick_type(const struct profile *p, const char *want, uint32_t *type, struct err *err);
+
+/* Opens path ("-" is standard input), finds the format (or takes `as` when not NULL) and reads it. */
+int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err);
+
+/* Writes to path (NAME.tmp, renamed) or to standard output for "-". */
+int format_write_file(const struct format *f, struct profile *p,
+		      const struct format_write_opts *opts, const char *path, struct err *err);
+
+#endif

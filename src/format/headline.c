@@ -1,0 +1,114 @@
+#include "format/headline.h"
+
+#include "base/str.h"
+#include "format/value.h"
+
+#include <time.h>
+
+enum { HEADLINE_MAX_TEXT = 200 };
+
+/* Before each part; `from` is where the line began. */
+static void part_begin(struct buf *b, size_t from)
+{
+	if (b->len > from)
+		buf_adds(b, HEADLINE_SEPARATOR);
+}
+
+static void part_text(struct buf *b, size_t from, const char *prefix, const char *s)
+{
+	if (!*s)
+		return;
+	part_begin(b, from);
+	buf_adds(b, prefix);
+	esc_term(b, s, strlen(s), HEADLINE_MAX_TEXT);
+}
+
+static void part_lost(const struct profile *p, size_t from, struct buf *b)
+{
+	uint64_t lost = profile_lost_samples(p);
+	bool is_recording = *profile_str(p, p->meta.clock); /* elsewhere nobody counted */
+	if (!lost && !is_recording)
+		return;
+	part_begin(b, from);
+	fmt_count(b, lost);
+	buf_adds(b, " lost");
+	if (lost)
+		buf_addf(b, " (%.1f %%)", value_percent(lost, (double)lost + p->samples.n));
+}
+
+static bool is_truncation(const struct tree *t, uint32_t func)
+{
+	const struct tree_func *f = &t->funcs.v[func];
+	return f->kind == FRAME_MARKER &&
+	       str_starts(strtab_get(&t->strings, f->name), "[truncated");
+}
+
+int64_t headline_truncated(const struct tree *t)
+{
+	bool *is_cut = xcalloc(t->funcs.n, sizeof *is_cut), any = false;
+	double sum = 0;
+	for (uint32_t f = 0; f < t->funcs.n; f++)
+		any |= is_cut[f] = is_truncation(t, f);
+	for (uint32_t i = 1; any && i < t->nodes.n; i++) {
+		const struct tree_node *n = &t->nodes.v[i];
+		if (is_cut[n->func])
+			sum += t->is_inverted ? n->self : n->total;
+	}
+	free(is_cut);
+	return value_clamp(sum);
+}
+
+void headline_counts(const struct profile *p, const struct tree *t, struct buf *b)
+{
+	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
+	size_t from = b->len;
+	struct buf value = { 0 };
+	value_fmt(&value, root->total, t->unit);
+	esc_term(b, value.data, value.len, HEADLINE_MAX_TEXT);
+	if (t->scale > 0 && t->scaled_unit) {
+		buf_adds(b, " \xe2\x89\x88 ");
+		value_fmt(b, value_clamp(root->total * t->scale), t->scaled_unit);
+	}
+	if (strcmp(t->unit, "samples") != 0 && t->n_samples) {
+		part_begin(b, from);
+		fmt_count(b, t->n_samples);
+		buf_adds(b, " samples");
+	}
+	if (p->meta.duration_ns > 0) {
+		part_begin(b, from);
+		fmt_duration(b, p->meta.duration_ns);
+		buf_adds(b, " recorded");
+	}
+	part_lost(p, from, b);
+	double truncated = value_percent(headline_truncated(t), root->total);
+	if (truncated > 0) {
+		part_begin(b, from);
+		buf_addf(b, truncated < 0.1 ? "< 0.1 %% truncated" : "%.1f %% truncated",
+			 truncated);
+	}
+	if (t->unfiltered_total && t->unfiltered_total != root->total) {
+		part_begin(b, from);
+		buf_addf(b, "%.1f %% of all after filters",
+			 value_percent(root->total, t->unfiltered_total));
+	}
+	buf_done(&value);
+}
+
+void headline_origin(const struct profile *p, struct buf *b)
+{
+	size_t from = b->len;
+	part_text(b, from, "", profile_str(p, p->meta.command));
+	part_text(b, from, "", profile_str(p, p->meta.host));
+	part_text(b, from, "Linux ", profile_str(p, p->meta.kernel));
+	if (p->meta.cpus) {
+		part_begin(b, from);
+		buf_addf(b, "%u CPU%s", p->meta.cpus, p->meta.cpus == 1 ? "" : "s");
+	}
+	part_text(b, from, "", profile_str(p, p->meta.clock));
+	time_t start = p->meta.start_wall_ns / 1000000000;
+	struct tm tm;
+	char text[64];
+	if (start > 0 && gmtime_r(&start, &tm) &&
+	    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
+		part_text(b, from, "", text);
+}

@@ -1,0 +1,215 @@
+#include "base/mem.h"
+#include "format/recording.h"
+#include "format/recording_tables.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+struct chunk {
+	uint32_t type, flags;
+	uint64_t length, checksum;
+	char *payload; /* as stored */
+};
+
+/* Why the reading of chunks ended. */
+enum chunk_status { CHUNK_GOOD, CHUNK_NONE, CHUNK_CUT, CHUNK_DAMAGED, CHUNK_NEWER };
+
+struct recording_reader {
+	struct input *in;
+	struct recording_tables tables;
+	VEC(struct chunk) pending; /* since the last commit */
+	uint64_t pending_bytes, unpacked_bytes;
+	struct buf raw;
+	bool any_commit;
+	uint64_t left_out; /* chunks */
+};
+
+/* Reads n bytes; 1, 0 when the input ends before, or -errno. */
+static int read_full(struct input *in, void *data, size_t n, size_t *got, struct err *err)
+{
+	*got = 0;
+	while (*got < n) {
+		long some = input_read(in, (char *)data + *got, n - *got, err);
+		if (some <= 0)
+			return some;
+		*got += some;
+	}
+	return 1;
+}
+
+static int read_header(struct input *in, struct err *err)
+{
+	char bytes[sizeof RECORDING_MAGIC + 8];
+	size_t got;
+	int rc = read_full(in, bytes, sizeof bytes, &got, err);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || memcmp(bytes, RECORDING_MAGIC, sizeof RECORDING_MAGIC) != 0)
+		return err_set(err, EBADMSG, "%s is no recording of cresset", input_name(in));
+	struct cur c = cur_of(bytes + sizeof RECORDING_MAGIC, 8);
+	uint32_t version = cur_u32(&c), header_bytes = cur_u32(&c);
+	if (version > RECORDING_VERSION) {
+		err_set(err, EBADMSG, "%s was written by a newer cresset (format version %u)",
+			input_name(in), version);
+		return err_hint(err, "this one reads up to version %d", RECORDING_VERSION);
+	}
+	if (version == 0 || header_bytes != sizeof bytes)
+		return err_set(err, EBADMSG, "%s: the header is damaged", input_name(in));
+	return 0;
+}
+
+/* The next chunk into *out, whose payload is the caller's then. */
+static int read_chunk(struct input *in, struct chunk *out, enum chunk_status *status,
+		      struct err *err)
+{
+	char bytes[24];
+	size_t got;
+	int rc = read_full(in, bytes, sizeof bytes, &got, err);
+	*status = got == 0 ? CHUNK_NONE : CHUNK_CUT;
+	if (rc <= 0)
+		return rc;
+	struct cur c = cur_of(bytes, sizeof bytes);
+	*out = (struct chunk){ .type = cur_u32(&c) };
+	out->flags = cur_u32(&c);
+	out->length = cur_u64(&c);
+	out->checksum = cur_u64(&c);
+	*status = CHUNK_DAMAGED;
+	if (out->length > RECORDING_MAX_CHUNK)
+		return 0;
+	out->payload = xmalloc(out->length + 1);
+	rc = read_full(in, out->payload, out->length, &got, err);
+	if (rc <= 0)
+		*status = CHUNK_CUT;
+	else if (recording_checksum(out->type, out->flags, out->payload, out->length) ==
+		 out->checksum)
+		*status = CHUNK_GOOD;
+	if (*status == CHUNK_GOOD)
+		return 0;
+	free(out->payload);
+	return rc < 0 ? rc : 0;
+}
+
+/* The plain bytes of a chunk; false when they are none. */
+static bool unpack_chunk(struct recording_reader *r, const struct chunk *chunk, struct cur *out)
+{
+	*out = cur_of(chunk->payload, chunk->length);
+	if (chunk->flags & CHUNK_ZSTD) {
+		unsigned long long size = ZSTD_getFrameContentSize(chunk->payload, chunk->length);
+		if (size > RECORDING_MAX_CHUNK) /* unknown and error are huge */
+			return false;
+		buf_clear(&r->raw);
+		buf_reserve(&r->raw, size + 1);
+		size_t got = ZSTD_decompress(r->raw.data, size, chunk->payload, chunk->length);
+		if (ZSTD_isError(got))
+			return false;
+		*out = cur_of(r->raw.data, got);
+	}
+	r->unpacked_bytes += cur_left(out);
+	return r->unpacked_bytes <= RECORDING_MAX_BYTES;
+}
+
+static void drop_pending(struct recording_reader *r)
+{
+	for (size_t i = 0; i < r->pending.n; i++)
+		free(r->pending.v[i].payload);
+	vec_clear(&r->pending);
+	r->pending_bytes = 0;
+}
+
+/* Applies what came before a commit. What stands behind a damaged chunk is left out. */
+static enum chunk_status apply_pending(struct recording_reader *r)
+{
+	enum chunk_status status = CHUNK_GOOD;
+	for (size_t i = 0; i < r->pending.n; i++) {
+		const struct chunk *chunk = &r->pending.v[i];
+		struct cur payload;
+		if (status == CHUNK_GOOD && (!unpack_chunk(r, chunk, &payload) ||
+					     !recording_apply(&r->tables, chunk->type, payload)))
+			status = CHUNK_DAMAGED;
+		r->left_out += status != CHUNK_GOOD;
+	}
+	drop_pending(r);
+	r->any_commit = true;
+	return status;
+}
+
+static bool is_known(const struct chunk *chunk)
+{
+	return chunk->type >= CHUNK_STRINGS && chunk->type <= CHUNK_COMMIT &&
+	       !(chunk->flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL));
+}
+
+/* Takes a good chunk over. */
+static enum chunk_status take_chunk(struct recording_reader *r, struct chunk *chunk)
+{
+	if (is_known(chunk) && chunk->type != CHUNK_COMMIT) {
+		vec_push(&r->pending, *chunk);
+		r->pending_bytes += chunk->length + sizeof *chunk;
+		return r->pending_bytes > RECORDING_MAX_PENDING ? CHUNK_DAMAGED : CHUNK_GOOD;
+	}
+	free(chunk->payload);
+	if (is_known(chunk))
+		return apply_pending(r);
+	return chunk->flags & CHUNK_OPTIONAL ? CHUNK_GOOD : CHUNK_NEWER;
+}
+
+/* How many chunks stand behind the point where the reading ended: their heads only. */
+static int count_rest(struct recording_reader *r, struct err *err)
+{
+	enum chunk_status status = CHUNK_GOOD;
+	int rc = 0;
+	while (rc == 0 && (status == CHUNK_GOOD)) {
+		struct chunk chunk;
+		rc = read_chunk(r->in, &chunk, &status, err);
+		if (rc == 0 && status == CHUNK_GOOD)
+			free(chunk.payload);
+		r->left_out += status != CHUNK_NONE;
+	}
+	return rc;
+}
+
+static int read_chunks(struct recording_reader *r, struct err *err)
+{
+	enum chunk_status status = CHUNK_GOOD;
+	int rc = 0;
+	while (rc == 0 && status == CHUNK_GOOD) {
+		struct chunk chunk = { 0 };
+		rc = read_chunk(r->in, &chunk, &status, err);
+		if (rc == 0 && status == CHUNK_GOOD)
+			status = take_chunk(r, &chunk);
+		else if (rc == 0)
+			r->left_out += status != CHUNK_NONE;
+	}
+	if (rc == 0 && status != CHUNK_NONE && status != CHUNK_CUT)
+		rc = count_rest(r, err);
+	r->left_out += r->pending.n;
+	if (rc)
+		return rc;
+	if (status == CHUNK_NEWER)
+		return err_set(err, EBADMSG, "%s holds data of a newer cresset",
+			       input_name(r->in));
+	if (!r->any_commit)
+		return err_set(err, EBADMSG, "%s ends before its first commit: nothing to read",
+			       input_name(r->in));
+	return 0;
+}
+
+int recording_read(struct input *in, struct sink *sink, struct err *err)
+{
+	int rc = read_header(in, err);
+	if (rc)
+		return rc;
+	struct recording_reader r = { .in = in };
+	recording_tables_init(&r.tables, sink);
+	rc = read_chunks(&r, err);
+	if (rc == 0)
+		recording_tables_end(&r.tables);
+	if (rc == 0 && r.left_out)
+		sink->ops->loss(sink, LOSS_INPUT_SKIPPED, r.left_out);
+	drop_pending(&r);
+	vec_done(&r.pending);
+	buf_done(&r.raw);
+	recording_tables_done(&r.tables);
+	return rc;
+}

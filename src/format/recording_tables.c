@@ -1,0 +1,354 @@
+#include "format/recording_tables.h"
+
+#include "format/recording.h"
+
+#include <string.h>
+
+void recording_tables_init(struct recording_tables *t, struct sink *sink)
+{
+	*t = (struct recording_tables){ .sink = sink };
+	vec_push(&t->strings.v, sink_string(sink, ""));
+	vec_push(&t->sets.v, sink->ops->labels(sink, NULL, 0));
+	vec_push(&t->stacks.v, sink->ops->stack(sink, NULL, 0));
+	vec_push(&t->file_stacks.stacks, (struct stack){ 0 });
+}
+
+void recording_tables_done(struct recording_tables *t)
+{
+	struct recording_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions,
+					&t->types,   &t->sets,     &t->series, &t->stacks };
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		vec_done(&ids[i]->v);
+	vec_done(&t->file_stacks.stacks);
+	vec_done(&t->file_stacks.own);
+	vec_done(&t->scratch);
+	vec_done(&t->lines);
+	vec_done(&t->labels);
+	vec_done(&t->samples);
+	vec_done(&t->meta.comments);
+	vec_done(&t->meta.sample_types);
+}
+
+/* --- reading values ------------------------------------------------------------------------------------------------------- */
+
+static int64_t unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+/* A number that must be at most max. */
+static uint32_t get_u32(struct cur *c, uint32_t max)
+{
+	uint64_t v = cur_varint(c);
+	if (v > max)
+		c->bad = true;
+	return c->bad ? 0 : v;
+}
+
+/* An id of the file as the sink's. */
+static uint32_t get_id(struct cur *c, const struct recording_ids *ids)
+{
+	uint64_t id = cur_varint(c);
+	if (id >= ids->v.n)
+		c->bad = true;
+	return c->bad ? 0 : ids->v.v[id];
+}
+
+static bool add_id(struct recording_ids *ids, uint32_t id)
+{
+	if (ids->v.n >= RECORDING_MAX_ENTRIES)
+		return false;
+	vec_push(&ids->v, id);
+	return true;
+}
+
+/* --- tables: each reads one row -------------------------------------------------------------------------------------------- */
+
+static bool read_string(struct recording_tables *t, struct cur *c)
+{
+	uint64_t len = cur_varint(c);
+	const char *s = cur_take(c, len);
+	return s && add_id(&t->strings, t->sink->ops->string(t->sink, s, len));
+}
+
+static bool read_mapping(struct recording_tables *t, struct cur *c)
+{
+	struct mapping m = { .name = get_id(c, &t->strings) };
+	m.build_id_len = get_u32(c, BUILD_ID_MAX);
+	const void *id = cur_take(c, m.build_id_len);
+	if (id)
+		memcpy(m.build_id, id, m.build_id_len);
+	m.build_id_text = get_id(c, &t->strings);
+	m.identity = cur_varint(c);
+	m.start = cur_varint(c);
+	m.limit = cur_varint(c);
+	m.offset = cur_varint(c);
+	m.flags = get_u32(c, UINT8_MAX);
+	return !c->bad && add_id(&t->mappings, t->sink->ops->mapping(t->sink, &m));
+}
+
+static bool read_frame(struct recording_tables *t, struct cur *c)
+{
+	struct frame f = { .kind = get_u32(c, FRAME_KINDS - 1) };
+	uint32_t mapping = get_u32(c, t->mappings.v.n);
+	if (mapping) {
+		f.mapping = t->mappings.v.v[mapping - 1];
+		f.offset = cur_varint(c);
+	} else {
+		f.mapping = MAPPING_NONE;
+		f.function = get_id(c, &t->strings);
+		f.file = get_id(c, &t->strings);
+		f.line = get_u32(c, UINT32_MAX);
+	}
+	return !c->bad && add_id(&t->frames, t->sink->ops->frame(t->sink, &f));
+}
+
+static bool read_function(struct recording_tables *t, struct cur *c)
+{
+	struct function f = { .name = get_id(c, &t->strings) };
+	f.linkage = get_id(c, &t->strings);
+	f.file = get_id(c, &t->strings);
+	f.start_line = get_u32(c, UINT32_MAX);
+	return !c->bad && add_id(&t->functions, t->sink->ops->function(t->sink, &f));
+}
+
+static bool read_names(struct recording_tables *t, struct cur *c)
+{
+	uint32_t frame = get_id(c, &t->frames);
+	uint32_t n = get_u32(c, NAMES_MAX_INLINE);
+	vec_clear(&t->lines);
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		struct line l = { .function = get_id(c, &t->functions) };
+		l.line = get_u32(c, UINT32_MAX);
+		l.column = get_u32(c, UINT32_MAX);
+		vec_push(&t->lines, l);
+	}
+	if (!c->bad)
+		t->sink->ops->names(t->sink, frame, t->lines.v, n);
+	return !c->bad;
+}
+
+static bool read_type(struct recording_tables *t, struct cur *c)
+{
+	struct type type = { .name = get_id(c, &t->strings) };
+	type.sample_type = get_id(c, &t->strings);
+	type.unit = get_id(c, &t->strings);
+	type.period_type = get_id(c, &t->strings);
+	type.period_unit = get_id(c, &t->strings);
+	type.aggregation = get_u32(c, AGG_SNAPSHOT);
+	return !c->bad && add_id(&t->types, t->sink->ops->type(t->sink, &type));
+}
+
+static bool read_label_set(struct recording_tables *t, struct cur *c)
+{
+	enum { LABEL_BYTES = 4 }; /* at least */
+	uint32_t n = get_u32(c, cur_left(c) / LABEL_BYTES);
+	vec_clear(&t->labels);
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		struct label l = { .key = get_id(c, &t->strings) };
+		l.is_num = get_u32(c, 1);
+		if (l.is_num)
+			l.num = unzigzag(cur_varint(c));
+		else
+			l.str = get_id(c, &t->strings);
+		l.unit = get_id(c, &t->strings);
+		vec_push(&t->labels, l);
+	}
+	return !c->bad && add_id(&t->sets, t->sink->ops->labels(t->sink, t->labels.v, n));
+}
+
+static bool read_series(struct recording_tables *t, struct cur *c)
+{
+	struct series s = { .type = get_id(c, &t->types) };
+	s.period = unzigzag(cur_varint(c));
+	s.labels = get_id(c, &t->sets);
+	return !c->bad && add_id(&t->series, t->sink->ops->series(t->sink, &s));
+}
+
+/* Own frames of a stack, and whether it keeps the rules of profile/stack.h that stack_frames relies on. */
+static bool read_stack_links(struct recording_tables *t, struct cur *c, struct stack *s)
+{
+	struct stack_table *table = &t->file_stacks;
+	uint64_t back = cur_varint(c);
+	if (c->bad || back == 0 || back > table->stacks.n)
+		return false;
+	s->parent = table->stacks.n - back;
+	const struct stack *parent = &table->stacks.v[s->parent];
+	s->shared = get_u32(c, parent->depth);
+	uint32_t own = get_u32(c, STACK_MAX_DEPTH - s->shared);
+	if (c->bad || (s->shared == 0 ? s->parent != 0 : parent->shared >= s->shared))
+		return false;
+	s->depth = s->shared + own;
+	s->own = table->own.n;
+	for (uint32_t i = 0; i < own && !c->bad; i++)
+		vec_push(&table->own, get_id(c, &t->frames));
+	return !c->bad;
+}
+
+static bool read_stack(struct recording_tables *t, struct cur *c)
+{
+	struct stack s = { 0 };
+	if (!read_stack_links(t, c, &s))
+		return false;
+	t->frames_given += s.depth;
+	if (t->frames_given > RECORDING_MAX_FRAMES)
+		return false;
+	vec_push(&t->file_stacks.stacks, s);
+	vec_reserve(&t->scratch, s.depth);
+	stack_frames(&t->file_stacks, t->file_stacks.stacks.n - 1, t->scratch.v);
+	return add_id(&t->stacks, t->sink->ops->stack(t->sink, t->scratch.v, s.depth));
+}
+
+/* --- samples -------------------------------------------------------------------------------------------------------------- */
+
+/* A column of deltas between numbers of 32 bits. */
+static uint32_t next_u32(struct cur *c, int64_t *before)
+{
+	int64_t v = (int64_t)((uint64_t)*before + (uint64_t)unzigzag(cur_varint(c)));
+	if (v < 0 || v > UINT32_MAX)
+		c->bad = true;
+	*before = v;
+	return v;
+}
+
+static void read_ids(struct cur *c, struct sample *samples, size_t n, size_t member,
+		     const struct recording_ids *ids)
+{
+	int64_t before = 0;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t v = next_u32(c, &before);
+		if (ids && v >= ids->v.n)
+			c->bad = true;
+		else
+			v = ids ? ids->v.v[v] : v - 1; /* 0 is SAMPLE_NO_ID */
+		memcpy((char *)&samples[i] + member, &v, sizeof v);
+	}
+}
+
+static void read_times_and_values(struct cur *c, struct sample *samples, size_t n)
+{
+	uint64_t time = 0;
+	for (size_t i = 0; i < n; i++) {
+		time += (uint64_t)unzigzag(cur_varint(c));
+		samples[i].time_ns = (int64_t)time;
+	}
+	for (size_t i = 0; i < n; i++)
+		samples[i].value = unzigzag(cur_varint(c));
+}
+
+/* One chunk holds one set of columns. */
+static bool read_samples(struct recording_tables *t, struct cur *c)
+{
+	enum { SAMPLE_BYTES = 7 }; /* at least: one for each column */
+	uint32_t n = get_u32(c, cur_left(c) / SAMPLE_BYTES);
+	if (c->bad || t->samples_given + n > RECORDING_MAX_ENTRIES)
+		return false;
+	vec_reserve(&t->samples, n);
+	struct sample *s = t->samples.v;
+	read_times_and_values(c, s, n);
+	read_ids(c, s, n, offsetof(struct sample, series), &t->series);
+	read_ids(c, s, n, offsetof(struct sample, stack), &t->stacks);
+	read_ids(c, s, n, offsetof(struct sample, pid), NULL);
+	read_ids(c, s, n, offsetof(struct sample, tid), NULL);
+	read_ids(c, s, n, offsetof(struct sample, cpu), NULL);
+	if (c->bad)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		t->sink->ops->sample(t->sink, &s[i]);
+	t->samples_given += n;
+	return true;
+}
+
+/* --- meta ----------------------------------------------------------------------------------------------------------------- */
+
+static void read_meta_numbers(struct recording_tables *t, struct cur *c)
+{
+	struct profile_meta *m = &t->meta;
+	m->start_wall_ns = unzigzag(cur_varint(c));
+	m->start_mono_ns = unzigzag(cur_varint(c));
+	m->duration_ns = unzigzag(cur_varint(c));
+	m->host = get_id(c, &t->strings);
+	m->kernel = get_id(c, &t->strings);
+	m->command = get_id(c, &t->strings);
+	m->clock = get_id(c, &t->strings);
+	m->cpus = get_u32(c, UINT32_MAX);
+	uint64_t type = cur_varint(c); /* 0 when there is none */
+	m->default_type = type < t->types.v.n ? t->types.v.v[type] : 0;
+	m->default_column = get_id(c, &t->strings);
+	m->doc_url = get_id(c, &t->strings);
+	m->drop_frames = get_id(c, &t->strings);
+	m->keep_frames = get_id(c, &t->strings);
+	m->own_cpu_ns = cur_varint(c);
+	m->own_peak_bytes = cur_varint(c);
+}
+
+static bool read_meta(struct recording_tables *t, struct cur *c)
+{
+	struct profile_meta *m = &t->meta;
+	read_meta_numbers(t, c);
+	vec_clear(&m->comments);
+	vec_clear(&m->sample_types);
+	for (uint32_t n = get_u32(c, cur_left(c)); n && !c->bad; n--)
+		vec_push(&m->comments, get_id(c, &t->strings));
+	for (uint32_t n = get_u32(c, cur_left(c)); n && !c->bad; n--)
+		vec_push(&m->sample_types, get_id(c, &t->types));
+	uint32_t n = get_u32(c, cur_left(c));
+	for (uint32_t i = 0; i < n; i++) { /* reasons that a newer writer added are passed over */
+		uint64_t lost = cur_varint(c);
+		if (i < LOSS_REASONS)
+			m->loss[i] = lost;
+	}
+	if (c->bad) { /* half of it is nothing */
+		vec_clear(&m->comments);
+		vec_clear(&m->sample_types);
+	}
+	t->has_meta = !c->bad;
+	return !c->bad;
+}
+
+void recording_tables_end(struct recording_tables *t)
+{
+	struct profile_meta *to = t->sink->ops->meta(t->sink), *from = &t->meta;
+	if (!t->has_meta)
+		return;
+	for (size_t i = 0; i < from->comments.n; i++)
+		vec_push(&to->comments, from->comments.v[i]);
+	vec_clear(&to->sample_types);
+	for (size_t i = 0; i < from->sample_types.n; i++)
+		vec_push(&to->sample_types, from->sample_types.v[i]);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (from->loss[i])
+			t->sink->ops->loss(t->sink, i, from->loss[i]);
+	to->start_wall_ns = from->start_wall_ns;
+	to->start_mono_ns = from->start_mono_ns;
+	to->duration_ns = from->duration_ns;
+	to->host = from->host;
+	to->kernel = from->kernel;
+	to->command = from->command;
+	to->clock = from->clock;
+	to->cpus = from->cpus;
+	to->default_type = from->default_type;
+	to->default_column = from->default_column;
+	to->doc_url = from->doc_url;
+	to->drop_frames = from->drop_frames;
+	to->keep_frames = from->keep_frames;
+	to->own_cpu_ns = from->own_cpu_ns;
+	to->own_peak_bytes = from->own_peak_bytes;
+}
+
+static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = {
+	[CHUNK_STRINGS] = read_string, [CHUNK_MAPPINGS] = read_mapping,
+	[CHUNK_FRAMES] = read_frame,   [CHUNK_FUNCTIONS] = read_function,
+	[CHUNK_NAMES] = read_names,    [CHUNK_TYPES] = read_type,
+	[CHUNK_LABELS] = read_label_set, [CHUNK_SERIES] = read_series,
+	[CHUNK_STACKS] = read_stack,   [CHUNK_SAMPLES] = read_samples,
+	[CHUNK_META] = read_meta,
+};
+
+bool recording_apply(struct recording_tables *t, uint32_t type, struct cur payload)
+{
+	bool ok = true;
+	while (ok && cur_left(&payload))
+		ok = row_readers[type](t, &payload);
+	return ok && !payload.bad;
+}
