@@ -1,0 +1,151 @@
+/* cmd/cmd.h: what a command is, and the command line it is given.
+ *
+ * Every command is one const struct cmd in one file, listed in main.c. Its option table is the only source of parsing, of -h
+ * and --help-all. A row says where in the command's own options struct the value goes, so run() sees plain members:
+ *
+ *     struct sleep_opts { uint64_t time_ns; struct str_list names; };
+ *     static const struct cmd_opt sleep_options[] = {
+ *         { "d", "duration", "TIME", "how long", OPT_DURATION, "Time", offsetof(struct sleep_opts, time_ns), .def = "10s" },
+ *         { "n", "name", "NAME", "whom to wake", OPT_COMMA, "Who", offsetof(struct sleep_opts, names), .basic = true },
+ *         { 0 },
+ *     };
+ *
+ * Options and arguments may be mixed; "--" ends the options. The last of several wins, except for lists, which grow. What every
+ * command knows (-q, -v, --color, -h …) lands in struct cmd_line. */
+#ifndef CRESSET_CMD_CMD_H
+#define CRESSET_CMD_CMD_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/term.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses: scripts depend on them. */
+enum cmd_status {
+	CMD_OK = 0,
+	CMD_FAILED = 1,      /* runtime failure */
+	CMD_USAGE = 2,       /* wrong option or argument */
+	CMD_PERMISSION = 3,  /* a permission is missing */
+	CMD_UNSUPPORTED = 4, /* the kernel or this version lacks a feature */
+	CMD_NO_TARGET = 5,   /* what to record was not found, or gone before the start */
+	CMD_BAD_INPUT = 6,   /* an input file cannot be read */
+	CMD_NO_OUTPUT = 7,   /* an output cannot be written */
+	CMD_NO_SAMPLE = 8,   /* ran, but recorded no sample */
+	CMD_LOST = 9,        /* lost more than --max-lost */
+};
+
+enum opt_kind {
+	OPT_FLAG,     /* bool */
+	OPT_COUNT,    /* int: how often it was given */
+	OPT_STRING,   /* const char * */
+	OPT_U64,      /* uint64_t */
+	OPT_SIZE,     /* uint64_t bytes: 64K 16M 2G */
+	OPT_DURATION, /* uint64_t ns */
+	OPT_NUMBER,   /* struct opt_number, not negative */
+	OPT_PERCENT,  /* struct opt_number, 0…100; a % behind it is fine */
+	OPT_ENUM,     /* int: index in words */
+	OPT_STRINGS,  /* struct str_list: repeatable, each argument is one entry */
+	OPT_COMMA,    /* struct str_list: repeatable, entries separated by commas */
+	OPT_CHOICES,  /* struct choice_list: as OPT_COMMA, each entry an index in words */
+};
+
+struct str_list {
+	const char **v; /* v[n] is NULL once there is an entry */
+	size_t n;
+};
+enum { CHOICES_MAX = 32 };
+struct choice_list {
+	int v[CHOICES_MAX], n;
+};
+struct opt_number {
+	double v;
+	bool set;
+};
+
+struct cmd_opt {
+	const char *shorts; /* each letter means this option, all are shown; NULL = none */
+	const char *name;   /* without --; NULL ends the table */
+	const char *arg;    /* what help calls the argument; NULL for flags */
+	const char *help;   /* one line, no full stop; " (default …)" is added by help */
+	enum opt_kind kind;
+	const char *group; /* heading in --help-all */
+	size_t offset;     /* of the member in the command's options struct */
+	const char *def;   /* default as a user would type it; NULL = the zero value */
+	const char
+		*bare; /* not NULL: the argument is optional (--opt[=ARG]), and this when absent */
+	const char *const *words; /* ENUM, CHOICES: NULL-terminated */
+	uint64_t min, max;        /* U64, SIZE, DURATION; max 0 = no limit */
+	uint64_t bare_unit_ns;    /* DURATION: what a bare number counts in; 0 = seconds */
+	bool basic;               /* shown by -h */
+};
+
+struct cmd_globals {
+	bool quiet, json, help, help_all, version;
+	int verbose;
+	int color; /* enum color_when */
+};
+
+/* What was typed, parsed. Strings point into argv or into the arena. */
+struct cmd_line {
+	const struct cmd *cmd;
+	const struct cmd *const *all; /* every command, NULL-terminated */
+	struct cmd_globals globals;
+	struct term term;
+	struct str_list args;    /* positional arguments */
+	struct str_list command; /* behind "--", for commands that run one */
+	int argc;                /* everything that was typed, the program's name first */
+	char **argv;
+	struct arena arena;
+};
+
+struct cmd {
+	const char *name;
+	const char *summary;     /* behind the name in the list of commands */
+	const char *usage;       /* behind "cresset NAME " */
+	const char *examples[3]; /* of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL */
+	const struct cmd_opt *options; /* ends with a row without name */
+	size_t opts_size;              /* of the options struct */
+	uint32_t min_args, max_args; /* positional arguments; what is missing is called arg_name */
+	const char *arg_name;
+	bool runs_command; /* what is behind "--" is a command line */
+	bool has_json;     /* prints something that --json turns into JSON */
+	int (*run)(struct cmd_line *line, const void *opts); /* returns an exit status */
+};
+
+/* Parses argv[1] … (argv[0] is the command's name) for line->cmd into *line and opts (opts_size zeroed bytes). -EINVAL with words
+ * in err. When help or version is asked for, missing arguments are no error. */
+int options_parse(struct cmd_line *line, int argc, char **argv, void *opts, struct err *err);
+
+/* Parses the options in front of the command's name; returns the index in argv of that name (argc: there is none), or -EINVAL. */
+int options_parse_globals(struct cmd_line *line, int argc, char **argv, struct err *err);
+
+extern const struct cmd_opt global_options[];
+
+/* Appends to a list that lives in the arena. s is not copied. */
+void str_list_add(struct str_list *list, struct arena *a, const char *s);
+
+/* The command called name; NULL with the nearest one in err when there is none. */
+const struct cmd *cmd_find(const struct cmd *const *all, const char *name, struct err *err);
+
+/* Help texts, plain ASCII, at most HELP_WIDTH columns. */
+enum { HELP_WIDTH = 80, HELP_BASIC_LINES = 24 };
+void help_program(struct buf *b, const struct cmd *const *all);
+void help_basic(struct buf *b, const struct cmd *cmd);
+void help_all(struct buf *b, const struct cmd *cmd);
+
+/* Prints the error and returns status, so that `return cmd_fail(CMD_USAGE, &err)` reads well. */
+int cmd_fail(enum cmd_status status, const struct err *err);
+/* The same for a usage error that the command finds itself. */
+int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Writes b to standard output and frees it. CMD_OK, or CMD_NO_OUTPUT with the error printed. */
+int cmd_print(struct buf *b);
+
+extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_doctor, cmd_help;
+
+#endif

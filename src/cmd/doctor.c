@@ -1,0 +1,147 @@
+/* cresset doctor: what works on this host, and how to fix what does not. */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "cmd/trial.h"
+#include "collect/collect.h"
+
+#include <errno.h>
+
+static const struct {
+	const char *json, *utf8, *ascii;
+	enum paint paint;
+} states[] = {
+	[CHECK_OK] = { "ok", "✓", "ok", PAINT_GREEN },
+	[CHECK_LIMITED] = { "limited", "–", "-", PAINT_YELLOW },
+	[CHECK_MISSING] = { "missing", "✗", "X", PAINT_RED },
+};
+
+/* Whole lines, cut at blanks: a remedy is a command to copy, so it starts on a line of its own. */
+static void add_check(struct buf *b, const struct term *term, const struct check *c)
+{
+	enum { NAME_COLUMN = 26, TEXT_MAX = 1024 };
+	buf_addc(b, ' ');
+	term_paint(b, term->color_out, states[c->state].paint,
+		   term->utf8 ? states[c->state].utf8 : states[c->state].ascii);
+	buf_adds(b, c->state == CHECK_OK && !term->utf8 ? " " : "  ");
+	size_t start = b->len;
+	esc_term(b, c->name, strlen(c->name), TEXT_MAX);
+	do
+		buf_addc(b, ' ');
+	while (b->len - start < NAME_COLUMN);
+	esc_term(b, c->detail, strlen(c->detail), TEXT_MAX);
+	buf_addc(b, '\n');
+	struct cur lines = cur_of(c->remedy, strlen(c->remedy));
+	const char *line;
+	size_t len;
+	while (cur_line(&lines, &line, &len)) {
+		buf_adds(b, "       ");
+		esc_term(b, line, len, TEXT_MAX);
+		buf_addc(b, '\n');
+	}
+}
+
+/* What the clock and the walker in use mean for what a profile shows. */
+static void add_meaning(struct buf *b, const struct collect_stats *s)
+{
+	bool cpu_clock = s->clock && strcmp(s->clock, "cpu-clock") == 0;
+	bool helper = s->walker && strstr(s->walker, "helper");
+	buf_addf(b, "\nclock:  %s. %s\n", s->clock ? s->clock : "unknown",
+		 cpu_clock ? "A timer per CPU: code that runs with interrupts off is charged where "
+			     "they\n        are enabled again; idle time is not sampled."
+			   : "Hardware counter with NMI: also code that runs with interrupts off.");
+	buf_addf(b, "walker: %s. %s\n", s->walker ? s->walker : "unknown",
+		 helper ? "The kernel's own walk: user code without frame pointers\n        gives "
+			  "short stacks, and stacks end without a reason."
+			: "User code that was built without frame pointers gives short stacks;\n"
+			  "        a stack that could not be finished says why at its root.");
+}
+
+static void add_verdict(struct buf *b, const struct term *term, const struct trial *t)
+{
+	buf_addc(b, '\n');
+	if (t->rc == 0) {
+		term_paint(b, term->color_out, PAINT_BOLD, "recording works");
+		buf_adds(b, ": cresset record -a -d 10 -o cpu.svg\n");
+		return;
+	}
+	term_paint(b, term->color_out, PAINT_BOLD, "recording does not work here");
+	buf_adds(b, ": ");
+	esc_term(b, t->err.text, strlen(t->err.text), sizeof t->err.text);
+	buf_addc(b, '\n');
+	struct cur lines = cur_of(t->err.hint, strlen(t->err.hint));
+	const char *line;
+	size_t len;
+	while (cur_line(&lines, &line, &len)) {
+		buf_adds(b, "  ");
+		esc_term(b, line, len, sizeof t->err.hint);
+		buf_addc(b, '\n');
+	}
+}
+
+static void json_member(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	json_str(j, value);
+}
+
+static void add_json(struct buf *b, const struct check *checks, size_t n, const struct trial *t)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	json_key(&j, "recording_works");
+	json_bool(&j, t->rc == 0);
+	json_member(&j, "error", t->rc == 0 ? NULL : t->err.text);
+	json_member(&j, "clock", t->stats.clock);
+	json_member(&j, "walker", t->stats.walker);
+	json_key(&j, "checks");
+	json_arr(&j);
+	for (size_t i = 0; i < n; i++) {
+		json_obj(&j);
+		json_member(&j, "name", checks[i].name);
+		json_member(&j, "state", states[checks[i].state].json);
+		json_member(&j, "detail", checks[i].detail);
+		json_member(&j, "remedy", checks[i].remedy);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+static int doctor_run(struct cmd_line *line, const void *opts)
+{
+	(void)opts;
+	struct check checks[CHECKS_MAX];
+	struct trial trial;
+	struct buf b = { 0 };
+	size_t n = collect_checks(checks, CHECKS_MAX);
+	trial_run(&trial);
+	if (line->globals.json) {
+		add_json(&b, checks, n, &trial);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			add_check(&b, &line->term, &checks[i]);
+		if (trial.stats.clock)
+			add_meaning(&b, &trial.stats);
+		add_verdict(&b, &line->term, &trial);
+	}
+	int status = cmd_print(&b);
+	if (status == CMD_OK && trial.rc < 0)
+		status = collect_status(trial.rc);
+	return status;
+}
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.summary = "what works on this host, and how to fix what does not",
+	.usage = "[OPTIONS]",
+	.examples = {
+		"cresset doctor\tone line per capability",
+		"sudo cresset doctor\tthe same for root",
+		"cresset doctor --json\tfor scripts",
+	},
+	.has_json = true,
+	.run = doctor_run,
+};

@@ -1,0 +1,12 @@
+/* cmd/load.h: the files a command line names, read into one profile. */
+#ifndef CRESSET_CMD_LOAD_H
+#define CRESSET_CMD_LOAD_H
+
+#include "cmd/cmd.h"
+#include "profile/profile.h"
+
+/* Reads and merges every file of line->args ("-" is standard input). What could not be read in a file that is otherwise
+ * fine is counted in a warning. Returns CMD_OK and *out (profile_free), else the exit status with the error printed. */
+int load_profiles(const struct cmd_line *line, struct profile **out);
+
+#endif

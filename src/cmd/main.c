@@ -1,0 +1,74 @@
+/* The commands of cresset, and nothing else: what each does is in the file of its name. */
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <locale.h>
+
+static const struct cmd *const commands[] = {
+	&cmd_record, &cmd_report, &cmd_flame, &cmd_doctor, &cmd_help, NULL,
+};
+
+/* -h, --help-all and --version, wherever they stand. True when one was asked for. */
+static bool show_text(const struct cmd_line *line, int *status)
+{
+	const struct cmd_globals *g = &line->globals;
+	struct buf b = { 0 };
+	if (!g->version && !g->help && !g->help_all)
+		return false;
+	if (g->version)
+		buf_addf(&b, "cresset %s\n", CRESSET_VERSION);
+	else if (!line->cmd)
+		help_program(&b, line->all);
+	else if (g->help_all)
+		help_all(&b, line->cmd);
+	else
+		help_basic(&b, line->cmd);
+	*status = cmd_print(&b);
+	return true;
+}
+
+static void settle_globals(struct cmd_line *line)
+{
+	const struct cmd_globals *g = &line->globals;
+	int level = g->quiet ? LOG_QUIET : LOG_NORMAL + g->verbose;
+	log_set_level(level > LOG_DEBUG ? LOG_DEBUG : level);
+	term_init(&line->term, g->color);
+}
+
+static int run_command(struct cmd_line *line, int argc, char **argv)
+{
+	struct err err = { 0 };
+	line->cmd = cmd_find(line->all, argv[0], &err);
+	if (!line->cmd)
+		return cmd_fail(CMD_USAGE, &err);
+	void *opts = arena_zalloc(&line->arena, line->cmd->opts_size);
+	int status;
+	if (options_parse(line, argc, argv, opts, &err) < 0)
+		status = cmd_fail(CMD_USAGE, &err);
+	else if (!show_text(line, &status)) {
+		settle_globals(line);
+		status = line->cmd->run(line, opts);
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_CTYPE, "");
+	struct cmd_line line = { .all = commands, .argc = argc, .argv = argv };
+	struct err err = { 0 };
+	int at = options_parse_globals(&line, argc, argv, &err);
+	int status = CMD_USAGE;
+	if (at < 0)
+		status = cmd_fail(CMD_USAGE, &err);
+	else if (at < argc)
+		status = run_command(&line, argc - at, argv + at);
+	else if (!show_text(&line, &status)) {
+		err_set(&err, EINVAL, "no command given");
+		err_hint(&err, "cresset --help lists the commands");
+		status = cmd_fail(CMD_USAGE, &err);
+	}
+	arena_done(&line.arena);
+	return status;
+}

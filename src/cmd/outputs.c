@@ -1,0 +1,238 @@
+#include "cmd/outputs.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/interrupt.h"
+#include "format/recording.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { OUTPUTS_MAX = INTERRUPT_FILES_MAX };
+
+static bool is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* --- names and formats ----------------------------------------------------------------------- */
+
+/* cresset-YYYYMMDD-HHMMSS.cresset, in local time */
+static const char *default_path(struct arena *a, const struct format *format)
+{
+	char stamp[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	localtime_r(&now, &tm);
+	strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+	const char *ending = format->endings && format->endings[0] ? format->endings[0] : "";
+	char *path = xasprintf("cresset-%s%s", stamp, ending);
+	const char *copy = arena_dup(a, path, strlen(path));
+	free(path);
+	return copy;
+}
+
+/* What can be written, for hints: names (of what can go to standard output), or first endings. */
+static void list_formats(struct buf *b, bool names)
+{
+	for (size_t i = 0; formats[i]; i++) {
+		const char *const *endings = formats[i]->endings;
+		const char *word = names ? formats[i]->name : endings ? endings[0] : NULL;
+		if (formats[i]->write && word && !(names && formats[i] == &format_recording))
+			buf_addf(b, "%s%s", b->len ? " " : "", word);
+	}
+}
+
+static int unknown_name(const char *name)
+{
+	enum { FORMATS_MAX = 64 };
+	const char *names[FORMATS_MAX];
+	struct err err = { 0 };
+	struct buf list = { 0 };
+	size_t n = 0;
+	for (size_t i = 0; formats[i] && n < FORMATS_MAX; i++)
+		if (formats[i]->write)
+			names[n++] = formats[i]->name;
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	const char *near = str_nearest(name, names, n);
+	err_set(&err, EINVAL, "option --format: '%s' is not known", name);
+	if (near)
+		err_hint(&err, "did you mean '%s'?\nknown: %s", near, buf_cstr(&list));
+	else
+		err_hint(&err, "known: %s", buf_cstr(&list));
+	buf_done(&list);
+	return cmd_fail(CMD_USAGE, &err);
+}
+
+static int unknown_ending(const char *path)
+{
+	struct err err = { 0 };
+	struct buf list = { 0 };
+	list_formats(&list, is_stdout(path));
+	if (is_stdout(path))
+		err_set(&err, EINVAL, "-o - needs --format");
+	else
+		err_set(&err, EINVAL, "the ending of '%s' tells no format", path);
+	err_hint(&err, is_stdout(path) ? "formats: %s" : "endings: %s; or say --format NAME",
+		 buf_cstr(&list));
+	buf_done(&list);
+	return cmd_fail(CMD_USAGE, &err);
+}
+
+/* --format is for outputs whose ending does not tell; when there is only one output, it is for that one. */
+static int settle_format(struct cmd_line *line, struct output *o, const struct format *named,
+			 bool alone)
+{
+	const struct format *by_ending = format_by_ending(o->path);
+	o->format = named && (alone || !by_ending) ? named : by_ending;
+	if (!o->format || !o->format->write)
+		return unknown_ending(o->path);
+	if (o->format == &format_recording && is_stdout(o->path))
+		return cmd_usage(line, "a .cresset recording cannot go to standard output");
+	return CMD_OK;
+}
+
+static bool is_repeated(const struct outputs *o, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(o->v[k].path, o->v[i].path) == 0)
+			return true;
+	return false;
+}
+
+int outputs_settle(struct cmd_line *line, const struct str_list *paths, const char *format_name,
+		   struct outputs *out)
+{
+	const struct format *named = format_name ? format_by_name(format_name) : NULL;
+	if (format_name && (!named || !named->write))
+		return unknown_name(format_name);
+	if (paths->n > OUTPUTS_MAX)
+		return cmd_usage(line, "more than %d outputs", OUTPUTS_MAX);
+	out->n = paths->n ? paths->n : 1;
+	out->v = arena_zalloc(&line->arena, out->n * sizeof *out->v);
+	for (size_t i = 0; i < out->n; i++) {
+		struct output *o = &out->v[i];
+		o->path = paths->n ? paths->v[i]
+				   : default_path(&line->arena, named ? named : &format_recording);
+		if (is_repeated(out, i))
+			return cmd_usage(line, "the output %s is given twice", o->path);
+		int status = settle_format(line, o, named, out->n == 1);
+		if (status != CMD_OK)
+			return status;
+	}
+	return CMD_OK;
+}
+
+bool outputs_use_stdout(const struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (is_stdout(o->v[i].path))
+			return true;
+	return false;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* What a file is called until it is complete, for the signal handler. */
+static void note_partial(struct arena *a, const char *path)
+{
+	char *tmp = xasprintf("%s.tmp", path);
+	interrupt_add_file(arena_dup(a, tmp, strlen(tmp)));
+	free(tmp);
+}
+
+static int open_one(struct output *o, struct err *err)
+{
+	if (o->format == &format_recording)
+		return recorder_open(o->path, &o->recorder, err);
+	return out_open(&o->out, o->path, err);
+}
+
+int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		int rc = open_one(&o->v[i], err);
+		if (rc < 0)
+			return rc;
+		o->v[i].open = true;
+		if (!is_stdout(o->v[i].path))
+			note_partial(&line->arena, o->v[i].path);
+	}
+	return 0;
+}
+
+int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; i < o->n && rc == 0; i++)
+		if (o->v[i].recorder)
+			rc = recorder_commit(o->v[i].recorder, p, err);
+	return rc;
+}
+
+/* A picture with too many frames is drawn without the narrowest: a recording cannot be repeated with another option. */
+static int write_one(struct output *o, struct profile *p, const struct format_write_opts *opts,
+		     struct err *err)
+{
+	enum { WIDEST_PX = 64 };
+	struct format_write_opts w = *opts;
+	int rc = o->format->write(p, &w, &o->out, err);
+	while (rc == -E2BIG && w.min_width_px < WIDEST_PX) {
+		w.min_width_px = w.min_width_px > 0 ? 2 * w.min_width_px : 0.1;
+		rc = o->format->write(p, &w, &o->out, err);
+	}
+	if (rc == 0 && w.min_width_px > opts->min_width_px)
+		log_info("%s: frames narrower than %g pixels are drawn as one rest", o->path,
+			 w.min_width_px);
+	if (rc == 0)
+		rc = out_commit(&o->out, err);
+	else
+		out_abort(&o->out);
+	return rc;
+}
+
+static int finish_one(struct output *o, struct profile *p, const struct format_write_opts *opts)
+{
+	struct err err = { 0 };
+	struct stat st;
+	int rc;
+	if (o->recorder) {
+		rc = recorder_finish(o->recorder, p, &err);
+		o->recorder = NULL;
+	} else {
+		rc = write_one(o, p, opts, &err);
+	}
+	o->open = false;
+	if (rc < 0)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	o->written = true;
+	if (!is_stdout(o->path) && stat(o->path, &st) == 0)
+		o->size_bytes = st.st_size;
+	return CMD_OK;
+}
+
+int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts)
+{
+	int status = CMD_OK;
+	for (size_t i = 0; i < o->n; i++)
+		if (finish_one(&o->v[i], p, opts) != CMD_OK)
+			status = CMD_NO_OUTPUT;
+	interrupt_forget_files();
+	return status;
+}
+
+void outputs_abort(struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		struct output *one = &o->v[i];
+		if (!one->open)
+			continue;
+		if (one->recorder)
+			recorder_abort(one->recorder);
+		else
+			out_abort(&one->out);
+		one->open = false;
+	}
+}

@@ -1,0 +1,39 @@
+/* cmd/outputs.h: the files a recording goes to: settled and opened before it starts, so that a wrong name, a full or a write-protected
+ * disk costs nobody a recording; written at its end. A .cresset file is written all the time, so that a crash loses little. */
+#ifndef CRESSET_CMD_OUTPUTS_H
+#define CRESSET_CMD_OUTPUTS_H
+
+#include "cmd/cmd.h"
+#include "format/format.h"
+#include "profile/profile.h"
+
+struct recorder;
+struct output {
+	const char *path;
+	const struct format *format;
+	struct out out;            /* of what is written at the end */
+	struct recorder *recorder; /* of a .cresset file */
+	bool open, written;
+	uint64_t size_bytes; /* once written; 0 for standard output */
+};
+struct outputs {
+	struct output *v; /* in the arena of the command line */
+	size_t n;
+};
+
+/* paths: -o as given, none = a .cresset file named by the time. format_name: --format, may be NULL. CMD_OK, or CMD_USAGE with the
+ * error printed. */
+int outputs_settle(struct cmd_line *line, const struct str_list *paths, const char *format_name,
+		   struct outputs *out);
+/* Whether one of them is standard output. */
+bool outputs_use_stdout(const struct outputs *o);
+
+int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err);
+/* Brings .cresset files up to date. */
+int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err);
+/* Writes and closes everything; goes on after an error, so that the other files are there. Prints errors; returns an exit status. */
+int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts);
+/* Leaves nothing behind. Fine at any time. */
+void outputs_abort(struct outputs *o);
+
+#endif

@@ -1,0 +1,378 @@
+/* cresset record: profile now, write files. */
+#include "cmd/record.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/filter.h"
+#include "cmd/interrupt.h"
+#include "cmd/trial.h"
+#include "format/format.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum unwind { UNWIND_AUTO, UNWIND_FP, UNWIND_DWARF };
+static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
+
+enum unit { UNIT_DEFAULT, UNIT_SAMPLES, UNIT_NS, UNIT_US, UNIT_MS, UNIT_S };
+static const char *const unit_words[] = { "default", "samples", "ns", "us", "ms", "s", NULL };
+
+/* In the order of enum annotate. */
+static const char *const annotate_words[] = { "k", "j", "i", "c", "o", "G", "g", NULL };
+
+#define ROW(title, member) .group = title, .offset = offsetof(struct record_opts, member)
+#define TARGET(member)     ROW("Target (one of these, or -- COMMAND)", member)
+#define WHAT(member)       ROW("What to record", member)
+#define OUTPUT(member)     ROW("Output", member)
+#define LIMITS(member)     ROW("Cost and limits", member)
+static const struct cmd_opt record_options[] = {
+	{ "a", "all", NULL, "the whole machine (when no target is given)", OPT_FLAG, TARGET(all),
+	  .basic = true },
+	{ "p", "pid", "PID,...", "these processes and their future children", OPT_COMMA,
+	  TARGET(pids), .basic = true },
+	{ "t", "tid", "TID,...", "these threads only", OPT_COMMA, TARGET(tids), .basic = true },
+	{ NULL, "comm", "NAME", "threads of this name (may be a glob)", OPT_STRING, TARGET(comm),
+	  .basic = true },
+	{ NULL, "cgroup", "PATH", "processes of a cgroup (v2) and those below it", OPT_STRING,
+	  TARGET(cgroup), .basic = true },
+	{ "e", "event", "KIND,...", "kinds of events; see --list-events", OPT_CHOICES, WHAT(events),
+	  .words = event_words, .def = "cpu", .basic = true },
+	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, WHAT(freq_hz), .def = "99",
+	  .min = 1, .max = 10000, .basic = true },
+	{ "d", "duration", "TIME", "stop after 500ms, 10s, 15m ...", OPT_DURATION,
+	  WHAT(duration_ns), .min = 1, .basic = true },
+	{ NULL, "no-kernel", NULL, "leave kernel frames out", OPT_FLAG, WHAT(no_kernel) },
+	{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, WHAT(no_user) },
+	{ NULL, "max-depth", "N", "user frames in one stack", OPT_U64, WHAT(max_depth),
+	  .def = "512", .min = 1, .max = 512 },
+	{ NULL, "unwind", "HOW", "auto or fp: by frame pointers", OPT_ENUM, WHAT(unwind),
+	  .words = unwind_words, .def = "auto" },
+	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
+	  WHAT(list_events) },
+	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
+	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
+	{ NULL, "format", "NAME", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
+	  .basic = true },
+	{ NULL, "by", "KEY,...",
+	  "root frames of folded stacks and pictures: comm pid tid process cpu container none",
+	  OPT_CHOICES, OUTPUT(by), .words = tree_by_words, .def = "comm" },
+	{ NULL, "annotate", "k,j,...",
+	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, "
+	  "c on-CPU, o off-CPU, G GPU source, g GPU instruction; all",
+	  OPT_CHOICES, OUTPUT(annotate), .words = annotate_words, .bare = "k,j,i,c,o,G,g" },
+	{ NULL, "unit", "NAME", "of folded values: samples, ns, us, ms or s", OPT_ENUM,
+	  OUTPUT(unit), .words = unit_words },
+	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
+	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE,
+	  LIMITS(buffer_bytes), .def = "1M", .min = 4096, .max = 1 << 30 },
+	{ NULL, "max-lost", "PCT", "exit with 9 when more samples than this are lost", OPT_PERCENT,
+	  LIMITS(max_lost_percent) },
+	{ 0 },
+};
+
+/* --- what was asked for ---------------------------------------------------------------------- */
+
+static int settle_unwind(const struct record_opts *o)
+{
+	struct err err = { 0 };
+	if (o->unwind != UNWIND_DWARF)
+		return CMD_OK;
+	err_set(&err, EOPNOTSUPP,
+		"cannot unwind by DWARF tables: this version does not have it yet");
+	err_hint(&err, "--unwind fp walks frame pointers");
+	return cmd_fail(CMD_UNSUPPORTED, &err);
+}
+
+static int settle(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	int status = events_check(&o->events);
+	if (status == CMD_OK)
+		status = settle_unwind(o);
+	if (status == CMD_OK)
+		status = target_settle(r->line, o, &r->collect);
+	if (status == CMD_OK)
+		status = outputs_settle(r->line, &o->outputs, o->format, &r->outputs);
+	if (status == CMD_OK && r->line->globals.json && outputs_use_stdout(&r->outputs))
+		status = cmd_usage(r->line, "--json and -o - cannot both have standard output");
+	if (status == CMD_OK && o->no_kernel && o->no_user)
+		status = cmd_usage(r->line, "--no-kernel and --no-user together leave nothing");
+	r->collect.freq_hz = o->freq_hz;
+	r->collect.max_depth = o->max_depth;
+	r->collect.no_kernel = o->no_kernel;
+	r->collect.no_user = o->no_user;
+	r->collect.buffer_bytes = o->buffer_bytes;
+	return status;
+}
+
+static struct format_write_opts write_opts(const struct record_opts *o)
+{
+	struct format_write_opts w = { .min_width_px = 0.1 };
+	for (int i = 0; i < o->annotate.n; i++)
+		w.annotate |= 1u << o->annotate.v[i];
+	if (o->unit != UNIT_DEFAULT)
+		w.unit = unit_words[o->unit];
+	filter_by(&o->by, &w.tree);
+	return w;
+}
+
+/* --- before and after sampling --------------------------------------------------------------- */
+
+static int open_outputs(struct recording *r)
+{
+	struct err err = { 0 };
+	int rc = outputs_open(r->line, &r->outputs, &err);
+	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+}
+
+/* The command is forked first: its pid is the target. */
+static int open_collector(struct recording *r)
+{
+	struct err err = { 0 };
+	uint32_t pid;
+	if (r->line->command.n) {
+		if (child_start(&r->child, r->line->command.v, &err) < 0)
+			return cmd_fail(CMD_FAILED, &err);
+		pid = r->child.pid;
+		r->collect.target = TARGET_PID;
+		r->collect.ids = &pid;
+		r->collect.n_ids = 1;
+		r->collect.wait_exec = true;
+	}
+	int rc = collect_open(&r->collect, profile_sink(r->profile), &r->collector, &err);
+	return rc < 0 ? cmd_fail(collect_status(rc), &err) : CMD_OK;
+}
+
+static void join_words(struct buf *b, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		buf_addf(b, "%s%s", i ? " " : "", argv[i]);
+}
+
+/* What is known before the first sample. */
+static void describe_start(struct recording *r)
+{
+	struct sink *sink = profile_sink(r->profile);
+	struct profile_meta *m = sink->ops->meta(sink);
+	struct utsname u;
+	struct buf command = { 0 };
+	join_words(&command, r->line->argc, r->line->argv);
+	m->command = sink_string(sink, buf_cstr(&command));
+	if (uname(&u) == 0) {
+		m->host = sink_string(sink, u.nodename);
+		m->kernel = sink_string(sink, u.release);
+	}
+	m->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	m->start_mono_ns = r->start_mono_ns;
+	m->start_wall_ns = r->start_mono_ns + clock_wall_offset_ns();
+	buf_done(&command);
+}
+
+static void describe_end(struct recording *r)
+{
+	struct sink *sink = profile_sink(r->profile);
+	struct profile_meta *m = sink->ops->meta(sink);
+	m->duration_ns = r->end_mono_ns - r->start_mono_ns;
+	m->clock = sink_string(sink, r->stats.clock);
+	if (r->stats.cpus)
+		m->cpus = r->stats.cpus;
+	m->own_cpu_ns = clock_cpu_ns() + r->stats.bpf_ns;
+	m->own_peak_bytes = own_peak_bytes();
+}
+
+static void say_start(const struct recording *r)
+{
+	const char *dot = r->line->term.dot;
+	struct buf b = { 0 };
+	target_describe(&b, r->line, r->opts);
+	buf_addf(&b, "%scpu %llu Hz", dot, (unsigned long long)r->opts->freq_hz);
+	if (!r->opts->duration_ns && !r->child.pid)
+		buf_addf(&b, "%sCtrl-C ends it", dot);
+	log_info("recording %s", buf_cstr(&b));
+	buf_done(&b);
+}
+
+static int start(struct recording *r)
+{
+	struct err err = { 0 };
+	r->start_cpu_ns = clock_cpu_ns();
+	r->start_mono_ns = clock_mono_ns();
+	describe_start(r);
+	int rc = collect_start(r->collector, &err);
+	if (rc < 0)
+		return cmd_fail(collect_status(rc), &err);
+	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,
+		      r->opts->duration_ns);
+	if (r->child.pid) {
+		interrupt_set_child(r->child.pid);
+		if (child_release(&r->child, &err) < 0) {
+			interrupt_set_child(0);
+			err_prefix(&err, "cannot run '%s'", r->line->command.v[0]);
+			return cmd_fail(CMD_NO_TARGET, &err);
+		}
+	}
+	say_start(r);
+	return CMD_OK;
+}
+
+/* --- sampling -------------------------------------------------------------------------------- */
+
+enum { POLL_MS = 100 };
+#define KEEP_UP_EVERY_NS 3000000000ull
+
+static bool is_over(struct recording *r, uint64_t now_ns)
+{
+	if (interrupt_count())
+		return true;
+	if (r->opts->duration_ns && now_ns - r->start_mono_ns >= r->opts->duration_ns)
+		return true;
+	if (!r->child.pid)
+		return collect_targets_gone(r->collector);
+	if (!child_poll(&r->child))
+		return false;
+	interrupt_set_child(0); /* from here on Ctrl-C is ours */
+	return true;
+}
+
+static int wait_ms(const struct recording *r, uint64_t now_ns)
+{
+	uint64_t end_ns = r->start_mono_ns + r->opts->duration_ns;
+	if (!r->opts->duration_ns || end_ns - now_ns > POLL_MS * 1000000ull)
+		return POLL_MS;
+	return (end_ns - now_ns) / 1000000 + 1;
+}
+
+/* What happens beside reading samples. */
+static int look_around(struct recording *r, uint64_t now_ns, uint64_t *next_keep_up_ns)
+{
+	struct err err = { 0 };
+	if (progress_due(&r->progress, now_ns)) {
+		collect_get_stats(r->collector, &r->stats);
+		progress_show(&r->progress, now_ns, &r->stats);
+	}
+	if (now_ns < *next_keep_up_ns)
+		return CMD_OK;
+	*next_keep_up_ns = now_ns + KEEP_UP_EVERY_NS;
+	int rc = outputs_keep_up(&r->outputs, r->profile, &err);
+	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+}
+
+/* Until it is over, or fails: then what was recorded so far is still good. */
+static int sample(struct recording *r)
+{
+	struct err err = { 0 };
+	uint64_t now_ns = clock_mono_ns(), next_keep_up_ns = now_ns + KEEP_UP_EVERY_NS;
+	int status = CMD_OK;
+	while (status == CMD_OK && !is_over(r, now_ns)) {
+		if (collect_run(r->collector, wait_ms(r, now_ns), &err) < 0)
+			status = cmd_fail(CMD_FAILED, &err);
+		now_ns = clock_mono_ns();
+		if (status == CMD_OK)
+			status = look_around(r, now_ns, &next_keep_up_ns);
+	}
+	return status;
+}
+
+static int stop(struct recording *r)
+{
+	struct err err = { 0 };
+	r->end_mono_ns = clock_mono_ns();
+	progress_say(&r->progress, "finding names");
+	int rc = collect_stop(r->collector, &err);
+	r->end_cpu_ns = clock_cpu_ns();
+	collect_symbolize(r->collector);
+	collect_get_stats(r->collector, &r->stats);
+	describe_end(r);
+	progress_clear(&r->progress);
+	return rc < 0 ? cmd_fail(CMD_FAILED, &err) : CMD_OK;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int judge_samples(const struct recording *r)
+{
+	const struct opt_number *max = &r->opts->max_lost_percent;
+	double lost = profile_lost_samples(r->profile), all = lost + r->stats.samples;
+	if (max->set && lost > 0 && 100 * lost / all > max->v) {
+		log_warn("%.1f %% of the samples were lost, more than --max-lost %g",
+			 100 * lost / all, max->v);
+		return CMD_LOST;
+	}
+	if (r->stats.samples)
+		return CMD_OK;
+	log_warn("no sample was recorded: nothing of the target ran on a CPU");
+	return r->child.pid ? CMD_OK : CMD_NO_SAMPLE;
+}
+
+/* The command's own status stands unless the recording has something to say that is as bad as 3 to 7, or 9. */
+static int join_status(const struct recording *r, int status)
+{
+	bool ours = (status >= CMD_PERMISSION && status <= CMD_NO_OUTPUT) || status == CMD_LOST;
+	return r->child.pid && !ours ? r->child.status : status;
+}
+
+static int finish(struct recording *r, int status)
+{
+	struct format_write_opts w = write_opts(r->opts);
+	status = worse(status, stop(r));
+	status = worse(status, outputs_finish(&r->outputs, r->profile, &w));
+	status = worse(status, summary_print(r));
+	status = worse(status, judge_samples(r));
+	if (r->child.pid && !r->child.ended)
+		child_wait(&r->child);
+	return join_status(r, status);
+}
+
+static int record(struct recording *r)
+{
+	int status = open_outputs(r);
+	if (status == CMD_OK)
+		status = open_collector(r);
+	if (status == CMD_OK)
+		status = start(r);
+	if (status != CMD_OK)
+		return status;
+	return finish(r, sample(r));
+}
+
+static int record_run(struct cmd_line *line, const void *opts)
+{
+	const struct record_opts *o = opts;
+	if (o->list_events)
+		return events_list(line);
+	struct recording r = { .line = line, .opts = o };
+	int status = settle(&r);
+	if (status != CMD_OK)
+		return status;
+	interrupt_install();
+	r.profile = profile_new();
+	status = record(&r);
+	outputs_abort(&r.outputs);
+	collect_free(r.collector);
+	profile_free(r.profile);
+	child_done(&r.child);
+	return status;
+}
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.summary = "profile now and write files",
+	.usage = "[TARGET] [OPTIONS] [-- COMMAND ARG...]",
+	.examples = {
+		"cresset record -a -d 10 -o cpu.svg\twhole machine, 10 s, a flame graph",
+		"cresset record -p 4242 -o cpu.pb.gz\tone process until Ctrl-C, for pprof",
+		"cresset record -- ./prog --arg\ta program from its start to its end",
+	},
+	.options = record_options,
+	.opts_size = sizeof(struct record_opts),
+	.runs_command = true,
+	.has_json = true,
+	.run = record_run,
+};

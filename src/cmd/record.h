@@ -1,0 +1,76 @@
+/* cmd/record.h: the parts of `cresset record`.
+ *
+ *     record.c         the options, and the run from beginning to end
+ *     record_events.c  the kinds of events, and --list-events
+ *     record_target.c  who is recorded
+ *     child.c          `-- CMD`
+ *     outputs.c        the files, opened before the start and written at the end
+ *     interrupt.c      Ctrl-C and friends
+ *     progress.c       the status line
+ *     summary.c        what is said at the end */
+#ifndef CRESSET_CMD_RECORD_H
+#define CRESSET_CMD_RECORD_H
+
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/outputs.h"
+#include "cmd/progress.h"
+#include "collect/collect.h"
+#include "profile/profile.h"
+
+struct record_opts {
+	bool all;
+	struct str_list pids, tids;
+	const char *comm, *cgroup;
+
+	struct choice_list events;
+	uint64_t freq_hz, duration_ns;
+	bool no_kernel, no_user, list_events;
+	uint64_t max_depth;
+	int unwind; /* enum unwind */
+
+	struct str_list outputs;
+	const char *format;
+	struct choice_list by, annotate;
+	int unit;
+
+	uint64_t buffer_bytes;
+	struct opt_number max_lost_percent;
+	bool no_progress;
+};
+
+/* Everything that lives from the start of a recording to its end. */
+struct recording {
+	struct cmd_line *line;
+	const struct record_opts *opts;
+	struct collect_opts collect;
+	struct outputs outputs;
+	struct child child;
+	struct progress progress;
+	struct profile *profile;
+	struct collector *collector;
+	struct collect_stats stats;
+	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
+	uint64_t start_cpu_ns, end_cpu_ns;   /* own CPU time at these moments */
+};
+
+/* --- record_events.c */
+extern const char *const event_words[]; /* for -e; NULL-terminated */
+/* Prints the table. Returns an exit status. */
+int events_list(const struct cmd_line *line);
+/* CMD_OK when this version records all of them, else the exit status with the error printed. */
+int events_check(const struct choice_list *events);
+
+/* --- record_target.c */
+/* Fills the target members of collect (ids live in line's arena). CMD_OK, or the exit status with the error printed. */
+int target_settle(struct cmd_line *line, const struct record_opts *o, struct collect_opts *collect);
+/* "the whole machine", "pid 4242", "./prog": appended to b. */
+void target_describe(struct buf *b, const struct cmd_line *line, const struct record_opts *o);
+
+/* --- summary.c */
+/* The most memory that this process ever had, in bytes; 0 = unknown. */
+uint64_t own_peak_bytes(void);
+/* After everything was written: to standard error, or with --json to standard output. Returns an exit status. */
+int summary_print(struct recording *r);
+
+#endif

@@ -1,0 +1,141 @@
+/* cresset report: where the time went, as a table. */
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "cmd/filter.h"
+#include "cmd/load.h"
+#include "format/table.h"
+#include "profile/top.h"
+
+#include <errno.h>
+
+struct report_opts {
+	struct filter_opts filter;
+	uint64_t top_n;
+	bool tree, csv;
+	const char *callers;
+};
+
+#define SHOW(member) .group = "What to show", .offset = offsetof(struct report_opts, member)
+static const struct cmd_opt report_options[] = {
+	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
+	  .max = UINT32_MAX, .basic = true },
+	{ NULL, "tree", NULL, "the call tree instead", OPT_FLAG, SHOW(tree), .basic = true },
+	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
+	  SHOW(callers), .basic = true },
+	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
+	FILTER_OPTIONS(report_opts),
+	{ 0 },
+};
+
+/* One of the three views, in the asked format. */
+static int print_table(const struct cmd_line *line, const struct report_opts *o,
+		       const struct table *table)
+{
+	const struct term *term = &line->term;
+	struct table_opts opts = {
+		.top_n = o->top_n,
+		.width = term->width_out,
+		.utf8 = term->utf8,
+		.color = term->color_out,
+	};
+	struct buf b = { 0 };
+	if (line->globals.json)
+		table_json(table, &opts, &b);
+	else if (o->csv)
+		table_csv(table, &opts, &b);
+	else
+		table_text(table, &opts, &b);
+	return cmd_print(&b);
+}
+
+static int print_callers(const struct cmd_line *line, const struct report_opts *o,
+			 struct table *table)
+{
+	struct tree *callers = NULL, *callees = NULL;
+	struct err err = { 0 };
+	if (top_callers(table->tree, o->callers, &callers, &callees, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	table->callers = callers;
+	table->callees = callees;
+	table->function = o->callers;
+	int status = print_table(line, o, table);
+	tree_free(callers);
+	tree_free(callees);
+	return status;
+}
+
+static int print_top(const struct cmd_line *line, const struct report_opts *o, struct table *table)
+{
+	struct top_table top = { 0 };
+	top_build(table->tree, &top);
+	table->top = &top;
+	int status = print_table(line, o, table);
+	top_done(&top);
+	return status;
+}
+
+static int report_tree(const struct cmd_line *line, const struct report_opts *o,
+		       const struct profile *p, struct tree *tree)
+{
+	struct table table = { .profile = p, .tree = tree, .with_tree = o->tree };
+	if (o->tree)
+		tree_sort(tree, ORDER_TOTAL);
+	if (!tree->nodes.v[TREE_ROOT].total)
+		log_info("there is nothing to show%s",
+			 tree->unfiltered_total ? ": no stack passes the filters" : "");
+	if (o->callers)
+		return print_callers(line, o, &table);
+	return o->tree ? print_table(line, o, &table) : print_top(line, o, &table);
+}
+
+static int report_profile(const struct cmd_line *line, const struct report_opts *o,
+			  struct profile *p)
+{
+	struct tree_opts opts = { 0 };
+	struct tree *tree = NULL;
+	struct err err = { 0 };
+	uint32_t type;
+	int status = filter_settle(line, &o->filter, p, &opts, &type);
+	if (status != CMD_OK)
+		return status;
+	note_other_types(p, type);
+	if (tree_build(p, &opts, &tree, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	status = report_tree(line, o, p, tree);
+	tree_free(tree);
+	return status;
+}
+
+static int report_run(struct cmd_line *line, const void *opts)
+{
+	const struct report_opts *o = opts;
+	struct profile *p = NULL;
+	if (line->globals.json && o->csv)
+		return cmd_usage(line, "choose one of --json and --csv");
+	if (o->tree && o->callers)
+		return cmd_usage(line, "choose one of --tree and --callers");
+	int status = load_profiles(line, &p);
+	if (status == CMD_OK)
+		status = report_profile(line, o, p);
+	profile_free(p);
+	return status;
+}
+
+const struct cmd cmd_report = {
+	.name = "report",
+	.summary = "where the time went, as a table",
+	.usage = "FILE... [OPTIONS]",
+	.examples = {
+		"cresset report cpu.cresset\tthe functions that cost most",
+		"cresset report cpu.cresset --tree --by process\twho calls them, by process",
+		"cresset report a.pb.gz b.pb.gz --callers malloc\tboth files, one function",
+	},
+	.options = report_options,
+	.opts_size = sizeof(struct report_opts),
+	.min_args = 1,
+	.max_args = UINT32_MAX,
+	.arg_name = "FILE",
+	.has_json = true,
+	.run = report_run,
+};

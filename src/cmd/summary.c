@@ -1,0 +1,284 @@
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/record.h"
+#include "profile/top.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { TOP_SHOWN = 3, NAME_MAX_BYTES = 120 };
+
+struct summary {
+	struct recording *r;
+	struct tree *tree;
+	struct top_table top;
+	uint64_t lost;
+	double own_percent; /* of one CPU, while sampling */
+};
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* VmHWM: ru_maxrss would count what our parent had before it became us. */
+uint64_t own_peak_bytes(void)
+{
+	struct buf b = { 0 };
+	uint64_t kib = 0;
+	if (fs_read_at(AT_FDCWD, "/proc/self/status", 64 * 1024, &b, NULL) == 0) {
+		const char *at = strstr(buf_cstr(&b), "\nVmHWM:");
+		kib = at ? strtoull(at + strlen("\nVmHWM:"), NULL, 10) : 0;
+	}
+	buf_done(&b);
+	return kib * 1024;
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static void add_result(struct buf *b, const struct summary *s)
+{
+	const struct recording *r = s->r;
+	const char *dot = r->line->term.dot;
+	term_paint(b, r->line->term.color_err, PAINT_BOLD, "done");
+	buf_adds(b, ": ");
+	fmt_duration(b, r->end_mono_ns - r->start_mono_ns);
+	buf_adds(b, dot);
+	fmt_count(b, r->stats.samples);
+	buf_addf(b, " cpu samples%s", dot);
+	fmt_count(b, s->lost);
+	buf_addf(b, " lost%s%.1f %% truncated%s%.1f %% without a name\n", dot,
+		 percent(r->stats.truncated, r->stats.samples), dot,
+		 percent(r->stats.unsymbolized, r->stats.samples));
+}
+
+static void add_cost(struct buf *b, const struct summary *s)
+{
+	const struct profile_meta *m = &s->r->profile->meta;
+	buf_adds(b, "  self  ");
+	fmt_duration(b, m->own_cpu_ns);
+	buf_addf(b, " of CPU time, %.1f %% of a CPU while recording; peak memory ", s->own_percent);
+	fmt_bytes(b, m->own_peak_bytes);
+	buf_addc(b, '\n');
+}
+
+static void add_losses(struct buf *b, const struct summary *s)
+{
+	const struct profile_meta *m = &s->r->profile->meta;
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		const struct loss_info *info = &loss_reasons[i];
+		if (!m->loss[i])
+			continue;
+		buf_adds(b, "  ");
+		term_paint(b, s->r->line->term.color_err, PAINT_YELLOW,
+			   info->is_sample ? "lost" : "note");
+		buf_adds(b, "  ");
+		fmt_count(b, m->loss[i]);
+		buf_addf(b, ": %s%s%s\n", info->text, *info->remedy ? ": " : "", info->remedy);
+	}
+}
+
+static void add_name(struct buf *b, const struct tree *t, uint32_t name)
+{
+	esc_term(b, strtab_get(&t->strings, name), strtab_len(&t->strings, name), NAME_MAX_BYTES);
+}
+
+static void add_top(struct buf *b, const struct summary *s)
+{
+	const struct tree *t = s->tree;
+	for (size_t i = 0; i < s->top.rows.n && i < TOP_SHOWN; i++) {
+		const struct top_row *row = &s->top.rows.v[i];
+		const struct tree_func *f = &t->funcs.v[row->func];
+		if (row->self <= 0)
+			break;
+		buf_addf(b, "  %s %5.1f %%  ", i ? "   " : "top", percent(row->self, s->top.total));
+		add_name(b, t, f->name);
+		if (f->binary) {
+			buf_adds(b, "  (");
+			add_name(b, t, f->binary);
+			buf_addc(b, ')');
+		}
+		buf_addc(b, '\n');
+	}
+}
+
+/* Said where it changes what the numbers mean, and only there. */
+static void add_clock_note(struct buf *b, const struct summary *s)
+{
+	if (s->r->stats.clock && strcmp(s->r->stats.clock, "cpu-clock") == 0)
+		buf_adds(b, "  clock cpu-clock: code with interrupts off is charged where they are "
+			    "enabled again; idle is not sampled\n");
+}
+
+/* What one does with a file of a format. %s is the file. */
+static const struct {
+	const char *format, *hint;
+} hints[] = {
+	{ "cresset", "cresset report %s" },
+	{ "svg", "open it in a browser" },
+	{ "pprof", "go tool pprof %s" },
+	{ "folded", "cresset report %s" },
+};
+
+static void add_hint(struct buf *b, const struct output *o)
+{
+	for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+		if (strcmp(hints[i].format, o->format->name) != 0)
+			continue;
+		const char *at = strstr(hints[i].hint, "%s");
+		buf_adds(b, ": ");
+		buf_add(b, hints[i].hint,
+			at ? (size_t)(at - hints[i].hint) : strlen(hints[i].hint));
+		if (at)
+			esc_term(b, o->path, strlen(o->path), sizeof((struct err *)0)->text);
+	}
+}
+
+static void add_outputs(struct buf *b, const struct recording *r)
+{
+	for (size_t i = 0; i < r->outputs.n; i++) {
+		const struct output *o = &r->outputs.v[i];
+		if (!o->written || strcmp(o->path, "-") == 0)
+			continue;
+		buf_adds(b, "wrote ");
+		esc_term(b, o->path, strlen(o->path), 4096);
+		buf_adds(b, " (");
+		fmt_bytes(b, o->size_bytes);
+		buf_addc(b, ')');
+		add_hint(b, o);
+		buf_addc(b, '\n');
+	}
+}
+
+static int print_text(const struct summary *s)
+{
+	struct buf b = { 0 };
+	add_result(&b, s);
+	add_top(&b, s);
+	add_cost(&b, s);
+	add_losses(&b, s);
+	add_clock_note(&b, s);
+	add_outputs(&b, s->r);
+	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
+		b.len = 0; /* nobody to tell */
+	buf_done(&b);
+	return CMD_OK;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void put_u64(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+static void put_str(struct json *j, const char *key, const char *v)
+{
+	json_key(j, key);
+	json_str(j, v);
+}
+
+static void put_numbers(struct json *j, const struct summary *s)
+{
+	const struct recording *r = s->r;
+	const struct collect_stats *st = &r->stats;
+	put_u64(j, "duration_ns", r->end_mono_ns - r->start_mono_ns);
+	put_u64(j, "samples", st->samples);
+	put_u64(j, "lost", s->lost);
+	put_u64(j, "truncated", st->truncated);
+	put_u64(j, "unsymbolized", st->unsymbolized);
+	put_u64(j, "own_cpu_ns", r->profile->meta.own_cpu_ns);
+	put_u64(j, "own_sampling_cpu_ns", r->end_cpu_ns - r->start_cpu_ns);
+	put_u64(j, "own_bpf_ns", st->bpf_ns);
+	put_u64(j, "own_peak_bytes", r->profile->meta.own_peak_bytes);
+	put_u64(j, "ring_bytes", st->ring_bytes);
+	put_u64(j, "kernel_map_bytes", st->kernel_map_bytes);
+	put_u64(j, "first_sample_after_ns",
+		st->first_sample_ns > r->start_mono_ns ? st->first_sample_ns - r->start_mono_ns
+						       : 0);
+	put_u64(j, "cpus", st->cpus);
+	put_u64(j, "processes", st->processes);
+	put_u64(j, "objects", st->objects);
+	put_str(j, "clock", st->clock);
+	put_str(j, "walker", st->walker);
+}
+
+static void put_losses(struct json *j, const struct profile *p)
+{
+	json_key(j, "losses");
+	json_obj(j);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (p->meta.loss[i])
+			put_u64(j, loss_reasons[i].name, p->meta.loss[i]);
+	json_end(j);
+}
+
+static void put_top(struct json *j, const struct summary *s)
+{
+	const struct tree *t = s->tree;
+	json_key(j, "top");
+	json_arr(j);
+	for (size_t i = 0; i < s->top.rows.n && i < TOP_SHOWN; i++) {
+		const struct top_row *row = &s->top.rows.v[i];
+		const struct tree_func *f = &t->funcs.v[row->func];
+		json_obj(j);
+		put_str(j, "function", strtab_get(&t->strings, f->name));
+		put_str(j, "binary", strtab_get(&t->strings, f->binary));
+		json_key(j, "self_percent");
+		json_num(j, percent(row->self, s->top.total));
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_outputs(struct json *j, const struct recording *r)
+{
+	json_key(j, "written");
+	json_arr(j);
+	for (size_t i = 0; i < r->outputs.n; i++) {
+		if (!r->outputs.v[i].written)
+			continue;
+		json_obj(j);
+		put_str(j, "file", r->outputs.v[i].path);
+		put_str(j, "format", r->outputs.v[i].format->name);
+		put_u64(j, "bytes", r->outputs.v[i].size_bytes);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static int print_json(const struct summary *s)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	json_obj(&j);
+	put_numbers(&j, s);
+	put_losses(&j, s->r->profile);
+	put_top(&j, s);
+	put_outputs(&j, s->r);
+	json_end(&j);
+	buf_addc(&b, '\n');
+	return cmd_print(&b);
+}
+
+int summary_print(struct recording *r)
+{
+	struct summary s = {
+		.r = r,
+		.lost = profile_lost_samples(r->profile),
+		.own_percent =
+			percent(r->end_cpu_ns - r->start_cpu_ns, r->end_mono_ns - r->start_mono_ns),
+	};
+	struct tree_opts opts = { .type = profile_pick_type(r->profile, NULL) };
+	if (opts.type == UINT32_MAX || tree_build(r->profile, &opts, &s.tree, NULL) < 0)
+		s.tree = tree_new();
+	top_build(s.tree, &s.top);
+	int status = r->line->globals.json ? print_json(&s) : print_text(&s);
+	top_done(&s.top);
+	tree_free(s.tree);
+	return status;
+}
