@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Every stack is named, whatever happened to the file: gone in 5 ms, deleted, replaced, in memory, in another namespace,
+# opened late, forked, made at run time.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+
+begin() { # RATE: record everything in the background
+	"$cresset" record -a -q -F "$1" -d 30 -o "$tmp/out.folded" &
+	recorder=$!
+	pids+=("$recorder")
+	sleep 0.7
+}
+end() {
+	kill -INT $recorder
+	wait $recorder
+	is "recording ends with 0 ($1)" $? 0
+}
+# All samples of a comm have a function in their stack: at least 30, and 99 % of them.
+named() {
+	local all with
+	all=$(folded_sum "^$2;" <"$tmp/out.folded")
+	with=$(folded_sum "^$2;.*$3" <"$tmp/out.folded")
+	if [ "$all" -ge "${4:-30}" ] && [ "$with" -ge $((all * 99 / 100 - 1)) ]; then
+		ok "$1 ($with of $all)"
+	else
+		not_ok "$1" "$with of $all: $(grep "^$2;" "$tmp/out.folded" | head -5)"
+	fi
+}
+
+begin 999
+cp "$progs/short" "$tmp/short-lived"
+for _ in $(seq 200); do "$tmp/short-lived"; done
+end "processes of 5 ms"
+all=$(folded_sum '^short-lived;' <"$tmp/out.folded")
+work=$(folded_sum '^short-lived;.*short_work' <"$tmp/out.folded")
+unnamed=$(folded_sum '^short-lived;.*short-lived\+0x' <"$tmp/out.folded")
+holds "short processes are sampled ($all)" test "$all" -gt 400
+is "short processes have names" "$unnamed" 0
+holds "… of their own function ($work of $all)" test $((work * 10)) -gt $((all * 6))
+
+begin 199
+cp "$progs/burn" "$tmp/doomed"
+start "$tmp/doomed" doomed 0.8 >/dev/null
+sleep 0.2
+rm "$tmp/doomed"
+cp "$progs/burn" "$tmp/swapped"
+start "$tmp/swapped" swapped 0.8 >/dev/null
+sleep 0.2
+cp "$progs/deep" "$tmp/swapped.new"
+mv "$tmp/swapped.new" "$tmp/swapped"
+start "$progs/memfd" "$progs/burn" from-memory 0.8 >/dev/null
+sleep 2
+start "$progs/dl" "$progs/plug" 0.8
+start "$progs/jit" 0.8
+sleep 2.2
+mkdir -p "$tmp/hidden"
+cp "$progs/burn" "$tmp/other"
+start unshare -m -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' elsewhere 0.8" >/dev/null
+start "$progs/burn" plain-one 0.8 >/dev/null
+sleep 2.2
+start sh -c "'$progs/burn' before-exec 0.4 >/dev/null; exec '$progs/burn' after-exec 0.4" >/dev/null
+start dd if=/dev/zero of=/dev/null bs=1M count=60000 2>/dev/null
+sleep 1.5
+end "files that change"
+named "a deleted binary" doomed burn_loop
+named "a replaced binary" swapped burn_loop
+named "an executable in memory" from-memory burn_loop
+named "a library opened later" dl plug_work
+named "code made at run time" jit 'jit_caller;jitted function <made> at run time'
+named "another mount and pid namespace" elsewhere burn_loop
+named "before an exec" before-exec burn_loop
+named "after an exec" after-exec burn_loop
+"$cresset" --version >/dev/null
+kernel=$(folded_sum '^dd;' <"$tmp/out.folded")
+unnamed=$(folded_sum '^dd;.*\[kernel\]\+0x' <"$tmp/out.folded")
+holds "kernel frames are there ($kernel)" test "$kernel" -gt 50
+near "kernel frames have names" "$unnamed" 0 "$(awk -v n="$kernel" 'BEGIN{print n*.05}')"
+
+# --- depth ---
+for n in 20 100 200 400; do
+	"$cresset" record -q -F 199 -o "$tmp/deep.folded" -- "$progs/deep" $n 0.4
+	best=$(awk '{ sub(/ [0-9]+$/, ""); print gsub(/deep_frame/, "") }' "$tmp/deep.folded" | sort -n | tail -1)
+	is "$n frames are all there" "$best" $((n - 0))
+done
+"$cresset" record -q -F 199 -o "$tmp/deep.folded" -- "$progs/deep" 100000 0.4
+holds "100 000 frames end in a marker, sample kept" grep -q '^[^;]*;\[truncated: depth\];deep_frame;.*deep_leaf' "$tmp/deep.folded"
+finish

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Whom cresset record watches: everything, a process with its threads and children, a thread, a name, a group, a command.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+
+record() { timeout 60 "$cresset" record -q "$@" -o - --format folded; }
+
+# --- two programs that use 3 s and 1 s of CPU time ---
+start "$progs/burn" truth-three 3 >/dev/null
+start "$progs/burn" truth-one 1 >/dev/null
+record -a -F 99 -d 5 >"$tmp/all"
+three=$(folded_sum '^truth-three;' <"$tmp/all")
+one=$(folded_sum '^truth-one;' <"$tmp/all")
+n=$((three + one))
+near "share of a program that uses three quarters" "$three" "$(awk -v n=$n 'BEGIN{print n*.75}')" "$(sigma $n .75 4)"
+near "samples are CPU time × rate" $n 396 "$(sigma 396 .03 4)"
+near "all of them are in burn_loop under main" "$(folded_sum '^truth-[a-z]+;.*main;burn_outer;burn_loop ' <"$tmp/all")" $n "$(sigma $n .02 4)"
+
+# --- a process: its threads and children, not others ---
+start "$progs/burn" bystander 3 >/dev/null
+"$progs/family" 0.7 700 >"$tmp/ids" &
+family=$!
+pids+=("$family")
+record -p $family -F 199 -d 4 >"$tmp/family"
+wait $family
+is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family")" 0
+for part in main_work child_work thread_work; do
+	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family")" 139 "$(sigma 139 .05 4)"
+done
+near "threads carry their own name" "$(folded_sum '^fam-thread;' <"$tmp/family")" 139 "$(sigma 139 .05 4)"
+
+# --- a thread alone ---
+"$progs/family" 1.5 >"$tmp/ids" &
+family=$!
+pids+=("$family")
+while [ ! -s "$tmp/ids" ]; do sleep 0.05; done
+read -r _ tid _ <"$tmp/ids"
+record -t "$tid" -F 199 >"$tmp/thread"
+is "-t follows nobody else" "$(folded_sum 'main_work|child_work' <"$tmp/thread")" 0
+holds "-t has the thread and ends with it" test "$(folded_sum thread_work <"$tmp/thread")" -gt 50
+wait $family
+
+# --- names ---
+start "$progs/burn" name-alpha 1.5 >/dev/null
+start "$progs/burn" name-beta 1.5 >/dev/null
+record --comm 'name-al*' -F 99 -d 1 >"$tmp/comm"
+is "--comm: nothing else" "$(grep -cv '^name-alpha;' "$tmp/comm")" 0
+holds "--comm: a glob" test "$(folded_sum '^name-alpha;' <"$tmp/comm")" -gt 30
+sleep 1
+
+# --- cgroups ---
+v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+group=$v2/cresset-test-$$
+if [ -n "$v2" ] && mkdir -p "$group/inner" 2>/dev/null; then
+	"$progs/burn" in-group 1.5 >/dev/null &
+	in=$!
+	start "$progs/burn" not-in-group 1.5 >/dev/null
+	echo $in >"$group/inner/cgroup.procs"
+	record --cgroup "cresset-test-$$" -F 99 -d 1 >"$tmp/cgroup"
+	is "--cgroup: nothing else" "$(grep -cv '^in-group;' "$tmp/cgroup")" 0
+	holds "--cgroup: with descendants" test "$(folded_sum '^in-group;' <"$tmp/cgroup")" -gt 30
+	wait $in
+	rmdir "$group/inner" "$group"
+else
+	skip "--cgroup" "no writable cgroup v2 here"
+fi
+v1=$(awk '$3 == "cgroup" { print $2; exit }' /proc/self/mounts)
+if [ -n "$v1" ]; then
+	"$cresset" record -q --cgroup "$v1" -d 1 -o "$tmp/x.folded" 2>"$tmp/err"
+	is "a v1 group is refused" $? 4
+	holds "… with the reason" grep -q 'v1' "$tmp/err"
+else
+	skip "a v1 group is refused" "no cgroup v1 here"
+fi
+
+# --- a command ---
+timeout 60 "$cresset" record -q -F 199 -o "$tmp/cmd.folded" -- "$progs/burn" by-command 1 7 >/dev/null
+is "the command's status comes through" $? 7
+near "-- CMD has all of it" "$(folded_sum burn_loop <"$tmp/cmd.folded")" 199 "$(sigma 199 .05 4)"
+is "nothing from before its exec" "$(folded_sum '^cresset;' <"$tmp/cmd.folded")" 0
+timeout 60 "$cresset" record -q -o "$tmp/kill.folded" -- sh -c 'kill -9 $$' 2>/dev/null
+is "a killed command gives 128 + signal" $? 137
+
+# --- refusals ---
+"$cresset" record -q -p 4194000 -d 1 -o "$tmp/x.folded" 2>"$tmp/err"
+is "a process that is not there" $? 5
+"$cresset" record -q -o "$tmp/x.folded" -- /no/such/program 2>"$tmp/err"
+is "a command that is not there" $? 5
+is "no half files" "$(find "$tmp" -name 'x.folded*' | wc -l)" 0
+if command -v setpriv >/dev/null; then
+	chmod 755 "$tmp"
+	cp "$cresset" "$tmp/cresset"
+	(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$tmp/cresset" record -a -d 1 -o /dev/null --format folded) 2>"$tmp/err"
+	is "without permission" $? 3
+	holds "… it says what is missing" grep -q 'CAP_' "$tmp/err"
+	holds "… and what to do" grep -q 'sudo' "$tmp/err"
+else
+	skip "without permission" "no setpriv"
+fi
+finish
