@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# bench/lib.sh: what the bench scripts share. Each prints what it does on standard error and, on standard output, rows of the
+# table in docs/benchmarks.md:
+#
+#     row "promise" "bar" "measured" yes|no|-
+set -u
+BUILD=${BUILD:-build}
+# shellcheck disable=SC2034 # used by the scripts that read this file
+cresset=$PWD/$BUILD/cresset progs=$PWD/$BUILD/live
+tmp=$(mktemp -d /tmp/cresset-bench.XXXXXX)
+pids=()
+cleanup() {
+	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+start() {
+	"$@" &
+	pids+=($!)
+}
+say() { printf '%s\n' "$*" >&2; }
+row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4"; }
+calc() { awk "BEGIN { printf \"%.4g\", $1 }"; }
+met() { awk "BEGIN { print ($1) ? \"yes\" : \"no\" }"; }
+# CPU time of a process and all its threads so far, in ns.
+cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
+# Run time of our BPF programs so far, in ns (kernel.bpf_stats_enabled).
+bpf_ns() {
+	bpftool prog show 2>/dev/null | awk '/name (sample_|follow_)/ { for (i = 1; i < NF; i++) if ($i == "run_time_ns") n += $(i + 1) } END { print n + 0 }'
+}
+busy_cpus() { # SECONDS: keeps every CPU busy for that long
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		start taskset -c "$cpu" timeout "$1" "$progs/burn" busy-"$cpu" 100000 >/dev/null
+	done
+}
