@@ -104,7 +104,9 @@ static void take_point(struct file *f, int depth, bool ok, char *text)
 	struct level *l = &f->level[depth], *sub = l + 1;
 	text += strspn(text, " ");
 	text += strspn(text, "0123456789");
-	text += strspn(text, " -");
+	text += strspn(text, " ");
+	if (strncmp(text, "- ", 2) == 0)
+		text += 2;
 	l->points++;
 	bool has_subtests = sub->points > 0 || sub->has_plan;
 	const char *reason = take_skip(text);

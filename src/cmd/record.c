@@ -197,10 +197,10 @@ static void say_start(const struct recording *r)
 static int start(struct recording *r)
 {
 	struct err err = { 0 };
-	r->start_cpu_ns = clock_cpu_ns();
 	r->start_mono_ns = clock_mono_ns();
 	describe_start(r);
 	int rc = collect_start(r->collector, &err);
+	r->start_cpu_ns = clock_cpu_ns();
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
 	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,

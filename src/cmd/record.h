@@ -51,7 +51,7 @@ struct recording {
 	struct collector *collector;
 	struct collect_stats stats;
 	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
-	uint64_t start_cpu_ns, end_cpu_ns;   /* own CPU time at these moments */
+	uint64_t start_cpu_ns, end_cpu_ns;   /* own CPU time, start-up and symbolizing apart */
 };
 
 /* --- record_events.c */

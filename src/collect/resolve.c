@@ -309,17 +309,32 @@ static uint64_t code_address(const uint64_t *addr, uint32_t i)
 	return i ? addr[i] - 1 : addr[i];
 }
 
+/* How many of the user addresses to believe: a return address outside of all code is where a chain of frame pointers went astray
+ * through code that does not keep them. */
+static uint32_t plausible_frames(const struct process *p, const uint64_t *user, uint32_t n)
+{
+	uint32_t i = n ? 1 : 0;
+
+	if (!p->image || !p->image->maps.n)
+		return n;
+	while (i < n && image_find(p->image, code_address(user, i)))
+		i++;
+	return i;
+}
+
 /* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has addresses. */
 static bool build_stack(struct resolver *r, const struct process *p, const struct event_stack *st,
 			uint64_t now_ns, bool *has_jit)
 {
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
-	bool truncated = !r->opts.no_user && st->walk_end < WALK_ENDS && markers[st->walk_end];
+	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, user, st->n_user);
+	uint32_t end = n_user < st->n_user ? WALK_NO_FP : st->walk_end;
+	bool truncated = !r->opts.no_user && end < WALK_ENDS && markers[end];
 
 	vec_clear(&r->stack);
 	if (truncated)
-		vec_push(&r->stack, named_frame(r, FRAME_MARKER, markers[st->walk_end]));
-	for (uint32_t i = r->opts.no_user ? 0 : st->n_user; i-- > 0;) {
+		vec_push(&r->stack, named_frame(r, FRAME_MARKER, markers[end]));
+	for (uint32_t i = n_user; i-- > 0;) {
 		uint64_t element = user_frame(r, p, code_address(user, i));
 
 		*has_jit |= (element & JIT_ADDRESS) != 0;

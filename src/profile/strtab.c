@@ -31,11 +31,11 @@ void strtab_done(struct strtab *t)
 
 uint32_t strtab_putn(struct strtab *t, const char *s, size_t len)
 {
-	struct strtab_key key = { t, s, len < STRTAB_MAX_LEN ? len : STRTAB_MAX_LEN };
+	struct strtab_key key = { t, len ? s : "", len < STRTAB_MAX_LEN ? len : STRTAB_MAX_LEN };
 	uint32_t fresh = t->all.n;
-	uint32_t id = map_intern(&t->index, hash_bytes(s, key.len), fresh, strtab_same, &key);
+	uint32_t id = map_intern(&t->index, hash_bytes(key.s, key.len), fresh, strtab_same, &key);
 	if (id == fresh) {
-		const char *copy = arena_dup(&t->arena, s, key.len);
+		const char *copy = arena_dup(&t->arena, key.s, key.len);
 		vec_push(&t->all, (struct strtab_entry){ copy, key.len });
 	}
 	return id;

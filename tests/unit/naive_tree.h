@@ -34,6 +34,8 @@ static inline void spelled_done(struct spelled *s)
 static inline void spelled_normal(struct spelled *s)
 {
 	size_t kept = 0;
+	if (s->rows.n == 0)
+		return;
 	qsort(s->rows.v, s->rows.n, sizeof *s->rows.v, spelled_cmp);
 	for (size_t i = 0; i < s->rows.n; i++) {
 		struct spelled_path *row = &s->rows.v[i], *last = kept ? &s->rows.v[kept - 1] : NULL;
@@ -131,28 +133,55 @@ struct naive_result {
 	uint64_t n_samples;
 };
 
-static inline bool naive_match(const char *pattern, const struct naive_line *l)
+/* A pattern compiled once; unset = NULL was given. */
+struct naive_pattern {
+	bool is_set;
+	char field; /* n, b, f or k */
+	regex_t regex;
+};
+struct naive_patterns {
+	struct naive_pattern focus, ignore, hide;
+};
+
+static inline struct naive_pattern naive_pattern(const char *text)
 {
-	const char *subject = l->name;
-	regex_t re;
-	if (strncmp(pattern, "binary:", 7) == 0)
-		subject = l->binary, pattern += 7;
-	else if (strncmp(pattern, "file:", 5) == 0)
-		subject = l->file, pattern += 5;
-	else if (strncmp(pattern, "kind:", 5) == 0)
-		subject = frame_kinds[l->kind].name, pattern += 5;
-	ck_assert_int_eq(regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB), 0);
-	bool matches = regexec(&re, subject, 0, NULL, 0) == 0;
-	regfree(&re);
-	return matches;
+	struct naive_pattern p = { .is_set = text != NULL, .field = 'n' };
+	if (!text)
+		return p;
+	const char *colon = strchr(text, ':');
+	if (colon)
+		p.field = *text;
+	ck_assert_int_eq(regcomp(&p.regex, colon ? colon + 1 : text, REG_EXTENDED | REG_NOSUB), 0);
+	return p;
 }
 
-static inline bool naive_any(const char *pattern, const struct naive_stack *s)
+static inline void naive_pattern_done(struct naive_pattern *p)
+{
+	if (p->is_set)
+		regfree(&p->regex);
+}
+
+static inline bool naive_match(const struct naive_pattern *p, const struct naive_line *l)
+{
+	const char *subject = p->field == 'b'   ? l->binary
+			      : p->field == 'f' ? l->file
+			      : p->field == 'k' ? frame_kinds[l->kind].name
+						: l->name;
+	return regexec(&p->regex, subject, 0, NULL, 0) == 0;
+}
+
+static inline bool naive_any(const struct naive_pattern *p, const struct naive_stack *s)
 {
 	for (size_t i = 0; i < s->lines.n; i++)
-		if (naive_match(pattern, &s->lines.v[i]))
+		if (naive_match(p, &s->lines.v[i]))
 			return true;
 	return false;
+}
+
+static inline bool naive_passes(const struct naive_patterns *f, const struct naive_stack *s)
+{
+	return (!f->focus.is_set || naive_any(&f->focus, s)) &&
+	       (!f->ignore.is_set || !naive_any(&f->ignore, s));
 }
 
 static inline void naive_stack_lines(struct profile *p, uint32_t stack, struct naive_stack *out)
@@ -173,10 +202,11 @@ static inline void naive_stack_lines(struct profile *p, uint32_t stack, struct n
 	}
 }
 
-static inline bool naive_drops(const struct tree_opts *o, const struct naive_line *l)
+static inline bool naive_drops(const struct tree_opts *o, const struct naive_pattern *hide,
+			       const struct naive_line *l)
 {
 	bool gpu = strncmp(frame_kinds[l->kind].name, "gpu-", 4) == 0;
-	if (o->hide && naive_match(o->hide, l))
+	if (hide->is_set && naive_match(hide, l))
 		return true;
 	if (o->no_kernel && l->kind == FRAME_KERNEL)
 		return true;
@@ -190,12 +220,13 @@ static inline bool naive_repeats(const struct naive_line *a, const struct naive_
 }
 
 /* Drops, collapses and turns round, in this order. */
-static inline void naive_reshape(const struct tree_opts *o, struct naive_stack *s)
+static inline void naive_reshape(const struct tree_opts *o, const struct naive_pattern *hide,
+				 struct naive_stack *s)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < s->lines.n; i++) {
 		struct naive_line l = s->lines.v[i];
-		if (naive_drops(o, &l))
+		if (naive_drops(o, hide, &l))
 			continue;
 		if (o->collapse_recursion && n && naive_repeats(&l, &s->lines.v[n - 1]))
 			continue;
@@ -277,6 +308,8 @@ static inline struct naive_result naive_build(struct profile *p, const struct tr
 					      const int64_t *factor)
 {
 	struct naive_result r = { 0 };
+	struct naive_patterns f = { naive_pattern(o->focus), naive_pattern(o->ignore),
+				    naive_pattern(o->hide) };
 	for (size_t row = 0; row < p->samples.n; row++) {
 		uint32_t series = p->samples.series[row];
 		int64_t value = p->samples.value[row] * (factor ? factor[series] : 1);
@@ -285,9 +318,8 @@ static inline struct naive_result naive_build(struct profile *p, const struct tr
 		r.unfiltered_total += value;
 		struct naive_stack s = { 0 };
 		naive_stack_lines(p, p->samples.stack[row], &s);
-		if (value && naive_in_time(p, row, o) && (!o->focus || naive_any(o->focus, &s)) &&
-		    (!o->ignore || !naive_any(o->ignore, &s))) {
-			naive_reshape(o, &s);
+		if (value && naive_in_time(p, row, o) && naive_passes(&f, &s)) {
+			naive_reshape(o, &f.hide, &s);
 			r.total += value;
 			r.n_samples++;
 			vec_push(&r.spelled.rows,
@@ -295,6 +327,9 @@ static inline struct naive_result naive_build(struct profile *p, const struct tr
 		}
 		vec_done(&s.lines);
 	}
+	naive_pattern_done(&f.focus);
+	naive_pattern_done(&f.ignore);
+	naive_pattern_done(&f.hide);
 	spelled_normal(&r.spelled);
 	return r;
 }

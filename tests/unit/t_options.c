@@ -59,6 +59,13 @@ struct parsed {
 	struct err err;
 };
 
+static void parsed_done(struct parsed *r)
+{
+	arena_done(&r->line.arena);
+}
+/* Declares a result that frees itself. */
+#define PARSED(r) struct parsed r __attribute__((cleanup(parsed_done))) = { 0 }
+
 /* Parses words up to NULL as `cresset NAME words`. */
 static void parse_words(struct parsed *r, const struct cmd *cmd, char **words)
 {
@@ -68,6 +75,7 @@ static void parse_words(struct parsed *r, const struct cmd *cmd, char **words)
 		argv[argc] = words[argc - 1];
 		argc++;
 	}
+	parsed_done(r);
 	*r = (struct parsed){ .line.cmd = cmd };
 	r->rc = options_parse(&r->line, argc, argv, &r->o, &r->err);
 }
@@ -88,7 +96,7 @@ static void parse_words(struct parsed *r, const struct cmd *cmd, char **words)
 
 START_TEST(defaults_fill_what_was_not_given)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r);
 	ck_assert_uint_eq(r.o.count, 7);
 	ck_assert_int_eq(r.o.color, 1);
@@ -103,7 +111,7 @@ END_TEST
 
 START_TEST(every_spelling_of_an_argument)
 {
-	struct parsed r;
+	PARSED(r);
 	char *spellings[][4] = { { "--count=42" }, { "--count", "42" }, { "-N42" },  { "-N", "42" },
 				 { "-n42" },       { "-an", "42" },     { "-abn42" } };
 	for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
@@ -125,7 +133,7 @@ END_TEST
 
 START_TEST(short_flags_bundle_and_count)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "-abl", "-ll");
 	ck_assert(r.o.deep && r.o.light);
 	ck_assert_int_eq(r.o.loud, 3);
@@ -134,7 +142,7 @@ END_TEST
 
 START_TEST(quantities_have_units)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "--size", "64K", "-d", "10", "-m", "250", "--percent=2.5%");
 	ck_assert_uint_eq(r.o.size, 65536);
 	ck_assert_uint_eq(r.o.time_ns, 10000000000ull);
@@ -148,7 +156,7 @@ END_TEST
 
 START_TEST(lists_grow_and_replace_their_default)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "-o", "a,b", "--file=c", "-p", "1,2", "-p3", "--mix", "blue", "--mix=green,blue");
 	ck_assert_uint_eq(r.o.files.n, 2);
 	ck_assert_str_eq(r.o.files.v[0], "a,b");
@@ -181,7 +189,7 @@ END_TEST
 
 START_TEST(optional_arguments_take_only_what_is_attached)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "--mark", "green");
 	ck_assert_int_eq(r.o.marks.n, 2);
 	ck_assert_str_eq(r.line.args.v[0], "green");
@@ -193,7 +201,7 @@ END_TEST
 
 START_TEST(arguments_and_options_mix)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "one", "-a", "two");
 	ck_assert(r.o.deep);
 	ck_assert_uint_eq(r.line.args.n, 2);
@@ -209,7 +217,7 @@ END_TEST
 
 START_TEST(a_command_line_is_left_alone)
 {
-	struct parsed r;
+	PARSED(r);
 	PARSE(r, cmd_exec, "-a", "--", "prog", "-b", "--", "--json");
 	ck_assert_int_eq(r.rc, 0);
 	ck_assert_uint_eq(r.line.command.n, 4);
@@ -230,7 +238,7 @@ END_TEST
 
 START_TEST(wrong_values_are_named)
 {
-	struct parsed r;
+	PARSED(r);
 	REFUSE(r, "option --count: '12x' is not a number", "-n12x");
 	REFUSE(r, "option --count: '0' is not between 1 and 10000", "--count=0");
 	REFUSE(r, "option --count: '10001' is not between 1 and 10000", "-n", "10001");
@@ -254,7 +262,7 @@ END_TEST
 
 START_TEST(the_nearest_name_is_offered)
 {
-	struct parsed r;
+	PARSED(r);
 	REFUSE(r, "unknown option '--cuont'", "--cuont=3");
 	ck_assert_ptr_nonnull(strstr(r.err.hint, "did you mean --count?"));
 	REFUSE(r, "unknown option '--perc'", "--perc");
@@ -275,7 +283,7 @@ END_TEST
 
 START_TEST(globals_are_known_everywhere)
 {
-	struct parsed r;
+	PARSED(r);
 	ACCEPT(r, "-qvv", "--color=never", "x");
 	ck_assert(r.line.globals.quiet);
 	ck_assert_int_eq(r.line.globals.verbose, 2);

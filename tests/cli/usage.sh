@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Usage errors: exit status 2, what was wrong, what is near it; and the help texts, which are reviewed as files.
+. tests/cli/lib.sh
+printf 'main;work 3\n' >"$tmp/a.folded"
+a=$tmp/a.folded
+
+# --- commands and words
+fails "no command" 2 "no command given"
+fails "unknown command" 2 "unknown command 'bake'" bake
+fails "a command nearly typed right" 2 "did you mean 'cresset report'?" reprot "$a"
+fails "a command that this version has not" 2 "unknown command 'serve'" serve
+fails "a missing file" 2 "FILE is missing" report
+fails "… for flame" 2 "FILE is missing" flame -o x.svg
+fails "too many arguments" 2 "unexpected argument 'x'" doctor x
+fails "help on what is not there" 2 "unknown command 'nothing'" help nothing
+
+# --- options
+fails "unknown option" 2 "unknown option '--bogus'" record --bogus
+fails "an option nearly typed right" 2 "did you mean --freq?" record --frq 99
+fails "the beginning of an option" 2 "did you mean --duration?" record --dur 3
+fails "one dash too few" 2 "did you mean --freq?" record -freq 99
+fails "unknown letter" 2 "unknown option '-Z'" record -aZ
+fails "an option of another command" 2 "unknown option '--tree'" record --tree
+fails "missing argument" 2 "option --freq needs an argument: HZ" record -F
+fails "the separator is no argument" 2 "option --comm needs an argument" record --comm -- true
+fails "an argument for a flag" 2 "option --all takes no argument" record --all=yes
+fails "not a number" 2 "'fast' is not a number" record -F fast
+fails "0 Hz" 2 "'0' is not between 1 and 10000" record -f0
+fails "10001 Hz" 2 "'10001' is not between 1 and 10000" record --freq=10001
+fails "not a time" 2 "'soon' is not a time" record -d soon
+fails "no time at all" 2 "option --duration: '0' is too small" record -d 0
+fails "not a size" 2 "'big' is not a size" record --buffer big
+fails "too large a size" 2 "too large" record --buffer 2T
+fails "too deep" 2 "not between 1 and 512" record --max-depth 513
+fails "more than all" 2 "more than 100 percent" record --max-lost 101
+fails "unknown choice" 2 "'dwraf' is not known" record --unwind dwraf
+has "… with the nearest" "did you mean 'dwarf'?" "$errs"
+fails "unknown root frame" 2 "did you mean 'comm'?" record --by com
+fails "unknown annotation" 2 "'x' is not known" record --annotate=k,x
+fails "unknown event" 2 "did you mean 'cpu'?" record -e cpux
+fails "unknown unit" 2 "'hours' is not known" record --unit hours
+fails "unknown palette" 2 "did you mean 'mono'?" flame "$a" -o x.svg --palette momo
+fails "unknown colour mode" 2 "'sometimes' is not known" --color sometimes doctor
+fails "JSON where there is no table" 2 "prints no table" flame "$a" -o x.svg --json
+
+# --- what does not go together
+fails "two targets" 2 "choose one of" record -a -p 1
+fails "a target and a command" 2 "choose one of" record -p 1 -- true
+fails "no pid" 2 "'0' is not a process or thread id" record -p 0
+fails "no number as pid" 2 "'init' is not a process or thread id" record -p 1,init
+fails "an empty pid" 2 "is empty" record -p 1,,2
+fails "a program without --" 2 "cresset record -- ./prog" record ./prog
+fails "nothing behind --" 2 "no command behind --" record --
+fails "neither side" 2 "leave nothing" record --no-kernel --no-user
+fails "JSON and CSV" 2 "choose one of" report --json --csv "$a"
+fails "standard input twice" 2 "only once" report - -
+
+# --- outputs
+fails "an ending that tells nothing" 2 "tells no format" record -o x.foo
+has "… with those that do" ".folded" "$errs"
+fails "standard output without --format" 2 "-o - needs --format" record -o -
+fails "unknown format" 2 "did you mean 'folded'?" record -o x --format floded
+fails "a recording to standard output" 2 "cannot go to standard output" record -o - --format cresset
+fails "one output twice" 2 "is given twice" record -o "$tmp/x.svg" -o "$tmp/x.svg"
+fails "two things on standard output" 2 "cannot both" record --json -o - --format folded
+fails "flame without output" 2 "-o OUT.svg is missing" flame "$a"
+fails "flame to what is no picture" 2 "does not end in .svg" flame "$a" -o "$tmp/x.folded"
+
+# --- what is understood but not in this version, and what is not there
+fails "an event kind of later" 4 "cannot record off-cpu" record -e cpu,off-cpu
+fails "unwinding of later" 4 "cannot unwind by DWARF" record --unwind dwarf
+
+# --- values that only the file can refuse
+fails "no such type" 2 "there is no type 'heap'" report "$a" --type heap
+has "… with those there are" "types here: samples" "$errs"
+fails "no such function" 2 "wor" report "$a" --callers wor
+fails "a range that is none" 2 "is not a range" report "$a" --time soon
+fails "a range backwards" 2 "is not a range" report "$a" --time 5-3
+fails "a regular expression that is none" 2 "(" report "$a" --focus '('
+fails "… to hide" 2 "[" flame "$a" -o "$tmp/x.svg" --hide '['
+only_files "nothing was left behind" "$tmp" a.folded err out
+
+# --- help
+for text in record report flame doctor help; do
+	for kind in help help-all; do
+		run_cresset $text --$kind
+		is "cresset $text --$kind" "$out" "$(cat tests/golden/help/$text.$kind.txt)"
+	done
+	run_cresset $text -h
+	[ "$(wc -l <"$tmp/out")" -le 24 ] && ok "cresset $text -h fits 24 lines" || not_ok "cresset $text -h fits 24 lines" "$out"
+	is "… of 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
+	run_cresset help $text
+	is "cresset help $text says everything" "$out" "$(cat tests/golden/help/$text.help-all.txt)"
+done
+run_cresset --help
+is "cresset --help" "$out" "$(cat tests/golden/help/cresset.txt)"
+run_cresset help
+is "cresset help" "$out" "$(cat tests/golden/help/cresset.txt)"
+ends "help wins over missing arguments" 0 report -h
+ends "options in front of the command" 0 -q --color=never doctor --help
+run_cresset --version
+[[ $out =~ ^cresset\ [0-9]+\.[0-9]+\.[0-9]+$ ]] && ok "version" || not_ok "version" "$out"
+ends "version of a command" 0 record --version
+"$cresset" --help >/dev/full 2>"$tmp/err"
+is "help to a full disk" $? 7
+finish
