@@ -30,7 +30,7 @@ int fs_unpack(struct buf *b, size_t max, struct err *err);
 /* Appends data as one gzip member: level 6, no name, time 0, so equal input gives equal output. */
 int fs_gzip(const void *data, size_t len, struct buf *out);
 
-/* A file being written. What exists under the name and is no regular file (/dev/null, a pipe) is written to directly. */
+/* A file being written. Devices, pipes and names of descriptors (/dev/null, /dev/stdout) are written to directly. */
 struct out {
 	int fd;
 	int failed;       /* errno of the first write that failed: nothing is written after it */

@@ -1,5 +1,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +31,24 @@ static int out_create(struct out *o, const char *path)
 	return open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-int out_open(struct out *o, const char *path, struct err *err)
+/* What must not be replaced by a file: devices, pipes, and the links that stand for descriptors (/dev/stdout, /proc/self/fd/1).
+ * Any other link is replaced, not followed. */
+static bool out_is_direct(const char *path)
 {
 	struct stat st;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return true;
+	return (str_starts(path, "/dev/") || str_starts(path, "/proc/")) && lstat(path, &st) == 0 &&
+	       S_ISLNK(st.st_mode);
+}
+
+int out_open(struct out *o, const char *path, struct err *err)
+{
 	*o = (struct out){ .fd = STDOUT_FILENO };
 	if (strcmp(path, "-") == 0)
 		return 0;
 	o->path = xstrdup(path);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+	if (out_is_direct(path))
 		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	else
 		o->fd = out_create(o, path);

@@ -70,7 +70,8 @@ static int parse_fraction(const char **s, uint64_t scale, uint64_t *out)
 }
 
 /* 12, 1.5 or .5 and the name of a unit; the table ends with a NULL name. */
-static int parse_scaled(const char *s, const struct parse_unit *units, uint64_t *out)
+static int parse_scaled(const char *s, const struct parse_unit *units,
+			int (*compare)(const char *, const char *), uint64_t *out)
 {
 	const char *digits = s, *fraction = NULL;
 	uint64_t whole = 0, part = 0, v;
@@ -81,7 +82,7 @@ static int parse_scaled(const char *s, const struct parse_unit *units, uint64_t 
 		fraction = ++s;
 		s += strspn(s, "0123456789");
 	}
-	while (units->name && strcasecmp(units->name, s) != 0)
+	while (units->name && compare(units->name, s) != 0)
 		units++;
 	if (!units->name || s == digits)
 		return -EINVAL;
@@ -105,7 +106,7 @@ int parse_size(const char *s, uint64_t *out)
 		{ "", 1 },          { "B", 1 },         SIZE_UNIT("K", 10), SIZE_UNIT("M", 20),
 		SIZE_UNIT("G", 30), SIZE_UNIT("T", 40), SIZE_UNIT("P", 50), { NULL, 0 },
 	};
-	return parse_scaled(s, units, out);
+	return parse_scaled(s, units, strcasecmp, out);
 }
 
 int parse_duration(const char *s, uint64_t bare_unit_ns, uint64_t *out_ns)
@@ -123,5 +124,5 @@ int parse_duration(const char *s, uint64_t bare_unit_ns, uint64_t *out_ns)
 		{ "d", 86400 * 1000000000ull },
 		{ NULL, 0 },
 	};
-	return parse_scaled(s, units, out_ns);
+	return parse_scaled(s, units, strcmp, out_ns);
 }

@@ -291,14 +291,23 @@ static int unknown_long(struct parser *p, const char *name, size_t len)
 	return -EINVAL;
 }
 
-static int unknown_short(struct parser *p, const char *arg, char letter)
+static int unknown_short(struct parser *p, char letter)
 {
-	/* -duration: a long option with one dash */
-	struct opt_found found;
-	const char *name = arg + 1;
-	bool one_dash = find_option(p, name, strcspn(name, "="), 0, &found);
 	err_set(p->err, EINVAL, "unknown option '-%c'", letter);
-	hint_help(p, one_dash ? found.opt->name : NULL);
+	hint_help(p, NULL);
+	return -EINVAL;
+}
+
+/* -freq would be read as -f req. */
+static int check_one_dash(struct parser *p, const char *arg)
+{
+	enum { SHORTEST = 3 };
+	struct opt_found f;
+	size_t len = strcspn(arg + 1, "=");
+	if (len < SHORTEST || !find_option(p, arg + 1, len, 0, &f))
+		return 0;
+	err_set(p->err, EINVAL, "unknown option '%s'", arg);
+	hint_help(p, f.opt->name);
 	return -EINVAL;
 }
 
@@ -351,10 +360,12 @@ static int parse_long(struct parser *p, const char *arg)
 /* -v, -vv, -qa, -F99, -F 99, -aF99 */
 static int parse_shorts(struct parser *p, const char *arg)
 {
+	if (check_one_dash(p, arg) < 0)
+		return -EINVAL;
 	for (const char *c = arg + 1; *c; c++) {
 		struct opt_found f;
 		if (!find_option(p, NULL, 0, *c, &f))
-			return unknown_short(p, arg, *c);
+			return unknown_short(p, *c);
 		const char *value = NULL;
 		if (f.opt->arg && c[1])
 			value = c + 1;

@@ -23,8 +23,16 @@ static void part_text(struct buf *b, size_t from, const char *prefix, const char
 	esc_term(b, s, strlen(s), HEADLINE_MAX_TEXT);
 }
 
-static void part_lost(const struct profile *p, size_t from, struct buf *b)
+static void put_percent(struct buf *b, double percent)
 {
+	buf_addf(b, percent > 0 && percent < 0.1 ? "< 0.1 %%" : "%.1f %%", percent);
+}
+
+/* Of samples that were counted, the total; of others (times, bytes) the rows. */
+static void part_lost(const struct profile *p, const struct tree *t, size_t from, struct buf *b)
+{
+	bool is_count = strcmp(t->unit, "samples") == 0;
+	double kept = is_count ? (double)t->unfiltered_total : (double)t->n_samples;
 	uint64_t lost = profile_lost_samples(p);
 	bool is_recording = *profile_str(p, p->meta.clock); /* elsewhere nobody counted */
 	if (!lost && !is_recording)
@@ -32,8 +40,11 @@ static void part_lost(const struct profile *p, size_t from, struct buf *b)
 	part_begin(b, from);
 	fmt_count(b, lost);
 	buf_adds(b, " lost");
-	if (lost)
-		buf_addf(b, " (%.1f %%)", value_percent(lost, (double)lost + p->samples.n));
+	if (!lost)
+		return;
+	buf_adds(b, " (");
+	put_percent(b, value_percent(lost, lost + kept));
+	buf_addc(b, ')');
 }
 
 static bool is_truncation(const struct tree *t, uint32_t func)
@@ -79,7 +90,7 @@ void headline_counts(const struct profile *p, const struct tree *t, struct buf *
 		fmt_duration(b, p->meta.duration_ns);
 		buf_adds(b, " recorded");
 	}
-	part_lost(p, from, b);
+	part_lost(p, t, from, b);
 	double truncated = value_percent(headline_truncated(t), root->total);
 	if (truncated > 0) {
 		part_begin(b, from);
@@ -88,8 +99,15 @@ void headline_counts(const struct profile *p, const struct tree *t, struct buf *
 	}
 	if (t->unfiltered_total && t->unfiltered_total != root->total) {
 		part_begin(b, from);
-		buf_addf(b, "%.1f %% of all after filters",
-			 value_percent(root->total, t->unfiltered_total));
+		put_percent(b, value_percent(root->total, t->unfiltered_total));
+		buf_adds(b, " of all after filters");
+	}
+	if (t->is_diff) {
+		part_begin(b, from);
+		buf_adds(b, "compared with ");
+		buf_clear(&value);
+		value_fmt(&value, root->other_total, t->unit);
+		esc_term(b, value.data, value.len, HEADLINE_MAX_TEXT);
 	}
 	buf_done(&value);
 }

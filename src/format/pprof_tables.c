@@ -360,7 +360,7 @@ static struct frame location_identity(struct pprof_tables *t, const struct pprof
 	struct frame f = { .mapping = MAPPING_NONE };
 	if (frame_at(t, m, address, &f))
 		return f;
-	if (t->lines.n != 1 || m->role == ROLE_FILE || !t->outermost->f.name)
+	if (t->lines.n != 1 || m->role == ROLE_FILE)
 		return frame_without_address(t, m, 0);
 	return (struct frame){ .kind = location_kind(t, m),
 			       .mapping = MAPPING_NONE,

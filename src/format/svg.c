@@ -396,11 +396,6 @@ static void put_heading(struct picture *pic, const struct buf *title)
 {
 	struct buf sub = { 0 };
 	headline_counts(pic->profile, pic->tree, &sub);
-	if (pic->tree->is_diff) {
-		const struct tree_node *root = &pic->tree->nodes.v[TREE_ROOT];
-		buf_adds(&sub, DOT "compared with ");
-		value_fmt(&sub, root->other_total, pic->tree->unit);
-	}
 	buf_addf(&pic->buf,
 		 "<rect class=\"bg\" width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 		 "<text class=\"title\" x=\"%d\" y=\"24\" font-size=\"17\">",

@@ -10,7 +10,8 @@
 
 enum {
 	WIDTH_MIN = 60,
-	NAME_MIN = 16,
+	WIDTH_FULL = 90, /* from here on kinds are not cut */
+	KIND_MAX = 8,
 	NUMBER_WIDTH = 7,
 	VALUE_WIDTH = 9,
 	BINARY_MAX = 24,
@@ -94,11 +95,15 @@ static struct top_layout top_layout(const struct tree *tree, const struct table_
 	if (!opts->width)
 		return l;
 	uint32_t width = opts->width < WIDTH_MIN ? WIDTH_MIN : opts->width;
-	l.binary = l.binary > BINARY_MAX ? BINARY_MAX : l.binary;
-	uint32_t used = 2 * (NUMBER_WIDTH + 1) + 2 * (VALUE_WIDTH + 1) + l.kind + 1 + 1 + l.binary;
-	used += l.filtered ? NUMBER_WIDTH + 1 : 0;
-	uint32_t room = width > used + NAME_MIN ? width - used : NAME_MIN;
-	l.function = l.function < room ? l.function : room;
+	if (width < WIDTH_FULL && l.kind > KIND_MAX)
+		l.kind = KIND_MAX;
+	uint32_t used = 2 * (NUMBER_WIDTH + 1) + 2 * (VALUE_WIDTH + 1) + l.kind + 2;
+	used += tree->is_diff ? VALUE_WIDTH + 1 : l.filtered ? NUMBER_WIDTH + 1 : 0;
+	uint32_t room = width - used;
+	if (l.binary > BINARY_MAX || l.function + l.binary > room)
+		l.binary = l.binary < room / 3 ? l.binary : room / 3;
+	if (l.function > room - l.binary)
+		l.function = room - l.binary;
 	return l;
 }
 
@@ -116,7 +121,7 @@ static void top_header(const struct top_layout *l, bool is_diff, const struct ta
 		 is_diff ? "self" : "total");
 	columns_left(&line, "kind", l->kind + 1);
 	columns_left(&line, "function", l->function + 1);
-	buf_adds(&line, "binary");
+	columns_fit(&line, "binary", l->binary);
 	bold_line(opts, b, &line);
 	buf_done(&line);
 }
@@ -220,7 +225,7 @@ static void tree_name(struct tree_text *w, const struct outline_row *row)
 	}
 	buf_adds(&w->line, table_name(w->tree, func));
 	if (*table_binary(w->tree, func))
-		buf_addf(&w->line, "  [%s]", table_binary(w->tree, func));
+		buf_addf(&w->line, "  (%s)", table_binary(w->tree, func));
 }
 
 static void tree_line(struct tree_text *w, const struct outline_row *row, struct buf *b)

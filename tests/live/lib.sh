@@ -8,6 +8,7 @@ set -u
 BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # used by the tests that read this file
 cresset=$PWD/$BUILD/cresset
+# shellcheck disable=SC2034
 progs=$PWD/$BUILD/live
 tmp=$(mktemp -d /tmp/cresset-live.XXXXXX)
 t_count=0
@@ -51,6 +52,33 @@ holds() {
 	shift
 	if out=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$out"; fi
 }
+
+# Waits until a process calls itself so: until_comm PID NAME
+until_comm() {
+	for _ in $(seq 200); do
+		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ] && return
+		sleep 0.01
+	done
+}
+# Records in the background until `end`; returns when the recorder samples. begin FILE ARG…
+begin() {
+	local out=$1
+	shift
+	rm -f "$tmp/begin.err"
+	"$cresset" record --no-progress "$@" -o "$out" 2>"$tmp/begin.err" &
+	recorder=$!
+	pids+=("$recorder")
+	for _ in $(seq 200); do
+		grep -q recording "$tmp/begin.err" 2>/dev/null && return
+		kill -0 $recorder 2>/dev/null || return
+		sleep 0.05
+	done
+}
+end() {
+	kill -INT "$recorder" 2>/dev/null
+	wait "$recorder"
+}
+
 finish() { echo "1..$t_count"; }
 
 # Sum of the values of folded lines on standard input that match an awk regex (all when none is given).

@@ -3,63 +3,77 @@
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
-record() { timeout 60 "$cresset" record -q "$@" -o - --format folded; }
-
 # --- two programs that use 3 s and 1 s of CPU time ---
-start "$progs/burn" truth-three 3 >/dev/null
-start "$progs/burn" truth-one 1 >/dev/null
-record -a -F 99 -d 5 >"$tmp/all"
-three=$(folded_sum '^truth-three;' <"$tmp/all")
-one=$(folded_sum '^truth-one;' <"$tmp/all")
+begin "$tmp/all.folded" -a -F 99
+"$progs/burn" truth-one 1 >/dev/null &
+one=$!
+"$progs/burn" truth-three 3 >/dev/null
+wait $one
+end
+is "recording until Ctrl-C ends with 0" $? 0
+three=$(folded_sum '^truth-three;' <"$tmp/all.folded")
+one=$(folded_sum '^truth-one;' <"$tmp/all.folded")
 n=$((three + one))
 near "share of a program that uses three quarters" "$three" "$(awk -v n=$n 'BEGIN{print n*.75}')" "$(sigma $n .75 4)"
 near "samples are CPU time × rate" $n 396 "$(sigma 396 .03 4)"
-near "all of them are in burn_loop under main" "$(folded_sum '^truth-[a-z]+;.*main;burn_outer;burn_loop ' <"$tmp/all")" $n "$(sigma $n .02 4)"
+near "all of them are in burn_loop under main" "$(folded_sum '^truth-[a-z]+;.*main;burn_outer;burn_loop[ ;]' <"$tmp/all.folded")" $n "$(sigma $n .02 4)"
 
 # --- a process: its threads and children, not others ---
-start "$progs/burn" bystander 3 >/dev/null
-"$progs/family" 0.7 700 >"$tmp/ids" &
-family=$!
-pids+=("$family")
-record -p $family -F 199 -d 4 >"$tmp/family"
+mkfifo "$tmp/go"
+family() { # SECONDS: starts the family and waits for its ids; `echo >&3` lets it work
+	rm -f "$tmp/ids"
+	"$progs/family" "$1" <"$tmp/go" >"$tmp/ids" &
+	family=$!
+	pids+=("$family")
+	exec 3>"$tmp/go"
+	for _ in $(seq 100); do
+		[ -s "$tmp/ids" ] && break
+		sleep 0.05
+	done
+	read -r _ tid <"$tmp/ids"
+}
+start "$progs/burn" bystander 100 >/dev/null
+bystander=${pids[-1]}
+family 0.7
+begin "$tmp/family.folded" -p $family -F 199
+echo >&3
 wait $family
-is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family")" 0
+wait "$recorder"
+is "-p ends with its target" $? 0
+is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family.folded")" 0
 for part in main_work child_work thread_work; do
-	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family")" 139 "$(sigma 139 .05 4)"
+	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family.folded")" 139 "$(sigma 139 .05 4)"
 done
-near "threads carry their own name" "$(folded_sum '^fam-thread;' <"$tmp/family")" 139 "$(sigma 139 .05 4)"
+near "threads carry their own name" "$(folded_sum '^fam-thread;' <"$tmp/family.folded")" 139 "$(sigma 139 .05 4)"
 
 # --- a thread alone ---
-"$progs/family" 1.5 >"$tmp/ids" &
-family=$!
-pids+=("$family")
-while [ ! -s "$tmp/ids" ]; do sleep 0.05; done
-read -r _ tid _ <"$tmp/ids"
-record -t "$tid" -F 199 >"$tmp/thread"
-is "-t follows nobody else" "$(folded_sum 'main_work|child_work' <"$tmp/thread")" 0
-holds "-t has the thread and ends with it" test "$(folded_sum thread_work <"$tmp/thread")" -gt 50
+family 0.7
+begin "$tmp/thread.folded" -t "$tid" -F 199
+echo >&3
 wait $family
+wait "$recorder"
+is "-t ends with its target" $? 0
+is "-t follows nobody else" "$(folded_sum 'main_work|child_work|bystander' <"$tmp/thread.folded")" 0
+near "-t has the thread" "$(folded_sum thread_work <"$tmp/thread.folded")" 139 "$(sigma 139 .05 4)"
+exec 3>&-
 
 # --- names ---
-start "$progs/burn" name-alpha 1.5 >/dev/null
-start "$progs/burn" name-beta 1.5 >/dev/null
-record --comm 'name-al*' -F 99 -d 1 >"$tmp/comm"
-is "--comm: nothing else" "$(grep -cv '^name-alpha;' "$tmp/comm")" 0
-holds "--comm: a glob" test "$(folded_sum '^name-alpha;' <"$tmp/comm")" -gt 30
-sleep 1
+begin "$tmp/comm.folded" --comm 'name-al*' -F 99
+"$progs/burn" name-alpha 1 >/dev/null
+"$progs/burn" name-beta 0.5 >/dev/null
+end
+is "--comm: nothing else" "$(grep -cv '^name-alpha;' "$tmp/comm.folded")" 0
+near "--comm: a glob" "$(folded_sum '^name-alpha;' <"$tmp/comm.folded")" 99 "$(sigma 99 .05 4)"
 
 # --- cgroups ---
 v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 group=$v2/cresset-test-$$
 if [ -n "$v2" ] && mkdir -p "$group/inner" 2>/dev/null; then
-	"$progs/burn" in-group 1.5 >/dev/null &
-	in=$!
-	start "$progs/burn" not-in-group 1.5 >/dev/null
-	echo $in >"$group/inner/cgroup.procs"
-	record --cgroup "cresset-test-$$" -F 99 -d 1 >"$tmp/cgroup"
-	is "--cgroup: nothing else" "$(grep -cv '^in-group;' "$tmp/cgroup")" 0
-	holds "--cgroup: with descendants" test "$(folded_sum '^in-group;' <"$tmp/cgroup")" -gt 30
-	wait $in
+	begin "$tmp/cgroup.folded" --cgroup "cresset-test-$$" -F 99
+	(echo "$BASHPID" >"$group/inner/cgroup.procs" && exec "$progs/burn" in-group 1 >/dev/null)
+	end
+	is "--cgroup: nothing else" "$(grep -cv '^in-group;\|^targets.sh;' "$tmp/cgroup.folded")" 0
+	near "--cgroup: with descendants" "$(folded_sum '^in-group;' <"$tmp/cgroup.folded")" 99 "$(sigma 99 .05 4)"
 	rmdir "$group/inner" "$group"
 else
 	skip "--cgroup" "no writable cgroup v2 here"
@@ -72,6 +86,8 @@ if [ -n "$v1" ]; then
 else
 	skip "a v1 group is refused" "no cgroup v1 here"
 fi
+
+kill -9 "$bystander"
 
 # --- a command ---
 timeout 60 "$cresset" record -q -F 199 -o "$tmp/cmd.folded" -- "$progs/burn" by-command 1 7 >/dev/null

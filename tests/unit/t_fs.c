@@ -251,14 +251,16 @@ END_TEST
 
 START_TEST(full_device_is_reported)
 {
+	int saved = dup(1);
 	struct out o;
 	struct err err = { 0 };
-	ck_assert_int_eq(out_open(&o, "/dev/full", NULL), 0);
-	ck_assert_int_eq(out_write(&o, "x", 1, &err), 0);
-	ck_assert_int_eq(out_commit(&o, &err), -ENOSPC);
-	ck_assert_str_eq(err.text, "cannot write /dev/full: No space left on device");
-	ck_assert(exists("/dev/full"));
-	ck_assert(!exists("/dev/full.tmp"));
+	dup2(open("/dev/full", O_WRONLY), 1);
+	ck_assert_int_eq(out_open(&o, "-", NULL), 0);
+	int wrote = out_write(&o, "x", 1, &err), rc = out_commit(&o, &err);
+	dup2(saved, 1);
+	ck_assert_int_eq(wrote, 0);
+	ck_assert_int_eq(rc, -ENOSPC);
+	ck_assert_str_eq(err.text, "cannot write standard output: No space left on device");
 }
 END_TEST
 
@@ -317,6 +319,26 @@ START_TEST(pipes_are_written_to_directly)
 }
 END_TEST
 
+/* As /dev/stdout behind a redirection: the link stays, the file it stands for is written. */
+START_TEST(names_of_descriptors_are_written_to_directly)
+{
+	struct place p = place_new();
+	struct out o;
+	char name[32];
+	struct stat st;
+	int fd = open(p.file, O_RDWR | O_CREAT, 0600);
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	ck_assert_int_eq(out_open(&o, name, NULL), 0);
+	ck_assert_int_eq(out_write(&o, "data", 4, NULL), 0);
+	ck_assert_int_eq(out_commit(&o, NULL), 0);
+	check_content(p.file, "data");
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_int_eq(st.st_size, 4); /* the same file, not another one of that name */
+	close(fd);
+	place_done(&p);
+}
+END_TEST
+
 START_TEST(a_link_laid_at_the_tmp_name_is_not_followed)
 {
 	struct place p = place_new();
@@ -351,5 +373,5 @@ UNIT_MAIN("fs", reads_up_to_the_limit, reads_large_files_and_proc, says_what_can
 	  never_waits_for_a_pipe, reads_one_line, commit_replaces_at_once, abort_leaves_nothing,
 	  pieces_of_any_size_arrive_in_order, full_disk_leaves_the_old_file,
 	  full_device_is_reported, closed_pipe_is_reported, standard_output,
-	  pipes_are_written_to_directly, a_link_laid_at_the_tmp_name_is_not_followed,
-	  says_what_cannot_be_created)
+	  pipes_are_written_to_directly, names_of_descriptors_are_written_to_directly,
+	  a_link_laid_at_the_tmp_name_is_not_followed, says_what_cannot_be_created)

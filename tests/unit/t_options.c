@@ -267,7 +267,7 @@ START_TEST(the_nearest_name_is_offered)
 	ck_assert_ptr_nonnull(strstr(r.err.hint, "did you mean --count?"));
 	REFUSE(r, "unknown option '--perc'", "--perc");
 	ck_assert_ptr_nonnull(strstr(r.err.hint, "did you mean --percent?"));
-	REFUSE(r, "unknown option '-c'", "-count");
+	REFUSE(r, "unknown option '-count=3'", "-count=3");
 	ck_assert_ptr_nonnull(strstr(r.err.hint, "did you mean --count?"));
 	REFUSE(r, "unknown option '-z'", "-az");
 	ck_assert_ptr_null(strstr(r.err.hint, "did you mean"));

@@ -195,6 +195,8 @@ START_TEST(durations)
 		{ "s", -EINVAL, 0 },
 		{ "1.s", -EINVAL, 0 },
 		{ "1w", -EINVAL, 0 },
+		{ "1M", -EINVAL, 0 },
+		{ "1S", -EINVAL, 0 },
 		{ "1 s", -EINVAL, 0 },
 		{ "1s ", -EINVAL, 0 },
 		{ "-1s", -EINVAL, 0 },

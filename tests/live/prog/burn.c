@@ -18,7 +18,8 @@ static uint64_t cpu_ns(void)
 
 __attribute__((noinline)) static uint64_t burn_loop(uint64_t n)
 {
-	volatile uint64_t x = n; /* on the stack: gcc gives leaf functions without stack use no frame */
+	volatile uint64_t x =
+		n; /* on the stack: gcc gives leaf functions without stack use no frame */
 
 	for (uint64_t i = 0; i < n; i++)
 		x = x * 6364136223846793005ull + 1442695040888963407ull;

@@ -1,5 +1,5 @@
-/* family CPU_SECONDS: one thread "fam-thread" in thread_work, one child by fork without exec in child_work, and the main
- * thread in main_work, each for that long. Prints "pid thread-id child-pid" first. */
+/* family CPU_SECONDS: makes a thread, prints "pid thread-id" and waits for a byte on standard input. Then the thread
+ * "fam-thread" is in thread_work, a child made by fork without exec in child_work, and the main thread in main_work, each for that long. */
 // build: -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls
 #include <pthread.h>
 #include <stdint.h>
@@ -41,38 +41,39 @@ __attribute__((noinline)) void main_work(double seconds)
 
 struct start {
 	double seconds;
-	int pipe[2];
+	int ids[2], gate[2]; /* pipes: the thread tells its id, then waits */
 };
 
 static void *thread_main(void *arg)
 {
 	struct start *s = arg;
 	int tid = (int)syscall(SYS_gettid);
+	char go;
 
 	prctl(PR_SET_NAME, "fam-thread");
-	if (write(s->pipe[1], &tid, sizeof tid) != sizeof tid)
-		return NULL;
-	thread_work(s->seconds);
+	if (write(s->ids[1], &tid, sizeof tid) == sizeof tid && read(s->gate[0], &go, 1) == 1)
+		thread_work(s->seconds);
 	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	struct start s = { argc > 1 ? strtod(argv[1], NULL) : 1, { 0 } };
+	struct start s = { .seconds = argc > 1 ? strtod(argv[1], NULL) : 1 };
 	pthread_t thread;
 	int tid = 0;
 
-	usleep(argc > 2 ? (unsigned)strtol(argv[2], NULL, 10) * 1000 : 0);
-	if (pipe(s.pipe) || pthread_create(&thread, NULL, thread_main, &s) ||
-	    read(s.pipe[0], &tid, sizeof tid) != sizeof tid)
+	if (pipe(s.ids) || pipe(s.gate) || pthread_create(&thread, NULL, thread_main, &s) ||
+	    read(s.ids[0], &tid, sizeof tid) != sizeof tid)
+		return 1;
+	printf("%d %d\n", getpid(), tid);
+	fflush(stdout);
+	if (getchar() == EOF || write(s.gate[1], "g", 1) != 1)
 		return 1;
 	pid_t child = fork();
 	if (child == 0) {
 		child_work(s.seconds);
 		_exit(0);
 	}
-	printf("%d %d %d\n", getpid(), tid, child);
-	fflush(stdout);
 	main_work(s.seconds);
 	pthread_join(thread, NULL);
 	waitpid(child, NULL, 0);
