@@ -139,7 +139,7 @@ fmt: ## format every C file
 check-fmt:
 	clang-format --dry-run -Werror $(C_FILES)
 check-sh:
-	shellcheck $(SH_FILES)
+	shellcheck -x -S warning $(SH_FILES)
 check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
 	BUILD=$(BUILD) tools/check-layers
 check-cc: ## everything compiles without a warning under clang, too, in build-clang

@@ -38,7 +38,7 @@ static void generate(struct sink *s)
 			     .unit = sink_string(s, "count") };
 	struct series series = { .type = s->ops->type(s, &type), .period = 10101010 };
 	uint32_t series_id = s->ops->series(s, &series);
-	for (uint32_t i = 0; i < STACKS; i++) {
+	for (uint32_t n = 0; n < STACKS;) {
 		uint32_t keep = depth ? depth - rand_r(&seed) % (depth < 9 ? depth : 9) : 0;
 		uint32_t want = keep + 1 + rand_r(&seed) % 8;
 
@@ -46,23 +46,27 @@ static void generate(struct sink *s)
 			double u = (rand_r(&seed) % 100000 + 1) / 100000.0;
 			stack[depth] = frames[(uint32_t)(u * u * (FUNCTIONS - 1))];
 		}
-		ids[i] = s->ops->stack(s, stack, depth);
+		uint32_t id = s->ops->stack(s, stack, depth);
+		if (!n || id > ids[n - 1]) /* a new one: ids rise */
+			ids[n++] = id;
 	}
 	for (uint32_t i = 0; i < SAMPLES; i++) {
-		struct sample sample = { .time_ns = i,
-					 .value = 1,
-					 .series = series_id,
-					 .stack = ids[i < STACKS ? i : rand_r(&seed) % STACKS],
-					 .pid = 1,
-					 .tid = 1,
-					 .cpu = 0 };
+		struct sample sample = {
+			.time_ns = i,
+			.value = 1,
+			.series = series_id,
+			.stack = ids[i < STACKS ? i : (uint32_t)rand_r(&seed) % STACKS],
+			.pid = 1,
+			.tid = 1,
+			.cpu = 0
+		};
 		s->ops->sample(s, &sample);
 	}
 }
 
 static double write_seconds(struct profile *p, const char *format, const char *path)
 {
-	struct format_write_opts opts = { .min_width_px = 0.1 };
+	struct format_write_opts opts = { .min_width_px = 0.1, .force = true };
 	struct err err = { 0 };
 	uint64_t start_ns = clock_mono_ns();
 

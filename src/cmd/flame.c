@@ -70,7 +70,7 @@ static int write_picture(struct cmd_line *line, const struct flame_opts *o, stru
 		.type = o->filter.type,
 		.title = o->title,
 		.palette = palettes[o->palette],
-		.min_width_px = o->min_width_px.v,
+		.min_width_px = o->min_width_px.v > 0 ? o->min_width_px.v : -1, /* 0: the default */
 		.icicle = o->icicle,
 		.force = o->force,
 		.tree.inverted = o->inverted,

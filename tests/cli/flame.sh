@@ -65,11 +65,12 @@ else
 	has "… is said" "Permission denied" "$(cat "$tmp/err")"
 fi
 mkdir "$tmp/small"
+trap 'umount "$tmp/small" 2>/dev/null; cleanup' EXIT
 if mount -t tmpfs -o size=16k tmpfs "$tmp/small" 2>/dev/null; then
-	fails "a disk that is full" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg"
+	fails "a disk that is full" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg" --min-width 0 --force
 	is "… keeps no half file" "$(ls -A "$tmp/small")" ""
 	echo precious >"$tmp/small/x.svg"
-	fails "… with an old picture" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg"
+	fails "… with an old picture" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg" --min-width 0 --force
 	is "… keeps the old one" "$(cat "$tmp/small/"*)" precious
 	umount "$tmp/small"
 else
@@ -78,6 +79,8 @@ fi
 if full=$(full_device); then
 	"$cresset" flame $folded/simple.txt -o - >"$full" 2>"$tmp/err"
 	is "standard output that is full" $? 7
-	fails "a device that is full" 7 "No space left" flame $folded/simple.txt -o "$full.svg"
+	ln -s "$full" "$dir/full.svg"
+	fails "a device that is full" 7 "No space left" flame $folded/simple.txt -o "$dir/full.svg"
+	rm "$dir/full.svg"
 fi
 finish
