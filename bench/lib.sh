@@ -32,6 +32,6 @@ bpf_ns() {
 }
 busy_cpus() { # SECONDS: keeps every CPU busy for that long
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
-		start taskset -c "$cpu" timeout "$1" "$progs/burn" busy-"$cpu" 100000 >/dev/null
+		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null
 	done
 }

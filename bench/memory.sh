@@ -10,7 +10,7 @@ pss=$(awk '/^Pss:/ { print $2 }' "/proc/$recorder/smaps_rollup")
 rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$recorder/status")
 peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$recorder/status")
 maps=0
-for fd in /proc/$recorder/fdinfo/*; do
+for fd in /proc/"$recorder"/fdinfo/*; do
 	maps=$((maps + $(awk '/^map_type:/ { m = 1 } /^memlock:/ { n = $2 } END { print m ? n : 0 }' "$fd" 2>/dev/null || echo 0)))
 done
 kill -INT $recorder

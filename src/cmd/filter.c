@@ -46,7 +46,7 @@ static void list_types(struct buf *b, const struct profile *p, uint32_t except)
 
 void note_other_types(const struct profile *p, uint32_t type)
 {
-	if (type == UINT32_MAX || p->series.types.n < 2)
+	if (p->series.types.n < 2)
 		return;
 	struct buf others = { 0 };
 	list_types(&others, p, type);
@@ -56,13 +56,29 @@ void note_other_types(const struct profile *p, uint32_t type)
 
 static int no_such_type(const struct profile *p, const char *want)
 {
+	enum { TYPES_MAX = 64 };
+	const char *words[TYPES_MAX];
 	struct err err = { 0 };
 	struct buf list = { 0 };
+	size_t n = p->series.types.n < TYPES_MAX ? p->series.types.n : TYPES_MAX;
+	for (size_t i = 0; i < n; i++)
+		words[i] = type_word(p, i);
+	const char *near = str_nearest(want, words, n);
 	list_types(&list, p, UINT32_MAX);
 	err_set(&err, EINVAL, "there is no type '%s' here", want);
-	err_hint(&err, "types here: %s", buf_cstr(&list));
+	if (near)
+		err_hint(&err, "did you mean '%s'?\ntypes here: %s", near, buf_cstr(&list));
+	else
+		err_hint(&err, "types here: %s", buf_cstr(&list));
 	buf_done(&list);
 	return cmd_fail(CMD_USAGE, &err);
+}
+
+static int no_types(void)
+{
+	struct err err = { 0 };
+	err_set(&err, ENODATA, "there are no samples of any type");
+	return cmd_fail(CMD_BAD_INPUT, &err);
 }
 
 /* "A-B", "A-", "-B": times from the start. */
@@ -95,8 +111,8 @@ int filter_settle(const struct cmd_line *line, const struct filter_opts *f, cons
 		return cmd_usage(line, "option --time: '%s' is not a range like 3s-7s, 10s- or -2m",
 				 f->time);
 	*type = profile_pick_type(p, f->type);
-	if (*type == UINT32_MAX && f->type)
-		return no_such_type(p, f->type);
+	if (*type == UINT32_MAX)
+		return p->series.types.n ? no_such_type(p, f->type) : no_types();
 	out->type = *type;
 	out->focus = f->focus;
 	out->ignore = f->ignore;

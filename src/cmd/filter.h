@@ -61,7 +61,7 @@ extern const char *const tree_by_words[];
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
 /* Fills out for the profile. *type gets the type's index. Returns CMD_OK, or CMD_USAGE with the error printed: no such type,
- * or a --time that is none. When the profile has no types at all, *type is UINT32_MAX. */
+ * or a --time that is none; CMD_BAD_INPUT when the profile has no type at all. */
 int filter_settle(const struct cmd_line *line, const struct filter_opts *f, const struct profile *p,
 		  struct tree_opts *out, uint32_t *type);
 

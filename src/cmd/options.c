@@ -34,8 +34,7 @@ struct parser {
 
 void str_list_add(struct str_list *list, struct arena *a, const char *s)
 {
-	/* Room is doubled whenever n + 1 (for the NULL) reaches a power of two. */
-	size_t need = list->n + 2;
+	size_t need = list->n + 2; /* the new one and NULL; room is doubled at powers of two */
 	if (list->n == 0 || (need & (need - 1)) == 0) {
 		const char **v = arena_zalloc(a, 2 * need * sizeof *v);
 		if (list->n)
@@ -56,48 +55,41 @@ static size_t options_count(const struct cmd_opt *table)
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* "--freq" or "-F": what the user would recognize. */
-static const char *opt_shown(const struct cmd_opt *o, char text[64])
-{
-	snprintf(text, 64, "--%s", o->name);
-	return text;
-}
-
 static int value_error(struct parser *p, const struct cmd_opt *o, const char *value,
 		       const char *what)
 {
-	char shown[64];
-	return err_set(p->err, EINVAL, "option %s: '%s' is %s", opt_shown(o, shown), value, what);
+	return err_set(p->err, EINVAL, "option --%s: '%s' is %s", o->name, value, what);
 }
 
-static int range_error(struct parser *p, const struct cmd_opt *o, const char *value)
+static int range_error(struct parser *p, const struct cmd_opt *o, const char *value, bool small)
 {
 	char what[96];
-	if (o->kind == OPT_U64 && o->max)
-		snprintf(what, sizeof what, "not between %llu and %llu", (unsigned long long)o->min,
-			 (unsigned long long)o->max);
-	else
-		snprintf(what, sizeof what, "too %s",
-			 o->max && strtod(value, NULL) > 0 ? "large" : "small");
+	if (o->kind != OPT_U64 || !o->max)
+		return value_error(p, o, value, small ? "too small" : "too large");
+	snprintf(what, sizeof what, "not between %llu and %llu", (unsigned long long)o->min,
+		 (unsigned long long)o->max);
 	return value_error(p, o, value, what);
 }
 
 static int store_u64(struct parser *p, const struct cmd_opt *o, const char *value, uint64_t *out)
 {
 	uint64_t unit_ns = o->bare_unit_ns ? o->bare_unit_ns : 1000000000;
-	uint64_t v;
-	int rc = o->kind == OPT_U64    ? parse_u64(value, &v)
-		 : o->kind == OPT_SIZE ? parse_size(value, &v)
-				       : parse_duration(value, unit_ns, &v);
-	if (rc == -ERANGE)
-		return value_error(p, o, value, "too large");
-	if (rc < 0)
-		return value_error(p, o, value,
-				   o->kind == OPT_U64    ? "not a number"
-				   : o->kind == OPT_SIZE ? "not a size like 64K, 16M or 2G"
-							 : "not a time like 500ms, 10s or 15m");
-	if (v < o->min || (o->max && v > o->max))
-		return range_error(p, o, value);
+	const char *what = "not a number";
+	uint64_t v = 0;
+	int rc;
+	if (o->kind == OPT_SIZE) {
+		what = "not a size like 64K, 16M or 2G";
+		rc = parse_size(value, &v);
+	} else if (o->kind == OPT_DURATION) {
+		what = "not a time like 500ms, 10s or 15m";
+		rc = parse_duration(value, unit_ns, &v);
+	} else {
+		rc = parse_u64(value, &v);
+	}
+	if (rc < 0 && rc != -ERANGE)
+		return value_error(p, o, value, what);
+	if (rc < 0 || v < o->min || (o->max && v > o->max))
+		return range_error(p, o, value, rc == 0 && v < o->min);
 	*out = v;
 	return 0;
 }
@@ -321,8 +313,7 @@ static int take_value(struct parser *p, const struct cmd_opt *o, const char **va
 		*value = p->argv[p->next++];
 		return 0;
 	}
-	char shown[64];
-	err_set(p->err, EINVAL, "option %s needs an argument: %s", opt_shown(o, shown), o->arg);
+	err_set(p->err, EINVAL, "option --%s needs an argument: %s", o->name, o->arg);
 	hint_help(p, NULL);
 	return -EINVAL;
 }

@@ -245,9 +245,9 @@ static int wait_ms(const struct recording *r, uint64_t now_ns)
 }
 
 /* What happens beside reading samples. */
-static int look_around(struct recording *r, uint64_t now_ns, uint64_t *next_keep_up_ns)
+static int look_around(struct recording *r, uint64_t now_ns, uint64_t *next_keep_up_ns,
+		       struct err *err)
 {
-	struct err err = { 0 };
 	if (progress_due(&r->progress, now_ns)) {
 		collect_get_stats(r->collector, &r->stats);
 		progress_show(&r->progress, now_ns, &r->stats);
@@ -255,8 +255,7 @@ static int look_around(struct recording *r, uint64_t now_ns, uint64_t *next_keep
 	if (now_ns < *next_keep_up_ns)
 		return CMD_OK;
 	*next_keep_up_ns = now_ns + KEEP_UP_EVERY_NS;
-	int rc = outputs_keep_up(&r->outputs, r->profile, &err);
-	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+	return outputs_keep_up(&r->outputs, r->profile, err) < 0 ? CMD_NO_OUTPUT : CMD_OK;
 }
 
 /* Until it is over, or fails: then what was recorded so far is still good. */
@@ -267,12 +266,13 @@ static int sample(struct recording *r)
 	int status = CMD_OK;
 	while (status == CMD_OK && !is_over(r, now_ns)) {
 		if (collect_run(r->collector, wait_ms(r, now_ns), &err) < 0)
-			status = cmd_fail(CMD_FAILED, &err);
+			status = CMD_FAILED;
 		now_ns = clock_mono_ns();
 		if (status == CMD_OK)
-			status = look_around(r, now_ns, &next_keep_up_ns);
+			status = look_around(r, now_ns, &next_keep_up_ns, &err);
 	}
-	return status;
+	progress_clear(&r->progress);
+	return status == CMD_OK ? CMD_OK : cmd_fail(status, &err);
 }
 
 static int stop(struct recording *r)
@@ -318,6 +318,15 @@ static int join_status(const struct recording *r, int status)
 	return r->child.pid && !ours ? r->child.status : status;
 }
 
+/* When the recording ended before it. */
+static void wait_for_command(struct recording *r)
+{
+	if (!r->child.pid || child_poll(&r->child))
+		return;
+	log_info("everything is written; waiting for %s to end", r->line->command.v[0]);
+	child_wait(&r->child);
+}
+
 static int finish(struct recording *r, int status)
 {
 	struct format_write_opts w = write_opts(r->opts);
@@ -325,8 +334,7 @@ static int finish(struct recording *r, int status)
 	status = worse(status, outputs_finish(&r->outputs, r->profile, &w));
 	status = worse(status, summary_print(r));
 	status = worse(status, judge_samples(r));
-	if (r->child.pid && !r->child.ended)
-		child_wait(&r->child);
+	wait_for_command(r);
 	return join_status(r, status);
 }
 

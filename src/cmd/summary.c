@@ -153,6 +153,26 @@ static void add_outputs(struct buf *b, const struct recording *r)
 	}
 }
 
+/* With -v: what it took. */
+static void add_details(struct buf *b, const struct recording *r)
+{
+	const struct collect_stats *st = &r->stats;
+	if (log_level() < LOG_VERBOSE)
+		return;
+	buf_addf(b, "  seen  %u processes, %u files, on %u CPUs; stacks by %s\n  kernel ",
+		 st->processes, st->objects, st->cpus, st->walker);
+	fmt_bytes(b, st->ring_bytes);
+	buf_adds(b, " ring buffer, ");
+	fmt_bytes(b, st->kernel_map_bytes);
+	buf_adds(b, " tables");
+	if (st->bpf_ns) {
+		buf_adds(b, ", ");
+		fmt_duration(b, st->bpf_ns);
+		buf_adds(b, " in BPF programs");
+	}
+	buf_addc(b, '\n');
+}
+
 static int print_text(const struct summary *s)
 {
 	struct buf b = { 0 };
@@ -161,6 +181,7 @@ static int print_text(const struct summary *s)
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
+	add_details(&b, s->r);
 	add_outputs(&b, s->r);
 	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
 		b.len = 0; /* nobody to tell */

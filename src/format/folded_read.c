@@ -38,8 +38,8 @@ static const struct {
 	char letter;
 	enum frame_kind kind;
 } folded_suffixes[] = {
-	{ 'k', FRAME_KERNEL },     { 'j', FRAME_JIT },
-	{ 'i', FRAME_INTERPRETED }, { 'G', FRAME_GPU_SOURCE },
+	{ 'k', FRAME_KERNEL },          { 'j', FRAME_JIT },
+	{ 'i', FRAME_INTERPRETED },     { 'G', FRAME_GPU_SOURCE },
 	{ 'g', FRAME_GPU_INSTRUCTION },
 };
 
@@ -90,12 +90,12 @@ static uint32_t folded_frame(struct folded_reader *r, const char *text, size_t l
 		return folded_new_frame(r, text, len);
 	struct folded_token_key key = { r, text, len };
 	uint32_t fresh = r->tokens.n;
-	uint32_t id = map_intern(&r->token_index, hash_bytes(text, len), fresh, folded_same_token,
-				 &key);
+	uint32_t id =
+		map_intern(&r->token_index, hash_bytes(text, len), fresh, folded_same_token, &key);
 	if (id == fresh) {
 		uint32_t frame = folded_new_frame(r, text, len);
-		vec_push(&r->tokens, (struct folded_token){ arena_dup(&r->texts, text, len), len,
-							    frame });
+		vec_push(&r->tokens,
+			 (struct folded_token){ arena_dup(&r->texts, text, len), len, frame });
 	}
 	return r->tokens.v[id].frame;
 }

@@ -10,8 +10,8 @@ struct folded_writer {
 	const struct tree *tree;
 	const struct format_write_opts *opts;
 	struct out *out;
-	double factor;   /* value * factor is what is written */
-	struct buf line; /* the stack of the current node … */
+	double factor;     /* value * factor is what is written */
+	struct buf line;   /* the stack of the current node … */
 	VEC(size_t) marks; /* … and where each of its ancestors ended */
 };
 
@@ -98,7 +98,9 @@ static int folded_unit_error(const struct tree *t, bool has_time, const char *un
 	err_set(err, EINVAL, "values of type %s cannot be written in \"%s\"", t->type_name, unit);
 	bool is_time = strcmp(value_unit(t->unit).base, "ns") == 0;
 	return err_hint(err, "possible: %s%s", is_time ? "" : t->unit,
-			!has_time ? "" : is_time ? "ns, us, ms, s" : ", ns, us, ms, s");
+			!has_time ? ""
+			: is_time ? "ns, us, ms, s"
+				  : ", ns, us, ms, s");
 }
 
 /* What values are multiplied with to be in `unit`, or in the habit of the type where that is NULL. */

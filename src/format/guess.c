@@ -5,15 +5,13 @@
 static const struct {
 	const char *ending;
 	enum frame_kind kind;
-} guess_languages[] = {
-	{ ".go", FRAME_GO },    { ".py", FRAME_PYTHON },  { ".java", FRAME_JAVA },
-	{ ".kt", FRAME_JAVA },  { ".scala", FRAME_JAVA }, { ".clj", FRAME_JAVA },
-	{ ".js", FRAME_JS },    { ".mjs", FRAME_JS },     { ".cjs", FRAME_JS },
-	{ ".ts", FRAME_JS },    { ".tsx", FRAME_JS },     { ".jsx", FRAME_JS },
-	{ ".rb", FRAME_RUBY },  { ".php", FRAME_PHP },    { ".lua", FRAME_LUA },
-	{ ".pl", FRAME_PERL },  { ".pm", FRAME_PERL },    { ".erl", FRAME_ERLANG },
-	{ ".ex", FRAME_ERLANG }
-};
+} guess_languages[] = { { ".go", FRAME_GO },    { ".py", FRAME_PYTHON },  { ".java", FRAME_JAVA },
+			{ ".kt", FRAME_JAVA },  { ".scala", FRAME_JAVA }, { ".clj", FRAME_JAVA },
+			{ ".js", FRAME_JS },    { ".mjs", FRAME_JS },     { ".cjs", FRAME_JS },
+			{ ".ts", FRAME_JS },    { ".tsx", FRAME_JS },     { ".jsx", FRAME_JS },
+			{ ".rb", FRAME_RUBY },  { ".php", FRAME_PHP },    { ".lua", FRAME_LUA },
+			{ ".pl", FRAME_PERL },  { ".pm", FRAME_PERL },    { ".erl", FRAME_ERLANG },
+			{ ".ex", FRAME_ERLANG } };
 
 static bool guess_starts(const char *s, size_t len, const char *prefix)
 {

@@ -20,8 +20,7 @@ static uint64_t page_up(uint64_t n)
 
 static bool is_no_mapping(const struct mapping *m)
 {
-	return !m->name && m->identity == PPROF_NO_MAPPING && !m->build_id_len &&
-	       !m->build_id_text;
+	return !m->name && m->identity == PPROF_NO_MAPPING && !m->build_id_len && !m->build_id_text;
 }
 
 static bool is_empty_mapping(const struct mapping *m)
@@ -65,8 +64,8 @@ static void choose_place(struct pprof_place *place, const struct mapping *m, uin
 		place->offset = m->offset;
 	} else if (place->is_kernel) {
 		place->start &= -(uint64_t)PLACE_PAGE;
-		place->limit = place->limit > -(uint64_t)PLACE_PAGE ? UINT64_MAX :
-								      page_up(place->limit);
+		place->limit =
+			place->limit > -(uint64_t)PLACE_PAGE ? UINT64_MAX : page_up(place->limit);
 	} else {
 		place->start = *next;
 		place->limit = *next + page_up(place->limit ? place->limit : 1);
@@ -339,9 +338,9 @@ static void put_model_mapping(struct pprof_put *w, uint32_t i, struct buf *out)
 	bool given = m->flags & MAPPING_AS_GIVEN;
 	if (is_no_mapping(m) || (!place->used && !given))
 		return;
-	uint32_t name = strcmp(profile_str(w->p, m->name), "[kernel]") == 0 ?
-				pprof_put_text(w, PPROF_KERNEL, strlen(PPROF_KERNEL)) :
-				pprof_put_string(w, m->name);
+	uint32_t name = strcmp(profile_str(w->p, m->name), "[kernel]") == 0
+				? pprof_put_text(w, PPROF_KERNEL, strlen(PPROF_KERNEL))
+				: pprof_put_string(w, m->name);
 	/* Told that there are names, pprof looks for none itself: what we found none for, it would not either. */
 	uint8_t flags = given ? m->flags : m->flags | place->flags;
 	put_mapping(out, mapping_number(i), place, name, put_build_id(w, m), flags);
@@ -352,9 +351,8 @@ static void put_kind_mapping(struct pprof_put *w, enum frame_kind kind, struct b
 	char name[64];
 	static const struct pprof_place nowhere;
 	int len = snprintf(name, sizeof name, "[%s]", frame_kinds[kind].name);
-	uint32_t text = kind == FRAME_KERNEL ?
-				pprof_put_text(w, PPROF_KERNEL, strlen(PPROF_KERNEL)) :
-				pprof_put_text(w, name, len);
+	uint32_t text = kind == FRAME_KERNEL ? pprof_put_text(w, PPROF_KERNEL, strlen(PPROF_KERNEL))
+					     : pprof_put_text(w, name, len);
 	put_mapping(out, kind_number(w, kind), &nowhere, text, 0, MAPPING_HAS_FUNCTIONS);
 }
 

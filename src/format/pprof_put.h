@@ -23,7 +23,9 @@ struct pprof_put {
 	struct profile *p;
 	struct buf locations, functions, strings; /* messages, ready for the file */
 	uint32_t n_locations, n_functions, n_strings;
-	VEC(uint32_t) location_of_frame, function_of, string_of; /* ids in the file by the model's; 0 = none yet */
+	VEC(uint32_t)
+	location_of_frame,
+		function_of, string_of; /* ids in the file by the model's; 0 = none yet */
 	struct map function_by_name; /* (name << 32 | file) of frames that are known by name only */
 	uint32_t empty_string;       /* a second one: index 0 means "none" */
 	VEC(struct pprof_place) places; /* by mapping */

@@ -287,10 +287,10 @@ static uint32_t *id_column(struct pprof_reader *r, const struct label *l)
 {
 	if (!l->is_num || l->unit || l->num < 0 || l->num >= SAMPLE_NO_ID)
 		return NULL;
-	uint32_t *id = l->key == r->key_pid ? &r->sample.pid :
-		       l->key == r->key_tid ? &r->sample.tid :
-		       l->key == r->key_cpu ? &r->sample.cpu :
-					      NULL;
+	uint32_t *id = l->key == r->key_pid   ? &r->sample.pid
+		       : l->key == r->key_tid ? &r->sample.tid
+		       : l->key == r->key_cpu ? &r->sample.cpu
+					      : NULL;
 	return id && *id == SAMPLE_NO_ID ? id : NULL;
 }
 
@@ -332,7 +332,8 @@ static bool read_sample(struct pprof_reader *r, struct cur c)
 	vec_clear(&r->frames);
 	vec_clear(&r->values);
 	vec_clear(&r->labels);
-	r->sample = (struct sample){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
+	r->sample =
+		(struct sample){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
 	r->bad = false;
 	while (!r->bad && pb_next(&c, &f)) {
 		if (f.num == SAMPLE_LOCATION_ID)

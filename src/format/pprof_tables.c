@@ -345,13 +345,11 @@ static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint
 }
 
 /* A frame that its lines alone tell from others of its mapping. */
-static struct frame frame_without_address(struct pprof_tables *t, const struct pprof_mapping *m,
-					  uint64_t salt)
+static struct frame frame_without_address(struct pprof_tables *t, const struct pprof_mapping *m)
 {
-	uint64_t hash = t->lines.n || salt ? hash_mix(t->lines_hash, salt) : 0;
 	return (struct frame){ .kind = location_kind(t, m),
 			       .mapping = mapping_id(t, m),
-			       .offset = PPROF_NO_ADDRESS | hash >> 16 };
+			       .offset = PPROF_NO_ADDRESS | t->lines_hash >> 16 };
 }
 
 static struct frame location_identity(struct pprof_tables *t, const struct pprof_mapping *m,
@@ -361,7 +359,7 @@ static struct frame location_identity(struct pprof_tables *t, const struct pprof
 	if (frame_at(t, m, address, &f))
 		return f;
 	if (t->lines.n != 1 || m->role == ROLE_FILE)
-		return frame_without_address(t, m, 0);
+		return frame_without_address(t, m);
 	return (struct frame){ .kind = location_kind(t, m),
 			       .mapping = MAPPING_NONE,
 			       .function = t->outermost->f.name,
@@ -376,9 +374,11 @@ static bool lines_are_identity(const struct pprof_tables *t, const struct frame 
 	       t->outermost->f.start_line == 0 && t->outermost->f.linkage == t->outermost->f.name;
 }
 
-/* Whether this frame already has other lines; notes these when it has none yet. */
+/* Whether this frame already has other lines; notes these when it has none yet. A location without lines agrees with all. */
 static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 {
+	if (t->lines.n == 0)
+		return false;
 	uint32_t hash = t->lines_hash >> 32;
 	const uint32_t *known = map_get(&t->lines_of_frame, frame);
 	if (!known)
@@ -395,7 +395,7 @@ static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 	struct frame f = location_identity(t, m, l.address);
 	uint32_t frame = t->sink->ops->frame(t->sink, &f);
 	if (lines_conflict(t, frame)) {
-		f = frame_without_address(t, m, l.address + 1);
+		f = frame_without_address(t, m);
 		frame = t->sink->ops->frame(t->sink, &f);
 	}
 	if (t->lines.n && !lines_are_identity(t, &f))

@@ -36,14 +36,14 @@ struct pprof_mapping {
 	enum pprof_role role;
 	enum frame_kind kind; /* of ROLE_KIND */
 	bool is_vsyscall;     /* user code at a kernel address */
-	uint32_t id;          /* the sink's; UINT32_MAX of ROLE_KIND and of ROLE_NONE before its first use */
+	uint32_t id; /* the sink's; UINT32_MAX of ROLE_KIND and of ROLE_NONE before its first use */
 	uint64_t start, offset;
 };
 struct pprof_function {
 	struct function f;
 	uint32_t id;
 	uint64_t name_text, file_text; /* indices of strings */
-	uint64_t hash; /* of its texts: equal in every file */
+	uint64_t hash;                 /* of its texts: equal in every file */
 };
 
 struct pprof_tables {
@@ -53,10 +53,11 @@ struct pprof_tables {
 	VEC(struct pprof_mapping) mapping;   /* by row */
 	VEC(struct pprof_function) function; /* by row */
 	struct pprof_mapping no_mapping;
-	VEC(struct line) lines;              /* of the location at hand … */
-	uint64_t lines_hash;                 /* … and all they say */
+	VEC(struct line) lines; /* of the location at hand … */
+	uint64_t lines_hash;    /* … and all they say */
 	const struct pprof_function *outermost;
-	struct map lines_of_frame; /* frame → hash of its lines: two sets of names cannot share a frame */
+	struct map
+		lines_of_frame; /* frame → hash of its lines: two sets of names cannot share a frame */
 	uint64_t skipped;
 };
 

@@ -142,8 +142,9 @@ static int64_t *row_values(struct pprof_writer *w, size_t sample)
 {
 	const struct sample_columns *s = &w->p->samples;
 	uint32_t labels = w->p->series.series.v[s->series[sample]].labels;
-	struct row_key key = { w, { s->stack[sample], labels, s->pid[sample], s->tid[sample],
-				    s->cpu[sample] } };
+	struct row_key key = {
+		w, { s->stack[sample], labels, s->pid[sample], s->tid[sample], s->cpu[sample] }
+	};
 	uint32_t fresh = w->rows.n;
 	uint32_t id = map_intern(&w->row_index, hash_bytes(&key.row, sizeof key.row), fresh,
 				 same_row, &key);
@@ -173,8 +174,8 @@ static void collect_rows(struct pprof_writer *w)
 		if (column == NO_COLUMN)
 			continue;
 		int64_t *v = row_values(w, i) + column;
-		v[0] = sum_add(v[0], scaled_count(w, &w->columns[column], s->value[i],
-						  series->period));
+		v[0] = sum_add(v[0],
+			       scaled_count(w, &w->columns[column], s->value[i], series->period));
 		if (column + 1 < w->n_columns && w->columns[column + 1].derived)
 			v[1] = sum_add(v[1], sum_mul(s->value[i], series->period));
 	}
@@ -233,6 +234,7 @@ struct id_keys {
 	uint32_t pid, tid, cpu; /* strings */
 };
 
+/* The columns stand before labels that may have the same keys: the reader takes the first. */
 static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *keys)
 {
 	const struct series_table *t = &w->p->series;
@@ -243,14 +245,14 @@ static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *ke
 	for (size_t i = 0; i < w->n_columns; i++)
 		pb_put_varint(&w->out, w->values.v[row * w->n_columns + i]);
 	pb_end(&w->out, values);
+	put_id(w, keys->pid, r->pid);
+	put_id(w, keys->tid, r->tid);
+	put_id(w, keys->cpu, r->cpu);
 	if (r->labels) {
 		struct label_set set = t->sets.v[r->labels];
 		for (uint32_t i = 0; i < set.n; i++)
 			put_label(w, &t->labels.v[set.first + i]);
 	}
-	put_id(w, keys->pid, r->pid);
-	put_id(w, keys->tid, r->tid);
-	put_id(w, keys->cpu, r->cpu);
 	pb_end(&w->out, sample);
 }
 

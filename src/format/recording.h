@@ -31,7 +31,7 @@ enum recording_chunk {
 	CHUNK_COMMIT = 12,
 };
 enum {
-	CHUNK_ZSTD = 1, /* the payload is one zstd frame that tells its size */
+	CHUNK_ZSTD = 1,     /* the payload is one zstd frame that tells its size */
 	CHUNK_OPTIONAL = 2, /* a reader that does not know the type may pass over it */
 };
 

@@ -187,8 +187,7 @@ static int read_chunks(struct recording_reader *r, struct err *err)
 	if (rc)
 		return rc;
 	if (status == CHUNK_NEWER)
-		return err_set(err, EBADMSG, "%s holds data of a newer cresset",
-			       input_name(r->in));
+		return err_set(err, EBADMSG, "%s holds data of a newer cresset", input_name(r->in));
 	if (!r->any_commit)
 		return err_set(err, EBADMSG, "%s ends before its first commit: nothing to read",
 			       input_name(r->in));

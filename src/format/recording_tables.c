@@ -282,6 +282,21 @@ static void read_meta_numbers(struct recording_tables *t, struct cur *c)
 	m->own_peak_bytes = cur_varint(c);
 }
 
+/* To the end of the chunk; reasons that we do not know are passed over. */
+static void read_losses(struct profile_meta *m, struct cur *c)
+{
+	memset(m->loss, 0, sizeof m->loss);
+	while (cur_left(c)) {
+		uint64_t len = cur_varint(c);
+		const char *name = cur_take(c, len);
+		uint64_t lost = cur_varint(c);
+		for (int i = 0; !c->bad && i < LOSS_REASONS; i++)
+			if (strlen(loss_reasons[i].name) == len &&
+			    memcmp(loss_reasons[i].name, name, len) == 0)
+				m->loss[i] = lost;
+	}
+}
+
 static bool read_meta(struct recording_tables *t, struct cur *c)
 {
 	struct profile_meta *m = &t->meta;
@@ -292,12 +307,7 @@ static bool read_meta(struct recording_tables *t, struct cur *c)
 		vec_push(&m->comments, get_id(c, &t->strings));
 	for (uint32_t n = get_u32(c, cur_left(c)); n && !c->bad; n--)
 		vec_push(&m->sample_types, get_id(c, &t->types));
-	uint32_t n = get_u32(c, cur_left(c));
-	for (uint32_t i = 0; i < n; i++) { /* reasons that a newer writer added are passed over */
-		uint64_t lost = cur_varint(c);
-		if (i < LOSS_REASONS)
-			m->loss[i] = lost;
-	}
+	read_losses(m, c);
 	if (c->bad) { /* half of it is nothing */
 		vec_clear(&m->comments);
 		vec_clear(&m->sample_types);
@@ -337,11 +347,11 @@ void recording_tables_end(struct recording_tables *t)
 }
 
 static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = {
-	[CHUNK_STRINGS] = read_string, [CHUNK_MAPPINGS] = read_mapping,
-	[CHUNK_FRAMES] = read_frame,   [CHUNK_FUNCTIONS] = read_function,
-	[CHUNK_NAMES] = read_names,    [CHUNK_TYPES] = read_type,
+	[CHUNK_STRINGS] = read_string,   [CHUNK_MAPPINGS] = read_mapping,
+	[CHUNK_FRAMES] = read_frame,     [CHUNK_FUNCTIONS] = read_function,
+	[CHUNK_NAMES] = read_names,      [CHUNK_TYPES] = read_type,
 	[CHUNK_LABELS] = read_label_set, [CHUNK_SERIES] = read_series,
-	[CHUNK_STACKS] = read_stack,   [CHUNK_SAMPLES] = read_samples,
+	[CHUNK_STACKS] = read_stack,     [CHUNK_SAMPLES] = read_samples,
 	[CHUNK_META] = read_meta,
 };
 

@@ -25,7 +25,8 @@ struct recording_tables {
 	VEC(struct label) labels;
 	VEC(struct sample) samples;
 	uint64_t frames_given, samples_given;
-	struct profile_meta meta; /* the last one, in the sink's ids; given by recording_tables_end */
+	struct profile_meta
+		meta; /* the last one, in the sink's ids; given by recording_tables_end */
 	bool has_meta;
 };
 

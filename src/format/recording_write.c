@@ -8,22 +8,22 @@
 #include <zstd.h>
 
 enum {
-	CHUNK_TARGET = 256 * 1024,  /* bytes of a payload before compression, about */
+	CHUNK_TARGET = 256 * 1024, /* bytes of a payload before compression, about */
 	SAMPLES_PER_CHUNK = 16384,
-	COMMIT_EVERY = 4 << 20,     /* bytes written; bounds what a reader holds back */
-	CHUNK_LEVEL = 3,            /* of zstd */
-	CHUNK_SMALL = 64,           /* bytes that are not worth compressing */
+	COMMIT_EVERY = 4 << 20, /* bytes written; bounds what a reader holds back */
+	CHUNK_LEVEL = 3,        /* of zstd */
+	CHUNK_SMALL = 64,       /* bytes that are not worth compressing */
 };
 
 struct recorder {
-	struct out own;   /* of recorder_open */
-	struct out *out;  /* own, or the caller's */
+	struct out own;  /* of recorder_open */
+	struct out *out; /* own, or the caller's */
 	struct buf chunk, packed, meta;
 	uint64_t since_commit; /* bytes */
 	/* What of each table has been written; id 0 of strings, label sets and stacks goes without saying. */
 	uint32_t strings, mappings, frames, functions, types, sets, series, stacks;
 	size_t samples;
-	VEC(uint64_t) names; /* by frame: hash of its lines as written, 0 = none */
+	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
 	uint32_t names_until; /* frames whose names have been looked at in this commit */
 };
 
@@ -277,6 +277,19 @@ static void put_list(struct recorder *r, const uint32_t *v, size_t n)
 		put(r, v[i]);
 }
 
+/* By name: reasons come and go between versions. */
+static void put_losses(struct recorder *r, const struct profile_meta *m)
+{
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		size_t len = strlen(loss_reasons[i].name);
+		if (!m->loss[i])
+			continue;
+		put(r, len);
+		buf_add(&r->chunk, loss_reasons[i].name, len);
+		put(r, m->loss[i]);
+	}
+}
+
 static int put_meta(struct recorder *r, const struct profile *p, struct err *err)
 {
 	const struct profile_meta *m = &p->meta;
@@ -297,9 +310,7 @@ static int put_meta(struct recorder *r, const struct profile *p, struct err *err
 	put(r, m->own_peak_bytes);
 	put_list(r, m->comments.v, m->comments.n);
 	put_list(r, m->sample_types.v, m->sample_types.n);
-	put(r, LOSS_REASONS);
-	for (int i = 0; i < LOSS_REASONS; i++)
-		put(r, m->loss[i]);
+	put_losses(r, m);
 	if (r->meta.len == r->chunk.len && memcmp(r->meta.data, r->chunk.data, r->meta.len) == 0) {
 		buf_clear(&r->chunk);
 		return 0;

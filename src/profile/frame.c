@@ -78,8 +78,8 @@ uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
 	return id;
 }
 
-/* What takes part in the identity and nothing else: function and file share their bytes with offset, and only frames by name
- * have a line. */
+/* What takes part in the identity and nothing else: function and file share their bytes with
+ * offset, and only frames by name have a line. */
 static struct frame frame_normal(const struct frame *f)
 {
 	return (struct frame){ .kind = f->kind,

@@ -1,12 +1,14 @@
 /* profile/frame.h: what a frame is, apart from what it is called.
  *
- * A frame is an identity that never changes. Where there is an address in a file it is {kind, mapping, file offset};
- * elsewhere (JIT code, interpreters, formats without addresses) it is {kind, function name, file, line}: never a run-time
- * address, which would differ between processes. The address of a caller is its return address - 1, so that every frame's
- * address lies inside the instruction that was executing.
+ * A frame is an identity that never changes. Where there is an address in a file it is {kind,
+ * mapping, file offset}; elsewhere (JIT code, interpreters, formats without addresses) it is {kind,
+ * function name, file, line}: never a run-time address, which would differ between processes. The
+ * address of a caller is its return address - 1, so that every frame's address lies inside the
+ * instruction that was executing.
  *
- * A mapping is a file (or an image like the kernel) that frames point into: one per build id, whoever mapped it wherever.
- * Where the source has run-time addresses only (pprof), start, limit and offset tell how they were turned into file offsets. */
+ * A mapping is a file (or an image like the kernel) that frames point into: one per build id,
+ * whoever mapped it wherever. Where the source has run-time addresses only (pprof), start, limit
+ * and offset tell how they were turned into file offsets. */
 #ifndef CRESSET_PROFILE_FRAME_H
 #define CRESSET_PROFILE_FRAME_H
 
@@ -36,14 +38,16 @@ enum frame_kind {
 	FRAME_GPU_STALL,
 	/* A bytecode-interpreted frame of a runtime that is not known closer. */
 	FRAME_INTERPRETED,
-	/* Says something about the stack: "[truncated: …]", "-"; also the root frames of tree_opts.by. */
+	/* Says something about the stack: "[truncated: …]", "-"; also the root frames of
+	 * tree_opts.by. */
 	FRAME_MARKER,
 	/* Stands for what was pruned. */
 	FRAME_REST,
 	FRAME_KINDS
 };
 
-/* One row per kind: its name in tables and JSON, and the folded suffix ("_[k]", "" where there is none). */
+/* One row per kind: its name in tables and JSON, and the folded suffix ("_[k]", "" where there is
+ * none). */
 struct frame_kind_info {
 	const char *name, *suffix;
 };
@@ -51,7 +55,7 @@ extern const struct frame_kind_info frame_kinds[FRAME_KINDS];
 
 enum { MAPPING_NONE = UINT32_MAX, BUILD_ID_MAX = 32 };
 
-/* What pprof says of a mapping: these names are complete, ask no symbolizer. */
+/* HAS: what pprof says of a mapping: these names are complete, ask no symbolizer. */
 enum {
 	MAPPING_HAS_FUNCTIONS = 1,
 	MAPPING_HAS_FILENAMES = 2,
@@ -61,10 +65,10 @@ enum {
 };
 
 struct mapping {
-	uint32_t name; /* string: path as the process saw it, "[kernel]", "[vdso]" */
-	uint8_t build_id[BUILD_ID_MAX]; /* raw bytes */
-	uint8_t build_id_len;           /* 0 = unknown */
-	uint8_t flags;                  /* MAPPING_HAS_* */
+	uint32_t name;        /* string: path as the process saw it, "[kernel]", "[vdso]" */
+	uint8_t flags;        /* MAPPING_* */
+	uint8_t build_id_len; /* 0 = unknown */
+	uint8_t build_id[BUILD_ID_MAX];
 	/* String, for build ids that are not hex or too long (pprof has any text), else 0. */
 	uint32_t build_id_text;
 	/* Without build id: a hash that tells files apart (content or dev, inode and mtime). */
@@ -93,8 +97,8 @@ struct frame_table { /* zeroed = empty */
 
 void frame_table_done(struct frame_table *t);
 
-/* The id of an equal mapping or frame, added when new. Mappings are equal by build id, else by (name, identity, start,
- * offset); of equal ones the first stays as it is. */
+/* The id of an equal mapping or frame, added when new. Mappings are equal by build id, else by
+ * (name, identity, start, offset); of equal ones the first stays as it is. */
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m);
 uint32_t frame_intern(struct frame_table *t, const struct frame *f);
 

@@ -1,4 +1,5 @@
-/* Two profiles become one: each table of src is added to dst's, with the ids of the tables before translated. */
+/* Two profiles become one: each table of src is added to dst's, with the ids of the tables before
+ * translated. */
 #include "profile/profile.h"
 
 #include "profile/sum.h"
@@ -21,7 +22,8 @@ static void merge_strings(struct merge *m)
 		m->string[i] = strtab_putn(&m->dst->strings, from->all.v[i].s, from->all.v[i].len);
 }
 
-/* Of two paths for one file the shorter says more often what people call it; then by text, so that order decides nothing. */
+/* Of two paths for one file the shorter says more often what people call it; then by text, so that
+ * order decides nothing. */
 static uint32_t better_path(const struct profile *p, uint32_t a, uint32_t b)
 {
 	uint32_t a_len = strtab_len(&p->strings, a), b_len = strtab_len(&p->strings, b);
@@ -30,6 +32,14 @@ static uint32_t better_path(const struct profile *p, uint32_t a, uint32_t b)
 	if (a_len != b_len)
 		return a_len < b_len ? a : b;
 	return strcmp(profile_str(p, a), profile_str(p, b)) <= 0 ? a : b;
+}
+
+static void mapping_take_range(struct mapping *m, const struct mapping *given)
+{
+	m->start = given->start;
+	m->limit = given->limit;
+	m->offset = given->offset;
+	m->flags = given->flags;
 }
 
 static void merge_mappings(struct merge *m)
@@ -43,7 +53,8 @@ static void merge_mappings(struct merge *m)
 		m->mapping[i] = mapping_intern(&m->dst->frames, &copy);
 		struct mapping *now = &m->dst->frames.mappings.v[m->mapping[i]];
 		now->name = better_path(m->dst, now->name, copy.name);
-		now->flags |= copy.flags;
+		if (copy.flags & MAPPING_AS_GIVEN && !(now->flags & MAPPING_AS_GIVEN))
+			mapping_take_range(now, &copy);
 	}
 }
 
@@ -189,7 +200,8 @@ static bool has_times(const struct sample_columns *c)
 	return false;
 }
 
-/* What to add to a time of src to have it on dst's clock: 0 unless both know the wall clock at their start. */
+/* What to add to a time of src to have it on dst's clock: 0 unless both know the wall clock at
+ * their start. */
 static int64_t clock_shift_ns(const struct profile *dst, const struct profile *src)
 {
 	const struct profile_meta *d = &dst->meta, *s = &src->meta;
@@ -219,7 +231,8 @@ static void merge_samples(struct merge *m, int64_t shift_ns)
 	}
 }
 
-/* The time covered: from the earlier start to the later end where both are known, else one after the other. */
+/* The time covered: from the earlier start to the later end where both are known, else one after
+ * the other. */
 static void merge_extent(struct profile_meta *d, const struct profile_meta *s, int64_t shift_ns)
 {
 	if (!d->start_wall_ns || !s->start_wall_ns) {
@@ -257,7 +270,8 @@ static void merge_lists(struct merge *m)
 		if (!has_id(d->comments.v, d->comments.n, id))
 			vec_push(&d->comments, id);
 	}
-	if (!d->default_type && !d->sample_types.n && s->default_type < m->src->series.types.n)
+	bool has_default = s->default_type && s->default_type < m->src->series.types.n;
+	if (has_default && !d->default_type && !d->sample_types.n)
 		d->default_type = m->type[s->default_type];
 	for (size_t i = 0; i < s->sample_types.n; i++) {
 		uint32_t id = m->type[s->sample_types.v[i]];

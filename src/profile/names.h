@@ -1,7 +1,9 @@
-/* profile/names.h: what frames are called, kept apart from the frames, so that late or corrected names change old data.
+/* profile/names.h: what frames are called, kept apart from the frames, so that late or corrected
+ * names change old data.
  *
- * A frame has a list of lines, innermost first: {function, line} each; the ones before the last were inlined into it. A
- * later names_set replaces the list. A frame by name (no mapping) needs no entry: its own name is its one line. */
+ * A frame has a list of lines, innermost first: {function, line} each; the ones before the last
+ * were inlined into it. A later names_set replaces the list. A frame by name (no mapping) needs no
+ * entry: its own name is its one line. */
 #ifndef CRESSET_PROFILE_NAMES_H
 #define CRESSET_PROFILE_NAMES_H
 
@@ -21,7 +23,8 @@ struct line {
 	uint32_t line;     /* 0 unknown */
 	uint32_t column;   /* 0 unknown; with LINE_FOLDED */
 };
-/* In the column of a frame's first line: the linker folded equal functions together, so the name is one of several. */
+/* In the column of a frame's first line: the linker folded equal functions together, so the name is
+ * one of several. */
 enum { LINE_FOLDED = 1 << 30 };
 
 struct line_run {
@@ -42,7 +45,8 @@ void names_done(struct names *t);
 uint32_t function_intern(struct names *t, const struct function *f);
 void names_set(struct names *t, uint32_t frame, const struct line *lines, uint32_t n);
 
-/* The lines of a frame, innermost first; returns their number, 0 when it has none. *lines is valid until the next change. */
+/* The lines of a frame, innermost first; returns their number, 0 when it has none. *lines is valid
+ * until the next change. */
 uint32_t names_get(const struct names *t, uint32_t frame, const struct line **lines);
 
 #endif

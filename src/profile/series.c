@@ -75,7 +75,8 @@ static uint32_t label_set_normal(const struct label *labels, uint32_t n, struct 
 	return kept;
 }
 
-/* A set is looked up after its labels were put behind all others; they go again when the set is known. */
+/* A set is looked up after its labels were put behind all others; they go again when the set is
+ * known. */
 static bool label_set_same(const void *ctx, uint32_t id)
 {
 	const struct series_table *t = ctx;

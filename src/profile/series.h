@@ -1,8 +1,8 @@
 /* profile/series.h: types, labels, and series = {type, period, labels}.
  *
- * Labels are what a series is selected and grouped by: host, comm, process, container_id …; pid, tid and cpu change too often
- * and are columns of the samples. Values of a series are in its type's unit; counts of samples times the period are the
- * period's unit. */
+ * Labels are what a series is selected and grouped by: host, comm, process, container_id …; pid,
+ * tid and cpu change too often and are columns of the samples. Values of a series are in its type's
+ * unit; counts of samples times the period are the period's unit. */
 #ifndef CRESSET_PROFILE_SERIES_H
 #define CRESSET_PROFILE_SERIES_H
 
@@ -14,8 +14,8 @@
 
 enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1 };
 
-/* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu, nanoseconds}. The sample types of one
- * pprof file are types that share a name. */
+/* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu,
+ * nanoseconds}. The sample types of one pprof file are types that share a name. */
 struct type {
 	uint32_t name;
 	uint32_t sample_type, unit;        /* what is counted: samples/count, alloc_space/bytes */
@@ -48,7 +48,8 @@ struct series_table { /* zeroed = empty; label set 0 is added by the first call 
 
 void series_table_done(struct series_table *t);
 uint32_t type_intern(struct series_table *t, const struct type *type);
-/* Any order; the copy is sorted and exact duplicates fall together. A key may have several values (pprof allows it). */
+/* Any order; the copy is sorted and exact duplicates fall together. A key may have several values
+ * (pprof allows it). */
 uint32_t label_set_intern(struct series_table *t, const struct label *labels, uint32_t n);
 uint32_t series_intern(struct series_table *t, const struct series *s);
 

@@ -1,10 +1,11 @@
-/* profile/sink.h: the one interface between everything that produces samples (the collector, readers of files, a network
- * receiver) and everything that keeps them (a profile in memory, a recording being written, a store).
+/* profile/sink.h: the one interface between everything that produces samples (the collector,
+ * readers of files, a network receiver) and everything that keeps them (a profile in memory, a
+ * recording being written, a store).
  *
- * A producer hands over the parts before what refers to them and gets ids back: strings, mappings, frames, names, stacks,
- * series, then samples. Ids are the sink's and good for its life; passing one that it never gave is a programming error.
- * Strings may be any bytes. No call fails: a sink that cannot keep what it is given (disk full) remembers that and says so
- * when it is closed. */
+ * A producer hands over the parts before what refers to them and gets ids back: strings, mappings,
+ * frames, names, stacks, series, then samples. Ids are the sink's and good for its life; passing
+ * one that it never gave is a programming error. Strings may be any bytes. No call fails: a sink
+ * that cannot keep what it is given (disk full) remembers that and says so when it is closed. */
 #ifndef CRESSET_PROFILE_SINK_H
 #define CRESSET_PROFILE_SINK_H
 
@@ -18,7 +19,8 @@
 enum { SAMPLE_NO_ID = UINT32_MAX }; /* pid, tid or cpu that the source does not know */
 
 struct sample {
-	/* CLOCK_MONOTONIC of the recording host, or since the start; 0 in all samples when there is no time. */
+	/* CLOCK_MONOTONIC of the recording host, or since the start; 0 in all samples when there is
+	 * no time. */
 	int64_t time_ns;
 	int64_t value; /* in the type's unit */
 	uint32_t series, stack;
@@ -62,7 +64,8 @@ struct sink_ops {
 	uint32_t (*series)(struct sink *s, const struct series *series);
 	void (*sample)(struct sink *s, const struct sample *sample);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
-	/* What is known about the whole (profile/profile.h): the producer fills in what it knows; valid for the sink's life. */
+	/* What is known about the whole (profile/profile.h): the producer fills in what it knows;
+	 * valid for the sink's life. */
 	struct profile_meta *(*meta)(struct sink *s);
 };
 struct sink { /* embedded first in the sink's own struct */

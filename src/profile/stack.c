@@ -19,14 +19,16 @@ void stack_table_done(struct stack_table *t)
 	map_done(&t->ends);
 }
 
-/* Frames of which a stack is looked for: one that is equal, or one that owns the last frame of this prefix. */
+/* Frames of which a stack is looked for: one that is equal, or one that owns the last frame of this
+ * prefix. */
 struct stack_key {
 	const struct stack_table *t;
 	const uint32_t *frames;
 	uint32_t n;
 };
 
-/* Whether the first n frames of stack id are these; it has that many. Every hop up compares at least one frame. */
+/* Whether the first n frames of stack id are these; it has that many. Every hop up compares at
+ * least one frame. */
 static bool stack_starts_with(const struct stack_key *key, uint32_t id, uint32_t n)
 {
 	while (n) {
@@ -67,7 +69,8 @@ static void hash_prefixes(struct stack_table *t, const uint32_t *frames, uint32_
 	t->prefix_hashes.v[n] = hash;
 }
 
-/* The longest of the first n prefixes whose hash is known. Every prefix of a known prefix is known, so halving finds it. */
+/* The longest of the first n prefixes whose hash is known. Every prefix of a known prefix is known,
+ * so halving finds it. */
 static uint32_t longest_known_hash(const struct stack_table *t, uint32_t n)
 {
 	uint32_t known = 0, unknown = n + 1;
@@ -81,8 +84,8 @@ static uint32_t longest_known_hash(const struct stack_table *t, uint32_t n)
 	return known;
 }
 
-/* Sets parent and shared to the longest prefix that is there. A known hash may belong to other frames: then the next shorter
- * prefix is tried, and none is missed. */
+/* Sets parent and shared to the longest prefix that is there. A known hash may belong to other
+ * frames: then the next shorter prefix is tried, and none is missed. */
 static void find_parent(const struct stack_table *t, const uint32_t *frames, struct stack *s)
 {
 	struct stack_key key = { t, frames, longest_known_hash(t, s->depth) };

@@ -1,17 +1,17 @@
 /* profile/stack.h: stacks, front-coded against each other.
  *
- * Frames count from the root (depth 0) to the leaf. A stack stores a parent stack, how many frames it shares with it from the
- * root, and only its own frames after those:
+ * Frames count from the root (depth 0) to the leaf. A stack stores a parent stack, how many frames
+ * it shares with it from the root, and only its own frames after those:
  *
  *     id 0                        the empty stack
  *     id 1  main a b c            {parent 0, shared 0, depth 4} own: main a b c
  *     id 2  main a x              {parent 1, shared 2, depth 3} own: x
  *     id 3  main a x y            {parent 2, shared 3, depth 4} own: y
  *
- * Invariants: parent < id; parent.shared < shared unless shared = 0 (then parent = 0): the last shared frame is one of the
- * parent's own; no two stacks are equal; no stack repeats as its own a frame that it could have shared with an earlier one,
- * so each (stack, depth of an own frame) is one node of the prefix tree. One pass over ids downwards gives all inclusive
- * totals. */
+ * Invariants: parent < id; parent.shared < shared unless shared = 0 (then parent = 0): the last
+ * shared frame is one of the parent's own; no two stacks are equal; no stack repeats as its own a
+ * frame that it could have shared with an earlier one, so each (stack, depth of an own frame) is
+ * one node of the prefix tree. One pass over ids downwards gives all inclusive totals. */
 #ifndef CRESSET_PROFILE_STACK_H
 #define CRESSET_PROFILE_STACK_H
 
@@ -26,13 +26,13 @@ enum { STACK_MAX_DEPTH = 65535 };
 struct stack {
 	uint32_t parent;
 	uint16_t shared, depth;
-	uint64_t
-		own; /* index in own[] of the frame at depth `shared`; depth - shared frames follow */
+	uint64_t own; /* index in stack_table.own of its own frames: depth - shared of them */
 };
 struct stack_table {
 	VEC(struct stack) stacks;
 	VEC(uint32_t) own; /* frame ids */
-	/* Only needed to add: hash of a prefix → the stack that owns its last frame; hash of a whole stack → its id. */
+	/* Only needed to add: hash of a prefix → the stack that owns its last frame; hash of a
+	 * whole stack → its id. */
 	struct map prefixes, ends;
 	VEC(uint64_t) prefix_hashes; /* of the stack being added */
 };
@@ -40,7 +40,8 @@ struct stack_table {
 void stack_table_init(struct stack_table *t);
 void stack_table_done(struct stack_table *t);
 
-/* The id of the stack with these frames, root first; added when new. n is at most STACK_MAX_DEPTH. */
+/* The id of the stack with these frames, root first; added when new. n is at most
+ * STACK_MAX_DEPTH. */
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n);
 
 static inline uint32_t stack_depth(const struct stack_table *t, uint32_t id)

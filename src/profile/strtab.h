@@ -1,7 +1,8 @@
 /* profile/strtab.h: interned strings. Equal strings have equal ids; id 0 is the empty string.
  *
- * Strings are bytes: no encoding is checked here, outputs escape. They are at most STRTAB_MAX_LEN long; longer ones are cut
- * there. Text stays where it is until the table is done, so pointers to it may be kept. */
+ * Strings are bytes: no encoding is checked here, outputs escape. They are at most STRTAB_MAX_LEN
+ * long; longer ones are cut there. Text stays where it is until the table is done, so pointers to
+ * it may be kept. */
 #ifndef CRESSET_PROFILE_STRTAB_H
 #define CRESSET_PROFILE_STRTAB_H
 

@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* --- walking ----------------------------------------------------------------------------------------------- */
+/* --- walking --- */
 
-/* Visits all nodes but the root, parents first, then each again when it is left; without recursion. */
+/* Visits all nodes but the root, parents first, then each again when it is left; without
+ * recursion. */
 struct walk {
 	const struct tree *t;
 	uint32_t node;
@@ -32,7 +33,7 @@ static bool walk_next(struct walk *w)
 	return w->node != TREE_ROOT;
 }
 
-/* --- the table --------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 /* By function of the tree: the row of it, the same for inlined and called. */
 static uint32_t *func_rows(const struct tree *t, struct top_table *out)
@@ -113,7 +114,7 @@ void top_done(struct top_table *t)
 	vec_done(&t->rows);
 }
 
-/* --- callers and callees ----------------------------------------------------------------------------------- */
+/* --- callers and callees --- */
 
 struct around {
 	const struct tree *t;

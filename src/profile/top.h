@@ -1,7 +1,8 @@
-/* profile/top.h: flat tables of a tree: functions by self or total, and one function's callers and callees.
+/* profile/top.h: flat tables of a tree: functions by self or total, and one function's callers and
+ * callees.
  *
- * A function here is (name, kind, binary, file), inlined or not. Recursion is counted once: a function's total is the sum over
- * its outermost nodes only. */
+ * A function here is (name, kind, binary, file), inlined or not. Recursion is counted once: a
+ * function's total is the sum over its outermost nodes only. */
 #ifndef CRESSET_PROFILE_TOP_H
 #define CRESSET_PROFILE_TOP_H
 
@@ -21,9 +22,10 @@ struct top_table {
 void top_build(const struct tree *t, struct top_table *out);
 void top_done(struct top_table *t);
 
-/* Callers: inverted tree of the stacks above every outermost node whose name equals fn exactly; callees: the tree below it. In
- * both the root stands for fn itself: its total is fn's total, its children are the direct callers or callees.
- * Both are new trees for the caller to free; -ENOENT with the nearest name in err when no function is called fn. */
+/* Callers: inverted tree of the stacks above every outermost node whose name equals fn exactly;
+ * callees: the tree below it. In both the root stands for fn itself: its total is fn's total, its
+ * children are the direct callers or callees. Both are new trees for the caller to free; -ENOENT
+ * with the nearest name in err when no function is called fn. */
 int top_callers(const struct tree *t, const char *fn, struct tree **callers, struct tree **callees,
 		struct err *err);
 

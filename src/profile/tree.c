@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Up to this many children are searched in their list, which costs no memory and one cache miss each; of a parent with
- * more, all children are in child_index. Most nodes have one to three. */
+/* Up to this many children are searched in their list, which costs no memory and one cache miss
+ * each; of a parent with more, all children are in child_index. Most nodes have one to three. */
 enum { TREE_SCAN = 8 };
 
 static uint32_t tree_add(struct tree *t, uint32_t parent, uint32_t func)

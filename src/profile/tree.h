@@ -1,9 +1,10 @@
-/* profile/tree.h: the flame tree: stacks of functions with self and total values, derived from a profile when asked.
+/* profile/tree.h: the flame tree: stacks of functions with self and total values, derived from a
+ * profile when asked.
  *
- * Node 0 is the root ("all"). Nodes are in an array; a child's id is greater than its parent's, so totals are one pass
- * backwards. A node is a function (name, kind, binary, file) under its parent; inlined lines are nodes of their own.
- * Addresses of the same function fall together. Siblings hang in a list: after tree_total in order of first use; tree_sort
- * orders them for output. */
+ * Node 0 is the root ("all"). Nodes are in an array; a child's id is greater than its parent's, so
+ * totals are one pass backwards. A node is a function (name, kind, binary, file) under its parent;
+ * inlined lines are nodes of their own. Addresses of the same function fall together. Siblings hang
+ * in a list: after tree_total in order of first use; tree_sort orders them for output. */
 #ifndef CRESSET_PROFILE_TREE_H
 #define CRESSET_PROFILE_TREE_H
 
@@ -35,18 +36,22 @@ struct tree {
 	VEC(struct tree_node) nodes;
 	struct map func_index;
 	struct map child_index; /* (parent, func) → child, for parents with many children only */
-	/* What is counted ("cpu", "off-cpu", "alloc") and in what ("samples", "nanoseconds", "bytes"); text owned by strings. */
+	/* What is counted ("cpu", "off-cpu", "alloc") and in what ("samples", "nanoseconds",
+	 * "bytes"); text owned by strings. */
 	const char *type_name, *unit;
-	/* value * scale is in scaled_unit ("nanoseconds") where a period is known; else 0 and NULL. */
+	/* What a value is multiplied by to be in scaled_unit ("nanoseconds"); 0 and NULL where no
+	 * period is known. */
 	double scale;
 	const char *scaled_unit;
 	bool is_diff, is_inverted;
-	int64_t unfiltered_total; /* before focus, ignore and the time range: percentages keep both bases */
+	/* Before focus, ignore and the time range: percentages keep both bases. */
+	int64_t unfiltered_total;
 	uint64_t n_samples; /* rows that went in */
 };
 
-/* Root frames put in front of every stack, of kind FRAME_MARKER: "bash", "bash-12", "bash-12/13", the process' name, "cpu3",
- * the container's id; "?" for what is unknown, "_" for spaces in names of threads. Filters do not see them. */
+/* Root frames put in front of every stack, of kind FRAME_MARKER: "bash", "bash-12", "bash-12/13",
+ * the process' name, "cpu3", the container's id; "?" for what is unknown, "_" for spaces in names
+ * of threads. Filters do not see them. */
 enum tree_by { BY_NONE = 0, BY_COMM, BY_PID, BY_TID, BY_PROCESS, BY_CPU, BY_CONTAINER, BY_KEYS };
 extern const char *const tree_by_names[BY_KEYS]; /* "none", "comm", … */
 
@@ -55,22 +60,24 @@ struct tree_opts {
 	uint32_t type; /* of profile.series.types */
 	enum tree_by by[TREE_BY_MAX];
 	int n_by;
-	/* Extended regular expressions, NULL = not asked, on a function's name unless prefixed "binary:", "file:" or "kind:". Focus
-	 * keeps only stacks with a matching frame, ignore only stacks without, hide drops the matching frames. Focus and ignore
-	 * look at whole stacks, before anything is dropped. */
+	/* Extended regular expressions, NULL = not asked, on a function's name unless prefixed
+	 * "binary:", "file:" or "kind:". Focus keeps only stacks with a matching frame, ignore only
+	 * stacks without, hide drops the matching frames. Focus and ignore look at whole stacks,
+	 * before anything is dropped. */
 	const char *focus, *ignore, *hide;
-	int64_t time_from_ns,
-		time_to_ns;      /* since the start of the profile; to = 0: until the end */
+	/* Since the start of the profile; to = 0: until the end. */
+	int64_t time_from_ns, time_to_ns;
 	bool inverted;           /* leaf at the root */
 	bool collapse_recursion; /* a function directly calling itself is one node */
 	bool no_kernel, no_user;
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames fall into their ancestor */
 };
 
-/* Builds the tree of one type, totals included. The total is the sum of all values that pass focus, ignore and the time range: a
- * stack whose frames were all dropped gives its value to the root. Where series of samples differ in period, values are in the
- * period's unit, so that they add up. p is changed only by interned strings; the tree does not refer to it.
- * -EINVAL with the words in err for a bad regular expression or type. */
+/* Builds the tree of one type, totals included. The total is the sum of all values that pass focus,
+ * ignore and the time range: a stack whose frames were all dropped gives its value to the root.
+ * Where series of samples differ in period, values are in the period's unit, so that they add up. p
+ * is changed only by interned strings; the tree does not refer to it. -EINVAL with the words in err
+ * for a bad regular expression or type. */
 int tree_build(struct profile *p, const struct tree_opts *opts, struct tree **out, struct err *err);
 void tree_free(struct tree *t);
 
@@ -88,21 +95,24 @@ void tree_reindex(struct tree *t);
 /* Sums self values into totals, both sides. Call once after the last change. */
 void tree_total(struct tree *t);
 
-/* Adds src to dst node by node (equal functions fall together); totals are right afterwards. An empty dst takes over the unit.
- * Counts with different periods are both converted to the scaled unit first. */
+/* Adds src to dst node by node (equal functions fall together); totals are right afterwards. An
+ * empty dst takes over the unit. Counts with different periods are both converted to the scaled
+ * unit first. */
 void tree_merge(struct tree *dst, const struct tree *src);
 /* newer becomes newer − older: self/total keep the newer side, other_* the older one. */
 void tree_diff(struct tree *newer, const struct tree *older);
 
-/* Turns every stack round, leaf at the root, below the first `keep` levels (root frames stay in front). */
+/* Turns every stack round, leaf at the root, below the first `keep` levels (root frames stay in
+ * front). */
 void tree_invert(struct tree *t, uint32_t keep);
 
 enum tree_order { ORDER_NAME, ORDER_TOTAL };
 /* Orders siblings: by name (stable pictures) or by total, biggest first. */
 void tree_sort(struct tree *t, enum tree_order order);
 
-/* Subtrees whose total (on both sides of a difference) is below min_total become one FRAME_REST leaf per parent that keeps their
- * sum: "(n frames below x)". Returns how many nodes went. The tree is compacted, ids change; the order of siblings stays. */
+/* Subtrees whose total (on both sides of a difference) is below min_total become one FRAME_REST
+ * leaf per parent that keeps their sum: "(n frames below x)". Returns how many nodes went. The tree
+ * is compacted, ids change; the order of siblings stays. */
 uint32_t tree_prune(struct tree *t, int64_t min_total);
 
 /* Nodes deeper than max_depth fall into their ancestor there. Compacted likewise. */

@@ -1,8 +1,9 @@
 /* Profile → flame tree.
  *
- * Samples are added up by (root frames, stack) first. Then each stack that was used is walked once per group of root frames,
- * and of it only its own frames: the front coding says at which node of its parent they begin. So the work is one lookup of
- * a child per distinct (prefix of a stack, line), not per sample and frame. */
+ * Samples are added up by (root frames, stack) first. Then each stack that was used is walked once
+ * per group of root frames, and of it only its own frames: the front coding says at which node of
+ * its parent they begin. So the work is one lookup of a child per distinct (prefix of a stack,
+ * line), not per sample and frame. */
 #include "profile/sum.h"
 #include "profile/tree_filter.h"
 #include "profile/tree_keys.h"
@@ -13,7 +14,8 @@
 
 enum { NO_GROUP = UINT32_MAX, NO_MATCH = UINT32_MAX };
 
-/* The functions a frame becomes, root-most first, without those that are dropped; resolved when first met. */
+/* The functions a frame becomes, root-most first, without those that are dropped; resolved when
+ * first met. */
 struct frame_funcs {
 	uint32_t first; /* in build.funcs */
 	uint16_t n;
@@ -49,7 +51,8 @@ struct build {
 	struct frame_funcs *frames; /* by frame */
 	VEC(uint32_t) funcs;
 	VEC(uint8_t) func_bits; /* by function of the tree */
-	/* By stack: the smallest depth of a frame that matches, NO_MATCH; NULL without such a filter. */
+	/* By stack: the smallest depth of a frame that matches, NO_MATCH; NULL without such a
+	 * filter. */
 	uint32_t *focus_depth, *ignore_depth;
 
 	struct series_share *shares; /* by series */
@@ -62,7 +65,7 @@ struct build {
 	VEC(struct stack_want) wanted; /* parents on the way up */
 };
 
-/* --- functions --------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 static uint32_t tree_string(struct build *b, uint32_t id)
 {
@@ -113,7 +116,7 @@ static const struct frame_funcs *frame_funcs(struct build *b, uint32_t frame)
 	return &b->frames[frame];
 }
 
-/* --- focus and ignore ---------------------------------------------------------------------------------------- */
+/* --- focus and ignore --- */
 
 static uint32_t own_match_depth(struct build *b, const struct stack *s, unsigned bit)
 {
@@ -145,7 +148,7 @@ static bool stack_passes(const struct build *b, uint32_t stack)
 	       (!b->ignore_depth || b->ignore_depth[stack] == NO_MATCH);
 }
 
-/* --- which samples go in, and what they are worth ------------------------------------------------------------------ */
+/* --- which samples go in, and what they are worth --- */
 
 static const char *own_text(struct tree *t, const char *s)
 {
@@ -228,7 +231,7 @@ static bool row_goes_in(struct build *b, size_t row)
 	return value && row_in_time(b, row);
 }
 
-/* --- stacks become nodes ------------------------------------------------------------------------------------------- */
+/* --- stacks become nodes --- */
 
 /* The same function, whether it was inlined here or called. */
 static bool func_repeats(const struct build *b, uint32_t node, uint32_t func)
@@ -250,7 +253,7 @@ static uint32_t frame_node(struct build *b, uint32_t node, uint32_t frame)
 	return node;
 }
 
-/* Where the node of the first `depth` frames of a stack is kept; depth is that of an own frame + 1. */
+/* Where the node of the first `depth` frames of a stack is kept; the last of them is its own. */
 static uint32_t *node_slot(const struct build *b, uint32_t stack, uint32_t depth)
 {
 	const struct stack *s = &b->p->stacks.stacks.v[stack];
@@ -274,7 +277,8 @@ static void add_own_nodes(struct build *b, uint32_t stack, uint32_t want)
 	}
 }
 
-/* The node of a whole stack. Climbs to the first parent that has what is shared, then adds on the way back. */
+/* The node of a whole stack. Climbs to the first parent that has what is shared, then adds on the
+ * way back. */
 static uint32_t stack_node(struct build *b, uint32_t stack)
 {
 	const struct stack *stacks = b->p->stacks.stacks.v;
@@ -332,7 +336,7 @@ static void add_sums(struct build *b, uint32_t root)
 	vec_clear(&b->used);
 }
 
-/* --- groups of samples with the same root frames --------------------------------------------------------------------- */
+/* --- groups of samples with the same root frames --- */
 
 static void add_ungrouped(struct build *b)
 {
@@ -352,7 +356,8 @@ static uint32_t *group_rows(struct build *b)
 	return group;
 }
 
-/* Sorts the samples that go in by group, by counting: those of group g are then in rows[start[g]] to rows[start[g + 1]]. */
+/* Sorts the samples that go in by group, by counting: those of group g are then in rows[start[g]]
+ * to rows[start[g + 1]]. */
 static uint32_t *sort_rows(const struct build *b, const uint32_t *group, size_t *start)
 {
 	size_t n = b->p->samples.n, n_groups = b->keys.nodes.n;
@@ -383,7 +388,7 @@ static void add_grouped(struct build *b)
 	free(rows);
 }
 
-/* --- all together -------------------------------------------------------------------------------------------------- */
+/* --- all together --- */
 
 static void build_init(struct build *b)
 {

@@ -38,7 +38,7 @@ void tree_keys_done(struct tree_keys *k)
 	vec_done(&k->seen);
 	vec_done(&k->group_of_seen);
 	vec_done(&k->nodes);
-	map_done(&k->index);
+	map_done(&k->seen_index);
 	map_done(&k->group_of_node);
 }
 
@@ -169,7 +169,7 @@ static uint32_t find_group(struct tree_keys *k, const struct key_parts *parts)
 	uint64_t hash = hash_mix((uint64_t)parts->labels << 32 | parts->cpu,
 				 (uint64_t)parts->pid << 32 | parts->tid);
 	uint32_t fresh = k->seen.n;
-	uint32_t id = map_intern(&k->index, hash, fresh, parts_same, &key);
+	uint32_t id = map_intern(&k->seen_index, hash, fresh, parts_same, &key);
 	if (id == fresh) {
 		vec_push(&k->seen, *parts);
 		vec_push(&k->group_of_seen, group_of_parts(k, parts));

@@ -1,5 +1,5 @@
-/* profile/tree_keys.h: the root frames of tree_opts.by: which node of the tree the stack of a sample hangs below. Only
- * tree_build uses it. */
+/* profile/tree_keys.h: the root frames of tree_opts.by: which node of the tree the stack of a
+ * sample hangs below. Only tree_build uses it. */
 #ifndef CRESSET_PROFILE_TREE_KEYS_H
 #define CRESSET_PROFILE_TREE_KEYS_H
 
@@ -14,12 +14,13 @@ struct tree_keys {
 	struct tree *t;
 	enum tree_by by[TREE_BY_MAX]; /* without BY_NONE */
 	int n;
-	struct key_parts uses;      /* 1 where needed */
-	VEC(struct key_parts) seen; /* with the group of each in `groups` */
+	struct key_parts uses; /* 1 where needed */
+	VEC(struct key_parts) seen;
 	VEC(uint32_t) group_of_seen;
 	VEC(uint32_t) nodes; /* by group: the node its stacks hang below */
-	struct map index, group_of_node;
-	struct key_parts last; /* the last sample's: most are followed by their like */
+	struct map seen_index, group_of_node;
+	/* Most samples are followed by their like. */
+	struct key_parts last;
 	uint32_t last_group;
 };
 

@@ -24,7 +24,7 @@ uint32_t tree_depth(const struct tree *t)
 	return deepest;
 }
 
-/* --- turning round ----------------------------------------------------------------------------------------- */
+/* --- turning round --- */
 
 /* The nodes as they were before. */
 struct upright {
@@ -78,7 +78,7 @@ void tree_invert(struct tree *t, uint32_t keep)
 	tree_total(t);
 }
 
-/* --- sorting --------------------------------------------------------------------------------------------------- */
+/* --- sorting --- */
 
 static int func_cmp(const void *a, const void *b, void *ctx)
 {
@@ -148,10 +148,10 @@ void tree_sort(struct tree *t, enum tree_order order)
 	free(rank);
 }
 
-/* --- pruning and cutting ----------------------------------------------------------------------------------- */
+/* --- pruning and cutting --- */
 
-/* Takes the nodes that go out of the list of n's children. The links that stay are to new ids already: a child comes after
- * its parent, so it is moved with them later. */
+/* Takes the nodes that go out of the list of n's children. The links that stay are to new ids
+ * already: a child comes after its parent, so it is moved with them later. */
 static void compact_children(struct tree *t, struct tree_node *n, const uint32_t *new_id)
 {
 	uint32_t *link = &n->first_child;
@@ -165,7 +165,8 @@ static void compact_children(struct tree *t, struct tree_node *n, const uint32_t
 	*link = TREE_NONE;
 }
 
-/* Moves every node to its new id, which is not above its old one; those with TREE_NONE go, with all below them. */
+/* Moves every node to its new id, which is not above its old one; those with TREE_NONE go, with all
+ * below them. */
 static void tree_compact(struct tree *t, const uint32_t *new_id)
 {
 	uint32_t kept = 0;

@@ -26,6 +26,10 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 	<(awk '/^## What is lost/ { on = 1; next } /^## / { on = 0 } on && /^\| `/ { print $2 }' docs/architecture.md | tr -d '`'))
 is "losses are those of the source" "$broken" ""
 
+broken=$(diff <(find bench -name '*.c' -o -name '*.sh' ! -name lib.sh | sed 's,.*/,,' | sort) \
+	<(grep -oE '^\| `[a-z_]+\.(sh|c)`' docs/benchmarks.md | tr -d '|` ' | sort))
+is "benchmarks.md explains every bench" "$broken" ""
+
 # Every option of the command lines in README.md, one "COMMAND OPTION" a line.
 options=$(awk '/^```/ { on = !on } on && /^cresset / { sub(/   .*/, ""); sub(/ -- .*/, "")
 	for (i = 3; i <= NF; i++) if ($i ~ /^-./) print $2, $i }' README.md | sort -u)

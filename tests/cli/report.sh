@@ -33,7 +33,7 @@ is "… is twice the samples" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$
 ends "several types" 0 report --csv $pprof/parca-alloc_objects.pb.gz
 has "… the others are named" "not shown: " "$errs"
 for type in alloc_objects alloc_space inuse_objects inuse_space; do
-	[[ "$errs" == *$type* ]] && ok "… $type" || not_ok "… $type" "$errs"
+	has "… $type" "$type" "$errs"
 done
 ends "a type asked for" 0 report --csv --top 0 --type inuse_space $pprof/parca-alloc_objects.pb.gz
 is "… is the one shown" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$tmp/out")" 14730706
@@ -75,16 +75,16 @@ esc=$'\033'
 run_cresset report $folded/simple.txt
 hasnt "no colour into a file" "$esc" "$out"
 run_cresset --color=always report $folded/simple.txt
-has "colour when asked for" "$esc[" "$out"
+has "colour when asked for" "${esc}[" "$out"
 run_cresset report --color never $folded/simple.txt
 hasnt "no colour when asked for" "$esc" "$out"
 if command -v script >/dev/null; then
 	on_terminal() { script -qec "$*" /dev/null </dev/null; }
-	has "colour on a terminal" "$esc[" "$(on_terminal "$cresset" report $folded/simple.txt)"
-	hasnt "… not with NO_COLOR" "$esc[" "$(NO_COLOR=1 on_terminal "$cresset" report $folded/simple.txt)"
-	has "… an empty one means nothing" "$esc[" "$(NO_COLOR='' on_terminal "$cresset" report $folded/simple.txt)"
-	hasnt "… not on a dumb one" "$esc[" "$(TERM=dumb on_terminal "$cresset" report $folded/simple.txt)"
-	has "… but --color wins" "$esc[" "$(NO_COLOR=1 on_terminal "$cresset" --color always report $folded/simple.txt)"
+	has "colour on a terminal" "${esc}[" "$(on_terminal "$cresset" report $folded/simple.txt)"
+	hasnt "… not with NO_COLOR" "${esc}[" "$(NO_COLOR=1 on_terminal "$cresset" report $folded/simple.txt)"
+	has "… an empty one means nothing" "${esc}[" "$(NO_COLOR='' on_terminal "$cresset" report $folded/simple.txt)"
+	hasnt "… not on a dumb one" "${esc}[" "$(TERM=dumb on_terminal "$cresset" report $folded/simple.txt)"
+	has "… but --color wins" "${esc}[" "$(NO_COLOR=1 on_terminal "$cresset" --color always report $folded/simple.txt)"
 else
 	skip "colour on a terminal" "no script(1)"
 fi
@@ -94,6 +94,8 @@ fails "a file that is not there" 6 "No such file" report "$tmp/nothing"
 fails "a folder" 6 "$tmp" report "$tmp"
 : >"$tmp/empty"
 fails "an empty file" 6 "is empty" report "$tmp/empty"
+printf '\62\0' | gzip >"$tmp/none.pb.gz" # a string table with one empty string
+fails "a profile of nothing" 6 "no samples of any type" report "$tmp/none.pb.gz"
 fails "what is no profile" 6 "in no format known" report "$cresset"
 head -c 3000 $pprof/parca-fib.pb.gz >"$tmp/cut.pb.gz"
 fails "a file cut short" 6 "cut.pb.gz" report "$tmp/cut.pb.gz"
@@ -101,7 +103,8 @@ fails "one bad file of two" 6 "is empty" report $folded/simple.txt "$tmp/empty"
 ends "lines that are none" 0 report --csv $folded/simple-with-invalids.txt
 is "… leave the rest" "$(total_of b)" 14
 has "… and are counted" "2 records could not be read" "$errs"
-printf 'a;b 1\nbroken\n' | "$cresset" report - 2>&1 >/dev/null | grep -q 'standard input: 1 record could not be read and was left out' && ok "… on standard input, too" || not_ok "… on standard input, too"
+has "… on standard input, too" "standard input: 1 record could not be read and was left out" \
+	"$(printf 'a;b 1\nbroken\n' | "$cresset" report - 2>&1 >/dev/null)"
 
 # --- output
 if full=$(full_device); then

@@ -30,7 +30,8 @@ fails "10001 Hz" 2 "'10001' is not between 1 and 10000" record --freq=10001
 fails "not a time" 2 "'soon' is not a time" record -d soon
 fails "no time at all" 2 "option --duration: '0' is too small" record -d 0
 fails "not a size" 2 "'big' is not a size" record --buffer big
-fails "too large a size" 2 "too large" record --buffer 2T
+fails "too large a size" 2 "'2T' is too large" record --buffer 2T
+fails "too small a size" 2 "'1K' is too small" record --buffer 1K
 fails "too deep" 2 "not between 1 and 512" record --max-depth 513
 fails "more than all" 2 "more than 100 percent" record --max-lost 101
 fails "unknown choice" 2 "'dwraf' is not known" record --unwind dwraf
@@ -73,6 +74,7 @@ fails "unwinding of later" 4 "cannot unwind by DWARF" record --unwind dwarf
 # --- values that only the file can refuse
 fails "no such type" 2 "there is no type 'heap'" report "$a" --type heap
 has "… with those there are" "types here: samples" "$errs"
+fails "a type nearly typed right" 2 "did you mean 'samples'?" report "$a" --type sample
 fails "no such function" 2 "wor" report "$a" --callers wor
 fails "a range that is none" 2 "is not a range" report "$a" --time soon
 fails "a range backwards" 2 "is not a range" report "$a" --time 5-3
@@ -87,7 +89,7 @@ for text in record report flame doctor help; do
 		is "cresset $text --$kind" "$out" "$(cat tests/golden/help/$text.$kind.txt)"
 	done
 	run_cresset $text -h
-	[ "$(wc -l <"$tmp/out")" -le 24 ] && ok "cresset $text -h fits 24 lines" || not_ok "cresset $text -h fits 24 lines" "$out"
+	holds "cresset $text -h fits 24 lines" [ "$(wc -l <"$tmp/out")" -le 24 ]
 	is "… of 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
 	run_cresset help $text
 	is "cresset help $text says everything" "$out" "$(cat tests/golden/help/$text.help-all.txt)"
@@ -99,7 +101,7 @@ is "cresset help" "$out" "$(cat tests/golden/help/cresset.txt)"
 ends "help wins over missing arguments" 0 report -h
 ends "options in front of the command" 0 -q --color=never doctor --help
 run_cresset --version
-[[ $out =~ ^cresset\ [0-9]+\.[0-9]+\.[0-9]+$ ]] && ok "version" || not_ok "version" "$out"
+holds "version" grep -qxE 'cresset [0-9]+\.[0-9]+\.[0-9]+' "$tmp/out"
 ends "version of a command" 0 record --version
 if full=$(full_device); then
 	"$cresset" --help >"$full" 2>"$tmp/err"

@@ -1,5 +1,6 @@
-/* tests/unit/naive_tree.h: what a flame tree must hold, found the slow and obvious way: every sample's stack is spelled out
- * as text, filtered line by line, and equal texts are added up. Trees are compared by such texts. */
+/* tests/unit/naive_tree.h: what a flame tree must hold, found the slow and obvious way: every
+ * sample's stack is spelled out as text, filtered line by line, and equal texts are added up. Trees
+ * are compared by such texts. */
 #ifndef CRESSET_TESTS_NAIVE_TREE_H
 #define CRESSET_TESTS_NAIVE_TREE_H
 
@@ -21,7 +22,8 @@ struct spelled {
 
 static inline int spelled_cmp(const void *a, const void *b)
 {
-	return strcmp(((const struct spelled_path *)a)->path, ((const struct spelled_path *)b)->path);
+	return strcmp(((const struct spelled_path *)a)->path,
+		      ((const struct spelled_path *)b)->path);
 }
 
 static inline void spelled_done(struct spelled *s)
@@ -38,7 +40,8 @@ static inline void spelled_normal(struct spelled *s)
 		return;
 	qsort(s->rows.v, s->rows.n, sizeof *s->rows.v, spelled_cmp);
 	for (size_t i = 0; i < s->rows.n; i++) {
-		struct spelled_path *row = &s->rows.v[i], *last = kept ? &s->rows.v[kept - 1] : NULL;
+		struct spelled_path *row = &s->rows.v[i],
+				    *last = kept ? &s->rows.v[kept - 1] : NULL;
 		if (last && strcmp(last->path, row->path) == 0) {
 			last->value += row->value;
 			last->other += row->other;
@@ -70,7 +73,7 @@ static inline void assert_spelled_eq(const struct spelled *a, const struct spell
 	ck_assert_uint_eq(a->rows.n, b->rows.n);
 }
 
-/* --- the tree as it is ------------------------------------------------------------------------------------------- */
+/* --- the tree as it is --- */
 
 static inline void spell_node(struct buf *b, const struct tree *t, uint32_t node)
 {
@@ -121,7 +124,7 @@ static inline void assert_tree_sound(const struct tree *t)
 	ck_assert_uint_eq(linked, t->nodes.n - 1);
 }
 
-/* --- the tree as it must be -------------------------------------------------------------------------------------- */
+/* --- the tree as it must be --- */
 
 struct naive_line {
 	const char *name, *binary, *file;
@@ -262,10 +265,11 @@ static inline void naive_id(struct buf *b, uint32_t id)
 
 static inline void naive_key(struct buf *b, const struct profile *p, size_t row, enum tree_by by)
 {
-	static const char *const label[BY_KEYS] = {
-		[BY_COMM] = "comm",	  [BY_PID] = "comm",		  [BY_TID] = "comm",
-		[BY_PROCESS] = "process", [BY_CONTAINER] = "container_id"
-	};
+	static const char *const label[BY_KEYS] = { [BY_COMM] = "comm",
+						    [BY_PID] = "comm",
+						    [BY_TID] = "comm",
+						    [BY_PROCESS] = "process",
+						    [BY_CONTAINER] = "container_id" };
 	buf_adds(b, by == BY_CPU ? ";cpu" : ";");
 	if (label[by])
 		naive_label(b, p, row, label[by]);

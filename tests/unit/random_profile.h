@@ -1,7 +1,8 @@
-/* tests/unit/random_profile.h: profiles with random content, for tests of properties; the same seed makes the same profile.
+/* tests/unit/random_profile.h: profiles with random content, for tests of properties; the same seed
+ * makes the same profile.
  *
- * Mappings, frames and names come from one small universe, so profiles of different seeds overlap: they share frames, but a
- * frame may have no name, one line or inlined lines in each. */
+ * Mappings, frames and names come from one small universe, so profiles of different seeds overlap:
+ * they share frames, but a frame may have no name, one line or inlined lines in each. */
 #ifndef CRESSET_TESTS_RANDOM_PROFILE_H
 #define CRESSET_TESTS_RANDOM_PROFILE_H
 
@@ -96,7 +97,9 @@ static inline void random_series(struct random_profile *r, uint32_t i, bool peri
 	};
 	struct series series = {
 		.type = i % 4 == 3 ? r->alloc : r->cpu,
-		.period = i % 4 == 3 ? 0 : periods_differ ? 1000 * (1 + i % 2) : 1000,
+		.period = i % 4 == 3       ? 0
+			  : periods_differ ? 1000 * (1 + i % 2)
+					   : 1000,
 		.labels = s->ops->labels(s, labels, i % 4),
 	};
 	r->series[i] = s->ops->series(s, &series);
@@ -117,7 +120,8 @@ static inline void random_types(struct random_profile *r)
 	r->alloc = s->ops->type(s, &alloc);
 }
 
-/* Half of the stacks branch off one that was made before, as real ones do. Adjacent frames repeat now and then. */
+/* Half of the stacks branch off one that was made before, as real ones do. Adjacent frames repeat
+ * now and then. */
 static inline uint32_t random_stack(struct random_profile *r, uint32_t n_before)
 {
 	uint32_t frames[RANDOM_STACK_MAX], n = 0, depth = rng_below(&r->rng, RANDOM_STACK_MAX);
@@ -128,8 +132,7 @@ static inline uint32_t random_stack(struct random_profile *r, uint32_t n_before)
 	}
 	while (n < depth) {
 		bool repeat = n && rng_below(&r->rng, 5) == 0;
-		frames[n] = repeat ? frames[n - 1]
-				   : r->frames[rng_below(&r->rng, UNIVERSE_FRAMES)];
+		frames[n] = repeat ? frames[n - 1] : r->frames[rng_below(&r->rng, UNIVERSE_FRAMES)];
 		n++;
 	}
 	struct sink *s = profile_sink(r->p);
@@ -156,9 +159,11 @@ static inline void random_sample(struct random_profile *r)
 /* To be freed with profile_free(r.p). */
 static inline struct random_profile random_profile(uint64_t seed, struct random_shape shape)
 {
-	struct random_profile r = { .p = profile_new(), .rng = { seed * 0x9e3779b97f4a7c15ull + 1 } };
+	struct random_profile r = { .p = profile_new(),
+				    .rng = { seed * 0x9e3779b97f4a7c15ull + 1 } };
 	struct sink *s = profile_sink(r.p);
-	uint32_t first = rng_below(&r.rng, UNIVERSE_FRAMES); /* so that ids differ between profiles */
+	uint32_t first =
+		rng_below(&r.rng, UNIVERSE_FRAMES); /* so that ids differ between profiles */
 	for (uint32_t k = 0; k < UNIVERSE_FRAMES; k++) {
 		uint32_t i = (first + k) % UNIVERSE_FRAMES;
 		r.frames[i] = universe_frame(s, i);

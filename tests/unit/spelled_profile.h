@@ -62,7 +62,8 @@ static inline void spell_frame(struct buf *b, const struct profile *p, uint32_t 
 		spell_line(b, p, &lines[i]);
 }
 
-static inline void spell_stack(struct buf *b, const struct profile *p, uint32_t stack, unsigned what)
+static inline void spell_stack(struct buf *b, const struct profile *p, uint32_t stack,
+			       unsigned what)
 {
 	uint32_t n = stack_depth(&p->stacks, stack);
 	uint32_t *frames = malloc((n + 1) * sizeof *frames);

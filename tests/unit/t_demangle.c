@@ -17,7 +17,8 @@ static const char *const known[][2] = {
 	{ "_RINvCs1234_7mycrate3fooppE", "mycrate::foo::<_, _>" },
 	{ "_RNvMs_NtCs1234_7mycrate3modNtB4_6Struct3new", NULL }, /* compared with c++filt below */
 	{ "_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place" },
-	{ "_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
+	{ "_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$"
+	  "4drop17h0123456789abcdefE",
 	  "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop" },
 	{ "_D8demangle4testFaZv", "demangle.test(char)" },
 	{ "_D8demangle4testMFNaZv", "demangle.test()" },
@@ -38,10 +39,23 @@ END_TEST
 
 START_TEST(leaves_other_names_alone)
 {
-	static const char *const plain[] = { "",     "_",	   "main",   "_start", "_D",	 "_Z",
-					     "_R",   "_Dynamic",   "_Z3fo",  "_ZN",    "_Rust", "Zfoo",
-					     "__Z3foov", "_GLOBAL_OFFSET_TABLE_", "Java_org_Foo_bar",
-					     "system__os_lib__close", "_RNvCs1234_7mycrate3fo" };
+	static const char *const plain[] = { "",
+					     "_",
+					     "main",
+					     "_start",
+					     "_D",
+					     "_Z",
+					     "_R",
+					     "_Dynamic",
+					     "_Z3fo",
+					     "_ZN",
+					     "_Rust",
+					     "Zfoo",
+					     "__Z3foov",
+					     "_GLOBAL_OFFSET_TABLE_",
+					     "Java_org_Foo_bar",
+					     "system__os_lib__close",
+					     "_RNvCs1234_7mycrate3fo" };
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
 		char *name = symbol_demangle(plain[i]);
 		ck_assert_msg(!name, "%s became %s", plain[i], name);
@@ -111,7 +125,7 @@ static char *repeat(const char *head, const char *body, size_t n, const char *ta
 static void stays_small(char *mangled)
 {
 	char *name = symbol_demangle(mangled);
-	ck_assert(!name || strlen(name) <= 1 << 20);
+	ck_assert(!name || strlen(name) <= 64 << 10);
 	free(name);
 	free(mangled);
 }
@@ -122,6 +136,8 @@ START_TEST(long_names_stay)
 	ck_assert_ptr_null(symbol_demangle(ident));
 	free(ident);
 	stays_small(repeat("_Z3foo", "P", 60000, "i"));
+	stays_small(repeat("_Z3foo", "P", 4000, "i"));
+	stays_small(repeat("_ZN", "1a", 2000, "Ev"));
 	stays_small(repeat("_RNvC3foo3bar", "I", 60000, "E"));
 	stays_small(repeat("_RINvC3foo3bar", "R", 60000, "uE"));
 	stays_small(repeat("_D3foo3barFP", "P", 4000, "iZv"));
@@ -221,5 +237,38 @@ START_TEST(doubling_names_stay_small)
 }
 END_TEST
 
+/* A function of no arguments, as its parameter pack is empty; to see that, the library looks for the pack in a type of n levels,
+ * each of which is made of the one before it and the one before that. */
+static char *silent_cxx(int n)
+{
+	char text[4096] = "1B", outer[4096];
+	for (int i = 1; i <= n; i++) {
+		char before[16] = "S";
+		add_digits(before, i, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		snprintf(outer, sizeof outer, "%sI%s%s_%sE", i == n ? "1A" : "S0_", text, before,
+			 i == n ? "T_" : "");
+		memcpy(text, outer, sizeof text);
+	}
+	snprintf(outer, sizeof outer, "_Z1fIJEEvDp%.4000s", text);
+	return strdup(outer);
+}
+
+/* Names that keep c++filt busy for ages without a letter coming out. */
+START_TEST(silent_names_end)
+{
+	/* Rust: a function type that binds 62^8 lifetimes, in a part of the name that is not printed. */
+	becomes(strdup("_RNvMIC1aFGzz_EuEu3new"), "<()>::new");
+	becomes(strdup("_RNvMIC1aFGzzzzzzzz_EuEu3new"), NULL);
+	becomes(strdup("_RNvMIC1aDGzzzzzzzz_EL_Eu3new"), NULL);
+	/* Identifiers that only look like it. */
+	becomes(strdup("_RNvXsD_NtNtCs3TffaVLKYX7_13rustc_session6config12dep_trackingNtB7_"
+		       "7CFGuardNtB5_15DepTrackingHash4hash"),
+		"<rustc_session::config::CFGuard as "
+		"rustc_session::config::dep_tracking::DepTrackingHash>::hash");
+	becomes(silent_cxx(5), "void f<>()");
+	becomes(silent_cxx(60), NULL);
+}
+END_TEST
+
 UNIT_MAIN("demangle", knows_the_languages, leaves_other_names_alone, agrees_with_cxxfilt,
-	  long_names_stay, doubling_names_stay_small)
+	  long_names_stay, doubling_names_stay_small, silent_names_end)

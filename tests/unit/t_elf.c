@@ -58,8 +58,8 @@ static void object_functions(struct object *o, const char *path)
 	     l = strtok_r(NULL, "\n", &save)) {
 		struct function f;
 		char size[32], type[16], section[16], name[4096];
-		if (sscanf(l, " %*d: %" SCNx64 " %31s %15s %*s %*s %15s %4095[^\n]", &f.vaddr, size, type,
-			   section, name) != 5 ||
+		if (sscanf(l, " %*d: %" SCNx64 " %31s %15s %*s %*s %15s %4095[^\n]", &f.vaddr, size,
+			   type, section, name) != 5 ||
 		    (strcmp(type, "FUNC") != 0 && strcmp(type, "IFUNC") != 0) ||
 		    !isdigit((unsigned char)section[0]))
 			continue;
@@ -137,8 +137,8 @@ static size_t compare_with_readelf(const char *path)
 				      f->name, at[k] - f->vaddr);
 			ck_assert(object_offset(&o, wanted, &start));
 			ck_assert_uint_eq(sym.start, start);
-			ck_assert_msg(object_has(&o, wanted, sym.linkage), "%s: %s is not at %#" PRIx64,
-				      path, sym.linkage, wanted);
+			ck_assert_msg(object_has(&o, wanted, sym.linkage),
+				      "%s: %s is not at %#" PRIx64, path, sym.linkage, wanted);
 			compared++;
 		}
 	}
@@ -168,7 +168,8 @@ static size_t compare_plt_with_objdump(const char *path)
 	object_segments(&o, path);
 	int fd = file_open(path);
 	struct symbol_source *s = open_fd(fd);
-	char *text = shell("objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>&1 || true", path), *save;
+	char *text = shell("objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>&1 || true", path),
+	     *save;
 	size_t compared = 0;
 	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		uint64_t vaddr, offset;
@@ -192,7 +193,7 @@ static size_t compare_plt_with_objdump(const char *path)
 
 START_TEST(stubs_agree_with_objdump)
 {
-	ck_assert_uint_eq(compare_plt_with_objdump(ELF_DIR "gnu_exe"), 2);      /* .plt.sec, .plt.got */
+	ck_assert_uint_eq(compare_plt_with_objdump(ELF_DIR "gnu_exe"), 2); /* .plt.sec, .plt.got */
 	ck_assert_uint_eq(compare_plt_with_objdump(ELF_DIR "exe_linux_64"), 3); /* lazy .plt */
 #ifdef __x86_64__
 	ck_assert_uint_gt(compare_plt_with_objdump("/bin/bash"), 50);
@@ -298,5 +299,5 @@ START_TEST(build_ids)
 }
 END_TEST
 
-UNIT_MAIN("elf", known_answers, agrees_with_readelf, stubs_agree_with_objdump, agrees_with_symbolizers,
-	  build_ids)
+UNIT_MAIN("elf", known_answers, agrees_with_readelf, stubs_agree_with_objdump,
+	  agrees_with_symbolizers, build_ids)

@@ -19,7 +19,8 @@ static void make_stripped(const char *dir)
 /* As Fedora's find-debuginfo does it, with xz by liblzma: a debug file that has only the functions that are not in .dynsym. */
 static void make_mini(const char *dir)
 {
-	shell_do("cd %s && nm -D full --format=posix --defined-only | awk '{print $1}' | sed 's/@.*//' | "
+	shell_do("cd %s && nm -D full --format=posix --defined-only | awk '{print $1}' | sed "
+		 "'s/@.*//' | "
 		 "sort -u >dynsyms && nm full --format=posix --defined-only | "
 		 "awk '$2 ~ /[TtWwi]/ {print $1}' | sed 's/@.*//' | sort -u >funcsyms && "
 		 "comm -13 dynsyms funcsyms >keep && "
@@ -35,8 +36,8 @@ static void make_mini(const char *dir)
 	uint8_t *plain = malloc(st.st_size), *packed = malloc(cap);
 	ck_assert_int_eq(read(fd, plain, st.st_size), st.st_size);
 	close(fd);
-	ck_assert_int_eq(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, plain, st.st_size, packed,
-						 &packed_len, cap),
+	ck_assert_int_eq(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, plain, st.st_size,
+						 packed, &packed_len, cap),
 			 LZMA_OK);
 	snprintf(path, sizeof path, "%s/mini.xz", dir);
 	FILE *f = fopen(path, "w");
@@ -202,8 +203,10 @@ START_TEST(crc_decides_without_build_id)
 {
 	char dir[32], path[64];
 	temp_dir(dir);
-	shell_do("cd %s && echo '.globl f; .type f,@function; f: .skip 16; .size f, 16' | as -o f.o && "
-		 "ld --build-id=none -e 0 -o full f.o && objcopy --only-keep-debug full full.debug && "
+	shell_do("cd %s && echo '.globl f; .type f,@function; f: .skip 16; .size f, 16' | as -o "
+		 "f.o && "
+		 "ld --build-id=none -e 0 -o full f.o && objcopy --only-keep-debug full full.debug "
+		 "&& "
 		 "objcopy --strip-all --add-gnu-debuglink=full.debug full linked && "
 		 "(cat full.debug; printf x) >longer.debug",
 		 dir);
@@ -232,7 +235,9 @@ END_TEST
 static int locate(struct debug_root *root, const char *debuglink, unsigned attempt, char text[8])
 {
 	static const uint8_t id[] = { 0xab, 0xcd, 0xef };
-	struct debug_request req = { .build_id = id, .build_id_len = sizeof id, .debuglink = debuglink };
+	struct debug_request req = { .build_id = id,
+				     .build_id_len = sizeof id,
+				     .debuglink = debuglink };
 	int fd = debug_locate_in_root(root, &req, attempt);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, 7);
 	text[n > 0 ? n : 0] = '\0';
@@ -270,7 +275,8 @@ START_TEST(root_is_not_left)
 {
 	char dir[32], text[8];
 	temp_dir(dir);
-	shell_do("cd %s && printf out >secret && mkdir -p root/app root/app/dir.debug && cd root/app && "
+	shell_do("cd %s && printf out >secret && mkdir -p root/app root/app/dir.debug && cd "
+		 "root/app && "
 		 "ln -s ../../secret up.debug && ln -s /secret absolute.debug && "
 		 "ln -s ../in.debug inside.debug && printf in >../in.debug && mkfifo pipe.debug && "
 		 "printf in >../secret",
@@ -285,8 +291,8 @@ START_TEST(root_is_not_left)
 	ck_assert_str_eq(text, "in");
 	ck_assert_int_eq(locate(&root, "inside.debug", 0, text), 0);
 	ck_assert_str_eq(text, "in");
-	static const char *const refused[] = { "../secret", "/secret", "..", ".", "", "pipe.debug",
-					       "dir.debug" };
+	static const char *const refused[] = { "../secret", "/secret",    "..",       ".",
+					       "",          "pipe.debug", "dir.debug" };
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
 		ck_assert_int_eq(locate(&root, refused[i], 0, text), -1);
 	close(root.fd);

@@ -34,7 +34,8 @@ static struct made make_with(const char *as, const char *ld, const char *source)
 	temp_dir(dir);
 	snprintf(path, sizeof path, "%s/x.s", dir);
 	FILE *f = fopen(path, "w");
-	fprintf(f, ".text\n.globl _start\n_start: .ascii \"%s\"\n.size _start, 16\n%s\n", mark, source);
+	fprintf(f, ".text\n.globl _start\n_start: .ascii \"%s\"\n.size _start, 16\n%s\n", mark,
+		source);
 	fclose(f);
 	shell_do("cd %s && as %s -o x.o x.s && ld %s --discard-none -o x x.o", dir, as, ld);
 	snprintf(path, sizeof path, "%s/x", dir);
@@ -69,15 +70,18 @@ static const char *at(struct made *m, uint64_t offset)
 }
 
 #define FUNCTION(binding, name, body) \
-	binding " " name "\n.type " name ",@function\n" name ":\n" body "\n.size " name ", .-" name "\n"
+	binding " " name "\n.type " name ",@function\n" name ":\n" body "\n.size " name \
+		", .-" name "\n"
 
 START_TEST(sizes_are_ends)
 {
-	struct made m = make(FUNCTION(".globl", "a", ".skip 16") ".skip 16\n" /* 16…31, gap to 47 */
-			     FUNCTION(".local", "b", ".skip 1") ".skip 15\n"   /* 48 */
-			     ".type open, @function\nopen: .skip 32\n"         /* 64, no size */
-			     FUNCTION(".globl", "c", ".skip 16")               /* 96 */
-			     ".type last, @function\nlast: .skip 8\n");        /* 112, to 119 */
+	struct made m =
+		make(FUNCTION(".globl", "a", ".skip 16") ".skip 16\n" /* 16…31, gap to 47 */
+		     FUNCTION(".local", "b",
+			      ".skip 1") ".skip 15\n"                              /* 48 */
+					 ".type open, @function\nopen: .skip 32\n" /* 64, no size */
+		     FUNCTION(".globl", "c", ".skip 16")                           /* 96 */
+		     ".type last, @function\nlast: .skip 8\n");                    /* 112, to 119 */
 	ck_assert_str_eq(at(&m, 15), "_start");
 	ck_assert_str_eq(at(&m, 16), "a");
 	ck_assert_str_eq(at(&m, 31), "a");
@@ -101,11 +105,12 @@ END_TEST
 
 START_TEST(assembly_labels)
 {
-	struct made m = make(".globl plain\nplain: .skip 16\n" /* 16: a function of hand-written code */
-			     "\"$x\": .skip 8\n.Llocal: .skip 8\n"                     /* 32: marks */
-			     FUNCTION(".globl", "f", ".skip 8\nloop: .skip 8")        /* 48 */
-			     "after: .skip 16\n"                                      /* 64 */
-			     ".data\n.globl datum\ndatum: .skip 16\n");
+	struct made m =
+		make(".globl plain\nplain: .skip 16\n"     /* 16: a function of hand-written code */
+		     "\"$x\": .skip 8\n.Llocal: .skip 8\n" /* 32: marks */
+		     FUNCTION(".globl", "f", ".skip 8\nloop: .skip 8") /* 48 */
+		     "after: .skip 16\n"                               /* 64 */
+		     ".data\n.globl datum\ndatum: .skip 16\n");
 	ck_assert_str_eq(at(&m, 16), "plain");
 	ck_assert_str_eq(at(&m, 32), "plain");
 	ck_assert_str_eq(at(&m, 47), "plain");
@@ -117,11 +122,13 @@ END_TEST
 
 START_TEST(nested_functions)
 {
-	struct made m = make(FUNCTION(".globl", "outer",
-				      ".skip 16\n" FUNCTION(".globl", "inner",
-							    ".skip 8\n" FUNCTION(".local", "core",
-										 ".skip 8") ".skip 8")
-				      ".skip 16\n.type entry, @function\nentry: .skip 16"));
+	struct made m = make(FUNCTION(
+		".globl", "outer",
+		".skip 16\n" FUNCTION(
+			".globl", "inner",
+			".skip 8\n" FUNCTION(".local", "core",
+					     ".skip 8") ".skip 8") ".skip 16\n.type entry, "
+								   "@function\nentry: .skip 16"));
 	/* outer 16…87, inner 32…55, core 40…47, entry 72 to the end of outer */
 	ck_assert_str_eq(at(&m, 31), "outer");
 	ck_assert_str_eq(at(&m, 32), "inner");
@@ -142,17 +149,19 @@ START_TEST(one_name_per_address)
 	struct made m = make(
 		/* 16: global before weak before local */
 		ALIAS(".local", "loc", "@function") ALIAS(".weak", "weak", "@function")
-		ALIAS(".globl", "_global_longer", "@function") ".skip 16\n"
+			ALIAS(".globl", "_global_longer", "@function") ".skip 16\n"
 		/* 32: weak before local */
-		ALIAS(".local", "lo", "@function") ALIAS(".weak", "__weak", "@function") ".skip 16\n"
+		ALIAS(".local", "lo", "@function")
+			ALIAS(".weak", "__weak", "@function") ".skip 16\n"
 		/* 48: function before label */
 		ALIAS(".globl", "la", "@notype") ALIAS(".globl", "_func", "@function") ".skip 16\n"
 		/* 64: no underscore, then short, then the alphabet */
 		ALIAS(".globl", "_a", "@function") ALIAS(".globl", "bbbb", "@function")
-		ALIAS(".globl", "aaa", "@function") ALIAS(".globl", "bbb", "@function") ".skip 16\n"
+			ALIAS(".globl", "aaa", "@function")
+				ALIAS(".globl", "bbb", "@function") ".skip 16\n"
 		/* 80: the size is that of the alias which has one */
-		ALIAS(".globl", "sizeless", "@function") ALIAS(".weak", "sized", "@function")
-		".skip 4\n.size sized, 4\n.skip 12\n"
+		ALIAS(".globl", "sizeless", "@function")
+			ALIAS(".weak", "sized", "@function") ".skip 4\n.size sized, 4\n.skip 12\n"
 		/* 96 */
 		ALIAS(".globl", "chosen_at_run_time", "@gnu_indirect_function") ".skip 16\n");
 	ck_assert_str_eq(at(&m, 16), "_global_longer");
@@ -187,8 +196,8 @@ END_TEST
 START_TEST(thirty_two_bits)
 {
 	struct made m = make_with("--32", "-m elf_i386",
-				  FUNCTION(".globl", "a", ".skip 16") ".skip 16\n"
-				  FUNCTION(".globl", "b", ".skip 16"));
+				  FUNCTION(".globl", "a", ".skip 16") ".skip 16\n" FUNCTION(
+					  ".globl", "b", ".skip 16"));
 	ck_assert_str_eq(at(&m, 31), "a");
 	ck_assert_str_eq(at(&m, 32), "");
 	ck_assert_str_eq(at(&m, 63), "b");
@@ -201,7 +210,8 @@ START_TEST(versions_are_dropped)
 {
 	char dir[32], path[64];
 	temp_dir(dir);
-	shell_do("cd %s && echo '.globl _start, old\n.type old,@function\n_start: old: .skip 16' | as -o x.o && "
+	shell_do("cd %s && echo '.globl _start, old\n.type old,@function\n_start: old: .skip 16' | "
+		 "as -o x.o && "
 		 "ld -o x x.o && objcopy --redefine-sym old=copy@@V_2.14 --strip-symbol _start x y",
 		 dir);
 	snprintf(path, sizeof path, "%s/y", dir);
@@ -236,7 +246,8 @@ START_TEST(no_section_headers)
 	ck_assert_str_eq(bare->origin, ".dynsym");
 	for (uint64_t offset = 0; offset < size; offset += 16) {
 		struct symbol x, y;
-		bool in_full = symbol_lookup(full, offset, &x), in_bare = symbol_lookup(bare, offset, &y);
+		bool in_full = symbol_lookup(full, offset, &x),
+		     in_bare = symbol_lookup(bare, offset, &y);
 		if (in_full && strstr(x.linkage, "@plt"))
 			continue;
 		ck_assert_msg(in_full == in_bare, "%#lx", (long)offset);
@@ -274,7 +285,8 @@ START_TEST(odd_files)
 	ck_assert_int_eq(open_path(ELF_DIR "validelf_nosections"), -ENODATA);
 	ck_assert_int_eq(open_path(ELF_DIR "validelf_withsections"), -ENODATA);
 	ck_assert_int_eq(open_path(ELF_DIR "otel-elfunwindinfo-test.so"), -ENODATA);
-	ck_assert_int_eq(open_path("tests/golden/elf/expected/go-1.22.12.symbolized.tsv"), -ENOEXEC);
+	ck_assert_int_eq(open_path("tests/golden/elf/expected/go-1.22.12.symbolized.tsv"),
+			 -ENOEXEC);
 	ck_assert_int_eq(open_path("/"), -ENOEXEC);
 	ck_assert_int_eq(open_path("/dev/zero"), -ENOEXEC);
 	int fd = file_of("", 0);
@@ -329,7 +341,8 @@ START_TEST(changed_files)
 		uint64_t bits = rng_next(&rng);
 		memcpy(wrong, &bits, sizeof wrong);
 		/* ELF and program headers, .dynsym and .dynstr, then .symtab to the end with the section headers */
-		size_t where = round % 2 ? rng_below(&rng, 0x600) : 0x3000 + rng_below(&rng, size - 0x3008);
+		size_t where = round % 2 ? rng_below(&rng, 0x600)
+					 : 0x3000 + rng_below(&rng, size - 0x3008);
 		size_t n = 1 + rng_below(&rng, 8);
 		ck_assert_int_eq(pwrite(fd, wrong, n, where), n);
 		survives(fd, size);
@@ -355,7 +368,8 @@ START_TEST(absurd_tables)
 				       &sections[symtab->sh_link].sh_size,
 				       &sections[symtab->sh_link].sh_offset };
 	for (int i = 0; i < 4; i++) {
-		static const Elf64_Xword values[] = { UINT64_MAX, UINT64_MAX / 2, 1ull << 40, 1ull << 33 };
+		static const Elf64_Xword values[] = { UINT64_MAX, UINT64_MAX / 2, 1ull << 40,
+						      1ull << 33 };
 		for (int v = 0; v < 4; v++) {
 			Elf64_Xword saved = *wrong[i];
 			*wrong[i] = values[v];
@@ -409,5 +423,5 @@ END_TEST
 #define ONLY_X86_64
 #endif
 UNIT_MAIN("elf_rules", sizes_are_ends, assembly_labels, nested_functions, one_name_per_address,
-	  names_are_demangled_and_cut, versions_are_dropped, no_section_headers, odd_files, cut_files,
-	  changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)
+	  names_are_demangled_and_cut, versions_are_dropped, no_section_headers, odd_files,
+	  cut_files, changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)

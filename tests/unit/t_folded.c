@@ -184,8 +184,10 @@ START_TEST(annotate_writes_the_asked_suffixes)
 		{ 0, "k;j;i;G;g;plain 1\n" },
 		{ ANNOTATE_ALL, "k_[k];j_[j];i_[i];G_[G];g_[g];plain 1\n" },
 		{ 1 << ANNOTATE_KERNEL, "k_[k];j;i;G;g;plain 1\n" },
-		{ 1 << ANNOTATE_JIT | 1 << ANNOTATE_GPU_INSTRUCTION, "k;j_[j];i;G;g_[g];plain 1\n" },
-		{ 1 << ANNOTATE_INTERPRETED | 1 << ANNOTATE_GPU_SOURCE, "k;j;i_[i];G_[G];g;plain 1\n" },
+		{ 1 << ANNOTATE_JIT | 1 << ANNOTATE_GPU_INSTRUCTION,
+		  "k;j_[j];i;G;g_[g];plain 1\n" },
+		{ 1 << ANNOTATE_INTERPRETED | 1 << ANNOTATE_GPU_SOURCE,
+		  "k;j;i_[i];G_[G];g;plain 1\n" },
 		{ 1 << ANNOTATE_ON_CPU | 1 << ANNOTATE_OFF_CPU, "k;j;i;G;g;plain 1\n" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -346,11 +348,13 @@ static struct profile *named_profile(const char *const *names, const size_t *len
 
 START_TEST(hostile_names_are_replaced)
 {
-	static const char *const names[] = { "#hash", "a;b",	    "new\nline\r\ttab", "\x1b[31m\x7f",
-					     "\xff\xfe", "gr\xc3\xbc\xc3\x9f", "\xc2\x85 c1", "# inner" };
+	static const char *const names[] = { "#hash",        "a;b",      "new\nline\r\ttab",
+					     "\x1b[31m\x7f", "\xff\xfe", "gr\xc3\xbc\xc3\x9f",
+					     "\xc2\x85 c1",  "# inner" };
 	struct profile *p = named_profile(names, NULL, 8);
 	char *got = folded_of(p);
-	ck_assert_str_eq(got, "?hash;a:b;new line  tab;?[31m?;??;gr\xc3\xbc\xc3\x9f;? c1;# inner 1\n");
+	ck_assert_str_eq(got,
+			 "?hash;a:b;new line  tab;?[31m?;??;gr\xc3\xbc\xc3\x9f;? c1;# inner 1\n");
 	free(got);
 	profile_free(p);
 }
@@ -485,9 +489,9 @@ START_TEST(formats_are_found_by_name_and_ending)
 	static const struct {
 		const char *path, *format;
 	} paths[] = {
-		{ "a.folded", "folded" },     { "a.collapsed", "folded" }, { "a.txt", "folded" },
-		{ "x.y/a.pb.gz", "pprof" },   { "a.pprof", "pprof" },      { "a.svg", "svg" },
-		{ "r.cresset", "cresset" },   { "folded", NULL },          { "a.gz", NULL },
+		{ "a.folded", "folded" },   { "a.collapsed", "folded" }, { "a.txt", "folded" },
+		{ "x.y/a.pb.gz", "pprof" }, { "a.pprof", "pprof" },      { "a.svg", "svg" },
+		{ "r.cresset", "cresset" }, { "folded", NULL },          { "a.gz", NULL },
 	};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		const struct format *f = format_by_ending(paths[i].path);

@@ -129,13 +129,14 @@ END_TEST
 
 START_TEST(modules_and_bpf)
 {
-	struct symbol_source *s = open_text("ffffffff81000000 T _text\n"
-					    "ffffffff81000100 t helper\n"
-					    "ffffffff81000200 D datum\n"
-					    "ffffffffc0000000 t init\t[ext4]\n"
-					    "ffffffffc0000040 t read\t[ext4]\n"
-					    "ffffffffc0300000 t bpf_prog_6deef7357e7b4530_on_cpu\t[bpf]\n"
-					    "ffffffffa0000000 t outside_the_order\t[ext4]\n");
+	struct symbol_source *s =
+		open_text("ffffffff81000000 T _text\n"
+			  "ffffffff81000100 t helper\n"
+			  "ffffffff81000200 D datum\n"
+			  "ffffffffc0000000 t init\t[ext4]\n"
+			  "ffffffffc0000040 t read\t[ext4]\n"
+			  "ffffffffc0300000 t bpf_prog_6deef7357e7b4530_on_cpu\t[bpf]\n"
+			  "ffffffffa0000000 t outside_the_order\t[ext4]\n");
 	struct symbol sym;
 	ck_assert_uint_eq(s->skipped, 0);
 	ck_assert(symbol_lookup(s, 0xffffffffc0300010, &sym));
@@ -157,10 +158,11 @@ END_TEST
 
 START_TEST(one_name_per_address)
 {
-	struct symbol_source *s = open_text("1000 t local\n1000 T a_global_one\n1000 T global\n1000 W weaker\n"
-					    "2000 A absolute\n2000 t only\n"
-					    "3000 t _RNvCs1234_7mycrate3foo\n"
-					    "4000 t end");
+	struct symbol_source *s =
+		open_text("1000 t local\n1000 T a_global_one\n1000 T global\n1000 W weaker\n"
+			  "2000 A absolute\n2000 t only\n"
+			  "3000 t _RNvCs1234_7mycrate3foo\n"
+			  "4000 t end");
 	struct symbol sym;
 	ck_assert_str_eq(at(s, 0x1000), "global");
 	ck_assert_str_eq(at(s, 0x2000), "only");
@@ -185,7 +187,9 @@ static int open_rc(const char *text, struct err *err)
 START_TEST(hidden_or_empty)
 {
 	struct err err = { 0 };
-	ck_assert_int_eq(open_rc("0000000000000000 T _text\n0000000000000000 t init\t[ext4]\n", &err), -EPERM);
+	ck_assert_int_eq(
+		open_rc("0000000000000000 T _text\n0000000000000000 t init\t[ext4]\n", &err),
+		-EPERM);
 	ck_assert_ptr_nonnull(strstr(err.hint, "kptr_restrict"));
 	ck_assert_int_eq(open_rc("0000000000000000 T _text\n", NULL), -EPERM);
 	ck_assert_int_eq(open_rc("", &err), -ENODATA);

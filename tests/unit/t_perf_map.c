@@ -31,7 +31,8 @@ START_TEST(dotnet)
 {
 	static const char path[] = "tests/golden/perfmap/ddprof-perf-42.map";
 	struct symbol_source *s = open_fd(file_open(path));
-	ck_assert_ptr_nonnull(strstr(at(s, 0x7FB0614BB980), "RuntimeEnvironmentInfo::get_OsPlatform"));
+	ck_assert_ptr_nonnull(
+		strstr(at(s, 0x7FB0614BB980), "RuntimeEnvironmentInfo::get_OsPlatform"));
 	ck_assert_uint_eq(s->skipped, 0);
 	/* Every line but three: those stubs were made again in the same place. */
 	char *text = shell("cat %s", path), *save;
@@ -41,7 +42,8 @@ START_TEST(dotnet)
 		int name;
 		struct symbol first, last;
 		ck_assert_int_eq(sscanf(l, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &name), 2);
-		ck_assert(symbol_lookup(s, start, &first) && symbol_lookup(s, start + size - 1, &last));
+		ck_assert(symbol_lookup(s, start, &first) &&
+			  symbol_lookup(s, start + size - 1, &last));
 		ck_assert_uint_lt(start - first.start, first.size);
 		found += strcmp(first.name, l + name) == 0 && strcmp(last.name, l + name) == 0 &&
 			 first.start == start && first.size == size;
@@ -61,7 +63,8 @@ START_TEST(malformed_lines_are_counted)
 	ck_assert_str_eq(at(s, 0xFFFFFFFFFFFFFFFE), "");
 	/* 1400 characters, cut */
 	const char *name = at(s, 0x7FB06149E6A0);
-	ck_assert_ptr_eq(strstr(name, "int32 [System.Private.CoreLib] System.SpanHelpers::IndexOf"), name);
+	ck_assert_ptr_eq(strstr(name, "int32 [System.Private.CoreLib] System.SpanHelpers::IndexOf"),
+			 name);
 	ck_assert_uint_eq(strlen(name), 1024);
 	symbol_close(s);
 
@@ -88,7 +91,9 @@ START_TEST(nothing_usable)
 {
 	struct symbol_source *s;
 	struct err err = { 0 };
-	int fd = file_of("garbage\n\x7f" "ELF", 12);
+	int fd = file_of("garbage\n\x7f"
+			 "ELF",
+			 12);
 	ck_assert_int_eq(symbol_open_perf_map(fd, &s, &err), -ENODATA);
 	ck_assert_str_ne(err.text, "");
 	close(fd);
@@ -149,7 +154,8 @@ START_TEST(a_million_entries)
 	enum { N = 1000000 };
 	struct buf text = { 0 };
 	for (int i = 0; i < N; i++)
-		buf_addf(&text, "7f%010x 30 LazyCompile:*function_%d file.js:%d\n", i * 32, i, i % 977);
+		buf_addf(&text, "7f%010x 30 LazyCompile:*function_%d file.js:%d\n", i * 32, i,
+			 i % 977);
 	int fd = file_of(text.data, text.len);
 	size_t text_len = text.len;
 	buf_done(&text);

@@ -28,7 +28,8 @@ static void teardown(void)
 	ck_assert_uint_eq(objects.all.v[OBJECT_ANON]->refs, 0);
 	object_trim(&objects);
 	object_trim(&objects);
-	ck_assert_uint_eq(objects.n, 1); /* only that */
+	for (size_t i = 0; i < objects.all.n; i++) /* nobody holds any other */
+		ck_assert(!objects.all.v[i] || objects.all.v[i]->pinned);
 	object_table_done(&objects);
 }
 
@@ -437,7 +438,10 @@ START_TEST(scan)
 	struct process *kthreadd = process_find(&table, 2);
 	if (kthreadd && kthreadd->is_kernel_thread)
 		ck_assert_ptr_null(kthreadd->image);
-	ck_assert_ptr_eq(process_next_ended(&table, 6 * S), process_find(&table, INT32_MAX));
+	struct process *ended = process_next_ended(&table, 6 * S);
+	while (ended && ended->pid != INT32_MAX) /* others may have ended meanwhile */
+		ended = process_next_ended(&table, 6 * S);
+	ck_assert_ptr_nonnull(ended);
 	uint64_t id = p->image->id;
 	proc_scan_all(&table, 7 * S);
 	ck_assert_uint_eq(p->image->id, id);

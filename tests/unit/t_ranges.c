@@ -40,7 +40,8 @@ START_TEST(earlier_times_within_depth)
 		ranges_build(&r, 40);
 		for (uint64_t addr = 0; addr < 140; addr++)
 			for (size_t n = 0; n <= 41; n++)
-				ck_assert_ptr_eq(ranges_find(&r, addr, n), brute_force(&r, addr, n));
+				ck_assert_ptr_eq(ranges_find(&r, addr, n),
+						 brute_force(&r, addr, n));
 		ranges_done(&r);
 	}
 	/* Deeper than asked for is forgotten: no answer rather than a wrong one. */

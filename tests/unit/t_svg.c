@@ -35,16 +35,20 @@ static struct rects parse(const char *svg)
 	struct rects r = { 0 };
 	char *titles = xpath(svg, "//*[@data-v]/*[local-name()=\"title\"]/text()");
 	char *title = titles;
-	for (const char *at = svg; (at = strstr(at, "<rect class=\"")); at++) {
+	struct cur lines = cur_of(svg, strlen(svg));
+	const char *line;
+	size_t len;
+	while (cur_line(&lines, &line, &len)) {
 		struct rect rect = { 0 };
 		unsigned height;
-		int n = sscanf(
-			at,
-			"<rect class=\"%7[^\"]\" x=\"%lf\" y=\"%u\" width=\"%lf\" height=\"%u\" "
-			"data-v=\"%lld\">",
-			rect.class, &rect.x, &rect.y, &rect.width, &height, &rect.value);
+		char tag[256]; /* sscanf measures its whole input */
+		snprintf(tag, sizeof tag, "%.*s", (int)(len < 255 ? len : 255), line);
+		int n = sscanf(tag,
+			       "<rect class=\"%7[^\"]\" x=\"%lf\" y=\"%u\" width=\"%lf\" "
+			       "height=\"%u\" data-v=\"%lld\">",
+			       rect.class, &rect.x, &rect.y, &rect.width, &height, &rect.value);
 		if (n != 6)
-			continue; /* of the legend */
+			continue; /* something else */
 		ck_assert_uint_eq(height, 17);
 		char *info = strchr(title, '\n'), *end = info ? strchr(info + 1, '\n') : NULL;
 		ck_assert_ptr_nonnull(end);

@@ -92,8 +92,10 @@ static const char *pick(struct rng *r, const char *const *of, uint32_t n)
 
 START_TEST(options_together_give_what_the_naive_way_finds)
 {
-	static const char *const patterns[] = { "fn_0", "fn_.[02468]", "named", "binary:server",
-						"file:file[12]", "kind:native|python", "^fn_11$" };
+	static const char *const patterns[] = { "fn_0",          "fn_.[02468]",
+						"named",         "binary:server",
+						"file:file[12]", "kind:native|python",
+						"^fn_11$" };
 	struct rng rng = { 4711 };
 	for (uint64_t seed = 100; seed < 200; seed++) {
 		struct random_profile r = random_profile(seed, SMALL);
@@ -215,7 +217,7 @@ START_TEST(values_at_the_ends_of_their_range_do_not_overflow)
 }
 END_TEST
 
-/* --- trees from elsewhere ---------------------------------------------------------------------------------------- */
+/* --- trees from elsewhere --- */
 
 /* Adds "a;b;c" with a self value on either side. */
 static void add_path(struct tree *t, const char *path, int64_t self, int64_t other)
@@ -235,8 +237,10 @@ static uint32_t find_path(const struct tree *t, const char *path)
 {
 	for (uint32_t i = 0; i < t->nodes.n; i++) {
 		struct buf b = { 0 };
-		for (uint32_t n = i, first = 1; n != TREE_ROOT; n = t->nodes.v[n].parent, first = 0) {
-			const char *name = strtab_get(&t->strings, t->funcs.v[t->nodes.v[n].func].name);
+		for (uint32_t n = i, first = 1; n != TREE_ROOT;
+		     n = t->nodes.v[n].parent, first = 0) {
+			const char *name =
+				strtab_get(&t->strings, t->funcs.v[t->nodes.v[n].func].name);
 			struct buf longer = { 0 };
 			buf_addf(&longer, "%s%s%.*s", name, first ? "" : ";", (int)b.len, b.data);
 			buf_done(&b);
@@ -290,7 +294,7 @@ START_TEST(many_children_are_found_again)
 }
 END_TEST
 
-/* --- merge and difference ------------------------------------------------------------------------------------------ */
+/* --- merge and difference --- */
 
 static struct tree *tree_of(uint64_t seed, struct random_shape shape)
 {
@@ -428,7 +432,7 @@ START_TEST(counts_of_different_periods_meet_in_their_unit)
 }
 END_TEST
 
-/* --- shape ----------------------------------------------------------------------------------------------------------- */
+/* --- shape --- */
 
 static const char *child_name(const struct tree *t, uint32_t node)
 {
@@ -499,7 +503,8 @@ END_TEST
 START_TEST(a_pruned_tree_grows_again)
 {
 	struct tree *t = tree_of(5, (struct random_shape){ .n_stacks = 500, .n_samples = 3000 });
-	struct tree *other = tree_of(5, (struct random_shape){ .n_stacks = 500, .n_samples = 3000 });
+	struct tree *other =
+		tree_of(5, (struct random_shape){ .n_stacks = 500, .n_samples = 3000 });
 	struct tree *fresh = tree_new();
 	tree_prune(t, 100);
 	tree_merge(fresh, t);
@@ -564,4 +569,5 @@ UNIT_MAIN("tree", every_option_gives_what_the_naive_way_finds,
 	  the_difference_of_a_tree_and_itself_is_zero, a_difference_keeps_both_sides,
 	  counts_of_different_periods_meet_in_their_unit, siblings_are_sorted,
 	  pruning_keeps_totals_and_counts_what_went, a_pruned_tree_grows_again,
-	  pruning_at_nothing_changes_nothing, a_known_tree_is_pruned, turning_round_twice_is_nothing)
+	  pruning_at_nothing_changes_nothing, a_known_tree_is_pruned,
+	  turning_round_twice_is_nothing)

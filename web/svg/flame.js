@@ -146,7 +146,7 @@ function place(f, x, w, state, into) {
 	f.r.setAttribute('y', y);
 	f.r.setAttribute('width', Math.max(w > 2 ? w - .5 : w * .75, f.hit ? 1 : .05).toFixed(2));
 	if (s)
-		el(SVG, 'text', { x: x + 3, y: y + 12.5, 'class': f.hit ? '' : light.indexOf(f.base[0]) < 0 ? state : 'w' }, into)
+		el(SVG, 'text', { x: x + 3, y: y + 12.5, 'class': f.hit ? '' : state || (light.indexOf(f.base[0]) < 0 ? '' : 'w') }, into)
 			.textContent = s;
 }
 function draw() {
@@ -301,6 +301,7 @@ function load() {
 	anyCase = state.i !== '1';
 	zoom = z % n;
 	input.value = state.s || '';
+	focusOn(zoom, false);
 	toggleCase();
 	zoomTo(zoom);
 	if (z === n)

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# cresset record as others see it: exit statuses, signals, files, the command it runs. What it records is tests/live's.
+. tests/cli/lib.sh
+dir=$tmp/dir
+mkdir "$dir"
+# shellcheck disable=SC2016 # for the shell that runs it
+burn='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+
+# --- without permission
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$cresset" "$tmp/cresset.copy" && chmod 755 "$tmp"
+	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all "$tmp/cresset.copy" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+	nobody record -a -d 1 -o - --format folded
+	is "nobody may not record" $? 3
+	has "… and learns what is missing" "CAP_BPF" "$(cat "$tmp/err")"
+	has "… and how to get it" "sudo" "$(cat "$tmp/err")"
+	has "… in two ways" "setcap" "$(cat "$tmp/err")"
+	is "… on standard error only" "$(cat "$tmp/out")" ""
+	nobody doctor
+	is "doctor says the same" $? 3
+	has "… with the missing piece" "CAP_BPF" "$(cat "$tmp/out")"
+	nobody record --list-events
+	is "events can be listed" $? 0
+	hasnt "… none works" "works here" "$(cat "$tmp/out")"
+else
+	skip "without permission" "only root can become nobody"
+fi
+if ! "$cresset" doctor >/dev/null 2>&1; then
+	skip "recording" "$("$cresset" doctor 2>&1 | tail -2 | tr '\n' ' ')"
+	finish
+	exit 0
+fi
+
+start nice -n 19 sh -c 'while :; do :; done' # an idle machine gives no samples
+
+# --- files
+ends "three outputs at once" 0 record -a -d 0.3 -o "$dir/x.cresset" -o "$dir/x.folded" -o - --format pprof
+is "… standard output is pprof" "$(head -c 2 "$tmp/out" | od -An -tx1)" " 1f 8b"
+only_files "… and nothing else is left" "$dir" x.cresset x.folded
+has "… which the summary names" "wrote $dir/x.folded" "$errs"
+ends "… the recording opens" 0 report "$dir/x.cresset"
+is "… folded and recording agree" "$("$cresset" report --json "$dir/x.cresset" | jq .total)" "$(awk '{ n += $NF } END { print n }' "$dir/x.folded")"
+echo "what was there before" >"$dir/x.folded"
+ends "an old file" 0 record -q -a -d 0.3 -o "$dir/x.folded"
+hasnt "… is replaced" "what was there before" "$(cat "$dir/x.folded")"
+is "… quietly" "$errs" ""
+rm "$dir"/*
+fails "no such folder" 7 "cannot create" record -a -d 60 -o "$dir/no/x.cresset" -o "$dir/x.svg"
+hasnt "… is found before the start" "recording" "$errs"
+only_files "… and leaves nothing" "$dir"
+(cd "$dir" && "$cresset" record -q -a -d 0.2)
+is "without -o" "$(find "$dir" -regextype posix-extended -regex '.*/cresset-[0-9]{8}-[0-9]{6}\.cresset' | wc -l)" 1
+rm "$dir"/*
+mkdir "$tmp/small"
+trap 'umount "$tmp/small" 2>/dev/null; cleanup' EXIT
+if mount -t tmpfs -o size=8k tmpfs "$tmp/small" 2>/dev/null; then
+	fails "a disk that fills up" 7 "No space left" record -a -d 0.3 -o "$tmp/small/x.svg" -o "$dir/x.folded"
+	is "… has no half file" "$(ls -A "$tmp/small")" ""
+	only_files "… but the other output is there" "$dir" x.folded
+	fails "… whatever the command says" 7 "No space left" record -o "$tmp/small/x.svg" -- sh -c "$burn; exit 3"
+	umount "$tmp/small"
+else
+	skip "a disk that fills up" "mounting one needs root"
+fi
+rm -f "$dir"/*
+
+# --- the summary
+ends "the summary" 0 record -a -d 0.3 -o "$dir/x.folded"
+has "… tells samples" " samples" "$errs"
+has "… losses" " lost" "$errs"
+has "… what it cost" "peak memory" "$errs"
+ends "as JSON" 0 record --json -a -d 0.3 -o "$dir/x.folded"
+holds "… it is JSON" jq -e '.samples >= 0 and .lost == 0 and .duration_ns >= 300000000 and .written[0].format == "folded"' "$tmp/out"
+LC_ALL=C "$cresset" record -a -d 0.2 -o "$dir/x.folded" 2>"$tmp/err"
+is "… ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/err")" 0
+ends "events" 0 record --list-events
+has "… work or not" "not in this version" "$out"
+ends "events as JSON" 0 record --list-events --json
+holds "… name the one that works" jq -e 'map(select(.works)) | map(.name) == ["cpu"]' "$tmp/out"
+
+# --- a command
+run() { "$cresset" record -q -o "$dir/x.folded" "$@"; }
+run -- sh -c 'exit 42'
+is "a command's status is ours" $? 42
+run -- sh -c 'kill -TERM $$'
+is "… also when it is killed" $? 143
+run -- true 2>/dev/null
+is "a command that is over at once is no error" $? 0
+rm -f "$dir"/*
+fails "a command that is not there" 5 "cannot run '/no/such': No such file" record -o "$dir/x.folded" -- /no/such arg
+fails "… or not to be executed" 5 "Permission denied" record -o "$dir/x.folded" -- /etc/passwd
+only_files "… leaves nothing" "$dir"
+is "its standard input is ours" "$(echo hello | run -- cat)" hello
+is "its open files are not" "$(run -- ls /proc/self/fd)" "$(ls /proc/self/fd)"
+is "its signals are as we found them" "$(run -- grep Sig /proc/self/status)" "$(grep Sig /proc/self/status)"
+run -d 0.2 -- sh -c "sleep 1; exit 9"
+is "a recording can end before it" $? 9
+holds "… and is written" [ -e "$dir/x.folded" ]
+
+# --- signals; the recording has begun once its line is there
+begin() { # ARG… in the background; sets pid
+	: >"$tmp/err"
+	# a shell starts what runs in the background with SIGINT ignored; the command would inherit that
+	env --default-signal=INT,HUP "$cresset" record "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	pid=$!
+	pids+=("$pid")
+	for _ in $(seq 200); do
+		grep -q '^cresset: recording' "$tmp/err" && return
+		sleep 0.05
+	done
+}
+for sig in INT TERM HUP; do
+	rm -f "$dir"/*
+	begin -a -o "$dir/x.folded"
+	sleep 0.5 # 50 samples of the busy CPU
+	kill -$sig $pid
+	wait $pid
+	is "SIG$sig ends a recording" $? 0
+	only_files "… which is written" "$dir" x.folded
+done
+rm -f "$dir"/*
+begin -a -o "$dir/x.folded" -o "$dir/x.cresset"
+kill -STOP $pid # so that both signals are there when it goes on
+kill -INT $pid
+kill -TERM $pid
+kill -CONT $pid
+wait $pid
+is "the second signal aborts" $? 1
+only_files "… and leaves nothing" "$dir"
+begin -o "$dir/x.folded" -- sh -c 'trap "exit 7" INT; while :; do :; done'
+kill -INT $pid
+wait $pid
+is "SIGINT for us alone reaches the command" $? 7
+only_files "… and what it did is written" "$dir" x.folded
+begin -o "$dir/x.folded" -- sh -c 'trap "exit 6" TERM; while :; do :; done'
+kill -TERM $pid
+wait $pid
+is "SIGTERM does, too" $? 6
+sleep 30 &
+target=$!
+begin -p $target -o "$dir/x.folded"
+kill $target
+wait $pid
+is "a target that ends is the end" $? 8
+
+# --- a terminal
+if command -v script >/dev/null; then
+	rm -f "$dir"/*
+	script -qec "'$cresset' record -a -d 1.2 -o '$dir/x.folded'" "$tmp/typescript" >/dev/null </dev/null
+	n=$(tr '\r' '\n' <"$tmp/typescript" | grep -c '00:0[01]/00:01.*samples')
+	near "a status line, at most 4 times a second" "$n" 3 1
+	script -qec "'$cresset' record --no-progress -a -d 0.6 -o '$dir/x.folded'" "$tmp/typescript" >/dev/null </dev/null
+	hasnt "… none with --no-progress" "00:00/00:00" "$(cat "$tmp/typescript")"
+	# Ctrl-C goes to the whole foreground group, and the command decides
+	{ sleep 1 && printf '\003' && sleep 1; } | script -qec "'$cresset' record -q -o '$dir/y.folded' -- sh -c 'trap \"exit 5\" INT; while :; do :; done'" /dev/null >/dev/null
+	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
+	holds "… and what it did is written" [ -e "$dir/y.folded" ]
+else
+	skip "a status line" "no script(1)"
+fi
+finish

@@ -1,0 +1,72 @@
+/* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which file it is. */
+#include "collect/container.h"
+#include "collect/kernel_space.h"
+#include "collect/proc_stat.h"
+#include "profile/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_stat(const char *text, size_t size)
+{
+	struct proc_stat st;
+
+	if (proc_stat_parse(text, size, &st) == 0 && !memchr(st.name, '\0', sizeof st.name))
+		abort();
+}
+
+static void read_container(const char *text, size_t size)
+{
+	char id[CONTAINER_ID_LEN + 1];
+
+	if (container_id_parse(text, size, id) && strlen(id) != CONTAINER_ID_LEN)
+		abort();
+}
+
+static void read_notes(const char *text, size_t size)
+{
+	uint8_t id[BUILD_ID_MAX];
+
+	if (kernel_notes_build_id(text, size, id, sizeof id) > sizeof id)
+		abort();
+}
+
+static void read_modules(const char *text, size_t size)
+{
+	struct profile *p = profile_new();
+	struct kernel_space k = { .sink = profile_sink(p) };
+
+	(void)size;
+	kernel_space_add_modules(&k, text);
+	for (size_t i = 1; i < k.modules.n; i++)
+		if (k.modules.v[i - 1].start >= k.modules.v[i].start)
+			abort();
+	kernel_space_done(&k);
+	profile_free(p);
+}
+
+static void read_addresses(const char *text, size_t size)
+{
+	(void)size;
+	kernel_text_start(text);
+	kernel_text_size(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const readers[])(const char *, size_t) = { read_stat, read_container,
+								 read_notes, read_modules,
+								 read_addresses };
+	enum { N = sizeof readers / sizeof *readers };
+
+	if (!size)
+		return 0;
+	char *text = malloc(size); /* without the first byte, with a NUL behind */
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	readers[data[0] % N](text, size - 1);
+	free(text);
+	return 0;
+}

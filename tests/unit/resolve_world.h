@@ -1,0 +1,271 @@
+/* tests/unit/resolve_world.h: what the tests of the resolver share: a small collector on the kernel's own records, samples made by
+ * hand, and programs that run until they are told to end. */
+#ifndef CRESSET_TESTS_RESOLVE_WORLD_H
+#define CRESSET_TESTS_RESOLVE_WORLD_H
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "collect/resolve.h"
+#include "profile/profile.h"
+#include "shell.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* --- a small collector ----------------------------------------------------------------------------------------------- */
+
+struct kept {
+	struct side_record r;
+	char name[512];
+};
+static int epoll_fd;
+static struct side_band *band;
+static struct resolver *resolver;
+static struct profile *profile;
+static VEC(struct kept) records;
+static uint32_t type;
+static uint64_t next_hash;
+static char dir[32];
+
+static inline void keep(void *ctx, const struct side_record *r)
+{
+	struct kept k = { .r = *r };
+
+	(void)ctx;
+	snprintf(k.name, sizeof k.name, "%s", r->name ? r->name : "");
+	resolve_seen(resolver, r);
+	vec_push(&records, k);
+}
+
+static inline int by_time(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return x->r.time_ns < y->r.time_ns ? -1 : x->r.time_ns > y->r.time_ns;
+}
+
+/* Reads what the kernel tells, opening files now. */
+static inline void see(void)
+{
+	side_band_drain(band, keep, NULL);
+}
+
+/* Applies everything seen, in order. */
+static inline void apply(void)
+{
+	see();
+	if (records.n)
+		qsort(records.v, records.n, sizeof *records.v, by_time);
+	for (size_t i = 0; i < records.n; i++) {
+		records.v[i].r.name = records.v[i].name;
+		resolve_apply(resolver, &records.v[i].r);
+	}
+	vec_clear(&records);
+}
+
+static inline bool setup_with(struct resolve_opts opts)
+{
+	struct err err = { 0 };
+
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (side_band_open(epoll_fd, 1, 64, &band, &err))
+		return false;
+	profile = profile_new();
+	opts.sink = profile_sink(profile);
+	resolver = resolver_new(&opts);
+	resolve_snapshot(resolver);
+	type = opts.sink->ops->type(opts.sink,
+				    &(struct type){ .name = sink_string(opts.sink, "cpu") });
+	next_hash = 1;
+	temp_dir(dir);
+	return true;
+}
+
+static inline bool setup(void)
+{
+	return setup_with((struct resolve_opts){ .max_open_files = 100 });
+}
+#define NEEDS "needs CAP_PERFMON"
+
+static inline void teardown(void)
+{
+	resolver_free(resolver);
+	side_band_close(band);
+	profile_free(profile);
+	vec_done(&records);
+	close(epoll_fd);
+	shell_do("rm -rf %s", dir);
+}
+
+struct given {
+	uint32_t n_kernel, n_user, walk_end;
+	uint64_t addr[16];
+};
+/* Hands over one sample of a thread and its stack. */
+static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struct given g,
+			     uint64_t time_ns)
+{
+	struct event_sample s = {
+		.kind = EVENT_SAMPLE, .time_ns = time_ns, .tgid = pid, .tid = tid, .cgroup_id = 1
+	};
+	uint64_t space[3 + 16];
+	struct event_stack *st = (struct event_stack *)space;
+	bool over = false;
+
+	*st = (struct event_stack){ .kind = EVENT_STACK,
+				    .n_kernel = g.n_kernel,
+				    .n_user = g.n_user,
+				    .stack_hash = next_hash++,
+				    .walk_end = g.walk_end };
+	memcpy(st->addr, g.addr, sizeof g.addr);
+	snprintf(s.comm, sizeof s.comm, "%s", comm);
+	s.stack_hash = st->stack_hash;
+	resolve_stack_contents(resolver, st, &over);
+	resolve_sample(resolver, &s, type, 10101010);
+}
+
+/* One frame of user code, now. */
+static inline void sample(uint32_t pid, uint64_t addr)
+{
+	sample_at(pid, pid, "test", (struct given){ .n_user = 1, .addr = { addr } },
+		  clock_mono_ns());
+}
+
+static inline const char *frame_name(uint32_t frame)
+{
+	struct shown_line line;
+
+	ck_assert_uint_ge(profile_frame_lines(profile, frame, &line, 1), 1);
+	return profile_str(profile, line.name);
+}
+
+/* "root;…;leaf" of a row. */
+static inline const char *stack_of(size_t row)
+{
+	static struct buf b;
+	uint32_t frames[1024], stack = profile->samples.stack[row];
+
+	buf_clear(&b);
+	ck_assert_uint_lt(row, profile->samples.n);
+	stack_frames(&profile->stacks, stack, frames);
+	for (uint32_t i = 0; i < stack_depth(&profile->stacks, stack); i++)
+		buf_addf(&b, "%s%s", i ? ";" : "", frame_name(frames[i]));
+	return buf_cstr(&b);
+}
+
+static inline const struct frame *leaf_of(size_t row)
+{
+	return &profile->frames.frames.v[stack_leaf(&profile->stacks, profile->samples.stack[row])];
+}
+
+static inline const char *label_of(size_t row, const char *key)
+{
+	uint32_t set = profile->series.series.v[profile->samples.series[row]].labels;
+	uint32_t id = strtab_find(&profile->strings, key);
+	const struct label *l = label_find(&profile->series, set, id);
+
+	return l ? profile_str(profile, l->str) : "";
+}
+
+/* --- programs -------------------------------------------------------------------------------------------------------- */
+
+/* Each prints the address of a function of its own, then waits for its input to end. */
+static const char program_text[] =
+	"#include <stdio.h>\n#include <dlfcn.h>\n"
+	"int work_here(int n) { for (volatile int i = 0; i < n; i++); return n; }\n"
+	"int work_there(int n) { return n + 1; }\n"
+	"int main(int argc, char **argv) {\n"
+	"  void *lib = argc > 1 ? dlopen(argv[1], RTLD_NOW) : 0;\n"
+	"  printf(\"%lx\\n\", lib ? (long)dlsym(lib, \"work_elsewhere\") : (long)work_here);\n"
+	"  fflush(stdout); while (getchar() != EOF); return 0; }\n";
+static const char library_text[] = "int work_elsewhere(int n) { return n + 1; }\n";
+
+static inline void compile(const char *text, const char *flags, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%s/%s.c", dir, name);
+	FILE *f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+	shell_do("cc -w -O1 %s -o %s/%s %s -ldl", flags, dir, name, path);
+	unlink(path);
+}
+
+struct child {
+	pid_t pid;
+	int in, out;
+	uint64_t addr;
+};
+
+static inline uint64_t read_addr(int fd)
+{
+	char text[64] = "";
+
+	for (size_t n = 0; n < sizeof text - 1 && !strchr(text, '\n'); n++)
+		ck_assert_int_eq(read(fd, text + n, 1), 1);
+	return strtoull(text, NULL, 16);
+}
+
+/* Starts a shell command that execs such a program, and waits for its address. */
+static inline struct child run_shell(const char *command)
+{
+	struct child c;
+	int in[2], out[2];
+
+	ck_assert_int_eq(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	c.pid = fork();
+	if (c.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	c.in = in[1];
+	c.out = out[0];
+	c.addr = read_addr(c.out);
+	return c;
+}
+
+static inline struct child run_program(const char *name, const char *arg)
+{
+	char command[256];
+
+	snprintf(command, sizeof command, "exec %s/%s %s", dir, name, arg);
+	return run_shell(command);
+}
+
+static inline void end_program(struct child *c)
+{
+	close(c->in);
+	close(c->out);
+	waitpid(c->pid, NULL, 0);
+}
+
+static inline void record(struct side_record r, const char *name, uint64_t after_ns)
+{
+	r.name = name;
+	r.time_ns = clock_mono_ns() + after_ns;
+	resolve_seen(resolver, &r);
+	resolve_apply(resolver, &r);
+}
+
+__attribute__((noinline)) int function_of_the_test(int n);
+int function_of_the_test(int n)
+{
+	return n * n;
+}
+
+#endif

@@ -1,0 +1,337 @@
+/* The resolver on processes that really run: what they are made of comes from the kernel's own records, the samples from here. */
+#include "resolve_world.h"
+
+#include <dirent.h>
+
+/* --- files ----------------------------------------------------------------------------------------------------------- */
+
+/* Its file is gone, the process is gone, and its record was read in between. */
+START_TEST(gone_when_resolved)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "short");
+	struct child c = run_program("short", "");
+	see();
+	shell_do("rm %s/short", dir);
+	end_program(&c);
+	apply();
+	sample(c.pid, c.addr + 1);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 0);
+	teardown();
+}
+END_TEST
+
+/* Nobody looked while it ran: with the file still there, what the record tells is proof enough; another file under the name is not
+ * taken for it. */
+START_TEST(gone_when_seen)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "stays");
+	compile(program_text, "", "goes");
+	struct child c = run_program("stays", ""), d = run_program("goes", "");
+	end_program(&c);
+	end_program(&d);
+	compile("int work_here(void) { return 0; } int main(void) { return 1; }", "", "other");
+	shell_do("mv %s/other %s/goes", dir, dir);
+	apply();
+	sample(c.pid, c.addr + 1);
+	sample(d.pid, d.addr + 1);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_int_eq(strncmp(stack_of(1), "goes+0x", 7), 0);
+	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 1);
+	teardown();
+}
+END_TEST
+
+/* Really gone: offset and name stay, and the loss is counted once. */
+START_TEST(object_lost)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "-DX=1 -Wl,--build-id=0x0123456789abcdef", "lost");
+	struct child c = run_program("lost", "");
+	end_program(&c);
+	shell_do("rm %s/lost", dir);
+	apply();
+	sample(c.pid, c.addr + 1);
+	sample(c.pid, c.addr + 2);
+	resolve_symbolize(resolver);
+	ck_assert_int_eq(strncmp(stack_of(0), "lost+0x", 7), 0);
+	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 1);
+	const struct mapping *m = &profile->frames.mappings.v[leaf_of(0)->mapping];
+	if (side_band_has_build_ids(band))
+		ck_assert_mem_eq(m->build_id, "\x01\x23\x45\x67\x89\xab\xcd\xef", 8);
+	struct resolve_stats stats;
+	resolve_get_stats(resolver, &stats);
+	ck_assert_uint_eq(stats.unsymbolized, 2);
+	teardown();
+}
+END_TEST
+
+START_TEST(opened_later)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "prog");
+	compile(library_text, "-shared -fPIC", "lib.so");
+	char lib[64];
+	snprintf(lib, sizeof lib, "%s/lib.so", dir);
+	struct child c = run_program("prog", lib);
+	apply();
+	sample(c.pid, c.addr);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_elsewhere");
+	ck_assert_str_eq(profile_str(profile, profile_frame_binary(profile, 0)), "lib.so");
+	end_program(&c);
+	teardown();
+}
+END_TEST
+
+/* A file system that only the process sees, in another pid namespace. */
+START_TEST(other_namespaces)
+{
+	if (geteuid() || !setup())
+		T_SKIP("needs root");
+	char command[512];
+	compile(program_text, "", "prog");
+	shell_do("mkdir %s/hidden", dir);
+	snprintf(command, sizeof command,
+		 "exec unshare -m -p -f sh -c 'mount -t tmpfs none %s/hidden && "
+		 "cp %s/prog %s/hidden/inside && exec %s/hidden/inside'",
+		 dir, dir, dir, dir);
+	struct child c = run_shell(command);
+	apply();
+	char *pid = shell("pgrep -P %d", c.pid);
+	sample(atol(pid), c.addr);
+	end_program(&c);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_str_eq(profile_str(profile, profile_frame_binary(profile, 0)), "inside");
+	free(pid);
+	teardown();
+}
+END_TEST
+
+/* --- processes ------------------------------------------------------------------------------------------------------- */
+
+/* Known from /proc only: it ran before, and no record tells of it. */
+START_TEST(ran_before)
+{
+	temp_dir(dir);
+	compile(program_text, "", "before");
+	struct child c = run_program("before", "");
+	char old_dir[32];
+	memcpy(old_dir, dir, sizeof dir);
+	if (!setup())
+		T_SKIP(NEEDS);
+	sample(c.pid, c.addr);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_str_eq(label_of(0, "process"), "test"); /* the main thread's name at that time */
+	sample_at(c.pid, c.pid + 1, "thread", (struct given){ .n_user = 1, .addr = { c.addr } },
+		  clock_mono_ns());
+	ck_assert_str_eq(label_of(1, "comm"), "thread");
+	ck_assert_str_eq(label_of(1, "process"), "test");
+	end_program(&c);
+	shell_do("rm -rf %s", old_dir);
+	teardown();
+}
+END_TEST
+
+/* Not even the snapshot has seen it. */
+START_TEST(never_heard_of)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "secret");
+	struct child c = run_program("secret", "");
+	sample_at(c.pid, c.pid + 1, "thread", (struct given){ .n_user = 1, .addr = { c.addr } },
+		  clock_mono_ns());
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_str_eq(label_of(0, "process"), "secret");
+	end_program(&c);
+	teardown();
+}
+END_TEST
+
+/* The shell before, the program after its exec, by the time of the sample. */
+START_TEST(exec_in_time)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "after");
+	uint64_t sh_map = 0;
+	struct child c = run_program("after", "");
+	see();
+	qsort(records.v, records.n, sizeof *records.v, by_time);
+	uint64_t exec_ns = 0;
+	for (size_t i = 0; i < records.n; i++) {
+		const struct kept *k = &records.v[i];
+
+		if ((pid_t)k->r.pid != c.pid)
+			continue;
+		if (k->r.kind == SIDE_COMM && k->r.exec)
+			exec_ns = k->r.time_ns;
+		if (k->r.kind == SIDE_MMAP && strstr(k->name, "sh") && k->name[0] == '/' &&
+		    !strstr(k->name, dir))
+			sh_map = k->r.start;
+	}
+	ck_assert_uint_ne(sh_map, 0);
+	bool sampled = false;
+	for (size_t i = 0; i < records.n; i++) {
+		if (!sampled && records.v[i].r.time_ns >= exec_ns) {
+			sample(c.pid, sh_map + 0x10);
+			sampled = true;
+		}
+		records.v[i].r.name = records.v[i].name;
+		resolve_apply(resolver, &records.v[i].r);
+	}
+	vec_clear(&records);
+	sample(c.pid, c.addr);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(1), "work_here");
+	const char *sh = profile_str(profile, profile->frames.mappings.v[leaf_of(0)->mapping].name);
+	ck_assert_msg(strstr(sh, "sh") && !strstr(sh, dir), "%s", sh);
+	end_program(&c);
+	teardown();
+}
+END_TEST
+
+START_TEST(fork_without_exec)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	apply();
+	pid_t pid = fork();
+	if (pid == 0)
+		pause();
+	apply();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0); /* too late for /proc */
+	sample(pid, (uintptr_t)function_of_the_test);
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "function_of_the_test");
+	teardown();
+}
+END_TEST
+
+/* The same pid, another process: only records can tell. */
+START_TEST(pid_used_again)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "first");
+	struct child c = run_program("first", "");
+	apply();
+	sample(c.pid, c.addr);
+	end_program(&c);
+	apply();
+	record((struct side_record){ .kind = SIDE_FORK, .pid = c.pid, .tid = c.pid, .ppid = 1 },
+	       NULL, 0);
+	record((struct side_record){ .kind = SIDE_COMM, .pid = c.pid, .tid = c.pid, .exec = true },
+	       "second", 0);
+	sample_at(c.pid, c.pid + 1, "x", (struct given){ .n_user = 1, .addr = { c.addr } },
+		  clock_mono_ns());
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_str_eq(stack_of(1), "[unknown]");
+	ck_assert_str_eq(label_of(1, "process"), "second");
+	teardown();
+}
+END_TEST
+
+/* After lost records the table is read anew, once for all that was lost before. */
+START_TEST(lost_records)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "", "missed");
+	struct child c = run_program("missed", "");
+	see();
+	vec_clear(&records);
+	record((struct side_record){ .kind = SIDE_LOST, .lost = 17 }, NULL, 0);
+	ck_assert_uint_eq(profile->meta.loss[LOSS_SIDE_BAND], 17);
+	sample_at(c.pid, c.pid + 1, "x", (struct given){ .n_user = 1, .addr = { c.addr } },
+		  clock_mono_ns());
+	resolve_symbolize(resolver);
+	ck_assert_str_eq(stack_of(0), "work_here");
+	ck_assert_str_eq(label_of(0, "process"), "missed");
+	end_program(&c);
+	teardown();
+}
+END_TEST
+
+static int open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void run_short(int n)
+{
+	char path[64];
+
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			snprintf(path, sizeof path, "%s/p%d", dir, i % 20);
+			execl(path, "p", NULL);
+			_exit(127);
+		}
+		if (i % 10 == 0)
+			apply();
+		next_hash = 1; /* one stack for all */
+		sample(pid, 0x1234);
+		waitpid(pid, NULL, 0);
+	}
+	apply();
+}
+
+/* Two thousand processes of twenty programs come and go: what they took is given back. */
+START_TEST(soak)
+{
+	struct resolve_stats before, after;
+
+	if (!setup())
+		T_SKIP(NEEDS);
+	for (int i = 0; i < 20; i++)
+		shell_do("cp \"$(readlink -f /bin/true)\" %s/p%d", dir, i);
+	run_short(100);
+	for (uint64_t s = 0; s < 30; s += 2) /* time goes by */
+		record((struct side_record){ .kind = SIDE_EXIT, .pid = INT32_MAX }, NULL,
+		       s * 1000000000);
+	resolve_get_stats(resolver, &before);
+	int fds = open_descriptors();
+	size_t bytes = mallinfo2().uordblks;
+	uint64_t samples = profile->samples.n;
+	run_short(2000);
+	for (uint64_t s = 30; s < 60; s += 2)
+		record((struct side_record){ .kind = SIDE_EXIT, .pid = INT32_MAX }, NULL,
+		       s * 1000000000);
+	resolve_get_stats(resolver, &after);
+	ck_assert_uint_eq(profile->samples.n, samples + 2000);
+	/* others come and go on the machine meanwhile */
+	ck_assert_uint_le(after.processes, before.processes + 200);
+	ck_assert_uint_le(after.objects, before.objects + 50);
+	ck_assert_int_le(open_descriptors(), fds + 50);
+	/* rows of the profile, contents of stacks and resolved ones stay: below 300 bytes a sample */
+	ck_assert_uint_le(mallinfo2().uordblks, bytes + 2000 * 300);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, opened_later,
+	  other_namespaces, ran_before, never_heard_of, exec_in_time, fork_without_exec,
+	  pid_used_again, lost_records, soak)

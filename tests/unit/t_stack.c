@@ -1,0 +1,265 @@
+#include "rand.h"
+#include "unit.h"
+
+#include "profile/stack.h"
+
+enum { DEEPEST = 60 };
+
+/* The stacks as they went in, by id. */
+struct plain_stack {
+	uint32_t n, frames[DEEPEST];
+};
+struct plain {
+	struct plain_stack *v;
+	uint32_t n;
+};
+
+static bool plain_equal(const struct plain_stack *a, const struct plain_stack *b)
+{
+	return a->n == b->n && memcmp(a->frames, b->frames, a->n * sizeof *a->frames) == 0;
+}
+
+static uint32_t shared_length(const struct plain_stack *a, const struct plain_stack *b)
+{
+	uint32_t n = 0;
+	while (n < a->n && n < b->n && a->frames[n] == b->frames[n])
+		n++;
+	return n;
+}
+
+static int plain_cmp(const void *a, const void *b)
+{
+	const struct plain_stack *x = *(struct plain_stack *const *)a,
+				 *y = *(struct plain_stack *const *)b;
+	uint32_t n = shared_length(x, y);
+	if (n == x->n || n == y->n)
+		return x->n < y->n ? -1 : x->n > y->n;
+	return x->frames[n] < y->frames[n] ? -1 : 1;
+}
+
+/* How many different prefixes there are, the empty one not counted: in sorted order each stack adds
+ * what it does not share with the one before it. */
+static size_t count_prefixes(const struct plain *all)
+{
+	struct plain_stack **sorted = malloc(all->n * sizeof(struct plain_stack *));
+	size_t n = 0;
+	for (uint32_t i = 0; i < all->n; i++)
+		sorted[i] = &all->v[i];
+	qsort(sorted, all->n, sizeof *sorted, plain_cmp);
+	for (uint32_t i = 1; i < all->n; i++)
+		n += sorted[i]->n - shared_length(sorted[i], sorted[i - 1]);
+	free(sorted);
+	return n;
+}
+
+/* Half of them branch off an earlier one; frames are few, so that they meet. */
+static struct plain_stack random_stack(struct rng *r, const struct plain *before, uint32_t n_frames)
+{
+	struct plain_stack s = { 0 };
+	if (before->n && rng_below(r, 2)) {
+		s = before->v[rng_below(r, before->n)];
+		s.n = rng_below(r, s.n + 1);
+	}
+	uint32_t depth = rng_below(r, DEEPEST);
+	while (s.n < depth)
+		s.frames[s.n++] = rng_below(r, n_frames);
+	return s;
+}
+
+/* Adds a stack to both; what is new gets the next id. */
+static void intern_both(struct stack_table *t, struct plain *all, const struct plain_stack *s)
+{
+	uint32_t id = stack_intern(t, s->frames, s->n);
+	if (id == all->n)
+		all->v[all->n++] = *s;
+	else if (id > all->n || !plain_equal(&all->v[id], s))
+		ck_abort_msg("stack %u is not what went in", id);
+}
+
+/* What stack.h promises of one stack. */
+static bool stack_is_sound(const struct stack_table *t, uint32_t id)
+{
+	const struct stack *s = &t->stacks.v[id], *parent = &t->stacks.v[s->parent];
+	if (s->own + (s->depth - s->shared) > t->own.n || s->shared > s->depth)
+		return false;
+	if (s->shared == 0)
+		return s->parent == 0;
+	return s->parent < id && parent->shared < s->shared && s->shared <= parent->depth;
+}
+
+static void assert_table(const struct stack_table *t, const struct plain *all)
+{
+	ck_assert_uint_eq(t->stacks.n, all->n);
+	for (uint32_t id = 0; id < all->n; id++) {
+		struct plain_stack got = { .n = stack_depth(t, id) };
+		ck_assert(got.n <= DEEPEST);
+		stack_frames(t, id, got.frames);
+		uint32_t leaf = got.n ? got.frames[got.n - 1] : UINT32_MAX;
+		if (!plain_equal(&got, &all->v[id]) || stack_leaf(t, id) != leaf)
+			ck_abort_msg("stack %u comes out different", id);
+		if (!stack_is_sound(t, id))
+			ck_abort_msg("stack %u breaks an invariant", id);
+	}
+	/* Every prefix is owned by exactly one stack. */
+	ck_assert_uint_eq(t->own.n, count_prefixes(all));
+}
+
+START_TEST(random_stacks_come_out_as_they_went_in)
+{
+	enum { N = 50000 };
+	static const uint32_t n_frames[] = { 2, 5, 40, 3000 };
+	for (int i = 0; i < 4; i++) {
+		struct rng r = { 77 + i };
+		struct stack_table t;
+		struct plain all = { calloc(N + 1, sizeof(struct plain_stack)), 1 };
+		stack_table_init(&t);
+		for (int k = 0; k < N; k++) {
+			struct plain_stack s = random_stack(&r, &all, n_frames[i]);
+			intern_both(&t, &all, &s);
+		}
+		ck_assert_uint_gt(all.n, N / 2);
+		assert_table(&t, &all);
+		for (uint32_t id = 0; id < all.n; id++)
+			intern_both(&t, &all, &all.v[id]);
+		ck_assert_uint_eq(t.stacks.n, all.n);
+		stack_table_done(&t);
+		free(all.v);
+	}
+}
+END_TEST
+
+START_TEST(the_example_of_the_header)
+{
+	enum { MAIN, A, B, C, X, Y };
+	struct stack_table t;
+	stack_table_init(&t);
+	ck_assert_uint_eq(stack_intern(&t, NULL, 0), 0);
+	ck_assert_uint_eq(stack_intern(&t, (uint32_t[]){ MAIN, A, B, C }, 4), 1);
+	ck_assert_uint_eq(stack_intern(&t, (uint32_t[]){ MAIN, A, X }, 3), 2);
+	ck_assert_uint_eq(stack_intern(&t, (uint32_t[]){ MAIN, A, X, Y }, 4), 3);
+	ck_assert_uint_eq(stack_intern(&t, (uint32_t[]){ MAIN, A }, 2), 4);
+	static const struct stack want[] = {
+		{ 0, 0, 0, 0 }, { 0, 0, 4, 0 }, { 1, 2, 3, 4 }, { 2, 3, 4, 5 }, { 1, 2, 2, 6 }
+	};
+	ck_assert_uint_eq(t.stacks.n, 5);
+	for (int i = 0; i < 5; i++) {
+		ck_assert_uint_eq(t.stacks.v[i].parent, want[i].parent);
+		ck_assert_uint_eq(t.stacks.v[i].shared, want[i].shared);
+		ck_assert_uint_eq(t.stacks.v[i].depth, want[i].depth);
+		ck_assert_uint_eq(t.stacks.v[i].own, want[i].own);
+	}
+	ck_assert_uint_eq(t.own.n, 6);
+	stack_table_done(&t);
+}
+END_TEST
+
+START_TEST(the_deepest_stack)
+{
+	struct stack_table t;
+	stack_table_init(&t);
+	uint32_t *frames = calloc(STACK_MAX_DEPTH, sizeof *frames);
+	uint32_t *got = calloc(STACK_MAX_DEPTH, sizeof *got);
+	for (uint32_t i = 0; i < STACK_MAX_DEPTH; i++)
+		frames[i] = i % 3;
+	uint32_t shorter = stack_intern(&t, frames, STACK_MAX_DEPTH - 1);
+	uint32_t id = stack_intern(&t, frames, STACK_MAX_DEPTH);
+	ck_assert_uint_eq(t.stacks.v[id].parent, shorter);
+	ck_assert_uint_eq(t.own.n, STACK_MAX_DEPTH);
+	stack_frames(&t, id, got);
+	ck_assert_mem_eq(got, frames, STACK_MAX_DEPTH * sizeof *got);
+	ck_assert_uint_eq(stack_leaf(&t, id), frames[STACK_MAX_DEPTH - 1]);
+	free(frames);
+	free(got);
+	stack_table_done(&t);
+}
+END_TEST
+
+/* --- different prefixes with one hash --- */
+
+/* The upper half of what hash_mix(h, y) mixes y into: pairs that agree in it collide for some y. As
+ * in base/hash.c; the test says so itself when that changes. */
+static uint64_t mixed_state(uint64_t h)
+{
+	uint64_t x = h + 0x9e3779b97f4a7c15ull;
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdull;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ull;
+	return x ^ x >> 33;
+}
+
+struct candidate {
+	uint64_t state;
+	uint32_t x;
+};
+
+static int candidate_cmp(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return x->state < y->state ? -1 : x->state > y->state;
+}
+
+struct collision {
+	uint32_t a[2], b[2];
+};
+
+/* Of 400 000 first frames some 18 pairs agree in 32 bits. Returns how many were found. */
+static uint32_t find_collisions(struct collision *out, uint32_t max)
+{
+	enum { N = 400000 };
+	struct candidate *c = calloc(N, sizeof *c);
+	uint32_t n = 0;
+	for (uint32_t x = 0; x < N; x++)
+		c[x] = (struct candidate){ mixed_state(hash_mix(0, x)), x };
+	qsort(c, N, sizeof *c, candidate_cmp);
+	for (uint32_t i = 1; i < N && n < max; i++) {
+		uint64_t differ = c[i].state ^ c[i - 1].state;
+		if (differ >> 32 == 0)
+			out[n++] = (struct collision){ { c[i].x, 5 },
+						       { c[i - 1].x, 5 ^ (uint32_t)differ } };
+	}
+	free(c);
+	return n;
+}
+
+static uint64_t prefix_hash(const uint32_t *frames)
+{
+	return hash_mix(hash_mix(0, frames[0]), frames[1]);
+}
+
+/* All stacks that start with either side of a collision, and go on alike. */
+static void intern_colliding(struct stack_table *t, struct plain *all, const struct collision *c,
+			     struct rng *r)
+{
+	for (int k = 0; k < 40; k++) {
+		const uint32_t *first = rng_below(r, 2) ? c->a : c->b;
+		struct plain_stack s = { .n = 1 + rng_below(r, 8) };
+		for (uint32_t i = 0; i < s.n; i++)
+			s.frames[i] = i < 2 ? first[i] : 5 + rng_below(r, 2);
+		intern_both(t, all, &s);
+	}
+}
+
+START_TEST(prefixes_with_equal_hashes_are_told_apart)
+{
+	struct collision found[8];
+	uint32_t n = find_collisions(found, 8);
+	ck_assert_uint_ge(n, 4);
+	struct stack_table t;
+	struct plain all = { calloc(1000, sizeof(struct plain_stack)), 1 };
+	struct rng r = { 5 };
+	stack_table_init(&t);
+	for (uint32_t i = 0; i < n; i++) {
+		ck_assert(memcmp(found[i].a, found[i].b, sizeof found[i].a) != 0);
+		ck_assert_uint_eq(prefix_hash(found[i].a), prefix_hash(found[i].b));
+		intern_colliding(&t, &all, &found[i], &r);
+	}
+	ck_assert_uint_gt(all.n, 100);
+	assert_table(&t, &all);
+	stack_table_done(&t);
+	free(all.v);
+}
+END_TEST
+
+UNIT_MAIN("stack", random_stacks_come_out_as_they_went_in, the_example_of_the_header,
+	  the_deepest_stack, prefixes_with_equal_hashes_are_told_apart)

@@ -1,0 +1,51 @@
+/* Pictures for the tests: made by the real program from folded text, opened in a real browser. */
+'use strict';
+const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const project = path.join(__dirname, '..', '..');
+const program = path.resolve(project, process.env.BUILD || 'build', 'cresset');
+const CHROMIUM_ARGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+	'--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/* A new folder that goes when the tests are over. */
+function tempDir() {
+	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'cresset-web-'));
+	process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+	return dir;
+}
+
+/* Draws folded text (lines "a;b 12"); returns the path of the SVG. */
+function draw(dir, name, folded, options = []) {
+	const input = path.join(dir, name + '.folded'), output = path.join(dir, name + '.svg');
+	fs.writeFileSync(input, folded);
+	execFileSync(program, ['flame', input, '-o', output, ...options], { stdio: ['ignore', 'ignore', 'inherit'] });
+	return output;
+}
+
+/* [{frames: [...], value}] of folded text. The kind suffixes go: they are not part of the names in the picture. */
+function parse(folded) {
+	return folded.trim().split('\n').map((line) => {
+		const blank = line.lastIndexOf(' ');
+		const frames = line.slice(0, blank).split(';').map((f) => f.replace(/_\[[kjiGg]\]$/, ''));
+		return { frames, value: +line.slice(blank + 1) };
+	});
+}
+
+function total(stacks) {
+	return stacks.reduce((sum, s) => sum + s.value, 0);
+}
+
+/* The share of all stacks with a frame that passes the test: what "Matched" must say. */
+function matchedPercent(stacks, test) {
+	return (100 * total(stacks.filter((s) => s.frames.some(test))) / total(stacks)).toFixed(1) + ' %';
+}
+
+function launch() {
+	return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: CHROMIUM_ARGS });
+}
+
+module.exports = { tempDir, draw, parse, total, matchedPercent, launch };
