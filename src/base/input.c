@@ -15,7 +15,8 @@ enum {
 	INPUT_MAGIC = 6, /* what unpack_detect needs */
 };
 
-/* Plain bytes that are not consumed yet are [p, end): in the window, or in the caller's memory when nothing is packed. */
+/* Plain bytes that are not consumed yet are [p, end): in the window, or in the caller's memory when
+ * nothing is packed. */
 struct input {
 	char *name;
 	int fd; /* -1: all of it is in packed or [p, end) */
@@ -71,7 +72,8 @@ static long input_unpack(struct input *in, char *data, size_t n)
 	return rc < 0 ? err_prefix(&in->failure, "%s", in->name) : (long)got;
 }
 
-/* Moves what is unread to the front of the window and makes room for at least one byte behind it. */
+/* Moves what is unread to the front of the window and makes room for at least one byte behind
+ * it. */
 static void input_make_room(struct input *in)
 {
 	size_t left = in->end - in->p;
@@ -113,7 +115,8 @@ static int input_fill(struct input *in, struct err *err)
 	return 0;
 }
 
-/* [p, end) holds the first bytes of the source: when they are packed, they become the packed bytes. */
+/* [p, end) holds the first bytes of the source: when they are packed, they become the packed
+ * bytes. */
 static void input_choose(struct input *in)
 {
 	size_t len = in->end - in->p;

@@ -126,6 +126,7 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 		if (trial.stats.clock)
 			add_meaning(&b, &trial.stats);
 		add_verdict(&b, &line->term, &trial);
+		term_fit(&line->term, &b);
 	}
 	int status = cmd_print(&b);
 	if (status == CMD_OK && trial.rc < 0)

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <locale.h>
 
@@ -28,12 +29,25 @@ static bool show_text(const struct cmd_line *line, int *status)
 	return true;
 }
 
+/* libbpf would print its own view of what we report as an error. */
+static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[1024];
+	if (log_level() < LOG_DEBUG || level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(text, sizeof text, fmt, ap);
+	text[strcspn(text, "\n")] = '\0';
+	log_debug("%s", text);
+	return 0;
+}
+
 static void settle_globals(struct cmd_line *line)
 {
 	const struct cmd_globals *g = &line->globals;
 	int level = g->quiet ? LOG_QUIET : LOG_NORMAL + g->verbose;
 	log_set_level(level > LOG_DEBUG ? LOG_DEBUG : level);
 	term_init(&line->term, g->color);
+	libbpf_set_print(on_libbpf);
 }
 
 static int run_command(struct cmd_line *line, int argc, char **argv)

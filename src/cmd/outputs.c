@@ -163,13 +163,28 @@ int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err)
 	return 0;
 }
 
+static void close_one(struct output *o)
+{
+	if (!o->open)
+		return;
+	if (o->recorder)
+		recorder_abort(o->recorder);
+	else
+		out_abort(&o->out);
+	o->recorder = NULL;
+	o->open = false;
+}
+
 int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err)
 {
-	int rc = 0;
-	for (size_t i = 0; i < o->n && rc == 0; i++)
-		if (o->v[i].recorder)
-			rc = recorder_commit(o->v[i].recorder, p, err);
-	return rc;
+	for (size_t i = 0; i < o->n; i++) {
+		int rc = o->v[i].recorder ? recorder_commit(o->v[i].recorder, p, err) : 0;
+		if (rc == 0)
+			continue;
+		close_one(&o->v[i]);
+		return rc;
+	}
+	return 0;
 }
 
 /* A picture with too many frames is drawn without the narrowest: a recording cannot be repeated with another option. */
@@ -217,7 +232,7 @@ int outputs_finish(struct outputs *o, struct profile *p, const struct format_wri
 {
 	int status = CMD_OK;
 	for (size_t i = 0; i < o->n; i++)
-		if (finish_one(&o->v[i], p, opts) != CMD_OK)
+		if (o->v[i].open && finish_one(&o->v[i], p, opts) != CMD_OK)
 			status = CMD_NO_OUTPUT;
 	interrupt_forget_files();
 	return status;
@@ -225,14 +240,6 @@ int outputs_finish(struct outputs *o, struct profile *p, const struct format_wri
 
 void outputs_abort(struct outputs *o)
 {
-	for (size_t i = 0; i < o->n; i++) {
-		struct output *one = &o->v[i];
-		if (!one->open)
-			continue;
-		if (one->recorder)
-			recorder_abort(one->recorder);
-		else
-			out_abort(&one->out);
-		one->open = false;
-	}
+	for (size_t i = 0; i < o->n; i++)
+		close_one(&o->v[i]);
 }

@@ -29,7 +29,7 @@ int outputs_settle(struct cmd_line *line, const struct str_list *paths, const ch
 bool outputs_use_stdout(const struct outputs *o);
 
 int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err);
-/* Brings .cresset files up to date. */
+/* Brings .cresset files up to date. One that cannot be written is given up: outputs_finish leaves it out. */
 int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err);
 /* Writes and closes everything; goes on after an error, so that the other files are there. Prints errors; returns an exit status. */
 int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts);

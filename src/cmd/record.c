@@ -131,13 +131,12 @@ static int open_outputs(struct recording *r)
 static int open_collector(struct recording *r)
 {
 	struct err err = { 0 };
-	uint32_t pid;
 	if (r->line->command.n) {
 		if (child_start(&r->child, r->line->command.v, &err) < 0)
 			return cmd_fail(CMD_FAILED, &err);
-		pid = r->child.pid;
+		r->child_id = r->child.pid;
 		r->collect.target = TARGET_PID;
-		r->collect.ids = &pid;
+		r->collect.ids = &r->child_id;
 		r->collect.n_ids = 1;
 		r->collect.wait_exec = true;
 	}

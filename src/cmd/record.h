@@ -46,6 +46,7 @@ struct recording {
 	struct collect_opts collect;
 	struct outputs outputs;
 	struct child child;
+	uint32_t child_id; /* its pid, as target */
 	struct progress progress;
 	struct profile *profile;
 	struct collector *collector;

@@ -183,6 +183,7 @@ static int print_text(const struct summary *s)
 	add_clock_note(&b, s);
 	add_details(&b, s->r);
 	add_outputs(&b, s->r);
+	term_fit(&s->r->line->term, &b);
 	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
 		b.len = 0; /* nobody to tell */
 	buf_done(&b);

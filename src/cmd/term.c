@@ -1,10 +1,14 @@
 #include "cmd/term.h"
 
+#include "base/utf8.h"
+
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { ELLIPSIS = 0x2026 };
 
 static int stream_width(int fd)
 {
@@ -37,6 +41,24 @@ void term_init(struct term *t, enum color_when when)
 	t->color_out = wants_color(when, t->width_out);
 	t->color_err = wants_color(when, t->width_err);
 	t->dot = t->utf8 ? " · " : ", ";
+}
+
+void term_fit(const struct term *t, struct buf *b)
+{
+	struct buf plain = { 0 };
+	if (t->utf8)
+		return;
+	for (size_t i = 0; i < b->len;) {
+		size_t len = utf8_len(b->data + i, b->len - i);
+		uint32_t c = len ? utf8_char(b->data + i, len) : '?';
+		if (c == ELLIPSIS)
+			buf_adds(&plain, "...");
+		else
+			buf_addc(&plain, c < 0x80 ? (char)c : '?');
+		i += len ? len : 1;
+	}
+	buf_done(b);
+	*b = plain;
 }
 
 void term_paint(struct buf *b, bool on, enum paint paint, const char *text)

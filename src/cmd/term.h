@@ -22,4 +22,7 @@ enum paint { PAINT_RED, PAINT_GREEN, PAINT_YELLOW, PAINT_BOLD, PAINT_DIM };
 /* Appends text, in colour when `on`. The text is the program's own: names from elsewhere are escaped first. */
 void term_paint(struct buf *b, bool on, enum paint paint, const char *text);
 
+/* For a terminal without UTF-8: "…" becomes "...", every other character that is not ASCII "?". */
+void term_fit(const struct term *t, struct buf *b);
+
 #endif

@@ -170,12 +170,26 @@ static void hand_over(struct jit_table *t, const struct jit_names *names, struct
 		leaf_count(t->leaf_samples, frames[p->n - 1]);
 }
 
+/* Each reading of the same files counts only what is bad beyond what was counted before. */
+static void count_skipped(struct jit_table *t, struct jit *j, const struct jit_names *names)
+{
+	uint64_t skipped =
+		(names->map ? names->map->skipped : 0) + (names->dump ? names->dump->skipped : 0);
+
+	if (skipped <= j->skipped)
+		return;
+	t->sink->ops->loss(t->sink, LOSS_SYMBOLS_SKIPPED, skipped - j->skipped);
+	j->skipped = skipped;
+}
+
 static void flush(struct jit_table *t, struct jit *j)
 {
 	if (!j->pending.len)
 		return;
 	struct jit_names names = open_names(j);
 	VEC(uint32_t) frames = { 0 };
+
+	count_skipped(t, j, &names);
 
 	for (size_t at = 0; at < j->pending.len;) {
 		struct pending *p = (struct pending *)(j->pending.data + at);

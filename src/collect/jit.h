@@ -25,6 +25,7 @@ enum {
 
 struct jit {                 /* of a process */
 	int map_fd, dump_fd; /* -1 = none */
+	uint64_t skipped;    /* entries of both that could not be read and were counted */
 	uint64_t tried_ns;   /* when they were looked for */
 	struct buf pending;
 };

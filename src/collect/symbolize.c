@@ -2,6 +2,7 @@
 
 #include "symbol/locate.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -97,8 +98,12 @@ void symbolize_object(struct symbolize *s, struct object_table *objects, struct 
 					     { open(root, O_PATH | O_DIRECTORY | O_CLOEXEC),
 					       o->name },
 				     } };
-	if (fd >= 0 && symbol_open_elf(fd, locate, &roots, &names, NULL))
+	int rc = fd < 0 ? -ENODATA : symbol_open_elf(fd, locate, &roots, &names, NULL);
+	if (rc)
 		names = NULL;
+	uint64_t skipped = names ? names->skipped : rc != -ENODATA;
+	if (skipped)
+		s->sink->ops->loss(s->sink, LOSS_SYMBOLS_SKIPPED, skipped);
 	symbolize_frames(s, names, &o->frames);
 	symbol_close(names);
 	for (int i = 0; i < 2; i++)

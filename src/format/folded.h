@@ -1,11 +1,13 @@
 /* format/folded.h: folded ("collapsed") stacks: one line per stack, "root;…;leaf 12".
  *
- * Read: lines with an integer or decimal (rounded) behind the last blank; CRLF is fine; empty lines and lines that begin with
- * '#' are comments; every other line is skipped and counted. Frames are known by name; a suffix _[k] _[j] _[i] _[G] _[g] is
- * taken off and gives the kind. Equal stacks fall together: memory goes with the distinct stacks, not with the lines.
+ * Read: lines with an integer or decimal (rounded) behind the last blank; CRLF is fine; empty lines
+ * and lines that begin with '#' are comments; every other line is skipped and counted. Frames are
+ * known by name; a suffix _[k] _[j] _[i] _[G] _[g] is taken off and gives the kind. Equal stacks
+ * fall together: memory goes with the distinct stacks, not with the lines.
  *
- * Written: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line breaks and tabs ' ', other control
- * characters and bytes that are no UTF-8 '?', as does a '#' at the start of a line. The stack without frames is "[empty]". */
+ * Written: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line
+ * breaks and tabs ' ', other control characters and bytes that are no UTF-8 '?', as does a '#' at
+ * the start of a line. The stack without frames is "[empty]". */
 #ifndef CRESSET_FORMAT_FOLDED_H
 #define CRESSET_FORMAT_FOLDED_H
 

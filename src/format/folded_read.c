@@ -24,7 +24,8 @@ struct folded_reader {
 	struct arena texts;
 	VEC(struct folded_token) tokens;
 	struct map token_index;
-	/* The stack of the line before: most lines share their first frames with it. ends[i] is where the text of frame i ends. */
+	/* The stack of the line before: most lines share their first frames with it. ends[i] is
+	 * where the text of frame i ends. */
 	struct buf before;
 	VEC(uint32_t) frames;
 	VEC(uint32_t) ends;
@@ -43,7 +44,8 @@ static const struct {
 	{ 'g', FRAME_GPU_INSTRUCTION },
 };
 
-/* The kind that "_[x]" at the end of name tells; *len loses it then. A name that is nothing else keeps it. */
+/* The kind that "_[x]" at the end of name tells; *len loses it then. A name that is nothing else
+ * keeps it. */
 static enum frame_kind folded_kind(const char *name, size_t *len)
 {
 	enum { SUFFIX = 4 };
@@ -115,7 +117,8 @@ static size_t folded_common(const char *a, const char *b, size_t n)
 	return i;
 }
 
-/* Keeps the frames that text has in common with the line before. Returns where the next frame starts. */
+/* Keeps the frames that text has in common with the line before. Returns where the next frame
+ * starts. */
 static size_t folded_keep_frames(struct folded_reader *r, size_t common)
 {
 	size_t n = r->frames.n;

@@ -103,7 +103,8 @@ static int folded_unit_error(const struct tree *t, bool has_time, const char *un
 				  : ", ns, us, ms, s");
 }
 
-/* What values are multiplied with to be in `unit`, or in the habit of the type where that is NULL. */
+/* What values are multiplied with to be in `unit`, or in the habit of the type where that is
+ * NULL. */
 static int folded_factor(const struct tree *t, const char *unit, double *factor, struct err *err)
 {
 	struct value_unit own = value_unit(t->unit);

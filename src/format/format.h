@@ -1,7 +1,8 @@
 /* format/format.h: the table of file formats: one file and one row each.
  *
- * Readers are found by content, never by name, and write to a sink. Writers take a profile and are found by the ending of
- * the output's name or by --format. A format that holds one type writes the asked, else the default, else the first. */
+ * Readers are found by content, never by name, and write to a sink. Writers take a profile and are
+ * found by the ending of the output's name or by --format. A format that holds one type writes the
+ * asked, else the default, else the first. */
 #ifndef CRESSET_FORMAT_FORMAT_H
 #define CRESSET_FORMAT_FORMAT_H
 
@@ -29,10 +30,10 @@ enum annotate {
 struct format_write_opts {
 	const char *type; /* NULL: default */
 	struct tree_opts
-		tree;      /* filters and root frames; tree.type is set by the writer from `type` */
+		tree;      /* filters and root frames; tree.type is set by the writer from type */
 	unsigned annotate; /* bits of enum annotate */
-	const char *
-		unit; /* of folded values: "samples", "us", "ns", "bytes" …; NULL: the format's habit */
+	/* Of folded values: "samples", "us", "ns", "bytes" …; NULL: the format's habit. */
+	const char *unit;
 	/* Pictures */
 	const char *title;
 	const char *palette; /* kind (default) binary wall classic mono */
@@ -46,10 +47,11 @@ struct format {
 	const char *summary;        /* "pprof protobuf, gzipped" */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
 	bool one_type;              /* holds one type only */
-	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked in the order of the table. */
+	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked
+	 * in the order of the table. */
 	bool (*detect)(const char *head, size_t len);
-	/* Reads everything into sink. -EBADMSG with words when nothing of it can be used; what was skipped is counted in
-	 * LOSS_INPUT_SKIPPED. NULL: cannot be read. */
+	/* Reads everything into sink. -EBADMSG with words when nothing of it can be used; what was
+	 * skipped is counted in LOSS_INPUT_SKIPPED. NULL: cannot be read. */
 	int (*read)(struct input *in, struct sink *sink, struct err *err);
 	int (*write)(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		     struct err *err);
@@ -61,13 +63,16 @@ const struct format *format_by_name(const char *name); /* NULL when unknown */
 const struct format *format_by_ending(
 	const char *path); /* longest ending wins; NULL when none fits */
 
-/* What --annotate puts behind a frame of this kind: "_[k]"; "" when its bit is not among `annotate`. */
+/* What --annotate puts behind a frame of this kind: "_[k]"; "" when its bit is not among
+ * `annotate`. */
 const char *format_suffix(enum frame_kind kind, unsigned annotate);
 
-/* The type that a format of one type writes: want, else the default, else the first. -ENOENT with the types there are. */
+/* The type that a format of one type writes: want, else the default, else the first. -ENOENT with
+ * the types there are. */
 int format_pick_type(const struct profile *p, const char *want, uint32_t *type, struct err *err);
 
-/* Opens path ("-" is standard input), finds the format (or takes `as` when not NULL) and reads it. */
+/* Opens path ("-" is standard input), finds the format (or takes `as` when not NULL) and reads
+ * it. */
 int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err);
 
 /* Writes to path (NAME.tmp, renamed) or to standard output for "-". */

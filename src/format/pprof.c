@@ -41,8 +41,8 @@ static bool looks_like_field(const struct pb_field *f)
 	return f->num <= PROFILE_DOC_URL && f->wire == PB_VARINT;
 }
 
-/* Only fields of a Profile, with their wire types, as far as the head goes; when it ends inside one, there must have been a
- * sample type, which chance does not write. */
+/* Only fields of a Profile, with their wire types, as far as the head goes; when it ends inside
+ * one, there must have been a sample type, which chance does not write. */
 bool pprof_detect(const char *head, size_t len)
 {
 	struct cur c = cur_of(head, len);

@@ -1,17 +1,23 @@
-/* format/pprof.h: pprof's profile.proto (github.com/google/pprof/proto/profile.proto), usually gzipped.
+/* format/pprof.h: pprof's profile.proto (github.com/google/pprof/proto/profile.proto), usually
+ * gzipped.
  *
  * How the model and the file correspond:
  *
- * - A sample with k values becomes up to k samples of k series with one stack and one label set; zeros are left out, but a sample
- *   of zeros only keeps its first. The types of one file share a name: the period type's, else the last sample type's. Columns
- *   samples/count and cpu/nanoseconds whose second is the first times the period are one type {cpu, samples/count}.
+ * - A sample with k values becomes up to k samples of k series with one stack and one label set;
+ *   zeros are left out, but a sample of zeros only keeps its first. The types of one file share a
+ *   name: the period type's, else the last sample type's. Columns samples/count and cpu/nanoseconds
+ *   whose second is the first times the period are one type {cpu, samples/count}.
  * - The numeric labels pid, tid and cpu are the columns of that name; other labels are the series'.
- * - A location with an address is {mapping, address - start + offset}, in the kernel {mapping, address}. Without a mapping it
- *   lies in the mapping pprof_no_mapping(). One without an address is known by name when it has one line and its mapping
- *   says nothing; else it gets an offset made from its lines (PPROF_NO_ADDRESS). Two locations that share an address but not
- *   their names are told apart in the same way: the second loses its address.
- * - Frames known by name whose kind the reader would not guess are written under a mapping "[python]", "[jit]" …
- * - What profile.proto has no field for travels in comments "cresset: key=value"; the reader takes them out again. */
+ * - A location with an address is {mapping, address - start + offset}; in the kernel itself
+ *   {mapping, address}. It is of kind kernel when its mapping or its address says so. Without a
+ *   mapping it lies in the mapping pprof_no_mapping(). One without an address is known by name when
+ *   it has one line and its mapping says nothing; else it gets an offset made from its lines
+ *   (PPROF_NO_ADDRESS). Two locations that share an address but not their names are told apart in
+ *   the same way: the second loses its address.
+ * - Frames known by name whose kind the reader would not guess are written under a mapping
+ *   "[python]", "[jit]" …
+ * - What profile.proto has no field for travels in comments "cresset: key=value"; the reader takes
+ *   them out again. */
 #ifndef CRESSET_FORMAT_PPROF_H
 #define CRESSET_FORMAT_PPROF_H
 
@@ -24,7 +30,8 @@ int pprof_read(struct input *in, struct sink *sink, struct err *err);
 int pprof_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		struct err *err);
 
-/* More than these is -EBADMSG: a file may be a bomb. The largest real ones have some 10^5 of each. */
+/* More than these is -EBADMSG: a file may be a bomb. The largest real ones have some 10^5 of
+ * each. */
 enum {
 	PPROF_MAX_BYTES = 1 << 30,   /* unpacked */
 	PPROF_MAX_ENTRIES = 1 << 24, /* strings, functions, locations or mappings */
@@ -78,15 +85,16 @@ enum {
 	FUNCTION_START_LINE = 5,
 };
 
-/* Offsets whose upper 16 bits are these stand for "no address": the rest is a hash of the lines. No file and no kernel has
- * such addresses. */
+/* Offsets whose upper 16 bits are these stand for "no address": the rest is a hash of the lines. No
+ * file and no kernel has such addresses. */
 #define PPROF_NO_ADDRESS (0x8000ull << 48)
 static inline bool pprof_has_address(uint64_t offset)
 {
 	return offset >> 48 != 0x8000;
 }
 
-/* The mapping of locations that have none: no name, told from a mapping that is there but empty by its identity. */
+/* The mapping of locations that have none: no name, told from a mapping that is there but empty by
+ * its identity. */
 #define PPROF_NO_MAPPING 0x6e6f206d617070ull /* "no mapp" */
 static inline struct mapping pprof_no_mapping(void)
 {
@@ -94,6 +102,9 @@ static inline struct mapping pprof_no_mapping(void)
 }
 
 #define PPROF_KERNEL "[kernel.kallsyms]" /* "[kernel]" in the model */
+
+/* Addresses from here on are the kernel's on every 64-bit Linux; but for [vsyscall]. */
+#define PPROF_KERNEL_HALF 0xffff000000000000ull
 
 #define PPROF_COMMENT "cresset: "
 

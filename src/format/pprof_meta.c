@@ -123,7 +123,7 @@ bool pprof_meta_take(struct sink *sink, const char *text, size_t len, struct ppr
 	return take_meta(sink, text, key_len, value, value_len);
 }
 
-/* --- giving --------------------------------------------------------------------------------------------------------------- */
+/* --- giving ----------------------------------------------------------------------------------- */
 
 struct meta_giver {
 	const struct profile *p;

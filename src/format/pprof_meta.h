@@ -1,10 +1,13 @@
-/* format/pprof_meta.h: what profile.proto has no field for, as comments "cresset: key=value", both ways.
+/* format/pprof_meta.h: what profile.proto has no field for, as comments "cresset: key=value", both
+ * ways.
  *
- *     host kernel command clock cpus start_mono_ns own_cpu_ns own_peak_bytes       of profile_meta, where known
- *     lost_REASON                                                                 a loss that is not 0
- *     columnN.name .period_type .period_unit .period .snapshot                    of the Nth sample type, where the reader would
- *                                                                                 not come to the same by the file's own fields
- *     columnN.derived=1                                                           the reader can leave this column out */
+ *     host kernel command clock cpus start_mono_ns own_cpu_ns own_peak_bytes
+ *                               of profile_meta, where known
+ *     lost_REASON               a loss that is not 0
+ *     columnN.name .period_type .period_unit .period .snapshot
+ *                               of the Nth sample type, where the reader would not come to the same
+ *                               by the file's own fields
+ *     columnN.derived=1         the reader can leave this column out */
 #ifndef CRESSET_FORMAT_PPROF_META_H
 #define CRESSET_FORMAT_PPROF_META_H
 

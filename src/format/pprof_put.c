@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-/* Ranges that are made up lie where Linux maps nothing by itself: above programs, below their libraries. */
-#define PLACE_FIRST 0x100000000000ull
+/* Ranges that are made up lie where Linux maps nothing by itself: above programs, below their
+ * libraries. Those of kernel modules must be in the kernel's half. */
+#define PLACE_FIRST        0x100000000000ull
+#define PLACE_FIRST_KERNEL 0xffff900000000000ull
 enum { PLACE_PAGE = 4096 };
 
 /* File offsets up to here fit such a range. */
@@ -36,7 +38,7 @@ static bool is_kernel_mapping(const struct profile *p, const struct mapping *m)
 	       strncmp(name, PPROF_KERNEL, strlen(PPROF_KERNEL)) == 0;
 }
 
-/* --- places of mappings --------------------------------------------------------------------------------------------------- */
+/* --- places of mappings ----------------------------------------------------------------------- */
 
 /* Collects in start and limit what the frames need, where the source gave no range. */
 static void measure_place(struct pprof_put *w, const struct frame *f)
@@ -56,27 +58,44 @@ static void measure_place(struct pprof_put *w, const struct frame *f)
 		place->limit = f->offset + 1;
 }
 
-static void choose_place(struct pprof_place *place, const struct mapping *m, uint64_t *next)
+/* Where frames of the kernel say addresses, the range is around these. */
+static void place_at_addresses(struct pprof_place *place, bool is_file)
 {
+	place->start &= -(uint64_t)PLACE_PAGE;
+	place->limit = place->limit > -(uint64_t)PLACE_PAGE ? UINT64_MAX : page_up(place->limit);
+	place->offset = is_file ? place->start : 0;
+}
+
+static void place_at(struct pprof_place *place, uint64_t *next)
+{
+	place->start = *next;
+	place->limit = *next + page_up(place->limit ? place->limit : 1);
+	*next = place->limit + PLACE_PAGE;
+}
+
+struct next_places {
+	uint64_t user, kernel;
+};
+
+static void choose_place(struct pprof_put *w, struct pprof_place *place, const struct mapping *m,
+			 struct next_places *next)
+{
+	bool is_kernel_itself = is_kernel_mapping(w->p, m);
 	if (m->flags & MAPPING_AS_GIVEN) {
 		place->start = m->start;
 		place->limit = m->limit;
 		place->offset = m->offset;
-	} else if (place->is_kernel) {
-		place->start &= -(uint64_t)PLACE_PAGE;
-		place->limit =
-			place->limit > -(uint64_t)PLACE_PAGE ? UINT64_MAX : page_up(place->limit);
+	} else if (is_kernel_itself || place->start >= PPROF_KERNEL_HALF) {
+		place_at_addresses(place, !is_kernel_itself);
 	} else {
-		place->start = *next;
-		place->limit = *next + page_up(place->limit ? place->limit : 1);
-		*next = place->limit + PLACE_PAGE;
+		place_at(place, place->is_kernel ? &next->kernel : &next->user);
 	}
 }
 
 static void choose_places(struct pprof_put *w)
 {
 	const struct frame_table *t = &w->p->frames;
-	uint64_t next = PLACE_FIRST;
+	struct next_places next = { PLACE_FIRST, PLACE_FIRST_KERNEL };
 	w->kernel = w->empty = MAPPING_NONE;
 	for (size_t i = 0; i < t->mappings.n; i++)
 		vec_push(&w->places, (struct pprof_place){ 0 });
@@ -84,7 +103,7 @@ static void choose_places(struct pprof_put *w)
 		measure_place(w, &t->frames.v[i]);
 	for (size_t i = 0; i < t->mappings.n; i++) {
 		const struct mapping *m = &t->mappings.v[i];
-		choose_place(&w->places.v[i], m, &next);
+		choose_place(w, &w->places.v[i], m, &next);
 		if (w->kernel == MAPPING_NONE && is_kernel_mapping(w->p, m))
 			w->kernel = i;
 		if (w->empty == MAPPING_NONE && is_empty_mapping(m))
@@ -92,7 +111,7 @@ static void choose_places(struct pprof_put *w)
 	}
 }
 
-/* --- strings and functions ------------------------------------------------------------------------------------------------ */
+/* --- strings and functions -------------------------------------------------------------------- */
 
 static void fill_zero(struct pprof_put *w)
 {
@@ -195,7 +214,7 @@ static uint32_t function_by_name(struct pprof_put *w, const struct frame *f)
 	return id;
 }
 
-/* --- locations ------------------------------------------------------------------------------------------------------------ */
+/* --- locations -------------------------------------------------------------------------------- */
 
 static uint64_t mapping_number(uint32_t mapping)
 {
@@ -209,7 +228,8 @@ static uint64_t kind_number(struct pprof_put *w, enum frame_kind kind)
 	return w->p->frames.mappings.n + 1ull + kind;
 }
 
-/* The mapping of a frame that is known by name: one that says its kind, unless the reader guesses it. */
+/* The mapping of a frame that is known by name: one that says its kind, unless the reader guesses
+ * it. */
 static uint64_t mapping_by_name(struct pprof_put *w, const struct frame *f)
 {
 	const struct strtab *s = &w->p->strings;
@@ -227,13 +247,14 @@ static uint64_t mapping_by_name(struct pprof_put *w, const struct frame *f)
 
 static uint64_t frame_address(const struct pprof_put *w, const struct frame *f)
 {
+	const struct mapping *m = &w->p->frames.mappings.v[f->mapping];
 	const struct pprof_place *place = &w->places.v[f->mapping];
-	bool given = w->p->frames.mappings.v[f->mapping].flags & MAPPING_AS_GIVEN;
 	if (!pprof_has_address(f->offset))
 		return 0;
-	if (f->kind == FRAME_KERNEL)
+	if (is_kernel_mapping(w->p, m))
 		return f->offset;
-	if (!given && (place->is_kernel || f->offset >= PLACE_MAX_OFFSET))
+	if (!(m->flags & MAPPING_AS_GIVEN) && f->kind != FRAME_KERNEL &&
+	    f->offset >= PLACE_MAX_OFFSET)
 		return 0;
 	return f->offset - place->offset + place->start;
 }
@@ -301,7 +322,7 @@ uint32_t pprof_put_frame(struct pprof_put *w, uint32_t frame)
 	return *known;
 }
 
-/* --- the mapping table ---------------------------------------------------------------------------------------------------- */
+/* --- the mapping table ------------------------------------------------------------------------ */
 
 static uint32_t put_build_id(struct pprof_put *w, const struct mapping *m)
 {
@@ -341,7 +362,8 @@ static void put_model_mapping(struct pprof_put *w, uint32_t i, struct buf *out)
 	uint32_t name = strcmp(profile_str(w->p, m->name), "[kernel]") == 0
 				? pprof_put_text(w, PPROF_KERNEL, strlen(PPROF_KERNEL))
 				: pprof_put_string(w, m->name);
-	/* Told that there are names, pprof looks for none itself: what we found none for, it would not either. */
+	/* Told that there are names, pprof looks for none itself: what we found none for, it would
+	 * not either. */
 	uint8_t flags = given ? m->flags : m->flags | place->flags;
 	put_mapping(out, mapping_number(i), place, name, put_build_id(w, m), flags);
 }

@@ -1,5 +1,5 @@
-/* format/pprof_put.h: the tables of a pprof file being written. A frame becomes a location when the first sample needs it, and
- * brings its functions, strings and mapping along. */
+/* format/pprof_put.h: the tables of a pprof file being written. A frame becomes a location when the
+ * first sample needs it, and brings its functions, strings and mapping along. */
 #ifndef CRESSET_FORMAT_PPROF_PUT_H
 #define CRESSET_FORMAT_PPROF_PUT_H
 
@@ -11,10 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A mapping as it will stand in the file. Where the model knows no run-time range, an address range of its own is made up. */
+/* A mapping as it will stand in the file. Where the model knows no run-time range, an address range
+ * of its own is made up. */
 struct pprof_place {
 	uint64_t start, limit, offset;
-	bool is_kernel; /* addresses are what the frames say */
+	bool is_kernel; /* the kernel or one of its modules */
 	bool used;
 	uint8_t flags; /* MAPPING_HAS_*, as far as made out by the frames written */
 };
@@ -23,9 +24,8 @@ struct pprof_put {
 	struct profile *p;
 	struct buf locations, functions, strings; /* messages, ready for the file */
 	uint32_t n_locations, n_functions, n_strings;
-	VEC(uint32_t)
-	location_of_frame,
-		function_of, string_of; /* ids in the file by the model's; 0 = none yet */
+	/* Ids in the file by the model's; 0 = none yet. */
+	VEC(uint32_t) location_of_frame, function_of, string_of;
 	struct map function_by_name; /* (name << 32 | file) of frames that are known by name only */
 	uint32_t empty_string;       /* a second one: index 0 means "none" */
 	VEC(struct pprof_place) places; /* by mapping */

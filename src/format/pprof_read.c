@@ -40,7 +40,7 @@ struct pprof_reader {
 	uint64_t n_samples, n_given, n_values;
 };
 
-/* --- the file's own fields ------------------------------------------------------------------------------------------------ */
+/* --- the file's own fields -------------------------------------------------------------------- */
 
 static struct value_type read_value_type(struct cur c)
 {
@@ -131,7 +131,7 @@ static int scan_file(struct pprof_reader *r, const char *name, struct err *err)
 	return 0;
 }
 
-/* --- types ---------------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static void set_columns(struct pprof_reader *r)
 {
@@ -232,7 +232,8 @@ static uint32_t new_type(struct pprof_reader *r, struct type *type, size_t colum
 	return id;
 }
 
-/* Types, and their order where it is the file's own: a file with a derived column is of our writer's habit. */
+/* Types, and their order where it is the file's own: a file with a derived column is of our
+ * writer's habit. */
 static void set_types(struct pprof_reader *r)
 {
 	struct profile_meta *meta = r->sink->ops->meta(r->sink);
@@ -261,7 +262,7 @@ static void set_meta(struct pprof_reader *r)
 	meta->keep_frames = pprof_string(&r->tables, r->keep_frames);
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static void add_location(struct pprof_reader *r, uint64_t id)
 {

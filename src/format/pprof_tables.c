@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* Addresses from here on are the kernel's on every 64-bit Linux. */
-#define PPROF_KERNEL_HALF 0xffff000000000000ull
-
 void pprof_tables_init(struct pprof_tables *t, struct sink *sink, const void *file)
 {
 	*t = (struct pprof_tables){ .sink = sink, .file = file };
@@ -71,7 +68,7 @@ uint32_t pprof_string(struct pprof_tables *t, uint64_t index)
 	return e->id;
 }
 
-/* --- ids ------------------------------------------------------------------------------------------------------------------ */
+/* --- ids -------------------------------------------------------------------------------------- */
 
 static uint32_t row_of(const struct pprof_entries *e, uint64_t id)
 {
@@ -99,7 +96,7 @@ static void entries_index(struct pprof_tables *t, struct pprof_entries *e)
 	}
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static uint32_t clamp_line(uint64_t line)
 {
@@ -133,7 +130,7 @@ static void load_function(struct pprof_tables *t, const struct pprof_entry *e)
 	vec_push(&t->function, fn);
 }
 
-/* --- mappings ------------------------------------------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 static int hex_digit(uint8_t c)
 {
@@ -240,7 +237,7 @@ void pprof_tables_load(struct pprof_tables *t)
 		load_function(t, &t->functions.all.v[i]);
 }
 
-/* --- locations ------------------------------------------------------------------------------------------------------------ */
+/* --- locations -------------------------------------------------------------------------------- */
 
 struct location {
 	uint64_t mapping_id, address;
@@ -338,7 +335,7 @@ static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint
 	if (address >= PPROF_KERNEL_HALF && !m->is_vsyscall)
 		out->kind = FRAME_KERNEL;
 	out->offset = address;
-	if (out->kind != FRAME_KERNEL && m->role == ROLE_FILE)
+	if (m->role == ROLE_FILE)
 		out->offset += m->offset - m->start;
 	out->mapping = mapping_id(t, m);
 	return pprof_has_address(out->offset);
@@ -374,7 +371,8 @@ static bool lines_are_identity(const struct pprof_tables *t, const struct frame 
 	       t->outermost->f.start_line == 0 && t->outermost->f.linkage == t->outermost->f.name;
 }
 
-/* Whether this frame already has other lines; notes these when it has none yet. A location without lines agrees with all. */
+/* Whether this frame already has other lines; notes these when it has none yet. A location without
+ * lines agrees with all. */
 static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 {
 	if (t->lines.n == 0)

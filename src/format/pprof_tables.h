@@ -1,7 +1,9 @@
-/* format/pprof_tables.h: the tables of a pprof file being read. Strings, mappings and functions go to the sink at once; a
- * location becomes a frame when the first sample asks for it (see pprof.h for how). Ids in the file may be any numbers.
+/* format/pprof_tables.h: the tables of a pprof file being read. Strings, mappings and functions go
+ * to the sink at once; a location becomes a frame when the first sample asks for it (see pprof.h
+ * for how). Ids in the file may be any numbers.
  *
- * What is malformed inside a table leaves a gap that is counted in `skipped`; nothing here fails. */
+ * What is malformed inside a table leaves a gap that is counted in `skipped`; nothing here
+ * fails. */
 #ifndef CRESSET_FORMAT_PPROF_TABLES_H
 #define CRESSET_FORMAT_PPROF_TABLES_H
 
@@ -19,7 +21,8 @@ struct pprof_entry {
 };
 struct pprof_entries {
 	VEC(struct pprof_entry) all;
-	/* Row of an id: most writers number 1, 2, 3 …, so the first `dense` rows have id = row + 1. */
+	/* Row of an id: most writers number 1, 2, 3 …, so the first `dense` rows have id = row +
+	 * 1. */
 	uint32_t dense;
 	struct map row_of_id;
 };
@@ -27,7 +30,7 @@ struct pprof_entries {
 /* What a mapping says about locations in it. */
 enum pprof_role {
 	ROLE_FILE,   /* the ordinary case */
-	ROLE_KERNEL, /* offsets are addresses */
+	ROLE_KERNEL, /* offsets are addresses (modules are files) */
 	ROLE_EMPTY,  /* there, but without name, build id or range */
 	ROLE_KIND,   /* written by us to say of what kind a frame known by name is */
 	ROLE_NONE,   /* the location has no mapping */
@@ -36,7 +39,8 @@ struct pprof_mapping {
 	enum pprof_role role;
 	enum frame_kind kind; /* of ROLE_KIND */
 	bool is_vsyscall;     /* user code at a kernel address */
-	uint32_t id; /* the sink's; UINT32_MAX of ROLE_KIND and of ROLE_NONE before its first use */
+	uint32_t
+		id; /* the sink's; UINT32_MAX of ROLE_KIND, and of ROLE_NONE before its first use */
 	uint64_t start, offset;
 };
 struct pprof_function {
@@ -56,8 +60,8 @@ struct pprof_tables {
 	VEC(struct line) lines; /* of the location at hand … */
 	uint64_t lines_hash;    /* … and all they say */
 	const struct pprof_function *outermost;
-	struct map
-		lines_of_frame; /* frame → hash of its lines: two sets of names cannot share a frame */
+	/* Frame → hash of its lines: two sets of names cannot share a frame. */
+	struct map lines_of_frame;
 	uint64_t skipped;
 };
 

@@ -1,11 +1,12 @@
 /* format/recording.h: our own file, .cresset: everything the model holds, written while it grows.
  *
- *     "CRESSET\0"  u32 version  u32 16                                                 header; numbers are little endian
- *     { u32 type  u32 flags  u64 length  u64 checksum  payload[length] }               chunks until the end
+ *     "CRESSET\0"  u32 version  u32 16                                     header
+ *     { u32 type  u32 flags  u64 length  u64 checksum  payload[length] }   chunks until the end
  *
- * Each chunk adds to one table what is new; ids count up from the tables' beginning, so a reader that applies them in order
- * has the writer's ids. A commit chunk marks a point where all that is referred to is there: a file that was cut
- * opens up to its last one. docs/formats.md describes every payload. */
+ * Numbers are little endian. Each chunk adds to one table what is new; ids count up from the
+ * tables' beginning, so a reader that applies them in order has the writer's ids. A commit chunk
+ * marks a point where all that is referred to is there: a file that was cut opens up to its last
+ * one. docs/formats.md describes every payload. */
 #ifndef CRESSET_FORMAT_RECORDING_H
 #define CRESSET_FORMAT_RECORDING_H
 
@@ -49,8 +50,9 @@ struct recorder;
 
 int recorder_open(const char *path, struct recorder **out, struct err *err);
 
-/* Appends what is new in p since the last commit: always the same profile. Samples may not be taken away from it, names may
- * change. Nothing is written when nothing is new. After a failure only recorder_abort is left. */
+/* Appends what is new in p since the last commit: always the same profile. Samples may not be taken
+ * away from it, names may change. Nothing is written when nothing is new. After a failure only
+ * recorder_abort is left. */
 int recorder_commit(struct recorder *r, const struct profile *p, struct err *err);
 
 /* Commits, syncs to the disk, renames to PATH; always frees. On failure the .tmp is gone. */

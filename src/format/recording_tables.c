@@ -29,7 +29,7 @@ void recording_tables_done(struct recording_tables *t)
 	vec_done(&t->meta.sample_types);
 }
 
-/* --- reading values ------------------------------------------------------------------------------------------------------- */
+/* --- reading values --------------------------------------------------------------------------- */
 
 static int64_t unzigzag(uint64_t v)
 {
@@ -62,7 +62,7 @@ static bool add_id(struct recording_ids *ids, uint32_t id)
 	return true;
 }
 
-/* --- tables: each reads one row -------------------------------------------------------------------------------------------- */
+/* --- tables: each reads one row --------------------------------------------------------------- */
 
 static bool read_string(struct recording_tables *t, struct cur *c)
 {
@@ -165,7 +165,8 @@ static bool read_series(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->series, t->sink->ops->series(t->sink, &s));
 }
 
-/* Own frames of a stack, and whether it keeps the rules of profile/stack.h that stack_frames relies on. */
+/* Own frames of a stack, and whether it keeps the rules of profile/stack.h that stack_frames relies
+ * on. */
 static bool read_stack_links(struct recording_tables *t, struct cur *c, struct stack *s)
 {
 	struct stack_table *table = &t->file_stacks;
@@ -199,7 +200,7 @@ static bool read_stack(struct recording_tables *t, struct cur *c)
 	return add_id(&t->stacks, t->sink->ops->stack(t->sink, t->scratch.v, s.depth));
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 /* A column of deltas between numbers of 32 bits. */
 static uint32_t next_u32(struct cur *c, int64_t *before)
@@ -259,7 +260,7 @@ static bool read_samples(struct recording_tables *t, struct cur *c)
 	return true;
 }
 
-/* --- meta ----------------------------------------------------------------------------------------------------------------- */
+/* --- meta ------------------------------------------------------------------------------------- */
 
 static void read_meta_numbers(struct recording_tables *t, struct cur *c)
 {

@@ -1,5 +1,6 @@
-/* format/recording_tables.h: the payloads of a recording's chunks, applied to a sink. Ids of the file are counted, and checked
- * whenever one is used, so a damaged or hostile payload ends with `false` and leaves the sink consistent. */
+/* format/recording_tables.h: the payloads of a recording's chunks, applied to a sink. Ids of the
+ * file are counted, and checked whenever one is used, so a damaged or hostile payload ends with
+ * `false` and leaves the sink consistent. */
 #ifndef CRESSET_FORMAT_RECORDING_TABLES_H
 #define CRESSET_FORMAT_RECORDING_TABLES_H
 

@@ -20,7 +20,8 @@ struct recorder {
 	struct out *out; /* own, or the caller's */
 	struct buf chunk, packed, meta;
 	uint64_t since_commit; /* bytes */
-	/* What of each table has been written; id 0 of strings, label sets and stacks goes without saying. */
+	/* What of each table has been written; id 0 of strings, label sets and stacks goes without
+	 * saying. */
 	uint32_t strings, mappings, frames, functions, types, sets, series, stacks;
 	size_t samples;
 	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
@@ -43,7 +44,7 @@ static void put_le(struct buf *b, uint64_t v, int bytes)
 		buf_addc(b, v >> (8 * i));
 }
 
-/* --- chunks --------------------------------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 static bool chunk_pack(struct recorder *r)
 {
@@ -98,7 +99,7 @@ static int chunk_end(struct recorder *r, enum recording_chunk type, bool table_e
 	return rc;
 }
 
-/* --- tables --------------------------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static void put_string(struct recorder *r, const struct profile *p, uint32_t i)
 {
@@ -225,7 +226,7 @@ static int put_table(struct recorder *r, const struct profile *p, const struct r
 	return rc ? rc : chunk_end(r, t->type, true, err);
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static void put_signed_column(struct recorder *r, const int64_t *v, size_t n, bool deltas)
 {
@@ -268,7 +269,7 @@ static int put_samples(struct recorder *r, const struct profile *p, struct err *
 	return rc;
 }
 
-/* --- meta ----------------------------------------------------------------------------------------------------------------- */
+/* --- meta ------------------------------------------------------------------------------------- */
 
 static void put_list(struct recorder *r, const uint32_t *v, size_t n)
 {
@@ -320,7 +321,7 @@ static int put_meta(struct recorder *r, const struct profile *p, struct err *err
 	return chunk_end(r, CHUNK_META, true, err);
 }
 
-/* --- the recorder --------------------------------------------------------------------------------------------------------- */
+/* --- the recorder ----------------------------------------------------------------------------- */
 
 /* What is referred to comes before what refers to it. */
 static int put_all(struct recorder *r, const struct profile *p, struct err *err)

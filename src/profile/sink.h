@@ -38,6 +38,7 @@ enum loss {
 	LOSS_OBJECT_GONE,  /* files gone before they could be opened: frames by offset only */
 	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */
 	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
+	LOSS_SYMBOLS_SKIPPED, /* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -68,16 +68,14 @@ int elf_layout_read(struct elf_layout *l, const struct elf_file *f, struct err *
 
 bool elf_layout_vaddr(const struct elf_layout *l, uint64_t offset, uint64_t *vaddr)
 {
-	bool found = false;
 	for (size_t i = 0; i < l->segments.n; i++) {
 		const struct elf_segment *s = &l->segments.v[i];
-		if (offset < s->offset || offset - s->offset >= s->size ||
-		    (found && !s->executable))
+		if (offset < s->offset || offset - s->offset >= s->size)
 			continue;
 		*vaddr = s->vaddr + (offset - s->offset);
-		found = true;
+		return true;
 	}
-	return found;
+	return false;
 }
 
 bool elf_layout_offset(const struct elf_layout *l, uint64_t vaddr, uint64_t *offset)

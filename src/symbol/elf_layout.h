@@ -22,7 +22,7 @@ struct elf_layout { /* zeroed = empty */
 int elf_layout_read(struct elf_layout *l, const struct elf_file *f, struct err *err);
 void elf_layout_done(struct elf_layout *l);
 
-/* Between file offsets and addresses. Where two segments share file bytes the executable one is meant. False: not mapped. */
+/* Between file offsets and addresses; the first segment that has them counts. False: not mapped from the file. */
 bool elf_layout_vaddr(const struct elf_layout *l, uint64_t offset, uint64_t *vaddr);
 bool elf_layout_offset(const struct elf_layout *l, uint64_t vaddr, uint64_t *offset);
 

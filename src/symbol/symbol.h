@@ -83,8 +83,8 @@ int symbol_open_jitdump(int fd, struct symbol_source **out, struct err *err);
 void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns);
 
 /* C++ (Itanium), Rust (v0 and legacy, hash dropped) and D names as written in source. Returns NULL when it is not mangled, else
- * a string to free. Bounded: names over 64 KiB (D: 4 KiB) and results over 1 MiB are left as they are, as is what
- * libiberty refuses for its depth. */
+ * a string to free. Bounded in time, memory and stack (1 MiB): names over 64 KiB (C++ and D: 4 KiB), results over 64 KiB and
+ * names that refer back to themselves beyond reason are left as they are. */
 char *symbol_demangle(const char *name);
 
 /* The NT_GNU_BUILD_ID (not Go's own) of the ELF file at fd, through PT_NOTE, so without section headers too.

@@ -4,7 +4,7 @@
 
 for page in README.md docs/*.md; do
 	[ -e "$page" ] || continue
-	broken=$(grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | while read -r target; do
+	broken=$(grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | grep -v '^http' | while read -r target; do
 		[ -e "$(dirname "$page")/$target" ] || echo "$target"
 	done)
 	is "links of $page" "$broken" ""

@@ -14,6 +14,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	is "nobody may not record" $? 3
 	has "… and learns what is missing" "CAP_BPF" "$(cat "$tmp/err")"
 	has "… and how to get it" "sudo" "$(cat "$tmp/err")"
+	is "… in no other words" "$(grep -c libbpf "$tmp/err")" 0
 	has "… in two ways" "setcap" "$(cat "$tmp/err")"
 	is "… on standard error only" "$(cat "$tmp/out")" ""
 	nobody doctor
@@ -57,6 +58,10 @@ if mount -t tmpfs -o size=8k tmpfs "$tmp/small" 2>/dev/null; then
 	fails "a disk that fills up" 7 "No space left" record -a -d 0.3 -o "$tmp/small/x.svg" -o "$dir/x.folded"
 	is "… has no half file" "$(ls -A "$tmp/small")" ""
 	only_files "… but the other output is there" "$dir" x.folded
+	fails "a recording on a disk that fills up" 7 "No space left" record -a -d 60 -F 999 -o "$tmp/small/x.cresset" -o "$dir/x.folded"
+	is "… says so once" "$(grep -c error: "$tmp/err")" 1
+	is "… and leaves nothing" "$(ls -A "$tmp/small")" ""
+	holds "… but the other output" [ -s "$dir/x.folded" ]
 	fails "… whatever the command says" 7 "No space left" record -o "$tmp/small/x.svg" -- sh -c "$burn; exit 3"
 	umount "$tmp/small"
 else
@@ -92,7 +97,7 @@ fails "… or not to be executed" 5 "Permission denied" record -o "$dir/x.folded
 only_files "… leaves nothing" "$dir"
 is "its standard input is ours" "$(echo hello | run -- cat)" hello
 is "its open files are not" "$(run -- ls /proc/self/fd)" "$(ls /proc/self/fd)"
-is "its signals are as we found them" "$(run -- grep Sig /proc/self/status)" "$(grep Sig /proc/self/status)"
+is "its signals are as we found them" "$(run -- grep -E "SigBlk|SigIgn" /proc/self/status)" "$(grep -E "SigBlk|SigIgn" /proc/self/status)"
 run -d 0.2 -- sh -c "sleep 1; exit 9"
 is "a recording can end before it" $? 9
 holds "… and is written" [ -e "$dir/x.folded" ]
@@ -127,12 +132,18 @@ kill -CONT $pid
 wait $pid
 is "the second signal aborts" $? 1
 only_files "… and leaves nothing" "$dir"
-begin -o "$dir/x.folded" -- sh -c 'trap "exit 7" INT; while :; do :; done'
+# shellcheck disable=SC2016 # for the shell that runs it
+waiting='echo >"$0"; while :; do :; done' # says that its trap is set
+wait_ready() { until [ -e "$tmp/ready" ]; do sleep 0.05; done; }
+begin -o "$dir/x.folded" -- sh -c "trap 'exit 7' INT; $waiting" "$tmp/ready"
+wait_ready
 kill -INT $pid
 wait $pid
 is "SIGINT for us alone reaches the command" $? 7
 only_files "… and what it did is written" "$dir" x.folded
-begin -o "$dir/x.folded" -- sh -c 'trap "exit 6" TERM; while :; do :; done'
+rm "$tmp/ready"
+begin -o "$dir/x.folded" -- sh -c "trap 'exit 6' TERM; $waiting" "$tmp/ready"
+wait_ready
 kill -TERM $pid
 wait $pid
 is "SIGTERM does, too" $? 6
@@ -152,7 +163,9 @@ if command -v script >/dev/null; then
 	script -qec "'$cresset' record --no-progress -a -d 0.6 -o '$dir/x.folded'" "$tmp/typescript" >/dev/null </dev/null
 	hasnt "… none with --no-progress" "00:00/00:00" "$(cat "$tmp/typescript")"
 	# Ctrl-C goes to the whole foreground group, and the command decides
-	{ sleep 1 && printf '\003' && sleep 1; } | script -qec "'$cresset' record -q -o '$dir/y.folded' -- sh -c 'trap \"exit 5\" INT; while :; do :; done'" /dev/null >/dev/null
+	rm -f "$tmp/ready"
+	printf '%s\n' "trap 'exit 5' INT" "$waiting" >"$tmp/loop.sh"
+	{ wait_ready && printf '\003' && sleep 1; } | env --default-signal=INT script -qec "'$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
 	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
 	holds "… and what it did is written" [ -e "$dir/y.folded" ]
 else

@@ -95,7 +95,7 @@ fails "a folder" 6 "$tmp" report "$tmp"
 : >"$tmp/empty"
 fails "an empty file" 6 "is empty" report "$tmp/empty"
 printf '\62\0' | gzip >"$tmp/none.pb.gz" # a string table with one empty string
-fails "a profile of nothing" 6 "no samples of any type" report "$tmp/none.pb.gz"
+fails "a profile of nothing" 6 "without a sample type" report "$tmp/none.pb.gz"
 fails "what is no profile" 6 "in no format known" report "$cresset"
 head -c 3000 $pprof/parca-fib.pb.gz >"$tmp/cut.pb.gz"
 fails "a file cut short" 6 "cut.pb.gz" report "$tmp/cut.pb.gz"

@@ -1,4 +1,5 @@
-/* Any bytes as folded stacks. What was read is written and read again: the sum stays, and nothing is skipped. */
+/* Any bytes as folded stacks. What was read is written and read again: the sum stays, and nothing
+ * is skipped. */
 #include "format/folded.h"
 
 #include <stdlib.h>

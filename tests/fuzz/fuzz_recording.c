@@ -1,5 +1,6 @@
-/* Any bytes as a recording; and as chunks {u8 type, u16 length, payload} that are given right heads and checksums, so that
- * what is inside them is reached. What was read is written and read again: as many samples, nothing left out. */
+/* Any bytes as a recording; and as chunks {u8 type, u16 length, payload} that are given right heads
+ * and checksums, so that what is inside them is reached. What was read is written and read again:
+ * as many samples, nothing left out. */
 #include "format/recording.h"
 
 #include <stdlib.h>

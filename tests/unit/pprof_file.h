@@ -1,4 +1,5 @@
-/* tests/unit/pprof_file.h: pprof files made by hand, field by field, and profiles read from and written to memory. */
+/* tests/unit/pprof_file.h: pprof files made by hand, field by field, and profiles read from and
+ * written to memory. */
 #ifndef CRESSET_TESTS_PPROF_FILE_H
 #define CRESSET_TESTS_PPROF_FILE_H
 

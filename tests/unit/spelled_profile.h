@@ -1,5 +1,6 @@
-/* tests/unit/spelled_profile.h: everything a profile says, as sorted text without any id: two profiles say the same when their
- * texts are equal. Samples that differ in nothing but their value are added up; those of value 0 are left out. */
+/* tests/unit/spelled_profile.h: everything a profile says, as sorted text without any id: two
+ * profiles say the same when their texts are equal. Samples that differ in nothing but their value
+ * are added up; those of value 0 are left out. */
 #ifndef CRESSET_TESTS_SPELLED_PROFILE_H
 #define CRESSET_TESTS_SPELLED_PROFILE_H
 

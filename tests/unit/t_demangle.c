@@ -241,13 +241,13 @@ END_TEST
  * each of which is made of the one before it and the one before that. */
 static char *silent_cxx(int n)
 {
-	char text[4096] = "1B", outer[4096];
+	char text[4096] = "1B", outer[4200];
 	for (int i = 1; i <= n; i++) {
 		char before[16] = "S";
 		add_digits(before, i, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-		snprintf(outer, sizeof outer, "%sI%s%s_%sE", i == n ? "1A" : "S0_", text, before,
-			 i == n ? "T_" : "");
-		memcpy(text, outer, sizeof text);
+		snprintf(outer, sizeof outer, "%sI%.4000s%s_%sE", i == n ? "1A" : "S0_", text,
+			 before, i == n ? "T_" : "");
+		memcpy(text, outer, sizeof text - 1);
 	}
 	snprintf(outer, sizeof outer, "_Z1fIJEEvDp%.4000s", text);
 	return strdup(outer);

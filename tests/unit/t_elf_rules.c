@@ -126,9 +126,10 @@ START_TEST(nested_functions)
 		".globl", "outer",
 		".skip 16\n" FUNCTION(
 			".globl", "inner",
-			".skip 8\n" FUNCTION(".local", "core",
-					     ".skip 8") ".skip 8") ".skip 16\n.type entry, "
-								   "@function\nentry: .skip 16"));
+			".skip 8\n" FUNCTION(
+				".local", "core",
+				".skip 8") ".skip 8") ".skip 16\n.type entry, "
+						      "@function\nentry: .skip 16") ".skip 16\n");
 	/* outer 16…87, inner 32…55, core 40…47, entry 72 to the end of outer */
 	ck_assert_str_eq(at(&m, 31), "outer");
 	ck_assert_str_eq(at(&m, 32), "inner");
@@ -206,6 +207,38 @@ START_TEST(thirty_two_bits)
 END_TEST
 #endif
 
+/* MIPS, 32 and 64 bits: f of 16 bytes, with and without section headers. */
+START_TEST(big_endian)
+{
+	static const char *const paths[] = { "tests/fuzz/corpus/elf/be32.so",
+					     "tests/fuzz/corpus/elf/be64.so" };
+	for (int i = 0; i < 4; i++) {
+		int from = file_open(paths[i / 2]);
+		size_t size, named = 0;
+		char *data = bytes_of(from, &size);
+		close(from);
+		if (i % 2) { /* e_shoff; e_shnum and e_shstrndx */
+			memset(data + (i / 2 ? 0x28 : 0x20), 0, i / 2 ? 8 : 4);
+			memset(data + (i / 2 ? 0x3c : 0x30), 0, 4);
+		}
+		int fd = file_of(data, size);
+		struct symbol_source *s;
+		struct symbol sym;
+		ck_assert_int_eq(symbol_open_elf(fd, NULL, NULL, &s, NULL), 0);
+		ck_assert_str_eq(s->origin, i % 2 ? ".dynsym" : ".symtab");
+		for (uint64_t offset = 0; offset < size; offset++)
+			if (symbol_lookup(s, offset, &sym)) {
+				ck_assert_str_eq(sym.name, "f");
+				named++;
+			}
+		ck_assert_uint_eq(named, 16);
+		symbol_close(s);
+		close(fd);
+		free(data);
+	}
+}
+END_TEST
+
 START_TEST(versions_are_dropped)
 {
 	char dir[32], path[64];
@@ -229,12 +262,12 @@ END_TEST
 
 /* --- without section headers ----------------------------------------------------------------------------------------- */
 
-START_TEST(no_section_headers)
+/* The same names by PT_DYNAMIC as by .dynsym. */
+static size_t compare_without_sections(const char *library)
 {
-	char *libc = shell("gcc -print-file-name=libc.so.6");
-	libc[strcspn(libc, "\n")] = '\0';
-	int fd = file_open(libc);
-	free(libc);
+	char *path = shell("gcc -print-file-name=%s", library);
+	path[strcspn(path, "\n")] = '\0';
+	int fd = file_open(path);
 	size_t size, equal = 0;
 	char *data = bytes_of(fd, &size);
 	Elf64_Ehdr *header = (Elf64_Ehdr *)data;
@@ -256,12 +289,19 @@ START_TEST(no_section_headers)
 		ck_assert_str_eq(x.linkage, y.linkage);
 		equal++;
 	}
-	ck_assert_uint_gt(equal, 10000);
 	symbol_close(full);
 	symbol_close(bare);
 	close(fd);
 	close(bare_fd);
 	free(data);
+	free(path);
+	return equal;
+}
+
+START_TEST(no_section_headers)
+{
+	ck_assert_uint_gt(compare_without_sections("libc.so.6"), 10000);      /* DT_HASH */
+	ck_assert_uint_gt(compare_without_sections("libstdc++.so.6"), 10000); /* DT_GNU_HASH only */
 }
 END_TEST
 
@@ -423,5 +463,5 @@ END_TEST
 #define ONLY_X86_64
 #endif
 UNIT_MAIN("elf_rules", sizes_are_ends, assembly_labels, nested_functions, one_name_per_address,
-	  names_are_demangled_and_cut, versions_are_dropped, no_section_headers, odd_files,
-	  cut_files, changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)
+	  names_are_demangled_and_cut, big_endian, versions_are_dropped, no_section_headers,
+	  odd_files, cut_files, changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)

@@ -32,7 +32,7 @@ static void check_rewritten(const char *text, const char *want)
 	profile_free(p);
 }
 
-/* --- known files ---------------------------------------------------------------------------------------------------------- */
+/* --- known files ------------------------------------------------------------------------------ */
 
 START_TEST(known_files_have_known_sums)
 {
@@ -98,7 +98,7 @@ START_TEST(files_are_written_as_they_were)
 }
 END_TEST
 
-/* --- reading -------------------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 START_TEST(values_are_whole_or_rounded)
 {
@@ -235,7 +235,8 @@ START_TEST(stacks_that_are_too_deep_keep_their_leaf)
 }
 END_TEST
 
-/* Lines that share frames with the one before in every possible way give what each would give alone. */
+/* Lines that share frames with the one before in every possible way give what each would give
+ * alone. */
 START_TEST(shared_prefixes_change_nothing)
 {
 	enum { LINES = 3000 };
@@ -296,7 +297,7 @@ START_TEST(a_name_of_a_megabyte_is_harmless)
 }
 END_TEST
 
-/* --- which files are folded stacks ----------------------------------------------------------------------------------------- */
+/* --- which files are folded stacks ------------------------------------------------------------ */
 
 START_TEST(content_tells_the_format)
 {
@@ -328,7 +329,7 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
-/* --- writing -------------------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* A profile with one stack of these frames. */
 static struct profile *named_profile(const char *const *names, const size_t *lens, size_t n)
@@ -360,7 +361,8 @@ START_TEST(hostile_names_are_replaced)
 }
 END_TEST
 
-/* Whatever the names are made of, each stack is one line that a reader finds again, with its depth and value. */
+/* Whatever the names are made of, each stack is one line that a reader finds again, with its depth
+ * and value. */
 START_TEST(random_names_survive)
 {
 	struct rng r = { 99 };

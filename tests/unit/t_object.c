@@ -427,11 +427,12 @@ END_TEST
 /* A copy of the program with a build id of its own, mapped by us. */
 static struct side_record nth_program(int i, void **addr)
 {
-	char path[80];
+	static char paths[8][80];
+	char *path = paths[i];
 	uint8_t id[64];
 	struct stat st;
 
-	snprintf(path, sizeof path, "%s/p%d", dir, i);
+	snprintf(path, sizeof paths[i], "%s/p%d", dir, i);
 	shell_do("cp %s %s", program, path);
 	int fd = open(path, O_RDWR), len = elf_build_id(fd, id, sizeof id);
 	ck_assert_int_gt(len, 0);
@@ -442,9 +443,7 @@ static struct side_record nth_program(int i, void **addr)
 	*at = i;
 	munmap(data, st.st_size);
 	close(fd);
-	struct side_record r = mapped(path, addr);
-	r.name = strdup(path);
-	return r;
+	return mapped(path, addr);
 }
 
 START_TEST(least_recently_used)

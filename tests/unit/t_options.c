@@ -243,7 +243,7 @@ START_TEST(wrong_values_are_named)
 	REFUSE(r, "option --count: '0' is not between 1 and 10000", "--count=0");
 	REFUSE(r, "option --count: '10001' is not between 1 and 10000", "-n", "10001");
 	REFUSE(r, "option --count: '-1' is not a number", "-n", "-1");
-	REFUSE(r, "too large", "--count", "99999999999999999999");
+	REFUSE(r, "not between 1 and 10000", "--count", "99999999999999999999");
 	REFUSE(r, "not a size like", "--size", "64Q");
 	REFUSE(r, "too large", "--size", "2G");
 	REFUSE(r, "not a time like", "-d", "soon");

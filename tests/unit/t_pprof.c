@@ -17,7 +17,7 @@ static struct profile *read_golden(const char *name)
 	return p;
 }
 
-/* --- known files ---------------------------------------------------------------------------------------------------------- */
+/* --- known files ------------------------------------------------------------------------------ */
 
 START_TEST(known_files_have_known_totals)
 {
@@ -63,7 +63,7 @@ START_TEST(labels_and_columns_are_kept)
 }
 END_TEST
 
-/* --- go tool pprof and protoc as witnesses --------------------------------------------------------------------------------- */
+/* --- go tool pprof and protoc as witnesses ---------------------------------------------------- */
 
 #define GO_PPROF "TZ=UTC go tool pprof -symbolize=none"
 
@@ -175,7 +175,8 @@ START_TEST(protoc_decodes_what_is_written)
 }
 END_TEST
 
-/* Self and total of the functions of a type; rows of pprof's text: flat flat% sum% cum cum% name [(inline)]. */
+/* Self and total of the functions of a type; rows of pprof's text: flat flat% sum% cum cum% name
+ * [(inline)]. */
 static void check_top(const char *name, const char *type)
 {
 	struct profile *p = read_golden(name);
@@ -319,7 +320,7 @@ START_TEST(our_own_difference_says_the_same)
 }
 END_TEST
 
-/* --- types ---------------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static void put_pair(struct pprof_file *f, int64_t period)
 {
@@ -448,7 +449,7 @@ START_TEST(one_type_can_be_asked_for)
 }
 END_TEST
 
-/* --- labels --------------------------------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static void put_label(struct pprof_file *f, const char *key, const char *str, int64_t num,
 		      const char *unit)
@@ -499,7 +500,7 @@ START_TEST(pid_tid_and_cpu_are_columns)
 }
 END_TEST
 
-/* --- locations ------------------------------------------------------------------------------------------------------------ */
+/* --- locations -------------------------------------------------------------------------------- */
 
 /* A file with a sample for each location; functions 1 … 4. */
 static void begin_locations(struct pprof_file *f)
@@ -515,7 +516,8 @@ static void begin_locations(struct pprof_file *f)
 	file_mapping(f, 7, 0, 0, 0, "", "");
 }
 
-/* Reads the file and checks that its samples stay n different stacks of one frame, also when written and read again. */
+/* Reads the file and checks that its samples stay n different stacks of one frame, also when
+ * written and read again. */
 static struct profile *end_locations(struct pprof_file *f, uint32_t n)
 {
 	struct profile *p = profile_of_file(f), *again = written_and_read(p);
@@ -578,7 +580,8 @@ START_TEST(locations_without_address_are_known_by_name)
 }
 END_TEST
 
-/* One function with different functions inlined into it, and one address with different names: none may merge. */
+/* One function with different functions inlined into it, and one address with different names: none
+ * may merge. */
 START_TEST(locations_that_differ_in_names_only_stay_apart)
 {
 	struct pprof_file f;
@@ -682,9 +685,10 @@ START_TEST(everything_a_line_says_is_kept)
 }
 END_TEST
 
-/* --- what our own recordings hold ------------------------------------------------------------------------------------------ */
+/* --- what our own recordings hold ------------------------------------------------------------- */
 
-/* As the collector makes them: no run-time ranges, the kernel, frames by name, labels and columns. */
+/* As the collector makes them: no run-time ranges, the kernel, frames by name, labels and
+ * columns. */
 static struct profile *collected_profile(void)
 {
 	struct profile *p = profile_new();
@@ -694,9 +698,16 @@ static struct profile *collected_profile(void)
 				.build_id_len = 2 };
 	struct mapping prog = { .name = sink_string(s, "/opt/prog"), .identity = 77 };
 	struct mapping kernel = { .name = sink_string(s, "[kernel]") };
+	struct mapping module = { .name = sink_string(s, "[ext4]"),
+				  .build_id = { 1, 2, 3 },
+				  .build_id_len = 3 };
+	struct mapping bpf = { .name = sink_string(s, "[bpf]"), .identity = 99 };
 	uint32_t libc_id = s->ops->mapping(s, &libc), prog_id = s->ops->mapping(s, &prog);
-	uint32_t kernel_id = s->ops->mapping(s, &kernel);
+	uint32_t kernel_id = s->ops->mapping(s, &kernel), module_id = s->ops->mapping(s, &module);
+	uint32_t bpf_id = s->ops->mapping(s, &bpf);
 	struct frame frames[] = {
+		{ .kind = FRAME_KERNEL, .mapping = module_id, .offset = 0x1f0 },
+		{ .kind = FRAME_KERNEL, .mapping = bpf_id, .offset = 0xffffffffc0123456 },
 		{ .kind = FRAME_NATIVE, .mapping = prog_id, .offset = 0x1a2b },
 		{ .kind = FRAME_NATIVE, .mapping = libc_id, .offset = 0x28abc },
 		{ .kind = FRAME_PYTHON,
@@ -719,7 +730,7 @@ static struct profile *collected_profile(void)
 	struct function read_fn = { .name = sink_string(s, "ksys_read"),
 				    .linkage = sink_string(s, "ksys_read") };
 	struct line line = { .function = s->ops->function(s, &read_fn) };
-	s->ops->names(s, ids[4], &line, 1);
+	s->ops->names(s, ids[6], &line, 1);
 	struct type cpu = { .name = sink_string(s, "cpu"),
 			    .sample_type = sink_string(s, "samples"),
 			    .unit = sink_string(s, "count"),
@@ -785,13 +796,15 @@ START_TEST(pprof_shows_a_recording)
 	char *raw = shell(GO_PPROF " -raw %s 2>&1", path);
 	check_has(raw, "PeriodType: cpu nanoseconds\nPeriod: 10101010\n");
 	check_has(raw, "Time: 2023-11-14 22:13:20 +0000 UTC\nDuration: 30s\n");
-	check_has(raw, "samples/count cpu/nanoseconds\n          2   20202020: 1 2 3 4 5 6 \n");
+	check_has(raw, "samples/count cpu/nanoseconds\n          2   20202020: 1 2 3 4 5 6 7 8 \n");
 	check_has(raw, "comm:[web server]\n                pid:[1234] tid:[1235]");
 	check_has(raw, "pid:[1234] tid:[1236]");
 	check_has(raw, "1: 0x0 M=2 bpf_prog");
 	check_has(raw, "2: 0xffffffff81001234 M=2 ksys_read");
 	check_has(raw, "3: 0x0 M=3 LazyCompile:f");
 	check_has(raw, "4: 0x0 handler app.py:12");
+	check_has(raw, "7: 0xffffffffc0123456 M=5");
+	check_has(raw, "8: 0xffff9000000001f0 M=6");
 	check_has(raw, "/usr/lib/libc.so.6 abcd");
 	check_has(raw, "[kernel.kallsyms]  [FN]");
 	check_has(raw, "[jit]  [FN]");
@@ -863,7 +876,8 @@ START_TEST(random_profiles_survive)
 }
 END_TEST
 
-/* Names of any bytes: the file is valid, pprof and protoc read it, and the names are what esc_utf8 makes of them. */
+/* Names of any bytes: the file is valid, pprof and protoc read it, and the names are what esc_utf8
+ * makes of them. */
 START_TEST(hostile_names_make_a_valid_file)
 {
 	static const char *const names[] = { "<script>alert(1)</script>",
@@ -934,7 +948,7 @@ START_TEST(comments_and_the_rest_are_kept)
 }
 END_TEST
 
-/* --- malformed ------------------------------------------------------------------------------------------------------------ */
+/* --- malformed -------------------------------------------------------------------------------- */
 
 START_TEST(a_file_cut_anywhere_is_an_error_or_readable)
 {

@@ -14,7 +14,7 @@ static const struct range *brute_force(const struct ranges *r, uint64_t addr, si
 START_TEST(newest_wins)
 {
 	struct rng rng = { 7 };
-	for (int round = 0; round < 200; round++) {
+	for (int round = 0; round < 60; round++) {
 		struct ranges r = { 0 };
 		uint64_t space = 1 + rng_below(&rng, 500);
 		size_t n = 1 + rng_below(&rng, 100);
@@ -33,7 +33,7 @@ END_TEST
 START_TEST(earlier_times_within_depth)
 {
 	struct rng rng = { 8 };
-	for (int round = 0; round < 50; round++) {
+	for (int round = 0; round < 20; round++) {
 		struct ranges r = { 0 };
 		for (uint32_t i = 0; i < 40; i++)
 			ranges_add(&r, rng_below(&rng, 100), 1 + rng_below(&rng, 30), i);

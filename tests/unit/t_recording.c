@@ -84,7 +84,7 @@ static void check_meta(const struct profile *p)
 	ck_assert_uint_eq(p->meta.sample_types.v[0], 1);
 }
 
-/* --- the whole way -------------------------------------------------------------------------------------------------------- */
+/* --- the whole way ---------------------------------------------------------------------------- */
 
 START_TEST(everything_comes_back)
 {
@@ -199,7 +199,7 @@ START_TEST(the_same_profile_is_the_same_file)
 }
 END_TEST
 
-/* --- growing -------------------------------------------------------------------------------------------------------------- */
+/* --- growing ---------------------------------------------------------------------------------- */
 
 static uint64_t size_of(const char *path)
 {
@@ -278,7 +278,7 @@ START_TEST(a_full_disk_is_an_error)
 }
 END_TEST
 
-/* --- damage --------------------------------------------------------------------------------------------------------------- */
+/* --- damage ----------------------------------------------------------------------------------- */
 
 /* A recording of several commits: its bytes, and what each commit held. */
 struct commits {

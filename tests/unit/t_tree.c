@@ -170,6 +170,27 @@ START_TEST(different_periods_add_up_in_the_period_s_unit)
 }
 END_TEST
 
+/* A marker that is called like the thread is a frame of the stack all the same. */
+START_TEST(root_frames_are_not_recursion)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct type type = { .name = sink_string(s, "cpu") };
+	struct frame f = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
+	f.function = sink_string(s, "?");
+	uint32_t frame = s->ops->frame(s, &f);
+	struct series series = { .type = s->ops->type(s, &type) };
+	struct sample sample = { .value = 1, .series = s->ops->series(s, &series) };
+	sample.stack = s->ops->stack(s, (uint32_t[]){ frame, frame }, 2);
+	s->ops->sample(s, &sample);
+	struct tree_opts o = { .by = { BY_COMM }, .n_by = 1, .collapse_recursion = true };
+	struct tree *t = build(p, &o);
+	ck_assert_uint_eq(tree_depth(t), 2);
+	tree_free(t);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(bad_input_is_refused_with_words)
 {
 	struct random_profile r = random_profile(1, SMALL);
@@ -562,10 +583,11 @@ END_TEST
 UNIT_MAIN("tree", every_option_gives_what_the_naive_way_finds,
 	  options_together_give_what_the_naive_way_finds,
 	  a_tree_larger_than_any_list_is_like_the_naive_one, equal_periods_scale_counts_to_time,
-	  different_periods_add_up_in_the_period_s_unit, bad_input_is_refused_with_words,
-	  an_empty_profile_is_a_bare_root, values_at_the_ends_of_their_range_do_not_overflow,
-	  totals_of_a_known_tree, many_children_are_found_again,
-	  merging_trees_in_any_order_is_the_same, a_merge_equals_the_tree_of_the_merged_profiles,
+	  different_periods_add_up_in_the_period_s_unit, root_frames_are_not_recursion,
+	  bad_input_is_refused_with_words, an_empty_profile_is_a_bare_root,
+	  values_at_the_ends_of_their_range_do_not_overflow, totals_of_a_known_tree,
+	  many_children_are_found_again, merging_trees_in_any_order_is_the_same,
+	  a_merge_equals_the_tree_of_the_merged_profiles,
 	  the_difference_of_a_tree_and_itself_is_zero, a_difference_keeps_both_sides,
 	  counts_of_different_periods_meet_in_their_unit, siblings_are_sorted,
 	  pruning_keeps_totals_and_counts_what_went, a_pruned_tree_grows_again,

@@ -261,6 +261,15 @@ picturing('zoom and search are in the address and come back', {}, async (page) =
 	assert.doesNotMatch(await hash(page), /z=/);
 });
 
+picturing('every frame has an address of its own', {}, async (page) => {
+	const addresses = await page.evaluate(() => [...document.querySelectorAll('.f rect')].map((r) => {
+		r.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+		return location.hash;
+	}));
+	assert.strictEqual(new Set(addresses).size, addresses.length);
+	assert.strictEqual(addresses[0], ''); /* the root is no zoom */
+});
+
 test('an address finds the frame again in another picture of the same program', async () => {
 	let address;
 	await open(picture, {}, async (page) => {
@@ -400,6 +409,14 @@ test('pruned frames keep their place and are found by nothing', async () => {
 		await search(page, '/./');
 		assert.strictEqual(await matched(page), 3);
 		assert.match(await text(page, '.result'), /^Matched: 100\.0 %/);
+	});
+});
+
+test('a match is never too narrow to see', async () => {
+	await open(draw(dir, 'sliver', 'main;wide 9000\nmain;sliver 1\n'), {}, async (page) => {
+		assert.ok((await frame(page, 'sliver')).width < .2);
+		await search(page, 'sliver');
+		assert.ok((await frame(page, 'sliver')).width >= 1);
 	});
 });
 
