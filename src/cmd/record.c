@@ -218,7 +218,8 @@ static int start(struct recording *r)
 
 /* --- sampling -------------------------------------------------------------------------------- */
 
-enum { POLL_MS = 100 };
+/* How soon the end of a command or of the last target is noticed; a signal and the end of the time are noticed at once. */
+enum { POLL_TARGET_MS = 100, POLL_MS = 250 };
 #define KEEP_UP_EVERY_NS 3000000000ull
 
 static bool is_over(struct recording *r, uint64_t now_ns)
@@ -238,8 +239,10 @@ static bool is_over(struct recording *r, uint64_t now_ns)
 static int wait_ms(const struct recording *r, uint64_t now_ns)
 {
 	uint64_t end_ns = r->start_mono_ns + r->opts->duration_ns;
-	if (!r->opts->duration_ns || end_ns - now_ns > POLL_MS * 1000000ull)
-		return POLL_MS;
+	bool ends_itself = r->collect.target == TARGET_PID || r->collect.target == TARGET_TID;
+	int poll_ms = ends_itself ? POLL_TARGET_MS : POLL_MS;
+	if (!r->opts->duration_ns || end_ns - now_ns > poll_ms * 1000000ull)
+		return poll_ms;
 	return (end_ns - now_ns) / 1000000 + 1;
 }
 
