@@ -19,7 +19,8 @@ static size_t hex_run(const char *s, size_t len)
 	return n;
 }
 
-/* One part of a path: [PREFIX-]ID[.scope]. The prefix ends in '-' or ':', so that no longer number is cut. */
+/* One part of a path: [PREFIX-]ID[.scope]. The prefix ends in '-' or ':', so that no longer number
+ * is cut. */
 static const char *id_in_part(const char *part, size_t len)
 {
 	static const char scope[] = ".scope", monitor[] = "conmon-";

@@ -1,7 +1,9 @@
-/* collect/image.h: the executable mappings of one address space, sorted by address, none overlapping another.
+/* collect/image.h: the executable mappings of one address space, sorted by address, none
+ * overlapping another.
  *
- * A fork shares its parent's image until one of them changes its mappings. An image's id is new after every change: what was derived from
- * an image (collect/stack_cache.h) is good for that id for ever. Every mapping holds a reference to its object. */
+ * A fork shares its parent's image until one of them changes its mappings. An image's id is new
+ * after every change: what was derived from an image (collect/stack_cache.h) is good for that id
+ * for ever. Every mapping holds a reference to its object. */
 #ifndef CRESSET_COLLECT_IMAGE_H
 #define CRESSET_COLLECT_IMAGE_H
 
@@ -25,7 +27,8 @@ struct image *image_new(uint64_t id);
 struct image *image_copy(const struct image *from, uint64_t id, struct object_table *objects);
 void image_unref(struct image *image, struct object_table *objects); /* NULL is fine */
 
-/* Adds a mapping over whatever it overlaps, as mmap does: what is left of the old ones before and behind it stays. */
+/* Adds a mapping over whatever it overlaps, as mmap does: what is left of the old ones before and
+ * behind it stays. */
 void image_replace(struct image *image, const struct image_map *m, struct object_table *objects);
 
 /* Whether this very mapping is there, or, of anonymous memory, all of it. */

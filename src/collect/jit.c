@@ -36,7 +36,7 @@ void jit_table_done(struct jit_table *t)
 	vec_done(&t->all);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Anybody can write to /tmp: only a file of the process's own user or of root names its code. */
 static bool owner_is_right(uint32_t pid, const struct stat *file)
@@ -63,7 +63,8 @@ static int open_perf_map(uint32_t pid)
 	return fd;
 }
 
-/* The process has its dump mapped, which is also how a forked child tells whose code it inherited. */
+/* The process has its dump mapped, which is also how a forked child tells whose code it
+ * inherited. */
 static int open_dump(struct jit_table *t, const struct process *p)
 {
 	for (size_t i = 0; p->image && i < p->image->maps.n; i++) {
@@ -113,7 +114,7 @@ void jit_look(struct jit_table *t, struct process *p, uint64_t now_ns)
 		keep_file(t, &j->dump_fd, open_dump(t, p));
 }
 
-/* --- handing over ----------------------------------------------------------------------------------------------------- */
+/* --- handing over ----------------------------------------------------------------------------- */
 
 struct jit_names {
 	struct symbol_source *map, *dump; /* NULL = none */

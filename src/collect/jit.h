@@ -1,8 +1,10 @@
 /* collect/jit.h: samples with code that was made at run time, held back until its names are known.
  *
- * A frame of such code is identified by its name, so the name must be there before the frame: but compilers write their perf map or
- * jitdump while the process runs, some at its end. The files are opened when the first such sample is seen, as they are gone with the process's
- * mount namespace, and read when the process ends or changes its image, at the end, or when JIT_MAX_PENDING_BYTES are waiting. */
+ * A frame of such code is identified by its name, so the name must be there before the frame: but
+ * compilers write their perf map or jitdump while the process runs, some at its end. The files are
+ * opened when the first such sample is seen, as they are gone with the process's mount namespace,
+ * and read when the process ends or changes its image, at the end, or when JIT_MAX_PENDING_BYTES
+ * are waiting. */
 #ifndef CRESSET_COLLECT_JIT_H
 #define CRESSET_COLLECT_JIT_H
 
@@ -20,7 +22,8 @@ enum {
 	JIT_MAX_FILES = 128,             /* descriptors of perf maps and jitdumps */
 };
 
-/* An element of a stack being held back: a frame of the sink, or with this bit a run-time address. */
+/* An element of a stack being held back: a frame of the sink, or with this bit a run-time
+ * address. */
 #define JIT_ADDRESS (1ull << 63)
 
 struct jit {                 /* of a process */

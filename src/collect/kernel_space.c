@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "symbol/lines.h"
 
 #include <errno.h>
@@ -12,33 +13,40 @@
 #include <unistd.h>
 
 enum {
-	KALLSYMS_HEAD_BYTES = 256 * 1024, /* _text is behind the per-CPU symbols, some 1000 lines */
+	KALLSYMS_HEAD_LINES = 8192, /* _text is behind the per-CPU symbols, some 1000 lines */
 	KERNEL_FILE_MAX_BYTES = 1 << 20,
 	KERNEL_FALLBACK_SIZE = 64 << 20,
 	NT_GNU_BUILD_ID_TYPE = 3,
 };
 #define MODULES_AGAIN_NS 1000000000ull
 
-/* Where the kernel's _text is linked to be: 0xffffffff80000000 + CONFIG_PHYSICAL_START on x86-64. Any constant would do. */
+/* Where the kernel's _text is linked to be: 0xffffffff80000000 + CONFIG_PHYSICAL_START on x86-64.
+ * Any constant would do. */
 #ifdef __x86_64__
 static const uint64_t LINKED_TEXT = 0xffffffff81000000;
 #else
 static const uint64_t LINKED_TEXT = 0;
 #endif
 
-/* --- reading what the kernel tells ------------------------------------------------------------------------------------ */
+/* --- reading what the kernel tells ------------------------------------------------------------ */
 
-uint64_t kernel_text_start(const char *kallsyms)
+uint64_t kernel_text_start(int kallsyms_fd)
 {
-	struct cur c = cur_of(kallsyms, strlen(kallsyms));
-	const char *line;
-	size_t line_len;
+	struct lines *lines = xcalloc(1, sizeof *lines);
+	uint64_t start = 0;
+	char *line;
+	size_t len;
 
-	while (cur_line(&c, &line, &line_len)) {
-		if (line_len == 16 + 8 && memcmp(line + 16, " T _text", 8) == 0)
-			return strtoull(line, NULL, 16);
+	lines->fd = kallsyms_fd;
+	for (int n = 0; n < KALLSYMS_HEAD_LINES && lines_next(lines, &line, &len, NULL) > 0; n++) {
+		char *p = line;
+
+		if (hex_take(&p, &start) && strcmp(p, " T _text") == 0)
+			break;
+		start = 0;
 	}
-	return 0;
+	free(lines);
+	return start;
 }
 
 static bool ends_with(const char *s, size_t len, const char *end)
@@ -103,16 +111,32 @@ static void read_head(const char *path, size_t max, struct buf *b)
 		close(fd);
 }
 
-/* --- areas ------------------------------------------------------------------------------------------------------------ */
+/* --- areas ------------------------------------------------------------------------------------ */
+
+static uint64_t read_text_start(void)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	uint64_t start = fd < 0 ? 0 : kernel_text_start(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return start;
+}
+
+static uint64_t read_text_size(void)
+{
+	struct buf iomem = { 0 };
+
+	read_head("/proc/iomem", KERNEL_FILE_MAX_BYTES, &iomem);
+	uint64_t size = kernel_text_size(iomem.data);
+	buf_done(&iomem);
+	return size ? size : KERNEL_FALLBACK_SIZE;
+}
 
 void kernel_space_init(struct kernel_space *k, struct sink *sink)
 {
-	struct buf head = { 0 }, iomem = { 0 };
+	uint64_t start = read_text_start();
 
-	read_head("/proc/kallsyms", KALLSYMS_HEAD_BYTES, &head);
-	read_head("/proc/iomem", KERNEL_FILE_MAX_BYTES, &iomem);
-	uint64_t start = kernel_text_start(head.data);
-	uint64_t size = kernel_text_size(iomem.data);
 	*k = (struct kernel_space){
 		.sink = sink,
 		.text = { .name = "[kernel]", .end = UINT64_MAX, .mapping = MAPPING_NONE },
@@ -121,11 +145,9 @@ void kernel_space_init(struct kernel_space *k, struct sink *sink)
 	};
 	if (start) {
 		k->text.start = start;
-		k->text.end = start + (size ? size : KERNEL_FALLBACK_SIZE);
+		k->text.end = start + read_text_size();
 		k->text.shift = start - LINKED_TEXT;
 	}
-	buf_done(&head);
-	buf_done(&iomem);
 }
 
 void kernel_space_done(struct kernel_space *k)
@@ -160,8 +182,9 @@ static struct kernel_area *find_module(struct kernel_space *k, uint64_t addr)
 	return i && addr < k->modules.v[i - 1].end ? &k->modules.v[i - 1] : NULL;
 }
 
-/* The size counts data, too, which newer kernels keep elsewhere: where that would reach into the next module, the nearer start wins
- * (find_module). A module at the address of one that was unloaded keeps the old name: frames were given with it. */
+/* The size counts data, too, which newer kernels keep elsewhere: where that would reach into the
+ * next module, the nearer start wins (find_module). A module at the address of one that was
+ * unloaded keeps the old name: frames were given with it. */
 static void add_module(struct kernel_space *k, const char *name, uint64_t start, uint64_t size)
 {
 	size_t i = module_behind(k, start);
@@ -220,7 +243,7 @@ static struct kernel_area *find_area(struct kernel_space *k, uint64_t addr, uint
 	return m ? m : &k->other;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static uint64_t boot_identity(void)
 {
@@ -265,10 +288,19 @@ uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_
 	return frame;
 }
 
+static bool has_frames(const struct kernel_space *k)
+{
+	size_t n = k->text.frames.n + k->other.frames.n;
+
+	for (size_t i = 0; i < k->modules.n; i++)
+		n += k->modules.v[i].frames.n;
+	return n;
+}
+
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
 {
 	struct symbol_source *names = NULL;
-	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	int fd = has_frames(k) ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
 
 	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
 		names = NULL;

@@ -1,9 +1,11 @@
 /* collect/kernel_space.h: frames of kernel addresses.
  *
- *     [kernel]   the kernel itself. Offsets are addresses as if it had been loaded where it was linked to run, so that they are the same
- *                after each boot and on every machine with this build id, whatever KASLR did.
+ *     [kernel]   the kernel itself. Offsets are addresses as if it had been loaded where it was
+ *                linked to run, so that they are the same after each boot and on every machine
+ *                with this build id, whatever KASLR did.
  *     [ext4] …   one mapping per module, from /proc/modules; offsets from the start of its code.
- *     [bpf]      what lies elsewhere: BPF programs and trampolines. Their addresses mean something until the next boot only.
+ *     [bpf]      what lies elsewhere: BPF programs and trampolines. Their addresses mean something
+ *                until the next boot only.
  *
  * Where kptr_restrict hides addresses all frames are in [kernel], as they are, for this boot. */
 #ifndef CRESSET_COLLECT_KERNEL_SPACE_H
@@ -43,9 +45,11 @@ uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_
 /* Names every frame given so far from /proc/kallsyms. */
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s);
 
-/* The start of "_text" in the first lines of a kallsyms text; 0 when it is not there or hidden. */
-uint64_t kernel_text_start(const char *kallsyms);
-/* Bytes from the kernel's first instruction to the end of its data, from the text of /proc/iomem; 0 when it is not there or hidden. */
+/* The address of "_text" in the first lines of a text like /proc/kallsyms; 0 when it is not there
+ * or hidden. */
+uint64_t kernel_text_start(int kallsyms_fd);
+/* Bytes from the kernel's first instruction to the end of its data, from the text of /proc/iomem; 0
+ * when it is not there or hidden. */
 uint64_t kernel_text_size(const char *iomem);
 /* Adds the modules of the text of /proc/modules whose address is not known yet. */
 void kernel_space_add_modules(struct kernel_space *k, const char *modules);

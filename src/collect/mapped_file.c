@@ -71,8 +71,9 @@ static bool same_device(const struct mapped_file *f, const struct stat *st)
 	return major(st->st_dev) == f->maj && minor(st->st_dev) == f->min;
 }
 
-/* Closes fd and returns -ESTALE unless it is the file f tells of. btrfs and overlayfs show another device in stat than in mappings, so
- * the device is compared only where a path could lead to a stranger's file system. */
+/* Closes fd and returns -ESTALE unless it is the file f tells of. btrfs and overlayfs show another
+ * device in stat than in mappings, so the device is compared only where a path could lead to a
+ * stranger's file system. */
 static int keep_if_right(int fd, const struct mapped_file *f, const struct stat *st, bool device)
 {
 	bool right;

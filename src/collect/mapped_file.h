@@ -1,9 +1,11 @@
 /* collect/mapped_file.h: opening the file that a process has mapped, and no other.
  *
- * The way through /proc/PID/map_files works for deleted files, memfds and files of other mount namespaces; it needs
- * CAP_CHECKPOINT_RESTORE. Without it, or after the process has unmapped the file or ended, the path is tried below the process's own root and
- * below ours. Whatever was opened is compared with what the kernel said about the mapping (build id, else inode) before it is
- * trusted. Everything but a regular file is refused without opening it for reading: devices and pipes may act on that. */
+ * The way through /proc/PID/map_files works for deleted files, memfds and files of other mount
+ * namespaces; it needs CAP_CHECKPOINT_RESTORE. Without it, or after the process has unmapped the
+ * file or ended, the path is tried below the process's own root and below ours. Whatever was opened
+ * is compared with what the kernel said about the mapping (build id, else inode) before it is
+ * trusted. Everything but a regular file is refused without opening it for reading: devices and
+ * pipes may act on that. */
 #ifndef CRESSET_COLLECT_MAPPED_FILE_H
 #define CRESSET_COLLECT_MAPPED_FILE_H
 
@@ -24,7 +26,8 @@ struct mapped_file {
 /* Returns a read-only descriptor and its status, or -errno. */
 int mapped_file_open(const struct mapped_file *f, struct stat *st);
 
-/* A regular file by its path in the root directory and mount namespace of a process; symbolic links cannot lead out of there. */
+/* A regular file by its path in the root directory and mount namespace of a process; symbolic links
+ * cannot lead out of there. */
 int process_root_open(uint32_t pid, const char *path, struct stat *st);
 
 /* A regular file by its path here. */

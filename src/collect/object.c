@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* What the kernel shows for memory without a file, in records and in /proc/PID/maps. */
 static bool is_anonymous(const char *name)
@@ -57,7 +57,7 @@ bool object_is_jitdump(const struct object *o)
 	return slash && str_starts(slash, "/jit-") && str_ends(slash, ".dump");
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static uint64_t inode_key(uint32_t maj, uint32_t min, uint64_t ino)
 {
@@ -130,7 +130,7 @@ static uint32_t find_stat(const struct object_table *t, const struct object *lik
 	return same ? *id : OBJECT_NONE;
 }
 
-/* --- descriptors ------------------------------------------------------------------------------------------------------ */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 static void lru_remove(struct object_table *t, struct object *o)
 {
@@ -182,7 +182,7 @@ static void keep_fd(struct object_table *t, struct object *o, int fd)
 	t->n_open++;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static uint32_t object_add(struct object_table *t, enum object_kind kind, char *name)
 {
@@ -285,7 +285,7 @@ void object_trim(struct object_table *t)
 	}
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void keep_stat(struct object *o, const struct stat *st)
 {
@@ -308,7 +308,8 @@ static void set_same_as(struct object_table *t, struct object *o, struct object 
 	object_ref(t, other->id);
 }
 
-/* Now that its content can be read: is it known already under another inode or name? Frames that were given keep their object. */
+/* Now that its content can be read: is it known already under another inode or name? Frames that
+ * were given keep their object. */
 static void identify(struct object_table *t, struct object *o)
 {
 	uint32_t other = OBJECT_NONE;
@@ -362,7 +363,7 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	identify(t, o);
 }
 
-/* --- finding ---------------------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static uint32_t named_object(struct object_table *t, const char *name)
 {
@@ -375,7 +376,8 @@ static uint32_t named_object(struct object_table *t, const char *name)
 	return id;
 }
 
-/* The image is the same in every 64-bit process; a 32-bit process has another one, which ours does not tell about. */
+/* The image is the same in every 64-bit process; a 32-bit process has another one, which ours does
+ * not tell about. */
 static uint32_t vdso_object(struct object_table *t, uint64_t start)
 {
 	const uint32_t *known = map_get(&t->by_name, name_key("[vdso]"));
@@ -488,7 +490,7 @@ struct object *object_use(struct object_table *t, uint32_t id, const struct obje
 	return o;
 }
 
-/* --- reading again ---------------------------------------------------------------------------------------------------- */
+/* --- reading again ---------------------------------------------------------------------------- */
 
 /* As before it was closed: by build id, else by everything stat tells. */
 static bool is_unchanged(const struct object *o, int fd, const struct stat *st)

@@ -1,15 +1,20 @@
-/* collect/object.h: what mappings point to: one entry per distinct file, whoever mapped it wherever.
+/* collect/object.h: what mappings point to: one entry per distinct file, whoever mapped it
+ * wherever.
  *
- * Two objects are one when their build ids are equal, or, for files without, device, inode, size and time of change. A file is opened
- * when it is first seen (a record) or first needed (a mapping found in /proc), at most max_open descriptors at once: past that the least
- * recently used is closed, to be opened again by its path, and compared, when its symbols are read.
+ * Two objects are one when their build ids are equal, or, for files without, device, inode, size
+ * and time of change. A file is opened when it is first seen (a record) or first needed (a mapping
+ * found in /proc), at most max_open descriptors at once: past that the least recently used is
+ * closed, to be opened again by its path, and compared, when its symbols are read.
  *
- *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED       OBJECT_GONE: could not be opened
+ *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED
+ *            ╰──────────▶ OBJECT_GONE when that fails
  *
- * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are idle: they stay over one or two calls
- * of object_trim, so that a program that is run again and again is opened once, and no deleted file is held for long.
+ * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are
+ * idle: they stay over one or two calls of object_trim, so that a program that is run again and
+ * again is opened once, and no deleted file is held for long.
  *
- * The kernel's (device, inode) is a key only while the inode cannot be given to another file: while it is mapped or open here. */
+ * The kernel's (device, inode) is a key only while the inode cannot be given to another file: while
+ * it is mapped or open here. */
 #ifndef CRESSET_COLLECT_OBJECT_H
 #define CRESSET_COLLECT_OBJECT_H
 
@@ -21,7 +26,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 enum {
 	OBJECT_NONE = UINT32_MAX,
@@ -32,7 +36,7 @@ enum { OBJECT_MAX = 65536 }; /* objects at once; later ones are not known */
 enum object_kind {
 	OBJECT_FILE, /* frames are file offsets */
 	OBJECT_JIT,  /* code made at run time: frames are named by the process */
-	OBJECT_NAMED /* an area of the kernel's that has a name but no file: [vsyscall], [uprobes] */
+	OBJECT_NAMED /* the kernel's, with a name but no file: [vsyscall], [uprobes] */
 };
 enum object_state { OBJECT_NEW, OBJECT_OPEN, OBJECT_CLOSED, OBJECT_GONE };
 
@@ -49,7 +53,7 @@ struct object {
 	uint64_t ino, ino_generation; /* ino 0: not known by inode; generation 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	bool opened; /* once: the next three are valid */
+	bool opened; /* once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;
 	struct object *newer, *older; /* by last use, of those with a descriptor */
@@ -74,8 +78,9 @@ struct object_table {
 void object_table_init(struct object_table *t, uint32_t max_open);
 void object_table_done(struct object_table *t);
 
-/* The object of a mapping in a record or in /proc/PID/maps. A record's file is opened now if it never was. The id is good until the next
- * object_trim, and after object_ref until object_unref. OBJECT_NONE when the table is full. */
+/* The object of a mapping in a record or in /proc/PID/maps. A record's file is opened now if it
+ * never was. The id is good until the next object_trim, and after object_ref until object_unref.
+ * OBJECT_NONE when the table is full. */
 uint32_t object_of_record(struct object_table *t, const struct side_record *r);
 uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m);
 
@@ -90,8 +95,8 @@ struct object_place {
 /* The object behind an id, opened if it never was, marked as used. */
 struct object *object_use(struct object_table *t, uint32_t id, const struct object_place *place);
 
-/* A descriptor for reading the object's symbols, opened again when it was closed; -1 when there is none any more. Stays the
- * table's, until the next call that opens something. */
+/* A descriptor for reading the object's symbols, opened again when it was closed; -1 when there is
+ * none any more. Stays the table's, until the next call that opens something. */
 int object_fd(struct object_table *t, struct object *o);
 
 /* Frees what has been idle since the call before. Call it every few seconds. */

@@ -56,7 +56,8 @@ static bool take_permissions(char **p, bool *executable)
 	return true;
 }
 
-/* The kernel escapes newlines only, so a name that holds the four characters \012 is taken for one with a newline. */
+/* The kernel escapes newlines only, so a name that holds the four characters \012 is taken for one
+ * with a newline. */
 static void unescape(char *name)
 {
 	char *to = name;

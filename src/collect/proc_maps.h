@@ -14,12 +14,13 @@ struct proc_map {
 	const char *name; /* "" for anonymous memory */
 };
 
-/* Reads one line without its newline, which is changed: the name's \012 become newlines again. False when it is malformed; *m is
- * untouched then. */
+/* Reads one line without its newline, which is changed: the name's \012 become newlines again.
+ * False when it is malformed; *m is untouched then. */
 bool proc_map_parse(char *line, struct proc_map *m);
 
-/* Hands every line that can be read to fn until that returns false. At most PROC_MAPS_MAX_LINES lines, so that a process with millions of mappings
- * costs a bounded time. Returns 0, or -errno when there is no such process or it may not be read. */
+/* Hands every line that can be read to fn until that returns false. At most PROC_MAPS_MAX_LINES
+ * lines, so that a process with millions of mappings costs a bounded time. Returns 0, or -errno
+ * when there is no such process or it may not be read. */
 enum { PROC_MAPS_MAX_LINES = 262144 };
 typedef bool proc_map_fn(void *ctx, const struct proc_map *m);
 int proc_maps_read(uint32_t pid, proc_map_fn *fn, void *ctx);

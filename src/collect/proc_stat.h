@@ -19,7 +19,8 @@ struct proc_stat {
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 int proc_stat_read(uint32_t pid, struct proc_stat *out);
 
-/* Whether any thread of the process still runs: a main thread that has ended shows as a zombie until the others have, too. */
+/* Whether any thread of the process still runs: a main thread that has ended shows as a zombie
+ * until the others have, too. */
 bool proc_is_alive(uint32_t pid);
 
 /* The pid inside the process's own pid namespace; 0 when it is gone. */

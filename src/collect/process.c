@@ -29,7 +29,7 @@ struct process *process_find(const struct process_table *t, uint32_t pid)
 	return id ? t->all.v[*id] : NULL;
 }
 
-/* --- images ----------------------------------------------------------------------------------------------------------- */
+/* --- images ----------------------------------------------------------------------------------- */
 
 struct image *process_new_image(struct process_table *t)
 {
@@ -87,7 +87,7 @@ void process_set_image(struct process_table *t, struct process *p, struct image 
 	t->n_maps += image->maps.n;
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct process *process_add(struct process_table *t, uint32_t pid)
 {

@@ -1,7 +1,9 @@
-/* collect/process.h: the table of processes as of one moment: the time of the event that was applied last.
+/* collect/process.h: the table of processes as of one moment: the time of the event that was
+ * applied last.
  *
- * Events come in time order, so there are no versions: each call moves the table to the moment of its event. An ended process stays for
- * PROCESS_GRACE_NS, as its last samples may follow its EXIT record, which the kernel writes before the task is done. */
+ * Events come in time order, so there are no versions: each call moves the table to the moment of
+ * its event. An ended process stays for PROCESS_GRACE_NS, as its last samples may follow its EXIT
+ * record, which the kernel writes before the task is done. */
 #ifndef CRESSET_COLLECT_PROCESS_H
 #define CRESSET_COLLECT_PROCESS_H
 
@@ -59,7 +61,8 @@ void process_table_done(struct process_table *t); /* every process's jit is NULL
 
 struct process *process_find(const struct process_table *t, uint32_t pid); /* NULL when unknown */
 
-/* A new process without mappings; the one with this pid, if any, goes. NULL when the table is full. */
+/* A new process without mappings; the one with this pid, if any, goes. NULL when the table is
+ * full. */
 struct process *process_add(struct process_table *t, uint32_t pid);
 void process_remove(struct process_table *t, struct process *p);
 
@@ -69,14 +72,16 @@ void process_set_name(struct process *p, const char *name);
 /* exec: all mappings are gone, other threads, too. */
 void process_exec(struct process_table *t, struct process *p);
 void process_map(struct process_table *t, struct process *p, const struct image_map *m);
-/* All mappings at once, as read from /proc. Takes over the caller's reference to image; an image equal to the present one changes nothing. */
+/* All mappings at once, as read from /proc. Takes over the caller's reference to image; an image
+ * equal to the present one changes nothing. */
 void process_set_image(struct process_table *t, struct process *p, struct image *image);
 struct image *process_new_image(struct process_table *t);
 
 /* A thread has ended; the process is over once its main thread and all others have. */
 void process_exit(struct process_table *t, uint32_t pid, uint32_t tid, uint64_t time_ns);
-/* The next process whose main thread has ended and no thread of which ended during the last PROCESS_GRACE_NS, each given once: the caller finds out whether it
- * still has threads, and removes it if not. NULL: no more. */
+/* The next process whose main thread has ended and no thread of which ended during the last
+ * PROCESS_GRACE_NS, each given once: the caller finds out whether it still has threads, and removes
+ * it if not. NULL: no more. */
 struct process *process_next_ended(struct process_table *t, uint64_t now_ns);
 
 #endif

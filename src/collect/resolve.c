@@ -52,7 +52,7 @@ static const char *const markers[WALK_ENDS] = {
 	[WALK_LOST] = "[truncated: lost]",
 };
 
-/* --- life ------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static uint32_t default_open_files(void)
 {
@@ -99,7 +99,7 @@ void resolver_free(struct resolver *r)
 	free(r);
 }
 
-/* --- processes -------------------------------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void remove_process(struct resolver *r, struct process *p)
 {
@@ -148,7 +148,7 @@ static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
 		proc_scan(&r->processes, p, now_ns);
 }
 
-/* --- records ---------------------------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 void resolve_seen(struct resolver *r, const struct side_record *rec)
 {
@@ -225,7 +225,7 @@ void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bo
 	*epoch_over |= stack_cache_put(&r->stacks, st);
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static uint32_t named_frame(struct resolver *r, enum frame_kind kind, const char *name)
 {
@@ -301,7 +301,7 @@ static uint64_t user_frame(struct resolver *r, const struct process *p, uint64_t
 	return object_frame(r, o, addr - m->start + m->pgoff);
 }
 
-/* --- stacks ----------------------------------------------------------------------------------------------------------- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 /* Callers are return addresses: one less lies inside the call. */
 static uint64_t code_address(const uint64_t *addr, uint32_t i)
@@ -309,8 +309,8 @@ static uint64_t code_address(const uint64_t *addr, uint32_t i)
 	return i ? addr[i] - 1 : addr[i];
 }
 
-/* How many of the user addresses to believe: a return address outside of all code is where a chain of frame pointers went astray
- * through code that does not keep them. */
+/* How many of the user addresses to believe: a return address outside of all code is where a chain
+ * of frame pointers went astray through code that does not keep them. */
 static uint32_t plausible_frames(const struct process *p, const uint64_t *user, uint32_t n)
 {
 	uint32_t i = n ? 1 : 0;
@@ -322,7 +322,8 @@ static uint32_t plausible_frames(const struct process *p, const uint64_t *user, 
 	return i;
 }
 
-/* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has addresses. */
+/* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has
+ * addresses. */
 static bool build_stack(struct resolver *r, const struct process *p, const struct event_stack *st,
 			uint64_t now_ns, bool *has_jit)
 {
@@ -359,7 +360,8 @@ static struct resolved_stack intern_stack(struct resolver *r, bool truncated)
 	return s;
 }
 
-/* An instruction pointer always lies in an executable mapping: when it does not, the table has missed one (mremap, lost records). */
+/* An instruction pointer always lies in an executable mapping: when it does not, the table has
+ * missed one (mremap, lost records). */
 static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
 		       uint64_t now_ns)
 {
@@ -374,7 +376,8 @@ static void check_leaf(struct resolver *r, struct process *p, const struct event
 static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
 static const struct event_stack lost_stack = { .walk_end = WALK_LOST };
 
-/* The stack of a sample in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
+/* The stack of a sample in the sink. False when it has code made at run time: then it is in
+ * r->stack, to be held back. */
 static bool resolve_stack(struct resolver *r, struct process *p, const struct event_sample *s,
 			  struct resolved_stack *out)
 {
@@ -406,7 +409,7 @@ static bool resolve_stack(struct resolver *r, struct process *p, const struct ev
 	return true;
 }
 
-/* --- labels ----------------------------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static uint32_t remember_container(struct resolver *r, uint64_t cgroup_id, uint32_t container)
 {
@@ -450,7 +453,7 @@ static uint32_t series_of(struct resolver *r, struct process *p, const struct ev
 	return series_cache_get(&r->series, &key);
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t type,
 		    int64_t period_ns)
@@ -486,7 +489,7 @@ void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t t
 		leaf_count(&r->leaf_samples, stack.leaf);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* Compilers may have written their files only now. */
 static void name_jit_code(struct resolver *r)

@@ -1,10 +1,12 @@
 /* collect/resolve.h: addresses of processes → frames in the sink, and their names.
  *
- * Owns the process table (mappings per process), the object table (one per distinct file, at most max_open_files descriptors
- * open, least recently used closed first) and the cache from stacks of addresses to stacks of the sink. The caller hands over side-band
- * records twice: at once when they are read (resolve_seen: a file that may be gone in a millisecond is opened now, through
- * /proc/PID/map_files), and again in time order (resolve_apply: the table changes). Samples come in the same time order, so the
- * table always shows the moment of the event at hand: pid reuse, exec, fork without exec, dlopen and munmap need no versions. */
+ * Owns the process table (mappings per process), the object table (one per distinct file, at most
+ * max_open_files descriptors open, least recently used closed first) and the cache from stacks of
+ * addresses to stacks of the sink. The caller hands over side-band records twice: at once when they
+ * are read (resolve_seen: a file that may be gone in a millisecond is opened now, through
+ * /proc/PID/map_files), and again in time order (resolve_apply: the table changes). Samples come in
+ * the same time order, so the table always shows the moment of the event at hand: pid reuse, exec,
+ * fork without exec, dlopen and munmap need no versions. */
 #ifndef CRESSET_COLLECT_RESOLVE_H
 #define CRESSET_COLLECT_RESOLVE_H
 
@@ -16,34 +18,37 @@ struct resolver;
 
 struct resolve_opts {
 	struct sink *sink;
-	uint32_t max_open_files;
+	uint32_t max_open_files; /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	bool no_kernel, no_user; /* leave that side of stacks out */
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
-	uint64_t truncated; /* samples */
-	uint64_t
-		unsymbolized; /* samples whose leaf frame has no name; known after resolve_symbolize */
+	uint64_t truncated;    /* samples */
+	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);
 void resolver_free(struct resolver *r);
 
-/* Reads every process of /proc with its executable mappings; as of now. Also used after lost records. */
+/* Reads every process of /proc with its executable mappings; as of now. Also used after lost
+ * records. */
 void resolve_snapshot(struct resolver *r);
 
 void resolve_seen(struct resolver *r, const struct side_record *rec);
 void resolve_apply(struct resolver *r, const struct side_record *rec);
 
-/* Keeps the contents of a stack under its hash (replaced when it is there already). Bounded: past RESOLVE_MAX_STACK_BYTES the whole
- * cache is dropped and *epoch_over is set: the caller has the kernel send contents anew. */
+/* Keeps the contents of a stack under its hash (replaced when it is there already). Bounded: past
+ * STACK_CACHE_MAX_BYTES the older half is dropped and *epoch_over is set: the caller has the kernel
+ * send contents anew. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over);
 
-/* One sample, in time order, to the sink: its stack resolved in its process, with labels comm, process and container_id. */
+/* One sample, in time order, to the sink: its stack resolved in its process, with labels comm,
+ * process and container_id. */
 void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t type,
 		    int64_t period_ns);
 
-/* Gives every frame handed to the sink its names: ELF symbols, debug files, kernel symbols, BPF, vDSO, perf-map, jitdump. */
+/* Gives every frame handed to the sink its names: ELF symbols, debug files, kernel symbols, BPF,
+ * vDSO, perf-map, jitdump. */
 void resolve_symbolize(struct resolver *r);
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out);
 

@@ -1,4 +1,5 @@
-/* collect/series_cache.h: the series of a sample: its type, period and the labels comm, process and container_id. */
+/* collect/series_cache.h: the series of a sample: its type, period and the labels comm, process and
+ * container_id. */
 #ifndef CRESSET_COLLECT_SERIES_CACHE_H
 #define CRESSET_COLLECT_SERIES_CACHE_H
 

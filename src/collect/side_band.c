@@ -33,10 +33,10 @@ static size_t ring_bytes(const struct side_band *sb)
 	return (1 + (size_t)sb->ring_pages) * sysconf(_SC_PAGESIZE);
 }
 
-/* --- one CPU ---------------------------------------------------------------------------------------------------------- */
+/* --- one CPU ---------------------------------------------------------------------------------- */
 
-/* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes at every record: wakeup_events counts
- * samples only, and this event never takes one. */
+/* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes at every
+ * record: wakeup_events counts samples only, and this event never takes one. */
 static int open_event(uint32_t cpu, bool build_ids)
 {
 	struct perf_event_attr attr = {
@@ -120,7 +120,7 @@ static int open_cpu(struct side_band *sb, uint32_t cpu, struct err *err)
 	return rc;
 }
 
-/* --- all CPUs --------------------------------------------------------------------------------------------------------- */
+/* --- all CPUs --------------------------------------------------------------------------------- */
 
 static bool is_open(const struct side_band *sb, uint32_t cpu)
 {
@@ -178,7 +178,8 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 	return rc;
 }
 
-/* The kernel may write over a record once it knows the new tail, so it is told after the record was used. */
+/* The kernel may write over a record once it knows the new tail, so it is told after the record was
+ * used. */
 static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
 		      void *ctx)
 {

@@ -1,8 +1,9 @@
 /* collect/side_band.h: perf's side band: what processes do while they are watched.
  *
- * One software dummy event per CPU whose ring carries MMAP2 (with build id where the kernel gives it), COMM, FORK, EXIT and LOST
- * records. The reader is woken at every record (measured: 500 of 500 processes that live 5 ms could still be opened, against 65
- * with batching). Records of one ring are in time order, records of different rings are not. */
+ * One software dummy event per CPU whose ring carries MMAP2 (with build id where the kernel gives
+ * it), COMM, FORK, EXIT and LOST records. The reader is woken at every record (measured: 500 of 500
+ * processes that live 5 ms could still be opened, against 65 with batching). Records of one ring
+ * are in time order, records of different rings are not. */
 #ifndef CRESSET_COLLECT_SIDE_BAND_H
 #define CRESSET_COLLECT_SIDE_BAND_H
 
@@ -33,8 +34,8 @@ struct side_record {
 
 struct side_band;
 
-/* ring_pages: data pages per CPU, a power of two. -EACCES/-EPERM when not permitted. Adds its rings to epoll_fd (EPOLLIN, with
- * data.u64 = tag). */
+/* ring_pages: data pages per CPU, a power of two. -EACCES/-EPERM when not permitted. Adds its rings
+ * to epoll_fd (EPOLLIN, with data.u64 = tag). */
 int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_band **out,
 		   struct err *err);
 /* Opens the rings of CPUs that came online since; harmless to call often. */

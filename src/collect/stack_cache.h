@@ -1,7 +1,8 @@
 /* collect/stack_cache.h: stacks as the kernel sent them, and what they became in the sink.
  *
- * Contents are kept in two generations. When the younger one is full it becomes the older one, the older one is dropped, and the kernel is
- * to send contents anew: what is asked for until then, by samples that were taken before, is still in the older one. */
+ * Contents are kept in two generations. When the younger one is full it becomes the older one, the
+ * older one is dropped, and the kernel is to send contents anew: what is asked for until then, by
+ * samples that were taken before, is still in the older one. */
 #ifndef CRESSET_COLLECT_STACK_CACHE_H
 #define CRESSET_COLLECT_STACK_CACHE_H
 
@@ -45,7 +46,8 @@ bool stack_cache_put(struct stack_cache *c, const struct event_stack *st);
 /* The contents of a hash; NULL when they are not there. Good until the next put. */
 const struct event_stack *stack_cache_get(const struct stack_cache *c, uint64_t hash);
 
-/* What a stack is in an address space (collect/image.h). The pointer is good until the next keep. */
+/* What a stack is in an address space (collect/image.h). The pointer is good until the next
+ * keep. */
 const struct resolved_stack *stack_cache_resolved(const struct stack_cache *c, uint64_t image_id,
 						  uint64_t hash);
 void stack_cache_keep(struct stack_cache *c, uint64_t image_id, uint64_t hash,

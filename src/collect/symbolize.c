@@ -45,7 +45,8 @@ static void name_frame(struct symbolize *s, struct symbol_source *names,
 	s->unsymbolized += samples ? *samples : 0;
 }
 
-/* In order of address, so that neighbours meet warm caches and the sink's ids come out the same every time. */
+/* In order of address, so that neighbours meet warm caches and the sink's ids come out the same
+ * every time. */
 void symbolize_frames(struct symbolize *s, struct symbol_source *names, const struct map *frames)
 {
 	VEC(struct placed_frame) all = { 0 };
@@ -60,9 +61,10 @@ void symbolize_frames(struct symbolize *s, struct symbol_source *names, const st
 	vec_done(&all);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
-/* Debug files are looked for here first, then in the process's own root directory: a container cannot foist its own on others. */
+/* Debug files are looked for here first, then in the process's own root directory: a container
+ * cannot foist its own on others. */
 struct debug_roots {
 	struct debug_root root[2];
 	unsigned current, first_attempt;

@@ -1,4 +1,5 @@
-/* collect/symbolize.h: names from symbol/ for frames that were handed to the sink. One source is in memory at a time. */
+/* collect/symbolize.h: names from symbol/ for frames that were handed to the sink. One source is in
+ * memory at a time. */
 #ifndef CRESSET_COLLECT_SYMBOLIZE_H
 #define CRESSET_COLLECT_SYMBOLIZE_H
 

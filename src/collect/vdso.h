@@ -2,7 +2,8 @@
 #ifndef CRESSET_COLLECT_VDSO_H
 #define CRESSET_COLLECT_VDSO_H
 
-/* A copy of this process's vDSO, an ELF image, as a file in memory. Returns a descriptor or -errno. */
+/* A copy of this process's vDSO, an ELF image, as a file in memory. Returns a descriptor or
+ * -errno. */
 int vdso_open(void);
 
 #endif

@@ -37,7 +37,7 @@ struct format_write_opts {
 	/* Pictures */
 	const char *title;
 	const char *palette; /* kind (default) binary wall classic mono */
-	double min_width_px; /* default 0.1 */
+	double min_width_px; /* 0: the default, 0.1; negative: nothing is left out */
 	bool icicle;         /* root on top */
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
 };

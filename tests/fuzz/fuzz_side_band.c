@@ -1,4 +1,5 @@
-/* Any bytes as a side-band ring. The first two are where in the ring they begin, so that records wrap. */
+/* Any bytes as a side-band ring. The first two are where in the ring they begin, so that records
+ * wrap. */
 #include "collect/side_ring.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tests/unit/resolve_world.h: what the tests of the resolver share: a small collector on the kernel's own records, samples made by
- * hand, and programs that run until they are told to end. */
+/* tests/unit/resolve_world.h: what the tests of the resolver share: a small collector on the
+ * kernel's own records, samples made by hand, and programs that run until they are told to end. */
 #ifndef CRESSET_TESTS_RESOLVE_WORLD_H
 #define CRESSET_TESTS_RESOLVE_WORLD_H
 
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* --- a small collector ----------------------------------------------------------------------------------------------- */
+/* --- a small collector ------------------------------------------------------------------------ */
 
 struct kept {
 	struct side_record r;
@@ -175,7 +175,7 @@ static inline const char *label_of(size_t row, const char *key)
 	return l ? profile_str(profile, l->str) : "";
 }
 
-/* --- programs -------------------------------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* Each prints the address of a function of its own, then waits for its input to end. */
 static const char program_text[] =

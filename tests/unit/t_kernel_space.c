@@ -1,4 +1,5 @@
-/* Kernel addresses: which image they are in, the same after every boot, and what kallsyms calls them. */
+/* Kernel addresses: which image they are in, the same after every boot, and what kallsyms calls
+ * them. */
 #include "base/buf.h"
 #include "collect/kernel_space.h"
 #include "profile/profile.h"
@@ -35,16 +36,25 @@ static const char *mapping_of(uint64_t addr)
 	return profile_str(p, p->frames.mappings.v[mapping].name);
 }
 
+static uint64_t text_start(const char *kallsyms)
+{
+	int fd = file_of(kallsyms, strlen(kallsyms));
+	uint64_t start = kernel_text_start(fd);
+
+	close(fd);
+	return start;
+}
+
 START_TEST(texts)
 {
-	ck_assert_uint_eq(kernel_text_start("0000000000000000 A fixed_percpu_data\n"
-					    "ffffffff9a200000 T _stext\n"
-					    "ffffffff9a200000 T _text\n"
-					    "ffffffff9a200040 t x\n"),
+	ck_assert_uint_eq(text_start("0000000000000000 A fixed_percpu_data\n"
+				     "ffffffff9a200000 T _stext\n"
+				     "ffffffff9a200000 T _text\n"
+				     "ffffffff9a200040 t x\n"),
 			  0xffffffff9a200000);
-	ck_assert_uint_eq(kernel_text_start("0000000000000000 T _text\n"), 0);
-	ck_assert_uint_eq(kernel_text_start("ffffffff9a200000 T _textual\n"), 0);
-	ck_assert_uint_eq(kernel_text_start(""), 0);
+	ck_assert_uint_eq(text_start("0000000000000000 T _text\n"), 0);
+	ck_assert_uint_eq(text_start("ffffffff9a200000 T _textual\n"), 0);
+	ck_assert_uint_eq(text_start(""), 0);
 	ck_assert_uint_eq(kernel_text_size("00001000-0009fbff : System RAM\n"
 					   "  01000000-02209987 : Kernel code\n"
 					   "  02400000-02e09fff : Kernel rodata\n"
@@ -145,7 +155,8 @@ START_TEST(running_kernel)
 }
 END_TEST
 
-/* Without addresses everything is in [kernel], of this boot only: without a build id that another boot has, too. */
+/* Without addresses everything is in [kernel], of this boot only: without a build id that another
+ * boot has, too. */
 START_TEST(hidden_addresses)
 {
 	setup();

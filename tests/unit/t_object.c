@@ -2,6 +2,7 @@
 #include "collect/mapped_file.h"
 #include "collect/object.h"
 #include "collect/vdso.h"
+#include "program_copy.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 
@@ -96,7 +97,7 @@ static bool same_content(int fd, const char *path)
 	return same;
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 START_TEST(deleted_file)
 {
@@ -119,7 +120,8 @@ START_TEST(deleted_file)
 }
 END_TEST
 
-/* Another program has taken the name since: the mapped one is opened, the other is a second object. */
+/* Another program has taken the name since: the mapped one is opened, the other is a second
+ * object. */
 START_TEST(replaced_file)
 {
 	if (!can_use_map_files())
@@ -142,8 +144,8 @@ START_TEST(replaced_file)
 }
 END_TEST
 
-/* The process is gone and another file has its name: nothing is better than the wrong thing. With the right build id the path is
- * as good as the mapping. */
+/* The process is gone and another file has its name: nothing is better than the wrong thing. With
+ * the right build id the path is as good as the mapping. */
 START_TEST(gone_process)
 {
 	setup(10);
@@ -300,7 +302,7 @@ START_TEST(links_stay_in_the_root)
 }
 END_TEST
 
-/* --- identity -------------------------------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------------- */
 
 /* One file by three descriptions: by inode from /proc, by inode and by build id from records. */
 START_TEST(one_object)
@@ -422,28 +424,15 @@ START_TEST(vdso)
 }
 END_TEST
 
-/* --- descriptors and memory ------------------------------------------------------------------------------------------ */
+/* --- descriptors and memory ------------------------------------------------------------------- */
 
-/* A copy of the program with a build id of its own, mapped by us. */
 static struct side_record nth_program(int i, void **addr)
 {
 	static char paths[8][80];
-	char *path = paths[i];
-	uint8_t id[64];
-	struct stat st;
 
-	snprintf(path, sizeof paths[i], "%s/p%d", dir, i);
-	shell_do("cp %s %s", program, path);
-	int fd = open(path, O_RDWR), len = elf_build_id(fd, id, sizeof id);
-	ck_assert_int_gt(len, 0);
-	ck_assert_int_eq(fstat(fd, &st), 0);
-	char *data = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	char *at = memmem(data, st.st_size, id, len);
-	ck_assert_ptr_nonnull(at);
-	*at = i;
-	munmap(data, st.st_size);
-	close(fd);
-	return mapped(path, addr);
+	snprintf(paths[i], sizeof paths[i], "%s/p%d", dir, i);
+	program_copy(paths[i], i);
+	return mapped(paths[i], addr);
 }
 
 START_TEST(least_recently_used)
@@ -476,7 +465,8 @@ START_TEST(least_recently_used)
 }
 END_TEST
 
-/* What nobody maps and no frame points to goes after two trims; its descriptor, too. Others stay. */
+/* What nobody maps and no frame points to goes after two trims; its descriptor, too. Others
+ * stay. */
 START_TEST(idle_objects_go)
 {
 	setup(10);

@@ -1,4 +1,5 @@
-/* /proc/PID/maps: a very large real one and the kernel's own of this moment, both read by awk, too; and lines that are none. */
+/* /proc/PID/maps: a very large real one and the kernel's own of this moment, both read by awk, too;
+ * and lines that are none. */
 #include "base/buf.h"
 #include "collect/proc_maps.h"
 #include "shell.h"

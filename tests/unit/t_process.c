@@ -1,4 +1,5 @@
-/* The process table: sequences of records with known outcome, and a long random one against a model that knows every page. */
+/* The process table: sequences of records with known outcome, and a long random one against a model
+ * that knows every page. */
 #include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
 #include "collect/process.h"
@@ -70,7 +71,7 @@ static struct process *add(uint32_t pid, const char *name)
 	return p;
 }
 
-/* --- sequences ------------------------------------------------------------------------------------------------------- */
+/* --- sequences -------------------------------------------------------------------------------- */
 
 START_TEST(overlap)
 {
@@ -248,7 +249,7 @@ START_TEST(limits)
 }
 END_TEST
 
-/* --- a model --------------------------------------------------------------------------------------------------------- */
+/* --- a model ---------------------------------------------------------------------------------- */
 
 enum { PIDS = 6, PAGES = 48, OBJECTS = 5 };
 static const char *const object_names[OBJECTS] = { "", "[a]", "[b]", "[c]", "[d]" };
@@ -362,7 +363,7 @@ START_TEST(like_the_model)
 }
 END_TEST
 
-/* --- /proc ----------------------------------------------------------------------------------------------------------- */
+/* --- /proc ------------------------------------------------------------------------------------ */
 
 START_TEST(stat_lines)
 {
@@ -419,7 +420,8 @@ START_TEST(threads_outlive_the_leader)
 }
 END_TEST
 
-/* A scan of all of /proc: our parent is there with its name and mappings, kernel threads have none, the dead are marked. */
+/* A scan of all of /proc: our parent is there with its name and mappings, kernel threads have none,
+ * the dead are marked. */
 START_TEST(scan)
 {
 	struct proc_stat st;

@@ -1,10 +1,12 @@
-/* The resolver on processes that really run: what they are made of comes from the kernel's own records, the samples from here. */
+/* The resolver on processes that really run: what they are made of comes from the kernel's own
+ * records, the samples from here. */
+#include "program_copy.h"
 #include "resolve_world.h"
 
 #include <dirent.h>
 #include <spawn.h>
 
-/* --- files ----------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Its file is gone, the process is gone, and its record was read in between. */
 START_TEST(gone_when_resolved)
@@ -25,8 +27,8 @@ START_TEST(gone_when_resolved)
 }
 END_TEST
 
-/* Nobody looked while it ran: with the file still there, what the record tells is proof enough; another file under the name is not
- * taken for it. */
+/* Nobody looked while it ran: with the file still there, what the record tells is proof enough;
+ * another file under the name is not taken for it. */
 START_TEST(gone_when_seen)
 {
 	if (!setup())
@@ -93,7 +95,8 @@ START_TEST(opened_later)
 }
 END_TEST
 
-/* A file system that only the process sees, in another pid namespace. */
+/* A file system that only the process sees, in another pid namespace. (In a chroot, whose root is
+ * no mount point, unshare cannot keep mounts from spreading.) */
 START_TEST(other_namespaces)
 {
 	if (geteuid() || !setup())
@@ -102,7 +105,8 @@ START_TEST(other_namespaces)
 	compile(program_text, "", "prog");
 	shell_do("mkdir %s/hidden", dir);
 	snprintf(command, sizeof command,
-		 "exec unshare -m -p -f sh -c 'mount -t tmpfs none %s/hidden && "
+		 "exec unshare -m $(unshare -m true 2>/dev/null || echo --propagation=unchanged) "
+		 "-p -f sh -c 'mount -t tmpfs none %s/hidden && "
 		 "cp %s/prog %s/hidden/inside && exec %s/hidden/inside'",
 		 dir, dir, dir, dir);
 	struct child c = run_shell(command);
@@ -118,7 +122,7 @@ START_TEST(other_namespaces)
 }
 END_TEST
 
-/* --- processes ------------------------------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 /* Known from /proc only: it ran before, and no record tells of it. */
 START_TEST(ran_before)
@@ -195,8 +199,10 @@ START_TEST(exec_in_time)
 	}
 	vec_clear(&records);
 	sample(c.pid, c.addr);
+	sample(c.pid, sh_map + 0x10);
 	resolve_symbolize(resolver);
 	ck_assert_str_eq(stack_of(1), "work_here");
+	ck_assert_str_eq(stack_of(2), "[unknown]"); /* the shell's code is not there any more */
 	const char *sh = profile_str(profile, profile->frames.mappings.v[leaf_of(0)->mapping].name);
 	ck_assert_msg(strstr(sh, "sh") && !strstr(sh, dir), "%s", sh);
 	end_program(&c);
@@ -279,13 +285,16 @@ static int open_descriptors(void)
 	return n;
 }
 
-static void run_short(int n)
+/* n processes of the programs first … first + programs - 1. */
+static void run_short(int n, int first, int programs)
 {
 	char path[64], *argv[] = { path, NULL };
 	pid_t pid;
 
 	for (int i = 0; i < n; i++) {
-		snprintf(path, sizeof path, "%s/p%d", dir, i % 20);
+		snprintf(path, sizeof path, "%s/p%d", dir, first + i % programs);
+		if (i < programs)
+			program_copy(path, first + i);
 		ck_assert_int_eq(posix_spawn(&pid, path, NULL, NULL, argv, NULL), 0);
 		if (i % 10 == 0)
 			apply();
@@ -296,34 +305,35 @@ static void run_short(int n)
 	apply();
 }
 
-/* Two thousand processes of twenty programs come and go: what they took is given back. */
+static void let_time_pass(uint64_t from_s, uint64_t to_s)
+{
+	for (; from_s < to_s; from_s += 2)
+		record((struct side_record){ .kind = SIDE_EXIT, .pid = INT32_MAX }, NULL,
+		       from_s * 1000000000);
+}
+
+/* Two thousand processes of two hundred programs come and go: what they took is given back. */
 START_TEST(soak)
 {
 	struct resolve_stats before, after;
 
 	if (!setup())
 		T_SKIP(NEEDS);
-	for (int i = 0; i < 20; i++)
-		shell_do("cp \"$(readlink -f /bin/true)\" %s/p%d", dir, i);
-	run_short(100);
-	for (uint64_t s = 0; s < 30; s += 2) /* time goes by */
-		record((struct side_record){ .kind = SIDE_EXIT, .pid = INT32_MAX }, NULL,
-		       s * 1000000000);
+	run_short(100, 0, 10);
+	let_time_pass(0, 30);
 	resolve_get_stats(resolver, &before);
 	int fds = open_descriptors();
 	size_t bytes = mallinfo2().uordblks;
 	uint64_t samples = profile->samples.n;
-	run_short(2000);
-	for (uint64_t s = 30; s < 60; s += 2)
-		record((struct side_record){ .kind = SIDE_EXIT, .pid = INT32_MAX }, NULL,
-		       s * 1000000000);
+	run_short(2000, 10, 200);
+	let_time_pass(30, 60);
 	resolve_get_stats(resolver, &after);
 	ck_assert_uint_eq(profile->samples.n, samples + 2000);
 	/* others come and go on the machine meanwhile */
 	ck_assert_uint_le(after.processes, before.processes + 200);
 	ck_assert_uint_le(after.objects, before.objects + 50);
 	ck_assert_int_le(open_descriptors(), fds + 50);
-	/* rows of the profile, contents of stacks and resolved ones stay: below 300 bytes a sample */
+	/* rows of the profile and resolved stacks stay: below 300 bytes a sample */
 	ck_assert_uint_le(mallinfo2().uordblks, bytes + 2000 * 300);
 	teardown();
 }

@@ -1,4 +1,5 @@
-/* The side band: records made by hand in rings of every phase, and the kernel's own about programs that really ran. */
+/* The side band: records made by hand in rings of every phase, and the kernel's own about programs
+ * that really ran. */
 #include "base/vec.h"
 #include "collect/side_band.h"
 #include "collect/side_ring.h"
@@ -11,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
-/* --- a writer -------------------------------------------------------------------------------------------------------- */
+/* --- a writer --------------------------------------------------------------------------------- */
 
 static void add(struct buf *b, uint64_t v, size_t size)
 {
@@ -107,7 +108,7 @@ static bool decode(const struct buf *b, struct side_record *r)
 	return side_record_decode((const uint8_t *)b->data, b->len, r);
 }
 
-/* --- decoding -------------------------------------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
 START_TEST(mappings)
 {
@@ -178,7 +179,8 @@ START_TEST(tasks)
 }
 END_TEST
 
-/* Every record, cut at every length, with a header that says so: refused, or its fields are inside it. */
+/* Every record, cut at every length, with a header that says so: refused, or its fields are inside
+ * it. */
 START_TEST(cut_records)
 {
 	struct buf records[6] = { 0 };
@@ -208,7 +210,7 @@ START_TEST(cut_records)
 }
 END_TEST
 
-/* --- the ring -------------------------------------------------------------------------------------------------------- */
+/* --- the ring --------------------------------------------------------------------------------- */
 
 enum { RING = 4096 };
 
@@ -241,7 +243,8 @@ static void put_random(struct rng *rng, struct buf *b, uint64_t time_ns)
 	}
 }
 
-/* 20 000 records through a small ring, read at any moment: each comes out once, whole and in order. */
+/* 20 000 records through a small ring, read at any moment: each comes out once, whole and in
+ * order. */
 START_TEST(wraps)
 {
 	uint8_t *ring = calloc(1, RING);
@@ -312,7 +315,7 @@ START_TEST(broken_lengths)
 }
 END_TEST
 
-/* --- the kernel's ---------------------------------------------------------------------------------------------------- */
+/* --- the kernel's ----------------------------------------------------------------------------- */
 
 enum { RUNS = 50 };
 
@@ -358,7 +361,8 @@ static pid_t run_program(const char *path)
 	return pid;
 }
 
-/* Which kinds were seen of a process, as bits; exec and the file's mapping are bits of their own. */
+/* Which kinds were seen of a process, as bits; exec and the file's mapping are bits of their
+ * own. */
 static unsigned seen_of(const struct log *log, uint32_t pid, const char *path)
 {
 	unsigned seen = 0;
@@ -473,7 +477,8 @@ START_TEST(wakes)
 }
 END_TEST
 
-/* A ring of one page that nobody reads overflows; the loss is told with the next record that fits. */
+/* A ring of one page that nobody reads overflows; the loss is told with the next record that
+ * fits. */
 START_TEST(losses)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -490,6 +495,26 @@ START_TEST(losses)
 		side_band_drain(sb, keep, &log);
 	}
 	ck_assert_uint_gt(log.lost, 0);
+	vec_done(&log.all);
+	side_band_close(sb);
+	close(epoll_fd);
+}
+END_TEST
+
+/* Room that was read is free again: many times the ring's size goes through it. */
+START_TEST(room_is_given_back)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct side_band *sb = band(epoll_fd, 8);
+	struct log log = { 0 };
+
+	if (!sb)
+		T_SKIP("needs CAP_PERFMON");
+	for (int i = 0; i < 400; i++) {
+		run_program("/bin/true");
+		side_band_drain(sb, keep, &log);
+	}
+	ck_assert_uint_eq(log.lost, 0);
 	vec_done(&log.all);
 	side_band_close(sb);
 	close(epoll_fd);
@@ -521,4 +546,4 @@ START_TEST(opens_again)
 END_TEST
 
 UNIT_MAIN("side_band", mappings, tasks, cut_records, wraps, broken_lengths, programs, identities,
-	  wakes, losses, opens_again)
+	  wakes, losses, room_is_given_back, opens_again)
