@@ -83,7 +83,7 @@ static int format_unknown(struct input *in, size_t len, struct err *err)
 			buf_addf(&names, "%s%s", names.len ? ", " : "", (*f)->name);
 	err_set(err, EBADMSG, len ? "%s is in no format known here" : "%s is empty",
 		input_name(in));
-	int rc = err_hint(err, "can be read: %s; --from NAME says which it is", buf_cstr(&names));
+	int rc = err_hint(err, "can be read: %s", buf_cstr(&names));
 	buf_done(&names);
 	return rc;
 }

@@ -35,9 +35,6 @@ static void demangled_add(const char *text, size_t len, void *ctx)
 
 /* --- Rust ------------------------------------------------------------------------------------------------------------ */
 
-/* Lifetimes that a name may bind in all: one number in it says how many, and the library counts up to it silently. */
-enum { RUST_MAX_LIFETIMES = 1 << 16 };
-
 static bool is_ascii(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -55,37 +52,44 @@ static void demangled_add_rust(const char *text, size_t len, void *ctx)
 		demangled_add(text, len, d);
 }
 
-static int base62_digit(char c)
+static bool is_base62(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 36 : -1;
-}
-
-/* v0 binders: F or D (function type, dyn), G, base-62 number, '_', and then no digit. Parts of identifiers can look like one
- * and are counted, too: at worst a name stays as it is. */
-static bool rust_binds_few(const char *name)
-{
-	uint64_t sum = 0;
-	for (const char *p = name; (p = strchr(p, 'G'));) {
-		bool binder = p > name && (p[-1] == 'F' || p[-1] == 'D');
-		uint64_t n = 0;
-		for (p++; base62_digit(*p) >= 0; p++)
-			if (n < RUST_MAX_LIFETIMES)
-				n = n * 62 + base62_digit(*p);
-		if (binder && p[0] == '_' && (p[1] < '0' || p[1] > '9'))
-			sum += n;
-	}
-	return sum < RUST_MAX_LIFETIMES;
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* d lives in the caller, so that its contents are defined after the jump. */
-static bool demangle_rust(const char *name, struct demangled *d)
+static bool rust_print(const char *name, struct demangled *d)
 {
-	return (name[1] != 'R' || rust_binds_few(name)) && setjmp(d->full) == 0 &&
+	buf_clear(&d->text);
+	return setjmp(d->full) == 0 &&
 	       rust_demangle_callback(name, DEMANGLE_FLAGS, demangled_add_rust, d);
+}
+
+/* In v0 a function type or dyn (F, D) can bind lifetimes: G, their number in base 62, '_'. The library counts up to that number,
+ * and silently where the type is not printed. Real ones have one digit at most. What looks like a longer one may also be part
+ * of an identifier or of a hash: then the name is as valid with the G replaced by a digit, and else it is not. */
+static bool rust_binds_few(const char *name, size_t len, struct demangled *d)
+{
+	char *copy = xstrndup(name, len);
+	size_t digits = 0; /* from here up to a '_' */
+	bool number = false, changed = false;
+	for (size_t i = len; i-- > 1;) {
+		if (name[i] == 'G' && (name[i - 1] == 'F' || name[i - 1] == 'D') && number &&
+		    digits > 1) {
+			copy[i] = '0';
+			changed = true;
+		}
+		digits = is_base62(name[i]) ? digits + 1 : 0;
+		number = name[i] == '_' || (number && digits > 0);
+	}
+	bool ok = !changed || rust_print(copy, d);
+	free(copy);
+	return ok;
+}
+
+static bool demangle_rust(const char *name, size_t len, struct demangled *d)
+{
+	return (name[1] != 'R' || rust_binds_few(name, len, d)) && rust_print(name, d);
 }
 
 /* --- C++ ------------------------------------------------------------------------------------------------------------- */
@@ -212,7 +216,7 @@ char *symbol_demangle(const char *name)
 	if (name[1] == 'D')
 		return demangle_d(name, len);
 	/* Rust's legacy names are valid C++ names, too: Rust has to be asked first. */
-	bool ok = demangle_rust(name, &d);
+	bool ok = demangle_rust(name, len, &d);
 	if (!ok) {
 		buf_clear(&d.text);
 		ok = name[1] == 'Z' && demangle_cxx(name, len, &d);

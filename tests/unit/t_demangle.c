@@ -257,14 +257,17 @@ static char *silent_cxx(int n)
 START_TEST(silent_names_end)
 {
 	/* Rust: a function type that binds 62^8 lifetimes, in a part of the name that is not printed. */
-	becomes(strdup("_RNvMIC1aFGzz_EuEu3new"), "<()>::new");
+	becomes(strdup("_RNvMIC1aFG0_EuEu3new"), "<()>::new");
 	becomes(strdup("_RNvMIC1aFGzzzzzzzz_EuEu3new"), NULL);
 	becomes(strdup("_RNvMIC1aDGzzzzzzzz_EL_Eu3new"), NULL);
-	/* Identifiers that only look like it. */
+	becomes(strdup("_RNvMIC1aFGzzzzzzzz_1malformed"), NULL);
+	/* An identifier and a hash that only look like it. */
 	becomes(strdup("_RNvXsD_NtNtCs3TffaVLKYX7_13rustc_session6config12dep_trackingNtB7_"
 		       "7CFGuardNtB5_15DepTrackingHash4hash"),
 		"<rustc_session::config::CFGuard as "
 		"rustc_session::config::dep_tracking::DepTrackingHash>::hash");
+	becomes(strdup("_RNvCsaFGabcdefgh_1a1b"), "a::b");
+	becomes(strdup("_RINvC1a1bFG0_RL0_uRL1_hEuE"), "a::b::<for<'a, 'b> fn(&'b (), &'a u8)>");
 	becomes(silent_cxx(5), "void f<>()");
 	becomes(silent_cxx(60), NULL);
 }
