@@ -83,7 +83,7 @@ int symbol_open_jitdump(int fd, struct symbol_source **out, struct err *err);
 void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns);
 
 /* C++ (Itanium), Rust (v0 and legacy, hash dropped) and D names as written in source. Returns NULL when it is not mangled, else
- * a string to free. Bounded in time, memory and stack (1 MiB): names over 64 KiB (C++ and D: 4 KiB), results over 64 KiB and
+ * a string to free. Bounded in time, memory and stack (1 MiB): names over 64 KiB (C++: 4 KiB, D: 1 KiB), results over 64 KiB and
  * names that refer back to themselves beyond reason are left as they are. */
 char *symbol_demangle(const char *name);
 

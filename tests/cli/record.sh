@@ -165,7 +165,7 @@ if command -v script >/dev/null; then
 	# Ctrl-C goes to the whole foreground group, and the command decides
 	rm -f "$tmp/ready"
 	printf '%s\n' "trap 'exit 5' INT" "$waiting" >"$tmp/loop.sh"
-	{ wait_ready && printf '\003' && sleep 1; } | env --default-signal=INT script -qec "'$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
+	{ wait_ready && printf '\003' && sleep 1; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
 	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
 	holds "… and what it did is written" [ -e "$dir/y.folded" ]
 else

@@ -41,10 +41,12 @@ wait $family
 wait "$recorder"
 is "-p ends with its target" $? 0
 is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family.folded")" 0
+near "-p has all three of them" "$(folded_sum ';(main|child|thread)_work;' <"$tmp/family.folded")" 418 "$(sigma 418 .05 4)"
+# Four busy threads on fewer CPUs are switched at timer ticks, which beat with the sampling clock: one's loss is another's gain.
 for part in main_work child_work thread_work; do
-	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family.folded")" 139 "$(sigma 139 .05 4)"
+	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family.folded")" 139 40
 done
-near "threads carry their own name" "$(folded_sum '^fam-thread;' <"$tmp/family.folded")" 139 "$(sigma 139 .05 4)"
+near "threads carry their own name" "$(folded_sum '^fam-thread;' <"$tmp/family.folded")" 139 40
 
 # --- a thread alone ---
 family 0.7
@@ -54,7 +56,7 @@ wait $family
 wait "$recorder"
 is "-t ends with its target" $? 0
 is "-t follows nobody else" "$(folded_sum 'main_work|child_work|bystander' <"$tmp/thread.folded")" 0
-near "-t has the thread" "$(folded_sum thread_work <"$tmp/thread.folded")" 139 "$(sigma 139 .05 4)"
+near "-t has the thread" "$(folded_sum thread_work <"$tmp/thread.folded")" 139 40
 exec 3>&-
 
 # --- names ---

@@ -436,7 +436,8 @@ START_TEST(container)
 	char command[512];
 	snprintf(command, sizeof command, "mkdir -p %s && echo $$ >%s/cgroup.procs && exec %s/prog",
 		 group, group, dir);
-	if (access("/sys/fs/cgroup/pids", W_OK) && access("/sys/fs/cgroup/cgroup.procs", W_OK)) {
+	if (access("/sys/fs/cgroup/pids/cgroup.procs", W_OK) &&
+	    access("/sys/fs/cgroup/cgroup.procs", W_OK)) {
 		teardown();
 		T_SKIP("no cgroup can be made here");
 	}
