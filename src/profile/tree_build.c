@@ -328,7 +328,7 @@ static const struct stack *stack_ahead(const struct build *b, size_t i)
 
 /* Parents are anywhere in memory, and waiting for them is most of the work. So what stack_node will
  * read of a parent is asked for some stacks ahead, one link of the chain stack → slot → node after
- * the other: that takes a third off tree_build with 200 000 stacks. Always inline: gcc takes a
+ * the other: that takes a quarter off tree_build with 200 000 stacks. Always inline: gcc takes a
  * function that only prefetches for one without effect and drops the call. */
 static inline __attribute__((always_inline)) void prefetch_parents(const struct build *b, size_t i)
 {
