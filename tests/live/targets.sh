@@ -41,8 +41,9 @@ wait $family
 wait "$recorder"
 is "-p ends with its target" $? 0
 is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family.folded")" 0
-near "-p has all three of them" "$(folded_sum ';(main|child|thread)_work;' <"$tmp/family.folded")" 418 "$(sigma 418 .05 4)"
-# Four busy threads on fewer CPUs are switched at timer ticks, which beat with the sampling clock: one's loss is another's gain.
+# Four busy threads on fewer CPUs are switched at timer ticks, which beat with the sampling clock: one's loss is another's gain. And
+# what a host takes from a virtual machine is sampled, but not CPU time of anybody.
+near "-p has all three of them" "$(folded_sum ';(main|child|thread)_work;' <"$tmp/family.folded")" 418 60
 for part in main_work child_work thread_work; do
 	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family.folded")" 139 40
 done
@@ -76,7 +77,7 @@ if [ -n "$v2" ] && mkdir -p "$group/inner" 2>/dev/null; then
 	start "$progs/burn" not-in-group 0.5 >/dev/null
 	(echo "$BASHPID" >"$group/inner/cgroup.procs" && exec "$progs/burn" in-group 1 >/dev/null)
 	end
-	is "--cgroup: nothing else" "$(grep -cv '^in-group;\|^targets.sh;' "$tmp/cgroup.folded")" 0
+	is "--cgroup: nothing else" "$(grep -cv '^in-group;\|^targets.sh;\|^bash;' "$tmp/cgroup.folded")" 0
 	near "--cgroup: with descendants" "$(folded_sum '^in-group;' <"$tmp/cgroup.folded")" 99 20
 	rmdir "$group/inner" "$group"
 else
