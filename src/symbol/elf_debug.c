@@ -12,7 +12,7 @@ enum {
 	DEBUG_MAX_ATTEMPTS = 16,
 	DEBUG_MAX_BUILD_ID = 64,
 	DEBUGLINK_MAX_BYTES = NAME_MAX + 1 + 3 + 4, /* name, NUL, padding, CRC */
-	DEBUGDATA_MAX_PACKED = 32 << 20,            /* libLLVM's would have some 3 MB */
+	DEBUGDATA_MAX_PACKED = 32 << 20,            /* large libraries have a few MB */
 	DEBUGDATA_MAX_BYTES = 128 << 20,
 };
 /* The CRC covers the whole file, so this is what may be read to see whether one fits. */

@@ -12,7 +12,7 @@
 #include "symbol/elf_layout.h"
 
 enum {
-	ELF_MAX_SYMBOLS = 8 << 20, /* in one table; chromium has 2 million */
+	ELF_MAX_SYMBOLS = 8 << 20, /* in one table; an unstripped libLLVM has 260 000 */
 	ELF_MAX_NAME = 64 << 10,   /* longer names are cut */
 	ELF_SIZE_BITS = 27,
 	ELF_MAX_FUNCTION = (1 << ELF_SIZE_BITS) - 1, /* a larger size is cut to this */
