@@ -26,10 +26,8 @@ calc() { awk "BEGIN { printf \"%.4g\", $1 }"; }
 met() { awk "BEGIN { print ($1) ? \"yes\" : \"no\" }"; }
 # CPU time of a process and all its threads so far, in ns.
 cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
-# Run time of our BPF programs so far, in ns (kernel.bpf_stats_enabled).
-bpf_ns() {
-	bpftool prog show 2>/dev/null | awk '/name (sample_|follow_)/ { for (i = 1; i < NF; i++) if ($i == "run_time_ns") n += $(i + 1) } END { print n + 0 }'
-}
+# Run time of a process's BPF programs so far, in ns (kernel.bpf_stats_enabled).
+bpf_ns() { cat "/proc/$1"/fdinfo/* 2>/dev/null | awk '/^run_time_ns:/ { n += $2 } END { print n + 0 }'; }
 busy_cpus() { # SECONDS: keeps every CPU busy for that long
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
 		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null

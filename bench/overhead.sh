@@ -47,9 +47,9 @@ recorder=$!
 pids+=("$recorder")
 sleep 5
 start_up=$(cpu_ns $recorder)
-cpu0=$start_up bpf0=$(bpf_ns)
+cpu0=$start_up bpf0=$(bpf_ns $recorder)
 sleep "$seconds"
-own=$(($(cpu_ns $recorder) - cpu0)) bpf=$(($(bpf_ns) - bpf0))
+own=$(($(cpu_ns $recorder) - cpu0)) bpf=$(($(bpf_ns $recorder) - bpf0))
 echo "$stats" >/proc/sys/kernel/bpf_stats_enabled
 inside=$(handler_ns "$seconds")
 kill -INT $recorder
