@@ -26,11 +26,12 @@ struct collect_opts {
 	enum target_kind target;
 	const uint32_t *ids; /* TARGET_PID, TARGET_TID */
 	size_t n_ids;
-	bool wait_exec;     /* TARGET_PID: drop samples of ids[0] until it has called exec */
-	const char *comm;   /* TARGET_COMM: thread name, exact or glob */
-	const char *cgroup; /* TARGET_CGROUP: path, absolute or below the cgroup v2 mount */
-	uint32_t freq_hz;   /* 1…10000, default 99 */
-	uint32_t max_depth; /* user frames, ≤ 512 (0 = that) */
+	uint32_t max_targets; /* processes or threads followed at once; 0 = COLLECT_MAX_TARGETS */
+	bool wait_exec;       /* TARGET_PID: drop samples of ids[0] until it has called exec */
+	const char *comm;     /* TARGET_COMM: thread name, exact or glob */
+	const char *cgroup;   /* TARGET_CGROUP: path, absolute or below the cgroup v2 mount */
+	uint32_t freq_hz;     /* 1…10000, default 99 */
+	uint32_t max_depth;   /* user frames, ≤ 512 (0 = that) */
 	bool no_kernel, no_user;
 	uint64_t
 		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */

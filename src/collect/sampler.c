@@ -212,7 +212,7 @@ static void set_knobs(struct sampler *s, bool plain)
 		k->max_user = s->opts.max_depth;
 	k->wake_bytes = s->ring_bytes / 2;
 	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
-	bpf_map__set_max_entries(s->bpf->maps.targets, COLLECT_MAX_TARGETS);
+	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
 	bpf_program__set_autoload(s->bpf->progs.sample_walk, !plain);
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, plain);
 	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
@@ -289,7 +289,7 @@ static int add_ids(struct sampler *s, struct err *err)
 
 		if (bpf_map__update_elem(s->bpf->maps.targets, &id, sizeof id, &t, sizeof t,
 					 BPF_ANY))
-			return err_set(err, E2BIG, "more than %d targets", COLLECT_MAX_TARGETS);
+			return err_set(err, E2BIG, "more than %u targets", s->opts.max_targets);
 		if (!task_exists(s->opts.target, id)) {
 			bpf_map__delete_elem(s->bpf->maps.targets, &id, sizeof id, 0);
 			return no_target(s, id, err);
@@ -416,6 +416,7 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 
 	s->opts = *opts;
 	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
+	s->opts.max_targets = opts->max_targets ? opts->max_targets : COLLECT_MAX_TARGETS;
 	s->ring_bytes = ring_size(opts->buffer_bytes);
 	s->clock = "cpu-clock";
 	rc = check_rate(s->opts.freq_hz, err);

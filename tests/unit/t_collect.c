@@ -162,6 +162,42 @@ START_TEST(targets_end)
 }
 END_TEST
 
+/* A parent whose children do not fit in the table: they are not followed, and that is counted. */
+START_TEST(targets_full)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	enum { CHILDREN = 5 };
+	struct err err = { 0 };
+	int go[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(go), 0);
+	uint32_t pid = fork();
+	if (pid == 0) {
+		if (read(go[0], &byte, 1) == 1)
+			for (int i = 0; i < CHILDREN; i++)
+				if (fork() == 0)
+					_exit(pause());
+		_exit(pause());
+	}
+	struct profile *p = profile_new();
+	struct collect_opts opts = {
+		.target = TARGET_PID, .ids = &pid, .n_ids = 1, .max_targets = 2, .freq_hz = 99
+	};
+	struct collector *c = collector(&opts, p);
+	ck_assert_int_eq(setpgid(pid, pid), 0);
+	ck_assert_int_eq(write(go[1], "g", 1), 1);
+	run_for(c, 300000000);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	ck_assert_uint_eq(p->meta.loss[LOSS_TARGETS_FULL], CHILDREN - 1);
+	collect_free(c);
+	profile_free(p);
+	kill(-(pid_t)pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 /* A process that shows what it is: the test itself burns and is seen under its own name. */
 START_TEST(ourselves)
 {
@@ -181,4 +217,4 @@ START_TEST(ourselves)
 }
 END_TEST
 
-UNIT_MAIN("collect", cpu_that_comes_online, plain_walk, targets_end, ourselves)
+UNIT_MAIN("collect", cpu_that_comes_online, plain_walk, targets_end, targets_full, ourselves)
