@@ -3,17 +3,19 @@
 . bench/lib.sh
 worst=0 worst_perf=0 lost=0
 for freq in 19 49 99 199 499 999; do
-	seconds=8
-	"$cresset" record -a -F $freq -d $((seconds + 4)) -o "$tmp/c.folded" 2>"$tmp/c.err" &
+	"$cresset" record -a -F $freq -o "$tmp/c.folded" 2>"$tmp/c.err" &
 	recorder=$!
 	pids+=("$recorder")
-	perf record -q -a -e cpu-clock -F $freq -o "$tmp/perf.data" -- sleep $((seconds + 3)) 2>/dev/null &
-	perf=$!
-	sleep 1
-	"$progs/burn" count-a $seconds >"$tmp/a" &
+	start_perf "$tmp/perf.data" -e cpu-clock -F $freq
+	sleep 1.5
+	"$progs/burn" count-a 8 >"$tmp/a" &
 	a=$!
-	"$progs/burn" count-b $seconds >"$tmp/b"
-	wait $a $perf $recorder
+	"$progs/burn" count-b 8 >"$tmp/b"
+	wait $a
+	sleep 0.3
+	stop_perf
+	kill -INT $recorder
+	wait $recorder 2>/dev/null
 	want=$(awk -v f=$freq '{ n += $1 } END { print n * f / 1e9 }' "$tmp/a" "$tmp/b")
 	got=$(awk '/^count-[ab];/ { n += $NF } END { print n + 0 }' "$tmp/c.folded")
 	theirs=$(perf script -i "$tmp/perf.data" -F comm 2>/dev/null | grep -c '^ *count-')

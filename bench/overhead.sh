@@ -5,19 +5,14 @@
 # perf's process only empties its rings now and then: it takes its samples inside interrupts, which are charged to whatever they
 # interrupt. So the own time of the two is no like for like: bench/workload.sh measures what both take from the work.
 . bench/lib.sh
-seconds=${BENCH_SECONDS:-30}
+seconds=${BENCH_SECONDS:-20}
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT
 
-# User and system time in ms of a command until it has ended, interrupted after N s: whole_run N COMMAND…
+# User and system time in ms of a command from start to end: whole_run COMMAND…
 whole_run() {
-	local limit=$1
-	shift
 	(
-		"$@" >/dev/null 2>&1 &
-		sleep "$limit"
-		kill -INT $!
-		wait $!
+		"$@" >/dev/null 2>&1
 		times >"$tmp/times" # not in a pipe: a shell of its own would have no children
 	)
 	tail -1 "$tmp/times" | awk '{ for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); n += t[1] * 60 + t[2] } print n * 1000 }'
@@ -55,16 +50,13 @@ inside=$(handler_ns "$seconds")
 kill -INT $recorder
 wait $recorder 2>/dev/null
 
-perf record -q -a -g -F 99 -o "$tmp/perf.data" 2>/dev/null &
-perf=$!
-pids+=("$perf")
+start_perf "$tmp/perf.data" -g -F 99
 sleep 5
 perf0=$(cpu_ns $perf)
 sleep "$seconds"
 perf_own=$(($(cpu_ns $perf) - perf0))
 perf_inside=$(handler_ns "$seconds")
-kill -INT $perf
-wait $perf 2>/dev/null
+stop_perf
 
 ours=$(calc "($own + $bpf) / $seconds / 1e7") theirs=$(calc "$perf_own / $seconds / 1e7")
 row "whole machine at 99 Hz, every CPU busy, steady after 5 s: own CPU time + BPF run time" "≤ 0.3 % of a CPU" \
@@ -78,6 +70,6 @@ if [ -n "$inside" ]; then
 fi
 row "start-up CPU time, stated apart (first 5 s)" "stated" "$(calc "$start_up / 1e6") ms" -
 
-whole=$(whole_run "$seconds" "$cresset" record -a -q -F 99 -d 1000 -o "$tmp/w.cresset")
-whole_perf=$(whole_run "$seconds" perf record -q -a -g -F 99 -o "$tmp/w.data")
+whole=$(whole_run "$cresset" record -a -q -F 99 -d "$seconds" -o "$tmp/w.cresset")
+whole_perf=$(whole_run perf record -q -a -g -F 99 -o "$tmp/w.data" -- sleep "$seconds")
 row "user + system time of a recording of $seconds s from start to finished file (ours has the names in it, perf's needs \`perf report\` for them)" "stated" "$whole ms; perf record $whole_perf ms" -

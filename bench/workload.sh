@@ -3,7 +3,7 @@
 # Everything a recorder does is in there: interrupts, BPF, its process. Rounds alternate: nothing, cresset, perf record. At 99 Hz the
 # loss is near the noise of a shared machine; at 999 Hz the cost of one sample stands out.
 . bench/lib.sh
-rounds=${BENCH_ROUNDS:-6} seconds=${BENCH_SECONDS:-4}
+rounds=${BENCH_ROUNDS:-4} seconds=${BENCH_SECONDS:-4}
 
 gaps() { # the mean share lost over all CPUs, in percent of a CPU's time
 	local cpu loops=()
@@ -14,14 +14,20 @@ gaps() { # the mean share lost over all CPUs, in percent of a CPU's time
 	wait "${loops[@]}"
 	cat "$tmp"/gaps.* | awk '{ n += $1 } END { print n / NR }'
 }
-with() { # COMMAND…: the loss while a recorder runs, after it has settled
-	"$@" 2>/dev/null &
+with_cresset() { # HZ: the loss while a recorder runs, after it has settled
+	"$cresset" record -a -q -F "$1" -d 100 -o "$tmp/c.cresset" 2>/dev/null &
 	local recorder=$!
 	pids+=("$recorder")
 	sleep 2
 	gaps
 	kill -INT $recorder
 	wait $recorder 2>/dev/null
+}
+with_perf() {
+	start_perf "$tmp/perf.data" -g -F "$1"
+	sleep 2
+	gaps
+	stop_perf
 }
 # Mean of the paired differences of two files and its 95 % interval (Student's t for the usual number of rounds).
 difference() {
@@ -31,8 +37,8 @@ difference() {
 for freq in 99 999; do
 	for _ in $(seq "$rounds"); do
 		gaps >>"$tmp/none.$freq"
-		with "$cresset" record -a -q -F $freq -d 100 -o "$tmp/c.cresset" >>"$tmp/cresset.$freq"
-		with perf record -q -a -g -F $freq -o "$tmp/perf.data" >>"$tmp/perf.$freq"
+		with_cresset $freq >>"$tmp/cresset.$freq"
+		with_perf $freq >>"$tmp/perf.$freq"
 	done
 	read -r ours e <<<"$(difference "$tmp/cresset.$freq" "$tmp/none.$freq")"
 	read -r theirs te <<<"$(difference "$tmp/perf.$freq" "$tmp/none.$freq")"
