@@ -33,12 +33,11 @@ busy_cpus() { # SECONDS: keeps every CPU busy for that long
 		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null
 	done
 }
-# perf record until stop_perf, its pid in $perf: start_perf FILE ARG… . It is ended through the program it runs: perf 6.1 now and then aborts
-# on a SIGINT and leaves no file.
+# perf record until stop_perf, its pid in $perf: start_perf FILE ARG…
 start_perf() {
 	local file=$1
 	shift
-	perf record -q -a "$@" -o "$file" -- sleep 100000 2>/dev/null &
+	perf record -q -a "$@" -o "$file" -- sleep 100000 2>"$tmp/perf.err" &
 	perf=$!
 	pids+=("$perf")
 }

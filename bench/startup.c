@@ -47,7 +47,12 @@ static double start_once(char *cresset, char *path)
 	uint64_t start_ns = clock_mono_ns();
 
 	waitpid(run(argv), NULL, 0);
-	return (first_sample_ns(path) - (int64_t)start_ns) / 1e6;
+	int64_t first_ns = first_sample_ns(path);
+	if (first_ns == INT64_MAX) {
+		fprintf(stderr, "no sample was recorded\n");
+		exit(1);
+	}
+	return (first_ns - (int64_t)start_ns) / 1e6;
 }
 
 static int by_value(const void *a, const void *b)

@@ -159,13 +159,13 @@ if command -v script >/dev/null; then
 	rm -f "$dir"/*
 	script -qec "'$cresset' record -a -d 1.2 -o '$dir/x.folded'" "$tmp/typescript" >/dev/null </dev/null
 	n=$(tr '\r' '\n' <"$tmp/typescript" | grep -c '00:0[01]/00:01.*samples')
-	near "a status line, at most 4 times a second" "$n" 3 1
+	near "a status line, at most 4 times a second" "$n" 3 2
 	script -qec "'$cresset' record --no-progress -a -d 0.6 -o '$dir/x.folded'" "$tmp/typescript" >/dev/null </dev/null
 	hasnt "… none with --no-progress" "00:00/00:00" "$(cat "$tmp/typescript")"
 	# Ctrl-C goes to the whole foreground group, and the command decides
 	rm -f "$tmp/ready"
 	printf '%s\n' "trap 'exit 5' INT" "$waiting" >"$tmp/loop.sh"
-	{ wait_ready && printf '\003' && sleep 1; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
+	{ wait_ready && printf '\003' && sleep 3; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
 	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
 	holds "… and what it did is written" [ -e "$dir/y.folded" ]
 else
