@@ -10,7 +10,7 @@ start "$progs/burn" lossy 8 >/dev/null
 is "losses alone are no failure" $? 0
 holds "losses are shown" grep -Eq 'lost [1-9]|[1-9][0-9,]* lost' "$tmp/small.err"
 holds "… with the reason and the remedy" grep -q -- '--buffer' "$tmp/small.err"
-"$cresset" record -a -q -F 10000 -d 1 --buffer 4096 --max-lost 1 -o "$tmp/small.folded" 2>/dev/null
+"$cresset" record -a -q -F 10000 -d 1 --buffer 4096 --max-lost 0.05 -o "$tmp/small.folded" 2>/dev/null
 is "--max-lost" $? 9
 "$cresset" record -a -F 999 -d 2 -o "$tmp/large.folded" 2>"$tmp/large.err"
 holds "nothing is lost with the ordinary buffer" grep -Eq '(^|[^0-9,])0 lost|lost 0' "$tmp/large.err"
