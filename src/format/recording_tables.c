@@ -99,6 +99,7 @@ static bool read_frame(struct recording_tables *t, struct cur *c)
 		f.function = get_id(c, &t->strings);
 		f.file = get_id(c, &t->strings);
 		f.line = get_u32(c, UINT32_MAX);
+		f.binary = get_id(c, &t->strings);
 	}
 	return !c->bad && add_id(&t->frames, t->sink->ops->frame(t->sink, &f));
 }

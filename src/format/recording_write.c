@@ -133,6 +133,7 @@ static void put_frame(struct recorder *r, const struct profile *p, uint32_t i)
 	put(r, f->function);
 	put(r, f->file);
 	put(r, f->line);
+	put(r, f->binary);
 }
 
 static void put_function(struct recorder *r, const struct profile *p, uint32_t i)

@@ -79,13 +79,15 @@ uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
 }
 
 /* What takes part in the identity and nothing else: function and file share their bytes with
- * offset, and only frames by name have a line. */
+ * offset, and only frames by name have a line and a binary. */
 static struct frame frame_normal(const struct frame *f)
 {
+	bool by_name = f->mapping == MAPPING_NONE;
 	return (struct frame){ .kind = f->kind,
 			       .mapping = f->mapping,
 			       .offset = f->offset,
-			       .line = f->mapping == MAPPING_NONE ? f->line : 0 };
+			       .line = by_name ? f->line : 0,
+			       .binary = by_name ? f->binary : 0 };
 }
 
 struct frame_key {
@@ -98,7 +100,7 @@ static bool frame_same(const void *ctx, uint32_t id)
 	const struct frame_key *key = ctx;
 	const struct frame *a = &key->t->frames.v[id], *b = &key->f;
 	return a->kind == b->kind && a->mapping == b->mapping && a->offset == b->offset &&
-	       a->line == b->line;
+	       a->line == b->line && a->binary == b->binary;
 }
 
 uint32_t frame_intern(struct frame_table *t, const struct frame *f)
@@ -106,7 +108,9 @@ uint32_t frame_intern(struct frame_table *t, const struct frame *f)
 	assert(f->kind < FRAME_KINDS && (f->mapping == MAPPING_NONE || f->mapping < t->mappings.n));
 	struct frame_key key = { t, frame_normal(f) };
 	uint64_t hash =
-		hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line, f->kind), key.f.offset);
+		hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line,
+				  (uint64_t)key.f.binary << 32 | f->kind),
+			 key.f.offset);
 	uint32_t fresh = t->frames.n;
 	uint32_t id = map_intern(&t->frame_index, hash, fresh, frame_same, &key);
 	if (id == fresh)

@@ -2,7 +2,7 @@
  *
  * A frame is an identity that never changes. Where there is an address in a file it is {kind,
  * mapping, file offset}; elsewhere (JIT code, interpreters, formats without addresses) it is {kind,
- * function name, file, line}: never a run-time address, which would differ between processes. The
+ * function name, file, line, binary}: never a run-time address, which would differ between processes. The
  * address of a caller is its return address - 1, so that every frame's address lies inside the
  * instruction that was executing.
  *
@@ -86,7 +86,8 @@ struct frame {
 			uint32_t function, file; /* strings */
 		};
 	};
-	uint32_t line; /* by name only */
+	/* By name only. binary: string, the file or library the function is in, as shown; 0 unknown. */
+	uint32_t line, binary;
 };
 
 struct frame_table { /* zeroed = empty */

@@ -69,6 +69,7 @@ static void merge_frames(struct merge *m)
 		} else {
 			copy.function = m->string[copy.function];
 			copy.file = m->string[copy.file];
+			copy.binary = m->string[copy.binary];
 		}
 		m->frame[i] = frame_intern(&m->dst->frames, &copy);
 	}
