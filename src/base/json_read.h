@@ -1,20 +1,22 @@
 /* base/json_read.h: JSON read as a stream of tokens: no tree, memory is one window whatever the size of the file.
  *
+ * Either token by token:
+ *
  *     struct json_reader *r = json_reader_new(in);
- *     while ((t = json_next(r, &err)) > 0) …
+ *     while ((rc = json_next(r, &v, err)) > 0) …
  *
- * json_next gives what comes next: the beginning and end of objects and arrays, keys, and values. A reader that knows what it
- * wants is easier to write with the calls below it, which step over what nobody asked for:
+ * or, by who knows what to expect, with calls that step over what nobody asked for:
  *
- *     json_enter(r, JSON_OBJECT)                        the value at hand must be one
- *     while (json_key_next(r, &key) > 0) {
- *             if (json_is(&key, "name"))  json_read_string(r, &name);
- *             else                        json_skip(r);
+ *     json_enter(r, JSON_OBJECT, err)
+ *     while ((rc = json_key_next(r, &key, err)) > 0) {
+ *             if (json_is(&key, "name"))  rc = json_scalar(r, &name, err);
+ *             else                        rc = json_skip(r, err);
  *     }
  *
- * The grammar is RFC 8259's, with three liberties that real files take: a byte order mark in front, NUL or anything blank behind
- * the end, and, where lenient is set, an array that the end of the file cuts off (trace viewers accept those). Escapes are
- * decoded to UTF-8; a lone surrogate becomes U+FFFD; bytes that are not UTF-8 are passed on as they are. */
+ * The grammar is RFC 8259's with liberties that real files take: a byte order mark in front, blanks and NULs behind the end,
+ * control characters in strings, and, where lenient is set, a comma before a closing bracket and a text that ends inside arrays
+ * or objects (trace viewers accept both). Escapes are decoded to UTF-8; half of a surrogate pair becomes U+FFFD; bytes that are no
+ * UTF-8 are passed on as they are. */
 #ifndef CRESSET_BASE_JSON_READ_H
 #define CRESSET_BASE_JSON_READ_H
 
@@ -62,11 +64,12 @@ struct json_reader;
 struct json_reader *json_reader_new(struct input *in);
 void json_reader_free(struct json_reader *r); /* NULL is fine */
 
-/* Accept that the text ends inside arrays or objects: what is open is then closed, and json_was_cut is true afterwards. */
+/* Accept a comma before a closing bracket, and that the text ends inside arrays or objects: what is open is then closed (a key
+ * without a value gets null), and json_was_cut is true afterwards. */
 void json_set_lenient(struct json_reader *r);
 bool json_was_cut(const struct json_reader *r);
 
-/* The next token into *out. > 0: there is one; 0: the end of the text; < 0: -EBADMSG with the place (line and column) and what was
+/* The next token into *out. > 0: there is one; 0: the end of the text; < 0: -EBADMSG with the place (byte) and what was
  * expected, or the input's error. After an error every call gives it again. */
 int json_next(struct json_reader *r, struct json_value *out, struct err *err);
 
@@ -102,9 +105,8 @@ static inline bool json_is(const struct json_value *v, const char *text)
  * For detecting formats: walks the first bytes of a text, which may be cut anywhere, and calls on_key for each key of the
  * outermost object with the first token of its value; of an array at the top, for each key of its first object. depth 1: the
  * outermost object; 2: inside a leading array. Stops when on_key gives false. Returns whether the bytes begin like JSON. */
-bool json_peek_keys(const char *head, size_t len,
-		    bool (*on_key)(void *ctx, const struct json_value *key,
-				   const struct json_value *value, int depth),
-		    void *ctx);
+typedef bool json_key_fn(void *ctx, const struct json_value *key, const struct json_value *value,
+			 int depth);
+bool json_peek_keys(const char *head, size_t len, json_key_fn *on_key, void *ctx);
 
 #endif
