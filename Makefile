@@ -129,7 +129,7 @@ fuzz: ## libFuzzer on every reader, FUZZ_TIME=60 seconds each, in build-fuzz; T=
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) CFLAGS='$(SANITIZE) -fsanitize=fuzzer-no-link' fuzz-bin
 	BUILD=build-fuzz tests/fuzz/run $(FUZZ_TIME) $(T)
 
-bench: all $(LIVE_BIN) $(BENCH_BIN) ## every performance promise beside its peer; the table goes into docs/benchmarks.md
+bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; the table goes into docs/benchmarks.md
 	BUILD=$(BUILD) bench/run
 
 # --- the house -------------------------------------------------------------------------------------------------------

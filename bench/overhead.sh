@@ -3,7 +3,8 @@
 # programs, after a start-up of 5 s, beside perf record -a -g in the same state; and both from start to finished file.
 #
 # perf's process only empties its rings now and then: it takes its samples inside interrupts, which are charged to whatever they
-# interrupt. So the own time of the two is no like for like: bench/workload.sh measures what both take from the work.
+# interrupt. So the own time of the two is no like for like: where bpftrace is there, the time inside the sampling timer's handler
+# is measured for both and added; bench/workload.sh measures what both take from the work.
 . bench/lib.sh
 seconds=${BENCH_SECONDS:-20}
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
