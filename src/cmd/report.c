@@ -115,7 +115,7 @@ static int report_run(struct cmd_line *line, const void *opts)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)
 		return cmd_usage(line, "choose one of --tree and --callers");
-	int status = load_profiles(line, &p);
+	int status = load_profiles(line, o->filter.from, &p);
 	if (status == CMD_OK)
 		status = report_profile(line, o, p);
 	profile_free(p);

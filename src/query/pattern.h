@@ -14,7 +14,7 @@
 enum {
 	PATTERN_MAX_LEN = 1024,
 	PATTERN_MAX_DEPTH = 32,    /* of parentheses */
-	PATTERN_MAX_STATES = 4096, /* bytes of the expression times all its {n,m} */
+	PATTERN_MAX_STATES = 4096, /* characters once all repetitions are written out */
 };
 
 /* 0 and *out (regfree), or -EINVAL with words. */

@@ -175,8 +175,15 @@ static const struct {
 	{ "{a=~`(x)\\1`}", 5, "'\\1' is not known" },
 	{ "{a=~`\\pL`}", 5, "'\\p' is not known" },
 	{ "{a=~`x\\`}", 5, "last character" },
-	{ "{a=~`((x{99}){99}){99}`}", 5, "repeats too much" },
-	{ "{a=~`x{99999999999999999999}`}", 5, "repeats too much" },
+	{ "{a=~`((x{99}){99}){99}`}", 5, "too large" },
+	{ "{a=~`(((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)`}", 5, "too large" },
+	{ "{a=~`x{99999999999999999999}`}", 5, "too large" },
+	{ "{a=~`x++`}", 5, "'+' repeats nothing" },
+	{ "{a=~`*x`}", 5, "'*' repeats nothing" },
+	{ "{a=~`a|+`}", 5, "'+' repeats nothing" },
+	{ "{a=~`x{2}{3}`}", 5, "'{3}' repeats nothing" },
+	{ "{a=~`x{,3}`}", 5, "is no repetition" },
+	{ "{a=~`x{a}`}", 5, "is no repetition" },
 };
 
 START_TEST(errors_say_where)
@@ -258,6 +265,9 @@ static const struct {
 	{ "[[:digit:]]", ":", false },
 	{ "[\\\\]", "\\", true },
 	{ "a.*?b", "a--b", true },
+	{ "a+?b??", "aa", true },
+	{ "a{2,}?", "aa", true },
+	{ "\\{1", "{1", true },
 	{ "a{2,3}", "aaa", true },
 	{ "a{2,3}", "a", false },
 	{ "[0-9a-f]{64}", "0", false },
