@@ -72,9 +72,13 @@ const struct cmd cmd_convert = {
 	.name = "convert",
 	.summary = "any profile format to any other",
 	.usage = "FILE... -o OUT [OPTIONS]",
+	.about = "Reads profiles of any format it knows, found by their content, merges them, and writes what passes the "
+		 "filters; types and labels stay apart. What a format cannot hold is lost: cresset help formats. A "
+		 "format that holds one type gets --type, else the default one, and the others are named on standard "
+		 "error.",
 	.examples = {
 		"cresset convert cpu.cresset -o cpu.pb.gz\tfor pprof",
-		"cresset convert a.pb.gz b.pb.gz -o all.cresset\tseveral files, merged",
+		"cresset convert a.pb.gz b.pb.gz -o all.cresset\tboth, merged",
 		"cresset convert cpu.cresset -o - --to folded --focus read\tonly a part",
 	},
 	.options = convert_options,

@@ -25,7 +25,7 @@ struct filter_opts {
 		{ NULL, \
 		  "match", \
 		  "SELECTOR", \
-		  "by type and labels: 'cpu{comm=\"redis\",host=~\"web.*\"}'", \
+		  "by type and labels: 'cpu{comm=~\"redis.*\"}'", \
 		  OPT_STRING, \
 		  .basic = true, \
 		  FILTER_ROW(T, match) }, \

@@ -92,6 +92,8 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg [OPTIONS]",
+	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
+		 "time. The picture is one file for any browser: a click looks closer, Ctrl-F searches.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
 		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",

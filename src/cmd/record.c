@@ -47,8 +47,8 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(list_events) },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
 	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
-	{ NULL, "format", "NAME", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
-	  .basic = true },
+	{ NULL, "format", "FORMAT", "when the ending of -o does not tell", OPT_STRING,
+	  OUTPUT(format), .basic = true },
 	{ NULL, "by", "KEY,...",
 	  "root frames of folded stacks and pictures: comm pid tid process cpu container none",
 	  OPT_CHOICES, OUTPUT(by), .words = tree_by_words, .def = "comm" },
@@ -360,6 +360,11 @@ const struct cmd cmd_record = {
 	.name = "record",
 	.summary = "profile now and write files",
 	.usage = "[TARGET] [OPTIONS] [-- COMMAND ARG...]",
+	.about = "Takes the stack of whatever runs on each CPU, a number of times a second, of the whole machine or of "
+		 "some processes and their children. It needs root, or the capabilities that cresset doctor names.\n"
+		 "What is written is chosen by the ending of each -o: see cresset help formats. Without -o it is a "
+		 "recording called cresset-YYYYMMDD-HHMMSS.cresset. Ctrl-C ends a recording and keeps it. A summary "
+		 "says what was lost and why. With -- COMMAND the exit status is the command's own.",
 	.examples = {
 		"cresset record -a -d 10 -o cpu.svg\twhole machine, 10 s, a flame graph",
 		"cresset record -p 4242 -o cpu.pb.gz\tone process until Ctrl-C, for pprof",
