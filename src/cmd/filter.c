@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/match.h"
 #include "profile/select.h"
-#include "query/selector.h"
 
 #include <errno.h>
 
@@ -154,16 +154,6 @@ static int settle_tree(const struct cmd_line *line, const struct filter_opts *f,
 	return f->time ? settle_time(line, f->time, p, out) : CMD_OK;
 }
 
-/* --match; *out is NULL without it. */
-static int parse_match(const struct filter_opts *f, struct selector **out)
-{
-	struct err err = { 0 };
-	if (!f->match || selector_parse(f->match, out, &err) == 0)
-		return CMD_OK;
-	err_prefix(&err, "option --match");
-	return cmd_fail(CMD_USAGE, &err);
-}
-
 static bool match_takes(const struct selector *s, const struct profile *p, uint32_t type)
 {
 	return !s || selector_takes_type(s, p, type);
@@ -196,11 +186,11 @@ int filter_settle(const struct cmd_line *line, const struct filter_opts *f, stru
 	struct selector *s = NULL;
 	int status = settle_tree(line, f, p, out);
 	if (status == CMD_OK)
-		status = parse_match(f, &s);
+		status = match_parse(f->match, &s);
 	if (status == CMD_OK)
 		status = pick_type(line, f, s, p, type);
-	if (status == CMD_OK && s)
-		selector_apply(s, p);
+	if (status == CMD_OK)
+		match_apply(s, p);
 	if (status == CMD_OK)
 		out->type = *type;
 	selector_free(s);
@@ -238,11 +228,11 @@ int filter_profile(const struct cmd_line *line, const struct filter_opts *f, str
 		     f->by.n || f->no_kernel || f->no_user;
 	int status = settle_tree(line, f, *p, &opts.tree);
 	if (status == CMD_OK)
-		status = parse_match(f, &s);
+		status = match_parse(f->match, &s);
 	if (status == CMD_OK)
 		status = filter_types(line, f, s, *p, types);
-	if (status == CMD_OK && s)
-		selector_apply(s, *p);
+	if (status == CMD_OK)
+		match_apply(s, *p);
 	opts.types = types;
 	if (status == CMD_OK && asked)
 		status = replace_by_part(p, &opts);

@@ -311,6 +311,17 @@ static void select_types(struct selection *s)
 		m->default_type = select_type(s, from->default_type);
 }
 
+/* pprof's default column: the samples of a type, or what they are worth in periods. */
+static bool column_is_wanted(const struct selection *s, uint32_t name)
+{
+	for (uint32_t i = 0; i < s->from->series.types.n; i++) {
+		const struct type *t = &s->from->series.types.v[i];
+		if (type_is_wanted(s, i) && (t->sample_type == name || t->period_type == name))
+			return true;
+	}
+	return false;
+}
+
 static void select_meta(struct selection *s)
 {
 	const struct profile_meta *from = &s->from->meta;
@@ -319,6 +330,8 @@ static void select_meta(struct selection *s)
 				    &m->clock,       &m->doc_url,       &m->drop_frames,
 				    &m->keep_frames, &m->default_column };
 	*m = *from;
+	if (!column_is_wanted(s, m->default_column))
+		m->default_column = 0;
 	memset(&m->comments, 0, sizeof m->comments);
 	memset(&m->sample_types, 0, sizeof m->sample_types);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -36,6 +36,10 @@ void selector_free(struct selector *s); /* NULL is fine */
 const char *selector_type_text(const struct selector *s);
 bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type);
 
+/* The first label it names that no series has (and that is no column), NULL when there is none: for
+ * people who wonder why nothing is left. */
+const char *selector_unknown_label(const struct selector *s, const struct profile *p);
+
 /* Takes the samples away that it does not select. Returns how many are left. */
 size_t selector_apply(const struct selector *s, struct profile *p);
 

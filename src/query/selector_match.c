@@ -97,6 +97,23 @@ static bool set_fits(const struct condition *c, const struct profile *p, uint32_
 	return *found ? fits : value_fits(c, "");
 }
 
+static bool label_is_known(const struct profile *p, const char *name)
+{
+	uint32_t key = strtab_find(&p->strings, name);
+	for (size_t i = 0; i < p->series.labels.n; i++)
+		if (p->series.labels.v[i].key == key)
+			return true;
+	return false;
+}
+
+const char *selector_unknown_label(const struct selector *s, const struct profile *p)
+{
+	for (int i = 0; i < s->n_conditions; i++)
+		if (!s->conditions[i].column && !label_is_known(p, s->conditions[i].label))
+			return s->conditions[i].label;
+	return NULL;
+}
+
 /* --- samples --------------------------------------------------------------------------------- */
 
 /* A condition on a column, and what it said of the last value. */

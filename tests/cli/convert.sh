@@ -58,7 +58,9 @@ ends "… is all there is in a format that could hold more" 0 report --csv --top
 is "… so nothing is left out" "$errs" ""
 is "… and its sum is right" "$(sum)" 14730706
 if command -v go >/dev/null; then
-	is "go tool pprof sees one type" "$(go tool pprof -raw "$dir/one.pb.gz" 2>/dev/null | sed -n '/^Samples:/{n;p}')" "inuse_space/bytes"
+	is "go tool pprof sees one type" "$(go tool pprof -raw "$dir/one.pb.gz" 2>&1 | sed -n '/^Samples:/{n;p}')" "inuse_space/bytes"
+	ends "… of a file with another default" 0 convert "$dir/one.pb.gz" $pprof/parca-alloc_objects.pb.gz -o "$dir/one.pb.gz" --type alloc_space
+	holds "… it reads that, too" go tool pprof -top "$dir/one.pb.gz"
 else
 	skip "go tool pprof sees one type" "no go"
 fi
@@ -97,6 +99,7 @@ ends "a type by selector" 0 report --csv --top 0 --match 'inuse_space{}' $pprof/
 is "… is the one shown" "$(sum)" 14730706
 ends "no series" 0 report --match '{no_such_label="x"}' $folded/simple.txt
 has "… is said" "nothing to show" "$errs"
+has "… and why" "no sample has a label 'no_such_label'" "$errs"
 if command -v go >/dev/null; then
 	key=$(go tool pprof -raw $labels 2>/dev/null | grep -oE '[a-z_]+:\[[^]]*\]' | head -1)
 	name=${key%%:*} value=${key#*[} value=${value%]}
@@ -104,6 +107,8 @@ if command -v go >/dev/null; then
 	go tool pprof -tagfocus "$name=$value" -raw $labels 2>/dev/null | awk '/^Locations/ { exit } /^Samples:/ { on = 1; next } on && /^ +[0-9]/ { n += $1 } END { print n + 0 }' >"$tmp/want"
 	ends "labels $key" 0 report --csv --top 0 --type samples $labels --match "{$name=\"$value\"}"
 	is "… select what go tool pprof does" "$(sum)" "$(cat "$tmp/want")"
+	ends "a label nearly typed right" 0 report $labels --match "{${name}x=\"$value\"}"
+	has "… suggests the right one" "did you mean '$name'?" "$errs"
 	ends "… written" 0 convert $labels -o "$dir/m.pb.gz" --match "{$name=~\"$value\"}"
 	is "… keep the labels" "$(go tool pprof -raw "$dir/m.pb.gz" 2>/dev/null | grep -oE "$name:\[[^]]*\]" | sort -u)" "$key"
 	rm "$dir/m.pb.gz"
@@ -121,6 +126,12 @@ printf 'just words\nand more words\nmain;work 3\n' >>"$tmp/odd"
 fails "what is not recognized" 6 "in no format known" report "$tmp/odd"
 ends "… is read when the format is named" 0 report --csv --from folded "$tmp/odd"
 is "… what of it can be" "$(awk -F, '$6 == "work" { print $3 }' "$tmp/out")" 3
+
+# --- onto itself
+cp $folded/simple.txt "$dir/same.folded"
+ends "onto its own input" 0 convert "$dir/same.folded" "$dir/same.folded" -o "$dir/same.folded"
+is "… everything was read before" "$(cat "$dir/same.folded")" $'a;b 10\na;b;c 10\na;b;d 8'
+rm "$dir/same.folded"
 
 # --- bad input leaves what was there
 echo precious >"$dir/kept.folded"
