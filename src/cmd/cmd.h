@@ -1,7 +1,8 @@
 /* cmd/cmd.h: what a command is, and the command line it is given.
  *
  * Every command is one const struct cmd in one file, listed in main.c. Its option table is the only source of parsing, of -h
- * and --help-all, of manual pages and of completion in shells. A row says where in the command's own options struct the value goes, so run() sees plain members:
+ * and --help-all, of manual pages and of completion in shells. A row says where in the command's own options struct the value
+ * goes, so run() sees plain members:
  *
  *     struct sleep_opts { uint64_t time_ns; struct str_list names; };
  *     static const struct cmd_opt sleep_options[] = {
@@ -108,8 +109,8 @@ struct cmd {
 	const char *summary; /* behind the name in the list of commands */
 	const char *usage;   /* behind "cresset NAME " */
 	const char *about;   /* a paragraph or two for the manual, separated by \n; may be NULL */
-	const char *examples
-		[HELP_EXAMPLES]; /* of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL */
+	/* Of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL. tests/cli/examples.sh runs each. */
+	const char *examples[HELP_EXAMPLES];
 	const struct cmd_opt *options; /* ends with a row without name */
 	size_t opts_size;              /* of the options struct */
 	uint32_t min_args, max_args; /* positional arguments; what is missing is called arg_name */

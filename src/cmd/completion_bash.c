@@ -1,6 +1,7 @@
 #include "cmd/completion.h"
 
 /* Bash cuts words at = and calls _cresset with them in COMP_WORDS. In the functions, $cur is the word to complete. */
+/* clang-format off */
 static const char head[] =
 	"# Completion of cresset for bash: source <(cresset completion bash)\n"
 	"_cresset_words() { # WORDS [,]: with a comma the last part of a list is completed\n"
@@ -9,12 +10,10 @@ static const char head[] =
 	"\tmapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$1\" -- \"${cur#\"$before\"}\")\n"
 	"\tif [[ ${2-} == , ]]; then compopt -o nospace 2>/dev/null; fi\n"
 	"}\n"
-	"_cresset_files() { # [ENDING...]: files that end so and folders; if there are none, all "
-	"files\n"
+	"_cresset_files() { # [ENDING...]: files that end so and folders; if there are none, all files\n"
 	"\tlocal ending\n"
 	"\tcompopt -o filenames 2>/dev/null\n"
-	"\tmapfile -t COMPREPLY < <(for ending; do compgen -f -X \"!*$ending\" -- \"$cur\"; done | "
-	"sort -u)\n"
+	"\tmapfile -t COMPREPLY < <(for ending; do compgen -f -X \"!*$ending\" -- \"$cur\"; done | sort -u)\n"
 	"\tif [[ ${#COMPREPLY[@]} -gt 0 ]]; then\n"
 	"\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"$cur\")\n"
 	"\telse\n"
@@ -30,9 +29,7 @@ static const char head[] =
 	"\tfor path in $1; do echo \"${path##*/}\"; done\n"
 	"}\n"
 	"_cresset() {\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' "
-	"attached='' "
-	"i word\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' attached='' i word\n"
 	"\tCOMPREPLY=()\n"
 	"\tif [[ $cur == = ]]; then\n"
 	"\t\tcur='' attached=1\n"
@@ -48,9 +45,11 @@ static const char head[] =
 	"\t\tesac\n"
 	"\tdone\n";
 
-static const char tail[] = "\tesac\n"
-			   "}\n"
-			   "complete -F _cresset cresset\n";
+static const char tail[] =
+	"\tesac\n"
+	"}\n"
+	"complete -F _cresset cresset\n";
+/* clang-format on */
 
 static void own_line(struct buf *b, const struct cmd *cmd, const struct cmd_opt *o)
 {

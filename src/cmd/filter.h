@@ -14,53 +14,40 @@ struct filter_opts {
 /* Rows for the option table of a command whose options struct T has a member `filter`. */
 #define FILTER_ROW(T, member) \
 	.group = "What to look at", .offset = offsetof(struct T, filter.member)
+/* clang-format off: one row a line */
 #define FILTER_OPTIONS(T) \
-	{ NULL, \
-	  "type", \
-	  "T", \
-	  "profile type, when the file has several", \
-	  OPT_STRING, \
-	  .basic = true, \
-	  FILTER_ROW(T, type) }, \
+	{ NULL,         "type", \
+	  "T",          "profile type, when the file has several", \
+	  OPT_STRING,   FILTER_ROW(T, type), \
+	  .basic = true }, \
+		{ NULL,         "match", \
+		  "SELECTOR",   "by type and labels: 'cpu{comm=~\"redis.*\"}'", \
+		  OPT_STRING,   FILTER_ROW(T, match), \
+		  .basic = true }, \
+		{ NULL,         "time", \
+		  "A-B",        "only this part, from the start: 3s-7s, 10s-, -2m", \
+		  OPT_STRING,   FILTER_ROW(T, time), \
+		  .basic = true }, \
+		{ NULL,         "focus", \
+		  "RE",         "only stacks with a frame that matches RE", \
+		  OPT_STRING,   FILTER_ROW(T, focus), \
+		  .basic = true }, \
+		{ NULL,         "ignore", \
+		  "RE",         "only stacks without such a frame", \
+		  OPT_STRING,   FILTER_ROW(T, ignore), \
+		  .basic = true }, \
+		{ NULL,         "hide", \
+		  "RE",         "leave matching frames out of their stacks", \
+		  OPT_STRING,   FILTER_ROW(T, hide), \
+		  .basic = true }, \
 		{ NULL, \
-		  "match", \
-		  "SELECTOR", \
-		  "by type and labels: 'cpu{comm=~\"redis.*\"}'", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, match) }, \
-		{ NULL, \
-		  "time", \
-		  "A-B", \
-		  "only this part, from the start: 3s-7s, 10s-, -2m", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, time) }, \
-		{ NULL, \
-		  "focus", \
-		  "RE", \
-		  "only stacks with a frame that matches RE", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, focus) }, \
-		{ NULL, \
-		  "ignore", \
-		  "RE", \
-		  "only stacks without such a frame", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, ignore) }, \
-		{ NULL, \
-		  "hide", \
-		  "RE", \
-		  "leave matching frames out of their stacks", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, hide) }, \
-		{ NULL,          "by", \
-		  "KEY,...",     "root frames: comm pid tid process cpu container none", \
-		  OPT_CHOICES,   .words = tree_by_words, \
-		  .basic = true, FILTER_ROW(T, by) }, \
+		  "by", \
+		  "KEY,...", \
+		  "root frames: comm pid tid process cpu container none", \
+		  OPT_CHOICES, \
+		  FILTER_ROW(T, by), \
+		  .words = tree_by_words, \
+		  .basic = true }, \
 		{ NULL,     "no-kernel", \
 		  NULL,     "leave kernel frames out", \
 		  OPT_FLAG, FILTER_ROW(T, no_kernel) }, \
@@ -69,6 +56,7 @@ struct filter_opts {
 		NULL, "from", "FORMAT", "read as this, whatever the content looks like", \
 			OPT_STRING, FILTER_ROW(T, from) \
 	}
+/* clang-format on */
 
 /* tree_by_names with a NULL behind the last, as option tables want it. */
 extern const char *const tree_by_words[];

@@ -163,17 +163,20 @@ void help_program(struct buf *b, const struct cmd *const *all)
 
 static void format_lines(struct buf *b, const struct format *f)
 {
+	struct buf text = { 0 };
 	size_t start = b->len;
 	buf_addf(b, "  %s", f->name);
 	pad_to(b, start, FORMAT_COLUMN);
-	buf_adds(b, f->read && f->write ? "read, written" : f->read ? "read" : "written");
+	buf_adds(&text, f->read && f->write ? "read, written" : f->read ? "read" : "written");
 	for (const char *const *e = f->endings; e && *e; e++)
-		buf_addf(b, "%s%s", e == f->endings ? ": " : " ", *e);
-	buf_addc(b, '\n');
+		buf_addf(&text, "%s%s", e == f->endings ? ": " : " ", *e);
+	wrap(b, start, FORMAT_COLUMN, buf_cstr(&text));
 	start = b->len;
 	pad_to(b, start, FORMAT_COLUMN);
-	buf_adds(b, f->summary);
-	buf_adds(b, f->one_type ? "; one type\n" : "\n");
+	buf_clear(&text);
+	buf_addf(&text, "%s%s", f->summary, f->one_type ? "; one type" : "");
+	wrap(b, start, FORMAT_COLUMN, buf_cstr(&text));
+	buf_done(&text);
 }
 
 void help_formats(struct buf *b)
@@ -238,8 +241,10 @@ static int write_pages(const char *dir, const struct cmd *const *all)
 		man_command(&b, all, *cmd);
 		status = write_page(dir, (*cmd)->name, 1, &b);
 	}
+	if (status != CMD_OK)
+		return status;
 	man_formats(&b);
-	return status == CMD_OK ? write_page(dir, HELP_TOPIC, 5, &b) : (buf_done(&b), status);
+	return write_page(dir, HELP_TOPIC, 5, &b);
 }
 
 static int help_run(struct cmd_line *line, const void *opts)

@@ -15,22 +15,23 @@ struct text_opts {
 };
 extern const char *const unit_words[], *const annotate_words[];
 /* Rows for the option table of a command whose options struct T has a member `text`. */
+/* clang-format off: one row a line */
+#define TEXT_ROW(T, member) .group = "Output", .offset = offsetof(struct T, text.member)
 #define TEXT_OPTIONS(T) \
 	{ NULL, \
 	  "annotate", \
 	  "k,j,...", \
-	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, " \
-	  "c on-CPU, o off-CPU, G GPU source, g GPU instruction; all", \
+	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, c on-CPU, o off-CPU, G " \
+	  "GPU source, g GPU instruction; all", \
 	  OPT_CHOICES, \
-	  .group = "Output", \
-	  .offset = offsetof(struct T, text.annotate), \
+	  TEXT_ROW(T, annotate), \
 	  .words = annotate_words, \
 	  .bare = "k,j,i,c,o,G,g" }, \
 	{ \
 		NULL, "unit", "NAME", "of folded values: samples, ns, us, ms or s", OPT_ENUM, \
-			.group = "Output", .offset = offsetof(struct T, text.unit), \
-			.words = unit_words \
+			TEXT_ROW(T, unit), .words = unit_words \
 	}
+/* clang-format on */
 struct format_write_opts text_write_opts(const struct text_opts *o);
 
 struct recorder;
