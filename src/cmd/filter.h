@@ -60,10 +60,19 @@ extern const char *const tree_by_words[];
 /* --by as tree options. "none" beside others means nothing. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
-/* Fills out for the profile. *type gets the type's index. Returns CMD_OK, or CMD_USAGE with the error printed: no such type,
+/* Fills out for the profile, the type's index included. Returns CMD_OK, or CMD_USAGE with the error printed: no such type,
  * or a --time that is none; CMD_BAD_INPUT when the profile has no type at all. */
 int filter_settle(const struct cmd_line *line, const struct filter_opts *f, const struct profile *p,
-		  struct tree_opts *out, uint32_t *type);
+		  struct tree_opts *out);
+
+/* The same for a profile and the older one it is compared with: of the older one the type that is like the newer's. CMD_USAGE
+ * when it has none such. */
+int filter_settle_pair(const struct cmd_line *line, const struct filter_opts *f,
+		       const struct profile *newer, const struct profile *older,
+		       struct tree_opts *newer_opts, struct tree_opts *older_opts);
+
+/* Seconds that were recorded in the asked range of time; 0 = unknown. */
+double filter_seconds(const struct tree_opts *opts, const struct profile *p);
 
 /* What to call a type in --type so that profile_pick_type finds it: its name, or its sample type when types share the name. */
 const char *type_word(const struct profile *p, uint32_t type);
