@@ -6,6 +6,7 @@
 #include "cmd/load.h"
 #include "format/diff_table.h"
 #include "format/folded.h"
+#include "format/pprof_diff.h"
 #include "format/svg.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static const struct cmd_opt diff_options[] = {
 	  OPT_NUMBER, COMPARE(fail_on), .basic = true },
 	{ NULL, "confidence", "PCT", "of the intervals", OPT_PERCENT, COMPARE(confidence),
 	  .def = "95" },
-	{ "o", "output", "FILE", "a file instead: .svg .folded .json .csv .txt", OPT_STRING,
+	{ "o", "output", "FILE", "a file instead: .svg .folded .pb.gz .json .csv .txt", OPT_STRING,
 	  SHOW(output), .basic = true },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "15",
 	  .max = UINT32_MAX, .basic = true },
@@ -67,28 +68,36 @@ static void comparison_done(struct comparison *c)
 
 /* --- where to --- */
 
-enum kind { TABLE_TEXT, TABLE_JSON, TABLE_CSV, PICTURE, FOLDED };
+enum kind { TABLE_TEXT, TABLE_JSON, TABLE_CSV, PICTURE, FOLDED, PPROF };
+static const struct {
+	const char *ending;
+	enum kind kind;
+} endings[] = {
+	{ ".txt", TABLE_TEXT }, { ".json", TABLE_JSON }, { ".csv", TABLE_CSV }, { ".svg", PICTURE },
+	{ ".folded", FOLDED },  { ".pb.gz", PPROF },     { ".pprof", PPROF },
+};
 
-static int output_kind(const struct cmd_line *line, const struct diff_cmd_opts *o, enum kind *kind)
+static bool has_filters(const struct filter_opts *f)
 {
-	static const struct {
-		const char *ending;
-		enum kind kind;
-	} endings[] = {
-		{ ".svg", PICTURE },   { ".folded", FOLDED },  { ".json", TABLE_JSON },
-		{ ".csv", TABLE_CSV }, { ".txt", TABLE_TEXT },
-	};
+	return f->time || f->focus || f->ignore || f->hide || f->by.n;
+}
+
+static int settle_kind(const struct cmd_line *line, const struct diff_cmd_opts *o, enum kind *kind)
+{
 	*kind = line->globals.json ? TABLE_JSON : o->csv ? TABLE_CSV : TABLE_TEXT;
 	if (!o->output || strcmp(o->output, "-") == 0)
 		return CMD_OK;
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-		if (!str_ends(o->output, endings[i].ending))
-			continue;
-		*kind = endings[i].kind;
-		return CMD_OK;
-	}
-	return cmd_usage(line, "'%s' does not end in .svg, .folded, .json, .csv or .txt",
-			 o->output);
+	size_t i = 0, n = sizeof endings / sizeof *endings;
+	while (i < n && !str_ends(o->output, endings[i].ending))
+		i++;
+	if (i == n)
+		return cmd_usage(line,
+				 "'%s' does not end in .svg, .folded, .pb.gz, .json, .csv or .txt",
+				 o->output);
+	*kind = endings[i].kind;
+	if (*kind == PPROF && has_filters(&o->filter))
+		return cmd_usage(line, "a pprof file has everything: filters mean nothing to it");
+	return CMD_OK;
 }
 
 static void put_table(const struct comparison *c, enum kind kind, bool to_file, struct buf *b)
@@ -117,9 +126,11 @@ static double older_factor(const struct comparison *c)
 	return c->table.newer.seconds / c->table.older.seconds;
 }
 
-static int write_graph(struct comparison *c, enum kind kind, struct out *out, struct err *err)
+static int write_stacks(struct comparison *c, enum kind kind, struct out *out, struct err *err)
 {
 	struct format_write_opts opts = { .older_widths = c->opts->widths == 1 };
+	if (kind == PPROF)
+		return pprof_write_diff(c->newer, c->older, out, err);
 	tree_diff(c->newer_tree, c->older_tree);
 	c->newer_tree->other_factor = older_factor(c);
 	if (kind == FOLDED)
@@ -135,8 +146,8 @@ static int write_file(struct comparison *c, enum kind kind)
 	int rc = out_open(&out, c->opts->output, &err);
 	if (rc < 0)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
-	if (kind == PICTURE || kind == FOLDED) {
-		rc = write_graph(c, kind, &out, &err);
+	if (kind >= PICTURE) {
+		rc = write_stacks(c, kind, &out, &err);
 	} else {
 		put_table(c, kind, true, &b);
 		rc = out_write(&out, b.data, b.len, &err);
@@ -278,7 +289,7 @@ static int diff_run(struct cmd_line *line, const void *opts)
 	if (!(c.opts->confidence.v > 0 && c.opts->confidence.v < 100))
 		return cmd_usage(line,
 				 "option --confidence: more than 0 and less than 100 percent");
-	int status = output_kind(line, c.opts, &kind);
+	int status = settle_kind(line, c.opts, &kind);
 	if (status == CMD_OK)
 		status = load_both(&c);
 	if (status == CMD_OK)
@@ -292,7 +303,7 @@ const struct cmd cmd_diff = {
 	.summary = "what changed between two files, and how sure that is",
 	.usage = "OLD NEW [-o OUT] [OPTIONS]",
 	.examples = {
-		"cresset diff old.cresset new.cresset\tfunctions that cost more or less",
+		"cresset diff old.cresset new.cresset\tfunctions that changed",
 		"cresset diff old.cresset new.cresset --fail-on 5\tfor CI: ends with 10",
 		"cresset diff old.cresset new.cresset -o diff.svg\tred grew, blue shrank",
 	},
