@@ -6,8 +6,8 @@
  *     norm "share" | "rate" | "abs", unit (of values under the norm: "%", "samples" …), confidence (percent)
  *     older, newer   {name, type, unit, samples (rows), total, duration_ns}; what is not known is null
  *     compared       how many comparisons were made: of self values, total values and the whole
- *     whole          {norm, unit, CHANGE, ratio, ratio_low, ratio_high}: all of newer against all of older, by rate where both
- *                    durations are known
+ *     whole          {norm, unit, CHANGE, ratio, ratio_low, ratio_high}: all of newer against all of older; where both durations
+ *                    are known by rate, but for the norm abs
  *     rows           [{function, kind, binary, file, older_self, newer_self, older_total, newer_total (values as recorded),
  *                    self {CHANGE}, total {CHANGE}}]
  *     CHANGE         older, newer, change, low, high (interval of the change; null: not known), growth_percent (of the older

@@ -276,7 +276,7 @@ static void compare_whole(struct compare *c)
 {
 	struct diff *d = c->d;
 	bool has_times = c->newer.seconds > 0 && c->older.seconds > 0;
-	d->whole_norm = has_times ? DIFF_RATE : DIFF_ABS;
+	d->whole_norm = has_times && d->norm != DIFF_ABS ? DIFF_RATE : DIFF_ABS;
 	d->whole_unit = d->unit;
 	d->whole = compare_amounts(c, d->whole_norm, c->newer.whole, c->older.whole);
 	d->whole_ratio =

@@ -48,7 +48,7 @@ struct diff {
 	const char *unit;
 	struct tree *names;        /* has the functions of both sides */
 	VEC(struct diff_row) rows; /* by |change| of self, then of total, then name */
-	struct diff_change whole;  /* under rate where both durations are known, else abs */
+	struct diff_change whole;  /* under rate where durations are known, but for abs */
 	enum diff_norm whole_norm; /* DIFF_RATE or DIFF_ABS */
 	const char *whole_unit;
 	struct interval whole_ratio; /* of newer / older */
