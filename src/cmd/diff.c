@@ -180,47 +180,60 @@ static int show(struct comparison *c, enum kind kind)
 
 /* --- --fail-on --- */
 
-static bool is_too_much(const struct diff_change *change, double limit)
+enum { FAILURES_SHOWN = 5 };
+
+static bool is_too_much(const struct comparison *c, const struct diff_change *change)
 {
-	return change->certainty == CHANGE_SURE && change->growth > limit;
+	return change->certainty == CHANGE_SURE && change->growth > c->opts->fail_on.v;
 }
 
-static void say_too_much(const struct comparison *c, const char *what, const struct diff_change *ch)
+static void say_too_much(const struct comparison *c, const char *what, const char *part,
+			 double growth)
 {
 	struct buf b = { 0 };
-	esc_term(&b, what, strlen(what), 200);
-	buf_addf(&b, " grew by %.2f %s, more than the %g of --fail-on", ch->growth,
-		 c->diff->norm == DIFF_SHARE ? "points" : "% of the whole", c->opts->fail_on.v);
-	term_fit(&c->line->term, &b);
 	struct err err = { 0 };
+	esc_term(&b, what, strlen(what), 200);
+	buf_addf(&b, " grew by %.2f %s%s: --fail-on %g", growth,
+		 c->diff->norm == DIFF_SHARE ? "points" : "% of all before", part,
+		 c->opts->fail_on.v);
+	term_fit(&c->line->term, &b);
 	err_set(&err, ERANGE, "%s", buf_cstr(&b));
 	log_error(&err);
 	buf_done(&b);
 }
 
+/* The greatest growth of self values comes first, callers that grew with what they call behind. */
+static size_t fail_rows(const struct comparison *c, bool by_self, size_t n_said)
+{
+	const struct diff *d = c->diff;
+	for (size_t i = 0; i < d->rows.n; i++) {
+		const struct diff_row *r = &d->rows.v[i];
+		bool is_self = is_too_much(c, &r->self);
+		if (is_self != by_self || !(is_self || is_too_much(c, &r->total)))
+			continue;
+		if (n_said++ < FAILURES_SHOWN)
+			say_too_much(
+				c, strtab_get(&d->names->strings, d->names->funcs.v[r->func].name),
+				is_self ? "" : " with what it calls",
+				is_self ? r->self.growth : r->total.growth);
+	}
+	return n_said;
+}
+
 /* The whole has no share that could grow. */
 static int check_growth(const struct comparison *c)
 {
-	double limit = c->opts->fail_on.v;
 	const struct diff *d = c->diff;
-	int status = CMD_OK;
+	size_t n = 0;
 	if (!c->opts->fail_on.set)
 		return CMD_OK;
-	for (size_t i = 0; i < d->rows.n; i++) {
-		const struct diff_row *r = &d->rows.v[i];
-		const char *name = strtab_get(&d->names->strings, d->names->funcs.v[r->func].name);
-		const struct diff_change *worst =
-			is_too_much(&r->self, limit) ? &r->self : &r->total;
-		if (!is_too_much(worst, limit))
-			continue;
-		say_too_much(c, name, worst);
-		status = CMD_CONDITION;
-	}
-	if (d->norm == d->whole_norm && is_too_much(&d->whole, limit)) {
-		say_too_much(c, "the whole", &d->whole);
-		status = CMD_CONDITION;
-	}
-	return status;
+	if (d->norm == d->whole_norm && is_too_much(c, &d->whole) && ++n)
+		say_too_much(c, "everything", "", d->whole.growth);
+	n = fail_rows(c, true, n);
+	n = fail_rows(c, false, n);
+	if (n > FAILURES_SHOWN)
+		log_warn("%zu more grew beyond --fail-on", n - FAILURES_SHOWN);
+	return n ? CMD_CONDITION : CMD_OK;
 }
 
 /* --- from the files to the result --- */

@@ -1,6 +1,7 @@
 #include "profile/chance.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 /* lgamma() writes to a global variable. */
 static double log_factorial(double n)
@@ -29,6 +30,16 @@ static double tail_sum(double log_first, double (*ratio)(const double *ctx, doub
 	return fmin(1, exp(log_first) * sum);
 }
 
+static bool is_normal(double variance)
+{
+	return variance > (double)CHANCE_EXACT_SD * CHANCE_EXACT_SD;
+}
+
+static double normal_tail(double k, double mean, double variance)
+{
+	return 0.5 * erfc((k - mean) / sqrt(2 * variance));
+}
+
 /* P(k + 1) / P(k); ctx: n, share. */
 static double binomial_ratio(const double *ctx, double k)
 {
@@ -42,6 +53,9 @@ double chance_of_count(double b, double a, double share)
 	double n = a + b;
 	if (b <= 0 || !(share > 0 && share < 1))
 		return 1;
+	double variance = n * share * (1 - share);
+	if (is_normal(variance))
+		return normal_tail(b, n * share, variance);
 	double log_first = log_choose(n, b) + b * log(share) + a * log1p(-share);
 	return tail_sum(log_first, binomial_ratio, b, (const double[]){ n, share });
 }
@@ -61,6 +75,10 @@ double chance_of_share(double b, double n_b, double a, double n_a)
 	double marked = a + b, all = n_a + n_b;
 	if (b <= 0 || b <= marked - n_a)
 		return 1;
+	double mean = n_b / all * marked;
+	double variance = mean * (1 - marked / all) * (n_a / (all - 1));
+	if (is_normal(variance))
+		return normal_tail(b, mean, variance);
 	double log_first = log_choose(n_b, b) + log_choose(n_a, a) - log_choose(all, marked);
 	return tail_sum(log_first, hypergeometric_ratio, b, (const double[]){ marked, n_b, all });
 }

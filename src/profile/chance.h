@@ -3,9 +3,12 @@
  * level and for any counts, so they are what decides when many functions are compared at once.
  *
  * Counts are rounded to whole samples. Both return P(newer count >= b) given the sum of both, when
- * nothing changed. Time goes with the standard deviation of the counts. */
+ * nothing changed. A sum takes a few steps per standard deviation of the count; where that is above
+ * CHANCE_EXACT_SD, the normal distribution is as good: its tails are a few percent off there. */
 #ifndef CRESSET_PROFILE_CHANCE_H
 #define CRESSET_PROFILE_CHANCE_H
+
+enum { CHANCE_EXACT_SD = 1000 };
 
 /* Two Poisson counts, of which the newer gets this share of the samples when nothing changed (its
  * part of the time): binomial. J. Przyborowski and H. Wilenski, Biometrika 31 (1940) 313-323. */

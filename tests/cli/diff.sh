@@ -81,10 +81,15 @@ is "… on both" "$(column self_old main),$(column self_new main)" 200,500
 # --- --fail-on
 ends "less than the limit" 0 diff "$old" "$new" --fail-on 30
 ends "more" 10 diff "$old" "$new" --fail-on 20
-has "… is said" "error: hot grew by 27.78 points, more than the 20 of --fail-on" "$errs"
+has "… is said" "error: hot grew by 27.78 points: --fail-on 20" "$errs"
 ends "… of the whole older side" 10 diff "$old" "$new" --fail-on 45 --norm abs
-has "… the function" "hot grew by 50.00 % of the whole" "$errs"
-has "… and the whole" "the whole grew by 50.00 %" "$errs"
+has "… the function" "hot grew by 50.00 % of all before" "$errs"
+has "… and the whole" "everything grew by 50.00 %" "$errs"
+has "… and what calls it" "main grew by 50.00 % of all before with what it calls" "$errs"
+awk 'BEGIN { s = "a"; for (i = 0; i < 50; i++) s = s ";f" i; print s, 1; print "b 1000" }' >"$tmp/deep.old.folded"
+sed 's/ 1$/ 1000/' "$tmp/deep.old.folded" >"$tmp/deep.new.folded"
+ends "many of them" 10 diff "$tmp/deep.old.folded" "$tmp/deep.new.folded" --fail-on 5
+is "… are counted" "$(grep -c "error: " "$tmp/err"),$(grep -c "46 more grew" "$tmp/err")" 5,1
 ends "not by chance" 0 diff "$old" "$tmp/alike.folded" --fail-on 0
 ends "not when nobody can know" 0 diff $first $last --type alloc_objects --fail-on 0
 ends "shrinking is none" 0 diff "$new" "$new" --fail-on 0

@@ -65,7 +65,16 @@ START_TEST(tails_add_up)
 		if (up < 1 && down < 1) /* 1 stands for all that is no small probability */
 			ck_assert_double_eq_tol(up + down, 1 + here, 1e-9);
 	}
-	ck_assert_double_eq_tol(chance_of_count(1e6 + 5000, 1e6 - 5000, 0.5), 7.7e-13, 0.5e-13);
+	/* The same by Python's math.lgamma and a sum over 4000 terms; beyond the limit by the normal distribution. */
+	ck_assert_double_eq_tol(chance_of_count(1005000, 995000, 0.5), 7.726e-13, 1e-15);
+	ck_assert_double_eq_tol(chance_of_count(1e18 + 4e9, 1e18, 0.5), 0.0023, 1e-4);
+	for (double n = 3.9e6; n < 4.2e6; n += 0.2e6) { /* on both sides of it */
+		double z4 = 2 * sqrt(n);
+		ck_assert_double_eq_tol(chance_of_count(n / 2 + z4, n / 2 - z4, 0.5), 3.17e-5,
+					1e-7);
+		ck_assert_double_eq_tol(chance_of_share(n / 2 + z4, 2 * n, n / 2 - z4, 2 * n),
+					1.9e-6, 1e-7);
+	}
 }
 END_TEST
 
