@@ -37,6 +37,7 @@ enum cmd_status {
 	CMD_NO_OUTPUT = 7,   /* an output cannot be written */
 	CMD_NO_SAMPLE = 8,   /* ran, but recorded no sample */
 	CMD_LOST = 9,        /* lost more than --max-lost */
+	CMD_CONDITION = 10,  /* a condition that was asked for is met, like --fail-on */
 };
 
 enum opt_kind {
@@ -158,7 +159,7 @@ int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 /* Writes b to standard output and frees it. CMD_OK, or CMD_NO_OUTPUT with the error printed. */
 int cmd_print(struct buf *b);
 
-extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_convert, cmd_doctor, cmd_completion,
-	cmd_help;
+extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_diff, cmd_convert, cmd_doctor,
+	cmd_completion, cmd_help;
 
 #endif

@@ -49,7 +49,7 @@ const char *type_word(const struct profile *p, uint32_t type)
 	return profile_str(p, t->name);
 }
 
-static void list_types(struct buf *b, const struct profile *p, uint32_t except)
+void list_types(struct buf *b, const struct profile *p, uint32_t except)
 {
 	const char *comma = "";
 	for (uint32_t i = 0; i < p->series.types.n; i++) {
@@ -181,18 +181,16 @@ static int pick_type(const struct cmd_line *line, const struct filter_opts *f,
 }
 
 int filter_settle(const struct cmd_line *line, const struct filter_opts *f, struct profile *p,
-		  struct tree_opts *out, uint32_t *type)
+		  struct tree_opts *out)
 {
 	struct selector *s = NULL;
 	int status = settle_tree(line, f, p, out);
 	if (status == CMD_OK)
 		status = match_parse(f->match, &s);
 	if (status == CMD_OK)
-		status = pick_type(line, f, s, p, type);
+		status = pick_type(line, f, s, p, &out->type);
 	if (status == CMD_OK)
 		match_apply(s, p);
-	if (status == CMD_OK)
-		out->type = *type;
 	selector_free(s);
 	return status;
 }

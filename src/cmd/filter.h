@@ -67,17 +67,29 @@ void filter_by(const struct choice_list *by, struct tree_opts *out);
 /* What a picture or folded stacks have in front when --by was not given: the thread's name, where names are known. */
 void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out);
 
-/* For what looks at one type. Takes away the samples that --match does not select and fills out with the other filters. *type gets
- * the type's index. Returns CMD_OK, or CMD_USAGE with the error printed: no such type, a --time or --match that is none;
- * CMD_BAD_INPUT when the profile has no type at all. */
+/* For what looks at one type. Takes away the samples that --match does not select and fills out with the other filters and the type.
+ * Returns CMD_OK, or CMD_USAGE with the error printed: no such type, a --time or --match that is none; CMD_BAD_INPUT when the
+ * profile has no type at all. */
 int filter_settle(const struct cmd_line *line, const struct filter_opts *f, struct profile *p,
-		  struct tree_opts *out, uint32_t *type);
+		  struct tree_opts *out);
+
+/* The same for a profile and the older one it is compared with: of the older one the type that is like the newer's. CMD_USAGE
+ * when it has none such. */
+int filter_settle_pair(const struct cmd_line *line, const struct filter_opts *f,
+		       struct profile *newer, struct profile *older, struct tree_opts *newer_opts,
+		       struct tree_opts *older_opts);
+
+/* Seconds that were recorded in the asked range of time; 0 = unknown. */
+double filter_seconds(const struct tree_opts *opts, const struct profile *p);
 
 /* For what writes whole profiles: *p becomes the part of it that passes everything. Status as above. */
 int filter_profile(const struct cmd_line *line, const struct filter_opts *f, struct profile **p);
 
 /* What to call a type in --type so that profile_pick_type finds it: its name, or its sample type when types share the name. */
 const char *type_word(const struct profile *p, uint32_t type);
+
+/* Appends the words of all types but one (UINT32_MAX: of all), separated by commas. */
+void list_types(struct buf *b, const struct profile *p, uint32_t except);
 
 /* Says on standard error that other types than this were left out. */
 void note_other_types(const struct profile *p, uint32_t type);

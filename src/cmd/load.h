@@ -10,4 +10,11 @@
  * fine is counted in a warning. Returns CMD_OK and *out (profile_free), else the exit status with the error printed. */
 int load_profiles(const struct cmd_line *line, const char *from, struct profile **out);
 
+/* The same for one file. */
+int load_profile(const char *path, const char *from, struct profile **out);
+
+/* The files of line->args and, when `older` is not NULL, the profile they are compared with. Of `-` all together may have one. */
+int load_sides(const struct cmd_line *line, const char *from, const char *older,
+	       struct profile **out, struct profile **out_older);
+
 #endif

@@ -7,7 +7,7 @@
 #include <locale.h>
 
 static const struct cmd *const commands[] = {
-	&cmd_record, &cmd_report,     &cmd_flame, &cmd_convert,
+	&cmd_record, &cmd_report,     &cmd_flame, &cmd_diff, &cmd_convert,
 	&cmd_doctor, &cmd_completion, &cmd_help,  NULL,
 };
 

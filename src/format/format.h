@@ -39,6 +39,7 @@ struct format_write_opts {
 	const char *palette; /* kind (default) binary wall classic mono */
 	double min_width_px; /* 0: the default, 0.1; negative: nothing is left out */
 	bool icicle;         /* root on top */
+	bool older_widths;   /* of a difference: frames are as wide as the older side */
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every example of every help text is run as it stands, in a folder with files of the names it uses, and does what it says:
-# it ends with 0 and leaves the file behind -o. Four things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
+# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Four things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
 # is one of ours, a recording without an end is interrupted after a second, and sudo is left out.
 . tests/cli/lib.sh
 
@@ -33,7 +33,7 @@ run_example() { # LINE
 	line=${line/-p 4242/-p $spinning}
 	case $line in
 	*' -d '* | *' -- '*) ;;
-	'cresset record '*) line="timeout --preserve-status -s INT 1 $line" ;;
+	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
 	esac
 	timeout 60 bash -c "$line" >out 2>err
 }
@@ -61,7 +61,11 @@ while read -r line; do
 	files=$(written "$line")
 	# shellcheck disable=SC2086 # several names
 	[ -z "$files" ] || rm -f $files
-	if run_example "$line"; then ok "$line"; else not_ok "$line" "status $?: $(cat err)"; fi
+	want=0
+	[[ $line != *--fail-on* ]] || want=10 # what it is for
+	run_example "$line"
+	rc=$?
+	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
 	if [ -z "$files" ] && [[ $line != *'record '* ]]; then holds "… prints something" [ -s out ]; fi
 	for file in $files; do
 		holds "… writes $file" [ -s "$file" ]
