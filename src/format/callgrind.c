@@ -9,5 +9,5 @@ const struct format format_callgrind = {
 	.one_type = true,
 	.detect = callgrind_detect,
 	.read = callgrind_read,
-	.write = NULL,
+	.write = callgrind_write,
 };
