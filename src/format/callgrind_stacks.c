@@ -123,10 +123,23 @@ static void stacks_add(struct callgrind_stacks *x, uint32_t stack, uint32_t code
 	vec_push(&x->rows, (struct callgrind_row){ stack, tid, value });
 }
 
+/* The current frames as a stack; of too many those at the leaf. */
+static uint32_t stacks_intern(struct callgrind_stacks *x)
+{
+	uint32_t n = x->frames.n;
+	uint32_t above = n > CALLGRIND_MAX_DEPTH ? n - CALLGRIND_MAX_DEPTH : 0;
+	uint32_t kept = x->frames.v[above];
+	if (above)
+		x->frames.v[above] = x->marker;
+	uint32_t stack = x->sink->ops->stack(x->sink, x->frames.v + above, n - above);
+	x->frames.v[above] = kept;
+	x->steps += n - above;
+	return stack;
+}
+
 static void stacks_give_self(struct callgrind_stacks *x, uint32_t code, int64_t value)
 {
-	uint32_t stack = x->sink->ops->stack(x->sink, x->frames.v, x->frames.n);
-	x->steps += x->frames.n;
+	uint32_t stack = stacks_intern(x);
 	stacks_add(x, stack, code, value);
 	if (value > x->best[code]) {
 		x->best[code] = value;
@@ -395,7 +408,7 @@ static void stacks_init(struct callgrind_stacks *x)
 	x->rest = xcalloc(n_items, sizeof *x->rest);
 	x->upto = xcalloc(n_items, sizeof *x->upto);
 	x->skip = xcalloc(n_items + 1, sizeof *x->skip);
-	x->skip[n_items] = n_items;
+	x->skip[x->groups.first_item[x->groups.n]] = x->groups.first_item[x->groups.n];
 	x->out = xcalloc(x->groups.n, sizeof *x->out);
 	x->cut = xcalloc(g->functions.n, sizeof *x->cut);
 	x->max_steps = CALLGRIND_MAX_STEPS / g->types.n;

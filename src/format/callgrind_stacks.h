@@ -27,9 +27,9 @@
 
 enum {
 	CALLGRIND_SHARE = 1 << 13,
-	CALLGRIND_MAX_DEPTH = 1024,
+	CALLGRIND_MAX_DEPTH = 512,
 	/* Costs looked at and frames handed over, all types together: seconds. */
-	CALLGRIND_MAX_STEPS = 1 << 28,
+	CALLGRIND_MAX_STEPS = 1 << 26,
 };
 
 /* Gives one sample per stack, type and thread; tid is the thread's number in the file. */
