@@ -33,6 +33,8 @@ static const struct {
 	{ "seconds", "seconds", 1 },
 	{ "bytes", "bytes", 1 },
 	{ "B", "bytes", 1 },
+	{ "kB", "kilobytes", 1 },
+	{ "MB", "megabytes", 1 },
 	{ "count", "count", 1 },
 	{ "samples", "count", 1 },
 	{ "instructions", "instructions", 1 },

@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "format/callgrind_event.h"
 #include "format/callgrind_graph.h"
+#include "format/callgrind_numbers.h"
 #include "format/callgrind_stacks.h"
-#include "profile/sum.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct callgrind_reader {
 	struct callgrind_graph graph;
 	/* Header */
 	VEC(uint32_t) columns; /* types, in the order of "events:" */
-	uint32_t n_positions;
+	struct callgrind_numbers numbers;
 	uint32_t thread;
 	uint64_t pid;
 	uint32_t command;              /* name */
@@ -29,9 +29,6 @@ struct callgrind_reader {
 	uint32_t object, file, function, code;
 	uint32_t callee_object, callee_file, callee;
 	enum callgrind_line next;
-	/* Costs of the line before, for costs given relative to them */
-	VEC(int64_t) before;
-	bool is_relative;
 	uint64_t good, skipped; /* cost lines; lines of any kind */
 };
 
@@ -68,98 +65,15 @@ static void callgrind_find_code(struct callgrind_reader *r)
 		r->code = callgrind_code(&r->graph, r->function, r->file);
 }
 
-/* --- numbers --- */
-
-static bool callgrind_is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static const char *callgrind_skip_blanks(const char *s, const char *end)
-{
-	while (s < end && callgrind_is_blank(*s))
-		s++;
-	return s;
-}
-
-static unsigned callgrind_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
-}
-
-/* Decimal or 0x…; what is beyond 2^63 - 1 counts as that. NULL when there is no number. */
-static const char *callgrind_number(const char *s, const char *end, int64_t *out)
-{
-	unsigned base = 10, digit;
-	int64_t v = 0;
-	if (end - s > 2 && s[0] == '0' && (s[1] | 0x20) == 'x') {
-		base = 16;
-		s += 2;
-	}
-	const char *from = s;
-	for (; s < end && (digit = callgrind_digit(*s)) < base; s++)
-		v = sum_add(sum_mul(v, base), digit);
-	*out = v;
-	return s > from ? s : NULL;
-}
-
-/* One number of a cost line, whatever its sign; '*' leaves *out alone. */
-static const char *callgrind_token(const char *s, const char *end, char *sign, int64_t *out)
-{
-	*sign = s < end && (*s == '+' || *s == '-' || *s == '*' || *s == '.') ? *s : 0;
-	s += *sign != 0;
-	if (*sign == 0 || *sign == '+' || *sign == '-')
-		s = callgrind_number(s, end, out);
-	return s && (s == end || callgrind_is_blank(*s)) ? callgrind_skip_blanks(s, end) : NULL;
-}
-
 /* --- costs --- */
-
-/* A cost is a number. Some writers have it relative to the line before as they may have positions:
- * "*" and "+5" cannot mean anything else; "-5" does only where these were seen, since others write
- * what is below zero (memory that was given back). */
-static void callgrind_take(struct callgrind_reader *r, size_t column, char sign, int64_t v)
-{
-	int64_t *cost = &r->before.v[column];
-	r->is_relative |= sign == '*' || sign == '+';
-	if (sign == 0 || sign == '.')
-		*cost = v;
-	else if (sign == '+')
-		*cost = sum_add(*cost, v);
-	else if (sign == '-')
-		*cost = sum_sub(r->is_relative ? *cost : 0, v);
-}
-
-/* Reads a whole cost line into r->before. */
-static bool callgrind_costs_of(struct callgrind_reader *r, const char *s, const char *end)
-{
-	char sign;
-	int64_t v;
-	for (uint32_t i = 0; i < r->n_positions && s; i++)
-		s = i && s == end ? NULL : callgrind_token(s, end, &sign, &v);
-	size_t column = 0;
-	for (; s && s < end && column < r->columns.n; column++) {
-		v = 0;
-		s = callgrind_token(s, end, &sign, &v);
-		if (s)
-			callgrind_take(r, column, sign, v);
-	}
-	if (s)
-		for (; column < r->columns.n; column++)
-			r->before.v[column] = 0;
-	return s == end;
-}
 
 static bool callgrind_self_line(struct callgrind_reader *r)
 {
 	callgrind_find_code(r);
 	for (size_t i = 0; i < r->columns.n && !r->graph.full; i++)
-		if (r->before.v[i])
+		if (r->numbers.costs.v[i])
 			callgrind_cost_add(&r->graph.types.v[r->columns.v[i]].self, r->code,
-					   r->before.v[i]);
+					   r->numbers.costs.v[i]);
 	return true;
 }
 
@@ -170,9 +84,9 @@ static bool callgrind_call_line(struct callgrind_reader *r)
 	callgrind_find_code(r);
 	uint32_t call = callgrind_call(&r->graph, r->code, r->callee);
 	for (size_t i = 0; i < r->columns.n && !r->graph.full; i++)
-		if (r->before.v[i])
+		if (r->numbers.costs.v[i])
 			callgrind_cost_add(&r->graph.types.v[r->columns.v[i]].calls, call,
-					   r->before.v[i]);
+					   r->numbers.costs.v[i]);
 	return true;
 }
 
@@ -184,7 +98,7 @@ static bool callgrind_cost_line(struct callgrind_reader *r, const char *s, const
 		return false;
 	if (what == LINE_JUMP)
 		return true;
-	if (!callgrind_costs_of(r, s, end))
+	if (!callgrind_numbers_read(&r->numbers, s, end))
 		return false;
 	r->good++;
 	return what == LINE_CALL ? callgrind_call_line(r) : callgrind_self_line(r);
@@ -296,14 +210,14 @@ static bool callgrind_set_events(struct callgrind_reader *r, const char *s, cons
 {
 	callgrind_new_part(r);
 	vec_clear(&r->columns);
-	vec_clear(&r->before);
+	vec_clear(&r->numbers.costs);
 	while ((s = callgrind_skip_blanks(s, end)) < end) {
 		const char *from = s;
 		while (s < end && !callgrind_is_blank(*s))
 			s++;
 		uint32_t name = callgrind_name(&r->graph, from, s - from);
 		vec_push(&r->columns, callgrind_type(&r->graph, name));
-		vec_push(&r->before, 0);
+		vec_push(&r->numbers.costs, 0);
 		if (r->graph.full)
 			break;
 	}
@@ -313,13 +227,13 @@ static bool callgrind_set_events(struct callgrind_reader *r, const char *s, cons
 static bool callgrind_set_positions(struct callgrind_reader *r, const char *s, const char *end)
 {
 	callgrind_new_part(r);
-	r->n_positions = 0;
+	r->numbers.n_positions = 0;
 	while ((s = callgrind_skip_blanks(s, end)) < end) {
 		while (s < end && !callgrind_is_blank(*s))
 			s++;
-		r->n_positions++;
+		r->numbers.n_positions++;
 	}
-	return r->n_positions > 0;
+	return r->numbers.n_positions > 0;
 }
 
 static bool callgrind_set_pid(struct callgrind_reader *r, const char *s, const char *end)
@@ -427,6 +341,8 @@ static const struct callgrind_key *callgrind_key_of(const char *s, size_t len)
 {
 	for (size_t i = 0; i < sizeof callgrind_keys / sizeof *callgrind_keys; i++) {
 		const struct callgrind_key *key = &callgrind_keys[i];
+		if (*key->text != *s)
+			continue;
 		size_t n = strlen(key->text);
 		if (len >= n && memcmp(s, key->text, n) == 0)
 			return key;
@@ -495,7 +411,7 @@ static void callgrind_reader_done(struct callgrind_reader *r)
 	vec_done(&r->columns);
 	vec_done(&r->events);
 	vec_done(&r->remarks);
-	vec_done(&r->before);
+	vec_done(&r->numbers.costs);
 	map_done(&r->objects);
 	map_done(&r->files);
 	map_done(&r->functions);
@@ -503,9 +419,10 @@ static void callgrind_reader_done(struct callgrind_reader *r)
 
 int callgrind_read(struct input *in, struct sink *sink, struct err *err)
 {
-	struct callgrind_reader r = {
-		.sink = sink, .n_positions = 1, .thread = CALLGRIND_NO_THREAD, .pid = SAMPLE_NO_ID
-	};
+	struct callgrind_reader r = { .sink = sink,
+				      .numbers.n_positions = 1,
+				      .thread = CALLGRIND_NO_THREAD,
+				      .pid = SAMPLE_NO_ID };
 	const char *line;
 	size_t len;
 	bool cut;

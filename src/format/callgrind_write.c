@@ -229,25 +229,32 @@ static void callgrind_entry_text(struct callgrind_writer *w, const struct callgr
 	buf_addf(&w->text, "0 %lld\n", (long long)e->cost);
 }
 
-/* The name of the type as one word, and in full with its unit. */
-static void callgrind_event_text(struct callgrind_writer *w, const char *sample_type)
+static void callgrind_add_word(struct buf *b, const char *text)
 {
-	struct buf word = { 0 };
-	for (const char *c = sample_type; *c; c++) {
-		bool is_word =
-			(*c >= '0' && *c <= '9') || ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z');
-		buf_addc(&word, is_word ? *c : '_');
+	for (const char *c = text; *c; c++) {
+		bool is_digit = *c >= '0' && *c <= '9';
+		bool is_letter = (*c | 0x20) >= 'a' && (*c | 0x20) <= 'z';
+		buf_addc(b, is_digit || is_letter ? *c : '_');
 	}
-	if (word.len == 0 || (word.data[0] >= '0' && word.data[0] <= '9'))
-		buf_adds(&word, "_cost");
-	char *name = buf_cstr(&word);
-	uint32_t unit = strtab_find(&w->tree->strings, w->tree->unit);
-	uint32_t title = callgrind_put(w, unit == UINT32_MAX ? 0 : unit, "", "count");
-	buf_clear(&w->text);
-	buf_addf(&w->text,
-		 "# callgrind format\nversion: 1\ncreator: cresset " CRESSET_VERSION
-		 "\npositions: line\nevent: %s : %s (%s)\nevents: %s\n",
-		 name, name, strtab_get(&w->strings, title), name);
+	if (!*text)
+		buf_addc(b, '_');
+}
+
+/* What a tree counts without a unit it calls by the type's name. */
+static void callgrind_event_text(struct callgrind_writer *w, const struct profile *p,
+				 const struct type *type)
+{
+	const char *name = profile_str(p, type->sample_type);
+	const char *unit = w->tree->unit;
+	struct buf word = { 0 };
+	callgrind_add_word(&word, name);
+	if (strcmp(unit, name) == 0)
+		unit = profile_str(p, type->unit);
+	buf_adds(&w->text, "# callgrind format\nversion: 1\ncreator: cresset " CRESSET_VERSION
+			   "\npositions: line\n");
+	buf_addf(&w->text, "event: %s : %s (", buf_cstr(&word), buf_cstr(&word));
+	callgrind_add_word(&w->text, unit);
+	buf_addf(&w->text, ")\nevents: %s\n", buf_cstr(&word));
 	buf_done(&word);
 }
 
@@ -258,7 +265,8 @@ static int callgrind_put_all(struct callgrind_writer *w, const struct profile *p
 	long long total = w->tree->nodes.v[TREE_ROOT].total;
 	for (int i = 0; i < 3; i++)
 		w->told[i] = xcalloc(w->strings.all.n + 1, 1);
-	callgrind_event_text(w, profile_str(p, type->sample_type));
+	buf_clear(&w->text);
+	callgrind_event_text(w, p, type);
 	buf_addf(&w->text, "summary: %lld\n", total);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->entries.n; i++) {

@@ -456,7 +456,7 @@ START_TEST(a_tree_as_a_graph)
 	char *body = strstr(got, "positions:");
 	ck_assert_int_eq(strncmp(got, "# callgrind format\nversion: 1\n", 30), 0);
 	ck_assert_str_eq(body,
-			 "positions: line\nevent: samples : samples (samples)\nevents: samples\n"
+			 "positions: line\nevent: samples : samples (count)\nevents: samples\n"
 			 "summary: 11\n"
 			 "\nob=(1) ???\nfl=(1) ???\nfn=(3) main\n0 1\n"
 			 "cob=(1)\ncfi=(1)\ncfn=(4) a\ncalls=1 0\n0 8\n"
