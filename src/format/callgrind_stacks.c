@@ -147,7 +147,7 @@ static void stacks_give_self(struct callgrind_stacks *x, uint32_t code, int64_t 
 	}
 }
 
-/* What no flow reached, and what is below zero. */
+/* A self cost without a way to it. */
 static void stacks_give_rest(struct callgrind_stacks *x, uint32_t code, int64_t value)
 {
 	if (x->best_stack[code] == UINT32_MAX) {
@@ -194,34 +194,49 @@ static uint32_t stacks_draw(struct callgrind_stacks *x, uint32_t group)
 	return place < end ? place : stacks_find(x, first);
 }
 
+/* One way, as far as it goes. */
+static bool stacks_next_drawn(struct callgrind_stacks *x, struct flow *f, uint32_t *place,
+			      int64_t *amount)
+{
+	if (f->left == 0)
+		return false;
+	*place = stacks_draw(x, f->group);
+	if (*place >= x->groups.first_item[f->group + 1])
+		return false;
+	*amount = f->left < x->rest[*place] ? f->left : x->rest[*place];
+	return true;
+}
+
+/* To each its share: those up to a place have together what is theirs, rounded down. */
+static bool stacks_next_share(struct callgrind_stacks *x, struct flow *f, uint32_t *place,
+			      int64_t *amount)
+{
+	uint32_t end = x->groups.first_item[f->group + 1];
+	for (; f->left && f->at < end; f->at++, x->steps++) {
+		int64_t rest = x->rest[f->at];
+		f->seen = sum_add(f->seen, rest);
+		int64_t share = (unsigned __int128)f->amount * f->seen / f->total;
+		int64_t part = share - (f->amount - f->left);
+		if (part <= 0)
+			continue;
+		part = part < f->left ? part : f->left;
+		*amount = part < rest ? part : rest;
+		*place = f->at++;
+		return true;
+	}
+	return false;
+}
+
 /* The next place that gets something; false when all is divided. */
 static bool stacks_next(struct callgrind_stacks *x, struct flow *f, uint32_t *place,
 			int64_t *amount)
 {
-	uint32_t end = x->groups.first_item[f->group + 1];
 	x->steps++;
-	if (f->left && f->is_small) {
-		*place = stacks_draw(x, f->group);
-		if (*place >= end)
-			return false;
-		*amount = f->left < x->rest[*place] ? f->left : x->rest[*place];
+	bool found = f->is_small ? stacks_next_drawn(x, f, place, amount)
+				 : stacks_next_share(x, f, place, amount);
+	if (found)
 		stacks_use(x, f, *place, *amount);
-		return true;
-	}
-	for (; f->left && f->at < end; f->at++, x->steps++) {
-		/* Of the first items together: their share, rounded down. */
-		f->seen = sum_add(f->seen, x->rest[f->at]);
-		int64_t share = (unsigned __int128)f->amount * f->seen / f->total;
-		int64_t part = share - (f->amount - f->left);
-		part = part < f->left ? part : f->left;
-		if (part <= 0)
-			continue;
-		*amount = part < x->rest[f->at] ? part : x->rest[f->at];
-		*place = f->at++;
-		stacks_use(x, f, *place, *amount);
-		return true;
-	}
-	return false;
+	return found;
 }
 
 static void stacks_enter(struct callgrind_stacks *x, uint32_t function, int64_t amount)
@@ -317,47 +332,58 @@ static void stacks_find_entries(struct callgrind_stacks *x, uint32_t *entry)
 		entry[x->groups.of_function[f]] = f;
 }
 
-/* Functions grouped: by_group[first…]: the functions of a group, chained. */
-static void stacks_flow_all(struct callgrind_stacks *x)
+/* Goes on with what came into a group too deep: all of that is known once the groups that call it
+ * are done. Code comes first among items. */
+static void stacks_flow_cut(struct callgrind_stacks *x, uint32_t group)
 {
 	const struct callgrind_groups *groups = &x->groups;
-	int64_t *root = xcalloc(groups->n, sizeof *root);
-	uint32_t *entry = xcalloc(groups->n, sizeof *entry);
+	for (uint32_t i = groups->first_item[group]; i < groups->first_item[group + 1]; i++) {
+		if (groups->items[i] >= x->g->code.n)
+			return;
+		uint32_t function = x->g->code.v[groups->items[i]].function;
+		int64_t amount = x->cut[function];
+		if (amount == 0)
+			continue;
+		x->cut[function] = 0;
+		vec_clear(&x->frames);
+		vec_push(&x->frames, x->marker);
+		stacks_flow(x, function, amount);
+	}
+}
+
+static void stacks_flow_all(struct callgrind_stacks *x)
+{
+	uint32_t n = x->groups.n;
+	int64_t *root = xcalloc(n, sizeof *root);
+	uint32_t *entry = xcalloc(n, sizeof *entry);
 	stacks_find_roots(x, root);
 	stacks_find_entries(x, entry);
-	for (uint32_t group = groups->n; group-- > 0;) {
+	for (uint32_t group = n; group-- > 0;) {
 		vec_clear(&x->frames);
 		if (root[group] > 0)
 			stacks_flow(x, entry[group], root[group]);
-		for (uint32_t i = groups->first_item[group]; i < groups->first_item[group + 1];
-		     i++) {
-			if (groups->items[i] >= x->g->code.n)
-				break; /* code comes first */
-			uint32_t function = x->g->code.v[groups->items[i]].function;
-			int64_t amount = x->cut[function];
-			x->cut[function] = 0;
-			vec_clear(&x->frames);
-			vec_push(&x->frames, x->marker);
-			if (amount > 0)
-				stacks_flow(x, function, amount);
-		}
+		stacks_flow_cut(x, group);
 	}
 	free(root);
 	free(entry);
 }
 
-static void stacks_finish(struct callgrind_stacks *x, uint32_t series)
+/* What is below zero, and what the steps did not suffice for. */
+static void stacks_find_rest(struct callgrind_stacks *x)
 {
 	for (uint32_t i = 0; i < x->groups.first_item[x->groups.n]; i++) {
 		uint32_t code = x->groups.items[i];
-		int64_t cost;
 		if (code >= x->g->code.n)
 			continue;
-		cost = callgrind_cost(&x->type->self, code);
+		int64_t cost = callgrind_cost(&x->type->self, code);
 		int64_t rest = cost < 0 ? cost : x->rest[i];
 		if (rest)
 			stacks_give_rest(x, code, rest);
 	}
+}
+
+static void stacks_give_rows(struct callgrind_stacks *x, uint32_t series)
+{
 	struct sample sample = { .series = series, .pid = x->pid, .cpu = SAMPLE_NO_ID };
 	for (size_t i = 0; i < x->rows.n; i++) {
 		sample.stack = x->rows.v[i].stack;
@@ -386,7 +412,8 @@ static void stacks_give_type(struct callgrind_stacks *x, const struct callgrind_
 	memset(x->best, 0, x->g->code.n * sizeof *x->best);
 	stacks_begin(x);
 	stacks_flow_all(x);
-	stacks_finish(x, s->ops->series(s, &series));
+	stacks_find_rest(x);
+	stacks_give_rows(x, s->ops->series(s, &series));
 }
 
 /* --- all of them --- */
