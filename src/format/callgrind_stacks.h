@@ -10,9 +10,9 @@
  * running sums, from what is left of each cost.
  *
  * Functions that call each other in a cycle are one group: costs of calls inside say nothing, since
- * they count recursion more than once. What flows into the group is divided among all that flows out of it
- * (self costs, calls to the outside); each is shown on the shortest path through the group, so that
- * no stack has a function twice.
+ * they count recursion more than once. What flows into the group is divided among all that flows
+ * out of it (self costs, calls to the outside); each is shown on the shortest path through the
+ * group, so that no stack has a function twice.
  *
  * A graph has up to exponentially many paths. Therefore a flow below 1/CALLGRIND_SHARE of the total
  * is not divided further: it follows one way, drawn by lot with the costs as weights, and branches

@@ -399,7 +399,7 @@ START_TEST(self_costs_survive_every_limit)
 {
 	static const int64_t units[] = { 1, 1000000000000 };
 	for (size_t i = 0; i < 2; i++) {
-		enum { N = 30000 };
+		enum { N = 10000 };
 		char *text = diamonds(N, units[i]);
 		double before = seconds();
 		struct profile *p = read_text(text);
