@@ -4,6 +4,7 @@
 #include "format/folded.h"
 #include "format/pprof.h"
 #include "format/recording.h"
+#include "format/speedscope.h"
 #include "format/svg.h"
 #include "format/table.h"
 
@@ -12,8 +13,8 @@
 
 /* Asked in this order when a file is read: what has a magic number first, plain text last. */
 const struct format *const formats[] = {
-	&format_recording, &format_pprof, &format_folded, &format_svg,
-	&format_text,      &format_json,  &format_csv,    NULL,
+	&format_recording, &format_pprof, &format_speedscope, &format_folded, &format_svg,
+	&format_text,      &format_json,  &format_csv,        NULL,
 };
 
 const struct format *format_by_name(const char *name)
