@@ -13,6 +13,8 @@ static bool speedscope_clue(void *ctx, const struct json_value *key, const struc
 {
 	static const char *const known[] = { "version", "exporter", "name", "activeProfileIndex" };
 	struct speedscope_clues *clues = ctx;
+	if (depth != 1)
+		return false;
 	if (json_is(key, "$schema") && value->token == JSON_STRING)
 		clues->has_schema = strstr(value->text, "speedscope.app/file-format-schema.json");
 	else if (json_is(key, "shared"))
@@ -25,11 +27,11 @@ static bool speedscope_clue(void *ctx, const struct json_value *key, const struc
 			is_known |= json_is(key, known[i]);
 		clues->has_others |= !is_known;
 	}
-	return depth == 1 && !clues->has_schema;
+	return !clues->has_schema;
 }
 
-/* By its schema; where that comes behind the first 64 KiB or is missing, by its parts, if there is nothing else: processed profiles of
- * Firefox have "shared", too. */
+/* By its schema; where that comes behind the first 64 KiB or is missing, by its parts, if there is
+ * nothing else: processed profiles of Firefox have "shared", too. */
 bool speedscope_detect(const char *head, size_t len)
 {
 	struct speedscope_clues clues = { 0 };

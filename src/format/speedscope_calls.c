@@ -51,6 +51,7 @@ void speedscope_calls_done(struct speedscope_calls *c)
 	vec_done(&c->frames);
 	vec_done(&c->calls);
 	map_done(&c->children);
+	map_done(&c->paths);
 	vec_done(&c->sources);
 	map_done(&c->source_index);
 	vec_done(&c->sums);
@@ -69,6 +70,36 @@ uint32_t speedscope_call(struct speedscope_calls *c, uint32_t parent, uint32_t f
 	vec_push(&c->calls, (struct speedscope_call){ parent, frame });
 	map_put(&c->children, key, id);
 	return id;
+}
+
+struct path_key {
+	const struct speedscope_calls *c;
+	const uint32_t *frames;
+	size_t n;
+};
+
+static bool path_same(const void *ctx, uint32_t call)
+{
+	const struct path_key *key = ctx;
+	const struct speedscope_call *calls = key->c->calls.v;
+	size_t n = key->n;
+	for (; n && call != CALL_ROOT && calls[call].frame == key->frames[n - 1]; n--)
+		call = calls[call].parent;
+	return n == 0 && call == CALL_ROOT;
+}
+
+uint32_t speedscope_path(struct speedscope_calls *c, const uint32_t *frames, size_t n)
+{
+	struct path_key key = { c, frames, n };
+	uint64_t hash = hash_bytes(frames, n * sizeof *frames);
+	uint32_t call = CALL_ROOT;
+	if (map_lookup(&c->paths, hash, path_same, &key, &call))
+		return call;
+	for (size_t i = 0; i < n && call != CALL_NONE; i++)
+		call = speedscope_call(c, call, frames[i]);
+	if (call != CALL_NONE)
+		map_intern(&c->paths, hash, call, path_same, &key);
+	return call;
 }
 
 struct source_key {
@@ -180,7 +211,8 @@ static uint32_t stack_of(struct giver *g, uint32_t call)
 	return g->stacks[call];
 }
 
-/* The row of a source and a stack. Different calls may be the same stack: a file may have the same frame twice. */
+/* The row of a source and a stack. Different calls may be the same stack: a file may have the same
+ * frame twice. */
 static struct sample *row_of(struct giver *g, uint32_t source_id, uint32_t stack)
 {
 	const struct speedscope_source *source = &g->c->sources.v[source_id];
@@ -249,10 +281,9 @@ size_t speedscope_give(struct speedscope_calls *c, enum quantity first)
 	g.stacks = xreallocarray(NULL, c->calls.n, sizeof *g.stacks);
 	for (size_t i = 0; i < c->calls.n; i++)
 		g.stacks[i] = STACK_UNKNOWN;
+	c->sink->ops->meta(c->sink)->default_type = give_type(&g, first); /* without samples, too */
 	give_sums(&g);
 	give_intervals(&g);
-	if (g.types[first])
-		c->sink->ops->meta(c->sink)->default_type = g.types[first] - 1;
 	if (c->skipped)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SKIPPED, c->skipped);
 	free(g.stacks);

@@ -1,8 +1,8 @@
-/* format/speedscope_calls.h: what the speedscope reader gathers: the frames may come last in a file, so until its end stacks are
- * paths in a tree of frame indices, and values hang on its nodes. Memory goes with the distinct stacks, and with the intervals of
- * evented profiles.
+/* format/speedscope_calls.h: what the speedscope reader gathers: the frames may come last in a
+ * file, so until its end stacks are paths in a tree of frame indices, and values hang on its
+ * nodes. Memory goes with the distinct stacks, and with the intervals of evented profiles.
  *
- *     speedscope_frame …  speedscope_call …  speedscope_add, speedscope_add_timed …  speedscope_give */
+ * The reader fills frames, sums and intervals; speedscope_give turns them into samples. */
 #ifndef CRESSET_FORMAT_SPEEDSCOPE_CALLS_H
 #define CRESSET_FORMAT_SPEEDSCOPE_CALLS_H
 
@@ -11,7 +11,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* A sum that loses neither whole numbers of 64 bits nor the fractions of many small values: -1 < part < 1. */
+/* A sum that loses neither whole numbers of 64 bits nor the fractions of many small values: -1 <
+ * part < 1. */
 struct amount {
 	int64_t whole;
 	double part;
@@ -53,6 +54,7 @@ struct speedscope_calls {
 	VEC(uint32_t) frames; /* ids in the sink, by index in the file */
 	VEC(struct speedscope_call) calls;
 	struct map children; /* parent << 32 | frame → call */
+	struct map paths;    /* hash of all frames of a sampled stack → call */
 	VEC(struct speedscope_source) sources;
 	struct map source_index;
 	VEC(struct speedscope_sum) sums;
@@ -67,10 +69,15 @@ void speedscope_calls_done(struct speedscope_calls *c);
 /* The call of this frame from parent; CALL_NONE when there are too many. */
 uint32_t speedscope_call(struct speedscope_calls *c, uint32_t parent, uint32_t frame);
 
+/* The call at the end of these frames, root first; CALL_NONE when there are too many. Most stacks
+ * were there before: they cost one look-up, not one for each frame. */
+uint32_t speedscope_path(struct speedscope_calls *c, const uint32_t *frames, size_t n);
+
 /* The id of an equal source, added when new. */
 uint32_t speedscope_source(struct speedscope_calls *c, const struct speedscope_source *source);
 
-/* Gives everything to the sink; `first` is the type to show first. Returns how many samples were given. */
+/* Gives everything to the sink; `first` is the type to show first. Returns how many samples were
+ * given. */
 size_t speedscope_give(struct speedscope_calls *c, enum quantity first);
 
 #endif

@@ -40,7 +40,7 @@ void speedscope_profile_begin(struct speedscope_profile *p)
 	p->has_events = p->has_now = false;
 	vec_clear(&p->open);
 	p->beyond = 0;
-	vec_clear(&p->intervals);
+	vec_clear(&p->changes);
 }
 
 void speedscope_profile_done(struct speedscope_profile *p)
@@ -51,7 +51,7 @@ void speedscope_profile_done(struct speedscope_profile *p)
 	vec_done(&p->samples);
 	vec_done(&p->weights);
 	vec_done(&p->open);
-	vec_done(&p->intervals);
+	vec_done(&p->changes);
 }
 
 /* --- sampled --- */
@@ -110,21 +110,25 @@ static uint32_t open_call(struct speedscope_profile *p)
 					      : call;
 }
 
-/* The stack was what it is until this moment. */
+/* The stack was this one from now to end. What comes when there is no more room for changes is
+ * summed up without its time. */
+static void add_interval(struct speedscope_profile *p, uint32_t call, struct amount end)
+{
+	uint32_t last = p->changes.n ? p->changes.v[p->changes.n - 1].call : (uint32_t)CALL_ROOT;
+	bool is_full = p->changes.n + p->calls->intervals.n >= SPEEDSCOPE_MAX_TIMED;
+	bool is_summed = is_full && call != last && call != CALL_ROOT;
+	if (is_summed)
+		add_to_call(p, call, amount_sub(end, p->now));
+	if (call != last && !(is_summed && last == CALL_ROOT))
+		vec_push(&p->changes,
+			 (struct call_change){ p->now, is_summed ? (uint32_t)CALL_ROOT : call });
+}
+
 static void end_interval(struct speedscope_profile *p, struct amount end)
 {
 	uint32_t call = open_call(p);
-	struct call_interval *last = p->intervals.n ? &p->intervals.v[p->intervals.n - 1] : NULL;
-	if (call == CALL_NONE)
-		p->calls->skipped++;
-	else if (call == CALL_ROOT)
-		; /* nothing ran */
-	else if (last && last->call == call && !amount_less(last->end, p->now))
-		last->end = end;
-	else if (p->intervals.n + p->calls->intervals.n < SPEEDSCOPE_MAX_TIMED)
-		vec_push(&p->intervals, (struct call_interval){ call, p->now, end });
-	else
-		add_to_call(p, call, amount_sub(end, p->now));
+	p->calls->skipped += call == CALL_NONE;
+	add_interval(p, call == CALL_NONE ? (uint32_t)CALL_ROOT : call, end);
 	p->now = end;
 }
 
@@ -182,7 +186,8 @@ static void end_events(struct speedscope_profile *p)
 
 /* --- at the end --- */
 
-/* The number behind the last `key` in text[0..*len), which is cut in front of it. False when there is none. */
+/* The number behind the last `key` in text[0..*len), which is cut in front of it. False when there
+ * is none. */
 static bool take_id(const char *text, size_t *len, const char *key, uint32_t *out)
 {
 	enum { DIGITS = 10 };
@@ -236,33 +241,41 @@ static int64_t in_ns(struct amount a, int64_t scale)
 	return amount_round(amount_mul(a, scale));
 }
 
+static struct amount change_end(const struct speedscope_profile *p, size_t i)
+{
+	return i + 1 < p->changes.n ? p->changes.v[i + 1].since : p->now;
+}
+
 /* Starts and ends are rounded, not lengths: so they add up to the whole. */
 static void keep_intervals(struct speedscope_profile *p, uint32_t source, int64_t scale)
 {
-	for (size_t i = 0; i < p->intervals.n; i++) {
-		int64_t start_ns = in_ns(p->intervals.v[i].start, scale);
-		int64_t value_ns = sum_sub(in_ns(p->intervals.v[i].end, scale), start_ns);
-		struct speedscope_interval interval = { source, p->intervals.v[i].call, start_ns,
-							value_ns };
-		vec_push(&p->calls->intervals, interval);
+	vec_reserve(&p->calls->intervals, p->calls->intervals.n + p->changes.n);
+	for (size_t i = 0; i < p->changes.n; i++) {
+		uint32_t call = p->changes.v[i].call;
+		int64_t start_ns = in_ns(p->changes.v[i].since, scale);
+		int64_t value_ns = sum_sub(in_ns(change_end(p, i), scale), start_ns);
+		struct speedscope_interval interval = { source, call, start_ns, value_ns };
+		if (call != CALL_ROOT)
+			vec_push(&p->calls->intervals, interval);
 	}
 }
 
 /* Intervals of what is no time are plain values. */
 static void sum_intervals(struct speedscope_profile *p)
 {
-	for (size_t i = 0; i < p->intervals.n; i++)
-		add_to_call(p, p->intervals.v[i].call,
-			    amount_sub(p->intervals.v[i].end, p->intervals.v[i].start));
+	for (size_t i = 0; i < p->changes.n; i++)
+		if (p->changes.v[i].call != CALL_ROOT)
+			add_to_call(p, p->changes.v[i].call,
+				    amount_sub(change_end(p, i), p->changes.v[i].since));
 }
 
 /* The recording lasts from the first start to the last end of the evented profiles. */
 static void note_time(struct speedscope_profile *p, int64_t scale)
 {
 	struct profile_meta *meta = p->calls->sink->ops->meta(p->calls->sink);
-	if (!p->intervals.n)
+	if (!p->changes.n)
 		return;
-	struct amount first = p->intervals.v[0].start;
+	struct amount first = p->changes.v[0].since;
 	if (p->has_start && amount_less(p->start, first))
 		first = p->start;
 	int64_t start_ns = in_ns(first, scale), end_ns = in_ns(p->now, scale);
@@ -292,5 +305,6 @@ enum quantity speedscope_profile_end(struct speedscope_profile *p)
 				p->sums.v[p->summed.v[i]].value.part != 0;
 	}
 	keep_sums(p, source, scale);
+	vec_done(&p->changes); /* may be large, and is not needed while samples are given */
 	return quantity;
 }

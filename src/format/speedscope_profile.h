@@ -1,5 +1,6 @@
-/* format/speedscope_profile.h: the profile that the speedscope reader is in. Its keys come in any order, so what it means (unit,
- * name) is applied at its end, when its sums and intervals go to speedscope_calls. */
+/* format/speedscope_profile.h: the profile that the speedscope reader is in. Its keys come in any
+ * order, so what it means (unit, name) is applied at its end, when its sums and intervals go to
+ * speedscope_calls. */
 #ifndef CRESSET_FORMAT_SPEEDSCOPE_PROFILE_H
 #define CRESSET_FORMAT_SPEEDSCOPE_PROFILE_H
 
@@ -11,10 +12,10 @@ struct call_sum {
 	struct amount value;
 	uint64_t samples;
 };
-/* In which the stack stayed the same. */
-struct call_interval {
+/* From then on, until the next change, the stack was this one; CALL_ROOT: nothing ran. */
+struct call_change {
+	struct amount since;
 	uint32_t call;
-	struct amount start, end;
 };
 struct open_frame {
 	uint32_t frame, call;
@@ -38,10 +39,10 @@ struct speedscope_profile { /* zeroed, but for calls */
 
 	/* Evented. */
 	bool has_events, has_now;
-	struct amount now; /* since when the stack is what it is */
+	struct amount now; /* time of the last event */
 	VEC(struct open_frame) open;
-	uint64_t beyond; /* frames open beyond SPEEDSCOPE_MAX_OPEN */
-	VEC(struct call_interval) intervals;
+	uint64_t beyond;                 /* frames open beyond SPEEDSCOPE_MAX_OPEN */
+	VEC(struct call_change) changes; /* the last one lasts until now */
 };
 
 /* Forgets the profile before. */

@@ -1,12 +1,11 @@
-/* speedscope JSON → samples. One pass over the text; see speedscope_calls.h for what is kept of it. */
+/* speedscope JSON → samples: the keys. What they mean is in speedscope_profile and
+ * speedscope_calls. */
 #include "base/json_read.h"
-#include "base/parse.h"
 #include "format/guess.h"
 #include "format/speedscope.h"
 #include "format/speedscope_profile.h"
 #include "format/value.h"
 #include "profile/profile.h"
-#include "profile/sum.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,8 +22,7 @@ struct speedscope_reader {
 	struct sink *sink;
 	struct speedscope_calls calls;
 	struct speedscope_profile profile; /* the one at hand */
-	/* The stack of the sample before: most share their first frames with it. */
-	VEC(struct open_frame) before;
+	VEC(uint32_t) stack;               /* of the sample at hand */
 	struct event event;
 	struct buf frame_name, frame_file;
 	int64_t frame_line;
@@ -41,7 +39,8 @@ struct field {
 	int (*read)(struct speedscope_reader *r, struct err *err);
 };
 
-/* Reads an object's fields, and steps over what is none of them: 1, 0 when it is no object, or -errno. */
+/* Reads an object's fields, and steps over what is none of them: 1, 0 when it is no object, or
+ * -errno. */
 static int read_object(struct speedscope_reader *r, const struct field *fields, size_t n,
 		       struct err *err)
 {
@@ -61,7 +60,8 @@ static int read_object(struct speedscope_reader *r, const struct field *fields, 
 }
 #define READ_OBJECT(r, fields, err) read_object(r, fields, sizeof(fields) / sizeof *(fields), err)
 
-/* Steps into an array; of two with the same key the second is stepped over. 1, 0 when there is nothing to read, or -errno. */
+/* Steps into an array; of two with the same key the second is stepped over. 1, 0 when there is
+ * nothing to read, or -errno. */
 static int enter_once(struct speedscope_reader *r, bool *entered, struct err *err)
 {
 	int rc = *entered ? json_skip(r->json, err) : json_enter(r->json, JSON_ARRAY, err);
@@ -113,7 +113,8 @@ static int read_amount(struct speedscope_reader *r, struct amount *out, struct e
 	return 1;
 }
 
-/* The index of a frame: 1, 0 when it is none, or -errno. Whether there is such a frame shows at the end. */
+/* The index of a frame: 1, 0 when it is none, or -errno. Whether there is such a frame shows at
+ * the end. */
 static int read_index(struct speedscope_reader *r, uint32_t *out, struct err *err)
 {
 	int64_t index = -1;
@@ -199,29 +200,22 @@ static int read_shared(struct speedscope_reader *r, struct err *err)
 /* The call that the array of indices at hand leads to; CALL_NONE when one of them is none. */
 static int read_stack(struct speedscope_reader *r, uint32_t *out, struct err *err)
 {
-	uint32_t call = CALL_ROOT, frame = 0;
-	bool same = true, bad = false;
-	size_t depth = 0;
+	uint32_t frame = 0;
+	bool is_bad = false;
 	int rc = json_enter(r->json, JSON_ARRAY, err);
 	*out = CALL_NONE;
 	if (rc <= 0)
 		return rc;
+	vec_clear(&r->stack);
 	while ((rc = json_item_next(r->json, err)) > 0) {
 		if ((rc = read_index(r, &frame, err)) < 0)
 			return rc;
-		bad |= rc == 0 || call == CALL_NONE;
-		if (bad)
-			continue;
-		same = same && depth < r->before.n && r->before.v[depth].frame == frame;
-		if (!same) {
-			call = speedscope_call(&r->calls, call, frame);
-			r->before.n = depth;
-			vec_push(&r->before, (struct open_frame){ frame, call });
-		}
-		call = r->before.v[depth++].call;
+		is_bad |= rc == 0 || r->stack.n == SPEEDSCOPE_MAX_FRAMES;
+		if (!is_bad)
+			vec_push(&r->stack, frame);
 	}
-	r->before.n = bad ? 0 : depth;
-	*out = bad ? CALL_NONE : call;
+	if (!is_bad)
+		*out = speedscope_path(&r->calls, r->stack.v, r->stack.n);
 	return rc;
 }
 
@@ -419,7 +413,7 @@ static void reader_done(struct speedscope_reader *r)
 	json_reader_free(r->json);
 	speedscope_calls_done(&r->calls);
 	speedscope_profile_done(&r->profile);
-	vec_done(&r->before);
+	vec_done(&r->stack);
 	buf_done(&r->frame_name);
 	buf_done(&r->frame_file);
 	vec_done(&r->quantities);

@@ -1,5 +1,5 @@
-/* One type of a profile → speedscope JSON. Functions are frames: addresses and lines of one function
- * fall together, as they do in every view of speedscope. */
+/* One type of a profile → speedscope JSON. Functions are frames: addresses and lines of one
+ * function fall together, as they do in every view of speedscope. */
 #include "base/json.h"
 #include "format/speedscope.h"
 #include "format/value.h"
@@ -109,8 +109,9 @@ static uint32_t frame_name(struct speedscope_writer *w, const struct tree_func *
 	return id;
 }
 
-/* The frame of a function. Functions that read the same are one: inlined or not, say. Where no source file is known the binary stands
- * for it, as in what speedscope itself makes of perf's output. */
+/* The frame of a function. Functions that read the same are one: inlined or not, say. Where no
+ * source file is known the binary stands for it, as in what speedscope itself makes of perf's
+ * output. */
 static uint32_t make_frame(struct speedscope_writer *w, uint32_t func, struct map *index)
 {
 	const struct tree_func f = w->tree->funcs.v[func];
