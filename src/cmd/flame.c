@@ -48,21 +48,6 @@ static const struct format *picture_format(const struct cmd_line *line, const ch
 	return svg;
 }
 
-/* A picture groups by thread name where names are known, as record's own pictures do. */
-static void default_by(const struct filter_opts *filter, struct profile *p, struct tree_opts *tree)
-{
-	uint32_t comm = strtab_find(&p->strings, "comm");
-	if (filter->by.n || comm == UINT32_MAX)
-		return;
-	for (size_t i = 0; i < p->series.series.n; i++) {
-		if (!label_find(&p->series, p->series.series.v[i].labels, comm))
-			continue;
-		tree->by[0] = BY_COMM;
-		tree->n_by = 1;
-		return;
-	}
-}
-
 static int write_picture(struct cmd_line *line, const struct flame_opts *o, struct profile *p,
 			 const struct format *format)
 {
@@ -80,7 +65,7 @@ static int write_picture(struct cmd_line *line, const struct flame_opts *o, stru
 	int status = filter_settle(line, &o->filter, p, &write.tree, &type);
 	if (status != CMD_OK)
 		return status;
-	default_by(&o->filter, p, &write.tree);
+	filter_default_by(&o->filter, p, &write.tree);
 	note_other_types(p, type);
 	int rc = format_write_file(format, p, &write, o->output, &err);
 	if (rc == 0)
@@ -96,7 +81,7 @@ static int flame_run(struct cmd_line *line, const void *opts)
 	const struct format *format = picture_format(line, o->output, &status);
 	if (status != CMD_OK)
 		return status;
-	status = load_profiles(line, &p);
+	status = load_profiles(line, o->filter.from, &p);
 	if (status == CMD_OK)
 		status = write_picture(line, o, p, format);
 	profile_free(p);
@@ -107,6 +92,8 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg [OPTIONS]",
+	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
+		 "time. The picture is one file for any browser: a click looks closer, Ctrl-F searches.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
 		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",

@@ -1,7 +1,7 @@
 #include "cmd/load.h"
 
 #include "base/log.h"
-#include "format/format.h"
+#include "cmd/format_name.h"
 
 static bool is_stdin(const char *path)
 {
@@ -26,10 +26,11 @@ static void warn_skipped(const char *path, const struct profile *p)
 			 n == 1 ? "record" : "records", n == 1 ? "was" : "were");
 }
 
-static int load_one(const char *path, struct profile **out, struct err *err)
+static int load_one(const char *path, const struct format *as, struct profile **out,
+		    struct err *err)
 {
 	struct profile *p = profile_new();
-	int rc = format_read_file(path, NULL, profile_sink(p), err);
+	int rc = format_read_file(path, as, profile_sink(p), err);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
@@ -39,14 +40,17 @@ static int load_one(const char *path, struct profile **out, struct err *err)
 	return 0;
 }
 
-int load_profiles(const struct cmd_line *line, struct profile **out)
+int load_profiles(const struct cmd_line *line, const char *from, struct profile **out)
 {
 	struct profile *all = NULL, *one;
+	const struct format *as = NULL;
 	struct err err = { 0 };
+	if (from && !(as = format_asked(from, FORMAT_READS, &err)))
+		return cmd_fail(CMD_USAGE, &err);
 	if (stdin_twice(&line->args))
 		return cmd_usage(line, "standard input (-) can be read only once");
 	for (size_t i = 0; i < line->args.n; i++) {
-		if (load_one(line->args.v[i], &one, &err) < 0) {
+		if (load_one(line->args.v[i], as, &one, &err) < 0) {
 			profile_free(all);
 			return cmd_fail(CMD_BAD_INPUT, &err);
 		}

@@ -5,8 +5,9 @@
 #include "cmd/cmd.h"
 #include "profile/profile.h"
 
-/* Reads and merges every file of line->args ("-" is standard input). What could not be read in a file that is otherwise
+/* Reads and merges every file of line->args ("-" is standard input), each in the format it is in, or all in the format called
+ * `from` (--from; may be NULL). What could not be read in a file that is otherwise
  * fine is counted in a warning. Returns CMD_OK and *out (profile_free), else the exit status with the error printed. */
-int load_profiles(const struct cmd_line *line, struct profile **out);
+int load_profiles(const struct cmd_line *line, const char *from, struct profile **out);
 
 #endif

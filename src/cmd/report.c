@@ -115,7 +115,7 @@ static int report_run(struct cmd_line *line, const void *opts)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)
 		return cmd_usage(line, "choose one of --tree and --callers");
-	int status = load_profiles(line, &p);
+	int status = load_profiles(line, o->filter.from, &p);
 	if (status == CMD_OK)
 		status = report_profile(line, o, p);
 	profile_free(p);
@@ -126,6 +126,9 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.summary = "where the time went, as a table",
 	.usage = "FILE... [OPTIONS]",
+	.about = "Reads profiles of any format it knows, found by their content, and shows one type of them as a table: "
+		 "self is time in a function's own code, total includes what it called, recursion counted once. Several "
+		 "files are merged; - is standard input.",
 	.examples = {
 		"cresset report cpu.cresset\tthe functions that cost most",
 		"cresset report cpu.cresset --tree --by process\twho calls them, by process",

@@ -43,8 +43,9 @@ struct format_write_opts {
 };
 
 struct format {
-	const char *name;           /* "pprof" */
-	const char *summary;        /* "pprof protobuf, gzipped" */
+	const char *name;    /* "pprof" */
+	const char *summary; /* "pprof protobuf, gzipped" */
+	const char *notes;   /* what it cannot say, in sentences, for the manual; may be NULL */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
 	bool one_type;              /* holds one type only */
 	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked

@@ -502,6 +502,7 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_svg = {
 	.name = "svg",
 	.summary = "interactive flame graph",
+	.notes = "One file that needs nothing else: a click looks closer, Ctrl-F searches.",
 	.endings = (const char *const[]){ ".svg", NULL },
 	.one_type = true,
 	.write = svg_write,
