@@ -5,6 +5,7 @@
 #include "format/folded.h"
 #include "format/pprof.h"
 #include "format/recording.h"
+#include "format/speedscope.h"
 #include "format/svg.h"
 #include "format/table.h"
 
@@ -14,8 +15,8 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_recording, &format_callgrind, &format_pprof, &format_folded, &format_svg,
-	&format_text,      &format_json,      &format_csv,   NULL,
+	&format_recording, &format_callgrind, &format_pprof, &format_speedscope, &format_folded,
+	&format_svg,       &format_text,      &format_json,  &format_csv,        NULL,
 };
 
 const struct format *format_by_name(const char *name)

@@ -105,6 +105,18 @@ struct tree_opts {
  * is changed only by interned strings; the tree does not refer to it. -EINVAL with the words in err
  * for a bad regular expression or type. */
 int tree_build(struct profile *p, const struct tree_opts *opts, struct tree **out, struct err *err);
+
+/* The same, and which sample went where, for what shows them one by one: those that went in, in no
+ * special order. opts ask for neither inverted nor max_depth. samples must be zeroed or done. */
+struct tree_sample {
+	uint32_t row, node; /* of profile.samples, of the tree */
+	int64_t value;      /* in the tree's unit */
+};
+struct tree_samples {
+	VEC(struct tree_sample) rows;
+};
+int tree_build_samples(struct profile *p, const struct tree_opts *opts, struct tree **out,
+		       struct tree_samples *samples, struct err *err);
 void tree_free(struct tree *t);
 
 /* A fresh tree with only its root, for tests and for what makes trees from elsewhere. */

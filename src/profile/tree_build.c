@@ -66,6 +66,8 @@ struct build {
 	uint32_t *node_at;           /* by own frame of the stack table: the node it ends at + 1 */
 	VEC(uint32_t) walked;        /* stacks that have something in node_at */
 	VEC(struct stack_want) wanted; /* parents on the way up */
+
+	struct tree_samples *samples; /* NULL: not asked for */
 };
 
 /* --- functions --- */
@@ -420,6 +422,18 @@ static void add_sums(struct build *b, uint32_t root)
 	vec_clear(&b->used);
 }
 
+/* Where the samples of the group at hand went. */
+static void note_rows(struct build *b, const uint32_t *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t stack = b->p->samples.stack[rows[i]];
+		if (stack_passes(b, stack))
+			vec_push(&b->samples->rows,
+				 (struct tree_sample){ rows[i], stack_node(b, stack),
+						       row_value(b, rows[i]) });
+	}
+}
+
 /* --- groups of samples with the same root frames --- */
 
 static void add_ungrouped(struct build *b)
@@ -466,6 +480,8 @@ static void add_grouped(struct build *b)
 		for (size_t i = start[g]; i < start[g + 1]; i++)
 			sum_row(b, rows[i]);
 		add_sums(b, b->keys.nodes.v[g]);
+		if (b->samples)
+			note_rows(b, rows + start[g], start[g + 1] - start[g]);
 	}
 	free(group);
 	free(start);
@@ -512,7 +528,7 @@ static void build_run(struct build *b)
 {
 	build_init(b);
 	share_series(b);
-	if (b->keys.n)
+	if (b->keys.n || b->samples)
 		add_grouped(b);
 	else
 		add_ungrouped(b);
@@ -525,19 +541,32 @@ static void build_run(struct build *b)
 		tree_cut(b->t, b->opts->max_depth);
 }
 
+static int build_tree(struct build *b, struct tree **out, struct err *err)
+{
+	assert(b->opts->n_by <= TREE_BY_MAX);
+	assert(!b->opts->with_spread || (!b->opts->inverted && !b->opts->max_depth));
+	if (b->opts->type >= b->p->series.types.n)
+		return err_set(err, EINVAL, "there is no such type of samples");
+	int ret = tree_filter_init(&b->filter, b->opts, err);
+	if (ret == 0) {
+		b->t = tree_new();
+		build_run(b);
+		*out = b->t;
+	}
+	build_done(b);
+	return ret;
+}
+
 int tree_build(struct profile *p, const struct tree_opts *opts, struct tree **out, struct err *err)
 {
-	assert(opts->n_by <= TREE_BY_MAX);
-	assert(!opts->with_spread || (!opts->inverted && !opts->max_depth));
-	if (opts->type >= p->series.types.n)
-		return err_set(err, EINVAL, "there is no such type of samples");
 	struct build b = { .p = p, .opts = opts };
-	int ret = tree_filter_init(&b.filter, opts, err);
-	if (ret == 0) {
-		b.t = tree_new();
-		build_run(&b);
-		*out = b.t;
-	}
-	build_done(&b);
-	return ret;
+	return build_tree(&b, out, err);
+}
+
+int tree_build_samples(struct profile *p, const struct tree_opts *opts, struct tree **out,
+		       struct tree_samples *samples, struct err *err)
+{
+	assert(!opts->inverted && !opts->max_depth);
+	struct build b = { .p = p, .opts = opts, .samples = samples };
+	return build_tree(&b, out, err);
 }

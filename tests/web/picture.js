@@ -48,4 +48,4 @@ function launch() {
 	return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: CHROMIUM_ARGS });
 }
 
-module.exports = { tempDir, draw, parse, total, matchedPercent, launch };
+module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, launch };
