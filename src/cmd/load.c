@@ -1,6 +1,7 @@
 #include "cmd/load.h"
 
 #include "base/log.h"
+#include "cmd/load_file.h"
 #include "format/format.h"
 
 static bool is_stdin(const char *path)
@@ -29,7 +30,7 @@ static void warn_skipped(const char *path, const struct profile *p)
 static int load_one(const char *path, struct profile **out, struct err *err)
 {
 	struct profile *p = profile_new();
-	int rc = format_read_file(path, NULL, profile_sink(p), err);
+	int rc = load_file(path, NULL, p, err);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
