@@ -174,13 +174,36 @@ static const struct pd_event *event_of_sample(const struct pd_events *e, struct 
 	return event_of(e, wire_u64(&record));
 }
 
-static void skip_read_values(struct wire *w, uint64_t format)
+static unsigned words_per_count(uint64_t format)
+{
+	return 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
+}
+
+/* Groups are {n, times, {count, id, lost} …}, others {count, times, id, lost}. */
+static void read_counts(struct wire *w, uint64_t format, struct pd_sample *out)
 {
 	unsigned times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 			 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
-	unsigned per_value = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
-	uint64_t n = format & PERF_FORMAT_GROUP ? wire_count(w) : 1;
-	wire_skip_u64(w, times + n * per_value);
+	bool is_group = format & PERF_FORMAT_GROUP;
+	uint64_t n = is_group ? wire_count(w) : 1;
+	wire_skip_u64(w, times);
+	struct wire counts = *w;
+	wire_skip_u64(w, n * words_per_count(format));
+	if (is_group && format & PERF_FORMAT_ID && !w->c.bad)
+		out->counts = wire_of(counts.c.p, w->c.p - counts.c.p, w->big);
+}
+
+bool pd_sample_count(const struct pd_events *e, struct pd_sample *s, uint64_t *id, uint64_t *count,
+		     const struct pd_event **event)
+{
+	if (!wire_left(&s->counts))
+		return false;
+	*count = wire_u64(&s->counts);
+	*id = wire_u64(&s->counts);
+	if (s->event->read_format & READ_LOST)
+		wire_u64(&s->counts);
+	*event = event_of(e, *id);
+	return true;
 }
 
 static void skip_raw(struct wire *w)
@@ -217,7 +240,7 @@ static void read_late_fields(struct wire *w, const struct pd_event *e, bool is_x
 {
 	uint64_t type = e->sample_type;
 	if (type & PERF_SAMPLE_READ)
-		skip_read_values(w, e->read_format);
+		read_counts(w, e->read_format, out);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		uint64_t n = wire_u64(w), there = wire_left(w) / 8;
 		out->chain = wire_part(w, n <= there ? n * 8 : SIZE_MAX);

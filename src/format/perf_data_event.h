@@ -62,11 +62,18 @@ struct pd_sample {
 	bool has_user_state; /* user registers were kept, to unwind by (--call-graph dwarf) */
 	bool has_branch_stack;
 	struct wire chain; /* 8-byte addresses, leaf first; empty without call chains */
+	/* With {a,b}:S, the counts of the group's events: for pd_sample_count. */
+	struct wire counts;
 };
 
 /* The payload of a PERF_RECORD_SAMPLE. False when it is cut or of no event. */
 bool pd_sample_read(const struct pd_events *e, struct wire record, bool is_x86,
 		    struct pd_sample *out);
+
+/* The next event of the group and its count so far. False behind the last, and for samples that are
+ * only of their own event. */
+bool pd_sample_count(const struct pd_events *e, struct pd_sample *s, uint64_t *id, uint64_t *count,
+		     const struct pd_event **event);
 
 /* The time at the end of the payload of any other record of the kernel; false when there is none. */
 bool pd_record_time(const struct pd_events *e, struct wire record, uint64_t *time);

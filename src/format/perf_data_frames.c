@@ -7,11 +7,15 @@
 
 enum { DEFAULT_MAX_STACK = 127 }; /* sysctl kernel.perf_event_max_stack */
 
-/* On x86-64 _text is linked to be here and, with KASLR, moved by a multiple of 2 MiB; behind the
- * kernel's own code, up to the end, are modules and what BPF compiles. */
+/* On x86-64 _text is linked to be here and, with KASLR, moved by a multiple of 2 MiB; from
+ * X86_MODULES_START on are modules and what BPF compiles. */
 #define X86_LINKED_TEXT   0xffffffff81000000ull
 #define X86_TEXT_ALIGN    (2ull << 20)
 #define X86_MODULES_START 0xffffffffc0000000ull
+
+/* perf gives the kernel's code without what was freed after the start, where every kernel thread and
+ * idle CPU has its first frames. No image is larger. */
+#define KERNEL_IMAGE_MAX (64ull << 20)
 
 /* Numbers in a chain from here on are not addresses but say whose the next ones are. */
 #define CONTEXT_FIRST ((uint64_t)-4095)
@@ -170,7 +174,9 @@ static bool add_text(struct pd_frames *f, const struct pd_mapped *m, uint64_t st
 	o.name = sink_string(f->sink, "[kernel]");
 	f->text_object = object_intern(f, &o);
 	f->text_start = start;
-	f->text_end = is_x86(f) && end > X86_MODULES_START ? X86_MODULES_START : end;
+	f->text_end = start > UINT64_MAX - KERNEL_IMAGE_MAX ? end : start + KERNEL_IMAGE_MAX;
+	if (is_x86(f) && f->text_end > X86_MODULES_START)
+		f->text_end = X86_MODULES_START;
 	f->text_shift = is_x86(f) ? (text & ~(X86_TEXT_ALIGN - 1)) - X86_LINKED_TEXT : text;
 	return f->text_object != UINT32_MAX;
 }
@@ -243,10 +249,12 @@ static uint32_t code_frame(struct pd_frames *f, uint32_t pid, uint64_t addr)
 	return named_frame(f, FRAME_JIT, sink_string(f->sink, name), "");
 }
 
-static uint32_t user_frame(struct pd_frames *f, const struct pd_space *space, uint32_t pid,
+static uint32_t user_frame(struct pd_frames *f, const struct pd_process *p, uint32_t pid,
 			   uint64_t addr)
 {
-	const struct pd_map *m = pd_space_find(space, addr);
+	const struct pd_map *m = p ? pd_space_find(p->space, addr) : NULL;
+	if (!m && p)
+		m = pd_space_find(p->before_exec, addr);
 	if (!m)
 		return unknown_frame(f, FRAME_NATIVE, "");
 	struct pd_object *o = &f->objects.v[m->object];
@@ -260,7 +268,7 @@ static uint32_t user_frame(struct pd_frames *f, const struct pd_space *space, ui
 /* A call chain being walked. */
 struct chain {
 	struct pd_frames *f;
-	const struct pd_space *space;
+	const struct pd_process *process;
 	uint32_t pid;
 	unsigned side; /* PERF_RECORD_MISC_KERNEL … */
 	bool is_caller;
@@ -275,7 +283,7 @@ static void chain_add(struct chain *c, uint64_t addr)
 	if (c->side == PERF_RECORD_MISC_KERNEL)
 		frame = kernel_frame(f, addr);
 	else if (c->side == PERF_RECORD_MISC_USER)
-		frame = user_frame(f, c->space, c->pid, addr);
+		frame = user_frame(f, c->process, c->pid, addr);
 	else
 		frame = unknown_frame(f, FRAME_NATIVE, "[guest]");
 	vec_push(&f->stack, frame);
@@ -345,8 +353,11 @@ static void reverse(uint32_t *v, size_t n)
 
 uint32_t pd_frames_stack(struct pd_frames *f, const struct pd_sample *s, unsigned cpumode)
 {
-	const struct pd_process *p = pd_process_get(f->world, s->pid);
-	struct chain c = { .f = f, .space = p ? p->space : NULL, .pid = s->pid, .side = cpumode };
+	if (cpumode == PERF_RECORD_MISC_USER)
+		pd_world_runs(f->world, s->pid);
+	struct chain c = {
+		.f = f, .process = pd_process_get(f->world, s->pid), .pid = s->pid, .side = cpumode
+	};
 	vec_clear(&f->stack);
 	const char *why = chain_walk(&c, s->chain);
 	if (!why)

@@ -35,6 +35,8 @@ void pd_reader_done(struct pd_reader *r)
 	pd_frames_done(&r->frames);
 	pd_queue_done(&r->queue);
 	map_done(&r->labels);
+	vec_done(&r->counts);
+	map_done(&r->count_of_id);
 	vec_done(&r->sums);
 	map_done(&r->sum_index);
 }
@@ -247,29 +249,63 @@ static void give_sample(struct pd_reader *r, const struct pd_sample *s, const st
 	r->sink->ops->sample(r->sink, out);
 }
 
+static uint32_t series_of(struct pd_reader *r, struct pd_event *e, uint64_t period, uint32_t labels)
+{
+	if (e->sink_type == UINT32_MAX)
+		e->sink_type = new_type(r, e);
+	struct series series = { .type = e->sink_type, .labels = labels };
+	if (e->weight == PD_CLOCK)
+		series.period = as_value(period);
+	return r->sink->ops->series(r->sink, &series);
+}
+
+/* A sample of one event at the place of s. */
+static void give_event(struct pd_reader *r, const struct pd_sample *s, const struct pd_event *event,
+		       uint64_t period, struct sample *out)
+{
+	struct pd_event *e = &r->events.v.v[event - r->events.v.v];
+	out->series = series_of(r, e, period, labels_of(r, s->pid, s->tid));
+	out->value = e->weight == PD_CLOCK ? 1 : as_value(period);
+	give_sample(r, s, out);
+}
+
+/* What an event was counted since the last sample that said so. */
+static uint64_t count_since(struct pd_reader *r, uint64_t id, uint64_t count)
+{
+	uint32_t fresh = r->counts.n, *known = map_get(&r->count_of_id, id);
+	if (!known && fresh >= PD_MAX_EVENT_IDS)
+		return 0;
+	if (!known) {
+		map_put(&r->count_of_id, id, fresh);
+		vec_push(&r->counts, 0);
+	}
+	uint64_t *last = &r->counts.v[known ? *known : fresh];
+	uint64_t since = count - *last;
+	*last = count;
+	return since;
+}
+
 static void apply_sample(struct pd_reader *r, const struct pd_header *h, struct wire w)
 {
 	struct pd_sample s;
-	bool is_x86 = r->info.arch && strcmp(r->info.arch, "x86_64") == 0;
+	const struct pd_event *event;
+	bool is_x86 = r->info.arch && strcmp(r->info.arch, "x86_64") == 0, is_group = false;
+	uint64_t id, count;
 	if (!pd_sample_read(&r->events, w, is_x86, &s)) {
 		r->skipped++;
 		return;
 	}
-	struct pd_event *e = &r->events.v.v[s.event - r->events.v.v];
-	if (e->sink_type == UINT32_MAX)
-		e->sink_type = new_type(r, e);
-	bool is_clock = e->weight == PD_CLOCK;
-	struct series series = { .type = e->sink_type,
-				 .period = is_clock ? as_value(s.period) : 0,
-				 .labels = labels_of(r, s.pid, s.tid) };
-	struct sample out = { .time_ns = as_value(s.time),
-			      .value = is_clock ? 1 : as_value(s.period),
-			      .pid = s.pid,
-			      .tid = s.tid,
-			      .cpu = s.cpu };
+	struct sample out = {
+		.time_ns = as_value(s.time), .pid = s.pid, .tid = s.tid, .cpu = s.cpu
+	};
 	out.stack = pd_frames_stack(&r->frames, &s, h->misc & PERF_RECORD_MISC_CPUMODE_MASK);
-	out.series = r->sink->ops->series(r->sink, &series);
-	give_sample(r, &s, &out);
+	for (; pd_sample_count(&r->events, &s, &id, &count, &event); is_group = true) {
+		uint64_t since = count_since(r, id, count);
+		if (since)
+			give_event(r, &s, event, since, &out);
+	}
+	if (!is_group)
+		give_event(r, &s, s.event, s.period, &out);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

@@ -31,6 +31,9 @@ struct pd_reader {
 	/* Label sets by (comm, process). */
 	uint32_t comm_key, process_key;
 	struct map labels;
+	/* Of events that are counted in groups: the last count of each id. */
+	VEC(uint64_t) counts;
+	struct map count_of_id;
 	VEC(struct sample) sums; /* of samples without a time: one per distinct everything else */
 	struct map sum_index;
 	bool has_cpu_type;

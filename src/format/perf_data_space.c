@@ -102,10 +102,17 @@ static bool space_add_bounded(struct pd_world *w, struct pd_space *s, const stru
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+static void process_end(struct pd_world *w, struct pd_process *p)
+{
+	space_unref(w, p->space);
+	space_unref(w, p->before_exec);
+	p->space = p->before_exec = NULL;
+}
+
 void pd_world_done(struct pd_world *w)
 {
 	for (size_t i = 0; i < w->processes.n; i++)
-		space_unref(w, w->processes.v[i].space);
+		process_end(w, &w->processes.v[i]);
 	vec_done(&w->kernel.maps);
 	vec_done(&w->threads);
 	vec_done(&w->processes);
@@ -151,12 +158,6 @@ static struct pd_thread *thread_alive(struct pd_world *w, uint32_t pid, uint32_t
 		pd_process_get(w, pid)->threads++;
 	}
 	return t;
-}
-
-static void process_end(struct pd_world *w, struct pd_process *p)
-{
-	space_unref(w, p->space);
-	p->space = NULL;
 }
 
 /* The process of this number ended without a word, or is not the one of before. */
@@ -219,11 +220,34 @@ bool pd_world_comm(struct pd_world *w, uint32_t pid, uint32_t tid, uint32_t comm
 	if (!t || !p)
 		return false;
 	t->comm = comm;
-	if (exec)
-		process_end(w, p);
+	if (exec) {
+		space_unref(w, p->before_exec);
+		p->before_exec = p->space;
+		p->space = NULL;
+	}
 	if (pid == tid)
 		p->name = comm;
 	return true;
+}
+
+void pd_world_runs(struct pd_world *w, uint32_t pid)
+{
+	const uint32_t *i = map_get(&w->by_pid, pid);
+	struct pd_process *p = i ? &w->processes.v[*i] : NULL;
+	if (!p || !p->before_exec)
+		return;
+	space_unref(w, p->before_exec);
+	p->before_exec = NULL;
+}
+
+/* Its space is kept for a while. One that came to life again keeps it for good. */
+static void process_ended(struct pd_world *w, struct pd_process *p)
+{
+	uint32_t *place = &w->ended[w->n_ended % PD_ENDED];
+	struct pd_process *oldest = &w->processes.v[*place];
+	if (w->n_ended++ >= PD_ENDED && oldest->threads == 0 && oldest != p)
+		process_end(w, oldest);
+	*place = p - w->processes.v;
 }
 
 void pd_world_exit(struct pd_world *w, uint32_t pid, uint32_t tid)
@@ -235,5 +259,5 @@ void pd_world_exit(struct pd_world *w, uint32_t pid, uint32_t tid)
 	t->alive = false;
 	struct pd_process *p = pd_process_get(w, pid);
 	if (p && p->threads && --p->threads == 0)
-		process_end(w, p);
+		process_ended(w, p);
 }

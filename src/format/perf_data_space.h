@@ -1,8 +1,9 @@
 /* format/perf_data_space.h: what was mapped where in each process and in the kernel, and what
  * threads were called, at the moment up to which records have been applied.
  *
- * A fork shares its parent's space until one of them changes it. A process's space is freed with its
- * last thread; names stay, for samples of its last moments. Of each of the limits below, what comes
+ * A fork shares its parent's space until one of them changes it. The space of a process that has
+ * ended goes when PD_ENDED others have ended after it: there may be samples of its last moments;
+ * names stay. Of each of the limits below, what comes
  * after is refused and counted by the caller. */
 #ifndef CRESSET_FORMAT_PERF_DATA_SPACE_H
 #define CRESSET_FORMAT_PERF_DATA_SPACE_H
@@ -17,7 +18,8 @@
 enum {
 	PD_MAX_MAPS = 16384,        /* executable mappings of one process */
 	PD_MAX_ALL_MAPS = 16 << 20, /* of all, 32 bytes each */
-	PD_MAX_THREADS = 4 << 20,   /* Linux has no more pids */
+	PD_ENDED = 256,
+	PD_MAX_THREADS = 4 << 20, /* Linux has no more pids */
 };
 
 struct pd_map {
@@ -36,8 +38,10 @@ struct pd_thread {
 };
 struct pd_process {
 	struct pd_space *space; /* NULL: nothing mapped */
-	uint32_t threads;       /* alive */
-	uint32_t name;          /* string of the sink: what its main thread is called */
+	/* Until the new program runs, stacks still begin at the call of exec in the old one. */
+	struct pd_space *before_exec;
+	uint32_t threads; /* alive */
+	uint32_t name;    /* string of the sink: what its main thread is called */
 };
 
 struct pd_world { /* zeroed = empty */
@@ -46,6 +50,8 @@ struct pd_world { /* zeroed = empty */
 	struct map by_tid, by_pid;
 	struct pd_space kernel; /* modules and BPF programs */
 	size_t n_maps;
+	uint32_t ended[PD_ENDED]; /* processes, by index; a ring */
+	size_t n_ended;           /* so far */
 };
 
 void pd_world_done(struct pd_world *w);
@@ -62,8 +68,10 @@ bool pd_world_map_kernel(struct pd_world *w, const struct pd_map *m);
 /* copy_maps: the child of a fork has what its parent has. */
 bool pd_world_fork(struct pd_world *w, uint32_t pid, uint32_t tid, uint32_t parent_pid,
 		   uint32_t parent_tid, bool copy_maps);
-/* exec: what was mapped is gone. */
+/* exec: what was mapped is gone, but for before_exec. */
 bool pd_world_comm(struct pd_world *w, uint32_t pid, uint32_t tid, uint32_t comm, bool exec);
+/* The process was seen running code of its own. */
+void pd_world_runs(struct pd_world *w, uint32_t pid);
 void pd_world_exit(struct pd_world *w, uint32_t pid, uint32_t tid);
 
 /* The mapping that covers addr; NULL when none does. */
