@@ -166,6 +166,8 @@ static bool name_by_kallsyms(struct naming *n, uint32_t mapping, int fd, uint64_
 	struct map here = n->frames[mapping];
 	n->frames[mapping] = moved(&here, shift);
 	map_done(&here);
+	if (!n->p->frames.mappings.v[mapping].build_id_len)
+		note(n, &n->p->frames.mappings.v[mapping], LOCAL_UNVERIFIED);
 	name_frames(n, mapping, names);
 	symbol_close(names);
 	return true;
@@ -182,8 +184,8 @@ static size_t read_notes(const char *path, uint8_t *id)
 	return len;
 }
 
-/* Without a build id, a kernel of the same release at the same address (KASLR) is of this very
- * boot. */
+/* Without a build id, a kernel of the same release at the same address (KASLR) passes; the release is
+ * not always known, either. */
 static bool is_running(const struct naming *n, const struct mapping *m, uint64_t text)
 {
 	uint8_t id[BUILD_ID_MAX];
@@ -191,8 +193,9 @@ static bool is_running(const struct naming *n, const struct mapping *m, uint64_t
 
 	if (m->build_id_len)
 		return same_build(m, id, read_notes("/sys/kernel/notes", id));
+	const char *release = profile_str(n->p, n->p->meta.kernel);
 	return text && text == m->start && uname(&u) == 0 &&
-	       strcmp(profile_str(n->p, n->p->meta.kernel), u.release) == 0;
+	       (!*release || strcmp(release, u.release) == 0);
 }
 
 static int running_kallsyms(uint64_t *text)

@@ -127,9 +127,12 @@ uint32_t pd_object_of_symbol(struct pd_frames *f, const char *name, size_t len)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-static bool is_x86(const struct pd_frames *f)
+/* A recording that was killed does not name its machine: where the kernel is tells. */
+static bool is_x86(const struct pd_frames *f, uint64_t text)
 {
-	return f->info->arch && strcmp(f->info->arch, "x86_64") == 0;
+	if (f->info->arch)
+		return strcmp(f->info->arch, "x86_64") == 0;
+	return text >= X86_LINKED_TEXT && text < X86_MODULES_START;
 }
 
 /* "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz" is [ext4], "nf-nat.ko" [nf_nat]: as the kernel
@@ -173,11 +176,12 @@ static bool add_text(struct pd_frames *f, const struct pd_mapped *m, uint64_t st
 	object_take_build_id(f, &o, &plain);
 	o.name = sink_string(f->sink, "[kernel]");
 	f->text_object = object_intern(f, &o);
+	f->is_x86 = is_x86(f, text);
 	f->text_start = start;
 	f->text_end = start > UINT64_MAX - KERNEL_IMAGE_MAX ? end : start + KERNEL_IMAGE_MAX;
-	if (is_x86(f) && f->text_end > X86_MODULES_START)
+	if (f->is_x86 && f->text_end > X86_MODULES_START)
 		f->text_end = X86_MODULES_START;
-	f->text_shift = is_x86(f) ? (text & ~(X86_TEXT_ALIGN - 1)) - X86_LINKED_TEXT : text;
+	f->text_shift = f->is_x86 ? (text & ~(X86_TEXT_ALIGN - 1)) - X86_LINKED_TEXT : text;
 	return f->text_object != UINT32_MAX;
 }
 

@@ -43,6 +43,7 @@ struct pd_frames {
 	const struct format_here *here; /* may be NULL */
 	VEC(struct pd_object) objects;
 	struct map object_index;
+	bool is_x86; /* the machine, as far as the kernel's place or the file tells */
 	/* The kernel's own code, where it is known. */
 	uint64_t text_start, text_end, text_shift;
 	uint32_t text_object;

@@ -289,9 +289,9 @@ static void apply_sample(struct pd_reader *r, const struct pd_header *h, struct 
 {
 	struct pd_sample s;
 	const struct pd_event *event;
-	bool is_x86 = r->info.arch && strcmp(r->info.arch, "x86_64") == 0, is_group = false;
+	bool is_group = false;
 	uint64_t id, count;
-	if (!pd_sample_read(&r->events, w, is_x86, &s)) {
+	if (!pd_sample_read(&r->events, w, r->frames.is_x86, &s)) {
 		r->skipped++;
 		return;
 	}
