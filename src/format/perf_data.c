@@ -12,7 +12,6 @@ enum {
 	HEADER_BYTES = 104, /* of a file */
 	PIPE_HEADER_BYTES = 16,
 	ATTR_ENTRY_MAX = 4096,
-	PD_MAX_ID_BYTES = PD_MAX_EVENT_IDS * 8,
 	PLAIN_CHUNK = 64 << 10, /* unpacked at once */
 };
 
@@ -148,7 +147,8 @@ static int take_plain(struct stream *s, struct err *err)
 		rc = take_record(s, s->plain.data + at, size, true, err);
 		at += size;
 	}
-	memmove(s->plain.data, s->plain.data + at, s->plain.len - at);
+	if (at)
+		memmove(s->plain.data, s->plain.data + at, s->plain.len - at);
 	s->plain.len -= at;
 	return rc;
 }
@@ -269,7 +269,7 @@ static int load_section(struct input *in, struct section s, size_t max, struct b
 {
 	if (s.size > max)
 		return err_set(err, EBADMSG, "a section of %llu bytes", (unsigned long long)s.size);
-	buf_reserve(b, s.size);
+	buf_reserve(b, s.size + 1); /* never NULL */
 	long got = input_read_at(in, s.offset, b->data + b->len, s.size, err);
 	if (got < 0)
 		return got;
@@ -285,8 +285,9 @@ static int load_attr(struct pd_reader *r, struct input *in, struct wire entry, s
 	struct wire attr = wire_part(&entry, wire_left(&entry) - sizeof(struct section));
 	struct section at = read_section(&entry);
 	struct buf ids = { 0 };
+	size_t max = (PD_MAX_EVENT_IDS - r->events.ids) * 8;
 	int rc = pd_events_add(&r->events, attr)
-			 ? load_section(in, at, PD_MAX_ID_BYTES, &ids, err)
+			 ? load_section(in, at, max, &ids, err)
 			 : err_set(err, EBADMSG, "an event that cannot be read");
 	if (rc == 0)
 		pd_events_add_ids(&r->events, wire_of(ids.data, ids.len, r->big));

@@ -72,7 +72,7 @@ bool pd_events_add(struct pd_events *e, struct wire attr)
 
 void pd_events_add_ids(struct pd_events *e, struct wire ids)
 {
-	while (e->v.n && wire_left(&ids) >= 8 && e->by_id.n < PD_MAX_EVENT_IDS)
+	for (; e->v.n && wire_left(&ids) >= 8 && e->ids < PD_MAX_EVENT_IDS; e->ids++)
 		map_put(&e->by_id, wire_u64(&ids), e->v.n - 1);
 }
 

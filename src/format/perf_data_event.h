@@ -38,6 +38,7 @@ struct pd_event {
 struct pd_events { /* zeroed = empty */
 	VEC(struct pd_event) v;
 	struct map by_id; /* id of the kernel → index */
+	size_t ids;       /* added, of PD_MAX_EVENT_IDS */
 	struct arena names;
 };
 
