@@ -143,7 +143,7 @@ static uint32_t module_name(struct pd_frames *f, const char *path, size_t len)
 	const char *ending = memmem(base, path + len - base, ".ko", 3);
 	const char *end = ending ? ending : path + len;
 	struct buf b = { 0 };
-	if (*base == '[')
+	if (text_starts(base, end - base, "["))
 		return f->sink->ops->string(f->sink, path, len);
 	buf_addc(&b, '[');
 	for (; base < end; base++)

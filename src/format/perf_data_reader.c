@@ -132,12 +132,15 @@ static void apply_ksymbol(struct pd_reader *r, struct wire w)
 static void apply_comm(struct pd_reader *r, const struct pd_header *h, struct wire w)
 {
 	uint32_t pid = wire_u32(&w), tid = wire_u32(&w);
-	bool good = !w.c.bad;
+	bool is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+	if (w.c.bad) {
+		r->skipped++;
+		return;
+	}
 	size_t len;
 	const char *text = wire_text(&w, &len);
 	uint32_t comm = r->sink->ops->string(r->sink, text, len);
-	skip_unless(r, good && pd_world_comm(&r->world, pid, tid, comm,
-					     h->misc & PERF_RECORD_MISC_COMM_EXEC));
+	skip_unless(r, pd_world_comm(&r->world, pid, tid, comm, is_exec));
 }
 
 static void apply_fork(struct pd_reader *r, const struct pd_header *h, struct wire w)
