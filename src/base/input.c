@@ -19,7 +19,9 @@ enum {
  * nothing is packed. */
 struct input {
 	char *name;
-	int fd; /* -1: all of it is in packed or [p, end) */
+	int fd;            /* -1: all of it is in packed or [p, end) */
+	off_t origin;      /* where in the file it begins; -1: there are no offsets */
+	struct cur memory; /* all of it, when fd is -1 */
 	struct unpack *unpack;
 	char *packed_buf;
 	struct cur packed;
@@ -144,6 +146,7 @@ int input_open(const char *path, struct input **out, struct err *err)
 	struct input *in = xcalloc(1, sizeof *in);
 	in->fd = fd;
 	in->name = xstrdup(is_stdin ? "standard input" : path);
+	in->origin = lseek(fd, 0, SEEK_CUR);
 	int rc = 0;
 	while (rc == 0 && !in->ended && in->end - in->p < INPUT_MAGIC)
 		rc = input_fill(in, err);
@@ -164,6 +167,7 @@ int input_open_memory(const void *data, size_t len, struct input **out, struct e
 	in->name = xstrdup("the data");
 	in->p = data;
 	in->end = in->p + len;
+	in->memory = cur_of(data, len);
 	in->total = len;
 	in->source_ended = in->ended = true;
 	input_choose(in);
@@ -253,6 +257,41 @@ long input_read(struct input *in, void *data, size_t n, struct err *err)
 	if (n)
 		memcpy(data, in->p, n);
 	in->p += n;
+	return n;
+}
+
+bool input_has_offsets(const struct input *in)
+{
+	return in->origin >= 0 && !in->unpack;
+}
+
+static long input_file_at(struct input *in, uint64_t offset, char *data, size_t n, struct err *err)
+{
+	size_t got = 0;
+	while (got < n && offset + got <= INT64_MAX - (uint64_t)in->origin) {
+		ssize_t more = pread(in->fd, data + got, n - got, in->origin + offset + got);
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more < 0)
+			return err_set(err, errno, "cannot read %s: %s", in->name, strerror(errno));
+		if (more == 0)
+			break;
+		got += more;
+	}
+	return got;
+}
+
+long input_read_at(struct input *in, uint64_t offset, void *data, size_t n, struct err *err)
+{
+	if (!input_has_offsets(in))
+		return err_set(err, ESPIPE, "%s can only be read from start to end", in->name);
+	if (in->fd >= 0)
+		return input_file_at(in, offset, data, n, err);
+	size_t size = cur_left(&in->memory);
+	size_t there = offset < size ? size - offset : 0;
+	n = n < there ? n : there;
+	if (n)
+		memcpy(data, in->memory.p + offset, n);
 	return n;
 }
 

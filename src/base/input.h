@@ -35,6 +35,11 @@ int input_line(struct input *in, const char **line, size_t *len, bool *cut, stru
 /* Up to n bytes; returns their number, 0 at the end, or -errno. */
 long input_read(struct input *in, void *data, size_t n, struct err *err);
 
+/* Whether input_read_at works: not through a pipe, and not when it is packed. */
+bool input_has_offsets(const struct input *in);
+/* Up to n bytes from this offset of the whole, whatever was read so far; fewer only at the end; or -errno. */
+long input_read_at(struct input *in, uint64_t offset, void *data, size_t n, struct err *err);
+
 /* Everything that is left, appended to b; -EFBIG past max. */
 int input_all(struct input *in, size_t max, struct buf *b, struct err *err);
 

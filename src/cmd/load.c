@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cmd/format_name.h"
+#include "cmd/load_file.h"
 
 static bool is_stdin(const char *path)
 {
@@ -30,7 +31,7 @@ static int load_one(const char *path, const struct format *as, struct profile **
 		    struct err *err)
 {
 	struct profile *p = profile_new();
-	int rc = format_read_file(path, as, profile_sink(p), err);
+	int rc = load_file(path, as, p, err);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;

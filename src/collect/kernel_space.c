@@ -20,14 +20,6 @@ enum {
 };
 #define MODULES_AGAIN_NS 1000000000ull
 
-/* Where the kernel's _text is linked to be: 0xffffffff80000000 + CONFIG_PHYSICAL_START on x86-64.
- * Any constant would do. */
-#ifdef __x86_64__
-static const uint64_t LINKED_TEXT = 0xffffffff81000000;
-#else
-static const uint64_t LINKED_TEXT = 0;
-#endif
-
 /* --- reading what the kernel tells ------------------------------------------------------------ */
 
 uint64_t kernel_text_start(int kallsyms_fd)
@@ -146,7 +138,7 @@ void kernel_space_init(struct kernel_space *k, struct sink *sink)
 	if (start) {
 		k->text.start = start;
 		k->text.end = start + read_text_size();
-		k->text.shift = start - LINKED_TEXT;
+		k->text.shift = start - KERNEL_LINKED_TEXT;
 	}
 }
 

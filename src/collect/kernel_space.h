@@ -20,6 +20,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the kernel's _text is linked to be: 0xffffffff80000000 + CONFIG_PHYSICAL_START on x86-64.
+ * Any constant would do, but readers of other programs' recordings use the same one
+ * (format/perf_data_frames.h). */
+#ifdef __x86_64__
+#define KERNEL_LINKED_TEXT 0xffffffff81000000ull
+#else
+#define KERNEL_LINKED_TEXT 0ull
+#endif
+
 enum { KERNEL_NAME_MAX = 64, KERNEL_MAX_MODULES = 4096 };
 
 struct kernel_area {

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "format/callgrind.h"
 #include "format/folded.h"
+#include "format/perf_data.h"
 #include "format/pprof.h"
 #include "format/recording.h"
 #include "format/speedscope.h"
@@ -15,8 +16,17 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_recording, &format_callgrind, &format_pprof, &format_speedscope, &format_folded,
-	&format_svg,       &format_text,      &format_json,  &format_csv,        NULL,
+	&format_recording,
+	&format_perf_data,
+	&format_callgrind,
+	&format_pprof,
+	&format_speedscope,
+	&format_folded,
+	&format_svg,
+	&format_text,
+	&format_json,
+	&format_csv,
+	NULL,
 };
 
 const struct format *format_by_name(const char *name)
@@ -109,6 +119,13 @@ static int format_detect(struct input *in, const struct format **out, struct err
 
 int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err)
 {
+	return format_read_file_here(path, as, sink, NULL, NULL, err);
+}
+
+int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
+			  const struct format_here *here, const struct format **used,
+			  struct err *err)
+{
 	struct input *in;
 	int rc = input_open(path, &in, err);
 	if (rc)
@@ -118,7 +135,10 @@ int format_read_file(const char *path, const struct format *as, struct sink *sin
 	if (rc == 0 && !as->read)
 		rc = err_set(err, EINVAL, "%s: format %s can only be written", path, as->name);
 	else if (rc == 0)
-		rc = as->read(in, sink, err);
+		rc = here && as->read_here ? as->read_here(in, sink, here, err)
+					   : as->read(in, sink, err);
+	if (rc == 0 && used)
+		*used = as;
 	input_close(in);
 	return rc;
 }

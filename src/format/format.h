@@ -43,6 +43,15 @@ struct format_write_opts {
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
 };
 
+/* What a reader may ask the machine it runs on, for files that were recorded there. */
+struct format_here {
+	const char *host; /* the machine's name, as uname(2) says it */
+	/* What the code is called that a process has made at run time, at one of its addresses;
+	 * valid until the next call. NULL: not known. */
+	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
+	void *ctx;
+};
+
 struct format {
 	const char *name;    /* "pprof" */
 	const char *summary; /* "pprof protobuf, gzipped" */
@@ -55,6 +64,10 @@ struct format {
 	/* Reads everything into sink. -EBADMSG with words when nothing of it can be used; what was
 	 * skipped is counted in LOSS_INPUT_SKIPPED. NULL: cannot be read. */
 	int (*read)(struct input *in, struct sink *sink, struct err *err);
+	/* Of formats that hold addresses without names: the same with the help of this machine.
+	 * Frames with a mapping get their names afterwards (collect/local_names.h). */
+	int (*read_here)(struct input *in, struct sink *sink, const struct format_here *here,
+			 struct err *err);
 	int (*write)(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		     struct err *err);
 };
@@ -76,6 +89,12 @@ int format_pick_type(const struct profile *p, const char *want, uint32_t *type, 
 /* Opens path ("-" is standard input), finds the format (or takes `as` when not NULL) and reads
  * it. */
 int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err);
+
+/* The same where the files that were running may be at hand: here is passed on to formats that can
+ * use it, and *used, when not NULL, is the format. */
+int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
+			  const struct format_here *here, const struct format **used,
+			  struct err *err);
 
 /* Writes to path (NAME.tmp, renamed) or to standard output for "-". */
 int format_write_file(const struct format *f, struct profile *p,

@@ -1,0 +1,46 @@
+#include "cmd/load_file.h"
+
+#include "base/log.h"
+#include "collect/local_code.h"
+#include "collect/local_names.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+static void say_problem(const char *path, const struct profile *p, const struct local_report *r,
+			enum local_problem problem)
+{
+	uint32_t n = r->problems[problem].n;
+	struct buf names = { 0 };
+	for (uint32_t i = 0; i < n && i < LOCAL_EXAMPLES; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "",
+			 profile_str(p, r->problems[problem].examples[i]));
+	if (n > LOCAL_EXAMPLES)
+		buf_adds(&names, ", …");
+	if (n)
+		log_warn("%s: %u %s %s: %s", path, n, n == 1 ? "binary" : "binaries",
+			 local_problems[problem], buf_cstr(&names));
+	buf_done(&names);
+}
+
+static void name_frames(const char *path, struct profile *p)
+{
+	struct local_report report;
+	local_names(p, getenv("HOME"), &report);
+	for (enum local_problem i = 0; i < LOCAL_PROBLEMS; i++)
+		say_problem(path, p, &report, i);
+}
+
+int load_file(const char *path, const struct format *as, struct profile *p, struct err *err)
+{
+	struct local_code code = { 0 };
+	struct utsname host = { 0 };
+	const struct format *used;
+	uname(&host);
+	struct format_here here = { host.nodename, local_code_name, &code };
+	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);
+	local_code_done(&code);
+	if (rc == 0 && used->read_here)
+		name_frames(path, p);
+	return rc;
+}

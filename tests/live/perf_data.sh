@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# What perf record writes says the same to us as to perf script: samples and sums of every event, samples of every thread name,
+# the hottest function. As a file, compressed, through a pipe, with stacks left to be unwound, and killed. Where perf itself
+# fails (6.1 does at times, with "stack smashing detected") there is nothing to compare with.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+
+work() {
+	"$progs/burn" data-burn 0.4 >/dev/null &
+	for _ in $(seq 20); do "$progs/short" & done
+	dd if=/dev/zero of=/dev/null bs=64k count=20000 2>/dev/null
+	for _ in $(seq 30); do (true); /bin/true; done
+	wait
+}
+export -f work
+export progs
+
+record() { # FILE ARG…: of all that work does
+	local file=$1
+	shift
+	perf record -q -g -F 999 -o "$file" "$@" -- bash -c work 2>"$tmp/perf.err"
+}
+perf_says() { perf script -i "$1" -F event,comm,period >"$tmp/perf.txt" 2>"$tmp/perf.err"; }
+# Samples and sum of the periods of an event.
+perf_event() { awk -v e="$1" '{ for (i = 2; i <= NF; i++) if (index($i, e) == 1) { n++; sum += $(i - 1) } } END { printf "%d %.0f\n", n, sum }' "$tmp/perf.txt"; }
+perf_comms() { awk '/cpu-clock/ { sub(/ +[0-9]+ +cpu-clock.*/, ""); gsub(/^ +| +$/, ""); gsub(/ /, "_"); sub(/^:-1$/, "?"); n[$0]++ } END { for (c in n) print n[c], c }' "$tmp/perf.txt" | sort; }
+perf_leaf() { # FILE COMM: samples and name of the function that is a leaf most often
+	perf script -i "$1" --no-inline -F comm,event,ip,sym 2>/dev/null |
+		awk -v c="$2" '/^[^ \t]/ { on = $1 == c && /cpu-clock/; leaf = 1; next } NF && leaf { leaf = 0; if (on) n[$2]++ } END { for (f in n) print n[f], f }' | sort -rn | head -1
+}
+our() { "$cresset" report -q "$1" --json --top 0 "${@:3}" | jq -r "$2"; }
+
+# same NAME FILE TYPE:EVENT… : the sum of a clock is its samples times their period.
+same() {
+	local name=$1 file=$2 pair n function
+	shift 2
+	if ! perf_says "$file"; then
+		skip "$name" "perf fails: $(tail -1 "$tmp/perf.err")"
+		return
+	fi
+	for pair in "$@"; do
+		is "$name: ${pair#*:}" "$(our "$file" '"\(.samples) \(if .scale == null then .total else (.total * .scale | round) end)"' --type "${pair%%:*}")" \
+			"$(perf_event "${pair#*:}")"
+	done
+	is "$name: thread names" "$(our "$file" '.top[] | select(.kind == "marker" and .binary == null) | "\(.total) \(.function)"' --by comm --type cpu | grep -v truncated | sort)" "$(perf_comms)"
+	read -r n function <<<"$(perf_leaf "$file" data-burn)"
+	is "$name: hottest function of a program" "$function" burn_loop
+	near "$name: … as hot" "$(our "$file" '.top[] | select(.function == "burn_loop") | .self')" "$n" 5
+}
+
+record "$tmp/a" -e cpu-clock,page-faults,context-switches
+same "a file" "$tmp/a" cpu:cpu-clock page-faults:page-faults context-switches:context-switches
+is "the kernel's functions have names" "$(our "$tmp/a" '.top[] | select(.function == "do_syscall_64") | .kind')" kernel
+is "packed: the same" "$(gzip <"$tmp/a" | "$cresset" report -q - --csv)" "$("$cresset" report -q "$tmp/a" --csv)"
+record "$tmp/z" -z -e cpu-clock
+same "compressed" "$tmp/z" cpu:cpu-clock
+record - -e cpu-clock >"$tmp/p"
+same "through a pipe" "$tmp/p" cpu:cpu-clock
+
+perf record -q -F 499 --call-graph dwarf,2048 -e cpu-clock -o "$tmp/d" -- "$progs/burn" data-burn 0.3 >/dev/null 2>&1
+is "stacks left to unwind say so" "$(our "$tmp/d" '.truncated == .total and .total > 30' --focus burn_loop)" true
+
+start "$progs/burn" data-burn 60 >/dev/null
+perf record -q -g -F 999 -e cpu-clock -o "$tmp/k" -p "${pids[-1]}" 2>/dev/null &
+perf=$!
+pids+=("$perf")
+for _ in $(seq 100); do
+	[ "$(stat -c %s "$tmp/k" 2>/dev/null || echo 0)" -gt 20000 ] && break
+	sleep 0.1
+done
+kill -9 $perf
+wait $perf 2>/dev/null
+is "killed: read as far as it goes" "$(our "$tmp/k" '.top[0].function')" burn_loop
+same "killed" "$tmp/k" cpu:cpu-clock
+finish
