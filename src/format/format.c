@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "format/folded.h"
+#include "format/perf_script.h"
 #include "format/pprof.h"
 #include "format/recording.h"
 #include "format/svg.h"
@@ -12,8 +13,8 @@
 
 /* Asked in this order when a file is read: what has a magic number first, plain text last. */
 const struct format *const formats[] = {
-	&format_recording, &format_pprof, &format_folded, &format_svg,
-	&format_text,      &format_json,  &format_csv,    NULL,
+	&format_recording, &format_pprof, &format_perf_script, &format_folded, &format_svg,
+	&format_text,      &format_json,  &format_csv,         NULL,
 };
 
 const struct format *format_by_name(const char *name)
