@@ -22,7 +22,7 @@
  * PERF_SCRIPT_MAX_TIMED at most are kept apart: beyond that samples lose their time and cpu, equal ones are
  * added up, and LOSS_TIMES_DROPPED says how many. Files without times are added up from the start.
  *
- * Written: one type, samples in the order of their times, pid/tid always (4294967295 where unknown), time with nine digits,
+ * Written: one type, samples in the order of their times, "pid/tid" or, where no pid is known, "tid" (4294967295 where that is unknown), time with nine digits,
  * the value as period (times the type's period where that is a time, as perf does), and each frame as
  * "name+0x0 (binary)". Kinds are said by the binary: [kernel.kallsyms] or [module], /tmp/perf-0.map for JIT,
  * //python and so on for other runtimes. */
@@ -44,8 +44,8 @@ enum {
 	PERF_SCRIPT_CACHED_LINE = 4096, /* bytes; longer frame lines are read anew each time */
 };
 
-/* '#' line of ours that tells an event's type, fields separated by tabs: event, name, sample type,
- * unit, period type, period unit, and what periods in the file are divided by (0: nothing). */
+/* '#' line of ours that tells an event's type, fields separated by tabs: event, name, sample type, unit, period
+ * type, period unit, period (0: none), and 1 when values in the file are multiplied by it, else 0. */
 #define PERF_SCRIPT_TYPE "# cresset type : "
 
 #endif

@@ -71,11 +71,13 @@ static void perf_type_line(struct perf_events *e, const char *s, size_t len)
 		s = tab + 1;
 	}
 	int64_t period = perf_number_behind(s, end - s, "");
-	if (period < 0)
+	int64_t is_scaled = perf_number_behind(s, end - s, "\t");
+	if (period < 0 || is_scaled < 0)
 		return;
 	perf_attr_add(e, (struct perf_attr){ .name = fields[0],
 					     .period = period,
 					     .has_type = true,
+					     .is_scaled = is_scaled,
 					     .type = { .name = fields[1],
 						       .sample_type = fields[2],
 						       .unit = fields[3],
@@ -141,7 +143,7 @@ static struct perf_event perf_event_with_type(struct perf_events *e, const struc
 	return (struct perf_event){
 		.type = e->sink->ops->type(e->sink, &a->type),
 		.period = a->period,
-		.divisor = a->period,
+		.divisor = a->is_scaled ? a->period : 0,
 	};
 }
 

@@ -12,9 +12,10 @@
 struct perf_attr {
 	uint32_t name; /* string */
 	int64_t period;
-	bool is_freq;     /* period is a rate in Hz */
-	bool has_type;    /* a line of ours: */
-	struct type type; /* periods in the file are values times period */
+	bool is_freq; /* period is a rate in Hz */
+	/* A line of ours: the whole type, and whether the file has values times the period. */
+	bool has_type, is_scaled;
+	struct type type;
 };
 struct perf_event {
 	uint32_t type;
