@@ -71,7 +71,8 @@ static bool text_ends(struct perf_text t, const char *s)
 
 /* --- header lines ----------------------------------------------------------------------------- */
 
-/* Each scan_ function moves on behind what it is looking for, or stays where it is and is false. */
+/* Each scan_ function moves on behind what it is looking for and the blanks in front of that, or stays where it is
+ * and is false. */
 
 static bool scan_number(struct scan *s, uint64_t max, uint64_t *out)
 {
@@ -108,6 +109,7 @@ static bool scan_ids(struct scan *s, struct perf_header *h)
 {
 	struct scan at = *s;
 	uint32_t first, second;
+	skip_blanks(&at);
 	if (!scan_id(&at, &first))
 		return false;
 	bool both = at.p < at.end && *at.p == '/';
@@ -120,7 +122,6 @@ static bool scan_ids(struct scan *s, struct perf_header *h)
 		return false;
 	h->pid = both ? first : SAMPLE_NO_ID;
 	h->tid = both ? second : first;
-	skip_blanks(&at);
 	*s = at;
 	return true;
 }
@@ -130,11 +131,11 @@ static bool scan_cpu(struct scan *s, struct perf_header *h)
 {
 	struct scan at = *s;
 	uint64_t v;
+	skip_blanks(&at);
 	if (at.p == at.end || *at.p++ != '[' || !scan_number(&at, UINT32_MAX, &v) ||
 	    at.p == at.end || *at.p++ != ']' || !at_token_end(&at))
 		return false;
 	h->cpu = v;
-	skip_blanks(&at);
 	*s = at;
 	return true;
 }
@@ -145,6 +146,7 @@ static bool scan_time(struct scan *s, struct perf_header *h)
 	enum { NS_DIGITS = 9 };
 	struct scan at = *s;
 	uint64_t seconds, part;
+	skip_blanks(&at);
 	if (!scan_number(&at, INT64_MAX / 1000000000 - 1, &seconds) || at.p == at.end ||
 	    *at.p++ != '.')
 		return false;
@@ -157,7 +159,6 @@ static bool scan_time(struct scan *s, struct perf_header *h)
 		return false;
 	h->time_ns = seconds * 1000000000 + part;
 	h->has_time = true;
-	skip_blanks(&at);
 	*s = at;
 	return true;
 }
@@ -167,11 +168,12 @@ static void scan_misc(struct scan *s, struct perf_header *h)
 {
 	enum { MISC_LETTERS = 5 };
 	struct scan at = *s;
+	skip_blanks(&at);
+	const char *letters = at.p;
 	while (at.p < at.end && ((*at.p | 0x20) >= 'a' && (*at.p | 0x20) <= 'z'))
 		at.p++;
-	if (at.p == s->p || at.p - s->p > MISC_LETTERS || !at_token_end(&at))
+	if (at.p == letters || at.p - letters > MISC_LETTERS || !at_token_end(&at))
 		return;
-	skip_blanks(&at);
 	if (scan_time(&at, h))
 		*s = at;
 }
@@ -196,6 +198,7 @@ static void scan_period(struct scan *s, struct perf_header *h)
 {
 	struct scan at = *s;
 	uint64_t v;
+	skip_blanks(&at);
 	if (!scan_number(&at, INT64_MAX, &v) || !at_token_end(&at))
 		return;
 	h->period = v;
@@ -222,18 +225,22 @@ static bool scan_event(struct scan *s, struct perf_header *h)
 static enum perf_header_trust scan_event_columns(struct scan s, bool is_anchored,
 						 struct perf_header *h)
 {
+	struct scan start = s, address = s;
 	scan_period(&s, h);
-	skip_blanks(&s);
-	bool has_event = scan_event(&s, h), is_end = s.p == s.end;
-	struct scan address = s;
+	bool has_event = scan_event(&s, h), is_end = trimmed(s.p, s.end).len == 0;
+	bool is_word = has_event && !memchr(h->event.s, ' ', h->event.len);
+	if (!is_word && scan_padded_address(&address)) { /* no event at all */
+		h->has_period = false;
+		h->event.len = 0;
+		h->rest = (struct perf_text){ start.p, start.end - start.p };
+		return PERF_SURE_HEADER;
+	}
 	h->rest = (struct perf_text){ s.p, s.end - s.p };
 	if (is_anchored)
 		return has_event || is_end ? PERF_SURE_HEADER : PERF_NO_HEADER;
-	if (!has_event)
-		return is_end ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
-	if (memchr(h->event.s, ' ', h->event.len))
-		return PERF_NO_HEADER; /* a sentence, not an event */
-	return scan_padded_address(&address) ? PERF_SURE_HEADER : PERF_FAIR_HEADER;
+	if (!is_word) /* a sentence is no event */
+		return is_end && !has_event ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
+	return scan_padded_address(&s) ? PERF_SURE_HEADER : PERF_FAIR_HEADER;
 }
 
 /* Everything from the ids on; s.p is where the ids or what follows them would start. */
@@ -244,12 +251,11 @@ static enum perf_header_trust scan_columns(struct scan s, struct perf_header *h)
 	if (!scan_time(&s, h))
 		scan_misc(&s, h);
 	bool is_anchored = has_cpu || h->has_time;
-	struct scan address = s;
 	if (!is_anchored && !has_ids)
 		return PERF_NO_HEADER;
-	h->rest = (struct perf_text){ s.p, s.end - s.p };
+	h->rest = trimmed(s.p, s.end);
 	h->is_record = text_starts(h->rest, "PERF_RECORD_");
-	if (h->is_record || scan_padded_address(&address))
+	if (h->is_record)
 		return is_anchored ? PERF_SURE_HEADER : PERF_LOOSE_HEADER;
 	return scan_event_columns(s, is_anchored, h);
 }

@@ -13,6 +13,7 @@ struct perf_reader {
 	struct perf_rows rows;
 	/* The current sample. */
 	bool is_open, has_time;
+	bool is_bare;       /* has no header line */
 	bool has_own_frame; /* the one frame so far is from the header line */
 	struct sample sample;
 	/* A loose header line, which the next line decides about. */
@@ -70,15 +71,20 @@ static void perf_begin_sample(struct perf_reader *r, const struct perf_header *h
 		perf_frames_add(&r->frames, text, is_high);
 }
 
-/* A frame without any header in front begins a sample of its own. */
-static void perf_frame_line(struct perf_reader *r, struct perf_text text, bool is_high)
+/* A frame without any header in front begins a sample of its own. Where there are no callchains either, each
+ * line is one: then it is not indented by a tab. */
+static void perf_frame_line(struct perf_reader *r, bool has_tab, struct perf_text text,
+			    bool is_high)
 {
 	struct perf_header h = { .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
 	if (r->in_junk)
 		return;
-	if (r->loose.len)
-		perf_header_parse(r->loose.data, r->loose.len, &h);
+	if (r->is_open && r->is_bare && !has_tab)
+		perf_end_sample(r);
 	if (!r->is_open) {
+		r->is_bare = r->loose.len == 0;
+		if (r->loose.len)
+			perf_header_parse(r->loose.data, r->loose.len, &h);
 		perf_begin_sample(r, &h);
 		buf_clear(&r->loose);
 	}
@@ -117,6 +123,7 @@ static void perf_other_line(struct perf_reader *r, const char *line, size_t len)
 	}
 	perf_end_sample(r);
 	if (trust >= PERF_FAIR_HEADER) {
+		r->is_bare = false;
 		perf_begin_sample(r, &h);
 	} else if (trust == PERF_LOOSE_HEADER) {
 		buf_add(&r->loose, line, len);
@@ -150,7 +157,7 @@ static void perf_line(struct perf_reader *r, const char *line, size_t len, bool 
 	if (cut)
 		r->skipped++;
 	else if (perf_is_frame(line, len, &text, &is_high))
-		perf_frame_line(r, text, is_high);
+		perf_frame_line(r, line[0] == '\t', text, is_high);
 	else
 		perf_other_line(r, line, len);
 }
@@ -191,7 +198,7 @@ int perf_script_read(struct input *in, struct sink *sink, struct err *err)
 /* --- detection -------------------------------------------------------------------------------- */
 
 struct perf_seen {
-	size_t headers, tabs, frames, others;
+	size_t headers, frames, symbols, others;
 	bool after_doubt; /* the line before was a header only if a frame follows */
 };
 
@@ -203,7 +210,7 @@ static void perf_see(struct perf_seen *seen, const char *line, size_t len)
 	seen->after_doubt = false;
 	if (perf_is_frame(line, len, &text, &is_high)) {
 		seen->frames++;
-		seen->tabs += line[0] == '\t' && text.len;
+		seen->symbols += text.len && (line[0] == '\t' || text.s[text.len - 1] == ')');
 		seen->headers += was_doubt;
 		return;
 	}
@@ -228,9 +235,9 @@ bool perf_script_detect(const char *head, size_t len)
 	while (cur_line(&c, &line, &n)) {
 		if (perf_is_empty(line, n) || line[0] == '#')
 			continue;
-		if (!cur_left(&c) && len == INPUT_PEEK && seen.headers + seen.tabs)
+		if (!cur_left(&c) && len == INPUT_PEEK && seen.headers + seen.symbols)
 			break; /* the last line may be cut */
 		perf_see(&seen, line, n);
 	}
-	return seen.headers + seen.tabs && seen.headers + seen.frames > seen.others;
+	return seen.headers + seen.symbols && seen.headers + seen.frames > seen.others;
 }
