@@ -236,10 +236,12 @@ static enum perf_header_trust scan_event_columns(struct scan s, bool is_anchored
 		return PERF_SURE_HEADER;
 	}
 	h->rest = (struct perf_text){ s.p, s.end - s.p };
-	if (is_anchored)
-		return has_event || is_end ? PERF_SURE_HEADER : PERF_NO_HEADER;
-	if (!is_word) /* a sentence is no event */
-		return is_end && !has_event ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
+	if (is_anchored && (has_event || is_end))
+		return PERF_SURE_HEADER;
+	if (h->has_time)
+		return PERF_FAIR_HEADER; /* trace output without its event, or a cut line */
+	if (!is_word)                    /* a sentence is no event */
+		return is_end && !has_event && !is_anchored ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
 	return scan_padded_address(&s) ? PERF_SURE_HEADER : PERF_FAIR_HEADER;
 }
 

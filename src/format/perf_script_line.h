@@ -26,7 +26,7 @@ struct perf_header {
 enum perf_header_trust {
 	PERF_NO_HEADER,
 	PERF_LOOSE_HEADER, /* says too little: counts only when a frame follows */
-	PERF_FAIR_HEADER,  /* id and event, as many a log line has */
+	PERF_FAIR_HEADER,  /* id and event, or time, as many a log line has */
 	PERF_SURE_HEADER,
 };
 enum { PERF_COMM_MAX = 64 }; /* bytes; the kernel's are at most 15 */
