@@ -362,7 +362,8 @@ START_TEST(columns_that_were_not_printed_are_not_needed)
 		"cc1;f 7\ndd;g_[k] 8\n");
 	/* -F addr and brstack beside a callchain; flags of a branch */
 	check_folded("a 1 2.5: 3 e:                0\n\t 12 f (/a)\n\n", "a;f 3\n");
-	check_folded("a 1 2.5: 3 branches:   tr strt         805807 f (/a) =>   805900 g (/a)\n",
+	check_folded("a 1 2.5: 3 branches:   tr strt                  805807 f (/a) =>   805900 g "
+		     "(/a)\n",
 		     "a;f 3\n");
 	check_folded(
 		"a 1 2.5: e:\n\t 12 f (/a)\n 0x12/0x34/P/-/-/0  0x5/0x6/M/-/-/1\n ABI:2 AX:0x1\n"
