@@ -49,15 +49,8 @@ static struct perf_token perf_new_token(struct perf_frames *f, struct perf_text 
 	return t;
 }
 
-void perf_frames_add(struct perf_frames *f, struct perf_text text, bool is_high)
+static uint32_t perf_find_token(struct perf_frames *f, struct perf_text text, bool is_high)
 {
-	if (f->refs.n >= PERF_SCRIPT_MAX_FRAMES)
-		return;
-	if (text.len > PERF_SCRIPT_CACHED_LINE) {
-		vec_push(&f->refs, (struct perf_frame_ref){ .token = f->tokens.n });
-		vec_push(&f->tokens, perf_new_token(f, text, is_high));
-		return;
-	}
 	struct perf_token_key key = { f, text, is_high };
 	uint64_t hash = hash_bytes(text.s, text.len) + is_high;
 	uint32_t fresh = f->tokens.n;
@@ -68,7 +61,40 @@ void perf_frames_add(struct perf_frames *f, struct perf_text text, bool is_high)
 		t.len = text.len;
 		vec_push(&f->tokens, t);
 	}
-	vec_push(&f->refs, (struct perf_frame_ref){ .token = id });
+	return id;
+}
+
+/* Of a long line the text is not kept, so that its token equals no other. */
+static uint32_t perf_long_token(struct perf_frames *f, struct perf_text text, bool is_high)
+{
+	struct perf_token t = perf_new_token(f, text, is_high);
+	t.len = UINT32_MAX;
+	vec_push(&f->tokens, t);
+	return f->tokens.n - 1;
+}
+
+static uint32_t perf_token(struct perf_frames *f, struct perf_text text, bool is_high)
+{
+	if (text.len > PERF_SCRIPT_CACHED_LINE)
+		return perf_long_token(f, text, is_high);
+	if (f->refs.n == 0)
+		return perf_find_token(f, text, is_high);
+	struct perf_token_key key = { f, text, is_high };
+	uint32_t before = f->refs.v[f->refs.n - 1].token;
+	uint32_t guess = f->tokens.v[before].next;
+	if (guess && perf_same_token(&key, guess))
+		return guess;
+	uint32_t id = perf_find_token(f, text, is_high);
+	f->tokens.v[before].next = id;
+	return id;
+}
+
+void perf_frames_add(struct perf_frames *f, struct perf_text text, bool is_high)
+{
+	if (f->refs.n >= PERF_SCRIPT_MAX_FRAMES)
+		return;
+	uint32_t token = perf_token(f, text, is_high);
+	vec_push(&f->refs, (struct perf_frame_ref){ .token = token });
 }
 
 void perf_frames_source(struct perf_frames *f, struct perf_text file, uint32_t line)

@@ -1,7 +1,7 @@
 /* format/perf_script_frames.h: from the frame lines of one sample to a stack.
  *
- * What stands behind the address is looked up as it is, so that a line seen before costs one hash; only new
- * lines are taken apart. */
+ * What stands behind the address is looked up as it is; only new lines are taken apart. As callers are mostly
+ * the same as last time, most lines cost one comparison. */
 #ifndef CRESSET_FORMAT_PERF_SCRIPT_FRAMES_H
 #define CRESSET_FORMAT_PERF_SCRIPT_FRAMES_H
 
@@ -17,7 +17,8 @@ struct perf_token {
 	uint32_t len;
 	bool is_high, is_inlined;
 	struct frame frame;
-	uint32_t id; /* of frame in the sink, where it is not inlined */
+	uint32_t id;   /* of frame in the sink, where it is not inlined */
+	uint32_t next; /* the token that followed last time */
 };
 struct perf_frame_ref {
 	uint32_t token;

@@ -20,12 +20,12 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int hex_value(char c)
+static bool is_hex(char c)
 {
-	if (is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	static const bool hex[256] = { ['0' ... '9'] = true,
+				       ['a' ... 'f'] = true,
+				       ['A' ... 'F'] = true };
+	return hex[(unsigned char)c];
 }
 
 static void skip_blanks(struct scan *s)
@@ -186,7 +186,7 @@ static bool scan_padded_address(struct scan *s)
 	struct scan at = *s;
 	skip_blanks(&at);
 	const char *digits = at.p;
-	while (at.p < at.end && hex_value(*at.p) >= 0)
+	while (at.p < at.end && is_hex(*at.p))
 		at.p++;
 	if (at.p == digits || !at_token_end(&at) || at.p - s->p < ADDRESS_COLUMNS)
 		return false;
@@ -315,7 +315,7 @@ bool perf_frame_split(const char *line, size_t len, struct perf_text *text, bool
 	struct scan s = { line, line + len };
 	skip_blanks(&s);
 	const char *digits = s.p;
-	while (s.p < s.end && hex_value(*s.p) >= 0)
+	while (s.p < s.end && is_hex(*s.p))
 		s.p++;
 	if (s.p == digits || !at_token_end(&s))
 		return false;
@@ -364,7 +364,7 @@ static const char *last_bracket(struct perf_text t)
 static void drop_offset(struct perf_text *t)
 {
 	const char *p = t->s + t->len;
-	while (p > t->s && hex_value(p[-1]) >= 0)
+	while (p > t->s && is_hex(p[-1]))
 		p--;
 	if (p < t->s + t->len && p - t->s >= 3 && memcmp(p - 3, "+0x", 3) == 0)
 		t->len = p - 3 - t->s;
@@ -372,7 +372,7 @@ static void drop_offset(struct perf_text *t)
 
 void perf_symbol_parse(struct perf_text text, struct perf_symbol *out)
 {
-	*out = (struct perf_symbol){ .name = text };
+	*out = (struct perf_symbol){ .name = text, .dso = { "", 0 } };
 	const char *open = text.len && text.s[text.len - 1] == ')' ? last_bracket(text) : NULL;
 	/* "f(int) (.isra.0)" without a dso: the compiler's copy of a function */
 	if (open && open[1] != '.') {

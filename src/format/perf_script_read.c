@@ -145,19 +145,15 @@ static void perf_line(struct perf_reader *r, const char *line, size_t len, bool 
 {
 	struct perf_text text;
 	bool is_high;
-	if (perf_is_empty(line, len)) {
-		perf_end_sample(r);
-		return;
-	}
-	if (line[0] == '#') {
-		perf_events_comment(&r->events, line, len);
-		return;
-	}
 	r->lines++;
 	if (cut)
 		r->skipped++;
-	else if (perf_is_frame(line, len, &text, &is_high))
+	else if (perf_is_frame(line, len, &text, &is_high)) /* first: most lines are */
 		perf_frame_line(r, line[0] == '\t', text, is_high);
+	else if (perf_is_empty(line, len))
+		perf_end_sample(r);
+	else if (line[0] == '#')
+		perf_events_comment(&r->events, line, len);
 	else
 		perf_other_line(r, line, len);
 }
