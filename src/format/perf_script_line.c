@@ -69,6 +69,17 @@ static bool text_ends(struct perf_text t, const char *s)
 	return t.len >= strlen(s) && memcmp(t.s + t.len - strlen(s), s, strlen(s)) == 0;
 }
 
+struct perf_header perf_header_none(void)
+{
+	struct perf_text none = { "", 0 };
+	return (struct perf_header){ .comm = none,
+				     .event = none,
+				     .rest = none,
+				     .pid = SAMPLE_NO_ID,
+				     .tid = SAMPLE_NO_ID,
+				     .cpu = SAMPLE_NO_ID };
+}
+
 /* --- header lines ----------------------------------------------------------------------------- */
 
 /* Each scan_ function moves on behind what it is looking for and the blanks in front of that, or stays where it is
@@ -248,7 +259,7 @@ static enum perf_header_trust scan_event_columns(struct scan s, bool is_anchored
 /* Everything from the ids on; s.p is where the ids or what follows them would start. */
 static enum perf_header_trust scan_columns(struct scan s, struct perf_header *h)
 {
-	*h = (struct perf_header){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
+	*h = perf_header_none();
 	bool has_ids = scan_ids(&s, h), has_cpu = scan_cpu(&s, h);
 	if (!scan_time(&s, h))
 		scan_misc(&s, h);
@@ -265,7 +276,7 @@ static enum perf_header_trust scan_columns(struct scan s, struct perf_header *h)
 /* "comm event:" or one of the two alone. */
 static enum perf_header_trust scan_names(struct scan s, struct perf_header *h)
 {
-	*h = (struct perf_header){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
+	*h = perf_header_none();
 	struct perf_text all = trimmed(s.p, s.end);
 	const char *last = all.s + all.len;
 	if (all.len && last[-1] == ':') {

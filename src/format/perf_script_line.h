@@ -31,6 +31,7 @@ enum perf_header_trust {
 };
 enum { PERF_COMM_MAX = 64 }; /* bytes; the kernel's are at most 15 */
 
+struct perf_header perf_header_none(void); /* nothing is known */
 enum perf_header_trust perf_header_parse(const char *line, size_t len, struct perf_header *h);
 
 /* "address text": what is behind the address, without blanks around it. False when the line, which may be

@@ -76,7 +76,7 @@ static void perf_begin_sample(struct perf_reader *r, const struct perf_header *h
 static void perf_frame_line(struct perf_reader *r, bool has_tab, struct perf_text text,
 			    bool is_high)
 {
-	struct perf_header h = { .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
+	struct perf_header h = perf_header_none();
 	if (r->in_junk)
 		return;
 	if (r->is_open && r->is_bare && !has_tab)
