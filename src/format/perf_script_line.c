@@ -220,8 +220,7 @@ static void scan_period(struct scan *s, struct perf_header *h)
 /* "sched:sched_switch: " up to the colon that a blank or the end follows. */
 static bool scan_event(struct scan *s, struct perf_header *h)
 {
-	enum { EVENT_MAX = 256 };
-	const char *end = s->end - s->p > EVENT_MAX ? s->p + EVENT_MAX : s->end;
+	const char *end = s->end - s->p > PERF_EVENT_MAX ? s->p + PERF_EVENT_MAX : s->end;
 	for (const char *p = s->p; p < end; p++) {
 		if (*p != ':' || (p + 1 < s->end && !is_blank(p[1])))
 			continue;
@@ -286,7 +285,7 @@ static enum perf_header_trust scan_names(struct scan s, struct perf_header *h)
 	}
 	h->comm = trimmed(all.s, last);
 	h->rest = (struct perf_text){ s.end, 0 };
-	bool fits = all.len && h->comm.len < PERF_COMM_MAX / 4;
+	bool fits = all.len && h->comm.len <= PERF_LONE_COMM_MAX;
 	return fits ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
 }
 

@@ -29,7 +29,8 @@ enum perf_header_trust {
 	PERF_FAIR_HEADER,  /* id and event, or time, as many a log line has */
 	PERF_SURE_HEADER,
 };
-enum { PERF_COMM_MAX = 64 }; /* bytes; the kernel's are at most 15 */
+/* Bytes. The kernel's comms have at most 15; what the writer makes of 64 bytes must fit. */
+enum { PERF_COMM_MAX = 256, PERF_LONE_COMM_MAX = 15, PERF_EVENT_MAX = 512 };
 
 struct perf_header perf_header_none(void); /* nothing is known */
 enum perf_header_trust perf_header_parse(const char *line, size_t len, struct perf_header *h);

@@ -36,16 +36,24 @@ static void perf_writer_done(struct perf_writer *w)
 	buf_done(&w->line);
 }
 
+/* Bytes of comms and events that are written. */
+enum { WRITE_COMM_MAX = 64, WRITE_EVENT_MAX = 128 };
+
+static void perf_add_text(struct buf *b, const struct profile *p, uint32_t id, size_t max)
+{
+	esc_term(b, profile_str(p, id), strtab_len(&p->strings, id), max);
+}
+
 static void perf_add_string(struct buf *b, const struct profile *p, uint32_t id)
 {
-	esc_term(b, profile_str(p, id), strtab_len(&p->strings, id), SIZE_MAX);
+	perf_add_text(b, p, id, SIZE_MAX);
 }
 
 /* One word: blanks and brackets would end it. */
-static void perf_add_word(struct buf *b, const struct profile *p, uint32_t id)
+static void perf_add_word(struct buf *b, const struct profile *p, uint32_t id, size_t max)
 {
 	size_t start = b->len;
-	perf_add_string(b, p, id);
+	perf_add_text(b, p, id, max);
 	for (size_t i = start; i < b->len; i++)
 		if (strchr(" ()", b->data[i]))
 			b->data[i] = '_';
@@ -71,7 +79,7 @@ static void perf_add_dso(struct buf *b, struct profile *p, uint32_t frame, struc
 		buf_adds(b, "[kernel.kallsyms]");
 		return;
 	}
-	perf_add_word(b, p, path);
+	perf_add_word(b, p, path, SIZE_MAX);
 	bool fits =
 		perf_reads_as((struct perf_text){ b->data + start, b->len - start }, name, f->kind);
 	if (fits && b->len > start)
@@ -81,7 +89,7 @@ static void perf_add_dso(struct buf *b, struct profile *p, uint32_t frame, struc
 		buf_adds(b, "[unknown]");
 	} else if (is_kernel) {
 		buf_addc(b, '[');
-		perf_add_word(b, p, path);
+		perf_add_word(b, p, path, SIZE_MAX);
 		buf_addc(b, ']');
 	} else if (f->kind == FRAME_JIT) {
 		buf_adds(b, "/tmp/perf-0.map");
@@ -147,7 +155,7 @@ static void perf_add_comm(struct buf *b, const struct profile *p, uint32_t label
 {
 	const struct label *l = label_find(&p->series, labels, strtab_find(&p->strings, "comm"));
 	if (l && !l->is_num)
-		perf_add_string(b, p, l->str);
+		perf_add_text(b, p, l->str, WRITE_COMM_MAX);
 	if (b->len == 0)
 		buf_addc(b, '?');
 	if (b->data[0] == '#')
@@ -240,7 +248,8 @@ static void perf_choose_event(struct perf_writer *w)
 	if (is_cpu)
 		buf_adds(&w->event, "cpu-clock");
 	else
-		perf_add_word(&w->event, p, t->sample_type ? t->sample_type : t->name);
+		perf_add_word(&w->event, p, t->sample_type ? t->sample_type : t->name,
+			      WRITE_EVENT_MAX);
 	if (w->event.len == 0)
 		buf_adds(&w->event, "samples");
 }
