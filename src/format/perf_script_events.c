@@ -38,6 +38,11 @@ static int64_t perf_number_behind(const char *s, size_t len, const char *key)
 
 static void perf_attr_add(struct perf_events *e, struct perf_attr a)
 {
+	const uint32_t *known = map_get(&e->attr_of_name, a.name);
+	if (known) {
+		e->attrs.v[*known] = a;
+		return;
+	}
 	map_put(&e->attr_of_name, a.name, e->attrs.n);
 	vec_push(&e->attrs, a);
 }

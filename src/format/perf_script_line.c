@@ -260,7 +260,7 @@ static enum perf_header_trust scan_columns(struct scan s, struct perf_header *h)
 {
 	*h = perf_header_none();
 	bool has_ids = scan_ids(&s, h), has_cpu = scan_cpu(&s, h);
-	if (!scan_time(&s, h))
+	if (!scan_time(&s, h) && (has_ids || has_cpu))
 		scan_misc(&s, h);
 	bool is_anchored = has_cpu || h->has_time;
 	if (!is_anchored && !has_ids)
@@ -268,15 +268,14 @@ static enum perf_header_trust scan_columns(struct scan s, struct perf_header *h)
 	h->rest = trimmed(s.p, s.end);
 	h->is_record = text_starts(h->rest, "PERF_RECORD_");
 	if (h->is_record)
-		return is_anchored ? PERF_SURE_HEADER : PERF_LOOSE_HEADER;
+		return PERF_SURE_HEADER;
 	return scan_event_columns(s, is_anchored, h);
 }
 
 /* "comm event:" or one of the two alone. */
-static enum perf_header_trust scan_names(struct scan s, struct perf_header *h)
+static enum perf_header_trust scan_names(struct perf_text all, struct perf_header *h)
 {
 	*h = perf_header_none();
-	struct perf_text all = trimmed(s.p, s.end);
 	const char *last = all.s + all.len;
 	if (all.len && last[-1] == ':') {
 		while (last > all.s && !is_blank(last[-1]))
@@ -284,7 +283,6 @@ static enum perf_header_trust scan_names(struct scan s, struct perf_header *h)
 		h->event = (struct perf_text){ last, all.s + all.len - 1 - last };
 	}
 	h->comm = trimmed(all.s, last);
-	h->rest = (struct perf_text){ s.end, 0 };
 	bool fits = all.len && h->comm.len <= PERF_LONE_COMM_MAX;
 	return fits ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
 }
@@ -293,10 +291,10 @@ static enum perf_header_trust scan_names(struct scan s, struct perf_header *h)
  * as columns. A place that says more goes before one that says less. */
 enum perf_header_trust perf_header_parse(const char *line, size_t len, struct perf_header *h)
 {
-	struct scan s = { line, line + len };
-	struct perf_header one, best = { 0 };
+	struct perf_text all = trimmed(line, line + len);
+	struct scan s = { all.s, all.s + all.len };
+	struct perf_header one, best = perf_header_none();
 	enum perf_header_trust best_trust = PERF_NO_HEADER;
-	skip_blanks(&s);
 	const char *comm = s.p;
 	while (best_trust < PERF_SURE_HEADER && s.p < s.end && s.p - comm <= PERF_COMM_MAX) {
 		enum perf_header_trust trust = scan_columns(s, &one);
@@ -309,7 +307,7 @@ enum perf_header_trust perf_header_parse(const char *line, size_t len, struct pe
 		skip_blanks(&s);
 	}
 	*h = best;
-	return best_trust ? best_trust : scan_names((struct scan){ comm, line + len }, h);
+	return best_trust ? best_trust : scan_names(all, h);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */

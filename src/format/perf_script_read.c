@@ -110,6 +110,13 @@ static bool perf_is_frame(const char *line, size_t len, struct perf_text *text, 
 	       perf_header_parse(line, len, &h) < PERF_FAIR_HEADER;
 }
 
+/* Frames that follow are not taken for a sample. */
+static void perf_skip_line(struct perf_reader *r)
+{
+	r->skipped++;
+	r->in_junk = !r->is_open;
+}
+
 static void perf_other_line(struct perf_reader *r, const char *line, size_t len)
 {
 	struct perf_header h;
@@ -128,8 +135,7 @@ static void perf_other_line(struct perf_reader *r, const char *line, size_t len)
 	} else if (trust == PERF_LOOSE_HEADER) {
 		buf_add(&r->loose, line, len);
 	} else {
-		r->skipped++;
-		r->in_junk = true;
+		perf_skip_line(r);
 	}
 }
 
@@ -147,7 +153,7 @@ static void perf_line(struct perf_reader *r, const char *line, size_t len, bool 
 	bool is_high;
 	r->lines++;
 	if (cut)
-		r->skipped++;
+		perf_skip_line(r);
 	else if (perf_is_frame(line, len, &text, &is_high)) /* first: most lines are */
 		perf_frame_line(r, line[0] == '\t', text, is_high);
 	else if (perf_is_empty(line, len))

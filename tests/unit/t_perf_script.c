@@ -242,6 +242,8 @@ START_TEST(header_lines_of_every_shape)
 		  10101010, "cpu-clock:u", PERF_SURE_HEADER },
 		{ "burn 25522 12958.042986:   10101010 ", "burn", NO_ID, 25522, NO_ID,
 		  12958042986000, 10101010, "", PERF_SURE_HEADER },
+		{ "bash 2.5: e: ", "bash", NO_ID, NO_ID, NO_ID, 2500000000, -1, "e",
+		  PERF_SURE_HEADER },
 		{ "cc1 25451 [000] cpu-clock: ", "cc1", NO_ID, 25451, 0, -1, -1, "cpu-clock",
 		  PERF_SURE_HEADER },
 		{ "cc1 [001] ", "cc1", NO_ID, NO_ID, 1, -1, -1, "", PERF_SURE_HEADER },
@@ -587,6 +589,22 @@ START_TEST(long_lines_and_strange_bytes_are_harmless)
 }
 END_TEST
 
+/* Up to 128 places of such a line look like ids with an end behind them: each must cost the same wherever the line
+ * ends. */
+START_TEST(blanks_cost_their_length_only)
+{
+	struct buf b = { 0 };
+	for (int i = 0; i < 120; i++)
+		buf_adds(&b, "1 ");
+	for (int i = 0; i < 15 << 20; i++)
+		buf_addc(&b, ' ');
+	struct perf_header h;
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(perf_header_parse(b.data, b.len, &h), PERF_LOOSE_HEADER);
+	buf_done(&b);
+}
+END_TEST
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 START_TEST(the_text_is_as_perf_prints_it)
@@ -744,4 +762,5 @@ UNIT_MAIN("perf_script", stackcollapse_perf_says_the_same, whole_files_have_know
 	  nothing_but_junk_is_an_error, a_file_may_be_cut_anywhere,
 	  only_perf_script_is_taken_for_it, too_many_samples_lose_their_times_and_nothing_else,
 	  a_stack_of_a_million_frames_keeps_its_leaf, long_lines_and_strange_bytes_are_harmless,
-	  the_text_is_as_perf_prints_it, what_was_written_is_read_again, golden_files_survive)
+	  blanks_cost_their_length_only, the_text_is_as_perf_prints_it,
+	  what_was_written_is_read_again, golden_files_survive)
