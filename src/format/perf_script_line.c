@@ -246,9 +246,9 @@ static enum perf_header_trust scan_event_columns(struct scan s, bool is_anchored
 		return PERF_SURE_HEADER;
 	}
 	h->rest = (struct perf_text){ s.p, s.end - s.p };
-	if (is_anchored && (has_event || is_end))
+	if (is_anchored && (is_word || is_end || (has_event && h->has_time)))
 		return PERF_SURE_HEADER;
-	if (h->has_time)
+	if (h->has_time || (is_anchored && has_event))
 		return PERF_FAIR_HEADER; /* trace output without its event, or a cut line */
 	if (!is_word)                    /* a sentence is no event */
 		return is_end && !has_event && !is_anchored ? PERF_LOOSE_HEADER : PERF_NO_HEADER;

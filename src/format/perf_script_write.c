@@ -162,6 +162,20 @@ static void perf_add_comm(struct buf *b, const struct profile *p, uint32_t label
 		b->data[0] = '?';
 }
 
+/* A comm that reads as other columns ("a 1 [2] 3.4:") keeps its letters only. */
+static void perf_settle_comm(struct buf *line, size_t comm_len)
+{
+	struct perf_header h;
+	perf_header_parse(line->data, line->len, &h);
+	if (h.comm.s == line->data && h.comm.len == comm_len)
+		return;
+	for (size_t i = 0; i < comm_len; i++) {
+		char lower = line->data[i] | 0x20;
+		if (lower < 'a' || lower > 'z')
+			line->data[i] = '_';
+	}
+}
+
 static int64_t perf_value(const struct perf_writer *w, size_t row)
 {
 	const struct sample_columns *c = &w->p->samples;
@@ -176,6 +190,7 @@ static int perf_write_sample(struct perf_writer *w, size_t row, struct err *err)
 	struct buf *b = &w->line;
 	buf_clear(b);
 	perf_add_comm(b, w->p, w->p->series.series.v[c->series[row]].labels);
+	size_t comm_len = b->len;
 	if (c->pid[row] == SAMPLE_NO_ID && c->tid[row] != SAMPLE_NO_ID)
 		buf_addf(b, " %7u ", c->tid[row]);
 	else
@@ -184,6 +199,7 @@ static int perf_write_sample(struct perf_writer *w, size_t row, struct err *err)
 		buf_addf(b, "[%03u] ", c->cpu[row]);
 	buf_addf(b, "%5" PRId64 ".%09" PRId64 ": %10" PRId64 " %s: \n", time_ns / 1000000000,
 		 time_ns % 1000000000, perf_value(w, row), buf_cstr(&w->event));
+	perf_settle_comm(b, comm_len);
 	int rc = out_write(w->out, b->data, b->len, err);
 	if (rc == 0)
 		rc = perf_write_stack(w, c->stack[row], err);

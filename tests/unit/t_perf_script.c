@@ -733,6 +733,36 @@ START_TEST(what_was_written_is_read_again)
 }
 END_TEST
 
+START_TEST(a_comm_never_becomes_another_column)
+{
+	static const struct {
+		const char *comm, *again;
+	} cases[] = { { "a 1 [2] 3.4: e:", "a____________e_" },
+		      { "1234", "1234" },
+		      { "2.5:", "____" },
+		      { "#x y", "?x y" },
+		      { " kworker/0:1 ", "_kworker______" },
+		      { "V8 Worker:1", "V8 Worker:1" } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *p = folded_profile("f 3\n");
+		struct sink *s = profile_sink(p);
+		struct label comm = { .key = sink_string(s, "comm"),
+				      .str = sink_string(s, cases[i].comm) };
+		p->series.series.v[0].labels = s->ops->labels(s, &comm, 1);
+		char *text = written(&format_perf_script, p, &(struct format_write_opts){ 0 });
+		struct profile *again = read_text(text);
+		ck_assert_uint_eq(again->samples.n, 1);
+		ck_assert_int_eq(profile_total(again, 0), 3);
+		const struct label *l = label_find(&again->series, again->series.series.v[0].labels,
+						   strtab_find(&again->strings, "comm"));
+		ck_assert_str_eq(profile_str(again, l->str), cases[i].again);
+		free(text);
+		profile_free(p);
+		profile_free(again);
+	}
+}
+END_TEST
+
 /* What we read is what we read again, to the letter: but for the addresses, which are dropped. */
 START_TEST(golden_files_survive)
 {
@@ -763,4 +793,4 @@ UNIT_MAIN("perf_script", stackcollapse_perf_says_the_same, whole_files_have_know
 	  only_perf_script_is_taken_for_it, too_many_samples_lose_their_times_and_nothing_else,
 	  a_stack_of_a_million_frames_keeps_its_leaf, long_lines_and_strange_bytes_are_harmless,
 	  blanks_cost_their_length_only, the_text_is_as_perf_prints_it,
-	  what_was_written_is_read_again, golden_files_survive)
+	  a_comm_never_becomes_another_column, what_was_written_is_read_again, golden_files_survive)
