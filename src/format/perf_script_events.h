@@ -1,5 +1,5 @@
-/* format/perf_script_events.h: events of perf script's text as types, threads as series; and the '#' lines
- * in front of the samples. */
+/* format/perf_script_events.h: events of perf script's text as types, threads as series; and the
+ * '#' lines in front of the samples. */
 #ifndef CRESSET_FORMAT_PERF_SCRIPT_EVENTS_H
 #define CRESSET_FORMAT_PERF_SCRIPT_EVENTS_H
 

@@ -1,7 +1,7 @@
 /* format/perf_script_frames.h: from the frame lines of one sample to a stack.
  *
- * What stands behind the address is looked up as it is; only new lines are taken apart. As callers are mostly
- * the same as last time, most lines cost one comparison. */
+ * What stands behind the address is looked up as it is; only new lines are taken apart. As callers
+ * are mostly the same as last time, most lines cost one comparison. */
 #ifndef CRESSET_FORMAT_PERF_SCRIPT_FRAMES_H
 #define CRESSET_FORMAT_PERF_SCRIPT_FRAMES_H
 
@@ -36,7 +36,8 @@ struct perf_frames { /* zeroed but for sink = empty */
 
 void perf_frames_done(struct perf_frames *f);
 
-/* The next frame of the sample, nearer to the root. Beyond PERF_SCRIPT_MAX_FRAMES they are dropped. */
+/* The next frame of the sample, nearer to the root. Beyond PERF_SCRIPT_MAX_FRAMES they are
+ * dropped. */
 void perf_frames_add(struct perf_frames *f, struct perf_text text, bool is_high);
 
 /* The source line of the frame added last. */

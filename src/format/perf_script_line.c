@@ -82,8 +82,8 @@ struct perf_header perf_header_none(void)
 
 /* --- header lines ----------------------------------------------------------------------------- */
 
-/* Each scan_ function moves on behind what it is looking for and the blanks in front of that, or stays where it is
- * and is false. */
+/* Each scan_ function moves on behind what it is looking for and the blanks in front of that, or
+ * stays where it is and is false. */
 
 static bool scan_number(struct scan *s, uint64_t max, uint64_t *out)
 {
@@ -189,8 +189,8 @@ static void scan_misc(struct scan *s, struct perf_header *h)
 		*s = at;
 }
 
-/* Blanks and an address of at least 16 columns, as perf pads them in a header line; stays in front of
- * the address. */
+/* Blanks and an address of at least 16 columns, as perf pads them in a header line; stays in
+ * front of the address. */
 static bool scan_padded_address(struct scan *s)
 {
 	enum { ADDRESS_COLUMNS = 16 };
@@ -287,8 +287,8 @@ static enum perf_header_trust scan_names(struct perf_text all, struct perf_heade
 	return fits ? PERF_LOOSE_HEADER : PERF_NO_HEADER;
 }
 
-/* The comm may hold anything, digits and blanks too: it ends in front of the first token from which on the line reads
- * as columns. A place that says more goes before one that says less. */
+/* The comm may hold anything, digits and blanks too: it ends in front of the first token from
+ * which on the line reads as columns. A place that says more goes before one that says less. */
 enum perf_header_trust perf_header_parse(const char *line, size_t len, struct perf_header *h)
 {
 	struct perf_text all = trimmed(line, line + len);
@@ -332,8 +332,8 @@ bool perf_frame_split(const char *line, size_t len, struct perf_text *text, bool
 	return true;
 }
 
-/* Between event and address there may be the flags of a branch ("jmp", "tr strt", "call (x)") and another address
- * (-F addr); a branch goes on with " => target". */
+/* Between event and address there may be the flags of a branch ("jmp", "tr strt", "call (x)")
+ * and another address (-F addr); a branch goes on with " => target". */
 bool perf_header_frame(const struct perf_header *h, struct perf_text *text, bool *is_high)
 {
 	enum { FLAG_TOKENS = 4 };
@@ -355,7 +355,8 @@ bool perf_header_frame(const struct perf_header *h, struct perf_text *text, bool
 	return perf_frame_split(s.p, (arrow ? arrow : s.end) - s.p, text, is_high);
 }
 
-/* Where the bracket opens that the last character of t closes; NULL when there is none behind a blank. */
+/* Where the bracket opens that the last character of t closes; NULL when there is none behind a
+ * blank. */
 static const char *last_bracket(struct perf_text t)
 {
 	size_t depth = 0;

@@ -71,8 +71,8 @@ static void perf_begin_sample(struct perf_reader *r, const struct perf_header *h
 		perf_frames_add(&r->frames, text, is_high);
 }
 
-/* A frame without any header in front begins a sample of its own. Where there are no callchains either, each
- * line is one: then it is not indented by a tab. */
+/* A frame without any header in front begins a sample of its own. Where there are no callchains
+ * either, each line is one: then it is not indented by a tab. */
 static void perf_frame_line(struct perf_reader *r, bool has_tab, struct perf_text text,
 			    bool is_high)
 {
@@ -99,8 +99,8 @@ static bool perf_is_indented(const char *line, size_t len)
 	return len && (line[0] == ' ' || line[0] == '\t');
 }
 
-/* Without callchains the comm is right-aligned and may look like an address ("  cc1 12 [000] …"), but
- * no symbol begins with a digit. */
+/* Without callchains the comm is right-aligned and may look like an address ("  cc1 12 [000]
+ * …"), but no symbol begins with a digit. */
 static bool perf_is_frame(const char *line, size_t len, struct perf_text *text, bool *is_high)
 {
 	struct perf_header h;

@@ -229,8 +229,8 @@ static void perf_choose_rows(struct perf_writer *w)
 
 /* --- head ------------------------------------------------------------------------------------- */
 
-/* Counts of samples whose period is a time are written as times, as perf does. Where the series' periods
- * differ that is the only common unit, whatever it is. */
+/* Counts of samples whose period is a time are written as times, as perf does. Where the series'
+ * periods differ that is the only common unit, whatever it is. */
 static void perf_choose_values(struct perf_writer *w)
 {
 	const struct profile *p = w->p;

@@ -54,8 +54,8 @@ static void check_folded(const char *text, const char *want)
 
 /* --- golden files ----------------------------------------------------------------------------- */
 
-/* stackcollapse-perf.pl loses a last sample that no empty line ends. We do not; the files that end like that
- * are cut in front of it for the comparison. */
+/* stackcollapse-perf.pl loses a last sample that no empty line ends. We do not; the files that
+ * end like that are cut in front of it for the comparison. */
 static struct profile *read_golden(const char *name)
 {
 	char path[128];
@@ -589,8 +589,8 @@ START_TEST(long_lines_and_strange_bytes_are_harmless)
 }
 END_TEST
 
-/* Up to 128 places of such a line look like ids with an end behind them: each must cost the same wherever the line
- * ends. */
+/* Up to 128 places of such a line look like ids with an end behind them: each must cost the same
+ * wherever the line ends. */
 START_TEST(blanks_cost_their_length_only)
 {
 	struct buf b = { 0 };
@@ -741,7 +741,7 @@ START_TEST(a_comm_never_becomes_another_column)
 		      { "1234", "1234" },
 		      { "2.5:", "____" },
 		      { "#x y", "?x y" },
-		      { " kworker/0:1 ", "_kworker______" },
+		      { " kworker/0:1 ", "_kworker_____" },
 		      { "V8 Worker:1", "V8 Worker:1" } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct profile *p = folded_profile("f 3\n");
