@@ -4,6 +4,7 @@
 #include "format/callgrind.h"
 #include "format/folded.h"
 #include "format/perf_data.h"
+#include "format/perf_script.h"
 #include "format/pprof.h"
 #include "format/recording.h"
 #include "format/speedscope.h"
@@ -16,17 +17,9 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_recording,
-	&format_perf_data,
-	&format_callgrind,
-	&format_pprof,
-	&format_speedscope,
-	&format_folded,
-	&format_svg,
-	&format_text,
-	&format_json,
-	&format_csv,
-	NULL,
+	&format_recording,  &format_perf_data,   &format_callgrind, &format_pprof,
+	&format_speedscope, &format_perf_script, &format_folded,    &format_svg,
+	&format_text,       &format_json,        &format_csv,       NULL,
 };
 
 const struct format *format_by_name(const char *name)

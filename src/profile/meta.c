@@ -20,4 +20,6 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 0 },
 	[LOSS_SYMBOLS_SKIPPED] = { "symbols_skipped",
 				   "symbol tables or entries that could not be read", "", 0 },
+	[LOSS_TIMES_DROPPED] = { "times_dropped", "samples that lost their time: too many",
+				 "read a part of the file", 0 },
 };

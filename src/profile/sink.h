@@ -39,6 +39,7 @@ enum loss {
 	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */
 	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
 	LOSS_SYMBOLS_SKIPPED, /* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */
+	LOSS_TIMES_DROPPED, /* samples of an input file whose time (and CPU) was dropped: too many */
 	LOSS_REASONS
 };
 struct loss_info {
