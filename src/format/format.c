@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "format/chrome_trace.h"
 #include "format/cpuprofile.h"
+#include "format/firefox.h"
 #include "format/folded.h"
 #include "format/pprof.h"
 #include "format/recording.h"
@@ -14,8 +15,17 @@
 
 /* Asked in this order when a file is read: what has a magic number first, plain text last. */
 const struct format *const formats[] = {
-	&format_recording, &format_pprof, &format_chrome_trace, &format_cpuprofile, &format_folded,
-	&format_svg,       &format_text,  &format_json,         &format_csv,        NULL,
+	&format_recording,
+	&format_pprof,
+	&format_chrome_trace,
+	&format_cpuprofile,
+	&format_firefox,
+	&format_folded,
+	&format_svg,
+	&format_text,
+	&format_json,
+	&format_csv,
+	NULL,
 };
 
 const struct format *format_by_name(const char *name)

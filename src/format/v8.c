@@ -50,20 +50,24 @@ bool v8_id(const struct json_value *v, uint64_t *id)
 	return true;
 }
 
+/* "(program)", "(idle)", "[GC Young Gen]": what the engine does beside running functions. */
+static bool v8_is_engine(const char *name, size_t name_len, size_t url_len)
+{
+	return url_len == 0 && name_len && (name[0] == '(' || name[0] == '[');
+}
+
 uint32_t v8_frame(struct sink *sink, const char *name, size_t name_len, const char *url,
 		  size_t url_len, uint32_t line)
 {
-	static const char root[] = "(root)", anonymous[] = "(anonymous)";
+	static const char root[] = "(root)";
 	if (name_len == strlen(root) && memcmp(name, root, name_len) == 0)
 		return STACK_TREE_NO_FRAME;
-	if (name_len == 0) {
-		name = anonymous;
-		name_len = strlen(anonymous);
-	}
-	struct frame f = { .kind = url_len ? FRAME_JS : FRAME_NATIVE,
+	bool engine = v8_is_engine(name, name_len, url_len);
+	struct frame f = { .kind = engine ? FRAME_NATIVE : FRAME_JS,
 			   .mapping = MAPPING_NONE,
 			   .line = line };
-	f.function = sink->ops->string(sink, name, name_len);
+	f.function = name_len ? sink->ops->string(sink, name, name_len)
+			      : sink_string(sink, "(anonymous)");
 	f.file = sink->ops->string(sink, url, url_len);
 	return sink->ops->frame(sink, &f);
 }

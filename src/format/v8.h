@@ -11,7 +11,7 @@
  *
  * A sample lasts until the next one; the last until endTime. It gives one to cpu samples/count and its time to cpu/nanoseconds.
  * "(root)" is left out, "(program)", "(idle)" and "(garbage collector)" are frames like others; a function without name is
- * "(anonymous)". Frames are of kind js where they have a url, else native. */
+ * "(anonymous)". All but what the engine does itself, which is native, are of kind js. */
 #ifndef CRESSET_FORMAT_V8_H
 #define CRESSET_FORMAT_V8_H
 

@@ -1,0 +1,701 @@
+#include "base/json.h"
+#include "base/str.h"
+#include "format/firefox.h"
+#include "format/value.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Index = enum frame_kind. Firefox and samply call native code User. */
+const struct firefox_category firefox_categories[FRAME_KINDS] = {
+	[FRAME_NATIVE] = { "User", "yellow" },
+	[FRAME_KERNEL] = { "Kernel", "orange" },
+	[FRAME_JIT] = { "JIT", "green" },
+	[FRAME_PYTHON] = { "Python", "blue" },
+	[FRAME_JAVA] = { "Java", "lightred" },
+	[FRAME_GO] = { "Go", "lightblue" },
+	[FRAME_JS] = { "JavaScript", "yellow" },
+	[FRAME_RUBY] = { "Ruby", "red" },
+	[FRAME_PHP] = { "PHP", "purple" },
+	[FRAME_LUA] = { "Lua", "blue" },
+	[FRAME_PERL] = { "Perl", "lightblue" },
+	[FRAME_ERLANG] = { "Erlang", "magenta" },
+	[FRAME_GPU_SOURCE] = { "GPU source", "green" },
+	[FRAME_GPU_KERNEL] = { "GPU kernel", "green" },
+	[FRAME_GPU_FUNCTION] = { "GPU function", "green" },
+	[FRAME_GPU_INSTRUCTION] = { "GPU instruction", "green" },
+	[FRAME_GPU_STALL] = { "GPU stall", "brown" },
+	[FRAME_INTERPRETED] = { "Interpreter", "magenta" },
+	[FRAME_MARKER] = { "Marker", "darkgrey" },
+	[FRAME_REST] = { "Other", "grey" }, /* there must be a grey one */
+};
+
+enum { FX_FLUSH = 64 * 1024, FX_NULL = UINT32_MAX };
+
+/* --- one thread's tables, numbered from 0 in each ------------------------------------------------- */
+
+struct fx_out_frame {
+	uint32_t func, line;
+	uint8_t kind, inline_depth;
+};
+struct fx_out_func {
+	uint32_t name, file, resource; /* strings of the profile; resource: row or FX_NULL */
+	bool is_js;
+};
+struct fx_out_stack {
+	uint32_t prefix, frame;
+};
+
+struct fx_row { /* a sample of the profile */
+	uint32_t thread;
+	size_t sample;
+};
+struct fx_out_thread {
+	uint32_t pid, tid, labels;
+};
+
+struct fx_writer {
+	struct profile *p;
+	uint32_t type;
+	struct out *out;
+	struct err *err;
+	struct buf buf;
+	struct json json;
+	enum { FX_AS_SAMPLES, FX_AS_MS, FX_AS_BYTES } weight;
+	double scale;       /* of values, to be weights */
+	double interval_ms; /* between samples without time */
+	bool has_times;
+	VEC(struct fx_out_thread) threads;
+	VEC(struct fx_row) rows;
+	/* Strings of the profile → rows of stringArray, all threads. */
+	struct map string_rows;
+	VEC(uint32_t) strings;
+	struct map lib_rows; /* string → row of libs */
+	VEC(uint32_t) libs;
+	/* Of the thread at hand. Frames: a frame of the profile → its first row; its inlined lines are the rows behind. */
+	struct map stack_rows, frame_rows, func_rows, resource_rows;
+	VEC(struct fx_out_stack) stacks;
+	VEC(struct fx_out_frame) frames;
+	VEC(struct fx_out_func) funcs;
+	VEC(uint32_t) resources; /* strings of the profile */
+};
+
+static uint32_t fx_put_string(struct fx_writer *w, uint32_t string)
+{
+	const uint32_t *known = map_get(&w->string_rows, string);
+	if (known)
+		return *known;
+	map_put(&w->string_rows, string, w->strings.n);
+	vec_push(&w->strings, string);
+	return w->strings.n - 1;
+}
+
+static uint32_t fx_put_lib(struct fx_writer *w, uint32_t string)
+{
+	const uint32_t *known = map_get(&w->lib_rows, string);
+	if (known)
+		return *known;
+	map_put(&w->lib_rows, string, w->libs.n);
+	vec_push(&w->libs, string);
+	return w->libs.n - 1;
+}
+
+static uint32_t fx_put_resource(struct fx_writer *w, uint32_t binary)
+{
+	const uint32_t *known = map_get(&w->resource_rows, binary);
+	if (known)
+		return *known;
+	map_put(&w->resource_rows, binary, w->resources.n);
+	vec_push(&w->resources, binary);
+	fx_put_string(w, binary);
+	fx_put_lib(w, binary);
+	return w->resources.n - 1;
+}
+
+struct fx_func_key {
+	const struct fx_writer *w;
+	struct fx_out_func func;
+};
+
+static bool fx_same_func(const void *ctx, uint32_t id)
+{
+	const struct fx_func_key *key = ctx;
+	const struct fx_out_func *f = &key->w->funcs.v[id];
+	return f->name == key->func.name && f->file == key->func.file &&
+	       f->resource == key->func.resource && f->is_js == key->func.is_js;
+}
+
+static uint32_t fx_put_func(struct fx_writer *w, const struct fx_out_func *f)
+{
+	struct fx_func_key key = { w, *f };
+	uint64_t hash = hash_mix(hash_mix(f->name, f->file), hash_mix(f->resource, f->is_js));
+	uint32_t fresh = w->funcs.n;
+	uint32_t id = map_intern(&w->func_rows, hash, fresh, fx_same_func, &key);
+	if (id == fresh) {
+		vec_push(&w->funcs, *f);
+		fx_put_string(w, f->name);
+		if (f->file)
+			fx_put_string(w, f->file);
+	}
+	return id;
+}
+
+/* Rows of a frame: outermost line first, inlined ones behind it. Returns the first. */
+static uint32_t fx_put_frame(struct fx_writer *w, uint32_t frame)
+{
+	struct shown_line lines[NAMES_MAX_INLINE];
+	uint8_t kind = w->p->frames.frames.v[frame].kind;
+	const uint32_t *known = map_get(&w->frame_rows, frame);
+	if (known)
+		return *known;
+	uint32_t first = w->frames.n, binary = profile_frame_binary(w->p, frame);
+	uint32_t resource = FX_NULL;
+	if (strtab_len(&w->p->strings, binary))
+		resource = fx_put_resource(w, binary);
+	uint32_t n = profile_frame_lines(w->p, frame, lines, NAMES_MAX_INLINE);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct shown_line *l = &lines[n - 1 - i];
+		struct fx_out_func func = { l->name, l->file, resource, kind == FRAME_JS };
+		uint32_t row = fx_put_func(w, &func);
+		vec_push(&w->frames, (struct fx_out_frame){ row, l->line, kind, i });
+	}
+	map_put(&w->frame_rows, frame, first);
+	return first;
+}
+
+/* One node of the profile's prefix tree, known by where its frame stands in stacks.own. Returns the row of its leaf. */
+static uint32_t fx_put_node(struct fx_writer *w, uint64_t own, uint32_t prefix)
+{
+	uint32_t row = fx_put_frame(w, w->p->stacks.own.v[own]);
+	do {
+		vec_push(&w->stacks, (struct fx_out_stack){ prefix, row++ });
+		prefix = w->stacks.n - 1;
+	} while (row < w->frames.n && w->frames.v[row].inline_depth);
+	map_put(&w->stack_rows, own, prefix);
+	return prefix;
+}
+
+/* Stacks share what lies root-wards: each is a chain of pieces of ever earlier stacks, which is followed from the leaf until
+ * a node that the thread has already, and then written from there. */
+static uint32_t fx_put_stack(struct fx_writer *w, uint32_t id)
+{
+	const struct stack_table *t = &w->p->stacks;
+	uint32_t depth = stack_depth(t, id), row = FX_NULL;
+	VEC(uint64_t) nodes = { 0 }; /* leaf first */
+	while (depth > 0) {
+		const struct stack *s = &t->stacks.v[id];
+		if (depth <= s->shared) {
+			id = s->parent;
+			continue;
+		}
+		uint64_t own = s->own + (depth - 1 - s->shared);
+		const uint32_t *known = map_get(&w->stack_rows, own);
+		if (known) {
+			row = *known;
+			break;
+		}
+		vec_push(&nodes, own);
+		depth--;
+	}
+	while (nodes.n)
+		row = fx_put_node(w, nodes.v[--nodes.n], row);
+	vec_done(&nodes);
+	return row;
+}
+
+/* --- writing -------------------------------------------------------------------------------------- */
+
+static void fx_flush(struct fx_writer *w, size_t from)
+{
+	if (w->buf.len < from)
+		return;
+	out_write(w->out, w->buf.data, w->buf.len, w->err);
+	buf_clear(&w->buf);
+}
+
+static void fx_item(struct fx_writer *w, uint32_t v)
+{
+	if (v == FX_NULL)
+		json_str(&w->json, NULL);
+	else
+		json_u64(&w->json, v);
+	fx_flush(w, FX_FLUSH);
+}
+
+static void fx_key_str(struct fx_writer *w, const char *key, const char *value)
+{
+	json_key(&w->json, key);
+	json_str(&w->json, value);
+}
+
+static void fx_key_num(struct fx_writer *w, const char *key, double value)
+{
+	json_key(&w->json, key);
+	json_num(&w->json, value);
+}
+
+/* "key": [expression for each i below n] */
+#define fx_column(w, key, n, expression) \
+	do { \
+		json_key(&(w)->json, key); \
+		json_arr(&(w)->json); \
+		for (size_t i = 0; i < (n); i++) \
+			fx_item(w, expression); \
+		json_end(&(w)->json); \
+	} while (0)
+
+static void fx_begin_table(struct fx_writer *w, const char *name, size_t n)
+{
+	json_key(&w->json, name);
+	json_obj(&w->json);
+	fx_key_num(w, "length", n);
+}
+
+static void fx_write_stacks(struct fx_writer *w)
+{
+	fx_begin_table(w, "stackTable", w->stacks.n);
+	fx_column(w, "prefix", w->stacks.n, w->stacks.v[i].prefix);
+	fx_column(w, "frame", w->stacks.n, w->stacks.v[i].frame);
+	json_end(&w->json);
+}
+
+static void fx_write_addresses(struct fx_writer *w)
+{
+	json_key(&w->json, "address");
+	json_arr(&w->json);
+	for (size_t i = 0; i < w->frames.n; i++)
+		json_i64(&w->json, -1);
+	json_end(&w->json);
+	fx_flush(w, FX_FLUSH);
+}
+
+static void fx_write_frames(struct fx_writer *w)
+{
+	size_t n = w->frames.n;
+	fx_begin_table(w, "frameTable", n);
+	fx_write_addresses(w);
+	fx_column(w, "inlineDepth", n, w->frames.v[i].inline_depth);
+	fx_column(w, "category", n, w->frames.v[i].kind);
+	fx_column(w, "subcategory", n, 0);
+	fx_column(w, "func", n, w->frames.v[i].func);
+	fx_column(w, "nativeSymbol", n, FX_NULL);
+	fx_column(w, "innerWindowID", n, FX_NULL);
+	fx_column(w, "line", n, w->frames.v[i].line ? w->frames.v[i].line : FX_NULL);
+	fx_column(w, "column", n, FX_NULL);
+	json_end(&w->json);
+}
+
+static void fx_write_flags(struct fx_writer *w, const char *key)
+{
+	json_key(&w->json, key);
+	json_arr(&w->json);
+	for (size_t i = 0; i < w->funcs.n; i++)
+		json_bool(&w->json, w->funcs.v[i].is_js);
+	json_end(&w->json);
+	fx_flush(w, FX_FLUSH);
+}
+
+static void fx_write_func_resources(struct fx_writer *w)
+{
+	json_key(&w->json, "resource");
+	json_arr(&w->json);
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		uint32_t row = w->funcs.v[i].resource;
+		json_i64(&w->json, row == FX_NULL ? -1 : (int64_t)row);
+	}
+	json_end(&w->json);
+	fx_flush(w, FX_FLUSH);
+}
+
+static void fx_write_funcs(struct fx_writer *w)
+{
+	size_t n = w->funcs.n;
+	fx_begin_table(w, "funcTable", n);
+	fx_column(w, "name", n, fx_put_string(w, w->funcs.v[i].name));
+	fx_write_flags(w, "isJS");
+	fx_write_flags(w, "relevantForJS");
+	fx_write_func_resources(w);
+	fx_column(w, "fileName", n,
+		  w->funcs.v[i].file ? fx_put_string(w, w->funcs.v[i].file) : FX_NULL);
+	fx_column(w, "lineNumber", n, FX_NULL);
+	fx_column(w, "columnNumber", n, FX_NULL);
+	json_end(&w->json);
+}
+
+static void fx_write_resources(struct fx_writer *w)
+{
+	enum { RESOURCE_LIBRARY = 1 };
+	size_t n = w->resources.n;
+	fx_begin_table(w, "resourceTable", n);
+	fx_column(w, "lib", n, fx_put_lib(w, w->resources.v[i]));
+	fx_column(w, "name", n, fx_put_string(w, w->resources.v[i]));
+	fx_column(w, "host", n, FX_NULL);
+	fx_column(w, "type", n, RESOURCE_LIBRARY);
+	json_end(&w->json);
+}
+
+static void fx_write_empty_table(struct fx_writer *w, const char *name, const char *const *columns)
+{
+	fx_begin_table(w, name, 0);
+	for (; *columns; columns++) {
+		json_key(&w->json, *columns);
+		json_arr(&w->json);
+		json_end(&w->json);
+	}
+	json_end(&w->json);
+}
+
+static void fx_write_times(struct fx_writer *w, const struct fx_row *rows, size_t n)
+{
+	json_key(&w->json, "time");
+	json_arr(&w->json);
+	for (size_t i = 0; i < n; i++) {
+		double ms = i * w->interval_ms;
+		if (w->has_times)
+			ms = ((double)w->p->samples.time_ns[rows[i].sample] -
+			      (double)w->p->meta.start_mono_ns) /
+			     1e6;
+		json_num(&w->json, ms);
+		fx_flush(w, FX_FLUSH);
+	}
+	json_end(&w->json);
+}
+
+static void fx_write_weights(struct fx_writer *w, const struct fx_row *rows, size_t n)
+{
+	static const char *const names[] = { "samples", "tracing-ms", "bytes" };
+	fx_key_str(w, "weightType", names[w->weight]);
+	json_key(&w->json, "weight");
+	json_arr(&w->json);
+	for (size_t i = 0; i < n; i++) {
+		json_num(&w->json, w->p->samples.value[rows[i].sample] * w->scale);
+		fx_flush(w, FX_FLUSH);
+	}
+	json_end(&w->json);
+}
+
+/* Fills the tables, too. */
+static void fx_write_samples(struct fx_writer *w, const struct fx_row *rows, size_t n)
+{
+	fx_begin_table(w, "samples", n);
+	fx_column(w, "stack", n, fx_put_stack(w, w->p->samples.stack[rows[i].sample]));
+	fx_write_times(w, rows, n);
+	fx_write_weights(w, rows, n);
+	json_end(&w->json);
+}
+
+static const char *fx_label(struct fx_writer *w, uint32_t labels, const char *key)
+{
+	uint32_t id = strtab_find(&w->p->strings, key);
+	const struct label *l = id == UINT32_MAX ? NULL : label_find(&w->p->series, labels, id);
+	return l && !l->is_num ? profile_str(w->p, l->str) : NULL;
+}
+
+/* Who the thread is. pid is text, tid may be; where they are not known they say so. */
+static void fx_write_identity(struct fx_writer *w, const struct fx_out_thread *t)
+{
+	char pid[16] = "?";
+	const char *comm = fx_label(w, t->labels, "comm");
+	const char *process = fx_label(w, t->labels, "process");
+	fx_key_str(w, "name", comm ? comm : "");
+	json_key(&w->json, "isMainThread");
+	json_bool(&w->json, t->pid == t->tid);
+	if (process)
+		fx_key_str(w, "processName", process);
+	if (t->pid != SAMPLE_NO_ID)
+		snprintf(pid, sizeof pid, "%u", t->pid);
+	fx_key_str(w, "pid", pid);
+	json_key(&w->json, "tid");
+	if (t->tid == SAMPLE_NO_ID)
+		json_str(&w->json, "?");
+	else
+		json_u64(&w->json, t->tid);
+}
+
+static void fx_write_life(struct fx_writer *w)
+{
+	static const char *const unknown[] = { "processShutdownTime", "unregisterTime", NULL };
+	fx_key_str(w, "processType", "default");
+	fx_key_num(w, "processStartupTime", 0);
+	fx_key_num(w, "registerTime", 0);
+	for (const char *const *key = unknown; *key; key++)
+		fx_key_str(w, *key, NULL);
+	json_key(&w->json, "pausedRanges");
+	json_arr(&w->json);
+	json_end(&w->json);
+}
+
+static void fx_thread_clear(struct fx_writer *w)
+{
+	map_done(&w->stack_rows);
+	map_done(&w->frame_rows);
+	map_done(&w->func_rows);
+	map_done(&w->resource_rows);
+	vec_clear(&w->stacks);
+	vec_clear(&w->frames);
+	vec_clear(&w->funcs);
+	vec_clear(&w->resources);
+}
+
+static void fx_write_thread(struct fx_writer *w, const struct fx_row *rows, size_t n)
+{
+	static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
+					       NULL };
+	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
+					       "phase", "category", NULL };
+	json_obj(&w->json);
+	fx_write_identity(w, &w->threads.v[rows[0].thread]);
+	fx_write_life(w);
+	fx_write_samples(w, rows, n);
+	fx_write_stacks(w);
+	fx_write_frames(w);
+	fx_write_funcs(w);
+	fx_write_resources(w);
+	fx_write_empty_table(w, "nativeSymbols", symbols);
+	fx_write_empty_table(w, "markers", markers);
+	json_end(&w->json);
+	fx_thread_clear(w);
+}
+
+/* --- the profile ---------------------------------------------------------------------------------- */
+
+static void fx_write_categories(struct fx_writer *w)
+{
+	json_key(&w->json, "categories");
+	json_arr(&w->json);
+	for (int i = 0; i < FRAME_KINDS; i++) {
+		json_obj(&w->json);
+		fx_key_str(w, "name", firefox_categories[i].name);
+		fx_key_str(w, "color", firefox_categories[i].color);
+		json_key(&w->json, "subcategories");
+		json_arr(&w->json);
+		json_str(&w->json, "Other");
+		json_end(&w->json);
+		json_end(&w->json);
+	}
+	json_end(&w->json);
+}
+
+static void fx_write_extra_entry(struct fx_writer *w, const char *label, const char *value)
+{
+	json_obj(&w->json);
+	fx_key_str(w, "label", label);
+	fx_key_str(w, "format", "string");
+	fx_key_str(w, "value", value);
+	json_end(&w->json);
+}
+
+/* What weightType does not say. The Profiler shows it with the profile's information. */
+static void fx_write_extra(struct fx_writer *w, int64_t period)
+{
+	const struct type *t = &w->p->series.types.v[w->type];
+	char text[24];
+	json_key(&w->json, "extra");
+	json_arr(&w->json);
+	json_obj(&w->json);
+	fx_key_str(w, "label", "cresset");
+	json_key(&w->json, "entries");
+	json_arr(&w->json);
+	fx_write_extra_entry(w, "type", profile_str(w->p, t->name));
+	fx_write_extra_entry(w, "sample type", profile_str(w->p, t->sample_type));
+	fx_write_extra_entry(w, "unit", profile_str(w->p, t->unit));
+	fx_write_extra_entry(w, "period type", profile_str(w->p, t->period_type));
+	fx_write_extra_entry(w, "period unit", profile_str(w->p, t->period_unit));
+	snprintf(text, sizeof text, "%lld", (long long)period);
+	fx_write_extra_entry(w, "period", text);
+	json_end(&w->json);
+	json_end(&w->json);
+	json_end(&w->json);
+}
+
+static void fx_write_meta(struct fx_writer *w, int64_t period)
+{
+	json_key(&w->json, "meta");
+	json_obj(&w->json);
+	fx_key_num(w, "version", FIREFOX_GECKO_VERSION);
+	fx_key_num(w, "preprocessedProfileVersion", FIREFOX_VERSION);
+	fx_key_num(w, "interval", w->interval_ms);
+	fx_key_num(w, "startTime", w->p->meta.start_wall_ns / 1e6);
+	fx_key_num(w, "processType", 0);
+	fx_key_num(w, "stackwalk", 1);
+	fx_key_str(w, "product", "cresset");
+	json_key(&w->json, "symbolicated");
+	json_bool(&w->json, true);
+	fx_write_categories(w);
+	json_key(&w->json, "markerSchema");
+	json_arr(&w->json);
+	json_end(&w->json);
+	fx_write_extra(w, period);
+	json_end(&w->json);
+}
+
+static void fx_write_libs(struct fx_writer *w)
+{
+	static const char *const names[] = { "name", "path", "debugName", "debugPath" };
+	json_key(&w->json, "libs");
+	json_arr(&w->json);
+	for (size_t i = 0; i < w->libs.n; i++) {
+		json_obj(&w->json);
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			fx_key_str(w, names[k], profile_str(w->p, w->libs.v[i]));
+		fx_key_str(w, "arch", "");
+		fx_key_str(w, "breakpadId", "");
+		fx_key_str(w, "codeId", NULL);
+		json_end(&w->json);
+		fx_flush(w, FX_FLUSH);
+	}
+	json_end(&w->json);
+}
+
+static void fx_write_shared(struct fx_writer *w)
+{
+	json_key(&w->json, "shared");
+	json_obj(&w->json);
+	json_key(&w->json, "stringArray");
+	json_arr(&w->json);
+	for (size_t i = 0; i < w->strings.n; i++) {
+		json_str(&w->json, profile_str(w->p, w->strings.v[i]));
+		fx_flush(w, FX_FLUSH);
+	}
+	json_end(&w->json);
+	json_end(&w->json);
+}
+
+static void fx_write_threads(struct fx_writer *w)
+{
+	json_key(&w->json, "threads");
+	json_arr(&w->json);
+	for (size_t i = 0, n; i < w->rows.n; i += n) {
+		for (n = 1; i + n < w->rows.n; n++)
+			if (w->rows.v[i + n].thread != w->rows.v[i].thread)
+				break;
+		fx_write_thread(w, w->rows.v + i, n);
+	}
+	json_end(&w->json);
+}
+
+/* --- which samples are whose ---------------------------------------------------------------------- */
+
+struct fx_thread_key {
+	const struct fx_writer *w;
+	struct fx_out_thread thread;
+};
+
+static bool fx_same_thread(const void *ctx, uint32_t id)
+{
+	const struct fx_thread_key *key = ctx;
+	const struct fx_out_thread *t = &key->w->threads.v[id];
+	return t->pid == key->thread.pid && t->tid == key->thread.tid &&
+	       t->labels == key->thread.labels;
+}
+
+static uint32_t fx_thread_of(struct fx_writer *w, struct map *index, size_t sample)
+{
+	const struct sample_columns *s = &w->p->samples;
+	struct fx_thread_key key = { w,
+				     { s->pid[sample], s->tid[sample],
+				       w->p->series.series.v[s->series[sample]].labels } };
+	uint64_t hash = hash_mix(hash_mix(key.thread.pid, key.thread.tid), key.thread.labels);
+	uint32_t fresh = w->threads.n;
+	uint32_t id = map_intern(index, hash, fresh, fx_same_thread, &key);
+	if (id == fresh)
+		vec_push(&w->threads, key.thread);
+	return id;
+}
+
+static int fx_row_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct fx_row *x = a, *y = b;
+	const int64_t *time_ns = ctx;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (time_ns[x->sample] != time_ns[y->sample])
+		return time_ns[x->sample] < time_ns[y->sample] ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+static int64_t fx_collect(struct fx_writer *w)
+{
+	const struct sample_columns *s = &w->p->samples;
+	struct map index = { 0 };
+	int64_t period = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct series *series = &w->p->series.series.v[s->series[i]];
+		if (series->type != w->type)
+			continue;
+		period = period ? period : series->period;
+		w->has_times |= s->time_ns[i] != 0;
+		vec_push(&w->rows, (struct fx_row){ fx_thread_of(w, &index, i), i });
+	}
+	if (w->rows.n)
+		qsort_r(w->rows.v, w->rows.n, sizeof *w->rows.v, fx_row_cmp, s->time_ns);
+	map_done(&index);
+	return period;
+}
+
+static void fx_choose_weights(struct fx_writer *w, int64_t period)
+{
+	const struct type *t = &w->p->series.types.v[w->type];
+	struct value_unit unit = value_unit(profile_str(w->p, t->unit));
+	struct value_unit of_period = value_unit(profile_str(w->p, t->period_unit));
+	w->weight = strcmp(unit.base, "ns") == 0  ? FX_AS_MS
+		    : strcmp(unit.base, "B") == 0 ? FX_AS_BYTES
+						  : FX_AS_SAMPLES;
+	w->scale = w->weight == FX_AS_MS      ? unit.scale / 1e6
+		   : w->weight == FX_AS_BYTES ? unit.scale
+					      : 1;
+	w->interval_ms = 1;
+	if (period > 0 && strcmp(of_period.base, "ns") == 0)
+		w->interval_ms = period * (of_period.scale / 1e6);
+}
+
+static void fx_writer_done(struct fx_writer *w)
+{
+	fx_thread_clear(w);
+	buf_done(&w->buf);
+	vec_done(&w->threads);
+	vec_done(&w->rows);
+	map_done(&w->string_rows);
+	vec_done(&w->strings);
+	map_done(&w->lib_rows);
+	vec_done(&w->libs);
+	vec_done(&w->stacks);
+	vec_done(&w->frames);
+	vec_done(&w->funcs);
+	vec_done(&w->resources);
+}
+
+int firefox_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		  struct err *err)
+{
+	struct fx_writer w = { .p = p, .out = out, .err = err };
+	int rc = format_pick_type(p, opts->type, &w.type, err);
+	if (rc)
+		return rc;
+	w.json = json_to(&w.buf);
+	int64_t period = fx_collect(&w);
+	fx_choose_weights(&w, period);
+	json_obj(&w.json);
+	fx_write_meta(&w, period);
+	fx_write_threads(&w);
+	fx_write_libs(&w);
+	fx_write_shared(&w);
+	json_end(&w.json);
+	fx_flush(&w, 0);
+	rc = out_write(out, "\n", 1, err);
+	fx_writer_done(&w);
+	return rc;
+}
+
+static const char *const firefox_endings[] = { ".firefox.json", NULL };
+
+const struct format format_firefox = {
+	.name = "firefox",
+	.summary = "Firefox Profiler JSON (profiler.firefox.com)",
+	.endings = firefox_endings,
+	.one_type = true,
+	.detect = firefox_detect,
+	.read = firefox_read,
+	.write = firefox_write,
+};
