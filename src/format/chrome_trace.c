@@ -396,7 +396,7 @@ static int trace_read_file(struct trace_reader *t)
 	if (rc > 0 && v.token == JSON_ARRAY)
 		return trace_read_events(t, trace_add_event);
 	if (rc <= 0 || v.token != JSON_OBJECT)
-		return rc;
+		return rc < 0 ? rc : 0;
 	while ((rc = json_key_next(t->json, &v, t->err)) > 0) {
 		rc = trace_read_member(t, &v);
 		if (rc < 0)

@@ -458,7 +458,9 @@ static int fx_give(struct fx_reader *f, const char *name)
 	if (f->given == 0)
 		return err_set(f->err, EBADMSG, "%s: no thread of the profile has a sample", name);
 	struct profile_meta *meta = f->sink->ops->meta(f->sink);
-	meta->start_wall_ns = value_clamp(f->processes.v[0]->start_ms * FX_NS_PER_MS);
+	/* A double of today's milliseconds is good for microseconds. */
+	double start_us = round(f->processes.v[0]->start_ms * 1000);
+	meta->start_wall_ns = sum_mul(value_clamp(start_us), 1000);
 	meta->duration_ns = f->last_ns > 0 ? f->last_ns : 0;
 	return 0;
 }
