@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "format/firefox.h"
+#include "format/firefox_rows.h"
 #include "format/value.h"
 
 #include <errno.h>
@@ -31,21 +32,7 @@ const struct firefox_category firefox_categories[FRAME_KINDS] = {
 	[FRAME_REST] = { "Other", "grey" }, /* there must be a grey one */
 };
 
-enum { FX_FLUSH = 64 * 1024, FX_NULL = UINT32_MAX };
-
-/* --- one thread's tables, numbered from 0 in each ------------------------------------------------- */
-
-struct fx_out_frame {
-	uint32_t func, line;
-	uint8_t kind, inline_depth;
-};
-struct fx_out_func {
-	uint32_t name, file, resource; /* strings of the profile; resource: row or FX_NULL */
-	bool is_js;
-};
-struct fx_out_stack {
-	uint32_t prefix, frame;
-};
+enum { FX_FLUSH = 64 * 1024 };
 
 struct fx_row { /* a sample of the profile */
 	uint32_t thread;
@@ -68,141 +55,8 @@ struct fx_writer {
 	bool has_times;
 	VEC(struct fx_out_thread) threads;
 	VEC(struct fx_row) rows;
-	/* Strings of the profile → rows of stringArray, all threads. */
-	struct map string_rows;
-	VEC(uint32_t) strings;
-	struct map lib_rows; /* string → row of libs */
-	VEC(uint32_t) libs;
-	/* Of the thread at hand. Frames: a frame of the profile → its first row; its inlined lines are the rows behind. */
-	struct map stack_rows, frame_rows, func_rows, resource_rows;
-	VEC(struct fx_out_stack) stacks;
-	VEC(struct fx_out_frame) frames;
-	VEC(struct fx_out_func) funcs;
-	VEC(uint32_t) resources; /* strings of the profile */
+	struct fx_out_tables tables;
 };
-
-static uint32_t fx_put_string(struct fx_writer *w, uint32_t string)
-{
-	const uint32_t *known = map_get(&w->string_rows, string);
-	if (known)
-		return *known;
-	map_put(&w->string_rows, string, w->strings.n);
-	vec_push(&w->strings, string);
-	return w->strings.n - 1;
-}
-
-static uint32_t fx_put_lib(struct fx_writer *w, uint32_t string)
-{
-	const uint32_t *known = map_get(&w->lib_rows, string);
-	if (known)
-		return *known;
-	map_put(&w->lib_rows, string, w->libs.n);
-	vec_push(&w->libs, string);
-	return w->libs.n - 1;
-}
-
-static uint32_t fx_put_resource(struct fx_writer *w, uint32_t binary)
-{
-	const uint32_t *known = map_get(&w->resource_rows, binary);
-	if (known)
-		return *known;
-	map_put(&w->resource_rows, binary, w->resources.n);
-	vec_push(&w->resources, binary);
-	fx_put_string(w, binary);
-	fx_put_lib(w, binary);
-	return w->resources.n - 1;
-}
-
-struct fx_func_key {
-	const struct fx_writer *w;
-	struct fx_out_func func;
-};
-
-static bool fx_same_func(const void *ctx, uint32_t id)
-{
-	const struct fx_func_key *key = ctx;
-	const struct fx_out_func *f = &key->w->funcs.v[id];
-	return f->name == key->func.name && f->file == key->func.file &&
-	       f->resource == key->func.resource && f->is_js == key->func.is_js;
-}
-
-static uint32_t fx_put_func(struct fx_writer *w, const struct fx_out_func *f)
-{
-	struct fx_func_key key = { w, *f };
-	uint64_t hash = hash_mix(hash_mix(f->name, f->file), hash_mix(f->resource, f->is_js));
-	uint32_t fresh = w->funcs.n;
-	uint32_t id = map_intern(&w->func_rows, hash, fresh, fx_same_func, &key);
-	if (id == fresh) {
-		vec_push(&w->funcs, *f);
-		fx_put_string(w, f->name);
-		if (f->file)
-			fx_put_string(w, f->file);
-	}
-	return id;
-}
-
-/* Rows of a frame: outermost line first, inlined ones behind it. Returns the first. */
-static uint32_t fx_put_frame(struct fx_writer *w, uint32_t frame)
-{
-	struct shown_line lines[NAMES_MAX_INLINE];
-	uint8_t kind = w->p->frames.frames.v[frame].kind;
-	const uint32_t *known = map_get(&w->frame_rows, frame);
-	if (known)
-		return *known;
-	uint32_t first = w->frames.n, binary = profile_frame_binary(w->p, frame);
-	uint32_t resource = FX_NULL;
-	if (strtab_len(&w->p->strings, binary))
-		resource = fx_put_resource(w, binary);
-	uint32_t n = profile_frame_lines(w->p, frame, lines, NAMES_MAX_INLINE);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct shown_line *l = &lines[n - 1 - i];
-		struct fx_out_func func = { l->name, l->file, resource, kind == FRAME_JS };
-		uint32_t row = fx_put_func(w, &func);
-		vec_push(&w->frames, (struct fx_out_frame){ row, l->line, kind, i });
-	}
-	map_put(&w->frame_rows, frame, first);
-	return first;
-}
-
-/* One node of the profile's prefix tree, known by where its frame stands in stacks.own. Returns the row of its leaf. */
-static uint32_t fx_put_node(struct fx_writer *w, uint64_t own, uint32_t prefix)
-{
-	uint32_t row = fx_put_frame(w, w->p->stacks.own.v[own]);
-	do {
-		vec_push(&w->stacks, (struct fx_out_stack){ prefix, row++ });
-		prefix = w->stacks.n - 1;
-	} while (row < w->frames.n && w->frames.v[row].inline_depth);
-	map_put(&w->stack_rows, own, prefix);
-	return prefix;
-}
-
-/* Stacks share what lies root-wards: each is a chain of pieces of ever earlier stacks, which is followed from the leaf until
- * a node that the thread has already, and then written from there. */
-static uint32_t fx_put_stack(struct fx_writer *w, uint32_t id)
-{
-	const struct stack_table *t = &w->p->stacks;
-	uint32_t depth = stack_depth(t, id), row = FX_NULL;
-	VEC(uint64_t) nodes = { 0 }; /* leaf first */
-	while (depth > 0) {
-		const struct stack *s = &t->stacks.v[id];
-		if (depth <= s->shared) {
-			id = s->parent;
-			continue;
-		}
-		uint64_t own = s->own + (depth - 1 - s->shared);
-		const uint32_t *known = map_get(&w->stack_rows, own);
-		if (known) {
-			row = *known;
-			break;
-		}
-		vec_push(&nodes, own);
-		depth--;
-	}
-	while (nodes.n)
-		row = fx_put_node(w, nodes.v[--nodes.n], row);
-	vec_done(&nodes);
-	return row;
-}
 
 /* --- writing -------------------------------------------------------------------------------------- */
 
@@ -254,9 +108,9 @@ static void fx_begin_table(struct fx_writer *w, const char *name, size_t n)
 
 static void fx_write_stacks(struct fx_writer *w)
 {
-	fx_begin_table(w, "stackTable", w->stacks.n);
-	fx_column(w, "prefix", w->stacks.n, w->stacks.v[i].prefix);
-	fx_column(w, "frame", w->stacks.n, w->stacks.v[i].frame);
+	fx_begin_table(w, "stackTable", w->tables.stacks.n);
+	fx_column(w, "prefix", w->tables.stacks.n, w->tables.stacks.v[i].prefix);
+	fx_column(w, "frame", w->tables.stacks.n, w->tables.stacks.v[i].frame);
 	json_end(&w->json);
 }
 
@@ -264,7 +118,7 @@ static void fx_write_addresses(struct fx_writer *w)
 {
 	json_key(&w->json, "address");
 	json_arr(&w->json);
-	for (size_t i = 0; i < w->frames.n; i++)
+	for (size_t i = 0; i < w->tables.frames.n; i++)
 		json_i64(&w->json, -1);
 	json_end(&w->json);
 	fx_flush(w, FX_FLUSH);
@@ -272,16 +126,16 @@ static void fx_write_addresses(struct fx_writer *w)
 
 static void fx_write_frames(struct fx_writer *w)
 {
-	size_t n = w->frames.n;
+	size_t n = w->tables.frames.n;
 	fx_begin_table(w, "frameTable", n);
 	fx_write_addresses(w);
-	fx_column(w, "inlineDepth", n, w->frames.v[i].inline_depth);
-	fx_column(w, "category", n, w->frames.v[i].kind);
+	fx_column(w, "inlineDepth", n, w->tables.frames.v[i].inline_depth);
+	fx_column(w, "category", n, w->tables.frames.v[i].kind);
 	fx_column(w, "subcategory", n, 0);
-	fx_column(w, "func", n, w->frames.v[i].func);
+	fx_column(w, "func", n, w->tables.frames.v[i].func);
 	fx_column(w, "nativeSymbol", n, FX_NULL);
 	fx_column(w, "innerWindowID", n, FX_NULL);
-	fx_column(w, "line", n, w->frames.v[i].line ? w->frames.v[i].line : FX_NULL);
+	fx_column(w, "line", n, w->tables.frames.v[i].line ? w->tables.frames.v[i].line : FX_NULL);
 	fx_column(w, "column", n, FX_NULL);
 	json_end(&w->json);
 }
@@ -290,8 +144,8 @@ static void fx_write_flags(struct fx_writer *w, const char *key)
 {
 	json_key(&w->json, key);
 	json_arr(&w->json);
-	for (size_t i = 0; i < w->funcs.n; i++)
-		json_bool(&w->json, w->funcs.v[i].is_js);
+	for (size_t i = 0; i < w->tables.funcs.n; i++)
+		json_bool(&w->json, w->tables.funcs.v[i].is_js);
 	json_end(&w->json);
 	fx_flush(w, FX_FLUSH);
 }
@@ -300,8 +154,8 @@ static void fx_write_func_resources(struct fx_writer *w)
 {
 	json_key(&w->json, "resource");
 	json_arr(&w->json);
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		uint32_t row = w->funcs.v[i].resource;
+	for (size_t i = 0; i < w->tables.funcs.n; i++) {
+		uint32_t row = w->tables.funcs.v[i].resource;
 		json_i64(&w->json, row == FX_NULL ? -1 : (int64_t)row);
 	}
 	json_end(&w->json);
@@ -310,14 +164,15 @@ static void fx_write_func_resources(struct fx_writer *w)
 
 static void fx_write_funcs(struct fx_writer *w)
 {
-	size_t n = w->funcs.n;
+	size_t n = w->tables.funcs.n;
 	fx_begin_table(w, "funcTable", n);
-	fx_column(w, "name", n, fx_put_string(w, w->funcs.v[i].name));
+	fx_column(w, "name", n, fx_put_string(&w->tables, w->tables.funcs.v[i].name));
 	fx_write_flags(w, "isJS");
 	fx_write_flags(w, "relevantForJS");
 	fx_write_func_resources(w);
 	fx_column(w, "fileName", n,
-		  w->funcs.v[i].file ? fx_put_string(w, w->funcs.v[i].file) : FX_NULL);
+		  w->tables.funcs.v[i].file ? fx_put_string(&w->tables, w->tables.funcs.v[i].file)
+					    : FX_NULL);
 	fx_column(w, "lineNumber", n, FX_NULL);
 	fx_column(w, "columnNumber", n, FX_NULL);
 	json_end(&w->json);
@@ -326,10 +181,10 @@ static void fx_write_funcs(struct fx_writer *w)
 static void fx_write_resources(struct fx_writer *w)
 {
 	enum { RESOURCE_LIBRARY = 1 };
-	size_t n = w->resources.n;
+	size_t n = w->tables.resources.n;
 	fx_begin_table(w, "resourceTable", n);
-	fx_column(w, "lib", n, fx_put_lib(w, w->resources.v[i]));
-	fx_column(w, "name", n, fx_put_string(w, w->resources.v[i]));
+	fx_column(w, "lib", n, fx_put_lib(&w->tables, w->tables.resources.v[i]));
+	fx_column(w, "name", n, fx_put_string(&w->tables, w->tables.resources.v[i]));
 	fx_column(w, "host", n, FX_NULL);
 	fx_column(w, "type", n, RESOURCE_LIBRARY);
 	json_end(&w->json);
@@ -379,7 +234,7 @@ static void fx_write_weights(struct fx_writer *w, const struct fx_row *rows, siz
 static void fx_write_samples(struct fx_writer *w, const struct fx_row *rows, size_t n)
 {
 	fx_begin_table(w, "samples", n);
-	fx_column(w, "stack", n, fx_put_stack(w, w->p->samples.stack[rows[i].sample]));
+	fx_column(w, "stack", n, fx_put_stack(&w->tables, w->p->samples.stack[rows[i].sample]));
 	fx_write_times(w, rows, n);
 	fx_write_weights(w, rows, n);
 	json_end(&w->json);
@@ -426,18 +281,6 @@ static void fx_write_life(struct fx_writer *w)
 	json_end(&w->json);
 }
 
-static void fx_thread_clear(struct fx_writer *w)
-{
-	map_done(&w->stack_rows);
-	map_done(&w->frame_rows);
-	map_done(&w->func_rows);
-	map_done(&w->resource_rows);
-	vec_clear(&w->stacks);
-	vec_clear(&w->frames);
-	vec_clear(&w->funcs);
-	vec_clear(&w->resources);
-}
-
 static void fx_write_thread(struct fx_writer *w, const struct fx_row *rows, size_t n)
 {
 	static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
@@ -455,7 +298,7 @@ static void fx_write_thread(struct fx_writer *w, const struct fx_row *rows, size
 	fx_write_empty_table(w, "nativeSymbols", symbols);
 	fx_write_empty_table(w, "markers", markers);
 	json_end(&w->json);
-	fx_thread_clear(w);
+	fx_out_tables_clear(&w->tables);
 }
 
 /* --- the profile ---------------------------------------------------------------------------------- */
@@ -535,10 +378,10 @@ static void fx_write_libs(struct fx_writer *w)
 	static const char *const names[] = { "name", "path", "debugName", "debugPath" };
 	json_key(&w->json, "libs");
 	json_arr(&w->json);
-	for (size_t i = 0; i < w->libs.n; i++) {
+	for (size_t i = 0; i < w->tables.libs.n; i++) {
 		json_obj(&w->json);
 		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-			fx_key_str(w, names[k], profile_str(w->p, w->libs.v[i]));
+			fx_key_str(w, names[k], profile_str(w->p, w->tables.libs.v[i]));
 		fx_key_str(w, "arch", "");
 		fx_key_str(w, "breakpadId", "");
 		fx_key_str(w, "codeId", NULL);
@@ -554,8 +397,8 @@ static void fx_write_shared(struct fx_writer *w)
 	json_obj(&w->json);
 	json_key(&w->json, "stringArray");
 	json_arr(&w->json);
-	for (size_t i = 0; i < w->strings.n; i++) {
-		json_str(&w->json, profile_str(w->p, w->strings.v[i]));
+	for (size_t i = 0; i < w->tables.strings.n; i++) {
+		json_str(&w->json, profile_str(w->p, w->tables.strings.v[i]));
 		fx_flush(w, FX_FLUSH);
 	}
 	json_end(&w->json);
@@ -652,24 +495,16 @@ static void fx_choose_weights(struct fx_writer *w, int64_t period)
 
 static void fx_writer_done(struct fx_writer *w)
 {
-	fx_thread_clear(w);
 	buf_done(&w->buf);
 	vec_done(&w->threads);
 	vec_done(&w->rows);
-	map_done(&w->string_rows);
-	vec_done(&w->strings);
-	map_done(&w->lib_rows);
-	vec_done(&w->libs);
-	vec_done(&w->stacks);
-	vec_done(&w->frames);
-	vec_done(&w->funcs);
-	vec_done(&w->resources);
+	fx_out_tables_done(&w->tables);
 }
 
 int firefox_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		  struct err *err)
 {
-	struct fx_writer w = { .p = p, .out = out, .err = err };
+	struct fx_writer w = { .p = p, .out = out, .err = err, .tables = { .p = p } };
 	int rc = format_pick_type(p, opts->type, &w.type, err);
 	if (rc)
 		return rc;
