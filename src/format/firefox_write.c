@@ -29,7 +29,8 @@ const struct firefox_category firefox_categories[FRAME_KINDS] = {
 	[FRAME_GPU_STALL] = { "GPU stall", "brown" },
 	[FRAME_INTERPRETED] = { "Interpreter", "magenta" },
 	[FRAME_MARKER] = { "Marker", "darkgrey" },
-	[FRAME_REST] = { "Other", "grey" }, /* there must be a grey one */
+	[FRAME_REST] = { "Rest",
+			 "grey" }, /* a grey one must be there; "Other" of others tells nothing */
 };
 
 enum { FX_FLUSH = 64 * 1024 };

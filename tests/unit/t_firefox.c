@@ -233,7 +233,7 @@ END_TEST
 	"\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,\"line\":4,\"column\":5," \
 	"\"category\":6}," \
 	"\"data\":[[0,false,0,null,null,null,0],[1,false,0,null,null,null,1],[2,true,0,null,null," \
-	"null,2],[3],[4,false]]}," \
+	"null,2],[3,false,0,null,null,null,0],[4,false]]}," \
 	"\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":[[null,0],[0,2],[1,1],[1," \
 	"3],[0,4]]}," \
 	"\"stringTable\":[\"(root)\",\"do_read (in [kernel.kallsyms])\",\"go " \
@@ -271,6 +271,7 @@ START_TEST(gecko_frames_say_where_they_are)
 	ck_assert_str_eq(profile_str(p, go->file), "http://x/a.js");
 	ck_assert_int_eq(read->kind, FRAME_KERNEL);
 	ck_assert_str_eq(profile_str(p, read->binary), "[kernel.kallsyms]");
+	ck_assert_int_eq(frame_named(p, "a.so+0x10")->kind, FRAME_NATIVE);
 	ck_assert_int_eq(p->samples.time_ns[0], 1500000);
 	ck_assert_int_eq(p->meta.start_wall_ns, 1000500000);
 	ck_assert_int_eq(p->series.series.v[0].period, 2000000);
