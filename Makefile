@@ -6,6 +6,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 
 VERSION := 0.1.0
+DATED   := 2026-11-21
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
@@ -19,7 +20,8 @@ BUILD ?= build
 
 # CPPFLAGS, CFLAGS and LDFLAGS are the builder's, on the command line or in the environment; they come last and win.
 CFLAGS   ?= -O2 -g
-cppflags := -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DCRESSET_VERSION='"$(VERSION)"' $(CPPFLAGS)
+cppflags := -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DCRESSET_VERSION='"$(VERSION)"' \
+            -DCRESSET_DATE='"$(DATED)"' $(CPPFLAGS)
 cflags   := -std=gnu11 -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
             -fno-strict-aliasing -fno-omit-frame-pointer -fstack-protector-strong $(CFLAGS)
 ldflags  := -Wl,-z,relro,-z,now $(LDFLAGS)
@@ -38,7 +40,7 @@ REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-bin bench install clean \
+.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-bin bench man completions install clean \
         check check-layers check-fmt check-sh check-cc fmt FORCE
 all: $(BUILD)/cresset ## build/cresset: the one binary (default)
 
@@ -147,8 +149,22 @@ check-cc: ## everything compiles without a warning under clang, too, in build-cl
 	$(MAKE) BUILD=build-clang CC=$(CLANG) all
 check: all check-layers check-fmt check-sh check-cc asan ## what must be green before a commit
 
-install: all ## into PREFIX=/usr/local (DESTDIR honoured)
+# Both are made of the tables that the program itself parses with.
+man: $(BUILD)/cresset ## manual pages, in build/man
+	@mkdir -p $(BUILD)/man
+	$(BUILD)/cresset help --man-pages $(BUILD)/man
+completions: $(BUILD)/cresset ## what shells complete, in build/completions
+	@mkdir -p $(BUILD)/completions
+	for shell in bash zsh fish; do $(BUILD)/cresset completion $$shell >$(BUILD)/completions/$$shell || exit; done
+
+share := $(DESTDIR)$(PREFIX)/share
+install: all man completions ## into PREFIX=/usr/local (DESTDIR honoured)
 	install -D -m 755 $(BUILD)/cresset $(DESTDIR)$(PREFIX)/bin/cresset
+	install -D -m 644 -t $(share)/man/man1 $(BUILD)/man/*.1
+	install -D -m 644 -t $(share)/man/man5 $(BUILD)/man/*.5
+	install -D -m 644 $(BUILD)/completions/bash $(share)/bash-completion/completions/cresset
+	install -D -m 644 $(BUILD)/completions/zsh $(share)/zsh/site-functions/_cresset
+	install -D -m 644 $(BUILD)/completions/fish $(share)/fish/vendor_completions.d/cresset.fish
 clean: ## remove every build folder
 	rm -rf build build-*
 help: ## this list

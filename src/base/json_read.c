@@ -348,6 +348,19 @@ static int json_number(struct json_reader *r, struct json_value *v)
 	return 1;
 }
 
+static int json_literal(struct json_reader *r, struct json_value *v)
+{
+	static const char *const words[] = { "false", "true", "null" };
+	int i = 0;
+	while (i < 3 && strcmp(v->text, words[i]) != 0)
+		i++;
+	if (i == 3)
+		return json_bad(r, "this is no value");
+	v->token = i == 2 ? JSON_NULL : JSON_BOOL;
+	v->boolean = i == 1;
+	return 1;
+}
+
 static int json_plain(struct json_reader *r, struct json_value *v)
 {
 	int rc = json_word(r);
@@ -355,15 +368,8 @@ static int json_plain(struct json_reader *r, struct json_value *v)
 		return rc;
 	v->len = r->text.len;
 	v->text = buf_cstr(&r->text);
-	if (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0) {
-		v->token = JSON_BOOL;
-		v->boolean = v->text[0] == 't';
-		return 1;
-	}
-	if (strcmp(v->text, "null") == 0) {
-		v->token = JSON_NULL;
-		return 1;
-	}
+	if (v->text[0] == 't' || v->text[0] == 'f' || v->text[0] == 'n')
+		return json_literal(r, v);
 	return json_number(r, v);
 }
 

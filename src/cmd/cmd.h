@@ -1,7 +1,8 @@
 /* cmd/cmd.h: what a command is, and the command line it is given.
  *
  * Every command is one const struct cmd in one file, listed in main.c. Its option table is the only source of parsing, of -h
- * and --help-all. A row says where in the command's own options struct the value goes, so run() sees plain members:
+ * and --help-all, of manual pages and of completion in shells. A row says where in the command's own options struct the value
+ * goes, so run() sees plain members:
  *
  *     struct sleep_opts { uint64_t time_ns; struct str_list names; };
  *     static const struct cmd_opt sleep_options[] = {
@@ -36,6 +37,7 @@ enum cmd_status {
 	CMD_NO_OUTPUT = 7,   /* an output cannot be written */
 	CMD_NO_SAMPLE = 8,   /* ran, but recorded no sample */
 	CMD_LOST = 9,        /* lost more than --max-lost */
+	CMD_CONDITION = 10,  /* a condition that was asked for is met, like --fail-on */
 };
 
 enum opt_kind {
@@ -69,7 +71,7 @@ struct opt_number {
 struct cmd_opt {
 	const char *shorts; /* each letter means this option, all are shown; NULL = none */
 	const char *name;   /* without --; NULL ends the table */
-	const char *arg;    /* what help calls the argument; NULL for flags */
+	const char *arg;    /* what help calls the argument; NULL for flags; see completes_for */
 	const char *help;   /* one line, no full stop; " (default …)" is added by help */
 	enum opt_kind kind;
 	const char *group; /* heading in --help-all */
@@ -102,11 +104,14 @@ struct cmd_line {
 	struct arena arena;
 };
 
+enum { HELP_EXAMPLES = 3 };
 struct cmd {
 	const char *name;
-	const char *summary;     /* behind the name in the list of commands */
-	const char *usage;       /* behind "cresset NAME " */
-	const char *examples[3]; /* of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL */
+	const char *summary; /* behind the name in the list of commands */
+	const char *usage;   /* behind "cresset NAME " */
+	const char *about;   /* a paragraph or two for the manual, separated by \n; may be NULL */
+	/* Of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL. tests/cli/examples.sh runs each. */
+	const char *examples[HELP_EXAMPLES];
 	const struct cmd_opt *options; /* ends with a row without name */
 	size_t opts_size;              /* of the options struct */
 	uint32_t min_args, max_args; /* positional arguments; what is missing is called arg_name */
@@ -133,9 +138,17 @@ const struct cmd *cmd_find(const struct cmd *const *all, const char *name, struc
 
 /* Help texts, plain ASCII, at most HELP_WIDTH columns. */
 enum { HELP_WIDTH = 80, HELP_BASIC_LINES = 24 };
+extern const char *const help_examples[HELP_EXAMPLES]; /* of the whole program; as struct cmd's */
 void help_program(struct buf *b, const struct cmd *const *all);
 void help_basic(struct buf *b, const struct cmd *cmd);
 void help_all(struct buf *b, const struct cmd *cmd);
+#define HELP_TOPIC "formats" /* what `help` knows beside commands */
+void help_formats(struct buf *b);
+
+/* Manual pages (man(7)): cresset(1), cresset-NAME(1), cresset-formats(5). */
+void man_program(struct buf *b, const struct cmd *const *all);
+void man_command(struct buf *b, const struct cmd *const *all, const struct cmd *cmd);
+void man_formats(struct buf *b);
 
 /* Prints the error and returns status, so that `return cmd_fail(CMD_USAGE, &err)` reads well. */
 int cmd_fail(enum cmd_status status, const struct err *err);
@@ -146,6 +159,7 @@ int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 /* Writes b to standard output and frees it. CMD_OK, or CMD_NO_OUTPUT with the error printed. */
 int cmd_print(struct buf *b);
 
-extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_doctor, cmd_help;
+extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_diff, cmd_convert, cmd_doctor,
+	cmd_completion, cmd_help;
 
 #endif

@@ -138,6 +138,8 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.summary = "what works on this host, and how to fix what does not",
 	.usage = "[OPTIONS]",
+	.about = "Tries each thing that recording needs, and then a recording. The exit status is 0 when recording works "
+		 "here, 3 when a permission is missing, 4 when the kernel lacks something.",
 	.examples = {
 		"cresset doctor\tone line per capability",
 		"sudo cresset doctor\tthe same for root",

@@ -2,6 +2,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/match.h"
+#include "profile/select.h"
 
 #include <errno.h>
 
@@ -24,6 +26,20 @@ void filter_by(const struct choice_list *by, struct tree_opts *out)
 			out->by[out->n_by++] = by->v[i];
 }
 
+void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out)
+{
+	uint32_t comm = strtab_find(&p->strings, "comm");
+	if (f->by.n || comm == UINT32_MAX)
+		return;
+	for (size_t i = 0; i < p->series.series.n; i++) {
+		if (!label_find(&p->series, p->series.series.v[i].labels, comm))
+			continue;
+		out->by[0] = BY_COMM;
+		out->n_by = 1;
+		return;
+	}
+}
+
 const char *type_word(const struct profile *p, uint32_t type)
 {
 	const struct type *t = &p->series.types.v[type];
@@ -33,7 +49,7 @@ const char *type_word(const struct profile *p, uint32_t type)
 	return profile_str(p, t->name);
 }
 
-static void list_types(struct buf *b, const struct profile *p, uint32_t except)
+void list_types(struct buf *b, const struct profile *p, uint32_t except)
 {
 	const char *comma = "";
 	for (uint32_t i = 0; i < p->series.types.n; i++) {
@@ -101,22 +117,124 @@ static bool parse_range(const char *text, struct arena *a, struct tree_opts *out
 	return true;
 }
 
-int filter_settle(const struct cmd_line *line, const struct filter_opts *f, const struct profile *p,
-		  struct tree_opts *out, uint32_t *type)
+static bool has_times(const struct profile *p)
+{
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.time_ns[i])
+			return true;
+	return p->samples.n == 0;
+}
+
+static int settle_time(const struct cmd_line *line, const char *text, const struct profile *p,
+		       struct tree_opts *out)
 {
 	struct arena scratch = { 0 };
-	bool time_ok = !f->time || parse_range(f->time, &scratch, out);
+	bool ok = parse_range(text, &scratch, out);
 	arena_done(&scratch);
-	if (!time_ok)
+	if (!ok)
 		return cmd_usage(line, "option --time: '%s' is not a range like 3s-7s, 10s- or -2m",
-				 f->time);
-	*type = profile_pick_type(p, f->type);
-	if (*type == UINT32_MAX)
-		return p->series.types.n ? no_such_type(p, f->type) : no_types();
-	out->type = *type;
+				 text);
+	if (!has_times(p))
+		return cmd_usage(line, "option --time: the samples here have no times");
+	return CMD_OK;
+}
+
+/* The filters that need no type. */
+static int settle_tree(const struct cmd_line *line, const struct filter_opts *f,
+		       const struct profile *p, struct tree_opts *out)
+{
+	if (f->no_kernel && f->no_user)
+		return cmd_usage(line, "--no-kernel and --no-user together leave nothing");
 	out->focus = f->focus;
 	out->ignore = f->ignore;
 	out->hide = f->hide;
+	out->no_kernel = f->no_kernel;
+	out->no_user = f->no_user;
 	filter_by(&f->by, out);
+	return f->time ? settle_time(line, f->time, p, out) : CMD_OK;
+}
+
+static bool match_takes(const struct selector *s, const struct profile *p, uint32_t type)
+{
+	return !s || selector_takes_type(s, p, type);
+}
+
+/* The type that --type names, else the default one, else the first that --match takes. */
+static int pick_type(const struct cmd_line *line, const struct filter_opts *f,
+		     const struct selector *s, const struct profile *p, uint32_t *type)
+{
+	if (!p->series.types.n)
+		return no_types();
+	*type = profile_pick_type(p, f->type);
+	if (*type == UINT32_MAX)
+		return no_such_type(p, f->type);
+	for (uint32_t i = 0; !f->type && !match_takes(s, p, *type); i++) {
+		if (i == p->series.types.n)
+			return no_such_type(p, selector_type_text(s));
+		if (match_takes(s, p, i))
+			*type = i;
+	}
+	if (!match_takes(s, p, *type))
+		return cmd_usage(line, "--type %s and --match '%s' name different types", f->type,
+				 f->match);
 	return CMD_OK;
+}
+
+int filter_settle(const struct cmd_line *line, const struct filter_opts *f, struct profile *p,
+		  struct tree_opts *out)
+{
+	struct selector *s = NULL;
+	int status = settle_tree(line, f, p, out);
+	if (status == CMD_OK)
+		status = match_parse(f->match, &s);
+	if (status == CMD_OK)
+		status = pick_type(line, f, s, p, &out->type);
+	if (status == CMD_OK)
+		match_apply(s, p);
+	selector_free(s);
+	return status;
+}
+
+static int replace_by_part(struct profile **p, const struct select_opts *opts)
+{
+	struct profile *part;
+	struct err err = { 0 };
+	if (profile_select(*p, opts, &part, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	profile_free(*p);
+	*p = part;
+	return CMD_OK;
+}
+
+/* One type when --type names it, else all that --match takes. */
+static int filter_types(const struct cmd_line *line, const struct filter_opts *f,
+			const struct selector *s, struct profile *p, bool *types)
+{
+	uint32_t picked;
+	int status = pick_type(line, f, s, p, &picked);
+	for (uint32_t i = 0; status == CMD_OK && i < p->series.types.n; i++)
+		types[i] = f->type ? i == picked : match_takes(s, p, i);
+	return status;
+}
+
+int filter_profile(const struct cmd_line *line, const struct filter_opts *f, struct profile **p)
+{
+	struct select_opts opts = { 0 };
+	struct selector *s = NULL;
+	bool *types = xcalloc((*p)->series.types.n, sizeof *types);
+	bool asked = f->type || f->match || f->time || f->focus || f->ignore || f->hide ||
+		     f->by.n || f->no_kernel || f->no_user;
+	int status = settle_tree(line, f, *p, &opts.tree);
+	if (status == CMD_OK)
+		status = match_parse(f->match, &s);
+	if (status == CMD_OK)
+		status = filter_types(line, f, s, *p, types);
+	if (status == CMD_OK)
+		match_apply(s, *p);
+	opts.types = types;
+	if (status == CMD_OK && asked)
+		status = replace_by_part(p, &opts);
+	selector_free(s);
+	free(types);
+	return status;
 }

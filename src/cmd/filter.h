@@ -1,4 +1,4 @@
-/* cmd/filter.h: which part of a profile a command looks at: the options that report and flame share. */
+/* cmd/filter.h: which part of a profile a command looks at: the options of all that read files. */
 #ifndef CRESSET_CMD_FILTER_H
 #define CRESSET_CMD_FILTER_H
 
@@ -6,53 +6,57 @@
 #include "profile/tree.h"
 
 struct filter_opts {
-	const char *type, *time, *focus, *ignore, *hide;
+	const char *type, *match, *time, *focus, *ignore, *hide, *from;
 	struct choice_list by;
+	bool no_kernel, no_user;
 };
 
 /* Rows for the option table of a command whose options struct T has a member `filter`. */
 #define FILTER_ROW(T, member) \
 	.group = "What to look at", .offset = offsetof(struct T, filter.member)
+/* clang-format off: one row a line */
 #define FILTER_OPTIONS(T) \
-	{ NULL, \
-	  "type", \
-	  "T", \
-	  "profile type, when the file has several", \
-	  OPT_STRING, \
-	  .basic = true, \
-	  FILTER_ROW(T, type) }, \
+	{ NULL,         "type", \
+	  "T",          "profile type, when the file has several", \
+	  OPT_STRING,   FILTER_ROW(T, type), \
+	  .basic = true }, \
+		{ NULL,         "match", \
+		  "SELECTOR",   "by type and labels: 'cpu{comm=~\"redis.*\"}'", \
+		  OPT_STRING,   FILTER_ROW(T, match), \
+		  .basic = true }, \
+		{ NULL,         "time", \
+		  "A-B",        "only this part, from the start: 3s-7s, 10s-, -2m", \
+		  OPT_STRING,   FILTER_ROW(T, time), \
+		  .basic = true }, \
+		{ NULL,         "focus", \
+		  "RE",         "only stacks with a frame that matches RE", \
+		  OPT_STRING,   FILTER_ROW(T, focus), \
+		  .basic = true }, \
+		{ NULL,         "ignore", \
+		  "RE",         "only stacks without such a frame", \
+		  OPT_STRING,   FILTER_ROW(T, ignore), \
+		  .basic = true }, \
+		{ NULL,         "hide", \
+		  "RE",         "leave matching frames out of their stacks", \
+		  OPT_STRING,   FILTER_ROW(T, hide), \
+		  .basic = true }, \
 		{ NULL, \
-		  "time", \
-		  "A-B", \
-		  "only this part, from the start: 3s-7s, 10s-, -2m", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, time) }, \
-		{ NULL, \
-		  "focus", \
-		  "RE", \
-		  "only stacks with a frame that matches RE", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, focus) }, \
-		{ NULL, \
-		  "ignore", \
-		  "RE", \
-		  "only stacks without such a frame", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, ignore) }, \
-		{ NULL, \
-		  "hide", \
-		  "RE", \
-		  "leave matching frames out of their stacks", \
-		  OPT_STRING, \
-		  .basic = true, \
-		  FILTER_ROW(T, hide) }, \
+		  "by", \
+		  "KEY,...", \
+		  "root frames: comm pid tid process cpu container none", \
+		  OPT_CHOICES, \
+		  FILTER_ROW(T, by), \
+		  .words = tree_by_words, \
+		  .basic = true }, \
+		{ NULL,     "no-kernel", \
+		  NULL,     "leave kernel frames out", \
+		  OPT_FLAG, FILTER_ROW(T, no_kernel) }, \
+		{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) }, \
 	{ \
-		NULL, "by", "KEY,...", "root frames: comm pid tid process cpu container none", \
-			OPT_CHOICES, .words = tree_by_words, .basic = true, FILTER_ROW(T, by) \
+		NULL, "from", "FORMAT", "read as this, whatever the content looks like", \
+			OPT_STRING, FILTER_ROW(T, from) \
 	}
+/* clang-format on */
 
 /* tree_by_names with a NULL behind the last, as option tables want it. */
 extern const char *const tree_by_words[];
@@ -60,13 +64,32 @@ extern const char *const tree_by_words[];
 /* --by as tree options. "none" beside others means nothing. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
-/* Fills out for the profile. *type gets the type's index. Returns CMD_OK, or CMD_USAGE with the error printed: no such type,
- * or a --time that is none; CMD_BAD_INPUT when the profile has no type at all. */
-int filter_settle(const struct cmd_line *line, const struct filter_opts *f, const struct profile *p,
-		  struct tree_opts *out, uint32_t *type);
+/* What a picture or folded stacks have in front when --by was not given: the thread's name, where names are known. */
+void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out);
+
+/* For what looks at one type. Takes away the samples that --match does not select and fills out with the other filters and the type.
+ * Returns CMD_OK, or CMD_USAGE with the error printed: no such type, a --time or --match that is none; CMD_BAD_INPUT when the
+ * profile has no type at all. */
+int filter_settle(const struct cmd_line *line, const struct filter_opts *f, struct profile *p,
+		  struct tree_opts *out);
+
+/* The same for a profile and the older one it is compared with: of the older one the type that is like the newer's. CMD_USAGE
+ * when it has none such. */
+int filter_settle_pair(const struct cmd_line *line, const struct filter_opts *f,
+		       struct profile *newer, struct profile *older, struct tree_opts *newer_opts,
+		       struct tree_opts *older_opts);
+
+/* Seconds that were recorded in the asked range of time; 0 = unknown. */
+double filter_seconds(const struct tree_opts *opts, const struct profile *p);
+
+/* For what writes whole profiles: *p becomes the part of it that passes everything. Status as above. */
+int filter_profile(const struct cmd_line *line, const struct filter_opts *f, struct profile **p);
 
 /* What to call a type in --type so that profile_pick_type finds it: its name, or its sample type when types share the name. */
 const char *type_word(const struct profile *p, uint32_t type);
+
+/* Appends the words of all types but one (UINT32_MAX: of all), separated by commas. */
+void list_types(struct buf *b, const struct profile *p, uint32_t except);
 
 /* Says on standard error that other types than this were left out. */
 void note_other_types(const struct profile *p, uint32_t type);

@@ -5,17 +5,19 @@
 #include "cmd/filter.h"
 #include "cmd/load.h"
 #include "format/format.h"
+#include "format/svg.h"
 
 #include <errno.h>
 
 struct flame_opts {
 	struct filter_opts filter;
-	const char *output, *title;
-	int palette;
+	const char *output, *title, *diff;
+	int palette, widths;
 	bool inverted, icicle, force;
 	struct opt_number min_width_px;
 };
 
+static const char *const widths[] = { "new", "old", NULL };
 static const char *const palettes[] = { "kind", "binary", "wall", "classic", "mono", NULL };
 
 #define PICTURE(member) .group = "The picture", .offset = offsetof(struct flame_opts, member)
@@ -26,6 +28,10 @@ static const struct cmd_opt flame_options[] = {
 	{ NULL, "inverted", NULL, "leaf functions at the root: who calls them", OPT_FLAG,
 	  PICTURE(inverted), .basic = true },
 	{ NULL, "icicle", NULL, "root on top", OPT_FLAG, PICTURE(icicle), .basic = true },
+	{ NULL, "diff", "OLD", "colour by the change since this file: red grew, blue shrank",
+	  OPT_STRING, PICTURE(diff), .basic = true },
+	{ NULL, "widths", "SIDE", "with --diff, whose widths frames have: new or old", OPT_ENUM,
+	  PICTURE(widths), .words = widths, .def = "new" },
 	{ NULL, "palette", "NAME", "colours: kind, binary, wall, classic or mono", OPT_ENUM,
 	  PICTURE(palette), .words = palettes, .def = "kind" },
 	{ NULL, "min-width", "PX", "leave narrower frames out, as one rest", OPT_NUMBER,
@@ -48,41 +54,79 @@ static const struct format *picture_format(const struct cmd_line *line, const ch
 	return svg;
 }
 
-/* A picture groups by thread name where names are known, as record's own pictures do. */
-static void default_by(const struct filter_opts *filter, struct profile *p, struct tree_opts *tree)
+/* What is drawn: a profile, and with --diff the older one. */
+struct scene {
+	struct profile *p, *older;
+	struct tree_opts older_tree;
+	struct format_write_opts write;
+};
+
+/* The same root frames on both sides: none, when one side knows no names of threads. */
+static void settle_root_frames(const struct flame_opts *o, struct scene *s)
 {
-	uint32_t comm = strtab_find(&p->strings, "comm");
-	if (filter->by.n || comm == UINT32_MAX)
+	struct tree_opts *newer = &s->write.tree, *older = &s->older_tree;
+	filter_default_by(&o->filter, s->p, newer);
+	if (!s->older)
 		return;
-	for (size_t i = 0; i < p->series.series.n; i++) {
-		if (!label_find(&p->series, p->series.series.v[i].labels, comm))
-			continue;
-		tree->by[0] = BY_COMM;
-		tree->n_by = 1;
-		return;
-	}
+	filter_default_by(&o->filter, s->older, older);
+	if (newer->n_by != older->n_by)
+		newer->n_by = older->n_by = 0;
 }
 
-static int write_picture(struct cmd_line *line, const struct flame_opts *o, struct profile *p,
-			 const struct format *format)
+static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struct scene *s)
 {
-	struct format_write_opts write = {
+	s->write = (struct format_write_opts){
 		.type = o->filter.type,
 		.title = o->title,
 		.palette = palettes[o->palette],
 		.min_width_px = o->min_width_px.v > 0 ? o->min_width_px.v : -1, /* 0: the default */
 		.icicle = o->icicle,
+		.older_widths = o->diff && o->widths,
 		.force = o->force,
-		.tree.inverted = o->inverted,
 	};
-	struct err err = { 0 };
-	uint32_t type;
-	int status = filter_settle(line, &o->filter, p, &write.tree, &type);
+	struct tree_opts *tree = &s->write.tree;
+	int status = s->older ? filter_settle_pair(line, &o->filter, s->p, s->older, tree,
+						   &s->older_tree)
+			      : filter_settle(line, &o->filter, s->p, tree);
 	if (status != CMD_OK)
 		return status;
-	default_by(&o->filter, p, &write.tree);
-	note_other_types(p, type);
-	int rc = format_write_file(format, p, &write, o->output, &err);
+	tree->inverted = s->older_tree.inverted = o->inverted;
+	settle_root_frames(o, s);
+	note_other_types(s->p, tree->type);
+	return CMD_OK;
+}
+
+/* Draws both sides of a difference. */
+static int draw_diff(const struct scene *s, struct out *out, struct err *err)
+{
+	struct tree *t = NULL;
+	int rc = tree_build_diff(s->p, &s->write.tree, s->older, &s->older_tree, &t, err);
+	if (rc == 0)
+		rc = svg_write_tree(s->p, t, &s->write, out, err);
+	tree_free(t);
+	return rc;
+}
+
+static int write_diff(const struct scene *s, const char *path, struct err *err)
+{
+	struct out out;
+	int rc = out_open(&out, path, err);
+	if (rc == 0 && (rc = draw_diff(s, &out, err)) < 0)
+		out_abort(&out);
+	else if (rc == 0)
+		rc = out_commit(&out, err);
+	return rc;
+}
+
+static int write_picture(struct cmd_line *line, const struct flame_opts *o, struct scene *s,
+			 const struct format *format)
+{
+	struct err err = { 0 };
+	int status = settle_scene(line, o, s);
+	if (status != CMD_OK)
+		return status;
+	int rc = s->older ? write_diff(s, o->output, &err)
+			  : format_write_file(format, s->p, &s->write, o->output, &err);
 	if (rc == 0)
 		return CMD_OK;
 	return cmd_fail(rc == -EINVAL ? CMD_USAGE : CMD_NO_OUTPUT, &err);
@@ -91,15 +135,16 @@ static int write_picture(struct cmd_line *line, const struct flame_opts *o, stru
 static int flame_run(struct cmd_line *line, const void *opts)
 {
 	const struct flame_opts *o = opts;
-	struct profile *p = NULL;
+	struct scene scene = { 0 };
 	int status;
 	const struct format *format = picture_format(line, o->output, &status);
 	if (status != CMD_OK)
 		return status;
-	status = load_profiles(line, &p);
+	status = load_sides(line, o->filter.from, o->diff, &scene.p, &scene.older);
 	if (status == CMD_OK)
-		status = write_picture(line, o, p, format);
-	profile_free(p);
+		status = write_picture(line, o, &scene, format);
+	profile_free(scene.p);
+	profile_free(scene.older);
 	return status;
 }
 
@@ -107,6 +152,8 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg [OPTIONS]",
+	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
+		 "time. The picture is one file for any browser: a click looks closer, Ctrl-F searches.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
 		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",

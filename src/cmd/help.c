@@ -1,10 +1,12 @@
+#include "base/log.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/format_name.h"
 
 #include <errno.h>
 
 /* Longer left columns put their text on the next line. */
-enum { OPTION_COLUMN = 28 };
+enum { OPTION_COLUMN = 28, FORMAT_COLUMN = 14, COMMAND_COLUMN = 14 };
 
 static void pad_to(struct buf *b, size_t line_start, size_t column)
 {
@@ -94,10 +96,14 @@ static void help_head(struct buf *b, const struct cmd *cmd)
 void help_basic(struct buf *b, const struct cmd *cmd)
 {
 	help_head(b, cmd);
-	buf_addc(b, '\n');
-	for (const struct cmd_opt *o = cmd->options; o && o->name; o++)
-		if (o->basic)
-			option_line(b, o);
+	size_t head = b->len;
+	for (const struct cmd_opt *o = cmd->options; o && o->name; o++) {
+		if (!o->basic)
+			continue;
+		if (b->len == head)
+			buf_addc(b, '\n');
+		option_line(b, o);
+	}
 	buf_addf(b, "\ncresset %s --help-all lists every option.\n", cmd->name);
 }
 
@@ -115,54 +121,164 @@ static void help_groups(struct buf *b, const struct cmd_opt *table, const char *
 	}
 }
 
+static void paragraphs(struct buf *b, const char *text)
+{
+	while (text && *text) {
+		size_t len = strcspn(text, "\n");
+		char *paragraph = xstrndup(text, len);
+		buf_addc(b, '\n');
+		wrap(b, b->len, 0, paragraph);
+		free(paragraph);
+		text += len + (text[len] == '\n');
+	}
+}
+
 void help_all(struct buf *b, const struct cmd *cmd)
 {
 	help_head(b, cmd);
+	paragraphs(b, cmd->about);
 	help_groups(b, cmd->options, "");
 	help_groups(b, global_options, cmd->has_json ? "" : "json");
 }
 
+const char *const help_examples[HELP_EXAMPLES] = {
+	"cresset record -a -d 10 -o cpu.svg\twhole machine for 10 s, as a flame graph",
+	"cresset record -- ./prog --arg\tone program, from its start to its end",
+	"cresset report cresset-*.cresset\twhere the time went, as a table",
+};
+
 void help_program(struct buf *b, const struct cmd *const *all)
 {
-	static const char *const examples[] = {
-		"cresset record -a -d 10 -o cpu.svg\twhole machine for 10 s, as a flame graph",
-		"cresset record -- ./prog --arg\tone program, from its start to its end",
-		"cresset report cresset-*.cresset\twhere the time went, as a table",
-	};
 	buf_adds(b, "cresset: where every CPU cycle of a machine goes\n\n");
-	example_lines(b, examples, sizeof examples / sizeof *examples);
+	example_lines(b, help_examples, HELP_EXAMPLES);
 	buf_adds(b, "\nusage: cresset COMMAND [OPTIONS]\n\n");
 	for (; *all; all++) {
 		size_t start = b->len;
 		buf_addf(b, "  %s", (*all)->name);
-		pad_to(b, start, 12);
+		pad_to(b, start, COMMAND_COLUMN);
 		buf_addf(b, "%s\n", (*all)->summary);
 	}
 	buf_adds(b, "\ncresset COMMAND -h shows examples and the usual options of a command.\n");
 }
 
-/* cresset help [COMMAND] */
+static void format_lines(struct buf *b, const struct format *f)
+{
+	struct buf text = { 0 };
+	size_t start = b->len;
+	buf_addf(b, "  %s", f->name);
+	pad_to(b, start, FORMAT_COLUMN);
+	buf_adds(&text, f->read && f->write ? "read, written" : f->read ? "read" : "written");
+	for (const char *const *e = f->endings; e && *e; e++)
+		buf_addf(&text, "%s%s", e == f->endings ? ": " : " ", *e);
+	wrap(b, start, FORMAT_COLUMN, buf_cstr(&text));
+	start = b->len;
+	pad_to(b, start, FORMAT_COLUMN);
+	buf_clear(&text);
+	buf_addf(&text, "%s%s", f->summary, f->one_type ? "; one type" : "");
+	wrap(b, start, FORMAT_COLUMN, buf_cstr(&text));
+	buf_done(&text);
+}
+
+void help_formats(struct buf *b)
+{
+	buf_adds(b, "File formats. What is read is found by content, gzip, zstd and xz unpacked;\n"
+		    "--from says it where that fails. What is written is chosen by the ending of\n"
+		    "the name, or by --format (also --to).\n\n");
+	for (const struct format *const *f = formats; *f; f++)
+		format_lines(b, *f);
+	buf_adds(b, "\ncresset help --man formats | man -l -   says what each cannot hold.\n");
+}
+
+/* --- cresset help ---------------------------------------------------------------------------- */
+
+struct help_opts {
+	bool man;
+	const char *man_pages;
+};
+
+static const struct cmd_opt help_options[] = {
+	{ NULL, "man", NULL, "as a manual page, for man -l -", OPT_FLAG, .group = "Manual pages",
+	  .offset = offsetof(struct help_opts, man), .basic = true },
+	{ NULL, "man-pages", "DIR", "write all manual pages into this folder", OPT_STRING,
+	  .group = "Manual pages", .offset = offsetof(struct help_opts, man_pages), .basic = true },
+	{ 0 },
+};
+
+static void add_text(struct buf *b, const struct cmd *const *all, const struct cmd *cmd, bool man)
+{
+	if (man && cmd)
+		man_command(b, all, cmd);
+	else if (man)
+		man_formats(b);
+	else if (cmd)
+		help_all(b, cmd);
+	else
+		help_formats(b);
+}
+
+/* Writes DIR/cresset-NAME.SECTION, or DIR/cresset.1, and frees the text. */
+static int write_page(const char *dir, const char *name, int section, struct buf *text)
+{
+	struct err err = { 0 };
+	struct out out;
+	char *path = xasprintf("%s/cresset%s%s.%d", dir, *name ? "-" : "", name, section);
+	int rc = out_open(&out, path, &err);
+	if (rc == 0 && (rc = out_write(&out, text->data, text->len, &err)) < 0)
+		out_abort(&out);
+	if (rc == 0)
+		rc = out_commit(&out, &err);
+	free(path);
+	buf_done(text);
+	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+}
+
+static int write_pages(const char *dir, const struct cmd *const *all)
+{
+	struct buf b = { 0 };
+	man_program(&b, all);
+	int status = write_page(dir, "", 1, &b);
+	for (const struct cmd *const *cmd = all; *cmd && status == CMD_OK; cmd++) {
+		man_command(&b, all, *cmd);
+		status = write_page(dir, (*cmd)->name, 1, &b);
+	}
+	if (status != CMD_OK)
+		return status;
+	man_formats(&b);
+	return write_page(dir, HELP_TOPIC, 5, &b);
+}
+
 static int help_run(struct cmd_line *line, const void *opts)
 {
-	(void)opts;
-	struct buf b = { 0 };
-	if (!line->args.n) {
-		help_program(&b, line->all);
-		return cmd_print(&b);
-	}
+	const struct help_opts *o = opts;
+	const char *name = line->args.n ? line->args.v[0] : NULL;
+	const struct cmd *cmd = NULL;
 	struct err err = { 0 };
-	const struct cmd *cmd = cmd_find(line->all, line->args.v[0], &err);
-	if (!cmd)
+	struct buf b = { 0 };
+	if (o->man_pages)
+		return write_pages(o->man_pages, line->all);
+	if (name && strcmp(name, HELP_TOPIC) != 0 && !(cmd = cmd_find(line->all, name, &err))) {
+		if (str_nearest(name, (const char *const[]){ HELP_TOPIC }, 1))
+			err_hint(&err, "did you mean 'cresset help " HELP_TOPIC "'?");
 		return cmd_fail(CMD_USAGE, &err);
-	help_all(&b, cmd);
+	}
+	if (name)
+		add_text(&b, line->all, cmd, o->man);
+	else if (o->man)
+		man_program(&b, line->all);
+	else
+		help_program(&b, line->all);
 	return cmd_print(&b);
 }
 
 const struct cmd cmd_help = {
 	.name = "help",
-	.summary = "what a command does and all its options",
-	.usage = "[COMMAND]",
-	.examples = { "cresset help record\tevery option of record" },
+	.summary = "all about a command, or about file formats",
+	.usage = "[COMMAND | " HELP_TOPIC "] [OPTIONS]",
+	.examples = { "cresset help record\tevery option of record",
+		      "cresset help formats\twhat can be read and written",
+		      "cresset help --man record\ta manual page, for man -l -" },
+	.options = help_options,
+	.opts_size = sizeof(struct help_opts),
 	.max_args = 1,
 	.arg_name = "COMMAND",
 	.run = help_run,

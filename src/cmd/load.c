@@ -1,7 +1,7 @@
 #include "cmd/load.h"
 
 #include "base/log.h"
-#include "format/format.h"
+#include "cmd/format_name.h"
 
 static bool is_stdin(const char *path)
 {
@@ -26,10 +26,11 @@ static void warn_skipped(const char *path, const struct profile *p)
 			 n == 1 ? "record" : "records", n == 1 ? "was" : "were");
 }
 
-static int load_one(const char *path, struct profile **out, struct err *err)
+static int load_one(const char *path, const struct format *as, struct profile **out,
+		    struct err *err)
 {
 	struct profile *p = profile_new();
-	int rc = format_read_file(path, NULL, profile_sink(p), err);
+	int rc = format_read_file(path, as, profile_sink(p), err);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
@@ -39,16 +40,44 @@ static int load_one(const char *path, struct profile **out, struct err *err)
 	return 0;
 }
 
-int load_profiles(const struct cmd_line *line, struct profile **out)
+int load_profile(const char *path, const char *from, struct profile **out)
+{
+	const struct format *as = NULL;
+	struct err err = { 0 };
+	if (from && !(as = format_asked(from, FORMAT_READS, &err)))
+		return cmd_fail(CMD_USAGE, &err);
+	return load_one(path, as, out, &err) < 0 ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
+}
+
+static int stdin_error(const struct cmd_line *line)
+{
+	return cmd_usage(line, "standard input (-) can be read only once");
+}
+
+int load_sides(const struct cmd_line *line, const char *from, const char *older,
+	       struct profile **out, struct profile **out_older)
+{
+	bool is_among = false;
+	for (size_t i = 0; i < line->args.n; i++)
+		is_among |= is_stdin(line->args.v[i]);
+	if (older && is_among && is_stdin(older))
+		return stdin_error(line);
+	int status = load_profiles(line, from, out);
+	if (status == CMD_OK && older)
+		status = load_profile(older, from, out_older);
+	return status;
+}
+
+int load_profiles(const struct cmd_line *line, const char *from, struct profile **out)
 {
 	struct profile *all = NULL, *one;
-	struct err err = { 0 };
 	if (stdin_twice(&line->args))
-		return cmd_usage(line, "standard input (-) can be read only once");
+		return stdin_error(line);
 	for (size_t i = 0; i < line->args.n; i++) {
-		if (load_one(line->args.v[i], &one, &err) < 0) {
+		int status = load_profile(line->args.v[i], from, &one);
+		if (status != CMD_OK) {
 			profile_free(all);
-			return cmd_fail(CMD_BAD_INPUT, &err);
+			return status;
 		}
 		if (!all) {
 			all = one;

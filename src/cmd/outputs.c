@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/format_name.h"
 #include "cmd/interrupt.h"
 #include "format/recording.h"
 
@@ -10,6 +11,22 @@
 #include <time.h>
 
 enum { OUTPUTS_MAX = INTERRUPT_FILES_MAX };
+
+enum unit { UNIT_DEFAULT, UNIT_SAMPLES, UNIT_NS, UNIT_US, UNIT_MS, UNIT_S };
+const char *const unit_words[] = { "default", "samples", "ns", "us", "ms", "s", NULL };
+
+/* In the order of enum annotate. */
+const char *const annotate_words[] = { "k", "j", "i", "c", "o", "G", "g", NULL };
+
+struct format_write_opts text_write_opts(const struct text_opts *o)
+{
+	struct format_write_opts w = { .min_width_px = 0.1 };
+	for (int i = 0; i < o->annotate.n; i++)
+		w.annotate |= 1u << o->annotate.v[i];
+	if (o->unit != UNIT_DEFAULT)
+		w.unit = unit_words[o->unit];
+	return w;
+}
 
 static bool is_stdout(const char *path)
 {
@@ -33,7 +50,7 @@ static const char *default_path(struct arena *a, const struct format *format)
 	return copy;
 }
 
-/* What can be written, for hints: names (of what can go to standard output), or first endings. */
+/* For hints: names of what can go to standard output, or first endings. */
 static void list_formats(struct buf *b, bool names)
 {
 	for (size_t i = 0; formats[i]; i++) {
@@ -42,28 +59,6 @@ static void list_formats(struct buf *b, bool names)
 		if (formats[i]->write && word && !(names && formats[i] == &format_recording))
 			buf_addf(b, "%s%s", b->len ? " " : "", word);
 	}
-}
-
-static int unknown_name(const char *name)
-{
-	enum { FORMATS_MAX = 64 };
-	const char *names[FORMATS_MAX];
-	struct err err = { 0 };
-	struct buf list = { 0 };
-	size_t n = 0;
-	for (size_t i = 0; formats[i] && n < FORMATS_MAX; i++)
-		if (formats[i]->write)
-			names[n++] = formats[i]->name;
-	for (size_t i = 0; i < n; i++)
-		buf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	const char *near = str_nearest(name, names, n);
-	err_set(&err, EINVAL, "option --format: '%s' is not known", name);
-	if (near)
-		err_hint(&err, "did you mean '%s'?\nknown: %s", near, buf_cstr(&list));
-	else
-		err_hint(&err, "known: %s", buf_cstr(&list));
-	buf_done(&list);
-	return cmd_fail(CMD_USAGE, &err);
 }
 
 static int unknown_ending(const char *path)
@@ -105,9 +100,11 @@ static bool is_repeated(const struct outputs *o, size_t i)
 int outputs_settle(struct cmd_line *line, const struct str_list *paths, const char *format_name,
 		   struct outputs *out)
 {
-	const struct format *named = format_name ? format_by_name(format_name) : NULL;
-	if (format_name && (!named || !named->write))
-		return unknown_name(format_name);
+	struct err err = { 0 };
+	const struct format *named =
+		format_name ? format_asked(format_name, FORMAT_WRITES, &err) : NULL;
+	if (format_name && !named)
+		return cmd_fail(CMD_USAGE, &err);
 	if (paths->n > OUTPUTS_MAX)
 		return cmd_usage(line, "more than %d outputs", OUTPUTS_MAX);
 	out->n = paths->n ? paths->n : 1;

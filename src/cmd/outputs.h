@@ -1,11 +1,38 @@
-/* cmd/outputs.h: the files a recording goes to: settled and opened before it starts, so that a wrong name, a full or a write-protected
- * disk costs nobody a recording; written at its end. A .cresset file is written all the time, so that a crash loses little. */
+/* cmd/outputs.h: the files that record and convert write. A recording's are settled and opened before it starts, so that a wrong name, a
+ * full or a write-protected disk costs nobody a recording; written at its end. A .cresset file is written all the time, so that a crash
+ * loses little. */
 #ifndef CRESSET_CMD_OUTPUTS_H
 #define CRESSET_CMD_OUTPUTS_H
 
 #include "cmd/cmd.h"
 #include "format/format.h"
 #include "profile/profile.h"
+
+/* How text and pictures are written. */
+struct text_opts {
+	struct choice_list annotate;
+	int unit;
+};
+extern const char *const unit_words[], *const annotate_words[];
+/* Rows for the option table of a command whose options struct T has a member `text`. */
+/* clang-format off: one row a line */
+#define TEXT_ROW(T, member) .group = "Output", .offset = offsetof(struct T, text.member)
+#define TEXT_OPTIONS(T) \
+	{ NULL, \
+	  "annotate", \
+	  "k,j,...", \
+	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, c on-CPU, o off-CPU, G " \
+	  "GPU source, g GPU instruction; all", \
+	  OPT_CHOICES, \
+	  TEXT_ROW(T, annotate), \
+	  .words = annotate_words, \
+	  .bare = "k,j,i,c,o,G,g" }, \
+	{ \
+		NULL, "unit", "NAME", "of folded values: samples, ns, us, ms or s", OPT_ENUM, \
+			TEXT_ROW(T, unit), .words = unit_words \
+	}
+/* clang-format on */
+struct format_write_opts text_write_opts(const struct text_opts *o);
 
 struct recorder;
 struct output {

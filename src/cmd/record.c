@@ -16,12 +16,6 @@
 enum unwind { UNWIND_AUTO, UNWIND_FP, UNWIND_DWARF };
 static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
 
-enum unit { UNIT_DEFAULT, UNIT_SAMPLES, UNIT_NS, UNIT_US, UNIT_MS, UNIT_S };
-static const char *const unit_words[] = { "default", "samples", "ns", "us", "ms", "s", NULL };
-
-/* In the order of enum annotate. */
-static const char *const annotate_words[] = { "k", "j", "i", "c", "o", "G", "g", NULL };
-
 #define ROW(title, member) .group = title, .offset = offsetof(struct record_opts, member)
 #define TARGET(member)     ROW("Target (one of these, or -- COMMAND)", member)
 #define WHAT(member)       ROW("What to record", member)
@@ -53,17 +47,12 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(list_events) },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
 	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
-	{ NULL, "format", "NAME", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
-	  .basic = true },
+	{ NULL, "format", "FORMAT", "when the ending of -o does not tell", OPT_STRING,
+	  OUTPUT(format), .basic = true },
 	{ NULL, "by", "KEY,...",
 	  "root frames of folded stacks and pictures: comm pid tid process cpu container none",
 	  OPT_CHOICES, OUTPUT(by), .words = tree_by_words, .def = "comm" },
-	{ NULL, "annotate", "k,j,...",
-	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, "
-	  "c on-CPU, o off-CPU, G GPU source, g GPU instruction; all",
-	  OPT_CHOICES, OUTPUT(annotate), .words = annotate_words, .bare = "k,j,i,c,o,G,g" },
-	{ NULL, "unit", "NAME", "of folded values: samples, ns, us, ms or s", OPT_ENUM,
-	  OUTPUT(unit), .words = unit_words },
+	TEXT_OPTIONS(record_opts),
 	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
 	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE,
 	  LIMITS(buffer_bytes), .def = "1M", .min = 4096, .max = 1 << 30 },
@@ -109,11 +98,7 @@ static int settle(struct recording *r)
 
 static struct format_write_opts write_opts(const struct record_opts *o)
 {
-	struct format_write_opts w = { .min_width_px = 0.1 };
-	for (int i = 0; i < o->annotate.n; i++)
-		w.annotate |= 1u << o->annotate.v[i];
-	if (o->unit != UNIT_DEFAULT)
-		w.unit = unit_words[o->unit];
+	struct format_write_opts w = text_write_opts(&o->text);
 	filter_by(&o->by, &w.tree);
 	return w;
 }
@@ -375,6 +360,11 @@ const struct cmd cmd_record = {
 	.name = "record",
 	.summary = "profile now and write files",
 	.usage = "[TARGET] [OPTIONS] [-- COMMAND ARG...]",
+	.about = "Takes the stack of whatever runs on each CPU, a number of times a second, of the whole machine or of "
+		 "some processes and their children. It needs root, or the capabilities that cresset doctor names.\n"
+		 "What is written is chosen by the ending of each -o: see cresset help formats. Without -o it is a "
+		 "recording called cresset-YYYYMMDD-HHMMSS.cresset. Ctrl-C ends a recording and keeps it. A summary "
+		 "says what was lost and why. With -- COMMAND the exit status is the command's own.",
 	.examples = {
 		"cresset record -a -d 10 -o cpu.svg\twhole machine, 10 s, a flame graph",
 		"cresset record -p 4242 -o cpu.pb.gz\tone process until Ctrl-C, for pprof",

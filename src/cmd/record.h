@@ -31,8 +31,8 @@ struct record_opts {
 
 	struct str_list outputs;
 	const char *format;
-	struct choice_list by, annotate;
-	int unit;
+	struct choice_list by;
+	struct text_opts text;
 
 	uint64_t buffer_bytes;
 	struct opt_number max_lost_percent;

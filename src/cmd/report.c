@@ -13,7 +13,7 @@ struct report_opts {
 	struct filter_opts filter;
 	uint64_t top_n;
 	bool tree, csv;
-	const char *callers;
+	const char *callers, *diff;
 };
 
 #define SHOW(member) .group = "What to show", .offset = offsetof(struct report_opts, member)
@@ -23,6 +23,8 @@ static const struct cmd_opt report_options[] = {
 	{ NULL, "tree", NULL, "the call tree instead", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
 	  SHOW(callers), .basic = true },
+	{ NULL, "diff", "OLD", "changes since this file; `cresset diff` says how sure they are",
+	  OPT_STRING, SHOW(diff), .basic = true },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS(report_opts),
 	{ 0 },
@@ -89,18 +91,21 @@ static int report_tree(const struct cmd_line *line, const struct report_opts *o,
 	return o->tree ? print_table(line, o, &table) : print_top(line, o, &table);
 }
 
+/* older is NULL without --diff. */
 static int report_profile(const struct cmd_line *line, const struct report_opts *o,
-			  struct profile *p)
+			  struct profile *p, struct profile *older)
 {
-	struct tree_opts opts = { 0 };
+	struct tree_opts opts = { 0 }, older_opts = { 0 };
 	struct tree *tree = NULL;
-	struct err err = { 0 };
-	uint32_t type;
-	int status = filter_settle(line, &o->filter, p, &opts, &type);
+	int status = older ? filter_settle_pair(line, &o->filter, p, older, &opts, &older_opts)
+			   : filter_settle(line, &o->filter, p, &opts);
 	if (status != CMD_OK)
 		return status;
-	note_other_types(p, type);
-	if (tree_build(p, &opts, &tree, &err) < 0)
+	note_other_types(p, opts.type);
+	struct err err = { 0 };
+	int rc = older ? tree_build_diff(p, &opts, older, &older_opts, &tree, &err)
+		       : tree_build(p, &opts, &tree, &err);
+	if (rc < 0)
 		return cmd_fail(CMD_USAGE, &err);
 	status = report_tree(line, o, p, tree);
 	tree_free(tree);
@@ -110,15 +115,16 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 static int report_run(struct cmd_line *line, const void *opts)
 {
 	const struct report_opts *o = opts;
-	struct profile *p = NULL;
+	struct profile *p = NULL, *older = NULL;
 	if (line->globals.json && o->csv)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)
 		return cmd_usage(line, "choose one of --tree and --callers");
-	int status = load_profiles(line, &p);
+	int status = load_sides(line, o->filter.from, o->diff, &p, &older);
 	if (status == CMD_OK)
-		status = report_profile(line, o, p);
+		status = report_profile(line, o, p, older);
 	profile_free(p);
+	profile_free(older);
 	return status;
 }
 
@@ -126,6 +132,9 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.summary = "where the time went, as a table",
 	.usage = "FILE... [OPTIONS]",
+	.about = "Reads profiles of any format it knows, found by their content, and shows one type of them as a table: "
+		 "self is time in a function's own code, total includes what it called, recursion counted once. Several "
+		 "files are merged; - is standard input.",
 	.examples = {
 		"cresset report cpu.cresset\tthe functions that cost most",
 		"cresset report cpu.cresset --tree --by process\twho calls them, by process",

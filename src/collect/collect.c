@@ -18,7 +18,7 @@ enum {
 	SIDE_RING_PAGES = 32,          /* 128 KiB per CPU: some 200 execs */
 	SIDE_RING_PAGES_MANY_CPUS = 8, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
-	CPUS_EVERY_NS = 1000000000,    /* how often CPUs are counted */
+	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
 	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
 	 * with four busy loops on two CPUs). */
 	BARRIER_NS = 20000000,

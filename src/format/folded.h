@@ -7,7 +7,8 @@
  *
  * Written: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line
  * breaks and tabs ' ', other control characters and bytes that are no UTF-8 '?', as does a '#' at
- * the start of a line. The stack without frames is "[empty]". */
+ * the start of a line. The stack without frames is "[empty]". A difference has two values, the older
+ * one first, as difffolded.pl of FlameGraph writes and its flamegraph.pl reads them. */
 #ifndef CRESSET_FORMAT_FOLDED_H
 #define CRESSET_FORMAT_FOLDED_H
 
@@ -19,5 +20,9 @@ bool folded_detect(const char *head, size_t len);
 int folded_read(struct input *in, struct sink *sink, struct err *err);
 int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		 struct err *err);
+
+/* The tree that is there already. Its siblings are sorted by name. */
+int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
+		      struct err *err);
 
 #endif

@@ -55,28 +55,32 @@ static int64_t folded_scale(const struct folded_writer *w, int64_t value)
 	return w->factor == 1 ? value : value_clamp(round((double)value * w->factor));
 }
 
-static int folded_emit(struct folded_writer *w, const char *stack, size_t len, int64_t self,
-		       struct err *err)
+static int folded_emit(struct folded_writer *w, const char *stack, size_t len,
+		       const struct tree_node *node, struct err *err)
 {
-	char number[32];
-	int64_t value = folded_scale(w, self);
-	if (value == 0)
+	char numbers[64];
+	long long value = folded_scale(w, node->self), other = folded_scale(w, node->other_self);
+	int n;
+	if (value == 0 && other == 0)
 		return 0;
-	int n = snprintf(number, sizeof number, " %lld\n", (long long)value);
+	if (w->tree->is_diff)
+		n = snprintf(numbers, sizeof numbers, " %lld %lld\n", other, value);
+	else
+		n = snprintf(numbers, sizeof numbers, " %lld\n", value);
 	int rc = out_write(w->out, stack, len, err);
-	return rc ? rc : out_write(w->out, number, n, err);
+	return rc ? rc : out_write(w->out, numbers, n, err);
 }
 
 /* Depth first without recursion: stacks may be 65535 frames deep. */
 static int folded_walk(struct folded_writer *w, struct err *err)
 {
 	const struct tree_node *nodes = w->tree->nodes.v;
-	int rc = folded_emit(w, "[empty]", strlen("[empty]"), nodes[TREE_ROOT].self, err);
+	int rc = folded_emit(w, "[empty]", strlen("[empty]"), &nodes[TREE_ROOT], err);
 	uint32_t id = nodes[TREE_ROOT].first_child;
 	while (rc == 0 && id != TREE_NONE) {
 		vec_push(&w->marks, w->line.len);
 		folded_add_node(w, id);
-		rc = folded_emit(w, w->line.data, w->line.len, nodes[id].self, err);
+		rc = folded_emit(w, w->line.data, w->line.len, &nodes[id], err);
 		if (nodes[id].first_child != TREE_NONE) {
 			id = nodes[id].first_child;
 			continue;
@@ -126,6 +130,20 @@ static int folded_factor(const struct tree *t, const char *unit, double *factor,
 	return 0;
 }
 
+int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
+		      struct err *err)
+{
+	struct folded_writer w = { .tree = t, .opts = opts, .out = out };
+	int rc = folded_factor(t, opts->unit, &w.factor, err);
+	if (rc == 0) {
+		tree_sort(t, ORDER_NAME);
+		rc = folded_walk(&w, err);
+	}
+	buf_done(&w.line);
+	vec_done(&w.marks);
+	return rc;
+}
+
 int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		 struct err *err)
 {
@@ -134,16 +152,8 @@ int folded_write(struct profile *p, const struct format_write_opts *opts, struct
 	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
 	if (rc == 0)
 		rc = tree_build(p, &tree_opts, &tree, err);
-	if (rc)
-		return rc;
-	struct folded_writer w = { .tree = tree, .opts = opts, .out = out };
-	rc = folded_factor(tree, opts->unit, &w.factor, err);
-	if (rc == 0) {
-		tree_sort(tree, ORDER_NAME);
-		rc = folded_walk(&w, err);
-	}
-	buf_done(&w.line);
-	vec_done(&w.marks);
+	if (rc == 0)
+		rc = folded_write_tree(tree, opts, out, err);
 	tree_free(tree);
 	return rc;
 }

@@ -1,6 +1,7 @@
 #include "format/format.h"
 
 #include "base/str.h"
+#include "format/callgrind.h"
 #include "format/chrome_trace.h"
 #include "format/cpuprofile.h"
 #include "format/firefox.h"
@@ -13,19 +14,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* Asked in this order when a file is read: what has a magic number first, plain text last. */
+/* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
+ * last. */
 const struct format *const formats[] = {
-	&format_recording,
-	&format_pprof,
-	&format_chrome_trace,
-	&format_cpuprofile,
-	&format_firefox,
-	&format_folded,
-	&format_svg,
-	&format_text,
-	&format_json,
-	&format_csv,
-	NULL,
+	&format_recording,  &format_callgrind, &format_pprof,  &format_chrome_trace,
+	&format_cpuprofile, &format_firefox,   &format_folded, &format_svg,
+	&format_text,       &format_json,      &format_csv,    NULL,
 };
 
 const struct format *format_by_name(const char *name)

@@ -39,12 +39,14 @@ struct format_write_opts {
 	const char *palette; /* kind (default) binary wall classic mono */
 	double min_width_px; /* 0: the default, 0.1; negative: nothing is left out */
 	bool icicle;         /* root on top */
+	bool older_widths;   /* of a difference: frames are as wide as the older side */
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
 };
 
 struct format {
-	const char *name;           /* "pprof" */
-	const char *summary;        /* "pprof protobuf, gzipped" */
+	const char *name;    /* "pprof" */
+	const char *summary; /* "pprof protobuf, gzipped" */
+	const char *notes;   /* what it cannot say, in sentences, for the manual; may be NULL */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
 	bool one_type;              /* holds one type only */
 	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked

@@ -400,10 +400,12 @@ static void paint_mono(struct palette *p)
 
 /* --- diff --- */
 
-/* By how much the share of a frame changed, in points of the whole. */
+/* By how much a frame changed; as a share, in points of the whole. */
 static double node_change(const struct tree *t, const struct tree_node *n)
 {
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
+	if (t->other_factor > 0)
+		return n->total - n->other_total * t->other_factor;
 	double now = root->total > 0 ? (double)n->total / root->total : 0;
 	double before = root->other_total > 0 ? (double)n->other_total / root->other_total : 0;
 	return now - before;
@@ -443,7 +445,7 @@ static void paint_diff(struct palette *p)
 	legend_add(p, more[3], "more \xe2\x96\xb2", -1);
 	legend_add(p, less[3], "less \xe2\x96\xbc", -1);
 	legend_add(p, fresh, "new", -1);
-	legend_add(p, same, "same share", -1);
+	legend_add(p, same, t->other_factor > 0 ? "same" : "same share", -1);
 }
 
 /* --- */

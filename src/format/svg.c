@@ -52,6 +52,19 @@ struct level {
 	int64_t next, end;
 };
 
+/* What a frame is as wide as. */
+static int64_t row_width(const struct picture *pic, const struct outline_row *row)
+{
+	return pic->opts->older_widths ? row->other_total : row->total;
+}
+
+static int64_t whole_width(const struct picture *pic)
+{
+	const struct tree_node *root = &pic->tree->nodes.v[TREE_ROOT];
+	int64_t total = pic->opts->older_widths ? root->other_total : root->total;
+	return total > 0 ? total : 0;
+}
+
 /* Children lie inside their parent, from its left edge on, whatever a file said; what has no width is no box. */
 static void place_boxes(struct picture *pic, const struct outline *outline, int64_t total)
 {
@@ -61,7 +74,8 @@ static void place_boxes(struct picture *pic, const struct outline *outline, int6
 		struct outline_row row = outline->rows.v[i];
 		struct level *level = &levels[row.depth];
 		int64_t room = level->end - level->next;
-		struct box box = { row, level->next, row.total < room ? row.total : room };
+		int64_t width = row_width(pic, &row);
+		struct box box = { row, level->next, width < room ? width : room };
 		box.value = box.value < 0 ? 0 : box.value;
 		level->next += box.value;
 		level[1] = (struct level){ box.start, box.start + box.value };
@@ -74,8 +88,7 @@ static void place_boxes(struct picture *pic, const struct outline *outline, int6
 static void picture_layout(struct picture *pic)
 {
 	struct outline outline = { 0 };
-	int64_t total = pic->tree->nodes.v[TREE_ROOT].total;
-	total = total > 0 ? total : 0;
+	int64_t total = whole_width(pic);
 	pic->px_per_value = total > 0 ? INNER / (double)total : 0;
 	double min = total > 0 ? ceil(pic->min_width_px / pic->px_per_value) : 1;
 	outline_build(pic->tree, ORDER_NAME, min > 1 ? value_clamp(min) : 1, &outline);
@@ -127,27 +140,34 @@ static void put_name(struct picture *pic, const struct box *box, struct buf *b)
 	buf_adds(b, format_suffix(f->kind, pic->opts->annotate));
 }
 
-/* How much the share of a frame grew since the older side, in points. */
+static const char *arrow(double change)
+{
+	return change > 0 ? "\xe2\x96\xb2" : change < 0 ? "\xe2\x96\xbc" : "=";
+}
+
+/* How much a frame grew since the older side: in points of its share, or in percent of what it was. */
 static void put_change(struct picture *pic, const struct tree_node *n, struct buf *b)
 {
 	const struct tree_node *root = &pic->tree->nodes.v[TREE_ROOT];
+	double factor = pic->tree->other_factor;
 	double before = value_percent(n->other_total, root->other_total);
 	double points = value_percent(n->total, root->total) - before;
+	double percent = value_percent(n->total, n->other_total * factor) - 100;
 	if (!n->other_total)
 		buf_adds(b, DOT "new");
+	else if (!n->total)
+		buf_adds(b, DOT "gone");
+	else if (factor > 0)
+		buf_addf(b, DOT "%s %.2f %%", arrow(percent), fabs(percent));
 	else
-		buf_addf(b, DOT "%s %.2f points, was %.2f %%",
-			 points > 0   ? "\xe2\x96\xb2"
-			 : points < 0 ? "\xe2\x96\xbc"
-				      : "=",
-			 points < 0 ? -points : points, before);
+		buf_addf(b, DOT "%s %.2f points, was %.2f %%", arrow(points), fabs(points), before);
 }
 
 /* "kernel · vmlinux · 1,234 samples · 4.56 % of all · self 1.20 %" */
 static void put_info(struct picture *pic, const struct box *box, struct buf *b)
 {
 	const struct tree_node *n = &pic->tree->nodes.v[box->row.node];
-	int64_t total = pic->tree->nodes.v[TREE_ROOT].total;
+	int64_t total = whole_width(pic);
 	if (!box->row.below && box->row.node != TREE_ROOT) {
 		const struct tree_func *f = node_func(pic, box->row.node);
 		const char *binary = strtab_get(&pic->tree->strings, f->binary);
@@ -159,8 +179,9 @@ static void put_info(struct picture *pic, const struct box *box, struct buf *b)
 	}
 	value_fmt(b, box->value, pic->tree->unit);
 	buf_addf(b, DOT "%.2f %% of all", value_percent(box->value, total));
-	if (!box->row.below && n->self > 0)
-		buf_addf(b, DOT "self %.2f %%", value_percent(n->self, total));
+	int64_t self = pic->opts->older_widths ? n->other_self : n->self;
+	if (!box->row.below && self > 0)
+		buf_addf(b, DOT "self %.2f %%", value_percent(self, total));
 	if (!box->row.below && pic->tree->is_diff)
 		put_change(pic, n, b);
 }
@@ -387,8 +408,10 @@ static void put_title(struct picture *pic, struct buf *title)
 	if (pic->opts->title)
 		columns_fit(title, pic->opts->title, TITLE_COLUMNS);
 	else
-		buf_addf(title, "%.60s flame graph%s", pic->tree->type_name,
-			 pic->tree->is_inverted ? ", inverted" : "");
+		buf_addf(title, "%.60s flame graph%s%s%s", pic->tree->type_name,
+			 pic->tree->is_inverted ? ", inverted" : "",
+			 pic->tree->is_diff ? ", changes" : "",
+			 pic->opts->older_widths ? ", as wide as before" : "");
 	buf_cstr(title);
 }
 
@@ -502,6 +525,7 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_svg = {
 	.name = "svg",
 	.summary = "interactive flame graph",
+	.notes = "One file that needs nothing else: a click looks closer, Ctrl-F searches.",
 	.endings = (const char *const[]){ ".svg", NULL },
 	.one_type = true,
 	.write = svg_write,

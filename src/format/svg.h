@@ -13,7 +13,7 @@ enum { SVG_MAX_NAME = 1024 };
 
 extern const struct format format_svg;
 
-/* Draws a tree that is there already, a difference too (red grew, blue shrank; frames are as wide as the newer side). What is
+/* Draws a tree that is there already, a difference too (red grew, blue shrank; frames are as wide as the newer side, or the older). What is
  * said about the recording comes from p. opts->type and opts->tree are not looked at. */
 int svg_write_tree(const struct profile *p, const struct tree *t,
 		   const struct format_write_opts *opts, struct out *out, struct err *err);

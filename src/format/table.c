@@ -92,6 +92,7 @@ static int csv_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_text = {
 	.name = "text",
 	.summary = "table of the top functions",
+	.notes = "What report prints.",
 	.one_type = true,
 	.write = text_write,
 };
@@ -99,6 +100,7 @@ const struct format format_text = {
 const struct format format_json = {
 	.name = "json",
 	.summary = "every function and the call tree",
+	.notes = "What report --json prints.",
 	.endings = (const char *const[]){ ".json", NULL },
 	.one_type = true,
 	.write = json_write,
@@ -107,6 +109,7 @@ const struct format format_json = {
 const struct format format_csv = {
 	.name = "csv",
 	.summary = "every function",
+	.notes = "What report --csv prints.",
 	.endings = (const char *const[]){ ".csv", NULL },
 	.one_type = true,
 	.write = csv_write,

@@ -19,7 +19,7 @@ static void csv_func(struct buf *b, const struct tree *t, uint32_t func)
 	csv_text(b, table_kind(t, func));
 	csv_text(b, table_name(t, func));
 	csv_text(b, table_binary(t, func));
-	csv_text(b, strtab_get(&t->strings, t->funcs.v[func].file));
+	csv_text(b, table_file(t, func));
 }
 
 static void csv_end(struct buf *b, const struct tree *t, int64_t old_self, int64_t old_total)

@@ -95,7 +95,7 @@ static void json_func(struct json *j, const struct tree *t, uint32_t func)
 	json_str(j, table_name(t, func));
 	json_member(j, "kind", table_kind(t, func));
 	json_member(j, "binary", table_binary(t, func));
-	json_member(j, "file", strtab_get(&t->strings, t->funcs.v[func].file));
+	json_member(j, "file", table_file(t, func));
 }
 
 static void json_row(struct json *j, const struct tree *t, const struct top_row *r)

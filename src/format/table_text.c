@@ -322,8 +322,7 @@ static const char *ascii_of(uint32_t c)
 	return char_width(c) == 2 ? "??" : char_width(c) ? "?" : "";
 }
 
-/* Text is always made in UTF-8, which columns count in; this replaces what a terminal without it cannot show, column by column. */
-static void to_ascii(const struct buf *text, struct buf *b)
+void table_ascii(const struct buf *text, struct buf *b)
 {
 	for (size_t i = 0; i < text->len;) {
 		size_t n = utf8_len(text->data + i, text->len - i);
@@ -349,6 +348,6 @@ void table_text(const struct table *t, const struct table_opts *opts, struct buf
 	if (opts->utf8)
 		buf_add(b, text.data, text.len);
 	else
-		to_ascii(&text, b);
+		table_ascii(&text, b);
 	buf_done(&text);
 }

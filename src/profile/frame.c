@@ -107,10 +107,9 @@ uint32_t frame_intern(struct frame_table *t, const struct frame *f)
 {
 	assert(f->kind < FRAME_KINDS && (f->mapping == MAPPING_NONE || f->mapping < t->mappings.n));
 	struct frame_key key = { t, frame_normal(f) };
-	uint64_t hash =
-		hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line,
-				  (uint64_t)key.f.binary << 32 | f->kind),
-			 key.f.offset);
+	uint64_t hash = hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line,
+					  (uint64_t)key.f.binary << 32 | f->kind),
+				 key.f.offset);
 	uint32_t fresh = t->frames.n;
 	uint32_t id = map_intern(&t->frame_index, hash, fresh, frame_same, &key);
 	if (id == fresh)

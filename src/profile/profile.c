@@ -218,8 +218,8 @@ static const char *base_name(const char *path)
 uint32_t profile_frame_binary(struct profile *p, uint32_t frame)
 {
 	const struct frame *f = &p->frames.frames.v[frame];
-	uint32_t path = f->mapping == MAPPING_NONE ? f->binary
-						   : p->frames.mappings.v[f->mapping].name;
+	uint32_t path =
+		f->mapping == MAPPING_NONE ? f->binary : p->frames.mappings.v[f->mapping].name;
 	return strtab_put(&p->strings, base_name(profile_str(p, path)));
 }
 

@@ -62,6 +62,13 @@ static void add_node(struct top_row *r, const struct tree_node *n, bool is_outer
 	r->other_total = sum_add(r->other_total, n->other_total);
 }
 
+static void add_spread(struct top_row *r, const struct tree_node_spread *s, bool is_outermost)
+{
+	tree_spread_add(&r->spread.self, s->self);
+	if (is_outermost)
+		tree_spread_add(&r->spread.total, s->total);
+}
+
 static void sum_nodes(const struct tree *t, struct top_table *out, const uint32_t *row)
 {
 	uint32_t *on_path = xcalloc(out->rows.n, sizeof *on_path);
@@ -69,10 +76,14 @@ static void sum_nodes(const struct tree *t, struct top_table *out, const uint32_
 	while (walk_next(&w)) {
 		const struct tree_node *n = &t->nodes.v[w.node];
 		uint32_t r = row[n->func];
-		if (w.leaving)
+		if (w.leaving) {
 			on_path[r]--;
-		else
-			add_node(&out->rows.v[r], n, on_path[r]++ == 0);
+			continue;
+		}
+		bool is_outermost = on_path[r]++ == 0;
+		add_node(&out->rows.v[r], n, is_outermost);
+		if (t->spreads.n)
+			add_spread(&out->rows.v[r], &t->spreads.v[w.node], is_outermost);
 	}
 	free(on_path);
 }

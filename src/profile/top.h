@@ -12,6 +12,7 @@ struct top_row {
 	uint32_t func; /* of tree.funcs */
 	int64_t self, total;
 	int64_t other_self, other_total; /* older side of a difference */
+	struct tree_node_spread spread;  /* where the tree has them, else zero */
 };
 struct top_table {
 	VEC(struct top_row) rows; /* by self, then total, then name */

@@ -39,6 +39,7 @@ void tree_free(struct tree *t)
 	strtab_done(&t->strings);
 	vec_done(&t->funcs);
 	vec_done(&t->nodes);
+	vec_done(&t->spreads);
 	map_done(&t->func_index);
 	map_done(&t->child_index);
 	free(t);
@@ -147,8 +148,18 @@ void tree_reindex(struct tree *t)
 	}
 }
 
+static void total_spreads(struct tree *t)
+{
+	struct tree_node_spread *spreads = t->spreads.v;
+	for (uint32_t id = 0; id < t->spreads.n; id++)
+		spreads[id].total = spreads[id].self;
+	for (uint32_t id = t->spreads.n; id-- > 1;)
+		tree_spread_add(&spreads[t->nodes.v[id].parent].total, spreads[id].total);
+}
+
 void tree_total(struct tree *t)
 {
+	total_spreads(t);
 	struct tree_node *nodes = t->nodes.v;
 	for (uint32_t id = 0; id < t->nodes.n; id++) {
 		nodes[id].total = nodes[id].self;

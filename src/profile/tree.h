@@ -30,10 +30,32 @@ struct tree_node {
 	int64_t self, total;
 	int64_t other_self, other_total; /* the older side of a difference, else 0 */
 };
+/* How many samples are behind a sum, and the sum of the squares of what each of them weighs, in the
+ * tree's unit: profile/interval.h makes intervals of it. What one sample weighs:
+ *
+ * - Counts of samples: 1, or where periods differ the series' period. A row is value / weight
+ *   samples, however many were added up into it.
+ * - Values in the unit of a period (CPU time by a timer, bytes of a sampling heap profiler): the
+ *   period, likewise. A period of 1 is no sampling, but for counts of events.
+ * - Other values of rows that have times: each row is one sample and weighs its value.
+ * - Everything else (microseconds or bytes of a file that says neither period nor times): not
+ *   known, since a row may be one sample or a million. Both numbers are then NaN. */
+struct tree_spread {
+	double n, squares;
+};
+static inline void tree_spread_add(struct tree_spread *to, struct tree_spread s)
+{
+	to->n += s.n;
+	to->squares += s.squares;
+}
+struct tree_node_spread {
+	struct tree_spread self, total;
+};
 struct tree {
 	struct strtab strings;
 	VEC(struct tree_func) funcs;
 	VEC(struct tree_node) nodes;
+	VEC(struct tree_node_spread) spreads; /* by node; empty but after tree_opts.with_spread */
 	struct map func_index;
 	struct map child_index; /* (parent, func) → child, for parents with many children only */
 	/* What is counted ("cpu", "off-cpu", "alloc") and in what ("samples", "nanoseconds",
@@ -44,6 +66,9 @@ struct tree {
 	double scale;
 	const char *scaled_unit;
 	bool is_diff, is_inverted;
+	/* Of a difference: what values of the older side are multiplied by to be compared with the
+	 * newer's; 0: shares of each side's total are compared. */
+	double other_factor;
 	/* Before focus, ignore and the time range: percentages keep both bases. */
 	int64_t unfiltered_total;
 	uint64_t n_samples; /* rows that went in */
@@ -70,6 +95,7 @@ struct tree_opts {
 	bool inverted;           /* leaf at the root */
 	bool collapse_recursion; /* a function directly calling itself is one node */
 	bool no_kernel, no_user;
+	bool with_spread;   /* not together with inverted and max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames fall into their ancestor */
 };
 
@@ -92,15 +118,19 @@ uint32_t tree_func_copy(struct tree *dst, const struct tree *src, uint32_t func)
 void tree_take_unit(struct tree *dst, const struct tree *src);
 /* For what changes parent, first_child or next by hand: tree_child works again afterwards. */
 void tree_reindex(struct tree *t);
-/* Sums self values into totals, both sides. Call once after the last change. */
+/* Sums self values, and spreads, into totals, both sides. Call once after the last change. */
 void tree_total(struct tree *t);
 
-/* Adds src to dst node by node (equal functions fall together); totals are right afterwards. An
- * empty dst takes over the unit. Counts with different periods are both converted to the scaled
+/* Adds src to dst node by node (equal functions fall together); totals are right afterwards, spreads
+ * are gone. An empty dst takes over the unit. Counts with different periods are both converted to the scaled
  * unit first. */
 void tree_merge(struct tree *dst, const struct tree *src);
 /* newer becomes newer − older: self/total keep the newer side, other_* the older one. */
 void tree_diff(struct tree *newer, const struct tree *older);
+/* tree_build of both sides, then tree_diff. */
+int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
+		    struct profile *older, const struct tree_opts *older_opts, struct tree **out,
+		    struct err *err);
 
 /* Turns every stack round, leaf at the root, below the first `keep` levels (root frames stay in
  * front). */

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum { NO_GROUP = UINT32_MAX, NO_MATCH = UINT32_MAX };
@@ -27,6 +28,7 @@ struct frame_funcs {
 struct series_share {
 	bool is_wanted;
 	int64_t factor;
+	double weight; /* of one sample; 0: each row is one; NaN: not known */
 };
 
 /* The samples of one stack in the group at hand. */
@@ -57,11 +59,12 @@ struct build {
 
 	struct series_share *shares; /* by series */
 
-	struct stack_sum *sums; /* by stack */
-	VEC(uint32_t) used;     /* stacks that have a sum */
-	uint32_t group_root;    /* node of the group at hand */
-	uint32_t *node_at;      /* by own frame of the stack table: the node it ends at + 1 */
-	VEC(uint32_t) walked;   /* stacks that have something in node_at */
+	struct stack_sum *sums;      /* by stack */
+	struct tree_spread *spreads; /* by stack; NULL when nobody asked */
+	VEC(uint32_t) used;          /* stacks that have a sum */
+	uint32_t group_root;         /* node of the group at hand */
+	uint32_t *node_at;           /* by own frame of the stack table: the node it ends at + 1 */
+	VEC(uint32_t) walked;        /* stacks that have something in node_at */
 	VEC(struct stack_want) wanted; /* parents on the way up */
 };
 
@@ -184,6 +187,31 @@ static int64_t common_period(const struct build *b)
 	return differ ? -1 : common;
 }
 
+/* What one sample of a series weighs that has no times, in the unit of the tree; NaN: not known. */
+static double sample_weight(const struct build *b, const struct type *type, const struct series *s,
+			    int64_t factor)
+{
+	bool is_count = text_is(b, type->unit, "count");
+	if (is_count && text_is(b, type->sample_type, "samples"))
+		return factor;
+	int64_t least = is_count ? 1 : 2;
+	return type->unit == type->period_unit && s->period >= least ? s->period : NAN;
+}
+
+/* A series without such a weight, but with times, is a stream of single samples. */
+static void share_weights(struct build *b, const struct type *type)
+{
+	const struct profile *p = b->p;
+	for (size_t i = 0; i < p->series.series.n; i++)
+		b->shares[i].weight =
+			sample_weight(b, type, &p->series.series.v[i], b->shares[i].factor);
+	for (size_t row = 0; row < p->samples.n; row++) {
+		struct series_share *share = &b->shares[p->samples.series[row]];
+		if (p->samples.time_ns[row] && isnan(share->weight))
+			share->weight = 0;
+	}
+}
+
 /* Sets the unit of the tree and what each series adds to it. */
 static void share_series(struct build *b)
 {
@@ -205,6 +233,8 @@ static void share_series(struct build *b)
 		b->shares[i].is_wanted = s->type == b->opts->type;
 		b->shares[i].factor = period < 0 ? s->period : 1;
 	}
+	if (b->opts->with_spread)
+		share_weights(b, type);
 }
 
 static int64_t row_value(const struct build *b, size_t row)
@@ -308,6 +338,15 @@ static void clear_walked(struct build *b)
 	vec_clear(&b->walked);
 }
 
+static struct tree_spread row_spread(const struct build *b, size_t row)
+{
+	double value = fabs((double)row_value(b, row));
+	double weight = b->shares[b->p->samples.series[row]].weight;
+	if (weight == 0)
+		weight = value;
+	return (struct tree_spread){ .n = value / weight, .squares = value * weight };
+}
+
 static void sum_row(struct build *b, size_t row)
 {
 	uint32_t stack = b->p->samples.stack[row];
@@ -316,6 +355,8 @@ static void sum_row(struct build *b, size_t row)
 		vec_push(&b->used, stack);
 	sum->rows++;
 	sum->value = sum_add(sum->value, row_value(b, row));
+	if (b->spreads)
+		tree_spread_add(&b->spreads[stack], row_spread(b, row));
 }
 
 enum { AHEAD = 4 };
@@ -343,6 +384,19 @@ static inline __attribute__((always_inline)) void prefetch_parents(const struct 
 		__builtin_prefetch(&b->t->nodes.v[node - 1]);
 }
 
+static void grow_spreads(struct tree *t)
+{
+	vec_reserve(&t->spreads, t->nodes.n);
+	while (t->spreads.n < t->nodes.n)
+		t->spreads.v[t->spreads.n++] = (struct tree_node_spread){ 0 };
+}
+
+static void node_add_spread(struct build *b, uint32_t node, uint32_t stack)
+{
+	grow_spreads(b->t);
+	tree_spread_add(&b->t->spreads.v[node].self, b->spreads[stack]);
+}
+
 /* Gives the sums to nodes below this root, and starts anew. */
 static void add_sums(struct build *b, uint32_t root)
 {
@@ -356,8 +410,12 @@ static void add_sums(struct build *b, uint32_t root)
 			struct tree_node *node = &b->t->nodes.v[id];
 			node->self = sum_add(node->self, sum->value);
 			b->t->n_samples += sum->rows;
+			if (b->spreads)
+				node_add_spread(b, id, b->used.v[i]);
 		}
 		*sum = (struct stack_sum){ 0 };
+		if (b->spreads)
+			b->spreads[b->used.v[i]] = (struct tree_spread){ 0 };
 	}
 	vec_clear(&b->used);
 }
@@ -421,6 +479,8 @@ static void build_init(struct build *b)
 	const struct profile *p = b->p;
 	b->frames = xcalloc(p->frames.frames.n, sizeof *b->frames);
 	b->sums = xcalloc(p->stacks.stacks.n, sizeof *b->sums);
+	if (b->opts->with_spread)
+		b->spreads = xcalloc(p->stacks.stacks.n, sizeof *b->spreads);
 	b->node_at = xcalloc(p->stacks.own.n, sizeof *b->node_at);
 	tree_keys_init(&b->keys, b->p, b->t, b->opts);
 	if (b->opts->focus)
@@ -444,6 +504,7 @@ static void build_done(struct build *b)
 	free(b->ignore_depth);
 	free(b->shares);
 	free(b->sums);
+	free(b->spreads);
 	free(b->node_at);
 }
 
@@ -455,6 +516,8 @@ static void build_run(struct build *b)
 		add_grouped(b);
 	else
 		add_ungrouped(b);
+	if (b->spreads)
+		grow_spreads(b->t);
 	tree_total(b->t);
 	if (b->opts->inverted)
 		tree_invert(b->t, b->keys.n);
@@ -465,6 +528,7 @@ static void build_run(struct build *b)
 int tree_build(struct profile *p, const struct tree_opts *opts, struct tree **out, struct err *err)
 {
 	assert(opts->n_by <= TREE_BY_MAX);
+	assert(!opts->with_spread || (!opts->inverted && !opts->max_depth));
 	if (opts->type >= p->series.types.n)
 		return err_set(err, EINVAL, "there is no such type of samples");
 	struct build b = { .p = p, .opts = opts };

@@ -1,4 +1,5 @@
-/* profile/tree_filter.h: the regular expressions of tree_opts. Only tree_build uses it. */
+/* profile/tree_filter.h: the regular expressions of tree_opts. Only tree_build and
+ * profile_select use it. */
 #ifndef CRESSET_PROFILE_TREE_FILTER_H
 #define CRESSET_PROFILE_TREE_FILTER_H
 

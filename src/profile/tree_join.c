@@ -71,6 +71,7 @@ static uint32_t *join_funcs(struct tree *dst, const struct tree *src)
 static struct join join_nodes(struct tree *dst, const struct tree *src)
 {
 	struct join j = { .dst = dst, .src = src, .scale = meet_units(dst, src) };
+	vec_done(&dst->spreads);
 	uint32_t *func = join_funcs(dst, src);
 	j.node = xreallocarray(NULL, src->nodes.n, sizeof *j.node);
 	j.node[TREE_ROOT] = TREE_ROOT;
@@ -109,4 +110,22 @@ void tree_diff(struct tree *newer, const struct tree *older)
 	newer->is_diff = true;
 	free(j.node);
 	tree_total(newer);
+}
+
+int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
+		    struct profile *older, const struct tree_opts *older_opts, struct tree **out,
+		    struct err *err)
+{
+	struct tree *t = NULL, *o = NULL;
+	int rc = tree_build(newer, newer_opts, &t, err);
+	if (rc == 0)
+		rc = tree_build(older, older_opts, &o, err);
+	if (rc == 0) {
+		tree_diff(t, o);
+		*out = t;
+	} else {
+		tree_free(t);
+	}
+	tree_free(o);
+	return rc;
 }

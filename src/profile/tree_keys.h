@@ -1,5 +1,5 @@
 /* profile/tree_keys.h: the root frames of tree_opts.by: which node of the tree the stack of a
- * sample hangs below. Only tree_build uses it. */
+ * sample hangs below. Only tree_build and profile_select use it. */
 #ifndef CRESSET_PROFILE_TREE_KEYS_H
 #define CRESSET_PROFILE_TREE_KEYS_H
 

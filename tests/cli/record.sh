@@ -41,6 +41,7 @@ only_files "… and nothing else is left" "$dir" x.cresset x.folded
 has "… which the summary names" "wrote $dir/x.folded" "$errs"
 ends "… the recording opens" 0 report "$dir/x.cresset"
 is "… folded and recording agree" "$("$cresset" report --json "$dir/x.cresset" | jq .total)" "$(awk '{ n += $NF } END { print n }' "$dir/x.folded")"
+is "… folded as record writes it is folded as convert makes it" "$("$cresset" convert "$dir/x.cresset" -o - --to folded)" "$(cat "$dir/x.folded")"
 echo "what was there before" >"$dir/x.folded"
 ends "an old file" 0 record -q -a -d 0.3 -o "$dir/x.folded"
 hasnt "… is replaced" "what was there before" "$(cat "$dir/x.folded")"

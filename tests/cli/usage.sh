@@ -83,7 +83,7 @@ fails "… to hide" 2 "[" flame "$a" -o "$tmp/x.svg" --hide '['
 only_files "nothing was left behind" "$tmp" a.folded err out
 
 # --- help
-for text in record report flame doctor help; do
+for text in record report flame diff convert doctor completion help; do
 	for kind in help help-all; do
 		run_cresset $text --$kind
 		is "cresset $text --$kind" "$out" "$(cat tests/golden/help/$text.$kind.txt)"
@@ -98,6 +98,9 @@ run_cresset --help
 is "cresset --help" "$out" "$(cat tests/golden/help/cresset.txt)"
 run_cresset help
 is "cresset help" "$out" "$(cat tests/golden/help/cresset.txt)"
+run_cresset help formats
+holds "cresset help formats says every format" [ "$(grep -cE '^  [a-z]+ +(read|written)' "$tmp/out")" -gt 6 ]
+is "… in 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
 ends "help wins over missing arguments" 0 report -h
 ends "options in front of the command" 0 -q --color=never doctor --help
 run_cresset --version

@@ -311,8 +311,9 @@ START_TEST(globals_before_the_command)
 }
 END_TEST
 
-static const struct cmd *const commands[] = { &cmd_record, &cmd_report, &cmd_flame,
-					      &cmd_doctor, &cmd_help,   NULL };
+static const struct cmd *const commands[] = { &cmd_record,  &cmd_report, &cmd_flame,
+					      &cmd_convert, &cmd_doctor, &cmd_completion,
+					      &cmd_help,    NULL };
 
 START_TEST(the_nearest_command_is_offered)
 {

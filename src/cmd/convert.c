@@ -1,0 +1,90 @@
+/* cresset convert: any profile format to any other. */
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "cmd/filter.h"
+#include "cmd/load.h"
+#include "cmd/outputs.h"
+
+struct convert_opts {
+	struct filter_opts filter;
+	struct str_list outputs;
+	const char *format;
+	struct text_opts text;
+};
+
+#define OUTPUT(member) .group = "Output", .offset = offsetof(struct convert_opts, member)
+static const struct cmd_opt convert_options[] = {
+	{ "o", "output", "FILE", "repeatable; the format is by the ending; - = stdout", OPT_STRINGS,
+	  OUTPUT(outputs), .basic = true },
+	{ NULL, "to", "FORMAT", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
+	  .basic = true },
+	{ NULL, "format", "FORMAT", "the same", OPT_STRING, OUTPUT(format) },
+	TEXT_OPTIONS(convert_opts),
+	FILTER_OPTIONS(convert_opts),
+	{ 0 },
+};
+
+/* Once, however many outputs hold one type only. */
+static void note_types(const struct outputs *outputs, const struct profile *p)
+{
+	for (size_t i = 0; i < outputs->n; i++) {
+		if (!outputs->v[i].format->one_type)
+			continue;
+		note_other_types(p, profile_pick_type(p, NULL));
+		return;
+	}
+}
+
+static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
+			 struct outputs *outputs, struct profile *p)
+{
+	struct format_write_opts write = text_write_opts(&o->text);
+	struct err err = { 0 };
+	filter_default_by(&o->filter, p, &write.tree);
+	note_types(outputs, p);
+	if (!p->samples.n)
+		log_info("there are no samples to write");
+	if (outputs_open(line, outputs, &err) < 0)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	return outputs_finish(outputs, p, &write);
+}
+
+static int convert_run(struct cmd_line *line, const void *opts)
+{
+	const struct convert_opts *o = opts;
+	struct outputs outputs = { 0 };
+	struct profile *p = NULL;
+	if (!o->outputs.n)
+		return cmd_usage(line, "-o FILE is missing");
+	int status = outputs_settle(line, &o->outputs, o->format, &outputs);
+	if (status == CMD_OK)
+		status = load_profiles(line, o->filter.from, &p);
+	if (status == CMD_OK)
+		status = filter_profile(line, &o->filter, &p);
+	if (status == CMD_OK)
+		status = write_outputs(line, o, &outputs, p);
+	outputs_abort(&outputs);
+	profile_free(p);
+	return status;
+}
+
+const struct cmd cmd_convert = {
+	.name = "convert",
+	.summary = "any profile format to any other",
+	.usage = "FILE... -o OUT [OPTIONS]",
+	.about = "Reads profiles of any format it knows, found by their content, merges them, and writes what passes the "
+		 "filters; types and labels stay apart. What a format cannot hold is lost: cresset help formats. A "
+		 "format that holds one type gets --type, else the default one, and the others are named on standard "
+		 "error.",
+	.examples = {
+		"cresset convert cpu.cresset -o cpu.pb.gz\tfor pprof",
+		"cresset convert a.pb.gz b.pb.gz -o all.cresset\tboth, merged",
+		"cresset convert cpu.cresset -o - --to folded --focus read\tonly a part",
+	},
+	.options = convert_options,
+	.opts_size = sizeof(struct convert_opts),
+	.min_args = 1,
+	.max_args = UINT32_MAX,
+	.arg_name = "FILE",
+	.run = convert_run,
+};

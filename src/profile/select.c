@@ -1,0 +1,414 @@
+/* Ids of the new profile are asked for when something that is kept first refers to them: so nothing
+ * else gets in. Filters and root frames are those of the tree, asked through a scratch tree. */
+#include "profile/select.h"
+
+#include "profile/sum.h"
+#include "profile/tree_filter.h"
+#include "profile/tree_keys.h"
+
+#include <string.h>
+
+/* In tables of ids: not asked for yet; it did not pass. */
+enum { ID_NEW = 0, ID_GONE = UINT32_MAX };
+
+/* What the filters say of a frame: FUNC_FOCUS and so on of all its lines together, and whether every
+ * line is hidden. */
+struct judgement {
+	uint8_t bits;
+	bool is_made, is_gone;
+};
+
+struct selection {
+	struct profile *from, *to;
+	const struct select_opts *opts;
+	struct tree *scratch;
+	struct tree_filter filter;
+	struct tree_keys keys;
+	VEC(uint8_t) func_bits; /* by function of scratch */
+	/* By id in `from`: the id in `to` + 1, or ID_NEW. */
+	uint32_t *string, *mapping, *function, *frame, *type, *set, *series;
+	struct judgement *judgement; /* by frame of `from` */
+	struct map stack;            /* (group, stack of `from`) → id in `to` + 1, or ID_GONE */
+	VEC(uint32_t) frames_in, frames_out;
+};
+
+/* --- tables --- */
+
+static uint32_t select_string(struct selection *s, uint32_t id)
+{
+	const struct strtab *from = &s->from->strings;
+	if (s->string[id] == ID_NEW)
+		s->string[id] = 1 + strtab_putn(&s->to->strings, strtab_get(from, id),
+						strtab_len(from, id));
+	return s->string[id] - 1;
+}
+
+static uint32_t select_mapping(struct selection *s, uint32_t id)
+{
+	if (id == MAPPING_NONE)
+		return id;
+	if (s->mapping[id] == ID_NEW) {
+		struct mapping m = s->from->frames.mappings.v[id];
+		m.name = select_string(s, m.name);
+		m.build_id_text = select_string(s, m.build_id_text);
+		s->mapping[id] = 1 + mapping_intern(&s->to->frames, &m);
+	}
+	return s->mapping[id] - 1;
+}
+
+static uint32_t select_function(struct selection *s, uint32_t id)
+{
+	if (s->function[id] == ID_NEW) {
+		struct function f = s->from->names.functions.v[id];
+		f.name = select_string(s, f.name);
+		f.linkage = select_string(s, f.linkage);
+		f.file = select_string(s, f.file);
+		s->function[id] = 1 + function_intern(&s->to->names, &f);
+	}
+	return s->function[id] - 1;
+}
+
+static uint32_t select_type(struct selection *s, uint32_t id)
+{
+	if (s->type[id] == ID_NEW) {
+		struct type t = s->from->series.types.v[id];
+		t.name = select_string(s, t.name);
+		t.sample_type = select_string(s, t.sample_type);
+		t.unit = select_string(s, t.unit);
+		t.period_type = select_string(s, t.period_type);
+		t.period_unit = select_string(s, t.period_unit);
+		s->type[id] = 1 + type_intern(&s->to->series, &t);
+	}
+	return s->type[id] - 1;
+}
+
+static uint32_t select_labels(struct selection *s, uint32_t id)
+{
+	const struct label_set *set = &s->from->series.sets.v[id];
+	if (s->set[id] == ID_NEW) {
+		struct label *labels = xreallocarray(NULL, set->n, sizeof *labels);
+		for (uint32_t i = 0; i < set->n; i++) {
+			labels[i] = s->from->series.labels.v[set->first + i];
+			labels[i].key = select_string(s, labels[i].key);
+			labels[i].str = select_string(s, labels[i].str);
+			labels[i].unit = select_string(s, labels[i].unit);
+		}
+		s->set[id] = 1 + label_set_intern(&s->to->series, labels, set->n);
+		free(labels);
+	}
+	return s->set[id] - 1;
+}
+
+static uint32_t select_series(struct selection *s, uint32_t id)
+{
+	if (s->series[id] == ID_NEW) {
+		struct series copy = s->from->series.series.v[id];
+		copy.type = select_type(s, copy.type);
+		copy.labels = select_labels(s, copy.labels);
+		s->series[id] = 1 + series_intern(&s->to->series, &copy);
+	}
+	return s->series[id] - 1;
+}
+
+/* --- frames --- */
+
+/* What the filters say of a line; each function is asked once. */
+static unsigned line_bits(struct selection *s, uint32_t frame, const struct shown_line *l)
+{
+	const struct profile *p = s->from;
+	struct strtab *strings = &s->scratch->strings;
+	struct tree_func f = {
+		.name = strtab_putn(strings, profile_str(p, l->name),
+				    strtab_len(&p->strings, l->name)),
+		.binary = strtab_put(strings, profile_str(p, profile_frame_binary(s->from, frame))),
+		.file = strtab_putn(strings, profile_str(p, l->file),
+				    strtab_len(&p->strings, l->file)),
+		.kind = p->frames.frames.v[frame].kind,
+	};
+	uint32_t func = tree_func_intern(s->scratch, &f);
+	for (uint32_t i = s->func_bits.n; i <= func; i++)
+		vec_push(&s->func_bits, tree_filter_func(&s->filter, s->scratch, i));
+	return s->func_bits.v[func];
+}
+
+/* Asks about every line of a frame that is met for the first time. */
+static void judge_frame(struct selection *s, uint32_t frame)
+{
+	struct shown_line shown[NAMES_MAX_INLINE];
+	uint32_t n = profile_frame_lines(s->from, frame, shown, NAMES_MAX_INLINE);
+	struct judgement j = { .is_made = true, .is_gone = true };
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned bits = line_bits(s, frame, &shown[i]);
+		j.bits |= bits;
+		j.is_gone &= (bits & FUNC_DROP) != 0;
+	}
+	s->judgement[frame] = j;
+}
+
+static uint32_t copy_frame(struct selection *s, uint32_t frame)
+{
+	struct frame f = s->from->frames.frames.v[frame];
+	if (f.mapping != MAPPING_NONE) {
+		f.mapping = select_mapping(s, f.mapping);
+	} else {
+		f.function = select_string(s, f.function);
+		f.file = select_string(s, f.file);
+		f.binary = select_string(s, f.binary);
+	}
+	return frame_intern(&s->to->frames, &f);
+}
+
+/* Those names of a frame that are not hidden. */
+static void copy_names(struct selection *s, uint32_t frame, uint32_t to)
+{
+	struct shown_line shown[NAMES_MAX_INLINE];
+	struct line kept[NAMES_MAX_INLINE];
+	const struct line *lines;
+	uint32_t n = names_get(&s->from->names, frame, &lines), n_kept = 0;
+	if (!n)
+		return;
+	profile_frame_lines(s->from, frame, shown, NAMES_MAX_INLINE);
+	for (uint32_t i = 0; i < n; i++) {
+		if (line_bits(s, frame, &shown[i]) & FUNC_DROP)
+			continue;
+		kept[n_kept] = lines[i];
+		kept[n_kept++].function = select_function(s, lines[i].function);
+	}
+	names_set(&s->to->names, to, kept, n_kept);
+}
+
+static uint32_t select_frame(struct selection *s, uint32_t frame)
+{
+	if (s->frame[frame] == ID_NEW) {
+		uint32_t id = copy_frame(s, frame);
+		copy_names(s, frame, id);
+		s->frame[frame] = 1 + id;
+	}
+	return s->frame[frame] - 1;
+}
+
+/* --- stacks --- */
+
+/* Root frames in front, as the scratch tree has them. */
+static void add_root_frames(struct selection *s, uint32_t node)
+{
+	uint32_t path[TREE_BY_MAX], n = 0;
+	for (; node != TREE_ROOT; node = s->scratch->nodes.v[node].parent)
+		path[n++] = node;
+	while (n) {
+		const struct tree *t = s->scratch;
+		uint32_t name = t->funcs.v[t->nodes.v[path[--n]].func].name;
+		struct frame f = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
+		f.function = strtab_putn(&s->to->strings, strtab_get(&t->strings, name),
+					 strtab_len(&t->strings, name));
+		vec_push(&s->frames_out, frame_intern(&s->to->frames, &f));
+	}
+}
+
+/* Whether focus and ignore let the stack pass, whose frames are in frames_in. */
+static bool stack_passes(struct selection *s)
+{
+	const struct tree_opts *o = &s->opts->tree;
+	unsigned bits = 0;
+	for (size_t i = 0; i < s->frames_in.n; i++) {
+		uint32_t frame = s->frames_in.v[i];
+		if (!s->judgement[frame].is_made)
+			judge_frame(s, frame);
+		bits |= s->judgement[frame].bits;
+	}
+	return (!o->focus || bits & FUNC_FOCUS) && !(o->ignore && bits & FUNC_IGNORE);
+}
+
+static uint32_t select_stack(struct selection *s, uint32_t stack, uint32_t root)
+{
+	struct sink *to = profile_sink(s->to);
+	uint32_t n = stack_depth(&s->from->stacks, stack);
+	vec_reserve(&s->frames_in, n);
+	stack_frames(&s->from->stacks, stack, s->frames_in.v);
+	s->frames_in.n = n;
+	if (!stack_passes(s))
+		return ID_GONE;
+	vec_clear(&s->frames_out);
+	add_root_frames(s, root);
+	for (uint32_t i = 0; i < n; i++)
+		if (!s->judgement[s->frames_in.v[i]].is_gone)
+			vec_push(&s->frames_out, select_frame(s, s->frames_in.v[i]));
+	return 1 + to->ops->stack(to, s->frames_out.v, s->frames_out.n);
+}
+
+/* --- samples --- */
+
+static bool row_passes(const struct selection *s, size_t row)
+{
+	const struct profile *p = s->from;
+	const struct tree_opts *o = &s->opts->tree;
+	uint32_t type = p->series.series.v[p->samples.series[row]].type;
+	int64_t time_ns = sum_sub(p->samples.time_ns[row], p->meta.start_mono_ns);
+	return (!s->opts->types || s->opts->types[type]) &&
+	       (!o->time_from_ns || time_ns >= o->time_from_ns) &&
+	       (!o->time_to_ns || time_ns < o->time_to_ns);
+}
+
+static void select_row(struct selection *s, size_t row)
+{
+	const struct sample_columns *c = &s->from->samples;
+	uint32_t group = s->keys.n ? tree_keys_group(&s->keys, row) : 0;
+	uint32_t root = s->keys.n ? s->keys.nodes.v[group] : TREE_ROOT;
+	uint64_t key = (uint64_t)group << 32 | c->stack[row];
+	const uint32_t *known = map_get(&s->stack, key);
+	uint32_t stack = known ? *known : select_stack(s, c->stack[row], root);
+	if (!known)
+		map_put(&s->stack, key, stack);
+	if (stack == ID_GONE)
+		return;
+	struct sample sample = {
+		.time_ns = c->time_ns[row],
+		.value = c->value[row],
+		.series = select_series(s, c->series[row]),
+		.stack = stack - 1,
+		.pid = c->pid[row],
+		.tid = c->tid[row],
+		.cpu = c->cpu[row],
+	};
+	struct sink *sink = profile_sink(s->to);
+	sink->ops->sample(sink, &sample);
+}
+
+/* --- the whole --- */
+
+static void select_extent(struct selection *s)
+{
+	const struct tree_opts *o = &s->opts->tree;
+	struct profile_meta *m = &s->to->meta;
+	int64_t end_ns = m->duration_ns;
+	if (o->time_to_ns && (!end_ns || o->time_to_ns < end_ns))
+		end_ns = o->time_to_ns;
+	m->duration_ns = end_ns > o->time_from_ns ? end_ns - o->time_from_ns : 0;
+	m->start_mono_ns = sum_add(m->start_mono_ns, o->time_from_ns);
+	if (m->start_wall_ns)
+		m->start_wall_ns = sum_add(m->start_wall_ns, o->time_from_ns);
+}
+
+static bool type_is_wanted(const struct selection *s, uint32_t type)
+{
+	return type < s->from->series.types.n && (!s->opts->types || s->opts->types[type]);
+}
+
+/* In the source's order; the first type of a profile is the one that is shown first. */
+static void select_types(struct selection *s)
+{
+	const struct profile_meta *from = &s->from->meta;
+	struct profile_meta *m = &s->to->meta;
+	for (uint32_t i = 0; i < s->from->series.types.n; i++)
+		if (type_is_wanted(s, i))
+			select_type(s, i);
+	vec_clear(&m->sample_types);
+	for (size_t i = 0; i < from->sample_types.n; i++)
+		if (type_is_wanted(s, from->sample_types.v[i]))
+			vec_push(&m->sample_types, select_type(s, from->sample_types.v[i]));
+	m->default_type = 0;
+	if (from->default_type && type_is_wanted(s, from->default_type))
+		m->default_type = select_type(s, from->default_type);
+}
+
+/* pprof's default column: the samples of a type, or what they are worth in periods. */
+static bool column_is_wanted(const struct selection *s, uint32_t name)
+{
+	for (uint32_t i = 0; i < s->from->series.types.n; i++) {
+		const struct type *t = &s->from->series.types.v[i];
+		if (type_is_wanted(s, i) && (t->sample_type == name || t->period_type == name))
+			return true;
+	}
+	return false;
+}
+
+static void select_meta(struct selection *s)
+{
+	const struct profile_meta *from = &s->from->meta;
+	struct profile_meta *m = &s->to->meta;
+	uint32_t *const texts[] = { &m->host,        &m->kernel,        &m->command,
+				    &m->clock,       &m->doc_url,       &m->drop_frames,
+				    &m->keep_frames, &m->default_column };
+	*m = *from;
+	if (!column_is_wanted(s, m->default_column))
+		m->default_column = 0;
+	memset(&m->comments, 0, sizeof m->comments);
+	memset(&m->sample_types, 0, sizeof m->sample_types);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		*texts[i] = select_string(s, *texts[i]);
+	for (size_t i = 0; i < from->comments.n; i++)
+		vec_push(&m->comments, select_string(s, from->comments.v[i]));
+	select_types(s);
+	select_extent(s);
+}
+
+static void selection_init(struct selection *s)
+{
+	const struct profile *p = s->from;
+	s->to = profile_new();
+	s->scratch = tree_new();
+	s->string = xcalloc(p->strings.all.n, sizeof *s->string);
+	s->mapping = xcalloc(p->frames.mappings.n, sizeof *s->mapping);
+	s->function = xcalloc(p->names.functions.n, sizeof *s->function);
+	s->frame = xcalloc(p->frames.frames.n, sizeof *s->frame);
+	s->judgement = xcalloc(p->frames.frames.n, sizeof *s->judgement);
+	s->type = xcalloc(p->series.types.n, sizeof *s->type);
+	s->set = xcalloc(p->series.sets.n, sizeof *s->set);
+	s->series = xcalloc(p->series.series.n, sizeof *s->series);
+	tree_keys_init(&s->keys, s->from, s->scratch, &s->opts->tree);
+}
+
+static void selection_done(struct selection *s)
+{
+	tree_filter_done(&s->filter);
+	tree_keys_done(&s->keys);
+	tree_free(s->scratch);
+	vec_done(&s->func_bits);
+	vec_done(&s->frames_in);
+	vec_done(&s->frames_out);
+	map_done(&s->stack);
+	free(s->string);
+	free(s->mapping);
+	free(s->function);
+	free(s->frame);
+	free(s->judgement);
+	free(s->type);
+	free(s->set);
+	free(s->series);
+}
+
+int profile_select(struct profile *p, const struct select_opts *opts, struct profile **out,
+		   struct err *err)
+{
+	struct selection s = { .from = p, .opts = opts };
+	int rc = tree_filter_init(&s.filter, &opts->tree, err);
+	if (rc == 0) {
+		selection_init(&s);
+		select_meta(&s);
+		for (size_t row = 0; row < p->samples.n; row++)
+			if (row_passes(&s, row))
+				select_row(&s, row);
+		*out = s.to;
+	}
+	selection_done(&s);
+	return rc;
+}
+
+void profile_keep_samples(struct profile *p, const bool *keep)
+{
+	struct sample_columns *c = &p->samples;
+	size_t n = 0;
+	for (size_t row = 0; row < c->n; row++) {
+		if (!keep[row])
+			continue;
+		c->time_ns[n] = c->time_ns[row];
+		c->value[n] = c->value[row];
+		c->series[n] = c->series[row];
+		c->stack[n] = c->stack[row];
+		c->pid[n] = c->pid[row];
+		c->tid[n] = c->tid[row];
+		c->cpu[n] = c->cpu[row];
+		n++;
+	}
+	c->n = n;
+}

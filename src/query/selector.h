@@ -1,0 +1,46 @@
+/* query/selector.h: which samples somebody asks for: a profile type and conditions on labels, as
+ * Prometheus writes them (https://prometheus.io/docs/prometheus/latest/querying/basics/).
+ *
+ *     cpu{comm="redis-server",host=~"web.*"}              type name (or sample type)
+ *     alloc:alloc_space                                   name:sample type
+ *     process_cpu:cpu:nanoseconds:cpu:nanoseconds{}       …:unit:period type:period unit
+ *     {comm!="bash","service.name"!~`a|b`}                any type; UTF-8 names in quotes
+ *
+ *     type      = part [ ":" part [ ":" part ":" part ":" part ] ]       part: letters, digits, _ - . / or quoted
+ *     condition = label ( "=" | "!=" | "=~" | "!~" ) string              "…" '…' with escapes, `…` without
+ *
+ * Regular expressions (query/pattern.h) match whole values. A label that is not there is "". Of a label
+ * with several values any may match; != and !~ are the opposite of = and =~. `pid`, `tid` and `cpu`
+ * look at the sample's own columns where the series has no such label. */
+#ifndef CRESSET_QUERY_SELECTOR_H
+#define CRESSET_QUERY_SELECTOR_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SELECTOR_MAX_LEN = 16 * 1024,
+	SELECTOR_MAX_CONDITIONS = 64,
+};
+
+struct selector;
+
+/* -EINVAL with words that name the column (from 1, in bytes) and the text there in the hint. */
+int selector_parse(const char *text, struct selector **out, struct err *err);
+void selector_free(struct selector *s); /* NULL is fine */
+
+/* The type as it was written; NULL: it names none and takes all. */
+const char *selector_type_text(const struct selector *s);
+bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type);
+
+/* The first label it names that no series has (and that is no column), NULL when there is none: for
+ * people who wonder why nothing is left. */
+const char *selector_unknown_label(const struct selector *s, const struct profile *p);
+
+/* Takes the samples away that it does not select. Returns how many are left. */
+size_t selector_apply(const struct selector *s, struct profile *p);
+
+#endif

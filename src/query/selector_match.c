@@ -1,0 +1,209 @@
+#include "base/mem.h"
+#include "profile/select.h"
+#include "query/selector_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- types ----------------------------------------------------------------------------------- */
+
+const char *selector_type_text(const struct selector *s)
+{
+	return s->type_text;
+}
+
+/* A type in words. pprof's columns samples/count and cpu/nanoseconds are one type here: it is found
+ * by either. */
+struct type_view {
+	const char *name, *sample, *unit, *period, *period_unit;
+};
+
+static bool view_fits(const struct selector *s, const struct type_view *v)
+{
+	const char *const *want = s->parts;
+	bool is_name = strcmp(v->name, want[0]) == 0, is_sample = strcmp(v->sample, want[0]) == 0;
+	/* What other programs call it whose long form people know. */
+	is_name |= strcmp(want[0], "process_cpu") == 0 && strcmp(v->name, "cpu") == 0;
+	if (s->n_parts == 1)
+		return is_name || is_sample;
+	if (!is_name || strcmp(v->sample, want[1]) != 0)
+		return false;
+	return s->n_parts == 2 ||
+	       (strcmp(v->unit, want[2]) == 0 && strcmp(v->period, want[3]) == 0 &&
+		strcmp(v->period_unit, want[4]) == 0);
+}
+
+bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type)
+{
+	const struct type *t = &p->series.types.v[type];
+	struct type_view v = {
+		.name = profile_str(p, t->name),
+		.sample = profile_str(p, t->sample_type),
+		.unit = profile_str(p, t->unit),
+		.period = profile_str(p, t->period_type),
+		.period_unit = profile_str(p, t->period_unit),
+	};
+	if (!s->n_parts || view_fits(s, &v))
+		return true;
+	bool is_periodic =
+		*v.period_unit && strcmp(v.sample, "samples") == 0 && strcmp(v.unit, "count") == 0;
+	v.sample = v.period;
+	v.unit = v.period_unit;
+	return is_periodic && view_fits(s, &v);
+}
+
+/* --- labels ---------------------------------------------------------------------------------- */
+
+static bool is_negative(const struct condition *c)
+{
+	return c->op == OP_NOT_EQUAL || c->op == OP_NOT_MATCH;
+}
+
+/* Whether a value is what = or =~ ask for. */
+static bool value_fits(const struct condition *c, const char *value)
+{
+	if (c->op == OP_EQUAL || c->op == OP_NOT_EQUAL)
+		return strcmp(c->value, value) == 0;
+	return regexec(&c->regex, value, 0, NULL, 0) == 0;
+}
+
+static bool number_fits(const struct condition *c, int64_t number)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%" PRId64, number);
+	return value_fits(c, text);
+}
+
+static bool label_fits(const struct condition *c, const struct profile *p, const struct label *l)
+{
+	return l->is_num ? number_fits(c, l->num) : value_fits(c, profile_str(p, l->str));
+}
+
+/* Sets *found when the set has the label. */
+static bool set_fits(const struct condition *c, const struct profile *p, uint32_t set, bool *found)
+{
+	const struct label_set *ls = &p->series.sets.v[set];
+	bool fits = false;
+	*found = false;
+	for (uint32_t i = 0; i < ls->n; i++) {
+		const struct label *l = &p->series.labels.v[ls->first + i];
+		if (strcmp(profile_str(p, l->key), c->label) != 0)
+			continue;
+		*found = true;
+		fits |= label_fits(c, p, l);
+	}
+	return *found ? fits : value_fits(c, "");
+}
+
+static bool label_is_known(const struct profile *p, const char *name)
+{
+	uint32_t key = strtab_find(&p->strings, name);
+	for (size_t i = 0; i < p->series.labels.n; i++)
+		if (p->series.labels.v[i].key == key)
+			return true;
+	return false;
+}
+
+const char *selector_unknown_label(const struct selector *s, const struct profile *p)
+{
+	for (int i = 0; i < s->n_conditions; i++)
+		if (!s->conditions[i].column && !label_is_known(p, s->conditions[i].label))
+			return s->conditions[i].label;
+	return NULL;
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+/* A condition on a column, and what it said of the last value. */
+struct column_test {
+	const struct condition *c;
+	const uint32_t *ids;
+	bool *is_label; /* by label set: it has a label of this name, which was asked already */
+	bool is_known, fits;
+	uint32_t id;
+};
+
+struct match {
+	const struct selector *s;
+	const struct profile *p;
+	bool *type_fits, *set_fits;
+	struct column_test tests[SELECTOR_MAX_CONDITIONS];
+	int n_tests;
+};
+
+static void add_test(struct match *m, const struct condition *c)
+{
+	const struct sample_columns *cols = &m->p->samples;
+	struct column_test *t = &m->tests[m->n_tests++];
+	t->c = c;
+	t->ids = c->column == COLUMN_PID   ? cols->pid
+		 : c->column == COLUMN_TID ? cols->tid
+					   : cols->cpu;
+	t->is_label = xcalloc(m->p->series.sets.n, sizeof *t->is_label);
+}
+
+static void match_labels(struct match *m, const struct condition *c)
+{
+	bool found, *is_label = NULL;
+	if (c->column) {
+		add_test(m, c);
+		is_label = m->tests[m->n_tests - 1].is_label;
+	}
+	for (uint32_t set = 0; set < m->p->series.sets.n; set++) {
+		bool fits = set_fits(c, m->p, set, &found) != is_negative(c);
+		m->set_fits[set] &= fits || (is_label && !found);
+		if (is_label)
+			is_label[set] = found;
+	}
+}
+
+static void match_init(struct match *m)
+{
+	const struct series_table *t = &m->p->series;
+	m->type_fits = xcalloc(t->types.n, sizeof *m->type_fits);
+	m->set_fits = xcalloc(t->sets.n, sizeof *m->set_fits);
+	for (uint32_t i = 0; i < t->types.n; i++)
+		m->type_fits[i] = selector_takes_type(m->s, m->p, i);
+	memset(m->set_fits, true, t->sets.n * sizeof *m->set_fits);
+	for (int i = 0; i < m->s->n_conditions; i++)
+		match_labels(m, &m->s->conditions[i]);
+}
+
+static bool column_fits(struct column_test *t, size_t row)
+{
+	uint32_t id = t->ids[row];
+	if (!t->is_known || t->id != id) {
+		bool fits = id == SAMPLE_NO_ID ? value_fits(t->c, "") : number_fits(t->c, id);
+		t->fits = fits != is_negative(t->c);
+		t->is_known = true;
+		t->id = id;
+	}
+	return t->fits;
+}
+
+static bool row_fits(struct match *m, size_t row)
+{
+	const struct series *s = &m->p->series.series.v[m->p->samples.series[row]];
+	bool fits = m->type_fits[s->type] && m->set_fits[s->labels];
+	for (int i = 0; fits && i < m->n_tests; i++)
+		fits = m->tests[i].is_label[s->labels] || column_fits(&m->tests[i], row);
+	return fits;
+}
+
+size_t selector_apply(const struct selector *s, struct profile *p)
+{
+	struct match m = { .s = s, .p = p };
+	bool *keep = xcalloc(p->samples.n, sizeof *keep);
+	match_init(&m);
+	for (size_t row = 0; row < p->samples.n; row++)
+		keep[row] = row_fits(&m, row);
+	profile_keep_samples(p, keep);
+	for (int i = 0; i < m.n_tests; i++)
+		free(m.tests[i].is_label);
+	free(m.type_fits);
+	free(m.set_fits);
+	free(keep);
+	return p->samples.n;
+}

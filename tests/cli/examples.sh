@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Every example of every help text is run as it stands, in a folder with files of the names it uses, and does what it says:
+# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Four things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
+# is one of ours, a recording without an end is interrupted after a second, and sudo is left out.
+. tests/cli/lib.sh
+
+cd "$tmp" || exit
+mkdir bin && ln -s "$cresset" bin/cresset
+PATH=$tmp/bin:$PATH
+printf '%s\n' 'main;parse;read 30' 'main;parse;malloc 20' 'main;sort 50' >a.folded
+printf '%s\n' 'main;parse;read 10' 'main;parse;malloc 60' 'main;sort 50' >b.folded
+for name in a before old; do cresset convert a.folded -o $name.pb.gz && cresset convert a.folded -o $name.cresset; done
+for name in b after new; do cresset convert b.folded -o $name.pb.gz && cresset convert b.folded -o $name.cresset; done
+cp a.cresset cpu.cresset
+cp a.cresset cresset-20250102-030405.cresset
+cp a.pb.gz cpu.pb.gz
+printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog
+chmod +x prog
+start sh -c 'while :; do :; done'
+spinning=${pids[0]}
+
+cresset doctor >/dev/null 2>&1
+can_record=$?
+
+# "  cresset COMMAND …  what it does", up to the usage.
+examples_of() {
+	"$cresset" "$@" | sed -n '/^usage:/q; s/^  \(\(sudo \)\{0,1\}cresset .*[^ ]\)  .*/\1/p' | sed 's/ *$//'
+}
+run_example() { # LINE
+	local line=$1
+	line=${line#sudo }
+	line=${line/-d 10/-d 1}
+	line=${line/-p 4242/-p $spinning}
+	case $line in
+	*' -d '* | *' -- '*) ;;
+	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
+	esac
+	timeout 60 bash -c "$line" >out 2>err
+}
+written() { # what is behind each -o
+	local word last=
+	for word in $1; do
+		[ "$last" = -o ] && [ "$word" != - ] && echo "$word"
+		last=$word
+	done
+}
+
+mapfile -t commands < <("$cresset" --help | awk '/^usage:/ { on = 1 } on && /^  / { print $1 }')
+holds "there are commands" [ ${#commands[@]} -gt 5 ]
+n=0
+while read -r line; do
+	n=$((n + 1))
+	case $line in
+	*'cresset record '* | *'cresset doctor'*)
+		if [ $can_record != 0 ]; then
+			skip "$line" "recording does not work here"
+			continue
+		fi
+		;;
+	esac
+	files=$(written "$line")
+	# shellcheck disable=SC2086 # several names
+	[ -z "$files" ] || rm -f $files
+	want=0
+	[[ $line != *--fail-on* ]] || want=10 # what it is for
+	run_example "$line"
+	rc=$?
+	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
+	if [ -z "$files" ] && [[ $line != *'record '* ]]; then holds "… prints something" [ -s out ]; fi
+	for file in $files; do
+		holds "… writes $file" [ -s "$file" ]
+	done
+done < <(
+	examples_of --help
+	for command in "${commands[@]}"; do examples_of "$command" -h; done
+)
+holds "there are examples" [ $n -gt $((2 * ${#commands[@]})) ]
+finish

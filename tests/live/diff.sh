@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# cresset diff of real recordings: a function made 20 % slower is named, and the same program twice is no alarm.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+
+record_parts() { # FILE SLOWER: 4 s of CPU time, 8000 samples
+	timeout 60 "$cresset" record -q -F 1999 -o "$tmp/$1" -- "$progs/parts" 4 "$2"
+}
+record_parts old.cresset 1
+record_parts same.cresset 1
+record_parts slow.cresset 1.2
+# What interrupts and the scheduler take is up to what else the machine does: it goes to the function that they met.
+diff() { "$cresset" diff -q --hide kind:kernel "$@"; }
+change() { # NAME: of JSON on standard input
+	jq --arg f "$1" '.rows[] | select(.function == $f) | .self.change'
+}
+
+# Half of all becomes 1.2 of 2.2: 4.55 points more; the change of a share of n samples has σ = √(2 p (1-p) / n).
+diff --json "$tmp/old.cresset" "$tmp/slow.cresset" >"$tmp/slow.json"
+is "what is slower comes first" "$(jq -r '.rows[0].function' "$tmp/slow.json")" half_work
+n=$(jq '.newer.samples' "$tmp/slow.json")
+near "by how much" "$(change half_work <"$tmp/slow.json")" 4.545 "$(awk -v n="$n" 'BEGIN { print 100 * 4 * sqrt(2 * .25 / n) }')"
+is "… for sure" "$(jq -r '.rows[0].self.certainty' "$tmp/slow.json")" sure
+diff "$tmp/old.cresset" "$tmp/slow.cresset" --fail-on 2 >/dev/null 2>"$tmp/err"
+is "--fail-on sees it" "$?" 10
+holds "… and names it" grep -q 'half_work grew by' "$tmp/err"
+diff "$tmp/old.cresset" "$tmp/same.cresset" --fail-on 2 >"$tmp/out"
+is "the same program twice is no alarm" "$?" 0
+near "… nothing grew by more than chance" "$(diff --json "$tmp/old.cresset" "$tmp/same.cresset" | change half_work)" 0 "$(awk -v n="$n" 'BEGIN { print 100 * 4 * sqrt(2 * .25 / n) }')"
+
+# Another rate: half of the CPU time, in an eighth of the samples. How long it takes is up to what else the machine does.
+timeout 60 "$cresset" record -q -F 499 -o "$tmp/short.cresset" -- "$progs/parts" 2 1
+diff "$tmp/old.cresset" "$tmp/short.cresset" --norm abs --json --fail-on 5 >"$tmp/short.json"
+is "half of it at another rate is no alarm" "$?" 0
+is "… compared in CPU time" "$(jq -r .unit "$tmp/short.json")" nanoseconds
+near "… which is half" "$(jq '.whole.ratio' "$tmp/short.json")" 0.5 "$(awk 'BEGIN { print .5 * 4 / sqrt(998) }')"
+diff "$tmp/old.cresset" "$tmp/short.cresset" --norm rate --json >"$tmp/rate.json"
+near "a rate is CPU time by duration" "$(jq '.whole.newer' "$tmp/rate.json")" \
+	"$(jq '.whole.newer / .newer.duration_ns * 1e9' "$tmp/short.json")" 1
+finish
