@@ -6,8 +6,8 @@
  *     threads  [{ name, pid, tid, processName, samples, stackTable, frameTable, funcTable, resourceTable, stringArray … }]
  *     libs     [{ name, start … }]    shared { stringArray, sources, … }    processes [{ meta, libs, threads … }]
  *
- * Tables are columns (processed) or {schema: {name: place}, data: [rows]} (Gecko). A table that a thread has not is taken from
- * shared, as newer versions have it. Members come in any order, so columns are kept as integers until the end of the file.
+ * Tables are columns (processed) or {schema: {name: place}, data: [rows]} (Gecko). A thread without
+ * a stackTable uses the tables in shared, as newer versions have it; strings and sources alike. Members come in any order, so columns are kept as integers until the end of the file.
  *
  * Read: weightType samples → cpu, samples/count, period cpu/nanoseconds from meta.interval; tracing-ms → trace, time/nanoseconds;
  * bytes → memory, space/bytes; or what meta.extra says where a cresset wrote it. Labels comm (thread) and process. Frames are by
@@ -22,8 +22,7 @@
 #include "format/format.h"
 
 enum {
-	FIREFOX_VERSION =
-		56, /* the first with one stringArray for all threads; later versions upgrade it */
+	FIREFOX_VERSION = 56,        /* the first with one stringArray; later ones upgrade it */
 	FIREFOX_GECKO_VERSION = 29,  /* what meta.version says beside it */
 	FIREFOX_MAX_CELLS = 1 << 28, /* of all tables read; what is beyond is skipped and counted */
 	FIREFOX_MAX_THREADS = 1 << 18,
@@ -37,7 +36,7 @@ int firefox_read(struct input *in, struct sink *sink, struct err *err);
 int firefox_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		  struct err *err);
 
-/* The category of each kind, and the kind of a category; FRAME_KINDS when it tells nothing. */
+/* The category that stands for each kind; names of other programs' categories are compared with these. */
 struct firefox_category {
 	const char *name, *color;
 };

@@ -1,10 +1,9 @@
 #include "base/json.h"
-#include "base/str.h"
 #include "format/firefox.h"
 #include "format/firefox_rows.h"
 #include "format/value.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
