@@ -2,6 +2,9 @@
 
 #include "base/str.h"
 #include "format/callgrind.h"
+#include "format/chrome_trace.h"
+#include "format/cpuprofile.h"
+#include "format/firefox.h"
 #include "format/folded.h"
 #include "format/perf_data.h"
 #include "format/perf_script.h"
@@ -17,9 +20,11 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_recording,  &format_perf_data,   &format_callgrind, &format_pprof,
-	&format_speedscope, &format_perf_script, &format_folded,    &format_svg,
-	&format_text,       &format_json,        &format_csv,       NULL,
+	&format_recording,  &format_perf_data,  &format_callgrind,
+	&format_pprof,      &format_speedscope, &format_chrome_trace,
+	&format_cpuprofile, &format_firefox,    &format_perf_script,
+	&format_folded,     &format_svg,        &format_text,
+	&format_json,       &format_csv,        NULL,
 };
 
 const struct format *format_by_name(const char *name)

@@ -1,0 +1,103 @@
+/* tests/unit/read_text.h: profiles from text in any format, and what is in them. */
+#ifndef CRESSET_TESTS_READ_TEXT_H
+#define CRESSET_TESTS_READ_TEXT_H
+
+#include "written.h"
+
+#include <errno.h>
+
+/* NULL when it cannot be read; *err then says why. */
+static inline struct profile *read_bytes(const struct format *f, const void *data, size_t len,
+					 struct err *err)
+{
+	struct profile *p = profile_new();
+	struct input *in;
+	ck_assert_int_eq(input_open_memory(data, len, &in, err), 0);
+	int rc = f->read(in, profile_sink(p), err);
+	input_close(in);
+	if (rc == 0)
+		return p;
+	ck_assert_int_lt(rc, 0);
+	profile_free(p);
+	return NULL;
+}
+
+static inline struct profile *read_text(const struct format *f, const char *text)
+{
+	struct err err = { 0 };
+	struct profile *p = read_bytes(f, text, strlen(text), &err);
+	ck_assert_msg(p != NULL, "%s in %.200s", err.text, text);
+	return p;
+}
+
+static inline struct profile *read_golden(const char *path)
+{
+	struct profile *p = profile_new();
+	struct err err = { 0 };
+	ck_assert_msg(format_read_file(path, NULL, profile_sink(p), &err) == 0, "%s", err.text);
+	return p;
+}
+
+/* One type as folded stacks; type NULL: the default; to be freed. */
+static inline char *folded_type(struct profile *p, const char *type, const char *unit)
+{
+	struct format_write_opts opts = { .type = type, .unit = unit };
+	return written(&format_folded, p, &opts);
+}
+
+/* What a text becomes, and how much of it was skipped. */
+static inline void check_folded(const struct format *f, const char *text, const char *type,
+				const char *unit, const char *want, uint64_t skipped)
+{
+	struct profile *p = read_text(f, text);
+	char *got = folded_type(p, type, unit);
+	ck_assert_msg(strcmp(got, want) == 0, "%s\ngives\n%s\nnot\n%s", text, got, want);
+	ck_assert_msg(p->meta.loss[LOSS_INPUT_SKIPPED] == skipped, "%s\nskips %llu, not %llu", text,
+		      (unsigned long long)p->meta.loss[LOSS_INPUT_SKIPPED],
+		      (unsigned long long)skipped);
+	free(got);
+	profile_free(p);
+}
+
+static inline void check_refused(const struct format *f, const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile *p = read_bytes(f, text, strlen(text), &err);
+	ck_assert_msg(p == NULL, "%s can be read", text);
+	ck_assert_int_eq(err.code, EBADMSG);
+	ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
+}
+
+/* Cut after every byte, it is read or refused, and the format is found or not; nothing else happens. */
+static inline void check_cut_anywhere(const struct format *f, const char *data, size_t len)
+{
+	for (size_t n = 0; n < len; n++) {
+		struct err err = { 0 };
+		char *copy = malloc(n + 1); /* so that a byte too far is seen */
+		memcpy(copy, data, n);
+		f->detect(copy, n);
+		profile_free(read_bytes(f, copy, n, &err));
+		free(copy);
+	}
+}
+
+static inline void check_cut_file(const struct format *f, const char *path)
+{
+	struct buf b = { 0 };
+	ck_assert_int_eq(fs_read_at(AT_FDCWD, path, 1 << 20, &b, NULL), 0);
+	check_cut_anywhere(f, b.data, b.len);
+	buf_done(&b);
+}
+
+/* The one frame of this name. */
+static inline const struct frame *frame_named(const struct profile *p, const char *name)
+{
+	uint32_t id = strtab_find(&p->strings, name);
+	for (size_t i = 0; i < p->frames.frames.n; i++)
+		if (p->frames.frames.v[i].mapping == MAPPING_NONE &&
+		    p->frames.frames.v[i].function == id)
+			return &p->frames.frames.v[i];
+	ck_abort_msg("no frame %s", name);
+}
+
+#endif
