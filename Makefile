@@ -128,7 +128,7 @@ asan: ## unit tests under AddressSanitizer and UBSan, in build-asan
 FUZZ_TIME ?= 60
 fuzz-bin: $(FUZZ_BIN)
 fuzz: ## libFuzzer on every reader, FUZZ_TIME=60 seconds each, in build-fuzz; T=name for one
-	$(MAKE) BUILD=build-fuzz CC=$(CLANG) CFLAGS='$(SANITIZE) -fsanitize=fuzzer-no-link' fuzz-bin
+	$(MAKE) BUILD=build-fuzz CC=$(CLANG) CFLAGS='$(SANITIZE) -O2 -fsanitize=fuzzer-no-link' fuzz-bin
 	BUILD=build-fuzz tests/fuzz/run $(FUZZ_TIME) $(T)
 
 bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; the table goes into docs/benchmarks.md
