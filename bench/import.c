@@ -69,16 +69,23 @@ static uint32_t callee_of(struct inputs *in, uint32_t location)
 	return hash_of((uint64_t)location * CALLEES + which) % in->n_locations;
 }
 
+/* Locations are numbered in the order of their first use, as writers of profiles do. */
 static void make_stacks(struct inputs *in)
 {
+	uint32_t *number = xcalloc(in->n_locations, sizeof *number), numbers = 0;
 	in->stacks = xreallocarray(NULL, in->n_stacks, sizeof *in->stacks);
 	for (uint32_t i = 0; i < in->n_stacks; i++) {
 		struct made_stack *s = &in->stacks[i];
+		uint32_t location = 0;
 		s->depth = MIN_DEPTH + next_random(in) % (MAX_DEPTH - MIN_DEPTH + 1);
-		s->frames[0] = 0;
-		for (uint32_t d = 1; d < s->depth; d++)
-			s->frames[d] = callee_of(in, s->frames[d - 1]);
+		for (uint32_t d = 0; d < s->depth; d++) {
+			if (number[location] == 0)
+				number[location] = ++numbers;
+			s->frames[d] = number[location] - 1;
+			location = callee_of(in, location);
+		}
 	}
+	free(number);
 }
 
 /* Each stack once; what is left by a power law. */

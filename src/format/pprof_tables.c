@@ -14,6 +14,7 @@ void pprof_tables_init(struct pprof_tables *t, struct sink *sink, const void *fi
 static void entries_done(struct pprof_entries *e)
 {
 	vec_done(&e->all);
+	vec_done(&e->ids);
 	map_done(&e->row_of_id);
 }
 
@@ -26,14 +27,14 @@ void pprof_tables_done(struct pprof_tables *t)
 	vec_done(&t->mapping);
 	vec_done(&t->function);
 	vec_done(&t->lines);
-	map_done(&t->lines_of_frame);
+	vec_done(&t->lines_of_frame);
 }
 
 bool pprof_entries_add(struct pprof_tables *t, struct pprof_entries *e, struct cur c)
 {
 	if (e->all.n == PPROF_MAX_ENTRIES)
 		return false;
-	vec_push(&e->all, (struct pprof_entry){ c.p - t->file, cur_left(&c), UINT32_MAX });
+	vec_push(&e->all, (struct pprof_entry){ c.p - t->file, cur_left(&c) });
 	return true;
 }
 
@@ -62,10 +63,11 @@ uint32_t pprof_string(struct pprof_tables *t, uint64_t index)
 		t->skipped++;
 		return 0;
 	}
-	struct pprof_entry *e = &t->strings.all.v[index];
-	if (e->id == UINT32_MAX)
-		e->id = t->sink->ops->string(t->sink, (const char *)t->file + e->at, e->len);
-	return e->id;
+	const struct pprof_entry *e = &t->strings.all.v[index];
+	uint32_t *id = &t->strings.ids.v[index];
+	if (*id == UINT32_MAX)
+		*id = t->sink->ops->string(t->sink, (const char *)t->file + e->at, e->len);
+	return *id;
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */
@@ -226,8 +228,18 @@ static void load_mapping(struct pprof_tables *t, const struct pprof_entry *e)
 	vec_push(&t->mapping, m);
 }
 
+static void entries_forget_ids(struct pprof_entries *e)
+{
+	vec_reserve(&e->ids, e->all.n);
+	e->ids.n = e->all.n;
+	if (e->ids.n)
+		memset(e->ids.v, 0xff, e->ids.n * sizeof *e->ids.v);
+}
+
 void pprof_tables_load(struct pprof_tables *t)
 {
+	entries_forget_ids(&t->strings);
+	entries_forget_ids(&t->locations);
 	entries_index(t, &t->mappings);
 	entries_index(t, &t->functions);
 	entries_index(t, &t->locations);
@@ -377,11 +389,13 @@ static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 {
 	if (t->lines.n == 0)
 		return false;
-	uint32_t hash = t->lines_hash >> 32;
-	const uint32_t *known = map_get(&t->lines_of_frame, frame);
-	if (!known)
-		map_put(&t->lines_of_frame, frame, hash);
-	return known && *known != hash;
+	while (t->lines_of_frame.n <= frame)
+		vec_push(&t->lines_of_frame, 0);
+	uint32_t *known = &t->lines_of_frame.v[frame], hash = t->lines_hash >> 32 | 1;
+	if (*known)
+		return *known != hash;
+	*known = hash;
+	return false;
 }
 
 static uint32_t location_frame(struct pprof_tables *t, struct cur c)
@@ -401,13 +415,13 @@ static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 	return frame;
 }
 
-uint32_t pprof_frame(struct pprof_tables *t, uint64_t location_id)
+uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id)
 {
 	uint32_t row = row_of(&t->locations, location_id);
 	if (row == UINT32_MAX)
 		return UINT32_MAX;
-	struct pprof_entry *e = &t->locations.all.v[row];
-	if (e->id == UINT32_MAX)
-		e->id = location_frame(t, entry_cur(t, e));
-	return e->id;
+	uint32_t *frame = &t->locations.ids.v[row];
+	if (*frame == UINT32_MAX)
+		*frame = location_frame(t, entry_cur(t, &t->locations.all.v[row]));
+	return *frame;
 }
