@@ -1058,6 +1058,12 @@ START_TEST(content_tells_the_format)
 					     "CRESSET" };
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		ck_assert_msg(!pprof_detect(texts[i], strlen(texts[i])), "%s", texts[i]);
+	/* A string of the table, and then letters that are no field. */
+	char *head = malloc(INPUT_PEEK);
+	memset(head, 'k', INPUT_PEEK);
+	memcpy(head, "2\1ak", 4);
+	ck_assert(!pprof_detect(head, INPUT_PEEK));
+	free(head);
 	buf_done(&b);
 	profile_free(p);
 }
