@@ -181,10 +181,16 @@ static bool kind_by_name(struct cur name, enum frame_kind *kind)
 	return false;
 }
 
+/* Whether a mapping says nothing but its name. */
+static bool is_name_only(const struct mapping *m)
+{
+	return !m->start && !m->limit && !m->offset && !m->build_id_len && !m->build_id_text;
+}
+
 static void set_role(struct pprof_mapping *m, const struct mapping *model, struct cur name)
 {
-	bool empty = !model->start && !model->limit && !model->offset && !model->build_id_len &&
-		     !model->build_id_text;
+	bool empty = is_name_only(model);
+	m->flags = model->flags;
 	m->start = model->start;
 	m->offset = model->offset;
 	m->is_vsyscall = text_starts(name, "[vsyscall]");
@@ -223,8 +229,11 @@ static void load_mapping(struct pprof_tables *t, const struct pprof_entry *e)
 	if (m.role != ROLE_KIND) {
 		bool is_kernel = text_is(pprof_text(t, name), PPROF_KERNEL);
 		model.name = is_kernel ? sink_string(t->sink, "[kernel]") : pprof_string(t, name);
-		m.id = t->sink->ops->mapping(t->sink, &model);
 	}
+	if (m.role == ROLE_FILE)
+		m.name = model.name;
+	if (m.role != ROLE_KIND && !(m.role == ROLE_FILE && is_name_only(&model)))
+		m.id = t->sink->ops->mapping(t->sink, &model);
 	vec_push(&t->mapping, m);
 }
 
@@ -313,8 +322,11 @@ static struct pprof_mapping *location_mapping(struct pprof_tables *t, uint64_t i
 }
 
 /* The sink's mapping for frames that need one. */
-static uint32_t mapping_id(struct pprof_tables *t, const struct pprof_mapping *m)
+static uint32_t mapping_id(struct pprof_tables *t, struct pprof_mapping *m)
 {
+	struct mapping named = { .name = m->name, .flags = m->flags };
+	if (m->id == UINT32_MAX && m->role == ROLE_FILE)
+		m->id = t->sink->ops->mapping(t->sink, &named);
 	if (m->id != UINT32_MAX)
 		return m->id;
 	struct mapping none = pprof_no_mapping();
@@ -329,7 +341,7 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 		return FRAME_KERNEL;
 	if (m->role == ROLE_KIND)
 		return m->kind;
-	if (m->role == ROLE_FILE || !t->outermost)
+	if (!t->outermost)
 		return FRAME_NATIVE;
 	struct cur name = pprof_text(t, t->outermost->name_text);
 	struct cur file = pprof_text(t, t->outermost->file_text);
@@ -338,12 +350,12 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 }
 
 /* A frame at an address; false when there is none, or it cannot be told from none. */
-static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint64_t address,
+static bool frame_at(struct pprof_tables *t, struct pprof_mapping *m, uint64_t address,
 		     struct frame *out)
 {
 	if (address == 0)
 		return false;
-	out->kind = location_kind(t, m);
+	out->kind = m->role == ROLE_FILE ? FRAME_NATIVE : location_kind(t, m);
 	if (address >= PPROF_KERNEL_HALF && !m->is_vsyscall)
 		out->kind = FRAME_KERNEL;
 	out->offset = address;
@@ -354,26 +366,27 @@ static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint
 }
 
 /* A frame that its lines alone tell from others of its mapping. */
-static struct frame frame_without_address(struct pprof_tables *t, const struct pprof_mapping *m)
+static struct frame frame_without_address(struct pprof_tables *t, struct pprof_mapping *m)
 {
-	return (struct frame){ .kind = location_kind(t, m),
+	return (struct frame){ .kind = m->role == ROLE_FILE ? FRAME_NATIVE : location_kind(t, m),
 			       .mapping = mapping_id(t, m),
 			       .offset = PPROF_NO_ADDRESS | t->lines_hash >> 16 };
 }
 
-static struct frame location_identity(struct pprof_tables *t, const struct pprof_mapping *m,
+static struct frame location_identity(struct pprof_tables *t, struct pprof_mapping *m,
 				      uint64_t address)
 {
 	struct frame f = { .mapping = MAPPING_NONE };
 	if (frame_at(t, m, address, &f))
 		return f;
-	if (t->lines.n != 1 || m->role == ROLE_FILE)
+	if (t->lines.n != 1 || (m->role == ROLE_FILE && !m->name))
 		return frame_without_address(t, m);
 	return (struct frame){ .kind = location_kind(t, m),
 			       .mapping = MAPPING_NONE,
 			       .function = t->outermost->f.name,
 			       .file = t->outermost->f.file,
-			       .line = t->lines.v[0].line };
+			       .line = t->lines.v[0].line,
+			       .binary = m->name };
 }
 
 /* Whether the lines say no more than the identity of a frame that is known by name. */
@@ -403,9 +416,13 @@ static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 	struct location l = { 0 };
 	if (!read_location(t, c, &l))
 		return UINT32_MAX;
-	const struct pprof_mapping *m = location_mapping(t, l.mapping_id);
+	struct pprof_mapping *m = location_mapping(t, l.mapping_id);
 	struct frame f = location_identity(t, m, l.address);
 	uint32_t frame = t->sink->ops->frame(t->sink, &f);
+	if (l.address && lines_conflict(t, frame)) {
+		f = location_identity(t, m, 0);
+		frame = t->sink->ops->frame(t->sink, &f);
+	}
 	if (lines_conflict(t, frame)) {
 		f = frame_without_address(t, m);
 		frame = t->sink->ops->frame(t->sink, &f);

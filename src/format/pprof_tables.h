@@ -41,8 +41,11 @@ struct pprof_mapping {
 	enum pprof_role role;
 	enum frame_kind kind; /* of ROLE_KIND */
 	bool is_vsyscall;     /* user code at a kernel address */
-	uint32_t
-		id; /* the sink's; UINT32_MAX of ROLE_KIND, and of ROLE_NONE before its first use */
+	uint8_t flags;        /* MAPPING_* */
+	uint32_t name;        /* string, of ROLE_FILE */
+	/* The sink's. UINT32_MAX of ROLE_KIND, and before their first use of ROLE_NONE and of files
+	 * of which nothing but the name is known: these may be the binary of frames by name only. */
+	uint32_t id;
 	uint64_t start, offset;
 };
 struct pprof_function {

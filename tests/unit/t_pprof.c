@@ -580,6 +580,35 @@ START_TEST(locations_without_address_are_known_by_name)
 }
 END_TEST
 
+/* A library without addresses in it is what its functions are in; its mapping is not written twice. */
+START_TEST(locations_without_address_keep_their_library)
+{
+	struct pprof_file f;
+	begin_locations(&f);
+	file_mapping(&f, 3, 0, 0, 0, "/lib/app.jar", "");
+	file_mapping(&f, 4, 0, 0, 0, "/lib/never.jar", "");
+	file_location(&f, 1, 1, 0, LINES(1));
+	file_location(&f, 2, 3, 0, LINES(1));
+	file_location(&f, 3, 3, 0, LINES(3));
+	file_location(&f, 4, 0, 0, LINES(1));
+	file_location(&f, 5, 3, 0x123, LINES(2));
+	for (int i = 1; i <= 5; i++)
+		file_sample(&f, i, i);
+	struct profile *p = end_locations(&f, 5);
+	static const char *const binaries[] = { "/bin/prog", "/lib/app.jar", "/lib/app.jar", "" };
+	for (int i = 0; i < 4; i++) {
+		ck_assert_uint_eq(frame_of_sample(p, i)->mapping, MAPPING_NONE);
+		ck_assert_str_eq(profile_str(p, frame_of_sample(p, i)->binary), binaries[i]);
+	}
+	ck_assert_int_eq(frame_of_sample(p, 2)->kind, FRAME_PYTHON);
+	ck_assert_uint_eq(frame_of_sample(p, 4)->offset, 0x123);
+	struct profile *again = written_and_read(p);
+	ck_assert_uint_eq(again->frames.mappings.n, p->frames.mappings.n);
+	profile_free(again);
+	profile_free(p);
+}
+END_TEST
+
 /* One function with different functions inlined into it, and one address with different names: none
  * may merge. */
 START_TEST(locations_that_differ_in_names_only_stay_apart)
@@ -1102,7 +1131,7 @@ UNIT_MAIN("pprof", known_files_have_known_totals, labels_and_columns_are_kept,
 	  a_lone_column_stays_alone, equal_columns_are_told_apart,
 	  rates_that_differ_are_brought_together, one_type_can_be_asked_for,
 	  pid_tid_and_cpu_are_columns, addresses_become_file_offsets,
-	  locations_without_address_are_known_by_name,
+	  locations_without_address_are_known_by_name, locations_without_address_keep_their_library,
 	  locations_that_differ_in_names_only_stay_apart,
 	  a_location_without_names_agrees_with_one_that_has_some, chains_are_equal_in_every_file,
 	  everything_a_line_says_is_kept, a_recording_survives_being_a_pprof_file,
