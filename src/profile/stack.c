@@ -11,6 +11,7 @@ void stack_table_init(struct stack_table *t)
 	*t = (struct stack_table){ 0 };
 	vec_push(&t->stacks, (struct stack){ 0 });
 	vec_push(&t->path, 0);
+	vec_reserve(&t->own, 1); /* so that the empty stack's frames are somewhere */
 }
 
 void stack_table_done(struct stack_table *t)
@@ -79,7 +80,8 @@ static void stack_add(struct stack_table *t, const struct branch *b, const uint3
 		      uint32_t n)
 {
 	struct stack s = { .parent = b->parent, .shared = b->depth, .depth = n, .own = t->own.n };
-	vec_append(&t->own, frames + b->depth, n - b->depth);
+	if (n > b->depth)
+		vec_append(&t->own, frames + b->depth, n - b->depth);
 	vec_push(&t->stacks, s);
 }
 
@@ -111,7 +113,8 @@ uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n)
 	uint32_t depth = common_depth(frames, t->last.v, 0, shorter);
 	uint32_t id = stack_walk(t, frames, n, depth);
 	t->last.n = depth;
-	vec_append(&t->last, frames + depth, n - depth);
+	if (n > depth)
+		vec_append(&t->last, frames + depth, n - depth);
 	return id;
 }
 
