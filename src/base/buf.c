@@ -97,26 +97,6 @@ char *buf_steal(struct buf *b)
 	return s;
 }
 
-/* From here on every read fails: what follows a hole in a record means nothing. */
-static void cur_fail(struct cur *c)
-{
-	c->bad = true;
-	c->p = c->end;
-}
-
-const void *cur_take(struct cur *c, size_t n)
-{
-	if (c->bad || n > cur_left(c)) {
-		cur_fail(c);
-		return NULL;
-	}
-	if (n == 0)
-		return c->p ? (const void *)c->p : "";
-	const uint8_t *p = c->p;
-	c->p += n;
-	return p;
-}
-
 /* n bytes, n <= 8, little endian. */
 static uint64_t cur_int(struct cur *c, size_t n)
 {
@@ -147,7 +127,7 @@ uint64_t cur_u64(struct cur *c)
 	return cur_int(c, 8);
 }
 
-uint64_t cur_varint(struct cur *c)
+uint64_t cur_long_varint(struct cur *c)
 {
 	uint64_t v = 0;
 	for (int i = 0; i < VARINT_MAX_BYTES && !c->bad && c->p < c->end; i++) {

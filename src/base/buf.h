@@ -45,8 +45,26 @@ static inline size_t cur_left(const struct cur *c)
 	return c->end - c->p;
 }
 
+/* From here on every read fails: what follows a hole in a record means nothing. */
+static inline void cur_fail(struct cur *c)
+{
+	c->bad = true;
+	c->p = c->end;
+}
+
 /* The next n bytes, not NULL for n = 0 either; NULL only when bad. */
-const void *cur_take(struct cur *c, size_t n);
+static inline const void *cur_take(struct cur *c, size_t n)
+{
+	if (c->bad || n > cur_left(c)) {
+		cur_fail(c);
+		return NULL;
+	}
+	if (n == 0)
+		return c->p ? (const void *)c->p : "";
+	const uint8_t *p = c->p;
+	c->p += n;
+	return p;
+}
 
 /* Little endian. */
 uint8_t cur_u8(struct cur *c);
@@ -54,8 +72,23 @@ uint16_t cur_u16(struct cur *c);
 uint32_t cur_u32(struct cur *c);
 uint64_t cur_u64(struct cur *c);
 
-/* Unsigned LEB128: bad past 10 bytes or 64 bits. */
-uint64_t cur_varint(struct cur *c);
+/* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one byte; two to four come in no order
+ * that a processor could foresee, so these are read without a branch on their length. */
+uint64_t cur_long_varint(struct cur *c);
+static inline uint64_t cur_varint(struct cur *c)
+{
+	if (cur_left(c) < 4)
+		return cur_long_varint(c);
+	if (c->p[0] < 0x80)
+		return *c->p++;
+	uint32_t v = c->p[0] | c->p[1] << 8 | c->p[2] << 16 | (uint32_t)c->p[3] << 24;
+	uint32_t ends = ~v & 0x80808080;
+	if (ends == 0)
+		return cur_long_varint(c);
+	c->p += __builtin_ctz(ends) / 8 + 1;
+	v &= ends ^ (ends - 1);
+	return (v & 0x7f) | (v >> 1 & 0x3f80) | (v >> 2 & 0x1fc000) | (v >> 3 & 0xfe00000);
+}
 
 /* One line without its \n or \r\n; false at the end of the input. The last line needs no newline. */
 bool cur_line(struct cur *c, const char **line, size_t *len);

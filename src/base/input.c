@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/unpack.h"
+#include "base/utf16.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@ enum {
 	INPUT_WINDOW = 256 * 1024, /* grows only for a longer line */
 	INPUT_PACKED = 64 * 1024,
 	INPUT_MAGIC = 6, /* what unpack_detect needs */
+	INPUT_BOM = 3,
 };
 
 /* Plain bytes that are not consumed yet are [p, end): in the window, or in the caller's memory when
@@ -25,6 +27,10 @@ struct input {
 	struct unpack *unpack;
 	char *packed_buf;
 	struct cur packed;
+	bool is_utf16;
+	struct utf16 utf16;
+	char *coded_buf;
+	struct cur coded; /* unpacked, not decoded yet */
 	const char *p, *end;
 	char *window;
 	size_t cap;
@@ -74,6 +80,35 @@ static long input_unpack(struct input *in, char *data, size_t n)
 	return rc < 0 ? err_prefix(&in->failure, "%s", in->name) : (long)got;
 }
 
+/* More unpacked bytes at `data`; 0 at the end. */
+static long input_more(struct input *in, char *data, size_t n)
+{
+	if (in->unpack)
+		return input_unpack(in, data, n);
+	return in->source_ended ? 0 : input_source(in, data, n);
+}
+
+/* More UTF-8 made of UTF-16 at `data`; 0 at the end. */
+static long input_decode(struct input *in, char *data, size_t n)
+{
+	size_t got = 0;
+	while (got == 0) {
+		size_t left = cur_left(&in->coded);
+		if (left) {
+			left = UTF16_ROOM(left) <= n ? left : n / 2;
+			got = utf16_decode(&in->utf16, cur_take(&in->coded, left), left, data);
+			continue;
+		}
+		long more = input_more(in, in->coded_buf, INPUT_PACKED);
+		if (more < 0)
+			return more;
+		if (more == 0)
+			return utf16_end(&in->utf16, data);
+		in->coded = cur_of(in->coded_buf, more);
+	}
+	return got;
+}
+
 /* Moves what is unread to the front of the window and makes room for at least one byte behind
  * it. */
 static void input_make_room(struct input *in)
@@ -103,7 +138,7 @@ static int input_fill(struct input *in, struct err *err)
 	input_make_room(in);
 	char *at = in->window + (in->end - in->p);
 	size_t room = in->window + in->cap - at;
-	long got = in->unpack ? input_unpack(in, at, room) : input_source(in, at, room);
+	long got = in->is_utf16 ? input_decode(in, at, room) : input_more(in, at, room);
 	if (got < 0)
 		return input_fail(in, err);
 	in->end = at + got;
@@ -137,6 +172,30 @@ static void input_choose(struct input *in)
 	in->ended = false;
 }
 
+/* Passes over a byte order mark. What follows one of UTF-16 becomes the coded bytes. Damage met here is there still when the
+ * first byte is asked for. */
+static void input_choose_text(struct input *in)
+{
+	while (!in->ended && in->end - in->p < INPUT_BOM && input_fill(in, NULL) == 0)
+		;
+	size_t len = in->end - in->p;
+	if (len >= 3 && memcmp(in->p, "\xef\xbb\xbf", 3) == 0)
+		in->p += 3;
+	if (len < 2 || (memcmp(in->p, "\xff\xfe", 2) && memcmp(in->p, "\xfe\xff", 2)))
+		return;
+	in->is_utf16 = true;
+	in->utf16.is_big_endian = in->p[0] == '\xfe';
+	in->coded_buf = xmalloc(INPUT_WINDOW);
+	in->coded = cur_of(in->p + 2, len - 2);
+	if (in->window) { /* which is needed for the decoded bytes */
+		memcpy(in->coded_buf, in->p + 2, len - 2);
+		in->coded = cur_of(in->coded_buf, len - 2);
+	}
+	in->p = in->end = NULL;
+	in->total = 0;
+	in->ended = false;
+}
+
 int input_open(const char *path, struct input **out, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
@@ -155,6 +214,7 @@ int input_open(const char *path, struct input **out, struct err *err)
 		return rc;
 	}
 	input_choose(in);
+	input_choose_text(in);
 	*out = in;
 	return 0;
 }
@@ -171,6 +231,7 @@ int input_open_memory(const void *data, size_t len, struct input **out, struct e
 	in->total = len;
 	in->source_ended = in->ended = true;
 	input_choose(in);
+	input_choose_text(in);
 	*out = in;
 	return 0;
 }
@@ -183,6 +244,7 @@ void input_close(struct input *in)
 		close(in->fd);
 	unpack_free(in->unpack);
 	free(in->packed_buf);
+	free(in->coded_buf);
 	free(in->window);
 	free(in->name);
 	free(in);

@@ -1,5 +1,6 @@
 /* base/input.h: a file or pipe being read from start to end, unpacked on the way when it is gzip, zstd or xz inside (found by
- * its first bytes). Memory is one window, whatever the size of the file; a bomb meets INPUT_MAX_BYTES. */
+ * its first bytes). Text that says by a byte order mark that it is UTF-16 is given as UTF-8; the mark itself is left out,
+ * also that of UTF-8. Memory is one window, whatever the size of the file; a bomb meets INPUT_MAX_BYTES. */
 #ifndef CRESSET_BASE_INPUT_H
 #define CRESSET_BASE_INPUT_H
 
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 enum { INPUT_PEEK = 64 * 1024 };
-#define INPUT_MAX_BYTES (64ull << 30) /* of unpacked bytes in a stream */
+#define INPUT_MAX_BYTES (64ull << 30) /* of unpacked (and decoded) bytes in a stream */
 #define INPUT_MAX_LINE \
 	(16u \
 	 << 20) /* longer lines are given in pieces: the first piece with *cut, the rest dropped */

@@ -2,57 +2,18 @@
 
 #include <string.h>
 
-enum { PB_MAX_FIELD = (1 << 29) - 1, PB_MAX_VARINT = 10 };
+enum { PB_MAX_VARINT = 10 };
 
-bool pb_next(struct cur *c, struct pb_field *f)
+/* The next field's value is of a rare wire type, or the field is none. */
+bool pb_next_rare(struct cur *c, struct pb_field *f)
 {
-	if (c->bad || cur_left(c) == 0)
-		return false;
-	uint64_t tag = cur_varint(c);
-	uint64_t num = tag >> 3;
-	*f = (struct pb_field){ .num = num, .wire = tag & 7 };
-	switch (f->wire) {
-	case PB_VARINT:
-		f->u = cur_varint(c);
-		break;
-	case PB_I64:
+	if (f->wire == PB_I64)
 		f->u = cur_u64(c);
-		break;
-	case PB_I32:
+	else if (f->wire == PB_I32)
 		f->u = cur_u32(c);
-		break;
-	case PB_LEN: {
-		uint64_t len = cur_varint(c);
-		const void *data = cur_take(c, len);
-		f->len = cur_of(data, data ? len : 0);
-		break;
-	}
-	default:
-		num = 0;
-	}
-	if (num == 0 || num > PB_MAX_FIELD) {
-		c->bad = true;
-		c->p = c->end;
-	}
+	else
+		cur_fail(c);
 	return !c->bad;
-}
-
-bool pb_each_varint(const struct pb_field *f, void (*fn)(void *ctx, uint64_t v), void *ctx)
-{
-	if (f->wire == PB_VARINT) {
-		fn(ctx, f->u);
-		return true;
-	}
-	if (f->wire != PB_LEN)
-		return false;
-	struct cur c = f->len;
-	while (cur_left(&c)) {
-		uint64_t v = cur_varint(&c);
-		if (c.bad)
-			return false;
-		fn(ctx, v);
-	}
-	return !c.bad;
 }
 
 static size_t pb_varint(char bytes[PB_MAX_VARINT], uint64_t v)

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum pb_wire { PB_VARINT = 0, PB_I64 = 1, PB_LEN = 2, PB_I32 = 5 };
+enum { PB_MAX_FIELD = (1 << 29) - 1 };
+/* PB_NONE is no wire type: what a field that is malformed has for a moment. */
+enum pb_wire { PB_VARINT = 0, PB_I64 = 1, PB_LEN = 2, PB_I32 = 5, PB_NONE = 7 };
 
 struct pb_field {
 	uint32_t num;
@@ -20,11 +22,43 @@ struct pb_field {
 	struct cur len; /* LEN: the bytes */
 };
 
-/* The next field of c; false at the end or when c went bad (c->bad tells which). */
-bool pb_next(struct cur *c, struct pb_field *f);
+/* The next field of c; false at the end or when c went bad (c->bad tells which). Inline: a profile has millions of fields. */
+bool pb_next_rare(struct cur *c, struct pb_field *f);
+static inline bool pb_next(struct cur *c, struct pb_field *f)
+{
+	if (c->bad || cur_left(c) == 0)
+		return false;
+	uint64_t tag = cur_varint(c), num = tag >> 3;
+	*f = (struct pb_field){ .num = num, .wire = tag & 7 };
+	if (num == 0 || num > PB_MAX_FIELD)
+		f->wire = PB_NONE;
+	if (f->wire == PB_VARINT) {
+		f->u = cur_varint(c);
+		return !c->bad;
+	}
+	if (f->wire != PB_LEN)
+		return pb_next_rare(c, f);
+	uint64_t len = cur_varint(c);
+	const void *data = cur_take(c, len);
+	f->len = cur_of(data, data ? len : 0);
+	return !c->bad;
+}
 
 /* Calls fn for each number of a repeated varint field, packed (LEN) or not. False when malformed. */
-bool pb_each_varint(const struct pb_field *f, void (*fn)(void *ctx, uint64_t v), void *ctx);
+static inline bool pb_each_varint(const struct pb_field *f, void (*fn)(void *ctx, uint64_t v),
+				  void *ctx)
+{
+	if (f->wire == PB_VARINT)
+		fn(ctx, f->u);
+	struct cur c = f->len;
+	while (cur_left(&c)) {
+		uint64_t v = cur_varint(&c);
+		if (c.bad)
+			return false;
+		fn(ctx, v);
+	}
+	return f->wire == PB_VARINT || f->wire == PB_LEN;
+}
 
 /* Writing. Zero values are written: leaving out defaults is the caller's choice. */
 void pb_put_varint(struct buf *b, uint64_t v);

@@ -32,39 +32,74 @@ struct folded_reader {
 	uint32_t row;
 	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
 	struct map row_of_stack;
+	uint64_t on_cpu, off_cpu; /* distinct stacks whose leaf says so */
 	uint64_t lines, skipped;
+	bool is_async_profiler;
 };
+
+enum { FOLDED_SUFFIX = 4 }; /* bytes of "_[x]" */
 
 static const struct {
 	char letter;
-	enum frame_kind kind;
+	enum frame_kind kind, by_async_profiler;
 } folded_suffixes[] = {
-	{ 'k', FRAME_KERNEL },          { 'j', FRAME_JIT },
-	{ 'i', FRAME_INTERPRETED },     { 'G', FRAME_GPU_SOURCE },
-	{ 'g', FRAME_GPU_INSTRUCTION },
+	{ 'k', FRAME_KERNEL, FRAME_KERNEL },
+	{ 'j', FRAME_JIT, FRAME_JIT },
+	{ 'i', FRAME_INTERPRETED, FRAME_JIT }, /* there: inlined into the compiled caller */
+	{ '0', FRAME_INTERPRETED, FRAME_INTERPRETED },
+	{ '1', FRAME_JIT, FRAME_JIT }, /* compiled by C1 */
+	{ 'G', FRAME_GPU_SOURCE, FRAME_GPU_SOURCE },
+	{ 'g', FRAME_GPU_INSTRUCTION, FRAME_GPU_INSTRUCTION },
 };
 
-/* The kind that "_[x]" at the end of name tells; *len loses it then. A name that is nothing else
- * keeps it. */
-static enum frame_kind folded_kind(const char *name, size_t *len)
+/* The letter of "_[x]" at the end of a name that has more than that, else 0. */
+static char folded_suffix(const char *name, size_t len)
 {
-	enum { SUFFIX = 4 };
-	const char *end = name + *len;
-	if (*len > SUFFIX && end[-4] == '_' && end[-3] == '[' && end[-1] == ']') {
-		for (size_t i = 0; i < sizeof folded_suffixes / sizeof *folded_suffixes; i++) {
-			if (end[-2] != folded_suffixes[i].letter)
-				continue;
-			*len -= SUFFIX;
-			return folded_suffixes[i].kind;
-		}
+	const char *end = name + len;
+	bool is_suffix = len > FOLDED_SUFFIX && end[-4] == '_' && end[-3] == '[' && end[-1] == ']';
+	return is_suffix ? end[-2] : 0;
+}
+
+/* The kind that a name's suffix tells; *len loses the suffix then. */
+static enum frame_kind folded_kind(const struct folded_reader *r, const char *name, size_t *len)
+{
+	char letter = folded_suffix(name, *len);
+	for (size_t i = 0; letter && i < sizeof folded_suffixes / sizeof *folded_suffixes; i++) {
+		if (letter != folded_suffixes[i].letter)
+			continue;
+		*len -= FOLDED_SUFFIX;
+		return r->is_async_profiler ? folded_suffixes[i].by_async_profiler
+					    : folded_suffixes[i].kind;
 	}
 	return guess_kind(name, *len, NULL, 0);
+}
+
+/* Whether a frame is of async-profiler's spelling: _[0] and _[1] are its own, and its compiled
+ * frames are Java methods ("java/util/List.add_[j]"). */
+static bool folded_is_async_frame(const char *name, size_t len)
+{
+	char letter = folded_suffix(name, len);
+	return letter == '0' || letter == '1' || (letter == 'j' && memchr(name, '.', len));
+}
+
+static bool folded_is_async_profiler(const char *head, size_t len)
+{
+	static const char ends[] = "; \n";
+	for (size_t at = 0; at < len;) {
+		size_t n = 0;
+		while (at + n < len && !memchr(ends, head[at + n], sizeof ends - 1))
+			n++;
+		if (folded_is_async_frame(head + at, n))
+			return true;
+		at += n + 1;
+	}
+	return false;
 }
 
 static uint32_t folded_new_frame(struct folded_reader *r, const char *text, size_t len)
 {
 	struct frame f = { .mapping = MAPPING_NONE };
-	f.kind = folded_kind(text, &len);
+	f.kind = folded_kind(r, text, &len);
 	if (len == 0) {
 		text = "[unknown]";
 		len = strlen(text);
@@ -128,7 +163,8 @@ static size_t folded_keep_frames(struct folded_reader *r, size_t common)
 	return n ? r->ends.v[n - 1] + 1 : 0;
 }
 
-static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack)
+/* leaf: the letter of the leaf's suffix, 0 without one. */
+static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack, char leaf)
 {
 	uint32_t *known = map_get(&r->row_of_stack, stack);
 	if (known)
@@ -136,6 +172,8 @@ static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack)
 	uint32_t row = r->rows.n;
 	map_put(&r->row_of_stack, stack, row);
 	vec_push(&r->rows, (struct folded_row){ .stack = stack });
+	r->on_cpu += leaf == 'c';
+	r->off_cpu += leaf == 'o';
 	return row;
 }
 
@@ -156,7 +194,8 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 	}
 	buf_clear(&r->before);
 	buf_add(&r->before, text, len);
-	r->row = folded_new_row(r, r->sink->ops->stack(r->sink, r->frames.v, r->frames.n));
+	uint32_t stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
+	r->row = folded_new_row(r, stack, folded_suffix(text, len));
 	return r->row;
 }
 
@@ -215,13 +254,23 @@ static void folded_line(struct folded_reader *r, const char *line, size_t len, b
 	r->rows.v[row].value = sum_add(r->rows.v[row].value, value);
 }
 
+/* Wall-clock profilers put together what they sampled on the CPU and the waits, both in
+ * microseconds, and mark the leaves. Without waits the marks tell nothing about the unit. */
+static struct type folded_type(const struct folded_reader *r)
+{
+	struct sink *s = r->sink;
+	bool is_wall = r->off_cpu && 2 * (r->on_cpu + r->off_cpu) >= r->rows.n;
+	const char *name = is_wall ? "wall" : "samples", *unit = is_wall ? "microseconds" : "count";
+	return (struct type){ .name = sink_string(s, name),
+			      .sample_type = sink_string(s, name),
+			      .unit = sink_string(s, unit) };
+}
+
 /* One sample per distinct stack. */
 static void folded_give(struct folded_reader *r)
 {
 	struct sink *s = r->sink;
-	struct type type = { .name = sink_string(s, "samples"),
-			     .sample_type = sink_string(s, "samples"),
-			     .unit = sink_string(s, "count") };
+	struct type type = folded_type(r);
 	struct series series = { .type = s->ops->type(s, &type) };
 	struct sample sample = { .series = s->ops->series(s, &series),
 				 .pid = SAMPLE_NO_ID,
@@ -254,7 +303,10 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 	const char *line;
 	size_t len;
 	bool cut;
-	int rc;
+	int rc = input_peek(in, &line, &len, err);
+	if (rc)
+		return rc;
+	r.is_async_profiler = folded_is_async_profiler(line, len);
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
 		folded_line(&r, line, len, cut);
 	if (rc == 0 && r.rows.n == 0)

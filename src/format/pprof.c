@@ -41,11 +41,18 @@ static bool looks_like_field(const struct pb_field *f)
 	return f->num <= PROFILE_DOC_URL && f->wire == PB_VARINT;
 }
 
-/* Only fields of a Profile, with their wire types, as far as the head goes; when it ends inside
- * one, there must have been a sample type, which chance does not write. */
+/* Whether the field at c is one of bytes that the head cuts off, not one that is malformed. */
+static bool is_cut_field(struct cur c)
+{
+	uint64_t tag = cur_varint(&c), len = cur_varint(&c);
+	return c.bad || (tag >> 3 <= PROFILE_DOC_URL && (tag & 7) == PB_LEN && len > cur_left(&c));
+}
+
+/* Only fields of a Profile, with their wire types, as far as the head goes; when the file ends
+ * inside one, there must have been a sample type, which chance does not write. */
 bool pprof_detect(const char *head, size_t len)
 {
-	struct cur c = cur_of(head, len);
+	struct cur c = cur_of(head, len), before = c;
 	struct pb_field f;
 	bool any = false, has_sample_type = false;
 	while (pb_next(&c, &f)) {
@@ -53,6 +60,9 @@ bool pprof_detect(const char *head, size_t len)
 			return false;
 		any = true;
 		has_sample_type |= f.num == PROFILE_SAMPLE_TYPE;
+		before = c;
 	}
-	return c.bad && len < INPUT_PEEK ? has_sample_type : any;
+	if (!c.bad)
+		return any;
+	return len < INPUT_PEEK ? has_sample_type : any && is_cut_field(before);
 }

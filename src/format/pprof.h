@@ -11,11 +11,11 @@
  * - A location with an address is {mapping, address - start + offset}; in the kernel itself
  *   {mapping, address}. It is of kind kernel when its mapping or its address says so. Without a
  *   mapping it lies in the mapping pprof_no_mapping(). One without an address is known by name when
- *   it has one line and its mapping says nothing; else it gets an offset made from its lines
- *   (PPROF_NO_ADDRESS). Two locations that share an address but not their names are told apart in
- *   the same way: the second loses its address.
+ *   it has one line and its mapping has a name, which is then the frame's binary, or says nothing;
+ *   else it gets an offset made from its lines (PPROF_NO_ADDRESS). Two locations that share an
+ *   address but not their names are told apart in the same way: the second loses its address.
  * - Frames known by name whose kind the reader would not guess are written under a mapping
- *   "[python]", "[jit]" …
+ *   "[python]", "[jit]" …, others under one named like their binary.
  * - What profile.proto has no field for travels in comments "cresset: key=value"; the reader takes
  *   them out again. */
 #ifndef CRESSET_FORMAT_PPROF_H

@@ -38,6 +38,23 @@ static bool is_kernel_mapping(const struct profile *p, const struct mapping *m)
 	       strncmp(name, PPROF_KERNEL, strlen(PPROF_KERNEL)) == 0;
 }
 
+/* Whether the reader takes a mapping of this name for a file. */
+static bool is_file_name(const char *name)
+{
+	char kind[64];
+	bool is_file = strncmp(name, PPROF_KERNEL, strlen(PPROF_KERNEL)) != 0;
+	for (int k = 0; k < FRAME_KINDS && is_file; k++) {
+		snprintf(kind, sizeof kind, "[%s]", frame_kinds[k].name);
+		is_file = strcmp(name, kind) != 0;
+	}
+	return is_file;
+}
+
+static uint64_t mapping_number(uint32_t mapping)
+{
+	return mapping + 1ull;
+}
+
 /* --- places of mappings ----------------------------------------------------------------------- */
 
 /* Collects in start and limit what the frames need, where the source gave no range. */
@@ -108,6 +125,10 @@ static void choose_places(struct pprof_put *w)
 			w->kernel = i;
 		if (w->empty == MAPPING_NONE && is_empty_mapping(m))
 			w->empty = i;
+		if (m->name && m->flags & MAPPING_AS_GIVEN &&
+		    !map_get(&w->mapping_of_binary, m->name) &&
+		    is_file_name(profile_str(w->p, m->name)))
+			map_put(&w->mapping_of_binary, m->name, mapping_number(i));
 	}
 }
 
@@ -144,6 +165,8 @@ void pprof_put_done(struct pprof_put *w)
 	vec_done(&w->string_of);
 	map_done(&w->function_by_name);
 	vec_done(&w->places);
+	vec_done(&w->binaries);
+	map_done(&w->mapping_of_binary);
 }
 
 uint32_t pprof_put_text(struct pprof_put *w, const char *text, size_t len)
@@ -216,11 +239,6 @@ static uint32_t function_by_name(struct pprof_put *w, const struct frame *f)
 
 /* --- locations -------------------------------------------------------------------------------- */
 
-static uint64_t mapping_number(uint32_t mapping)
-{
-	return mapping + 1ull;
-}
-
 /* The number of the mapping that stands for a kind only. */
 static uint64_t kind_number(struct pprof_put *w, enum frame_kind kind)
 {
@@ -228,8 +246,29 @@ static uint64_t kind_number(struct pprof_put *w, enum frame_kind kind)
 	return w->p->frames.mappings.n + 1ull + kind;
 }
 
+static uint64_t first_binary_number(const struct pprof_put *w)
+{
+	return w->p->frames.mappings.n + 1ull + FRAME_KINDS;
+}
+
+/* The first mapping of this name that the source gave, else one that says nothing but the name. 0
+ * when the name would mean something else. */
+static uint64_t binary_number(struct pprof_put *w, uint32_t binary)
+{
+	const uint32_t *known = map_get(&w->mapping_of_binary, binary);
+	if (known)
+		return *known;
+	uint64_t number = 0;
+	if (is_file_name(profile_str(w->p, binary))) {
+		number = first_binary_number(w) + w->binaries.n;
+		vec_push(&w->binaries, binary);
+	}
+	map_put(&w->mapping_of_binary, binary, number);
+	return number;
+}
+
 /* The mapping of a frame that is known by name: one that says its kind, unless the reader guesses
- * it. */
+ * it, else its binary. */
 static uint64_t mapping_by_name(struct pprof_put *w, const struct frame *f)
 {
 	const struct strtab *s = &w->p->strings;
@@ -242,6 +281,9 @@ static uint64_t mapping_by_name(struct pprof_put *w, const struct frame *f)
 	if (guess_kind(strtab_get(s, f->function), strtab_len(s, f->function),
 		       strtab_get(s, f->file), strtab_len(s, f->file)) != f->kind)
 		return kind_number(w, f->kind);
+	uint64_t number = f->binary ? binary_number(w, f->binary) : 0;
+	if (number)
+		return number;
 	return w->empty == MAPPING_NONE ? 0 : mapping_number(w->empty);
 }
 
@@ -378,6 +420,13 @@ static void put_kind_mapping(struct pprof_put *w, enum frame_kind kind, struct b
 	put_mapping(out, kind_number(w, kind), &nowhere, text, 0, MAPPING_HAS_FUNCTIONS);
 }
 
+static void put_binary_mapping(struct pprof_put *w, uint32_t i, struct buf *out)
+{
+	static const struct pprof_place nowhere;
+	uint32_t text = pprof_put_string(w, w->binaries.v[i]);
+	put_mapping(out, first_binary_number(w) + i, &nowhere, text, 0, MAPPING_HAS_FUNCTIONS);
+}
+
 void pprof_put_tables(struct pprof_put *w, struct buf *out)
 {
 	for (size_t i = 0; i < w->p->frames.mappings.n; i++)
@@ -385,6 +434,8 @@ void pprof_put_tables(struct pprof_put *w, struct buf *out)
 	for (int k = 0; k < FRAME_KINDS; k++)
 		if (w->kind_used[k])
 			put_kind_mapping(w, k, out);
+	for (size_t i = 0; i < w->binaries.n; i++)
+		put_binary_mapping(w, i, out);
 	buf_add(out, w->locations.data, w->locations.len);
 	buf_add(out, w->functions.data, w->functions.len);
 	buf_add(out, w->strings.data, w->strings.len);

@@ -31,6 +31,10 @@ struct pprof_put {
 	VEC(struct pprof_place) places; /* by mapping */
 	uint32_t kernel, empty;         /* mappings, MAPPING_NONE when there is none */
 	bool kind_used[FRAME_KINDS];    /* mappings that only say a kind */
+	/* Names (strings) of frames' binaries that are no mappings of the model, and by name the
+	 * number of the mapping in the file. */
+	VEC(uint32_t) binaries;
+	struct map mapping_of_binary;
 };
 
 void pprof_put_init(struct pprof_put *w, struct profile *p);

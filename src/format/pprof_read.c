@@ -267,19 +267,20 @@ static void set_meta(struct pprof_reader *r)
 static void add_location(struct pprof_reader *r, uint64_t id)
 {
 	uint32_t frame = pprof_frame(&r->tables, id);
-	if (frame == UINT32_MAX)
-		r->bad = true;
-	else if (r->frames.n <= STACK_MAX_DEPTH) /* one more than that tells the sink to cut */
-		vec_push(&r->frames, frame);
+	r->bad |= frame == UINT32_MAX;
+	if (r->frames.n <= STACK_MAX_DEPTH) /* one more than that tells the sink to cut */
+		r->frames.v[r->frames.n++] = frame;
 }
 
 static void add_locations(struct pprof_reader *r, const struct pb_field *f)
 {
+	struct cur c = f->len;
+	size_t most = r->frames.n + (f->wire == PB_LEN ? cur_left(&c) : 1);
+	vec_reserve(&r->frames, most < STACK_MAX_DEPTH ? most : STACK_MAX_DEPTH + 1);
 	if (f->wire == PB_VARINT)
 		add_location(r, f->u);
-	struct cur c = f->len;
 	while (f->wire == PB_LEN && cur_left(&c) && !r->bad)
-		add_location(r, pprof_varint(&c));
+		add_location(r, cur_varint(&c));
 	r->bad |= c.bad;
 }
 

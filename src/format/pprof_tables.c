@@ -14,6 +14,7 @@ void pprof_tables_init(struct pprof_tables *t, struct sink *sink, const void *fi
 static void entries_done(struct pprof_entries *e)
 {
 	vec_done(&e->all);
+	vec_done(&e->ids);
 	map_done(&e->row_of_id);
 }
 
@@ -26,14 +27,14 @@ void pprof_tables_done(struct pprof_tables *t)
 	vec_done(&t->mapping);
 	vec_done(&t->function);
 	vec_done(&t->lines);
-	map_done(&t->lines_of_frame);
+	vec_done(&t->lines_of_frame);
 }
 
 bool pprof_entries_add(struct pprof_tables *t, struct pprof_entries *e, struct cur c)
 {
 	if (e->all.n == PPROF_MAX_ENTRIES)
 		return false;
-	vec_push(&e->all, (struct pprof_entry){ c.p - t->file, cur_left(&c), UINT32_MAX });
+	vec_push(&e->all, (struct pprof_entry){ c.p - t->file, cur_left(&c) });
 	return true;
 }
 
@@ -62,10 +63,11 @@ uint32_t pprof_string(struct pprof_tables *t, uint64_t index)
 		t->skipped++;
 		return 0;
 	}
-	struct pprof_entry *e = &t->strings.all.v[index];
-	if (e->id == UINT32_MAX)
-		e->id = t->sink->ops->string(t->sink, (const char *)t->file + e->at, e->len);
-	return e->id;
+	const struct pprof_entry *e = &t->strings.all.v[index];
+	uint32_t *id = &t->strings.ids.v[index];
+	if (*id == UINT32_MAX)
+		*id = t->sink->ops->string(t->sink, (const char *)t->file + e->at, e->len);
+	return *id;
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */
@@ -179,10 +181,16 @@ static bool kind_by_name(struct cur name, enum frame_kind *kind)
 	return false;
 }
 
+/* Whether a mapping says nothing but its name. */
+static bool is_name_only(const struct mapping *m)
+{
+	return !m->start && !m->limit && !m->offset && !m->build_id_len && !m->build_id_text;
+}
+
 static void set_role(struct pprof_mapping *m, const struct mapping *model, struct cur name)
 {
-	bool empty = !model->start && !model->limit && !model->offset && !model->build_id_len &&
-		     !model->build_id_text;
+	bool empty = is_name_only(model);
+	m->flags = model->flags;
 	m->start = model->start;
 	m->offset = model->offset;
 	m->is_vsyscall = text_starts(name, "[vsyscall]");
@@ -221,13 +229,26 @@ static void load_mapping(struct pprof_tables *t, const struct pprof_entry *e)
 	if (m.role != ROLE_KIND) {
 		bool is_kernel = text_is(pprof_text(t, name), PPROF_KERNEL);
 		model.name = is_kernel ? sink_string(t->sink, "[kernel]") : pprof_string(t, name);
-		m.id = t->sink->ops->mapping(t->sink, &model);
 	}
+	if (m.role == ROLE_FILE)
+		m.name = model.name;
+	if (m.role != ROLE_KIND && !(m.role == ROLE_FILE && is_name_only(&model)))
+		m.id = t->sink->ops->mapping(t->sink, &model);
 	vec_push(&t->mapping, m);
+}
+
+static void entries_forget_ids(struct pprof_entries *e)
+{
+	vec_reserve(&e->ids, e->all.n);
+	e->ids.n = e->all.n;
+	if (e->ids.n)
+		memset(e->ids.v, 0xff, e->ids.n * sizeof *e->ids.v);
 }
 
 void pprof_tables_load(struct pprof_tables *t)
 {
+	entries_forget_ids(&t->strings);
+	entries_forget_ids(&t->locations);
 	entries_index(t, &t->mappings);
 	entries_index(t, &t->functions);
 	entries_index(t, &t->locations);
@@ -301,8 +322,11 @@ static struct pprof_mapping *location_mapping(struct pprof_tables *t, uint64_t i
 }
 
 /* The sink's mapping for frames that need one. */
-static uint32_t mapping_id(struct pprof_tables *t, const struct pprof_mapping *m)
+static uint32_t mapping_id(struct pprof_tables *t, struct pprof_mapping *m)
 {
+	struct mapping named = { .name = m->name, .flags = m->flags };
+	if (m->id == UINT32_MAX && m->role == ROLE_FILE)
+		m->id = t->sink->ops->mapping(t->sink, &named);
 	if (m->id != UINT32_MAX)
 		return m->id;
 	struct mapping none = pprof_no_mapping();
@@ -317,7 +341,7 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 		return FRAME_KERNEL;
 	if (m->role == ROLE_KIND)
 		return m->kind;
-	if (m->role == ROLE_FILE || !t->outermost)
+	if (!t->outermost)
 		return FRAME_NATIVE;
 	struct cur name = pprof_text(t, t->outermost->name_text);
 	struct cur file = pprof_text(t, t->outermost->file_text);
@@ -326,12 +350,12 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 }
 
 /* A frame at an address; false when there is none, or it cannot be told from none. */
-static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint64_t address,
+static bool frame_at(struct pprof_tables *t, struct pprof_mapping *m, uint64_t address,
 		     struct frame *out)
 {
 	if (address == 0)
 		return false;
-	out->kind = location_kind(t, m);
+	out->kind = m->role == ROLE_FILE ? FRAME_NATIVE : location_kind(t, m);
 	if (address >= PPROF_KERNEL_HALF && !m->is_vsyscall)
 		out->kind = FRAME_KERNEL;
 	out->offset = address;
@@ -342,26 +366,27 @@ static bool frame_at(struct pprof_tables *t, const struct pprof_mapping *m, uint
 }
 
 /* A frame that its lines alone tell from others of its mapping. */
-static struct frame frame_without_address(struct pprof_tables *t, const struct pprof_mapping *m)
+static struct frame frame_without_address(struct pprof_tables *t, struct pprof_mapping *m)
 {
-	return (struct frame){ .kind = location_kind(t, m),
+	return (struct frame){ .kind = m->role == ROLE_FILE ? FRAME_NATIVE : location_kind(t, m),
 			       .mapping = mapping_id(t, m),
 			       .offset = PPROF_NO_ADDRESS | t->lines_hash >> 16 };
 }
 
-static struct frame location_identity(struct pprof_tables *t, const struct pprof_mapping *m,
+static struct frame location_identity(struct pprof_tables *t, struct pprof_mapping *m,
 				      uint64_t address)
 {
 	struct frame f = { .mapping = MAPPING_NONE };
 	if (frame_at(t, m, address, &f))
 		return f;
-	if (t->lines.n != 1 || m->role == ROLE_FILE)
+	if (t->lines.n != 1 || (m->role == ROLE_FILE && !m->name))
 		return frame_without_address(t, m);
 	return (struct frame){ .kind = location_kind(t, m),
 			       .mapping = MAPPING_NONE,
 			       .function = t->outermost->f.name,
 			       .file = t->outermost->f.file,
-			       .line = t->lines.v[0].line };
+			       .line = t->lines.v[0].line,
+			       .binary = m->name };
 }
 
 /* Whether the lines say no more than the identity of a frame that is known by name. */
@@ -377,11 +402,13 @@ static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 {
 	if (t->lines.n == 0)
 		return false;
-	uint32_t hash = t->lines_hash >> 32;
-	const uint32_t *known = map_get(&t->lines_of_frame, frame);
-	if (!known)
-		map_put(&t->lines_of_frame, frame, hash);
-	return known && *known != hash;
+	while (t->lines_of_frame.n <= frame)
+		vec_push(&t->lines_of_frame, 0);
+	uint32_t *known = &t->lines_of_frame.v[frame], hash = t->lines_hash >> 32 | 1;
+	if (*known)
+		return *known != hash;
+	*known = hash;
+	return false;
 }
 
 static uint32_t location_frame(struct pprof_tables *t, struct cur c)
@@ -389,9 +416,13 @@ static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 	struct location l = { 0 };
 	if (!read_location(t, c, &l))
 		return UINT32_MAX;
-	const struct pprof_mapping *m = location_mapping(t, l.mapping_id);
+	struct pprof_mapping *m = location_mapping(t, l.mapping_id);
 	struct frame f = location_identity(t, m, l.address);
 	uint32_t frame = t->sink->ops->frame(t->sink, &f);
+	if (l.address && lines_conflict(t, frame)) {
+		f = location_identity(t, m, 0);
+		frame = t->sink->ops->frame(t->sink, &f);
+	}
 	if (lines_conflict(t, frame)) {
 		f = frame_without_address(t, m);
 		frame = t->sink->ops->frame(t->sink, &f);
@@ -401,13 +432,13 @@ static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 	return frame;
 }
 
-uint32_t pprof_frame(struct pprof_tables *t, uint64_t location_id)
+uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id)
 {
 	uint32_t row = row_of(&t->locations, location_id);
 	if (row == UINT32_MAX)
 		return UINT32_MAX;
-	struct pprof_entry *e = &t->locations.all.v[row];
-	if (e->id == UINT32_MAX)
-		e->id = location_frame(t, entry_cur(t, e));
-	return e->id;
+	uint32_t *frame = &t->locations.ids.v[row];
+	if (*frame == UINT32_MAX)
+		*frame = location_frame(t, entry_cur(t, &t->locations.all.v[row]));
+	return *frame;
 }

@@ -15,12 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a message or a string lies in the file. id: the sink's, UINT32_MAX while nobody asked. */
+/* Where a message or a string lies in the file. */
 struct pprof_entry {
-	uint32_t at, len, id;
+	uint32_t at, len;
 };
 struct pprof_entries {
 	VEC(struct pprof_entry) all;
+	/* By row, of strings and locations: the sink's id, UINT32_MAX while nobody asked. */
+	VEC(uint32_t) ids;
 	/* Row of an id: most writers number 1, 2, 3 …, so the first `dense` rows have id = row +
 	 * 1. */
 	uint32_t dense;
@@ -39,8 +41,11 @@ struct pprof_mapping {
 	enum pprof_role role;
 	enum frame_kind kind; /* of ROLE_KIND */
 	bool is_vsyscall;     /* user code at a kernel address */
-	uint32_t
-		id; /* the sink's; UINT32_MAX of ROLE_KIND, and of ROLE_NONE before its first use */
+	uint8_t flags;        /* MAPPING_* */
+	uint32_t name;        /* string, of ROLE_FILE */
+	/* The sink's. UINT32_MAX of ROLE_KIND, and before their first use of ROLE_NONE and of files
+	 * of which nothing but the name is known: these may be the binary of frames by name only. */
+	uint32_t id;
 	uint64_t start, offset;
 };
 struct pprof_function {
@@ -60,8 +65,8 @@ struct pprof_tables {
 	VEC(struct line) lines; /* of the location at hand … */
 	uint64_t lines_hash;    /* … and all they say */
 	const struct pprof_function *outermost;
-	/* Frame → hash of its lines: two sets of names cannot share a frame. */
-	struct map lines_of_frame;
+	/* By frame: hash of its lines, 0 for none: two sets of names cannot share a frame. */
+	VEC(uint32_t) lines_of_frame;
 	uint64_t skipped;
 };
 
@@ -81,13 +86,17 @@ bool pprof_string_valid(const struct pprof_tables *t, uint64_t index);
 /* The text itself; "" when the index is out of range. */
 struct cur pprof_text(const struct pprof_tables *t, uint64_t index);
 
-/* The frame of a location; UINT32_MAX when there is no such location or it is malformed. */
-uint32_t pprof_frame(struct pprof_tables *t, uint64_t location_id);
-
-/* Varints are most of a pprof file, and most of them are one byte. */
-static inline uint64_t pprof_varint(struct cur *c)
+/* The frame of a location; UINT32_MAX when there is no such location or it is malformed. Asking for
+ * one that is known is most of the work of reading a file. */
+uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id);
+static inline uint32_t pprof_frame(struct pprof_tables *t, uint64_t location_id)
 {
-	return c->p < c->end && *c->p < 0x80 ? *c->p++ : cur_varint(c);
+	if (location_id - 1 < t->locations.dense) {
+		uint32_t frame = t->locations.ids.v[location_id - 1];
+		if (frame != UINT32_MAX)
+			return frame;
+	}
+	return pprof_find_frame(t, location_id);
 }
 
 #endif

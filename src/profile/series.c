@@ -67,7 +67,8 @@ static uint32_t label_set_normal(const struct label *labels, uint32_t n, struct 
 		out[i] = l->is_num ? (struct label){ l->key, 0, l->num, l->unit, 1 }
 				   : (struct label){ l->key, l->str, 0, 0, 0 };
 	}
-	qsort(out, n, sizeof *out, label_cmp);
+	if (n > 1)
+		qsort(out, n, sizeof *out, label_cmp);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < n; i++)
 		if (kept == 0 || label_cmp(&out[i], &out[kept - 1]))

@@ -3,127 +3,118 @@
 #include <assert.h>
 #include <string.h>
 
+/* What comes behind the last frame of a stack that ends inside another one. */
+enum { STACK_END = UINT32_MAX };
+
 void stack_table_init(struct stack_table *t)
 {
 	*t = (struct stack_table){ 0 };
 	vec_push(&t->stacks, (struct stack){ 0 });
-	map_put(&t->ends, hash_bytes(NULL, 0), 0);
+	vec_push(&t->path, 0);
+	vec_reserve(&t->own, 1); /* so that the empty stack's frames are somewhere */
 }
 
 void stack_table_done(struct stack_table *t)
 {
 	vec_done(&t->stacks);
 	vec_done(&t->own);
-	vec_done(&t->prefix_hashes);
-	map_done(&t->prefixes);
-	map_done(&t->ends);
+	map_done(&t->branches);
+	vec_done(&t->last);
+	vec_done(&t->path);
 }
 
-/* Frames of which a stack is looked for: one that is equal, or one that owns the last frame of this
- * prefix. */
-struct stack_key {
+/* Where a stack leaves its parent: behind `depth` frames, the last of them the parent's own, to a
+ * frame that the parent does not have there. */
+struct branch {
 	const struct stack_table *t;
-	const uint32_t *frames;
-	uint32_t n;
+	uint32_t parent, depth, next;
 };
 
-/* Whether the first n frames of stack id are these; it has that many. Every hop up compares at
- * least one frame. */
-static bool stack_starts_with(const struct stack_key *key, uint32_t id, uint32_t n)
+static bool branch_is(const void *ctx, uint32_t id)
 {
-	while (n) {
-		const struct stack *s = &key->t->stacks.v[id];
-		if (n > s->shared) {
-			const uint32_t *own = &key->t->own.v[s->own];
-			if (memcmp(own, key->frames + s->shared, (n - s->shared) * sizeof *own))
-				return false;
-			n = s->shared;
-		}
-		id = s->parent;
-	}
-	return true;
+	const struct branch *b = ctx;
+	const struct stack *s = &b->t->stacks.v[id];
+	uint32_t next = s->depth > s->shared ? b->t->own.v[s->own] : STACK_END;
+	return s->parent == b->parent && s->shared == b->depth && next == b->next;
 }
 
-static bool stack_is(const void *ctx, uint32_t id)
+/* One number for each (own frame of the parent, next frame), as long as there are less than 2^32 of
+ * either. */
+static uint64_t branch_key(const struct branch *b)
 {
-	const struct stack_key *key = ctx;
-	return key->t->stacks.v[id].depth == key->n && stack_starts_with(key, id, key->n);
+	const struct stack *parent = &b->t->stacks.v[b->parent];
+	uint64_t node = parent->own + (b->depth - parent->shared);
+	return (node << 32 | node >> 32) ^ b->next;
 }
 
-static bool stack_owns_prefix(const void *ctx, uint32_t id)
+/* From which depth on two lists of frames differ. */
+static uint32_t common_depth(const uint32_t *a, const uint32_t *b, uint32_t from, uint32_t to)
 {
-	const struct stack_key *key = ctx;
-	const struct stack *s = &key->t->stacks.v[id];
-	return s->shared < key->n && key->n <= s->depth && stack_starts_with(key, id, key->n);
+	while (from < to && a[from] == b[from])
+		from++;
+	return from;
 }
 
-/* prefix_hashes.v[n] is the hash of the first n frames. */
-static void hash_prefixes(struct stack_table *t, const uint32_t *frames, uint32_t n)
+/* Goes back to the ancestor of the stack before that owns the last of the first `depth` frames. */
+static uint32_t back_to(struct stack_table *t, uint32_t depth)
 {
-	vec_reserve(&t->prefix_hashes, (size_t)n + 1);
-	uint64_t hash = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		t->prefix_hashes.v[i] = hash;
-		hash = hash_mix(hash, frames[i]);
-	}
-	t->prefix_hashes.v[n] = hash;
+	uint32_t id = t->path.v[t->path.n - 1];
+	while (t->path.n > 1 && t->stacks.v[id].shared >= depth)
+		id = t->path.v[--t->path.n - 1];
+	return id;
 }
 
-/* The longest of the first n prefixes whose hash is known. Every prefix of a known prefix is known,
- * so halving finds it. */
-static uint32_t longest_known_hash(const struct stack_table *t, uint32_t n)
+/* How many of these frames the walk shares with stack id; `depth` of them are known. */
+static uint32_t depth_shared(const struct stack_table *t, uint32_t id, const uint32_t *frames,
+			     uint32_t n, uint32_t depth)
 {
-	uint32_t known = 0, unknown = n + 1;
-	while (unknown - known > 1) {
-		uint32_t middle = known + (unknown - known) / 2;
-		if (map_get(&t->prefixes, t->prefix_hashes.v[middle]))
-			known = middle;
-		else
-			unknown = middle;
-	}
-	return known;
+	const struct stack *s = &t->stacks.v[id];
+	const uint32_t *own = t->own.v + s->own;
+	uint32_t end = s->depth < n ? s->depth : n;
+	return depth < end ? s->shared + common_depth(own, frames + s->shared, depth - s->shared,
+						      end - s->shared)
+			   : depth;
 }
 
-/* Sets parent and shared to the longest prefix that is there. A known hash may belong to other
- * frames: then the next shorter prefix is tried, and none is missed. */
-static void find_parent(const struct stack_table *t, const uint32_t *frames, struct stack *s)
+static void stack_add(struct stack_table *t, const struct branch *b, const uint32_t *frames,
+		      uint32_t n)
 {
-	struct stack_key key = { t, frames, longest_known_hash(t, s->depth) };
-	s->parent = 0;
-	while (key.n && !map_lookup(&t->prefixes, t->prefix_hashes.v[key.n], stack_owns_prefix,
-				    &key, &s->parent))
-		key.n--;
-	s->shared = key.n;
-}
-
-/* Under a hash that is known already the new stack stands beside the others. */
-static bool never_same(const void *ctx, uint32_t id)
-{
-	(void)ctx;
-	(void)id;
-	return false;
-}
-
-static void stack_add(struct stack_table *t, const uint32_t *frames, uint32_t n)
-{
-	struct stack s = { .depth = n, .own = t->own.n };
-	hash_prefixes(t, frames, n);
-	find_parent(t, frames, &s);
-	for (uint32_t i = s.shared + 1u; i <= n; i++)
-		map_intern(&t->prefixes, t->prefix_hashes.v[i], t->stacks.n, never_same, NULL);
-	vec_append(&t->own, frames + s.shared, n - s.shared);
+	struct stack s = { .parent = b->parent, .shared = b->depth, .depth = n, .own = t->own.n };
+	if (n > b->depth)
+		vec_append(&t->own, frames + b->depth, n - b->depth);
 	vec_push(&t->stacks, s);
+}
+
+/* Walks from parent to child as far as the frames are there. */
+static uint32_t stack_walk(struct stack_table *t, const uint32_t *frames, uint32_t n,
+			   uint32_t depth)
+{
+	struct branch b = { .t = t, .parent = back_to(t, depth), .depth = depth };
+	for (;;) {
+		b.depth = depth_shared(t, b.parent, frames, n, b.depth);
+		if (b.depth == n && t->stacks.v[b.parent].depth == n)
+			return b.parent;
+		b.next = b.depth < n ? frames[b.depth] : STACK_END;
+		uint32_t fresh = t->stacks.n;
+		uint32_t id = map_intern(&t->branches, branch_key(&b), fresh, branch_is, &b);
+		vec_push(&t->path, id);
+		if (id == fresh) {
+			stack_add(t, &b, frames, n);
+			return id;
+		}
+		b.parent = id;
+	}
 }
 
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n)
 {
 	assert(n <= STACK_MAX_DEPTH);
-	struct stack_key key = { t, frames, n };
-	uint32_t fresh = t->stacks.n;
-	uint32_t id =
-		map_intern(&t->ends, hash_bytes(frames, n * sizeof *frames), fresh, stack_is, &key);
-	if (id == fresh)
-		stack_add(t, frames, n);
+	uint32_t shorter = n < t->last.n ? n : t->last.n;
+	uint32_t depth = common_depth(frames, t->last.v, 0, shorter);
+	uint32_t id = stack_walk(t, frames, n, depth);
+	t->last.n = depth;
+	if (n > depth)
+		vec_append(&t->last, frames + depth, n - depth);
 	return id;
 }
 

@@ -31,10 +31,13 @@ struct stack {
 struct stack_table {
 	VEC(struct stack) stacks;
 	VEC(uint32_t) own; /* frame ids */
-	/* Only needed to add: hash of a prefix → the stack that owns its last frame; hash of a
-	 * whole stack → its id. */
-	struct map prefixes, ends;
-	VEC(uint64_t) prefix_hashes; /* of the stack being added */
+	/* Only needed to add: (own frame, the frame behind it) → the stack that leaves its parent
+	 * there. The table is so a tree of stacks that is walked from the root, one look-up for
+	 * each stack on the way and none for its frames. */
+	struct map branches;
+	/* The frames of the stack asked for last, and its ancestors from stack 0 to itself: the
+	 * walk begins where the next one leaves it. */
+	VEC(uint32_t) last, path;
 };
 
 void stack_table_init(struct stack_table *t);

@@ -54,6 +54,7 @@ static inline void spell_frame(struct buf *b, const struct profile *p, uint32_t 
 		spell_string(b, p, f->function);
 		spell_string(b, p, f->file);
 		buf_addf(b, "%u", f->line);
+		spell_string(b, p, f->binary);
 	} else {
 		spell_mapping(b, p, &p->frames.mappings.v[f->mapping], what);
 		buf_addf(b, "+%" PRIx64, f->offset);
