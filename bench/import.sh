@@ -73,7 +73,7 @@ fi
 
 say "perf script"
 "$import" make perf-script 2000 20000 100000 >"$base.perf.txt"
-speed_row "perf script, 100 000 samples of 20 000 stacks" 150 "$base.perf.txt"
+speed_row "perf script, 100 000 samples of 20 000 stacks" 100 "$base.perf.txt"
 ours=$(seconds "$cresset" convert "$base.perf.txt" -o "$base.out.folded")
 perl_script=$(find /usr/share /usr/lib /var/lib/gems -path '*/stackcollapse-perf.pl' 2>/dev/null | head -1)
 if [ "$perl_script" ]; then

@@ -10,9 +10,16 @@ struct folded_writer {
 	const struct tree *tree;
 	const struct format_write_opts *opts;
 	struct out *out;
-	double factor;     /* value * factor is what is written */
-	struct buf line;   /* the stack of the current node … */
-	VEC(size_t) marks; /* … and where each of its ancestors ended */
+	double factor;               /* value * factor is what is written */
+	struct buf names;            /* of the functions met so far, as they are written … */
+	struct folded_name *name_of; /* … by function */
+	struct buf line;             /* the stack of the current node … */
+	VEC(size_t) marks;           /* … and where each of its ancestors ended */
+};
+
+/* In folded_writer.names; nobody has an empty one. */
+struct folded_name {
+	size_t at, len;
 };
 
 /* What a control character or a byte that is no UTF-8 becomes; 0 for what may stay. */
@@ -31,8 +38,6 @@ static void folded_add_name(struct buf *b, const char *s, size_t len)
 	for (size_t i = 0; i < len; i += n ? n : 1) {
 		n = utf8_len(s + i, len - i);
 		char replacement = n ? folded_replacement(utf8_char(s + i, n)) : '?';
-		if (i == 0 && b->len == 0 && s[0] == '#')
-			replacement = '?';
 		if (replacement)
 			buf_addc(b, replacement);
 		else
@@ -40,14 +45,29 @@ static void folded_add_name(struct buf *b, const char *s, size_t len)
 	}
 }
 
+/* ";name_[k]": spelled once. */
+static struct folded_name folded_spell(struct folded_writer *w, uint32_t func)
+{
+	const struct tree_func *f = &w->tree->funcs.v[func];
+	const struct strtab *strings = &w->tree->strings;
+	struct folded_name name = { .at = w->names.len };
+	buf_addc(&w->names, ';');
+	folded_add_name(&w->names, strtab_get(strings, f->name), strtab_len(strings, f->name));
+	buf_adds(&w->names, format_suffix(f->kind, w->opts->annotate));
+	name.len = w->names.len - name.at;
+	return name;
+}
+
 static void folded_add_node(struct folded_writer *w, uint32_t id)
 {
-	const struct tree_func *f = &w->tree->funcs.v[w->tree->nodes.v[id].func];
-	if (w->line.len)
-		buf_addc(&w->line, ';');
-	folded_add_name(&w->line, strtab_get(&w->tree->strings, f->name),
-			strtab_len(&w->tree->strings, f->name));
-	buf_adds(&w->line, format_suffix(f->kind, w->opts->annotate));
+	uint32_t func = w->tree->nodes.v[id].func;
+	struct folded_name *known = &w->name_of[func];
+	if (!known->len)
+		*known = folded_spell(w, func);
+	bool first = w->line.len == 0;
+	buf_add(&w->line, w->names.data + known->at + first, known->len - first);
+	if (first && known->len > 1 && w->line.data[0] == '#') /* would be a comment */
+		w->line.data[0] = '?';
 }
 
 static int64_t folded_scale(const struct folded_writer *w, int64_t value)
@@ -135,12 +155,15 @@ int folded_write_tree(struct tree *t, const struct format_write_opts *opts, stru
 {
 	struct folded_writer w = { .tree = t, .opts = opts, .out = out };
 	int rc = folded_factor(t, opts->unit, &w.factor, err);
+	w.name_of = xcalloc(t->funcs.n, sizeof *w.name_of);
 	if (rc == 0) {
 		tree_sort(t, ORDER_NAME);
 		rc = folded_walk(&w, err);
 	}
+	buf_done(&w.names);
 	buf_done(&w.line);
 	vec_done(&w.marks);
+	free(w.name_of);
 	return rc;
 }
 
