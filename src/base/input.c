@@ -179,8 +179,10 @@ static void input_choose_text(struct input *in)
 	while (!in->ended && in->end - in->p < INPUT_BOM && input_fill(in, NULL) == 0)
 		;
 	size_t len = in->end - in->p;
-	if (len >= 3 && memcmp(in->p, "\xef\xbb\xbf", 3) == 0)
-		in->p += 3;
+	if (len >= INPUT_BOM && memcmp(in->p, "\xef\xbb\xbf", INPUT_BOM) == 0) {
+		in->p += INPUT_BOM;
+		return;
+	}
 	if (len < 2 || (memcmp(in->p, "\xff\xfe", 2) && memcmp(in->p, "\xfe\xff", 2)))
 		return;
 	in->is_utf16 = true;

@@ -291,7 +291,37 @@ START_TEST(memory_is_one_window)
 }
 END_TEST
 
+/* Of exact size, for the sanitizer: what follows a mark is text, also when it looks like another. */
+START_TEST(one_byte_order_mark_is_taken)
+{
+	static const struct {
+		const char *text, *want;
+		size_t len, want_len;
+	} cases[] = {
+		{ "\xef\xbb\xbf\xff\xfe;", "\xff\xfe;", 6, 3 },
+		{ "\xff\xfe\xff\xfe", "\ufeff", 4, 3 },
+		{ "\xef\xbb", "\xef\xbb", 2, 2 },
+		{ "\xff\xfe", "", 2, 0 },
+		{ "\xfe\xff\0", "\ufffd", 3, 3 },
+		{ "\xff", "\xff", 1, 1 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *exact = malloc(cases[i].len);
+		struct input *in;
+		struct buf all = { 0 };
+		memcpy(exact, cases[i].text, cases[i].len);
+		ck_assert_int_eq(input_open_memory(exact, cases[i].len, &in, NULL), 0);
+		ck_assert_int_eq(input_all(in, 100, &all, NULL), 0);
+		ck_assert_uint_eq(all.len, cases[i].want_len);
+		ck_assert(all.len == 0 || memcmp(all.data, cases[i].want, all.len) == 0);
+		input_close(in);
+		buf_done(&all);
+		free(exact);
+	}
+}
+END_TEST
+
 UNIT_MAIN("input", lines_end_in_lf_or_crlf, packed_files_read_like_plain_ones,
 	  packed_memory_reads_like_plain, a_pipe_that_drips_is_recognized, a_peek_consumes_nothing,
 	  a_line_that_is_too_long_is_cut, all_of_it_up_to_a_limit, reads_come_in_any_size,
-	  what_cannot_be_read_says_why, memory_is_one_window)
+	  what_cannot_be_read_says_why, memory_is_one_window, one_byte_order_mark_is_taken)
