@@ -123,7 +123,7 @@ uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 	map_grow(m);
 	uint32_t i = map_home(m, key);
 	for (; m->slots[i].used; i = map_next(m, i))
-		if (m->slots[i].key == key && same(ctx, m->slots[i].value))
+		if (m->slots[i].key == key && (!same || same(ctx, m->slots[i].value)))
 			return m->slots[i].value;
 	map_fill(m, &m->slots[i], key, fresh);
 	return fresh;

@@ -34,7 +34,8 @@ void map_put(struct map *m, uint64_t key, uint32_t value);
 bool map_del(struct map *m, uint64_t key);
 
 /* Interning map: several values may share a key; same(ctx, value) decides. Returns the stored value for which same() is
- * true, else stores and returns `fresh` (the id the caller will give to the new entry). */
+ * true, else stores and returns `fresh` (the id the caller will give to the new entry). same may be NULL where the key says
+ * all. */
 uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 		    bool (*same)(const void *ctx, uint32_t value), const void *ctx);
 

@@ -30,21 +30,11 @@ struct branch {
 	uint32_t parent, depth, next;
 };
 
-static bool branch_is(const void *ctx, uint32_t id)
-{
-	const struct branch *b = ctx;
-	const struct stack *s = &b->t->stacks.v[id];
-	uint32_t next = s->depth > s->shared ? b->t->own.v[s->own] : STACK_END;
-	return s->parent == b->parent && s->shared == b->depth && next == b->next;
-}
-
-/* One number for each (own frame of the parent, next frame), as long as there are less than 2^32 of
- * either. */
+/* (own frame of the parent, next frame) as one number: there are less than 2^32 of either. */
 static uint64_t branch_key(const struct branch *b)
 {
 	const struct stack *parent = &b->t->stacks.v[b->parent];
-	uint64_t node = parent->own + (b->depth - parent->shared);
-	return (node << 32 | node >> 32) ^ b->next;
+	return (parent->own + (b->depth - parent->shared)) << 32 | b->next;
 }
 
 /* From which depth on two lists of frames differ. */
@@ -79,6 +69,7 @@ static uint32_t depth_shared(const struct stack_table *t, uint32_t id, const uin
 static void stack_add(struct stack_table *t, const struct branch *b, const uint32_t *frames,
 		      uint32_t n)
 {
+	assert(t->own.n + n < UINT32_MAX);
 	struct stack s = { .parent = b->parent, .shared = b->depth, .depth = n, .own = t->own.n };
 	if (n > b->depth)
 		vec_append(&t->own, frames + b->depth, n - b->depth);
@@ -96,7 +87,7 @@ static uint32_t stack_walk(struct stack_table *t, const uint32_t *frames, uint32
 			return b.parent;
 		b.next = b.depth < n ? frames[b.depth] : STACK_END;
 		uint32_t fresh = t->stacks.n;
-		uint32_t id = map_intern(&t->branches, branch_key(&b), fresh, branch_is, &b);
+		uint32_t id = map_intern(&t->branches, branch_key(&b), fresh, NULL, NULL);
 		vec_push(&t->path, id);
 		if (id == fresh) {
 			stack_add(t, &b, frames, n);
