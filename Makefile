@@ -40,7 +40,7 @@ REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 
-.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-bin bench man completions install clean \
+.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench man completions install clean \
         check check-layers check-fmt check-sh check-cc fmt FORCE
 all: $(BUILD)/cresset ## build/cresset: the one binary (default)
 
@@ -125,11 +125,15 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-e
 asan: ## unit tests under AddressSanitizer and UBSan, in build-asan
 	$(MAKE) BUILD=build-asan CFLAGS='$(SANITIZE)' test-unit
 
+FAST_FUZZ := -O2 -g -fsanitize=undefined -fsanitize-trap=undefined -Wno-error -fsanitize-coverage=inline-8bit-counters,pc-table
 FUZZ_TIME ?= 60
 fuzz-bin: $(FUZZ_BIN)
 fuzz: ## libFuzzer on every reader, FUZZ_TIME=60 seconds each, in build-fuzz; T=name for one
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) CFLAGS='$(SANITIZE) -O2 -fsanitize=fuzzer-no-link' fuzz-bin
 	BUILD=build-fuzz tests/fuzz/run $(FUZZ_TIME) $(T)
+fuzz-many: ## 10^7 inputs for every reader, some ten times faster: UBSan only, no comparisons traced, small inputs; T=name for one
+	$(MAKE) BUILD=build-fuzz-many CC=$(CLANG) CFLAGS='$(FAST_FUZZ)' fuzz-bin
+	BUILD=build-fuzz-many FUZZ_RUNS=10000000 FUZZ_OPTIONS='-entropic=0 -max_len=1024' tests/fuzz/run 7200 $(T)
 
 bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; the table goes into docs/benchmarks.md
 	BUILD=$(BUILD) bench/run
