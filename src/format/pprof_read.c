@@ -13,6 +13,13 @@ struct value_type {
 	uint64_t type, unit; /* indices of strings */
 };
 
+/* Labels repeat from sample to sample, byte by byte: what they say is looked up by what they are. */
+enum { PPROF_LABEL_MEMOS = 256 };
+struct label_memo {
+	struct cur bytes; /* empty: nothing here yet */
+	struct label label;
+};
+
 struct pprof_reader {
 	struct sink *sink;
 	struct cur file;
@@ -35,6 +42,10 @@ struct pprof_reader {
 	VEC(int64_t) values;
 	VEC(struct label) labels;
 	struct sample sample;
+	struct label_memo memos[PPROF_LABEL_MEMOS];
+	/* Of the sample before, and its series. */
+	VEC(struct label) labels_before;
+	size_t series_before; /* index in series; SIZE_MAX: there was none */
 	bool bad;
 
 	uint64_t n_samples, n_given, n_values;
@@ -296,7 +307,8 @@ static uint32_t *id_column(struct pprof_reader *r, const struct label *l)
 	return id && *id == SAMPLE_NO_ID ? id : NULL;
 }
 
-static void add_label(struct pprof_reader *r, struct cur c)
+/* False when it is damaged. */
+static bool parse_label(struct pprof_reader *r, struct cur c, struct label *out)
 {
 	struct pprof_tables *t = &r->tables;
 	struct label l = { 0 };
@@ -318,11 +330,36 @@ static void add_label(struct pprof_reader *r, struct cur c)
 		l.num = 0;
 		l.unit = 0;
 	}
+	*out = l;
+	return !c.bad;
+}
+
+/* A label that was skipped once is read again each time, so that each is counted. */
+static bool label_of(struct pprof_reader *r, struct cur c, struct label *out)
+{
+	size_t len = cur_left(&c);
+	struct label_memo *memo = &r->memos[hash_bytes(c.p, len) % PPROF_LABEL_MEMOS];
+	if (len && cur_left(&memo->bytes) == len && memcmp(memo->bytes.p, c.p, len) == 0) {
+		*out = memo->label;
+		return true;
+	}
+	uint64_t skipped = r->tables.skipped;
+	if (!parse_label(r, c, out))
+		return false;
+	if (r->tables.skipped == skipped)
+		*memo = (struct label_memo){ c, *out };
+	return true;
+}
+
+static void add_label(struct pprof_reader *r, struct cur c)
+{
+	struct label l;
+	bool good = label_of(r, c, &l);
 	uint32_t *id = id_column(r, &l);
 	if (id)
 		*id = l.num;
-	else if (c.bad || r->labels.n == PPROF_MAX_LABELS)
-		t->skipped++;
+	else if (!good || r->labels.n == PPROF_MAX_LABELS)
+		r->tables.skipped++;
 	else
 		vec_push(&r->labels, l);
 }
@@ -348,19 +385,38 @@ static bool read_sample(struct pprof_reader *r, struct cur c)
 	return !r->bad && !c.bad && r->values.n == r->n_columns;
 }
 
-/* The run of series, one for each column, of a label set. */
-static const uint32_t *series_of(struct pprof_reader *r, uint32_t labels)
+/* The run of series, one for each column, of a label set: its index in series. */
+static size_t series_of_set(struct pprof_reader *r, uint32_t labels)
 {
 	uint32_t *known = map_get(&r->series_of_labels, labels);
 	if (known)
-		return r->series.v + *known;
+		return *known;
 	size_t at = r->series.n;
 	map_put(&r->series_of_labels, labels, at);
 	for (size_t i = 0; i < r->n_columns; i++) {
 		struct series s = { r->columns[i].id, r->columns[i].period, labels };
 		vec_push(&r->series, r->sink->ops->series(r->sink, &s));
 	}
-	return r->series.v + at;
+	return at;
+}
+
+static bool labels_are_those_before(const struct pprof_reader *r)
+{
+	return r->series_before != SIZE_MAX && r->labels.n == r->labels_before.n &&
+	       (r->labels.n == 0 ||
+		memcmp(r->labels.v, r->labels_before.v, r->labels.n * sizeof *r->labels.v) == 0);
+}
+
+/* The run of series of the sample at hand. */
+static const uint32_t *series_of(struct pprof_reader *r)
+{
+	if (!labels_are_those_before(r)) {
+		uint32_t set = r->sink->ops->labels(r->sink, r->labels.v, r->labels.n);
+		r->series_before = series_of_set(r, set);
+		vec_clear(&r->labels_before);
+		vec_append(&r->labels_before, r->labels.v, r->labels.n);
+	}
+	return r->series.v + r->series_before;
 }
 
 static void give_value(struct pprof_reader *r, uint32_t series, int64_t value)
@@ -381,7 +437,7 @@ static void give_sample(struct pprof_reader *r)
 	}
 	const struct sink_ops *ops = r->sink->ops;
 	r->sample.stack = ops->stack(r->sink, frames, r->frames.n);
-	const uint32_t *series = series_of(r, ops->labels(r->sink, r->labels.v, r->labels.n));
+	const uint32_t *series = series_of(r);
 	bool any = false;
 	for (size_t i = 0; i < r->n_columns; i++) {
 		if (r->columns[i].derived || !r->values.v[i])
@@ -431,6 +487,7 @@ static void reader_done(struct pprof_reader *r)
 	vec_done(&r->frames);
 	vec_done(&r->values);
 	vec_done(&r->labels);
+	vec_done(&r->labels_before);
 	free(r);
 }
 
@@ -455,6 +512,7 @@ int pprof_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc == 0) {
 		struct pprof_reader *r = xcalloc(1, sizeof *r);
 		r->sink = sink;
+		r->series_before = SIZE_MAX;
 		r->file = cur_of(bytes.data ? bytes.data : "", bytes.len);
 		pprof_tables_init(&r->tables, sink, r->file.p);
 		rc = read_file(r, input_name(in), err);
