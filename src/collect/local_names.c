@@ -19,8 +19,8 @@
 enum { PROC_FILE_MAX_BYTES = 1 << 20 };
 
 const char *const local_problems[LOCAL_PROBLEMS] = {
-	[LOCAL_UNVERIFIED] = "named by the files that are here now, as the recording has no "
-			     "build ids of them",
+	[LOCAL_UNVERIFIED] =
+		"named by the files here, unverified: the recording has no build ids of them",
 	[LOCAL_MISSING] = "without names: not on this machine",
 	[LOCAL_DIFFERS] = "without names: another build is here",
 	[LOCAL_UNREADABLE] = "without names: may not be read",

@@ -128,7 +128,7 @@ static int folded_unit_error(const struct tree *t, bool has_time, const char *un
 }
 
 /* What values are multiplied with to be in `unit`, or in the habit of the type where that is
- * NULL. */
+ * NULL: microseconds for times, but CPU time as it is, as other tools' collapsed stacks have it. */
 static int folded_factor(const struct tree *t, const char *unit, double *factor, struct err *err)
 {
 	struct value_unit own = value_unit(t->unit);
@@ -137,7 +137,7 @@ static int folded_factor(const struct tree *t, const char *unit, double *factor,
 	if (!is_time && t->scaled_unit && strcmp(value_unit(t->scaled_unit).base, "ns") == 0)
 		in_ns = t->scale * value_unit(t->scaled_unit).scale;
 	*factor = 1;
-	if (!unit && !is_time)
+	if (!unit && (!is_time || strcmp(t->type_name, "cpu") == 0))
 		return 0;
 	if (unit && (strcmp(unit, t->unit) == 0 ||
 		     (!is_time && strcmp(own.base, value_unit(unit).base) == 0 &&
