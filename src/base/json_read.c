@@ -1,6 +1,7 @@
 #include "base/json_read.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -144,25 +145,6 @@ static int json_hex4(struct json_reader *r, uint32_t *out)
 	return 1;
 }
 
-static void json_add_char(struct buf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(b, c);
-	} else if (c < 0x800) {
-		buf_addc(b, 0xc0 | c >> 6);
-		buf_addc(b, 0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		buf_addc(b, 0xe0 | c >> 12);
-		buf_addc(b, 0x80 | (c >> 6 & 63));
-		buf_addc(b, 0x80 | (c & 63));
-	} else {
-		buf_addc(b, 0xf0 | c >> 18);
-		buf_addc(b, 0x80 | (c >> 12 & 63));
-		buf_addc(b, 0x80 | (c >> 6 & 63));
-		buf_addc(b, 0x80 | (c & 63));
-	}
-}
-
 enum { JSON_REPLACEMENT = 0xfffd };
 
 /* Behind \u. A high surrogate wants a low one as its second half: *pending keeps it until then. */
@@ -174,15 +156,15 @@ static int json_unicode(struct json_reader *r, uint32_t *pending)
 		return rc;
 	bool is_high = c >= 0xd800 && c < 0xdc00, is_low = c >= 0xdc00 && c < 0xe000;
 	if (*pending && is_low) {
-		json_add_char(&r->text, 0x10000 + ((*pending - 0xd800) << 10) + (c - 0xdc00));
+		utf8_add(&r->text, 0x10000 + ((*pending - 0xd800) << 10) + (c - 0xdc00));
 		*pending = 0;
 		return 1;
 	}
 	if (*pending)
-		json_add_char(&r->text, JSON_REPLACEMENT);
+		utf8_add(&r->text, JSON_REPLACEMENT);
 	*pending = is_high ? c : 0;
 	if (!is_high)
-		json_add_char(&r->text, is_low ? JSON_REPLACEMENT : c);
+		utf8_add(&r->text, is_low ? JSON_REPLACEMENT : c);
 	return 1;
 }
 
@@ -199,7 +181,7 @@ static int json_escape(struct json_reader *r, uint32_t *pending)
 	if (!known)
 		return json_bad(r, "unknown escape in a string");
 	if (*pending)
-		json_add_char(&r->text, JSON_REPLACEMENT);
+		utf8_add(&r->text, JSON_REPLACEMENT);
 	*pending = 0;
 	buf_addc(&r->text, to[known - from]);
 	return 1;
@@ -223,7 +205,7 @@ static int json_long_string(struct json_reader *r, struct json_value *v)
 			return rc;
 		char *stop = json_string_end(r->p, r->end);
 		if (pending && stop > r->p) {
-			json_add_char(&r->text, JSON_REPLACEMENT);
+			utf8_add(&r->text, JSON_REPLACEMENT);
 			pending = 0;
 		}
 		buf_add(&r->text, r->p, stop - r->p);
@@ -240,7 +222,7 @@ static int json_long_string(struct json_reader *r, struct json_value *v)
 			return rc;
 	}
 	if (pending)
-		json_add_char(&r->text, JSON_REPLACEMENT);
+		utf8_add(&r->text, JSON_REPLACEMENT);
 	v->len = r->text.len;
 	v->text = buf_cstr(&r->text);
 	return 1;

@@ -14,6 +14,25 @@ uint32_t utf8_char(const char *s, size_t n)
 	return c;
 }
 
+void utf8_add(struct buf *b, uint32_t c)
+{
+	if (c < 0x80) {
+		buf_addc(b, c);
+	} else if (c < 0x800) {
+		buf_addc(b, 0xc0 | c >> 6);
+		buf_addc(b, 0x80 | (c & 63));
+	} else if (c < 0x10000) {
+		buf_addc(b, 0xe0 | c >> 12);
+		buf_addc(b, 0x80 | (c >> 6 & 63));
+		buf_addc(b, 0x80 | (c & 63));
+	} else {
+		buf_addc(b, 0xf0 | c >> 18);
+		buf_addc(b, 0x80 | (c >> 12 & 63));
+		buf_addc(b, 0x80 | (c >> 6 & 63));
+		buf_addc(b, 0x80 | (c & 63));
+	}
+}
+
 /* RFC 3629. */
 size_t utf8_len(const char *s, size_t len)
 {

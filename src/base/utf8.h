@@ -2,6 +2,8 @@
 #ifndef CRESSET_BASE_UTF8_H
 #define CRESSET_BASE_UTF8_H
 
+#include "base/buf.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +12,9 @@ size_t utf8_len(const char *s, size_t len);
 
 /* The character of the n = utf8_len() bytes at s, n >= 1. */
 uint32_t utf8_char(const char *s, size_t n);
+
+/* Appends a character (below 0x110000) as UTF-8. */
+void utf8_add(struct buf *b, uint32_t c);
 
 /* Terminal columns of a UTF-8 string: wide characters count 2, combining and invisible ones 0, bytes that are not UTF-8 and
  * control characters 1, because esc_term writes U+FFFD for them. */

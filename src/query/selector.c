@@ -35,25 +35,6 @@ static void skip_blanks(struct parser *p)
 
 /* --- strings --------------------------------------------------------------------------------- */
 
-static void add_char(struct buf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(b, c);
-		return;
-	}
-	if (c >= 0x10000) {
-		buf_addc(b, 0xf0 | c >> 18);
-		buf_addc(b, 0x80 | (c >> 12 & 0x3f));
-	} else if (c >= 0x800) {
-		buf_addc(b, 0xe0 | c >> 12);
-	}
-	if (c >= 0x800)
-		buf_addc(b, 0x80 | (c >> 6 & 0x3f));
-	else
-		buf_addc(b, 0xc0 | c >> 6);
-	buf_addc(b, 0x80 | (c & 0x3f));
-}
-
 /* n digits at s as a number; -1 when they are not there. */
 static int64_t digits(const char *s, int n, int base)
 {
@@ -81,7 +62,7 @@ static int parse_number_escape(struct parser *p, struct buf *b)
 	if (is_byte)
 		buf_addc(b, v);
 	else
-		add_char(b, v);
+		utf8_add(b, v);
 	p->at = first + n;
 	return 0;
 }
