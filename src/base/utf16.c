@@ -1,30 +1,8 @@
 #include "base/utf16.h"
 
-enum { REPLACEMENT = 0xfffd };
+#include "base/utf8.h"
 
-static size_t utf8_put(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = 0xc0 | c >> 6;
-		out[1] = 0x80 | (c & 0x3f);
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = 0xe0 | c >> 12;
-		out[1] = 0x80 | (c >> 6 & 0x3f);
-		out[2] = 0x80 | (c & 0x3f);
-		return 3;
-	}
-	out[0] = 0xf0 | c >> 18;
-	out[1] = 0x80 | (c >> 12 & 0x3f);
-	out[2] = 0x80 | (c >> 6 & 0x3f);
-	out[3] = 0x80 | (c & 0x3f);
-	return 4;
-}
+enum { REPLACEMENT = 0xfffd };
 
 static size_t utf16_unit(struct utf16 *u, uint16_t unit, char *out)
 {

@@ -14,23 +14,20 @@ uint32_t utf8_char(const char *s, size_t n)
 	return c;
 }
 
+size_t utf8_put(char *out, uint32_t c)
+{
+	static const uint8_t lead[5] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = n; i-- > 1; c >>= 6)
+		out[i] = 0x80 | (c & 0x3f);
+	out[0] = lead[n] | c;
+	return n;
+}
+
 void utf8_add(struct buf *b, uint32_t c)
 {
-	if (c < 0x80) {
-		buf_addc(b, c);
-	} else if (c < 0x800) {
-		buf_addc(b, 0xc0 | c >> 6);
-		buf_addc(b, 0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		buf_addc(b, 0xe0 | c >> 12);
-		buf_addc(b, 0x80 | (c >> 6 & 63));
-		buf_addc(b, 0x80 | (c & 63));
-	} else {
-		buf_addc(b, 0xf0 | c >> 18);
-		buf_addc(b, 0x80 | (c >> 12 & 63));
-		buf_addc(b, 0x80 | (c >> 6 & 63));
-		buf_addc(b, 0x80 | (c & 63));
-	}
+	char bytes[4];
+	buf_add(b, bytes, utf8_put(bytes, c));
 }
 
 /* RFC 3629. */

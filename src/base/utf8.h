@@ -13,7 +13,8 @@ size_t utf8_len(const char *s, size_t len);
 /* The character of the n = utf8_len() bytes at s, n >= 1. */
 uint32_t utf8_char(const char *s, size_t n);
 
-/* Appends a character (below 0x110000) as UTF-8. */
+/* Writes a character (below 0x110000) as UTF-8: 1 to 4 bytes, their number is returned; or appends it. */
+size_t utf8_put(char *out, uint32_t c);
 void utf8_add(struct buf *b, uint32_t c);
 
 /* Terminal columns of a UTF-8 string: wide characters count 2, combining and invisible ones 0, bytes that are not UTF-8 and

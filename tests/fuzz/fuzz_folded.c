@@ -1,53 +1,20 @@
 /* Any bytes as folded stacks. What was read is written and read again: the sum stays, and nothing
  * is skipped. */
+#include "format_fuzz.h"
+
 #include "format/folded.h"
-
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-static struct profile *read_text(const void *data, size_t len)
-{
-	struct input *in;
-	struct profile *p = profile_new();
-	must(input_open_memory(data, len, &in, NULL) == 0);
-	int rc = folded_read(in, profile_sink(p), NULL);
-	input_close(in);
-	if (rc == 0)
-		return p;
-	profile_free(p);
-	return NULL;
-}
-
-static void write_text(struct profile *p, struct buf *b)
-{
-	struct format_write_opts opts = { .annotate = ANNOTATE_ALL };
-	struct out out = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
-	must(folded_write(p, &opts, &out, NULL) == 0 && out_flush(&out, NULL) == 0);
-	must(lseek(out.fd, 0, SEEK_SET) == 0 && fs_read_fd(out.fd, 1 << 30, b, NULL) == 0);
-	close(out.fd);
-	out_abort(&out);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	folded_detect((const char *)data, size);
-	struct profile *p = read_text(data, size);
+	struct profile *p = fuzz_read(&format_folded, data, size);
 	if (!p)
 		return 0;
-	struct buf text = { 0 };
-	write_text(p, &text);
+	struct format_write_opts opts = { .annotate = ANNOTATE_ALL };
+	struct buf text = fuzz_write(&format_folded, p, &opts);
 	int64_t total = profile_total(p, 0);
 	if (text.len) {
-		struct profile *again = read_text(text.data, text.len);
+		struct profile *again = fuzz_read(&format_folded, text.data, text.len);
 		must(again && again->meta.loss[LOSS_INPUT_SKIPPED] == 0);
 		must(profile_total(again, 0) == total);
 		profile_free(again);

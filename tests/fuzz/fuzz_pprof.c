@@ -1,47 +1,13 @@
 /* Any bytes as a pprof file. What was read is written and read again: it must be readable without a
  * loss, and its columns have the totals they had, as long as none overflows. */
+#include "format_fuzz.h"
+
 #include "format/pprof.h"
 #include "profile/sum.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_VALUE = 1 << 30 }; /* of samples whose sums are compared */
-
-static void must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-static struct profile *read_bytes(const void *data, size_t len)
-{
-	struct input *in;
-	struct profile *p = profile_new();
-	must(input_open_memory(data, len, &in, NULL) == 0);
-	int rc = pprof_read(in, profile_sink(p), NULL);
-	input_close(in);
-	if (rc == 0)
-		return p;
-	profile_free(p);
-	return NULL;
-}
-
-static struct buf write_bytes(struct profile *p)
-{
-	struct buf b = { 0 };
-	struct format_write_opts opts = { 0 };
-	struct out out = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
-	must(pprof_write(p, &opts, &out, NULL) == 0 && out_flush(&out, NULL) == 0);
-	must(lseek(out.fd, 0, SEEK_SET) == 0 && fs_read_fd(out.fd, 1 << 30, &b, NULL) == 0);
-	close(out.fd);
-	out_abort(&out);
-	return b;
-}
 
 static bool has_large_values(const struct profile *p)
 {
@@ -68,12 +34,12 @@ static void compare_totals(const struct profile *a, const struct profile *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	pprof_detect((const char *)data, size);
-	struct profile *p = read_bytes(data, size);
+	struct profile *p = fuzz_read(&format_pprof, data, size);
 	if (!p)
 		return 0;
 	uint64_t skipped = p->meta.loss[LOSS_INPUT_SKIPPED];
-	struct buf b = write_bytes(p);
-	struct profile *again = read_bytes(b.data, b.len);
+	struct buf b = fuzz_write(&format_pprof, p, &(struct format_write_opts){ 0 });
+	struct profile *again = fuzz_read(&format_pprof, b.data, b.len);
 	must(again && again->meta.loss[LOSS_INPUT_SKIPPED] == skipped); /* as a comment */
 	if (!has_large_values(p))
 		compare_totals(p, again);

@@ -1,20 +1,11 @@
 /* Any bytes as a recording; and as chunks {u8 type, u16 length, payload} that are given right heads
  * and checksums, so that what is inside them is reached. What was read is written and read again:
  * as many samples, nothing left out. */
+#include "format_fuzz.h"
+
 #include "format/recording.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void put_le(struct buf *b, uint64_t v, int bytes)
 {
@@ -46,38 +37,13 @@ static void put_chunks(struct buf *b, struct cur c)
 	put_chunk(b, CHUNK_COMMIT, 0, "\0", 1);
 }
 
-static struct profile *read_bytes(const void *data, size_t len)
-{
-	struct input *in;
-	struct profile *p = profile_new();
-	must(input_open_memory(data, len, &in, NULL) == 0);
-	int rc = recording_read(in, profile_sink(p), NULL);
-	input_close(in);
-	if (rc == 0)
-		return p;
-	profile_free(p);
-	return NULL;
-}
-
-static struct buf write_bytes(struct profile *p)
-{
-	struct buf b = { 0 };
-	struct format_write_opts opts = { 0 };
-	struct out out = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
-	must(recording_write(p, &opts, &out, NULL) == 0 && out_flush(&out, NULL) == 0);
-	must(lseek(out.fd, 0, SEEK_SET) == 0 && fs_read_fd(out.fd, 1 << 30, &b, NULL) == 0);
-	close(out.fd);
-	out_abort(&out);
-	return b;
-}
-
 static void read_write_read(const void *data, size_t len)
 {
-	struct profile *p = read_bytes(data, len);
+	struct profile *p = fuzz_read(&format_recording, data, len);
 	if (!p)
 		return;
-	struct buf b = write_bytes(p);
-	struct profile *again = read_bytes(b.data, b.len);
+	struct buf b = fuzz_write(&format_recording, p, &(struct format_write_opts){ 0 });
+	struct profile *again = fuzz_read(&format_recording, b.data, b.len);
 	must(again && again->samples.n == p->samples.n);
 	must(again->meta.loss[LOSS_INPUT_SKIPPED] == p->meta.loss[LOSS_INPUT_SKIPPED]);
 	must(again->stacks.stacks.n == p->stacks.stacks.n);

@@ -1,41 +1,8 @@
 /* Any bytes as speedscope JSON. What was read is written and read again: the sum stays, and nothing
  * is skipped. */
+#include "format_fuzz.h"
+
 #include "format/speedscope.h"
-
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-static struct profile *read_text(const void *data, size_t len)
-{
-	struct input *in;
-	struct profile *p = profile_new();
-	must(input_open_memory(data, len, &in, NULL) == 0);
-	int rc = speedscope_read(in, profile_sink(p), NULL);
-	input_close(in);
-	if (rc == 0)
-		return p;
-	profile_free(p);
-	return NULL;
-}
-
-static void write_text(struct profile *p, struct buf *b)
-{
-	struct format_write_opts opts = { .annotate = ANNOTATE_ALL };
-	struct out out = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
-	must(speedscope_write(p, &opts, &out, NULL) == 0 && out_flush(&out, NULL) == 0);
-	must(lseek(out.fd, 0, SEEK_SET) == 0 && fs_read_fd(out.fd, 1 << 30, b, NULL) == 0);
-	close(out.fd);
-	out_abort(&out);
-}
 
 /* speedscope cannot show values below zero: they are not written. */
 static bool all_positive(const struct profile *p)
@@ -49,13 +16,13 @@ static bool all_positive(const struct profile *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	speedscope_detect((const char *)data, size);
-	struct profile *p = read_text(data, size);
+	struct profile *p = fuzz_read(&format_speedscope, data, size);
 	if (!p)
 		return 0;
 	uint32_t type = profile_pick_type(p, NULL);
-	struct buf text = { 0 };
-	write_text(p, &text);
-	struct profile *again = read_text(text.data, text.len);
+	struct format_write_opts opts = { .annotate = ANNOTATE_ALL };
+	struct buf text = fuzz_write(&format_speedscope, p, &opts);
+	struct profile *again = fuzz_read(&format_speedscope, text.data, text.len);
 	must(again && again->meta.loss[LOSS_INPUT_SKIPPED] == 0);
 	if (all_positive(p) && profile_total(p, type) < INT64_MAX)
 		must(profile_total(again, 0) == profile_total(p, type));
