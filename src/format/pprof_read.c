@@ -275,24 +275,43 @@ static void set_meta(struct pprof_reader *r)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void add_location(struct pprof_reader *r, uint64_t id)
+static uint32_t frame_of(struct pprof_reader *r, uint64_t location)
 {
-	uint32_t frame = pprof_frame(&r->tables, id);
+	uint32_t frame = pprof_frame(&r->tables, location);
 	r->bad |= frame == UINT32_MAX;
-	if (r->frames.n <= STACK_MAX_DEPTH) /* one more than that tells the sink to cut */
-		r->frames.v[r->frames.n++] = frame;
+	return frame;
+}
+
+/* Most of a file is numbers of locations: everything that the loop needs is in registers. */
+static void add_packed_locations(struct pprof_reader *r, struct cur c)
+{
+	uint32_t *out = r->frames.v + r->frames.n;
+	const uint32_t *end = r->frames.v + STACK_MAX_DEPTH + 1;
+	if (end > r->frames.v + r->frames.cap)
+		end = r->frames.v + r->frames.cap;
+	while (cur_left(&c)) {
+		const uint32_t *known = r->tables.locations.ids.v;
+		uint64_t location = cur_varint(&c);
+		uint32_t frame = UINT32_MAX;
+		if (location - 1 < r->tables.locations.dense)
+			frame = known[location - 1];
+		if (frame == UINT32_MAX)
+			frame = frame_of(r, location);
+		if (out < end) /* one more than STACK_MAX_DEPTH tells the sink to cut */
+			*out++ = frame;
+	}
+	r->frames.n = out - r->frames.v;
+	r->bad |= c.bad;
 }
 
 static void add_locations(struct pprof_reader *r, const struct pb_field *f)
 {
-	struct cur c = f->len;
-	size_t most = r->frames.n + (f->wire == PB_LEN ? cur_left(&c) : 1);
+	size_t most = r->frames.n + (f->wire == PB_LEN ? cur_left(&f->len) : 1);
 	vec_reserve(&r->frames, most < STACK_MAX_DEPTH ? most : STACK_MAX_DEPTH + 1);
-	if (f->wire == PB_VARINT)
-		add_location(r, f->u);
-	while (f->wire == PB_LEN && cur_left(&c) && !r->bad)
-		add_location(r, cur_varint(&c));
-	r->bad |= c.bad;
+	if (f->wire == PB_LEN)
+		add_packed_locations(r, f->len);
+	else if (f->wire == PB_VARINT && r->frames.n <= STACK_MAX_DEPTH)
+		r->frames.v[r->frames.n++] = frame_of(r, f->u);
 }
 
 /* The numeric label that is a column of ours; NULL for all others. */
