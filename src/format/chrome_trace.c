@@ -300,6 +300,15 @@ static uint32_t trace_labels(struct trace_reader *t, const struct trace_track *t
 	return s->ops->labels(s, labels, n);
 }
 
+/* False of a thread that has only whole slices of no length: marks, as Hermes writes for each thread. */
+static bool trace_has_time(const struct slices *s)
+{
+	for (size_t i = 0; i < s->events.n; i++)
+		if (s->events.v[i].dur_ns)
+			return true;
+	return false;
+}
+
 static uint64_t trace_give_slices(struct trace_reader *t)
 {
 	struct sink *s = t->sink;
@@ -309,7 +318,7 @@ static uint64_t trace_give_slices(struct trace_reader *t)
 	uint64_t given = 0;
 	for (size_t i = 0; i < t->tracks.n; i++) {
 		struct trace_track *track = &t->tracks.v[i];
-		if (track->slices.events.n == 0)
+		if (!trace_has_time(&track->slices))
 			continue;
 		struct series series = { .type = s->ops->type(s, &type),
 					 .labels = trace_labels(t, track) };

@@ -276,7 +276,7 @@ static int fx_read_shared(struct fx_reader *f, struct fx_process *p)
 	return rc;
 }
 
-/* A profile: the whole file, or one nested in processes, as deep as JSON nests. */
+/* A profile: the whole file, or one nested in it, as deep as JSON nests. */
 static int fx_read_profile(struct fx_reader *f, struct fx_process *outer)
 {
 	struct json_value key;
@@ -300,6 +300,8 @@ static int fx_read_profile(struct fx_reader *f, struct fx_process *outer)
 			rc = fx_read_shared(f, p);
 		else if (json_is(&key, "processes"))
 			rc = fx_read_list(f, p, fx_read_profile);
+		else if (json_is(&key, "profile")) /* in what the developer tools saved */
+			rc = fx_read_profile(f, p);
 		else
 			rc = json_skip(f->json, f->err);
 		rc = rc < 0 ? rc : 1;
@@ -505,7 +507,7 @@ int firefox_read(struct input *in, struct sink *sink, struct err *err)
 /* --- which files are these ------------------------------------------------------------------------ */
 
 struct fx_signs {
-	bool meta, threads, other;
+	bool meta, threads, profile, other;
 };
 
 static bool fx_sign(void *ctx, const struct json_value *key, const struct json_value *value,
@@ -515,6 +517,7 @@ static bool fx_sign(void *ctx, const struct json_value *key, const struct json_v
 	s->other |= depth != 1 || json_is(key, "traceEvents") || json_is(key, "$schema");
 	s->meta |= json_is(key, "meta") && value->token == JSON_OBJECT;
 	s->threads |= json_is(key, "threads") && value->token == JSON_ARRAY;
+	s->profile |= json_is(key, "profile") && value->token == JSON_OBJECT;
 	return !s->other;
 }
 
@@ -533,5 +536,7 @@ bool firefox_detect(const char *head, size_t len)
 		 fx_has(head, len, "\"stackwalk\"") || fx_has(head, len, "\"interval\""))) ||
 	       (s.threads &&
 		(fx_has(head, len, "\"stackTable\"") || fx_has(head, len, "\"frameTable\"") ||
-		 fx_has(head, len, "\"processType\"")));
+		 fx_has(head, len, "\"processType\""))) ||
+	       (s.profile &&
+		(fx_has(head, len, "\"breakpadId\"") || fx_has(head, len, "\"stackwalk\"")));
 }

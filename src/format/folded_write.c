@@ -1,6 +1,8 @@
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "format/folded.h"
 #include "format/value.h"
+#include "profile/sum.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,13 +13,13 @@ struct folded_writer {
 	const struct format_write_opts *opts;
 	struct out *out;
 	double factor;               /* value * factor is what is written */
-	struct buf names;            /* of the functions met so far, as they are written … */
+	struct buf names;            /* of all functions, as they are written … */
 	struct folded_name *name_of; /* … by function */
 	struct buf line;             /* the stack of the current node … */
 	VEC(size_t) marks;           /* … and where each of its ancestors ended */
 };
 
-/* In folded_writer.names; nobody has an empty one. */
+/* In folded_writer.names. */
 struct folded_name {
 	size_t at, len;
 };
@@ -45,7 +47,7 @@ static void folded_add_name(struct buf *b, const char *s, size_t len)
 	}
 }
 
-/* ";name_[k]": spelled once. */
+/* Appends ";name_[k]". */
 static struct folded_name folded_spell(struct folded_writer *w, uint32_t func)
 {
 	const struct tree_func *f = &w->tree->funcs.v[func];
@@ -58,15 +60,66 @@ static struct folded_name folded_spell(struct folded_writer *w, uint32_t func)
 	return name;
 }
 
+/* A name that is being looked for among those of functions. */
+struct folded_key {
+	const struct folded_writer *w;
+	uint32_t func;
+};
+
+static bool folded_same_name(const void *ctx, uint32_t func)
+{
+	const struct folded_key *key = ctx;
+	const struct folded_name *a = &key->w->name_of[func], *b = &key->w->name_of[key->func];
+	return a->len == b->len &&
+	       memcmp(key->w->names.data + a->at, key->w->names.data + b->at, a->len) == 0;
+}
+
+/* Spells all functions. like[func] is the first one that is spelled alike; false when none but
+ * themselves are. */
+static bool folded_spell_all(struct folded_writer *w, uint32_t *like)
+{
+	struct map index = { 0 };
+	bool any = false;
+	for (uint32_t func = 0; func < w->tree->funcs.n; func++) {
+		struct folded_key key = { w, func };
+		w->name_of[func] = folded_spell(w, func);
+		uint64_t hash =
+			hash_bytes(w->names.data + w->name_of[func].at, w->name_of[func].len);
+		like[func] = map_intern(&index, hash, func, folded_same_name, &key);
+		any |= like[func] != func;
+	}
+	map_done(&index);
+	return any;
+}
+
+/* The tree in which functions that are spelled alike are one: a folded file has each stack once. */
+static struct tree *folded_join(const struct tree *t, const uint32_t *like)
+{
+	struct tree *joined = tree_new();
+	uint32_t *at = xcalloc(t->nodes.n, sizeof *at), *func = xcalloc(t->funcs.n, sizeof *func);
+	tree_take_unit(joined, t);
+	joined->is_diff = t->is_diff;
+	for (uint32_t i = 1; i < t->funcs.n; i++)
+		func[i] = tree_func_copy(joined, t, like[i]);
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		const struct tree_node *n = &t->nodes.v[i];
+		if (i != TREE_ROOT)
+			at[i] = tree_child(joined, at[n->parent], func[n->func]);
+		struct tree_node *to = &joined->nodes.v[at[i]];
+		to->self = sum_add(to->self, n->self);
+		to->other_self = sum_add(to->other_self, n->other_self);
+	}
+	free(at);
+	free(func);
+	return joined;
+}
+
 static void folded_add_node(struct folded_writer *w, uint32_t id)
 {
-	uint32_t func = w->tree->nodes.v[id].func;
-	struct folded_name *known = &w->name_of[func];
-	if (!known->len)
-		*known = folded_spell(w, func);
+	const struct folded_name *name = &w->name_of[w->tree->nodes.v[id].func];
 	bool first = w->line.len == 0;
-	buf_add(&w->line, w->names.data + known->at + first, known->len - first);
-	if (first && known->len > 1 && w->line.data[0] == '#') /* would be a comment */
+	buf_add(&w->line, w->names.data + name->at + first, name->len - first);
+	if (first && name->len > 1 && w->line.data[0] == '#') /* would be a comment */
 		w->line.data[0] = '?';
 }
 
@@ -150,20 +203,38 @@ static int folded_factor(const struct tree *t, const char *unit, double *factor,
 	return 0;
 }
 
+static void folded_spell_tree(struct folded_writer *w, const struct tree *t, uint32_t *like,
+			      bool *any_alike)
+{
+	w->tree = t;
+	w->name_of = xreallocarray(w->name_of, t->funcs.n, sizeof *w->name_of);
+	buf_clear(&w->names);
+	*any_alike = folded_spell_all(w, like);
+}
+
 int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
 		      struct err *err)
 {
-	struct folded_writer w = { .tree = t, .opts = opts, .out = out };
+	struct folded_writer w = { .opts = opts, .out = out };
+	struct tree *joined = NULL;
+	uint32_t *like = xcalloc(t->funcs.n, sizeof *like);
+	bool any_alike = false;
 	int rc = folded_factor(t, opts->unit, &w.factor, err);
-	w.name_of = xcalloc(t->funcs.n, sizeof *w.name_of);
 	if (rc == 0) {
-		tree_sort(t, ORDER_NAME);
+		folded_spell_tree(&w, t, like, &any_alike);
+		if (any_alike)
+			joined = folded_join(t, like);
+		if (joined)
+			folded_spell_tree(&w, joined, like, &any_alike);
+		tree_sort(joined ? joined : t, ORDER_NAME);
 		rc = folded_walk(&w, err);
 	}
+	tree_free(joined);
 	buf_done(&w.names);
 	buf_done(&w.line);
 	vec_done(&w.marks);
 	free(w.name_of);
+	free(like);
 	return rc;
 }
 

@@ -293,6 +293,21 @@ START_TEST(nothing_to_read_is_an_error)
 }
 END_TEST
 
+/* The first type is what is shown first. */
+START_TEST(marks_of_no_length_are_no_type)
+{
+	struct profile *p =
+		read_text(f, "{\"traceEvents\":[" X(
+				     "mark", 1, 0) "],\"samples\":[{\"ts\":\"5\",\"pid\":1,"
+						   "\"tid\":\"1\",\"weight\":\"1\",\"sf\":1}],"
+						   "\"stackFrames\":{\"1\":{\"name\":\"main\"}}}");
+	char *got = folded_type(p, NULL, NULL);
+	ck_assert_str_eq(got, "main 1\n");
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(content_tells_the_format)
 {
 	static const struct {
@@ -321,4 +336,4 @@ UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_ke
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them, times_are_exact,
 	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
 	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
-	  nothing_to_read_is_an_error, content_tells_the_format)
+	  nothing_to_read_is_an_error, marks_of_no_length_are_no_type, content_tells_the_format)

@@ -261,6 +261,19 @@ START_TEST(gecko_profiles_are_read)
 }
 END_TEST
 
+/* What the developer tools of Firefox 59 to 90 saved has the profile inside. */
+START_TEST(recordings_of_the_developer_tools_are_read)
+{
+	static const char text[] =
+		"{\"label\":\"x\",\"duration\":274.2,\"markers\":[],\"frames\":[],\"memory\":[],"
+		"\"ticks\":[],\"allocations\":{\"sites\":[]},\"profile\":{" GECKO_LIBS
+		"," GECKO_META ",\"threads\":[" GECKO_THREAD("T", "4") "]},\"version\":3}";
+	ck_assert(firefox_detect(text, strlen(text)));
+	check_folded(f, text, NULL, NULL, "[empty] 1\n[unknown] 1\ngo;a.so+0x10 1\ngo;do_read 1\n",
+		     0);
+}
+END_TEST
+
 START_TEST(gecko_frames_say_where_they_are)
 {
 	struct profile *p = read_text(f, "{" GECKO_META "," GECKO_LIBS
@@ -407,6 +420,7 @@ END_TEST
 
 UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back,
 	  the_profiler_would_take_it, samples_without_times_get_some, gecko_profiles_are_read,
-	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
-	  weights_are_counts_times_or_bytes, what_leads_nowhere_is_skipped_and_counted,
-	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, content_tells_the_format)
+	  recordings_of_the_developer_tools_are_read, gecko_frames_say_where_they_are,
+	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
+	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
+	  a_file_may_be_cut_anywhere, content_tells_the_format)

@@ -591,7 +591,38 @@ START_TEST(what_no_format_fits_is_said)
 }
 END_TEST
 
-UNIT_MAIN("folded", known_files_have_known_sums, crlf_changes_nothing,
+/* Functions that differ in what folded stacks cannot say are one there. */
+START_TEST(each_stack_is_written_once)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct frame f = { .mapping = MAPPING_NONE, .function = sink_string(s, "main") };
+	struct type type = { .name = sink_string(s, "samples") };
+	struct series series = { .type = s->ops->type(s, &type) };
+	struct sample sample = { .series = s->ops->series(s, &series),
+				 .pid = SAMPLE_NO_ID,
+				 .tid = SAMPLE_NO_ID,
+				 .cpu = SAMPLE_NO_ID };
+	uint32_t main_frame = s->ops->frame(s, &f);
+	static const char *const files[] = { "a.js", "b.js", "c.js" };
+	f.function = sink_string(s, "(anonymous)");
+	for (int i = 0; i < 3; i++) {
+		f.file = sink_string(s, files[i]);
+		f.binary = i == 2 ? sink_string(s, "libx.so") : 0;
+		uint32_t frames[] = { main_frame, s->ops->frame(s, &f), main_frame };
+		sample.stack = s->ops->stack(s, frames, 3);
+		sample.value = 1 << i;
+		s->ops->sample(s, &sample);
+	}
+	struct format_write_opts opts = { 0 };
+	char *got = written(&format_folded, p, &opts);
+	ck_assert_str_eq(got, "main;(anonymous);main 7\n");
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("folded", each_stack_is_written_once, known_files_have_known_sums, crlf_changes_nothing,
 	  files_are_written_as_they_were, values_are_whole_or_rounded, junk_is_skipped_and_counted,
 	  nothing_but_junk_is_an_error, suffixes_tell_the_kind,
 	  async_profiler_is_told_by_its_spelling, wall_clock_profiles_are_microseconds,
