@@ -24,13 +24,15 @@ struct folded_name {
 	size_t at, len;
 };
 
-/* What a control character or a byte that is no UTF-8 becomes; 0 for what may stay. */
+/* What a control character becomes; 0 for what may stay. */
 static char folded_replacement(uint32_t c)
 {
 	if (c == ';')
 		return ':';
 	if (c == '\n' || c == '\r' || c == '\t')
 		return ' ';
+	if (c == 0xfeff) /* would be a byte order mark */
+		return '?';
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? '?' : 0;
 }
 
