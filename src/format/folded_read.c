@@ -34,6 +34,7 @@ struct folded_reader {
 	struct map row_of_stack;
 	uint64_t on_cpu, off_cpu; /* distinct stacks whose leaf says so */
 	uint64_t lines, skipped;
+	uint64_t stack_bytes; /* text of the distinct stacks */
 	bool is_async_profiler;
 };
 
@@ -163,13 +164,16 @@ static size_t folded_keep_frames(struct folded_reader *r, size_t common)
 	return n ? r->ends.v[n - 1] + 1 : 0;
 }
 
-/* leaf: the letter of the leaf's suffix, 0 without one. */
-static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack, char leaf)
+/* The row of a stack that is spelled so. */
+static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack, const char *text,
+			       size_t len)
 {
+	char leaf = folded_suffix(text, len);
 	uint32_t *known = map_get(&r->row_of_stack, stack);
 	if (known)
 		return *known;
 	uint32_t row = r->rows.n;
+	r->stack_bytes += len;
 	map_put(&r->row_of_stack, stack, row);
 	vec_push(&r->rows, (struct folded_row){ .stack = stack });
 	r->on_cpu += leaf == 'c';
@@ -195,7 +199,7 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 	buf_clear(&r->before);
 	buf_add(&r->before, text, len);
 	uint32_t stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
-	r->row = folded_new_row(r, stack, folded_suffix(text, len));
+	r->row = folded_new_row(r, stack, text, len);
 	return r->row;
 }
 
@@ -307,8 +311,12 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc)
 		return rc;
 	r.is_async_profiler = folded_is_async_profiler(line, len);
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0 &&
+	       r.stack_bytes <= FOLDED_MAX_STACKS)
 		folded_line(&r, line, len, cut);
+	if (rc > 0)
+		rc = err_set(err, EFBIG, "%s: more than %llu GiB of distinct stacks",
+			     input_name(in), FOLDED_MAX_STACKS >> 30);
 	if (rc == 0 && r.rows.n == 0)
 		rc = err_set(err, EBADMSG,
 			     "%s: none of %llu lines is a folded stack (\"main;work 12\")",
