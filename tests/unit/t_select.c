@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-enum { SEEDS = 12 };
+enum { SEEDS = 6 };
 static const struct random_shape SMALL = { .n_stacks = 120, .n_samples = 400 };
 static const struct random_shape TWO_PERIODS = { .n_stacks = 60,
 						 .n_samples = 300,
