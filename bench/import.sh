@@ -82,7 +82,7 @@ if [ "$perl_script" ]; then
 		"$(met "$theirs / $ours >= 20")"
 else
 	row "the same to folded stacks, beside stackcollapse-perf.pl" "≥ 20×" \
-		"$ours s; the script is not on this machine (Debian: ruby-stackprof)" -
+		"$ours s; the script is not on this machine" -
 fi
 rm "$base".*
 
