@@ -246,62 +246,73 @@ static int v8_read_node(struct v8_reading *in, struct v8_draft *d)
 	return rc < 0 ? rc : 1;
 }
 
-static int v8_read_nodes(struct v8_reading *in)
+/* Calls item for each item of the array that comes next; item is to read it. */
+static int v8_each(struct v8_reading *in, int (*item)(struct v8_reading *in))
 {
-	struct v8_draft d;
 	int rc = json_enter(in->r, JSON_ARRAY, in->err);
 	if (rc <= 0)
 		return rc;
 	while ((rc = json_item_next(in->r, in->err)) > 0) {
-		rc = v8_read_node(in, &d);
+		rc = item(in);
 		if (rc < 0)
 			return rc;
 	}
 	return rc;
 }
 
+static int v8_node_item(struct v8_reading *in)
+{
+	struct v8_draft d;
+	return v8_read_node(in, &d);
+}
+
+static int v8_read_nodes(struct v8_reading *in)
+{
+	return v8_each(in, v8_node_item);
+}
+
 /* --- samples -------------------------------------------------------------------------------------- */
 
-static int v8_read_samples(struct v8_reading *in)
+static int v8_sample_item(struct v8_reading *in)
 {
 	struct v8_profile *p = in->p;
 	struct json_value v;
-	int rc = json_enter(in->r, JSON_ARRAY, in->err);
-	if (rc <= 0)
+	uint64_t id = UINT64_MAX; /* keeps its place beside its time, and no node has it */
+	int rc = json_scalar(in->r, &v, in->err);
+	if (rc < 0)
 		return rc;
-	while ((rc = json_item_next(in->r, in->err)) > 0) {
-		uint64_t id = UINT64_MAX; /* keeps its place beside its time, and no node has it */
-		rc = json_scalar(in->r, &v, in->err);
-		if (rc < 0)
-			return rc;
-		if (rc > 0)
-			v8_id(&v, &id);
-		if (p->sampled.n + p->samples.n < V8_MAX_SAMPLES)
-			vec_push(&p->sampled, id);
-		else
-			p->skipped++;
-	}
+	if (rc > 0)
+		v8_id(&v, &id);
+	if (p->sampled.n + p->samples.n < V8_MAX_SAMPLES)
+		vec_push(&p->sampled, id);
+	else
+		p->skipped++;
+	return rc;
+}
+
+static int v8_read_samples(struct v8_reading *in)
+{
+	return v8_each(in, v8_sample_item);
+}
+
+static int v8_time_item(struct v8_reading *in)
+{
+	struct v8_profile *p = in->p;
+	struct json_value v;
+	int64_t ns = 0;
+	int rc = json_scalar(in->r, &v, in->err);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		v8_us(&v, &ns);
+	if (p->times_ns.n + p->samples.n < V8_MAX_SAMPLES)
+		vec_push(&p->times_ns, ns);
 	return rc;
 }
 
 static int v8_read_times(struct v8_reading *in)
 {
-	struct v8_profile *p = in->p;
-	struct json_value v;
-	int rc = json_enter(in->r, JSON_ARRAY, in->err);
-	if (rc <= 0)
-		return rc;
-	while ((rc = json_item_next(in->r, in->err)) > 0) {
-		int64_t ns = 0;
-		rc = json_scalar(in->r, &v, in->err);
-		if (rc < 0)
-			return rc;
-		if (rc > 0)
-			v8_us(&v, &ns);
-		if (p->times_ns.n + p->samples.n < V8_MAX_SAMPLES)
-			vec_push(&p->times_ns, ns);
-	}
-	return rc;
+	return v8_each(in, v8_time_item);
 }
 
 static int v8_read_moment(struct v8_reading *in, int64_t *ns)
