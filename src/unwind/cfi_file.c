@@ -1,0 +1,103 @@
+#include "unwind/cfi_file.h"
+
+#include "symbol/elf_layout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* Copies [offset, offset + size) of the file. */
+static int copy_bytes(const struct elf_file *f, uint64_t offset, uint64_t size, struct buf *data,
+		      struct err *err)
+{
+	if (size > CFI_MAX_SECTION)
+		return err_set(err, E2BIG, "%" PRIu64 " bytes of call frame information", size);
+	buf_clear(data);
+	buf_reserve(data, size);
+	if (size && !elf_file_read(f, offset, data->data, size))
+		return err_set(err, ENOEXEC, "the file ends inside its call frame information");
+	data->len = size;
+	return 0;
+}
+
+static bool find_segment(const struct elf_file *f, uint32_t type, GElf_Phdr *out)
+{
+	size_t n;
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(f->elf, i, out) && out->p_type == type)
+			return true;
+	return false;
+}
+
+/* .eh_frame_hdr: version 1, three encodings, then the address of .eh_frame, for all linkers relative to itself in 4 bytes. */
+static bool header_points_to(const struct elf_file *f, const GElf_Phdr *header, uint64_t *addr)
+{
+	enum { VERSION = 1, PCREL_SDATA4 = 0x1b, POINTER_AT = 4 };
+	uint8_t bytes[8];
+	if (!elf_file_read(f, header->p_offset, bytes, sizeof bytes))
+		return false;
+	struct cur c = cur_of(bytes + POINTER_AT, 4);
+	if (bytes[0] != VERSION || bytes[1] != PCREL_SDATA4)
+		return false;
+	*addr = header->p_vaddr + POINTER_AT + (int32_t)cur_u32(&c);
+	return true;
+}
+
+/* Without sections nobody tells its size: it reaches to the end of its segment at most, and ends itself with a length of 0. */
+static bool locate_by_header(const struct elf_file *f, uint64_t *offset, uint64_t *size,
+			     uint64_t *addr)
+{
+	GElf_Phdr header;
+	struct elf_layout layout = { 0 };
+	bool found = false;
+	if (!find_segment(f, PT_GNU_EH_FRAME, &header) || !header_points_to(f, &header, addr) ||
+	    elf_layout_read(&layout, f, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < layout.segments.n && !found; i++) {
+		const struct elf_segment *s = &layout.segments.v[i];
+		found = *addr >= s->vaddr && *addr - s->vaddr < s->size;
+		if (!found)
+			continue;
+		*offset = s->offset + (*addr - s->vaddr);
+		*size = s->size - (*addr - s->vaddr);
+	}
+	elf_layout_done(&layout);
+	return found;
+}
+
+static int copy_debug_frame(const struct elf_file *f, struct buf *data, struct cfi_section *out,
+			    struct err *err)
+{
+	GElf_Shdr shdr;
+	if (!elf_file_section(f, ".debug_frame", SHT_NULL, &shdr) || shdr.sh_type == SHT_NOBITS)
+		return err_set(err, ENODATA, "no call frame information");
+	if (shdr.sh_flags & SHF_COMPRESSED)
+		return err_set(err, ENOTSUP, "the call frame information is compressed");
+	out->is_debug_frame = true;
+	return copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
+}
+
+int cfi_file_section(const struct elf_file *f, struct buf *data, struct cfi_section *out,
+		     struct err *err)
+{
+	GElf_Shdr shdr;
+	uint64_t offset, size, addr;
+	int rc;
+	*out = (struct cfi_section){ .arch = cfi_arch_of(f->header.e_machine) };
+	if (!out->arch || f->header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    f->header.e_ident[EI_CLASS] != ELFCLASS64)
+		return err_set(err, ENOTSUP, "made for another machine");
+	if (elf_file_section(f, ".eh_frame", SHT_NULL, &shdr) && shdr.sh_type != SHT_NOBITS) {
+		out->addr = shdr.sh_addr;
+		rc = copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
+	} else if (locate_by_header(f, &offset, &size, &addr)) {
+		out->addr = addr;
+		rc = copy_bytes(f, offset, size, data, err);
+	} else {
+		rc = copy_debug_frame(f, data, out, err);
+	}
+	out->data = data->data;
+	out->size = data->len;
+	return rc;
+}

@@ -1,0 +1,345 @@
+#include "unwind/cfi_program.h"
+
+#include "unwind/cfi_expr.h"
+
+enum {
+	CFA_NOP = 0x00,
+	CFA_SET_LOC = 0x01,
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME_VALUE = 0x08,
+	CFA_REGISTER = 0x09,
+	CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11,
+	CFA_DEF_CFA_SF = 0x12,
+	CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14,
+	CFA_VAL_OFFSET_SF = 0x15,
+	CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_WINDOW_SAVE = 0x2d, /* arm64: the return address is (no longer) signed */
+	CFA_GNU_ARGS_SIZE = 0x2e,
+	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+	/* With an operand in the lower six bits. */
+	CFA_ADVANCE_LOC = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+};
+
+int64_t cfi_leb_signed(struct cur *c)
+{
+	enum { MAX_BYTES = 10 };
+	uint64_t v = 0;
+	for (unsigned i = 0; i < MAX_BYTES; i++) {
+		uint8_t byte = cur_u8(c);
+		v |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte & 0x80)
+			continue;
+		if (byte & 0x40 && 7 * i + 7 < 64)
+			v |= ~0ull << (7 * i + 7);
+		return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+struct cfi_run {
+	const struct cfi_cie *cie;
+	struct cur c;
+	struct cfi_rule now;
+	uint64_t addr, end;
+	struct cfi_rule states[CFI_MAX_STATES];
+	unsigned n_states;
+	struct cfi_program *out; /* NULL: only the last rule is wanted */
+	bool bad;
+};
+
+static bool place_equal(const struct cfi_place *a, const struct cfi_place *b)
+{
+	return a->kind == b->kind && a->reg == b->reg && a->offset == b->offset && a->add == b->add;
+}
+
+bool cfi_rule_equal(const struct cfi_rule *a, const struct cfi_rule *b)
+{
+	return place_equal(&a->cfa, &b->cfa) && place_equal(&a->fp, &b->fp) &&
+	       place_equal(&a->ra, &b->ra) && a->is_signal == b->is_signal &&
+	       a->ra_is_signed == b->ra_is_signed;
+}
+
+/* The rule so far was good up to here. */
+static void end_row(struct cfi_run *r, uint64_t next)
+{
+	if (!r->out || next <= r->addr || r->addr >= r->end)
+		return;
+	if (r->out->rows.n && cfi_rule_equal(&r->out->rows.v[r->out->rows.n - 1].rule, &r->now))
+		return;
+	if (r->out->rows.n >= CFI_MAX_ROWS_PER_FDE) {
+		r->bad = true;
+		return;
+	}
+	vec_push(&r->out->rows, (struct cfi_row){ r->addr, r->now });
+}
+
+static void advance_to(struct cfi_run *r, uint64_t addr)
+{
+	if (addr < r->addr) {
+		r->bad = true;
+		return;
+	}
+	end_row(r, addr);
+	r->addr = addr;
+}
+
+static void advance(struct cfi_run *r, uint64_t delta)
+{
+	uint64_t bytes, addr;
+	if (__builtin_mul_overflow(delta, r->cie->code_align, &bytes) ||
+	    __builtin_add_overflow(r->addr, bytes, &addr))
+		r->bad = true;
+	else
+		advance_to(r, addr);
+}
+
+/* The place of a register that is followed, or one that nobody looks at. */
+static struct cfi_place *place_of(struct cfi_rule *rule, const struct cfi_arch *arch, uint64_t reg,
+				  struct cfi_place *nobody)
+{
+	return reg == arch->fp ? &rule->fp : reg == arch->ra ? &rule->ra : nobody;
+}
+
+static void set_place(struct cfi_run *r, uint64_t reg, struct cfi_place place)
+{
+	struct cfi_place nobody;
+	*place_of(&r->now, r->cie->arch, reg, &nobody) = place;
+}
+
+static void restore(struct cfi_run *r, uint64_t reg)
+{
+	struct cfi_rule first = r->cie->first;
+	struct cfi_place nobody = { 0 };
+	set_place(r, reg, *place_of(&first, r->cie->arch, reg, &nobody));
+}
+
+static int64_t scaled(struct cfi_run *r, int64_t factor)
+{
+	int64_t v;
+	if (__builtin_mul_overflow(factor, r->cie->data_align, &v))
+		r->bad = true;
+	return r->bad ? 0 : v;
+}
+
+/* Registers that have no room in a rule make it one of another form. */
+static uint8_t small_reg(struct cfi_run *r, uint64_t reg)
+{
+	if (reg > UINT8_MAX)
+		r->bad = true;
+	return reg;
+}
+
+static void set_offset(struct cfi_run *r, uint64_t reg, enum cfi_kind kind, int64_t factor)
+{
+	set_place(r, reg, (struct cfi_place){ .kind = kind, .offset = scaled(r, factor) });
+}
+
+static void set_cfa(struct cfi_run *r, uint64_t reg, int64_t offset)
+{
+	r->now.cfa = (struct cfi_place){ .kind = CFI_OFFSET,
+					 .reg = small_reg(r, reg),
+					 .offset = offset };
+}
+
+static struct cur take_block(struct cur *c)
+{
+	uint64_t len = cur_varint(c);
+	if (len > cur_left(c))
+		c->bad = true;
+	return c->bad ? cur_of(NULL, 0) : cur_of(cur_take(c, len), len);
+}
+
+static void remember(struct cfi_run *r)
+{
+	if (r->n_states == CFI_MAX_STATES)
+		r->bad = true;
+	else
+		r->states[r->n_states++] = r->now;
+}
+
+static void restore_state(struct cfi_run *r)
+{
+	if (r->n_states == 0)
+		r->bad = true;
+	else
+		r->now = r->states[--r->n_states];
+}
+
+static uint64_t read_address(struct cfi_run *r)
+{
+	return r->cie->arch->address_size == 8 ? cur_u64(&r->c) : cur_u32(&r->c);
+}
+
+/* Instructions without an operand in themselves. */
+static void step_extended(struct cfi_run *r, uint8_t op)
+{
+	struct cur *c = &r->c;
+	uint64_t reg;
+	switch (op) {
+	case CFA_NOP:
+		break;
+	case CFA_SET_LOC:
+		advance_to(r, read_address(r));
+		break;
+	case CFA_ADVANCE_LOC1:
+		advance(r, cur_u8(c));
+		break;
+	case CFA_ADVANCE_LOC2:
+		advance(r, cur_u16(c));
+		break;
+	case CFA_ADVANCE_LOC4:
+		advance(r, cur_u32(c));
+		break;
+	case CFA_OFFSET_EXTENDED:
+		reg = cur_varint(c);
+		set_offset(r, reg, CFI_OFFSET, cur_varint(c));
+		break;
+	case CFA_OFFSET_EXTENDED_SF:
+		reg = cur_varint(c);
+		set_offset(r, reg, CFI_OFFSET, cfi_leb_signed(c));
+		break;
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		reg = cur_varint(c);
+		set_offset(r, reg, CFI_OFFSET, -(int64_t)cur_varint(c));
+		break;
+	case CFA_VAL_OFFSET:
+		reg = cur_varint(c);
+		set_offset(r, reg, CFI_VALUE, cur_varint(c));
+		break;
+	case CFA_VAL_OFFSET_SF:
+		reg = cur_varint(c);
+		set_offset(r, reg, CFI_VALUE, cfi_leb_signed(c));
+		break;
+	case CFA_RESTORE_EXTENDED:
+		restore(r, cur_varint(c));
+		break;
+	case CFA_UNDEFINED:
+		set_place(r, cur_varint(c), (struct cfi_place){ .kind = CFI_UNDEFINED });
+		break;
+	case CFA_SAME_VALUE:
+		set_place(r, cur_varint(c), (struct cfi_place){ .kind = CFI_NONE });
+		break;
+	case CFA_REGISTER:
+		reg = cur_varint(c);
+		set_place(r, reg,
+			  (struct cfi_place){ .kind = CFI_REGISTER,
+					      .reg = small_reg(r, cur_varint(c)) });
+		break;
+	case CFA_REMEMBER_STATE:
+		remember(r);
+		break;
+	case CFA_RESTORE_STATE:
+		restore_state(r);
+		break;
+	case CFA_DEF_CFA:
+		reg = cur_varint(c);
+		set_cfa(r, reg, cur_varint(c));
+		break;
+	case CFA_DEF_CFA_SF:
+		reg = cur_varint(c);
+		set_cfa(r, reg, scaled(r, cfi_leb_signed(c)));
+		break;
+	case CFA_DEF_CFA_REGISTER:
+		set_cfa(r, cur_varint(c), r->now.cfa.offset);
+		break;
+	case CFA_DEF_CFA_OFFSET:
+		set_cfa(r, r->now.cfa.reg, cur_varint(c));
+		break;
+	case CFA_DEF_CFA_OFFSET_SF:
+		set_cfa(r, r->now.cfa.reg, scaled(r, cfi_leb_signed(c)));
+		break;
+	case CFA_DEF_CFA_EXPRESSION:
+		r->now.cfa = cfi_expr_cfa(r->cie->arch, take_block(c));
+		break;
+	case CFA_EXPRESSION:
+		reg = cur_varint(c);
+		set_place(r, reg, cfi_expr_saved(take_block(c)));
+		break;
+	case CFA_VAL_EXPRESSION:
+		reg = cur_varint(c);
+		take_block(c);
+		set_place(r, reg, (struct cfi_place){ .kind = CFI_OTHER });
+		break;
+	case CFA_GNU_WINDOW_SAVE:
+		r->now.ra_is_signed = !r->now.ra_is_signed;
+		break;
+	case CFA_GNU_ARGS_SIZE:
+		cur_varint(c);
+		break;
+	default:
+		r->bad = true;
+	}
+}
+
+static void step(struct cfi_run *r)
+{
+	enum { OP = 0xc0, OPERAND = 0x3f };
+	uint8_t byte = cur_u8(&r->c), operand = byte & OPERAND;
+	switch (byte & OP) {
+	case CFA_ADVANCE_LOC:
+		advance(r, operand);
+		break;
+	case CFA_OFFSET:
+		set_offset(r, operand, CFI_OFFSET, cur_varint(&r->c));
+		break;
+	case CFA_RESTORE:
+		restore(r, operand);
+		break;
+	default:
+		step_extended(r, byte);
+	}
+}
+
+static bool run_all(struct cfi_run *r)
+{
+	while (cur_left(&r->c) && !r->bad)
+		step(r);
+	return !r->bad && !r->c.bad;
+}
+
+bool cfi_program_begin(struct cfi_cie *cie)
+{
+	struct cfi_run r = { .cie = cie, .c = cie->program };
+	r.now.is_signal = cie->is_signal;
+	if (cie->arch->ra_in_register)
+		r.now.ra = (struct cfi_place){ .kind = CFI_REGISTER, .reg = cie->arch->ra };
+	cie->first = r.now;
+	if (!run_all(&r))
+		return false;
+	cie->first = r.now;
+	return true;
+}
+
+bool cfi_program_run(struct cfi_program *p, const struct cfi_cie *cie, struct cur program,
+		     uint64_t start, uint64_t end)
+{
+	struct cfi_run r = {
+		.cie = cie, .c = program, .now = cie->first, .addr = start, .end = end, .out = p
+	};
+	p->rows.n = 0;
+	if (!run_all(&r))
+		return false;
+	end_row(&r, end);
+	return !r.bad && p->rows.n;
+}
+
+void cfi_program_done(struct cfi_program *p)
+{
+	vec_done(&p->rows);
+}
