@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/unwind_table.h: the unwind rules of one ELF object as the walker reads them, shared by BPF and user space.
+ *
+ * A table is an image of whole chunks of 4096 bytes, so that it lies in the values of array maps wherever there is room, and holds
+ * no pointers: it is written once and shared by every process that maps the object. Addresses are file offsets.
+ *
+ *     rules       struct unwind_rule[n_rules], the commonest first; rule 0 says that there is none
+ *     directory   __u32 for each page of 256 bytes of the file from first_page on:
+ *                   UNWIND_DIR_RULE | rule                       the whole page has one rule
+ *                   [UNWIND_DIR_WIDE |] chunk << 11 | at / 2     else: its block, at byte `at` of the image's chunk
+ *     blocks      { __u8 n, carry } { __u8 lo, rule } [n]        rows by lo: from byte lo of the page on; carry is the rule before
+ *                                                                the first row
+ *                 { __u16 n, carry } { __u16 lo, rule } [n]      where a rule's number does not fit into a byte
+ *
+ * Each part begins in a chunk of its own; no block lies in two chunks. */
+#ifndef CRESSET_BPF_UNWIND_TABLE_H
+#define CRESSET_BPF_UNWIND_TABLE_H
+
+#include <linux/types.h>
+
+enum {
+	UNWIND_CHUNK = 4096,
+	UNWIND_PAGE_BITS = 8, /* of file offsets */
+	UNWIND_RULES_PER_CHUNK = UNWIND_CHUNK / 16,
+	UNWIND_DIR_PER_CHUNK = UNWIND_CHUNK / 4,
+	UNWIND_MAX_RULES = 65536,
+	UNWIND_MAX_CHUNKS = 1 << 19, /* 2 GiB */
+};
+#define UNWIND_DIR_RULE    (1u << 31)
+#define UNWIND_DIR_WIDE    (1u << 30)
+#define UNWIND_DIR_AT_BITS 11
+
+/* Where a value is. Of the CFA: NONE, REG, DEREF, PLT. Of the frame pointer and the return address the others. */
+enum unwind_kind {
+	UNWIND_NONE = 0, /* CFA: no rule. Register: untouched */
+	UNWIND_REG,      /* CFA: reg + offset. Register: its value is in reg */
+	UNWIND_DEREF,    /* CFA: *(reg + offset) + add. Register: *(reg + offset) */
+	UNWIND_CFA,      /* *(CFA + offset) */
+	UNWIND_PLT, /* CFA: reg + offset, 8 more where the address's low four bits are add or above */
+	UNWIND_UNDEFINED, /* gone; of the return address: this is the outermost frame */
+	UNWIND_OTHER,     /* what no rule can say */
+};
+enum {
+	UNWIND_SIGNAL = 1,    /* the caller was interrupted: its address is exact */
+	UNWIND_RA_SIGNED = 2, /* arm64: the return address carries an authentication code */
+};
+
+struct unwind_rule {
+	__s32 cfa_offset;
+	__s32 fp_offset;
+	__s16 cfa_add;
+	__s16 ra_offset;
+	__u8 cfa, fp, ra; /* kind << 5 | register, as DWARF numbers them */
+	__u8 flags;
+};
+_Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule has no padding");
+
+#define UNWIND_KIND(place)     ((place) >> 5)
+#define UNWIND_REGISTER(place) ((place)&31)
+
+/* Where a table lies. */
+struct unwind_table_ref {
+	__u32 chunk;     /* the image's first */
+	__u32 dir_chunk; /* chunks of rules in front of the directory */
+	__u32 first_page, n_pages;
+};
+
+#endif

@@ -1,0 +1,162 @@
+/* Unwind tables against the rows they were built from. */
+#include "shell.h"
+#include "unit.h"
+
+#include "base/vec.h"
+#include "symbol/elf_layout.h"
+#include "unwind/cfi_file.h"
+#include "unwind/table.h"
+
+#include <errno.h>
+
+struct range {
+	uint64_t start, end; /* file offsets */
+	struct cfi_rule rule;
+};
+struct reference {
+	struct elf_layout layout;
+	VEC(struct range) ranges;
+};
+
+static bool on_fde(void *ctx, const struct cfi_fde *fde)
+{
+	struct reference *r = ctx;
+	uint64_t offset;
+	ck_assert(elf_layout_offset(&r->layout, fde->start, &offset));
+	for (size_t i = 0; i < fde->n; i++) {
+		uint64_t end = i + 1 < fde->n ? fde->rows[i + 1].addr : fde->end;
+		vec_push(&r->ranges,
+			 (struct range){ offset + (fde->rows[i].addr - fde->start),
+					 offset + (end - fde->start), fde->rows[i].rule });
+	}
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void read_reference(const char *path, struct reference *r)
+{
+	struct elf_file f;
+	struct buf data = { 0 };
+	struct cfi_section section;
+	uint64_t skipped;
+	int fd = file_open(path);
+	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
+	ck_assert_int_eq(elf_layout_read(&r->layout, &f, NULL), 0);
+	ck_assert_int_eq(cfi_file_section(&f, &data, &section, NULL), 0);
+	ck_assert_int_eq(cfi_read(&section, on_fde, r, &skipped, NULL), 0);
+	qsort(r->ranges.v, r->ranges.n, sizeof *r->ranges.v, by_start);
+	elf_file_close(&f);
+	close(fd);
+	buf_done(&data);
+}
+
+static void done_reference(struct reference *r)
+{
+	elf_layout_done(&r->layout);
+	vec_done(&r->ranges);
+}
+
+static void check_rule(uint64_t offset, const struct cfi_rule *want, const struct unwind_rule *got)
+{
+	static const uint8_t cfa_kinds[] = {
+		[CFI_OFFSET] = UNWIND_REG, [CFI_DEREF] = UNWIND_DEREF, [CFI_PLT] = UNWIND_PLT
+	};
+	static const uint8_t fp_kinds[] = { [CFI_NONE] = UNWIND_NONE,
+					    [CFI_UNDEFINED] = UNWIND_UNDEFINED,
+					    [CFI_OFFSET] = UNWIND_CFA,
+					    [CFI_REGISTER] = UNWIND_REG,
+					    [CFI_DEREF] = UNWIND_DEREF };
+	ck_assert_msg(got != NULL, "%lx has no rule", offset);
+	if (want->cfa.kind == CFI_OTHER) {
+		ck_assert_uint_eq(UNWIND_KIND(got->cfa), UNWIND_OTHER);
+		return;
+	}
+	ck_assert_uint_eq(UNWIND_KIND(got->cfa), cfa_kinds[want->cfa.kind]);
+	ck_assert_uint_eq(UNWIND_REGISTER(got->cfa), want->cfa.reg);
+	ck_assert_int_eq(got->cfa_offset, want->cfa.offset);
+	ck_assert_int_eq(got->cfa_add, want->cfa.add);
+	ck_assert_int_eq(got->flags & UNWIND_SIGNAL, want->is_signal);
+	if (want->fp.kind != CFI_OTHER && want->fp.kind != CFI_VALUE) {
+		ck_assert_uint_eq(UNWIND_KIND(got->fp), fp_kinds[want->fp.kind]);
+		ck_assert_int_eq(got->fp_offset, want->fp.offset);
+	}
+	if (want->ra.kind != CFI_OTHER && want->ra.kind != CFI_VALUE) {
+		ck_assert_uint_eq(UNWIND_KIND(got->ra), fp_kinds[want->ra.kind]);
+		ck_assert_int_eq(got->ra_offset, want->ra.offset);
+	}
+}
+
+/* Every row at its first and last byte, and every gap between functions. */
+static void check_file(const char *path)
+{
+	struct reference r = { 0 };
+	struct unwind_table t = { 0 };
+	struct err err = { 0 };
+	int fd = file_open(path);
+	ck_assert_msg(unwind_table_build(fd, &t, &err) == 0, "%s: %s", path, err.text);
+	close(fd);
+	read_reference(path, &r);
+	for (size_t i = 0; i < r.ranges.n; i++) {
+		const struct range *range = &r.ranges.v[i];
+		uint64_t next = i + 1 < r.ranges.n ? range[1].start : UINT64_MAX;
+		uint64_t end = range->end < next ? range->end : next;
+		if (range->start >= end)
+			continue;
+		check_rule(range->start, &range->rule, unwind_table_find(&t, range->start));
+		check_rule(end - 1, &range->rule, unwind_table_find(&t, end - 1));
+		if (end < next)
+			ck_assert_ptr_null(unwind_table_find(&t, end));
+	}
+	ck_assert_ptr_null(unwind_table_find(&t, r.ranges.v[0].start - 1));
+	ck_assert_ptr_null(unwind_table_find(&t, UINT64_MAX));
+	ck_assert_ptr_null(unwind_table_find(&t, 0));
+	printf("# %s: %lu functions, %lu rows, %u rules, %zu bytes\n", path, t.n_functions,
+	       t.n_rows, t.n_rules, t.image.len);
+	unwind_table_done(&t);
+	done_reference(&r);
+}
+
+START_TEST(golden_files)
+{
+	check_file("tests/golden/elf/gnu_exe");
+	check_file("tests/golden/elf/gnu_exe_without_sections");
+	check_file("tests/golden/elf/main_cpp_clang_03_with_inlined_3s");
+	check_file("tests/golden/elf/otel-inline-aarch64");
+}
+END_TEST
+
+START_TEST(system_libraries)
+{
+	char *list = shell("for l in libc.so.6 libstdc++.so.6 libcrypto.so.3 libz.so.1; do "
+			   "f=$(/sbin/ldconfig -p | awk -v l=$l '$1 == l { print $NF; exit }'); "
+			   "[ -z \"$f\" ] || readlink -f $f; done; readlink -f /bin/bash");
+	for (char *save, *path = strtok_r(list, "\n", &save); path;
+	     path = strtok_r(NULL, "\n", &save))
+		check_file(path);
+	free(list);
+}
+END_TEST
+
+START_TEST(files_without)
+{
+	struct unwind_table t = { 0 };
+	int fd = file_open("tests/golden/elf/malformed_elf");
+	ck_assert_int_eq(unwind_table_build(fd, &t, NULL), -ENOEXEC);
+	close(fd);
+	fd = file_open("tests/golden/elf/go_exe.debug");
+	ck_assert_int_eq(unwind_table_build(fd, &t, NULL), -ENODATA);
+	close(fd);
+	/* 6348 functions of code that is not in the file. */
+	fd = file_open("tests/golden/elf/otel-elfunwindinfo-test.so");
+	ck_assert_int_eq(unwind_table_build(fd, &t, NULL), -ENODATA);
+	close(fd);
+	ck_assert_ptr_null(t.image.data);
+}
+END_TEST
+
+UNIT_MAIN("unwind_table", golden_files, system_libraries, files_without)
