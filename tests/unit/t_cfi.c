@@ -164,8 +164,10 @@ START_TEST(system_libraries)
 	for (char *save, *path = strtok_r(list, "\n", &save); path;
 	     path = strtok_r(NULL, "\n", &save)) {
 		struct check c = { 0 };
-		check_file(path, shell("readelf --debug-dump=frames-interp '%s' 2>/dev/null", path),
-			   &c);
+		check_file(
+			path,
+			shell("readelf --debug-dump=frames-interp '%s' 2>/dev/null || true", path),
+			&c);
 		rows += c.rows;
 		files++;
 	}
