@@ -21,24 +21,34 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void set_name(struct sink *sink, uint32_t frame, const struct symbol *sym)
+static void set_names(struct sink *sink, uint32_t frame, const struct symbol_line *lines,
+		      uint32_t n)
 {
-	struct function f = {
-		.name = sink_string(sink, sym->name),
-		.linkage = sink_string(sink, sym->linkage),
-	};
-	struct line line = { .function = sink->ops->function(sink, &f) };
+	struct line out[NAMES_MAX_INLINE];
 
-	sink->ops->names(sink, frame, &line, 1);
+	for (uint32_t i = 0; i < n; i++) {
+		struct function f = {
+			.name = sink_string(sink, lines[i].name),
+			.linkage = sink_string(sink, lines[i].linkage),
+			.file = lines[i].file ? sink_string(sink, lines[i].file) : 0,
+			.start_line = lines[i].start_line,
+		};
+		out[i] = (struct line){
+			.function = sink->ops->function(sink, &f),
+			.line = lines[i].line,
+		};
+	}
+	sink->ops->names(sink, frame, out, n);
 }
 
 static void name_frame(struct symbolize *s, struct symbol_source *names,
 		       const struct placed_frame *p)
 {
-	struct symbol sym;
+	struct symbol_line lines[NAMES_MAX_INLINE];
+	uint32_t n = names ? symbol_lines(names, p->addr, lines, NAMES_MAX_INLINE) : 0;
 
-	if (names && symbol_lookup(names, p->addr, &sym)) {
-		set_name(s->sink, p->frame, &sym);
+	if (n) {
+		set_names(s->sink, p->frame, lines, n);
 		return;
 	}
 	const uint32_t *samples = map_get(s->leaf_samples, p->frame);

@@ -69,7 +69,8 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	return true;
 }
 
-static const struct symbol_source_ops elf_source_ops = { elf_source_lookup, elf_source_close };
+static const struct symbol_source_ops elf_source_ops = { .lookup = elf_source_lookup,
+							 .close = elf_source_close };
 
 /* Each of these returns how many functions it found; err is filled when there was something that could not be read. */
 

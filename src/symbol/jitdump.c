@@ -81,7 +81,8 @@ static bool jitdump_lookup(struct symbol_source *s, uint64_t addr, struct symbol
 	return true;
 }
 
-static const struct symbol_source_ops jitdump_ops = { jitdump_lookup, jitdump_close };
+static const struct symbol_source_ops jitdump_ops = { .lookup = jitdump_lookup,
+						      .close = jitdump_close };
 
 void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns)
 {

@@ -84,7 +84,8 @@ static bool kallsyms_lookup(struct symbol_source *s, uint64_t addr, struct symbo
 	return true;
 }
 
-static const struct symbol_source_ops kallsyms_ops = { kallsyms_lookup, kallsyms_close };
+static const struct symbol_source_ops kallsyms_ops = { .lookup = kallsyms_lookup,
+						       .close = kallsyms_close };
 
 /* --- reading --------------------------------------------------------------------------------------------------------- */
 

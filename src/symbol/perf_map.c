@@ -48,7 +48,8 @@ static bool perf_map_lookup(struct symbol_source *s, uint64_t addr, struct symbo
 	return true;
 }
 
-static const struct symbol_source_ops perf_map_ops = { perf_map_lookup, perf_map_close };
+static const struct symbol_source_ops perf_map_ops = { .lookup = perf_map_lookup,
+						       .close = perf_map_close };
 
 /* "START SIZE NAME": numbers in hex, the name goes to the end of the line. */
 static bool perf_map_add(struct perf_map *m, char *line, size_t len)

@@ -24,11 +24,21 @@ struct symbol {
 	uint64_t start, size; /* in the source's address space; size > 0 */
 };
 
+/* One function that is at an address, with its place in the source. Strings are valid until the next call of symbol_lines. */
+struct symbol_line {
+	const char *name, *linkage; /* as in struct symbol */
+	const char *file;           /* NULL: not known */
+	uint32_t line, start_line;  /* of the address and of the function; 0: not known */
+};
+
 struct symbol_source;
 struct symbol_source_ops {
 	/* The symbol that covers addr (see each opener for what an address is). False when there is none. */
 	bool (*lookup)(struct symbol_source *s, uint64_t addr, struct symbol *out);
 	void (*close)(struct symbol_source *s);
+	/* See symbol_lines. NULL: of sources that know no lines. */
+	uint32_t (*lines)(struct symbol_source *s, uint64_t addr, struct symbol_line *out,
+			  uint32_t max);
 };
 /* Embedded first in each kind's struct. */
 struct symbol_source {
@@ -40,6 +50,20 @@ struct symbol_source {
 static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
 	return s->ops->lookup(s, addr, out);
+}
+/* The functions at addr, innermost first: each was inlined into the one behind it. Their number, at most max (the outermost
+ * are cut); 0 when there is none. */
+static inline uint32_t symbol_lines(struct symbol_source *s, uint64_t addr, struct symbol_line *out,
+				    uint32_t max)
+{
+	struct symbol sym;
+
+	if (s->ops->lines)
+		return s->ops->lines(s, addr, out, max);
+	if (max == 0 || !symbol_lookup(s, addr, &sym))
+		return 0;
+	*out = (struct symbol_line){ .name = sym.name, .linkage = sym.linkage };
+	return 1;
 }
 static inline void symbol_close(struct symbol_source *s)
 {
