@@ -45,6 +45,11 @@ void *xreallocarray(void *p, size_t n, size_t size)
 	return xrealloc(p, bytes);
 }
 
+void *xmemdup(const void *src, size_t size)
+{
+	return memcpy(xmalloc(size), src, size);
+}
+
 char *xstrdup(const char *s)
 {
 	return mem_check(strdup(s));

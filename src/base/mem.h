@@ -12,6 +12,7 @@ void *xrealloc(void *p, size_t size);
 /* Aborts when n * size overflows. */
 void *xreallocarray(void *p, size_t n, size_t size);
 
+void *xmemdup(const void *src, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -12,6 +12,7 @@
 enum {
 	EVENT_SAMPLE = 1,
 	EVENT_STACK = 2,
+	EVENT_RAW = 3,
 };
 
 enum {
@@ -24,11 +25,17 @@ enum {
 enum walk_end {
 	WALK_COMPLETE = 0, /* reached the thread's first frame */
 	WALK_NO_USER = 1, /* nothing to walk: a kernel thread, or the user side was not asked for */
-	WALK_NO_FP = 2,   /* the frame pointer chain points nowhere: code without frame pointers */
+	WALK_NO_FP = 2,   /* code without a table, and no frame pointer either */
 	WALK_UNREADABLE = 3, /* a stack page could not be read */
 	WALK_DEPTH = 4,      /* more frames than asked for */
 	WALK_32BIT = 5,      /* a 32-bit process */
-	WALK_LOST = 6,       /* user space only: the ring had no room for the contents */
+	WALK_RULE =
+		6, /* a rule that cannot be followed, or a register that is not known any more */
+	WALK_ASTRAY = 7, /* a rule led to what is no frame */
+	WALK_NOT_LOADED =
+		8, /* mappings or a table that the walker did not have yet, and no room to send the stack itself */
+	WALK_CUT = 9,   /* user space only: more stack than was sent along */
+	WALK_LOST = 10, /* user space only: the ring had no room for the contents */
 	WALK_ENDS
 };
 
@@ -44,17 +51,35 @@ struct event_sample {
 };
 _Static_assert(sizeof(struct event_sample) == 56, "event_sample has no padding");
 
-/* Addresses leaf first, kernel part before the user part. The first of each part is the exact instruction, the others are return
- * addresses. */
+/* Leaf first, kernel part before the user part. Kernel addresses, and user addresses without STACK_FRAMES: the first of each part is the
+ * exact instruction, the others are return addresses. With it the user part is frames as bpf/space.h has them. */
+enum {
+	STACK_FRAMES = 1,
+	STACK_PORTABLE = 2, /* no user frame is an address: the same stack in every process */
+};
 struct event_stack {
 	__u32 kind; /* EVENT_STACK */
 	__u16 n_kernel, n_user;
 	__u64 stack_hash;
-	__u32 walk_end; /* enum walk_end */
+	__u16 walk_end; /* enum walk_end */
+	__u16 flags;
 	__u32 reserved;
 	__u64 addr[];
 };
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack has no padding");
+
+/* A sample whose walk met something that is not loaded yet: user space walks the copy of its stack. Its stack_hash is that of the
+ * kernel part. */
+enum { RAW_MAX_STACK = 32 << 10 };
+/* struct pt_regs of x86-64, as words. */
+enum { PT_FP = 4, PT_IP = 16, PT_CS = 17, PT_SP = 19, PT_REGS_WORDS = 21 };
+struct event_raw {
+	struct event_sample sample; /* kind is EVENT_RAW */
+	__u64 regs[PT_REGS_WORDS];
+	__u32 table;       /* that was not there, 0: a mapping */
+	__u32 stack_bytes; /* from regs' stack pointer on */
+	__u8 stack[];
+};
 
 /* Whose samples are taken: the sampler's knob `filter`. */
 enum sample_filter { FILTER_ALL = 0, FILTER_TGID, FILTER_TID, FILTER_COMM, FILTER_CGROUP };
@@ -79,6 +104,10 @@ enum counter {
 	COUNT_STACK_RING_FULL, /* stack contents the ring refused */
 	COUNT_TARGETS_FULL,    /* children that could not be followed */
 	COUNT_STACKS,          /* stack contents sent */
+	COUNT_RAW,             /* samples sent with their stack */
+	COUNT_RAW_REFUSED, /* samples that should have been: beyond the rate, or the ring was full */
+	COUNT_BY_TABLE,    /* frames whose caller was found by a rule */
+	COUNT_BY_FP,       /* … by the frame pointer */
 	COUNTERS
 };
 

@@ -30,11 +30,6 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
-/* The kernel's own pt_regs; the UAPI one of the same name has other field names (ip here, rip there). */
-struct pt_regs___x86 {
-	unsigned long bp, ip, cs, sp;
-};
-
 #pragma clang attribute pop
 
 enum {

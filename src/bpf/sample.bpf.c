@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/sample.bpf.c: one sample per timer tick of a CPU, and the table of processes to sample.
  *
- * sample_walk and sample_plain are the same sampler with another walk of the user stack: our own loop, or the kernel's helper
- * (at most kernel.perf_event_max_stack frames) where bpf_loop is missing. The follow programs are loaded when there are pids or
- * tids to follow. Everything that goes wrong is counted in `counters`. */
+ * sample_walk and sample_plain are the same sampler with another walk of the user stack: our own (bpf/unwind.h), or the kernel's
+ * helper (frame pointers, at most kernel.perf_event_max_stack frames) where bpf_loop is missing. The follow programs are loaded when
+ * there are pids or tids to follow, the space programs when there are tables. Everything that goes wrong is counted in
+ * `counters`. */
 #include "bpf/kernel.h"
 
 #include "bpf/event.h"
-#include "bpf/walk.h"
+#include "bpf/unwind.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 filter = FILTER_ALL;
 const volatile __u32 max_user = WALK_MAX_USER;
-const volatile __u32 want_kernel = 1, want_user = 1;
+const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
 const volatile __u64 wake_bytes =
 	1 << 19; /* the reader is woken when this much of the ring is full */
 
@@ -25,6 +26,20 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
+/* A power of two above WALK_MAX_KERNEL + WALK_MAX_USER, so that an index can be bounded by a mask. */
+enum { SCRATCH_ADDRS = 1024 };
+
+struct scratch {
+	struct event_stack head;
+	__u64 addr[SCRATCH_ADDRS];
+	struct walk walk;
+	__u64 raw_since_ns;
+	__u32 raw_sent;
+};
+/* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
+struct scratch_ref {
+	struct scratch *s;
+};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -69,12 +84,121 @@ struct {
 	__type(value, __u32);
 } cgroup SEC(".maps");
 
-static __always_inline void count(__u32 which)
+/* --- what user space tells about address spaces (bpf/space.h) ------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 131072);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct space_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 262144);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct space_block_key);
+	__type(value, struct space_block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SPACE_MAX_TABLES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct space_table);
+} tables SEC(".maps");
+
+struct segment {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_SEGMENT_CHUNKS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, 4);
+	__uint(value_size, UNWIND_CHUNK);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct segment);
+} segments SEC(".maps");
+
+static __always_inline void add(__u32 which, __u64 more)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &which);
 
 	if (n)
-		*n += 1;
+		*n += more;
+}
+
+static __always_inline void count(__u32 which)
+{
+	add(which, 1);
+}
+
+/* --- what the walk needs -------------------------------------------------------------------------------------------- */
+
+static __always_inline int walk_read(struct walk *w, void *to, __u32 size, __u64 address)
+{
+	(void)w;
+	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+}
+
+static __always_inline int walk_find(struct walk *w, __u64 address)
+{
+	struct space_block_key key = { .image = w->image };
+	const struct space_mapping *m;
+	struct space_block *b;
+
+	if (!w->n_maps)
+		return 1;
+	if (w->n_maps > SPACE_BLOCK_MAPS) {
+		key.block = SPACE_INDEX;
+		b = bpf_map_lookup_elem(&blocks, &key);
+		if (!b)
+			return 1;
+		key.block = search_index(w, b, address);
+	}
+	b = bpf_map_lookup_elem(&blocks, &key);
+	if (!b)
+		return 1;
+	m = search_maps(w, b, address);
+	if (address < m->start || address >= m->end)
+		return 1;
+	w->map = *m;
+	return 0;
+}
+
+static __always_inline struct space_table *walk_table(struct walk *w, __u32 index)
+{
+	(void)w;
+	return bpf_map_lookup_elem(&tables, &index);
+}
+
+static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
+{
+	__u32 segment = chunk / UNWIND_SEGMENT_CHUNKS, at = chunk % UNWIND_SEGMENT_CHUNKS;
+	void *inner = bpf_map_lookup_elem(&segments, &segment);
+
+	(void)w;
+	return inner ? bpf_map_lookup_elem(inner, &at) : 0;
+}
+
+static __always_inline void walk_put(struct walk *w, __u64 frame)
+{
+	struct scratch *s = (void *)w - offsetof(struct scratch, walk);
+
+	s->addr[(s->head.n_kernel + w->n) & (SCRATCH_ADDRS - 1)] = frame;
+	w->n++;
+}
+
+static long walk_step(__u32 i, void *ctx)
+{
+	struct scratch_ref *ref = ctx;
+
+	(void)i;
+	return walk_frame(&ref->s->walk);
 }
 
 /* --- whom to sample ------------------------------------------------------------------------------------------------- */
@@ -147,28 +271,25 @@ static long hash_step(__u32 i, void *ctx)
 }
 
 /* Registers are read as whole words through volatile: narrowed or merged context loads are refused by the verifier. */
-static __always_inline void regs_of_interrupt(struct bpf_perf_event_data *ctx, struct walk_regs *r)
+#define TAKE(word, field) regs[word] = *(volatile __u64 *)&ctx->regs.field
+
+static __always_inline void regs_of_interrupt(struct bpf_perf_event_data *ctx, __u64 *regs)
 {
-	r->ip = *(volatile __u64 *)&ctx->regs.rip;
-	r->sp = *(volatile __u64 *)&ctx->regs.rsp;
-	r->bp = *(volatile __u64 *)&ctx->regs.rbp;
-	r->cs = *(volatile __u64 *)&ctx->regs.cs;
+	TAKE(0, r15), TAKE(1, r14), TAKE(2, r13), TAKE(3, r12), TAKE(4, rbp), TAKE(5, rbx);
+	TAKE(6, r11), TAKE(7, r10), TAKE(8, r9), TAKE(9, r8), TAKE(10, rax), TAKE(11, rcx);
+	TAKE(12, rdx), TAKE(13, rsi), TAKE(14, rdi), TAKE(16, rip), TAKE(17, cs), TAKE(19, rsp);
 }
 
 /* The user registers saved when the task entered the kernel. False for tasks without a user side. */
-static __always_inline int regs_of_task(struct walk_regs *r)
+static __always_inline int regs_of_task(__u64 *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs___x86 *saved;
 
 	if (!task->mm || (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER)))
 		return 0;
-	saved = (struct pt_regs___x86 *)bpf_task_pt_regs(task);
-	r->ip = BPF_CORE_READ(saved, ip);
-	r->sp = BPF_CORE_READ(saved, sp);
-	r->bp = BPF_CORE_READ(saved, bp);
-	r->cs = BPF_CORE_READ(saved, cs);
-	return r->ip != 0;
+	if (bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, (void *)bpf_task_pt_regs(task)))
+		return 0;
+	return regs[PT_IP] != 0;
 }
 
 static __always_inline int has_user_side(void)
@@ -179,52 +300,78 @@ static __always_inline int has_user_side(void)
 }
 
 /* User addresses by the kernel's helper, which cannot say why it ended. */
-static __always_inline void walk_by_helper(struct bpf_perf_event_data *ctx, struct walk *w)
+static __always_inline void walk_by_helper(struct bpf_perf_event_data *ctx, struct scratch *s)
 {
-	long bytes = bpf_get_stack(ctx, &w->out->addr[w->base & 255], WALK_MAX_KERNEL * 8,
+	long bytes = bpf_get_stack(ctx, &s->addr[s->head.n_kernel & 255], WALK_MAX_KERNEL * 8,
 				   BPF_F_USER_STACK);
 
-	w->end = WALK_NO_USER;
 	if (bytes <= 0)
 		return;
-	w->n = ((__u64)bytes / 8) & 255;
-	w->end = WALK_COMPLETE;
-	if (w->n >= w->max)
-		w->end = WALK_DEPTH;
+	s->head.n_user = ((__u64)bytes / 8) & 255;
+	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
 }
 
-/* Fills s with the stack and its hash; returns the number of addresses. */
-static __always_inline __u32 take_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
-					int plain)
+/* By our own walk. */
+static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid)
 {
-	struct walk_regs regs;
-	struct walk w = { .out = s, .end = WALK_NO_USER };
-	struct hash_state h = { .in = s };
+	struct walk *w = &s->walk;
+	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
+	struct scratch_ref ref = { s };
+
+	w->use_tables = use_tables;
+	w->max = max_user;
+	w->image = p ? p->image : 0;
+	w->n_maps = p ? p->n_maps : 0;
+	w->flags = p ? p->flags : 0;
+	walk_begin(w);
+	if (w->regs[PT_CS] == X86_USER32_CS) {
+		w->has_address = 1;
+		walk_put(w, FRAME_ADDRESS | w->ip);
+		w->end = WALK_32BIT;
+	} else {
+		bpf_loop(WALK_MAX_USER + 1, walk_step, &ref, 0);
+	}
+	add(COUNT_BY_TABLE, w->by_table);
+	add(COUNT_BY_FP, w->by_fp);
+	s->head.n_user = w->n;
+	s->head.walk_end = w->end;
+	s->head.flags = STACK_FRAMES | (w->has_address ? 0 : STACK_PORTABLE);
+}
+
+/* Fills s with the stack. */
+static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
+				       __u32 tgid, int plain)
+{
+	__u64 *regs = s->walk.regs;
 	int in_user;
 
-	regs_of_interrupt(ctx, &regs);
-	in_user = (regs.cs & 3) == 3;
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	regs_of_interrupt(ctx, regs);
+	in_user = (LOAD(regs[PT_CS]) & 3) == 3;
 	if (!in_user && want_kernel) {
 		long bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, 0);
 
 		if (bytes > 0)
-			w.base = ((__u64)bytes / 8) & 127;
+			s->head.n_kernel = ((__u64)bytes / 8) & 127;
 	}
-	w.max = max_user;
-	if (want_user && plain) {
+	if (!want_user)
+		return;
+	if (plain) {
 		if (in_user || has_user_side())
-			walk_by_helper(ctx, &w);
-	} else if (want_user) {
-		if (in_user || regs_of_task(&regs))
-			walk_user(&w, &regs);
+			walk_by_helper(ctx, s);
+	} else if (in_user || regs_of_task(regs)) {
+		walk_by_rules(s, tgid);
 	}
-	s->head.kind = EVENT_STACK;
-	s->head.n_kernel = w.base;
-	s->head.n_user = w.n;
-	s->head.walk_end = w.end;
-	s->head.reserved = 0;
-	h.n = w.base + w.n;
-	h.hash = mix(((__u64)w.base << 32 | w.end << 16 | w.n), 0xc2b2ae3d27d4eb4full);
+}
+
+/* Returns the number of its addresses. */
+static __always_inline __u32 hash_stack(struct scratch *s, int plain)
+{
+	struct hash_state h = { .in = s, .n = (__u32)s->head.n_kernel + s->head.n_user };
+	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
+		      s->head.walk_end << 16 | s->head.flags;
+
+	h.hash = mix(shape, 0xc2b2ae3d27d4eb4full);
 	if (plain) {
 		for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++)
 			if (hash_step(i, &h))
@@ -254,13 +401,95 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 	count(COUNT_STACKS);
 }
 
+static __always_inline __u64 wake_flags(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes ? BPF_RB_FORCE_WAKEUP
+									 : BPF_RB_NO_WAKEUP;
+}
+
 static __always_inline void send_sample(struct event_sample *ev)
 {
-	__u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes
-			      ? BPF_RB_FORCE_WAKEUP
-			      : BPF_RB_NO_WAKEUP;
+	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags()) ? COUNT_RING_FULL
+								      : COUNT_SAMPLES);
+}
 
-	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, flags) ? COUNT_RING_FULL : COUNT_SAMPLES);
+/* --- a sample with its stack ----------------------------------------------------------------------------------------- */
+
+/* One more of these a second and CPU than RAW_PER_SECOND is not sent: user space is to load tables meanwhile. */
+enum { RAW_PER_SECOND = 200 };
+enum { RAW_PIECE = 512, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
+
+static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns)
+{
+	if (now_ns - s->raw_since_ns > 1000000000) {
+		s->raw_since_ns = now_ns;
+		s->raw_sent = 0;
+	}
+	return s->raw_sent++ < RAW_PER_SECOND;
+}
+
+/* Whether a stack of more than this many bytes can be read. */
+static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
+{
+	__u64 word;
+
+	return !bpf_probe_read_user(&word, sizeof word, (void *)(w->regs[PT_SP] + bytes));
+}
+
+/* room is a constant, as the ring demands. Copies piece by piece, until one is not there. */
+static __always_inline int send_raw(struct event_sample *ev, struct walk *w, const __u32 room)
+{
+	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
+	__u64 sp = w->regs[PT_SP];
+	__u32 i;
+
+	if (!raw)
+		return 0;
+	raw->sample = *ev;
+	raw->sample.kind = EVENT_RAW;
+	raw->table = w->missing;
+	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
+	for (i = 0; i < room / RAW_PIECE; i++)
+		if (bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
+					(void *)(sp + i * RAW_PIECE)))
+			break;
+	raw->stack_bytes = i * RAW_PIECE;
+	bpf_ringbuf_submit(raw, wake_flags());
+	count(COUNT_SAMPLES);
+	count(COUNT_RAW);
+	return 1;
+}
+
+static __always_inline int send_with_stack(struct event_sample *ev, struct scratch *s)
+{
+	struct walk *w = &s->walk;
+
+	if (!raw_allowed(s, ev->time_ns))
+		return 0;
+	if (is_deeper(w, RAW_MIDDLE))
+		return send_raw(ev, w, RAW_MAX_STACK);
+	return is_deeper(w, RAW_SMALL) ? send_raw(ev, w, RAW_MIDDLE) : send_raw(ev, w, RAW_SMALL);
+}
+
+/* The kernel part goes its ordinary way. */
+static __always_inline int sample_raw(struct event_sample *ev, struct scratch *s)
+{
+	__u16 n_user = s->head.n_user;
+	__u32 n;
+
+	s->head.n_user = 0;
+	s->head.walk_end = WALK_NO_USER;
+	n = hash_stack(s, 0);
+	ev->stack_hash = n ? s->head.stack_hash : 0;
+	if (send_with_stack(ev, s)) {
+		if (n)
+			send_stack(s, n);
+		return 1;
+	}
+	count(COUNT_RAW_REFUSED);
+	s->head.n_user = n_user;
+	s->head.walk_end = WALK_NOT_LOADED;
+	return 0;
 }
 
 static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
@@ -283,7 +512,10 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.time_ns = bpf_ktime_get_ns();
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
-	n = take_stack(ctx, s, plain);
+	take_stack(ctx, s, ev.tgid, plain);
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, s))
+		return 0;
+	n = hash_stack(s, plain);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;
 		send_stack(s, n);
@@ -302,6 +534,46 @@ SEC("perf_event")
 int sample_plain(struct bpf_perf_event_data *ctx)
 {
 	return sample(ctx, 1);
+}
+
+/* --- address spaces that begin and end -------------------------------------------------------------------------------- */
+
+/* A child has its parent's mappings. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = parent->tgid, child_tgid = child->tgid;
+	struct space_process *p;
+	struct space_process copy;
+
+	if (parent_tgid == child_tgid)
+		return 0;
+	p = bpf_map_lookup_elem(&processes, &parent_tgid);
+	if (!p)
+		return 0;
+	copy = *p;
+	bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY);
+	return 0;
+}
+
+/* Another program: nothing that was known about its mappings holds. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(space_exec, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	bpf_map_delete_elem(&processes, &tgid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(space_exit, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&processes, &tgid);
+	return 0;
 }
 
 /* --- following targets ---------------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum {
 	UNWIND_DIR_PER_CHUNK = UNWIND_CHUNK / 4,
 	UNWIND_MAX_RULES = 65536,
 	UNWIND_MAX_CHUNKS = 1 << 19, /* 2 GiB */
+	UNWIND_SEGMENT_CHUNKS = 256, /* in one map; chunks are numbered through all maps */
 };
 #define UNWIND_DIR_RULE    (1u << 31)
 #define UNWIND_DIR_WIDE    (1u << 30)

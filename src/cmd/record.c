@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum unwind { UNWIND_AUTO, UNWIND_FP, UNWIND_DWARF };
+/* As enum unwind_mode. */
 static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
 
 #define ROW(title, member) .group = title, .offset = offsetof(struct record_opts, member)
@@ -41,8 +41,9 @@ static const struct cmd_opt record_options[] = {
 	{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, WHAT(no_user) },
 	{ NULL, "max-depth", "N", "user frames in one stack", OPT_U64, WHAT(max_depth),
 	  .def = "512", .min = 1, .max = 512 },
-	{ NULL, "unwind", "HOW", "auto or fp: by frame pointers", OPT_ENUM, WHAT(unwind),
-	  .words = unwind_words, .def = "auto" },
+	{ NULL, "unwind", "HOW",
+	  "auto: by unwind tables, else frame pointers; fp; dwarf: as auto, or fail", OPT_ENUM,
+	  WHAT(unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
@@ -56,6 +57,8 @@ static const struct cmd_opt record_options[] = {
 	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
 	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE,
 	  LIMITS(buffer_bytes), .def = "1M", .min = 4096, .max = 1 << 30 },
+	{ NULL, "unwind-memory", "SIZE", "kernel memory for unwind tables", OPT_SIZE,
+	  LIMITS(unwind_bytes), .def = "32M", .min = 1 << 20, .max = 1 << 30 },
 	{ NULL, "max-lost", "PCT", "exit with 9 when more samples than this are lost", OPT_PERCENT,
 	  LIMITS(max_lost_percent) },
 	{ 0 },
@@ -63,23 +66,10 @@ static const struct cmd_opt record_options[] = {
 
 /* --- what was asked for ---------------------------------------------------------------------- */
 
-static int settle_unwind(const struct record_opts *o)
-{
-	struct err err = { 0 };
-	if (o->unwind != UNWIND_DWARF)
-		return CMD_OK;
-	err_set(&err, EOPNOTSUPP,
-		"cannot unwind by DWARF tables: this version does not have it yet");
-	err_hint(&err, "--unwind fp walks frame pointers");
-	return cmd_fail(CMD_UNSUPPORTED, &err);
-}
-
 static int settle(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
 	int status = events_check(&o->events);
-	if (status == CMD_OK)
-		status = settle_unwind(o);
 	if (status == CMD_OK)
 		status = target_settle(r->line, o, &r->collect);
 	if (status == CMD_OK)
@@ -93,6 +83,8 @@ static int settle(struct recording *r)
 	r->collect.no_kernel = o->no_kernel;
 	r->collect.no_user = o->no_user;
 	r->collect.buffer_bytes = o->buffer_bytes;
+	r->collect.unwind = o->unwind;
+	r->collect.unwind_bytes = o->unwind_bytes;
 	return status;
 }
 

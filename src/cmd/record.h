@@ -27,7 +27,8 @@ struct record_opts {
 	uint64_t freq_hz, duration_ns;
 	bool no_kernel, no_user, list_events;
 	uint64_t max_depth;
-	int unwind; /* enum unwind */
+	int unwind; /* enum unwind_mode */
+	uint64_t unwind_bytes;
 
 	struct str_list outputs;
 	const char *format;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -24,7 +25,11 @@ enum {
 	BARRIER_NS = 20000000,
 };
 
-enum { TAG_SIDE = 1, TAG_RING = 2 };
+/* How long, and how many bytes of, samples that came with their stacks wait for tables. */
+#define RAW_WAIT_NS 10000000000ull
+enum { RAW_WAIT_BYTES = 8 << 20 };
+
+enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3 };
 
 struct collector {
 	struct sink *sink;
@@ -37,6 +42,7 @@ struct collector {
 	int64_t period_ns;
 	uint64_t next_read_ns, next_cpus_ns;
 	uint64_t samples, first_sample_ns;
+	uint64_t oldest_raw_ns; /* time of the first sample that waits for tables, 0 = none does */
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
 	struct sampler_stats last; /* as of collect_stop */
@@ -54,6 +60,19 @@ static void on_sample(void *ctx, const struct event_sample *ev)
 	order_add_sample(&c->order, ev);
 }
 
+static void on_raw(void *ctx, const struct event_raw *raw)
+{
+	struct collector *c = ctx;
+
+	if (!c->first_sample_ns)
+		c->first_sample_ns = raw->sample.time_ns;
+	if (!c->oldest_raw_ns)
+		c->oldest_raw_ns = raw->sample.time_ns;
+	c->samples++;
+	resolve_missed(c->resolver, raw);
+	order_add_raw(&c->order, raw);
+}
+
 static void on_stack(void *ctx, const struct event_stack *st)
 {
 	struct collector *c = ctx;
@@ -69,11 +88,11 @@ static void on_side(void *ctx, const struct side_record *r)
 	order_add_side(&c->order, r);
 }
 
-static void take_sample(void *ctx, const struct event_sample *ev)
+static void take_sample(void *ctx, const struct event_sample *ev, const struct event_raw *raw)
 {
 	struct collector *c = ctx;
 
-	resolve_sample(c->resolver, ev, c->type, c->period_ns);
+	resolve_sample(c->resolver, ev, raw, c->type, c->period_ns);
 }
 
 static void take_side(void *ctx, const struct side_record *r)
@@ -83,17 +102,53 @@ static void take_side(void *ctx, const struct side_record *r)
 	resolve_apply(c->resolver, r);
 }
 
+static void read_side(struct collector *c)
+{
+	side_band_drain(c->side, on_side, c);
+	resolve_sync(c->resolver);
+}
+
+/* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
+static uint64_t before_waiting_raw(struct collector *c, uint64_t barrier_ns)
+{
+	uint64_t oldest_ns = c->oldest_raw_ns;
+	bool waits = oldest_ns && resolve_is_busy(c->resolver) &&
+		     c->order.raw_bytes < RAW_WAIT_BYTES &&
+		     clock_mono_ns() - oldest_ns < RAW_WAIT_NS;
+
+	if (waits && oldest_ns <= barrier_ns)
+		return oldest_ns - 1;
+	if (oldest_ns <= barrier_ns)
+		c->oldest_raw_ns = 0;
+	return barrier_ns;
+}
+
+static void wait_for_tables(struct collector *c)
+{
+	uint64_t end_ns = clock_mono_ns() + RAW_WAIT_NS;
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	while (c->oldest_raw_ns && resolve_is_busy(c->resolver) && clock_mono_ns() < end_ns) {
+		nanosleep(&pause, NULL);
+		resolve_sync(c->resolver);
+	}
+}
+
 /* Empties all rings, then takes what is older than the moment before that (or everything, at the end). */
 static int read_all(struct collector *c, bool everything, struct err *err)
 {
-	static const struct sampler_reader reader = { on_sample, on_stack };
+	static const struct sampler_reader reader = { on_sample, on_stack, on_raw };
 	static const struct order_ops ops = { take_sample, take_side };
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
-	side_band_drain(c->side, on_side, c);
+	read_side(c);
 	int rc = sampler_read(c->sampler, &reader, c);
 	if (everything) /* processes that mapped while the samples were read */
 		side_band_drain(c->side, on_side, c);
+	resolve_sync(c->resolver);
+	if (everything)
+		wait_for_tables(c);
+	barrier_ns = before_waiting_raw(c, barrier_ns);
 	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
 	if (c->epoch_over) {
 		sampler_new_epoch(c->sampler);
@@ -131,6 +186,15 @@ static uint32_t cpu_type(struct sink *sink)
 	return sink->ops->type(sink, &t);
 }
 
+static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
+
+	if (fd >= 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+		return err_set(err, errno, "cannot wait for unwind tables: %s", strerror(errno));
+	return 0;
+}
+
 static int open_parts(struct collector *c, const struct collect_opts *opts, struct err *err)
 {
 	struct resolve_opts resolve = {
@@ -138,7 +202,9 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.max_open_files = opts->max_open_files,
 		.no_kernel = opts->no_kernel,
 		.no_user = opts->no_user,
+		.max_user = opts->max_depth,
 	};
+	struct space_maps maps;
 	uint32_t pages =
 		sysconf(_SC_NPROCESSORS_ONLN) >= 32 ? SIDE_RING_PAGES_MANY_CPUS : SIDE_RING_PAGES;
 	int rc = check_pid_namespace(err);
@@ -147,9 +213,13 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	if (c->epoll_fd < 0)
 		return err_set(err, errno, "cannot create an epoll descriptor: %s",
 			       strerror(errno));
-	c->resolver = resolver_new(&resolve);
 	if (!rc)
 		rc = sampler_open(opts, c->epoll_fd, TAG_RING, &c->sampler, err);
+	if (!rc && sampler_space_maps(c->sampler, &maps))
+		resolve.space = &maps;
+	c->resolver = resolver_new(&resolve);
+	if (!rc)
+		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
 		rc = side_band_open(c->epoll_fd, TAG_SIDE, pages, &c->side, err);
 	return rc;
@@ -214,18 +284,22 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 {
 	struct epoll_event events[8];
 	int n = epoll_wait(c->epoll_fd, events, 8, wait_ms(c, timeout_ms));
-	bool side = false;
+	bool side = false, tables = false;
 
 	if (n < 0 && errno != EINTR)
 		return err_set(err, errno, "cannot wait for events: %s", strerror(errno));
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == TAG_RING)
 			c->next_read_ns = 0;
+		else if (events[i].data.u64 == TAG_TABLES)
+			tables = true;
 		else
 			side = true;
 	}
 	if (side)
-		side_band_drain(c->side, on_side, c);
+		read_side(c);
+	else if (tables)
+		resolve_sync(c->resolver);
 	return read_when_due(c, err);
 }
 
@@ -295,7 +369,14 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.first_sample_ns = c->first_sample_ns,
 		.clock = s.clock,
 		.walker = s.walker,
+		.frames_by_table = s.counters[COUNT_BY_TABLE],
+		.frames_by_fp = s.counters[COUNT_BY_FP],
+		.raw = s.counters[COUNT_RAW],
+		.tables = r.tables.tables,
+		.table_bytes = r.tables.bytes,
+		.tables_evicted = r.tables.evicted,
 	};
+	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
 }
 
 void collect_free(struct collector *c)

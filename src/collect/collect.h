@@ -20,6 +20,9 @@
 
 enum target_kind { TARGET_ALL = 0, TARGET_PID, TARGET_TID, TARGET_COMM, TARGET_CGROUP };
 
+/* How user stacks are walked: by unwind tables, and frame pointers where there is none; or by frame pointers only. */
+enum unwind_mode { UNWIND_AUTO = 0, UNWIND_FP, UNWIND_TABLES };
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -33,6 +36,8 @@ struct collect_opts {
 	uint32_t freq_hz;     /* 1…10000, default 99 */
 	uint32_t max_depth;   /* user frames, ≤ 512 (0 = that) */
 	bool no_kernel, no_user;
+	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel has no loops */
+	uint64_t unwind_bytes;   /* kernel memory of tables, whole MiB; 0 = 32 MiB */
 	uint64_t
 		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */
 	uint32_t
@@ -51,7 +56,11 @@ struct collect_stats {
 	uint32_t cpus, processes, objects;
 	uint64_t first_sample_ns; /* CLOCK_MONOTONIC, 0 = none yet */
 	const char *clock;        /* "cpu-clock" or "cycles" */
-	const char *walker;       /* "frame pointers" or "frame pointers (helper)" */
+	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
+	uint64_t frames_by_table, frames_by_fp;
+	uint64_t raw;    /* samples that were walked in user space */
+	uint32_t tables; /* in the kernel */
+	uint64_t table_bytes, tables_evicted;
 };
 
 struct collector;

@@ -60,6 +60,8 @@ struct object {
 	bool pinned;                  /* never closed, never freed */
 	bool was_idle;                /* at the last trim */
 
+	uint32_t number, table; /* in frames and of the unwind table (collect/space.h); 0 = none */
+
 	/* The resolver's. */
 	uint32_t mapping;  /* of the sink, or MAPPING_NONE while no frame was given */
 	struct map frames; /* offset → frame of the sink */

@@ -1,5 +1,7 @@
 #include "collect/order.h"
 
+#include "base/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +11,24 @@ static void add_entry(struct order *o, uint64_t time_ns, uint32_t index, bool is
 	vec_push(&o->entries, (struct order_entry){ time_ns, o->seq++, index, is_side });
 }
 
+static void add_sample(struct order *o, const struct order_sample *s)
+{
+	add_entry(o, s->ev.time_ns, o->samples.n, false);
+	o->raw_bytes += s->raw ? s->raw->stack_bytes : 0;
+	vec_push(&o->samples, *s);
+}
+
 void order_add_sample(struct order *o, const struct event_sample *s)
 {
-	add_entry(o, s->time_ns, o->samples.n, false);
-	vec_push(&o->samples, *s);
+	add_sample(o, &(struct order_sample){ .ev = *s });
+}
+
+void order_add_raw(struct order *o, const struct event_raw *raw)
+{
+	struct order_sample s = { .ev = raw->sample };
+
+	s.raw = xmemdup(raw, sizeof *raw + raw->stack_bytes);
+	add_sample(o, &s);
 }
 
 void order_add_side(struct order *o, const struct side_record *r)
@@ -45,15 +61,19 @@ static struct side_record side_at(const struct order *o, uint32_t index)
 	return r;
 }
 
-static void hand_out(const struct order *o, const struct order_entry *e,
-		     const struct order_ops *ops, void *ctx)
+static void hand_out(struct order *o, const struct order_entry *e, const struct order_ops *ops,
+		     void *ctx)
 {
 	if (e->is_side) {
 		struct side_record r = side_at(o, e->index);
 
 		ops->side(ctx, &r);
 	} else {
-		ops->sample(ctx, &o->samples.v[e->index]);
+		struct order_sample *s = &o->samples.v[e->index];
+
+		ops->sample(ctx, &s->ev, s->raw);
+		free(s->raw);
+		s->raw = NULL;
 	}
 }
 
@@ -70,7 +90,8 @@ static void keep_rest(struct order *o, size_t from)
 
 			order_add_side(&rest, &r);
 		} else {
-			order_add_sample(&rest, &o->samples.v[e->index]);
+			add_sample(&rest, &o->samples.v[e->index]);
+			o->samples.v[e->index].raw = NULL;
 		}
 	}
 	rest.taken_ns = o->taken_ns;
@@ -94,6 +115,8 @@ void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *op
 
 void order_done(struct order *o)
 {
+	for (size_t i = 0; i < o->samples.n; i++)
+		free(o->samples.v[i].raw);
 	vec_done(&o->entries);
 	vec_done(&o->samples);
 	vec_done(&o->sides);

@@ -16,26 +16,33 @@ struct order_entry {
 	uint32_t index;
 	uint32_t is_side;
 };
+struct order_sample {
+	struct event_sample ev;
+	struct event_raw *raw; /* with its stack, on the heap; NULL: it has none */
+};
 struct order_side {
 	struct side_record rec; /* its name is not valid here … */
 	size_t name;            /* … but starts there in names; SIZE_MAX = none */
 };
 struct order { /* zeroed = empty */
 	VEC(struct order_entry) entries;
-	VEC(struct event_sample) samples;
+	VEC(struct order_sample) samples;
 	VEC(struct order_side) sides;
 	struct buf names;
 	uint64_t seq;
-	uint64_t taken_ns; /* the last barrier */
-	uint64_t late;     /* entries that came in older than that */
+	uint64_t taken_ns;  /* the last barrier */
+	uint64_t raw_bytes; /* of stacks */
+	uint64_t late;      /* entries that came in older than that */
 };
 
 struct order_ops {
-	void (*sample)(void *ctx, const struct event_sample *s);
+	/* raw is NULL for most, and the callee's no longer than the call. */
+	void (*sample)(void *ctx, const struct event_sample *s, const struct event_raw *raw);
 	void (*side)(void *ctx, const struct side_record *r);
 };
 
 void order_add_sample(struct order *o, const struct event_sample *s);
+void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */
 void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx);
 void order_done(struct order *o);

@@ -38,6 +38,9 @@ struct process {
 	bool container_known;
 	uint32_t container; /* string of the sink, 0 = none */
 	struct jit *jit;    /* NULL: no code made at run time was seen */
+
+	/* What the walker knows (collect/space.h): the id of the image, 0 = nothing, and the scan it is from. */
+	uint64_t sent_image, sent_scanned;
 };
 
 struct process_exit {

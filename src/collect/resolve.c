@@ -34,6 +34,7 @@ struct resolver {
 	struct stack_cache stacks;
 	struct series_cache series;
 	struct jit_table jits;
+	struct space *space;     /* NULL: frame pointers only */
 	struct map leaf_samples; /* frame → samples */
 	struct map containers;   /* id of a cgroup v2 → string + 1, 1 = none */
 	VEC(uint64_t) stack;     /* the one being built, as jit_hold takes it */
@@ -49,6 +50,10 @@ static const char *const markers[WALK_ENDS] = {
 	[WALK_UNREADABLE] = "[truncated: stack unreadable]",
 	[WALK_DEPTH] = "[truncated: depth]",
 	[WALK_32BIT] = "[truncated: 32-bit]",
+	[WALK_RULE] = "[truncated: unwind rule]",
+	[WALK_ASTRAY] = "[truncated: astray]",
+	[WALK_NOT_LOADED] = "[truncated: unwind table not loaded]",
+	[WALK_CUT] = "[truncated: stack not sent]",
 	[WALK_LOST] = "[truncated: lost]",
 };
 
@@ -70,9 +75,13 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->opts = *opts;
 	r->sink = opts->sink;
 	r->unknown_frame = FRAME_NONE;
+	if (!r->opts.max_user)
+		r->opts.max_user = WALK_MAX_USER;
 	object_table_init(&r->objects,
 			  opts->max_open_files ? opts->max_open_files : default_open_files());
 	process_table_init(&r->processes, &r->objects);
+	if (opts->space)
+		r->space = space_new(opts->space, &r->objects);
 	kernel_space_init(&r->kernel, r->sink);
 	series_cache_init(&r->series, r->sink);
 	jit_table_init(&r->jits, r->sink, &r->objects, &r->leaf_samples);
@@ -88,6 +97,7 @@ void resolver_free(struct resolver *r)
 			jit_close(&r->jits, r->processes.all.v[i]);
 	jit_table_done(&r->jits);
 	process_table_done(&r->processes);
+	space_free(r->space);
 	object_table_done(&r->objects);
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
@@ -154,6 +164,29 @@ void resolve_seen(struct resolver *r, const struct side_record *rec)
 {
 	if (rec->kind == SIDE_MMAP)
 		object_of_record(&r->objects, rec);
+	if (r->space)
+		space_seen(r->space, rec);
+}
+
+void resolve_missed(struct resolver *r, const struct event_raw *raw)
+{
+	space_missed(r->space, raw);
+}
+
+void resolve_sync(struct resolver *r)
+{
+	if (r->space)
+		space_sync(r->space);
+}
+
+int resolve_fd(const struct resolver *r)
+{
+	return r->space ? space_fd(r->space) : -1;
+}
+
+bool resolve_is_busy(const struct resolver *r)
+{
+	return r->space && space_is_busy(r->space);
 }
 
 static void apply_mmap(struct resolver *r, const struct side_record *rec)
@@ -309,17 +342,45 @@ static uint64_t code_address(const uint64_t *addr, uint32_t i)
 	return i ? addr[i] - 1 : addr[i];
 }
 
-/* How many of the user addresses to believe: a return address outside of all code is where a chain
- * of frame pointers went astray through code that does not keep them. */
-static uint32_t plausible_frames(const struct process *p, const uint64_t *user, uint32_t n)
+/* The run-time address of a user frame; false when it is one of an object. */
+static bool run_time_address(const struct event_stack *st, const uint64_t *user, uint32_t i,
+			     uint64_t *out)
 {
-	uint32_t i = n ? 1 : 0;
+	if (!(st->flags & STACK_FRAMES))
+		*out = code_address(user, i);
+	else if (user[i] & FRAME_ADDRESS)
+		*out = user[i] & ~FRAME_ADDRESS;
+	else
+		return false;
+	return true;
+}
+
+/* How many of the user frames to believe: a return address outside of all code is where a chain of frame pointers went
+ * astray through code that does not keep them. */
+static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
+				 const uint64_t *user)
+{
+	uint32_t i = st->n_user ? 1 : 0;
+	uint64_t addr;
 
 	if (!p->image || !p->image->maps.n)
-		return n;
-	while (i < n && image_find(p->image, code_address(user, i)))
+		return st->n_user;
+	while (i < st->n_user &&
+	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
 		i++;
 	return i;
+}
+
+/* An element for jit_hold. */
+static uint64_t stack_element(struct resolver *r, const struct process *p,
+			      const struct event_stack *st, const uint64_t *user, uint32_t i)
+{
+	uint64_t addr;
+
+	if (run_time_address(st, user, i, &addr))
+		return user_frame(r, p, addr);
+	struct object *o = space_object(r->space, user[i]);
+	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
 }
 
 /* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has
@@ -328,7 +389,7 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 			uint64_t now_ns, bool *has_jit)
 {
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
-	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, user, st->n_user);
+	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
 	uint32_t end = n_user < st->n_user ? WALK_NO_FP : st->walk_end;
 	bool truncated = !r->opts.no_user && end < WALK_ENDS && markers[end];
 
@@ -336,7 +397,7 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 	if (truncated)
 		vec_push(&r->stack, named_frame(r, FRAME_MARKER, markers[end]));
 	for (uint32_t i = n_user; i-- > 0;) {
-		uint64_t element = user_frame(r, p, code_address(user, i));
+		uint64_t element = stack_element(r, p, st, user, i);
 
 		*has_jit |= (element & JIT_ADDRESS) != 0;
 		vec_push(&r->stack, element);
@@ -365,9 +426,11 @@ static struct resolved_stack intern_stack(struct resolver *r, bool truncated)
 static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
 		       uint64_t now_ns)
 {
-	uint64_t leaf = st->n_user ? st->addr[st->n_kernel] : 0;
+	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
+	uint64_t leaf;
 
-	if (!st->n_user || r->opts.no_user || leaf - VSYSCALL_START < VSYSCALL_BYTES)
+	if (!st->n_user || r->opts.no_user || !run_time_address(st, user, 0, &leaf) ||
+	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
 		return;
 	if (!p->image || !image_find(p->image, leaf))
 		scan_again(r, p, now_ns);
@@ -376,26 +439,40 @@ static void check_leaf(struct resolver *r, struct process *p, const struct event
 static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
 static const struct event_stack lost_stack = { .walk_end = WALK_LOST };
 
+static uint64_t image_id(const struct process *p)
+{
+	return p->image ? p->image->id : 0;
+}
+
+/* What was resolved before: the same in every process, or in this image. */
+static const struct resolved_stack *known_stack(const struct resolver *r, const struct process *p,
+						uint64_t hash)
+{
+	const struct resolved_stack *known = stack_cache_resolved(&r->stacks, 0, hash);
+
+	return known || !image_id(p) ? known : stack_cache_resolved(&r->stacks, image_id(p), hash);
+}
+
+static const struct event_stack *stack_contents(const struct resolver *r, uint64_t hash)
+{
+	const struct event_stack *st = hash ? stack_cache_get(&r->stacks, hash) : &empty_stack;
+
+	return st ? st : &lost_stack;
+}
+
 /* The stack of a sample in the sink. False when it has code made at run time: then it is in
  * r->stack, to be held back. */
 static bool resolve_stack(struct resolver *r, struct process *p, const struct event_sample *s,
 			  struct resolved_stack *out)
 {
-	uint64_t image_id = p->image ? p->image->id : 0;
-	const struct resolved_stack *known =
-		stack_cache_resolved(&r->stacks, image_id, s->stack_hash);
-	const struct event_stack *st = &empty_stack;
+	const struct resolved_stack *known = known_stack(r, p, s->stack_hash);
 	bool has_jit = false;
 
 	if (known) {
 		*out = *known;
 		return true;
 	}
-	if (s->stack_hash)
-		st = stack_cache_get(&r->stacks, s->stack_hash);
-	bool lost = !st;
-	if (lost)
-		st = &lost_stack;
+	const struct event_stack *st = stack_contents(r, s->stack_hash);
 	check_leaf(r, p, st, s->time_ns);
 	bool truncated = build_stack(r, p, st, s->time_ns, &has_jit);
 	if (has_jit) {
@@ -403,10 +480,34 @@ static bool resolve_stack(struct resolver *r, struct process *p, const struct ev
 		return false;
 	}
 	*out = intern_stack(r, truncated);
-	image_id = p->image ? p->image->id : 0;
-	if (!lost)
-		stack_cache_keep(&r->stacks, image_id, s->stack_hash, out);
+	if (st != &lost_stack)
+		stack_cache_keep(&r->stacks, st->flags & STACK_PORTABLE ? 0 : image_id(p),
+				 s->stack_hash, out);
 	return true;
+}
+
+/* The same of a sample that brought its stack along. */
+static bool resolve_raw(struct resolver *r, struct process *p, const struct event_raw *raw,
+			uint64_t now_ns, struct resolved_stack *out)
+{
+	const struct event_stack *kernel = stack_contents(r, raw->sample.stack_hash);
+	uint32_t n_kernel = kernel->n_kernel;
+	struct event_stack *st =
+		xcalloc(1, sizeof *st + (n_kernel + WALK_MAX_USER) * sizeof st->addr[0]);
+	bool has_jit = false;
+
+	memcpy(st->addr, kernel->addr, n_kernel * sizeof st->addr[0]);
+	struct unwind_walk w = space_walk(r->space, p->image, raw, (uint64_t *)st->addr + n_kernel,
+					  r->opts.max_user);
+	st->n_kernel = n_kernel;
+	st->n_user = w.n;
+	st->walk_end = w.end;
+	st->flags = STACK_FRAMES;
+	out->truncated = build_stack(r, p, st, now_ns, &has_jit);
+	if (!has_jit)
+		*out = intern_stack(r, out->truncated);
+	free(st);
+	return !has_jit;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
@@ -455,8 +556,8 @@ static uint32_t series_of(struct resolver *r, struct process *p, const struct ev
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t type,
-		    int64_t period_ns)
+void resolve_sample(struct resolver *r, const struct event_sample *s, const struct event_raw *raw,
+		    uint32_t type, int64_t period_ns)
 {
 	struct process nobody = { /* the table is full: /proc is not asked again and again */
 				  .pid = s->tgid,
@@ -477,7 +578,8 @@ void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t t
 		.tid = s->tid,
 		.cpu = s->cpu,
 	};
-	bool named = resolve_stack(r, p, s, &stack);
+	bool named =
+		raw ? resolve_raw(r, p, raw, s->time_ns, &stack) : resolve_stack(r, p, s, &stack);
 	r->truncated += stack.truncated;
 	if (!named) {
 		jit_hold(&r->jits, p, &sample, r->stack.v, r->stack.n);
@@ -547,4 +649,6 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.truncated = r->truncated,
 		.unsymbolized = r->unsymbolized,
 	};
+	if (r->space)
+		space_get_stats(r->space, &out->tables);
 }

@@ -12,19 +12,23 @@
 
 #include "bpf/event.h"
 #include "collect/side_band.h"
+#include "collect/space.h"
 #include "profile/sink.h"
 
 struct resolver;
 
 struct resolve_opts {
 	struct sink *sink;
-	uint32_t max_open_files; /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
-	bool no_kernel, no_user; /* leave that side of stacks out */
+	uint32_t max_open_files;        /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
+	bool no_kernel, no_user;        /* leave that side of stacks out */
+	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
+	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
 	uint64_t truncated;    /* samples */
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
+	struct table_store_stats tables;
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);
@@ -37,15 +41,22 @@ void resolve_snapshot(struct resolver *r);
 void resolve_seen(struct resolver *r, const struct side_record *rec);
 void resolve_apply(struct resolver *r, const struct side_record *rec);
 
+/* A sample that met what the walker does not know yet, as soon as it is read. */
+void resolve_missed(struct resolver *r, const struct event_raw *raw);
+/* Tells the walker what was seen since; call it after reading, and when the descriptor (-1: none) is readable. */
+void resolve_sync(struct resolver *r);
+int resolve_fd(const struct resolver *r);
+bool resolve_is_busy(const struct resolver *r); /* tables are being built */
+
 /* Keeps the contents of a stack under its hash (replaced when it is there already). Bounded: past
  * STACK_CACHE_MAX_BYTES the older half is dropped and *epoch_over is set: the caller has the kernel
  * send contents anew. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over);
 
 /* One sample, in time order, to the sink: its stack resolved in its process, with labels comm,
- * process and container_id. */
-void resolve_sample(struct resolver *r, const struct event_sample *s, uint32_t type,
-		    int64_t period_ns);
+ * process and container_id. raw is NULL when its stack was walked in the kernel. */
+void resolve_sample(struct resolver *r, const struct event_sample *s, const struct event_raw *raw,
+		    uint32_t type, int64_t period_ns);
 
 /* Gives every frame handed to the sink its names: ELF symbols, debug files, kernel symbols, BPF,
  * vDSO, perf-map, jitdump. */

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 enum { RING_DEFAULT_BYTES = 1 << 20, RING_MAX_BYTES = 1 << 30 };
+enum { SEGMENT_BYTES = UNWIND_SEGMENT_CHUNKS * UNWIND_CHUNK, UNWIND_DEFAULT_BYTES = 32 << 20 };
+enum { FOLLOW_PROGRAMS = 6 };
 
 struct cpu_event {
 	uint32_t cpu;
@@ -31,11 +33,13 @@ struct sampler {
 	struct sample_bpf *bpf;
 	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
 	struct ring_buffer *ring;
-	struct bpf_link *follow[3];
+	struct bpf_link *follow[FOLLOW_PROGRAMS];
 	VEC(struct cpu_event) events;
 	struct collect_opts opts;
 	const char *clock;
 	uint64_t ring_bytes;
+	bool use_tables;
+	uint32_t max_segments;
 	const struct sampler_reader *reader; /* during sampler_read only */
 	void *reader_ctx;
 };
@@ -200,6 +204,16 @@ static const enum sample_filter filters[] = {
 	[TARGET_COMM] = FILTER_COMM, [TARGET_CGROUP] = FILTER_CGROUP,
 };
 
+/* What is not used takes no room. */
+static void shrink_space(struct sampler *s)
+{
+	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks,
+				   s->bpf->maps.tables };
+
+	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+		bpf_map__set_max_entries(maps[i], 1);
+}
+
 static void set_knobs(struct sampler *s, bool plain)
 {
 	struct sample_bpf__rodata *k = s->bpf->rodata;
@@ -215,10 +229,24 @@ static void set_knobs(struct sampler *s, bool plain)
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
 	bpf_program__set_autoload(s->bpf->progs.sample_walk, !plain);
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, plain);
+	k->use_tables = s->use_tables;
+	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
+	if (!s->use_tables)
+		shrink_space(s);
+	bpf_program__set_autoload(s->bpf->progs.space_fork, s->use_tables);
+	bpf_program__set_autoload(s->bpf->progs.space_exec, s->use_tables);
+	bpf_program__set_autoload(s->bpf->progs.space_exit, s->use_tables);
 	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
 	bpf_program__set_autoload(s->bpf->progs.follow_exec, follow && s->opts.wait_exec);
 	bpf_program__set_autoload(s->bpf->progs.follow_exit, follow);
 	s->program = plain ? s->bpf->progs.sample_plain : s->bpf->progs.sample_walk;
+}
+
+static int no_tables(struct err *err)
+{
+	err_set(err, EOPNOTSUPP,
+		"cannot walk stacks by unwind tables: this kernel has no bpf_loop");
+	return err_hint(err, "needs kernel 5.17 or newer; --unwind fp follows frame pointers");
 }
 
 static int load(struct sampler *s, struct err *err)
@@ -226,7 +254,12 @@ static int load(struct sampler *s, struct err *err)
 	s->bpf = sample_bpf__open();
 	if (!s->bpf)
 		return not_loaded(errno, err);
-	set_knobs(s, s->opts.plain_walk || !sampler_has_loop());
+	bool plain = s->opts.plain_walk || !sampler_has_loop();
+	s->use_tables = !plain && !s->opts.no_user && s->opts.unwind != UNWIND_FP;
+	if (s->opts.unwind == UNWIND_TABLES && !s->use_tables)
+		return no_tables(err);
+	s->max_segments = s->opts.unwind_bytes / SEGMENT_BYTES;
+	set_knobs(s, plain);
 	int rc = sample_bpf__load(s->bpf);
 	malloc_trim(0); /* the kernel's BTF was some 10 MB of heap */
 	return rc ? not_loaded(rc, err) : 0;
@@ -234,10 +267,12 @@ static int load(struct sampler *s, struct err *err)
 
 static int attach_follow(struct sampler *s, struct err *err)
 {
-	struct bpf_program *progs[] = { s->bpf->progs.follow_fork, s->bpf->progs.follow_exec,
-					s->bpf->progs.follow_exit };
+	struct bpf_program *progs[FOLLOW_PROGRAMS] = {
+		s->bpf->progs.follow_fork, s->bpf->progs.follow_exec, s->bpf->progs.follow_exit,
+		s->bpf->progs.space_fork,  s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
+	};
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < FOLLOW_PROGRAMS; i++) {
 		if (!bpf_program__autoload(progs[i]))
 			continue;
 		s->follow[i] = bpf_program__attach(progs[i]);
@@ -355,6 +390,11 @@ static bool stack_fits(const struct event_stack *st, size_t size)
 	       size == sizeof *st + ((size_t)st->n_kernel + st->n_user) * sizeof st->addr[0];
 }
 
+static bool raw_fits(const struct event_raw *raw, size_t size)
+{
+	return size >= sizeof *raw && raw->stack_bytes <= size - sizeof *raw;
+}
+
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
@@ -364,6 +404,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->reader->sample(s->reader_ctx, data);
 	else if (kind == EVENT_STACK && stack_fits(data, size))
 		s->reader->stack(s->reader_ctx, data);
+	else if (kind == EVENT_RAW && raw_fits(data, size))
+		s->reader->raw(s->reader_ctx, data);
 	return 0;
 }
 
@@ -386,6 +428,18 @@ static int open_ring(struct sampler *s, int epoll_fd, uint64_t tag, struct err *
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
 		return err_set(err, errno, "cannot wait for the ring buffer: %s", strerror(errno));
 	return 0;
+}
+
+bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
+{
+	*out = (struct space_maps){
+		.processes = bpf_map__fd(s->bpf->maps.processes),
+		.blocks = bpf_map__fd(s->bpf->maps.blocks),
+		.tables = bpf_map__fd(s->bpf->maps.tables),
+		.segments = bpf_map__fd(s->bpf->maps.segments),
+		.max_segments = s->max_segments,
+	};
+	return s->use_tables;
 }
 
 void sampler_new_epoch(struct sampler *s)
@@ -417,6 +471,10 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	s->opts = *opts;
 	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
 	s->opts.max_targets = opts->max_targets ? opts->max_targets : COLLECT_MAX_TARGETS;
+	if (!s->opts.unwind_bytes)
+		s->opts.unwind_bytes = UNWIND_DEFAULT_BYTES;
+	if (s->opts.unwind_bytes < SEGMENT_BYTES)
+		s->opts.unwind_bytes = SEGMENT_BYTES;
 	s->ring_bytes = ring_size(opts->buffer_bytes);
 	s->clock = "cpu-clock";
 	rc = check_rate(s->opts.freq_hz, err);
@@ -441,7 +499,7 @@ void sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	vec_done(&s->events);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < FOLLOW_PROGRAMS; i++)
 		bpf_link__destroy(s->follow[i]);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->bpf);
@@ -509,6 +567,7 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 		.ring_bytes = s->ring_bytes,
 		.clock = s->clock,
 		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
+			  : s->use_tables                          ? "unwind tables"
 								   : "frame pointers",
 	};
 	sum_counters(s, out->counters);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "bpf/event.h"
 #include "collect/collect.h"
+#include "collect/space.h"
 
 struct sampler;
 
@@ -23,8 +24,12 @@ void sampler_stop(struct sampler *s);
 struct sampler_reader {
 	void (*sample)(void *ctx, const struct event_sample *ev);
 	void (*stack)(void *ctx, const struct event_stack *st);
+	void (*raw)(void *ctx, const struct event_raw *raw);
 };
 int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
+
+/* The maps that tell the walker of address spaces. False: it follows frame pointers only. */
+bool sampler_space_maps(const struct sampler *s, struct space_maps *out);
 
 /* Makes every CPU send the contents of stacks anew. */
 void sampler_new_epoch(struct sampler *s);

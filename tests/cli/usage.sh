@@ -69,7 +69,6 @@ fails "flame to what is no picture" 2 "does not end in .svg" flame "$a" -o "$tmp
 
 # --- what is understood but not in this version, and what is not there
 fails "an event kind of later" 4 "cannot record off-cpu" record -e cpu,off-cpu
-fails "unwinding of later" 4 "cannot unwind by DWARF" record --unwind dwarf
 
 # --- values that only the file can refuse
 fails "no such type" 2 "there is no type 'heap'" report "$a" --type heap

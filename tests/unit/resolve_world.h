@@ -129,7 +129,7 @@ static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struc
 	snprintf(s.comm, sizeof s.comm, "%s", comm);
 	s.stack_hash = st->stack_hash;
 	resolve_stack_contents(resolver, st, &over);
-	resolve_sample(resolver, &s, type, 10101010);
+	resolve_sample(resolver, &s, NULL, type, 10101010);
 }
 
 /* One frame of user code, now. */

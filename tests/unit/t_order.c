@@ -8,12 +8,12 @@ struct seen {
 	char names[4096];
 };
 
-static void on_sample(void *ctx, const struct event_sample *s)
+static void on_sample(void *ctx, const struct event_sample *s, const struct event_raw *raw)
 {
 	struct seen *seen = ctx;
 
 	vec_push(&seen->times, s->time_ns);
-	vec_push(&seen->kinds, 's');
+	vec_push(&seen->kinds, raw ? raw->stack[raw->stack_bytes - 1] : 's');
 }
 
 static void on_side(void *ctx, const struct side_record *r)
@@ -34,10 +34,41 @@ static void seen_done(struct seen *s)
 	vec_done(&s->kinds);
 }
 
+/* A sample whose stack ends in mark. */
+static void add_raw(struct order *o, uint64_t time_ns, char mark)
+{
+	char room[sizeof(struct event_raw) + 512] = { 0 };
+	struct event_raw *raw = (void *)room;
+
+	raw->sample = (struct event_sample){ .kind = EVENT_RAW, .time_ns = time_ns };
+	raw->stack_bytes = 512;
+	raw->stack[511] = mark;
+	order_add_raw(o, raw);
+}
+
 static void add_sample(struct order *o, uint64_t time_ns)
 {
 	order_add_sample(o, &(struct event_sample){ .kind = EVENT_SAMPLE, .time_ns = time_ns });
 }
+
+/* Stacks that samples bring along stay with them, also while they wait. */
+START_TEST(stacks_go_with_their_samples)
+{
+	struct order o = { 0 };
+	struct seen seen = { 0 };
+
+	add_raw(&o, 30, 'x');
+	add_sample(&o, 20);
+	add_raw(&o, 10, 'y');
+	add_raw(&o, 40, 'z');
+	order_take(&o, 20, &ops, &seen);
+	order_take(&o, 30, &ops, &seen);
+	ck_assert_uint_eq(seen.kinds.n, 3);
+	ck_assert_mem_eq(seen.kinds.v, "ysx", 3);
+	seen_done(&seen);
+	order_done(&o); /* the last one with its stack */
+}
+END_TEST
 
 START_TEST(sorted_up_to_barrier)
 {
@@ -129,5 +160,5 @@ START_TEST(random_rings)
 }
 END_TEST
 
-UNIT_MAIN("order", sorted_up_to_barrier, equal_times_keep_arrival, late_is_counted_and_kept,
-	  random_rings)
+UNIT_MAIN("order", sorted_up_to_barrier, stacks_go_with_their_samples, equal_times_keep_arrival,
+	  late_is_counted_and_kept, random_rings)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/space.h: what user space tells the walker about address spaces: which process has which image, which object lies where in an
+ * image, and which table an object has. Shared by BPF and user space.
+ *
+ *     tgid → space_process → blocks of its image, sorted mappings → object, table → chunks (bpf/unwind_table.h)
+ *
+ * An image never changes: other mappings are another image, so what a process has is switched by one update of its entry. Processes
+ * with the same mappings share an image. */
+#ifndef CRESSET_BPF_SPACE_H
+#define CRESSET_BPF_SPACE_H
+
+#include "bpf/unwind_table.h"
+
+#include <linux/types.h>
+
+enum {
+	SPACE_BLOCK_MAPS = 32, /* mappings in a block, a power of two */
+	SPACE_INDEX_BLOCKS =
+		128, /* blocks of an image; more mappings are not known to the walker */
+	SPACE_MAX_MAPS = SPACE_BLOCK_MAPS * SPACE_INDEX_BLOCKS,
+	SPACE_MAX_TABLES = 8192, /* objects that have, or had, a table */
+};
+
+/* A frame as it leaves the kernel: the object's number and the file offset of the instruction, of callers that of the call's last
+ * byte; or, where there is no file, the address. */
+enum { FRAME_OFFSET_BITS = 36 };
+#define FRAME_OFFSET_MASK ((1ull << FRAME_OFFSET_BITS) - 1)
+#define FRAME_MAX_OBJECT  (1u << 27)
+#define FRAME_ADDRESS     (1ull << 63)
+
+struct space_mapping {
+	__u64 start, end; /* unused ones: start is the highest number */
+	__u64 pgoff;      /* file offset of start */
+	__u32 object;     /* 0: memory without a file */
+	__u32 table;      /* index of the table; 0: it has none */
+};
+
+enum { SPACE_SCANNED = 1 }; /* the image has all mappings there are: what is outside is no code */
+struct space_process {
+	__u64 image;
+	__u32 n_maps;
+	__u32 flags;
+};
+
+struct space_block_key {
+	__u64 image;
+	__u64 block; /* SPACE_INDEX: the starts of the blocks, where an image has more than one */
+};
+#define SPACE_INDEX (~0ull)
+struct space_block {
+	union {
+		struct space_mapping maps[SPACE_BLOCK_MAPS];
+		__u64 starts[SPACE_INDEX_BLOCKS];
+	};
+};
+_Static_assert(sizeof(struct space_block) == 1024, "space_block has one size");
+
+enum space_table_state {
+	TABLE_NONE = 0, /* the object says nothing about its frames */
+	TABLE_WANTED,   /* not there yet, or not any more */
+	TABLE_READY,
+};
+struct space_table {
+	struct unwind_table_ref ref;
+	__u32 state; /* enum space_table_state */
+	__u32 used;  /* set by the walker */
+};
+
+#endif

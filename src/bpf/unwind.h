@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/unwind.h: the walk over a user stack: from registers to frames, leaf first. Compiled for BPF and, as its twin, for user
+ * space (unwind/walk.c).
+ *
+ * Each frame: which mapping holds the instruction, which table has the mapping's object, which rule has the table; the rule leads to
+ * the caller's registers. Code without a table or a rule is walked by its frame pointer. Whoever includes this says how to reach
+ * memory and tables:
+ *
+ *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
+ *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
+ *     struct space_table *walk_table(w, index)  NULL when there is none
+ *     const void *walk_chunk(w, chunk)          NULL when there is none
+ *
+ * What the verifier must not follow value by value (positions of a search, registers) is kept in *w, which is memory of a map: what
+ * comes from there is any number to it, so that its states meet again. */
+#ifndef CRESSET_BPF_UNWIND_H
+#define CRESSET_BPF_UNWIND_H
+
+#include "bpf/event.h"
+#include "bpf/space.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+/* DWARF's numbers of x86-64's registers. */
+enum { REG_FP = 6, REG_SP = 7, REGS = 16 };
+
+/* The word of each DWARF register in struct pt_regs, and in the struct sigcontext that a signal frame holds at SIGCONTEXT_AT above its stack
+ * pointer: four bits each, register 0 in the lowest. (REG_SP is looked up in the latter only.) */
+#define PT_REGS_OF    0x01236789f4ed5bcaull
+#define SIGCONTEXT_OF 0x76543210fa89becdull
+enum { SIGCONTEXT_AT = 40 };
+#define WORD_OF(map, reg) ((map) >> ((reg) & (REGS - 1)) * 4 & 15)
+
+struct walk {
+	__u64 regs[PT_REGS_WORDS]; /* of the leaf */
+	__u64 ip, sp, fp;          /* of the frame at hand */
+	__u64 sigcontext;          /* where the registers of an interrupted frame lie, else 0 */
+	struct space_mapping map;  /* the last one that was found; end 0: none */
+	__u64 image;               /* of the process, 0: unknown */
+	__u32 n_maps, flags;       /* of the process */
+	__u32 pos, len;            /* of a search */
+	__u32 n, max;              /* frames so far, and at most */
+	__u32 exact;               /* ip is that of an instruction, not a return address */
+	__u32 end;                 /* enum walk_end */
+	__u32 by_table, by_fp;     /* steps that a rule, that the frame pointer led */
+	__u32 use_tables;
+	__u32 has_address; /* a frame is an address */
+	__u32 missing;     /* the table that was not there */
+	__u32 by_rule;     /* the last step was one of by_table */
+};
+
+#define LOAD(x)     (*(volatile const __typeof__(x) *)&(x))
+#define STORE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+
+#define USER_MAX (1ull << 47) /* one past the highest user address */
+#define NEAR_STACK \
+	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
+
+static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
+static int walk_find(struct walk *w, __u64 address);
+static struct space_table *walk_table(struct walk *w, __u32 index);
+static const void *walk_chunk(struct walk *w, __u32 chunk);
+static void walk_put(struct walk *w, __u64 frame);
+
+/* --- searches: how many of len sorted keys are not above a value: w->pos -------------------------------------------------- */
+
+static __always_inline void search_begin(struct walk *w, __u32 len)
+{
+	STORE(w->pos, 0);
+	STORE(w->len, len);
+}
+
+/* The key to look at next; -1 when the search is over. */
+static __always_inline int search_at(struct walk *w)
+{
+	__u32 len = LOAD(w->len);
+
+	return len ? (int)(LOAD(w->pos) + len / 2) : -1;
+}
+
+static __always_inline void search_move(struct walk *w, int is_above)
+{
+	__u32 len = LOAD(w->len), half = len / 2;
+
+	if (is_above) {
+		STORE(w->len, half);
+	} else {
+		STORE(w->pos, LOAD(w->pos) + half + 1);
+		STORE(w->len, len - half - 1);
+	}
+}
+
+/* The last mapping of a block that begins at or before the address. */
+static __always_inline const struct space_mapping *search_maps(struct walk *w,
+							       const struct space_block *b,
+							       __u64 address)
+{
+	search_begin(w, SPACE_BLOCK_MAPS);
+	for (int i = 0; i < 6; i++) {
+		int at = search_at(w);
+
+		if (at < 0)
+			break;
+		search_move(w, b->maps[at & (SPACE_BLOCK_MAPS - 1)].start > address);
+	}
+	return &b->maps[(LOAD(w->pos) - 1) & (SPACE_BLOCK_MAPS - 1)];
+}
+
+/* The block that has the address, by the starts of all. */
+static __always_inline __u32 search_index(struct walk *w, const struct space_block *b,
+					  __u64 address)
+{
+	search_begin(w, SPACE_INDEX_BLOCKS);
+	for (int i = 0; i < 8; i++) {
+		int at = search_at(w);
+
+		if (at < 0)
+			break;
+		search_move(w, b->starts[at & (SPACE_INDEX_BLOCKS - 1)] > address);
+	}
+	return (LOAD(w->pos) - 1) & (SPACE_INDEX_BLOCKS - 1);
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------------ */
+
+static __always_inline __u32 chunk_u16(const __u8 *chunk, __u32 at)
+{
+	return *(const __u16 *)(chunk + (at & (UNWIND_CHUNK - 2)));
+}
+
+/* A row of a block: its place in the page in the low half, its rule in the high one. Of the first: how many follow, and the rule
+ * before them. */
+static __always_inline __u32 block_row(const __u8 *chunk, __u32 at, __u32 i, int wide)
+{
+	__u32 v;
+
+	if (wide)
+		return chunk_u16(chunk, at + i * 4) | chunk_u16(chunk, at + i * 4 + 2) << 16;
+	v = chunk_u16(chunk, at + i * 2);
+	return (v & 255) | (v >> 8) << 16;
+}
+
+static __always_inline __u32 search_block(struct walk *w, const __u8 *chunk, __u32 entry,
+					  __u32 page_offset)
+{
+	__u32 at = (entry & ((1u << UNWIND_DIR_AT_BITS) - 1)) * 2;
+	int wide = (entry & UNWIND_DIR_WIDE) != 0;
+
+	search_begin(w, block_row(chunk, at, 0, wide) & 0xffff);
+	for (int i = 0; i < 9; i++) {
+		int row = search_at(w);
+
+		if (row < 0)
+			break;
+		search_move(w, (block_row(chunk, at, row + 1, wide) & 0xffff) > page_offset);
+	}
+	return block_row(chunk, at, LOAD(w->pos), wide) >> 16;
+}
+
+/* The rule at a file offset; NULL where there is none. */
+static __always_inline const struct unwind_rule *find_rule(struct walk *w,
+							   const struct unwind_table_ref *t,
+							   __u64 offset)
+{
+	__u64 page = (offset >> UNWIND_PAGE_BITS) - t->first_page;
+	const __u32 *dir;
+	const __u8 *block;
+	const struct unwind_rule *rules;
+	__u32 entry, rule;
+
+	if (page >= t->n_pages)
+		return 0;
+	dir = walk_chunk(w, t->chunk + t->dir_chunk + page / UNWIND_DIR_PER_CHUNK);
+	if (!dir)
+		return 0;
+	entry = dir[page % UNWIND_DIR_PER_CHUNK];
+	rule = entry & (UNWIND_MAX_RULES - 1);
+	if (!(entry & UNWIND_DIR_RULE)) {
+		block = walk_chunk(w,
+				   t->chunk + ((entry & ~UNWIND_DIR_WIDE) >> UNWIND_DIR_AT_BITS));
+		if (!block)
+			return 0;
+		rule = search_block(w, block, entry, offset & ((1 << UNWIND_PAGE_BITS) - 1));
+	}
+	if (!rule)
+		return 0;
+	rules = walk_chunk(w, t->chunk + rule / UNWIND_RULES_PER_CHUNK);
+	return rules ? &rules[rule % UNWIND_RULES_PER_CHUNK] : 0;
+}
+
+/* --- one frame --------------------------------------------------------------------------------------------------------- */
+
+/* Ends the walk. */
+static __always_inline int walk_over(struct walk *w, __u32 end)
+{
+	w->end = end;
+	return 1;
+}
+
+static __always_inline int read_word(struct walk *w, __u64 address, __u64 *out)
+{
+	if (!walk_read(w, out, sizeof *out, address))
+		return 0;
+	return walk_over(w, WALK_UNREADABLE);
+}
+
+/* A register of the frame at hand: only those of the leaf and of interrupted frames are all known. */
+static __always_inline int read_register(struct walk *w, __u32 reg, __u64 *out)
+{
+	if (reg == REG_SP) {
+		*out = w->sp;
+	} else if (reg == REG_FP) {
+		*out = w->fp;
+	} else if (w->n == 1) {
+		*out = w->regs[WORD_OF(PT_REGS_OF, reg)];
+	} else if (w->sigcontext) {
+		return read_word(w, w->sigcontext + 8 * WORD_OF(SIGCONTEXT_OF, reg), out);
+	} else {
+		return walk_over(w, WALK_RULE);
+	}
+	return 0;
+}
+
+static __always_inline int read_cfa(struct walk *w, const struct unwind_rule *r, __u64 pc,
+				    __u64 *cfa)
+{
+	__u32 kind = UNWIND_KIND(r->cfa);
+
+	if (kind != UNWIND_REG && kind != UNWIND_DEREF && kind != UNWIND_PLT)
+		return walk_over(w, WALK_RULE);
+	if (read_register(w, UNWIND_REGISTER(r->cfa), cfa))
+		return 1;
+	*cfa += r->cfa_offset;
+	if (kind == UNWIND_DEREF) {
+		if (read_word(w, *cfa, cfa))
+			return 1;
+		*cfa += r->cfa_add;
+	} else if (kind == UNWIND_PLT && (pc & 15) >= (__u32)r->cfa_add) {
+		*cfa += 8;
+	}
+	return 0;
+}
+
+/* The caller's value of a register that the rule says to be at a place. */
+static __always_inline int read_saved(struct walk *w, __u8 place, __s32 offset, __u64 cfa,
+				      __u64 same, __u64 *out)
+{
+	__u64 base;
+
+	*out = same;
+	switch (UNWIND_KIND(place)) {
+	case UNWIND_NONE:
+		return 0;
+	case UNWIND_UNDEFINED:
+		*out = 0;
+		return 0;
+	case UNWIND_CFA:
+		return read_word(w, cfa + offset, out);
+	case UNWIND_REG:
+		return read_register(w, UNWIND_REGISTER(place), out);
+	case UNWIND_DEREF:
+		if (read_register(w, UNWIND_REGISTER(place), &base))
+			return 1;
+		return read_word(w, base + offset, out);
+	}
+	return walk_over(w, WALK_RULE);
+}
+
+/* The frame pointer right below the return address, as most functions save it: both by one read. */
+static __always_inline int is_pair(const struct unwind_rule *r)
+{
+	return UNWIND_KIND(r->ra) == UNWIND_CFA && UNWIND_KIND(r->fp) == UNWIND_CFA &&
+	       r->fp_offset + 8 == r->ra_offset;
+}
+
+static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule *r, __u64 pc)
+{
+	__u64 cfa, ra, fp, pair[2];
+	int is_signal = r->flags & UNWIND_SIGNAL;
+
+	if (UNWIND_KIND(r->ra) == UNWIND_UNDEFINED)
+		return walk_over(w, WALK_COMPLETE);
+	if (read_cfa(w, r, pc, &cfa))
+		return 1;
+	if (!is_signal && cfa <= w->sp)
+		return walk_over(w, WALK_ASTRAY);
+	if (is_pair(r)) {
+		if (walk_read(w, pair, sizeof pair, cfa + r->fp_offset))
+			return walk_over(w, WALK_UNREADABLE);
+		fp = pair[0];
+		ra = pair[1];
+	} else {
+		if (read_saved(w, r->ra, r->ra_offset, cfa, 0, &ra))
+			return 1;
+		if (read_saved(w, r->fp, r->fp_offset, cfa, w->fp, &fp))
+			return 1;
+	}
+	w->sigcontext = is_signal ? w->sp + SIGCONTEXT_AT : 0;
+	w->exact = is_signal != 0;
+	w->ip = ra;
+	w->sp = cfa;
+	w->fp = fp;
+	w->by_rule = 1;
+	w->by_table++;
+	return 0;
+}
+
+/* Of code that says nothing about its frames. */
+static __always_inline int step_by_fp(struct walk *w)
+{
+	__u64 pair[2], fp = w->fp;
+
+	if (fp == 0)
+		return walk_over(w, WALK_COMPLETE);
+	if (fp < w->sp || (fp & 7) || fp >= USER_MAX)
+		return walk_over(w, WALK_NO_FP);
+	if (walk_read(w, pair, sizeof pair, fp))
+		return walk_over(w, fp - w->sp < NEAR_STACK ? WALK_UNREADABLE : WALK_NO_FP);
+	w->sigcontext = 0;
+	w->exact = 0;
+	w->fp = pair[0];
+	w->ip = pair[1];
+	w->sp = fp + sizeof pair;
+	w->by_rule = 0;
+	w->by_fp++;
+	return 0;
+}
+
+/* The address is outside of all mappings that are known. Where frame pointers led, it is no code; where a rule did, or at the leaf, a
+ * mapping may have been missed. */
+static __always_inline int step_outside(struct walk *w)
+{
+	int is_leaf = w->by_table + w->by_fp == 0;
+
+	if (!is_leaf && !w->by_rule)
+		return walk_over(w, WALK_NO_FP);
+	if (!(w->flags & SPACE_SCANNED))
+		return walk_over(w, WALK_NOT_LOADED);
+	return walk_over(w, is_leaf ? WALK_NO_FP : WALK_ASTRAY);
+}
+
+static __always_inline int step_inside(struct walk *w, __u64 pc)
+{
+	const struct unwind_rule *rule = 0;
+	struct space_table *t = w->map.table ? walk_table(w, w->map.table) : 0;
+
+	if (t && t->state == TABLE_WANTED) {
+		w->missing = w->map.table;
+		return walk_over(w, WALK_NOT_LOADED);
+	}
+	if (t && t->state == TABLE_READY) {
+		if (!t->used)
+			t->used = 1;
+		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
+	}
+	return rule ? step_by_rule(w, rule, pc) : step_by_fp(w);
+}
+
+/* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
+static __always_inline int walk_frame(struct walk *w)
+{
+	__u64 pc = w->exact ? w->ip : w->ip - 1;
+	int outside = 0;
+
+	if (w->n && w->ip == 0)
+		return walk_over(w, WALK_COMPLETE);
+	if (w->n && (w->ip < 4096 || w->ip >= USER_MAX))
+		return walk_over(w, w->by_rule ? WALK_ASTRAY : WALK_NO_FP);
+	if (w->n >= w->max)
+		return walk_over(w, WALK_DEPTH);
+	if (w->use_tables && (pc < w->map.start || pc >= w->map.end))
+		outside = walk_find(w, pc);
+	if (w->use_tables && !outside && w->map.object) {
+		walk_put(w, (__u64)w->map.object << FRAME_OFFSET_BITS |
+				    (pc - w->map.start + w->map.pgoff));
+	} else if (!outside || !w->n) {
+		w->has_address = 1;
+		walk_put(w, FRAME_ADDRESS | pc);
+	}
+	if (outside)
+		return step_outside(w);
+	return w->use_tables ? step_inside(w, pc) : step_by_fp(w);
+}
+
+/* From w->regs, use_tables, max, and what walk_find needs. */
+static __always_inline void walk_begin(struct walk *w)
+{
+	w->ip = w->regs[PT_IP];
+	w->sp = w->regs[PT_SP];
+	w->fp = w->regs[PT_FP];
+	w->sigcontext = 0;
+	w->map.start = w->map.end = 0;
+	w->n = 0;
+	w->exact = 1;
+	w->end = WALK_COMPLETE;
+	w->by_table = w->by_fp = 0;
+	w->has_address = 0;
+	w->missing = 0;
+	w->by_rule = 0;
+}
+
+#endif

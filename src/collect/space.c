@@ -1,0 +1,431 @@
+#include "collect/space.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "collect/proc_scan.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCAN_AGAIN_NS  1000000000ull
+#define SWEEP_EVERY_NS 5000000000ull
+
+enum {
+	STACK_MAX_BYTES = 8 << 20
+}; /* what is that far above the stack pointer is still its stack */
+
+/* An image that the kernel has. */
+struct sent_image {
+	uint32_t refs; /* processes */
+	uint32_t n_blocks;
+	uint32_t n_maps;
+};
+/* An object that frames may name. */
+struct numbered {
+	uint32_t object, number, table;
+};
+struct space {
+	struct space_maps maps;
+	struct object_table *objects;
+	struct process_table live; /* as of now */
+	struct table_store *tables;
+	VEC(uint32_t) changed; /* pids */
+	struct map images;     /* id of an image → index in sent */
+	VEC(struct sent_image) sent;
+	VEC(uint32_t) free_sent;
+	struct map by_number; /* → object */
+	VEC(struct numbered) numbered;
+	uint32_t next_number;
+	uint64_t swept_ns;
+};
+
+/* --- life --------------------------------------------------------------------------------------------------------------- */
+
+struct space *space_new(const struct space_maps *maps, struct object_table *objects)
+{
+	struct space *s = xcalloc(1, sizeof *s);
+	struct table_store_opts store = {
+		.tables_fd = maps->tables,
+		.segments_fd = maps->segments,
+		.max_segments = maps->max_segments,
+	};
+
+	s->maps = *maps;
+	s->objects = objects;
+	s->next_number = 1;
+	s->tables = table_store_new(&store);
+	if (!s->tables) {
+		free(s);
+		return NULL;
+	}
+	process_table_init(&s->live, objects);
+	return s;
+}
+
+void space_free(struct space *s)
+{
+	if (!s)
+		return;
+	table_store_free(s->tables);
+	process_table_done(&s->live);
+	vec_done(&s->changed);
+	map_done(&s->images);
+	vec_done(&s->sent);
+	vec_done(&s->free_sent);
+	map_done(&s->by_number);
+	vec_done(&s->numbered);
+	free(s);
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------------- */
+
+static void want_table(struct space *s, struct object *o)
+{
+	if (!o->table || !table_store_misses(s->tables, o->table))
+		return;
+	int fd = object_fd(s->objects, o);
+	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (own >= 0)
+		table_store_want(s->tables, o->table, own);
+	else
+		table_store_give_up(s->tables, o->table);
+}
+
+static void number_object(struct space *s, struct object *o)
+{
+	if (o->number || s->next_number >= FRAME_MAX_OBJECT)
+		return;
+	o->number = s->next_number++;
+	o->table = table_store_add(s->tables);
+	map_put(&s->by_number, o->number, o->id);
+	vec_push(&s->numbered, (struct numbered){ o->id, o->number, o->table });
+}
+
+/* Objects that were freed give back their tables. */
+static void sweep_objects(struct space *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->numbered.n; i++) {
+		struct numbered *k = &s->numbered.v[i];
+		const struct object *o = s->objects->all.v[k->object];
+
+		if (o && o->number == k->number) {
+			s->numbered.v[n++] = *k;
+			continue;
+		}
+		map_del(&s->by_number, k->number);
+		if (k->table)
+			table_store_remove(s->tables, k->table);
+	}
+	s->numbered.n = n;
+}
+
+struct object *space_object(struct space *s, uint64_t frame)
+{
+	uint32_t number = frame >> FRAME_OFFSET_BITS;
+	const uint32_t *id = map_get(&s->by_number, number);
+	struct object *o = id ? s->objects->all.v[*id] : NULL;
+
+	return o && o->number == number ? o : NULL;
+}
+
+/* --- images ---------------------------------------------------------------------------------------------------------------- */
+
+static bool fits_frame(const struct image_map *m)
+{
+	return m->pgoff + (m->end - m->start) <= 1ull << FRAME_OFFSET_BITS;
+}
+
+/* A mapping as the walker sees it. Anonymous code, and files that cannot be opened any more, have frame pointers or nothing. */
+static struct space_mapping describe(struct space *s, uint32_t pid, const struct image_map *m)
+{
+	struct space_mapping out = { .start = m->start, .end = m->end, .pgoff = m->pgoff };
+	struct object_place place = { pid, m->start, m->end, m->pgoff };
+	struct object *o = object_use(s->objects, m->object, &place);
+
+	if (o->kind != OBJECT_FILE || !fits_frame(m))
+		return out;
+	number_object(s, o);
+	want_table(s, o);
+	out.object = o->number;
+	out.table = o->table;
+	return out;
+}
+
+static void put_block(struct space *s, uint64_t image, uint64_t number,
+		      const struct space_block *block)
+{
+	struct space_block_key key = { image, number };
+
+	bpf_map_update_elem(s->maps.blocks, &key, block, BPF_ANY);
+}
+
+static struct sent_image send_image(struct space *s, uint32_t pid, const struct image *image)
+{
+	struct space_block index, block;
+	struct sent_image sent = { 0 };
+
+	memset(&index, 0xff, sizeof index);
+	while (sent.n_maps < image->maps.n && sent.n_maps < SPACE_MAX_MAPS) {
+		memset(&block, 0xff, sizeof block);
+		for (uint32_t i = 0; i < SPACE_BLOCK_MAPS && sent.n_maps < image->maps.n; i++)
+			block.maps[i] = describe(s, pid, &image->maps.v[sent.n_maps++]);
+		index.starts[sent.n_blocks] = block.maps[0].start;
+		put_block(s, image->id, sent.n_blocks++, &block);
+	}
+	if (sent.n_blocks > 1)
+		put_block(s, image->id, SPACE_INDEX, &index);
+	return sent;
+}
+
+static void forget_image(struct space *s, uint64_t id)
+{
+	const uint32_t *at = map_get(&s->images, id);
+
+	if (!at || --s->sent.v[*at].refs)
+		return;
+	struct sent_image *sent = &s->sent.v[*at];
+	struct space_block_key key = { id, SPACE_INDEX };
+	if (sent->n_blocks > 1)
+		bpf_map_delete_elem(s->maps.blocks, &key);
+	for (key.block = 0; key.block < sent->n_blocks; key.block++)
+		bpf_map_delete_elem(s->maps.blocks, &key);
+	vec_push(&s->free_sent, *at);
+	map_del(&s->images, id);
+}
+
+static const struct sent_image *use_image(struct space *s, uint32_t pid, const struct image *image)
+{
+	const uint32_t *at = map_get(&s->images, image->id);
+	uint32_t i = at ? *at : s->free_sent.n ? s->free_sent.v[--s->free_sent.n] : s->sent.n;
+
+	if (!at) {
+		struct sent_image sent = send_image(s, pid, image);
+
+		if (i == s->sent.n)
+			vec_push(&s->sent, sent);
+		s->sent.v[i] = sent;
+		map_put(&s->images, image->id, i);
+	}
+	s->sent.v[i].refs++;
+	return &s->sent.v[i];
+}
+
+/* --- processes --------------------------------------------------------------------------------------------------------------- */
+
+static void send_process(struct space *s, struct process *p)
+{
+	uint64_t before = p->sent_image;
+
+	if (!p->image || (p->sent_image == p->image->id && p->sent_scanned == p->scanned_ns))
+		return;
+	const struct sent_image *sent = use_image(s, p->pid, p->image);
+	struct space_process out = {
+		.image = p->image->id,
+		.n_maps = sent->n_maps,
+		.flags = p->scanned_ns ? SPACE_SCANNED : 0,
+	};
+	bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY);
+	p->sent_image = p->image->id;
+	p->sent_scanned = p->scanned_ns;
+	if (before)
+		forget_image(s, before);
+}
+
+static void remove_process(struct space *s, struct process *p)
+{
+	if (p->sent_image) {
+		bpf_map_delete_elem(s->maps.processes, &p->pid);
+		forget_image(s, p->sent_image);
+	}
+	process_remove(&s->live, p);
+}
+
+static void on_fork(struct space *s, const struct side_record *r)
+{
+	struct process *old = process_find(&s->live, r->pid), *p;
+
+	if (r->pid == r->ppid || !process_find(&s->live, r->ppid))
+		return;
+	if (old)
+		remove_process(s, old);
+	p = process_fork(&s->live, r->ppid, r->pid);
+	if (p)
+		vec_push(&s->changed, r->pid);
+}
+
+static void on_exec(struct space *s, const struct side_record *r)
+{
+	struct process *p = process_find(&s->live, r->pid);
+
+	if (!r->exec)
+		return;
+	if (!p)
+		p = process_add(&s->live, r->pid);
+	if (!p)
+		return;
+	process_exec(&s->live, p);
+	p->scanned_ns = 0;
+	vec_push(&s->changed, r->pid);
+}
+
+static void on_mmap(struct space *s, const struct side_record *r)
+{
+	struct process *p = process_find(&s->live, r->pid);
+	uint32_t object = p ? object_of_record(s->objects, r) : OBJECT_NONE;
+	struct image_map m = { r->start, r->start + r->len, r->pgoff, object };
+
+	if (object == OBJECT_NONE)
+		return;
+	process_map(&s->live, p, &m);
+	vec_push(&s->changed, r->pid);
+}
+
+void space_seen(struct space *s, const struct side_record *r)
+{
+	switch (r->kind) {
+	case SIDE_MMAP:
+		on_mmap(s, r);
+		break;
+	case SIDE_COMM:
+		on_exec(s, r);
+		break;
+	case SIDE_FORK:
+		on_fork(s, r);
+		break;
+	case SIDE_EXIT:
+		process_exit(&s->live, r->pid, r->tid, r->time_ns);
+		break;
+	case SIDE_LOST: /* what was missed is met by a sample */
+		for (size_t i = 0; i < s->live.all.n; i++)
+			if (s->live.all.v[i])
+				s->live.all.v[i]->scanned_ns = 0;
+		break;
+	}
+}
+
+void space_missed(struct space *s, const struct event_raw *raw)
+{
+	uint32_t pid = raw->sample.tgid;
+	uint64_t now_ns = clock_mono_ns();
+	struct process *p = process_find(&s->live, pid);
+
+	if (raw->table) {
+		for (size_t i = 0; i < s->numbered.n; i++)
+			if (s->numbered.v[i].table == raw->table)
+				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
+		return;
+	}
+	if (!p)
+		p = process_add(&s->live, pid);
+	if (!p || now_ns < p->scanned_ns + SCAN_AGAIN_NS)
+		return;
+	proc_scan(&s->live, p, now_ns);
+	vec_push(&s->changed, pid);
+}
+
+static void sweep(struct space *s)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (struct process *p; (p = process_next_ended(&s->live, now_ns));)
+		remove_process(s, p);
+	if (now_ns < s->swept_ns + SWEEP_EVERY_NS)
+		return;
+	s->swept_ns = now_ns;
+	sweep_objects(s);
+}
+
+void space_sync(struct space *s)
+{
+	for (size_t i = 0; i < s->changed.n; i++) {
+		struct process *p = process_find(&s->live, s->changed.v[i]);
+
+		if (p)
+			send_process(s, p);
+	}
+	vec_clear(&s->changed);
+	table_store_poll(s->tables);
+	sweep(s);
+}
+
+int space_fd(const struct space *s)
+{
+	return table_store_fd(s->tables);
+}
+
+bool space_is_busy(struct space *s)
+{
+	return table_store_is_busy(s->tables);
+}
+
+/* --- the twin ------------------------------------------------------------------------------------------------------------------ */
+
+struct raw_walk {
+	struct space *space;
+	const struct image *image;
+	const struct event_raw *raw;
+	bool cut; /* more was asked for than was sent along */
+};
+
+static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
+{
+	struct raw_walk *r = ctx;
+	uint64_t at = address - r->raw->regs[PT_SP];
+
+	if (at >= r->raw->stack_bytes || size > r->raw->stack_bytes - at) {
+		r->cut = at < STACK_MAX_BYTES;
+		return false;
+	}
+	memcpy(to, r->raw->stack + at, size);
+	return true;
+}
+
+static bool raw_find(void *ctx, uint64_t address, struct space_mapping *out)
+{
+	struct raw_walk *r = ctx;
+	const struct image_map *m = r->image ? image_find(r->image, address) : NULL;
+
+	if (!m)
+		return false;
+	*out = describe(r->space, r->raw->sample.tgid, m);
+	return true;
+}
+
+static struct space_table *raw_table(void *ctx, uint32_t index)
+{
+	struct raw_walk *r = ctx;
+
+	return table_store_table(r->space->tables, index);
+}
+
+static const void *raw_chunk(void *ctx, uint32_t chunk)
+{
+	struct raw_walk *r = ctx;
+
+	return table_store_chunk(r->space->tables, chunk);
+}
+
+struct unwind_walk space_walk(struct space *s, const struct image *image,
+			      const struct event_raw *raw, uint64_t *frames, uint32_t max_frames)
+{
+	struct raw_walk r = { .space = s, .image = image, .raw = raw };
+	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk };
+	struct unwind_walk w =
+		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
+
+	table_store_unmap(s->tables);
+	if (w.end == WALK_UNREADABLE && r.cut)
+		w.end = WALK_CUT;
+	return w;
+}
+
+void space_get_stats(const struct space *s, struct table_store_stats *out)
+{
+	table_store_get_stats(s->tables, out);
+}

@@ -1,0 +1,47 @@
+/* collect/space.h: tells the walker in the kernel which object lies where in which process (bpf/space.h), as of now.
+ *
+ * The resolver's tables show the moment of the event at hand, a quarter of a second ago; the walker needs the present. So side-band
+ * records come here as soon as they are read: a process that calls exec or maps a file is known from then on. One that was there
+ * before is read from /proc when its first sample arrives, which brings its stack along (struct event_raw); so does a sample of an
+ * object whose table is not there. */
+#ifndef CRESSET_COLLECT_SPACE_H
+#define CRESSET_COLLECT_SPACE_H
+
+#include "bpf/event.h"
+#include "collect/process.h"
+#include "collect/side_band.h"
+#include "collect/table_store.h"
+#include "unwind/walk.h"
+
+struct space;
+
+/* Maps of bpf/sample.bpf.c; they stay the caller's. */
+struct space_maps {
+	int processes, blocks, tables, segments;
+	uint32_t max_segments;
+};
+
+/* objects is shared with the resolver. NULL when there can be no thread that builds tables. */
+struct space *space_new(const struct space_maps *maps, struct object_table *objects);
+void space_free(struct space *s); /* before the objects; NULL is fine */
+
+/* One record, just read, whose file is open (object_of_record). */
+void space_seen(struct space *s, const struct side_record *r);
+/* A sample that met something that is not loaded: has it loaded. */
+void space_missed(struct space *s, const struct event_raw *raw);
+/* What changed goes to the kernel, tables that were built too. Call it after reading, and when the descriptor is readable. */
+void space_sync(struct space *s);
+int space_fd(const struct space *s);
+/* Tables are being built. */
+bool space_is_busy(struct space *s);
+
+/* The object of a frame; NULL when it is gone. */
+struct object *space_object(struct space *s, uint64_t frame);
+
+/* Walks the copy of a stack in the address space that the process had at that time. max_frames words in frames. */
+struct unwind_walk space_walk(struct space *s, const struct image *image,
+			      const struct event_raw *raw, uint64_t *frames, uint32_t max_frames);
+
+void space_get_stats(const struct space *s, struct table_store_stats *out);
+
+#endif

@@ -1,0 +1,155 @@
+#include "collect/table_builder.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct job {
+	uint32_t index;
+	int fd;
+};
+struct table_builder {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t wake;
+	VEC(struct job) jobs; /* done up to n_begun */
+	size_t n_begun;
+	VEC(struct table_built) done; /* taken up to n_taken */
+	size_t n_taken;
+	uint32_t pending;
+	bool stop;
+	int event_fd;
+};
+
+/* Waits for a job; false when it is time to stop. */
+static bool next_job(struct table_builder *b, struct job *out)
+{
+	pthread_mutex_lock(&b->lock);
+	while (b->n_begun == b->jobs.n && !b->stop)
+		pthread_cond_wait(&b->wake, &b->lock);
+	bool go_on = !b->stop;
+	if (go_on)
+		*out = b->jobs.v[b->n_begun++];
+	if (b->n_begun == b->jobs.n) {
+		vec_clear(&b->jobs);
+		b->n_begun = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return go_on;
+}
+
+static void *build_tables(void *arg)
+{
+	struct table_builder *b = arg;
+	struct job job;
+
+	while (next_job(b, &job)) {
+		struct table_built built = { .index = job.index };
+
+		built.rc = unwind_table_build(job.fd, &built.table, NULL);
+		close(job.fd);
+		malloc_trim(0); /* rows of a large library are some 10 MB */
+		pthread_mutex_lock(&b->lock);
+		vec_push(&b->done, built);
+		pthread_mutex_unlock(&b->lock);
+		eventfd_write(b->event_fd, 1);
+	}
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+static int start_thread(struct table_builder *b)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&b->thread, NULL, build_tables, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+struct table_builder *table_builder_new(void)
+{
+	struct table_builder *b = xcalloc(1, sizeof *b);
+
+	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->wake, NULL);
+	if (b->event_fd >= 0 && start_thread(b) == 0)
+		return b;
+	if (b->event_fd >= 0)
+		close(b->event_fd);
+	free(b);
+	return NULL;
+}
+
+void table_builder_free(struct table_builder *b)
+{
+	struct table_built built;
+
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->stop = true;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+	pthread_join(b->thread, NULL);
+	while (table_builder_take(b, &built))
+		unwind_table_done(&built.table);
+	for (size_t i = b->n_begun; i < b->jobs.n; i++)
+		close(b->jobs.v[i].fd);
+	vec_done(&b->jobs);
+	vec_done(&b->done);
+	pthread_cond_destroy(&b->wake);
+	pthread_mutex_destroy(&b->lock);
+	close(b->event_fd);
+	free(b);
+}
+
+void table_builder_add(struct table_builder *b, uint32_t index, int fd)
+{
+	pthread_mutex_lock(&b->lock);
+	vec_push(&b->jobs, (struct job){ index, fd });
+	b->pending++;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool table_builder_take(struct table_builder *b, struct table_built *out)
+{
+	eventfd_t n;
+
+	eventfd_read(b->event_fd, &n);
+	pthread_mutex_lock(&b->lock);
+	bool is_there = b->n_taken < b->done.n;
+	if (is_there) {
+		*out = b->done.v[b->n_taken++];
+		b->pending--;
+	}
+	if (b->n_taken == b->done.n) {
+		vec_clear(&b->done);
+		b->n_taken = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return is_there;
+}
+
+uint32_t table_builder_pending(struct table_builder *b)
+{
+	pthread_mutex_lock(&b->lock);
+	uint32_t n = b->pending;
+	pthread_mutex_unlock(&b->lock);
+	return n;
+}
+
+int table_builder_fd(const struct table_builder *b)
+{
+	return b->event_fd;
+}

@@ -1,0 +1,71 @@
+#include "unwind/walk.h"
+
+#include "bpf/unwind.h"
+
+#include <string.h>
+
+struct twin {
+	struct walk walk;
+	const struct unwind_source *source;
+	uint64_t *frames;
+};
+
+static struct twin *twin_of(struct walk *w)
+{
+	return (struct twin *)((char *)w - offsetof(struct twin, walk));
+}
+
+static int walk_read(struct walk *w, void *to, __u32 size, __u64 address)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+
+	return !s->read(s->ctx, to, size, address);
+}
+
+static int walk_find(struct walk *w, __u64 address)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+
+	return !s->find(s->ctx, address, &w->map);
+}
+
+static struct space_table *walk_table(struct walk *w, __u32 index)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+
+	return s->table(s->ctx, index);
+}
+
+static const void *walk_chunk(struct walk *w, __u32 chunk)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+
+	return s->chunk(s->ctx, chunk);
+}
+
+static void walk_put(struct walk *w, __u64 frame)
+{
+	twin_of(w)->frames[w->n++] = frame;
+}
+
+struct unwind_walk unwind_walk(const struct unwind_source *source,
+			       const uint64_t regs[PT_REGS_WORDS], uint64_t *frames, uint32_t max)
+{
+	struct twin t = { .source = source, .frames = frames };
+	struct walk *w = &t.walk;
+
+	memcpy(w->regs, regs, sizeof w->regs);
+	w->use_tables = 1;
+	w->max = max;
+	w->flags = SPACE_SCANNED;
+	walk_begin(w);
+	while (!walk_frame(w))
+		;
+	return (struct unwind_walk){
+		.end = w->end,
+		.n = w->n,
+		.missing = w->missing,
+		.by_table = w->by_table,
+		.by_fp = w->by_fp,
+	};
+}
