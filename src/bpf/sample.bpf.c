@@ -415,7 +415,7 @@ static __always_inline void send_sample(struct event_sample *ev)
 
 /* --- a sample with its stack ----------------------------------------------------------------------------------------- */
 
-/* One more of these a second and CPU than RAW_PER_SECOND is not sent: user space is to load tables meanwhile. */
+/* No more of these a second and CPU are sent, and none when half of the ring is full: other samples need the room. */
 enum { RAW_PER_SECOND = 200 };
 enum { RAW_PIECE = 512, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
 
@@ -425,6 +425,8 @@ static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns)
 		s->raw_since_ns = now_ns;
 		s->raw_sent = 0;
 	}
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		return 0;
 	return s->raw_sent++ < RAW_PER_SECOND;
 }
 
