@@ -4,9 +4,8 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "collect/kernel_space.h"
-#include "collect/mapped_file.h"
+#include "collect/local_file.h"
 #include "collect/symbolize.h"
-#include "collect/vdso.h"
 #include "symbol/elf_layout.h"
 #include "symbol/locate.h"
 
@@ -56,49 +55,16 @@ static enum local_problem problem_of(int rc)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static struct local_file file_of(const struct naming *n, const struct mapping *m)
+{
+	return (struct local_file){ .path = profile_str(n->p, m->name),
+				    .build_id = m->build_id,
+				    .build_id_len = m->build_id_len };
+}
+
 static bool same_build(const struct mapping *m, const uint8_t *id, ssize_t len)
 {
 	return len == m->build_id_len && memcmp(id, m->build_id, len) == 0;
-}
-
-/* Keeps fd when it is the file of m; -ESTALE when it is another. */
-static int keep_if_same(const struct mapping *m, int fd)
-{
-	uint8_t id[BUILD_ID_MAX];
-
-	if (fd < 0 || !m->build_id_len || same_build(m, id, elf_build_id(fd, id, sizeof id)))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* What perf keeps of a build: HOME/.debug/.build-id/ab/cdef…/NAME. -ENOENT where it kept none. */
-static int open_kept(const struct naming *n, const struct mapping *m, const char *name)
-{
-	struct buf path = { 0 };
-	struct stat st;
-
-	if (!n->home || m->build_id_len < 2)
-		return -ENOENT;
-	buf_addf(&path, "%s/.debug/.build-id/%02x/", n->home, m->build_id[0]);
-	for (int i = 1; i < m->build_id_len; i++)
-		buf_addf(&path, "%02x", m->build_id[i]);
-	buf_addf(&path, "/%s", name);
-	int fd = plain_file_open(buf_cstr(&path), &st);
-	buf_done(&path);
-	return fd;
-}
-
-static int open_file(const struct naming *n, const struct mapping *m)
-{
-	const char *path = profile_str(n->p, m->name);
-	struct stat st;
-	int fd = *path == '/' ? keep_if_same(m, plain_file_open(path, &st)) : -ENOENT;
-
-	if (fd >= 0)
-		return fd;
-	int kept = keep_if_same(m, open_kept(n, m, "elf"));
-	return kept >= 0 ? kept : fd;
 }
 
 static void name_frames(struct naming *n, uint32_t mapping, struct symbol_source *names)
@@ -133,8 +99,8 @@ static void name_by_elf(struct naming *n, uint32_t mapping, int fd)
 static void name_file(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = strcmp(profile_str(n->p, m->name), "[vdso]") == 0 ? keep_if_same(m, vdso_open())
-								   : open_file(n, m);
+	struct local_file f = file_of(n, m);
+	int fd = local_file_open(&f, n->home);
 
 	if (fd >= 0)
 		name_by_elf(n, mapping, fd);
@@ -223,7 +189,8 @@ static bool name_by_running_kernel(struct naming *n, uint32_t mapping, int *rc)
 static bool name_by_kept_kallsyms(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = open_kept(n, m, "kallsyms");
+	struct local_file f = file_of(n, m);
+	int fd = local_file_open_kept(&f, n->home, "kallsyms");
 	uint64_t text = fd < 0 ? 0 : kernel_text_start(fd);
 
 	if (text)
@@ -254,7 +221,8 @@ static void frames_to_file(struct naming *n, uint32_t mapping, int fd)
 static bool name_by_vmlinux(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = m->build_id_len ? keep_if_same(m, open_kept(n, m, "vmlinux")) : -ENOENT;
+	struct local_file f = file_of(n, m);
+	int fd = local_file_keep(&f, local_file_open_kept(&f, n->home, "vmlinux"));
 
 	if (fd < 0)
 		return false;

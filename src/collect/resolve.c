@@ -44,19 +44,6 @@ struct resolver {
 	uint64_t truncated, unsymbolized;
 };
 
-/* Frames by name that say why there is no better one. */
-static const char *const markers[WALK_ENDS] = {
-	[WALK_NO_FP] = "[truncated: no frame pointer]",
-	[WALK_UNREADABLE] = "[truncated: stack unreadable]",
-	[WALK_DEPTH] = "[truncated: depth]",
-	[WALK_32BIT] = "[truncated: 32-bit]",
-	[WALK_RULE] = "[truncated: unwind rule]",
-	[WALK_ASTRAY] = "[truncated: astray]",
-	[WALK_NOT_LOADED] = "[truncated: unwind table not loaded]",
-	[WALK_CUT] = "[truncated: stack not sent]",
-	[WALK_LOST] = "[truncated: lost]",
-};
-
 /* --- life ------------------------------------------------------------------------------------- */
 
 static uint32_t default_open_files(void)
@@ -391,11 +378,11 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
 	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
 	uint32_t end = n_user < st->n_user ? WALK_NO_FP : st->walk_end;
-	bool truncated = !r->opts.no_user && end < WALK_ENDS && markers[end];
+	const char *marker = r->opts.no_user ? NULL : unwind_marker(end);
 
 	vec_clear(&r->stack);
-	if (truncated)
-		vec_push(&r->stack, named_frame(r, FRAME_MARKER, markers[end]));
+	if (marker)
+		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
 	for (uint32_t i = n_user; i-- > 0;) {
 		uint64_t element = stack_element(r, p, st, user, i);
 
@@ -405,7 +392,7 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
 		vec_push(&r->stack,
 			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
-	return truncated;
+	return marker != NULL;
 }
 
 static struct resolved_stack intern_stack(struct resolver *r, bool truncated)

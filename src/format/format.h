@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
+#include "format/user_stack.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
 
@@ -50,6 +51,9 @@ struct format_here {
 	 * valid until the next call. NULL: not known. */
 	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
 	void *ctx;
+	/* Walks a stack by the files it ran in. NULL: none is walked. */
+	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
+	void *stacks;
 };
 
 struct format {

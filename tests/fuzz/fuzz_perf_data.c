@@ -20,7 +20,7 @@ static const char *code_name(void *ctx, uint32_t pid, uint64_t addr)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct format_here here = { "vm", code_name, NULL };
+	const struct format_here here = { .host = "vm", .code_name = code_name };
 	struct profile *p = profile_new();
 	struct input *in;
 	must(input_open_memory(data, size, &in, NULL) == 0);

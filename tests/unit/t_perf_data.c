@@ -738,7 +738,7 @@ START_TEST(code_made_at_run_time_is_asked_for)
 {
 	static const char *const hosts[] = { "db7", "db8" };
 	for (int i = 0; i < 2; i++) {
-		struct format_here here = { hosts[i], jit_name, NULL };
+		struct format_here here = { .host = hosts[i], .code_name = jit_name };
 		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
 		put_world(&f);
 		put_at(&f, 10, 10, 5, 0x7f1000000010);
