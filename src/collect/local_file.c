@@ -7,8 +7,19 @@
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <linux/fs.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+/* A file system that does not say is believed. */
+static bool is_generation(int fd, uint64_t generation)
+{
+	unsigned now = 0;
+
+	return !generation || ioctl(fd, FS_IOC_GETVERSION, &now) || now == generation;
+}
 
 static bool is_same(const struct local_file *f, int fd)
 {
@@ -18,7 +29,9 @@ static bool is_same(const struct local_file *f, int fd)
 	if (f->build_id_len)
 		return elf_build_id(fd, id, sizeof id) == f->build_id_len &&
 		       memcmp(id, f->build_id, f->build_id_len) == 0;
-	return !f->inode || (fstat(fd, &st) == 0 && st.st_ino == f->inode);
+	if (!f->inode)
+		return true;
+	return fstat(fd, &st) == 0 && st.st_ino == f->inode && is_generation(fd, f->generation);
 }
 
 int local_file_keep(const struct local_file *f, int fd)

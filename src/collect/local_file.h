@@ -1,7 +1,8 @@
 /* collect/local_file.h: the files of this machine that a recording of another program was made with.
  *
  * A file is looked for at its recorded path, then in perf's own cache (below HOME/.debug); [vdso] is that of this process. It is the
- * one that was running when its build id is the recorded one, or, where the recording has none, its inode. */
+ * one that was running when its build id is the recorded one, or, where the recording has none, its inode and that inode's
+ * generation. */
 #ifndef CRESSET_COLLECT_LOCAL_FILE_H
 #define CRESSET_COLLECT_LOCAL_FILE_H
 
@@ -11,8 +12,8 @@ struct local_file {
 	const char *path;
 	const uint8_t *build_id;
 	uint8_t build_id_len;
-	uint64_t
-		inode; /* 0: not known; without a build id either, the file at the path is believed */
+	/* 0: not known. Without a build id and an inode the file at the path is believed. */
+	uint64_t inode, generation;
 };
 
 /* Opens it for reading. home: where .debug may be; NULL: not looked at. -ESTALE: there is another; else -errno. */

@@ -52,54 +52,46 @@ static enum local_stacks_end end_of_error(int rc)
 }
 
 /* Takes over fd. */
-static void build_table(struct local_stacks *l, struct local_table *t, int fd)
+static enum local_stacks_end build_table(struct local_table *t, int fd)
 {
 	int rc = unwind_table_build(fd, &t->table, NULL);
 
 	close(fd);
-	if (rc == -ENODATA)
-		t->kernel.state = TABLE_NONE;
-	else if (rc)
-		t->end = LOCAL_STACKS_UNREADABLE;
-	if (rc)
-		return;
+	if (rc && rc != -ENODATA)
+		return LOCAL_STACKS_UNREADABLE;
 	t->kernel.ref = t->table.ref;
-	t->kernel.state = TABLE_READY;
-	l->bytes += t->table.image.len;
+	t->kernel.state = rc ? TABLE_NONE : TABLE_READY;
+	return LOCAL_STACKS_WALKED;
 }
 
-static void load_table(struct local_stacks *l, struct local_table *t, const struct user_file *file)
+static enum local_stacks_end load_table(struct local_stacks *l, struct local_table *t,
+					const struct user_file *file)
 {
-	struct local_file f = { file->path, file->build_id, file->build_id_len, file->inode };
+	struct local_file f = { file->path, file->build_id, file->build_id_len, file->inode,
+				file->generation };
 
-	*t = (struct local_table){ .kernel.state = TABLE_WANTED };
-	if (!f.build_id_len && !f.inode) {
-		t->end = LOCAL_STACKS_UNVERIFIED;
-		return;
-	}
-	if (l->bytes >= LOCAL_STACKS_MAX_BYTES) {
-		t->end = LOCAL_STACKS_BUDGET;
-		return;
-	}
+	if (!f.build_id_len && !f.inode)
+		return LOCAL_STACKS_UNVERIFIED;
+	if (l->bytes >= LOCAL_STACKS_MAX_BYTES)
+		return LOCAL_STACKS_BUDGET;
 	int fd = local_file_open(&f, l->home);
-	if (fd >= 0)
-		build_table(l, t, fd);
-	else
-		t->end = end_of_error(fd);
-	if (t->end && !l->ends[t->end].example)
-		l->ends[t->end].example = xstrdup(f.path);
+	return fd < 0 ? end_of_error(fd) : build_table(t, fd);
 }
 
 /* The table's index, from 1 on. */
 static uint32_t table_of(struct local_stacks *l, const struct user_file *file)
 {
 	const uint32_t *known = map_get(&l->by_file, file->id);
+	struct local_table t = { .kernel.state = TABLE_WANTED };
 
 	if (known)
 		return *known + 1;
+	t.end = load_table(l, &t, file);
+	if (t.end && !l->ends[t.end].example)
+		l->ends[t.end].example = xstrdup(file->path);
+	l->bytes += t.table.image.len;
 	map_put(&l->by_file, file->id, l->tables.n);
-	vec_push(&l->tables, (struct local_table){ 0 });
-	load_table(l, &l->tables.v[l->tables.n - 1], file);
+	vec_push(&l->tables, t);
 	return l->tables.n;
 }
 

@@ -9,6 +9,7 @@ enum { DEFAULT_MAX_STACK = 127 }; /* sysctl kernel.perf_event_max_stack */
 
 /* Numbers of the program counter among the registers: PERF_REG_X86_IP, PERF_REG_ARM64_PC. */
 enum { X86_IP = 8, ARM64_PC = 32 };
+#define X86_64_REGS 0xff0fffull /* that perf asks for there: not ds, es, fs, gs */
 
 /* On x86-64 _text is linked to be here and, with KASLR, moved by a multiple of 2 MiB; from
  * X86_MODULES_START on are modules and what BPF compiles. */
@@ -103,7 +104,8 @@ static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
 	if (id)
 		memcpy(o->build_id, id, o->build_id_len);
 	o->identity = o->build_id_len ? 0 : m->identity;
-	o->inode = o->build_id_len ? 0 : m->inode;
+	o->inode = m->inode;
+	o->generation = m->generation;
 }
 
 uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
@@ -365,13 +367,24 @@ static bool find_user_map(const void *space, uint64_t addr, struct user_map *out
 		out->file.build_id = o->build_id;
 		out->file.build_id_len = o->build_id_len;
 		out->file.inode = o->inode;
+		out->file.generation = o->generation;
 	}
 	return true;
+}
+
+/* Of a recording that was killed, and without the kernel, the registers tell. */
+static enum user_machine user_machine(const struct pd_frames *f, const struct pd_sample *s)
+{
+	bool is_known = f->info->arch || f->text_start;
+	if (is_known ? !is_x86(f, f->text_start) : s->event->user_regs != X86_64_REGS)
+		return USER_MACHINE_OTHER;
+	return s->user_abi == PD_USER_64 ? USER_MACHINE_X86_64 : USER_MACHINE_X86;
 }
 
 static struct user_stack user_stack(const struct chain *c, const struct pd_sample *s)
 {
 	struct user_stack u = {
+		.machine = user_machine(c->f, s),
 		.has_regs = s->event->user_regs,
 		.stack = s->user_stack.c.p,
 		.stack_bytes = wire_left(&s->user_stack),
@@ -382,8 +395,6 @@ static struct user_stack user_stack(const struct chain *c, const struct pd_sampl
 	struct wire regs = s->user_regs;
 	for (unsigned i = 0; i < USER_REGS; i++)
 		u.regs[i] = u.has_regs >> i & 1 ? wire_u64(&regs) : 0;
-	if (is_x86(c->f, c->f->text_start))
-		u.machine = s->user_abi == PD_USER_64 ? USER_MACHINE_X86_64 : USER_MACHINE_X86;
 	return u;
 }
 

@@ -31,7 +31,7 @@ struct pd_object {
 	enum pd_object_kind kind;
 	uint32_t name;    /* string of the sink */
 	const char *path; /* of PD_FILE; in pd_frames.paths */
-	uint64_t identity, inode;
+	uint64_t identity, inode, generation;
 	uint8_t build_id_len, build_id[BUILD_ID_MAX];
 	uint64_t start;   /* run-time address of [kernel] and modules */
 	uint32_t mapping; /* of the sink, MAPPING_NONE until a frame was given */
@@ -61,7 +61,7 @@ struct pd_mapped {
 	size_t name_len;
 	const uint8_t *build_id; /* NULL: only what the table of build ids says */
 	uint8_t build_id_len;
-	uint64_t identity, inode; /* 0: not known */
+	uint64_t identity, inode, generation; /* 0: not known */
 };
 
 /* The id of an object, added when new; UINT32_MAX past PD_MAX_OBJECTS. */

@@ -13,7 +13,8 @@ struct user_file {
 	const char *path; /* as the process saw it, or "[vdso]" */
 	const uint8_t *build_id;
 	uint8_t build_id_len; /* 0: not known */
-	uint64_t inode;       /* 0: not known */
+	/* 0: not known. Inodes are given anew, to files of another generation. */
+	uint64_t inode, generation;
 };
 struct user_map {
 	uint64_t start, end, pgoff;
