@@ -51,13 +51,14 @@ static enum local_stacks_end end_of_error(int rc)
 	return rc == -ENOENT || rc == -ENOTDIR ? LOCAL_STACKS_MISSING : LOCAL_STACKS_UNREADABLE;
 }
 
-/* Takes over fd. */
+/* Takes over fd. A file that says nothing about its frames, or not in a way that is read (compressed, as Go's), has frame pointers
+ * or nothing. */
 static enum local_stacks_end build_table(struct local_table *t, int fd)
 {
 	int rc = unwind_table_build(fd, &t->table, NULL);
 
 	close(fd);
-	if (rc && rc != -ENODATA)
+	if (rc && rc != -ENODATA && rc != -ENOTSUP)
 		return LOCAL_STACKS_UNREADABLE;
 	t->kernel.ref = t->table.ref;
 	t->kernel.state = rc ? TABLE_NONE : TABLE_READY;

@@ -86,7 +86,7 @@ cp "$progs/burn" "$tmp/gone"
 if dwarf "$tmp/g" "$tmp/gone" data-burn 0.3; then
 	rm "$tmp/gone"
 	is "without the file: said at the root" "$(HOME=/ our "$tmp/g" '.truncated == .total and .total > 30')" true
-	holds "… and counted" grep -q "user stacks not walked: through a file that is not on this machine: $tmp/gone" <("$cresset" report "$tmp/g" 2>&1)
+	holds "… and counted" grep -q "user stacks not walked: through a file that is not on this machine: $tmp/gone" <(HOME=/ "$cresset" report "$tmp/g" 2>&1)
 else
 	skip "stacks of a file that is gone" "perf fails"
 fi
