@@ -152,6 +152,14 @@ static struct user_walk not_walked(struct local_stacks *l, enum local_stacks_end
 	return (struct user_walk){ .marker = marker };
 }
 
+/* Each caller has a return address on the stack: more frames are a circle of signal frames. */
+static uint32_t most_frames(size_t stack_bytes)
+{
+	size_t most = 2 + stack_bytes / 8;
+
+	return most < LOCAL_STACKS_MAX_FRAMES ? most : LOCAL_STACKS_MAX_FRAMES;
+}
+
 static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 {
 	struct local_walk w = {
@@ -168,8 +176,9 @@ static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 
 	for (int i = 0; i < PT_REGS_WORDS; i++)
 		regs[i] = perf_regs[i] == NO_REG ? 0 : s->regs[perf_regs[i]];
-	vec_reserve(&l->frames, LOCAL_STACKS_MAX_FRAMES);
-	struct unwind_walk got = unwind_walk(&source, regs, l->frames.v, LOCAL_STACKS_MAX_FRAMES);
+	uint32_t max = most_frames(s->stack_bytes);
+	vec_reserve(&l->frames, max);
+	struct unwind_walk got = unwind_walk(&source, regs, l->frames.v, max);
 	for (uint32_t i = 0; i < got.n; i++)
 		l->frames.v[i] &= ~FRAME_ADDRESS;
 	struct user_walk out = { l->frames.v, got.n,

@@ -13,9 +13,8 @@
 #include "format/user_stack.h"
 #include "unwind/table.h"
 
-#define LOCAL_STACKS_MAX_BYTES \
-	(256ull << 20)                   /* of tables; all libraries of a desktop have some 60 MB */
-enum { LOCAL_STACKS_MAX_FRAMES = 4096 }; /* a sample of 64 KiB has no room for more */
+#define LOCAL_STACKS_MAX_BYTES (256ull << 20) /* of tables */
+enum { LOCAL_STACKS_MAX_FRAMES = 4096 }; /* 64 KiB, the largest sample, in frames of 16 bytes */
 
 /* Why a stack was not walked to where code was that can be. */
 enum local_stacks_end {
