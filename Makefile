@@ -38,6 +38,7 @@ FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
+SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
 
 .PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench man completions install clean \
@@ -103,6 +104,9 @@ $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcres
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) -fsanitize=fuzzer $(BUILD)/libcresset.a $(libs)
+$(BUILD)/soak/%: tests/soak/%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) $(BUILD)/libcresset.a $(libs)
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
@@ -117,7 +121,7 @@ test-unit: $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## 
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped
 	BUILD=$(BUILD) tests/run all
-test-full: test-bin ## also the long proofs: sanitizers, the other clang, fuzzing, soak
+test-full: test-bin $(SOAK_BIN) ## also the long proofs: sanitizers, the other clang, fuzzing, soak
 	BUILD=$(BUILD) tests/run full
 
 # What sanitizers add makes gcc warn of values that cannot be, so its warnings are errors in the ordinary build only.
@@ -174,4 +178,4 @@ clean: ## remove every build folder
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)

@@ -36,7 +36,8 @@ enum cfi_kind {
 };
 struct cfi_place {
 	uint8_t kind, reg;
-	int64_t offset, add;
+	int32_t add;
+	int64_t offset;
 };
 struct cfi_rule {
 	struct cfi_place cfa, fp, ra;
