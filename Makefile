@@ -39,7 +39,8 @@ FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
 SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
-BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
+             $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
 .PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench man completions install clean \
         check check-layers check-fmt check-sh check-cc fmt FORCE
@@ -70,13 +71,18 @@ quote = '$(subst ','\'',$(1))'
 # linker drops the DWARF and keeps the BTF.
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 bpf_inc  := $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu))
+$(BUILD)/bench/%.bpf.o: bench/bpf/%.bpf.c
+	$(bpf_object)
 $(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
+	$(bpf_object)
+define bpf_object
 	@mkdir -p $(@D)
 	$(BPF_CC) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(bpf_arch) -Isrc $(bpf_inc) \
 	    -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end \
 	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.full $<
 	$(BPFTOOL) gen object $@ $@.full
 	@rm -f $@.full
+endef
 
 $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	@mkdir -p $(@D)
@@ -143,7 +149,7 @@ bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance pro
 	BUILD=$(BUILD) bench/run
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch])
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch] bench/bpf/*.c)
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)
