@@ -274,25 +274,50 @@ static size_t rows_to_expect(size_t section_size)
 	return n < UNWIND_MAX_ROWS ? n : UNWIND_MAX_ROWS;
 }
 
-static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
+static int read_section(struct table_build *b, const struct elf_file *f, enum cfi_file_kind kind,
+			struct err *err)
 {
 	struct buf data = { 0 };
 	struct cfi_section section;
-	int rc = elf_layout_read(&b->layout, f, err);
-	if (rc == 0)
-		rc = cfi_file_section(f, &data, &section, err);
+	uint64_t skipped = 0;
+	int rc = cfi_file_section(f, kind, &data, &section, err);
 	if (rc == 0) {
-		rule_set_init(&b->rules);
-		vec_reserve(&b->rows, rows_to_expect(section.size));
-		rc = cfi_read(&section, on_fde, b, &b->out->skipped, err);
+		vec_reserve(&b->rows, b->rows.n + rows_to_expect(section.size));
+		rc = cfi_read(&section, on_fde, b, &skipped, err);
 	}
+	b->out->skipped += skipped;
 	buf_done(&data);
-	if (rc == 0 && b->rc)
-		rc = err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
-			     UNWIND_MAX_RULES);
+	return rc;
+}
+
+/* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. */
+static bool is_go(const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	return elf_file_section(f, ".gopclntab", SHT_NULL, &shdr) ||
+	       elf_file_section(f, ".data.rel.ro.gopclntab", SHT_NULL, &shdr);
+}
+
+/* Of two functions at one place the later counts: that of .eh_frame. It has all functions of most files, but in those that were
+ * compiled without it only the few of the C library's startup code. */
+static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	int debug_rc = is_go(f) ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, err);
+	int rc = read_section(b, f, CFI_EH_FRAME, err);
+	if (b->rc)
+		return err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
+			       UNWIND_MAX_RULES);
+	return rc == -ENODATA ? debug_rc : rc;
+}
+
+static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	int rc = elf_layout_read(&b->layout, f, err);
 	if (rc)
 		return rc;
-	return put_image(b, err);
+	rule_set_init(&b->rules);
+	rc = read_frames(b, f, err);
+	return rc ? rc : put_image(b, err);
 }
 
 int unwind_table_build(int fd, struct unwind_table *out, struct err *err)

@@ -35,6 +35,7 @@ struct frames_check {
 	struct readelf want;
 	bool is_arm64;
 	char what[256]; /* the first difference */
+	char why[256];  /* it cannot be read */
 };
 
 __attribute__((format(printf, 2, 3))) static inline bool frames_differ(struct frames_check *c,
@@ -284,62 +285,90 @@ static inline void check_section(struct frames_check *c, const struct cfi_sectio
 	struct err err = { 0 };
 	uint64_t skipped = 0;
 	const struct readelf_fde *more;
-	if (cfi_read(s, take_start, c, &skipped, &err) < 0)
-		frames_differ(c, "%s", err.text);
+	cfi_read(s, check_next, c, &skipped, &err);
 	if (skipped)
 		frames_differ(c, "%lu functions skipped", skipped);
-	if (c->starts.n)
-		qsort(c->starts.v, c->starts.n, sizeof *c->starts.v, by_value);
-	if (!*c->what)
-		cfi_read(s, check_next, c, &skipped, &err);
+	if (err.code)
+		frames_differ(c, "%s", err.text);
 	while (!*c->what && (more = readelf_next(&c->want)))
 		if (!is_nothing(more))
 			frames_differ(c, "%lx: a function that we do not have", more->start);
 }
 
-static inline int open_section(struct frames_check *c, int fd, struct elf_file *f, struct buf *data,
-			       struct cfi_section *s, struct err *err)
+struct frames_section {
+	struct buf data;
+	struct cfi_section section;
+	int rc;
+};
+
+static inline void read_section(struct frames_check *c, const struct elf_file *f,
+				enum cfi_file_kind kind, struct frames_section *out)
 {
-	int rc = elf_file_open(f, fd, err);
-	if (rc)
-		return rc;
-	rc = elf_layout_read(&c->layout, f, err);
-	if (rc == 0)
-		rc = cfi_file_section(f, data, s, err);
-	c->is_arm64 = f->header.e_machine == EM_AARCH64;
+	struct err err = { 0 };
+	uint64_t skipped;
+	out->rc = cfi_file_section(f, kind, &out->data, &out->section, &err);
+	if (out->rc == 0)
+		cfi_read(&out->section, take_start, c, &skipped, NULL);
+	else
+		snprintf(c->why, sizeof c->why, "%.*s", (int)sizeof c->why - 1, err.text);
+}
+
+static inline void compare_with_command(struct frames_check *c, const struct cfi_section *s,
+					const char *command)
+{
+	char line[4200];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(line, sizeof line, command, c->path);
+#pragma GCC diagnostic pop
+	FILE *text = popen(line, "r");
+	readelf_begin(&c->want, text, s->is_debug_frame ? "debug_frame" : "eh_frame", c->is_arm64);
+	check_section(c, s);
+	readelf_done(&c->want);
+	pclose(text);
+}
+
+static inline int compare_file(struct frames_check *c, const struct elf_file *f, int fd,
+			       const char *command)
+{
+	struct frames_section sections[2] = { 0 };
+	struct err err = { 0 };
+	int built, rc = -ENODATA;
+	read_section(c, f, CFI_EH_FRAME, &sections[0]);
+	read_section(c, f, CFI_DEBUG_FRAME, &sections[1]);
+	if (c->starts.n)
+		qsort(c->starts.v, c->starts.n, sizeof *c->starts.v, by_value);
+	built = unwind_table_build(fd, &c->table, &err);
+	if (built && built != -ENODATA && sections[0].rc == 0)
+		frames_differ(c, "table: %s", err.text);
+	c->sum->table_files += built == 0;
+	for (int i = 0; i < 2; i++) {
+		if (sections[i].rc == 0)
+			compare_with_command(c, &sections[i].section, command);
+		if (rc == -ENODATA)
+			rc = sections[i].rc;
+		buf_done(&sections[i].data);
+	}
+	c->sum->files += rc == 0;
 	return rc;
 }
 
-/* Compares the file with what the command prints; "%s" in it stands for the path. 0, then c->what is empty or the first
- * difference; or the error with which the file cannot be read. */
+/* Compares the file with what the command prints; "%s" in it stands for the path. 0, then what is empty or the first difference;
+ * or the error with which the file cannot be read, then what says why. */
 static inline int frames_compare(const char *path, const char *command, struct frames_sum *sum,
 				 char what[256])
 {
 	struct frames_check c = { .path = path, .sum = sum };
 	struct elf_file f = { 0 };
-	struct buf data = { 0 };
-	struct cfi_section section;
 	struct err err = { 0 };
-	char line[4200];
-	*what = '\0';
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : open_section(&c, fd, &f, &data, &section, &err);
+	int rc = fd < 0 ? -errno : elf_file_open(&f, fd, &err);
+	if (rc == 0)
+		rc = elf_layout_read(&c.layout, &f, &err);
 	if (rc == 0) {
-		int built = unwind_table_build(fd, &c.table, &err);
-		if (built && built != -ENODATA)
-			frames_differ(&c, "table: %s", err.text);
-		sum->files++;
-		sum->table_files += built == 0;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(line, sizeof line, command, path);
-#pragma GCC diagnostic pop
-		FILE *text = popen(line, "r");
-		readelf_begin(&c.want, text, c.is_arm64);
-		check_section(&c, &section);
-		readelf_done(&c.want);
-		pclose(text);
-		snprintf(what, 256, "%s", c.what);
+		c.is_arm64 = f.header.e_machine == EM_AARCH64;
+		rc = compare_file(&c, &f, fd, command);
+		snprintf(what, 256, "%s", rc ? c.why : c.what);
 	} else {
 		snprintf(what, 256, "%.255s", err.text);
 	}
@@ -349,7 +378,6 @@ static inline int frames_compare(const char *path, const char *command, struct f
 	elf_layout_done(&c.layout);
 	unwind_table_done(&c.table);
 	vec_done(&c.starts);
-	buf_done(&data);
 	return rc;
 }
 

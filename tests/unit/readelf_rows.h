@@ -31,6 +31,7 @@ struct readelf_fde {
 
 struct readelf {
 	FILE *text;
+	const char *section; /* whose title is awaited; NULL: inside of it */
 	const char *fp_name; /* of the frame pointer's column */
 	char *line;
 	size_t cap;
@@ -41,9 +42,12 @@ struct readelf {
 	struct readelf_fde fde;
 };
 
-static inline void readelf_begin(struct readelf *r, FILE *text, bool is_arm64)
+/* section: "eh_frame" … */
+static inline void readelf_begin(struct readelf *r, FILE *text, const char *section, bool is_arm64)
 {
-	*r = (struct readelf){ .text = text, .fp_name = is_arm64 ? "x29" : "rbp" };
+	*r = (struct readelf){ .text = text,
+			       .section = section,
+			       .fp_name = is_arm64 ? "x29" : "rbp" };
 }
 
 static inline void readelf_done(struct readelf *r)
@@ -136,7 +140,7 @@ static inline bool readelf_line(struct readelf *r)
 	return getline(&r->line, &r->cap, r->text) > 0;
 }
 
-/* The next function; NULL at the end of the first section of the text. Void with the next call. */
+/* The next function; NULL at the end of the section. Void with the next call. */
 static inline struct readelf_fde *readelf_next(struct readelf *r)
 {
 	bool any = false;
@@ -144,7 +148,13 @@ static inline struct readelf_fde *readelf_next(struct readelf *r)
 		size_t hex = strspn(r->line, "0123456789abcdef");
 		bool is_fde = hex >= 8 && strstr(r->line, " FDE "),
 		     is_cie = hex >= 8 && strstr(r->line, " CIE ");
-		bool ends = is_fde || is_cie || strncmp(r->line, "Contents of", 11) == 0;
+		bool is_title = strncmp(r->line, "Contents of", 11) == 0;
+		bool ends = is_fde || is_cie || is_title;
+		if (r->section) {
+			if (is_title && strstr(r->line, r->section))
+				r->section = NULL;
+			continue;
+		}
 		if (ends && any) {
 			r->has_line = true;
 			break;
@@ -154,8 +164,8 @@ static inline struct readelf_fde *readelf_next(struct readelf *r)
 			any = true;
 		} else if (is_cie) {
 			readelf_begin_cie(r);
-		} else if (ends && r->cies.n) {
-			break; /* another section */
+		} else if (is_title) {
+			break; /* of another section */
 		} else if (strncmp(r->line, "   LOC ", 7) == 0) {
 			readelf_columns(r);
 		} else if (hex == 16 && r->in_fde) {

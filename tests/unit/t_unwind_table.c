@@ -47,7 +47,7 @@ static void read_reference(const char *path, struct reference *r)
 	int fd = file_open(path);
 	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
 	ck_assert_int_eq(elf_layout_read(&r->layout, &f, NULL), 0);
-	ck_assert_int_eq(cfi_file_section(&f, &data, &section, NULL), 0);
+	ck_assert_int_eq(cfi_file_section(&f, CFI_EH_FRAME, &data, &section, NULL), 0);
 	ck_assert_int_eq(cfi_read(&section, on_fde, r, &skipped, NULL), 0);
 	qsort(r->ranges.v, r->ranges.n, sizeof *r->ranges.v, by_start);
 	elf_file_close(&f);
