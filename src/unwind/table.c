@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "symbol/elf_layout.h"
 #include "unwind/cfi_file.h"
+#include "unwind/restorer.h"
 #include "unwind/rule_set.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct table_build {
 	VEC(struct table_function) functions;
 	struct rule_set rules;
 	uint16_t *number; /* of each rule, by use */
+	bool has_signals; /* somebody described a signal's frame */
 	struct unwind_table *out;
 	int rc;
 };
@@ -68,6 +70,7 @@ static bool on_fde(void *ctx, const struct cfi_fde *fde)
 		b->out->skipped++;
 		return true;
 	}
+	b->has_signals |= fde->rows[0].rule.is_signal;
 	for (size_t i = 0; i < fde->n; i++) {
 		uint32_t rule = rule_set_add(&b->rules, &fde->rows[i].rule);
 		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule))
@@ -290,6 +293,41 @@ static int read_section(struct table_build *b, const struct elf_file *f, enum cf
 	return rc;
 }
 
+static bool is_covered(const struct table_build *b, uint64_t offset)
+{
+	for (size_t i = 0; i < b->functions.n; i++) {
+		const struct table_function *f = &b->functions.v[i];
+		if (f->start <= offset && row_offset(b->rows.v[f->first + f->n - 1]) > offset)
+			return true;
+	}
+	return false;
+}
+
+static bool add_function(struct table_build *b, uint64_t start, uint64_t end, uint32_t rule)
+{
+	struct table_function f = { .start = start, .first = b->rows.n, .n = 2 };
+	if (!add_row(b, start, rule) || !add_row(b, end, 0))
+		return false;
+	vec_push(&b->functions, f);
+	return true;
+}
+
+/* Who looks for the caller of a signal handler asks for the byte before the handler's return address. */
+static void add_restorers(struct table_build *b, const struct elf_file *f)
+{
+	uint64_t offsets[RESTORER_MAX];
+	struct cfi_rule rule = restorer_rule();
+	size_t n = b->has_signals ? 0 : restorer_find(f, &b->layout, offsets);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = rule_set_add(&b->rules, &rule);
+		uint64_t start = offsets[i];
+		if (start && !is_covered(b, start - 1) && !add_function(b, start - 1, start, id))
+			return;
+		if (!add_function(b, start, start + RESTORER_SIZE, id))
+			return;
+	}
+}
+
 /* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. */
 static bool is_go(const struct elf_file *f)
 {
@@ -302,12 +340,17 @@ static bool is_go(const struct elf_file *f)
  * compiled without it only the few of the C library's startup code. */
 static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
 {
-	int debug_rc = is_go(f) ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, err);
+	bool go = is_go(f);
+	int debug_rc = go ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, err);
 	int rc = read_section(b, f, CFI_EH_FRAME, err);
+	if (!go && b->rc == 0)
+		add_restorers(b, f);
 	if (b->rc)
 		return err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
 			       UNWIND_MAX_RULES);
-	return rc == -ENODATA ? debug_rc : rc;
+	if (rc == -ENODATA)
+		rc = debug_rc;
+	return rc == -ENODATA && b->functions.n ? 0 : rc;
 }
 
 static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
