@@ -29,7 +29,8 @@ static double section_bytes(int fd)
 	struct buf data = { 0 };
 	struct err err = { 0 };
 
-	if (elf_file_open(&f, fd, &err) || cfi_file_section(&f, CFI_EH_FRAME, &data, &section, &err))
+	if (elf_file_open(&f, fd, &err) ||
+	    cfi_file_section(&f, CFI_EH_FRAME, &data, &section, &err))
 		die(&err);
 	elf_file_close(&f);
 	buf_done(&data);

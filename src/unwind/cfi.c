@@ -199,7 +199,7 @@ static uint64_t next_length(const struct cfi_reader *r, struct cur *c, struct cf
 		e->is_64 = len == UINT32_MAX;
 		if (e->is_64)
 			len = cur_u64(c);
-		if (len)
+		if (len || r->s->ends_itself)
 			return len;
 	}
 	return 0;

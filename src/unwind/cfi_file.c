@@ -147,6 +147,7 @@ static int copy_eh_frame(const struct elf_file *f, struct buf *data, struct cfi_
 		out->addr = shdr.sh_addr;
 		return copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
 	}
+	out->ends_itself = true;
 	if (locate_by_header(f, &offset, &size, &out->addr))
 		return copy_bytes(f, offset, size, data, err);
 	return err_set(err, ENODATA, "no call frame information");

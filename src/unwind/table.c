@@ -341,16 +341,24 @@ static bool is_go(const struct elf_file *f)
 static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
 {
 	bool go = is_go(f);
-	int debug_rc = go ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, err);
+	struct err debug_err = { 0 };
+	int debug_rc = go ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, &debug_err);
 	int rc = read_section(b, f, CFI_EH_FRAME, err);
 	if (!go && b->rc == 0)
 		add_restorers(b, f);
 	if (b->rc)
 		return err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
 			       UNWIND_MAX_RULES);
-	if (rc == -ENODATA)
+	if (b->functions.n) {
+		b->out->skipped += rc && rc != -ENODATA; /* the rest of a damaged section */
+		return 0;
+	}
+	if (rc == -ENODATA && debug_rc != -ENODATA) {
 		rc = debug_rc;
-	return rc == -ENODATA && b->functions.n ? 0 : rc;
+		if (err)
+			*err = debug_err;
+	}
+	return rc;
 }
 
 static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)

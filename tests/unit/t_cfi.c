@@ -73,7 +73,8 @@ START_TEST(files_without)
 		snprintf(path, sizeof path, "tests/golden/elf/%s", files[i].path);
 		int fd = file_open(path);
 		ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
-		ck_assert_int_eq(cfi_file_section(&f, CFI_EH_FRAME, &data, &section, NULL), files[i].rc);
+		ck_assert_int_eq(cfi_file_section(&f, CFI_EH_FRAME, &data, &section, NULL),
+				 files[i].rc);
 		elf_file_close(&f);
 		close(fd);
 		buf_done(&data);
