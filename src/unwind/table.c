@@ -328,12 +328,13 @@ static void add_restorers(struct table_build *b, const struct elf_file *f)
 	}
 }
 
-/* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. */
+/* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. Other linkers, of programs with C
+ * in them, drop the section of its line table, but not this one. */
 static bool is_go(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
-	return elf_file_section(f, ".gopclntab", SHT_NULL, &shdr) ||
-	       elf_file_section(f, ".data.rel.ro.gopclntab", SHT_NULL, &shdr);
+	return elf_file_section(f, ".go.buildinfo", SHT_NULL, &shdr) ||
+	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &shdr);
 }
 
 /* Of two functions at one place the later counts: that of .eh_frame. It has all functions of most files, but in those that were
