@@ -127,19 +127,20 @@ uint64_t cur_u64(struct cur *c)
 	return cur_int(c, 8);
 }
 
-uint64_t cur_long_varint(struct cur *c)
+struct cur cur_long_varint(struct cur c, uint64_t *v)
 {
-	uint64_t v = 0;
-	for (int i = 0; i < VARINT_MAX_BYTES && !c->bad && c->p < c->end; i++) {
-		uint8_t byte = *c->p++;
+	*v = 0;
+	for (int i = 0; i < VARINT_MAX_BYTES && !c.bad && c.p < c.end; i++) {
+		uint8_t byte = *c.p++;
 		if (i == VARINT_MAX_BYTES - 1 && byte > 1)
 			break; /* more than 64 bits */
-		v |= (uint64_t)(byte & 0x7f) << (7 * i);
+		*v |= (uint64_t)(byte & 0x7f) << (7 * i);
 		if (byte < 0x80)
-			return v;
+			return c;
 	}
-	cur_fail(c);
-	return 0;
+	cur_fail(&c);
+	*v = 0;
+	return c;
 }
 
 bool cur_line(struct cur *c, const char **line, size_t *len)

@@ -30,6 +30,9 @@ struct map {
 uint32_t *map_get(const struct map *m, uint64_t key);
 void map_put(struct map *m, uint64_t key, uint32_t value);
 
+/* Asks for the memory where key is looked up: many look-ups can so wait for it together. */
+void map_prefetch(const struct map *m, uint64_t key);
+
 /* False when there was no such key. */
 bool map_del(struct map *m, uint64_t key);
 

@@ -52,14 +52,36 @@ static uint32_t profile_deep_stack(struct profile *p, const uint32_t *frames, ui
 	return id;
 }
 
+static void check_frames(const struct profile *p, const uint32_t *frames, uint32_t n)
+{
+	uint32_t greatest = 0;
+	for (uint32_t i = 0; i < n; i++)
+		greatest = frames[i] > greatest ? frames[i] : greatest;
+	assert(n == 0 || greatest < p->frames.frames.n);
+}
+
 static uint32_t profile_stack(struct sink *s, const uint32_t *frames, uint32_t n)
 {
 	struct profile *p = profile_of(s);
-	for (uint32_t i = 0; i < n; i++)
-		assert(frames[i] < p->frames.frames.n);
+	check_frames(p, frames, n);
 	if (n > STACK_MAX_DEPTH)
 		return profile_deep_stack(p, frames, n);
 	return stack_intern(&p->stacks, frames, n);
+}
+
+static void profile_stacks(struct sink *s, const struct stack_list *lists, uint32_t n,
+			   uint32_t *ids)
+{
+	struct profile *p = profile_of(s);
+	bool any_deep = false;
+	for (uint32_t i = 0; i < n; i++) {
+		check_frames(p, lists[i].frames, lists[i].n);
+		any_deep |= lists[i].n > STACK_MAX_DEPTH;
+	}
+	if (!any_deep)
+		stack_intern_all(&p->stacks, lists, n, ids);
+	for (uint32_t i = 0; any_deep && i < n; i++)
+		ids[i] = profile_stack(s, lists[i].frames, lists[i].n);
 }
 
 static uint32_t profile_type(struct sink *s, const struct type *t)
@@ -135,6 +157,7 @@ static const struct sink_ops profile_ops = {
 	.function = profile_function,
 	.names = profile_names,
 	.stack = profile_stack,
+	.stacks = profile_stacks,
 	.type = profile_type,
 	.labels = profile_labels,
 	.series = profile_series,
