@@ -252,7 +252,8 @@ static void set_meta(struct pprof_reader *r)
 /* Second pass: the samples. */
 static int read_samples(struct pprof_reader *r, const char *name, struct err *err)
 {
-	struct pprof_samples *s = pprof_samples_new(r->sink, &r->tables, r->columns, r->n_columns);
+	struct pprof_samples *s =
+		pprof_samples_new(r->sink, &r->tables, r->columns, r->n_columns, r->n_samples);
 	struct cur c = r->file;
 	struct pb_field f;
 	int rc = 0;

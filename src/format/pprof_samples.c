@@ -9,7 +9,7 @@ enum { PPROF_MAX_LABELS = 256 }; /* of one sample; more are skipped */
 /* Labels repeat from sample to sample, byte by byte, and so do lists of locations where labels or
  * times tell the samples apart: what they say is looked up by what they are. Later ones take the
  * place of earlier ones. */
-enum { PPROF_LABEL_MEMOS = 256, PPROF_LIST_MEMOS = 1 << 16 };
+enum { PPROF_LABEL_MEMOS = 256, PPROF_MAX_LIST_MEMOS = 1 << 16 };
 struct label_memo {
 	struct cur bytes; /* empty: nothing here yet */
 	struct label label;
@@ -54,11 +54,13 @@ struct pprof_samples {
 
 	struct label_memo label_memos[PPROF_LABEL_MEMOS];
 	struct list_memo *list_memos;
+	uint32_t n_list_memos; /* a power of two */
 	uint64_t n_given, n_values;
 };
 
 struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *tables,
-					const struct pprof_column *columns, size_t n_columns)
+					const struct pprof_column *columns, size_t n_columns,
+					uint64_t n_samples)
 {
 	struct pprof_samples *s = xcalloc(1, sizeof *s);
 	s->sink = sink;
@@ -69,7 +71,10 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	s->key_tid = sink_string(sink, "tid");
 	s->key_cpu = sink_string(sink, "cpu");
 	s->series_before = SIZE_MAX;
-	s->list_memos = xcalloc(PPROF_LIST_MEMOS, sizeof *s->list_memos);
+	s->n_list_memos = 1;
+	while (s->n_list_memos < n_samples && s->n_list_memos < PPROF_MAX_LIST_MEMOS)
+		s->n_list_memos *= 2;
+	s->list_memos = xcalloc(s->n_list_memos, sizeof *s->list_memos);
 	return s;
 }
 
@@ -132,7 +137,7 @@ static void find_memo(struct pprof_samples *s, struct pending *p)
 	size_t len = cur_left(&p->list);
 	p->memo = NULL;
 	if (len)
-		p->memo = &s->list_memos[hash_bytes(p->list.p, len) % PPROF_LIST_MEMOS];
+		p->memo = &s->list_memos[hash_bytes(p->list.p, len) & (s->n_list_memos - 1)];
 	__builtin_prefetch(p->memo);
 }
 

@@ -8,9 +8,11 @@
 
 struct pprof_samples;
 
-/* Sink, tables, columns and the file's bytes stay the caller's, and stay as they are meanwhile. */
+/* Sink, tables, columns and the file's bytes stay the caller's, and stay as they are meanwhile. n_samples
+ * is how many are to come, about. */
 struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *tables,
-					const struct pprof_column *columns, size_t n_columns);
+					const struct pprof_column *columns, size_t n_columns,
+					uint64_t n_samples);
 
 /* Takes a sample's message; one that cannot be used counts in the tables' `skipped`. False when
  * there are more than PPROF_MAX_SAMPLES values. */
