@@ -46,6 +46,11 @@ uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 bool map_lookup(const struct map *m, uint64_t key, bool (*same)(const void *ctx, uint32_t value),
 		const void *ctx, uint32_t *value);
 
+static inline uint64_t map_size_bytes(const struct map *m)
+{
+	return m->cap * sizeof *m->slots;
+}
+
 /* map_clear keeps the memory. */
 void map_clear(struct map *m);
 void map_done(struct map *m);

@@ -145,6 +145,22 @@ static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
 	profile_of(s)->meta.loss[reason] += n;
 }
 
+static uint64_t profile_kept_bytes(const struct sink *s)
+{
+	const struct profile *p = (const struct profile *)s;
+	const struct series_table *series = &p->series;
+	return p->strings.arena.total + vec_size_bytes(&p->strings.all) +
+	       map_size_bytes(&p->strings.index) + vec_size_bytes(&p->frames.frames) +
+	       map_size_bytes(&p->frames.frame_index) + vec_size_bytes(&p->frames.mappings) +
+	       map_size_bytes(&p->frames.mapping_index) + vec_size_bytes(&p->names.functions) +
+	       map_size_bytes(&p->names.function_index) + vec_size_bytes(&p->names.lines) +
+	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->stacks.stacks) +
+	       vec_size_bytes(&p->stacks.own) + map_size_bytes(&p->stacks.branches) +
+	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
+	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
+	       map_size_bytes(&series->series_index);
+}
+
 static struct profile_meta *profile_meta(struct sink *s)
 {
 	return &profile_of(s)->meta;
@@ -163,6 +179,7 @@ static const struct sink_ops profile_ops = {
 	.series = profile_series,
 	.sample = profile_sample,
 	.loss = profile_loss,
+	.kept_bytes = profile_kept_bytes,
 	.meta = profile_meta,
 };
 

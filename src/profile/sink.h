@@ -69,6 +69,9 @@ struct sink_ops {
 	uint32_t (*series)(struct sink *s, const struct series *series);
 	void (*sample)(struct sink *s, const struct sample *sample);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
+	/* The memory of all it was given but for the samples: what does not come again is what
+	 * makes it grow. */
+	uint64_t (*kept_bytes)(const struct sink *s);
 	/* What is known about the whole (profile/profile.h): the producer fills in what it knows;
 	 * valid for the sink's life. */
 	struct profile_meta *(*meta)(struct sink *s);
