@@ -82,7 +82,7 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 
 static uint32_t frame_of(struct pprof_samples *s, uint64_t location)
 {
-	uint32_t frame = pprof_frame(s->tables, location);
+	uint32_t frame = pprof_find_frame(s->tables, location);
 	s->bad |= frame == UINT32_MAX;
 	return frame;
 }
@@ -97,7 +97,8 @@ static const uint32_t *room_for_frames(struct pprof_samples *s, const struct pen
 	return s->frames.v + s->frames.n + n;
 }
 
-/* Most of a file is numbers of locations: everything that the loop needs is in registers. */
+/* Most of a file is numbers of locations that are known: what the loop needs for these is in
+ * registers. */
 static void add_list(struct pprof_samples *s, const struct pending *p, struct cur c)
 {
 	const uint32_t *end = room_for_frames(s, p, cur_left(&c));
