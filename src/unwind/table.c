@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "symbol/elf_layout.h"
 #include "unwind/cfi_file.h"
+#include "unwind/go_rows.h"
 
 #include <errno.h>
 #include <string.h>
@@ -334,23 +335,43 @@ static int put_image(struct table_build *b, struct err *err)
 
 /* --- ------------------------------------------------------------------------------------------- */
 
+/* The functions of a Go program; -ENODATA: it is none. */
+static int read_go(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	struct gopclntab go;
+	int rc = gopclntab_open(&go, f, &b->layout, err);
+	if (rc)
+		return rc;
+	rc = go_rows_read(&go, f->header.e_machine, on_fde, b, &b->out->skipped, err);
+	gopclntab_close(&go);
+	return rc;
+}
+
+/* Go's linker writes a .debug_frame that knows less than gopclntab; .eh_frame is of the C in it. */
+static int read_cfi(struct table_build *b, const struct elf_file *f, bool is_go, struct err *err)
+{
+	struct buf data = { 0 };
+	struct cfi_section section;
+	int rc = cfi_file_section(f, &data, &section, err);
+	if (rc == 0 && !(is_go && section.is_debug_frame))
+		rc = cfi_read(&section, on_fde, b, &b->out->skipped, err);
+	buf_done(&data);
+	return rc;
+}
+
 static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
 {
 	static const struct unwind_rule no_rule;
-	struct buf data = { 0 };
-	struct cfi_section section;
 	int rc = elf_layout_read(&b->layout, f, err);
-	if (rc == 0)
-		rc = cfi_file_section(f, &data, &section, err);
-	if (rc == 0) {
-		rule_intern(b, &no_rule);
-		rc = cfi_read(&section, on_fde, b, &b->out->skipped, err);
-	}
-	buf_done(&data);
-	if (rc == 0 && b->rc)
-		rc = err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
-			     UNWIND_MAX_RULES);
 	if (rc)
+		return rc;
+	rule_intern(b, &no_rule);
+	bool is_go = read_go(b, f, NULL) == 0;
+	rc = read_cfi(b, f, is_go, is_go ? NULL : err);
+	if (b->rc)
+		return err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
+			       UNWIND_MAX_RULES);
+	if (rc && !is_go)
 		return rc;
 	sort_rows(b);
 	merge_rows(b);
