@@ -130,10 +130,9 @@ void cache_file_abort(struct cache_file *f)
 	f->fd = -1;
 }
 
-/* Synced first: after a crash of the machine a name must not stand for half a file. */
-int cache_file_commit(struct cache_file *f)
+int cache_file_commit(struct cache_file *f, bool sync)
 {
-	int rc = fdatasync(f->fd) < 0 && errno != EINVAL ? -errno : 0;
+	int rc = sync && fdatasync(f->fd) < 0 && errno != EINVAL ? -errno : 0;
 	if (rc == 0 && renameat(f->dir, f->tmp, f->dir, f->path) < 0)
 		rc = -errno;
 	if (rc)
@@ -142,13 +141,6 @@ int cache_file_commit(struct cache_file *f)
 		close(f->fd);
 	f->fd = -1;
 	return rc;
-}
-
-void cache_file_remove(int dir, const void *key, size_t len, const char *suffix)
-{
-	char path[2 * CACHE_MAX_KEY + 32];
-	if (file_path(key, len, suffix, path, sizeof path) == 0)
-		unlinkat(dir, path, 0);
 }
 
 /* --- room ------------------------------------------------------------------------------------- */

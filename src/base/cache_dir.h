@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,11 +32,10 @@ struct cache_file { /* being written */
 /* On failure there is nothing to abort. */
 int cache_file_create(int dir, const void *key, size_t len, const char *suffix,
 		      struct cache_file *f);
-/* Both close it. A commit that fails leaves what was there before. */
-int cache_file_commit(struct cache_file *f);
+/* Both close it. A commit that fails leaves what was there before. With `sync` not even a crash of the machine leaves half a file:
+ * for those whose content does not tell. */
+int cache_file_commit(struct cache_file *f, bool sync);
 void cache_file_abort(struct cache_file *f);
-
-void cache_file_remove(int dir, const void *key, size_t len, const char *suffix);
 
 /* When files take more than max_bytes or are more than CACHE_MAX_FILES, removes the ones not used for longest until a quarter
  * of that is free. Reads the whole folder: once a run is enough. */

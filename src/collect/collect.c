@@ -138,6 +138,7 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.max_open_files = opts->max_open_files,
 		.no_kernel = opts->no_kernel,
 		.no_user = opts->no_user,
+		.names = opts->names,
 	};
 	uint32_t pages =
 		sysconf(_SC_NPROCESSORS_ONLN) >= 32 ? SIDE_RING_PAGES_MANY_CPUS : SIDE_RING_PAGES;
@@ -285,6 +286,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.lost = s.counters[COUNT_RING_FULL] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
+		.names = r.names,
 		.ring_bytes = s.ring_bytes,
 		.kernel_map_bytes = s.kernel_map_bytes,
 		.bpf_ns = s.run_ns,

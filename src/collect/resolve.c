@@ -41,6 +41,7 @@ struct resolver {
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
 	uint64_t truncated, unsymbolized;
+	struct name_failures name_failures;
 };
 
 /* Frames by name that say why there is no better one. */
@@ -529,13 +530,17 @@ static uint64_t samples_with_leaf(const struct resolver *r, uint32_t frame)
 
 void resolve_symbolize(struct resolver *r)
 {
-	struct symbolize s = { .sink = r->sink, .leaf_samples = &r->leaf_samples };
+	struct name_files files;
+	struct symbolize s = { .sink = r->sink, .files = &files, .leaf_samples = &r->leaf_samples };
 
+	name_files_open(&files, &r->opts.names);
 	name_jit_code(r);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
 	r->unsymbolized = s.unsymbolized + samples_with_leaf(r, r->unknown_frame) +
 			  samples_with_leaf(r, r->jits.unnamed_frame);
+	name_files_failures(&files, &r->name_failures);
+	name_files_close(&files);
 }
 
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
@@ -546,5 +551,6 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.open_files = r->objects.n_open,
 		.truncated = r->truncated,
 		.unsymbolized = r->unsymbolized,
+		.names = r->name_failures,
 	};
 }

@@ -11,6 +11,7 @@
 #define CRESSET_COLLECT_RESOLVE_H
 
 #include "bpf/event.h"
+#include "collect/elf_names.h"
 #include "collect/side_band.h"
 #include "profile/sink.h"
 
@@ -20,11 +21,13 @@ struct resolve_opts {
 	struct sink *sink;
 	uint32_t max_open_files; /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	bool no_kernel, no_user; /* leave that side of stacks out */
+	struct name_files_opts names;
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
 	uint64_t truncated;    /* samples */
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
+	struct name_failures names; /* likewise */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);

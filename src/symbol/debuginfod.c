@@ -4,6 +4,7 @@
 #include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/http_get.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -95,7 +96,7 @@ static void remember_none(struct debuginfod *d, const uint8_t *build_id, size_t 
 	if (cache_file_create(d->opts.cache_dir, build_id, len, NONE, &f) < 0)
 		return;
 	if (write(f.fd, d->urls, n) == n)
-		cache_file_commit(&f);
+		cache_file_commit(&f, false);
 	else
 		cache_file_abort(&f);
 }
@@ -149,7 +150,7 @@ static int download(struct debuginfod *d, const struct server *s, const uint8_t 
 		return rc;
 	}
 	d->stats.downloaded++;
-	rc = cache_file_commit(&f);
+	rc = cache_file_commit(&f, true);
 	return rc ? err_set(err, -rc, "cannot keep a debug file: %s", strerror(-rc)) : 0;
 }
 
@@ -192,23 +193,30 @@ static bool has_client(struct debuginfod *d)
 	return false;
 }
 
+int debuginfod_kept(struct debuginfod *d, const uint8_t *build_id, size_t len)
+{
+	int fd = cache_file_open(d->opts.cache_dir, build_id, len, FOUND);
+	if (fd < 0 || fits(fd, build_id, len))
+		return fd < 0 ? -1 : fd;
+	close(fd);
+	return -1;
+}
+
+uint64_t debuginfod_urls_hash(const struct debuginfod *d)
+{
+	return hash_bytes(d->urls, strlen(d->urls));
+}
+
 int debuginfod_find(struct debuginfod *d, const uint8_t *build_id, size_t len)
 {
 	if (len < DEBUGINFOD_MIN_BUILD_ID || len > CACHE_MAX_KEY)
 		return -1;
-	int fd = cache_file_open(d->opts.cache_dir, build_id, len, FOUND);
-	if (fd >= 0 && fits(fd, build_id, len))
+	int fd = debuginfod_kept(d, build_id, len);
+	if (fd >= 0 || debuginfod_has_none(d, build_id, len))
 		return fd;
-	if (fd >= 0)
-		close(fd);
-	if (debuginfod_has_none(d, build_id, len))
-		return -1;
 	if (!has_client(d)) {
 		d->stats.failed++;
 		return -1;
 	}
-	if (!ask_servers(d, build_id, len))
-		return -1;
-	fd = cache_file_open(d->opts.cache_dir, build_id, len, FOUND);
-	return fd < 0 ? -1 : fd;
+	return ask_servers(d, build_id, len) ? debuginfod_kept(d, build_id, len) : -1;
 }

@@ -44,6 +44,12 @@ void debuginfod_free(struct debuginfod *d); /* NULL is fine */
 /* An open descriptor, the caller's, of the debug file of this build id, from the cache or a server; -1 when there is none. */
 int debuginfod_find(struct debuginfod *d, const uint8_t *build_id, size_t len);
 
+/* The same without asking anybody. */
+int debuginfod_kept(struct debuginfod *d, const uint8_t *build_id, size_t len);
+
+/* A number that tells lists of servers apart. */
+uint64_t debuginfod_urls_hash(const struct debuginfod *d);
+
 /* Whether debuginfod_find would say -1 without asking anybody, because all servers have said no lately. */
 bool debuginfod_has_none(struct debuginfod *d, const uint8_t *build_id, size_t len);
 

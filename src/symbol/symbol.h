@@ -43,7 +43,7 @@ struct symbol_source_ops {
 /* Embedded first in each kind's struct. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
-	/* What the names come from: ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
+	/* What the names come from, of a source that has several the last answer's: ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
 	const char *origin;
 	uint64_t skipped; /* records or symbols that could not be read */
 };
