@@ -169,17 +169,28 @@ static struct symbol_source *open_kept(struct elf_names *e)
 	return disk_cache_open(&opts);
 }
 
-int elf_names_open(struct elf_names *e, struct name_files *files, int fd, const char *path,
+int elf_names_init(struct elf_names *e, struct name_files *files, int fd, const char *path,
 		   uint32_t pid)
 {
 	struct elf_file elf;
-	*e = (struct elf_names){ .files = files, .fd = fd };
+	*e = (struct elf_names){ .files = files,
+				 .fd = fd,
+				 .roots = { { .fd = -1 }, { .fd = -1 } } };
 	int rc = elf_file_open(&elf, fd, NULL);
 	if (rc)
 		return rc;
 	elf_debug_want(&elf, &e->wanted);
 	elf_file_close(&elf);
 	open_roots(e, path, pid);
+	return 0;
+}
+
+int elf_names_open(struct elf_names *e, struct name_files *files, int fd, const char *path,
+		   uint32_t pid)
+{
+	int rc = elf_names_init(e, files, fd, path, pid);
+	if (rc)
+		return rc;
 	if (is_kept(e, path))
 		e->source = open_kept(e);
 	else

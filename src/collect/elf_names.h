@@ -53,6 +53,10 @@ int elf_names_open(struct elf_names *e, struct name_files *files, int fd, const 
 		   uint32_t pid);
 void elf_names_close(struct elf_names *e);
 
+/* Without a source: for elf_names_locate. 0, or -ENOEXEC. */
+int elf_names_init(struct elf_names *e, struct name_files *files, int fd, const char *path,
+		   uint32_t pid);
+
 /* debug_locate_fn; ctx is a struct elf_names. Debug files are looked for below / first: a container cannot foist its own on others. */
 int elf_names_locate(void *ctx, const struct debug_request *req, unsigned attempt);
 

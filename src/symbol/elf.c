@@ -134,6 +134,7 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	elf_symbols_add_plt(&e->symbols, main);
 	elf_symbols_finish(&e->symbols, &e->layout);
 	e->base.skipped = e->symbols.skipped;
+	e->base.functions = e->symbols.v.n;
 	if (e->symbols.v.n)
 		return 0;
 	return bad.code ? err_set(err, ENOEXEC, "%s", bad.text)

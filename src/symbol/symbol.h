@@ -45,7 +45,8 @@ struct symbol_source {
 	const struct symbol_source_ops *ops;
 	/* What the names come from, of a source that has several the last answer's: ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
 	const char *origin;
-	uint64_t skipped; /* records or symbols that could not be read */
+	uint64_t skipped;   /* records or symbols that could not be read */
+	uint64_t functions; /* of an ELF file: that its symbol tables have; else 0 */
 };
 static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
