@@ -105,9 +105,12 @@ static struct symbol_line line_at(const struct names_file *f, uint32_t i)
 	};
 }
 
-static const struct names_entry *find_entry(const struct names_file *f, uint64_t offset)
+/* Addresses are mostly asked for in their order: the one behind the last answer is looked at first. */
+static const struct names_entry *find_entry(struct names_file *f, uint64_t offset)
 {
 	uint32_t low = 0, high = f->n_offsets;
+	if (f->next < high && f->offsets[f->next] == offset)
+		return &f->entries[f->next++];
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (f->offsets[middle] < offset)
@@ -115,11 +118,12 @@ static const struct names_entry *find_entry(const struct names_file *f, uint64_t
 		else
 			high = middle;
 	}
+	f->next = low + 1;
 	return low < f->n_offsets && f->offsets[low] == offset ? &f->entries[low] : NULL;
 }
 
-bool names_file_get(const struct names_file *f, uint64_t offset, struct symbol_line *out,
-		    uint32_t max, uint32_t *n, const char **origin)
+bool names_file_get(struct names_file *f, uint64_t offset, struct symbol_line *out, uint32_t max,
+		    uint32_t *n, const char **origin)
 {
 	const struct names_entry *e = find_entry(f, offset);
 	if (!e)

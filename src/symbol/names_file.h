@@ -61,6 +61,7 @@ struct names_file {
 	const uint32_t *origins;
 	const char *text;
 	uint32_t n_witnesses, n_offsets, n_lines, n_functions, n_origins, n_text;
+	uint32_t next; /* the offset that is likely to be asked for */
 };
 
 /* data is aligned to 8. -EBADMSG: no such file, of another version, or damaged: every reference in it was checked otherwise. */
@@ -69,8 +70,8 @@ int names_file_parse(const void *data, size_t len, struct names_file *out);
 bool names_file_has_witness(const struct names_file *f, uint64_t witness);
 
 /* Whether the offset was looked up; then *n ≤ max lines (the outermost are cut) and where they come from. */
-bool names_file_get(const struct names_file *f, uint64_t offset, struct symbol_line *out,
-		    uint32_t max, uint32_t *n, const char **origin);
+bool names_file_get(struct names_file *f, uint64_t offset, struct symbol_line *out, uint32_t max,
+		    uint32_t *n, const char **origin);
 
 /* A file being made; init it, add, write. What is added first wins. */
 struct names_made {

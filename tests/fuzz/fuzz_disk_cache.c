@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void use(const struct names_file *f)
+static void use(struct names_file *f)
 {
 	struct symbol_line lines[NAMES_FILE_MAX_LINES];
 	const char *origin;
