@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "collect/mapped_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +46,7 @@ struct search {
 	struct map wanted; /* hash of a line → file, or of a package's name → file */
 };
 
-/* Directories of a root are not trusted more than those of a container: nothing but regular files, and names that are safe to
- * print as part of a command. */
-static int open_below(int root, const char *path, int flags)
-{
-	return openat(root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags);
-}
-
+/* The root may be a container's: names must be safe to print as part of a command. */
 static bool is_package_name(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -95,7 +89,8 @@ static void read_dpkg_list(struct search *s, int dir, const char *file)
 	size_t len = strcspn(file, ":");
 	len = file[len] ? len : strlen(file) - strlen(".list");
 	struct buf b = { 0 };
-	int fd = is_package_name(file, len) ? open_below(dir, file, 0) : -1;
+	struct stat st;
+	int fd = is_package_name(file, len) ? root_file_open(dir, file, &st) : -1;
 	if (fd >= 0 && fs_read_fd(fd, REMEDY_MAX_LIST, &b, NULL) == 0) {
 		struct cur c = cur_of(b.data, b.len);
 		const char *line;
@@ -114,7 +109,7 @@ static void read_dpkg_list(struct search *s, int dir, const char *file)
 
 static DIR *listing_of(int root, const char *path)
 {
-	int fd = open_below(root, path, O_DIRECTORY);
+	int fd = root_dir_open(root, path);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d && fd >= 0)
 		close(fd);
@@ -158,7 +153,8 @@ static void read_apt_list(struct search *s, int dir, const char *name)
 	const char *line;
 	size_t len;
 	bool cut;
-	int fd = open_below(dir, name, 0);
+	struct stat st;
+	int fd = root_file_open(dir, name, &st);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (fd >= 0 && input_open(path, &in, NULL) == 0) {
 		while (input_line(in, &line, &len, &cut, NULL) > 0) {
@@ -245,7 +241,8 @@ static const char *server_of(int root)
 	struct buf b = { 0 };
 	char id[64] = "";
 	const char *url = "https://debuginfod.elfutils.org/";
-	int fd = openat(root, "etc/os-release", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int fd = root_file_open(root, "etc/os-release", &st);
 	if (fd >= 0 && fs_read_fd(fd, REMEDY_MAX_RELEASE, &b, NULL) == 0)
 		release_value(buf_cstr(&b), "ID", id, sizeof id);
 	for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
