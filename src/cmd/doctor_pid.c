@@ -81,6 +81,7 @@ static void add_file(struct buf *b, const struct term *term, const struct inspec
 	term_check(b, term, state_of(o));
 	buf_addc(b, ' ');
 	add_text(b, o->path);
+	buf_adds(b, o->is_deleted ? " (deleted, or replaced by another one)" : "");
 	if (o->open_errno) {
 		buf_addf(b, "\n     cannot be opened: %s\n", strerror(o->open_errno));
 		return;
@@ -149,6 +150,8 @@ static void json_file(struct json *j, const struct inspected *o)
 	add_hex(&id, o);
 	json_obj(j);
 	json_text(j, "path", o->path);
+	json_key(j, "deleted");
+	json_bool(j, o->is_deleted);
 	json_text(j, "state", check_word(state_of(o)));
 	json_text(j, "build_id", buf_cstr(&id));
 	json_text(j, "names_from", o->names_from);

@@ -11,7 +11,7 @@ void term_check(struct buf *b, const struct term *term, enum check_state state);
 
 /* JSON:
  *
- *     pid, comm, bits (64 or 32), files [{path, state, build_id, names_from, functions, debug_file, go, frames_from, frame_rows,
+ *     pid, comm, bits (64 or 32), files [{path, deleted, state, build_id, names_from, functions, debug_file, go, frames_from, frame_rows,
  *     error, remedy}], jit {bytes, perf_map (null: there is none), remedy}
  *
  * state is "ok", "limited" or "missing"; what is not known or not there is null. Returns the exit status. */

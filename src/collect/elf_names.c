@@ -73,11 +73,11 @@ int elf_names_locate(void *ctx, const struct debug_request *req, unsigned attemp
 {
 	struct elf_names *e = ctx;
 	if (attempt == 0)
-		e->asked = false;
+		e->asked_now = false;
 	int fd = locate_here(e, req, attempt);
-	if (fd >= 0 || e->asked || !e->files->debuginfod)
+	if (fd >= 0 || e->asked_now || !e->files->debuginfod)
 		return fd;
-	e->asked = true;
+	e->asked_now = e->asked = true;
 	return debuginfod_find(e->files->debuginfod, req->build_id, req->build_id_len);
 }
 

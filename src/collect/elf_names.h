@@ -44,7 +44,7 @@ struct elf_names {
 	struct debug_root roots[NAME_ROOTS];
 	struct debug_wanted wanted;
 	unsigned root, first_attempt; /* of the search for a debug file */
-	bool asked;                   /* debuginfod */
+	bool asked_now, asked;        /* debuginfod: in this search; at all */
 };
 
 /* fd is the file, which stays the caller's; path is where the process pid sees it; pid 0: only / is looked at. 0, or -errno as

@@ -111,11 +111,10 @@ static void inspect_names(struct inspector *in, int fd, struct inspected *o)
 		o->functions = source->functions;
 		symbol_close(source);
 	}
-	if (a.last && o->names_from && strcmp(o->names_from, "debug file") == 0) {
+	if (o->names_from)
 		o->debug_file = a.last;
-		a.last = NULL;
-	}
-	free(a.last);
+	else
+		free(a.last);
 	elf_names_close(&a.names);
 }
 
@@ -137,7 +136,10 @@ static void add_file(struct inspector *in, const struct proc_map *m)
 		in->out->files.v[i].mapped_bytes += m->end - m->start;
 		return;
 	}
-	struct inspected o = { .path = xstrdup(m->name), .mapped_bytes = m->end - m->start };
+	static const char deleted[] = " (deleted)";
+	struct inspected o = { .is_deleted = str_ends(m->name, deleted),
+			       .mapped_bytes = m->end - m->start };
+	o.path = xstrndup(m->name, strlen(m->name) - (o.is_deleted ? sizeof deleted - 1 : 0));
 	int fd = open_map(in->pid, m);
 	o.open_errno = fd < 0 ? -fd : 0;
 	if (fd >= 0) {

@@ -15,6 +15,7 @@
 
 struct inspected { /* a file */
 	char *path;
+	bool is_deleted;       /* replaced by another one, perhaps */
 	uint64_t mapped_bytes; /* executable */
 	int open_errno;        /* 0: could be opened */
 	uint8_t build_id[BUILD_ID_MAX];

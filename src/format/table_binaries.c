@@ -93,24 +93,34 @@ void binaries_json(struct json *j, const struct table_binaries *all)
 	json_end(j);
 }
 
-void binaries_csv(struct buf *b, const struct table_binaries *all, const char *name)
+struct map binaries_index(const struct table_binaries *all)
 {
+	struct map index = { 0 };
+	for (size_t i = 0; i < all->n; i++)
+		map_intern(&index, hash_bytes(all->v[i].name, strlen(all->v[i].name)), i, NULL,
+			   NULL);
+	return index;
+}
+
+void binaries_csv_head(struct buf *b)
+{
+	buf_adds(b, ",frames,names_from,remedy");
+}
+
+void binaries_csv(struct buf *b, const struct table_binaries *all, const struct map *index,
+		  const char *name)
+{
+	const uint32_t *i = map_get(index, hash_bytes(name, strlen(name)));
+	const struct table_binary *t = i ? &all->v[*i] : NULL;
 	struct buf text = { 0 };
-	if (!name) {
-		buf_adds(b, ",frames,names_from,remedy");
+	if (!t || strcmp(t->name, name) != 0) {
+		buf_adds(b, ",,,");
 		return;
 	}
-	for (size_t i = 0; i < all->n; i++) {
-		const struct table_binary *t = &all->v[i];
-		if (strcmp(t->name, name) != 0)
-			continue;
-		origins_text(&text, t);
-		buf_addf(b, ",%llu,", (unsigned long long)t->frames);
-		esc_csv(b, text.data, text.len, SIZE_MAX);
-		buf_addc(b, ',');
-		esc_csv(b, t->remedy, strlen(t->remedy), SIZE_MAX);
-		buf_done(&text);
-		return;
-	}
-	buf_adds(b, ",,,");
+	origins_text(&text, t);
+	buf_addf(b, ",%llu,", (unsigned long long)t->frames);
+	esc_csv(b, text.data, text.len, SIZE_MAX);
+	buf_addc(b, ',');
+	esc_csv(b, t->remedy, strlen(t->remedy), SIZE_MAX);
+	buf_done(&text);
 }

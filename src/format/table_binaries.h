@@ -3,6 +3,7 @@
 #define CRESSET_FORMAT_TABLE_BINARIES_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "format/table.h"
 
@@ -12,7 +13,10 @@ void binaries_text(const struct table_binaries *all, const struct table_opts *op
 /* The member "binaries". */
 void binaries_json(struct json *j, const struct table_binaries *all);
 
-/* The columns of a row whose function is this binary; of its head with NULL. */
-void binaries_csv(struct buf *b, const struct table_binaries *all, const char *name);
+/* CSV: the columns' names, and those of a row whose function is this binary (of several with one name the first). */
+void binaries_csv_head(struct buf *b);
+void binaries_csv(struct buf *b, const struct table_binaries *all, const struct map *index,
+		  const char *name);
+struct map binaries_index(const struct table_binaries *all); /* by name */
 
 #endif

@@ -43,9 +43,10 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 	uint32_t n;
 	int64_t total = t->tree->nodes.v[TREE_ROOT].total;
 	struct top_row *rows = table_rows(t, top_n, &n);
+	struct map index = t->binaries ? binaries_index(t->binaries) : (struct map){ 0 };
 	csv_head(b, t->tree, "self_percent,");
 	if (t->binaries)
-		binaries_csv(b, t->binaries, NULL);
+		binaries_csv_head(b);
 	buf_addc(b, '\n');
 	for (uint32_t i = 0; i < n; i++) {
 		const struct top_row *r = &rows[i];
@@ -56,9 +57,10 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 		csv_func(b, t->tree, r->func);
 		csv_older(b, t->tree, r->other_self, r->other_total);
 		if (t->binaries)
-			binaries_csv(b, t->binaries, table_name(t->tree, r->func));
+			binaries_csv(b, t->binaries, &index, table_name(t->tree, r->func));
 		buf_addc(b, '\n');
 	}
+	map_done(&index);
 	free(rows);
 }
 

@@ -1,7 +1,8 @@
 /* profile/origins.h: where the names of a mapping's frames come from, for whoever wants better ones: ".symtab",
  * "debug file", ".dynsym" … (symbol/symbol.h), each with the number of frames it named; string 0 stands for frames that got no name.
  *
- * Only what was symbolized by us has them. They count distinct frames, not samples. */
+ * Only what was symbolized by us has them. They count distinct frames, not samples; of
+ * merged profiles they are sums. */
 #ifndef CRESSET_PROFILE_ORIGINS_H
 #define CRESSET_PROFILE_ORIGINS_H
 

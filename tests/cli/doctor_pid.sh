@@ -69,7 +69,8 @@ fi
 is "… without code made at run time" "$(jq -c .jit "$tmp/json")" '{"bytes":0,"perf_map":null,"remedy":null}'
 rm "$tmp/bare"
 "$cresset" doctor --json "$pid" >"$tmp/json"
-is "a deleted file is still read" "$(jq -r ".files[] | select(.path | startswith(\"$tmp/bare\")) | .build_id" "$tmp/json")" "$(build_id "$tmp/full")"
+is "a deleted file is still read" "$(file "$tmp/bare" .build_id)" "$(build_id "$tmp/full")"
+is "… and said to be deleted" "$(file "$tmp/bare" .deleted)" true
 
 inspect "$tmp/full" jit
 is "code made at run time" "$(jq -r .jit.bytes "$tmp/json")" 65536
