@@ -165,7 +165,7 @@ static void world_close(struct world *w)
 }
 
 struct answer {
-	char *name, *origin; /* NULL: none */
+	char name[200], origin[20]; /* "": none */
 };
 enum { ANSWERS = 500 };
 
@@ -182,8 +182,9 @@ static void ask_file(struct world *w, const char *path, struct answer *answers, 
 	for (int i = 0; i < ANSWERS; i++) {
 		struct symbol_line l[4];
 		uint32_t n = symbol_lines(names.source, st.st_size / ANSWERS * i, l, 4);
-		answers[i] = (struct answer){ n ? strdup(l[0].name) : NULL,
-					      n ? strdup(names.source->origin) : NULL };
+		snprintf(answers[i].name, sizeof answers[i].name, "%s", n ? l[0].name : "");
+		snprintf(answers[i].origin, sizeof answers[i].origin, "%s",
+			 n ? names.source->origin : "");
 	}
 	files.kept_names = false;
 	elf_names_close(&names);
@@ -202,11 +203,8 @@ static bool ask(struct world *w, struct answer *answers)
 static void same(struct answer *a, struct answer *b)
 {
 	for (int i = 0; i < ANSWERS; i++) {
-		ck_assert_int_eq(!a[i].name, !b[i].name);
-		if (a[i].name) {
-			ck_assert_str_eq(a[i].name, b[i].name);
-			ck_assert_str_eq(a[i].origin, b[i].origin);
-		}
+		ck_assert_str_eq(a[i].name, b[i].name);
+		ck_assert_str_eq(a[i].origin, b[i].origin);
 	}
 }
 
@@ -214,7 +212,7 @@ static unsigned from(const struct answer *a, const char *origin)
 {
 	unsigned n = 0;
 	for (int i = 0; i < ANSWERS; i++)
-		n += a[i].origin ? strcmp(a[i].origin, origin) == 0 : !origin;
+		n += strcmp(a[i].origin, origin) == 0;
 	return n;
 }
 
