@@ -166,12 +166,20 @@ static struct profile_meta *profile_meta(struct sink *s)
 	return &profile_of(s)->meta;
 }
 
+static void profile_origin(struct sink *s, uint32_t mapping, uint32_t origin, uint64_t n)
+{
+	struct profile *p = profile_of(s);
+	assert(mapping < p->frames.mappings.n && origin < p->strings.all.n);
+	origin_add(&p->origins, mapping, origin, n);
+}
+
 static const struct sink_ops profile_ops = {
 	.string = profile_string,
 	.mapping = profile_mapping,
 	.frame = profile_frame,
 	.function = profile_function,
 	.names = profile_names,
+	.origin = profile_origin,
 	.stack = profile_stack,
 	.stacks = profile_stacks,
 	.type = profile_type,
@@ -199,6 +207,7 @@ void profile_free(struct profile *p)
 	strtab_done(&p->strings);
 	frame_table_done(&p->frames);
 	names_done(&p->names);
+	origin_table_done(&p->origins);
 	stack_table_done(&p->stacks);
 	series_table_done(&p->series);
 	columns_done(&p->samples);

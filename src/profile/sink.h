@@ -60,6 +60,8 @@ struct sink_ops {
 	uint32_t (*function)(struct sink *s, const struct function *f);
 	/* The lines of a frame, innermost first; replaces earlier ones. */
 	void (*names)(struct sink *s, uint32_t frame, const struct line *lines, uint32_t n);
+	/* Adds n frames of a mapping to those whose names come from origin (see origins.h). */
+	void (*origin)(struct sink *s, uint32_t mapping, uint32_t origin, uint64_t n);
 	/* Frames root first, any number. */
 	uint32_t (*stack)(struct sink *s, const uint32_t *frames, uint32_t n);
 	/* The same of up to STACK_BATCH at once: what has many saves time. */

@@ -175,6 +175,7 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	elf_symbols_add_plt(&e->symbols, main);
 	elf_symbols_finish(&e->symbols, &e->layout);
 	e->base.skipped = e->symbols.skipped;
+	e->base.functions = e->symbols.v.n;
 	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
 		e->base.origin = ".gopclntab";
 	if (e->symbols.v.n || e->go.table.kind)

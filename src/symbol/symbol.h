@@ -43,10 +43,11 @@ struct symbol_source_ops {
 /* Embedded first in each kind's struct. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
-	/* What the names come from: ".gopclntab", ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map",
-	 * "jitdump". */
+	/* What the names come from, of a source that has several the last answer's: ".gopclntab", ".symtab", "debug file",
+	 * ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
 	const char *origin;
-	uint64_t skipped; /* records or symbols that could not be read */
+	uint64_t skipped;   /* records or symbols that could not be read */
+	uint64_t functions; /* of an ELF file: that its symbol tables have; else 0 */
 };
 static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
