@@ -1,6 +1,7 @@
 #include "cmd/load_file.h"
 
 #include "base/log.h"
+#include "cmd/names_env.h"
 #include "collect/local_code.h"
 #include "collect/local_names.h"
 #include "collect/local_stacks.h"
@@ -28,7 +29,12 @@ static void say_problem(const char *path, const struct profile *p, const struct 
 static void name_frames(const char *path, struct profile *p)
 {
 	struct local_report report;
-	local_names(p, getenv("HOME"), &report);
+	struct name_files_opts opts;
+	struct arena text = { 0 };
+	names_env(&text, &opts);
+	local_names(p, getenv("HOME"), &opts, &report);
+	arena_done(&text);
+	names_say_failures(&report.not_fetched);
 	for (enum local_problem i = 0; i < LOCAL_PROBLEMS; i++)
 		say_problem(path, p, &report, i);
 }

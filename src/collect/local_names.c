@@ -3,11 +3,11 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "collect/elf_names.h"
 #include "collect/kernel_space.h"
 #include "collect/local_file.h"
 #include "collect/symbolize.h"
 #include "symbol/elf_layout.h"
-#include "symbol/locate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static bool same_build(const struct mapping *m, const uint8_t *id, ssize_t len)
 
 static void name_frames(struct naming *n, uint32_t mapping, struct symbol_source *names)
 {
-	symbolize_frames(&n->symbolize, names, &n->frames[mapping]);
+	symbolize_frames(&n->symbolize, names, mapping, &n->frames[mapping]);
 	if (names->skipped)
 		n->symbolize.sink->ops->loss(n->symbolize.sink, LOSS_SYMBOLS_SKIPPED,
 					     names->skipped);
@@ -79,20 +79,19 @@ static void name_frames(struct naming *n, uint32_t mapping, struct symbol_source
 static void name_by_elf(struct naming *n, uint32_t mapping, int fd)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	struct debug_root root = { open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-				   profile_str(n->p, m->name) };
-	struct symbol_source *names;
+	struct elf_names names;
+	int rc = elf_names_open(&names, n->symbolize.files, fd, profile_str(n->p, m->name), 0);
 
-	if (symbol_open_elf(fd, debug_locate_in_root, &root, &names, NULL) == 0) {
-		name_frames(n, mapping, names);
-		symbol_close(names);
-		if (!m->build_id_len)
-			note(n, m, LOCAL_UNVERIFIED);
-	} else {
-		note(n, m, LOCAL_NO_SYMBOLS);
+	if (rc == 0) {
+		uint64_t named = n->symbolize.named;
+		name_frames(n, mapping, names.source);
+		rc = n->symbolize.named == named ? -ENODATA : 0;
+		elf_names_close(&names);
 	}
-	if (root.fd >= 0)
-		close(root.fd);
+	if (rc)
+		note(n, m, LOCAL_NO_SYMBOLS);
+	else if (!m->build_id_len)
+		note(n, m, LOCAL_UNVERIFIED);
 	close(fd);
 }
 
@@ -289,15 +288,20 @@ static void name_mapping(struct naming *n, uint32_t mapping, bool is_kernel)
 		name_file(n, mapping);
 }
 
-void local_names(struct profile *p, const char *home, struct local_report *report)
+void local_names(struct profile *p, const char *home, const struct name_files_opts *opts,
+		 struct local_report *report)
 {
+	struct name_files files;
 	struct naming n = { .p = p, .home = home, .report = report };
 	const struct line *lines;
 	size_t mappings = p->frames.mappings.n;
 	bool *is_kernel = xcalloc(mappings + 1, sizeof *is_kernel);
 
 	*report = (struct local_report){ 0 };
-	n.symbolize = (struct symbolize){ .sink = profile_sink(p), .leaf_samples = &n.no_samples };
+	name_files_open(&files, opts);
+	n.symbolize = (struct symbolize){ .sink = profile_sink(p),
+					  .files = &files,
+					  .leaf_samples = &n.no_samples };
 	n.frames = xcalloc(mappings + 1, sizeof *n.frames);
 	for (uint32_t i = 0; i < p->frames.frames.n; i++) {
 		const struct frame *f = &p->frames.frames.v[i];
@@ -313,4 +317,6 @@ void local_names(struct profile *p, const char *home, struct local_report *repor
 	}
 	free(n.frames);
 	free(is_kernel);
+	name_files_failures(&files, &report->not_fetched);
+	name_files_close(&files);
 }

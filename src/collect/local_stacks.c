@@ -2,6 +2,7 @@
 
 #include "collect/local_file.h"
 #include "collect/stack_copy.h"
+#include "collect/walk_end.h"
 #include "unwind/walk.h"
 
 #include <errno.h>
@@ -182,7 +183,7 @@ static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 	for (uint32_t i = 0; i < got.n; i++)
 		l->frames.v[i] &= ~FRAME_ADDRESS;
 	struct user_walk out = { l->frames.v, got.n,
-				 unwind_marker(stack_copy_end(&w.copy, got.end)) };
+				 walk_end_marker(stack_copy_end(&w.copy, got.end)) };
 	if (got.end == WALK_NOT_LOADED)
 		out.marker = USER_STACK_NOT_WALKED;
 	l->ends[got.end == WALK_NOT_LOADED ? w.table->end : LOCAL_STACKS_WALKED].n++;
@@ -194,7 +195,7 @@ struct user_walk local_stacks_walk(void *stacks, const struct user_stack *s)
 	struct local_stacks *l = stacks;
 
 	if (s->machine == USER_MACHINE_X86)
-		return not_walked(l, LOCAL_STACKS_MACHINE, unwind_marker(WALK_32BIT));
+		return not_walked(l, LOCAL_STACKS_MACHINE, walk_end_marker(WALK_32BIT));
 	if (s->machine != USER_MACHINE_X86_64)
 		return not_walked(l, LOCAL_STACKS_MACHINE, USER_STACK_NOT_WALKED);
 	if (PERF_REGS_NEEDED & ~s->has_regs)

@@ -11,6 +11,7 @@
 #include "collect/series_cache.h"
 #include "collect/stack_cache.h"
 #include "collect/symbolize.h"
+#include "collect/walk_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,9 @@ struct resolver {
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
-	uint64_t truncated, unsymbolized;
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
+	uint64_t unsymbolized;
+	struct name_failures name_failures;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -370,15 +373,19 @@ static uint64_t stack_element(struct resolver *r, const struct process *p,
 	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
 }
 
-/* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has
- * addresses. */
-static bool build_stack(struct resolver *r, const struct process *p, const struct event_stack *st,
-			uint64_t now_ns, bool *has_jit)
+static enum walk_end no_frame_pointer(const struct event_stack *st)
+{
+	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
+}
+
+/* Builds r->stack, root first. Returns why it ends there; *has_jit tells whether it has addresses. */
+static enum walk_end build_stack(struct resolver *r, const struct process *p,
+				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
 {
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
 	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
-	uint32_t end = n_user < st->n_user ? WALK_NO_FP : st->walk_end;
-	const char *marker = r->opts.no_user ? NULL : unwind_marker(end);
+	uint32_t end = n_user < st->n_user ? no_frame_pointer(st) : st->walk_end;
+	const char *marker = r->opts.no_user ? NULL : walk_end_marker(end);
 
 	vec_clear(&r->stack);
 	if (marker)
@@ -392,12 +399,12 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
 		vec_push(&r->stack,
 			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
-	return marker != NULL;
+	return marker ? end : WALK_COMPLETE;
 }
 
-static struct resolved_stack intern_stack(struct resolver *r, bool truncated)
+static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
 {
-	struct resolved_stack s = { .leaf = FRAME_NONE, .truncated = truncated };
+	struct resolved_stack s = { .leaf = FRAME_NONE, .end = end };
 
 	vec_clear(&r->frames);
 	for (size_t i = 0; i < r->stack.n; i++)
@@ -461,12 +468,10 @@ static bool resolve_stack(struct resolver *r, struct process *p, const struct ev
 	}
 	const struct event_stack *st = stack_contents(r, s->stack_hash);
 	check_leaf(r, p, st, s->time_ns);
-	bool truncated = build_stack(r, p, st, s->time_ns, &has_jit);
-	if (has_jit) {
-		out->truncated = truncated;
+	out->end = build_stack(r, p, st, s->time_ns, &has_jit);
+	if (has_jit)
 		return false;
-	}
-	*out = intern_stack(r, truncated);
+	*out = intern_stack(r, out->end);
 	if (st != &lost_stack)
 		stack_cache_keep(&r->stacks, st->flags & STACK_PORTABLE ? 0 : image_id(p),
 				 s->stack_hash, out);
@@ -490,9 +495,9 @@ static bool resolve_raw(struct resolver *r, struct process *p, const struct even
 	st->n_user = w.n;
 	st->walk_end = w.end;
 	st->flags = STACK_FRAMES;
-	out->truncated = build_stack(r, p, st, now_ns, &has_jit);
+	out->end = build_stack(r, p, st, now_ns, &has_jit);
 	if (!has_jit)
-		*out = intern_stack(r, out->truncated);
+		*out = intern_stack(r, out->end);
 	free(st);
 	return !has_jit;
 }
@@ -567,7 +572,7 @@ void resolve_sample(struct resolver *r, const struct event_sample *s, const stru
 	};
 	bool named =
 		raw ? resolve_raw(r, p, raw, s->time_ns, &stack) : resolve_stack(r, p, s, &stack);
-	r->truncated += stack.truncated;
+	r->ends[stack.end]++;
 	if (!named) {
 		jit_hold(&r->jits, p, &sample, r->stack.v, r->stack.n);
 		return;
@@ -618,13 +623,17 @@ static uint64_t samples_with_leaf(const struct resolver *r, uint32_t frame)
 
 void resolve_symbolize(struct resolver *r)
 {
-	struct symbolize s = { .sink = r->sink, .leaf_samples = &r->leaf_samples };
+	struct name_files files;
+	struct symbolize s = { .sink = r->sink, .files = &files, .leaf_samples = &r->leaf_samples };
 
+	name_files_open(&files, &r->opts.names);
 	name_jit_code(r);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
 	r->unsymbolized = s.unsymbolized + samples_with_leaf(r, r->unknown_frame) +
 			  samples_with_leaf(r, r->jits.unnamed_frame);
+	name_files_failures(&files, &r->name_failures);
+	name_files_close(&files);
 }
 
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
@@ -633,9 +642,12 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.processes = r->processes.by_pid.n,
 		.objects = r->objects.n,
 		.open_files = r->objects.n_open,
-		.truncated = r->truncated,
 		.unsymbolized = r->unsymbolized,
+		.names = r->name_failures,
 	};
+	memcpy(out->ends, r->ends, sizeof out->ends);
+	for (uint32_t end = 0; end < WALK_ENDS; end++)
+		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
 	if (r->space)
 		space_get_stats(r->space, &out->tables);
 }

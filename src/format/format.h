@@ -56,6 +56,10 @@ struct format_here {
 	void *stacks;
 };
 
+/* A profile's strings, frames, stacks and labels while it is read from a file: more is -EFBIG. The
+ * samples are limited by each reader. */
+#define FORMAT_MAX_KEPT_BYTES (4ull << 30)
+
 struct format {
 	const char *name;    /* "pprof" */
 	const char *summary; /* "pprof protobuf, gzipped" */

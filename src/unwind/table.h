@@ -1,5 +1,5 @@
-/* unwind/table.h: the unwind table of one ELF object, built from its call frame information; its layout is in
- * bpf/unwind_table.h. */
+/* unwind/table.h: the unwind table of one ELF object, built from its call frame information and, of a Go program, its gopclntab.
+ * Its layout is in bpf/unwind_table.h. */
 #ifndef CRESSET_UNWIND_TABLE_H
 #define CRESSET_UNWIND_TABLE_H
 
@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UNWIND_MAX_ROWS = 16 << 20 }; /* libLLVM has 0.8 million */
+/* libLLVM has 0.8 million rows and a table of 2.5 MiB. */
+enum { UNWIND_MAX_ROWS = 16 << 20, UNWIND_MAX_IMAGE = 128 << 20 };
 
 struct unwind_table {
 	struct buf image;            /* whole chunks */

@@ -48,23 +48,6 @@ static void walk_put(struct walk *w, __u64 frame)
 	twin_of(w)->frames[w->n++] = frame;
 }
 
-static const char *const markers[WALK_ENDS] = {
-	[WALK_NO_FP] = "[truncated: no frame pointer]",
-	[WALK_UNREADABLE] = "[truncated: stack unreadable]",
-	[WALK_DEPTH] = "[truncated: depth]",
-	[WALK_32BIT] = "[truncated: 32-bit]",
-	[WALK_RULE] = "[truncated: unwind rule]",
-	[WALK_ASTRAY] = "[truncated: astray]",
-	[WALK_NOT_LOADED] = "[truncated: unwind table not loaded]",
-	[WALK_CUT] = "[truncated: stack not sent]",
-	[WALK_LOST] = "[truncated: lost]",
-};
-
-const char *unwind_marker(enum walk_end end)
-{
-	return end < WALK_ENDS ? markers[end] : NULL;
-}
-
 struct unwind_walk unwind_walk(const struct unwind_source *source,
 			       const uint64_t regs[PT_REGS_WORDS], uint64_t *frames, uint32_t max)
 {

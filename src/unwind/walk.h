@@ -21,9 +21,6 @@ struct unwind_source {
 	const void *(*chunk)(void *ctx, uint32_t chunk);
 };
 
-/* The marker frame that says why a stack is not whole; NULL when it is. */
-const char *unwind_marker(enum walk_end end);
-
 struct unwind_walk {
 	enum walk_end end;
 	uint32_t n;               /* frames, leaf first, as bpf/space.h has them */
