@@ -52,8 +52,7 @@ static enum local_stacks_end end_of_error(int rc)
 	return rc == -ENOENT || rc == -ENOTDIR ? LOCAL_STACKS_MISSING : LOCAL_STACKS_UNREADABLE;
 }
 
-/* Takes over fd. A file that says nothing about its frames, or not in a way that is read (compressed, as Go's), has frame pointers
- * or nothing. */
+/* Takes over fd. A file that says nothing about its frames, or not in a way that is read, has frame pointers or nothing. */
 static enum local_stacks_end build_table(struct local_table *t, int fd)
 {
 	int rc = unwind_table_build(fd, &t->table, NULL);
