@@ -75,6 +75,9 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	while (s->n_list_memos < n_samples && s->n_list_memos < PPROF_MAX_LIST_MEMOS)
 		s->n_list_memos *= 2;
 	s->list_memos = xcalloc(s->n_list_memos, sizeof *s->list_memos);
+	vec_reserve(&s->frames, 1); /* places in them are counted from an address, not from NULL */
+	vec_reserve(&s->values, 1);
+	vec_reserve(&s->series, 1);
 	return s;
 }
 
