@@ -34,8 +34,10 @@ enum walk_end {
 	WALK_ASTRAY = 7, /* a rule led to what is no frame */
 	WALK_NOT_LOADED =
 		8, /* mappings or a table that the walker did not have yet, and no room to send the stack itself */
-	WALK_CUT = 9,   /* user space only: more stack than was sent along */
-	WALK_LOST = 10, /* user space only: the ring had no room for the contents */
+	WALK_CUT = 9, /* user space only: more stack than was sent along */
+	WALK_KERNEL =
+		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
+	WALK_LOST = 11, /* user space only: the ring had no room for the contents */
 	WALK_ENDS
 };
 

@@ -88,7 +88,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 131072);
+	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* tgid */
 	__type(value, struct space_process);
@@ -96,7 +96,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 262144);
+	__uint(max_entries, 131072);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct space_block_key);
 	__type(value, struct space_block);
@@ -438,12 +438,11 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 	return !bpf_probe_read_user(&word, sizeof word, (void *)(w->regs[PT_SP] + bytes));
 }
 
-/* room is a constant, as the ring demands. Copies piece by piece, until one is not there. */
+/* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
 static __always_inline int send_raw(struct event_sample *ev, struct walk *w, const __u32 room)
 {
 	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
 	__u64 sp = w->regs[PT_SP];
-	__u32 i;
 
 	if (!raw)
 		return 0;
@@ -451,11 +450,11 @@ static __always_inline int send_raw(struct event_sample *ev, struct walk *w, con
 	raw->sample.kind = EVENT_RAW;
 	raw->table = w->missing;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
-	for (i = 0; i < room / RAW_PIECE; i++)
-		if (bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
-					(void *)(sp + i * RAW_PIECE)))
-			break;
-	raw->stack_bytes = i * RAW_PIECE;
+	raw->stack_bytes = 0;
+	for (__u32 i = 0; i < room / RAW_PIECE; i++)
+		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
+					 (void *)(sp + i * RAW_PIECE)))
+			raw->stack_bytes = (i + 1) * RAW_PIECE;
 	bpf_ringbuf_submit(raw, wake_flags());
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);
@@ -468,7 +467,7 @@ static __always_inline int send_with_stack(struct event_sample *ev, struct scrat
 
 	if (!raw_allowed(s, ev->time_ns))
 		return 0;
-	if (is_deeper(w, RAW_MIDDLE))
+	if (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2))
 		return send_raw(ev, w, RAW_MAX_STACK);
 	return is_deeper(w, RAW_SMALL) ? send_raw(ev, w, RAW_MIDDLE) : send_raw(ev, w, RAW_SMALL);
 }

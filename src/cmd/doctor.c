@@ -42,20 +42,28 @@ static void add_check(struct buf *b, const struct term *term, const struct check
 	}
 }
 
+static const char *walker_meaning(const char *walker)
+{
+	if (walker && strstr(walker, "tables"))
+		return "The programs' own call frame information, so no frame pointers are\n"
+		       "        needed; a stack that could not be finished says why at its root.";
+	if (walker && strstr(walker, "helper"))
+		return "The kernel's own walk: user code without frame pointers\n"
+		       "        gives short stacks, and stacks may end without a reason.";
+	return "User code that was built without frame pointers gives short stacks;\n"
+	       "        a stack that could not be finished says why at its root.";
+}
+
 /* What the clock and the walker in use mean for what a profile shows. */
 static void add_meaning(struct buf *b, const struct collect_stats *s)
 {
 	bool cpu_clock = s->clock && strcmp(s->clock, "cpu-clock") == 0;
-	bool helper = s->walker && strstr(s->walker, "helper");
 	buf_addf(b, "\nclock:  %s. %s\n", s->clock ? s->clock : "unknown",
 		 cpu_clock ? "A timer per CPU: code that runs with interrupts off is charged where "
 			     "they\n        are enabled again; idle time is not sampled."
 			   : "Hardware counter with NMI: also code that runs with interrupts off.");
 	buf_addf(b, "walker: %s. %s\n", s->walker ? s->walker : "unknown",
-		 helper ? "The kernel's own walk: user code without frame pointers\n        gives "
-			  "short stacks, and stacks end without a reason."
-			: "User code that was built without frame pointers gives short stacks;\n"
-			  "        a stack that could not be finished says why at its root.");
+		 walker_meaning(s->walker));
 }
 
 static void add_verdict(struct buf *b, const struct term *term, const struct trial *t)

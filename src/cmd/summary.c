@@ -4,9 +4,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/record.h"
+#include "collect/walk_end.h"
 #include "profile/top.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 enum { TOP_SHOWN = 3, NAME_MAX_BYTES = 120 };
@@ -153,6 +155,26 @@ static void add_outputs(struct buf *b, const struct recording *r)
 	}
 }
 
+static void add_unwinding(struct buf *b, const struct collect_stats *st)
+{
+	uint64_t steps = st->frames_by_table + st->frames_by_fp;
+	const char *before = "\n  truncated  ";
+
+	if (steps) {
+		buf_addf(b, "  unwind  %u tables, ", st->tables);
+		fmt_bytes(b, st->table_bytes);
+		buf_addf(b, "; %.1f %% of frames by them, the rest by frame pointers",
+			 percent(st->frames_by_table, steps));
+	}
+	for (uint32_t end = 0; end < WALK_ENDS; end++) {
+		if (!walk_end_reason(end) || !st->ends[end])
+			continue;
+		buf_addf(b, "%s%s: %" PRIu64, before, walk_end_reason(end), st->ends[end]);
+		before = ", ";
+	}
+	buf_addc(b, '\n');
+}
+
 /* With -v: what it took. */
 static void add_details(struct buf *b, const struct recording *r)
 {
@@ -171,6 +193,7 @@ static void add_details(struct buf *b, const struct recording *r)
 		buf_adds(b, " in BPF programs");
 	}
 	buf_addc(b, '\n');
+	add_unwinding(b, st);
 }
 
 static int print_text(const struct summary *s)
@@ -229,6 +252,23 @@ static void put_numbers(struct json *j, const struct summary *s)
 	put_str(j, "walker", st->walker);
 }
 
+/* How stacks were walked. */
+static void put_unwinding(struct json *j, const struct collect_stats *st)
+{
+	json_key(j, "truncated_by");
+	json_obj(j);
+	for (uint32_t end = 0; end < WALK_ENDS; end++)
+		if (walk_end_reason(end) && st->ends[end])
+			put_u64(j, walk_end_reason(end), st->ends[end]);
+	json_end(j);
+	put_u64(j, "frames_by_table", st->frames_by_table);
+	put_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
+	put_u64(j, "walked_in_user_space", st->raw);
+	put_u64(j, "unwind_tables", st->tables);
+	put_u64(j, "unwind_table_bytes", st->table_bytes);
+	put_u64(j, "unwind_tables_evicted", st->tables_evicted);
+}
+
 static void put_losses(struct json *j, const struct profile *p)
 {
 	json_key(j, "losses");
@@ -279,6 +319,7 @@ static int print_json(const struct summary *s)
 	struct json j = json_to(&b);
 	json_obj(&j);
 	put_numbers(&j, s);
+	put_unwinding(&j, &s->r->stats);
 	put_losses(&j, s->r->profile);
 	put_top(&j, s);
 	put_outputs(&j, s->r);

@@ -160,12 +160,14 @@ static void check_clock(struct check *c)
 static void check_walker(struct check *c)
 {
 	if (sampler_has_loop()) {
-		say(c, CHECK_OK, "frame pointers, up to %d user frames", WALK_MAX_USER);
+		say(c, CHECK_OK, "unwind tables, else frame pointers; up to %d user frames",
+		    WALK_MAX_USER);
 		return;
 	}
 	say(c, CHECK_LIMITED,
 	    "frame pointers by the kernel's helper, up to kernel.perf_event_max_stack frames");
-	remedy(c, "kernel 5.17 or newer walks deeper and says why a stack ends");
+	remedy(c, "kernel 5.17 or newer walks code without frame pointers, too; here such stacks "
+		  "end in [truncated: kernel]");
 }
 
 static void check_side_band(struct check *c)

@@ -376,6 +376,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
 	};
+	memcpy(out->ends, r.ends, sizeof out->ends);
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
 }
 

@@ -12,6 +12,7 @@
 #define CRESSET_COLLECT_COLLECT_H
 
 #include "base/err.h"
+#include "bpf/event.h"
 #include "profile/sink.h"
 
 #include <stdbool.h>
@@ -49,7 +50,8 @@ struct collect_opts {
 
 struct collect_stats {
 	uint64_t samples, truncated,
-		unsymbolized; /* truncated: samples whose stack ends in a marker */
+		unsymbolized;     /* truncated: samples whose stack ends in a marker */
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end (collect/walk_end.h) */
 	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
 	uint64_t ring_bytes, kernel_map_bytes;
 	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */

@@ -11,6 +11,7 @@
 #include "collect/series_cache.h"
 #include "collect/stack_cache.h"
 #include "collect/symbolize.h"
+#include "collect/walk_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +42,8 @@ struct resolver {
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
-	uint64_t truncated, unsymbolized;
-};
-
-/* Frames by name that say why there is no better one. */
-static const char *const markers[WALK_ENDS] = {
-	[WALK_NO_FP] = "[truncated: no frame pointer]",
-	[WALK_UNREADABLE] = "[truncated: stack unreadable]",
-	[WALK_DEPTH] = "[truncated: depth]",
-	[WALK_32BIT] = "[truncated: 32-bit]",
-	[WALK_RULE] = "[truncated: unwind rule]",
-	[WALK_ASTRAY] = "[truncated: astray]",
-	[WALK_NOT_LOADED] = "[truncated: unwind table not loaded]",
-	[WALK_CUT] = "[truncated: stack not sent]",
-	[WALK_LOST] = "[truncated: lost]",
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
+	uint64_t unsymbolized;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -383,19 +372,23 @@ static uint64_t stack_element(struct resolver *r, const struct process *p,
 	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
 }
 
-/* Builds r->stack, root first. Returns whether it ends in a marker; *has_jit tells whether it has
- * addresses. */
-static bool build_stack(struct resolver *r, const struct process *p, const struct event_stack *st,
-			uint64_t now_ns, bool *has_jit)
+static enum walk_end no_frame_pointer(const struct event_stack *st)
+{
+	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
+}
+
+/* Builds r->stack, root first. Returns why it ends there; *has_jit tells whether it has addresses. */
+static enum walk_end build_stack(struct resolver *r, const struct process *p,
+				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
 {
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
 	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
-	uint32_t end = n_user < st->n_user ? WALK_NO_FP : st->walk_end;
-	bool truncated = !r->opts.no_user && end < WALK_ENDS && markers[end];
+	uint32_t end = n_user < st->n_user ? no_frame_pointer(st) : st->walk_end;
+	const char *marker = r->opts.no_user ? NULL : walk_end_marker(end);
 
 	vec_clear(&r->stack);
-	if (truncated)
-		vec_push(&r->stack, named_frame(r, FRAME_MARKER, markers[end]));
+	if (marker)
+		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
 	for (uint32_t i = n_user; i-- > 0;) {
 		uint64_t element = stack_element(r, p, st, user, i);
 
@@ -405,12 +398,12 @@ static bool build_stack(struct resolver *r, const struct process *p, const struc
 	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
 		vec_push(&r->stack,
 			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
-	return truncated;
+	return marker ? end : WALK_COMPLETE;
 }
 
-static struct resolved_stack intern_stack(struct resolver *r, bool truncated)
+static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
 {
-	struct resolved_stack s = { .leaf = FRAME_NONE, .truncated = truncated };
+	struct resolved_stack s = { .leaf = FRAME_NONE, .end = end };
 
 	vec_clear(&r->frames);
 	for (size_t i = 0; i < r->stack.n; i++)
@@ -474,12 +467,10 @@ static bool resolve_stack(struct resolver *r, struct process *p, const struct ev
 	}
 	const struct event_stack *st = stack_contents(r, s->stack_hash);
 	check_leaf(r, p, st, s->time_ns);
-	bool truncated = build_stack(r, p, st, s->time_ns, &has_jit);
-	if (has_jit) {
-		out->truncated = truncated;
+	out->end = build_stack(r, p, st, s->time_ns, &has_jit);
+	if (has_jit)
 		return false;
-	}
-	*out = intern_stack(r, truncated);
+	*out = intern_stack(r, out->end);
 	if (st != &lost_stack)
 		stack_cache_keep(&r->stacks, st->flags & STACK_PORTABLE ? 0 : image_id(p),
 				 s->stack_hash, out);
@@ -503,9 +494,9 @@ static bool resolve_raw(struct resolver *r, struct process *p, const struct even
 	st->n_user = w.n;
 	st->walk_end = w.end;
 	st->flags = STACK_FRAMES;
-	out->truncated = build_stack(r, p, st, now_ns, &has_jit);
+	out->end = build_stack(r, p, st, now_ns, &has_jit);
 	if (!has_jit)
-		*out = intern_stack(r, out->truncated);
+		*out = intern_stack(r, out->end);
 	free(st);
 	return !has_jit;
 }
@@ -580,7 +571,7 @@ void resolve_sample(struct resolver *r, const struct event_sample *s, const stru
 	};
 	bool named =
 		raw ? resolve_raw(r, p, raw, s->time_ns, &stack) : resolve_stack(r, p, s, &stack);
-	r->truncated += stack.truncated;
+	r->ends[stack.end]++;
 	if (!named) {
 		jit_hold(&r->jits, p, &sample, r->stack.v, r->stack.n);
 		return;
@@ -646,9 +637,11 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.processes = r->processes.by_pid.n,
 		.objects = r->objects.n,
 		.open_files = r->objects.n_open,
-		.truncated = r->truncated,
 		.unsymbolized = r->unsymbolized,
 	};
+	memcpy(out->ends, r->ends, sizeof out->ends);
+	for (uint32_t end = 0; end < WALK_ENDS; end++)
+		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
 	if (r->space)
 		space_get_stats(r->space, &out->tables);
 }

@@ -26,7 +26,8 @@ struct resolve_opts {
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
-	uint64_t truncated;    /* samples */
+	uint64_t truncated;       /* samples */
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	struct table_store_stats tables;
 };

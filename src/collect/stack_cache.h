@@ -30,7 +30,7 @@ struct stack_contents {
 struct resolved_stack {
 	uint32_t stack;
 	uint32_t leaf; /* frame; FRAME_NONE of an empty stack */
-	bool truncated;
+	enum walk_end end;
 };
 
 struct stack_cache { /* zeroed = empty */
