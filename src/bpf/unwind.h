@@ -55,6 +55,7 @@ struct walk {
 #define LOAD(x)     (*(volatile const __typeof__(x) *)&(x))
 #define STORE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 
+#define FP_LOST  1ull         /* no frame is there */
 #define USER_MAX (1ull << 47) /* one past the highest user address */
 #define NEAR_STACK \
 	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
@@ -295,8 +296,9 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	} else {
 		if (read_saved(w, r->ra, r->ra_offset, cfa, 0, &ra))
 			return 1;
+		/* Many callers do not need it: its absence shows where one does. */
 		if (read_saved(w, r->fp, r->fp_offset, cfa, w->fp, &fp))
-			return 1;
+			fp = FP_LOST;
 	}
 	w->sigcontext = is_signal ? w->sp + SIGCONTEXT_AT : 0;
 	w->exact = is_signal != 0;
@@ -304,6 +306,38 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	w->sp = cfa;
 	w->fp = fp;
 	w->by_rule = 1;
+	w->by_table++;
+	return 0;
+}
+
+/* Whether the instruction before the address is a call: e8 and four bytes, or ff /2 in its forms of 2 to 7 bytes. */
+static __always_inline int is_behind_call(struct walk *w, __u64 address)
+{
+	__u8 b[8];
+
+	if (walk_read(w, b, sizeof b, address - sizeof b))
+		return 0;
+#define IS_INDIRECT(at) (b[at] == 0xff && (b[(at) + 1] & 0x38) == 0x10)
+	return b[3] == 0xe8 || IS_INDIRECT(6) || IS_INDIRECT(5) || IS_INDIRECT(4) ||
+	       IS_INDIRECT(2) || IS_INDIRECT(1);
+#undef IS_INDIRECT
+}
+
+/* Of code without a rule in an object that has a table: the C library's start files, stubs that the linker made, assembler. Most of it
+ * is at its first instructions, or has no frame at all: there is a return address at the stack pointer. Zero when it is. */
+static __always_inline int step_by_sp(struct walk *w)
+{
+	__u64 ra;
+
+	if (walk_read(w, &ra, sizeof ra, w->sp))
+		return 1;
+	if (ra < 4096 || ra >= USER_MAX || walk_find(w, ra - 1) || !is_behind_call(w, ra))
+		return 1;
+	w->sigcontext = 0;
+	w->exact = 0;
+	w->ip = ra;
+	w->sp += sizeof ra;
+	w->by_rule = 0;
 	w->by_table++;
 	return 0;
 }
@@ -356,7 +390,11 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 			t->used = 1;
 		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
-	return rule ? step_by_rule(w, rule, pc) : step_by_fp(w);
+	if (rule)
+		return step_by_rule(w, rule, pc);
+	if (t && t->state == TABLE_READY && w->exact && !step_by_sp(w))
+		return 0;
+	return step_by_fp(w);
 }
 
 /* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
