@@ -38,7 +38,9 @@ FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
-BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c))
+SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
+BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
+             $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
 .PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench man completions install clean \
         check check-layers check-fmt check-sh check-cc fmt FORCE
@@ -69,13 +71,18 @@ quote = '$(subst ','\'',$(1))'
 # linker drops the DWARF and keeps the BTF.
 bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 bpf_inc  := $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu))
+$(BUILD)/bench/%.bpf.o: bench/bpf/%.bpf.c
+	$(bpf_object)
 $(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
+	$(bpf_object)
+define bpf_object
 	@mkdir -p $(@D)
 	$(BPF_CC) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(bpf_arch) -Isrc $(bpf_inc) \
 	    -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end \
 	    -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.full $<
 	$(BPFTOOL) gen object $@ $@.full
 	@rm -f $@.full
+endef
 
 $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	@mkdir -p $(@D)
@@ -103,6 +110,9 @@ $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcres
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) -fsanitize=fuzzer $(BUILD)/libcresset.a $(libs)
+$(BUILD)/soak/%: tests/soak/%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) $(BUILD)/libcresset.a $(libs)
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
@@ -117,7 +127,7 @@ test-unit: $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## 
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped
 	BUILD=$(BUILD) tests/run all
-test-full: test-bin ## also the long proofs: sanitizers, the other clang, fuzzing, soak
+test-full: test-bin $(SOAK_BIN) ## also the long proofs: sanitizers, the other clang, fuzzing, soak
 	BUILD=$(BUILD) tests/run full
 
 # What sanitizers add makes gcc warn of values that cannot be, so its warnings are errors in the ordinary build only.
@@ -139,7 +149,7 @@ bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance pro
 	BUILD=$(BUILD) bench/run
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch])
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch] bench/bpf/*.c)
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)
@@ -174,4 +184,4 @@ clean: ## remove every build folder
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)

@@ -5,6 +5,7 @@
 #ifndef CRESSET_BASE_BUF_H
 #define CRESSET_BASE_BUF_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,10 +68,30 @@ static inline const void *cur_take(struct cur *c, size_t n)
 }
 
 /* Little endian. */
-uint8_t cur_u8(struct cur *c);
-uint16_t cur_u16(struct cur *c);
-uint32_t cur_u32(struct cur *c);
-uint64_t cur_u64(struct cur *c);
+static inline uint64_t cur_int(struct cur *c, size_t size)
+{
+	uint64_t v = 0;
+	const void *p = cur_take(c, size);
+	if (p)
+		__builtin_memcpy(&v, p, size);
+	return le64toh(v);
+}
+static inline uint8_t cur_u8(struct cur *c)
+{
+	return cur_int(c, 1);
+}
+static inline uint16_t cur_u16(struct cur *c)
+{
+	return cur_int(c, 2);
+}
+static inline uint32_t cur_u32(struct cur *c)
+{
+	return cur_int(c, 4);
+}
+static inline uint64_t cur_u64(struct cur *c)
+{
+	return cur_int(c, 8);
+}
 
 /* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one byte; two to four come in no order
  * that a processor could foresee, so these are read without a branch on their length. */

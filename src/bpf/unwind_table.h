@@ -13,7 +13,7 @@
  *                                                                the first row
  *                 { __u16 n, carry } { __u16 lo, rule } [n]      where a rule's number does not fit into a byte
  *
- * Each part begins in a chunk of its own; no block lies in two chunks. */
+ * Each part begins in a chunk of its own; no block lies in two chunks; wide blocks lie at multiples of 4. */
 #ifndef CRESSET_BPF_UNWIND_TABLE_H
 #define CRESSET_BPF_UNWIND_TABLE_H
 

@@ -55,7 +55,7 @@ struct cfi_reader {
 	VEC(struct cfi_cie) cies;
 	struct map cie_at; /* offset → index in cies */
 	struct cfi_program program;
-	uint64_t skipped, fdes;
+	uint64_t skipped, fdes, cie_bytes;
 };
 
 static uint64_t place_addr(const struct cfi_reader *r, const uint8_t *p)
@@ -164,7 +164,7 @@ static const char *read_text(struct cur *c)
 	return cur_take(c, (const uint8_t *)end + 1 - c->p);
 }
 
-static bool read_cie(const struct cfi_reader *r, struct cur c, struct cfi_cie *cie)
+static bool read_cie(struct cfi_reader *r, struct cur c, struct cfi_cie *cie)
 {
 	enum { NEWEST_VERSION = 4 };
 	uint8_t version = cur_u8(&c);
@@ -184,7 +184,7 @@ static bool read_cie(const struct cfi_reader *r, struct cur c, struct cfi_cie *c
 	else if (*augmentation)
 		return false;
 	cie->program = c;
-	return !c.bad && cfi_program_begin(cie);
+	return !c.bad && cfi_program_begin(&r->program, cie);
 }
 
 /* --- entries ----------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static uint64_t next_length(const struct cfi_reader *r, struct cur *c, struct cf
 		e->is_64 = len == UINT32_MAX;
 		if (e->is_64)
 			len = cur_u64(c);
-		if (len)
+		if (len || r->s->ends_itself)
 			return len;
 	}
 	return 0;
@@ -235,6 +235,15 @@ static bool entry_at(const struct cfi_reader *r, uint64_t offset, struct cfi_ent
 	return next_entry(r, &c, e) == 1 && e->offset == offset;
 }
 
+/* CIEs that lie apart are not larger than their section. Those of a forger lie in each other. */
+static bool cie_is_affordable(struct cfi_reader *r, size_t size)
+{
+	if (size > r->s->size - r->cie_bytes)
+		return false;
+	r->cie_bytes += size;
+	return true;
+}
+
 /* The CIE of an FDE, read when it is first asked for: it may stand behind it. NULL: it cannot be used. */
 static const struct cfi_cie *cie_of(struct cfi_reader *r, uint64_t offset)
 {
@@ -242,7 +251,8 @@ static const struct cfi_cie *cie_of(struct cfi_reader *r, uint64_t offset)
 	if (!known) {
 		struct cfi_entry e = { 0 };
 		struct cfi_cie cie = { 0 };
-		cie.usable = entry_at(r, offset, &e) && e.is_cie && read_cie(r, e.body, &cie);
+		cie.usable = entry_at(r, offset, &e) && e.is_cie &&
+			     cie_is_affordable(r, cur_left(&e.body)) && read_cie(r, e.body, &cie);
 		map_put(&r->cie_at, offset, r->cies.n);
 		vec_push(&r->cies, cie);
 		known = map_get(&r->cie_at, offset);
@@ -265,10 +275,11 @@ static bool read_fde(struct cfi_reader *r, const struct cfi_entry *e, struct cfi
 			return false;
 		cur_take(&c, len);
 	}
-	if (c.bad || size == 0 || start + size < start)
+	if (c.bad || start + size < start)
 		return false;
-	out->start = start;
-	out->end = start + size;
+	*out = (struct cfi_fde){ .start = start, .end = start + size };
+	if (size == 0)
+		return true;
 	if (!cfi_program_run(&r->program, cie, c, start, out->end))
 		return false;
 	out->rows = r->program.rows.v;
@@ -276,10 +287,10 @@ static bool read_fde(struct cfi_reader *r, const struct cfi_entry *e, struct cfi
 	return true;
 }
 
-/* Functions that a linker dropped stay behind with address 0. */
-static bool is_dropped(const struct cfi_reader *r, const struct cfi_fde *fde)
+/* Empty functions; those that a linker dropped stay behind with address 0. */
+static bool is_nothing(const struct cfi_reader *r, const struct cfi_fde *fde)
 {
-	return r->s->is_debug_frame && fde->start == 0;
+	return fde->n == 0 || (r->s->is_debug_frame && fde->start == 0);
 }
 
 int cfi_read(const struct cfi_section *s, bool (*on_fde)(void *ctx, const struct cfi_fde *fde),
@@ -300,7 +311,7 @@ int cfi_read(const struct cfi_section *s, bool (*on_fde)(void *ctx, const struct
 		}
 		if (!read_fde(&r, &e, &fde))
 			r.skipped++;
-		else if (!is_dropped(&r, &fde))
+		else if (!is_nothing(&r, &fde))
 			go_on = on_fde(ctx, &fde);
 	}
 	if (rc == -1)

@@ -36,7 +36,8 @@ enum cfi_kind {
 };
 struct cfi_place {
 	uint8_t kind, reg;
-	int64_t offset, add;
+	int32_t add;
+	int64_t offset;
 };
 struct cfi_rule {
 	struct cfi_place cfa, fp, ra;
@@ -58,7 +59,8 @@ struct cfi_section {
 	const void *data;
 	size_t size;
 	uint64_t addr; /* of its first byte, as linked */
-	bool is_debug_frame, big_endian;
+	bool is_debug_frame;
+	bool ends_itself; /* by a length of 0: what comes after it is something else */
 	const struct cfi_arch *arch;
 	uint64_t text_addr, data_addr; /* bases of relative pointers; 0 where unknown */
 };

@@ -27,7 +27,7 @@ static bool expr_breg(struct cur *c, uint8_t *reg, int64_t *offset)
 }
 
 /* sp + 8, and 8 more once the stub has pushed the index of its function: (pc & 15) >= 10 or 11. */
-static bool expr_is_plt(const struct cfi_arch *arch, struct cur c, int64_t *from)
+static bool expr_is_plt(const struct cfi_arch *arch, struct cur c, int32_t *from)
 {
 	uint8_t sp, pc, limit;
 	int64_t sp_offset, pc_offset;
@@ -60,9 +60,11 @@ struct cfi_place cfi_expr_cfa(const struct cfi_arch *arch, struct cur expr)
 	if (cur_u8(&expr) != OP_DEREF)
 		return other;
 	p.kind = CFI_DEREF;
+	uint64_t add = 0;
 	if (cur_left(&expr) && cur_u8(&expr) == OP_PLUS_UCONST)
-		p.add = cur_varint(&expr);
-	return expr.bad || cur_left(&expr) ? other : p;
+		add = cur_varint(&expr);
+	p.add = add;
+	return expr.bad || cur_left(&expr) || add > INT32_MAX ? other : p;
 }
 
 struct cfi_place cfi_expr_saved(struct cur expr)

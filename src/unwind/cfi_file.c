@@ -2,8 +2,14 @@
 
 #include "symbol/elf_layout.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum { COMPRESSED_BY_ZSTD = 2 }; /* ELFCOMPRESS_ZSTD, which older elf.h do not have */
 
 /* Copies [offset, offset + size) of the file. */
 static int copy_bytes(const struct elf_file *f, uint64_t offset, uint64_t size, struct buf *data,
@@ -66,37 +72,97 @@ static bool locate_by_header(const struct elf_file *f, uint64_t *offset, uint64_
 	return found;
 }
 
+static int unpack(uint32_t type, const void *packed, size_t packed_size, struct buf *data,
+		  uint64_t size, struct err *err)
+{
+	uLongf got = size;
+	if (size > CFI_MAX_SECTION)
+		return err_set(err, E2BIG, "%" PRIu64 " bytes of call frame information", size);
+	buf_reserve(data, size);
+	if (type == ELFCOMPRESS_ZLIB) {
+		if (uncompress((Bytef *)data->data, &got, packed, packed_size) != Z_OK)
+			got = 0;
+	} else if (type == COMPRESSED_BY_ZSTD) {
+		got = ZSTD_decompress(data->data, size, packed, packed_size);
+	} else {
+		return err_set(err, ENOTSUP, "call frame information in compression %u", type);
+	}
+	if (got != size)
+		return err_set(err, EBADMSG, "damaged compressed call frame information");
+	data->len = size;
+	return 0;
+}
+
+/* A section with a compression header: by its flag the ELF one, else the older "ZLIB" and its size in big endian. */
+static int copy_packed(const struct elf_file *f, const GElf_Shdr *shdr, struct buf *data,
+		       struct err *err)
+{
+	enum { OLD_HEADER = 12 };
+	struct buf packed = { 0 };
+	int rc = copy_bytes(f, shdr->sh_offset, shdr->sh_size, &packed, err);
+	struct cur c = cur_of(packed.data, packed.len);
+	uint32_t type = ELFCOMPRESS_ZLIB;
+	uint64_t size;
+	if (rc == 0 && shdr->sh_flags & SHF_COMPRESSED) {
+		Elf64_Chdr header = { 0 };
+		const void *p = cur_take(&c, sizeof header);
+		if (p)
+			memcpy(&header, p, sizeof header);
+		type = header.ch_type;
+		size = header.ch_size;
+	} else {
+		const void *magic = cur_take(&c, 4);
+		c.bad = c.bad || memcmp(magic, "ZLIB", 4) != 0;
+		size = be64toh(cur_u64(&c));
+	}
+	if (rc == 0 && c.bad)
+		rc = err_set(err, EBADMSG, "damaged compressed call frame information");
+	if (rc == 0)
+		rc = unpack(type, c.p, cur_left(&c), data, size, err);
+	buf_done(&packed);
+	return rc;
+}
+
 static int copy_debug_frame(const struct elf_file *f, struct buf *data, struct cfi_section *out,
 			    struct err *err)
 {
 	GElf_Shdr shdr;
-	if (!elf_file_section(f, ".debug_frame", SHT_NULL, &shdr) || shdr.sh_type == SHT_NOBITS)
-		return err_set(err, ENODATA, "no call frame information");
-	if (shdr.sh_flags & SHF_COMPRESSED)
-		return err_set(err, ENOTSUP, "the call frame information is compressed");
+	bool is_packed = !elf_file_section(f, ".debug_frame", SHT_NULL, &shdr);
 	out->is_debug_frame = true;
+	if (is_packed && !elf_file_section(f, ".zdebug_frame", SHT_NULL, &shdr))
+		return err_set(err, ENODATA, "no call frame information");
+	if (shdr.sh_type == SHT_NOBITS)
+		return err_set(err, ENODATA, "its call frame information is in another file");
+	if (is_packed || shdr.sh_flags & SHF_COMPRESSED)
+		return copy_packed(f, &shdr, data, err);
 	return copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
 }
 
-int cfi_file_section(const struct elf_file *f, struct buf *data, struct cfi_section *out,
-		     struct err *err)
+static int copy_eh_frame(const struct elf_file *f, struct buf *data, struct cfi_section *out,
+			 struct err *err)
 {
 	GElf_Shdr shdr;
-	uint64_t offset, size, addr;
-	int rc;
+	uint64_t offset, size;
+	if (elf_file_section(f, ".eh_frame", SHT_NULL, &shdr) && shdr.sh_type != SHT_NOBITS) {
+		out->addr = shdr.sh_addr;
+		return copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
+	}
+	out->ends_itself = true;
+	if (locate_by_header(f, &offset, &size, &out->addr))
+		return copy_bytes(f, offset, size, data, err);
+	return err_set(err, ENODATA, "no call frame information");
+}
+
+int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct buf *data,
+		     struct cfi_section *out, struct err *err)
+{
 	*out = (struct cfi_section){ .arch = cfi_arch_of(f->header.e_machine) };
 	if (!out->arch || f->header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    f->header.e_ident[EI_CLASS] != ELFCLASS64)
 		return err_set(err, ENOTSUP, "made for another machine");
-	if (elf_file_section(f, ".eh_frame", SHT_NULL, &shdr) && shdr.sh_type != SHT_NOBITS) {
-		out->addr = shdr.sh_addr;
-		rc = copy_bytes(f, shdr.sh_offset, shdr.sh_size, data, err);
-	} else if (locate_by_header(f, &offset, &size, &addr)) {
-		out->addr = addr;
-		rc = copy_bytes(f, offset, size, data, err);
-	} else {
-		rc = copy_debug_frame(f, data, out, err);
-	}
+	buf_clear(data);
+	int rc = kind == CFI_DEBUG_FRAME ? copy_debug_frame(f, data, out, err)
+					 : copy_eh_frame(f, data, out, err);
 	out->data = data->data;
 	out->size = data->len;
 	return rc;

@@ -55,9 +55,9 @@ int64_t cfi_leb_signed(struct cur *c)
 struct cfi_run {
 	const struct cfi_cie *cie;
 	struct cur c;
-	struct cfi_rule now;
+	struct cfi_state now;
 	uint64_t addr, end;
-	struct cfi_rule states[CFI_MAX_STATES];
+	struct cfi_state *states; /* CFI_MAX_STATES */
 	unsigned n_states;
 	struct cfi_program *out; /* NULL: only the last rule is wanted */
 	bool bad;
@@ -80,13 +80,14 @@ static void end_row(struct cfi_run *r, uint64_t next)
 {
 	if (!r->out || next <= r->addr || r->addr >= r->end)
 		return;
-	if (r->out->rows.n && cfi_rule_equal(&r->out->rows.v[r->out->rows.n - 1].rule, &r->now))
+	if (r->out->rows.n &&
+	    cfi_rule_equal(&r->out->rows.v[r->out->rows.n - 1].rule, &r->now.rule))
 		return;
 	if (r->out->rows.n >= CFI_MAX_ROWS_PER_FDE) {
 		r->bad = true;
 		return;
 	}
-	vec_push(&r->out->rows, (struct cfi_row){ r->addr, r->now });
+	vec_push(&r->out->rows, (struct cfi_row){ r->addr, r->now.rule });
 }
 
 static void advance_to(struct cfi_run *r, uint64_t addr)
@@ -109,24 +110,21 @@ static void advance(struct cfi_run *r, uint64_t delta)
 		advance_to(r, addr);
 }
 
-/* The place of a register that is followed, or one that nobody looks at. */
-static struct cfi_place *place_of(struct cfi_rule *rule, const struct cfi_arch *arch, uint64_t reg,
-				  struct cfi_place *nobody)
-{
-	return reg == arch->fp ? &rule->fp : reg == arch->ra ? &rule->ra : nobody;
-}
-
+/* Of registers that are not followed nobody wants to know. */
 static void set_place(struct cfi_run *r, uint64_t reg, struct cfi_place place)
 {
-	struct cfi_place nobody;
-	*place_of(&r->now, r->cie->arch, reg, &nobody) = place;
+	if (reg == r->cie->arch->fp)
+		r->now.rule.fp = place;
+	else if (reg == r->cie->arch->ra)
+		r->now.rule.ra = place;
 }
 
 static void restore(struct cfi_run *r, uint64_t reg)
 {
-	struct cfi_rule first = r->cie->first;
-	struct cfi_place nobody = { 0 };
-	set_place(r, reg, *place_of(&first, r->cie->arch, reg, &nobody));
+	if (reg == r->cie->arch->fp)
+		r->now.rule.fp = r->cie->first.rule.fp;
+	else if (reg == r->cie->arch->ra)
+		r->now.rule.ra = r->cie->first.rule.ra;
 }
 
 static int64_t scaled(struct cfi_run *r, int64_t factor)
@@ -152,9 +150,18 @@ static void set_offset(struct cfi_run *r, uint64_t reg, enum cfi_kind kind, int6
 
 static void set_cfa(struct cfi_run *r, uint64_t reg, int64_t offset)
 {
-	r->now.cfa = (struct cfi_place){ .kind = CFI_OFFSET,
-					 .reg = small_reg(r, reg),
-					 .offset = offset };
+	r->now.cfa_reg = small_reg(r, reg);
+	r->now.cfa_offset = offset;
+	r->now.rule.cfa =
+		(struct cfi_place){ .kind = CFI_OFFSET, .reg = r->now.cfa_reg, .offset = offset };
+}
+
+/* While an expression gives the CFA, the offset waits for the register to come back. */
+static void set_cfa_offset(struct cfi_run *r, int64_t offset)
+{
+	r->now.cfa_offset = offset;
+	if (r->now.rule.cfa.kind == CFI_OFFSET)
+		r->now.rule.cfa.offset = offset;
 }
 
 static struct cur take_block(struct cur *c)
@@ -256,16 +263,16 @@ static void step_extended(struct cfi_run *r, uint8_t op)
 		set_cfa(r, reg, scaled(r, cfi_leb_signed(c)));
 		break;
 	case CFA_DEF_CFA_REGISTER:
-		set_cfa(r, cur_varint(c), r->now.cfa.offset);
+		set_cfa(r, cur_varint(c), r->now.cfa_offset);
 		break;
 	case CFA_DEF_CFA_OFFSET:
-		set_cfa(r, r->now.cfa.reg, cur_varint(c));
+		set_cfa_offset(r, cur_varint(c));
 		break;
 	case CFA_DEF_CFA_OFFSET_SF:
-		set_cfa(r, r->now.cfa.reg, scaled(r, cfi_leb_signed(c)));
+		set_cfa_offset(r, scaled(r, cfi_leb_signed(c)));
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
-		r->now.cfa = cfi_expr_cfa(r->cie->arch, take_block(c));
+		r->now.rule.cfa = cfi_expr_cfa(r->cie->arch, take_block(c));
 		break;
 	case CFA_EXPRESSION:
 		reg = cur_varint(c);
@@ -277,7 +284,7 @@ static void step_extended(struct cfi_run *r, uint8_t op)
 		set_place(r, reg, (struct cfi_place){ .kind = CFI_OTHER });
 		break;
 	case CFA_GNU_WINDOW_SAVE:
-		r->now.ra_is_signed = !r->now.ra_is_signed;
+		r->now.rule.ra_is_signed = !r->now.rule.ra_is_signed;
 		break;
 	case CFA_GNU_ARGS_SIZE:
 		cur_varint(c);
@@ -313,12 +320,12 @@ static bool run_all(struct cfi_run *r)
 	return !r->bad && !r->c.bad;
 }
 
-bool cfi_program_begin(struct cfi_cie *cie)
+bool cfi_program_begin(struct cfi_program *p, struct cfi_cie *cie)
 {
-	struct cfi_run r = { .cie = cie, .c = cie->program };
-	r.now.is_signal = cie->is_signal;
+	struct cfi_run r = { .cie = cie, .c = cie->program, .states = p->states };
+	r.now.rule.is_signal = cie->is_signal;
 	if (cie->arch->ra_in_register)
-		r.now.ra = (struct cfi_place){ .kind = CFI_REGISTER, .reg = cie->arch->ra };
+		r.now.rule.ra = (struct cfi_place){ .kind = CFI_REGISTER, .reg = cie->arch->ra };
 	cie->first = r.now;
 	if (!run_all(&r))
 		return false;
@@ -329,9 +336,13 @@ bool cfi_program_begin(struct cfi_cie *cie)
 bool cfi_program_run(struct cfi_program *p, const struct cfi_cie *cie, struct cur program,
 		     uint64_t start, uint64_t end)
 {
-	struct cfi_run r = {
-		.cie = cie, .c = program, .now = cie->first, .addr = start, .end = end, .out = p
-	};
+	struct cfi_run r = { .cie = cie,
+			     .c = program,
+			     .now = cie->first,
+			     .addr = start,
+			     .end = end,
+			     .states = p->states,
+			     .out = p };
 	p->rows.n = 0;
 	if (!run_all(&r))
 		return false;

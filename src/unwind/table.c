@@ -1,9 +1,10 @@
 #include "unwind/table.h"
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "symbol/elf_layout.h"
 #include "unwind/cfi_file.h"
+#include "unwind/restorer.h"
+#include "unwind/rule_set.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,8 +23,9 @@ struct table_build {
 	struct elf_layout layout;
 	VEC(uint64_t) rows;
 	VEC(struct table_function) functions;
-	VEC(struct unwind_rule) rules;
-	struct map rule_index;
+	struct rule_set rules;
+	uint16_t *number; /* of each rule, by use */
+	bool has_signals; /* somebody described a signal's frame */
 	struct unwind_table *out;
 	int rc;
 };
@@ -38,92 +40,11 @@ static uint16_t row_rule(uint64_t row)
 	return row;
 }
 
-/* --- rules ------------------------------------------------------------------------------------- */
-
-static uint8_t packed(enum unwind_kind kind, uint8_t reg)
-{
-	return kind << 5 | reg;
-}
-
-static bool fits_16(int64_t v)
-{
-	return v == (int16_t)v;
-}
-
-static bool fits_32(int64_t v)
-{
-	return v == (int32_t)v;
-}
-
-/* False when a rule cannot say it. */
-static bool pack_cfa(const struct cfi_place *p, struct unwind_rule *out)
-{
-	static const uint8_t kinds[] = {
-		[CFI_NONE] = UNWIND_NONE,      [CFI_UNDEFINED] = UNWIND_OTHER,
-		[CFI_OFFSET] = UNWIND_REG,     [CFI_VALUE] = UNWIND_OTHER,
-		[CFI_REGISTER] = UNWIND_OTHER, [CFI_DEREF] = UNWIND_DEREF,
-		[CFI_PLT] = UNWIND_PLT,        [CFI_OTHER] = UNWIND_OTHER,
-	};
-	if (kinds[p->kind] == UNWIND_OTHER || p->reg > 31 || !fits_32(p->offset) ||
-	    !fits_16(p->add))
-		return false;
-	out->cfa = packed(kinds[p->kind], p->reg);
-	out->cfa_offset = p->offset;
-	out->cfa_add = p->add;
-	return true;
-}
-
-static uint8_t pack_register(const struct cfi_place *p)
-{
-	static const uint8_t kinds[] = {
-		[CFI_NONE] = UNWIND_NONE,    [CFI_UNDEFINED] = UNWIND_UNDEFINED,
-		[CFI_OFFSET] = UNWIND_CFA,   [CFI_VALUE] = UNWIND_OTHER,
-		[CFI_REGISTER] = UNWIND_REG, [CFI_DEREF] = UNWIND_DEREF,
-		[CFI_PLT] = UNWIND_OTHER,    [CFI_OTHER] = UNWIND_OTHER,
-	};
-	return p->reg > 31 ? packed(UNWIND_OTHER, 0) : packed(kinds[p->kind], p->reg);
-}
-
-static struct unwind_rule pack_rule(const struct cfi_rule *r)
-{
-	struct unwind_rule out = { .flags = (r->is_signal ? UNWIND_SIGNAL : 0) |
-					    (r->ra_is_signed ? UNWIND_RA_SIGNED : 0) };
-	if (!pack_cfa(&r->cfa, &out))
-		return (struct unwind_rule){ .cfa = packed(UNWIND_OTHER, 0) };
-	out.fp = fits_32(r->fp.offset) ? pack_register(&r->fp) : packed(UNWIND_OTHER, 0);
-	out.fp_offset = UNWIND_KIND(out.fp) == UNWIND_OTHER ? 0 : r->fp.offset;
-	out.ra = fits_16(r->ra.offset) ? pack_register(&r->ra) : packed(UNWIND_OTHER, 0);
-	out.ra_offset = UNWIND_KIND(out.ra) == UNWIND_OTHER ? 0 : r->ra.offset;
-	return out;
-}
-
-struct rule_key {
-	const struct table_build *b;
-	const struct unwind_rule *rule;
-};
-
-static bool rule_same(const void *ctx, uint32_t id)
-{
-	const struct rule_key *key = ctx;
-	return memcmp(&key->b->rules.v[id], key->rule, sizeof *key->rule) == 0;
-}
-
-static uint32_t rule_intern(struct table_build *b, const struct unwind_rule *rule)
-{
-	struct rule_key key = { b, rule };
-	uint32_t fresh = b->rules.n;
-	uint32_t id =
-		map_intern(&b->rule_index, hash_bytes(rule, sizeof *rule), fresh, rule_same, &key);
-	if (id == fresh)
-		vec_push(&b->rules, *rule);
-	return id;
-}
-
 /* --- rows -------------------------------------------------------------------------------------- */
 
 static bool add_row(struct table_build *b, uint64_t offset, uint32_t rule)
 {
-	if (rule >= UNWIND_MAX_RULES || offset >= ROW_MAX_OFFSET || b->rows.n >= UNWIND_MAX_ROWS) {
+	if (rule >= UNWIND_MAX_RULES || b->rows.n >= UNWIND_MAX_ROWS) {
 		b->rc = -E2BIG;
 		return false;
 	}
@@ -131,18 +52,28 @@ static bool add_row(struct table_build *b, uint64_t offset, uint32_t rule)
 	return true;
 }
 
+/* A function's place in the file, all of it. */
+static bool find_function(const struct table_build *b, const struct cfi_fde *fde, uint64_t *start)
+{
+	uint64_t last;
+	return elf_layout_offset(&b->layout, fde->start, start) &&
+	       elf_layout_offset(&b->layout, fde->end - 1, &last) &&
+	       last - *start == fde->end - 1 - fde->start && last < ROW_MAX_OFFSET - 1;
+}
+
 /* Rows of a function, and its end: rule 0. */
 static bool on_fde(void *ctx, const struct cfi_fde *fde)
 {
 	struct table_build *b = ctx;
 	struct table_function f = { .first = b->rows.n, .n = fde->n + 1 };
-	if (!elf_layout_offset(&b->layout, fde->start, &f.start)) {
+	if (!find_function(b, fde, &f.start)) {
 		b->out->skipped++;
 		return true;
 	}
+	b->has_signals |= fde->rows[0].rule.is_signal;
 	for (size_t i = 0; i < fde->n; i++) {
-		struct unwind_rule rule = pack_rule(&fde->rows[i].rule);
-		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule_intern(b, &rule)))
+		uint32_t rule = rule_set_add(&b->rules, &fde->rows[i].rule);
+		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule))
 			return false;
 	}
 	if (!add_row(b, f.start + (fde->end - fde->start), 0))
@@ -159,78 +90,66 @@ static int by_start(const void *a, const void *b)
 	return x->first < y->first ? -1 : 1;
 }
 
-/* Puts the functions in order. One that reaches into the next is cut there. */
-static void sort_rows(struct table_build *b)
+static void sort_functions(struct table_build *b)
 {
-	uint64_t *sorted = xreallocarray(NULL, b->rows.n, sizeof *sorted);
-	size_t n = 0;
-	if (b->functions.n)
+	size_t i = 1;
+	while (i < b->functions.n && b->functions.v[i - 1].start <= b->functions.v[i].start)
+		i++;
+	if (i < b->functions.n)
 		qsort(b->functions.v, b->functions.n, sizeof *b->functions.v, by_start);
-	for (size_t i = 0; i < b->functions.n; i++) {
-		const struct table_function *f = &b->functions.v[i];
-		uint64_t end = i + 1 < b->functions.n ? f[1].start : UINT64_MAX;
-		for (uint32_t k = f->first; k < f->first + f->n && row_offset(b->rows.v[k]) <= end;
-		     k++)
-			sorted[n++] = b->rows.v[k];
-	}
-	free(b->rows.v);
-	b->rows.v = sorted;
-	b->rows.cap = b->rows.n;
-	b->rows.n = n;
 }
 
-/* Of rows at one offset the last counts; one that says what the row before says is none. */
-static void merge_rows(struct table_build *b)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < b->rows.n; i++) {
-		uint64_t row = b->rows.v[i];
-		if (i + 1 < b->rows.n && row_offset(b->rows.v[i + 1]) == row_offset(row))
-			continue;
-		if (n ? row_rule(b->rows.v[n - 1]) == row_rule(row) : row_rule(row) == 0)
-			continue;
-		b->rows.v[n++] = row;
-	}
-	b->rows.n = n;
-}
-
-/* Numbers the rules by how often they are used: those beyond a byte cost more. Rule 0 stays. */
-struct rule_use {
-	uint64_t used;
-	uint32_t rule;
+/* A walk over all rows in order. A function that reaches into the next is cut there; of rows at one offset the last counts; one
+ * that says what the row before says is none. */
+struct row_walk {
+	const struct table_build *b;
+	size_t function;
+	uint32_t k;       /* of its rows */
+	uint64_t waiting; /* the last row seen: the next may be at the same offset */
+	bool has_waiting;
+	uint16_t rule; /* of the last row given */
 };
 
-static int by_use(const void *a, const void *b)
+/* The next row of the functions one after another. A gap that only fills up to the next function is never run: it is the end of the
+ * function before, which saves one row in eight. */
+enum { PADDING = 15 };
+
+static bool next_raw_row(struct row_walk *w, uint64_t *row)
 {
-	const struct rule_use *x = a, *y = b;
-	if (x->used != y->used)
-		return x->used < y->used ? 1 : -1;
-	return x->rule < y->rule ? -1 : x->rule > y->rule;
+	const struct table_build *b = w->b;
+	for (; w->function < b->functions.n; w->function++, w->k = 0) {
+		const struct table_function *f = &b->functions.v[w->function];
+		uint64_t end = w->function + 1 < b->functions.n ? f[1].start : UINT64_MAX;
+		if (w->k == f->n)
+			continue;
+		*row = b->rows.v[f->first + w->k++];
+		bool is_last = w->k == f->n;
+		if (row_offset(*row) > end || (is_last && end - row_offset(*row) <= PADDING)) {
+			w->k = f->n;
+			continue;
+		}
+		return true;
+	}
+	return false;
 }
 
-static void renumber_rules(struct table_build *b)
+static bool next_row(struct row_walk *w, uint64_t *out)
 {
-	size_t n = b->rules.n;
-	struct rule_use *use = xcalloc(n, sizeof *use);
-	struct unwind_rule *rules = xcalloc(n, sizeof *rules);
-	uint16_t *new_id = xcalloc(n, sizeof *new_id);
-	for (size_t i = 0; i < n; i++)
-		use[i].rule = i;
-	for (size_t i = 0; i < b->rows.n; i++)
-		use[row_rule(b->rows.v[i])].used++;
-	qsort(use + 1, n - 1, sizeof *use, by_use);
-	for (size_t i = 0; i < n; i++) {
-		new_id[use[i].rule] = i;
-		rules[i] = b->rules.v[use[i].rule];
+	uint64_t row = 0;
+	for (bool more = true; more;) {
+		uint64_t last = w->waiting;
+		more = next_raw_row(w, &row);
+		bool counts = w->has_waiting && row_rule(last) != w->rule &&
+			      !(more && row_offset(row) == row_offset(last));
+		w->waiting = row;
+		w->has_waiting = more;
+		if (!counts)
+			continue;
+		w->rule = row_rule(last);
+		*out = last;
+		return true;
 	}
-	for (size_t i = 0; i < b->rows.n; i++) {
-		uint64_t row = b->rows.v[i];
-		b->rows.v[i] = row_offset(row) << ROW_RULE_BITS | new_id[row_rule(row)];
-	}
-	memcpy(b->rules.v, rules, n * sizeof *rules);
-	free(use);
-	free(rules);
-	free(new_id);
+	return false;
 }
 
 /* --- the image --------------------------------------------------------------------------------- */
@@ -249,38 +168,53 @@ static void put_u32(struct buf *image, size_t at, uint32_t v)
 	memcpy(image->data + at, &v, sizeof v);
 }
 
-static void put_number(struct buf *image, uint16_t v, bool wide)
+static uint8_t *put_pair(uint8_t *to, uint16_t a, uint16_t b, bool wide)
 {
-	buf_add(image, &v, wide ? 2 : 1); /* little endian */
+	if (!wide) {
+		to[0] = a;
+		to[1] = b;
+		return to + 2;
+	}
+	to[0] = a;
+	to[1] = a >> 8;
+	to[2] = b;
+	to[3] = b >> 8;
+	return to + 4;
 }
 
+struct page_row {
+	uint8_t lo; /* byte of the page */
+	uint16_t rule;
+};
+
 /* Appends the block of n rows of one page; returns its directory entry. */
-static uint32_t put_block(struct buf *image, const uint64_t *rows, size_t n, uint16_t carry)
+static uint32_t put_block(struct buf *image, const struct page_row *rows, size_t n, uint16_t carry)
 {
-	enum { PAGE_MASK = (1 << UNWIND_PAGE_BITS) - 1 };
 	bool wide = carry > UINT8_MAX || n > UINT8_MAX;
 	for (size_t i = 0; i < n; i++)
-		wide |= row_rule(rows[i]) > UINT8_MAX;
+		wide |= rows[i].rule > UINT8_MAX;
 	size_t size = (n + 1) * (wide ? 4 : 2);
+	if (wide && image->len % 4)
+		buf_add(image, "\0", 2);
 	if (image->len % UNWIND_CHUNK + size > UNWIND_CHUNK)
 		fill_chunk(image);
 	uint32_t entry =
 		image->len / UNWIND_CHUNK << UNWIND_DIR_AT_BITS | image->len % UNWIND_CHUNK / 2;
-	put_number(image, n, wide);
-	put_number(image, carry, wide);
-	for (size_t i = 0; i < n; i++) {
-		put_number(image, row_offset(rows[i]) & PAGE_MASK, wide);
-		put_number(image, row_rule(rows[i]), wide);
-	}
+	buf_reserve(image, size);
+	uint8_t *to = put_pair((uint8_t *)image->data + image->len, n, carry, wide);
+	for (size_t i = 0; i < n; i++)
+		to = put_pair(to, rows[i].lo, rows[i].rule, wide);
+	image->len += size;
 	return wide ? entry | UNWIND_DIR_WIDE : entry;
 }
 
 static int put_directory(struct table_build *b)
 {
 	struct unwind_table *t = b->out;
-	uint64_t first = row_offset(b->rows.v[0]) >> UNWIND_PAGE_BITS;
-	uint64_t last = row_offset(b->rows.v[b->rows.n - 1]) >> UNWIND_PAGE_BITS;
-	if (last - first >= (uint64_t)UNWIND_MAX_CHUNKS / 2 * UNWIND_DIR_PER_CHUNK)
+	const struct table_function *end = &b->functions.v[b->functions.n - 1];
+	uint64_t first = b->functions.v[0].start >> UNWIND_PAGE_BITS;
+	uint64_t last = row_offset(b->rows.v[end->first + end->n - 1]) >> UNWIND_PAGE_BITS;
+	if (last - first >= UNWIND_MAX_IMAGE / 2 / 4)
 		return -E2BIG;
 	t->ref.dir_chunk = t->image.len / UNWIND_CHUNK;
 	t->ref.first_page = first;
@@ -296,20 +230,21 @@ static int put_directory(struct table_build *b)
 static int put_blocks(struct table_build *b)
 {
 	struct unwind_table *t = b->out;
-	size_t dir = (size_t)t->ref.dir_chunk * UNWIND_CHUNK, i = 0;
+	struct row_walk w = { .b = b };
+	struct page_row rows[1 << UNWIND_PAGE_BITS];
+	size_t dir = (size_t)t->ref.dir_chunk * UNWIND_CHUNK;
 	uint16_t carry = 0;
+	uint64_t row;
+	bool more = next_row(&w, &row);
 	for (uint32_t page = 0; page < t->ref.n_pages; page++) {
 		uint64_t end = ((uint64_t)t->ref.first_page + page + 1) << UNWIND_PAGE_BITS;
-		size_t from = i;
-		while (i < b->rows.n && row_offset(b->rows.v[i]) < end)
-			i++;
-		uint32_t entry = from == i
-					 ? UNWIND_DIR_RULE | carry
-					 : put_block(&t->image, &b->rows.v[from], i - from, carry);
+		size_t n = 0;
+		for (; more && row_offset(row) < end; more = next_row(&w, &row), t->n_rows++)
+			rows[n++] = (struct page_row){ row_offset(row), b->number[row_rule(row)] };
+		uint32_t entry = n ? put_block(&t->image, rows, n, carry) : UNWIND_DIR_RULE | carry;
 		put_u32(&t->image, dir + (size_t)page * 4, entry);
-		if (from < i)
-			carry = row_rule(b->rows.v[i - 1]);
-		if (t->image.len > (uint64_t)UNWIND_MAX_CHUNKS * UNWIND_CHUNK)
+		carry = n ? rows[n - 1].rule : carry;
+		if (t->image.len > UNWIND_MAX_IMAGE)
 			return -E2BIG;
 	}
 	fill_chunk(&t->image);
@@ -318,43 +253,122 @@ static int put_blocks(struct table_build *b)
 
 static int put_image(struct table_build *b, struct err *err)
 {
-	if (b->rows.n == 0)
+	if (b->functions.n == 0)
 		return err_set(err, ENODATA, "no function with call frame information");
-	renumber_rules(b);
+	sort_functions(b);
+	b->number = rule_set_sort(&b->rules);
 	b->out->n_functions = b->functions.n;
-	b->out->n_rows = b->rows.n;
-	b->out->n_rules = b->rules.n;
-	buf_add(&b->out->image, b->rules.v, b->rules.n * sizeof *b->rules.v);
+	b->out->n_rules = b->rules.rules.n;
+	buf_add(&b->out->image, b->rules.rules.v, b->rules.rules.n * sizeof *b->rules.rules.v);
 	fill_chunk(&b->out->image);
 	int rc = put_directory(b);
 	if (rc == 0)
 		rc = put_blocks(b);
-	return rc ? err_set(err, -rc, "its code is spread too far") : 0;
+	return rc ? err_set(err, -rc, "a table of more than %d MiB", UNWIND_MAX_IMAGE >> 20) : 0;
 }
 
 /* --- ------------------------------------------------------------------------------------------- */
 
-static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
+/* Memory that is not touched costs nothing; memory that grows is copied. */
+static size_t rows_to_expect(size_t section_size)
 {
-	static const struct unwind_rule no_rule;
+	enum { BYTES_PER_ROW = 4 }; /* rather more */
+	size_t n = section_size / BYTES_PER_ROW;
+	return n < UNWIND_MAX_ROWS ? n : UNWIND_MAX_ROWS;
+}
+
+static int read_section(struct table_build *b, const struct elf_file *f, enum cfi_file_kind kind,
+			struct err *err)
+{
 	struct buf data = { 0 };
 	struct cfi_section section;
-	int rc = elf_layout_read(&b->layout, f, err);
-	if (rc == 0)
-		rc = cfi_file_section(f, &data, &section, err);
+	uint64_t skipped = 0;
+	int rc = cfi_file_section(f, kind, &data, &section, err);
 	if (rc == 0) {
-		rule_intern(b, &no_rule);
-		rc = cfi_read(&section, on_fde, b, &b->out->skipped, err);
+		vec_reserve(&b->rows, b->rows.n + rows_to_expect(section.size));
+		rc = cfi_read(&section, on_fde, b, &skipped, err);
 	}
+	b->out->skipped += skipped;
 	buf_done(&data);
-	if (rc == 0 && b->rc)
-		rc = err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
-			     UNWIND_MAX_RULES);
+	return rc;
+}
+
+static bool is_covered(const struct table_build *b, uint64_t offset)
+{
+	for (size_t i = 0; i < b->functions.n; i++) {
+		const struct table_function *f = &b->functions.v[i];
+		if (f->start <= offset && row_offset(b->rows.v[f->first + f->n - 1]) > offset)
+			return true;
+	}
+	return false;
+}
+
+static bool add_function(struct table_build *b, uint64_t start, uint64_t end, uint32_t rule)
+{
+	struct table_function f = { .start = start, .first = b->rows.n, .n = 2 };
+	if (!add_row(b, start, rule) || !add_row(b, end, 0))
+		return false;
+	vec_push(&b->functions, f);
+	return true;
+}
+
+/* Who looks for the caller of a signal handler asks for the byte before the handler's return address. */
+static void add_restorers(struct table_build *b, const struct elf_file *f)
+{
+	uint64_t offsets[RESTORER_MAX];
+	struct cfi_rule rule = restorer_rule();
+	size_t n = b->has_signals ? 0 : restorer_find(f, &b->layout, offsets);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = rule_set_add(&b->rules, &rule);
+		uint64_t start = offsets[i];
+		if (start && !is_covered(b, start - 1) && !add_function(b, start - 1, start, id))
+			return;
+		if (!add_function(b, start, start + RESTORER_SIZE, id))
+			return;
+	}
+}
+
+/* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. */
+static bool is_go(const struct elf_file *f)
+{
+	GElf_Shdr shdr;
+	return elf_file_section(f, ".gopclntab", SHT_NULL, &shdr) ||
+	       elf_file_section(f, ".data.rel.ro.gopclntab", SHT_NULL, &shdr);
+}
+
+/* Of two functions at one place the later counts: that of .eh_frame. It has all functions of most files, but in those that were
+ * compiled without it only the few of the C library's startup code. */
+static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	bool go = is_go(f);
+	struct err debug_err = { 0 };
+	int debug_rc = go ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, &debug_err);
+	int rc = read_section(b, f, CFI_EH_FRAME, err);
+	if (!go && b->rc == 0)
+		add_restorers(b, f);
+	if (b->rc)
+		return err_set(err, -b->rc, "more than %d rows or %d rules", UNWIND_MAX_ROWS,
+			       UNWIND_MAX_RULES);
+	if (b->functions.n) {
+		b->out->skipped += rc && rc != -ENODATA; /* the rest of a damaged section */
+		return 0;
+	}
+	if (rc == -ENODATA && debug_rc != -ENODATA) {
+		rc = debug_rc;
+		if (err)
+			*err = debug_err;
+	}
+	return rc;
+}
+
+static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	int rc = elf_layout_read(&b->layout, f, err);
 	if (rc)
 		return rc;
-	sort_rows(b);
-	merge_rows(b);
-	return put_image(b, err);
+	rule_set_init(&b->rules);
+	rc = read_frames(b, f, err);
+	return rc ? rc : put_image(b, err);
 }
 
 int unwind_table_build(int fd, struct unwind_table *out, struct err *err)
@@ -370,8 +384,8 @@ int unwind_table_build(int fd, struct unwind_table *out, struct err *err)
 	elf_layout_done(&b.layout);
 	vec_done(&b.rows);
 	vec_done(&b.functions);
-	vec_done(&b.rules);
-	map_done(&b.rule_index);
+	rule_set_done(&b.rules);
+	free(b.number);
 	if (rc)
 		unwind_table_done(&t);
 	else

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UNWIND_MAX_ROWS = 16 << 20 }; /* libLLVM has 0.8 million */
+/* libLLVM has 0.8 million rows and a table of 2.5 MiB. */
+enum { UNWIND_MAX_ROWS = 16 << 20, UNWIND_MAX_IMAGE = 128 << 20 };
 
 struct unwind_table {
 	struct buf image;            /* whole chunks */

@@ -1,48 +1,66 @@
-/* tests/unit/readelf_rows.h: the text of `readelf --debug-dump=frames-interp` as rows: the witness for call frame information.
+/* tests/unit/readelf_rows.h: the text of `readelf --debug-dump=frames-interp`, function by function: the witness for call frame
+ * information.
  *
  * readelf prints "u" both for registers that are undefined and for those that the function mentions only later. A function with an
  * empty program has no rows of its own there: it has its CIE's. */
 #ifndef CRESSET_TESTS_READELF_ROWS_H
 #define CRESSET_TESTS_READELF_ROWS_H
 
-#include "unit.h"
-
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 struct readelf_row {
 	uint64_t addr;
-	char cfa[16], fp[16],
-		ra[16]; /* "rsp+8", "c-16", "u", "s", "exp"; "" where there is no column */
+	char cfa[24], fp[24],
+		ra[24]; /* "rsp+8", "c-16", "u", "s", "exp"; "" where there is no column */
+};
+struct readelf_cie {
+	uint64_t offset;
+	bool is_signal;
+	struct readelf_row row;
 };
 struct readelf_fde {
-	uint64_t start, end;
-	size_t first, n; /* in rows */
-};
-struct readelf_rows {
-	VEC(struct readelf_fde) fdes;
+	uint64_t start, end, cie;
+	bool is_signal, inherits; /* its CIE's row */
 	VEC(struct readelf_row) rows;
 };
 
-struct readelf_parse {
-	struct readelf_rows *out;
-	struct {
-		uint64_t offset;
-		struct readelf_row row;
-	} cies[256];
-	size_t n_cies;
-	char columns[32][16];
+struct readelf {
+	FILE *text;
+	const char *section; /* whose title is awaited; NULL: inside of it */
+	const char *fp_name; /* of the frame pointer's column */
+	char *line;
+	size_t cap;
+	bool has_line, in_fde;
+	VEC(struct readelf_cie) cies;
+	char columns[64][16];
 	int n_columns;
-	uint64_t cie_of_fde;
-	bool in_cie, in_fde;
+	struct readelf_fde fde;
 };
+
+/* section: "eh_frame" … */
+static inline void readelf_begin(struct readelf *r, FILE *text, const char *section, bool is_arm64)
+{
+	*r = (struct readelf){ .text = text,
+			       .section = section,
+			       .fp_name = is_arm64 ? "x29" : "rbp" };
+}
+
+static inline void readelf_done(struct readelf *r)
+{
+	free(r->line);
+	vec_done(&r->cies);
+	vec_done(&r->fde.rows);
+}
 
 /* One column: "c-16" or "r9 (r9)". */
 static inline char *readelf_column(char **s)
 {
-	char *start = *s + strspn(*s, " ");
+	char *start = *s + strspn(*s, " \n");
 	char *end = start + strcspn(start, " \n");
 	if (end[0] == ' ' && end[1] == '(')
 		end += strcspn(end, ")") + 1;
@@ -51,84 +69,115 @@ static inline char *readelf_column(char **s)
 	return *start ? start : NULL;
 }
 
-static inline void readelf_row_line(struct readelf_parse *p, char *line)
+static inline void readelf_columns(struct readelf *r)
 {
+	char *line = r->line, *c;
+	for (r->n_columns = 0; r->n_columns < 64 && (c = readelf_column(&line));)
+		snprintf(r->columns[r->n_columns++], sizeof *r->columns, "%s", c);
+}
+
+static inline struct readelf_row readelf_row_of(const struct readelf *r)
+{
+	char *line = r->line, *column;
 	struct readelf_row row = { .addr = strtoull(line, &line, 16) };
-	char *column;
-	for (int i = 1; i < p->n_columns && (column = readelf_column(&line)); i++) {
-		char *to = strcmp(p->columns[i], "CFA") == 0   ? row.cfa
-			   : strcmp(p->columns[i], "rbp") == 0 ? row.fp
-			   : strcmp(p->columns[i], "ra") == 0  ? row.ra
-							       : NULL;
+	for (int i = 1; i < r->n_columns && (column = readelf_column(&line)); i++) {
+		char *to = strcmp(r->columns[i], "CFA") == 0        ? row.cfa
+			   : strcmp(r->columns[i], r->fp_name) == 0 ? row.fp
+			   : strcmp(r->columns[i], "ra") == 0       ? row.ra
+								    : NULL;
 		if (to)
 			snprintf(to, sizeof row.cfa, "%s", column);
 	}
-	if (p->in_cie) {
-		p->cies[p->n_cies - 1].row = row;
-	} else if (p->in_fde) {
-		vec_push(&p->out->rows, row);
-		p->out->fdes.v[p->out->fdes.n - 1].n++;
-	}
+	return row;
+}
+
+static inline void readelf_begin_cie(struct readelf *r)
+{
+	const char *letters = strchr(r->line, '"');
+	struct readelf_cie cie = { .offset = strtoull(r->line, NULL, 16) };
+	size_t len = letters ? strcspn(letters + 1, "\"") : 0;
+	cie.is_signal = letters && memchr(letters + 1, 'S', len);
+	vec_push(&r->cies, cie);
+	r->in_fde = false;
+}
+
+static inline const struct readelf_cie *readelf_cie_at(const struct readelf *r, uint64_t offset)
+{
+	for (size_t i = r->cies.n; i-- > 0;)
+		if (r->cies.v[i].offset == offset)
+			return &r->cies.v[i];
+	return NULL;
+}
+
+static inline void readelf_begin_fde(struct readelf *r)
+{
+	const char *cie = strstr(r->line, "cie="), *pc = strstr(r->line, "pc=");
+	r->fde.start = strtoull(pc + 3, NULL, 16);
+	r->fde.end = strtoull(strstr(pc, "..") + 2, NULL, 16);
+	r->fde.cie = strtoull(cie + 4, NULL, 16);
+	r->fde.rows.n = 0;
+	r->in_fde = true;
 }
 
 /* A function without rows gets its CIE's. */
-static inline void readelf_end_fde(struct readelf_parse *p)
+static inline void readelf_end_fde(struct readelf *r)
 {
-	if (!p->in_fde || p->out->fdes.v[p->out->fdes.n - 1].n)
+	const struct readelf_cie *cie = readelf_cie_at(r, r->fde.cie);
+	r->fde.is_signal = cie && cie->is_signal;
+	r->fde.inherits = r->fde.rows.n == 0;
+	if (r->fde.rows.n || !cie)
 		return;
-	for (size_t i = 0; i < p->n_cies; i++) {
-		if (p->cies[i].offset != p->cie_of_fde)
+	vec_push(&r->fde.rows, cie->row);
+	r->fde.rows.v[0].addr = r->fde.start;
+}
+
+static inline bool readelf_line(struct readelf *r)
+{
+	if (r->has_line) { /* the one that ended the function before */
+		r->has_line = false;
+		return true;
+	}
+	return getline(&r->line, &r->cap, r->text) > 0;
+}
+
+/* The next function; NULL at the end of the section. Void with the next call. */
+static inline struct readelf_fde *readelf_next(struct readelf *r)
+{
+	bool any = false;
+	while (readelf_line(r)) {
+		size_t hex = strspn(r->line, "0123456789abcdef");
+		bool is_fde = hex >= 8 && strstr(r->line, " FDE "),
+		     is_cie = hex >= 8 && strstr(r->line, " CIE ");
+		bool is_title = strncmp(r->line, "Contents of", 11) == 0;
+		bool ends = is_fde || is_cie || is_title;
+		if (r->section) {
+			if (is_title && strstr(r->line, r->section))
+				r->section = NULL;
 			continue;
-		struct readelf_fde *fde = &p->out->fdes.v[p->out->fdes.n - 1];
-		struct readelf_row row = p->cies[i].row;
-		row.addr = fde->start;
-		vec_push(&p->out->rows, row);
-		fde->n = 1;
-	}
-}
-
-static inline void readelf_header_line(struct readelf_parse *p, char *line)
-{
-	char *cie = strstr(line, "cie="), *pc = strstr(line, "pc=");
-	readelf_end_fde(p);
-	p->in_fde = cie && pc;
-	p->in_cie = !p->in_fde;
-	if (p->in_cie) {
-		ck_assert_uint_lt(p->n_cies, 256);
-		p->cies[p->n_cies].offset = strtoull(line, NULL, 16);
-		memset(&p->cies[p->n_cies++].row, 0, sizeof p->cies->row);
-		return;
-	}
-	struct readelf_fde fde = { .first = p->out->rows.n };
-	p->cie_of_fde = strtoull(cie + 4, NULL, 16);
-	ck_assert_int_eq(sscanf(pc, "pc=%lx..%lx", &fde.start, &fde.end), 2);
-	vec_push(&p->out->fdes, fde);
-}
-
-/* text is changed. */
-static inline void readelf_rows_parse(char *text, struct readelf_rows *out)
-{
-	struct readelf_parse p = { .out = out };
-	for (char *save, *line = strtok_r(text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		bool starts_hex = strspn(line, "0123456789abcdef") >= 8;
-		if (starts_hex && (strstr(line, " CIE ") || strstr(line, " FDE "))) {
-			readelf_header_line(&p, line);
-		} else if (strstr(line, "   LOC ")) {
-			p.n_columns = 0;
-			for (char *c; p.n_columns < 32 && (c = readelf_column(&line));)
-				snprintf(p.columns[p.n_columns++], 16, "%s", c);
-		} else if (starts_hex && strspn(line, "0123456789abcdef") == 16) {
-			readelf_row_line(&p, line);
+		}
+		if (ends && any) {
+			r->has_line = true;
+			break;
+		}
+		if (is_fde) {
+			readelf_begin_fde(r);
+			any = true;
+		} else if (is_cie) {
+			readelf_begin_cie(r);
+		} else if (is_title) {
+			break; /* of another section */
+		} else if (strncmp(r->line, "   LOC ", 7) == 0) {
+			readelf_columns(r);
+		} else if (hex == 16 && r->in_fde) {
+			vec_push(&r->fde.rows, readelf_row_of(r));
+		} else if (hex == 16 && r->cies.n) {
+			r->cies.v[r->cies.n - 1].row = readelf_row_of(r);
 		}
 	}
-	readelf_end_fde(&p);
-}
-
-static inline void readelf_rows_done(struct readelf_rows *r)
-{
-	vec_done(&r->fdes);
-	vec_done(&r->rows);
+	if (!any)
+		return NULL;
+	readelf_end_fde(r);
+	return &r->fde;
 }
 
 #endif
