@@ -20,12 +20,8 @@
 #include "bpf/event.h"
 #include "bpf/space.h"
 
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
-
 /* DWARF's numbers of x86-64's registers. */
-enum { REG_FP = 6, REG_SP = 7, REGS = 16 };
+enum { REG_BX = 3, REG_FP = 6, REG_SP = 7, REGS = 16 };
 
 /* The word of each DWARF register in struct pt_regs, and in the struct sigcontext that a signal frame holds at SIGCONTEXT_AT above its stack
  * pointer: four bits each, register 0 in the lowest. (REG_SP is looked up in the latter only.) */
@@ -38,6 +34,7 @@ struct walk {
 	__u64 regs[PT_REGS_WORDS]; /* of the leaf */
 	__u64 ip, sp, fp;          /* of the frame at hand */
 	__u64 sigcontext;          /* where the registers of an interrupted frame lie, else 0 */
+	__u64 bx_at;               /* where the frame's rbx lies, or one of BX_… */
 	struct space_mapping map;  /* the last one that was found; end 0: none */
 	__u64 image;               /* of the process, 0: unknown */
 	__u32 n_maps, flags;       /* of the process */
@@ -52,47 +49,21 @@ struct walk {
 	__u32 by_rule;     /* the last step was one of by_table */
 };
 
-#define LOAD(x)     (*(volatile const __typeof__(x) *)&(x))
-#define STORE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
-
-#define FP_LOST  1ull         /* no frame is there */
-#define USER_MAX (1ull << 47) /* one past the highest user address */
+#define FP_LOST    1ull /* no frame is there */
+#define BX_IN_REGS 0ull /* it is still the leaf's */
+#define BX_LOST    1ull
+#define USER_MAX   (1ull << 47) /* one past the highest user address */
 #define NEAR_STACK \
 	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
 
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
 static int walk_find(struct walk *w, __u64 address);
 static struct space_table *walk_table(struct walk *w, __u32 index);
-static const void *walk_chunk(struct walk *w, __u32 chunk);
 static void walk_put(struct walk *w, __u64 frame);
 
-/* --- searches: how many of len sorted keys are not above a value: w->pos -------------------------------------------------- */
+#include "bpf/unwind_find.h"
 
-static __always_inline void search_begin(struct walk *w, __u32 len)
-{
-	STORE(w->pos, 0);
-	STORE(w->len, len);
-}
-
-/* The key to look at next; -1 when the search is over. */
-static __always_inline int search_at(struct walk *w)
-{
-	__u32 len = LOAD(w->len);
-
-	return len ? (int)(LOAD(w->pos) + len / 2) : -1;
-}
-
-static __always_inline void search_move(struct walk *w, int is_above)
-{
-	__u32 len = LOAD(w->len), half = len / 2;
-
-	if (is_above) {
-		STORE(w->len, half);
-	} else {
-		STORE(w->pos, LOAD(w->pos) + half + 1);
-		STORE(w->len, len - half - 1);
-	}
-}
+/* --- mappings ---------------------------------------------------------------------------------------------------------- */
 
 /* The last mapping of a block that begins at or before the address. */
 static __always_inline const struct space_mapping *search_maps(struct walk *w,
@@ -125,73 +96,6 @@ static __always_inline __u32 search_index(struct walk *w, const struct space_blo
 	return (LOAD(w->pos) - 1) & (SPACE_INDEX_BLOCKS - 1);
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------------ */
-
-static __always_inline __u32 chunk_u16(const __u8 *chunk, __u32 at)
-{
-	return *(const __u16 *)(chunk + (at & (UNWIND_CHUNK - 2)));
-}
-
-/* A row of a block: its place in the page in the low half, its rule in the high one. Of the first: how many follow, and the rule
- * before them. */
-static __always_inline __u32 block_row(const __u8 *chunk, __u32 at, __u32 i, int wide)
-{
-	__u32 v;
-
-	if (wide)
-		return chunk_u16(chunk, at + i * 4) | chunk_u16(chunk, at + i * 4 + 2) << 16;
-	v = chunk_u16(chunk, at + i * 2);
-	return (v & 255) | (v >> 8) << 16;
-}
-
-static __always_inline __u32 search_block(struct walk *w, const __u8 *chunk, __u32 entry,
-					  __u32 page_offset)
-{
-	__u32 at = (entry & ((1u << UNWIND_DIR_AT_BITS) - 1)) * 2;
-	int wide = (entry & UNWIND_DIR_WIDE) != 0;
-
-	search_begin(w, block_row(chunk, at, 0, wide) & 0xffff);
-	for (int i = 0; i < 9; i++) {
-		int row = search_at(w);
-
-		if (row < 0)
-			break;
-		search_move(w, (block_row(chunk, at, row + 1, wide) & 0xffff) > page_offset);
-	}
-	return block_row(chunk, at, LOAD(w->pos), wide) >> 16;
-}
-
-/* The rule at a file offset; NULL where there is none. */
-static __always_inline const struct unwind_rule *find_rule(struct walk *w,
-							   const struct unwind_table_ref *t,
-							   __u64 offset)
-{
-	__u64 page = (offset >> UNWIND_PAGE_BITS) - t->first_page;
-	const __u32 *dir;
-	const __u8 *block;
-	const struct unwind_rule *rules;
-	__u32 entry, rule;
-
-	if (page >= t->n_pages)
-		return 0;
-	dir = walk_chunk(w, t->chunk + t->dir_chunk + page / UNWIND_DIR_PER_CHUNK);
-	if (!dir)
-		return 0;
-	entry = dir[page % UNWIND_DIR_PER_CHUNK];
-	rule = entry & (UNWIND_MAX_RULES - 1);
-	if (!(entry & UNWIND_DIR_RULE)) {
-		block = walk_chunk(w,
-				   t->chunk + ((entry & ~UNWIND_DIR_WIDE) >> UNWIND_DIR_AT_BITS));
-		if (!block)
-			return 0;
-		rule = search_block(w, block, entry, offset & ((1 << UNWIND_PAGE_BITS) - 1));
-	}
-	if (!rule)
-		return 0;
-	rules = walk_chunk(w, t->chunk + rule / UNWIND_RULES_PER_CHUNK);
-	return rules ? &rules[rule % UNWIND_RULES_PER_CHUNK] : 0;
-}
-
 /* --- one frame --------------------------------------------------------------------------------------------------------- */
 
 /* Ends the walk. */
@@ -219,6 +123,10 @@ static __always_inline int read_register(struct walk *w, __u32 reg, __u64 *out)
 		*out = w->regs[WORD_OF(PT_REGS_OF, reg)];
 	} else if (w->sigcontext) {
 		return read_word(w, w->sigcontext + 8 * WORD_OF(SIGCONTEXT_OF, reg), out);
+	} else if (reg == REG_BX && w->bx_at == BX_IN_REGS) {
+		*out = w->regs[WORD_OF(PT_REGS_OF, REG_BX)];
+	} else if (reg == REG_BX && w->bx_at != BX_LOST) {
+		return read_word(w, w->bx_at, out);
 	} else {
 		return walk_over(w, WALK_RULE);
 	}
@@ -270,6 +178,19 @@ static __always_inline int read_saved(struct walk *w, __u8 place, __s32 offset, 
 	return walk_over(w, WALK_RULE);
 }
 
+/* Only remembers where the caller's rbx lies: hardly anybody asks for it. */
+static __always_inline void follow_bx(struct walk *w, const struct unwind_rule *r, __u64 cfa)
+{
+	__u32 words = r->flags >> UNWIND_BX_SHIFT;
+
+	if (r->flags & UNWIND_SIGNAL)
+		w->bx_at = w->sp + SIGCONTEXT_AT + 8 * WORD_OF(SIGCONTEXT_OF, REG_BX);
+	else if (!(r->flags & UNWIND_BX_KNOWN))
+		w->bx_at = BX_LOST;
+	else if (words)
+		w->bx_at = cfa - 8 * words;
+}
+
 /* The frame pointer right below the return address, as most functions save it: both by one read. */
 static __always_inline int is_pair(const struct unwind_rule *r)
 {
@@ -300,6 +221,7 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 		if (read_saved(w, r->fp, r->fp_offset, cfa, w->fp, &fp))
 			fp = FP_LOST;
 	}
+	follow_bx(w, r, cfa);
 	w->sigcontext = is_signal ? w->sp + SIGCONTEXT_AT : 0;
 	w->exact = is_signal != 0;
 	w->ip = ra;
@@ -323,22 +245,32 @@ static __always_inline int is_behind_call(struct walk *w, __u64 address)
 #undef IS_INDIRECT
 }
 
+static __always_inline int is_return_address(struct walk *w, __u64 address)
+{
+	return address >= 4096 && address < USER_MAX && !walk_find(w, address - 1) &&
+	       is_behind_call(w, address);
+}
+
 /* Of code without a rule in an object that has a table: the C library's start files, stubs that the linker made, assembler. Most of it
- * is at its first instructions, or has no frame at all: there is a return address at the stack pointer. Zero when it is. */
+ * has no frame, or one word: there is a return address at the stack pointer or above it. Zero when it is. */
 static __always_inline int step_by_sp(struct walk *w)
 {
-	__u64 ra;
+	__u64 words[2];
+	__u32 at = 0;
 
-	if (walk_read(w, &ra, sizeof ra, w->sp))
+	if (walk_read(w, words, sizeof words, w->sp))
 		return 1;
-	if (ra < 4096 || ra >= USER_MAX || walk_find(w, ra - 1) || !is_behind_call(w, ra))
-		return 1;
+	if (!is_return_address(w, words[0])) {
+		at = 1;
+		if (!is_return_address(w, words[1]))
+			return 1;
+	}
 	w->sigcontext = 0;
 	w->exact = 0;
-	w->ip = ra;
-	w->sp += sizeof ra;
+	w->ip = at ? words[1] : words[0];
+	w->sp += at ? 16 : 8;
 	w->by_rule = 0;
-	w->by_table++;
+	w->by_fp++;
 	return 0;
 }
 
@@ -354,6 +286,7 @@ static __always_inline int step_by_fp(struct walk *w)
 	if (walk_read(w, pair, sizeof pair, fp))
 		return walk_over(w, fp - w->sp < NEAR_STACK ? WALK_UNREADABLE : WALK_NO_FP);
 	w->sigcontext = 0;
+	w->bx_at = BX_LOST;
 	w->exact = 0;
 	w->fp = pair[0];
 	w->ip = pair[1];
@@ -390,11 +323,16 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 			t->used = 1;
 		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
-	if (rule)
-		return step_by_rule(w, rule, pc);
+	if (rule) {
+		int over = step_by_rule(w, rule, pc);
+
+		/* That of longjmp is about where it jumps to. */
+		if (!over || w->end != WALK_ASTRAY || !w->exact)
+			return over;
+	}
 	if (t && t->state == TABLE_READY && w->exact && !step_by_sp(w))
 		return 0;
-	return step_by_fp(w);
+	return rule ? walk_over(w, WALK_ASTRAY) : step_by_fp(w);
 }
 
 /* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
@@ -430,6 +368,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->sp = w->regs[PT_SP];
 	w->fp = w->regs[PT_FP];
 	w->sigcontext = 0;
+	w->bx_at = BX_IN_REGS;
 	w->map.start = w->map.end = 0;
 	w->n = 0;
 	w->exact = 1;

@@ -45,6 +45,9 @@ enum unwind_kind {
 enum {
 	UNWIND_SIGNAL = 1,    /* the caller was interrupted: its address is exact */
 	UNWIND_RA_SIGNED = 2, /* arm64: the return address carries an authentication code */
+	UNWIND_BX_KNOWN = 4,  /* where rbx is: untouched, or saved that many words below the CFA: */
+	UNWIND_BX_SHIFT = 3,
+	UNWIND_BX_MAX = 31,
 };
 
 struct unwind_rule {

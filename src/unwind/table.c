@@ -24,8 +24,9 @@ struct table_build {
 	VEC(uint64_t) rows;
 	VEC(struct table_function) functions;
 	struct rule_set rules;
-	uint16_t *number; /* of each rule, by use */
-	bool has_signals; /* somebody described a signal's frame */
+	uint16_t *number;          /* of each rule, by use */
+	bool has_signals;          /* somebody described a signal's frame */
+	bool needs_bx, follows_bx; /* a CFA is on rbx; rules tell where it is */
 	struct unwind_table *out;
 	int rc;
 };
@@ -72,6 +73,8 @@ static bool on_fde(void *ctx, const struct cfi_fde *fde)
 	}
 	b->has_signals |= fde->rows[0].rule.is_signal;
 	for (size_t i = 0; i < fde->n; i++) {
+		b->needs_bx |= fde->rows[i].rule.cfa.kind == CFI_OFFSET &&
+			       fde->rows[i].rule.cfa.reg == CFI_BX;
 		uint32_t rule = rule_set_add(&b->rules, &fde->rows[i].rule);
 		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule))
 			return false;
@@ -284,6 +287,8 @@ static int read_section(struct table_build *b, const struct elf_file *f, enum cf
 	struct cfi_section section;
 	uint64_t skipped = 0;
 	int rc = cfi_file_section(f, kind, &data, &section, err);
+	if (rc == 0 && b->follows_bx)
+		section.arch = cfi_arch_with_bx(section.arch);
 	if (rc == 0) {
 		vec_reserve(&b->rows, b->rows.n + rows_to_expect(section.size));
 		rc = cfi_read(&section, on_fde, b, &skipped, err);
@@ -361,6 +366,17 @@ static int read_frames(struct table_build *b, const struct elf_file *f, struct e
 	return rc;
 }
 
+static int read_again_with_bx(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	b->rows.n = b->functions.n = 0;
+	b->out->skipped = 0;
+	b->follows_bx = true;
+	rule_set_done(&b->rules);
+	memset(&b->rules, 0, sizeof b->rules);
+	rule_set_init(&b->rules);
+	return read_frames(b, f, err);
+}
+
 static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
 {
 	int rc = elf_layout_read(&b->layout, f, err);
@@ -368,6 +384,8 @@ static int build_from(struct table_build *b, const struct elf_file *f, struct er
 		return rc;
 	rule_set_init(&b->rules);
 	rc = read_frames(b, f, err);
+	if (rc == 0 && b->needs_bx && f->header.e_machine == EM_X86_64)
+		rc = read_again_with_bx(b, f, err);
 	return rc ? rc : put_image(b, err);
 }
 
