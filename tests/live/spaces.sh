@@ -25,26 +25,30 @@ whole() { # NAME COMM FUNCTION STACK
 main='_start;__libc_start[^;]*;([^;]*;)*main;'
 thread='(clone3?|__clone3?|__clone_internal)?;?start_thread;'
 
-begin "$tmp/out.folded" -a -F 299
-cp "$tmp/burn" "$tmp/doomed"
-"$tmp/doomed" doomed 0.5 >/dev/null &
-until_comm $! doomed
-rm "$tmp/doomed"
-wait $!
-"$progs/memfd" "$tmp/burn" from-memory 0.5 >/dev/null
-"$tmp/dl" "$tmp/plug" 0.5
-"$progs/twice" "$progs/plain" 0.8
-"$progs/callback" 0.5
-(echo; sleep 3) | "$tmp/family" 0.5 >/dev/null
-mkdir -p "$tmp/hidden"
-# In a chroot, whose root is no mount point, unshare cannot keep mounts from spreading.
-spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
-# shellcheck disable=SC2086 # empty is nothing
-unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/burn' '$tmp/hidden/burn' && '$tmp/hidden/burn' elsewhere 0.5" >/dev/null
-sh -c "'$tmp/burn' before-exec 0.3 >/dev/null; exec '$tmp/burn' after-exec 0.3" >/dev/null
-cp "$tmp/short" "$tmp/short-lived"
-for _ in $(seq 100); do "$tmp/short-lived"; done
-end
+# Everything runs under one recorder: it loads the tables of these programs, not of all that happens to run.
+everything() {
+	cp "$tmp/burn" "$tmp/doomed"
+	"$tmp/doomed" doomed 0.5 >/dev/null &
+	until_comm $! doomed
+	rm "$tmp/doomed"
+	wait $!
+	"$progs/memfd" "$tmp/burn" from-memory 0.5 >/dev/null
+	"$tmp/dl" "$tmp/plug" 0.5
+	"$progs/twice" "$progs/plain" 0.8
+	"$progs/callback" 0.5
+	(echo; sleep 3) | "$tmp/family" 0.5 >/dev/null
+	mkdir -p "$tmp/hidden"
+	# In a chroot, whose root is no mount point, unshare cannot keep mounts from spreading.
+	spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
+	# shellcheck disable=SC2086 # empty is nothing
+	unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/burn' '$tmp/hidden/burn' && '$tmp/hidden/burn' elsewhere 0.5" >/dev/null
+	sh -c "'$tmp/burn' before-exec 0.3 >/dev/null; exec '$tmp/burn' after-exec 0.3" >/dev/null
+	cp "$tmp/short" "$tmp/short-lived"
+	for _ in $(seq 100); do "$tmp/short-lived"; done
+}
+export -f everything until_comm
+export tmp progs
+"$cresset" record -q -F 299 -o "$tmp/out.folded" -- bash -c everything
 is "recording ends with 0" $? 0
 whole "a deleted binary" doomed burn_loop "${main}burn_outer;burn_loop"
 whole "an executable in memory" from-memory burn_loop "${main}burn_outer;burn_loop"
