@@ -251,8 +251,8 @@ static __always_inline int is_return_address(struct walk *w, __u64 address)
 	       is_behind_call(w, address);
 }
 
-/* Of code without a rule in an object that has a table: the C library's start files, stubs that the linker made, assembler. Most of it
- * has no frame, or one word: there is a return address at the stack pointer or above it. Zero when it is. */
+/* Code in the gaps between functions that have rules is that of the C library's start files, stubs that the linker made, assembler. Most
+ * of it has no frame, or one word: there is a return address at the stack pointer or above it. Zero when it is. */
 static __always_inline int step_by_sp(struct walk *w)
 {
 	__u64 words[2];
@@ -262,7 +262,7 @@ static __always_inline int step_by_sp(struct walk *w)
 		return 1;
 	if (!is_return_address(w, words[0])) {
 		at = 1;
-		if (!is_return_address(w, words[1]))
+		if (w->fp == w->sp || !is_return_address(w, words[1]))
 			return 1;
 	}
 	w->sigcontext = 0;
@@ -323,16 +323,16 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 			t->used = 1;
 		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
-	if (rule) {
-		int over = step_by_rule(w, rule, pc);
-
-		/* That of longjmp is about where it jumps to. */
-		if (!over || w->end != WALK_ASTRAY || !w->exact)
-			return over;
-	}
-	if (t && t->state == TABLE_READY && w->exact && !step_by_sp(w))
+	if (!rule)
+		return step_by_fp(w);
+	if (UNWIND_KIND(rule->cfa) == UNWIND_GAP)
+		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
+	if (!step_by_rule(w, rule, pc))
 		return 0;
-	return rule ? walk_over(w, WALK_ASTRAY) : step_by_fp(w);
+	/* longjmp's rule is about where it jumps to. */
+	if (w->end == WALK_ASTRAY && w->exact)
+		return step_by_sp(w);
+	return 1;
 }
 
 /* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */

@@ -120,6 +120,14 @@ uint32_t rule_set_add(struct rule_set *s, const struct cfi_rule *r)
 	return id;
 }
 
+uint32_t rule_set_add_gap(struct rule_set *s, uint32_t uses)
+{
+	struct unwind_rule gap = { .cfa = packed(UNWIND_GAP, 0) };
+	uint32_t id = rule_intern(s, &gap);
+	s->used.v[id] += uses;
+	return id;
+}
+
 /* --- numbers ----------------------------------------------------------------------------------- */
 
 struct rule_use {

@@ -25,6 +25,7 @@ struct table_build {
 	VEC(struct table_function) functions;
 	struct rule_set rules;
 	uint16_t *number;          /* of each rule, by use */
+	uint16_t gap;              /* the rule of gaps */
 	bool has_signals;          /* somebody described a signal's frame */
 	bool needs_bx, follows_bx; /* a CFA is on rbx; rules tell where it is */
 	struct unwind_table *out;
@@ -114,8 +115,9 @@ struct row_walk {
 };
 
 /* The next row of the functions one after another. A gap that only fills up to the next function is never run: it is the end of the
- * function before, which saves one row in eight. */
-enum { PADDING = 15 };
+ * function before, which saves one row in eight. A gap of a few instructions has what linkers and the C library's start files bring along;
+ * in longer ones there is code of other kinds. */
+enum { PADDING = 15, GAP_MAX = 256, FUNCTIONS_PER_GAP = 16 };
 
 static bool next_raw_row(struct row_walk *w, uint64_t *row)
 {
@@ -131,6 +133,8 @@ static bool next_raw_row(struct row_walk *w, uint64_t *row)
 			w->k = f->n;
 			continue;
 		}
+		if (is_last && (end - row_offset(*row) <= GAP_MAX || end == UINT64_MAX))
+			*row |= b->gap;
 		return true;
 	}
 	return false;
@@ -217,6 +221,8 @@ static int put_directory(struct table_build *b)
 	const struct table_function *end = &b->functions.v[b->functions.n - 1];
 	uint64_t first = b->functions.v[0].start >> UNWIND_PAGE_BITS;
 	uint64_t last = row_offset(b->rows.v[end->first + end->n - 1]) >> UNWIND_PAGE_BITS;
+	first -= first > 0; /* the gaps in front and behind */
+	last++;
 	if (last - first >= UNWIND_MAX_IMAGE / 2 / 4)
 		return -E2BIG;
 	t->ref.dir_chunk = t->image.len / UNWIND_CHUNK;
@@ -236,7 +242,7 @@ static int put_blocks(struct table_build *b)
 	struct row_walk w = { .b = b };
 	struct page_row rows[1 << UNWIND_PAGE_BITS];
 	size_t dir = (size_t)t->ref.dir_chunk * UNWIND_CHUNK;
-	uint16_t carry = 0;
+	uint16_t carry = b->number[b->gap];
 	uint64_t row;
 	bool more = next_row(&w, &row);
 	for (uint32_t page = 0; page < t->ref.n_pages; page++) {
@@ -259,6 +265,7 @@ static int put_image(struct table_build *b, struct err *err)
 	if (b->functions.n == 0)
 		return err_set(err, ENODATA, "no function with call frame information");
 	sort_functions(b);
+	b->gap = rule_set_add_gap(&b->rules, b->functions.n / FUNCTIONS_PER_GAP);
 	b->number = rule_set_sort(&b->rules);
 	b->out->n_functions = b->functions.n;
 	b->out->n_rules = b->rules.rules.n;

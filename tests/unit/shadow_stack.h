@@ -31,8 +31,8 @@ typedef bool shadow_read(void *ctx, void *to, size_t size, uint64_t address);
 static inline size_t shadow_prefixes(const uint8_t *code, size_t len)
 {
 	size_t i = 0;
-	while (i < len && (memchr("\x66\x67\xf2\xf3\x2e\x3e\x64\x65", code[i], 8) ||
-			   (code[i] & 0xf0) == 0x40))
+	while (i < len &&
+	       (memchr("\x66\x67\xf2\xf3\x2e\x3e\x64\x65", code[i], 8) || (code[i] & 0xf0) == 0x40))
 		i++;
 	return i;
 }

@@ -28,6 +28,7 @@
 enum { STEPPED_CHUNK_BITS = 16, STEPPED_WINDOW = 1 << 16, STEPPED_PIECE = 2048 };
 struct stepped_object {
 	char *path;
+	int fd;
 	const uint8_t *data;
 	size_t size;
 	struct unwind_table table;
@@ -52,19 +53,20 @@ static inline struct stepped_object stepped_open(const char *path)
 {
 	struct stepped_object o = { .path = strdup(path) };
 	struct stat st;
-	int fd = strcmp(path, "[vdso]") == 0 ? vdso_open() : open(path, O_RDONLY | O_CLOEXEC);
 
-	ck_assert_msg(fd >= 0, "%s", path);
-	ck_assert_int_eq(fstat(fd, &st), 0);
+	o.fd = strcmp(path, "[vdso]") == 0 ? vdso_open() : open(path, O_RDONLY | O_CLOEXEC);
+
+	ck_assert_msg(o.fd >= 0, "%s", path);
+	ck_assert_int_eq(fstat(o.fd, &st), 0);
 	o.size = st.st_size;
-	o.data = mmap(NULL, o.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	o.data = mmap(NULL, o.size, PROT_READ, MAP_PRIVATE, o.fd, 0);
 	ck_assert_ptr_ne(o.data, MAP_FAILED);
-	if (unwind_table_build(fd, &o.table, NULL) == 0) {
+	if (unwind_table_build(o.fd, &o.table, NULL) == 0) {
 		o.kernel.ref = o.table.ref;
 		o.kernel.state = TABLE_READY;
 		ck_assert_uint_lt(o.table.image.len / UNWIND_CHUNK, 1u << STEPPED_CHUNK_BITS);
 	}
-	symbol_open_elf(fd, NULL, NULL, &o.symbols, NULL); /* fd stays open with it */
+	symbol_open_elf(o.fd, NULL, NULL, &o.symbols, NULL);
 	return o;
 }
 
@@ -76,7 +78,7 @@ static inline uint32_t stepped_object(struct stepped *s, const char *path)
 		if (strcmp(s->objects.v[i].path, path) == 0)
 			return i;
 	if (s->objects.n == 0)
-		vec_push(&s->objects, (struct stepped_object){ .path = NULL });
+		vec_push(&s->objects, (struct stepped_object){ .fd = -1 });
 	vec_push(&s->objects, stepped_open(path));
 	uint32_t i = s->objects.n - 1;
 	s->objects.v[i].kernel.ref.chunk = i << STEPPED_CHUNK_BITS;
@@ -221,13 +223,28 @@ static inline void stepped_run_to(struct stepped *s, uint64_t address)
 	stepped_read_maps(s);
 }
 
-static inline void stepped_end(struct stepped *s)
+static inline void stepped_kill(struct stepped *s)
 {
-	if (!s->ended) {
-		kill(s->pid, SIGKILL);
-		waitpid(s->pid, &s->status, 0);
-	}
+	if (s->ended)
+		return;
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, &s->status, 0);
 	s->ended = true;
+}
+
+static inline void stepped_done(struct stepped *s)
+{
+	for (size_t i = 1; i < s->objects.n; i++) {
+		struct stepped_object *o = &s->objects.v[i];
+
+		symbol_close(o->symbols);
+		unwind_table_done(&o->table);
+		munmap((void *)o->data, o->size);
+		close(o->fd);
+		free(o->path);
+	}
+	vec_done(&s->objects);
+	vec_done(&s->maps);
 }
 
 /* --- walking ------------------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ static void run(struct oracle *o, const struct program *p, const char *dir)
 		stepped_run_to(&o->p, stepped_entry(&o->p));
 	while (!o->p.ended && o->steps < max)
 		step(o, p);
-	stepped_end(&o->p);
+	stepped_kill(&o->p);
 	report(o, p);
 	ck_assert_uint_ge(o->exact * 1000, o->steps * (p->least ? p->least : ORDINARY_LEAST));
 	ck_assert_msg(!WIFEXITED(o->p.status) || WEXITSTATUS(o->p.status) == 0, "%s: status %x",
@@ -236,6 +236,8 @@ static void check_all(const struct program *programs, size_t n)
 			continue;
 		memset(&o, 0, sizeof o);
 		run(&o, &programs[i], dir);
+		stepped_done(&o.p);
+		vec_done(&o.shadow.entries);
 	}
 	shell_do("rm -rf %s", dir);
 }

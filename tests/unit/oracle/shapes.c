@@ -255,7 +255,7 @@ OUT_OF_LINE int library(int n)
 /* Code on the stack calls it. */
 OUT_OF_LINE int apply(int (*fn)(int), int n)
 {
-	return fn(n) + fn(n + 1);
+	return fn(n) + n;
 }
 OUT_OF_LINE int nested(int n)
 {
