@@ -90,6 +90,6 @@ int main()
 	shape *s = new square;
 	sink = sink + s->area(3) + names.size();
 	delete s;
-	sink = sink + catches(2) + constructs(1) + constructs(3) + sorts(7);
+	sink = sink + catches(1) + constructs(1) + constructs(3) + sorts(7);
 	return 0;
 }
