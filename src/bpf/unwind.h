@@ -4,7 +4,8 @@
  * space (unwind/walk.c).
  *
  * Each frame: which mapping holds the instruction, which table has the mapping's object, which rule has the table; the rule leads to
- * the caller's registers. Code without a table or a rule is walked by its frame pointer. Whoever includes this says how to reach
+ * the caller's registers. Code without a table or a rule is walked by its frame pointer, a few bytes of it among code that has rules by what
+ * is on the stack. Whoever includes this says how to reach
  * memory and tables:
  *
  *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
@@ -42,7 +43,8 @@ struct walk {
 	__u32 n, max;              /* frames so far, and at most */
 	__u32 exact;               /* ip is that of an instruction, not a return address */
 	__u32 end;                 /* enum walk_end */
-	__u32 by_table, by_fp;     /* steps that a rule, that the frame pointer led */
+	__u32 by_table,
+		by_fp; /* steps that a rule led, and that the frame pointer or a look at the stack did */
 	__u32 use_tables;
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not there */
