@@ -97,20 +97,24 @@ char *buf_steal(struct buf *b)
 	return s;
 }
 
-/* n bytes, n <= 8, little endian. */
-uint64_t cur_long_varint(struct cur *c)
+struct cur cur_long_varint(struct cur c, uint64_t *v)
 {
-	uint64_t v = 0;
-	for (int i = 0; i < VARINT_MAX_BYTES && !c->bad && c->p < c->end; i++) {
-		uint8_t byte = *c->p++;
+	size_t left = cur_left(&c), most = left < VARINT_MAX_BYTES ? left : VARINT_MAX_BYTES;
+	uint64_t sum = 0;
+	for (size_t i = 0; i < most; i++) {
+		uint8_t byte = c.p[i];
 		if (i == VARINT_MAX_BYTES - 1 && byte > 1)
 			break; /* more than 64 bits */
-		v |= (uint64_t)(byte & 0x7f) << (7 * i);
-		if (byte < 0x80)
-			return v;
+		sum |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte >= 0x80)
+			continue;
+		*v = sum;
+		c.p += i + 1;
+		return c;
 	}
-	cur_fail(c);
-	return 0;
+	*v = 0;
+	cur_fail(&c);
+	return c;
 }
 
 bool cur_line(struct cur *c, const char **line, size_t *len)

@@ -93,22 +93,28 @@ static inline uint64_t cur_u64(struct cur *c)
 	return cur_int(c, 8);
 }
 
-/* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one byte; two to four come in no order
- * that a processor could foresee, so these are read without a branch on their length. */
-uint64_t cur_long_varint(struct cur *c);
+/* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one to three bytes: these are read in
+ * place. The rest goes by value, so that a loop can keep its cursor in registers. */
+struct cur cur_long_varint(struct cur c, uint64_t *v);
 static inline uint64_t cur_varint(struct cur *c)
 {
-	if (cur_left(c) < 4)
-		return cur_long_varint(c);
-	if (c->p[0] < 0x80)
-		return *c->p++;
-	uint32_t v = c->p[0] | c->p[1] << 8 | c->p[2] << 16 | (uint32_t)c->p[3] << 24;
-	uint32_t ends = ~v & 0x80808080;
-	if (ends == 0)
-		return cur_long_varint(c);
-	c->p += __builtin_ctz(ends) / 8 + 1;
-	v &= ends ^ (ends - 1);
-	return (v & 0x7f) | (v >> 1 & 0x3f80) | (v >> 2 & 0x1fc000) | (v >> 3 & 0xfe00000);
+	const uint8_t *p = c->p;
+	size_t left = cur_left(c);
+	if (left >= 1 && p[0] < 0x80) {
+		c->p += 1;
+		return p[0];
+	}
+	if (left >= 2 && p[1] < 0x80) {
+		c->p += 2;
+		return (p[0] & 0x7fu) | (uint32_t)p[1] << 7;
+	}
+	if (left >= 3 && p[2] < 0x80) {
+		c->p += 3;
+		return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 | (uint32_t)p[2] << 14;
+	}
+	uint64_t v;
+	*c = cur_long_varint(*c, &v);
+	return v;
 }
 
 /* One line without its \n or \r\n; false at the end of the input. The last line needs no newline. */

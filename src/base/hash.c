@@ -86,6 +86,12 @@ uint32_t *map_get(const struct map *m, uint64_t key)
 	return s->used ? &s->value : NULL;
 }
 
+void map_prefetch(const struct map *m, uint64_t key)
+{
+	if (m->n)
+		__builtin_prefetch(&m->slots[map_home(m, key)]);
+}
+
 void map_put(struct map *m, uint64_t key, uint32_t value)
 {
 	map_grow(m);

@@ -30,6 +30,9 @@ struct map {
 uint32_t *map_get(const struct map *m, uint64_t key);
 void map_put(struct map *m, uint64_t key, uint32_t value);
 
+/* Asks for the memory where key is looked up: many look-ups can so wait for it together. */
+void map_prefetch(const struct map *m, uint64_t key);
+
 /* False when there was no such key. */
 bool map_del(struct map *m, uint64_t key);
 
@@ -42,6 +45,11 @@ uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 /* The same without storing: false when there is none, *value is then untouched. */
 bool map_lookup(const struct map *m, uint64_t key, bool (*same)(const void *ctx, uint32_t value),
 		const void *ctx, uint32_t *value);
+
+static inline uint64_t map_size_bytes(const struct map *m)
+{
+	return m->cap * sizeof *m->slots;
+}
 
 /* map_clear keeps the memory. */
 void map_clear(struct map *m);

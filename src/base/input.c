@@ -39,13 +39,30 @@ struct input {
 	bool ended;         /* nothing comes behind end */
 	bool dropping_line; /* the rest of a line that was too long is still to be read */
 	struct err failure; /* stays */
+	int (*may_go_on)(void *ctx, const char *name, struct err *err);
+	void *watcher;
 };
+
+void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name, struct err *err),
+		 void *ctx)
+{
+	in->may_go_on = may_go_on;
+	in->watcher = ctx;
+}
 
 static int input_fail(struct input *in, struct err *err)
 {
 	if (err)
 		*err = in->failure;
 	return -in->failure.code;
+}
+
+/* Whether there was a failure before, or the watcher now makes one. */
+static bool input_has_failed(struct input *in)
+{
+	if (in->failure.code == 0 && in->may_go_on)
+		in->may_go_on(in->watcher, in->name, &in->failure);
+	return in->failure.code != 0;
 }
 
 /* Reads up to n bytes of the file; 0 at its end, which is noted. */
@@ -131,7 +148,7 @@ static void input_make_room(struct input *in)
 /* Adds at least one byte behind end, or finds that there is none. */
 static int input_fill(struct input *in, struct err *err)
 {
-	if (in->failure.code)
+	if (input_has_failed(in))
 		return input_fail(in, err);
 	if (in->ended)
 		return 0;
@@ -349,6 +366,8 @@ long input_read_at(struct input *in, uint64_t offset, void *data, size_t n, stru
 {
 	if (!input_has_offsets(in))
 		return err_set(err, ESPIPE, "%s can only be read from start to end", in->name);
+	if (input_has_failed(in))
+		return input_fail(in, err);
 	if (in->fd >= 0)
 		return input_file_at(in, offset, data, n, err);
 	size_t size = cur_left(&in->memory);

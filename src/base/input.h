@@ -27,6 +27,11 @@ int input_open_memory(const void *data, size_t len, struct input **out,
 void input_close(struct input *in);
 const char *input_name(const struct input *in); /* for messages */
 
+/* Asks before each further piece of the file whether to go on; an error that it sets is the failure of this and all later
+ * reads. */
+void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name, struct err *err),
+		 void *ctx);
+
 /* The first bytes without consuming them; fewer than INPUT_PEEK only when the input is shorter. */
 int input_peek(struct input *in, const char **data, size_t *len, struct err *err);
 

@@ -24,14 +24,15 @@ struct pb_field {
 
 /* The next field of c; false at the end or when c went bad (c->bad tells which). Inline: a profile has millions of fields. */
 bool pb_next_rare(struct cur *c, struct pb_field *f);
-static inline bool pb_next(struct cur *c, struct pb_field *f)
+__attribute__((always_inline)) static inline bool pb_next(struct cur *c, struct pb_field *f)
 {
 	if (c->bad || cur_left(c) == 0)
 		return false;
 	uint64_t tag = cur_varint(c), num = tag >> 3;
-	*f = (struct pb_field){ .num = num, .wire = tag & 7 };
-	if (num == 0 || num > PB_MAX_FIELD)
-		f->wire = PB_NONE;
+	f->num = num;
+	f->wire = num == 0 || num > PB_MAX_FIELD ? PB_NONE : tag & 7;
+	f->u = 0;
+	f->len = cur_of(NULL, 0);
 	if (f->wire == PB_VARINT) {
 		f->u = cur_varint(c);
 		return !c->bad;

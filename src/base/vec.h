@@ -44,6 +44,8 @@
 		(a)->n += count_; \
 	} while (0)
 
+#define vec_size_bytes(a) ((a)->cap * sizeof *(a)->v)
+
 #define vec_clear(a) ((void)((a)->n = 0))
 
 #define vec_done(a) \

@@ -13,8 +13,7 @@
  *     struct space_table *walk_table(w, index)  NULL when there is none
  *     const void *walk_chunk(w, chunk)          NULL when there is none
  *
- * What the verifier must not follow value by value (positions of a search, registers) is kept in *w, which is memory of a map: what
- * comes from there is any number to it, so that its states meet again. */
+ * State that the verifier must not follow value by value is in *w, which is memory of a map (bpf/unwind_find.h). */
 #ifndef CRESSET_BPF_UNWIND_H
 #define CRESSET_BPF_UNWIND_H
 
@@ -43,8 +42,7 @@ struct walk {
 	__u32 n, max;              /* frames so far, and at most */
 	__u32 exact;               /* ip is that of an instruction, not a return address */
 	__u32 end;                 /* enum walk_end */
-	__u32 by_table,
-		by_fp; /* steps that a rule led, and that the frame pointer or a look at the stack did */
+	__u32 by_table, by_fp; /* steps by a rule; by the frame pointer or a look at the stack */
 	__u32 use_tables;
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not there */
@@ -58,12 +56,12 @@ struct walk {
 #define NEAR_STACK \
 	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
 
+#include "bpf/unwind_find.h"
+
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
 static int walk_find(struct walk *w, __u64 address);
 static struct space_table *walk_table(struct walk *w, __u32 index);
 static void walk_put(struct walk *w, __u64 frame);
-
-#include "bpf/unwind_find.h"
 
 /* --- mappings ---------------------------------------------------------------------------------------------------------- */
 

@@ -57,7 +57,7 @@ bool completes_again(const struct cmd_opt *o)
 
 enum completes completes_args(const struct cmd *cmd)
 {
-	if (!cmd->max_args)
+	if (!cmd->max_args || cmd == &cmd_doctor)
 		return COMPLETES_NOTHING;
 	bool words = cmd == &cmd_help || cmd == &cmd_completion;
 	return words ? COMPLETES_WORDS : COMPLETES_FILES;

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor_pid.h"
 #include "cmd/trial.h"
 #include "collect/collect.h"
 
@@ -17,14 +18,25 @@ static const struct {
 	[CHECK_MISSING] = { "missing", "✗", "X", PAINT_RED },
 };
 
+const char *check_word(enum check_state state)
+{
+	return states[state].json;
+}
+
+void term_check(struct buf *b, const struct term *term, enum check_state state)
+{
+	term_paint(b, term->color_out, states[state].paint,
+		   term->utf8 ? states[state].utf8 : states[state].ascii);
+	buf_adds(b, state == CHECK_OK && !term->utf8 ? "" : " ");
+}
+
 /* Whole lines, cut at blanks: a remedy is a command to copy, so it starts on a line of its own. */
 static void add_check(struct buf *b, const struct term *term, const struct check *c)
 {
 	enum { NAME_COLUMN = 26, TEXT_MAX = 1024 };
 	buf_addc(b, ' ');
-	term_paint(b, term->color_out, states[c->state].paint,
-		   term->utf8 ? states[c->state].utf8 : states[c->state].ascii);
-	buf_adds(b, c->state == CHECK_OK && !term->utf8 ? " " : "  ");
+	term_check(b, term, c->state);
+	buf_addc(b, ' ');
 	size_t start = b->len;
 	esc_term(b, c->name, strlen(c->name), TEXT_MAX);
 	do
@@ -108,7 +120,7 @@ static void add_json(struct buf *b, const struct check *checks, size_t n, const 
 	for (size_t i = 0; i < n; i++) {
 		json_obj(&j);
 		json_member(&j, "name", checks[i].name);
-		json_member(&j, "state", states[checks[i].state].json);
+		json_member(&j, "state", check_word(checks[i].state));
 		json_member(&j, "detail", checks[i].detail);
 		json_member(&j, "remedy", checks[i].remedy);
 		json_end(&j);
@@ -124,6 +136,8 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 	struct check checks[CHECKS_MAX];
 	struct trial trial;
 	struct buf b = { 0 };
+	if (line->args.n)
+		return doctor_pid(line, line->args.v[0]);
 	size_t n = collect_checks(checks, CHECKS_MAX);
 	trial_run(&trial);
 	if (line->globals.json) {
@@ -145,14 +159,18 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.summary = "what works on this host, and how to fix what does not",
-	.usage = "[OPTIONS]",
+	.usage = "[PID] [OPTIONS]",
 	.about = "Tries each thing that recording needs, and then a recording. The exit status is 0 when recording works "
-		 "here, 3 when a permission is missing, 4 when the kernel lacks something.",
+		 "here, 3 when a permission is missing, 4 when the kernel lacks something.\n"
+		 "With a process, shows each file whose code it runs: where its names come from, what its stacks are walked by, "
+		 "and the command that would give better names. The exit status is 5 when there is no such process.",
 	.examples = {
-		"cresset doctor\tone line per capability",
-		"sudo cresset doctor\tthe same for root",
+		"sudo cresset doctor\tone line per capability",
+		"sudo cresset doctor 1\tthe files of a process and their names",
 		"cresset doctor --json\tfor scripts",
 	},
+	.max_args = 1,
+	.arg_name = "PID",
 	.has_json = true,
 	.run = doctor_run,
 };

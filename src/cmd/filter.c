@@ -22,7 +22,7 @@ void filter_by(const struct choice_list *by, struct tree_opts *out)
 {
 	out->n_by = 0;
 	for (int i = 0; i < by->n && out->n_by < TREE_BY_MAX; i++)
-		if (by->v[i] != BY_NONE)
+		if (by->v[i] != BY_NONE && by->v[i] < BY_KEYS)
 			out->by[out->n_by++] = by->v[i];
 }
 

@@ -16,6 +16,9 @@ struct filter_opts {
 	.group = "What to look at", .offset = offsetof(struct T, filter.member)
 /* clang-format off: one row a line */
 #define FILTER_OPTIONS(T) \
+	FILTER_OPTIONS_BY(T, tree_by_words, "root frames: comm pid tid process cpu container none")
+/* The same where --by knows other words, too. */
+#define FILTER_OPTIONS_BY(T, by_words, by_help) \
 	{ NULL,         "type", \
 	  "T",          "profile type, when the file has several", \
 	  OPT_STRING,   FILTER_ROW(T, type), \
@@ -43,10 +46,10 @@ struct filter_opts {
 		{ NULL, \
 		  "by", \
 		  "KEY,...", \
-		  "root frames: comm pid tid process cpu container none", \
+		  by_help, \
 		  OPT_CHOICES, \
 		  FILTER_ROW(T, by), \
-		  .words = tree_by_words, \
+		  .words = by_words, \
 		  .basic = true }, \
 		{ NULL,     "no-kernel", \
 		  NULL,     "leave kernel frames out", \
@@ -61,7 +64,7 @@ struct filter_opts {
 /* tree_by_names with a NULL behind the last, as option tables want it. */
 extern const char *const tree_by_words[];
 
-/* --by as tree options. "none" beside others means nothing. */
+/* --by as tree options. "none" beside others means nothing, and so do words that are no keys of trees. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
 /* What a picture or folded stacks have in front when --by was not given: the thread's name, where names are known. */

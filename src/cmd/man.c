@@ -172,12 +172,34 @@ static void exit_status(struct buf *b)
 	}
 }
 
+static const struct {
+	const char *names, *text;
+} variables[] = {
+	{ "NO_COLOR", "No colour, unless --color asks for it." },
+	{ "TERM", "No colour on one that is dumb." },
+	{ "LC_ALL, LC_CTYPE, LANG", "ASCII only where the locale is not UTF-8." },
+	{ "CRESSET_CACHE",
+	  "The folder that names and debug files are kept in between runs; empty: nothing is kept. "
+	  "Without it that is "
+	  "/var/cache/cresset for root, for others XDG_CACHE_HOME/cresset or ~/.cache/cresset." },
+	{ "DEBUGINFOD_URLS", "Servers that are asked for debug files of programs, separated by "
+			     "blanks; none is asked without it. They learn "
+			     "build ids, and nothing else. sudo takes it out of the environment "
+			     "unless it is named: sudo DEBUGINFOD_URLS=... "
+			     "cresset record." },
+	{ "DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME, DEBUGINFOD_MAXSIZE",
+	  "Seconds that a server may be slow (20), seconds that all downloads of a run may take "
+	  "(60), bytes of a file "
+	  "(2 GiB)." },
+};
+
 static void environment(struct buf *b)
 {
-	buf_adds(b, ".SH ENVIRONMENT\n"
-		    ".TP\nNO_COLOR\nNo colour, unless \\-\\-color asks for it.\n"
-		    ".TP\nTERM\nNo colour on one that is dumb.\n"
-		    ".TP\nLC_ALL, LC_CTYPE, LANG\nASCII only where the locale is not UTF\\-8.\n");
+	buf_adds(b, ".SH ENVIRONMENT\n");
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		buf_addf(b, ".TP\n%s\n", variables[i].names);
+		paragraphs(b, variables[i].text);
+	}
 }
 
 static void see_also(struct buf *b, const struct cmd *const *all, const struct cmd *except)

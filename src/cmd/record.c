@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cmd/filter.h"
 #include "cmd/interrupt.h"
+#include "cmd/names_env.h"
 #include "cmd/trial.h"
 #include "format/format.h"
 
@@ -85,6 +86,7 @@ static int settle(struct recording *r)
 	r->collect.buffer_bytes = o->buffer_bytes;
 	r->collect.unwind = o->unwind;
 	r->collect.unwind_bytes = o->unwind_bytes;
+	names_env(&r->line->arena, &r->collect.names);
 	return status;
 }
 
@@ -265,6 +267,7 @@ static int stop(struct recording *r)
 	collect_get_stats(r->collector, &r->stats);
 	describe_end(r);
 	progress_clear(&r->progress);
+	names_say_failures(&r->stats.names);
 	return rc < 0 ? cmd_fail(CMD_FAILED, &err) : CMD_OK;
 }
 

@@ -4,7 +4,9 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/load.h"
+#include "cmd/report_names.h"
 #include "format/table.h"
+#include "profile/by_binary.h"
 #include "profile/top.h"
 
 #include <errno.h>
@@ -14,6 +16,20 @@ struct report_opts {
 	uint64_t top_n;
 	bool tree, csv;
 	const char *callers, *diff;
+};
+
+/* tree_by_words, and one of its own. */
+enum { BY_BINARY = BY_KEYS };
+static const char *const by_words[] = {
+	[BY_NONE] = "none",
+	[BY_COMM] = "comm",
+	[BY_PID] = "pid",
+	[BY_TID] = "tid",
+	[BY_PROCESS] = "process",
+	[BY_CPU] = "cpu",
+	[BY_CONTAINER] = "container",
+	[BY_BINARY] = "binary",
+	NULL,
 };
 
 #define SHOW(member) .group = "What to show", .offset = offsetof(struct report_opts, member)
@@ -26,7 +42,9 @@ static const struct cmd_opt report_options[] = {
 	{ NULL, "diff", "OLD", "changes since this file; `cresset diff` says how sure they are",
 	  OPT_STRING, SHOW(diff), .basic = true },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
-	FILTER_OPTIONS(report_opts),
+	FILTER_OPTIONS_BY(report_opts, by_words,
+			  "root frames: comm pid tid process cpu container none; binary: a table "
+			  "of binaries"),
 	{ 0 },
 };
 
@@ -78,9 +96,15 @@ static int print_top(const struct cmd_line *line, const struct report_opts *o, s
 }
 
 static int report_tree(const struct cmd_line *line, const struct report_opts *o,
-		       const struct profile *p, struct tree *tree)
+		       const struct profile *p, struct tree *tree,
+		       const struct table_binaries *binaries)
 {
-	struct table table = { .profile = p, .tree = tree, .with_tree = o->tree };
+	struct table table = {
+		.profile = p,
+		.tree = tree,
+		.with_tree = o->tree,
+		.binaries = binaries,
+	};
 	if (o->tree)
 		tree_sort(tree, ORDER_TOTAL);
 	if (!tree->nodes.v[TREE_ROOT].total)
@@ -89,6 +113,27 @@ static int report_tree(const struct cmd_line *line, const struct report_opts *o,
 	if (o->callers)
 		return print_callers(line, o, &table);
 	return o->tree ? print_table(line, o, &table) : print_top(line, o, &table);
+}
+
+static bool is_by_binary(const struct report_opts *o)
+{
+	for (int i = 0; i < o->filter.by.n; i++)
+		if (o->filter.by.v[i] == BY_BINARY)
+			return true;
+	return false;
+}
+
+/* Of binaries, with what their names come from. */
+static int report_binaries(const struct cmd_line *line, const struct report_opts *o,
+			   struct profile *p, const struct tree *functions)
+{
+	struct report_names names;
+	struct tree *tree = tree_by_binary(functions);
+	report_names_init(&names, p);
+	int status = report_tree(line, o, p, tree, &names.binaries);
+	report_names_done(&names);
+	tree_free(tree);
+	return status;
 }
 
 /* older is NULL without --diff. */
@@ -107,7 +152,10 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 		       : tree_build(p, &opts, &tree, &err);
 	if (rc < 0)
 		return cmd_fail(CMD_USAGE, &err);
-	status = report_tree(line, o, p, tree);
+	if (is_by_binary(o))
+		status = report_binaries(line, o, p, tree);
+	else
+		status = report_tree(line, o, p, tree, NULL);
 	tree_free(tree);
 	return status;
 }

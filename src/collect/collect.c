@@ -203,6 +203,7 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.no_kernel = opts->no_kernel,
 		.no_user = opts->no_user,
 		.max_user = opts->max_depth,
+		.names = opts->names,
 	};
 	struct space_maps maps;
 	uint32_t pages =
@@ -359,6 +360,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.lost = s.counters[COUNT_RING_FULL] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
+		.names = r.names,
 		.ring_bytes = s.ring_bytes,
 		.kernel_map_bytes = s.kernel_map_bytes,
 		.bpf_ns = s.run_ns,

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "bpf/event.h"
+#include "collect/elf_names.h"
 #include "profile/sink.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct collect_opts {
 		max_open_files; /* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	const char
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
+	struct name_files_opts names;
 	bool plain_walk; /* walk with the kernel's helper only, as on kernels before 5.17 (tests) */
 };
 
@@ -56,8 +58,9 @@ struct collect_stats {
 	uint64_t ring_bytes, kernel_map_bytes;
 	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
-	uint64_t first_sample_ns; /* CLOCK_MONOTONIC, 0 = none yet */
-	const char *clock;        /* "cpu-clock" or "cycles" */
+	struct name_failures names; /* after collect_symbolize */
+	uint64_t first_sample_ns;   /* CLOCK_MONOTONIC, 0 = none yet */
+	const char *clock;          /* "cpu-clock" or "cycles" */
 	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw;    /* samples that were walked in user space */

@@ -296,10 +296,10 @@ void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
 
 	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
 		names = NULL;
-	symbolize_frames(s, names, &k->text.frames);
-	symbolize_frames(s, names, &k->other.frames);
+	symbolize_frames(s, names, k->text.mapping, &k->text.frames);
+	symbolize_frames(s, names, k->other.mapping, &k->other.frames);
 	for (size_t i = 0; i < k->modules.n; i++)
-		symbolize_frames(s, names, &k->modules.v[i].frames);
+		symbolize_frames(s, names, k->modules.v[i].mapping, &k->modules.v[i].frames);
 	symbol_close(names);
 	if (fd >= 0)
 		close(fd);

@@ -3,12 +3,11 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "collect/elf_names.h"
 #include "collect/kernel_space.h"
-#include "collect/mapped_file.h"
+#include "collect/local_file.h"
 #include "collect/symbolize.h"
-#include "collect/vdso.h"
 #include "symbol/elf_layout.h"
-#include "symbol/locate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,54 +55,21 @@ static enum local_problem problem_of(int rc)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static struct local_file file_of(const struct naming *n, const struct mapping *m)
+{
+	return (struct local_file){ .path = profile_str(n->p, m->name),
+				    .build_id = m->build_id,
+				    .build_id_len = m->build_id_len };
+}
+
 static bool same_build(const struct mapping *m, const uint8_t *id, ssize_t len)
 {
 	return len == m->build_id_len && memcmp(id, m->build_id, len) == 0;
 }
 
-/* Keeps fd when it is the file of m; -ESTALE when it is another. */
-static int keep_if_same(const struct mapping *m, int fd)
-{
-	uint8_t id[BUILD_ID_MAX];
-
-	if (fd < 0 || !m->build_id_len || same_build(m, id, elf_build_id(fd, id, sizeof id)))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* What perf keeps of a build: HOME/.debug/.build-id/ab/cdef…/NAME. -ENOENT where it kept none. */
-static int open_kept(const struct naming *n, const struct mapping *m, const char *name)
-{
-	struct buf path = { 0 };
-	struct stat st;
-
-	if (!n->home || m->build_id_len < 2)
-		return -ENOENT;
-	buf_addf(&path, "%s/.debug/.build-id/%02x/", n->home, m->build_id[0]);
-	for (int i = 1; i < m->build_id_len; i++)
-		buf_addf(&path, "%02x", m->build_id[i]);
-	buf_addf(&path, "/%s", name);
-	int fd = plain_file_open(buf_cstr(&path), &st);
-	buf_done(&path);
-	return fd;
-}
-
-static int open_file(const struct naming *n, const struct mapping *m)
-{
-	const char *path = profile_str(n->p, m->name);
-	struct stat st;
-	int fd = *path == '/' ? keep_if_same(m, plain_file_open(path, &st)) : -ENOENT;
-
-	if (fd >= 0)
-		return fd;
-	int kept = keep_if_same(m, open_kept(n, m, "elf"));
-	return kept >= 0 ? kept : fd;
-}
-
 static void name_frames(struct naming *n, uint32_t mapping, struct symbol_source *names)
 {
-	symbolize_frames(&n->symbolize, names, &n->frames[mapping]);
+	symbolize_frames(&n->symbolize, names, mapping, &n->frames[mapping]);
 	if (names->skipped)
 		n->symbolize.sink->ops->loss(n->symbolize.sink, LOSS_SYMBOLS_SKIPPED,
 					     names->skipped);
@@ -113,28 +79,27 @@ static void name_frames(struct naming *n, uint32_t mapping, struct symbol_source
 static void name_by_elf(struct naming *n, uint32_t mapping, int fd)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	struct debug_root root = { open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-				   profile_str(n->p, m->name) };
-	struct symbol_source *names;
+	struct elf_names names;
+	int rc = elf_names_open(&names, n->symbolize.files, fd, profile_str(n->p, m->name), 0);
 
-	if (symbol_open_elf(fd, debug_locate_in_root, &root, &names, NULL) == 0) {
-		name_frames(n, mapping, names);
-		symbol_close(names);
-		if (!m->build_id_len)
-			note(n, m, LOCAL_UNVERIFIED);
-	} else {
-		note(n, m, LOCAL_NO_SYMBOLS);
+	if (rc == 0) {
+		uint64_t named = n->symbolize.named;
+		name_frames(n, mapping, names.source);
+		rc = n->symbolize.named == named ? -ENODATA : 0;
+		elf_names_close(&names);
 	}
-	if (root.fd >= 0)
-		close(root.fd);
+	if (rc)
+		note(n, m, LOCAL_NO_SYMBOLS);
+	else if (!m->build_id_len)
+		note(n, m, LOCAL_UNVERIFIED);
 	close(fd);
 }
 
 static void name_file(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = strcmp(profile_str(n->p, m->name), "[vdso]") == 0 ? keep_if_same(m, vdso_open())
-								   : open_file(n, m);
+	struct local_file f = file_of(n, m);
+	int fd = local_file_open(&f, n->home);
 
 	if (fd >= 0)
 		name_by_elf(n, mapping, fd);
@@ -223,7 +188,8 @@ static bool name_by_running_kernel(struct naming *n, uint32_t mapping, int *rc)
 static bool name_by_kept_kallsyms(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = open_kept(n, m, "kallsyms");
+	struct local_file f = file_of(n, m);
+	int fd = local_file_open_kept(&f, n->home, "kallsyms");
 	uint64_t text = fd < 0 ? 0 : kernel_text_start(fd);
 
 	if (text)
@@ -254,7 +220,8 @@ static void frames_to_file(struct naming *n, uint32_t mapping, int fd)
 static bool name_by_vmlinux(struct naming *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
-	int fd = m->build_id_len ? keep_if_same(m, open_kept(n, m, "vmlinux")) : -ENOENT;
+	struct local_file f = file_of(n, m);
+	int fd = local_file_keep(&f, local_file_open_kept(&f, n->home, "vmlinux"));
 
 	if (fd < 0)
 		return false;
@@ -321,15 +288,20 @@ static void name_mapping(struct naming *n, uint32_t mapping, bool is_kernel)
 		name_file(n, mapping);
 }
 
-void local_names(struct profile *p, const char *home, struct local_report *report)
+void local_names(struct profile *p, const char *home, const struct name_files_opts *opts,
+		 struct local_report *report)
 {
+	struct name_files files;
 	struct naming n = { .p = p, .home = home, .report = report };
 	const struct line *lines;
 	size_t mappings = p->frames.mappings.n;
 	bool *is_kernel = xcalloc(mappings + 1, sizeof *is_kernel);
 
 	*report = (struct local_report){ 0 };
-	n.symbolize = (struct symbolize){ .sink = profile_sink(p), .leaf_samples = &n.no_samples };
+	name_files_open(&files, opts);
+	n.symbolize = (struct symbolize){ .sink = profile_sink(p),
+					  .files = &files,
+					  .leaf_samples = &n.no_samples };
 	n.frames = xcalloc(mappings + 1, sizeof *n.frames);
 	for (uint32_t i = 0; i < p->frames.frames.n; i++) {
 		const struct frame *f = &p->frames.frames.v[i];
@@ -345,4 +317,6 @@ void local_names(struct profile *p, const char *home, struct local_report *repor
 	}
 	free(n.frames);
 	free(is_kernel);
+	name_files_failures(&files, &report->not_fetched);
+	name_files_close(&files);
 }

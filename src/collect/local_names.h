@@ -9,6 +9,7 @@
 #ifndef CRESSET_COLLECT_LOCAL_NAMES_H
 #define CRESSET_COLLECT_LOCAL_NAMES_H
 
+#include "collect/elf_names.h"
 #include "profile/profile.h"
 
 #include <stdint.h>
@@ -30,10 +31,12 @@ struct local_report {
 		uint32_t examples
 			[LOCAL_EXAMPLES]; /* names of the first of them: strings of the profile */
 	} problems[LOCAL_PROBLEMS];
+	struct name_failures not_fetched;
 };
 
 /* Names every frame of p that has a mapping but no name. home: where .debug may be; NULL: not
  * looked at. */
-void local_names(struct profile *p, const char *home, struct local_report *report);
+void local_names(struct profile *p, const char *home, const struct name_files_opts *files,
+		 struct local_report *report);
 
 #endif

@@ -40,20 +40,38 @@ int plain_file_open(const char *path, struct stat *st)
 	return open_regular(open(path, O_PATH | O_CLOEXEC), st);
 }
 
-int process_root_open(uint32_t pid, const char *path, struct stat *st)
+static int open_in_root(int root, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = flags | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
+	int fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int root_file_open(int root, const char *path, struct stat *st)
+{
+	int fd = open_in_root(root, path, O_PATH);
+
+	return fd < 0 ? fd : open_regular(fd, st);
+}
+
+int root_dir_open(int root, const char *path)
+{
+	return open_in_root(root, path, O_RDONLY | O_DIRECTORY);
+}
+
+int process_root_open(uint32_t pid, const char *path, struct stat *st)
+{
 	char root[32];
 
 	snprintf(root, sizeof root, "/proc/%" PRIu32 "/root", pid);
 	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
-	int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof how);
-	int fd = path_fd < 0 ? -errno : open_regular(path_fd, st);
+	int fd = root_file_open(root_fd, path, st);
 	close(root_fd);
 	return fd;
 }

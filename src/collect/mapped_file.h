@@ -30,6 +30,10 @@ int mapped_file_open(const struct mapped_file *f, struct stat *st);
  * cannot lead out of there. */
 int process_root_open(uint32_t pid, const char *path, struct stat *st);
 
+/* A regular file, a folder, below a folder that stands for "/": links cannot lead out of it. */
+int root_file_open(int root, const char *path, struct stat *st);
+int root_dir_open(int root, const char *path);
+
 /* A regular file by its path here. */
 int plain_file_open(const char *path, struct stat *st);
 

@@ -44,6 +44,7 @@ struct resolver {
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;
+	struct name_failures name_failures;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -622,13 +623,17 @@ static uint64_t samples_with_leaf(const struct resolver *r, uint32_t frame)
 
 void resolve_symbolize(struct resolver *r)
 {
-	struct symbolize s = { .sink = r->sink, .leaf_samples = &r->leaf_samples };
+	struct name_files files;
+	struct symbolize s = { .sink = r->sink, .files = &files, .leaf_samples = &r->leaf_samples };
 
+	name_files_open(&files, &r->opts.names);
 	name_jit_code(r);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
 	r->unsymbolized = s.unsymbolized + samples_with_leaf(r, r->unknown_frame) +
 			  samples_with_leaf(r, r->jits.unnamed_frame);
+	name_files_failures(&files, &r->name_failures);
+	name_files_close(&files);
 }
 
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
@@ -638,6 +643,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.objects = r->objects.n,
 		.open_files = r->objects.n_open,
 		.unsymbolized = r->unsymbolized,
+		.names = r->name_failures,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)

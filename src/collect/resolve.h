@@ -11,6 +11,7 @@
 #define CRESSET_COLLECT_RESOLVE_H
 
 #include "bpf/event.h"
+#include "collect/elf_names.h"
 #include "collect/side_band.h"
 #include "collect/space.h"
 #include "profile/sink.h"
@@ -23,6 +24,7 @@ struct resolve_opts {
 	bool no_kernel, no_user;        /* leave that side of stacks out */
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
+	struct name_files_opts names;
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
@@ -30,6 +32,7 @@ struct resolve_stats {
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	struct table_store_stats tables;
+	struct name_failures names; /* likewise */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);

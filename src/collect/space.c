@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/proc_scan.h"
+#include "collect/stack_copy.h"
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
@@ -12,10 +13,6 @@
 
 #define SCAN_AGAIN_NS  1000000000ull
 #define SWEEP_EVERY_NS 5000000000ull
-
-enum {
-	STACK_MAX_BYTES = 8 << 20
-}; /* what is that far above the stack pointer is still its stack */
 
 /* An image that the kernel has. */
 struct sent_image {
@@ -369,21 +366,15 @@ bool space_is_busy(struct space *s)
 struct raw_walk {
 	struct space *space;
 	const struct image *image;
-	const struct event_raw *raw;
-	bool cut; /* more was asked for than was sent along */
+	uint32_t pid;
+	struct stack_copy stack;
 };
 
 static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct raw_walk *r = ctx;
-	uint64_t at = address - r->raw->regs[PT_SP];
 
-	if (at >= r->raw->stack_bytes || size > r->raw->stack_bytes - at) {
-		r->cut = at < STACK_MAX_BYTES;
-		return false;
-	}
-	memcpy(to, r->raw->stack + at, size);
-	return true;
+	return stack_copy_read(&r->stack, to, size, address);
 }
 
 static bool raw_find(void *ctx, uint64_t address, struct space_mapping *out)
@@ -393,7 +384,7 @@ static bool raw_find(void *ctx, uint64_t address, struct space_mapping *out)
 
 	if (!m)
 		return false;
-	*out = describe(r->space, r->raw->sample.tgid, m);
+	*out = describe(r->space, r->pid, m);
 	return true;
 }
 
@@ -414,14 +405,21 @@ static const void *raw_chunk(void *ctx, uint32_t chunk)
 struct unwind_walk space_walk(struct space *s, const struct image *image,
 			      const struct event_raw *raw, uint64_t *frames, uint32_t max_frames)
 {
-	struct raw_walk r = { .space = s, .image = image, .raw = raw };
+	struct raw_walk r = {
+		.space = s,
+		.image = image,
+		.pid = raw->sample.tgid,
+		.stack = { .sp = raw->regs[PT_SP],
+			   .fp = raw->regs[PT_FP],
+			   .data = raw->stack,
+			   .size_bytes = raw->stack_bytes },
+	};
 	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk };
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 
 	table_store_unmap(s->tables);
-	if (w.end == WALK_UNREADABLE && r.cut)
-		w.end = WALK_CUT;
+	w.end = stack_copy_end(&r.stack, w.end);
 	return w;
 }
 

@@ -4,6 +4,7 @@
 #define CRESSET_COLLECT_SYMBOLIZE_H
 
 #include "base/hash.h"
+#include "collect/elf_names.h"
 #include "collect/object.h"
 #include "profile/sink.h"
 #include "symbol/symbol.h"
@@ -25,12 +26,15 @@ static inline void leaf_count(struct map *leaf_samples, uint32_t frame)
 
 struct symbolize {
 	struct sink *sink;
+	struct name_files *files;       /* for symbolize_object */
 	const struct map *leaf_samples; /* frame → samples that have it as leaf */
-	uint64_t unsymbolized;          /* samples whose leaf got no name */
+	uint64_t named;                 /* frames that got a name */
+	uint64_t unsymbolized;          /* samples whose leaf got none */
 };
 
-/* Looks up every key of frames (address → frame) in names; NULL names none. */
-void symbolize_frames(struct symbolize *s, struct symbol_source *names, const struct map *frames);
+/* Looks up every key of frames (address → frame of this mapping) in names; NULL names none. */
+void symbolize_frames(struct symbolize *s, struct symbol_source *names, uint32_t mapping,
+		      const struct map *frames);
 
 /* The frames of one object, from its file. */
 void symbolize_object(struct symbolize *s, struct object_table *objects, struct object *o);

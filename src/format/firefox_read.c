@@ -31,6 +31,7 @@ struct fx_process {
 /* What meta.extra of our own writer says; 0 where there is nothing. */
 struct fx_type {
 	uint32_t name, sample_type, unit, period_type, period_unit;
+	bool is_said;
 	int64_t period;
 };
 
@@ -159,9 +160,12 @@ static void fx_keep_type(struct fx_reader *f, uint32_t label, uint32_t value)
 		      { "unit", &f->type.unit },
 		      { "period type", &f->type.period_type },
 		      { "period unit", &f->type.period_unit } };
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strcmp(known[i].label, strtab_get(&f->texts, label)) == 0)
-			*known[i].to = value;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (strcmp(known[i].label, strtab_get(&f->texts, label)) != 0)
+			continue;
+		*known[i].to = value;
+		f->type.is_said = true;
+	}
 	if (strcmp(strtab_get(&f->texts, label), "period") == 0)
 		f->type.period = strtoll(strtab_get(&f->texts, value), NULL, 10);
 }
@@ -352,7 +356,7 @@ static uint32_t fx_series(struct fx_reader *f, const struct fx_thread *t, double
 	struct series series = { .labels = fx_labels(f, t) };
 	const char *unit = "nanoseconds";
 	double interval_ms = f->processes.v[0]->interval_ms;
-	if (f->type.name) {
+	if (f->type.is_said) {
 		type.name = fx_sink_string(f, f->type.name);
 		type.sample_type = fx_sink_string(f, f->type.sample_type);
 		type.unit = fx_sink_string(f, f->type.unit);
@@ -367,7 +371,7 @@ static uint32_t fx_series(struct fx_reader *f, const struct fx_thread *t, double
 	}
 	struct value_unit u = value_unit(unit);
 	*scale = weight == FX_TRACING_MS ? (double)FX_NS_PER_MS / u.scale
-		 : weight == FX_BYTES    ? 1.0 / (f->type.name ? u.scale : 1)
+		 : weight == FX_BYTES    ? 1.0 / (f->type.is_said ? u.scale : 1)
 					 : 1;
 	series.type = s->ops->type(s, &type);
 	return s->ops->series(s, &series);

@@ -17,9 +17,6 @@
 
 #include "format/format.h"
 
-/* Text of all distinct stacks together; more is -EFBIG. Memory is at most some three times as much. */
-#define FOLDED_MAX_STACKS (4ull << 30)
-
 extern const struct format format_folded;
 
 bool folded_detect(const char *head, size_t len);

@@ -34,7 +34,6 @@ struct folded_reader {
 	struct map row_of_stack;
 	uint64_t on_cpu, off_cpu; /* distinct stacks whose leaf says so */
 	uint64_t lines, skipped;
-	uint64_t stack_bytes; /* text of the distinct stacks */
 	bool is_async_profiler;
 };
 
@@ -173,7 +172,6 @@ static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack, const ch
 	if (known)
 		return *known;
 	uint32_t row = r->rows.n;
-	r->stack_bytes += len;
 	map_put(&r->row_of_stack, stack, row);
 	vec_push(&r->rows, (struct folded_row){ .stack = stack });
 	r->on_cpu += leaf == 'c';
@@ -311,12 +309,8 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc)
 		return rc;
 	r.is_async_profiler = folded_is_async_profiler(line, len);
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0 &&
-	       r.stack_bytes <= FOLDED_MAX_STACKS)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
 		folded_line(&r, line, len, cut);
-	if (rc > 0)
-		rc = err_set(err, EFBIG, "%s: more than %llu GiB of distinct stacks",
-			     input_name(in), FOLDED_MAX_STACKS >> 30);
 	if (rc == 0 && r.rows.n == 0)
 		rc = err_set(err, EBADMSG,
 			     "%s: none of %llu lines is a folded stack (\"main;work 12\")",

@@ -120,6 +120,17 @@ int format_read_file(const char *path, const struct format *as, struct sink *sin
 	return format_read_file_here(path, as, sink, NULL, NULL, err);
 }
 
+/* Asked for each piece of a file, so that memory is bounded for all formats in one place. */
+static int format_has_room(void *sink, const char *name, struct err *err)
+{
+	const struct sink *s = sink;
+	if (s->ops->kept_bytes(s) <= FORMAT_MAX_KEPT_BYTES)
+		return 0;
+	return err_set(err, EFBIG,
+		       "%s: more than %llu GiB of different strings, frames, stacks and labels",
+		       name, FORMAT_MAX_KEPT_BYTES >> 30);
+}
+
 int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
 			  const struct format_here *here, const struct format **used,
 			  struct err *err)
@@ -128,6 +139,7 @@ int format_read_file_here(const char *path, const struct format *as, struct sink
 	int rc = input_open(path, &in, err);
 	if (rc)
 		return rc;
+	input_watch(in, format_has_room, sink);
 	if (!as)
 		rc = format_detect(in, &as, err);
 	if (rc == 0 && !as->read)

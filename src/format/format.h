@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
+#include "format/user_stack.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
 
@@ -50,7 +51,14 @@ struct format_here {
 	 * valid until the next call. NULL: not known. */
 	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
 	void *ctx;
+	/* Walks a stack by the files it ran in. NULL: none is walked. */
+	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
+	void *stacks;
 };
+
+/* A profile's strings, frames, stacks and labels while it is read from a file: more is -EFBIG. The
+ * samples are limited by each reader. */
+#define FORMAT_MAX_KEPT_BYTES (4ull << 30)
 
 struct format {
 	const char *name;    /* "pprof" */

@@ -7,8 +7,6 @@ enum {
 	NAME_MAX_BYTES = 256,
 	READ_LOST = 1 << 4,        /* PERF_FORMAT_LOST, Linux 6.0 */
 	BRANCH_COUNTERS = 1 << 19, /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
-	X86_IP = 8,                /* PERF_REG_X86_IP */
-	ARM64_PC = 32,             /* PERF_REG_ARM64_PC */
 };
 
 /* Bits of the flags behind read_format, from the least significant. */
@@ -219,24 +217,29 @@ static void skip_branches(struct wire *w, uint64_t type)
 	wire_skip_u64(w, n * per_branch + !!(type & PERF_SAMPLE_BRANCH_HW_INDEX));
 }
 
-/* The program counter among the registers that the mask says were kept. */
-static void read_user_regs(struct wire *w, const struct pd_event *e, bool is_x86,
-			   struct pd_sample *out)
+static void read_user_regs(struct wire *w, const struct pd_event *e, struct pd_sample *out)
 {
-	unsigned pc = is_x86 ? X86_IP : ARM64_PC;
-	if (wire_u64(w) == PERF_SAMPLE_REGS_ABI_NONE)
+	uint64_t abi = wire_u64(w);
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	out->has_user_state = true;
-	unsigned before = __builtin_popcountll(e->user_regs & ((1ull << pc) - 1));
-	if (!(e->user_regs >> pc & 1))
-		return;
-	wire_skip_u64(w, before);
-	out->user_ip = wire_u64(w);
+	out->user_abi = abi == PERF_SAMPLE_REGS_ABI_32 ? PD_USER_32 : PD_USER_64;
+	out->user_regs = wire_part(w, __builtin_popcountll(e->user_regs) * 8);
 }
 
-/* The fields up to the user registers; what comes behind them is not needed. */
-static void read_late_fields(struct wire *w, const struct pd_event *e, bool is_x86,
-			     struct pd_sample *out)
+/* The size that was asked for, that many bytes, and how many of them are the stack. */
+static void read_user_stack(struct wire *w, struct pd_sample *out)
+{
+	uint64_t size = wire_u64(w);
+	if (!size)
+		return;
+	struct wire all = wire_part(w, size < SIZE_MAX ? size : SIZE_MAX);
+	uint64_t used = wire_u64(w);
+	out->user_stack_is_whole = used < size;
+	out->user_stack = wire_part(&all, used < size ? used : size);
+}
+
+/* The fields up to the user's stack; what comes behind it is not needed. */
+static void read_late_fields(struct wire *w, const struct pd_event *e, struct pd_sample *out)
 {
 	uint64_t type = e->sample_type;
 	if (type & PERF_SAMPLE_READ)
@@ -252,11 +255,12 @@ static void read_late_fields(struct wire *w, const struct pd_event *e, bool is_x
 		skip_branches(w, e->branch_type);
 	}
 	if (type & PERF_SAMPLE_REGS_USER)
-		read_user_regs(w, e, is_x86, out);
+		read_user_regs(w, e, out);
+	if (type & PERF_SAMPLE_STACK_USER)
+		read_user_stack(w, out);
 }
 
-bool pd_sample_read(const struct pd_events *events, struct wire record, bool is_x86,
-		    struct pd_sample *out)
+bool pd_sample_read(const struct pd_events *events, struct wire record, struct pd_sample *out)
 {
 	struct wire *w = &record;
 	const struct pd_event *e = event_of_sample(events, record);
@@ -285,7 +289,7 @@ bool pd_sample_read(const struct pd_events *events, struct wire record, bool is_
 	}
 	if (type & PERF_SAMPLE_PERIOD)
 		out->period = wire_u64(w);
-	read_late_fields(w, e, is_x86, out);
+	read_late_fields(w, e, out);
 	return !w->c.bad;
 }
 

@@ -55,21 +55,26 @@ void pd_events_name(struct pd_events *e, struct wire ids, const char *name, size
 /* What people call an event: the file's name for it, else the usual one of perf, put into b. */
 void pd_event_name(const struct pd_event *e, struct buf *b);
 
+enum pd_user_abi { PD_USER_NONE, PD_USER_32, PD_USER_64 }; /* PERF_SAMPLE_REGS_ABI_* */
+
 struct pd_sample {
 	const struct pd_event *event;
-	uint64_t ip, time, period, user_ip;
+	uint64_t ip, time, period;
 	uint32_t pid, tid, cpu;
 	bool has_time;
-	bool has_user_state; /* user registers were kept, to unwind by (--call-graph dwarf) */
 	bool has_branch_stack;
 	struct wire chain; /* 8-byte addresses, leaf first; empty without call chains */
+	/* What was kept to unwind the user's stack by (--call-graph dwarf). */
+	enum pd_user_abi user_abi; /* PD_USER_NONE: nothing */
+	struct wire user_regs;     /* 8-byte numbers, one for each bit of the event's user_regs */
+	struct wire user_stack;
+	bool user_stack_is_whole; /* there was no more that could be read */
 	/* With {a,b}:S, the counts of the group's events: for pd_sample_count. */
 	struct wire counts;
 };
 
 /* The payload of a PERF_RECORD_SAMPLE. False when it is cut or of no event. */
-bool pd_sample_read(const struct pd_events *e, struct wire record, bool is_x86,
-		    struct pd_sample *out);
+bool pd_sample_read(const struct pd_events *e, struct wire record, struct pd_sample *out);
 
 /* The next event of the group and its count so far. False behind the last, and for samples that are
  * only of their own event. */

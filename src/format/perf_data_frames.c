@@ -7,6 +7,10 @@
 
 enum { DEFAULT_MAX_STACK = 127 }; /* sysctl kernel.perf_event_max_stack */
 
+/* Numbers of the program counter among the registers: PERF_REG_X86_IP, PERF_REG_ARM64_PC. */
+enum { X86_IP = 8, ARM64_PC = 32 };
+#define X86_64_REGS 0xff0fffull /* that perf asks for there: not ds, es, fs, gs */
+
 /* On x86-64 _text is linked to be here and, with KASLR, moved by a multiple of 2 MiB; from
  * X86_MODULES_START on are modules and what BPF compiles. */
 #define X86_LINKED_TEXT   0xffffffff81000000ull
@@ -30,6 +34,7 @@ void pd_frames_done(struct pd_frames *f)
 {
 	vec_done(&f->objects);
 	map_done(&f->object_index);
+	arena_done(&f->paths);
 	vec_done(&f->stack);
 }
 
@@ -99,6 +104,8 @@ static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
 	if (id)
 		memcpy(o->build_id, id, o->build_id_len);
 	o->identity = o->build_id_len ? 0 : m->identity;
+	o->inode = m->inode;
+	o->generation = m->generation;
 }
 
 uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
@@ -115,7 +122,11 @@ uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
 		len = 0;
 	}
 	o.name = f->sink->ops->string(f->sink, m->name, len);
-	return object_intern(f, &o);
+	size_t n = f->objects.n;
+	uint32_t i = object_intern(f, &o);
+	if (f->objects.n > n)
+		f->objects.v[i].path = arena_dup(&f->paths, m->name, len);
+	return i;
 }
 
 uint32_t pd_object_of_symbol(struct pd_frames *f, const char *name, size_t len)
@@ -127,7 +138,7 @@ uint32_t pd_object_of_symbol(struct pd_frames *f, const char *name, size_t len)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* A recording that was killed does not name its machine: where the kernel is tells. */
+/* A recording that was killed does not name its machine: where the kernel is tells. text: where its code is, 0 unknown. */
 static bool is_x86(const struct pd_frames *f, uint64_t text)
 {
 	if (f->info->arch)
@@ -176,12 +187,11 @@ static bool add_text(struct pd_frames *f, const struct pd_mapped *m, uint64_t st
 	object_take_build_id(f, &o, &plain);
 	o.name = sink_string(f->sink, "[kernel]");
 	f->text_object = object_intern(f, &o);
-	f->is_x86 = is_x86(f, text);
 	f->text_start = start;
 	f->text_end = start > UINT64_MAX - KERNEL_IMAGE_MAX ? end : start + KERNEL_IMAGE_MAX;
-	if (f->is_x86 && f->text_end > X86_MODULES_START)
+	if (is_x86(f, text) && f->text_end > X86_MODULES_START)
 		f->text_end = X86_MODULES_START;
-	f->text_shift = f->is_x86 ? (text & ~(X86_TEXT_ALIGN - 1)) - X86_LINKED_TEXT : text;
+	f->text_shift = is_x86(f, text) ? (text & ~(X86_TEXT_ALIGN - 1)) - X86_LINKED_TEXT : text;
 	return f->text_object != UINT32_MAX;
 }
 
@@ -253,12 +263,16 @@ static uint32_t code_frame(struct pd_frames *f, uint32_t pid, uint64_t addr)
 	return named_frame(f, FRAME_JIT, sink_string(f->sink, name), "");
 }
 
+static const struct pd_map *user_map(const struct pd_process *p, uint64_t addr)
+{
+	const struct pd_map *m = p ? pd_space_find(p->space, addr) : NULL;
+	return m || !p ? m : pd_space_find(p->before_exec, addr);
+}
+
 static uint32_t user_frame(struct pd_frames *f, const struct pd_process *p, uint32_t pid,
 			   uint64_t addr)
 {
-	const struct pd_map *m = p ? pd_space_find(p->space, addr) : NULL;
-	if (!m && p)
-		m = pd_space_find(p->before_exec, addr);
+	const struct pd_map *m = user_map(p, addr);
 	if (!m)
 		return unknown_frame(f, FRAME_NATIVE, "");
 	struct pd_object *o = &f->objects.v[m->object];
@@ -330,20 +344,86 @@ static const char *chain_walk(struct chain *c, struct wire addresses)
 	return NULL;
 }
 
-/* Where the kernel left the user's stack to be unwound later, its first frame is known. */
-static const char *chain_user_leaf(struct chain *c, const struct pd_sample *s, unsigned cpumode)
+/* The first frame of a user stack that is not in the chain. */
+static void chain_user_leaf(struct chain *c, uint64_t ip)
 {
-	uint64_t ip = s->user_ip ? s->user_ip : cpumode == PERF_RECORD_MISC_USER ? s->ip : 0;
-	bool is_left_out = s->has_user_state || s->has_branch_stack;
-	if (!is_left_out || c->n_user > 1)
-		return NULL;
-	if (!c->n_user && ip) {
-		c->side = PERF_RECORD_MISC_USER;
-		c->is_caller = false;
-		chain_add(c, ip);
+	if (c->n_user || !ip)
+		return;
+	c->side = PERF_RECORD_MISC_USER;
+	c->is_caller = false;
+	chain_add(c, ip);
+}
+
+static bool find_user_map(const void *space, uint64_t addr, struct user_map *out)
+{
+	const struct chain *c = space;
+	const struct pd_map *m = user_map(c->process, addr);
+	if (!m)
+		return false;
+	const struct pd_object *o = &c->f->objects.v[m->object];
+	*out = (struct user_map){ m->start, m->end, m->pgoff, { .id = m->object } };
+	if (o->kind == PD_FILE) {
+		out->file.path = o->path;
+		out->file.build_id = o->build_id;
+		out->file.build_id_len = o->build_id_len;
+		out->file.inode = o->inode;
+		out->file.generation = o->generation;
 	}
-	return s->has_user_state ? "[truncated: DWARF stack not walked]"
-				 : "[truncated: branch stack not read]";
+	return true;
+}
+
+/* Of a recording that was killed, and without the kernel, the registers tell. */
+static enum user_machine user_machine(const struct pd_frames *f, const struct pd_sample *s)
+{
+	bool is_known = f->info->arch || f->text_start;
+	if (is_known ? !is_x86(f, f->text_start) : s->event->user_regs != X86_64_REGS)
+		return USER_MACHINE_OTHER;
+	return s->user_abi == PD_USER_64 ? USER_MACHINE_X86_64 : USER_MACHINE_X86;
+}
+
+static struct user_stack user_stack(const struct chain *c, const struct pd_sample *s)
+{
+	struct user_stack u = {
+		.machine = user_machine(c->f, s),
+		.has_regs = s->event->user_regs,
+		.stack = s->user_stack.c.p,
+		.stack_bytes = wire_left(&s->user_stack),
+		.is_whole = s->user_stack_is_whole,
+		.find = find_user_map,
+		.space = c,
+	};
+	struct wire regs = s->user_regs;
+	for (unsigned i = 0; i < USER_REGS; i++)
+		u.regs[i] = u.has_regs >> i & 1 ? wire_u64(&regs) : 0;
+	return u;
+}
+
+/* The kernel left the user's stack to be unwound later. */
+static const char *chain_unwind(struct chain *c, const struct pd_sample *s)
+{
+	const struct format_here *here = c->f->here;
+	struct user_stack u = user_stack(c, s);
+	struct user_walk walk = { .marker = USER_STACK_NOT_WALKED };
+	if (here && here->walk_stack)
+		walk = here->walk_stack(here->stacks, &u);
+	if (walk.n && c->n_user)
+		c->f->stack.n--; /* the first frame is known already */
+	for (uint32_t i = 0; i < walk.n; i++)
+		vec_push(&c->f->stack, user_frame(c->f, c->process, c->pid, walk.addr[i]));
+	c->n_user += walk.n;
+	chain_user_leaf(c, u.regs[u.machine == USER_MACHINE_OTHER ? ARM64_PC : X86_IP]);
+	return walk.marker;
+}
+
+/* What of the user's stack is not in the chain. */
+static const char *chain_user_side(struct chain *c, const struct pd_sample *s, unsigned cpumode)
+{
+	if (c->n_user > 1 || !(s->user_abi || s->has_branch_stack))
+		return NULL;
+	const char *why = s->user_abi ? chain_unwind(c, s) : "[truncated: branch stack not read]";
+	if (cpumode == PERF_RECORD_MISC_USER)
+		chain_user_leaf(c, s->ip);
+	return why;
 }
 
 static void reverse(uint32_t *v, size_t n)
@@ -365,8 +445,8 @@ uint32_t pd_frames_stack(struct pd_frames *f, const struct pd_sample *s, unsigne
 	vec_clear(&f->stack);
 	const char *why = chain_walk(&c, s->chain);
 	if (!why)
-		why = chain_user_leaf(&c, s, cpumode);
-	if (c.n == 0) {
+		why = chain_user_side(&c, s, cpumode);
+	if (f->stack.n == 0) {
 		c.side = cpumode;
 		chain_add(&c, s->ip);
 	}

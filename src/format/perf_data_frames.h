@@ -9,7 +9,7 @@
  *     anything else                    "[unknown]"
  *
  * In a call chain the first address of each side is where it was; those behind it are return
- * addresses, taken minus 1. */
+ * addresses, taken minus 1. A user stack that was kept to be unwound is walked by format_here. */
 #ifndef CRESSET_FORMAT_PERF_DATA_FRAMES_H
 #define CRESSET_FORMAT_PERF_DATA_FRAMES_H
 
@@ -29,8 +29,9 @@ enum pd_object_kind {
 };
 struct pd_object {
 	enum pd_object_kind kind;
-	uint32_t name; /* string of the sink */
-	uint64_t identity;
+	uint32_t name;    /* string of the sink */
+	const char *path; /* of PD_FILE; in pd_frames.paths */
+	uint64_t identity, inode, generation;
 	uint8_t build_id_len, build_id[BUILD_ID_MAX];
 	uint64_t start;   /* run-time address of [kernel] and modules */
 	uint32_t mapping; /* of the sink, MAPPING_NONE until a frame was given */
@@ -43,7 +44,7 @@ struct pd_frames {
 	const struct format_here *here; /* may be NULL */
 	VEC(struct pd_object) objects;
 	struct map object_index;
-	bool is_x86; /* the machine, as far as the kernel's place or the file tells */
+	struct arena paths;
 	/* The kernel's own code, where it is known. */
 	uint64_t text_start, text_end, text_shift;
 	uint32_t text_object;
@@ -60,7 +61,7 @@ struct pd_mapped {
 	size_t name_len;
 	const uint8_t *build_id; /* NULL: only what the table of build ids says */
 	uint8_t build_id_len;
-	uint64_t identity;
+	uint64_t identity, inode, generation; /* 0: not known */
 };
 
 /* The id of an object, added when new; UINT32_MAX past PD_MAX_OBJECTS. */

@@ -68,6 +68,8 @@ static void read_file_id(struct wire *w, uint16_t misc, struct pd_mapped *m)
 		return;
 	}
 	uint64_t dev = wire_u64(&id), ino = wire_u64(&id), generation = wire_u64(&id);
+	m->inode = ino;
+	m->generation = generation;
 	m->identity = ino ? hash_mix(hash_mix(dev, ino), generation) : 0;
 }
 
@@ -294,7 +296,7 @@ static void apply_sample(struct pd_reader *r, const struct pd_header *h, struct 
 	const struct pd_event *event;
 	bool is_group = false;
 	uint64_t id, count;
-	if (!pd_sample_read(&r->events, w, r->frames.is_x86, &s)) {
+	if (!pd_sample_read(&r->events, w, &s)) {
 		r->skipped++;
 		return;
 	}
@@ -368,7 +370,7 @@ void pd_reader_record(struct pd_reader *r, const void *record, size_t len)
 	}
 	if (h.type != PERF_RECORD_SAMPLE)
 		pd_record_time(&r->events, w, &time);
-	else if (pd_sample_read(&r->events, w, false, &s))
+	else if (pd_sample_read(&r->events, w, &s))
 		time = s.time;
 	if (time && time != UINT64_MAX)
 		pd_queue_add(&r->queue, time, record, len);

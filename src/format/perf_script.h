@@ -39,7 +39,8 @@ int perf_script_write(struct profile *p, const struct format_write_opts *opts, s
 		      struct err *err);
 
 enum {
-	PERF_SCRIPT_MAX_TIMED = 1 << 19,              /* samples that keep their time */
+	PERF_SCRIPT_MAX_TIMED = 1 << 19, /* samples that keep their time */
+	PERF_SCRIPT_MAX_ROWS = 1 << 26,  /* that are left of samples; more are -EFBIG */
 	PERF_SCRIPT_MAX_FRAMES = STACK_MAX_DEPTH + 1, /* of one sample; the sink marks the cut */
 	PERF_SCRIPT_CACHED_LINE = 4096, /* bytes; longer frame lines are read anew each time */
 };

@@ -179,8 +179,11 @@ int perf_script_read(struct input *in, struct sink *sink, struct err *err)
 	size_t len;
 	bool cut;
 	int rc;
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0 && r.rows.n < PERF_SCRIPT_MAX_ROWS)
 		perf_line(&r, line, len, cut);
+	if (rc > 0)
+		rc = err_set(err, EFBIG, "%s: more than %d samples of different stacks and threads",
+			     input_name(in), PERF_SCRIPT_MAX_ROWS);
 	if (rc == 0)
 		perf_end_sample(&r);
 	if (rc == 0 && r.samples == 0)

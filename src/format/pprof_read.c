@@ -1,23 +1,15 @@
 #include "base/mem.h"
 #include "format/pprof.h"
 #include "format/pprof_meta.h"
+#include "format/pprof_samples.h"
 #include "format/pprof_tables.h"
 #include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { PPROF_MAX_LABELS = 256 }; /* of one sample; more are skipped */
-
 struct value_type {
 	uint64_t type, unit; /* indices of strings */
-};
-
-/* Labels repeat from sample to sample, byte by byte: what they say is looked up by what they are. */
-enum { PPROF_LABEL_MEMOS = 256 };
-struct label_memo {
-	struct cur bytes; /* empty: nothing here yet */
-	struct label label;
 };
 
 struct pprof_reader {
@@ -33,22 +25,8 @@ struct pprof_reader {
 
 	struct pprof_column columns[PPROF_MAX_COLUMNS];
 	size_t n_columns;
-	VEC(uint32_t) series; /* runs of n_columns, one for each label set */
-	struct map series_of_labels;
-	uint32_t key_pid, key_tid, key_cpu;
-
-	/* The sample at hand. */
-	VEC(uint32_t) frames; /* leaf first until it is given away */
-	VEC(int64_t) values;
-	VEC(struct label) labels;
-	struct sample sample;
-	struct label_memo memos[PPROF_LABEL_MEMOS];
-	/* Of the sample before, and its series. */
-	VEC(struct label) labels_before;
-	size_t series_before; /* index in series; SIZE_MAX: there was none */
-	bool bad;
-
-	uint64_t n_samples, n_given, n_values;
+	VEC(int64_t) values; /* of the sample at hand */
+	uint64_t n_samples;
 };
 
 /* --- the file's own fields -------------------------------------------------------------------- */
@@ -189,8 +167,6 @@ static void add_value(void *ctx, uint64_t v)
 	struct pprof_reader *r = ctx;
 	if (r->values.n < PPROF_MAX_COLUMNS)
 		vec_push(&r->values, (int64_t)v);
-	else
-		r->bad = true;
 }
 
 /* Whether every sample's second value is the first times the period. */
@@ -273,222 +249,22 @@ static void set_meta(struct pprof_reader *r)
 	meta->keep_frames = pprof_string(&r->tables, r->keep_frames);
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
-
-static uint32_t frame_of(struct pprof_reader *r, uint64_t location)
-{
-	uint32_t frame = pprof_frame(&r->tables, location);
-	r->bad |= frame == UINT32_MAX;
-	return frame;
-}
-
-/* Most of a file is numbers of locations: everything that the loop needs is in registers. */
-static void add_packed_locations(struct pprof_reader *r, struct cur c)
-{
-	uint32_t *out = r->frames.v + r->frames.n;
-	const uint32_t *end = r->frames.v + STACK_MAX_DEPTH + 1;
-	if (end > r->frames.v + r->frames.cap)
-		end = r->frames.v + r->frames.cap;
-	while (cur_left(&c)) {
-		const uint32_t *known = r->tables.locations.ids.v;
-		uint64_t location = cur_varint(&c);
-		uint32_t frame = UINT32_MAX;
-		if (location - 1 < r->tables.locations.dense)
-			frame = known[location - 1];
-		if (frame == UINT32_MAX)
-			frame = frame_of(r, location);
-		if (out < end) /* one more than STACK_MAX_DEPTH tells the sink to cut */
-			*out++ = frame;
-	}
-	r->frames.n = out - r->frames.v;
-	r->bad |= c.bad;
-}
-
-static void add_locations(struct pprof_reader *r, const struct pb_field *f)
-{
-	size_t most = r->frames.n + (f->wire == PB_LEN ? cur_left(&f->len) : 1);
-	vec_reserve(&r->frames, most < STACK_MAX_DEPTH ? most : STACK_MAX_DEPTH + 1);
-	if (f->wire == PB_LEN)
-		add_packed_locations(r, f->len);
-	else if (f->wire == PB_VARINT && r->frames.n <= STACK_MAX_DEPTH)
-		r->frames.v[r->frames.n++] = frame_of(r, f->u);
-}
-
-/* The numeric label that is a column of ours; NULL for all others. */
-static uint32_t *id_column(struct pprof_reader *r, const struct label *l)
-{
-	if (!l->is_num || l->unit || l->num < 0 || l->num >= SAMPLE_NO_ID)
-		return NULL;
-	uint32_t *id = l->key == r->key_pid   ? &r->sample.pid
-		       : l->key == r->key_tid ? &r->sample.tid
-		       : l->key == r->key_cpu ? &r->sample.cpu
-					      : NULL;
-	return id && *id == SAMPLE_NO_ID ? id : NULL;
-}
-
-/* False when it is damaged. */
-static bool parse_label(struct pprof_reader *r, struct cur c, struct label *out)
-{
-	struct pprof_tables *t = &r->tables;
-	struct label l = { 0 };
-	struct pb_field f;
-	uint64_t str = 0;
-	while (pb_next(&c, &f)) {
-		if (f.num == LABEL_KEY)
-			l.key = pprof_string(t, f.u);
-		else if (f.num == LABEL_STR)
-			str = f.u;
-		else if (f.num == LABEL_NUM)
-			l.num = f.u;
-		else if (f.num == LABEL_NUM_UNIT)
-			l.unit = pprof_string(t, f.u);
-	}
-	l.is_num = str == 0;
-	if (str) {
-		l.str = pprof_string(t, str);
-		l.num = 0;
-		l.unit = 0;
-	}
-	*out = l;
-	return !c.bad;
-}
-
-/* A label that was skipped once is read again each time, so that each is counted. */
-static bool label_of(struct pprof_reader *r, struct cur c, struct label *out)
-{
-	size_t len = cur_left(&c);
-	struct label_memo *memo = &r->memos[hash_bytes(c.p, len) % PPROF_LABEL_MEMOS];
-	if (len && cur_left(&memo->bytes) == len && memcmp(memo->bytes.p, c.p, len) == 0) {
-		*out = memo->label;
-		return true;
-	}
-	uint64_t skipped = r->tables.skipped;
-	if (!parse_label(r, c, out))
-		return false;
-	if (r->tables.skipped == skipped)
-		*memo = (struct label_memo){ c, *out };
-	return true;
-}
-
-static void add_label(struct pprof_reader *r, struct cur c)
-{
-	struct label l;
-	bool good = label_of(r, c, &l);
-	uint32_t *id = id_column(r, &l);
-	if (id)
-		*id = l.num;
-	else if (!good || r->labels.n == PPROF_MAX_LABELS)
-		r->tables.skipped++;
-	else
-		vec_push(&r->labels, l);
-}
-
-/* Reads one sample; false when nothing of it can be used. */
-static bool read_sample(struct pprof_reader *r, struct cur c)
-{
-	struct pb_field f;
-	vec_clear(&r->frames);
-	vec_clear(&r->values);
-	vec_clear(&r->labels);
-	r->sample =
-		(struct sample){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
-	r->bad = false;
-	while (!r->bad && pb_next(&c, &f)) {
-		if (f.num == SAMPLE_LOCATION_ID)
-			add_locations(r, &f);
-		else if (f.num == SAMPLE_VALUE)
-			r->bad |= !pb_each_varint(&f, add_value, r);
-		else if (f.num == SAMPLE_LABEL)
-			add_label(r, f.len);
-	}
-	return !r->bad && !c.bad && r->values.n == r->n_columns;
-}
-
-/* The run of series, one for each column, of a label set: its index in series. */
-static size_t series_of_set(struct pprof_reader *r, uint32_t labels)
-{
-	uint32_t *known = map_get(&r->series_of_labels, labels);
-	if (known)
-		return *known;
-	size_t at = r->series.n;
-	map_put(&r->series_of_labels, labels, at);
-	for (size_t i = 0; i < r->n_columns; i++) {
-		struct series s = { r->columns[i].id, r->columns[i].period, labels };
-		vec_push(&r->series, r->sink->ops->series(r->sink, &s));
-	}
-	return at;
-}
-
-static bool labels_are_those_before(const struct pprof_reader *r)
-{
-	return r->series_before != SIZE_MAX && r->labels.n == r->labels_before.n &&
-	       (r->labels.n == 0 ||
-		memcmp(r->labels.v, r->labels_before.v, r->labels.n * sizeof *r->labels.v) == 0);
-}
-
-/* The run of series of the sample at hand. */
-static const uint32_t *series_of(struct pprof_reader *r)
-{
-	if (!labels_are_those_before(r)) {
-		uint32_t set = r->sink->ops->labels(r->sink, r->labels.v, r->labels.n);
-		r->series_before = series_of_set(r, set);
-		vec_clear(&r->labels_before);
-		vec_append(&r->labels_before, r->labels.v, r->labels.n);
-	}
-	return r->series.v + r->series_before;
-}
-
-static void give_value(struct pprof_reader *r, uint32_t series, int64_t value)
-{
-	r->sample.series = series;
-	r->sample.value = value;
-	r->sink->ops->sample(r->sink, &r->sample);
-	r->n_values++;
-}
-
-static void give_sample(struct pprof_reader *r)
-{
-	uint32_t *frames = r->frames.v;
-	for (size_t i = 0, j = r->frames.n; i + 1 < j; i++) {
-		uint32_t leaf = frames[i];
-		frames[i] = frames[--j];
-		frames[j] = leaf;
-	}
-	const struct sink_ops *ops = r->sink->ops;
-	r->sample.stack = ops->stack(r->sink, frames, r->frames.n);
-	const uint32_t *series = series_of(r);
-	bool any = false;
-	for (size_t i = 0; i < r->n_columns; i++) {
-		if (r->columns[i].derived || !r->values.v[i])
-			continue;
-		give_value(r, series[i], r->values.v[i]);
-		any = true;
-	}
-	if (!any)
-		give_value(r, series[0], 0);
-	r->n_given++;
-}
-
 /* Second pass: the samples. */
 static int read_samples(struct pprof_reader *r, const char *name, struct err *err)
 {
+	struct pprof_samples *s =
+		pprof_samples_new(r->sink, &r->tables, r->columns, r->n_columns, r->n_samples);
 	struct cur c = r->file;
 	struct pb_field f;
-	r->key_pid = sink_string(r->sink, "pid");
-	r->key_tid = sink_string(r->sink, "tid");
-	r->key_cpu = sink_string(r->sink, "cpu");
-	while (pb_next(&c, &f)) {
-		if (f.num != PROFILE_SAMPLE || f.wire != PB_LEN)
-			continue;
-		if (!read_sample(r, f.len))
-			r->tables.skipped++;
-		else if (r->n_values + r->n_columns > PPROF_MAX_SAMPLES)
-			return err_set(err, EBADMSG, "%s: more than %d values", name,
-				       PPROF_MAX_SAMPLES);
-		else
-			give_sample(r);
-	}
-	if (r->n_samples && !r->n_given)
+	int rc = 0;
+	while (rc == 0 && pb_next(&c, &f))
+		if (f.num == PROFILE_SAMPLE && f.wire == PB_LEN && !pprof_samples_add(s, f.len))
+			rc = err_set(err, EBADMSG, "%s: more than %d values", name,
+				     PPROF_MAX_SAMPLES);
+	uint64_t n_given = pprof_samples_free(s);
+	if (rc)
+		return rc;
+	if (r->n_samples && !n_given)
 		return err_set(err, EBADMSG, "%s: none of %llu samples can be read", name,
 			       (unsigned long long)r->n_samples);
 	if (r->tables.skipped)
@@ -501,12 +277,7 @@ static void reader_done(struct pprof_reader *r)
 	pprof_tables_done(&r->tables);
 	vec_done(&r->sample_types);
 	vec_done(&r->comments);
-	vec_done(&r->series);
-	map_done(&r->series_of_labels);
-	vec_done(&r->frames);
 	vec_done(&r->values);
-	vec_done(&r->labels);
-	vec_done(&r->labels_before);
 	free(r);
 }
 
@@ -531,7 +302,6 @@ int pprof_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc == 0) {
 		struct pprof_reader *r = xcalloc(1, sizeof *r);
 		r->sink = sink;
-		r->series_before = SIZE_MAX;
 		r->file = cur_of(bytes.data ? bytes.data : "", bytes.len);
 		pprof_tables_init(&r->tables, sink, r->file.p);
 		rc = read_file(r, input_name(in), err);

@@ -86,17 +86,8 @@ bool pprof_string_valid(const struct pprof_tables *t, uint64_t index);
 /* The text itself; "" when the index is out of range. */
 struct cur pprof_text(const struct pprof_tables *t, uint64_t index);
 
-/* The frame of a location; UINT32_MAX when there is no such location or it is malformed. Asking for
- * one that is known is most of the work of reading a file. */
+/* The frame of a location; UINT32_MAX when there is no such location or it is malformed. Of one that
+ * was asked for before it is locations.ids.v[row]. */
 uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id);
-static inline uint32_t pprof_frame(struct pprof_tables *t, uint64_t location_id)
-{
-	if (location_id - 1 < t->locations.dense) {
-		uint32_t frame = t->locations.ids.v[location_id - 1];
-		if (frame != UINT32_MAX)
-			return frame;
-	}
-	return pprof_find_frame(t, location_id);
-}
 
 #endif

@@ -30,6 +30,8 @@ enum recording_chunk {
 	CHUNK_SAMPLES = 10,
 	CHUNK_META = 11,
 	CHUNK_COMMIT = 12,
+	CHUNK_ORIGINS = 13, /* always with CHUNK_OPTIONAL */
+	CHUNK_TYPES_END
 };
 enum {
 	CHUNK_ZSTD = 1,     /* the payload is one zstd frame that tells its size */

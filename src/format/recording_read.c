@@ -136,7 +136,7 @@ static enum chunk_status apply_pending(struct recording_reader *r)
 
 static bool is_known(const struct chunk *chunk)
 {
-	return chunk->type >= CHUNK_STRINGS && chunk->type <= CHUNK_COMMIT &&
+	return chunk->type >= CHUNK_STRINGS && chunk->type < CHUNK_TYPES_END &&
 	       !(chunk->flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL));
 }
 

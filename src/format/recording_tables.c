@@ -129,6 +129,16 @@ static bool read_names(struct recording_tables *t, struct cur *c)
 	return !c->bad;
 }
 
+/* Counts add up. */
+static bool read_origin(struct recording_tables *t, struct cur *c)
+{
+	uint32_t mapping = get_id(c, &t->mappings), name = get_id(c, &t->strings);
+	uint64_t frames = cur_varint(c);
+	if (!c->bad)
+		t->sink->ops->origin(t->sink, mapping, name, frames);
+	return !c->bad;
+}
+
 static bool read_type(struct recording_tables *t, struct cur *c)
 {
 	struct type type = { .name = get_id(c, &t->strings) };
@@ -354,7 +364,7 @@ static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = 
 	[CHUNK_NAMES] = read_names,      [CHUNK_TYPES] = read_type,
 	[CHUNK_LABELS] = read_label_set, [CHUNK_SERIES] = read_series,
 	[CHUNK_STACKS] = read_stack,     [CHUNK_SAMPLES] = read_samples,
-	[CHUNK_META] = read_meta,
+	[CHUNK_META] = read_meta,        [CHUNK_ORIGINS] = read_origin,
 };
 
 bool recording_apply(struct recording_tables *t, uint32_t type, struct cur payload)

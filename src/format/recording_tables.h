@@ -34,7 +34,7 @@ struct recording_tables {
 void recording_tables_init(struct recording_tables *t, struct sink *sink);
 void recording_tables_done(struct recording_tables *t);
 
-/* Applies a payload (unpacked) of one of the types below CHUNK_COMMIT. */
+/* Applies a payload (unpacked) of one of the types above but CHUNK_COMMIT. */
 bool recording_apply(struct recording_tables *t, uint32_t type, struct cur payload);
 
 /* Gives the meta to the sink, once everything was applied. */

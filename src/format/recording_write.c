@@ -24,6 +24,8 @@ struct recorder {
 	 * saying. */
 	uint32_t strings, mappings, frames, functions, types, sets, series, stacks;
 	size_t samples;
+	VEC(uint64_t) origins; /* by row: frames as written */
+	uint32_t origins_until;
 	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
 	uint32_t names_until; /* frames whose names have been looked at in this commit */
 };
@@ -64,8 +66,9 @@ static bool chunk_pack(struct recorder *r)
 static int chunk_write(struct recorder *r, enum recording_chunk type, struct err *err)
 {
 	struct buf header = { 0 };
-	uint32_t flags = chunk_pack(r) ? CHUNK_ZSTD : 0;
-	const struct buf *payload = flags ? &r->packed : &r->chunk;
+	uint32_t packed = chunk_pack(r) ? CHUNK_ZSTD : 0;
+	uint32_t flags = packed | (type == CHUNK_ORIGINS ? CHUNK_OPTIONAL : 0);
+	const struct buf *payload = packed ? &r->packed : &r->chunk;
 	put_le(&header, type, 4);
 	put_le(&header, flags, 4);
 	put_le(&header, payload->len, 8);
@@ -163,6 +166,20 @@ static void put_names(struct recorder *r, const struct profile *p, uint32_t fram
 		put(r, lines[i].line);
 		put(r, lines[i].column);
 	}
+}
+
+/* What was added since. */
+static void put_origin(struct recorder *r, const struct profile *p, uint32_t i)
+{
+	const struct origin *o = &p->origins.all.v[i];
+	while (r->origins.n <= i)
+		vec_push(&r->origins, 0);
+	if (r->origins.v[i] == o->frames)
+		return;
+	put(r, o->mapping);
+	put(r, o->name);
+	put(r, o->frames - r->origins.v[i]);
+	r->origins.v[i] = o->frames;
 }
 
 static void put_type(struct recorder *r, const struct profile *p, uint32_t i)
@@ -327,13 +344,14 @@ static int put_meta(struct recorder *r, const struct profile *p, struct err *err
 /* What is referred to comes before what refers to it. */
 static int put_all(struct recorder *r, const struct profile *p, struct err *err)
 {
-	r->names_until = 0;
+	r->names_until = r->origins_until = 0;
 	const struct recorded_table tables[] = {
 		{ CHUNK_STRINGS, put_string, &r->strings, p->strings.all.n, 1 },
 		{ CHUNK_MAPPINGS, put_mapping, &r->mappings, p->frames.mappings.n, 0 },
 		{ CHUNK_FRAMES, put_frame, &r->frames, p->frames.frames.n, 0 },
 		{ CHUNK_FUNCTIONS, put_function, &r->functions, p->names.functions.n, 0 },
 		{ CHUNK_NAMES, put_names, &r->names_until, p->frames.frames.n, 0 },
+		{ CHUNK_ORIGINS, put_origin, &r->origins_until, p->origins.all.n, 0 },
 		{ CHUNK_TYPES, put_type, &r->types, p->series.types.n, 0 },
 		{ CHUNK_LABELS, put_label_set, &r->sets, p->series.sets.n, 1 },
 		{ CHUNK_SERIES, put_series, &r->series, p->series.series.n, 0 },
@@ -364,6 +382,7 @@ static void recorder_free(struct recorder *r)
 	buf_done(&r->packed);
 	buf_done(&r->meta);
 	vec_done(&r->names);
+	vec_done(&r->origins);
 	free(r);
 }
 

@@ -13,12 +13,15 @@
  *     tree       [{depth, function, kind, binary, file, inlined, self, total, total_percent}] in pre-order, root first, and in
  *                a difference old_self, old_total
  *     callers_of, callers, callees   the function, and two trees with it as their roots
+ *     binaries   of a tree of binaries, whose functions are binaries: [{binary, path, build_id, frames,
+ *                names_from [{origin (null: without a name), frames}], remedy}], in frames of the stacks
  *
  * CSV (RFC 4180, UTF-8, LF) is the innermost part that was asked for, with a line of names first:
  *
  *     self_percent,total_percent,self,total,kind,function,binary,file[,old_self,old_total]
  *     depth,total_percent,self,total,kind,function,binary,file[,old_self,old_total]            tree
  *     side,depth,…                                                                             callers
+ *     …,frames,names_from,remedy                                                               a table of binaries
  *
  * Percentages are of `total`, in CSV and JSON with four digits behind the point. Text comes from a profile and is made harmless
  * for the place it goes to. */
@@ -33,6 +36,24 @@
 
 #include <stdbool.h>
 
+/* Where the names of a binary's frames come from (profile/origins.h). Text stays the caller's. */
+struct table_origin {
+	const char *name; /* "": of frames without a name */
+	uint64_t frames;
+};
+struct table_binary {
+	const char *name, *path; /* as tables show it; of the mapping */
+	const char *build_id;    /* hex, "" = unknown */
+	const char *remedy;      /* what would give better names, "" = nothing known */
+	uint64_t frames;
+	const struct table_origin *origins;
+	size_t n_origins;
+};
+struct table_binaries {
+	const struct table_binary *v;
+	size_t n;
+};
+
 /* What to show. profile and tree are always there; the tree is drawn only when with_tree. The tables stay the caller's. */
 struct table {
 	const struct profile *profile;
@@ -41,6 +62,8 @@ struct table {
 	bool with_tree;
 	const struct tree *callers, *callees; /* from top_callers; NULL: not asked */
 	const char *function;                 /* whose they are */
+	/* NULL: the functions of the tree are functions, not binaries. */
+	const struct table_binaries *binaries;
 };
 
 struct table_opts {

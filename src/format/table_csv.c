@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "format/outline.h"
+#include "format/table_binaries.h"
 #include "format/table_rows.h"
 #include "format/value.h"
 
@@ -22,20 +23,19 @@ static void csv_func(struct buf *b, const struct tree *t, uint32_t func)
 	csv_text(b, table_file(t, func));
 }
 
-static void csv_end(struct buf *b, const struct tree *t, int64_t old_self, int64_t old_total)
+static void csv_older(struct buf *b, const struct tree *t, int64_t old_self, int64_t old_total)
 {
-	if (t->is_diff) {
-		csv_value(b, old_self);
-		csv_value(b, old_total);
-	}
-	buf_addc(b, '\n');
+	if (!t->is_diff)
+		return;
+	csv_value(b, old_self);
+	csv_value(b, old_total);
 }
 
 static void csv_head(struct buf *b, const struct tree *t, const char *first)
 {
 	buf_adds(b, first);
 	buf_adds(b, "total_percent,self,total,kind,function,binary,file");
-	buf_adds(b, t->is_diff ? ",old_self,old_total\n" : "\n");
+	buf_adds(b, t->is_diff ? ",old_self,old_total" : "");
 }
 
 static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
@@ -43,7 +43,11 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 	uint32_t n;
 	int64_t total = t->tree->nodes.v[TREE_ROOT].total;
 	struct top_row *rows = table_rows(t, top_n, &n);
+	struct map index = t->binaries ? binaries_index(t->binaries) : (struct map){ 0 };
 	csv_head(b, t->tree, "self_percent,");
+	if (t->binaries)
+		binaries_csv_head(b);
+	buf_addc(b, '\n');
 	for (uint32_t i = 0; i < n; i++) {
 		const struct top_row *r = &rows[i];
 		buf_addf(b, "%.4f,%.4f", value_percent(r->self, total),
@@ -51,8 +55,12 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 		csv_value(b, r->self);
 		csv_value(b, r->total);
 		csv_func(b, t->tree, r->func);
-		csv_end(b, t->tree, r->other_self, r->other_total);
+		csv_older(b, t->tree, r->other_self, r->other_total);
+		if (t->binaries)
+			binaries_csv(b, t->binaries, &index, table_name(t->tree, r->func));
+		buf_addc(b, '\n');
 	}
+	map_done(&index);
 	free(rows);
 }
 
@@ -67,7 +75,8 @@ static void csv_tree(const struct tree *t, const struct tree *base, const char *
 		csv_value(b, n->self);
 		csv_value(b, n->total);
 		csv_func(b, t, n->func);
-		csv_end(b, t, n->other_self, n->other_total);
+		csv_older(b, t, n->other_self, n->other_total);
+		buf_addc(b, '\n');
 	}
 	outline_done(&o);
 }
@@ -76,10 +85,12 @@ void table_csv(const struct table *t, const struct table_opts *opts, struct buf 
 {
 	if (t->callers && t->callees) {
 		csv_head(b, t->callers, "side,depth,");
+		buf_addc(b, '\n');
 		csv_tree(t->callers, t->tree, "callers,", b);
 		csv_tree(t->callees, t->tree, "callees,", b);
 	} else if (t->with_tree) {
 		csv_head(b, t->tree, "depth,");
+		buf_addc(b, '\n');
 		csv_tree(t->tree, t->tree, "", b);
 	} else if (t->top) {
 		csv_top(t, opts->top_n, b);

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "format/headline.h"
 #include "format/outline.h"
+#include "format/table_binaries.h"
 #include "format/table_rows.h"
 #include "format/value.h"
 
@@ -173,6 +174,8 @@ void table_json(const struct table *t, const struct table_opts *opts, struct buf
 		json_tree(&j, "callers", t->callers, t->tree);
 		json_tree(&j, "callees", t->callees, t->tree);
 	}
+	if (t->binaries)
+		binaries_json(&j, t->binaries);
 	json_end(&j);
 	buf_addc(b, '\n');
 }

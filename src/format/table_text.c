@@ -3,6 +3,7 @@
 #include "format/columns.h"
 #include "format/headline.h"
 #include "format/outline.h"
+#include "format/table_binaries.h"
 #include "format/table_rows.h"
 #include "format/value.h"
 
@@ -345,6 +346,8 @@ void table_text(const struct table *t, const struct table_opts *opts, struct buf
 		tree_text(t->tree, t->tree, opts, &text);
 	if (t->callers && t->callees)
 		callers_text(t, opts, &text);
+	if (t->binaries)
+		binaries_text(t->binaries, opts, &text);
 	if (opts->utf8)
 		buf_add(b, text.data, text.len);
 	else

@@ -134,6 +134,14 @@ static void merge_names(struct merge *m)
 	}
 }
 
+static void merge_origins(struct merge *m)
+{
+	for (size_t i = 0; i < m->src->origins.all.n; i++) {
+		const struct origin *o = &m->src->origins.all.v[i];
+		origin_add(&m->dst->origins, m->mapping[o->mapping], m->string[o->name], o->frames);
+	}
+}
+
 static void merge_stacks(struct merge *m)
 {
 	const struct stack_table *from = &m->src->stacks;
@@ -352,6 +360,7 @@ void profile_merge(struct profile *dst, const struct profile *src)
 	merge_frames(&m);
 	merge_functions(&m);
 	merge_names(&m);
+	merge_origins(&m);
 	merge_stacks(&m);
 	merge_types(&m);
 	merge_series(&m);

@@ -52,14 +52,36 @@ static uint32_t profile_deep_stack(struct profile *p, const uint32_t *frames, ui
 	return id;
 }
 
+static void check_frames(const struct profile *p, const uint32_t *frames, uint32_t n)
+{
+	uint32_t greatest = 0;
+	for (uint32_t i = 0; i < n; i++)
+		greatest = frames[i] > greatest ? frames[i] : greatest;
+	assert(n == 0 || greatest < p->frames.frames.n);
+}
+
 static uint32_t profile_stack(struct sink *s, const uint32_t *frames, uint32_t n)
 {
 	struct profile *p = profile_of(s);
-	for (uint32_t i = 0; i < n; i++)
-		assert(frames[i] < p->frames.frames.n);
+	check_frames(p, frames, n);
 	if (n > STACK_MAX_DEPTH)
 		return profile_deep_stack(p, frames, n);
 	return stack_intern(&p->stacks, frames, n);
+}
+
+static void profile_stacks(struct sink *s, const struct stack_list *lists, uint32_t n,
+			   uint32_t *ids)
+{
+	struct profile *p = profile_of(s);
+	bool any_deep = false;
+	for (uint32_t i = 0; i < n; i++) {
+		check_frames(p, lists[i].frames, lists[i].n);
+		any_deep |= lists[i].n > STACK_MAX_DEPTH;
+	}
+	if (!any_deep)
+		stack_intern_all(&p->stacks, lists, n, ids);
+	for (uint32_t i = 0; any_deep && i < n; i++)
+		ids[i] = profile_stack(s, lists[i].frames, lists[i].n);
 }
 
 static uint32_t profile_type(struct sink *s, const struct type *t)
@@ -123,9 +145,32 @@ static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
 	profile_of(s)->meta.loss[reason] += n;
 }
 
+static uint64_t profile_kept_bytes(const struct sink *s)
+{
+	const struct profile *p = (const struct profile *)s;
+	const struct series_table *series = &p->series;
+	return p->strings.arena.total + vec_size_bytes(&p->strings.all) +
+	       map_size_bytes(&p->strings.index) + vec_size_bytes(&p->frames.frames) +
+	       map_size_bytes(&p->frames.frame_index) + vec_size_bytes(&p->frames.mappings) +
+	       map_size_bytes(&p->frames.mapping_index) + vec_size_bytes(&p->names.functions) +
+	       map_size_bytes(&p->names.function_index) + vec_size_bytes(&p->names.lines) +
+	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->stacks.stacks) +
+	       vec_size_bytes(&p->stacks.own) + map_size_bytes(&p->stacks.branches) +
+	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
+	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
+	       map_size_bytes(&series->series_index);
+}
+
 static struct profile_meta *profile_meta(struct sink *s)
 {
 	return &profile_of(s)->meta;
+}
+
+static void profile_origin(struct sink *s, uint32_t mapping, uint32_t origin, uint64_t n)
+{
+	struct profile *p = profile_of(s);
+	assert(mapping < p->frames.mappings.n && origin < p->strings.all.n);
+	origin_add(&p->origins, mapping, origin, n);
 }
 
 static const struct sink_ops profile_ops = {
@@ -134,12 +179,15 @@ static const struct sink_ops profile_ops = {
 	.frame = profile_frame,
 	.function = profile_function,
 	.names = profile_names,
+	.origin = profile_origin,
 	.stack = profile_stack,
+	.stacks = profile_stacks,
 	.type = profile_type,
 	.labels = profile_labels,
 	.series = profile_series,
 	.sample = profile_sample,
 	.loss = profile_loss,
+	.kept_bytes = profile_kept_bytes,
 	.meta = profile_meta,
 };
 
@@ -159,6 +207,7 @@ void profile_free(struct profile *p)
 	strtab_done(&p->strings);
 	frame_table_done(&p->frames);
 	names_done(&p->names);
+	origin_table_done(&p->origins);
 	stack_table_done(&p->stacks);
 	series_table_done(&p->series);
 	columns_done(&p->samples);

@@ -13,6 +13,7 @@
 
 #include "profile/frame.h"
 #include "profile/names.h"
+#include "profile/origins.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/stack.h"
@@ -50,6 +51,7 @@ struct profile {
 	struct strtab strings;
 	struct frame_table frames;
 	struct names names;
+	struct origin_table origins;
 	struct stack_table stacks;
 	struct series_table series;
 	struct sample_columns samples;

@@ -377,6 +377,17 @@ static void selection_done(struct selection *s)
 	free(s->series);
 }
 
+/* Of the mappings that are there; of all their frames, as they count for the file, not for the part of it. */
+static void select_origins(struct selection *s)
+{
+	for (size_t i = 0; i < s->from->origins.all.n; i++) {
+		const struct origin *o = &s->from->origins.all.v[i];
+		if (s->mapping[o->mapping] != ID_NEW)
+			origin_add(&s->to->origins, select_mapping(s, o->mapping),
+				   select_string(s, o->name), o->frames);
+	}
+}
+
 int profile_select(struct profile *p, const struct select_opts *opts, struct profile **out,
 		   struct err *err)
 {
@@ -388,6 +399,7 @@ int profile_select(struct profile *p, const struct select_opts *opts, struct pro
 		for (size_t row = 0; row < p->samples.n; row++)
 			if (row_passes(&s, row))
 				select_row(&s, row);
+		select_origins(&s);
 		*out = s.to;
 	}
 	selection_done(&s);

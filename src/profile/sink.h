@@ -12,6 +12,7 @@
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/series.h"
+#include "profile/stack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,13 +60,20 @@ struct sink_ops {
 	uint32_t (*function)(struct sink *s, const struct function *f);
 	/* The lines of a frame, innermost first; replaces earlier ones. */
 	void (*names)(struct sink *s, uint32_t frame, const struct line *lines, uint32_t n);
+	/* Adds n frames of a mapping to those whose names come from origin (see origins.h). */
+	void (*origin)(struct sink *s, uint32_t mapping, uint32_t origin, uint64_t n);
 	/* Frames root first, any number. */
 	uint32_t (*stack)(struct sink *s, const uint32_t *frames, uint32_t n);
+	/* The same of up to STACK_BATCH at once: what has many saves time. */
+	void (*stacks)(struct sink *s, const struct stack_list *lists, uint32_t n, uint32_t *ids);
 	uint32_t (*type)(struct sink *s, const struct type *t);
 	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
 	uint32_t (*series)(struct sink *s, const struct series *series);
 	void (*sample)(struct sink *s, const struct sample *sample);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
+	/* The memory of all it was given but for the samples: what does not come again is what
+	 * makes it grow. */
+	uint64_t (*kept_bytes)(const struct sink *s);
 	/* What is known about the whole (profile/profile.h): the producer fills in what it knows;
 	 * valid for the sink's life. */
 	struct profile_meta *(*meta)(struct sink *s);

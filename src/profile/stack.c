@@ -10,7 +10,6 @@ void stack_table_init(struct stack_table *t)
 {
 	*t = (struct stack_table){ 0 };
 	vec_push(&t->stacks, (struct stack){ 0 });
-	vec_push(&t->path, 0);
 	vec_reserve(&t->own, 1); /* so that the empty stack's frames are somewhere */
 }
 
@@ -19,23 +18,14 @@ void stack_table_done(struct stack_table *t)
 	vec_done(&t->stacks);
 	vec_done(&t->own);
 	map_done(&t->branches);
-	vec_done(&t->last);
-	vec_done(&t->path);
 }
 
-/* Where a stack leaves its parent: behind `depth` frames, the last of them the parent's own, to a
- * frame that the parent does not have there. */
-struct branch {
-	const struct stack_table *t;
-	uint32_t parent, depth, next;
+/* A list of frames on its way down the tree: its first `depth` frames are those of stack `at`,
+ * which owns the last of them. */
+struct walk {
+	const uint32_t *frames;
+	uint32_t n, at, depth;
 };
-
-/* (own frame of the parent, next frame) as one number: there are less than 2^32 of either. */
-static uint64_t branch_key(const struct branch *b)
-{
-	const struct stack *parent = &b->t->stacks.v[b->parent];
-	return (parent->own + (b->depth - parent->shared)) << 32 | b->next;
-}
 
 /* From which depth on two lists of frames differ. */
 static uint32_t common_depth(const uint32_t *a, const uint32_t *b, uint32_t from, uint32_t to)
@@ -45,68 +35,102 @@ static uint32_t common_depth(const uint32_t *a, const uint32_t *b, uint32_t from
 	return from;
 }
 
-/* Goes back to the ancestor of the stack before that owns the last of the first `depth` frames. */
-static uint32_t back_to(struct stack_table *t, uint32_t depth)
+/* Goes as far as the stack has the list's frames; true when the list is this stack. */
+static bool walk_along(const struct stack_table *t, struct walk *w)
 {
-	uint32_t id = t->path.v[t->path.n - 1];
-	while (t->path.n > 1 && t->stacks.v[id].shared >= depth)
-		id = t->path.v[--t->path.n - 1];
-	return id;
-}
-
-/* How many of these frames the walk shares with stack id; `depth` of them are known. */
-static uint32_t depth_shared(const struct stack_table *t, uint32_t id, const uint32_t *frames,
-			     uint32_t n, uint32_t depth)
-{
-	const struct stack *s = &t->stacks.v[id];
+	const struct stack *s = &t->stacks.v[w->at];
 	const uint32_t *own = t->own.v + s->own;
-	uint32_t end = s->depth < n ? s->depth : n;
-	return depth < end ? s->shared + common_depth(own, frames + s->shared, depth - s->shared,
-						      end - s->shared)
-			   : depth;
+	uint32_t end = s->depth < w->n ? s->depth : w->n;
+	if (w->depth < end)
+		w->depth = s->shared + common_depth(own, w->frames + s->shared,
+						    w->depth - s->shared, end - s->shared);
+	return w->depth == w->n && s->depth == w->n;
 }
 
-static void stack_add(struct stack_table *t, const struct branch *b, const uint32_t *frames,
-		      uint32_t n)
+/* What comes next as one number: (own frame of the stack, frame behind it). There are less than
+ * 2^32 of either. */
+static uint64_t walk_key(const struct stack_table *t, const struct walk *w)
 {
-	assert(t->own.n + n < UINT32_MAX);
-	struct stack s = { .parent = b->parent, .shared = b->depth, .depth = n, .own = t->own.n };
-	if (n > b->depth)
-		vec_append(&t->own, frames + b->depth, n - b->depth);
+	const struct stack *s = &t->stacks.v[w->at];
+	uint64_t next = w->depth < w->n ? w->frames[w->depth] : STACK_END;
+	return (s->own + (w->depth - s->shared)) << 32 | next;
+}
+
+/* The list is a stack of its own from where the walk came to an end. */
+static void stack_add(struct stack_table *t, const struct walk *w)
+{
+	uint32_t n_own = w->n - w->depth;
+	assert(t->own.n + n_own < UINT32_MAX);
+	struct stack s = { .parent = w->at, .shared = w->depth, .depth = w->n, .own = t->own.n };
+	vec_append(&t->own, w->frames + w->depth, n_own);
 	vec_push(&t->stacks, s);
 }
 
-/* Walks from parent to child as far as the frames are there. */
-static uint32_t stack_walk(struct stack_table *t, const uint32_t *frames, uint32_t n,
-			   uint32_t depth)
+/* Walks on as long as there is a way, and adds the stack where there is none. */
+static uint32_t walk_to_end(struct stack_table *t, struct walk *w)
 {
-	struct branch b = { .t = t, .parent = back_to(t, depth), .depth = depth };
-	for (;;) {
-		b.depth = depth_shared(t, b.parent, frames, n, b.depth);
-		if (b.depth == n && t->stacks.v[b.parent].depth == n)
-			return b.parent;
-		b.next = b.depth < n ? frames[b.depth] : STACK_END;
+	while (!walk_along(t, w)) {
 		uint32_t fresh = t->stacks.n;
-		uint32_t id = map_intern(&t->branches, branch_key(&b), fresh, NULL, NULL);
-		vec_push(&t->path, id);
+		uint32_t id = map_intern(&t->branches, walk_key(t, w), fresh, NULL, NULL);
 		if (id == fresh) {
-			stack_add(t, &b, frames, n);
+			stack_add(t, w);
 			return id;
 		}
-		b.parent = id;
+		w->at = id;
+	}
+	return w->at;
+}
+
+/* Walks several lists as far as the tree goes now. Each step of each waits for memory three times:
+ * for the branch, the stack, and its frames. All lists wait together. */
+static void walk_together(const struct stack_table *t, struct walk *walks, uint32_t n)
+{
+	struct walk *moving[STACK_BATCH];
+	uint64_t keys[STACK_BATCH];
+	for (uint32_t i = 0; i < n; i++)
+		moving[i] = &walks[i];
+	while (n) {
+		uint32_t left = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			if (walk_along(t, moving[i]))
+				continue;
+			keys[left] = walk_key(t, moving[i]);
+			map_prefetch(&t->branches, keys[left]);
+			moving[left++] = moving[i];
+		}
+		n = 0;
+		for (uint32_t i = 0; i < left; i++) {
+			const uint32_t *id = map_get(&t->branches, keys[i]);
+			if (!id)
+				continue;
+			moving[i]->at = *id;
+			__builtin_prefetch(&t->stacks.v[*id]);
+			moving[n++] = moving[i];
+		}
+		for (uint32_t i = 0; i < n; i++)
+			__builtin_prefetch(&t->own.v[t->stacks.v[moving[i]->at].own]);
 	}
 }
 
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n)
 {
 	assert(n <= STACK_MAX_DEPTH);
-	uint32_t shorter = n < t->last.n ? n : t->last.n;
-	uint32_t depth = common_depth(frames, t->last.v, 0, shorter);
-	uint32_t id = stack_walk(t, frames, n, depth);
-	t->last.n = depth;
-	if (n > depth)
-		vec_append(&t->last, frames + depth, n - depth);
-	return id;
+	struct walk w = { .frames = frames, .n = n };
+	return walk_to_end(t, &w);
+}
+
+void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uint32_t n,
+		      uint32_t *ids)
+{
+	struct walk walks[STACK_BATCH];
+	assert(n <= STACK_BATCH);
+	for (uint32_t i = 0; i < n; i++) {
+		assert(lists[i].n <= STACK_MAX_DEPTH);
+		walks[i] = (struct walk){ .frames = lists[i].frames, .n = lists[i].n };
+	}
+	walk_together(t, walks, n);
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = walk_to_end(t, &walks[i]);
 }
 
 void stack_frames(const struct stack_table *t, uint32_t id, uint32_t *out)

@@ -35,9 +35,6 @@ struct stack_table {
 	 * there. The table is so a tree of stacks that is walked from the root, one look-up for
 	 * each stack on the way and none for its frames. */
 	struct map branches;
-	/* The frames of the stack asked for last, and its ancestors from stack 0 to itself: the
-	 * walk begins where the next one leaves it. */
-	VEC(uint32_t) last, path;
 };
 
 void stack_table_init(struct stack_table *t);
@@ -46,6 +43,15 @@ void stack_table_done(struct stack_table *t);
 /* The id of the stack with these frames, root first; added when new. n is at most
  * STACK_MAX_DEPTH. */
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n);
+
+/* The same of n lists at once, at most STACK_BATCH, in much less time than one by one. */
+enum { STACK_BATCH = 32 };
+struct stack_list {
+	const uint32_t *frames; /* root first */
+	uint32_t n;
+};
+void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uint32_t n,
+		      uint32_t *ids);
 
 static inline uint32_t stack_depth(const struct stack_table *t, uint32_t id)
 {

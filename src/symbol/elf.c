@@ -3,10 +3,12 @@
 #include "symbol/elf_file.h"
 #include "symbol/elf_layout.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/go_names.h"
 #include "symbol/name_cache.h"
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 struct elf_source {
@@ -15,11 +17,13 @@ struct elf_source {
 	struct elf_layout layout;
 	struct elf_symbols symbols;
 	struct name_cache names; /* by name offset */
+	struct go_names go;      /* of a Go program: wins over symbols */
 };
 
 static void elf_source_close(struct symbol_source *s)
 {
 	struct elf_source *e = (struct elf_source *)s;
+	go_names_close(&e->go);
 	elf_layout_done(&e->layout);
 	elf_symbols_done(&e->symbols);
 	name_cache_done(&e->names);
@@ -50,6 +54,18 @@ static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
 	return linkage;
 }
 
+/* Of Go's functions that are there once for each calling convention, one is called NAME.abi0; only symbols tell them apart. */
+static void elf_source_abi(struct elf_source *e, uint64_t start, const char **name,
+			   const char **linkage)
+{
+	const struct elf_symbol *sym = elf_symbols_find(&e->symbols, start);
+	struct cached_name names;
+	size_t len = strlen(*linkage);
+	if (sym && sym->addr == start && elf_source_name(e, sym, &names) &&
+	    strncmp(names.linkage, *linkage, len) == 0 && strcmp(names.linkage + len, ".abi0") == 0)
+		*name = *linkage = names.linkage;
+}
+
 static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct symbol *out)
 {
 	struct elf_source *e = (struct elf_source *)s;
@@ -57,6 +73,11 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	uint64_t vaddr;
 	if (!elf_layout_vaddr(&e->layout, offset, &vaddr))
 		return false;
+	if (go_names_lookup(&e->go, vaddr, out)) {
+		elf_source_abi(e, out->start, &out->name, &out->linkage);
+		out->start = offset - (vaddr - out->start);
+		return true;
+	}
 	const struct elf_symbol *sym = elf_symbols_find(&e->symbols, vaddr);
 	if (!sym || !elf_source_name(e, sym, &name))
 		return false;
@@ -69,8 +90,28 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	return true;
 }
 
+static uint32_t elf_source_lines(struct symbol_source *s, uint64_t offset, struct symbol_line *out,
+				 uint32_t max)
+{
+	struct elf_source *e = (struct elf_source *)s;
+	struct symbol sym;
+	uint64_t vaddr;
+	if (max == 0 || !elf_layout_vaddr(&e->layout, offset, &vaddr) ||
+	    !elf_source_lookup(s, offset, &sym))
+		return 0;
+	uint32_t n = go_names_lines(&e->go, vaddr, out, max);
+	if (n > 0) {
+		uint64_t start = vaddr - (offset - sym.start);
+		elf_source_abi(e, start, &out[n - 1].name, &out[n - 1].linkage);
+		return n;
+	}
+	*out = (struct symbol_line){ .name = sym.name, .linkage = sym.linkage };
+	return 1;
+}
+
 static const struct symbol_source_ops elf_source_ops = { .lookup = elf_source_lookup,
-							 .close = elf_source_close };
+							 .close = elf_source_close,
+							 .lines = elf_source_lines };
 
 /* Each of these returns how many functions it found; err is filled when there was something that could not be read. */
 
@@ -134,7 +175,10 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	elf_symbols_add_plt(&e->symbols, main);
 	elf_symbols_finish(&e->symbols, &e->layout);
 	e->base.skipped = e->symbols.skipped;
-	if (e->symbols.v.n)
+	e->base.functions = e->symbols.v.n;
+	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
+		e->base.origin = ".gopclntab";
+	if (e->symbols.v.n || e->go.table.kind)
 		return 0;
 	return bad.code ? err_set(err, ENOEXEC, "%s", bad.text)
 			: err_set(err, ENODATA, "the ELF file has no symbols");

@@ -3,16 +3,13 @@
 #include "base/fs.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
 enum {
 	DEBUG_MAX_ATTEMPTS = 16,
-	DEBUG_MAX_BUILD_ID = 64,
-	DEBUGLINK_MAX_BYTES = NAME_MAX + 1 + 3 + 4, /* name, NUL, padding, CRC */
-	DEBUGDATA_MAX_PACKED = 32 << 20,            /* large libraries have a few MB */
+	DEBUGDATA_MAX_PACKED = 32 << 20, /* large libraries have a few MB */
 	DEBUGDATA_MAX_BYTES = 128 << 20,
 };
 /* The CRC covers the whole file, so this is what may be read to see whether one fits. */
@@ -20,24 +17,19 @@ enum {
 
 /* --- separate debug file --------------------------------------------------------------------------------------------- */
 
-struct debuglink {
-	char name[DEBUGLINK_MAX_BYTES];
-	uint32_t crc;
-};
-
 /* .gnu_debuglink: file name, NUL, padding to 4 bytes, CRC-32 in the file's byte order. */
-static bool debuglink_read(const struct elf_file *f, struct debuglink *link)
+static bool debuglink_read(const struct elf_file *f, char *name, size_t size, uint32_t *crc)
 {
 	GElf_Shdr s;
-	if (!elf_file_section(f, ".gnu_debuglink", SHT_PROGBITS, &s) ||
-	    s.sh_size > sizeof link->name || !elf_file_read(f, s.sh_offset, link->name, s.sh_size))
+	if (!elf_file_section(f, ".gnu_debuglink", SHT_PROGBITS, &s) || s.sh_size > size ||
+	    !elf_file_read(f, s.sh_offset, name, s.sh_size))
 		return false;
-	size_t len = strnlen(link->name, s.sh_size), crc_at = (len + 4) & ~(size_t)3;
+	size_t len = strnlen(name, s.sh_size), crc_at = (len + 4) & ~(size_t)3;
 	if (len == 0 || crc_at + 4 > s.sh_size)
 		return false;
-	memcpy(&link->crc, link->name + crc_at, 4);
+	memcpy(crc, name + crc_at, 4);
 	Elf_Data data = {
-		.d_buf = &link->crc, .d_type = ELF_T_WORD, .d_version = EV_CURRENT, .d_size = 4
+		.d_buf = crc, .d_type = ELF_T_WORD, .d_version = EV_CURRENT, .d_size = 4
 	};
 	return gelf_xlatetom(f->elf, &data, &data, f->header.e_ident[EI_DATA]);
 }
@@ -74,25 +66,27 @@ static bool debug_fits(const struct elf_file *main, const struct elf_file *debug
 	return req->debuglink && file_has_crc(debug, req->debuglink_crc);
 }
 
+void elf_debug_want(const struct elf_file *main, struct debug_wanted *out)
+{
+	*out = (struct debug_wanted){ .req.build_id = out->build_id };
+	out->req.build_id_len = elf_file_build_id(main, out->build_id, sizeof out->build_id);
+	if (debuglink_read(main, out->link, sizeof out->link, &out->req.debuglink_crc))
+		out->req.debuglink = out->link;
+}
+
 bool elf_debug_open(const struct elf_file *main, debug_locate_fn *locate, void *ctx,
 		    struct elf_file *debug)
 {
-	uint8_t id[DEBUG_MAX_BUILD_ID];
-	struct debuglink link;
-	struct debug_request req = { .build_id = id };
-	req.build_id_len = elf_file_build_id(main, id, sizeof id);
-	if (debuglink_read(main, &link)) {
-		req.debuglink = link.name;
-		req.debuglink_crc = link.crc;
-	}
-	if (!locate || (!req.build_id_len && !req.debuglink))
+	struct debug_wanted want;
+	elf_debug_want(main, &want);
+	if (!locate || (!want.req.build_id_len && !want.req.debuglink))
 		return false;
 	for (unsigned attempt = 0; attempt < DEBUG_MAX_ATTEMPTS; attempt++) {
-		int fd = locate(ctx, &req, attempt);
+		int fd = locate(ctx, &want.req, attempt);
 		if (fd < 0)
 			return false;
 		if (elf_file_open(debug, fd, NULL) == 0) {
-			if (debug_fits(main, debug, &req))
+			if (debug_fits(main, debug, &want.req))
 				return true;
 			elf_file_close(debug);
 		}

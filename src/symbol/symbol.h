@@ -43,9 +43,11 @@ struct symbol_source_ops {
 /* Embedded first in each kind's struct. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
-	/* What the names come from: ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
+	/* What the names come from, of a source that has several the last answer's: ".gopclntab", ".symtab", "debug file",
+	 * ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
 	const char *origin;
-	uint64_t skipped; /* records or symbols that could not be read */
+	uint64_t skipped;   /* records or symbols that could not be read */
+	uint64_t functions; /* of an ELF file: that its symbol tables have; else 0 */
 };
 static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
@@ -85,7 +87,9 @@ typedef int debug_locate_fn(void *ctx, const struct debug_request *req, unsigned
 /* ELF file at fd, which stays the caller's and must stay open until symbol_close: names are read when they are asked for.
  * Addresses are file offsets. Names come from the first of these that has functions: .symtab, the separate debug file's .symtab
  * (locate may be NULL), .gnu_debugdata together with .dynsym, .dynsym (through PT_DYNAMIC where section headers are stripped);
- * PLT stubs of x86-64 are called "function@plt". Memory: 16 bytes a function and the names that were looked up.
+ * PLT stubs of x86-64 are called "function@plt". The functions of a Go program come from its gopclntab (gopclntab.h) where that
+ * has them, with lines and inlined functions. Memory: 16 bytes a symbol, the names that were looked up, and
+ * 256 KiB of a Go program's table.
  * -ENOEXEC: not ELF or malformed; -ENODATA: no symbols. */
 int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_source **out,
 		    struct err *err);

@@ -97,7 +97,6 @@ static int unpack(uint32_t type, const void *packed, size_t packed_size, struct 
 static int copy_packed(const struct elf_file *f, const GElf_Shdr *shdr, struct buf *data,
 		       struct err *err)
 {
-	enum { OLD_HEADER = 12 };
 	struct buf packed = { 0 };
 	int rc = copy_bytes(f, shdr->sh_offset, shdr->sh_size, &packed, err);
 	struct cur c = cur_of(packed.data, packed.len);
@@ -149,7 +148,8 @@ static int copy_eh_frame(const struct elf_file *f, struct buf *data, struct cfi_
 	}
 	out->ends_itself = true;
 	if (locate_by_header(f, &offset, &size, &out->addr))
-		return copy_bytes(f, offset, size, data, err);
+		return copy_bytes(f, offset, size < CFI_MAX_SECTION ? size : CFI_MAX_SECTION, data,
+				  err);
 	return err_set(err, ENODATA, "no call frame information");
 }
 

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "symbol/elf_layout.h"
 #include "unwind/cfi_file.h"
+#include "unwind/go_rows.h"
 #include "unwind/restorer.h"
 #include "unwind/rule_set.h"
 
@@ -340,19 +341,32 @@ static void add_restorers(struct table_build *b, const struct elf_file *f)
 	}
 }
 
-/* What Go's linker writes for debuggers leaves out the frame pointer, by which Go is better walked. */
+/* What Go's linker writes for debuggers leaves out the frame pointer: the line table, or frame pointers, lead further. Other linkers, of
+ * programs with C in them, drop the section of the line table, but not this one. */
 static bool is_go(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
-	return elf_file_section(f, ".gopclntab", SHT_NULL, &shdr) ||
-	       elf_file_section(f, ".data.rel.ro.gopclntab", SHT_NULL, &shdr);
+	return elf_file_section(f, ".go.buildinfo", SHT_NULL, &shdr) ||
+	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &shdr);
+}
+
+/* The functions of its line table; -ENODATA: it has none. */
+static int read_go(struct table_build *b, const struct elf_file *f)
+{
+	struct gopclntab go;
+	int rc = gopclntab_open(&go, f, &b->layout, NULL);
+	if (rc)
+		return rc;
+	rc = go_rows_read(&go, f->header.e_machine, on_fde, b, &b->out->skipped, NULL);
+	gopclntab_close(&go);
+	return rc;
 }
 
 /* Of two functions at one place the later counts: that of .eh_frame. It has all functions of most files, but in those that were
  * compiled without it only the few of the C library's startup code. */
 static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
 {
-	bool go = is_go(f);
+	bool go = read_go(b, f) == 0 || is_go(f);
 	struct err debug_err = { 0 };
 	int debug_rc = go ? -ENODATA : read_section(b, f, CFI_DEBUG_FRAME, &debug_err);
 	int rc = read_section(b, f, CFI_EH_FRAME, err);

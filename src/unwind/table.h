@@ -1,5 +1,5 @@
-/* unwind/table.h: the unwind table of one ELF object, built from its call frame information; its layout is in
- * bpf/unwind_table.h. */
+/* unwind/table.h: the unwind table of one ELF object, built from its call frame information and, of a Go program, its gopclntab.
+ * Its layout is in bpf/unwind_table.h. */
 #ifndef CRESSET_UNWIND_TABLE_H
 #define CRESSET_UNWIND_TABLE_H
 

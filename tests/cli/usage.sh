@@ -11,7 +11,7 @@ fails "a command nearly typed right" 2 "did you mean 'cresset report'?" reprot "
 fails "a command that this version has not" 2 "unknown command 'serve'" serve
 fails "a missing file" 2 "FILE is missing" report
 fails "… for flame" 2 "FILE is missing" flame -o x.svg
-fails "too many arguments" 2 "unexpected argument 'x'" doctor x
+fails "too many arguments" 2 "unexpected argument 'x'" doctor 1 x
 fails "help on what is not there" 2 "unknown command 'nothing'" help nothing
 
 # --- options

@@ -190,6 +190,19 @@ static inline void pdf_chain(struct pdf *f, const uint64_t *chain)
 	for (size_t i = 0; i < n; i++)
 		pdf64(f, chain[i]);
 }
+/* What --call-graph dwarf adds: PERF_SAMPLE_REGS_USER, the registers one by one; PERF_SAMPLE_STACK_USER, used of the words. */
+static inline void pdf_user_state(struct pdf *f, uint64_t abi, const uint64_t *regs, size_t n_regs,
+				  const uint64_t *words, size_t n_words, uint64_t used_bytes)
+{
+	pdf64(f, abi);
+	for (size_t i = 0; i < n_regs && abi; i++)
+		pdf64(f, regs[i]);
+	pdf64(f, n_words * 8);
+	for (size_t i = 0; i < n_words; i++)
+		pdf64(f, words[i]);
+	if (n_words)
+		pdf64(f, used_bytes);
+}
 static inline void pdf_sample(struct pdf *f, uint16_t misc, uint32_t pid, uint32_t tid,
 			      uint64_t time, uint64_t period, const uint64_t *chain)
 {

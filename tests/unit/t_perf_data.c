@@ -622,6 +622,164 @@ START_TEST(a_stack_that_was_not_walked_says_so)
 }
 END_TEST
 
+/* Says that the frames are at the addresses that the words of the copy are. */
+struct fake_walker {
+	uint64_t addr[8];
+	uint32_t n;
+	struct user_stack last;
+	char files[256]; /* of the addresses */
+};
+
+static struct user_walk fake_walk(void *stacks, const struct user_stack *s)
+{
+	struct fake_walker *w = stacks;
+	struct user_map m;
+	uint32_t n = 0;
+	struct buf files = { 0 };
+	w->last = *s;
+	for (; n < s->stack_bytes / 8 && n < 8; n++) {
+		memcpy(&w->addr[n], (const char *)s->stack + n * 8, 8);
+		bool found = s->find(s->space, w->addr[n], &m);
+		buf_addf(&files, " %s:%llu", found ? m.file.path ? m.file.path : "memory" : "none",
+			 found ? (unsigned long long)m.file.inode : 0);
+	}
+	snprintf(w->files, sizeof w->files, "%s", buf_cstr(&files));
+	buf_done(&files);
+	return (struct user_walk){ w->addr, n, n < 3 ? "[truncated: fake]" : NULL };
+}
+
+static struct profile *read_walked(struct buf file, struct fake_walker *w)
+{
+	struct format_here here = { .host = "", .walk_stack = fake_walk, .stacks = w };
+	struct profile *p = profile_new();
+	struct input *in;
+	*w = (struct fake_walker){ 0 };
+	ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
+	ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
+	input_close(in);
+	buf_done(&file);
+	return p;
+}
+
+static const uint64_t deep_stack[] = { 0x400020, 0x7f0000000010, 0x10000, 0x400030 };
+static const uint64_t user_regs[] = { 5, 4, 3, 2, 0x400020 }; /* r4, r5, r6, r7, r8 */
+
+/* After a map of the first file was replaced in part, by memory and by another. */
+static struct pdf dwarf_recording(bool big)
+{
+	struct pdf f = { .sample_type =
+				 PDF_SAMPLE_TYPE | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+			 .id = 71,
+			 .big = big };
+	pdf_kernel_mmap(&f, KERNEL_TEXT, 0x1000000, KERNEL_TEXT, "[kernel.kallsyms]_text");
+	pdf_mmap2(&f, 10, 0x400000, 0x1000, 0, "/bin/old", NULL, 6, 0);
+	pdf_mmap2(&f, 10, 0x400000, 0x1000, 0, "/bin/app (deleted)", NULL, 7, 1);
+	pdf_mmap2(&f, 10, 0x7f0000000000, 0x1000, 0, "//anon", NULL, 0, 2);
+	return f;
+}
+
+static void put_walked(struct pdf *f, uint16_t misc, uint64_t abi, size_t n_words, uint64_t used,
+		       const uint64_t *chain)
+{
+	pdf_sample_open(f, misc, chain ? KERNEL_TEXT + 8 : 0x400020, 10, 10, 100, 1000);
+	pdf_chain(f, chain);
+	pdf_user_state(f, abi, user_regs, 5, deep_stack, n_words, used);
+	pdf_end(f);
+}
+
+START_TEST(a_stack_is_handed_to_be_walked)
+{
+	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT + 8, 0 };
+	struct pdf_event e = clock_event;
+	struct fake_walker w;
+	e.user_regs = 0x1f0;
+	struct pdf f = dwarf_recording(false);
+	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 4, 16, NULL);
+	put_walked(&f, PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64, 4, 32, kernel);
+	struct profile *p = read_walked(pdf_file(&f, &e, 1), &w);
+	ck_assert_str_eq(stack_text(p, 0), "[truncated: fake];[unknown]@[anon];/bin/app+0x20");
+	ck_assert_str_eq(stack_text(p, 1), "/bin/app+0x30;[unknown];[unknown]@[anon];"
+					   "/bin/app+0x20;[kernel]+0xffffffff81000008");
+	ck_assert_str_eq(w.files, " /bin/app:7 memory:0 none:0 /bin/app:7");
+	ck_assert_int_eq(w.last.machine, USER_MACHINE_X86_64);
+	ck_assert_uint_eq(w.last.has_regs, 0x1f0);
+	for (int i = 4; i <= 8; i++)
+		ck_assert_uint_eq(w.last.regs[i], user_regs[i - 4]);
+	ck_assert(!w.last.is_whole);
+	profile_free(p);
+	buf_done(&f.data);
+}
+END_TEST
+
+/* The leaf is there even when nobody walks; a stack that cannot be in its record is no sample. */
+START_TEST(user_states_that_are_odd)
+{
+	struct pdf_event e = clock_event;
+	struct fake_walker w;
+	e.user_regs = 0x1f0;
+	struct pdf f = dwarf_recording(false);
+	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_32, 0, 0, NULL);
+	struct profile *p = read_walked(pdf_file(&f, &e, 1), &w);
+	ck_assert_int_eq(w.last.machine, USER_MACHINE_X86);
+	ck_assert_uint_eq(w.last.stack_bytes, 0);
+	ck_assert_str_eq(stack_text(p, 0), "[truncated: fake];/bin/app+0x20");
+	profile_free(p);
+	/* More used than there is; then whole. */
+	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 4, UINT64_MAX, NULL);
+	p = read_walked(pdf_file(&f, &e, 1), &w);
+	ck_assert_uint_eq(w.last.stack_bytes, 32);
+	ck_assert(!w.last.is_whole);
+	profile_free(p);
+	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 4, 24, NULL);
+	p = read_walked(pdf_file(&f, &e, 1), &w);
+	ck_assert_uint_eq(w.last.stack_bytes, 24);
+	ck_assert(w.last.is_whole);
+	profile_free(p);
+	/* More registers than the records have bytes. */
+	e.user_regs = UINT64_MAX;
+	struct buf file = pdf_file(&f, &e, 1);
+	struct err err = { 0 };
+	ck_assert_int_eq(read_bytes(file.data, file.len, &p, &err), -EBADMSG);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 3);
+	profile_free(p);
+	buf_done(&file);
+	buf_done(&f.data);
+}
+END_TEST
+
+/* Of a machine that is not ours the walker hears so. */
+START_TEST(stacks_of_another_machine)
+{
+	struct pdf_event e = clock_event;
+	struct fake_walker w;
+	e.user_regs = 0x1f0;
+	struct pdf f = dwarf_recording(true);
+	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 1, 8, NULL);
+	struct buf file = pdf_file(&f, &e, 1);
+	char *arch = memmem(file.data, file.len, "x86_64", 6);
+	memcpy(arch, "ppc64 ", 6);
+	struct profile *p = read_walked(file, &w);
+	ck_assert_int_eq(w.last.machine, USER_MACHINE_OTHER);
+	ck_assert_uint_eq(w.last.regs[8], 0x400020);
+	profile_free(p);
+	/* Of one that says nothing the registers that were kept tell. */
+	f.data.len = 0;
+	e.user_regs = 0xff0fff;
+	pdf_sample_open(&f, PERF_RECORD_MISC_USER, 0x400020, 10, 10, 100, 1000);
+	pdf_chain(&f, NULL);
+	uint64_t regs[20] = { [8] = 0x400020 };
+	pdf_user_state(&f, PERF_SAMPLE_REGS_ABI_64, regs, 20, NULL, 0, 0);
+	pdf_end(&f);
+	file = pdf_file(&f, &e, 1);
+	memset(file.data + 72, 0, 32); /* which sections there are */
+	p = read_walked(file, &w);
+	ck_assert_int_eq(w.last.machine, USER_MACHINE_X86_64);
+	ck_assert_uint_eq(w.last.regs[8], 0x400020);
+	profile_free(p);
+	buf_done(&f.data);
+}
+END_TEST
+
 START_TEST(stacks_that_were_cut_say_so)
 {
 	uint64_t deep[130] = { PERF_CONTEXT_USER },
@@ -738,7 +896,7 @@ START_TEST(code_made_at_run_time_is_asked_for)
 {
 	static const char *const hosts[] = { "db7", "db8" };
 	for (int i = 0; i < 2; i++) {
-		struct format_here here = { hosts[i], jit_name, NULL };
+		struct format_here here = { .host = hosts[i], .code_name = jit_name };
 		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
 		put_world(&f);
 		put_at(&f, 10, 10, 5, 0x7f1000000010);
@@ -824,6 +982,7 @@ UNIT_MAIN("perf_data", every_record_becomes_what_it_means, byte_order_and_way_ch
 	  ended_processes_are_forgotten, mappings_have_a_limit, records_are_put_in_order,
 	  rounds_are_enough, the_queue_has_a_limit, each_event_is_a_type,
 	  groups_count_since_the_last_sample, a_stack_that_was_not_walked_says_so,
+	  a_stack_is_handed_to_be_walked, user_states_that_are_odd, stacks_of_another_machine,
 	  stacks_that_were_cut_say_so, samples_without_a_time_are_summed,
 	  losses_and_passed_over_data, build_ids_of_the_table, code_made_at_run_time_is_asked_for,
 	  headers_that_cannot_be, damage_in_the_middle, other_files_are_left_alone)

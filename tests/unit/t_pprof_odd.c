@@ -1,4 +1,5 @@
 #include "pprof_cases.h"
+#include "rand.h"
 
 #include <errno.h>
 
@@ -199,6 +200,78 @@ START_TEST(packed_or_not_known_or_not_ids_of_any_size)
 }
 END_TEST
 
+/* Locations from `from` to `to`, as one packed list. */
+static void put_list(struct pprof_file *f, const uint8_t *ids, uint32_t from, uint32_t to)
+{
+	size_t list = pb_begin(&f->b, SAMPLE_LOCATION_ID);
+	for (uint32_t i = from; i < to; i++)
+		pb_put_varint(&f->b, ids[i]);
+	pb_end(&f->b, list);
+}
+
+/* A sample of n locations in one of four spellings: one list, two lists, a list between single
+ * ones, single ones. */
+static void put_spelled(struct pprof_file *f, const uint8_t *ids, uint32_t n, uint32_t spelling)
+{
+	uint32_t third = n / 3, from[] = { 0, 0, third, n }, to[] = { n, third, n - third, n };
+	size_t mark = pb_begin(&f->b, PROFILE_SAMPLE);
+	for (uint32_t i = 0; i < from[spelling]; i++)
+		pb_put_u64(&f->b, SAMPLE_LOCATION_ID, ids[i]);
+	put_list(f, ids, from[spelling], to[spelling]);
+	if (spelling == 1)
+		put_list(f, ids, third, n);
+	for (uint32_t i = to[spelling]; spelling == 2 && i < n; i++)
+		pb_put_u64(&f->b, SAMPLE_LOCATION_ID, ids[i]);
+	pb_put_u64(&f->b, SAMPLE_VALUE, n + 1);
+	pb_end(&f->b, mark);
+}
+
+/* The stack of a row is these locations, leaf first. */
+static void assert_stack(const struct profile *p, size_t row, const uint32_t *frame_of_location,
+			 const uint8_t *ids, uint32_t n)
+{
+	uint32_t frames[16];
+	ck_assert_uint_eq(stack_depth(&p->stacks, p->samples.stack[row]), n);
+	stack_frames(&p->stacks, p->samples.stack[row], frames);
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert_uint_eq(frames[n - 1 - i], frame_of_location[ids[i]]);
+}
+
+/* Few locations: most lists come again, near and far, and some name a location that is not there. */
+START_TEST(stacks_that_repeat_in_any_spelling)
+{
+	enum { N = 3000, LOCATIONS = 4, DEEPEST = 9 };
+	static uint8_t ids[N][DEEPEST];
+	static uint32_t n[N];
+	uint32_t frame_of_location[LOCATIONS + 1], row = 0, bad = 0;
+	struct rng r = { 3 };
+	struct pprof_file f;
+	begin_locations(&f);
+	for (int i = 1; i <= LOCATIONS; i++) {
+		file_location(&f, i, 0, 0, LINES(i));
+		file_sample(&f, i, 1);
+	}
+	for (int i = 0; i < N; i++) {
+		n[i] = rng_below(&r, DEEPEST + 1);
+		for (uint32_t k = 0; k < n[i]; k++)
+			ids[i][k] = 1 + rng_below(&r, rng_below(&r, 20) ? 2 : LOCATIONS + 1);
+		put_spelled(&f, ids[i], n[i], rng_below(&r, 4));
+	}
+	struct profile *p = profile_of_file(&f);
+	for (int i = 1; i <= LOCATIONS; i++)
+		frame_of_location[i] = stack_leaf(&p->stacks, p->samples.stack[row++]);
+	for (int i = 0; i < N; i++)
+		if (memchr(ids[i], LOCATIONS + 1, n[i]))
+			bad++;
+		else
+			assert_stack(p, row++, frame_of_location, ids[i], n[i]);
+	ck_assert_uint_eq(p->samples.n, row);
+	ck_assert_uint_gt(bad, N / 100);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], bad);
+	profile_free(p);
+}
+END_TEST
+
 /* Id 0 is none: the entries are skipped, and locations are then without a mapping or a line. */
 START_TEST(ids_of_zero_name_nothing)
 {
@@ -276,5 +349,5 @@ UNIT_MAIN("pprof_odd", a_file_cut_anywhere_is_an_error_or_readable,
 	  bad_samples_are_skipped_and_counted, files_of_which_nothing_can_be_used_are_refused,
 	  strings_that_are_not_there_are_empty, content_tells_the_format,
 	  stacks_that_are_too_deep_keep_their_leaf, packed_or_not_known_or_not_ids_of_any_size,
-	  ids_of_zero_name_nothing, a_file_of_next_to_nothing,
+	  stacks_that_repeat_in_any_spelling, ids_of_zero_name_nothing, a_file_of_next_to_nothing,
 	  texts_that_are_no_utf8_are_read_as_they_are, gzip_of_several_members)

@@ -174,92 +174,42 @@ START_TEST(the_deepest_stack)
 }
 END_TEST
 
-/* --- different prefixes with one hash --- */
-
-/* The upper half of what hash_mix(h, y) mixes y into: pairs that agree in it collide for some y. As
- * in base/hash.c; the test says so itself when that changes. */
-static uint64_t mixed_state(uint64_t h)
+/* A table that got the same stacks one by one: equal to the last byte. */
+START_TEST(many_at_once_are_as_one_by_one)
 {
-	uint64_t x = h + 0x9e3779b97f4a7c15ull;
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdull;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ull;
-	return x ^ x >> 33;
-}
-
-struct candidate {
-	uint64_t state;
-	uint32_t x;
-};
-
-static int candidate_cmp(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	return x->state < y->state ? -1 : x->state > y->state;
-}
-
-struct collision {
-	uint32_t a[2], b[2];
-};
-
-/* Of 400 000 first frames some 18 pairs agree in 32 bits. Returns how many were found. */
-static uint32_t find_collisions(struct collision *out, uint32_t max)
-{
-	enum { N = 400000 };
-	struct candidate *c = calloc(N, sizeof *c);
-	uint32_t n = 0;
-	for (uint32_t x = 0; x < N; x++)
-		c[x] = (struct candidate){ mixed_state(hash_mix(0, x)), x };
-	qsort(c, N, sizeof *c, candidate_cmp);
-	for (uint32_t i = 1; i < N && n < max; i++) {
-		uint64_t differ = c[i].state ^ c[i - 1].state;
-		if (differ >> 32 == 0)
-			out[n++] = (struct collision){ { c[i].x, 5 },
-						       { c[i - 1].x, 5 ^ (uint32_t)differ } };
+	enum { N = 20000 };
+	static const uint32_t n_frames[] = { 2, 40, 3000 };
+	for (int i = 0; i < 3; i++) {
+		struct rng r = { 7 + i };
+		struct stack_table one, many;
+		struct plain all = { calloc(N, sizeof(struct plain_stack)), 0 };
+		stack_table_init(&one);
+		stack_table_init(&many);
+		while (all.n < N)
+			all.v[all.n] = random_stack(&r, &all, n_frames[i]), all.n++;
+		for (uint32_t done = 0, n; done < N; done += n) {
+			struct stack_list lists[STACK_BATCH];
+			uint32_t ids[STACK_BATCH];
+			n = rng_below(&r, STACK_BATCH + 1);
+			n = n < N - done ? n : N - done;
+			for (uint32_t k = 0; k < n; k++)
+				lists[k] = (struct stack_list){ all.v[done + k].frames,
+								all.v[done + k].n };
+			stack_intern_all(&many, lists, n, ids);
+			for (uint32_t k = 0; k < n; k++)
+				ck_assert_uint_eq(ids[k],
+						  stack_intern(&one, lists[k].frames, lists[k].n));
+		}
+		ck_assert_uint_eq(many.stacks.n, one.stacks.n);
+		ck_assert_uint_eq(many.own.n, one.own.n);
+		ck_assert_mem_eq(many.stacks.v, one.stacks.v, one.stacks.n * sizeof *one.stacks.v);
+		ck_assert_mem_eq(many.own.v, one.own.v, one.own.n * sizeof *one.own.v);
+		stack_table_done(&one);
+		stack_table_done(&many);
+		free(all.v);
 	}
-	free(c);
-	return n;
-}
-
-static uint64_t prefix_hash(const uint32_t *frames)
-{
-	return hash_mix(hash_mix(0, frames[0]), frames[1]);
-}
-
-/* All stacks that start with either side of a collision, and go on alike. */
-static void intern_colliding(struct stack_table *t, struct plain *all, const struct collision *c,
-			     struct rng *r)
-{
-	for (int k = 0; k < 40; k++) {
-		const uint32_t *first = rng_below(r, 2) ? c->a : c->b;
-		struct plain_stack s = { .n = 1 + rng_below(r, 8) };
-		for (uint32_t i = 0; i < s.n; i++)
-			s.frames[i] = i < 2 ? first[i] : 5 + rng_below(r, 2);
-		intern_both(t, all, &s);
-	}
-}
-
-START_TEST(prefixes_with_equal_hashes_are_told_apart)
-{
-	struct collision found[8];
-	uint32_t n = find_collisions(found, 8);
-	ck_assert_uint_ge(n, 4);
-	struct stack_table t;
-	struct plain all = { calloc(1000, sizeof(struct plain_stack)), 1 };
-	struct rng r = { 5 };
-	stack_table_init(&t);
-	for (uint32_t i = 0; i < n; i++) {
-		ck_assert(memcmp(found[i].a, found[i].b, sizeof found[i].a) != 0);
-		ck_assert_uint_eq(prefix_hash(found[i].a), prefix_hash(found[i].b));
-		intern_colliding(&t, &all, &found[i], &r);
-	}
-	ck_assert_uint_gt(all.n, 100);
-	assert_table(&t, &all);
-	stack_table_done(&t);
-	free(all.v);
 }
 END_TEST
 
 UNIT_MAIN("stack", random_stacks_come_out_as_they_went_in, the_example_of_the_header,
-	  the_deepest_stack, prefixes_with_equal_hashes_are_told_apart)
+	  the_deepest_stack, many_at_once_are_as_one_by_one)

@@ -1,42 +1,26 @@
 /* Unwind tables in kernel memory: whole where they say they are, never more than the budget, the unused ones gone first. */
 #include "base/clock.h"
-#include "collect/table_store.h"
-#include "symbol/elf_file.h"
+#include "space_maps.h"
 #include "unit.h"
 #include "unwind/table.h"
 
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NEEDS "BPF maps need CAP_BPF"
-
 enum { SEGMENTS = 2 };
 static const char *const file = "/proc/self/exe";
 
-static int tables_fd, segments_fd;
+static struct space_maps maps;
 static struct table_store *store;
 static struct unwind_table truth;
 
 static bool setup(uint32_t max_segments)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
-	int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", 4, UNWIND_CHUNK,
-				   UNWIND_SEGMENT_CHUNKS, &mapped);
-	LIBBPF_OPTS(bpf_map_create_opts, outer, .inner_map_fd = inner);
-
-	if (inner < 0)
+	if (!space_maps_create(&maps, max_segments))
 		return false;
-	segments_fd =
-		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "segments", 4, 4, SEGMENTS, &outer);
-	tables_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tables", 4, sizeof(struct space_table),
-				   SPACE_MAX_TABLES, NULL);
-	close(inner);
-	ck_assert_int_ge(segments_fd, 0);
-	ck_assert_int_ge(tables_fd, 0);
-	store = table_store_new(&(struct table_store_opts){ tables_fd, segments_fd, max_segments });
+	struct table_store_opts opts = { maps.tables, maps.segments, max_segments };
+	store = table_store_new(&opts);
 	ck_assert_ptr_nonnull(store);
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(unwind_table_build(fd, &truth, NULL), 0);
@@ -48,15 +32,14 @@ static void teardown(void)
 {
 	unwind_table_done(&truth);
 	table_store_free(store);
-	close(tables_fd);
-	close(segments_fd);
+	space_maps_close(&maps);
 }
 
 static struct space_table in_kernel(uint32_t index)
 {
 	struct space_table t;
 
-	ck_assert_int_eq(bpf_map_lookup_elem(tables_fd, &index, &t), 0);
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.tables, &index, &t), 0);
 	return t;
 }
 
@@ -91,7 +74,7 @@ static void is_whole(uint32_t index)
 START_TEST(tables_stay_whole_under_a_budget)
 {
 	if (!setup(SEGMENTS))
-		T_SKIP(NEEDS);
+		T_SKIP(SPACE_NEEDS);
 	uint32_t chunks = truth.image.len / UNWIND_CHUNK;
 	uint32_t fit = SEGMENTS * UNWIND_SEGMENT_CHUNKS / chunks, n = fit + 5, index[1024];
 	struct table_store_stats stats;
@@ -129,7 +112,7 @@ END_TEST
 START_TEST(used_tables_stay)
 {
 	if (!setup(SEGMENTS))
-		T_SKIP(NEEDS);
+		T_SKIP(SPACE_NEEDS);
 	uint32_t fit = SEGMENTS * UNWIND_SEGMENT_CHUNKS / (truth.image.len / UNWIND_CHUNK);
 	uint32_t first = table_store_add(store);
 
@@ -140,7 +123,7 @@ START_TEST(used_tables_stay)
 		uint32_t index = table_store_add(store);
 
 		t.used = 1;
-		ck_assert_int_eq(bpf_map_update_elem(tables_fd, &first, &t, BPF_ANY), 0);
+		ck_assert_int_eq(bpf_map_update_elem(maps.tables, &first, &t, BPF_ANY), 0);
 		want(index, file);
 		settle();
 	}
@@ -152,7 +135,7 @@ END_TEST
 START_TEST(what_has_no_table_is_said_once)
 {
 	if (!setup(SEGMENTS))
-		T_SKIP(NEEDS);
+		T_SKIP(SPACE_NEEDS);
 	uint32_t none = table_store_add(store), gone = table_store_add(store);
 
 	want(none, "/dev/null");
@@ -173,7 +156,7 @@ START_TEST(larger_than_all_memory)
 	struct table_store_stats stats;
 
 	if (!setup(0))
-		T_SKIP(NEEDS);
+		T_SKIP(SPACE_NEEDS);
 	uint32_t index = table_store_add(store);
 	want(index, file);
 	settle();

@@ -1,0 +1,208 @@
+#include "base/http_get.h"
+
+#include "base/mem.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is used of libcurl. */
+struct curl_functions {
+	typeof(curl_global_init) *global_init;
+	typeof(curl_easy_init) *init;
+	typeof(curl_easy_setopt) *setopt;
+	typeof(curl_easy_perform) *perform;
+	typeof(curl_easy_getinfo) *getinfo;
+	typeof(curl_easy_reset) *reset;
+	typeof(curl_easy_cleanup) *cleanup;
+	typeof(curl_easy_strerror) *strerror;
+};
+
+struct http_client {
+	struct curl_functions curl;
+	CURL *easy;
+};
+
+/* --- the library ------------------------------------------------------------------------------ */
+
+static void *load_library(void)
+{
+	static const char *const names[] = { "libcurl-gnutls.so.4", "libcurl.so.4" };
+	void *library = NULL;
+	for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+static bool load_functions(void *library, struct curl_functions *f)
+{
+	const struct {
+		const char *name;
+		void *to;
+	} all[] = {
+		{ "curl_global_init", &f->global_init }, { "curl_easy_init", &f->init },
+		{ "curl_easy_setopt", &f->setopt },      { "curl_easy_perform", &f->perform },
+		{ "curl_easy_getinfo", &f->getinfo },    { "curl_easy_reset", &f->reset },
+		{ "curl_easy_cleanup", &f->cleanup },    { "curl_easy_strerror", &f->strerror },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		void *function = dlsym(library, all[i].name);
+		if (!function)
+			return false;
+		memcpy(all[i].to, &function, sizeof function);
+	}
+	return true;
+}
+
+/* The library stays loaded: those behind it keep state that does not survive being unloaded. */
+int http_client_new(struct http_client **out, struct err *err)
+{
+	struct http_client *c = xcalloc(1, sizeof *c);
+	void *library = load_library();
+	if (library && load_functions(library, &c->curl) &&
+	    c->curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+		c->easy = c->curl.init();
+	if (c->easy) {
+		*out = c;
+		return 0;
+	}
+	free(c);
+	err_set(err, ENOSYS, "there is no libcurl here to fetch files with");
+	err_hint(err, "install libcurl3-gnutls, or what your distribution calls libcurl");
+	return -ENOSYS;
+}
+
+void http_client_free(struct http_client *c)
+{
+	if (!c)
+		return;
+	c->curl.cleanup(c->easy);
+	free(c);
+}
+
+/* --- one request ------------------------------------------------------------------------------ */
+
+struct transfer {
+	int fd, write_error;
+	uint64_t body_left, headers_left;
+};
+
+/* Returning less than n makes libcurl give up. */
+static size_t on_body(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+	n *= size;
+	if (n > t->body_left) {
+		t->write_error = EFBIG;
+		return 0;
+	}
+	t->body_left -= n;
+	for (size_t done = 0; done < n;) {
+		ssize_t some = write(t->fd, data + done, n - done);
+		if (some < 0 && errno != EINTR) {
+			t->write_error = errno;
+			return 0;
+		}
+		done += some > 0 ? some : 0;
+	}
+	return n;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+	(void)data;
+	n *= size;
+	if (n > t->headers_left)
+		return 0;
+	t->headers_left -= n;
+	return n;
+}
+
+static bool set_options(const struct http_client *c, const struct http_request *r,
+			struct transfer *t)
+{
+	typeof(curl_easy_setopt) *set = c->curl.setopt;
+	c->curl.reset(c->easy);
+	/* The first three restrict: without them there is no request. */
+	if (set(c->easy, CURLOPT_PROTOCOLS_STR, "http,https") ||
+	    set(c->easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") ||
+	    set(c->easy, CURLOPT_TIMEOUT_MS, (long)r->total_ms))
+		return false;
+	set(c->easy, CURLOPT_NOSIGNAL, 1L);
+	set(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)r->connect_ms);
+	set(c->easy, CURLOPT_LOW_SPEED_LIMIT, (long)HTTP_MIN_BYTES_PER_S);
+	set(c->easy, CURLOPT_LOW_SPEED_TIME, (long)r->stall_s);
+	set(c->easy, CURLOPT_FOLLOWLOCATION, 1L);
+	set(c->easy, CURLOPT_MAXREDIRS, (long)HTTP_MAX_REDIRECTS);
+	set(c->easy, CURLOPT_FAILONERROR, 1L);
+	set(c->easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)r->max_bytes);
+	set(c->easy, CURLOPT_USERAGENT, "cresset/" CRESSET_VERSION);
+	set(c->easy, CURLOPT_HEADERFUNCTION, on_header);
+	set(c->easy, CURLOPT_HEADERDATA, t);
+	set(c->easy, CURLOPT_WRITEFUNCTION, on_body);
+	set(c->easy, CURLOPT_WRITEDATA, t);
+	return set(c->easy, CURLOPT_URL, r->url) == CURLE_OK;
+}
+
+static int code_of(CURLcode rc, long status, const struct transfer *t)
+{
+	switch (rc) {
+	case CURLE_OK:
+		return status == 200 ? 0 : EPROTO;
+	case CURLE_HTTP_RETURNED_ERROR:
+		return status == 404 || status == 410 ? ENOENT : EPROTO;
+	case CURLE_OPERATION_TIMEDOUT:
+		return ETIMEDOUT;
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_CONNECT:
+		return ECONNREFUSED;
+	case CURLE_TOO_MANY_REDIRECTS:
+		return ELOOP;
+	case CURLE_FILESIZE_EXCEEDED:
+		return EFBIG;
+	case CURLE_WRITE_ERROR:
+		return t->write_error ? t->write_error : EPROTO;
+	default:
+		return EPROTO;
+	}
+}
+
+static const char *words_of(const struct http_client *c, CURLcode rc, int code,
+			    const struct transfer *t)
+{
+	if (t->write_error && code != EFBIG)
+		return strerror(t->write_error);
+	if (code == EFBIG)
+		return "the answer is too large";
+	if (rc == CURLE_WRITE_ERROR)
+		return "the headers of the answer are too large";
+	return c->curl.strerror(rc);
+}
+
+int http_get(struct http_client *c, const struct http_request *r, int fd, struct err *err)
+{
+	struct transfer t = {
+		.fd = fd,
+		.body_left = r->max_bytes,
+		.headers_left = HTTP_MAX_HEADER_BYTES,
+	};
+	long status = 0;
+	if (!set_options(c, r, &t))
+		return err_set(err, EPROTO, "%s: no address that can be fetched", r->url);
+	CURLcode rc = c->curl.perform(c->easy);
+	c->curl.getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	int code = code_of(rc, status, &t);
+	if (code == 0)
+		return 0;
+	if (rc == CURLE_OK || rc == CURLE_HTTP_RETURNED_ERROR)
+		err_set(err, code, "%s: the server answers with status %ld", r->url, status);
+	else
+		err_set(err, code, "%s: %s", r->url, words_of(c, rc, code, &t));
+	return -code;
+}

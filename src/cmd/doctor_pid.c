@@ -1,0 +1,233 @@
+#include "cmd/doctor_pid.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/names_env.h"
+#include "collect/collect.h"
+#include "collect/inspect.h"
+
+#include <errno.h>
+
+enum { TEXT_MAX = 1024 };
+
+/* Names and unwinding both complete, some of it, nothing. */
+static enum check_state state_of(const struct inspected *o)
+{
+	if (o->open_errno || !o->names_from)
+		return CHECK_MISSING;
+	bool walkable = o->frames_from || o->is_go, is_vdso = o->path[0] == '[';
+	bool named = is_vdso || !remedy_is_wanted(o->names_from); /* that one has nothing to hide */
+	return walkable && named ? CHECK_OK : CHECK_LIMITED;
+}
+
+static const char *frames_words(const struct inspected *o)
+{
+	return o->is_go ? "frame pointers, as Go keeps them" : "frame pointers only, if it has any";
+}
+
+static const char jit_remedy[] = "start it so that it writes one: node --perf-basic-prof, java "
+				 "-XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1 …";
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+static void add_text(struct buf *b, const char *s)
+{
+	esc_term(b, s, strlen(s), TEXT_MAX);
+}
+
+static void add_field(struct buf *b, const char *name)
+{
+	buf_addf(b, "\n     %-9s", name);
+}
+
+static void add_hex(struct buf *b, const struct inspected *o)
+{
+	for (int i = 0; i < o->build_id_len; i++)
+		buf_addf(b, "%02x", o->build_id[i]);
+}
+
+static void add_names(struct buf *b, const struct inspected *o)
+{
+	add_field(b, "names");
+	if (!o->names_from) {
+		buf_adds(b, "none");
+		return;
+	}
+	buf_addf(b, "%s: ", o->names_from);
+	fmt_count(b, o->functions);
+	buf_adds(b, " functions");
+	if (o->debug_file) {
+		buf_adds(b, " in ");
+		add_text(b, o->debug_file);
+	}
+}
+
+static void add_frames(struct buf *b, const struct inspected *o)
+{
+	add_field(b, "stacks");
+	if (!o->frames_from) {
+		buf_adds(b, frames_words(o));
+		return;
+	}
+	buf_addf(b, "%s: ", o->frames_from);
+	fmt_count(b, o->frame_rows);
+	buf_adds(b, " rows");
+}
+
+static void add_file(struct buf *b, const struct term *term, const struct inspected *o)
+{
+	buf_addc(b, ' ');
+	term_check(b, term, state_of(o));
+	buf_addc(b, ' ');
+	add_text(b, o->path);
+	buf_adds(b, o->is_deleted ? " (deleted, or replaced by another one)" : "");
+	if (o->open_errno) {
+		buf_addf(b, "\n     cannot be opened: %s\n", strerror(o->open_errno));
+		return;
+	}
+	add_field(b, "build id");
+	add_hex(b, o);
+	buf_adds(b, o->build_id_len ? "" : "none: names of it are not kept between recordings");
+	add_names(b, o);
+	add_frames(b, o);
+	if (*o->remedy.text) {
+		add_field(b, "better");
+		add_text(b, o->remedy.text);
+	}
+	buf_addc(b, '\n');
+}
+
+static void add_jit(struct buf *b, const struct term *term, const struct inspection *in)
+{
+	if (!in->jit_bytes)
+		return;
+	buf_addc(b, ' ');
+	term_check(b, term, in->has_perf_map ? CHECK_OK : CHECK_LIMITED);
+	buf_adds(b, " code made at run time, ");
+	fmt_bytes(b, in->jit_bytes);
+	add_field(b, "names");
+	buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
+	if (!in->has_perf_map) {
+		add_field(b, "better");
+		buf_adds(b, jit_remedy);
+	}
+	buf_addc(b, '\n');
+}
+
+static void add_process(struct buf *b, const struct term *term, uint32_t pid,
+			const struct inspection *in)
+{
+	term_paint(b, term->color_out, PAINT_BOLD, "process ");
+	buf_addf(b, "%u ", pid);
+	add_text(b, in->comm);
+	buf_adds(b, in->is_32bit ? ", 32 bits: its stacks are not walked\n" : "\n");
+	for (size_t i = 0; i < in->files.n; i++)
+		add_file(b, term, &in->files.v[i]);
+	add_jit(b, term, in);
+	if (!in->files.n && !in->jit_bytes)
+		buf_adds(b,
+			 " it has no code of its own: a thread of the kernel, or about to end\n");
+}
+
+/* --- JSON --------------------------------------------------------------------------------------- */
+
+static void json_text(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	json_str(j, value && *value ? value : NULL);
+}
+
+static void json_number(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+static void json_file(struct json *j, const struct inspected *o)
+{
+	struct buf id = { 0 };
+	add_hex(&id, o);
+	json_obj(j);
+	json_text(j, "path", o->path);
+	json_key(j, "deleted");
+	json_bool(j, o->is_deleted);
+	json_text(j, "state", check_word(state_of(o)));
+	json_text(j, "build_id", buf_cstr(&id));
+	json_text(j, "names_from", o->names_from);
+	json_number(j, "functions", o->functions);
+	json_text(j, "debug_file", o->debug_file);
+	json_key(j, "go");
+	json_bool(j, o->is_go);
+	json_text(j, "frames_from", o->frames_from);
+	json_number(j, "frame_rows", o->frame_rows);
+	json_text(j, "error", o->open_errno ? strerror(o->open_errno) : NULL);
+	json_text(j, "remedy", o->remedy.text);
+	json_end(j);
+	buf_done(&id);
+}
+
+static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
+{
+	struct json j = json_to(b);
+	bool wants_map = in->jit_bytes && !in->has_perf_map;
+	json_obj(&j);
+	json_number(&j, "pid", pid);
+	json_text(&j, "comm", in->comm);
+	json_number(&j, "bits", in->is_32bit ? 32 : 64);
+	json_key(&j, "files");
+	json_arr(&j);
+	for (size_t i = 0; i < in->files.n; i++)
+		json_file(&j, &in->files.v[i]);
+	json_end(&j);
+	json_key(&j, "jit");
+	json_obj(&j);
+	json_number(&j, "bytes", in->jit_bytes);
+	json_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
+	json_text(&j, "remedy", wants_map ? jit_remedy : NULL);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+/* --- */
+
+static int print(struct cmd_line *line, uint32_t pid, const struct inspection *in)
+{
+	struct buf b = { 0 };
+	if (line->globals.json) {
+		add_json(&b, pid, in);
+	} else {
+		add_process(&b, &line->term, pid, in);
+		term_fit(&line->term, &b);
+	}
+	return cmd_print(&b);
+}
+
+static int status_of(int rc)
+{
+	return rc == -ESRCH ? CMD_NO_TARGET : rc == -EACCES ? CMD_PERMISSION : CMD_FAILED;
+}
+
+int doctor_pid(struct cmd_line *line, const char *pid)
+{
+	struct name_files_opts opts;
+	struct name_files files;
+	struct name_failures failures;
+	struct inspection in;
+	struct err err = { 0 };
+	uint64_t id;
+	if (parse_u64(pid, &id) < 0 || id == 0 || id > INT32_MAX)
+		return cmd_usage(line, "'%s' is no process id", pid);
+	names_env(&line->arena, &opts);
+	name_files_open(&files, &opts);
+	int rc = inspect_process(id, &files, opts.debuginfod_urls, &in, &err);
+	name_files_failures(&files, &failures);
+	name_files_close(&files);
+	names_say_failures(&failures);
+	if (rc < 0)
+		return cmd_fail(status_of(rc), &err);
+	int status = print(line, id, &in);
+	inspection_done(&in);
+	return status;
+}

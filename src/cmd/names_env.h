@@ -1,0 +1,21 @@
+/* cmd/names_env.h: what the environment says about names: where they are kept between runs, and whether servers are asked.
+ *
+ *     CRESSET_CACHE       the folder; empty: nothing is kept, and no server asked. Else /var/cache/cresset for root, so that sudo
+ *                         leaves nothing of root's in a home; $XDG_CACHE_HOME/cresset or ~/.cache/cresset for others
+ *     DEBUGINFOD_URLS     debuginfod servers, separated by blanks; unset or empty: none is asked
+ *     DEBUGINFOD_TIMEOUT  seconds that a server may be slow, DEBUGINFOD_MAXTIME that all downloads of a run may take;
+ *     DEBUGINFOD_MAXSIZE  bytes of one file
+ */
+#ifndef CRESSET_CMD_NAMES_ENV_H
+#define CRESSET_CMD_NAMES_ENV_H
+
+#include "base/arena.h"
+#include "collect/elf_names.h"
+
+/* Text lives in the arena or the environment. */
+void names_env(struct arena *a, struct name_files_opts *out);
+
+/* Says once that servers failed, if they did. */
+void names_say_failures(const struct name_failures *f);
+
+#endif

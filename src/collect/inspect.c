@@ -1,0 +1,231 @@
+#include "collect/inspect.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "collect/mapped_file.h"
+#include "collect/proc_maps.h"
+#include "collect/proc_stat.h"
+#include "collect/vdso.h"
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct inspector {
+	uint32_t pid;
+	struct name_files *files;
+	struct inspection *out;
+	struct map seen; /* hash of what tells files apart → index in out->files */
+};
+
+/* --- one file ----------------------------------------------------------------------------------- */
+
+static int open_map(uint32_t pid, const struct proc_map *m)
+{
+	struct stat st;
+	struct mapped_file f = {
+		.pid = pid,
+		.start = m->start,
+		.end = m->end,
+		.pgoff = m->pgoff,
+		.path = m->name,
+		.maj = m->maj,
+		.min = m->min,
+		.ino = m->ino,
+	};
+	return strcmp(m->name, "[vdso]") == 0 ? vdso_open() : mapped_file_open(&f, &st);
+}
+
+static const char *frame_section(const struct elf_file *f)
+{
+	GElf_Shdr section;
+	size_t n = 0;
+	GElf_Phdr segment;
+	if (elf_file_section(f, ".eh_frame", SHT_NULL, &section))
+		return ".eh_frame";
+	for (size_t i = 0; elf_getphdrnum(f->elf, &n) == 0 && i < n; i++)
+		if (gelf_getphdr(f->elf, i, &segment) && segment.p_type == PT_GNU_EH_FRAME)
+			return ".eh_frame";
+	return elf_file_section(f, ".debug_frame", SHT_NULL, &section) ? ".debug_frame" : NULL;
+}
+
+static void inspect_elf(struct inspector *in, int fd, struct inspected *o)
+{
+	struct elf_file f;
+	struct unwind_table table = { 0 };
+	GElf_Shdr section;
+	if (elf_file_open(&f, fd, NULL))
+		return;
+	o->build_id_len = elf_file_build_id(&f, o->build_id, sizeof o->build_id);
+	o->is_go = elf_file_section(&f, ".gopclntab", SHT_NULL, &section) ||
+		   elf_file_section(&f, ".note.go.buildid", SHT_NULL, &section);
+	if (f.header.e_ident[EI_CLASS] == ELFCLASS32)
+		in->out->is_32bit = true;
+	if (unwind_table_build(fd, &table, NULL) == 0) {
+		o->frames_from = frame_section(&f);
+		o->frame_rows = table.n_rows;
+		unwind_table_done(&table);
+	}
+	elf_file_close(&f);
+}
+
+/* Where a descriptor leads to, as a path here. */
+static char *path_of(int fd)
+{
+	char link[40], path[4096];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof path);
+	return n > 0 ? xstrndup(path, n) : NULL;
+}
+
+/* Asks as elf_names would, and remembers what was given last: that is what fitted, if any did. */
+struct asking {
+	struct elf_names names;
+	char *last;
+};
+
+static int locate(void *ctx, const struct debug_request *req, unsigned attempt)
+{
+	struct asking *a = ctx;
+	int fd = elf_names_locate(&a->names, req, attempt);
+	free(a->last);
+	a->last = fd < 0 ? NULL : path_of(fd);
+	return fd;
+}
+
+static void inspect_names(struct inspector *in, int fd, struct inspected *o)
+{
+	struct asking a = { 0 };
+	struct symbol_source *source;
+	if (elf_names_init(&a.names, in->files, fd, o->path, in->pid))
+		return;
+	if (symbol_open_elf(fd, locate, &a, &source, NULL) == 0) {
+		o->names_from = source->origin;
+		o->functions = source->functions;
+		symbol_close(source);
+	}
+	if (o->names_from)
+		o->debug_file = a.last;
+	else
+		free(a.last);
+	elf_names_close(&a.names);
+}
+
+/* --- all mappings ------------------------------------------------------------------------------- */
+
+static uint64_t map_key(const struct proc_map *m)
+{
+	uint64_t name = hash_bytes(m->name, strlen(m->name));
+	return m->ino ? hash_mix(hash_mix(m->maj, m->min), m->ino) : name;
+}
+
+static void add_file(struct inspector *in, const struct proc_map *m)
+{
+	uint32_t n = in->out->files.n;
+	uint32_t i = n < INSPECT_MAX_FILES ? map_intern(&in->seen, map_key(m), n, NULL, NULL) : n;
+	if (i == INSPECT_MAX_FILES)
+		return;
+	if (i < n) {
+		in->out->files.v[i].mapped_bytes += m->end - m->start;
+		return;
+	}
+	static const char deleted[] = " (deleted)";
+	struct inspected o = { .is_deleted = str_ends(m->name, deleted),
+			       .mapped_bytes = m->end - m->start };
+	o.path = xstrndup(m->name, strlen(m->name) - (o.is_deleted ? sizeof deleted - 1 : 0));
+	int fd = open_map(in->pid, m);
+	o.open_errno = fd < 0 ? -fd : 0;
+	if (fd >= 0) {
+		inspect_elf(in, fd, &o);
+		inspect_names(in, fd, &o);
+		close(fd);
+	}
+	vec_push(&in->out->files, o);
+}
+
+static bool on_map(void *ctx, const struct proc_map *m)
+{
+	struct inspector *in = ctx;
+	bool is_file = m->ino || strcmp(m->name, "[vdso]") == 0;
+	if (!m->executable || strcmp(m->name, "[vsyscall]") == 0)
+		return true;
+	if (is_file)
+		add_file(in, m);
+	else
+		in->out->jit_bytes += m->end - m->start;
+	return true;
+}
+
+static void look_for_perf_map(struct inspector *in)
+{
+	struct stat st;
+	snprintf(in->out->perf_map, sizeof in->out->perf_map, "/tmp/perf-%" PRIu32 ".map",
+		 proc_ns_pid(in->pid));
+	int fd = process_root_open(in->pid, in->out->perf_map, &st);
+	in->out->has_perf_map = fd >= 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+static void add_remedies(struct inspector *in, const char *debuginfod_urls)
+{
+	VEC(struct remedy) wishes = { 0 };
+	VEC(struct inspected *) files = { 0 };
+	char root[32];
+	snprintf(root, sizeof root, "/proc/%" PRIu32 "/root", in->pid);
+	struct remedy_opts opts = { .root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC),
+				    .debuginfod_urls = debuginfod_urls };
+	for (size_t i = 0; i < in->out->files.n && opts.root >= 0; i++) {
+		struct inspected *o = &in->out->files.v[i];
+		if (o->path[0] != '/' || o->open_errno || !remedy_is_wanted(o->names_from))
+			continue;
+		vec_push(&wishes, (struct remedy){ .path = o->path });
+		vec_push(&files, o);
+	}
+	remedies_find(&opts, wishes.v, wishes.n);
+	for (size_t i = 0; i < wishes.n; i++)
+		files.v[i]->remedy = wishes.v[i];
+	vec_done(&wishes);
+	vec_done(&files);
+	if (opts.root >= 0)
+		close(opts.root);
+}
+
+int inspect_process(uint32_t pid, struct name_files *files, const char *debuginfod_urls,
+		    struct inspection *out, struct err *err)
+{
+	struct inspection result = { 0 };
+	struct inspector in = { .pid = pid, .files = files, .out = &result };
+	struct proc_stat stat;
+	int rc = proc_stat_read(pid, &stat);
+	if (rc == 0)
+		rc = proc_maps_read(pid, on_map, &in);
+	map_done(&in.seen);
+	if (rc) {
+		inspection_done(&result);
+		rc = rc == -ENOENT ? -ESRCH : rc == -EPERM ? -EACCES : rc;
+		return err_set(err, -rc, "cannot look at process %" PRIu32 ": %s", pid,
+			       strerror(-rc));
+	}
+	memcpy(result.comm, stat.name, sizeof result.comm);
+	look_for_perf_map(&in);
+	add_remedies(&in, debuginfod_urls);
+	*out = result;
+	return 0;
+}
+
+void inspection_done(struct inspection *i)
+{
+	for (size_t k = 0; k < i->files.n; k++) {
+		free(i->files.v[k].path);
+		free(i->files.v[k].debug_file);
+	}
+	vec_done(&i->files);
+}

@@ -1,0 +1,408 @@
+#include "format/pprof_samples.h"
+
+#include "format/pprof.h"
+
+#include <string.h>
+
+enum { PPROF_MAX_LABELS = 256 }; /* of one sample; more are skipped */
+
+/* Labels repeat from sample to sample, byte by byte, and so do lists of locations where labels or
+ * times tell the samples apart: what they say is looked up by what they are. Later ones take the
+ * place of earlier ones. */
+enum { PPROF_LABEL_MEMOS = 256, PPROF_MAX_LIST_MEMOS = 1 << 16 };
+struct label_memo {
+	struct cur bytes; /* empty: nothing here yet */
+	struct label label;
+};
+struct list_memo {
+	const uint8_t *bytes;
+	uint32_t len; /* 0: nothing here yet */
+	uint32_t stack;
+};
+
+/* A sample that waits until there are enough of them: the sink finds many stacks faster than one by
+ * one. */
+struct pending {
+	struct sample sample; /* but for series, stack and value */
+	size_t series;        /* index in pprof_samples.series */
+	/* Its locations where they are one list, else empty: then they are frames already. */
+	struct cur list;
+	struct list_memo *memo; /* of the list */
+	size_t first, n;        /* in pprof_samples.frames, root first */
+	bool is_bad;
+};
+
+struct pprof_samples {
+	struct sink *sink;
+	struct pprof_tables *tables;
+	const struct pprof_column *columns;
+	size_t n_columns;
+	uint32_t key_pid, key_tid, key_cpu;
+
+	VEC(uint32_t) series; /* runs of n_columns, one for each label set */
+	struct map series_of_labels;
+
+	struct pending pending[STACK_BATCH];
+	uint32_t n_pending;
+	VEC(uint32_t) frames; /* of all that are pending */
+	VEC(int64_t) values;  /* the same, n_columns each */
+
+	/* Of the sample at hand, and of the one before. */
+	VEC(struct label) labels, labels_before;
+	size_t series_before; /* index in series; SIZE_MAX: there was none */
+	bool bad;
+
+	struct label_memo label_memos[PPROF_LABEL_MEMOS];
+	struct list_memo *list_memos;
+	uint32_t n_list_memos; /* a power of two */
+	uint64_t n_given, n_values;
+};
+
+struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *tables,
+					const struct pprof_column *columns, size_t n_columns,
+					uint64_t n_samples)
+{
+	struct pprof_samples *s = xcalloc(1, sizeof *s);
+	s->sink = sink;
+	s->tables = tables;
+	s->columns = columns;
+	s->n_columns = n_columns;
+	s->key_pid = sink_string(sink, "pid");
+	s->key_tid = sink_string(sink, "tid");
+	s->key_cpu = sink_string(sink, "cpu");
+	s->series_before = SIZE_MAX;
+	s->n_list_memos = 1;
+	while (s->n_list_memos < n_samples && s->n_list_memos < PPROF_MAX_LIST_MEMOS)
+		s->n_list_memos *= 2;
+	s->list_memos = xcalloc(s->n_list_memos, sizeof *s->list_memos);
+	return s;
+}
+
+/* --- locations -------------------------------------------------------------------------------- */
+
+static uint32_t frame_of(struct pprof_samples *s, uint64_t location)
+{
+	uint32_t frame = pprof_find_frame(s->tables, location);
+	s->bad |= frame == UINT32_MAX;
+	return frame;
+}
+
+/* Makes room for n more frames of the sample at hand, but for no more of it in all than one above
+ * STACK_MAX_DEPTH: that one tells the sink to cut. Returns where the room ends. */
+static const uint32_t *room_for_frames(struct pprof_samples *s, const struct pending *p, size_t n)
+{
+	size_t most = p->first + STACK_MAX_DEPTH + 1;
+	n = n < most - s->frames.n ? n : most - s->frames.n;
+	vec_reserve(&s->frames, s->frames.n + n);
+	return s->frames.v + s->frames.n + n;
+}
+
+/* Most of a file is numbers of locations that are known: what the loop needs for these is in
+ * registers. */
+static void add_list(struct pprof_samples *s, const struct pending *p, struct cur c)
+{
+	const uint32_t *end = room_for_frames(s, p, cur_left(&c));
+	const uint32_t *known = s->tables->locations.ids.v;
+	const uint64_t dense = s->tables->locations.dense;
+	uint32_t *out = s->frames.v + s->frames.n;
+	while (cur_left(&c)) {
+		uint64_t location = cur_varint(&c);
+		uint32_t frame = location - 1 < dense ? known[location - 1] : UINT32_MAX;
+		if (frame == UINT32_MAX)
+			frame = frame_of(s, location);
+		if (out < end)
+			*out++ = frame;
+	}
+	s->frames.n = out - s->frames.v;
+	s->bad |= c.bad;
+}
+
+/* The list of a sample that has one only is left to be looked up. */
+static void add_locations(struct pprof_samples *s, struct pending *p, const struct pb_field *f)
+{
+	if (f->wire == PB_LEN && !cur_left(&p->list) && s->frames.n == p->first) {
+		p->list = f->len;
+		return;
+	}
+	add_list(s, p, p->list);
+	p->list = (struct cur){ 0 };
+	if (f->wire == PB_LEN)
+		add_list(s, p, f->len);
+	else if (f->wire == PB_VARINT && room_for_frames(s, p, 1) > s->frames.v + s->frames.n)
+		s->frames.v[s->frames.n++] = frame_of(s, f->u);
+}
+
+/* Where the sample's list is looked up; the memory is asked for long before that. */
+static void find_memo(struct pprof_samples *s, struct pending *p)
+{
+	size_t len = cur_left(&p->list);
+	p->memo = NULL;
+	if (len)
+		p->memo = &s->list_memos[hash_bytes(p->list.p, len) & (s->n_list_memos - 1)];
+	__builtin_prefetch(p->memo);
+}
+
+/* The sample's stack is known when its list was there before. */
+static bool stack_is_known(struct pending *p)
+{
+	size_t len = cur_left(&p->list);
+	if (p->memo->len != len || memcmp(p->memo->bytes, p->list.p, len) != 0)
+		return false;
+	p->sample.stack = p->memo->stack;
+	return true;
+}
+
+static void turn_round(uint32_t *frames, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint32_t leaf = frames[i];
+		frames[i] = frames[--n];
+		frames[n] = leaf;
+	}
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/* The numeric label that is a column of ours; NULL for all others. */
+static uint32_t *id_column(const struct pprof_samples *s, struct sample *sample,
+			   const struct label *l)
+{
+	if (!l->is_num || l->unit || l->num < 0 || l->num >= SAMPLE_NO_ID)
+		return NULL;
+	uint32_t *id = l->key == s->key_pid   ? &sample->pid
+		       : l->key == s->key_tid ? &sample->tid
+		       : l->key == s->key_cpu ? &sample->cpu
+					      : NULL;
+	return id && *id == SAMPLE_NO_ID ? id : NULL;
+}
+
+/* False when it is damaged. */
+static bool parse_label(struct pprof_tables *t, struct cur c, struct label *out)
+{
+	struct label l = { 0 };
+	struct pb_field f;
+	uint64_t str = 0;
+	while (pb_next(&c, &f)) {
+		if (f.num == LABEL_KEY)
+			l.key = pprof_string(t, f.u);
+		else if (f.num == LABEL_STR)
+			str = f.u;
+		else if (f.num == LABEL_NUM)
+			l.num = f.u;
+		else if (f.num == LABEL_NUM_UNIT)
+			l.unit = pprof_string(t, f.u);
+	}
+	l.is_num = str == 0;
+	if (str) {
+		l.str = pprof_string(t, str);
+		l.num = 0;
+		l.unit = 0;
+	}
+	*out = l;
+	return !c.bad;
+}
+
+/* A label that was skipped once is read again each time, so that each is counted. */
+static bool label_of(struct pprof_samples *s, struct cur c, struct label *out)
+{
+	size_t len = cur_left(&c);
+	struct label_memo *memo = &s->label_memos[hash_bytes(c.p, len) % PPROF_LABEL_MEMOS];
+	if (len && cur_left(&memo->bytes) == len && memcmp(memo->bytes.p, c.p, len) == 0) {
+		*out = memo->label;
+		return true;
+	}
+	uint64_t skipped = s->tables->skipped;
+	if (!parse_label(s->tables, c, out))
+		return false;
+	if (s->tables->skipped == skipped)
+		*memo = (struct label_memo){ c, *out };
+	return true;
+}
+
+static void add_label(struct pprof_samples *s, struct sample *sample, struct cur c)
+{
+	struct label l;
+	bool good = label_of(s, c, &l);
+	uint32_t *id = id_column(s, sample, &l);
+	if (id)
+		*id = l.num;
+	else if (!good || s->labels.n == PPROF_MAX_LABELS)
+		s->tables->skipped++;
+	else
+		vec_push(&s->labels, l);
+}
+
+/* The run of series, one for each column, of a label set: its index in series. */
+static size_t series_of_set(struct pprof_samples *s, uint32_t labels)
+{
+	uint32_t *known = map_get(&s->series_of_labels, labels);
+	if (known)
+		return *known;
+	size_t at = s->series.n;
+	map_put(&s->series_of_labels, labels, at);
+	for (size_t i = 0; i < s->n_columns; i++) {
+		struct series series = { s->columns[i].id, s->columns[i].period, labels };
+		vec_push(&s->series, s->sink->ops->series(s->sink, &series));
+	}
+	return at;
+}
+
+static bool labels_are_those_before(const struct pprof_samples *s)
+{
+	return s->series_before != SIZE_MAX && s->labels.n == s->labels_before.n &&
+	       (s->labels.n == 0 ||
+		memcmp(s->labels.v, s->labels_before.v, s->labels.n * sizeof *s->labels.v) == 0);
+}
+
+/* The run of series of the sample at hand. */
+static size_t find_series(struct pprof_samples *s)
+{
+	if (!labels_are_those_before(s)) {
+		uint32_t set = s->sink->ops->labels(s->sink, s->labels.v, s->labels.n);
+		s->series_before = series_of_set(s, set);
+		vec_clear(&s->labels_before);
+		vec_append(&s->labels_before, s->labels.v, s->labels.n);
+	}
+	return s->series_before;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void add_value(void *ctx, uint64_t v)
+{
+	struct pprof_samples *s = ctx;
+	if (s->values.n < (s->n_pending + 1) * s->n_columns)
+		vec_push(&s->values, (int64_t)v);
+	else
+		s->bad = true;
+}
+
+/* Reads one sample; false when nothing of it can be used. */
+static bool read_sample(struct pprof_samples *s, struct pending *p, struct cur c)
+{
+	struct pb_field f;
+	p->sample.pid = p->sample.tid = p->sample.cpu = SAMPLE_NO_ID;
+	p->list = cur_of(NULL, 0);
+	p->first = s->frames.n;
+	p->is_bad = false;
+	s->bad = false;
+	vec_clear(&s->labels);
+	while (!s->bad && pb_next(&c, &f)) {
+		if (f.num == SAMPLE_LOCATION_ID)
+			add_locations(s, p, &f);
+		else if (f.num == SAMPLE_VALUE)
+			s->bad |= !pb_each_varint(&f, add_value, s);
+		else if (f.num == SAMPLE_LABEL)
+			add_label(s, &p->sample, f.len);
+	}
+	find_memo(s, p);
+	p->n = s->frames.n - p->first;
+	turn_round(s->frames.v + p->first, p->n);
+	return !s->bad && !c.bad && s->values.n == (s->n_pending + 1) * s->n_columns;
+}
+
+static void give_value(struct pprof_samples *s, struct sample *sample, uint32_t series,
+		       int64_t value)
+{
+	sample->series = series;
+	sample->value = value;
+	s->sink->ops->sample(s->sink, sample);
+	s->n_values++;
+}
+
+/* A sample of zeros only keeps its first. */
+static void give_sample(struct pprof_samples *s, struct pending *p, const int64_t *values)
+{
+	const uint32_t *series = s->series.v + p->series;
+	bool any = false;
+	for (size_t i = 0; i < s->n_columns; i++) {
+		if (s->columns[i].derived || !values[i])
+			continue;
+		give_value(s, &p->sample, series[i], values[i]);
+		any = true;
+	}
+	if (!any)
+		give_value(s, &p->sample, series[0], 0);
+	s->n_given++;
+}
+
+/* The frames of a list that was not there before. */
+static void read_list(struct pprof_samples *s, struct pending *p)
+{
+	s->bad = false;
+	p->first = s->frames.n;
+	add_list(s, p, p->list);
+	p->n = s->frames.n - p->first;
+	turn_round(s->frames.v + p->first, p->n);
+	p->is_bad = s->bad;
+	s->tables->skipped += s->bad;
+}
+
+static void find_stacks(struct pprof_samples *s)
+{
+	struct stack_list lists[STACK_BATCH] = { 0 };
+	struct pending *of_list[STACK_BATCH];
+	uint32_t ids[STACK_BATCH], n = 0;
+	for (uint32_t i = 0; i < s->n_pending; i++) {
+		struct pending *p = &s->pending[i];
+		if (p->memo && stack_is_known(p))
+			continue;
+		if (p->memo)
+			read_list(s, p);
+		if (!p->is_bad)
+			of_list[n++] = p;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		lists[i] = (struct stack_list){ s->frames.v + of_list[i]->first, of_list[i]->n };
+	s->sink->ops->stacks(s->sink, lists, n, ids);
+	for (uint32_t i = 0; i < n; i++) {
+		struct pending *p = of_list[i];
+		p->sample.stack = ids[i];
+		if (p->memo)
+			*p->memo = (struct list_memo){ p->list.p, cur_left(&p->list), ids[i] };
+	}
+}
+
+static void give_pending(struct pprof_samples *s)
+{
+	find_stacks(s);
+	for (uint32_t i = 0; i < s->n_pending; i++)
+		if (!s->pending[i].is_bad)
+			give_sample(s, &s->pending[i], s->values.v + i * s->n_columns);
+	s->n_pending = 0;
+	vec_clear(&s->frames);
+	vec_clear(&s->values);
+}
+
+bool pprof_samples_add(struct pprof_samples *s, struct cur message)
+{
+	struct pending *p = &s->pending[s->n_pending];
+	if (!read_sample(s, p, message)) {
+		s->tables->skipped++;
+		s->frames.n = p->first;
+		s->values.n = s->n_pending * s->n_columns;
+		return true;
+	}
+	p->series = find_series(s);
+	s->n_pending++;
+	if (s->n_values + s->values.n > PPROF_MAX_SAMPLES)
+		return false;
+	if (s->n_pending == STACK_BATCH)
+		give_pending(s);
+	return true;
+}
+
+uint64_t pprof_samples_free(struct pprof_samples *s)
+{
+	give_pending(s);
+	uint64_t n_given = s->n_given;
+	vec_done(&s->series);
+	map_done(&s->series_of_labels);
+	vec_done(&s->frames);
+	vec_done(&s->values);
+	vec_done(&s->labels);
+	vec_done(&s->labels_before);
+	free(s->list_memos);
+	free(s);
+	return n_given;
+}

@@ -1,0 +1,27 @@
+/* symbol/go_names.h: names and lines of a Go program, from its gopclntab. */
+#ifndef CRESSET_SYMBOL_GO_NAMES_H
+#define CRESSET_SYMBOL_GO_NAMES_H
+
+#include "symbol/gopclntab.h"
+#include "symbol/name_cache.h"
+#include "symbol/symbol.h"
+
+struct go_names { /* zeroed = of no Go program: finds nothing */
+	struct gopclntab table;
+	struct name_cache texts; /* names and paths by their place in the file */
+	uint64_t skipped;        /* names and entries of inline trees that could not be read */
+};
+
+/* As gopclntab_open. */
+int go_names_open(struct go_names *g, const struct elf_file *f, const struct elf_layout *layout,
+		  struct err *err);
+void go_names_close(struct go_names *g);
+
+/* The function at an address as linked; out->start is one, too. The name of a generic function's instance is as Go prints it,
+ * `main.Map[...]`; linkage has the types where the table has them. */
+bool go_names_lookup(struct go_names *g, uint64_t addr, struct symbol *out);
+
+/* See symbol_lines. */
+uint32_t go_names_lines(struct go_names *g, uint64_t addr, struct symbol_line *out, uint32_t max);
+
+#endif

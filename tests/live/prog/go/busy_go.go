@@ -1,0 +1,5 @@
+//go:build !c
+
+package main
+
+func foreign(n int) int { return n }

@@ -1,0 +1,3 @@
+module busy
+
+go 1.18

@@ -1,0 +1,258 @@
+/* What the walker is told of address spaces, against /proc/PID/maps; and a stack that was sent along, against the C library's
+ * own walk of it. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "collect/proc_maps.h"
+#include "collect/proc_scan.h"
+#include "space_maps.h"
+#include "unit.h"
+
+#include <execinfo.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+
+static struct space_maps maps;
+static struct object_table objects;
+static struct space *space;
+
+static bool setup(void)
+{
+	if (!space_maps_create(&maps, 32))
+		return false;
+	object_table_init(&objects, 100);
+	space = space_new(&maps, &objects);
+	ck_assert_ptr_nonnull(space);
+	return true;
+}
+
+static void teardown(void)
+{
+	space_free(space);
+	object_table_done(&objects);
+	space_maps_close(&maps);
+}
+
+static void settle(void)
+{
+	uint64_t end_ns = clock_mono_ns() + 30000000000ull;
+
+	for (space_sync(space); space_is_busy(space); space_sync(space)) {
+		ck_assert_uint_lt(clock_mono_ns(), end_ns);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+static struct event_raw *raw_of(uint32_t pid)
+{
+	struct event_raw *raw = xcalloc(1, sizeof *raw + RAW_MAX_STACK);
+
+	raw->sample = (struct event_sample){ .kind = EVENT_RAW, .tgid = pid, .tid = pid };
+	return raw;
+}
+
+static void load(uint32_t pid)
+{
+	struct event_raw *raw = raw_of(pid);
+
+	space_missed(space, raw);
+	settle();
+	free(raw);
+}
+
+/* The mapping of an address, found in the maps as the walker finds it. False when there is none. */
+static bool in_kernel(uint32_t pid, uint64_t address, struct space_mapping *out)
+{
+	struct space_process p;
+	struct space_block_key key = { 0 };
+	struct space_block b;
+
+	if (bpf_map_lookup_elem(maps.processes, &pid, &p) || !p.n_maps)
+		return false;
+	key.image = p.image;
+	if (p.n_maps > SPACE_BLOCK_MAPS) {
+		key.block = SPACE_INDEX;
+		ck_assert_int_eq(bpf_map_lookup_elem(maps.blocks, &key, &b), 0);
+		for (key.block = 0;
+		     key.block + 1 < SPACE_INDEX_BLOCKS && b.starts[key.block + 1] <= address;)
+			key.block++;
+	}
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.blocks, &key, &b), 0);
+	for (int i = 0; i < SPACE_BLOCK_MAPS; i++) {
+		*out = b.maps[i];
+		if (out->start <= address && address < out->end)
+			return true;
+	}
+	return false;
+}
+
+struct compared {
+	uint32_t pid, files, anonymous, tables;
+};
+
+static bool same_mapping(void *ctx, const struct proc_map *m)
+{
+	struct compared *c = ctx;
+	struct space_mapping got;
+
+	if (!m->executable || m->name[0] == '[')
+		return true;
+	ck_assert_msg(in_kernel(c->pid, m->start, &got), "%s is not there", m->name);
+	ck_assert_msg(in_kernel(c->pid, m->end - 1, &got), "%s is not there", m->name);
+	if (!m->name[0]) {
+		c->anonymous++;
+		ck_assert_uint_eq(got.object, 0);
+		return true;
+	}
+	struct object *o = space_object(space, (uint64_t)got.object << FRAME_OFFSET_BITS);
+	struct space_table t;
+	ck_assert_ptr_nonnull(o);
+	ck_assert_msg(strstr(m->name, o->name) == m->name, "%s is not %s", m->name, o->name);
+	ck_assert_uint_eq(got.start, m->start);
+	ck_assert_uint_eq(got.pgoff, m->pgoff);
+	c->files++;
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.tables, &got.table, &t), 0);
+	c->tables += t.state == TABLE_READY;
+	return true;
+}
+
+static struct compared compare(uint32_t pid)
+{
+	struct compared c = { .pid = pid };
+
+	ck_assert_int_eq(proc_maps_read(pid, same_mapping, &c), 0);
+	return c;
+}
+
+START_TEST(every_mapping_is_told)
+{
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	/* Enough of them for several blocks. */
+	for (int i = 0; i < 100; i++)
+		ck_assert(mmap(NULL, 8192, i % 2 ? PROT_READ | PROT_EXEC : PROT_READ,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	load(getpid());
+	struct compared c = compare(getpid());
+	ck_assert_uint_ge(c.files, 3);
+	ck_assert_uint_eq(c.tables, c.files);
+	teardown();
+}
+END_TEST
+
+/* A child has its parent's mappings, and what it calls exec for is another program; what is gone is gone from the maps. */
+START_TEST(processes_come_and_go)
+{
+	struct side_record r = { .kind = SIDE_FORK, .pid = 4190001, .ppid = getpid() };
+	struct space_mapping m;
+	uint32_t key;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	load(getpid());
+	space_seen(space, &r);
+	settle();
+	ck_assert(in_kernel(4190001, (uintptr_t)compare & ~4095ul, &m));
+	space_seen(space, &(struct side_record){ .kind = SIDE_COMM, .pid = 4190001, .exec = true });
+	settle();
+	ck_assert(!in_kernel(4190001, (uintptr_t)compare, &m));
+	space_seen(space,
+		   &(struct side_record){ .kind = SIDE_EXIT,
+					  .pid = 4190001,
+					  .tid = 4190001,
+					  .time_ns = clock_mono_ns() - 2 * PROCESS_GRACE_NS });
+	settle();
+	ck_assert_int_eq(bpf_map_get_next_key(maps.processes, NULL, &key), 0);
+	ck_assert_uint_eq(key, getpid());
+	ck_assert_int_ne(bpf_map_get_next_key(maps.processes, &key, &key), 0);
+	teardown();
+}
+END_TEST
+
+/* --- a stack that was sent along --------------------------------------------------------------------------------------- */
+
+struct taken {
+	struct event_raw *raw;
+	void *callers[64];
+	int n;
+};
+
+/* One frame more than backtrace() tells of. */
+static __attribute__((noinline)) void keep_registers(struct event_raw *raw)
+{
+	ucontext_t uc;
+
+	ck_assert_int_eq(getcontext(&uc), 0);
+	raw->regs[PT_IP] = uc.uc_mcontext.gregs[REG_RIP];
+	raw->regs[PT_SP] = uc.uc_mcontext.gregs[REG_RSP];
+	raw->regs[PT_FP] = uc.uc_mcontext.gregs[REG_RBP];
+	raw->stack_bytes = 4096;
+	memcpy(raw->stack, (void *)(uintptr_t)raw->regs[PT_SP], raw->stack_bytes);
+}
+
+static __attribute__((noinline)) int innermost(const void *a, const void *b)
+{
+	static struct taken *taken;
+
+	if (!b) {
+		taken = (void *)(uintptr_t)a;
+		return 0;
+	}
+	if (taken && !taken->n) {
+		taken->n = backtrace(taken->callers, 64);
+		keep_registers(taken->raw);
+	}
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Through the C library's qsort, which has no frame pointers. */
+static __attribute__((noinline)) int outer(struct taken *t)
+{
+	int v[] = { 3, 1, 2 };
+
+	innermost(t, NULL);
+	qsort(v, 3, sizeof *v, innermost);
+	return v[0];
+}
+
+static uint64_t file_offset(const struct image *image, uint64_t address)
+{
+	const struct image_map *m = image_find(image, address);
+
+	return m ? address - m->start + m->pgoff : 0;
+}
+
+START_TEST(stacks_sent_along_are_walked)
+{
+	struct taken t = { .raw = raw_of(getpid()) };
+	struct process_table processes;
+	uint64_t frames[64];
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	ck_assert_int_eq(outer(&t), 1);
+	load(getpid());
+	process_table_init(&processes, &objects);
+	struct process *p = process_add(&processes, getpid());
+	proc_scan(&processes, p, 1);
+	struct unwind_walk w = space_walk(space, p->image, t.raw, frames, 64);
+	ck_assert_uint_eq(w.end, WALK_COMPLETE);
+	ck_assert_uint_eq(w.n, t.n + 1);
+	ck_assert_uint_eq(w.by_table, t.n);
+	for (int i = 1; i < t.n; i++)
+		ck_assert_uint_eq(frames[i + 1] & FRAME_OFFSET_MASK,
+				  file_offset(p->image, (uintptr_t)t.callers[i] - 1));
+	t.raw->stack_bytes = 512; /* what is missing is said to be */
+	w = space_walk(space, p->image, t.raw, frames, 64);
+	ck_assert_uint_eq(w.end, WALK_CUT);
+	w = space_walk(space, NULL, t.raw, frames, 64);
+	ck_assert_uint_eq(w.end, WALK_NO_FP);
+	ck_assert_uint_eq(w.n, 1);
+	process_table_done(&processes);
+	free(t.raw);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("space", every_mapping_is_told, processes_come_and_go, stacks_sent_along_are_walked)
