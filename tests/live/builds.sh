@@ -31,7 +31,9 @@ made gxx0 g++ -O0 "$cc"
 made gxx2 g++ -O2 "$cc"
 made gxx-static g++ -O2 -static "$cc"
 made clangxx2 clang++-14 -O2 "$cc"
-GOCACHE=$tmp/go-cache made go go build "$src/shares.go"
+export GOCACHE=$tmp/go-cache
+made go go build "$src/shares.go"
+made go-strip go build -ldflags "-s -w" "$src/shares.go"
 if command -v rustc >/dev/null; then
 	made rust0 rustc --crate-name shares "$src/shares.rs"
 	made rust2 rustc --crate-name shares -O "$src/shares.rs"
@@ -66,7 +68,7 @@ for name in "${names[@]}"; do
 	is "$name: none is cut" "$(grep -c 'truncated' "$tmp/one.folded")" 0
 	near "$name: all of work is where it is called" "$whole" "$n" 1
 	near "$name: all of it begins at the beginning" \
-		"$(folded_sum "^sh-[^;]*;(_start|runtime.goexit.abi0);.*;work " <"$tmp/one.folded")" "$n" 0
+		"$(folded_sum "^sh-[^;]*;(_start|runtime.goexit(.abi0)?);.*;work " <"$tmp/one.folded")" "$n" 0
 	near "$name: alpha" "$(folded_sum ';alpha;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .5 }")" "$(sigma "$n" .5 4)"
 	near "$name: beta" "$(folded_sum ';beta;gamma_;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .3 }")" "$(sigma "$n" .3 4)"
 	near "$name: delta" "$(folded_sum ';delta;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .2 }")" "$(sigma "$n" .2 4)"
