@@ -73,6 +73,8 @@ bpf_arch := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 bpf_inc  := $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu))
 $(BUILD)/bench/%.bpf.o: bench/bpf/%.bpf.c
 	$(bpf_object)
+$(BUILD)/unit/%.bpf.o: tests/unit/bpf/%.bpf.c
+	$(bpf_object)
 $(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
 	$(bpf_object)
 define bpf_object
@@ -104,6 +106,7 @@ link = $(CC) $(cppflags) $(cflags) -MMD -MP -MT $@ -MF $@.d $(ldflags) -o $@ $<
 $(BUILD)/unit/t_%: tests/unit/t_%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a -lcheck -lsubunit -lrt $(libs)
+$(BUILD)/unit/t_kernel_lookup: $(BUILD)/unit/lookup.bpf.o
 $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) tests/fuzz/replay.c $(BUILD)/libcresset.a $(libs)
@@ -149,7 +152,8 @@ bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance pro
 	BUILD=$(BUILD) bench/run
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c bench/*.[ch] bench/bpf/*.c)
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c tests/unit/*/*.[ch] bench/*.[ch] \
+            bench/bpf/*.c)
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)

@@ -4,7 +4,8 @@
  * space (unwind/walk.c).
  *
  * Each frame: which mapping holds the instruction, which table has the mapping's object, which rule has the table; the rule leads to
- * the caller's registers. Code without a table or a rule is walked by its frame pointer. Whoever includes this says how to reach
+ * the caller's registers. Code without a table or a rule is walked by its frame pointer, a few bytes of it among code that has rules by what
+ * is on the stack. Whoever includes this says how to reach
  * memory and tables:
  *
  *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
@@ -20,7 +21,7 @@
 #include "bpf/space.h"
 
 /* DWARF's numbers of x86-64's registers. */
-enum { REG_FP = 6, REG_SP = 7, REGS = 16 };
+enum { REG_BX = 3, REG_FP = 6, REG_SP = 7, REGS = 16 };
 
 /* The word of each DWARF register in struct pt_regs, and in the struct sigcontext that a signal frame holds at SIGCONTEXT_AT above its stack
  * pointer: four bits each, register 0 in the lowest. (REG_SP is looked up in the latter only.) */
@@ -33,6 +34,7 @@ struct walk {
 	__u64 regs[PT_REGS_WORDS]; /* of the leaf */
 	__u64 ip, sp, fp;          /* of the frame at hand */
 	__u64 sigcontext;          /* where the registers of an interrupted frame lie, else 0 */
+	__u64 bx_at;               /* where the frame's rbx lies, or one of BX_… */
 	struct space_mapping map;  /* the last one that was found; end 0: none */
 	__u64 image;               /* of the process, 0: unknown */
 	__u32 n_maps, flags;       /* of the process */
@@ -40,14 +42,17 @@ struct walk {
 	__u32 n, max;              /* frames so far, and at most */
 	__u32 exact;               /* ip is that of an instruction, not a return address */
 	__u32 end;                 /* enum walk_end */
-	__u32 by_table, by_fp;     /* steps that a rule, that the frame pointer led */
+	__u32 by_table, by_fp; /* steps by a rule; by the frame pointer or a look at the stack */
 	__u32 use_tables;
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not there */
 	__u32 by_rule;     /* the last step was one of by_table */
 };
 
-#define USER_MAX (1ull << 47) /* one past the highest user address */
+#define FP_LOST    1ull /* no frame is there */
+#define BX_IN_REGS 0ull /* it is still the leaf's */
+#define BX_LOST    1ull
+#define USER_MAX   (1ull << 47) /* one past the highest user address */
 #define NEAR_STACK \
 	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
 
@@ -118,6 +123,10 @@ static __always_inline int read_register(struct walk *w, __u32 reg, __u64 *out)
 		*out = w->regs[WORD_OF(PT_REGS_OF, reg)];
 	} else if (w->sigcontext) {
 		return read_word(w, w->sigcontext + 8 * WORD_OF(SIGCONTEXT_OF, reg), out);
+	} else if (reg == REG_BX && w->bx_at == BX_IN_REGS) {
+		*out = w->regs[WORD_OF(PT_REGS_OF, REG_BX)];
+	} else if (reg == REG_BX && w->bx_at != BX_LOST) {
+		return read_word(w, w->bx_at, out);
 	} else {
 		return walk_over(w, WALK_RULE);
 	}
@@ -169,6 +178,19 @@ static __always_inline int read_saved(struct walk *w, __u8 place, __s32 offset, 
 	return walk_over(w, WALK_RULE);
 }
 
+/* Only remembers where the caller's rbx lies: hardly anybody asks for it. */
+static __always_inline void follow_bx(struct walk *w, const struct unwind_rule *r, __u64 cfa)
+{
+	__u32 words = r->flags >> UNWIND_BX_SHIFT;
+
+	if (r->flags & UNWIND_SIGNAL)
+		w->bx_at = w->sp + SIGCONTEXT_AT + 8 * WORD_OF(SIGCONTEXT_OF, REG_BX);
+	else if (!(r->flags & UNWIND_BX_KNOWN))
+		w->bx_at = BX_LOST;
+	else if (words)
+		w->bx_at = cfa - 8 * words;
+}
+
 /* The frame pointer right below the return address, as most functions save it: both by one read. */
 static __always_inline int is_pair(const struct unwind_rule *r)
 {
@@ -195,9 +217,11 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	} else {
 		if (read_saved(w, r->ra, r->ra_offset, cfa, 0, &ra))
 			return 1;
+		/* Many callers do not need it: its absence shows where one does. */
 		if (read_saved(w, r->fp, r->fp_offset, cfa, w->fp, &fp))
-			return 1;
+			fp = FP_LOST;
 	}
+	follow_bx(w, r, cfa);
 	w->sigcontext = is_signal ? w->sp + SIGCONTEXT_AT : 0;
 	w->exact = is_signal != 0;
 	w->ip = ra;
@@ -205,6 +229,48 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	w->fp = fp;
 	w->by_rule = 1;
 	w->by_table++;
+	return 0;
+}
+
+/* Whether the instruction before the address is a call: e8 and four bytes, or ff /2 in its forms of 2 to 7 bytes. */
+static __always_inline int is_behind_call(struct walk *w, __u64 address)
+{
+	__u8 b[8];
+
+	if (walk_read(w, b, sizeof b, address - sizeof b))
+		return 0;
+#define IS_INDIRECT(at) (b[at] == 0xff && (b[(at) + 1] & 0x38) == 0x10)
+	return b[3] == 0xe8 || IS_INDIRECT(6) || IS_INDIRECT(5) || IS_INDIRECT(4) ||
+	       IS_INDIRECT(2) || IS_INDIRECT(1);
+#undef IS_INDIRECT
+}
+
+static __always_inline int is_return_address(struct walk *w, __u64 address)
+{
+	return address >= 4096 && address < USER_MAX && !walk_find(w, address - 1) &&
+	       is_behind_call(w, address);
+}
+
+/* Code in the gaps between functions that have rules is that of the C library's start files, stubs that the linker made, assembler. Most
+ * of it has no frame, or one word: there is a return address at the stack pointer or above it. Zero when it is. */
+static __always_inline int step_by_sp(struct walk *w)
+{
+	__u64 words[2];
+	__u32 at = 0;
+
+	if (walk_read(w, words, sizeof words, w->sp))
+		return 1;
+	if (!is_return_address(w, words[0])) {
+		at = 1;
+		if (w->fp == w->sp || !is_return_address(w, words[1]))
+			return 1;
+	}
+	w->sigcontext = 0;
+	w->exact = 0;
+	w->ip = at ? words[1] : words[0];
+	w->sp += at ? 16 : 8;
+	w->by_rule = 0;
+	w->by_fp++;
 	return 0;
 }
 
@@ -220,6 +286,7 @@ static __always_inline int step_by_fp(struct walk *w)
 	if (walk_read(w, pair, sizeof pair, fp))
 		return walk_over(w, fp - w->sp < NEAR_STACK ? WALK_UNREADABLE : WALK_NO_FP);
 	w->sigcontext = 0;
+	w->bx_at = BX_LOST;
 	w->exact = 0;
 	w->fp = pair[0];
 	w->ip = pair[1];
@@ -256,7 +323,16 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 			t->used = 1;
 		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
-	return rule ? step_by_rule(w, rule, pc) : step_by_fp(w);
+	if (!rule)
+		return step_by_fp(w);
+	if (UNWIND_KIND(rule->cfa) == UNWIND_GAP)
+		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
+	if (!step_by_rule(w, rule, pc))
+		return 0;
+	/* longjmp's rule is about where it jumps to. */
+	if (w->end == WALK_ASTRAY && w->exact)
+		return step_by_sp(w);
+	return 1;
 }
 
 /* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
@@ -292,6 +368,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->sp = w->regs[PT_SP];
 	w->fp = w->regs[PT_FP];
 	w->sigcontext = 0;
+	w->bx_at = BX_IN_REGS;
 	w->map.start = w->map.end = 0;
 	w->n = 0;
 	w->exact = 1;

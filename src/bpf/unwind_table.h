@@ -41,10 +41,14 @@ enum unwind_kind {
 	UNWIND_PLT, /* CFA: reg + offset, 8 more where the address's low four bits are add or above */
 	UNWIND_UNDEFINED, /* gone; of the return address: this is the outermost frame */
 	UNWIND_OTHER,     /* what no rule can say */
+	UNWIND_GAP, /* CFA: none is known, but the code is a few bytes among functions that have rules */
 };
 enum {
 	UNWIND_SIGNAL = 1,    /* the caller was interrupted: its address is exact */
 	UNWIND_RA_SIGNED = 2, /* arm64: the return address carries an authentication code */
+	UNWIND_BX_KNOWN = 4,  /* where rbx is: untouched, or saved that many words below the CFA: */
+	UNWIND_BX_SHIFT = 3,
+	UNWIND_BX_MAX = 31,
 };
 
 struct unwind_rule {

@@ -19,6 +19,13 @@ static const struct cfi_arch archs[] = {
 	  .address_size = 8,
 	  .ra_in_register = true },
 };
+static const struct cfi_arch x86_with_bx = { .machine = EM_X86_64,
+					     .sp = 7,
+					     .fp = 6,
+					     .ra = 16,
+					     .pc = 16,
+					     .address_size = 8,
+					     .follows_bx = true };
 
 const struct cfi_arch *cfi_arch_of(uint16_t machine)
 {
@@ -26,6 +33,11 @@ const struct cfi_arch *cfi_arch_of(uint16_t machine)
 		if (archs[i].machine == machine)
 			return &archs[i];
 	return NULL;
+}
+
+const struct cfi_arch *cfi_arch_with_bx(const struct cfi_arch *arch)
+{
+	return arch->machine == EM_X86_64 ? &x86_with_bx : NULL;
 }
 
 /* --- pointers ---------------------------------------------------------------------------------- */

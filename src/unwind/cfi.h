@@ -20,9 +20,13 @@ struct cfi_arch {
 	uint16_t machine; /* EM_X86_64 … */
 	uint8_t sp, fp, ra, pc, address_size;
 	bool ra_in_register; /* the return address is in its register until it is saved (arm64) */
+	bool follows_bx;     /* rbx is followed, too */
 };
 /* NULL for machines that are not known. */
 const struct cfi_arch *cfi_arch_of(uint16_t machine);
+/* For the few objects that have a CFA on rbx: the dynamic linker binds functions so. NULL for other machines than x86-64. */
+const struct cfi_arch *cfi_arch_with_bx(const struct cfi_arch *arch);
+enum { CFI_BX = 3 };
 
 enum cfi_kind {
 	CFI_NONE, /* CFA: no rule (between functions). Register: not touched, has its caller's value */
@@ -40,7 +44,8 @@ struct cfi_place {
 	int64_t offset;
 };
 struct cfi_rule {
-	struct cfi_place cfa, fp, ra;
+	struct cfi_place cfa, fp, ra, bx; /* bx: where it is followed */
+	bool follows_bx;
 	bool is_signal;    /* the caller was interrupted, not called: its address is exact */
 	bool ra_is_signed; /* arm64: by a pointer authentication code */
 };

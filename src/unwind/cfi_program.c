@@ -71,8 +71,8 @@ static bool place_equal(const struct cfi_place *a, const struct cfi_place *b)
 bool cfi_rule_equal(const struct cfi_rule *a, const struct cfi_rule *b)
 {
 	return place_equal(&a->cfa, &b->cfa) && place_equal(&a->fp, &b->fp) &&
-	       place_equal(&a->ra, &b->ra) && a->is_signal == b->is_signal &&
-	       a->ra_is_signed == b->ra_is_signed;
+	       place_equal(&a->ra, &b->ra) && place_equal(&a->bx, &b->bx) &&
+	       a->is_signal == b->is_signal && a->ra_is_signed == b->ra_is_signed;
 }
 
 /* The rule so far was good up to here. */
@@ -117,6 +117,8 @@ static void set_place(struct cfi_run *r, uint64_t reg, struct cfi_place place)
 		r->now.rule.fp = place;
 	else if (reg == r->cie->arch->ra)
 		r->now.rule.ra = place;
+	else if (reg == CFI_BX && r->cie->arch->follows_bx)
+		r->now.rule.bx = place;
 }
 
 static void restore(struct cfi_run *r, uint64_t reg)
@@ -125,6 +127,8 @@ static void restore(struct cfi_run *r, uint64_t reg)
 		r->now.rule.fp = r->cie->first.rule.fp;
 	else if (reg == r->cie->arch->ra)
 		r->now.rule.ra = r->cie->first.rule.ra;
+	else if (reg == CFI_BX)
+		r->now.rule.bx = r->cie->first.rule.bx;
 }
 
 static int64_t scaled(struct cfi_run *r, int64_t factor)
@@ -324,6 +328,7 @@ bool cfi_program_begin(struct cfi_program *p, struct cfi_cie *cie)
 {
 	struct cfi_run r = { .cie = cie, .c = cie->program, .states = p->states };
 	r.now.rule.is_signal = cie->is_signal;
+	r.now.rule.follows_bx = cie->arch->follows_bx;
 	if (cie->arch->ra_in_register)
 		r.now.rule.ra = (struct cfi_place){ .kind = CFI_REGISTER, .reg = cie->arch->ra };
 	cie->first = r.now;

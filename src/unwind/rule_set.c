@@ -46,10 +46,18 @@ static uint8_t pack_register(const struct cfi_place *p)
 	return p->reg > 31 ? packed(UNWIND_OTHER, 0) : packed(kinds[p->kind], p->reg);
 }
 
+static uint8_t pack_bx(const struct cfi_rule *r)
+{
+	int64_t words = r->bx.kind == CFI_OFFSET ? -r->bx.offset / 8 : 0;
+	bool fits = r->bx.kind == CFI_NONE || (r->bx.kind == CFI_OFFSET && r->bx.offset % 8 == 0 &&
+					       words > 0 && words <= UNWIND_BX_MAX);
+	return r->follows_bx && fits ? UNWIND_BX_KNOWN | words << UNWIND_BX_SHIFT : 0;
+}
+
 static struct unwind_rule pack_rule(const struct cfi_rule *r)
 {
 	struct unwind_rule out = { .flags = (r->is_signal ? UNWIND_SIGNAL : 0) |
-					    (r->ra_is_signed ? UNWIND_RA_SIGNED : 0) };
+					    (r->ra_is_signed ? UNWIND_RA_SIGNED : 0) | pack_bx(r) };
 	if (!pack_cfa(&r->cfa, &out))
 		return (struct unwind_rule){ .cfa = packed(UNWIND_OTHER, 0) };
 	out.fp = fits_32(r->fp.offset) ? pack_register(&r->fp) : packed(UNWIND_OTHER, 0);
@@ -109,6 +117,14 @@ uint32_t rule_set_add(struct rule_set *s, const struct cfi_rule *r)
 		}
 	}
 	s->used.v[id]++;
+	return id;
+}
+
+uint32_t rule_set_add_gap(struct rule_set *s, uint32_t uses)
+{
+	struct unwind_rule gap = { .cfa = packed(UNWIND_GAP, 0) };
+	uint32_t id = rule_intern(s, &gap);
+	s->used.v[id] += uses;
 	return id;
 }
 

@@ -25,6 +25,9 @@ void rule_set_done(struct rule_set *s); /* of a zeroed one is fine */
 /* The number of a rule as the walker reads it. Numbers may pass UNWIND_MAX_RULES: the caller has to stop then. */
 uint32_t rule_set_add(struct rule_set *s, const struct cfi_rule *rule);
 
+/* The number of the rule of gaps between functions (UNWIND_GAP), which so many will have. */
+uint32_t rule_set_add_gap(struct rule_set *s, uint32_t uses);
+
 /* Puts the commonest rules first, behind rule 0; returns the new numbers, to be freed. At most UNWIND_MAX_RULES. */
 uint16_t *rule_set_sort(struct rule_set *s);
 

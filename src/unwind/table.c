@@ -25,8 +25,10 @@ struct table_build {
 	VEC(uint64_t) rows;
 	VEC(struct table_function) functions;
 	struct rule_set rules;
-	uint16_t *number; /* of each rule, by use */
-	bool has_signals; /* somebody described a signal's frame */
+	uint16_t *number;          /* of each rule, by use */
+	uint16_t gap;              /* the rule of gaps */
+	bool has_signals;          /* somebody described a signal's frame */
+	bool needs_bx, follows_bx; /* a CFA is on rbx; rules tell where it is */
 	struct unwind_table *out;
 	int rc;
 };
@@ -73,6 +75,8 @@ static bool on_fde(void *ctx, const struct cfi_fde *fde)
 	}
 	b->has_signals |= fde->rows[0].rule.is_signal;
 	for (size_t i = 0; i < fde->n; i++) {
+		b->needs_bx |= fde->rows[i].rule.cfa.kind == CFI_OFFSET &&
+			       fde->rows[i].rule.cfa.reg == CFI_BX;
 		uint32_t rule = rule_set_add(&b->rules, &fde->rows[i].rule);
 		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule))
 			return false;
@@ -112,8 +116,9 @@ struct row_walk {
 };
 
 /* The next row of the functions one after another. A gap that only fills up to the next function is never run: it is the end of the
- * function before, which saves one row in eight. */
-enum { PADDING = 15 };
+ * function before, which saves one row in eight. A gap of a few instructions has what linkers and the C library's start files bring along;
+ * in longer ones there is code of other kinds. */
+enum { PADDING = 15, GAP_MAX = 256, FUNCTIONS_PER_GAP = 16 };
 
 static bool next_raw_row(struct row_walk *w, uint64_t *row)
 {
@@ -129,6 +134,8 @@ static bool next_raw_row(struct row_walk *w, uint64_t *row)
 			w->k = f->n;
 			continue;
 		}
+		if (is_last && (end - row_offset(*row) <= GAP_MAX || end == UINT64_MAX))
+			*row |= b->gap;
 		return true;
 	}
 	return false;
@@ -215,6 +222,8 @@ static int put_directory(struct table_build *b)
 	const struct table_function *end = &b->functions.v[b->functions.n - 1];
 	uint64_t first = b->functions.v[0].start >> UNWIND_PAGE_BITS;
 	uint64_t last = row_offset(b->rows.v[end->first + end->n - 1]) >> UNWIND_PAGE_BITS;
+	first -= first > 0; /* the gaps in front and behind */
+	last++;
 	if (last - first >= UNWIND_MAX_IMAGE / 2 / 4)
 		return -E2BIG;
 	t->ref.dir_chunk = t->image.len / UNWIND_CHUNK;
@@ -234,7 +243,7 @@ static int put_blocks(struct table_build *b)
 	struct row_walk w = { .b = b };
 	struct page_row rows[1 << UNWIND_PAGE_BITS];
 	size_t dir = (size_t)t->ref.dir_chunk * UNWIND_CHUNK;
-	uint16_t carry = 0;
+	uint16_t carry = b->number[b->gap];
 	uint64_t row;
 	bool more = next_row(&w, &row);
 	for (uint32_t page = 0; page < t->ref.n_pages; page++) {
@@ -257,6 +266,7 @@ static int put_image(struct table_build *b, struct err *err)
 	if (b->functions.n == 0)
 		return err_set(err, ENODATA, "no function with call frame information");
 	sort_functions(b);
+	b->gap = rule_set_add_gap(&b->rules, b->functions.n / FUNCTIONS_PER_GAP);
 	b->number = rule_set_sort(&b->rules);
 	b->out->n_functions = b->functions.n;
 	b->out->n_rules = b->rules.rules.n;
@@ -285,6 +295,8 @@ static int read_section(struct table_build *b, const struct elf_file *f, enum cf
 	struct cfi_section section;
 	uint64_t skipped = 0;
 	int rc = cfi_file_section(f, kind, &data, &section, err);
+	if (rc == 0 && b->follows_bx)
+		section.arch = cfi_arch_with_bx(section.arch);
 	if (rc == 0) {
 		vec_reserve(&b->rows, b->rows.n + rows_to_expect(section.size));
 		rc = cfi_read(&section, on_fde, b, &skipped, err);
@@ -375,6 +387,17 @@ static int read_frames(struct table_build *b, const struct elf_file *f, struct e
 	return rc;
 }
 
+static int read_again_with_bx(struct table_build *b, const struct elf_file *f, struct err *err)
+{
+	b->rows.n = b->functions.n = 0;
+	b->out->skipped = 0;
+	b->follows_bx = true;
+	rule_set_done(&b->rules);
+	memset(&b->rules, 0, sizeof b->rules);
+	rule_set_init(&b->rules);
+	return read_frames(b, f, err);
+}
+
 static int build_from(struct table_build *b, const struct elf_file *f, struct err *err)
 {
 	int rc = elf_layout_read(&b->layout, f, err);
@@ -382,6 +405,8 @@ static int build_from(struct table_build *b, const struct elf_file *f, struct er
 		return rc;
 	rule_set_init(&b->rules);
 	rc = read_frames(b, f, err);
+	if (rc == 0 && b->needs_bx && f->header.e_machine == EM_X86_64)
+		rc = read_again_with_bx(b, f, err);
 	return rc ? rc : put_image(b, err);
 }
 

@@ -28,7 +28,7 @@ struct unwind_table {
 int unwind_table_build(int fd, struct unwind_table *out, struct err *err);
 void unwind_table_done(struct unwind_table *t); /* of a zeroed one is fine */
 
-/* The rule at a file offset; NULL where there is none. */
+/* The rule at a file offset; NULL where there is none. Of gaps between functions and around them it is UNWIND_GAP. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *t, uint64_t offset);
 
 #endif

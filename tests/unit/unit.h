@@ -3,7 +3,7 @@
  *     START_TEST(adds) { ck_assert_int_eq(1 + 1, 2); } END_TEST
  *     UNIT_MAIN("sums", adds)                       one suite, up to a few dozen tests, TAP on request
  *
- * Run from the root of the project. Each test runs in its own process with a time-out of UNIT_TIMEOUT_S. */
+ * Run from the root of the project. Each test runs in its own process with a time-out of UNIT_TIMEOUT_S, which may be defined before. */
 #ifndef CRESSET_TESTS_UNIT_H
 #define CRESSET_TESTS_UNIT_H
 
@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef UNIT_TIMEOUT_S
 #define UNIT_TIMEOUT_S 60
+#endif
 
 /* Says why a test cannot run here and ends it; tests/run counts it as skipped, with the reason. */
 #define T_SKIP(reason) \
