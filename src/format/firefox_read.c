@@ -401,21 +401,23 @@ static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 {
 	const struct fx_tables *k = &t->tables;
 	double start_ms = f->processes.v[t->process]->start_ms - f->processes.v[0]->start_ms;
-	double scale, ms = 0;
+	double scale = 1, ms = 0;
 	struct sample out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID };
-	out.series = fx_series(f, t, &scale);
+	uint64_t given_before = f->given;
 	for (size_t i = 0; i < k->columns[FX_SAMPLE_STACK].n; i++) {
 		int32_t row = k->columns[FX_SAMPLE_STACK].v[i];
 		ms = fx_measure(k, FX_TIME, i, ms + fx_measure(k, FX_TIME_DELTA, i, 0));
 		double ns = round((ms + start_ms) * FX_NS_PER_MS);
-		double value = round(fx_measure(k, FX_WEIGHT, i, 1) * scale);
+		double weight = fx_measure(k, FX_WEIGHT, i, 1);
 		out.stack = row < 0 ? f->sink->ops->stack(f->sink, NULL, 0) : fx_stack(stacks, row);
-		if (out.stack == STACK_TREE_NONE || isnan(ns) || isnan(value)) {
+		if (out.stack == STACK_TREE_NONE || isnan(ns) || isnan(weight)) {
 			f->budget.skipped++;
 			continue;
 		}
+		if (f->given == given_before) /* a thread without a sample has no type */
+			out.series = fx_series(f, t, &scale);
 		out.time_ns = value_clamp(ns);
-		out.value = value_clamp(value);
+		out.value = value_clamp(round(weight * scale));
 		f->first_ns = out.time_ns < f->first_ns ? out.time_ns : f->first_ns;
 		f->last_ns = out.time_ns > f->last_ns ? out.time_ns : f->last_ns;
 		f->sink->ops->sample(f->sink, &out);
