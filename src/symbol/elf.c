@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "symbol/dwarf.h"
 #include "symbol/elf_debug.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_layout.h"
@@ -7,6 +8,7 @@
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 struct elf_source {
@@ -15,11 +17,18 @@ struct elf_source {
 	struct elf_layout layout;
 	struct elf_symbols symbols;
 	struct name_cache names; /* by name offset */
+	/* Debug information, opened when lines are first asked for. */
+	int fd; /* the caller's */
+	debug_locate_fn *locate;
+	void *ctx;
+	bool dwarf_tried;
+	struct dwarf *dwarf; /* NULL: none */
 };
 
 static void elf_source_close(struct symbol_source *s)
 {
 	struct elf_source *e = (struct elf_source *)s;
+	dwarf_close(e->dwarf);
 	elf_layout_done(&e->layout);
 	elf_symbols_done(&e->symbols);
 	name_cache_done(&e->names);
@@ -69,8 +78,71 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	return true;
 }
 
+/* --- debug information ----------------------------------------------------------------------------------------------- */
+
+/* From the file itself, else from its separate debug file, which may be open already for its symbols. */
+static void elf_source_open_dwarf(struct elf_source *e)
+{
+	struct elf_file main, debug;
+	e->dwarf_tried = true;
+	if (elf_file_open(&main, e->fd, NULL) < 0)
+		return;
+	e->dwarf = dwarf_open(&main, &e->layout, e->locate, e->ctx);
+	if (!e->dwarf && e->debug_fd < 0 && elf_debug_open(&main, e->locate, e->ctx, &debug)) {
+		e->debug_fd = debug.fd;
+		e->dwarf = dwarf_open(&debug, &e->layout, e->locate, e->ctx);
+		elf_file_close(&debug);
+	} else if (!e->dwarf && e->debug_fd >= 0 && elf_file_open(&debug, e->debug_fd, NULL) == 0) {
+		e->dwarf = dwarf_open(&debug, &e->layout, e->locate, e->ctx);
+		elf_file_close(&debug);
+	}
+	elf_file_close(&main);
+}
+
+/* Of a clone (name.cold, name.isra.0) the source knows only the name. */
+static bool is_clone_of(const char *symbol, const char *linkage)
+{
+	size_t len = strlen(linkage);
+	return strncmp(symbol, linkage, len) == 0 && symbol[len] == '.';
+}
+
+/* The function that is there as a symbol calls it: of several names at one address everybody then shows the same, with debug
+ * information and without. */
+static void name_outermost(struct symbol_line *line, const struct symbol *sym)
+{
+	if (!line->name || !is_clone_of(sym->linkage, line->linkage))
+		line->name = sym->name;
+	line->linkage = sym->linkage;
+}
+
+static uint32_t elf_source_lines(struct symbol_source *s, uint64_t offset, struct symbol_line *out,
+				 uint32_t max)
+{
+	struct elf_source *e = (struct elf_source *)s;
+	struct symbol sym;
+	uint64_t vaddr;
+	bool whole = false;
+	uint32_t n = 0;
+	if (max == 0 || !elf_layout_vaddr(&e->layout, offset, &vaddr))
+		return 0;
+	if (!e->dwarf_tried)
+		elf_source_open_dwarf(e);
+	bool named = elf_source_lookup(s, offset, &sym);
+	if (e->dwarf)
+		n = dwarf_lookup(e->dwarf, vaddr, out, max, &whole);
+	if (n == 0)
+		out[n++] = (struct symbol_line){ 0 };
+	struct symbol_line *last = &out[n - 1];
+	if (named && (whole || !last->name))
+		name_outermost(last, &sym);
+	return last->name ? n : n - 1;
+}
+
 static const struct symbol_source_ops elf_source_ops = { .lookup = elf_source_lookup,
-							 .close = elf_source_close };
+							 .close = elf_source_close,
+							 .lines = elf_source_lines };
+
+/* --- symbols --------------------------------------------------------------------------------------------------------- */
 
 /* Each of these returns how many functions it found; err is filled when there was something that could not be read. */
 
@@ -148,7 +220,9 @@ int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_so
 	if (rc < 0)
 		return rc;
 	struct elf_source *e = xcalloc(1, sizeof *e);
-	*e = (struct elf_source){ .base.ops = &elf_source_ops, .debug_fd = -1 };
+	*e = (struct elf_source){
+		.base.ops = &elf_source_ops, .debug_fd = -1, .fd = fd, .locate = locate, .ctx = ctx
+	};
 	rc = elf_layout_read(&e->layout, &main, err);
 	if (rc == 0)
 		rc = elf_source_load(e, &main, locate, ctx, err);
