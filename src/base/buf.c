@@ -98,35 +98,6 @@ char *buf_steal(struct buf *b)
 }
 
 /* n bytes, n <= 8, little endian. */
-static uint64_t cur_int(struct cur *c, size_t n)
-{
-	const uint8_t *p = cur_take(c, n);
-	uint64_t v = 0;
-	for (size_t i = 0; p && i < n; i++)
-		v |= (uint64_t)p[i] << (8 * i);
-	return v;
-}
-
-uint8_t cur_u8(struct cur *c)
-{
-	return cur_int(c, 1);
-}
-
-uint16_t cur_u16(struct cur *c)
-{
-	return cur_int(c, 2);
-}
-
-uint32_t cur_u32(struct cur *c)
-{
-	return cur_int(c, 4);
-}
-
-uint64_t cur_u64(struct cur *c)
-{
-	return cur_int(c, 8);
-}
-
 uint64_t cur_long_varint(struct cur *c)
 {
 	uint64_t v = 0;

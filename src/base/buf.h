@@ -5,6 +5,7 @@
 #ifndef CRESSET_BASE_BUF_H
 #define CRESSET_BASE_BUF_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,10 +68,35 @@ static inline const void *cur_take(struct cur *c, size_t n)
 }
 
 /* Little endian. */
-uint8_t cur_u8(struct cur *c);
-uint16_t cur_u16(struct cur *c);
-uint32_t cur_u32(struct cur *c);
-uint64_t cur_u64(struct cur *c);
+static inline uint8_t cur_u8(struct cur *c)
+{
+	const uint8_t *p = cur_take(c, 1);
+	return p ? *p : 0;
+}
+static inline uint16_t cur_u16(struct cur *c)
+{
+	uint16_t v = 0;
+	const void *p = cur_take(c, sizeof v);
+	if (p)
+		__builtin_memcpy(&v, p, sizeof v);
+	return le16toh(v);
+}
+static inline uint32_t cur_u32(struct cur *c)
+{
+	uint32_t v = 0;
+	const void *p = cur_take(c, sizeof v);
+	if (p)
+		__builtin_memcpy(&v, p, sizeof v);
+	return le32toh(v);
+}
+static inline uint64_t cur_u64(struct cur *c)
+{
+	uint64_t v = 0;
+	const void *p = cur_take(c, sizeof v);
+	if (p)
+		__builtin_memcpy(&v, p, sizeof v);
+	return le64toh(v);
+}
 
 /* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one byte; two to four come in no order
  * that a processor could foresee, so these are read without a branch on their length. */

@@ -81,10 +81,12 @@ static void index_free(struct dwarf_index *x)
 
 static size_t index_bytes(const struct dwarf_index *x)
 {
-	return sizeof *x + x->open.abbrevs.v.cap * sizeof *x->open.abbrevs.v.v +
+	const struct dwarf_unit *u = x->open.unit;
+	return sizeof *x + (u->end - u->start) +
+	       x->open.abbrevs.v.cap * sizeof *x->open.abbrevs.v.v +
 	       x->open.abbrevs.attrs.cap * sizeof *x->open.abbrevs.attrs.v +
 	       scopes_bytes(&x->scopes) + rows_bytes(&x->rows) +
-	       (x->split ? dwarf_file_bytes(&x->split->dwo) : 0);
+	       (x->split ? dwarf_file_bytes(&x->split->dwo) + x->split->open.reader.size : 0);
 }
 
 /* What it takes now goes into the sum. */
@@ -211,7 +213,7 @@ static bool map_unit(struct dwarf *d, uint32_t i, struct dwarf_open_unit *o,
 	const struct dwarf_unit *u = &d->main.units.v[i];
 	if (!dwarf_unit_peek(o, &d->main, u))
 		return false;
-	uint16_t tag = dwarf_unit_tag(o);
+	uint16_t tag = o->die.abbrev->tag;
 	if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 		return true;
 	vec_clear(&list->v);

@@ -250,53 +250,52 @@ bool value_reference(const struct dwarf_reader *r, const struct dwarf_value *v, 
 
 /* --- DIEs ------------------------------------------------------------------------------------------------------------ */
 
+static void attr_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_attr *attr)
+{
+	struct dwarf_value unused;
+	if (attr->size != DWARF_VARIES)
+		cur_take(c, attr->size);
+	else
+		dwarf_value_read(&r->unit->sizes, c, attr, &unused);
+}
+
 void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev)
 {
 	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
-	struct dwarf_value unused;
 	if (abbrev->size != UINT32_MAX) {
 		cur_take(c, abbrev->size);
 		return;
 	}
 	for (uint32_t i = 0; i < abbrev->n && !c->bad; i++)
-		if (attr[i].size != DWARF_VARIES)
-			cur_take(c, attr[i].size);
-		else
-			dwarf_value_read(&r->unit->sizes, c, &attr[i], &unused);
+		attr_skip(r, c, &attr[i]);
 }
 
 void die_values(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev,
 		struct dwarf_die *d)
 {
 	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
-	struct dwarf_value unused;
 	d->has = 0;
 	for (uint32_t i = 0; i < abbrev->n && !c->bad; i++) {
 		uint8_t slot = attr[i].slot;
-		bool wanted = slot != SLOT_NONE && !die_has(d, slot);
-		dwarf_value_read(&r->unit->sizes, c, &attr[i], wanted ? &d->v[slot] : &unused);
-		if (wanted)
+		if (slot != SLOT_NONE && !die_has(d, slot)) {
+			dwarf_value_read(&r->unit->sizes, c, &attr[i], &d->v[slot]);
 			d->has |= 1u << slot;
+		} else {
+			attr_skip(r, c, &attr[i]);
+		}
 	}
 }
 
 bool die_read_at(const struct dwarf_reader *r, uint64_t at, struct dwarf_die *d)
 {
-	/* Most are small: a larger one is read again with all that may follow. */
-	for (uint64_t max = 4096;; max = DWARF_MAX_UNIT) {
-		if (at < r->unit->first_die || at >= r->unit->end)
-			return false;
-		uint64_t left = r->unit->end - at;
-		struct cur c = sections_cur(r->sections, DWARF_INFO, at, left < max ? left : max);
-		const struct dwarf_abbrev *abbrev = abbrevs_find(r->abbrevs, cur_varint(&c));
-		if (!abbrev)
-			return false;
-		die_values(r, &c, abbrev, d);
-		if (!c.bad)
-			return true;
-		if (left <= max)
-			return false;
-	}
+	if (at < r->unit->first_die || at - r->unit->start >= r->size)
+		return false;
+	struct cur c = cur_of(r->bytes + (at - r->unit->start), r->size - (at - r->unit->start));
+	d->abbrev = abbrevs_find(r->abbrevs, cur_varint(&c));
+	if (!d->abbrev)
+		return false;
+	die_values(r, &c, d->abbrev, d);
+	return !c.bad;
 }
 
 /* --- the first DIE of a unit ----------------------------------------------------------------------------------------- */
@@ -315,10 +314,15 @@ static uint64_t die_number(const struct dwarf_die *d, enum dwarf_slot slot, uint
 }
 
 bool dwarf_reader_begin(struct dwarf_reader *r, struct dwarf_sections *s,
-			const struct dwarf_unit *unit, const struct dwarf_abbrevs *abbrevs,
-			struct dwarf_die *d)
+			const struct dwarf_unit *unit, const uint8_t *bytes, uint64_t size,
+			const struct dwarf_abbrevs *abbrevs, struct dwarf_die *d)
 {
-	*r = (struct dwarf_reader){ .sections = s, .linked = s, .unit = unit, .abbrevs = abbrevs };
+	*r = (struct dwarf_reader){ .sections = s,
+				    .linked = s,
+				    .unit = unit,
+				    .bytes = bytes,
+				    .size = size,
+				    .abbrevs = abbrevs };
 	if (!die_read_at(r, unit->first_die, d))
 		return false;
 	r->addr_base = die_number(d, SLOT_ADDR_BASE, 0);

@@ -8,7 +8,7 @@
 
 #include "symbol/dwarf_abbrev.h"
 
-#define DWARF_MAX_UNIT (512ull << 20) /* bytes of one unit */
+#define DWARF_MAX_UNIT (256ull << 20) /* bytes of one unit, and of its line table */
 
 struct dwarf_index;
 
@@ -31,6 +31,9 @@ struct dwarf_reader {
 	/* .debug_addr, and .debug_ranges of version 4, are in the file that the linker made: for a .dwo not its own. */
 	struct dwarf_sections *linked;
 	const struct dwarf_unit *unit;
+	const uint8_t *bytes; /* of the unit, from its header on */
+	uint64_t
+		size; /* of these: less than the unit has while only its first DIE is of interest */
 	const struct dwarf_abbrevs *abbrevs;
 	uint64_t low_pc; /* what range lists begin with */
 	uint64_t addr_base, str_offsets_base, rnglists_base;
@@ -43,6 +46,7 @@ struct dwarf_value {
 	const uint8_t *p; /* of DW_FORM_string: not NUL-terminated when it reaches end */
 };
 struct dwarf_die {
+	const struct dwarf_abbrev *abbrev;
 	uint32_t has; /* one bit a slot */
 	struct dwarf_value v[DWARF_SLOTS];
 };
@@ -51,10 +55,10 @@ static inline bool die_has(const struct dwarf_die *d, enum dwarf_slot slot)
 	return d->has >> slot & 1;
 }
 
-/* Reads the values of a DIE behind its code; c is bad when that is not possible. */
+/* Reads the values of a DIE behind its code (all but d->abbrev); c is bad when that is not possible. */
 void die_values(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev,
 		struct dwarf_die *d);
-/* The same for the DIE at an offset of the unit, whose bytes need not be loaded. False: there is none. */
+/* Reads the DIE at an offset of .debug_info. False: there is none in r's unit. */
 bool die_read_at(const struct dwarf_reader *r, uint64_t at, struct dwarf_die *d);
 /* Jumps over the attributes of a DIE. */
 void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev);
@@ -66,8 +70,8 @@ void dwarf_value_read(const struct dwarf_sizes *sizes, struct cur *c, const stru
 /* Makes r ready for the unit: bases from its first DIE, which is read into d. Of a .dwo the caller sets linked, addr_base and
  * ranges_base afterwards. False when there is no such DIE. */
 bool dwarf_reader_begin(struct dwarf_reader *r, struct dwarf_sections *s,
-			const struct dwarf_unit *unit, const struct dwarf_abbrevs *abbrevs,
-			struct dwarf_die *d);
+			const struct dwarf_unit *unit, const uint8_t *bytes, uint64_t size,
+			const struct dwarf_abbrevs *abbrevs, struct dwarf_die *d);
 
 /* What values mean. Each is false, or NULL, when the value has another form or points to nothing. */
 bool value_address(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *addr);

@@ -1,7 +1,10 @@
 #include "symbol/dwarf_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { PEEK_BYTES = 512 };
 
 bool dwarf_file_begin(struct dwarf_file *file, const struct elf_file *f, bool split)
 {
@@ -71,49 +74,59 @@ struct dwarf_unit *dwarf_file_unit(const struct dwarf_file *file, uint64_t offse
 	return u && offset >= u->first_die && offset < u->end ? u : NULL;
 }
 
-static bool unit_open(struct dwarf_open_unit *o, struct dwarf_file *file,
-		      const struct dwarf_unit *unit, uint64_t abbrev_base, uint64_t only)
+/* The first `size` bytes are at `bytes`. */
+static bool unit_begin(struct dwarf_open_unit *o, struct dwarf_file *file,
+		       const struct dwarf_unit *unit, const uint8_t *bytes, uint64_t size,
+		       uint64_t abbrev_base, bool first_only)
 {
+	uint64_t header = unit->first_die - unit->start;
+	if (!bytes || header >= size)
+		return false;
 	o->unit = unit;
 	o->file = file;
-	return unit->first_die < unit->end &&
+	struct cur c = cur_of(bytes + header, size - header);
+	uint64_t code = cur_varint(&c);
+	return code &&
 	       abbrevs_read(&o->abbrevs, &file->sections, abbrev_base + unit->abbrev, &unit->sizes,
-			    only) &&
-	       dwarf_reader_begin(&o->reader, &file->sections, unit, &o->abbrevs, &o->die);
+			    first_only ? code : 0) &&
+	       dwarf_reader_begin(&o->reader, &file->sections, unit, bytes, size, &o->abbrevs,
+				  &o->die);
 }
 
 bool dwarf_unit_open(struct dwarf_open_unit *o, struct dwarf_file *file,
 		     const struct dwarf_unit *unit, const struct dwarf_tables *tables)
 {
 	const struct dwarf_tables none = { 0 };
+	uint64_t size = unit->end - unit->start;
 	tables = tables ? tables : &none;
-	if (!unit_open(o, file, unit, tables->abbrev, 0))
+	if (unit->first_die >= unit->end)
+		return false;
+	o->copy = sections_copy(&file->sections, DWARF_INFO, unit->start, size);
+	if (!unit_begin(o, file, unit, o->copy, size, tables->abbrev, false))
 		return false;
 	o->reader.str_offsets_base += tables->str_offsets;
 	o->reader.rnglists_base += tables->rnglists;
 	return true;
 }
 
-static uint64_t first_code(struct dwarf_file *file, const struct dwarf_unit *unit)
-{
-	struct cur c = sections_cur(&file->sections, DWARF_INFO, unit->first_die, 10);
-	return cur_varint(&c);
-}
-
 bool dwarf_unit_peek(struct dwarf_open_unit *o, struct dwarf_file *file,
 		     const struct dwarf_unit *unit)
 {
-	uint64_t code = first_code(file, unit);
-	return code && unit_open(o, file, unit, 0, code);
+	/* Nearly always in the first bytes. */
+	for (uint64_t max = PEEK_BYTES, size = 0; size < unit->end - unit->start;
+	     max = UINT64_MAX) {
+		size = unit->end - unit->start < max ? unit->end - unit->start : max;
+		const uint8_t *bytes =
+			sections_load(&file->sections, DWARF_INFO, unit->start, size);
+		if (unit_begin(o, file, unit, bytes, size, 0, true))
+			return true;
+	}
+	return false;
 }
 
 void dwarf_unit_close(struct dwarf_open_unit *o)
 {
 	abbrevs_done(&o->abbrevs);
-}
-
-uint16_t dwarf_unit_tag(const struct dwarf_open_unit *o)
-{
-	const struct dwarf_abbrev *a = abbrevs_find(&o->abbrevs, first_code(o->file, o->unit));
-	return a ? a->tag : 0;
+	free(o->copy);
+	o->copy = NULL;
 }

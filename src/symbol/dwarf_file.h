@@ -11,6 +11,7 @@ enum { DWARF_MAX_UNITS = 1 << 20 }; /* of a file; Chromium has 40 000 */
 struct dwarf_open_unit {
 	const struct dwarf_unit *unit;
 	struct dwarf_file *file;
+	uint8_t *copy; /* of the unit's bytes; NULL after a peek */
 	struct dwarf_abbrevs abbrevs;
 	struct dwarf_reader reader;
 	struct dwarf_die die; /* the unit's own */
@@ -54,7 +55,4 @@ bool dwarf_unit_open(struct dwarf_open_unit *o, struct dwarf_file *file,
 bool dwarf_unit_peek(struct dwarf_open_unit *o, struct dwarf_file *file,
 		     const struct dwarf_unit *unit);
 void dwarf_unit_close(struct dwarf_open_unit *o);
-/* The tag of the unit's own DIE. */
-uint16_t dwarf_unit_tag(const struct dwarf_open_unit *o);
-
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FORMS = 16, MAX_STANDARD_OPCODES = 256 };
+enum { MAX_FORMS = 16, MAX_OPCODES = 256 };
 
 /* --- header ---------------------------------------------------------------------------------------------------------- */
 
@@ -13,8 +13,11 @@ struct line_header {
 	struct dwarf_sizes sizes;
 	uint8_t min_instruction, max_operations, line_range, opcode_base;
 	int8_t line_base;
-	uint8_t operands[MAX_STANDARD_OPCODES]; /* of each standard opcode */
-	const uint8_t *section;                 /* where .debug_line begins */
+	uint8_t operands[MAX_OPCODES];   /* of each standard opcode */
+	uint8_t operations[MAX_OPCODES]; /* by which each special opcode advances */
+	int16_t lines[MAX_OPCODES];
+	uint8_t *table;        /* copy of it, behind its length */
+	uint64_t table_offset; /* in .debug_line */
 	struct cur program;
 };
 
@@ -37,14 +40,15 @@ static struct cur table_open(struct dwarf_sections *s, uint64_t offset, struct l
 		cur_fail(&c);
 		return c;
 	}
-	c = sections_cur(s, DWARF_LINE, behind, length);
-	h->section = c.p - behind;
-	return c;
+	h->table = sections_copy(s, DWARF_LINE, behind, length);
+	h->table_offset = behind;
+	return cur_of(h->table, h->table ? length : 0);
 }
 
 static struct dwarf_path inline_path(const struct line_header *h, struct cur *c)
 {
-	struct dwarf_path p = { .section = DWARF_LINE, .offset = c->p - h->section };
+	struct dwarf_path p = { .section = DWARF_LINE,
+				.offset = h->table_offset + (c->p - h->table) };
 	const uint8_t *nul = memchr(c->p, '\0', cur_left(c));
 	if (nul)
 		c->p = nul + 1;
@@ -100,7 +104,7 @@ static void set_path(struct dwarf_path *p, const struct line_header *h, const st
 	p->offset = v->n;
 	if (v->form == DW_FORM_string) {
 		p->section = DWARF_LINE;
-		p->offset = v->p - h->section;
+		p->offset = h->table_offset + (v->p - h->table);
 	} else if (v->form == DW_FORM_line_strp) {
 		p->section = DWARF_LINE_STR;
 	} else if (v->form == DW_FORM_strp) {
@@ -167,6 +171,10 @@ static bool header_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint6
 		h->operands[i] = cur_u8(&c);
 	if (c.bad || h->line_range == 0 || h->opcode_base == 0)
 		return false;
+	for (unsigned i = h->opcode_base; i < MAX_OPCODES; i++) {
+		h->operations[i] = (i - h->opcode_base) / h->line_range;
+		h->lines[i] = h->line_base + (i - h->opcode_base) % h->line_range;
+	}
 	if (h->sizes.version < 5)
 		read_old_paths(rows, h, &c);
 	else
@@ -285,7 +293,7 @@ static void program_standard(struct line_program *p, struct cur *c, uint8_t opco
 		p->file = cur_varint(c);
 		break;
 	case DW_LNS_const_add_pc:
-		program_advance(p, (255 - h->opcode_base) / h->line_range);
+		program_advance(p, h->operations[MAX_OPCODES - 1]);
 		break;
 	case DW_LNS_fixed_advance_pc:
 		p->addr += cur_u16(c);
@@ -305,9 +313,8 @@ static void program_run(struct line_program *p)
 	while (!c.bad && cur_left(&c)) {
 		uint8_t opcode = cur_u8(&c);
 		if (opcode >= h->opcode_base) {
-			uint8_t special = opcode - h->opcode_base;
-			program_advance(p, special / h->line_range);
-			p->line += h->line_base + special % h->line_range;
+			program_advance(p, h->operations[opcode]);
+			p->line += h->lines[opcode];
 			program_add(p, p->file, p->line);
 		} else if (opcode == DW_LNS_extended_op) {
 			program_extended(p, &c);
@@ -367,6 +374,7 @@ void rows_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint64_t offse
 		rows->skipped = true;
 	}
 	vec_done(&p.sequences);
+	free(h.table);
 }
 
 void rows_done(struct dwarf_rows *rows)

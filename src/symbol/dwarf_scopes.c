@@ -1,18 +1,25 @@
 #include "symbol/dwarf_scopes.h"
 
 #include "symbol/dwarf_spec.h"
-#include "symbol/ranges.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Entries of range lists that a unit may have beyond one for each of its bytes. */
 enum { FREE_RANGES = 64 << 10 };
+enum { RADIX_BITS = 8, RADIX_MASK = (1 << RADIX_BITS) - 1 };
+
+/* Addresses of a scope. */
+struct span {
+	uint64_t low, high;
+	uint32_t scope;
+};
 
 struct scan {
 	const struct dwarf_reader *r;
 	const struct elf_layout *layout;
 	struct dwarf_scopes *out;
-	struct ranges covered;
+	VEC(struct span) spans;
 	struct dwarf_range_list list; /* of the DIE at hand */
 	bool c_like;
 	uint32_t depth;
@@ -55,9 +62,11 @@ static bool cover(struct scan *s, uint32_t scope)
 	for (size_t i = 0; i < s->list.v.n; i++) {
 		const struct dwarf_range *range = &s->list.v.v[i];
 		uint64_t end = elf_layout_code_end(s->layout, range->low);
-		uint64_t high = range->high < end ? range->high : end;
-		if (end && ranges_add(&s->covered, range->low, high - range->low, scope))
-			any = true;
+		if (!end)
+			continue;
+		vec_push(&s->spans,
+			 (struct span){ range->low, range->high < end ? range->high : end, scope });
+		any = true;
 	}
 	return any;
 }
@@ -87,22 +96,21 @@ static uint32_t scan_function(struct scan *s, const struct dwarf_abbrev *abbrev,
 }
 
 /* Jumps over the children of d, where it says where they end. */
-static bool jump_to_sibling(const struct scan *s, struct cur *c, const uint8_t *base,
-			    const struct dwarf_die *d)
+static bool jump_to_sibling(const struct scan *s, struct cur *c, const struct dwarf_die *d)
 {
-	uint64_t to;
+	const struct dwarf_unit *u = s->r->unit;
+	uint64_t to, here = u->start + (c->p - s->r->bytes);
 	bool in_alt;
 	if (!die_has(d, SLOT_SIBLING) ||
-	    !value_reference(s->r, &d->v[SLOT_SIBLING], &to, &in_alt) || in_alt ||
-	    to < (uint64_t)(c->p - base) || to > s->r->unit->end)
+	    !value_reference(s->r, &d->v[SLOT_SIBLING], &to, &in_alt) || in_alt || to < here ||
+	    to > u->end)
 		return false;
-	c->p = base + to;
+	c->p += to - here;
 	return true;
 }
 
-/* One DIE. base is where .debug_info begins. */
-static void scan_die(struct scan *s, struct cur *c, const uint8_t *base,
-		     const struct dwarf_abbrev *abbrev, uint64_t at)
+/* One DIE, whose code was read. */
+static void scan_die(struct scan *s, struct cur *c, const struct dwarf_abbrev *abbrev, uint64_t at)
 {
 	struct dwarf_die d;
 	bool is_function =
@@ -121,7 +129,7 @@ static void scan_die(struct scan *s, struct cur *c, const uint8_t *base,
 		no_function = inside == SCOPE_NONE &&
 			      (die_has(&d, SLOT_INLINE) || die_has(&d, SLOT_DECLARATION));
 	}
-	if (!abbrev->children || (no_function && jump_to_sibling(s, c, base, &d)))
+	if (!abbrev->children || (no_function && jump_to_sibling(s, c, &d)))
 		return;
 	if (++s->depth >= DWARF_MAX_DEPTH)
 		cur_fail(c);
@@ -132,16 +140,15 @@ static void scan_die(struct scan *s, struct cur *c, const uint8_t *base,
 static void scan_unit(struct scan *s)
 {
 	const struct dwarf_unit *u = s->r->unit;
-	struct cur c =
-		sections_cur(s->r->sections, DWARF_INFO, u->first_die, u->end - u->first_die);
-	const uint8_t *base = c.p - u->first_die;
+	const uint8_t *bytes = s->r->bytes;
+	struct cur c = cur_of(bytes + (u->first_die - u->start), u->end - u->first_die);
 	s->around[0] = SCOPE_NONE;
 	s->list.budget = u->end - u->start + FREE_RANGES;
 	while (!c.bad && c.p < c.end) {
-		uint64_t at = c.p - base, code = cur_varint(&c);
+		uint64_t at = u->start + (c.p - bytes), code = cur_varint(&c);
 		const struct dwarf_abbrev *abbrev = code ? abbrevs_find(s->r->abbrevs, code) : NULL;
 		if (abbrev)
-			scan_die(s, &c, base, abbrev, at);
+			scan_die(s, &c, abbrev, at);
 		else if (code)
 			cur_fail(&c);
 		else if (s->depth-- <= 1) /* of the unit's own list; padding may follow */
@@ -150,23 +157,73 @@ static void scan_unit(struct scan *s)
 	s->out->skipped += c.bad;
 }
 
-/* Keeps of the painted ranges what lookups need. */
-static void keep_pieces(struct dwarf_scopes *out, struct ranges *r)
+/* --- pieces ---------------------------------------------------------------------------------------------------------- */
+
+/* By low address; those at the same address stay in order. The sort is by digits of RADIX_BITS, lowest first: a unit's addresses
+ * differ in few of them, and this is where comparing would take a quarter of all time. */
+static void sort_spans(struct span *v, size_t n)
 {
-	size_t n = 0;
-	ranges_build(r, 1);
-	out->starts = xreallocarray(NULL, r->n_cuts ? r->n_cuts : 1, sizeof *out->starts);
-	out->owners = xreallocarray(NULL, r->n_cuts ? r->n_cuts : 1, sizeof *out->owners);
-	for (size_t i = 0; i < r->n_cuts; i++) {
-		uint32_t owner = r->top[i] == RANGE_NONE
-					 ? SCOPE_NONE
-					 : r->v.v[r->layers.v[r->top[i]].range].name;
-		if (n && out->owners[n - 1] == owner)
-			continue;
-		out->starts[n] = r->cuts[i];
-		out->owners[n++] = owner;
+	size_t counts[1 << RADIX_BITS];
+	uint64_t differ = 0;
+	struct span *from = v, *to = xreallocarray(NULL, n + 1, sizeof *to);
+	for (size_t i = 0; i < n; i++)
+		differ |= v[i].low ^ v[0].low;
+	for (unsigned shift = 0; shift < 64 && differ >> shift; shift += RADIX_BITS) {
+		memset(counts, 0, sizeof counts);
+		for (size_t i = 0; i < n; i++)
+			counts[from[i].low >> shift & RADIX_MASK]++;
+		for (size_t i = 0, sum = 0; i <= RADIX_MASK; i++) {
+			sum += counts[i];
+			counts[i] = sum - counts[i];
+		}
+		for (size_t i = 0; i < n; i++)
+			to[counts[from[i].low >> shift & RADIX_MASK]++] = from[i];
+		struct span *swap = from;
+		from = to;
+		to = swap;
 	}
-	out->n_pieces = n;
+	if (from != v) {
+		memcpy(v, from, n * sizeof *v);
+		to = from;
+	}
+	free(to);
+}
+
+static void piece_add(struct dwarf_scopes *out, uint64_t start, uint32_t owner)
+{
+	if (out->n_pieces && out->starts[out->n_pieces - 1] == start)
+		out->n_pieces--;
+	if (out->n_pieces && out->owners[out->n_pieces - 1] == owner)
+		return;
+	out->starts[out->n_pieces] = start;
+	out->owners[out->n_pieces++] = owner;
+}
+
+/* Spans lie in each other like their scopes do, so those around the place at hand are a stack. Where they only overlap, which
+ * compilers sometimes do, the one that begins last counts. A scope comes before those in it: its number is lower. */
+static void cut_spans(struct scan *s, struct dwarf_scopes *out)
+{
+	struct span *v = s->spans.v, **stack = xreallocarray(NULL, s->spans.n + 1, sizeof *stack);
+	size_t depth = 0, most = 2 * s->spans.n + 1;
+	out->starts = xreallocarray(NULL, most, sizeof *out->starts);
+	out->owners = xreallocarray(NULL, most, sizeof *out->owners);
+	sort_spans(v, s->spans.n);
+	for (size_t i = 0; i <= s->spans.n; i++) {
+		uint64_t low = i < s->spans.n ? v[i].low : UINT64_MAX;
+		while (depth && stack[depth - 1]->high <= low) {
+			uint64_t high = stack[--depth]->high;
+			while (depth && stack[depth - 1]->high <= high)
+				depth--;
+			piece_add(out, high, depth ? stack[depth - 1]->scope : SCOPE_NONE);
+		}
+		if (i < s->spans.n) {
+			stack[depth++] = &v[i];
+			piece_add(out, low, v[i].scope);
+		}
+	}
+	free(stack);
+	out->starts = xreallocarray(out->starts, out->n_pieces + 1, sizeof *out->starts);
+	out->owners = xreallocarray(out->owners, out->n_pieces + 1, sizeof *out->owners);
 }
 
 void scopes_read(struct dwarf_scopes *out, const struct dwarf_reader *r, bool c_like,
@@ -178,8 +235,8 @@ void scopes_read(struct dwarf_scopes *out, const struct dwarf_reader *r, bool c_
 	s->out = out;
 	s->c_like = c_like;
 	scan_unit(s);
-	keep_pieces(out, &s->covered);
-	ranges_done(&s->covered);
+	cut_spans(s, out);
+	vec_done(&s->spans);
 	vec_done(&s->list.v);
 	free(s);
 }

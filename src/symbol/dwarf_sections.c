@@ -243,6 +243,23 @@ const uint8_t *sections_load(struct dwarf_sections *s, enum dwarf_section_id id,
 	return sec->data + offset;
 }
 
+uint8_t *sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
+		       uint64_t len)
+{
+	struct dwarf_section *sec = &s->s[id];
+	if (offset > sec->size || len > sec->size - offset ||
+	    (sec->packing != DWARF_PLAIN && !section_begin(s, sec)))
+		return NULL;
+	uint8_t *to = xmalloc(len ? len : 1);
+	if (sec->packing == DWARF_PLAIN) {
+		size_t got = elf_file_read_some(&s->file, sec->offset + offset, to, len);
+		memset(to + got, 0, len - got);
+	} else {
+		memcpy(to, sec->data + offset, len);
+	}
+	return to;
+}
+
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			uint64_t max)
 {

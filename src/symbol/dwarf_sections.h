@@ -55,6 +55,9 @@ void sections_done(struct dwarf_sections *s);
  * what is behind it until sections_trim. */
 const uint8_t *sections_load(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			     uint64_t len);
+/* A copy of the bytes, to be freed; does not count as read. NULL as above. */
+uint8_t *sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
+		       uint64_t len);
 /* The same as a cursor, of at most max bytes: bad when offset lies outside. */
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			uint64_t max);
