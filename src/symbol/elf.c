@@ -99,11 +99,18 @@ static void elf_source_open_dwarf(struct elf_source *e)
 	elf_file_close(&main);
 }
 
-/* Of a clone (name.cold, name.isra.0) the source knows only the name. */
+/* Compilers split and copy functions: of name.cold and name.isra.0 the source knows only the name. */
 static bool is_clone_of(const char *symbol, const char *linkage)
 {
+	static const char *const kinds[] = { ".cold",       ".part.",     ".isra.",
+					     ".constprop.", ".lto_priv.", ".llvm." };
 	size_t len = strlen(linkage);
-	return strncmp(symbol, linkage, len) == 0 && symbol[len] == '.';
+	if (strncmp(symbol, linkage, len) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strncmp(symbol + len, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
 }
 
 /* The function that is there as a symbol calls it: of several names at one address everybody then shows the same, with debug
