@@ -23,7 +23,8 @@ struct scan {
 	struct dwarf_range_list list; /* of the DIE at hand */
 	bool c_like;
 	uint32_t depth;
-	uint32_t around[DWARF_MAX_DEPTH]; /* the scope at each depth */
+	uint32_t around[DWARF_MAX_DEPTH];  /* the scope at each depth */
+	uint32_t holders[DWARF_MAX_DEPTH]; /* the holder */
 };
 
 /* What to do with a DIE that is no function: functions are only in some of them. In C and C++ classes hold declarations only. */
@@ -71,6 +72,13 @@ static bool cover(struct scan *s, uint32_t scope)
 	return any;
 }
 
+static bool is_holder(uint16_t tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_interface_type;
+}
+
 /* Returns the scope that d's children are in. */
 static uint32_t scan_function(struct scan *s, const struct dwarf_abbrev *abbrev,
 			      const struct dwarf_die *d, uint64_t at)
@@ -95,17 +103,23 @@ static uint32_t scan_function(struct scan *s, const struct dwarf_abbrev *abbrev,
 	return scope;
 }
 
+/* Where c is in .debug_info. */
+static uint64_t here(const struct scan *s, const struct cur *c)
+{
+	return s->r->unit->start + (c->p - s->r->bytes);
+}
+
 /* Jumps over the children of d, where it says where they end. */
 static bool jump_to_sibling(const struct scan *s, struct cur *c, const struct dwarf_die *d)
 {
 	const struct dwarf_unit *u = s->r->unit;
-	uint64_t to, here = u->start + (c->p - s->r->bytes);
+	uint64_t to, from = here(s, c);
 	bool in_alt;
 	if (!die_has(d, SLOT_SIBLING) ||
-	    !value_reference(s->r, &d->v[SLOT_SIBLING], &to, &in_alt) || in_alt || to < here ||
+	    !value_reference(s->r, &d->v[SLOT_SIBLING], &to, &in_alt) || in_alt || to < from ||
 	    to > u->end)
 		return false;
-	c->p += to - here;
+	c->p += to - from;
 	return true;
 }
 
@@ -129,29 +143,52 @@ static void scan_die(struct scan *s, struct cur *c, const struct dwarf_abbrev *a
 		no_function = inside == SCOPE_NONE &&
 			      (die_has(&d, SLOT_INLINE) || die_has(&d, SLOT_DECLARATION));
 	}
-	if (!abbrev->children || (no_function && jump_to_sibling(s, c, &d)))
+	if (!abbrev->children)
 		return;
-	if (++s->depth >= DWARF_MAX_DEPTH)
+	uint32_t holder = s->holders[s->depth];
+	if (is_holder(abbrev->tag) && s->out->holders.n < DWARF_MAX_SCOPES) {
+		holder = s->out->holders.n;
+		vec_push(&s->out->holders,
+			 (struct dwarf_holder){ at, s->r->unit->end, s->holders[s->depth] });
+	}
+	if (no_function && jump_to_sibling(s, c, &d)) {
+		if (holder != s->holders[s->depth])
+			s->out->holders.v[holder].end = here(s, c);
+		return;
+	}
+	if (++s->depth >= DWARF_MAX_DEPTH) {
 		cur_fail(c);
-	else
-		s->around[s->depth] = inside;
+		return;
+	}
+	s->around[s->depth] = inside;
+	s->holders[s->depth] = holder;
+}
+
+/* The end of a list of children; false: of the unit's own. */
+static bool scan_end(struct scan *s, uint64_t at)
+{
+	if (s->depth <= 1)
+		return false;
+	uint32_t holder = s->holders[s->depth--];
+	if (holder != s->holders[s->depth])
+		s->out->holders.v[holder].end = at;
+	return true;
 }
 
 static void scan_unit(struct scan *s)
 {
 	const struct dwarf_unit *u = s->r->unit;
-	const uint8_t *bytes = s->r->bytes;
-	struct cur c = cur_of(bytes + (u->first_die - u->start), u->end - u->first_die);
-	s->around[0] = SCOPE_NONE;
+	struct cur c = cur_of(s->r->bytes + (u->first_die - u->start), u->end - u->first_die);
+	s->around[0] = s->holders[0] = SCOPE_NONE;
 	s->list.budget = u->end - u->start + FREE_RANGES;
 	while (!c.bad && c.p < c.end) {
-		uint64_t at = u->start + (c.p - bytes), code = cur_varint(&c);
+		uint64_t at = here(s, &c), code = cur_varint(&c);
 		const struct dwarf_abbrev *abbrev = code ? abbrevs_find(s->r->abbrevs, code) : NULL;
 		if (abbrev)
 			scan_die(s, &c, abbrev, at);
 		else if (code)
 			cur_fail(&c);
-		else if (s->depth-- <= 1) /* of the unit's own list; padding may follow */
+		else if (!scan_end(s, at)) /* padding may follow */
 			break;
 	}
 	s->out->skipped += c.bad;
@@ -244,13 +281,31 @@ void scopes_read(struct dwarf_scopes *out, const struct dwarf_reader *r, bool c_
 void scopes_done(struct dwarf_scopes *s)
 {
 	vec_done(&s->v);
+	vec_done(&s->holders);
 	free(s->starts);
 	free(s->owners);
 }
 
 size_t scopes_bytes(const struct dwarf_scopes *s)
 {
-	return s->v.cap * sizeof *s->v.v + s->n_pieces * (sizeof *s->starts + sizeof *s->owners);
+	return s->v.cap * sizeof *s->v.v + s->holders.cap * sizeof *s->holders.v +
+	       s->n_pieces * (sizeof *s->starts + sizeof *s->owners);
+}
+
+uint32_t scopes_holder(const struct dwarf_scopes *s, uint64_t offset)
+{
+	size_t lo = 0, hi = s->holders.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s->holders.v[mid].start < offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	uint32_t at = lo ? lo - 1 : SCOPE_NONE;
+	while (at != SCOPE_NONE && s->holders.v[at].end <= offset)
+		at = s->holders.v[at].parent;
+	return at;
 }
 
 uint32_t scopes_find(const struct dwarf_scopes *s, uint64_t addr)

@@ -22,8 +22,15 @@ struct dwarf_scope {
 };
 #define SCOPE_NAME_IN_ALT (1ull << 63)
 
+/* A namespace or type that functions can be declared in. Not those in a type that was jumped over. */
+struct dwarf_holder {
+	uint64_t start, end; /* of its DIE and what is in it */
+	uint32_t parent;     /* SCOPE_NONE: the unit */
+};
+
 struct dwarf_scopes { /* zeroed = empty */
 	VEC(struct dwarf_scope) v;
+	VEC(struct dwarf_holder) holders; /* by start */
 	/* Piece i is [starts[i], starts[i + 1]) and lies in scope owners[i], or in SCOPE_NONE. */
 	uint64_t *starts;
 	uint32_t *owners;
@@ -37,6 +44,9 @@ void scopes_read(struct dwarf_scopes *s, const struct dwarf_reader *r, bool c_li
 		 const struct elf_layout *layout);
 void scopes_done(struct dwarf_scopes *s);
 size_t scopes_bytes(const struct dwarf_scopes *s);
+
+/* The innermost holder of the DIE at an offset of the unit, or SCOPE_NONE. */
+uint32_t scopes_holder(const struct dwarf_scopes *s, uint64_t offset);
 
 /* The innermost scope at addr, or SCOPE_NONE. */
 uint32_t scopes_find(const struct dwarf_scopes *s, uint64_t addr);

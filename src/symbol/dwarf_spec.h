@@ -13,6 +13,7 @@ enum dwarf_tag {
 	DW_TAG_inlined_subroutine = 0x1d,
 	DW_TAG_subprogram = 0x2e,
 	DW_TAG_interface_type = 0x38,
+	DW_TAG_namespace = 0x39,
 	DW_TAG_skeleton_unit = 0x4a,
 };
 

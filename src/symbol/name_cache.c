@@ -38,6 +38,12 @@ static const char *name_cache_join(struct name_cache *c, const char *text, const
 	return copy ? copy : text;
 }
 
+void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names)
+{
+	map_put(&c->index, key, c->names.n);
+	vec_push(&c->names, names);
+}
+
 struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
 				  const char *suffix)
 {
@@ -49,7 +55,6 @@ struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char
 		made.name = copy ? name_cache_join(c, copy, suffix) : made.linkage;
 		free(demangled);
 	}
-	map_put(&c->index, key, c->names.n);
-	vec_push(&c->names, made);
+	name_cache_put(c, key, made);
 	return made;
 }

@@ -31,6 +31,9 @@ const struct cached_name *name_cache_get(const struct name_cache *c, uint64_t ke
 /* A copy of text that lives as long as the cache, or NULL when the cache is full. */
 const char *name_cache_copy(struct name_cache *c, const char *text, size_t len);
 
+/* Enters what both names are, which must live as long as the cache. */
+void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names);
+
 /* The names of one symbol, from the cache or made now: linkage must live as long as the cache, suffix ("" or "@plt") goes
  * behind both. */
 struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
