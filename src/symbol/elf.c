@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "symbol/dwarf.h"
 #include "symbol/elf_debug.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_layout.h"
@@ -16,14 +17,22 @@ struct elf_source {
 	int debug_fd; /* of the separate debug file, whose names are read when asked for; -1 = none */
 	struct elf_layout layout;
 	struct elf_symbols symbols;
+	const char *symbols_origin;
 	struct name_cache names; /* by name offset */
 	struct go_names go;      /* of a Go program: wins over symbols */
+	/* Debug information, opened when lines are first asked for. */
+	int fd; /* the caller's */
+	debug_locate_fn *locate;
+	void *ctx;
+	bool dwarf_tried;
+	struct dwarf *dwarf; /* NULL: none */
 };
 
 static void elf_source_close(struct symbol_source *s)
 {
 	struct elf_source *e = (struct elf_source *)s;
 	go_names_close(&e->go);
+	dwarf_close(e->dwarf);
 	elf_layout_done(&e->layout);
 	elf_symbols_done(&e->symbols);
 	name_cache_done(&e->names);
@@ -90,28 +99,90 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	return true;
 }
 
+/* --- debug information ----------------------------------------------------------------------------------------------- */
+
+/* From the file itself, else from its separate debug file, which may be open already for its symbols. */
+static void elf_source_open_dwarf(struct elf_source *e)
+{
+	struct elf_file main, debug;
+	e->dwarf_tried = true;
+	if (elf_file_open(&main, e->fd, NULL) < 0)
+		return;
+	e->dwarf = dwarf_open(&main, &e->layout, e->locate, e->ctx);
+	if (!e->dwarf && e->debug_fd < 0 && elf_debug_open(&main, e->locate, e->ctx, &debug)) {
+		e->debug_fd = debug.fd;
+		e->dwarf = dwarf_open(&debug, &e->layout, e->locate, e->ctx);
+		elf_file_close(&debug);
+	} else if (!e->dwarf && e->debug_fd >= 0 && elf_file_open(&debug, e->debug_fd, NULL) == 0) {
+		e->dwarf = dwarf_open(&debug, &e->layout, e->locate, e->ctx);
+		elf_file_close(&debug);
+	}
+	elf_file_close(&main);
+}
+
+/* Compilers split and copy functions: of name.cold and name.isra.0 the source knows only the name. */
+static bool is_clone_of(const char *symbol, const char *linkage)
+{
+	static const char *const kinds[] = { ".cold",       ".part.",     ".isra.",
+					     ".constprop.", ".lto_priv.", ".llvm." };
+	size_t len = strlen(linkage);
+	if (strncmp(symbol, linkage, len) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strncmp(symbol + len, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The function that is there as a symbol calls it: of several names at one address everybody then shows the same, with debug
+ * information and without. */
+static void name_outermost(struct symbol_line *line, const struct symbol *sym)
+{
+	if (!line->name || !is_clone_of(sym->linkage, line->linkage))
+		line->name = sym->name;
+	line->linkage = sym->linkage;
+}
+
+/* From debug information; the outermost function as its symbol has it, where there is one. */
+static uint32_t elf_source_dwarf(struct elf_source *e, uint64_t vaddr, const struct symbol *sym,
+				 struct symbol_line *out, uint32_t max)
+{
+	bool whole = false;
+	if (!e->dwarf_tried)
+		elf_source_open_dwarf(e);
+	uint32_t n = e->dwarf ? dwarf_lookup(e->dwarf, vaddr, out, max, &whole) : 0;
+	e->base.origin = n ? "DWARF" : e->symbols_origin;
+	if (n == 0)
+		out[n++] = (struct symbol_line){ 0 };
+	struct symbol_line *last = &out[n - 1];
+	if (sym && (whole || !last->name))
+		name_outermost(last, sym);
+	return last->name ? n : n - 1;
+}
+
 static uint32_t elf_source_lines(struct symbol_source *s, uint64_t offset, struct symbol_line *out,
 				 uint32_t max)
 {
 	struct elf_source *e = (struct elf_source *)s;
 	struct symbol sym;
 	uint64_t vaddr;
-	if (max == 0 || !elf_layout_vaddr(&e->layout, offset, &vaddr) ||
-	    !elf_source_lookup(s, offset, &sym))
+	if (max == 0 || !elf_layout_vaddr(&e->layout, offset, &vaddr))
 		return 0;
+	bool named = elf_source_lookup(s, offset, &sym);
 	uint32_t n = go_names_lines(&e->go, vaddr, out, max);
-	if (n > 0) {
-		uint64_t start = vaddr - (offset - sym.start);
-		elf_source_abi(e, start, &out[n - 1].name, &out[n - 1].linkage);
-		return n;
-	}
-	*out = (struct symbol_line){ .name = sym.name, .linkage = sym.linkage };
-	return 1;
+	if (n == 0)
+		return elf_source_dwarf(e, vaddr, named ? &sym : NULL, out, max);
+	e->base.origin = ".gopclntab";
+	uint64_t start = vaddr - (offset - sym.start);
+	elf_source_abi(e, start, &out[n - 1].name, &out[n - 1].linkage);
+	return n;
 }
 
 static const struct symbol_source_ops elf_source_ops = { .lookup = elf_source_lookup,
 							 .close = elf_source_close,
 							 .lines = elf_source_lines };
+
+/* --- symbols --------------------------------------------------------------------------------------------------------- */
 
 /* Each of these returns how many functions it found; err is filled when there was something that could not be read. */
 
@@ -176,6 +247,7 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	elf_symbols_finish(&e->symbols, &e->layout);
 	e->base.skipped = e->symbols.skipped;
 	e->base.functions = e->symbols.v.n;
+	e->symbols_origin = e->base.origin;
 	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
 		e->base.origin = ".gopclntab";
 	if (e->symbols.v.n || e->go.table.kind)
@@ -192,7 +264,9 @@ int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_so
 	if (rc < 0)
 		return rc;
 	struct elf_source *e = xcalloc(1, sizeof *e);
-	*e = (struct elf_source){ .base.ops = &elf_source_ops, .debug_fd = -1 };
+	*e = (struct elf_source){
+		.base.ops = &elf_source_ops, .debug_fd = -1, .fd = fd, .locate = locate, .ctx = ctx
+	};
 	rc = elf_layout_read(&e->layout, &main, err);
 	if (rc == 0)
 		rc = elf_source_load(e, &main, locate, ctx, err);

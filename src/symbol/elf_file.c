@@ -94,30 +94,39 @@ bool elf_file_section_at(const struct elf_file *f, size_t index, GElf_Shdr *out)
 	return scn && gelf_getshdr(scn, out);
 }
 
-static bool section_is_called(const struct elf_file *f, const GElf_Shdr *names,
-			      const GElf_Shdr *shdr, const char *name)
+static bool name_read(const struct elf_file *f, const GElf_Shdr *names, const GElf_Shdr *shdr,
+		      char *text, size_t size)
 {
-	char text[32];
-	size_t size = strlen(name) + 1;
-	return size <= sizeof text && shdr->sh_name < names->sh_size &&
-	       names->sh_offset <= UINT64_MAX - shdr->sh_name &&
-	       elf_file_read(f, names->sh_offset + shdr->sh_name, text, size) &&
-	       memcmp(text, name, size) == 0;
+	if (shdr->sh_name >= names->sh_size || names->sh_offset > UINT64_MAX - shdr->sh_name)
+		return false;
+	size_t got = elf_file_read_some(f, names->sh_offset + shdr->sh_name, text, size);
+	return memchr(text, '\0', got);
+}
+
+static bool names_section(const struct elf_file *f, GElf_Shdr *names)
+{
+	size_t index;
+	return elf_getshdrstrndx(f->elf, &index) == 0 && elf_file_section_at(f, index, names);
+}
+
+bool elf_file_section_name(const struct elf_file *f, const GElf_Shdr *shdr, char *text, size_t size)
+{
+	GElf_Shdr names;
+	return names_section(f, &names) && name_read(f, &names, shdr, text, size);
 }
 
 bool elf_file_section(const struct elf_file *f, const char *name, uint32_t type, GElf_Shdr *out)
 {
 	GElf_Shdr names = { 0 }, shdr;
-	size_t names_index, n;
-	if (elf_getshdrnum(f->elf, &n) < 0)
-		return false;
-	if (name && (elf_getshdrstrndx(f->elf, &names_index) < 0 ||
-		     !elf_file_section_at(f, names_index, &names)))
+	char text[32];
+	size_t n;
+	if (elf_getshdrnum(f->elf, &n) < 0 || (name && !names_section(f, &names)))
 		return false;
 	for (size_t i = 1; i < n; i++) {
 		if (!elf_file_section_at(f, i, &shdr) ||
 		    (type != SHT_NULL && shdr.sh_type != type) ||
-		    (name && !section_is_called(f, &names, &shdr, name)))
+		    (name &&
+		     (!name_read(f, &names, &shdr, text, sizeof text) || strcmp(text, name) != 0)))
 			continue;
 		*out = shdr;
 		return true;

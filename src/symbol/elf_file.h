@@ -34,6 +34,9 @@ size_t elf_file_read_some(const struct elf_file *f, uint64_t offset, void *to, s
 /* The first section of this name (NULL: any) and type (SHT_NULL: any). False when there is none. */
 bool elf_file_section(const struct elf_file *f, const char *name, uint32_t type, GElf_Shdr *out);
 bool elf_file_section_at(const struct elf_file *f, size_t index, GElf_Shdr *out);
+/* False when the name is longer than size - 1 or cannot be read. */
+bool elf_file_section_name(const struct elf_file *f, const GElf_Shdr *shdr, char *text,
+			   size_t size);
 
 /* NT_GNU_BUILD_ID: its length, 0 when there is none; cut to size. */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t *id, size_t size);

@@ -11,7 +11,27 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 
-enum candidate { BY_BUILD_ID, BESIDE, IN_DOT_DEBUG, IN_DEBUG_DIR, CANDIDATES };
+enum candidate {
+	BY_BUILD_ID,
+	BESIDE,
+	IN_DOT_DEBUG,
+	IN_DEBUG_DIR,
+	AS_WRITTEN,
+	BELOW_DEBUG_DIR,
+	BASENAME_BESIDE,
+	PACKAGE,
+	CANDIDATES
+};
+/* Which of them are tried for each kind of request, in this order. */
+static const bool candidate_fits[][CANDIDATES] = {
+	[DEBUG_SEPARATE] = { [BY_BUILD_ID] = true,
+			     [BESIDE] = true,
+			     [IN_DOT_DEBUG] = true,
+			     [IN_DEBUG_DIR] = true },
+	[DEBUG_SHARED] = { [BY_BUILD_ID] = true, [AS_WRITTEN] = true, [BELOW_DEBUG_DIR] = true },
+	[DEBUG_DWO] = { [AS_WRITTEN] = true, [BASENAME_BESIDE] = true },
+	[DEBUG_PACKAGE] = { [PACKAGE] = true },
+};
 
 static bool link_is_plain_name(const char *name)
 {
@@ -29,19 +49,79 @@ static bool build_id_path(const struct debug_request *req, struct buf *path)
 	return true;
 }
 
+/* The folder of the binary with its last slash; false when it is not known. */
+static bool add_folder(const struct debug_root *root, struct buf *path)
+{
+	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
+	if (slash)
+		buf_add(path, root->path, slash + 1 - root->path);
+	return slash;
+}
+
 static bool link_path(const struct debug_root *root, const struct debug_request *req,
 		      enum candidate candidate, struct buf *path)
 {
-	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
-	if (!slash || !req->debuglink || !link_is_plain_name(req->debuglink))
+	if (!req->debuglink || !link_is_plain_name(req->debuglink))
 		return false;
 	if (candidate == IN_DEBUG_DIR)
 		buf_adds(path, DEBUG_DIR);
-	buf_add(path, root->path, slash + 1 - root->path);
+	if (!add_folder(root, path))
+		return false;
 	if (candidate == IN_DOT_DEBUG)
 		buf_adds(path, ".debug/");
 	buf_adds(path, req->debuglink);
 	return true;
+}
+
+static bool add_text(struct buf *path, const char *text)
+{
+	buf_adds(path, text);
+	return true;
+}
+
+/* Names in debug information are paths, absolute or from some folder on. */
+static bool named_path(const struct debug_root *root, const struct debug_request *req,
+		       enum candidate candidate, struct buf *path)
+{
+	if (!req->name || !*req->name)
+		return false;
+	const char *slash = strrchr(req->name, '/');
+	const char *base = slash ? slash + 1 : req->name;
+	if (candidate == BASENAME_BESIDE)
+		return link_is_plain_name(base) && add_folder(root, path) && add_text(path, base);
+	if (req->name[0] == '/') {
+		buf_adds(path, req->name);
+		return candidate == AS_WRITTEN;
+	}
+	if (candidate == BELOW_DEBUG_DIR)
+		buf_adds(path, DEBUG_DIR);
+	if (candidate == AS_WRITTEN && req->dir) {
+		buf_adds(path, req->dir);
+		buf_addc(path, '/');
+	} else if (!add_folder(root, path)) {
+		return false;
+	}
+	buf_adds(path, req->name);
+	return true;
+}
+
+static bool candidate_path(const struct debug_root *root, const struct debug_request *req,
+			   enum candidate candidate, struct buf *path)
+{
+	switch (candidate) {
+	case BY_BUILD_ID:
+		return build_id_path(req, path);
+	case PACKAGE:
+		if (root->path)
+			buf_addf(path, "%s.dwp", root->path);
+		return root->path;
+	case AS_WRITTEN:
+	case BELOW_DEBUG_DIR:
+	case BASENAME_BESIDE:
+		return named_path(root, req, candidate, path);
+	default:
+		return link_path(root, req, candidate, path);
+	}
 }
 
 /* O_NONBLOCK: opening a FIFO must not wait. */
@@ -67,7 +147,7 @@ int debug_locate_in_root(void *ctx, const struct debug_request *req, unsigned at
 	int fd = -1;
 	for (enum candidate c = 0; c < CANDIDATES && fd < 0; c++) {
 		buf_clear(&path);
-		if (c == BY_BUILD_ID ? build_id_path(req, &path) : link_path(root, req, c, &path))
+		if (candidate_fits[req->kind][c] && candidate_path(root, req, c, &path))
 			fd = open_regular_in_root(root->fd, buf_cstr(&path));
 		if (fd >= 0 && attempt-- > 0) {
 			close(fd);

@@ -4,6 +4,10 @@
  *     /usr/lib/debug/.build-id/ab/cdef….debug      by build id
  *     DIR/LINK  DIR/.debug/LINK  /usr/lib/debug/DIR/LINK      by debuglink, DIR being the folder of the binary
  *
+ *     NAME  /usr/lib/debug/DIR/NAME      what .gnu_debugaltlink names (from DIR on where it is relative), after the build id
+ *     COMPDIR/NAME  DIR/NAME      a .dwo, where the compiler left it; only its file name beside the binary
+ *     BINARY.dwp
+ *
  * The names come from the watched program: symbolic links and ".." are followed as if root were "/", and only regular files
  * are opened. */
 #ifndef CRESSET_SYMBOL_LOCATE_H

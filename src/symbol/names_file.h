@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 /* Goes up when the same files would give better names, too: what was kept by older versions is looked up again. */
-enum { NAMES_FILE_VERSION = 1 };
+enum { NAMES_FILE_VERSION = 2 };
 enum {
 	NAMES_FILE_MAX_WITNESSES = 64,
 	NAMES_FILE_MAX_ORIGINS = 16,

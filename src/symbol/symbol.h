@@ -43,7 +43,7 @@ struct symbol_source_ops {
 /* Embedded first in each kind's struct. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
-	/* What the names come from, of a source that has several the last answer's: ".gopclntab", ".symtab", "debug file",
+	/* What the names come from, of a source that has several the last answer's: ".gopclntab", "DWARF", ".symtab", "debug file",
 	 * ".gnu_debugdata", ".dynsym", "kallsyms", "perf map", "jitdump". */
 	const char *origin;
 	uint64_t skipped;   /* records or symbols that could not be read */
@@ -74,11 +74,20 @@ static inline void symbol_close(struct symbol_source *s)
 }
 
 /* What to look for when an object needs a further file. */
+enum debug_kind {
+	DEBUG_SEPARATE, /* its separate debug file, by build id or debuglink */
+	DEBUG_SHARED, /* debug information it shares with others: .gnu_debugaltlink, by build id or name */
+	DEBUG_DWO,     /* split DWARF of one of its units, by name and dir */
+	DEBUG_PACKAGE, /* split DWARF of all its units: what it is called with .dwp behind */
+};
 struct debug_request {
+	enum debug_kind kind;
 	const uint8_t *build_id;
 	size_t build_id_len;   /* 0: has none */
 	const char *debuglink; /* file name of .gnu_debuglink or NULL */
 	uint32_t debuglink_crc;
+	const char *name; /* path as the compiler wrote it, or NULL */
+	const char *dir;  /* what a relative name begins at, or NULL */
 };
 /* Returns an open descriptor, which the caller owns from then on, or -1. Asked again with attempt = 1, 2 … while the file it
  * gave does not fit (wrong build id or CRC, no symbols). locate.h has the ordinary one. */

@@ -1,0 +1,95 @@
+/* symbol/dwarf_abbrev.h: the shapes of DIEs: a table of .debug_abbrev, made ready for reading DIEs fast.
+ *
+ * DIEs that are of no interest are nine of ten, and most shapes have a fixed size: those are jumped over. Attributes of
+ * interest get a slot, the others are jumped over one by one. */
+#ifndef CRESSET_SYMBOL_DWARF_ABBREV_H
+#define CRESSET_SYMBOL_DWARF_ABBREV_H
+
+#include "base/vec.h"
+#include "symbol/dwarf_sections.h"
+
+enum {
+	DWARF_MAX_ABBREVS =
+		1
+		<< 18, /* in one table, and attributes of all of them: real ones have a few thousand */
+	DWARF_MAX_TABLE = 4 << 20, /* bytes of one table */
+};
+
+/* The attributes that are read. */
+enum dwarf_slot {
+	SLOT_NAME,
+	SLOT_LINKAGE,
+	SLOT_LOW,
+	SLOT_HIGH,
+	SLOT_RANGES,
+	SLOT_ORIGIN,
+	SLOT_SPECIFICATION,
+	SLOT_CALL_FILE,
+	SLOT_CALL_LINE,
+	SLOT_DECL_LINE,
+	SLOT_SIBLING,
+	SLOT_INLINE,
+	SLOT_DECLARATION,
+	SLOT_STMT_LIST,
+	SLOT_LANGUAGE,
+	SLOT_COMP_DIR,
+	SLOT_STR_OFFSETS_BASE,
+	SLOT_ADDR_BASE,
+	SLOT_RNGLISTS_BASE,
+	SLOT_RANGES_BASE,
+	SLOT_DWO_NAME,
+	SLOT_DWO_ID,
+	DWARF_SLOTS,
+	SLOT_NONE = DWARF_SLOTS,
+};
+
+/* Sizes that differ from unit to unit, by which forms are measured. */
+struct dwarf_sizes {
+	uint8_t address, offset; /* 4 or 8; offset: of DWARF's 32- or 64-bit format */
+	uint16_t version;
+};
+
+struct dwarf_attr {
+	uint16_t form;
+	uint8_t slot;
+	uint8_t size;     /* of the value; DWARF_VARIES */
+	int64_t implicit; /* the value of DW_FORM_implicit_const */
+};
+enum { DWARF_VARIES = 0xff };
+
+struct dwarf_abbrev {
+	uint64_t code;
+	uint32_t first, n; /* its attributes */
+	uint32_t size;     /* of the attributes of a DIE; UINT32_MAX when that varies */
+	uint16_t tag;
+	bool children;
+};
+
+struct dwarf_abbrevs { /* zeroed = empty */
+	VEC(struct dwarf_abbrev) v;
+	VEC(struct dwarf_attr) attrs;
+	bool dense;    /* v.v[i].code is i + 1, as compilers number them */
+	uint64_t work; /* bytes that the last abbrevs_read went over */
+};
+
+/* Reads the table at offset, up to its end, or when only is not 0 up to that code. False when it is malformed or too large; what
+ * could be read is there then. */
+bool abbrevs_read(struct dwarf_abbrevs *a, struct dwarf_sections *s, uint64_t offset,
+		  const struct dwarf_sizes *sizes, uint64_t only);
+void abbrevs_done(struct dwarf_abbrevs *a);
+
+const struct dwarf_abbrev *abbrevs_search(const struct dwarf_abbrevs *a, uint64_t code);
+static inline const struct dwarf_abbrev *abbrevs_find(const struct dwarf_abbrevs *a, uint64_t code)
+{
+	if (!a->dense)
+		return abbrevs_search(a, code);
+	return code - 1 < a->v.n ? &a->v.v[code - 1] : NULL;
+}
+
+/* The size of a value in this form, or DWARF_VARIES. */
+uint8_t dwarf_form_size(uint64_t form, const struct dwarf_sizes *sizes);
+
+/* Signed LEB128; bad past 10 bytes. */
+int64_t dwarf_sleb(struct cur *c);
+
+#endif

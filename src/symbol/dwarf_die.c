@@ -1,0 +1,334 @@
+#include "symbol/dwarf_die.h"
+
+#include "symbol/dwarf_spec.h"
+
+#include <string.h>
+
+/* --- units ----------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_UNIT_HEADER = 4 + 8 + 2 + 1 + 1 + 8 + 8 + 8 };
+
+static uint64_t cur_offset(struct cur *c, const struct dwarf_sizes *sizes)
+{
+	return sizes->offset == 8 ? cur_u64(c) : cur_u32(c);
+}
+
+/* From the version on. */
+static void unit_read_header(struct cur *c, struct dwarf_unit *u)
+{
+	struct dwarf_sizes *sizes = &u->sizes;
+	sizes->version = cur_u16(c);
+	u->type = DW_UT_compile;
+	if (sizes->version >= 5) {
+		u->type = cur_u8(c);
+		sizes->address = cur_u8(c);
+		u->abbrev = cur_offset(c, sizes);
+	} else {
+		u->abbrev = cur_offset(c, sizes);
+		sizes->address = cur_u8(c);
+	}
+	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+		u->id = cur_u64(c);
+	if (u->type == DW_UT_type || u->type == DW_UT_split_type) {
+		cur_u64(c);
+		cur_offset(c, sizes);
+	}
+}
+
+static bool unit_is_sane(const struct dwarf_unit *u)
+{
+	return u->sizes.version >= 2 && u->sizes.version <= 5 &&
+	       (u->sizes.address == 4 || u->sizes.address == 8) && u->type >= DW_UT_compile &&
+	       u->type <= DW_UT_split_type && u->end - u->start <= DWARF_MAX_UNIT;
+}
+
+bool dwarf_unit_read(struct dwarf_sections *s, uint64_t offset, struct dwarf_unit *u)
+{
+	struct cur c = sections_cur(s, DWARF_INFO, offset, MAX_UNIT_HEADER);
+	const uint8_t *start = c.p;
+	*u = (struct dwarf_unit){ .start = offset, .sizes.offset = 4 };
+	uint64_t size = s->s[DWARF_INFO].size, length = cur_u32(&c);
+	if (length == UINT32_MAX) {
+		u->sizes.offset = 8;
+		length = cur_u64(&c);
+	}
+	if (c.bad || length == 0)
+		return false;
+	uint64_t behind = offset + (c.p - start);
+	bool whole = length <= size - behind;
+	u->end = whole ? behind + length : size;
+	unit_read_header(&c, u);
+	u->first_die = offset + (c.p - start);
+	if (c.bad || !unit_is_sane(u) || u->first_die > u->end)
+		u->first_die = u->end;
+	return true;
+}
+
+/* --- values ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t read_sized(struct cur *c, unsigned size)
+{
+	switch (size) {
+	case 0:
+		return 1; /* DW_FORM_flag_present */
+	case 1:
+		return cur_u8(c);
+	case 2:
+		return cur_u16(c);
+	case 3: {
+		uint64_t low = cur_u16(c);
+		return low | (uint64_t)cur_u8(c) << 16;
+	}
+	case 4:
+		return cur_u32(c);
+	case 8:
+		return cur_u64(c);
+	default:
+		cur_take(c, size);
+		return 0;
+	}
+}
+
+static void read_string(struct cur *c, struct dwarf_value *v)
+{
+	v->p = c->p;
+	const uint8_t *nul = memchr(c->p, '\0', cur_left(c));
+	v->n = nul ? (size_t)(nul - c->p) : cur_left(c);
+	cur_take(c, v->n + (nul ? 1 : 0));
+}
+
+static void read_varying(const struct dwarf_sizes *sizes, struct cur *c, struct dwarf_value *v)
+{
+	switch (v->form) {
+	case DW_FORM_string:
+		read_string(c, v);
+		break;
+	case DW_FORM_sdata:
+		v->n = dwarf_sleb(c);
+		break;
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		v->n = cur_varint(c);
+		break;
+	case DW_FORM_block1:
+		cur_take(c, cur_u8(c));
+		break;
+	case DW_FORM_block2:
+		cur_take(c, cur_u16(c));
+		break;
+	case DW_FORM_block4:
+		cur_take(c, cur_u32(c));
+		break;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		cur_take(c, cur_varint(c));
+		break;
+	case DW_FORM_indirect: { /* the form is here; one of these in itself means nothing */
+		struct dwarf_attr attr = { .form = cur_varint(c) };
+		attr.size = dwarf_form_size(attr.form, sizes);
+		if (attr.form == DW_FORM_indirect || attr.form == DW_FORM_implicit_const)
+			cur_fail(c);
+		else
+			dwarf_value_read(sizes, c, &attr, v);
+		break;
+	}
+	default:
+		cur_fail(c);
+	}
+}
+
+void dwarf_value_read(const struct dwarf_sizes *sizes, struct cur *c, const struct dwarf_attr *attr,
+		      struct dwarf_value *v)
+{
+	*v = (struct dwarf_value){ .form = attr->form };
+	if (attr->form == DW_FORM_implicit_const)
+		v->n = attr->implicit;
+	else if (attr->size != DWARF_VARIES)
+		v->n = read_sized(c, attr->size);
+	else
+		read_varying(sizes, c, v);
+}
+
+bool value_indexed_address(const struct dwarf_reader *r, uint64_t index, uint64_t *addr)
+{
+	const struct dwarf_sizes *sizes = &r->unit->sizes;
+	uint64_t offset;
+	if (__builtin_mul_overflow(index, sizes->address, &offset) ||
+	    __builtin_add_overflow(offset, r->addr_base, &offset))
+		return false;
+	struct cur c = sections_cur(r->linked, DWARF_ADDR, offset, sizes->address);
+	*addr = read_sized(&c, sizes->address);
+	return !c.bad;
+}
+
+bool value_address(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *addr)
+{
+	switch (v->form) {
+	case DW_FORM_addr:
+		*addr = v->n;
+		return true;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		return value_indexed_address(r, v->n, addr);
+	default:
+		return false;
+	}
+}
+
+static const char *indexed_string(const struct dwarf_reader *r, uint64_t index, size_t *len)
+{
+	const struct dwarf_sizes *sizes = &r->unit->sizes;
+	uint64_t offset;
+	if (__builtin_mul_overflow(index, sizes->offset, &offset) ||
+	    __builtin_add_overflow(offset, r->str_offsets_base, &offset))
+		return NULL;
+	struct cur c = sections_cur(r->sections, DWARF_STR_OFFSETS, offset, sizes->offset);
+	offset = read_sized(&c, sizes->offset);
+	return c.bad ? NULL : sections_string(r->sections, DWARF_STR, offset, len);
+}
+
+const char *value_string(const struct dwarf_reader *r, struct dwarf_sections *alt,
+			 const struct dwarf_value *v, size_t *len)
+{
+	switch (v->form) {
+	case DW_FORM_string:
+		*len = v->n < DWARF_MAX_STRING ? v->n : DWARF_MAX_STRING;
+		return (const char *)v->p;
+	case DW_FORM_strp:
+		return sections_string(r->sections, DWARF_STR, v->n, len);
+	case DW_FORM_line_strp:
+		return sections_string(r->sections, DWARF_LINE_STR, v->n, len);
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
+		return alt ? sections_string(alt, DWARF_STR, v->n, len) : NULL;
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		return indexed_string(r, v->n, len);
+	default:
+		return NULL;
+	}
+}
+
+bool value_reference(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *offset,
+		     bool *in_alt)
+{
+	*in_alt = false;
+	switch (v->form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		*offset = r->unit->start + v->n;
+		return v->n < r->unit->end - r->unit->start;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		*in_alt = true;
+		/* fall through */
+	case DW_FORM_ref_addr:
+		*offset = v->n;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* --- DIEs ------------------------------------------------------------------------------------------------------------ */
+
+static void attr_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_attr *attr)
+{
+	struct dwarf_value unused;
+	if (attr->size != DWARF_VARIES)
+		cur_take(c, attr->size);
+	else
+		dwarf_value_read(&r->unit->sizes, c, attr, &unused);
+}
+
+void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev)
+{
+	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
+	if (abbrev->size != UINT32_MAX) {
+		cur_take(c, abbrev->size);
+		return;
+	}
+	for (uint32_t i = 0; i < abbrev->n && !c->bad; i++)
+		attr_skip(r, c, &attr[i]);
+}
+
+void die_values(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev,
+		struct dwarf_die *d)
+{
+	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
+	d->has = 0;
+	for (uint32_t i = 0; i < abbrev->n && !c->bad; i++) {
+		uint8_t slot = attr[i].slot;
+		if (slot != SLOT_NONE && !die_has(d, slot)) {
+			dwarf_value_read(&r->unit->sizes, c, &attr[i], &d->v[slot]);
+			d->has |= 1u << slot;
+		} else {
+			attr_skip(r, c, &attr[i]);
+		}
+	}
+}
+
+bool die_read_at(const struct dwarf_reader *r, uint64_t at, struct dwarf_die *d)
+{
+	if (at < r->unit->first_die || at - r->unit->start >= r->size)
+		return false;
+	struct cur c = cur_of(r->bytes + (at - r->unit->start), r->size - (at - r->unit->start));
+	d->abbrev = abbrevs_find(r->abbrevs, cur_varint(&c));
+	if (!d->abbrev)
+		return false;
+	die_values(r, &c, d->abbrev, d);
+	return !c.bad;
+}
+
+/* --- the first DIE of a unit ----------------------------------------------------------------------------------------- */
+
+/* Tables that begin with a header are referred to behind it where the unit does not say where: those of .dwo files. */
+static uint64_t default_base(const struct dwarf_unit *u, unsigned rest_of_header)
+{
+	if (u->sizes.version < 5)
+		return 0;
+	return (u->sizes.offset == 8 ? 12 : 4) + rest_of_header;
+}
+
+static uint64_t die_number(const struct dwarf_die *d, enum dwarf_slot slot, uint64_t otherwise)
+{
+	return die_has(d, slot) ? d->v[slot].n : otherwise;
+}
+
+bool dwarf_reader_begin(struct dwarf_reader *r, struct dwarf_sections *s,
+			const struct dwarf_unit *unit, const uint8_t *bytes, uint64_t size,
+			const struct dwarf_abbrevs *abbrevs, struct dwarf_die *d)
+{
+	*r = (struct dwarf_reader){ .sections = s,
+				    .linked = s,
+				    .unit = unit,
+				    .bytes = bytes,
+				    .size = size,
+				    .abbrevs = abbrevs };
+	if (!die_read_at(r, unit->first_die, d))
+		return false;
+	r->addr_base = die_number(d, SLOT_ADDR_BASE, 0);
+	r->str_offsets_base = die_number(d, SLOT_STR_OFFSETS_BASE, default_base(unit, 4));
+	r->rnglists_base = die_number(d, SLOT_RNGLISTS_BASE, default_base(unit, 8));
+	if (!die_has(d, SLOT_LOW) || !value_address(r, &d->v[SLOT_LOW], &r->low_pc))
+		r->low_pc = 0;
+	return true;
+}
