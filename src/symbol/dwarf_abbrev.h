@@ -86,6 +86,12 @@ static inline const struct dwarf_abbrev *abbrevs_find(const struct dwarf_abbrevs
 	return code - 1 < a->v.n ? &a->v.v[code - 1] : NULL;
 }
 
+static inline const struct dwarf_attr *abbrev_attrs(const struct dwarf_abbrevs *a,
+						    const struct dwarf_abbrev *abbrev)
+{
+	return abbrev->n ? &a->attrs.v[abbrev->first] : NULL;
+}
+
 /* The size of a value in this form, or DWARF_VARIES. */
 uint8_t dwarf_form_size(uint64_t form, const struct dwarf_sizes *sizes);
 

@@ -261,7 +261,7 @@ static void attr_skip(const struct dwarf_reader *r, struct cur *c, const struct 
 
 void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev)
 {
-	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
+	const struct dwarf_attr *attr = abbrev_attrs(r->abbrevs, abbrev);
 	if (abbrev->size != UINT32_MAX) {
 		cur_take(c, abbrev->size);
 		return;
@@ -273,7 +273,7 @@ void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_ab
 void die_values(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev,
 		struct dwarf_die *d)
 {
-	const struct dwarf_attr *attr = &r->abbrevs->attrs.v[abbrev->first];
+	const struct dwarf_attr *attr = abbrev_attrs(r->abbrevs, abbrev);
 	d->has = 0;
 	for (uint32_t i = 0; i < abbrev->n && !c->bad; i++) {
 		uint8_t slot = attr[i].slot;

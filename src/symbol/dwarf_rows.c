@@ -447,7 +447,8 @@ const char *rows_path(struct dwarf_rows *rows, struct dwarf_sections *s, uint32_
 	}
 	path_add_entry(&b, s, p);
 	b.len = b.len < DWARF_MAX_PATH ? b.len : DWARF_MAX_PATH;
-	rows->paths[file] = arena_dup(&rows->text, b.data, b.len);
+	if (b.len)
+		rows->paths[file] = arena_dup(&rows->text, b.data, b.len);
 	buf_done(&b);
 	return rows->paths[file];
 }

@@ -18,6 +18,7 @@ struct span {
 struct scan {
 	const struct dwarf_reader *r;
 	const struct elf_layout *layout;
+	struct elf_code code; /* of the layout, from where it was last looked up */
 	struct dwarf_scopes *out;
 	VEC(struct span) spans;
 	struct dwarf_range_list list; /* of the DIE at hand */
@@ -62,9 +63,13 @@ static bool cover(struct scan *s, uint32_t scope)
 	bool any = false;
 	for (size_t i = 0; i < s->list.v.n; i++) {
 		const struct dwarf_range *range = &s->list.v.v[i];
-		uint64_t end = elf_layout_code_end(s->layout, range->low);
-		if (!end)
-			continue;
+		if (range->low < s->code.start || range->low >= s->code.end) {
+			uint64_t end = elf_layout_code_end(s->layout, range->low);
+			if (!end)
+				continue;
+			s->code = (struct elf_code){ range->low, end };
+		}
+		uint64_t end = s->code.end;
 		vec_push(&s->spans,
 			 (struct span){ range->low, range->high < end ? range->high : end, scope });
 		any = true;

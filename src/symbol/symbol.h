@@ -1,8 +1,8 @@
 /* symbol/symbol.h: addresses → names. Takes an open file and offsets, never a path and never a process: what else is needed
  * (separate debug files) is asked for through one callback that returns an open descriptor, so this can run in a sandbox.
  *
- * A symbol_source answers lookups for one object; each kind of object is one file here: elf.c (with .gnu_debugdata and separate
- * debug files), kallsyms.c, perf_map.c, jitdump.c. Names come out demangled, with the linkage name beside them.
+ * A symbol_source answers lookups for one object; each kind of object is one file here: elf.c (with .gnu_debugdata, separate
+ * debug files and DWARF), kallsyms.c, perf_map.c, jitdump.c. Names come out demangled, with the linkage name beside them.
  *
  * Everything read is hostile: sizes are checked, counts and memory have named limits in each file, what cannot be read is
  * counted in `skipped`. Names may hold any byte but NUL: whoever prints them escapes them. Lookups fill caches: one thread at
@@ -97,8 +97,9 @@ typedef int debug_locate_fn(void *ctx, const struct debug_request *req, unsigned
  * Addresses are file offsets. Names come from the first of these that has functions: .symtab, the separate debug file's .symtab
  * (locate may be NULL), .gnu_debugdata together with .dynsym, .dynsym (through PT_DYNAMIC where section headers are stripped);
  * PLT stubs of x86-64 are called "function@plt". The functions of a Go program come from its gopclntab (gopclntab.h) where that
- * has them, with lines and inlined functions. Memory: 16 bytes a symbol, the names that were looked up, and
- * 256 KiB of a Go program's table.
+ * has them, with lines and inlined functions. symbol_lines reads the DWARF of the file, else of its debug file, from the first
+ * call on, and then asks locate again: ctx must stay until symbol_close. Memory: 16 bytes a symbol, the names that were looked
+ * up, 256 KiB of a Go program's table, and see dwarf.h.
  * -ENOEXEC: not ELF or malformed; -ENODATA: no symbols. */
 int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_source **out,
 		    struct err *err);

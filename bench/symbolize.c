@@ -1,0 +1,94 @@
+/* Names, lines and inlined calls for many addresses of one object, cold, beside llvm-symbolizer: each in a process of its own, by
+ * turns. bench/symbolize.sh runs it.
+ *
+ *     symbolize OBJECT DEBUG-FILE ADDRESSES PEER     DEBUG-FILE "" when OBJECT has all itself; ADDRESSES: a file of 0x… lines
+ *
+ * Prints: our CPU seconds, the peer's, our peak memory in KiB, the peer's (the best of ROUNDS). */
+#include "symbol/elf_layout.h"
+#include "symbol/symbol.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROUNDS = 3, MAX_CHAIN = 256 };
+
+struct cost {
+	double cpu_s;
+	long peak_kib;
+};
+
+static int offer(void *ctx, const struct debug_request *req, unsigned attempt)
+{
+	const char *path = ctx;
+	return req->kind == DEBUG_SEPARATE && *path && attempt == 0 ? open(path, O_RDONLY) : -1;
+}
+
+/* What the peer prints, too: one line for each function and its place. */
+static int symbolize(const char *object, char *debug, FILE *addresses)
+{
+	struct elf_file f = { 0 };
+	struct elf_layout layout = { 0 };
+	struct symbol_source *s;
+	struct symbol_line lines[MAX_CHAIN];
+	uint64_t vaddr, offset;
+	int fd = open(object, O_RDONLY);
+	if (elf_file_open(&f, fd, NULL) || elf_layout_read(&layout, &f, NULL) ||
+	    symbol_open_elf(fd, offer, debug, &s, NULL))
+		return 1;
+	while (fscanf(addresses, "%" SCNx64, &vaddr) == 1) {
+		uint32_t n = elf_layout_offset(&layout, vaddr, &offset)
+				     ? symbol_lines(s, offset, lines, MAX_CHAIN)
+				     : 0;
+		for (uint32_t i = 0; i < n; i++)
+			printf("%s\n%s:%" PRIu32 "\n", lines[i].name,
+			       lines[i].file ? lines[i].file : "??", lines[i].line);
+		printf("\n");
+	}
+	symbol_close(s);
+	elf_layout_done(&layout);
+	elf_file_close(&f);
+	return 0;
+}
+
+static void run(char **argv, bool peer, struct cost *best)
+{
+	struct rusage used;
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		const char *object = *argv[2] ? argv[2] : argv[1];
+		if (!freopen(argv[3], "r", stdin) || !freopen("/dev/null", "w", stdout))
+			_exit(1);
+		if (!peer)
+			exit(symbolize(argv[1], argv[2], stdin));
+		execlp(argv[4], argv[4], "--obj", object, NULL);
+		_exit(1);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status != 0)
+		exit(1);
+	double cpu_s = used.ru_utime.tv_sec + used.ru_stime.tv_sec +
+		       (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+	if (!best->cpu_s || cpu_s < best->cpu_s)
+		best->cpu_s = cpu_s;
+	if (!best->peak_kib || used.ru_maxrss < best->peak_kib)
+		best->peak_kib = used.ru_maxrss;
+}
+
+int main(int argc, char **argv)
+{
+	struct cost ours = { 0 }, theirs = { 0 };
+	if (argc != 5)
+		return 2;
+	for (int i = 0; i < ROUNDS; i++) {
+		run(argv, false, &ours);
+		run(argv, true, &theirs);
+	}
+	printf("%.3f %.3f %ld %ld\n", ours.cpu_s, theirs.cpu_s, ours.peak_kib, theirs.peak_kib);
+	return 0;
+}
