@@ -444,6 +444,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
 		.max_segments = s->max_segments,
+		.all_processes = s->opts.target == TARGET_ALL,
 	};
 	return s->use_tables;
 }
