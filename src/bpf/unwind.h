@@ -12,6 +12,7 @@
  *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
  *     struct space_table *walk_table(w, index)  NULL when there is none
  *     const void *walk_chunk(w, chunk)          NULL when there is none
+ *     struct known_rule *walk_known(w, i)       one of KNOWN_RULES, at first zeros; NULL when there are none
  *
  * State that the verifier must not follow value by value is in *w, which is memory of a map (bpf/unwind_find.h). */
 #ifndef CRESSET_BPF_UNWIND_H
@@ -58,9 +59,17 @@ struct walk {
 
 #include "bpf/unwind_find.h"
 
+/* Rules that were found last, by frame. None ever changes: the number of an object is not used again. */
+enum { KNOWN_RULES_BITS = 9, KNOWN_RULES = 1 << KNOWN_RULES_BITS };
+struct known_rule {
+	__u64 frame;
+	struct unwind_rule rule;
+};
+
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
 static int walk_find(struct walk *w, __u64 address);
 static struct space_table *walk_table(struct walk *w, __u32 index);
+static struct known_rule *walk_known(struct walk *w, __u32 i);
 static void walk_put(struct walk *w, __u64 frame);
 
 /* --- mappings ---------------------------------------------------------------------------------------------------------- */
@@ -310,6 +319,26 @@ static __always_inline int step_outside(struct walk *w)
 	return walk_over(w, is_leaf ? WALK_NO_FP : WALK_ASTRAY);
 }
 
+/* The rule of a frame in an object with a table. Callers come again and again: what was found is kept. */
+static __always_inline const struct unwind_rule *rule_of(struct walk *w,
+							 const struct unwind_table_ref *ref,
+							 __u64 offset)
+{
+	__u64 frame = (__u64)w->map.object << FRAME_OFFSET_BITS | offset;
+	struct known_rule *known =
+		walk_known(w, frame * 0x9e3779b97f4a7c15ull >> (64 - KNOWN_RULES_BITS));
+	const struct unwind_rule *rule;
+
+	if (known && known->frame == frame)
+		return &known->rule;
+	rule = find_rule(w, ref, offset);
+	if (!rule || !known)
+		return rule;
+	known->frame = frame;
+	known->rule = *rule;
+	return &known->rule;
+}
+
 static __always_inline int step_inside(struct walk *w, __u64 pc)
 {
 	const struct unwind_rule *rule = 0;
@@ -322,7 +351,7 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 	if (t && t->state == TABLE_READY) {
 		if (!t->used)
 			t->used = 1;
-		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
+		rule = rule_of(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
 	if (!rule)
 		return step_by_fp(w);
