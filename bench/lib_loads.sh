@@ -7,6 +7,8 @@
 #
 # Every server listens on 127.0.0.1 only and keeps its files below $tmp.
 loads='redis nginx sqlite openssl cc1 postgres'
+load_own=()
+trap 'load_end; cleanup' EXIT
 
 load_begin() {
 	load_own=() load_pids='' load_comm='' load_missing=''
@@ -16,10 +18,11 @@ load_begin() {
 # Ends what was started last first.
 load_end() {
 	local i
-	for ((i = ${#load_own[@]} - 1; i >= 0; i--)); do
+	for ((i = ${#load_own[@]} - 1; i >= 0; i--)); do # a time-out ends its children, too
 		kill "${load_own[i]}" 2>/dev/null
 		wait "${load_own[i]}" 2>/dev/null
 	done
+	load_own=()
 }
 own() { # COMMAND…
 	"$@" >/dev/null 2>"$tmp/load.err" </dev/null &

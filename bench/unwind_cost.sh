@@ -6,7 +6,7 @@
 . bench/lib_loads.sh
 seconds=${BENCH_SECONDS:-10}
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
-trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT
+trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; load_end; cleanup' EXIT
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 
 # _start, two of libc, main, 27 of the recursion and the loop. The helper does not see through libc's.
