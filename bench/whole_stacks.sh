@@ -15,9 +15,9 @@ is_start='function is_start(frame, callee) {
 	return (frame == "[unknown]" || frame ~ /^[^ ]+\+0x[0-9a-f]+$/) && callee ~ /^__libc_start_main/
 }
 '
-# Folded stacks of one thread name: "samples, those without a user side, whole ones, user frames of whole ones".
+# Folded stacks of one thread name: "samples, those without a user side, whole ones"; the whole ones by user frames go to $tmp/depths.
 count_folded() { # FILE COMM
-	awk -v comm="$2" "$is_start"'
+	awk -v depths="$tmp/depths" -v comm="$2" "$is_start"'
 		{
 			value = $NF
 			sub(/ [0-9]+$/, "")
@@ -26,11 +26,20 @@ count_folded() { # FILE COMM
 			for (user = 0; user + 2 <= n && frame[user + 2] !~ /_\[k\]$/; user++) ;
 			samples += value
 			if (!user) none += value
-			else if (is_start(frame[2], frame[3])) { whole += value; frames += user * value }
+			else if (is_start(frame[2], frame[3])) { whole += value; by_depth[user] += value }
 		}
-		END { print samples + 0, none + 0, whole + 0, frames + 0 }' "$1"
+		END {
+			for (user in by_depth) print user, by_depth[user] >depths
+			print samples + 0, none + 0, whole + 0
+		}' "$1"
 }
-# The same of what perf script prints.
+# Mean depth of the shallower whole stacks: perf cuts the deepest, so that a share of all is what can be compared.
+mean_depth() { # SHARE OF_SAMPLES
+	sort -n "$tmp/depths" | awk -v left="$(calc "int($1 / 100 * $2)")" '
+		left > 0 { take = $2 < left ? $2 : left; n += take; frames += $1 * take; left -= take }
+		END { print n ? frames / n : 0 }'
+}
+# The same of what perf script prints, and the user frames of whole stacks.
 count_script() { # COMM, standard input
 	awk -v comm="$1" "$is_start"'
 		function finish() {
@@ -89,7 +98,7 @@ watch_both() { # NAME
 	timeout 300 perf script --no-inline --max-stack 1024 -F comm,tid,ip,sym -i "$tmp/perf.data" 2>"$tmp/script.err" |
 		count_script "$load_comm" >"$tmp/theirs"
 	read -r perf_samples perf_none perf_whole perf_frames <"$tmp/theirs"
-	read -r samples none whole frames <<<"$(count_folded "$tmp/ours.folded" "$load_comm")"
+	read -r samples none whole <<<"$(count_folded "$tmp/ours.folded" "$load_comm")"
 	[ -n "${BENCH_KEEP-}" ] && mkdir -p "$BENCH_KEEP" && cp "$tmp/ours.folded" "$BENCH_KEEP/$1.folded" && cp "$tmp/perf.data" "$BENCH_KEEP/$1.data"
 	[ "$perf_samples" -gt 0 ] && [ "$samples" -gt 0 ]
 }
@@ -128,11 +137,11 @@ one() { # NAME
 	read -r share low high <<<"$(wilson "$whole" $((samples - none)))"
 	read -r perf_share perf_low perf_high <<<"$(wilson "$perf_whole" $((perf_samples - perf_none)))"
 	why=$(reasons)
-	depth=$(calc "$frames / ($whole + 1e-9)") perf_depth=$(calc "$perf_frames / ($perf_whole + 1e-9)")
+	depth=$(calc "$(mean_depth "$perf_share" $((samples - none)))") perf_depth=$(calc "$perf_frames / ($perf_whole + 1e-9)")
 	row "$1: stacks that reach the thread's start" "≥ 99 %" \
 		"$share % ($low–$high) of $((samples - none))${why:+; not: $why}; without a user side: $none; perf $perf_share % ($perf_low–$perf_high) of $((perf_samples - perf_none))" \
 		"$(met "$share >= 99")"
-	row "$1: mean depth of user frames in whole stacks, against perf's" "within 5 %" \
+	row "$1: mean depth of user frames, against perf's, of the share of stacks that perf did not cut" "within 5 %" \
 		"$depth, perf $perf_depth: $(calc "$depth / ($perf_depth + 1e-9)") ×" "$(met "$depth >= 0.95 * $perf_depth && $depth <= 1.05 * $perf_depth")"
 	bytes_rows "$1"
 }
