@@ -33,6 +33,7 @@ struct scratch {
 	struct event_stack head;
 	__u64 addr[SCRATCH_ADDRS];
 	struct walk walk;
+	struct known_rule known[KNOWN_RULES];
 	__u64 raw_since_ns;
 	__u32 raw_sent;
 };
@@ -183,6 +184,13 @@ static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
 
 	(void)w;
 	return inner ? bpf_map_lookup_elem(inner, &at) : 0;
+}
+
+static __always_inline struct known_rule *walk_known(struct walk *w, __u32 i)
+{
+	struct scratch *s = (void *)w - offsetof(struct scratch, walk);
+
+	return &s->known[i & (KNOWN_RULES - 1)];
 }
 
 static __always_inline void walk_put(struct walk *w, __u64 frame)

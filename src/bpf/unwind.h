@@ -12,6 +12,7 @@
  *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
  *     struct space_table *walk_table(w, index)  NULL when there is none
  *     const void *walk_chunk(w, chunk)          NULL when there is none
+ *     struct known_rule *walk_known(w, i)       one of KNOWN_RULES, at first zeros; NULL when there are none
  *
  * State that the verifier must not follow value by value is in *w, which is memory of a map (bpf/unwind_find.h). */
 #ifndef CRESSET_BPF_UNWIND_H
@@ -33,16 +34,16 @@ enum { SIGCONTEXT_AT = 40 };
 struct walk {
 	__u64 regs[PT_REGS_WORDS]; /* of the leaf */
 	__u64 ip, sp, fp;          /* of the frame at hand */
-	__u64 sigcontext;          /* where the registers of an interrupted frame lie, else 0 */
-	__u64 bx_at;               /* where the frame's rbx lies, or one of BX_… */
-	struct space_mapping map;  /* the last one that was found; end 0: none */
-	__u64 image;               /* of the process, 0: unknown */
-	__u32 n_maps, flags;       /* of the process */
-	__u32 pos, len;            /* of a search */
-	__u32 n, max;              /* frames so far, and at most */
-	__u32 exact;               /* ip is that of an instruction, not a return address */
-	__u32 end;                 /* enum walk_end */
-	__u32 by_table, by_fp; /* steps by a rule; by the frame pointer or a look at the stack */
+	__u64 sigcontext; /* where the registers of the last interrupted frame lie, 0: none so far */
+	__u64 bx_at;      /* where the frame's rbx lies, or one of BX_… */
+	struct space_mapping map; /* the last one that was found; end 0: none */
+	__u64 image;              /* of the process, 0: unknown */
+	__u32 n_maps, flags;      /* of the process */
+	__u32 pos, len;           /* of a search */
+	__u32 n, max;             /* frames so far, and at most */
+	__u32 exact;              /* ip is that of an instruction, not a return address */
+	__u32 end;                /* enum walk_end */
+	__u32 by_table, by_fp;    /* steps by a rule; by the frame pointer or a look at the stack */
 	__u32 use_tables;
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not there */
@@ -58,9 +59,17 @@ struct walk {
 
 #include "bpf/unwind_find.h"
 
+/* Rules that were found last, by frame. None ever changes: the number of an object is not used again. */
+enum { KNOWN_RULES_BITS = 9, KNOWN_RULES = 1 << KNOWN_RULES_BITS };
+struct known_rule {
+	__u64 frame;
+	struct unwind_rule rule;
+};
+
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
 static int walk_find(struct walk *w, __u64 address);
 static struct space_table *walk_table(struct walk *w, __u32 index);
+static struct known_rule *walk_known(struct walk *w, __u32 i);
 static void walk_put(struct walk *w, __u64 frame);
 
 /* --- mappings ---------------------------------------------------------------------------------------------------------- */
@@ -112,23 +121,25 @@ static __always_inline int read_word(struct walk *w, __u64 address, __u64 *out)
 	return walk_over(w, WALK_UNREADABLE);
 }
 
-/* A register of the frame at hand: only those of the leaf and of interrupted frames are all known. */
+/* What a callee may overwrite, by DWARF's numbers: rax rdx rcx rsi rdi r8 … r11. */
+#define VOLATILE_REGS 0x0f37u
+
+/* A register of the frame at hand. Of the leaf and of interrupted frames all are known; rbx is followed. Where a rule of a caller needs
+ * a volatile one (assembly does that), it counts on callees that leave it alone, and it has the value it had there. */
 static __always_inline int read_register(struct walk *w, __u32 reg, __u64 *out)
 {
 	if (reg == REG_SP) {
 		*out = w->sp;
 	} else if (reg == REG_FP) {
 		*out = w->fp;
-	} else if (w->n == 1) {
-		*out = w->regs[WORD_OF(PT_REGS_OF, reg)];
+	} else if (reg == REG_BX && w->bx_at != BX_IN_REGS) {
+		return w->bx_at == BX_LOST ? walk_over(w, WALK_RULE) : read_word(w, w->bx_at, out);
+	} else if (reg != REG_BX && !w->exact && !(VOLATILE_REGS >> (reg & (REGS - 1)) & 1)) {
+		return walk_over(w, WALK_RULE);
 	} else if (w->sigcontext) {
 		return read_word(w, w->sigcontext + 8 * WORD_OF(SIGCONTEXT_OF, reg), out);
-	} else if (reg == REG_BX && w->bx_at == BX_IN_REGS) {
-		*out = w->regs[WORD_OF(PT_REGS_OF, REG_BX)];
-	} else if (reg == REG_BX && w->bx_at != BX_LOST) {
-		return read_word(w, w->bx_at, out);
 	} else {
-		return walk_over(w, WALK_RULE);
+		*out = w->regs[WORD_OF(PT_REGS_OF, reg)];
 	}
 	return 0;
 }
@@ -222,7 +233,8 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 			fp = FP_LOST;
 	}
 	follow_bx(w, r, cfa);
-	w->sigcontext = is_signal ? w->sp + SIGCONTEXT_AT : 0;
+	if (is_signal)
+		w->sigcontext = w->sp + SIGCONTEXT_AT;
 	w->exact = is_signal != 0;
 	w->ip = ra;
 	w->sp = cfa;
@@ -265,7 +277,6 @@ static __always_inline int step_by_sp(struct walk *w)
 		if (w->fp == w->sp || !is_return_address(w, words[1]))
 			return 1;
 	}
-	w->sigcontext = 0;
 	w->exact = 0;
 	w->ip = at ? words[1] : words[0];
 	w->sp += at ? 16 : 8;
@@ -285,7 +296,6 @@ static __always_inline int step_by_fp(struct walk *w)
 		return walk_over(w, WALK_NO_FP);
 	if (walk_read(w, pair, sizeof pair, fp))
 		return walk_over(w, fp - w->sp < NEAR_STACK ? WALK_UNREADABLE : WALK_NO_FP);
-	w->sigcontext = 0;
 	w->bx_at = BX_LOST;
 	w->exact = 0;
 	w->fp = pair[0];
@@ -309,6 +319,26 @@ static __always_inline int step_outside(struct walk *w)
 	return walk_over(w, is_leaf ? WALK_NO_FP : WALK_ASTRAY);
 }
 
+/* The rule of a frame in an object with a table. Callers come again and again: what was found is kept. */
+static __always_inline const struct unwind_rule *rule_of(struct walk *w,
+							 const struct unwind_table_ref *ref,
+							 __u64 offset)
+{
+	__u64 frame = (__u64)w->map.object << FRAME_OFFSET_BITS | offset;
+	struct known_rule *known =
+		walk_known(w, frame * 0x9e3779b97f4a7c15ull >> (64 - KNOWN_RULES_BITS));
+	const struct unwind_rule *rule;
+
+	if (known && known->frame == frame)
+		return &known->rule;
+	rule = find_rule(w, ref, offset);
+	if (!rule || !known)
+		return rule;
+	known->frame = frame;
+	known->rule = *rule;
+	return &known->rule;
+}
+
 static __always_inline int step_inside(struct walk *w, __u64 pc)
 {
 	const struct unwind_rule *rule = 0;
@@ -321,7 +351,7 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 	if (t && t->state == TABLE_READY) {
 		if (!t->used)
 			t->used = 1;
-		rule = find_rule(w, &t->ref, pc - w->map.start + w->map.pgoff);
+		rule = rule_of(w, &t->ref, pc - w->map.start + w->map.pgoff);
 	}
 	if (!rule)
 		return step_by_fp(w);

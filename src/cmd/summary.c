@@ -242,6 +242,7 @@ static void put_numbers(struct json *j, const struct summary *s)
 	put_u64(j, "own_peak_bytes", r->profile->meta.own_peak_bytes);
 	put_u64(j, "ring_bytes", st->ring_bytes);
 	put_u64(j, "kernel_map_bytes", st->kernel_map_bytes);
+	put_u64(j, "read_bytes", st->read_bytes);
 	put_u64(j, "first_sample_after_ns",
 		st->first_sample_ns > r->start_mono_ns ? st->first_sample_ns - r->start_mono_ns
 						       : 0);
@@ -264,6 +265,7 @@ static void put_unwinding(struct json *j, const struct collect_stats *st)
 	put_u64(j, "frames_by_table", st->frames_by_table);
 	put_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
 	put_u64(j, "walked_in_user_space", st->raw);
+	put_u64(j, "walked_in_user_space_bytes", st->raw_bytes);
 	put_u64(j, "unwind_tables", st->tables);
 	put_u64(j, "unwind_table_bytes", st->table_bytes);
 	put_u64(j, "unwind_tables_evicted", st->tables_evicted);

@@ -56,6 +56,7 @@ struct collect_stats {
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end (collect/walk_end.h) */
 	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
 	uint64_t ring_bytes, kernel_map_bytes;
+	uint64_t read_bytes;       /* that the kernel wrote for samples and stacks */
 	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */
@@ -63,8 +64,8 @@ struct collect_stats {
 	const char *clock;          /* "cpu-clock" or "cycles" */
 	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
-	uint64_t raw;    /* samples that were walked in user space */
-	uint32_t tables; /* in the kernel */
+	uint64_t raw, raw_bytes; /* samples that were walked in user space; of read_bytes */
+	uint32_t tables;         /* in the kernel */
 	uint64_t table_bytes, tables_evicted;
 };
 

@@ -40,6 +40,7 @@ struct sampler {
 	uint64_t ring_bytes;
 	bool use_tables;
 	uint32_t max_segments;
+	uint64_t read_bytes, raw_bytes;      /* of events so far, raw_bytes those of EVENT_RAW */
 	const struct sampler_reader *reader; /* during sampler_read only */
 	void *reader_ctx;
 };
@@ -399,6 +400,11 @@ static int on_event(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
 	uint32_t kind = size >= sizeof kind ? *(uint32_t *)data : 0;
+	uint64_t in_ring = ((uint64_t)size + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
+
+	s->read_bytes += in_ring;
+	if (kind == EVENT_RAW)
+		s->raw_bytes += in_ring;
 
 	if (kind == EVENT_SAMPLE && size == sizeof(struct event_sample))
 		s->reader->sample(s->reader_ctx, data);
@@ -438,6 +444,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
 		.max_segments = s->max_segments,
+		.all_processes = s->opts.target == TARGET_ALL,
 	};
 	return s->use_tables;
 }
@@ -565,6 +572,8 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 	*out = (struct sampler_stats){
 		.cpus = s->events.n,
 		.ring_bytes = s->ring_bytes,
+		.read_bytes = s->read_bytes,
+		.raw_bytes = s->raw_bytes,
 		.clock = s->clock,
 		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
 			  : s->use_tables                          ? "unwind tables"

@@ -41,6 +41,8 @@ struct sampler_stats {
 	uint64_t busy;         /* ticks skipped because a BPF program was running on the CPU */
 	uint64_t run_ns, runs; /* of all programs, 0 unless kernel.bpf_stats_enabled */
 	uint64_t kernel_map_bytes, ring_bytes;
+	uint64_t read_bytes,
+		raw_bytes; /* through the ring so far; those of samples with their stacks */
 	uint32_t cpus;
 	const char *clock, *walker;
 };

@@ -262,7 +262,7 @@ static void on_exec(struct space *s, const struct side_record *r)
 
 	if (!r->exec)
 		return;
-	if (!p)
+	if (!p && s->maps.all_processes)
 		p = process_add(&s->live, r->pid);
 	if (!p)
 		return;
@@ -316,6 +316,7 @@ void space_missed(struct space *s, const struct event_raw *raw)
 		for (size_t i = 0; i < s->numbered.n; i++)
 			if (s->numbered.v[i].table == raw->table)
 				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
+		table_store_hurry(s->tables, raw->table);
 		return;
 	}
 	if (!p)

@@ -19,6 +19,8 @@ struct space;
 struct space_maps {
 	int processes, blocks, tables, segments;
 	uint32_t max_segments;
+	/* Processes are known from the moment they begin; else from their first sample on, and their children. */
+	bool all_processes;
 };
 
 /* objects is shared with the resolver. NULL when there can be no thread that builds tables. */

@@ -122,6 +122,22 @@ void table_builder_add(struct table_builder *b, uint32_t index, int fd)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void table_builder_hurry(struct table_builder *b, uint32_t index)
+{
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = b->n_begun; i < b->jobs.n; i++) {
+		struct job job = b->jobs.v[i];
+
+		if (job.index != index)
+			continue;
+		memmove(&b->jobs.v[b->n_begun + 1], &b->jobs.v[b->n_begun],
+			(i - b->n_begun) * sizeof job);
+		b->jobs.v[b->n_begun] = job;
+		break;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
 bool table_builder_take(struct table_builder *b, struct table_built *out)
 {
 	eventfd_t n;

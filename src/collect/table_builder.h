@@ -1,6 +1,6 @@
 /* collect/table_builder.h: a thread that builds unwind tables, so that no ring waits for one (that of libLLVM takes 0.1 s).
  *
- * Jobs are done in order. Only the thread's own state is shared: the caller polls, or waits on its descriptor. */
+ * Jobs are done in order, those that are in a hurry first. Only the thread's own state is shared: the caller polls, or waits on its descriptor. */
 #ifndef CRESSET_COLLECT_TABLE_BUILDER_H
 #define CRESSET_COLLECT_TABLE_BUILDER_H
 
@@ -23,6 +23,8 @@ void table_builder_free(struct table_builder *b); /* after the job at hand; NULL
 
 /* fd becomes the builder's. */
 void table_builder_add(struct table_builder *b, uint32_t index, int fd);
+/* Does this one before all others, unless it was begun already. */
+void table_builder_hurry(struct table_builder *b, uint32_t index);
 /* The next one that is done; false when there is none. */
 bool table_builder_take(struct table_builder *b, struct table_built *out);
 /* How many were added and not taken yet. */

@@ -18,6 +18,7 @@ struct stored_table {
 	uint32_t n_chunks;         /* from kernel.ref.chunk on; 0: none */
 	bool taken;                /* the index is somebody's */
 	bool asked;                /* for, and not built yet */
+	bool hurried;              /* … and a sample waits for it */
 	uint64_t used_ns;          /* as of the last look */
 };
 struct segment {
@@ -330,7 +331,18 @@ bool table_store_misses(const struct table_store *s, uint32_t index)
 void table_store_want(struct table_store *s, uint32_t index, int fd)
 {
 	s->tables.v[index].asked = true;
+	s->tables.v[index].hurried = false;
 	table_builder_add(s->builder, index, fd);
+}
+
+void table_store_hurry(struct table_store *s, uint32_t index)
+{
+	struct stored_table *t = index < s->tables.n ? &s->tables.v[index] : NULL;
+
+	if (!t || !t->asked || t->hurried)
+		return;
+	t->hurried = true;
+	table_builder_hurry(s->builder, index);
 }
 
 void table_store_give_up(struct table_store *s, uint32_t index)

@@ -41,6 +41,8 @@ void table_store_remove(struct table_store *s, uint32_t index);
 bool table_store_misses(const struct table_store *s, uint32_t index);
 /* Has it built from the ELF file at fd, which becomes the store's. */
 void table_store_want(struct table_store *s, uint32_t index, int fd);
+/* A sample waits for it: it is built next. */
+void table_store_hurry(struct table_store *s, uint32_t index);
 /* The object cannot be read. */
 void table_store_give_up(struct table_store *s, uint32_t index);
 
