@@ -188,7 +188,7 @@ static __attribute__((noinline)) void keep_registers(struct event_raw *raw)
 	raw->regs[PT_SP] = uc.uc_mcontext.gregs[REG_RSP];
 	raw->regs[PT_FP] = uc.uc_mcontext.gregs[REG_RBP];
 	raw->stack_bytes = 4096;
-	memcpy(raw->stack, (void *)(uintptr_t)(raw->regs[PT_SP] - RAW_BELOW), raw->stack_bytes);
+	memcpy(raw->stack, (void *)(uintptr_t)raw->regs[PT_SP], raw->stack_bytes);
 }
 
 static __attribute__((noinline)) int innermost(const void *a, const void *b)
