@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # variables that it shares with those that read it
 # bench/lib_loads.sh: programs without frame pointers, under load, for bench scripts that watch them. After bench/lib.sh.
 #
 #     load_begin NAME SECONDS   starts it, and work for it that ends after that many seconds: its pids, with commas, in $load_pids,
@@ -159,7 +159,7 @@ load_postgres() {
 	mkdir -p "$tmp/pg"
 	chmod 755 "$tmp"
 	chown $user "$tmp/pg"
-	as=(setpriv --reuid=$user --regid="$(id -g $user)" --clear-groups)
+	as=(setpriv "--reuid=$user" --regid="$(id -g "$user")" --clear-groups)
 	"${as[@]}" "$bin/initdb" -D "$tmp/pg/data" -A trust -U $user -N >/dev/null 2>"$tmp/load.err" || return 1
 	own "${as[@]}" "$bin/postgres" -D "$tmp/pg/data" -p "$port" \
 		-c listen_addresses=127.0.0.1 -c unix_socket_directories="$tmp/pg" -c jit=off

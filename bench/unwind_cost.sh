@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2154 # omit and no_omit are set by eval
 # The run time of the sampling program for one sample (kernel.bpf_stats_enabled, bench/unwind_cost.c): a loop below 32 frames without
 # frame pointers, walked by unwind tables; the same program with frame pointers, walked by them and by the kernel's helper; and
 # redis-server under load.

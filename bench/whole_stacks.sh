@@ -90,7 +90,7 @@ watch_both() { # NAME
 	local perf_pid
 	perf record -q -B -N -p "$load_pids" -e cpu-clock -F 199 --call-graph dwarf,16384 -o "$tmp/perf.data" >/dev/null 2>"$tmp/perf.err" &
 	perf_pid=$!
-	pids+=($perf_pid)
+	pids+=("$perf_pid")
 	"$cresset" record -q -p "$load_pids" -F 199 -d "$seconds" --annotate=k --json -o "$tmp/ours.folded" >"$tmp/ours.json" 2>"$tmp/ours.err" || return 1
 	kill -INT $perf_pid
 	wait $perf_pid 2>/dev/null
@@ -146,4 +146,5 @@ one() { # NAME
 	bytes_rows "$1"
 }
 say "load of the machine: $(cut -d' ' -f1-3 /proc/loadavg)"
-for name in ${*:-$loads}; do one "$name"; done
+[ $# -gt 0 ] || set -- $loads # by words
+for name; do one "$name"; done

