@@ -27,7 +27,7 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 is "losses are those of the source" "$broken" ""
 
 broken=$(diff <(find bench -name '*.c' -o -name '*.sh' ! -name lib.sh | sed 's,.*/,,' | sort) \
-	<(grep -oE '^\| `[a-z_]+\.(sh|c)`' docs/benchmarks.md | tr -d '|` ' | sort))
+	<(grep -oE '^\| `[a-z_.]+\.(sh|c)`' docs/benchmarks.md | tr -d '|` ' | sort))
 is "benchmarks.md explains every bench" "$broken" ""
 
 # Every option of the command lines in README.md, one "COMMAND OPTION" a line.
