@@ -312,11 +312,11 @@ static __always_inline int step_outside(struct walk *w)
 {
 	int is_leaf = w->by_table + w->by_fp == 0;
 
-	if (!is_leaf && !w->by_rule)
+	if (is_leaf) /* code that runs is mapped: a library opened a moment ago */
+		return walk_over(w, w->ip < USER_MAX ? WALK_NOT_LOADED : WALK_NO_FP);
+	if (!w->by_rule)
 		return walk_over(w, WALK_NO_FP);
-	if (!(w->flags & SPACE_SCANNED))
-		return walk_over(w, WALK_NOT_LOADED);
-	return walk_over(w, is_leaf ? WALK_NO_FP : WALK_ASTRAY);
+	return walk_over(w, w->flags & SPACE_SCANNED ? WALK_ASTRAY : WALK_NOT_LOADED);
 }
 
 /* The rule of a frame in an object with a table. Callers come again and again: what was found is kept. */

@@ -20,6 +20,7 @@ struct elf_source {
 	const char *symbols_origin;
 	struct name_cache names; /* by name offset */
 	struct go_names go;      /* of a Go program: wins over symbols */
+	uint64_t start;          /* where _start is, of a program; 0: not known */
 	/* Debug information, opened when lines are first asked for. */
 	int fd; /* the caller's */
 	debug_locate_fn *locate;
@@ -75,6 +76,22 @@ static void elf_source_abi(struct elf_source *e, uint64_t start, const char **na
 		*name = *linkage = names.linkage;
 }
 
+/* The C library's _start has no symbol in a stripped program, but the header tells its address. */
+static bool elf_source_start(const struct elf_source *e, uint64_t vaddr, uint64_t offset,
+			     struct symbol *out)
+{
+	enum { START_BYTES = 48 };
+	if (!e->start || vaddr - e->start >= START_BYTES)
+		return false;
+	*out = (struct symbol){
+		.name = "_start",
+		.linkage = "_start",
+		.start = offset - (vaddr - e->start),
+		.size = START_BYTES,
+	};
+	return true;
+}
+
 static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct symbol *out)
 {
 	struct elf_source *e = (struct elf_source *)s;
@@ -88,7 +105,9 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 		return true;
 	}
 	const struct elf_symbol *sym = elf_symbols_find(&e->symbols, vaddr);
-	if (!sym || !elf_source_name(e, sym, &name))
+	if (!sym)
+		return elf_source_start(e, vaddr, offset, out);
+	if (!elf_source_name(e, sym, &name))
 		return false;
 	*out = (struct symbol){
 		.name = name.name,
@@ -231,6 +250,22 @@ static long add_dynamic(struct elf_source *e, const struct elf_file *main, struc
 	return n < 0 ? 0 : n;
 }
 
+/* Where the entry point clears the frame pointer it is the beginning of a program; libraries have other entry points. */
+static uint64_t find_start(const struct elf_file *f, const struct elf_layout *layout)
+{
+	static const uint8_t plain[] = { 0x31, 0xed },
+			     behind_endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed };
+	uint8_t code[sizeof behind_endbr];
+	uint64_t entry = f->header.e_entry, offset;
+	if (f->header.e_machine != EM_X86_64 || !entry ||
+	    !elf_layout_offset(layout, entry, &offset) ||
+	    !elf_file_read(f, offset, code, sizeof code))
+		return 0;
+	bool is_start = memcmp(code, plain, sizeof plain) == 0 ||
+			memcmp(code, behind_endbr, sizeof behind_endbr) == 0;
+	return is_start ? entry : 0;
+}
+
 static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 			   debug_locate_fn *locate, void *ctx, struct err *err)
 {
@@ -250,7 +285,8 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	e->symbols_origin = e->base.origin;
 	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
 		e->base.origin = ".gopclntab";
-	if (e->symbols.v.n || e->go.table.kind)
+	e->start = find_start(main, &e->layout);
+	if (e->symbols.v.n || e->go.table.kind || e->start)
 		return 0;
 	return bad.code ? err_set(err, ENOEXEC, "%s", bad.text)
 			: err_set(err, ENODATA, "the ELF file has no symbols");

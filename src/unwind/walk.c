@@ -67,6 +67,8 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 	walk_begin(w);
 	while (!walk_frame(w))
 		;
+	if (w->end == WALK_NOT_LOADED && !w->missing) /* all mappings there are were looked at */
+		w->end = WALK_NO_FP;
 	return (struct unwind_walk){
 		.end = w->end,
 		.n = w->n,

@@ -29,6 +29,7 @@ is "the second time they come from the same place" "$(binary whole '[.names_from
 is "… and are the same" "$(names | grep -c burn_loop)" "$(grep -c burn_loop <<<"$first")"
 record bare
 is "a stripped one has no .symtab" "$(binary bare '[.names_from[].origin] | index(".symtab")')" null
+holds "… but its entry point has its name" awk -F, '$6 == "_start" && $7 == "bare" { found = 1 } END { exit !found }' "$tmp/bare.csv"
 if [ -d /var/lib/dpkg/info ]; then
 	is "… and a remedy" "$(binary bare .remedy)" '"build it with -g and leave its symbols in"'
 else
