@@ -47,9 +47,9 @@ APART void delta(int n)
 APART void run(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
-		alpha(50);
-		beta(50);
-		delta(50);
+		alpha(2500);
+		beta(2500);
+		delta(2500);
 	}
 	sink = sink + 4;
 }

@@ -44,9 +44,9 @@ APART void delta(int n)
 APART static void run(part &p, int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
-		p.alpha(50);
-		beta(50);
-		parts::delta(50);
+		p.alpha(2500);
+		beta(2500);
+		parts::delta(2500);
 	}
 	sink = sink + 4;
 }

@@ -42,9 +42,9 @@ func delta(n int) {
 //go:noinline
 func run(rounds int) {
 	for i := 0; i < rounds; i++ {
-		alpha(50)
-		beta(50)
-		delta(50)
+		alpha(2500)
+		beta(2500)
+		delta(2500)
 	}
 	sink += 4
 }

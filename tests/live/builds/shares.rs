@@ -29,7 +29,7 @@ fn delta(n: u64) -> u64 {
 fn run(rounds: u64) -> u64 {
     let mut sum = 0u64;
     for _ in 0..rounds {
-        sum ^= black_box(alpha(50)) ^ black_box(beta(50)) ^ black_box(delta(50));
+        sum ^= black_box(alpha(2500)) ^ black_box(beta(2500)) ^ black_box(delta(2500));
     }
     black_box(sum)
 }
