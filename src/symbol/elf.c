@@ -80,7 +80,7 @@ static void elf_source_abi(struct elf_source *e, uint64_t start, const char **na
 static bool elf_source_start(const struct elf_source *e, uint64_t vaddr, uint64_t offset,
 			     struct symbol *out)
 {
-	enum { START_BYTES = 48 };
+	enum { START_BYTES = 38 };
 	if (!e->start || vaddr - e->start >= START_BYTES)
 		return false;
 	*out = (struct symbol){
@@ -250,15 +250,15 @@ static long add_dynamic(struct elf_source *e, const struct elf_file *main, struc
 	return n < 0 ? 0 : n;
 }
 
-/* Where the entry point clears the frame pointer it is the beginning of a program; libraries have other entry points. */
-static uint64_t find_start(const struct elf_file *f, const struct elf_layout *layout)
+/* Where an entry point without a symbol clears the frame pointer it is the beginning of a program; libraries have other entry points. */
+static uint64_t find_start(const struct elf_source *e, const struct elf_file *f)
 {
 	static const uint8_t plain[] = { 0x31, 0xed },
 			     behind_endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed };
 	uint8_t code[sizeof behind_endbr];
 	uint64_t entry = f->header.e_entry, offset;
-	if (f->header.e_machine != EM_X86_64 || !entry ||
-	    !elf_layout_offset(layout, entry, &offset) ||
+	if (f->header.e_machine != EM_X86_64 || !entry || elf_symbols_find(&e->symbols, entry) ||
+	    !elf_layout_offset(&e->layout, entry, &offset) ||
 	    !elf_file_read(f, offset, code, sizeof code))
 		return 0;
 	bool is_start = memcmp(code, plain, sizeof plain) == 0 ||
@@ -285,7 +285,7 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	e->symbols_origin = e->base.origin;
 	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
 		e->base.origin = ".gopclntab";
-	e->start = find_start(main, &e->layout);
+	e->start = find_start(e, main);
 	if (e->symbols.v.n || e->go.table.kind || e->start)
 		return 0;
 	return bad.code ? err_set(err, ENOEXEC, "%s", bad.text)
