@@ -320,7 +320,7 @@ static __always_inline void walk_by_helper(struct bpf_perf_event_data *ctx, stru
 }
 
 /* By our own walk. */
-static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid)
+static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
@@ -330,7 +330,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid)
 	w->max = max_user;
 	w->image = p ? p->image : 0;
 	w->n_maps = p ? p->n_maps : 0;
-	w->flags = p ? p->flags : 0;
+	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		w->has_address = 1;
@@ -348,7 +348,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid)
 
 /* Fills s with the stack. */
 static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
-				       __u32 tgid, int plain)
+				       __u32 tgid, __u64 now_ns, int plain)
 {
 	__u64 *regs = s->walk.regs;
 	int in_user;
@@ -368,7 +368,7 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 		if (in_user || has_user_side())
 			walk_by_helper(ctx, s);
 	} else if (in_user || regs_of_task(regs)) {
-		walk_by_rules(s, tgid);
+		walk_by_rules(s, tgid, now_ns);
 	}
 }
 
@@ -409,22 +409,23 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 	count(COUNT_STACKS);
 }
 
-static __always_inline __u64 wake_flags(void)
+/* of: which part of wake_bytes is enough. */
+static __always_inline __u64 wake_flags(__u32 of)
 {
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes ? BPF_RB_FORCE_WAKEUP
-									 : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes / of ? BPF_RB_FORCE_WAKEUP
+									      : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void send_sample(struct event_sample *ev)
 {
-	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags()) ? COUNT_RING_FULL
-								      : COUNT_SAMPLES);
+	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)) ? COUNT_RING_FULL
+								       : COUNT_SAMPLES);
 }
 
 /* --- a sample with its stack ----------------------------------------------------------------------------------------- */
 
 /* No more of these a second and CPU are sent, and none when half of the ring is full: other samples need the room. */
-enum { RAW_PER_SECOND = 200 };
+enum { RAW_PER_SECOND = 500 };
 enum { RAW_PIECE = 512, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
 
 static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns)
@@ -463,7 +464,7 @@ static __always_inline int send_raw(struct event_sample *ev, struct walk *w, con
 		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
 					 (void *)(sp + i * RAW_PIECE)))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
-	bpf_ringbuf_submit(raw, wake_flags());
+	bpf_ringbuf_submit(raw, wake_flags(4));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);
 	return 1;
@@ -521,7 +522,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.time_ns = bpf_ktime_get_ns();
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
-	take_stack(ctx, s, ev.tgid, plain);
+	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, s))
 		return 0;
 	n = hash_stack(s, plain);

@@ -36,11 +36,13 @@ struct space_mapping {
 	__u32 table;      /* index of the table; 0: it has none */
 };
 
-enum { SPACE_SCANNED = 1 }; /* the image has all mappings there are: what is outside is no code */
+/* An image that old has all mappings there are: what is outside is no code. */
+#define SPACE_SETTLED_NS 1000000000ull
 struct space_process {
 	__u64 image;
+	__u64 sent_ns; /* CLOCK_MONOTONIC */
 	__u32 n_maps;
-	__u32 flags;
+	__u32 reserved;
 };
 
 struct space_block_key {

@@ -38,7 +38,8 @@ struct walk {
 	__u64 bx_at;      /* where the frame's rbx lies, or one of BX_… */
 	struct space_mapping map; /* the last one that was found; end 0: none */
 	__u64 image;              /* of the process, 0: unknown */
-	__u32 n_maps, flags;      /* of the process */
+	__u32 n_maps;             /* of the process */
+	__u32 settled;            /* its mappings are those of a while ago */
 	__u32 pos, len;           /* of a search */
 	__u32 n, max;             /* frames so far, and at most */
 	__u32 exact;              /* ip is that of an instruction, not a return address */
@@ -316,7 +317,7 @@ static __always_inline int step_outside(struct walk *w)
 		return walk_over(w, w->ip < USER_MAX ? WALK_NOT_LOADED : WALK_NO_FP);
 	if (!w->by_rule)
 		return walk_over(w, WALK_NO_FP);
-	return walk_over(w, w->flags & SPACE_SCANNED ? WALK_ASTRAY : WALK_NOT_LOADED);
+	return walk_over(w, w->settled ? WALK_ASTRAY : WALK_NOT_LOADED);
 }
 
 /* The rule of a frame in an object with a table. Callers come again and again: what was found is kept. */

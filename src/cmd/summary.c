@@ -166,6 +166,14 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 		buf_addf(b, "; %.1f %% of frames by them, the rest by frame pointers",
 			 percent(st->frames_by_table, steps));
 	}
+	if (st->tables_evicted || st->tables_refused)
+		buf_addf(b,
+			 "; %" PRIu64 " tables went for want of room, %" PRIu64
+			 " had none: see --unwind-memory",
+			 st->tables_evicted, st->tables_refused);
+	if (st->raw_refused)
+		buf_addf(b, "; %" PRIu64 " samples came too early for their tables",
+			 st->raw_refused);
 	for (uint32_t end = 0; end < WALK_ENDS; end++) {
 		if (!walk_end_reason(end) || !st->ends[end])
 			continue;
@@ -266,9 +274,11 @@ static void put_unwinding(struct json *j, const struct collect_stats *st)
 	put_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
 	put_u64(j, "walked_in_user_space", st->raw);
 	put_u64(j, "walked_in_user_space_bytes", st->raw_bytes);
+	put_u64(j, "not_walked_in_user_space", st->raw_refused);
 	put_u64(j, "unwind_tables", st->tables);
 	put_u64(j, "unwind_table_bytes", st->table_bytes);
 	put_u64(j, "unwind_tables_evicted", st->tables_evicted);
+	put_u64(j, "unwind_tables_refused", st->tables_refused);
 }
 
 static void put_losses(struct json *j, const struct profile *p)

@@ -43,7 +43,6 @@ struct collector {
 	int64_t period_ns;
 	uint64_t next_read_ns, next_cpus_ns;
 	uint64_t samples, first_sample_ns;
-	uint64_t oldest_raw_ns; /* time of the first sample that waits for tables, 0 = none does */
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
 	struct sampler_stats last; /* as of collect_stop */
@@ -67,8 +66,6 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 
 	if (!c->first_sample_ns)
 		c->first_sample_ns = raw->sample.time_ns;
-	if (!c->oldest_raw_ns)
-		c->oldest_raw_ns = raw->sample.time_ns;
 	c->samples++;
 	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
@@ -110,18 +107,14 @@ static void read_side(struct collector *c)
 }
 
 /* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
-static uint64_t before_waiting_raw(struct collector *c, uint64_t barrier_ns)
+static uint64_t before_waiting_raw(const struct collector *c, uint64_t barrier_ns)
 {
-	uint64_t oldest_ns = c->oldest_raw_ns;
-	bool waits = oldest_ns && resolve_is_busy(c->resolver) &&
+	uint64_t oldest_ns = order_oldest_raw_ns(&c->order);
+	bool waits = oldest_ns <= barrier_ns && resolve_is_busy(c->resolver) &&
 		     c->order.raw_bytes < RAW_WAIT_BYTES &&
 		     clock_mono_ns() - oldest_ns < RAW_WAIT_NS;
 
-	if (waits && oldest_ns <= barrier_ns)
-		return oldest_ns - 1;
-	if (oldest_ns <= barrier_ns)
-		c->oldest_raw_ns = 0;
-	return barrier_ns;
+	return waits ? oldest_ns - 1 : barrier_ns;
 }
 
 static void wait_for_tables(struct collector *c)
@@ -129,7 +122,8 @@ static void wait_for_tables(struct collector *c)
 	uint64_t end_ns = clock_mono_ns() + RAW_WAIT_NS;
 	struct timespec pause = { .tv_nsec = 1000000 };
 
-	while (c->oldest_raw_ns && resolve_is_busy(c->resolver) && clock_mono_ns() < end_ns) {
+	while (order_oldest_raw_ns(&c->order) != UINT64_MAX && resolve_is_busy(c->resolver) &&
+	       clock_mono_ns() < end_ns) {
 		nanosleep(&pause, NULL);
 		resolve_sync(c->resolver);
 	}
@@ -386,9 +380,11 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.frames_by_fp = s.counters[COUNT_BY_FP],
 		.raw = s.counters[COUNT_RAW],
 		.raw_bytes = s.raw_bytes,
+		.raw_refused = s.counters[COUNT_RAW_REFUSED],
 		.tables = r.tables.tables,
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
+		.tables_refused = r.tables.refused,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;

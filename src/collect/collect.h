@@ -65,8 +65,10 @@ struct collect_stats {
 	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw, raw_bytes; /* samples that were walked in user space; of read_bytes */
+	uint64_t raw_refused;    /* that should have been: too many, or the ring too full */
 	uint32_t tables;         /* in the kernel */
-	uint64_t table_bytes, tables_evicted;
+	uint64_t table_bytes, tables_evicted,
+		tables_refused; /* refused: larger than all the memory */
 };
 
 struct collector;

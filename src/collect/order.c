@@ -43,6 +43,19 @@ void order_add_side(struct order *o, const struct side_record *r)
 	vec_push(&o->sides, side);
 }
 
+uint64_t order_oldest_raw_ns(const struct order *o)
+{
+	uint64_t oldest_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < o->samples.n; i++) {
+		const struct order_sample *s = &o->samples.v[i];
+
+		if (s->raw && s->ev.time_ns < oldest_ns)
+			oldest_ns = s->ev.time_ns;
+	}
+	return oldest_ns;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct order_entry *x = a, *y = b;

@@ -44,6 +44,8 @@ struct order_ops {
 void order_add_sample(struct order *o, const struct event_sample *s);
 void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */
+/* The time of the first sample with its stack that is held back; UINT64_MAX: there is none. */
+uint64_t order_oldest_raw_ns(const struct order *o);
 void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx);
 void order_done(struct order *o);
 

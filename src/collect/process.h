@@ -39,8 +39,7 @@ struct process {
 	uint32_t container; /* string of the sink, 0 = none */
 	struct jit *jit;    /* NULL: no code made at run time was seen */
 
-	/* What the walker knows (collect/space.h): the id of the image, 0 = nothing, and the scan it is from. */
-	uint64_t sent_image, sent_scanned;
+	uint64_t sent_image; /* that the walker knows (collect/space.h): its id, 0 = none */
 };
 
 struct process_exit {

@@ -219,17 +219,16 @@ static void send_process(struct space *s, struct process *p)
 {
 	uint64_t before = p->sent_image;
 
-	if (!p->image || (p->sent_image == p->image->id && p->sent_scanned == p->scanned_ns))
+	if (!p->image || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
 	struct space_process out = {
 		.image = p->image->id,
 		.n_maps = sent->n_maps,
-		.flags = p->scanned_ns ? SPACE_SCANNED : 0,
+		.sent_ns = clock_mono_ns(),
 	};
 	bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY);
 	p->sent_image = p->image->id;
-	p->sent_scanned = p->scanned_ns;
 	if (before)
 		forget_image(s, before);
 }

@@ -63,7 +63,7 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 	memcpy(w->regs, regs, sizeof w->regs);
 	w->use_tables = 1;
 	w->max = max;
-	w->flags = SPACE_SCANNED;
+	w->settled = 1;
 	walk_begin(w);
 	while (!walk_frame(w))
 		;

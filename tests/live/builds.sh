@@ -65,10 +65,14 @@ for name in "${names[@]}"; do
 	n=$(folded_sum ';work ' <"$tmp/one.folded")
 	whole=$(folded_sum ';main;run;(alpha|beta;gamma_|delta);work ' <"$tmp/one.folded")
 	holds "$name: enough samples ($n)" test "$n" -ge 100
-	is "$name: none is cut" "$(grep -c 'truncated' "$tmp/one.folded")" 0
+	# On a machine that is too busy the stack of an early sample may find no room: the reason says so.
+	is "$name: none is cut" "$(grep "^sh-$name;.*\[truncated.*;work" "$tmp/out.folded" | grep -v 'table not loaded')" ""
+	early=$(folded_sum "^sh-$name;.*table not loaded.;work " <"$tmp/out.folded")
+	holds "$name: few come too early ($early)" test "$early" -le $((n / 50))
+	n=$((n - early))
 	near "$name: all of work is where it is called" "$whole" "$n" 1
 	near "$name: all of it begins at the beginning" \
-		"$(folded_sum "^sh-[^;]*;(_start|runtime.goexit(.abi0)?);.*;work " <"$tmp/one.folded")" "$n" 1
+		"$(folded_sum "^sh-[^;]*;(_start|runtime.goexit(.abi0)?);.*;work " <"$tmp/one.folded")" "$n" 0
 	near "$name: alpha" "$(folded_sum ';alpha;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .5 }")" "$(sigma "$n" .5 4)"
 	near "$name: beta" "$(folded_sum ';beta;gamma_;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .3 }")" "$(sigma "$n" .3 4)"
 	near "$name: delta" "$(folded_sum ';delta;work ' <"$tmp/one.folded")" "$(awk "BEGIN { print $n * .2 }")" "$(sigma "$n" .2 4)"

@@ -61,8 +61,12 @@ START_TEST(stacks_go_with_their_samples)
 	add_sample(&o, 20);
 	add_raw(&o, 10, 'y');
 	add_raw(&o, 40, 'z');
+	ck_assert_uint_eq(order_oldest_raw_ns(&o), 10);
 	order_take(&o, 20, &ops, &seen);
+	ck_assert_uint_eq(order_oldest_raw_ns(&o), 30); /* those behind it wait on */
 	order_take(&o, 30, &ops, &seen);
+	ck_assert_uint_eq(order_oldest_raw_ns(&o), 40);
+	order_take(&o, 35, &ops, &seen);
 	ck_assert_uint_eq(seen.kinds.n, 3);
 	ck_assert_mem_eq(seen.kinds.v, "ysx", 3);
 	seen_done(&seen);
