@@ -31,6 +31,8 @@ enum recording_chunk {
 	CHUNK_META = 11,
 	CHUNK_COMMIT = 12,
 	CHUNK_ORIGINS = 13, /* always with CHUNK_OPTIONAL */
+	CHUNK_SPANS = 14,   /* samples that cover time */
+	CHUNK_THREADS = 15, /* always with CHUNK_OPTIONAL */
 	CHUNK_TYPES_END
 };
 enum {

@@ -248,8 +248,14 @@ static void read_times_and_values(struct cur *c, struct sample *samples, size_t 
 		samples[i].value = unzigzag(cur_varint(c));
 }
 
+static void read_lengths(struct cur *c, struct sample *samples, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		samples[i].length_ns = unzigzag(cur_varint(c));
+}
+
 /* One chunk holds one set of columns. */
-static bool read_samples(struct recording_tables *t, struct cur *c)
+static bool read_columns(struct recording_tables *t, struct cur *c, bool spans)
 {
 	enum { SAMPLE_BYTES = 7 }; /* at least: one for each column */
 	uint32_t n = get_u32(c, cur_left(c) / SAMPLE_BYTES);
@@ -257,18 +263,46 @@ static bool read_samples(struct recording_tables *t, struct cur *c)
 		return false;
 	vec_reserve(&t->samples, n);
 	struct sample *s = t->samples.v;
+	memset(s, 0, n * sizeof *s);
 	read_times_and_values(c, s, n);
 	read_ids(c, s, n, offsetof(struct sample, series), &t->series);
 	read_ids(c, s, n, offsetof(struct sample, stack), &t->stacks);
 	read_ids(c, s, n, offsetof(struct sample, pid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, tid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, cpu), NULL);
+	if (spans)
+		read_lengths(c, s, n);
 	if (c->bad)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		t->sink->ops->sample(t->sink, &s[i]);
 	t->samples_given += n;
 	return true;
+}
+
+static bool read_samples(struct recording_tables *t, struct cur *c)
+{
+	return read_columns(t, c, false);
+}
+
+static bool read_spans(struct recording_tables *t, struct cur *c)
+{
+	return read_columns(t, c, true);
+}
+
+static bool read_thread(struct recording_tables *t, struct cur *c)
+{
+	struct thread_times row = { .pid = get_u32(c, UINT32_MAX), .tid = get_u32(c, UINT32_MAX) };
+	row.name = get_id(c, &t->strings);
+	row.first_ns = unzigzag(cur_varint(c));
+	row.last_ns = unzigzag(cur_varint(c));
+	row.on_ns = unzigzag(cur_varint(c));
+	row.off_ns = unzigzag(cur_varint(c));
+	row.wait_ns = unzigzag(cur_varint(c));
+	row.stopped_ns = unzigzag(cur_varint(c));
+	if (!c->bad)
+		t->sink->ops->thread(t->sink, &row);
+	return !c->bad;
 }
 
 /* --- meta ------------------------------------------------------------------------------------- */
@@ -365,6 +399,7 @@ static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = 
 	[CHUNK_LABELS] = read_label_set, [CHUNK_SERIES] = read_series,
 	[CHUNK_STACKS] = read_stack,     [CHUNK_SAMPLES] = read_samples,
 	[CHUNK_META] = read_meta,        [CHUNK_ORIGINS] = read_origin,
+	[CHUNK_SPANS] = read_spans,      [CHUNK_THREADS] = read_thread,
 };
 
 bool recording_apply(struct recording_tables *t, uint32_t type, struct cur payload)

@@ -26,6 +26,8 @@ struct recorder {
 	size_t samples;
 	VEC(uint64_t) origins; /* by row: frames as written */
 	uint32_t origins_until;
+	VEC(struct thread_times) threads; /* by row: as written */
+	uint32_t threads_until;
 	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
 	uint32_t names_until; /* frames whose names have been looked at in this commit */
 };
@@ -67,7 +69,8 @@ static int chunk_write(struct recorder *r, enum recording_chunk type, struct err
 {
 	struct buf header = { 0 };
 	uint32_t packed = chunk_pack(r) ? CHUNK_ZSTD : 0;
-	uint32_t flags = packed | (type == CHUNK_ORIGINS ? CHUNK_OPTIONAL : 0);
+	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS;
+	uint32_t flags = packed | (optional ? CHUNK_OPTIONAL : 0);
 	const struct buf *payload = packed ? &r->packed : &r->chunk;
 	put_le(&header, type, 4);
 	put_le(&header, flags, 4);
@@ -182,6 +185,26 @@ static void put_origin(struct recorder *r, const struct profile *p, uint32_t i)
 	r->origins.v[i] = o->frames;
 }
 
+/* Only when it changed. */
+static void put_thread(struct recorder *r, const struct profile *p, uint32_t i)
+{
+	const struct thread_times *row = &p->threads.all.v[i];
+	if (i < r->threads.n && memcmp(&r->threads.v[i], row, sizeof *row) == 0)
+		return;
+	if (i == r->threads.n)
+		vec_push(&r->threads, *row);
+	r->threads.v[i] = *row;
+	put(r, row->pid);
+	put(r, row->tid);
+	put(r, row->name);
+	put(r, zigzag(row->first_ns));
+	put(r, zigzag(row->last_ns));
+	put(r, zigzag(row->on_ns));
+	put(r, zigzag(row->off_ns));
+	put(r, zigzag(row->wait_ns));
+	put(r, zigzag(row->stopped_ns));
+}
+
 static void put_type(struct recorder *r, const struct profile *p, uint32_t i)
 {
 	const struct type *t = &p->series.types.v[i];
@@ -266,6 +289,14 @@ static void put_id_column(struct recorder *r, const uint32_t *v, size_t n, uint3
 	}
 }
 
+static bool any_length(const struct sample_columns *s, size_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sample_length_ns(s, from + i))
+			return true;
+	return false;
+}
+
 static int put_samples(struct recorder *r, const struct profile *p, struct err *err)
 {
 	const struct sample_columns *s = &p->samples;
@@ -281,8 +312,11 @@ static int put_samples(struct recorder *r, const struct profile *p, struct err *
 		put_id_column(r, s->pid + at, n, 1);
 		put_id_column(r, s->tid + at, n, 1);
 		put_id_column(r, s->cpu + at, n, 1);
+		bool spans = any_length(s, at, n);
+		if (spans)
+			put_signed_column(r, s->length_ns + at, n, false);
 		r->samples += n;
-		rc = chunk_end(r, CHUNK_SAMPLES, true, err);
+		rc = chunk_end(r, spans ? CHUNK_SPANS : CHUNK_SAMPLES, true, err);
 	}
 	return rc;
 }
@@ -344,7 +378,7 @@ static int put_meta(struct recorder *r, const struct profile *p, struct err *err
 /* What is referred to comes before what refers to it. */
 static int put_all(struct recorder *r, const struct profile *p, struct err *err)
 {
-	r->names_until = r->origins_until = 0;
+	r->names_until = r->origins_until = r->threads_until = 0;
 	const struct recorded_table tables[] = {
 		{ CHUNK_STRINGS, put_string, &r->strings, p->strings.all.n, 1 },
 		{ CHUNK_MAPPINGS, put_mapping, &r->mappings, p->frames.mappings.n, 0 },
@@ -352,6 +386,7 @@ static int put_all(struct recorder *r, const struct profile *p, struct err *err)
 		{ CHUNK_FUNCTIONS, put_function, &r->functions, p->names.functions.n, 0 },
 		{ CHUNK_NAMES, put_names, &r->names_until, p->frames.frames.n, 0 },
 		{ CHUNK_ORIGINS, put_origin, &r->origins_until, p->origins.all.n, 0 },
+		{ CHUNK_THREADS, put_thread, &r->threads_until, p->threads.all.n, 0 },
 		{ CHUNK_TYPES, put_type, &r->types, p->series.types.n, 0 },
 		{ CHUNK_LABELS, put_label_set, &r->sets, p->series.sets.n, 1 },
 		{ CHUNK_SERIES, put_series, &r->series, p->series.series.n, 0 },
@@ -383,6 +418,7 @@ static void recorder_free(struct recorder *r)
 	buf_done(&r->meta);
 	vec_done(&r->names);
 	vec_done(&r->origins);
+	vec_done(&r->threads);
 	free(r);
 }
 

@@ -229,6 +229,7 @@ static void merge_samples(struct merge *m, int64_t shift_ns)
 	for (size_t i = 0; i < c->n; i++) {
 		struct sample s = {
 			.time_ns = sum_add(c->time_ns[i], shift_ns),
+			.length_ns = sample_length_ns(c, i),
 			.value = c->value[i],
 			.series = m->series[c->series[i]],
 			.stack = m->stack[c->stack[i]],
@@ -237,6 +238,17 @@ static void merge_samples(struct merge *m, int64_t shift_ns)
 			.cpu = c->cpu[i],
 		};
 		sink->ops->sample(sink, &s);
+	}
+}
+
+static void merge_threads(struct merge *m, int64_t shift_ns)
+{
+	for (size_t i = 0; i < m->src->threads.all.n; i++) {
+		struct thread_times row = m->src->threads.all.v[i];
+		row.name = m->string[row.name];
+		row.first_ns = sum_add(row.first_ns, shift_ns);
+		row.last_ns = sum_add(row.last_ns, shift_ns);
+		thread_table_put(&m->dst->threads, &row);
 	}
 }
 
@@ -365,6 +377,7 @@ void profile_merge(struct profile *dst, const struct profile *src)
 	merge_types(&m);
 	merge_series(&m);
 	merge_samples(&m, shift_ns);
+	merge_threads(&m, shift_ns);
 	merge_meta(&m, shift_ns);
 	merge_done(&m);
 }

@@ -104,6 +104,8 @@ static void columns_grow(struct sample_columns *c)
 	size_t cap = c->cap ? c->cap + c->cap / 2 : 1024;
 	c->time_ns = xreallocarray(c->time_ns, cap, sizeof *c->time_ns);
 	c->value = xreallocarray(c->value, cap, sizeof *c->value);
+	if (c->length_ns)
+		c->length_ns = xreallocarray(c->length_ns, cap, sizeof *c->length_ns);
 	c->series = xreallocarray(c->series, cap, sizeof *c->series);
 	c->stack = xreallocarray(c->stack, cap, sizeof *c->stack);
 	c->pid = xreallocarray(c->pid, cap, sizeof *c->pid);
@@ -116,6 +118,7 @@ static void columns_done(struct sample_columns *c)
 {
 	free(c->time_ns);
 	free(c->value);
+	free(c->length_ns);
 	free(c->series);
 	free(c->stack);
 	free(c->pid);
@@ -133,11 +136,22 @@ static void profile_sample(struct sink *s, const struct sample *sample)
 	size_t row = c->n++;
 	c->time_ns[row] = sample->time_ns;
 	c->value[row] = sample->value;
+	if (sample->length_ns && !c->length_ns)
+		c->length_ns = xcalloc(c->cap, sizeof *c->length_ns);
+	if (c->length_ns)
+		c->length_ns[row] = sample->length_ns;
 	c->series[row] = sample->series;
 	c->stack[row] = sample->stack;
 	c->pid[row] = sample->pid;
 	c->tid[row] = sample->tid;
 	c->cpu[row] = sample->cpu;
+}
+
+static void profile_thread(struct sink *s, const struct thread_times *row)
+{
+	struct profile *p = profile_of(s);
+	assert(row->name < p->strings.all.n);
+	thread_table_put(&p->threads, row);
 }
 
 static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
@@ -156,6 +170,7 @@ static uint64_t profile_kept_bytes(const struct sink *s)
 	       map_size_bytes(&p->names.function_index) + vec_size_bytes(&p->names.lines) +
 	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->stacks.stacks) +
 	       vec_size_bytes(&p->stacks.own) + map_size_bytes(&p->stacks.branches) +
+	       vec_size_bytes(&p->threads.all) + map_size_bytes(&p->threads.index) +
 	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
 	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
 	       map_size_bytes(&series->series_index);
@@ -186,6 +201,7 @@ static const struct sink_ops profile_ops = {
 	.labels = profile_labels,
 	.series = profile_series,
 	.sample = profile_sample,
+	.thread = profile_thread,
 	.loss = profile_loss,
 	.kept_bytes = profile_kept_bytes,
 	.meta = profile_meta,
@@ -211,6 +227,7 @@ void profile_free(struct profile *p)
 	stack_table_done(&p->stacks);
 	series_table_done(&p->series);
 	columns_done(&p->samples);
+	thread_table_done(&p->threads);
 	vec_done(&p->meta.comments);
 	vec_done(&p->meta.sample_types);
 	free(p);

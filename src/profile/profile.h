@@ -18,12 +18,14 @@
 #include "profile/sink.h"
 #include "profile/stack.h"
 #include "profile/strtab.h"
+#include "profile/thread.h"
 
 #include <stdint.h>
 
 /* One sample per row, in columns. pid, tid and cpu are SAMPLE_NO_ID where unknown. */
 struct sample_columns {
 	int64_t *time_ns, *value;
+	int64_t *length_ns; /* NULL while all are 0 */
 	uint32_t *series, *stack, *pid, *tid, *cpu;
 	size_t n, cap;
 };
@@ -55,8 +57,14 @@ struct profile {
 	struct stack_table stacks;
 	struct series_table series;
 	struct sample_columns samples;
+	struct thread_table threads;
 	struct profile_meta meta;
 };
+
+static inline int64_t sample_length_ns(const struct sample_columns *c, size_t row)
+{
+	return c->length_ns ? c->length_ns[row] : 0;
+}
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);

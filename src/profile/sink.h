@@ -13,6 +13,7 @@
 #include "profile/names.h"
 #include "profile/series.h"
 #include "profile/stack.h"
+#include "profile/thread.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ struct sample {
 	/* CLOCK_MONOTONIC of the recording host, or since the start; 0 in all samples when there is
 	 * no time. */
 	int64_t time_ns;
-	int64_t value; /* in the type's unit */
+	int64_t length_ns; /* it covers that much time from time_ns on (a wait); 0: a moment */
+	int64_t value;     /* in the type's unit */
 	uint32_t series, stack;
 	uint32_t pid, tid, cpu; /* SAMPLE_NO_ID */
 };
@@ -70,6 +72,8 @@ struct sink_ops {
 	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
 	uint32_t (*series)(struct sink *s, const struct series *series);
 	void (*sample)(struct sink *s, const struct sample *sample);
+	/* The exact times of a thread; a later row of the same one replaces it. */
+	void (*thread)(struct sink *s, const struct thread_times *row);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
 	/* The memory of all it was given but for the samples: what does not come again is what
 	 * makes it grow. */

@@ -19,6 +19,7 @@ enum { UNIVERSE_FRAMES = 60, UNIVERSE_FUNCTIONS = 24, RANDOM_SERIES = 9, RANDOM_
 struct random_shape {
 	uint32_t n_stacks, n_samples;
 	bool periods_differ;
+	bool waits; /* some samples cover time, and there are threads */
 };
 
 struct random_profile {
@@ -142,7 +143,22 @@ static inline uint32_t random_stack(struct random_profile *r, uint32_t n_before)
 	return s->ops->stack(s, frames, n);
 }
 
-static inline void random_sample(struct random_profile *r)
+static inline void random_thread(struct random_profile *r, uint32_t i)
+{
+	struct sink *s = profile_sink(r->p);
+	struct thread_times row = { .pid = 100 + i % 2,
+				    .tid = 200 + i,
+				    .name = sink_string(s, i % 2 ? "worker" : "main"),
+				    .first_ns = -5 + rng_below(&r->rng, 10),
+				    .last_ns = 5000,
+				    .on_ns = rng_below(&r->rng, 5000),
+				    .off_ns = rng_below(&r->rng, 5000),
+				    .wait_ns = rng_below(&r->rng, 5000),
+				    .stopped_ns = rng_below(&r->rng, 2) };
+	s->ops->thread(s, &row);
+}
+
+static inline void random_sample(struct random_profile *r, bool waits)
 {
 	struct sink *s = profile_sink(r->p);
 	struct rng *rng = &r->rng;
@@ -156,6 +172,8 @@ static inline void random_sample(struct random_profile *r)
 		.tid = tid == 3 ? SAMPLE_NO_ID : 200 + tid,
 		.cpu = cpu == 2 ? SAMPLE_NO_ID : cpu,
 	};
+	if (waits && rng_below(rng, 2))
+		sample.length_ns = rng_below(rng, 1000);
 	s->ops->sample(s, &sample);
 }
 
@@ -180,7 +198,9 @@ static inline struct random_profile random_profile(uint64_t seed, struct random_
 	for (uint32_t i = 0; i < shape.n_stacks; i++)
 		random_stack(&r, r.p->stacks.stacks.n);
 	for (uint32_t i = 0; i < shape.n_samples; i++)
-		random_sample(&r);
+		random_sample(&r, shape.waits);
+	for (uint32_t i = 0; shape.waits && i < 5; i++)
+		random_thread(&r, i);
 	s->ops->meta(s)->start_mono_ns = 5000;
 	return r;
 }

@@ -136,7 +136,7 @@ static inline char *spell_sample(const struct profile *p, size_t i, unsigned wha
 	spell_series(&b, p, s->series[i]);
 	buf_addf(&b, " pid %d tid %d cpu %d", (int)s->pid[i], (int)s->tid[i], (int)s->cpu[i]);
 	if (what & SPELL_TIMES)
-		buf_addf(&b, " at %" PRId64, s->time_ns[i]);
+		buf_addf(&b, " at %" PRId64 "+%" PRId64, s->time_ns[i], sample_length_ns(s, i));
 	spell_stack(&b, p, s->stack[i], what);
 	return buf_steal(&b);
 }
@@ -174,12 +174,27 @@ static inline void spell_meta(struct buf *b, const struct profile *p)
 	buf_addc(b, '\n');
 }
 
+static inline void spell_threads(struct buf *b, const struct profile *p)
+{
+	for (size_t i = 0; i < p->threads.all.n; i++) {
+		const struct thread_times *t = &p->threads.all.v[i];
+		buf_addf(b, "thread %u %u %" PRId64 "-%" PRId64, t->pid, t->tid, t->first_ns,
+			 t->last_ns);
+		buf_addf(b, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, t->on_ns, t->off_ns,
+			 t->wait_ns, t->stopped_ns);
+		spell_string(b, p, t->name);
+		buf_addc(b, '\n');
+	}
+}
+
 /* To be freed. */
 static inline char *spelled_profile(const struct profile *p, unsigned what)
 {
 	struct buf b = { 0 };
 	spell_meta(&b, p);
 	spell_samples(&b, p, what);
+	if (what & SPELL_TIMES)
+		spell_threads(&b, p);
 	return buf_steal(&b);
 }
 

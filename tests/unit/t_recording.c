@@ -93,7 +93,8 @@ START_TEST(everything_comes_back)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct random_shape shape = { .n_stacks = 2 * seed,
 					      .n_samples = seed * seed,
-					      .periods_differ = seed % 2 };
+					      .periods_differ = seed % 2,
+					      .waits = seed % 3 };
 		struct random_profile r = random_profile(seed, shape);
 		fill_meta(r.p);
 		write_path(r.p, path);
@@ -186,7 +187,7 @@ START_TEST(the_same_profile_is_the_same_file)
 {
 	char dir[32], path[64];
 	make_path(dir, path);
-	struct random_profile r = random_profile(3, (struct random_shape){ 50, 500, true });
+	struct random_profile r = random_profile(3, (struct random_shape){ 50, 500, true, true });
 	write_path(r.p, path);
 	struct buf a = bytes_of(path);
 	write_path(r.p, path);
@@ -222,7 +223,7 @@ START_TEST(every_commit_can_be_read)
 		for (int i = 0; i < 5; i++)
 			random_stack(&r, r.p->stacks.stacks.n);
 		for (int i = 0; i < 30; i++)
-			random_sample(&r);
+			random_sample(&r, true);
 		uint32_t frame = rng_below(&r.rng, UNIVERSE_FRAMES);
 		universe_names(profile_sink(r.p), r.frames[frame], frame, 1 + rng_below(&r.rng, 3));
 		r.p->meta.loss[LOSS_RING_FULL]++;
@@ -267,7 +268,7 @@ START_TEST(a_full_disk_is_an_error)
 {
 	struct recorder *rec;
 	struct err err = { 0 };
-	struct random_profile r = random_profile(6, (struct random_shape){ 50, 500, false });
+	struct random_profile r = random_profile(6, (struct random_shape){ 50, 500, false, false });
 	if (access("/dev/full", W_OK) != 0)
 		T_SKIP("no /dev/full");
 	ck_assert_int_eq(recorder_open("/dev/full", &rec, &err), 0);
@@ -301,7 +302,7 @@ static void record_commits(struct commits *c)
 		for (int i = 0; i < 4; i++)
 			random_stack(&r, r.p->stacks.stacks.n);
 		for (int i = 0; i < 10; i++)
-			random_sample(&r);
+			random_sample(&r, true);
 		ck_assert_int_eq(recorder_commit(rec, r.p, NULL), 0);
 		c->end[c->n] = size_of(tmp);
 		c->spelled[c->n] = spelled_profile(r.p, SPELL_TIMES | SPELL_MAPPINGS);

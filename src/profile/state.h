@@ -1,0 +1,53 @@
+/* profile/state.h: what a thread was doing in a sample, told by a marker frame at the leaf of its stack.
+ *
+ *     main;read_file;pread64;[blocked: disk I/O]            it waited, and for what
+ *     main;work;[sched-wait]                                it was ready to run, but had no CPU
+ *     [off-CPU below 1ms]                                   waits too short for a stack, all together
+ *     main;work                                             none of them: what the type says; on the CPU in `wall` and `cpu`
+ *
+ * What ended a wait (--wakers) may follow behind the marker. */
+#ifndef CRESSET_PROFILE_STATE_H
+#define CRESSET_PROFILE_STATE_H
+
+#include "profile/profile.h"
+
+enum thread_state {
+	STATE_UNSAID = 0,
+	STATE_ON_CPU,
+	STATE_OFF_CPU,
+	STATE_SCHED_WAIT,
+	THREAD_STATES
+};
+extern const char
+	*const thread_state_names[THREAD_STATES]; /* "", "on-cpu", "off-cpu", "sched-wait" */
+
+/* Why a thread is blocked: the words in the brackets, as in "[blocked: futex/lock]". */
+enum wait_reason {
+	WAIT_OTHER = 0,
+	WAIT_FUTEX,
+	WAIT_SLEEP,
+	WAIT_POLL,
+	WAIT_READ,
+	WAIT_WRITE,
+	WAIT_DISK,
+	WAIT_PAGE_FAULT,
+	WAIT_CHILD,
+	WAIT_STOPPED, /* by a signal or a tracer; in `wall` only */
+	WAIT_REASONS
+};
+extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/lock", … */
+
+#define STATE_SCHED_WAIT_MARKER  "[sched-wait]"
+#define STATE_NOT_SAMPLED_MARKER "[on-CPU, not sampled]"
+
+/* Of a marker frame's name. *reason becomes what is in its brackets (not ended by NUL), NULL without one. */
+enum thread_state state_of_marker(const char *name, const char **reason, size_t *reason_len);
+
+struct stack_state {
+	enum thread_state state;
+	uint32_t reason; /* string; 0: none */
+};
+/* Of the marker that is nearest to the leaf. */
+struct stack_state state_of_stack(struct profile *p, uint32_t stack);
+
+#endif
