@@ -377,7 +377,7 @@ static __always_inline __u32 hash_stack(struct scratch *s, int plain)
 {
 	struct hash_state h = { .in = s, .n = (__u32)s->head.n_kernel + s->head.n_user };
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
-		      s->head.walk_end << 16 | s->head.flags;
+		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
 
 	h.hash = mix(shape, 0xc2b2ae3d27d4eb4full);
 	if (plain) {
@@ -448,15 +448,20 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 }
 
 /* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
-static __always_inline int send_raw(struct event_sample *ev, struct walk *w, const __u32 room)
+static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
+				    struct walk *w, const __u32 room)
 {
 	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
 	__u64 sp = w->regs[PT_SP];
 
 	if (!raw)
 		return 0;
-	raw->sample = *ev;
-	raw->sample.kind = EVENT_RAW;
+	raw->ev.sample = *ev;
+	raw->ev.sample.kind = EVENT_RAW;
+	if (wait)
+		raw->ev.wait = *wait;
+	else
+		raw->ev.wait = (struct wait_info){ 0 };
 	raw->table = w->missing;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
@@ -470,19 +475,23 @@ static __always_inline int send_raw(struct event_sample *ev, struct walk *w, con
 	return 1;
 }
 
-static __always_inline int send_with_stack(struct event_sample *ev, struct scratch *s)
+static __always_inline int send_with_stack(const struct event_sample *ev,
+					   const struct wait_info *wait, struct scratch *s)
 {
 	struct walk *w = &s->walk;
 
 	if (!raw_allowed(s, ev->time_ns))
 		return 0;
 	if (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2))
-		return send_raw(ev, w, RAW_MAX_STACK);
-	return is_deeper(w, RAW_SMALL) ? send_raw(ev, w, RAW_MIDDLE) : send_raw(ev, w, RAW_SMALL);
+		return send_raw(ev, wait, w, RAW_MAX_STACK);
+	if (is_deeper(w, RAW_SMALL))
+		return send_raw(ev, wait, w, RAW_MIDDLE);
+	return send_raw(ev, wait, w, RAW_SMALL);
 }
 
-/* The kernel part goes its ordinary way. */
-static __always_inline int sample_raw(struct event_sample *ev, struct scratch *s)
+/* The kernel part goes its ordinary way. wait is NULL for samples of a CPU. */
+static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
+				      struct scratch *s)
 {
 	__u16 n_user = s->head.n_user;
 	__u32 n;
@@ -491,7 +500,7 @@ static __always_inline int sample_raw(struct event_sample *ev, struct scratch *s
 	s->head.walk_end = WALK_NO_USER;
 	n = hash_stack(s, 0);
 	ev->stack_hash = n ? s->head.stack_hash : 0;
-	if (send_with_stack(ev, s)) {
+	if (send_with_stack(ev, wait, s)) {
 		if (n)
 			send_stack(s, n);
 		return 1;
@@ -523,7 +532,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
-	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, s))
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
 		return 0;
 	n = hash_stack(s, plain);
 	if (n) {
@@ -628,3 +637,5 @@ int BPF_PROG(follow_exit, struct task_struct *task)
 	bpf_map_delete_elem(&targets, &id);
 	return 0;
 }
+
+#include "bpf/off_cpu.h"
