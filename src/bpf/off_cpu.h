@@ -136,9 +136,9 @@ static __always_inline int in_cgroup(struct task_struct *task)
 	struct cgroup *c = task->cgroups->dfl_cgrp;
 
 	for (int depth = 0; depth < 32 && c; depth++) {
-		if (c->kn->id == filter_cgroup_id)
+		if (BPF_CORE_READ(c, kn, id) == filter_cgroup_id)
 			return 1;
-		c = (struct cgroup *)c->self.parent;
+		c = (void *)BPF_CORE_READ(c, self.parent);
 	}
 	return 0;
 }
@@ -433,16 +433,21 @@ static __always_inline void send_wait(const struct event_wait *ev)
 									       : COUNT_WAITS);
 }
 
+/* How many addresses there are at most where there is no bpf_loop. */
+#define WHOLE_STACK (use_loop ? 0 : 2 * WALK_MAX_KERNEL)
+#define KERNEL_PART (use_loop ? 0 : WALK_MAX_KERNEL)
+
 /* The stack in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
-					   const struct wait_info *w, __u64 now_ns)
+					   const struct wait_info *w, const __u32 most,
+					   __u64 now_ns)
 {
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
 	__u32 n;
 
 	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
 		return;
-	n = hash_stack(s, !use_loop);
+	n = hash_stack(s, most);
 	if (n) {
 		ev.sample.stack_hash = s->head.stack_hash;
 		send_stack(s, n);
@@ -467,7 +472,7 @@ static __always_inline void release(void *ctx, struct task_struct *task, struct 
 		ws->s.head.walk_end = WALK_EXEC;
 	else
 		end_stack(ctx, task, &ws->s, now_ns);
-	n = hash_stack(&ws->s, !use_loop);
+	n = hash_stack(&ws->s, WHOLE_STACK);
 	ev.sample.stack_hash = ws->s.head.stack_hash;
 	send_stack(&ws->s, n);
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
@@ -492,7 +497,7 @@ static __always_inline void hold(struct task_struct *task, struct scratch *s,
 	}
 	if (user_regs(task, s->walk.regs))
 		note_syscall(s);
-	n = hash_stack(s, !use_loop);
+	n = hash_stack(s, KERNEL_PART);
 	send_stack(s, n);
 	i = h->n & (HELD_WAITS - 1);
 	h->waits[i] = *w;
@@ -524,7 +529,7 @@ static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *ta
 		return;
 	begin_stack(task, &ws->s);
 	end_stack(ctx, task, &ws->s, now_ns);
-	n = hash_stack(&ws->s, !use_loop);
+	n = hash_stack(&ws->s, WHOLE_STACK);
 	send_stack(&ws->s, n);
 	h->stack_hash = ws->s.head.stack_hash;
 }
@@ -597,7 +602,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 			begin_stack(task, &ws->s);
 			if (!is_user_task(task) ||
 			    is_new) /* does not pass where user parts are taken */
-				send_wait_with(task, &ws->s, &ws->wait, now_ns);
+				send_wait_with(task, &ws->s, &ws->wait, KERNEL_PART, now_ns);
 			else if (!at_sys_exit)
 				ws->task = (__u64)task;
 			else if (!sent_early(task, &ws->wait, now_ns))
@@ -652,7 +657,7 @@ int BPF_PROG(off_switched, int is_switch)
 	ws->task = 0;
 	now_ns = bpf_ktime_get_ns();
 	end_stack(ctx, task, &ws->s, now_ns);
-	send_wait_with(task, &ws->s, &ws->wait, now_ns);
+	send_wait_with(task, &ws->s, &ws->wait, WHOLE_STACK, now_ns);
 	return 0;
 }
 
@@ -788,7 +793,7 @@ static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __
 	if (bytes > 0)
 		ws->s.head.n_kernel = ((__u64)bytes / 8) & 127;
 	end_stack(ctx, task, &ws->s, now_ns);
-	send_stack(&ws->s, hash_stack(&ws->s, !use_loop));
+	send_stack(&ws->s, hash_stack(&ws->s, WHOLE_STACK));
 	return ws->s.head.stack_hash;
 }
 
@@ -872,15 +877,17 @@ static __always_inline int send_open(struct task_struct *task, struct wait_scrat
 	return 1;
 }
 
+/* copy: of t, with the wait until now. */
 static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
-					struct away *a, __u64 now_ns, int sleepable)
+					struct thread_time *copy, struct away *a, __u64 now_ns,
+					int sleepable)
 {
 	__u32 zero = 0;
 	struct wait_scratch *ws = bpf_map_lookup_elem(&open_scratch, &zero);
 	__u64 word;
 	int sent;
 
-	if (!ws || !choose(t, a, &ws->wait))
+	if (!ws || !choose(copy, a, &ws->wait))
 		return;
 	without_reported(t, &ws->wait);
 	t->reported_ns = now_ns;
@@ -889,11 +896,11 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	ws->wait.waker_comm[0] = 0;
 	begin_stack(task, &ws->s);
 	if (!user_regs(task, ws->s.walk.regs) || !use_loop) {
-		send_wait_with(task, &ws->s, &ws->wait, now_ns);
+		send_wait_with(task, &ws->s, &ws->wait, WHOLE_STACK, now_ns);
 		return;
 	}
 	note_syscall(&ws->s);
-	send_stack(&ws->s, hash_stack(&ws->s, 0));
+	send_stack(&ws->s, hash_stack(&ws->s, WHOLE_STACK));
 	if (!copy_from(task, &word, sizeof word, ws->s.walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, ws, now_ns, RAW_MAX_STACK, sleepable);
 	else
@@ -928,10 +935,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	copy.stopped_ns += a.stopped_ns;
 	open = is_shown(a.off_ns) || is_shown(a.run_ns) || is_shown(a.stopped_ns);
 	if (open)
-		report_open(task, t, &a, now_ns, sleepable);
-	copy.long_off_ns = t->long_off_ns;
-	copy.long_run_ns = t->long_run_ns;
-	copy.long_stopped_ns = t->long_stopped_ns;
+		report_open(task, t, &copy, &a, now_ns, sleepable);
 	send_thread(task, &copy, now_ns, task->pid, 0);
 	/* The reader gets a turn after every stack, and after 64 threads. */
 	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);

@@ -372,16 +372,16 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 	}
 }
 
-/* Returns the number of its addresses. */
-static __always_inline __u32 hash_stack(struct scratch *s, int plain)
+/* Returns the number of its addresses. most: how many there can be without bpf_loop; 0: there is bpf_loop. */
+static __always_inline __u32 hash_stack(struct scratch *s, const __u32 most)
 {
 	struct hash_state h = { .in = s, .n = (__u32)s->head.n_kernel + s->head.n_user };
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
 		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
 
 	h.hash = mix(shape, 0xc2b2ae3d27d4eb4full);
-	if (plain) {
-		for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++)
+	if (most) {
+		for (__u32 i = 0; i < most; i++)
 			if (hash_step(i, &h))
 				break;
 	} else {
@@ -534,7 +534,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
 		return 0;
-	n = hash_stack(s, plain);
+	n = hash_stack(s, plain ? 2 * WALK_MAX_KERNEL : 0);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;
 		send_stack(s, n);

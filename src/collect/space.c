@@ -307,7 +307,7 @@ void space_seen(struct space *s, const struct side_record *r)
 
 void space_missed(struct space *s, const struct event_raw *raw)
 {
-	uint32_t pid = raw->sample.tgid;
+	uint32_t pid = raw->ev.sample.tgid;
 	uint64_t now_ns = clock_mono_ns();
 	struct process *p = process_find(&s->live, pid);
 
@@ -408,7 +408,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	struct raw_walk r = {
 		.space = s,
 		.image = image,
-		.pid = raw->sample.tgid,
+		.pid = raw->ev.sample.tgid,
 		.stack = { .sp = raw->regs[PT_SP],
 			   .fp = raw->regs[PT_FP],
 			   .data = raw->stack,

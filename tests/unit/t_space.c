@@ -48,7 +48,7 @@ static struct event_raw *raw_of(uint32_t pid)
 {
 	struct event_raw *raw = xcalloc(1, sizeof *raw + RAW_MAX_STACK);
 
-	raw->sample = (struct event_sample){ .kind = EVENT_RAW, .tgid = pid, .tid = pid };
+	raw->ev.sample = (struct event_sample){ .kind = EVENT_RAW, .tgid = pid, .tid = pid };
 	return raw;
 }
 
