@@ -24,6 +24,11 @@ enum {
 	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
 	 * with four busy loops on two CPUs). */
 	BARRIER_NS = 20000000,
+	/* Processes begin and end in bursts of records: the reader, woken by the first, lets more come. For a part of the time between
+	 * two samples, so that few are taken of what is not known yet; no longer than programs of 5 ms can still be opened. */
+	SIDE_PAUSES_PER_PERIOD = 16,
+	SIDE_PAUSE_MAX_NS = 2000000,
+	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
 /* How long, and how many bytes of, samples that came with their stacks wait for tables. */
@@ -40,7 +45,7 @@ struct collector {
 	struct order order;
 	int epoll_fd;
 	uint32_t type;
-	int64_t period_ns;
+	int64_t period_ns, side_pause_ns;
 	uint64_t next_read_ns, next_cpus_ns;
 	uint64_t samples, first_sample_ns;
 	bool epoch_over;
@@ -104,6 +109,17 @@ static void read_side(struct collector *c)
 {
 	side_band_drain(c->side, on_side, c);
 	resolve_sync(c->resolver);
+}
+
+static void read_side_soon(struct collector *c, int timeout_ms)
+{
+	int64_t pause_ns = c->side_pause_ns;
+
+	if (timeout_ms >= 0 && pause_ns > timeout_ms * 1000000ll)
+		pause_ns = timeout_ms * 1000000ll;
+	if (pause_ns) /* a signal ends it */
+		nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+	read_side(c);
 }
 
 /* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
@@ -229,6 +245,15 @@ static void give_memory_back(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+static int64_t side_pause_ns(int64_t period_ns)
+{
+	int64_t pause_ns = period_ns / SIDE_PAUSES_PER_PERIOD;
+
+	if (pause_ns < SIDE_PAUSE_MIN_NS)
+		return 0;
+	return pause_ns < SIDE_PAUSE_MAX_NS ? pause_ns : SIDE_PAUSE_MAX_NS;
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -240,6 +265,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	c->epoll_fd = -1;
 	c->type = cpu_type(sink);
 	c->period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99);
+	c->side_pause_ns = side_pause_ns(c->period_ns);
 	rc = open_parts(c, opts, err);
 	if (rc)
 		collect_free(c);
@@ -301,8 +327,8 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		else
 			side = true;
 	}
-	if (side)
-		read_side(c);
+	if (side && side_band_has_more(c->side))
+		read_side_soon(c, timeout_ms);
 	else if (tables)
 		resolve_sync(c->resolver);
 	return read_when_due(c, err);

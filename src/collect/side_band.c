@@ -124,6 +124,11 @@ static bool is_open(const struct side_band *sb, uint32_t cpu)
 	return false;
 }
 
+static uint64_t ring_head(const struct cpu_ring *c)
+{
+	return __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+}
+
 /* A ring of a CPU that went offline stays until it has been drained; the next call closes it. */
 static void close_gone(struct side_band *sb, const struct cpu_list *online)
 {
@@ -131,9 +136,8 @@ static void close_gone(struct side_band *sb, const struct cpu_list *online)
 
 	for (size_t i = 0; i < sb->cpus.n; i++) {
 		struct cpu_ring *c = &sb->cpus.v[i];
-		uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
 
-		if (cpu_list_has(online, c->cpu) || head != c->ring.tail)
+		if (cpu_list_has(online, c->cpu) || ring_head(c) != c->ring.tail)
 			sb->cpus.v[kept++] = *c;
 		else
 			close_cpu(sb, c);
@@ -170,6 +174,14 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 	return rc;
 }
 
+bool side_band_has_more(const struct side_band *sb)
+{
+	for (size_t i = 0; i < sb->cpus.n; i++)
+		if (ring_head(&sb->cpus.v[i]) != sb->cpus.v[i].ring.tail)
+			return true;
+	return false;
+}
+
 /* The kernel may write over a record once it knows the new tail, so it is told after the record was
  * used. */
 static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
@@ -178,7 +190,7 @@ static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct sid
 	const uint8_t *rec;
 	size_t len;
 
-	c->ring.head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+	c->ring.head = ring_head(c);
 	if (c->ring.head == c->ring.tail)
 		return;
 	while (side_ring_next(&c->ring, &rec, &len)) {
