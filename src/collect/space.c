@@ -215,11 +215,12 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes --------------------------------------------------------------------------------------------------------------- */
 
+/* One that has ended meanwhile takes no sample any more. */
 static void send_process(struct space *s, struct process *p)
 {
 	uint64_t before = p->sent_image;
 
-	if (!p->image || p->sent_image == p->image->id)
+	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
 	struct space_process out = {
