@@ -19,12 +19,15 @@ struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* followed by the data pages */
 	struct side_ring ring;
+	struct side_record next; /* during a drain, when has_next */
+	bool has_next;
 };
 struct side_band {
 	int epoll_fd;
 	uint64_t tag;
 	uint32_t ring_pages;
 	VEC(struct cpu_ring) cpus;
+	VEC(uint32_t) unread; /* during a drain: the CPUs that still have records */
 };
 
 static size_t ring_bytes(const struct side_band *sb)
@@ -182,32 +185,53 @@ bool side_band_has_more(const struct side_band *sb)
 	return false;
 }
 
-/* The kernel may write over a record once it knows the new tail, so it is told after the record was
- * used. */
-static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
-		      void *ctx)
+/* What was read so far is used up: the kernel may write over it once it knows the new tail. */
+static void take_next(struct cpu_ring *c)
 {
 	const uint8_t *rec;
 	size_t len;
 
-	c->ring.head = ring_head(c);
-	if (c->ring.head == c->ring.tail)
-		return;
-	while (side_ring_next(&c->ring, &rec, &len)) {
-		struct side_record r;
-
-		if (side_record_decode(rec, len, &r))
-			fn(ctx, &r);
-		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
-	}
 	__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+	c->has_next = false;
+	while (!c->has_next && side_ring_next(&c->ring, &rec, &len))
+		c->has_next = side_record_decode(rec, len, &c->next);
+	if (!c->has_next)
+		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+}
+
+static struct cpu_ring *earliest(struct side_band *sb)
+{
+	struct cpu_ring *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sb->unread.n; i++) {
+		struct cpu_ring *c = &sb->cpus.v[sb->unread.v[i]];
+
+		if (!c->has_next)
+			continue;
+		sb->unread.v[n++] = sb->unread.v[i];
+		if (!first || c->next.time_ns < first->next.time_ns)
+			first = c;
+	}
+	sb->unread.n = n;
+	return first;
 }
 
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
 		     void *ctx)
 {
-	for (size_t i = 0; i < sb->cpus.n; i++)
-		drain_cpu(&sb->cpus.v[i], fn, ctx);
+	vec_clear(&sb->unread);
+	for (size_t i = 0; i < sb->cpus.n; i++) {
+		struct cpu_ring *c = &sb->cpus.v[i];
+
+		c->ring.head = ring_head(c);
+		if (c->ring.head == c->ring.tail)
+			continue;
+		take_next(c);
+		vec_push(&sb->unread, i);
+	}
+	for (struct cpu_ring *c; (c = earliest(sb)); take_next(c))
+		fn(ctx, &c->next);
 }
 
 void side_band_close(struct side_band *sb)
@@ -217,5 +241,6 @@ void side_band_close(struct side_band *sb)
 	for (size_t i = 0; i < sb->cpus.n; i++)
 		close_cpu(sb, &sb->cpus.v[i]);
 	vec_done(&sb->cpus);
+	vec_done(&sb->unread);
 	free(sb);
 }

@@ -2,7 +2,7 @@
  *
  * One software dummy event per CPU whose ring carries MMAP2 (without build ids), COMM, FORK, EXIT and LOST records. The reader is woken at every record
  * (measured: 500 of 500 processes that live 5 ms could still be opened, against 65 with batching by the kernel; who wants to read
- * several at once waits a moment before). Records of one ring are in time order, records of different rings are not. */
+ * several at once waits a moment before). Of what is read at once the records come in time order. */
 #ifndef CRESSET_COLLECT_SIDE_BAND_H
 #define CRESSET_COLLECT_SIDE_BAND_H
 
@@ -39,7 +39,8 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 int side_band_update_cpus(struct side_band *sb, struct err *err);
 /* Whether there is anything to read: a ring that woke the reader may have been read meanwhile. */
 bool side_band_has_more(const struct side_band *sb);
-/* Reads everything there is now and hands each record to fn. */
+/* Reads everything there is now and hands each record to fn, in time order: a process that is begun on one CPU and runs on another is
+ * not seen to run first. */
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
 		     void *ctx);
 void side_band_close(struct side_band *sb);
