@@ -17,18 +17,21 @@
 #include <unistd.h>
 
 enum {
-	SIDE_RING_PAGES = 32,          /* 128 KiB per CPU: some 200 execs */
-	SIDE_RING_PAGES_MANY_CPUS = 8, /* from 32 CPUs on */
+	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
+	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
 	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
 	 * with four busy loops on two CPUs). */
 	BARRIER_NS = 20000000,
-	/* Processes begin and end in bursts of records: the reader, woken by the first, lets more come. For a part of the time between
-	 * two samples, so that few are taken of what is not known yet; no longer than programs of 5 ms can still be opened. */
+	/* A program that begins maps its libraries one after the other: the reader, woken by the first mapping, opens its file and lets
+	 * more come. For a part of the time between two samples, so that few are taken of what is not known yet. */
 	SIDE_PAUSES_PER_PERIOD = 16,
 	SIDE_PAUSE_MAX_NS = 2000000,
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
+	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
+	SIDE_PAUSE_LATE_NS = 300000,
+	SIDE_PAUSE_AGAIN_NS = 1000000000,
 };
 
 /* How long, and how many bytes of, samples that came with their stacks wait for tables. */
@@ -46,7 +49,7 @@ struct collector {
 	int epoll_fd;
 	uint32_t type;
 	int64_t period_ns, side_pause_ns;
-	uint64_t next_read_ns, next_cpus_ns;
+	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
 	uint64_t samples, first_sample_ns;
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
@@ -111,14 +114,27 @@ static void read_side(struct collector *c)
 	resolve_sync(c->resolver);
 }
 
-static void read_side_soon(struct collector *c, int timeout_ms)
+static void pause_ns(struct collector *c, int64_t ns)
 {
-	int64_t pause_ns = c->side_pause_ns;
+	uint64_t begin_ns = clock_mono_ns();
 
-	if (timeout_ms >= 0 && pause_ns > timeout_ms * 1000000ll)
-		pause_ns = timeout_ms * 1000000ll;
-	if (pause_ns) /* a signal ends it */
-		nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL); /* a signal ends it */
+	uint64_t now_ns = clock_mono_ns();
+	if (now_ns > begin_ns + ns + SIDE_PAUSE_LATE_NS)
+		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
+}
+
+/* The walker is told of the mappings of a burst at once. */
+static void read_burst(struct collector *c, int timeout_ms)
+{
+	int64_t ns = c->side_pause_ns;
+
+	if (timeout_ms >= 0 && ns > timeout_ms * 1000000ll)
+		ns = timeout_ms * 1000000ll;
+	if (ns && clock_mono_ns() >= c->next_pause_ns) {
+		side_band_drain(c->side, on_side, c);
+		pause_ns(c, ns);
+	}
 	read_side(c);
 }
 
@@ -327,8 +343,8 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		else
 			side = true;
 	}
-	if (side && side_band_has_more(c->side))
-		read_side_soon(c, timeout_ms);
+	if (side && side_band_is_urgent(c->side))
+		read_burst(c, timeout_ms);
 	else if (tables)
 		resolve_sync(c->resolver);
 	return read_when_due(c, err);
