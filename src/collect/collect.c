@@ -17,13 +17,21 @@
 #include <unistd.h>
 
 enum {
-	SIDE_RING_PAGES = 32,          /* 128 KiB per CPU: some 200 execs */
-	SIDE_RING_PAGES_MANY_CPUS = 8, /* from 32 CPUs on */
+	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
+	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
 	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
 	 * with four busy loops on two CPUs). */
 	BARRIER_NS = 20000000,
+	/* A program that begins maps its libraries one after the other: the reader, woken by the first mapping, opens its file and lets
+	 * more come. For a part of the time between two samples, so that few are taken of what is not known yet. */
+	SIDE_PAUSES_PER_PERIOD = 16,
+	SIDE_PAUSE_MAX_NS = 2000000,
+	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
+	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
+	SIDE_PAUSE_LATE_NS = 300000,
+	SIDE_PAUSE_AGAIN_NS = 1000000000,
 };
 
 /* How long, and how many bytes of, samples that came with their stacks wait for tables. */
@@ -39,7 +47,8 @@ struct collector {
 	struct resolver *resolver;
 	struct order order;
 	int epoll_fd;
-	uint64_t next_read_ns, next_cpus_ns;
+	int64_t side_pause_ns;
+	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
 	uint64_t samples, first_sample_ns;
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
@@ -117,6 +126,30 @@ static void read_side(struct collector *c)
 {
 	side_band_drain(c->side, on_side, c);
 	resolve_sync(c->resolver);
+}
+
+static void pause_ns(struct collector *c, int64_t ns)
+{
+	uint64_t begin_ns = clock_mono_ns();
+
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL); /* a signal ends it */
+	uint64_t now_ns = clock_mono_ns();
+	if (now_ns > begin_ns + ns + SIDE_PAUSE_LATE_NS)
+		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
+}
+
+/* The walker is told of the mappings of a burst at once. */
+static void read_burst(struct collector *c, int timeout_ms)
+{
+	int64_t ns = c->side_pause_ns;
+
+	if (timeout_ms >= 0 && ns > timeout_ms * 1000000ll)
+		ns = timeout_ms * 1000000ll;
+	if (ns && clock_mono_ns() >= c->next_pause_ns) {
+		side_band_drain(c->side, on_side, c);
+		pause_ns(c, ns);
+	}
+	read_side(c);
 }
 
 /* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
@@ -290,6 +323,15 @@ static void give_memory_back(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+static int64_t side_pause_ns(int64_t period_ns)
+{
+	int64_t pause_ns = period_ns / SIDE_PAUSES_PER_PERIOD;
+
+	if (pause_ns < SIDE_PAUSE_MIN_NS)
+		return 0;
+	return pause_ns < SIDE_PAUSE_MAX_NS ? pause_ns : SIDE_PAUSE_MAX_NS;
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -299,6 +341,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	give_memory_back();
 	c->sink = sink;
 	c->epoll_fd = -1;
+	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, opts, err);
 	if (rc)
 		collect_free(c);
@@ -360,8 +403,8 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		else
 			side = true;
 	}
-	if (side)
-		read_side(c);
+	if (side && side_band_is_urgent(c->side))
+		read_burst(c, timeout_ms);
 	else if (tables)
 		resolve_sync(c->resolver);
 	return read_when_due(c, err);

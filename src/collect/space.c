@@ -215,11 +215,12 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes --------------------------------------------------------------------------------------------------------------- */
 
+/* One that has ended meanwhile takes no sample any more. */
 static void send_process(struct space *s, struct process *p)
 {
 	uint64_t before = p->sent_image;
 
-	if (!p->image || p->sent_image == p->image->id)
+	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
 	struct space_process out = {
@@ -418,7 +419,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 
-	table_store_unmap(s->tables);
+	table_store_drop_copies(s->tables);
 	w.end = stack_copy_end(&r.stack, w.end);
 	return w;
 }
