@@ -433,9 +433,9 @@ static __always_inline void send_wait(const struct event_wait *ev)
 									       : COUNT_WAITS);
 }
 
-/* How many addresses there are at most where there is no bpf_loop. */
-#define WHOLE_STACK (use_loop ? 0 : 2 * WALK_MAX_KERNEL)
-#define KERNEL_PART (use_loop ? 0 : WALK_MAX_KERNEL)
+/* What is left to hash_stack. */
+#define WHOLE_STACK ((use_loop ? 1 : 2) * WALK_MAX_KERNEL)
+#define KERNEL_PART WALK_MAX_KERNEL
 
 /* The stack in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,

@@ -415,7 +415,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			   .data = raw->stack,
 			   .size_bytes = raw->stack_bytes },
 	};
-	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk };
+	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk, NULL };
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 
