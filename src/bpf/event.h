@@ -150,7 +150,6 @@ enum counter {
 	COUNT_RAW_REFUSED, /* samples that should have been: beyond the rate, or the ring was full */
 	COUNT_BY_TABLE,    /* frames whose caller was found by a rule */
 	COUNT_BY_FP,       /* … by the frame pointer */
-	COUNT_WAITS,       /* waits sent */
 	COUNT_WAITS_SAMPLED, /* not sent, as others stand for them */
 	COUNT_WAITS_LOST,    /* the ring refused */
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */

@@ -52,7 +52,7 @@ struct thread_time {
 /* Waits of a system call that is not over (at_sys_exit). */
 enum { HELD_WAITS = 4 };
 struct held_waits {
-	__u64 mm;         /* whose memory the stack is in */
+	__u64 mm, ip;     /* whose memory the stack is in, and where the system call was made */
 	__u64 stack_hash; /* of a wait outside of system calls */
 	__u32 n;
 	__u32 reserved;
@@ -104,24 +104,12 @@ typedef struct held_waits held_waits_t;
 TASK_MAP(times, thread_time_t)
 TASK_MAP(held, held_waits_t)
 
-/* Apart from that of the samples, which interrupt this. */
-struct wait_scratch {
-	struct scratch s;
-	struct wait_info wait;
-	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wait_scratch);
-} wait_scratches SEC(".maps"), waker_scratches SEC(".maps");
 /* The iterator may sleep and so change its CPU; only one runs at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct wait_scratch);
+	__type(value, struct scratch);
 } open_scratch SEC(".maps");
 
 /* --- whose ------------------------------------------------------------------------------------------------------------ */
@@ -349,13 +337,6 @@ static __always_inline void take_waker(struct thread_time *t, struct wait_info *
 
 /* --- stacks of waits -------------------------------------------------------------------------------------------------- */
 
-static __always_inline struct wait_scratch *wait_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&wait_scratches, &zero);
-}
-
 /* The kernel part. */
 static __always_inline void begin_stack(struct task_struct *task, struct scratch *s)
 {
@@ -429,8 +410,8 @@ static __always_inline void end_stack(void *ctx, struct task_struct *task, struc
 
 static __always_inline void send_wait(const struct event_wait *ev)
 {
-	count(bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)) ? COUNT_WAITS_LOST
-									       : COUNT_WAITS);
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)))
+		count(COUNT_WAITS_LOST);
 }
 
 /* What is left to hash_stack. */
@@ -461,92 +442,98 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 static __always_inline void release(void *ctx, struct task_struct *task, struct held_waits *h,
 				    __u64 now_ns)
 {
-	struct wait_scratch *ws = wait_scratch();
+	struct scratch *s = scratch_for(SCRATCH_WAIT);
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns) };
 	__u32 n;
 
-	if (!ws)
+	if (!s)
 		return;
-	ws->s.head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
 	if (h->mm != (__u64)task->mm)
-		ws->s.head.walk_end = WALK_EXEC;
+		s->head.walk_end = WALK_EXEC;
+	else if (!user_regs(task, s->walk.regs) || s->walk.regs[PT_IP] != h->ip)
+		s->head.walk_end =
+			WALK_CUT; /* it waited behind the exit of its system call: this is another one */
 	else
-		end_stack(ctx, task, &ws->s, now_ns);
-	n = hash_stack(&ws->s, WHOLE_STACK);
-	ev.sample.stack_hash = ws->s.head.stack_hash;
-	send_stack(&ws->s, n);
+		end_stack(ctx, task, s, now_ns);
+	n = hash_stack(s, WHOLE_STACK);
+	ev.sample.stack_hash = s->head.stack_hash;
+	send_stack(s, n);
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
 		if (i >= h->n)
 			break;
 		ev.wait = h->waits[i];
-		send_wait(&ev);
+		if (!use_loop || s->head.walk_end != WALK_NOT_LOADED ||
+		    !send_with_stack(&ev.sample, &ev.wait, s))
+			send_wait(&ev);
 	}
 	h->n = 0;
 }
 
-/* At switch-in: the kernel part goes now. */
-static __always_inline void hold(struct task_struct *task, struct scratch *s,
-				 const struct wait_info *w)
+/* At switch-in: sends the kernel part and returns its hash. */
+static __always_inline __u64 kernel_part(struct task_struct *task, struct scratch *s)
 {
-	struct held_waits *h = held_of(task, 1);
-	__u32 n, i;
+	__u32 n;
 
-	if (!h || h->n >= HELD_WAITS) {
-		count(COUNT_WAITS_LOST);
-		return;
-	}
 	if (user_regs(task, s->walk.regs))
 		note_syscall(s);
 	n = hash_stack(s, KERNEL_PART);
 	send_stack(s, n);
+	return s->head.stack_hash;
+}
+
+/* Keeps a wait until its system call is over, or sends it when its user part was taken at its beginning. */
+static __always_inline void hold(struct task_struct *task, struct scratch *s,
+				 const struct wait_info *w, __u64 now_ns)
+{
+	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
+	struct held_waits *h = held_of(task, 1);
+	__u32 i;
+
+	ev.wait.kernel_hash = kernel_part(task, s);
+	if (h && h->stack_hash) {
+		ev.sample.stack_hash = h->stack_hash;
+		send_wait(&ev);
+		return;
+	}
+	if (!h || h->n >= HELD_WAITS) {
+		count(COUNT_WAITS_LOST);
+		return;
+	}
 	i = h->n & (HELD_WAITS - 1);
-	h->waits[i] = *w;
-	h->waits[i].kernel_hash = s->head.stack_hash;
+	h->waits[i] = ev.wait;
 	h->mm = (__u64)task->mm;
+	h->ip = s->walk.regs[PT_IP];
 	h->n = i + 1;
 }
 
-/* At switch-out, in the task's context: where it waits outside of a system call its stack is taken at once; and room is made for the
- * next wait of a system call. */
+/* At switch-out, in the task's context: room is made for the next wait of a system call; and where the wait does not pass sys_exit, as
+ * it is outside of system calls or behind that on the way back, its user part is taken at once. */
 static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *task,
 					       struct thread_time *t, __u64 now_ns)
 {
-	struct wait_scratch *ws;
+	struct scratch *s;
 	struct held_waits *h;
-	__u32 n;
 
 	if (!is_user_task(task))
 		return;
 	h = held_of(task, 0);
 	if (h && h->n >= HELD_WAITS)
 		release(ctx, task, h, now_ns);
-	ws = wait_scratch();
-	if (!ws || !user_regs(task, ws->s.walk.regs) || is_syscall(ws->s.walk.regs) ||
-	    !wanted_task(task))
+	if (h)
+		h->stack_hash = 0;
+	s = scratch_for(SCRATCH_WAIT);
+	if (!s || !user_regs(task, s->walk.regs) || !wanted_task(task))
+		return;
+	if (t->is == THREAD_BLOCKED && is_syscall(s->walk.regs))
 		return;
 	h = held_of(task, 1);
 	if (!h)
 		return;
-	begin_stack(task, &ws->s);
-	end_stack(ctx, task, &ws->s, now_ns);
-	n = hash_stack(&ws->s, WHOLE_STACK);
-	send_stack(&ws->s, n);
-	h->stack_hash = ws->s.head.stack_hash;
-}
-
-/* Whether the stack was taken when the wait began. */
-static __always_inline int sent_early(struct task_struct *task, const struct wait_info *w,
-				      __u64 now_ns)
-{
-	struct held_waits *h = held_of(task, 0);
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
-
-	if (!h || !h->stack_hash)
-		return 0;
-	ev.sample.stack_hash = h->stack_hash;
-	h->stack_hash = 0;
-	send_wait(&ev);
-	return 1;
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	end_stack(ctx, task, s, now_ns);
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+	h->stack_hash = s->head.stack_hash;
 }
 
 /* --- switches --------------------------------------------------------------------------------------------------------- */
@@ -576,7 +563,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
 {
 	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
-	struct wait_scratch *ws;
+	struct scratch *s;
 	struct away a;
 	int is_new;
 
@@ -587,26 +574,26 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	t->run_ns += a.run_ns;
 	t->stopped_ns += a.stopped_ns;
 	is_new = t->last_ns == t->first_ns && !t->on_ns;
-	ws = wait_scratch();
-	if (ws &&
+	s = scratch_for(SCRATCH_WAIT);
+	if (s &&
 	    (a.off_ns >= min_block_ns || a.run_ns >= min_block_ns ||
 	     a.stopped_ns >= min_block_ns) &&
 	    (want_kernel_threads || is_user_task(task)) && wanted_task(task) &&
-	    choose(t, &a, &ws->wait)) {
-		without_reported(t, &ws->wait);
-		take_waker(t, &ws->wait);
-		__u64 weight = weight_of(ws->wait.weight_ns, now_ns);
+	    choose(t, &a, &s->wait)) {
+		without_reported(t, &s->wait);
+		take_waker(t, &s->wait);
+		__u64 weight = weight_of(s->wait.weight_ns, now_ns);
 
 		if (weight) {
-			ws->wait.weight_ns = weight;
-			begin_stack(task, &ws->s);
+			s->wait.weight_ns = weight;
+			begin_stack(task, s);
 			if (!is_user_task(task) ||
 			    is_new) /* does not pass where user parts are taken */
-				send_wait_with(task, &ws->s, &ws->wait, KERNEL_PART, now_ns);
+				send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
 			else if (!at_sys_exit)
-				ws->task = (__u64)task;
-			else if (!sent_early(task, &ws->wait, now_ns))
-				hold(task, &ws->s, &ws->wait);
+				s->task = (__u64)task;
+			else
+				hold(task, s, &s->wait, now_ns);
 		}
 	}
 	t->last_ns = now_ns;
@@ -645,19 +632,19 @@ int BPF_PROG(off_switch_before_5_18, int preempt, struct task_struct *prev,
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(off_switched, int is_switch)
 {
-	struct wait_scratch *ws = wait_scratch();
+	struct scratch *s = scratch_for(SCRATCH_WAIT);
 	struct task_struct *task;
 	__u64 now_ns;
 
-	if (!ws || !ws->task)
+	if (!s || !s->task)
 		return 0;
 	task = bpf_get_current_task_btf();
-	if (ws->task != (__u64)task)
+	if (s->task != (__u64)task)
 		return 0;
-	ws->task = 0;
+	s->task = 0;
 	now_ns = bpf_ktime_get_ns();
-	end_stack(ctx, task, &ws->s, now_ns);
-	send_wait_with(task, &ws->s, &ws->wait, WHOLE_STACK, now_ns);
+	end_stack(ctx, task, s, now_ns);
+	send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
 	return 0;
 }
 
@@ -782,19 +769,18 @@ static __always_inline int in_interrupt(void)
 
 static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __u64 now_ns)
 {
-	__u32 zero = 0;
-	struct wait_scratch *ws = bpf_map_lookup_elem(&waker_scratches, &zero);
+	struct scratch *s = scratch_for(SCRATCH_WAKER);
 	long bytes;
 
-	if (!ws)
+	if (!s)
 		return 0;
-	ws->s.head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	bytes = bpf_get_stack(ctx, ws->s.addr, WALK_MAX_KERNEL * 8, 0);
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, 0);
 	if (bytes > 0)
-		ws->s.head.n_kernel = ((__u64)bytes / 8) & 127;
-	end_stack(ctx, task, &ws->s, now_ns);
-	send_stack(&ws->s, hash_stack(&ws->s, WHOLE_STACK));
-	return ws->s.head.stack_hash;
+		s->head.n_kernel = ((__u64)bytes / 8) & 127;
+	end_stack(ctx, task, s, now_ns);
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+	return s->head.stack_hash;
 }
 
 SEC("tp_btf/sched_waking")
@@ -855,19 +841,19 @@ static __always_inline int copy_from(struct task_struct *task, void *to, __u32 s
 	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
 }
 
-static __always_inline int send_open(struct task_struct *task, struct wait_scratch *ws,
-				     __u64 now_ns, const __u32 room, int sleepable)
+static __always_inline int send_open(struct task_struct *task, struct scratch *s, __u64 now_ns,
+				     const __u32 room, int sleepable)
 {
 	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
-	__u64 sp = ws->s.walk.regs[PT_SP];
+	__u64 sp = s->walk.regs[PT_SP];
 
 	if (!raw)
 		return 0;
 	raw->ev.sample = sample_of(task, EVENT_RAW, now_ns);
-	raw->ev.sample.stack_hash = ws->s.head.stack_hash;
-	raw->ev.wait = ws->wait;
+	raw->ev.sample.stack_hash = s->head.stack_hash;
+	raw->ev.wait = s->wait;
 	raw->table = 0;
-	__builtin_memcpy(raw->regs, ws->s.walk.regs, sizeof raw->regs);
+	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
 	for (__u32 i = 0; i < room / RAW_PIECE; i++)
 		if (!copy_from(task, raw->stack + i * RAW_PIECE, RAW_PIECE, sp + i * RAW_PIECE,
@@ -883,29 +869,30 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 					int sleepable)
 {
 	__u32 zero = 0;
-	struct wait_scratch *ws = bpf_map_lookup_elem(&open_scratch, &zero);
+	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
 	__u64 word;
 	int sent;
 
-	if (!ws || !choose(copy, a, &ws->wait))
+	if (!s || !choose(copy, a, &s->wait))
 		return;
-	without_reported(t, &ws->wait);
+	without_reported(t, &s->wait);
 	t->reported_ns = now_ns;
-	ws->wait.waker_tid = 0;
-	ws->wait.waker_hash = 0;
-	ws->wait.waker_comm[0] = 0;
-	begin_stack(task, &ws->s);
-	if (!user_regs(task, ws->s.walk.regs) || !use_loop) {
-		send_wait_with(task, &ws->s, &ws->wait, WHOLE_STACK, now_ns);
+	s->wait.waker_tid = 0;
+	s->wait.waker_hash = 0;
+	s->wait.waker_comm[0] = 0;
+	begin_stack(task, s);
+	if (!user_regs(task, s->walk.regs) || !use_loop) {
+		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
 		return;
 	}
-	note_syscall(&ws->s);
-	send_stack(&ws->s, hash_stack(&ws->s, WHOLE_STACK));
-	if (!copy_from(task, &word, sizeof word, ws->s.walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
-		sent = send_open(task, ws, now_ns, RAW_MAX_STACK, sleepable);
+	note_syscall(s);
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
+		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
 	else
-		sent = send_open(task, ws, now_ns, RAW_MIDDLE, sleepable);
-	count(sent ? COUNT_WAITS : COUNT_WAITS_LOST);
+		sent = send_open(task, s, now_ns, RAW_MIDDLE, sleepable);
+	if (!sent)
+		count(COUNT_WAITS_LOST);
 }
 
 static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)

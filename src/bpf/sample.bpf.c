@@ -40,14 +40,20 @@ struct scratch {
 	__u64 user_hash;
 	__u64 raw_since_ns;
 	__u32 raw_sent;
+	__u32 index; /* its own */
+	/* Of bpf/off_cpu.h. */
+	struct wait_info wait;
+	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
 };
+/* Samples interrupt waits, which come between the wait of one task and the waking of another. */
+enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
 /* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
 struct scratch_ref {
 	struct scratch *s;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SCRATCHES);
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
@@ -57,7 +63,7 @@ struct known_frames {
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct known_frames);
 } known SEC(".maps");
@@ -98,6 +104,15 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } cgroup SEC(".maps");
+
+static __always_inline struct scratch *scratch_for(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		s->index = index;
+	return s;
+}
 
 /* --- what user space tells about address spaces (bpf/space.h) ------------------------------------------------------- */
 
@@ -224,10 +239,9 @@ static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
 
 static __always_inline struct known_frame *walk_known(struct walk *w, __u32 i)
 {
-	__u32 zero = 0;
-	struct known_frames *k = bpf_map_lookup_elem(&known, &zero);
+	__u32 which = scratch_of(w)->index != SCRATCH_SAMPLE; /* what interrupts has its own */
+	struct known_frames *k = bpf_map_lookup_elem(&known, &which);
 
-	(void)w;
 	return k ? &k->frames[i & (KNOWN_FRAMES - 1)] : 0;
 }
 
@@ -248,10 +262,9 @@ static __always_inline void walk_put(struct walk *w, __u64 frame)
 }
 
 /* A global function: the verifier looks at it once, not in every state that the short way ends in. */
-__weak int walk_any_frame(void)
+__weak int walk_any_frame(__u32 index)
 {
-	__u32 zero = 0;
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
 	return s ? walk_frame(&s->walk) : 1;
 }
@@ -261,7 +274,7 @@ static long walk_step(__u32 i, void *ctx)
 	struct scratch_ref *ref = ctx;
 
 	(void)i;
-	return walk_known_frame(&ref->s->walk) && walk_any_frame();
+	return walk_known_frame(&ref->s->walk) && walk_any_frame(ref->s->index);
 }
 
 /* --- whom to sample ------------------------------------------------------------------------------------------------- */
@@ -550,7 +563,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct event_sample ev = { .kind = EVENT_SAMPLE };
 	struct scratch *s;
-	__u32 zero = 0, n;
+	__u32 n;
 
 	ev.tid = (__u32)pid_tgid;
 	ev.tgid = pid_tgid >> 32;
@@ -559,7 +572,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	bpf_get_current_comm(ev.comm, sizeof ev.comm);
 	if (!wanted(ev.tgid, ev.tid, ev.comm))
 		return 0;
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = scratch_for(SCRATCH_SAMPLE);
 	if (!s)
 		return 0;
 	ev.time_ns = bpf_ktime_get_ns();

@@ -49,7 +49,7 @@ struct collector {
 	int epoll_fd;
 	int64_t side_pause_ns;
 	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
-	uint64_t samples, first_sample_ns;
+	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
 	struct sampler_stats last; /* as of collect_stop */
@@ -74,6 +74,7 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 	if (!c->first_sample_ns)
 		c->first_sample_ns = raw->ev.sample.time_ns;
 	c->samples++;
+	c->waits += raw->ev.wait.parts != 0;
 	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
 }
@@ -82,7 +83,10 @@ static void on_wait(void *ctx, const struct event_wait *w)
 {
 	struct collector *c = ctx;
 
+	if (!c->first_sample_ns)
+		c->first_sample_ns = w->sample.time_ns;
 	c->samples++;
+	c->waits++;
 	order_add_wait(&c->order, w);
 }
 
@@ -490,7 +494,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.tables_evicted = r.tables.evicted,
 		.tables_refused = r.tables.refused,
 		.wait_hook = s.wait_hook,
-		.waits = s.counters[COUNT_WAITS],
+		.waits = c->waits,
 		.waits_sampled = s.counters[COUNT_WAITS_SAMPLED],
 		.short_off_ns = r.short_off_ns,
 	};

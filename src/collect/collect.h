@@ -97,7 +97,7 @@ struct collect_stats {
 	uint64_t table_bytes, tables_evicted,
 		tables_refused; /* refused: larger than all the memory */
 	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: no waits are recorded */
-	uint64_t waits;         /* with a stack */
+	uint64_t waits;         /* of the samples */
 	uint64_t waits_sampled; /* others stand for them: more than max_rate */
 	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
 };

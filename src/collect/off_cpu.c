@@ -99,14 +99,19 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 		{ bpf->maps.times_hash, o->on && !storage },
 		{ bpf->maps.held_storage, held && storage },
 		{ bpf->maps.held_hash, held && !storage },
-		{ bpf->maps.wait_scratches, o->on },
 		{ bpf->maps.open_scratch, o->on },
-		{ bpf->maps.waker_scratches, o->on && wakers },
 		{ bpf->maps.interrupts, o->on && wakers },
 	};
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_autocreate(maps[i].map, maps[i].wanted);
+}
+
+/* Places to build stacks in, for each CPU: samples, waits and wakers have their own. */
+static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf, bool waker_stacks)
+{
+	bpf_map__set_max_entries(bpf->maps.scratches, !o->on ? 1 : waker_stacks ? 3 : 2);
+	bpf_map__set_max_entries(bpf->maps.known, o->on ? 2 : 1);
 }
 
 static uint32_t wanted_parts(uint32_t events)
@@ -189,6 +194,7 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct coll
 	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18,
 				  o->on && !o->paths.copy_from_task);
 	create_maps(o, bpf, opts->wakers);
+	size_scratches(o, bpf, opts->waker_stacks);
 	if (o->on)
 		set_knobs(o, bpf, opts, plain);
 	return 0;

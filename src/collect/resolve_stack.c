@@ -306,7 +306,9 @@ static struct event_stack *with_kernel_part(const struct event_stack *kernel)
 static struct event_stack *walked(struct resolver *r, const struct process *p,
 				  const struct event_raw *raw)
 {
-	struct event_stack *st = with_kernel_part(stack_contents(r, raw->ev.sample.stack_hash));
+	uint64_t early = raw->ev.wait.kernel_hash;
+	struct event_stack *st =
+		with_kernel_part(stack_contents(r, early ? early : raw->ev.sample.stack_hash));
 	struct unwind_walk w = space_walk(r->space, p->image, raw,
 					  (uint64_t *)st->addr + st->n_kernel, r->opts.max_user);
 

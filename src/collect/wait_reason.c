@@ -146,7 +146,7 @@ static uint32_t rule_of(const char *name, size_t len)
 
 	if (dot)
 		len = dot - name;
-	while (i < RULES && !name_fits(rules[i].name, name, len))
+	while (i < RULES && (*rules[i].name != *name || !name_fits(rules[i].name, name, len)))
 		i++;
 	return i;
 }
