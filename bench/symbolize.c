@@ -31,6 +31,15 @@ static int offer(void *ctx, const struct debug_request *req, unsigned attempt)
 	return req->kind == DEBUG_SEPARATE && *path && attempt == 0 ? open(path, O_RDONLY) : -1;
 }
 
+/* The next 0x… line. */
+static bool next_address(FILE *f, uint64_t *address)
+{
+	int c = getc_unlocked(f);
+	for (*address = 0; c != EOF && c != '\n'; c = getc_unlocked(f))
+		*address = c == 'x' ? 0 : *address * 16 + (c & 0xf) + (c > '9' ? 9 : 0);
+	return c != EOF;
+}
+
 /* What the peer prints, too: one line for each function and its place. */
 static void print_lines(struct buf *out, const struct symbol_line *lines, uint32_t n)
 {
@@ -48,7 +57,6 @@ static void print_lines(struct buf *out, const struct symbol_line *lines, uint32
 static int symbolize(const char *object, char *debug, FILE *addresses)
 {
 	struct buf out = { 0 };
-	char text[32];
 	struct elf_file f = { 0 };
 	struct elf_layout layout = { 0 };
 	struct symbol_source *s;
@@ -58,8 +66,7 @@ static int symbolize(const char *object, char *debug, FILE *addresses)
 	if (elf_file_open(&f, fd, NULL) || elf_layout_read(&layout, &f, NULL) ||
 	    symbol_open_elf(fd, offer, debug, &s, NULL))
 		return 1;
-	while (fgets(text, sizeof text, addresses)) {
-		vaddr = strtoull(text, NULL, 16);
+	while (next_address(addresses, &vaddr)) {
 		uint32_t n = elf_layout_offset(&layout, vaddr, &offset)
 				     ? symbol_lines(s, offset, lines, MAX_CHAIN)
 				     : 0;
