@@ -16,7 +16,8 @@ struct line_header {
 	uint8_t operands[MAX_OPCODES];   /* of each standard opcode */
 	uint8_t operations[MAX_OPCODES]; /* by which each special opcode advances */
 	int16_t lines[MAX_OPCODES];
-	uint8_t *table;        /* copy of it, behind its length */
+	const uint8_t *table;  /* behind its length */
+	uint8_t *copy;         /* of it, to be freed; or NULL */
 	uint64_t table_offset; /* in .debug_line */
 	struct cur program;
 };
@@ -40,7 +41,7 @@ static struct cur table_open(struct dwarf_sections *s, uint64_t offset, struct l
 		cur_fail(&c);
 		return c;
 	}
-	h->table = sections_copy(s, DWARF_LINE, behind, length);
+	h->table = sections_keep(s, DWARF_LINE, behind, length, &h->copy);
 	h->table_offset = behind;
 	return cur_of(h->table, h->table ? length : 0);
 }
@@ -380,7 +381,7 @@ void rows_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint64_t offse
 		rows->skipped = true;
 	}
 	vec_done(&p.sequences);
-	free(h.table);
+	free(h.copy);
 }
 
 void rows_done(struct dwarf_rows *rows)
