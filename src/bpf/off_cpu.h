@@ -13,6 +13,8 @@
 #ifndef CRESSET_BPF_OFF_CPU_H
 #define CRESSET_BPF_OFF_CPU_H
 
+#include "bpf/thread_time.h"
+
 const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
@@ -26,28 +28,6 @@ const volatile __u64 filter_cgroup_id = 0;    /* of FILTER_CGROUP */
 #define RATE_WINDOW_NS 100000000ull
 
 /* --- what is kept of a thread ----------------------------------------------------------------------------------------- */
-
-enum thread_is {
-	THREAD_NEW = 0,
-	THREAD_RUNS,
-	THREAD_READY,
-	THREAD_BLOCKED,
-	THREAD_STOPPED,
-	THREAD_DEAD
-};
-
-struct thread_time {
-	__u64 first_ns, last_ns; /* of the first stamp, of the last switch */
-	__u64 on_ns, off_ns, run_ns, stopped_ns;
-	__u64 long_off_ns, long_run_ns, long_stopped_ns;
-	__u64 run_delay;   /* of sched_info, when it left the CPU */
-	__u64 reported_ns; /* until when a wait that goes on was reported */
-	__u32 is;          /* enum thread_is, since last_ns */
-	__u32 wanted;      /* whether it was a target when its exit began */
-	__u32 waker_tgid, waker_tid;
-	__u64 waker_hash;
-	char waker_comm[EVENT_COMM_LEN];
-};
 
 /* Waits of a system call that is not over (at_sys_exit). */
 enum { HELD_WAITS = 4 };
@@ -155,16 +135,6 @@ static __always_inline int is_user_task(struct task_struct *task)
 	return !(task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
 }
 
-/* include/linux/sched.h: the bits that say why a task sleeps; others (nanosleep sets 0x2000) qualify it. */
-static __always_inline __u32 state_of(__u32 prev_state)
-{
-	if (prev_state & 0x80)
-		return THREAD_DEAD;
-	if (prev_state & (0x4 | 0x8 | 0x8000)) /* stopped, traced, frozen */
-		return THREAD_STOPPED;
-	return prev_state & (0x1 | 0x2 | 0x40 | 0x1000) ? THREAD_BLOCKED : THREAD_READY;
-}
-
 static __always_inline struct event_sample sample_of(struct task_struct *task, __u32 kind,
 						     __u64 now_ns)
 {
@@ -214,28 +184,10 @@ static __always_inline __u64 queued_ns(struct task_struct *task, const struct th
 	return ns;
 }
 
-struct away {
-	__u64 off_ns, run_ns, stopped_ns;
-};
-
 static __always_inline struct away time_away(struct task_struct *task, const struct thread_time *t,
 					     __u64 now_ns)
 {
-	__u64 all = now_ns - t->last_ns;
-	struct away a = { 0 };
-
-	if (t->is == THREAD_READY || t->is == THREAD_RUNS) {
-		a.run_ns = all;
-		return a;
-	}
-	a.run_ns = queued_ns(task, t);
-	if (a.run_ns > all)
-		a.run_ns = all;
-	if (t->is == THREAD_STOPPED)
-		a.stopped_ns = all - a.run_ns;
-	else
-		a.off_ns = all - a.run_ns;
-	return a;
+	return thread_away(t, now_ns, t->is == THREAD_READY ? 0 : queued_ns(task, t));
 }
 
 /* --- which waits are shown -------------------------------------------------------------------------------------------- */
@@ -274,54 +226,9 @@ static __always_inline __u64 weight_of(__u64 ns, __u64 now_ns)
 	return ns;
 }
 
-static __always_inline int is_shown(__u64 ns)
+static __always_inline struct wait_filter shown_waits(void)
 {
-	return ns >= min_block_ns && ns <= max_block_ns && ns;
-}
-
-/* Fills w with what is shown of the time away, and adds it to the sums. False: nothing. */
-static __always_inline int choose(struct thread_time *t, const struct away *a, struct wait_info *w)
-{
-	__u64 sum = 0;
-
-	w->parts = 0;
-	if ((want_waits & WAIT_OFF_CPU) && is_shown(a->off_ns)) {
-		w->parts |= WAIT_OFF_CPU;
-		t->long_off_ns += a->off_ns;
-		sum += a->off_ns;
-	}
-	if ((want_waits & WAIT_STOPPED_PART) && is_shown(a->stopped_ns)) {
-		w->parts |= WAIT_STOPPED_PART;
-		t->long_stopped_ns += a->stopped_ns;
-		sum += a->stopped_ns;
-	}
-	if ((want_waits & WAIT_SCHED) && is_shown(a->run_ns)) {
-		w->parts |= WAIT_SCHED;
-		t->long_run_ns += a->run_ns;
-		sum += a->run_ns;
-	}
-	w->start_ns = t->last_ns;
-	w->off_ns = a->off_ns + a->stopped_ns;
-	w->run_ns = a->run_ns;
-	w->weight_ns = sum;
-	w->kernel_hash = 0;
-	w->reserved = 0;
-	return w->parts != 0;
-}
-
-/* What was reported while the wait went on is not reported again. */
-static __always_inline void without_reported(const struct thread_time *t, struct wait_info *w)
-{
-	__u64 before = t->reported_ns - t->last_ns;
-
-	if (t->reported_ns <= t->last_ns)
-		return;
-	if (before > w->off_ns)
-		before = w->off_ns;
-	w->start_ns += before;
-	w->off_ns -= before;
-	if (w->parts & (WAIT_OFF_CPU | WAIT_STOPPED_PART))
-		w->weight_ns -= before;
+	return (struct wait_filter){ min_block_ns, max_block_ns, want_waits };
 }
 
 static __always_inline void take_waker(struct thread_time *t, struct wait_info *w)
@@ -545,10 +452,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 
 	if (!t)
 		return;
-	t->on_ns += now_ns - t->last_ns;
-	t->last_ns = now_ns;
-	t->run_delay = task->sched_info.run_delay;
-	t->is = preempted ? THREAD_READY : state_of(prev_state);
+	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
 	if (t->is == THREAD_DEAD) {
 		if (t->wanted)
 			send_thread(task, t, now_ns, task->pid, 1);
@@ -560,44 +464,46 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 		leave_for_sys_exit(ctx, task, t, now_ns);
 }
 
+/* The kernel part of its stack now; the user part where that can be taken, if anywhere. */
+static __always_inline void begin_wait(struct task_struct *task, struct scratch *s, int has_user,
+				       __u64 now_ns)
+{
+	__u64 weight = weight_of(s->wait.weight_ns, now_ns);
+
+	if (!weight)
+		return;
+	s->wait.weight_ns = weight;
+	begin_stack(task, s);
+	if (!has_user)
+		send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
+	else if (at_sys_exit)
+		hold(task, s, &s->wait, now_ns);
+	else
+		s->task = (__u64)task;
+}
+
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
 {
 	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
+	const struct wait_filter filter = shown_waits();
 	struct scratch *s;
 	struct away a;
-	int is_new;
+	int is_user, is_new;
 
 	if (!t)
 		return;
 	a = time_away(task, t, now_ns);
-	t->off_ns += a.off_ns;
-	t->run_ns += a.run_ns;
-	t->stopped_ns += a.stopped_ns;
-	is_new = t->last_ns == t->first_ns && !t->on_ns;
-	s = scratch_for(SCRATCH_WAIT);
-	if (s &&
-	    (a.off_ns >= min_block_ns || a.run_ns >= min_block_ns ||
-	     a.stopped_ns >= min_block_ns) &&
-	    (want_kernel_threads || is_user_task(task)) && wanted_task(task) &&
-	    choose(t, &a, &s->wait)) {
-		without_reported(t, &s->wait);
-		take_waker(t, &s->wait);
-		__u64 weight = weight_of(s->wait.weight_ns, now_ns);
-
-		if (weight) {
-			s->wait.weight_ns = weight;
-			begin_stack(task, s);
-			if (!is_user_task(task) ||
-			    is_new) /* does not pass where user parts are taken */
-				send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
-			else if (!at_sys_exit)
-				s->task = (__u64)task;
-			else
-				hold(task, s, &s->wait, now_ns);
+	thread_adds(t, &a);
+	is_user = is_user_task(task);
+	is_new = t->is == THREAD_FORKED; /* it does not come from a switch of its own */
+	if (away_passes(&filter, &a) && (is_user || want_kernel_threads) && wanted_task(task)) {
+		s = scratch_for(SCRATCH_WAIT);
+		if (s && wait_choose(&filter, t, &a, &s->wait)) {
+			take_waker(t, &s->wait);
+			begin_wait(task, s, is_user && !is_new, now_ns);
 		}
 	}
-	t->last_ns = now_ns;
-	t->is = THREAD_RUNS;
+	thread_comes(t, now_ns);
 }
 
 static __always_inline int switched(void *ctx, int preempted, struct task_struct *prev,
@@ -670,16 +576,8 @@ int BPF_PROG(off_fork, struct task_struct *parent, struct task_struct *child)
 		count(COUNT_TASKS_UNKNOWN);
 		return 0;
 	}
-	t->first_ns = t->last_ns = bpf_ktime_get_ns();
-	t->is = THREAD_READY;
+	thread_begins(t, bpf_ktime_get_ns(), THREAD_FORKED);
 	return 0;
-}
-
-static __always_inline void begin_anew(struct thread_time *t, __u64 now_ns)
-{
-	__builtin_memset(t, 0, sizeof *t);
-	t->first_ns = t->last_ns = now_ns;
-	t->is = THREAD_RUNS;
 }
 
 /* A command that was waited for begins here; and a thread that was not the first one of its process takes over its id. Comes before
@@ -695,12 +593,12 @@ int BPF_PROG(off_exec, struct task_struct *task, int old_pid)
 	if (!t)
 		return 0;
 	if (filter == FILTER_TGID && target && target->wait_exec) {
-		begin_anew(t, now_ns);
+		thread_begins(t, now_ns, THREAD_RUNS);
 	} else if (old_pid != task->pid) {
 		t->on_ns += now_ns - t->last_ns;
 		if (wanted_task(task))
 			send_thread(task, t, now_ns, old_pid, 1);
-		begin_anew(t, now_ns);
+		thread_begins(t, now_ns, THREAD_RUNS);
 	}
 	return 0;
 }
@@ -712,7 +610,7 @@ int BPF_PROG(off_exit, struct task_struct *task)
 	struct thread_time *t = times_of(task, 0);
 
 	if (t)
-		t->wanted = wanted_task(task);
+		t->wanted = (is_user_task(task) || want_kernel_threads) && wanted_task(task);
 	return 0;
 }
 
@@ -827,8 +725,8 @@ int threads_begin(struct bpf_iter__task *ctx)
 		return 0;
 	t->run_delay = task->sched_info.run_delay;
 	t->last_ns = bpf_ktime_get_ns();
-	is = task->on_cpu ? THREAD_RUNS : state_of(task->__state);
-	if (t->is == THREAD_NEW) /* else it has been switched meanwhile */
+	is = task->on_cpu ? THREAD_RUNS : thread_state(0, task->__state);
+	if (t->is == THREAD_UNKNOWN) /* else it has been switched meanwhile */
 		t->is = is;
 	t->first_ns = t->last_ns;
 	return 0;
@@ -865,17 +763,16 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 
 /* copy: of t, with the wait until now. */
 static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
-					struct thread_time *copy, struct away *a, __u64 now_ns,
-					int sleepable)
+					struct thread_time *copy, const struct wait_filter *filter,
+					const struct away *a, __u64 now_ns, int sleepable)
 {
 	__u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
 	__u64 word;
 	int sent;
 
-	if (!s || !choose(copy, a, &s->wait))
+	if (!s || !wait_choose(filter, copy, a, &s->wait))
 		return;
-	without_reported(t, &s->wait);
 	t->reported_ns = now_ns;
 	s->wait.waker_tid = 0;
 	s->wait.waker_hash = 0;
@@ -900,6 +797,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	static const char pace[64];
 	struct task_struct *task = ctx->task;
 	struct thread_time *t = task && task->pid ? times_of(task, 0) : 0;
+	const struct wait_filter filter = shown_waits();
 	struct thread_time copy;
 	struct away a = { 0 };
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -909,20 +807,15 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	    !(want_kernel_threads || is_user_task(task)))
 		return 0;
 	copy = *t;
-	if (copy.is == THREAD_RUNS)
+	if (copy.is == THREAD_RUNS) {
 		copy.on_ns += now_ns - copy.last_ns;
-	else if (copy.is == THREAD_READY)
-		a.run_ns = now_ns - copy.last_ns;
-	else if (copy.is == THREAD_STOPPED)
-		a.stopped_ns = now_ns - copy.last_ns;
-	else
-		a.off_ns = now_ns - copy.last_ns;
-	copy.off_ns += a.off_ns;
-	copy.run_ns += a.run_ns;
-	copy.stopped_ns += a.stopped_ns;
-	open = is_shown(a.off_ns) || is_shown(a.run_ns) || is_shown(a.stopped_ns);
+	} else {
+		a = thread_away(t, now_ns, 0);
+		thread_adds(&copy, &a);
+	}
+	open = away_passes(&filter, &a);
 	if (open)
-		report_open(task, t, &copy, &a, now_ns, sleepable);
+		report_open(task, t, &copy, &filter, &a, now_ns, sleepable);
 	send_thread(task, &copy, now_ns, task->pid, 0);
 	/* The reader gets a turn after every stack, and after 64 threads. */
 	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);
