@@ -49,6 +49,7 @@ struct collector {
 	int epoll_fd;
 	int64_t side_pause_ns;
 	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
@@ -203,7 +204,7 @@ static int read_all(struct collector *c, bool everything, struct err *err)
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
 }
 
-/* The times of all threads and the waits that go on, then what waited for them. */
+/* Has the kernel send the times of all threads and the waits that go on. */
 static int report(struct collector *c, struct err *err)
 {
 	int rc, more;
@@ -212,12 +213,22 @@ static int report(struct collector *c, struct err *err)
 		more = sampler_report(c->sampler);
 		rc = read_all(c, false, err);
 	} while (more > 0 && !rc);
+	c->reported_ns = clock_mono_ns();
 	if (more < 0)
 		rc = err_set(err, -more, "cannot read the times of threads: %s", strerror(-more));
-	if (!rc)
-		rc = read_all(c, true, err);
-	resolve_flush(c->resolver);
 	return rc;
+}
+
+/* When too many samples of `wall` wait for the times of their threads: asks for those, and hands out once they have been taken. */
+static int relieve(struct collector *c, struct err *err)
+{
+	if (!c->reported_ns)
+		return resolve_is_full(c->resolver) ? report(c, err) : 0;
+	if (c->order.taken_ns <= c->reported_ns)
+		return 0;
+	resolve_flush(c->resolver);
+	c->reported_ns = 0;
+	return 0;
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------------- */
@@ -370,7 +381,9 @@ static int read_when_due(struct collector *c, struct err *err)
 	int rc = 0;
 
 	if (now_ns >= c->next_read_ns) {
-		rc = resolve_is_full(c->resolver) ? report(c, err) : read_all(c, false, err);
+		rc = read_all(c, false, err);
+		if (!rc)
+			rc = relieve(c, err);
 		c->next_read_ns = clock_mono_ns() + READ_EVERY_NS;
 	}
 	if (!rc && now_ns >= c->next_cpus_ns) {

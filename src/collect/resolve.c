@@ -398,6 +398,7 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 
 void resolve_flush(struct resolver *r)
 {
+	jit_flush_all(&r->jits);
 	accounts_flush(&r->accounts);
 }
 
@@ -451,6 +452,7 @@ void resolve_symbolize(struct resolver *r)
 
 	name_files_open(&files, &r->opts.names);
 	name_jit_code(r);
+	accounts_flush(&r->accounts);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
 	r->unsymbolized = s.unsymbolized + samples_with_leaf(r, r->unknown_frame) +

@@ -71,8 +71,8 @@ void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bo
  * process and container_id. raw is NULL when the stack was walked in the kernel. */
 void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw);
 
-/* Samples of `wall` wait for the exact times of their threads: hands them out, when those of all have come. resolve_is_full: it is time
- * to ask for them. */
+/* Samples of `wall` wait for the exact times of their threads: hands them out, when those of all have come, as resolve_symbolize does at
+ * the end. resolve_is_full: it is time to ask for them. */
 void resolve_flush(struct resolver *r);
 bool resolve_is_full(const struct resolver *r);
 
