@@ -70,7 +70,7 @@ struct wait_info {
 	__u64 kernel_hash; /* where the kernel part of the stack is, when it was taken earlier; 0: with the rest */
 	__u32 parts; /* bits of enum wait_part: which are shown; 0: this is no wait */
 	__u32 waker_tgid;
-	__u32 waker_tid; /* 0: not known, or an interrupt (then there is a name) */
+	__u32 waker_tid; /* 0: not known, or an interrupt (then the name says so) */
 	__u32 reserved;
 	__u64 waker_hash; /* of its stack, 0: none */
 	char waker_comm[EVENT_COMM_LEN];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/off_cpu.h: where threads are when they are not on a CPU. The second half of sample.bpf.c.
+ * bpf/off_cpu.h: where threads are when they are not on a CPU.
  *
  * At every switch two stamps are taken: the thread that leaves adds its time on the CPU, the one that comes adds the time that it was
  * away, blocked or ready to run. These sums are exact. Only a wait that passes the filter gets a stack, and only once its length is
@@ -13,6 +13,8 @@
 #ifndef CRESSET_BPF_OFF_CPU_H
 #define CRESSET_BPF_OFF_CPU_H
 
+#include "bpf/stack.h"
+#include "bpf/targets.h"
 #include "bpf/thread_time.h"
 
 const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
@@ -23,7 +25,6 @@ const volatile __u32 at_sys_exit = 0;         /* the second way */
 const volatile __u32 use_loop = 1;            /* bpf_loop, as the walker needs it */
 const volatile __u32 use_task_storage = 1;    /* since 5.11; else hash tables */
 const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more waits are sampled */
-const volatile __u64 filter_cgroup_id = 0;    /* of FILTER_CGROUP */
 
 #define RATE_WINDOW_NS 100000000ull
 
@@ -93,42 +94,6 @@ struct {
 } open_scratch SEC(".maps");
 
 /* --- whose ------------------------------------------------------------------------------------------------------------ */
-
-static __always_inline __u64 cgroup_of(struct task_struct *task)
-{
-	return task->cgroups->dfl_cgrp->kn->id;
-}
-
-static __always_inline int in_cgroup(struct task_struct *task)
-{
-	struct cgroup *c = task->cgroups->dfl_cgrp;
-
-	for (int depth = 0; depth < 32 && c; depth++) {
-		if (BPF_CORE_READ(c, kn, id) == filter_cgroup_id)
-			return 1;
-		c = (void *)BPF_CORE_READ(c, self.parent);
-	}
-	return 0;
-}
-
-/* The same as wanted(), of any task. */
-static __always_inline int wanted_task(struct task_struct *task)
-{
-	char comm[EVENT_COMM_LEN];
-
-	switch (filter) {
-	case FILTER_TGID:
-		return is_target(task->tgid);
-	case FILTER_TID:
-		return is_target(task->pid);
-	case FILTER_COMM:
-		bpf_probe_read_kernel(comm, sizeof comm, task->comm);
-		return comm_matches(comm);
-	case FILTER_CGROUP:
-		return in_cgroup(task);
-	}
-	return 1;
-}
 
 static __always_inline int is_user_task(struct task_struct *task)
 {
@@ -612,227 +577,6 @@ int BPF_PROG(off_exit, struct task_struct *task)
 	if (t)
 		t->wanted = (is_user_task(task) || want_kernel_threads) && wanted_task(task);
 	return 0;
-}
-
-/* --- who ended a wait ------------------------------------------------------------------------------------------------- */
-
-/* In an interrupt the current task is not the one that wakes. The kernel's own count is a per-CPU variable whose address not every
- * kernel tells, so entries and exits are counted: by those that wake (each is attached where the kernel has it). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} interrupts SEC(".maps");
-
-static __always_inline __u32 *interrupt_depth(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&interrupts, &zero);
-}
-
-#define INTERRUPT(name) \
-	SEC("tp_btf/" #name "_entry") \
-	int name##_begins(void *ctx) \
-	{ \
-		__u32 *depth = interrupt_depth(); \
-\
-		if (depth) \
-			++*depth; \
-		return 0; \
-	} \
-	SEC("tp_btf/" #name "_exit") \
-	int name##_ends(void *ctx) \
-	{ \
-		__u32 *depth = interrupt_depth(); \
-\
-		if (depth && *depth) \
-			--*depth; \
-		return 0; \
-	}
-
-INTERRUPT(irq_handler)
-INTERRUPT(softirq)
-INTERRUPT(local_timer)
-INTERRUPT(call_function_single)
-INTERRUPT(irq_work)
-
-static __always_inline int in_interrupt(void)
-{
-	__u32 *depth = interrupt_depth();
-
-	return depth && *depth;
-}
-
-static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __u64 now_ns)
-{
-	struct scratch *s = scratch_for(SCRATCH_WAKER);
-	long bytes;
-
-	if (!s)
-		return 0;
-	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, 0);
-	if (bytes > 0)
-		s->head.n_kernel = ((__u64)bytes / 8) & 127;
-	end_stack(ctx, task, s, now_ns);
-	send_stack(s, hash_stack(s, WHOLE_STACK));
-	return s->head.stack_hash;
-}
-
-SEC("tp_btf/sched_waking")
-int BPF_PROG(off_waking, struct task_struct *task)
-{
-	struct thread_time *t = times_of(task, 0);
-	struct task_struct *waker = bpf_get_current_task_btf();
-	__u64 now_ns = bpf_ktime_get_ns();
-
-	if (!t || t->is != THREAD_BLOCKED || now_ns - t->last_ns < min_block_ns ||
-	    !(want_kernel_threads || is_user_task(task)) || !wanted_task(task))
-		return 0;
-	t->waker_hash = 0;
-	t->waker_tid = t->waker_tgid = 0;
-	if (in_interrupt() || !waker->pid) {
-		__builtin_memcpy(t->waker_comm, "[interrupt]", 12);
-		return 0;
-	}
-	t->waker_tgid = waker->tgid;
-	t->waker_tid = waker->pid;
-	bpf_probe_read_kernel(t->waker_comm, sizeof t->waker_comm, waker->comm);
-	if (want_waker_stacks)
-		t->waker_hash = waker_stack(ctx, waker, now_ns);
-	return 0;
-}
-
-/* --- threads that are there, waits that go on ------------------------------------------------------------------------- */
-
-SEC("iter/task")
-int threads_begin(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct thread_time *t;
-	__u32 is;
-
-	if (!task || !task->pid)
-		return 0;
-	t = times_of(task, 1);
-	if (!t) {
-		count(COUNT_TASKS_UNKNOWN);
-		return 0;
-	}
-	if (t->first_ns)
-		return 0;
-	t->run_delay = task->sched_info.run_delay;
-	t->last_ns = bpf_ktime_get_ns();
-	is = task->on_cpu ? THREAD_RUNS : thread_state(0, task->__state);
-	if (t->is == THREAD_UNKNOWN) /* else it has been switched meanwhile */
-		t->is = is;
-	t->first_ns = t->last_ns;
-	return 0;
-}
-
-/* The memory of another task: its own in user space, or a wait that cannot be copied. */
-static __always_inline int copy_from(struct task_struct *task, void *to, __u32 size, __u64 from,
-				     int sleepable)
-{
-	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
-}
-
-static __always_inline int send_open(struct task_struct *task, struct scratch *s, __u64 now_ns,
-				     const __u32 room, int sleepable)
-{
-	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
-	__u64 sp = s->walk.regs[PT_SP];
-
-	if (!raw)
-		return 0;
-	raw->ev.sample = sample_of(task, EVENT_RAW, now_ns);
-	raw->ev.sample.stack_hash = s->head.stack_hash;
-	raw->ev.wait = s->wait;
-	raw->table = 0;
-	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
-	raw->stack_bytes = 0;
-	for (__u32 i = 0; i < room / RAW_PIECE; i++)
-		if (!copy_from(task, raw->stack + i * RAW_PIECE, RAW_PIECE, sp + i * RAW_PIECE,
-			       sleepable))
-			raw->stack_bytes = (i + 1) * RAW_PIECE;
-	bpf_ringbuf_submit(raw, 0);
-	return 1;
-}
-
-/* copy: of t, with the wait until now. */
-static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
-					struct thread_time *copy, const struct wait_filter *filter,
-					const struct away *a, __u64 now_ns, int sleepable)
-{
-	__u32 zero = 0;
-	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
-	__u64 word;
-	int sent;
-
-	if (!s || !wait_choose(filter, copy, a, &s->wait))
-		return;
-	t->reported_ns = now_ns;
-	s->wait.waker_tid = 0;
-	s->wait.waker_hash = 0;
-	s->wait.waker_comm[0] = 0;
-	begin_stack(task, s);
-	if (!user_regs(task, s->walk.regs) || !use_loop) {
-		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
-		return;
-	}
-	note_syscall(s);
-	send_stack(s, hash_stack(s, WHOLE_STACK));
-	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
-		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
-	else
-		sent = send_open(task, s, now_ns, RAW_MIDDLE, sleepable);
-	if (!sent)
-		count(COUNT_WAITS_LOST);
-}
-
-static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
-{
-	static const char pace[64];
-	struct task_struct *task = ctx->task;
-	struct thread_time *t = task && task->pid ? times_of(task, 0) : 0;
-	const struct wait_filter filter = shown_waits();
-	struct thread_time copy;
-	struct away a = { 0 };
-	__u64 now_ns = bpf_ktime_get_ns();
-	int open;
-
-	if (!t || !t->first_ns || t->is == THREAD_DEAD || !wanted_task(task) ||
-	    !(want_kernel_threads || is_user_task(task)))
-		return 0;
-	copy = *t;
-	if (copy.is == THREAD_RUNS) {
-		copy.on_ns += now_ns - copy.last_ns;
-	} else {
-		a = thread_away(t, now_ns, 0);
-		thread_adds(&copy, &a);
-	}
-	open = away_passes(&filter, &a);
-	if (open)
-		report_open(task, t, &copy, &filter, &a, now_ns, sleepable);
-	send_thread(task, &copy, now_ns, task->pid, 0);
-	/* The reader gets a turn after every stack, and after 64 threads. */
-	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);
-	return 0;
-}
-
-SEC("iter.s/task")
-int threads_report(struct bpf_iter__task *ctx)
-{
-	return report(ctx, 1);
-}
-
-/* Without the user part of waits that go on. */
-SEC("iter/task")
-int threads_report_before_5_18(struct bpf_iter__task *ctx)
-{
-	return report(ctx, 0);
 }
 
 #endif

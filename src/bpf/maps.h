@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/maps.h: what all programs of sample.bpf.c share: the ring, places to build stacks in, counters, and what user space tells of
+ * address spaces. */
+#ifndef CRESSET_BPF_MAPS_H
+#define CRESSET_BPF_MAPS_H
+
+#include "bpf/event.h"
+#include "bpf/kernel.h"
+#include "bpf/unwind.h"
+
+const volatile __u32 max_user = WALK_MAX_USER;
+const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
+const volatile __u64 wake_bytes =
+	1 << 19; /* the reader is woken when this much of the ring is full */
+
+/* Mixed into the marks of the seen-cache: a new value makes every CPU send the contents of stacks again. */
+volatile __u64 seen_epoch = 1;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+/* A power of two above WALK_MAX_KERNEL + WALK_MAX_USER, so that an index can be bounded by a mask. */
+enum { SCRATCH_ADDRS = 1024 };
+/* A read of user memory takes about as long for so many bytes as for a word: the next frames' words are there, too. */
+enum { WINDOW = 256 };
+
+struct scratch {
+	struct event_stack head;
+	__u64 addr[SCRATCH_ADDRS];
+	struct walk walk;
+	__u64 window_at, has_window; /* of the stack that is being walked */
+	__u64 window[WINDOW / 8];
+	__u64 user_hash;
+	__u64 raw_since_ns;
+	__u32 raw_sent;
+	__u32 index; /* its own */
+	/* Of bpf/off_cpu.h. */
+	struct wait_info wait;
+	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
+};
+/* Samples interrupt waits, which come between the wait of one task and the waking of another. */
+enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
+/* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
+struct scratch_ref {
+	struct scratch *s;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct known_frames {
+	struct known_frame frames[KNOWN_FRAMES];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct known_frames);
+} known SEC(".maps");
+
+enum { SEEN_SLOTS = 4096 };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SEEN_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+static __always_inline struct scratch *scratch_for(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		s->index = index;
+	return s;
+}
+
+/* --- what user space tells about address spaces (bpf/space.h) ------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct space_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 131072);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct space_block_key);
+	__type(value, struct space_block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SPACE_MAX_TABLES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct space_table);
+} tables SEC(".maps");
+
+struct segment {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_SEGMENT_CHUNKS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, 4);
+	__uint(value_size, UNWIND_CHUNK);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct segment);
+} segments SEC(".maps");
+
+static __always_inline void add(__u32 which, __u64 more)
+{
+	__u64 *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		*n += more;
+}
+
+static __always_inline void count(__u32 which)
+{
+	add(which, 1);
+}
+
+#endif

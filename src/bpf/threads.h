@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/threads.h: the threads that are there when recording begins; at its end, or whenever user space asks: their times, and waits that go
+ * on. */
+#ifndef CRESSET_BPF_THREADS_H
+#define CRESSET_BPF_THREADS_H
+
+#include "bpf/off_cpu.h"
+
+SEC("iter/task")
+int threads_begin(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_time *t;
+	__u32 is;
+
+	if (!task || !task->pid)
+		return 0;
+	t = times_of(task, 1);
+	if (!t) {
+		count(COUNT_TASKS_UNKNOWN);
+		return 0;
+	}
+	if (t->first_ns)
+		return 0;
+	t->run_delay = task->sched_info.run_delay;
+	t->last_ns = bpf_ktime_get_ns();
+	is = task->on_cpu ? THREAD_RUNS : thread_state(0, task->__state);
+	if (t->is == THREAD_UNKNOWN) /* else it has been switched meanwhile */
+		t->is = is;
+	t->first_ns = t->last_ns;
+	return 0;
+}
+
+/* The memory of another task: its own in user space, or a wait that cannot be copied. */
+static __always_inline int copy_from(struct task_struct *task, void *to, __u32 size, __u64 from,
+				     int sleepable)
+{
+	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
+}
+
+static __always_inline int send_open(struct task_struct *task, struct scratch *s, __u64 now_ns,
+				     const __u32 room, int sleepable)
+{
+	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
+	__u64 sp = s->walk.regs[PT_SP];
+
+	if (!raw)
+		return 0;
+	raw->ev.sample = sample_of(task, EVENT_RAW, now_ns);
+	raw->ev.sample.stack_hash = s->head.stack_hash;
+	raw->ev.wait = s->wait;
+	raw->table = 0;
+	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
+	raw->stack_bytes = 0;
+	for (__u32 i = 0; i < room / RAW_PIECE; i++)
+		if (!copy_from(task, raw->stack + i * RAW_PIECE, RAW_PIECE, sp + i * RAW_PIECE,
+			       sleepable))
+			raw->stack_bytes = (i + 1) * RAW_PIECE;
+	bpf_ringbuf_submit(raw, 0);
+	return 1;
+}
+
+/* copy: of t, with the wait until now. */
+static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
+					struct thread_time *copy, const struct wait_filter *filter,
+					const struct away *a, __u64 now_ns, int sleepable)
+{
+	__u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
+	__u64 word;
+	int sent;
+
+	if (!s || !wait_choose(filter, copy, a, &s->wait))
+		return;
+	t->reported_ns = now_ns;
+	s->wait.waker_tid = 0;
+	s->wait.waker_hash = 0;
+	s->wait.waker_comm[0] = 0;
+	begin_stack(task, s);
+	if (!user_regs(task, s->walk.regs) || !use_loop) {
+		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
+		return;
+	}
+	note_syscall(s);
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
+		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
+	else
+		sent = send_open(task, s, now_ns, RAW_MIDDLE, sleepable);
+	if (!sent)
+		count(COUNT_WAITS_LOST);
+}
+
+static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
+{
+	static const char pace[64];
+	struct task_struct *task = ctx->task;
+	struct thread_time *t = task && task->pid ? times_of(task, 0) : 0;
+	const struct wait_filter filter = shown_waits();
+	struct thread_time copy;
+	struct away a = { 0 };
+	__u64 now_ns = bpf_ktime_get_ns();
+	int open;
+
+	if (!t || !t->first_ns || t->is == THREAD_DEAD || !wanted_task(task) ||
+	    !(want_kernel_threads || is_user_task(task)))
+		return 0;
+	copy = *t;
+	if (copy.is == THREAD_RUNS) {
+		copy.on_ns += now_ns - copy.last_ns;
+	} else {
+		a = thread_away(t, now_ns, 0);
+		thread_adds(&copy, &a);
+	}
+	open = away_passes(&filter, &a);
+	if (open)
+		report_open(task, t, &copy, &filter, &a, now_ns, sleepable);
+	send_thread(task, &copy, now_ns, task->pid, 0);
+	/* The reader gets a turn after every stack, and after 64 threads. */
+	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);
+	return 0;
+}
+
+SEC("iter.s/task")
+int threads_report(struct bpf_iter__task *ctx)
+{
+	return report(ctx, 1);
+}
+
+/* Without the user part of waits that go on. */
+SEC("iter/task")
+int threads_report_before_5_18(struct bpf_iter__task *ctx)
+{
+	return report(ctx, 0);
+}
+
+#endif

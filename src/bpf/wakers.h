@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/wakers.h: who ended a wait, and from where. */
+#ifndef CRESSET_BPF_WAKERS_H
+#define CRESSET_BPF_WAKERS_H
+
+#include "bpf/off_cpu.h"
+
+/* In an interrupt the current task is not the one that wakes. The kernel's own count is a per-CPU variable whose address not every
+ * kernel tells, so entries and exits are counted: by those that wake (each is attached where the kernel has it). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
+
+static __always_inline __u32 *interrupt_depth(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &zero);
+}
+
+#define INTERRUPT(name) \
+	SEC("tp_btf/" #name "_entry") \
+	int name##_begins(void *ctx) \
+	{ \
+		__u32 *depth = interrupt_depth(); \
+\
+		if (depth) \
+			++*depth; \
+		return 0; \
+	} \
+	SEC("tp_btf/" #name "_exit") \
+	int name##_ends(void *ctx) \
+	{ \
+		__u32 *depth = interrupt_depth(); \
+\
+		if (depth && *depth) \
+			--*depth; \
+		return 0; \
+	}
+
+INTERRUPT(irq_handler)
+INTERRUPT(softirq)
+INTERRUPT(local_timer)
+INTERRUPT(call_function_single)
+INTERRUPT(irq_work)
+
+static __always_inline int in_interrupt(void)
+{
+	__u32 *depth = interrupt_depth();
+
+	return depth && *depth;
+}
+
+static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __u64 now_ns)
+{
+	struct scratch *s = scratch_for(SCRATCH_WAKER);
+	long bytes;
+
+	if (!s)
+		return 0;
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, 0);
+	if (bytes > 0)
+		s->head.n_kernel = ((__u64)bytes / 8) & 127;
+	end_stack(ctx, task, s, now_ns);
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+	return s->head.stack_hash;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(off_waking, struct task_struct *task)
+{
+	struct thread_time *t = times_of(task, 0);
+	struct task_struct *waker = bpf_get_current_task_btf();
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!t || t->is != THREAD_BLOCKED || 2 * (now_ns - t->last_ns) < min_block_ns ||
+	    !(want_kernel_threads || is_user_task(task)) || !wanted_task(task))
+		return 0;
+	t->waker_hash = 0;
+	t->waker_tid = t->waker_tgid = 0;
+	if (in_interrupt() || !waker->pid) {
+		__builtin_memcpy(t->waker_comm, "interrupt", 10);
+		return 0;
+	}
+	t->waker_tgid = waker->tgid;
+	t->waker_tid = waker->pid;
+	bpf_probe_read_kernel(t->waker_comm, sizeof t->waker_comm, waker->comm);
+	if (want_waker_stacks)
+		t->waker_hash = waker_stack(ctx, waker, now_ns);
+	return 0;
+}
+
+#endif
