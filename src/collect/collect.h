@@ -25,6 +25,14 @@ enum target_kind { TARGET_ALL = 0, TARGET_PID, TARGET_TID, TARGET_COMM, TARGET_C
 /* How user stacks are walked: by unwind tables, and frame pointers where there is none; or by frame pointers only. */
 enum unwind_mode { UNWIND_AUTO = 0, UNWIND_FP, UNWIND_TABLES };
 
+/* What is recorded. */
+enum collect_event {
+	COLLECT_CPU = 1,
+	COLLECT_OFF_CPU = 2,
+	COLLECT_SCHED_WAIT = 4,
+	COLLECT_WALL = 8,
+};
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -48,6 +56,13 @@ struct collect_opts {
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
 	struct name_files_opts names;
 	bool plain_walk; /* walk with the kernel's helper only, as on kernels before 5.17 (tests) */
+	uint32_t events; /* bits of enum collect_event; 0 = COLLECT_CPU */
+	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */
+	uint64_t min_block_ns, max_block_ns;
+	bool min_block_set;
+	bool kernel_threads;       /* also waits without a user frame */
+	bool wakers, waker_stacks; /* who ended a wait; with its stack */
+	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */
 };
 
 struct collect_stats {
