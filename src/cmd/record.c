@@ -50,7 +50,7 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
-	{ "m", "min-block", "TIME", "no stack for shorter waits; 5 means 5us", OPT_DURATION,
+	{ "m", "min-block", "TIME", "no stack below this; a number alone is us", OPT_DURATION,
 	  WAITS(min_block_ns), .def = "1ms", .bare_unit_ns = 1000, .basic = true },
 	{ NULL, "max-block", "TIME", "nor for longer ones", OPT_DURATION, WAITS(max_block_ns),
 	  .def = "1h", .min = 1 },

@@ -58,6 +58,22 @@ const char *format_suffix(enum frame_kind kind, unsigned annotate)
 	return letter && annotate & 1u << (letter - letters) ? suffix : "";
 }
 
+const char *format_state_suffix(enum thread_state state, unsigned annotate)
+{
+	if (state == STATE_ON_CPU && annotate & 1u << ANNOTATE_ON_CPU)
+		return "_[c]";
+	if (state == STATE_OFF_CPU && annotate & 1u << ANNOTATE_OFF_CPU)
+		return "_[o]";
+	return "";
+}
+
+unsigned format_annotate(unsigned annotate, const char *type_name)
+{
+	if (strcmp(type_name, "wall") == 0)
+		annotate |= 1u << ANNOTATE_ON_CPU | 1u << ANNOTATE_OFF_CPU;
+	return annotate;
+}
+
 static void format_list_types(const struct profile *p, struct buf *b)
 {
 	enum { SHOWN = 16, NAME = 64 };

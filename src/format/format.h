@@ -11,6 +11,7 @@
 #include "base/input.h"
 #include "format/user_stack.h"
 #include "profile/profile.h"
+#include "profile/state.h"
 #include "profile/tree.h"
 
 #include <stdbool.h>
@@ -37,7 +38,7 @@ struct format_write_opts {
 	const char *unit;
 	/* Pictures */
 	const char *title;
-	const char *palette; /* kind (default) binary wall classic mono */
+	const char *palette; /* kind binary wall classic mono; NULL: as palette.h says */
 	double min_width_px; /* 0: the default, 0.1; negative: nothing is left out */
 	bool icicle;         /* root on top */
 	bool older_widths;   /* of a difference: frames are as wide as the older side */
@@ -89,6 +90,12 @@ const struct format *format_by_ending(
 /* What --annotate puts behind a frame of this kind: "_[k]"; "" when its bit is not among
  * `annotate`. */
 const char *format_suffix(enum frame_kind kind, unsigned annotate);
+
+/* What it puts behind the leaf of a stack by what the thread was doing: "_[c]", "_[o]", "" likewise. */
+const char *format_state_suffix(enum thread_state state, unsigned annotate);
+
+/* annotate, and what the stacks of this type have in any case: in `wall` both of the last. */
+unsigned format_annotate(unsigned annotate, const char *type_name);
 
 /* The type that a format of one type writes: want, else the default, else the first. -ENOENT with
  * the types there are. */

@@ -1,0 +1,14 @@
+/* profile/tree_state.h: what threads were doing in the samples that end at each node of a tree. */
+#ifndef CRESSET_PROFILE_TREE_STATE_H
+#define CRESSET_PROFILE_TREE_STATE_H
+
+#include "profile/state.h"
+#include "profile/tree.h"
+
+/* By node: enum thread_state of its self value, by the marker that is nearest to the leaf, else by the tree's type. To be freed. */
+uint8_t *tree_states(const struct tree *t);
+
+/* Whether the function is this marker. */
+bool tree_func_is_marker(const struct tree *t, uint32_t func, const char *marker);
+
+#endif
