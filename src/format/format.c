@@ -169,6 +169,21 @@ int format_read_file_here(const char *path, const struct format *as, struct sink
 	return rc;
 }
 
+int format_write_fitting(const struct format *f, struct profile *p,
+			 const struct format_write_opts *opts, struct out *out,
+			 double *min_width_px, struct err *err)
+{
+	enum { WIDEST_PX = 64 };
+	struct format_write_opts w = *opts;
+	int rc = f->write(p, &w, out, err);
+	while (rc == -E2BIG && w.min_width_px < WIDEST_PX) {
+		w.min_width_px = w.min_width_px > 0 ? 2 * w.min_width_px : 0.1;
+		rc = f->write(p, &w, out, err);
+	}
+	*min_width_px = w.min_width_px;
+	return rc;
+}
+
 int format_write_file(const struct format *f, struct profile *p,
 		      const struct format_write_opts *opts, const char *path, struct err *err)
 {

@@ -111,6 +111,12 @@ int format_read_file_here(const char *path, const struct format *as, struct sink
 			  const struct format_here *here, const struct format **used,
 			  struct err *err);
 
+/* Writes a picture that has too many frames (-E2BIG) without the narrowest, for what cannot be repeated with another option. *min_width_px
+ * is what was left out below. */
+int format_write_fitting(const struct format *f, struct profile *p,
+			 const struct format_write_opts *opts, struct out *out,
+			 double *min_width_px, struct err *err);
+
 /* Writes to path (NAME.tmp, renamed) or to standard output for "-". */
 int format_write_file(const struct format *f, struct profile *p,
 		      const struct format_write_opts *opts, const char *path, struct err *err);
