@@ -26,9 +26,6 @@ static struct profile *read_text(const char *text)
 	return read_bytes(text, strlen(text));
 }
 
-/* What a frame is, as stackcollapse-perf.pl --all has it; not what its thread did. */
-enum { ANNOTATE_KINDS = ANNOTATE_ALL & ~(1 << ANNOTATE_ON_CPU | 1 << ANNOTATE_OFF_CPU) };
-
 static struct buf file_bytes(const char *path)
 {
 	struct buf b = { 0 };
