@@ -1,10 +1,12 @@
 #include "profile/state.h"
 
 #include "base/mem.h"
+#include "base/parse.h"
 
 #include <string.h>
 
 #define BLOCKED "[blocked: "
+#define BELOW   "[off-CPU below "
 
 const char *const thread_state_names[THREAD_STATES] = {
 	[STATE_UNSAID] = "",
@@ -26,7 +28,7 @@ static const struct {
 	enum thread_state state;
 } markers[] = {
 	{ BLOCKED, STATE_OFF_CPU },
-	{ "[off-CPU below ", STATE_OFF_CPU },
+	{ BELOW, STATE_OFF_CPU },
 	{ STATE_OFF_CPU_MARKER, STATE_OFF_CPU },
 	{ STATE_SCHED_WAIT_MARKER, STATE_SCHED_WAIT },
 	{ STATE_NOT_SAMPLED_MARKER, STATE_ON_CPU },
@@ -53,6 +55,20 @@ const char *state_reason(const char *name, size_t len, size_t *reason_len)
 		return NULL;
 	*reason_len = len - sizeof BLOCKED;
 	return name + sizeof BLOCKED - 1;
+}
+
+uint64_t state_below_ns(const char *name, size_t len)
+{
+	enum { SECOND_NS = 1000000000, TIME_MAX = 32 };
+	char text[TIME_MAX];
+	uint64_t ns;
+
+	if (!starts(name, len, BELOW) || name[len - 1] != ']' || len - strlen(BELOW) > TIME_MAX)
+		return 0;
+	len -= strlen(BELOW) + 1;
+	memcpy(text, name + strlen(BELOW), len);
+	text[len] = '\0';
+	return parse_duration(text, SECOND_NS, &ns) == 0 ? ns : 0;
 }
 
 static const struct {

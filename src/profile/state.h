@@ -49,6 +49,9 @@ enum thread_state state_of_marker(const char *name, size_t len);
 /* What is behind "blocked: " in it (not ended by NUL), NULL without that. */
 const char *state_reason(const char *name, size_t len, size_t *reason_len);
 
+/* Of a marker of waits that were added up because they are short ("[off-CPU below 1ms]"): how long one of them can be; 0 of others. */
+uint64_t state_below_ns(const char *name, size_t len);
+
 /* What a sample of this type (by name) was doing whose stack has no marker. */
 enum thread_state state_of_type(const char *type_name);
 

@@ -1,6 +1,8 @@
 /* What markers say, and what is said of stacks and trees by them. */
 #include "unit.h"
 
+#include "waits_profile.h"
+
 #include "profile/tree_state.h"
 
 START_TEST(markers_say_what_a_thread_did)
@@ -167,5 +169,49 @@ START_TEST(trees_know_the_states_of_stacks)
 }
 END_TEST
 
+/* A row that adds up waits of less than a millisecond is not one wait of half a second. */
+START_TEST(sums_of_short_waits_scatter_little)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} cases[] = {
+		{ "[off-CPU below 1ms]", 1000000 },
+		{ "[off-CPU below 500us]", 500000 },
+		{ "[off-CPU below ]", 0 },
+		{ "[off-CPU below x]", 0 },
+		{ "[off-CPU below 1ms", 0 },
+		{ "[off-CPU]", 0 },
+		{ "[off-CPU below 99999999999999999999999999999999999999ms]", 0 },
+		{ "[off-CPU below ", 0 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_uint_eq(state_below_ns(cases[i].name, strlen(cases[i].name)),
+				  cases[i].ns);
+	struct profile *p = waits_profile(WAITS_WALL);
+	struct tree_opts opts = { .with_spread = true };
+	struct tree *t;
+	ck_assert_int_eq(tree_build(p, &opts, &t, NULL), 0);
+	int met = 0;
+	for (uint32_t i = 1; i < t->nodes.n; i++) {
+		const struct tree_spread *s = &t->spreads.v[i].self;
+		if (tree_func_is_marker(t, t->nodes.v[i].func, "[off-CPU below 1ms]")) {
+			met++;
+			ck_assert_double_eq(s->n, 600);
+			ck_assert_double_eq(s->squares, 600 * 1e6 * 1e6);
+		}
+		if (tree_func_is_marker(t, t->nodes.v[i].func, "[blocked: disk I/O]")) {
+			met++;
+			ck_assert_double_eq(s->n, 5);
+			ck_assert_double_eq(s->squares, 5 * 500e6 * 500e6);
+		}
+	}
+	ck_assert_int_eq(met, 2);
+	tree_free(t);
+	profile_free(p);
+}
+END_TEST
+
 UNIT_MAIN("state", markers_say_what_a_thread_did, words_are_fixed,
-	  the_marker_nearest_to_the_leaf_counts, trees_know_the_states_of_stacks)
+	  the_marker_nearest_to_the_leaf_counts, trees_know_the_states_of_stacks,
+	  sums_of_short_waits_scatter_little)
