@@ -32,6 +32,7 @@ struct pprof_writer {
 	/* Strings; by enum thread_state. */
 	uint32_t key_state, key_reason, state_names[THREAD_STATES];
 	bool with_states;
+	VEC(struct stack_state) states; /* by row, when with_states */
 	struct buf out;
 };
 
@@ -228,6 +229,17 @@ static enum thread_state state_of_row(const struct pprof_writer *w, size_t row)
 	return all;
 }
 
+/* Reasons become strings here: the file's table of them is as large as the profile's when it is begun. */
+static void note_states(struct pprof_writer *w)
+{
+	for (size_t row = 0; w->with_states && row < w->rows.n; row++) {
+		struct stack_state s = state_of_stack(w->p, w->rows.v[row].stack);
+		if (!s.state)
+			s.state = state_of_row(w, row);
+		vec_push(&w->states, s);
+	}
+}
+
 /* --- the message ------------------------------------------------------------------------------ */
 
 static void put_number(struct buf *b, uint32_t field, uint64_t n)
@@ -286,9 +298,7 @@ static void put_text_label(struct pprof_writer *w, uint32_t key, uint32_t str)
 
 static void put_state(struct pprof_writer *w, size_t row)
 {
-	struct stack_state s = state_of_stack(w->p, w->rows.v[row].stack);
-	if (!s.state)
-		s.state = state_of_row(w, row);
+	struct stack_state s = w->states.v[row];
 	put_text_label(w, w->key_state, w->state_names[s.state]);
 	put_text_label(w, w->key_reason, s.reason);
 }
@@ -407,6 +417,7 @@ static void writer_done(struct pprof_writer *w)
 	vec_done(&w->rows);
 	map_done(&w->row_index);
 	vec_done(&w->values);
+	vec_done(&w->states);
 	vec_done(&w->frames);
 	buf_done(&w->out);
 	free(w);
@@ -423,6 +434,7 @@ int pprof_write(struct profile *p, const struct format_write_opts *opts, struct 
 		choose_period(w);
 		choose_states(w);
 		collect_rows(w);
+		note_states(w);
 		put_profile(w);
 		rc = fs_gzip(w->out.data, w->out.len, &packed);
 		if (rc)
