@@ -14,6 +14,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* As enum wait_hook. */
+static const char *const wait_hook_words[] = { "auto", "sched_exit", "sys_exit", NULL };
 /* As enum unwind_mode. */
 static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
 
@@ -50,7 +52,7 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
-	{ "m", "min-block", "TIME", "no stack below this; a number alone is us", OPT_DURATION,
+	{ "m", "min-block", "TIME", "no stack below; a bare number is us", OPT_DURATION,
 	  WAITS(min_block_ns), .def = "1ms", .bare_unit_ns = 1000, .basic = true },
 	{ NULL, "max-block", "TIME", "nor for longer ones", OPT_DURATION, WAITS(max_block_ns),
 	  .def = "1h", .min = 1 },
@@ -60,6 +62,8 @@ static const struct cmd_opt record_options[] = {
 	{ NULL, "waker-stacks", NULL, "and its stack", OPT_FLAG, WAITS(waker_stacks) },
 	{ NULL, "max-rate", "N", "stacks per second; of more waits a weighted sample is taken",
 	  OPT_U64, WAITS(max_rate), .def = "20000", .min = 1, .max = MAX_RATE_MAX },
+	{ NULL, "wait-hook", "WHERE", "where stacks of waits are taken: auto, sched_exit, sys_exit",
+	  OPT_ENUM, WAITS(wait_hook), .words = wait_hook_words, .def = "auto" },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
 	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
 	{ NULL, "format", "FORMAT", "when the ending of -o does not tell", OPT_STRING,
@@ -96,6 +100,7 @@ static int settle(struct recording *r)
 	if (status == CMD_OK && o->no_kernel && o->no_user)
 		status = cmd_usage(r->line, "--no-kernel and --no-user together leave nothing");
 	r->collect.freq_hz = o->freq_hz;
+	r->collect.wait_hook = o->wait_hook;
 	r->collect.max_depth = o->max_depth;
 	r->collect.no_kernel = o->no_kernel;
 	r->collect.no_user = o->no_user;

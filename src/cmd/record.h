@@ -30,6 +30,7 @@ struct record_opts {
 	bool no_kernel, no_user, list_events;
 	uint64_t max_depth;
 	int unwind; /* enum unwind_mode */
+	int wait_hook;
 	uint64_t unwind_bytes;
 
 	uint64_t min_block_ns, max_block_ns, max_rate;

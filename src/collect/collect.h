@@ -33,6 +33,9 @@ enum collect_event {
 	COLLECT_WALL = 8,
 };
 
+/* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
+enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -63,7 +66,16 @@ struct collect_opts {
 	bool kernel_threads;       /* also waits without a user frame */
 	bool wakers, waker_stacks; /* who ended a wait; with its stack */
 	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */
+	enum wait_hook wait_hook;  /* -EOPNOTSUPP for what the kernel does not have */
+	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
+
+static inline uint64_t collect_min_block_ns(const struct collect_opts *opts)
+{
+	enum { DEFAULT_NS = 1000000 };
+
+	return opts->min_block_ns || opts->min_block_set ? opts->min_block_ns : DEFAULT_NS;
+}
 
 struct collect_stats {
 	uint64_t samples, truncated,
@@ -84,6 +96,10 @@ struct collect_stats {
 	uint32_t tables;         /* in the kernel */
 	uint64_t table_bytes, tables_evicted,
 		tables_refused; /* refused: larger than all the memory */
+	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: no waits are recorded */
+	uint64_t waits;         /* of the samples */
+	uint64_t waits_sampled; /* others stand for them: more than max_rate */
+	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
 };
 
 struct collector;

@@ -31,7 +31,8 @@ static const struct {
 	{ BELOW, STATE_OFF_CPU },
 	{ STATE_OFF_CPU_MARKER, STATE_OFF_CPU },
 	{ STATE_SCHED_WAIT_MARKER, STATE_SCHED_WAIT },
-	{ STATE_NOT_SAMPLED_MARKER, STATE_ON_CPU },
+	{ STATE_ON_MARKER, STATE_ON_CPU },
+	{ STATE_OFF_MARKER, STATE_OFF_CPU },
 };
 
 static bool starts(const char *name, size_t len, const char *start)

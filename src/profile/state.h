@@ -39,10 +39,11 @@ enum wait_reason {
 };
 extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/lock", … */
 
-#define STATE_SCHED_WAIT_MARKER  "[sched-wait]"
-#define STATE_NOT_SAMPLED_MARKER "[on-CPU, not sampled]"
-#define STATE_OFF_CPU_MARKER     "[off-CPU]"
-#define STATE_WOKEN_BY           "[woken by: " /* behind a marker: what ended the wait, "bash (12)]" */
+#define STATE_SCHED_WAIT_MARKER "[sched-wait]"
+#define STATE_ON_MARKER         "[on-CPU, not sampled]"
+#define STATE_OFF_MARKER        "[off-CPU, not sampled]"
+#define STATE_OFF_CPU_MARKER    "[off-CPU]"
+#define STATE_WOKEN_BY          "[woken by: " /* behind a marker: what ended the wait, "bash (12)]" */
 
 /* Of a marker frame's name. */
 enum thread_state state_of_marker(const char *name, size_t len);
