@@ -526,6 +526,8 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
 	if (rc == 0)
 		rc = tree_build(p, &tree_opts, &t, err);
+	if (rc == 0 && strcmp(t->type_name, "wall") == 0 && !t->is_inverted)
+		tree_show_on_cpu(t);
 	if (rc == 0)
 		rc = svg_write_tree(p, t, opts, out, err);
 	tree_free(t);

@@ -31,6 +31,38 @@ uint8_t *tree_states(const struct tree *t)
 	return state;
 }
 
+/* By node: whether there are waits in it. To be freed. */
+static bool *find_waits(const struct tree *t, const uint8_t *states)
+{
+	bool *waits = xcalloc(t->nodes.n, sizeof *waits);
+
+	for (uint32_t i = t->nodes.n; i-- > 1;) {
+		waits[i] |= t->nodes.v[i].self && states[i] != STATE_ON_CPU;
+		waits[t->nodes.v[i].parent] |= waits[i];
+	}
+	return waits;
+}
+
+void tree_show_on_cpu(struct tree *t)
+{
+	uint8_t *states = tree_states(t);
+	bool *waits = find_waits(t, states);
+	uint32_t n = t->nodes.n;
+	struct tree_func f = { .name = strtab_put(&t->strings, "[on-CPU]"), .kind = FRAME_MARKER };
+
+	for (uint32_t i = 1; i < n; i++) {
+		int64_t self = t->nodes.v[i].self;
+
+		if (self <= 0 || !waits[i] || states[i] != STATE_ON_CPU)
+			continue;
+		uint32_t child = tree_child(t, i, tree_func_intern(t, &f));
+		t->nodes.v[child].self = t->nodes.v[child].total = self;
+		t->nodes.v[i].self = 0;
+	}
+	free(states);
+	free(waits);
+}
+
 bool tree_func_is_marker(const struct tree *t, uint32_t func, const char *marker)
 {
 	const struct tree_func *f = &t->funcs.v[func];

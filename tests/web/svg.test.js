@@ -108,8 +108,9 @@ function hue(fill) {
 }
 
 test('a wall profile is red on the CPU, blue off it, and grey where it waits for one', async () => {
-	const wall = draw(dir, 'wall', `app;main;work_[c] 400
+	const wall = draw(dir, 'wall', `app;main;work_[c] 350
 app;main;read;vfs_read_[k];[blocked: disk I/O]_[o] 250
+app;main;read_[c] 50
 app;main;lock;[blocked: futex/lock];[woken by: other (7)]_[o] 50
 app;main;ready;[sched-wait] 100
 app;main;[off-CPU below 1ms]_[o] 100
@@ -118,7 +119,7 @@ idle;[blocked: poll/epoll]_[o] 100
 	await open(wall, {}, async (page) => {
 		const hues = Object.fromEntries((await frames(page)).map((f) => [f.name, hue(f.fill)]));
 		assert.deepStrictEqual(hues, { all: 'grey', app: 'lilac', main: 'lilac', 'work_[c]': 'red',
-			read: 'blue', vfs_read: 'blue', '[blocked: disk I/O]_[o]': 'blue', lock: 'blue',
+			read: 'lilac', '[on-CPU]_[c]': 'red', vfs_read: 'blue', '[blocked: disk I/O]_[o]': 'blue', lock: 'blue',
 			'[blocked: futex/lock]': 'blue', '[woken by: other (7)]_[o]': 'blue', ready: 'grey',
 			'[sched-wait]': 'grey', '[off-CPU below 1ms]_[o]': 'blue', idle: 'blue', '[blocked: poll/epoll]_[o]': 'blue' });
 		assert.deepStrictEqual(await page.$$eval('.legend text', (list) => list.map((t) => t.textContent)),
