@@ -79,7 +79,7 @@ is "… all have a picture" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc
 is "… and folded stacks, together those of all" "$(cat "$dir"/threads/new/thread_*.folded | awk '{ n += $NF } END { print n }')" "$(awk '{ n += $NF } END { print n }' "$dir/busy.folded")"
 fails "a folder that is a file" 7 "cannot create the folder $dir/busy.folded: Not a directory" record -a -d 60 -o "$dir/x.svg" --per-thread "$dir/busy.folded"
 hasnt "… is found before the start" "recording" "$errs"
-rm -r "$dir"/*
+rm -r "${dir:?}"/*
 
 # --- the summary
 ends "the summary" 0 record -a -d 0.3 -o "$dir/x.folded"
