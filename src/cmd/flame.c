@@ -18,7 +18,7 @@ struct flame_opts {
 };
 
 static const char *const widths[] = { "new", "old", NULL };
-static const char *const palettes[] = { "kind", "binary", "wall", "classic", "mono", NULL };
+static const char *const palettes[] = { "auto", "kind", "binary", "wall", "classic", "mono", NULL };
 
 #define PICTURE(member) .group = "The picture", .offset = offsetof(struct flame_opts, member)
 static const struct cmd_opt flame_options[] = {
@@ -32,8 +32,9 @@ static const struct cmd_opt flame_options[] = {
 	  OPT_STRING, PICTURE(diff), .basic = true },
 	{ NULL, "widths", "SIDE", "with --diff, whose widths frames have: new or old", OPT_ENUM,
 	  PICTURE(widths), .words = widths, .def = "new" },
-	{ NULL, "palette", "NAME", "colours: kind, binary, wall, classic or mono", OPT_ENUM,
-	  PICTURE(palette), .words = palettes, .def = "kind" },
+	{ NULL, "palette", "NAME",
+	  "colours: kind, binary, wall, classic or mono; auto: by what is measured", OPT_ENUM,
+	  PICTURE(palette), .words = palettes, .def = "auto" },
 	{ NULL, "min-width", "PX", "leave narrower frames out, as one rest", OPT_NUMBER,
 	  PICTURE(min_width_px), .def = "0.1" },
 	{ NULL, "title", "TEXT", "heading of the picture", OPT_STRING, PICTURE(title) },
@@ -78,7 +79,7 @@ static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struc
 	s->write = (struct format_write_opts){
 		.type = o->filter.type,
 		.title = o->title,
-		.palette = palettes[o->palette],
+		.palette = o->palette ? palettes[o->palette] : NULL,
 		.min_width_px = o->min_width_px.v > 0 ? o->min_width_px.v : -1, /* 0: the default */
 		.icicle = o->icicle,
 		.older_widths = o->diff && o->widths,

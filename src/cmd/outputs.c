@@ -184,20 +184,14 @@ int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err)
 	return 0;
 }
 
-/* A picture with too many frames is drawn without the narrowest: a recording cannot be repeated with another option. */
 static int write_one(struct output *o, struct profile *p, const struct format_write_opts *opts,
 		     struct err *err)
 {
-	enum { WIDEST_PX = 64 };
-	struct format_write_opts w = *opts;
-	int rc = o->format->write(p, &w, &o->out, err);
-	while (rc == -E2BIG && w.min_width_px < WIDEST_PX) {
-		w.min_width_px = w.min_width_px > 0 ? 2 * w.min_width_px : 0.1;
-		rc = o->format->write(p, &w, &o->out, err);
-	}
-	if (rc == 0 && w.min_width_px > opts->min_width_px)
+	double min_width_px;
+	int rc = format_write_fitting(o->format, p, opts, &o->out, &min_width_px, err);
+	if (rc == 0 && min_width_px > opts->min_width_px)
 		log_info("%s: frames narrower than %g pixels are drawn as one rest", o->path,
-			 w.min_width_px);
+			 min_width_px);
 	if (rc == 0)
 		rc = out_commit(&o->out, err);
 	else

@@ -52,7 +52,7 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
-	{ "m", "min-block", "TIME", "no stack for shorter waits; 5 means 5us", OPT_DURATION,
+	{ "m", "min-block", "TIME", "no stack below; a bare number is us", OPT_DURATION,
 	  WAITS(min_block_ns), .def = "1ms", .bare_unit_ns = 1000, .basic = true },
 	{ NULL, "max-block", "TIME", "nor for longer ones", OPT_DURATION, WAITS(max_block_ns),
 	  .def = "1h", .min = 1 },
@@ -124,7 +124,7 @@ static int open_outputs(struct recording *r)
 {
 	struct err err = { 0 };
 	int rc = outputs_open(r->line, &r->outputs, &err);
-	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : per_thread_open(r);
 }
 
 /* The command is forked first: its pid is the target. */
@@ -336,6 +336,7 @@ static int finish(struct recording *r, int status)
 	struct format_write_opts w = write_opts(r->opts);
 	status = worse(status, stop(r));
 	status = worse(status, outputs_finish(&r->outputs, r->profile, &w));
+	status = worse(status, per_thread_write(r, &w));
 	status = worse(status, summary_print(r));
 	status = worse(status, judge_samples(r));
 	wait_for_command(r);
@@ -367,6 +368,7 @@ static int record_run(struct cmd_line *line, const void *opts)
 	r.profile = profile_new();
 	status = record(&r);
 	outputs_abort(&r.outputs);
+	free(r.per_thread.summary);
 	collect_free(r.collector);
 	profile_free(r.profile);
 	child_done(&r.child);

@@ -3,6 +3,7 @@
  *     record.c         the options, and the run from beginning to end
  *     record_events.c  the kinds of events, and --list-events
  *     record_target.c  who is recorded
+ *     record_threads.c --per-thread
  *     child.c          `-- CMD`
  *     outputs.c        the files, opened before the start and written at the end
  *     interrupt.c      Ctrl-C and friends
@@ -16,6 +17,7 @@
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "collect/collect.h"
+#include "format/thread_files.h"
 #include "profile/profile.h"
 
 struct record_opts {
@@ -51,6 +53,7 @@ struct recording {
 	const struct record_opts *opts;
 	struct collect_opts collect;
 	struct outputs outputs;
+	struct thread_files per_thread;
 	struct child child;
 	uint32_t child_id; /* its pid, as target */
 	struct progress progress;
@@ -77,6 +80,11 @@ void events_describe(struct buf *b, const char *dot, const struct record_opts *o
 int target_settle(struct cmd_line *line, const struct record_opts *o, struct collect_opts *collect);
 /* "the whole machine", "pid 4242", "./prog": appended to b. */
 void target_describe(struct buf *b, const struct cmd_line *line, const struct record_opts *o);
+
+/* --- record_threads.c: nothing without --per-thread. */
+/* Makes the folder before anything is recorded. CMD_OK, or the exit status with the error printed, as the other. */
+int per_thread_open(const struct recording *r);
+int per_thread_write(struct recording *r, const struct format_write_opts *opts);
 
 /* --- summary.c */
 /* The most memory that this process ever had, in bytes; 0 = unknown. */

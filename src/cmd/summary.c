@@ -180,6 +180,24 @@ static void add_outputs(struct buf *b, const struct recording *r)
 	}
 }
 
+static void add_per_thread(struct buf *b, const struct recording *r)
+{
+	const struct thread_files *t = &r->per_thread;
+	if (!t->summary)
+		return;
+	buf_adds(b, "wrote ");
+	esc_term(b, t->summary, strlen(t->summary), 4096);
+	buf_adds(b, " and files of ");
+	fmt_count(b, t->threads);
+	buf_adds(b, t->threads == 1 ? " thread" : " threads");
+	if (t->left_out) {
+		buf_adds(b, ", those that were on a CPU for longest; ");
+		fmt_count(b, t->left_out);
+		buf_adds(b, " more have none");
+	}
+	buf_addc(b, '\n');
+}
+
 static void add_unwinding(struct buf *b, const struct collect_stats *st)
 {
 	uint64_t steps = st->frames_by_table + st->frames_by_fp;
@@ -243,6 +261,7 @@ static int print_text(const struct summary *s)
 	add_clock_note(&b, s);
 	add_details(&b, s->r);
 	add_outputs(&b, s->r);
+	add_per_thread(&b, s->r);
 	term_fit(&s->r->line->term, &b);
 	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
 		b.len = 0; /* nobody to tell */
@@ -360,6 +379,18 @@ static void put_outputs(struct json *j, const struct recording *r)
 	json_end(j);
 }
 
+static void put_per_thread(struct json *j, const struct thread_files *t)
+{
+	if (!t->summary)
+		return;
+	json_key(j, "per_thread");
+	json_obj(j);
+	put_str(j, "file", t->summary);
+	put_u64(j, "threads", t->threads);
+	put_u64(j, "threads_without_files", t->left_out);
+	json_end(j);
+}
+
 static int print_json(const struct summary *s)
 {
 	struct buf b = { 0 };
@@ -370,6 +401,7 @@ static int print_json(const struct summary *s)
 	put_losses(&j, s->r->profile);
 	put_top(&j, s);
 	put_outputs(&j, s->r);
+	put_per_thread(&j, &s->r->per_thread);
 	json_end(&j);
 	buf_addc(&b, '\n');
 	return cmd_print(&b);

@@ -15,7 +15,7 @@
  * "(root)" is left out. Markers, counters and allocations are not read.
  *
  * Written: processed format, version FIREFOX_VERSION, one type; a thread per (pid, tid, comm, process). Profiles without times get
- * one interval per sample. */
+ * one interval per sample; waits are interval markers as well. */
 #ifndef CRESSET_FORMAT_FIREFOX_H
 #define CRESSET_FORMAT_FIREFOX_H
 

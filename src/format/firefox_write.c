@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "format/firefox.h"
+#include "format/firefox_markers.h"
 #include "format/firefox_rows.h"
 #include "format/value.h"
 
@@ -281,12 +282,25 @@ static void fx_write_life(struct fx_writer *w)
 	json_end(&w->json);
 }
 
+static void fx_flush_some(void *ctx)
+{
+	fx_flush(ctx, FX_FLUSH);
+}
+
+static void fx_write_waits(struct fx_writer *w, const struct fx_row *rows, size_t n)
+{
+	struct fx_markers m = { &w->json, &w->tables, fx_flush_some, w, { 0 } };
+	for (size_t i = 0; i < n; i++)
+		if (sample_length_ns(&w->p->samples, rows[i].sample) > 0)
+			vec_push(&m.samples, rows[i].sample);
+	fx_write_markers(&m);
+	vec_done(&m.samples);
+}
+
 static void fx_write_thread(struct fx_writer *w, const struct fx_row *rows, size_t n)
 {
 	static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
 					       NULL };
-	static const char *const markers[] = { "data",  "name",     "startTime", "endTime",
-					       "phase", "category", NULL };
 	json_obj(&w->json);
 	fx_write_identity(w, &w->threads.v[rows[0].thread]);
 	fx_write_life(w);
@@ -296,7 +310,7 @@ static void fx_write_thread(struct fx_writer *w, const struct fx_row *rows, size
 	fx_write_funcs(w);
 	fx_write_resources(w);
 	fx_write_empty_table(w, "nativeSymbols", symbols);
-	fx_write_empty_table(w, "markers", markers);
+	fx_write_waits(w, rows, n);
 	json_end(&w->json);
 	fx_out_tables_clear(&w->tables);
 }
@@ -366,9 +380,7 @@ static void fx_write_meta(struct fx_writer *w, int64_t period)
 	json_key(&w->json, "symbolicated");
 	json_bool(&w->json, true);
 	fx_write_categories(w);
-	json_key(&w->json, "markerSchema");
-	json_arr(&w->json);
-	json_end(&w->json);
+	fx_write_marker_schema(&w->json);
 	fx_write_extra(w, period);
 	json_end(&w->json);
 }

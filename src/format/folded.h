@@ -4,9 +4,10 @@
  * and lines that begin with '#' are comments; every other line is skipped and counted. Frames are
  * known by name; a suffix _[k] _[j] _[i] _[0] _[1] _[G] _[g] is taken off and gives the kind. Where
  * the first 64 KiB have frames as async-profiler spells them, _[i] is an inlined frame of compiled
- * code; elsewhere it is an interpreted one. Where leaves are marked _[c] (on the CPU) and _[o]
- * (waiting), at least half of them, values are microseconds of the type "wall"; the marks stay in
- * the names. Equal stacks fall together: memory goes with the distinct stacks, not with the lines.
+ * code; elsewhere it is an interpreted one. Leaves may be marked _[c] (on the CPU) and _[o] (waiting):
+ * the marks are taken off, and a stack that waits without saying so (profile/state.h) ends in
+ * [off-CPU] then. Where at least half of the stacks say what they were doing, these tell the type:
+ * see folded_type(). Equal stacks fall together: memory goes with the distinct stacks, not with the lines.
  *
  * Written: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line
  * breaks and tabs ' ', other control characters and bytes that are no UTF-8 '?', as does a '#' at

@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "format/folded.h"
 #include "format/guess.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ struct folded_token {
 	const char *text;
 	uint32_t len;
 	uint32_t frame;
+	uint8_t state; /* enum thread_state, of a marker */
 };
 struct folded_row {
 	uint32_t stack;
@@ -32,7 +34,8 @@ struct folded_reader {
 	uint32_t row;
 	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
 	struct map row_of_stack;
-	uint64_t on_cpu, off_cpu; /* distinct stacks whose leaf says so */
+	VEC(uint8_t) states;              /* of the frames, enum thread_state */
+	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
 	uint64_t lines, skipped;
 	bool is_async_profiler;
 };
@@ -96,8 +99,10 @@ static bool folded_is_async_profiler(const char *head, size_t len)
 	return false;
 }
 
-static uint32_t folded_new_frame(struct folded_reader *r, const char *text, size_t len)
+/* A frame and what its marker says; the text is not set. */
+static struct folded_token folded_new_frame(struct folded_reader *r, const char *text, size_t len)
 {
+	struct folded_token t = { 0 };
 	struct frame f = { .mapping = MAPPING_NONE };
 	f.kind = folded_kind(r, text, &len);
 	if (len == 0) {
@@ -105,7 +110,9 @@ static uint32_t folded_new_frame(struct folded_reader *r, const char *text, size
 		len = strlen(text);
 	}
 	f.function = r->sink->ops->string(r->sink, text, len);
-	return r->sink->ops->frame(r->sink, &f);
+	t.frame = r->sink->ops->frame(r->sink, &f);
+	t.state = f.kind == FRAME_MARKER ? state_of_marker(text, len) : STATE_UNSAID;
+	return t;
 }
 
 struct folded_token_key {
@@ -121,7 +128,7 @@ static bool folded_same_token(const void *ctx, uint32_t id)
 	return t->len == key->len && memcmp(t->text, key->text, key->len) == 0;
 }
 
-static uint32_t folded_frame(struct folded_reader *r, const char *text, size_t len)
+static struct folded_token folded_frame(struct folded_reader *r, const char *text, size_t len)
 {
 	if (len > FOLDED_CACHED_NAME)
 		return folded_new_frame(r, text, len);
@@ -130,11 +137,12 @@ static uint32_t folded_frame(struct folded_reader *r, const char *text, size_t l
 	uint32_t id =
 		map_intern(&r->token_index, hash_bytes(text, len), fresh, folded_same_token, &key);
 	if (id == fresh) {
-		uint32_t frame = folded_new_frame(r, text, len);
-		vec_push(&r->tokens,
-			 (struct folded_token){ arena_dup(&r->texts, text, len), len, frame });
+		struct folded_token t = folded_new_frame(r, text, len);
+		t.text = arena_dup(&r->texts, text, len);
+		t.len = len;
+		vec_push(&r->tokens, t);
 	}
-	return r->tokens.v[id].frame;
+	return r->tokens.v[id];
 }
 
 static size_t folded_common(const char *a, const char *b, size_t n)
@@ -152,6 +160,19 @@ static size_t folded_common(const char *a, const char *b, size_t n)
 	return i;
 }
 
+static void folded_cut_frames(struct folded_reader *r, size_t n)
+{
+	r->frames.n = r->ends.n = r->states.n = n;
+}
+
+static void folded_push_frame(struct folded_reader *r, const char *text, size_t len, size_t end)
+{
+	struct folded_token t = folded_frame(r, text, len);
+	vec_push(&r->frames, t.frame);
+	vec_push(&r->states, t.state);
+	vec_push(&r->ends, end);
+}
+
 /* Keeps the frames that text has in common with the line before. Returns where the next frame
  * starts. */
 static size_t folded_keep_frames(struct folded_reader *r, size_t common)
@@ -159,23 +180,45 @@ static size_t folded_keep_frames(struct folded_reader *r, size_t common)
 	size_t n = r->frames.n;
 	while (n && r->ends.v[n - 1] >= common)
 		n--;
-	r->frames.n = r->ends.n = n;
+	folded_cut_frames(r, n);
 	return n ? r->ends.v[n - 1] + 1 : 0;
 }
 
-/* The row of a stack that is spelled so. */
-static uint32_t folded_new_row(struct folded_reader *r, uint32_t stack, const char *text,
-			       size_t len)
+/* What the marker says that is nearest to the leaf. */
+static uint8_t folded_stack_state(const struct folded_reader *r)
 {
-	char leaf = folded_suffix(text, len);
+	for (size_t i = r->states.n; i-- > 0;)
+		if (r->states.v[i])
+			return r->states.v[i];
+	return STATE_UNSAID;
+}
+
+/* The leaf, which ends at `end`, without its mark; a stack that waits without a marker gets one. */
+static enum thread_state folded_push_leaf(struct folded_reader *r, const char *text, size_t len,
+					  size_t end)
+{
+	char mark = folded_suffix(text, len);
+	bool is_marked = mark == 'c' || mark == 'o';
+	folded_push_frame(r, text, len - (is_marked ? FOLDED_SUFFIX : 0), end);
+	enum thread_state state = folded_stack_state(r);
+	if (mark == 'c')
+		return STATE_ON_CPU;
+	if (mark != 'o' || state == STATE_OFF_CPU)
+		return state;
+	folded_push_frame(r, STATE_OFF_CPU_MARKER, strlen(STATE_OFF_CPU_MARKER), end);
+	return STATE_OFF_CPU;
+}
+
+static uint32_t folded_row_of_stack(struct folded_reader *r, enum thread_state state)
+{
+	uint32_t stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
 	uint32_t *known = map_get(&r->row_of_stack, stack);
 	if (known)
 		return *known;
 	uint32_t row = r->rows.n;
 	map_put(&r->row_of_stack, stack, row);
 	vec_push(&r->rows, (struct folded_row){ .stack = stack });
-	r->on_cpu += leaf == 'c';
-	r->off_cpu += leaf == 'o';
+	r->in_state[state]++;
 	return row;
 }
 
@@ -187,17 +230,18 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 	if (r->rows.n && common == len && len == r->before.len)
 		return r->row;
 	size_t at = folded_keep_frames(r, common);
-	while (at <= len) {
-		const char *semicolon = memchr(text + at, ';', len - at);
-		size_t end = semicolon ? (size_t)(semicolon - text) : len;
-		vec_push(&r->frames, folded_frame(r, text + at, end - at));
-		vec_push(&r->ends, end);
+	const char *semicolon;
+	while ((semicolon = memchr(text + at, ';', len - at))) {
+		size_t end = semicolon - text;
+		folded_push_frame(r, text + at, end - at, end);
 		at = end + 1;
 	}
+	size_t above = r->frames.n;
+	enum thread_state state = folded_push_leaf(r, text + at, len - at, len);
+	r->row = folded_row_of_stack(r, state);
+	folded_cut_frames(r, above); /* in another line it may be no leaf */
 	buf_clear(&r->before);
 	buf_add(&r->before, text, len);
-	uint32_t stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
-	r->row = folded_new_row(r, stack, text, len);
 	return r->row;
 }
 
@@ -256,15 +300,24 @@ static void folded_line(struct folded_reader *r, const char *line, size_t len, b
 	r->rows.v[row].value = sum_add(r->rows.v[row].value, value);
 }
 
-/* Wall-clock profilers put together what they sampled on the CPU and the waits, both in
- * microseconds, and mark the leaves. Without waits the marks tell nothing about the unit. */
+/* Profilers that record waits mark where they were and say how long they lasted in microseconds. Marks of work alone tell that
+ * it was CPU time, but nothing about its unit. */
 static struct type folded_type(const struct folded_reader *r)
 {
 	struct sink *s = r->sink;
-	bool is_wall = r->off_cpu && 2 * (r->on_cpu + r->off_cpu) >= r->rows.n;
-	const char *name = is_wall ? "wall" : "samples", *unit = is_wall ? "microseconds" : "count";
+	const uint64_t *n = r->in_state;
+	const char *name = "samples", *sample_type = name, *unit = "count";
+	if (2 * n[STATE_UNSAID] <= r->rows.n) {
+		bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
+		name = on + off + ready > 1 ? "wall"
+		       : off                ? "off-cpu"
+		       : ready              ? "sched-wait"
+					    : "cpu";
+		sample_type = off || ready ? name : sample_type;
+		unit = off || ready ? "microseconds" : unit;
+	}
 	return (struct type){ .name = sink_string(s, name),
-			      .sample_type = sink_string(s, name),
+			      .sample_type = sink_string(s, sample_type),
 			      .unit = sink_string(s, unit) };
 }
 
@@ -295,6 +348,7 @@ static void folded_reader_done(struct folded_reader *r)
 	buf_done(&r->before);
 	vec_done(&r->frames);
 	vec_done(&r->ends);
+	vec_done(&r->states);
 	vec_done(&r->rows);
 	map_done(&r->row_of_stack);
 }

@@ -3,6 +3,7 @@
 #include "format/folded.h"
 #include "format/value.h"
 #include "profile/sum.h"
+#include "profile/tree_state.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,9 +11,10 @@
 
 struct folded_writer {
 	const struct tree *tree;
-	const struct format_write_opts *opts;
+	unsigned annotate; /* bits of enum annotate */
 	struct out *out;
 	double factor;               /* value * factor is what is written */
+	uint8_t *states;             /* by node */
 	struct buf names;            /* of all functions, as they are written … */
 	struct folded_name *name_of; /* … by function */
 	struct buf line;             /* the stack of the current node … */
@@ -57,7 +59,7 @@ static struct folded_name folded_spell(struct folded_writer *w, uint32_t func)
 	struct folded_name name = { .at = w->names.len };
 	buf_addc(&w->names, ';');
 	folded_add_name(&w->names, strtab_get(strings, f->name), strtab_len(strings, f->name));
-	buf_adds(&w->names, format_suffix(f->kind, w->opts->annotate));
+	buf_adds(&w->names, format_suffix(f->kind, w->annotate));
 	name.len = w->names.len - name.at;
 	return name;
 }
@@ -101,6 +103,7 @@ static struct tree *folded_join(const struct tree *t, const uint32_t *like)
 	uint32_t *at = xcalloc(t->nodes.n, sizeof *at), *func = xcalloc(t->funcs.n, sizeof *func);
 	tree_take_unit(joined, t);
 	joined->is_diff = t->is_diff;
+	joined->is_inverted = t->is_inverted;
 	for (uint32_t i = 1; i < t->funcs.n; i++)
 		func[i] = tree_func_copy(joined, t, like[i]);
 	for (uint32_t i = 0; i < t->nodes.n; i++) {
@@ -130,18 +133,30 @@ static int64_t folded_scale(const struct folded_writer *w, int64_t value)
 	return w->factor == 1 ? value : value_clamp(round((double)value * w->factor));
 }
 
-static int folded_emit(struct folded_writer *w, const char *stack, size_t len,
-		       const struct tree_node *node, struct err *err)
+/* The length of the stack in `line` without a leaf that says no more than its suffix does. */
+static size_t folded_plain_len(const struct folded_writer *w, uint32_t id, const char *suffix)
 {
+	bool is_bare =
+		*suffix && w->marks.n && w->marks.v[w->marks.n - 1] &&
+		tree_func_is_marker(w->tree, w->tree->nodes.v[id].func, STATE_OFF_CPU_MARKER);
+	return is_bare ? w->marks.v[w->marks.n - 1] : w->line.len;
+}
+
+static int folded_emit(struct folded_writer *w, uint32_t id, struct err *err)
+{
+	const struct tree_node *node = &w->tree->nodes.v[id];
+	const char *suffix = format_state_suffix(w->states[id], w->annotate);
+	const char *stack = id == TREE_ROOT ? "[empty]" : w->line.data;
+	size_t len = id == TREE_ROOT ? strlen(stack) : folded_plain_len(w, id, suffix);
 	char numbers[64];
 	long long value = folded_scale(w, node->self), other = folded_scale(w, node->other_self);
 	int n;
 	if (value == 0 && other == 0)
 		return 0;
 	if (w->tree->is_diff)
-		n = snprintf(numbers, sizeof numbers, " %lld %lld\n", other, value);
+		n = snprintf(numbers, sizeof numbers, "%s %lld %lld\n", suffix, other, value);
 	else
-		n = snprintf(numbers, sizeof numbers, " %lld\n", value);
+		n = snprintf(numbers, sizeof numbers, "%s %lld\n", suffix, value);
 	int rc = out_write(w->out, stack, len, err);
 	return rc ? rc : out_write(w->out, numbers, n, err);
 }
@@ -150,12 +165,12 @@ static int folded_emit(struct folded_writer *w, const char *stack, size_t len,
 static int folded_walk(struct folded_writer *w, struct err *err)
 {
 	const struct tree_node *nodes = w->tree->nodes.v;
-	int rc = folded_emit(w, "[empty]", strlen("[empty]"), &nodes[TREE_ROOT], err);
+	int rc = folded_emit(w, TREE_ROOT, err);
 	uint32_t id = nodes[TREE_ROOT].first_child;
 	while (rc == 0 && id != TREE_NONE) {
 		vec_push(&w->marks, w->line.len);
 		folded_add_node(w, id);
-		rc = folded_emit(w, w->line.data, w->line.len, &nodes[id], err);
+		rc = folded_emit(w, id, err);
 		if (nodes[id].first_child != TREE_NONE) {
 			id = nodes[id].first_child;
 			continue;
@@ -217,7 +232,8 @@ static void folded_spell_tree(struct folded_writer *w, const struct tree *t, uin
 int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
 		      struct err *err)
 {
-	struct folded_writer w = { .opts = opts, .out = out };
+	struct folded_writer w = { .annotate = format_annotate(opts->annotate, t->type_name),
+				   .out = out };
 	struct tree *joined = NULL;
 	uint32_t *like = xcalloc(t->funcs.n, sizeof *like);
 	bool any_alike = false;
@@ -229,6 +245,7 @@ int folded_write_tree(struct tree *t, const struct format_write_opts *opts, stru
 		if (joined)
 			folded_spell_tree(&w, joined, like, &any_alike);
 		tree_sort(joined ? joined : t, ORDER_NAME);
+		w.states = tree_states(w.tree);
 		rc = folded_walk(&w, err);
 	}
 	tree_free(joined);
@@ -236,6 +253,7 @@ int folded_write_tree(struct tree *t, const struct format_write_opts *opts, stru
 	buf_done(&w.line);
 	vec_done(&w.marks);
 	free(w.name_of);
+	free(w.states);
 	free(like);
 	return rc;
 }

@@ -58,6 +58,22 @@ const char *format_suffix(enum frame_kind kind, unsigned annotate)
 	return letter && annotate & 1u << (letter - letters) ? suffix : "";
 }
 
+const char *format_state_suffix(enum thread_state state, unsigned annotate)
+{
+	if (state == STATE_ON_CPU && annotate & 1u << ANNOTATE_ON_CPU)
+		return "_[c]";
+	if (state == STATE_OFF_CPU && annotate & 1u << ANNOTATE_OFF_CPU)
+		return "_[o]";
+	return "";
+}
+
+unsigned format_annotate(unsigned annotate, const char *type_name)
+{
+	if (strcmp(type_name, "wall") == 0)
+		annotate |= 1u << ANNOTATE_ON_CPU | 1u << ANNOTATE_OFF_CPU;
+	return annotate;
+}
+
 static void format_list_types(const struct profile *p, struct buf *b)
 {
 	enum { SHOWN = 16, NAME = 64 };
@@ -150,6 +166,21 @@ int format_read_file_here(const char *path, const struct format *as, struct sink
 	if (rc == 0 && used)
 		*used = as;
 	input_close(in);
+	return rc;
+}
+
+int format_write_fitting(const struct format *f, struct profile *p,
+			 const struct format_write_opts *opts, struct out *out,
+			 double *min_width_px, struct err *err)
+{
+	enum { WIDEST_PX = 64 };
+	struct format_write_opts w = *opts;
+	int rc = f->write(p, &w, out, err);
+	while (rc == -E2BIG && w.min_width_px < WIDEST_PX) {
+		w.min_width_px = w.min_width_px > 0 ? 2 * w.min_width_px : 0.1;
+		rc = f->write(p, &w, out, err);
+	}
+	*min_width_px = w.min_width_px;
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "base/input.h"
 #include "format/user_stack.h"
 #include "profile/profile.h"
+#include "profile/state.h"
 #include "profile/tree.h"
 
 #include <stdbool.h>
@@ -37,7 +38,7 @@ struct format_write_opts {
 	const char *unit;
 	/* Pictures */
 	const char *title;
-	const char *palette; /* kind (default) binary wall classic mono */
+	const char *palette; /* kind binary wall classic mono; NULL: as palette.h says */
 	double min_width_px; /* 0: the default, 0.1; negative: nothing is left out */
 	bool icicle;         /* root on top */
 	bool older_widths;   /* of a difference: frames are as wide as the older side */
@@ -90,6 +91,12 @@ const struct format *format_by_ending(
  * `annotate`. */
 const char *format_suffix(enum frame_kind kind, unsigned annotate);
 
+/* What it puts behind the leaf of a stack by what the thread was doing: "_[c]", "_[o]", "" likewise. */
+const char *format_state_suffix(enum thread_state state, unsigned annotate);
+
+/* annotate, and what the stacks of this type have in any case: in `wall` both of the last. */
+unsigned format_annotate(unsigned annotate, const char *type_name);
+
 /* The type that a format of one type writes: want, else the default, else the first. -ENOENT with
  * the types there are. */
 int format_pick_type(const struct profile *p, const char *want, uint32_t *type, struct err *err);
@@ -103,6 +110,12 @@ int format_read_file(const char *path, const struct format *as, struct sink *sin
 int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
 			  const struct format_here *here, const struct format **used,
 			  struct err *err);
+
+/* Writes a picture that has too many frames (-E2BIG) without the narrowest, for what cannot be repeated with another option. *min_width_px
+ * is what was left out below. */
+int format_write_fitting(const struct format *f, struct profile *p,
+			 const struct format_write_opts *opts, struct out *out,
+			 double *min_width_px, struct err *err);
 
 /* Writes to path (NAME.tmp, renamed) or to standard output for "-". */
 int format_write_file(const struct format *f, struct profile *p,

@@ -1,5 +1,7 @@
 #include "format/guess.h"
 
+#include "profile/state.h"
+
 #include <string.h>
 
 static const struct {
@@ -21,7 +23,8 @@ static bool guess_starts(const char *s, size_t len, const char *prefix)
 
 enum frame_kind guess_kind(const char *name, size_t name_len, const char *file, size_t file_len)
 {
-	if (guess_starts(name, name_len, "[truncated: ") || (name_len == 1 && name[0] == '-'))
+	if (guess_starts(name, name_len, "[truncated: ") || (name_len == 1 && name[0] == '-') ||
+	    guess_starts(name, name_len, STATE_WOKEN_BY) || state_of_marker(name, name_len))
 		return FRAME_MARKER;
 	if (guess_starts(name, name_len, "[GPU_Kernel]"))
 		return FRAME_GPU_KERNEL;

@@ -69,6 +69,26 @@ int64_t headline_truncated(const struct tree *t)
 	return value_clamp(sum);
 }
 
+static bool has_times(const struct profile *p)
+{
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.time_ns[i])
+			return true;
+	return false;
+}
+
+/* What the rows of a type are that counts no samples. Those without times are sums. */
+static const char *rows_word(const struct profile *p, const struct tree *t)
+{
+	if (!has_times(p))
+		return "samples";
+	if (strcmp(t->type_name, "wall") == 0)
+		return "samples and waits";
+	if (strcmp(t->type_name, "off-cpu") == 0 || strcmp(t->type_name, "sched-wait") == 0)
+		return t->n_samples == 1 ? "wait" : "waits";
+	return "samples";
+}
+
 void headline_counts(const struct profile *p, const struct tree *t, struct buf *b)
 {
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
@@ -83,7 +103,7 @@ void headline_counts(const struct profile *p, const struct tree *t, struct buf *
 	if (strcmp(t->unit, "samples") != 0 && t->n_samples) {
 		part_begin(b, from);
 		fmt_count(b, t->n_samples);
-		buf_adds(b, " samples");
+		buf_addf(b, " %s", rows_word(p, t));
 	}
 	if (p->meta.duration_ns > 0) {
 		part_begin(b, from);

@@ -1,6 +1,7 @@
 #include "format/palette.h"
 
 #include "base/str.h"
+#include "profile/tree_state.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -171,16 +172,16 @@ static uint8_t swatch_of_native(const char *name, const char *file)
 	return strstr(name, "::") ? KIND_CPP : KIND_NATIVE;
 }
 
-static bool is_off_cpu(const char *name)
+static bool is_off_cpu_marker(const struct tree_func *f, const char *name)
 {
-	return str_starts(name, "[off-cpu]") || str_ends(name, "_[o]");
+	return f->kind == FRAME_MARKER && state_of_marker(name, strlen(name)) == STATE_OFF_CPU;
 }
 
 static uint8_t swatch_of_func(const struct palette *p, uint32_t func)
 {
 	const struct tree_func *f = &p->tree->funcs.v[func];
 	const char *name = func_name(p, func);
-	if (is_off_cpu(name))
+	if (is_off_cpu_marker(f, name))
 		return KIND_OFF_CPU;
 	if (f->kind == FRAME_NATIVE)
 		return swatch_of_native(name, strtab_get(&p->tree->strings, f->file));
@@ -294,40 +295,70 @@ static void paint_binary(struct palette *p)
 	legend_of_binaries(p);
 }
 
-/* --- wall: how much of a frame's time was waiting --- */
+/* --- wall: what threads were doing above a frame --- */
 
-static double off_self(const struct palette *p, const struct tree_node *n, bool all_off)
+/* Colours of threads at work, blocked and waiting for a CPU. What a profile does not say counts as work. */
+static const struct {
+	uint32_t rgb;
+	const char *label;
+} wall_meanings[THREAD_STATES] = {
+	[STATE_ON_CPU] = { 0xe5635a, "on-CPU" },
+	[STATE_OFF_CPU] = { 0x6089e6, "off-CPU" },
+	[STATE_SCHED_WAIT] = { 0x9aa0a8, "waiting for a CPU" },
+};
+enum { RGB_SEVERAL = 0xd9c2e0 };
+
+struct wall_shares {
+	double part[THREAD_STATES];
+};
+
+/* The state of nearly all of it, STATE_UNSAID when there is no such one. */
+static int wall_state(const struct wall_shares *s, double total)
 {
-	const char *name = func_name(p, n->func);
-	return (all_off && !str_ends(name, "_[c]")) || is_off_cpu(name) ? n->self : 0;
+	for (int state = STATE_ON_CPU; state < THREAD_STATES; state++)
+		if (s->part[state] > 0.99 * total)
+			return state;
+	return STATE_UNSAID;
+}
+
+static void wall_legend(struct palette *p, const uint8_t *swatch, const struct wall_shares *all)
+{
+	double sum = 0;
+	int n = 0;
+	for (int state = STATE_ON_CPU; state < THREAD_STATES; state++)
+		sum += all->part[state];
+	for (int state = STATE_ON_CPU; state < THREAD_STATES; state++) {
+		if (all->part[state] <= 0)
+			continue;
+		legend_add(p, swatch[state], wall_meanings[state].label, all->part[state] / sum);
+		n++;
+	}
+	qsort(p->legend, p->n_legend, sizeof *p->legend, legend_order);
+	if (n > 1)
+		legend_add(p, swatch[STATE_UNSAID], "several above it", -1);
 }
 
 static void paint_wall(struct palette *p)
 {
 	const struct tree *t = p->tree;
-	uint8_t on = swatch_around(p, 0xe5635a, false), off = swatch_around(p, 0x6089e6, false);
-	uint8_t both = swatch_around(p, 0xc3b3c9, false);
-	bool all_off = strstr(t->type_name, "off-cpu") || strstr(t->type_name, "wait");
-	double *share = xcalloc(t->nodes.n, sizeof *share), sum = 0;
+	uint8_t swatch[THREAD_STATES], *state = tree_states(t);
+	struct wall_shares *shares = xcalloc(t->nodes.n, sizeof *shares);
+	swatch[STATE_UNSAID] = swatch_around(p, RGB_SEVERAL, false);
+	for (int s = STATE_ON_CPU; s < THREAD_STATES; s++)
+		swatch[s] = swatch_around(p, wall_meanings[s].rgb, false);
 	p->of_node = xcalloc(t->nodes.n, 1);
-	for (uint32_t i = t->nodes.n; i-- > 1;) {
+	for (uint32_t i = t->nodes.n; i-- > 0;) {
 		const struct tree_node *n = &t->nodes.v[i];
-		share[i] += off_self(p, n, all_off);
-		sum += n->self;
-		share[n->parent] += share[i];
-		double part = n->total > 0 ? share[i] / n->total : 0;
-		p->of_node[i] = part > 0.99 ? off : part < 0.01 ? on : both;
+		shares[i].part[state[i] ? state[i] : STATE_ON_CPU] += n->self;
+		p->of_node[i] = swatch[wall_state(&shares[i], n->total)];
 		if (t->funcs.v[n->func].kind == FRAME_REST)
 			p->of_node[i] = PALETTE_REST;
+		for (int s = STATE_ON_CPU; s < THREAD_STATES && i != TREE_ROOT; s++)
+			shares[n->parent].part[s] += shares[i].part[s];
 	}
-	double waiting = sum > 0 ? share[TREE_ROOT] / sum : 0;
-	if (waiting < 1)
-		legend_add(p, on, "on-CPU", 1 - waiting);
-	if (waiting > 0)
-		legend_add(p, off, "off-CPU", waiting);
-	if (waiting > 0 && waiting < 1)
-		legend_add(p, both, "both above it", -1);
-	free(share);
+	wall_legend(p, swatch, &shares[TREE_ROOT]);
+	free(shares);
+	free(state);
 }
 
 /* --- classic --- */
@@ -470,10 +501,18 @@ static int palette_unknown(const char *name, struct err *err)
 			near);
 }
 
+/* Where threads were and where they waited is what one wants to know of these types. */
+static const char *default_palette(const struct tree *t)
+{
+	bool waits = strcmp(t->type_name, "wall") == 0 || strcmp(t->type_name, "off-cpu") == 0;
+	return waits ? "wall" : "kind";
+}
+
 int palette_new(const char *name, const struct tree *t, struct palette **out, struct err *err)
 {
-	void (*paint)(struct palette *) = name ? NULL : paint_kind;
-	for (int i = 0; name && i < N_PALETTES; i++)
+	void (*paint)(struct palette *) = NULL;
+	name = name ? name : default_palette(t);
+	for (int i = 0; i < N_PALETTES; i++)
 		if (strcmp(name, palettes[i].name) == 0)
 			paint = palettes[i].paint;
 	if (!paint)

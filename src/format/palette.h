@@ -1,8 +1,8 @@
 /* format/palette.h: which colour a frame of a picture has, and what the colours mean.
  *
- *     kind     what the frame is: native, kernel, Python, GPU …           (default)
+ *     kind     what the frame is: native, kernel, Python, GPU …           (default, but for `wall` and `off-cpu`)
  *     binary   the file it comes from, hue by hash of the name
- *     wall     red on-CPU, blue off-CPU, grey both below it
+ *     wall     red on-CPU, blue off-CPU, grey waiting for a CPU, lilac where frames above are several of them
  *     classic  the hues of the first flame graphs: hot, java, mem or io, by what the profile holds
  *     mono     greys, for print and for high contrast
  *     diff     red grew, blue shrank: always taken when the tree is a difference
@@ -40,7 +40,7 @@ struct shade {
 
 struct palette;
 
-/* The colours for this tree, which must outlive the palette. name NULL is "kind"; -EINVAL with the nearest name in err. */
+/* The colours for this tree, which must outlive the palette. name NULL is the default of the tree's type; -EINVAL with the nearest name in err. */
 int palette_new(const char *name, const struct tree *t, struct palette **out, struct err *err);
 void palette_free(struct palette *p);
 

@@ -16,6 +16,9 @@
  *   address but not their names are told apart in the same way: the second loses its address.
  * - Frames known by name whose kind the reader would not guess are written under a mapping
  *   "[python]", "[jit]" …, others under one named like their binary.
+ * - Where there are waits (types wall, off-cpu, sched-wait), the string labels `state` and `reason` of
+ *   each sample say what its stack and type say (profile/state.h): for other programs, so that a
+ *   comment tells our reader to leave them out. Not written where the profile has labels of that name.
  * - What profile.proto has no field for travels in comments "cresset: key=value"; the reader takes
  *   them out again. */
 #ifndef CRESSET_FORMAT_PPROF_H
@@ -106,6 +109,7 @@ static inline struct mapping pprof_no_mapping(void)
 /* Addresses from here on are the kernel's on every 64-bit Linux; but for [vsyscall]. */
 #define PPROF_KERNEL_HALF 0xffff000000000000ull
 
-#define PPROF_COMMENT "cresset: "
+#define PPROF_COMMENT        "cresset: "
+#define PPROF_STATES_COMMENT PPROF_COMMENT "states=1" /* labels state and reason are derived */
 
 #endif

@@ -22,6 +22,7 @@ struct pprof_reader {
 	uint64_t time_ns, duration_ns, period;
 	uint64_t drop_frames, keep_frames, default_type, doc_url;
 	VEC(uint64_t) comments;
+	bool has_states; /* labels that only repeat what stacks and types say */
 
 	struct pprof_column columns[PPROF_MAX_COLUMNS];
 	size_t n_columns;
@@ -142,14 +143,21 @@ static void set_columns(struct pprof_reader *r)
 	}
 }
 
+static bool text_is(struct cur text, const char *s)
+{
+	return cur_left(&text) == strlen(s) && memcmp(text.p, s, strlen(s)) == 0;
+}
+
 /* Takes what our writer left in comments; others stay comments. */
 static void set_comments(struct pprof_reader *r)
 {
 	struct profile_meta *meta = r->sink->ops->meta(r->sink);
 	for (size_t i = 0; i < r->comments.n; i++) {
 		struct cur text = pprof_text(&r->tables, r->comments.v[i]);
-		if (!pprof_meta_take(r->sink, (const char *)text.p, cur_left(&text), r->columns,
-				     r->n_columns))
+		if (text_is(text, PPROF_STATES_COMMENT))
+			r->has_states = true;
+		else if (!pprof_meta_take(r->sink, (const char *)text.p, cur_left(&text),
+					  r->columns, r->n_columns))
 			vec_push(&meta->comments, pprof_string(&r->tables, r->comments.v[i]));
 	}
 }
@@ -157,9 +165,8 @@ static void set_comments(struct pprof_reader *r)
 static bool value_type_is(const struct pprof_reader *r, struct value_type v, const char *type,
 			  const char *unit)
 {
-	struct cur a = pprof_text(&r->tables, v.type), b = pprof_text(&r->tables, v.unit);
-	return cur_left(&a) == strlen(type) && memcmp(a.p, type, strlen(type)) == 0 &&
-	       cur_left(&b) == strlen(unit) && memcmp(b.p, unit, strlen(unit)) == 0;
+	return text_is(pprof_text(&r->tables, v.type), type) &&
+	       text_is(pprof_text(&r->tables, v.unit), unit);
 }
 
 static void add_value(void *ctx, uint64_t v)
@@ -257,6 +264,8 @@ static int read_samples(struct pprof_reader *r, const char *name, struct err *er
 	struct cur c = r->file;
 	struct pb_field f;
 	int rc = 0;
+	if (r->has_states)
+		pprof_samples_drop_states(s);
 	while (rc == 0 && pb_next(&c, &f))
 		if (f.num == PROFILE_SAMPLE && f.wire == PB_LEN && !pprof_samples_add(s, f.len))
 			rc = err_set(err, EBADMSG, "%s: more than %d values", name,

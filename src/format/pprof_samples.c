@@ -38,6 +38,7 @@ struct pprof_samples {
 	const struct pprof_column *columns;
 	size_t n_columns;
 	uint32_t key_pid, key_tid, key_cpu;
+	uint32_t key_state, key_reason; /* UINT32_MAX: they stay */
 
 	VEC(uint32_t) series; /* runs of n_columns, one for each label set */
 	struct map series_of_labels;
@@ -70,6 +71,7 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	s->key_pid = sink_string(sink, "pid");
 	s->key_tid = sink_string(sink, "tid");
 	s->key_cpu = sink_string(sink, "cpu");
+	s->key_state = s->key_reason = UINT32_MAX;
 	s->series_before = SIZE_MAX;
 	s->n_list_memos = 1;
 	while (s->n_list_memos < n_samples && s->n_list_memos < PPROF_MAX_LIST_MEMOS)
@@ -79,6 +81,12 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	vec_reserve(&s->values, 1);
 	vec_reserve(&s->series, 1);
 	return s;
+}
+
+void pprof_samples_drop_states(struct pprof_samples *s)
+{
+	s->key_state = sink_string(s->sink, "state");
+	s->key_reason = sink_string(s->sink, "reason");
 }
 
 /* --- locations -------------------------------------------------------------------------------- */
@@ -229,6 +237,8 @@ static void add_label(struct pprof_samples *s, struct sample *sample, struct cur
 	uint32_t *id = id_column(s, sample, &l);
 	if (id)
 		*id = l.num;
+	else if (good && !l.is_num && (l.key == s->key_state || l.key == s->key_reason))
+		return;
 	else if (!good || s->labels.n == PPROF_MAX_LABELS)
 		s->tables->skipped++;
 	else

@@ -14,6 +14,9 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 					const struct pprof_column *columns, size_t n_columns,
 					uint64_t n_samples);
 
+/* Labels `state` and `reason` that are text are left out. */
+void pprof_samples_drop_states(struct pprof_samples *s);
+
 /* Takes a sample's message; one that cannot be used counts in the tables' `skipped`. False when
  * there are more than PPROF_MAX_SAMPLES values. */
 bool pprof_samples_add(struct pprof_samples *s, struct cur message);

@@ -3,6 +3,7 @@
 #include "format/pprof_meta.h"
 #include "format/pprof_put.h"
 #include "format/value.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -28,6 +29,10 @@ struct pprof_writer {
 	struct map row_index;
 	VEC(int64_t) values; /* n_columns for each row */
 	VEC(uint32_t) frames;
+	/* Strings; by enum thread_state. */
+	uint32_t key_state, key_reason, state_names[THREAD_STATES];
+	bool with_states;
+	VEC(struct stack_state) states; /* by row, when with_states */
 	struct buf out;
 };
 
@@ -181,6 +186,60 @@ static void collect_rows(struct pprof_writer *w)
 	}
 }
 
+/* --- what threads were doing ----------------------------------------------------------------- */
+
+static bool type_waits(const struct profile *p, uint32_t name)
+{
+	return string_is(p, name, "wall") || string_is(p, name, "off-cpu") ||
+	       string_is(p, name, "sched-wait");
+}
+
+static bool has_label(const struct profile *p, uint32_t key)
+{
+	for (size_t i = 0; i < p->series.labels.n; i++)
+		if (p->series.labels.v[i].key == key)
+			return true;
+	return false;
+}
+
+static void choose_states(struct pprof_writer *w)
+{
+	struct strtab *strings = &w->p->strings;
+	w->key_state = strtab_put(strings, "state");
+	w->key_reason = strtab_put(strings, "reason");
+	for (int i = 0; i < THREAD_STATES; i++)
+		w->state_names[i] = strtab_put(strings, thread_state_names[i]);
+	for (size_t i = 0; i < w->n_columns; i++)
+		w->with_states |= type_waits(w->p, w->columns[i].type.name);
+	w->with_states &= !has_label(w->p, w->key_state) && !has_label(w->p, w->key_reason);
+}
+
+/* What the types say that have a value in this row, when they all say the same. */
+static enum thread_state state_of_row(const struct pprof_writer *w, size_t row)
+{
+	enum thread_state all = STATE_UNSAID;
+	for (size_t i = 0; i < w->n_columns; i++) {
+		enum thread_state one = state_of_type(profile_str(w->p, w->columns[i].type.name));
+		if (!w->values.v[row * w->n_columns + i])
+			continue;
+		if (all && one != all)
+			return STATE_UNSAID;
+		all = one;
+	}
+	return all;
+}
+
+/* Reasons become strings here: the file's table of them is as large as the profile's when it is begun. */
+static void note_states(struct pprof_writer *w)
+{
+	for (size_t row = 0; w->with_states && row < w->rows.n; row++) {
+		struct stack_state s = state_of_stack(w->p, w->rows.v[row].stack);
+		if (!s.state)
+			s.state = state_of_row(w, row);
+		vec_push(&w->states, s);
+	}
+}
+
 /* --- the message ------------------------------------------------------------------------------ */
 
 static void put_number(struct buf *b, uint32_t field, uint64_t n)
@@ -230,6 +289,20 @@ static void put_frames(struct pprof_writer *w, uint32_t stack)
 	pb_end(&w->out, mark);
 }
 
+static void put_text_label(struct pprof_writer *w, uint32_t key, uint32_t str)
+{
+	struct label l = { .key = key, .str = str };
+	if (str)
+		put_label(w, &l);
+}
+
+static void put_state(struct pprof_writer *w, size_t row)
+{
+	struct stack_state s = w->states.v[row];
+	put_text_label(w, w->key_state, w->state_names[s.state]);
+	put_text_label(w, w->key_reason, s.reason);
+}
+
 struct id_keys {
 	uint32_t pid, tid, cpu; /* strings */
 };
@@ -248,6 +321,8 @@ static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *ke
 	put_id(w, keys->pid, r->pid);
 	put_id(w, keys->tid, r->tid);
 	put_id(w, keys->cpu, r->cpu);
+	if (w->with_states)
+		put_state(w, row);
 	if (r->labels) {
 		struct label_set set = t->sets.v[r->labels];
 		for (uint32_t i = 0; i < set.n; i++)
@@ -270,6 +345,10 @@ static void put_comments(struct pprof_writer *w)
 		pb_put_u64(&w->out, PROFILE_COMMENT,
 			   pprof_put_string(&w->put, meta->comments.v[i]));
 	pprof_meta_give(w->p, put_comment, w);
+	if (w->with_states)
+		pb_put_u64(&w->out, PROFILE_COMMENT,
+			   pprof_put_text(&w->put, PPROF_STATES_COMMENT,
+					  strlen(PPROF_STATES_COMMENT)));
 	for (size_t i = 0; i < w->n_columns; i++) {
 		struct pprof_column guessed = w->columns[i];
 		guessed.type.name = w->period_type ? w->period_type : last->type.sample_type;
@@ -338,6 +417,7 @@ static void writer_done(struct pprof_writer *w)
 	vec_done(&w->rows);
 	map_done(&w->row_index);
 	vec_done(&w->values);
+	vec_done(&w->states);
 	vec_done(&w->frames);
 	buf_done(&w->out);
 	free(w);
@@ -352,7 +432,9 @@ int pprof_write(struct profile *p, const struct format_write_opts *opts, struct 
 	int rc = choose_columns(w, opts->type, err);
 	if (rc == 0) {
 		choose_period(w);
+		choose_states(w);
 		collect_rows(w);
+		note_states(w);
 		put_profile(w);
 		rc = fs_gzip(w->out.data, w->out.len, &packed);
 		if (rc)

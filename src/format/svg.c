@@ -7,6 +7,7 @@
 #include "format/outline.h"
 #include "format/palette.h"
 #include "format/value.h"
+#include "profile/tree_state.h"
 
 #include <errno.h>
 #include <math.h>
@@ -37,6 +38,8 @@ struct picture {
 	const struct profile *profile;
 	const struct format_write_opts *opts;
 	const struct tree *tree;
+	unsigned annotate; /* bits of enum annotate */
+	uint8_t *states;   /* by node */
 	struct palette *palette;
 	VEC(struct box) boxes; /* pre-order */
 	uint32_t rows;
@@ -136,8 +139,11 @@ static void put_name(struct picture *pic, const struct box *box, struct buf *b)
 		return;
 	}
 	const struct tree_func *f = node_func(pic, box->row.node);
+	bool is_leaf = box->row.node != TREE_ROOT && pic->tree->nodes.v[box->row.node].self;
 	buf_adds(b, strtab_get(&pic->tree->strings, f->name));
-	buf_adds(b, format_suffix(f->kind, pic->opts->annotate));
+	buf_adds(b, format_suffix(f->kind, pic->annotate));
+	if (is_leaf)
+		buf_adds(b, format_state_suffix(pic->states[box->row.node], pic->annotate));
 }
 
 static const char *arrow(double change)
@@ -186,12 +192,13 @@ static void put_info(struct picture *pic, const struct box *box, struct buf *b)
 		put_change(pic, n, b);
 }
 
-/* What a label shows: the name without a suffix like "_[k]": the colour says it. */
-static void strip_suffix(struct buf *name)
+/* What a label shows: the name without suffixes like "_[k]": the colour says it. */
+static void strip_suffixes(struct buf *name)
 {
 	const char *end = name->data + name->len;
-	if (name->len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']' &&
-	    strchr("kjicoGg", end[-2]))
+	for (; name->len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']' &&
+	       strchr("kjicoGg", end[-2]);
+	     end -= 4)
 		name->len -= 4;
 }
 
@@ -252,7 +259,7 @@ static void put_label(struct picture *pic, const struct box *box, struct buf *sc
 	struct buf fitted = { 0 };
 	buf_clear(scratch);
 	put_name(pic, box, scratch);
-	strip_suffix(scratch);
+	strip_suffixes(scratch);
 	columns_fit(&fitted, buf_cstr(scratch), (width - 6) / CHAR_WIDTH);
 	buf_addf(&pic->buf, "<text%s x=\"%.1f\" y=\"%.1f\">",
 		 light ? " class=\"w\" fill=\"#fff\"" : "", box_x(pic, box) + 3,
@@ -493,6 +500,8 @@ int svg_write_tree(const struct profile *p, const struct tree *t,
 		   const struct format_write_opts *opts, struct out *out, struct err *err)
 {
 	struct picture pic = { .profile = p, .tree = t, .opts = opts, .out = out };
+	pic.annotate = format_annotate(opts->annotate, t->type_name);
+	pic.states = tree_states(t);
 	pic.min_width_px = opts->min_width_px ? opts->min_width_px : MIN_WIDTH_DEFAULT_PX;
 	pic.min_width_px = pic.min_width_px > 0 ? pic.min_width_px : 0;
 	int rc = palette_new(opts->palette, t, &pic.palette, err);
@@ -505,6 +514,7 @@ int svg_write_tree(const struct profile *p, const struct tree *t,
 	vec_done(&pic.boxes);
 	buf_done(&pic.buf);
 	palette_free(pic.palette);
+	free(pic.states);
 	return rc;
 }
 
@@ -516,6 +526,8 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
 	if (rc == 0)
 		rc = tree_build(p, &tree_opts, &t, err);
+	if (rc == 0 && strcmp(t->type_name, "wall") == 0 && !t->is_inverted)
+		tree_show_on_cpu(t);
 	if (rc == 0)
 		rc = svg_write_tree(p, t, opts, out, err);
 	tree_free(t);

@@ -388,6 +388,18 @@ static void select_origins(struct selection *s)
 	}
 }
 
+/* Exact times are of a thread's whole life: of a part of it nobody knows them. */
+static void select_threads(struct selection *s)
+{
+	const struct tree_opts *o = &s->opts->tree;
+	struct sink *to = profile_sink(s->to);
+	for (size_t i = 0; !o->time_from_ns && !o->time_to_ns && i < s->from->threads.all.n; i++) {
+		struct thread_times row = s->from->threads.all.v[i];
+		row.name = select_string(s, row.name);
+		to->ops->thread(to, &row);
+	}
+}
+
 int profile_select(struct profile *p, const struct select_opts *opts, struct profile **out,
 		   struct err *err)
 {
@@ -400,6 +412,7 @@ int profile_select(struct profile *p, const struct select_opts *opts, struct pro
 			if (row_passes(&s, row))
 				select_row(&s, row);
 		select_origins(&s);
+		select_threads(&s);
 		*out = s.to;
 	}
 	selection_done(&s);

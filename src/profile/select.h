@@ -22,8 +22,8 @@ struct select_opts {
 };
 
 /* Makes *out (profile_free) of what passes. Strings, frames, names, labels and series that nothing
- * refers to any more are not in it; wanted types are, even without samples. p is changed only by
- * interned strings. -EINVAL with the words in err for a bad regular expression. */
+ * refers to any more are not in it; wanted types are, even without samples, and without a time range
+ * the exact times of all threads. p is changed only by interned strings. -EINVAL with the words in err for a bad regular expression. */
 int profile_select(struct profile *p, const struct select_opts *opts, struct profile **out,
 		   struct err *err);
 

@@ -1,11 +1,12 @@
 #include "profile/state.h"
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/parse.h"
 
 #include <string.h>
 
 #define BLOCKED "[blocked: "
+#define BELOW   "[off-CPU below "
 
 const char *const thread_state_names[THREAD_STATES] = {
 	[STATE_UNSAID] = "",
@@ -27,25 +28,65 @@ static const struct {
 	enum thread_state state;
 } markers[] = {
 	{ BLOCKED, STATE_OFF_CPU },
-	{ "[off-CPU below ", STATE_OFF_CPU },
+	{ BELOW, STATE_OFF_CPU },
+	{ STATE_OFF_CPU_MARKER, STATE_OFF_CPU },
 	{ STATE_SCHED_WAIT_MARKER, STATE_SCHED_WAIT },
 	{ STATE_ON_MARKER, STATE_ON_CPU },
 	{ STATE_OFF_MARKER, STATE_OFF_CPU },
 };
 
-enum thread_state state_of_marker(const char *name, const char **reason, size_t *reason_len)
+static bool starts(const char *name, size_t len, const char *start)
 {
-	size_t len = strlen(name);
+	size_t n = strlen(start);
 
-	*reason = NULL;
-	*reason_len = 0;
-	if (str_starts(name, BLOCKED) && name[len - 1] == ']') {
-		*reason = name + sizeof BLOCKED - 1;
-		*reason_len = len - sizeof BLOCKED;
-	}
+	return len >= n && memcmp(name, start, n) == 0;
+}
+
+enum thread_state state_of_marker(const char *name, size_t len)
+{
 	for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
-		if (str_starts(name, markers[i].start))
+		if (starts(name, len, markers[i].start))
 			return markers[i].state;
+	return STATE_UNSAID;
+}
+
+const char *state_reason(const char *name, size_t len, size_t *reason_len)
+{
+	if (!starts(name, len, BLOCKED) || name[len - 1] != ']' || len < sizeof BLOCKED)
+		return NULL;
+	*reason_len = len - sizeof BLOCKED;
+	return name + sizeof BLOCKED - 1;
+}
+
+uint64_t state_below_ns(const char *name, size_t len)
+{
+	enum { SECOND_NS = 1000000000, TIME_MAX = 32 };
+	char text[TIME_MAX];
+	uint64_t ns;
+
+	if (!starts(name, len, BELOW) || name[len - 1] != ']' || len - strlen(BELOW) > TIME_MAX)
+		return 0;
+	len -= strlen(BELOW) + 1;
+	memcpy(text, name + strlen(BELOW), len);
+	text[len] = '\0';
+	return parse_duration(text, SECOND_NS, &ns) == 0 ? ns : 0;
+}
+
+static const struct {
+	const char *type;
+	enum thread_state state;
+} types[] = {
+	{ "cpu", STATE_ON_CPU },
+	{ "wall", STATE_ON_CPU },
+	{ "off-cpu", STATE_OFF_CPU },
+	{ "sched-wait", STATE_SCHED_WAIT },
+};
+
+enum thread_state state_of_type(const char *type_name)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (strcmp(type_name, types[i].type) == 0)
+			return types[i].state;
 	return STATE_UNSAID;
 }
 
@@ -58,12 +99,13 @@ struct stack_state state_of_stack(struct profile *p, uint32_t stack)
 	stack_frames(&p->stacks, stack, frames);
 	for (uint32_t i = depth; i-- > 0 && out.state == STATE_UNSAID;) {
 		const struct frame *f = &p->frames.frames.v[frames[i]];
-		const char *reason;
+		const char *name = profile_str(p, f->function), *reason;
 		size_t len;
 
-		if (f->kind != FRAME_MARKER)
+		if (f->kind != FRAME_MARKER || f->mapping != MAPPING_NONE)
 			continue;
-		out.state = state_of_marker(profile_str(p, f->function), &reason, &len);
+		out.state = state_of_marker(name, strtab_len(&p->strings, f->function));
+		reason = state_reason(name, strtab_len(&p->strings, f->function), &len);
 		if (reason)
 			out.reason = strtab_putn(&p->strings, reason, len);
 	}

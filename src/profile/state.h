@@ -2,7 +2,9 @@
  *
  *     main;read_file;pread64;[blocked: disk I/O]            it waited, and for what
  *     main;work;[sched-wait]                                it was ready to run, but had no CPU
+ *     main;read_file;[off-CPU]                              it waited; the file it was read from does not say for what
  *     [off-CPU below 1ms]                                   waits too short for a stack, all together
+ *     [on-CPU, not sampled]                                 time on the CPU of a thread that no sample met
  *     main;work                                             none of them: what the type says; on the CPU in `wall` and `cpu`
  *
  * What ended a wait (--wakers) may follow behind the marker. */
@@ -40,9 +42,19 @@ extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/loc
 #define STATE_SCHED_WAIT_MARKER "[sched-wait]"
 #define STATE_ON_MARKER         "[on-CPU, not sampled]"
 #define STATE_OFF_MARKER        "[off-CPU, not sampled]"
+#define STATE_OFF_CPU_MARKER    "[off-CPU]"
+#define STATE_WOKEN_BY          "[woken by: " /* behind a marker: what ended the wait, "bash (12)]" */
 
-/* Of a marker frame's name. *reason becomes what is in its brackets (not ended by NUL), NULL without one. */
-enum thread_state state_of_marker(const char *name, const char **reason, size_t *reason_len);
+/* Of a marker frame's name. */
+enum thread_state state_of_marker(const char *name, size_t len);
+/* What is behind "blocked: " in it (not ended by NUL), NULL without that. */
+const char *state_reason(const char *name, size_t len, size_t *reason_len);
+
+/* Of a marker of waits that were added up because they are short ("[off-CPU below 1ms]"): how long one of them can be; 0 of others. */
+uint64_t state_below_ns(const char *name, size_t len);
+
+/* What a sample of this type (by name) was doing whose stack has no marker. */
+enum thread_state state_of_type(const char *type_name);
 
 struct stack_state {
 	enum thread_state state;

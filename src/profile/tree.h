@@ -37,7 +37,8 @@ struct tree_node {
  *   samples, however many were added up into it.
  * - Values in the unit of a period (CPU time by a timer, bytes of a sampling heap profiler): the
  *   period, likewise. A period of 1 is no sampling, but for counts of events.
- * - Other values of rows that have times: each row is one sample and weighs its value.
+ * - Other values of rows that have times: each row is one sample and weighs its value; but where it is
+ *   the sum of many short waits ("[off-CPU below 1ms]"), what the longest of them can be.
  * - Everything else (microseconds or bytes of a file that says neither period nor times): not
  *   known, since a row may be one sample or a million. Both numbers are then NaN. */
 struct tree_spread {

@@ -4,6 +4,7 @@
  * per group of root frames, and of it only its own frames: the front coding says at which node of
  * its parent they begin. So the work is one lookup of a child per distinct (prefix of a stack,
  * line), not per sample and frame. */
+#include "profile/state.h"
 #include "profile/sum.h"
 #include "profile/tree_filter.h"
 #include "profile/tree_keys.h"
@@ -340,12 +341,25 @@ static void clear_walked(struct build *b)
 	vec_clear(&b->walked);
 }
 
+/* Of a row that is one sample. */
+static double single_weight(const struct build *b, size_t row, double value)
+{
+	uint32_t leaf = stack_leaf(&b->p->stacks, b->p->samples.stack[row]);
+	const struct frame *f = leaf == UINT32_MAX ? NULL : &b->p->frames.frames.v[leaf];
+	if (!f || f->kind != FRAME_MARKER || f->mapping != MAPPING_NONE ||
+	    strcmp(b->t->unit, "nanoseconds") != 0)
+		return value;
+	uint64_t below_ns = state_below_ns(profile_str(b->p, f->function),
+					   strtab_len(&b->p->strings, f->function));
+	return below_ns && below_ns < value ? below_ns : value;
+}
+
 static struct tree_spread row_spread(const struct build *b, size_t row)
 {
 	double value = fabs((double)row_value(b, row));
 	double weight = b->shares[b->p->samples.series[row]].weight;
 	if (weight == 0)
-		weight = value;
+		weight = single_weight(b, row, value);
 	return (struct tree_spread){ .n = value / weight, .squares = value * weight };
 }
 

@@ -70,6 +70,17 @@ else
 fi
 rm -f "$dir"/*
 
+# --- files of each thread
+ends "a folder for threads" 0 record -a -d 0.3 -o "$dir/busy.folded" --per-thread "$dir/threads/new"
+has "… is named" "wrote $dir/threads/new/busy_thread_analysis.txt and files of " "$errs"
+threads=$(find "$dir/threads/new" -name 'thread_*_analysis.txt' | wc -l)
+has "… with how many threads there are" "files of $threads thread" "$errs"
+is "… all have a picture" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc -l)" "$threads"
+is "… and folded stacks, together those of all" "$(cat "$dir"/threads/new/thread_*.folded | awk '{ n += $NF } END { print n }')" "$(awk '{ n += $NF } END { print n }' "$dir/busy.folded")"
+fails "a folder that is a file" 7 "cannot create the folder $dir/busy.folded: Not a directory" record -a -d 60 -o "$dir/x.svg" --per-thread "$dir/busy.folded"
+hasnt "… is found before the start" "recording" "$errs"
+rm -r "${dir:?}"/*
+
 # --- the summary
 ends "the summary" 0 record -a -d 0.3 -o "$dir/x.folded"
 has "… tells samples" " samples" "$errs"

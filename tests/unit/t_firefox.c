@@ -1,6 +1,7 @@
 #include "random_profile.h"
 #include "read_text.h"
 #include "spelled_profile.h"
+#include "waits_profile.h"
 
 #include "format/firefox.h"
 
@@ -128,7 +129,7 @@ START_TEST(what_people_see_comes_back)
 			seed, (struct random_shape){ .n_stacks = 200, .n_samples = 400 });
 		for (int i = 0; i < 2; i++) {
 			struct format_write_opts opts = { .type = types[i],
-							  .annotate = ANNOTATE_ALL,
+							  .annotate = ANNOTATE_KINDS,
 							  .tree = { .by = { BY_PROCESS, BY_TID },
 								    .n_by = 2 } };
 			struct profile *again = rewritten(r.p, &opts);
@@ -150,7 +151,7 @@ static const char checker[] =
 	"p=json.load(open(sys.argv[1])); m=p[\"meta\"]; S=p[\"shared\"][\"stringArray\"]; "
 	"C=m[\"categories\"]\n"
 	"assert m[\"preprocessedProfileVersion\"]==56 and m[\"interval\"]>0 and "
-	"m[\"markerSchema\"]==[]\n"
+	"[x[\"name\"] for x in m[\"markerSchema\"]]==[\"Wait\"]\n"
 	"assert any(c[\"color\"]==\"grey\" for c in C) and all(c[\"subcategories\"][0]==\"Other\" "
 	"for c in C)\n"
 	"assert len(set(S))==len(S)\n"
@@ -172,6 +173,9 @@ static const char checker[] =
 	"  assert s[\"weightType\"] in (\"samples\",\"tracing-ms\",\"bytes\"); "
 	"total+=sum(s[\"weight\"])\n"
 	"  for i,x in enumerate(st[\"prefix\"]): assert x is None or 0<=x<i\n"
+	"  k=t[\"markers\"]; rng(k[\"name\"],len(S)); rng(k[\"category\"],len(C))\n"
+	"  for x,a,b,d in zip(k[\"phase\"],k[\"startTime\"],k[\"endTime\"],k[\"data\"]): assert "
+	"x==1 and a<b and d[\"type\"]==\"Wait\" and d[\"state\"]\n"
 	"  rng(st[\"frame\"],fr[\"length\"]); rng(fr[\"func\"],fu[\"length\"]); "
 	"rng(fr[\"category\"],len(C))\n"
 	"  assert len(set(zip(st[\"prefix\"],st[\"frame\"])))==st[\"length\"]\n"
@@ -182,6 +186,42 @@ static const char checker[] =
 	"  rng(r[\"lib\"],len(p[\"libs\"])); rng(r[\"name\"],len(S)); assert all(x==1 for x in "
 	"r[\"type\"])\n"
 	"print(len(p[\"threads\"]),total)\n";
+
+static const char waits_lister[] =
+	"import json,sys\n"
+	"p=json.load(open(sys.argv[1])); S=p[\"shared\"][\"stringArray\"]\n"
+	"for t in sorted(p[\"threads\"],key=lambda t: t[\"tid\"]):\n"
+	"  k=t[\"markers\"]\n"
+	"  for i in range(k[\"length\"]): "
+	"print(t[\"tid\"],S[k[\"name\"][i]],k[\"data\"][i][\"state\"],"
+	"k[\"startTime\"][i],k[\"endTime\"][i])\n";
+
+/* A wait is an interval there, from its start to its end in milliseconds. */
+START_TEST(waits_are_intervals)
+{
+	char dir[32], path[64];
+	struct err err = { 0 };
+	temp_dir(dir);
+	snprintf(path, sizeof path, "%s/x.firefox.json", dir);
+	struct profile *p = waits_profile(WAITS_WALL);
+	struct format_write_opts opts = { .type = "wall" };
+	ck_assert_int_eq(format_write_file(f, p, &opts, path, &err), 0);
+	free(shell("python3 -c '%s' %s", checker, path));
+	char *said = shell("python3 -c '%s' %s", waits_lister, path);
+	ck_assert_str_eq(said,
+			 "100 poll/epoll off-cpu 1000 3000\n100 poll/epoll off-cpu 3000 5000\n"
+			 "100 poll/epoll off-cpu 5000 7000\n100 poll/epoll off-cpu 7000 9000\n"
+			 "100 futex/lock off-cpu 9000 9800\n100 sched-wait sched-wait 9800 9900\n"
+			 "101 disk I/O off-cpu 6000 6500\n101 disk I/O off-cpu 6600 7100\n"
+			 "101 disk I/O off-cpu 7200 7700\n101 disk I/O off-cpu 7800 8300\n"
+			 "101 disk I/O off-cpu 8400 8900\n101 sched-wait sched-wait 9000 9700\n"
+			 "101 sched-wait sched-wait 9700 10000\n"
+			 "102 sleep/timer off-cpu 9000 9800\n103 poll/epoll off-cpu 0 10000\n");
+	free(said);
+	profile_free(p);
+	shell_do("rm -r %s", dir);
+}
+END_TEST
 
 START_TEST(the_profiler_would_take_it)
 {
@@ -250,7 +290,7 @@ START_TEST(gecko_profiles_are_read)
 			  "\"processes\":[{\"meta\":{\"startTime\":1002.5},\"libs\":[],\"threads\":"
 			  "[" GECKO_THREAD("U", "\"6\"") "]}]}";
 	struct profile *p = read_text(f, text);
-	struct format_write_opts opts = { .annotate = ANNOTATE_ALL,
+	struct format_write_opts opts = { .annotate = ANNOTATE_KINDS,
 					  .tree = { .by = { BY_TID }, .n_by = 1 } };
 	char *got = written(&format_folded, p, &opts);
 	ck_assert_str_eq(
@@ -318,7 +358,7 @@ START_TEST(tables_may_be_shared_and_in_any_order)
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		struct profile *p = read_text(f, texts[i]);
-		struct format_write_opts opts = { .annotate = ANNOTATE_ALL };
+		struct format_write_opts opts = { .annotate = ANNOTATE_KINDS };
 		char *got = written(&format_folded, p, &opts);
 		ck_assert_str_eq(got, "[empty] 1\nmain;read_[k] 1\nread_[k] 1\n");
 		ck_assert_str_eq(profile_str(p, frame_named(p, "main")->file), "a.js");
@@ -419,8 +459,8 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back,
-	  the_profiler_would_take_it, samples_without_times_get_some, gecko_profiles_are_read,
-	  recordings_of_the_developer_tools_are_read, gecko_frames_say_where_they_are,
-	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
-	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
-	  a_file_may_be_cut_anywhere, content_tells_the_format)
+	  the_profiler_would_take_it, waits_are_intervals, samples_without_times_get_some,
+	  gecko_profiles_are_read, recordings_of_the_developer_tools_are_read,
+	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
+	  weights_are_counts_times_or_bytes, what_leads_nowhere_is_skipped_and_counted,
+	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, content_tells_the_format)

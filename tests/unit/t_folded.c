@@ -193,28 +193,93 @@ START_TEST(async_profiler_is_told_by_its_spelling)
 }
 END_TEST
 
-START_TEST(wall_clock_profiles_are_microseconds)
+START_TEST(marks_of_leaves_tell_the_type)
 {
 	static const struct {
-		const char *text, *type;
+		const char *text, *type, *unit;
 	} cases[] = {
-		{ "main;work_[c] 70\nmain;read_[o] 30\n", "wall" },
-		{ "main;work_[c] 70\nmain;read_[o] 30\n[Missed] 1\n", "wall" },
-		{ "main;read_[o] 1\nmain;work 2\nmain 3\n", "samples" },
-		{ "main;work_[c] 2\nmain_[c] 1\n", "samples" },
-		{ "main_[o];work 2\n", "samples" },
+		{ "main;work_[c] 70\nmain;read_[o] 30\n", "wall", "microseconds" },
+		{ "main;work_[c] 70\nmain;read_[o] 30\n[Missed] 1\n", "wall", "microseconds" },
+		{ "main;work_[c] 70\nmain;[sched-wait] 30\n", "wall", "microseconds" },
+		{ "main;read;[blocked: disk I/O] 1\nmain;x_[o] 5\n", "off-cpu", "microseconds" },
+		{ "main;[blocked: disk I/O];[woken by: a (1)] 1\n", "off-cpu", "microseconds" },
+		{ "main;[sched-wait] 1\n", "sched-wait", "microseconds" },
+		{ "main;read_[o] 1\nmain;work 2\nmain 3\n", "samples", "count" },
+		{ "main;work_[c] 2\nmain_[c] 1\n", "cpu", "count" },
+		{ "main_[o];work 2\n", "samples", "count" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct profile *p = folded_profile(cases[i].text);
 		const struct type *type = &p->series.types.v[0];
-		bool is_wall = strcmp(cases[i].type, "wall") == 0;
+		bool is_cpu = strcmp(cases[i].type, "cpu") == 0;
 		ck_assert_str_eq(profile_str(p, type->name), cases[i].type);
-		ck_assert_str_eq(profile_str(p, type->sample_type), cases[i].type);
-		ck_assert_str_eq(profile_str(p, type->unit), is_wall ? "microseconds" : "count");
+		ck_assert_str_eq(profile_str(p, type->sample_type),
+				 is_cpu ? "samples" : cases[i].type);
+		ck_assert_str_eq(profile_str(p, type->unit), cases[i].unit);
 		profile_free(p);
 	}
-	check_rewritten("main;read_[o] 30\nmain;work_[c] 70\n",
-			"main;read_[o] 30\nmain;work_[c] 70\n");
+}
+END_TEST
+
+static void check_state(struct profile *p, const char *leaf, enum thread_state state,
+			const char *reason)
+{
+	uint32_t name = strtab_find(&p->strings, leaf);
+	for (uint32_t s = 1; s < p->stacks.stacks.n; s++) {
+		uint32_t frame = stack_leaf(&p->stacks, s);
+		if (p->frames.frames.v[frame].function != name)
+			continue;
+		struct stack_state got = state_of_stack(p, s);
+		ck_assert_int_eq(got.state, state);
+		ck_assert_str_eq(profile_str(p, got.reason), reason);
+		return;
+	}
+	ck_abort_msg("no stack ends in %s", leaf);
+}
+
+/* What a wall profile says comes back, mark by mark; the lines are as the writer orders them. */
+START_TEST(wall_profiles_come_back)
+{
+	static const char text[] = "[off-CPU below 1ms]_[o] 6\n"
+				   "[off-CPU]_[o] 1\n"
+				   "a;[on-CPU, not sampled]_[c] 4\n"
+				   "a;lock;[blocked: futex/lock];[woken by: w (7)]_[o] 9\n"
+				   "a;lock;[blocked: futex/lock];[woken by: w (7)];wake_[o] 3\n"
+				   "a;off_[o] 5\n"
+				   "a;read_[c] 1\n"
+				   "a;read;[blocked: disk I/O]_[o] 8\n"
+				   "a;read;[sched-wait] 2\n"
+				   "a;work_[c] 70\n";
+	struct profile *p = folded_profile(text);
+	check_state(p, "[on-CPU, not sampled]", STATE_ON_CPU, "");
+	check_state(p, "[woken by: w (7)]", STATE_OFF_CPU, "futex/lock");
+	check_state(p, "wake", STATE_OFF_CPU, "futex/lock");
+	check_state(p, "[off-CPU]", STATE_OFF_CPU, "");
+	check_state(p, "[blocked: disk I/O]", STATE_OFF_CPU, "disk I/O");
+	check_state(p, "[sched-wait]", STATE_SCHED_WAIT, "");
+	check_state(p, "[off-CPU below 1ms]", STATE_OFF_CPU, "");
+	check_state(p, "work", STATE_UNSAID, "");
+	profile_free(p);
+	check_rewritten(text, text);
+	/* A mark of one line is none of the next. */
+	check_rewritten("a;b_[o] 1\na;b_[o];c_[c] 2\n", "a;b_[o] 1\na;b_[o];c_[c] 2\n");
+	check_rewritten("m;k_[k]_[c] 1\nm;w_[o] 1\n", "m;k_[c] 1\nm;w_[o] 1\n");
+}
+END_TEST
+
+/* Only wall profiles have their leaves marked without being asked. */
+START_TEST(other_types_are_marked_when_asked)
+{
+	struct profile *p = folded_profile("a;read;[blocked: disk I/O] 8\na;off_[o] 5\n");
+	struct format_write_opts opts = { 0 };
+	char *plain = written(&format_folded, p, &opts);
+	ck_assert_str_eq(plain, "a;off;[off-CPU] 5\na;read;[blocked: disk I/O] 8\n");
+	opts.annotate = 1u << ANNOTATE_OFF_CPU;
+	char *marked = written(&format_folded, p, &opts);
+	ck_assert_str_eq(marked, "a;off_[o] 5\na;read;[blocked: disk I/O]_[o] 8\n");
+	free(plain);
+	free(marked);
+	profile_free(p);
 }
 END_TEST
 
@@ -625,7 +690,8 @@ END_TEST
 UNIT_MAIN("folded", each_stack_is_written_once, known_files_have_known_sums, crlf_changes_nothing,
 	  files_are_written_as_they_were, values_are_whole_or_rounded, junk_is_skipped_and_counted,
 	  nothing_but_junk_is_an_error, suffixes_tell_the_kind,
-	  async_profiler_is_told_by_its_spelling, wall_clock_profiles_are_microseconds,
+	  async_profiler_is_told_by_its_spelling, marks_of_leaves_tell_the_type,
+	  wall_profiles_come_back, other_types_are_marked_when_asked,
 	  annotate_writes_the_asked_suffixes, frames_without_a_name_and_stacks_without_frames,
 	  stacks_that_are_too_deep_keep_their_leaf, shared_prefixes_change_nothing,
 	  utf16_and_byte_order_marks_change_nothing, repeated_lines_cost_nothing,

@@ -40,7 +40,7 @@ START_TEST(stackcollapse_perf_says_the_same)
 		{ "tid", BY_TID, 0 },
 		{ "kernel", BY_COMM, 1 << ANNOTATE_KERNEL },
 		{ "jit", BY_COMM, 1 << ANNOTATE_JIT },
-		{ "all", BY_COMM, ANNOTATE_ALL },
+		{ "all", BY_COMM, ANNOTATE_KINDS },
 		{ "default", BY_COMM, 0 },
 	};
 	char dir[32], answer[128], path[256];
@@ -142,7 +142,7 @@ END_TEST
 static void check_folded(const char *text, const char *want)
 {
 	struct profile *p = read_text(text);
-	char *got = folded_of(p, BY_COMM, ANNOTATE_ALL);
+	char *got = folded_of(p, BY_COMM, ANNOTATE_KINDS);
 	ck_assert_str_eq(got, want);
 	free(got);
 	profile_free(p);

@@ -1,5 +1,6 @@
 #include "pprof_cases.h"
 #include "random_profile.h"
+#include "waits_profile.h"
 
 #include "profile/top.h"
 
@@ -185,6 +186,98 @@ START_TEST(comments_and_the_rest_are_kept)
 }
 END_TEST
 
+static size_t label_keys(const struct profile *p, const char *key)
+{
+	uint32_t id = strtab_find(&p->strings, key);
+	size_t n = 0;
+	for (size_t i = 0; i < p->series.labels.n; i++)
+		n += p->series.labels.v[i].key == id;
+	return n;
+}
+
+/* What the labels say is said by stacks and types already: they do not come back, nor twice. */
+START_TEST(states_of_waits_are_labels_for_others_only)
+{
+	struct profile *p =
+		waits_profile(WAITS_CPU | WAITS_OFF_CPU | WAITS_SCHED_WAIT | WAITS_WALL);
+	struct profile *again = written_and_read(p);
+	assert_same_profile(p, again, 0);
+	ck_assert_uint_eq(label_keys(again, "state"), 0);
+	struct profile *third = written_and_read(again);
+	assert_same_profile(p, third, 0);
+	profile_free(third);
+	profile_free(again);
+	profile_free(p);
+}
+END_TEST
+
+/* Labels of that name which are the profile's own stay as they are. */
+START_TEST(own_labels_called_state_stay)
+{
+	struct profile *p = waits_profile(WAITS_WALL);
+	struct sink *s = profile_sink(p);
+	struct label state = { .key = sink_string(s, "state"), .str = sink_string(s, "Bavaria") };
+	struct series series = { .type = 0, .labels = s->ops->labels(s, &state, 1) };
+	struct sample sample = { .value = 5,
+				 .series = s->ops->series(s, &series),
+				 .stack = waits_stack(p, "main;[blocked: other]"),
+				 .pid = 1,
+				 .tid = 1,
+				 .cpu = 1 };
+	s->ops->sample(s, &sample);
+	struct profile *again = written_and_read(p);
+	assert_same_profile(p, again, 0);
+	ck_assert_uint_eq(label_keys(again, "state"), 1);
+	ck_assert_uint_eq(label_keys(again, "reason"), 0);
+	profile_free(again);
+	profile_free(p);
+}
+END_TEST
+
+START_TEST(pprof_finds_waits_by_their_state)
+{
+	char dir[32], path[64];
+	if (!has_program("go") || !has_program("protoc"))
+		T_SKIP("go or protoc is not installed");
+	struct profile *p =
+		waits_profile(WAITS_CPU | WAITS_OFF_CPU | WAITS_SCHED_WAIT | WAITS_WALL);
+	temp_dir(dir);
+	snprintf(path, sizeof path, "%s/w.pb.gz", dir);
+	write_to(p, path);
+	char *raw = shell(GO_PPROF " -raw %s 2>&1", path);
+	check_has(raw, "samples/count cpu/nanoseconds off-cpu/nanoseconds sched-wait/nanoseconds "
+		       "wall/nanoseconds");
+	free(raw);
+	static const struct {
+		const char *focus, *type, *total;
+	} cases[] = {
+		{ "state=off-cpu", "wall", "22700ms" },
+		{ "state=on-cpu", "wall", "7200ms" },
+		{ "state=sched-wait", "wall", "1100ms" },
+		{ "state=sched-wait", "sched-wait", "1100ms" },
+		{ "state=on-cpu", "cpu", "7000ms" },
+		{ "reason=disk", "off-cpu", "2500ms" },
+		{ "reason=poll", "off-cpu", "18000ms" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char want[64];
+		char *top = shell(GO_PPROF " -unit=ms -sample_index=%s -tagfocus=%s -top %s 2>&1",
+				  cases[i].type, cases[i].focus, path);
+		snprintf(want, sizeof want, "Showing nodes accounting for %s,", cases[i].total);
+		check_has(top, want);
+		free(top);
+	}
+	char *labels = shell("gzip -dc %s | protoc --decode_raw | grep -c 'disk I/O'", path);
+	ck_assert_str_eq(
+		labels,
+		"2\n"); /* the marker and the label's value, each once in the table of strings */
+	free(labels);
+	profile_free(p);
+	shell_do("rm -r %s", dir);
+}
+END_TEST
+
 UNIT_MAIN("pprof_write", a_recording_survives_being_a_pprof_file, pprof_shows_a_recording,
-	  every_kind_by_name_survives, random_profiles_survive, hostile_names_make_a_valid_file,
-	  comments_and_the_rest_are_kept)
+	  states_of_waits_are_labels_for_others_only, own_labels_called_state_stay,
+	  pprof_finds_waits_by_their_state, every_kind_by_name_survives, random_profiles_survive,
+	  hostile_names_make_a_valid_file, comments_and_the_rest_are_kept)

@@ -179,6 +179,32 @@ START_TEST(a_part_in_time_begins_there)
 }
 END_TEST
 
+/* Exact times are of a whole thread: a part in time has none. */
+START_TEST(threads_stay_with_any_part_but_one_in_time)
+{
+	struct random_shape shape = { .n_stacks = 5, .n_samples = 20, .waits = true };
+	struct random_profile r = random_profile(5, shape);
+	struct select_opts cases[] = {
+		{ .types = NULL },
+		{ .tree = { .focus = "fn_0" } },
+		{ .tree = { .time_from_ns = 1 } },
+		{ .tree = { .time_to_ns = 500 } },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *part = part_of(r.p, &cases[i]);
+		ck_assert_uint_eq(part->threads.all.n, i < 2 ? r.p->threads.all.n : 0);
+		for (size_t k = 0; k < part->threads.all.n; k++) {
+			struct thread_times a = r.p->threads.all.v[k], b = part->threads.all.v[k];
+			ck_assert_str_eq(profile_str(r.p, a.name), profile_str(part, b.name));
+			a.name = b.name;
+			ck_assert_mem_eq(&a, &b, sizeof a);
+		}
+		profile_free(part);
+	}
+	profile_free(r.p);
+}
+END_TEST
+
 START_TEST(a_bad_expression_is_refused)
 {
 	struct random_profile r = random_profile(5, SMALL);
@@ -214,4 +240,5 @@ END_TEST
 
 UNIT_MAIN("select", the_tree_of_a_part_is_the_filtered_tree_of_the_whole,
 	  all_of_a_profile_is_that_profile, what_nothing_refers_to_is_gone,
-	  a_part_in_time_begins_there, a_bad_expression_is_refused, samples_are_taken_away)
+	  a_part_in_time_begins_there, threads_stay_with_any_part_but_one_in_time,
+	  a_bad_expression_is_refused, samples_are_taken_away)

@@ -376,7 +376,7 @@ END_TEST
 
 START_TEST(suffixes_are_for_colours_unless_asked)
 {
-	struct profile *p = folded_profile("main;vfs_read_[k] 5\nmain;odd_[c] 5\n");
+	struct profile *p = folded_profile("main;vfs_read_[k] 5\nmain;odd_[x] 5\nodd_[c];main 5\n");
 	char *plain = written(&format_svg, p, &(struct format_write_opts){ 0 });
 	char *full =
 		written(&format_svg, p, &(struct format_write_opts){ .annotate = ANNOTATE_ALL });
@@ -499,7 +499,8 @@ START_TEST(colours_mean_what_frames_are)
 {
 	struct profile *p = folded_profile(
 		"m;std::sort<int> 1\nm;libc.so.6+0x1f3a 1\nm;[unknown] 1\nm;<a::B as c::D>::e 1\n"
-		"m;x::y::h0123456789abcdef 1\nm;[off-cpu] futex 1\nm;k_[k] 1\nm;j_[j] 1\nm;i_[i] "
+		"m;x::y::h0123456789abcdef 1\nm;[blocked: futex/lock] 1\nm;k_[k] 1\nm;j_[j] "
+		"1\nm;i_[i] "
 		"1\n"
 		"m;plus+1 1\n");
 	struct tree *t = built_tree(p, NULL);
@@ -510,7 +511,7 @@ START_TEST(colours_mean_what_frames_are)
 	ck_assert_str_eq(meaning("kind", t, "plus+1"), "native");
 	ck_assert_str_eq(meaning("kind", t, "<a::B as c::D>::e"), "Rust");
 	ck_assert_str_eq(meaning("kind", t, "x::y::h0123456789abcdef"), "Rust");
-	ck_assert_str_eq(meaning("kind", t, "[off-cpu] futex"), "off-CPU");
+	ck_assert_str_eq(meaning("kind", t, "[blocked: futex/lock]"), "off-CPU");
 	ck_assert_str_eq(meaning("kind", t, "k"), "kernel");
 	ck_assert_str_eq(meaning("kind", t, "j"), "Java, JIT");
 	ck_assert_str_eq(meaning("kind", t, "i"), "interpreted");
@@ -522,15 +523,57 @@ END_TEST
 START_TEST(wall_shows_waiting)
 {
 	struct profile *p =
-		folded_profile("m;io;[off-cpu] disk 3\nm;busy 4\nn;w_[o] 2\nn;v_[c] 1\n");
-	struct tree *t = built_tree(p, NULL);
-	ck_assert_str_eq(meaning("wall", t, "busy"), "on-CPU");
-	ck_assert_str_eq(meaning("wall", t, "v_[c]"), "on-CPU");
-	ck_assert_str_eq(meaning("wall", t, "io"), "off-CPU");
-	ck_assert_str_eq(meaning("wall", t, "w_[o]"), "off-CPU");
-	ck_assert_str_eq(meaning("wall", t, "m"), "both above it");
-	tree_free(t);
+		folded_profile("m;io;[blocked: disk I/O];[woken by: w (1)]_[o] 3\nm;busy_[c] "
+			       "3\nm_[c] 1\nn;w_[o] 2\n"
+			       "n;v_[c] 1\nq;[sched-wait] 1\nr;[off-CPU below 1ms]_[o] 1\n");
+	for (int inverted = 0; inverted < 2; inverted++) {
+		struct tree *t = built_tree(p, &(struct tree_opts){ .inverted = inverted });
+		ck_assert_str_eq(meaning(NULL, t, "busy"), "on-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "v"), "on-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "io"), "off-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "[woken by: w (1)]"), "off-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "w"), "off-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "r"), "off-CPU");
+		ck_assert_str_eq(meaning(NULL, t, "[sched-wait]"), "waiting for a CPU");
+		ck_assert_str_eq(meaning(NULL, t, "q"), "waiting for a CPU");
+		if (!inverted)
+			ck_assert_str_eq(meaning(NULL, t, "m"), "several above it");
+		check_contrast(NULL, t);
+		tree_free(t);
+	}
+	char *svg = written(&format_svg, p, &(struct format_write_opts){ 0 });
+	char *legend = xpath(svg, "//*[@class=\"legend\"]//*[local-name()=\"text\"]/text()");
+	ck_assert_str_eq(legend, "off-CPU 50.0 %\non-CPU 41.7 %\nwaiting for a CPU 8.3 %\n"
+				 "several above it\n");
+	ck_assert_ptr_nonnull(strstr(svg, "<title>busy_[c]\n"));
+	ck_assert_ptr_nonnull(strstr(svg, ">busy</text>"));
+	ck_assert_ptr_nonnull(strstr(svg, "<title>[woken by: w (1)]_[o]\n"));
+	ck_assert_ptr_nonnull(strstr(svg, "<title>m\n")); /* its own work is a frame of its own */
+	ck_assert_ptr_nonnull(strstr(svg, "<title>[on-CPU]_[c]\n"));
+	free(legend);
+	free(svg);
 	profile_free(p);
+}
+END_TEST
+
+/* Of CPU time and of other things what a frame is matters more. */
+START_TEST(palettes_go_with_the_type)
+{
+	static const struct {
+		const char *text, *label;
+	} cases[] = {
+		{ "m;w_[c] 1\n", "native" },
+		{ "m;w 1\n", "native" },
+		{ "m;w_[o] 1\n", "off-CPU" },
+		{ "m;w;[sched-wait] 1\n", "native" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *p = folded_profile(cases[i].text);
+		struct tree *t = built_tree(p, NULL);
+		ck_assert_str_eq(meaning(NULL, t, "w"), cases[i].label);
+		tree_free(t);
+		profile_free(p);
+	}
 }
 END_TEST
 
@@ -588,4 +631,4 @@ UNIT_MAIN("svg", every_frame_is_there, icicle_has_the_root_on_top, pruning_keeps
 	  an_empty_profile_is_still_a_picture, says_what_was_lost, refers_to_nothing_outside,
 	  suffixes_are_for_colours_unless_asked, legend_adds_up, text_is_legible_on_every_colour,
 	  unknown_palettes_are_refused, colours_mean_what_frames_are, wall_shows_waiting,
-	  differences_are_red_and_blue, equal_input_gives_equal_pictures)
+	  palettes_go_with_the_type, differences_are_red_and_blue, equal_input_gives_equal_pictures)

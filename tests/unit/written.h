@@ -9,6 +9,9 @@
 #include "format/format.h"
 #include "profile/profile.h"
 
+/* What a frame is, as stackcollapse-perf.pl --all has it; not what its thread did. */
+enum { ANNOTATE_KINDS = ANNOTATE_ALL & ~(1 << ANNOTATE_ON_CPU | 1 << ANNOTATE_OFF_CPU) };
+
 /* A profile with these stacks; to be freed with profile_free. */
 static inline struct profile *folded_profile(const char *text)
 {

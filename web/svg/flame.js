@@ -29,7 +29,7 @@ function read() {
 		y0 = i ? y0 : y;
 		var f = F[i] = { r: r, name: t.slice(0, cut), info: t.slice(cut + 1), v: +r.getAttribute('data-v'),
 			d: Math.round(Math.abs(y - y0) / ROW), base: r.getAttribute('class') };
-		f.label = f.name.replace(/_\[[kjicoGg]\]$/, '');
+		f.label = f.name.replace(/(_\[[kjicoGg]\])+$/, '');
 		path.splice(f.d).forEach(close);
 		f.up = f.d ? path[f.d - 1] : -1;
 		f.x = f.next = f.d ? F[f.up].next : 0;
