@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "format/palette.h"
 #include "format/svg.h"
+#include "format/svg_page.h"
 #include "profile/sink.h"
 
 #include <errno.h>
