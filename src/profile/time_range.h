@@ -7,6 +7,7 @@
 #ifndef CRESSET_PROFILE_TIME_RANGE_H
 #define CRESSET_PROFILE_TIME_RANGE_H
 
+#include "base/buf.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
 
@@ -19,6 +20,14 @@ struct sample_part {
  * negative length counts as none. */
 bool sample_part_in(const struct profile *p, size_t row, const struct tree_opts *opts,
 		    struct sample_part *out);
+
+/* The axis of a picture of these samples, since the start: the range asked for, but not beyond the recording or, where that is later,
+ * the last sample. Never empty. */
+void time_range_shown(const struct profile *p, const struct tree_opts *opts,
+		      const struct tree_samples *samples, int64_t *from_ns, int64_t *to_ns);
+
+/* Appends a range as --time takes it, exactly: "3.2s-4.25s". */
+void time_range_text(struct buf *b, int64_t from_ns, int64_t to_ns);
 
 /* c(x) above; 0 <= x <= length, length > 0. */
 static inline int64_t sample_worth_up_to(int64_t value, int64_t length_ns, int64_t x_ns)
