@@ -35,24 +35,28 @@ static void span_path(struct boxer *b, uint32_t node)
 	b->n_path = n;
 }
 
-/* How many frames the boxes from `first` on stand for. */
-static uint32_t frames_from(const struct boxer *b, size_t first)
+/* Makes box i stand for itself and all inside of it, which go. */
+static void swallow_inside(struct boxer *b, uint32_t i)
 {
-	uint32_t n = 0;
-	for (size_t i = first; i < b->out->all.n; i++)
-		n += b->out->all.v[i].merged ? b->out->all.v[i].merged : 1;
-	return n;
+	struct chart_box *all = b->out->all.v, *box = &all[i];
+	box->merged = 1;
+	for (size_t k = i + 1; k < b->out->all.n; k++) {
+		uint32_t rows = all[k].depth - box->depth + all[k].rows;
+		box->merged += all[k].merged ? all[k].merged : 1;
+		box->rows = rows > box->rows ? rows : box->rows;
+	}
+	b->out->all.n = i + 1;
 }
 
-/* A box that is too narrow becomes one with all inside of it, and with a narrow one shortly before it. */
+/* A box that is too narrow becomes one with all inside of it, and with a narrow one shortly before it. Returns which. */
 static uint32_t merge_narrow(struct boxer *b, uint32_t i, uint32_t last)
 {
 	struct chart_box *all = b->out->all.v;
-	all[i].merged = frames_from(b, i);
-	b->out->all.n = i + 1;
+	swallow_inside(b, i);
 	if (last == NO_BOX || !all[last].merged || all[i].from_ns - all[last].to_ns > b->min_ns)
 		return i;
 	all[last].merged += all[i].merged;
+	all[last].rows = all[i].rows > all[last].rows ? all[i].rows : all[last].rows;
 	all[last].to_ns = all[i].to_ns;
 	b->out->all.n = i;
 	return last;
@@ -79,7 +83,7 @@ static bool open_boxes(struct boxer *b, int64_t at_ns)
 			return false;
 		uint32_t depth = b->n_open++, node = b->path[depth];
 		b->open[b->n_open] = (struct open_box){ b->out->all.n, node, NO_BOX };
-		vec_push(&b->out->all, (struct chart_box){ node, depth, 0, at_ns, at_ns });
+		vec_push(&b->out->all, (struct chart_box){ node, depth, 0, 1, at_ns, at_ns });
 	}
 	return true;
 }
@@ -97,7 +101,8 @@ static void count_boxes(struct chart_boxes *out, size_t first)
 {
 	for (size_t i = first; i < out->all.n; i++) {
 		const struct chart_box *box = &out->all.v[i];
-		out->depth = box->depth >= out->depth ? box->depth + 1 : out->depth;
+		uint32_t depth = box->depth + box->rows;
+		out->depth = depth > out->depth ? depth : out->depth;
 		out->merged += box->merged > 1 ? box->merged : 0;
 	}
 }

@@ -14,9 +14,10 @@
 #include <math.h>
 
 enum {
-	AXIS = SVG_ROW,  /* labels of the time axis; the row of the whole follows */
-	LANE_GAP = 6,    /* between lanes */
-	TICK_SPACE = 100 /* at least so far from tick to tick */
+	AXIS = SVG_ROW,   /* labels of the time axis; the row of the whole follows */
+	LANE_GAP = 6,     /* between lanes */
+	TICK_SPACE = 100, /* at least so far from tick to tick */
+	TICK_LABEL = 40   /* so much of it has text */
 };
 #define DOT HEADLINE_SEPARATOR
 
@@ -66,7 +67,7 @@ static void picture_layout(struct chart_picture *pic)
 	pic->min_width_px = pic->min_width_px > 0 ? pic->min_width_px : 0;
 	while (!layout_lanes(pic, max))
 		pic->min_width_px =
-			pic->min_width_px > 0 ? 2 * pic->min_width_px : SVG_MIN_WIDTH_DEFAULT_PX;
+			pic->min_width_px > 0 ? 1.25 * pic->min_width_px : SVG_MIN_WIDTH_DEFAULT_PX;
 }
 
 /* --- text --- */
@@ -94,7 +95,7 @@ static void put_name(const struct chart_picture *pic, const struct chart_box *bo
 		return;
 	}
 	fmt_count(b, box->merged);
-	buf_addf(b, " frames below %g px", pic->min_width_px);
+	buf_addf(b, " frames below %.3g px", pic->min_width_px);
 }
 
 static void put_id(struct buf *b, uint32_t id)
@@ -163,9 +164,9 @@ static struct shade box_shade(const struct chart_picture *pic, const struct char
 
 struct chart_rect {
 	struct shade shade;
-	uint32_t y;
+	uint32_t y, rows;
 	int64_t from_ns, to_ns;
-	const char *attributes;
+	const char *class, *attributes; /* more of both */
 };
 
 static void put_rect(struct chart_picture *pic, const struct chart_rect *r, struct buf *name,
@@ -173,10 +174,10 @@ static void put_rect(struct chart_picture *pic, const struct chart_rect *r, stru
 {
 	struct buf *b = &pic->page.buf;
 	buf_addf(b,
-		 "<rect class=\"%c%d\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" "
+		 "<rect class=\"%c%d%s\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" "
 		 "data-s=\"%lld\" data-v=\"%lld\"%s><title>",
-		 svg_letter(r->shade.swatch), r->shade.step, px_at(pic, r->from_ns), r->y,
-		 svg_gapped((r->to_ns - r->from_ns) * pic->px_per_ns), SVG_ROW - 1,
+		 svg_letter(r->shade.swatch), r->shade.step, r->class, px_at(pic, r->from_ns), r->y,
+		 svg_gapped((r->to_ns - r->from_ns) * pic->px_per_ns), SVG_ROW * r->rows - 1,
 		 (long long)r->from_ns, (long long)(r->to_ns - r->from_ns), r->attributes);
 	svg_text(b, buf_cstr(name), SVG_MAX_NAME);
 	buf_addc(b, '\n');
@@ -190,7 +191,7 @@ static void put_rect(struct chart_picture *pic, const struct chart_rect *r, stru
 static void put_whole(struct chart_picture *pic, struct buf *name, struct buf *info)
 {
 	const struct flame_chart *c = &pic->chart;
-	struct chart_rect r = { { PALETTE_ROOT, 0 }, AXIS, c->from_ns, c->to_ns, "" };
+	struct chart_rect r = { { PALETTE_ROOT, 0 }, AXIS, 1, c->from_ns, c->to_ns, "", "" };
 	buf_adds(name, "all threads");
 	put_times(info, c->from_ns, c->to_ns);
 	put_rect(pic, &r, name, info);
@@ -206,17 +207,21 @@ static int put_lane(struct chart_picture *pic, size_t i, struct buf *name, struc
 {
 	const struct flame_chart *c = &pic->chart;
 	const struct drawn_lane *lane = &pic->lanes[i];
-	struct chart_rect head = {
-		{ PALETTE_ROOT, 0 }, lane->y, c->from_ns, c->to_ns, " data-l=\"\""
-	};
+	struct chart_rect head = { { PALETTE_ROOT, 0 }, lane->y, 1, c->from_ns, c->to_ns, "",
+				   " data-l=\"\"" };
 	int rc = 0;
 	put_lane_name(pic, &c->lanes.v[i], name);
 	put_lane_info(pic, &c->lanes.v[i], info);
 	put_rect(pic, &head, name, info);
 	for (size_t k = lane->first; rc == 0 && k < lane->first + lane->n; k++) {
 		const struct chart_box *box = &pic->boxes.all.v[k];
-		struct chart_rect r = { box_shade(pic, box), box_y(lane, box), box->from_ns,
-					box->to_ns, "" };
+		struct chart_rect r = { .shade = box_shade(pic, box),
+					.y = box_y(lane, box),
+					.rows = box->rows,
+					.from_ns = box->from_ns,
+					.to_ns = box->to_ns,
+					.class = is_shade(box) ? " n" : "",
+					.attributes = "" };
 		put_name(pic, box, name);
 		put_info(pic, box, info);
 		put_rect(pic, &r, name, info);
@@ -268,6 +273,8 @@ static void put_axis(struct chart_picture *pic)
 	int64_t step = tick_step(TICK_SPACE / pic->px_per_ns);
 	for (int64_t k = (c->from_ns + step - 1) / step; k <= (c->to_ns - 1) / step; k++) {
 		double x = px_at(pic, k * step);
+		if (x > SVG_INNER - TICK_LABEL)
+			break;
 		buf_addf(b,
 			 "<line stroke=\"#c9ccd2\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%u\"/>"
 			 "<text x=\"%.1f\" y=\"12.5\">%.9g s</text>\n",
@@ -294,7 +301,7 @@ static void put_notes(const struct chart_picture *pic, struct buf *b)
 	if (pic->boxes.merged) {
 		buf_adds(b, DOT);
 		fmt_count(b, pic->boxes.merged);
-		buf_addf(b, " frames below %g px merged: look closer with --time",
+		buf_addf(b, " frames below %.3g px merged: look closer with --time",
 			 pic->min_width_px);
 	}
 	if (c->hidden) {

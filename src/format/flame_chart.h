@@ -60,8 +60,9 @@ void flame_chart_done(struct flame_chart *c);
 struct chart_box {
 	uint32_t node;
 	uint32_t depth; /* of the frame; outermost = 0 */
-	uint32_t
-		merged; /* > 0: stands for so many frames that are too narrow, of any depth from this one on */
+	/* > 0: stands for so many frames that are too narrow, here and further inside */
+	uint32_t merged;
+	uint32_t rows; /* how far inside: 1 for a frame */
 	int64_t from_ns, to_ns;
 };
 struct chart_boxes {

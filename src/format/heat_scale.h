@@ -20,6 +20,11 @@ static inline int heat_step(const struct heat_scale *s, int64_t value)
 {
 	return value <= 0 ? 0 : (int)(((__int128)value * s->steps + s->max - 1) / s->max);
 }
+/* Its colour, 1 … HEAT_STEPS: few steps are further apart. */
+static inline int heat_shade(const struct heat_scale *s, int step)
+{
+	return step ? step * HEAT_STEPS / s->steps : 0;
+}
 /* The greatest value of a step. */
 static inline int64_t heat_bound(const struct heat_scale *s, int step)
 {

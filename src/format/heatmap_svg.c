@@ -47,7 +47,7 @@ static void put_cell(struct heat_picture *pic, uint32_t column, uint32_t row)
 	buf_addf(b,
 		 "<rect class=\"s%d\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" "
 		 "data-i=\"%u\" data-v=\"%lld\"><title>",
-		 step, column_x(pic, column), TOP + CELL * row,
+		 heat_shade(&pic->scale, step), column_x(pic, column), TOP + CELL * row,
 		 pic->cell_px > 3 ? pic->cell_px - 1 : pic->cell_px, CELL - 1,
 		 column * HEATMAP_ROWS + row, (long long)value);
 	esc_xml(b, title.data, title.len, SIZE_MAX);
@@ -122,7 +122,7 @@ static void put_scale(struct heat_picture *pic)
 		buf_addf(b,
 			 "<rect class=\"s%d\" x=\"%.0f\" y=\"58\" width=\"%d\" height=\"12\"/>"
 			 "<text class=\"axis\" x=\"%.0f\" y=\"68\">",
-			 step, x, SWATCH, x + SWATCH + 5);
+			 heat_shade(&pic->scale, step), x, SWATCH, x + SWATCH + 5);
 		svg_text(b, buf_cstr(&text), SVG_MAX_NAME);
 		buf_adds(b, "</text>\n");
 		x += SWATCH + 5 + 7 * utf8_width(buf_cstr(&text)) + 14;

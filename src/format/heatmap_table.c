@@ -47,7 +47,7 @@ struct heat_text {
 	const struct heatmap *h;
 	struct heat_scale scale;
 	const char *const *glyphs; /* by step; NULL: colour */
-	const uint8_t *colors;     /* of 256, by step */
+	const uint8_t *colors;     /* of 256, by shade */
 	const char *empty;         /* a cell without anything */
 	bool utf8;
 	uint32_t cell_width, rows_a_line;
@@ -101,13 +101,18 @@ static void repeat(struct buf *b, const char *s, uint32_t n)
 		buf_adds(b, s);
 }
 
+static int color_of(const struct heat_text *t, int step)
+{
+	return t->colors[heat_shade(&t->scale, step)];
+}
+
 /* Two rows in one character: the upper half in the colour of the text, the lower in that behind it. */
 static void put_halves(const struct heat_text *t, int upper, int lower, struct buf *b)
 {
 	if (upper > 0 && lower > 0)
-		buf_addf(b, "\033[38;5;%d;48;5;%dm", t->colors[upper], t->colors[lower]);
+		buf_addf(b, "\033[38;5;%d;48;5;%dm", color_of(t, upper), color_of(t, lower));
 	else if (upper > 0 || lower > 0)
-		buf_addf(b, "\033[38;5;%dm", t->colors[upper > 0 ? upper : lower]);
+		buf_addf(b, "\033[38;5;%dm", color_of(t, upper > 0 ? upper : lower));
 	repeat(b,
 	       upper > 0   ? "\xe2\x96\x80"
 	       : lower > 0 ? "\xe2\x96\x84"
@@ -127,7 +132,7 @@ static void put_cell(const struct heat_text *t, uint32_t column, uint32_t row, s
 	} else if (t->glyphs) {
 		repeat(b, t->glyphs[step], t->cell_width);
 	} else {
-		buf_addf(b, "\033[48;5;%dm", t->colors[step]);
+		buf_addf(b, "\033[48;5;%dm", color_of(t, step));
 		repeat(b, " ", t->cell_width);
 		buf_adds(b, PLAIN_COLOR);
 	}
@@ -189,7 +194,7 @@ static void put_scale(const struct heat_text *t, struct buf *b)
 		if (t->glyphs)
 			buf_addf(b, "%s ", t->glyphs[step]);
 		else
-			buf_addf(b, "\033[48;5;%dm  " PLAIN_COLOR " ", t->colors[step]);
+			buf_addf(b, "\033[48;5;%dm  " PLAIN_COLOR " ", color_of(t, step));
 		buf_adds(b, heat_bound(&t->scale, step - 1) + 1 < heat_bound(&t->scale, step)
 				    ? "up to "
 				    : "");

@@ -180,6 +180,8 @@ function drawAxis(from, length, px) {
 	axis.textContent = '';
 	for (k = Math.ceil(from / step); k * step < from + length; k++) {
 		x = (k * step - from) * px;
+		if (x > inner - 40)
+			break;
 		el(SVG, 'line', { x1: x, x2: x, y1: 0, y2: chart }, axis);
 		el(SVG, 'text', { x: x + 3, y: 12.5 }, axis).textContent = +(k * step / 1e9).toPrecision(12) + ' s';
 	}
