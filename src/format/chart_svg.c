@@ -307,8 +307,8 @@ static void put_notes(const struct chart_picture *pic, struct buf *b)
 	if (c->hidden) {
 		buf_adds(b, DOT);
 		fmt_count(b, c->hidden);
-		buf_adds(b, c->hidden == 1 ? " sample inside of another"
-					   : " samples inside of others");
+		buf_adds(b, c->hidden == 1 ? " sample" : " samples");
+		buf_adds(b, " hidden by others");
 	}
 	if (c->cut) {
 		buf_adds(b, DOT);

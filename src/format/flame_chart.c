@@ -170,7 +170,7 @@ static void add_span(struct chart_build *b, struct chart_span s, int64_t busy_ns
 	if (s.to_ns > s.from_ns)
 		vec_push(&c->spans, s);
 	else
-		c->hidden += s.to_ns > c->from_ns && s.from_ns < c->to_ns;
+		c->hidden++;
 }
 
 static void add_spans(struct chart_build *b, size_t first, size_t end)

@@ -44,7 +44,7 @@ struct flame_chart {
 	uint32_t n_threads;           /* those without a lane, too */
 	int64_t from_ns, to_ns;       /* the axis */
 	int64_t period_ns;    /* of samples without a length; 0: there are none, -1: they differ */
-	uint64_t hidden, cut; /* samples inside of others; stacks deeper than the limit */
+	uint64_t hidden, cut; /* samples for which no time is left; stacks deeper than the limit */
 };
 
 struct chart_opts {
