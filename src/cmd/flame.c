@@ -164,7 +164,9 @@ const struct cmd cmd_flame = {
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg [OPTIONS]",
 	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
-		 "time. The picture is one file for any browser: a click looks closer, Ctrl-F searches.",
+		 "time. With --flamechart it is time: each thread has a lane, waits are drawn from start to end, and a "
+		 "sample stands for the period around it. The picture is one file for any browser: a click looks "
+		 "closer, Ctrl-F searches.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
 		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",

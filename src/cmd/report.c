@@ -42,12 +42,12 @@ static const struct cmd_opt report_options[] = {
 	{ NULL, "tree", NULL, "the call tree instead", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
 	  SHOW(callers), .basic = true },
-	{ NULL, "diff", "OLD", "changes since this file; `cresset diff` says how sure they are",
-	  OPT_STRING, SHOW(diff), .basic = true },
-	{ NULL, "heatmap", NULL, "when it happened: a column per second, a row per 20 ms of it",
-	  OPT_FLAG, SHOW(heatmap), .basic = true },
-	{ "o", "output", "OUT.svg", "the heatmap as a picture", OPT_STRING, SHOW(output),
-	  .basic = true },
+	{ NULL, "diff", "OLD", "changes since this file; see also cresset diff", OPT_STRING,
+	  SHOW(diff), .basic = true },
+	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
+	  SHOW(heatmap), .basic = true },
+	{ "o", "output", "OUT.svg", "where --heatmap goes to, as a picture; - for standard output",
+	  OPT_STRING, SHOW(output) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
 			  "root frames: comm pid tid process cpu container none; binary: a table "
@@ -211,7 +211,8 @@ const struct cmd cmd_report = {
 	.usage = "FILE... [OPTIONS]",
 	.about = "Reads profiles of any format it knows, found by their content, and shows one type of them as a table: "
 		 "self is time in a function's own code, total includes what it called, recursion counted once. Several "
-		 "files are merged; - is standard input.",
+		 "files are merged; - is standard input. --heatmap shows when instead: samples, or time for types that "
+		 "are times, in cells of 20 ms, seconds side by side; longer recordings have wider columns.",
 	.examples = {
 		"cresset report cpu.cresset\tthe functions that cost most",
 		"cresset report cpu.cresset --tree --by process\twho calls them, by process",

@@ -362,7 +362,7 @@ START_TEST(the_heaviest_threads_have_lanes)
 }
 END_TEST
 
-/* A million frames, all but the last of them the same in both stacks. */
+/* All frames but the last are the same in both stacks. */
 START_TEST(deep_stacks_are_cut)
 {
 	enum { DEEP = 60000 };
