@@ -23,7 +23,7 @@ bool sample_part_in(const struct profile *p, size_t row, const struct tree_opts 
 		*out = (struct sample_part){ c->time_ns[row], 0, c->value[row] };
 		return true;
 	}
-	*out = (struct sample_part){ c->time_ns[row] + a, b - a,
+	*out = (struct sample_part){ sum_add(c->time_ns[row], a), b - a,
 				     sample_worth_up_to(c->value[row], length, b) -
 					     sample_worth_up_to(c->value[row], length, a) };
 	return true;
