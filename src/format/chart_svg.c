@@ -304,6 +304,11 @@ static void put_notes(const struct chart_picture *pic, struct buf *b)
 		buf_addf(b, " frames below %.3g px merged: look closer with --time",
 			 pic->min_width_px);
 	}
+	if (c->placeless) {
+		buf_adds(b, DOT);
+		value_fmt(b, c->placeless, c->tree->unit);
+		buf_adds(b, " known as sums only");
+	}
 	if (c->hidden) {
 		buf_adds(b, DOT);
 		fmt_count(b, c->hidden);

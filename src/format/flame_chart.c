@@ -2,6 +2,7 @@
 
 #include "format/chart_states.h"
 #include "format/value.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 #include "profile/time_range.h"
 
@@ -105,6 +106,31 @@ static int64_t period_of(struct chart_build *b, uint32_t row)
 	if (period < 0 && !b->median_ns)
 		find_median(b);
 	return period < 0 ? b->median_ns : period;
+}
+
+/* Whether it is a sum of many times somewhere between start and end. */
+static bool is_sum(const struct chart_build *b, size_t i)
+{
+	struct profile *p = b->p;
+	uint32_t row = row_at(b, i), unit = p->series.types.v[b->opts->tree->type].unit;
+	uint32_t stack = p->samples.stack[row];
+	return sample_length_ns(&p->samples, row) > 0 && is_time(p, unit) &&
+	       as_ns(p, unit, p->samples.value[row]) < sample_length_ns(&p->samples, row) &&
+	       stack_depth(&p->stacks, stack) == 1 &&
+	       state_of_stack(p, stack).state != STATE_UNSAID;
+}
+
+static void drop_sums(struct chart_build *b)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < b->samples.rows.n; i++) {
+		struct tree_sample *s = &b->samples.rows.v[i];
+		if (is_sum(b, i))
+			b->out->placeless = sum_add(b->out->placeless, s->value);
+		else
+			b->samples.rows.v[kept++] = *s;
+	}
+	b->samples.rows.n = kept;
 }
 
 /* --- spans --- */
@@ -306,6 +332,7 @@ int flame_chart_build(struct profile *p, const struct chart_opts *opts, struct f
 			split_tree(&b);
 		cut_stacks(&b);
 		time_range_shown(p, opts->tree, &b.samples, &out->from_ns, &out->to_ns);
+		drop_sums(&b);
 		if (b.samples.rows.n)
 			qsort_r(b.samples.rows.v, b.samples.rows.n, sizeof *b.samples.rows.v,
 				compare_rows, &p->samples);

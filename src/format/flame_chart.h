@@ -10,6 +10,9 @@
  * saw stays a gap. P is the period of the series where that is a time; else what the sample is worth where that is a time; else the
  * median distance of samples of one thread.
  *
+ * What is only a sum has no place here: a marker alone, as "[off-CPU below 1ms]", that is worth less than the time it covers. It is
+ * counted (placeless).
+ *
  * A thread does one thing at a time: what overlaps an earlier wait of the same thread is cut to the rest, or hidden and counted.
  * Times are since the start of the profile. */
 #ifndef CRESSET_FORMAT_FLAME_CHART_H
@@ -44,6 +47,7 @@ struct flame_chart {
 	uint32_t n_threads;           /* those without a lane, too */
 	int64_t from_ns, to_ns;       /* the axis */
 	int64_t period_ns;    /* of samples without a length; 0: there are none, -1: they differ */
+	int64_t placeless;    /* in the tree's unit */
 	uint64_t hidden, cut; /* samples for which no time is left; stacks deeper than the limit */
 };
 

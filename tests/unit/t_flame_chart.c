@@ -146,6 +146,23 @@ START_TEST(what_overlaps_is_cut_or_counted)
 }
 END_TEST
 
+START_TEST(sums_have_no_place)
+{
+	struct script s = script_begin("nanoseconds", 10);
+	say(&s, "w", 100, 100);
+	say(&s, "[off-CPU below 1ms]", 450, 400);
+	s.p->samples.value[1] = 70 * MS; /* of 400 */
+	say(&s, "a", 500, 0);
+	say(&s, STATE_SCHED_WAIT_MARKER, 600, 50); /* all of it */
+	struct tree_opts o = { .type = s.type };
+	struct flame_chart c = built(s.p, &o, false);
+	ck_assert_int_eq(c.placeless, 70 * MS);
+	ck_assert_uint_eq(c.hidden, 0);
+	flame_chart_done(&c);
+	assert_spans(&s, "w 100-200, a 495-505, " STATE_SCHED_WAIT_MARKER " 600-650");
+}
+END_TEST
+
 START_TEST(without_a_period_the_value_or_the_usual_distance_counts)
 {
 	struct script s = script_begin("nanoseconds", 0);
@@ -334,7 +351,7 @@ START_TEST(random_profiles_are_drawn_whole)
 					  (c.lanes.v[i - 1].pid == c.lanes.v[i].pid &&
 					   c.lanes.v[i - 1].tid < c.lanes.v[i].tid));
 		}
-		ck_assert_uint_eq(samples, c.tree->n_samples);
+		ck_assert_uint_eq(samples, c.tree->n_samples); /* none of them is a sum */
 		ck_assert_uint_eq(spans + c.hidden, samples);
 		flame_chart_done(&c);
 		profile_free(r.p);
@@ -425,7 +442,7 @@ START_TEST(hostile_times_are_no_trouble)
 END_TEST
 
 UNIT_MAIN("flame_chart", a_sample_is_its_period, neighbours_share_what_is_between_them,
-	  waits_are_exact, what_overlaps_is_cut_or_counted,
+	  waits_are_exact, what_overlaps_is_cut_or_counted, sums_have_no_place,
 	  without_a_period_the_value_or_the_usual_distance_counts, a_range_cuts_waits,
 	  equal_frames_that_touch_are_one, states_keep_apart, random_profiles_are_drawn_whole,
 	  the_heaviest_threads_have_lanes, deep_stacks_are_cut, hostile_times_are_no_trouble)
