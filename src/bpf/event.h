@@ -13,6 +13,8 @@ enum {
 	EVENT_SAMPLE = 1,
 	EVENT_STACK = 2,
 	EVENT_RAW = 3,
+	EVENT_WAIT = 4,
+	EVENT_THREAD = 5,
 };
 
 enum {
@@ -38,6 +40,7 @@ enum walk_end {
 	WALK_KERNEL =
 		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
 	WALK_LOST = 11, /* user space only: the ring had no room for the contents */
+	WALK_EXEC = 12, /* a wait inside an exec: the program that called it is gone */
 	WALK_ENDS
 };
 
@@ -53,6 +56,43 @@ struct event_sample {
 };
 _Static_assert(sizeof(struct event_sample) == 56, "event_sample has no padding");
 
+/* A time off the CPU: first blocked (or stopped), then runnable without a CPU. Both of a sample's lengths are exact; weight_ns is what
+ * all shown parts together stand for when not every wait was sent. */
+enum wait_part {
+	WAIT_OFF_CPU = 1,
+	WAIT_SCHED = 2,
+	WAIT_STOPPED_PART = 4,
+};
+struct wait_info {
+	__u64 start_ns;       /* when it left the CPU */
+	__u64 off_ns, run_ns; /* blocked, then runnable */
+	__u64 weight_ns;      /* the sum of the parts shown, but for sampled ones */
+	__u64 kernel_hash; /* where the kernel part of the stack is, when it was taken earlier; 0: with the rest */
+	__u32 parts; /* bits of enum wait_part: which are shown; 0: this is no wait */
+	__u32 waker_tgid;
+	__u32 waker_tid; /* 0: not known, or an interrupt (then there is a name) */
+	__u32 reserved;
+	__u64 waker_hash; /* of its stack, 0: none */
+	char waker_comm[EVENT_COMM_LEN];
+};
+_Static_assert(sizeof(struct wait_info) == 80, "wait_info has no padding");
+
+/* The sample is of the moment when the stack was taken, right after the wait. */
+struct event_wait {
+	struct event_sample sample; /* kind is EVENT_WAIT, or EVENT_RAW in an event_raw */
+	struct wait_info wait;
+};
+
+/* The exact times of a thread: at its end, or when asked for. long_…: of that, the waits that passed the filter. */
+struct event_thread {
+	struct event_sample sample; /* kind is EVENT_THREAD; time_ns: until when */
+	__u64 first_ns;
+	__u64 on_ns, off_ns, run_ns, stopped_ns;
+	__u64 long_off_ns, long_run_ns, long_stopped_ns;
+	__u64 ended;
+};
+_Static_assert(sizeof(struct event_thread) == 128, "event_thread has no padding");
+
 /* Leaf first, kernel part before the user part. Kernel addresses, and user addresses without STACK_FRAMES: the first of each part is the
  * exact instruction, the others are return addresses. With it the user part is frames as bpf/space.h has them. */
 enum {
@@ -65,7 +105,7 @@ struct event_stack {
 	__u64 stack_hash;
 	__u16 walk_end; /* enum walk_end */
 	__u16 flags;
-	__u32 reserved;
+	__u32 syscall; /* of a wait: its number + 1; 0: not in a system call, or no wait */
 	__u64 addr[];
 };
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack has no padding");
@@ -76,7 +116,7 @@ enum { RAW_MAX_STACK = 32 << 10 };
 /* struct pt_regs of x86-64, as words. */
 enum { PT_FP = 4, PT_IP = 16, PT_CS = 17, PT_SP = 19, PT_REGS_WORDS = 21 };
 struct event_raw {
-	struct event_sample sample; /* kind is EVENT_RAW */
+	struct event_wait ev; /* sample.kind is EVENT_RAW; without parts: no wait */
 	__u64 regs[PT_REGS_WORDS];
 	__u32 table;       /* that was not there, 0: a mapping */
 	__u32 stack_bytes; /* from regs' stack pointer on */
@@ -110,6 +150,9 @@ enum counter {
 	COUNT_RAW_REFUSED, /* samples that should have been: beyond the rate, or the ring was full */
 	COUNT_BY_TABLE,    /* frames whose caller was found by a rule */
 	COUNT_BY_FP,       /* … by the frame pointer */
+	COUNT_WAITS_SAMPLED, /* not sent, as others stand for them */
+	COUNT_WAITS_LOST,    /* the ring refused */
+	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
 	COUNTERS
 };
 

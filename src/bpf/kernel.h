@@ -23,17 +23,75 @@ struct signal_struct {
 	atomic_t live; /* threads not yet exiting */
 };
 
+struct mm_struct {
+	unsigned long start_code;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup;
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* its first member */
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct sched_info {
+	unsigned long long run_delay, last_queued;
+};
+
+struct rq {
+	unsigned long long clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct task_struct {
+	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
+	int on_cpu;
 	int pid, tgid;
+	char comm[16];
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
+	struct sched_info sched_info;
+	struct sched_entity se;
+};
+
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop
 
 enum {
-	TASK_PF_IO_WORKER = 0x10, /* include/linux/sched.h, since 5.12 */
+	TASK_PF_IO_WORKER = 0x10,     /* include/linux/sched.h, since 5.12 */
+	TASK_PF_USER_WORKER = 0x4000, /* since 6.4 */
 	TASK_PF_KTHREAD = 0x200000,
 };
 

@@ -28,25 +28,45 @@ struct {
 
 /* A power of two above WALK_MAX_KERNEL + WALK_MAX_USER, so that an index can be bounded by a mask. */
 enum { SCRATCH_ADDRS = 1024 };
+/* A read of user memory takes about as long for so many bytes as for a word: the next frames' words are there, too. */
+enum { WINDOW = 256 };
 
 struct scratch {
 	struct event_stack head;
 	__u64 addr[SCRATCH_ADDRS];
 	struct walk walk;
-	struct known_rule known[KNOWN_RULES];
+	__u64 window_at, has_window; /* of the stack that is being walked */
+	__u64 window[WINDOW / 8];
+	__u64 user_hash;
 	__u64 raw_since_ns;
 	__u32 raw_sent;
+	__u32 index; /* its own */
+	/* Of bpf/off_cpu.h. */
+	struct wait_info wait;
+	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
 };
+/* Samples interrupt waits, which come between the wait of one task and the waking of another. */
+enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
 /* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
 struct scratch_ref {
 	struct scratch *s;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SCRATCHES);
 	__type(key, __u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+struct known_frames {
+	struct known_frame frames[KNOWN_FRAMES];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct known_frames);
+} known SEC(".maps");
 
 enum { SEEN_SLOTS = 4096 };
 struct {
@@ -84,6 +104,15 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } cgroup SEC(".maps");
+
+static __always_inline struct scratch *scratch_for(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		s->index = index;
+	return s;
+}
 
 /* --- what user space tells about address spaces (bpf/space.h) ------------------------------------------------------- */
 
@@ -140,10 +169,32 @@ static __always_inline void count(__u32 which)
 
 /* --- what the walk needs -------------------------------------------------------------------------------------------- */
 
+static __always_inline struct scratch *scratch_of(struct walk *w)
+{
+	return (void *)w - offsetof(struct scratch, walk);
+}
+
 static __always_inline int walk_read(struct walk *w, void *to, __u32 size, __u64 address)
 {
 	(void)w;
 	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+}
+
+/* A word of the stack. */
+static __always_inline int walk_word(struct walk *w, __u64 address, __u64 *out)
+{
+	struct scratch *s = scratch_of(w);
+	__u64 at = address - s->window_at;
+
+	if (at > WINDOW - 8 || !s->has_window) {
+		s->has_window = !bpf_probe_read_user(s->window, WINDOW, (const void *)address);
+		if (!s->has_window)
+			return 1;
+		s->window_at = address;
+		at = 0;
+	}
+	*out = *(__u64 *)((void *)s->window + at);
+	return 0;
 }
 
 static __always_inline int walk_find(struct walk *w, __u64 address)
@@ -186,19 +237,36 @@ static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
 	return inner ? bpf_map_lookup_elem(inner, &at) : 0;
 }
 
-static __always_inline struct known_rule *walk_known(struct walk *w, __u32 i)
+static __always_inline struct known_frame *walk_known(struct walk *w, __u32 i)
 {
-	struct scratch *s = (void *)w - offsetof(struct scratch, walk);
+	__u32 which = scratch_of(w)->index != SCRATCH_SAMPLE; /* what interrupts has its own */
+	struct known_frames *k = bpf_map_lookup_elem(&known, &which);
 
-	return &s->known[i & (KNOWN_RULES - 1)];
+	return k ? &k->frames[i & (KNOWN_FRAMES - 1)] : 0;
+}
+
+#define HASH_SEED 0xc2b2ae3d27d4eb4full
+static __always_inline __u64 mix(__u64 h, __u64 v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ (h >> 29);
 }
 
 static __always_inline void walk_put(struct walk *w, __u64 frame)
 {
-	struct scratch *s = (void *)w - offsetof(struct scratch, walk);
+	struct scratch *s = scratch_of(w);
 
 	s->addr[(s->head.n_kernel + w->n) & (SCRATCH_ADDRS - 1)] = frame;
+	s->user_hash = mix(s->user_hash, frame);
 	w->n++;
+}
+
+/* A global function: the verifier looks at it once, not in every state that the short way ends in. */
+__weak int walk_any_frame(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s ? walk_frame(&s->walk) : 1;
 }
 
 static long walk_step(__u32 i, void *ctx)
@@ -206,7 +274,7 @@ static long walk_step(__u32 i, void *ctx)
 	struct scratch_ref *ref = ctx;
 
 	(void)i;
-	return walk_frame(&ref->s->walk);
+	return walk_known_frame(&ref->s->walk) && walk_any_frame(ref->s->index);
 }
 
 /* --- whom to sample ------------------------------------------------------------------------------------------------- */
@@ -255,28 +323,6 @@ static __always_inline int wanted(__u32 tgid, __u32 tid, const char *comm)
 }
 
 /* --- one sample ------------------------------------------------------------------------------------------------------ */
-
-struct hash_state {
-	struct scratch *in;
-	__u64 hash;
-	__u32 n;
-};
-
-static __always_inline __u64 mix(__u64 h, __u64 v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ (h >> 29);
-}
-
-static long hash_step(__u32 i, void *ctx)
-{
-	struct hash_state *h = ctx;
-
-	if (i >= h->n)
-		return 1;
-	h->hash = mix(h->hash, h->in->addr[i & (SCRATCH_ADDRS - 1)]);
-	return 0;
-}
 
 /* Registers are read as whole words through volatile: narrowed or merged context loads are refused by the verifier. */
 #define TAKE(word, field) regs[word] = *(volatile __u64 *)&ctx->regs.field
@@ -330,11 +376,12 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	w->max = max_user;
 	w->image = p ? p->image : 0;
 	w->n_maps = p ? p->n_maps : 0;
+	s->has_window = 0;
+	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
-		w->has_address = 1;
-		walk_put(w, FRAME_ADDRESS | w->ip);
+		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
 	} else {
 		bpf_loop(WALK_MAX_USER + 1, walk_step, &ref, 0);
@@ -372,23 +419,23 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 	}
 }
 
-/* Returns the number of its addresses. */
-static __always_inline __u32 hash_stack(struct scratch *s, int plain)
+/* Returns the number of its addresses. Our walk has hashed its own user part; most: of how many addresses that is left: those of the kernel
+ * (WALK_MAX_KERNEL), or those of both sides (twice that). */
+static __always_inline __u32 hash_stack(struct scratch *s, const __u32 most)
 {
-	struct hash_state h = { .in = s, .n = (__u32)s->head.n_kernel + s->head.n_user };
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
-		      s->head.walk_end << 16 | s->head.flags;
+		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
+	const int both = most > WALK_MAX_KERNEL;
+	__u64 hash = mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 
-	h.hash = mix(shape, 0xc2b2ae3d27d4eb4full);
-	if (plain) {
-		for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++)
-			if (hash_step(i, &h))
-				break;
-	} else {
-		bpf_loop(WALK_MAX_KERNEL + WALK_MAX_USER, hash_step, &h, 0);
+	/* Read anew each time: the verifier must not conclude from a loop that ended how many there are. */
+	for (__u32 i = 0; i < most; i++) {
+		if (i >= LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0))
+			break;
+		hash = mix(hash, s->addr[i]);
 	}
-	s->head.stack_hash = h.hash ? h.hash : 1;
-	return h.n;
+	s->head.stack_hash = hash ? hash : 1;
+	return (__u32)LOAD(s->head.n_kernel) + LOAD(s->head.n_user);
 }
 
 /* Sends the contents unless this CPU has sent them. A refused stack stays unmarked and is tried again with its next sample. */
@@ -448,15 +495,20 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 }
 
 /* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
-static __always_inline int send_raw(struct event_sample *ev, struct walk *w, const __u32 room)
+static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
+				    struct walk *w, const __u32 room)
 {
 	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
 	__u64 sp = w->regs[PT_SP];
 
 	if (!raw)
 		return 0;
-	raw->sample = *ev;
-	raw->sample.kind = EVENT_RAW;
+	raw->ev.sample = *ev;
+	raw->ev.sample.kind = EVENT_RAW;
+	if (wait)
+		raw->ev.wait = *wait;
+	else
+		raw->ev.wait = (struct wait_info){ 0 };
 	raw->table = w->missing;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
@@ -470,28 +522,32 @@ static __always_inline int send_raw(struct event_sample *ev, struct walk *w, con
 	return 1;
 }
 
-static __always_inline int send_with_stack(struct event_sample *ev, struct scratch *s)
+static __always_inline int send_with_stack(const struct event_sample *ev,
+					   const struct wait_info *wait, struct scratch *s)
 {
 	struct walk *w = &s->walk;
 
 	if (!raw_allowed(s, ev->time_ns))
 		return 0;
 	if (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2))
-		return send_raw(ev, w, RAW_MAX_STACK);
-	return is_deeper(w, RAW_SMALL) ? send_raw(ev, w, RAW_MIDDLE) : send_raw(ev, w, RAW_SMALL);
+		return send_raw(ev, wait, w, RAW_MAX_STACK);
+	if (is_deeper(w, RAW_SMALL))
+		return send_raw(ev, wait, w, RAW_MIDDLE);
+	return send_raw(ev, wait, w, RAW_SMALL);
 }
 
-/* The kernel part goes its ordinary way. */
-static __always_inline int sample_raw(struct event_sample *ev, struct scratch *s)
+/* The kernel part goes its ordinary way. wait is NULL for samples of a CPU. */
+static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
+				      struct scratch *s)
 {
 	__u16 n_user = s->head.n_user;
 	__u32 n;
 
 	s->head.n_user = 0;
 	s->head.walk_end = WALK_NO_USER;
-	n = hash_stack(s, 0);
+	n = hash_stack(s, WALK_MAX_KERNEL);
 	ev->stack_hash = n ? s->head.stack_hash : 0;
-	if (send_with_stack(ev, s)) {
+	if (send_with_stack(ev, wait, s)) {
 		if (n)
 			send_stack(s, n);
 		return 1;
@@ -507,7 +563,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct event_sample ev = { .kind = EVENT_SAMPLE };
 	struct scratch *s;
-	__u32 zero = 0, n;
+	__u32 n;
 
 	ev.tid = (__u32)pid_tgid;
 	ev.tgid = pid_tgid >> 32;
@@ -516,16 +572,16 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	bpf_get_current_comm(ev.comm, sizeof ev.comm);
 	if (!wanted(ev.tgid, ev.tid, ev.comm))
 		return 0;
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = scratch_for(SCRATCH_SAMPLE);
 	if (!s)
 		return 0;
 	ev.time_ns = bpf_ktime_get_ns();
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
-	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, s))
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
 		return 0;
-	n = hash_stack(s, plain);
+	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;
 		send_stack(s, n);
@@ -628,3 +684,5 @@ int BPF_PROG(follow_exit, struct task_struct *task)
 	bpf_map_delete_elem(&targets, &id);
 	return 0;
 }
+
+#include "bpf/off_cpu.h"

@@ -9,10 +9,11 @@
  * memory and tables:
  *
  *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
+ *     int walk_word(w, address, out)            the same for a word of the stack, whose neighbours will be asked for, too
  *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
  *     struct space_table *walk_table(w, index)  NULL when there is none
  *     const void *walk_chunk(w, chunk)          NULL when there is none
- *     struct known_rule *walk_known(w, i)       one of KNOWN_RULES, at first zeros; NULL when there are none
+ *     struct known_frame *walk_known(w, i)      one of KNOWN_FRAMES, at first zeros; NULL when there are none
  *
  * State that the verifier must not follow value by value is in *w, which is memory of a map (bpf/unwind_find.h). */
 #ifndef CRESSET_BPF_UNWIND_H
@@ -49,6 +50,7 @@ struct walk {
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not there */
 	__u32 by_rule;     /* the last step was one of by_table */
+	__u32 table;       /* the last one whose state was looked at, and ready; 0: none */
 };
 
 #define FP_LOST    1ull /* no frame is there */
@@ -60,17 +62,27 @@ struct walk {
 
 #include "bpf/unwind_find.h"
 
-/* Rules that were found last, by frame. None ever changes: the number of an object is not used again. */
-enum { KNOWN_RULES_BITS = 9, KNOWN_RULES = 1 << KNOWN_RULES_BITS };
-struct known_rule {
+/* Frames that were found last, by image and place: callers come again and again. None ever changes: neither does an image, nor is the number
+ * of an object used again. */
+enum { KNOWN_FRAMES_BITS = 9, KNOWN_FRAMES = 1 << KNOWN_FRAMES_BITS };
+struct known_frame {
+	__u64 pc, image; /* image 0: none */
 	__u64 frame;
 	struct unwind_rule rule;
+	__u32 table;
+	__u32 shape; /* SHAPE_… */
 };
+_Static_assert(sizeof(struct known_frame) == 48, "known_frame has no padding");
+
+/* What nearly all rules are: CFA from the stack or frame pointer, return address right below it, frame pointer untouched or saved, no
+ * signal. */
+enum { SHAPE_PLAIN = 1, SHAPE_BY_FP = 2, SHAPE_SAVES_FP = 4 };
 
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
+static int walk_word(struct walk *w, __u64 address, __u64 *out);
 static int walk_find(struct walk *w, __u64 address);
 static struct space_table *walk_table(struct walk *w, __u32 index);
-static struct known_rule *walk_known(struct walk *w, __u32 i);
+static struct known_frame *walk_known(struct walk *w, __u32 i);
 static void walk_put(struct walk *w, __u64 frame);
 
 /* --- mappings ---------------------------------------------------------------------------------------------------------- */
@@ -320,39 +332,123 @@ static __always_inline int step_outside(struct walk *w)
 	return walk_over(w, w->settled ? WALK_ASTRAY : WALK_NOT_LOADED);
 }
 
-/* The rule of a frame in an object with a table. Callers come again and again: what was found is kept. */
-static __always_inline const struct unwind_rule *rule_of(struct walk *w,
-							 const struct unwind_table_ref *ref,
-							 __u64 offset)
+static __always_inline __u32 shape_of(const struct unwind_rule *r)
 {
-	__u64 frame = (__u64)w->map.object << FRAME_OFFSET_BITS | offset;
-	struct known_rule *known =
-		walk_known(w, frame * 0x9e3779b97f4a7c15ull >> (64 - KNOWN_RULES_BITS));
-	const struct unwind_rule *rule;
+	__u32 reg = UNWIND_REGISTER(r->cfa), fp = UNWIND_KIND(r->fp);
 
-	if (known && known->frame == frame)
-		return &known->rule;
-	rule = find_rule(w, ref, offset);
-	if (!rule || !known)
-		return rule;
-	known->frame = frame;
-	known->rule = *rule;
-	return &known->rule;
+	if (UNWIND_KIND(r->cfa) != UNWIND_REG || (reg != REG_SP && reg != REG_FP) ||
+	    UNWIND_KIND(r->ra) != UNWIND_CFA || r->ra_offset != -8 ||
+	    (fp != UNWIND_NONE && fp != UNWIND_CFA) || (r->flags & UNWIND_SIGNAL))
+		return 0;
+	return SHAPE_PLAIN | (reg == REG_FP ? SHAPE_BY_FP : 0) |
+	       (fp == UNWIND_CFA ? SHAPE_SAVES_FP : 0);
 }
 
-static __always_inline int step_inside(struct walk *w, __u64 pc)
+static __always_inline struct known_frame *known_at(struct walk *w, __u64 pc)
 {
-	const struct unwind_rule *rule = 0;
-	struct space_table *t = w->map.table ? walk_table(w, w->map.table) : 0;
+	__u64 mixed = (pc ^ w->image << 48) * 0x9e3779b97f4a7c15ull;
 
+	return walk_known(w, mixed >> (64 - KNOWN_FRAMES_BITS));
+}
+
+/* Keeps what was found about the instruction, which w->map holds. */
+static __always_inline void known_set(struct walk *w, __u64 pc, __u64 frame,
+				      const struct unwind_rule *rule)
+{
+	struct known_frame *known = known_at(w, pc);
+
+	if (!known)
+		return;
+	known->pc = pc;
+	known->image = w->image;
+	known->frame = frame;
+	known->rule = *rule;
+	known->table = w->map.table;
+	known->shape = shape_of(rule);
+}
+
+/* Whether the rules of a table may be used; it counts as used from then on. */
+static __always_inline int is_ready(struct walk *w, __u32 table)
+{
+	struct space_table *t;
+
+	if (table == w->table)
+		return table != 0;
+	t = walk_table(w, table);
+	if (!t || t->state != TABLE_READY)
+		return 0;
+	if (!t->used)
+		t->used = 1;
+	w->table = table;
+	return 1;
+}
+
+static __always_inline void append(struct walk *w, __u64 frame)
+{
+	w->has_address |= frame >> 63;
+	walk_put(w, frame);
+}
+
+/* What is known about an instruction; NULL: nothing. */
+static __always_inline const struct known_frame *known_frame(struct walk *w, __u64 pc)
+{
+	const struct known_frame *known = known_at(w, pc);
+
+	if (!known || !w->image || known->pc != pc || known->image != w->image)
+		return 0;
+	return is_ready(w, known->table) ? known : 0;
+}
+
+/* Appends the frame at hand, and finds its rule, NULL if there is none. Nonzero: the walk is over. */
+static __always_inline int look_up(struct walk *w, __u64 pc, const struct unwind_rule **rule)
+{
+	__u64 offset, frame = FRAME_ADDRESS | pc;
+	struct space_table *t;
+	int outside = 0;
+
+	if (w->use_tables && (pc < w->map.start || pc >= w->map.end))
+		outside = walk_find(w, pc);
+	offset = pc - w->map.start + w->map.pgoff;
+	if (w->use_tables && !outside && w->map.object)
+		frame = (__u64)w->map.object << FRAME_OFFSET_BITS | offset;
+	if (!outside || !w->n)
+		append(w, frame);
+	if (outside)
+		return step_outside(w);
+	if (!w->use_tables || !w->map.table)
+		return 0;
+	t = walk_table(w, w->map.table);
 	if (t && t->state == TABLE_WANTED) {
 		w->missing = w->map.table;
 		return walk_over(w, WALK_NOT_LOADED);
 	}
-	if (t && t->state == TABLE_READY) {
-		if (!t->used)
-			t->used = 1;
-		rule = rule_of(w, &t->ref, pc - w->map.start + w->map.pgoff);
+	if (!t || !is_ready(w, w->map.table))
+		return 0;
+	*rule = find_rule(w, &t->ref, offset);
+	if (*rule)
+		known_set(w, pc, frame, *rule);
+	return 0;
+}
+
+/* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
+static __always_inline int walk_frame(struct walk *w)
+{
+	__u64 pc = w->exact ? w->ip : w->ip - 1;
+	const struct unwind_rule *rule = 0;
+	const struct known_frame *known;
+
+	if (w->n && w->ip == 0)
+		return walk_over(w, WALK_COMPLETE);
+	if (w->n && (w->ip < 4096 || w->ip >= USER_MAX))
+		return walk_over(w, w->by_rule ? WALK_ASTRAY : WALK_NO_FP);
+	if (w->n >= w->max)
+		return walk_over(w, WALK_DEPTH);
+	known = known_frame(w, pc);
+	if (known) {
+		append(w, known->frame);
+		rule = &known->rule;
+	} else if (look_up(w, pc, &rule)) {
+		return 1;
 	}
 	if (!rule)
 		return step_by_fp(w);
@@ -366,30 +462,35 @@ static __always_inline int step_inside(struct walk *w, __u64 pc)
 	return 1;
 }
 
-/* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
-static __always_inline int walk_frame(struct walk *w)
-{
-	__u64 pc = w->exact ? w->ip : w->ip - 1;
-	int outside = 0;
+/* --- the short way ------------------------------------------------------------------------------------------------------ */
 
-	if (w->n && w->ip == 0)
-		return walk_over(w, WALK_COMPLETE);
-	if (w->n && (w->ip < 4096 || w->ip >= USER_MAX))
-		return walk_over(w, w->by_rule ? WALK_ASTRAY : WALK_NO_FP);
-	if (w->n >= w->max)
-		return walk_over(w, WALK_DEPTH);
-	if (w->use_tables && (pc < w->map.start || pc >= w->map.end))
-		outside = walk_find(w, pc);
-	if (w->use_tables && !outside && w->map.object) {
-		walk_put(w, (__u64)w->map.object << FRAME_OFFSET_BITS |
-				    (pc - w->map.start + w->map.pgoff));
-	} else if (!outside || !w->n) {
-		w->has_address = 1;
-		walk_put(w, FRAME_ADDRESS | pc);
-	}
-	if (outside)
-		return step_outside(w);
-	return w->use_tables ? step_inside(w, pc) : step_by_fp(w);
+/* walk_frame for one frame of a plain shape, known, on the part of the stack at hand: all but a few of the frames of a busy program. Nonzero:
+ * it is not one of them, nothing was done. */
+static __always_inline int walk_known_frame(struct walk *w)
+{
+	__u64 pc = w->ip - 1 + w->exact, cfa, ra, fp = w->fp;
+	const struct known_frame *known = known_at(w, pc);
+
+	if (!known || !w->image || known->pc != pc || known->image != w->image || !known->shape)
+		return 1;
+	if (w->n >= w->max || !is_ready(w, known->table))
+		return 1;
+	cfa = (known->shape & SHAPE_BY_FP ? w->fp : w->sp) + known->rule.cfa_offset;
+	if (cfa <= w->sp)
+		return 1;
+	if (known->shape & SHAPE_SAVES_FP && walk_word(w, cfa + known->rule.fp_offset, &fp))
+		return 1;
+	if (walk_word(w, cfa - 8, &ra))
+		return 1;
+	append(w, known->frame);
+	follow_bx(w, &known->rule, cfa);
+	w->exact = 0;
+	w->ip = ra;
+	w->sp = cfa;
+	w->fp = fp;
+	w->by_rule = 1;
+	w->by_table++;
+	return 0;
 }
 
 /* From w->regs, use_tables, max, and what walk_find needs. */
@@ -408,6 +509,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->has_address = 0;
 	w->missing = 0;
 	w->by_rule = 0;
+	w->table = 0;
 }
 
 #endif

@@ -14,12 +14,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* As enum wait_hook. */
+static const char *const wait_hook_words[] = { "auto", "sched_exit", "sys_exit", NULL };
 /* As enum unwind_mode. */
 static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
+
+enum { MAX_RATE_MAX = 10000000 };
 
 #define ROW(title, member) .group = title, .offset = offsetof(struct record_opts, member)
 #define TARGET(member)     ROW("Target (one of these, or -- COMMAND)", member)
 #define WHAT(member)       ROW("What to record", member)
+#define WAITS(member)      ROW("Waits (off-cpu, sched-wait, wall)", member)
 #define OUTPUT(member)     ROW("Output", member)
 #define LIMITS(member)     ROW("Cost and limits", member)
 static const struct cmd_opt record_options[] = {
@@ -47,6 +52,18 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
+	{ "m", "min-block", "TIME", "no stack for shorter waits; 5 means 5us", OPT_DURATION,
+	  WAITS(min_block_ns), .def = "1ms", .bare_unit_ns = 1000, .basic = true },
+	{ NULL, "max-block", "TIME", "nor for longer ones", OPT_DURATION, WAITS(max_block_ns),
+	  .def = "1h", .min = 1 },
+	{ NULL, "kernel-threads", NULL, "also waits of kernel threads", OPT_FLAG,
+	  WAITS(kernel_threads) },
+	{ NULL, "wakers", NULL, "also who ended each wait", OPT_FLAG, WAITS(wakers) },
+	{ NULL, "waker-stacks", NULL, "and its stack", OPT_FLAG, WAITS(waker_stacks) },
+	{ NULL, "max-rate", "N", "stacks per second; of more waits a weighted sample is taken",
+	  OPT_U64, WAITS(max_rate), .def = "20000", .min = 1, .max = MAX_RATE_MAX },
+	{ NULL, "wait-hook", "WHERE", "where stacks of waits are taken: auto, sched_exit, sys_exit",
+	  OPT_ENUM, WAITS(wait_hook), .words = wait_hook_words, .def = "auto" },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
 	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
 	{ NULL, "format", "FORMAT", "when the ending of -o does not tell", OPT_STRING,
@@ -55,6 +72,9 @@ static const struct cmd_opt record_options[] = {
 	  "root frames of folded stacks and pictures: comm pid tid process cpu container none",
 	  OPT_CHOICES, OUTPUT(by), .words = tree_by_words, .def = "comm" },
 	TEXT_OPTIONS(record_opts),
+	{ NULL, "per-thread", "DIR",
+	  "also a picture, folded stacks and a text for each thread, into this folder", OPT_STRING,
+	  OUTPUT(per_thread) },
 	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
 	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE,
 	  LIMITS(buffer_bytes), .def = "1M", .min = 4096, .max = 1 << 30 },
@@ -70,7 +90,7 @@ static const struct cmd_opt record_options[] = {
 static int settle(struct recording *r)
 {
 	const struct record_opts *o = r->opts;
-	int status = events_check(&o->events);
+	int status = events_settle(r->line, o, &r->collect);
 	if (status == CMD_OK)
 		status = target_settle(r->line, o, &r->collect);
 	if (status == CMD_OK)
@@ -80,6 +100,7 @@ static int settle(struct recording *r)
 	if (status == CMD_OK && o->no_kernel && o->no_user)
 		status = cmd_usage(r->line, "--no-kernel and --no-user together leave nothing");
 	r->collect.freq_hz = o->freq_hz;
+	r->collect.wait_hook = o->wait_hook;
 	r->collect.max_depth = o->max_depth;
 	r->collect.no_kernel = o->no_kernel;
 	r->collect.no_user = o->no_user;
@@ -165,7 +186,8 @@ static void say_start(const struct recording *r)
 	const char *dot = r->line->term.dot;
 	struct buf b = { 0 };
 	target_describe(&b, r->line, r->opts);
-	buf_addf(&b, "%scpu %llu Hz", dot, (unsigned long long)r->opts->freq_hz);
+	buf_adds(&b, dot);
+	events_describe(&b, dot, r->opts);
 	if (!r->opts->duration_ns && !r->child.pid)
 		buf_addf(&b, "%sCtrl-C ends it", dot);
 	log_info("recording %s", buf_cstr(&b));

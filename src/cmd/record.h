@@ -28,12 +28,17 @@ struct record_opts {
 	bool no_kernel, no_user, list_events;
 	uint64_t max_depth;
 	int unwind; /* enum unwind_mode */
+	int wait_hook;
 	uint64_t unwind_bytes;
+
+	uint64_t min_block_ns, max_block_ns, max_rate;
+	bool kernel_threads, wakers, waker_stacks;
 
 	struct str_list outputs;
 	const char *format;
 	struct choice_list by;
 	struct text_opts text;
+	const char *per_thread; /* a folder */
 
 	uint64_t buffer_bytes;
 	struct opt_number max_lost_percent;
@@ -60,8 +65,12 @@ struct recording {
 extern const char *const event_words[]; /* for -e; NULL-terminated */
 /* Prints the table. Returns an exit status. */
 int events_list(const struct cmd_line *line);
-/* CMD_OK when this version records all of them, else the exit status with the error printed. */
-int events_check(const struct choice_list *events);
+/* Fills what to record into collect. CMD_OK, or the exit status with the error printed: a kind that this version does not record,
+ * options that do not go together. */
+int events_settle(const struct cmd_line *line, const struct record_opts *o,
+		  struct collect_opts *collect);
+/* "cpu 99 Hz", "off-cpu": appended to b, dot between them. */
+void events_describe(struct buf *b, const char *dot, const struct record_opts *o);
 
 /* --- record_target.c */
 /* Fills the target members of collect (ids live in line's arena). CMD_OK, or the exit status with the error printed. */

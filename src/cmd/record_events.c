@@ -5,39 +5,39 @@
 
 #include <errno.h>
 
-/* name, what it shows, whether this version records it. Names are reserved for good, so that a script that asks for one is told
+/* name, what it shows, the collector's bit for it (0: this version does not record it). Names are reserved for good, so that a script that asks for one is told
  * the truth by every version. */
 #define EVENT_KINDS(ROW) \
-	ROW("cpu", "where CPU time goes", true) \
-	ROW("off-cpu", "where threads wait, and how long", false) \
-	ROW("sched-wait", "runnable but not running", false) \
-	ROW("wall", "running and waiting together", false) \
-	ROW("page-fault", "who grows a process", false) \
-	ROW("alloc", "memory allocations", false) \
-	ROW("inuse", "memory in use", false) \
-	ROW("lock", "waits for locks", false) \
-	ROW("gpu-time", "GPU time by the CPU stack that asked for it", false) \
-	ROW("gpu-wait", "CPU waiting for the GPU", false) \
-	ROW("gpu-launch", "GPU kernel launches", false) \
-	ROW("gpu-copy", "copies to and from the GPU", false) \
-	ROW("gpu-stall", "why GPU instructions stall", false) \
-	ROW("hbm-alloc", "GPU memory allocations", false) \
-	ROW("hbm-inuse", "GPU memory in use", false) \
-	ROW("nccl", "communication between GPUs", false)
+	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
+	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
+	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
+	ROW("wall", "running and waiting together", COLLECT_WALL) \
+	ROW("page-fault", "who grows a process", 0) \
+	ROW("alloc", "memory allocations", 0) \
+	ROW("inuse", "memory in use", 0) \
+	ROW("lock", "waits for locks", 0) \
+	ROW("gpu-time", "GPU time by the CPU stack that asked for it", 0) \
+	ROW("gpu-wait", "CPU waiting for the GPU", 0) \
+	ROW("gpu-launch", "GPU kernel launches", 0) \
+	ROW("gpu-copy", "copies to and from the GPU", 0) \
+	ROW("gpu-stall", "why GPU instructions stall", 0) \
+	ROW("hbm-alloc", "GPU memory allocations", 0) \
+	ROW("hbm-inuse", "GPU memory in use", 0) \
+	ROW("nccl", "communication between GPUs", 0)
 
-#define WORD(name, what, built) name,
-#define KIND(name, what, built) { name, what, built },
+#define WORD(name, what, bit) name,
+#define KIND(name, what, bit) { name, what, bit },
 const char *const event_words[] = { EVENT_KINDS(WORD) NULL };
 static const struct event_kind {
 	const char *name, *what;
-	bool built;
+	uint32_t bit; /* enum collect_event, 0: not in this version */
 } kinds[] = { EVENT_KINDS(KIND) };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Why a kind does not work here, NULL when it does. */
 static const char *kind_obstacle(const struct event_kind *k, const struct trial *t)
 {
-	if (!k->built)
+	if (!k->bit)
 		return "not in this version";
 	return t->rc < 0 ? t->err.text : NULL;
 }
@@ -84,11 +84,23 @@ int events_list(const struct cmd_line *line)
 	return cmd_print(&b);
 }
 
-int events_check(const struct choice_list *events)
+/* --- what was asked for ---------------------------------------------------------------------- */
+
+enum { WAIT_EVENTS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL };
+
+static uint32_t event_bits(const struct choice_list *events)
+{
+	uint32_t bits = 0;
+	for (int i = 0; i < events->n; i++)
+		bits |= kinds[events->v[i]].bit;
+	return bits;
+}
+
+static int check_built(const struct choice_list *events)
 {
 	struct err err = { 0 };
 	for (int i = 0; i < events->n; i++) {
-		if (kinds[events->v[i]].built)
+		if (kinds[events->v[i]].bit)
 			continue;
 		err_set(&err, EOPNOTSUPP, "cannot record %s: this version does not have it yet",
 			kinds[events->v[i]].name);
@@ -96,4 +108,45 @@ int events_check(const struct choice_list *events)
 		return cmd_fail(CMD_UNSUPPORTED, &err);
 	}
 	return CMD_OK;
+}
+
+/* What would change nothing without a wait to apply it to is a mistake. Those with a default cannot be told from it. */
+static int check_waits(const struct cmd_line *line, const struct record_opts *o)
+{
+	const char *option = o->wakers           ? "wakers"
+			     : o->waker_stacks   ? "waker-stacks"
+			     : o->kernel_threads ? "kernel-threads"
+						 : NULL;
+	if (o->min_block_ns > o->max_block_ns)
+		return cmd_usage(line, "--min-block is more than --max-block");
+	if (option && !(event_bits(&o->events) & WAIT_EVENTS))
+		return cmd_usage(line, "--%s needs -e off-cpu, sched-wait or wall", option);
+	return CMD_OK;
+}
+
+int events_settle(const struct cmd_line *line, const struct record_opts *o,
+		  struct collect_opts *collect)
+{
+	int status = check_built(&o->events);
+	if (status == CMD_OK)
+		status = check_waits(line, o);
+	collect->events = event_bits(&o->events);
+	collect->min_block_ns = o->min_block_ns;
+	collect->min_block_set = true;
+	collect->max_block_ns = o->max_block_ns;
+	collect->kernel_threads = o->kernel_threads;
+	collect->wakers = o->wakers || o->waker_stacks;
+	collect->waker_stacks = o->waker_stacks;
+	collect->max_rate = o->max_rate;
+	return status;
+}
+
+void events_describe(struct buf *b, const char *dot, const struct record_opts *o)
+{
+	for (int i = 0; i < o->events.n; i++) {
+		const struct event_kind *k = &kinds[o->events.v[i]];
+		buf_addf(b, "%s%s", i ? dot : "", k->name);
+		if (k->bit & (COLLECT_CPU | COLLECT_WALL))
+			buf_addf(b, " %llu Hz", (unsigned long long)o->freq_hz);
+	}
 }

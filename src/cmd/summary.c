@@ -49,12 +49,37 @@ static void add_result(struct buf *b, const struct summary *s)
 	buf_adds(b, ": ");
 	fmt_duration(b, r->end_mono_ns - r->start_mono_ns);
 	buf_adds(b, dot);
-	fmt_count(b, r->stats.samples);
-	buf_addf(b, " cpu samples%s", dot);
+	if (r->collect.events & (COLLECT_CPU | COLLECT_WALL)) {
+		fmt_count(b, r->stats.samples - r->stats.waits);
+		buf_addf(b, " cpu samples%s", dot);
+	}
+	if (r->stats.wait_hook) {
+		fmt_count(b, r->stats.waits);
+		buf_addf(b, " waits%s", dot);
+	}
 	fmt_count(b, s->lost);
 	buf_addf(b, " lost%s%.1f %% truncated%s%.1f %% without a name\n", dot,
 		 percent(r->stats.truncated, r->stats.samples), dot,
 		 percent(r->stats.unsymbolized, r->stats.samples));
+}
+
+/* What waits there were that have no stack of their own. */
+static void add_waits(struct buf *b, const struct summary *s)
+{
+	const struct collect_stats *st = &s->r->stats;
+	if (!st->wait_hook)
+		return;
+	buf_adds(b, "  waits  ");
+	fmt_duration(b, st->short_off_ns);
+	buf_adds(b, " of all threads went into waits below ");
+	fmt_duration(b, collect_min_block_ns(&s->r->collect));
+	buf_adds(b, ", which have no stack\n");
+	if (!st->waits_sampled)
+		return;
+	buf_adds(b, "         more than --max-rate: ");
+	fmt_count(b, st->waits_sampled);
+	buf_adds(b,
+		 " shorter ones were left out and others weigh more; times of threads are exact\n");
 }
 
 static void add_cost(struct buf *b, const struct summary *s)
@@ -189,8 +214,11 @@ static void add_details(struct buf *b, const struct recording *r)
 	const struct collect_stats *st = &r->stats;
 	if (log_level() < LOG_VERBOSE)
 		return;
-	buf_addf(b, "  seen  %u processes, %u files, on %u CPUs; stacks by %s\n  kernel ",
-		 st->processes, st->objects, st->cpus, st->walker);
+	buf_addf(b, "  seen  %u processes, %u files, on %u CPUs; stacks by %s\n", st->processes,
+		 st->objects, st->cpus, st->walker);
+	if (st->wait_hook)
+		buf_addf(b, "  stacks of waits are taken at %s\n", st->wait_hook);
+	buf_adds(b, "  kernel ");
 	fmt_bytes(b, st->ring_bytes);
 	buf_adds(b, " ring buffer, ");
 	fmt_bytes(b, st->kernel_map_bytes);
@@ -209,6 +237,7 @@ static int print_text(const struct summary *s)
 	struct buf b = { 0 };
 	add_result(&b, s);
 	add_top(&b, s);
+	add_waits(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
@@ -259,6 +288,12 @@ static void put_numbers(struct json *j, const struct summary *s)
 	put_u64(j, "objects", st->objects);
 	put_str(j, "clock", st->clock);
 	put_str(j, "walker", st->walker);
+	if (!st->wait_hook)
+		return;
+	put_str(j, "wait_hook", st->wait_hook);
+	put_u64(j, "waits", st->waits);
+	put_u64(j, "waits_not_sent", st->waits_sampled);
+	put_u64(j, "short_waits_ns", st->short_off_ns);
 }
 
 /* How stacks were walked. */

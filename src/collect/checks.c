@@ -1,7 +1,7 @@
 /* What works on this machine and what each missing piece costs. One row per check; a new one is one function and one row. */
 #include "base/fs.h"
 #include "base/str.h"
-#include "collect/collect.h"
+#include "collect/off_cpu.h"
 #include "collect/sampler.h"
 #include "collect/side_band.h"
 #include "profile/profile.h"
@@ -170,6 +170,46 @@ static void check_walker(struct check *c)
 		  "end in [truncated: kernel]");
 }
 
+/* Loads and attaches the programs of waits, as a recording would. */
+static int try_waits(struct err *err)
+{
+	struct collect_opts opts = { .events = COLLECT_OFF_CPU,
+				     .target = TARGET_COMM,
+				     .comm = "-" };
+	struct sampler *s = NULL;
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+
+	int rc = sampler_open(&opts, epoll_fd, 0, &s, err);
+	if (!rc)
+		rc = sampler_start(s, err);
+	sampler_close(s);
+	if (epoll_fd >= 0)
+		close(epoll_fd);
+	return rc;
+}
+
+static void check_waits(struct check *c)
+{
+	struct off_cpu_paths paths;
+	struct err err = { 0 };
+
+	off_cpu_find_paths(&paths);
+	if (!paths.known || try_waits(&err)) {
+		say(c, CHECK_MISSING, "no off-cpu, sched-wait and wall: %.100s",
+		    paths.known ? err.text : "no kernel type information");
+		remedy(c, err.hint);
+		return;
+	}
+	say(c, paths.sched_exit && paths.copy_from_task ? CHECK_OK : CHECK_LIMITED,
+	    "stacks taken at %s; times in %s%s",
+	    paths.sched_exit ? "sched_exit_tp" : "sys_exit (some 20 ns on each system call)",
+	    paths.task_storage ? "task storage" : "hash tables",
+	    paths.copy_from_task ? "" : "; of waits that go on the kernel part only");
+	if (c->state == CHECK_LIMITED)
+		remedy(c, paths.sched_exit ? "kernel 5.18 or newer"
+					   : "kernel 6.16 or newer costs less");
+}
+
 static void check_side_band(struct check *c)
 {
 	struct side_band *sb = NULL;
@@ -269,6 +309,7 @@ static const struct {
 	{ "sampling clock", check_clock },
 	{ "sampling rate", check_rate },
 	{ "user stacks", check_walker },
+	{ "waits", check_waits },
 	{ "process events", check_side_band },
 	{ "mapped files", check_map_files },
 	{ "kernel symbols", check_kernel_symbols },

@@ -17,13 +17,21 @@
 #include <unistd.h>
 
 enum {
-	SIDE_RING_PAGES = 32,          /* 128 KiB per CPU: some 200 execs */
-	SIDE_RING_PAGES_MANY_CPUS = 8, /* from 32 CPUs on */
+	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
+	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
 	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
 	 * with four busy loops on two CPUs). */
 	BARRIER_NS = 20000000,
+	/* A program that begins maps its libraries one after the other: the reader, woken by the first mapping, opens its file and lets
+	 * more come. For a part of the time between two samples, so that few are taken of what is not known yet. */
+	SIDE_PAUSES_PER_PERIOD = 16,
+	SIDE_PAUSE_MAX_NS = 2000000,
+	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
+	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
+	SIDE_PAUSE_LATE_NS = 300000,
+	SIDE_PAUSE_AGAIN_NS = 1000000000,
 };
 
 /* How long, and how many bytes of, samples that came with their stacks wait for tables. */
@@ -39,10 +47,9 @@ struct collector {
 	struct resolver *resolver;
 	struct order order;
 	int epoll_fd;
-	uint32_t type;
-	int64_t period_ns;
-	uint64_t next_read_ns, next_cpus_ns;
-	uint64_t samples, first_sample_ns;
+	int64_t side_pause_ns;
+	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	bool epoch_over;
 	bool counted;              /* losses were handed to the sink */
 	struct sampler_stats last; /* as of collect_stop */
@@ -65,10 +72,29 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 	struct collector *c = ctx;
 
 	if (!c->first_sample_ns)
-		c->first_sample_ns = raw->sample.time_ns;
+		c->first_sample_ns = raw->ev.sample.time_ns;
 	c->samples++;
+	c->waits += raw->ev.wait.parts != 0;
 	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
+}
+
+static void on_wait(void *ctx, const struct event_wait *w)
+{
+	struct collector *c = ctx;
+
+	if (!c->first_sample_ns)
+		c->first_sample_ns = w->sample.time_ns;
+	c->samples++;
+	c->waits++;
+	order_add_wait(&c->order, w);
+}
+
+static void on_thread(void *ctx, const struct event_thread *t)
+{
+	struct collector *c = ctx;
+
+	order_add_thread(&c->order, t);
 }
 
 static void on_stack(void *ctx, const struct event_stack *st)
@@ -86,11 +112,11 @@ static void on_side(void *ctx, const struct side_record *r)
 	order_add_side(&c->order, r);
 }
 
-static void take_sample(void *ctx, const struct event_sample *ev, const struct event_raw *raw)
+static void take_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
 {
 	struct collector *c = ctx;
 
-	resolve_sample(c->resolver, ev, raw, c->type, c->period_ns);
+	resolve_event(c->resolver, ev, raw);
 }
 
 static void take_side(void *ctx, const struct side_record *r)
@@ -104,6 +130,30 @@ static void read_side(struct collector *c)
 {
 	side_band_drain(c->side, on_side, c);
 	resolve_sync(c->resolver);
+}
+
+static void pause_ns(struct collector *c, int64_t ns)
+{
+	uint64_t begin_ns = clock_mono_ns();
+
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL); /* a signal ends it */
+	uint64_t now_ns = clock_mono_ns();
+	if (now_ns > begin_ns + ns + SIDE_PAUSE_LATE_NS)
+		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
+}
+
+/* The walker is told of the mappings of a burst at once. */
+static void read_burst(struct collector *c, int timeout_ms)
+{
+	int64_t ns = c->side_pause_ns;
+
+	if (timeout_ms >= 0 && ns > timeout_ms * 1000000ll)
+		ns = timeout_ms * 1000000ll;
+	if (ns && clock_mono_ns() >= c->next_pause_ns) {
+		side_band_drain(c->side, on_side, c);
+		pause_ns(c, ns);
+	}
+	read_side(c);
 }
 
 /* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
@@ -132,7 +182,8 @@ static void wait_for_tables(struct collector *c)
 /* Empties all rings, then takes what is older than the moment before that (or everything, at the end). */
 static int read_all(struct collector *c, bool everything, struct err *err)
 {
-	static const struct sampler_reader reader = { on_sample, on_stack, on_raw };
+	static const struct sampler_reader reader = { on_sample, on_stack, on_raw, on_wait,
+						      on_thread };
 	static const struct order_ops ops = { take_sample, take_side };
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
@@ -152,6 +203,23 @@ static int read_all(struct collector *c, bool everything, struct err *err)
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
 }
 
+/* The times of all threads and the waits that go on, then what waited for them. */
+static int report(struct collector *c, struct err *err)
+{
+	int rc, more;
+
+	do {
+		more = sampler_report(c->sampler);
+		rc = read_all(c, false, err);
+	} while (more > 0 && !rc);
+	if (more < 0)
+		rc = err_set(err, -more, "cannot read the times of threads: %s", strerror(-more));
+	if (!rc)
+		rc = read_all(c, true, err);
+	resolve_flush(c->resolver);
+	return rc;
+}
+
 /* --- life ------------------------------------------------------------------------------------------------------------- */
 
 /* Ids in the kernel's events are those of the first pid namespace; in another one they would name other processes. */
@@ -165,6 +233,19 @@ static int check_pid_namespace(struct err *err)
 	err_set(err, EOPNOTSUPP, "cannot watch this machine from inside a pid namespace");
 	return err_hint(
 		err, "run it in the host's pid namespace, for example:  docker run --pid=host …");
+}
+
+/* The types of what is asked for. Times have no period: a sample says itself how long it is. */
+static uint32_t time_type(struct sink *sink, const char *name)
+{
+	struct type t = {
+		.name = sink_string(sink, name),
+		.sample_type = sink_string(sink, name),
+		.unit = sink_string(sink, "nanoseconds"),
+		.aggregation = AGG_SUM,
+	};
+
+	return sink->ops->type(sink, &t);
 }
 
 static uint32_t cpu_type(struct sink *sink)
@@ -181,6 +262,21 @@ static uint32_t cpu_type(struct sink *sink)
 	return sink->ops->type(sink, &t);
 }
 
+static struct resolve_types types_of(const struct collect_opts *opts, struct sink *sink)
+{
+	uint32_t events = opts->events ? opts->events : COLLECT_CPU;
+	struct resolve_types t = {
+		.cpu = events & COLLECT_CPU ? cpu_type(sink) : TYPE_NONE,
+		.off_cpu = events & COLLECT_OFF_CPU ? time_type(sink, "off-cpu") : TYPE_NONE,
+		.sched_wait =
+			events & COLLECT_SCHED_WAIT ? time_type(sink, "sched-wait") : TYPE_NONE,
+		.wall = events & COLLECT_WALL ? time_type(sink, "wall") : TYPE_NONE,
+		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
+	};
+
+	return t;
+}
+
 static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
@@ -194,6 +290,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 {
 	struct resolve_opts resolve = {
 		.sink = c->sink,
+		.types = types_of(opts, c->sink),
+		.min_block_ns = collect_min_block_ns(opts),
 		.max_open_files = opts->max_open_files,
 		.no_kernel = opts->no_kernel,
 		.no_user = opts->no_user,
@@ -229,6 +327,15 @@ static void give_memory_back(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+static int64_t side_pause_ns(int64_t period_ns)
+{
+	int64_t pause_ns = period_ns / SIDE_PAUSES_PER_PERIOD;
+
+	if (pause_ns < SIDE_PAUSE_MIN_NS)
+		return 0;
+	return pause_ns < SIDE_PAUSE_MAX_NS ? pause_ns : SIDE_PAUSE_MAX_NS;
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -238,8 +345,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	give_memory_back();
 	c->sink = sink;
 	c->epoll_fd = -1;
-	c->type = cpu_type(sink);
-	c->period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99);
+	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, opts, err);
 	if (rc)
 		collect_free(c);
@@ -264,7 +370,7 @@ static int read_when_due(struct collector *c, struct err *err)
 	int rc = 0;
 
 	if (now_ns >= c->next_read_ns) {
-		rc = read_all(c, false, err);
+		rc = resolve_is_full(c->resolver) ? report(c, err) : read_all(c, false, err);
 		c->next_read_ns = clock_mono_ns() + READ_EVERY_NS;
 	}
 	if (!rc && now_ns >= c->next_cpus_ns) {
@@ -301,8 +407,8 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		else
 			side = true;
 	}
-	if (side)
-		read_side(c);
+	if (side && side_band_is_urgent(c->side))
+		read_burst(c, timeout_ms);
 	else if (tables)
 		resolve_sync(c->resolver);
 	return read_when_due(c, err);
@@ -315,7 +421,7 @@ static void hand_over_losses(struct collector *c)
 		enum loss reason;
 		uint64_t n;
 	} losses[] = {
-		{ LOSS_RING_FULL, n[COUNT_RING_FULL] },
+		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_SAMPLER_BUSY, c->last.busy },
@@ -333,8 +439,10 @@ int collect_stop(struct collector *c, struct err *err)
 	struct sampler_stats before;
 
 	sampler_get_stats(c->sampler, &before);
+	int rc = before.wait_hook ? report(c, err) : 0;
 	sampler_stop(c->sampler);
-	int rc = read_all(c, true, err);
+	if (!rc)
+		rc = read_all(c, true, err);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
 	if (!c->counted)
@@ -361,7 +469,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	resolve_get_stats(c->resolver, &r);
 	*out = (struct collect_stats){
 		.samples = c->samples,
-		.lost = s.counters[COUNT_RING_FULL] + s.busy,
+		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_WAITS_LOST] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
 		.names = r.names,
@@ -385,8 +493,14 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
 		.tables_refused = r.tables.refused,
+		.wait_hook = s.wait_hook,
+		.waits = c->waits,
+		.waits_sampled = s.counters[COUNT_WAITS_SAMPLED],
+		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
+	if (!out->wait_hook)
+		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
 }
 

@@ -25,6 +25,17 @@ enum target_kind { TARGET_ALL = 0, TARGET_PID, TARGET_TID, TARGET_COMM, TARGET_C
 /* How user stacks are walked: by unwind tables, and frame pointers where there is none; or by frame pointers only. */
 enum unwind_mode { UNWIND_AUTO = 0, UNWIND_FP, UNWIND_TABLES };
 
+/* What is recorded. */
+enum collect_event {
+	COLLECT_CPU = 1,
+	COLLECT_OFF_CPU = 2,
+	COLLECT_SCHED_WAIT = 4,
+	COLLECT_WALL = 8,
+};
+
+/* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
+enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -48,7 +59,23 @@ struct collect_opts {
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
 	struct name_files_opts names;
 	bool plain_walk; /* walk with the kernel's helper only, as on kernels before 5.17 (tests) */
+	uint32_t events; /* bits of enum collect_event; 0 = COLLECT_CPU */
+	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */
+	uint64_t min_block_ns, max_block_ns;
+	bool min_block_set;
+	bool kernel_threads;       /* also waits without a user frame */
+	bool wakers, waker_stacks; /* who ended a wait; with its stack */
+	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */
+	enum wait_hook wait_hook;  /* -EOPNOTSUPP for what the kernel does not have */
+	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
+
+static inline uint64_t collect_min_block_ns(const struct collect_opts *opts)
+{
+	enum { DEFAULT_NS = 1000000 };
+
+	return opts->min_block_ns || opts->min_block_set ? opts->min_block_ns : DEFAULT_NS;
+}
 
 struct collect_stats {
 	uint64_t samples, truncated,
@@ -69,6 +96,10 @@ struct collect_stats {
 	uint32_t tables;         /* in the kernel */
 	uint64_t table_bytes, tables_evicted,
 		tables_refused; /* refused: larger than all the memory */
+	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: no waits are recorded */
+	uint64_t waits;         /* of the samples */
+	uint64_t waits_sampled; /* others stand for them: more than max_rate */
+	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
 };
 
 struct collector;

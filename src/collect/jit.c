@@ -1,6 +1,7 @@
 #include "collect/jit.h"
 
 #include "base/mem.h"
+#include "collect/account.h"
 #include "collect/mapped_file.h"
 #include "collect/proc_stat.h"
 #include "collect/symbolize.h"
@@ -18,14 +19,16 @@
 
 struct pending {
 	struct sample sample; /* its stack is not known yet */
-	uint64_t n;
+	uint32_t part;        /* enum account_part */
+	uint32_t n;
 	uint64_t stack[];
 };
 
-void jit_table_init(struct jit_table *t, struct sink *sink, struct object_table *objects,
-		    struct map *leaf_samples)
+void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *accounts,
+		    struct object_table *objects, struct map *leaf_samples)
 {
 	*t = (struct jit_table){ .sink = sink,
+				 .accounts = accounts,
 				 .objects = objects,
 				 .leaf_samples = leaf_samples,
 				 .unnamed_frame = FRAME_NONE };
@@ -160,13 +163,13 @@ static void hand_over(struct jit_table *t, const struct jit_names *names, struct
 {
 	if (names->dump)
 		symbol_jitdump_at(names->dump, p->sample.time_ns);
-	for (uint64_t i = 0; i < p->n; i++) {
+	for (uint32_t i = 0; i < p->n; i++) {
 		uint64_t addr = p->stack[i] & ~JIT_ADDRESS;
 
 		frames[i] = p->stack[i] & JIT_ADDRESS ? name_frame(t, names, addr) : addr;
 	}
 	p->sample.stack = t->sink->ops->stack(t->sink, frames, p->n);
-	t->sink->ops->sample(t->sink, &p->sample);
+	account_sample(t->accounts, &p->sample, p->part);
 	if (p->n)
 		leaf_count(t->leaf_samples, frames[p->n - 1]);
 }
@@ -228,10 +231,10 @@ void jit_close(struct jit_table *t, struct process *p)
 	p->jit = NULL;
 }
 
-void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, const uint64_t *stack,
-	      uint32_t n)
+void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,
+	      const uint64_t *stack, uint32_t n)
 {
-	struct pending head = { .sample = *s, .n = n };
+	struct pending head = { .sample = *s, .part = part, .n = n };
 	uint64_t now_ns = s->time_ns;
 
 	if (!p->jit) {

@@ -22,6 +22,9 @@ enum {
 	JIT_MAX_FILES = 128,             /* descriptors of perf maps and jitdumps */
 };
 
+/* Where samples go (collect/account.h). */
+struct accounts;
+
 /* An element of a stack being held back: a frame of the sink, or with this bit a run-time
  * address. */
 #define JIT_ADDRESS (1ull << 63)
@@ -34,6 +37,7 @@ struct jit {                 /* of a process */
 };
 struct jit_table {
 	struct sink *sink;
+	struct accounts *accounts;
 	struct object_table *objects;
 	struct map *leaf_samples; /* counts what is handed over */
 	uint32_t unnamed_frame;   /* "[anon]", FRAME_NONE until it was needed */
@@ -42,13 +46,13 @@ struct jit_table {
 	uint32_t n_files;
 };
 
-void jit_table_init(struct jit_table *t, struct sink *sink, struct object_table *objects,
-		    struct map *leaf_samples);
+void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *accounts,
+		    struct object_table *objects, struct map *leaf_samples);
 void jit_table_done(struct jit_table *t); /* every jit was closed */
 
-/* Holds a sample back; stack is given by n elements, root first. */
-void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, const uint64_t *stack,
-	      uint32_t n);
+/* Holds a sample back; its stack is given by n elements, root first, part as for account_sample. */
+void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,
+	      const uint64_t *stack, uint32_t n);
 /* Looks for the files of a process that still runs. */
 void jit_look(struct jit_table *t, struct process *p, uint64_t now_ns);
 /* Hands everything that waits to the sink, with the names there are now. */

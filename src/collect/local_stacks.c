@@ -41,6 +41,8 @@ void local_stacks_done(struct local_stacks *l)
 	vec_done(&l->tables);
 	map_done(&l->by_file);
 	vec_done(&l->frames);
+	if (l->code.is_open)
+		close(l->code.fd);
 }
 
 /* --- tables ------------------------------------------------------------------------------------- */
@@ -65,17 +67,22 @@ static enum local_stacks_end build_table(struct local_table *t, int fd)
 	return LOCAL_STACKS_WALKED;
 }
 
-static enum local_stacks_end load_table(struct local_stacks *l, struct local_table *t,
-					const struct user_file *file)
+static int open_file(const struct local_stacks *l, const struct user_file *file)
 {
 	struct local_file f = { file->path, file->build_id, file->build_id_len, file->inode,
 				file->generation };
 
-	if (!f.build_id_len && !f.inode)
+	return local_file_open(&f, l->home);
+}
+
+static enum local_stacks_end load_table(struct local_stacks *l, struct local_table *t,
+					const struct user_file *file)
+{
+	if (!file->build_id_len && !file->inode)
 		return LOCAL_STACKS_UNVERIFIED;
 	if (l->bytes >= LOCAL_STACKS_MAX_BYTES)
 		return LOCAL_STACKS_BUDGET;
-	int fd = local_file_open(&f, l->home);
+	int fd = open_file(l, file);
 	return fd < 0 ? end_of_error(fd) : build_table(t, fd);
 }
 
@@ -105,11 +112,37 @@ struct local_walk {
 	const struct local_table *table; /* the one at hand */
 };
 
-static bool read_stack(void *ctx, void *to, size_t size, uint64_t address)
+/* The file of the last call stays open: who asks once for its code asks again. */
+static bool open_code(struct local_stacks *l, const struct user_file *file)
+{
+	if (l->code.is_open && l->code.file == file->id)
+		return true;
+	if (l->code.is_open)
+		close(l->code.fd);
+	l->code.fd = open_file(l, file);
+	l->code.file = file->id;
+	return l->code.is_open = l->code.fd >= 0;
+}
+
+/* Whether a word on the stack is a return address is told by the code before it, which is in a file whose table was loaded. */
+static bool read_code(struct local_walk *w, void *to, size_t size, uint64_t address)
+{
+	struct local_stacks *l = w->stacks;
+	struct user_map m;
+
+	if (!w->in->find(w->in->space, address, &m) || !m.file.path || size > m.end - address)
+		return false;
+	if (l->tables.v[table_of(l, &m.file) - 1].end || !open_code(l, &m.file))
+		return false;
+	uint64_t at = address - m.start + m.pgoff;
+	return at <= INT64_MAX && pread(l->code.fd, to, size, at) == (ssize_t)size;
+}
+
+static bool read_memory(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct local_walk *w = ctx;
 
-	return stack_copy_read(&w->copy, to, size, address);
+	return stack_copy_read(&w->copy, to, size, address) || read_code(w, to, size, address);
 }
 
 /* Without an object's number a frame is its address. */
@@ -171,7 +204,7 @@ static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 			  .size_bytes = s->stack_bytes,
 			  .is_whole = s->is_whole },
 	};
-	struct unwind_source source = { &w, read_stack, find_map, get_table, get_chunk };
+	struct unwind_source source = { &w, read_memory, find_map, get_table, get_chunk, NULL };
 	uint64_t regs[PT_REGS_WORDS];
 
 	for (int i = 0; i < PT_REGS_WORDS; i++)

@@ -2,8 +2,9 @@
  * files of this machine.
  *
  * A wrong table leads astray without a word, so a file must be the one that was running: by its build id, or, where the recording
- * has none, by its inode (collect/local_file.h). A walk ends at code whose file is not to be had; the frames before it stay. Each
- * file is opened once, and its table is kept; past LOCAL_STACKS_MAX_BYTES no more are built. */
+ * has none, by its inode (collect/local_file.h). A walk ends at code whose file is not to be had; the frames before it stay. The
+ * table of each file is kept; past LOCAL_STACKS_MAX_BYTES no more are built. Memory is what came along of the stack, and code as it
+ * is in the files. */
 #ifndef CRESSET_COLLECT_LOCAL_STACKS_H
 #define CRESSET_COLLECT_LOCAL_STACKS_H
 
@@ -41,6 +42,11 @@ struct local_stacks {     /* zeroed = empty */
 	struct map by_file;
 	uint64_t bytes;
 	VEC(uint64_t) frames; /* of the last walk */
+	struct {
+		bool is_open;
+		uint32_t file; /* user_file.id */
+		int fd;
+	} code; /* the last file that code was read of */
 	struct {
 		uint64_t n;
 		char *example; /* path of a file that was the reason; NULL: none */

@@ -13,19 +13,29 @@ static void add_entry(struct order *o, uint64_t time_ns, uint32_t index, bool is
 
 static void add_sample(struct order *o, const struct order_sample *s)
 {
-	add_entry(o, s->ev.time_ns, o->samples.n, false);
+	add_entry(o, s->ev.sample.time_ns, o->samples.n, false);
 	o->raw_bytes += s->raw ? s->raw->stack_bytes : 0;
 	vec_push(&o->samples, *s);
 }
 
 void order_add_sample(struct order *o, const struct event_sample *s)
 {
-	add_sample(o, &(struct order_sample){ .ev = *s });
+	add_sample(o, &(struct order_sample){ .ev.sample = *s });
+}
+
+void order_add_wait(struct order *o, const struct event_wait *w)
+{
+	add_sample(o, &(struct order_sample){ .ev.wait = *w });
+}
+
+void order_add_thread(struct order *o, const struct event_thread *t)
+{
+	add_sample(o, &(struct order_sample){ .ev.thread = *t });
 }
 
 void order_add_raw(struct order *o, const struct event_raw *raw)
 {
-	struct order_sample s = { .ev = raw->sample };
+	struct order_sample s = { .ev.wait = raw->ev };
 
 	s.raw = xmemdup(raw, sizeof *raw + raw->stack_bytes);
 	add_sample(o, &s);
@@ -50,8 +60,8 @@ uint64_t order_oldest_raw_ns(const struct order *o)
 	for (size_t i = 0; i < o->samples.n; i++) {
 		const struct order_sample *s = &o->samples.v[i];
 
-		if (s->raw && s->ev.time_ns < oldest_ns)
-			oldest_ns = s->ev.time_ns;
+		if (s->raw && s->ev.sample.time_ns < oldest_ns)
+			oldest_ns = s->ev.sample.time_ns;
 	}
 	return oldest_ns;
 }

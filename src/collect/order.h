@@ -16,8 +16,14 @@ struct order_entry {
 	uint32_t index;
 	uint32_t is_side;
 };
+/* What the kernel sent; sample.kind tells which. */
+union order_event {
+	struct event_sample sample;
+	struct event_wait wait;
+	struct event_thread thread;
+};
 struct order_sample {
-	struct event_sample ev;
+	union order_event ev;
 	struct event_raw *raw; /* with its stack, on the heap; NULL: it has none */
 };
 struct order_side {
@@ -37,11 +43,13 @@ struct order { /* zeroed = empty */
 
 struct order_ops {
 	/* raw is NULL for most, and the callee's no longer than the call. */
-	void (*sample)(void *ctx, const struct event_sample *s, const struct event_raw *raw);
+	void (*sample)(void *ctx, const union order_event *ev, const struct event_raw *raw);
 	void (*side)(void *ctx, const struct side_record *r);
 };
 
 void order_add_sample(struct order *o, const struct event_sample *s);
+void order_add_wait(struct order *o, const struct event_wait *w);
+void order_add_thread(struct order *o, const struct event_thread *t);
 void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */
 /* The time of the first sample with its stack that is held back; UINT64_MAX: there is none. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,7 @@ bool proc_is_alive(uint32_t pid)
 {
 	struct proc_stat st;
 
-	if (proc_stat_read(pid, &st))
+	if ((kill(pid, 0) && errno == ESRCH) || proc_stat_read(pid, &st))
 		return false;
 	return st.state != 'X' && (st.state != 'Z' || st.threads > 1);
 }

@@ -1,15 +1,11 @@
-#include "collect/resolve.h"
+#include "collect/resolver.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/container.h"
-#include "collect/jit.h"
-#include "collect/kernel_space.h"
 #include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
 #include "collect/process.h"
-#include "collect/series_cache.h"
-#include "collect/stack_cache.h"
 #include "collect/symbolize.h"
 #include "collect/walk_end.h"
 
@@ -21,31 +17,6 @@ enum { CONTAINERS_MAX = 4096, /* cgroups remembered */ };
 #define SWEEP_EVERY_NS 1000000000ull
 #define TRIM_EVERY_NS  5000000000ull
 #define SCAN_AGAIN_NS  1000000000ull
-
-/* arch/x86/include/uapi/asm/vsyscall.h: in no record, as it belongs to no process. */
-#define VSYSCALL_START 0xffffffffff600000ull
-#define VSYSCALL_BYTES 0x1000ull
-
-struct resolver {
-	struct sink *sink;
-	struct resolve_opts opts;
-	struct object_table objects;
-	struct process_table processes;
-	struct kernel_space kernel;
-	struct stack_cache stacks;
-	struct series_cache series;
-	struct jit_table jits;
-	struct space *space;     /* NULL: frame pointers only */
-	struct map leaf_samples; /* frame → samples */
-	struct map containers;   /* id of a cgroup v2 → string + 1, 1 = none */
-	VEC(uint64_t) stack;     /* the one being built, as jit_hold takes it */
-	VEC(uint32_t) frames;
-	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
-	uint64_t snapshot_ns, swept_ns, trimmed_ns;
-	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
-	uint64_t unsymbolized;
-	struct name_failures name_failures;
-};
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -64,6 +35,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 
 	r->opts = *opts;
 	r->sink = opts->sink;
+	r->types = opts->types;
 	r->unknown_frame = FRAME_NONE;
 	if (!r->opts.max_user)
 		r->opts.max_user = WALK_MAX_USER;
@@ -74,7 +46,12 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 		r->space = space_new(opts->space, &r->objects);
 	kernel_space_init(&r->kernel, r->sink);
 	series_cache_init(&r->series, r->sink);
-	jit_table_init(&r->jits, r->sink, &r->objects, &r->leaf_samples);
+	accounts_init(&r->accounts, &(struct account_opts){
+					    .sink = r->sink,
+					    .wall = r->types.wall != TYPE_NONE,
+					    .min_block_ns = opts->min_block_ns,
+				    });
+	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
 	return r;
 }
 
@@ -92,6 +69,8 @@ void resolver_free(struct resolver *r)
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
 	series_cache_done(&r->series);
+	accounts_done(&r->accounts);
+	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
 	map_done(&r->containers);
 	vec_done(&r->stack);
@@ -141,8 +120,7 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 	return p;
 }
 
-/* Reads the mappings again when the table misses some, at most once a second and process. */
-static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
+void resolver_scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
 {
 	if (!p->is_kernel_thread && now_ns >= p->scanned_ns + SCAN_AGAIN_NS)
 		proc_scan(&r->processes, p, now_ns);
@@ -248,260 +226,6 @@ void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bo
 	*epoch_over |= stack_cache_put(&r->stacks, st);
 }
 
-/* --- frames ----------------------------------------------------------------------------------- */
-
-static uint32_t named_frame(struct resolver *r, enum frame_kind kind, const char *name)
-{
-	struct frame f = {
-		.kind = kind,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, name),
-	};
-
-	return r->sink->ops->frame(r->sink, &f);
-}
-
-static uint32_t unknown_frame(struct resolver *r)
-{
-	if (r->unknown_frame == FRAME_NONE)
-		r->unknown_frame = named_frame(r, FRAME_NATIVE, "[unknown]");
-	return r->unknown_frame;
-}
-
-static uint32_t intern_mapping(struct resolver *r, const struct object *o)
-{
-	struct mapping m = { .name = sink_string(r->sink, o->name) };
-
-	memcpy(m.build_id, o->build_id, o->build_id_len);
-	m.build_id_len = o->build_id_len;
-	if (!o->build_id_len && o->opened)
-		m.identity =
-			hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
-	else if (!o->build_id_len)
-		m.identity = hash_mix((uint64_t)o->maj << 32 | o->min, o->ino);
-	return r->sink->ops->mapping(r->sink, &m);
-}
-
-static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offset)
-{
-	const uint32_t *known = map_get(&o->frames, offset);
-
-	if (known)
-		return *known;
-	if (o->mapping == MAPPING_NONE)
-		o->mapping = intern_mapping(r, o);
-	if (o->state == OBJECT_GONE && !o->loss_counted) {
-		r->sink->ops->loss(r->sink, LOSS_OBJECT_GONE, 1);
-		o->loss_counted = true;
-	}
-	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
-	uint32_t frame = r->sink->ops->frame(r->sink, &f);
-	map_put(&o->frames, offset, frame);
-	return frame;
-}
-
-static uint32_t vsyscall_frame(struct resolver *r, uint64_t addr)
-{
-	struct proc_map m = { .start = VSYSCALL_START, .name = "[vsyscall]" };
-	uint32_t id = object_of_map(&r->objects, 0, &m);
-
-	return object_frame(r, r->objects.all.v[id], addr - VSYSCALL_START);
-}
-
-/* An element for jit_hold: a frame, or an address in code without a file. */
-static uint64_t user_frame(struct resolver *r, const struct process *p, uint64_t addr)
-{
-	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
-
-	if (addr - VSYSCALL_START < VSYSCALL_BYTES)
-		return vsyscall_frame(r, addr);
-	if (!m)
-		return unknown_frame(r);
-	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
-	struct object *o = object_use(&r->objects, m->object, &place);
-	if (o->kind == OBJECT_JIT)
-		return addr | JIT_ADDRESS;
-	return object_frame(r, o, addr - m->start + m->pgoff);
-}
-
-/* --- stacks ----------------------------------------------------------------------------------- */
-
-/* Callers are return addresses: one less lies inside the call. */
-static uint64_t code_address(const uint64_t *addr, uint32_t i)
-{
-	return i ? addr[i] - 1 : addr[i];
-}
-
-/* The run-time address of a user frame; false when it is one of an object. */
-static bool run_time_address(const struct event_stack *st, const uint64_t *user, uint32_t i,
-			     uint64_t *out)
-{
-	if (!(st->flags & STACK_FRAMES))
-		*out = code_address(user, i);
-	else if (user[i] & FRAME_ADDRESS)
-		*out = user[i] & ~FRAME_ADDRESS;
-	else
-		return false;
-	return true;
-}
-
-/* How many of the user frames to believe: a return address outside of all code is where a chain of frame pointers went
- * astray through code that does not keep them. */
-static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
-				 const uint64_t *user)
-{
-	uint32_t i = st->n_user ? 1 : 0;
-	uint64_t addr;
-
-	if (!p->image || !p->image->maps.n)
-		return st->n_user;
-	while (i < st->n_user &&
-	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
-		i++;
-	return i;
-}
-
-/* An element for jit_hold. */
-static uint64_t stack_element(struct resolver *r, const struct process *p,
-			      const struct event_stack *st, const uint64_t *user, uint32_t i)
-{
-	uint64_t addr;
-
-	if (run_time_address(st, user, i, &addr))
-		return user_frame(r, p, addr);
-	struct object *o = space_object(r->space, user[i]);
-	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
-}
-
-static enum walk_end no_frame_pointer(const struct event_stack *st)
-{
-	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
-}
-
-/* Builds r->stack, root first. Returns why it ends there; *has_jit tells whether it has addresses. */
-static enum walk_end build_stack(struct resolver *r, const struct process *p,
-				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
-{
-	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
-	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
-	uint32_t end = n_user < st->n_user ? no_frame_pointer(st) : st->walk_end;
-	const char *marker = r->opts.no_user ? NULL : walk_end_marker(end);
-
-	vec_clear(&r->stack);
-	if (marker)
-		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
-	for (uint32_t i = n_user; i-- > 0;) {
-		uint64_t element = stack_element(r, p, st, user, i);
-
-		*has_jit |= (element & JIT_ADDRESS) != 0;
-		vec_push(&r->stack, element);
-	}
-	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
-		vec_push(&r->stack,
-			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
-	return marker ? end : WALK_COMPLETE;
-}
-
-static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
-{
-	struct resolved_stack s = { .leaf = FRAME_NONE, .end = end };
-
-	vec_clear(&r->frames);
-	for (size_t i = 0; i < r->stack.n; i++)
-		vec_push(&r->frames, r->stack.v[i]);
-	s.stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
-	if (r->frames.n)
-		s.leaf = r->frames.v[r->frames.n - 1];
-	return s;
-}
-
-/* An instruction pointer always lies in an executable mapping: when it does not, the table has
- * missed one (mremap, lost records). */
-static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
-		       uint64_t now_ns)
-{
-	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
-	uint64_t leaf;
-
-	if (!st->n_user || r->opts.no_user || !run_time_address(st, user, 0, &leaf) ||
-	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
-		return;
-	if (!p->image || !image_find(p->image, leaf))
-		scan_again(r, p, now_ns);
-}
-
-static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
-static const struct event_stack lost_stack = { .walk_end = WALK_LOST };
-
-static uint64_t image_id(const struct process *p)
-{
-	return p->image ? p->image->id : 0;
-}
-
-/* What was resolved before: the same in every process, or in this image. */
-static const struct resolved_stack *known_stack(const struct resolver *r, const struct process *p,
-						uint64_t hash)
-{
-	const struct resolved_stack *known = stack_cache_resolved(&r->stacks, 0, hash);
-
-	return known || !image_id(p) ? known : stack_cache_resolved(&r->stacks, image_id(p), hash);
-}
-
-static const struct event_stack *stack_contents(const struct resolver *r, uint64_t hash)
-{
-	const struct event_stack *st = hash ? stack_cache_get(&r->stacks, hash) : &empty_stack;
-
-	return st ? st : &lost_stack;
-}
-
-/* The stack of a sample in the sink. False when it has code made at run time: then it is in
- * r->stack, to be held back. */
-static bool resolve_stack(struct resolver *r, struct process *p, const struct event_sample *s,
-			  struct resolved_stack *out)
-{
-	const struct resolved_stack *known = known_stack(r, p, s->stack_hash);
-	bool has_jit = false;
-
-	if (known) {
-		*out = *known;
-		return true;
-	}
-	const struct event_stack *st = stack_contents(r, s->stack_hash);
-	check_leaf(r, p, st, s->time_ns);
-	out->end = build_stack(r, p, st, s->time_ns, &has_jit);
-	if (has_jit)
-		return false;
-	*out = intern_stack(r, out->end);
-	if (st != &lost_stack)
-		stack_cache_keep(&r->stacks, st->flags & STACK_PORTABLE ? 0 : image_id(p),
-				 s->stack_hash, out);
-	return true;
-}
-
-/* The same of a sample that brought its stack along. */
-static bool resolve_raw(struct resolver *r, struct process *p, const struct event_raw *raw,
-			uint64_t now_ns, struct resolved_stack *out)
-{
-	const struct event_stack *kernel = stack_contents(r, raw->sample.stack_hash);
-	uint32_t n_kernel = kernel->n_kernel;
-	struct event_stack *st =
-		xcalloc(1, sizeof *st + (n_kernel + WALK_MAX_USER) * sizeof st->addr[0]);
-	bool has_jit = false;
-
-	memcpy(st->addr, kernel->addr, n_kernel * sizeof st->addr[0]);
-	struct unwind_walk w = space_walk(r->space, p->image, raw, (uint64_t *)st->addr + n_kernel,
-					  r->opts.max_user);
-	st->n_kernel = n_kernel;
-	st->n_user = w.n;
-	st->walk_end = w.end;
-	st->flags = STACK_FRAMES;
-	out->end = build_stack(r, p, st, now_ns, &has_jit);
-	if (!has_jit)
-		*out = intern_stack(r, out->end);
-	free(st);
-	return !has_jit;
-}
-
 /* --- labels ----------------------------------------------------------------------------------- */
 
 static uint32_t remember_container(struct resolver *r, uint64_t cgroup_id, uint32_t container)
@@ -548,39 +272,138 @@ static uint32_t series_of(struct resolver *r, struct process *p, const struct ev
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-void resolve_sample(struct resolver *r, const struct event_sample *s, const struct event_raw *raw,
-		    uint32_t type, int64_t period_ns)
+/* One sample of the sink, whose stack is resolved here. Returns why that ends. */
+static enum walk_end put_sample(struct resolver *r, struct process *p, struct sample *sample,
+				const struct stack_ref *ref, enum account_part held_as)
 {
+	struct resolved_stack stack;
+
+	if (!resolver_stack(r, p, ref, &stack)) {
+		jit_hold(&r->jits, p, sample, held_as, r->stack.v, r->stack.n);
+		return stack.end;
+	}
+	sample->stack = stack.stack;
+	account_sample(&r->accounts, sample, held_as);
+	if (held_as == ACCOUNT_NONE && stack.leaf != FRAME_NONE)
+		leaf_count(&r->leaf_samples, stack.leaf);
+	return stack.end;
+}
+
+static struct sample sample_of(const struct event_sample *s)
+{
+	return (struct sample){
+		.time_ns = s->time_ns,
+		.value = 1,
+		.pid = s->tgid,
+		.tid = s->tid,
+		.cpu = s->cpu,
+	};
+}
+
+static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const struct event_sample *s,
+				const struct event_raw *raw)
+{
+	struct stack_ref ref = { .sample = s, .raw = raw };
+	struct sample sample = sample_of(s);
+	enum walk_end end = WALK_COMPLETE;
+
+	if (r->types.cpu != TYPE_NONE) {
+		sample.series = series_of(r, p, s, r->types.cpu, r->types.period_ns);
+		end = put_sample(r, p, &sample, &ref, ACCOUNT_NONE);
+	}
+	if (r->types.wall != TYPE_NONE) {
+		sample.series = series_of(r, p, s, r->types.wall, 0);
+		sample.value = r->types.period_ns;
+		end = put_sample(r, p, &sample, &ref, ACCOUNT_ON_CPU);
+	}
+	return end;
+}
+
+/* A part of a wait, for the type of its own and for `wall`. */
+struct wait_piece {
+	enum account_part part;
+	uint32_t type;
+	uint64_t start_ns, length_ns;
+};
+
+static enum walk_end put_piece(struct resolver *r, struct process *p, const struct event_sample *s,
+			       const struct event_raw *raw, const struct wait_info *w,
+			       const struct wait_piece *piece, double weight)
+{
+	struct stack_ref ref = { .sample = s, .wait = w, .raw = raw, .part = piece->part };
+	struct sample sample = sample_of(s);
+	enum walk_end end = WALK_COMPLETE;
+
+	sample.time_ns = piece->start_ns;
+	sample.length_ns = piece->length_ns;
+	sample.value =
+		weight == 1 ? (int64_t)piece->length_ns : (int64_t)(piece->length_ns * weight);
+	if (piece->type != TYPE_NONE) {
+		sample.series = series_of(r, p, s, piece->type, 0);
+		end = put_sample(r, p, &sample, &ref, ACCOUNT_NONE);
+	}
+	if (r->types.wall != TYPE_NONE) {
+		sample.series = series_of(r, p, s, r->types.wall, 0);
+		end = put_sample(r, p, &sample, &ref, piece->part);
+	}
+	return end;
+}
+
+static enum walk_end put_wait(struct resolver *r, struct process *p, const struct event_wait *ev,
+			      const struct event_raw *raw)
+{
+	const struct wait_info *w = &ev->wait;
+	uint64_t off_end_ns = w->start_ns + w->off_ns;
+	bool off = w->parts & (WAIT_OFF_CPU | WAIT_STOPPED_PART), run = w->parts & WAIT_SCHED;
+	uint64_t shown_ns = (off ? w->off_ns : 0) + (run ? w->run_ns : 0);
+	bool stopped = w->parts & WAIT_STOPPED_PART;
+	const struct wait_piece blocked = { stopped ? ACCOUNT_STOPPED : ACCOUNT_OFF_CPU,
+					    stopped ? TYPE_NONE : r->types.off_cpu, w->start_ns,
+					    w->off_ns },
+				ready = { ACCOUNT_SCHED_WAIT, r->types.sched_wait, off_end_ns,
+					  w->run_ns };
+	double weight = !shown_ns || w->weight_ns == shown_ns ? 1 : (double)w->weight_ns / shown_ns;
+
+	enum walk_end end = WALK_COMPLETE;
+
+	if (off && w->off_ns)
+		end = put_piece(r, p, &ev->sample, raw, w, &blocked, weight);
+	if (run)
+		end = put_piece(r, p, &ev->sample, raw, w, &ready, weight);
+	return end;
+}
+
+void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw)
+{
+	const struct event_sample *s = &ev->sample;
 	struct process nobody = { /* the table is full: /proc is not asked again and again */
 				  .pid = s->tgid,
 				  .is_kernel_thread = true,
 				  .container_known = true,
 				  .cgroup_id = s->cgroup_id
 	};
-	struct resolved_stack stack;
 
 	sweep(r, s->time_ns);
 	struct process *p = known_process(r, s->tgid, s->time_ns);
 	p = p ? p : &nobody;
-	struct sample sample = {
-		.time_ns = s->time_ns,
-		.value = 1,
-		.series = series_of(r, p, s, type, period_ns),
-		.pid = s->tgid,
-		.tid = s->tid,
-		.cpu = s->cpu,
-	};
-	bool named =
-		raw ? resolve_raw(r, p, raw, s->time_ns, &stack) : resolve_stack(r, p, s, &stack);
-	r->ends[stack.end]++;
-	if (!named) {
-		jit_hold(&r->jits, p, &sample, r->stack.v, r->stack.n);
-		return;
-	}
-	sample.stack = stack.stack;
-	r->sink->ops->sample(r->sink, &sample);
-	if (stack.leaf != FRAME_NONE)
-		leaf_count(&r->leaf_samples, stack.leaf);
+	if (s->kind == EVENT_THREAD)
+		account_thread(&r->accounts, &ev->thread,
+			       r->types.wall == TYPE_NONE ? 0
+							  : series_of(r, p, s, r->types.wall, 0));
+	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))
+		r->ends[put_wait(r, p, &ev->wait, raw)]++;
+	else
+		r->ends[put_on_cpu(r, p, s, raw)]++;
+}
+
+void resolve_flush(struct resolver *r)
+{
+	accounts_flush(&r->accounts);
+}
+
+bool resolve_is_full(const struct resolver *r)
+{
+	return accounts_are_full(&r->accounts);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -644,6 +467,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.open_files = r->objects.n_open,
 		.unsymbolized = r->unsymbolized,
 		.names = r->name_failures,
+		.short_off_ns = r->accounts.short_off_ns,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)

@@ -12,14 +12,23 @@
 
 #include "bpf/event.h"
 #include "collect/elf_names.h"
+#include "collect/order.h"
 #include "collect/side_band.h"
 #include "collect/space.h"
 #include "profile/sink.h"
 
 struct resolver;
 
+#define TYPE_NONE UINT32_MAX /* is not recorded */
+struct resolve_types {       /* of the sink */
+	uint32_t cpu, off_cpu, sched_wait, wall;
+	int64_t period_ns; /* of samples on a CPU */
+};
+
 struct resolve_opts {
 	struct sink *sink;
+	struct resolve_types types;
+	uint64_t min_block_ns;          /* shorter waits have no stack */
 	uint32_t max_open_files;        /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	bool no_kernel, no_user;        /* leave that side of stacks out */
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
@@ -31,6 +40,7 @@ struct resolve_stats {
 	uint64_t truncated;       /* samples */
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
+	int64_t short_off_ns; /* waits without a stack, of all threads whose exact times have come */
 	struct table_store_stats tables;
 	struct name_failures names; /* likewise */
 };
@@ -57,10 +67,14 @@ bool resolve_is_busy(const struct resolver *r); /* tables are being built */
  * send contents anew. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over);
 
-/* One sample, in time order, to the sink: its stack resolved in its process, with labels comm,
- * process and container_id. raw is NULL when its stack was walked in the kernel. */
-void resolve_sample(struct resolver *r, const struct event_sample *s, const struct event_raw *raw,
-		    uint32_t type, int64_t period_ns);
+/* One event in time order: a sample, a wait, or the times of a thread, to the sink: its stack resolved in its process, with labels comm,
+ * process and container_id. raw is NULL when the stack was walked in the kernel. */
+void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw);
+
+/* Samples of `wall` wait for the exact times of their threads: hands them out, when those of all have come. resolve_is_full: it is time
+ * to ask for them. */
+void resolve_flush(struct resolver *r);
+bool resolve_is_full(const struct resolver *r);
 
 /* Gives every frame handed to the sink its names: ELF symbols, debug files, kernel symbols, BPF,
  * vDSO, perf-map, jitdump. */

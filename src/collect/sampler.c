@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/cpus.h"
+#include "collect/off_cpu.h"
 #include "collect/target.h"
 #include "sample.skel.h"
 
@@ -34,6 +35,7 @@ struct sampler {
 	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
 	struct ring_buffer *ring;
 	struct bpf_link *follow[FOLLOW_PROGRAMS];
+	struct off_cpu off_cpu;
 	VEC(struct cpu_event) events;
 	struct collect_opts opts;
 	const char *clock;
@@ -119,10 +121,15 @@ static void wait_phase(struct sampler *s, uint32_t n_cpus)
 	nanosleep(&pause, NULL);
 }
 
+static bool samples_cpus(const struct sampler *s)
+{
+	return !s->opts.events || (s->opts.events & (COLLECT_CPU | COLLECT_WALL));
+}
+
 int sampler_update_cpus(struct sampler *s, struct err *err)
 {
 	struct cpu_list online = { 0 };
-	int rc = cpu_list_online(s->opts.cpus_file, &online);
+	int rc = samples_cpus(s) ? cpu_list_online(s->opts.cpus_file, &online) : 0;
 
 	if (rc)
 		return err_set(err, -rc, "cannot read which CPUs are online: %s", strerror(-rc));
@@ -149,13 +156,14 @@ int sampler_update_cpus(struct sampler *s, struct err *err)
 	return rc;
 }
 
-int sampler_start(struct sampler *s, struct err *err)
+int sampler_report(struct sampler *s)
 {
-	return sampler_update_cpus(s, err);
+	return off_cpu_report(&s->off_cpu, s->bpf);
 }
 
 void sampler_stop(struct sampler *s)
 {
+	off_cpu_stop(&s->off_cpu);
 	for (size_t i = 0; i < s->events.n; i++)
 		bpf_link__destroy(s->events.v[i].link);
 	vec_clear(&s->events);
@@ -228,8 +236,8 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->wake_bytes = s->ring_bytes / 2;
 	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
-	bpf_program__set_autoload(s->bpf->progs.sample_walk, !plain);
-	bpf_program__set_autoload(s->bpf->progs.sample_plain, plain);
+	bpf_program__set_autoload(s->bpf->progs.sample_walk, samples_cpus(s) && !plain);
+	bpf_program__set_autoload(s->bpf->progs.sample_plain, samples_cpus(s) && plain);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
 	if (!s->use_tables)
@@ -261,7 +269,10 @@ static int load(struct sampler *s, struct err *err)
 		return no_tables(err);
 	s->max_segments = s->opts.unwind_bytes / SEGMENT_BYTES;
 	set_knobs(s, plain);
-	int rc = sample_bpf__load(s->bpf);
+	int rc = off_cpu_prepare(&s->off_cpu, s->bpf, &s->opts, plain, err);
+	if (rc)
+		return rc;
+	rc = sample_bpf__load(s->bpf);
 	malloc_trim(0); /* the kernel's BTF was some 10 MB of heap */
 	return rc ? not_loaded(rc, err) : 0;
 }
@@ -273,6 +284,9 @@ static int attach_follow(struct sampler *s, struct err *err)
 		s->bpf->progs.space_fork,  s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
 	};
 
+	int rc = off_cpu_attach(&s->off_cpu, s->bpf);
+	if (rc)
+		return not_loaded(rc, err);
 	for (int i = 0; i < FOLLOW_PROGRAMS; i++) {
 		if (!bpf_program__autoload(progs[i]))
 			continue;
@@ -281,6 +295,13 @@ static int attach_follow(struct sampler *s, struct err *err)
 			return not_loaded(errno, err);
 	}
 	return 0;
+}
+
+int sampler_start(struct sampler *s, struct err *err)
+{
+	int rc = off_cpu_start(&s->off_cpu, s->bpf);
+
+	return rc ? not_loaded(rc, err) : sampler_update_cpus(s, err);
 }
 
 /* --- targets ---------------------------------------------------------------------------------------------------------- */
@@ -412,6 +433,10 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->reader->stack(s->reader_ctx, data);
 	else if (kind == EVENT_RAW && raw_fits(data, size))
 		s->reader->raw(s->reader_ctx, data);
+	else if (kind == EVENT_WAIT && size == sizeof(struct event_wait))
+		s->reader->wait(s->reader_ctx, data);
+	else if (kind == EVENT_THREAD && size == sizeof(struct event_thread))
+		s->reader->thread(s->reader_ctx, data);
 	return 0;
 }
 
@@ -533,6 +558,8 @@ static void sum_counters(struct sampler *s, uint64_t *out)
 /* What the kernel charges for a map, as /proc shows it for its descriptor. */
 static uint64_t map_bytes(const struct bpf_map *map)
 {
+	if (bpf_map__fd(map) < 0) /* was not needed */
+		return 0;
 	char path[64];
 	struct buf b = { 0 };
 	uint64_t bytes = 0;
@@ -575,6 +602,7 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 		.read_bytes = s->read_bytes,
 		.raw_bytes = s->raw_bytes,
 		.clock = s->clock,
+		.wait_hook = off_cpu_hook(&s->off_cpu),
 		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
 			  : s->use_tables                          ? "unwind tables"
 								   : "frame pointers",

@@ -25,8 +25,14 @@ struct sampler_reader {
 	void (*sample)(void *ctx, const struct event_sample *ev);
 	void (*stack)(void *ctx, const struct event_stack *st);
 	void (*raw)(void *ctx, const struct event_raw *raw);
+	void (*wait)(void *ctx, const struct event_wait *w);
+	void (*thread)(void *ctx, const struct event_thread *t);
 };
 int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
+
+/* Where waits are recorded: puts the times of all threads and the waits that go on into the ring, a part at a time: 1: read the ring and
+ * call again; 0: that was all; or -errno. */
+int sampler_report(struct sampler *s);
 
 /* The maps that tell the walker of address spaces. False: it follows frame pointers only. */
 bool sampler_space_maps(const struct sampler *s, struct space_maps *out);
@@ -45,6 +51,7 @@ struct sampler_stats {
 		raw_bytes; /* through the ring so far; those of samples with their stacks */
 	uint32_t cpus;
 	const char *clock, *walker;
+	const char *wait_hook; /* NULL: no waits */
 };
 void sampler_get_stats(struct sampler *s, struct sampler_stats *out);
 void sampler_close(struct sampler *s);

@@ -14,17 +14,24 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What is urgent, and what may wait. */
+enum ring_kind { RING_MAPPINGS, RING_TASKS, RINGS };
+
 struct cpu_ring {
 	uint32_t cpu;
+	enum ring_kind kind;
 	int fd;
 	struct perf_event_mmap_page *page; /* followed by the data pages */
 	struct side_ring ring;
+	struct side_record next; /* during a drain, when has_next */
+	bool has_next;
 };
 struct side_band {
 	int epoll_fd;
 	uint64_t tag;
 	uint32_t ring_pages;
-	VEC(struct cpu_ring) cpus;
+	VEC(struct cpu_ring) rings; /* RINGS for each CPU */
+	VEC(uint32_t) unread;       /* during a drain: the rings that still have records */
 };
 
 static size_t ring_bytes(const struct side_band *sb)
@@ -32,11 +39,16 @@ static size_t ring_bytes(const struct side_band *sb)
 	return (1 + (size_t)sb->ring_pages) * sysconf(_SC_PAGESIZE);
 }
 
-/* --- one CPU ---------------------------------------------------------------------------------- */
+/* --- one ring --------------------------------------------------------------------------------- */
+
+static uint32_t wake_bytes(const struct side_band *sb, enum ring_kind kind)
+{
+	return kind == RING_MAPPINGS ? 1 : sb->ring_pages * sysconf(_SC_PAGESIZE) / 8;
+}
 
 /* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes at every
  * record: wakeup_events counts samples only, and this event never takes one. */
-static int open_event(uint32_t cpu)
+static int open_event(const struct side_band *sb, uint32_t cpu, enum ring_kind kind)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof attr,
@@ -45,16 +57,16 @@ static int open_event(uint32_t cpu)
 		.sample_type = SIDE_SAMPLE_TYPE,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
+		.mmap = kind == RING_MAPPINGS,
+		.mmap2 = kind == RING_MAPPINGS,
+		.comm = kind == RING_TASKS,
+		.comm_exec = kind == RING_TASKS,
+		.task = kind == RING_TASKS,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = wake_bytes(sb, kind),
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -89,7 +101,7 @@ static int map_ring(struct side_band *sb, struct cpu_ring *c, struct err *err)
 }
 
 /* Leaves epoll by hand: a copy of the descriptor in a child would keep it there. */
-static void close_cpu(struct side_band *sb, struct cpu_ring *c)
+static void close_ring(struct side_band *sb, struct cpu_ring *c)
 {
 	epoll_ctl(sb->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
 	if (c->page)
@@ -98,9 +110,9 @@ static void close_cpu(struct side_band *sb, struct cpu_ring *c)
 	close(c->fd);
 }
 
-static int open_cpu(struct side_band *sb, uint32_t cpu, struct err *err)
+static int open_ring(struct side_band *sb, uint32_t cpu, enum ring_kind kind, struct err *err)
 {
-	struct cpu_ring c = { .cpu = cpu, .fd = open_event(cpu) };
+	struct cpu_ring c = { .cpu = cpu, .kind = kind, .fd = open_event(sb, cpu, kind) };
 
 	if (c.fd == -ENODEV)
 		return 0; /* went offline meanwhile */
@@ -108,20 +120,25 @@ static int open_cpu(struct side_band *sb, uint32_t cpu, struct err *err)
 		return refused(c.fd, err);
 	int rc = map_ring(sb, &c, err);
 	if (rc)
-		close_cpu(sb, &c);
+		close_ring(sb, &c);
 	else
-		vec_push(&sb->cpus, c);
+		vec_push(&sb->rings, c);
 	return rc;
 }
 
 /* --- all CPUs --------------------------------------------------------------------------------- */
 
-static bool is_open(const struct side_band *sb, uint32_t cpu)
+static bool is_open(const struct side_band *sb, uint32_t cpu, enum ring_kind kind)
 {
-	for (size_t i = 0; i < sb->cpus.n; i++)
-		if (sb->cpus.v[i].cpu == cpu)
+	for (size_t i = 0; i < sb->rings.n; i++)
+		if (sb->rings.v[i].cpu == cpu && sb->rings.v[i].kind == kind)
 			return true;
 	return false;
+}
+
+static uint64_t ring_head(const struct cpu_ring *c)
+{
+	return __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
 }
 
 /* A ring of a CPU that went offline stays until it has been drained; the next call closes it. */
@@ -129,16 +146,15 @@ static void close_gone(struct side_band *sb, const struct cpu_list *online)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < sb->cpus.n; i++) {
-		struct cpu_ring *c = &sb->cpus.v[i];
-		uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+	for (size_t i = 0; i < sb->rings.n; i++) {
+		struct cpu_ring *c = &sb->rings.v[i];
 
-		if (cpu_list_has(online, c->cpu) || head != c->ring.tail)
-			sb->cpus.v[kept++] = *c;
+		if (cpu_list_has(online, c->cpu) || ring_head(c) != c->ring.tail)
+			sb->rings.v[kept++] = *c;
 		else
-			close_cpu(sb, c);
+			close_ring(sb, c);
 	}
-	sb->cpus.n = kept;
+	sb->rings.n = kept;
 }
 
 int side_band_update_cpus(struct side_band *sb, struct err *err)
@@ -149,9 +165,9 @@ int side_band_update_cpus(struct side_band *sb, struct err *err)
 	if (rc)
 		return err_set(err, -rc, "cannot read which CPUs are online: %s", strerror(-rc));
 	close_gone(sb, &online);
-	for (size_t i = 0; !rc && i < online.ids.n; i++)
-		if (!is_open(sb, online.ids.v[i]))
-			rc = open_cpu(sb, online.ids.v[i], err);
+	for (size_t i = 0; !rc && i < online.ids.n * RINGS; i++)
+		if (!is_open(sb, online.ids.v[i / RINGS], i % RINGS))
+			rc = open_ring(sb, online.ids.v[i / RINGS], i % RINGS, err);
 	cpu_list_done(&online);
 	return rc;
 }
@@ -170,40 +186,71 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 	return rc;
 }
 
-/* The kernel may write over a record once it knows the new tail, so it is told after the record was
- * used. */
-static void drain_cpu(struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
-		      void *ctx)
+bool side_band_is_urgent(const struct side_band *sb)
+{
+	for (size_t i = 0; i < sb->rings.n; i++)
+		if (ring_head(&sb->rings.v[i]) - sb->rings.v[i].ring.tail >=
+		    wake_bytes(sb, sb->rings.v[i].kind))
+			return true;
+	return false;
+}
+
+/* What was read so far is used up: the kernel may write over it once it knows the new tail. */
+static void take_next(struct cpu_ring *c)
 {
 	const uint8_t *rec;
 	size_t len;
 
-	c->ring.head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
-	if (c->ring.head == c->ring.tail)
-		return;
-	while (side_ring_next(&c->ring, &rec, &len)) {
-		struct side_record r;
-
-		if (side_record_decode(rec, len, &r))
-			fn(ctx, &r);
-		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
-	}
 	__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+	c->has_next = false;
+	while (!c->has_next && side_ring_next(&c->ring, &rec, &len))
+		c->has_next = side_record_decode(rec, len, &c->next);
+	if (!c->has_next)
+		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+}
+
+static struct cpu_ring *earliest(struct side_band *sb)
+{
+	struct cpu_ring *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sb->unread.n; i++) {
+		struct cpu_ring *c = &sb->rings.v[sb->unread.v[i]];
+
+		if (!c->has_next)
+			continue;
+		sb->unread.v[n++] = sb->unread.v[i];
+		if (!first || c->next.time_ns < first->next.time_ns)
+			first = c;
+	}
+	sb->unread.n = n;
+	return first;
 }
 
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
 		     void *ctx)
 {
-	for (size_t i = 0; i < sb->cpus.n; i++)
-		drain_cpu(&sb->cpus.v[i], fn, ctx);
+	vec_clear(&sb->unread);
+	for (size_t i = 0; i < sb->rings.n; i++) {
+		struct cpu_ring *c = &sb->rings.v[i];
+
+		c->ring.head = ring_head(c);
+		if (c->ring.head == c->ring.tail)
+			continue;
+		take_next(c);
+		vec_push(&sb->unread, i);
+	}
+	for (struct cpu_ring *c; (c = earliest(sb)); take_next(c))
+		fn(ctx, &c->next);
 }
 
 void side_band_close(struct side_band *sb)
 {
 	if (!sb)
 		return;
-	for (size_t i = 0; i < sb->cpus.n; i++)
-		close_cpu(sb, &sb->cpus.v[i]);
-	vec_done(&sb->cpus);
+	for (size_t i = 0; i < sb->rings.n; i++)
+		close_ring(sb, &sb->rings.v[i]);
+	vec_done(&sb->rings);
+	vec_done(&sb->unread);
 	free(sb);
 }

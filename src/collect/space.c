@@ -215,11 +215,12 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes --------------------------------------------------------------------------------------------------------------- */
 
+/* One that has ended meanwhile takes no sample any more. */
 static void send_process(struct space *s, struct process *p)
 {
 	uint64_t before = p->sent_image;
 
-	if (!p->image || p->sent_image == p->image->id)
+	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
 	struct space_process out = {
@@ -307,7 +308,7 @@ void space_seen(struct space *s, const struct side_record *r)
 
 void space_missed(struct space *s, const struct event_raw *raw)
 {
-	uint32_t pid = raw->sample.tgid;
+	uint32_t pid = raw->ev.sample.tgid;
 	uint64_t now_ns = clock_mono_ns();
 	struct process *p = process_find(&s->live, pid);
 
@@ -408,17 +409,17 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	struct raw_walk r = {
 		.space = s,
 		.image = image,
-		.pid = raw->sample.tgid,
+		.pid = raw->ev.sample.tgid,
 		.stack = { .sp = raw->regs[PT_SP],
 			   .fp = raw->regs[PT_FP],
 			   .data = raw->stack,
 			   .size_bytes = raw->stack_bytes },
 	};
-	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk };
+	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk, NULL };
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 
-	table_store_unmap(s->tables);
+	table_store_drop_copies(s->tables);
 	w.end = stack_copy_end(&r.stack, w.end);
 	return w;
 }

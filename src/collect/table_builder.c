@@ -22,9 +22,10 @@ struct table_builder {
 	size_t n_begun;
 	VEC(struct table_built) done; /* taken up to n_taken */
 	size_t n_taken;
-	uint32_t pending;
 	bool stop;
-	int event_fd;
+	int event_fd; /* readable as long as something is done and not taken */
+
+	uint32_t pending; /* the caller's own: it polls far more often than there are jobs */
 };
 
 /* Waits for a job; false when it is time to stop. */
@@ -57,8 +58,8 @@ static void *build_tables(void *arg)
 		malloc_trim(0); /* rows of a large library are some 10 MB */
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
-		pthread_mutex_unlock(&b->lock);
 		eventfd_write(b->event_fd, 1);
+		pthread_mutex_unlock(&b->lock);
 	}
 	return NULL;
 }
@@ -142,7 +143,8 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 {
 	eventfd_t n;
 
-	eventfd_read(b->event_fd, &n);
+	if (!b->pending)
+		return false;
 	pthread_mutex_lock(&b->lock);
 	bool is_there = b->n_taken < b->done.n;
 	if (is_there) {
@@ -150,6 +152,7 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 		b->pending--;
 	}
 	if (b->n_taken == b->done.n) {
+		eventfd_read(b->event_fd, &n);
 		vec_clear(&b->done);
 		b->n_taken = 0;
 	}
@@ -157,12 +160,9 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 	return is_there;
 }
 
-uint32_t table_builder_pending(struct table_builder *b)
+uint32_t table_builder_pending(const struct table_builder *b)
 {
-	pthread_mutex_lock(&b->lock);
-	uint32_t n = b->pending;
-	pthread_mutex_unlock(&b->lock);
-	return n;
+	return b->pending;
 }
 
 int table_builder_fd(const struct table_builder *b)

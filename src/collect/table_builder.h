@@ -28,7 +28,7 @@ void table_builder_hurry(struct table_builder *b, uint32_t index);
 /* The next one that is done; false when there is none. */
 bool table_builder_take(struct table_builder *b, struct table_built *out);
 /* How many were added and not taken yet. */
-uint32_t table_builder_pending(struct table_builder *b);
+uint32_t table_builder_pending(const struct table_builder *b);
 /* Readable when there is something to take. */
 int table_builder_fd(const struct table_builder *b);
 

@@ -1,12 +1,14 @@
 #include "collect/table_store.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/table_builder.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,10 +23,6 @@ struct stored_table {
 	bool hurried;              /* … and a sample waits for it */
 	uint64_t used_ns;          /* as of the last look */
 };
-struct segment {
-	int fd;
-	void *mapped; /* NULL: not now */
-};
 /* Chunks that nobody has. */
 struct free_run {
 	uint32_t chunk, n;
@@ -35,7 +33,9 @@ struct table_store {
 	struct table_builder *builder;
 	VEC(struct stored_table) tables; /* [0] is nobody's */
 	VEC(uint32_t) free_tables;
-	VEC(struct segment) segments;
+	VEC(int) segments; /* descriptors */
+	VEC(void *) copies;
+	struct map copied;               /* chunk → index in copies */
 	VEC(struct free_run) free;       /* by chunk; neighbours of one age are one */
 	VEC(struct table_built) waiting; /* built, but without room */
 	struct table_store_stats stats;
@@ -62,14 +62,16 @@ void table_store_free(struct table_store *s)
 	if (!s)
 		return;
 	table_builder_free(s->builder);
-	table_store_unmap(s);
+	table_store_drop_copies(s);
 	for (size_t i = 0; i < s->segments.n; i++)
-		close(s->segments.v[i].fd);
+		close(s->segments.v[i]);
 	for (size_t i = 0; i < s->waiting.n; i++)
 		unwind_table_done(&s->waiting.v[i].table);
 	vec_done(&s->tables);
 	vec_done(&s->free_tables);
 	vec_done(&s->segments);
+	vec_done(&s->copies);
+	map_done(&s->copied);
 	vec_done(&s->free);
 	vec_done(&s->waiting);
 	free(s);
@@ -101,56 +103,69 @@ static bool add_segment(struct table_store *s)
 		close(fd);
 		return false;
 	}
-	vec_push(&s->segments, (struct segment){ .fd = fd });
+	vec_push(&s->segments, fd);
 	s->stats.segments++;
 	return true;
 }
 
-static uint8_t *map_segment(struct table_store *s, uint32_t slot)
-{
-	struct segment *seg = &s->segments.v[slot];
-
-	if (!seg->mapped) {
-		void *at =
-			mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, seg->fd, 0);
-
-		seg->mapped = at == MAP_FAILED ? NULL : at;
-	}
-	return seg->mapped;
-}
-
+/* Copied by the kernel: a walk reads a few chunks of each segment, and mapping all of one costs as much as fifty of them. */
 const void *table_store_chunk(struct table_store *s, uint32_t chunk)
 {
-	uint32_t slot = chunk / UNWIND_SEGMENT_CHUNKS;
-	uint8_t *at = slot < s->segments.n ? map_segment(s, slot) : NULL;
+	uint32_t slot = chunk / UNWIND_SEGMENT_CHUNKS, at = chunk % UNWIND_SEGMENT_CHUNKS;
+	const uint32_t *known = map_get(&s->copied, chunk);
 
-	return at ? at + (size_t)(chunk % UNWIND_SEGMENT_CHUNKS) * UNWIND_CHUNK : NULL;
+	if (known)
+		return s->copies.v[*known];
+	if (slot >= s->segments.n)
+		return NULL;
+	void *copy = xmalloc(UNWIND_CHUNK);
+	if (bpf_map_lookup_elem(s->segments.v[slot], &at, copy)) {
+		free(copy);
+		return NULL;
+	}
+	map_put(&s->copied, chunk, s->copies.n);
+	vec_push(&s->copies, copy);
+	return copy;
 }
 
-void table_store_unmap(struct table_store *s)
+void table_store_drop_copies(struct table_store *s)
 {
-	for (size_t i = 0; i < s->segments.n; i++) {
-		struct segment *seg = &s->segments.v[i];
+	for (size_t i = 0; i < s->copies.n; i++)
+		free(s->copies.v[i]);
+	vec_clear(&s->copies);
+	map_clear(&s->copied);
+}
 
-		if (seg->mapped)
-			munmap(seg->mapped, SEGMENT_BYTES);
-		seg->mapped = NULL;
-	}
+/* Writes chunks of one segment through a mapping of no more than them (and what shares their first page). */
+static bool write_chunks(int segment, uint32_t at, const char *data, size_t size)
+{
+	size_t start = (size_t)at * UNWIND_CHUNK, before = start % sysconf(_SC_PAGESIZE);
+	uint8_t *to = mmap(NULL, before + size, PROT_READ | PROT_WRITE, MAP_SHARED, segment,
+			   start - before);
+
+	if (to == MAP_FAILED)
+		return false;
+	memcpy(to + before, data, size);
+	munmap(to, before + size);
+	return true;
 }
 
 static bool write_image(struct table_store *s, uint32_t chunk, const struct buf *image)
 {
-	bool ok = true;
+	size_t done = 0;
 
-	for (size_t at = 0; at < image->len && ok; at += UNWIND_CHUNK, chunk++) {
-		void *to = (void *)table_store_chunk(s, chunk);
+	while (done < image->len) {
+		uint32_t at = chunk % UNWIND_SEGMENT_CHUNKS;
+		size_t room = SEGMENT_BYTES - (size_t)at * UNWIND_CHUNK, left = image->len - done;
+		size_t size = left < room ? left : room;
 
-		ok = to != NULL;
-		if (ok)
-			memcpy(to, image->data + at, UNWIND_CHUNK);
+		if (!write_chunks(s->segments.v[chunk / UNWIND_SEGMENT_CHUNKS], at,
+				  image->data + done, size))
+			return false;
+		done += size;
+		chunk += size / UNWIND_CHUNK;
 	}
-	table_store_unmap(s);
-	return ok;
+	return true;
 }
 
 /* --- room --------------------------------------------------------------------------------------------------------------- */

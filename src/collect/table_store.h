@@ -1,7 +1,7 @@
 /* collect/table_store.h: unwind tables in kernel memory: one per object, shared by all processes.
  *
  * The memory is segments of 1 MiB (maps, created as they are needed up to the budget), which the walker sees as one array of
- * chunks; a table is a run of them. Segments are mapped here only while they are written, or read by the walker's twin: mapped
+ * chunks; a table is a run of them. They are mapped here only where and while one is written: mapped
  * ones count in Pss. When there is no room, the tables that were not used for longest go; a sample that needs one of them asks
  * for it again. Chunks that were freed rest for STORE_REST_NS, longer than any walk, before they are written again. */
 #ifndef CRESSET_COLLECT_TABLE_STORE_H
@@ -51,10 +51,10 @@ void table_store_poll(struct table_store *s);
 int table_store_fd(const struct table_store *s);
 bool table_store_is_busy(struct table_store *s); /* something that is wanted is not in place yet */
 
-/* For the walker's twin: as the kernel has them. A chunk is valid until table_store_unmap. */
+/* For the walker's twin: as the kernel has them. A chunk is valid until table_store_drop_copies. */
 struct space_table *table_store_table(struct table_store *s, uint32_t index);
 const void *table_store_chunk(struct table_store *s, uint32_t chunk);
-void table_store_unmap(struct table_store *s);
+void table_store_drop_copies(struct table_store *s);
 
 void table_store_get_stats(const struct table_store *s, struct table_store_stats *out);
 

@@ -20,6 +20,7 @@ static const struct {
 	[WALK_CUT] = REASON("stack not sent"),
 	[WALK_KERNEL] = REASON("kernel"),
 	[WALK_LOST] = REASON("lost"),
+	[WALK_EXEC] = REASON("exec"),
 };
 
 const char *walk_end_reason(uint32_t end)

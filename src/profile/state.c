@@ -29,7 +29,8 @@ static const struct {
 	{ BLOCKED, STATE_OFF_CPU },
 	{ "[off-CPU below ", STATE_OFF_CPU },
 	{ STATE_SCHED_WAIT_MARKER, STATE_SCHED_WAIT },
-	{ STATE_NOT_SAMPLED_MARKER, STATE_ON_CPU },
+	{ STATE_ON_MARKER, STATE_ON_CPU },
+	{ STATE_OFF_MARKER, STATE_OFF_CPU },
 };
 
 enum thread_state state_of_marker(const char *name, const char **reason, size_t *reason_len)

@@ -37,8 +37,9 @@ enum wait_reason {
 };
 extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/lock", … */
 
-#define STATE_SCHED_WAIT_MARKER  "[sched-wait]"
-#define STATE_NOT_SAMPLED_MARKER "[on-CPU, not sampled]"
+#define STATE_SCHED_WAIT_MARKER "[sched-wait]"
+#define STATE_ON_MARKER         "[on-CPU, not sampled]"
+#define STATE_OFF_MARKER        "[off-CPU, not sampled]"
 
 /* Of a marker frame's name. *reason becomes what is in its brackets (not ended by NUL), NULL without one. */
 enum thread_state state_of_marker(const char *name, const char **reason, size_t *reason_len);

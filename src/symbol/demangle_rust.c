@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <ctype.h>
+#include <string.h>
 
 static bool is_ascii(const char *text, size_t len)
 {
@@ -50,7 +51,10 @@ static bool rust_binds_few(const char *name, size_t len, struct demangled *d)
 	return ok;
 }
 
+/* Legacy names end in a hash, "17h" and 16 digits: without, it is one of C++, as nearly all are. */
 bool demangle_rust(const char *name, size_t len, struct demangled *d)
 {
+	if (name[1] != 'R' && !strstr(name, "17h"))
+		return false;
 	return (name[1] != 'R' || rust_binds_few(name, len, d)) && rust_print(name, d);
 }

@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-enum { FIRST_WINDOW = 16 << 10 };
+enum {
+	FIRST_WINDOW = 16 << 10,
+	MAX_JOINED = 4000, /* attributes of at most 16 bytes */
+};
 
 static uint8_t attr_slot(uint64_t at)
 {
@@ -110,21 +113,39 @@ uint8_t dwarf_form_size(uint64_t form, const struct dwarf_sizes *sizes)
 	}
 }
 
-int64_t dwarf_sleb(struct cur *c)
+struct cur dwarf_long_sleb(struct cur c, int64_t *value)
 {
 	uint64_t v = 0;
+	*value = 0;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
-		uint8_t byte = cur_u8(c);
+		uint8_t byte = cur_u8(&c);
 		if (shift < 64)
 			v |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte & 0x80)
 			continue;
 		if ((byte & 0x40) && shift + 7 < 64)
 			v |= ~0ull << (shift + 7);
-		return v;
+		*value = v;
+		return c;
 	}
-	cur_fail(c);
-	return 0;
+	cur_fail(&c);
+	return c;
+}
+
+/* Attributes whose size does not vary are jumped over together. */
+static void join_fixed(struct dwarf_attr *attr, uint32_t n)
+{
+	for (uint32_t i = n; i-- > 0;) {
+		const struct dwarf_attr *next = i + 1 < n ? &attr[i + 1] : NULL;
+		if (attr[i].size == DWARF_VARIES)
+			continue;
+		attr[i].fixed = 1;
+		attr[i].fixed_bytes = attr[i].size;
+		if (next && next->fixed < MAX_JOINED) {
+			attr[i].fixed += next->fixed;
+			attr[i].fixed_bytes += next->fixed_bytes;
+		}
+	}
 }
 
 /* The pairs of attribute and form of one abbreviation, which end in two zeroes. */
@@ -145,13 +166,32 @@ static void read_attrs(struct dwarf_abbrevs *a, struct cur *c, const struct dwar
 					   .size = dwarf_form_size(form, sizes) };
 		if (form == DW_FORM_implicit_const)
 			attr.implicit = dwarf_sleb(c);
-		if (attr.size == DWARF_VARIES)
-			abbrev->size = UINT32_MAX;
-		else if (abbrev->size != UINT32_MAX)
-			abbrev->size += attr.size;
+		else
+			attr.implicit = form == DW_FORM_flag_present;
 		vec_push(&a->attrs, attr);
 	}
 	abbrev->n = a->attrs.n - abbrev->first;
+	if (abbrev->n)
+		join_fixed(&a->attrs.v[abbrev->first], abbrev->n);
+}
+
+static bool tag_is_plain(uint64_t tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_namespace:
+	case DW_TAG_array_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_subroutine_type:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		return false;
+	default:
+		return true;
+	}
 }
 
 static int code_compare(const void *a, const void *b)
@@ -172,6 +212,7 @@ static void read_table(struct dwarf_abbrevs *a, struct cur *c, const struct dwar
 			break;
 		uint64_t tag = cur_varint(c);
 		abbrev.tag = tag;
+		abbrev.plain = tag_is_plain(tag);
 		abbrev.children = cur_u8(c);
 		if (tag > UINT16_MAX || a->v.n >= DWARF_MAX_ABBREVS)
 			cur_fail(c);

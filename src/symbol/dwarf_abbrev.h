@@ -52,17 +52,19 @@ struct dwarf_sizes {
 struct dwarf_attr {
 	uint16_t form;
 	uint8_t slot;
-	uint8_t size;     /* of the value; DWARF_VARIES */
-	int64_t implicit; /* the value of DW_FORM_implicit_const */
+	uint8_t size; /* of the value; DWARF_VARIES */
+	uint16_t fixed,
+		fixed_bytes; /* attributes from this one on whose size does not vary, and their bytes */
+	int64_t implicit; /* the value of one that has no bytes: implicit_const, flag_present */
 };
 enum { DWARF_VARIES = 0xff };
 
 struct dwarf_abbrev {
 	uint64_t code;
 	uint32_t first, n; /* its attributes */
-	uint32_t size;     /* of the attributes of a DIE; UINT32_MAX when that varies */
 	uint16_t tag;
 	bool children;
+	bool plain; /* a DIE that is nothing but jumped over, and entered when it has children */
 };
 
 struct dwarf_abbrevs { /* zeroed = empty */
@@ -95,7 +97,23 @@ static inline const struct dwarf_attr *abbrev_attrs(const struct dwarf_abbrevs *
 /* The size of a value in this form, or DWARF_VARIES. */
 uint8_t dwarf_form_size(uint64_t form, const struct dwarf_sizes *sizes);
 
-/* Signed LEB128; bad past 10 bytes. */
-int64_t dwarf_sleb(struct cur *c);
+/* Signed LEB128; bad past 10 bytes. By value as cur_varint's are. */
+struct cur dwarf_long_sleb(struct cur c, int64_t *v);
+static inline int64_t dwarf_sleb(struct cur *c)
+{
+	int64_t v;
+	if (cur_left(c) >= 2 && (c->p[0] & c->p[1]) < 0x80) {
+		uint32_t n = c->p[0] & 0x7f;
+		if (c->p[0] < 0x80) {
+			c->p += 1;
+			return (int32_t)(n ^ 0x40) - 0x40;
+		}
+		n |= (uint32_t)c->p[1] << 7;
+		c->p += 2;
+		return (int32_t)(n ^ 0x2000) - 0x2000;
+	}
+	*c = dwarf_long_sleb(*c, &v);
+	return v;
+}
 
 #endif

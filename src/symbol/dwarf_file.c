@@ -101,8 +101,9 @@ bool dwarf_unit_open(struct dwarf_open_unit *o, struct dwarf_file *file,
 	tables = tables ? tables : &none;
 	if (unit->first_die >= unit->end)
 		return false;
-	o->copy = sections_copy(&file->sections, DWARF_INFO, unit->start, size);
-	if (!unit_begin(o, file, unit, o->copy, size, tables->abbrev, false))
+	const uint8_t *bytes =
+		sections_keep(&file->sections, DWARF_INFO, unit->start, size, &o->copy);
+	if (!unit_begin(o, file, unit, bytes, size, tables->abbrev, false))
 		return false;
 	o->reader.str_offsets_base += tables->str_offsets;
 	o->reader.rnglists_base += tables->rnglists;

@@ -11,7 +11,7 @@ enum { DWARF_MAX_UNITS = 1 << 20 }; /* of a file; Chromium has 40 000 */
 struct dwarf_open_unit {
 	const struct dwarf_unit *unit;
 	struct dwarf_file *file;
-	uint8_t *copy; /* of the unit's bytes; NULL after a peek */
+	uint8_t *copy; /* of the unit's bytes, where they do not stay; NULL after a peek */
 	struct dwarf_abbrevs abbrevs;
 	struct dwarf_reader reader;
 	struct dwarf_die die; /* the unit's own */

@@ -16,7 +16,8 @@ struct line_header {
 	uint8_t operands[MAX_OPCODES];   /* of each standard opcode */
 	uint8_t operations[MAX_OPCODES]; /* by which each special opcode advances */
 	int16_t lines[MAX_OPCODES];
-	uint8_t *table;        /* copy of it, behind its length */
+	const uint8_t *table;  /* behind its length */
+	uint8_t *copy;         /* of it, to be freed; or NULL */
 	uint64_t table_offset; /* in .debug_line */
 	struct cur program;
 };
@@ -40,7 +41,7 @@ static struct cur table_open(struct dwarf_sections *s, uint64_t offset, struct l
 		cur_fail(&c);
 		return c;
 	}
-	h->table = sections_copy(s, DWARF_LINE, behind, length);
+	h->table = sections_keep(s, DWARF_LINE, behind, length, &h->copy);
 	h->table_offset = behind;
 	return cur_of(h->table, h->table ? length : 0);
 }
@@ -191,6 +192,12 @@ struct sequence {
 	size_t first, n;
 };
 
+/* The registers of the machine that the program is for. */
+struct line_state {
+	uint64_t addr, line, file;
+	uint32_t operation;
+};
+
 struct line_program {
 	const struct line_header *h;
 	const struct elf_layout *layout;
@@ -198,45 +205,43 @@ struct line_program {
 	VEC(struct sequence) sequences;
 	size_t first; /* row of the sequence at hand */
 	bool falls;   /* its addresses do not only rise: the rest of it is left out */
-	uint64_t addr, line, file;
-	uint32_t operation;
 };
 
-static void program_reset(struct line_program *p)
+static struct line_state program_reset(struct line_program *p)
 {
-	p->addr = p->operation = 0;
-	p->line = p->file = 1;
 	p->first = p->rows->v.n;
 	p->falls = false;
+	return (struct line_state){ .line = 1, .file = 1 };
 }
 
-static void program_advance(struct line_program *p, uint64_t operations)
+static inline struct line_state program_advance(const struct line_header *h, struct line_state at,
+						uint64_t operations)
 {
-	const struct line_header *h = p->h;
 	if (h->max_operations > 1) {
-		operations += p->operation;
-		p->operation = operations % h->max_operations;
+		operations += at.operation;
+		at.operation = operations % h->max_operations;
 		operations /= h->max_operations;
 	}
-	p->addr += operations * h->min_instruction;
+	at.addr += operations * h->min_instruction;
+	return at;
 }
 
-static void program_add(struct line_program *p, uint32_t file, uint32_t line)
+static inline void program_add(struct line_program *p, uint64_t addr, uint32_t file, uint32_t line)
 {
 	struct dwarf_rows *rows = p->rows;
 	struct dwarf_row *last = rows->v.n > p->first ? &rows->v.v[rows->v.n - 1] : NULL;
-	if ((last && p->addr < last->addr) || rows->v.n >= DWARF_MAX_ROWS)
+	if ((last && addr < last->addr) || rows->v.n >= DWARF_MAX_ROWS)
 		p->falls = rows->skipped = true;
 	if (p->falls)
 		return;
-	struct dwarf_row row = { p->addr, file, line };
-	if (last && last->addr == row.addr)
+	struct dwarf_row row = { addr, file, line };
+	if (last && last->addr == addr)
 		*last = row;
 	else if (!last || last->file != file || last->line != line)
 		vec_push(&rows->v, row);
 }
 
-static void program_end_sequence(struct line_program *p)
+static struct line_state program_end_sequence(struct line_program *p, uint64_t addr)
 {
 	struct dwarf_rows *rows = p->rows;
 	size_t n = rows->v.n - p->first;
@@ -244,27 +249,23 @@ static void program_end_sequence(struct line_program *p)
 		rows->v.n = p->first;
 	} else if (n) {
 		p->falls = false;
-		program_add(p, ROW_GAP, 0);
+		program_add(p, addr, ROW_GAP, 0);
 		struct sequence made = { rows->v.v[p->first].addr, p->first, rows->v.n - p->first };
 		vec_push(&p->sequences, made);
 	}
-	program_reset(p);
+	return program_reset(p);
 }
 
-static void program_extended(struct line_program *p, struct cur *c)
+static struct line_state program_extended(struct line_program *p, const uint8_t *body, uint64_t len,
+					  struct line_state at)
 {
-	uint64_t len = cur_varint(c);
-	const uint8_t *body = cur_take(c, len);
-	if (!body || len == 0)
-		return;
 	struct cur in = cur_of(body, len);
 	switch (cur_u8(&in)) {
 	case DW_LNE_end_sequence:
-		program_end_sequence(p);
-		break;
+		return program_end_sequence(p, at.addr);
 	case DW_LNE_set_address:
-		p->addr = len - 1 == 8 ? cur_u64(&in) : cur_u32(&in);
-		p->operation = 0;
+		at.addr = len - 1 == 8 ? cur_u64(&in) : cur_u32(&in);
+		at.operation = 0;
 		break;
 	case DW_LNE_define_file: {
 		struct dwarf_path file = inline_path(p->h, &in);
@@ -274,52 +275,58 @@ static void program_extended(struct line_program *p, struct cur *c)
 		break;
 	}
 	}
+	return at;
 }
 
-static void program_standard(struct line_program *p, struct cur *c, uint8_t opcode)
+static inline struct line_state program_standard(struct line_program *p, struct cur *c,
+						 uint8_t opcode, struct line_state at)
 {
 	const struct line_header *h = p->h;
 	switch (opcode) {
+	case DW_LNS_extended_op: {
+		uint64_t len = cur_varint(c);
+		const uint8_t *body = cur_take(c, len);
+		return body && len ? program_extended(p, body, len, at) : at;
+	}
 	case DW_LNS_copy:
-		program_add(p, p->file, p->line);
+		program_add(p, at.addr, at.file, at.line);
 		break;
 	case DW_LNS_advance_pc:
-		program_advance(p, cur_varint(c));
-		break;
+		return program_advance(h, at, cur_varint(c));
 	case DW_LNS_advance_line:
-		p->line += dwarf_sleb(c);
+		at.line += dwarf_sleb(c);
 		break;
 	case DW_LNS_set_file:
-		p->file = cur_varint(c);
+		at.file = cur_varint(c);
 		break;
 	case DW_LNS_const_add_pc:
-		program_advance(p, h->operations[MAX_OPCODES - 1]);
-		break;
+		return program_advance(h, at, h->operations[MAX_OPCODES - 1]);
 	case DW_LNS_fixed_advance_pc:
-		p->addr += cur_u16(c);
-		p->operation = 0;
+		at.addr += cur_u16(c);
+		at.operation = 0;
 		break;
 	default: /* nothing that is kept, or not known */
 		for (unsigned i = 0; i < h->operands[opcode]; i++)
 			cur_varint(c);
 	}
+	return at;
 }
 
+/* One step for each byte or two of the table: state and cursor go by value or inline, so that they stay in registers. */
 static void program_run(struct line_program *p)
 {
 	const struct line_header *h = p->h;
+	const uint8_t opcode_base = h->opcode_base;
 	struct cur c = h->program;
-	program_reset(p);
-	while (!c.bad && cur_left(&c)) {
-		uint8_t opcode = cur_u8(&c);
-		if (opcode >= h->opcode_base) {
-			program_advance(p, h->operations[opcode]);
-			p->line += h->lines[opcode];
-			program_add(p, p->file, p->line);
-		} else if (opcode == DW_LNS_extended_op) {
-			program_extended(p, &c);
+	struct line_state at = program_reset(p);
+	while (c.p < c.end) {
+		uint8_t opcode = *c.p++;
+		if (opcode >= opcode_base) {
+			at = program_advance(h, at, h->operations[opcode]);
+			at.line += h->lines[opcode];
+			program_add(p, at.addr, at.file, at.line);
 		} else {
-			program_standard(p, &c, opcode);
+			at = program_standard(p, &c, opcode, at);
 		}
 	}
 	p->rows->skipped |= c.bad || p->rows->v.n > p->first;
@@ -374,7 +381,7 @@ void rows_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint64_t offse
 		rows->skipped = true;
 	}
 	vec_done(&p.sequences);
-	free(h.table);
+	free(h.copy);
 }
 
 void rows_done(struct dwarf_rows *rows)

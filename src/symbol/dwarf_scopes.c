@@ -128,6 +128,17 @@ static bool jump_to_sibling(const struct scan *s, struct cur *c, const struct dw
 	return true;
 }
 
+/* What comes next are children of a DIE. */
+static inline void scan_enter(struct scan *s, struct cur *c, uint32_t scope, uint32_t holder)
+{
+	if (++s->depth >= DWARF_MAX_DEPTH) {
+		cur_fail(c);
+		return;
+	}
+	s->around[s->depth] = scope;
+	s->holders[s->depth] = holder;
+}
+
 /* One DIE, whose code was read. */
 static void scan_die(struct scan *s, struct cur *c, const struct dwarf_abbrev *abbrev, uint64_t at)
 {
@@ -161,12 +172,7 @@ static void scan_die(struct scan *s, struct cur *c, const struct dwarf_abbrev *a
 			s->out->holders.v[holder].end = here(s, c);
 		return;
 	}
-	if (++s->depth >= DWARF_MAX_DEPTH) {
-		cur_fail(c);
-		return;
-	}
-	s->around[s->depth] = inside;
-	s->holders[s->depth] = holder;
+	scan_enter(s, c, inside, holder);
 }
 
 /* The end of a list of children; false: of the unit's own. */
@@ -189,7 +195,11 @@ static void scan_unit(struct scan *s)
 	while (!c.bad && c.p < c.end) {
 		uint64_t at = here(s, &c), code = cur_varint(&c);
 		const struct dwarf_abbrev *abbrev = code ? abbrevs_find(s->r->abbrevs, code) : NULL;
-		if (abbrev)
+		if (abbrev && abbrev->plain) {
+			die_skip(s->r, &c, abbrev);
+			if (abbrev->children)
+				scan_enter(s, &c, s->around[s->depth], s->holders[s->depth]);
+		} else if (abbrev)
 			scan_die(s, &c, abbrev, at);
 		else if (code)
 			cur_fail(&c);

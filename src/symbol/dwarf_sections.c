@@ -2,15 +2,15 @@
 
 #include "base/mem.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <zlib.h>
 #include <zstd.h>
 
 enum {
 	BLOCK_BITS = 14, /* 16 KiB a read */
-	UNPACK_CHUNK = 64 << 10,
+	UNPACK_SLACK = 64 << 10,
 	/* Behind each section there is address space that reads as 0. */
 	SLACK_BYTES = 4096,
 	/* Deflate makes at most 1032 bytes of one. */
@@ -125,68 +125,32 @@ void sections_done(struct dwarf_sections *s)
 
 /* --- unpacking ------------------------------------------------------------------------------------------------------- */
 
-/* The packed bytes, chunk by chunk. */
-struct packed {
-	const struct elf_file *file;
-	uint64_t at, left;
-	uint8_t chunk[UNPACK_CHUNK];
-};
-
-static size_t packed_next(struct packed *p)
+/* libdeflate is faster than zlib, but wants all packed bytes at once; the sections that come after the first, .debug_info,
+ * which is by far the largest, need more memory together than that. */
+static bool unpack_zlib(const uint8_t *packed, size_t len, uint8_t *to, uint64_t size)
 {
-	size_t n = p->left < UNPACK_CHUNK ? p->left : UNPACK_CHUNK;
-	n = elf_file_read_some(p->file, p->at, p->chunk, n);
-	p->at += n;
-	p->left -= n;
-	return n;
-}
-
-static bool unpack_zlib(struct packed *p, uint8_t *to, uint64_t size)
-{
-	z_stream z = { .next_out = to, .avail_out = size };
-	if (inflateInit(&z) != Z_OK)
-		return false;
-	int rc = Z_OK;
-	while (rc == Z_OK && (z.avail_in = packed_next(p)) > 0) {
-		z.next_in = p->chunk;
-		while (rc == Z_OK && z.avail_in)
-			rc = inflate(&z, Z_NO_FLUSH);
-	}
-	inflateEnd(&z);
-	return rc == Z_STREAM_END && z.avail_out == 0;
-}
-
-static bool unpack_zstd(struct packed *p, uint8_t *to, uint64_t size)
-{
-	ZSTD_DStream *z = ZSTD_createDStream();
-	ZSTD_outBuffer out = { to, size, 0 };
-	ZSTD_inBuffer in = { p->chunk, 0, 0 };
-	size_t rc = 1;
-	while (z && rc && !ZSTD_isError(rc) && (in.size = packed_next(p)) > 0) {
-		in.pos = 0;
-		while (rc && !ZSTD_isError(rc) && in.pos < in.size) {
-			size_t before = in.pos + out.pos;
-			rc = ZSTD_decompressStream(z, &out, &in);
-			if (in.pos + out.pos == before)
-				rc = 0; /* full, and there is more */
-		}
-	}
-	ZSTD_freeDStream(z);
-	return out.pos == size;
+	struct libdeflate_decompressor *z = libdeflate_alloc_decompressor();
+	bool ok = z &&
+		  libdeflate_zlib_decompress(z, packed, len, to, size, NULL) == LIBDEFLATE_SUCCESS;
+	libdeflate_free_decompressor(z);
+	return ok;
 }
 
 static bool section_unpack(struct dwarf_sections *s, struct dwarf_section *sec)
 {
+	/* What cannot be packed grows a little; behind that nothing belongs to it. */
+	uint64_t most = sec->size + sec->size / 8 + UNPACK_SLACK;
+	size_t len = sec->file_size < most ? sec->file_size : most;
 	if (sec->size > DWARF_MAX_UNPACKED - s->unpacked_bytes)
 		return false;
-	struct packed *p = xmalloc(sizeof *p);
-	p->file = &s->file;
-	p->at = sec->offset;
-	p->left = sec->file_size;
-	bool ok = sec->packing == DWARF_ZLIB ? unpack_zlib(p, sec->data, sec->size)
-					     : unpack_zstd(p, sec->data, sec->size);
-	free(p);
 	s->unpacked_bytes += sec->size;
+	madvise(sec->data, sec->size, MADV_HUGEPAGE); /* all of it will be there: fewer faults */
+	uint8_t *packed = xmalloc(len ? len : 1);
+	len = elf_file_read_some(&s->file, sec->offset, packed, len);
+	bool ok = sec->packing == DWARF_ZLIB
+			  ? unpack_zlib(packed, len, sec->data, sec->size)
+			  : ZSTD_decompress(sec->data, sec->size, packed, len) == sec->size;
+	free(packed);
 	return ok;
 }
 
@@ -243,21 +207,19 @@ const uint8_t *sections_load(struct dwarf_sections *s, enum dwarf_section_id id,
 	return sec->data + offset;
 }
 
-uint8_t *sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
-		       uint64_t len)
+const uint8_t *sections_keep(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
+			     uint64_t len, uint8_t **copy)
 {
 	struct dwarf_section *sec = &s->s[id];
-	if (offset > sec->size || len > sec->size - offset ||
-	    (sec->packing != DWARF_PLAIN && !section_begin(s, sec)))
+	*copy = NULL;
+	if (sec->packing != DWARF_PLAIN)
+		return sections_load(s, id, offset, len);
+	if (offset > sec->size || len > sec->size - offset)
 		return NULL;
-	uint8_t *to = xmalloc(len ? len : 1);
-	if (sec->packing == DWARF_PLAIN) {
-		size_t got = elf_file_read_some(&s->file, sec->offset + offset, to, len);
-		memset(to + got, 0, len - got);
-	} else {
-		memcpy(to, sec->data + offset, len);
-	}
-	return to;
+	*copy = xmalloc(len ? len : 1);
+	size_t got = elf_file_read_some(&s->file, sec->offset + offset, *copy, len);
+	memset(*copy + got, 0, len - got);
+	return *copy;
 }
 
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,

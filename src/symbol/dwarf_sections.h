@@ -55,10 +55,11 @@ void sections_done(struct dwarf_sections *s);
  * what is behind it until sections_trim. */
 const uint8_t *sections_load(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			     uint64_t len);
-/* A copy of the bytes, to be freed; does not count as read. NULL as above. */
-uint8_t *sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
-		       uint64_t len);
-/* The same as a cursor, of at most max bytes: bad when offset lies outside. */
+/* The same until sections_done: of a section that was unpacked where they are, else as a copy, which the caller frees and which does
+ * not count as read. */
+const uint8_t *sections_keep(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
+			     uint64_t len, uint8_t **copy);
+/* As sections_load, as a cursor of at most max bytes: bad when offset lies outside. */
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			uint64_t max);
 /* The string at offset, cut to DWARF_MAX_STRING; *len bytes, not always NUL-terminated. NULL when offset lies outside. */

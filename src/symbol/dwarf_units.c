@@ -39,7 +39,7 @@ static void index_free(struct dwarf_index *x)
 static size_t index_bytes(const struct dwarf_index *x)
 {
 	const struct dwarf_unit *u = x->open.unit;
-	return sizeof *x + (u->end - u->start) +
+	return sizeof *x + (x->open.copy ? u->end - u->start : 0) +
 	       x->open.abbrevs.v.cap * sizeof *x->open.abbrevs.v.v +
 	       x->open.abbrevs.attrs.cap * sizeof *x->open.abbrevs.attrs.v +
 	       scopes_bytes(&x->scopes) + rows_bytes(&x->rows) +

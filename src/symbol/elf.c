@@ -18,9 +18,11 @@ struct elf_source {
 	struct elf_layout layout;
 	struct elf_symbols symbols;
 	const char *symbols_origin;
-	struct name_cache names; /* by name offset */
-	struct go_names go;      /* of a Go program: wins over symbols */
-	uint64_t start;          /* where _start is, of a program; 0: not known */
+	struct name_cache names; /* their text */
+	VEC(struct cached_name) named;
+	uint32_t *named_at; /* of each symbol: where it is in named, from 1 on; 0: not named yet */
+	struct go_names go; /* of a Go program: wins over symbols */
+	uint64_t start;     /* where _start is, of a program; 0: not known */
 	/* Debug information, opened when lines are first asked for. */
 	int fd; /* the caller's */
 	debug_locate_fn *locate;
@@ -37,9 +39,25 @@ static void elf_source_close(struct symbol_source *s)
 	elf_layout_done(&e->layout);
 	elf_symbols_done(&e->symbols);
 	name_cache_done(&e->names);
+	vec_done(&e->named);
+	free(e->named_at);
 	if (e->debug_fd >= 0)
 		close(e->debug_fd);
 	free(e);
+}
+
+static const char *elf_source_copy_name(struct elf_source *e, const struct elf_symbol *sym)
+{
+	char head[512], *text = head;
+	size_t len = elf_symbols_name(&e->symbols, sym->name, head, sizeof head);
+	if (len == sizeof head - 1) {
+		text = xmalloc(ELF_MAX_NAME);
+		len = elf_symbols_name(&e->symbols, sym->name, text, ELF_MAX_NAME);
+	}
+	const char *copy = len ? name_cache_copy(&e->names, text, len) : NULL;
+	if (text != head)
+		free(text);
+	return copy;
 }
 
 /* The names of sym, read and demangled at the first time. False when the file does not give them any more or the cache is
@@ -47,21 +65,22 @@ static void elf_source_close(struct symbol_source *s)
 static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
 			    struct cached_name *out)
 {
-	uint64_t key = (uint64_t)sym->plt << 32 | sym->name;
-	const struct cached_name *known = name_cache_get(&e->names, key);
-	if (known) {
-		*out = *known;
+	uint32_t *at = &e->named_at[sym - e->symbols.v.v];
+	if (*at) {
+		*out = e->named.v[*at - 1];
 		return true;
 	}
-	char *text = xmalloc(ELF_MAX_NAME);
-	size_t len = elf_symbols_name(&e->symbols, sym->name, text, ELF_MAX_NAME);
-	const char *linkage = len ? name_cache_copy(&e->names, text, len) : NULL;
-	free(text);
-	if (linkage)
-		*out = name_cache_add(&e->names, key, linkage, sym->plt ? "@plt" : "");
-	else
+	const char *linkage = elf_symbols_name_held(&e->symbols, sym->name);
+	if (!linkage)
+		linkage = elf_source_copy_name(e, sym);
+	if (!linkage) {
 		e->base.skipped++;
-	return linkage;
+		return false;
+	}
+	*out = name_cache_make(&e->names, linkage, sym->plt ? "@plt" : "");
+	vec_push(&e->named, *out);
+	*at = e->named.n;
+	return true;
 }
 
 /* Of Go's functions that are there once for each calling convention, one is called NAME.abi0; only symbols tell them apart. */
@@ -280,6 +299,7 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	}
 	elf_symbols_add_plt(&e->symbols, main);
 	elf_symbols_finish(&e->symbols, &e->layout);
+	e->named_at = xcalloc(e->symbols.v.n + 1, sizeof *e->named_at);
 	e->base.skipped = e->symbols.skipped;
 	e->base.functions = e->symbols.v.n;
 	e->symbols_origin = e->base.origin;

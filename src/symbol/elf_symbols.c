@@ -7,6 +7,8 @@ enum {
 	SYMBOLS_PER_READ = 1024,
 	/* What is looked at when two names at one address are weighed; so also what a read of a name fetches first. */
 	NAME_HEAD = 256,
+	/* What a name costs when it is read by itself: a system call, or as much as to read this many bytes of the table. */
+	BYTES_ASKED = 1024,
 	/* How many functions inside of one another (or labels inside one) a lookup walks back through. */
 	MAX_NESTING = 4096,
 	/* Names at one address that are weighed; the others lose. */
@@ -45,19 +47,27 @@ int elf_symbols_add_names(struct elf_symbols *s, const struct elf_file *f, uint6
 	return 0;
 }
 
+/* The string table that a name is in, or NULL. */
+static struct elf_names *names_of(const struct elf_symbols *s, uint32_t name)
+{
+	for (size_t i = 0; i < s->names.n; i++) {
+		struct elf_names *n = &s->names.v[i];
+		if (name >= n->base && name - n->base < n->size)
+			return n;
+	}
+	return NULL;
+}
+
 /* The bytes of a name and what follows, up to size. */
 static size_t names_read(const struct elf_symbols *s, uint32_t name, char *to, size_t size)
 {
-	for (size_t i = 0; i < s->names.n; i++) {
-		const struct elf_names *n = &s->names.v[i];
-		if (name < n->base || name - n->base >= n->size)
-			continue;
-		const struct elf_file bytes = { .fd = n->fd,
-						.image = (const uint8_t *)n->image,
-						.size = n->offset + n->size };
-		return elf_file_read_some(&bytes, n->offset + (name - n->base), to, size);
-	}
-	return 0;
+	const struct elf_names *n = names_of(s, name);
+	if (!n)
+		return 0;
+	const struct elf_file bytes = { .fd = n->fd,
+					.image = (const uint8_t *)n->image,
+					.size = n->offset + n->size };
+	return elf_file_read_some(&bytes, n->offset + (name - n->base), to, size);
 }
 
 size_t elf_symbols_name(const struct elf_symbols *s, uint32_t name, char *text, size_t size)
@@ -75,6 +85,31 @@ size_t elf_symbols_name(const struct elf_symbols *s, uint32_t name, char *text, 
 	if (version)
 		*version = '\0';
 	return version ? (size_t)(version - text) : len;
+}
+
+/* Reads the whole table. What the file does not have any more stays empty names. */
+static void names_hold(struct elf_names *n)
+{
+	const struct elf_file bytes = { .fd = n->fd, .size = n->offset + n->size };
+	n->image = xcalloc(n->size, 1);
+	elf_file_read_some(&bytes, n->offset, n->image, n->size);
+	n->fd = -1;
+	n->offset = 0;
+}
+
+const char *elf_symbols_name_held(struct elf_symbols *s, uint32_t name)
+{
+	struct elf_names *n = names_of(s, name);
+	if (!n)
+		return NULL;
+	if (!n->image && n->size <= ELF_MAX_NAMES && n->size / BYTES_ASKED < n->asked++)
+		names_hold(n);
+	if (!n->image)
+		return NULL;
+	const char *text = n->image + (name - n->base);
+	size_t left = n->size - (name - n->base), max = left < ELF_MAX_NAME ? left : ELF_MAX_NAME;
+	size_t len = strnlen(text, max);
+	return len && len < max && !memchr(text + 1, '@', len - 1) ? text : NULL;
 }
 
 /* --- reading a table ------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 enum {
 	ELF_MAX_SYMBOLS = 8 << 20, /* in one table; an unstripped libLLVM has 260 000 */
 	ELF_MAX_NAME = 64 << 10,   /* longer names are cut */
+	ELF_MAX_NAMES = 4 << 20,   /* bytes of a string table that may be held in memory */
 	ELF_SIZE_BITS = 27,
 	ELF_MAX_FUNCTION = (1 << ELF_SIZE_BITS) - 1, /* a larger size is cut to this */
 };
@@ -30,13 +31,14 @@ struct elf_symbol {
 	uint32_t nested : 1;  /* a symbol before this one reaches beyond the start of this one */
 };
 
-/* One string table. */
+/* One string table. A name is read where it is; once so many were asked for that reading all of it is cheaper, it is held. */
 struct elf_names {
 	int fd;          /* the owner's; -1: image */
-	char *image;     /* owned */
+	char *image;     /* owned; NULL: not held */
 	uint64_t offset; /* in the file */
 	uint32_t base;   /* in the offsets of names */
 	uint32_t size;
+	uint32_t asked; /* by elf_symbols_name_held */
 };
 
 struct elf_symbols { /* zeroed = empty */
@@ -80,5 +82,9 @@ const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t 
 
 /* The name without symbol version, NUL-terminated, cut to size - 1 bytes. Returns its length, 0 when it cannot be read. */
 size_t elf_symbols_name(const struct elf_symbols *s, uint32_t name, char *text, size_t size);
+
+/* The same where it lies, until elf_symbols_done. NULL when its table is not held or the name does not lie there like that: then
+ * elf_symbols_name has it. */
+const char *elf_symbols_name_held(struct elf_symbols *s, uint32_t name);
 
 #endif

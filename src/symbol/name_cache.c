@@ -44,8 +44,7 @@ void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names
 	vec_push(&c->names, names);
 }
 
-struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
-				  const char *suffix)
+struct cached_name name_cache_make(struct name_cache *c, const char *linkage, const char *suffix)
 {
 	char *demangled = symbol_demangle(linkage);
 	struct cached_name made = { .linkage = name_cache_join(c, linkage, suffix) };
@@ -55,6 +54,13 @@ struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char
 		made.name = copy ? name_cache_join(c, copy, suffix) : made.linkage;
 		free(demangled);
 	}
+	return made;
+}
+
+struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
+				  const char *suffix)
+{
+	struct cached_name made = name_cache_make(c, linkage, suffix);
 	name_cache_put(c, key, made);
 	return made;
 }

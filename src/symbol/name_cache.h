@@ -34,8 +34,10 @@ const char *name_cache_copy(struct name_cache *c, const char *text, size_t len);
 /* Adds names that are ready: both must live as long as the cache. */
 void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names);
 
-/* The names of one symbol, made now: linkage must live as long as the cache, suffix ("" or "@plt") goes
- * behind both. */
+/* The names of one symbol, made now, for whoever keeps them himself: linkage must live as long as the cache, suffix ("" or "@plt")
+ * goes behind both. */
+struct cached_name name_cache_make(struct name_cache *c, const char *linkage, const char *suffix);
+/* The same, and adds them. */
 struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
 				  const char *suffix);
 

@@ -98,8 +98,8 @@ typedef int debug_locate_fn(void *ctx, const struct debug_request *req, unsigned
  * (locate may be NULL), .gnu_debugdata together with .dynsym, .dynsym (through PT_DYNAMIC where section headers are stripped);
  * PLT stubs of x86-64 are called "function@plt". The functions of a Go program come from its gopclntab (gopclntab.h) where that
  * has them, with lines and inlined functions. symbol_lines reads the DWARF of the file, else of its debug file, from the first
- * call on, and then asks locate again: ctx must stay until symbol_close. Memory: 16 bytes a symbol, the names that were looked
- * up, 256 KiB of a Go program's table, and see dwarf.h.
+ * call on, and then asks locate again: ctx must stay until symbol_close. Memory: 20 bytes a symbol, the names that were looked
+ * up, a string table of up to 4 MiB once thousands were, 256 KiB of a Go program's table, and see dwarf.h.
  * -ENOEXEC: not ELF or malformed; -ENODATA: no symbols. */
 int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_source **out,
 		    struct err *err);

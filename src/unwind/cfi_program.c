@@ -147,9 +147,9 @@ static uint8_t small_reg(struct cfi_run *r, uint64_t reg)
 	return reg;
 }
 
-static void set_offset(struct cfi_run *r, uint64_t reg, enum cfi_kind kind, int64_t factor)
+static struct cfi_place place_at(struct cfi_run *r, enum cfi_kind kind, int64_t factor)
 {
-	set_place(r, reg, (struct cfi_place){ .kind = kind, .offset = scaled(r, factor) });
+	return (struct cfi_place){ .kind = kind, .offset = scaled(r, factor) };
 }
 
 static void set_cfa(struct cfi_run *r, uint64_t reg, int64_t offset)
@@ -197,67 +197,13 @@ static uint64_t read_address(struct cfi_run *r)
 	return r->cie->arch->address_size == 8 ? cur_u64(&r->c) : cur_u32(&r->c);
 }
 
-/* Instructions without an operand in themselves. */
-static void step_extended(struct cfi_run *r, uint8_t op)
+/* --- instructions that are a whole byte ----------------------------------------------------------- */
+
+static void step_cfa(struct cfi_run *r, uint8_t op)
 {
 	struct cur *c = &r->c;
 	uint64_t reg;
 	switch (op) {
-	case CFA_NOP:
-		break;
-	case CFA_SET_LOC:
-		advance_to(r, read_address(r));
-		break;
-	case CFA_ADVANCE_LOC1:
-		advance(r, cur_u8(c));
-		break;
-	case CFA_ADVANCE_LOC2:
-		advance(r, cur_u16(c));
-		break;
-	case CFA_ADVANCE_LOC4:
-		advance(r, cur_u32(c));
-		break;
-	case CFA_OFFSET_EXTENDED:
-		reg = cur_varint(c);
-		set_offset(r, reg, CFI_OFFSET, cur_varint(c));
-		break;
-	case CFA_OFFSET_EXTENDED_SF:
-		reg = cur_varint(c);
-		set_offset(r, reg, CFI_OFFSET, cfi_leb_signed(c));
-		break;
-	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		reg = cur_varint(c);
-		set_offset(r, reg, CFI_OFFSET, -(int64_t)cur_varint(c));
-		break;
-	case CFA_VAL_OFFSET:
-		reg = cur_varint(c);
-		set_offset(r, reg, CFI_VALUE, cur_varint(c));
-		break;
-	case CFA_VAL_OFFSET_SF:
-		reg = cur_varint(c);
-		set_offset(r, reg, CFI_VALUE, cfi_leb_signed(c));
-		break;
-	case CFA_RESTORE_EXTENDED:
-		restore(r, cur_varint(c));
-		break;
-	case CFA_UNDEFINED:
-		set_place(r, cur_varint(c), (struct cfi_place){ .kind = CFI_UNDEFINED });
-		break;
-	case CFA_SAME_VALUE:
-		set_place(r, cur_varint(c), (struct cfi_place){ .kind = CFI_NONE });
-		break;
-	case CFA_REGISTER:
-		reg = cur_varint(c);
-		set_place(r, reg,
-			  (struct cfi_place){ .kind = CFI_REGISTER,
-					      .reg = small_reg(r, cur_varint(c)) });
-		break;
-	case CFA_REMEMBER_STATE:
-		remember(r);
-		break;
-	case CFA_RESTORE_STATE:
-		restore_state(r);
-		break;
 	case CFA_DEF_CFA:
 		reg = cur_varint(c);
 		set_cfa(r, reg, cur_varint(c));
@@ -277,15 +223,72 @@ static void step_extended(struct cfi_run *r, uint8_t op)
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
 		r->now.rule.cfa = cfi_expr_cfa(r->cie->arch, take_block(c));
-		break;
+	}
+}
+
+/* What follows the number of the register. */
+static struct cfi_place take_place(struct cfi_run *r, uint8_t op)
+{
+	struct cur *c = &r->c;
+	switch (op) {
+	case CFA_UNDEFINED:
+		return (struct cfi_place){ .kind = CFI_UNDEFINED };
+	case CFA_SAME_VALUE:
+		return (struct cfi_place){ .kind = CFI_NONE };
+	case CFA_REGISTER:
+		return (struct cfi_place){ .kind = CFI_REGISTER,
+					   .reg = small_reg(r, cur_varint(c)) };
+	case CFA_OFFSET_EXTENDED:
+		return place_at(r, CFI_OFFSET, cur_varint(c));
+	case CFA_OFFSET_EXTENDED_SF:
+		return place_at(r, CFI_OFFSET, cfi_leb_signed(c));
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		return place_at(r, CFI_OFFSET, -cur_varint(c));
+	case CFA_VAL_OFFSET:
+		return place_at(r, CFI_VALUE, cur_varint(c));
+	case CFA_VAL_OFFSET_SF:
+		return place_at(r, CFI_VALUE, cfi_leb_signed(c));
 	case CFA_EXPRESSION:
-		reg = cur_varint(c);
-		set_place(r, reg, cfi_expr_saved(take_block(c)));
-		break;
+		return cfi_expr_saved(take_block(c));
 	case CFA_VAL_EXPRESSION:
-		reg = cur_varint(c);
 		take_block(c);
-		set_place(r, reg, (struct cfi_place){ .kind = CFI_OTHER });
+		return (struct cfi_place){ .kind = CFI_OTHER };
+	}
+	r->bad = true;
+	return (struct cfi_place){ .kind = CFI_OTHER };
+}
+
+static void step_whole(struct cfi_run *r, uint8_t op)
+{
+	struct cur *c = &r->c;
+	uint64_t reg;
+	switch (op) {
+	case CFA_NOP:
+		break;
+	case CFA_SET_LOC:
+		advance_to(r, read_address(r));
+		break;
+	case CFA_ADVANCE_LOC1:
+		advance(r, cur_u8(c));
+		break;
+	case CFA_ADVANCE_LOC2:
+		advance(r, cur_u16(c));
+		break;
+	case CFA_ADVANCE_LOC4:
+		advance(r, cur_u32(c));
+		break;
+	case CFA_DEF_CFA ... CFA_DEF_CFA_EXPRESSION:
+	case CFA_DEF_CFA_SF ... CFA_DEF_CFA_OFFSET_SF:
+		step_cfa(r, op);
+		break;
+	case CFA_RESTORE_EXTENDED:
+		restore(r, cur_varint(c));
+		break;
+	case CFA_REMEMBER_STATE:
+		remember(r);
+		break;
+	case CFA_RESTORE_STATE:
+		restore_state(r);
 		break;
 	case CFA_GNU_WINDOW_SAVE:
 		r->now.rule.ra_is_signed = !r->now.rule.ra_is_signed;
@@ -294,7 +297,8 @@ static void step_extended(struct cfi_run *r, uint8_t op)
 		cur_varint(c);
 		break;
 	default:
-		r->bad = true;
+		reg = cur_varint(c);
+		set_place(r, reg, take_place(r, op));
 	}
 }
 
@@ -307,13 +311,13 @@ static void step(struct cfi_run *r)
 		advance(r, operand);
 		break;
 	case CFA_OFFSET:
-		set_offset(r, operand, CFI_OFFSET, cur_varint(&r->c));
+		set_place(r, operand, place_at(r, CFI_OFFSET, cur_varint(&r->c)));
 		break;
 	case CFA_RESTORE:
 		restore(r, operand);
 		break;
 	default:
-		step_extended(r, byte);
+		step_whole(r, byte);
 	}
 }
 

@@ -1,7 +1,9 @@
 #include "unwind/walk.h"
 
+#include "base/mem.h"
 #include "bpf/unwind.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct twin {
@@ -20,6 +22,11 @@ static int walk_read(struct walk *w, void *to, __u32 size, __u64 address)
 	const struct unwind_source *s = twin_of(w)->source;
 
 	return !s->read(s->ctx, to, size, address);
+}
+
+static int walk_word(struct walk *w, __u64 address, __u64 *out)
+{
+	return walk_read(w, out, sizeof *out, address);
 }
 
 static int walk_find(struct walk *w, __u64 address)
@@ -43,15 +50,21 @@ static const void *walk_chunk(struct walk *w, __u32 chunk)
 	return s->chunk(s->ctx, chunk);
 }
 
-static struct known_rule *walk_known(struct walk *w, __u32 i)
+static struct known_frame *walk_known(struct walk *w, __u32 i)
 {
-	(void)w, (void)i;
-	return NULL;
+	struct known_frame *known = twin_of(w)->source->known;
+
+	return known ? known + i : NULL;
 }
 
 static void walk_put(struct walk *w, __u64 frame)
 {
 	twin_of(w)->frames[w->n++] = frame;
+}
+
+struct known_frame *unwind_known_new(void)
+{
+	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
 }
 
 struct unwind_walk unwind_walk(const struct unwind_source *source,
@@ -62,10 +75,11 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 
 	memcpy(w->regs, regs, sizeof w->regs);
 	w->use_tables = 1;
+	w->image = source->known != NULL; /* of which there is one */
 	w->max = max;
 	w->settled = 1;
 	walk_begin(w);
-	while (!walk_frame(w))
+	while (!walk_known_frame(w) || !walk_frame(w))
 		;
 	if (w->end == WALK_NOT_LOADED && !w->missing) /* all mappings there are were looked at */
 		w->end = WALK_NO_FP;

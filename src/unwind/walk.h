@@ -19,7 +19,12 @@ struct unwind_source {
 	/* As in the kernel: the table of that index and the chunks it lies in; NULL when there is none. */
 	struct space_table *(*table)(void *ctx, uint32_t index);
 	const void *(*chunk)(void *ctx, uint32_t chunk);
+	/* What walks of the same mappings and tables have found so far; NULL: nothing is kept. */
+	struct known_frame *known;
 };
+
+/* To be freed with free. */
+struct known_frame *unwind_known_new(void);
 
 struct unwind_walk {
 	enum walk_end end;

@@ -29,6 +29,10 @@ fails "0 Hz" 2 "'0' is not between 1 and 10000" record -f0
 fails "10001 Hz" 2 "'10001' is not between 1 and 10000" record --freq=10001
 fails "not a time" 2 "'soon' is not a time" record -d soon
 fails "no time at all" 2 "option --duration: '0' is too small" record -d 0
+fails "not a length of waits" 2 "'long' is not a time" record -e off-cpu -m long
+fails "no wait at all" 2 "option --max-block: '0' is too small" record -e off-cpu --max-block 0
+fails "no stack a second" 2 "'0' is not between 1 and 10000000" record -e wall --max-rate 0
+fails "a folder is needed" 2 "option --per-thread needs an argument: DIR" record --per-thread
 fails "not a size" 2 "'big' is not a size" record --buffer big
 fails "too large a size" 2 "'2T' is too large" record --buffer 2T
 fails "too small a size" 2 "'1K' is too small" record --buffer 1K
@@ -52,6 +56,10 @@ fails "no number as pid" 2 "'init' is not a process or thread id" record -p 1,in
 fails "an empty pid" 2 "is empty" record -p 1,,2
 fails "a program without --" 2 "cresset record -- ./prog" record ./prog
 fails "nothing behind --" 2 "no command behind --" record --
+fails "waits shorter than the longest only" 2 "--min-block is more than --max-block" record -e off-cpu -m 2s --max-block 1s
+fails "wakers of no waits" 2 "--wakers needs -e off-cpu" record --wakers
+fails "… nor of CPU time" 2 "--waker-stacks needs -e off-cpu" record -e cpu --waker-stacks
+fails "kernel threads that wait for nothing" 2 "--kernel-threads needs -e off-cpu" record --kernel-threads
 fails "neither side" 2 "leave nothing" record --no-kernel --no-user
 fails "JSON and CSV" 2 "choose one of" report --json --csv "$a"
 fails "standard input twice" 2 "only once" report - -
@@ -68,7 +76,7 @@ fails "flame without output" 2 "-o OUT.svg is missing" flame "$a"
 fails "flame to what is no picture" 2 "does not end in .svg" flame "$a" -o "$tmp/x.folded"
 
 # --- what is understood but not in this version, and what is not there
-fails "an event kind of later" 4 "cannot record off-cpu" record -e cpu,off-cpu
+fails "an event kind of later" 4 "cannot record alloc" record -e cpu,alloc
 
 # --- values that only the file can refuse
 fails "no such type" 2 "there is no type 'heap'" report "$a" --type heap

@@ -80,10 +80,17 @@ static inline bool setup_with(struct resolve_opts opts)
 		return false;
 	profile = profile_new();
 	opts.sink = profile_sink(profile);
-	resolver = resolver_new(&opts);
-	resolve_snapshot(resolver);
 	type = opts.sink->ops->type(opts.sink,
 				    &(struct type){ .name = sink_string(opts.sink, "cpu") });
+	opts.types = (struct resolve_types){
+		.cpu = type,
+		.off_cpu = TYPE_NONE,
+		.sched_wait = TYPE_NONE,
+		.wall = TYPE_NONE,
+		.period_ns = 10101010,
+	};
+	resolver = resolver_new(&opts);
+	resolve_snapshot(resolver);
 	next_hash = 1;
 	temp_dir(dir);
 	return true;
@@ -103,6 +110,11 @@ static inline void teardown(void)
 	vec_done(&records);
 	close(epoll_fd);
 	shell_do("rm -rf %s", dir);
+}
+
+static inline void take_event(const struct event_sample *s)
+{
+	resolve_event(resolver, &(union order_event){ .sample = *s }, NULL);
 }
 
 struct given {
@@ -129,7 +141,7 @@ static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struc
 	snprintf(s.comm, sizeof s.comm, "%s", comm);
 	s.stack_hash = st->stack_hash;
 	resolve_stack_contents(resolver, st, &over);
-	resolve_sample(resolver, &s, NULL, type, 10101010);
+	take_event(&s);
 }
 
 /* One frame of user code, now. */

@@ -42,6 +42,7 @@ struct stepped {
 	struct user_regs_struct regs;
 	VEC(struct space_mapping) maps;     /* executable; table is the object's index */
 	VEC(struct stepped_object) objects; /* [0] is none */
+	struct known_frame *known;          /* as long as maps stay the same */
 	uint8_t window[STEPPED_WINDOW];     /* memory from window_at on, as of this step */
 	uint64_t window_at;
 	size_t window_len;
@@ -100,6 +101,8 @@ static inline bool stepped_map(void *ctx, const struct proc_map *m)
 static inline void stepped_read_maps(struct stepped *s)
 {
 	s->maps.n = 0;
+	free(s->known);
+	s->known = unwind_known_new();
 	ck_assert_int_eq(proc_maps_read(s->pid, stepped_map, s), 0);
 }
 
@@ -245,6 +248,7 @@ static inline void stepped_done(struct stepped *s)
 	}
 	vec_done(&s->objects);
 	vec_done(&s->maps);
+	free(s->known);
 }
 
 /* --- walking ------------------------------------------------------------------------------------- */
@@ -278,8 +282,9 @@ static inline const void *stepped_chunk(void *ctx, uint32_t chunk)
 /* Addresses of frames, leaf first; of callers that of the call's last byte. */
 static inline struct unwind_walk stepped_walk(struct stepped *s, uint64_t *frames, uint32_t max)
 {
-	struct unwind_source source = { s, stepped_read, stepped_find, stepped_table,
-					stepped_chunk };
+	struct unwind_source source = {
+		s, stepped_read, stepped_find, stepped_table, stepped_chunk, s->known
+	};
 	uint64_t regs[PT_REGS_WORDS];
 
 	_Static_assert(sizeof s->regs >= sizeof regs, "user_regs_struct begins with pt_regs");

@@ -242,6 +242,32 @@ START_TEST(memory_without_a_file)
 }
 END_TEST
 
+/* Among code that has rules, code without one has no frame, or one word: what is on the stack is a return address when the file's code
+ * before it is a call. */
+START_TEST(code_tells_return_addresses)
+{
+	char deep[4096];
+	struct stat st;
+	ck_assert_int_eq(stat(DEEP, &st), 0);
+	struct user_file file = { .path = realpath(DEEP, deep), .inode = st.st_ino };
+	struct local_stacks l = { 0 };
+	struct user_stack s = stack_of(find_file, &file);
+	uint64_t called = words[0];
+	s.regs[IP] = TEXT + 0x300; /* behind all functions */
+	for (int i = 0; i < 3; i++) {
+		words[0] = i == 0 ? called : called + 1;
+		words[1] = i == 1 ? called : 0;
+		struct user_walk w = local_stacks_walk(&l, &s);
+		ck_assert_uint_eq(w.n, i < 2 ? 2 : 1);
+		ck_assert_uint_eq(w.addr[0], s.regs[IP]);
+		if (i < 2)
+			ck_assert_uint_eq(w.addr[1], called - 1);
+		ck_assert_ptr_null(w.marker);
+	}
+	local_stacks_done(&l);
+}
+END_TEST
+
 /* --- the copy --------------------------------------------------------------------------------- */
 
 START_TEST(a_copy_of_a_stack)
@@ -332,4 +358,4 @@ END_TEST
 
 UNIT_MAIN("local_stacks", as_perf_walks_them, a_file_that_is_not_here,
 	  only_by_the_file_that_was_running, what_cannot_be_walked_at_all, memory_without_a_file,
-	  a_copy_of_a_stack, any_registers_stack_and_mappings)
+	  code_tells_return_addresses, a_copy_of_a_stack, any_registers_stack_and_mappings)

@@ -8,8 +8,10 @@ struct seen {
 	char names[4096];
 };
 
-static void on_sample(void *ctx, const struct event_sample *s, const struct event_raw *raw)
+static void on_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
 {
+	const struct event_sample *s = &ev->sample;
+
 	struct seen *seen = ctx;
 
 	vec_push(&seen->times, s->time_ns);
@@ -40,7 +42,7 @@ static void add_raw(struct order *o, uint64_t time_ns, char mark)
 	char room[sizeof(struct event_raw) + 512] = { 0 };
 	struct event_raw *raw = (void *)room;
 
-	raw->sample = (struct event_sample){ .kind = EVENT_RAW, .time_ns = time_ns };
+	raw->ev.sample = (struct event_sample){ .kind = EVENT_RAW, .time_ns = time_ns };
 	raw->stack_bytes = 512;
 	raw->stack[511] = mark;
 	order_add_raw(o, raw);

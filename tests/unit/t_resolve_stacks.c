@@ -83,6 +83,7 @@ START_TEST(markers)
 		[WALK_CUT] = "[truncated: stack not sent];[unknown]",
 		[WALK_KERNEL] = "[truncated: kernel];[unknown]",
 		[WALK_LOST] = "[truncated: lost];[unknown]",
+		[WALK_EXEC] = "[truncated: exec];[unknown]",
 	};
 	struct resolve_stats stats;
 
@@ -97,10 +98,10 @@ START_TEST(markers)
 	struct event_sample lost = {
 		.tgid = getpid(), .tid = getpid(), .stack_hash = 424242, .time_ns = clock_mono_ns()
 	};
-	resolve_sample(resolver, &lost, NULL, type, 1);
+	take_event(&lost);
 	ck_assert_str_eq(stack_of(WALK_ENDS), "[truncated: lost]");
 	lost.stack_hash = 0;
-	resolve_sample(resolver, &lost, NULL, type, 1);
+	take_event(&lost);
 	ck_assert_str_eq(stack_of(WALK_ENDS + 1), "");
 	resolve_symbolize(resolver);
 	resolve_get_stats(resolver, &stats);
@@ -156,11 +157,11 @@ START_TEST(stacks_are_kept)
 	record(fork, NULL, 0);
 	record(exec, "x", 0);
 	for (int i = 0; i < 3; i++)
-		resolve_sample(resolver, &s, NULL, type, 1);
+		take_event(&s);
 	ck_assert_str_eq(stack_of(0), "[unknown]");
 	ck_assert_uint_eq(profile->samples.stack[2], profile->samples.stack[0]);
 	record(map, "[uprobes]", 0);
-	resolve_sample(resolver, &s, NULL, type, 1);
+	take_event(&s);
 	ck_assert_str_eq(stack_of(3), "[uprobes]+0x0");
 	ck_assert(!over);
 	free(st);
@@ -194,10 +195,10 @@ START_TEST(contents_are_bounded)
 	size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
 	ck_assert_uint_lt(after, before + (12 << 20));
 	s.stack_hash = 20000 - 500;
-	resolve_sample(resolver, &s, NULL, type, 1);
+	take_event(&s);
 	ck_assert_uint_eq(stack_depth(&profile->stacks, profile->samples.stack[0]), WALK_MAX_USER);
 	s.stack_hash = 1;
-	resolve_sample(resolver, &s, NULL, type, 1);
+	take_event(&s);
 	ck_assert_str_eq(stack_of(1), "[truncated: lost]");
 	free(st);
 	teardown();

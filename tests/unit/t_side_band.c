@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
@@ -460,6 +461,46 @@ START_TEST(wakes)
 }
 END_TEST
 
+static pid_t fork_elsewhere(const char *path, int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		cpu_set_t there;
+
+		CPU_ZERO(&there);
+		CPU_SET(cpu, &there);
+		sched_setaffinity(0, sizeof there, &there);
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+/* Whatever CPUs the records of one drain come from: programs are started for each of them in turn. */
+START_TEST(in_time_order)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct side_band *sb = band(epoll_fd, 64);
+	int n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct log log = { 0 };
+
+	if (!sb)
+		T_SKIP("needs CAP_PERFMON");
+	for (int i = 0; i < RUNS; i++)
+		fork_elsewhere("/bin/true", i % n_cpus);
+	side_band_drain(sb, keep, &log);
+	ck_assert_uint_eq(log.lost, 0);
+	ck_assert_uint_ge(log.all.n, RUNS * 4);
+	for (size_t i = 1; i < log.all.n; i++)
+		ck_assert_uint_le(log.all.v[i - 1].r.time_ns, log.all.v[i].r.time_ns);
+	vec_done(&log.all);
+	side_band_close(sb);
+	close(epoll_fd);
+}
+END_TEST
+
 /* A ring of one page that nobody reads overflows; the loss is told with the next record that
  * fits. */
 START_TEST(losses)
@@ -529,4 +570,4 @@ START_TEST(opens_again)
 END_TEST
 
 UNIT_MAIN("side_band", mappings, tasks, cut_records, wraps, broken_lengths, programs, identities,
-	  wakes, losses, room_is_given_back, opens_again)
+	  wakes, in_time_order, losses, room_is_given_back, opens_again)

@@ -114,6 +114,13 @@ static const struct {
 	    .ra = PLACE(CFA, 0),
 	    .ra_offset = -8,
 	    .flags = UNWIND_SIGNAL } },
+	{ ".cfi_escape 0x2f, 6, 2", /* GNU_negative_offset_extended */
+	  { .cfa = PLACE(REG, RSP),
+	    .cfa_offset = 8,
+	    .fp = PLACE(CFA, 0),
+	    .fp_offset = 16,
+	    .ra = PLACE(CFA, 0),
+	    .ra_offset = -8 } },
 	/* An expression that no rule can say; a value that is an expression; a value that is the CFA. */
 	{ ".cfi_escape 15, 3, 0x77, 8, 0x1f", { .cfa = PLACE(OTHER, 0) } },
 	{ ".cfi_escape 22, 6, 2, 0x76, 0",

@@ -1,0 +1,290 @@
+#include "collect/off_cpu.h"
+
+#include "collect/target.h"
+#include "sample.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- what this kernel has ---------------------------------------------------------------------- */
+
+static bool has_tracepoint(const struct btf *btf, const char *name)
+{
+	char type[64];
+
+	snprintf(type, sizeof type, "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+/* The number of a tracepoint's arguments. */
+static int n_args(const struct btf *btf, const char *name)
+{
+	char type[64];
+
+	snprintf(type, sizeof type, "btf_trace_%s", name);
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	for (int depth = 0; t && depth < 4 && !btf_is_func_proto(t); depth++)
+		t = btf__type_by_id(btf, t->type);
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
+}
+
+void off_cpu_find_paths(struct off_cpu_paths *out)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	*out = (struct off_cpu_paths){ 0 };
+	if (!btf)
+		return;
+	out->known = has_tracepoint(btf, "sched_switch");
+	out->sched_exit = has_tracepoint(btf, "sched_exit_tp");
+	out->prev_state = n_args(btf, "sched_switch") >= 4;
+	out->interrupts = has_tracepoint(btf, "local_timer_entry");
+	out->copy_from_task =
+		btf__find_by_name_kind(btf, "bpf_copy_from_user_task", BTF_KIND_FUNC) > 0;
+	btf__free(btf);
+	out->task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+}
+
+/* --- before loading ---------------------------------------------------------------------------- */
+
+/* In the order in which they are attached. */
+struct off_cpu_program {
+	struct bpf_program *prog;
+	bool wanted;
+	bool at_start; /* only when recording starts */
+};
+enum { OFF_CPU_PROGRAMS = 18 };
+
+static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
+			  struct off_cpu_program *out)
+{
+	bool on = o->on, irq = on && wakers && o->paths.interrupts;
+	const struct off_cpu_program all[OFF_CPU_PROGRAMS] = {
+		{ bpf->progs.off_exec, on, false },
+		{ bpf->progs.off_exit, on, false },
+		{ bpf->progs.off_fork, on, true },
+		{ bpf->progs.off_switched, on && !o->at_sys_exit, true },
+		{ bpf->progs.off_sys_exit, on && o->at_sys_exit, true },
+		{ bpf->progs.off_switch, on && o->paths.prev_state, true },
+		{ bpf->progs.off_switch_before_5_18, on && !o->paths.prev_state, true },
+		{ bpf->progs.irq_handler_begins, irq, true },
+		{ bpf->progs.irq_handler_ends, irq, true },
+		{ bpf->progs.softirq_begins, irq, true },
+		{ bpf->progs.softirq_ends, irq, true },
+		{ bpf->progs.local_timer_begins, irq, true },
+		{ bpf->progs.local_timer_ends, irq, true },
+		{ bpf->progs.call_function_single_begins, irq, true },
+		{ bpf->progs.call_function_single_ends, irq, true },
+		{ bpf->progs.irq_work_begins, irq, true },
+		{ bpf->progs.irq_work_ends, irq, true },
+		{ bpf->progs.off_waking, on && wakers, true },
+	};
+
+	memcpy(out, all, sizeof all);
+}
+
+static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers)
+{
+	bool storage = o->paths.task_storage, held = o->on && o->at_sys_exit;
+	const struct {
+		struct bpf_map *map;
+		bool wanted;
+	} maps[] = {
+		{ bpf->maps.times_storage, o->on && storage },
+		{ bpf->maps.times_hash, o->on && !storage },
+		{ bpf->maps.held_storage, held && storage },
+		{ bpf->maps.held_hash, held && !storage },
+		{ bpf->maps.open_scratch, o->on },
+		{ bpf->maps.interrupts, o->on && wakers },
+	};
+
+	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+		bpf_map__set_autocreate(maps[i].map, maps[i].wanted);
+}
+
+/* Places to build stacks in, for each CPU: samples, waits and wakers have their own. */
+static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf, bool waker_stacks)
+{
+	bpf_map__set_max_entries(bpf->maps.scratches, !o->on ? 1 : waker_stacks ? 3 : 2);
+	bpf_map__set_max_entries(bpf->maps.known, o->on ? 2 : 1);
+}
+
+static uint32_t wanted_parts(uint32_t events)
+{
+	uint32_t parts = 0;
+
+	if (events & (COLLECT_OFF_CPU | COLLECT_WALL))
+		parts |= WAIT_OFF_CPU;
+	if (events & (COLLECT_SCHED_WAIT | COLLECT_WALL))
+		parts |= WAIT_SCHED;
+	if (events & COLLECT_WALL)
+		parts |= WAIT_STOPPED_PART;
+	return parts;
+}
+
+/* The number that the kernel knows a cgroup by. */
+static uint64_t cgroup_number(const char *path)
+{
+	int fd = target_open_cgroup(path, NULL);
+	struct stat st = { 0 };
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st))
+		st.st_ino = 0;
+	close(fd);
+	return st.st_ino;
+}
+
+static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
+		      const struct collect_opts *opts, bool plain)
+{
+	enum { DEFAULT_RATE = 20000, WINDOWS_PER_SECOND = 10 };
+	struct sample_bpf__rodata *k = bpf->rodata;
+	uint64_t rate = opts->max_rate ? opts->max_rate : DEFAULT_RATE;
+
+	k->want_waits = wanted_parts(opts->events);
+	k->min_block_ns = collect_min_block_ns(opts);
+	if (opts->max_block_ns)
+		k->max_block_ns = opts->max_block_ns;
+	k->want_kernel_threads = opts->kernel_threads;
+	k->want_waker_stacks = opts->waker_stacks;
+	k->at_sys_exit = o->at_sys_exit;
+	k->use_loop = !plain;
+	k->use_task_storage = o->paths.task_storage;
+	k->waits_per_window = (rate + WINDOWS_PER_SECOND - 1) / WINDOWS_PER_SECOND;
+	if (opts->target == TARGET_CGROUP)
+		k->filter_cgroup_id = cgroup_number(opts->cgroup);
+}
+
+static void set_paths(struct off_cpu *o, const struct collect_opts *opts)
+{
+	o->at_sys_exit = opts->wait_hook == WAIT_HOOK_SYS_EXIT ||
+			 (opts->wait_hook == WAIT_HOOK_AUTO && !o->paths.sched_exit);
+	if (opts->no_task_storage)
+		o->paths.task_storage = false;
+}
+
+int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts,
+		    bool plain, struct err *err)
+{
+	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+
+	o->report_fd = -1;
+	o->on = wanted_parts(opts->events);
+	if (o->on)
+		off_cpu_find_paths(&o->paths);
+	set_paths(o, opts);
+	if (o->on && (!o->paths.known || (!o->at_sys_exit && !o->paths.sched_exit))) {
+		err_set(err, EOPNOTSUPP,
+			o->paths.known ? "cannot record waits: this kernel has no sched_exit_tp"
+				       : "cannot record waits: this kernel has no BTF");
+		return err_hint(err, "see what is missing:  cresset doctor");
+	}
+	list_programs(o, bpf, opts->wakers, programs);
+	for (int i = 0; i < OFF_CPU_PROGRAMS; i++)
+		bpf_program__set_autoload(programs[i].prog, programs[i].wanted);
+	bpf_program__set_autoload(bpf->progs.threads_begin, o->on);
+	bpf_program__set_autoload(bpf->progs.threads_report, o->on && o->paths.copy_from_task);
+	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18,
+				  o->on && !o->paths.copy_from_task);
+	create_maps(o, bpf, opts->wakers);
+	size_scratches(o, bpf, opts->waker_stacks);
+	if (o->on)
+		set_knobs(o, bpf, opts, plain);
+	return 0;
+}
+
+/* --- running ----------------------------------------------------------------------------------- */
+
+static int attach(struct off_cpu *o, struct sample_bpf *bpf, bool at_start)
+{
+	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+
+	list_programs(o, bpf, true, programs);
+	for (int i = 0; i < OFF_CPU_PROGRAMS; i++) {
+		if (!bpf_program__autoload(programs[i].prog) || programs[i].at_start != at_start)
+			continue;
+		struct bpf_link *link = bpf_program__attach(programs[i].prog);
+		if (!link)
+			return -errno;
+		o->links[o->n_links++] = link;
+	}
+	return 0;
+}
+
+int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf)
+{
+	return attach(o, bpf, false);
+}
+
+/* Opens a task iterator; *link is to be destroyed after the descriptor is closed. */
+static int open_iterator(struct bpf_program *prog)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+
+	if (!link)
+		return -errno;
+	int fd = bpf_iter_create(bpf_link__fd(link));
+	bpf_link__destroy(link); /* the descriptor keeps it */
+	return fd < 0 ? -errno : fd;
+}
+
+int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf)
+{
+	char nothing[64];
+	int rc = o->on ? attach(o, bpf, true) : 0;
+
+	if (!o->on || rc)
+		return rc;
+	int fd = open_iterator(bpf->progs.threads_begin);
+	if (fd < 0)
+		return fd;
+	while (read(fd, nothing, sizeof nothing) > 0)
+		;
+	close(fd);
+	return 0;
+}
+
+void off_cpu_stop(struct off_cpu *o)
+{
+	while (o->n_links)
+		bpf_link__destroy(o->links[--o->n_links]);
+	if (o->report_fd >= 0)
+		close(o->report_fd);
+	o->report_fd = -1;
+}
+
+int off_cpu_report(struct off_cpu *o, struct sample_bpf *bpf)
+{
+	enum { A_TURN = 64 }; /* bytes; bpf/off_cpu.h writes one for each thread */
+	char pace[A_TURN];
+
+	if (!o->on)
+		return 0;
+	if (o->report_fd < 0)
+		o->report_fd = open_iterator(o->paths.copy_from_task
+						     ? bpf->progs.threads_report
+						     : bpf->progs.threads_report_before_5_18);
+	if (o->report_fd < 0)
+		return o->report_fd;
+	long n = read(o->report_fd, pace, sizeof pace);
+	if (n > 0)
+		return 1;
+	int rc = n < 0 ? -errno : 0;
+	close(o->report_fd);
+	o->report_fd = -1;
+	return rc;
+}
+
+const char *off_cpu_hook(const struct off_cpu *o)
+{
+	if (!o->on)
+		return NULL;
+	return o->at_sys_exit ? "sys_exit" : "sched_exit_tp";
+}

@@ -1,0 +1,53 @@
+/* collect/off_cpu.h: the programs of bpf/off_cpu.h: which of them this kernel can run, their knobs, their iterators.
+ *
+ *     off_cpu_prepare    before the object is loaded
+ *     off_cpu_attach     what begins and ends threads; before the programs that follow targets
+ *     off_cpu_start      switches; the threads that are there
+ *     off_cpu_report     the times of all threads, and waits that go on, through the ring
+ */
+#ifndef CRESSET_COLLECT_OFF_CPU_H
+#define CRESSET_COLLECT_OFF_CPU_H
+
+#include "base/err.h"
+#include "collect/collect.h"
+
+#include <bpf/libbpf.h>
+
+struct sample_bpf;
+
+/* What the running kernel has, from its BTF. */
+struct off_cpu_paths {
+	bool known;          /* there is BTF, with the scheduler's tracepoints */
+	bool sched_exit;     /* sched_exit_tp: 6.16 */
+	bool prev_state;     /* sched_switch tells the state: 5.18 */
+	bool task_storage;   /* 5.11 */
+	bool copy_from_task; /* user memory of other tasks: 5.18 */
+	bool interrupts;     /* irq_vectors, for wakers */
+};
+void off_cpu_find_paths(struct off_cpu_paths *out);
+
+enum { OFF_CPU_LINKS = 20 };
+struct off_cpu {
+	struct off_cpu_paths paths;
+	bool on;          /* waits are asked for */
+	bool at_sys_exit; /* where user stacks are taken */
+	struct bpf_link *links[OFF_CPU_LINKS];
+	int n_links;
+	int report_fd; /* a report that is under way; -1: none */
+};
+
+/* Sets what is loaded and how. -EOPNOTSUPP when waits are asked for and this kernel cannot tell them. */
+int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts,
+		    bool plain, struct err *err);
+/* Both: 0 or -errno of the program that could not be attached. */
+int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf);
+int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf);
+void off_cpu_stop(struct off_cpu *o);
+
+/* Sends some of the report: 1: more is to come, the ring is to be read first; 0: it is complete; or -errno. */
+int off_cpu_report(struct off_cpu *o, struct sample_bpf *bpf);
+
+/* "sched_exit_tp" or "sys_exit"; NULL without waits. */
+const char *off_cpu_hook(const struct off_cpu *o);
+
+#endif

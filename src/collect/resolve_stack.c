@@ -1,0 +1,377 @@
+#include "collect/resolver.h"
+
+#include "base/mem.h"
+#include "collect/walk_end.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* arch/x86/include/uapi/asm/vsyscall.h: in no record, as it belongs to no process. */
+#define VSYSCALL_START 0xffffffffff600000ull
+#define VSYSCALL_BYTES 0x1000ull
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static uint32_t named_frame(struct resolver *r, enum frame_kind kind, const char *name)
+{
+	struct frame f = {
+		.kind = kind,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, name),
+	};
+
+	return r->sink->ops->frame(r->sink, &f);
+}
+
+static uint32_t unknown_frame(struct resolver *r)
+{
+	if (r->unknown_frame == FRAME_NONE)
+		r->unknown_frame = named_frame(r, FRAME_NATIVE, "[unknown]");
+	return r->unknown_frame;
+}
+
+static uint32_t intern_mapping(struct resolver *r, const struct object *o)
+{
+	struct mapping m = { .name = sink_string(r->sink, o->name) };
+
+	memcpy(m.build_id, o->build_id, o->build_id_len);
+	m.build_id_len = o->build_id_len;
+	if (!o->build_id_len && o->opened)
+		m.identity =
+			hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
+	else if (!o->build_id_len)
+		m.identity = hash_mix((uint64_t)o->maj << 32 | o->min, o->ino);
+	return r->sink->ops->mapping(r->sink, &m);
+}
+
+static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offset)
+{
+	const uint32_t *known = map_get(&o->frames, offset);
+
+	if (known)
+		return *known;
+	if (o->mapping == MAPPING_NONE)
+		o->mapping = intern_mapping(r, o);
+	if (o->state == OBJECT_GONE && !o->loss_counted) {
+		r->sink->ops->loss(r->sink, LOSS_OBJECT_GONE, 1);
+		o->loss_counted = true;
+	}
+	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
+	uint32_t frame = r->sink->ops->frame(r->sink, &f);
+	map_put(&o->frames, offset, frame);
+	return frame;
+}
+
+static uint32_t vsyscall_frame(struct resolver *r, uint64_t addr)
+{
+	struct proc_map m = { .start = VSYSCALL_START, .name = "[vsyscall]" };
+	uint32_t id = object_of_map(&r->objects, 0, &m);
+
+	return object_frame(r, r->objects.all.v[id], addr - VSYSCALL_START);
+}
+
+/* An element for jit_hold: a frame, or an address in code without a file. */
+static uint64_t user_frame(struct resolver *r, const struct process *p, uint64_t addr)
+{
+	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
+
+	if (addr - VSYSCALL_START < VSYSCALL_BYTES)
+		return vsyscall_frame(r, addr);
+	if (!m)
+		return unknown_frame(r);
+	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+	struct object *o = object_use(&r->objects, m->object, &place);
+	if (o->kind == OBJECT_JIT)
+		return addr | JIT_ADDRESS;
+	return object_frame(r, o, addr - m->start + m->pgoff);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+/* Callers are return addresses: one less lies inside the call. */
+static uint64_t code_address(const uint64_t *addr, uint32_t i)
+{
+	return i ? addr[i] - 1 : addr[i];
+}
+
+/* The run-time address of a user frame; false when it is one of an object. */
+static bool run_time_address(const struct event_stack *st, const uint64_t *user, uint32_t i,
+			     uint64_t *out)
+{
+	if (!(st->flags & STACK_FRAMES))
+		*out = code_address(user, i);
+	else if (user[i] & FRAME_ADDRESS)
+		*out = user[i] & ~FRAME_ADDRESS;
+	else
+		return false;
+	return true;
+}
+
+/* How many of the user frames to believe: a return address outside of all code is where a chain of frame pointers went
+ * astray through code that does not keep them. */
+static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
+				 const uint64_t *user)
+{
+	uint32_t i = st->n_user ? 1 : 0;
+	uint64_t addr;
+
+	if (!p->image || !p->image->maps.n)
+		return st->n_user;
+	while (i < st->n_user &&
+	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
+		i++;
+	return i;
+}
+
+/* An element for jit_hold. */
+static uint64_t stack_element(struct resolver *r, const struct process *p,
+			      const struct event_stack *st, const uint64_t *user, uint32_t i)
+{
+	uint64_t addr;
+
+	if (run_time_address(st, user, i, &addr))
+		return user_frame(r, p, addr);
+	struct object *o = space_object(r->space, user[i]);
+	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
+}
+
+static enum walk_end no_frame_pointer(const struct event_stack *st)
+{
+	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
+}
+
+/* Appends to r->stack, root first. Returns why it ends there; *has_jit tells whether it has addresses. */
+static enum walk_end build_stack(struct resolver *r, const struct process *p,
+				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
+{
+	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
+	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
+	uint32_t end = n_user < st->n_user ? no_frame_pointer(st) : st->walk_end;
+	const char *marker = r->opts.no_user ? NULL : walk_end_marker(end);
+
+	if (marker)
+		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
+	for (uint32_t i = n_user; i-- > 0;) {
+		uint64_t element = stack_element(r, p, st, user, i);
+
+		*has_jit |= (element & JIT_ADDRESS) != 0;
+		vec_push(&r->stack, element);
+	}
+	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
+		vec_push(&r->stack,
+			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
+	return marker ? end : WALK_COMPLETE;
+}
+
+static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
+{
+	struct resolved_stack s = { .leaf = FRAME_NONE, .end = end };
+
+	vec_clear(&r->frames);
+	for (size_t i = 0; i < r->stack.n; i++)
+		vec_push(&r->frames, r->stack.v[i]);
+	s.stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
+	if (r->frames.n)
+		s.leaf = r->frames.v[r->frames.n - 1];
+	return s;
+}
+
+/* An instruction pointer always lies in an executable mapping: when it does not, the table has
+ * missed one (mremap, lost records). */
+static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
+		       uint64_t now_ns)
+{
+	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
+	uint64_t leaf;
+
+	if (!st->n_user || r->opts.no_user || !run_time_address(st, user, 0, &leaf) ||
+	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
+		return;
+	if (!p->image || !image_find(p->image, leaf))
+		resolver_scan_again(r, p, now_ns);
+}
+
+static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
+static const struct event_stack lost_stack = { .walk_end = WALK_LOST };
+
+static uint64_t image_id(const struct process *p)
+{
+	return p->image ? p->image->id : 0;
+}
+
+/* What was resolved before: the same in every process, or in this image. */
+static const struct resolved_stack *known_stack(const struct resolver *r, const struct process *p,
+						uint64_t hash)
+{
+	const struct resolved_stack *known = stack_cache_resolved(&r->stacks, 0, hash);
+
+	return known || !image_id(p) ? known : stack_cache_resolved(&r->stacks, image_id(p), hash);
+}
+
+static const struct event_stack *stack_contents(const struct resolver *r, uint64_t hash)
+{
+	const struct event_stack *st = hash ? stack_cache_get(&r->stacks, hash) : &empty_stack;
+
+	return st ? st : &lost_stack;
+}
+
+/* --- waits ------------------------------------------------------------------------------------ */
+
+static enum wait_reason reason_of(struct resolver *r, const struct event_stack *st)
+{
+	if (!r->reasons_read)
+		wait_reasons_read(&r->reasons, "/proc/kallsyms");
+	r->reasons_read = true;
+	return wait_reason_of(&r->reasons, st);
+}
+
+static void push_marker(struct resolver *r, const char *name)
+{
+	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
+}
+
+/* "[blocked: disk I/O]", "[sched-wait]" */
+static void push_state(struct resolver *r, const struct event_stack *st, enum account_part part)
+{
+	enum wait_reason reason = part == ACCOUNT_STOPPED ? WAIT_STOPPED : WAIT_OTHER;
+	struct buf name = { 0 };
+
+	if (part == ACCOUNT_SCHED_WAIT) {
+		push_marker(r, STATE_SCHED_WAIT_MARKER);
+		return;
+	}
+	if (part == ACCOUNT_OFF_CPU)
+		reason = reason_of(r, st);
+	buf_addf(&name, "[blocked: %s]", wait_reason_names[reason]);
+	push_marker(r, buf_cstr(&name));
+	buf_done(&name);
+}
+
+/* Who ended the wait, and from where. Code made at run time is without a name there: it is another process's. */
+static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t now_ns)
+{
+	struct process *p = process_find(&r->processes, w->waker_tgid);
+	struct process nobody = { .is_kernel_thread = true };
+	struct buf name = { 0 };
+	bool has_jit = false;
+
+	if (!w->waker_comm[0])
+		return;
+	buf_addf(&name, "[woken by: %.*s", EVENT_COMM_LEN, w->waker_comm);
+	if (w->waker_tid)
+		buf_addf(&name, " (%" PRIu32 ")", w->waker_tid);
+	buf_addc(&name, ']');
+	push_marker(r, buf_cstr(&name));
+	buf_done(&name);
+	if (!w->waker_hash)
+		return;
+	size_t from = r->stack.n;
+	build_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
+	for (size_t i = from; has_jit && i < r->stack.n; i++)
+		if (r->stack.v[i] & JIT_ADDRESS)
+			r->stack.v[i] = unknown_frame(r);
+}
+
+/* --- whole stacks ----------------------------------------------------------------------------- */
+
+/* What tells stacks with the same addresses apart. */
+static uint64_t ref_hash(const struct stack_ref *ref)
+{
+	uint64_t hash = ref->sample->stack_hash;
+	const struct wait_info *w = ref->wait;
+
+	if (!w)
+		return hash;
+	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
+	if (ref->part != ACCOUNT_SCHED_WAIT && w->waker_comm[0])
+		hash = hash_mix(hash,
+				hash_mix(w->waker_tid, hash_bytes(w->waker_comm, EVENT_COMM_LEN)));
+	return hash;
+}
+
+/* A stack with the kernel part of one and room for a user part; to be freed. */
+static struct event_stack *with_kernel_part(const struct event_stack *kernel)
+{
+	struct event_stack *st =
+		xcalloc(1, sizeof *st + (kernel->n_kernel + WALK_MAX_USER) * sizeof st->addr[0]);
+
+	memcpy(st->addr, kernel->addr, kernel->n_kernel * sizeof st->addr[0]);
+	st->n_kernel = kernel->n_kernel;
+	st->syscall = kernel->syscall;
+	return st;
+}
+
+/* Walks the copy that came along. */
+static struct event_stack *walked(struct resolver *r, const struct process *p,
+				  const struct event_raw *raw)
+{
+	uint64_t early = raw->ev.wait.kernel_hash;
+	struct event_stack *st =
+		with_kernel_part(stack_contents(r, early ? early : raw->ev.sample.stack_hash));
+	struct unwind_walk w = space_walk(r->space, p->image, raw,
+					  (uint64_t *)st->addr + st->n_kernel, r->opts.max_user);
+
+	st->n_user = w.n;
+	st->walk_end = w.end;
+	st->flags = STACK_FRAMES;
+	return st;
+}
+
+static struct event_stack *joined(const struct event_stack *kernel, const struct event_stack *user)
+{
+	struct event_stack *st = with_kernel_part(kernel);
+
+	st->n_user = user->n_user;
+	st->walk_end = user->walk_end;
+	st->flags = user->flags;
+	memcpy(st->addr + st->n_kernel, user->addr + user->n_kernel,
+	       user->n_user * sizeof st->addr[0]);
+	return st;
+}
+
+/* All there is of a stack. *owned is to be freed. */
+static const struct event_stack *all_contents(struct resolver *r, const struct process *p,
+					      const struct stack_ref *ref,
+					      struct event_stack **owned)
+{
+	*owned = NULL;
+	if (ref->raw)
+		return *owned = walked(r, p, ref->raw);
+	const struct event_stack *st = stack_contents(r, ref->sample->stack_hash);
+	if (ref->wait && ref->wait->kernel_hash)
+		return *owned = joined(stack_contents(r, ref->wait->kernel_hash), st);
+	return st;
+}
+
+bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
+		    struct resolved_stack *out)
+{
+	uint64_t hash = ref_hash(ref), now_ns = ref->sample->time_ns;
+	const struct resolved_stack *known = ref->raw ? NULL : known_stack(r, p, hash);
+	struct event_stack *owned;
+	bool has_jit = false;
+
+	if (known) {
+		*out = *known;
+		return true;
+	}
+	const struct event_stack *st = all_contents(r, p, ref, &owned);
+	if (!ref->raw)
+		check_leaf(r, p, st, now_ns);
+	vec_clear(&r->stack);
+	out->end = build_stack(r, p, st, now_ns, &has_jit);
+	if (ref->wait)
+		push_state(r, st, ref->part);
+	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)
+		push_waker(r, ref->wait, now_ns);
+	bool can_keep = !ref->raw && st != &lost_stack && !(ref->wait && ref->wait->waker_hash);
+	uint64_t image = st->flags & STACK_PORTABLE ? 0 : image_id(p);
+	free(owned);
+	if (has_jit)
+		return false;
+	*out = intern_stack(r, out->end);
+	if (can_keep)
+		stack_cache_keep(&r->stacks, image, hash, out);
+	return true;
+}

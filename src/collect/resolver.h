@@ -1,0 +1,54 @@
+/* collect/resolver.h: the resolver's inside, for the two files it is in: resolve.c (processes, samples, names) and resolve_stack.c (from
+ * the stacks of the kernel to those of the sink). */
+#ifndef CRESSET_COLLECT_RESOLVER_H
+#define CRESSET_COLLECT_RESOLVER_H
+
+#include "collect/account.h"
+#include "collect/jit.h"
+#include "collect/kernel_space.h"
+#include "collect/resolve.h"
+#include "collect/series_cache.h"
+#include "collect/stack_cache.h"
+#include "collect/wait_reason.h"
+
+struct resolver {
+	struct sink *sink;
+	struct resolve_opts opts;
+	struct object_table objects;
+	struct process_table processes;
+	struct kernel_space kernel;
+	struct stack_cache stacks;
+	struct wait_reasons reasons;
+	bool reasons_read;
+	struct accounts accounts;
+	struct resolve_types types;
+	struct series_cache series;
+	struct jit_table jits;
+	struct space *space;     /* NULL: frame pointers only */
+	struct map leaf_samples; /* frame → samples */
+	struct map containers;   /* id of a cgroup v2 → string + 1, 1 = none */
+	VEC(uint64_t) stack;     /* the one being built, as jit_hold takes it */
+	VEC(uint32_t) frames;
+	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
+	uint64_t snapshot_ns, swept_ns, trimmed_ns;
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
+	uint64_t unsymbolized;
+	struct name_failures name_failures;
+};
+
+/* Reads the mappings of a process again when the table misses some, at most once a second. */
+void resolver_scan_again(struct resolver *r, struct process *p, uint64_t now_ns);
+
+/* A stack as samples refer to it. */
+struct stack_ref {
+	const struct event_sample *sample;
+	const struct wait_info *wait; /* NULL: of a sample on a CPU */
+	const struct event_raw *raw;  /* it came along; NULL: it was walked in the kernel */
+	/* Which of a wait's stacks: ACCOUNT_NONE: that of a sample on a CPU. All but the leaf is the same. */
+	enum account_part part;
+};
+/* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
+bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
+		    struct resolved_stack *out);
+
+#endif

@@ -1,0 +1,217 @@
+/* Scripted switches: what bpf/thread_time.h, compiled for user space, makes of them. */
+#include "unit.h"
+
+#include "bpf/thread_time.h"
+
+enum { MS = 1000000 };
+
+/* prev_state of the kernel. */
+enum { SLEEPS = 0x1, DISK = 0x2, STOPS = 0x4, IS_TRACED = 0x8, IDLE_BIT = 0x2000, DIES = 0x80 };
+
+static const struct wait_filter above_1ms = { MS, 3600000ull * MS,
+					      WAIT_OFF_CPU | WAIT_SCHED | WAIT_STOPPED_PART };
+
+struct chosen {
+	int any;
+	struct wait_info wait;
+};
+
+/* It comes back at now, having been queued for some of the time; run_delay is not looked at here: the caller of thread_away adds it
+ * up. */
+static struct chosen comes(struct thread_time *t, const struct wait_filter *f, uint64_t now_ns,
+			   uint64_t queued_ns)
+{
+	struct away a = thread_away(t, now_ns, queued_ns);
+	struct chosen c = { 0 };
+
+	thread_adds(t, &a);
+	if (away_passes(f, &a))
+		c.any = wait_choose(f, t, &a, &c.wait);
+	thread_comes(t, now_ns);
+	return c;
+}
+
+static uint64_t sum_of(const struct thread_time *t)
+{
+	return t->on_ns + t->off_ns + t->run_ns + t->stopped_ns;
+}
+
+START_TEST(states)
+{
+	static const struct {
+		int preempted;
+		uint32_t prev_state, is;
+	} cases[] = {
+		{ 0, 0, THREAD_READY }, /* sched_yield */
+		{ 0, SLEEPS, THREAD_BLOCKED },
+		{ 0, SLEEPS | IDLE_BIT, THREAD_BLOCKED }, /* nanosleep */
+		{ 0, DISK, THREAD_BLOCKED },
+		{ 0, DISK | 0x100, THREAD_BLOCKED }, /* killable */
+		{ 0, 0x1000, THREAD_BLOCKED },       /* a lock of PREEMPT_RT */
+		{ 0, STOPS | 0x100, THREAD_STOPPED },
+		{ 0, IS_TRACED | 0x100, THREAD_STOPPED },
+		{ 0, 0x8000, THREAD_STOPPED }, /* frozen */
+		{ 0, DIES, THREAD_DEAD },
+		{ 1, SLEEPS, THREAD_READY }, /* was about to sleep */
+		{ 1, DISK, THREAD_READY },
+		{ 1, 0, THREAD_READY },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_uint_eq(thread_state(cases[i].preempted, cases[i].prev_state),
+				  cases[i].is);
+}
+END_TEST
+
+/* A life of 100 ms from fork to exit, on two CPUs. */
+START_TEST(sums_are_the_life)
+{
+	struct thread_time t;
+	struct chosen c;
+
+	thread_begins(&t, 1000 * MS, THREAD_FORKED);
+	c = comes(&t, &above_1ms, 1003 * MS, 0); /* waited 3 ms for its first CPU */
+	ck_assert(c.any && c.wait.parts == WAIT_SCHED);
+	ck_assert_uint_eq(c.wait.run_ns, 3 * MS);
+	thread_leaves(&t, 1010 * MS, 0, thread_state(0, SLEEPS)); /* 7 on */
+	c = comes(&t, &above_1ms, 1050 * MS, 2 * MS);             /* 38 off, 2 in the queue */
+	ck_assert_uint_eq(c.wait.parts, WAIT_OFF_CPU | WAIT_SCHED);
+	ck_assert_uint_eq(c.wait.start_ns, 1010 * MS);
+	ck_assert_uint_eq(c.wait.off_ns, 38 * MS);
+	ck_assert_uint_eq(c.wait.run_ns, 2 * MS);
+	ck_assert_uint_eq(c.wait.weight_ns, 40 * MS);
+	thread_leaves(&t, 1060 * MS, 0, thread_state(1, SLEEPS)); /* 10 on, preempted */
+	c = comes(&t, &above_1ms, 1065 * MS, 0);                  /* all of it in the queue */
+	ck_assert_uint_eq(c.wait.parts, WAIT_SCHED);
+	ck_assert_uint_eq(c.wait.run_ns, 5 * MS);
+	thread_leaves(&t, 1070 * MS, 0, thread_state(0, STOPS)); /* 5 on */
+	c = comes(&t, &above_1ms, 1090 * MS, 0);
+	ck_assert_uint_eq(c.wait.parts, WAIT_STOPPED_PART);
+	thread_leaves(&t, 1100 * MS, 0, thread_state(0, DIES)); /* 10 on */
+	ck_assert_uint_eq(t.is, THREAD_DEAD);
+	ck_assert_uint_eq(sum_of(&t), 100 * MS);
+	ck_assert_uint_eq(t.on_ns, 32 * MS);
+	ck_assert_uint_eq(t.off_ns, 38 * MS);
+	ck_assert_uint_eq(t.run_ns, 10 * MS);
+	ck_assert_uint_eq(t.stopped_ns, 20 * MS);
+}
+END_TEST
+
+/* The clocks of queues and of stamps are not the same: never more than the whole is in the queue. */
+START_TEST(queue_clock_runs_ahead)
+{
+	struct thread_time t;
+	struct chosen c;
+
+	thread_begins(&t, 0, THREAD_RUNS);
+	thread_leaves(&t, 10 * MS, 0, THREAD_BLOCKED);
+	c = comes(&t, &above_1ms, 15 * MS, 9 * MS);
+	ck_assert_uint_eq(c.wait.parts, WAIT_SCHED);
+	ck_assert_uint_eq(c.wait.run_ns, 5 * MS);
+	ck_assert_uint_eq(t.off_ns, 0);
+	ck_assert_uint_eq(sum_of(&t), 15 * MS);
+}
+END_TEST
+
+/* Waits that do not pass are in the sums, not in the long ones; both limits count. */
+START_TEST(filter)
+{
+	static const struct wait_filter f = { MS, 100 * MS, WAIT_OFF_CPU };
+	struct thread_time t;
+	uint64_t now_ns = 0;
+
+	thread_begins(&t, now_ns, THREAD_RUNS);
+	for (int i = 0; i < 1000; i++) {
+		thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+		now_ns += MS - 1;
+		ck_assert(!comes(&t, &f, now_ns, 0).any);
+	}
+	ck_assert_uint_eq(t.off_ns, 1000ull * (MS - 1));
+	ck_assert_uint_eq(t.long_off_ns, 0);
+	thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+	ck_assert(!comes(&t, &f, now_ns += 100 * MS + 1, 0).any);
+	thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+	ck_assert(comes(&t, &f, now_ns += 100 * MS, 0).any);
+	thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+	ck_assert(comes(&t, &f, now_ns += MS, 0).any);
+	ck_assert_uint_eq(t.long_off_ns, 101 * MS);
+	thread_leaves(&t, now_ns, 0, THREAD_READY);
+	ck_assert(!comes(&t, &f, now_ns += 50 * MS, 0).any); /* waits for a CPU are not asked for */
+	thread_leaves(&t, now_ns, 0, THREAD_STOPPED);
+	ck_assert(!comes(&t, &f, now_ns += 50 * MS, 0).any);
+	ck_assert_uint_eq(sum_of(&t), now_ns);
+}
+END_TEST
+
+/* Several waits in one system call keep their own lengths; a minimum of 0 takes all but those of no length. */
+START_TEST(every_wait_is_its_own)
+{
+	static const struct wait_filter all = { 0, 3600000ull * MS, WAIT_OFF_CPU };
+	struct thread_time t;
+	uint64_t now_ns = 5;
+
+	thread_begins(&t, now_ns, THREAD_RUNS);
+	for (uint64_t length = 1; length <= 5; length++) {
+		thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+		struct chosen c = comes(&t, &all, now_ns + length, 0);
+		ck_assert(c.any);
+		ck_assert_uint_eq(c.wait.start_ns, now_ns);
+		ck_assert_uint_eq(c.wait.off_ns, length);
+		now_ns += length;
+	}
+	thread_leaves(&t, now_ns, 0, THREAD_BLOCKED);
+	ck_assert(!comes(&t, &all, now_ns, 0).any);
+	ck_assert_uint_eq(t.long_off_ns, 15);
+}
+END_TEST
+
+/* A wait that is reported twice while it goes on: its parts add up to the whole, and the whole decides whether it passes. */
+START_TEST(reported_while_it_goes_on)
+{
+	struct thread_time t, copy;
+	struct wait_info w = { 0 };
+	uint64_t shown_ns = 0;
+
+	thread_begins(&t, 0, THREAD_RUNS);
+	thread_leaves(&t, 10 * MS, 0, THREAD_BLOCKED);
+	for (uint64_t now_ns = 30 * MS; now_ns <= 50 * MS; now_ns += 20 * MS) {
+		struct away a = thread_away(&t, now_ns, 0);
+
+		copy = t;
+		thread_adds(&copy, &a);
+		ck_assert(wait_choose(&above_1ms, &copy, &a, &w));
+		ck_assert_uint_eq(w.off_ns, 20 * MS);
+		ck_assert_uint_eq(w.weight_ns, 20 * MS);
+		ck_assert_uint_eq(copy.off_ns, copy.long_off_ns);
+		shown_ns += w.off_ns;
+		t.reported_ns = now_ns;
+	}
+	/* It ends right after: the rest is shorter than the minimum, and shown all the same. */
+	struct chosen c = comes(&t, &above_1ms, 50 * MS + 300, 0);
+	ck_assert(c.any);
+	ck_assert_uint_eq(c.wait.start_ns, 50 * MS);
+	ck_assert_uint_eq(c.wait.off_ns, 300);
+	ck_assert_uint_eq(shown_ns + c.wait.off_ns, t.long_off_ns);
+	ck_assert_uint_eq(t.long_off_ns, 40 * MS + 300);
+	/* The next one has nothing to do with that. */
+	thread_leaves(&t, 60 * MS, 0, THREAD_BLOCKED);
+	c = comes(&t, &above_1ms, 65 * MS, 0);
+	ck_assert_uint_eq(c.wait.off_ns, 5 * MS);
+}
+END_TEST
+
+/* Switches that were not seen (a thread that ran when recording began and is said to run when it comes): nothing is lost. */
+START_TEST(comes_without_having_left)
+{
+	struct thread_time t;
+
+	thread_begins(&t, 0, THREAD_RUNS);
+	comes(&t, &above_1ms, 7 * MS, 0);
+	thread_leaves(&t, 9 * MS, 0, THREAD_BLOCKED);
+	ck_assert_uint_eq(sum_of(&t), 9 * MS);
+	ck_assert_uint_eq(t.run_ns, 7 * MS);
+}
+END_TEST
+
+UNIT_MAIN("thread_time", states, sums_are_the_life, queue_clock_runs_ahead, filter,
+	  every_wait_is_its_own, reported_while_it_goes_on, comes_without_having_left)
