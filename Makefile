@@ -38,6 +38,7 @@ FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
+FIXTURES  := $(patsubst tests/fixture/%.c,$(BUILD)/fixture/%,$(wildcard tests/fixture/*.c))
 SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
@@ -113,6 +114,10 @@ $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcres
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) -fsanitize=fuzzer $(BUILD)/libcresset.a $(libs)
+# Programs that write the files some tests read.
+$(BUILD)/fixture/%: tests/fixture/%.c $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(link) $(BUILD)/libcresset.a $(libs)
 $(BUILD)/soak/%: tests/soak/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
@@ -125,7 +130,7 @@ $(BUILD)/live/%: tests/live/prog/%.c
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
-test-bin: all $(unit_bin) $(LIVE_BIN)
+test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)
 test-unit: $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cmd/match.h"
 #include "profile/select.h"
+#include "profile/time_range.h"
 
 #include <errno.h>
 
@@ -117,14 +118,6 @@ static bool parse_range(const char *text, struct arena *a, struct tree_opts *out
 	return true;
 }
 
-static bool has_times(const struct profile *p)
-{
-	for (size_t i = 0; i < p->samples.n; i++)
-		if (p->samples.time_ns[i])
-			return true;
-	return p->samples.n == 0;
-}
-
 static int settle_time(const struct cmd_line *line, const char *text, const struct profile *p,
 		       struct tree_opts *out)
 {
@@ -134,7 +127,7 @@ static int settle_time(const struct cmd_line *line, const char *text, const stru
 	if (!ok)
 		return cmd_usage(line, "option --time: '%s' is not a range like 3s-7s, 10s- or -2m",
 				 text);
-	if (!has_times(p))
+	if (!profile_has_times(p))
 		return cmd_usage(line, "option --time: the samples here have no times");
 	return CMD_OK;
 }

@@ -4,8 +4,10 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/load.h"
+#include "format/chart_svg.h"
 #include "format/format.h"
 #include "format/svg.h"
+#include "profile/time_range.h"
 
 #include <errno.h>
 
@@ -13,7 +15,7 @@ struct flame_opts {
 	struct filter_opts filter;
 	const char *output, *title, *diff;
 	int palette, widths;
-	bool inverted, icicle, force;
+	bool inverted, icicle, chart, force;
 	struct opt_number min_width_px;
 };
 
@@ -28,6 +30,8 @@ static const struct cmd_opt flame_options[] = {
 	{ NULL, "inverted", NULL, "leaf functions at the root: who calls them", OPT_FLAG,
 	  PICTURE(inverted), .basic = true },
 	{ NULL, "icicle", NULL, "root on top", OPT_FLAG, PICTURE(icicle), .basic = true },
+	{ NULL, "flamechart", NULL, "time on x, a lane per thread", OPT_FLAG, PICTURE(chart),
+	  .basic = true },
 	{ NULL, "diff", "OLD", "colour by the change since this file: red grew, blue shrank",
 	  OPT_STRING, PICTURE(diff), .basic = true },
 	{ NULL, "widths", "SIDE", "with --diff, whose widths frames have: new or old", OPT_ENUM,
@@ -92,7 +96,10 @@ static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struc
 	if (status != CMD_OK)
 		return status;
 	tree->inverted = s->older_tree.inverted = o->inverted;
-	settle_root_frames(o, s);
+	if (o->chart && !profile_has_times(s->p))
+		return cmd_usage(line, "option --flamechart: the samples here have no times");
+	if (!o->chart) /* lanes have names */
+		settle_root_frames(o, s);
 	note_other_types(s->p, tree->type);
 	return CMD_OK;
 }
@@ -108,11 +115,12 @@ static int draw_diff(const struct scene *s, struct out *out, struct err *err)
 	return rc;
 }
 
-static int write_diff(const struct scene *s, const char *path, struct err *err)
+static int write_drawn(const struct scene *s, const char *path, struct err *err)
 {
 	struct out out;
 	int rc = out_open(&out, path, err);
-	if (rc == 0 && (rc = draw_diff(s, &out, err)) < 0)
+	if (rc == 0 && (rc = s->older ? draw_diff(s, &out, err)
+				      : chart_svg_write(s->p, &s->write, &out, err)) < 0)
 		out_abort(&out);
 	else if (rc == 0)
 		rc = out_commit(&out, err);
@@ -126,8 +134,8 @@ static int write_picture(struct cmd_line *line, const struct flame_opts *o, stru
 	int status = settle_scene(line, o, s);
 	if (status != CMD_OK)
 		return status;
-	int rc = s->older ? write_diff(s, o->output, &err)
-			  : format_write_file(format, s->p, &s->write, o->output, &err);
+	int rc = s->older || o->chart ? write_drawn(s, o->output, &err)
+				      : format_write_file(format, s->p, &s->write, o->output, &err);
 	if (rc == 0)
 		return CMD_OK;
 	return cmd_fail(rc == -EINVAL ? CMD_USAGE : CMD_NO_OUTPUT, &err);
@@ -139,6 +147,9 @@ static int flame_run(struct cmd_line *line, const void *opts)
 	struct scene scene = { 0 };
 	int status;
 	const struct format *format = picture_format(line, o->output, &status);
+	if (status == CMD_OK && o->chart && (o->diff || o->inverted))
+		status = cmd_usage(line, "choose one of --flamechart and --%s",
+				   o->diff ? "diff" : "inverted");
 	if (status != CMD_OK)
 		return status;
 	status = load_sides(line, o->filter.from, o->diff, &scene.p, &scene.older);
@@ -154,7 +165,9 @@ const struct cmd cmd_flame = {
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg [OPTIONS]",
 	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
-		 "time. The picture is one file for any browser: a click looks closer, Ctrl-F searches.",
+		 "time. With --flamechart it is time: each thread has a lane, waits are drawn from start to end, and a "
+		 "sample stands for the period around it. The picture is one file for any browser: a click looks "
+		 "closer, Ctrl-F searches.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
 		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",

@@ -4,18 +4,21 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/load.h"
+#include "cmd/report_heatmap.h"
 #include "cmd/report_names.h"
+#include "format/format.h"
 #include "format/table.h"
 #include "profile/by_binary.h"
 #include "profile/top.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct report_opts {
 	struct filter_opts filter;
 	uint64_t top_n;
-	bool tree, csv;
-	const char *callers, *diff;
+	bool tree, csv, heatmap;
+	const char *callers, *diff, *output;
 };
 
 /* tree_by_words, and one of its own. */
@@ -39,8 +42,12 @@ static const struct cmd_opt report_options[] = {
 	{ NULL, "tree", NULL, "the call tree instead", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
 	  SHOW(callers), .basic = true },
-	{ NULL, "diff", "OLD", "changes since this file; `cresset diff` says how sure they are",
-	  OPT_STRING, SHOW(diff), .basic = true },
+	{ NULL, "diff", "OLD", "changes since this file; see also cresset diff", OPT_STRING,
+	  SHOW(diff), .basic = true },
+	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
+	  SHOW(heatmap), .basic = true },
+	{ "o", "output", "OUT.svg", "where --heatmap goes to, as a picture; - for standard output",
+	  OPT_STRING, SHOW(output) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
 			  "root frames: comm pid tid process cpu container none; binary: a table "
@@ -147,6 +154,8 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 	if (status != CMD_OK)
 		return status;
 	note_other_types(p, opts.type);
+	if (o->heatmap)
+		return report_heatmap(line, p, &opts, o->output, o->csv);
 	struct err err = { 0 };
 	int rc = older ? tree_build_diff(p, &opts, older, &older_opts, &tree, &err)
 		       : tree_build(p, &opts, &tree, &err);
@@ -160,15 +169,35 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 	return status;
 }
 
-static int report_run(struct cmd_line *line, const void *opts)
+/* What cannot be asked for together. */
+static int check_views(const struct cmd_line *line, const struct report_opts *o)
 {
-	const struct report_opts *o = opts;
-	struct profile *p = NULL, *older = NULL;
+	const char *other = o->tree ? "tree" : o->callers ? "callers" : o->diff ? "diff" : NULL;
 	if (line->globals.json && o->csv)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)
 		return cmd_usage(line, "choose one of --tree and --callers");
-	int status = load_sides(line, o->filter.from, o->diff, &p, &older);
+	if (o->heatmap && other)
+		return cmd_usage(line, "choose one of --heatmap and --%s", other);
+	if (o->output && !o->heatmap)
+		return cmd_usage(line,
+				 "-o is where --heatmap goes to; for tables, redirect: > FILE");
+	if (o->output && (line->globals.json || o->csv))
+		return cmd_usage(line, "choose one of -o and --%s", o->csv ? "csv" : "json");
+	if (o->output && strcmp(o->output, "-") != 0 &&
+	    format_by_ending(o->output) != format_by_name("svg"))
+		return cmd_usage(line, "'%s' does not end in .svg", o->output);
+	return CMD_OK;
+}
+
+static int report_run(struct cmd_line *line, const void *opts)
+{
+	const struct report_opts *o = opts;
+	struct profile *p = NULL, *older = NULL;
+	int status = check_views(line, o);
+	if (status != CMD_OK)
+		return status;
+	status = load_sides(line, o->filter.from, o->diff, &p, &older);
 	if (status == CMD_OK)
 		status = report_profile(line, o, p, older);
 	profile_free(p);
@@ -182,7 +211,8 @@ const struct cmd cmd_report = {
 	.usage = "FILE... [OPTIONS]",
 	.about = "Reads profiles of any format it knows, found by their content, and shows one type of them as a table: "
 		 "self is time in a function's own code, total includes what it called, recursion counted once. Several "
-		 "files are merged; - is standard input.",
+		 "files are merged; - is standard input. --heatmap shows when instead: samples, or time for types that "
+		 "are times, in cells of 20 ms, seconds side by side; longer recordings have wider columns.",
 	.examples = {
 		"cresset report cpu.cresset\tthe functions that cost most",
 		"cresset report cpu.cresset --tree --by process\twho calls them, by process",

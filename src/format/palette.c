@@ -502,16 +502,16 @@ static int palette_unknown(const char *name, struct err *err)
 }
 
 /* Where threads were and where they waited is what one wants to know of these types. */
-static const char *default_palette(const struct tree *t)
+const char *palette_for(const char *name, const char *type_name)
 {
-	bool waits = strcmp(t->type_name, "wall") == 0 || strcmp(t->type_name, "off-cpu") == 0;
-	return waits ? "wall" : "kind";
+	bool waits = strcmp(type_name, "wall") == 0 || strcmp(type_name, "off-cpu") == 0;
+	return name ? name : waits ? "wall" : "kind";
 }
 
 int palette_new(const char *name, const struct tree *t, struct palette **out, struct err *err)
 {
 	void (*paint)(struct palette *) = NULL;
-	name = name ? name : default_palette(t);
+	name = palette_for(name, t->type_name);
 	for (int i = 0; i < N_PALETTES; i++)
 		if (strcmp(name, palettes[i].name) == 0)
 			paint = palettes[i].paint;

@@ -40,6 +40,8 @@ struct shade {
 
 struct palette;
 
+/* name, or the default of a type where it is NULL. */
+const char *palette_for(const char *name, const char *type_name);
 /* The colours for this tree, which must outlive the palette. name NULL is the default of the tree's type; -EINVAL with the nearest name in err. */
 int palette_new(const char *name, const struct tree *t, struct palette **out, struct err *err);
 void palette_free(struct palette *p);

@@ -263,7 +263,8 @@ static bool read_columns(struct recording_tables *t, struct cur *c, bool spans)
 		return false;
 	vec_reserve(&t->samples, n);
 	struct sample *s = t->samples.v;
-	memset(s, 0, n * sizeof *s);
+	if (n)
+		memset(s, 0, n * sizeof *s);
 	read_times_and_values(c, s, n);
 	read_ids(c, s, n, offsetof(struct sample, series), &t->series);
 	read_ids(c, s, n, offsetof(struct sample, stack), &t->stacks);

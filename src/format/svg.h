@@ -8,9 +8,6 @@
 /* Browsers take seconds for a click beyond this (17 s for 200,000 rectangles in Chromium). More is -E2BIG without opts->force. */
 enum { SVG_MAX_RECTS = 20000 };
 
-/* A function's name in the picture is at most this many bytes. */
-enum { SVG_MAX_NAME = 1024 };
-
 extern const struct format format_svg;
 
 /* Draws a tree that is there already, a difference too (red grew, blue shrank; frames are as wide as the newer side, or the older). What is

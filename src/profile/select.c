@@ -3,6 +3,7 @@
 #include "profile/select.h"
 
 #include "profile/sum.h"
+#include "profile/time_range.h"
 #include "profile/tree_filter.h"
 #include "profile/tree_keys.h"
 
@@ -238,18 +239,15 @@ static uint32_t select_stack(struct selection *s, uint32_t stack, uint32_t root)
 
 /* --- samples --- */
 
-static bool row_passes(const struct selection *s, size_t row)
+static bool row_passes(const struct selection *s, size_t row, struct sample_part *part)
 {
 	const struct profile *p = s->from;
-	const struct tree_opts *o = &s->opts->tree;
 	uint32_t type = p->series.series.v[p->samples.series[row]].type;
-	int64_t time_ns = sum_sub(p->samples.time_ns[row], p->meta.start_mono_ns);
 	return (!s->opts->types || s->opts->types[type]) &&
-	       (!o->time_from_ns || time_ns >= o->time_from_ns) &&
-	       (!o->time_to_ns || time_ns < o->time_to_ns);
+	       sample_part_in(p, row, &s->opts->tree, part);
 }
 
-static void select_row(struct selection *s, size_t row)
+static void select_row(struct selection *s, size_t row, const struct sample_part *part)
 {
 	const struct sample_columns *c = &s->from->samples;
 	uint32_t group = s->keys.n ? tree_keys_group(&s->keys, row) : 0;
@@ -262,8 +260,9 @@ static void select_row(struct selection *s, size_t row)
 	if (stack == ID_GONE)
 		return;
 	struct sample sample = {
-		.time_ns = c->time_ns[row],
-		.value = c->value[row],
+		.time_ns = part->time_ns,
+		.length_ns = part->length_ns,
+		.value = part->value,
 		.series = select_series(s, c->series[row]),
 		.stack = stack - 1,
 		.pid = c->pid[row],
@@ -408,9 +407,10 @@ int profile_select(struct profile *p, const struct select_opts *opts, struct pro
 	if (rc == 0) {
 		selection_init(&s);
 		select_meta(&s);
+		struct sample_part part;
 		for (size_t row = 0; row < p->samples.n; row++)
-			if (row_passes(&s, row))
-				select_row(&s, row);
+			if (row_passes(&s, row, &part))
+				select_row(&s, row, &part);
 		select_origins(&s);
 		select_threads(&s);
 		*out = s.to;
@@ -427,6 +427,8 @@ void profile_keep_samples(struct profile *p, const bool *keep)
 		if (!keep[row])
 			continue;
 		c->time_ns[n] = c->time_ns[row];
+		if (c->length_ns)
+			c->length_ns[n] = c->length_ns[row];
 		c->value[n] = c->value[row];
 		c->series[n] = c->series[row];
 		c->stack[n] = c->stack[row];

@@ -16,7 +16,7 @@
 struct select_opts {
 	/* by, focus, ignore, hide, the time range, no_kernel and no_user count; the others must be 0.
 	 * Root frames (by) become frames of the stacks. Of a time range the start is the start of
-	 * the part. */
+	 * the part, and samples that cover time are cut to it (time_range.h). */
 	struct tree_opts tree;
 	const bool *types; /* by type of p: whether it is wanted; NULL = all are */
 };

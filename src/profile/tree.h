@@ -91,7 +91,8 @@ struct tree_opts {
 	 * stacks without, hide drops the matching frames. Focus and ignore look at whole stacks,
 	 * before anything is dropped. */
 	const char *focus, *ignore, *hide;
-	/* Since the start of the profile; to = 0: until the end. */
+	/* Since the start of the profile; to = 0: until the end. Of a sample that covers time the part inside
+	 * counts (time_range.h). */
 	int64_t time_from_ns, time_to_ns;
 	bool inverted;           /* leaf at the root */
 	bool collapse_recursion; /* a function directly calling itself is one node */

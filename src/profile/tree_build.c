@@ -6,6 +6,7 @@
  * line), not per sample and frame. */
 #include "profile/state.h"
 #include "profile/sum.h"
+#include "profile/time_range.h"
 #include "profile/tree_filter.h"
 #include "profile/tree_keys.h"
 
@@ -240,18 +241,21 @@ static void share_series(struct build *b)
 		share_weights(b, type);
 }
 
-static int64_t row_value(const struct build *b, size_t row)
+static int64_t whole_value(const struct build *b, size_t row)
 {
 	const struct sample_columns *c = &b->p->samples;
 	return sum_mul(c->value[row], b->shares[c->series[row]].factor);
 }
 
-static bool row_in_time(const struct build *b, size_t row)
+/* What the part in the time range is worth; 0 when there is none. */
+static int64_t row_value(const struct build *b, size_t row)
 {
-	const struct tree_opts *o = b->opts;
-	int64_t time_ns = sum_sub(b->p->samples.time_ns[row], b->p->meta.start_mono_ns);
-	return (!o->time_from_ns || time_ns >= o->time_from_ns) &&
-	       (!o->time_to_ns || time_ns < o->time_to_ns);
+	struct sample_part part;
+	if (!b->opts->time_from_ns && !b->opts->time_to_ns)
+		return whole_value(b, row);
+	if (!sample_part_in(b->p, row, b->opts, &part))
+		return 0;
+	return sum_mul(part.value, b->shares[b->p->samples.series[row]].factor);
 }
 
 /* Whether a sample is of the type, in the time range and worth anything. */
@@ -259,9 +263,8 @@ static bool row_goes_in(struct build *b, size_t row)
 {
 	if (!b->shares[b->p->samples.series[row]].is_wanted)
 		return false;
-	int64_t value = row_value(b, row);
-	b->t->unfiltered_total = sum_add(b->t->unfiltered_total, value);
-	return value && row_in_time(b, row);
+	b->t->unfiltered_total = sum_add(b->t->unfiltered_total, whole_value(b, row));
+	return row_value(b, row) != 0;
 }
 
 /* --- stacks become nodes --- */

@@ -1,8 +1,10 @@
 /* Any bytes as a recording; and as chunks {u8 type, u16 length, payload} that are given right heads
  * and checksums, so that what is inside them is reached. What was read is written and read again:
- * as many samples, nothing left out. */
+ * as many samples, nothing left out. Its times may be anything: what shows them over time takes them. */
 #include "format_fuzz.h"
 
+#include "format/chart_svg.h"
+#include "format/heatmap_svg.h"
 #include "format/recording.h"
 
 #include <string.h>
@@ -37,6 +39,24 @@ static void put_chunks(struct buf *b, struct cur c)
 	put_chunk(b, CHUNK_COMMIT, 0, "\0", 1);
 }
 
+static void draw_over_time(struct profile *p)
+{
+	static const int64_t from_ns[] = { 0, 1500000000, INT64_MAX / 2 };
+	struct out out = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
+	for (uint32_t i = 0; i < 3 && p->series.types.n; i++) {
+		struct format_write_opts opts = { .palette = i % 2 ? "wall" : "kind" };
+		struct heatmap h;
+		opts.tree.type = i % p->series.types.n;
+		opts.tree.time_from_ns = from_ns[i];
+		must(heatmap_build(p, &opts.tree, 40, &h, NULL) == 0);
+		must(heatmap_svg_write(p, &h, &out, NULL) == 0);
+		must(chart_svg_write(p, &opts, &out, NULL) == 0);
+		heatmap_done(&h);
+	}
+	close(out.fd);
+	out_abort(&out);
+}
+
 static void read_write_read(const void *data, size_t len)
 {
 	struct profile *p = fuzz_read(&format_recording, data, len);
@@ -46,6 +66,7 @@ static void read_write_read(const void *data, size_t len)
 	struct profile *again = fuzz_read(&format_recording, b.data, b.len);
 	must(again && again->samples.n == p->samples.n);
 	must(again->meta.loss[LOSS_INPUT_SKIPPED] == p->meta.loss[LOSS_INPUT_SKIPPED]);
+	draw_over_time(p);
 	must(again->stacks.stacks.n == p->stacks.stacks.n);
 	must(again->frames.frames.n == p->frames.frames.n);
 	buf_done(&b);

@@ -305,10 +305,23 @@ static inline char *naive_path(const struct profile *p, size_t row, const struct
 	return buf_steal(&b);
 }
 
-static inline bool naive_in_time(const struct profile *p, size_t row, const struct tree_opts *o)
+static inline bool naive_in_time(int64_t t, const struct tree_opts *o)
 {
-	int64_t t = p->samples.time_ns[row] - p->meta.start_mono_ns;
 	return (!o->time_from_ns || t >= o->time_from_ns) && (!o->time_to_ns || t < o->time_to_ns);
+}
+
+/* What of a value is inside, nanosecond by nanosecond: each is worth what c (time_range.h) grows by in it. */
+static inline int64_t naive_value_in_time(const struct profile *p, size_t row,
+					  const struct tree_opts *o)
+{
+	int64_t t = p->samples.time_ns[row] - p->meta.start_mono_ns, sum = 0;
+	int64_t value = p->samples.value[row], length = sample_length_ns(&p->samples, row);
+	if (!length)
+		return naive_in_time(t, o) ? value : 0;
+	for (int64_t i = 0; i < length; i++)
+		if (naive_in_time(t + i, o))
+			sum += value * (i + 1) / length - value * i / length;
+	return sum;
 }
 
 /* factor: what one of a series' counts is worth, by series; NULL = 1. */
@@ -320,13 +333,14 @@ static inline struct naive_result naive_build(struct profile *p, const struct tr
 				    naive_pattern(o->hide) };
 	for (size_t row = 0; row < p->samples.n; row++) {
 		uint32_t series = p->samples.series[row];
-		int64_t value = p->samples.value[row] * (factor ? factor[series] : 1);
+		int64_t each = factor ? factor[series] : 1;
+		int64_t value = naive_value_in_time(p, row, o) * each;
 		if (p->series.series.v[series].type != o->type)
 			continue;
-		r.unfiltered_total += value;
+		r.unfiltered_total += p->samples.value[row] * each;
 		struct naive_stack s = { 0 };
 		naive_stack_lines(p, p->samples.stack[row], &s);
-		if (value && naive_in_time(p, row, o) && naive_passes(&f, &s)) {
+		if (value && naive_passes(&f, &s)) {
 			naive_reshape(o, &f.hide, &s);
 			r.total += value;
 			r.n_samples++;

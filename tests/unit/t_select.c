@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "profile/select.h"
+#include "profile/time_range.h"
 
 #include <errno.h>
 
@@ -12,6 +13,8 @@ static const struct random_shape SMALL = { .n_stacks = 120, .n_samples = 400 };
 static const struct random_shape TWO_PERIODS = { .n_stacks = 60,
 						 .n_samples = 300,
 						 .periods_differ = true };
+
+static const struct random_shape WAITS = { .n_stacks = 60, .n_samples = 400, .waits = true };
 
 static const struct tree_opts EACH_OPTION[] = {
 	{ 0 },
@@ -95,8 +98,9 @@ static void assert_part_is_tree(struct profile *p, uint32_t type, const struct t
 
 START_TEST(the_tree_of_a_part_is_the_filtered_tree_of_the_whole)
 {
+	const struct random_shape shapes[] = { SMALL, TWO_PERIODS, WAITS };
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct random_profile r = random_profile(seed, seed % 2 ? SMALL : TWO_PERIODS);
+		struct random_profile r = random_profile(seed, shapes[seed % 3]);
 		for (int i = 0; i < OPTIONS; i++) {
 			assert_part_is_tree(r.p, r.cpu, &EACH_OPTION[i]);
 			assert_part_is_tree(r.p, r.alloc, &EACH_OPTION[i]);
@@ -205,6 +209,85 @@ START_TEST(threads_stay_with_any_part_but_one_in_time)
 }
 END_TEST
 
+/* Ends of waits included, and both sides of the samples' whole range. */
+static size_t random_cuts(struct rng *rng, int64_t *cuts, size_t max)
+{
+	size_t n = 0;
+	for (int64_t at = 1 + rng_below(rng, 300); n < max && at < 2500;
+	     at += 1 + rng_below(rng, rng_below(rng, 3) ? 600 : 3))
+		cuts[n++] = at;
+	return n;
+}
+
+/* Whatever the axis is cut into, the parts of every stack add up to the whole, and no part reaches beyond its range. */
+START_TEST(parts_of_a_partition_add_up)
+{
+	enum { CUTS = 40 };
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct random_profile r = random_profile(seed, WAITS);
+		struct tree_opts o = { .type = seed % 2 ? r.cpu : r.alloc };
+		struct spelled want = spell(r.p, &o), got = { 0 };
+		int64_t cuts[CUTS];
+		size_t n = random_cuts(&r.rng, cuts, CUTS);
+		for (size_t i = 0; i <= n; i++) {
+			o.time_from_ns = i ? cuts[i - 1] : 0;
+			o.time_to_ns = i < n ? cuts[i] : 0;
+			struct spelled part = spell(r.p, &o);
+			for (size_t k = 0; k < part.rows.n; k++)
+				vec_push(&got.rows, part.rows.v[k]);
+			vec_done(&part.rows);
+			struct profile *cut = part_of(r.p, &(struct select_opts){ .tree = o });
+			for (size_t k = 0; k < cut->samples.n; k++) {
+				int64_t start = cut->samples.time_ns[k] - 5000;
+				int64_t end = start + sample_length_ns(&cut->samples, k);
+				ck_assert_int_ge(start, o.time_from_ns);
+				ck_assert(!o.time_to_ns || end <= o.time_to_ns);
+			}
+			profile_free(cut);
+		}
+		spelled_normal(&got);
+		assert_spelled_eq(&got, &want);
+		spelled_done(&got);
+		spelled_done(&want);
+		profile_free(r.p);
+	}
+}
+END_TEST
+
+/* A 40-minute wait is not one spike, and times at the ends of what a number holds are no trouble. */
+START_TEST(a_long_wait_is_cut_exactly)
+{
+	struct random_profile r = random_profile(1, (struct random_shape){ .n_stacks = 3 });
+	int64_t minute = 60000000000;
+	struct sample wait = { .time_ns = 5000 - 5 * minute,
+			       .length_ns = 40 * minute,
+			       .value = 40 * minute,
+			       .series = r.series[3],
+			       .stack = 1 };
+	r.p->sink.ops->sample(&r.p->sink, &wait);
+	wait.time_ns = INT64_MAX - 5;
+	wait.length_ns = INT64_MAX;
+	wait.value = INT64_MIN;
+	r.p->sink.ops->sample(&r.p->sink, &wait);
+	wait.time_ns = INT64_MIN;
+	r.p->sink.ops->sample(&r.p->sink, &wait);
+	struct tree_opts o = { .time_from_ns = minute + 1, .time_to_ns = 2 * minute + 2 };
+	struct sample_part part = { 0 };
+	ck_assert(sample_part_in(r.p, 0, &o, &part));
+	ck_assert_int_eq(part.time_ns, 5000 + minute + 1);
+	ck_assert_int_eq(part.length_ns, minute + 1);
+	ck_assert_int_eq(part.value, minute + 1);
+	ck_assert(!sample_part_in(r.p, 1, &o, &part) && !sample_part_in(r.p, 2, &o, &part));
+	ck_assert(sample_part_in(r.p, 1, &(struct tree_opts){ 0 }, &part));
+	ck_assert_int_eq(part.value, INT64_MIN);
+	o = (struct tree_opts){ .time_from_ns = 35 * minute };
+	ck_assert(!sample_part_in(r.p, 0, &o, &part));
+	o = (struct tree_opts){ .time_from_ns = 35 * minute - 1, .time_to_ns = 36 * minute };
+	ck_assert(sample_part_in(r.p, 0, &o, &part) && part.length_ns == 1 && part.value == 1);
+	profile_free(r.p);
+}
+END_TEST
+
 START_TEST(a_bad_expression_is_refused)
 {
 	struct random_profile r = random_profile(5, SMALL);
@@ -220,18 +303,18 @@ END_TEST
 
 START_TEST(samples_are_taken_away)
 {
-	struct random_profile r = random_profile(6, SMALL);
+	struct random_profile r = random_profile(6, WAITS);
 	size_t n = r.p->samples.n;
 	bool *keep = calloc(n, sizeof *keep);
 	int64_t sum = 0, left = 0;
 	for (size_t i = 0; i < n; i += 3) {
 		keep[i] = true;
-		sum += r.p->samples.value[i];
+		sum += r.p->samples.value[i] + sample_length_ns(&r.p->samples, i);
 	}
 	profile_keep_samples(r.p, keep);
 	ck_assert_uint_eq(r.p->samples.n, (n + 2) / 3);
 	for (size_t i = 0; i < r.p->samples.n; i++)
-		left += r.p->samples.value[i];
+		left += r.p->samples.value[i] + sample_length_ns(&r.p->samples, i);
 	ck_assert_int_eq(left, sum);
 	free(keep);
 	profile_free(r.p);
@@ -241,4 +324,5 @@ END_TEST
 UNIT_MAIN("select", the_tree_of_a_part_is_the_filtered_tree_of_the_whole,
 	  all_of_a_profile_is_that_profile, what_nothing_refers_to_is_gone,
 	  a_part_in_time_begins_there, threads_stay_with_any_part_but_one_in_time,
-	  a_bad_expression_is_refused, samples_are_taken_away)
+	  parts_of_a_partition_add_up, a_long_wait_is_cut_exactly, a_bad_expression_is_refused,
+	  samples_are_taken_away)

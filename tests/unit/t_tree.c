@@ -98,7 +98,9 @@ START_TEST(options_together_give_what_the_naive_way_finds)
 						"^fn_11$" };
 	struct rng rng = { 4711 };
 	for (uint64_t seed = 100; seed < 200; seed++) {
-		struct random_profile r = random_profile(seed, SMALL);
+		struct random_shape shape = SMALL;
+		shape.waits = seed % 2;
+		struct random_profile r = random_profile(seed, shape);
 		struct tree_opts o = { .type = rng_below(&rng, 4) ? r.cpu : r.alloc };
 		o.focus = pick(&rng, patterns, 7);
 		o.ignore = pick(&rng, patterns, 7);

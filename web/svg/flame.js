@@ -1,6 +1,8 @@
-/* The script inside a flame graph. The picture is complete without it; this adds zoom, search, keys, a status line, and a
+/* The script inside a flame graph or flame chart. The picture is complete without it; this adds zoom, search, keys, a status line, and a
  * layout that follows the window. Frames are <rect data-v=total> in pre-order, the row is the depth, and the <title>
- * is "name\nkind · binary · value · percent". Text only ever goes in as textContent. */
+ * is "name\nkind · binary · value · percent". Text only ever goes in as textContent.
+ * In a chart (root with data-chart=height) x is time: frames begin at data-s, in ns, and keep their y; a lane is a rect with data-l and
+ * the frames behind it, first the outermost; its zoom is a range of time, for all lanes. */
 (function () {
 'use strict';
 var SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml', ROW = 18, PAD = 10;
@@ -9,7 +11,7 @@ var alone = root === document.documentElement; /* not inside a page: address, sc
 function one(css) { return root.querySelector(css); }
 function attr(name) { return root.getAttribute('data-' + name); }
 var box = one('.f'), labels = one('.t'), heading = one('.title'), sub = one('.sub'), legend = root.querySelectorAll('.legend > g');
-var icicle = attr('icicle') !== null, unit = attr('unit'), light = attr('light');
+var icicle = attr('icicle') !== null, chart = attr('chart'), axis = one('.x'), unit = attr('unit'), light = attr('light');
 var F = [], n, rows = 0, inner, charWidth, top; /* F: frames {r, name, label, info, x, v, d, up, end, base, hit} */
 var zoom = 0, focus = 0, hits = [], at = -1, query = '', anyCase = false;
 var title = heading.textContent, parts = sub.textContent.split(' · ');
@@ -25,14 +27,14 @@ function el(ns, tag, attrs, into) {
 function read() {
 	var path = [], rects = box.querySelectorAll('rect'), i, y0;
 	for (i = 0, n = rects.length; i < n; i++) {
-		var r = rects[i], t = r.textContent, cut = t.lastIndexOf('\n'), y = +r.getAttribute('y');
-		y0 = i ? y0 : y;
-		var f = F[i] = { r: r, name: t.slice(0, cut), info: t.slice(cut + 1), v: +r.getAttribute('data-v'),
-			d: Math.round(Math.abs(y - y0) / ROW), base: r.getAttribute('class') };
+		var r = rects[i], t = r.textContent, cut = t.lastIndexOf('\n'), y = +r.getAttribute('y'), lane = r.hasAttribute('data-l');
+		y0 = !i || lane ? y : y0;
+		var f = F[i] = { r: r, name: t.slice(0, cut), info: t.slice(cut + 1), v: +r.getAttribute('data-v'), y: y, lane: lane,
+			d: Math.round(Math.abs(y - y0) / ROW) + (chart && i ? 1 : 0), base: r.getAttribute('class') };
 		f.label = f.name.replace(/(_\[[kjicoGg]\])+$/, '');
 		path.splice(f.d).forEach(close);
 		f.up = f.d ? path[f.d - 1] : -1;
-		f.x = f.next = f.d ? F[f.up].next : 0;
+		f.x = f.next = chart ? +r.getAttribute('data-s') : f.d ? F[f.up].next : 0;
 		if (f.d)
 			F[f.up].next += f.v;
 		path.push(i);
@@ -66,7 +68,7 @@ function fit(s, columns) {
 	return columns < 3 ? '' : chars.slice(0, i - (c > columns + 1 ? 3 : 2)).join('') + '…';
 }
 function describe(i) {
-	return F[i].name + ' · ' + F[i].info + (i === zoom ? '' : ' · ' + percent(F[i].v, F[zoom].v, 2) + ' of view');
+	return F[i].name + ' · ' + F[i].info + (chart ? '' :i === zoom ? '' : ' · ' + percent(F[i].v, F[zoom].v, 2) + ' of view');
 }
 
 /* --- controls --- */
@@ -127,7 +129,9 @@ function layout() {
 	holder.setAttribute('height', bar.offsetHeight);
 	box.setAttribute('transform', move);
 	labels.setAttribute('transform', move);
-	root.setAttribute('height', y + rows * ROW + PAD);
+	if (chart)
+		axis.setAttribute('transform', move);
+	root.setAttribute('height', y + (+chart || rows * ROW) + PAD);
 	stick();
 	draw();
 }
@@ -140,21 +144,24 @@ function setClass(f, c) {
 		f.r.setAttribute('class', f.cls = c);
 }
 function place(f, x, w, state, into) {
-	var y = ROW * (icicle ? f.d : rows - 1 - f.d), s = w < 24 ? '' : fit(f.label, (w - 6) / charWidth | 0);
+	var y = chart ? f.y : ROW * (icicle ? f.d : rows - 1 - f.d), s = w < 24 ? '' : fit(f.label, (w - 6) / charWidth | 0);
 	setClass(f, f.base + state + (f.hit ? ' m' : ''));
 	f.r.setAttribute('x', x.toFixed(2));
 	f.r.setAttribute('y', y);
 	f.r.setAttribute('width', Math.max(w > 2 ? w - .5 : w * .75, f.hit ? 1 : .05).toFixed(2));
 	if (s)
-		el(SVG, 'text', { x: x + 3, y: y + 12.5, 'class': f.hit ? '' : state || (light.indexOf(f.base[0]) < 0 ? '' : 'w') }, into)
+		el(SVG, 'text', { x: x + 3, y: y + 12.5, 'class': f.lane ? 'l' : f.hit ? '' : state || (light.indexOf(f.base[0]) < 0 ? '' : 'w') }, into)
 			.textContent = s;
 }
 function draw() {
 	var into = document.createDocumentFragment(), z = F[zoom], px = inner / (z.v || 1);
 	F.forEach(function (f, i) {
-		if (i >= zoom && i < z.end)
+		var from = Math.max(f.x, z.x), to = Math.min(f.x + f.v, z.x + z.v);
+		if (chart && to > from)
+			place(f, (from - z.x) * px, (to - from) * px, '', into);
+		else if (!chart && i >= zoom && i < z.end)
 			place(f, (f.x - z.x) * px, f.v * px, '', into);
-		else if (i < zoom && f.end > zoom) /* an ancestor */
+		else if (!chart && i < zoom && f.end > zoom) /* an ancestor */
 			place(f, 0, inner, ' a', into);
 		else
 			setClass(f, f.base + ' h');
@@ -162,7 +169,22 @@ function draw() {
 	labels.textContent = '';
 	labels.appendChild(into);
 	resetButton.disabled = !zoom;
+	if (chart)
+		drawAxis(z.x, z.v, px);
 	ring();
+}
+/* Ticks at 1, 2 or 5 times a power of ten. */
+function drawAxis(from, length, px) {
+	var step = Math.pow(10, Math.floor(Math.log10(100 / px))), least = 100 / px / step, k, x;
+	step *= least <= 1 ? 1 : least <= 2 ? 2 : least <= 5 ? 5 : 10;
+	axis.textContent = '';
+	for (k = Math.ceil(from / step); k * step < from + length; k++) {
+		x = (k * step - from) * px;
+		if (x > inner - 40)
+			break;
+		el(SVG, 'line', { x1: x, x2: x, y1: 0, y2: chart }, axis);
+		el(SVG, 'text', { x: x + 3, y: 12.5 }, axis).textContent = +(k * step / 1e9).toPrecision(12) + ' s';
+	}
 }
 /* The focus ring is drawn over everything, so that no neighbour covers it. */
 function ring() {
@@ -175,6 +197,8 @@ function ring() {
 
 /* --- zoom and focus --- */
 function inView(i) {
+	if (chart)
+		return F[i].x < F[zoom].x + F[zoom].v && F[i].x + F[i].v > F[zoom].x;
 	return i >= zoom && i < F[zoom].end || i < zoom && F[i].end > zoom;
 }
 function show(i) {
@@ -200,8 +224,8 @@ function focusOn(i, take) {
 }
 /* The next frame of the same depth that is in view: a sibling where there is one. */
 function beside(i, by) {
-	for (var j = i + by; j >= zoom && j < F[zoom].end; j += by)
-		if (F[j].d === F[i].d)
+	for (var j = i + by; j >= (chart ? 0 : zoom) && j < (chart ? n : F[zoom].end); j += by)
+		if (F[j].d === F[i].d && inView(j))
 			return j;
 	return i;
 }
@@ -250,10 +274,13 @@ function search(q) {
 		if (!f.hit)
 			return;
 		hits.push(i);
+		if (chart && f.d < 2) /* the axis, a thread */
+			return;
 		sum += i < upto ? 0 : f.v;
 		upto = Math.max(upto, f.end);
 	});
-	result.textContent = q ? 'Matched: ' + percent(sum, F[0].v, 1) + ' · ' + amount(sum) + ' · ' + hits.length + ' frames' : '';
+	result.textContent = q ? 'Matched: ' + (chart ? '' : percent(sum, F[0].v, 1) + ' · ') + amount(sum) + ' · ' + hits.length +
+		' frames' : '';
 	prevButton.disabled = nextButton.disabled = !hits.length;
 	draw();
 	save();
@@ -275,6 +302,8 @@ function toggleCase() {
 /* --- state in the address: z = hash of the names from the root, s = search, i = ignore case --- */
 function pathHash(i) {
 	var h = 2166136261, s = '';
+	if (chart) /* the same names come again and again */
+		return i.toString(36);
 	for (; i > 0; i = F[i].up)
 		s += F[i].name + '\n';
 	for (var j = 0; j < s.length; j++)

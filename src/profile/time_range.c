@@ -1,0 +1,77 @@
+#include "profile/time_range.h"
+
+#include "profile/sum.h"
+
+/* Of x since the start of the sample, what is inside of it. Times of hostile files may be anything, so differences are wide. */
+static int64_t within(__int128 x, int64_t length_ns)
+{
+	return x < 0 ? 0 : x > length_ns ? length_ns : (int64_t)x;
+}
+
+bool sample_part_in(const struct profile *p, size_t row, const struct tree_opts *opts,
+		    struct sample_part *out)
+{
+	const struct sample_columns *c = &p->samples;
+	int64_t length = sample_length_ns(c, row) > 0 ? sample_length_ns(c, row) : 0;
+	__int128 start = (__int128)c->time_ns[row] - p->meta.start_mono_ns;
+	__int128 from = opts->time_from_ns ? opts->time_from_ns - start : 0;
+	__int128 to = opts->time_to_ns ? opts->time_to_ns - start : (__int128)length + 1;
+	int64_t a = within(from, length), b = within(to, length);
+	if (length ? a >= b : from > 0 || to <= 0)
+		return false;
+	if (!length) {
+		*out = (struct sample_part){ c->time_ns[row], 0, c->value[row] };
+		return true;
+	}
+	*out = (struct sample_part){ sum_add(c->time_ns[row], a), b - a,
+				     sample_worth_up_to(c->value[row], length, b) -
+					     sample_worth_up_to(c->value[row], length, a) };
+	return true;
+}
+
+void time_range_shown(const struct profile *p, const struct tree_opts *opts,
+		      const struct tree_samples *samples, int64_t *from_ns, int64_t *to_ns)
+{
+	int64_t end = p->meta.duration_ns;
+	struct sample_part part;
+	for (size_t i = 0; i < samples->rows.n; i++) {
+		if (!sample_part_in(p, samples->rows.v[i].row, opts, &part))
+			continue;
+		int64_t last = sum_add(part.time_ns, part.length_ns ? part.length_ns : 1);
+		last = sum_sub(last, p->meta.start_mono_ns);
+		end = last > end ? last : end;
+	}
+	*from_ns = opts->time_from_ns;
+	*to_ns = opts->time_to_ns && opts->time_to_ns < end ? opts->time_to_ns : end;
+	if (*to_ns <= *from_ns)
+		*to_ns = sum_add(*from_ns, 1);
+}
+
+/* In seconds, without zeros at the end. */
+static void put_seconds(struct buf *b, int64_t ns)
+{
+	enum { SECOND_NS = 1000000000 };
+	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	buf_addf(b, "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(size / SECOND_NS));
+	if (size % SECOND_NS) {
+		buf_addf(b, ".%09u", (unsigned)(size % SECOND_NS));
+		while (b->data[b->len - 1] == '0')
+			b->len--;
+	}
+	buf_addc(b, 's');
+}
+
+void time_range_text(struct buf *b, int64_t from_ns, int64_t to_ns)
+{
+	put_seconds(b, from_ns);
+	buf_addc(b, '-');
+	put_seconds(b, to_ns);
+}
+
+bool profile_has_times(const struct profile *p)
+{
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.time_ns[i])
+			return true;
+	return p->samples.n == 0;
+}
