@@ -101,8 +101,9 @@ serve_nginx() {
 }
 load_nginx() {
 	serve_nginx || return 1
-	own timeout "$1" ab -q -k -c 4 -n 100000000 -t "$1" -H 'Accept-Encoding: gzip' "http://127.0.0.1:$load_port/page.txt"
-	own timeout "$1" ab -q -c 4 -n 100000000 -t "$1" "http://127.0.0.1:$load_port/conf"
+	# -t sets a limit of 50000 requests, unless -n follows
+	own timeout "$1" ab -q -k -c 4 -t "$1" -n 100000000 -H 'Accept-Encoding: gzip' "http://127.0.0.1:$load_port/page.txt"
+	own timeout "$1" ab -q -c 4 -t "$1" -n 100000000 "http://127.0.0.1:$load_port/conf"
 }
 
 load_sqlite() {

@@ -45,7 +45,7 @@ busy_nginx() {
 	if command -v wrk >/dev/null; then
 		own wrk -t 1 -c 20 -d 3600 "http://127.0.0.1:$load_port/conf"
 	else
-		own ab -q -k -c 20 -n 100000000 -t 3600 "http://127.0.0.1:$load_port/conf"
+		own ab -q -k -c 20 -t 3600 -n 100000000 "http://127.0.0.1:$load_port/conf"
 	fi
 }
 # Every transaction writes, so that it has a number; nobody waits for the disk.
