@@ -128,6 +128,7 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
+$(BUILD)/live/waits: tests/live/prog/waits.h
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
 test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)
@@ -157,7 +158,7 @@ bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance pro
 	BUILD=$(BUILD) bench/run
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.c tests/unit/*/*.[ch] bench/*.[ch] \
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c)
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file

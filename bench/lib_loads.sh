@@ -5,6 +5,8 @@
 #                               the name of its threads in $load_comm. 1: not here; $load_missing says what is
 #     load_end
 #
+# serve_redis, serve_nginx and serve_postgres [OPTION…] start the server alone, for loads of another kind; its port is in $load_port.
+#
 # Every server listens on 127.0.0.1 only and keeps its files below $tmp.
 loads='redis nginx sqlite openssl cc1 postgres'
 load_own=()
@@ -54,22 +56,24 @@ until_open() { # PORT
 	done
 }
 
-load_redis() {
-	local port
+serve_redis() {
 	needs redis-server redis-server && needs redis-benchmark redis-tools || return 1
-	port=$(free_port)
+	load_port=$(free_port)
 	mkdir -p "$tmp/redis"
-	own redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no --dir "$tmp/redis"
+	own redis-server --port "$load_port" --bind 127.0.0.1 --save '' --appendonly no --dir "$tmp/redis"
 	load_pids=$! load_comm=redis-server
-	until_open "$port"
-	own timeout "$1" redis-benchmark -p "$port" -c 20 -n 1000000000 -r 10000 -q lpush list __rand_int__
-	own timeout "$1" redis-benchmark -p "$port" -c 20 -l -r 10000 -q -t set,get,lrange_100,zadd,mset
+	until_open "$load_port"
+}
+load_redis() {
+	serve_redis || return 1
+	own timeout "$1" redis-benchmark -p "$load_port" -c 20 -n 1000000000 -r 10000 -q lpush list __rand_int__
+	own timeout "$1" redis-benchmark -p "$load_port" -c 20 -l -r 10000 -q -t set,get,lrange_100,zadd,mset
 }
 
-load_nginx() {
-	local port master
+serve_nginx() {
+	local master
 	needs nginx nginx-light && needs ab apache2-utils || return 1
-	port=$(free_port)
+	load_port=$(free_port)
 	mkdir -p "$tmp/nginx/logs"
 	chmod 755 "$tmp" "$tmp/nginx"
 	seq 20000 >"$tmp/nginx/page.txt"
@@ -84,15 +88,22 @@ load_nginx() {
 			gzip on; gzip_types text/plain; gzip_comp_level 3;
 			client_body_temp_path $tmp/nginx/body; proxy_temp_path $tmp/nginx/proxy; fastcgi_temp_path $tmp/nginx/fastcgi;
 			uwsgi_temp_path $tmp/nginx/uwsgi; scgi_temp_path $tmp/nginx/scgi;
-			server { listen 127.0.0.1:$port; root $tmp/nginx; keepalive_requests 1000000; }
+			server {
+				listen 127.0.0.1:$load_port; root $tmp/nginx; keepalive_requests 1000000000;
+				location = /status { stub_status; }
+			}
 		}
 	CONF
 	own nginx -p "$tmp/nginx" -c "$tmp/nginx/conf" -g 'daemon off;'
 	master=$!
-	until_open "$port"
+	until_open "$load_port"
 	load_pids=$(child_of $master) load_comm=nginx
-	own timeout "$1" ab -q -k -c 4 -n 100000000 -t "$1" -H 'Accept-Encoding: gzip' "http://127.0.0.1:$port/page.txt"
-	own timeout "$1" ab -q -c 4 -n 100000000 -t "$1" "http://127.0.0.1:$port/conf"
+}
+load_nginx() {
+	serve_nginx || return 1
+	# -t sets a limit of 50000 requests, unless -n follows
+	own timeout "$1" ab -q -k -c 4 -t "$1" -n 100000000 -H 'Accept-Encoding: gzip' "http://127.0.0.1:$load_port/page.txt"
+	own timeout "$1" ab -q -c 4 -t "$1" -n 100000000 "http://127.0.0.1:$load_port/conf"
 }
 
 load_sqlite() {
@@ -150,28 +161,32 @@ load_cc1() {
 	load_pids+=,$(child_of "$load_pids") # the one at hand, and those to come
 }
 
-load_postgres() {
-	local bin port master user=postgres as
-	bin=$(find /usr/lib/postgresql -name initdb -printf '%h\n' 2>/dev/null | sort -V | tail -1)
-	needs "${bin:-/usr/lib/postgresql}/postgres" postgresql && needs "$bin/pgbench" postgresql-contrib || return 1
-	id $user >/dev/null 2>&1 || user=nobody
-	port=$(free_port)
+# shellcheck disable=SC2120 # the options are those of other scripts
+serve_postgres() { # OPTION… of the server
+	load_bin=$(find /usr/lib/postgresql -name initdb -printf '%h\n' 2>/dev/null | sort -V | tail -1)
+	needs "${load_bin:-/usr/lib/postgresql}/postgres" postgresql && needs "$load_bin/pgbench" postgresql-contrib || return 1
+	load_user=postgres
+	id $load_user >/dev/null 2>&1 || load_user=nobody
+	load_port=$(free_port)
 	mkdir -p "$tmp/pg"
 	chmod 755 "$tmp"
-	chown $user "$tmp/pg"
-	as=(setpriv "--reuid=$user" --regid="$(id -g "$user")" --clear-groups)
-	"${as[@]}" "$bin/initdb" -D "$tmp/pg/data" -A trust -U $user -N >/dev/null 2>"$tmp/load.err" || return 1
-	own "${as[@]}" "$bin/postgres" -D "$tmp/pg/data" -p "$port" \
-		-c listen_addresses=127.0.0.1 -c unix_socket_directories="$tmp/pg" -c jit=off
-	master=$!
-	until_open "$port"
+	chown $load_user "$tmp/pg"
+	load_as=(setpriv "--reuid=$load_user" --regid="$(id -g "$load_user")" --clear-groups)
+	"${load_as[@]}" "$load_bin/initdb" -D "$tmp/pg/data" -A trust -U $load_user -N >/dev/null 2>"$tmp/load.err" || return 1
+	own "${load_as[@]}" "$load_bin/postgres" -D "$tmp/pg/data" -p "$load_port" \
+		-c listen_addresses=127.0.0.1 -c unix_socket_directories="$tmp/pg" -c jit=off "$@"
+	load_master=$!
+	until_open "$load_port"
 	for _ in $(seq 100); do
-		"${as[@]}" "$bin/pgbench" -q -i -s 4 -h 127.0.0.1 -p "$port" -U $user postgres >/dev/null 2>"$tmp/load.err" && break
+		"${load_as[@]}" "$load_bin/pgbench" -q -i -s 4 -h 127.0.0.1 -p "$load_port" -U $load_user postgres >/dev/null 2>"$tmp/load.err" && break
 		sleep 0.2
 	done
-	own "${as[@]}" timeout "$1" "$bin/pgbench" -n -c 3 -T "$1" -h 127.0.0.1 -p "$port" -U $user postgres
+}
+load_postgres() {
+	serve_postgres || return 1
+	own "${load_as[@]}" timeout "$1" "$load_bin/pgbench" -n -c 3 -T "$1" -h 127.0.0.1 -p "$load_port" -U $load_user postgres
 	for _ in $(seq 100); do
-		load_pids=$(pgrep -P $master -f '127\.0\.0\.1' | paste -sd,) load_comm=postgres
+		load_pids=$(pgrep -P $load_master -f '127\.0\.0\.1' | paste -sd,) load_comm=postgres
 		[ -n "$load_pids" ] && return
 		sleep 0.1
 	done

@@ -82,6 +82,70 @@ end() {
 	wait "$recorder"
 }
 
+# Time that the host has taken away from this machine so far, in µs; the kernel tells it in ticks. A thread that it hits is on the CPU
+# for who looks at switches, but uses no CPU time for the scheduler.
+steal_us() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print $9 * 1e6 / hz }' /proc/stat; }
+# At most so much was taken since it was FROM; stolen_us FROM 0: without what may be missing of a tick.
+stolen_us() { awk "BEGIN { print $(steal_us) - $1 + ${2-$(nproc)} * 1e6 / $(getconf CLK_TCK) }"; }
+
+# Runs a bpftrace program beside what follows, until it is interrupted; what it prints at its end goes to a file. It may miss the
+# tracing file systems here. begin_trace PROGRAM OUT; end_trace
+begin_trace() {
+	command -v bpftrace >/dev/null || return 1
+	rm -f "$2"
+	# shellcheck disable=SC2016
+	unshare -m sh -c 'mount -t tracefs t /sys/kernel/tracing; mount -t debugfs d /sys/kernel/debug; exec bpftrace -B line -e "$1"' \
+		- "BEGIN { printf(\"ready\\n\"); } $1" >"$2" 2>"$2.err" &
+	tracer=$!
+	pids+=("$tracer")
+	for _ in $(seq 200); do
+		grep -q ready "$2" 2>/dev/null && return
+		kill -0 $tracer 2>/dev/null || return 1
+		sleep 0.05
+	done
+	return 1
+}
+end_trace() {
+	kill -INT "$tracer"
+	wait "$tracer"
+}
+
+# Folded stacks of one or more types of a recording, in µs: folded FILE TYPE[,TYPE] [OPTION…]
+folded() {
+	local file=$1 type
+	for type in ${2//,/ }; do "$cresset" convert "$file" -q --type "$type" -o - --format folded "${@:3}"; done
+}
+# What folded stacks on standard input say of a cause of tests/live/prog/waits, off the CPU, in µs: cause_us CAUSE REASON
+cause_us() {
+	awk -v cause="$1" -v reason="[blocked: $2]" '
+		function has(what) { return index($0, what) > 0 }
+		{ waited = has(reason) || has("[sched-wait]"); mine = has(";wait_" cause ";") && /^waits(-stop)?;/ }
+		cause == "vfork" { mine = /^waits;/ && has("vfork;") } # the stack itself is another question
+		cause == "several" { waited = has("[blocked: ") || has("[sched-wait]") }
+		# The program knows when these are woken, not when they run again. In an exec the program may be gone, in an exit it is.
+		cause == "several-fault" { mine = has(";wait_several;"); waited = has("[blocked: page fault]") }
+		cause == "exec" { mine = /^(waits-exec|exe);/ && has("handle_userfault"); waited = has("[blocked: ") }
+		cause == "exit" { mine = /^waits-exit;/ && has("zap_pid_ns_processes"); waited = has("[blocked: ") }
+		mine && waited { n += $NF }
+		END { print n + 0 }'
+}
+# Each cause in what the program printed, but for those named, is in the folded stacks: causes NAME TRUTH FOLDED [CAUSE…]
+# What the host took away meanwhile (in TRUTH.stolen) is a wait by the program's clocks.
+causes() {
+	local name=$1 truth=$2 folded=$3 cause count total_us slack_us reason stolen
+	stolen=$(cat "$truth.stolen")
+	while read -r cause count total_us slack_us reason; do
+		case " short-late ${*:4} " in *" $cause "*) continue ;; esac
+		if [ "$count" = 0 ]; then
+			skip "$name: $cause" "userfaultfd or a pid namespace is refused here"
+			continue
+		fi
+		# 1 % and 0.1 ms a wait, around the middle of what the program is sure of
+		near "$name: $cause, µs" "$(cause_us "$cause" "$reason" <"$folded")" "$(awk "BEGIN { print $total_us - $slack_us / 2 }")" \
+			"$(awk "BEGIN { print $total_us / 100 + $count * 100 + $slack_us / 2 + $stolen }")"
+	done <"$truth"
+}
+
 finish() { echo "1..$t_count"; }
 
 # Sum of the values of folded lines on standard input that match an awk regex (all when none is given).
