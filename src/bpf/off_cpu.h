@@ -20,7 +20,7 @@
 const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
-const volatile __u32 want_kernel_threads = 0, want_waker_stacks = 0;
+const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
 const volatile __u32 at_sys_exit = 0;         /* the second way */
 const volatile __u32 use_loop = 1;            /* bpf_loop, as the walker needs it */
 const volatile __u32 use_task_storage = 1;    /* since 5.11; else hash tables */
@@ -98,6 +98,12 @@ struct {
 static __always_inline int is_user_task(struct task_struct *task)
 {
 	return !(task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
+}
+
+/* Its exit makes a target be forgotten, and has waits of its own. */
+static __always_inline int is_wanted(struct task_struct *task, const struct thread_time *t)
+{
+	return t->wanted || wanted_task(task);
 }
 
 static __always_inline struct event_sample sample_of(struct task_struct *task, __u32 kind,
@@ -310,27 +316,41 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 
 /* --- the way over sys_exit -------------------------------------------------------------------------------------------- */
 
-/* The user part of the waits that are held, in their own context. */
-static __always_inline void release(void *ctx, struct task_struct *task, struct held_waits *h,
-				    __u64 now_ns)
+/* Why the user part of the waits that are held cannot be had any more; WALK_COMPLETE: it can. */
+static __always_inline __u32 held_end(struct task_struct *task, const struct held_waits *h,
+				      const __u64 *regs)
 {
-	struct scratch *s = scratch_for(SCRATCH_WAIT);
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns) };
-	__u32 n;
-
-	if (!s)
-		return;
-	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	if (!task->mm)
+		return WALK_UNREADABLE; /* it exits */
 	if (h->mm != (__u64)task->mm)
-		s->head.walk_end = WALK_EXEC;
-	else if (!user_regs(task, s->walk.regs) || s->walk.regs[PT_IP] != h->ip)
-		s->head.walk_end =
-			WALK_CUT; /* it waited behind the exit of its system call: this is another one */
-	else
+		return WALK_EXEC;
+	/* It waited behind the exit of its system call: this is another one. */
+	return regs[PT_IP] != h->ip ? WALK_CUT : WALK_COMPLETE;
+}
+
+/* Sends the user part of the current task, with or without held waits. */
+static __always_inline void send_user_part(void *ctx, struct task_struct *task, struct scratch *s,
+					   const struct held_waits *h, __u64 now_ns)
+{
+	__u32 end = WALK_COMPLETE;
+
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	if (h && h->n && user_regs(task, s->walk.regs))
+		end = held_end(task, h, s->walk.regs);
+	if (end == WALK_COMPLETE)
 		end_stack(ctx, task, s, now_ns);
-	n = hash_stack(s, WHOLE_STACK);
+	else
+		s->head.walk_end = end;
+	send_stack(s, hash_stack(s, WHOLE_STACK));
+}
+
+/* The waits that are held, with the user part in s. */
+static __always_inline void send_held(struct task_struct *task, struct scratch *s,
+				      struct held_waits *h, __u64 now_ns)
+{
+	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns) };
+
 	ev.sample.stack_hash = s->head.stack_hash;
-	send_stack(s, n);
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
 		if (i >= h->n)
 			break;
@@ -384,28 +404,52 @@ static __always_inline void hold(struct task_struct *task, struct scratch *s,
 static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *task,
 					       struct thread_time *t, __u64 now_ns)
 {
-	struct scratch *s;
-	struct held_waits *h;
+	struct scratch *s = scratch_for(SCRATCH_WAIT);
+	struct held_waits *h = held_of(task, 0);
+	int full = h && h->n >= (t->is == THREAD_DEAD ? 1 : HELD_WAITS), early;
 
-	if (!is_user_task(task))
+	if (!s || !is_user_task(task) || !user_regs(task, s->walk.regs))
 		return;
-	h = held_of(task, 0);
-	if (h && h->n >= HELD_WAITS)
-		release(ctx, task, h, now_ns);
+	early = t->is != THREAD_DEAD && !(t->is == THREAD_BLOCKED && is_syscall(s->walk.regs)) &&
+		is_wanted(task, t);
 	if (h)
 		h->stack_hash = 0;
-	s = scratch_for(SCRATCH_WAIT);
-	if (!s || !user_regs(task, s->walk.regs) || !wanted_task(task))
+	else if (early)
+		h = held_of(task, 1);
+	if (!h || (!full && !early))
 		return;
-	if (t->is == THREAD_BLOCKED && is_syscall(s->walk.regs))
-		return;
-	h = held_of(task, 1);
-	if (!h)
-		return;
-	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	end_stack(ctx, task, s, now_ns);
-	send_stack(s, hash_stack(s, WHOLE_STACK));
-	h->stack_hash = s->head.stack_hash;
+	send_user_part(ctx, task, s, h, now_ns);
+	if (full)
+		send_held(task, s, h, now_ns);
+	if (early)
+		h->stack_hash = s->head.stack_hash;
+}
+
+/* --- interrupts ------------------------------------------------------------------------------------------------------- */
+
+/* In an interrupt the current task is not the one that wakes. The kernel's own count is a per-CPU variable whose address not every
+ * kernel tells, so entries and exits are counted: by those that wake (each is attached where the kernel has it). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
+
+static __always_inline __u32 *interrupt_depth(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts, &zero);
+}
+
+/* There are no switches in interrupts: an exit that was missed counts no longer. */
+static __always_inline void no_interrupt(void)
+{
+	__u32 *depth = interrupt_depth();
+
+	if (depth)
+		*depth = 0;
 }
 
 /* --- switches --------------------------------------------------------------------------------------------------------- */
@@ -418,15 +462,14 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 	if (!t)
 		return;
 	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
-	if (t->is == THREAD_DEAD) {
-		if (t->wanted)
-			send_thread(task, t, now_ns, task->pid, 1);
-		times_forget(task);
-		held_forget(task);
-		return;
-	}
 	if (at_sys_exit)
 		leave_for_sys_exit(ctx, task, t, now_ns);
+	if (t->is != THREAD_DEAD)
+		return;
+	if (t->wanted)
+		send_thread(task, t, now_ns, task->pid, 1);
+	times_forget(task);
+	held_forget(task);
 }
 
 /* The kernel part of its stack now; the user part where that can be taken, if anywhere. */
@@ -461,7 +504,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	thread_adds(t, &a);
 	is_user = is_user_task(task);
 	is_new = t->is == THREAD_FORKED; /* it does not come from a switch of its own */
-	if (away_passes(&filter, &a) && (is_user || want_kernel_threads) && wanted_task(task)) {
+	if (away_passes(&filter, &a) && (is_user || want_kernel_threads) && is_wanted(task, t)) {
 		s = scratch_for(SCRATCH_WAIT);
 		if (s && wait_choose(&filter, t, &a, &s->wait)) {
 			take_waker(t, &s->wait);
@@ -476,6 +519,8 @@ static __always_inline int switched(void *ctx, int preempted, struct task_struct
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
+	if (want_wakers)
+		no_interrupt();
 	leave(ctx, prev, preempted, prev_state, now_ns);
 	come(next, now_ns);
 	return 0;
@@ -524,9 +569,17 @@ int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct held_waits *h = held_of(task, 0);
+	struct scratch *s;
+	__u64 now_ns;
 
-	if (h && h->n)
-		release(ctx, task, h, bpf_ktime_get_ns());
+	if (!h || !h->n)
+		return 0;
+	s = scratch_for(SCRATCH_WAIT);
+	now_ns = bpf_ktime_get_ns();
+	if (s) {
+		send_user_part(ctx, task, s, h, now_ns);
+		send_held(task, s, h, now_ns);
+	}
 	return 0;
 }
 

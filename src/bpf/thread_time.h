@@ -146,16 +146,19 @@ static __always_inline int away_passes(const struct wait_filter *f, const struct
 /* What was reported while the wait went on is not reported again. */
 static __always_inline void leave_out_reported(const struct thread_time *t, struct wait_info *w)
 {
-	__u64 before = t->reported_ns - t->last_ns;
+	__u64 before = t->reported_ns - t->last_ns, off, run;
 
 	if (t->reported_ns <= t->last_ns)
 		return;
-	if (before > w->off_ns)
-		before = w->off_ns;
-	w->start_ns += before;
-	w->off_ns -= before;
+	off = before < w->off_ns ? before : w->off_ns;
+	run = before - off < w->run_ns ? before - off : w->run_ns;
+	w->start_ns += off + run;
+	w->off_ns -= off;
+	w->run_ns -= run;
 	if (w->parts & (WAIT_OFF_CPU | WAIT_STOPPED_PART))
-		w->weight_ns -= before;
+		w->weight_ns -= off;
+	if (w->parts & WAIT_SCHED)
+		w->weight_ns -= run;
 }
 
 /* Fills w with what is shown of the time away, and adds it to the sums. False: nothing. */

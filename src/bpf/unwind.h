@@ -222,6 +222,12 @@ static __always_inline int is_pair(const struct unwind_rule *r)
 	       r->fp_offset + 8 == r->ra_offset;
 }
 
+/* vfork takes its return address from the stack into a register: only there a frame has no word of its own. */
+static __always_inline int has_no_word(const struct walk *w, const struct unwind_rule *r, __u64 cfa)
+{
+	return w->exact && cfa == w->sp && UNWIND_KIND(r->ra) == UNWIND_REG;
+}
+
 static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule *r, __u64 pc)
 {
 	__u64 cfa, ra, fp, pair[2];
@@ -231,7 +237,7 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 		return walk_over(w, WALK_COMPLETE);
 	if (read_cfa(w, r, pc, &cfa))
 		return 1;
-	if (!is_signal && cfa <= w->sp)
+	if (!is_signal && cfa <= w->sp && !has_no_word(w, r, cfa))
 		return walk_over(w, WALK_ASTRAY);
 	if (is_pair(r)) {
 		if (walk_read(w, pair, sizeof pair, cfa + r->fp_offset))

@@ -6,22 +6,6 @@
 
 #include "bpf/off_cpu.h"
 
-/* In an interrupt the current task is not the one that wakes. The kernel's own count is a per-CPU variable whose address not every
- * kernel tells, so entries and exits are counted: by those that wake (each is attached where the kernel has it). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} interrupts SEC(".maps");
-
-static __always_inline __u32 *interrupt_depth(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&interrupts, &zero);
-}
-
 #define INTERRUPT(name) \
 	SEC("tp_btf/" #name "_entry") \
 	int name##_begins(void *ctx) \
@@ -55,6 +39,9 @@ static __always_inline int in_interrupt(void)
 	return depth && *depth;
 }
 
+/* This program, and what calls it: in the flags of bpf_get_stack the number of frames to leave out. */
+enum { OWN_FRAMES = 2 };
+
 static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __u64 now_ns)
 {
 	struct scratch *s = scratch_for(SCRATCH_WAKER);
@@ -63,7 +50,7 @@ static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __
 	if (!s)
 		return 0;
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, 0);
+	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, OWN_FRAMES);
 	if (bytes > 0)
 		s->head.n_kernel = ((__u64)bytes / 8) & 127;
 	end_stack(ctx, task, s, now_ns);
@@ -79,7 +66,7 @@ int BPF_PROG(off_waking, struct task_struct *task)
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!t || t->is != THREAD_BLOCKED || 2 * (now_ns - t->last_ns) < min_block_ns ||
-	    !(want_kernel_threads || is_user_task(task)) || !wanted_task(task))
+	    !(want_kernel_threads || is_user_task(task)) || !is_wanted(task, t))
 		return 0;
 	t->waker_hash = 0;
 	t->waker_tid = t->waker_tgid = 0;

@@ -327,6 +327,9 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
 		rc = side_band_open(c->epoll_fd, TAG_SIDE, pages, &c->side, err);
+	if (!rc && opts->target == TARGET_PID && !opts->wait_exec)
+		for (size_t i = 0; i < opts->n_ids; i++)
+			resolve_expect(c->resolver, opts->ids[i]);
 	return rc;
 }
 
@@ -370,9 +373,11 @@ int collect_start(struct collector *c, struct err *err)
 {
 	int rc = sampler_start(c->sampler, err);
 
-	if (!rc)
-		resolve_snapshot(c->resolver);
-	return rc;
+	if (rc)
+		return rc;
+	resolve_snapshot(c->resolver);
+	resolve_sync(c->resolver);
+	return 0;
 }
 
 static int read_when_due(struct collector *c, struct err *err)

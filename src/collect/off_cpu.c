@@ -153,6 +153,7 @@ static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
 	if (opts->max_block_ns)
 		k->max_block_ns = opts->max_block_ns;
 	k->want_kernel_threads = opts->kernel_threads;
+	k->want_wakers = opts->wakers;
 	k->want_waker_stacks = opts->waker_stacks;
 	k->at_sys_exit = o->at_sys_exit;
 	k->use_loop = !plain;

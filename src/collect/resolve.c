@@ -136,6 +136,12 @@ void resolve_seen(struct resolver *r, const struct side_record *rec)
 		space_seen(r->space, rec);
 }
 
+void resolve_expect(struct resolver *r, uint32_t pid)
+{
+	if (r->space)
+		space_expect(r->space, pid);
+}
+
 void resolve_missed(struct resolver *r, const struct event_raw *raw)
 {
 	space_missed(r->space, raw);

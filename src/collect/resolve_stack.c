@@ -260,7 +260,7 @@ static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t n
 		return;
 	buf_addf(&name, "[woken by: %.*s", EVENT_COMM_LEN, w->waker_comm);
 	if (w->waker_tid)
-		buf_addf(&name, " (%" PRIu32 ")", w->waker_tid);
+		buf_addf(&name, " (%" PRIu32 ")", w->waker_tgid);
 	buf_addc(&name, ']');
 	push_marker(r, buf_cstr(&name));
 	buf_done(&name);
@@ -286,7 +286,7 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
 	if (ref->part != ACCOUNT_SCHED_WAIT && w->waker_comm[0])
 		hash = hash_mix(hash,
-				hash_mix(w->waker_tid, hash_bytes(w->waker_comm, EVENT_COMM_LEN)));
+				hash_mix(w->waker_tgid, hash_bytes(w->waker_comm, EVENT_COMM_LEN)));
 	return hash;
 }
 

@@ -197,12 +197,18 @@ static int not_loaded(int rc, struct err *err)
 	return err_hint(err, "see what is missing:  cresset doctor");
 }
 
-static uint64_t ring_size(uint64_t want)
+/* Of as many waits as are asked for it holds what comes while the reader does not get a CPU. */
+static uint64_t ring_size(const struct collect_opts *opts)
 {
-	uint64_t size = sysconf(_SC_PAGESIZE);
+	enum { WAITS_LAST_MS = 200 };
+	uint64_t size = sysconf(_SC_PAGESIZE), want = opts->buffer_bytes;
+	uint64_t waits =
+		(uint64_t)opts->max_rate * WAITS_LAST_MS / 1000 * sizeof(struct event_wait);
 
 	if (!want)
 		want = RING_DEFAULT_BYTES;
+	if (opts->events & ~COLLECT_CPU && waits > want)
+		want = waits;
 	while (size < want && size < RING_MAX_BYTES)
 		size *= 2;
 	return size;
@@ -507,7 +513,7 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 		s->opts.unwind_bytes = UNWIND_DEFAULT_BYTES;
 	if (s->opts.unwind_bytes < SEGMENT_BYTES)
 		s->opts.unwind_bytes = SEGMENT_BYTES;
-	s->ring_bytes = ring_size(opts->buffer_bytes);
+	s->ring_bytes = ring_size(opts);
 	s->clock = "cpu-clock";
 	rc = check_rate(s->opts.freq_hz, err);
 	if (!rc)

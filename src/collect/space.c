@@ -306,25 +306,29 @@ void space_seen(struct space *s, const struct side_record *r)
 	}
 }
 
-void space_missed(struct space *s, const struct event_raw *raw)
+void space_expect(struct space *s, uint32_t pid)
 {
-	uint32_t pid = raw->ev.sample.tgid;
 	uint64_t now_ns = clock_mono_ns();
 	struct process *p = process_find(&s->live, pid);
 
-	if (raw->table) {
-		for (size_t i = 0; i < s->numbered.n; i++)
-			if (s->numbered.v[i].table == raw->table)
-				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
-		table_store_hurry(s->tables, raw->table);
-		return;
-	}
 	if (!p)
 		p = process_add(&s->live, pid);
 	if (!p || now_ns < p->scanned_ns + SCAN_AGAIN_NS)
 		return;
 	proc_scan(&s->live, p, now_ns);
 	vec_push(&s->changed, pid);
+}
+
+void space_missed(struct space *s, const struct event_raw *raw)
+{
+	if (raw->table) {
+		for (size_t i = 0; i < s->numbered.n; i++)
+			if (s->numbered.v[i].table == raw->table)
+				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
+		table_store_hurry(s->tables, raw->table);
+	} else {
+		space_expect(s, raw->ev.sample.tgid);
+	}
 }
 
 static void sweep(struct space *s)

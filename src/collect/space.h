@@ -29,6 +29,8 @@ void space_free(struct space *s); /* before the objects; NULL is fine */
 
 /* One record, just read, whose file is open (object_of_record). */
 void space_seen(struct space *s, const struct side_record *r);
+/* A process that is going to be sampled: has its tables loaded. */
+void space_expect(struct space *s, uint32_t pid);
 /* A sample that met something that is not loaded: has it loaded. */
 void space_missed(struct space *s, const struct event_raw *raw);
 /* What changed goes to the kernel, tables that were built too. Call it after reading, and when the descriptor is readable. */

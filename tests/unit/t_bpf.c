@@ -54,6 +54,7 @@ static void check_object(const char *path, const char *clang, __u32 filter, cons
 	set_knob(obj, "filter", filter);
 	set_knob(obj, "want_waits", WAIT_OFF_CPU | WAIT_SCHED | WAIT_STOPPED_PART);
 	set_knob(obj, "want_waker_stacks", 1);
+	set_knob(obj, "want_wakers", 1);
 	set_knob(obj, "at_sys_exit", way->at_sys_exit);
 	set_knob(obj, "use_task_storage", way->use_task_storage);
 	set_knob(obj, "use_loop", way->use_loop);
