@@ -77,7 +77,7 @@ tid_of() { awk -v n="$1" '$2 == n { print $1; exit }' "$tmp/wall.truth"; }
 of_thread() { awk -v t="/$(tid_of "$1")[; ]" -v re="$2" '$0 ~ t && $0 ~ re { n += $NF } END { print n + 0 }' "$tmp/wall.folded"; }
 read -r on_us switches <<<"$(awk '$2 == "spin" { print $5, $7 }' "$tmp/wall.truth")"
 samples=$(awk "BEGIN { print $on_us / 1e6 * $freq }")
-most=$(of_thread spin ';run_spin;most_work ') less=$(of_thread spin ';run_spin;less_work ')
+most=$(of_thread spin ';run_spin;most_work(_\[c\])? ') less=$(of_thread spin ';run_spin;less_work(_\[c\])? ')
 near "three quarters of one thread's work" "$(awk "BEGIN { print $most / ($most + $less + 1) }")" 0.75 "$(awk "BEGIN { print 4 * sqrt(.75 * .25 / ($samples + 1)) }")"
 near "… are nearly all of it" $((most + less)) "$on_us" "$(awk "BEGIN { print $(slack_us "$on_us" "$switches" wall) + $on_us * 4 * sqrt(.02 / ($samples + 1)) }")"
 sleep_life=$(awk '$2 == "sleep" { print $3 }' "$tmp/wall.truth")
