@@ -51,7 +51,7 @@ stop() {
 }
 pipe_us() { taskset -c $cpu perf bench sched pipe -l "$ops" 2>/dev/null | awk '/usecs\/op/ { print $1 }'; }
 
-variants='none cresset wakers sys_exit every offcputime bpftrace'
+variants=${BENCH_VARIANTS:-"none cresset wakers sys_exit every offcputime bpftrace"}
 declare -A missing
 lost=0 waits=0
 for round in $(seq "$rounds"); do

@@ -23,6 +23,11 @@ struct signal_struct {
 	atomic_t live; /* threads not yet exiting */
 };
 
+/* As the kernel calls the registers of x86-64. */
+struct pt_regs___x86_64 {
+	unsigned long cx, r11, ip, flags;
+};
+
 struct mm_struct {
 	unsigned long start_code;
 };

@@ -226,11 +226,11 @@ static __always_inline void begin_stack(struct task_struct *task, struct scratch
 }
 
 /* SYSCALL leaves the return address in rcx and the flags in r11; an interrupt or fault does not. */
-static __always_inline int is_syscall(const __u64 *regs)
+static __always_inline int in_syscall(struct task_struct *task)
 {
-	enum { R11 = 6, CX = 11, FLAGS = 18 };
+	struct pt_regs___x86_64 *regs = (void *)bpf_task_pt_regs(task);
 
-	return regs[CX] == regs[PT_IP] && regs[R11] == regs[FLAGS];
+	return regs->cx == regs->ip && regs->r11 == regs->flags;
 }
 
 enum { PT_ORIG_AX = 15 };
@@ -250,12 +250,10 @@ static __always_inline int is_in_exec(struct task_struct *task)
 	return task->mm && !task->mm->start_code;
 }
 
-static __always_inline void note_syscall(struct scratch *s)
+static __always_inline void note_syscall(struct task_struct *task, struct scratch *s)
 {
-	const __u64 *regs = s->walk.regs;
-
-	if (is_syscall(regs))
-		s->head.syscall = (__u32)regs[PT_ORIG_AX] + 1;
+	if (in_syscall(task))
+		s->head.syscall = (__u32)s->walk.regs[PT_ORIG_AX] + 1;
 }
 
 static __always_inline void walk_user(void *ctx, struct scratch *s, __u32 tgid, __u64 now_ns)
@@ -279,7 +277,7 @@ static __always_inline void end_stack(void *ctx, struct task_struct *task, struc
 {
 	if (!user_regs(task, s->walk.regs))
 		return;
-	note_syscall(s);
+	note_syscall(task, s);
 	if (is_in_exec(task))
 		s->head.walk_end = WALK_EXEC;
 	else if (want_user)
@@ -368,17 +366,17 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 	__u32 n;
 
 	if (user_regs(task, s->walk.regs))
-		note_syscall(s);
+		note_syscall(task, s);
 	n = hash_stack(s, KERNEL_PART);
 	send_stack(s, n);
 	return s->head.stack_hash;
 }
 
 /* Keeps a wait until its system call is over, or sends it when its user part was taken at its beginning. */
-static __always_inline void hold(struct task_struct *task, struct scratch *s,
-				 const struct wait_info *w, __u64 now_ns)
+static __always_inline void hold(struct task_struct *task, struct thread_time *t, struct scratch *s,
+				 __u64 now_ns)
 {
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
+	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = s->wait };
 	struct held_waits *h = held_of(task, 1);
 	__u32 i;
 
@@ -397,6 +395,7 @@ static __always_inline void hold(struct task_struct *task, struct scratch *s,
 	h->mm = (__u64)task->mm;
 	h->ip = s->walk.regs[PT_IP];
 	h->n = i + 1;
+	t->holds = 1;
 }
 
 /* At switch-out, in the task's context: room is made for the next wait of a system call; and where the wait does not pass sys_exit, as
@@ -408,21 +407,21 @@ static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *ta
 	struct held_waits *h = held_of(task, 0);
 	int full = h && h->n >= (t->is == THREAD_DEAD ? 1 : HELD_WAITS), early;
 
-	if (!s || !is_user_task(task) || !user_regs(task, s->walk.regs))
-		return;
-	early = t->is != THREAD_DEAD && !(t->is == THREAD_BLOCKED && is_syscall(s->walk.regs)) &&
+	early = t->is != THREAD_DEAD && !(t->is == THREAD_BLOCKED && in_syscall(task)) &&
 		is_wanted(task, t);
 	if (h)
 		h->stack_hash = 0;
 	else if (early)
 		h = held_of(task, 1);
-	if (!h || (!full && !early))
+	if (!s || !h)
 		return;
-	send_user_part(ctx, task, s, h, now_ns);
+	if (full || early)
+		send_user_part(ctx, task, s, h, now_ns);
 	if (full)
 		send_held(task, s, h, now_ns);
 	if (early)
 		h->stack_hash = s->head.stack_hash;
+	t->holds = h->n || early;
 }
 
 /* --- interrupts ------------------------------------------------------------------------------------------------------- */
@@ -462,7 +461,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 	if (!t)
 		return;
 	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
-	if (at_sys_exit)
+	if (at_sys_exit && is_user_task(task) &&
+	    (t->holds || t->is != THREAD_BLOCKED || !in_syscall(task)))
 		leave_for_sys_exit(ctx, task, t, now_ns);
 	if (t->is != THREAD_DEAD)
 		return;
@@ -473,8 +473,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 }
 
 /* The kernel part of its stack now; the user part where that can be taken, if anywhere. */
-static __always_inline void begin_wait(struct task_struct *task, struct scratch *s, int has_user,
-				       __u64 now_ns)
+static __always_inline void begin_wait(struct task_struct *task, struct thread_time *t,
+				       struct scratch *s, int has_user, __u64 now_ns)
 {
 	__u64 weight = weight_of(s->wait.weight_ns, now_ns);
 
@@ -485,7 +485,7 @@ static __always_inline void begin_wait(struct task_struct *task, struct scratch 
 	if (!has_user)
 		send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
 	else if (at_sys_exit)
-		hold(task, s, &s->wait, now_ns);
+		hold(task, t, s, now_ns);
 	else
 		s->task = (__u64)task;
 }
@@ -508,7 +508,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 		s = scratch_for(SCRATCH_WAIT);
 		if (s && wait_choose(&filter, t, &a, &s->wait)) {
 			take_waker(t, &s->wait);
-			begin_wait(task, s, is_user && !is_new, now_ns);
+			begin_wait(task, t, s, is_user && !is_new, now_ns);
 		}
 	}
 	thread_comes(t, now_ns);

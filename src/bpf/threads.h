@@ -82,7 +82,7 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
 		return;
 	}
-	note_syscall(s);
+	note_syscall(task, s);
 	send_stack(s, hash_stack(s, WHOLE_STACK));
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
