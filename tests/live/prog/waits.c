@@ -84,7 +84,8 @@ static void run_short(struct run *r)
 
 	prctl(PR_SET_TIMERSLACK, 1);
 	for (int i = 0; i < SHORT_WAITS * r->count; i++) {
-		int64_t before_ns = now_ns(); /* at least what it was off the CPU, whatever the host took */
+		/* By the wall clock: at least what it was off the CPU, whatever the host took. */
+		int64_t before_ns = now_ns();
 
 		MEASURE(t, wait_short());
 		int64_t took_ns = now_ns() - before_ns;
