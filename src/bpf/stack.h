@@ -77,10 +77,17 @@ static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
 	return inner ? bpf_map_lookup_elem(inner, &at) : 0;
 }
 
+/* What interrupts a walk has its own. */
+static __always_inline struct known_frames *known_of(const struct scratch *s)
+{
+	__u32 which = s->index != SCRATCH_SAMPLE;
+
+	return bpf_map_lookup_elem(&known, &which);
+}
+
 static __always_inline struct known_frame *walk_known(struct walk *w, __u32 i)
 {
-	__u32 which = scratch_of(w)->index != SCRATCH_SAMPLE; /* what interrupts has its own */
-	struct known_frames *k = bpf_map_lookup_elem(&known, &which);
+	struct known_frames *k = known_of(scratch_of(w));
 
 	return k ? &k->frames[i & (KNOWN_FRAMES - 1)] : 0;
 }
@@ -112,9 +119,11 @@ __weak int walk_any_frame(__u32 index)
 static long walk_step(__u32 i, void *ctx)
 {
 	struct scratch_ref *ref = ctx;
+	struct walk *w = &ref->s->walk;
+	__u32 at = known_index(w, walk_pc(w)) & (KNOWN_FRAMES - 1);
 
 	(void)i;
-	return walk_known_frame(&ref->s->walk) && walk_any_frame(ref->s->index);
+	return walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index);
 }
 
 /* By our own walk. */
@@ -122,7 +131,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
-	struct scratch_ref ref = { s };
+	struct scratch_ref ref = { s, known_of(s) };
 
 	w->use_tables = use_tables;
 	w->max = max_user;
@@ -135,7 +144,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
-	} else {
+	} else if (ref.known) {
 		bpf_loop(WALK_MAX_USER + 1, walk_step, &ref, 0);
 	}
 	add(COUNT_BY_TABLE, w->by_table);

@@ -350,11 +350,23 @@ static __always_inline __u32 shape_of(const struct unwind_rule *r)
 	       (fp == UNWIND_CFA ? SHAPE_SAVES_FP : 0);
 }
 
-static __always_inline struct known_frame *known_at(struct walk *w, __u64 pc)
+/* Where what is known about an instruction has its place. */
+static __always_inline __u32 known_index(const struct walk *w, __u64 pc)
 {
 	__u64 mixed = (pc ^ w->image << 48) * 0x9e3779b97f4a7c15ull;
 
-	return walk_known(w, mixed >> (64 - KNOWN_FRAMES_BITS));
+	return mixed >> (64 - KNOWN_FRAMES_BITS);
+}
+
+static __always_inline struct known_frame *known_at(struct walk *w, __u64 pc)
+{
+	return walk_known(w, known_index(w, pc));
+}
+
+/* Where the frame at hand is: at its instruction, or in the call. */
+static __always_inline __u64 walk_pc(const struct walk *w)
+{
+	return w->ip - 1 + w->exact;
 }
 
 /* Keeps what was found about the instruction, which w->map holds. */
@@ -439,7 +451,7 @@ static __always_inline int look_up(struct walk *w, __u64 pc, const struct unwind
 /* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
 static __always_inline int walk_frame(struct walk *w)
 {
-	__u64 pc = w->exact ? w->ip : w->ip - 1;
+	__u64 pc = walk_pc(w);
 	const struct unwind_rule *rule = 0;
 	const struct known_frame *known;
 
@@ -471,11 +483,10 @@ static __always_inline int walk_frame(struct walk *w)
 /* --- the short way ------------------------------------------------------------------------------------------------------ */
 
 /* walk_frame for one frame of a plain shape, known, on the part of the stack at hand: all but a few of the frames of a busy program. Nonzero:
- * it is not one of them, nothing was done. */
-static __always_inline int walk_known_frame(struct walk *w)
+ * it is not one of them, nothing was done. known: the place of its instruction (known_index of walk_pc), NULL: there is none. */
+static __always_inline int walk_known_frame(struct walk *w, const struct known_frame *known)
 {
-	__u64 pc = w->ip - 1 + w->exact, cfa, ra, fp = w->fp;
-	const struct known_frame *known = known_at(w, pc);
+	__u64 pc = walk_pc(w), cfa, ra, fp = w->fp;
 
 	if (!known || !w->image || known->pc != pc || known->image != w->image || !known->shape)
 		return 1;

@@ -79,7 +79,7 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 	w->max = max;
 	w->settled = 1;
 	walk_begin(w);
-	while (!walk_known_frame(w) || !walk_frame(w))
+	while (!walk_known_frame(w, walk_known(w, known_index(w, walk_pc(w)))) || !walk_frame(w))
 		;
 	if (w->end == WALK_NOT_LOADED && !w->missing) /* all mappings there are were looked at */
 		w->end = WALK_NO_FP;
