@@ -7,6 +7,7 @@
 
 #include "bpf/event.h"
 #include "bpf/kernel.h"
+#include "bpf/thread_time.h"
 #include "bpf/unwind.h"
 
 const volatile __u32 max_user = WALK_MAX_USER;
@@ -39,6 +40,7 @@ struct scratch {
 	__u32 index; /* its own */
 	/* Of bpf/off_cpu.h. */
 	struct wait_info wait;
+	struct quanta quanta;
 	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
 };
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */

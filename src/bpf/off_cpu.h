@@ -167,11 +167,11 @@ struct {
 	__u64 window_ns;     /* when it began */
 	__u64 seen, seen_ns; /* waits in it that pass the filter */
 	__u64 sent;
-	__u64 quantum_ns; /* a shorter wait is taken with the probability length ÷ this, and then stands for it; 0: all are taken */
+	__u64 quantum_ns; /* shorter waits are sampled (struct quanta); 0: all are taken */
 } rate;
 
-/* What a wait of this length stands for; 0: it is not taken. Unbiased: the expected weight is the length. */
-static __always_inline __u64 weight_of(__u64 ns, __u64 now_ns)
+/* What a wait of this length stands for; 0: it is not taken. */
+static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
 {
 	__u64 quantum;
 
@@ -187,11 +187,11 @@ static __always_inline __u64 weight_of(__u64 ns, __u64 now_ns)
 		rate.quantum_ns = 2 * (rate.seen_ns / waits_per_window);
 	quantum = rate.quantum_ns;
 	if (ns < quantum) {
-		if ((bpf_get_prandom_u32() * (quantum >> 10)) >> 22 >= ns) {
+		ns = quanta_weigh(q, quantum, ns, bpf_get_prandom_u32());
+		if (!ns) {
 			count(COUNT_WAITS_SAMPLED);
 			return 0;
 		}
-		ns = quantum;
 	}
 	__sync_fetch_and_add(&rate.sent, 1);
 	return ns;
@@ -476,7 +476,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 static __always_inline void begin_wait(struct task_struct *task, struct thread_time *t,
 				       struct scratch *s, int has_user, __u64 now_ns)
 {
-	__u64 weight = weight_of(s->wait.weight_ns, now_ns);
+	__u64 weight = weight_of(&s->quanta, s->wait.weight_ns, now_ns);
 
 	if (!weight)
 		return;

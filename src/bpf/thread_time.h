@@ -193,4 +193,41 @@ static __always_inline int wait_choose(const struct wait_filter *f, struct threa
 	return w->parts != 0;
 }
 
+/* More waits than are wanted: the time that they take, one after the other, is cut into quanta; in each of these one moment is drawn,
+ * and the wait that it falls into is taken, and weighs the quantum. So the expected weight of a wait is its length, and sums are off by
+ * less than they would be if every wait were drawn for itself. */
+struct quanta {
+	__u64 quantum_ns;
+	__u64 at_ns;    /* how much of the present one has passed */
+	__u64 drawn_ns; /* the moment in it */
+};
+
+static __always_inline __u64 quanta_draw(__u64 quantum_ns, __u32 random)
+{
+	return (random * (quantum_ns >> 10)) >> 22;
+}
+
+/* What a wait shorter than the quantum weighs: 0, the quantum, or twice that where it lies across two. */
+static __always_inline __u64 quanta_weigh(struct quanta *q, __u64 quantum_ns, __u64 ns,
+					  __u32 random)
+{
+	__u64 end, weight;
+
+	if (q->quantum_ns != quantum_ns) {
+		q->quantum_ns = quantum_ns;
+		q->at_ns = 0;
+		q->drawn_ns = quanta_draw(quantum_ns, random);
+		random = random * 0x9e3779b1u + 1;
+	}
+	end = q->at_ns + ns;
+	weight = q->at_ns <= q->drawn_ns && q->drawn_ns < end ? quantum_ns : 0;
+	if (end >= quantum_ns) {
+		end -= quantum_ns;
+		q->drawn_ns = quanta_draw(quantum_ns, random);
+		weight += q->drawn_ns < end ? quantum_ns : 0;
+	}
+	q->at_ns = end;
+	return weight;
+}
+
 #endif
