@@ -312,6 +312,9 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	send_wait(&ev);
 }
 
+/* How many threads hold waits: where none does, the exit of a system call costs nothing but this look. */
+volatile __u64 holders;
+
 /* --- the way over sys_exit -------------------------------------------------------------------------------------------- */
 
 /* Why the user part of the waits that are held cannot be had any more; WALK_COMPLETE: it can. */
@@ -358,6 +361,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 			send_wait(&ev);
 	}
 	h->n = 0;
+	__sync_fetch_and_add(&holders, -1);
 }
 
 /* At switch-in: sends the kernel part and returns its hash. */
@@ -390,6 +394,8 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 		count(COUNT_WAITS_LOST);
 		return;
 	}
+	if (!h->n)
+		__sync_fetch_and_add(&holders, 1);
 	i = h->n & (HELD_WAITS - 1);
 	h->waits[i] = ev.wait;
 	h->mm = (__u64)task->mm;
@@ -469,7 +475,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 	if (t->wanted)
 		send_thread(task, t, now_ns, task->pid, 1);
 	times_forget(task);
-	held_forget(task);
+	if (at_sys_exit)
+		held_forget(task);
 }
 
 /* The kernel part of its stack now; the user part where that can be taken, if anywhere. */
@@ -567,19 +574,21 @@ int BPF_PROG(off_switched, int is_switch)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct held_waits *h = held_of(task, 0);
+	struct task_struct *task;
+	struct held_waits *h;
 	struct scratch *s;
 	__u64 now_ns;
 
-	if (!h || !h->n)
+	if (!holders)
 		return 0;
+	task = bpf_get_current_task_btf();
+	h = held_of(task, 0);
 	s = scratch_for(SCRATCH_WAIT);
+	if (!h || !h->n || !s)
+		return 0;
 	now_ns = bpf_ktime_get_ns();
-	if (s) {
-		send_user_part(ctx, task, s, h, now_ns);
-		send_held(task, s, h, now_ns);
-	}
+	send_user_part(ctx, task, s, h, now_ns);
+	send_held(task, s, h, now_ns);
 	return 0;
 }
 

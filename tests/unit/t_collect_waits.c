@@ -1,0 +1,171 @@
+/* Waits on the running kernel, by every way that there is to take them: also by those that only older kernels need. Causes, filters and
+ * outputs are in tests/live. */
+// run: alone
+#include "base/clock.h"
+#include "collect/collect.h"
+#include "profile/profile.h"
+#include "profile/state.h"
+#include "unit.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAITS = 25, WAIT_MS = 10, MS = 1000000 };
+
+/* Waits WAITS times, writes how long that was together, then once more, until it is killed. */
+static pid_t start_waiter(int out_fd)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	struct timespec pause = { .tv_nsec = WAIT_MS * MS };
+	int64_t sum_ns = 0;
+
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL); /* recording begins */
+	for (int i = 0; i < WAITS; i++) {
+		uint64_t from_ns = clock_mono_ns();
+
+		nanosleep(&pause, NULL);
+		sum_ns += clock_mono_ns() - from_ns;
+	}
+	if (write(out_fd, &sum_ns, sizeof sum_ns) < 0)
+		_exit(1);
+	for (;;)
+		pause.tv_sec = 3600, nanosleep(&pause, NULL);
+}
+
+struct seen {
+	int64_t off_ns; /* of the WAITS */
+	uint32_t n, whole, open;
+	int64_t open_ns;
+};
+
+static bool ends_in(struct profile *p, uint32_t stack, const char *marker)
+{
+	uint32_t leaf = stack_leaf(&p->stacks, stack);
+
+	return strcmp(profile_str(p, p->frames.frames.v[leaf].function), marker) == 0;
+}
+
+static bool is_whole(const struct profile *p, uint32_t stack)
+{
+	uint32_t frames[STACK_MAX_DEPTH];
+
+	stack_frames(&p->stacks, stack, frames);
+	return p->frames.frames.v[frames[0]].kind == FRAME_NATIVE;
+}
+
+/* The first wait is the second before, the last one goes on at the end. */
+static struct seen look(struct profile *p, uint32_t pid)
+{
+	struct seen s = { 0 };
+
+	for (size_t i = 0; i < p->samples.n; i++) {
+		int64_t length_ns = sample_length_ns(&p->samples, i);
+
+		if (p->samples.pid[i] != pid)
+			continue;
+		ck_assert(ends_in(p, p->samples.stack[i], "[blocked: sleep/timer]"));
+		ck_assert_int_eq(p->samples.value[i], length_ns);
+		if (length_ns >= 100 * MS) {
+			s.open++;
+			s.open_ns = length_ns;
+		} else {
+			s.n++;
+			s.off_ns += length_ns;
+		}
+		s.whole += is_whole(p, p->samples.stack[i]);
+	}
+	return s;
+}
+
+static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk)
+{
+	int ends[2];
+	struct err err = { 0 };
+	int64_t truth_ns;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	struct profile *p = profile_new();
+	uint32_t pid = start_waiter(ends[1]);
+	struct collect_opts opts = { .target = TARGET_PID,
+				     .ids = &pid,
+				     .n_ids = 1,
+				     .events = COLLECT_OFF_CPU,
+				     .wait_hook = hook,
+				     .no_task_storage = no_task_storage,
+				     .plain_walk = plain_walk };
+	struct collector *c = NULL;
+	struct collect_stats stats;
+
+	ck_assert_msg(collect_open(&opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
+	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
+	for (uint64_t end_ns = clock_mono_ns() + 1700ull * MS; clock_mono_ns() < end_ns;)
+		ck_assert_int_eq(collect_run(c, 20, &err), 0);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_symbolize(c);
+	collect_get_stats(c, &stats);
+	ck_assert_int_eq(read(ends[0], &truth_ns, sizeof truth_ns), sizeof truth_ns);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+
+	struct seen s = look(p, pid);
+	ck_assert_uint_eq(stats.lost, 0);
+	ck_assert_uint_eq(s.n, WAITS);
+	/* What it waited for a CPU is no part of it, nor the way to the clock and back: less, by 1 % and 0.1 ms a wait at most, unless
+	 * the machine is busy. */
+	ck_assert_int_le(s.off_ns, truth_ns);
+	ck_assert_int_ge(s.off_ns, WAITS * WAIT_MS * (int64_t)MS * 99 / 100);
+	ck_assert_uint_ge(s.open, 1);
+	ck_assert_int_ge(s.open_ns, 100 * MS);
+	if (!plain_walk) /* frame pointers end in libc */
+		ck_assert_uint_ge(s.whole, s.n + s.open - 1);
+	ck_assert_uint_eq(p->threads.all.n, 1);
+	const struct thread_times *t = &p->threads.all.v[0];
+	ck_assert_int_eq(t->on_ns + t->off_ns + t->wait_ns + t->stopped_ns,
+			 t->last_ns - t->first_ns);
+	collect_free(c);
+	profile_free(p);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+#define WAY(name, ...) \
+	START_TEST(name) \
+	{ \
+		if (geteuid()) \
+			T_SKIP("needs root"); \
+		check_way(__VA_ARGS__); \
+	} \
+	END_TEST
+/* clang-format off */
+WAY(sched_exit, WAIT_HOOK_SCHED_EXIT, false, false)
+WAY(sched_exit_and_hash_tables, WAIT_HOOK_SCHED_EXIT, true, false)
+WAY(sys_exit, WAIT_HOOK_SYS_EXIT, false, false)
+WAY(sys_exit_and_hash_tables, WAIT_HOOK_SYS_EXIT, true, false)
+WAY(without_loops, WAIT_HOOK_SYS_EXIT, true, true)
+/* clang-format on */
+
+/* Waits are refused in words where the kernel cannot tell them, not recorded wrongly. */
+START_TEST(options_that_do_not_fit)
+{
+	struct profile *p = profile_new();
+	struct collect_opts opts = { .target = TARGET_CGROUP,
+				     .cgroup = "/nonexistent",
+				     .events = COLLECT_OFF_CPU };
+	struct collector *c = NULL;
+	struct err err = { 0 };
+
+	if (geteuid())
+		T_SKIP("needs root");
+	ck_assert_int_lt(collect_open(&opts, profile_sink(p), &c, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "cgroup"));
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("collect_waits", sched_exit, sched_exit_and_hash_tables, sys_exit,
+	  sys_exit_and_hash_tables, without_loops, options_that_do_not_fit)
