@@ -33,6 +33,23 @@ busy_cpus() { # SECONDS: keeps every CPU busy for that long
 		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null
 	done
 }
+# cresset record in the background until stop_cresset, its pid in $recorder, its summary in $tmp/c.json: returns once it records.
+start_cresset() { # OPTION…
+	rm -f "$tmp/begin.err"
+	"$cresset" record -a --no-progress --json -d 1000 -o "$tmp/c.cresset" "$@" >"$tmp/c.json" 2>"$tmp/begin.err" &
+	recorder=$!
+	pids+=("$recorder")
+	for _ in $(seq 100); do
+		grep -q recording "$tmp/begin.err" 2>/dev/null && break
+		kill -0 $recorder 2>/dev/null || return 1
+		sleep 0.05
+	done
+	sleep 1
+}
+stop_cresset() {
+	kill -INT "$recorder"
+	wait "$recorder" 2>/dev/null
+}
 # perf record until stop_perf, its pid in $perf: start_perf FILE ARG…
 start_perf() {
 	local file=$1

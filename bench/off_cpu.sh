@@ -8,24 +8,11 @@ cpu=$(($(nproc) - 1))
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT
 
-# Every recorder is started the same way: in the background, its pid in $recorder, until it records.
-cresset_with() { # OPTION…
-	rm -f "$tmp/begin.err"
-	"$cresset" record -a --no-progress --json -d 1000 -o "$tmp/c.cresset" "$@" >"$tmp/c.json" 2>"$tmp/begin.err" &
-	recorder=$!
-	pids+=("$recorder")
-	for _ in $(seq 100); do
-		grep -q recording "$tmp/begin.err" 2>/dev/null && break
-		kill -0 $recorder 2>/dev/null || return 1
-		sleep 0.05
-	done
-	sleep 1
-}
 begin_none() { recorder=; }
-begin_cresset() { cresset_with -e off-cpu --wait-hook sched_exit; }
-begin_wakers() { cresset_with -e off-cpu --wait-hook sched_exit --wakers; }
-begin_sys_exit() { cresset_with -e off-cpu --wait-hook sys_exit; }
-begin_every() { cresset_with -e off-cpu --wait-hook sched_exit -m 0 --max-rate 300000; }
+begin_cresset() { start_cresset -e off-cpu --wait-hook sched_exit; }
+begin_wakers() { start_cresset -e off-cpu --wait-hook sched_exit --wakers; }
+begin_sys_exit() { start_cresset -e off-cpu --wait-hook sys_exit; }
+begin_every() { start_cresset -e off-cpu --wait-hook sched_exit -m 0 --max-rate 300000; }
 begin_offcputime() { other offcputime 1000; }
 begin_bpftrace() {
 	# What its own tool offcputime.bt does at the same place: both stacks at every switch, summed by them.
@@ -46,8 +33,13 @@ other() { # PROGRAM ARG…
 # What offcputime and bpftrace would print at their end takes them long and nobody reads it.
 stop() {
 	[ -n "$recorder" ] || return
-	case $1 in offcputime | bpftrace) kill -9 "$recorder" ;; *) kill -INT "$recorder" ;; esac
-	wait "$recorder" 2>/dev/null
+	case $1 in
+	offcputime | bpftrace)
+		kill -9 "$recorder"
+		wait "$recorder" 2>/dev/null
+		;;
+	*) stop_cresset ;;
+	esac
 }
 pipe_us() { taskset -c $cpu perf bench sched pipe -l "$ops" 2>/dev/null | awk '/usecs\/op/ { print $1 }'; }
 
@@ -102,7 +94,7 @@ row "the same by a bpftrace script with both stacks" "stated" "${script:++$scrip
 # In turn twice, as a machine is never quite idle: CPU time of the recorder and run time of its BPF programs, and its memory.
 idle() { # NAME EVENTS
 	local own bpf
-	cresset_with -F 19 -e "$2" || return 1
+	start_cresset -F 19 -e "$2" || return 1
 	sleep 10
 	own=$(cpu_ns $recorder) bpf=$(bpf_ns $recorder)
 	sleep "$seconds"

@@ -7,23 +7,8 @@
 rounds=${BENCH_ROUNDS:-30} seconds=${BENCH_SECONDS:-1.2}
 
 begin_none() { recorder=; }
-begin_hook() { # sched_exit|sys_exit
-	rm -f "$tmp/begin.err"
-	"$cresset" record -a --no-progress -F 19 -e cpu,off-cpu --wait-hook "$1" -d 1000 -o "$tmp/c.cresset" 2>"$tmp/begin.err" &
-	recorder=$!
-	pids+=("$recorder")
-	for _ in $(seq 100); do
-		grep -q recording "$tmp/begin.err" 2>/dev/null && break
-		kill -0 $recorder 2>/dev/null || return 1
-		sleep 0.05
-	done
-	sleep 0.7
-}
-stop() {
-	[ -n "$recorder" ] || return
-	kill -INT "$recorder"
-	wait "$recorder" 2>/dev/null
-}
+begin_hook() { start_cresset -F 19 -e cpu,off-cpu --wait-hook "$1"; } # sched_exit|sys_exit
+stop() { [ -z "$recorder" ] || stop_cresset; }
 
 # Requests served so far.
 count_redis() { redis-cli -p "$load_port" info stats | tr -d '\r' | awk -F: '/^total_commands_processed/ { print $2 }'; }

@@ -258,17 +258,10 @@ static __always_inline void note_syscall(struct task_struct *task, struct scratc
 
 static __always_inline void walk_user(void *ctx, struct scratch *s, __u32 tgid, __u64 now_ns)
 {
-	if (use_loop) {
+	if (use_loop)
 		walk_by_rules(s, tgid, now_ns);
-		return;
-	}
-	long bytes = bpf_get_stack(ctx, &s->addr[s->head.n_kernel & 255], WALK_MAX_KERNEL * 8,
-				   BPF_F_USER_STACK);
-
-	if (bytes <= 0)
-		return;
-	s->head.n_user = ((__u64)bytes / 8) & 255;
-	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
+	else
+		walk_by_helper(ctx, s);
 }
 
 /* The user part of the current task, behind the kernel part. */

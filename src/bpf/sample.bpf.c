@@ -43,18 +43,6 @@ static __always_inline int has_user_side(void)
 	return BPF_CORE_READ(task, mm) && !(BPF_CORE_READ(task, flags) & TASK_PF_KTHREAD);
 }
 
-/* User addresses by the kernel's helper, which cannot say why it ended. */
-static __always_inline void walk_by_helper(struct bpf_perf_event_data *ctx, struct scratch *s)
-{
-	long bytes = bpf_get_stack(ctx, &s->addr[s->head.n_kernel & 255], WALK_MAX_KERNEL * 8,
-				   BPF_F_USER_STACK);
-
-	if (bytes <= 0)
-		return;
-	s->head.n_user = ((__u64)bytes / 8) & 255;
-	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
-}
-
 /* Fills s with the stack. */
 static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
 				       __u32 tgid, __u64 now_ns, int plain)

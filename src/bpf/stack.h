@@ -126,6 +126,18 @@ static long walk_step(__u32 i, void *ctx)
 	return walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index);
 }
 
+/* User addresses by the kernel's helper, which cannot say why it ended. */
+static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
+{
+	long bytes = bpf_get_stack(ctx, &s->addr[s->head.n_kernel & 255], WALK_MAX_KERNEL * 8,
+				   BPF_F_USER_STACK);
+
+	if (bytes <= 0)
+		return;
+	s->head.n_user = ((__u64)bytes / 8) & 255;
+	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
+}
+
 /* By our own walk. */
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {

@@ -40,18 +40,6 @@ int thread_files_make_dir(const char *dir, struct err *err)
 
 /* --- the samples of one thread --------------------------------------------------------------- */
 
-static void part_done(struct sample_columns *c)
-{
-	free(c->time_ns);
-	free(c->value);
-	free(c->length_ns);
-	free(c->series);
-	free(c->stack);
-	free(c->pid);
-	free(c->tid);
-	free(c->cpu);
-}
-
 #define GATHER(field) \
 	do { \
 		to->field = xreallocarray(NULL, n + 1, sizeof *to->field); \
@@ -159,7 +147,7 @@ static int write_stacks(struct thread_writer *w, const struct thread_account *t,
 	if (rc == 0)
 		rc = write_format(w, &format_folded, &opts, stem, err);
 	w->p->samples = all;
-	part_done(&w->part);
+	sample_columns_done(&w->part);
 	buf_done(&title);
 	return rc;
 }

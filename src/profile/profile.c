@@ -114,7 +114,7 @@ static void columns_grow(struct sample_columns *c)
 	c->cap = cap;
 }
 
-static void columns_done(struct sample_columns *c)
+void sample_columns_done(struct sample_columns *c)
 {
 	free(c->time_ns);
 	free(c->value);
@@ -226,7 +226,7 @@ void profile_free(struct profile *p)
 	origin_table_done(&p->origins);
 	stack_table_done(&p->stacks);
 	series_table_done(&p->series);
-	columns_done(&p->samples);
+	sample_columns_done(&p->samples);
 	thread_table_done(&p->threads);
 	vec_done(&p->meta.comments);
 	vec_done(&p->meta.sample_types);

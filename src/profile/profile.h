@@ -30,6 +30,8 @@ struct sample_columns {
 	size_t n, cap;
 };
 
+void sample_columns_done(struct sample_columns *c);
+
 /* What is known about the recording as a whole. Strings are ids; 0 or "" = unknown. */
 struct profile_meta {
 	int64_t start_wall_ns; /* Unix time of the first moment */

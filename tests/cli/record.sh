@@ -72,7 +72,7 @@ rm -f "$dir"/*
 
 # --- files of each thread
 ends "a folder for threads" 0 record -a -d 0.3 -o "$dir/busy.folded" --per-thread "$dir/threads/new"
-has "… is named" "wrote $dir/threads/new/busy_thread_analysis.txt and files of " "$errs"
+has "… is named" "thread_analysis.txt and files of " "$errs" # busy_single_…, where only one had samples
 threads=$(find "$dir/threads/new" -name 'thread_*_analysis.txt' | wc -l)
 has "… with how many threads there are" "files of $threads thread" "$errs"
 is "… all have a picture" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc -l)" "$threads"

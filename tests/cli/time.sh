@@ -85,7 +85,10 @@ is "… a lane for each thread, in order" "$(grep -A1 'data-l=' "$tmp/c.svg" | s
 has "… the long wait is drawn from the start to its end" 'data-s="0" data-v="8500000000"><title>[blocked: futex/lock]' "$svg"
 has "… what a sample is" "a sample stands for 10.0 ms around it · waits are exact" "$svg"
 is "… a thousand waits of 2 ms" "$(grep -c 'data-v="2000000"><title>fsync' "$tmp/c.svg")" 1000
-is "… on the CPU in one piece" "$(grep -c 'data-v="500000000"><title>work' "$tmp/c.svg")" 10
+is "… on the CPU in one piece" "$(grep -c 'data-v="400000000"><title>work' "$tmp/c.svg")" 10
+is "… and what it was ready to run in another" "$(grep -c 'data-v="100000000"><title>work' "$tmp/c.svg")" 10
+ends "… by kind" 0 flame "$waits" --flamechart --palette kind --force -o "$tmp/c.svg"
+is "… both together" "$(grep -c 'data-v="500000000"><title>work' "$tmp/c.svg")" 10
 ends "… coarser" 0 flame "$waits" --flamechart -o "$tmp/c.svg" --min-width 1
 is "… merges and counts what is narrow" "$(grep -o '3,000 frames below 1 px merged' "$tmp/c.svg" | head -1)" "3,000 frames below 1 px merged"
 ends "… of a part" 0 flame "$waits" --flamechart -o "$tmp/c.svg" --time 8s-9s --match '{comm="worker"}' --palette wall
