@@ -77,7 +77,7 @@ if [ -n "$v2" ] && mkdir -p "$group/inner" 2>/dev/null; then
 	start "$progs/burn" not-in-group 0.5 >/dev/null
 	(echo "$BASHPID" >"$group/inner/cgroup.procs" && exec "$progs/burn" in-group 1 >/dev/null)
 	end
-	is "--cgroup: nothing else" "$(grep -cv '^in-group;\|^targets.sh;\|^bash;' "$tmp/cgroup.folded")" 0
+	is "--cgroup: nothing else" "$(grep -cv '^in-group;\|^burn;\|^targets.sh;\|^bash;' "$tmp/cgroup.folded")" 0
 	near "--cgroup: with descendants" "$(folded_sum '^in-group;' <"$tmp/cgroup.folded")" 99 20
 	rmdir "$group/inner" "$group"
 else
