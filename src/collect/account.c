@@ -23,11 +23,13 @@ void accounts_done(struct accounts *a)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static uint32_t account_of(struct accounts *a, uint32_t tid)
+/* The account of a thread at this time: what comes late may be of one that has ended. */
+static uint32_t account_of(struct accounts *a, uint32_t tid, int64_t time_ns)
 {
 	const uint32_t *known = map_get(&a->by_tid, tid);
+	const struct account *acc = known ? &a->all.v[*known] : NULL;
 
-	if (known && !a->all.v[*known].over)
+	if (acc && (!acc->over || time_ns <= (int64_t)acc->exact.sample.time_ns))
 		return *known;
 	map_put(&a->by_tid, tid, a->all.n);
 	vec_push(&a->all, (struct account){ .tid = tid });
@@ -69,7 +71,7 @@ static void forget_ended(struct accounts *a)
 
 void account_thread(struct accounts *a, const struct event_thread *t, uint32_t series)
 {
-	uint32_t i = account_of(a, t->sample.tid);
+	uint32_t i = account_of(a, t->sample.tid, t->first_ns);
 	struct account *acc = &a->all.v[i];
 
 	a->short_off_ns -= acc->exact.off_ns - acc->exact.long_off_ns;
@@ -93,7 +95,7 @@ void account_sample(struct accounts *a, const struct sample *s, enum account_par
 		a->opts.sink->ops->sample(a->opts.sink, s);
 		return;
 	}
-	struct held_sample held = { *s, account_of(a, s->tid), part };
+	struct held_sample held = { *s, account_of(a, s->tid, s->time_ns), part };
 	vec_push(&a->held, held);
 }
 

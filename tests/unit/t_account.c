@@ -10,9 +10,11 @@ enum { MS = 1000000, PERIOD = 10 * MS };
 static struct profile *p;
 static struct accounts accounts;
 static uint32_t series, stacks[3];
+static int64_t now_ns; /* of the samples */
 
 static void setup(bool wall)
 {
+	now_ns = 50 * MS;
 	p = profile_new();
 	struct sink *s = profile_sink(p);
 	struct type t = { .name = sink_string(s, "wall"), .sample_type = sink_string(s, "wall") };
@@ -38,7 +40,11 @@ static void teardown(void)
 
 static void add(uint32_t tid, uint32_t stack, int64_t value, enum account_part part)
 {
-	struct sample s = { .value = value, .series = series, .stack = stacks[stack], .tid = tid };
+	struct sample s = { .time_ns = now_ns,
+			    .value = value,
+			    .series = series,
+			    .stack = stacks[stack],
+			    .tid = tid };
 
 	account_sample(&accounts, &s, part);
 }
@@ -147,6 +153,7 @@ START_TEST(intervals_and_reused_ids)
 	account_thread(&accounts, &t, series);
 	t = thread_of(5, 300 * MS); /* the next thread 5 */
 	t.first_ns = 250 * MS;
+	now_ns = 260 * MS;
 	t.on_ns = 40 * MS;
 	add(5, 2, PERIOD, ACCOUNT_ON_CPU);
 	account_thread(&accounts, &t, series);
@@ -157,6 +164,28 @@ START_TEST(intervals_and_reused_ids)
 	ck_assert_int_eq(value_of(5, "[off-CPU below 1ms]"), 6 * MS);
 	ck_assert_int_eq(total_of(5), 66 * MS);
 	ck_assert_uint_eq(p->threads.all.n, 2);
+	teardown();
+}
+END_TEST
+
+/* A sample that is read after its thread's end belongs to it, and not to the next thread of this id. */
+START_TEST(late_samples)
+{
+	setup(true);
+	struct event_thread t = thread_of(5, 100 * MS);
+	struct sample s = { .time_ns = 90 * MS, .value = PERIOD, .series = series, .tid = 5 };
+
+	t.on_ns = 30 * MS;
+	t.ended = 1;
+	account_thread(&accounts, &t, series);
+	s.stack = stacks[0];
+	account_sample(&accounts, &s, ACCOUNT_ON_CPU);
+	s.stack = stacks[1];
+	s.time_ns = 150 * MS;
+	account_sample(&accounts, &s, ACCOUNT_ON_CPU);
+	accounts_flush(&accounts);
+	ck_assert_int_eq(value_of(5, "a"), 30 * MS);
+	ck_assert_int_eq(value_of(5, "b"), PERIOD);
 	teardown();
 }
 END_TEST
@@ -195,4 +224,4 @@ START_TEST(without_wall)
 END_TEST
 
 UNIT_MAIN("account", samples_are_scaled, waits_are_exact_in_sum, intervals_and_reused_ids,
-	  times_that_never_came, without_wall)
+	  late_samples, times_that_never_came, without_wall)
