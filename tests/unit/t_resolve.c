@@ -98,8 +98,10 @@ START_TEST(other_namespaces)
 {
 	if (geteuid() || !setup())
 		T_SKIP("needs root");
-	char command[512];
-	compile(program_text, "", "prog");
+	char command[512], id[64];
+	/* Its own, or it goes by the name that another test's program has now. */
+	snprintf(id, sizeof id, "-Wl,--build-id=0x%016llx", (unsigned long long)clock_mono_ns());
+	compile(program_text, id, "prog");
 	shell_do("mkdir %s/hidden", dir);
 	snprintf(command, sizeof command,
 		 "exec unshare -m $(unshare -m true 2>/dev/null || echo --propagation=unchanged) "
