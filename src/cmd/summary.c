@@ -73,6 +73,10 @@ static void add_waits(struct buf *b, const struct summary *s)
 	fmt_duration(b, st->short_off_ns);
 	buf_adds(b, " of all threads went into waits below ");
 	fmt_duration(b, collect_min_block_ns(&s->r->collect));
+	if (collect_max_block_ns(&s->r->collect)) {
+		buf_adds(b, " or above ");
+		fmt_duration(b, collect_max_block_ns(&s->r->collect));
+	}
 	buf_adds(b, ", which have no stack\n");
 	if (!st->waits_sampled)
 		return;

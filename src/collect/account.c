@@ -172,8 +172,8 @@ static const char *const not_sampled[ACCOUNT_PARTS] = {
 	[ACCOUNT_STOPPED] = "[blocked: stopped]",
 };
 
-/* "[off-CPU below 1ms]" */
-static void name_of_short(struct buf *b, uint64_t min_block_ns)
+/* "1ms" */
+static void add_time(struct buf *b, uint64_t ns)
 {
 	static const struct {
 		uint64_t ns;
@@ -181,10 +181,21 @@ static void name_of_short(struct buf *b, uint64_t min_block_ns)
 	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
 	size_t i = 0;
 
-	while (min_block_ns % units[i].ns)
+	while (ns % units[i].ns)
 		i++;
-	buf_addf(b, "[off-CPU below %llu%s]", (unsigned long long)(min_block_ns / units[i].ns),
-		 units[i].unit);
+	buf_addf(b, "%llu%s", (unsigned long long)(ns / units[i].ns), units[i].unit);
+}
+
+/* "[off-CPU below 1ms]", and where a limit was asked for "[off-CPU below 1ms or above 50ms]" */
+static void name_of_short(struct buf *b, const struct account_opts *opts)
+{
+	buf_adds(b, "[off-CPU below ");
+	add_time(b, opts->min_block_ns);
+	if (opts->max_block_ns) {
+		buf_adds(b, " or above ");
+		add_time(b, opts->max_block_ns);
+	}
+	buf_addc(b, ']');
 }
 
 /* What has no samples. */
@@ -192,7 +203,7 @@ static void put_missing(struct accounts *a, struct account *acc, const struct sc
 {
 	struct buf off = { 0 };
 
-	name_of_short(&off, a->opts.min_block_ns);
+	name_of_short(&off, &a->opts);
 	for (int part = ACCOUNT_ON_CPU; part < ACCOUNT_PARTS; part++) {
 		struct exact_part exact = exact_of(&acc->exact, part);
 		int64_t missing = exact.all - exact.of_long - acc->given_short[part];

@@ -31,9 +31,10 @@ enum { ACCOUNT_MAX_HELD = 256 << 10 };
 
 struct account_opts {
 	struct sink *sink;
-	bool wall;             /* samples are held, leftovers made */
-	uint64_t min_block_ns; /* for the name of what is below */
-	int64_t start_ns;      /* of the recording: threads that were there before begin then */
+	bool wall; /* samples are held, leftovers made */
+	/* For the name of what is below, or above (0: nothing is meant to be). */
+	uint64_t min_block_ns, max_block_ns;
+	int64_t start_ns; /* of the recording: threads that were there before begin then */
 };
 struct account {
 	uint32_t tid;

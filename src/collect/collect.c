@@ -303,6 +303,7 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.sink = c->sink,
 		.types = types_of(opts, c->sink),
 		.min_block_ns = collect_min_block_ns(opts),
+		.max_block_ns = collect_max_block_ns(opts),
 		.max_open_files = opts->max_open_files,
 		.no_kernel = opts->no_kernel,
 		.no_user = opts->no_user,
@@ -442,6 +443,7 @@ static void hand_over_losses(struct collector *c)
 		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
+		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },
 		{ LOSS_SAMPLER_BUSY, c->last.busy },
 		{ LOSS_LATE, c->order.late },
 	};

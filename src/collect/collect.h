@@ -77,6 +77,12 @@ static inline uint64_t collect_min_block_ns(const struct collect_opts *opts)
 	return opts->min_block_ns || opts->min_block_set ? opts->min_block_ns : DEFAULT_NS;
 }
 
+/* 0 where it is the default, which nothing but a recording of more than an hour can meet. */
+static inline uint64_t collect_max_block_ns(const struct collect_opts *opts)
+{
+	return opts->max_block_ns == 3600000000000ull ? 0 : opts->max_block_ns;
+}
+
 struct collect_stats {
 	uint64_t samples, truncated,
 		unsymbolized;     /* truncated: samples whose stack ends in a marker */

@@ -50,6 +50,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 					    .sink = r->sink,
 					    .wall = r->types.wall != TYPE_NONE,
 					    .min_block_ns = opts->min_block_ns,
+					    .max_block_ns = opts->max_block_ns,
 				    });
 	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
 	return r;

@@ -29,6 +29,7 @@ struct resolve_opts {
 	struct sink *sink;
 	struct resolve_types types;
 	uint64_t min_block_ns;          /* shorter waits have no stack */
+	uint64_t max_block_ns;          /* nor have longer ones; 0: that limit was not asked for */
 	uint32_t max_open_files;        /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	bool no_kernel, no_user;        /* leave that side of stacks out */
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */

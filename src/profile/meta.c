@@ -7,6 +7,9 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },
+	[LOSS_THREADS_UNKNOWN] = { "threads_unknown",
+				   "threads whose times and waits are not known: no room for them",
+				   "", 0 },
 	[LOSS_SIDE_BAND] = { "side_band",
 			     "records of new processes and mappings lost: processes were read "
 			     "again",

@@ -36,9 +36,10 @@ enum loss {
 	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
 	LOSS_TARGETS_FULL, /* children not followed: the target table was full */
-	LOSS_SIDE_BAND,    /* records of new processes and mappings; processes were scanned again */
-	LOSS_LATE,         /* records that arrived after their time had been resolved */
-	LOSS_OBJECT_GONE,  /* files gone before they could be opened: frames by offset only */
+	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */
+	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
+	LOSS_LATE,        /* records that arrived after their time had been resolved */
+	LOSS_OBJECT_GONE, /* files gone before they could be opened: frames by offset only */
 	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */
 	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
 	LOSS_SYMBOLS_SKIPPED, /* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */

@@ -116,6 +116,20 @@ START_TEST(samples_are_scaled)
 }
 END_TEST
 
+/* A limit that was asked for is in the name of what lies beyond it. */
+START_TEST(beyond_both_limits)
+{
+	setup(true);
+	accounts.opts.max_block_ns = 50 * MS;
+	struct event_thread t = thread_of(5, 200 * MS);
+	t.off_ns = 60 * MS;
+	account_thread(&accounts, &t, series);
+	accounts_flush(&accounts);
+	ck_assert_int_eq(value_of(5, "[off-CPU below 1ms or above 50ms]"), 60 * MS);
+	teardown();
+}
+END_TEST
+
 /* Waits of which only some were sent, each standing for more, and waits that got lost. */
 START_TEST(waits_are_exact_in_sum)
 {
@@ -223,5 +237,5 @@ START_TEST(without_wall)
 }
 END_TEST
 
-UNIT_MAIN("account", samples_are_scaled, waits_are_exact_in_sum, intervals_and_reused_ids,
-	  late_samples, times_that_never_came, without_wall)
+UNIT_MAIN("account", samples_are_scaled, beyond_both_limits, waits_are_exact_in_sum,
+	  intervals_and_reused_ids, late_samples, times_that_never_came, without_wall)
