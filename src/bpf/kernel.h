@@ -51,7 +51,7 @@ struct css_set {
 };
 
 struct sched_info {
-	unsigned long long run_delay, last_queued;
+	unsigned long long run_delay, last_arrival, last_queued;
 };
 
 struct rq {

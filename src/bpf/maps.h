@@ -42,6 +42,7 @@ struct scratch {
 	struct wait_info wait;
 	struct quanta quanta;
 	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
+	__u64 next; /* the task that this CPU was last seen to switch to */
 };
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };

@@ -161,6 +161,24 @@ static __always_inline struct away time_away(struct task_struct *task, const str
 	return thread_away(t, now_ns, t->is == THREAD_READY ? 0 : queued_ns(task, t));
 }
 
+/* A thread that runs, by the scheduler's clock: how long it has. */
+static __always_inline __u64 ran_ns(struct task_struct *task)
+{
+	__u64 clock, since = task->sched_info.last_arrival;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	clock = task->se.cfs_rq->rq->clock;
+	return clock > since ? clock - since : 0;
+}
+
+/* For one that runs, though it was not seen to come. */
+static __always_inline struct away came_unseen(struct task_struct *task, struct thread_time *t,
+					       __u64 now_ns)
+{
+	return thread_came(t, now_ns, ran_ns(task), task->sched_info.run_delay - t->run_delay);
+}
+
 /* --- which waits are shown -------------------------------------------------------------------------------------------- */
 
 struct {
@@ -452,13 +470,26 @@ static __always_inline void no_interrupt(void)
 
 /* --- switches --------------------------------------------------------------------------------------------------------- */
 
+/* Its switch-in was not seen, so its wait gets no stack. */
+static __always_inline void lose_wait(struct task_struct *task, struct thread_time *t, __u64 now_ns)
+{
+	const struct wait_filter filter = shown_waits();
+	struct away a = came_unseen(task, t, now_ns);
+
+	if (away_passes(&filter, &a) && (is_user_task(task) || want_kernel_threads) &&
+	    is_wanted(task, t))
+		count(COUNT_WAITS_LOST);
+}
+
 static __always_inline void leave(void *ctx, struct task_struct *task, int preempted,
 				  __u32 prev_state, __u64 now_ns)
 {
 	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
 
-	if (!t)
+	if (!t || !t->first_ns)
 		return;
+	if (t->is != THREAD_RUNS)
+		lose_wait(task, t, now_ns);
 	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
 	if (at_sys_exit && is_user_task(task) &&
 	    (t->holds || t->is != THREAD_BLOCKED || !in_syscall(task)))
@@ -498,7 +529,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	struct away a;
 	int is_user, is_new;
 
-	if (!t)
+	if (!t || !t->first_ns)
 		return;
 	a = time_away(task, t, now_ns);
 	thread_adds(t, &a);
@@ -517,10 +548,13 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 static __always_inline int switched(void *ctx, int preempted, struct task_struct *prev,
 				    struct task_struct *next, __u32 prev_state)
 {
+	struct scratch *s = scratch_for(SCRATCH_WAIT);
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (want_wakers)
 		no_interrupt();
+	if (s)
+		s->next = (__u64)next;
 	leave(ctx, prev, preempted, prev_state, now_ns);
 	come(next, now_ns);
 	return 0;
@@ -545,6 +579,16 @@ int BPF_PROG(off_switch_before_5_18, int preempt, struct task_struct *prev,
 	return switched(ctx, preempt, prev, next, state);
 }
 
+/* The switch to this task was not seen, but its end is. */
+static __always_inline void come_late(struct task_struct *task, struct scratch *s)
+{
+	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
+
+	s->next = (__u64)task;
+	if (t && t->is != THREAD_RUNS)
+		come(task, bpf_ktime_get_ns());
+}
+
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(off_switched, int is_switch)
 {
@@ -552,9 +596,11 @@ int BPF_PROG(off_switched, int is_switch)
 	struct task_struct *task;
 	__u64 now_ns;
 
-	if (!s || !s->task)
+	if (!s)
 		return 0;
 	task = bpf_get_current_task_btf();
+	if (s->next != (__u64)task)
+		come_late(task, s);
 	if (s->task != (__u64)task)
 		return 0;
 	s->task = 0;
@@ -615,6 +661,8 @@ int BPF_PROG(off_exec, struct task_struct *task, int old_pid)
 	if (filter == FILTER_TGID && target && target->wait_exec) {
 		thread_begins(t, now_ns, THREAD_RUNS);
 	} else if (old_pid != task->pid) {
+		if (t->is != THREAD_RUNS)
+			came_unseen(task, t, now_ns);
 		t->on_ns += now_ns - t->last_ns;
 		if (wanted_task(task))
 			send_thread(task, t, now_ns, old_pid, 1);

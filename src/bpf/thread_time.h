@@ -7,7 +7,8 @@
  *     thread_begins    at its first stamp: when it is made, or when recording starts
  *     thread_leaves    it leaves its CPU
  *     thread_away      … has been away so long, until now
- *     thread_comes     it is on a CPU again: adds what it was away for
+ *     thread_comes     it is on a CPU again
+ *     thread_came      it has been on a CPU for a while: the switch was not seen
  *     wait_choose      what of that gets a stack
  */
 #ifndef CRESSET_BPF_THREAD_TIME_H
@@ -126,6 +127,19 @@ static __always_inline void thread_comes(struct thread_time *t, __u64 now_ns)
 {
 	t->last_ns = now_ns;
 	t->is = THREAD_RUNS;
+}
+
+/* It has been on a CPU for ran_ns, and in a queue for one for queued_ns before that, but the switch was not seen. (Some kernels show
+ * nothing of what happens in tasks of their choice: so it is when such a one hands the CPU on.) Returns how long it was away. */
+static __always_inline struct away thread_came(struct thread_time *t, __u64 now_ns, __u64 ran_ns,
+					       __u64 queued_ns)
+{
+	__u64 came_ns = ran_ns < now_ns - t->last_ns ? now_ns - ran_ns : t->last_ns;
+	struct away a = thread_away(t, came_ns, queued_ns);
+
+	thread_adds(t, &a);
+	thread_comes(t, came_ns);
+	return a;
 }
 
 /* Which waits get a stack. */

@@ -107,10 +107,12 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	    !(want_kernel_threads || is_user_task(task)))
 		return 0;
 	copy = *t;
+	if (copy.is != THREAD_RUNS && task->on_cpu)
+		came_unseen(task, &copy, now_ns);
 	if (copy.is == THREAD_RUNS) {
 		copy.on_ns += now_ns - copy.last_ns;
 	} else {
-		a = thread_away(t, now_ns, 0);
+		a = thread_away(&copy, now_ns, 0);
 		thread_adds(&copy, &a);
 	}
 	open = away_passes(&filter, &a);

@@ -246,16 +246,31 @@ static int check_pid_namespace(struct err *err)
 		err, "run it in the host's pid namespace, for example:  docker run --pid=host …");
 }
 
-/* The types of what is asked for. Times have no period: a sample says itself how long it is. */
-static uint32_t time_type(struct sink *sink, const char *name)
+/* The types of what is asked for. Waits have no period: they say themselves how long they are; the samples among them have the timer's,
+ * though they may be worth more or less than that. */
+static struct type time_type(struct sink *sink, const char *name)
 {
-	struct type t = {
+	return (struct type){
 		.name = sink_string(sink, name),
 		.sample_type = sink_string(sink, name),
 		.unit = sink_string(sink, "nanoseconds"),
 		.aggregation = AGG_SUM,
 	};
+}
 
+static uint32_t wait_type(struct sink *sink, const char *name)
+{
+	struct type t = time_type(sink, name);
+
+	return sink->ops->type(sink, &t);
+}
+
+static uint32_t wall_type(struct sink *sink)
+{
+	struct type t = time_type(sink, "wall");
+
+	t.period_type = sink_string(sink, "cpu");
+	t.period_unit = sink_string(sink, "nanoseconds");
 	return sink->ops->type(sink, &t);
 }
 
@@ -278,10 +293,10 @@ static struct resolve_types types_of(const struct collect_opts *opts, struct sin
 	uint32_t events = opts->events ? opts->events : COLLECT_CPU;
 	struct resolve_types t = {
 		.cpu = events & COLLECT_CPU ? cpu_type(sink) : TYPE_NONE,
-		.off_cpu = events & COLLECT_OFF_CPU ? time_type(sink, "off-cpu") : TYPE_NONE,
+		.off_cpu = events & COLLECT_OFF_CPU ? wait_type(sink, "off-cpu") : TYPE_NONE,
 		.sched_wait =
-			events & COLLECT_SCHED_WAIT ? time_type(sink, "sched-wait") : TYPE_NONE,
-		.wall = events & COLLECT_WALL ? time_type(sink, "wall") : TYPE_NONE,
+			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
+		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
 		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
 	};
 

@@ -319,7 +319,7 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 		end = put_sample(r, p, &sample, &ref, ACCOUNT_NONE);
 	}
 	if (r->types.wall != TYPE_NONE) {
-		sample.series = series_of(r, p, s, r->types.wall, 0);
+		sample.series = series_of(r, p, s, r->types.wall, r->types.period_ns);
 		sample.value = r->types.period_ns;
 		end = put_sample(r, p, &sample, &ref, ACCOUNT_ON_CPU);
 	}

@@ -214,6 +214,32 @@ START_TEST(comes_without_having_left)
 }
 END_TEST
 
+/* It sleeps for 100 ms and runs for 2 ms, but the switch between the two is not seen. */
+START_TEST(leaves_without_having_come)
+{
+	struct thread_time t;
+	struct away a;
+
+	thread_begins(&t, 0, THREAD_RUNS);
+	thread_leaves(&t, 1 * MS, 0, THREAD_BLOCKED);
+	a = thread_came(&t, 103 * MS, 2 * MS, 3 * MS);
+	ck_assert_uint_eq(a.off_ns, 97 * MS);
+	ck_assert_uint_eq(a.run_ns, 3 * MS);
+	thread_leaves(&t, 103 * MS, 0, THREAD_READY);
+	ck_assert_uint_eq(t.on_ns, 3 * MS);
+	ck_assert_uint_eq(t.off_ns, 97 * MS);
+	ck_assert_uint_eq(t.run_ns, 3 * MS);
+	/* Preempted: all of it was in the queue. By the scheduler's clock it has run for longer than it was away: it came at once. */
+	a = thread_came(&t, 105 * MS, 1 * MS, 0);
+	ck_assert_uint_eq(a.run_ns, 1 * MS);
+	thread_leaves(&t, 105 * MS, 0, THREAD_BLOCKED);
+	a = thread_came(&t, 106 * MS, 7 * MS, 0);
+	ck_assert_uint_eq(a.off_ns + a.run_ns, 0);
+	thread_leaves(&t, 106 * MS, 0, THREAD_DEAD);
+	ck_assert_uint_eq(sum_of(&t), 106 * MS);
+}
+END_TEST
+
 /* However long waits are and whatever the quantum, weights add up to the time that passed, to a quantum or two; a pattern that comes
  * again and again is met in its shares. */
 START_TEST(weights_add_up)
@@ -249,4 +275,4 @@ END_TEST
 
 UNIT_MAIN("thread_time", states, sums_are_the_life, queue_clock_runs_ahead, filter,
 	  every_wait_is_its_own, reported_while_it_goes_on, comes_without_having_left,
-	  weights_add_up)
+	  leaves_without_having_come, weights_add_up)
