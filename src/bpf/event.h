@@ -152,6 +152,7 @@ enum counter {
 	COUNT_BY_FP,       /* … by the frame pointer */
 	COUNT_WAITS_SAMPLED, /* not sent, as others stand for them */
 	COUNT_WAITS_LOST,    /* the ring refused */
+	COUNT_WAITS_UNSEEN,  /* the switch at their end was not seen */
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
 	COUNTERS
 };

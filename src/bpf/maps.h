@@ -42,7 +42,9 @@ struct scratch {
 	struct wait_info wait;
 	struct quanta quanta;
 	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
-	__u64 next; /* the task that this CPU was last seen to switch to */
+	/* The task that this CPU was last seen to switch to, and that nothing is known of it. */
+	__u64 next;
+	__u32 is_blind, is_late; /* is_late: the switch that wait is of was not seen */
 };
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };

@@ -323,8 +323,17 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	send_wait(&ev);
 }
 
-/* How many threads hold waits: where none does, the exit of a system call costs nothing but this look. */
+/* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */
 volatile __u64 holders;
+
+/* Of what a task does that nothing is known of, the switch by which it hands the CPU on may not be seen either. */
+static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
+{
+	if (!at_sys_exit || !s || s->is_blind == is_blind)
+		return;
+	s->is_blind = is_blind;
+	__sync_fetch_and_add(&holders, is_blind ? 1 : -1);
+}
 
 /* --- the way over sys_exit -------------------------------------------------------------------------------------------- */
 
@@ -478,7 +487,7 @@ static __always_inline void lose_wait(struct task_struct *task, struct thread_ti
 
 	if (away_passes(&filter, &a) && (is_user_task(task) || want_kernel_threads) &&
 	    is_wanted(task, t))
-		count(COUNT_WAITS_LOST);
+		count(COUNT_WAITS_UNSEEN);
 }
 
 static __always_inline void leave(void *ctx, struct task_struct *task, int preempted,
@@ -513,6 +522,8 @@ static __always_inline void begin_wait(struct task_struct *task, struct thread_t
 		return;
 	s->wait.weight_ns = weight;
 	begin_stack(task, s);
+	if (s->is_late)
+		s->head.n_kernel = 0; /* it does not stand there any more */
 	if (!has_user)
 		send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
 	else if (at_sys_exit)
@@ -529,6 +540,8 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	struct away a;
 	int is_user, is_new;
 
+	if (!t && task->pid)
+		set_blind(scratch_for(SCRATCH_WAIT), 1);
 	if (!t || !t->first_ns)
 		return;
 	a = time_away(task, t, now_ns);
@@ -555,6 +568,7 @@ static __always_inline int switched(void *ctx, int preempted, struct task_struct
 		no_interrupt();
 	if (s)
 		s->next = (__u64)next;
+	set_blind(s, 0);
 	leave(ctx, prev, preempted, prev_state, now_ns);
 	come(next, now_ns);
 	return 0;
@@ -579,7 +593,7 @@ int BPF_PROG(off_switch_before_5_18, int preempt, struct task_struct *prev,
 	return switched(ctx, preempt, prev, next, state);
 }
 
-/* The switch to this task was not seen, but its end is. */
+/* The switch to this task was not seen, but what comes after it is. */
 static __always_inline void come_late(struct task_struct *task, struct scratch *s)
 {
 	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
@@ -621,9 +635,17 @@ int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 	if (!holders)
 		return 0;
 	task = bpf_get_current_task_btf();
-	h = held_of(task, 0);
 	s = scratch_for(SCRATCH_WAIT);
-	if (!h || !h->n || !s)
+	if (!s)
+		return 0;
+	if (s->is_blind) {
+		set_blind(s, 0);
+		s->is_late = 1;
+		come_late(task, s);
+		s->is_late = 0;
+	}
+	h = held_of(task, 0);
+	if (!h || !h->n)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	send_user_part(ctx, task, s, h, now_ns);

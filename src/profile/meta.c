@@ -7,6 +7,11 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },
+	[LOSS_WAITS_UNSEEN] = { "waits_unseen",
+				"waits without a stack: the kernel did not show the switch at "
+				"their "
+				"end",
+				"", 1 },
 	[LOSS_THREADS_UNKNOWN] = { "threads_unknown",
 				   "threads whose times and waits are not known: no room for them",
 				   "", 0 },

@@ -36,6 +36,7 @@ enum loss {
 	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
 	LOSS_TARGETS_FULL, /* children not followed: the target table was full */
+	LOSS_WAITS_UNSEEN, /* waits whose end was not seen: they are in the exact times only */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */
 	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
 	LOSS_LATE,        /* records that arrived after their time had been resolved */
