@@ -1,7 +1,6 @@
 #include "format/recording.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 static const char *const recording_endings[] = { ".cresset", NULL };
 
@@ -21,9 +20,4 @@ bool recording_detect(const char *head, size_t len)
 {
 	return len >= sizeof RECORDING_MAGIC &&
 	       memcmp(head, RECORDING_MAGIC, sizeof RECORDING_MAGIC) == 0;
-}
-
-uint64_t recording_checksum(uint32_t type, uint32_t flags, const void *payload, size_t len)
-{
-	return XXH3_64bits_withSeed(payload, len, (uint64_t)flags << 32 | type);
 }

@@ -6,48 +6,20 @@
  * Numbers are little endian. Each chunk adds to one table what is new; ids count up from the
  * tables' beginning, so a reader that applies them in order has the writer's ids. A commit chunk
  * marks a point where all that is referred to is there: a file that was cut opens up to its last
- * one. docs/formats.md describes every payload. */
+ * one. docs/formats.md describes every payload (profile/chunk.h). */
 #ifndef CRESSET_FORMAT_RECORDING_H
 #define CRESSET_FORMAT_RECORDING_H
 
 #include "format/format.h"
+#include "profile/chunk.h"
 
 extern const struct format format_recording;
 
 enum { RECORDING_VERSION = 1 };
 #define RECORDING_MAGIC "CRESSET" /* with its NUL */
 
-enum recording_chunk {
-	CHUNK_STRINGS = 1,
-	CHUNK_MAPPINGS = 2,
-	CHUNK_FRAMES = 3,
-	CHUNK_FUNCTIONS = 4,
-	CHUNK_NAMES = 5,
-	CHUNK_TYPES = 6,
-	CHUNK_LABELS = 7,
-	CHUNK_SERIES = 8,
-	CHUNK_STACKS = 9,
-	CHUNK_SAMPLES = 10,
-	CHUNK_META = 11,
-	CHUNK_COMMIT = 12,
-	CHUNK_ORIGINS = 13, /* always with CHUNK_OPTIONAL */
-	CHUNK_SPANS = 14,   /* samples that cover time */
-	CHUNK_THREADS = 15, /* always with CHUNK_OPTIONAL */
-	CHUNK_TYPES_END
-};
-enum {
-	CHUNK_ZSTD = 1,     /* the payload is one zstd frame that tells its size */
-	CHUNK_OPTIONAL = 2, /* a reader that does not know the type may pass over it */
-};
-
-/* What a reader takes; more is damage or a bomb. */
-enum {
-	RECORDING_MAX_CHUNK = 16 << 20,   /* bytes of a payload, unpacked */
-	RECORDING_MAX_PENDING = 64 << 20, /* bytes between two commits, as stored */
-	RECORDING_MAX_ENTRIES = 1 << 26,  /* of a table; of samples, too */
-	RECORDING_MAX_FRAMES = 1 << 30,   /* of all stacks together, written out in full */
-};
-#define RECORDING_MAX_BYTES (4ull << 30) /* of all payloads, unpacked */
+enum { RECORDING_MAX_PENDING = 64 << 20 }; /* what a reader takes between two commits, as stored */
+#define RECORDING_MAX_BYTES (4ull << 30)   /* … of all payloads, unpacked */
 
 /* Writes PATH.tmp, which a crash leaves behind in a readable state. */
 struct recorder;
@@ -68,8 +40,5 @@ bool recording_detect(const char *head, size_t len);
 int recording_read(struct input *in, struct sink *sink, struct err *err);
 int recording_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		    struct err *err);
-
-/* The checksum of a chunk. */
-uint64_t recording_checksum(uint32_t type, uint32_t flags, const void *payload, size_t len);
 
 #endif

@@ -1,10 +1,9 @@
 #include "base/mem.h"
 #include "format/recording.h"
-#include "format/recording_tables.h"
+#include "profile/chunk_read.h"
 
 #include <errno.h>
 #include <string.h>
-#include <zstd.h>
 
 struct chunk {
 	uint32_t type, flags;
@@ -17,7 +16,7 @@ enum chunk_status { CHUNK_GOOD, CHUNK_NONE, CHUNK_CUT, CHUNK_DAMAGED, CHUNK_NEWE
 
 struct recording_reader {
 	struct input *in;
-	struct recording_tables tables;
+	struct chunk_reader tables;
 	VEC(struct chunk) pending; /* since the last commit */
 	uint64_t pending_bytes, unpacked_bytes;
 	struct buf raw;
@@ -75,14 +74,13 @@ static int read_chunk(struct input *in, struct chunk *out, enum chunk_status *st
 	out->length = cur_u64(&c);
 	out->checksum = cur_u64(&c);
 	*status = CHUNK_DAMAGED;
-	if (out->length > RECORDING_MAX_CHUNK)
+	if (out->length > CHUNK_MAX_BYTES)
 		return 0;
 	out->payload = xmalloc(out->length + 1);
 	rc = read_full(in, out->payload, out->length, &got, err);
 	if (rc <= 0)
 		*status = CHUNK_CUT;
-	else if (recording_checksum(out->type, out->flags, out->payload, out->length) ==
-		 out->checksum)
+	else if (chunk_checksum(out->type, out->flags, out->payload, out->length) == out->checksum)
 		*status = CHUNK_GOOD;
 	if (*status == CHUNK_GOOD)
 		return 0;
@@ -93,18 +91,8 @@ static int read_chunk(struct input *in, struct chunk *out, enum chunk_status *st
 /* The plain bytes of a chunk; false when they are none. */
 static bool unpack_chunk(struct recording_reader *r, const struct chunk *chunk, struct cur *out)
 {
-	*out = cur_of(chunk->payload, chunk->length);
-	if (chunk->flags & CHUNK_ZSTD) {
-		unsigned long long size = ZSTD_getFrameContentSize(chunk->payload, chunk->length);
-		if (size > RECORDING_MAX_CHUNK) /* unknown and error are huge */
-			return false;
-		buf_clear(&r->raw);
-		buf_reserve(&r->raw, size + 1);
-		size_t got = ZSTD_decompress(r->raw.data, size, chunk->payload, chunk->length);
-		if (ZSTD_isError(got))
-			return false;
-		*out = cur_of(r->raw.data, got);
-	}
+	if (!chunk_unpack(chunk->flags, chunk->payload, chunk->length, &r->raw, out))
+		return false;
 	r->unpacked_bytes += cur_left(out);
 	return r->unpacked_bytes <= RECORDING_MAX_BYTES;
 }
@@ -125,7 +113,7 @@ static enum chunk_status apply_pending(struct recording_reader *r)
 		const struct chunk *chunk = &r->pending.v[i];
 		struct cur payload;
 		if (status == CHUNK_GOOD && (!unpack_chunk(r, chunk, &payload) ||
-					     !recording_apply(&r->tables, chunk->type, payload)))
+					     !chunk_apply(&r->tables, chunk->type, payload)))
 			status = CHUNK_DAMAGED;
 		r->left_out += status != CHUNK_GOOD;
 	}
@@ -200,15 +188,15 @@ int recording_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc)
 		return rc;
 	struct recording_reader r = { .in = in };
-	recording_tables_init(&r.tables, sink);
+	chunk_reader_init(&r.tables, sink);
 	rc = read_chunks(&r, err);
 	if (rc == 0)
-		recording_tables_end(&r.tables);
+		chunk_reader_end(&r.tables);
 	if (rc == 0 && r.left_out)
 		sink->ops->loss(sink, LOSS_INPUT_SKIPPED, r.left_out);
 	drop_pending(&r);
 	vec_done(&r.pending);
 	buf_done(&r.raw);
-	recording_tables_done(&r.tables);
+	chunk_reader_done(&r.tables);
 	return rc;
 }

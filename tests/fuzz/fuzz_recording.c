@@ -20,7 +20,7 @@ static void put_chunk(struct buf *b, uint32_t type, uint32_t flags, const void *
 	put_le(b, type, 4);
 	put_le(b, flags, 4);
 	put_le(b, len, 8);
-	put_le(b, recording_checksum(type, flags, data, len), 8);
+	put_le(b, chunk_checksum(type, flags, data, len), 8);
 	buf_add(b, data, len);
 }
 

@@ -1,22 +1,47 @@
-#include "format/recording_tables.h"
+#include "profile/chunk_read.h"
 
-#include "format/recording.h"
+#include "base/mem.h"
+#include "profile/chunk.h"
 
 #include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
 
-void recording_tables_init(struct recording_tables *t, struct sink *sink)
+uint64_t chunk_checksum(uint32_t type, uint32_t flags, const void *payload, size_t len)
 {
-	*t = (struct recording_tables){ .sink = sink };
+	return XXH3_64bits_withSeed(payload, len, (uint64_t)flags << 32 | type);
+}
+
+bool chunk_unpack(uint32_t flags, const void *payload, size_t len, struct buf *raw, struct cur *out)
+{
+	*out = cur_of(payload, len);
+	if (!(flags & CHUNK_ZSTD))
+		return len <= CHUNK_MAX_BYTES;
+	unsigned long long size = ZSTD_getFrameContentSize(payload, len);
+	if (size > CHUNK_MAX_BYTES) /* unknown and error are huge */
+		return false;
+	buf_clear(raw);
+	buf_reserve(raw, size + 1);
+	size_t got = ZSTD_decompress(raw->data, size, payload, len);
+	if (ZSTD_isError(got))
+		return false;
+	*out = cur_of(raw->data, got);
+	return true;
+}
+
+void chunk_reader_init(struct chunk_reader *t, struct sink *sink)
+{
+	*t = (struct chunk_reader){ .sink = sink };
 	vec_push(&t->strings.v, sink_string(sink, ""));
 	vec_push(&t->sets.v, sink->ops->labels(sink, NULL, 0));
 	vec_push(&t->stacks.v, sink->ops->stack(sink, NULL, 0));
 	vec_push(&t->file_stacks.stacks, (struct stack){ 0 });
 }
 
-void recording_tables_done(struct recording_tables *t)
+void chunk_reader_done(struct chunk_reader *t)
 {
-	struct recording_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions,
-					&t->types,   &t->sets,     &t->series, &t->stacks };
+	struct chunk_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions,
+				    &t->types,   &t->sets,     &t->series, &t->stacks };
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		vec_done(&ids[i]->v);
 	vec_done(&t->file_stacks.stacks);
@@ -46,7 +71,7 @@ static uint32_t get_u32(struct cur *c, uint32_t max)
 }
 
 /* An id of the file as the sink's. */
-static uint32_t get_id(struct cur *c, const struct recording_ids *ids)
+static uint32_t get_id(struct cur *c, const struct chunk_ids *ids)
 {
 	uint64_t id = cur_varint(c);
 	if (id >= ids->v.n)
@@ -54,9 +79,9 @@ static uint32_t get_id(struct cur *c, const struct recording_ids *ids)
 	return c->bad ? 0 : ids->v.v[id];
 }
 
-static bool add_id(struct recording_ids *ids, uint32_t id)
+static bool add_id(struct chunk_ids *ids, uint32_t id)
 {
-	if (ids->v.n >= RECORDING_MAX_ENTRIES)
+	if (ids->v.n >= CHUNK_MAX_ENTRIES)
 		return false;
 	vec_push(&ids->v, id);
 	return true;
@@ -64,14 +89,14 @@ static bool add_id(struct recording_ids *ids, uint32_t id)
 
 /* --- tables: each reads one row --------------------------------------------------------------- */
 
-static bool read_string(struct recording_tables *t, struct cur *c)
+static bool read_string(struct chunk_reader *t, struct cur *c)
 {
 	uint64_t len = cur_varint(c);
 	const char *s = cur_take(c, len);
 	return s && add_id(&t->strings, t->sink->ops->string(t->sink, s, len));
 }
 
-static bool read_mapping(struct recording_tables *t, struct cur *c)
+static bool read_mapping(struct chunk_reader *t, struct cur *c)
 {
 	struct mapping m = { .name = get_id(c, &t->strings) };
 	m.build_id_len = get_u32(c, BUILD_ID_MAX);
@@ -87,7 +112,7 @@ static bool read_mapping(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->mappings, t->sink->ops->mapping(t->sink, &m));
 }
 
-static bool read_frame(struct recording_tables *t, struct cur *c)
+static bool read_frame(struct chunk_reader *t, struct cur *c)
 {
 	struct frame f = { .kind = get_u32(c, FRAME_KINDS - 1) };
 	uint32_t mapping = get_u32(c, t->mappings.v.n);
@@ -104,7 +129,7 @@ static bool read_frame(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->frames, t->sink->ops->frame(t->sink, &f));
 }
 
-static bool read_function(struct recording_tables *t, struct cur *c)
+static bool read_function(struct chunk_reader *t, struct cur *c)
 {
 	struct function f = { .name = get_id(c, &t->strings) };
 	f.linkage = get_id(c, &t->strings);
@@ -113,7 +138,7 @@ static bool read_function(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->functions, t->sink->ops->function(t->sink, &f));
 }
 
-static bool read_names(struct recording_tables *t, struct cur *c)
+static bool read_names(struct chunk_reader *t, struct cur *c)
 {
 	uint32_t frame = get_id(c, &t->frames);
 	uint32_t n = get_u32(c, NAMES_MAX_INLINE);
@@ -130,7 +155,7 @@ static bool read_names(struct recording_tables *t, struct cur *c)
 }
 
 /* Counts add up. */
-static bool read_origin(struct recording_tables *t, struct cur *c)
+static bool read_origin(struct chunk_reader *t, struct cur *c)
 {
 	uint32_t mapping = get_id(c, &t->mappings), name = get_id(c, &t->strings);
 	uint64_t frames = cur_varint(c);
@@ -139,7 +164,7 @@ static bool read_origin(struct recording_tables *t, struct cur *c)
 	return !c->bad;
 }
 
-static bool read_type(struct recording_tables *t, struct cur *c)
+static bool read_type(struct chunk_reader *t, struct cur *c)
 {
 	struct type type = { .name = get_id(c, &t->strings) };
 	type.sample_type = get_id(c, &t->strings);
@@ -150,7 +175,7 @@ static bool read_type(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->types, t->sink->ops->type(t->sink, &type));
 }
 
-static bool read_label_set(struct recording_tables *t, struct cur *c)
+static bool read_label_set(struct chunk_reader *t, struct cur *c)
 {
 	enum { LABEL_BYTES = 4 }; /* at least */
 	uint32_t n = get_u32(c, cur_left(c) / LABEL_BYTES);
@@ -168,7 +193,7 @@ static bool read_label_set(struct recording_tables *t, struct cur *c)
 	return !c->bad && add_id(&t->sets, t->sink->ops->labels(t->sink, t->labels.v, n));
 }
 
-static bool read_series(struct recording_tables *t, struct cur *c)
+static bool read_series(struct chunk_reader *t, struct cur *c)
 {
 	struct series s = { .type = get_id(c, &t->types) };
 	s.period = unzigzag(cur_varint(c));
@@ -178,7 +203,7 @@ static bool read_series(struct recording_tables *t, struct cur *c)
 
 /* Own frames of a stack, and whether it keeps the rules of profile/stack.h that stack_frames relies
  * on. */
-static bool read_stack_links(struct recording_tables *t, struct cur *c, struct stack *s)
+static bool read_stack_links(struct chunk_reader *t, struct cur *c, struct stack *s)
 {
 	struct stack_table *table = &t->file_stacks;
 	uint64_t back = cur_varint(c);
@@ -197,13 +222,13 @@ static bool read_stack_links(struct recording_tables *t, struct cur *c, struct s
 	return !c->bad;
 }
 
-static bool read_stack(struct recording_tables *t, struct cur *c)
+static bool read_stack(struct chunk_reader *t, struct cur *c)
 {
 	struct stack s = { 0 };
 	if (!read_stack_links(t, c, &s))
 		return false;
 	t->frames_given += s.depth;
-	if (t->frames_given > RECORDING_MAX_FRAMES)
+	if (t->frames_given > CHUNK_MAX_FRAMES)
 		return false;
 	vec_push(&t->file_stacks.stacks, s);
 	vec_reserve(&t->scratch, s.depth);
@@ -224,7 +249,7 @@ static uint32_t next_u32(struct cur *c, int64_t *before)
 }
 
 static void read_ids(struct cur *c, struct sample *samples, size_t n, size_t member,
-		     const struct recording_ids *ids)
+		     const struct chunk_ids *ids)
 {
 	int64_t before = 0;
 	for (size_t i = 0; i < n && !c->bad; i++) {
@@ -255,11 +280,11 @@ static void read_lengths(struct cur *c, struct sample *samples, size_t n)
 }
 
 /* One chunk holds one set of columns. */
-static bool read_columns(struct recording_tables *t, struct cur *c, bool spans)
+static bool read_columns(struct chunk_reader *t, struct cur *c, bool spans)
 {
 	enum { SAMPLE_BYTES = 7 }; /* at least: one for each column */
 	uint32_t n = get_u32(c, cur_left(c) / SAMPLE_BYTES);
-	if (c->bad || t->samples_given + n > RECORDING_MAX_ENTRIES)
+	if (c->bad || t->samples_given + n > CHUNK_MAX_ENTRIES)
 		return false;
 	vec_reserve(&t->samples, n);
 	struct sample *s = t->samples.v;
@@ -281,17 +306,17 @@ static bool read_columns(struct recording_tables *t, struct cur *c, bool spans)
 	return true;
 }
 
-static bool read_samples(struct recording_tables *t, struct cur *c)
+static bool read_samples(struct chunk_reader *t, struct cur *c)
 {
 	return read_columns(t, c, false);
 }
 
-static bool read_spans(struct recording_tables *t, struct cur *c)
+static bool read_spans(struct chunk_reader *t, struct cur *c)
 {
 	return read_columns(t, c, true);
 }
 
-static bool read_thread(struct recording_tables *t, struct cur *c)
+static bool read_thread(struct chunk_reader *t, struct cur *c)
 {
 	struct thread_times row = { .pid = get_u32(c, UINT32_MAX), .tid = get_u32(c, UINT32_MAX) };
 	row.name = get_id(c, &t->strings);
@@ -308,7 +333,7 @@ static bool read_thread(struct recording_tables *t, struct cur *c)
 
 /* --- meta ------------------------------------------------------------------------------------- */
 
-static void read_meta_numbers(struct recording_tables *t, struct cur *c)
+static void read_meta_numbers(struct chunk_reader *t, struct cur *c)
 {
 	struct profile_meta *m = &t->meta;
 	m->start_wall_ns = unzigzag(cur_varint(c));
@@ -344,7 +369,7 @@ static void read_losses(struct profile_meta *m, struct cur *c)
 	}
 }
 
-static bool read_meta(struct recording_tables *t, struct cur *c)
+static bool read_meta(struct chunk_reader *t, struct cur *c)
 {
 	struct profile_meta *m = &t->meta;
 	read_meta_numbers(t, c);
@@ -363,7 +388,7 @@ static bool read_meta(struct recording_tables *t, struct cur *c)
 	return !c->bad;
 }
 
-void recording_tables_end(struct recording_tables *t)
+void chunk_reader_end(struct chunk_reader *t)
 {
 	struct profile_meta *to = t->sink->ops->meta(t->sink), *from = &t->meta;
 	if (!t->has_meta)
@@ -393,7 +418,7 @@ void recording_tables_end(struct recording_tables *t)
 	to->own_peak_bytes = from->own_peak_bytes;
 }
 
-static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = {
+static bool (*const row_readers[])(struct chunk_reader *t, struct cur *c) = {
 	[CHUNK_STRINGS] = read_string,   [CHUNK_MAPPINGS] = read_mapping,
 	[CHUNK_FRAMES] = read_frame,     [CHUNK_FUNCTIONS] = read_function,
 	[CHUNK_NAMES] = read_names,      [CHUNK_TYPES] = read_type,
@@ -403,7 +428,7 @@ static bool (*const row_readers[])(struct recording_tables *t, struct cur *c) = 
 	[CHUNK_SPANS] = read_spans,      [CHUNK_THREADS] = read_thread,
 };
 
-bool recording_apply(struct recording_tables *t, uint32_t type, struct cur payload)
+bool chunk_apply(struct chunk_reader *t, uint32_t type, struct cur payload)
 {
 	bool ok = true;
 	while (ok && cur_left(&payload))

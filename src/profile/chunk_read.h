@@ -1,0 +1,47 @@
+/* profile/chunk_read.h: chunks (profile/chunk.h), applied to a sink. Ids of the
+ * writer are counted, and checked whenever one is used, so a damaged or hostile payload ends with
+ * `false` and leaves the sink consistent. */
+#ifndef CRESSET_PROFILE_CHUNK_READ_H
+#define CRESSET_PROFILE_CHUNK_READ_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "profile/chunk.h"
+#include "profile/profile.h"
+#include "profile/stack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The sink's id by the file's. */
+struct chunk_ids {
+	VEC(uint32_t) v;
+};
+
+struct chunk_reader {
+	struct sink *sink;
+	struct chunk_ids strings, mappings, frames, functions, types, sets, series, stacks;
+	struct stack_table file_stacks; /* as in the file; own[] are the sink's frames */
+	VEC(uint32_t) scratch;
+	VEC(struct line) lines;
+	VEC(struct label) labels;
+	VEC(struct sample) samples;
+	uint64_t frames_given, samples_given;
+	struct profile_meta meta; /* the last one, in the sink's ids; given by chunk_reader_end */
+	bool has_meta;
+};
+
+void chunk_reader_init(struct chunk_reader *t, struct sink *sink);
+void chunk_reader_done(struct chunk_reader *t);
+
+/* The plain bytes of a payload: in raw where it was packed, else where it is. False when they are none. */
+bool chunk_unpack(uint32_t flags, const void *payload, size_t len, struct buf *raw,
+		  struct cur *out);
+
+/* Applies a payload (unpacked) of one of the types above but CHUNK_COMMIT. */
+bool chunk_apply(struct chunk_reader *t, uint32_t type, struct cur payload);
+
+/* Gives the meta to the sink, once everything was applied. */
+void chunk_reader_end(struct chunk_reader *t);
+
+#endif

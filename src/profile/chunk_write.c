@@ -1,0 +1,407 @@
+#include "profile/chunk_write.h"
+
+#include "base/mem.h"
+#include "base/pb.h"
+
+#include <string.h>
+#include <zstd.h>
+
+enum {
+	CHUNK_TARGET = 256 * 1024, /* bytes of a payload before compression, about */
+	SAMPLES_PER_CHUNK = 16384,
+	CHUNK_LEVEL = 3,  /* of zstd */
+	CHUNK_SMALL = 64, /* bytes that are not worth compressing */
+};
+
+struct chunk_writer {
+	const struct chunk_out *out; /* while chunks are written */
+	struct buf chunk, packed, meta;
+	/* What of each table has been written; id 0 of strings, label sets and stacks goes without
+	 * saying. */
+	uint32_t strings, mappings, frames, functions, types, sets, series, stacks;
+	size_t samples;
+	uint64_t samples_before; /* that have left the profile since */
+	VEC(uint64_t) origins;   /* by row: frames as written */
+	uint32_t origins_until;
+	VEC(struct thread_times) threads; /* by row: as written */
+	uint32_t threads_until;
+	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
+	uint32_t names_until; /* frames whose names have been looked at in this round */
+};
+
+static uint64_t zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+static void put(struct chunk_writer *w, uint64_t v)
+{
+	pb_put_varint(&w->chunk, v);
+}
+
+/* --- chunks ----------------------------------------------------------------------------------- */
+
+static bool chunk_pack(struct chunk_writer *w)
+{
+	if (w->chunk.len < CHUNK_SMALL)
+		return false;
+	buf_clear(&w->packed);
+	buf_reserve(&w->packed, ZSTD_compressBound(w->chunk.len));
+	size_t n = ZSTD_compress(w->packed.data, w->packed.cap, w->chunk.data, w->chunk.len,
+				 CHUNK_LEVEL);
+	if (ZSTD_isError(n) || n >= w->chunk.len)
+		return false;
+	w->packed.len = n;
+	return true;
+}
+
+/* Hands over w->chunk and empties it. */
+static int chunk_give(struct chunk_writer *w, enum chunk_type type, struct err *err)
+{
+	uint32_t packed = chunk_pack(w) ? CHUNK_ZSTD : 0;
+	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS;
+	struct buf *payload = packed ? &w->packed : &w->chunk;
+	int rc = w->out->put(w->out->ctx, type, packed | (optional ? CHUNK_OPTIONAL : 0),
+			     payload->data, payload->len, err);
+
+	buf_clear(&w->chunk);
+	return rc;
+}
+
+/* Ends a chunk when it is full, or at the end of its table. */
+static int chunk_end(struct chunk_writer *w, enum chunk_type type, bool table_ends, struct err *err)
+{
+	if (w->chunk.len == 0 || (!table_ends && w->chunk.len < CHUNK_TARGET))
+		return 0;
+	return chunk_give(w, type, err);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void put_string(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	put(w, strtab_len(&p->strings, i));
+	buf_add(&w->chunk, strtab_get(&p->strings, i), strtab_len(&p->strings, i));
+}
+
+static void put_mapping(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct mapping *m = &p->frames.mappings.v[i];
+	put(w, m->name);
+	put(w, m->build_id_len);
+	buf_add(&w->chunk, m->build_id, m->build_id_len);
+	put(w, m->build_id_text);
+	put(w, m->identity);
+	put(w, m->start);
+	put(w, m->limit);
+	put(w, m->offset);
+	put(w, m->flags);
+}
+
+static void put_frame(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct frame *f = &p->frames.frames.v[i];
+	put(w, f->kind);
+	put(w, (uint32_t)(f->mapping + 1)); /* MAPPING_NONE is 0 */
+	if (f->mapping != MAPPING_NONE) {
+		put(w, f->offset);
+		return;
+	}
+	put(w, f->function);
+	put(w, f->file);
+	put(w, f->line);
+	put(w, f->binary);
+}
+
+static void put_function(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct function *f = &p->names.functions.v[i];
+	put(w, f->name);
+	put(w, f->linkage);
+	put(w, f->file);
+	put(w, f->start_line);
+}
+
+/* Only when they changed. */
+static void put_names(struct chunk_writer *w, const struct profile *p, uint32_t frame)
+{
+	const struct line *lines = NULL;
+	uint32_t n = names_get(&p->names, frame, &lines);
+	uint64_t hash = n ? hash_bytes(lines, n * sizeof *lines) | 1 : 0;
+	while (w->names.n <= frame)
+		vec_push(&w->names, 0);
+	if (w->names.v[frame] == hash)
+		return;
+	w->names.v[frame] = hash;
+	put(w, frame);
+	put(w, n);
+	for (uint32_t i = 0; i < n; i++) {
+		put(w, lines[i].function);
+		put(w, lines[i].line);
+		put(w, lines[i].column);
+	}
+}
+
+/* What was added since. */
+static void put_origin(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct origin *o = &p->origins.all.v[i];
+	while (w->origins.n <= i)
+		vec_push(&w->origins, 0);
+	if (w->origins.v[i] == o->frames)
+		return;
+	put(w, o->mapping);
+	put(w, o->name);
+	put(w, o->frames - w->origins.v[i]);
+	w->origins.v[i] = o->frames;
+}
+
+/* Only when it changed. */
+static void put_thread(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct thread_times *row = &p->threads.all.v[i];
+	if (i < w->threads.n && memcmp(&w->threads.v[i], row, sizeof *row) == 0)
+		return;
+	if (i == w->threads.n)
+		vec_push(&w->threads, *row);
+	w->threads.v[i] = *row;
+	put(w, row->pid);
+	put(w, row->tid);
+	put(w, row->name);
+	put(w, zigzag(row->first_ns));
+	put(w, zigzag(row->last_ns));
+	put(w, zigzag(row->on_ns));
+	put(w, zigzag(row->off_ns));
+	put(w, zigzag(row->wait_ns));
+	put(w, zigzag(row->stopped_ns));
+}
+
+static void put_type(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct type *t = &p->series.types.v[i];
+	put(w, t->name);
+	put(w, t->sample_type);
+	put(w, t->unit);
+	put(w, t->period_type);
+	put(w, t->period_unit);
+	put(w, t->aggregation);
+}
+
+static void put_label_set(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	struct label_set set = p->series.sets.v[i];
+	put(w, set.n);
+	for (uint32_t k = 0; k < set.n; k++) {
+		const struct label *l = &p->series.labels.v[set.first + k];
+		put(w, l->key);
+		put(w, l->is_num);
+		put(w, l->is_num ? zigzag(l->num) : l->str);
+		put(w, l->unit);
+	}
+}
+
+static void put_series(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct series *s = &p->series.series.v[i];
+	put(w, s->type);
+	put(w, zigzag(s->period));
+	put(w, s->labels);
+}
+
+static void put_stack(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	const struct stack *s = &p->stacks.stacks.v[i];
+	put(w, i - s->parent);
+	put(w, s->shared);
+	put(w, s->depth - s->shared);
+	for (uint32_t k = 0; k + s->shared < s->depth; k++)
+		put(w, p->stacks.own.v[s->own + k]);
+}
+
+struct chunked_table {
+	enum chunk_type type;
+	void (*put)(struct chunk_writer *w, const struct profile *p, uint32_t i);
+	uint32_t *done;
+	size_t n, first; /* rows before first are never written */
+};
+
+static int put_table(struct chunk_writer *w, const struct profile *p, const struct chunked_table *t,
+		     struct err *err)
+{
+	int rc = 0;
+	if (*t->done < t->first)
+		*t->done = t->first;
+	while (rc == 0 && *t->done < t->n) {
+		t->put(w, p, (*t->done)++);
+		rc = chunk_end(w, t->type, *t->done == t->n, err);
+	}
+	return rc ? rc : chunk_end(w, t->type, true, err);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static void put_signed_column(struct chunk_writer *w, const int64_t *v, size_t n, bool deltas)
+{
+	int64_t before = 0;
+	for (size_t i = 0; i < n; i++) {
+		put(w, zigzag((int64_t)((uint64_t)v[i] - (uint64_t)before)));
+		before = deltas ? v[i] : 0;
+	}
+}
+
+/* `add` is 1 for columns whose SAMPLE_NO_ID becomes 0. */
+static void put_id_column(struct chunk_writer *w, const uint32_t *v, size_t n, uint32_t add)
+{
+	int64_t before = 0;
+	for (size_t i = 0; i < n; i++) {
+		int64_t now = (uint32_t)(v[i] + add);
+		put(w, zigzag(now - before));
+		before = now;
+	}
+}
+
+static bool any_length(const struct sample_columns *s, size_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sample_length_ns(s, from + i))
+			return true;
+	return false;
+}
+
+static int put_samples(struct chunk_writer *w, const struct profile *p, struct err *err)
+{
+	const struct sample_columns *s = &p->samples;
+	int rc = 0;
+	while (rc == 0 && w->samples < s->n) {
+		size_t at = w->samples, n = s->n - at;
+		n = n < SAMPLES_PER_CHUNK ? n : SAMPLES_PER_CHUNK;
+		put(w, n);
+		put_signed_column(w, s->time_ns + at, n, true);
+		put_signed_column(w, s->value + at, n, false);
+		put_id_column(w, s->series + at, n, 0);
+		put_id_column(w, s->stack + at, n, 0);
+		put_id_column(w, s->pid + at, n, 1);
+		put_id_column(w, s->tid + at, n, 1);
+		put_id_column(w, s->cpu + at, n, 1);
+		bool spans = any_length(s, at, n);
+		if (spans)
+			put_signed_column(w, s->length_ns + at, n, false);
+		w->samples += n;
+		rc = chunk_end(w, spans ? CHUNK_SPANS : CHUNK_SAMPLES, true, err);
+	}
+	return rc;
+}
+
+/* --- meta ------------------------------------------------------------------------------------- */
+
+static void put_list(struct chunk_writer *w, const uint32_t *v, size_t n)
+{
+	put(w, n);
+	for (size_t i = 0; i < n; i++)
+		put(w, v[i]);
+}
+
+/* By name: reasons come and go between versions. */
+static void put_losses(struct chunk_writer *w, const struct profile_meta *m)
+{
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		size_t len = strlen(loss_reasons[i].name);
+		if (!m->loss[i])
+			continue;
+		put(w, len);
+		buf_add(&w->chunk, loss_reasons[i].name, len);
+		put(w, m->loss[i]);
+	}
+}
+
+static int put_meta(struct chunk_writer *w, const struct profile *p, struct err *err)
+{
+	const struct profile_meta *m = &p->meta;
+	put(w, zigzag(m->start_wall_ns));
+	put(w, zigzag(m->start_mono_ns));
+	put(w, zigzag(m->duration_ns));
+	put(w, m->host);
+	put(w, m->kernel);
+	put(w, m->command);
+	put(w, m->clock);
+	put(w, m->cpus);
+	put(w, m->default_type);
+	put(w, m->default_column);
+	put(w, m->doc_url);
+	put(w, m->drop_frames);
+	put(w, m->keep_frames);
+	put(w, m->own_cpu_ns);
+	put(w, m->own_peak_bytes);
+	put_list(w, m->comments.v, m->comments.n);
+	put_list(w, m->sample_types.v, m->sample_types.n);
+	put_losses(w, m);
+	if (w->meta.len == w->chunk.len && memcmp(w->meta.data, w->chunk.data, w->meta.len) == 0) {
+		buf_clear(&w->chunk);
+		return 0;
+	}
+	buf_clear(&w->meta);
+	buf_add(&w->meta, w->chunk.data, w->chunk.len);
+	return chunk_end(w, CHUNK_META, true, err);
+}
+
+/* --- the writer ------------------------------------------------------------------------------- */
+
+struct chunk_writer *chunk_writer_new(void)
+{
+	return xcalloc(1, sizeof(struct chunk_writer));
+}
+
+void chunk_writer_free(struct chunk_writer *w)
+{
+	if (!w)
+		return;
+	buf_done(&w->chunk);
+	buf_done(&w->packed);
+	buf_done(&w->meta);
+	vec_done(&w->names);
+	vec_done(&w->origins);
+	vec_done(&w->threads);
+	free(w);
+}
+
+uint64_t chunk_writer_samples(const struct chunk_writer *w)
+{
+	return w->samples_before + w->samples;
+}
+
+void chunk_writer_drop_samples(struct chunk_writer *w)
+{
+	w->samples_before += w->samples;
+	w->samples = 0;
+}
+
+/* What is referred to comes before what refers to it. */
+int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
+		const struct chunk_out *out, struct err *err)
+{
+	w->out = out;
+	w->names_until = w->origins_until = w->threads_until = 0;
+	const struct chunked_table tables[] = {
+		{ CHUNK_STRINGS, put_string, &w->strings, p->strings.all.n, 1 },
+		{ CHUNK_MAPPINGS, put_mapping, &w->mappings, p->frames.mappings.n, 0 },
+		{ CHUNK_FRAMES, put_frame, &w->frames, p->frames.frames.n, 0 },
+		{ CHUNK_FUNCTIONS, put_function, &w->functions, p->names.functions.n, 0 },
+		{ CHUNK_NAMES, put_names, &w->names_until, p->frames.frames.n, 0 },
+		{ CHUNK_ORIGINS, put_origin, &w->origins_until, p->origins.all.n, 0 },
+		{ CHUNK_THREADS, put_thread, &w->threads_until, p->threads.all.n, 0 },
+		{ CHUNK_TYPES, put_type, &w->types, p->series.types.n, 0 },
+		{ CHUNK_LABELS, put_label_set, &w->sets, p->series.sets.n, 1 },
+		{ CHUNK_SERIES, put_series, &w->series, p->series.series.n, 0 },
+		{ CHUNK_STACKS, put_stack, &w->stacks, p->stacks.stacks.n, 1 },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof tables / sizeof *tables; i++)
+		if (types & 1u << tables[i].type)
+			rc = put_table(w, p, &tables[i], err);
+	if (rc == 0 && types & 1u << CHUNK_META)
+		rc = put_meta(w, p, err);
+	if (rc == 0 && types & 1u << CHUNK_SAMPLES)
+		rc = put_samples(w, p, err);
+	return rc;
+}

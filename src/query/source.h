@@ -1,0 +1,63 @@
+/* query/source.h: what questions are put to: a store, or one profile (a recording, any file that can be read). Both answer through the
+ * same five operations; everything above (query/plan.h, SQL) knows no other.
+ *
+ * Times are Unix time in ns; of a profile that knows no wall clock, ns since its start. Series are numbered as in the catalog. */
+#ifndef CRESSET_QUERY_SOURCE_H
+#define CRESSET_QUERY_SOURCE_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Values by stack, as one dictionary (a day's, or the profile) has them. */
+struct source_sums {
+	struct profile *dict; /* strings, frames, names, stacks; changed by interned strings only */
+	uint32_t n;
+	uint32_t *stack; /* ascending, no two equal */
+	int64_t *value;
+	double *count,
+		*squares; /* samples behind it, and the sum of their squares; NULL: count is value */
+};
+struct source_merged {
+	struct source_sums *parts;
+	size_t n;
+	bool rounded; /* detail was gone: whole blocks were taken where the range cuts one */
+};
+void source_merged_done(struct source_merged *m);
+
+struct source_row {
+	const struct profile *dict;
+	int64_t time_ns, length_ns, value;
+	uint32_t series, stack, pid, tid, cpu; /* SAMPLE_NO_ID where the source has windows only */
+};
+typedef int (*source_row_fn)(void *ctx, const struct source_row *row);
+
+struct source;
+struct source_ops {
+	/* Types, labels, series. */
+	const struct profile *(*catalog)(struct source *s);
+	/* The first and the last moment there is anything of; both 0: nothing. */
+	void (*range)(struct source *s, int64_t *from_ns, int64_t *to_ns);
+	/* wanted: by series. */
+	int (*merge)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		     struct source_merged *out, struct err *err);
+	/* sums[group[series] * steps + step] += value; group UINT32_MAX: not wanted. */
+	int (*steps)(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
+		     size_t steps, int64_t *sums, struct err *err);
+	/* Every sample there is, exact ones where they are kept, else windows. Ends when row returns other than 0, which is returned. */
+	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		    source_row_fn row, void *ctx, struct err *err);
+	void (*close)(struct source *s);
+};
+struct source { /* embedded first in the source's own struct */
+	const struct source_ops *ops;
+};
+
+/* p stays the caller's and must not change. */
+struct source *source_of_profile(struct profile *p);
+/* A view of dir (store/store.h), read-only: beside a running service, too. */
+int source_open_store(const char *dir, struct source **out, struct err *err);
+
+#endif

@@ -1,0 +1,341 @@
+#include "store/db.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct prepared {
+	const char *sql; /* the caller's, by address */
+	sqlite3_stmt *stmt;
+};
+struct db {
+	sqlite3 *sqlite;
+	char *path;
+	VEC(struct prepared) prepared;
+};
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+static int errno_of(int rc)
+{
+	static const struct {
+		int sqlite, code;
+	} codes[] = {
+		{ SQLITE_FULL, ENOSPC },     { SQLITE_IOERR, EIO },
+		{ SQLITE_CORRUPT, EBADMSG }, { SQLITE_NOTADB, EBADMSG },
+		{ SQLITE_BUSY, EBUSY },      { SQLITE_LOCKED, EBUSY },
+		{ SQLITE_CANTOPEN, ENOENT }, { SQLITE_PERM, EACCES },
+		{ SQLITE_READONLY, EROFS },  { SQLITE_NOMEM, ENOMEM },
+		{ SQLITE_INTERRUPT, EINTR }, { SQLITE_TOOBIG, E2BIG },
+		{ SQLITE_AUTH, EPERM },      { SQLITE_ERROR, EINVAL },
+	};
+
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i].sqlite == (rc & 0xff))
+			return codes[i].code;
+	return EIO;
+}
+
+int db_error(struct db *db, const char *doing, struct err *err)
+{
+	int rc = sqlite3_errcode(db->sqlite), code = errno_of(rc);
+	int os = sqlite3_system_errno(db->sqlite);
+
+	if ((code == EIO || code == ENOENT) && os)
+		code = os;
+	return err_set(err, code, "%s: cannot %s: %s", db->path, doing, sqlite3_errmsg(db->sqlite));
+}
+
+/* --- what a file is --------------------------------------------------------------------------- */
+
+bool db_is_kind(const char *head, size_t len, enum db_kind kind)
+{
+	static const char magic[] = "SQLite format 3";
+	const uint8_t *id = (const uint8_t *)head +
+			    68; /* sqlite.org/fileformat2.html: application_id, big endian */
+
+	return len >= DB_HEAD_BYTES && memcmp(head, magic, sizeof magic) == 0 &&
+	       ((uint32_t)id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3]) == (uint32_t)kind;
+}
+
+static int get_pragma(struct db *db, const char *sql, int64_t *out, struct err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db->sqlite, sql, -1, &stmt, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW)
+		*out = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW ? 0 : db_error(db, "read it", err);
+}
+
+/* Every object that is there is one of the schema, and every one of the schema is there. */
+static int check_objects(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	sqlite3_stmt *s =
+		db_prepare(db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", err);
+	size_t there = 0, wanted = 0;
+	int rc;
+
+	if (!s)
+		return -err->code;
+	while (schema->objects[wanted])
+		wanted++;
+	while ((rc = db_step(db, s, err)) > 0) {
+		const char *sql = (const char *)sqlite3_column_text(s, 0);
+		size_t i = 0;
+
+		while (i < wanted && (!sql || strcmp(schema->objects[i], sql) != 0))
+			i++;
+		if (i == wanted) {
+			sqlite3_reset(s);
+			return err_set(err, EBADMSG, "%s: has a table that is not ours", db->path);
+		}
+		there++;
+	}
+	if (rc == 0 && there != wanted)
+		rc = err_set(err, EBADMSG, "%s: lacks a table", db->path);
+	return rc;
+}
+
+static int check_schema(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	int64_t kind = 0, version = 0;
+	int rc = get_pragma(db, "PRAGMA application_id", &kind, err);
+
+	if (!rc)
+		rc = get_pragma(db, "PRAGMA user_version", &version, err);
+	if (rc)
+		return rc;
+	if (kind != (int64_t)schema->kind)
+		return err_set(err, EBADMSG, "%s: is not the file it should be", db->path);
+	if (version > schema->version) {
+		err_set(err, EBADMSG, "%s: was written by a newer cresset (format version %lld)",
+			db->path, (long long)version);
+		return err_hint(err, "this one reads up to version %u", schema->version);
+	}
+	return check_objects(db, schema, err);
+}
+
+static int make_schema(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_addf(&sql, "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%u;",
+		 (int)schema->kind, schema->version);
+	for (size_t i = 0; schema->objects[i]; i++)
+		buf_addf(&sql, "%s;", schema->objects[i]);
+	buf_adds(&sql, "COMMIT");
+	int rc = db_exec(db, buf_cstr(&sql), err);
+	buf_done(&sql);
+	if (rc)
+		db_rollback(db);
+	return rc;
+}
+
+static bool is_empty(struct db *db)
+{
+	int64_t tables = 1;
+
+	return get_pragma(db, "SELECT count(*) FROM sqlite_schema", &tables, NULL) == 0 &&
+	       tables == 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* A file name as a URI: everything but what is harmless is escaped. */
+static void add_uri(struct buf *b, const char *path, bool immutable)
+{
+	buf_adds(b, "file:");
+	for (; *path; path++)
+		if (strchr("?#%", *path))
+			buf_addf(b, "%%%02x", (unsigned char)*path);
+		else
+			buf_addc(b, *path);
+	if (immutable)
+		buf_adds(b, "?immutable=1");
+}
+
+static int open_file(struct db *db, const struct db_opts *o, struct err *err)
+{
+	int flags = o->access == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+					  : SQLITE_OPEN_READONLY;
+	struct buf uri = { 0 };
+
+	add_uri(&uri, db->path, o->access == DB_FOREIGN);
+	int rc = sqlite3_open_v2(
+		buf_cstr(&uri), &db->sqlite,
+		flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, o->vfs);
+	buf_done(&uri);
+	if (!db->sqlite)
+		return err_set(err, ENOMEM, "%s: no memory to open it", db->path);
+	return rc == SQLITE_OK ? 0 : db_error(db, "open it", err);
+}
+
+/* Whatever is in the file, no code of its is run. */
+static void defend(struct db *db)
+{
+	static const struct {
+		int option, value;
+	} options[] = {
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
+		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+		{ SQLITE_DBCONFIG_DQS_DML, 0 },
+		{ SQLITE_DBCONFIG_DQS_DDL, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		sqlite3_db_config(db->sqlite, options[i].option, options[i].value, NULL);
+}
+
+static int set_up(struct db *db, const struct db_opts *o, struct err *err)
+{
+	uint64_t cache = o->cache_bytes ? o->cache_bytes : 2 << 20;
+	struct buf sql = { 0 };
+
+	buf_addf(&sql,
+		 "PRAGMA cache_size=-%llu; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; "
+		 "PRAGMA mmap_size=0;",
+		 (unsigned long long)cache / 1024);
+	if (o->access == DB_WRITE) {
+		if (o->page_bytes)
+			buf_addf(&sql, "PRAGMA page_size=%u;", o->page_bytes);
+		buf_addf(&sql,
+			 "PRAGMA journal_mode=%s; PRAGMA synchronous=%s; PRAGMA secure_delete=OFF;",
+			 o->build ? "OFF"
+			 : o->wal ? "WAL"
+				  : "DELETE",
+			 o->build     ? "OFF"
+			 : o->durable ? "FULL"
+				      : "NORMAL");
+	}
+	int rc = db_exec(db, buf_cstr(&sql), err);
+	buf_done(&sql);
+	return rc;
+}
+
+int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
+{
+	struct db *db = xcalloc(1, sizeof *db);
+	struct err local;
+	int rc;
+
+	err = err ? err : &local;
+	db->path = xstrdup(path);
+	rc = open_file(db, opts, err);
+	if (rc == 0) {
+		sqlite3_busy_timeout(db->sqlite, (int)(opts->busy_ms ? opts->busy_ms : 2000));
+		defend(db);
+		rc = set_up(db, opts, err);
+	}
+	if (rc == 0 && opts->access == DB_WRITE && is_empty(db))
+		rc = make_schema(db, opts->schema, err);
+	if (rc == 0)
+		rc = check_schema(db, opts->schema, err);
+	if (rc) {
+		db_close(db);
+		return rc;
+	}
+	*out = db;
+	return 0;
+}
+
+void db_close(struct db *db)
+{
+	if (!db)
+		return;
+	for (size_t i = 0; i < db->prepared.n; i++)
+		sqlite3_finalize(db->prepared.v[i].stmt);
+	vec_done(&db->prepared);
+	sqlite3_close_v2(db->sqlite);
+	free(db->path);
+	free(db);
+}
+
+sqlite3 *db_handle(struct db *db)
+{
+	return db->sqlite;
+}
+
+const char *db_path(const struct db *db)
+{
+	return db->path;
+}
+
+/* --- statements ------------------------------------------------------------------------------- */
+
+sqlite3_stmt *db_prepare(struct db *db, const char *sql, struct err *err)
+{
+	struct prepared p = { .sql = sql };
+
+	for (size_t i = 0; i < db->prepared.n; i++)
+		if (db->prepared.v[i].sql == sql) {
+			sqlite3_reset(db->prepared.v[i].stmt);
+			sqlite3_clear_bindings(db->prepared.v[i].stmt);
+			return db->prepared.v[i].stmt;
+		}
+	if (sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT, &p.stmt, NULL) !=
+	    SQLITE_OK) {
+		db_error(db, "use it", err);
+		return NULL;
+	}
+	vec_push(&db->prepared, p);
+	return p.stmt;
+}
+
+int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)
+{
+	int rc = sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc != SQLITE_DONE)
+		rc = db_error(db, sqlite3_stmt_readonly(stmt) ? "read it" : "write it", err);
+	else
+		rc = 0;
+	sqlite3_reset(stmt);
+	return rc;
+}
+
+int db_exec(struct db *db, const char *sql, struct err *err)
+{
+	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : db_error(db, "set it up", err);
+}
+
+int db_begin(struct db *db, struct err *err)
+{
+	return db_exec(db, "BEGIN IMMEDIATE", err);
+}
+
+int db_commit(struct db *db, struct err *err)
+{
+	int rc = db_exec(db, "COMMIT", err);
+
+	if (rc)
+		db_rollback(db);
+	return rc;
+}
+
+void db_rollback(struct db *db)
+{
+	if (!sqlite3_get_autocommit(db->sqlite))
+		sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int db_finish(struct db *db, struct err *err)
+{
+	for (size_t i = 0; i < db->prepared.n; i++)
+		sqlite3_finalize(db->prepared.v[i].stmt);
+	vec_clear(&db->prepared);
+	return db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE", err);
+}

@@ -1,0 +1,99 @@
+/* store/part.h: a partition: what one UTC day holds (or a piece of it, when its dictionary would outgrow memory): its stacks, and its
+ * blocks.
+ *
+ *     p/2026-11-21.db        dictionary (strings, mappings, frames, stacks: dense ids from 0), blocks: summary and windows
+ *     p/2026-11-21.det.db    detail of the blocks; may be gone (retention), then merges have the precision of blocks
+ *
+ * Stacks, frames and strings are the partition's own; series are the store's. The dictionary is a struct profile without samples. Blocks are
+ * added in one transaction with what is new of the dictionary and with the highest inbox sequence they contain; detail is written, and
+ * synced, before. A block whose checksum is wrong is set aside: counted, and left out of every answer. */
+#ifndef CRESSET_STORE_PART_H
+#define CRESSET_STORE_PART_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+#include "store/block.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct part;
+
+struct part_opts {
+	bool read_only;
+	bool foreign;         /* db.h */
+	uint64_t cache_bytes; /* of SQLite, both files together */
+	const char *vfs;      /* NULL: the default */
+};
+
+/* path: of the .db; made when it is not there (not read_only). day_ns: Unix time of its first moment, for a new one. */
+int part_open(const char *path, int64_t day_ns, const struct part_opts *opts, struct part **out,
+	      struct err *err);
+void part_close(struct part *p);
+
+/* What its stacks are. Samples are none. Interning into it is how stacks are resolved; what is new is kept by the next part_add. Names of
+ * frames are set by whoever wants names (store/names_db.h). */
+struct profile *part_dict(struct part *p);
+
+struct part_info {
+	int64_t from_ns;         /* first moment of its day */
+	uint64_t inbox_sequence; /* all batches up to this one are in it */
+	uint64_t rows, blocks;
+	uint64_t bad_blocks;          /* set aside, since it was opened */
+	uint64_t bytes, detail_bytes; /* of the files */
+	bool sealed, has_detail;
+};
+void part_get_info(struct part *p, struct part_info *out);
+
+/* --- writing --- */
+
+struct part_block {
+	uint32_t series;
+	int64_t from_ns;  /* of the slot, a multiple of BLOCK_WINDOW_NS */
+	uint32_t windows; /* 360: an hour */
+	bool weighted;
+	const struct block_row *rows; /* as block_encode wants them */
+	size_t n;
+};
+/* Durable when it returns 0. Several blocks of one series may lie in the same slot (what came late). */
+int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
+	     struct err *err);
+
+/* One step of compaction: the blocks of one series in one slot of `windows` (1440: 4 h, 8640: 24 h) become one block; a transaction. 1: there
+ * is more to do, 0: nothing is left. */
+int part_compact_step(struct part *p, uint32_t windows, struct err *err);
+/* The dictionary is written anew, in few large pieces; row count and XOR of the checksums are kept, to be verified by part_verify. No
+ * blocks are added afterwards but late ones, which unseal it. */
+int part_seal(struct part *p, struct err *err);
+/* Reads everything. 0, or -EBADMSG with what is wrong. */
+int part_verify(struct part *p, struct err *err);
+/* Closes and unlinks the detail. */
+int part_drop_detail(struct part *p, struct err *err);
+
+/* --- reading --- */
+
+struct part_ref {
+	int64_t id;
+	uint32_t series;
+	uint32_t windows;
+	int64_t from_ns;
+	int64_t total;
+	uint64_t rows;
+};
+/* Blocks that touch [from_ns, to_ns), of series with wanted[series] (n_wanted long; NULL: all), by series, then time. refs: to be freed with
+ * free(). */
+int part_find(struct part *p, const bool *wanted, uint32_t n_wanted, int64_t from_ns, int64_t to_ns,
+	      struct part_ref **refs, size_t *n, struct err *err);
+
+/* A block that is damaged: counted, and these return 0 with no stacks, no rows, zeros. */
+int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
+		      struct err *err);
+int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);
+int part_read_detail(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+		     struct err *err);
+/* Totals of the windows [from, to) of a block: sums as part_read_summary gave them, totals[sums->n]. */
+int part_read_window_range(struct part *p, const struct part_ref *ref,
+			   const struct block_sums *sums, uint32_t from, uint32_t to,
+			   int64_t *totals, struct err *err);
+
+#endif

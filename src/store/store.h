@@ -1,0 +1,115 @@
+/* store/store.h: the embedded store: years of samples in a directory, durable from the moment they are acknowledged.
+ *
+ *     DIR/inbox.db     one row per batch, from its acknowledgement until its blocks are in a partition; what each sender has sent
+ *     DIR/meta.db      the catalog: types, labels, series; what is kept of what was asked
+ *     DIR/names.db     (mapping, offset) → functions
+ *     DIR/p/DAY.db     partitions (store/part.h)
+ *     DIR/hot/HOUR.db  exact samples of the last hours, and of pinned ranges
+ *     DIR/lock         one writer at a time
+ *
+ * store_ingest returns once the batch is synced in the inbox; its rows are then in heads, in memory, which readers see, too. Heads become
+ * blocks hour by hour (store_maintain), and what is in blocks leaves the inbox. No transaction spans two files: a partition knows the
+ * highest batch it contains, and replay after a crash skips what is there. */
+#ifndef CRESSET_STORE_STORE_H
+#define CRESSET_STORE_STORE_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+#include "store/part.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+enum { STORE_SENDER_BYTES = 16 };
+
+struct store_opts {
+	bool read_only;
+	uint64_t memory_bytes; /* 0: 256 MiB; heads, dictionaries, caches and queries stay below */
+	uint64_t disk_bytes;   /* 0: 10 GiB */
+	int64_t retention_ns;  /* 0: 14 days */
+	int64_t detail_retention_ns;  /* 0: as retention */
+	int64_t hot_ns;               /* 0: 2 h */
+	uint32_t max_series;          /* 0: 20000 active ones */
+	int64_t (*now_ns)(void *ctx); /* Unix time; NULL: the clock */
+	void *ctx;
+	const char *vfs; /* NULL: the default */
+};
+
+/* dir is made when it is not there. -EBUSY with words when another process writes it. */
+int store_open(const char *dir, const struct store_opts *opts, struct store **out, struct err *err);
+/* Heads become blocks. */
+int store_close(struct store *s, struct err *err);
+/* Nothing more is written: what is in the inbox is replayed by the next store_open. */
+void store_abandon(struct store *s);
+
+/* --- ingest --- */
+
+struct store_batch {
+	/* Samples with what they refer to. Times are p's; where p knows no wall clock (meta.start_wall_ns), they are Unix time. */
+	struct profile *p;
+	/* Exactly once: a batch with a sequence that this sender has sent before is acknowledged and left out. NULL: no sender. */
+	const uint8_t *sender; /* [STORE_SENDER_BYTES] */
+	uint64_t sequence;     /* from 1 */
+};
+/* 0: it is synced, or was before (*duplicate). -ENOSPC, -EIO: nothing of it is kept. */
+int store_ingest(struct store *s, const struct store_batch *batches, size_t n, bool *duplicate,
+		 struct err *err);
+
+/* What is due: heads of hours that are over, sealing, compaction, retention, purging the inbox. Short steps until budget_ns of CPU time are
+ * used; 1: there is more to do. */
+int store_maintain(struct store *s, int64_t budget_ns, struct err *err);
+
+/* --- reading: a consistent state, while others write --- */
+
+struct store_view;
+int store_view_open(struct store *s, struct store_view **out, struct err *err);
+void store_view_close(struct store_view *v);
+
+/* Types, labels and series, no samples; ids of series are those below. */
+const struct profile *store_view_catalog(const struct store_view *v);
+/* The first and the last moment there is anything of, Unix time; both 0: nothing. */
+void store_view_range(const struct store_view *v, int64_t *from_ns, int64_t *to_ns);
+
+/* Values by stack, of one partition. stack: of dict, ascending, no two equal. */
+struct store_sums {
+	struct profile *dict; /* the view's; names are set for what is in here */
+	uint32_t n;
+	uint32_t *stack;
+	int64_t *value;
+	double *count, *squares; /* of samples of varying weight; NULL: count is value */
+};
+struct store_merged {
+	struct store_sums *parts;
+	size_t n;
+	bool rounded; /* detail was gone: whole blocks were taken where the range cuts one */
+};
+/* wanted: by series. Limits are the caller's business: memory is bounded by the dictionaries. */
+int store_merge(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		struct store_merged *out, struct err *err);
+void store_merged_done(struct store_merged *m);
+
+/* sums[group * steps + step] += …; group[series] is UINT32_MAX for those that are not wanted. step_ns: a multiple of BLOCK_WINDOW_NS. */
+int store_steps(struct store_view *v, const uint32_t *group, int64_t from_ns, int64_t step_ns,
+		size_t steps, int64_t *sums, struct err *err);
+
+/* Every row: the window's first moment, in no order. Ends when the callback returns other than 0, which is returned. */
+struct store_row {
+	const struct profile *dict;
+	int64_t time_ns, value;
+	uint32_t series, stack;
+};
+int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err);
+
+struct store_stats {
+	uint64_t disk_bytes, inbox_bytes, hot_bytes, memory_bytes;
+	uint64_t batches, duplicates, rows, replayed, late_rows;
+	uint64_t bad_blocks, folded_series; /* beyond max_series */
+	uint32_t parts, series;
+	int64_t kept_from_ns, asked_from_ns;
+};
+void store_get_stats(struct store *s, struct store_stats *out);
+
+#endif
