@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What servers lose while the whole machine is recorded with cpu and off-cpu, always on: nginx, PostgreSQL and Redis, each kept busy by
 # its own load generator all the time. In each round, by turns and in changing order, the requests served in a second and a bit are counted
-# with no recorder and with one by each way to take stacks of waits; the loss is that against the same round's count without.
+# with no recorder and with one by each way to take stacks of waits, which has had time to read what the machine runs; the loss is that
+# against the same round's count without.
 . bench/lib.sh
 . bench/lib_loads.sh
-rounds=${BENCH_ROUNDS:-30} seconds=${BENCH_SECONDS:-1.2}
+rounds=${BENCH_ROUNDS:-30} seconds=${BENCH_SECONDS:-1.2} settle=1.5
 
 begin_none() { recorder=; }
 begin_hook() { start_cresset -F 19 -e cpu,off-cpu --wait-hook "$1"; } # sched_exit|sys_exit
@@ -62,6 +63,7 @@ losses() { # NAME TITLE
 			begin="begin_hook $v"
 			[ "$v" != none ] || begin=begin_none
 			$begin || { say "$v does not run here: $(tail -2 "$tmp/begin.err")"; continue; }
+			sleep "$settle"
 			echo "$round $(rate "$name")" >>"$tmp/$name.$v"
 			stop
 		done
