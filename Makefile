@@ -43,7 +43,7 @@ SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
-.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench man completions install clean \
+.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store man completions install clean \
         check check-layers check-fmt check-sh check-cc fmt FORCE
 all: $(BUILD)/cresset ## build/cresset: the one binary (default)
 
@@ -121,6 +121,11 @@ $(BUILD)/fixture/%: tests/fixture/%.c $(BUILD)/libcresset.a
 $(BUILD)/soak/%: tests/soak/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
+# One bench of several sources.
+store_bench := bench/store.c $(wildcard bench/store/*.c)
+$(BUILD)/bench/store: $(store_bench) $(wildcard bench/store/*.h) $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(CC) $(cppflags) -Ibench/store $(cflags) $(ldflags) -o $@ $(store_bench) $(BUILD)/libcresset.a $(libs) -ldl
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
@@ -156,10 +161,12 @@ fuzz-many: ## 10^7 inputs for every reader, some ten times faster: UBSan only, n
 
 bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; the table goes into docs/benchmarks.md
 	BUILD=$(BUILD) bench/run
+bench-store: all $(BUILD)/bench/store ## only the store beside its peers (minutes)
+	BUILD=$(BUILD) bench/run store
 
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
-            bench/bpf/*.c)
+            bench/bpf/*.c bench/store/*.[ch])
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)

@@ -1,13 +1,14 @@
 #include "base/buf.h"
 
 #include "base/mem.h"
+#include "base/varint.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUF_FIRST_BYTES = 64, VARINT_MAX_BYTES = 10 };
+enum { BUF_FIRST_BYTES = 64 };
 
 void buf_done(struct buf *b)
 {

@@ -150,3 +150,17 @@ int fs_gzip(const void *data, size_t len, struct buf *out)
 	deflateEnd(&z);
 	return 0;
 }
+
+int fs_open_unnamed(struct err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = xasprintf("%s/cresset-XXXXXX", dir && *dir ? dir : "/tmp");
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	if (fd < 0)
+		fd = err_set(err, errno, "cannot create %s: %s", path, strerror(errno));
+	else
+		unlink(path);
+	free(path);
+	return fd;
+}

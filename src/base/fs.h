@@ -30,6 +30,9 @@ int fs_unpack(struct buf *b, size_t max, struct err *err);
 /* Appends data as one gzip member: level 6, no name, time 0, so equal input gives equal output. */
 int fs_gzip(const void *data, size_t len, struct buf *out);
 
+/* A new file without a name, open for reading and writing, in $TMPDIR or /tmp: it is gone once it is closed. The descriptor, or -errno. */
+int fs_open_unnamed(struct err *err);
+
 /* A file being written. Devices, pipes and names of descriptors (/dev/null, /dev/stdout) are written to directly. */
 struct out {
 	int fd;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -63,6 +64,11 @@ static bool input_has_failed(struct input *in)
 	if (in->failure.code == 0 && in->may_go_on)
 		in->may_go_on(in->watcher, in->name, &in->failure);
 	return in->failure.code != 0;
+}
+
+int input_ask(struct input *in, struct err *err)
+{
+	return input_has_failed(in) ? input_fail(in, err) : 0;
 }
 
 /* Reads up to n bytes of the file; 0 at its end, which is noted. */
@@ -271,6 +277,15 @@ void input_close(struct input *in)
 
 const char *input_name(const struct input *in)
 {
+	return in->name;
+}
+
+const char *input_path(const struct input *in)
+{
+	struct stat st;
+
+	if (in->fd <= STDIN_FILENO || in->unpack || fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
 	return in->name;
 }
 

@@ -32,6 +32,12 @@ const char *input_name(const struct input *in); /* for messages */
 void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name, struct err *err),
 		 void *ctx);
 
+/* The same question by a reader that reads the file by its name: 0, or the failure. */
+int input_ask(struct input *in, struct err *err);
+
+/* The name by which the same bytes can be read again: that of a regular file that is not packed; else NULL. */
+const char *input_path(const struct input *in);
+
 /* The first bytes without consuming them; fewer than INPUT_PEEK only when the input is shorter. */
 int input_peek(struct input *in, const char **data, size_t *len, struct err *err);
 

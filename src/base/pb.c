@@ -1,8 +1,8 @@
 #include "base/pb.h"
 
-#include <string.h>
+#include "base/varint.h"
 
-enum { PB_MAX_VARINT = 10 };
+#include <string.h>
 
 /* The next field's value is of a rare wire type, or the field is none. */
 bool pb_next_rare(struct cur *c, struct pb_field *f)
@@ -16,19 +16,10 @@ bool pb_next_rare(struct cur *c, struct pb_field *f)
 	return !c->bad;
 }
 
-static size_t pb_varint(char bytes[PB_MAX_VARINT], uint64_t v)
-{
-	size_t n = 0;
-	for (; v >= 0x80; v >>= 7)
-		bytes[n++] = (v & 0x7f) | 0x80;
-	bytes[n++] = v;
-	return n;
-}
-
 void pb_put_varint(struct buf *b, uint64_t v)
 {
-	char bytes[PB_MAX_VARINT];
-	buf_add(b, bytes, pb_varint(bytes, v));
+	char bytes[VARINT_MAX_BYTES];
+	buf_add(b, bytes, varint_write(bytes, v));
 }
 
 static void pb_put_tag(struct buf *b, uint32_t field, enum pb_wire wire)
@@ -68,8 +59,8 @@ size_t pb_begin(struct buf *b, uint32_t field)
 
 void pb_end(struct buf *b, size_t mark)
 {
-	char length[PB_MAX_VARINT];
-	size_t len = b->len - mark, n = pb_varint(length, len);
+	char length[VARINT_MAX_BYTES];
+	size_t len = b->len - mark, n = varint_write(length, len);
 	if (n > 1) {
 		buf_reserve(b, n - 1);
 		memmove(b->data + mark + n - 1, b->data + mark, len);

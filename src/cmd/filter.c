@@ -132,9 +132,7 @@ static int settle_time(const struct cmd_line *line, const char *text, const stru
 	return CMD_OK;
 }
 
-/* The filters that need no type. */
-static int settle_tree(const struct cmd_line *line, const struct filter_opts *f,
-		       const struct profile *p, struct tree_opts *out)
+int filter_stacks(const struct cmd_line *line, const struct filter_opts *f, struct tree_opts *out)
 {
 	if (f->no_kernel && f->no_user)
 		return cmd_usage(line, "--no-kernel and --no-user together leave nothing");
@@ -143,8 +141,16 @@ static int settle_tree(const struct cmd_line *line, const struct filter_opts *f,
 	out->hide = f->hide;
 	out->no_kernel = f->no_kernel;
 	out->no_user = f->no_user;
+	return CMD_OK;
+}
+
+/* The filters that need no type. */
+static int settle_tree(const struct cmd_line *line, const struct filter_opts *f,
+		       const struct profile *p, struct tree_opts *out)
+{
+	int status = filter_stacks(line, f, out);
 	filter_by(&f->by, out);
-	return f->time ? settle_time(line, f->time, p, out) : CMD_OK;
+	return status == CMD_OK && f->time ? settle_time(line, f->time, p, out) : status;
 }
 
 static bool match_takes(const struct selector *s, const struct profile *p, uint32_t type)

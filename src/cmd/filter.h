@@ -15,6 +15,29 @@ struct filter_opts {
 #define FILTER_ROW(T, member) \
 	.group = "What to look at", .offset = offsetof(struct T, filter.member)
 /* clang-format off: one row a line */
+/* Which stacks, and which of their frames. */
+#define FILTER_STACKS(T) \
+	{ NULL,         "focus", \
+	  "RE",         "only stacks with a frame that matches RE", \
+	  OPT_STRING,   FILTER_ROW(T, focus), \
+	  .basic = true }, \
+		{ NULL,         "ignore", \
+		  "RE",         "only stacks without such a frame", \
+		  OPT_STRING,   FILTER_ROW(T, ignore), \
+		  .basic = true }, \
+	{ \
+		NULL, "hide", "RE", "leave matching frames out of their stacks", OPT_STRING, \
+			FILTER_ROW(T, hide), .basic = true \
+	}
+#define FILTER_SIDES(T) \
+	{ \
+		NULL,     "no-kernel", \
+		NULL,     "leave kernel frames out", \
+		OPT_FLAG, FILTER_ROW(T, no_kernel) \
+	}, \
+	{ \
+		NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) \
+	}
 #define FILTER_OPTIONS(T) \
 	FILTER_OPTIONS_BY(T, tree_by_words, "root frames: comm pid tid process cpu container none")
 /* The same where --by knows other words, too. */
@@ -31,30 +54,15 @@ struct filter_opts {
 		  "A-B",        "only this part, from the start: 3s-7s, 10s-, -2m", \
 		  OPT_STRING,   FILTER_ROW(T, time), \
 		  .basic = true }, \
-		{ NULL,         "focus", \
-		  "RE",         "only stacks with a frame that matches RE", \
-		  OPT_STRING,   FILTER_ROW(T, focus), \
-		  .basic = true }, \
-		{ NULL,         "ignore", \
-		  "RE",         "only stacks without such a frame", \
-		  OPT_STRING,   FILTER_ROW(T, ignore), \
-		  .basic = true }, \
-		{ NULL,         "hide", \
-		  "RE",         "leave matching frames out of their stacks", \
-		  OPT_STRING,   FILTER_ROW(T, hide), \
-		  .basic = true }, \
-		{ NULL, \
-		  "by", \
-		  "KEY,...", \
-		  by_help, \
-		  OPT_CHOICES, \
-		  FILTER_ROW(T, by), \
-		  .words = by_words, \
-		  .basic = true }, \
-		{ NULL,     "no-kernel", \
-		  NULL,     "leave kernel frames out", \
-		  OPT_FLAG, FILTER_ROW(T, no_kernel) }, \
-		{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) }, \
+		FILTER_STACKS(T), { NULL, \
+				    "by", \
+				    "KEY,...", \
+				    by_help, \
+				    OPT_CHOICES, \
+				    FILTER_ROW(T, by), \
+				    .words = by_words, \
+				    .basic = true }, \
+		FILTER_SIDES(T), \
 	{ \
 		NULL, "from", "FORMAT", "read as this, whatever the content looks like", \
 			OPT_STRING, FILTER_ROW(T, from) \
@@ -81,6 +89,10 @@ int filter_settle(const struct cmd_line *line, const struct filter_opts *f, stru
 int filter_settle_pair(const struct cmd_line *line, const struct filter_opts *f,
 		       struct profile *newer, struct profile *older, struct tree_opts *newer_opts,
 		       struct tree_opts *older_opts);
+
+/* The filters by frame alone, for what has no file: focus, ignore, hide, no_kernel, no_user. CMD_OK, or CMD_USAGE with the error
+ * printed. */
+int filter_stacks(const struct cmd_line *line, const struct filter_opts *f, struct tree_opts *out);
 
 /* Seconds that were recorded in the asked range of time; 0 = unknown. */
 double filter_seconds(const struct tree_opts *opts, const struct profile *p);

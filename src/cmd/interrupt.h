@@ -19,7 +19,7 @@ int interrupt_count(void);
 void interrupt_set_child(pid_t pid);
 
 /* A file to remove on abort. path must stay valid; at most INTERRUPT_FILES_MAX. */
-enum { INTERRUPT_FILES_MAX = 16 };
+enum { INTERRUPT_FILES_MAX = 20 };
 void interrupt_add_file(const char *path);
 /* The files are complete: an abort removes nothing any more. */
 void interrupt_forget_files(void);

@@ -27,7 +27,7 @@ static void list_labels(const struct profile *p, struct arena *a, struct str_lis
 	}
 }
 
-static void explain(const char *unknown, const struct profile *p)
+void match_explain(const char *unknown, const struct profile *p)
 {
 	struct arena scratch = { 0 };
 	struct str_list labels = { 0 };
@@ -51,5 +51,5 @@ void match_apply(const struct selector *s, struct profile *p)
 		return;
 	const char *unknown = selector_unknown_label(s, p);
 	if (unknown)
-		explain(unknown, p);
+		match_explain(unknown, p);
 }

@@ -10,4 +10,7 @@ int match_parse(const char *text, struct selector **out);
 /* Takes away what s does not select; NULL selects everything. Says why nothing is left where a label is unknown. */
 void match_apply(const struct selector *s, struct profile *p);
 
+/* Says that no series has this label, and which ones they have. */
+void match_explain(const char *unknown, const struct profile *p);
+
 #endif

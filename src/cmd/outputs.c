@@ -4,13 +4,14 @@
 #include "base/str.h"
 #include "cmd/format_name.h"
 #include "cmd/interrupt.h"
-#include "format/recording.h"
+#include "format/cresset.h"
 
 #include <errno.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { OUTPUTS_MAX = INTERRUPT_FILES_MAX };
+enum { OUTPUTS_MAX = 16 };
+_Static_assert(OUTPUTS_MAX + 2 <= INTERRUPT_FILES_MAX, "the recorder has three files");
 
 enum unit { UNIT_DEFAULT, UNIT_SAMPLES, UNIT_NS, UNIT_US, UNIT_MS, UNIT_S };
 const char *const unit_words[] = { "default", "samples", "ns", "us", "ms", "s", NULL };
@@ -56,7 +57,7 @@ static void list_formats(struct buf *b, bool names)
 	for (size_t i = 0; formats[i]; i++) {
 		const char *const *endings = formats[i]->endings;
 		const char *word = names ? formats[i]->name : endings ? endings[0] : NULL;
-		if (formats[i]->write && word && !(names && formats[i] == &format_recording))
+		if (formats[i]->write && word && !(names && formats[i] == &format_cresset))
 			buf_addf(b, "%s%s", b->len ? " " : "", word);
 	}
 }
@@ -84,7 +85,7 @@ static int settle_format(struct cmd_line *line, struct output *o, const struct f
 	o->format = named && (alone || !by_ending) ? named : by_ending;
 	if (!o->format || !o->format->write)
 		return unknown_ending(o->path);
-	if (o->format == &format_recording && is_stdout(o->path))
+	if (o->format == &format_cresset && is_stdout(o->path))
 		return cmd_usage(line, "a .cresset recording cannot go to standard output");
 	return CMD_OK;
 }
@@ -95,6 +96,16 @@ static bool is_repeated(const struct outputs *o, size_t i)
 		if (strcmp(o->v[k].path, o->v[i].path) == 0)
 			return true;
 	return false;
+}
+
+static void choose_growing(struct outputs *o)
+{
+	bool any = false;
+	for (size_t i = 0; i < o->n; i++) {
+		o->v[i].grows = !any && o->v[i].format == &format_cresset;
+		any |= o->v[i].grows;
+		o->need_samples |= !o->v[i].grows;
+	}
 }
 
 int outputs_settle(struct cmd_line *line, const struct str_list *paths, const char *format_name,
@@ -112,13 +123,14 @@ int outputs_settle(struct cmd_line *line, const struct str_list *paths, const ch
 	for (size_t i = 0; i < out->n; i++) {
 		struct output *o = &out->v[i];
 		o->path = paths->n ? paths->v[i]
-				   : default_path(&line->arena, named ? named : &format_recording);
+				   : default_path(&line->arena, named ? named : &format_cresset);
 		if (is_repeated(out, i))
 			return cmd_usage(line, "the output %s is given twice", o->path);
 		int status = settle_format(line, o, named, out->n == 1);
 		if (status != CMD_OK)
 			return status;
 	}
+	choose_growing(out);
 	return CMD_OK;
 }
 
@@ -133,56 +145,84 @@ bool outputs_use_stdout(const struct outputs *o)
 /* --- files ----------------------------------------------------------------------------------- */
 
 /* What a file is called until it is complete, for the signal handler. */
-static void note_partial(struct arena *a, const char *path)
+static void note_partial(struct arena *a, const char *path, const char *ending)
 {
-	char *tmp = xasprintf("%s.tmp", path);
+	char *tmp = xasprintf("%s.tmp%s", path, ending);
 	interrupt_add_file(arena_dup(a, tmp, strlen(tmp)));
 	free(tmp);
 }
 
-static int open_one(struct output *o, struct err *err)
+static int open_one(struct outputs *outputs, struct output *o, struct err *err)
 {
-	if (o->format == &format_recording)
-		return recorder_open(o->path, &o->recorder, err);
+	if (o->grows)
+		return recorder_open(o->path, &outputs->recorder, err);
 	return out_open(&o->out, o->path, err);
 }
 
 int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err)
 {
 	for (size_t i = 0; i < o->n; i++) {
-		int rc = open_one(&o->v[i], err);
+		int rc = open_one(o, &o->v[i], err);
 		if (rc < 0)
 			return rc;
 		o->v[i].open = true;
-		if (!is_stdout(o->v[i].path))
-			note_partial(&line->arena, o->v[i].path);
-	}
-	return 0;
-}
-
-static void close_one(struct output *o)
-{
-	if (!o->open)
-		return;
-	if (o->recorder)
-		recorder_abort(o->recorder);
-	else
-		out_abort(&o->out);
-	o->recorder = NULL;
-	o->open = false;
-}
-
-int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		int rc = o->v[i].recorder ? recorder_commit(o->v[i].recorder, p, err) : 0;
-		if (rc == 0)
+		if (is_stdout(o->v[i].path))
 			continue;
-		close_one(&o->v[i]);
-		return rc;
+		note_partial(&line->arena, o->v[i].path, "");
+		if (!o->v[i].grows)
+			continue;
+		note_partial(&line->arena, o->v[i].path, "-wal");
+		note_partial(&line->arena, o->v[i].path, "-shm");
 	}
 	return 0;
 }
+
+/* --- samples that leave memory --------------------------------------------------------------- */
+
+/* All of them are in p again, if something is to be made of them. */
+static int restore_samples(struct outputs *o, struct profile *p, struct err *err)
+{
+	int rc = o->need_samples && o->recorder ? recorder_restore_samples(o->recorder, p, err) : 0;
+	if (o->need_samples && rc == 0)
+		sample_sums_done(&o->sums);
+	return rc;
+}
+
+/* Of those that are not back. Nothing may be committed after this. */
+static void put_sums(struct outputs *o, struct profile *p)
+{
+	sample_sums_put(&o->sums, p);
+	sample_sums_done(&o->sums);
+}
+
+static void close_recorder(struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->v[i].grows)
+			o->v[i].open = false;
+	recorder_abort(o->recorder);
+	o->recorder = NULL;
+}
+
+int outputs_keep_up(struct outputs *o, struct profile *p, struct err *err)
+{
+	int rc = o->recorder ? 0 : recorder_open(NULL, &o->recorder, err);
+	if (rc == 0)
+		rc = recorder_commit(o->recorder, p, err);
+	if (rc == 0) {
+		sample_sums_add(&o->sums, &p->samples);
+		recorder_drop_samples(o->recorder, p);
+		return 0;
+	}
+	struct err other = { 0 };
+	if (restore_samples(o, p, &other) < 0)
+		log_warn("%s", other.text);
+	put_sums(o, p);
+	close_recorder(o);
+	return rc;
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
 
 static int write_one(struct output *o, struct profile *p, const struct format_write_opts *opts,
 		     struct err *err)
@@ -199,17 +239,19 @@ static int write_one(struct output *o, struct profile *p, const struct format_wr
 	return rc;
 }
 
-static int finish_one(struct output *o, struct profile *p, const struct format_write_opts *opts)
+static int finish_recorder(struct outputs *o, const struct profile *p, struct err *err)
+{
+	int rc = recorder_finish(o->recorder, p, err);
+	o->recorder = NULL;
+	return rc;
+}
+
+static int finish_one(struct outputs *outputs, struct output *o, struct profile *p,
+		      const struct format_write_opts *opts)
 {
 	struct err err = { 0 };
 	struct stat st;
-	int rc;
-	if (o->recorder) {
-		rc = recorder_finish(o->recorder, p, &err);
-		o->recorder = NULL;
-	} else {
-		rc = write_one(o, p, opts, &err);
-	}
+	int rc = o->grows ? finish_recorder(outputs, p, &err) : write_one(o, p, opts, &err);
 	o->open = false;
 	if (rc < 0)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
@@ -221,16 +263,26 @@ static int finish_one(struct output *o, struct profile *p, const struct format_w
 
 int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts)
 {
+	struct err err = { 0 };
 	int status = CMD_OK;
-	for (size_t i = 0; i < o->n; i++)
-		if (o->v[i].open && finish_one(&o->v[i], p, opts) != CMD_OK)
+	bool all = restore_samples(o, p, &err) == 0;
+	if (!all)
+		status = cmd_fail(CMD_NO_OUTPUT, &err);
+	for (size_t i = 0; i < o->n; i++) {
+		struct output *one = &o->v[i];
+		if (one->open && (all || one->grows) && finish_one(o, one, p, opts) != CMD_OK)
 			status = CMD_NO_OUTPUT;
+	}
 	interrupt_forget_files();
+	put_sums(o, p);
 	return status;
 }
 
 void outputs_abort(struct outputs *o)
 {
+	close_recorder(o);
 	for (size_t i = 0; i < o->n; i++)
-		close_one(&o->v[i]);
+		if (o->v[i].open)
+			out_abort(&o->v[i].out);
+	sample_sums_done(&o->sums);
 }

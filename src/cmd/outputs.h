@@ -1,12 +1,16 @@
 /* cmd/outputs.h: the files that record and convert write. A recording's are settled and opened before it starts, so that a wrong name, a
- * full or a write-protected disk costs nobody a recording; written at its end. A .cresset file is written all the time, so that a crash
- * loses little. */
+ * full or a write-protected disk costs nobody a recording; written at its end.
+ *
+ * The first .cresset file is written all the time, so that a crash loses little, and samples that are in it leave memory. Other outputs
+ * need all samples at the end: they are read back. Where there is no .cresset file, a temporary one keeps them until then. */
 #ifndef CRESSET_CMD_OUTPUTS_H
 #define CRESSET_CMD_OUTPUTS_H
 
 #include "cmd/cmd.h"
+#include "cmd/sample_sums.h"
 #include "format/format.h"
 #include "profile/profile.h"
+#include "store/recording.h"
 
 /* How text and pictures are written. */
 struct text_opts {
@@ -34,18 +38,21 @@ extern const char *const unit_words[], *const annotate_words[];
 /* clang-format on */
 struct format_write_opts text_write_opts(const struct text_opts *o);
 
-struct recorder;
 struct output {
 	const char *path;
 	const struct format *format;
-	struct out out;            /* of what is written at the end */
-	struct recorder *recorder; /* of a .cresset file */
+	struct out out; /* of what is written at the end */
+	bool grows;     /* the recorder writes it */
 	bool open, written;
 	uint64_t size_bytes; /* once written; 0 for standard output */
 };
 struct outputs {
 	struct output *v; /* in the arena of the command line */
 	size_t n;
+	bool need_samples; /* at the end, all of them */
+	/* Since outputs_keep_up was called: */
+	struct recorder *recorder; /* has the samples that are not in the profile */
+	struct sample_sums sums;   /* of those */
 };
 
 /* paths: -o as given, none = a .cresset file named by the time. format_name: --format, may be NULL. CMD_OK, or CMD_USAGE with the
@@ -56,9 +63,10 @@ int outputs_settle(struct cmd_line *line, const struct str_list *paths, const ch
 bool outputs_use_stdout(const struct outputs *o);
 
 int outputs_open(struct cmd_line *line, struct outputs *o, struct err *err);
-/* Brings .cresset files up to date. One that cannot be written is given up: outputs_finish leaves it out. */
-int outputs_keep_up(struct outputs *o, const struct profile *p, struct err *err);
-/* Writes and closes everything; goes on after an error, so that the other files are there. Prints errors; returns an exit status. */
+/* Writes what is new, and takes the samples out of p. A .cresset file that cannot be written is given up: outputs_finish leaves it out. */
+int outputs_keep_up(struct outputs *o, struct profile *p, struct err *err);
+/* Writes and closes everything; goes on after an error, so that the other files are there. Prints errors; returns an exit status.
+ * Afterwards p has all samples, when they were needed, else their sums by series and stack. */
 int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts);
 /* Leaves nothing behind. Fine at any time. */
 void outputs_abort(struct outputs *o);

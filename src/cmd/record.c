@@ -95,6 +95,7 @@ static int settle(struct recording *r)
 		status = target_settle(r->line, o, &r->collect);
 	if (status == CMD_OK)
 		status = outputs_settle(r->line, &o->outputs, o->format, &r->outputs);
+	r->outputs.need_samples |= o->per_thread != NULL;
 	if (status == CMD_OK && r->line->globals.json && outputs_use_stdout(&r->outputs))
 		status = cmd_usage(r->line, "--json and -o - cannot both have standard output");
 	if (status == CMD_OK && o->no_kernel && o->no_user)

@@ -4,12 +4,12 @@
 #include "format/callgrind.h"
 #include "format/chrome_trace.h"
 #include "format/cpuprofile.h"
+#include "format/cresset.h"
 #include "format/firefox.h"
 #include "format/folded.h"
 #include "format/perf_data.h"
 #include "format/perf_script.h"
 #include "format/pprof.h"
-#include "format/recording.h"
 #include "format/speedscope.h"
 #include "format/svg.h"
 #include "format/table.h"
@@ -20,7 +20,7 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_recording,  &format_perf_data,  &format_callgrind,
+	&format_cresset,    &format_perf_data,  &format_callgrind,
 	&format_pprof,      &format_speedscope, &format_chrome_trace,
 	&format_cpuprofile, &format_firefox,    &format_perf_script,
 	&format_folded,     &format_svg,        &format_text,

@@ -40,7 +40,7 @@ static void part_lost(const struct profile *p, const struct tree *t, size_t from
 	part_begin(b, from);
 	fmt_count(b, lost);
 	buf_adds(b, " lost");
-	if (!lost)
+	if (!lost || !kept)
 		return;
 	buf_adds(b, " (");
 	put_percent(b, value_percent(lost, lost + kept));

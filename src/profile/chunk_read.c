@@ -1,6 +1,7 @@
 #include "profile/chunk_read.h"
 
 #include "base/mem.h"
+#include "base/varint.h"
 #include "profile/chunk.h"
 
 #include <string.h>
@@ -38,6 +39,27 @@ void chunk_reader_init(struct chunk_reader *t, struct sink *sink)
 	vec_push(&t->file_stacks.stacks, (struct stack){ 0 });
 }
 
+void chunk_reader_restore(struct chunk_reader *t, struct profile *p)
+{
+	*t = (struct chunk_reader){ .sink = profile_sink(p), .restored = &p->stacks };
+	vec_push(&t->strings.v, 0);
+	vec_push(&t->sets.v, t->sink->ops->labels(t->sink, NULL, 0));
+	vec_push(&t->stacks.v, 0);
+}
+
+static void add_own_ids(struct chunk_ids *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		vec_push(&ids->v, i);
+}
+
+void chunk_reader_init_own(struct chunk_reader *t, struct profile *p)
+{
+	*t = (struct chunk_reader){ .sink = profile_sink(p) };
+	add_own_ids(&t->series, p->series.series.n);
+	add_own_ids(&t->stacks, p->stacks.stacks.n);
+}
+
 void chunk_reader_done(struct chunk_reader *t)
 {
 	struct chunk_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions,
@@ -55,11 +77,6 @@ void chunk_reader_done(struct chunk_reader *t)
 }
 
 /* --- reading values --------------------------------------------------------------------------- */
-
-static int64_t unzigzag(uint64_t v)
-{
-	return (int64_t)(v >> 1 ^ -(v & 1));
-}
 
 /* A number that must be at most max. */
 static uint32_t get_u32(struct cur *c, uint32_t max)
@@ -79,9 +96,10 @@ static uint32_t get_id(struct cur *c, const struct chunk_ids *ids)
 	return c->bad ? 0 : ids->v.v[id];
 }
 
-static bool add_id(struct chunk_ids *ids, uint32_t id)
+/* Text that the sink was given elsewhere moves ids of strings; those of a restored table's rows are the file's. */
+static bool add_id(struct chunk_reader *t, struct chunk_ids *ids, uint32_t id)
 {
-	if (ids->v.n >= CHUNK_MAX_ENTRIES)
+	if (ids->v.n >= CHUNK_MAX_ENTRIES || (t->restored && ids != &t->strings && id != ids->v.n))
 		return false;
 	vec_push(&ids->v, id);
 	return true;
@@ -93,7 +111,7 @@ static bool read_string(struct chunk_reader *t, struct cur *c)
 {
 	uint64_t len = cur_varint(c);
 	const char *s = cur_take(c, len);
-	return s && add_id(&t->strings, t->sink->ops->string(t->sink, s, len));
+	return s && add_id(t, &t->strings, t->sink->ops->string(t->sink, s, len));
 }
 
 static bool read_mapping(struct chunk_reader *t, struct cur *c)
@@ -109,7 +127,7 @@ static bool read_mapping(struct chunk_reader *t, struct cur *c)
 	m.limit = cur_varint(c);
 	m.offset = cur_varint(c);
 	m.flags = get_u32(c, UINT8_MAX);
-	return !c->bad && add_id(&t->mappings, t->sink->ops->mapping(t->sink, &m));
+	return !c->bad && add_id(t, &t->mappings, t->sink->ops->mapping(t->sink, &m));
 }
 
 static bool read_frame(struct chunk_reader *t, struct cur *c)
@@ -126,7 +144,7 @@ static bool read_frame(struct chunk_reader *t, struct cur *c)
 		f.line = get_u32(c, UINT32_MAX);
 		f.binary = get_id(c, &t->strings);
 	}
-	return !c->bad && add_id(&t->frames, t->sink->ops->frame(t->sink, &f));
+	return !c->bad && add_id(t, &t->frames, t->sink->ops->frame(t->sink, &f));
 }
 
 static bool read_function(struct chunk_reader *t, struct cur *c)
@@ -135,7 +153,7 @@ static bool read_function(struct chunk_reader *t, struct cur *c)
 	f.linkage = get_id(c, &t->strings);
 	f.file = get_id(c, &t->strings);
 	f.start_line = get_u32(c, UINT32_MAX);
-	return !c->bad && add_id(&t->functions, t->sink->ops->function(t->sink, &f));
+	return !c->bad && add_id(t, &t->functions, t->sink->ops->function(t->sink, &f));
 }
 
 static bool read_names(struct chunk_reader *t, struct cur *c)
@@ -172,7 +190,7 @@ static bool read_type(struct chunk_reader *t, struct cur *c)
 	type.period_type = get_id(c, &t->strings);
 	type.period_unit = get_id(c, &t->strings);
 	type.aggregation = get_u32(c, AGG_SNAPSHOT);
-	return !c->bad && add_id(&t->types, t->sink->ops->type(t->sink, &type));
+	return !c->bad && add_id(t, &t->types, t->sink->ops->type(t->sink, &type));
 }
 
 static bool read_label_set(struct chunk_reader *t, struct cur *c)
@@ -190,7 +208,7 @@ static bool read_label_set(struct chunk_reader *t, struct cur *c)
 		l.unit = get_id(c, &t->strings);
 		vec_push(&t->labels, l);
 	}
-	return !c->bad && add_id(&t->sets, t->sink->ops->labels(t->sink, t->labels.v, n));
+	return !c->bad && add_id(t, &t->sets, t->sink->ops->labels(t->sink, t->labels.v, n));
 }
 
 static bool read_series(struct chunk_reader *t, struct cur *c)
@@ -198,42 +216,79 @@ static bool read_series(struct chunk_reader *t, struct cur *c)
 	struct series s = { .type = get_id(c, &t->types) };
 	s.period = unzigzag(cur_varint(c));
 	s.labels = get_id(c, &t->sets);
-	return !c->bad && add_id(&t->series, t->sink->ops->series(t->sink, &s));
+	return !c->bad && add_id(t, &t->series, t->sink->ops->series(t->sink, &s));
 }
 
-/* Own frames of a stack, and whether it keeps the rules of profile/stack.h that stack_frames relies
- * on. */
-static bool read_stack_links(struct chunk_reader *t, struct cur *c, struct stack *s)
+/* Most of what is read is frames of stacks. A restored one has the file's id: it is not looked up. */
+static inline uint32_t get_frame(struct cur *c, const struct chunk_reader *t)
 {
-	struct stack_table *table = &t->file_stacks;
-	uint64_t back = cur_varint(c);
-	if (c->bad || back == 0 || back > table->stacks.n)
+	uint64_t id = cur_varint(c);
+	if (id >= t->frames.v.n)
+		c->bad = true;
+	if (c->bad)
+		return 0;
+	return t->restored ? (uint32_t)id : t->frames.v.v[id];
+}
+
+/* A stack as the file has it; its own frames are left in t->scratch. */
+static bool read_own_frames(struct chunk_reader *t, struct cur *c, struct stack *s)
+{
+	uint64_t id = t->stacks.v.n, back = cur_varint(c);
+	if (c->bad || back == 0 || back > id)
 		return false;
-	s->parent = table->stacks.n - back;
-	const struct stack *parent = &table->stacks.v[s->parent];
-	s->shared = get_u32(c, parent->depth);
+	s->parent = id - back;
+	s->shared = get_u32(c, STACK_MAX_DEPTH);
 	uint32_t own = get_u32(c, STACK_MAX_DEPTH - s->shared);
-	if (c->bad || (s->shared == 0 ? s->parent != 0 : parent->shared >= s->shared))
-		return false;
 	s->depth = s->shared + own;
-	s->own = table->own.n;
+	if (own > cur_left(c)) /* a byte each, at least */
+		return false;
+	vec_reserve(&t->scratch, own);
 	for (uint32_t i = 0; i < own && !c->bad; i++)
-		vec_push(&table->own, get_id(c, &t->frames));
+		t->scratch.v[i] = get_frame(c, t);
 	return !c->bad;
+}
+
+/* Stacks that the sink knows already are the same; the others follow. */
+static bool restore_stack(struct chunk_reader *t, const struct stack *s)
+{
+	struct stack_table *to = t->restored;
+	uint32_t id = t->stacks.v.n, n_own = s->depth - s->shared;
+	if (id >= to->stacks.n)
+		return stack_append(to, s->parent, s->shared, t->scratch.v, n_own) &&
+		       add_id(t, &t->stacks, id);
+	const struct stack *there = &to->stacks.v[id];
+	if (there->parent != s->parent || there->shared != s->shared || there->depth != s->depth)
+		return false;
+	if (n_own && memcmp(&to->own.v[there->own], t->scratch.v, n_own * sizeof(uint32_t)) != 0)
+		return false;
+	return add_id(t, &t->stacks, id);
+}
+
+/* Whether it keeps the rules of profile/stack.h that stack_frames relies on. */
+static bool stack_links_hold(const struct stack_table *table, const struct stack *s)
+{
+	const struct stack *parent = &table->stacks.v[s->parent];
+	return s->shared <= parent->depth &&
+	       (s->shared == 0 ? s->parent == 0 : parent->shared < s->shared);
 }
 
 static bool read_stack(struct chunk_reader *t, struct cur *c)
 {
+	struct stack_table *table = &t->file_stacks;
 	struct stack s = { 0 };
-	if (!read_stack_links(t, c, &s))
+	if (!read_own_frames(t, c, &s))
 		return false;
+	if (t->restored)
+		return restore_stack(t, &s);
 	t->frames_given += s.depth;
-	if (t->frames_given > CHUNK_MAX_FRAMES)
+	if (t->frames_given > CHUNK_MAX_FRAMES || !stack_links_hold(table, &s))
 		return false;
-	vec_push(&t->file_stacks.stacks, s);
+	s.own = table->own.n;
+	vec_append(&table->own, t->scratch.v, s.depth - s.shared);
+	vec_push(&table->stacks, s);
 	vec_reserve(&t->scratch, s.depth);
-	stack_frames(&t->file_stacks, t->file_stacks.stacks.n - 1, t->scratch.v);
-	return add_id(&t->stacks, t->sink->ops->stack(t->sink, t->scratch.v, s.depth));
+	stack_frames(table, table->stacks.n - 1, t->scratch.v);
+	return add_id(t, &t->stacks, t->sink->ops->stack(t->sink, t->scratch.v, s.depth));
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct chunk_ids {
 
 struct chunk_reader {
 	struct sink *sink;
+	struct stack_table *restored; /* the sink's own; NULL: it gives other ids */
 	struct chunk_ids strings, mappings, frames, functions, types, sets, series, stacks;
 	struct stack_table file_stacks; /* as in the file; own[] are the sink's frames */
 	VEC(uint32_t) scratch;
@@ -32,13 +33,19 @@ struct chunk_reader {
 };
 
 void chunk_reader_init(struct chunk_reader *t, struct sink *sink);
+/* For a profile that is to be what was written, id by id (strings aside: others may be among them), and was empty or has the beginning of it. Stacks are not looked for, so this is
+ * fast. Ends with `false` where a table says again what it has said, or the profile is something else; equal stacks in places far apart are seen by
+ * stack_table_index only. */
+void chunk_reader_restore(struct chunk_reader *t, struct profile *p);
+/* For chunks of samples that were written of p, whose ids are p's own. */
+void chunk_reader_init_own(struct chunk_reader *t, struct profile *p);
 void chunk_reader_done(struct chunk_reader *t);
 
 /* The plain bytes of a payload: in raw where it was packed, else where it is. False when they are none. */
 bool chunk_unpack(uint32_t flags, const void *payload, size_t len, struct buf *raw,
 		  struct cur *out);
 
-/* Applies a payload (unpacked) of one of the types above but CHUNK_COMMIT. */
+/* Applies a payload (unpacked) of one of the types but CHUNK_COMMIT. */
 bool chunk_apply(struct chunk_reader *t, uint32_t type, struct cur payload);
 
 /* Gives the meta to the sink, once everything was applied. */

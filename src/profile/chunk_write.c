@@ -1,7 +1,8 @@
 #include "profile/chunk_write.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "base/pb.h"
+#include "base/varint.h"
 
 #include <string.h>
 #include <zstd.h>
@@ -9,16 +10,19 @@
 enum {
 	CHUNK_TARGET = 256 * 1024, /* bytes of a payload before compression, about */
 	SAMPLES_PER_CHUNK = 16384,
-	CHUNK_LEVEL = 3,  /* of zstd */
+	CHUNK_LEVEL = 3,  /* of zstd; both of these are chunk_writer_size()'s to change */
 	CHUNK_SMALL = 64, /* bytes that are not worth compressing */
 };
 
 struct chunk_writer {
 	const struct chunk_out *out; /* while chunks are written */
 	struct buf chunk, packed, meta;
+	size_t target_bytes;
+	int level;
 	/* What of each table has been written; id 0 of strings, label sets and stacks goes without
 	 * saying. */
-	uint32_t strings, mappings, frames, functions, types, sets, series, stacks;
+	struct chunk_position at;
+	uint32_t functions;
 	size_t samples;
 	uint64_t samples_before; /* that have left the profile since */
 	VEC(uint64_t) origins;   /* by row: frames as written */
@@ -29,26 +33,22 @@ struct chunk_writer {
 	uint32_t names_until; /* frames whose names have been looked at in this round */
 };
 
-static uint64_t zigzag(int64_t v)
-{
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-
 static void put(struct chunk_writer *w, uint64_t v)
 {
-	pb_put_varint(&w->chunk, v);
+	buf_reserve(&w->chunk, VARINT_MAX_BYTES);
+	w->chunk.len += varint_write(w->chunk.data + w->chunk.len, v);
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */
 
 static bool chunk_pack(struct chunk_writer *w)
 {
-	if (w->chunk.len < CHUNK_SMALL)
+	if (w->out->plain || w->chunk.len < CHUNK_SMALL)
 		return false;
 	buf_clear(&w->packed);
 	buf_reserve(&w->packed, ZSTD_compressBound(w->chunk.len));
-	size_t n = ZSTD_compress(w->packed.data, w->packed.cap, w->chunk.data, w->chunk.len,
-				 CHUNK_LEVEL);
+	size_t n =
+		ZSTD_compress(w->packed.data, w->packed.cap, w->chunk.data, w->chunk.len, w->level);
 	if (ZSTD_isError(n) || n >= w->chunk.len)
 		return false;
 	w->packed.len = n;
@@ -71,7 +71,7 @@ static int chunk_give(struct chunk_writer *w, enum chunk_type type, struct err *
 /* Ends a chunk when it is full, or at the end of its table. */
 static int chunk_end(struct chunk_writer *w, enum chunk_type type, bool table_ends, struct err *err)
 {
-	if (w->chunk.len == 0 || (!table_ends && w->chunk.len < CHUNK_TARGET))
+	if (w->chunk.len == 0 || (!table_ends && w->chunk.len < w->target_bytes))
 		return 0;
 	return chunk_give(w, type, err);
 }
@@ -348,7 +348,16 @@ static int put_meta(struct chunk_writer *w, const struct profile *p, struct err 
 
 struct chunk_writer *chunk_writer_new(void)
 {
-	return xcalloc(1, sizeof(struct chunk_writer));
+	struct chunk_writer *w = xcalloc(1, sizeof *w);
+
+	chunk_writer_size(w, CHUNK_TARGET, CHUNK_LEVEL);
+	return w;
+}
+
+void chunk_writer_size(struct chunk_writer *w, size_t bytes, int level)
+{
+	w->target_bytes = bytes < CHUNK_MAX_BYTES / 2 ? bytes : CHUNK_MAX_BYTES / 2;
+	w->level = level;
 }
 
 void chunk_writer_free(struct chunk_writer *w)
@@ -364,6 +373,29 @@ void chunk_writer_free(struct chunk_writer *w)
 	free(w);
 }
 
+struct chunk_position chunk_position_of(const struct profile *p)
+{
+	return (struct chunk_position){
+		.strings = p->strings.all.n,
+		.mappings = p->frames.mappings.n,
+		.frames = p->frames.frames.n,
+		.types = p->series.types.n,
+		.sets = p->series.sets.n,
+		.series = p->series.series.n,
+		.stacks = p->stacks.stacks.n,
+	};
+}
+
+struct chunk_position chunk_writer_tell(const struct chunk_writer *w)
+{
+	return w->at;
+}
+
+void chunk_writer_seek(struct chunk_writer *w, const struct chunk_position *at)
+{
+	w->at = *at;
+}
+
 uint64_t chunk_writer_samples(const struct chunk_writer *w)
 {
 	return w->samples_before + w->samples;
@@ -375,6 +407,12 @@ void chunk_writer_drop_samples(struct chunk_writer *w)
 	w->samples = 0;
 }
 
+void chunk_writer_restore_samples(struct chunk_writer *w)
+{
+	w->samples += w->samples_before;
+	w->samples_before = 0;
+}
+
 /* What is referred to comes before what refers to it. */
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		const struct chunk_out *out, struct err *err)
@@ -382,17 +420,17 @@ int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 	w->out = out;
 	w->names_until = w->origins_until = w->threads_until = 0;
 	const struct chunked_table tables[] = {
-		{ CHUNK_STRINGS, put_string, &w->strings, p->strings.all.n, 1 },
-		{ CHUNK_MAPPINGS, put_mapping, &w->mappings, p->frames.mappings.n, 0 },
-		{ CHUNK_FRAMES, put_frame, &w->frames, p->frames.frames.n, 0 },
+		{ CHUNK_STRINGS, put_string, &w->at.strings, p->strings.all.n, 1 },
+		{ CHUNK_MAPPINGS, put_mapping, &w->at.mappings, p->frames.mappings.n, 0 },
+		{ CHUNK_FRAMES, put_frame, &w->at.frames, p->frames.frames.n, 0 },
 		{ CHUNK_FUNCTIONS, put_function, &w->functions, p->names.functions.n, 0 },
 		{ CHUNK_NAMES, put_names, &w->names_until, p->frames.frames.n, 0 },
 		{ CHUNK_ORIGINS, put_origin, &w->origins_until, p->origins.all.n, 0 },
 		{ CHUNK_THREADS, put_thread, &w->threads_until, p->threads.all.n, 0 },
-		{ CHUNK_TYPES, put_type, &w->types, p->series.types.n, 0 },
-		{ CHUNK_LABELS, put_label_set, &w->sets, p->series.sets.n, 1 },
-		{ CHUNK_SERIES, put_series, &w->series, p->series.series.n, 0 },
-		{ CHUNK_STACKS, put_stack, &w->stacks, p->stacks.stacks.n, 1 },
+		{ CHUNK_TYPES, put_type, &w->at.types, p->series.types.n, 0 },
+		{ CHUNK_LABELS, put_label_set, &w->at.sets, p->series.sets.n, 1 },
+		{ CHUNK_SERIES, put_series, &w->at.series, p->series.series.n, 0 },
+		{ CHUNK_STACKS, put_stack, &w->at.stacks, p->stacks.stacks.n, 1 },
 	};
 	int rc = 0;
 

@@ -6,6 +6,7 @@
 #include "profile/chunk.h"
 #include "profile/profile.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct chunk_out {
 	int (*put)(void *ctx, enum chunk_type type, uint32_t flags, const void *payload, size_t len,
 		   struct err *err);
 	void *ctx;
+	bool plain; /* nothing is packed: whoever takes payloads packs them together */
 };
 
 /* Remembers what was written of one profile. */
@@ -21,15 +23,31 @@ struct chunk_writer;
 struct chunk_writer *chunk_writer_new(void);
 void chunk_writer_free(struct chunk_writer *w); /* NULL is fine */
 
+/* How large a payload gets before it is packed, about (256 KiB), and zstd's level (3). Larger ones are packed better. */
+void chunk_writer_size(struct chunk_writer *w, size_t bytes, int level);
+
 /* Hands over what is new in p since the last call: always the same profile. types: bits 1 << CHUNK_…, of CHUNK_SAMPLES both kinds; the
- * tables that a table refers to must be among them, or be written otherwise. After a failure only chunk_writer_free is left. */
+ * tables that a table refers to must be among them, or be written otherwise. After a failure only chunk_writer_free and chunk_writer_seek
+ * are left. */
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		const struct chunk_out *out, struct err *err);
+
+/* How far the tables of CHUNK_DICTIONARY and CHUNK_CATALOG are written: what comes next of each. */
+struct chunk_position {
+	uint32_t strings, mappings, frames, types, sets, series, stacks;
+};
+/* All that p has. */
+struct chunk_position chunk_position_of(const struct profile *p);
+struct chunk_position chunk_writer_tell(const struct chunk_writer *w);
+/* Goes on from there: what is before is somewhere already, what is behind is written (again). */
+void chunk_writer_seek(struct chunk_writer *w, const struct chunk_position *at);
 
 /* How many samples were written so far. */
 uint64_t chunk_writer_samples(const struct chunk_writer *w);
 
 /* All samples that were written have been taken out of the profile (samples.n is 0). */
 void chunk_writer_drop_samples(struct chunk_writer *w);
+/* They are back, in front of those that have come since. */
+void chunk_writer_restore_samples(struct chunk_writer *w);
 
 #endif

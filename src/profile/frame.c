@@ -103,16 +103,49 @@ static bool frame_same(const void *ctx, uint32_t id)
 	       a->line == b->line && a->binary == b->binary;
 }
 
-uint32_t frame_intern(struct frame_table *t, const struct frame *f)
+static uint64_t frame_hash(const struct frame *f)
 {
-	assert(f->kind < FRAME_KINDS && (f->mapping == MAPPING_NONE || f->mapping < t->mappings.n));
-	struct frame_key key = { t, frame_normal(f) };
-	uint64_t hash = hash_mix(hash_mix((uint64_t)f->mapping << 32 | key.f.line,
-					  (uint64_t)key.f.binary << 32 | f->kind),
-				 key.f.offset);
+	return hash_mix(
+		hash_mix((uint64_t)f->mapping << 32 | f->line, (uint64_t)f->binary << 32 | f->kind),
+		f->offset);
+}
+
+static uint32_t frame_put(struct frame_table *t, const struct frame *normal, uint64_t hash)
+{
+	struct frame_key key = { t, *normal };
 	uint32_t fresh = t->frames.n;
 	uint32_t id = map_intern(&t->frame_index, hash, fresh, frame_same, &key);
 	if (id == fresh)
 		vec_push(&t->frames, key.f);
 	return id;
+}
+
+uint32_t frame_intern(struct frame_table *t, const struct frame *f)
+{
+	assert(f->kind < FRAME_KINDS && (f->mapping == MAPPING_NONE || f->mapping < t->mappings.n));
+	struct frame normal = frame_normal(f);
+	return frame_put(t, &normal, frame_hash(&normal));
+}
+
+/* Each waits for memory twice: for its slot and for the frame that is there. All wait together. */
+void frame_intern_all(struct frame_table *t, const struct frame *frames, uint32_t n, uint32_t *ids)
+{
+	struct frame normal[FRAME_BATCH];
+	uint64_t hashes[FRAME_BATCH];
+
+	assert(n <= FRAME_BATCH);
+	for (uint32_t i = 0; i < n; i++) {
+		assert(frames[i].kind < FRAME_KINDS &&
+		       (frames[i].mapping == MAPPING_NONE || frames[i].mapping < t->mappings.n));
+		normal[i] = frame_normal(&frames[i]);
+		hashes[i] = frame_hash(&normal[i]);
+		map_prefetch(&t->frame_index, hashes[i]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t *id = map_get(&t->frame_index, hashes[i]);
+		if (id)
+			__builtin_prefetch(&t->frames.v[*id]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = frame_put(t, &normal[i], hashes[i]);
 }

@@ -93,9 +93,7 @@ static int line_better(const struct profile *p, const struct line *a, const stru
 {
 	const struct function *x = &p->names.functions.v[a->function];
 	const struct function *y = &p->names.functions.v[b->function];
-	int order = (x->file != 0) - (y->file != 0);
-	order = order ? order : (a->line != 0) - (b->line != 0);
-	order = order ? order : (x->linkage != 0) - (y->linkage != 0);
+	int order = (int)line_detail(x, a) - (int)line_detail(y, b);
 	order = order ? order : strcmp(profile_str(p, y->name), profile_str(p, x->name));
 	order = order ? order : strcmp(profile_str(p, y->file), profile_str(p, x->file));
 	order = order ? order : strcmp(profile_str(p, y->linkage), profile_str(p, x->linkage));

@@ -45,6 +45,12 @@ void names_done(struct names *t);
 uint32_t function_intern(struct names *t, const struct function *f);
 void names_set(struct names *t, uint32_t frame, const struct line *lines, uint32_t n);
 
+/* How much a line says: a file first, then a line number, then a linkage name. More is better. */
+static inline uint32_t line_detail(const struct function *f, const struct line *l)
+{
+	return (f->file != 0) << 2 | (l->line != 0) << 1 | (f->linkage != 0);
+}
+
 /* The lines of a frame, innermost first; returns their number, 0 when it has none. *lines is valid
  * until the next change. */
 uint32_t names_get(const struct names *t, uint32_t frame, const struct line **lines);

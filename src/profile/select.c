@@ -1,7 +1,7 @@
-/* Ids of the new profile are asked for when something that is kept first refers to them: so nothing
- * else gets in. Filters and root frames are those of the tree, asked through a scratch tree. */
+/* Filters and root frames are those of the tree, asked through a scratch tree. */
 #include "profile/select.h"
 
+#include "profile/copy.h"
 #include "profile/sum.h"
 #include "profile/time_range.h"
 #include "profile/tree_filter.h"
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* In tables of ids: not asked for yet; it did not pass. */
-enum { ID_NEW = 0, ID_GONE = UINT32_MAX };
+/* In the map of stacks: it did not pass. */
+enum { ID_GONE = UINT32_MAX };
 
 /* What the filters say of a frame: FUNC_FOCUS and so on of all its lines together, and whether every
  * line is hidden. */
@@ -26,90 +26,11 @@ struct selection {
 	struct tree_filter filter;
 	struct tree_keys keys;
 	VEC(uint8_t) func_bits; /* by function of scratch */
-	/* By id in `from`: the id in `to` + 1, or ID_NEW. */
-	uint32_t *string, *mapping, *function, *frame, *type, *set, *series;
+	struct profile_copy copy;
 	struct judgement *judgement; /* by frame of `from` */
 	struct map stack;            /* (group, stack of `from`) → id in `to` + 1, or ID_GONE */
 	VEC(uint32_t) frames_in, frames_out;
 };
-
-/* --- tables --- */
-
-static uint32_t select_string(struct selection *s, uint32_t id)
-{
-	const struct strtab *from = &s->from->strings;
-	if (s->string[id] == ID_NEW)
-		s->string[id] = 1 + strtab_putn(&s->to->strings, strtab_get(from, id),
-						strtab_len(from, id));
-	return s->string[id] - 1;
-}
-
-static uint32_t select_mapping(struct selection *s, uint32_t id)
-{
-	if (id == MAPPING_NONE)
-		return id;
-	if (s->mapping[id] == ID_NEW) {
-		struct mapping m = s->from->frames.mappings.v[id];
-		m.name = select_string(s, m.name);
-		m.build_id_text = select_string(s, m.build_id_text);
-		s->mapping[id] = 1 + mapping_intern(&s->to->frames, &m);
-	}
-	return s->mapping[id] - 1;
-}
-
-static uint32_t select_function(struct selection *s, uint32_t id)
-{
-	if (s->function[id] == ID_NEW) {
-		struct function f = s->from->names.functions.v[id];
-		f.name = select_string(s, f.name);
-		f.linkage = select_string(s, f.linkage);
-		f.file = select_string(s, f.file);
-		s->function[id] = 1 + function_intern(&s->to->names, &f);
-	}
-	return s->function[id] - 1;
-}
-
-static uint32_t select_type(struct selection *s, uint32_t id)
-{
-	if (s->type[id] == ID_NEW) {
-		struct type t = s->from->series.types.v[id];
-		t.name = select_string(s, t.name);
-		t.sample_type = select_string(s, t.sample_type);
-		t.unit = select_string(s, t.unit);
-		t.period_type = select_string(s, t.period_type);
-		t.period_unit = select_string(s, t.period_unit);
-		s->type[id] = 1 + type_intern(&s->to->series, &t);
-	}
-	return s->type[id] - 1;
-}
-
-static uint32_t select_labels(struct selection *s, uint32_t id)
-{
-	const struct label_set *set = &s->from->series.sets.v[id];
-	if (s->set[id] == ID_NEW) {
-		struct label *labels = xreallocarray(NULL, set->n, sizeof *labels);
-		for (uint32_t i = 0; i < set->n; i++) {
-			labels[i] = s->from->series.labels.v[set->first + i];
-			labels[i].key = select_string(s, labels[i].key);
-			labels[i].str = select_string(s, labels[i].str);
-			labels[i].unit = select_string(s, labels[i].unit);
-		}
-		s->set[id] = 1 + label_set_intern(&s->to->series, labels, set->n);
-		free(labels);
-	}
-	return s->set[id] - 1;
-}
-
-static uint32_t select_series(struct selection *s, uint32_t id)
-{
-	if (s->series[id] == ID_NEW) {
-		struct series copy = s->from->series.series.v[id];
-		copy.type = select_type(s, copy.type);
-		copy.labels = select_labels(s, copy.labels);
-		s->series[id] = 1 + series_intern(&s->to->series, &copy);
-	}
-	return s->series[id] - 1;
-}
 
 /* --- frames --- */
 
@@ -146,19 +67,6 @@ static void judge_frame(struct selection *s, uint32_t frame)
 	s->judgement[frame] = j;
 }
 
-static uint32_t copy_frame(struct selection *s, uint32_t frame)
-{
-	struct frame f = s->from->frames.frames.v[frame];
-	if (f.mapping != MAPPING_NONE) {
-		f.mapping = select_mapping(s, f.mapping);
-	} else {
-		f.function = select_string(s, f.function);
-		f.file = select_string(s, f.file);
-		f.binary = select_string(s, f.binary);
-	}
-	return frame_intern(&s->to->frames, &f);
-}
-
 /* Those names of a frame that are not hidden. */
 static void copy_names(struct selection *s, uint32_t frame, uint32_t to)
 {
@@ -173,19 +81,18 @@ static void copy_names(struct selection *s, uint32_t frame, uint32_t to)
 		if (line_bits(s, frame, &shown[i]) & FUNC_DROP)
 			continue;
 		kept[n_kept] = lines[i];
-		kept[n_kept++].function = select_function(s, lines[i].function);
+		kept[n_kept++].function = profile_copy_function(&s->copy, lines[i].function);
 	}
 	names_set(&s->to->names, to, kept, n_kept);
 }
 
 static uint32_t select_frame(struct selection *s, uint32_t frame)
 {
-	if (s->frame[frame] == ID_NEW) {
-		uint32_t id = copy_frame(s, frame);
+	bool is_new;
+	uint32_t id = profile_copy_frame(&s->copy, frame, &is_new);
+	if (is_new)
 		copy_names(s, frame, id);
-		s->frame[frame] = 1 + id;
-	}
-	return s->frame[frame] - 1;
+	return id;
 }
 
 /* --- stacks --- */
@@ -263,7 +170,7 @@ static void select_row(struct selection *s, size_t row, const struct sample_part
 		.time_ns = part->time_ns,
 		.length_ns = part->length_ns,
 		.value = part->value,
-		.series = select_series(s, c->series[row]),
+		.series = profile_copy_series(&s->copy, c->series[row]),
 		.stack = stack - 1,
 		.pid = c->pid[row],
 		.tid = c->tid[row],
@@ -300,14 +207,15 @@ static void select_types(struct selection *s)
 	struct profile_meta *m = &s->to->meta;
 	for (uint32_t i = 0; i < s->from->series.types.n; i++)
 		if (type_is_wanted(s, i))
-			select_type(s, i);
+			profile_copy_type(&s->copy, i);
 	vec_clear(&m->sample_types);
 	for (size_t i = 0; i < from->sample_types.n; i++)
 		if (type_is_wanted(s, from->sample_types.v[i]))
-			vec_push(&m->sample_types, select_type(s, from->sample_types.v[i]));
+			vec_push(&m->sample_types,
+				 profile_copy_type(&s->copy, from->sample_types.v[i]));
 	m->default_type = 0;
 	if (from->default_type && type_is_wanted(s, from->default_type))
-		m->default_type = select_type(s, from->default_type);
+		m->default_type = profile_copy_type(&s->copy, from->default_type);
 }
 
 /* pprof's default column: the samples of a type, or what they are worth in periods. */
@@ -334,9 +242,9 @@ static void select_meta(struct selection *s)
 	memset(&m->comments, 0, sizeof m->comments);
 	memset(&m->sample_types, 0, sizeof m->sample_types);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		*texts[i] = select_string(s, *texts[i]);
+		*texts[i] = profile_copy_string(&s->copy, *texts[i]);
 	for (size_t i = 0; i < from->comments.n; i++)
-		vec_push(&m->comments, select_string(s, from->comments.v[i]));
+		vec_push(&m->comments, profile_copy_string(&s->copy, from->comments.v[i]));
 	select_types(s);
 	select_extent(s);
 }
@@ -346,14 +254,8 @@ static void selection_init(struct selection *s)
 	const struct profile *p = s->from;
 	s->to = profile_new();
 	s->scratch = tree_new();
-	s->string = xcalloc(p->strings.all.n, sizeof *s->string);
-	s->mapping = xcalloc(p->frames.mappings.n, sizeof *s->mapping);
-	s->function = xcalloc(p->names.functions.n, sizeof *s->function);
-	s->frame = xcalloc(p->frames.frames.n, sizeof *s->frame);
+	profile_copy_init(&s->copy, p, s->to);
 	s->judgement = xcalloc(p->frames.frames.n, sizeof *s->judgement);
-	s->type = xcalloc(p->series.types.n, sizeof *s->type);
-	s->set = xcalloc(p->series.sets.n, sizeof *s->set);
-	s->series = xcalloc(p->series.series.n, sizeof *s->series);
 	tree_keys_init(&s->keys, s->from, s->scratch, &s->opts->tree);
 }
 
@@ -366,14 +268,8 @@ static void selection_done(struct selection *s)
 	vec_done(&s->frames_in);
 	vec_done(&s->frames_out);
 	map_done(&s->stack);
-	free(s->string);
-	free(s->mapping);
-	free(s->function);
-	free(s->frame);
+	profile_copy_done(&s->copy);
 	free(s->judgement);
-	free(s->type);
-	free(s->set);
-	free(s->series);
 }
 
 /* Of the mappings that are there; of all their frames, as they count for the file, not for the part of it. */
@@ -381,9 +277,9 @@ static void select_origins(struct selection *s)
 {
 	for (size_t i = 0; i < s->from->origins.all.n; i++) {
 		const struct origin *o = &s->from->origins.all.v[i];
-		if (s->mapping[o->mapping] != ID_NEW)
-			origin_add(&s->to->origins, select_mapping(s, o->mapping),
-				   select_string(s, o->name), o->frames);
+		if (s->copy.mapping[o->mapping])
+			origin_add(&s->to->origins, profile_copy_mapping(&s->copy, o->mapping),
+				   profile_copy_string(&s->copy, o->name), o->frames);
 	}
 }
 
@@ -394,7 +290,7 @@ static void select_threads(struct selection *s)
 	struct sink *to = profile_sink(s->to);
 	for (size_t i = 0; !o->time_from_ns && !o->time_to_ns && i < s->from->threads.all.n; i++) {
 		struct thread_times row = s->from->threads.all.v[i];
-		row.name = select_string(s, row.name);
+		row.name = profile_copy_string(&s->copy, row.name);
 		to->ops->thread(to, &row);
 	}
 }

@@ -93,23 +93,39 @@ static void label_set_none(struct series_table *t)
 	map_put(&t->set_index, hash_bytes(NULL, 0), 0);
 }
 
+/* Puts the labels behind all others, as the last set, for label_set_same. Returns its hash. */
+static uint64_t label_set_try(struct series_table *t, const struct label *labels, uint32_t n)
+{
+	size_t first = t->labels.n;
+	vec_reserve(&t->labels, first + n);
+	n = label_set_normal(labels, n, &t->labels.v[first]);
+	vec_push(&t->sets, (struct label_set){ first, n });
+	return hash_bytes(&t->labels.v[first], n * sizeof *labels);
+}
+
 uint32_t label_set_intern(struct series_table *t, const struct label *labels, uint32_t n)
 {
 	if (t->sets.n == 0)
 		label_set_none(t);
 	if (n == 0)
 		return 0;
-	size_t first = t->labels.n;
-	vec_reserve(&t->labels, first + n);
-	n = label_set_normal(labels, n, &t->labels.v[first]);
-	uint64_t hash = hash_bytes(&t->labels.v[first], n * sizeof *labels);
-	vec_push(&t->sets, (struct label_set){ first, n });
+	uint64_t hash = label_set_try(t, labels, n);
 	uint32_t fresh = t->sets.n - 1;
 	uint32_t id = map_intern(&t->set_index, hash, fresh, label_set_same, t);
 	if (id == fresh)
-		t->labels.n += n;
+		t->labels.n += t->sets.v[fresh].n;
 	else
 		t->sets.n--;
+	return id;
+}
+
+uint32_t label_set_find(struct series_table *t, const struct label *labels, uint32_t n)
+{
+	uint32_t id = n ? UINT32_MAX : 0;
+	if (n == 0 || t->sets.n == 0)
+		return id;
+	map_lookup(&t->set_index, label_set_try(t, labels, n), label_set_same, t, &id);
+	t->sets.n--;
 	return id;
 }
 
@@ -125,17 +141,29 @@ static bool series_same(const void *ctx, uint32_t id)
 	return a->type == b->type && a->period == b->period && a->labels == b->labels;
 }
 
+static uint64_t series_hash(const struct series *s)
+{
+	return hash_mix((uint64_t)s->type << 32 | s->labels, s->period);
+}
+
 uint32_t series_intern(struct series_table *t, const struct series *s)
 {
 	if (t->sets.n == 0)
 		label_set_none(t);
 	assert(s->type < t->types.n && s->labels < t->sets.n);
 	struct series_key key = { t, s };
-	uint64_t hash = hash_mix((uint64_t)s->type << 32 | s->labels, s->period);
 	uint32_t fresh = t->series.n;
-	uint32_t id = map_intern(&t->series_index, hash, fresh, series_same, &key);
+	uint32_t id = map_intern(&t->series_index, series_hash(s), fresh, series_same, &key);
 	if (id == fresh)
 		vec_push(&t->series, *s);
+	return id;
+}
+
+uint32_t series_find(const struct series_table *t, const struct series *s)
+{
+	struct series_key key = { t, s };
+	uint32_t id = UINT32_MAX;
+	map_lookup(&t->series_index, series_hash(s), series_same, &key, &id);
 	return id;
 }
 

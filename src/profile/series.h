@@ -53,6 +53,10 @@ uint32_t type_intern(struct series_table *t, const struct type *type);
 uint32_t label_set_intern(struct series_table *t, const struct label *labels, uint32_t n);
 uint32_t series_intern(struct series_table *t, const struct series *s);
 
+/* The id of what is there already, UINT32_MAX when it is not. t is the same afterwards. */
+uint32_t label_set_find(struct series_table *t, const struct label *labels, uint32_t n);
+uint32_t series_find(const struct series_table *t, const struct series *s);
+
 /* The first label with this key in a set; NULL when there is none. Valid until the next change. */
 const struct label *label_find(const struct series_table *t, uint32_t set, uint32_t key);
 

@@ -10,6 +10,7 @@ void stack_table_init(struct stack_table *t)
 {
 	*t = (struct stack_table){ 0 };
 	vec_push(&t->stacks, (struct stack){ 0 });
+	t->indexed = 1;
 	vec_reserve(&t->own, 1); /* so that the empty stack's frames are somewhere */
 }
 
@@ -64,6 +65,7 @@ static void stack_add(struct stack_table *t, const struct walk *w)
 	struct stack s = { .parent = w->at, .shared = w->depth, .depth = w->n, .own = t->own.n };
 	vec_append(&t->own, w->frames + w->depth, n_own);
 	vec_push(&t->stacks, s);
+	t->indexed = t->stacks.n;
 }
 
 /* Walks on as long as there is a way, and adds the stack where there is none. */
@@ -116,6 +118,7 @@ uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n)
 {
 	assert(n <= STACK_MAX_DEPTH);
 	struct walk w = { .frames = frames, .n = n };
+	stack_table_index(t);
 	return walk_to_end(t, &w);
 }
 
@@ -128,9 +131,75 @@ void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uin
 		assert(lists[i].n <= STACK_MAX_DEPTH);
 		walks[i] = (struct walk){ .frames = lists[i].frames, .n = lists[i].n };
 	}
+	stack_table_index(t);
 	walk_together(t, walks, n);
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = walk_to_end(t, &walks[i]);
+}
+
+/* --- as another table has them ---------------------------------------------------------------- */
+
+static bool may_follow(const struct stack_table *t, uint32_t parent, uint32_t shared,
+		       const uint32_t *own, uint32_t n_own)
+{
+	if (parent >= t->stacks.n || t->own.n + n_own >= UINT32_MAX)
+		return false;
+	const struct stack *p = &t->stacks.v[parent];
+	if (shared > p->depth || n_own > STACK_MAX_DEPTH - shared)
+		return false;
+	if (shared == 0 ? parent != 0 : p->shared >= shared)
+		return false;
+	if (shared == p->depth) /* else it would be its parent */
+		return n_own > 0;
+	return n_own == 0 || own[0] != t->own.v[p->own + shared - p->shared];
+}
+
+bool stack_append(struct stack_table *t, uint32_t parent, uint32_t shared, const uint32_t *own,
+		  uint32_t n_own)
+{
+	if (!may_follow(t, parent, shared, own, n_own))
+		return false;
+	struct stack s = {
+		.parent = parent, .shared = shared, .depth = shared + n_own, .own = t->own.n
+	};
+	vec_append(&t->own, own, n_own);
+	vec_push(&t->stacks, s);
+	return true;
+}
+
+/* Where a stack leaves its parent, as walk_key() has it. */
+static uint64_t branch_key(const struct stack_table *t, uint32_t id)
+{
+	const struct stack *s = &t->stacks.v[id], *p = &t->stacks.v[s->parent];
+	uint64_t next = s->shared < s->depth ? t->own.v[s->own] : STACK_END;
+	return (p->own + (s->shared - p->shared)) << 32 | next;
+}
+
+/* Some at once: they wait for memory together. */
+static bool index_some(struct stack_table *t, uint32_t n)
+{
+	uint64_t keys[STACK_BATCH];
+	bool all_differ = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		keys[i] = branch_key(t, t->indexed + i);
+		map_prefetch(&t->branches, keys[i]);
+	}
+	for (uint32_t i = 0; i < n; i++, t->indexed++)
+		all_differ &=
+			map_intern(&t->branches, keys[i], t->indexed, NULL, NULL) == t->indexed;
+	return all_differ;
+}
+
+bool stack_table_index(struct stack_table *t)
+{
+	bool all_differ = true;
+
+	while (t->indexed < t->stacks.n) {
+		uint32_t left = t->stacks.n - t->indexed;
+		all_differ &= index_some(t, left < STACK_BATCH ? left : STACK_BATCH);
+	}
+	return all_differ;
 }
 
 void stack_frames(const struct stack_table *t, uint32_t id, uint32_t *out)

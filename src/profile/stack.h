@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of deeper stacks the sink keeps the leaf-most frames and puts a marker at the root. */
@@ -33,8 +34,10 @@ struct stack_table {
 	VEC(uint32_t) own; /* frame ids */
 	/* Only needed to add: (own frame, the frame behind it) → the stack that leaves its parent
 	 * there. The table is so a tree of stacks that is walked from the root, one look-up for
-	 * each stack on the way and none for its frames. */
+	 * each stack on the way and none for its frames. Of what stack_append added it is made
+	 * when a stack is looked for. */
 	struct map branches;
+	uint32_t indexed; /* stacks below have their branch in there */
 };
 
 void stack_table_init(struct stack_table *t);
@@ -52,6 +55,16 @@ struct stack_list {
 };
 void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uint32_t n,
 		      uint32_t *ids);
+
+/* Adds a stack as a table says that stack_intern filled (one that was written to a file), without
+ * looking for it: it becomes the next id. False, and nothing is added, when it breaks a rule above
+ * that can be seen in it and its parent. */
+bool stack_append(struct stack_table *t, uint32_t parent, uint32_t shared, const uint32_t *own,
+		  uint32_t n_own);
+
+/* Checks what stack_append cannot see: false when one of the stacks says again what another one
+ * says. The next stack_intern has less to do. */
+bool stack_table_index(struct stack_table *t);
 
 static inline uint32_t stack_depth(const struct stack_table *t, uint32_t id)
 {

@@ -46,10 +46,15 @@ uint32_t strtab_put(struct strtab *t, const char *s)
 	return s ? strtab_putn(t, s, strlen(s)) : 0;
 }
 
+uint32_t strtab_findn(const struct strtab *t, const char *s, size_t len)
+{
+	struct strtab_key key = { t, len ? s : "", len < STRTAB_MAX_LEN ? len : STRTAB_MAX_LEN };
+	uint32_t id = UINT32_MAX;
+	map_lookup(&t->index, hash_bytes(key.s, key.len), strtab_same, &key, &id);
+	return id;
+}
+
 uint32_t strtab_find(const struct strtab *t, const char *s)
 {
-	struct strtab_key key = { t, s, strnlen(s, STRTAB_MAX_LEN) };
-	uint32_t id = UINT32_MAX;
-	map_lookup(&t->index, hash_bytes(s, key.len), strtab_same, &key, &id);
-	return id;
+	return strtab_findn(t, s, strlen(s));
 }

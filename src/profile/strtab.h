@@ -34,6 +34,7 @@ uint32_t strtab_putn(struct strtab *t, const char *s, size_t len);
 
 /* The id of a string that is there already, UINT32_MAX when it is not. */
 uint32_t strtab_find(const struct strtab *t, const char *s);
+uint32_t strtab_findn(const struct strtab *t, const char *s, size_t len);
 
 static inline const char *strtab_get(const struct strtab *t, uint32_t id)
 {

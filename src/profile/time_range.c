@@ -8,25 +8,39 @@ static int64_t within(__int128 x, int64_t length_ns)
 	return x < 0 ? 0 : x > length_ns ? length_ns : (int64_t)x;
 }
 
+bool sample_part_cut(struct sample_part *part, int64_t from_ns, int64_t to_ns)
+{
+	int64_t start = part->time_ns, length = part->length_ns > 0 ? part->length_ns : 0;
+	bool endless = to_ns == INT64_MAX;
+	if (!length) {
+		if (start < from_ns || (start >= to_ns && !endless))
+			return false;
+		part->length_ns = 0;
+		return true;
+	}
+	int64_t a = within((__int128)from_ns - start, length);
+	int64_t b = endless ? length : within((__int128)to_ns - start, length);
+	if (a >= b)
+		return false;
+	part->time_ns = sum_add(start, a);
+	part->length_ns = b - a;
+	part->value = sample_worth_up_to(part->value, length, b) -
+		      sample_worth_up_to(part->value, length, a);
+	return true;
+}
+
 bool sample_part_in(const struct profile *p, size_t row, const struct tree_opts *opts,
 		    struct sample_part *out)
 {
 	const struct sample_columns *c = &p->samples;
-	int64_t length = sample_length_ns(c, row) > 0 ? sample_length_ns(c, row) : 0;
-	__int128 start = (__int128)c->time_ns[row] - p->meta.start_mono_ns;
-	__int128 from = opts->time_from_ns ? opts->time_from_ns - start : 0;
-	__int128 to = opts->time_to_ns ? opts->time_to_ns - start : (__int128)length + 1;
-	int64_t a = within(from, length), b = within(to, length);
-	if (length ? a >= b : from > 0 || to <= 0)
-		return false;
-	if (!length) {
-		*out = (struct sample_part){ c->time_ns[row], 0, c->value[row] };
-		return true;
-	}
-	*out = (struct sample_part){ sum_add(c->time_ns[row], a), b - a,
-				     sample_worth_up_to(c->value[row], length, b) -
-					     sample_worth_up_to(c->value[row], length, a) };
-	return true;
+	int64_t start = p->meta.start_mono_ns;
+	int64_t from = opts->time_from_ns ? sum_add(start, opts->time_from_ns) : INT64_MIN;
+	int64_t to = opts->time_to_ns ? sum_add(start, opts->time_to_ns) : INT64_MAX;
+	struct sample_part part = { c->time_ns[row], sample_length_ns(c, row), c->value[row] };
+	bool is_in = sample_part_cut(&part, from, to);
+	if (is_in)
+		*out = part;
+	return is_in;
 }
 
 void time_range_shown(const struct profile *p, const struct tree_opts *opts,

@@ -16,6 +16,10 @@ struct sample_part {
 	int64_t value;              /* in the type's unit */
 };
 
+/* Cuts a part to [from_ns, to_ns) of its own clock; INT64_MIN and INT64_MAX are no bounds. False when nothing of it is in the range;
+ * *part is then untouched. A negative length counts as none. */
+bool sample_part_cut(struct sample_part *part, int64_t from_ns, int64_t to_ns);
+
 /* Cuts a row to tree_opts.time_from_ns and .time_to_ns. False when nothing of it is in the range; *out is then untouched. A
  * negative length counts as none. */
 bool sample_part_in(const struct profile *p, size_t row, const struct tree_opts *opts,

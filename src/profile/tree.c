@@ -90,12 +90,18 @@ static const char *own_text(struct tree *t, const char *s)
 	return s ? strtab_get(&t->strings, strtab_put(&t->strings, s)) : NULL;
 }
 
+void tree_set_unit(struct tree *t, const char *type_name, const char *unit, double scale,
+		   const char *scaled_unit)
+{
+	t->type_name = own_text(t, type_name);
+	t->unit = own_text(t, unit);
+	t->scale = scale;
+	t->scaled_unit = own_text(t, scaled_unit);
+}
+
 void tree_take_unit(struct tree *dst, const struct tree *src)
 {
-	dst->type_name = own_text(dst, src->type_name);
-	dst->unit = own_text(dst, src->unit);
-	dst->scale = src->scale;
-	dst->scaled_unit = own_text(dst, src->scaled_unit);
+	tree_set_unit(dst, src->type_name, src->unit, src->scale, src->scaled_unit);
 }
 
 static uint64_t child_key(uint32_t parent, uint32_t func)

@@ -128,6 +128,9 @@ uint32_t tree_func_intern(struct tree *t, const struct tree_func *f);
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t func);
 /* The function of src in dst, added when new. */
 uint32_t tree_func_copy(struct tree *dst, const struct tree *src, uint32_t func);
+/* What values of an empty tree are of, and in (struct tree); texts are copied, scaled_unit may be NULL. */
+void tree_set_unit(struct tree *t, const char *type_name, const char *unit, double scale,
+		   const char *scaled_unit);
 /* Type name, unit and scale of src for an empty dst. */
 void tree_take_unit(struct tree *dst, const struct tree *src);
 /* For what changes parent, first_child or next by hand: tree_child works again afterwards. */

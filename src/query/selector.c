@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "base/str.h"
+#include "query/column_error.h"
 #include "query/pattern.h"
 #include "query/selector_parts.h"
 
@@ -14,18 +15,9 @@ struct parser {
 	struct err *err;
 };
 
-/* "column 5: …", and below it the text around the place with a mark under it. */
 static int parse_error(struct parser *p, const char *where, const char *what)
 {
-	enum { BEFORE = 40, SHOWN = 72 };
-	size_t at = where - p->text, from = at > BEFORE ? at - BEFORE : 0;
-	while (from && ((unsigned char)p->text[from] & 0xc0) == 0x80)
-		from--; /* not inside a character */
-	char *before = xstrndup(p->text + from, at - from);
-	err_set(p->err, EINVAL, "selector, column %zu: %s", at + 1, what);
-	err_hint(p->err, "%.*s\n%*s", SHOWN, p->text + from, (int)utf8_width(before) + 1, "^");
-	free(before);
-	return -EINVAL;
+	return column_error(p->err, "selector", p->text, where, what);
 }
 
 static void skip_blanks(struct parser *p)

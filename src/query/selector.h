@@ -40,6 +40,20 @@ bool selector_takes_type(const struct selector *s, const struct profile *p, uint
  * people who wonder why nothing is left. */
 const char *selector_unknown_label(const struct selector *s, const struct profile *p);
 
+/* A selector and the series of a profile, a catalog's, say. Both stay the caller's and must not change. */
+struct selector_match;
+struct selector_match *selector_match_new(const struct selector *s, const struct profile *p);
+void selector_match_free(struct selector_match *m); /* NULL is fine */
+
+enum selector_answer {
+	SELECTS_NOTHING,   /* of this series */
+	SELECTS_ALL,       /* its samples */
+	SELECTS_BY_COLUMN, /* those that selector_match_sample takes: pid, tid or cpu decide */
+};
+enum selector_answer selector_match_series(const struct selector_match *m, uint32_t series);
+bool selector_match_sample(struct selector_match *m, uint32_t series, uint32_t pid, uint32_t tid,
+			   uint32_t cpu);
+
 /* Takes the samples away that it does not select. Returns how many are left. */
 size_t selector_apply(const struct selector *s, struct profile *p);
 

@@ -114,18 +114,17 @@ const char *selector_unknown_label(const struct selector *s, const struct profil
 	return NULL;
 }
 
-/* --- samples --------------------------------------------------------------------------------- */
+/* --- series and samples ---------------------------------------------------------------------- */
 
 /* A condition on a column, and what it said of the last value. */
 struct column_test {
 	const struct condition *c;
-	const uint32_t *ids;
 	bool *is_label; /* by label set: it has a label of this name, which was asked already */
 	bool is_known, fits;
 	uint32_t id;
 };
 
-struct match {
+struct selector_match {
 	const struct selector *s;
 	const struct profile *p;
 	bool *type_fits, *set_fits;
@@ -133,24 +132,17 @@ struct match {
 	int n_tests;
 };
 
-static void add_test(struct match *m, const struct condition *c)
+static bool *add_test(struct selector_match *m, const struct condition *c)
 {
-	const struct sample_columns *cols = &m->p->samples;
 	struct column_test *t = &m->tests[m->n_tests++];
 	t->c = c;
-	t->ids = c->column == COLUMN_PID   ? cols->pid
-		 : c->column == COLUMN_TID ? cols->tid
-					   : cols->cpu;
 	t->is_label = xcalloc(m->p->series.sets.n, sizeof *t->is_label);
+	return t->is_label;
 }
 
-static void match_labels(struct match *m, const struct condition *c)
+static void match_labels(struct selector_match *m, const struct condition *c)
 {
-	bool found, *is_label = NULL;
-	if (c->column) {
-		add_test(m, c);
-		is_label = m->tests[m->n_tests - 1].is_label;
-	}
+	bool found, *is_label = c->column ? add_test(m, c) : NULL;
 	for (uint32_t set = 0; set < m->p->series.sets.n; set++) {
 		bool fits = set_fits(c, m->p, set, &found) != is_negative(c);
 		m->set_fits[set] &= fits || (is_label && !found);
@@ -159,21 +151,46 @@ static void match_labels(struct match *m, const struct condition *c)
 	}
 }
 
-static void match_init(struct match *m)
+struct selector_match *selector_match_new(const struct selector *s, const struct profile *p)
 {
-	const struct series_table *t = &m->p->series;
+	const struct series_table *t = &p->series;
+	struct selector_match *m = xcalloc(1, sizeof *m);
+	m->s = s;
+	m->p = p;
 	m->type_fits = xcalloc(t->types.n, sizeof *m->type_fits);
 	m->set_fits = xcalloc(t->sets.n, sizeof *m->set_fits);
 	for (uint32_t i = 0; i < t->types.n; i++)
-		m->type_fits[i] = selector_takes_type(m->s, m->p, i);
+		m->type_fits[i] = selector_takes_type(s, p, i);
 	memset(m->set_fits, true, t->sets.n * sizeof *m->set_fits);
-	for (int i = 0; i < m->s->n_conditions; i++)
-		match_labels(m, &m->s->conditions[i]);
+	for (int i = 0; i < s->n_conditions; i++)
+		match_labels(m, &s->conditions[i]);
+	return m;
 }
 
-static bool column_fits(struct column_test *t, size_t row)
+void selector_match_free(struct selector_match *m)
 {
-	uint32_t id = t->ids[row];
+	if (!m)
+		return;
+	for (int i = 0; i < m->n_tests; i++)
+		free(m->tests[i].is_label);
+	free(m->type_fits);
+	free(m->set_fits);
+	free(m);
+}
+
+enum selector_answer selector_match_series(const struct selector_match *m, uint32_t series)
+{
+	const struct series *s = &m->p->series.series.v[series];
+	if (!m->type_fits[s->type] || !m->set_fits[s->labels])
+		return SELECTS_NOTHING;
+	for (int i = 0; i < m->n_tests; i++)
+		if (!m->tests[i].is_label[s->labels])
+			return SELECTS_BY_COLUMN;
+	return SELECTS_ALL;
+}
+
+static bool column_fits(struct column_test *t, uint32_t id)
+{
 	if (!t->is_known || t->id != id) {
 		bool fits = id == SAMPLE_NO_ID ? value_fits(t->c, "") : number_fits(t->c, id);
 		t->fits = fits != is_negative(t->c);
@@ -183,27 +200,31 @@ static bool column_fits(struct column_test *t, size_t row)
 	return t->fits;
 }
 
-static bool row_fits(struct match *m, size_t row)
+bool selector_match_sample(struct selector_match *m, uint32_t series, uint32_t pid, uint32_t tid,
+			   uint32_t cpu)
 {
-	const struct series *s = &m->p->series.series.v[m->p->samples.series[row]];
+	const struct series *s = &m->p->series.series.v[series];
 	bool fits = m->type_fits[s->type] && m->set_fits[s->labels];
-	for (int i = 0; fits && i < m->n_tests; i++)
-		fits = m->tests[i].is_label[s->labels] || column_fits(&m->tests[i], row);
+	for (int i = 0; fits && i < m->n_tests; i++) {
+		struct column_test *t = &m->tests[i];
+		uint32_t id = t->c->column == COLUMN_PID   ? pid
+			      : t->c->column == COLUMN_TID ? tid
+							   : cpu;
+		fits = t->is_label[s->labels] || column_fits(t, id);
+	}
 	return fits;
 }
 
 size_t selector_apply(const struct selector *s, struct profile *p)
 {
-	struct match m = { .s = s, .p = p };
-	bool *keep = xcalloc(p->samples.n, sizeof *keep);
-	match_init(&m);
-	for (size_t row = 0; row < p->samples.n; row++)
-		keep[row] = row_fits(&m, row);
+	const struct sample_columns *c = &p->samples;
+	struct selector_match *m = selector_match_new(s, p);
+	bool *keep = xcalloc(c->n, sizeof *keep);
+	for (size_t row = 0; row < c->n; row++)
+		keep[row] = selector_match_sample(m, c->series[row], c->pid[row], c->tid[row],
+						  c->cpu[row]);
 	profile_keep_samples(p, keep);
-	for (int i = 0; i < m.n_tests; i++)
-		free(m.tests[i].is_label);
-	free(m.type_fits);
-	free(m.set_fits);
+	selector_match_free(m);
 	free(keep);
 	return p->samples.n;
 }

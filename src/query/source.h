@@ -19,6 +19,7 @@ struct source_sums {
 	int64_t *value;
 	double *count,
 		*squares; /* samples behind it, and the sum of their squares; NULL: count is value */
+	uint32_t *rows;   /* behind it; NULL: not known */
 };
 struct source_merged {
 	struct source_sums *parts;
@@ -28,7 +29,7 @@ struct source_merged {
 void source_merged_done(struct source_merged *m);
 
 struct source_row {
-	const struct profile *dict;
+	struct profile *dict; /* as that of sums */
 	int64_t time_ns, length_ns, value;
 	uint32_t series, stack, pid, tid, cpu; /* SAMPLE_NO_ID where the source has windows only */
 };
@@ -49,11 +50,29 @@ struct source_ops {
 	/* Every sample there is, exact ones where they are kept, else windows. Ends when row returns other than 0, which is returned. */
 	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		    source_row_fn row, void *ctx, struct err *err);
+	/* The same of samples that begin in the range, none of them cut. NULL: rows cuts none. */
+	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+			  source_row_fn row, void *ctx, struct err *err);
 	void (*close)(struct source *s);
 };
 struct source { /* embedded first in the source's own struct */
 	const struct source_ops *ops;
+	bool since_start;  /* times are not Unix time, but since the start */
+	int64_t window_ns; /* steps begin, and are as long as, multiples of it; 0: any */
+	bool is_block;     /* samples have no times: a range that touches them has them all */
+	/* Asked now and then by what takes long; true: the operation ends with -ECANCELED. NULL: nobody does. */
+	bool (*stop)(void *ctx);
+	void *stop_ctx;
 };
+static inline bool source_is_stopped(const struct source *s)
+{
+	return s->stop && s->stop(s->stop_ctx);
+}
+static inline void source_close(struct source *s) /* NULL is fine */
+{
+	if (s)
+		s->ops->close(s);
+}
 
 /* p stays the caller's and must not change. */
 struct source *source_of_profile(struct profile *p);

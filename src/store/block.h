@@ -8,8 +8,11 @@
  *     detail     what is left to have the rows back: per stack the number of its rows, the gaps between their windows, and their values but the
  *                last one, which is the total less the others
  *
- * Each blob is a varint stream in one zstd frame; docs/formats.md has every byte. Encoded blobs say nothing of series and time: whoever
- * keeps them does, and has a checksum over both (block_checksum). */
+ * Each blob is a byte that says what it is, and a varint stream, in a zstd frame where that is smaller; gaps are in Rice's code where rows lie at
+ * random. docs/formats.md has every byte. Encoded
+ * blobs say nothing of series and time: whoever keeps them does, and has a checksum over both (block_checksum).
+ *
+ * Totals are modulo 2^64: so the last value of a stack is always the total less the others. */
 #ifndef CRESSET_STORE_BLOCK_H
 #define CRESSET_STORE_BLOCK_H
 
@@ -30,11 +33,17 @@ enum {
 	BLOCK_MAX_BYTES = 256 << 20, /* of a blob, unpacked */
 };
 
+/* zstd's contexts and scratch memory. To make them costs as much as to code a block of some 7 KB, so they are kept from block to block; one thread at
+ * a time uses them. Some 250 KB, and a few times the largest block. */
+struct block_coder;
+struct block_coder *block_coder_new(void);
+void block_coder_free(struct block_coder *c); /* NULL is fine */
+
 struct block_row {
 	uint32_t stack, window;
 	int64_t value;
-	uint32_t n;     /* samples in it; used when weighted */
-	double squares; /* the sum of the squares of their values; likewise */
+	uint32_t n; /* samples in it; used when weighted */
+	double squares; /* the sum of the squares of their values; likewise. What is not stored: that of one sample */
 };
 
 struct block_blobs {
@@ -42,40 +51,42 @@ struct block_blobs {
 };
 void block_blobs_done(struct block_blobs *b);
 
-/* rows: ascending by stack, then window, no two with the same of both; values of 0 are left out. level: of zstd, 1 while it is young, 3 when
- * it is compacted. */
-void block_encode(const struct block_row *rows, size_t n, uint32_t windows, bool weighted,
-		  int level, struct block_blobs *out);
+/* rows: ascending by stack, then window (< windows), no two with the same of both, within what a reader takes; values of 0 are left out. level: of
+ * zstd, 1 while it is young, 3 when it is compacted. out: what was in it is replaced, its memory is used again. */
+void block_encode(struct block_coder *c, const struct block_row *rows, size_t n, uint32_t windows,
+		  bool weighted, int level, struct block_blobs *out);
 
 /* A summary: n stacks, ascending. */
 struct block_sums {
 	uint32_t n;
 	uint32_t *stack;
 	int64_t *total;
-	uint32_t *count; /* NULL: not weighted */
-	double *squares;
-	size_t cap; /* of all four: kept from block to block */
+	uint32_t *count; /* NULL: not weighted; UINT32_MAX stands for more, too */
+	double *squares; /* rounded to a float, at most FLT_MAX */
+	size_t cap;      /* of all four: kept from block to block */
 };
 void block_sums_done(struct block_sums *s);
 
 /* -EBADMSG with words for anything that block_encode cannot have written; nothing is read or allocated beyond what the limits allow.
- * max_stack: ids must be below (those of the dictionary). */
-int block_read_summary(const void *data, size_t len, uint32_t max_stack, struct block_sums *out,
-		       struct err *err);
-/* sums[windows] are written. */
-int block_read_windows(const void *data, size_t len, uint32_t windows, int64_t *sums,
-		       struct err *err);
+ * max_stack: ids must be below (those of the dictionary). After a failure out has no stacks. */
+int block_read_summary(struct block_coder *c, const void *data, size_t len, uint32_t max_stack,
+		       struct block_sums *out, struct err *err);
+/* sums[windows] are written; after a failure they are anything. */
+int block_read_windows(struct block_coder *c, const void *data, size_t len, uint32_t windows,
+		       int64_t *sums, struct err *err);
 
-/* The rows again, in the same order; n and squares are 0. out: to be freed with free(). */
-int block_read_detail(const struct block_sums *sums, const void *data, size_t len, uint32_t windows,
-		      struct block_row **out, size_t *n, struct err *err);
+/* The rows again, in the same order; n and squares are 0. sums: of the same block, whole. out: to be freed with free(). Also -ENOMEM. */
+int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
+		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
+		      struct err *err);
 
-/* Without making rows of it: adds to out->total what falls into windows [from, to), out being a copy of sums' stacks with totals to be filled
- * (stacks that have nothing there get 0). The fast way for the edges of a range. */
-int block_read_part(const struct block_sums *sums, const void *data, size_t len, uint32_t windows,
-		    uint32_t from, uint32_t to, int64_t *totals, struct err *err);
+/* Without making rows of it: totals[sums->n] become what falls into windows [from, to) of each stack, 0 where there is nothing; after a failure
+ * they are anything. The fast way for the edges of a range. */
+int block_read_part(struct block_coder *c, const struct block_sums *sums, const void *data,
+		    size_t len, uint32_t windows, uint32_t from, uint32_t to, int64_t *totals,
+		    struct err *err);
 
-/* Over where the block belongs, and its blobs. */
+/* Over where the block belongs, and its blobs. Detail is kept apart, with a checksum of its own: (key, detail, its length, NULL, 0). */
 struct block_key {
 	uint32_t series;
 	int64_t from_ns; /* Unix time of the slot */

@@ -14,6 +14,7 @@ struct prepared {
 struct db {
 	sqlite3 *sqlite;
 	char *path;
+	bool build;
 	VEC(struct prepared) prepared;
 };
 
@@ -46,7 +47,9 @@ int db_error(struct db *db, const char *doing, struct err *err)
 
 	if ((code == EIO || code == ENOENT) && os)
 		code = os;
-	return err_set(err, code, "%s: cannot %s: %s", db->path, doing, sqlite3_errmsg(db->sqlite));
+	return err_set(err, code, "%s: cannot %s: %s", *db->path ? db->path : "a temporary file",
+		       doing,
+		       code == os || code == ENOSPC ? strerror(code) : sqlite3_errmsg(db->sqlite));
 }
 
 /* --- what a file is --------------------------------------------------------------------------- */
@@ -122,22 +125,6 @@ static int check_schema(struct db *db, const struct db_schema *schema, struct er
 	return check_objects(db, schema, err);
 }
 
-static int make_schema(struct db *db, const struct db_schema *schema, struct err *err)
-{
-	struct buf sql = { 0 };
-
-	buf_addf(&sql, "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%u;",
-		 (int)schema->kind, schema->version);
-	for (size_t i = 0; schema->objects[i]; i++)
-		buf_addf(&sql, "%s;", schema->objects[i]);
-	buf_adds(&sql, "COMMIT");
-	int rc = db_exec(db, buf_cstr(&sql), err);
-	buf_done(&sql);
-	if (rc)
-		db_rollback(db);
-	return rc;
-}
-
 static bool is_empty(struct db *db)
 {
 	int64_t tables = 1;
@@ -146,12 +133,39 @@ static bool is_empty(struct db *db)
 	       tables == 0;
 }
 
+static void add_schema(struct buf *sql, const struct db_schema *schema)
+{
+	buf_addf(sql, "PRAGMA application_id=%d; PRAGMA user_version=%u;", (int)schema->kind,
+		 schema->version);
+	for (size_t i = 0; schema->objects[i]; i++)
+		buf_addf(sql, "%s;", schema->objects[i]);
+}
+
+/* Another process may do so at the same time: the first one does. */
+static int make_schema(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	struct buf sql = { 0 };
+	int rc = db_begin(db, err);
+
+	if (rc)
+		return rc;
+	if (is_empty(db))
+		add_schema(&sql, schema);
+	rc = db_exec(db, buf_cstr(&sql), err);
+	buf_done(&sql);
+	if (rc == 0)
+		return db_commit(db, err);
+	db_rollback(db);
+	return rc;
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /* A file name as a URI: everything but what is harmless is escaped. */
 static void add_uri(struct buf *b, const char *path, bool immutable)
 {
-	buf_adds(b, "file:");
+	/* An absolute path that begins with two slashes is not to be taken for a host. */
+	buf_adds(b, *path == '/' ? "file://" : "file:");
 	for (; *path; path++)
 		if (strchr("?#%", *path))
 			buf_addf(b, "%%%02x", (unsigned char)*path);
@@ -178,7 +192,7 @@ static int open_file(struct db *db, const struct db_opts *o, struct err *err)
 }
 
 /* Whatever is in the file, no code of its is run. */
-static void defend(struct db *db)
+void db_defend(sqlite3 *sqlite)
 {
 	static const struct {
 		int option, value;
@@ -193,7 +207,7 @@ static void defend(struct db *db)
 	};
 
 	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-		sqlite3_db_config(db->sqlite, options[i].option, options[i].value, NULL);
+		sqlite3_db_config(sqlite, options[i].option, options[i].value, NULL);
 }
 
 static int set_up(struct db *db, const struct db_opts *o, struct err *err)
@@ -205,47 +219,120 @@ static int set_up(struct db *db, const struct db_opts *o, struct err *err)
 		 "PRAGMA cache_size=-%llu; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; "
 		 "PRAGMA mmap_size=0;",
 		 (unsigned long long)cache / 1024);
-	if (o->access == DB_WRITE) {
-		if (o->page_bytes)
-			buf_addf(&sql, "PRAGMA page_size=%u;", o->page_bytes);
-		buf_addf(&sql,
-			 "PRAGMA journal_mode=%s; PRAGMA synchronous=%s; PRAGMA secure_delete=OFF;",
-			 o->build ? "OFF"
-			 : o->wal ? "WAL"
-				  : "DELETE",
-			 o->build     ? "OFF"
-			 : o->durable ? "FULL"
-				      : "NORMAL");
-	}
+	if (o->access == DB_WRITE && o->page_bytes)
+		buf_addf(&sql, "PRAGMA page_size=%u;", o->page_bytes);
+	if (o->access == DB_WRITE && o->shrinks)
+		buf_adds(&sql, "PRAGMA auto_vacuum=INCREMENTAL;");
 	int rc = db_exec(db, buf_cstr(&sql), err);
 	buf_done(&sql);
 	return rc;
 }
 
-int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
+enum { BUSY_STEP_MS = 5 };
+
+static uint32_t busy_ms(const struct db_opts *o)
+{
+	return o->busy_ms ? o->busy_ms : 2000;
+}
+
+/* Writes to the file: it is ours. */
+static int set_journal(struct db *db, const struct db_opts *o, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_addf(&sql, "PRAGMA journal_mode=%s; PRAGMA synchronous=%s; PRAGMA secure_delete=OFF",
+		 o->build ? "OFF"
+		 : o->wal ? "WAL"
+			  : "DELETE",
+		 o->build     ? "OFF"
+		 : o->durable ? "FULL"
+			      : "NORMAL");
+	int rc = -EBUSY;
+	/* Changing to WAL and back asks no busy handler. */
+	for (uint32_t ms = 0; rc == -EBUSY && ms <= busy_ms(o); ms += BUSY_STEP_MS) {
+		if (ms)
+			sqlite3_sleep(BUSY_STEP_MS);
+		rc = db_exec(db, buf_cstr(&sql), err);
+	}
+	buf_done(&sql);
+	return rc;
+}
+
+static int set_up_file(struct db *db, const struct db_opts *o, struct err *err)
+{
+	int rc = set_up(db, o, err);
+	bool fresh = rc == 0 && o->access == DB_WRITE && is_empty(db);
+
+	if (rc == 0 && !fresh)
+		rc = check_schema(db, o->schema, err);
+	if (rc == 0 && o->access == DB_WRITE)
+		rc = set_journal(db, o, err);
+	if (rc == 0 && fresh)
+		rc = make_schema(db, o->schema, err);
+	if (rc == 0 && fresh)
+		rc = check_schema(db, o->schema, err);
+	if (rc != -EINVAL)
+		return rc;
+	err->code = EBADMSG; /* our SQL is right: SQLite does not take the file */
+	return -EBADMSG;
+}
+
+static struct db *db_new(const char *path, const struct db_opts *opts)
 {
 	struct db *db = xcalloc(1, sizeof *db);
+
+	db->path = xstrdup(path);
+	db->build = opts->build;
+	return db;
+}
+
+/* What is opened becomes *out when it is what it should be, else it is closed. */
+static int db_begin_use(struct db *db, const struct db_opts *opts, struct db **out, struct err *err)
+{
+	sqlite3_busy_timeout(db->sqlite, (int)busy_ms(opts));
+	db_defend(db->sqlite);
+	int rc = set_up_file(db, opts, err);
+
+	if (rc)
+		db_close(db);
+	else
+		*out = db;
+	return rc;
+}
+
+int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
+{
+	struct db *db = db_new(path, opts);
 	struct err local;
 	int rc;
 
 	err = err ? err : &local;
-	db->path = xstrdup(path);
 	rc = open_file(db, opts, err);
-	if (rc == 0) {
-		sqlite3_busy_timeout(db->sqlite, (int)(opts->busy_ms ? opts->busy_ms : 2000));
-		defend(db);
-		rc = set_up(db, opts, err);
-	}
-	if (rc == 0 && opts->access == DB_WRITE && is_empty(db))
-		rc = make_schema(db, opts->schema, err);
-	if (rc == 0)
-		rc = check_schema(db, opts->schema, err);
 	if (rc) {
 		db_close(db);
 		return rc;
 	}
-	*out = db;
-	return 0;
+	return db_begin_use(db, opts, out, err);
+}
+
+int db_open_bytes(const char *name, const void *data, size_t len, const struct db_schema *schema,
+		  struct db **out, struct err *err)
+{
+	const struct db_opts opts = { .schema = schema, .access = DB_FOREIGN };
+	struct db *db = db_new(name, &opts);
+	struct err local;
+
+	err = err ? err : &local;
+	if (sqlite3_open_v2(":memory:", &db->sqlite,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			    NULL) == SQLITE_OK &&
+	    sqlite3_deserialize(db->sqlite, "main", (unsigned char *)data, (sqlite3_int64)len,
+				(sqlite3_int64)len, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK)
+		return db_begin_use(db, &opts, out, err);
+	int rc = db->sqlite ? db_error(db, "open it", err)
+			    : err_set(err, ENOMEM, "%s: no memory to open it", name);
+	db_close(db);
+	return rc;
 }
 
 void db_close(struct db *db)
@@ -332,10 +419,45 @@ void db_rollback(struct db *db)
 		sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
 }
 
+int db_shrink(struct db *db, struct err *err)
+{
+	return db_exec(db, "PRAGMA incremental_vacuum", err);
+}
+
+static int sync_file(struct db *db, struct err *err)
+{
+	sqlite3_file *file = NULL;
+	int rc = sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+	if (rc == SQLITE_OK && file->pMethods)
+		rc = file->pMethods->xSync(file, SQLITE_SYNC_FULL);
+	return rc == SQLITE_OK ? 0 : err_set(err, errno_of(rc), "%s: cannot sync it", db->path);
+}
+
+/* Where others have the file open, the journal stays, and no error tells. */
+static int drop_wal(struct db *db, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, "PRAGMA journal_mode=DELETE", err);
+	int rc = s ? db_step(db, s, err) : -EIO;
+
+	if (rc > 0) {
+		const char *mode = (const char *)sqlite3_column_text(s, 0);
+		rc = mode && strcmp(mode, "delete") == 0
+			     ? 0
+			     : err_set(err, EBUSY, "%s: is open elsewhere", db->path);
+	}
+	if (s)
+		sqlite3_reset(s);
+	return rc;
+}
+
 int db_finish(struct db *db, struct err *err)
 {
 	for (size_t i = 0; i < db->prepared.n; i++)
 		sqlite3_finalize(db->prepared.v[i].stmt);
 	vec_clear(&db->prepared);
-	return db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE", err);
+	int rc = db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	if (rc == 0)
+		rc = drop_wal(db, err);
+	return rc == 0 && db->build ? sync_file(db, err) : rc;
 }

@@ -47,6 +47,7 @@ struct db_opts {
 	enum db_access access;
 	uint32_t page_bytes; /* of a new file; 0: 4096 */
 	bool wal;            /* journal: WAL; else DELETE, or none while it is built (build) */
+	bool shrinks;        /* a new file can give back free pages: db_shrink */
 	bool build; /* a new file that is worth nothing until it is complete: no journal, synced at its end */
 	bool durable; /* a commit returns once it is synced (synchronous=FULL); else NORMAL */
 	uint64_t cache_bytes; /* 0: 2 MiB */
@@ -56,9 +57,17 @@ struct db_opts {
 
 struct db;
 
-/* -ENOENT, -EACCES, -EBADMSG (no file of this kind, damaged, or of a newer version), -EBUSY, -ENOSPC, -EIO. */
+/* A file that is not of this kind is left as it is. path: "" is a file in $TMPDIR without a name, gone once it is closed; ":memory:" is none.
+ * -ENOENT, -EACCES, -EBADMSG (no file of this kind, damaged, or of a newer version), -EBUSY, -ENOSPC, -EIO. */
 int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err);
 void db_close(struct db *db); /* NULL is fine */
+
+/* A file from elsewhere (DB_FOREIGN) that is in memory: data stays the caller's, and there until db_close. name: for messages. */
+int db_open_bytes(const char *name, const void *data, size_t len, const struct db_schema *schema,
+		  struct db **out, struct err *err);
+
+/* Settings of any connection that runs what others wrote: no code of a schema, no extensions, no writing around SQLite. */
+void db_defend(sqlite3 *sqlite);
 
 sqlite3 *db_handle(struct db *db);
 const char *db_path(const struct db *db);
@@ -84,7 +93,11 @@ void db_rollback(struct db *db); /* fine outside of a transaction */
 /* What the last failure was, as -errno, in words with the file's name. */
 int db_error(struct db *db, const char *doing, struct err *err);
 
-/* A WAL file's pages go into the file. After this nothing but the file is needed (journal_mode=DELETE). */
+/* What is free in the file goes back to the file system; nothing where it was not made with shrinks. */
+int db_shrink(struct db *db, struct err *err);
+
+/* A WAL file's pages go into the file; what was built without a journal is synced. After this nothing but the file is needed
+ * (journal_mode=DELETE). -EBUSY while others have it open. */
 int db_finish(struct db *db, struct err *err);
 
 #endif

@@ -31,7 +31,10 @@ int part_open(const char *path, int64_t day_ns, const struct part_opts *opts, st
 	      struct err *err);
 void part_close(struct part *p);
 
-/* What its stacks are. Samples are none. Interning into it is how stacks are resolved; what is new is kept by the next part_add. Names of
+/* Reads the dictionary, when it has not been read yet: a question that asks for sums over all stacks needs none. -EBADMSG when it is damaged. */
+int part_load(struct part *p, struct err *err);
+
+/* What its stacks are; NULL when it is damaged (part_load says how). Samples are none. Interning into it is how stacks are resolved; what is new is kept by the next part_add. Names of
  * frames are set by whoever wants names (store/names_db.h). */
 struct profile *part_dict(struct part *p);
 
@@ -39,10 +42,12 @@ struct part_info {
 	int64_t from_ns;         /* first moment of its day */
 	uint64_t inbox_sequence; /* all batches up to this one are in it */
 	uint64_t rows, blocks;
-	uint64_t bad_blocks;          /* set aside, since it was opened */
+	uint64_t
+		bad_blocks; /* set aside, since it was opened; a detail file that cannot be used counts as one */
 	uint64_t bytes, detail_bytes; /* of the files */
 	bool sealed, has_detail;
 };
+/* read_only: as of the last part_find or part_read_begin. */
 void part_get_info(struct part *p, struct part_info *out);
 
 /* --- writing --- */
@@ -59,8 +64,8 @@ struct part_block {
 int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
 	     struct err *err);
 
-/* One step of compaction: the blocks of one series in one slot of `windows` (1440: 4 h, 8640: 24 h) become one block; a transaction. 1: there
- * is more to do, 0: nothing is left. */
+/* One step of compaction: the blocks of one series in one slot of `windows` (1440: 4 h, 8640: 24 h) become one block, where they have detail and
+ * are not very large; a transaction, of several such slots where they are small. 1: there is more to do, 0: nothing is left. */
 int part_compact_step(struct part *p, uint32_t windows, struct err *err);
 /* The dictionary is written anew, in few large pieces; row count and XOR of the checksums are kept, to be verified by part_verify. No
  * blocks are added afterwards but late ones, which unseal it. */
@@ -70,7 +75,13 @@ int part_verify(struct part *p, struct err *err);
 /* Closes and unlinks the detail. */
 int part_drop_detail(struct part *p, struct err *err);
 
-/* --- reading --- */
+/* --- reading ---
+ *
+ * What is read between these two is of one moment, whatever another process or connection writes meanwhile. Without them each call sees the
+ * latest, and a block that part_find told of may be gone: -ESTALE. Nothing is written through the same struct part in between. Keep it short:
+ * the journal grows as long. */
+int part_read_begin(struct part *p, struct err *err);
+void part_read_end(struct part *p);
 
 struct part_ref {
 	int64_t id;
@@ -85,7 +96,8 @@ struct part_ref {
 int part_find(struct part *p, const bool *wanted, uint32_t n_wanted, int64_t from_ns, int64_t to_ns,
 	      struct part_ref **refs, size_t *n, struct err *err);
 
-/* A block that is damaged: counted, and these return 0 with no stacks, no rows, zeros. */
+/* A block that is damaged: counted, and these return 0 with no stacks, no rows, zeros. Those that need detail: -ENODATA where there is none
+ * (part_info.has_detail). */
 int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
 		      struct err *err);
 int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);

@@ -65,12 +65,14 @@ int store_maintain(struct store *s, int64_t budget_ns, struct err *err);
 
 struct store_view;
 int store_view_open(struct store *s, struct store_view **out, struct err *err);
-void store_view_close(struct store_view *v);
+void store_view_close(struct store_view *v); /* NULL is fine */
+/* Asked now and then; true: what is being answered ends with -ECANCELED. */
+void store_view_set_stop(struct store_view *v, bool (*stop)(void *ctx), void *ctx);
 
 /* Types, labels and series, no samples; ids of series are those below. */
 const struct profile *store_view_catalog(const struct store_view *v);
 /* The first and the last moment there is anything of, Unix time; both 0: nothing. */
-void store_view_range(const struct store_view *v, int64_t *from_ns, int64_t *to_ns);
+void store_view_range(struct store_view *v, int64_t *from_ns, int64_t *to_ns);
 
 /* Values by stack, of one partition. stack: of dict, ascending, no two equal. */
 struct store_sums {
@@ -96,7 +98,7 @@ int store_steps(struct store_view *v, const uint32_t *group, int64_t from_ns, in
 
 /* Every row: the window's first moment, in no order. Ends when the callback returns other than 0, which is returned. */
 struct store_row {
-	const struct profile *dict;
+	struct profile *dict; /* the view's; names are set */
 	int64_t time_ns, value;
 	uint32_t series, stack;
 };
@@ -105,7 +107,10 @@ int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_
 
 struct store_stats {
 	uint64_t disk_bytes, inbox_bytes, hot_bytes, memory_bytes;
-	uint64_t batches, duplicates, rows, replayed, late_rows;
+	uint64_t batches, duplicates, rows, replayed;
+	uint64_t late_rows;                 /* that came more than an hour after their time */
+	uint64_t expired_rows;              /* from before what is kept: left out */
+	uint64_t bad_batches;               /* damaged in the inbox: left out */
 	uint64_t bad_blocks, folded_series; /* beyond max_series */
 	uint32_t parts, series;
 	int64_t kept_from_ns, asked_from_ns;

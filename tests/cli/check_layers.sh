@@ -2,7 +2,7 @@
 # tools/check-layers finds what it is there for: each rule is broken once in a copy.
 . tests/live/lib.sh
 
-mkdir -p "$tmp/src/base" "$tmp/src/profile" "$tmp/src/symbol" "$tmp/src/unwind" "$tmp/src/format" "$tmp/src/cmd"
+mkdir -p "$tmp/src/base" "$tmp/src/profile" "$tmp/src/symbol" "$tmp/src/unwind" "$tmp/src/format" "$tmp/src/store" "$tmp/src/cmd"
 check() { BUILD=b tools/check-layers "$tmp" 2>&1; }
 # Puts the lines into a source, compiles it if it needs no headers of ours, and compares what is said.
 says() { # NAME FILE LINES WANT
@@ -25,6 +25,9 @@ says "upwards" base/x.c '#include "profile/profile.h"\n' 'src/base/x.c:1: base/ 
 says "sideways" symbol/x.c '\n#include "format/format.h"\n' 'src/symbol/x.c:2: symbol/ must not include format/'
 says "unwind may read ELF" unwind/x.c '#include "symbol/symbol.h"\n' ''
 says "… symbol may not unwind" symbol/x.c '#include "unwind/unwind.h"\n' 'src/symbol/x.c:1: symbol/ must not include unwind/'
+says "format may use the recordings of the store" format/x.c '#include "store/recording.h"\n' ''
+says "… nothing else of it" format/x.c '#include "store/db.h"\n' 'src/format/x.c:1: format/ must not include store/'
+says "… which uses no format" store/x.c '#include "format/format.h"\n' 'src/store/x.c:1: store/ must not include format/'
 says "headers, too" base/x.h '#  include "cmd/cmd.h"\n' 'src/base/x.h:1: base/ must not include cmd/'
 says "not from src/" base/x.c '#include "buf.h"\n' 'src/base/x.c:1: "buf.h" is not written from src/'
 says "by a way around" profile/x.c '#include "../cmd/cmd.h"\n' 'src/profile/x.c:1: "../cmd/cmd.h" is not written from src/'

@@ -40,6 +40,32 @@ ends "two outputs" 0 convert $folded/simple.txt -o "$dir/a.folded" -o "$dir/a.pb
 is "… hold the same" "$(tree_of "$dir/a.folded")" "$(tree_of "$dir/a.pb.gz")"
 rm "$dir"/*
 
+# --- recordings of the first form, as the version that wrote them understood them
+old=tests/golden/recording
+for name in simple waits commits; do
+	is "an earlier recording: $name" "$("$cresset" -q convert $old/$name.cresset -o - --to folded)" "$(cat $old/expected/$name.folded)"
+	ends "… becomes one of today" 0 convert $old/$name.cresset -o "$dir/$name.cresset"
+	is "… which says the same" "$("$cresset" -q convert "$dir/$name.cresset" -o - --to folded)" "$(cat $old/expected/$name.folded)"
+done
+rm "$dir"/*
+
+# --- recordings are SQLite files, wherever they come from
+ends "a recording" 0 convert $folded/simple.txt -o "$dir/a.cresset"
+"$cresset" convert - -o - --to folded <"$dir/a.cresset" >"$tmp/out"
+is "… from standard input" "$(cat "$tmp/out")" $'a;b 5\na;b;c 5\na;b;d 4'
+gzip -k "$dir/a.cresset"
+is "… packed" "$(tree_of "$dir/a.cresset.gz")" "$(tree_of $folded/simple.txt)"
+head -c 5000 "$dir/a.cresset" >"$dir/cut.cresset"
+fails "… cut" 6 "cut.cresset: " report "$dir/cut.cresset"
+if command -v sqlite3 >/dev/null; then
+	is "… faultless" "$(sqlite3 "$dir/a.cresset" 'PRAGMA integrity_check')" ok
+	sqlite3 "$dir/a.cresset" 'CREATE TABLE more(x)'
+	fails "… with more in it" 6 "has a table that is not ours" report "$dir/a.cresset"
+else
+	skip "what sqlite3 says" "there is no sqlite3"
+fi
+rm "$dir"/*
+
 # --- several inputs: merged, types apart, labels kept
 ends "several inputs" 0 convert $folded/simple.txt $folded/simple-crlf.txt -o "$dir/a.folded"
 is "… add up" "$(cat "$dir/a.folded")" $'a;b 10\na;b;c 10\na;b;d 8'

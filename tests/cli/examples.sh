@@ -11,7 +11,10 @@ printf '%s\n' 'main;parse;read 30' 'main;parse;malloc 20' 'main;sort 50' >a.fold
 printf '%s\n' 'main;parse;read 10' 'main;parse;malloc 60' 'main;sort 50' >b.folded
 for name in a before old; do cresset convert a.folded -o $name.pb.gz && cresset convert a.folded -o $name.cresset; done
 for name in b after new; do cresset convert b.folded -o $name.pb.gz && cresset convert b.folded -o $name.cresset; done
-cp a.cresset cpu.cresset
+for i in 1 2 3; do
+	printf 'redis-server 4242/4242 [000] 100.%d: 10101010 cpu-clock:\n\t401010 read+0x0 (/usr/bin/redis-server)\n\t401000 main+0x0 (/usr/bin/redis-server)\n\n' $i
+done >cpu.script
+cresset convert cpu.script -o cpu.cresset
 cp a.cresset cresset-20250102-030405.cresset
 cp a.pb.gz cpu.pb.gz
 printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog

@@ -1,11 +1,13 @@
-/* Any bytes as a recording; and as chunks {u8 type, u16 length, payload} that are given right heads
+/* Any bytes as a recording of the first form; and as chunks {u8 type, u16 length, payload} that are given right heads
  * and checksums, so that what is inside them is reached. What was read is written and read again:
  * as many samples, nothing left out. Its times may be anything: what shows them over time takes them. */
 #include "format_fuzz.h"
 
 #include "format/chart_svg.h"
+#include "format/cresset.h"
 #include "format/heatmap_svg.h"
-#include "format/recording.h"
+#include "format/plain_recording.h"
+#include "profile/chunk.h"
 
 #include <string.h>
 
@@ -26,8 +28,8 @@ static void put_chunk(struct buf *b, uint32_t type, uint32_t flags, const void *
 
 static void put_chunks(struct buf *b, struct cur c)
 {
-	buf_add(b, RECORDING_MAGIC, sizeof RECORDING_MAGIC);
-	put_le(b, RECORDING_VERSION, 4);
+	buf_add(b, PLAIN_RECORDING_MAGIC, sizeof PLAIN_RECORDING_MAGIC);
+	put_le(b, PLAIN_RECORDING_VERSION, 4);
 	put_le(b, 16, 4);
 	while (cur_left(&c)) {
 		uint8_t type = cur_u8(&c);
@@ -59,11 +61,11 @@ static void draw_over_time(struct profile *p)
 
 static void read_write_read(const void *data, size_t len)
 {
-	struct profile *p = fuzz_read(&format_recording, data, len);
+	struct profile *p = fuzz_read(&format_cresset, data, len);
 	if (!p)
 		return;
-	struct buf b = fuzz_write(&format_recording, p, &(struct format_write_opts){ 0 });
-	struct profile *again = fuzz_read(&format_recording, b.data, b.len);
+	struct buf b = fuzz_write(&format_cresset, p, &(struct format_write_opts){ 0 });
+	struct profile *again = fuzz_read(&format_cresset, b.data, b.len);
 	must(again && again->samples.n == p->samples.n);
 	must(again->meta.loss[LOSS_INPUT_SKIPPED] == p->meta.loss[LOSS_INPUT_SKIPPED]);
 	draw_over_time(p);

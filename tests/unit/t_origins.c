@@ -1,11 +1,11 @@
 /* Where names come from stays known: through recordings, merging and selecting; and trees of binaries keep their sums. */
 #include "format/format.h"
-#include "format/recording.h"
 #include "profile/by_binary.h"
 #include "profile/select.h"
 #include "profile/top.h"
 #include "random_profile.h"
 #include "shell.h"
+#include "store/recording.h"
 
 static uint32_t mapping_called(struct profile *p, const char *path, uint64_t identity)
 {

@@ -1,5 +1,6 @@
+#include "format/plain_recording.h"
+
 #include "base/mem.h"
-#include "format/recording.h"
 #include "profile/chunk_read.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ struct chunk {
 /* Why the reading of chunks ended. */
 enum chunk_status { CHUNK_GOOD, CHUNK_NONE, CHUNK_CUT, CHUNK_DAMAGED, CHUNK_NEWER };
 
-struct recording_reader {
+struct plain_reader {
 	struct input *in;
 	struct chunk_reader tables;
 	VEC(struct chunk) pending; /* since the last commit */
@@ -39,19 +40,19 @@ static int read_full(struct input *in, void *data, size_t n, size_t *got, struct
 
 static int read_header(struct input *in, struct err *err)
 {
-	char bytes[sizeof RECORDING_MAGIC + 8];
+	char bytes[sizeof PLAIN_RECORDING_MAGIC + 8];
 	size_t got;
 	int rc = read_full(in, bytes, sizeof bytes, &got, err);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || memcmp(bytes, RECORDING_MAGIC, sizeof RECORDING_MAGIC) != 0)
+	if (rc == 0 || memcmp(bytes, PLAIN_RECORDING_MAGIC, sizeof PLAIN_RECORDING_MAGIC) != 0)
 		return err_set(err, EBADMSG, "%s is no recording of cresset", input_name(in));
-	struct cur c = cur_of(bytes + sizeof RECORDING_MAGIC, 8);
+	struct cur c = cur_of(bytes + sizeof PLAIN_RECORDING_MAGIC, 8);
 	uint32_t version = cur_u32(&c), header_bytes = cur_u32(&c);
-	if (version > RECORDING_VERSION) {
+	if (version > PLAIN_RECORDING_VERSION) {
 		err_set(err, EBADMSG, "%s was written by a newer cresset (format version %u)",
 			input_name(in), version);
-		return err_hint(err, "this one reads up to version %d", RECORDING_VERSION);
+		return err_hint(err, "this one reads up to version %d", PLAIN_RECORDING_VERSION);
 	}
 	if (version == 0 || header_bytes != sizeof bytes)
 		return err_set(err, EBADMSG, "%s: the header is damaged", input_name(in));
@@ -89,15 +90,15 @@ static int read_chunk(struct input *in, struct chunk *out, enum chunk_status *st
 }
 
 /* The plain bytes of a chunk; false when they are none. */
-static bool unpack_chunk(struct recording_reader *r, const struct chunk *chunk, struct cur *out)
+static bool unpack_chunk(struct plain_reader *r, const struct chunk *chunk, struct cur *out)
 {
 	if (!chunk_unpack(chunk->flags, chunk->payload, chunk->length, &r->raw, out))
 		return false;
 	r->unpacked_bytes += cur_left(out);
-	return r->unpacked_bytes <= RECORDING_MAX_BYTES;
+	return r->unpacked_bytes <= PLAIN_RECORDING_MAX_BYTES;
 }
 
-static void drop_pending(struct recording_reader *r)
+static void drop_pending(struct plain_reader *r)
 {
 	for (size_t i = 0; i < r->pending.n; i++)
 		free(r->pending.v[i].payload);
@@ -106,7 +107,7 @@ static void drop_pending(struct recording_reader *r)
 }
 
 /* Applies what came before a commit. What stands behind a damaged chunk is left out. */
-static enum chunk_status apply_pending(struct recording_reader *r)
+static enum chunk_status apply_pending(struct plain_reader *r)
 {
 	enum chunk_status status = CHUNK_GOOD;
 	for (size_t i = 0; i < r->pending.n; i++) {
@@ -129,12 +130,12 @@ static bool is_known(const struct chunk *chunk)
 }
 
 /* Takes a good chunk over. */
-static enum chunk_status take_chunk(struct recording_reader *r, struct chunk *chunk)
+static enum chunk_status take_chunk(struct plain_reader *r, struct chunk *chunk)
 {
 	if (is_known(chunk) && chunk->type != CHUNK_COMMIT) {
 		vec_push(&r->pending, *chunk);
 		r->pending_bytes += chunk->length + sizeof *chunk;
-		return r->pending_bytes > RECORDING_MAX_PENDING ? CHUNK_DAMAGED : CHUNK_GOOD;
+		return r->pending_bytes > PLAIN_RECORDING_MAX_PENDING ? CHUNK_DAMAGED : CHUNK_GOOD;
 	}
 	free(chunk->payload);
 	if (is_known(chunk))
@@ -143,7 +144,7 @@ static enum chunk_status take_chunk(struct recording_reader *r, struct chunk *ch
 }
 
 /* How many chunks stand behind the point where the reading ended: their heads only. */
-static int count_rest(struct recording_reader *r, struct err *err)
+static int count_rest(struct plain_reader *r, struct err *err)
 {
 	enum chunk_status status = CHUNK_GOOD;
 	int rc = 0;
@@ -157,7 +158,7 @@ static int count_rest(struct recording_reader *r, struct err *err)
 	return rc;
 }
 
-static int read_chunks(struct recording_reader *r, struct err *err)
+static int read_chunks(struct plain_reader *r, struct err *err)
 {
 	enum chunk_status status = CHUNK_GOOD;
 	int rc = 0;
@@ -182,12 +183,18 @@ static int read_chunks(struct recording_reader *r, struct err *err)
 	return 0;
 }
 
-int recording_read(struct input *in, struct sink *sink, struct err *err)
+bool plain_recording_detect(const char *head, size_t len)
+{
+	return len >= sizeof PLAIN_RECORDING_MAGIC &&
+	       memcmp(head, PLAIN_RECORDING_MAGIC, sizeof PLAIN_RECORDING_MAGIC) == 0;
+}
+
+int plain_recording_read(struct input *in, struct sink *sink, struct err *err)
 {
 	int rc = read_header(in, err);
 	if (rc)
 		return rc;
-	struct recording_reader r = { .in = in };
+	struct plain_reader r = { .in = in };
 	chunk_reader_init(&r.tables, sink);
 	rc = read_chunks(&r, err);
 	if (rc == 0)

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# The store beside databases, filled with the same generated day (bench/store/model.h) and asked the same questions, one thread each. bench/store is
+# run once for each of them; answers are compared with what plain arrays give, by number, sum and a checksum.
+#
+# BENCH_SIZE: 1 is 45 million rows; BENCH_HOURS: fewer for a short look.
+. bench/lib.sh
+. bench/lib_loads.sh
+store=$PWD/$BUILD/bench/store
+size=${BENCH_SIZE:-0.5} hours=${BENCH_HOURS:-24} folded_rows=300000
+
+# The engine's lines, in $tmp/NAME.
+ask() { # NAME run|ask ENGINE [LAST]
+	say "$1"
+	mkdir -p "$tmp/$3.d"
+	"$store" "$2" "$3" "$size" "$hours" "$tmp/$3.d" "${4-}" >"$tmp/$1" && return
+	rm -f "$tmp/$1"
+	return 1
+}
+field() { awk -v key="$2" -v n="$3" '$1 == key { print $n }' "$tmp/$1" 2>/dev/null; } # NAME KEY N
+# Seconds of a question: the best round; of the best database.
+took() { field "$1" "$2" 6; }
+best_sql() {
+	{ took duckdb "$1" && took duckdb "sorted-$1" && took sqlite "$1"; } | sort -g | head -1
+}
+rate() { calc "$(field "$1" "$2" 2) / $(field "$1" "$2" 4)"; } # rows a second of CPU time
+clock_rate() { calc "$(field "$1" "$2" 2) / $(field "$1" "$2" 3)"; }
+mega() { calc "$1 / 1e6"; }
+ms() { calc "$1 * 1e3"; }
+
+# --- DuckDB, out of its npm package: a database for this bench only ---
+duckdb_library() {
+	local folder=$BUILD/duckdb
+	command -v npm >/dev/null || return
+	[ -d "$folder/node_modules" ] || npm install --prefix "$folder" --no-audit --no-fund --loglevel=error \
+		@duckdb/node-bindings@1.5.6-r.1 >/dev/null 2>&1
+	find "$PWD/$folder" -name 'libduckdb.so' 2>/dev/null | head -1
+}
+
+# --- ClickHouse: bytes of a row with its whole stack as text ---
+clickhouse_begin() {
+	load_port=$(free_port)
+	mkdir -p "$tmp/clickhouse"
+	cat >"$tmp/clickhouse/config.xml" <<-END
+		<yandex><logger><level>warning</level><log>$tmp/clickhouse/log</log><errorlog>$tmp/clickhouse/errors</errorlog></logger>
+		<http_port>$load_port</http_port><listen_host>127.0.0.1</listen_host>
+		<path>$tmp/clickhouse/data/</path><tmp_path>$tmp/clickhouse/tmp/</tmp_path><mark_cache_size>5368709120</mark_cache_size>
+		<users_config>users.xml</users_config><default_profile>default</default_profile><default_database>default</default_database></yandex>
+	END
+	cat >"$tmp/clickhouse/users.xml" <<-END
+		<yandex><profiles><default><max_threads>1</max_threads></default></profiles><quotas><default></default></quotas>
+		<users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>
+	END
+	own clickhouse-server --config-file="$tmp/clickhouse/config.xml"
+	until_open "$load_port"
+}
+clickhouse() { # STATEMENT, its data on standard input
+	curl -sS -f --url-query "query=$1" -X POST -T - -H Expect: "http://127.0.0.1:$load_port/"
+}
+# Bytes of a row on the disk, in $folded.
+clickhouse_bytes() {
+	local got
+	clickhouse_begin || return 1
+	clickhouse "CREATE TABLE r (node String, program String, type UInt8, t DateTime, stack String, value Int64)
+		ENGINE = MergeTree PARTITION BY toYYYYMMDD(t) ORDER BY (node, program, type, t)" </dev/null &&
+		"$store" folded "$size" $folded_rows | clickhouse "INSERT INTO r FORMAT TabSeparated" &&
+		clickhouse "OPTIMIZE TABLE r FINAL" </dev/null || return 1
+	got=$(clickhouse "SELECT count() FROM r" </dev/null)
+	[ "$got" = $folded_rows ] || return 1
+	folded=$(clickhouse "SELECT sum(bytes_on_disk) / sum(rows) FROM system.parts WHERE active AND table = 'r'" </dev/null)
+	folded_text=$(clickhouse "SELECT round(avg(length(stack))) FROM r" </dev/null)
+	load_end
+}
+
+# --- all of them ---
+ask naive run naive || exit 1
+ask sqlite run sqlite || exit 1
+library=$(duckdb_library)
+[ -z "$library" ] || ask duckdb run duckdb "$library" || exit 1
+ask ours run ours 256 || exit 1
+ask small ask ours 64 || exit 1
+folded=
+! command -v clickhouse-server >/dev/null || clickhouse_bytes
+
+# --- answers ---
+compared=0 wrong=
+for engine in sqlite duckdb ours small; do
+	while read -r question answer; do
+		expected=$(awk -v q="${question#sorted-}" '$1 == q { print $2, $3, $4 }' "$tmp/naive")
+		[ "$expected" ] || continue
+		compared=$((compared + 1))
+		[ "$answer" = "$expected" ] || wrong+=" $engine:$question"
+	done < <(awk 'NF == 7 { print $1, $2, $3, $4 }' "$tmp/$engine" 2>/dev/null)
+done
+rows=$(($(field ours hour 2) + $(field ours others 2)))
+day="$(calc "$rows / 1e6") million rows, $(field ours stacks 2) stacks, $hours h"
+row "answers of the store ($day), with 256 and with 64 MB of memory, of DuckDB and SQLite, beside plain arrays" "equal" \
+	"${wrong:-all of $compared}" "$([ "$wrong" ] && echo no || echo yes)"
+
+# --- filling ---
+peers="no DuckDB here" duck=0
+if [ -e "$tmp/duckdb" ]; then
+	duck=$(calc "($(field duckdb hour 2) + $(field duckdb others 2)) / ($(field duckdb hour 4) + $(field duckdb others 4))")
+	peers="DuckDB $(mega "$duck")"
+fi
+sql=$(calc "($(field sqlite hour 2) + $(field sqlite others 2)) / ($(field sqlite hour 4) + $(field sqlite others 4))")
+ours=$(rate ours hour)
+row "durable ingest, million rows a second of CPU time: messages of 100 s that bring their stacks and names along, resolved" \
+	"≥ 3; ≥ 2 × DuckDB, given resolved integers; ≥ 20 × SQLite rows" \
+	"$(mega "$ours") ($(mega "$(clock_rate ours hour)") on the clock); $peers, SQLite $(mega "$sql"): $(calc "$duck ? $ours / $duck : 0") ×, $(calc "$ours / $sql") ×" \
+	"$(met "$ours >= 3e6 && $ours >= 2 * $duck && $ours >= 20 * $sql")"
+row "the same, messages of 1000 s" "stated" "$(mega "$(rate ours others)"); sealing and compaction of it all took $(field ours finish 2) s" -
+
+# --- bytes ---
+inbox=$(field ours inbox_bytes 2) hot=$(field ours hot_bytes 2)
+bytes=$(calc "($(field ours catalog_bytes 2) + $(field ours names_bytes 2) + $(field ours parts_bytes 2) + $hot) / $rows")
+detail="$bytes: detail $(calc "$(field ours detail_bytes 2) / $rows"), sums and stacks $(calc "($(field ours parts_bytes 2) - $(field ours detail_bytes 2)) / $rows"), names $(calc "$(field ours names_bytes 2) / $rows"); the inbox file $(mega "$inbox") MB, hot tier $(mega "$hot") MB"
+if [ -e "$tmp/duckdb" ]; then
+	theirs=$(calc "$(field duckdb bytes 2) / $rows")
+	row "bytes of a row, everything on the disk with stacks and names, against DuckDB's file" "≤ 0.6 ×" \
+		"$(calc "$bytes / $theirs") × ($detail; DuckDB $theirs; its rows alone, sorted, $(calc "$(field duckdb sorted_rows_bytes 2) / $rows"))" \
+		"$(met "$bytes <= 0.6 * $theirs")"
+fi
+if [ "$folded" ]; then
+	row "the same against ClickHouse with a folded string in each row (LZ4; $folded_rows rows, $folded_text bytes of text each)" "≤ 1/50" \
+		"1/$(calc "$folded / $bytes") ($folded)" "$(met "$bytes * 50 <= $folded")"
+fi
+
+# --- questions ---
+against() { # PROMISE BAR QUESTION TIMES [AS-OURS]
+	local theirs ours
+	theirs=$(best_sql "$3") ours=$(took ours "${5-$3}")
+	if [ -z "$theirs" ]; then
+		row "$1" "$2" "$(ms "$ours") ms; no DuckDB here" -
+		return
+	fi
+	row "$1" "$2" "$(calc "$theirs / $ours") × ($(ms "$ours") ms; DuckDB $(ms "$(took duckdb "$3")"), sorted $(ms "$(took duckdb "sorted-$3")")$(
+		[ -z "$(took sqlite "$3")" ] || printf '; SQLite %s' "$(ms "$(took sqlite "$3")")"
+	))" "$([ "$4" ] && met "$theirs / $ours >= $4" || echo -)"
+}
+against "merge of all series over all time, aligned to blocks, beside the best database" "≥ 5 ×" merge 5
+against "the same, every row read" "≥ 2 ×" merge 2 rows
+against "range: totals by process and type, 60 s steps, $hours h" "≥ 10 ×" steps 10
+against "one series, one hour: flame tree with names (names are in the databases' clients, not theirs)" "≥ 5 ×" tree 5
+row "the same, on its own" "≤ 5 ms" "$(ms "$(took ours tree)") ms, $(ms "$(field ours tree 5)") the first time" "$(met "$(took ours tree) <= 0.005")"
+against "diff of two hours of one series" "target 3 ×" diff ''
+against "filter by function name, all series, $hours h" "target 3 ×" filter ''
+hashing=$(took naive tree-all) tree=$(calc "$(took ours tree-all) - $(took ours merge)")
+row "flame tree of all $(field ours stacks 2) stacks, against hashing the frames of each" "≥ 20 ×; ≤ 10 ms" \
+	"$(calc "$hashing / $tree") × ($(ms "$tree") ms, $(ms "$hashing"))" "$(met "$hashing / $tree >= 20 && $tree <= 0.01")"
+grown=$(for q in tree diff merge rows steps filter; do field ours $q 7; done | sort -g | tail -1)
+row "memory of the widest of these questions, above what is cached" "≤ 64 MB" "$(mega "$grown") MB" "$(met "$grown <= 64e6")"
+row "the store opened with 64 MB: merge, every row, steps, tree, diff, filter, against 256 MB" "stated" "$(
+	for q in merge rows steps tree diff filter; do printf '%s × ' "$(calc "$(took small $q) / $(took ours $q)")"; done
+)" -

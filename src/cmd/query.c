@@ -1,0 +1,343 @@
+/* cresset query: questions to a store or a file. */
+#include "cmd/query.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/data.h"
+#include "cmd/match.h"
+#include "format/table.h"
+#include "profile/top.h"
+#include "query/time.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const norms[] = { "share", "rate", "abs", NULL };
+
+#define ASK(member)    .group = "What to ask", .offset = offsetof(struct query_opts, member)
+#define SHOW(member)   .group = "What to show", .offset = offsetof(struct query_opts, member)
+#define LIST(member)   .group = "What there is", .offset = offsetof(struct query_opts, member)
+#define OUTPUT(member) .group = "Output", .offset = offsetof(struct query_opts, member)
+#define LIMIT(member)  .group = "Limits", .offset = offsetof(struct query_opts, member)
+static const struct cmd_opt query_options[] = {
+	{ NULL, "data", "PATH", "a file that cresset reads, or a folder of the store", OPT_STRING,
+	  ASK(data), .basic = true },
+	{ NULL, "from", "T", "2026-11-21T09:30:00Z, Unix time, now-15m, start+10s", OPT_STRING,
+	  ASK(from), .basic = true },
+	{ NULL, "to", "T", "likewise; default: all of a file, 15m of a store", OPT_STRING, ASK(to),
+	  .basic = true },
+	{ NULL, "by", "L,...", "labels to tell apart; pid, tid and cpu, too", OPT_COMMA, ASK(by),
+	  .basic = true },
+	{ NULL, "range", "STEP", "totals over time", OPT_DURATION, SHOW(range_ns), .basic = true },
+	{ NULL, "tree", NULL, "the call tree", OPT_FLAG, SHOW(tree), .basic = true },
+	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
+	  SHOW(callers), .basic = true },
+	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
+	  SHOW(heatmap) },
+	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
+	  .max = UINT32_MAX },
+	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv) },
+	{ NULL, "diff", "SELECTOR", "changes since this, the older side", OPT_STRING, SHOW(diff) },
+	{ NULL, "diff-from", "T", "its range, when it is another", OPT_STRING, SHOW(diff_from) },
+	{ NULL, "diff-to", "T", "likewise", OPT_STRING, SHOW(diff_to) },
+	{ NULL, "norm", "NORM", "of --diff: share of the total, rate per second, or abs", OPT_ENUM,
+	  SHOW(norm), .words = norms, .def = "share" },
+	{ "o", "output", "OUT", "into a file; the format is by the ending; - = stdout", OPT_STRINGS,
+	  OUTPUT(outputs), .basic = true },
+	{ NULL, "format", "FORMAT", "when the ending does not tell", OPT_STRING, OUTPUT(format) },
+	TEXT_OPTIONS(query_opts),
+	{ NULL, "types", NULL, "types of profiles", OPT_FLAG, LIST(types), .basic = true },
+	{ NULL, "labels", NULL, "labels of series", OPT_FLAG, LIST(labels), .basic = true },
+	{ NULL, "values", "L", "values of a label", OPT_STRING, LIST(values), .basic = true },
+	{ NULL, "series", NULL, "series, as selectors", OPT_FLAG, LIST(series) },
+	FILTER_STACKS(query_opts),
+	FILTER_SIDES(query_opts),
+	{ NULL, "timeout", "TIME", "give up after", OPT_DURATION, LIMIT(timeout_ns) },
+	{ NULL, "max-memory", "SIZE", "give up when the answer needs more", OPT_SIZE,
+	  LIMIT(memory_bytes) },
+	{ 0 },
+};
+
+int query_fail(const struct err *err)
+{
+	bool is_asked = err->code == EINVAL || err->code == ENOENT;
+	return cmd_fail(is_asked ? CMD_USAGE : CMD_FAILED, err);
+}
+
+/* --- what is asked --- */
+
+static int open_source(struct query_cmd *c)
+{
+	int status = data_open(c->line, c->opts->data, &c->file, &c->source);
+	if (status == CMD_OK)
+		c->catalog = c->source->ops->catalog(c->source);
+	return status;
+}
+
+static int parse_selector(struct query_cmd *c)
+{
+	struct err err = { 0 };
+	if (!c->line->args.n)
+		return query_asks_list(c->opts)
+			       ? CMD_OK
+			       : cmd_usage(c->line, "SELECTOR is missing: 'cpu{}'");
+	if (selector_parse(c->line->args.v[0], &c->selector, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	return CMD_OK;
+}
+
+int query_moment(const struct query_cmd *c, const char *option, const char *text,
+		 int64_t otherwise_ns, int64_t *out_ns)
+{
+	struct time_words words = { .now_ns = clock_wall_ns() };
+	struct err err = { 0 };
+	*out_ns = otherwise_ns;
+	c->source->ops->range(c->source, &words.start_ns, &words.end_ns);
+	if (c->file) /* waits may begin before the recording does */
+		words.start_ns = c->file->meta.start_wall_ns;
+	if (!text)
+		return CMD_OK;
+	char *what = xasprintf("option %s", option);
+	int rc = time_parse(text, &words, what, out_ns, &err);
+	free(what);
+	return rc < 0 ? cmd_fail(CMD_USAGE, &err) : CMD_OK;
+}
+
+/* Without --from and --to: all of a file; of a store the last quarter of an hour. */
+static void default_range(const struct query_cmd *c, int64_t *start_ns, int64_t *end_ns)
+{
+	c->source->ops->range(c->source, start_ns, end_ns);
+	if (!c->file) {
+		*end_ns = clock_wall_ns();
+		*start_ns = *end_ns - 15 * 60 * INT64_C(1000000000);
+	}
+}
+
+static int settle_range(struct query_cmd *c)
+{
+	const struct query_opts *o = c->opts;
+	int64_t start_ns, end_ns;
+	default_range(c, &start_ns, &end_ns);
+	int status = query_moment(c, "--from", o->from, start_ns, &c->q.from_ns);
+	if (c->q.from_ns >= end_ns)
+		end_ns = c->q.from_ns +
+			 (c->q.from_ns < INT64_MAX); /* there is nothing, which is no mistake */
+	if (status == CMD_OK)
+		status = query_moment(c, "--to", o->to, end_ns, &c->q.to_ns);
+	if (status == CMD_OK && c->q.to_ns <= c->q.from_ns && (o->from || o->to))
+		return cmd_usage(c->line, "--to is not later than --from");
+	return status;
+}
+
+static int settle_type(struct query_cmd *c)
+{
+	struct err err = { 0 };
+	struct buf list = { 0 };
+	uint32_t others;
+	c->q.type = query_pick_type(c->catalog, c->selector, &others);
+	if (c->q.type == UINT32_MAX) {
+		list_types(&list, c->catalog, UINT32_MAX);
+		err_set(&err, EINVAL, "there is no type '%s' here",
+			selector_type_text(c->selector) ? selector_type_text(c->selector) : "");
+		err_hint(&err, "types here: %s", list.len ? buf_cstr(&list) : "none");
+		buf_done(&list);
+		return cmd_fail(CMD_USAGE, &err);
+	}
+	if (others) {
+		list_types(&list, c->catalog, c->q.type);
+		log_info("showing %s; there is also: %s", type_word(c->catalog, c->q.type),
+			 buf_cstr(&list));
+		buf_done(&list);
+	}
+	return CMD_OK;
+}
+
+static int settle_by(struct query_cmd *c)
+{
+	const struct str_list *by = &c->opts->by;
+	if (by->n > QUERY_BY_MAX)
+		return cmd_usage(c->line, "option --by: more than %d labels", QUERY_BY_MAX);
+	for (size_t i = 0; i < by->n; i++)
+		if (strcmp(by->v[i], "none") != 0)
+			c->q.by[c->q.n_by++] = by->v[i];
+	return CMD_OK;
+}
+
+static int settle_query(struct query_cmd *c)
+{
+	c->q.source = c->source;
+	c->q.selector = c->selector;
+	c->q.limits = (struct guard_limits){ .time_ns = c->opts->timeout_ns,
+					     .memory_bytes = c->opts->memory_bytes };
+	int status = settle_range(c);
+	if (status == CMD_OK)
+		status = settle_type(c);
+	if (status == CMD_OK)
+		status = settle_by(c);
+	return status == CMD_OK ? filter_stacks(c->line, &c->opts->filter, &c->q.tree) : status;
+}
+
+/* --- tables --- */
+
+static int print_table(const struct query_cmd *c, const struct table *table)
+{
+	const struct term *term = &c->line->term;
+	struct table_opts opts = { .top_n = c->opts->top_n,
+				   .width = term->width_out,
+				   .utf8 = term->utf8,
+				   .color = term->color_out };
+	struct buf b = { 0 };
+	if (c->line->globals.json)
+		table_json(table, &opts, &b);
+	else if (c->opts->csv)
+		table_csv(table, &opts, &b);
+	else
+		table_text(table, &opts, &b);
+	return cmd_print(&b);
+}
+
+static int print_callers(const struct query_cmd *c, struct table *table)
+{
+	struct tree *callers = NULL, *callees = NULL;
+	struct err err = { 0 };
+	if (top_callers(table->tree, c->opts->callers, &callers, &callees, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	table->callers = callers;
+	table->callees = callees;
+	table->function = c->opts->callers;
+	int status = print_table(c, table);
+	tree_free(callers);
+	tree_free(callees);
+	return status;
+}
+
+static int print_top(const struct query_cmd *c, struct table *table)
+{
+	struct top_table top = { 0 };
+	top_build(table->tree, &top);
+	table->top = &top;
+	int status = print_table(c, table);
+	top_done(&top);
+	return status;
+}
+
+/* Why there is nothing. */
+static void explain_nothing(const struct query_cmd *c, const struct query_tree *answer)
+{
+	const char *unknown = selector_unknown_label(c->selector, c->catalog);
+	if (answer->tree->unfiltered_total)
+		log_info("there is nothing to show: no stack passes the filters");
+	else if (!answer->series && unknown)
+		match_explain(unknown, c->catalog);
+	else if (!answer->series)
+		log_info("no series is selected; cresset query --series lists them");
+	else
+		log_info("there is nothing in this range of time");
+}
+
+static int show_tree(const struct query_cmd *c)
+{
+	struct query_tree answer;
+	struct err err = { 0 };
+	if (query_tree(&c->q, &answer, &err) < 0)
+		return query_fail(&err);
+	struct tree *tree = answer.tree;
+	struct table table = { .profile = c->catalog, .tree = tree, .with_tree = c->opts->tree };
+	if (c->opts->tree)
+		tree_sort(tree, ORDER_TOTAL);
+	if (!tree->nodes.v[TREE_ROOT].total)
+		explain_nothing(c, &answer);
+	if (answer.rounded)
+		log_info("the samples have no times as exact as the range: more than it is shown");
+	int status = c->opts->callers ? print_callers(c, &table)
+		     : c->opts->tree  ? print_table(c, &table)
+				      : print_top(c, &table);
+	tree_free(tree);
+	return status;
+}
+
+static int show(const struct query_cmd *c)
+{
+	const struct query_opts *o = c->opts;
+	if (o->range_ns)
+		return query_show_range(c);
+	if (query_asks_diff(o))
+		return query_show_diff(c);
+	if (o->heatmap)
+		return query_heatmap(c);
+	return o->outputs.n || o->format ? query_write(c) : show_tree(c);
+}
+
+/* --- all together --- */
+
+/* What cannot be asked for together. */
+static int check_views(const struct cmd_line *line, const struct query_opts *o)
+{
+	const struct {
+		const char *name;
+		bool asked, to_file;
+	} views[] = {
+		{ "range", o->range_ns, false },       { "tree", o->tree, false },
+		{ "callers", o->callers, false },      { "heatmap", o->heatmap, true },
+		{ "diff", query_asks_diff(o), false },
+	};
+	const char *first = NULL;
+	if (line->globals.json && o->csv)
+		return cmd_usage(line, "choose one of --json and --csv");
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+		if (!views[i].asked)
+			continue;
+		if (first)
+			return cmd_usage(line, "choose one of --%s and --%s", first, views[i].name);
+		first = views[i].name;
+		if ((o->outputs.n || o->format) && !views[i].to_file)
+			return cmd_usage(line, "-o takes what is selected, not --%s", first);
+	}
+	return CMD_OK;
+}
+
+static int run(struct query_cmd *c)
+{
+	int status = check_views(c->line, c->opts);
+	if (status == CMD_OK)
+		status = parse_selector(c);
+	if (status == CMD_OK)
+		status = open_source(c);
+	if (status == CMD_OK && query_asks_list(c->opts))
+		return query_list(c);
+	if (status == CMD_OK)
+		status = settle_query(c);
+	return status == CMD_OK ? show(c) : status;
+}
+
+static int query_run(struct cmd_line *line, const void *opts)
+{
+	struct query_cmd c = { .line = line, .opts = opts };
+	int status = run(&c);
+	source_close(c.source);
+	profile_free(c.file);
+	selector_free(c.selector);
+	return status;
+}
+
+const struct cmd cmd_query = {
+	.name = "query",
+	.summary = "questions to recordings and the store",
+	.usage = "--data PATH 'SELECTOR' [OPTIONS]",
+	.about = "A selector is a type of profiles and conditions on labels: cpu{comm=\"redis\",host=~\"web.*\"}; = and != "
+		 "compare, =~ and !~ match the whole value with a regular expression. What it selects is merged and shown "
+		 "as a table of functions, as report does, or over time, as a tree, or written to a file. A "
+		 "store knows times to 10 s, and neither pid nor tid nor cpu.",
+	.examples = {
+		"cresset query --data cpu.cresset 'cpu{comm=~\"redis.*\"}'\ttheir functions",
+		"cresset query --data cpu.cresset --types\twhat can be asked for",
+		"cresset query --data cpu.cresset cpu --format folded\tas folded stacks",
+	},
+	.options = query_options,
+	.opts_size = sizeof(struct query_opts),
+	.max_args = 1,
+	.arg_name = "SELECTOR",
+	.has_json = true,
+	.run = query_run,
+};

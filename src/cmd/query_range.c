@@ -1,0 +1,196 @@
+/* cresset query --range: totals over time, by labels.
+ *
+ * JSON is one object; keys are only ever added:
+ *
+ *     format "cresset.range", version 1, type, unit, scale and scaled_unit (as in cresset.report)
+ *     from_ns, step_ns, steps      Unix time; of a file that knows no clock since its start
+ *     groups                       [{labels {name: value, …}, total, values [of each step]}], greatest total first
+ *
+ * CSV has a line for each step and group: time_ns,LABEL…,value. */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/query.h"
+#include "format/columns.h"
+#include "format/value.h"
+#include "profile/sum.h"
+#include "query/time.h"
+
+static const char *group_name(const struct query_range *r, uint32_t group, uint32_t i)
+{
+	return r->names[group * r->n_by + i];
+}
+
+static int64_t step_time_ns(const struct query_range *r, size_t step)
+{
+	return sum_add(r->from_ns, sum_mul(r->step_ns, step));
+}
+
+/* --- JSON and CSV --- */
+
+static void group_json(const struct query_cmd *c, const struct query_range *r, uint32_t group,
+		       struct json *j)
+{
+	json_obj(j);
+	json_key(j, "labels");
+	json_obj(j);
+	for (uint32_t i = 0; i < r->n_by; i++) {
+		json_key(j, c->q.by[i]);
+		json_str(j, group_name(r, group, i));
+	}
+	json_end(j);
+	json_key(j, "total");
+	json_i64(j, r->totals[group]);
+	json_key(j, "values");
+	json_arr(j);
+	for (size_t i = 0; i < r->steps; i++)
+		json_i64(j, r->sums[group * r->steps + i]);
+	json_end(j);
+	json_end(j);
+}
+
+static void head_json(const struct query_range *r, struct json *j)
+{
+	json_key(j, "format");
+	json_str(j, "cresset.range");
+	json_key(j, "version");
+	json_u64(j, 1);
+	json_key(j, "type");
+	json_str(j, r->type_name);
+	json_key(j, "unit");
+	json_str(j, r->unit);
+	json_key(j, "scale");
+	json_num(j, r->scaled_unit ? r->scale : __builtin_nan(""));
+	json_key(j, "scaled_unit");
+	json_str(j, r->scaled_unit);
+	json_key(j, "from_ns");
+	json_i64(j, r->from_ns);
+	json_key(j, "step_ns");
+	json_i64(j, r->step_ns);
+	json_key(j, "steps");
+	json_u64(j, r->steps);
+}
+
+static void range_json(const struct query_cmd *c, const struct query_range *r, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	head_json(r, &j);
+	json_key(&j, "groups");
+	json_arr(&j);
+	for (uint32_t i = 0; i < r->n_shown; i++)
+		group_json(c, r, r->order[i], &j);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+static void csv_field(struct buf *b, const char *text)
+{
+	esc_csv(b, text, strlen(text), STRTAB_MAX_LEN);
+	buf_addc(b, ',');
+}
+
+static void range_csv(const struct query_cmd *c, const struct query_range *r, struct buf *b)
+{
+	buf_adds(b, "time_ns,");
+	for (uint32_t i = 0; i < r->n_by; i++)
+		csv_field(b, c->q.by[i]);
+	buf_adds(b, "value\n");
+	for (size_t step = 0; step < r->steps; step++) {
+		for (uint32_t i = 0; i < r->n_shown; i++) {
+			uint32_t group = r->order[i];
+			buf_addf(b, "%lld,", (long long)step_time_ns(r, step));
+			for (uint32_t k = 0; k < r->n_by; k++)
+				csv_field(b, group_name(r, group, k));
+			buf_addf(b, "%lld\n", (long long)r->sums[group * r->steps + step]);
+		}
+	}
+}
+
+/* --- text: a line for each step, a column for each group --- */
+
+enum { TIME_WIDTH = 24, VALUE_WIDTH = 12, PLAIN_WIDTH = 100 };
+
+static uint32_t columns_that_fit(const struct query_cmd *c, const struct query_range *r)
+{
+	uint32_t width = c->line->term.width_out ? c->line->term.width_out : PLAIN_WIDTH;
+	uint32_t n =
+		width > TIME_WIDTH + VALUE_WIDTH ? (width - TIME_WIDTH) / (VALUE_WIDTH + 1) : 1;
+	n = c->opts->top_n && c->opts->top_n < n ? c->opts->top_n : n;
+	return r->n_shown < n ? r->n_shown : n;
+}
+
+static void time_cell(const struct query_cmd *c, int64_t ns, struct buf *b)
+{
+	struct buf text = { 0 };
+	if (c->source->since_start)
+		fmt_duration(&text, ns < 0 ? 0 : ns);
+	else
+		time_text(&text, ns);
+	columns_left(b, buf_cstr(&text), TIME_WIDTH);
+	buf_done(&text);
+}
+
+static void head_line(const struct query_range *r, uint32_t n, struct buf *b)
+{
+	struct buf name = { 0 };
+	columns_left(b, r->type_name, TIME_WIDTH);
+	for (uint32_t i = 0; i < n; i++) {
+		buf_clear(&name);
+		for (uint32_t k = 0; k < r->n_by; k++)
+			buf_addf(&name, "%s%s", k ? " " : "", group_name(r, r->order[i], k));
+		buf_addc(b, ' ');
+		columns_right(b, r->n_by ? (name.len ? buf_cstr(&name) : "?") : r->unit,
+			      VALUE_WIDTH);
+	}
+	buf_addc(b, '\n');
+	buf_done(&name);
+}
+
+static void value_cell(const struct query_range *r, int64_t value, struct buf *b)
+{
+	struct buf text = { 0 };
+	value_fmt_bare(&text, value, r->unit);
+	buf_addc(b, ' ');
+	columns_right(b, buf_cstr(&text), VALUE_WIDTH);
+	buf_done(&text);
+}
+
+static void range_text(const struct query_cmd *c, const struct query_range *r, struct buf *b)
+{
+	uint32_t n = columns_that_fit(c, r);
+	head_line(r, n, b);
+	for (size_t step = 0; step < r->steps; step++) {
+		time_cell(c, step_time_ns(r, step), b);
+		for (uint32_t i = 0; i < n; i++)
+			value_cell(r, r->sums[r->order[i] * r->steps + step], b);
+		buf_addc(b, '\n');
+	}
+	if (n < r->n_shown) {
+		buf_adds(b, "(+");
+		fmt_count(b, r->n_shown - n);
+		buf_adds(b, " groups)\n");
+	}
+}
+
+int query_show_range(const struct query_cmd *c)
+{
+	struct query_range r;
+	struct err err = { 0 };
+	struct buf b = { 0 };
+	if (c->source->is_block)
+		return cmd_usage(c->line, "option --range: the samples here have no times");
+	if (query_range(&c->q, c->opts->range_ns, &r, &err) < 0)
+		return query_fail(&err);
+	if (!r.n_shown)
+		log_info("there is nothing to show");
+	if (c->line->globals.json)
+		range_json(c, &r, &b);
+	else if (c->opts->csv)
+		range_csv(c, &r, &b);
+	else
+		range_text(c, &r, &b);
+	query_range_done(&r);
+	return cmd_print(&b);
+}

@@ -1,0 +1,267 @@
+#include "query/plan.h"
+
+#include "base/buf.h"
+#include "profile/tree_sums.h"
+#include "query/groups.h"
+#include "query/row_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t query_pick_type(const struct profile *catalog, const struct selector *s, uint32_t *others)
+{
+	uint32_t picked = profile_pick_type(catalog, NULL), n = 0;
+	if (picked != UINT32_MAX && s && !selector_takes_type(s, catalog, picked))
+		picked = UINT32_MAX;
+	for (uint32_t i = 0; i < catalog->series.types.n; i++) {
+		if (s && !selector_takes_type(s, catalog, i))
+			continue;
+		picked = picked == UINT32_MAX ? i : picked;
+		n++;
+	}
+	*others = n ? n - 1 : 0;
+	return picked;
+}
+
+double query_seconds(const struct query *q)
+{
+	int64_t from_ns, to_ns;
+	q->source->ops->range(q->source, &from_ns, &to_ns);
+	from_ns = from_ns > q->from_ns ? from_ns : q->from_ns;
+	to_ns = to_ns < q->to_ns ? to_ns : q->to_ns;
+	return to_ns > from_ns ? ((double)to_ns - from_ns) / 1e9 : 0;
+}
+
+/* --- trees --- */
+
+/* One query on its way to a tree. */
+struct planting {
+	const struct query *q;
+	struct guard guard;
+	struct groups groups;
+	struct tree_sums sums;
+	bool *has_any; /* by group */
+	bool rounded;
+	uint64_t held_bytes; /* of what the source answered */
+	struct err *err;
+};
+
+/* "comm" and "process" as tree_opts.by writes them: without blanks. */
+static void root_text(struct buf *b, const char *key, const char *value)
+{
+	bool is_name = strcmp(key, "comm") == 0 || strcmp(key, "process") == 0;
+	buf_clear(b);
+	if (!*value)
+		value = "?";
+	if (strcmp(key, "cpu") == 0)
+		buf_adds(b, "cpu");
+	for (const char *s = value; *s; s++)
+		buf_addc(b, is_name && *s == ' ' ? '_' : *s);
+}
+
+static uint32_t group_root(struct planting *t, uint32_t group)
+{
+	const char *names[QUERY_BY_MAX];
+	char *own[QUERY_BY_MAX];
+	struct buf b = { 0 };
+	for (uint32_t i = 0; i < t->q->n_by; i++) {
+		root_text(&b, t->q->by[i], groups_text(&t->groups, group, i));
+		names[i] = own[i] = xstrdup(buf_cstr(&b));
+	}
+	uint32_t root = tree_sums_root(&t->sums, names, t->q->n_by);
+	for (uint32_t i = 0; i < t->q->n_by; i++)
+		free(own[i]);
+	buf_done(&b);
+	return root;
+}
+
+static uint64_t tree_bytes(const struct tree *t)
+{
+	return vec_size_bytes(&t->nodes) + vec_size_bytes(&t->funcs) + vec_size_bytes(&t->spreads) +
+	       t->strings.arena.total + map_size_bytes(&t->child_index);
+}
+
+static int plant(struct planting *t, struct profile *dict, uint32_t root,
+		 const struct stack_sums *sums)
+{
+	int rc = guard_check(&t->guard, t->err);
+	if (rc == 0)
+		tree_sums_add(&t->sums, dict, root, sums);
+	return rc ? rc : guard_memory(&t->guard, t->held_bytes + tree_bytes(t->sums.t), t->err);
+}
+
+static uint64_t merged_bytes(const struct source_merged *m)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct source_sums *s = &m->parts[i];
+		bytes += s->n * (sizeof *s->stack + sizeof *s->value);
+		if (s->rows)
+			bytes += s->n * sizeof *s->rows;
+		if (s->count)
+			bytes += s->n * (sizeof *s->count + sizeof *s->squares);
+	}
+	return bytes;
+}
+
+static int plant_merged(struct planting *t, uint32_t group, int64_t factor,
+			const struct source_merged *m)
+{
+	int rc = 0;
+	t->rounded |= m->rounded;
+	t->held_bytes = merged_bytes(m);
+	for (size_t i = 0; rc == 0 && i < m->n; i++) {
+		const struct source_sums *part = &m->parts[i];
+		struct stack_sums sums = { .n = part->n,
+					   .stack = part->stack,
+					   .value = part->value,
+					   .count = part->count,
+					   .squares = part->squares,
+					   .rows = part->rows,
+					   .factor = factor };
+		if (!part->n)
+			continue;
+		t->has_any[group] = true;
+		rc = plant(t, part->dict, group_root(t, group), &sums);
+	}
+	return rc;
+}
+
+static int merge_wanted(struct planting *t, uint32_t group, int64_t factor, const bool *wanted)
+{
+	const struct query *q = t->q;
+	struct source_merged m = { 0 };
+	int rc = q->source->ops->merge(q->source, wanted, q->from_ns, q->to_ns, &m, t->err);
+	if (rc == 0)
+		rc = plant_merged(t, group, factor, &m);
+	source_merged_done(&m);
+	return rc;
+}
+
+/* The series of a group that are worth the same: all, or those of one period. done: those that were asked. */
+static bool next_series(const struct groups *g, uint32_t group, bool *done, bool *wanted,
+			int64_t *factor)
+{
+	size_t n = g->catalog->series.series.n;
+	bool any = false;
+	memset(wanted, false, n * sizeof *wanted);
+	for (uint32_t i = 0; i < n; i++) {
+		if (done[i] || g->of_series[i] != group)
+			continue;
+		if (!any)
+			*factor = groups_factor(g, i);
+		any = true;
+		if (groups_factor(g, i) == *factor)
+			done[i] = wanted[i] = true;
+	}
+	return any;
+}
+
+static int plant_groups(struct planting *t)
+{
+	size_t n = t->groups.catalog->series.series.n;
+	bool *done = xcalloc(n, sizeof *done), *wanted = xcalloc(n, sizeof *wanted);
+	int64_t factor = 1;
+	int rc = 0;
+	for (uint32_t group = 0; rc == 0 && group < t->groups.n; group++)
+		while (rc == 0 && next_series(&t->groups, group, done, wanted, &factor))
+			rc = merge_wanted(t, group, factor, wanted);
+	free(done);
+	free(wanted);
+	return rc;
+}
+
+static int plant_rows(struct planting *t)
+{
+	struct row_sums rows;
+	struct row_sums_at at = { 0 };
+	int rc = row_sums_read(&rows, &t->groups, &t->guard, t->err);
+	t->has_any = xreallocarray(t->has_any, t->groups.n, sizeof *t->has_any);
+	memset(t->has_any, false, t->groups.n * sizeof *t->has_any);
+	t->held_bytes = vec_size_bytes(&rows.all) + map_size_bytes(&rows.index);
+	t->rounded = t->q->source->is_block && rows.all.n;
+	while (rc == 0 && row_sums_next(&rows, &at)) {
+		t->has_any[at.group] = true;
+		rc = plant(t, at.dict, group_root(t, at.group), &at.sums);
+	}
+	row_sums_at_done(&at);
+	row_sums_done(&rows);
+	return rc;
+}
+
+static int run(struct planting *t)
+{
+	const struct profile *catalog = t->groups.catalog;
+	uint32_t name = catalog->series.types.v[t->q->type].name;
+	tree_sums_unit(&t->sums, profile_str(catalog, name), &t->groups.scale);
+	t->has_any = xcalloc(t->groups.n, sizeof *t->has_any);
+	return t->groups.by_rows || query_is_snapshot(t->q) ? plant_rows(t) : plant_groups(t);
+}
+
+static int answer_tree(struct planting *t, struct query_tree *out)
+{
+	int rc = groups_init(&t->groups, t->q, t->err);
+	if (rc == 0)
+		rc = tree_sums_begin(&t->sums, &t->q->tree, t->err);
+	if (rc < 0)
+		return rc;
+	rc = run(t);
+	struct tree *tree = tree_sums_end(&t->sums);
+	if (rc < 0) {
+		tree_free(tree);
+		return rc;
+	}
+	*out = (struct query_tree){ .tree = tree,
+				    .series = t->groups.n_series,
+				    .rounded = t->rounded };
+	for (uint32_t i = 0; i < t->groups.n; i++)
+		out->groups += t->has_any[i];
+	return 0;
+}
+
+int query_tree(const struct query *q, struct query_tree *out, struct err *err)
+{
+	struct planting t = { .q = q, .err = err };
+	guard_begin(&t.guard, &q->limits, q->source);
+	int rc = answer_tree(&t, out);
+	guard_end(&t.guard, q->source);
+	groups_done(&t.groups);
+	free(t.has_any);
+	return rc;
+}
+
+/* --- differences --- */
+
+static int side_tree(const struct query *q, struct query_tree *out, struct err *err)
+{
+	struct query side = *q;
+	side.tree.with_spread = true;
+	return query_tree(&side, out, err);
+}
+
+int query_diff(const struct query *newer, const struct query *older, const struct diff_opts *opts,
+	       struct query_sides *out, struct err *err)
+{
+	struct query_sides s = { 0 };
+	int rc = side_tree(newer, &s.newer, err);
+	if (rc == 0)
+		rc = side_tree(older, &s.older, err);
+	if (rc == 0)
+		rc = diff_build((struct diff_side){ s.newer.tree, query_seconds(newer) },
+				(struct diff_side){ s.older.tree, query_seconds(older) }, opts,
+				&s.diff, err);
+	if (rc == 0)
+		*out = s;
+	else
+		query_sides_done(&s);
+	return rc;
+}
+
+void query_sides_done(struct query_sides *s)
+{
+	diff_free(s->diff);
+	tree_free(s->newer.tree);
+	tree_free(s->older.tree);
+	*s = (struct query_sides){ 0 };
+}

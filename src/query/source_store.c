@@ -1,0 +1,133 @@
+/* A folder of the store (store/store.h) as a source: one view of it, read-only, as it was when it was opened. */
+#include "base/mem.h"
+#include "query/source.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+struct source_store {
+	struct source base;
+	struct store *store;
+	struct store_view *view;
+};
+
+static struct store_view *view_of(struct source *s)
+{
+	return ((struct source_store *)s)->view;
+}
+
+static bool is_stopped(void *ctx)
+{
+	return source_is_stopped(ctx);
+}
+
+static const struct profile *get_catalog(struct source *s)
+{
+	return store_view_catalog(view_of(s));
+}
+
+static void get_range(struct source *s, int64_t *from_ns, int64_t *to_ns)
+{
+	store_view_range(view_of(s), from_ns, to_ns);
+}
+
+/* The lists change hands. */
+static void take_sums(struct source_merged *to, struct store_merged *from)
+{
+	*to = (struct source_merged){ .parts = xcalloc(from->n + 1, sizeof *to->parts),
+				      .n = from->n,
+				      .rounded = from->rounded };
+	for (size_t i = 0; i < from->n; i++) {
+		const struct store_sums *sums = &from->parts[i];
+
+		to->parts[i] = (struct source_sums){ .dict = sums->dict,
+						     .n = sums->n,
+						     .stack = sums->stack,
+						     .value = sums->value,
+						     .count = sums->count,
+						     .squares = sums->squares };
+	}
+	from->n = 0;
+	store_merged_done(from);
+}
+
+static int merge(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		 struct source_merged *out, struct err *err)
+{
+	struct store_merged merged;
+	int rc = store_merge(view_of(s), wanted, from_ns, to_ns, &merged, err);
+
+	if (rc == 0)
+		take_sums(out, &merged);
+	return rc;
+}
+
+static int steps(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
+		 size_t n, int64_t *sums, struct err *err)
+{
+	return store_steps(view_of(s), group, from_ns, step_ns, n, sums, err);
+}
+
+struct row_call {
+	source_row_fn row;
+	void *ctx;
+};
+
+static int give_row(void *ctx, const struct store_row *r)
+{
+	const struct row_call *call = ctx;
+	struct source_row row = { .dict = r->dict,
+				  .time_ns = r->time_ns,
+				  .length_ns = BLOCK_WINDOW_NS,
+				  .value = r->value,
+				  .series = r->series,
+				  .stack = r->stack,
+				  .pid = SAMPLE_NO_ID,
+				  .tid = SAMPLE_NO_ID,
+				  .cpu = SAMPLE_NO_ID };
+
+	return call->row(call->ctx, &row);
+}
+
+static int rows(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		source_row_fn row, void *ctx, struct err *err)
+{
+	struct row_call call = { row, ctx };
+
+	return store_rows(view_of(s), wanted, from_ns, to_ns, give_row, &call, err);
+}
+
+static void close_store(struct source *source)
+{
+	struct source_store *s = (struct source_store *)source;
+
+	store_view_close(s->view);
+	store_abandon(s->store); /* nothing was written */
+	free(s);
+}
+
+int source_open_store(const char *dir, struct source **out, struct err *err)
+{
+	static const struct source_ops ops = {
+		.catalog = get_catalog,
+		.range = get_range,
+		.merge = merge,
+		.steps = steps,
+		.rows = rows,
+		.close = close_store,
+	};
+	struct source_store *s = xcalloc(1, sizeof *s);
+	int rc = store_open(dir, &(struct store_opts){ .read_only = true }, &s->store, err);
+
+	s->base.ops = &ops;
+	s->base.window_ns = BLOCK_WINDOW_NS;
+	if (rc == 0)
+		rc = store_view_open(s->store, &s->view, err);
+	if (rc) {
+		close_store(&s->base);
+		return rc;
+	}
+	store_view_set_stop(s->view, is_stopped, &s->base);
+	*out = &s->base;
+	return 0;
+}

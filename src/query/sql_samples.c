@@ -1,0 +1,499 @@
+/* The table samples. The source hands rows over in a call of its own, in no order, and SQLite takes them one by one: so a scan holds the rows
+ * of a slice of time. A slice that would be too many is halved until it fits; the next one starts where it ended. Rows of one moment that
+ * are still too many are taken in several rounds, each of which passes over those of the rounds before.
+ *
+ * Conditions on series, type and time are pushed down: the source is asked for no other rows. SQLite checks each condition again, so what
+ * is asked for here may be too much, never too little. */
+#include "base/mem.h"
+#include "query/sql_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	TIME,
+	LENGTH,
+	TYPE,
+	SERIES,
+	STACK,
+	VALUE,
+	PID,
+	TID,
+	CPU,
+	SAMPLE_TYPE,
+};
+static const char schema[] = "CREATE TABLE x(time INTEGER, length INTEGER, type TEXT, series "
+			     "INTEGER, stack INTEGER, value INTEGER, "
+			     "pid INTEGER, tid INTEGER, cpu INTEGER, sample_type TEXT)";
+
+/* Rows that all scans of a statement hold together: 48 MiB. A new scan takes half of what is left, and never less than some. */
+enum { HELD_ROWS = 1 << 20, HELD_LEAST = 4096, LOOK_EVERY = 4096 };
+
+struct held {
+	int64_t time_ns, length_ns, value;
+	uint32_t series, part, stack, pid, tid, cpu;
+};
+
+struct scan {
+	sqlite3_vtab_cursor base;
+	struct sql *sql;
+	bool *wanted;           /* by series */
+	bool needs_part;        /* somebody asks for the stack */
+	int64_t from_ns, to_ns; /* what is left */
+	uint64_t slice_ns;
+
+	/* What is being read, and was. */
+	VEC(struct held) rows;
+	size_t limit, at;
+	uint64_t looked; /* rows since the clock was looked at, and before */
+	int64_t slice_from_ns, slice_to_ns;
+	uint64_t pass_over, passed;
+	const struct profile *last_dict;
+	uint32_t last_part;
+
+	/* For xRowid. */
+	struct map seen; /* content → how many such rows there were at this moment so far */
+	VEC(uint32_t) repeat;
+};
+
+static struct scan *scan_of(sqlite3_vtab_cursor *base)
+{
+	return (struct scan *)base;
+}
+
+/* --- reading a slice --------------------------------------------------------------------------- */
+
+enum { ROW_TOO_MANY = 1 }; /* as a result of the callback */
+
+static int find_part(struct scan *s, const struct profile *dict)
+{
+	if (!s->needs_part || dict == s->last_dict)
+		return 0;
+	s->last_dict = dict;
+	s->last_part = sql_part_of(s->sql, dict);
+	return s->last_part == UINT32_MAX
+		       ? err_set(&s->sql->failed, EBADMSG, "samples of an unknown dictionary")
+		       : 0;
+}
+
+static int hold_row(void *ctx, const struct source_row *r)
+{
+	struct scan *s = ctx;
+
+	if (s->looked++ % LOOK_EVERY == 0 && sql_must_stop(s->sql))
+		return -EINTR;
+	if (r->time_ns < s->slice_from_ns || r->time_ns >= s->slice_to_ns)
+		return 0; /* of another slice: a window that only reaches into this one */
+	if (s->passed < s->pass_over) {
+		s->passed++;
+		return 0;
+	}
+	if (s->rows.n == s->limit)
+		return ROW_TOO_MANY;
+	int rc = find_part(s, r->dict);
+	if (rc)
+		return rc;
+	vec_push(&s->rows, (struct held){ r->time_ns, r->length_ns, r->value, r->series,
+					  s->last_part, r->stack, r->pid, r->tid, r->cpu });
+	return 0;
+}
+
+static int read_slice(struct scan *s)
+{
+	struct source *source = s->sql->source;
+	uint64_t left_ns = (uint64_t)s->to_ns - (uint64_t)s->from_ns;
+
+	vec_clear(&s->rows);
+	vec_clear(&s->repeat);
+	s->at = s->passed = 0;
+	s->slice_from_ns = s->from_ns;
+	s->slice_to_ns =
+		s->slice_ns < left_ns ? (int64_t)((uint64_t)s->from_ns + s->slice_ns) : s->to_ns;
+	return (source->ops->whole_rows ? source->ops->whole_rows : source->ops->rows)(
+		source, s->wanted, s->slice_from_ns, s->slice_to_ns, hold_row, s, &s->sql->failed);
+}
+
+/* What was read is complete: the next slice is as long, or longer when this one was nearly empty. */
+static void go_on(struct scan *s)
+{
+	s->from_ns = s->slice_to_ns;
+	s->pass_over = 0;
+	map_clear(&s->seen);
+	if (s->rows.n < s->limit / 4 && s->slice_ns <= UINT64_MAX / 4)
+		s->slice_ns *= 4;
+}
+
+/* Rows of the next slice that has any; none at the end. */
+static int fill(struct scan *s)
+{
+	vec_clear(&s->rows);
+	s->at = 0;
+	while (s->from_ns < s->to_ns && s->rows.n == 0) {
+		int rc = read_slice(s);
+		uint64_t slice_ns = (uint64_t)s->slice_to_ns - (uint64_t)s->slice_from_ns;
+		if (rc == 0) {
+			go_on(s);
+		} else if (rc == ROW_TOO_MANY && slice_ns > 1) {
+			s->slice_ns = slice_ns / 2;
+			vec_clear(&s->rows);
+		} else if (rc == ROW_TOO_MANY) {
+			s->pass_over += s->rows.n;
+		} else {
+			vec_clear(&s->rows);
+			return sql_must_stop(s->sql) ? SQLITE_INTERRUPT : SQLITE_ERROR;
+		}
+	}
+	return SQLITE_OK;
+}
+
+/* --- what is asked for -------------------------------------------------------------------------- */
+
+/* Constraints that are pushed down, a letter for each, in the order of their values. */
+enum {
+	PUSH_FROM = '>',
+	PUSH_TO = '<',
+	PUSH_AT = 'a',
+	PUSH_SERIES = 's',
+	PUSH_TYPE = 't',
+	PUSH_SAMPLE_TYPE = 'y',
+};
+enum { PUSH_MAX = 32, IS_LIST = 'S' - 's' }; /* a list of values: capital letters */
+
+/* What becomes of a constraint; 0: nothing. */
+static char push_of(int column, int op)
+{
+	switch (column) {
+	case TIME:
+		if (op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE)
+			return PUSH_FROM;
+		if (op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE)
+			return PUSH_TO;
+		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_AT : 0;
+	case SERIES:
+		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_SERIES : 0;
+	case TYPE:
+		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_TYPE : 0;
+	case SAMPLE_TYPE:
+		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_SAMPLE_TYPE : 0;
+	}
+	return 0;
+}
+
+/* Rough: an equal series or type leaves a tenth, each end of time a third. Asking costs something in itself. */
+static void estimate(sqlite3_index_info *info, const char *pushed)
+{
+	double rows = 1e7;
+
+	for (; *pushed; pushed++)
+		rows /= strchr("<>", *pushed) ? 3 : *pushed == PUSH_AT ? 1e4 : 10;
+	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
+	info->estimatedCost = 1e4 + rows;
+}
+
+/* idxNum 1: the stack is needed. */
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	char pushed[PUSH_MAX + 1] = "";
+	int n = 0;
+
+	(void)vtab;
+	for (int i = 0; i < info->nConstraint && n < PUSH_MAX; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		char push = c->usable ? push_of(c->iColumn, c->op) : 0;
+		bool is_text = push == PUSH_TYPE || push == PUSH_SAMPLE_TYPE;
+		if (!push || (is_text && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0))
+			continue;
+		if (sqlite3_vtab_in(info, i, 1))
+			push += IS_LIST;
+		pushed[n++] = push;
+		info->aConstraintUsage[i].argvIndex = n;
+	}
+	estimate(info, pushed);
+	info->idxNum = !!(info->colUsed & (1ull << STACK));
+	info->idxStr = sqlite3_mprintf("%s", pushed);
+	info->needToFreeIdxStr = 1;
+	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* Takes away what is not in first…last. */
+static void narrow(struct scan *s, int64_t first, int64_t last)
+{
+	if (first > s->from_ns)
+		s->from_ns = first;
+	if (last < INT64_MAX && last + 1 < s->to_ns)
+		s->to_ns = last + 1;
+}
+
+static void push_time(struct scan *s, char push, sqlite3_value *v)
+{
+	int64_t first = INT64_MIN, last = INT64_MAX;
+
+	if (push != PUSH_TO && !sql_integer_of(v, false, &first))
+		first = INT64_MIN;
+	if (push != PUSH_FROM && !sql_integer_of(v, true, &last))
+		last = INT64_MAX;
+	narrow(s, first, last);
+}
+
+/* From the least to the greatest of a list. */
+static int push_times(struct scan *s, sqlite3_value *list)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, t;
+	sqlite3_value *v;
+	int rc;
+
+	for (rc = sqlite3_vtab_in_first(list, &v); rc == SQLITE_OK;
+	     rc = sqlite3_vtab_in_next(list, &v)) {
+		if (sql_integer_of(v, false, &t) && t < first)
+			first = t;
+		if (sql_integer_of(v, true, &t) && t > last)
+			last = t;
+	}
+	narrow(s, first, last);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static const struct series_table *catalog_series(const struct sql *sql)
+{
+	return &sql->source->ops->catalog(sql->source)->series;
+}
+
+static bool string_is(const struct profile *p, uint32_t string, sqlite3_value *v)
+{
+	const char *text = (const char *)sqlite3_value_text(v);
+	size_t len = sqlite3_value_bytes(v);
+
+	return text && strtab_len(&p->strings, string) == len &&
+	       memcmp(strtab_get(&p->strings, string), text, len) == 0;
+}
+
+/* Marks the series that one value of a constraint is about. */
+static void mark(const struct sql *sql, char push, sqlite3_value *v, bool *marked)
+{
+	const struct profile *catalog = sql->source->ops->catalog(sql->source);
+	const struct series_table *t = &catalog->series;
+	int64_t id;
+
+	if (push == PUSH_SERIES) {
+		if (sql_integer_of(v, false, &id) && id >= 0 && (uint64_t)id < t->series.n)
+			marked[id] = true;
+		return;
+	}
+	for (uint32_t i = 0; i < t->series.n; i++) {
+		const struct type *type = &t->types.v[t->series.v[i].type];
+		if (string_is(catalog, push == PUSH_TYPE ? type->name : type->sample_type, v))
+			marked[i] = true;
+	}
+}
+
+/* Those that are not marked are not wanted any more. */
+static int push_series(struct scan *s, char push, sqlite3_value *v)
+{
+	uint32_t n = catalog_series(s->sql)->series.n;
+	bool *marked = xcalloc(n + 1, 1);
+	sqlite3_value *each;
+	int rc = SQLITE_DONE;
+
+	if (push >= 'a')
+		mark(s->sql, push, v, marked);
+	else
+		for (rc = sqlite3_vtab_in_first(v, &each); rc == SQLITE_OK;
+		     rc = sqlite3_vtab_in_next(v, &each))
+			mark(s->sql, push - IS_LIST, each, marked);
+	for (uint32_t i = 0; i < n; i++)
+		s->wanted[i] &= marked[i];
+	free(marked);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static bool wants_any(const struct scan *s)
+{
+	return memchr(s->wanted, true, catalog_series(s->sql)->series.n) != NULL;
+}
+
+static void start(struct scan *s)
+{
+	struct source *source = s->sql->source;
+	uint32_t n = catalog_series(s->sql)->series.n;
+
+	free(s->wanted);
+	s->wanted = xmalloc(n + 1);
+	memset(s->wanted, true, n + 1);
+	source->ops->range(source, &s->from_ns, &s->to_ns);
+	s->to_ns += s->to_ns < INT64_MAX; /* the last moment, too */
+	s->slice_ns = UINT64_MAX;
+	s->pass_over = 0;
+	s->last_dict = NULL;
+	s->last_part = 0;
+	map_clear(&s->seen);
+}
+
+static int filter(sqlite3_vtab_cursor *base, int needs_part, const char *pushed, int argc,
+		  sqlite3_value **argv)
+{
+	struct scan *s = scan_of(base);
+	int rc = SQLITE_OK;
+
+	start(s);
+	s->needs_part = needs_part;
+	if (needs_part)
+		rc = sql_find_parts(s->sql);
+	for (int i = 0; rc == SQLITE_OK && i < argc; i++) {
+		if (pushed[i] == PUSH_AT + IS_LIST)
+			rc = push_times(s, argv[i]);
+		else if (pushed[i] == PUSH_AT || strchr("<>", pushed[i]))
+			push_time(s, pushed[i], argv[i]);
+		else
+			rc = push_series(s, pushed[i], argv[i]);
+	}
+	if (!wants_any(s))
+		s->to_ns = s->from_ns;
+	if (rc == SQLITE_OK)
+		rc = fill(s);
+	return sql_vtab_fail(base->pVtab, rc);
+}
+
+/* --- the table --------------------------------------------------------------------------------- */
+
+static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **err)
+{
+	(void)argc, (void)argv, (void)err;
+	return sql_vtab_connect(db, aux, schema, out);
+}
+
+static int open_scan(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+	struct scan *s = xcalloc(1, sizeof *s);
+	size_t held;
+
+	s->sql = ((struct sql_vtab *)vtab)->sql;
+	held = s->sql->held_rows;
+	s->limit = held < HELD_ROWS ? (HELD_ROWS - held) / 2 : 0;
+	s->limit = s->limit > HELD_LEAST ? s->limit : HELD_LEAST;
+	s->sql->held_rows += s->limit;
+	*out = &s->base;
+	return SQLITE_OK;
+}
+
+static int close_scan(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = scan_of(base);
+
+	s->sql->held_rows -= s->limit;
+	free(s->wanted);
+	vec_done(&s->rows);
+	vec_done(&s->repeat);
+	map_done(&s->seen);
+	free(s);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = scan_of(base);
+
+	if (++s->at < s->rows.n)
+		return SQLITE_OK;
+	return sql_vtab_fail(base->pVtab, fill(s));
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	return scan_of(base)->at >= scan_of(base)->rows.n;
+}
+
+static void result_type(const struct scan *s, const struct held *r, bool sample_type,
+			sqlite3_context *ctx)
+{
+	const struct profile *catalog = s->sql->source->ops->catalog(s->sql->source);
+	const struct type *t = &catalog->series.types.v[catalog->series.series.v[r->series].type];
+
+	sql_result_string(ctx, catalog, sample_type ? t->sample_type : t->name);
+}
+
+static void result_id(uint32_t id, sqlite3_context *ctx)
+{
+	if (id != SAMPLE_NO_ID)
+		sqlite3_result_int64(ctx, id);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	const struct scan *s = scan_of(base);
+	const struct held *r = &s->rows.v[s->at];
+
+	switch (i) {
+	case TIME:
+		sqlite3_result_int64(ctx, r->time_ns);
+		break;
+	case LENGTH:
+		sqlite3_result_int64(ctx, r->length_ns);
+		break;
+	case TYPE:
+	case SAMPLE_TYPE:
+		result_type(s, r, i == SAMPLE_TYPE, ctx);
+		break;
+	case SERIES:
+		sqlite3_result_int64(ctx, r->series);
+		break;
+	case STACK:
+		sqlite3_result_int64(ctx, sql_id(r->part, r->stack));
+		break;
+	case VALUE:
+		sqlite3_result_int64(ctx, r->value);
+		break;
+	case PID:
+		result_id(r->pid, ctx);
+		break;
+	case TID:
+		result_id(r->tid, ctx);
+		break;
+	case CPU:
+		result_id(r->cpu, ctx);
+		break;
+	}
+	return SQLITE_OK;
+}
+
+/* --- rowids ------------------------------------------------------------------------------------ */
+
+static uint64_t content_of(const struct held *r)
+{
+	return hash_bytes(r, sizeof *r);
+}
+
+/* SQLite tells rows apart by their ids where several scans (a OR b) may give the same: the id has to be the same in each. Rows have none,
+ * so it is made of what is in them, and of how many equal ones came before; equal ones are of one moment, so of one slice. */
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	struct scan *s = scan_of(base);
+
+	while (s->repeat.n < s->rows.n) {
+		uint64_t content = content_of(&s->rows.v[s->repeat.n]);
+		uint32_t *n = map_get(&s->seen, content);
+		uint32_t before = n ? *n : 0;
+		vec_push(&s->repeat, before);
+		map_put(&s->seen, content, before + 1);
+	}
+	*out = (sqlite3_int64)hash_mix(content_of(&s->rows.v[s->at]), s->repeat.v[s->at]);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xConnect = connect_table,
+	.xBestIndex = best_index,
+	.xDisconnect = sql_vtab_disconnect,
+	.xOpen = open_scan,
+	.xClose = close_scan,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+int sql_samples_register(struct sql *sql)
+{
+	return sql_module_add(sql, "samples", &module, NULL);
+}

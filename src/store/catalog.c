@@ -1,0 +1,450 @@
+#include "store/catalog.h"
+
+#include "base/mem.h"
+#include "profile/chunk_read.h"
+#include "profile/chunk_write.h"
+#include "store/db.h"
+#include "store/db_files.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ACTIVE_NS  (24 * 3600 * 1000000000ll)
+#define RECOUNT_NS (3600 * 1000000000ll)
+
+static const char *const catalog_objects[] = {
+	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, type INT, flags INT, sum INT, data BLOB)",
+	"CREATE TABLE kept(id INTEGER PRIMARY KEY, from_ns INT)",
+	NULL,
+};
+static const struct db_schema catalog_schema = { DB_KIND_META, 1, catalog_objects };
+
+struct series_use {
+	int64_t seen_ns; /* 0: not since the store was opened */
+	bool is_active, is_other;
+};
+struct catalog {
+	struct db *db;
+	struct profile *p;
+	struct chunk_writer *writer; /* NULL: the next catalog_sync writes everything */
+	uint32_t synced;             /* series that are on the disk */
+	int64_t kept_from_ns;
+	uint32_t max_series, active, others;
+	int64_t counted_ns;
+	VEC(struct series_use) uses; /* by series */
+	uint32_t other;              /* the string [other] */
+	struct map values;           /* labels with their values that are there */
+	struct map n_values;         /* by key: how many different ones */
+	uint64_t folded;
+	VEC(struct label) labels; /* of the series at hand */
+};
+
+/* --- what there is of each label -------------------------------------------------------------- */
+
+static void count_label(struct catalog *c, const struct label *l)
+{
+	uint64_t value = l->is_num ? (uint64_t)l->num : l->str;
+	uint64_t key = hash_mix((uint64_t)l->key << 1 | l->is_num, value);
+
+	if (map_get(&c->values, key))
+		return;
+	map_put(&c->values, key, 0);
+	uint32_t *n = map_get(&c->n_values, l->key);
+	map_put(&c->n_values, l->key, n ? *n + 1 : 1);
+}
+
+/* A series that has come behind all others. */
+static void note_series(struct catalog *c, uint32_t id)
+{
+	const struct series_table *t = &c->p->series;
+	struct label_set set = t->sets.v[t->series.v[id].labels];
+	struct series_use use = { 0 };
+
+	for (uint32_t i = 0; i < set.n; i++) {
+		const struct label *l = &t->labels.v[set.first + i];
+		count_label(c, l);
+		use.is_other |= !l->is_num && l->str == c->other;
+	}
+	vec_push(&c->uses, use);
+	c->others += use.is_other;
+}
+
+static void note_new_series(struct catalog *c)
+{
+	while (c->uses.n < c->p->series.series.n)
+		note_series(c, c->uses.n);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int read_chunk(struct catalog *c, struct chunk_reader *reader, sqlite3_stmt *s,
+		      struct buf *raw, struct err *err)
+{
+	int64_t type = sqlite3_column_int64(s, 0), flags = sqlite3_column_int64(s, 1);
+	const void *data = sqlite3_column_blob(s, 3);
+	size_t len = sqlite3_column_bytes(s, 3);
+	struct cur payload;
+
+	if (type < 1 || type >= CHUNK_TYPES_END || !(CHUNK_CATALOG & 1u << type) || flags < 0 ||
+	    flags > CHUNK_ZSTD ||
+	    (uint64_t)sqlite3_column_int64(s, 2) != chunk_checksum(type, flags, data, len) ||
+	    !chunk_unpack(flags, data, len, raw, &payload) || !chunk_apply(reader, type, payload))
+		return err_set(err, EBADMSG, "%s: the tables of series are damaged",
+			       db_path(c->db));
+	return 0;
+}
+
+/* Each series has the number it was written with. */
+static int check_numbers(const struct catalog *c, const struct chunk_reader *reader,
+			 struct err *err)
+{
+	for (size_t i = 0; i < reader->series.v.n; i++)
+		if (reader->series.v.v[i] != i)
+			return err_set(err, EBADMSG, "%s: a series is there twice", db_path(c->db));
+	return 0;
+}
+
+static int load_tables(struct catalog *c, struct err *err)
+{
+	sqlite3_stmt *s =
+		db_prepare(c->db, "SELECT type, flags, sum, data FROM chunk ORDER BY id", err);
+	struct chunk_reader reader;
+	struct buf raw = { 0 };
+	int rc;
+
+	if (!s)
+		return -err->code;
+	chunk_reader_init(&reader, profile_sink(c->p));
+	while ((rc = db_step(c->db, s, err)) > 0) {
+		rc = read_chunk(c, &reader, s, &raw, err);
+		if (rc)
+			break;
+	}
+	sqlite3_reset(s);
+	if (rc == 0)
+		rc = check_numbers(c, &reader, err);
+	chunk_reader_done(&reader);
+	buf_done(&raw);
+	return rc;
+}
+
+static int load_kept(struct catalog *c, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db, "SELECT max(from_ns) FROM kept", err);
+	int rc = s ? db_step(c->db, s, err) : -err->code;
+
+	if (rc > 0) {
+		bool is_set = sqlite3_column_type(s, 0) == SQLITE_INTEGER;
+		c->kept_from_ns = is_set ? sqlite3_column_int64(s, 0) : INT64_MIN;
+		sqlite3_reset(s);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int catalog_open(const char *path, const struct catalog_opts *opts, struct catalog **out,
+		 struct err *err)
+{
+	struct catalog *c = xcalloc(1, sizeof *c);
+	struct db_opts how = { .schema = &catalog_schema,
+			       .access = opts->read_only ? DB_READ : DB_WRITE,
+			       .wal = true,
+			       .durable = true,
+			       .vfs = opts->vfs };
+
+	c->p = profile_new();
+	c->max_series = opts->max_series;
+	c->other = strtab_put(&c->p->strings, "[other]");
+	int rc = db_open(path, &how, &c->db, err);
+	if (!rc)
+		rc = load_kept(c, err);
+	if (!rc)
+		rc = load_tables(c, err);
+	if (rc) {
+		catalog_close(c);
+		return rc;
+	}
+	note_new_series(c);
+	c->synced = c->p->series.series.n;
+	*out = c;
+	return 0;
+}
+
+void catalog_close(struct catalog *c)
+{
+	if (!c)
+		return;
+	db_close(c->db);
+	profile_free(c->p);
+	chunk_writer_free(c->writer);
+	vec_done(&c->uses);
+	vec_done(&c->labels);
+	map_done(&c->values);
+	map_done(&c->n_values);
+	free(c);
+}
+
+const struct profile *catalog_profile(const struct catalog *c)
+{
+	return c->p;
+}
+
+/* --- series of a batch ------------------------------------------------------------------------ */
+
+/* A string of src in the catalog; UINT32_MAX when it is not there and is not to be added. */
+static uint32_t text_of(struct catalog *c, const struct profile *src, uint32_t id, bool add)
+{
+	const char *s = strtab_get(&src->strings, id);
+	uint32_t len = strtab_len(&src->strings, id);
+
+	return add ? strtab_putn(&c->p->strings, s, len) : strtab_findn(&c->p->strings, s, len);
+}
+
+static uint32_t type_of(struct catalog *c, const struct profile *src, uint32_t id)
+{
+	struct type t = src->series.types.v[id];
+
+	t.name = text_of(c, src, t.name, true);
+	t.sample_type = text_of(c, src, t.sample_type, true);
+	t.unit = text_of(c, src, t.unit, true);
+	t.period_type = text_of(c, src, t.period_type, true);
+	t.period_unit = text_of(c, src, t.period_unit, true);
+	return type_intern(&c->p->series, &t);
+}
+
+/* A series of src on its way into the catalog. */
+struct wanted_series {
+	const struct profile *src;
+	const struct label *labels; /* of src */
+	uint32_t n;
+	uint32_t type; /* the catalog's */
+	int64_t period;
+	bool *is_other; /* by label */
+};
+
+/* The labels in the catalog's strings, in c->labels. False when one has a text that is not there. */
+static bool translate_labels(struct catalog *c, const struct wanted_series *w, bool add)
+{
+	bool known = true;
+
+	vec_clear(&c->labels);
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct label l = w->labels[i];
+		l.key = text_of(c, w->src, l.key, add);
+		if (w->is_other && w->is_other[i]) {
+			l = (struct label){ .key = l.key, .str = c->other };
+		} else if (l.is_num) {
+			l.unit = text_of(c, w->src, l.unit, add);
+		} else {
+			l.str = text_of(c, w->src, l.str, add);
+			l.unit = 0;
+		}
+		known = known && l.key != UINT32_MAX && l.str != UINT32_MAX && l.unit != UINT32_MAX;
+		vec_push(&c->labels, l);
+	}
+	return known;
+}
+
+static uint32_t find_series(struct catalog *c, const struct wanted_series *w)
+{
+	struct series s = { .type = w->type, .period = w->period };
+
+	if (!translate_labels(c, w, false))
+		return UINT32_MAX;
+	s.labels = label_set_find(&c->p->series, c->labels.v, c->labels.n);
+	return s.labels == UINT32_MAX ? UINT32_MAX : series_find(&c->p->series, &s);
+}
+
+static uint32_t add_series(struct catalog *c, const struct wanted_series *w)
+{
+	struct series s = { .type = w->type, .period = w->period };
+
+	translate_labels(c, w, true);
+	s.labels = label_set_intern(&c->p->series, c->labels.v, c->labels.n);
+	uint32_t id = series_intern(&c->p->series, &s);
+	note_new_series(c);
+	return id;
+}
+
+static uint32_t count_values(const struct catalog *c, const struct wanted_series *w, uint32_t label)
+{
+	uint32_t key = strtab_find(&c->p->strings, profile_str(w->src, w->labels[label].key));
+	const uint32_t *n = key == UINT32_MAX ? NULL : map_get(&c->n_values, key);
+
+	return n ? *n : 0;
+}
+
+/* The label with the most values of those that still have theirs. */
+static uint32_t most_values(const struct catalog *c, const struct wanted_series *w)
+{
+	uint32_t best = UINT32_MAX, best_n = 0;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t n = w->is_other[i] ? 0 : count_values(c, w, i);
+		if (!w->is_other[i] && (best == UINT32_MAX || n > best_n)) {
+			best = i;
+			best_n = n;
+		}
+	}
+	return best;
+}
+
+static uint32_t fold_series(struct catalog *c, struct wanted_series *w)
+{
+	uint32_t id = UINT32_MAX;
+
+	w->is_other = xcalloc(w->n + 1, sizeof *w->is_other);
+	for (uint32_t left = w->n; left && id == UINT32_MAX; left--) {
+		w->is_other[most_values(c, w)] = true;
+		id = find_series(c, w);
+		if (id == UINT32_MAX && (left == 1 || c->others < c->max_series / 8))
+			id = add_series(c, w);
+	}
+	free(w->is_other);
+	w->is_other = NULL;
+	c->folded++;
+	return id == UINT32_MAX ? add_series(c, w) : id; /* it has no labels */
+}
+
+/* Those that had no rows for long give way to others. */
+static void count_active(struct catalog *c, int64_t now_ns)
+{
+	if (now_ns >= c->counted_ns && now_ns - c->counted_ns < RECOUNT_NS)
+		return;
+	c->counted_ns = now_ns;
+	c->active = 0;
+	for (size_t i = 0; i < c->uses.n; i++) {
+		struct series_use *u = &c->uses.v[i];
+		u->is_active = u->is_active && now_ns - u->seen_ns < ACTIVE_NS;
+		c->active += u->is_active && !u->is_other;
+	}
+}
+
+static void mark_active(struct catalog *c, uint32_t id, int64_t now_ns)
+{
+	struct series_use *u = &c->uses.v[id];
+
+	c->active += !u->is_active && !u->is_other;
+	u->is_active = true;
+	u->seen_ns = now_ns;
+}
+
+uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t series,
+			 int64_t now_ns)
+{
+	const struct series *s = &src->series.series.v[series];
+	struct label_set set = src->series.sets.v[s->labels];
+	struct wanted_series w = { .src = src,
+				   .labels = src->series.labels.v + set.first,
+				   .n = set.n,
+				   .type = type_of(c, src, s->type),
+				   .period = s->period };
+
+	count_active(c, now_ns);
+	uint32_t id = find_series(c, &w);
+	bool fits = id != UINT32_MAX && (c->uses.v[id].is_active || c->uses.v[id].is_other);
+	if (!fits && c->active >= c->max_series)
+		id = fold_series(c, &w);
+	else if (id == UINT32_MAX)
+		id = add_series(c, &w);
+	mark_active(c, id, now_ns);
+	return id;
+}
+
+bool catalog_is_weighted(const struct catalog *c, uint32_t series)
+{
+	const struct series *s = &c->p->series.series.v[series];
+	const struct type *t = &c->p->series.types.v[s->type];
+
+	return s->period <= 0 && t->aggregation == AGG_SUM &&
+	       strcmp(profile_str(c->p, t->sample_type), "samples") != 0;
+}
+
+/* --- what is on the disk ---------------------------------------------------------------------- */
+
+static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void *payload,
+		     size_t len, struct err *err)
+{
+	struct catalog *c = ctx;
+	sqlite3_stmt *s = db_prepare(
+		c->db, "INSERT INTO chunk(type, flags, sum, data) VALUES(?, ?, ?, ?)", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, type);
+	sqlite3_bind_int64(s, 2, flags);
+	sqlite3_bind_int64(s, 3, (int64_t)chunk_checksum(type, flags, payload, len));
+	sqlite3_bind_blob64(s, 4, payload, len, SQLITE_STATIC);
+	return db_step(c->db, s, err);
+}
+
+static int write_tables(struct catalog *c, struct err *err)
+{
+	const struct chunk_out out = { .put = put_chunk, .ctx = c };
+	int rc = db_begin(c->db, err);
+
+	if (!rc && !c->writer) {
+		c->writer = chunk_writer_new();
+		rc = db_exec(c->db, "DELETE FROM chunk", err);
+	}
+	if (!rc)
+		rc = chunk_write(c->writer, c->p, CHUNK_CATALOG, &out, err);
+	return rc ? rc : db_commit(c->db, err);
+}
+
+int catalog_sync(struct catalog *c, struct err *err)
+{
+	struct err local;
+	int rc;
+
+	if (c->synced == c->p->series.series.n)
+		return 0;
+	rc = write_tables(c, err ? err : &local);
+	if (rc) {
+		db_rollback(c->db);
+		chunk_writer_free(c->writer);
+		c->writer = NULL;
+		return rc;
+	}
+	c->synced = c->p->series.series.n;
+	return 0;
+}
+
+int64_t catalog_kept_from(const struct catalog *c)
+{
+	return c->kept_from_ns;
+}
+
+int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
+{
+	struct err local;
+	sqlite3_stmt *s;
+	int rc;
+
+	err = err ? err : &local;
+	if (from_ns <= c->kept_from_ns)
+		return 0;
+	s = db_prepare(c->db, "INSERT OR REPLACE INTO kept(id, from_ns) VALUES(1, ?)", err);
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, from_ns);
+	rc = db_step(c->db, s, err);
+	if (!rc)
+		c->kept_from_ns = from_ns;
+	return rc;
+}
+
+uint64_t catalog_folded(const struct catalog *c)
+{
+	return c->folded;
+}
+
+uint64_t catalog_size_bytes(const struct catalog *c)
+{
+	return c->p->sink.ops->kept_bytes(&c->p->sink) + vec_size_bytes(&c->uses) +
+	       map_size_bytes(&c->values) + map_size_bytes(&c->n_values);
+}
+
+uint64_t catalog_file_bytes(const struct catalog *c)
+{
+	return db_files_bytes(db_path(c->db));
+}

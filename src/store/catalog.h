@@ -1,0 +1,52 @@
+/* store/catalog.h: meta.db: types, labels and series of a store, and from when on it keeps something.
+ *
+ * Series are numbered as they come, for ever: blocks have these numbers. The tables are kept as chunks (profile/chunk.h): what is new is
+ * added by each catalog_sync, and the first one after opening writes all of it in one piece.
+ *
+ * No more than max_series are active, which is: had rows in the last 24 hours. A series beyond that becomes one whose label with the most
+ * values, in all of the catalog, is `[other]`; beyond an eighth more of such, one after the other of its labels. So nothing is refused,
+ * and the number of series stays bounded whatever a sender puts into labels. */
+#ifndef CRESSET_STORE_CATALOG_H
+#define CRESSET_STORE_CATALOG_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct catalog_opts {
+	bool read_only;
+	uint32_t max_series;
+	const char *vfs;
+};
+
+struct catalog;
+int catalog_open(const char *path, const struct catalog_opts *opts, struct catalog **out,
+		 struct err *err);
+void catalog_close(struct catalog *c); /* NULL is fine */
+
+/* Types, labels and series; no samples. */
+const struct profile *catalog_profile(const struct catalog *c);
+
+/* The series of the catalog that rows of src's series belong to. */
+uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t series,
+			 int64_t now_ns);
+
+/* Whether rows of a series differ in what they weigh, so that their number and squares are kept: values that are neither counts of
+ * samples nor worth a period each. */
+bool catalog_is_weighted(const struct catalog *c, uint32_t series);
+
+/* What is new is on the disk when it returns 0. */
+int catalog_sync(struct catalog *c, struct err *err);
+
+/* The first moment of the first day that is kept; synced when it returns 0. */
+int64_t catalog_kept_from(const struct catalog *c);
+int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err);
+
+/* Series that were folded into `[other]`, each as often as it was asked for in a batch. */
+uint64_t catalog_folded(const struct catalog *c);
+uint64_t catalog_size_bytes(const struct catalog *c); /* of its memory */
+uint64_t catalog_file_bytes(const struct catalog *c);
+
+#endif

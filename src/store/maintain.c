@@ -1,0 +1,172 @@
+/* store_maintain: what is due, in short steps. */
+#include "store/store_state.h"
+
+#include <errno.h>
+#include <time.h>
+
+enum { PURGE_BYTES = 4 << 20, FOUR_HOURS = 1440, ONE_DAY = 8640 };
+
+/* A day's rows may come that much after it is over before it is brought into its last form. */
+#define LATE_NS HEAD_SLOT_NS
+
+static int64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* --- steps: 1: it did something, 0: there was nothing to do ----------------------------------- */
+
+static bool is_due(const struct store *s, const struct store_part *sp)
+{
+	int64_t now_ns = store_now_ns(s);
+
+	/* A clock that was set back does not keep them waiting. */
+	return sp->first_sequence != UINT64_MAX &&
+	       (now_ns >= sp->due_ns || sp->due_ns - now_ns > 2 * HEAD_SLOT_NS);
+}
+
+static int step_flush(struct store *s, struct err *err)
+{
+	for (size_t i = 0; i < s->parts.n; i++)
+		if (is_due(s, s->parts.v[i]))
+			return store_part_flush(s, s->parts.v[i], err) ?: 1;
+	return 0;
+}
+
+static int step_retain(struct store *s, struct err *err)
+{
+	return store_retain(s, 0, err);
+}
+
+static bool is_over(const struct store *s, const struct store_part *sp)
+{
+	return store_now_ns(s) - sp->day_ns >= STORE_DAY_NS + LATE_NS;
+}
+
+/* A day that is over is brought into its last form. */
+static int finish_part(struct store *s, struct store_part *sp, struct err *err)
+{
+	int rc = store_part_use(s, sp, err);
+
+	if (rc || sp->finished) {
+		store_part_idle(sp);
+		return rc;
+	}
+	rc = part_compact_step(sp->part, ONE_DAY, err);
+	if (rc)
+		return rc;
+	rc = part_seal(sp->part, err);
+	if (rc)
+		return rc;
+	sp->finished = true;
+	store_part_idle(sp);
+	store_part_measure(sp);
+	return 1;
+}
+
+/* Its hours become blocks of four. */
+static int compact_part(struct store *s, struct store_part *sp, struct err *err)
+{
+	int rc = store_part_use(s, sp, err);
+
+	if (!rc)
+		rc = part_compact_step(sp->part, FOUR_HOURS, err);
+	if (rc)
+		return rc;
+	sp->compact_ns = INT64_MAX;
+	store_part_measure(sp);
+	return 1;
+}
+
+static int step_compact(struct store *s, struct err *err)
+{
+	for (size_t i = 0; i < s->parts.n; i++) {
+		struct store_part *sp = s->parts.v[i];
+		bool has_heads = sp->first_sequence != UINT64_MAX;
+		int rc = 0;
+		if (sp->is_bad)
+			continue;
+		if (!has_heads && is_over(s, sp) && !sp->finished)
+			rc = finish_part(s, sp, err);
+		else if (!is_over(s, sp) && store_now_ns(s) >= sp->compact_ns)
+			rc = compact_part(s, sp, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int step_memory(struct store *s, struct err *err)
+{
+	return store_make_room(s, err);
+}
+
+/* --- the inbox -------------------------------------------------------------------------------- */
+
+static uint64_t purge_limit(const struct store *s)
+{
+	uint64_t limit = s->applied;
+
+	for (size_t i = 0; i < s->parts.n; i++)
+		if (s->parts.v[i]->first_sequence <= limit)
+			limit = s->parts.v[i]->first_sequence - 1;
+	return limit;
+}
+
+int store_purge(struct store *s, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->inbox_lock);
+	pthread_mutex_lock(&s->lock);
+	uint64_t limit = purge_limit(s);
+	pthread_mutex_unlock(&s->lock);
+	if (limit > s->purged)
+		rc = inbox_purge(s->inbox, limit, PURGE_BYTES, err);
+	if (rc == 0 && limit > s->purged)
+		s->purged = limit;
+	pthread_mutex_unlock(&s->inbox_lock);
+	return rc;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* 1: the budget is used up. One kind of step that fails does not keep the others from freeing room for it. */
+static int run_steps(struct store *s, int64_t end_ns, struct err *err)
+{
+	static int (*const steps[])(struct store *, struct err *) = {
+		step_retain,
+		step_flush,
+		step_memory,
+		step_compact,
+	};
+	int first = 0;
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps;) {
+		if (thread_cpu_ns() >= end_ns)
+			return first ? first : 1;
+		pthread_mutex_lock(&s->lock);
+		int rc = steps[i](s, first ? NULL : err);
+		pthread_mutex_unlock(&s->lock);
+		first = first ? first : rc < 0 ? rc : 0;
+		i += rc <= 0;
+	}
+	return first;
+}
+
+int store_maintain(struct store *s, int64_t budget_ns, struct err *err)
+{
+	int64_t end_ns = thread_cpu_ns() + budget_ns;
+	int rc;
+
+	if (s->opts.read_only || s->is_broken)
+		return err_set(err, s->is_broken ? EIO : EROFS, "%s: nothing can be written",
+			       s->dir);
+	rc = run_steps(s, end_ns, err);
+	while (rc == 0 && (rc = store_purge(s, err)) > 0 && thread_cpu_ns() < end_ns)
+		rc = 0;
+	return rc;
+}

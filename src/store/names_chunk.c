@@ -1,0 +1,329 @@
+#include "store/names_chunk.h"
+
+#include "base/mem.h"
+#include "base/pb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum {
+	LEVEL = 3,                                              /* of zstd */
+	MAX_FUNCTIONS = NAMES_CHUNK_ENTRIES * NAMES_MAX_INLINE, /* one each line */
+	MAX_STRINGS = 3 * MAX_FUNCTIONS,
+};
+
+void names_chunk_init(struct names_chunk *c)
+{
+	*c = (struct names_chunk){ 0 };
+	strtab_init(&c->strings);
+}
+
+void names_chunk_done(struct names_chunk *c)
+{
+	strtab_done(&c->strings);
+	names_done(&c->names);
+	vec_done(&c->entries);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+struct names_lines names_chunk_lines(const struct names_chunk *c, const struct names_entry *e)
+{
+	return (struct names_lines){ &c->strings, &c->names, c->names.lines.v + e->run.first,
+				     e->run.n };
+}
+
+static uint32_t copy_string(const struct strtab *from, uint32_t id, struct strtab *to)
+{
+	return strtab_putn(to, strtab_get(from, id), strtab_len(from, id));
+}
+
+void names_lines_copy(const struct names_lines *from, struct strtab *strings, struct names *names,
+		      struct line *out)
+{
+	for (uint32_t i = 0; i < from->n; i++) {
+		struct function f = from->names->functions.v[from->lines[i].function];
+
+		f.name = copy_string(from->strings, f.name, strings);
+		f.linkage = copy_string(from->strings, f.linkage, strings);
+		f.file = copy_string(from->strings, f.file, strings);
+		out[i] = from->lines[i];
+		out[i].function = function_intern(names, &f);
+	}
+}
+
+void names_copy_init(struct names_copy *c, const struct names_chunk *from, struct strtab *strings,
+		     struct names *names)
+{
+	*c = (struct names_copy){ .from = from, .strings = strings, .names = names };
+	c->string = xcalloc(from->strings.all.n, sizeof *c->string);
+	c->function = xcalloc(from->names.functions.n + 1, sizeof *c->function);
+}
+
+void names_copy_done(struct names_copy *c)
+{
+	free(c->string);
+	free(c->function);
+}
+
+static uint32_t string_there(struct names_copy *c, uint32_t id)
+{
+	if (!c->string[id])
+		c->string[id] = copy_string(&c->from->strings, id, c->strings) + 1;
+	return c->string[id] - 1;
+}
+
+static uint32_t function_there(struct names_copy *c, uint32_t id)
+{
+	struct function f = c->from->names.functions.v[id];
+
+	if (!c->function[id]) {
+		f.name = string_there(c, f.name);
+		f.linkage = string_there(c, f.linkage);
+		f.file = string_there(c, f.file);
+		c->function[id] = function_intern(c->names, &f) + 1;
+	}
+	return c->function[id] - 1;
+}
+
+void names_copy_lines(struct names_copy *c, const struct names_entry *e, struct line *out)
+{
+	for (uint32_t i = 0; i < e->run.n; i++) {
+		out[i] = c->from->names.lines.v[e->run.first + i];
+		out[i].function = function_there(c, out[i].function);
+	}
+}
+
+static const struct function *line_function(const struct names_lines *l, uint32_t i)
+{
+	return &l->names->functions.v[l->lines[i].function];
+}
+
+bool names_lines_less(const struct names_lines *a, const struct names_lines *b)
+{
+	if (a->n != b->n)
+		return a->n < b->n;
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint32_t x = line_detail(line_function(a, i), &a->lines[i]);
+		uint32_t y = line_detail(line_function(b, i), &b->lines[i]);
+
+		if (x != y)
+			return x < y;
+	}
+	return false;
+}
+
+static bool same_string(const struct names_lines *a, uint32_t x, const struct names_lines *b,
+			uint32_t y)
+{
+	uint32_t len = strtab_len(a->strings, x);
+
+	return len == strtab_len(b->strings, y) &&
+	       memcmp(strtab_get(a->strings, x), strtab_get(b->strings, y), len) == 0;
+}
+
+static bool same_line(const struct names_lines *a, const struct names_lines *b, uint32_t i)
+{
+	const struct function *x = line_function(a, i), *y = line_function(b, i);
+
+	return a->lines[i].line == b->lines[i].line && a->lines[i].column == b->lines[i].column &&
+	       x->start_line == y->start_line && same_string(a, x->name, b, y->name) &&
+	       same_string(a, x->file, b, y->file) && same_string(a, x->linkage, b, y->linkage);
+}
+
+bool names_lines_equal(const struct names_lines *a, const struct names_lines *b)
+{
+	bool same = a->n == b->n;
+
+	for (uint32_t i = 0; same && i < a->n; i++)
+		same = same_line(a, b, i);
+	return same;
+}
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines)
+{
+	struct line copy[NAMES_MAX_INLINE];
+	struct names_entry e = { offset, { c->names.lines.n, lines->n } };
+
+	names_lines_copy(lines, &c->strings, &c->names, copy);
+	vec_append(&c->names.lines, copy, lines->n);
+	vec_push(&c->entries, e);
+}
+
+const struct names_entry *names_chunk_find(const struct names_chunk *c, uint64_t offset)
+{
+	size_t from = 0, to = c->entries.n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (c->entries.v[middle].offset < offset)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < c->entries.n && c->entries.v[from].offset == offset ? &c->entries.v[from]
+									  : NULL;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void put_tables(const struct names_chunk *c, struct buf *b)
+{
+	pb_put_varint(b, c->strings.all.n - 1);
+	for (uint32_t i = 1; i < c->strings.all.n; i++) {
+		pb_put_varint(b, strtab_len(&c->strings, i));
+		buf_add(b, strtab_get(&c->strings, i), strtab_len(&c->strings, i));
+	}
+	pb_put_varint(b, c->names.functions.n);
+	for (size_t i = 0; i < c->names.functions.n; i++) {
+		const struct function *f = &c->names.functions.v[i];
+
+		pb_put_varint(b, f->name);
+		pb_put_varint(b, f->linkage);
+		pb_put_varint(b, f->file);
+		pb_put_varint(b, f->start_line);
+	}
+}
+
+static void put_entries(const struct names_chunk *c, struct buf *b)
+{
+	uint64_t before = 0;
+
+	pb_put_varint(b, c->entries.n);
+	for (size_t i = 0; i < c->entries.n; i++) {
+		const struct names_entry *e = &c->entries.v[i];
+		const struct line *l = c->names.lines.v + e->run.first;
+
+		pb_put_varint(b, e->offset - before);
+		before = e->offset;
+		pb_put_varint(b, e->run.n);
+		for (uint32_t k = 0; k < e->run.n; k++) {
+			pb_put_varint(b, l[k].function);
+			pb_put_varint(b, l[k].line);
+			pb_put_varint(b, l[k].column);
+		}
+	}
+}
+
+static void pack(const struct buf *raw, struct buf *out)
+{
+	buf_clear(out);
+	buf_reserve(out, ZSTD_compressBound(raw->len));
+	out->len = ZSTD_compress(out->data, out->cap, raw->data, raw->len, LEVEL);
+	if (ZSTD_isError(out->len)) /* there is room: only memory can be short */
+		mem_gone();
+}
+
+bool names_chunk_encode(const struct names_chunk *c, struct buf *out)
+{
+	struct buf raw = { 0 };
+
+	put_tables(c, &raw);
+	put_entries(c, &raw);
+	bool fits = raw.len <= NAMES_CHUNK_MAX_BYTES || c->entries.n == 1;
+	if (fits)
+		pack(&raw, out);
+	buf_done(&raw);
+	return fits;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* A number below the limit. */
+static uint32_t get_below(struct cur *c, uint64_t limit)
+{
+	uint64_t v = cur_varint(c);
+
+	if (v >= limit)
+		cur_fail(c);
+	return c->bad ? 0 : v;
+}
+
+/* They are only read: no index is made, which costs more than all else here. */
+static bool get_strings(struct cur *c, struct strtab *t)
+{
+	uint32_t n = get_below(c, MAX_STRINGS + 1);
+
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		uint32_t len = get_below(c, STRTAB_MAX_LEN + 1);
+		const void *s = cur_take(c, len);
+
+		if (s)
+			vec_push(&t->all,
+				 (struct strtab_entry){ arena_dup(&t->arena, s, len), len });
+	}
+	return !c->bad;
+}
+
+static bool get_functions(struct cur *c, struct names_chunk *into)
+{
+	uint32_t n = get_below(c, MAX_FUNCTIONS + 1);
+
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		struct function f;
+
+		f.name = get_below(c, into->strings.all.n);
+		f.linkage = get_below(c, into->strings.all.n);
+		f.file = get_below(c, into->strings.all.n);
+		f.start_line = get_below(c, 1ull << 32);
+		if (!c->bad)
+			vec_push(&into->names.functions, f);
+	}
+	return !c->bad;
+}
+
+static void get_lines(struct cur *c, struct names_chunk *into, struct names_entry *e)
+{
+	e->run.first = into->names.lines.n;
+	e->run.n = get_below(c, NAMES_MAX_INLINE + 1);
+	for (uint32_t k = 0; k < e->run.n && !c->bad; k++) {
+		struct line l;
+
+		l.function = get_below(c, into->names.functions.n);
+		l.line = get_below(c, 1ull << 32);
+		l.column = get_below(c, 1ull << 32);
+		vec_push(&into->names.lines, l);
+	}
+}
+
+static bool get_entries(struct cur *c, struct names_chunk *into)
+{
+	uint32_t n = get_below(c, NAMES_CHUNK_ENTRIES + 1);
+	uint64_t offset = 0;
+
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		uint64_t gap = cur_varint(c);
+		struct names_entry e;
+
+		if ((gap == 0 && i > 0) || offset + gap < offset)
+			cur_fail(c);
+		offset += gap;
+		e.offset = offset;
+		get_lines(c, into, &e);
+		vec_push(&into->entries, e);
+	}
+	return !c->bad && cur_left(c) == 0;
+}
+
+int names_chunk_decode(const void *data, size_t len, struct names_chunk *into, struct err *err)
+{
+	unsigned long long size = ZSTD_getFrameContentSize(data, len);
+	struct buf raw = { 0 };
+	bool good = false;
+
+	if (size <= NAMES_CHUNK_MAX_BYTES) { /* unknown and error are huge */
+		buf_reserve(&raw, size + 1);
+		if (ZSTD_decompress(raw.data, size, data, len) == size) {
+			struct cur c = cur_of(raw.data, size);
+			good = get_strings(&c, &into->strings) && get_functions(&c, into) &&
+			       get_entries(&c, into);
+		}
+	}
+	buf_done(&raw);
+	return good ? 0 : err_set(err, EBADMSG, "damaged names");
+}

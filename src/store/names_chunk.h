@@ -1,0 +1,73 @@
+/* store/names_chunk.h: what the addresses of one stretch of a mapping are called, as bytes: one row of names.db.
+ *
+ *     n strings { len, bytes }             0 is "" and not written
+ *     n functions { name, linkage, file, start_line }
+ *     n entries { offset - the one before, n lines { function, line, column } }       ascending, innermost line first
+ *
+ * All varints, in one zstd frame. Offsets are of 64 bits: kernel addresses are among them. */
+#ifndef CRESSET_STORE_NAMES_CHUNK_H
+#define CRESSET_STORE_NAMES_CHUNK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/names.h"
+#include "profile/strtab.h"
+
+enum {
+	NAMES_CHUNK_ENTRIES = 512,        /* at most; a fuller one is cut in two */
+	NAMES_CHUNK_MAX_BYTES = 64 << 20, /* unpacked */
+};
+
+struct names_entry {
+	uint64_t offset;
+	struct line_run run; /* of names.lines */
+};
+struct names_chunk { /* zeroed = empty, after names_chunk_init */
+	struct strtab strings;
+	struct names names;
+	VEC(struct names_entry) entries; /* ascending */
+};
+void names_chunk_init(struct names_chunk *c);
+void names_chunk_done(struct names_chunk *c);
+
+/* Where lines come from: their tables. */
+struct names_lines {
+	const struct strtab *strings;
+	const struct names *names;
+	const struct line *lines;
+	uint32_t n;
+};
+/* The lines of an entry. */
+struct names_lines names_chunk_lines(const struct names_chunk *c, const struct names_entry *e);
+
+/* Copies lines into other tables: out[n]. */
+void names_lines_copy(const struct names_lines *from, struct strtab *strings, struct names *names,
+		      struct line *out);
+
+/* The same for many lines of one chunk: what was copied once is remembered. */
+struct names_copy {
+	const struct names_chunk *from;
+	struct strtab *strings;
+	struct names *names;
+	uint32_t *string, *function; /* by the chunk's: id there + 1, 0 unknown */
+};
+void names_copy_init(struct names_copy *c, const struct names_chunk *from, struct strtab *strings,
+		     struct names *names);
+void names_copy_done(struct names_copy *c);
+void names_copy_lines(struct names_copy *c, const struct names_entry *e, struct line *out);
+/* Whether a says less than b: fewer inlined lines, else less in the first line that differs so. */
+bool names_lines_less(const struct names_lines *a, const struct names_lines *b);
+bool names_lines_equal(const struct names_lines *a, const struct names_lines *b);
+
+/* Behind all others. */
+void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines);
+
+/* False when that would be too long, and it is not one entry alone. */
+bool names_chunk_encode(const struct names_chunk *c, struct buf *out);
+/* into: initialised and empty; only to be read afterwards: its strings have no index. -EBADMSG. */
+int names_chunk_decode(const void *data, size_t len, struct names_chunk *into, struct err *err);
+
+/* The entry with this offset, NULL when there is none. */
+const struct names_entry *names_chunk_find(const struct names_chunk *c, uint64_t offset);
+
+#endif

@@ -1,0 +1,325 @@
+#include "store/part.h"
+
+#include "base/mem.h"
+#include "store/part_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PART_PAGE_BYTES = 65536, /* blobs are large: fewer pages are half filled */
+	PART_CACHE_BYTES = 8 << 20,
+};
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* p/2026-11-21.db → p/2026-11-21.det.db */
+static char *detail_path(const char *path)
+{
+	size_t len = strlen(path);
+	size_t stem = len > 3 && strcmp(path + len - 3, ".db") == 0 ? len - 3 : len;
+
+	return xasprintf("%.*s.det.db", (int)stem, path);
+}
+
+static int open_db(const struct part *p, const char *path, const struct db_schema *schema,
+		   struct db **out, struct err *err)
+{
+	const struct part_opts *o = &p->opts;
+	uint64_t cache = o->cache_bytes ? o->cache_bytes : PART_CACHE_BYTES;
+	const struct db_opts opts = {
+		.schema = schema,
+		.access = o->foreign     ? DB_FOREIGN
+			  : o->read_only ? DB_READ
+					 : DB_WRITE,
+		.page_bytes = PART_PAGE_BYTES,
+		.wal = true,
+		.shrinks = true,
+		.durable = true,
+		.cache_bytes = cache / 2,
+		.vfs = o->vfs,
+	};
+	struct db *db;
+	int rc = db_open(path, &opts, &db, err);
+
+	if (rc)
+		return rc;
+	/* 4 MiB of journal: a day's file is as large as it must be, not as its largest transaction was. */
+	if (!o->read_only)
+		rc = db_exec(db, "PRAGMA wal_autocheckpoint=64; PRAGMA journal_size_limit=4194304",
+			     err);
+	if (rc) {
+		db_close(db);
+		return rc;
+	}
+	*out = db;
+	return 0;
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* It is made with the first blocks of a day only: later a missing one was dropped. A damaged one is as good as none. */
+static int open_detail(struct part *p, struct err *err)
+{
+	bool create = !p->opts.read_only && p->state.next_block == 1;
+
+	if (!create && !is_there(p->detail_path))
+		return 0;
+	int rc = open_db(p, p->detail_path, &part_detail_schema, &p->detail, err);
+	if (rc != -EBADMSG)
+		return rc;
+	p->detail_damaged = true;
+	return 0;
+}
+
+static int last_id(struct db *db, const char *sql, int64_t *id, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, sql, err);
+	int rc = s ? db_step(db, s, err) : -err->code;
+
+	if (rc > 0) {
+		*id = sqlite3_column_int64(s, 0);
+		sqlite3_reset(s);
+		rc = 0;
+	}
+	return rc;
+}
+
+static const char last_detail_sql[] = "SELECT max(block) FROM detail";
+
+/* Orphans of a crash keep their ids: what a reader sees of both files could otherwise be two blocks of one id. */
+static int skip_orphans(struct part *p, struct err *err)
+{
+	int64_t last = 0;
+	int rc = last_id(p->detail, last_detail_sql, &last, err);
+
+	if (rc == 0 && last >= (int64_t)p->state.next_block)
+		p->state.next_block = (uint64_t)last + 1;
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+static int write_first_state(struct part *p, struct err *err)
+{
+	struct part_change c;
+	int rc = part_change_begin(p, &c, err);
+
+	return rc ? rc : part_change_end(p, &c, 0, err);
+}
+
+static int open_files(struct part *p, int64_t day_ns, struct err *err)
+{
+	int rc = open_db(p, p->path, &part_day_schema, &p->day, err);
+
+	p->state = (struct part_state){ .day_ns = day_ns, .next_block = 1, .stacks = 1 };
+	if (rc == 0)
+		rc = part_state_read(p, &p->state, err);
+	bool fresh = rc == 0;
+	if (rc >= 0)
+		rc = open_detail(p, err);
+	if (rc == 0 && p->detail && !p->opts.read_only)
+		rc = skip_orphans(p, err);
+	return rc == 0 && fresh && !p->opts.read_only ? write_first_state(p, err) : rc;
+}
+
+int part_open(const char *path, int64_t day_ns, const struct part_opts *opts, struct part **out,
+	      struct err *err)
+{
+	struct part *p = xcalloc(1, sizeof *p);
+	struct err local;
+
+	err = err ? err : &local;
+	p->opts = *opts;
+	p->opts.read_only |= opts->foreign;
+	p->path = xstrdup(path);
+	p->detail_path = detail_path(path);
+	p->coder = block_coder_new();
+	int rc = open_files(p, day_ns, err);
+	if (rc) {
+		part_close(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+void part_close(struct part *p)
+{
+	if (!p)
+		return;
+	part_read_end(p);
+	struct err left; /* until the day is sealed */
+	if (p->detail)
+		part_clean_detail(p, &left);
+	part_dict_done(p);
+	db_close(p->detail);
+	db_close(p->day);
+	block_coder_free(p->coder);
+	block_blobs_done(&p->blobs);
+	block_sums_done(&p->sums);
+	map_done(&p->bad);
+	vec_done(&p->superseded);
+	free(p->path);
+	free(p->detail_path);
+	free(p);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
+
+static uint64_t file_bytes(const char *path)
+{
+	char *journal = xasprintf("%s-wal", path);
+	struct stat file, wal;
+	uint64_t bytes = stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
+
+	if (stat(journal, &wal) == 0)
+		bytes += (uint64_t)wal.st_size;
+	free(journal);
+	return bytes;
+}
+
+void part_get_info(struct part *p, struct part_info *out)
+{
+	const struct part_state *s = &p->state;
+
+	*out = (struct part_info){
+		.from_ns = s->day_ns,
+		.inbox_sequence = s->inbox,
+		.rows = s->rows,
+		.blocks = s->blocks,
+		.bad_blocks = p->bad.n + p->missing + p->detail_damaged,
+		.bytes = file_bytes(p->path),
+		.detail_bytes = p->detail ? file_bytes(p->detail_path) : 0,
+		.sealed = s->sealed,
+		.has_detail = p->detail,
+	};
+}
+
+/* --- dropping the detail ---------------------------------------------------------------------- */
+
+static int unlink_with(const char *path, const char *suffix, struct err *err)
+{
+	char *name = xasprintf("%s%s", path, suffix);
+	int rc = unlink(name) && errno != ENOENT
+			 ? err_set(err, errno, "%s: cannot remove it: %s", name, strerror(errno))
+			 : 0;
+
+	free(name);
+	return rc;
+}
+
+/* The file first: a journal without a file is nothing, a file without its journal lacks blocks. */
+int part_drop_detail(struct part *p, struct err *err)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	int rc = 0;
+
+	db_close(p->detail);
+	p->detail = NULL;
+	vec_clear(&p->superseded);
+	for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++)
+		rc = unlink_with(p->detail_path, suffixes[i], err);
+	return rc;
+}
+
+/* --- one moment ------------------------------------------------------------------------------- */
+
+/* The detail may have come, or gone, since. */
+static int follow_detail(struct part *p, struct err *err)
+{
+	bool there = is_there(p->detail_path);
+
+	if (p->detail && !there) {
+		db_close(p->detail);
+		p->detail = NULL;
+	}
+	return p->detail || !there || p->detail_damaged ? 0 : open_detail(p, err);
+}
+
+/* *last stays when the page that says it is damaged: who reads it will see. */
+static int begin_at(struct db *db, const char *sql, int64_t *last, struct err *err)
+{
+	int rc = db_exec(db, "BEGIN", err);
+
+	if (rc == 0)
+		rc = last_id(db, sql, last, err);
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* Detail is there before the block that it belongs to, and goes after it: when it is looked at first, it lacks only the detail of blocks that came
+ * since. Then both are looked at once more. */
+static int begin_both(struct part *p, bool *missed, struct err *err)
+{
+	int64_t detail = INT64_MAX, block = 0;
+	int rc = p->detail ? begin_at(p->detail, last_detail_sql, &detail, err) : 0;
+
+	if (rc == 0)
+		rc = begin_at(p->day, "SELECT max(id) FROM block", &block, err);
+	*missed = rc == 0 && block > detail;
+	return rc;
+}
+
+static void end_both(struct part *p)
+{
+	if (p->detail)
+		db_rollback(p->detail);
+	db_rollback(p->day);
+}
+
+int part_version(struct part *p, int64_t *version, struct err *err)
+{
+	return last_id(p->day, "PRAGMA data_version", version, err);
+}
+
+/* What others have written since. */
+static int refresh(struct part *p, struct err *err)
+{
+	int64_t version = 0;
+	int rc = part_version(p, &version, err);
+
+	if (rc || version == p->seen_version)
+		return rc;
+	rc = part_state_read(p, &p->state, err);
+	if (rc >= 0)
+		rc = p->dict ? part_dict_update(p, err) : 0;
+	if (rc == 0) {
+		p->seen_version = version;
+		p->index = INDEX_UNKNOWN;
+	}
+	return rc;
+}
+
+int part_read_begin(struct part *p, struct err *err)
+{
+	enum { TRIES = 16 };
+	bool missed = true;
+	struct err local;
+	int rc = 0;
+
+	err = err ? err : &local;
+	assert(!p->reading);
+	if (p->opts.read_only && !p->opts.foreign)
+		rc = follow_detail(p, err);
+	for (int i = 0; rc == 0 && missed && i < TRIES; i++) {
+		end_both(p);
+		rc = begin_both(p, &missed, err);
+	}
+	if (rc == 0 && p->opts.read_only)
+		rc = refresh(p, err);
+	if (rc)
+		end_both(p);
+	p->reading = rc == 0;
+	return rc;
+}
+
+void part_read_end(struct part *p)
+{
+	if (p->reading)
+		end_both(p);
+	p->reading = false;
+}

@@ -1,0 +1,251 @@
+#include "base/mem.h"
+#include "store/part_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* --- what is damaged -------------------------------------------------------------------------- */
+
+void part_set_aside(struct part *p, int64_t block)
+{
+	map_put(&p->bad, (uint64_t)block, 1);
+}
+
+bool part_is_aside(const struct part *p, int64_t block)
+{
+	return map_get(&p->bad, (uint64_t)block);
+}
+
+static int damaged(const struct part *p, const struct part_ref *ref, const char *what,
+		   struct err *err)
+{
+	return err_set(err, EBADMSG, "%s: %s of block %" PRId64 " (series %u) is damaged", p->path,
+		       what, ref->id, ref->series);
+}
+
+/* Not there: merged into another one since part_find told of it, or damaged. */
+static int gone(struct part *p, const struct part_ref *ref, const char *what, struct err *err)
+{
+	int64_t version = 0;
+	int rc = part_version(p, &version, err);
+
+	if (rc)
+		return rc;
+	if (version == p->found_version && p->changes == p->found_changes)
+		return damaged(p, ref, what, err);
+	return err_set(err, ESTALE, "%s: block %" PRId64 " has been merged meanwhile", p->path,
+		       ref->id);
+}
+
+/* What reading a damaged block gives is nothing, and is counted. */
+static int set_aside_if_damaged(struct part *p, const struct part_ref *ref, int rc)
+{
+	if (rc != -EBADMSG)
+		return rc;
+	part_set_aside(p, ref->id);
+	return 0;
+}
+
+/* --- blobs ------------------------------------------------------------------------------------ */
+
+struct block_key part_key(const struct part_ref *ref)
+{
+	return (struct block_key){ ref->series, ref->from_ns, ref->windows, ref->rows };
+}
+
+/* A row of a block: its blob and a checksum over that and where it belongs. */
+struct blob {
+	sqlite3_stmt *stmt; /* to be reset when done */
+	const void *data;
+	size_t len;
+	uint64_t sum;
+};
+
+/* sql selects a blob and its checksum by the block's id. */
+static int blob_open(struct part *p, struct db *db, const char *sql, const struct part_ref *ref,
+		     const char *what, struct blob *b, struct err *err)
+{
+	b->stmt = db_prepare(db, sql, err);
+	if (!b->stmt)
+		return -err->code;
+	sqlite3_bind_int64(b->stmt, 1, ref->id);
+	int rc = db_step(db, b->stmt, err);
+	if (rc <= 0)
+		return rc ? rc : gone(p, ref, what, err);
+	b->data = sqlite3_column_blob(b->stmt, 0);
+	b->len = (size_t)sqlite3_column_bytes(b->stmt, 0);
+	b->sum = (uint64_t)sqlite3_column_int64(b->stmt, 1);
+	return 0;
+}
+
+static void blob_close(struct blob *b)
+{
+	if (b->stmt)
+		sqlite3_reset(b->stmt);
+}
+
+static int open_summary(struct part *p, const struct part_ref *ref, struct blob *b, struct err *err)
+{
+	struct block_key key = part_key(ref);
+	int rc = blob_open(p, p->day, "SELECT summary, sum FROM block WHERE id = ?1", ref,
+			   "the summary", b, err);
+
+	if (rc == 0 && block_checksum(&key, b->data, b->len, NULL, 0) != b->sum)
+		rc = damaged(p, ref, "the summary", err);
+	return rc;
+}
+
+static int64_t sum_of(const int64_t *v, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (uint64_t)v[i];
+	return (int64_t)sum;
+}
+
+int part_get_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
+		     struct err *err)
+{
+	uint32_t max = p->state.stacks < UINT32_MAX ? (uint32_t)p->state.stacks : UINT32_MAX;
+	struct blob b = { 0 };
+	int rc = open_summary(p, ref, &b, err);
+
+	if (rc == 0)
+		rc = block_read_summary(p->coder, b.data, b.len, max, out, err);
+	if (rc == 0 && sum_of(out->total, out->n) != ref->total)
+		rc = damaged(p, ref, "the summary", err);
+	blob_close(&b);
+	return rc;
+}
+
+int part_get_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err)
+{
+	struct block_key key = part_key(ref);
+	struct blob b = { 0 };
+	int rc = blob_open(p, p->day, "SELECT steps, steps_sum FROM block WHERE id = ?1", ref,
+			   "a sum of time", &b, err);
+
+	if (rc == 0 && block_checksum(&key, NULL, 0, b.data, b.len) != b.sum)
+		rc = damaged(p, ref, "a sum of time", err);
+	if (rc == 0)
+		rc = block_read_windows(p->coder, b.data, b.len, ref->windows, sums, err);
+	if (rc == 0 && sum_of(sums, ref->windows) != ref->total)
+		rc = damaged(p, ref, "a sum of time", err);
+	blob_close(&b);
+	return rc;
+}
+
+/* Its checksum goes over the summary's: detail of another block of the same place is none of this one. */
+static int open_detail(struct part *p, const struct part_ref *ref, struct blob *b, struct err *err)
+{
+	struct block_key key = part_key(ref);
+	struct blob summary = { 0 };
+
+	if (!p->detail)
+		return err_set(err, ENODATA, "%s: has no detail any more", p->path);
+	int rc = blob_open(p, p->day, "SELECT x'', sum FROM block WHERE id = ?1", ref,
+			   "the summary", &summary, err);
+	blob_close(&summary);
+	if (rc == 0)
+		rc = blob_open(p, p->detail, "SELECT data, sum FROM detail WHERE block = ?1", ref,
+			       "the detail", b, err);
+	if (rc == 0 && (block_checksum(&key, b->data, b->len, NULL, 0) ^ summary.sum) != b->sum)
+		rc = damaged(p, ref, "the detail", err);
+	return rc;
+}
+
+int part_get_detail(struct part *p, const struct part_ref *ref, const struct block_sums *sums,
+		    struct block_row **rows, size_t *n, struct err *err)
+{
+	struct blob b = { 0 };
+	int rc = open_detail(p, ref, &b, err);
+
+	if (rc == 0)
+		rc = block_read_detail(p->coder, sums, b.data, b.len, ref->windows, rows, n, err);
+	if (rc == 0 && *n != ref->rows) {
+		free(*rows);
+		rc = damaged(p, ref, "the detail", err);
+	}
+	blob_close(&b);
+	return rc;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
+		      struct err *err)
+{
+	struct err local;
+	int rc = part_is_aside(p, ref->id) ? -EBADMSG
+					   : part_get_summary(p, ref, out, err ? err : &local);
+
+	if (rc)
+		out->n = 0;
+	return set_aside_if_damaged(p, ref, rc);
+}
+
+int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err)
+{
+	struct err local;
+	int rc = part_is_aside(p, ref->id) ? -EBADMSG
+					   : part_get_windows(p, ref, sums, err ? err : &local);
+
+	if (rc)
+		memset(sums, 0, ref->windows * sizeof *sums);
+	return set_aside_if_damaged(p, ref, rc);
+}
+
+static int get_rows(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+		    struct err *err)
+{
+	int rc = part_get_summary(p, ref, &p->sums, err);
+
+	return rc ? rc : part_get_detail(p, ref, &p->sums, rows, n, err);
+}
+
+int part_read_detail(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+		     struct err *err)
+{
+	struct block_row *got = NULL;
+	struct err local;
+	size_t n_got = 0;
+	int rc = part_is_aside(p, ref->id) ? -EBADMSG
+					   : get_rows(p, ref, &got, &n_got, err ? err : &local);
+
+	rc = set_aside_if_damaged(p, ref, rc);
+	if (rc)
+		return rc;
+	*rows = got;
+	*n = n_got;
+	return 0;
+}
+
+static int get_window_range(struct part *p, const struct part_ref *ref,
+			    const struct block_sums *sums, uint32_t from, uint32_t to,
+			    int64_t *totals, struct err *err)
+{
+	struct blob b = { 0 };
+	int rc = open_detail(p, ref, &b, err);
+
+	if (rc == 0)
+		rc = block_read_part(p->coder, sums, b.data, b.len, ref->windows, from, to, totals,
+				     err);
+	blob_close(&b);
+	return rc;
+}
+
+int part_read_window_range(struct part *p, const struct part_ref *ref,
+			   const struct block_sums *sums, uint32_t from, uint32_t to,
+			   int64_t *totals, struct err *err)
+{
+	struct err local;
+	int rc = part_is_aside(p, ref->id)
+			 ? -EBADMSG
+			 : get_window_range(p, ref, sums, from, to, totals, err ? err : &local);
+
+	if (rc && sums->n)
+		memset(totals, 0, sums->n * sizeof *totals);
+	return set_aside_if_damaged(p, ref, rc);
+}

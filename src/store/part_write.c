@@ -1,0 +1,260 @@
+#include "store/part_file.h"
+
+#include <assert.h>
+#include <errno.h>
+
+enum { LEVEL_YOUNG = 1 }; /* of zstd */
+
+/* --- detail that is not needed any more ------------------------------------------------------- */
+
+static int delete_detail(struct part *p, int64_t block, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(p->detail, "DELETE FROM detail WHERE block = ?1", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, block);
+	return db_step(p->detail, s, err);
+}
+
+static int drop_superseded(struct part *p, struct err *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && p->superseded.n) {
+		rc = delete_detail(p, p->superseded.v[p->superseded.n - 1], err);
+		if (rc == 0)
+			p->superseded.n--;
+	}
+	return rc;
+}
+
+int part_clean_detail(struct part *p, struct err *err)
+{
+	if (!p->superseded.n)
+		return 0;
+	int rc = db_begin(p->detail, err);
+	if (rc)
+		return rc;
+	rc = drop_superseded(p, err);
+	if (rc == 0)
+		return db_commit(p->detail, err);
+	db_rollback(p->detail);
+	return rc;
+}
+
+/* --- a transaction on both files -------------------------------------------------------------- */
+
+static void change_roll_back(struct part *p, const struct part_change *c)
+{
+	if (p->detail)
+		db_rollback(p->detail);
+	db_rollback(p->day);
+	if (p->writer)
+		chunk_writer_seek(p->writer, &c->saved);
+	p->chunks = c->chunks;
+}
+
+int part_change_begin(struct part *p, struct part_change *c, struct err *err)
+{
+	assert(!p->opts.read_only && !p->reading);
+	*c = (struct part_change){ .next = p->state, .chunks = p->chunks };
+	if (p->writer)
+		c->saved = chunk_writer_tell(p->writer);
+	int rc = db_begin(p->day, err);
+	if (rc == 0 && p->detail)
+		rc = db_begin(p->detail, err);
+	if (rc == 0 && p->detail)
+		rc = drop_superseded(p, err);
+	if (rc)
+		change_roll_back(p, c);
+	return rc;
+}
+
+/* No transaction spans both: when the second one is not reached, detail of blocks that are not there is left behind, under an id that another block
+ * may get. It then takes its place. */
+int part_change_end(struct part *p, struct part_change *c, int rc, struct err *err)
+{
+	if (rc == 0)
+		rc = part_state_write(p, &c->next, err);
+	if (rc == 0 && p->detail)
+		rc = db_commit(p->detail, err);
+	if (rc == 0)
+		rc = db_commit(p->day, err);
+	if (rc) {
+		change_roll_back(p, c);
+		return rc;
+	}
+	p->state = c->next;
+	p->index = INDEX_UNKNOWN;
+	p->changes++;
+	return 0;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static int put_detail(struct part *p, const struct part_ref *ref, uint64_t sum, struct err *err)
+{
+	const struct buf *b = &p->blobs.detail;
+	struct block_key key = part_key(ref);
+	sqlite3_stmt *s =
+		db_prepare(p->detail, "INSERT OR REPLACE INTO detail VALUES(?1, ?2, ?3)", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, ref->id);
+	sqlite3_bind_blob64(s, 2, b->data, b->len, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 3, (int64_t)(block_checksum(&key, b->data, b->len, NULL, 0) ^ sum));
+	return db_step(p->detail, s, err);
+}
+
+static struct part_checks checks_of(const struct part *p, const struct part_ref *ref)
+{
+	const struct buf *summary = &p->blobs.summary, *steps = &p->blobs.windows;
+	struct block_key key = part_key(ref);
+
+	return (struct part_checks){
+		block_checksum(&key, summary->data, summary->len, NULL, 0),
+		block_checksum(&key, NULL, 0, steps->data, steps->len),
+	};
+}
+
+static int put_block(struct part *p, const struct part_ref *ref, bool weighted,
+		     const struct part_checks *checks, struct err *err)
+{
+	const struct block_blobs *b = &p->blobs;
+	sqlite3_stmt *s = db_prepare(p->day,
+				     "INSERT INTO block VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+				     "?10, ?11)",
+				     err);
+
+	if (!s)
+		return -err->code;
+	const int64_t numbers[] = {
+		ref->id,
+		ref->series,
+		ref->from_ns,
+		ref->windows,
+		ref->rows,
+		ref->total,
+		weighted,
+		(int64_t)checks->sum,
+		(int64_t)checks->steps_sum,
+	};
+	for (int i = 0; i < 9; i++)
+		sqlite3_bind_int64(s, 1 + i, numbers[i]);
+	sqlite3_bind_blob64(s, 10, b->windows.data, b->windows.len, SQLITE_STATIC);
+	sqlite3_bind_blob64(s, 11, b->summary.data, b->summary.len, SQLITE_STATIC);
+	return db_step(p->day, s, err);
+}
+
+static struct part_ref ref_of(const struct part_block *b, int64_t id)
+{
+	struct part_ref ref = {
+		.id = id, .series = b->series, .windows = b->windows, .from_ns = b->from_ns
+	};
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		total += (uint64_t)b->rows[i].value;
+		ref.rows += b->rows[i].value != 0;
+	}
+	ref.total = (int64_t)total;
+	return ref;
+}
+
+int part_change_add(struct part *p, struct part_change *c, const struct part_block *b, int level,
+		    struct err *err)
+{
+	struct part_ref ref = ref_of(b, (int64_t)c->next.next_block);
+	int rc = 0;
+
+	assert(b->windows > 0 && b->windows <= BLOCK_MAX_WINDOWS &&
+	       b->from_ns % BLOCK_WINDOW_NS == 0);
+	if (ref.rows == 0)
+		return 0;
+	block_encode(p->coder, b->rows, b->n, b->windows, b->weighted, level, &p->blobs);
+	struct part_checks checks = checks_of(p, &ref);
+	if (p->detail)
+		rc = put_detail(p, &ref, checks.sum, err);
+	if (rc == 0)
+		rc = put_block(p, &ref, b->weighted, &checks, err);
+	if (rc)
+		return rc;
+	c->next.next_block++;
+	c->next.blocks++;
+	c->next.rows += ref.rows;
+	c->next.refs ^= part_ref_hash(&ref);
+	c->next.sums ^= part_sums_hash(checks.sum, checks.steps_sum);
+	return 0;
+}
+
+int part_get_checks(struct part *p, int64_t id, struct part_checks *out, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(p->day, "SELECT sum, steps_sum FROM block WHERE id = ?1", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, id);
+	int rc = db_step(p->day, s, err);
+	if (rc <= 0)
+		return rc ? rc
+			  : err_set(err, EBADMSG, "%s: block %lld is gone", p->path, (long long)id);
+	out->sum = (uint64_t)sqlite3_column_int64(s, 0);
+	out->steps_sum = (uint64_t)sqlite3_column_int64(s, 1);
+	sqlite3_reset(s);
+	return 0;
+}
+
+int part_change_remove(struct part *p, struct part_change *c, const struct part_ref *ref,
+		       struct err *err)
+{
+	struct part_checks checks = { 0 };
+	int rc = part_get_checks(p, ref->id, &checks, err);
+
+	if (rc)
+		return rc;
+	sqlite3_stmt *s = db_prepare(p->day, "DELETE FROM block WHERE id = ?1", err);
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, ref->id);
+	rc = db_step(p->day, s, err);
+	if (rc)
+		return rc;
+	c->next.blocks--;
+	c->next.rows -= ref->rows;
+	c->next.refs ^= part_ref_hash(ref);
+	c->next.sums ^= part_sums_hash(checks.sum, checks.steps_sum);
+	return 0;
+}
+
+/* --- adding ----------------------------------------------------------------------------------- */
+
+static int add_all(struct part *p, struct part_change *c, const struct part_block *blocks, size_t n,
+		   uint64_t inbox_sequence, struct err *err)
+{
+	int rc = part_dict_save(p, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = part_change_add(p, c, &blocks[i], LEVEL_YOUNG, err);
+	c->next.stacks = p->dict->stacks.stacks.n;
+	c->next.sealed = 0;
+	if (c->next.inbox < inbox_sequence)
+		c->next.inbox = inbox_sequence;
+	return rc;
+}
+
+int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
+	     struct err *err)
+{
+	struct part_change c;
+	struct err local;
+
+	err = err ? err : &local;
+	int rc = part_load(p, err);
+	if (rc == 0)
+		rc = part_change_begin(p, &c, err);
+	if (rc)
+		return rc;
+	return part_change_end(p, &c, add_all(p, &c, blocks, n, inbox_sequence, err), err);
+}

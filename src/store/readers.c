@@ -1,0 +1,227 @@
+#include "store/readers.h"
+
+#include "base/mem.h"
+#include "store/store_state.h"
+
+#include <errno.h>
+
+/* --- a dictionary follows another ------------------------------------------------------------- */
+
+static uint32_t copy_string(const struct profile *from, uint32_t id, struct profile *to)
+{
+	return strtab_putn(&to->strings, profile_str(from, id), strtab_len(&from->strings, id));
+}
+
+static void follow_mappings(struct profile *to, const struct profile *from)
+{
+	for (size_t i = to->frames.mappings.n; i < from->frames.mappings.n; i++) {
+		struct mapping m = from->frames.mappings.v[i];
+
+		m.name = copy_string(from, m.name, to);
+		m.build_id_text = copy_string(from, m.build_id_text, to);
+		mapping_intern(&to->frames, &m);
+	}
+}
+
+static void follow_frames(struct profile *to, const struct profile *from)
+{
+	for (size_t i = to->frames.frames.n; i < from->frames.frames.n; i++) {
+		struct frame f = from->frames.frames.v[i];
+
+		if (f.mapping == MAPPING_NONE) {
+			f.function = copy_string(from, f.function, to);
+			f.file = copy_string(from, f.file, to);
+			f.binary = copy_string(from, f.binary, to);
+		}
+		frame_intern(&to->frames, &f);
+	}
+}
+
+/* `to` has the beginning of `from`, id by id, but for strings: names are among its own. */
+static void dict_follow(struct profile *to, const struct profile *from)
+{
+	follow_mappings(to, from);
+	follow_frames(to, from);
+	for (size_t i = to->stacks.stacks.n; i < from->stacks.stacks.n; i++) {
+		const struct stack *st = &from->stacks.stacks.v[i];
+
+		stack_append(&to->stacks, st->parent, st->shared, &from->stacks.own.v[st->own],
+			     st->depth - st->shared);
+	}
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+struct part_reader *reader_take(struct store *s, const struct store_part *sp)
+{
+	for (size_t i = 0; i < s->readers.parts.n; i++) {
+		struct part_reader *r = s->readers.parts.v[i];
+
+		if (r->of != sp)
+			continue;
+		s->readers.parts.v[i] = s->readers.parts.v[--s->readers.parts.n];
+		return r;
+	}
+	return NULL;
+}
+
+/* Nobody writes: the store's own part is as good, and has the stacks of what the inbox was replayed into. */
+static int share_part(struct store *s, struct store_part *sp, struct part_reader *r,
+		      struct err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	int rc = store_part_use(s, sp, err);
+	r->part = sp->part;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+int reader_open(struct store *s, struct store_part *sp, struct part_reader **out, struct err *err)
+{
+	struct part_opts opts = { .read_only = true,
+				  .cache_bytes = s->opts.memory_bytes / 64,
+				  .vfs = s->opts.vfs };
+	struct part_reader *r = xcalloc(1, sizeof *r);
+	int rc;
+
+	r->of = sp;
+	r->own = !s->opts.read_only;
+	rc = r->own ? part_open(sp->path, sp->day_ns, &opts, &r->part, err)
+		    : share_part(s, sp, r, err);
+	if (rc)
+		free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+int reader_snapshot(struct part_reader *r, struct err *err)
+{
+	return r->own ? part_read_begin(r->part, err) : 0;
+}
+
+int reader_load(struct part_reader *r, struct err *err)
+{
+	int rc = part_load(r->part, err);
+
+	r->loaded |= rc == 0;
+	return rc;
+}
+
+void reader_follow(struct part_reader *r)
+{
+	if (r->own && r->of->part)
+		dict_follow(part_dict(r->part), part_dict(r->of->part));
+}
+
+void reader_close(struct part_reader *r)
+{
+	if (!r)
+		return;
+	if (r->own)
+		part_close(r->part);
+	names_applied_done(&r->names);
+	free(r);
+}
+
+void reader_give(struct store *s, struct part_reader *r)
+{
+	struct part_reader *other = reader_take(s, r->of);
+
+	reader_close(other);
+	if (r->own)
+		part_read_end(r->part);
+	vec_push(&s->readers.parts, r);
+}
+
+void readers_drop(struct store *s, const struct store_part *sp)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->readers.parts.n; i++) {
+		struct part_reader *r = s->readers.parts.v[i];
+
+		if (!sp || r->of == sp)
+			reader_close(r);
+		else
+			s->readers.parts.v[kept++] = r;
+	}
+	s->readers.parts.n = kept;
+}
+
+uint64_t readers_bytes(const struct store *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->readers.parts.n; i++) {
+		const struct part_reader *r = s->readers.parts.v[i];
+		struct profile *dict = r->own && r->loaded ? part_dict(r->part) : NULL;
+
+		bytes += dict ? dict->sink.ops->kept_bytes(&dict->sink) : 0;
+	}
+	return bytes;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+struct names_db *names_reader_take(struct store *s)
+{
+	return s->readers.names.n ? s->readers.names.v[--s->readers.names.n] : NULL;
+}
+
+int names_reader_open(struct store *s, struct names_db **out, struct err *err)
+{
+	char *path = xasprintf("%s/names.db", s->dir);
+	struct names_db_opts opts = { .read_only = true, .vfs = s->opts.vfs };
+	struct names_db *db = NULL;
+	int rc = names_db_open(path, &opts, &db, err);
+
+	free(path);
+	if (rc && rc != -ENOENT)
+		return rc;
+	*out = db;
+	return 0;
+}
+
+/* --- the catalog ------------------------------------------------------------------------------ */
+
+static bool is_same(const struct profile *a, const struct profile *b)
+{
+	return a->series.series.n == b->series.series.n && a->series.types.n == b->series.types.n;
+}
+
+void catalog_copy_give(struct catalog_copy *c)
+{
+	if (!c || --c->refs)
+		return;
+	profile_free(c->p);
+	free(c);
+}
+
+/* Tables of an empty profile get the ids of what is merged into it. */
+struct catalog_copy *catalog_copy_take(struct store *s)
+{
+	const struct profile *now = catalog_profile(s->catalog);
+	struct catalog_copy *c = s->readers.catalog;
+
+	if (!c || !is_same(c->p, now)) {
+		catalog_copy_give(c);
+		c = xcalloc(1, sizeof *c);
+		*c = (struct catalog_copy){ .p = profile_new(), .refs = 1 };
+		profile_merge(c->p, now);
+		s->readers.catalog = c;
+	}
+	c->refs++;
+	return c;
+}
+
+void readers_done(struct store *s)
+{
+	readers_drop(s, NULL);
+	vec_done(&s->readers.parts);
+	for (size_t i = 0; i < s->readers.names.n; i++)
+		names_db_close(s->readers.names.v[i]);
+	vec_done(&s->readers.names);
+	catalog_copy_give(s->readers.catalog);
+	s->readers.catalog = NULL;
+}

@@ -1,0 +1,257 @@
+/* What each moment had: totals by step, of windows alone, and rows, of detail. */
+#include "store/view_state.h"
+
+#include "base/mem.h"
+#include "profile/sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+struct steps {
+	struct store_view *v;
+	const uint32_t *group;
+	int64_t from_ns, step_ns, to_ns;
+	size_t steps;
+	int64_t *sums;
+	int64_t windows[BLOCK_MAX_WINDOWS];
+};
+
+/* The sum that a moment of a series belongs to, and the first moment that does not. */
+static int64_t *sum_at(const struct steps *t, uint32_t series, int64_t time_ns, int64_t *end_ns)
+{
+	size_t step = (uint64_t)(time_ns - t->from_ns) / (uint64_t)t->step_ns;
+
+	*end_ns = t->from_ns + (int64_t)(step + 1) * t->step_ns;
+	return &t->sums[t->group[series] * t->steps + step];
+}
+
+static int step_block(struct steps *t, struct part *part, const struct part_ref *ref,
+		      struct err *err)
+{
+	struct window_range w = window_range_of(ref->from_ns, ref->windows, t->from_ns, t->to_ns);
+	int64_t *sum = NULL, end_ns = INT64_MIN;
+	int rc;
+
+	if (w.from == w.to)
+		return 0;
+	rc = part_read_windows(part, ref, t->windows, err);
+	for (uint32_t i = w.from; rc == 0 && i < w.to; i++) {
+		int64_t time_ns = ref->from_ns + i * BLOCK_WINDOW_NS;
+
+		if (time_ns >= end_ns)
+			sum = sum_at(t, ref->series, time_ns, &end_ns);
+		*sum = sum_add(*sum, t->windows[i]);
+	}
+	return rc;
+}
+
+static void step_head(void *ctx, const struct view_head *h)
+{
+	struct steps *t = ctx;
+	struct window_range w =
+		window_range_of(h->head->from_ns, HEAD_WINDOWS, t->from_ns, t->to_ns);
+	uint32_t series = h->head->series;
+
+	if (series >= view_series(t->v) || t->group[series] == UINT32_MAX)
+		return;
+	for (size_t i = 0; i < h->rows; i++) {
+		const struct head_row *r = &h->head->rows.v[i];
+		int64_t end_ns, *sum;
+
+		if (r->window < w.from || r->window >= w.to)
+			continue;
+		sum = sum_at(t, series, h->head->from_ns + r->window * BLOCK_WINDOW_NS, &end_ns);
+		*sum = sum_add(*sum, r->value);
+	}
+}
+
+static int step_part(struct steps *t, struct view_part *vp, const bool *wanted, struct err *err)
+{
+	struct part_reader *reader;
+	struct part_ref *refs = NULL;
+	size_t n = 0;
+	int rc = view_reader(t->v, vp, &reader, err);
+
+	if (rc == 0)
+		rc = part_find(reader->part, wanted, view_series(t->v), t->from_ns, t->to_ns, &refs,
+			       &n, err);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = view_go_on(t->v, err);
+		if (rc == 0)
+			rc = step_block(t, reader->part, &refs[i], err);
+	}
+	free(refs);
+	if (rc == 0)
+		view_heads(t->v, vp, t->from_ns, t->to_ns, step_head, t);
+	return rc;
+}
+
+static int64_t steps_end(int64_t from_ns, int64_t step_ns, size_t steps)
+{
+	return sum_add(from_ns, sum_mul(step_ns, steps < INT64_MAX ? (int64_t)steps : INT64_MAX));
+}
+
+int store_steps(struct store_view *v, const uint32_t *group, int64_t from_ns, int64_t step_ns,
+		size_t steps, int64_t *sums, struct err *err)
+{
+	struct steps *t = xcalloc(1, sizeof *t);
+	bool *wanted = xcalloc(view_series(v) + 1, sizeof *wanted);
+	int rc = 0;
+
+	*t = (struct steps){ .v = v,
+			     .group = group,
+			     .from_ns = from_ns,
+			     .step_ns = step_ns,
+			     .to_ns = steps_end(from_ns, step_ns, steps),
+			     .steps = steps,
+			     .sums = sums };
+	for (uint32_t i = 0; i < view_series(v); i++)
+		wanted[i] = group[i] != UINT32_MAX;
+	for (size_t i = 0; rc == 0 && i < v->parts.n; i++)
+		if (view_part_touches(&v->parts.v[i], t->from_ns, t->to_ns))
+			rc = step_part(t, &v->parts.v[i], wanted, err);
+	free(wanted);
+	free(t);
+	return rc;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+struct rows {
+	struct store_view *v;
+	const bool *wanted;
+	int64_t from_ns, to_ns;
+	struct part *part;
+	bool has_detail;
+	int (*row)(void *ctx, const struct store_row *row);
+	void *ctx;
+	struct block_sums block;
+	/* Of one part's heads: rows are handed over without the lock. */
+	VEC(struct store_row) copied;
+};
+
+static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
+		       struct store_row row, struct err *err)
+{
+	struct block_row *rows = NULL;
+	size_t n = 0;
+	int rc = part_read_detail(t->part, ref, &rows, &n, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (rows[i].window < w.from || rows[i].window >= w.to)
+			continue;
+		row.time_ns = ref->from_ns + rows[i].window * BLOCK_WINDOW_NS;
+		row.stack = rows[i].stack;
+		row.value = rows[i].value;
+		rc = t->row(t->ctx, &row);
+	}
+	free(rows);
+	return rc;
+}
+
+/* Detail is gone: everything is in the middle, as it is for store_merge. */
+static int give_summary(struct rows *t, const struct part_ref *ref, struct window_range w,
+			struct store_row row, struct err *err)
+{
+	uint32_t middle = ref->windows / 2;
+	int rc;
+
+	if (middle < w.from || middle >= w.to)
+		return 0;
+	rc = part_read_summary(t->part, ref, &t->block, err);
+	row.time_ns = ref->from_ns + middle * BLOCK_WINDOW_NS;
+	for (uint32_t i = 0; rc == 0 && i < t->block.n; i++) {
+		row.stack = t->block.stack[i];
+		row.value = t->block.total[i];
+		rc = t->row(t->ctx, &row);
+	}
+	return rc;
+}
+
+static int give_block(struct rows *t, const struct part_ref *ref, struct err *err)
+{
+	struct window_range w = window_range_of(ref->from_ns, ref->windows, t->from_ns, t->to_ns);
+	struct store_row row = { .dict = part_dict(t->part), .series = ref->series };
+
+	if (w.from == w.to || ref->series >= view_series(t->v))
+		return 0;
+	return t->has_detail ? give_detail(t, ref, w, row, err) : give_summary(t, ref, w, row, err);
+}
+
+static void copy_head(void *ctx, const struct view_head *h)
+{
+	struct rows *t = ctx;
+	struct window_range w =
+		window_range_of(h->head->from_ns, HEAD_WINDOWS, t->from_ns, t->to_ns);
+	uint32_t series = h->head->series;
+
+	if (series >= view_series(t->v) || (t->wanted && !t->wanted[series]))
+		return;
+	for (size_t i = 0; i < h->rows; i++) {
+		const struct head_row *r = &h->head->rows.v[i];
+		int64_t time_ns = h->head->from_ns + r->window * BLOCK_WINDOW_NS;
+
+		if (r->window >= w.from && r->window < w.to)
+			vec_push(&t->copied, (struct store_row){ .dict = part_dict(t->part),
+								 .time_ns = time_ns,
+								 .value = r->value,
+								 .series = series,
+								 .stack = r->stack });
+	}
+}
+
+static int give_heads(struct rows *t, const struct view_part *vp)
+{
+	int rc = 0;
+
+	vec_clear(&t->copied);
+	view_heads(t->v, vp, t->from_ns, t->to_ns, copy_head, t);
+	for (size_t i = 0; rc == 0 && i < t->copied.n; i++)
+		rc = t->row(t->ctx, &t->copied.v[i]);
+	return rc;
+}
+
+static int give_part(struct rows *t, struct view_part *vp, struct err *err)
+{
+	struct part_reader *reader;
+	struct part_info info;
+	struct part_ref *refs = NULL;
+	size_t n = 0;
+	int rc = view_dict(t->v, vp, &reader, err);
+
+	if (rc)
+		return rc;
+	t->part = reader->part;
+	part_get_info(t->part, &info);
+	t->has_detail = info.has_detail;
+	if (t->v->names)
+		rc = names_db_apply(t->v->names, part_dict(t->part), &reader->names, NULL, 0, err);
+	if (rc == 0)
+		rc = part_find(t->part, t->wanted, view_series(t->v), t->from_ns, t->to_ns, &refs,
+			       &n, err);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = view_go_on(t->v, err);
+		if (rc == 0)
+			rc = give_block(t, &refs[i], err);
+	}
+	free(refs);
+	return rc ? rc : give_heads(t, vp);
+}
+
+int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
+{
+	struct rows t = {
+		.v = v, .wanted = wanted, .from_ns = from_ns, .to_ns = to_ns, .row = row, .ctx = ctx
+	};
+	int rc = view_names(v, err);
+
+	for (size_t i = 0; rc == 0 && i < v->parts.n; i++)
+		if (view_part_touches(&v->parts.v[i], from_ns, to_ns))
+			rc = give_part(&t, &v->parts.v[i], err);
+	block_sums_done(&t.block);
+	vec_done(&t.copied);
+	return rc;
+}

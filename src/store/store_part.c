@@ -1,0 +1,423 @@
+/* The parts of an open store: which there are, which are open, and how heads become blocks. */
+#include "store/store_state.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "store/db_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* Heads become blocks at the first full hour after their first row came, and this much later: what comes a little late is with them. */
+#define FLUSH_GRACE_NS  (30 * 1000000000ll)
+#define COMPACT_SLOT_NS (4 * HEAD_SLOT_NS)
+
+/* How memory is divided: one dictionary has a half at most, all heads an eighth, and what makes blocks of them twice that for a moment; all
+ * dictionaries and heads together three quarters. */
+enum { DICT_SHARE = 2, HEADS_SHARE = 8 };
+
+/* --- names of files --------------------------------------------------------------------------- */
+
+static char *part_path(const struct store *s, int64_t day_ns, uint32_t piece)
+{
+	time_t day_s = day_ns / 1000000000;
+	char day[32], number[16] = "";
+	struct tm tm;
+
+	gmtime_r(&day_s, &tm);
+	strftime(day, sizeof day, "%Y-%m-%d", &tm);
+	if (piece)
+		snprintf(number, sizeof number, ".%u", piece);
+	return xasprintf("%s/p/%s%s.db", s->dir, day, number);
+}
+
+static char *detail_path(const struct store_part *sp)
+{
+	int len = (int)strlen(sp->path) - (int)strlen(".db");
+
+	return xasprintf("%.*s.det.db", len, sp->path);
+}
+
+/* "2026-11-21.db", "2026-11-21.1.db" and nothing else. */
+static bool parse_name(const char *name, int64_t *day_ns, uint32_t *piece)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(name, "%Y-%m-%d", &tm);
+	uint32_t number = 0;
+
+	if (!end || end - name != 10)
+		return false;
+	for (end += *end == '.'; *end >= '0' && *end <= '9' && number < 100000; end++)
+		number = number * 10 + (*end - '0');
+	if (number && *end == '.')
+		end++;
+	if (strcmp(end, "db") != 0)
+		return false;
+	*day_ns = (int64_t)timegm(&tm) * 1000000000;
+	*piece = number;
+	return true;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static bool is_before(const struct store_part *a, int64_t day_ns, uint32_t piece)
+{
+	return a->day_ns != day_ns ? a->day_ns < day_ns : a->piece < piece;
+}
+
+static struct store_part *insert_part(struct store *s, int64_t day_ns, uint32_t piece)
+{
+	struct store_part *sp = xcalloc(1, sizeof *sp);
+	size_t at = s->parts.n;
+
+	*sp = (struct store_part){ .path = part_path(s, day_ns, piece),
+				   .day_ns = day_ns,
+				   .piece = piece,
+				   .first_sequence = UINT64_MAX,
+				   .compact_ns = INT64_MIN };
+	vec_push(&s->parts, sp);
+	for (; at && !is_before(s->parts.v[at - 1], day_ns, piece); at--)
+		s->parts.v[at] = s->parts.v[at - 1];
+	s->parts.v[at] = sp;
+	return sp;
+}
+
+static struct store_part *last_of_day(const struct store *s, int64_t day_ns)
+{
+	for (size_t i = s->parts.n; i--;)
+		if (s->parts.v[i]->day_ns == day_ns)
+			return s->parts.v[i];
+	return NULL;
+}
+
+void store_part_measure(struct store_part *sp)
+{
+	char *detail = detail_path(sp);
+
+	sp->bytes = db_files_bytes(sp->path);
+	sp->detail_bytes = db_files_bytes(detail);
+	sp->has_detail = sp->detail_bytes != 0;
+	free(detail);
+}
+
+int store_parts_scan(struct store *s, struct err *err)
+{
+	char *path = xasprintf("%s/p", s->dir);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int64_t day_ns;
+	uint32_t piece;
+
+	if (!dir) {
+		int rc = err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
+		free(path);
+		return rc;
+	}
+	while ((entry = readdir(dir)))
+		if (parse_name(entry->d_name, &day_ns, &piece))
+			store_part_measure(insert_part(s, day_ns, piece));
+	closedir(dir);
+	free(path);
+	return 0;
+}
+
+/* --- open and closed -------------------------------------------------------------------------- */
+
+int store_part_use(struct store *s, struct store_part *sp, struct err *err)
+{
+	struct part_opts opts = { .read_only = s->opts.read_only,
+				  .cache_bytes = s->opts.memory_bytes / 64,
+				  .vfs = s->opts.vfs };
+	struct part_info info;
+
+	sp->used = ++s->uses;
+	if (sp->part)
+		return 0;
+	int rc = part_open(sp->path, sp->day_ns, &opts, &sp->part, err);
+	sp->is_bad = rc == -EBADMSG;
+	if (rc)
+		return rc;
+	/* What the inbox is replayed into must not become blocks beside that. */
+	rc = s->opts.read_only ? part_read_begin(sp->part, err) : 0;
+	if (rc) {
+		store_part_close(sp);
+		return rc;
+	}
+	part_get_info(sp->part, &info);
+	sp->inbox_sequence = info.inbox_sequence;
+	sp->finished = info.sealed;
+	sp->is_known = true;
+	store_part_measure(sp);
+	return 0;
+}
+
+int store_part_load(struct store *s, struct store_part *sp, struct err *err)
+{
+	int rc = store_part_use(s, sp, err);
+
+	if (rc || sp->has_dict)
+		return rc;
+	rc = part_load(sp->part, err);
+	sp->has_dict = rc == 0;
+	sp->is_bad = rc == -EBADMSG;
+	return rc;
+}
+
+void store_part_close(struct store_part *sp)
+{
+	part_close(sp->part);
+	sp->part = NULL;
+	sp->has_dict = false;
+	heads_done(&sp->heads);
+	sp->first_sequence = UINT64_MAX;
+}
+
+void store_part_idle(struct store_part *sp)
+{
+	if (!sp->pins && sp->first_sequence == UINT64_MAX)
+		store_part_close(sp);
+}
+
+static void part_forget(struct store *s, struct store_part *sp)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->parts.n; i++)
+		if (s->parts.v[i] != sp)
+			s->parts.v[kept++] = s->parts.v[i];
+	s->parts.n = kept;
+	free(sp->path);
+	free(sp);
+}
+
+int store_part_unlink(struct store *s, struct store_part *sp, struct err *err)
+{
+	char *detail = detail_path(sp);
+	int rc;
+
+	readers_drop(s, sp);
+	store_part_close(sp);
+	rc = db_files_unlink(sp->path, err);
+	if (!rc)
+		rc = db_files_unlink(detail, err);
+	free(detail);
+	if (!rc)
+		part_forget(s, sp);
+	return rc;
+}
+
+static uint64_t dict_bytes(const struct store_part *sp)
+{
+	struct profile *dict = sp->has_dict ? part_dict(sp->part) : NULL;
+
+	return dict ? dict->sink.ops->kept_bytes(&dict->sink) : 0;
+}
+
+/* A day whose dictionary has its share of memory goes on with another piece. Nothing is left in the heads of the one before then: see
+ * store_state.h. */
+static int next_piece(struct store *s, struct store_part **sp, struct err *err)
+{
+	struct store_part *full = *sp;
+	int rc = store_part_flush(s, full, err);
+
+	if (rc)
+		return rc;
+	*sp = insert_part(s, full->day_ns, full->piece + 1);
+	store_part_idle(full);
+	return 0;
+}
+
+int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, struct err *err)
+{
+	struct store_part *sp = last_of_day(s, day_ns);
+	int rc;
+
+	if (!sp)
+		sp = insert_part(s, day_ns, 0);
+	rc = store_part_load(s, sp, err);
+	if (rc == -EBADMSG) { /* what is in it is lost; the day goes on */
+		sp = insert_part(s, day_ns, sp->piece + 1);
+		rc = store_part_load(s, sp, err);
+	}
+	*out = sp;
+	return rc;
+}
+
+int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **out, struct err *err)
+{
+	int rc = store_part_for(s, day_ns, out, err);
+
+	if (rc || dict_bytes(*out) <= s->opts.memory_bytes / DICT_SHARE)
+		return rc;
+	rc = next_piece(s, out, err);
+	return rc ? rc : store_part_load(s, *out, err);
+}
+
+void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows)
+{
+	if (rows == 0)
+		return;
+	sp->heads.rows += rows;
+	s->stats.rows += rows;
+	if (sp->first_sequence != UINT64_MAX)
+		return;
+	sp->first_sequence = seq;
+	sp->due_ns = (store_now_ns(s) / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS + FLUSH_GRACE_NS;
+}
+
+int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err)
+{
+	uint64_t sequence = 0;
+
+	for (size_t i = s->parts.n; i-- && sequence == 0;) {
+		struct store_part *sp = s->parts.v[i];
+		if (sp->day_ns != day_ns)
+			continue;
+		int rc = sp->is_known ? 0 : store_part_use(s, sp, err);
+		if (rc && rc != -EBADMSG)
+			return rc;
+		sequence = sp->inbox_sequence;
+	}
+	*out = sequence;
+	return 0;
+}
+
+/* --- heads become blocks ---------------------------------------------------------------------- */
+
+/* All heads with rows as blocks; rows are to be freed. */
+static struct part_block *make_blocks(const struct heads *heads, size_t *n)
+{
+	struct part_block *blocks = xcalloc(heads->all.n + 1, sizeof *blocks);
+
+	*n = 0;
+	for (size_t i = 0; i < heads->all.n; i++) {
+		const struct head *h = &heads->all.v[i];
+		struct block_row *rows;
+		size_t n_rows = head_sort(h, &rows);
+		if (n_rows)
+			blocks[(*n)++] = (struct part_block){ .series = h->series,
+							      .from_ns = h->from_ns,
+							      .windows = HEAD_WINDOWS,
+							      .weighted = h->weighted,
+							      .rows = rows,
+							      .n = n_rows };
+		else
+			free(rows);
+	}
+	return blocks;
+}
+
+static void free_blocks(struct part_block *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free((void *)blocks[i].rows);
+	free(blocks);
+}
+
+/* The next end of four hours, when they are worth a block of their own. */
+static int64_t next_compaction_ns(int64_t now_ns)
+{
+	return (now_ns / COMPACT_SLOT_NS + 1) * COMPACT_SLOT_NS + 2 * FLUSH_GRACE_NS;
+}
+
+int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
+{
+	struct part_block *blocks;
+	size_t n;
+	int rc;
+
+	if (sp->first_sequence == UINT64_MAX)
+		return 0;
+	rc = catalog_sync(s->catalog, err);
+	if (rc)
+		return rc;
+	rc = store_views_hold(s, sp, err);
+	if (rc)
+		return rc;
+	blocks = make_blocks(&sp->heads, &n);
+	rc = part_add(sp->part, blocks, n, s->applied, err);
+	free_blocks(blocks, n);
+	if (rc)
+		return rc;
+	store_views_take_heads(s, sp);
+	sp->inbox_sequence = s->applied;
+	sp->first_sequence = UINT64_MAX;
+	sp->finished = false;
+	if (sp->compact_ns == INT64_MAX)
+		sp->compact_ns = next_compaction_ns(store_now_ns(s));
+	store_part_measure(sp);
+	return 0;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static uint64_t part_memory_bytes(const struct store_part *sp)
+{
+	return dict_bytes(sp) + heads_size_bytes(&sp->heads);
+}
+
+uint64_t store_memory_bytes(const struct store *s)
+{
+	uint64_t bytes = catalog_size_bytes(s->catalog) + readers_bytes(s);
+
+	for (size_t i = 0; i < s->parts.n; i++)
+		bytes += part_memory_bytes(s->parts.v[i]);
+	return bytes;
+}
+
+static uint64_t all_heads_bytes(const struct store *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->parts.n; i++)
+		bytes += heads_size_bytes(&s->parts.v[i]->heads);
+	return bytes;
+}
+
+static struct store_part *largest_heads(const struct store *s)
+{
+	struct store_part *largest = NULL;
+
+	for (size_t i = 0; i < s->parts.n; i++) {
+		struct store_part *sp = s->parts.v[i];
+		if (sp->heads.rows && (!largest || sp->heads.rows > largest->heads.rows))
+			largest = sp;
+	}
+	return largest;
+}
+
+static struct store_part *least_used(const struct store *s)
+{
+	struct store_part *least = NULL;
+	size_t open = 0;
+
+	for (size_t i = 0; i < s->parts.n; i++) {
+		struct store_part *sp = s->parts.v[i];
+		open += sp->part != NULL;
+		if (sp->part && !sp->pins && (!least || sp->used < least->used))
+			least = sp;
+	}
+	return open > 1 ? least : NULL;
+}
+
+/* Sorting them for part_add takes twice what heads are. */
+int store_make_room(struct store *s, struct err *err)
+{
+	struct store_part *sp;
+	int rc = 0;
+
+	while (rc == 0 && all_heads_bytes(s) > s->opts.memory_bytes / HEADS_SHARE &&
+	       (sp = largest_heads(s)))
+		rc = store_part_flush(s, sp, err);
+	if (store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3)
+		readers_drop(s, NULL);
+	while (rc == 0 && store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3 &&
+	       (sp = least_used(s))) {
+		rc = store_part_flush(s, sp, err);
+		if (rc == 0)
+			store_part_close(sp);
+	}
+	return rc;
+}

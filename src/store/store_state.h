@@ -1,0 +1,143 @@
+/* store/store_state.h: what an open store is. Only files of store/ include it.
+ *
+ * What a row goes through, and what is always true. Batches have sequences, given by the inbox, that only grow; they are applied to memory
+ * in that order, each as a whole.
+ *
+ *   1. A part's blocks have exactly the rows of all batches up to its inbox_sequence, and its heads have exactly those of the later ones
+ *      up to store.applied. So all heads of a part become blocks in one part_add, with inbox_sequence = applied; replay leaves out for
+ *      each part what its inbox_sequence covers.
+ *   2. Only the last part of a day has heads: a day that gets another piece has put all it had into blocks before. So what a day has is
+ *      told by the greatest inbox_sequence of its parts, and replay may put a row into another piece than the first time.
+ *   3. Which day a row belongs to depends on its batch only, the moment it was received included, never on the moment of a replay. Days
+ *      before kept_from_ns take no rows; kept_from_ns only grows, and is synced before the first file is unlinked.
+ *   4. A batch leaves the inbox when no part has rows of it in its heads: when it is below every part's first_sequence.
+ *   5. The catalog is synced before a part_add that needs it, so series in blocks are always known.
+ *
+ * Two locks. inbox_lock: who uses the inbox, and who applies batches. lock: everything else in here, and what hangs off it; readers take it,
+ * too. inbox_lock comes first; nobody waits for the disk's sync of a batch with `lock` held. */
+#ifndef CRESSET_STORE_STATE_H
+#define CRESSET_STORE_STATE_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "store/catalog.h"
+#include "store/head.h"
+#include "store/inbox.h"
+#include "store/names_db.h"
+#include "store/part.h"
+#include "store/readers.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of the disk, for a row that is not in a block yet, about. */
+enum { STORE_ROW_BYTES = 8 };
+
+#define STORE_DAY_NS (24 * HEAD_SLOT_NS)
+
+/* A partition that is on the disk, or will be with its first blocks. */
+struct store_part {
+	char *path; /* of the .db */
+	int64_t day_ns;
+	uint32_t piece;    /* of its day: 0, 1, … */
+	struct part *part; /* NULL while it is closed: store_part_use */
+	struct heads heads;
+	uint64_t inbox_sequence;      /* of what is in its blocks */
+	uint64_t first_sequence;      /* of what is in its heads; UINT64_MAX: they are empty */
+	int64_t due_ns;               /* when heads become blocks */
+	uint32_t pins;                /* readers: it is neither closed nor unlinked meanwhile */
+	uint64_t used;                /* store.uses when it was used last */
+	uint64_t bytes, detail_bytes; /* of its files, when it was looked at last */
+	bool is_known;                /* it was open before */
+	bool is_bad;                  /* it cannot be opened, or its dictionary cannot be read */
+	bool has_dict;                /* in memory */
+	bool has_detail;
+	bool finished;      /* compacted and sealed, and nothing came since */
+	int64_t compact_ns; /* when its hours become four together; INT64_MAX: nothing to do */
+};
+
+struct store {
+	pthread_mutex_t inbox_lock, lock;
+	char *dir;
+	struct store_opts opts; /* with the defaults filled in */
+	int lock_fd;
+	struct inbox *inbox;
+	struct catalog *catalog;
+	struct names_db *names;
+	VEC(struct store_part *) parts; /* by day, then piece */
+	uint64_t applied;               /* the last batch that is in heads or blocks */
+	uint64_t purged;                /* batches up to this one are no longer in the inbox */
+	bool is_broken; /* a batch is in the inbox, and not in memory: only opening anew helps */
+	int64_t kept_from_ns; /* a day's first moment: nothing before it is kept */
+	uint64_t uses;
+	struct store_view *views;     /* that are open */
+	struct store_readers readers; /* that wait for the next view */
+	struct store_stats stats; /* counters; what is measured is filled in by store_get_stats */
+};
+
+static inline int64_t store_now_ns(const struct store *s)
+{
+	return s->opts.now_ns(s->opts.ctx);
+}
+
+/* --- views (view.c), under lock --- */
+
+/* Before blocks are added to a part: views that have not looked at it yet keep hold of what it is. */
+int store_views_hold(struct store *s, struct store_part *sp, struct err *err);
+/* After its heads have become blocks: they are gone, or belong to the views that still read them. */
+void store_views_take_heads(struct store *s, struct store_part *sp);
+
+/* --- parts (store_part.c), all under lock --- */
+
+/* Opens it when it is closed. */
+int store_part_use(struct store *s, struct store_part *sp, struct err *err);
+/* And its dictionary is there: what reads one asks for it here, so that it counts as memory. */
+int store_part_load(struct store *s, struct store_part *sp, struct err *err);
+/* The part that rows of a day go to, with its dictionary. Made when there is none. */
+int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
+/* The same with room in its dictionary: another piece of the day is begun when it has none. */
+int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
+/* Rows of a batch have come into its heads. */
+void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows);
+/* Batches up to this one have put all they have for the day into blocks; parts of the day are opened where that is not known. */
+int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err);
+/* What is in p/ becomes store.parts. */
+int store_parts_scan(struct store *s, struct err *err);
+/* All its heads become blocks. On failure they stay. */
+int store_part_flush(struct store *s, struct store_part *sp, struct err *err);
+void store_part_close(struct store_part *sp); /* it has no heads, or they are to be forgotten */
+void store_part_idle(struct store_part *sp);  /* closes it when it has no heads, and no readers */
+/* Closes it, and its files are gone: then it is gone from store.parts, too. */
+int store_part_unlink(struct store *s, struct store_part *sp, struct err *err);
+/* Looks how large its files are. */
+void store_part_measure(struct store_part *sp);
+/* Parts that are used least become blocks, and are closed, until the store is inside its memory. */
+int store_make_room(struct store *s, struct err *err);
+uint64_t store_memory_bytes(const struct store *s);
+
+/* --- rows of a batch (apply.c) --- */
+
+/* The days that rows of a batch belong to; there is a limit to their number. days: [STORE_BATCH_DAYS]. */
+enum { STORE_BATCH_DAYS = 64 };
+int store_batch_days(const struct store *s, const struct profile *p, int64_t received_ns,
+		     int64_t *days, size_t *n, struct err *err);
+/* Puts them into heads, but for those that are in blocks. Fails, with nothing changed, only where a part has to be opened. Under both
+ * locks. */
+int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct profile *p,
+		struct err *err);
+
+/* --- what is kept (retention.c), under lock --- */
+
+uint64_t store_disk_bytes(const struct store *s);
+/* Takes away one thing that is too old, or the oldest when there is less room than `more_bytes`. 1: something went, 0: all is well. -ENOSPC:
+ * nothing is left that could go. */
+int store_retain(struct store *s, uint64_t more_bytes, struct err *err);
+
+/* --- store_maintain (maintain.c) --- */
+
+/* Takes up to 4 MiB out of the inbox of what all parts have in blocks. 1: there is more. Without locks. */
+int store_purge(struct store *s, struct err *err);
+
+#endif

@@ -1,0 +1,224 @@
+#include "store/view_state.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- heads that have become blocks ------------------------------------------------------------ */
+
+static void kept_unref(struct heads_kept *k)
+{
+	if (!k || --k->refs)
+		return;
+	heads_done(&k->heads);
+	free(k);
+}
+
+static struct view_part *find_part(struct store_view *v, const struct store_part *sp)
+{
+	for (size_t i = 0; i < v->parts.n; i++)
+		if (v->parts.v[i].sp == sp)
+			return &v->parts.v[i];
+	return NULL;
+}
+
+void store_views_take_heads(struct store *s, struct store_part *sp)
+{
+	struct heads_kept *kept = xcalloc(1, sizeof *kept);
+
+	*kept = (struct heads_kept){ sp->heads, 1 };
+	sp->heads = (struct heads){ 0 };
+	for (struct store_view *v = s->views; v; v = v->next) {
+		struct view_part *vp = find_part(v, sp);
+
+		if (!vp || vp->kept || vp->rows.n == 0)
+			continue;
+		vp->kept = kept;
+		kept->refs++;
+	}
+	kept_unref(kept);
+}
+
+/* --- handles ---------------------------------------------------------------------------------- */
+
+/* Under lock. */
+static int attach_reader(struct view_part *vp, struct part_reader *r, struct err *err)
+{
+	int rc = reader_snapshot(r, err);
+
+	if (rc)
+		reader_close(r);
+	else
+		vp->reader = r;
+	return rc;
+}
+
+static int hold_part(struct store *s, struct view_part *vp, struct err *err)
+{
+	struct part_reader *r = reader_take(s, vp->sp);
+	int rc = r ? 0 : reader_open(s, vp->sp, &r, err);
+
+	return rc ? rc : attach_reader(vp, r, err);
+}
+
+int store_views_hold(struct store *s, struct store_part *sp, struct err *err)
+{
+	int rc = 0;
+
+	for (struct store_view *v = s->views; v && rc == 0; v = v->next) {
+		struct view_part *vp = find_part(v, sp);
+
+		if (vp && !vp->reader)
+			rc = hold_part(s, vp, err);
+	}
+	return rc;
+}
+
+/* Without the lock while the handle is opened: meanwhile store_views_hold may have done it. */
+int view_reader(struct store_view *v, struct view_part *vp, struct part_reader **out,
+		struct err *err)
+{
+	struct store *s = v->s;
+	struct part_reader *r = NULL;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (!vp->reader && !(r = reader_take(s, vp->sp))) {
+		pthread_mutex_unlock(&s->lock);
+		rc = reader_open(s, vp->sp, &r, err);
+		pthread_mutex_lock(&s->lock);
+	}
+	if (rc == 0 && !vp->reader)
+		rc = attach_reader(vp, r, err);
+	else if (rc == 0 && r)
+		reader_give(s, r);
+	pthread_mutex_unlock(&s->lock);
+	if (rc == 0)
+		*out = vp->reader;
+	return rc;
+}
+
+int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out, struct err *err)
+{
+	int rc = view_reader(v, vp, out, err);
+
+	if (rc == 0)
+		rc = reader_load(*out, err);
+	if (rc || vp->rows.n == 0)
+		return rc;
+	pthread_mutex_lock(&v->s->lock);
+	reader_follow(*out);
+	pthread_mutex_unlock(&v->s->lock);
+	return 0;
+}
+
+int view_names(struct store_view *v, struct err *err)
+{
+	if (v->names)
+		return 0;
+	pthread_mutex_lock(&v->s->lock);
+	v->names = names_reader_take(v->s);
+	pthread_mutex_unlock(&v->s->lock);
+	return v->names ? 0 : names_reader_open(v->s, &v->names, err);
+}
+
+/* --- heads ------------------------------------------------------------------------------------ */
+
+static void mark_heads(struct view_part *vp)
+{
+	const struct heads *h = &vp->sp->heads;
+
+	for (size_t i = 0; i < h->all.n; i++)
+		vec_push(&vp->rows, h->all.v[i].rows.n);
+}
+
+void view_heads(struct store_view *v, const struct view_part *vp, int64_t from_ns, int64_t to_ns,
+		void (*fn)(void *ctx, const struct view_head *h), void *ctx)
+{
+	pthread_mutex_lock(&v->s->lock);
+	const struct heads *heads = vp->kept ? &vp->kept->heads : &vp->sp->heads;
+	for (size_t i = 0; i < vp->rows.n; i++) {
+		struct view_head h = { &heads->all.v[i], vp->rows.v[i] };
+
+		if (h.rows && h.head->from_ns < to_ns && h.head->from_ns + HEAD_SLOT_NS > from_ns)
+			fn(ctx, &h);
+	}
+	pthread_mutex_unlock(&v->s->lock);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void add_part(struct store_view *v, struct store_part *sp)
+{
+	struct view_part vp = { .sp = sp };
+
+	sp->pins++;
+	mark_heads(&vp);
+	vec_push(&v->parts, vp);
+}
+
+int store_view_open(struct store *s, struct store_view **out, struct err *err)
+{
+	struct store_view *v = xcalloc(1, sizeof *v);
+
+	(void)err;
+	v->s = s;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->parts.n; i++)
+		add_part(v, s->parts.v[i]);
+	v->catalog = catalog_copy_take(s);
+	v->next = s->views;
+	s->views = v;
+	pthread_mutex_unlock(&s->lock);
+	*out = v;
+	return 0;
+}
+
+static void remove_part(struct store *s, struct view_part *vp)
+{
+	if (vp->reader)
+		reader_give(s, vp->reader);
+	vp->sp->pins--;
+	kept_unref(vp->kept);
+	vec_done(&vp->rows);
+}
+
+void store_view_close(struct store_view *v)
+{
+	if (!v)
+		return;
+	struct store *s = v->s;
+	struct store_view **at = &s->views;
+
+	pthread_mutex_lock(&s->lock);
+	while (*at != v)
+		at = &(*at)->next;
+	*at = v->next;
+	for (size_t i = 0; i < v->parts.n; i++)
+		remove_part(s, &v->parts.v[i]);
+	catalog_copy_give(v->catalog);
+	if (v->names)
+		vec_push(&s->readers.names, v->names);
+	pthread_mutex_unlock(&s->lock);
+	vec_done(&v->parts);
+	free(v);
+}
+
+const struct profile *store_view_catalog(const struct store_view *v)
+{
+	return v->catalog->p;
+}
+
+void store_view_set_stop(struct store_view *v, bool (*stop)(void *ctx), void *ctx)
+{
+	v->stop = stop;
+	v->stop_ctx = ctx;
+}
+
+int view_go_on(const struct store_view *v, struct err *err)
+{
+	if (!v->stop || !v->stop(v->stop_ctx))
+		return 0;
+	return err_set(err, ECANCELED, "the query was stopped");
+}

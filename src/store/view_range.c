@@ -1,0 +1,118 @@
+/* The first and the last moment of a view: of each day that could have them the blocks at its ends, by their windows, and the rows of heads. */
+#include "store/view_state.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+struct range {
+	int64_t from_ns, to_ns; /* INT64_MAX, INT64_MIN: nothing yet */
+	int64_t windows[BLOCK_MAX_WINDOWS];
+};
+
+static int64_t ref_end(const struct part_ref *ref)
+{
+	return ref->from_ns + ref->windows * BLOCK_WINDOW_NS;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct part_ref *x = a, *y = b;
+
+	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	int64_t x = ref_end(a), y = ref_end(b);
+
+	return (x < y) - (x > y);
+}
+
+static void take_window(struct range *r, int64_t time_ns)
+{
+	if (time_ns < r->from_ns)
+		r->from_ns = time_ns;
+	if (time_ns + BLOCK_WINDOW_NS > r->to_ns)
+		r->to_ns = time_ns + BLOCK_WINDOW_NS;
+}
+
+static int take_block(struct range *r, struct part *part, const struct part_ref *ref,
+		      struct err *err)
+{
+	int rc = part_read_windows(part, ref, r->windows, err);
+
+	for (uint32_t i = 0; rc == 0 && i < ref->windows; i++)
+		if (r->windows[i])
+			take_window(r, ref->from_ns + i * BLOCK_WINDOW_NS);
+	return rc;
+}
+
+/* From both ends, until what follows cannot be further out. */
+static int take_blocks(struct range *r, struct part *part, struct part_ref *refs, size_t n,
+		       struct err *err)
+{
+	int rc = 0;
+
+	if (n)
+		qsort(refs, n, sizeof *refs, by_start);
+	for (size_t i = 0; rc == 0 && i < n && refs[i].from_ns < r->from_ns; i++)
+		rc = take_block(r, part, &refs[i], err);
+	if (n)
+		qsort(refs, n, sizeof *refs, by_end);
+	for (size_t i = 0; rc == 0 && i < n && ref_end(&refs[i]) > r->to_ns; i++)
+		rc = take_block(r, part, &refs[i], err);
+	return rc;
+}
+
+static void take_head(void *ctx, const struct view_head *h)
+{
+	for (size_t i = 0; i < h->rows; i++)
+		take_window(ctx, h->head->from_ns + h->head->rows.v[i].window * BLOCK_WINDOW_NS);
+}
+
+static int take_part(struct range *r, struct store_view *v, struct view_part *vp, struct err *err)
+{
+	struct part_reader *reader;
+	struct part_ref *refs = NULL;
+	size_t n = 0;
+
+	view_heads(v, vp, INT64_MIN, INT64_MAX, take_head, r);
+	int rc = view_reader(v, vp, &reader, err);
+	if (rc == 0)
+		rc = part_find(reader->part, NULL, 0, INT64_MIN, INT64_MAX, &refs, &n, err);
+	if (rc == 0)
+		rc = take_blocks(r, reader->part, refs, n, err);
+	free(refs);
+	return rc;
+}
+
+/* Days between the first and the last that have something are not looked at. A part that cannot be read has nothing. */
+static void find_range(struct store_view *v, struct range *r)
+{
+	struct view_part *parts = v->parts.v;
+	size_t n = v->parts.n, i = 0;
+
+	for (; i < n && (r->to_ns == INT64_MIN || parts[i].sp->day_ns == parts[i - 1].sp->day_ns);
+	     i++)
+		take_part(r, v, &parts[i], NULL);
+	for (; n > i && parts[n - 1].sp->day_ns + STORE_DAY_NS > r->to_ns; n--)
+		take_part(r, v, &parts[n - 1], NULL);
+}
+
+void store_view_range(struct store_view *v, int64_t *from_ns, int64_t *to_ns)
+{
+	if (!v->has_range) {
+		struct range *r = xcalloc(1, sizeof *r);
+
+		r->from_ns = INT64_MAX;
+		r->to_ns = INT64_MIN;
+		find_range(v, r);
+		v->has_range = true;
+		v->from_ns = r->to_ns == INT64_MIN ? 0 : r->from_ns;
+		v->to_ns = r->to_ns == INT64_MIN ? 0 : r->to_ns;
+		free(r);
+	}
+	*from_ns = v->from_ns;
+	*to_ns = v->to_ns;
+}

@@ -1,0 +1,265 @@
+/* The inbox: each number of a sender gets in once, whatever the order; what comes out is what went in. */
+#include "random_profile.h"
+#include "unit.h"
+
+#include "store/db.h"
+#include "store/inbox.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+struct place {
+	char dir[64], path[96];
+	struct inbox *in;
+};
+
+static struct place place_new(void)
+{
+	struct place pl = { .dir = "/tmp/t_inbox.XXXXXX" };
+	struct err err = { 0 };
+
+	ck_assert_ptr_nonnull(mkdtemp(pl.dir));
+	snprintf(pl.path, sizeof pl.path, "%s/inbox.db", pl.dir);
+	ck_assert_msg(inbox_open(pl.path, false, NULL, &pl.in, &err) == 0, "%s", err.text);
+	return pl;
+}
+
+static void place_reopen(struct place *pl)
+{
+	struct err err = { 0 };
+
+	inbox_close(pl->in);
+	ck_assert_msg(inbox_open(pl->path, false, NULL, &pl->in, &err) == 0, "%s", err.text);
+}
+
+static void place_done(struct place *pl)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+	char name[128];
+
+	inbox_close(pl->in);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		snprintf(name, sizeof name, "%s%s", pl->path, ends[i]);
+		unlink(name);
+	}
+	ck_assert_int_eq(rmdir(pl->dir), 0);
+}
+
+/* A batch whose only sample has this value. */
+static struct profile *numbered(int64_t value)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct type type = { .name = sink_string(s, "cpu") };
+	struct series series = { .type = s->ops->type(s, &type) };
+	struct frame f = { .kind = FRAME_PYTHON,
+			   .mapping = MAPPING_NONE,
+			   .function = sink_string(s, "main") };
+	uint32_t frame = s->ops->frame(s, &f);
+	struct sample sample = { .value = value,
+				 .series = s->ops->series(s, &series),
+				 .stack = s->ops->stack(s, &frame, 1),
+				 .pid = SAMPLE_NO_ID,
+				 .tid = 1,
+				 .cpu = 2 };
+	s->ops->sample(s, &sample);
+	return p;
+}
+
+static int put(struct place *pl, const uint8_t *sender, uint64_t number, uint64_t *seq,
+	       struct err *err)
+{
+	struct profile *p = numbered((int64_t)number);
+	struct store_batch b = { .p = p, .sender = sender, .sequence = number };
+	int rc = inbox_put(pl->in, &b, 1, 7, seq, err);
+
+	profile_free(p);
+	return rc;
+}
+
+struct seen {
+	uint64_t times[4096], last_seq;
+	size_t n;
+};
+
+static int note(void *ctx, uint64_t seq, int64_t received_ns, struct profile *p, struct err *err)
+{
+	struct seen *seen = ctx;
+
+	(void)err;
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_gt(seq, seen->last_seq);
+	ck_assert_int_eq(received_ns, 7);
+	ck_assert_uint_eq(p->samples.n, 1);
+	seen->times[p->samples.value[0]]++;
+	seen->last_seq = seq;
+	seen->n++;
+	profile_free(p);
+	return 0;
+}
+
+/* A naive witness: the set of numbers, and the first that is missing. */
+START_TEST(each_number_once_in_any_order)
+{
+	static const uint8_t a[STORE_SENDER_BYTES] = "a", b[STORE_SENDER_BYTES] = "b";
+	bool here[2][4096] = { { false } };
+	uint64_t missing[2] = { 1, 1 }, seq;
+	struct rng rng = { 12345 };
+	struct place pl = place_new();
+	size_t taken = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		int who = rng_below(&rng, 2);
+		uint64_t spread = rng_below(&rng, 40) ? 30 : 2000;
+		uint64_t number = missing[who] > 10 ? missing[who] - 10 : 1;
+		number += rng_below(&rng, spread);
+		struct err err = { 0 };
+		int rc = put(&pl, who ? b : a, number, &seq, &err);
+		if (number >= missing[who] + INBOX_WINDOW) {
+			ck_assert_int_eq(rc, -ERANGE);
+			ck_assert_ptr_nonnull(strstr(err.text, "too far ahead"));
+			continue;
+		}
+		ck_assert_msg(rc == 0, "%s", err.text);
+		ck_assert_int_eq(seq != 0, !here[who][number]);
+		taken += !here[who][number];
+		here[who][number] = true;
+		while (here[who][missing[who]])
+			missing[who]++;
+		if (i % 500 == 499)
+			place_reopen(&pl);
+	}
+	struct seen seen = { 0 };
+	ck_assert_int_eq(inbox_replay(pl.in, note, &seen, NULL), 0);
+	ck_assert_uint_eq(seen.n, taken);
+	for (int i = 0; i < 4096; i++)
+		ck_assert_uint_eq(seen.times[i], here[0][i] + here[1][i]);
+	place_done(&pl);
+}
+END_TEST
+
+START_TEST(a_group_is_all_or_nothing)
+{
+	static const uint8_t a[STORE_SENDER_BYTES] = "a";
+	struct place pl = place_new();
+	struct profile *p = numbered(1);
+	struct store_batch b[] = { { p, a, 1 }, { p, a, 2 }, { p, a, 2000 } };
+	uint64_t seqs[3];
+	struct err err = { 0 };
+
+	ck_assert_int_eq(inbox_put(pl.in, b, 3, 7, seqs, &err), -ERANGE);
+	ck_assert_uint_eq(inbox_last(pl.in), 0);
+	ck_assert_int_eq(inbox_put(pl.in, b, 2, 7, seqs, &err), 0);
+	ck_assert_uint_eq(seqs[0], 1);
+	ck_assert_uint_eq(seqs[1], 2);
+	ck_assert_int_eq(inbox_put(pl.in, b, 2, 7, seqs, &err), 0);
+	ck_assert_uint_eq(seqs[0] + seqs[1], 0);
+	profile_free(p);
+	place_done(&pl);
+}
+END_TEST
+
+/* Sequences go on after all was taken away, also in the next process. */
+START_TEST(purged_in_slices)
+{
+	struct place pl = place_new();
+	uint64_t seq;
+	int rc, slices = 0;
+
+	for (uint64_t i = 1; i <= 300; i++)
+		ck_assert_int_eq(put(&pl, NULL, i, &seq, NULL), 0);
+	while ((rc = inbox_purge(pl.in, 250, 1000, NULL)) > 0)
+		slices++;
+	ck_assert_int_eq(rc, 0);
+	ck_assert_int_gt(slices, 5);
+	struct seen seen = { 0 };
+	ck_assert_int_eq(inbox_replay(pl.in, note, &seen, NULL), 0);
+	ck_assert_uint_eq(seen.n, 50);
+	ck_assert_uint_eq(seen.times[250], 0);
+	ck_assert_uint_eq(seen.times[251], 1);
+	while (inbox_purge(pl.in, 300, 1 << 20, NULL) > 0)
+		continue;
+	place_reopen(&pl);
+	ck_assert_int_eq(put(&pl, NULL, 1, &seq, NULL), 0);
+	ck_assert_uint_eq(seq, 301);
+	place_done(&pl);
+}
+END_TEST
+
+static int compare(void *ctx, uint64_t seq, int64_t received_ns, struct profile *got,
+		   struct err *err)
+{
+	const struct profile *want = ctx;
+
+	(void)seq, (void)received_ns, (void)err;
+	ck_assert_uint_eq(got->samples.n, want->samples.n);
+	ck_assert_uint_eq(got->stacks.stacks.n, want->stacks.stacks.n);
+	ck_assert_uint_eq(got->frames.frames.n, want->frames.frames.n);
+	ck_assert_int_eq(got->meta.start_mono_ns, want->meta.start_mono_ns);
+	for (size_t i = 0; i < want->samples.n; i++) {
+		ck_assert_int_eq(got->samples.time_ns[i], want->samples.time_ns[i]);
+		ck_assert_int_eq(got->samples.value[i], want->samples.value[i]);
+		ck_assert_int_eq(sample_length_ns(&got->samples, i),
+				 sample_length_ns(&want->samples, i));
+		ck_assert_uint_eq(got->samples.stack[i], want->samples.stack[i]);
+		ck_assert_uint_eq(got->samples.series[i], want->samples.series[i]);
+		ck_assert_uint_eq(got->samples.tid[i], want->samples.tid[i]);
+	}
+	profile_free(got);
+	return 0;
+}
+
+START_TEST(what_comes_out_went_in)
+{
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		struct random_shape shape = { 50 * seed, 200 * seed, seed % 2, seed % 3 };
+		struct random_profile r = random_profile(seed, shape);
+		struct place pl = place_new();
+		struct store_batch b = { .p = r.p };
+		uint64_t seq;
+		ck_assert_int_eq(inbox_put(pl.in, &b, 1, 7, &seq, NULL), 0);
+		place_reopen(&pl);
+		ck_assert_int_eq(inbox_replay(pl.in, compare, r.p, NULL), 0);
+		profile_free(r.p);
+		place_done(&pl);
+	}
+}
+END_TEST
+
+static int count_damaged(void *ctx, uint64_t seq, int64_t received_ns, struct profile *p,
+			 struct err *err)
+{
+	int *n = ctx;
+
+	(void)seq, (void)received_ns, (void)err;
+	n[p == NULL]++;
+	profile_free(p);
+	return 0;
+}
+
+START_TEST(damage_is_told_apart)
+{
+	struct place pl = place_new();
+	uint64_t seq;
+	int n[2] = { 0 };
+	sqlite3 *db;
+
+	for (uint64_t i = 1; i <= 3; i++)
+		ck_assert_int_eq(put(&pl, NULL, i, &seq, NULL), 0);
+	ck_assert_int_eq(sqlite3_open(pl.path, &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db,
+				      "UPDATE batch SET data = data || x'00' WHERE seq = 2; "
+				      "UPDATE batch SET data = NULL WHERE seq = 3",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	ck_assert_int_eq(inbox_replay(pl.in, count_damaged, n, NULL), 0);
+	ck_assert_int_eq(n[0], 1);
+	ck_assert_int_eq(n[1], 2);
+	place_done(&pl);
+}
+END_TEST
+
+UNIT_MAIN("inbox", each_number_once_in_any_order, a_group_is_all_or_nothing, purged_in_slices,
+	  what_comes_out_went_in, damage_is_told_apart)

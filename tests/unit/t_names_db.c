@@ -1,0 +1,440 @@
+/* Names in a database: what was given comes back, the better list stays, later names reach old dictionaries, and what nobody uses goes. */
+#include "unit.h"
+
+#include "base/mem.h"
+#include "rand.h"
+#include "store/names_chunk.h"
+#include "store/names_db.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+enum { MAPPINGS = 5, OFFSETS = 3000 };
+
+static char *folder(void)
+{
+	char path[] = "/tmp/cresset-names-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	return xstrdup(path);
+}
+
+static char *db_file(const char *dir)
+{
+	return xasprintf("%s/names.db", dir);
+}
+
+static void remove_folder(char *dir)
+{
+	char *command = xasprintf("rm -r '%s'", dir);
+
+	ck_assert_int_eq(system(command), 0);
+	free(command);
+	free(dir);
+}
+
+static struct names_db *open_db(const char *dir, bool read_only)
+{
+	char *path = db_file(dir);
+	struct names_db *db = NULL;
+	struct err err = { 0 };
+
+	ck_assert_msg(names_db_open(path, &(struct names_db_opts){ .read_only = read_only }, &db,
+				    &err) == 0,
+		      "%s", err.text);
+	free(path);
+	return db;
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+/* Mapping n as every profile of these tests has it: two by build id, one by its text, two by name and hash. */
+static uint32_t add_mapping(struct profile *p, uint32_t n)
+{
+	struct sink *s = profile_sink(p);
+	char name[32];
+
+	snprintf(name, sizeof name, "/lib/m%u.so", n);
+	struct mapping m = { .name = sink_string(s, name) };
+	if (n < 2) {
+		m.build_id_len = 20;
+		memset(m.build_id, (int)n + 1, 20);
+	} else if (n == 2) {
+		m.build_id_text = sink_string(s, "not hex");
+	} else {
+		m.identity = 7;
+	}
+	return s->ops->mapping(s, &m);
+}
+
+/* Some are kernel addresses. */
+static uint64_t offset_of(uint32_t i)
+{
+	return i % 3 ? 0x1000 + i * 5 : 0xffffffff81000000ull + i * 5;
+}
+
+static uint32_t add_frame(struct profile *p, uint32_t mapping, uint32_t i)
+{
+	struct sink *s = profile_sink(p);
+
+	return s->ops->frame(s, &(struct frame){ .kind = FRAME_NATIVE,
+						 .mapping = add_mapping(p, mapping),
+						 .offset = offset_of(i) });
+}
+
+/* A list of n lines; `file` and `number`: whether they say these. */
+struct given {
+	uint32_t name, n;
+	bool file, number;
+};
+
+static void name_frame(struct profile *p, uint32_t frame, const struct given *g)
+{
+	struct sink *s = profile_sink(p);
+	struct line lines[4];
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "f%u_%u", g->name, k);
+		struct function f = { .name = sink_string(s, name) };
+		if (g->file)
+			f.file = sink_string(s, "a.c");
+		f.start_line = g->name % 7;
+		lines[k] = (struct line){ s->ops->function(s, &f), g->number ? 10 + k : 0,
+					  k == 0 && g->name % 5 == 0 ? LINE_FOLDED : 0 };
+	}
+	s->ops->names(s, frame, lines, g->n);
+}
+
+static void check_frame(const struct profile *p, uint32_t frame, const struct given *g)
+{
+	const struct line *lines;
+
+	ck_assert_uint_eq(names_get(&p->names, frame, &lines), g->n);
+	for (uint32_t k = 0; k < g->n; k++) {
+		const struct function *f = &p->names.functions.v[lines[k].function];
+		char name[64];
+
+		snprintf(name, sizeof name, "f%u_%u", g->name, k);
+		ck_assert_str_eq(profile_str(p, f->name), name);
+		ck_assert_str_eq(profile_str(p, f->file), g->file ? "a.c" : "");
+		ck_assert_uint_eq(f->start_line, g->name % 7);
+		ck_assert_uint_eq(lines[k].line, g->number ? 10 + k : 0);
+		ck_assert_uint_eq(lines[k].column, k == 0 && g->name % 5 == 0 ? LINE_FOLDED : 0);
+	}
+}
+
+static void apply_all(struct names_db *db, struct profile *p, struct names_applied *a)
+{
+	struct err err = { 0 };
+
+	ck_assert_msg(names_db_apply(db, p, a, NULL, 0, &err) == 0, "%s", err.text);
+}
+
+static void add(struct names_db *db, struct profile *p, int32_t day)
+{
+	struct err err = { 0 };
+
+	ck_assert_msg(names_db_add(db, p, day, &err) == 0, "%s", err.text);
+}
+
+/* --- random names against a plain table ------------------------------------------------------- */
+
+static uint32_t worth(const struct given *g)
+{
+	return g->n * 4 + g->file * 2 + g->number;
+}
+
+static void add_random(struct rng *r, struct names_db *db, struct given (*model)[OFFSETS])
+{
+	struct profile *p = profile_new();
+	uint32_t n = 1 + rng_below(r, 400);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t m = rng_below(r, MAPPINGS), at = rng_below(r, OFFSETS);
+		uint32_t frame = add_frame(p, m, at);
+		struct given g = { rng_below(r, 500), 1 + rng_below(r, 3), rng_below(r, 2),
+				   rng_below(r, 2) };
+		const struct line *there;
+
+		if (names_get(&p->names, frame, &there))
+			continue; /* one list for each in one batch */
+		name_frame(p, frame, &g);
+		if (worth(&g) >= worth(&model[m][at]))
+			model[m][at] = g;
+	}
+	add(db, p, 100);
+	profile_free(p);
+}
+
+static void check_all(struct names_db *db, struct given (*model)[OFFSETS])
+{
+	struct profile *p = profile_new();
+	struct names_applied applied = { 0 };
+
+	for (uint32_t m = 0; m < MAPPINGS; m++)
+		for (uint32_t i = 0; i < OFFSETS; i++)
+			add_frame(p, m, i);
+	apply_all(db, p, &applied);
+	for (uint32_t m = 0; m < MAPPINGS; m++)
+		for (uint32_t i = 0; i < OFFSETS; i++)
+			check_frame(p, add_frame(p, m, i), &model[m][i]);
+	names_applied_done(&applied);
+	profile_free(p);
+}
+
+START_TEST(names_come_back)
+{
+	char *dir = folder();
+	struct given(*model)[OFFSETS] = xcalloc(MAPPINGS, sizeof *model);
+	struct names_db *db = open_db(dir, false);
+	struct rng r = { 5 };
+
+	for (int i = 0; i < 60; i++) {
+		add_random(&r, db, model);
+		if (i % 20 == 19) {
+			names_db_close(db);
+			db = open_db(dir, false);
+			check_all(db, model);
+		}
+	}
+	names_db_close(db);
+	free(model);
+	remove_folder(dir);
+}
+END_TEST
+
+/* Everything at once: chunks are cut many times over. */
+START_TEST(many_at_once)
+{
+	char *dir = folder();
+	struct given(*model)[OFFSETS] = xcalloc(MAPPINGS, sizeof *model);
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new();
+
+	for (uint32_t i = 0; i < OFFSETS; i++) {
+		model[1][i] = (struct given){ i, 1 + i % 3, true, true };
+		name_frame(p, add_frame(p, 1, i), &model[1][i]);
+	}
+	add(db, p, 1);
+	check_all(db, model);
+	names_db_close(db);
+	profile_free(p);
+	free(model);
+	remove_folder(dir);
+}
+END_TEST
+
+/* --- which list stays ------------------------------------------------------------------------- */
+
+static void offer(struct names_db *db, const struct given *g)
+{
+	struct profile *p = profile_new();
+
+	name_frame(p, add_frame(p, 0, 1), g);
+	add(db, p, 1);
+	profile_free(p);
+}
+
+START_TEST(better_or_newer_wins)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new();
+	uint32_t frame = add_frame(p, 0, 1);
+	struct names_applied applied = { 0 };
+	const struct given plain = { 1, 1, false, false }, with_file = { 2, 1, true, false },
+			   corrected = { 3, 1, true, false }, inlined = { 4, 2, false, false };
+	const struct {
+		const struct given *offered, *stays;
+	} steps[] = {
+		{ &plain, &plain },         { &with_file, &with_file }, { &plain, &with_file },
+		{ &corrected, &corrected }, { &inlined, &inlined },     { &with_file, &inlined },
+	};
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		offer(db, steps[i].offered);
+		apply_all(db, p, &applied); /* the same dictionary: old data shows new names */
+		check_frame(p, frame, steps[i].stays);
+	}
+	names_applied_done(&applied);
+	profile_free(p);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+START_TEST(another_reader_sees_them)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false), *reader = open_db(dir, true);
+	struct profile *p = profile_new();
+	uint32_t frame = add_frame(p, 0, 1), other = add_frame(p, 0, 2);
+	struct names_applied applied = { 0 };
+	const struct given none = { 0 }, g = { 1, 1, true, true };
+
+	apply_all(reader, p, &applied);
+	check_frame(p, frame, &none);
+	offer(db, &g);
+	ck_assert_int_eq(names_db_apply(reader, p, &applied, &frame, 1, NULL), 0);
+	check_frame(p, frame, &g);
+	check_frame(p, other, &none);
+	/* A frame that came after names were given. */
+	ck_assert_uint_eq(applied.n, 1);
+	names_applied_done(&applied);
+	profile_free(p);
+	names_db_close(reader);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* Mappings of the same name are the same only when their hash is. */
+START_TEST(files_are_told_apart)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new();
+	struct names_applied applied = { 0 };
+	const struct given g = { 1, 1, true, true }, none = { 0 };
+	struct sink *s = profile_sink(p);
+	struct mapping m = { .name = sink_string(s, "/lib/m3.so"), .identity = 8 };
+	uint32_t twin = s->ops->mapping(s, &m);
+	uint32_t frame = s->ops->frame(
+		s,
+		&(struct frame){ .kind = FRAME_NATIVE, .mapping = twin, .offset = offset_of(1) });
+	uint32_t same = add_frame(p, 3, 1);
+	struct profile *q = profile_new();
+
+	name_frame(q, add_frame(q, 3, 1), &g);
+	add(db, q, 1);
+	apply_all(db, p, &applied);
+	check_frame(p, same, &g);
+	check_frame(p, frame, &none);
+	names_applied_done(&applied);
+	profile_free(q);
+	profile_free(p);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* --- what goes -------------------------------------------------------------------------------- */
+
+START_TEST(unused_mappings_go)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new(), *used = profile_new(), *fresh = profile_new();
+	struct names_applied applied = { 0 };
+	const struct given g = { 1, 1, true, true }, none = { 0 };
+	uint32_t frames[3];
+
+	for (uint32_t m = 0; m < 3; m++)
+		name_frame(p, add_frame(p, m, 1), &g);
+	add(db, p, 10);
+	add_frame(used, 1, 2); /* without a name: the day's dictionary has it */
+	ck_assert_int_eq(names_db_use(db, used, 12, NULL), 0);
+	ck_assert_int_eq(names_db_use(db, used, 11, NULL), 0); /* does not go back */
+	add(db, p, 9);
+	ck_assert_int_eq(names_db_collect(db, 12, NULL), 0);
+
+	for (uint32_t m = 0; m < 3; m++)
+		frames[m] = add_frame(fresh, m, 1);
+	apply_all(db, fresh, &applied);
+	check_frame(fresh, frames[0], &none);
+	check_frame(fresh, frames[1], &g);
+	check_frame(fresh, frames[2], &none);
+
+	/* They may come again. */
+	add(db, p, 13);
+	apply_all(db, fresh, &applied);
+	check_frame(fresh, frames[0], &g);
+	names_applied_done(&applied);
+	profile_free(p);
+	profile_free(used);
+	profile_free(fresh);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+static void break_chunks(const char *dir)
+{
+	char *path = db_file(dir);
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "UPDATE names SET data=x'28b52ffd00'", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	free(path);
+}
+
+START_TEST(damaged_names_are_none)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	const struct given g = { 1, 1, true, true }, none = { 0 }, again = { 2, 1, false, false };
+	struct profile *p = profile_new();
+	uint32_t frame = add_frame(p, 0, 1);
+	struct names_applied applied = { 0 };
+
+	offer(db, &g);
+	break_chunks(dir);
+	apply_all(db, p, &applied);
+	check_frame(p, frame, &none);
+	offer(db, &again); /* and can be had again */
+	apply_all(db, p, &applied);
+	check_frame(p, frame, &again);
+	names_applied_done(&applied);
+	profile_free(p);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* Every cut and many flipped bytes of a chunk: refused or read, never beyond. */
+START_TEST(chunks_from_elsewhere)
+{
+	struct profile *p = profile_new();
+	struct names_chunk c, back;
+	struct buf data = { 0 };
+	struct rng r = { 9 };
+
+	names_chunk_init(&c);
+	for (uint32_t i = 0; i < 50; i++) {
+		uint32_t frame = add_frame(p, 0, i);
+		struct given g = { i, 1 + i % 4, i % 2, i % 3 == 0 };
+
+		name_frame(p, frame, &g);
+		struct names_lines l = { .strings = &p->strings, .names = &p->names };
+		l.n = names_get(&p->names, frame, &l.lines);
+		names_chunk_append(&c, 100 + i, &l);
+	}
+	ck_assert(names_chunk_encode(&c, &data));
+	for (int i = 0; i < 3000; i++) {
+		struct buf copy = { 0 };
+
+		buf_add(&copy, data.data, i < (int)data.len ? (size_t)i : data.len);
+		if (i >= (int)data.len)
+			copy.data[rng_below(&r, data.len)] ^= 1 << rng_below(&r, 8);
+		names_chunk_init(&back);
+		int rc = names_chunk_decode(copy.data, copy.len, &back, NULL);
+		ck_assert(rc == 0 || rc == -EBADMSG);
+		ck_assert(i >= (int)data.len || rc);
+		names_chunk_done(&back);
+		buf_done(&copy);
+	}
+	buf_done(&data);
+	names_chunk_done(&c);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("names_db", names_come_back, many_at_once, better_or_newer_wins, another_reader_sees_them,
+	  files_are_told_apart, unused_mappings_go, damaged_names_are_none, chunks_from_elsewhere)
