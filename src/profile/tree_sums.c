@@ -31,7 +31,7 @@ uint32_t tree_sums_root(struct tree_sums *s, const char *const *names, uint32_t 
 	return node;
 }
 
-static void add_spread(struct tree *t, uint32_t node, const struct stack_sums *sums, uint32_t i)
+static void add_spread(struct tree *t, uint32_t node, const struct stack_values *sums, uint32_t i)
 {
 	double factor = sums->factor;
 	struct tree_spread spread = { .n = sums->value[i],
@@ -43,7 +43,7 @@ static void add_spread(struct tree *t, uint32_t node, const struct stack_sums *s
 }
 
 static void add_sum(struct tree_sums *s, struct tree_stacks *stacks, uint32_t number,
-		    const struct stack_sums *sums, uint32_t i)
+		    const struct stack_values *sums, uint32_t i)
 {
 	int64_t value = sum_mul(sums->value[i], sums->factor);
 	s->t->unfiltered_total = sum_add(s->t->unfiltered_total, value);
@@ -58,7 +58,7 @@ static void add_sum(struct tree_sums *s, struct tree_stacks *stacks, uint32_t nu
 }
 
 void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
-		   const struct stack_sums *sums)
+		   const struct stack_values *sums)
 {
 	struct tree_stacks stacks;
 	uint32_t *number = xreallocarray(NULL, sums->n, sizeof *number);

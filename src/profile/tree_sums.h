@@ -14,7 +14,7 @@
 #include "profile/weight.h"
 
 /* Values by stack of a dictionary. */
-struct stack_sums {
+struct stack_values {
 	uint32_t n;
 	const uint32_t *stack; /* no two equal */
 	const int64_t *value;
@@ -44,7 +44,7 @@ uint32_t tree_sums_root(struct tree_sums *s, const char *const *names, uint32_t 
 
 /* dict is changed by interned strings only. */
 void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
-		   const struct stack_sums *sums);
+		   const struct stack_values *sums);
 
 /* Totals included, to be freed with tree_free; s is done. */
 struct tree *tree_sums_end(struct tree_sums *s);

@@ -83,7 +83,7 @@ static uint64_t tree_bytes(const struct tree *t)
 }
 
 static int plant(struct planting *t, struct profile *dict, uint32_t root,
-		 const struct stack_sums *sums)
+		 const struct stack_values *sums)
 {
 	int rc = guard_check(&t->guard, t->err);
 	if (rc == 0)
@@ -113,7 +113,7 @@ static int plant_merged(struct planting *t, uint32_t group, int64_t factor,
 	t->held_bytes = merged_bytes(m);
 	for (size_t i = 0; rc == 0 && i < m->n; i++) {
 		const struct source_sums *part = &m->parts[i];
-		struct stack_sums sums = { .n = part->n,
+		struct stack_values sums = { .n = part->n,
 					   .stack = part->stack,
 					   .value = part->value,
 					   .count = part->count,

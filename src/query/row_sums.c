@@ -162,7 +162,7 @@ bool row_sums_next(struct row_sums *r, struct row_sums_at *at)
 	}
 	at->dict = r->dicts.v[first.dict];
 	at->group = first.group;
-	at->sums = (struct stack_sums){ .n = at->stack.n,
+	at->sums = (struct stack_values){ .n = at->stack.n,
 					.stack = at->stack.v,
 					.value = at->value.v,
 					.count = at->count.v,

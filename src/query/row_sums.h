@@ -36,7 +36,7 @@ struct row_sums_at {
 	size_t next;
 	struct profile *dict;
 	uint32_t group;
-	struct stack_sums sums;
+	struct stack_values sums;
 	VEC(uint32_t) stack;
 	VEC(int64_t) value;
 	VEC(double) count, squares;

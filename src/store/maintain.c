@@ -1,4 +1,5 @@
 /* store_maintain: what is due, in short steps. */
+#include "profile/sum.h"
 #include "store/store_state.h"
 
 #include <errno.h>
@@ -159,7 +160,7 @@ static int run_steps(struct store *s, int64_t end_ns, struct err *err)
 
 int store_maintain(struct store *s, int64_t budget_ns, struct err *err)
 {
-	int64_t end_ns = thread_cpu_ns() + budget_ns;
+	int64_t end_ns = sum_add(thread_cpu_ns(), budget_ns);
 	int rc;
 
 	if (s->opts.read_only || s->is_broken)
