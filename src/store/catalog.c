@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
+#include "store/chunk_table.h"
 #include "store/db.h"
 #include "store/db_files.h"
 
@@ -365,16 +366,8 @@ static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void
 		     size_t len, struct err *err)
 {
 	struct catalog *c = ctx;
-	sqlite3_stmt *s = db_prepare(
-		c->db, "INSERT INTO chunk(type, flags, sum, data) VALUES(?, ?, ?, ?)", err);
 
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, type);
-	sqlite3_bind_int64(s, 2, flags);
-	sqlite3_bind_int64(s, 3, (int64_t)chunk_checksum(type, flags, payload, len));
-	sqlite3_bind_blob64(s, 4, payload, len, SQLITE_STATIC);
-	return db_step(c->db, s, err);
+	return chunk_table_add(c->db, type, flags, payload, len, err);
 }
 
 static int write_tables(struct catalog *c, struct err *err)

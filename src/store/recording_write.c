@@ -2,6 +2,7 @@
 #include "base/pb.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
+#include "store/chunk_table.h"
 #include "store/recording.h"
 
 #include <errno.h>
@@ -36,16 +37,8 @@ static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void
 		     size_t len, struct err *err)
 {
 	struct recorder *r = ctx;
-	sqlite3_stmt *s = db_prepare(
-		r->db, "INSERT INTO chunk(type, flags, sum, data) VALUES(?, ?, ?, ?)", err);
 
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, type);
-	sqlite3_bind_int64(s, 2, flags);
-	sqlite3_bind_int64(s, 3, (int64_t)chunk_checksum(type, flags, payload, len));
-	sqlite3_bind_blob64(s, 4, payload, len, SQLITE_STATIC);
-	return db_step(r->db, s, err);
+	return chunk_table_add(r->db, type, flags, payload, len, err);
 }
 
 /* The last chunk of a recording that is complete. */
