@@ -63,7 +63,7 @@ losses() { # NAME TITLE
 			begin="begin_hook $v"
 			[ "$v" != none ] || begin=begin_none
 			$begin || { say "$v does not run here: $(tail -2 "$tmp/begin.err")"; continue; }
-			sleep "$settle"
+			[ "$v" = none ] || sleep "$settle"
 			echo "$round $(rate "$name")" >>"$tmp/$name.$v"
 			stop
 		done
