@@ -382,7 +382,7 @@ static void check_build(const char *options, double share)
 	shell_do("cd tests/live/prog/go && go build -buildvcs=false %s -o %s .", options, path);
 	struct program p = { 0 };
 	check_program(&p, path, 400, 0);
-	check_program(&p, path, 60, 100);
+	check_program(&p, path, 100, 100); /* so many that one bad stop is a small part */
 	printf("# go build %s: %lu stacks, %lu complete, %lu wrong, %lu frames, %lu direct calls, "
 	       "%lu without the caller of systemstack\n",
 	       options, p.stacks, p.complete, p.wrong, p.frames, p.direct_calls, p.passed_over);
@@ -410,12 +410,12 @@ START_TEST(stripped_pie)
 END_TEST
 
 /* A goroutine's stack can move while C that it called calls back into Go; the frame pointer that C holds is then of the old place.
- * Such a stop is seldom, but each of its 100 steps counts, of some 2000: two are let pass. */
+ * Such a stop is seldom, but each of its steps counts. */
 START_TEST(with_c)
 {
 	if (system("command -v go >/dev/null") != 0)
 		T_SKIP("go is not installed");
-	check_build("-tags c", 0.9);
+	check_build("-tags c", 0.95);
 }
 END_TEST
 
