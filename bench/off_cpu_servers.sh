@@ -11,23 +11,40 @@ begin_none() { recorder=; }
 begin_hook() { start_cresset -F 19 -e cpu,off-cpu --wait-hook "$1"; } # sched_exit|sys_exit
 stop() { [ -z "$recorder" ] || stop_cresset; }
 
-# Requests served so far.
-count_redis() { redis-cli -p "$load_port" info stats | tr -d '\r' | awk -F: '/^total_commands_processed/ { print $2 }'; }
-count_nginx() { curl -s "http://127.0.0.1:$load_port/status" | awk '/^ [0-9]/ { print $3 }'; }
-count_postgres() { "${load_as[@]}" "$load_bin/psql" -At -h 127.0.0.1 -p "$load_port" -U "$load_user" -c 'select pg_current_xact_id()' postgres; }
+# Requests served so far. No process is started for it: a recorder would read that one's files within the time that is measured.
+count_redis() {
+	local line
+	exec {to}<>"/dev/tcp/127.0.0.1/$load_port"
+	printf 'INFO stats\r\n' >&"$to"
+	while read -r -t 5 -u "$to" line && [[ $line != total_commands_processed:* ]]; do :; done
+	exec {to}>&-
+	line=${line%$'\r'} count=${line#*:}
+}
+count_nginx() {
+	local line
+	exec {to}<>"/dev/tcp/127.0.0.1/$load_port"
+	printf 'GET /status HTTP/1.0\r\n\r\n' >&"$to"
+	while read -r -t 5 -u "$to" line && [[ $line != 'server accepts'* ]]; do :; done
+	read -r -t 5 -u "$to" _ _ count _
+	exec {to}>&-
+}
+count_postgres() {
+	echo 'select pg_current_xact_id();' >&"${psql[1]}"
+	read -r -t 5 -u "${psql[0]}" count
+}
 # Requests a second, between two counts with the time of each: rate NAME
 rate() {
-	local a b from to
-	a=$("count_$1") from=$EPOCHREALTIME
+	local a b from to count=0
+	"count_$1" && a=$count from=$EPOCHREALTIME
 	sleep "$seconds"
-	b=$("count_$1") to=$EPOCHREALTIME
-	awk "BEGIN { printf \"%.1f\", ($b - $a) / ($to - $from) }"
+	"count_$1" && b=$count to=$EPOCHREALTIME
+	served=$(awk "BEGIN { printf \"%.1f\", ($b - $a) / ($to - $from) }")
 }
 busy_redis() {
 	serve_redis && own redis-benchmark -p "$load_port" -c 20 -n 2000000000 -r 10000 -q -t get
 }
 busy_nginx() {
-	needs curl curl && serve_nginx || return 1
+	serve_nginx || return 1
 	if command -v wrk >/dev/null; then
 		own wrk -t 1 -c 20 -d 3600 "http://127.0.0.1:$load_port/conf"
 	else
@@ -37,7 +54,9 @@ busy_nginx() {
 # Every transaction writes, so that it has a number; nobody waits for the disk.
 busy_postgres() {
 	serve_postgres -c synchronous_commit=off &&
-		own "${load_as[@]}" "$load_bin/pgbench" -n -N -c 4 -T 3600 -h 127.0.0.1 -p "$load_port" -U "$load_user" postgres
+		own "${load_as[@]}" "$load_bin/pgbench" -n -N -c 4 -T 3600 -h 127.0.0.1 -p "$load_port" -U "$load_user" postgres || return 1
+	coproc psql { exec "${load_as[@]}" "$load_bin/psql" -AtX -h 127.0.0.1 -p "$load_port" -U "$load_user" postgres; }
+	load_own+=("$psql_PID") pids+=("$psql_PID")
 }
 
 # Median of the losses in percent and its 95 % interval by order statistics: the ranks n/2 -+ 0.98 √n.
@@ -64,7 +83,8 @@ losses() { # NAME TITLE
 			[ "$v" != none ] || begin=begin_none
 			$begin || { say "$v does not run here: $(tail -2 "$tmp/begin.err")"; continue; }
 			[ "$v" = none ] || sleep "$settle"
-			echo "$round $(rate "$name")" >>"$tmp/$name.$v"
+			rate "$name"
+			echo "$round $served" >>"$tmp/$name.$v"
 			stop
 		done
 		say "$name $round: $(for v in none sched_exit sys_exit; do printf '%s %s  ' $v "$(awk -v r="$round" '$1 == r { print $2 }' "$tmp/$name.$v" 2>/dev/null)"; done)"

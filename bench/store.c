@@ -2,11 +2,13 @@
  *
  *   store run ENGINE SIZE HOURS DIR [LIBRARY|MEMORY]     prints "key value" lines
  *   store ask …                                          the same of what `run` left in DIR
+ *   store agents DIR MEMORY                              fills ours with messages of single agents (store/agents.h): "agents ROWS CLOCK CPU"
  *   store folded SIZE ROWS                               rows with whole stacks as text, tab-separated
  *
  * Lines: `stacks`; `hour ROWS CLOCK CPU`: what adding took in the hour that is asked for, seconds on the clock and of CPU time, in batches of 100 s;
  * `others …`: the same of the other hours, in the engine's batches; `finish CPU`; `QUESTION N SUM CHECK FIRST BEST GROWN`: the answer, seconds of CPU
  * time the first time and the best of the next ones, bytes that the process grew by the last time. */
+#include "store/agents.h"
 #include "store/engine.h"
 
 #include "base/clock.h"
@@ -17,6 +19,8 @@
 #include <string.h>
 
 enum { BATCH_WINDOWS = 10, ROUNDS = 4, MIDDLE_HOUR_OF_24 = 14, SOME_HOURS = 3 };
+/* The counted ones are more than an hour: what an hour's end brings is among them. */
+enum { AGENT_ROUNDS_BEFORE = 60, AGENT_ROUNDS = 380 };
 
 static const struct engine_ops *const engines[] = { &naive_engine, &sqlite_engine, &duckdb_engine,
 						    &our_engine };
@@ -220,10 +224,16 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "folded"))
 		return folded(atof(argv[2]), strtoull(argv[3], NULL, 10));
+	if (argc == 4 && !strcmp(argv[1], "agents")) {
+		agents_run(argv[2], strtoull(argv[3], NULL, 10) << 20, AGENT_ROUNDS_BEFORE,
+			   AGENT_ROUNDS);
+		return 0;
+	}
 	for (size_t i = 0; argc >= 6 && i < sizeof engines / sizeof *engines; i++)
 		if (!strcmp(argv[2], engines[i]->name))
 			return run(engines[i], !strcmp(argv[1], "ask"), argv + 3, argc - 3);
 	fprintf(stderr, "usage: store run|ask ENGINE SIZE HOURS DIR [LIBRARY|MEMORY]\n"
+			"       store agents DIR MEMORY\n"
 			"       store folded SIZE ROWS\n");
 	return 2;
 }

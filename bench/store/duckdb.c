@@ -460,7 +460,7 @@ static void answer(void *engine, enum question q, struct answer *out)
 	struct duckdb *e = engine;
 	void *chunk;
 	if (q == Q_TREE)
-		name_tree_answer(&e->tree, out);
+		name_tree_answer(&e->tree, 1, out);
 	for (int i = 0; i < e->n_results; i++)
 		while ((chunk = e->api.fetch_chunk(e->results[i]))) {
 			answer_chunk(e, q, chunk, out);

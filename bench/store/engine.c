@@ -44,10 +44,11 @@ void name_tree_add(struct name_tree *t, const uint64_t *name_keys, const uint32_
 	}
 }
 
-void name_tree_answer(const struct name_tree *t, struct answer *out)
+void name_tree_answer(const struct name_tree *t, int64_t min_total, struct answer *out)
 {
 	for (size_t i = 0; i < t->totals.n; i++)
-		answer_add(out, t->keys.v[i], t->totals.v[i]);
+		if (t->totals.v[i] >= min_total)
+			answer_add(out, t->keys.v[i], t->totals.v[i]);
 }
 
 void name_tree_done(struct name_tree *t)

@@ -18,13 +18,15 @@ enum question {
 	Q_MERGE,      /* all series, all hours, by stack */
 	Q_ROWS,       /* the same without the help of any sum made beforehand */
 	Q_STEPS,      /* all series, all hours, steps of 60 s, by program and type */
-	Q_TREE_ALL,   /* Q_MERGE, and the flame tree of that */
+	Q_TREE_ALL,   /* Q_MERGE, and the flame tree of that, as far as it is seen: SHOWN_SHARE */
 	Q_FILTER,     /* Q_MERGE of the stacks in which a function's name has `word` */
 	QUESTIONS
 };
 extern const char *const question_names[QUESTIONS];
 
 enum { STEP_WINDOWS = 6 };
+/* Of the total: what is worth less is less than a pixel of a picture 1000 pixels wide. */
+#define SHOWN_SHARE 0.001
 
 /* What is asked for. */
 struct asked {
@@ -65,7 +67,8 @@ struct name_tree {
 /* frames: root first. name_keys: of functions, name_key of theirs. */
 void name_tree_add(struct name_tree *t, const uint64_t *name_keys, const uint32_t *frames,
 		   uint32_t n, int64_t value);
-void name_tree_answer(const struct name_tree *t, struct answer *out);
+/* Without nodes that are worth less than min_total. */
+void name_tree_answer(const struct name_tree *t, int64_t min_total, struct answer *out);
 void name_tree_done(struct name_tree *t);
 
 struct engine_opts {

@@ -97,8 +97,8 @@ static void put_pending(struct model_writer *w)
 	uint32_t ids[STACK_BATCH];
 	struct sink *s = profile_sink(w->p);
 	for (size_t i = 0; i < w->pending.n; i++)
-		lists[i] =
-			(struct stack_list){ w->pool.v + w->pending.v[i].first, w->pending.v[i].n };
+		lists[i] = (struct stack_list){ .frames = w->pool.v + w->pending.v[i].first,
+						.n = w->pending.v[i].n };
 	s->ops->stacks(s, lists, w->pending.n, ids);
 	for (size_t i = 0; i < w->pending.n; i++)
 		w->stacks.v[w->pending.v[i].stack].id = ids[i];

@@ -1,6 +1,7 @@
 /* What is right: every row is added up in plain arrays as it comes. */
 #include "engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,14 @@ static bool naive_ask(void *engine, enum question q, int way)
 	return true;
 }
 
+static int64_t least_shown(const totals *t)
+{
+	int64_t total = 0;
+	for (uint32_t i = 0; i < t->n; i++)
+		total += t->v[i];
+	return (int64_t)ceil((double)total * SHOWN_SHARE);
+}
+
 static void answer_totals(const totals *t, struct answer *out)
 {
 	for (uint32_t i = 0; i < t->n; i++)
@@ -131,8 +140,10 @@ static void naive_answer(void *engine, enum question q, struct answer *out)
 	const struct naive *e = engine;
 	switch (q) {
 	case Q_TREE:
+		name_tree_answer(&e->tree, 1, out);
+		break;
 	case Q_TREE_ALL:
-		name_tree_answer(&e->tree, out);
+		name_tree_answer(&e->tree, least_shown(&e->all), out);
 		break;
 	case Q_DIFF:
 		answer_totals(&e->hour, out);

@@ -243,7 +243,7 @@ static void sqlite_answer(void *engine, enum question q, struct answer *out)
 {
 	struct sqlite_rows *e = engine;
 	if (q == Q_TREE)
-		name_tree_answer(&e->tree, out);
+		name_tree_answer(&e->tree, 1, out);
 	for (size_t i = 0; i < e->pairs.n; i++)
 		answer_add(out, e->pairs.v[i].key, e->pairs.v[i].value);
 }

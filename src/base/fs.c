@@ -164,3 +164,32 @@ int fs_open_unnamed(struct err *err)
 	free(path);
 	return fd;
 }
+
+/* "a/b/" and "a/b" are in "a"; "b" is in ".". */
+static char *dir_of(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len && path[len - 1] != '/')
+		len--;
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return len ? xasprintf("%.*s", (int)len, path) : xstrdup(".");
+}
+
+int fs_sync_dir_of(const char *path, struct err *err)
+{
+	char *dir = dir_of(path);
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = 0;
+
+	/* One that may be passed, but not read, and a file system that has no such thing. */
+	if ((fd < 0 || fsync(fd)) && errno != EACCES && errno != EINVAL && errno != EROFS)
+		rc = err_set(err, errno, "cannot write %s to the disk: %s", dir, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return rc;
+}

@@ -22,6 +22,10 @@ int fs_read_at(int dirfd, const char *path, size_t max, struct buf *b, struct er
 /* First line of a small file without its newline, cut to size - 1 bytes (size > 0). 0 or -errno; line is "" on failure. */
 int fs_read_line(const char *path, char *line, size_t size);
 
+/* What was made, renamed or removed in the folder that path is in is on the disk when it returns 0. Where a file system cannot, it does
+ * nothing. */
+int fs_sync_dir_of(const char *path, struct err *err);
+
 /* Unpacks gzip (several members, too), zstd or xz when data starts like one of them, in place: b then holds the plain bytes.
  * Anything else is left alone. -EFBIG past max (a bomb), -EBADMSG when damaged or cut, -E2BIG when the decoder would need
  * too much memory; b is unchanged on failure. */

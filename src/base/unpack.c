@@ -65,6 +65,12 @@ struct unpack *unpack_new(enum unpack_kind kind)
 	return u;
 }
 
+void unpack_limit_window(struct unpack *u, int log)
+{
+	if (u->kind == UNPACK_ZSTD)
+		ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, log);
+}
+
 void unpack_free(struct unpack *u)
 {
 	if (!u)

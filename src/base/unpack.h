@@ -11,6 +11,8 @@
 
 /* What a compressor may ask us to remember: enough for xz -9 (64 MiB) and zstd --ultra -22 (128 MiB). */
 enum { UNPACK_MAX_WINDOW_LOG = 27, UNPACK_MAX_WINDOW_BYTES = 1 << UNPACK_MAX_WINDOW_LOG };
+/* What a sender of HTTP may ask for (RFC 9659): 8 MiB. */
+enum { UNPACK_HTTP_WINDOW_LOG = 23 };
 
 enum unpack_kind { UNPACK_NONE, UNPACK_GZIP, UNPACK_ZSTD, UNPACK_XZ };
 
@@ -22,6 +24,8 @@ struct unpack;
 /* kind is not UNPACK_NONE. */
 struct unpack *unpack_new(enum unpack_kind kind);
 void unpack_free(struct unpack *u);
+/* zstd may ask for a window of at most 1 << log bytes, less than UNPACK_MAX_WINDOW_BYTES. Before the first step. */
+void unpack_limit_window(struct unpack *u, int log);
 
 /* Takes bytes from in and puts at most size plain ones (> 0) at out; *got is their number. `last` says that nothing comes
  * after in. Returns 1 when in is used up or out is full, 0 at the end of the data (only when last), -EBADMSG when it is

@@ -38,7 +38,7 @@ struct scratch {
 	__u64 raw_since_ns;
 	__u32 raw_sent;
 	__u32 index; /* its own */
-	/* Of bpf/off_cpu.h. */
+	/* Of waits. */
 	struct wait_info wait;
 	struct quanta quanta;
 	__u64 task; /* whose wait it is, until its user part was taken; 0: none */

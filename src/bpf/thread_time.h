@@ -38,7 +38,7 @@ struct thread_time {
 	__u64 reported_ns; /* until when a wait that goes on was reported */
 	__u32 is;          /* enum thread_is, since last_ns */
 	__u32 wanted;      /* whether it was a target when its exit began */
-	__u32 holds;       /* there is something in its held_waits (bpf/off_cpu.h) */
+	__u32 holds;       /* there is something in its held_waits (bpf/held_waits.h) */
 	__u32 reserved;
 	__u32 waker_tgid, waker_tid;
 	__u64 waker_hash;

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor_data.h"
 #include "cmd/doctor_pid.h"
 #include "cmd/trial.h"
 #include "collect/collect.h"
@@ -130,12 +131,20 @@ static void add_json(struct buf *b, const struct check *checks, size_t n, const 
 	buf_addc(b, '\n');
 }
 
+struct doctor_opts {
+	const char *data;
+};
+
 static int doctor_run(struct cmd_line *line, const void *opts)
 {
-	(void)opts;
+	const struct doctor_opts *o = opts;
 	struct check checks[CHECKS_MAX];
 	struct trial trial;
 	struct buf b = { 0 };
+	if (line->args.n && o->data)
+		return cmd_usage(line, "either a process or --data");
+	if (o->data)
+		return doctor_data(line, o->data);
 	if (line->args.n)
 		return doctor_pid(line, line->args.v[0]);
 	size_t n = collect_checks(checks, CHECKS_MAX);
@@ -156,6 +165,12 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 	return status;
 }
 
+static const struct cmd_opt doctor_options[] = {
+	{ NULL, "data", "DIR", "read all of a store instead: is it as it was written?", OPT_STRING,
+	  "What", offsetof(struct doctor_opts, data), .basic = true },
+	{ 0 },
+};
+
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.summary = "what works on this host, and how to fix what does not",
@@ -163,12 +178,16 @@ const struct cmd cmd_doctor = {
 	.about = "Tries each thing that recording needs, and then a recording. The exit status is 0 when recording works "
 		 "here, 3 when a permission is missing, 4 when the kernel lacks something.\n"
 		 "With a process, shows each file whose code it runs: where its names come from, what its stacks are walked by, "
-		 "and the command that would give better names. The exit status is 5 when there is no such process.",
+		 "and the command that would give better names. The exit status is 5 when there is no such process.\n"
+		 "With --data, reads every file of a store and compares it with the checksums in it, also while another process writes it; "
+		 "nothing is changed. The exit status is 6 when something is damaged.",
 	.examples = {
 		"sudo cresset doctor\tone line per capability",
 		"sudo cresset doctor 4242\tthe files of a process and their names",
 		"cresset doctor --json\tfor scripts",
 	},
+	.options = doctor_options,
+	.opts_size = sizeof(struct doctor_opts),
 	.max_args = 1,
 	.arg_name = "PID",
 	.has_json = true,

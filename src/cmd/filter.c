@@ -5,6 +5,8 @@
 #include "cmd/match.h"
 #include "profile/select.h"
 #include "profile/time_range.h"
+#include "query/ask.h"
+#include "query/part.h"
 
 #include <errno.h>
 
@@ -29,36 +31,8 @@ void filter_by(const struct choice_list *by, struct tree_opts *out)
 
 void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out)
 {
-	uint32_t comm = strtab_find(&p->strings, "comm");
-	if (f->by.n || comm == UINT32_MAX)
-		return;
-	for (size_t i = 0; i < p->series.series.n; i++) {
-		if (!label_find(&p->series, p->series.series.v[i].labels, comm))
-			continue;
-		out->by[0] = BY_COMM;
-		out->n_by = 1;
-		return;
-	}
-}
-
-const char *type_word(const struct profile *p, uint32_t type)
-{
-	const struct type *t = &p->series.types.v[type];
-	for (size_t i = 0; i < p->series.types.n; i++)
-		if (i != type && p->series.types.v[i].name == t->name)
-			return profile_str(p, t->sample_type);
-	return profile_str(p, t->name);
-}
-
-void list_types(struct buf *b, const struct profile *p, uint32_t except)
-{
-	const char *comma = "";
-	for (uint32_t i = 0; i < p->series.types.n; i++) {
-		if (i == except)
-			continue;
-		buf_addf(b, "%s%s", comma, type_word(p, i));
-		comma = ", ";
-	}
+	if (!f->by.n)
+		query_default_frames(p, out);
 }
 
 void note_other_types(const struct profile *p, uint32_t type)
@@ -66,8 +40,8 @@ void note_other_types(const struct profile *p, uint32_t type)
 	if (p->series.types.n < 2)
 		return;
 	struct buf others = { 0 };
-	list_types(&others, p, type);
-	log_info("showing %s; not shown: %s (--type)", type_word(p, type), buf_cstr(&others));
+	query_list_types(&others, p, type);
+	log_info("showing %s; not shown: %s (--type)", query_type_word(p, type), buf_cstr(&others));
 	buf_done(&others);
 }
 
@@ -79,9 +53,9 @@ static int no_such_type(const struct profile *p, const char *want)
 	struct buf list = { 0 };
 	size_t n = p->series.types.n < TYPES_MAX ? p->series.types.n : TYPES_MAX;
 	for (size_t i = 0; i < n; i++)
-		words[i] = type_word(p, i);
+		words[i] = query_type_word(p, i);
 	const char *near = str_nearest(want, words, n);
-	list_types(&list, p, UINT32_MAX);
+	query_list_types(&list, p, UINT32_MAX);
 	err_set(&err, EINVAL, "there is no type '%s' here", want);
 	if (near)
 		err_hint(&err, "did you mean '%s'?\ntypes here: %s", near, buf_cstr(&list));

@@ -100,12 +100,6 @@ double filter_seconds(const struct tree_opts *opts, const struct profile *p);
 /* For what writes whole profiles: *p becomes the part of it that passes everything. Status as above. */
 int filter_profile(const struct cmd_line *line, const struct filter_opts *f, struct profile **p);
 
-/* What to call a type in --type so that profile_pick_type finds it: its name, or its sample type when types share the name. */
-const char *type_word(const struct profile *p, uint32_t type);
-
-/* Appends the words of all types but one (UINT32_MAX: of all), separated by commas. */
-void list_types(struct buf *b, const struct profile *p, uint32_t except);
-
 /* Says on standard error that other types than this were left out. */
 void note_other_types(const struct profile *p, uint32_t type);
 

@@ -1,5 +1,7 @@
 #include "cmd/filter.h"
 
+#include "query/ask.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -37,9 +39,9 @@ static int not_in_older(const struct profile *newer, uint32_t type, const struct
 {
 	struct err err = { 0 };
 	struct buf list = { 0 };
-	list_types(&list, older, UINT32_MAX);
+	query_list_types(&list, older, UINT32_MAX);
 	err_set(&err, EINVAL, "the older side has nothing to compare %s with",
-		type_word(newer, type));
+		query_type_word(newer, type));
 	err_hint(&err, "it has: %s\nchoose one that both have: --type", buf_cstr(&list));
 	buf_done(&list);
 	return cmd_fail(CMD_USAGE, &err);

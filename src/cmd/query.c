@@ -1,14 +1,11 @@
 /* cresset query: questions to a store or a file. */
 #include "cmd/query.h"
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "cmd/data.h"
 #include "cmd/match.h"
 #include "format/table.h"
 #include "profile/top.h"
-#include "query/time.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,6 +27,8 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "by", "L,...", "labels to tell apart; pid, tid and cpu, too", OPT_COMMA, ASK(by),
 	  .basic = true },
 	{ NULL, "range", "STEP", "totals over time", OPT_DURATION, SHOW(range_ns), .basic = true },
+	{ NULL, "reduce", "HOW", "of a metric, in each step; auto: rate of a counter, else avg",
+	  OPT_ENUM, SHOW(reduce), .words = query_reductions, .def = "auto" },
 	{ NULL, "tree", NULL, "the call tree", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "who calls this function, and whom it calls", OPT_STRING,
 	  SHOW(callers), .basic = true },
@@ -87,47 +86,14 @@ static int parse_selector(struct query_cmd *c)
 	return CMD_OK;
 }
 
-int query_moment(const struct query_cmd *c, const char *option, const char *text,
-		 int64_t otherwise_ns, int64_t *out_ns)
-{
-	struct time_words words = { .now_ns = clock_wall_ns() };
-	struct err err = { 0 };
-	*out_ns = otherwise_ns;
-	c->source->ops->range(c->source, &words.start_ns, &words.end_ns);
-	if (c->file) /* waits may begin before the recording does */
-		words.start_ns = c->file->meta.start_wall_ns;
-	if (!text)
-		return CMD_OK;
-	char *what = xasprintf("option %s", option);
-	int rc = time_parse(text, &words, what, out_ns, &err);
-	free(what);
-	return rc < 0 ? cmd_fail(CMD_USAGE, &err) : CMD_OK;
-}
-
-/* Without --from and --to: all of a file; of a store the last quarter of an hour. */
-static void default_range(const struct query_cmd *c, int64_t *start_ns, int64_t *end_ns)
-{
-	c->source->ops->range(c->source, start_ns, end_ns);
-	if (!c->file) {
-		*end_ns = clock_wall_ns();
-		*start_ns = *end_ns - 15 * 60 * INT64_C(1000000000);
-	}
-}
-
 static int settle_range(struct query_cmd *c)
 {
-	const struct query_opts *o = c->opts;
-	int64_t start_ns, end_ns;
-	default_range(c, &start_ns, &end_ns);
-	int status = query_moment(c, "--from", o->from, start_ns, &c->q.from_ns);
-	if (c->q.from_ns >= end_ns)
-		end_ns = c->q.from_ns +
-			 (c->q.from_ns < INT64_MAX); /* there is nothing, which is no mistake */
-	if (status == CMD_OK)
-		status = query_moment(c, "--to", o->to, end_ns, &c->q.to_ns);
-	if (status == CMD_OK && c->q.to_ns <= c->q.from_ns && (o->from || o->to))
-		return cmd_usage(c->line, "--to is not later than --from");
-	return status;
+	struct query_range_words words = { c->opts->from, c->opts->to, "option --from",
+					   "option --to" };
+	struct err err = { 0 };
+	query_span_of(c->source, c->file, &c->span);
+	return query_span_parse(&c->span, &words, &c->q, &err) < 0 ? cmd_fail(CMD_USAGE, &err)
+								   : CMD_OK;
 }
 
 static int settle_type(struct query_cmd *c)
@@ -135,18 +101,11 @@ static int settle_type(struct query_cmd *c)
 	struct err err = { 0 };
 	struct buf list = { 0 };
 	uint32_t others;
-	c->q.type = query_pick_type(c->catalog, c->selector, &others);
-	if (c->q.type == UINT32_MAX) {
-		list_types(&list, c->catalog, UINT32_MAX);
-		err_set(&err, EINVAL, "there is no type '%s' here",
-			selector_type_text(c->selector) ? selector_type_text(c->selector) : "");
-		err_hint(&err, "types here: %s", list.len ? buf_cstr(&list) : "none");
-		buf_done(&list);
+	if (query_ask_type(&c->q, &others, &err) < 0)
 		return cmd_fail(CMD_USAGE, &err);
-	}
 	if (others) {
-		list_types(&list, c->catalog, c->q.type);
-		log_info("showing %s; there is also: %s", type_word(c->catalog, c->q.type),
+		query_list_types(&list, c->catalog, c->q.type);
+		log_info("showing %s; there is also: %s", query_type_word(c->catalog, c->q.type),
 			 buf_cstr(&list));
 		buf_done(&list);
 	}
@@ -236,6 +195,13 @@ static void explain_nothing(const struct query_cmd *c, const struct query_tree *
 		log_info("there is nothing in this range of time");
 }
 
+void query_note_ids(bool missing)
+{
+	if (missing)
+		log_info("of a part of the range only sums of 10 s are kept: pid, tid, cpu and "
+			 "trace_id are not known there");
+}
+
 static int show_tree(const struct query_cmd *c)
 {
 	struct query_tree answer;
@@ -250,6 +216,7 @@ static int show_tree(const struct query_cmd *c)
 		explain_nothing(c, &answer);
 	if (answer.rounded)
 		log_info("the samples have no times as exact as the range: more than it is shown");
+	query_note_ids(answer.ids_missing);
 	int status = c->opts->callers ? print_callers(c, &table)
 		     : c->opts->tree  ? print_table(c, &table)
 				      : print_top(c, &table);
@@ -260,6 +227,10 @@ static int show_tree(const struct query_cmd *c)
 static int show(const struct query_cmd *c)
 {
 	const struct query_opts *o = c->opts;
+	if (query_asks_metric(c))
+		return query_show_metric(c);
+	if (o->reduce)
+		return cmd_usage(c->line, "option --reduce: this is no metric");
 	if (o->range_ns)
 		return query_show_range(c);
 	if (query_asks_diff(o))

@@ -5,7 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/outputs.h"
-#include "query/plan.h"
+#include "query/ask.h"
 
 struct query_opts {
 	struct filter_opts filter; /* the filters by frame only */
@@ -14,7 +14,7 @@ struct query_opts {
 	struct text_opts text;
 	uint64_t range_ns, top_n, timeout_ns, memory_bytes;
 	bool tree, csv, heatmap, types, labels, series;
-	int norm;
+	int norm, reduce;
 };
 
 struct query_cmd {
@@ -23,6 +23,7 @@ struct query_cmd {
 	struct profile *file; /* NULL: a store */
 	struct source *source;
 	const struct profile *catalog;
+	struct query_span span;
 	struct selector *selector; /* NULL: none was given */
 	struct query q;
 };
@@ -34,6 +35,11 @@ int query_list(const struct query_cmd *c);
 /* --range */
 int query_show_range(const struct query_cmd *c);
 
+/* A metric; query_reductions: words of --reduce. */
+bool query_asks_metric(const struct query_cmd *c);
+int query_show_metric(const struct query_cmd *c);
+extern const char *const query_reductions[];
+
 /* --diff, --diff-from, --diff-to: c's query is the newer side. */
 bool query_asks_diff(const struct query_opts *o);
 int query_show_diff(const struct query_cmd *c);
@@ -42,9 +48,8 @@ int query_show_diff(const struct query_cmd *c);
 int query_write(const struct query_cmd *c);
 int query_heatmap(const struct query_cmd *c);
 
-/* The moment that an option names; text NULL: otherwise. CMD_OK or CMD_USAGE. */
-int query_moment(const struct query_cmd *c, const char *option, const char *text,
-		 int64_t otherwise_ns, int64_t *out_ns);
+/* Says so where ids decide that the samples do not all have (query_tree.ids_missing). */
+void query_note_ids(bool missing);
 
 /* What a query ended with, printed: CMD_USAGE for what was asked, CMD_FAILED else. */
 int query_fail(const struct err *err);

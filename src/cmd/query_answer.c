@@ -3,52 +3,19 @@
 #include "cmd/query.h"
 #include "cmd/report_heatmap.h"
 #include "format/diff_table.h"
-#include "profile/select.h"
-
-#include <errno.h>
-#include <string.h>
+#include "query/part.h"
 
 /* --- the answer as a profile --- */
 
-/* Labels of --by that files and heatmaps can have as root frames are those of report. */
-static int settle_by(const struct query_cmd *c, struct tree_opts *tree)
-{
-	tree->n_by = 0;
-	for (uint32_t i = 0; i < c->q.n_by; i++) {
-		int key = BY_NONE + 1;
-		while (key < BY_KEYS && strcmp(tree_by_names[key], c->q.by[i]) != 0)
-			key++;
-		if (key == BY_KEYS || tree->n_by == TREE_BY_MAX)
-			return cmd_usage(c->line,
-					 "root frames in a file are: comm pid tid process cpu "
-					 "container, at most %d; not '%s'",
-					 TREE_BY_MAX, c->q.by[i]);
-		tree->by[tree->n_by++] = key;
-	}
-	return CMD_OK;
-}
-
-static bool has_filters(const struct tree_opts *t)
-{
-	return t->focus || t->ignore || t->hide || t->no_kernel || t->no_user || t->n_by;
-}
-
 /* A store's answer is added up; a file's keeps its times. */
-static int answer_profile(const struct query_cmd *c, const struct tree_opts *tree,
-			  struct profile **out)
+static int answer_profile(const struct query_cmd *c, struct profile **out)
 {
+	struct tree_opts tree;
 	struct err err = { 0 };
-	struct profile *whole;
-	if (query_profile(&c->q, c->file != NULL, &whole, &err) < 0)
-		return query_fail(&err);
-	if (!has_filters(tree)) {
-		*out = whole;
-		return CMD_OK;
-	}
-	struct select_opts select = { .tree = *tree };
-	int rc = profile_select(whole, &select, out, &err);
-	profile_free(whole);
-	return rc < 0 ? cmd_fail(CMD_USAGE, &err) : CMD_OK;
+	int rc = query_root_frames(&c->q, &tree, &err);
+	if (rc == 0)
+		rc = query_part(&c->q, &tree, c->file != NULL, out, &err);
+	return rc < 0 ? query_fail(&err) : CMD_OK;
 }
 
 static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p)
@@ -69,15 +36,12 @@ int query_write(const struct query_cmd *c)
 	const char *const standard_output[] = { "-" };
 	struct str_list paths = c->opts->outputs;
 	struct outputs outputs = { 0 };
-	struct tree_opts tree = c->q.tree;
 	struct profile *p = NULL;
 	if (!paths.n)
 		paths = (struct str_list){ (const char **)standard_output, 1 };
 	int status = outputs_settle(c->line, &paths, c->opts->format, &outputs);
 	if (status == CMD_OK)
-		status = settle_by(c, &tree);
-	if (status == CMD_OK)
-		status = answer_profile(c, &tree, &p);
+		status = answer_profile(c, &p);
 	if (status == CMD_OK)
 		status = write_outputs(c, &outputs, p);
 	outputs_abort(&outputs);
@@ -87,17 +51,14 @@ int query_write(const struct query_cmd *c)
 
 int query_heatmap(const struct query_cmd *c)
 {
-	struct tree_opts tree = c->q.tree;
+	struct tree_opts tree;
 	struct err err = { 0 };
 	struct profile *p;
-	int status = settle_by(c, &tree);
-	if (status != CMD_OK)
-		return status;
-	if (query_profile(&c->q, true, &p, &err) < 0)
+	if (query_root_frames(&c->q, &tree, &err) < 0 || query_profile(&c->q, true, &p, &err) < 0)
 		return query_fail(&err);
 	tree.type = 0; /* there is no other */
-	status = report_heatmap(c->line, p, &tree,
-				c->opts->outputs.n ? c->opts->outputs.v[0] : NULL, c->opts->csv);
+	int status = report_heatmap(
+		c->line, p, &tree, c->opts->outputs.n ? c->opts->outputs.v[0] : NULL, c->opts->csv);
 	profile_free(p);
 	return status;
 }
@@ -113,24 +74,15 @@ bool query_asks_diff(const struct query_opts *o)
 static int settle_older(const struct query_cmd *c, struct query *older, struct selector **selector)
 {
 	const struct query_opts *o = c->opts;
+	struct query_range_words words = { o->diff_from, o->diff_to, "option --diff-from",
+					   "option --diff-to" };
 	struct err err = { 0 };
-	uint32_t others;
-	*older = c->q;
-	int status = query_moment(c, "--diff-from", o->diff_from, c->q.from_ns, &older->from_ns);
-	if (status == CMD_OK)
-		status = query_moment(c, "--diff-to", o->diff_to, c->q.to_ns, &older->to_ns);
-	if (status != CMD_OK || !o->diff)
-		return status;
-	if (selector_parse(o->diff, selector, &err) < 0) {
+	if (o->diff && selector_parse(o->diff, selector, &err) < 0) {
 		err_prefix(&err, "option --diff");
 		return cmd_fail(CMD_USAGE, &err);
 	}
-	older->selector = *selector;
-	if (!selector_takes_type(*selector, c->catalog, older->type))
-		older->type = query_pick_type(c->catalog, *selector, &others);
-	return older->type == UINT32_MAX
-		       ? cmd_usage(c->line, "option --diff: there is no such type here")
-		       : CMD_OK;
+	int rc = query_ask_older(&c->q, &c->span, &words, *selector, older, &err);
+	return rc < 0 ? cmd_fail(CMD_USAGE, &err) : CMD_OK;
 }
 
 static void print_diff(const struct query_cmd *c, const struct diff_table *table, struct buf *b)
@@ -164,6 +116,7 @@ int query_show_diff(const struct query_cmd *c)
 	int status = settle_older(c, &older, &selector);
 	if (status == CMD_OK && query_diff(&c->q, &older, &opts, &sides, &err) < 0)
 		status = query_fail(&err);
+	query_note_ids(sides.newer.ids_missing || sides.older.ids_missing);
 	if (status == CMD_OK) {
 		struct diff_table table = {
 			.diff = sides.diff,

@@ -1,19 +1,13 @@
 /* cresset query --range: totals over time, by labels.
  *
- * JSON is one object; keys are only ever added:
- *
- *     format "cresset.range", version 1, type, unit, scale and scaled_unit (as in cresset.report)
- *     from_ns, step_ns, steps      Unix time; of a file that knows no clock since its start
- *     groups                       [{labels {name: value, …}, total, values [of each step]}], greatest total first
- *
  * CSV has a line for each step and group: time_ns,LABEL…,value. */
-#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/query.h"
 #include "format/columns.h"
 #include "format/value.h"
 #include "profile/sum.h"
+#include "query/answer_json.h"
 #include "query/time.h"
 
 static const char *group_name(const struct query_range *r, uint32_t group, uint32_t i)
@@ -26,64 +20,7 @@ static int64_t step_time_ns(const struct query_range *r, size_t step)
 	return sum_add(r->from_ns, sum_mul(r->step_ns, step));
 }
 
-/* --- JSON and CSV --- */
-
-static void group_json(const struct query_cmd *c, const struct query_range *r, uint32_t group,
-		       struct json *j)
-{
-	json_obj(j);
-	json_key(j, "labels");
-	json_obj(j);
-	for (uint32_t i = 0; i < r->n_by; i++) {
-		json_key(j, c->q.by[i]);
-		json_str(j, group_name(r, group, i));
-	}
-	json_end(j);
-	json_key(j, "total");
-	json_i64(j, r->totals[group]);
-	json_key(j, "values");
-	json_arr(j);
-	for (size_t i = 0; i < r->steps; i++)
-		json_i64(j, r->sums[group * r->steps + i]);
-	json_end(j);
-	json_end(j);
-}
-
-static void head_json(const struct query_range *r, struct json *j)
-{
-	json_key(j, "format");
-	json_str(j, "cresset.range");
-	json_key(j, "version");
-	json_u64(j, 1);
-	json_key(j, "type");
-	json_str(j, r->type_name);
-	json_key(j, "unit");
-	json_str(j, r->unit);
-	json_key(j, "scale");
-	json_num(j, r->scaled_unit ? r->scale : __builtin_nan(""));
-	json_key(j, "scaled_unit");
-	json_str(j, r->scaled_unit);
-	json_key(j, "from_ns");
-	json_i64(j, r->from_ns);
-	json_key(j, "step_ns");
-	json_i64(j, r->step_ns);
-	json_key(j, "steps");
-	json_u64(j, r->steps);
-}
-
-static void range_json(const struct query_cmd *c, const struct query_range *r, struct buf *b)
-{
-	struct json j = json_to(b);
-	json_obj(&j);
-	head_json(r, &j);
-	json_key(&j, "groups");
-	json_arr(&j);
-	for (uint32_t i = 0; i < r->n_shown; i++)
-		group_json(c, r, r->order[i], &j);
-	json_end(&j);
-	json_end(&j);
-	buf_addc(b, '\n');
-}
+/* --- CSV --- */
 
 static void csv_field(struct buf *b, const char *text)
 {
@@ -185,8 +122,9 @@ int query_show_range(const struct query_cmd *c)
 		return query_fail(&err);
 	if (!r.n_shown)
 		log_info("there is nothing to show");
+	query_note_ids(r.ids_missing);
 	if (c->line->globals.json)
-		range_json(c, &r, &b);
+		range_json(&c->q, &r, &b);
 	else if (c->opts->csv)
 		range_csv(c, &r, &b);
 	else

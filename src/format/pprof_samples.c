@@ -1,5 +1,6 @@
 #include "format/pprof_samples.h"
 
+#include "base/parse.h"
 #include "format/pprof.h"
 
 #include <string.h>
@@ -39,6 +40,7 @@ struct pprof_samples {
 	size_t n_columns;
 	uint32_t key_pid, key_tid, key_cpu;
 	uint32_t key_state, key_reason; /* UINT32_MAX: they stay */
+	uint32_t key_trace, key_span, key_profile, key_datadog;
 
 	VEC(uint32_t) series; /* runs of n_columns, one for each label set */
 	struct map series_of_labels;
@@ -50,6 +52,8 @@ struct pprof_samples {
 
 	/* Of the sample at hand, and of the one before. */
 	VEC(struct label) labels, labels_before;
+	struct trace_link link; /* of the sample at hand */
+	bool has_trace, has_span;
 	size_t series_before; /* index in series; SIZE_MAX: there was none */
 	bool bad;
 
@@ -71,6 +75,10 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	s->key_pid = sink_string(sink, "pid");
 	s->key_tid = sink_string(sink, "tid");
 	s->key_cpu = sink_string(sink, "cpu");
+	s->key_trace = sink_string(sink, "trace_id");
+	s->key_span = sink_string(sink, "span_id");
+	s->key_profile = sink_string(sink, "profile_id");
+	s->key_datadog = sink_string(sink, "span id");
 	s->key_state = s->key_reason = UINT32_MAX;
 	s->series_before = SIZE_MAX;
 	s->n_list_memos = 1;
@@ -187,54 +195,104 @@ static uint32_t *id_column(const struct pprof_samples *s, struct sample *sample,
 	return id && *id == SAMPLE_NO_ID ? id : NULL;
 }
 
-/* False when it is damaged. */
-static bool parse_label(struct pprof_tables *t, struct cur c, struct label *out)
+/* Its value as text is left to be looked up: *str, 0 where it has none. False when it is damaged. */
+static bool parse_label(struct pprof_tables *t, struct cur c, struct label *out, uint64_t *str)
 {
 	struct label l = { 0 };
 	struct pb_field f;
-	uint64_t str = 0;
+	*str = 0;
 	while (pb_next(&c, &f)) {
 		if (f.num == LABEL_KEY)
 			l.key = pprof_string(t, f.u);
 		else if (f.num == LABEL_STR)
-			str = f.u;
+			*str = f.u;
 		else if (f.num == LABEL_NUM)
 			l.num = f.u;
 		else if (f.num == LABEL_NUM_UNIT)
 			l.unit = pprof_string(t, f.u);
 	}
-	l.is_num = str == 0;
-	if (str) {
-		l.str = pprof_string(t, str);
-		l.num = 0;
-		l.unit = 0;
-	}
+	l.is_num = *str == 0;
+	if (*str)
+		l.num = l.unit = 0;
 	*out = l;
 	return !c.bad;
 }
 
-/* A label that was skipped once is read again each time, so that each is counted. */
-static bool label_of(struct pprof_samples *s, struct cur c, struct label *out)
+/* The first byte is the highest. */
+static bool span_of_number(uint64_t number, uint8_t *span)
+{
+	for (int i = 0; i < LINK_SPAN_BYTES; i++)
+		span[i] = number >> 8 * (LINK_SPAN_BYTES - 1 - i);
+	return number != 0;
+}
+
+static bool span_of_digits(struct cur text, uint8_t *span)
+{
+	char digits[24] = "";
+	uint64_t number;
+	if (cur_left(&text) < sizeof digits)
+		memcpy(digits, text.p, cur_left(&text));
+	return parse_u64(digits, &number) == 0 && span_of_number(number, span);
+}
+
+static bool hex_of_text(struct cur text, uint8_t *bytes, size_t n)
+{
+	return link_parse((const char *)text.p, cur_left(&text), bytes, n);
+}
+
+/* The label that says the trace or the span of a sample (docs/formats.md, pprof): it is a column of ours. The first of each
+ * counts. */
+static bool take_link(struct pprof_samples *s, const struct label *l, uint64_t str)
+{
+	bool is_trace = l->key == s->key_trace, is_datadog = l->key == s->key_datadog;
+	if (!is_trace && !is_datadog && l->key != s->key_span && l->key != s->key_profile)
+		return false;
+	struct trace_link said = { 0 };
+	struct cur text = pprof_text(s->tables, str);
+	bool good = l->is_num    ? !is_trace && span_of_number(l->num, said.span)
+		    : is_trace   ? hex_of_text(text, said.trace, sizeof said.trace)
+		    : is_datadog ? span_of_digits(text, said.span)
+				 : hex_of_text(text, said.span, sizeof said.span);
+	if (good && is_trace && !s->has_trace)
+		memcpy(s->link.trace, said.trace, sizeof said.trace);
+	if (good && !is_trace && !s->has_span)
+		memcpy(s->link.span, said.span, sizeof said.span);
+	s->has_trace |= good && is_trace;
+	s->has_span |= good && !is_trace;
+	return good;
+}
+
+enum label_kind { LABEL_DAMAGED, LABEL_PLAIN, LABEL_LINK };
+
+/* A label that was skipped once is read again each time, so that each is counted. Ids of traces do not come again: they are not
+ * kept, and their text stays out of the sink. */
+static enum label_kind label_of(struct pprof_samples *s, struct cur c, struct label *out)
 {
 	size_t len = cur_left(&c);
 	struct label_memo *memo = &s->label_memos[hash_bytes(c.p, len) % PPROF_LABEL_MEMOS];
 	if (len && cur_left(&memo->bytes) == len && memcmp(memo->bytes.p, c.p, len) == 0) {
 		*out = memo->label;
-		return true;
+		return LABEL_PLAIN;
 	}
-	uint64_t skipped = s->tables->skipped;
-	if (!parse_label(s->tables, c, out))
-		return false;
+	uint64_t skipped = s->tables->skipped, str;
+	if (!parse_label(s->tables, c, out, &str))
+		return LABEL_DAMAGED;
+	if (take_link(s, out, str))
+		return LABEL_LINK;
+	out->str = pprof_string(s->tables, str);
 	if (s->tables->skipped == skipped)
 		*memo = (struct label_memo){ c, *out };
-	return true;
+	return LABEL_PLAIN;
 }
 
 static void add_label(struct pprof_samples *s, struct sample *sample, struct cur c)
 {
 	struct label l;
-	bool good = label_of(s, c, &l);
-	uint32_t *id = id_column(s, sample, &l);
+	enum label_kind kind = label_of(s, c, &l);
+	if (kind == LABEL_LINK)
+		return;
+	bool good = kind == LABEL_PLAIN;
+	uint32_t *id = good ? id_column(s, sample, &l) : NULL;
 	if (id)
 		*id = l.num;
 	else if (good && !l.is_num && (l.key == s->key_state || l.key == s->key_reason))
@@ -298,7 +356,8 @@ static bool read_sample(struct pprof_samples *s, struct pending *p, struct cur c
 	p->list = cur_of(NULL, 0);
 	p->first = s->frames.n;
 	p->is_bad = false;
-	s->bad = false;
+	s->bad = s->has_trace = s->has_span = false;
+	s->link = (struct trace_link){ 0 };
 	vec_clear(&s->labels);
 	while (!s->bad && pb_next(&c, &f)) {
 		if (f.num == SAMPLE_LOCATION_ID)
@@ -366,7 +425,8 @@ static void find_stacks(struct pprof_samples *s)
 			of_list[n++] = p;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		lists[i] = (struct stack_list){ s->frames.v + of_list[i]->first, of_list[i]->n };
+		lists[i] = (struct stack_list){ .frames = s->frames.v + of_list[i]->first,
+						.n = of_list[i]->n };
 	s->sink->ops->stacks(s->sink, lists, n, ids);
 	for (uint32_t i = 0; i < n; i++) {
 		struct pending *p = of_list[i];
@@ -397,6 +457,7 @@ bool pprof_samples_add(struct pprof_samples *s, struct cur message)
 		return true;
 	}
 	p->series = find_series(s);
+	p->sample.link = s->has_trace || s->has_span ? s->sink->ops->link(s->sink, &s->link) : 0;
 	s->n_pending++;
 	if (s->n_values + s->values.n > PPROF_MAX_SAMPLES)
 		return false;

@@ -14,7 +14,12 @@ enum { NO_COLUMN = UINT32_MAX };
 
 /* One sample of the file: samples of the model that differ in time and type only. */
 struct pprof_row {
-	uint32_t stack, labels, pid, tid, cpu;
+	uint32_t stack, labels, pid, tid, cpu, link;
+};
+
+/* Strings; 0: not known. */
+struct link_strings {
+	uint32_t trace, span;
 };
 
 struct pprof_writer {
@@ -33,6 +38,7 @@ struct pprof_writer {
 	uint32_t key_state, key_reason, state_names[THREAD_STATES];
 	bool with_states;
 	VEC(struct stack_state) states; /* by row, when with_states */
+	VEC(struct link_strings) links; /* by link - 1 */
 	struct buf out;
 };
 
@@ -148,7 +154,9 @@ static int64_t *row_values(struct pprof_writer *w, size_t sample)
 	const struct sample_columns *s = &w->p->samples;
 	uint32_t labels = w->p->series.series.v[s->series[sample]].labels;
 	struct row_key key = {
-		w, { s->stack[sample], labels, s->pid[sample], s->tid[sample], s->cpu[sample] }
+		w,
+		{ s->stack[sample], labels, s->pid[sample], s->tid[sample], s->cpu[sample],
+		  sample_link(s, sample) },
 	};
 	uint32_t fresh = w->rows.n;
 	uint32_t id = map_intern(&w->row_index, hash_bytes(&key.row, sizeof key.row), fresh,
@@ -240,6 +248,29 @@ static void note_states(struct pprof_writer *w)
 	}
 }
 
+/* --- traces ----------------------------------------------------------------------------------- */
+
+static uint32_t id_string(struct pprof_writer *w, const uint8_t *bytes, size_t n)
+{
+	static const uint8_t none[LINK_TRACE_BYTES];
+	char text[LINK_TEXT_BYTES];
+	if (memcmp(bytes, none, n) == 0)
+		return 0;
+	link_text(bytes, n, text);
+	return strtab_put(&w->p->strings, text);
+}
+
+/* Before the file's table of strings is begun, as with reasons. */
+static void note_links(struct pprof_writer *w)
+{
+	const struct link_table *t = &w->p->links;
+	for (size_t i = 0; w->p->samples.link && i < t->all.n; i++) {
+		const struct trace_link *l = &t->all.v[i];
+		vec_push(&w->links, (struct link_strings){ id_string(w, l->trace, sizeof l->trace),
+							   id_string(w, l->span, sizeof l->span) });
+	}
+}
+
 /* --- the message ------------------------------------------------------------------------------ */
 
 static void put_number(struct buf *b, uint32_t field, uint64_t n)
@@ -304,8 +335,17 @@ static void put_state(struct pprof_writer *w, size_t row)
 }
 
 struct id_keys {
-	uint32_t pid, tid, cpu; /* strings */
+	uint32_t pid, tid, cpu, trace, span; /* strings */
 };
+
+/* What is not known is not written. */
+static void put_link(struct pprof_writer *w, const struct id_keys *keys, uint32_t link)
+{
+	if (!link)
+		return;
+	put_text_label(w, keys->trace, w->links.v[link - 1].trace);
+	put_text_label(w, keys->span, w->links.v[link - 1].span);
+}
 
 /* The columns stand before labels that may have the same keys: the reader takes the first. */
 static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *keys)
@@ -321,6 +361,7 @@ static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *ke
 	put_id(w, keys->pid, r->pid);
 	put_id(w, keys->tid, r->tid);
 	put_id(w, keys->cpu, r->cpu);
+	put_link(w, keys, r->link);
 	if (w->with_states)
 		put_state(w, row);
 	if (r->labels) {
@@ -399,7 +440,9 @@ static void put_profile(struct pprof_writer *w)
 {
 	struct id_keys keys = { .pid = strtab_put(&w->p->strings, "pid"),
 				.tid = strtab_put(&w->p->strings, "tid"),
-				.cpu = strtab_put(&w->p->strings, "cpu") };
+				.cpu = strtab_put(&w->p->strings, "cpu"),
+				.trace = strtab_put(&w->p->strings, "trace_id"),
+				.span = strtab_put(&w->p->strings, "span_id") };
 	pprof_put_init(&w->put, w->p);
 	for (size_t i = 0; i < w->n_columns; i++)
 		put_value_type(w, PROFILE_SAMPLE_TYPE, w->columns[i].type.sample_type,
@@ -418,6 +461,7 @@ static void writer_done(struct pprof_writer *w)
 	map_done(&w->row_index);
 	vec_done(&w->values);
 	vec_done(&w->states);
+	vec_done(&w->links);
 	vec_done(&w->frames);
 	buf_done(&w->out);
 	free(w);
@@ -435,6 +479,7 @@ int pprof_write(struct profile *p, const struct format_write_opts *opts, struct 
 		choose_states(w);
 		collect_rows(w);
 		note_states(w);
+		note_links(w);
 		put_profile(w);
 		rc = fs_gzip(w->out.data, w->out.len, &packed);
 		if (rc)

@@ -59,6 +59,8 @@ static void gather_rows(const struct sample_columns *from, const uint32_t *rows,
 	GATHER(pid);
 	GATHER(tid);
 	GATHER(cpu);
+	if (from->link)
+		GATHER(link);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */

@@ -24,6 +24,8 @@ enum chunk_type {
 	CHUNK_ORIGINS = 13, /* always with CHUNK_OPTIONAL */
 	CHUNK_SPANS = 14,   /* samples that cover time */
 	CHUNK_THREADS = 15, /* always with CHUNK_OPTIONAL */
+	CHUNK_LINKS = 16,   /* spans of traces */
+	CHUNK_LINKED = 17,  /* samples, some of which belong to spans of traces */
 	CHUNK_TYPES_END
 };
 enum {

@@ -36,6 +36,7 @@ void chunk_reader_init(struct chunk_reader *t, struct sink *sink)
 	vec_push(&t->strings.v, sink_string(sink, ""));
 	vec_push(&t->sets.v, sink->ops->labels(sink, NULL, 0));
 	vec_push(&t->stacks.v, sink->ops->stack(sink, NULL, 0));
+	vec_push(&t->links.v, 0);
 	vec_push(&t->file_stacks.stacks, (struct stack){ 0 });
 }
 
@@ -45,6 +46,7 @@ void chunk_reader_restore(struct chunk_reader *t, struct profile *p)
 	vec_push(&t->strings.v, 0);
 	vec_push(&t->sets.v, t->sink->ops->labels(t->sink, NULL, 0));
 	vec_push(&t->stacks.v, 0);
+	vec_push(&t->links.v, 0);
 }
 
 static void add_own_ids(struct chunk_ids *ids, size_t n)
@@ -58,12 +60,13 @@ void chunk_reader_init_own(struct chunk_reader *t, struct profile *p)
 	*t = (struct chunk_reader){ .sink = profile_sink(p) };
 	add_own_ids(&t->series, p->series.series.n);
 	add_own_ids(&t->stacks, p->stacks.stacks.n);
+	add_own_ids(&t->links, p->links.all.n + 1);
 }
 
 void chunk_reader_done(struct chunk_reader *t)
 {
-	struct chunk_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions,
-				    &t->types,   &t->sets,     &t->series, &t->stacks };
+	struct chunk_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions, &t->types,
+				    &t->sets,    &t->series,   &t->stacks, &t->links };
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		vec_done(&ids[i]->v);
 	vec_done(&t->file_stacks.stacks);
@@ -189,7 +192,7 @@ static bool read_type(struct chunk_reader *t, struct cur *c)
 	type.unit = get_id(c, &t->strings);
 	type.period_type = get_id(c, &t->strings);
 	type.period_unit = get_id(c, &t->strings);
-	type.aggregation = get_u32(c, AGG_SNAPSHOT);
+	type.aggregation = get_u32(c, AGG_COUNTER);
 	return !c->bad && add_id(t, &t->types, t->sink->ops->type(t->sink, &type));
 }
 
@@ -217,6 +220,16 @@ static bool read_series(struct chunk_reader *t, struct cur *c)
 	s.period = unzigzag(cur_varint(c));
 	s.labels = get_id(c, &t->sets);
 	return !c->bad && add_id(t, &t->series, t->sink->ops->series(t->sink, &s));
+}
+
+static bool read_link(struct chunk_reader *t, struct cur *c)
+{
+	struct trace_link link;
+	const void *bytes = cur_take(c, sizeof link);
+	if (!bytes)
+		return false;
+	memcpy(&link, bytes, sizeof link);
+	return add_id(t, &t->links, t->sink->ops->link(t->sink, &link));
 }
 
 /* Most of what is read is frames of stacks. A restored one has the file's id: it is not looked up. */
@@ -334,8 +347,19 @@ static void read_lengths(struct cur *c, struct sample *samples, size_t n)
 		samples[i].length_ns = unzigzag(cur_varint(c));
 }
 
+/* A span that is missing (its chunk was damaged) costs the sample its trace only. */
+static void read_links(const struct chunk_reader *t, struct cur *c, struct sample *samples,
+		       size_t n)
+{
+	int64_t before = 0;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t v = next_u32(c, &before);
+		samples[i].link = v < t->links.v.n ? t->links.v.v[v] : 0;
+	}
+}
+
 /* One chunk holds one set of columns. */
-static bool read_columns(struct chunk_reader *t, struct cur *c, bool spans)
+static bool read_columns(struct chunk_reader *t, struct cur *c, enum chunk_type type)
 {
 	enum { SAMPLE_BYTES = 7 }; /* at least: one for each column */
 	uint32_t n = get_u32(c, cur_left(c) / SAMPLE_BYTES);
@@ -351,8 +375,10 @@ static bool read_columns(struct chunk_reader *t, struct cur *c, bool spans)
 	read_ids(c, s, n, offsetof(struct sample, pid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, tid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, cpu), NULL);
-	if (spans)
+	if (type != CHUNK_SAMPLES)
 		read_lengths(c, s, n);
+	if (type == CHUNK_LINKED)
+		read_links(t, c, s, n);
 	if (c->bad)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
@@ -363,12 +389,17 @@ static bool read_columns(struct chunk_reader *t, struct cur *c, bool spans)
 
 static bool read_samples(struct chunk_reader *t, struct cur *c)
 {
-	return read_columns(t, c, false);
+	return read_columns(t, c, CHUNK_SAMPLES);
 }
 
 static bool read_spans(struct chunk_reader *t, struct cur *c)
 {
-	return read_columns(t, c, true);
+	return read_columns(t, c, CHUNK_SPANS);
+}
+
+static bool read_linked(struct chunk_reader *t, struct cur *c)
+{
+	return read_columns(t, c, CHUNK_LINKED);
 }
 
 static bool read_thread(struct chunk_reader *t, struct cur *c)
@@ -481,6 +512,7 @@ static bool (*const row_readers[])(struct chunk_reader *t, struct cur *c) = {
 	[CHUNK_STACKS] = read_stack,     [CHUNK_SAMPLES] = read_samples,
 	[CHUNK_META] = read_meta,        [CHUNK_ORIGINS] = read_origin,
 	[CHUNK_SPANS] = read_spans,      [CHUNK_THREADS] = read_thread,
+	[CHUNK_LINKS] = read_link,       [CHUNK_LINKED] = read_linked,
 };
 
 bool chunk_apply(struct chunk_reader *t, uint32_t type, struct cur payload)

@@ -21,7 +21,7 @@ struct chunk_ids {
 struct chunk_reader {
 	struct sink *sink;
 	struct stack_table *restored; /* the sink's own; NULL: it gives other ids */
-	struct chunk_ids strings, mappings, frames, functions, types, sets, series, stacks;
+	struct chunk_ids strings, mappings, frames, functions, types, sets, series, stacks, links;
 	struct stack_table file_stacks; /* as in the file; own[] are the sink's frames */
 	VEC(uint32_t) scratch;
 	VEC(struct line) lines;

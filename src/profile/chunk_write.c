@@ -19,10 +19,11 @@ struct chunk_writer {
 	struct buf chunk, packed, meta;
 	size_t target_bytes;
 	int level;
+	struct chunk_kept kept;
 	/* What of each table has been written; id 0 of strings, label sets and stacks goes without
 	 * saying. */
 	struct chunk_position at;
-	uint32_t functions;
+	uint32_t functions, links;
 	size_t samples;
 	uint64_t samples_before; /* that have left the profile since */
 	VEC(uint64_t) origins;   /* by row: frames as written */
@@ -35,8 +36,29 @@ struct chunk_writer {
 
 static void put(struct chunk_writer *w, uint64_t v)
 {
-	buf_reserve(&w->chunk, VARINT_MAX_BYTES);
+	if (w->chunk.cap - w->chunk.len < VARINT_MAX_BYTES)
+		buf_reserve(&w->chunk, VARINT_MAX_BYTES);
 	w->chunk.len += varint_write(w->chunk.data + w->chunk.len, v);
+}
+
+/* Room for n numbers; returns where they go. */
+static char *begin_many(struct chunk_writer *w, size_t n)
+{
+	buf_reserve(&w->chunk, n * VARINT_MAX_BYTES);
+	return w->chunk.data + w->chunk.len;
+}
+
+static void end_many(struct chunk_writer *w, const char *at)
+{
+	w->chunk.len = at - w->chunk.data;
+}
+
+static void put_ids(struct chunk_writer *w, const uint32_t *v, size_t n)
+{
+	char *at = begin_many(w, n);
+	for (size_t i = 0; i < n; i++)
+		at += varint_write(at, v[i]);
+	end_many(w, at);
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */
@@ -78,8 +100,17 @@ static int chunk_end(struct chunk_writer *w, enum chunk_type type, bool table_en
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+static bool is_kept(const bool *rows, uint32_t i)
+{
+	return !rows || rows[i];
+}
+
 static void put_string(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
+	if (!is_kept(w->kept.strings, i)) {
+		put(w, 0);
+		return;
+	}
 	put(w, strtab_len(&p->strings, i));
 	buf_add(&w->chunk, strtab_get(&p->strings, i), strtab_len(&p->strings, i));
 }
@@ -115,7 +146,9 @@ static void put_frame(struct chunk_writer *w, const struct profile *p, uint32_t 
 
 static void put_function(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
-	const struct function *f = &p->names.functions.v[i];
+	const struct function none = { 0 }, *f = &none;
+	if (is_kept(w->kept.functions, i))
+		f = &p->names.functions.v[i];
 	put(w, f->name);
 	put(w, f->linkage);
 	put(w, f->file);
@@ -126,6 +159,8 @@ static void put_function(struct chunk_writer *w, const struct profile *p, uint32
 static void put_names(struct chunk_writer *w, const struct profile *p, uint32_t frame)
 {
 	const struct line *lines = NULL;
+	if (!is_kept(w->kept.names, frame))
+		return;
 	uint32_t n = names_get(&p->names, frame, &lines);
 	uint64_t hash = n ? hash_bytes(lines, n * sizeof *lines) | 1 : 0;
 	while (w->names.n <= frame)
@@ -214,8 +249,12 @@ static void put_stack(struct chunk_writer *w, const struct profile *p, uint32_t 
 	put(w, i - s->parent);
 	put(w, s->shared);
 	put(w, s->depth - s->shared);
-	for (uint32_t k = 0; k + s->shared < s->depth; k++)
-		put(w, p->stacks.own.v[s->own + k]);
+	put_ids(w, p->stacks.own.v + s->own, s->depth - s->shared);
+}
+
+static void put_link(struct chunk_writer *w, const struct profile *p, uint32_t i)
+{
+	buf_add(&w->chunk, &p->links.all.v[i], sizeof p->links.all.v[i]);
 }
 
 struct chunked_table {
@@ -243,21 +282,25 @@ static int put_table(struct chunk_writer *w, const struct profile *p, const stru
 static void put_signed_column(struct chunk_writer *w, const int64_t *v, size_t n, bool deltas)
 {
 	int64_t before = 0;
+	char *at = begin_many(w, n);
 	for (size_t i = 0; i < n; i++) {
-		put(w, zigzag((int64_t)((uint64_t)v[i] - (uint64_t)before)));
+		at += varint_write(at, zigzag((int64_t)((uint64_t)v[i] - (uint64_t)before)));
 		before = deltas ? v[i] : 0;
 	}
+	end_many(w, at);
 }
 
 /* `add` is 1 for columns whose SAMPLE_NO_ID becomes 0. */
 static void put_id_column(struct chunk_writer *w, const uint32_t *v, size_t n, uint32_t add)
 {
 	int64_t before = 0;
+	char *at = begin_many(w, n);
 	for (size_t i = 0; i < n; i++) {
 		int64_t now = (uint32_t)(v[i] + add);
-		put(w, zigzag(now - before));
+		at += varint_write(at, zigzag(now - before));
 		before = now;
 	}
+	end_many(w, at);
 }
 
 static bool any_length(const struct sample_columns *s, size_t from, size_t n)
@@ -266,6 +309,21 @@ static bool any_length(const struct sample_columns *s, size_t from, size_t n)
 		if (sample_length_ns(s, from + i))
 			return true;
 	return false;
+}
+
+static bool any_link(const struct sample_columns *s, size_t from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sample_link(s, from + i))
+			return true;
+	return false;
+}
+
+static void put_lengths(struct chunk_writer *w, const struct sample_columns *s, size_t from,
+			size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put(w, zigzag(sample_length_ns(s, from + i)));
 }
 
 static int put_samples(struct chunk_writer *w, const struct profile *p, struct err *err)
@@ -283,11 +341,15 @@ static int put_samples(struct chunk_writer *w, const struct profile *p, struct e
 		put_id_column(w, s->pid + at, n, 1);
 		put_id_column(w, s->tid + at, n, 1);
 		put_id_column(w, s->cpu + at, n, 1);
-		bool spans = any_length(s, at, n);
-		if (spans)
-			put_signed_column(w, s->length_ns + at, n, false);
+		enum chunk_type type = any_link(s, at, n)     ? CHUNK_LINKED
+				       : any_length(s, at, n) ? CHUNK_SPANS
+							      : CHUNK_SAMPLES;
+		if (type != CHUNK_SAMPLES)
+			put_lengths(w, s, at, n);
+		if (type == CHUNK_LINKED)
+			put_id_column(w, s->link + at, n, 0);
 		w->samples += n;
-		rc = chunk_end(w, spans ? CHUNK_SPANS : CHUNK_SAMPLES, true, err);
+		rc = chunk_end(w, type, true, err);
 	}
 	return rc;
 }
@@ -297,8 +359,7 @@ static int put_samples(struct chunk_writer *w, const struct profile *p, struct e
 static void put_list(struct chunk_writer *w, const uint32_t *v, size_t n)
 {
 	put(w, n);
-	for (size_t i = 0; i < n; i++)
-		put(w, v[i]);
+	put_ids(w, v, n);
 }
 
 /* By name: reasons come and go between versions. */
@@ -358,6 +419,11 @@ void chunk_writer_size(struct chunk_writer *w, size_t bytes, int level)
 {
 	w->target_bytes = bytes < CHUNK_MAX_BYTES / 2 ? bytes : CHUNK_MAX_BYTES / 2;
 	w->level = level;
+}
+
+void chunk_writer_keep(struct chunk_writer *w, const struct chunk_kept *kept)
+{
+	w->kept = kept ? *kept : (struct chunk_kept){ 0 };
 }
 
 void chunk_writer_free(struct chunk_writer *w)
@@ -431,6 +497,7 @@ int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		{ CHUNK_LABELS, put_label_set, &w->at.sets, p->series.sets.n, 1 },
 		{ CHUNK_SERIES, put_series, &w->at.series, p->series.series.n, 0 },
 		{ CHUNK_STACKS, put_stack, &w->at.stacks, p->stacks.stacks.n, 1 },
+		{ CHUNK_LINKS, put_link, &w->links, p->links.all.n, 0 },
 	};
 	int rc = 0;
 

@@ -26,7 +26,15 @@ void chunk_writer_free(struct chunk_writer *w); /* NULL is fine */
 /* How large a payload gets before it is packed, about (256 KiB), and zstd's level (3). Larger ones are packed better. */
 void chunk_writer_size(struct chunk_writer *w, size_t bytes, int level);
 
-/* Hands over what is new in p since the last call: always the same profile. types: bits 1 << CHUNK_…, of CHUNK_SAMPLES both kinds; the
+/* Rows that are written; others are as if they were empty, at the same place: strings "", functions without a name, frames without
+ * names. Rows are found by id; an array that is NULL keeps all. */
+struct chunk_kept {
+	const bool *strings, *functions, *names; /* names: by frame */
+};
+/* From now on; the arrays stay the caller's. NULL: all. */
+void chunk_writer_keep(struct chunk_writer *w, const struct chunk_kept *kept);
+
+/* Hands over what is new in p since the last call: always the same profile. types: bits 1 << CHUNK_…, of CHUNK_SAMPLES all kinds; the
  * tables that a table refers to must be among them, or be written otherwise. After a failure only chunk_writer_free and chunk_writer_seek
  * are left. */
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,

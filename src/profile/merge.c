@@ -11,7 +11,7 @@
 struct merge {
 	struct profile *dst;
 	const struct profile *src;
-	uint32_t *string, *mapping, *frame, *function, *stack, *type, *set, *series;
+	uint32_t *string, *mapping, *frame, *function, *stack, *type, *set, *series, *link;
 };
 
 static void merge_strings(struct merge *m)
@@ -199,6 +199,15 @@ static void merge_series(struct merge *m)
 	}
 }
 
+static void merge_links(struct merge *m)
+{
+	const struct link_table *from = &m->src->links;
+	struct sink *sink = profile_sink(m->dst);
+	m->link = xcalloc(from->all.n + 1, sizeof *m->link);
+	for (uint32_t i = 0; i < from->all.n; i++)
+		m->link[i + 1] = sink->ops->link(sink, &from->all.v[i]);
+}
+
 static bool has_times(const struct sample_columns *c)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -234,6 +243,7 @@ static void merge_samples(struct merge *m, int64_t shift_ns)
 			.pid = c->pid[i],
 			.tid = c->tid[i],
 			.cpu = c->cpu[i],
+			.link = m->link[sample_link(c, i)],
 		};
 		sink->ops->sample(sink, &s);
 	}
@@ -358,6 +368,7 @@ static void merge_done(struct merge *m)
 	free(m->type);
 	free(m->set);
 	free(m->series);
+	free(m->link);
 }
 
 void profile_merge(struct profile *dst, const struct profile *src)
@@ -374,6 +385,7 @@ void profile_merge(struct profile *dst, const struct profile *src)
 	merge_stacks(&m);
 	merge_types(&m);
 	merge_series(&m);
+	merge_links(&m);
 	merge_samples(&m, shift_ns);
 	merge_threads(&m, shift_ns);
 	merge_meta(&m, shift_ns);

@@ -30,4 +30,6 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				   "symbol tables or entries that could not be read", "", 0 },
 	[LOSS_TIMES_DROPPED] = { "times_dropped", "samples that lost their time: too many",
 				 "read a part of the file", 0 },
+	[LOSS_LINKS_DROPPED] = { "links_dropped", "samples that lost their trace: too many spans",
+				 "read a part of the file", 0 },
 };

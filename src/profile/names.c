@@ -12,6 +12,7 @@ void names_done(struct names *t)
 	vec_done(&t->functions);
 	vec_done(&t->lines);
 	vec_done(&t->by_frame);
+	vec_done(&t->changes);
 	map_done(&t->function_index);
 }
 
@@ -40,8 +41,11 @@ uint32_t function_intern(struct names *t, const struct function *f)
 static struct line_run *names_run(struct names *t, uint32_t frame)
 {
 	vec_reserve(&t->by_frame, (size_t)frame + 1);
-	while (t->by_frame.n <= frame)
+	vec_reserve(&t->changes, (size_t)frame + 1);
+	while (t->by_frame.n <= frame) {
 		t->by_frame.v[t->by_frame.n++] = (struct line_run){ 0 };
+		t->changes.v[t->changes.n++] = 0;
+	}
 	return &t->by_frame.v[frame];
 }
 
@@ -59,6 +63,8 @@ void names_set(struct names *t, uint32_t frame, const struct line *lines, uint32
 		vec_append(&t->lines, lines, n);
 	}
 	run->n = n;
+	t->changes.v[frame]++;
+	t->all_changes++;
 }
 
 uint32_t names_get(const struct names *t, uint32_t frame, const struct line **lines)

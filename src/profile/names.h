@@ -36,6 +36,8 @@ struct names { /* zeroed = empty */
 	VEC(struct line) lines; /* runs; a run that was outgrown stays as garbage until the end */
 	VEC(struct line_run) by_frame;
 	struct map function_index;
+	VEC(uint32_t) changes; /* by frame: how often its list was set */
+	uint64_t all_changes;
 };
 
 /* Longer chains of inlined lines are cut at the outermost end. */

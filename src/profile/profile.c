@@ -1,5 +1,7 @@
 #include "profile/profile.h"
 
+#include "profile/shown_funcs.h"
+
 #include "base/buf.h"
 #include "profile/sum.h"
 
@@ -99,6 +101,15 @@ static uint32_t profile_series(struct sink *s, const struct series *series)
 	return series_intern(&profile_of(s)->series, series);
 }
 
+static uint32_t profile_link(struct sink *s, const struct trace_link *link)
+{
+	struct profile *p = profile_of(s);
+	uint32_t id = link_intern(&p->links, link);
+	if (!id && !link_is_none(link))
+		p->meta.loss[LOSS_LINKS_DROPPED]++;
+	return id;
+}
+
 static void columns_grow(struct sample_columns *c)
 {
 	size_t cap = c->cap ? c->cap + c->cap / 2 : 1024;
@@ -111,6 +122,8 @@ static void columns_grow(struct sample_columns *c)
 	c->pid = xreallocarray(c->pid, cap, sizeof *c->pid);
 	c->tid = xreallocarray(c->tid, cap, sizeof *c->tid);
 	c->cpu = xreallocarray(c->cpu, cap, sizeof *c->cpu);
+	if (c->link)
+		c->link = xreallocarray(c->link, cap, sizeof *c->link);
 	c->cap = cap;
 }
 
@@ -124,12 +137,14 @@ void sample_columns_done(struct sample_columns *c)
 	free(c->pid);
 	free(c->tid);
 	free(c->cpu);
+	free(c->link);
 }
 
 static void profile_sample(struct sink *s, const struct sample *sample)
 {
 	struct profile *p = profile_of(s);
-	assert(sample->series < p->series.series.n && sample->stack < p->stacks.stacks.n);
+	assert(sample->series < p->series.series.n && sample->stack < p->stacks.stacks.n &&
+	       sample->link <= p->links.all.n);
 	struct sample_columns *c = &p->samples;
 	if (c->n == c->cap)
 		columns_grow(c);
@@ -145,6 +160,10 @@ static void profile_sample(struct sink *s, const struct sample *sample)
 	c->pid[row] = sample->pid;
 	c->tid[row] = sample->tid;
 	c->cpu[row] = sample->cpu;
+	if (sample->link && !c->link)
+		c->link = xcalloc(c->cap, sizeof *c->link);
+	if (c->link)
+		c->link[row] = sample->link;
 }
 
 static void profile_thread(struct sink *s, const struct thread_times *row)
@@ -168,12 +187,13 @@ static uint64_t profile_kept_bytes(const struct sink *s)
 	       map_size_bytes(&p->frames.frame_index) + vec_size_bytes(&p->frames.mappings) +
 	       map_size_bytes(&p->frames.mapping_index) + vec_size_bytes(&p->names.functions) +
 	       map_size_bytes(&p->names.function_index) + vec_size_bytes(&p->names.lines) +
-	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->stacks.stacks) +
-	       vec_size_bytes(&p->stacks.own) + map_size_bytes(&p->stacks.branches) +
-	       vec_size_bytes(&p->threads.all) + map_size_bytes(&p->threads.index) +
+	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->names.changes) +
+	       vec_size_bytes(&p->stacks.stacks) + vec_size_bytes(&p->stacks.own) +
+	       map_size_bytes(&p->stacks.branches) + vec_size_bytes(&p->threads.all) +
+	       map_size_bytes(&p->threads.index) + link_table_bytes(&p->links) +
 	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
 	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
-	       map_size_bytes(&series->series_index);
+	       map_size_bytes(&series->series_index) + shown_funcs_bytes(p->shown);
 }
 
 static struct profile_meta *profile_meta(struct sink *s)
@@ -200,6 +220,7 @@ static const struct sink_ops profile_ops = {
 	.type = profile_type,
 	.labels = profile_labels,
 	.series = profile_series,
+	.link = profile_link,
 	.sample = profile_sample,
 	.thread = profile_thread,
 	.loss = profile_loss,
@@ -228,8 +249,10 @@ void profile_free(struct profile *p)
 	series_table_done(&p->series);
 	sample_columns_done(&p->samples);
 	thread_table_done(&p->threads);
+	link_table_done(&p->links);
 	vec_done(&p->meta.comments);
 	vec_done(&p->meta.sample_types);
+	shown_funcs_free(p->shown);
 	free(p);
 }
 

@@ -12,6 +12,7 @@
 #define CRESSET_PROFILE_PROFILE_H
 
 #include "profile/frame.h"
+#include "profile/link.h"
 #include "profile/names.h"
 #include "profile/origins.h"
 #include "profile/series.h"
@@ -27,6 +28,7 @@ struct sample_columns {
 	int64_t *time_ns, *value;
 	int64_t *length_ns; /* NULL while all are 0 */
 	uint32_t *series, *stack, *pid, *tid, *cpu;
+	uint32_t *link; /* NULL while all are 0 */
 	size_t n, cap;
 };
 
@@ -50,6 +52,7 @@ struct profile_meta {
 	uint64_t loss[LOSS_REASONS];
 };
 
+struct shown_funcs;
 struct profile {
 	struct sink sink;
 	struct strtab strings;
@@ -60,12 +63,19 @@ struct profile {
 	struct series_table series;
 	struct sample_columns samples;
 	struct thread_table threads;
+	struct link_table links;
 	struct profile_meta meta;
+	struct shown_funcs *shown; /* shown_funcs.h; NULL: nobody has asked for it */
 };
 
 static inline int64_t sample_length_ns(const struct sample_columns *c, size_t row)
 {
 	return c->length_ns ? c->length_ns[row] : 0;
+}
+
+static inline uint32_t sample_link(const struct sample_columns *c, size_t row)
+{
+	return c->link ? c->link[row] : 0;
 }
 
 struct profile *profile_new(void);

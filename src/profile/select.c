@@ -49,7 +49,8 @@ static unsigned line_bits(struct selection *s, uint32_t frame, const struct show
 	};
 	uint32_t func = tree_func_intern(s->scratch, &f);
 	for (uint32_t i = s->func_bits.n; i <= func; i++)
-		vec_push(&s->func_bits, tree_filter_func(&s->filter, s->scratch, i));
+		vec_push(&s->func_bits,
+			 tree_filter_func(&s->filter, strings, &s->scratch->funcs.v[i]));
 	return s->func_bits.v[func];
 }
 
@@ -177,6 +178,9 @@ static void select_row(struct selection *s, size_t row, const struct sample_part
 		.cpu = c->cpu[row],
 	};
 	struct sink *sink = profile_sink(s->to);
+	const struct trace_link *link = link_get(&s->from->links, sample_link(c, row));
+	if (link)
+		sample.link = sink->ops->link(sink, link);
 	sink->ops->sample(sink, &sample);
 }
 
@@ -331,6 +335,8 @@ void profile_keep_samples(struct profile *p, const bool *keep)
 		c->pid[n] = c->pid[row];
 		c->tid[n] = c->tid[row];
 		c->cpu[n] = c->cpu[row];
+		if (c->link)
+			c->link[n] = c->link[row];
 		n++;
 	}
 	c->n = n;

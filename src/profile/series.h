@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1 };
+/* The last two are metrics: numbers over time, without stacks or samples; only a store has them. */
+enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1, AGG_GAUGE = 2, AGG_COUNTER = 3 };
 
 /* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu,
  * nanoseconds}. The sample types of one pprof file are types that share a name. */
@@ -22,6 +23,11 @@ struct type {
 	uint32_t period_type, period_unit; /* what a period is in: cpu/nanoseconds; 0 = no period */
 	uint8_t aggregation;               /* enum aggregation */
 };
+static inline bool type_is_metric(const struct type *t)
+{
+	return t->aggregation >= AGG_GAUGE;
+}
+
 struct label {
 	uint32_t key;
 	uint32_t str; /* string value, when is_num is 0 */

@@ -10,6 +10,7 @@
 #define CRESSET_PROFILE_SINK_H
 
 #include "profile/frame.h"
+#include "profile/link.h"
 #include "profile/names.h"
 #include "profile/series.h"
 #include "profile/stack.h"
@@ -28,6 +29,7 @@ struct sample {
 	int64_t value;     /* in the type's unit */
 	uint32_t series, stack;
 	uint32_t pid, tid, cpu; /* SAMPLE_NO_ID */
+	uint32_t link;          /* the span of a trace it belongs to; 0: none */
 };
 
 /* What was lost or cut, by reason; a table in profile/meta.c names and explains each. */
@@ -45,6 +47,7 @@ enum loss {
 	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
 	LOSS_SYMBOLS_SKIPPED, /* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */
 	LOSS_TIMES_DROPPED, /* samples of an input file whose time (and CPU) was dropped: too many */
+	LOSS_LINKS_DROPPED, /* samples whose trace was dropped: too many spans (profile/link.h) */
 	LOSS_REASONS
 };
 struct loss_info {
@@ -73,6 +76,8 @@ struct sink_ops {
 	uint32_t (*type)(struct sink *s, const struct type *t);
 	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
 	uint32_t (*series)(struct sink *s, const struct series *series);
+	/* 0 where it has no room for more, which it counts. */
+	uint32_t (*link)(struct sink *s, const struct trace_link *link);
 	void (*sample)(struct sink *s, const struct sample *sample);
 	/* The exact times of a thread; a later row of the same one replaces it. */
 	void (*thread)(struct sink *s, const struct thread_times *row);

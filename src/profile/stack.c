@@ -114,6 +114,17 @@ static void walk_together(const struct stack_table *t, struct walk *walks, uint3
 	}
 }
 
+/* A walk begins at the stack that owns the last of the frames that are known. */
+static struct walk walk_begin(const struct stack_table *t, const struct stack_list *l)
+{
+	struct walk w = { .frames = l->frames, .n = l->n, .at = l->known_as, .depth = l->known };
+
+	assert(l->n <= STACK_MAX_DEPTH && l->known <= l->n);
+	while (w.at && t->stacks.v[w.at].shared >= w.depth)
+		w.at = t->stacks.v[w.at].parent;
+	return w;
+}
+
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n)
 {
 	assert(n <= STACK_MAX_DEPTH);
@@ -127,10 +138,8 @@ void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uin
 {
 	struct walk walks[STACK_BATCH];
 	assert(n <= STACK_BATCH);
-	for (uint32_t i = 0; i < n; i++) {
-		assert(lists[i].n <= STACK_MAX_DEPTH);
-		walks[i] = (struct walk){ .frames = lists[i].frames, .n = lists[i].n };
-	}
+	for (uint32_t i = 0; i < n; i++)
+		walks[i] = walk_begin(t, &lists[i]);
 	stack_table_index(t);
 	walk_together(t, walks, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -202,17 +211,24 @@ bool stack_table_index(struct stack_table *t)
 	return all_differ;
 }
 
-void stack_frames(const struct stack_table *t, uint32_t id, uint32_t *out)
+void stack_frames_from(const struct stack_table *t, uint32_t id, uint32_t from, uint32_t *out)
 {
 	uint32_t n = t->stacks.v[id].depth;
-	while (n) {
+	while (n > from) {
 		const struct stack *s = &t->stacks.v[id];
-		if (n > s->shared) {
-			memcpy(out + s->shared, &t->own.v[s->own], (n - s->shared) * sizeof *out);
-			n = s->shared;
+		uint32_t first = s->shared > from ? s->shared : from;
+		if (n > first) {
+			memcpy(out + first, &t->own.v[s->own + (first - s->shared)],
+			       (n - first) * sizeof *out);
+			n = first;
 		}
 		id = s->parent;
 	}
+}
+
+void stack_frames(const struct stack_table *t, uint32_t id, uint32_t *out)
+{
+	stack_frames_from(t, id, 0, out);
 }
 
 uint32_t stack_leaf(const struct stack_table *t, uint32_t id)

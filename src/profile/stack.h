@@ -52,6 +52,9 @@ enum { STACK_BATCH = 32 };
 struct stack_list {
 	const uint32_t *frames; /* root first */
 	uint32_t n;
+	/* The first `known` frames are those of stack known_as, and are not read; 0: none. Not for
+	 * a sink. */
+	uint32_t known, known_as;
 };
 void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uint32_t n,
 		      uint32_t *ids);
@@ -72,6 +75,8 @@ static inline uint32_t stack_depth(const struct stack_table *t, uint32_t id)
 }
 /* Writes the frames root first to out[stack_depth()]. */
 void stack_frames(const struct stack_table *t, uint32_t id, uint32_t *out);
+/* The same of those from this depth on, each to its place in out. */
+void stack_frames_from(const struct stack_table *t, uint32_t id, uint32_t from, uint32_t *out);
 
 /* The frame at the leaf; UINT32_MAX of the empty stack. */
 uint32_t stack_leaf(const struct stack_table *t, uint32_t id);

@@ -53,18 +53,14 @@ struct tree_func_key {
 static bool tree_func_same(const void *ctx, uint32_t id)
 {
 	const struct tree_func_key *key = ctx;
-	const struct tree_func *a = &key->t->funcs.v[id], *b = key->f;
-	return a->name == b->name && a->binary == b->binary && a->file == b->file &&
-	       a->kind == b->kind && a->inlined == b->inlined;
+	return tree_func_eq(&key->t->funcs.v[id], key->f);
 }
 
 uint32_t tree_func_intern(struct tree *t, const struct tree_func *f)
 {
 	struct tree_func_key key = { t, f };
-	uint64_t hash = hash_mix((uint64_t)f->name << 32 | f->binary,
-				 (uint64_t)f->file << 32 | f->kind << 1 | f->inlined);
 	uint32_t fresh = t->funcs.n;
-	uint32_t id = map_intern(&t->func_index, hash, fresh, tree_func_same, &key);
+	uint32_t id = map_intern(&t->func_index, tree_func_hash(f), fresh, tree_func_same, &key);
 	if (id == fresh)
 		vec_push(&t->funcs, *f);
 	return id;

@@ -24,6 +24,16 @@ struct tree_func {
 	uint8_t kind;                /* enum frame_kind */
 	bool inlined;
 };
+static inline bool tree_func_eq(const struct tree_func *a, const struct tree_func *b)
+{
+	return a->name == b->name && a->binary == b->binary && a->file == b->file &&
+	       a->kind == b->kind && a->inlined == b->inlined;
+}
+static inline uint64_t tree_func_hash(const struct tree_func *f)
+{
+	return hash_mix((uint64_t)f->name << 32 | f->binary,
+			(uint64_t)f->file << 32 | f->kind << 1 | f->inlined);
+}
 struct tree_node {
 	uint32_t parent, first_child, next; /* TREE_NONE */
 	uint32_t func;                      /* index in funcs; root: 0 */
@@ -97,6 +107,9 @@ struct tree_opts {
 	bool inverted;           /* leaf at the root */
 	bool collapse_recursion; /* a function directly calling itself is one node */
 	bool no_kernel, no_user;
+	/* Of the tree's total: what is worth less is added up below its parent as tree_prune does it, and takes no time and no memory.
+	 * 0: everything is there. For tree_sums only; not together with inverted and with_spread. */
+	double min_share;
 	bool with_spread;   /* not together with inverted and max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames fall into their ancestor */
 };
@@ -161,6 +174,9 @@ void tree_sort(struct tree *t, enum tree_order order);
  * leaf per parent that keeps their sum: "(n frames below x)". Returns how many nodes went. The tree
  * is compacted, ids change; the order of siblings stays. */
 uint32_t tree_prune(struct tree *t, int64_t min_total);
+
+/* The function of such a leaf; n: 0 where it is not known how many they were. */
+uint32_t tree_rest_func(struct tree *t, uint32_t n, int64_t min_total);
 
 /* Nodes deeper than max_depth fall into their ancestor there. Compacted likewise. */
 void tree_cut(struct tree *t, uint32_t max_depth);

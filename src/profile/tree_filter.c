@@ -58,26 +58,27 @@ void tree_filter_done(struct tree_filter *f)
 	pattern_done(&f->hide);
 }
 
-static const char *pattern_subject(enum pattern_field field, const struct tree *t,
+static const char *pattern_subject(enum pattern_field field, const struct strtab *strings,
 				   const struct tree_func *func)
 {
 	switch (field) {
 	case PATTERN_BINARY:
-		return strtab_get(&t->strings, func->binary);
+		return strtab_get(strings, func->binary);
 	case PATTERN_FILE:
-		return strtab_get(&t->strings, func->file);
+		return strtab_get(strings, func->file);
 	case PATTERN_KIND:
 		return frame_kinds[func->kind].name;
 	case PATTERN_NAME:
 		break;
 	}
-	return strtab_get(&t->strings, func->name);
+	return strtab_get(strings, func->name);
 }
 
-static bool pattern_matches(const struct pattern *p, const struct tree *t,
+static bool pattern_matches(const struct pattern *p, const struct strtab *strings,
 			    const struct tree_func *func)
 {
-	return p->is_set && regexec(&p->regex, pattern_subject(p->field, t, func), 0, NULL, 0) == 0;
+	return p->is_set &&
+	       regexec(&p->regex, pattern_subject(p->field, strings, func), 0, NULL, 0) == 0;
 }
 
 /* Neither the kernel's nor a GPU's: what ran in user space, and what is said about its stack. */
@@ -87,16 +88,16 @@ static bool is_user(uint8_t kind)
 	return kind != FRAME_KERNEL && kind != FRAME_REST && !is_gpu;
 }
 
-unsigned tree_filter_func(const struct tree_filter *f, const struct tree *t, uint32_t func)
+unsigned tree_filter_func(const struct tree_filter *f, const struct strtab *strings,
+			  const struct tree_func *func)
 {
-	const struct tree_func *fn = &t->funcs.v[func];
 	unsigned bits = 0;
-	if (pattern_matches(&f->focus, t, fn))
+	if (pattern_matches(&f->focus, strings, func))
 		bits |= FUNC_FOCUS;
-	if (pattern_matches(&f->ignore, t, fn))
+	if (pattern_matches(&f->ignore, strings, func))
 		bits |= FUNC_IGNORE;
-	if ((f->no_kernel && fn->kind == FRAME_KERNEL) || (f->no_user && is_user(fn->kind)) ||
-	    pattern_matches(&f->hide, t, fn))
+	if ((f->no_kernel && func->kind == FRAME_KERNEL) || (f->no_user && is_user(func->kind)) ||
+	    pattern_matches(&f->hide, strings, func))
 		bits |= FUNC_DROP;
 	return bits;
 }

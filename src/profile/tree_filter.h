@@ -25,6 +25,7 @@ enum { FUNC_FOCUS = 1, FUNC_IGNORE = 2, FUNC_DROP = 4 };
 /* -EINVAL with the words in err; f is then to be done, too. */
 int tree_filter_init(struct tree_filter *f, const struct tree_opts *opts, struct err *err);
 void tree_filter_done(struct tree_filter *f);
-unsigned tree_filter_func(const struct tree_filter *f, const struct tree *t, uint32_t func);
+unsigned tree_filter_func(const struct tree_filter *f, const struct strtab *strings,
+			  const struct tree_func *func);
 
 #endif

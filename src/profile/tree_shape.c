@@ -249,10 +249,13 @@ static void add_amount(struct buf *text, const char *unit, int64_t v)
 		fmt_count(text, v);
 }
 
-static uint32_t rest_func(struct tree *t, uint32_t n, int64_t min_total)
+uint32_t tree_rest_func(struct tree *t, uint32_t n, int64_t min_total)
 {
 	struct buf text = { 0 };
-	buf_addf(&text, "(%u frame%s below ", n, n == 1 ? "" : "s");
+	if (n)
+		buf_addf(&text, "(%u frame%s below ", n, n == 1 ? "" : "s");
+	else
+		buf_adds(&text, "(frames below ");
 	add_amount(&text, t->unit, min_total);
 	buf_addc(&text, ')');
 	struct tree_func f = { .name = strtab_putn(&t->strings, text.data, text.len),
@@ -267,7 +270,7 @@ static void rest_add(struct tree *t, const struct rest *r, int64_t min_total)
 	struct tree_node n = { .parent = r->parent,
 			       .first_child = TREE_NONE,
 			       .next = TREE_NONE,
-			       .func = rest_func(t, r->n, min_total),
+			       .func = tree_rest_func(t, r->n, min_total),
 			       .self = r->total,
 			       .total = r->total,
 			       .other_self = r->other_total,

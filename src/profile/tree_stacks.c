@@ -9,20 +9,21 @@ enum { PART_OF = 8 };
 
 static uint32_t part_frame(struct tree_stacks *s, uint32_t frame)
 {
-	uint32_t fresh = s->part_frames.n;
-	uint32_t number = map_intern(&s->frame_number, frame, fresh, NULL, NULL);
-	if (number == fresh)
+	uint32_t *number = &s->frame_number[frame];
+	if (!*number) {
 		vec_push(&s->part_frames, frame);
-	return number;
+		*number = s->part_frames.n;
+	}
+	return *number - 1;
 }
 
 /* Notes that the first `want` frames of a stack are needed; false when it has no number yet. */
 static bool part_wants(struct tree_stacks *s, uint32_t stack, uint32_t want)
 {
-	const uint32_t *number = map_get(&s->stack_number, stack);
+	uint32_t number = s->stack_number[stack];
 	if (!number)
 		return false;
-	struct stack_want *w = &s->part_wants.v[*number];
+	struct stack_want *w = &s->part_wants.v[number - 1];
 	w->want = w->want < want ? want : w->want;
 	return true;
 }
@@ -31,9 +32,9 @@ static void part_push(struct tree_stacks *s, struct stack_want w)
 {
 	struct stack copy = s->p->stacks.stacks.v[w.stack];
 	if (s->part.n) /* the empty stack comes first and is its own parent */
-		copy.parent = *map_get(&s->stack_number, copy.parent);
-	map_put(&s->stack_number, w.stack, s->part.n);
+		copy.parent = s->stack_number[copy.parent] - 1;
 	vec_push(&s->part, copy);
+	s->stack_number[w.stack] = s->part.n;
 	vec_push(&s->part_wants, w);
 }
 
@@ -68,6 +69,8 @@ static void part_take_frames(struct tree_stacks *s)
 static void take_part(struct tree_stacks *s, const uint32_t *used, size_t n_used)
 {
 	s->is_part = true;
+	s->stack_number = shown_funcs_take_stacks(s->shown, s->p);
+	s->frame_number = shown_funcs_take_frames(s->shown, s->p);
 	part_push(s, (struct stack_want){ 0, 0 });
 	for (size_t i = 0; i < n_used; i++)
 		part_add(s, used[i]);
@@ -77,6 +80,22 @@ static void take_part(struct tree_stacks *s, const uint32_t *used, size_t n_used
 	s->n = s->part.n;
 	s->n_own = s->part_own.n;
 	s->n_frames = s->part_frames.n;
+}
+
+/* Rooms are given back as they were. */
+static void part_done(struct tree_stacks *s)
+{
+	if (!s->is_part)
+		return;
+	for (size_t i = 0; i < s->part_wants.n; i++)
+		s->stack_number[s->part_wants.v[i].stack] = 0;
+	for (size_t i = 0; i < s->part_frames.n; i++)
+		s->frame_number[s->part_frames.v[i]] = 0;
+	shown_funcs_give(s->shown, s->stack_number, s->frame_number);
+	vec_done(&s->part);
+	vec_done(&s->part_wants);
+	vec_done(&s->part_own);
+	vec_done(&s->part_frames);
 }
 
 static void take_all(struct tree_stacks *s)
@@ -102,118 +121,67 @@ static uint32_t tree_string(struct tree_stacks *s, uint32_t id)
 	return own;
 }
 
-/* Each function meets the filters once, when it is new. */
-static unsigned func_bits(struct tree_stacks *s, uint32_t func)
+/* Each function meets the filters once. */
+static unsigned func_bits(struct tree_stacks *s, uint32_t shown)
 {
-	for (uint32_t i = s->func_bits.n; i <= func; i++)
-		vec_push(&s->func_bits, tree_filter_func(s->filter, s->t, i));
-	return s->func_bits.v[func];
+	while (s->func_bits.n <= shown)
+		vec_push(&s->func_bits, 0);
+	uint8_t *bits = &s->func_bits.v[shown];
+	if (!*bits)
+		*bits = 1 + tree_filter_func(s->filter, &s->p->strings, &s->shown->all.v[shown]);
+	return *bits - 1;
 }
 
-/* Few mappings have many frames. */
-static uint32_t frame_binary(struct tree_stacks *s, uint32_t frame)
+/* TREE_NONE: it is dropped. */
+static uint32_t make_func(struct tree_stacks *s, uint32_t shown)
 {
-	const struct frame *f = &s->p->frames.frames.v[frame];
-	uint64_t key = f->mapping == MAPPING_NONE ? UINT64_C(1) << 32 | f->binary : f->mapping;
-	const uint32_t *known = map_get(&s->binaries, key);
-	if (known)
-		return *known;
-	uint32_t binary = tree_string(s, profile_frame_binary(s->p, frame));
-	map_put(&s->binaries, key, binary);
-	return binary;
+	struct tree_func f = s->shown->all.v[shown];
+	if (s->drops && func_bits(s, shown) & FUNC_DROP)
+		return TREE_NONE;
+	f.name = tree_string(s, f.name);
+	f.binary = tree_string(s, f.binary);
+	f.file = tree_string(s, f.file);
+	return tree_func_intern(s->t, &f);
 }
 
-static void resolve_frame(struct tree_stacks *s, uint32_t number)
+static uint32_t func_of(struct tree_stacks *s, uint32_t shown)
 {
-	struct frame_funcs *ff = &s->frames[number];
-	struct shown_line lines[NAMES_MAX_INLINE];
+	while (s->func_of.n <= shown)
+		vec_push(&s->func_of, 0);
+	if (!s->func_of.v[shown]) {
+		uint32_t func = make_func(s, shown);
+		s->func_of.v[shown] = func == TREE_NONE ? TREE_NONE : func + 1;
+	}
+	uint32_t func = s->func_of.v[shown];
+	return func == TREE_NONE ? TREE_NONE : func - 1;
+}
+
+static struct shown_run frame_run(struct tree_stacks *s, uint32_t number)
+{
 	uint32_t frame = s->is_part ? s->part_frames.v[number] : number;
-	uint32_t n = profile_frame_lines(s->p, frame, lines, NAMES_MAX_INLINE);
-	struct tree_func f = { .kind = s->p->frames.frames.v[frame].kind,
-			       .binary = frame_binary(s, frame) };
-	*ff = (struct frame_funcs){ .first = s->funcs.n, .is_resolved = true };
-	for (uint32_t i = n; i-- > 0;) {
-		f.name = tree_string(s, lines[i].name);
-		f.file = tree_string(s, lines[i].file);
-		f.inlined = i + 1 < n;
-		uint32_t func = tree_func_intern(s->t, &f);
-		unsigned bits = func_bits(s, func);
-		ff->bits |= bits;
-		if (bits & FUNC_DROP)
-			continue;
-		vec_push(&s->funcs, func);
-		ff->n++;
-	}
-}
-
-static const struct frame_funcs *frame_funcs(struct tree_stacks *s, uint32_t number)
-{
-	if (!s->frames[number].is_resolved)
-		resolve_frame(s, number);
-	return &s->frames[number];
-}
-
-/* What names of frames are read from is anywhere in memory, one link of the chain frame → lines → function → string after the other:
- * each is asked for some frames ahead. */
-enum { NAMES_AHEAD = 6 };
-struct names_ahead {
-	const struct line_run *run;
-	const struct line *line;
-	const struct function *function;
-};
-
-static inline __attribute__((always_inline)) struct names_ahead names_ahead(
-	const struct tree_stacks *s, size_t i, int links)
-{
-	const struct names *names = &s->p->names;
-	struct names_ahead a = { 0 };
-	uint32_t frame = i < s->part_frames.n ? s->part_frames.v[i] : UINT32_MAX;
-	if (frame < names->by_frame.n)
-		a.run = &names->by_frame.v[frame];
-	if (links > 0 && a.run && a.run->n)
-		a.line = &names->lines.v[a.run->first];
-	if (links > 1 && a.line)
-		a.function = &names->functions.v[a.line->function];
-	return a;
-}
-
-static inline __attribute__((always_inline)) void names_prefetch(const struct tree_stacks *s,
-								 size_t i)
-{
-	const struct strtab_entry *strings = s->p->strings.all.v;
-	struct names_ahead a = names_ahead(s, i + 5 * NAMES_AHEAD, 0);
-	if (a.run)
-		__builtin_prefetch(a.run);
-	a = names_ahead(s, i + 4 * NAMES_AHEAD, 1);
-	if (a.line)
-		__builtin_prefetch(a.line);
-	a = names_ahead(s, i + 3 * NAMES_AHEAD, 2);
-	if (a.function)
-		__builtin_prefetch(a.function);
-	a = names_ahead(s, i + 2 * NAMES_AHEAD, 2);
-	if (a.function)
-		__builtin_prefetch(&strings[a.function->name]);
-	a = names_ahead(s, i + NAMES_AHEAD, 2);
-	if (a.function)
-		__builtin_prefetch(strings[a.function->name].s);
-}
-
-/* Nearly all frames of a part are needed. */
-static void resolve_part(struct tree_stacks *s)
-{
-	for (size_t i = 0; i < s->part_frames.n; i++) {
-		names_prefetch(s, i);
-		resolve_frame(s, i);
-	}
+	return shown_funcs_get(s->shown, s->p, frame);
 }
 
 /* --- focus and ignore --- */
+
+static unsigned frame_bits(struct tree_stacks *s, uint32_t number)
+{
+	uint8_t *known = &s->frame_bits[number];
+	if (!*known) {
+		struct shown_run run = frame_run(s, number);
+		unsigned bits = 0;
+		for (uint32_t i = 0; i < run.n; i++)
+			bits |= func_bits(s, s->shown->lists.v[run.first + i]);
+		*known = 1 + bits;
+	}
+	return *known - 1;
+}
 
 static uint32_t own_match_depth(struct tree_stacks *s, const struct stack *stack, unsigned bit)
 {
 	for (uint32_t depth = stack->shared; depth < stack->depth; depth++) {
 		uint32_t frame = s->own[stack->own + depth - stack->shared];
-		if (frame_funcs(s, frame)->bits & bit)
+		if (frame_bits(s, frame) & bit)
 			return depth;
 	}
 	return TREE_NONE;
@@ -246,9 +214,11 @@ static bool func_repeats(const struct tree_stacks *s, uint32_t node, uint32_t fu
 
 static uint32_t frame_node(struct tree_stacks *s, uint32_t node, uint32_t frame)
 {
-	const struct frame_funcs *ff = frame_funcs(s, frame);
-	for (uint32_t i = 0; i < ff->n; i++) {
-		uint32_t func = s->funcs.v[ff->first + i];
+	struct shown_run run = frame_run(s, frame);
+	for (uint32_t i = 0; i < run.n; i++) {
+		uint32_t func = func_of(s, s->shown->lists.v[run.first + i]);
+		if (func == TREE_NONE)
+			continue;
 		if (!s->opts->collapse_recursion || !func_repeats(s, node, func))
 			node = tree_child(s->t, node, func);
 	}
@@ -311,15 +281,17 @@ void tree_stacks_init(struct tree_stacks *s, struct profile *p, struct tree *t,
 		      const struct tree_opts *opts, const struct tree_filter *filter,
 		      const uint32_t *used, size_t n_used)
 {
-	*s = (struct tree_stacks){ .p = p, .t = t, .opts = opts, .filter = filter };
+	*s = (struct tree_stacks){
+		.p = p, .t = t, .opts = opts, .filter = filter, .shown = shown_funcs_of(p)
+	};
+	s->drops = opts->hide || opts->no_kernel || opts->no_user;
 	if (n_used < p->stacks.stacks.n / PART_OF)
 		take_part(s, used, n_used);
 	else
 		take_all(s);
-	s->frames = xcalloc(s->n_frames, sizeof *s->frames);
 	s->node_at = xcalloc(s->n_own, sizeof *s->node_at);
-	if (s->is_part)
-		resolve_part(s);
+	if (opts->focus || opts->ignore)
+		s->frame_bits = xcalloc(s->n_frames, sizeof *s->frame_bits);
 	if (opts->focus)
 		s->focus_depth = match_depths(s, FUNC_FOCUS);
 	if (opts->ignore)
@@ -328,19 +300,13 @@ void tree_stacks_init(struct tree_stacks *s, struct profile *p, struct tree *t,
 
 void tree_stacks_done(struct tree_stacks *s)
 {
-	vec_done(&s->part);
-	vec_done(&s->part_wants);
-	vec_done(&s->part_own);
-	vec_done(&s->part_frames);
-	map_done(&s->stack_number);
-	map_done(&s->frame_number);
+	part_done(s);
 	map_done(&s->strings);
-	map_done(&s->binaries);
-	vec_done(&s->funcs);
+	vec_done(&s->func_of);
 	vec_done(&s->func_bits);
 	vec_done(&s->walked);
 	vec_done(&s->wanted);
-	free(s->frames);
+	free(s->frame_bits);
 	free(s->focus_depth);
 	free(s->ignore_depth);
 	free(s->node_at);

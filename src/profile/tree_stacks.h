@@ -8,17 +8,9 @@
 #ifndef CRESSET_PROFILE_TREE_STACKS_H
 #define CRESSET_PROFILE_TREE_STACKS_H
 
+#include "profile/shown_funcs.h"
 #include "profile/tree.h"
 #include "profile/tree_filter.h"
-
-/* The functions a frame becomes, root-most first, without those that are dropped; resolved when
- * first met. */
-struct frame_funcs {
-	uint32_t first; /* in tree_stacks.funcs */
-	uint16_t n;
-	uint8_t bits; /* of all its functions, the dropped ones included */
-	bool is_resolved;
-};
 
 /* A stack of which the first `want` frames need nodes. */
 struct stack_want {
@@ -35,17 +27,19 @@ struct tree_stacks {
 	const struct stack *stacks;
 	const uint32_t *own; /* frames by number */
 	size_t n, n_own, n_frames;
-	bool is_part;
+	bool is_part, drops; /* only a part of the table; opts drop functions */
 	VEC(struct stack) part;
 	VEC(struct stack_want) part_wants; /* id by number, and how many of its frames are needed */
-	VEC(uint32_t) part_own, part_frames; /* part_frames: id by number */
-	struct map stack_number, frame_number;
+	VEC(uint32_t) part_own, part_frames;   /* part_frames: id by number */
+	uint32_t *stack_number, *frame_number; /* by id: number + 1; 0: it has none */
 
-	struct map strings;         /* string of the profile → of the tree */
-	struct map binaries;        /* mapping, or path → string of the tree */
-	struct frame_funcs *frames; /* by frame number */
-	VEC(uint32_t) funcs;
-	VEC(uint8_t) func_bits; /* by function of the tree */
+	struct shown_funcs *shown; /* p's */
+	struct map strings;        /* string of the profile → of the tree */
+	/* By function shown: of the tree + 1; FUNC_… + 1. 0: not asked yet. */
+	VEC(uint32_t) func_of;
+	VEC(uint8_t) func_bits;
+	uint8_t *
+		frame_bits; /* by frame number: of all its functions, + 1; NULL without focus and ignore */
 	/* By stack number: the smallest depth of a frame that matches, TREE_NONE; NULL without such a
 	 * filter. */
 	uint32_t *focus_depth, *ignore_depth;
@@ -64,7 +58,7 @@ void tree_stacks_done(struct tree_stacks *s);
 
 static inline uint32_t tree_stacks_number(const struct tree_stacks *s, uint32_t stack)
 {
-	return s->is_part ? *map_get(&s->stack_number, stack) : stack;
+	return s->is_part ? s->stack_number[stack] - 1 : stack;
 }
 
 /* Whether focus and ignore let it pass. All that follows takes numbers. */

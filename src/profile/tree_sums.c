@@ -2,6 +2,10 @@
 
 #include "profile/sum.h"
 #include "profile/tree_stacks.h"
+#include "profile/tree_top.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 int tree_sums_begin(struct tree_sums *s, const struct tree_opts *opts, struct err *err)
 {
@@ -57,8 +61,8 @@ static void add_sum(struct tree_sums *s, struct tree_stacks *stacks, uint32_t nu
 		add_spread(s->t, id, sums, i);
 }
 
-void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
-		   const struct stack_values *sums)
+static void add_all(struct tree_sums *s, struct profile *dict, uint32_t root,
+		    const struct stack_values *sums)
 {
 	struct tree_stacks stacks;
 	uint32_t *number = xreallocarray(NULL, sums->n, sizeof *number);
@@ -74,8 +78,160 @@ void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
 	free(number);
 }
 
+/* --- only what is large enough --- */
+
+static void hold_sum(struct tree_sums *s, struct tree_held *held, const struct stack_values *sums,
+		     uint32_t i, bool passes)
+{
+	int64_t value = sum_mul(sums->value[i], sums->factor);
+	s->t->unfiltered_total = sum_add(s->t->unfiltered_total, value);
+	held->stack[held->n] = sums->stack[i];
+	held->value[held->n] = value;
+	held->n += passes;
+	s->t->n_samples += passes && sums->rows ? sums->rows[i] : 0;
+}
+
+static void hold(struct tree_sums *s, struct profile *dict, uint32_t root,
+		 const struct stack_values *sums)
+{
+	bool asks = s->opts->focus || s->opts->ignore;
+	struct tree_stacks stacks;
+	struct tree_held held = { .dict = dict, .root = root };
+	held.stack = xreallocarray(NULL, sums->n + 1, sizeof *held.stack);
+	held.value = xreallocarray(NULL, sums->n + 1, sizeof *held.value);
+	if (asks)
+		tree_stacks_init(&stacks, dict, s->t, s->opts, &s->filter, sums->stack, sums->n);
+	for (uint32_t i = 0; i < sums->n; i++)
+		hold_sum(s, &held, sums, i,
+			 !asks || tree_stacks_pass(&stacks,
+						   tree_stacks_number(&stacks, sums->stack[i])));
+	if (asks)
+		tree_stacks_done(&stacks);
+	vec_push(&s->held, held);
+}
+
+void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
+		   const struct stack_values *sums)
+{
+	if (s->opts->min_share > 0)
+		hold(s, dict, root, sums);
+	else
+		add_all(s, dict, root, sums);
+}
+
+uint64_t tree_sums_bytes(const struct tree_sums *s)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < s->held.n; i++)
+		bytes += s->held.v[i].n * (sizeof(uint32_t) + sizeof(int64_t));
+	return bytes;
+}
+
+int64_t tree_min_total(int64_t total, double min_share)
+{
+	double min = ceil(fabs((double)total) * min_share);
+	return min < 1 ? 1 : min < (double)INT64_MAX ? (int64_t)min : INT64_MAX;
+}
+
+static int64_t held_total(const struct tree_held *h)
+{
+	int64_t total = 0;
+	for (uint32_t i = 0; i < h->n; i++)
+		total = sum_add(total, h->value[i]);
+	return total;
+}
+
+static int64_t held_min_total(const struct tree_sums *s)
+{
+	int64_t total = 0;
+	for (size_t i = 0; i < s->held.n; i++)
+		total = sum_add(total, held_total(&s->held.v[i]));
+	return tree_min_total(total, s->opts->min_share);
+}
+
+/* The functions from the tree's root to a root frame; false where one of them is too small to be seen. */
+static bool root_path(const struct tree_sums *s, uint32_t node, int64_t min_total, uint32_t *path)
+{
+	bool is_seen = true;
+	for (uint32_t i = s->n_roots; i--; node = s->t->nodes.v[node].parent) {
+		int64_t total = s->t->nodes.v[node].total;
+		is_seen &= total >= min_total || total <= -min_total;
+		path[i] = s->t->nodes.v[node].func;
+	}
+	return is_seen;
+}
+
+/* Root frames that are too small go with all they have, and the others get other ids. */
+static void prune_roots(struct tree_sums *s, int64_t min_total)
+{
+	size_t n = s->n_roots;
+	uint32_t *paths = xreallocarray(NULL, s->held.n * n, sizeof *paths);
+	for (size_t i = 0; i < s->held.n; i++) {
+		struct tree_node *node = &s->t->nodes.v[s->held.v[i].root];
+		node->self = sum_add(node->self, held_total(&s->held.v[i]));
+	}
+	tree_total(s->t);
+	for (size_t i = 0; i < s->held.n; i++) {
+		struct tree_held *h = &s->held.v[i];
+		if (!root_path(s, h->root, min_total, &paths[i * n]))
+			h->root = TREE_NONE;
+	}
+	tree_prune(s->t, min_total);
+	for (size_t i = 0; i < s->held.n; i++) {
+		struct tree_held *h = &s->held.v[i];
+		uint32_t node = TREE_ROOT;
+		if (h->root == TREE_NONE)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			node = tree_child(s->t, node, paths[i * n + k]);
+		s->t->nodes.v[node].self = 0;
+		h->root = node;
+	}
+	free(paths);
+}
+
+static int by_root(const void *a, const void *b)
+{
+	const struct tree_held *x = a, *y = b;
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return x->dict < y->dict ? -1 : x->dict > y->dict;
+}
+
+/* All that hangs below one root, at once. Returns where the next root's begins. */
+static size_t add_root(struct tree_sums *s, size_t from, int64_t min_total)
+{
+	VEC(struct tree_top_part) parts = { 0 };
+	uint32_t root = s->held.v[from].root;
+	for (; from < s->held.n && s->held.v[from].root == root; from++) {
+		const struct tree_held *h = &s->held.v[from];
+		vec_push(&parts, (struct tree_top_part){ h->dict, h->n, h->stack, h->value });
+	}
+	tree_top_add(s->t, s->opts, &s->filter, root, parts.v, parts.n, min_total);
+	vec_done(&parts);
+	return from;
+}
+
+static void add_held(struct tree_sums *s)
+{
+	if (!s->held.n)
+		return;
+	int64_t min_total = held_min_total(s);
+	if (s->n_roots)
+		prune_roots(s, min_total);
+	qsort(s->held.v, s->held.n, sizeof *s->held.v, by_root);
+	for (size_t i = 0; i < s->held.n && s->held.v[i].root != TREE_NONE;)
+		i = add_root(s, i, min_total);
+	for (size_t i = 0; i < s->held.n; i++) {
+		free(s->held.v[i].stack);
+		free(s->held.v[i].value);
+	}
+	vec_done(&s->held);
+}
+
 struct tree *tree_sums_end(struct tree_sums *s)
 {
+	add_held(s);
 	tree_finish(s->t, s->opts, s->n_roots);
 	tree_filter_done(&s->filter);
 	return s->t;

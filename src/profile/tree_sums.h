@@ -25,11 +25,19 @@ struct stack_values {
 	int64_t factor;       /* of all values */
 };
 
+/* With min_share: what was added, until the end tells what is too small. */
+struct tree_held {
+	struct profile *dict;
+	uint32_t root, n;
+	uint32_t *stack; /* those that pass the filter */
+	int64_t *value;
+};
 struct tree_sums {
 	const struct tree_opts *opts;
 	struct tree_filter filter;
 	struct tree *t;
 	uint32_t n_roots; /* levels of root frames */
+	VEC(struct tree_held) held;
 };
 
 /* Of opts type, by and the times do not count; they stay the caller's until the end. -EINVAL with the words in err for a bad regular
@@ -42,9 +50,14 @@ void tree_sums_unit(struct tree_sums *s, const char *type_name, const struct val
 /* The node of these root frames, of kind FRAME_MARKER: as many at each call. */
 uint32_t tree_sums_root(struct tree_sums *s, const char *const *names, uint32_t n);
 
-/* dict is changed by interned strings only. */
+/* dict is changed by interned strings only, and stays until the end. */
 void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
 		   const struct stack_values *sums);
+
+/* Memory of what is held with min_share. */
+uint64_t tree_sums_bytes(const struct tree_sums *s);
+/* What a node must be worth to be seen. */
+int64_t tree_min_total(int64_t total, double min_share);
 
 /* Totals included, to be freed with tree_free; s is done. */
 struct tree *tree_sums_end(struct tree_sums *s);

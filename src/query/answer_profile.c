@@ -77,7 +77,7 @@ static int add_sample(struct answering *a, struct sample *s, struct profile *dic
 	sink->ops->sample(sink, s);
 	int rc = guard_rows(&a->guard, c->n, a->err);
 	if (rc == 0 && c->n % GUARD_EVERY == 0) {
-		uint64_t row = 3 * sizeof *c->time_ns + 5 * sizeof *c->pid;
+		uint64_t row = 3 * sizeof *c->time_ns + 6 * sizeof *c->pid;
 		rc = guard_memory(&a->guard, c->cap * row + sink->ops->kept_bytes(sink), a->err);
 	}
 	return rc;
@@ -98,6 +98,8 @@ static int add_row(void *ctx, const struct source_row *row)
 			    .pid = row->pid,
 			    .tid = row->tid,
 			    .cpu = row->cpu };
+	if (row->link)
+		s.link = profile_sink(a->to)->ops->link(profile_sink(a->to), row->link);
 	return add_sample(a, &s, row->dict);
 }
 

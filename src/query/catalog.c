@@ -158,3 +158,14 @@ void catalog_series_text(const struct profile *p, uint32_t series, struct buf *b
 	buf_addc(b, '}');
 	arena_done(&scratch);
 }
+
+const char *catalog_aggregation(const struct type *t)
+{
+	static const char *const names[] = {
+		[AGG_SUM] = "sum",
+		[AGG_SNAPSHOT] = "snapshot",
+		[AGG_GAUGE] = "gauge",
+		[AGG_COUNTER] = "counter",
+	};
+	return t->aggregation <= AGG_COUNTER ? names[t->aggregation] : "";
+}

@@ -24,4 +24,7 @@ bool catalog_has_label(const struct profile *p, const char *label);
 /* A series as a selector that selects it: cpu:samples{comm="redis-server",host="db7"}. */
 void catalog_series_text(const struct profile *p, uint32_t series, struct buf *b);
 
+/* sum, snapshot, gauge or counter. */
+const char *catalog_aggregation(const struct type *t);
+
 #endif

@@ -115,7 +115,10 @@ uint32_t groups_of_row(struct groups *g, const struct source_row *row)
 	uint32_t group = g->of_series[row->series];
 	if (group != GROUP_ASK)
 		return group;
-	if (g->match && !selector_match_sample(g->match, row->series, row->pid, row->tid, row->cpu))
+	g->ids_missing |= row->is_window;
+	const struct selected_sample sample = { row->series, row->pid, row->tid, row->cpu,
+						row->link };
+	if (g->match && !selector_match_sample(g->match, &sample))
 		return GROUP_NONE;
 	return find_group(g, row->series, row);
 }

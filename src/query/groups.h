@@ -15,7 +15,8 @@ struct groups {
 	bool *wanted;                 /* by series */
 	/* By series: its group; GROUP_NONE: not wanted; GROUP_ASK: each row says. */
 	uint32_t *of_series;
-	bool by_rows; /* some say GROUP_ASK */
+	bool by_rows;     /* some say GROUP_ASK */
+	bool ids_missing; /* of rows that were asked: they were windows */
 	uint32_t n_series, n;
 	struct strtab texts;
 	VEC(uint32_t) keys; /* texts: n_by for each group */

@@ -9,15 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What has stacks goes before metrics. */
+static bool is_better(const struct profile *catalog, uint32_t type, uint32_t than)
+{
+	const struct type *t = catalog->series.types.v;
+	return !type_is_metric(&t[type]) && type_is_metric(&t[than]);
+}
+
 uint32_t query_pick_type(const struct profile *catalog, const struct selector *s, uint32_t *others)
 {
 	uint32_t picked = profile_pick_type(catalog, NULL), n = 0;
 	if (picked != UINT32_MAX && s && !selector_takes_type(s, catalog, picked))
 		picked = UINT32_MAX;
+	if (picked != UINT32_MAX && type_is_metric(&catalog->series.types.v[picked]))
+		picked = UINT32_MAX;
 	for (uint32_t i = 0; i < catalog->series.types.n; i++) {
 		if (s && !selector_takes_type(s, catalog, i))
 			continue;
-		picked = picked == UINT32_MAX ? i : picked;
+		if (picked == UINT32_MAX || is_better(catalog, i, picked))
+			picked = i;
 		n++;
 	}
 	*others = n ? n - 1 : 0;
@@ -114,12 +124,12 @@ static int plant_merged(struct planting *t, uint32_t group, int64_t factor,
 	for (size_t i = 0; rc == 0 && i < m->n; i++) {
 		const struct source_sums *part = &m->parts[i];
 		struct stack_values sums = { .n = part->n,
-					   .stack = part->stack,
-					   .value = part->value,
-					   .count = part->count,
-					   .squares = part->squares,
-					   .rows = part->rows,
-					   .factor = factor };
+					     .stack = part->stack,
+					     .value = part->value,
+					     .count = part->count,
+					     .squares = part->squares,
+					     .rows = part->rows,
+					     .factor = factor };
 		if (!part->n)
 			continue;
 		t->has_any[group] = true;
@@ -214,7 +224,8 @@ static int answer_tree(struct planting *t, struct query_tree *out)
 	}
 	*out = (struct query_tree){ .tree = tree,
 				    .series = t->groups.n_series,
-				    .rounded = t->rounded };
+				    .rounded = t->rounded,
+				    .ids_missing = t->groups.ids_missing };
 	for (uint32_t i = 0; i < t->groups.n; i++)
 		out->groups += t->has_any[i];
 	return 0;

@@ -50,6 +50,7 @@ struct query_tree {
 	struct tree *tree;       /* tree_free */
 	uint32_t series, groups; /* that were asked; that had anything */
 	bool rounded;            /* source_merged.rounded */
+	bool ids_missing; /* pid, tid, cpu or trace decide, and of some samples only sums over windows are left */
 };
 /* Errors: -EINVAL for regular expressions, those of guard.h and of the source. */
 int query_tree(const struct query *q, struct query_tree *out, struct err *err);
@@ -64,6 +65,7 @@ struct query_range {
 	int64_t *totals;    /* by group; of snapshots the greatest of all steps */
 	uint32_t *order;    /* [n_shown]: the groups that had anything, by total, then name */
 	uint32_t n_shown;
+	bool ids_missing; /* as query_tree's */
 	const char *type_name, *unit;
 	double scale; /* as struct tree's */
 	const char *scaled_unit;

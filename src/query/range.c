@@ -274,6 +274,7 @@ static void take_range(struct ranging *r, struct query_range *out)
 				     .steps = r->axis.n,
 				     .groups = r->groups.n,
 				     .n_by = r->q->n_by,
+				     .ids_missing = r->groups.ids_missing,
 				     .scale = scale->scale };
 	out->type_name = kept(&out->arena, profile_str(catalog, name));
 	out->unit = kept(&out->arena, scale->unit);

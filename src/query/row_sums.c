@@ -163,12 +163,12 @@ bool row_sums_next(struct row_sums *r, struct row_sums_at *at)
 	at->dict = r->dicts.v[first.dict];
 	at->group = first.group;
 	at->sums = (struct stack_values){ .n = at->stack.n,
-					.stack = at->stack.v,
-					.value = at->value.v,
-					.count = at->count.v,
-					.squares = at->squares.v,
-					.rows = at->rows.v,
-					.factor = 1 };
+					  .stack = at->stack.v,
+					  .value = at->value.v,
+					  .count = at->count.v,
+					  .squares = at->squares.v,
+					  .rows = at->rows.v,
+					  .factor = 1 };
 	return true;
 }
 

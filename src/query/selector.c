@@ -180,11 +180,25 @@ static int parse_op(struct parser *p, enum condition_op *out)
 
 static enum sample_column column_of(const char *label)
 {
-	static const char *const names[] = { "", "pid", "tid", "cpu" };
-	for (int i = COLUMN_PID; i <= COLUMN_CPU; i++)
+	static const char *const names[] = { "", "pid", "tid", "cpu", "trace_id" };
+	for (int i = COLUMN_PID; i <= COLUMN_TRACE; i++)
 		if (strcmp(label, names[i]) == 0)
 			return i;
 	return COLUMN_NONE;
+}
+
+/* A trace's id, as it is compared: lower case. "" stands for samples without one. */
+static int check_trace(struct parser *p, struct condition *c, const char *where)
+{
+	uint8_t trace[LINK_TRACE_BYTES];
+	char text[LINK_TEXT_BYTES];
+	if (!*c->value)
+		return 0;
+	if (!link_parse(c->value, strlen(c->value), trace, sizeof trace))
+		return parse_error(p, where, "a trace_id is 32 hexadecimal digits");
+	link_text(trace, sizeof trace, text);
+	c->value = arena_dup(&p->out->arena, text, sizeof text - 1);
+	return 0;
 }
 
 static int parse_condition(struct parser *p)
@@ -206,6 +220,8 @@ static int parse_condition(struct parser *p)
 	if (c.op >= OP_MATCH && pattern_compile(c.value, &c.regex, &why) < 0)
 		return parse_error(p, value, why.text);
 	c.column = column_of(c.label);
+	if (c.column == COLUMN_TRACE && c.op < OP_MATCH && check_trace(p, &c, value) < 0)
+		return -EINVAL;
 	s->conditions[s->n_conditions++] = c;
 	return 0;
 }

@@ -10,8 +10,10 @@
  *     condition = label ( "=" | "!=" | "=~" | "!~" ) string              "…" '…' with escapes, `…` without
  *
  * Regular expressions (query/pattern.h) match whole values. A label that is not there is "". Of a label
- * with several values any may match; != and !~ are the opposite of = and =~. `pid`, `tid` and `cpu`
- * look at the sample's own columns where the series has no such label. */
+ * with several values any may match; != and !~ are the opposite of = and =~. `pid`, `tid`, `cpu` and
+ * `trace_id` (32 hexadecimal digits) look at the sample's own columns where the series has no such label. `__name__` is the
+ * type's name. A metric is a type, too (store/metric_samples.h): cpu_busy{host="a"}, or cpu_busy:gauge{} where another type has
+ * that name. */
 #ifndef CRESSET_QUERY_SELECTOR_H
 #define CRESSET_QUERY_SELECTOR_H
 
@@ -48,11 +50,14 @@ void selector_match_free(struct selector_match *m); /* NULL is fine */
 enum selector_answer {
 	SELECTS_NOTHING,   /* of this series */
 	SELECTS_ALL,       /* its samples */
-	SELECTS_BY_COLUMN, /* those that selector_match_sample takes: pid, tid or cpu decide */
+	SELECTS_BY_COLUMN, /* those that selector_match_sample takes: pid, tid, cpu or trace decide */
 };
 enum selector_answer selector_match_series(const struct selector_match *m, uint32_t series);
-bool selector_match_sample(struct selector_match *m, uint32_t series, uint32_t pid, uint32_t tid,
-			   uint32_t cpu);
+struct selected_sample {
+	uint32_t series, pid, tid, cpu;
+	const struct trace_link *link; /* NULL: none */
+};
+bool selector_match_sample(struct selector_match *m, const struct selected_sample *s);
 
 /* Takes the samples away that it does not select. Returns how many are left. */
 size_t selector_apply(const struct selector *s, struct profile *p);

@@ -35,26 +35,10 @@ static bool view_fits(const struct selector *s, const struct type_view *v)
 		strcmp(v->period_unit, want[4]) == 0);
 }
 
-bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type)
+static bool is_name(const struct condition *c)
 {
-	const struct type *t = &p->series.types.v[type];
-	struct type_view v = {
-		.name = profile_str(p, t->name),
-		.sample = profile_str(p, t->sample_type),
-		.unit = profile_str(p, t->unit),
-		.period = profile_str(p, t->period_type),
-		.period_unit = profile_str(p, t->period_unit),
-	};
-	if (!s->n_parts || view_fits(s, &v))
-		return true;
-	bool is_periodic =
-		*v.period_unit && strcmp(v.sample, "samples") == 0 && strcmp(v.unit, "count") == 0;
-	v.sample = v.period;
-	v.unit = v.period_unit;
-	return is_periodic && view_fits(s, &v);
+	return strcmp(c->label, "__name__") == 0;
 }
-
-/* --- labels ---------------------------------------------------------------------------------- */
 
 static bool is_negative(const struct condition *c)
 {
@@ -68,6 +52,40 @@ static bool value_fits(const struct condition *c, const char *value)
 		return strcmp(c->value, value) == 0;
 	return regexec(&c->regex, value, 0, NULL, 0) == 0;
 }
+
+/* {__name__="cpu"} */
+static bool names_fit(const struct selector *s, const char *name)
+{
+	for (int i = 0; i < s->n_conditions; i++) {
+		const struct condition *c = &s->conditions[i];
+		if (is_name(c) && value_fits(c, name) == is_negative(c))
+			return false;
+	}
+	return true;
+}
+
+bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type)
+{
+	const struct type *t = &p->series.types.v[type];
+	struct type_view v = {
+		.name = profile_str(p, t->name),
+		.sample = profile_str(p, t->sample_type),
+		.unit = profile_str(p, t->unit),
+		.period = profile_str(p, t->period_type),
+		.period_unit = profile_str(p, t->period_unit),
+	};
+	if (!names_fit(s, v.name))
+		return false;
+	if (!s->n_parts || view_fits(s, &v))
+		return true;
+	bool is_periodic =
+		*v.period_unit && strcmp(v.sample, "samples") == 0 && strcmp(v.unit, "count") == 0;
+	v.sample = v.period;
+	v.unit = v.period_unit;
+	return is_periodic && view_fits(s, &v);
+}
+
+/* --- labels ---------------------------------------------------------------------------------- */
 
 static bool number_fits(const struct condition *c, int64_t number)
 {
@@ -109,7 +127,8 @@ static bool label_is_known(const struct profile *p, const char *name)
 const char *selector_unknown_label(const struct selector *s, const struct profile *p)
 {
 	for (int i = 0; i < s->n_conditions; i++)
-		if (!s->conditions[i].column && !label_is_known(p, s->conditions[i].label))
+		if (!s->conditions[i].column && !is_name(&s->conditions[i]) &&
+		    !label_is_known(p, s->conditions[i].label))
 			return s->conditions[i].label;
 	return NULL;
 }
@@ -122,6 +141,7 @@ struct column_test {
 	bool *is_label; /* by label set: it has a label of this name, which was asked already */
 	bool is_known, fits;
 	uint32_t id;
+	uint8_t trace[LINK_TRACE_BYTES]; /* zeros: none */
 };
 
 struct selector_match {
@@ -163,7 +183,8 @@ struct selector_match *selector_match_new(const struct selector *s, const struct
 		m->type_fits[i] = selector_takes_type(s, p, i);
 	memset(m->set_fits, true, t->sets.n * sizeof *m->set_fits);
 	for (int i = 0; i < s->n_conditions; i++)
-		match_labels(m, &s->conditions[i]);
+		if (!is_name(&s->conditions[i]))
+			match_labels(m, &s->conditions[i]);
 	return m;
 }
 
@@ -200,17 +221,42 @@ static bool column_fits(struct column_test *t, uint32_t id)
 	return t->fits;
 }
 
-bool selector_match_sample(struct selector_match *m, uint32_t series, uint32_t pid, uint32_t tid,
-			   uint32_t cpu)
+static bool trace_fits(struct column_test *t, const struct trace_link *link)
 {
-	const struct series *s = &m->p->series.series.v[series];
+	static const uint8_t none[LINK_TRACE_BYTES];
+	const uint8_t *trace = link ? link->trace : none;
+	if (!t->is_known || memcmp(t->trace, trace, sizeof none) != 0) {
+		char text[LINK_TEXT_BYTES] = "";
+		if (memcmp(trace, none, sizeof none) != 0)
+			link_text(trace, sizeof none, text);
+		t->fits = value_fits(t->c, text) != is_negative(t->c);
+		t->is_known = true;
+		memcpy(t->trace, trace, sizeof none);
+	}
+	return t->fits;
+}
+
+static bool test_fits(struct column_test *t, const struct selected_sample *sample)
+{
+	switch (t->c->column) {
+	case COLUMN_PID:
+		return column_fits(t, sample->pid);
+	case COLUMN_TID:
+		return column_fits(t, sample->tid);
+	case COLUMN_CPU:
+		return column_fits(t, sample->cpu);
+	default:
+		return trace_fits(t, sample->link);
+	}
+}
+
+bool selector_match_sample(struct selector_match *m, const struct selected_sample *sample)
+{
+	const struct series *s = &m->p->series.series.v[sample->series];
 	bool fits = m->type_fits[s->type] && m->set_fits[s->labels];
 	for (int i = 0; fits && i < m->n_tests; i++) {
 		struct column_test *t = &m->tests[i];
-		uint32_t id = t->c->column == COLUMN_PID   ? pid
-			      : t->c->column == COLUMN_TID ? tid
-							   : cpu;
-		fits = t->is_label[s->labels] || column_fits(t, id);
+		fits = t->is_label[s->labels] || test_fits(t, sample);
 	}
 	return fits;
 }
@@ -220,9 +266,12 @@ size_t selector_apply(const struct selector *s, struct profile *p)
 	const struct sample_columns *c = &p->samples;
 	struct selector_match *m = selector_match_new(s, p);
 	bool *keep = xcalloc(c->n, sizeof *keep);
-	for (size_t row = 0; row < c->n; row++)
-		keep[row] = selector_match_sample(m, c->series[row], c->pid[row], c->tid[row],
-						  c->cpu[row]);
+	for (size_t row = 0; row < c->n; row++) {
+		const struct selected_sample sample = { c->series[row], c->pid[row], c->tid[row],
+							c->cpu[row],
+							link_get(&p->links, sample_link(c, row)) };
+		keep[row] = selector_match_sample(m, &sample);
+	}
 	profile_keep_samples(p, keep);
 	selector_match_free(m);
 	free(keep);

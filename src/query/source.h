@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "store/metric.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,8 +33,11 @@ struct source_row {
 	struct profile *dict; /* as that of sums */
 	int64_t time_ns, length_ns, value;
 	uint32_t series, stack, pid, tid, cpu; /* SAMPLE_NO_ID where the source has windows only */
+	const struct trace_link *link;         /* NULL: none; valid during the call */
+	bool is_window; /* the sum of what began in length_ns: neither ids nor the link are known */
 };
 typedef int (*source_row_fn)(void *ctx, const struct source_row *row);
+typedef int (*source_points_fn)(void *ctx, const struct metric_point *points, size_t n);
 
 struct source;
 struct source_ops {
@@ -53,6 +57,9 @@ struct source_ops {
 	/* The same of samples that begin in the range, none of them cut. NULL: rows cuts none. */
 	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_row_fn row, void *ctx, struct err *err);
+	/* Points of a series that is a metric, in order of time (store_points). NULL: the source has no metrics. */
+	int (*points)(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
+		      source_points_fn points, void *ctx, struct err *err);
 	void (*close)(struct source *s);
 };
 struct source { /* embedded first in the source's own struct */

@@ -356,6 +356,7 @@ static int give_row(struct source_profile *s, uint32_t row, const struct sample_
 		.pid = c->pid[row],
 		.tid = c->tid[row],
 		.cpu = c->cpu[row],
+		.link = link_get(&s->p->links, sample_link(c, row)),
 	};
 	return give(ctx, &out);
 }

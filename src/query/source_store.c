@@ -78,13 +78,15 @@ static int give_row(void *ctx, const struct store_row *r)
 	const struct row_call *call = ctx;
 	struct source_row row = { .dict = r->dict,
 				  .time_ns = r->time_ns,
-				  .length_ns = BLOCK_WINDOW_NS,
+				  .length_ns = r->length_ns,
 				  .value = r->value,
 				  .series = r->series,
 				  .stack = r->stack,
-				  .pid = SAMPLE_NO_ID,
-				  .tid = SAMPLE_NO_ID,
-				  .cpu = SAMPLE_NO_ID };
+				  .pid = r->pid,
+				  .tid = r->tid,
+				  .cpu = r->cpu,
+				  .link = r->link,
+				  .is_window = r->is_window };
 
 	return call->row(call->ctx, &row);
 }
@@ -95,6 +97,20 @@ static int rows(struct source *s, const bool *wanted, int64_t from_ns, int64_t t
 	struct row_call call = { row, ctx };
 
 	return store_rows(view_of(s), wanted, from_ns, to_ns, give_row, &call, err);
+}
+
+static int points(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
+		  source_points_fn fn, void *ctx, struct err *err)
+{
+	return store_points(view_of(s), series, from_ns, to_ns, fn, ctx, err);
+}
+
+static int whole_rows(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		      source_row_fn row, void *ctx, struct err *err)
+{
+	struct row_call call = { row, ctx };
+
+	return store_whole_rows(view_of(s), wanted, from_ns, to_ns, give_row, &call, err);
 }
 
 static void close_store(struct source *source)
@@ -114,6 +130,8 @@ int source_open_store(const char *dir, struct source **out, struct err *err)
 		.merge = merge,
 		.steps = steps,
 		.rows = rows,
+		.whole_rows = whole_rows,
+		.points = points,
 		.close = close_store,
 	};
 	struct source_store *s = xcalloc(1, sizeof *s);

@@ -95,6 +95,8 @@ static int set_up(struct sql *sql)
 	if (rc == SQLITE_OK)
 		rc = sql_samples_register(sql);
 	if (rc == SQLITE_OK)
+		rc = sql_metrics_register(sql);
+	if (rc == SQLITE_OK)
 		rc = sql_tables_register(sql);
 	if (rc == SQLITE_OK)
 		rc = sql_functions_register(sql);
@@ -322,5 +324,7 @@ int sql_run(struct sql *sql, const char *text, const struct sql_answer *answer, 
 	if (rc == 0)
 		rc = run_checked(sql, text, answer, err);
 	sql_guard_end(sql);
+	link_table_done(&sql->links);
+	sql->links = (struct link_table){ 0 };
 	return rc;
 }

@@ -42,7 +42,7 @@ struct sql_answer {
 struct sql;
 
 /* The source stays the caller's, and is used by nobody else meanwhile. limits: of each statement. memory_bytes is what SQLite may take to
- * sort and group, as far as it can be seen: what it takes in this process meanwhile. Scans of samples hold up to 48 MiB beside that. */
+ * sort and group, as far as it can be seen: what it takes in this process meanwhile. Scans of samples hold up to 56 MiB beside that. */
 int sql_open(struct source *source, const struct guard_limits *limits, struct sql **out,
 	     struct err *err);
 void sql_close(struct sql *sql); /* NULL is fine */

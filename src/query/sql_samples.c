@@ -21,17 +21,22 @@ enum {
 	TID,
 	CPU,
 	SAMPLE_TYPE,
+	TRACE_ID,
+	SPAN_ID,
 };
 static const char schema[] = "CREATE TABLE x(time INTEGER, length INTEGER, type TEXT, series "
 			     "INTEGER, stack INTEGER, value INTEGER, "
-			     "pid INTEGER, tid INTEGER, cpu INTEGER, sample_type TEXT)";
+			     "pid INTEGER, tid INTEGER, cpu INTEGER, sample_type TEXT, "
+			     "trace_id TEXT, span_id TEXT)";
 
-/* Rows that all scans of a statement hold together: 48 MiB. A new scan takes half of what is left, and never less than some. */
+/* Rows that all scans of a statement hold together: 56 MiB. A new scan takes half of what is left, and never less than some. */
 enum { HELD_ROWS = 1 << 20, HELD_LEAST = 4096, LOOK_EVERY = 4096 };
 
 struct held {
 	int64_t time_ns, length_ns, value;
-	uint32_t series, part, stack, pid, tid, cpu;
+	uint32_t series, part, stack, pid, tid, cpu,
+		link;  /* of sql.links; 0: none, or not asked for */
+	uint32_t zero; /* no gap: the content is hashed */
 };
 
 struct scan {
@@ -39,6 +44,7 @@ struct scan {
 	struct sql *sql;
 	bool *wanted;           /* by series */
 	bool needs_part;        /* somebody asks for the stack */
+	bool needs_link;        /* for the trace or the span */
 	int64_t from_ns, to_ns; /* what is left */
 	uint64_t slice_ns;
 
@@ -76,6 +82,16 @@ static int find_part(struct scan *s, const struct profile *dict)
 		       : 0;
 }
 
+/* Links are numbered for the whole statement: the same in each of its scans. */
+static int find_link(struct scan *s, const struct trace_link *link, uint32_t *id)
+{
+	*id = s->needs_link && link ? link_intern(&s->sql->links, link) : 0;
+	return s->needs_link && link && !*id && !link_is_none(link)
+		       ? err_set(&s->sql->failed, E2BIG,
+				 "the statement looks at more than %d spans of traces", LINK_MAX)
+		       : 0;
+}
+
 static int hold_row(void *ctx, const struct source_row *r)
 {
 	struct scan *s = ctx;
@@ -90,11 +106,15 @@ static int hold_row(void *ctx, const struct source_row *r)
 	}
 	if (s->rows.n == s->limit)
 		return ROW_TOO_MANY;
+	uint32_t link;
 	int rc = find_part(s, r->dict);
+	if (rc == 0)
+		rc = find_link(s, r->link, &link);
 	if (rc)
 		return rc;
-	vec_push(&s->rows, (struct held){ r->time_ns, r->length_ns, r->value, r->series,
-					  s->last_part, r->stack, r->pid, r->tid, r->cpu });
+	vec_push(&s->rows,
+		 (struct held){ r->time_ns, r->length_ns, r->value, r->series, s->last_part,
+				r->stack, r->pid, r->tid, r->cpu, link, 0 });
 	return 0;
 }
 
@@ -190,7 +210,9 @@ static void estimate(sqlite3_index_info *info, const char *pushed)
 	info->estimatedCost = 1e4 + rows;
 }
 
-/* idxNum 1: the stack is needed. */
+enum { NEEDS_STACK = 1, NEEDS_LINK = 2 };
+
+/* idxNum: what is needed of each row. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	char pushed[PUSH_MAX + 1] = "";
@@ -209,7 +231,10 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		info->aConstraintUsage[i].argvIndex = n;
 	}
 	estimate(info, pushed);
-	info->idxNum = !!(info->colUsed & (1ull << STACK));
+	if (info->colUsed & 1ull << STACK)
+		info->idxNum = NEEDS_STACK;
+	if (info->colUsed & (1ull << TRACE_ID | 1ull << SPAN_ID))
+		info->idxNum |= NEEDS_LINK;
 	info->idxStr = sqlite3_mprintf("%s", pushed);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
@@ -328,15 +353,16 @@ static void start(struct scan *s)
 	map_clear(&s->seen);
 }
 
-static int filter(sqlite3_vtab_cursor *base, int needs_part, const char *pushed, int argc,
+static int filter(sqlite3_vtab_cursor *base, int needs, const char *pushed, int argc,
 		  sqlite3_value **argv)
 {
 	struct scan *s = scan_of(base);
 	int rc = SQLITE_OK;
 
 	start(s);
-	s->needs_part = needs_part;
-	if (needs_part)
+	s->needs_part = needs & NEEDS_STACK;
+	s->needs_link = needs & NEEDS_LINK;
+	if (s->needs_part)
 		rc = sql_find_parts(s->sql);
 	for (int i = 0; rc == SQLITE_OK && i < argc; i++) {
 		if (pushed[i] == PUSH_AT + IS_LIST)
@@ -418,6 +444,19 @@ static void result_id(uint32_t id, sqlite3_context *ctx)
 		sqlite3_result_int64(ctx, id);
 }
 
+static void result_link(const struct scan *s, uint32_t id, bool span, sqlite3_context *ctx)
+{
+	static const uint8_t none[LINK_TRACE_BYTES];
+	const struct trace_link *link = link_get(&s->sql->links, id);
+	char text[LINK_TEXT_BYTES];
+
+	if (!link || memcmp(span ? link->span : link->trace, none,
+			    span ? LINK_SPAN_BYTES : LINK_TRACE_BYTES) == 0)
+		return;
+	link_text(span ? link->span : link->trace, span ? LINK_SPAN_BYTES : LINK_TRACE_BYTES, text);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	const struct scan *s = scan_of(base);
@@ -451,6 +490,10 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 		break;
 	case CPU:
 		result_id(r->cpu, ctx);
+		break;
+	case TRACE_ID:
+	case SPAN_ID:
+		result_link(s, r->link, i == SPAN_ID, ctx);
 		break;
 	}
 	return SQLITE_OK;

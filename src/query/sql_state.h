@@ -23,7 +23,8 @@ struct sql {
 	struct guard_limits limits;
 	VEC(struct sql_part) parts;
 	bool has_parts;
-	size_t held_rows; /* by all that read samples */
+	size_t held_rows;        /* by all that read samples */
+	struct link_table links; /* that samples of the statement that runs have */
 	struct stack_lines lines;
 	struct buf text;
 
@@ -70,6 +71,7 @@ bool sql_stack_of(const struct sql *sql, sqlite3_value *value, uint32_t *part, u
 /* --- what is there for statements: each returns an SQLITE_ code --- */
 
 int sql_samples_register(struct sql *sql);   /* sql_samples.c */
+int sql_metrics_register(struct sql *sql);   /* sql_metrics.c */
 int sql_tables_register(struct sql *sql);    /* sql_tables.c */
 int sql_functions_register(struct sql *sql); /* sql_functions.c */
 int sql_text_register(struct sql *sql);      /* sql_text.c */

@@ -1,6 +1,7 @@
 /* The tables of what samples refer to. Each is a list of ids in each dictionary (or in the one catalog) with some rows for each id; where a
  * statement names the id, only its rows are visited. */
 #include "base/mem.h"
+#include "query/catalog.h"
 #include "query/sql_state.h"
 
 /* A row: item of id of part. */
@@ -43,12 +44,6 @@ static void result_number(uint32_t v, sqlite3_context *ctx)
 {
 	if (v)
 		sqlite3_result_int64(ctx, v);
-}
-
-static uint32_t no_ids(const struct place *at)
-{
-	(void)at;
-	return 0;
 }
 
 /* --- stacks ------------------------------------------------------------------------------------ */
@@ -246,8 +241,7 @@ static void series_column(const struct place *at, int column, sqlite3_context *c
 		result_known(at, t->period_unit, ctx);
 		break;
 	case 7:
-		sqlite3_result_text(ctx, t->aggregation == AGG_SNAPSHOT ? "snapshot" : "sum", -1,
-				    SQLITE_STATIC);
+		sqlite3_result_text(ctx, catalog_aggregation(t), -1, SQLITE_STATIC);
 		break;
 	}
 }
@@ -305,9 +299,6 @@ static const struct table tables[] = {
 	  0, true, series_n, one_item, series_column },
 	{ "labels", "CREATE TABLE x(series INTEGER, key TEXT, value, unit TEXT)", 0, true, series_n,
 	  labels_items, labels_column },
-	/* No source has metric series yet. */
-	{ "metrics", "CREATE TABLE x(time INTEGER, name TEXT, value REAL, series INTEGER)", 3, true,
-	  no_ids, one_item, series_column },
 };
 
 struct cursor {

@@ -104,9 +104,11 @@ struct series_at {
 struct applied_batch {
 	struct store *s;
 	const struct profile *p;
+	const struct metric_samples *metrics; /* NULL: none */
 	struct batch_clock clock;
 	struct series_at *series; /* by the batch's */
-	uint64_t spread_left;     /* rows that waits may still become */
+	struct hot_cursor hot;
+	uint64_t spread_left; /* rows that waits may still become */
 	/* The day at hand. */
 	struct store_part *sp;
 	struct dict_map map;
@@ -195,6 +197,23 @@ static struct head_weight weight_of(const struct profile *p, size_t row)
 	return (struct head_weight){ .n = 1, .squares = value * value };
 }
 
+/* The hot tier has it, too, as it is. */
+static void take_exact(struct applied_batch *b, size_t row, int64_t from_ns, int64_t length_ns)
+{
+	const struct sample_columns *c = &b->p->samples;
+	const struct hot_row exact = { .time_ns = from_ns,
+				       .length_ns = length_ns,
+				       .value = c->value[row],
+				       .series = series_of(b, c->series[row])->id,
+				       .stack = b->map.stack[c->stack[row]],
+				       .pid = c->pid[row],
+				       .tid = c->tid[row],
+				       .cpu = c->cpu[row] };
+
+	store_hot_take(&b->hot, &exact, link_get(&b->p->links, sample_link(c, row)),
+		       is_spread(b, from_ns, length_ns));
+}
+
 static void apply_row(struct applied_batch *b, size_t row)
 {
 	int64_t from_ns = clock_time_ns(&b->clock, b->p->samples.time_ns[row]);
@@ -202,6 +221,8 @@ static void apply_row(struct applied_batch *b, size_t row)
 
 	if (!is_kept(b->s, from_ns))
 		return;
+	if (from_ns < b->to_ns && from_ns + length_ns >= b->from_ns)
+		take_exact(b, row, from_ns, length_ns);
 	if (is_spread(b, from_ns, length_ns)) {
 		b->spread_left -= length_ns / BLOCK_WINDOW_NS;
 		spread_row(b, row, from_ns, length_ns, weight_of(b->p, row));
@@ -236,6 +257,7 @@ static void apply_day(struct applied_batch *b, uint64_t seq)
 	map_stacks(b);
 	b->rows = 0;
 	b->spread_left = spread_limit(b->p);
+	b->hot = (struct hot_cursor){ .s = b->s, .sp = b->sp, .seq = seq };
 	for (size_t i = 0; i < b->p->series.series.n; i++)
 		b->series[i].has_head = false;
 	for (size_t i = 0; i < b->p->samples.n; i++)
@@ -266,6 +288,8 @@ static int find_parts(struct applied_batch *b, uint64_t seq, struct store_part *
 	uint64_t sequence;
 	int rc = store_batch_days(b->s, b->p, b->clock.received_ns, days, &n_days, err);
 
+	if (rc == 0)
+		rc = store_point_days(b->s, b->metrics, b->clock.received_ns, days, &n_days, err);
 	*n = 0;
 	for (size_t i = 0; rc == 0 && i < n_days; i++) {
 		rc = store_day_sequence(b->s, days[i], &sequence, err);
@@ -275,25 +299,67 @@ static int find_parts(struct applied_batch *b, uint64_t seq, struct store_part *
 	return rc;
 }
 
-int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct profile *p,
-		struct err *err)
+int store_offer_names(struct store *s, const struct profile *p, int64_t received_ns,
+		      struct names_offer *out, struct err *err)
 {
-	struct applied_batch b = { .s = s, .p = p, .clock = clock_of(p, received_ns) };
-	struct store_part *parts[STORE_BATCH_DAYS];
+	int64_t days[STORE_BATCH_DAYS], newest_ns = 0;
 	size_t n;
-	int rc = find_parts(&b, seq, parts, &n, err);
+	int rc = store_batch_days(s, p, received_ns, days, &n, err);
 
 	if (rc)
 		return rc;
-	b.series = xcalloc(p->series.series.n + 1, sizeof *b.series);
-	for (size_t i = 0; i < n; i++) {
-		b.sp = parts[i];
-		b.from_ns = b.sp->day_ns;
-		b.to_ns = b.sp->day_ns + STORE_DAY_NS;
-		apply_day(&b, seq);
+	for (size_t i = 0; i < n; i++)
+		newest_ns = days[i] > newest_ns ? days[i] : newest_ns;
+	names_db_offer(s->names, p, newest_ns / STORE_DAY_NS, s->applied + 1, out);
+	return 0;
+}
+
+static void apply_points(struct applied_batch *b, uint64_t seq, struct store_part *const *parts,
+			 size_t n)
+{
+	struct applied_points points = { .m = b->metrics, .received_ns = b->clock.received_ns };
+
+	if (!b->metrics || !b->metrics->n)
+		return;
+	store_points_resolve(b->s, &points, b->p);
+	for (size_t i = 0; i < n; i++)
+		store_apply_points(b->s, &points, parts[i], seq);
+	free(points.series);
+}
+
+static int apply_batch(struct applied_batch *b, uint64_t seq, struct err *err)
+{
+	struct store_part *parts[STORE_BATCH_DAYS];
+	size_t n;
+	int rc = find_parts(b, seq, parts, &n, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		b->sp = parts[i];
+		b->from_ns = b->sp->day_ns;
+		b->to_ns = b->sp->day_ns + STORE_DAY_NS;
+		apply_day(b, seq);
 	}
-	count_rows(&b);
+	if (rc == 0)
+		apply_points(b, seq, parts, n);
+	return rc;
+}
+
+/* Names also of a batch whose rows are all in blocks: it may be here only because of them. */
+int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct names_offer *names,
+		const struct metric_samples *metrics, struct err *err)
+{
+	const struct profile *p = names->p;
+	struct applied_batch b = {
+		.s = s, .p = p, .metrics = metrics, .clock = clock_of(p, received_ns)
+	};
+
+	b.series = xcalloc(p->series.series.n + 1, sizeof *b.series);
+	int rc = apply_batch(&b, seq, err);
 	free(b.series);
+	if (rc)
+		return rc;
+	names_db_take(s->names, names, seq);
+	count_rows(&b);
 	s->applied = seq;
 	return 0;
 }

@@ -75,7 +75,15 @@ int block_read_summary(struct block_coder *c, const void *data, size_t len, uint
 int block_read_windows(struct block_coder *c, const void *data, size_t len, uint32_t windows,
 		       int64_t *sums, struct err *err);
 
-/* The rows again, in the same order; n and squares are 0. sums: of the same block, whole. out: to be freed with free(). Also -ENOMEM. */
+/* The rows again, in the same order; n and squares are 0. sums: of the same block, whole. room is kept from block to block, its n is 0 after a
+ * failure. Also -ENOMEM. */
+struct block_rows { /* zeroed = empty; v: to be freed with free() */
+	struct block_row *v;
+	size_t n, cap;
+};
+int block_read_rows(struct block_coder *c, const struct block_sums *sums, const void *data,
+		    size_t len, uint32_t windows, struct block_rows *room, struct err *err);
+/* The same, out: to be freed with free(). */
 int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
 		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
 		      struct err *err);

@@ -299,25 +299,48 @@ static inline void write_row(void *ctx, uint32_t stack, uint32_t window, int64_t
 		(struct block_row){ .stack = w->stack[stack], .window = window, .value = value };
 }
 
+static int reserve_rows(struct block_rows *room, uint64_t n, struct err *err)
+{
+	if (n < room->cap)
+		return 0;
+	free(room->v);
+	*room = (struct block_rows){ .v = malloc((n + 1) * sizeof *room->v), .cap = n + 1 };
+	if (room->v)
+		return 0;
+	room->cap = 0;
+	return err_set(err, ENOMEM, "no memory for the %llu rows of a block",
+		       (unsigned long long)n);
+}
+
+int block_read_rows(struct block_coder *c, const struct block_sums *sums, const void *data,
+		    size_t len, uint32_t windows, struct block_rows *room, struct err *err)
+{
+	struct detail d;
+	room->n = 0;
+	int rc = open_detail(c, sums, data, len, windows, &d, err);
+	if (rc == 0)
+		rc = reserve_rows(room, d.rows, err);
+	if (rc)
+		return rc;
+	struct row_writer w = { sums->stack, room->v };
+	if (!walk(&d, sums, write_row, &w))
+		return bad(err, "detail that is not that of its stacks");
+	room->n = d.rows;
+	return 0;
+}
+
 int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
 		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
 		      struct err *err)
 {
-	struct detail d;
-	int rc = open_detail(c, sums, data, len, windows, &d, err);
-	if (rc)
+	struct block_rows rows = { 0 };
+	int rc = block_read_rows(c, sums, data, len, windows, &rows, err);
+	if (rc) {
+		free(rows.v);
 		return rc;
-	struct block_row *rows = malloc((d.rows + 1) * sizeof *rows);
-	if (!rows)
-		return err_set(err, ENOMEM, "no memory for the %llu rows of a block",
-			       (unsigned long long)d.rows);
-	struct row_writer w = { sums->stack, rows };
-	if (!walk(&d, sums, write_row, &w)) {
-		free(rows);
-		return bad(err, "detail that is not that of its stacks");
 	}
-	*out = rows;
-	*n = d.rows;
+	*out = rows.v;
+	*n = rows.n;
 	return 0;
 }
 

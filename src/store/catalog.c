@@ -16,6 +16,7 @@
 static const char *const catalog_objects[] = {
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, type INT, flags INT, sum INT, data BLOB)",
 	"CREATE TABLE kept(id INTEGER PRIMARY KEY, from_ns INT)",
+	"CREATE TABLE pin(from_ns INT, to_ns INT)",
 	NULL,
 };
 static const struct db_schema catalog_schema = { DB_KIND_META, 1, catalog_objects };
@@ -30,6 +31,7 @@ struct catalog {
 	struct chunk_writer *writer; /* NULL: the next catalog_sync writes everything */
 	uint32_t synced;             /* series that are on the disk */
 	int64_t kept_from_ns;
+	VEC(struct store_pin) pins;
 	uint32_t max_series, active, others;
 	int64_t counted_ns;
 	VEC(struct series_use) uses; /* by series */
@@ -131,7 +133,7 @@ static int load_tables(struct catalog *c, struct err *err)
 
 static int load_kept(struct catalog *c, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT max(from_ns) FROM kept", err);
+	sqlite3_stmt *s = db_prepare(c->db, "SELECT max(from_ns) FROM kept WHERE id = 1", err);
 	int rc = s ? db_step(c->db, s, err) : -err->code;
 
 	if (rc > 0) {
@@ -140,6 +142,19 @@ static int load_kept(struct catalog *c, struct err *err)
 		sqlite3_reset(s);
 	}
 	return rc < 0 ? rc : 0;
+}
+
+static int load_pins(struct catalog *c, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns, to_ns FROM pin ORDER BY 1, 2", err);
+	int rc = s ? 0 : -err->code;
+
+	while (rc == 0 && (rc = db_step(c->db, s, err)) > 0) {
+		vec_push(&c->pins, (struct store_pin){ sqlite3_column_int64(s, 0),
+						       sqlite3_column_int64(s, 1) });
+		rc = 0;
+	}
+	return rc;
 }
 
 int catalog_open(const char *path, const struct catalog_opts *opts, struct catalog **out,
@@ -158,6 +173,8 @@ int catalog_open(const char *path, const struct catalog_opts *opts, struct catal
 	int rc = db_open(path, &how, &c->db, err);
 	if (!rc)
 		rc = load_kept(c, err);
+	if (!rc)
+		rc = load_pins(c, err);
 	if (!rc)
 		rc = load_tables(c, err);
 	if (rc) {
@@ -178,10 +195,16 @@ void catalog_close(struct catalog *c)
 	profile_free(c->p);
 	chunk_writer_free(c->writer);
 	vec_done(&c->uses);
+	vec_done(&c->pins);
 	vec_done(&c->labels);
 	map_done(&c->values);
 	map_done(&c->n_values);
 	free(c);
+}
+
+int catalog_verify(struct catalog *c, struct err *err)
+{
+	return db_verify(c->db, err);
 }
 
 const struct profile *catalog_profile(const struct catalog *c)
@@ -424,6 +447,91 @@ int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
 	if (!rc)
 		c->kept_from_ns = from_ns;
 	return rc;
+}
+
+int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns FROM kept WHERE id = 2", err);
+	int rc = s ? db_step(c->db, s, err) : -err->code;
+
+	if (rc < 0)
+		return rc;
+	*out_ns = rc ? sqlite3_column_int64(s, 0) : INT64_MIN;
+	sqlite3_reset(s);
+	return rc;
+}
+
+int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db,
+				     "INSERT INTO kept(id, from_ns) VALUES(2, ?1) ON CONFLICT(id) "
+				     "DO UPDATE SET from_ns = max(from_ns, ?1)",
+				     err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, from_ns);
+	return db_step(c->db, s, err);
+}
+
+static int change_pin(struct catalog *c, const char *sql, const struct store_pin *pin,
+		      struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db, sql, err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int64(s, 1, pin->from_ns);
+	sqlite3_bind_int64(s, 2, pin->to_ns);
+	return db_step(c->db, s, err);
+}
+
+static bool find_pin(const struct catalog *c, const struct store_pin *pin, size_t *at)
+{
+	for (*at = 0; *at < c->pins.n; ++*at)
+		if (c->pins.v[*at].from_ns == pin->from_ns && c->pins.v[*at].to_ns == pin->to_ns)
+			return true;
+	return false;
+}
+
+int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err)
+{
+	size_t at;
+
+	if (find_pin(c, pin, &at))
+		return 0;
+	if (c->pins.n == STORE_MAX_PINS)
+		return err_set(err, E2BIG, "there are %d pinned ranges already", STORE_MAX_PINS);
+	int rc = change_pin(c, "INSERT INTO pin(from_ns, to_ns) VALUES(?, ?)", pin, err);
+	if (rc == 0)
+		vec_push(&c->pins, *pin);
+	return rc;
+}
+
+int catalog_unpin(struct catalog *c, const struct store_pin *pin, struct err *err)
+{
+	size_t at;
+
+	if (!find_pin(c, pin, &at))
+		return err_set(err, ENOENT, "there is no such pinned range");
+	int rc = change_pin(c, "DELETE FROM pin WHERE from_ns = ? AND to_ns = ?", pin, err);
+	if (rc == 0)
+		c->pins.v[at] = c->pins.v[--c->pins.n];
+	return rc;
+}
+
+bool catalog_is_pinned(const struct catalog *c, int64_t from_ns, int64_t to_ns)
+{
+	for (size_t i = 0; i < c->pins.n; i++)
+		if (c->pins.v[i].from_ns < to_ns && c->pins.v[i].to_ns > from_ns)
+			return true;
+	return false;
+}
+
+size_t catalog_pins(const struct catalog *c, const struct store_pin **out)
+{
+	*out = c->pins.v;
+	return c->pins.n;
 }
 
 uint64_t catalog_folded(const struct catalog *c)

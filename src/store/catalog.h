@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,8 @@ struct catalog;
 int catalog_open(const char *path, const struct catalog_opts *opts, struct catalog **out,
 		 struct err *err);
 void catalog_close(struct catalog *c); /* NULL is fine */
+/* Whether its file is sound, as db_verify says. */
+int catalog_verify(struct catalog *c, struct err *err);
 
 /* Types, labels and series; no samples. */
 const struct profile *catalog_profile(const struct catalog *c);
@@ -43,6 +46,16 @@ int catalog_sync(struct catalog *c, struct err *err);
 /* The first moment of the first day that is kept; synced when it returns 0. */
 int64_t catalog_kept_from(const struct catalog *c);
 int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err);
+
+/* Hours of the hot tier before this take no samples unless they are there (store/hot.h). 1: *out is set, 0: it never was. */
+int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err);
+int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* never back */
+
+/* Ranges whose exact samples stay; synced when it returns 0. -E2BIG, -ENOENT. */
+int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err);
+int catalog_unpin(struct catalog *c, const struct store_pin *pin, struct err *err);
+bool catalog_is_pinned(const struct catalog *c, int64_t from_ns, int64_t to_ns);
+size_t catalog_pins(const struct catalog *c, const struct store_pin **out);
 
 /* Series that were folded into `[other]`, each as often as it was asked for in a batch. */
 uint64_t catalog_folded(const struct catalog *c);

@@ -424,6 +424,21 @@ int db_shrink(struct db *db, struct err *err)
 	return db_exec(db, "PRAGMA incremental_vacuum", err);
 }
 
+int db_verify(struct db *db, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, "PRAGMA integrity_check(1)", err);
+	int rc = s ? db_step(db, s, err) : -err->code;
+
+	if (rc <= 0)
+		return rc;
+	const char *text = (const char *)sqlite3_column_text(s, 0);
+	rc = text && strcmp(text, "ok") == 0
+		     ? 0
+		     : err_set(err, EBADMSG, "%s: %s", db->path, text ? text : "is damaged");
+	sqlite3_reset(s);
+	return rc;
+}
+
 static int sync_file(struct db *db, struct err *err)
 {
 	sqlite3_file *file = NULL;

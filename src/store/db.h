@@ -96,6 +96,9 @@ int db_error(struct db *db, const char *doing, struct err *err);
 /* What is free in the file goes back to the file system; nothing where it was not made with shrinks. */
 int db_shrink(struct db *db, struct err *err);
 
+/* Whether all pages are what they should be, as SQLite sees it: 0, or -EBADMSG. */
+int db_verify(struct db *db, struct err *err);
+
 /* A WAL file's pages go into the file; what was built without a journal is synced. After this nothing but the file is needed
  * (journal_mode=DELETE). -EBUSY while others have it open. */
 int db_finish(struct db *db, struct err *err);

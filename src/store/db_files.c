@@ -1,6 +1,7 @@
 #include "store/db_files.h"
 
 #include "base/buf.h"
+#include "base/fs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,10 +37,13 @@ int db_files_unlink(const char *path, struct err *err)
 	struct buf name = { 0 };
 	int rc = 0;
 
-	for (int i = 0; rc == 0 && i < SUFFIXES; i++)
+	for (int i = 0; rc == 0 && i < SUFFIXES; i++) {
 		if (unlink(name_of(&name, path, i)) && errno != ENOENT)
 			rc = err_set(err, errno, "cannot remove %s: %s", name.data,
 				     strerror(errno));
+		else if (i == 0)
+			rc = fs_sync_dir_of(path, err);
+	}
 	buf_done(&name);
 	return rc;
 }

@@ -9,7 +9,8 @@
 /* What they take on the disk; 0 when there are none. */
 uint64_t db_files_bytes(const char *path);
 
-/* They are gone, the file itself first. Nobody has it open. */
+/* They are gone, the file itself first, and on the disk, too: a journal without a file is nothing, a file without its journal lacks what is
+ * in there. Nobody has it open. */
 int db_files_unlink(const char *path, struct err *err);
 
 #endif

@@ -79,16 +79,32 @@ void dict_map_init(struct dict_map *m, struct profile *dict, const struct profil
 	map_frames(m);
 }
 
-static void add_frames(struct dict_map *m, uint32_t stack, uint32_t depth)
+/* The beginning that it has in common with a stack that is in the dictionary already. */
+static void find_known(const struct dict_map *m, uint32_t stack, struct stack_list *l)
+{
+	while (stack) {
+		const struct stack *s = &m->src->stacks.stacks.v[stack];
+		uint32_t there = m->stack[s->parent];
+
+		stack = s->parent;
+		if (there == DICT_MAP_NONE || there == 0) /* 0: on its way, or empty */
+			continue;
+		l->known = s->shared;
+		l->known_as = there;
+		return;
+	}
+}
+
+static void add_frames(struct dict_map *m, uint32_t stack, const struct stack_list *l)
 {
 	size_t first = m->frames.n;
 
-	vec_reserve(&m->frames, first + depth);
+	vec_reserve(&m->frames, first + l->n);
 	uint32_t *frames = m->frames.v + first;
-	stack_frames(&m->src->stacks, stack, frames);
-	for (uint32_t i = 0; i < depth; i++)
+	stack_frames_from(&m->src->stacks, stack, l->known, frames);
+	for (uint32_t i = l->known; i < l->n; i++)
 		frames[i] = m->frame[frames[i]];
-	m->frames.n += depth;
+	m->frames.n += l->n;
 }
 
 void dict_map_end(struct dict_map *m)
@@ -109,15 +125,15 @@ void dict_map_end(struct dict_map *m)
 
 void dict_map_stack(struct dict_map *m, uint32_t id)
 {
-	uint32_t depth = stack_depth(&m->src->stacks, id);
+	struct stack_list *l = &m->lists[m->n_lists];
 
 	if (m->stack[id] != DICT_MAP_NONE)
 		return;
+	*l = (struct stack_list){ .n = stack_depth(&m->src->stacks, id) };
+	find_known(m, id, l);
 	m->stack[id] = 0; /* no second time */
-	m->ids[m->n_lists] = id;
-	m->lists[m->n_lists].n = depth;
-	m->n_lists++;
-	add_frames(m, id, depth);
+	m->ids[m->n_lists++] = id;
+	add_frames(m, id, l);
 	if (m->n_lists == STACK_BATCH)
 		dict_map_end(m);
 }

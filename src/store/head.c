@@ -17,6 +17,7 @@ void heads_done(struct heads *h)
 		head_done(&h->all.v[i]);
 	vec_done(&h->all);
 	map_done(&h->index);
+	metric_heads_done(&h->metrics);
 	*h = (struct heads){ 0 };
 }
 
@@ -37,7 +38,8 @@ struct head *heads_get(struct heads *h, uint32_t series, int64_t from_ns, bool w
 
 uint64_t heads_size_bytes(const struct heads *h)
 {
-	uint64_t bytes = vec_size_bytes(&h->all) + map_size_bytes(&h->index);
+	uint64_t bytes = vec_size_bytes(&h->all) + map_size_bytes(&h->index) +
+			 metric_heads_size_bytes(&h->metrics);
 
 	for (size_t i = 0; i < h->all.n; i++)
 		bytes += vec_size_bytes(&h->all.v[i].rows) + vec_size_bytes(&h->all.v[i].weights);

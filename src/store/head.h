@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "store/block.h"
+#include "store/metric_head.h"
 #include "store/part.h"
 
 #include <stdbool.h>
@@ -37,7 +38,8 @@ struct head {
 struct heads { /* zeroed = empty */
 	VEC(struct head) all;
 	struct map index; /* (hour, series) → all */
-	uint64_t rows;
+	uint64_t rows;    /* and points of metrics */
+	struct metric_heads metrics;
 };
 void heads_done(struct heads *h);
 

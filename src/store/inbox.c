@@ -1,6 +1,7 @@
 #include "store/inbox.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
 #include "store/db.h"
@@ -14,6 +15,9 @@
 enum {
 	INBOX_LEVEL = 1, /* of zstd */
 	FRAME_BYTES = 6, /* in front of a payload */
+	/* Free pages of 4 KiB: what is worth being given back, and so many at once. */
+	SPARE_PAGES = 256,
+	SHRINK_PAGES = 1024,
 };
 /* What is read again: exact times of threads and where names came from are not. */
 enum { INBOX_TABLES = CHUNK_ALL & ~(1 << CHUNK_ORIGINS | 1 << CHUNK_THREADS) };
@@ -30,15 +34,15 @@ struct inbox {
 	struct db *db;
 	uint64_t last;
 	struct buf plain, packed;
+	struct metric_samples points; /* of the batch that is replayed */
 	ZSTD_CCtx *zstd;
 };
 
 /* --- a batch as bytes ------------------------------------------------------------------------- */
 
-static int frame_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void *payload,
-		       size_t len, struct err *err)
+static int frame(struct buf *b, uint8_t type, uint32_t flags, const void *payload, size_t len,
+		 struct err *err)
 {
-	struct buf *b = ctx;
 	uint32_t len_le = htole32(len);
 
 	if (b->len + len > INBOX_MAX_BATCH_BYTES)
@@ -49,6 +53,24 @@ static int frame_chunk(void *ctx, enum chunk_type type, uint32_t flags, const vo
 	buf_add(b, &len_le, sizeof len_le);
 	buf_add(b, payload, len);
 	return 0;
+}
+
+static int frame_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void *payload,
+		       size_t len, struct err *err)
+{
+	return frame(ctx, type, flags, payload, len, err);
+}
+
+static int frame_points(struct inbox *in, const struct metric_samples *points, struct err *err)
+{
+	struct buf payload = { 0 };
+
+	if (!points || !points->n)
+		return 0;
+	metric_samples_encode(points, &payload);
+	int rc = frame(&in->plain, INBOX_POINTS, 0, payload.data, payload.len, err);
+	buf_done(&payload);
+	return rc;
 }
 
 /* Less than an eighth saved is not worth the time to unpack it. */
@@ -68,14 +90,18 @@ static void pack(struct inbox *in)
 }
 
 /* Into in->packed. */
-static int encode(struct inbox *in, const struct profile *p, struct err *err)
+static int encode(struct inbox *in, const struct store_batch *batch, const struct chunk_kept *kept,
+		  struct err *err)
 {
 	const struct chunk_out out = { .put = frame_chunk, .ctx = &in->plain, .plain = true };
 	struct chunk_writer *w = chunk_writer_new();
 
 	buf_clear(&in->plain);
-	int rc = chunk_write(w, p, INBOX_TABLES, &out, err);
+	chunk_writer_keep(w, kept);
+	int rc = chunk_write(w, batch->p, INBOX_TABLES, &out, err);
 	chunk_writer_free(w);
+	if (rc == 0)
+		rc = frame_points(in, batch->metrics, err);
 	if (rc == 0)
 		pack(in);
 	return rc;
@@ -100,29 +126,54 @@ static bool unpack(const void *data, size_t len, struct buf *plain, struct cur *
 	return !ZSTD_isError(got);
 }
 
-static bool apply_chunks(struct chunk_reader *reader, struct cur c)
+/* Into the profile's ids. */
+static bool apply_points(const struct chunk_reader *reader, struct cur c,
+			 struct metric_samples *points)
+{
+	if (points->n || !metric_samples_decode(c, points))
+		return false;
+	for (size_t i = 0; i < points->n; i++) {
+		uint32_t *series = &points->v[i].series;
+		if (*series >= reader->series.v.n)
+			return false;
+		*series = reader->series.v.v[*series];
+	}
+	return true;
+}
+
+static bool apply_chunk(struct chunk_reader *reader, uint8_t type, struct cur c,
+			struct metric_samples *points)
+{
+	if (type == INBOX_POINTS)
+		return apply_points(reader, c, points);
+	return type >= 1 && type < CHUNK_TYPES_END && INBOX_TABLES & 1 << type &&
+	       chunk_apply(reader, type, c);
+}
+
+static bool apply_chunks(struct chunk_reader *reader, struct cur c, struct metric_samples *points)
 {
 	while (cur_left(&c)) {
 		uint8_t type = cur_u8(&c), flags = cur_u8(&c);
 		uint32_t len = cur_u32(&c);
 		const void *payload = cur_take(&c, len);
-		if (!payload || type < 1 || type >= CHUNK_TYPES_END ||
-		    !(INBOX_TABLES & 1 << type) || flags ||
-		    !chunk_apply(reader, type, cur_of(payload, len)))
+		if (!payload || flags || !apply_chunk(reader, type, cur_of(payload, len), points))
 			return false;
 	}
 	return !c.bad;
 }
 
 /* NULL: it is damaged. */
-static struct profile *decode(const void *data, size_t len, struct buf *plain)
+static struct profile *decode(const void *data, size_t len, struct buf *plain,
+			      struct metric_samples *points)
 {
 	struct profile *p = profile_new();
 	struct chunk_reader reader;
 	struct cur c;
 
 	chunk_reader_init(&reader, profile_sink(p));
-	bool ok = unpack(data, len, plain, &c) && apply_chunks(&reader, c);
+	vec_clear(points);
+	bool ok = unpack(data, len, plain, &c) && apply_chunks(&reader, c, points) &&
+		  metric_samples_check(points, p, NULL) == 0;
 	if (ok)
 		chunk_reader_end(&reader);
 	chunk_reader_done(&reader);
@@ -259,8 +310,9 @@ static int save_last(struct inbox *in, uint64_t seq, struct err *err)
 	return db_step(in->db, s, err);
 }
 
-static int put_batches(struct inbox *in, const struct store_batch *batches, size_t n,
-		       int64_t received_ns, uint64_t *seqs, struct err *err)
+static int put_batches(struct inbox *in, const struct store_batch *batches,
+		       const struct chunk_kept *kept, size_t n, int64_t received_ns, uint64_t *seqs,
+		       struct err *err)
 {
 	uint64_t last = in->last;
 
@@ -270,7 +322,7 @@ static int put_batches(struct inbox *in, const struct store_batch *batches, size
 			return rc;
 		seqs[i] = rc ? ++last : 0;
 		if (rc)
-			rc = encode(in, batches[i].p, err);
+			rc = encode(in, &batches[i], kept ? &kept[i] : NULL, err);
 		if (rc == 0 && seqs[i])
 			rc = insert_batch(in, seqs[i], received_ns, err);
 		if (rc)
@@ -279,8 +331,8 @@ static int put_batches(struct inbox *in, const struct store_batch *batches, size
 	return last == in->last ? 0 : save_last(in, last, err);
 }
 
-int inbox_put(struct inbox *in, const struct store_batch *batches, size_t n, int64_t received_ns,
-	      uint64_t *seqs, struct err *err)
+int inbox_put(struct inbox *in, const struct store_batch *batches, const struct chunk_kept *kept,
+	      size_t n, int64_t received_ns, uint64_t *seqs, struct err *err)
 {
 	struct err local;
 	int rc;
@@ -288,7 +340,7 @@ int inbox_put(struct inbox *in, const struct store_batch *batches, size_t n, int
 	err = err ? err : &local;
 	rc = db_begin(in->db, err);
 	if (!rc)
-		rc = put_batches(in, batches, n, received_ns, seqs, err);
+		rc = put_batches(in, batches, kept, n, received_ns, seqs, err);
 	if (!rc)
 		rc = db_commit(in->db, err);
 	if (rc) {
@@ -307,13 +359,13 @@ uint64_t inbox_last(const struct inbox *in)
 
 /* --- reading again, and taking away ----------------------------------------------------------- */
 
-static int replay_row(sqlite3_stmt *s, struct buf *plain, inbox_batch_fn batch, void *ctx,
-		      struct err *err)
+static int replay_row(struct inbox *in, sqlite3_stmt *s, struct buf *plain, inbox_batch_fn batch,
+		      void *ctx, struct err *err)
 {
 	const void *data = sqlite3_column_blob(s, 2);
 	size_t len = sqlite3_column_bytes(s, 2);
 	bool whole = data && sqlite3_column_int64(s, 3) == (int64_t)hash_bytes(data, len);
-	struct profile *p = whole ? decode(data, len, plain) : NULL;
+	struct profile *p = whole ? decode(data, len, plain, &in->points) : NULL;
 
 	return batch(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), p, err);
 }
@@ -330,13 +382,18 @@ int inbox_replay(struct inbox *in, inbox_batch_fn batch, void *ctx, struct err *
 	if (!s)
 		return -err->code;
 	while ((rc = db_step(in->db, s, err)) > 0) {
-		rc = replay_row(s, &plain, batch, ctx, err);
+		rc = replay_row(in, s, &plain, batch, ctx, err);
 		if (rc)
 			break;
 	}
 	sqlite3_reset(s);
 	buf_done(&plain);
 	return rc;
+}
+
+const struct metric_samples *inbox_points(const struct inbox *in)
+{
+	return &in->points;
 }
 
 /* The last batch of the first `max_bytes` up to seq; 0: there are none. At least one, however large. */
@@ -362,6 +419,35 @@ static int slice_end(struct inbox *in, uint64_t seq, uint64_t max_bytes, uint64_
 	return rc < 0 ? rc : 0;
 }
 
+static int free_pages(struct inbox *in, int64_t *n, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(in->db, "PRAGMA freelist_count", err);
+	int rc = s ? db_step(in->db, s, err) : -err->code;
+
+	if (rc > 0) {
+		*n = sqlite3_column_int64(s, 0);
+		sqlite3_reset(s);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The file gets smaller by what is free in it, and the journal ends. 1: there is more. A file of before it could shrink stays as it is. */
+static int give_back(struct inbox *in, struct err *err)
+{
+	int64_t before = 0, after = 0;
+	int rc = free_pages(in, &before, err);
+
+	if (rc || before < SPARE_PAGES)
+		return rc;
+	_Static_assert(SHRINK_PAGES == 1024, "as below");
+	rc = db_exec(in->db, "PRAGMA incremental_vacuum(1024)", err);
+	if (!rc)
+		rc = free_pages(in, &after, err);
+	if (!rc && after >= SPARE_PAGES && after < before)
+		return 1;
+	return rc ? rc : db_exec(in->db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+}
+
 int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *err)
 {
 	struct err local;
@@ -372,13 +458,13 @@ int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *
 	err = err ? err : &local;
 	rc = slice_end(in, seq, max_bytes, &end, err);
 	if (rc || end == 0)
-		return rc;
+		return rc ? rc : give_back(in, err);
 	s = db_prepare(in->db, "DELETE FROM batch WHERE seq <= ?", err);
 	if (!s)
 		return -err->code;
 	sqlite3_bind_int64(s, 1, (int64_t)end);
 	rc = db_step(in->db, s, err);
-	return rc ? rc : end < seq;
+	return rc ? rc : 1;
 }
 
 uint64_t inbox_bytes(const struct inbox *in)
@@ -411,6 +497,7 @@ int inbox_open(const char *path, bool read_only, const char *vfs, struct inbox *
 				.access = read_only ? DB_READ : DB_WRITE,
 				.page_bytes = 4096,
 				.wal = true,
+				.shrinks = true,
 				.durable = true,
 				.vfs = vfs };
 	struct err local;
@@ -439,5 +526,11 @@ void inbox_close(struct inbox *in)
 	ZSTD_freeCCtx(in->zstd);
 	buf_done(&in->plain);
 	buf_done(&in->packed);
+	vec_done(&in->points);
 	free(in);
+}
+
+int inbox_verify(struct inbox *in, struct err *err)
+{
+	return db_verify(in->db, err);
 }

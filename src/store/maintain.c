@@ -18,15 +18,41 @@ static int64_t thread_cpu_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
+static bool has_budget(void *ctx)
+{
+	return thread_cpu_ns() < *(const int64_t *)ctx;
+}
+
 /* --- steps: 1: it did something, 0: there was nothing to do ----------------------------------- */
 
 static bool is_due(const struct store *s, const struct store_part *sp)
 {
 	int64_t now_ns = store_now_ns(s);
 
-	/* A clock that was set back does not keep them waiting. */
+	/* Before those who bring rows have to do it. A clock that was set back does not keep them waiting. */
 	return sp->first_sequence != UINT64_MAX &&
-	       (now_ns >= sp->due_ns || sp->due_ns - now_ns > 2 * HEAD_SLOT_NS);
+	       (now_ns >= sp->due_ns || sp->due_ns - now_ns > 2 * HEAD_SLOT_NS ||
+		heads_size_bytes(&sp->heads) > s->opts.memory_bytes / STORE_HEADS_SHARE / 4 * 3);
+}
+
+/* Most of a flush, before its locks. */
+static void encode_due(struct store *s, int64_t *end_ns)
+{
+	struct store_part *due = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->parts.n && !due; i++)
+		if (is_due(s, s->parts.v[i]))
+			due = s->parts.v[i];
+	if (due)
+		due->pins++;
+	pthread_mutex_unlock(&s->lock);
+	if (!due)
+		return;
+	store_encode_ahead(s, due, has_budget, end_ns);
+	pthread_mutex_lock(&s->lock);
+	due->pins--;
+	pthread_mutex_unlock(&s->lock);
 }
 
 static int step_flush(struct store *s, struct err *err)
@@ -57,6 +83,8 @@ static int finish_part(struct store *s, struct store_part *sp, struct err *err)
 		return rc;
 	}
 	rc = part_compact_step(sp->part, ONE_DAY, err);
+	if (rc == 0)
+		rc = part_compact_metrics(sp->part, STORE_DAY_NS, err);
 	if (rc)
 		return rc;
 	rc = part_seal(sp->part, err);
@@ -75,6 +103,8 @@ static int compact_part(struct store *s, struct store_part *sp, struct err *err)
 
 	if (!rc)
 		rc = part_compact_step(sp->part, FOUR_HOURS, err);
+	if (!rc)
+		rc = part_compact_metrics(sp->part, 4 * METRIC_SLOT_NS, err);
 	if (rc)
 		return rc;
 	sp->compact_ns = INT64_MAX;
@@ -109,8 +139,10 @@ static int step_memory(struct store *s, struct err *err)
 
 static uint64_t purge_limit(const struct store *s)
 {
-	uint64_t limit = s->applied;
+	uint64_t limit = s->applied, hot = store_hot_first_sequence(s);
 
+	if (hot <= limit)
+		limit = hot - 1;
 	for (size_t i = 0; i < s->parts.n; i++)
 		if (s->parts.v[i]->first_sequence <= limit)
 			limit = s->parts.v[i]->first_sequence - 1;
@@ -124,8 +156,10 @@ int store_purge(struct store *s, struct err *err)
 	pthread_mutex_lock(&s->inbox_lock);
 	pthread_mutex_lock(&s->lock);
 	uint64_t limit = purge_limit(s);
+	if (names_db_first_sequence(s->names) <= limit)
+		rc = names_db_write(s->names, err);
 	pthread_mutex_unlock(&s->lock);
-	if (limit > s->purged)
+	if (rc == 0 && limit > s->purged)
 		rc = inbox_purge(s->inbox, limit, PURGE_BYTES, err);
 	if (rc == 0 && limit > s->purged)
 		s->purged = limit;
@@ -147,6 +181,8 @@ static int run_steps(struct store *s, int64_t end_ns, struct err *err)
 	int first = 0;
 
 	for (size_t i = 0; i < sizeof steps / sizeof *steps;) {
+		if (steps[i] == step_flush)
+			encode_due(s, &end_ns);
 		if (thread_cpu_ns() >= end_ns)
 			return first ? first : 1;
 		pthread_mutex_lock(&s->lock);
@@ -168,6 +204,8 @@ int store_maintain(struct store *s, int64_t budget_ns, struct err *err)
 			       s->dir);
 	rc = run_steps(s, end_ns, err);
 	while (rc == 0 && (rc = store_purge(s, err)) > 0 && thread_cpu_ns() < end_ns)
+		rc = 0;
+	while (rc == 0 && (rc = store_verify_next(s, err)) > 0 && thread_cpu_ns() < end_ns)
 		rc = 0;
 	return rc;
 }

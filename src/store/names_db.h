@@ -11,7 +11,11 @@
  *            'F' u64 identity  u64 start  u64 offset  name                little endian
  *
  * So what a mapping is called is known by its build id on whatever machine it ran; without one by the hash and the name of the file. Of two lists of
- * lines for one address the one stays that says more; of two that say as much, the later one. */
+ * lines for one address the one stays that says more; of two that say as much, the later one; what was offered lately is not offered anew.
+ *
+ * Names that are new are gathered in memory, where whoever asks finds them, and written many at once: each of these rewrites chunks. Until
+ * names_db_write a crash takes them, so the batch they came with has to be somewhere else; names_db_first_sequence tells from which one on. One
+ * thread at a time adds and writes; readers of the same process, with handles of their own, may ask meanwhile. */
 #ifndef CRESSET_STORE_NAMES_DB_H
 #define CRESSET_STORE_NAMES_DB_H
 
@@ -24,34 +28,66 @@
 struct names_db;
 
 struct names_db_opts {
-	bool read_only;
-	bool foreign; /* db.h */
+	bool read_only; /* names can be added, and are found; they are never written */
+	bool foreign;   /* db.h */
 	uint64_t cache_bytes;
+	uint64_t seen_bytes; /* for what was offered lately; 0: 1 MiB */
+	struct names_db
+		*beside; /* what this one has gathered is found, too; it outlives this one; NULL */
 	const char *vfs;
 };
 int names_db_open(const char *path, const struct names_db_opts *opts, struct names_db **out,
 		  struct err *err);
+/* What is not written is lost. */
 void names_db_close(struct names_db *db); /* NULL is fine */
+/* Whether its file is sound, as db_verify says. */
+int names_db_verify(struct names_db *db, struct err *err);
 
-/* All names that p has of frames with a mapping; and these mappings are used on this day. One transaction, and none when nothing is new, which is
- * the rule: what was offered lately is remembered. */
-int names_db_add(struct names_db *db, const struct profile *p, int32_t day, struct err *err);
+/* What a batch brings of names, in two steps, so that known ones need not be kept anywhere with the batch: which of its frames with a mapping
+ * have names that were not offered lately; these, once they are safe with the batch. A name is known only when it is in the database, or in memory with
+ * a batch that was taken before. */
+struct names_offer {
+	const struct profile *p;
+	int32_t day;
+	VEC(struct names_fresh {
+		uint32_t frame;
+		uint64_t hash;
+	})
+	fresh;
+};
+/* The mappings of p are used on this day from now on. seq: of the batch, or less; never less than before. */
+void names_db_offer(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq,
+		    struct names_offer *out);
+void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t seq);
+void names_offer_done(struct names_offer *o); /* zeroed is fine */
+/* Both at once. */
+void names_db_add(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq);
 
 /* The mappings of p are used on this day. For days' dictionaries: those of a day that stays keep their names. */
-int names_db_use(struct names_db *db, const struct profile *p, int32_t day, struct err *err);
+void names_db_use(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq);
 
-/* Forgets the mappings that were not used on this day or later. */
+/* The first batch of which something is only in memory; UINT64_MAX: there is none. */
+uint64_t names_db_first_sequence(const struct names_db *db);
+/* What was gathered is in the database, synced: one transaction, none when there is nothing. On failure it stays in memory. */
+int names_db_write(struct names_db *db, struct err *err);
+
+uint64_t names_db_gathered_bytes(const struct names_db *db);
+uint64_t names_db_memory_bytes(const struct names_db *db); /* gathered and remembered */
+
+/* Forgets the mappings that were not used on this day or later. What was gathered is written before. */
 int names_db_collect(struct names_db *db, int32_t before_day, struct err *err);
 
 /* Which frames of one dictionary have the names of which version. Zeroed: none. */
 struct names_applied {
 	uint64_t version;
 	VEC(bool) frames;
-	size_t n; /* of those */
+	size_t n;          /* of those */
+	uint64_t gathered; /* which names of memory all of the first gathered_frames have */
+	size_t gathered_frames;
 };
 void names_applied_done(struct names_applied *a);
 
-/* Gives dict the names of these frames (NULL: of all), where the database has any. A second time costs next to nothing unless something changed. */
+/* Gives dict the names of these frames (NULL: of all), where there are any. A second time costs next to nothing unless something changed. */
 int names_db_apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
 		   const uint32_t *frames, size_t n, struct err *err);
 

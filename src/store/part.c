@@ -1,6 +1,7 @@
 #include "store/part.h"
 
 #include "base/mem.h"
+#include "store/db_files.h"
 #include "store/part_file.h"
 
 #include <assert.h>
@@ -160,7 +161,7 @@ void part_close(struct part *p)
 	db_close(p->detail);
 	db_close(p->day);
 	block_coder_free(p->coder);
-	block_blobs_done(&p->blobs);
+	block_blobs_done(&p->encoded.blobs);
 	block_sums_done(&p->sums);
 	map_done(&p->bad);
 	vec_done(&p->superseded);
@@ -192,7 +193,9 @@ void part_get_info(struct part *p, struct part_info *out)
 		.inbox_sequence = s->inbox,
 		.rows = s->rows,
 		.blocks = s->blocks,
-		.bad_blocks = p->bad.n + p->missing + p->detail_damaged,
+		.points = s->points,
+		.metric_blocks = s->metrics,
+		.bad_blocks = p->bad.n + p->missing + p->missing_metrics + p->detail_damaged,
 		.bytes = file_bytes(p->path),
 		.detail_bytes = p->detail ? file_bytes(p->detail_path) : 0,
 		.sealed = s->sealed,
@@ -202,29 +205,12 @@ void part_get_info(struct part *p, struct part_info *out)
 
 /* --- dropping the detail ---------------------------------------------------------------------- */
 
-static int unlink_with(const char *path, const char *suffix, struct err *err)
-{
-	char *name = xasprintf("%s%s", path, suffix);
-	int rc = unlink(name) && errno != ENOENT
-			 ? err_set(err, errno, "%s: cannot remove it: %s", name, strerror(errno))
-			 : 0;
-
-	free(name);
-	return rc;
-}
-
-/* The file first: a journal without a file is nothing, a file without its journal lacks blocks. */
 int part_drop_detail(struct part *p, struct err *err)
 {
-	static const char *const suffixes[] = { "", "-wal", "-shm" };
-	int rc = 0;
-
 	db_close(p->detail);
 	p->detail = NULL;
 	vec_clear(&p->superseded);
-	for (size_t i = 0; rc == 0 && i < sizeof suffixes / sizeof *suffixes; i++)
-		rc = unlink_with(p->detail_path, suffixes[i], err);
-	return rc;
+	return db_files_unlink(p->detail_path, err);
 }
 
 /* --- one moment ------------------------------------------------------------------------------- */
@@ -289,7 +275,7 @@ static int refresh(struct part *p, struct err *err)
 		rc = p->dict ? part_dict_update(p, err) : 0;
 	if (rc == 0) {
 		p->seen_version = version;
-		p->index = INDEX_UNKNOWN;
+		p->index = p->metric_index = INDEX_UNKNOWN;
 	}
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "profile/profile.h"
 #include "store/block.h"
+#include "store/metric.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct part_info {
 	int64_t from_ns;         /* first moment of its day */
 	uint64_t inbox_sequence; /* all batches up to this one are in it */
 	uint64_t rows, blocks;
+	uint64_t points, metric_blocks; /* of metrics */
 	uint64_t
 		bad_blocks; /* set aside, since it was opened; a detail file that cannot be used counts as one */
 	uint64_t bytes, detail_bytes; /* of the files */
@@ -52,6 +54,12 @@ void part_get_info(struct part *p, struct part_info *out);
 
 /* --- writing --- */
 
+/* What is kept of a block. */
+struct part_encoded {
+	struct block_blobs blobs;
+	uint64_t rows;
+	int64_t total;
+};
 struct part_block {
 	uint32_t series;
 	int64_t from_ns;  /* of the slot, a multiple of BLOCK_WINDOW_NS */
@@ -59,10 +67,32 @@ struct part_block {
 	bool weighted;
 	const struct block_row *rows; /* as block_encode wants them */
 	size_t n;
+	const struct part_encoded *
+		encoded; /* what part_encode made of the rows, which are not looked at then; NULL: part_add does it */
 };
+/* Takes the time of part_add, and needs no part. out: as that of block_encode. */
+void part_encode(struct block_coder *coder, const struct part_block *b, struct part_encoded *out);
 /* Durable when it returns 0. Several blocks of one series may lie in the same slot (what came late). */
 int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
 	     struct err *err);
+
+/* Points of a metric series: ascending, no two of one moment. */
+struct part_metric {
+	uint32_t series;
+	const struct metric_point *points;
+	size_t n; /* > 0 */
+};
+/* Both in one transaction. Points of a moment that the series has already take its place. */
+struct part_news {
+	const struct part_block *blocks;
+	size_t n;
+	const struct part_metric *metrics;
+	size_t n_metrics;
+};
+int part_add_news(struct part *p, const struct part_news *news, uint64_t inbox_sequence,
+		  struct err *err);
+/* As part_compact_step: points of one series in one slot of slot_ns become one block. */
+int part_compact_metrics(struct part *p, int64_t slot_ns, struct err *err);
 
 /* One step of compaction: the blocks of one series in one slot of `windows` (1440: 4 h, 8640: 24 h) become one block, where they have detail and
  * are not very large; a transaction, of several such slots where they are small. 1: there is more to do, 0: nothing is left. */
@@ -101,11 +131,19 @@ int part_find(struct part *p, const bool *wanted, uint32_t n_wanted, int64_t fro
 int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
 		      struct err *err);
 int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);
-int part_read_detail(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+/* rows: kept from block to block. */
+int part_read_detail(struct part *p, const struct part_ref *ref, struct block_rows *rows,
 		     struct err *err);
 /* Totals of the windows [from, to) of a block: sums as part_read_summary gave them, totals[sums->n]. */
 int part_read_window_range(struct part *p, const struct part_ref *ref,
 			   const struct block_sums *sums, uint32_t from, uint32_t to,
 			   int64_t *totals, struct err *err);
+
+/* Appends what a series has in blocks that touch [from_ns, to_ns), in the order it came; the caller puts it in order
+ * (metric_points_order) and cuts it. Damaged blocks are counted, and have no points. */
+int part_read_points(struct part *p, uint32_t series, int64_t from_ns, int64_t to_ns,
+		     struct metric_points *out, struct err *err);
+/* The first and the last moment of any; untouched where there are none. */
+int part_points_range(struct part *p, int64_t *first_ns, int64_t *last_ns, struct err *err);
 
 #endif

@@ -22,6 +22,9 @@ struct part_state {
 	uint64_t refs; /* XOR of part_ref_hash() of all blocks */
 	uint64_t sums; /* XOR of part_sums_hash() of all blocks */
 	uint64_t sealed;
+	uint64_t metrics,
+		points; /* blocks of metrics, which share the blocks' ids, and what they have */
+	uint64_t metric_sums; /* XOR over them of hash_mix(id, sum) */
 };
 
 struct part {
@@ -40,13 +43,14 @@ struct part {
 	} chunks;
 
 	struct block_coder *coder;
-	struct block_blobs blobs;
+	struct part_encoded encoded;
 	struct block_sums sums;
 
 	struct map bad;      /* blocks set aside, by id */
 	uint64_t missing;    /* those that cannot be found */
 	bool detail_damaged; /* the file as a whole: then detail is NULL */
-	enum { INDEX_UNKNOWN, INDEX_GOOD, INDEX_BAD } index;
+	uint64_t missing_metrics;
+	enum { INDEX_UNKNOWN, INDEX_GOOD, INDEX_BAD } index, metric_index;
 	bool reading;                    /* between part_read_begin and part_read_end */
 	int64_t seen_version;            /* of the file, when state was read */
 	int64_t found_version;           /* when blocks were last looked for */
@@ -123,6 +127,20 @@ int part_get_summary(struct part *p, const struct part_ref *ref, struct block_su
 int part_get_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);
 int part_get_detail(struct part *p, const struct part_ref *ref, const struct block_sums *sums,
 		    struct block_row **rows, size_t *n, struct err *err);
+
+/* --- part_metric.c --- */
+
+/* A row of the table of metrics. */
+struct part_metric_ref {
+	int64_t id;
+	uint32_t series, points;
+	int64_t first_ns, last_ns; /* of its points */
+	uint64_t sum;
+};
+int part_change_add_metric(struct part *p, struct part_change *c, const struct part_metric *m,
+			   struct err *err);
+/* Reads all of them. 0, or -EBADMSG with what is wrong. */
+int part_verify_metrics(struct part *p, struct err *err);
 
 /* --- part_find.c --- */
 

@@ -197,29 +197,31 @@ int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums,
 	return set_aside_if_damaged(p, ref, rc);
 }
 
-static int get_rows(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+static int get_rows(struct part *p, const struct part_ref *ref, struct block_rows *rows,
 		    struct err *err)
 {
+	struct blob b = { 0 };
 	int rc = part_get_summary(p, ref, &p->sums, err);
 
-	return rc ? rc : part_get_detail(p, ref, &p->sums, rows, n, err);
+	if (rc == 0)
+		rc = open_detail(p, ref, &b, err);
+	if (rc == 0)
+		rc = block_read_rows(p->coder, &p->sums, b.data, b.len, ref->windows, rows, err);
+	if (rc == 0 && rows->n != ref->rows)
+		rc = damaged(p, ref, "the detail", err);
+	blob_close(&b);
+	return rc;
 }
 
-int part_read_detail(struct part *p, const struct part_ref *ref, struct block_row **rows, size_t *n,
+int part_read_detail(struct part *p, const struct part_ref *ref, struct block_rows *rows,
 		     struct err *err)
 {
-	struct block_row *got = NULL;
 	struct err local;
-	size_t n_got = 0;
-	int rc = part_is_aside(p, ref->id) ? -EBADMSG
-					   : get_rows(p, ref, &got, &n_got, err ? err : &local);
+	int rc = part_is_aside(p, ref->id) ? -EBADMSG : get_rows(p, ref, rows, err ? err : &local);
 
-	rc = set_aside_if_damaged(p, ref, rc);
 	if (rc)
-		return rc;
-	*rows = got;
-	*n = n_got;
-	return 0;
+		rows->n = 0;
+	return set_aside_if_damaged(p, ref, rc);
 }
 
 static int get_window_range(struct part *p, const struct part_ref *ref,

@@ -162,33 +162,20 @@ static int audit_blocks(struct audit *a, struct err *err)
 	return 0;
 }
 
-static int check_pages(struct db *db, struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(db, "PRAGMA integrity_check(1)", err);
-	int rc = s ? db_step(db, s, err) : -err->code;
-
-	if (rc <= 0)
-		return rc;
-	const char *text = (const char *)sqlite3_column_text(s, 0);
-	rc = text && strcmp(text, "ok") == 0
-		     ? 0
-		     : err_set(err, EBADMSG, "%s: %s", db_path(db), text ? text : "is damaged");
-	sqlite3_reset(s);
-	return rc;
-}
-
 static int audit(struct part *p, struct err *err)
 {
 	struct audit *a = xcalloc(1, sizeof *a);
-	int rc = check_pages(p->day, err);
+	int rc = db_verify(p->day, err);
 
 	if (rc == 0 && p->detail)
-		rc = check_pages(p->detail, err);
+		rc = db_verify(p->detail, err);
 	if (rc == 0 && p->detail_damaged)
 		rc = err_set(err, EBADMSG, "%s: is damaged", p->detail_path);
 	a->p = p;
 	if (rc == 0)
 		rc = audit_blocks(a, err);
+	if (rc == 0)
+		rc = part_verify_metrics(p, err);
 	block_sums_done(&a->sums);
 	free(a);
 	return rc ? rc : part_dict_check(p, p->state.stacks, err);

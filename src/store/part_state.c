@@ -12,6 +12,9 @@ static const char *const day_objects[] = {
 	"CREATE TABLE block(id INTEGER PRIMARY KEY, series INT, start INT, windows INT, rows INT, "
 	"total INT, weighted INT, sum INT, steps_sum INT, steps BLOB, summary BLOB)",
 	"CREATE INDEX block_slot ON block(series, start, windows, rows, total)",
+	"CREATE TABLE metric(id INTEGER PRIMARY KEY, series INT, first INT, last INT, points INT, "
+	"sum INT, data BLOB)",
+	"CREATE INDEX metric_slot ON metric(series, first, last, points, sum)",
 	"CREATE TABLE state(key TEXT PRIMARY KEY, value)",
 	NULL,
 };
@@ -53,7 +56,8 @@ uint64_t part_sums_hash(uint64_t sum, uint64_t steps_sum)
 
 /* By key, as the words of struct part_state. */
 static const char *const keys[] = {
-	"day", "inbox", "stacks", "next", "blocks", "rows", "refs", "sums", "sealed",
+	"day",  "inbox", "stacks", "next",    "blocks", "rows",
+	"refs", "sums",  "sealed", "metrics", "points", "metric_sums",
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 _Static_assert(KEYS * sizeof(uint64_t) == sizeof(struct part_state), "a key for each member");

@@ -86,16 +86,16 @@ int part_change_end(struct part *p, struct part_change *c, int rc, struct err *e
 		return rc;
 	}
 	p->state = c->next;
-	p->index = INDEX_UNKNOWN;
+	p->index = p->metric_index = INDEX_UNKNOWN;
 	p->changes++;
 	return 0;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static int put_detail(struct part *p, const struct part_ref *ref, uint64_t sum, struct err *err)
+static int put_detail(struct part *p, const struct part_ref *ref, const struct buf *b, uint64_t sum,
+		      struct err *err)
 {
-	const struct buf *b = &p->blobs.detail;
 	struct block_key key = part_key(ref);
 	sqlite3_stmt *s =
 		db_prepare(p->detail, "INSERT OR REPLACE INTO detail VALUES(?1, ?2, ?3)", err);
@@ -108,9 +108,9 @@ static int put_detail(struct part *p, const struct part_ref *ref, uint64_t sum, 
 	return db_step(p->detail, s, err);
 }
 
-static struct part_checks checks_of(const struct part *p, const struct part_ref *ref)
+static struct part_checks checks_of(const struct block_blobs *b, const struct part_ref *ref)
 {
-	const struct buf *summary = &p->blobs.summary, *steps = &p->blobs.windows;
+	const struct buf *summary = &b->summary, *steps = &b->windows;
 	struct block_key key = part_key(ref);
 
 	return (struct part_checks){
@@ -119,10 +119,9 @@ static struct part_checks checks_of(const struct part *p, const struct part_ref 
 	};
 }
 
-static int put_block(struct part *p, const struct part_ref *ref, bool weighted,
-		     const struct part_checks *checks, struct err *err)
+static int put_block(struct part *p, const struct part_ref *ref, const struct block_blobs *b,
+		     bool weighted, const struct part_checks *checks, struct err *err)
 {
-	const struct block_blobs *b = &p->blobs;
 	sqlite3_stmt *s = db_prepare(p->day,
 				     "INSERT INTO block VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
 				     "?10, ?11)",
@@ -148,37 +147,40 @@ static int put_block(struct part *p, const struct part_ref *ref, bool weighted,
 	return db_step(p->day, s, err);
 }
 
-static struct part_ref ref_of(const struct part_block *b, int64_t id)
+static void encode(struct block_coder *coder, const struct part_block *b, int level,
+		   struct part_encoded *out)
 {
-	struct part_ref ref = {
-		.id = id, .series = b->series, .windows = b->windows, .from_ns = b->from_ns
-	};
 	uint64_t total = 0;
 
+	out->rows = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		total += (uint64_t)b->rows[i].value;
-		ref.rows += b->rows[i].value != 0;
+		out->rows += b->rows[i].value != 0;
 	}
-	ref.total = (int64_t)total;
-	return ref;
+	out->total = (int64_t)total;
+	if (out->rows)
+		block_encode(coder, b->rows, b->n, b->windows, b->weighted, level, &out->blobs);
 }
 
-int part_change_add(struct part *p, struct part_change *c, const struct part_block *b, int level,
-		    struct err *err)
+void part_encode(struct block_coder *coder, const struct part_block *b, struct part_encoded *out)
 {
-	struct part_ref ref = ref_of(b, (int64_t)c->next.next_block);
-	int rc = 0;
+	encode(coder, b, LEVEL_YOUNG, out);
+}
 
-	assert(b->windows > 0 && b->windows <= BLOCK_MAX_WINDOWS &&
-	       b->from_ns % BLOCK_WINDOW_NS == 0);
-	if (ref.rows == 0)
-		return 0;
-	block_encode(p->coder, b->rows, b->n, b->windows, b->weighted, level, &p->blobs);
-	struct part_checks checks = checks_of(p, &ref);
-	if (p->detail)
-		rc = put_detail(p, &ref, checks.sum, err);
+static int put_encoded(struct part *p, struct part_change *c, const struct part_block *b,
+		       const struct part_encoded *e, struct err *err)
+{
+	const struct part_ref ref = { .id = (int64_t)c->next.next_block,
+				      .series = b->series,
+				      .windows = b->windows,
+				      .from_ns = b->from_ns,
+				      .total = e->total,
+				      .rows = e->rows };
+	struct part_checks checks = checks_of(&e->blobs, &ref);
+	int rc = p->detail ? put_detail(p, &ref, &e->blobs.detail, checks.sum, err) : 0;
+
 	if (rc == 0)
-		rc = put_block(p, &ref, b->weighted, &checks, err);
+		rc = put_block(p, &ref, &e->blobs, b->weighted, &checks, err);
 	if (rc)
 		return rc;
 	c->next.next_block++;
@@ -187,6 +189,17 @@ int part_change_add(struct part *p, struct part_change *c, const struct part_blo
 	c->next.refs ^= part_ref_hash(&ref);
 	c->next.sums ^= part_sums_hash(checks.sum, checks.steps_sum);
 	return 0;
+}
+
+int part_change_add(struct part *p, struct part_change *c, const struct part_block *b, int level,
+		    struct err *err)
+{
+	assert(b->windows > 0 && b->windows <= BLOCK_MAX_WINDOWS &&
+	       b->from_ns % BLOCK_WINDOW_NS == 0);
+	if (!b->encoded)
+		encode(p->coder, b, level, &p->encoded);
+	const struct part_encoded *e = b->encoded ? b->encoded : &p->encoded;
+	return e->rows ? put_encoded(p, c, b, e, err) : 0;
 }
 
 int part_get_checks(struct part *p, int64_t id, struct part_checks *out, struct err *err)
@@ -230,13 +243,15 @@ int part_change_remove(struct part *p, struct part_change *c, const struct part_
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-static int add_all(struct part *p, struct part_change *c, const struct part_block *blocks, size_t n,
+static int add_all(struct part *p, struct part_change *c, const struct part_news *news,
 		   uint64_t inbox_sequence, struct err *err)
 {
 	int rc = part_dict_save(p, err);
 
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = part_change_add(p, c, &blocks[i], LEVEL_YOUNG, err);
+	for (size_t i = 0; rc == 0 && i < news->n; i++)
+		rc = part_change_add(p, c, &news->blocks[i], LEVEL_YOUNG, err);
+	for (size_t i = 0; rc == 0 && i < news->n_metrics; i++)
+		rc = part_change_add_metric(p, c, &news->metrics[i], err);
 	c->next.stacks = p->dict->stacks.stacks.n;
 	c->next.sealed = 0;
 	if (c->next.inbox < inbox_sequence)
@@ -244,8 +259,8 @@ static int add_all(struct part *p, struct part_change *c, const struct part_bloc
 	return rc;
 }
 
-int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
-	     struct err *err)
+int part_add_news(struct part *p, const struct part_news *news, uint64_t inbox_sequence,
+		  struct err *err)
 {
 	struct part_change c;
 	struct err local;
@@ -256,5 +271,13 @@ int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t
 		rc = part_change_begin(p, &c, err);
 	if (rc)
 		return rc;
-	return part_change_end(p, &c, add_all(p, &c, blocks, n, inbox_sequence, err), err);
+	return part_change_end(p, &c, add_all(p, &c, news, inbox_sequence, err), err);
+}
+
+int part_add(struct part *p, const struct part_block *blocks, size_t n, uint64_t inbox_sequence,
+	     struct err *err)
+{
+	const struct part_news news = { .blocks = blocks, .n = n };
+
+	return part_add_news(p, &news, inbox_sequence, err);
 }

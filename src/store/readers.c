@@ -172,7 +172,7 @@ struct names_db *names_reader_take(struct store *s)
 int names_reader_open(struct store *s, struct names_db **out, struct err *err)
 {
 	char *path = xasprintf("%s/names.db", s->dir);
-	struct names_db_opts opts = { .read_only = true, .vfs = s->opts.vfs };
+	struct names_db_opts opts = { .read_only = true, .beside = s->names, .vfs = s->opts.vfs };
 	struct names_db *db = NULL;
 	int rc = names_db_open(path, &opts, &db, err);
 

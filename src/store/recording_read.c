@@ -17,7 +17,7 @@ enum {
 	/* Tables whose rows are counted: once one is missing, what comes behind it has other ids. */
 	COUNTED = 1 << CHUNK_STRINGS | 1 << CHUNK_MAPPINGS | 1 << CHUNK_FRAMES |
 		  1 << CHUNK_FUNCTIONS | 1 << CHUNK_TYPES | 1 << CHUNK_LABELS | 1 << CHUNK_SERIES |
-		  1 << CHUNK_STACKS,
+		  1 << CHUNK_STACKS | 1 << CHUNK_LINKS,
 };
 
 struct recording_reader {

@@ -84,13 +84,14 @@ void recorder_drop_samples(struct recorder *r, struct profile *p)
 	p->samples.n = 0;
 }
 
-_Static_assert(CHUNK_SAMPLES == 10 && CHUNK_SPANS == 14, "as in the statement below");
+_Static_assert(CHUNK_SAMPLES == 10 && CHUNK_SPANS == 14 && CHUNK_LINKED == 17,
+	       "as in the statement below");
 
 /* Chunks of samples until all that were dropped are there. */
 static int read_dropped(struct recorder *r, struct chunk_reader *t, struct err *err)
 {
 	sqlite3_stmt *s = db_prepare(
-		r->db, "SELECT type, flags, data FROM chunk WHERE type IN (10, 14) ORDER BY id",
+		r->db, "SELECT type, flags, data FROM chunk WHERE type IN (10, 14, 17) ORDER BY id",
 		err);
 	struct buf raw = { 0 };
 	int rc = s ? 0 : -err->code;
@@ -126,7 +127,8 @@ static void append_samples(struct profile *p, const struct sample_columns *c)
 					  .stack = c->stack[i],
 					  .pid = c->pid[i],
 					  .tid = c->tid[i],
-					  .cpu = c->cpu[i] };
+					  .cpu = c->cpu[i],
+					  .link = sample_link(c, i) };
 		sink->ops->sample(sink, &s);
 	}
 }
@@ -249,7 +251,13 @@ static int finish_file(struct recorder *r, struct err *err)
 	if (rc == 0 && fsync(r->out.fd) != 0 && errno != EINVAL && errno != EROFS)
 		rc = err_set(err, errno, "cannot write %s to the disk: %s", r->out.path,
 			     strerror(errno));
-	return rc ? rc : out_commit(&r->out, err);
+	char *path = xstrdup(r->out.path);
+	if (rc == 0)
+		rc = out_commit(&r->out, err);
+	if (rc == 0)
+		rc = fs_sync_dir_of(path, err);
+	free(path);
+	return rc;
 }
 
 int recorder_finish(struct recorder *r, const struct profile *p, struct err *err)

@@ -6,11 +6,14 @@
 
 #include <errno.h>
 
+/* Of the disk, what hours that are not pinned may take; one that alone is larger is given up. */
+enum { HOT_SHARE = 4 };
+
 uint64_t store_disk_bytes(const struct store *s)
 {
 	char *names = xasprintf("%s/names.db", s->dir);
-	uint64_t bytes =
-		inbox_bytes(s->inbox) + catalog_file_bytes(s->catalog) + db_files_bytes(names);
+	uint64_t bytes = inbox_bytes(s->inbox) + catalog_file_bytes(s->catalog) +
+			 db_files_bytes(names) + store_hot_bytes(s);
 
 	for (size_t i = 0; i < s->parts.n; i++)
 		bytes += s->parts.v[i]->bytes + s->parts.v[i]->detail_bytes;
@@ -42,7 +45,8 @@ static struct store_part *oldest(const struct store *s, int64_t to_ns, bool with
 {
 	for (size_t i = 0; i < s->parts.n; i++) {
 		struct store_part *sp = s->parts.v[i];
-		if (sp->day_ns < to_ns && !sp->pins && (!with_detail || sp->has_detail))
+		if (sp->day_ns < to_ns && !sp->pins && (!with_detail || sp->has_detail) &&
+		    !store_hot_holds(s, sp->day_ns))
 			return sp;
 	}
 	return NULL;
@@ -62,7 +66,9 @@ static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 	sp = oldest(s, s->kept_from_ns, false);
 	if (!sp)
 		return 0;
-	int rc = store_part_unlink(s, sp, err);
+	int rc = store_hot_drop_day(s, sp->day_ns, err);
+	if (rc == 0)
+		rc = store_part_unlink(s, sp, err);
 	if (rc == 0 && !oldest(s, s->kept_from_ns, false)) /* it was the last one */
 		rc = names_db_collect(s->names, s->kept_from_ns / STORE_DAY_NS, err);
 	return rc ? rc : 1;
@@ -71,13 +77,19 @@ static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 static int drop_for_room(struct store *s, struct err *err)
 {
 	int64_t newest_ns = s->parts.n ? s->parts.v[s->parts.n - 1]->day_ns : 0;
-	struct store_part *sp = oldest(s, newest_ns, true);
+	int rc = store_hot_drop(s, false, err);
+	struct store_part *sp = rc ? NULL : oldest(s, newest_ns, true);
 
+	if (rc)
+		return rc;
 	if (sp)
 		return drop_detail(s, sp, err);
 	sp = oldest(s, newest_ns, false);
 	if (sp)
 		return drop_days(s, sp->day_ns + STORE_DAY_NS, err);
+	rc = store_hot_drop(s, true, err);
+	if (rc)
+		return rc;
 	err_set(err, ENOSPC, "%s: the store's %llu MiB of disk are full", s->dir,
 		(unsigned long long)s->opts.disk_bytes >> 20);
 	return err_hint(err, "all but the last day is gone already; allow it more");
@@ -108,6 +120,12 @@ int store_retain(struct store *s, uint64_t more_bytes, struct err *err)
 	sp = oldest(s, horizon_ns(s, s->opts.detail_retention_ns), true);
 	if (sp)
 		return drop_detail(s, sp, err);
+	rc = store_hot_retain(s, err);
+	if (rc)
+		return rc;
+	if (store_hot_bytes(s) > s->opts.disk_bytes / HOT_SHARE &&
+	    (rc = store_hot_drop(s, false, err)))
+		return rc;
 	if (store_disk_bytes(s) + bytes_to_come(s) + more_bytes > s->opts.disk_bytes)
 		return drop_for_room(s, err);
 	return 0;

@@ -127,27 +127,40 @@ struct rows {
 	bool has_detail;
 	int (*row)(void *ctx, const struct store_row *row);
 	void *ctx;
-	struct block_sums block;
+	struct block_sums block; /* kept from block to block, as rows are */
+	struct block_rows rows;
 	/* Of one part's heads: rows are handed over without the lock. */
 	VEC(struct store_row) copied;
 };
 
+static struct store_row window_row(const struct rows *t, uint32_t series)
+{
+	return (struct store_row){ .dict = part_dict(t->part),
+				   .series = series,
+				   .is_window = true,
+				   .length_ns = BLOCK_WINDOW_NS,
+				   .pid = SAMPLE_NO_ID,
+				   .tid = SAMPLE_NO_ID,
+				   .cpu = SAMPLE_NO_ID };
+}
+
 static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
 		       struct store_row row, struct err *err)
 {
-	struct block_row *rows = NULL;
-	size_t n = 0;
-	int rc = part_read_detail(t->part, ref, &rows, &n, err);
+	int rc = part_read_detail(t->part, ref, &t->rows, err);
 
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		if (rows[i].window < w.from || rows[i].window >= w.to)
+	for (size_t i = 0; rc == 0 && i < t->rows.n; i++) {
+		const struct block_row *r = &t->rows.v[i];
+
+		if (r->window < w.from || r->window >= w.to)
 			continue;
-		row.time_ns = ref->from_ns + rows[i].window * BLOCK_WINDOW_NS;
-		row.stack = rows[i].stack;
-		row.value = rows[i].value;
+		row.time_ns = ref->from_ns + r->window * BLOCK_WINDOW_NS;
+		if (view_hot_has(t->v, row.time_ns))
+			continue;
+		row.stack = r->stack;
+		row.value = r->value;
 		rc = t->row(t->ctx, &row);
 	}
-	free(rows);
 	return rc;
 }
 
@@ -173,7 +186,7 @@ static int give_summary(struct rows *t, const struct part_ref *ref, struct windo
 static int give_block(struct rows *t, const struct part_ref *ref, struct err *err)
 {
 	struct window_range w = window_range_of(ref->from_ns, ref->windows, t->from_ns, t->to_ns);
-	struct store_row row = { .dict = part_dict(t->part), .series = ref->series };
+	struct store_row row = window_row(t, ref->series);
 
 	if (w.from == w.to || ref->series >= view_series(t->v))
 		return 0;
@@ -193,12 +206,13 @@ static void copy_head(void *ctx, const struct view_head *h)
 		const struct head_row *r = &h->head->rows.v[i];
 		int64_t time_ns = h->head->from_ns + r->window * BLOCK_WINDOW_NS;
 
-		if (r->window >= w.from && r->window < w.to)
-			vec_push(&t->copied, (struct store_row){ .dict = part_dict(t->part),
-								 .time_ns = time_ns,
-								 .value = r->value,
-								 .series = series,
-								 .stack = r->stack });
+		if (r->window < w.from || r->window >= w.to || view_hot_has(t->v, time_ns))
+			continue;
+		struct store_row row = window_row(t, series);
+		row.time_ns = time_ns;
+		row.value = r->value;
+		row.stack = r->stack;
+		vec_push(&t->copied, row);
 	}
 }
 
@@ -240,18 +254,36 @@ static int give_part(struct rows *t, struct view_part *vp, struct err *err)
 	return rc ? rc : give_heads(t, vp);
 }
 
-int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
-	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
+static int give_rows(struct store_view *v, const struct view_hot_ask *ask, struct err *err)
 {
-	struct rows t = {
-		.v = v, .wanted = wanted, .from_ns = from_ns, .to_ns = to_ns, .row = row, .ctx = ctx
-	};
+	struct rows t = { .v = v,
+			  .wanted = ask->wanted,
+			  .from_ns = ask->from_ns,
+			  .to_ns = ask->to_ns,
+			  .row = ask->row,
+			  .ctx = ask->ctx };
+	int64_t from_ns = ask->from_ns, to_ns = ask->to_ns;
 	int rc = view_names(v, err);
 
+	if (rc == 0)
+		rc = view_hot_decide(v, from_ns, to_ns, err);
 	for (size_t i = 0; rc == 0 && i < v->parts.n; i++)
 		if (view_part_touches(&v->parts.v[i], from_ns, to_ns))
 			rc = give_part(&t, &v->parts.v[i], err);
 	block_sums_done(&t.block);
+	free(t.rows.v);
 	vec_done(&t.copied);
-	return rc;
+	return rc ? rc : view_hot_rows(v, ask, err);
+}
+
+int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
+{
+	return give_rows(v, &(struct view_hot_ask){ wanted, from_ns, to_ns, false, row, ctx }, err);
+}
+
+int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		     int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
+{
+	return give_rows(v, &(struct view_hot_ask){ wanted, from_ns, to_ns, true, row, ctx }, err);
 }

@@ -23,6 +23,8 @@ void stack_sums_init(struct stack_sums *s, uint32_t stacks)
 void stack_sums_done(struct stack_sums *s)
 {
 	stack_list_sums_done(&s->list);
+	free(s->value);
+	free(s->weighed);
 }
 
 static struct stack_list_sums new_list(size_t room, bool weighted)
@@ -89,42 +91,60 @@ static void merge_lists(struct stack_sums *s, const struct stack_list_sums *b)
 	*a = to;
 }
 
-/* --- a number for each stack ------------------------------------------------------------------- */
+/* --- an entry for each stack ------------------------------------------------------------------- */
 
-static void add_dense(struct stack_list_sums *to, const struct stack_list_sums *from)
+/* Entries are anywhere in memory: they are asked for this many ahead. */
+enum { ADD_AHEAD = 12 };
+
+static void add_values(int64_t *to, const struct stack_list_sums *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
-		int64_t *value = &to->value[from->stack[i]];
+		if (i + ADD_AHEAD < from->n)
+			__builtin_prefetch(&to[from->stack[i + ADD_AHEAD]], 1);
+		int64_t *value = &to[from->stack[i]];
 		*value = sum_add(*value, from->value[i]);
-	}
-	for (size_t i = 0; to->count && i < from->n; i++) {
-		uint32_t stack = from->stack[i];
-		to->count[stack] += from->count ? from->count[i] : (double)from->value[i];
-		to->squares[stack] += from->count ? from->squares[i] : (double)from->value[i];
 	}
 }
 
-static void make_dense(struct stack_sums *s, bool weighted)
+static void add_weighed(struct stack_weighed *to, const struct stack_list_sums *from)
 {
-	struct stack_list_sums list = s->list;
-
-	s->list = (struct stack_list_sums){ .value = xcalloc(s->stacks, sizeof(int64_t)) };
-	if (weighted || list.count) {
-		s->list.count = xcalloc(s->stacks, sizeof(double));
-		s->list.squares = xcalloc(s->stacks, sizeof(double));
+	for (size_t i = 0; i < from->n; i++) {
+		if (i + ADD_AHEAD < from->n)
+			__builtin_prefetch(&to[from->stack[i + ADD_AHEAD]], 1);
+		struct stack_weighed *at = &to[from->stack[i]];
+		at->value = sum_add(at->value, from->value[i]);
+		at->count += from->count ? from->count[i] : (double)from->value[i];
+		at->squares += from->count ? from->squares[i] : (double)from->value[i];
 	}
-	s->dense = true;
-	add_dense(&s->list, &list);
-	stack_list_sums_done(&list);
 }
 
 /* So far every sample weighed 1. */
-static void make_weighted(struct stack_sums *s)
+static void make_weighed(struct stack_sums *s)
 {
-	s->list.count = xreallocarray(NULL, s->stacks, sizeof(double));
-	s->list.squares = xreallocarray(NULL, s->stacks, sizeof(double));
-	for (uint32_t i = 0; i < s->stacks; i++)
-		s->list.count[i] = s->list.squares[i] = (double)s->list.value[i];
+	s->weighed = xcalloc(s->stacks, sizeof *s->weighed);
+	for (uint32_t i = 0; s->value && i < s->stacks; i++) {
+		double value = (double)s->value[i];
+		s->weighed[i] = (struct stack_weighed){ s->value[i], value, value };
+	}
+	free(s->value);
+	s->value = NULL;
+}
+
+static void add_entries(struct stack_sums *s, const struct stack_list_sums *list)
+{
+	if (!s->weighed && list->count)
+		make_weighed(s);
+	else if (!s->weighed && !s->value)
+		s->value = xcalloc(s->stacks, sizeof *s->value);
+	if (s->weighed)
+		add_weighed(s->weighed, list);
+	else
+		add_values(s->value, list);
+}
+
+static bool is_dense(const struct stack_sums *s)
+{
+	return s->value || s->weighed;
 }
 
 void stack_sums_add(struct stack_sums *s, const struct stack_list_sums *list)
@@ -132,40 +152,47 @@ void stack_sums_add(struct stack_sums *s, const struct stack_list_sums *list)
 	if (list->n == 0)
 		return;
 	s->steps += s->list.n + list->n;
-	if (!s->dense && s->steps <= s->stacks / 2) {
+	if (!is_dense(s) && s->steps <= s->stacks / 2) {
 		merge_lists(s, list);
 		return;
 	}
-	if (!s->dense)
-		make_dense(s, list->count != NULL);
-	else if (list->count && !s->list.count)
-		make_weighted(s);
-	add_dense(&s->list, list);
+	if (!is_dense(s) && s->list.n) {
+		add_entries(s, &s->list);
+		stack_list_sums_done(&s->list);
+	}
+	add_entries(s, list);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static size_t count_used(const struct stack_sums *s)
+static struct stack_list_sums pick_values(const struct stack_sums *s)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->stacks; i++)
-		n += s->list.value[i] != 0;
-	return n;
-}
-
-static struct stack_list_sums pick_used(const struct stack_sums *s)
-{
-	struct stack_list_sums to = new_list(count_used(s) + 1, s->list.count != NULL);
-
+		n += s->value[i] != 0;
+	struct stack_list_sums to = new_list(n + 1, false);
 	for (uint32_t i = 0; i < s->stacks; i++) {
 		to.stack[to.n] = i;
-		to.value[to.n] = s->list.value[i];
-		if (to.count) {
-			to.count[to.n] = s->list.count[i];
-			to.squares[to.n] = s->list.squares[i];
-		}
-		to.n += s->list.value[i] != 0;
+		to.value[to.n] = s->value[i];
+		to.n += s->value[i] != 0;
+	}
+	return to;
+}
+
+static struct stack_list_sums pick_weighed(const struct stack_sums *s)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->stacks; i++)
+		n += s->weighed[i].value != 0;
+	struct stack_list_sums to = new_list(n + 1, true);
+	for (uint32_t i = 0; i < s->stacks; i++) {
+		to.stack[to.n] = i;
+		to.value[to.n] = s->weighed[i].value;
+		to.count[to.n] = s->weighed[i].count;
+		to.squares[to.n] = s->weighed[i].squares;
+		to.n += s->weighed[i].value != 0;
 	}
 	return to;
 }
@@ -190,9 +217,12 @@ static struct stack_list_sums drop_zeros(struct stack_list_sums l)
 
 void stack_sums_take(struct stack_sums *s, struct stack_list_sums *out)
 {
-	*out = s->dense ? pick_used(s) : drop_zeros(s->list);
-	if (!s->dense)
+	if (is_dense(s)) {
+		*out = s->weighed ? pick_weighed(s) : pick_values(s);
+	} else {
+		*out = drop_zeros(s->list);
 		s->list = (struct stack_list_sums){ 0 };
+	}
 	stack_sums_done(s);
 	stack_sums_init(s, s->stacks);
 }

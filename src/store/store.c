@@ -2,7 +2,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "store/batch_kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,21 +38,25 @@ static struct store_opts with_defaults(const struct store_opts *given)
 	return o;
 }
 
+/* Also where it is there: who made it may not have come to the sync. */
 static int make_dir(const char *path, struct err *err)
 {
 	if (mkdir(path, 0750) && errno != EEXIST)
 		return err_set(err, errno, "cannot make %s: %s", path, strerror(errno));
-	return 0;
+	return fs_sync_dir_of(path, err);
 }
 
 static int make_dirs(const struct store *s, struct err *err)
 {
-	char *parts = xasprintf("%s/p", s->dir);
+	char *parts = xasprintf("%s/p", s->dir), *hot = xasprintf("%s/hot", s->dir);
 	int rc = make_dir(s->dir, err);
 
 	if (!rc)
 		rc = make_dir(parts, err);
+	if (!rc)
+		rc = make_dir(hot, err);
 	free(parts);
+	free(hot);
 	return rc;
 }
 
@@ -79,8 +85,10 @@ static int take_lock(struct store *s, struct err *err)
 	free(path);
 	if (rc)
 		return rc;
+	struct stat st;
+	s->was_killed = fstat(s->lock_fd, &st) == 0 && st.st_size > 0;
 	int len = snprintf(pid, sizeof pid, "%d", (int)getpid());
-	/* Only words for others depend on it. */
+	/* Only words for others depend on it, and whether days are verified. */
 	if (ftruncate(s->lock_fd, 0) == 0 && pwrite(s->lock_fd, pid, len, 0) < 0)
 		errno = 0;
 	return 0;
@@ -93,6 +101,7 @@ static int open_files(struct store *s, struct err *err)
 					  .vfs = s->opts.vfs };
 	const struct names_db_opts names_how = { .read_only = s->opts.read_only,
 						 .cache_bytes = s->opts.memory_bytes / 64,
+						 .seen_bytes = s->opts.memory_bytes / 32,
 						 .vfs = s->opts.vfs };
 	char *inbox = xasprintf("%s/inbox.db", s->dir), *meta = xasprintf("%s/meta.db", s->dir);
 	char *names = xasprintf("%s/names.db", s->dir);
@@ -110,17 +119,50 @@ static int open_files(struct store *s, struct err *err)
 	return rc;
 }
 
+static int64_t first_hot_ns(const struct store *s)
+{
+	int64_t now_ns = store_now_ns(s),
+		from_ns = now_ns - (s->opts.hot_ns > 0 ? s->opts.hot_ns : 0);
+
+	if (s->parts.n || inbox_last(s->inbox))
+		from_ns = now_ns + HEAD_SLOT_NS;
+	return from_ns / HEAD_SLOT_NS * HEAD_SLOT_NS;
+}
+
+/* Once the inbox is being read: what leaves it later is in files that are there by then. */
+static int find_hot(struct store *s, struct err *err)
+{
+	if (s->has_hot)
+		return 0;
+	int rc = catalog_hot_from(s->catalog, &s->hot_from_ns, err);
+	if (rc == 0 && s->opts.read_only) {
+		s->hot_from_ns = INT64_MAX;
+	} else if (rc == 0) {
+		s->hot_from_ns = first_hot_ns(s);
+		rc = catalog_hot_keep_from(s->catalog, s->hot_from_ns, err);
+	}
+	if (rc >= 0)
+		rc = store_hot_scan(s, err);
+	s->has_hot = rc == 0;
+	return rc;
+}
+
 /* A full disk must not keep a store from opening: what finds no room as blocks stays in heads. */
 static int replay_batch(void *ctx, uint64_t seq, int64_t received_ns, struct profile *p,
 			struct err *err)
 {
 	struct store *s = ctx;
+	struct names_offer names = { 0 };
 	int rc = 0;
 
+	s->stats.bad_batches += !p;
 	if (p)
-		rc = store_apply(s, seq, received_ns, p, err);
-	else
-		s->stats.bad_batches++;
+		rc = find_hot(s, err);
+	if (p && rc == 0)
+		rc = store_offer_names(s, p, received_ns, &names, err);
+	if (p && rc == 0)
+		rc = store_apply(s, seq, received_ns, &names, inbox_points(s->inbox), err);
+	names_offer_done(&names);
 	profile_free(p);
 	s->stats.replayed++;
 	s->applied = rc ? s->applied : seq;
@@ -144,12 +186,13 @@ static int fill(struct store *s, struct err *err)
 	s->kept_from_ns = catalog_kept_from(s->catalog);
 	rc = inbox_replay(s->inbox, replay_batch, s, err);
 	s->applied = inbox_last(s->inbox);
-	return rc;
+	return rc ? rc : find_hot(s, err);
 }
 
 static void free_store(struct store *s)
 {
 	readers_done(s);
+	store_hot_free(s);
 	for (size_t i = 0; i < s->parts.n; i++) {
 		store_part_close(s->parts.v[i]);
 		free(s->parts.v[i]->path);
@@ -192,6 +235,15 @@ void store_abandon(struct store *s)
 		free_store(s);
 }
 
+/* The next one need not verify anything. */
+static bool is_sound(const struct store *s)
+{
+	for (size_t i = 0; i < s->parts.n; i++)
+		if (s->parts.v[i]->to_verify)
+			return false;
+	return !s->is_broken;
+}
+
 int store_close(struct store *s, struct err *err)
 {
 	struct err local;
@@ -204,46 +256,76 @@ int store_close(struct store *s, struct err *err)
 		rc = store_part_flush(s, s->parts.v[i], err) ?: rc;
 	while (!s->opts.read_only && !s->is_broken && rc == 0 && store_purge(s, err) > 0)
 		continue;
+	if (rc == 0 && s->lock_fd >= 0 && is_sound(s) && ftruncate(s->lock_fd, 0))
+		errno = 0; /* it is verified for nothing */
 	free_store(s);
 	return rc;
 }
 
 /* --- ingest ----------------------------------------------------------------------------------- */
 
-/* Parts of the days that batches touch, open and to stay so until they are applied. */
-struct pinned {
-	VEC(struct store_part *) parts;
+/* What is made ready for batches before they are in the inbox. */
+struct arrival {
+	VEC(struct store_part *)
+	parts; /* of the days they touch: open, and to stay so until they are applied */
+	struct names_offer *names; /* by batch */
+	struct chunk_kept *kept;
 };
 
-static void unpin(struct pinned *pinned)
+static void arrival_init(struct arrival *a, size_t n)
 {
-	for (size_t i = 0; i < pinned->parts.n; i++)
-		pinned->parts.v[i]->pins--;
-	vec_done(&pinned->parts);
+	*a = (struct arrival){ .names = xcalloc(n + 1, sizeof *a->names),
+			       .kept = xcalloc(n + 1, sizeof *a->kept) };
 }
 
-/* Its names are kept from here on: if the batch is not, they harm nobody. */
-static int pin_days(struct store *s, const struct profile *p, int64_t received_ns,
-		    struct pinned *pinned, struct err *err)
+static void arrival_done(struct arrival *a, size_t n)
+{
+	for (size_t i = 0; i < a->parts.n; i++)
+		a->parts.v[i]->pins--;
+	vec_done(&a->parts);
+	for (size_t i = 0; i < n; i++) {
+		names_offer_done(&a->names[i]);
+		batch_kept_done(&a->kept[i]);
+	}
+	free(a->names);
+	free(a->kept);
+}
+
+static int pin_days(struct store *s, const struct store_batch *b, int64_t received_ns,
+		    struct arrival *arrival, struct err *err)
 {
 	int64_t days[STORE_BATCH_DAYS];
 	struct store_part *sp;
 	uint64_t sequence;
-	int64_t newest_ns = 0;
 	size_t n;
-	int rc = store_batch_days(s, p, received_ns, days, &n, err);
+	int rc = store_batch_days(s, b->p, received_ns, days, &n, err);
 
+	if (rc == 0)
+		rc = metric_samples_check(b->metrics, b->p, err);
+	if (rc == 0)
+		rc = store_point_days(s, b->metrics, received_ns, days, &n, err);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		newest_ns = days[i] > newest_ns ? days[i] : newest_ns;
 		rc = store_day_sequence(s, days[i], &sequence, err);
 		if (!rc)
 			rc = store_part_with_room(s, days[i], &sp, err);
 		if (!rc) {
 			sp->pins++;
-			vec_push(&pinned->parts, sp);
+			vec_push(&arrival->parts, sp);
 		}
 	}
-	return rc ? rc : names_db_add(s->names, p, newest_ns / STORE_DAY_NS, err);
+	return rc;
+}
+
+static int prepare_batch(struct store *s, const struct store_batch *b, int64_t received_ns,
+			 struct arrival *arrival, size_t i, struct err *err)
+{
+	int rc = pin_days(s, b, received_ns, arrival, err);
+
+	if (!rc)
+		rc = store_offer_names(s, b->p, received_ns, &arrival->names[i], err);
+	if (!rc)
+		batch_kept_init(&arrival->kept[i], &arrival->names[i]);
+	return rc;
 }
 
 /* About what the inbox will take of these batches. */
@@ -253,13 +335,14 @@ static uint64_t bytes_to_come(const struct store_batch *batches, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		bytes += batches[i].p->samples.n * STORE_ROW_BYTES +
+			 (batches[i].metrics ? batches[i].metrics->n * STORE_ROW_BYTES : 0) +
 			 batches[i].p->sink.ops->kept_bytes(&batches[i].p->sink) / 4;
 	return bytes;
 }
 
 /* All that can fail, before anything is acknowledged. */
 static int prepare(struct store *s, const struct store_batch *batches, size_t n,
-		   int64_t received_ns, struct pinned *pinned, struct err *err)
+		   int64_t received_ns, struct arrival *arrival, struct err *err)
 {
 	uint64_t more_bytes = bytes_to_come(batches, n);
 	int rc;
@@ -272,18 +355,20 @@ static int prepare(struct store *s, const struct store_batch *batches, size_t n,
 	if (!rc)
 		rc = store_make_room(s, err);
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = pin_days(s, batches[i].p, received_ns, pinned, err);
+		rc = prepare_batch(s, &batches[i], received_ns, arrival, i, err);
 	return rc;
 }
 
-static int apply_all(struct store *s, const struct store_batch *batches, size_t n,
-		     int64_t received_ns, const uint64_t *seqs, struct err *err)
+static int apply_all(struct store *s, const struct arrival *arrival,
+		     const struct store_batch *batches, size_t n, int64_t received_ns,
+		     const uint64_t *seqs, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		if (seqs[i])
-			rc = store_apply(s, seqs[i], received_ns, batches[i].p, err);
+			rc = store_apply(s, seqs[i], received_ns, &arrival->names[i],
+					 batches[i].metrics, err);
 		s->stats.duplicates += !seqs[i];
 	}
 	s->is_broken = rc != 0;
@@ -293,18 +378,19 @@ static int apply_all(struct store *s, const struct store_batch *batches, size_t 
 static int ingest(struct store *s, const struct store_batch *batches, size_t n, uint64_t *seqs,
 		  struct err *err)
 {
-	struct pinned pinned = { 0 };
+	struct arrival arrival;
 	int64_t received_ns = store_now_ns(s);
 
+	arrival_init(&arrival, n);
 	pthread_mutex_lock(&s->lock);
-	int rc = prepare(s, batches, n, received_ns, &pinned, err);
+	int rc = prepare(s, batches, n, received_ns, &arrival, err);
 	pthread_mutex_unlock(&s->lock);
 	if (!rc)
-		rc = inbox_put(s->inbox, batches, n, received_ns, seqs, err);
+		rc = inbox_put(s->inbox, batches, arrival.kept, n, received_ns, seqs, err);
 	pthread_mutex_lock(&s->lock);
 	if (!rc)
-		rc = apply_all(s, batches, n, received_ns, seqs, err);
-	unpin(&pinned);
+		rc = apply_all(s, &arrival, batches, n, received_ns, seqs, err);
+	arrival_done(&arrival, n);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -322,6 +408,48 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 		duplicate[i] = seqs[i] == 0;
 	free(seqs);
 	return rc;
+}
+
+/* --- pinned ranges ---------------------------------------------------------------------------- */
+
+static int change_pin(struct store *s, const struct store_pin *pin,
+		      int (*change)(struct catalog *, const struct store_pin *, struct err *),
+		      struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	if (pin->from_ns >= pin->to_ns)
+		return err_set(err, EINVAL, "a range ends after it begins");
+	if (s->opts.read_only)
+		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
+	pthread_mutex_lock(&s->lock);
+	int rc = change(s->catalog, pin, err);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+int store_pin(struct store *s, const struct store_pin *pin, struct err *err)
+{
+	return change_pin(s, pin, catalog_pin, err);
+}
+
+int store_unpin(struct store *s, const struct store_pin *pin, struct err *err)
+{
+	return change_pin(s, pin, catalog_unpin, err);
+}
+
+size_t store_pins(struct store *s, struct store_pin **out)
+{
+	const struct store_pin *pins;
+
+	pthread_mutex_lock(&s->lock);
+	size_t n = catalog_pins(s->catalog, &pins);
+	*out = xreallocarray(NULL, n + 1, sizeof **out);
+	if (n)
+		memcpy(*out, pins, n * sizeof *pins);
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 /* --- what it is like -------------------------------------------------------------------------- */
@@ -346,9 +474,10 @@ void store_get_stats(struct store *s, struct store_stats *out)
 	*out = s->stats;
 	out->disk_bytes = store_disk_bytes(s);
 	out->inbox_bytes = inbox_bytes(s->inbox);
+	out->hot_bytes = store_hot_bytes(s);
 	out->memory_bytes = store_memory_bytes(s);
 	out->folded_series = catalog_folded(s->catalog);
-	out->bad_blocks = bad_blocks(s);
+	out->bad_blocks += bad_blocks(s);
 	out->parts = s->parts.n;
 	out->series = catalog_profile(s->catalog)->series.series.n;
 	out->kept_from_ns = s->parts.n ? s->parts.v[0]->day_ns : 0;

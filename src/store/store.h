@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "store/metric_samples.h"
 #include "store/part.h"
 
 #include <stdbool.h>
@@ -29,9 +30,9 @@ struct store_opts {
 	uint64_t memory_bytes; /* 0: 256 MiB; heads, dictionaries, caches and queries stay below */
 	uint64_t disk_bytes;   /* 0: 10 GiB */
 	int64_t retention_ns;  /* 0: 14 days */
-	int64_t detail_retention_ns;  /* 0: as retention */
-	int64_t hot_ns;               /* 0: 2 h */
-	uint32_t max_series;          /* 0: 20000 active ones */
+	int64_t detail_retention_ns; /* 0: as retention */
+	int64_t hot_ns;      /* how long samples are kept exactly; 0: 2 h; < 0: not at all */
+	uint32_t max_series; /* 0: 20000 active ones */
 	int64_t (*now_ns)(void *ctx); /* Unix time; NULL: the clock */
 	void *ctx;
 	const char *vfs; /* NULL: the default */
@@ -52,12 +53,14 @@ struct store_batch {
 	/* Exactly once: a batch with a sequence that this sender has sent before is acknowledged and left out. NULL: no sender. */
 	const uint8_t *sender; /* [STORE_SENDER_BYTES] */
 	uint64_t sequence;     /* from 1 */
+	/* Points of p's series that are metrics (store/metric_samples.h); p may have no samples then. NULL: none. */
+	const struct metric_samples *metrics;
 };
 /* 0: it is synced, or was before (*duplicate). -ENOSPC, -EIO: nothing of it is kept. */
 int store_ingest(struct store *s, const struct store_batch *batches, size_t n, bool *duplicate,
 		 struct err *err);
 
-/* What is due: heads of hours that are over, sealing, compaction, retention, purging the inbox. Short steps until budget_ns of CPU time are
+/* What is due: heads of hours that are over, sealing, compaction, retention, purging the inbox, verifying sealed days after a crash. Short steps until budget_ns of CPU time are
  * used; 1: there is more to do. */
 int store_maintain(struct store *s, int64_t budget_ns, struct err *err);
 
@@ -96,22 +99,57 @@ void store_merged_done(struct store_merged *m);
 int store_steps(struct store_view *v, const uint32_t *group, int64_t from_ns, int64_t step_ns,
 		size_t steps, int64_t *sums, struct err *err);
 
-/* Every row: the window's first moment, in no order. Ends when the callback returns other than 0, which is returned. */
+/* Every row, in no order: exact ones of the hours that the hot tier has, else windows by their first moment; never both. What covers time is
+ * cut to the range. Ends when the callback returns other than 0, which is returned. */
 struct store_row {
 	struct profile *dict; /* the view's; names are set */
 	int64_t time_ns, value;
 	uint32_t series, stack;
+	bool is_window; /* what follows is not known */
+	uint32_t pid, tid, cpu;
+	int64_t length_ns;
+	const struct trace_link *link; /* NULL: none; valid during the call */
 };
 int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err);
 
+/* The same of rows that begin in the range, none of them cut. (Those that cover the end of an hour are two.) */
+int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		     int (*row)(void *ctx, const struct store_row *row), void *ctx,
+		     struct err *err);
+
+/* Points of a metric series in [from_ns, to_ns): a piece for each day, in order of time, each point of another time. Where a series was given
+ * several values for one moment it is the last one given. Ends when the callback returns other than 0, which is returned. */
+int store_points(struct store_view *v, uint32_t series, int64_t from_ns, int64_t to_ns,
+		 int (*points)(void *ctx, const struct metric_point *points, size_t n), void *ctx,
+		 struct err *err);
+
+/* --- pinned ranges: the hot tier keeps their hours, beyond hot_ns and retention, while there is any disk ---
+ *
+ * Only what it still has, or gets: an hour that is gone does not come back. Days of pinned hours are kept, too, whole. When the disk is
+ * short, pinned hours go after everything else but the last day, the oldest first. */
+
+enum { STORE_MAX_PINS = 1000 };
+struct store_pin {
+	int64_t from_ns, to_ns; /* Unix time; every hour that it touches */
+};
+int store_pin(struct store *s, const struct store_pin *pin, struct err *err);
+int store_unpin(struct store *s, const struct store_pin *pin, struct err *err); /* -ENOENT */
+/* *out: to be freed with free(). Returns their number. */
+size_t store_pins(struct store *s, struct store_pin **out);
+
 struct store_stats {
 	uint64_t disk_bytes, inbox_bytes, hot_bytes, memory_bytes;
 	uint64_t batches, duplicates, rows, replayed;
-	uint64_t late_rows;                 /* that came more than an hour after their time */
-	uint64_t expired_rows;              /* from before what is kept: left out */
-	uint64_t bad_batches;               /* damaged in the inbox: left out */
+	uint64_t points; /* of metrics */
+	uint64_t hot_rows,
+		hot_dropped_rows; /* exact samples taken; of hours that went before their time */
+	uint64_t late_rows;       /* that came more than an hour after their time */
+	uint64_t expired_rows;    /* from before what is kept: left out; points, too */
+	uint64_t bad_batches;     /* damaged in the inbox: left out */
 	uint64_t bad_blocks, folded_series; /* beyond max_series */
+	uint64_t
+		damaged_parts; /* found after a crash to be other than what was sealed; doctor --data tells more */
 	uint32_t parts, series;
 	int64_t kept_from_ns, asked_from_ns;
 };

@@ -15,8 +15,8 @@
 #define COMPACT_SLOT_NS (4 * HEAD_SLOT_NS)
 
 /* How memory is divided: one dictionary has a half at most, all heads an eighth, and what makes blocks of them twice that for a moment; all
- * dictionaries and heads together three quarters. */
-enum { DICT_SHARE = 2, HEADS_SHARE = 8 };
+ * dictionaries and heads together three quarters. The hot tier's buffers have a sixteenth of it all, names that wait for names.db a 32nd. */
+enum { DICT_SHARE = 2, HOT_SHARE = 16, NAMES_SHARE = 32 };
 
 /* --- names of files --------------------------------------------------------------------------- */
 
@@ -33,15 +33,14 @@ static char *part_path(const struct store *s, int64_t day_ns, uint32_t piece)
 	return xasprintf("%s/p/%s%s.db", s->dir, day, number);
 }
 
-static char *detail_path(const struct store_part *sp)
+char *store_detail_path(const char *path)
 {
-	int len = (int)strlen(sp->path) - (int)strlen(".db");
+	int len = (int)strlen(path) - (int)strlen(".db");
 
-	return xasprintf("%.*s.det.db", len, sp->path);
+	return xasprintf("%.*s.det.db", len, path);
 }
 
-/* "2026-11-21.db", "2026-11-21.1.db" and nothing else. */
-static bool parse_name(const char *name, int64_t *day_ns, uint32_t *piece)
+bool store_part_name(const char *name, int64_t *day_ns, uint32_t *piece)
 {
 	struct tm tm = { 0 };
 	const char *end = strptime(name, "%Y-%m-%d", &tm);
@@ -94,12 +93,20 @@ static struct store_part *last_of_day(const struct store *s, int64_t day_ns)
 
 void store_part_measure(struct store_part *sp)
 {
-	char *detail = detail_path(sp);
+	char *detail = store_detail_path(sp->path);
 
 	sp->bytes = db_files_bytes(sp->path);
 	sp->detail_bytes = db_files_bytes(detail);
 	sp->has_detail = sp->detail_bytes != 0;
 	free(detail);
+}
+
+static void scan_part(struct store *s, int64_t day_ns, uint32_t piece)
+{
+	struct store_part *sp = insert_part(s, day_ns, piece);
+
+	sp->to_verify = s->was_killed;
+	store_part_measure(sp);
 }
 
 int store_parts_scan(struct store *s, struct err *err)
@@ -116,8 +123,8 @@ int store_parts_scan(struct store *s, struct err *err)
 		return rc;
 	}
 	while ((entry = readdir(dir)))
-		if (parse_name(entry->d_name, &day_ns, &piece))
-			store_part_measure(insert_part(s, day_ns, piece));
+		if (store_part_name(entry->d_name, &day_ns, &piece))
+			scan_part(s, day_ns, piece);
 	closedir(dir);
 	free(path);
 	return 0;
@@ -171,6 +178,7 @@ void store_part_close(struct store_part *sp)
 	sp->part = NULL;
 	sp->has_dict = false;
 	heads_done(&sp->heads);
+	store_ahead_done(sp);
 	sp->first_sequence = UINT64_MAX;
 }
 
@@ -194,7 +202,7 @@ static void part_forget(struct store *s, struct store_part *sp)
 
 int store_part_unlink(struct store *s, struct store_part *sp, struct err *err)
 {
-	char *detail = detail_path(sp);
+	char *detail = store_detail_path(sp->path);
 	int rc;
 
 	readers_drop(s, sp);
@@ -255,16 +263,27 @@ int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **ou
 	return rc ? rc : store_part_load(s, *out, err);
 }
 
-void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows)
+static void note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows)
 {
 	if (rows == 0)
 		return;
 	sp->heads.rows += rows;
-	s->stats.rows += rows;
 	if (sp->first_sequence != UINT64_MAX)
 		return;
 	sp->first_sequence = seq;
 	sp->due_ns = (store_now_ns(s) / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS + FLUSH_GRACE_NS;
+}
+
+void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows)
+{
+	s->stats.rows += rows;
+	note(s, sp, seq, rows);
+}
+
+void store_part_note_points(struct store *s, struct store_part *sp, uint64_t seq, uint64_t points)
+{
+	s->stats.points += points;
+	note(s, sp, seq, points);
 }
 
 int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err)
@@ -287,22 +306,25 @@ int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct er
 /* --- heads become blocks ---------------------------------------------------------------------- */
 
 /* All heads with rows as blocks; rows are to be freed. */
-static struct part_block *make_blocks(const struct heads *heads, size_t *n)
+static struct part_block *make_blocks(const struct store_part *sp, size_t *n)
 {
+	const struct heads *heads = &sp->heads;
 	struct part_block *blocks = xcalloc(heads->all.n + 1, sizeof *blocks);
 
 	*n = 0;
 	for (size_t i = 0; i < heads->all.n; i++) {
 		const struct head *h = &heads->all.v[i];
-		struct block_row *rows;
-		size_t n_rows = head_sort(h, &rows);
-		if (n_rows)
-			blocks[(*n)++] = (struct part_block){ .series = h->series,
-							      .from_ns = h->from_ns,
-							      .windows = HEAD_WINDOWS,
-							      .weighted = h->weighted,
-							      .rows = rows,
-							      .n = n_rows };
+		struct part_block block = { .series = h->series,
+					    .from_ns = h->from_ns,
+					    .windows = HEAD_WINDOWS,
+					    .weighted = h->weighted,
+					    .encoded = store_ahead_of(sp, i) };
+		struct block_row *rows = NULL;
+		if (!block.encoded)
+			block.n = head_sort(h, &rows);
+		block.rows = rows;
+		if (block.n || block.encoded)
+			blocks[(*n)++] = block;
 		else
 			free(rows);
 	}
@@ -316,6 +338,42 @@ static void free_blocks(struct part_block *blocks, size_t n)
 	free(blocks);
 }
 
+/* Points of heads, which are put in order: views look at as many as there were, in the order they came, so they are copied. */
+static struct part_metric *make_metrics(const struct metric_heads *heads, size_t *n)
+{
+	struct part_metric *metrics = xcalloc(heads->all.n + 1, sizeof *metrics);
+
+	*n = heads->all.n;
+	for (size_t i = 0; i < heads->all.n; i++) {
+		struct metric_points points = { 0 };
+		vec_append(&points, heads->all.v[i].points.v, heads->all.v[i].points.n);
+		metric_points_order(&points);
+		metrics[i] = (struct part_metric){ heads->all.v[i].series, points.v, points.n };
+	}
+	return metrics;
+}
+
+static void free_metrics(struct part_metric *metrics, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free((void *)metrics[i].points);
+	free(metrics);
+}
+
+static int add_heads(struct store *s, struct store_part *sp, struct err *err)
+{
+	struct part_news news;
+	struct part_block *blocks = make_blocks(sp, &news.n);
+	struct part_metric *metrics = make_metrics(&sp->heads.metrics, &news.n_metrics);
+
+	news.blocks = blocks;
+	news.metrics = metrics;
+	int rc = part_add_news(sp->part, &news, s->applied, err);
+	free_blocks(blocks, news.n);
+	free_metrics(metrics, news.n_metrics);
+	return rc;
+}
+
 /* The next end of four hours, when they are worth a block of their own. */
 static int64_t next_compaction_ns(int64_t now_ns)
 {
@@ -324,8 +382,6 @@ static int64_t next_compaction_ns(int64_t now_ns)
 
 int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
 {
-	struct part_block *blocks;
-	size_t n;
 	int rc;
 
 	if (sp->first_sequence == UINT64_MAX)
@@ -336,12 +392,14 @@ int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
 	rc = store_views_hold(s, sp, err);
 	if (rc)
 		return rc;
-	blocks = make_blocks(&sp->heads, &n);
-	rc = part_add(sp->part, blocks, n, s->applied, err);
-	free_blocks(blocks, n);
+	rc = store_hot_flush(s, sp, err);
+	if (rc)
+		return rc;
+	rc = add_heads(s, sp, err);
 	if (rc)
 		return rc;
 	store_views_take_heads(s, sp);
+	store_ahead_done(sp);
 	sp->inbox_sequence = s->applied;
 	sp->first_sequence = UINT64_MAX;
 	sp->finished = false;
@@ -355,12 +413,13 @@ int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
 
 static uint64_t part_memory_bytes(const struct store_part *sp)
 {
-	return dict_bytes(sp) + heads_size_bytes(&sp->heads);
+	return dict_bytes(sp) + heads_size_bytes(&sp->heads) + sp->ahead_bytes;
 }
 
 uint64_t store_memory_bytes(const struct store *s)
 {
-	uint64_t bytes = catalog_size_bytes(s->catalog) + readers_bytes(s);
+	uint64_t bytes = catalog_size_bytes(s->catalog) + names_db_memory_bytes(s->names) +
+			 readers_bytes(s) + store_hot_buffer_bytes(s);
 
 	for (size_t i = 0; i < s->parts.n; i++)
 		bytes += part_memory_bytes(s->parts.v[i]);
@@ -402,13 +461,27 @@ static struct store_part *least_used(const struct store *s)
 	return open > 1 ? least : NULL;
 }
 
+static int flush_hot(struct store *s, struct err *err)
+{
+	int rc = 0;
+
+	if (store_hot_buffer_bytes(s) <= s->opts.memory_bytes / HOT_SHARE)
+		return 0;
+	for (size_t i = 0; rc == 0 && i < s->parts.n; i++)
+		if (s->parts.v[i]->part && s->parts.v[i]->heads.rows)
+			rc = store_hot_flush(s, s->parts.v[i], err);
+	return rc;
+}
+
 /* Sorting them for part_add takes twice what heads are. */
 int store_make_room(struct store *s, struct err *err)
 {
 	struct store_part *sp;
-	int rc = 0;
+	int rc = flush_hot(s, err);
 
-	while (rc == 0 && all_heads_bytes(s) > s->opts.memory_bytes / HEADS_SHARE &&
+	if (rc == 0 && names_db_gathered_bytes(s->names) > s->opts.memory_bytes / NAMES_SHARE)
+		rc = names_db_write(s->names, err);
+	while (rc == 0 && all_heads_bytes(s) > s->opts.memory_bytes / STORE_HEADS_SHARE &&
 	       (sp = largest_heads(s)))
 		rc = store_part_flush(s, sp, err);
 	if (store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3)

@@ -10,11 +10,15 @@
  *      told by the greatest inbox_sequence of its parts, and replay may put a row into another piece than the first time.
  *   3. Which day a row belongs to depends on its batch only, the moment it was received included, never on the moment of a replay. Days
  *      before kept_from_ns take no rows; kept_from_ns only grows, and is synced before the first file is unlinked.
- *   4. A batch leaves the inbox when no part has rows of it in its heads: when it is below every part's first_sequence.
+ *   4. A batch leaves the inbox when no part has rows of it in its heads, no buffer of the hot tier has them (store/hot.h has its invariants),
+ *      and none of its names is in memory only: when it is below every part's first_sequence, the buffers', and names_db_first_sequence.
+ *      Names in memory have gone into names.db, synced, before. Replay gives those of all batches in the inbox anew, whatever parts have of
+ *      their rows.
  *   5. The catalog is synced before a part_add that needs it, so series in blocks are always known.
  *
  * Two locks. inbox_lock: who uses the inbox, and who applies batches. lock: everything else in here, and what hangs off it; readers take it,
- * too. inbox_lock comes first; nobody waits for the disk's sync of a batch with `lock` held. */
+ * too. inbox_lock comes first; nobody waits for the disk's sync of a batch with `lock` held.
+ * Blocks are encoded without either (ahead.c); their transaction is under `lock`. */
 #ifndef CRESSET_STORE_STATE_H
 #define CRESSET_STORE_STATE_H
 
@@ -22,6 +26,7 @@
 #include "base/vec.h"
 #include "store/catalog.h"
 #include "store/head.h"
+#include "store/hot.h"
 #include "store/inbox.h"
 #include "store/names_db.h"
 #include "store/part.h"
@@ -35,8 +40,16 @@
 /* Of the disk, for a row that is not in a block yet, about. */
 enum { STORE_ROW_BYTES = 8 };
 
+/* All heads together: that part of memory. */
+enum { STORE_HEADS_SHARE = 8 };
+
 #define STORE_DAY_NS (24 * HEAD_SLOT_NS)
 
+/* What was encoded of a head when it had so many rows. */
+struct store_encoded {
+	size_t rows;
+	struct part_encoded block;
+};
 /* A partition that is on the disk, or will be with its first blocks. */
 struct store_part {
 	char *path; /* of the .db */
@@ -44,16 +57,20 @@ struct store_part {
 	uint32_t piece;    /* of its day: 0, 1, … */
 	struct part *part; /* NULL while it is closed: store_part_use */
 	struct heads heads;
-	uint64_t inbox_sequence;      /* of what is in its blocks */
-	uint64_t first_sequence;      /* of what is in its heads; UINT64_MAX: they are empty */
-	int64_t due_ns;               /* when heads become blocks */
-	uint32_t pins;                /* readers: it is neither closed nor unlinked meanwhile */
-	uint64_t used;                /* store.uses when it was used last */
+	VEC(struct store_encoded) ahead; /* of heads, by their index; fewer, perhaps */
+	uint64_t ahead_bytes,
+		flushes;         /* flushes: how often heads became blocks, or were forgotten */
+	uint64_t inbox_sequence; /* of what is in its blocks */
+	uint64_t first_sequence; /* of what is in its heads; UINT64_MAX: they are empty */
+	int64_t due_ns;          /* when heads become blocks */
+	uint32_t pins;           /* readers: it is neither closed nor unlinked meanwhile */
+	uint64_t used;           /* store.uses when it was used last */
 	uint64_t bytes, detail_bytes; /* of its files, when it was looked at last */
 	bool is_known;                /* it was open before */
 	bool is_bad;                  /* it cannot be opened, or its dictionary cannot be read */
 	bool has_dict;                /* in memory */
 	bool has_detail;
+	bool to_verify; /* it is sealed, or not known to be, and the last writer did not close the store */
 	bool finished;      /* compacted and sealed, and nothing came since */
 	int64_t compact_ns; /* when its hours become four together; INT64_MAX: nothing to do */
 };
@@ -67,8 +84,12 @@ struct store {
 	struct catalog *catalog;
 	struct names_db *names;
 	VEC(struct store_part *) parts; /* by day, then piece */
+	VEC(struct hot_hour *) hot;     /* by time */
+	int64_t hot_from_ns;            /* store/hot.h, 2 */
+	bool has_hot;                   /* both were looked for */
 	uint64_t applied;               /* the last batch that is in heads or blocks */
 	uint64_t purged;                /* batches up to this one are no longer in the inbox */
+	bool was_killed;                /* the last writer did not close it */
 	bool is_broken; /* a batch is in the inbox, and not in memory: only opening anew helps */
 	int64_t kept_from_ns; /* a day's first moment: nothing before it is kept */
 	uint64_t uses;
@@ -91,6 +112,10 @@ void store_views_take_heads(struct store *s, struct store_part *sp);
 
 /* --- parts (store_part.c), all under lock --- */
 
+/* "2026-11-21.db", "2026-11-21.1.db" and nothing else. */
+bool store_part_name(const char *name, int64_t *day_ns, uint32_t *piece);
+/* The detail of a partition's .db; to be freed. */
+char *store_detail_path(const char *path);
 /* Opens it when it is closed. */
 int store_part_use(struct store *s, struct store_part *sp, struct err *err);
 /* And its dictionary is there: what reads one asks for it here, so that it counts as memory. */
@@ -101,6 +126,7 @@ int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, str
 int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
 /* Rows of a batch have come into its heads. */
 void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows);
+void store_part_note_points(struct store *s, struct store_part *sp, uint64_t seq, uint64_t points);
 /* Batches up to this one have put all they have for the day into blocks; parts of the day are opened where that is not known. */
 int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err);
 /* What is in p/ becomes store.parts. */
@@ -117,16 +143,45 @@ void store_part_measure(struct store_part *sp);
 int store_make_room(struct store *s, struct err *err);
 uint64_t store_memory_bytes(const struct store *s);
 
+/* --- encoded ahead (ahead.c) --- */
+
+/* Encodes what heads there are of a part that stays (pins), without locks, while go_on says so. */
+void store_encode_ahead(struct store *s, struct store_part *sp, bool (*go_on)(void *ctx),
+			void *ctx);
+/* Of this head as it is; NULL: not yet. Under lock. */
+const struct part_encoded *store_ahead_of(const struct store_part *sp, size_t head);
+/* Forgets it: the heads have become blocks, or are forgotten. Under lock. */
+void store_ahead_done(struct store_part *sp);
+
 /* --- rows of a batch (apply.c) --- */
 
 /* The days that rows of a batch belong to; there is a limit to their number. days: [STORE_BATCH_DAYS]. */
 enum { STORE_BATCH_DAYS = 64 };
 int store_batch_days(const struct store *s, const struct profile *p, int64_t received_ns,
 		     int64_t *days, size_t *n, struct err *err);
-/* Puts them into heads, but for those that are in blocks. Fails, with nothing changed, only where a part has to be opened. Under both
+/* names: of the batch. Puts its rows into heads, but for those that are in blocks. Fails, with nothing changed, only where a part has to be opened. Under both
  * locks. */
-int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct profile *p,
-		struct err *err);
+int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct names_offer *names,
+		const struct metric_samples *metrics, struct err *err);
+/* The names of a batch that has no sequence yet, for store_apply. */
+int store_offer_names(struct store *s, const struct profile *p, int64_t received_ns,
+		      struct names_offer *out, struct err *err);
+
+/* --- points of a batch (apply_metrics.c) --- */
+
+/* Adds the days that points belong to. m: NULL is fine. */
+int store_point_days(const struct store *s, const struct metric_samples *m, int64_t received_ns,
+		     int64_t *days, size_t *n, struct err *err);
+struct applied_points {
+	const struct metric_samples *m;
+	int64_t received_ns;
+	uint32_t *series; /* of the catalog, by p's: to be freed */
+};
+/* Once for all days of a batch. */
+void store_points_resolve(struct store *s, struct applied_points *b, const struct profile *p);
+/* Those of the part's day go into its heads. */
+void store_apply_points(struct store *s, const struct applied_points *b, struct store_part *sp,
+			uint64_t seq);
 
 /* --- what is kept (retention.c), under lock --- */
 
@@ -134,6 +189,11 @@ uint64_t store_disk_bytes(const struct store *s);
 /* Takes away one thing that is too old, or the oldest when there is less room than `more_bytes`. 1: something went, 0: all is well. -ENOSPC:
  * nothing is left that could go. */
 int store_retain(struct store *s, uint64_t more_bytes, struct err *err);
+
+/* --- after a crash (verify.c) --- */
+
+/* Reads one day of those that are to be verified, if it is in its last form: damage is counted. 1: there may be more. Without locks. */
+int store_verify_next(struct store *s, struct err *err);
 
 /* --- store_maintain (maintain.c) --- */
 

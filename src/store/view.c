@@ -32,7 +32,7 @@ void store_views_take_heads(struct store *s, struct store_part *sp)
 	for (struct store_view *v = s->views; v; v = v->next) {
 		struct view_part *vp = find_part(v, sp);
 
-		if (!vp || vp->kept || vp->rows.n == 0)
+		if (!vp || vp->kept || (vp->rows.n == 0 && vp->points.n == 0))
 			continue;
 		vp->kept = kept;
 		kept->refs++;
@@ -131,6 +131,8 @@ static void mark_heads(struct view_part *vp)
 
 	for (size_t i = 0; i < h->all.n; i++)
 		vec_push(&vp->rows, h->all.v[i].rows.n);
+	for (size_t i = 0; i < h->metrics.all.n; i++)
+		vec_push(&vp->points, h->metrics.all.v[i].points.n);
 }
 
 void view_heads(struct store_view *v, const struct view_part *vp, int64_t from_ns, int64_t to_ns,
@@ -167,6 +169,7 @@ int store_view_open(struct store *s, struct store_view **out, struct err *err)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->parts.n; i++)
 		add_part(v, s->parts.v[i]);
+	view_hot_open(v);
 	v->catalog = catalog_copy_take(s);
 	v->next = s->views;
 	s->views = v;
@@ -182,6 +185,7 @@ static void remove_part(struct store *s, struct view_part *vp)
 	vp->sp->pins--;
 	kept_unref(vp->kept);
 	vec_done(&vp->rows);
+	vec_done(&vp->points);
 }
 
 void store_view_close(struct store_view *v)
@@ -197,6 +201,7 @@ void store_view_close(struct store_view *v)
 	*at = v->next;
 	for (size_t i = 0; i < v->parts.n; i++)
 		remove_part(s, &v->parts.v[i]);
+	view_hot_close(v);
 	catalog_copy_give(v->catalog);
 	if (v->names)
 		vec_push(&s->readers.names, v->names);

@@ -71,6 +71,35 @@ static void take_head(void *ctx, const struct view_head *h)
 		take_window(ctx, h->head->from_ns + h->head->rows.v[i].window * BLOCK_WINDOW_NS);
 }
 
+static void take_point(struct range *r, int64_t time_ns)
+{
+	take_window(r, time_ns / BLOCK_WINDOW_NS * BLOCK_WINDOW_NS);
+}
+
+static void take_metric_heads(struct range *r, struct store_view *v, const struct view_part *vp)
+{
+	pthread_mutex_lock(&v->s->lock);
+	const struct heads *heads = vp->kept ? &vp->kept->heads : &vp->sp->heads;
+	for (size_t i = 0; i < vp->points.n; i++)
+		for (size_t k = 0; k < vp->points.v[i]; k++)
+			take_point(r, heads->metrics.all.v[i].points.v[k].time_ns);
+	pthread_mutex_unlock(&v->s->lock);
+}
+
+static int take_metrics(struct range *r, struct store_view *v, struct view_part *vp,
+			struct part *part, struct err *err)
+{
+	int64_t first_ns = INT64_MIN, last_ns = INT64_MIN;
+	int rc = part_points_range(part, &first_ns, &last_ns, err);
+
+	if (rc == 0 && last_ns >= 0) {
+		take_point(r, first_ns);
+		take_point(r, last_ns);
+	}
+	take_metric_heads(r, v, vp);
+	return rc;
+}
+
 static int take_part(struct range *r, struct store_view *v, struct view_part *vp, struct err *err)
 {
 	struct part_reader *reader;
@@ -83,6 +112,8 @@ static int take_part(struct range *r, struct store_view *v, struct view_part *vp
 		rc = part_find(reader->part, NULL, 0, INT64_MIN, INT64_MAX, &refs, &n, err);
 	if (rc == 0)
 		rc = take_blocks(r, reader->part, refs, n, err);
+	if (rc == 0)
+		rc = take_metrics(r, v, vp, reader->part, err);
 	free(refs);
 	return rc;
 }

@@ -20,7 +20,19 @@ struct view_part {
 	struct store_part *sp;      /* pinned */
 	struct part_reader *reader; /* NULL: not looked at yet */
 	VEC(size_t) rows;           /* by head: how many rows it had */
+	VEC(size_t) points;         /* by head of metrics, likewise */
 	struct heads_kept *kept;    /* NULL: they are still sp's */
+};
+
+/* An hour of the hot tier: its blocks up to last_block, and so many rows of its buffer. */
+enum hot_use { HOT_UNASKED, HOT_USED, HOT_UNUSED };
+struct view_hot {
+	struct hot_hour *hour; /* counts as one of its readers */
+	int64_t last_block;
+	struct hot_buffer *buffer; /* a reference, NULL: none */
+	size_t rows;
+	struct db *db;
+	enum hot_use use; /* decided once, so that all of a view's answers agree */
 };
 
 struct store_view {
@@ -29,6 +41,7 @@ struct store_view {
 	struct catalog_copy *catalog;
 	struct names_db *names;      /* NULL: not asked yet, or there are none */
 	VEC(struct view_part) parts; /* as in store.parts */
+	VEC(struct view_hot) hot;    /* as in store.hot, but for those that are bad */
 	bool (*stop)(void *ctx);     /* NULL: nobody does */
 	void *stop_ctx;
 	bool has_range;
@@ -59,6 +72,23 @@ struct view_head {
 };
 void view_heads(struct store_view *v, const struct view_part *vp, int64_t from_ns, int64_t to_ns,
 		void (*fn)(void *ctx, const struct view_head *h), void *ctx);
+
+/* view_hot.c: decides which hours of [from_ns, to_ns) answer with their own rows, and not with windows. */
+int view_hot_decide(struct store_view *v, int64_t from_ns, int64_t to_ns, struct err *err);
+/* Whether windows of this moment are left out; after view_hot_decide. */
+bool view_hot_has(const struct store_view *v, int64_t time_ns);
+/* The rows of those hours. */
+struct view_hot_ask {
+	const bool *wanted; /* by series; NULL: all */
+	int64_t from_ns, to_ns;
+	bool whole; /* store_whole_rows */
+	int (*row)(void *ctx, const struct store_row *row);
+	void *ctx;
+};
+int view_hot_rows(struct store_view *v, const struct view_hot_ask *ask, struct err *err);
+/* Under lock. */
+void view_hot_open(struct store_view *v);
+void view_hot_close(struct store_view *v);
 
 /* 0, or -ECANCELED. */
 int view_go_on(const struct store_view *v, struct err *err);

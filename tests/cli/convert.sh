@@ -8,15 +8,15 @@ sum() { awk -F, 'NR > 1 { n += $3 } END { print n + 0 }' "$tmp/out"; }
 tree_of() { "$cresset" -q report --tree --csv "$@"; }
 
 # --- from every format to every other and back
-for ending in cresset pb.gz folded; do
+for ending in cresset pb.gz folded otlp; do
 	ends "to .$ending" 0 convert $folded/simple.txt -o "$dir/a.$ending"
 	is "… is the same tree" "$(tree_of "$dir/a.$ending")" "$(tree_of $folded/simple.txt)"
-	for back in cresset pb.gz folded; do
+	for back in cresset pb.gz folded otlp; do
 		ends "… from there to .$back" 0 convert "$dir/a.$ending" -o "$dir/b.$back"
 		is "… is the same tree" "$(tree_of "$dir/b.$back")" "$(tree_of $folded/simple.txt)"
 	done
 done
-only_files "no .tmp is left" "$dir" a.cresset a.folded a.pb.gz b.cresset b.folded b.pb.gz
+only_files "no .tmp is left" "$dir" a.cresset a.folded a.otlp a.pb.gz b.cresset b.folded b.otlp b.pb.gz
 rm "$dir"/*
 for ending in svg json csv; do
 	ends "to .$ending" 0 convert $folded/simple.txt -o "$dir/a.$ending"
@@ -96,7 +96,7 @@ rm "$dir"/*
 labels=$pprof/parca-labels.pb.gz
 ends "hide" 0 convert $folded/simple.txt -o "$dir/a.folded" --hide '^b$'
 is "… leaves frames out" "$(cat "$dir/a.folded")" $'a 5\na;c 5\na;d 4'
-for ending in cresset pb.gz folded; do
+for ending in cresset pb.gz folded otlp; do
 	ends "all filters to .$ending" 0 -q convert $pprof/parca-fib.pb.gz -o "$dir/a.$ending" --focus fib --ignore gc --hide '^runtime'
 	is "… the sum of what passes" "$(tree_of "$dir/a.$ending" | awk -F, 'NR == 2 { print $2, $4 }')" \
 		"$(tree_of $pprof/parca-fib.pb.gz --focus fib --ignore gc --hide '^runtime' | awk -F, 'NR == 2 { print $2, $4 }')"

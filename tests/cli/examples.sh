@@ -36,6 +36,7 @@ run_example() { # LINE
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
 	case $line in
+	'cresset serve '*) line="timeout --foreground --preserve-status 1 $line --listen 127.0.0.1:0" ;;
 	*' -d '* | *' -- '*) ;;
 	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
 	esac

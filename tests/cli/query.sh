@@ -67,7 +67,7 @@ has "… with its time" "2023-11-14T22:13:24Z" "$out"
 # --- files
 ends "folded stacks" 0 query --data "$waits" 'wall{comm="db"}' --format folded
 is "… to standard output" "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$tmp/out")" 2000000
-for ending in pb.gz svg folded cresset speedscope.json; do
+for ending in pb.gz otlp svg folded cresset speedscope.json; do
 	ends "into .$ending" 0 query --data "$waits" 'wall{comm="web"}' --from start+1s --to start+2s -o "$tmp/web.$ending"
 done
 is "… pprof has the part" "$("$cresset" report --json "$tmp/web.pb.gz" | jq .total)" \
@@ -122,7 +122,7 @@ fails "a bad selector" 2 "column 6: the name of a label is missing" query --data
 fails "a bad time" 2 "option --from, column 5:" query --data "$waits" wall --from now-x
 has "… with a mark" "
       ^" "$errs"
-fails "the end first" 2 "--to is not later than --from" query --data "$waits" wall --from start+2s --to start+1s
+fails "the end first" 2 "--to is not later than option --from" query --data "$waits" wall --from start+2s --to start+1s
 fails "times of what has none" 2 "have no times" query --data $folded samples --range 1s
 fails "two views" 2 "choose one of --range and --tree" query --data "$waits" wall --range 1s --tree
 fails "a view into a file" 2 "not --tree" query --data "$waits" wall --tree -o "$tmp/x.svg"
@@ -133,7 +133,7 @@ fails "a bad expression" 2 "bad regular expression" query --data "$waits" wall -
 
 # --- the examples of docs/query.md, as they stand
 docs=$PWD/docs/query.md
-mkdir "$tmp/examples" && cd "$tmp/examples" || exit
+mkdir "$tmp/examples" && "$BUILD/fixture/metrics" "$tmp/examples/DIR" && cd "$tmp/examples" || exit
 "$cresset" convert "$OLDPWD/$script/perf-funcab-cmd-01.txt" -o cpu.cresset 2>/dev/null
 n=0
 while read -r line; do

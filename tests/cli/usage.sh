@@ -8,7 +8,7 @@ a=$tmp/a.folded
 fails "no command" 2 "no command given"
 fails "unknown command" 2 "unknown command 'bake'" bake
 fails "a command nearly typed right" 2 "did you mean 'cresset report'?" reprot "$a"
-fails "a command that this version has not" 2 "unknown command 'serve'" serve
+fails "a command that this version has not" 2 "unknown command 'agent'" agent
 fails "a missing file" 2 "FILE is missing" report
 fails "… for flame" 2 "FILE is missing" flame -o x.svg
 fails "too many arguments" 2 "unexpected argument 'x'" doctor 1 x
@@ -90,7 +90,7 @@ fails "… to hide" 2 "[" flame "$a" -o "$tmp/x.svg" --hide '['
 only_files "nothing was left behind" "$tmp" a.folded err out
 
 # --- help
-for text in record report flame diff convert query sql doctor completion help; do
+for text in record report flame diff convert query sql serve doctor completion help; do
 	for kind in help help-all; do
 		run_cresset $text --$kind
 		is "cresset $text --$kind" "$out" "$(cat tests/golden/help/$text.$kind.txt)"

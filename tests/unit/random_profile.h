@@ -20,6 +20,7 @@ struct random_shape {
 	uint32_t n_stacks, n_samples;
 	bool periods_differ;
 	bool waits; /* some samples cover time, and there are threads */
+	bool links; /* some samples belong to spans of traces */
 };
 
 struct random_profile {
@@ -28,6 +29,7 @@ struct random_profile {
 	uint32_t frames[UNIVERSE_FRAMES];
 	uint32_t cpu, alloc; /* types */
 	uint32_t series[RANDOM_SERIES];
+	bool links;
 };
 
 static inline uint32_t universe_mapping(struct sink *s, uint32_t i)
@@ -158,6 +160,18 @@ static inline void random_thread(struct random_profile *r, uint32_t i)
 	s->ops->thread(s, &row);
 }
 
+/* Of a few traces of a few spans each; some say only one of the two. */
+static inline uint32_t random_link(struct random_profile *r)
+{
+	struct sink *s = profile_sink(r->p);
+	struct trace_link link = { 0 };
+	if (rng_below(&r->rng, 8))
+		link.trace[rng_below(&r->rng, 2) * 15] = 1 + rng_below(&r->rng, 255);
+	if (rng_below(&r->rng, 8))
+		link.span[rng_below(&r->rng, 8)] = 1 + rng_below(&r->rng, 3);
+	return s->ops->link(s, &link);
+}
+
 static inline void random_sample(struct random_profile *r, bool waits)
 {
 	struct sink *s = profile_sink(r->p);
@@ -174,6 +188,8 @@ static inline void random_sample(struct random_profile *r, bool waits)
 	};
 	if (waits && rng_below(rng, 2))
 		sample.length_ns = rng_below(rng, 1000);
+	if (r->links && rng_below(rng, 3))
+		sample.link = random_link(r);
 	s->ops->sample(s, &sample);
 }
 
@@ -181,7 +197,8 @@ static inline void random_sample(struct random_profile *r, bool waits)
 static inline struct random_profile random_profile(uint64_t seed, struct random_shape shape)
 {
 	struct random_profile r = { .p = profile_new(),
-				    .rng = { seed * 0x9e3779b97f4a7c15ull + 1 } };
+				    .rng = { seed * 0x9e3779b97f4a7c15ull + 1 },
+				    .links = shape.links };
 	struct sink *s = profile_sink(r.p);
 	uint32_t first =
 		rng_below(&r.rng, UNIVERSE_FRAMES); /* so that ids differ between profiles */

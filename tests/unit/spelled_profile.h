@@ -137,6 +137,9 @@ static inline char *spell_sample(const struct profile *p, size_t i, unsigned wha
 	buf_addf(&b, " pid %d tid %d cpu %d", (int)s->pid[i], (int)s->tid[i], (int)s->cpu[i]);
 	if (what & SPELL_TIMES)
 		buf_addf(&b, " at %" PRId64 "+%" PRId64, s->time_ns[i], sample_length_ns(s, i));
+	const struct trace_link *link = link_get(&p->links, sample_link(s, i));
+	for (size_t k = 0; link && k < sizeof *link; k++)
+		buf_addf(&b, "%s%02x", k ? "" : " link ", ((const uint8_t *)link)[k]);
 	spell_stack(&b, p, s->stack[i], what);
 	return buf_steal(&b);
 }

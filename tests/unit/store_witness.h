@@ -170,20 +170,19 @@ static inline void tally_block(struct tally *t, struct store *s, struct store_pa
 			       const struct part_ref *ref)
 {
 	uint64_t series = series_text_hash(catalog_profile(s->catalog), ref->series);
-	struct block_row *rows = NULL;
+	struct block_rows rows = { 0 };
 	struct err err = { 0 };
-	size_t n = 0;
 
-	int rc = part_read_detail(sp->part, ref, &rows, &n, &err);
+	int rc = part_read_detail(sp->part, ref, &rows, &err);
 	if (rc == -ENODATA) /* retention */
 		return;
 	ck_assert_msg(rc == 0, "%s", err.text);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < rows.n; i++)
 		tally_add(t,
-			  row_key(series, stack_text_hash(part_dict(sp->part), rows[i].stack),
-				  ref->from_ns + rows[i].window * BLOCK_WINDOW_NS),
-			  rows[i].value);
-	free(rows);
+			  row_key(series, stack_text_hash(part_dict(sp->part), rows.v[i].stack),
+				  ref->from_ns + rows.v[i].window * BLOCK_WINDOW_NS),
+			  rows.v[i].value);
+	free(rows.v);
 }
 
 static inline void tally_store(struct tally *t, struct store *s)
@@ -203,6 +202,21 @@ static inline void tally_store(struct tally *t, struct store *s)
 		free(refs);
 		tally_heads(t, s, sp);
 	}
+}
+
+/* Of days that are kept: others may be gone, or not yet. */
+static inline void tally_kept(struct tally *t, struct store *s)
+{
+	size_t n = s->parts.n, first = 0;
+	struct store_part **all = s->parts.v;
+
+	while (first < n && all[first]->day_ns < s->kept_from_ns)
+		first++;
+	s->parts.v += first;
+	s->parts.n -= first;
+	tally_store(t, s);
+	s->parts.v = all;
+	s->parts.n = n;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "rand.h"
 #include "store/names_chunk.h"
 #include "store/names_db.h"
+#include "store/names_seen.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -133,11 +134,18 @@ static void apply_all(struct names_db *db, struct profile *p, struct names_appli
 	ck_assert_msg(names_db_apply(db, p, a, NULL, 0, &err) == 0, "%s", err.text);
 }
 
-static void add(struct names_db *db, struct profile *p, int32_t day)
+static void write_all(struct names_db *db)
 {
 	struct err err = { 0 };
 
-	ck_assert_msg(names_db_add(db, p, day, &err) == 0, "%s", err.text);
+	ck_assert_msg(names_db_write(db, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(names_db_gathered_bytes(db), 0);
+	ck_assert_uint_eq(names_db_first_sequence(db), UINT64_MAX);
+}
+
+static void add(struct names_db *db, struct profile *p, int32_t day)
+{
+	names_db_add(db, p, day, 1);
 }
 
 /* --- random names against a plain table ------------------------------------------------------- */
@@ -194,7 +202,12 @@ START_TEST(names_come_back)
 
 	for (int i = 0; i < 60; i++) {
 		add_random(&r, db, model);
+		if (rng_below(&r, 3) == 0)
+			write_all(db);
+		if (i % 10 == 9)
+			check_all(db, model);
 		if (i % 20 == 19) {
+			write_all(db);
 			names_db_close(db);
 			db = open_db(dir, false);
 			check_all(db, model);
@@ -220,6 +233,8 @@ START_TEST(many_at_once)
 	}
 	add(db, p, 1);
 	check_all(db, model);
+	write_all(db);
+	check_all(db, model);
 	names_db_close(db);
 	profile_free(p);
 	free(model);
@@ -238,7 +253,8 @@ static void offer(struct names_db *db, const struct given *g)
 	profile_free(p);
 }
 
-START_TEST(better_or_newer_wins)
+/* What stays after each offer, in a dictionary that asks every time, when names are written after offers of which the bit is set. */
+static void check_offers(uint32_t written)
 {
 	char *dir = folder();
 	struct names_db *db = open_db(dir, false);
@@ -256,6 +272,8 @@ START_TEST(better_or_newer_wins)
 
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		offer(db, steps[i].offered);
+		if (written >> i & 1)
+			write_all(db);
 		apply_all(db, p, &applied); /* the same dictionary: old data shows new names */
 		check_frame(p, frame, steps[i].stays);
 	}
@@ -263,6 +281,13 @@ START_TEST(better_or_newer_wins)
 	profile_free(p);
 	names_db_close(db);
 	remove_folder(dir);
+}
+
+START_TEST(better_or_newer_wins)
+{
+	for (uint32_t written = 0; written < 64; written += 7)
+		check_offers(written);
+	check_offers(63);
 }
 END_TEST
 
@@ -278,6 +303,7 @@ START_TEST(another_reader_sees_them)
 	apply_all(reader, p, &applied);
 	check_frame(p, frame, &none);
 	offer(db, &g);
+	write_all(db);
 	ck_assert_int_eq(names_db_apply(reader, p, &applied, &frame, 1, NULL), 0);
 	check_frame(p, frame, &g);
 	check_frame(p, other, &none);
@@ -288,6 +314,126 @@ START_TEST(another_reader_sees_them)
 	names_db_close(reader);
 	names_db_close(db);
 	remove_folder(dir);
+}
+END_TEST
+
+/* What is only in memory: this process's readers see it, and no other; also what comes while they have a dictionary, and what is written then. */
+START_TEST(gathered_names_are_seen)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false), *stranger = open_db(dir, true), *reader;
+	char *path = db_file(dir);
+	struct profile *p = profile_new();
+	uint32_t frame = add_frame(p, 0, 1), fresh;
+	struct names_applied applied = { 0 }, other = { 0 };
+	const struct given none = { 0 }, g = { 1, 1, true, true }, corrected = { 2, 1, true, true };
+
+	ck_assert_int_eq(names_db_open(path,
+				       &(struct names_db_opts){ .read_only = true, .beside = db },
+				       &reader, NULL),
+			 0);
+	offer(db, &g);
+	apply_all(stranger, p, &other);
+	check_frame(p, frame, &none);
+	apply_all(reader, p, &applied);
+	check_frame(p, frame, &g);
+	offer(db, &corrected);
+	ck_assert_int_eq(names_db_apply(reader, p, &applied, &frame, 1, NULL), 0);
+	check_frame(p, frame, &corrected);
+	fresh = add_frame(p, 0, 1 + MAPPINGS);
+	write_all(db);
+	apply_all(reader, p, &applied);
+	check_frame(p, frame, &corrected);
+	check_frame(p, fresh, &none);
+	names_applied_done(&applied);
+	names_applied_done(&other);
+	profile_free(p);
+	names_db_close(reader);
+	names_db_close(stranger);
+	names_db_close(db);
+	free(path);
+	remove_folder(dir);
+}
+END_TEST
+
+/* A batch is offered before it is safe: what it brings is known only once it was taken. */
+START_TEST(offered_is_not_taken)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new();
+	struct names_offer o;
+	const struct given g = { 1, 1, true, true };
+
+	name_frame(p, add_frame(p, 0, 1), &g);
+	add_frame(p, 0, 2);
+	for (int i = 0; i < 2; i++) {
+		names_db_offer(db, p, 3, 7, &o);
+		ck_assert_uint_eq(o.fresh.n, 1);
+		names_offer_done(&o);
+	}
+	ck_assert_uint_eq(names_db_first_sequence(db), 7); /* that the mapping was used */
+	write_all(db);
+	names_db_offer(db, p, 3, 8, &o);
+	ck_assert_uint_eq(names_db_first_sequence(db), UINT64_MAX);
+	names_db_take(db, &o, 9);
+	ck_assert_uint_eq(names_db_first_sequence(db), 9);
+	names_offer_done(&o);
+	names_db_offer(db, p, 3, 10, &o);
+	ck_assert_uint_eq(o.fresh.n, 0);
+	names_offer_done(&o);
+	profile_free(p);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* However much comes, so much is remembered of it; what is forgotten is offered again, and changes nothing. */
+START_TEST(little_is_remembered)
+{
+	enum { BYTES = 4096, FRAMES = 3000 };
+	char *dir = folder(), *path = db_file(dir);
+	struct names_db *db;
+	struct profile *p = profile_new();
+	struct names_offer o;
+
+	ck_assert_int_eq(
+		names_db_open(path, &(struct names_db_opts){ .seen_bytes = BYTES }, &db, NULL), 0);
+	for (uint32_t i = 0; i < FRAMES; i++)
+		name_frame(p, add_frame(p, 0, i), &(struct given){ i, 1, true, true });
+	for (int round = 0; round < 3; round++) {
+		add(db, p, 1);
+		write_all(db);
+		ck_assert_uint_lt(names_db_memory_bytes(db), BYTES + 1024);
+	}
+	names_db_offer(db, p, 1, 1, &o);
+	ck_assert_uint_gt(o.fresh.n, FRAMES - BYTES / 8 - 1);
+	names_offer_done(&o);
+	profile_free(p);
+	names_db_close(db);
+	free(path);
+	remove_folder(dir);
+}
+END_TEST
+
+/* Of those that are met again and again none is forgotten as long as there is room for them; with a set's eight in a row the ninth is. */
+START_TEST(seen_by_sets)
+{
+	struct names_seen seen;
+
+	names_seen_init(&seen, 64 * 4);
+	ck_assert_uint_eq(seen.sets, 4);
+	for (uint64_t i = 0; i < 9; i++)
+		names_seen_put(&seen, 4 * i + 1);
+	ck_assert(!names_seen_has(&seen, 1));
+	for (uint64_t i = 1; i < 9; i++)
+		ck_assert(names_seen_has(&seen, 4 * i + 1));
+	ck_assert(!names_seen_has(&seen, 0)); /* free slots are not it */
+	names_seen_put(&seen, 0);
+	ck_assert(names_seen_has(&seen, 0));
+	names_seen_clear(&seen);
+	ck_assert(!names_seen_has(&seen, 5));
+	names_seen_done(&seen);
 }
 END_TEST
 
@@ -336,8 +482,8 @@ START_TEST(unused_mappings_go)
 		name_frame(p, add_frame(p, m, 1), &g);
 	add(db, p, 10);
 	add_frame(used, 1, 2); /* without a name: the day's dictionary has it */
-	ck_assert_int_eq(names_db_use(db, used, 12, NULL), 0);
-	ck_assert_int_eq(names_db_use(db, used, 11, NULL), 0); /* does not go back */
+	names_db_use(db, used, 12, 1);
+	names_db_use(db, used, 11, 1); /* does not go back */
 	add(db, p, 9);
 	ck_assert_int_eq(names_db_collect(db, 12, NULL), 0);
 
@@ -385,10 +531,12 @@ START_TEST(damaged_names_are_none)
 	struct names_applied applied = { 0 };
 
 	offer(db, &g);
+	write_all(db);
 	break_chunks(dir);
 	apply_all(db, p, &applied);
 	check_frame(p, frame, &none);
 	offer(db, &again); /* and can be had again */
+	write_all(db);
 	apply_all(db, p, &applied);
 	check_frame(p, frame, &again);
 	names_applied_done(&applied);
@@ -437,4 +585,5 @@ START_TEST(chunks_from_elsewhere)
 END_TEST
 
 UNIT_MAIN("names_db", names_come_back, many_at_once, better_or_newer_wins, another_reader_sees_them,
+	  gathered_names_are_seen, offered_is_not_taken, little_is_remembered, seen_by_sets,
 	  files_are_told_apart, unused_mappings_go, damaged_names_are_none, chunks_from_elsewhere)

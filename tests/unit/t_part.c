@@ -188,8 +188,8 @@ START_TEST(without_detail_whole_blocks_are_left)
 	struct err err = { 0 };
 	struct question day = { .wanted = { 1, 1, 1, 1, 1 }, .to = WORLD_DAY };
 	struct part_ref *refs;
-	struct block_row *rows;
-	size_t n, n_rows;
+	struct block_rows rows = { 0 };
+	size_t n;
 
 	world_init(&w, 31, false);
 	world_add_hours(&w, 0, 24, 60);
@@ -199,7 +199,7 @@ START_TEST(without_detail_whole_blocks_are_left)
 		ck_assert(!info.has_detail && info.detail_bytes == 0 && info.bad_blocks == 0);
 		ck_assert(world_agrees(&w, &day));
 		ck_assert_int_eq(part_find(w.p, NULL, 0, 0, INT64_MAX, &refs, &n, &err), 0);
-		ck_assert_int_eq(part_read_detail(w.p, refs, &rows, &n_rows, &err), -ENODATA);
+		ck_assert_int_eq(part_read_detail(w.p, refs, &rows, &err), -ENODATA);
 		free(refs);
 		ck_assert_int_eq(part_compact_step(w.p, 1440, &err), 0);
 		world_add_hours(&w, 5, 6, 60);

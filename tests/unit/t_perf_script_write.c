@@ -103,7 +103,7 @@ static char *sorted_lines(char *text)
 START_TEST(what_was_written_is_read_again)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		struct random_shape shape = { 30, 200, seed % 2, false };
+		struct random_shape shape = { 30, 200, seed % 2, false, false };
 		struct profile *p = random_profile(seed, shape).p;
 		for (uint32_t type = 0; type < p->series.types.n; type++) {
 			struct format_write_opts opts = {

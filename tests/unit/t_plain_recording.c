@@ -185,7 +185,7 @@ START_TEST(ids_that_are_not_there_are_damage)
 		{ CHUNK_FRAMES, "\x7f\0\0\0\0", 5 },        /* no kind */
 		{ CHUNK_FRAMES, "\0\0\x09\0\0", 5 },        /* no string */
 		{ CHUNK_NAMES, "\0\0", 2 },                 /* no frame */
-		{ CHUNK_TYPES, "\0\0\0\0\0\x02", 6 },       /* no aggregation */
+		{ CHUNK_TYPES, "\0\0\0\0\0\x7f", 6 },       /* no aggregation */
 		{ CHUNK_LABELS, "\x7f\0\0\0\0", 5 },        /* more than there are */
 		{ CHUNK_SERIES, "\0\0\0", 3 },              /* no type */
 		{ CHUNK_STACKS, "\0\0\0", 3 },              /* its own parent */

@@ -87,7 +87,8 @@ START_TEST(everything_comes_back)
 		struct random_shape shape = { .n_stacks = 2 * seed,
 					      .n_samples = seed * seed,
 					      .periods_differ = seed % 2,
-					      .waits = seed % 3 };
+					      .waits = seed % 3,
+					      .links = seed % 2 };
 		struct random_profile r = random_profile(seed, shape);
 		fill_meta(r.p);
 		write_path(r.p, path);
@@ -180,7 +181,8 @@ START_TEST(the_same_profile_is_the_same_file)
 {
 	char dir[32], path[64];
 	make_path(dir, path);
-	struct random_profile r = random_profile(3, (struct random_shape){ 50, 500, true, true });
+	struct random_profile r =
+		random_profile(3, (struct random_shape){ 50, 500, true, true, true });
 	write_path(r.p, path);
 	struct buf a = bytes_of(path);
 	write_path(r.p, path);
@@ -279,6 +281,7 @@ START_TEST(dropped_samples_are_in_the_file_and_come_back)
 		struct random_profile r = random_profile(seed, (struct random_shape){ 0 });
 		struct random_profile all = random_profile(seed, (struct random_shape){ 0 });
 		bool named = seed % 2;
+		r.links = all.links = seed > 3;
 		ck_assert_int_eq(recorder_open(named ? path : NULL, &rec, &err), 0);
 		for (int round = 0; round < 8; round++) {
 			random_stack(&r, r.p->stacks.stacks.n);
@@ -354,7 +357,7 @@ START_TEST(sqlite_finds_no_fault)
 	char dir[32], path[64];
 	make_path(dir, path);
 	struct random_profile r =
-		random_profile(9, (struct random_shape){ 500, 20000, true, true });
+		random_profile(9, (struct random_shape){ 500, 20000, true, true, true });
 	struct recorder *rec;
 	ck_assert_int_eq(recorder_open(path, &rec, NULL), 0);
 	ck_assert_int_eq(recorder_commit(rec, r.p, NULL), 0);
@@ -382,7 +385,8 @@ START_TEST(it_opens_however_it_comes)
 	char dir[32], path[64], fifo[64];
 	make_path(dir, path);
 	snprintf(fifo, sizeof fifo, "%s/fifo", dir);
-	struct random_profile r = random_profile(9, (struct random_shape){ 50, 2000, true, true });
+	struct random_profile r =
+		random_profile(9, (struct random_shape){ 50, 2000, true, true, true });
 	write_path(r.p, path);
 	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -403,7 +407,8 @@ START_TEST(it_opens_in_a_folder_that_is_read_only)
 	char dir[32], path[64], folder[64], inside[80];
 	make_path(dir, path);
 	snprintf(folder, sizeof folder, "%s/%s", dir, "50% #?&");
-	struct random_profile r = random_profile(9, (struct random_shape){ 50, 2000, true, true });
+	struct random_profile r =
+		random_profile(9, (struct random_shape){ 50, 2000, true, true, true });
 	write_path(r.p, path);
 	shell_do("chmod 755 %s; mkdir '%s'; mv %s '%s'; chmod 444 '%s'/*; chmod 555 '%s'", dir,
 		 folder, path, folder, folder, folder);
@@ -445,7 +450,8 @@ START_TEST(a_reader_in_the_way_loses_nothing)
 	pid_t pid = fork();
 	if (pid == 0)
 		hold_open(tmp, to[0], from[1]);
-	struct random_profile r = random_profile(4, (struct random_shape){ 50, 2000, true, true });
+	struct random_profile r =
+		random_profile(4, (struct random_shape){ 50, 2000, true, true, true });
 	ck_assert_int_eq(recorder_open(path, &rec, &err), 0);
 	ck_assert_int_eq(write(to[1], &c, 1), 1);
 	ck_assert_int_eq(read(from[0], &c, 1), 1);

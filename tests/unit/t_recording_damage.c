@@ -283,7 +283,8 @@ START_TEST(old_logs_are_not_taken_for_ours)
 	make_path(dir, path);
 	shell_do("echo garbage >%s.tmp; echo garbage >%s.tmp-wal; ln -s /etc/passwd %s.tmp-shm",
 		 path, path, path);
-	struct random_profile r = random_profile(4, (struct random_shape){ 5, 20, true, true });
+	struct random_profile r =
+		random_profile(4, (struct random_shape){ 5, 20, true, true, false });
 	ck_assert_int_eq(recorder_open(path, &rec, NULL), 0);
 	ck_assert_int_eq(recorder_finish(rec, r.p, NULL), 0);
 	char *files = shell("ls -A %s", dir);
@@ -307,7 +308,8 @@ static void change(const char *path, const char *sql)
 
 static int read_changed(const char *path, const char *sql, struct profile *p, struct err *err)
 {
-	struct random_profile r = random_profile(4, (struct random_shape){ 5, 20, true, true });
+	struct random_profile r =
+		random_profile(4, (struct random_shape){ 5, 20, true, true, false });
 	struct recorder *rec;
 	ck_assert_int_eq(recorder_open(path, &rec, NULL), 0);
 	ck_assert_int_eq(recorder_finish(rec, r.p, NULL), 0);

@@ -73,7 +73,7 @@ static void world_maintain(struct world *w)
 	struct err err = { 0 };
 	int rc;
 
-	while ((rc = store_maintain(w->s, SECOND_NS, &err)) > 0)
+	while ((rc = store_maintain(w->s, w->now_ns % 2 ? INT64_MAX : SECOND_NS, &err)) > 0)
 		continue;
 	ck_assert_msg(rc == 0, "%s", err.text);
 }
@@ -267,7 +267,8 @@ static int64_t only_window(struct store *s)
 
 static struct profile *one_sample(int64_t time_ns)
 {
-	struct random_profile r = random_profile(9, (struct random_shape){ 1, 1, false, false });
+	struct random_profile r =
+		random_profile(9, (struct random_shape){ .n_stacks = 1, .n_samples = 1 });
 
 	r.p->samples.time_ns[0] = time_ns;
 	r.p->samples.value[0] = 5;
@@ -553,6 +554,59 @@ START_TEST(a_full_disk_is_told_and_recovers)
 }
 END_TEST
 
+/* --- after a crash ---------------------------------------------------------------------------- */
+
+static void damage_first_part(struct world *w)
+{
+	char path[96];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/p/%s", w->dir, "2024-10-04.db");
+	ck_assert_ptr_nonnull(f = fopen(path, "r+"));
+	ck_assert_int_eq(fseek(f, 2 * 65536 + 30000, SEEK_SET), 0);
+	for (int i = 0; i < 35000; i++)
+		fputc(0x55, f);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+/* Days in their last form are read again when the last writer did not close the store, and only then; until they all have been. */
+START_TEST(sealed_days_are_verified_after_a_crash)
+{
+	struct store_stats stats;
+	struct err err = { 0 };
+	struct world w;
+
+	world_init(&w, (struct store_opts){ 0 });
+	for (int i = 0; i < 24 * 4; i++, w.now_ns += HOUR_NS / 2) {
+		struct profile *p = batch_at(i + 1, w.now_ns - HOUR_NS, HOUR_NS, false);
+		ck_assert_int_eq(world_ingest(&w, p, NULL, 0, &err), 0);
+		profile_free(p);
+	}
+	w.now_ns += DAY_NS;
+	world_maintain(&w);
+	world_restart(&w, false);
+	ck_assert_uint_ge(w.s->parts.n, 2);
+	ck_assert(!w.s->was_killed);
+	store_abandon(w.s);
+	world_open(&w);
+	ck_assert(w.s->was_killed);
+	ck_assert_int_eq(store_maintain(w.s, INT64_MAX, &err), 0);
+	store_get_stats(w.s, &stats);
+	ck_assert_uint_eq(stats.damaged_parts, 0);
+	store_abandon(w.s);
+	damage_first_part(&w);
+	world_open(&w);
+	world_restart(&w, false); /* before maintenance came to it */
+	ck_assert(w.s->was_killed);
+	ck_assert_int_eq(store_maintain(w.s, INT64_MAX, &err), 0);
+	store_get_stats(w.s, &stats);
+	ck_assert_uint_eq(stats.damaged_parts, 1);
+	world_restart(&w, false);
+	ck_assert(!w.s->was_killed);
+	world_done(&w);
+}
+END_TEST
+
 /* --- budgets ---------------------------------------------------------------------------------- */
 
 static uint64_t counted_bytes;
@@ -613,6 +667,86 @@ START_TEST(a_month_stays_inside_its_disk)
 }
 END_TEST
 
+static struct profile *wide_batch(int step, int64_t time_ns)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct type cpu = { .name = sink_string(s, "cpu"),
+			    .sample_type = sink_string(s, "samples") };
+	struct series series = { .type = s->ops->type(s, &cpu) };
+	char name[48];
+
+	for (int i = 0; i < 4000; i++) {
+		snprintf(name, sizeof name, "c%d", i % 2000);
+		struct label label = { .key = sink_string(s, "container_id"),
+				       .str = sink_string(s, name) };
+		uint32_t frames[8];
+		for (int k = 0; k < 8; k++) {
+			snprintf(name, sizeof name, "function_%d_%d", k,
+				 k < 6 ? i % 200 : step * 500 + i / 8);
+			struct frame f = { .kind = FRAME_PYTHON,
+					   .mapping = MAPPING_NONE,
+					   .function = sink_string(s, name) };
+			frames[k] = s->ops->frame(s, &f);
+		}
+		series.labels = s->ops->labels(s, &label, 1);
+		struct sample sample = { .time_ns = time_ns - i,
+					 .value = 1,
+					 .series = s->ops->series(s, &series),
+					 .stack = s->ops->stack(s, frames, 8) };
+		s->ops->sample(s, &sample);
+	}
+	return p;
+}
+
+/* Of this process, without what is shared with files. */
+static uint64_t anonymous_bytes(void)
+{
+	char line[128];
+	unsigned long long kib = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f))
+		if (sscanf(line, "RssAnon: %llu", &kib) == 1)
+			break;
+	fclose(f);
+	return kib << 10;
+}
+
+/* Two thousand series, and stacks that never come again: what a store keeps of all that in memory stays below its budget, and so does what it
+ * takes of the system. */
+START_TEST(memory_stays_inside_its_budget)
+{
+	struct store_opts opts = { .memory_bytes = 64 << 20 };
+	uint64_t counted = 0, taken = 0;
+	struct store_stats stats;
+	struct err err = { 0 };
+	struct world w;
+
+	world_init(&w, opts);
+	uint64_t before = anonymous_bytes();
+	for (int step = 0; step < 150; step++, w.now_ns += HOUR_NS / 4) {
+		struct profile *p = wide_batch(step, w.now_ns);
+		struct store_batch b = { .p = p };
+		ck_assert_int_eq(store_ingest(w.s, &b, 1, NULL, &err), 0);
+		profile_free(p);
+		ck_assert_int_ge(store_maintain(w.s, SECOND_NS, &err), 0);
+		store_get_stats(w.s, &stats);
+		counted = stats.memory_bytes > counted ? stats.memory_bytes : counted;
+		uint64_t now = anonymous_bytes();
+		taken = now > taken ? now : taken;
+	}
+	printf("%llu rows: %llu MiB counted, %llu MiB taken\n", (unsigned long long)stats.rows,
+	       (unsigned long long)counted >> 20, (unsigned long long)(taken - before) >> 20);
+	ck_assert_uint_le(counted, opts.memory_bytes);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+	ck_assert_uint_le(taken - before, opts.memory_bytes);
+#endif
+	world_done(&w);
+}
+END_TEST
+
 /* A day that has gone does not come back with the inbox, or with what comes late. */
 START_TEST(what_has_gone_stays_gone)
 {
@@ -643,4 +777,6 @@ END_TEST
 UNIT_MAIN("store_ingest", one_batch, any_history_gives_the_same_rows, too_far_ahead_is_told,
 	  one_writer, a_reader_beside_it, clocks_of_batches, replay_does_not_move_rows,
 	  weights_of_waits, series_stay_bounded, series_keep_their_numbers,
-	  a_full_disk_is_told_and_recovers, a_month_stays_inside_its_disk, what_has_gone_stays_gone)
+	  a_full_disk_is_told_and_recovers, a_month_stays_inside_its_disk,
+	  sealed_days_are_verified_after_a_crash, memory_stays_inside_its_budget,
+	  what_has_gone_stays_gone)

@@ -41,7 +41,9 @@ static int64_t world_now(void *ctx)
 
 static void open_store(struct world *w, bool read_only, struct store **out)
 {
-	struct store_opts opts = { .read_only = read_only, .now_ns = world_now, .ctx = w };
+	struct store_opts opts = {
+		.read_only = read_only, .hot_ns = -1, .now_ns = world_now, .ctx = w
+	};
 	struct err err = { 0 };
 
 	ck_assert_msg(store_open(w->dir, &opts, out, &err) == 0, "%s", err.text);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/task_times.h: what is kept of every thread, its exact times, and which of its waits are worth a stack. */
+#ifndef CRESSET_BPF_TASK_TIMES_H
+#define CRESSET_BPF_TASK_TIMES_H
+
+#include "bpf/stack.h"
+#include "bpf/targets.h"
+#include "bpf/thread_time.h"
+
+const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
+const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
+const volatile __u64 max_block_ns = 3600000000000ull;
+const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
+const volatile __u32 at_sys_exit = 0;         /* the second way */
+const volatile __u32 use_loop = 1;            /* bpf_loop, as the walker needs it */
+const volatile __u32 use_task_storage = 1;    /* since 5.11; else hash tables */
+const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more waits are sampled */
+
+#define RATE_WINDOW_NS 100000000ull
+
+/* --- what is kept of a thread ----------------------------------------------------------------------------------------- */
+
+/* Waits of a system call that is not over (at_sys_exit). */
+enum { HELD_WAITS = 4 };
+struct held_waits {
+	__u64 mm, ip;     /* whose memory the stack is in, and where the system call was made */
+	__u64 stack_hash; /* of a wait outside of system calls */
+	__u32 n;
+	__u32 reserved;
+	struct wait_info waits[HELD_WAITS];
+};
+
+#define TASK_MAP(name, value_t) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_TASK_STORAGE); \
+		__uint(map_flags, BPF_F_NO_PREALLOC); \
+		__type(key, int); \
+		__type(value, value_t); \
+	} name##_storage SEC(".maps"); \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_HASH); \
+		__uint(max_entries, 65536); \
+		__uint(map_flags, BPF_F_NO_PREALLOC); \
+		__type(key, __u32); \
+		__type(value, value_t); \
+	} name##_hash SEC(".maps"); \
+	static const value_t name##_zero; \
+	static __always_inline value_t *name##_of(struct task_struct *task, int create) \
+	{ \
+		__u32 tid; \
+		value_t *t; \
+\
+		if (use_task_storage) \
+			return bpf_task_storage_get(&name##_storage, task, 0, \
+						    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0); \
+		tid = task->pid; \
+		t = bpf_map_lookup_elem(&name##_hash, &tid); \
+		if (t || !create) \
+			return t; \
+		bpf_map_update_elem(&name##_hash, &tid, &name##_zero, BPF_NOEXIST); \
+		return bpf_map_lookup_elem(&name##_hash, &tid); \
+	} \
+	static __always_inline void name##_forget(struct task_struct *task) \
+	{ \
+		__u32 tid; \
+\
+		if (use_task_storage) \
+			return; /* goes with the task */ \
+		tid = task->pid; \
+		bpf_map_delete_elem(&name##_hash, &tid); \
+	}
+
+typedef struct thread_time thread_time_t;
+typedef struct held_waits held_waits_t;
+TASK_MAP(times, thread_time_t)
+TASK_MAP(held, held_waits_t)
+
+/* The iterator may sleep and so change its CPU; only one runs at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} open_scratch SEC(".maps");
+
+/* --- whose ------------------------------------------------------------------------------------------------------------ */
+
+static __always_inline int is_user_task(struct task_struct *task)
+{
+	return !(task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
+}
+
+/* Its exit makes a target be forgotten, and has waits of its own. */
+static __always_inline int is_wanted(struct task_struct *task, const struct thread_time *t)
+{
+	return t->wanted || wanted_task(task);
+}
+
+static __always_inline struct event_sample sample_of(struct task_struct *task, __u32 kind,
+						     __u64 now_ns)
+{
+	struct event_sample ev = { .kind = kind, .time_ns = now_ns };
+
+	ev.cpu = bpf_get_smp_processor_id();
+	ev.tgid = task->tgid;
+	ev.tid = task->pid;
+	ev.cgroup_id = cgroup_of(task);
+	bpf_probe_read_kernel(ev.comm, sizeof ev.comm, task->comm);
+	return ev;
+}
+
+/* --- exact times ------------------------------------------------------------------------------------------------------ */
+
+static __always_inline void send_thread(struct task_struct *task, const struct thread_time *t,
+					__u64 now_ns, __u32 tid, __u64 ended)
+{
+	struct event_thread ev = { .sample = sample_of(task, EVENT_THREAD, now_ns) };
+
+	ev.sample.tid = tid;
+	ev.first_ns = t->first_ns;
+	ev.on_ns = t->on_ns;
+	ev.off_ns = t->off_ns;
+	ev.run_ns = t->run_ns;
+	ev.stopped_ns = t->stopped_ns;
+	ev.long_off_ns = t->long_off_ns;
+	ev.long_run_ns = t->long_run_ns;
+	ev.long_stopped_ns = t->long_stopped_ns;
+	ev.ended = ended;
+	if (bpf_ringbuf_output(&ring, &ev, sizeof ev, wake_flags(1)))
+		count(COUNT_RING_FULL);
+}
+
+/* How long it has been waiting in the queue of a CPU since it left one: what is accounted, and what is not yet. */
+static __always_inline __u64 queued_ns(struct task_struct *task, const struct thread_time *t)
+{
+	__u64 ns = task->sched_info.run_delay - t->run_delay;
+	__u64 since = task->sched_info.last_queued;
+
+	if (since && bpf_core_field_exists(task->se.cfs_rq)) {
+		__u64 clock = task->se.cfs_rq->rq->clock;
+
+		if (clock > since)
+			ns += clock - since;
+	}
+	return ns;
+}
+
+static __always_inline struct away time_away(struct task_struct *task, const struct thread_time *t,
+					     __u64 now_ns)
+{
+	return thread_away(t, now_ns, t->is == THREAD_READY ? 0 : queued_ns(task, t));
+}
+
+/* A thread that runs, by the scheduler's clock: how long it has. */
+static __always_inline __u64 ran_ns(struct task_struct *task)
+{
+	__u64 clock, since = task->sched_info.last_arrival;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	clock = task->se.cfs_rq->rq->clock;
+	return clock > since ? clock - since : 0;
+}
+
+/* For one that runs, though it was not seen to come. */
+static __always_inline struct away came_unseen(struct task_struct *task, struct thread_time *t,
+					       __u64 now_ns)
+{
+	return thread_came(t, now_ns, ran_ns(task), task->sched_info.run_delay - t->run_delay);
+}
+
+/* --- which waits are shown -------------------------------------------------------------------------------------------- */
+
+struct {
+	__u64 window_ns;     /* when it began */
+	__u64 seen, seen_ns; /* waits in it that pass the filter */
+	__u64 sent;
+	__u64 quantum_ns; /* shorter waits are sampled (struct quanta); 0: all are taken */
+} rate;
+
+/* What a wait of this length stands for; 0: it is not taken. */
+static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
+{
+	__u64 quantum;
+
+	if (now_ns - rate.window_ns > RATE_WINDOW_NS) {
+		rate.quantum_ns =
+			rate.seen > waits_per_window ? rate.seen_ns / waits_per_window : 0;
+		rate.window_ns = now_ns;
+		rate.seen = rate.seen_ns = rate.sent = 0;
+	}
+	__sync_fetch_and_add(&rate.seen, 1);
+	__sync_fetch_and_add(&rate.seen_ns, ns);
+	if (rate.sent > waits_per_window && !rate.quantum_ns) /* more than last time */
+		rate.quantum_ns = 2 * (rate.seen_ns / waits_per_window);
+	quantum = rate.quantum_ns;
+	if (ns < quantum) {
+		ns = quanta_weigh(q, quantum, ns, bpf_get_prandom_u32());
+		if (!ns) {
+			count(COUNT_WAITS_SAMPLED);
+			return 0;
+		}
+	}
+	__sync_fetch_and_add(&rate.sent, 1);
+	return ns;
+}
+
+static __always_inline struct wait_filter shown_waits(void)
+{
+	return (struct wait_filter){ min_block_ns, max_block_ns, want_waits };
+}
+
+static __always_inline void take_waker(struct thread_time *t, struct wait_info *w)
+{
+	w->waker_tgid = t->waker_tgid;
+	w->waker_tid = t->waker_tid;
+	w->waker_hash = t->waker_hash;
+	__builtin_memcpy(w->waker_comm, t->waker_comm, sizeof w->waker_comm);
+	t->waker_tgid = t->waker_tid = 0;
+	t->waker_hash = 0;
+	t->waker_comm[0] = 0;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/wait_stack.h: the stack of a wait, and sending the wait with it. */
+#ifndef CRESSET_BPF_WAIT_STACK_H
+#define CRESSET_BPF_WAIT_STACK_H
+
+#include "bpf/task_times.h"
+
+/* The kernel part. */
+static __always_inline void begin_stack(struct task_struct *task, struct scratch *s)
+{
+	long bytes = bpf_get_task_stack(task, s->addr, WALK_MAX_KERNEL * 8, 0);
+
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	if (bytes > 0)
+		s->head.n_kernel = ((__u64)bytes / 8) & 127;
+}
+
+/* SYSCALL leaves the return address in rcx and the flags in r11; an interrupt or fault does not. */
+static __always_inline int in_syscall(struct task_struct *task)
+{
+	struct pt_regs___x86_64 *regs = (void *)bpf_task_pt_regs(task);
+
+	return regs->cx == regs->ip && regs->r11 == regs->flags;
+}
+
+enum { PT_ORIG_AX = 15 };
+
+/* The registers that the task came into the kernel with, also where its memory is going or gone. */
+static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
+{
+	if (!is_user_task(task) ||
+	    bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, (void *)bpf_task_pt_regs(task)))
+		return 0;
+	return regs[PT_IP] != 0;
+}
+
+/* An exec that has given up the old memory, but does not run the new program yet. */
+static __always_inline int is_in_exec(struct task_struct *task)
+{
+	return task->mm && !task->mm->start_code;
+}
+
+static __always_inline void note_syscall(struct task_struct *task, struct scratch *s)
+{
+	if (in_syscall(task))
+		s->head.syscall = (__u32)s->walk.regs[PT_ORIG_AX] + 1;
+}
+
+static __always_inline void walk_user(void *ctx, struct scratch *s, __u32 tgid, __u64 now_ns)
+{
+	if (use_loop)
+		walk_by_rules(s, tgid, now_ns);
+	else
+		walk_by_helper(ctx, s);
+}
+
+/* The user part of the current task, behind the kernel part. */
+static __always_inline void end_stack(void *ctx, struct task_struct *task, struct scratch *s,
+				      __u64 now_ns)
+{
+	if (!user_regs(task, s->walk.regs))
+		return;
+	note_syscall(task, s);
+	if (is_in_exec(task))
+		s->head.walk_end = WALK_EXEC;
+	else if (want_user)
+		walk_user(ctx, s, task->tgid, now_ns);
+}
+
+static __always_inline void send_wait(const struct event_wait *ev)
+{
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)))
+		count(COUNT_WAITS_LOST);
+}
+
+/* What is left to hash_stack. */
+#define WHOLE_STACK ((use_loop ? 1 : 2) * WALK_MAX_KERNEL)
+#define KERNEL_PART WALK_MAX_KERNEL
+
+/* The stack in s and all that is known of the wait. */
+static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
+					   const struct wait_info *w, const __u32 most,
+					   __u64 now_ns)
+{
+	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
+	__u32 n;
+
+	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
+		return;
+	n = hash_stack(s, most);
+	if (n) {
+		ev.sample.stack_hash = s->head.stack_hash;
+		send_stack(s, n);
+	}
+	send_wait(&ev);
+}
+
+/* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */
+volatile __u64 holders;
+
+/* Of what a task does that nothing is known of, the switch by which it hands the CPU on may not be seen either. */
+static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
+{
+	if (!at_sys_exit || !s || s->is_blind == is_blind)
+		return;
+	s->is_blind = is_blind;
+	__sync_fetch_and_add(&holders, is_blind ? 1 : -1);
+}
+
+#endif

@@ -1,0 +1,374 @@
+#include "cmd/import.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cmd/format_name.h"
+#include "cmd/load_file.h"
+#include "cmd/name_time.h"
+#include "profile/sum.h"
+#include "profile/time_range.h"
+#include "query/time.h"
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+enum {
+	BATCH_ROWS = 1 << 20, /* samples that are sent at once */
+	MAX_DEPTH = 64,       /* of folders */
+	READ_BYTES = 1 << 18,
+};
+/* Times of samples from 2000 on are Unix time; other clocks count from when a machine or a program was started. */
+#define UNIX_TIMES_NS   INT64_C(946684800000000000)
+#define MAINTAIN_NS     INT64_C(1000000000)
+/* Nothing is thrown away because it is old or large: whoever keeps the store decides that. */
+#define KEEP_FOREVER_NS INT64_MAX
+
+struct import {
+	struct cmd_line *line;
+	const struct import_opts *opts;
+	const struct format *as;
+	struct store *store;
+	int64_t at_ns; /* of opts->at */
+	struct str_list files;
+	uint64_t imported, known, bad, samples;
+	int status; /* CMD_OK, or what ends everything */
+};
+
+/* --- which files ------------------------------------------------------------------------------ */
+
+static int entry_cmp(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_shown(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static void note_bad(struct import *im, const struct err *err)
+{
+	log_error(err);
+	im->bad++;
+}
+
+static void add_path(struct import *im, const char *path, int depth);
+
+static void add_folder(struct import *im, const char *path, int depth)
+{
+	struct dirent **entries;
+	struct err err = { 0 };
+	int n = depth < MAX_DEPTH ? scandir(path, &entries, is_shown, entry_cmp) : -1;
+
+	if (n < 0) {
+		err_set(&err, errno, "cannot read the folder %s: %s", path,
+			depth < MAX_DEPTH ? strerror(errno) : "too deep");
+		note_bad(im, &err);
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		struct buf name = { 0 };
+		buf_addf(&name, "%s/%s", path, entries[i]->d_name);
+		add_path(im, arena_dup(&im->line->arena, name.data, name.len), depth + 1);
+		buf_done(&name);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* Inside of folders, links to folders are not followed: they could lead around in a circle. */
+static void add_path(struct import *im, const char *path, int depth)
+{
+	struct stat st;
+
+	if ((depth ? lstat(path, &st) : stat(path, &st)) == 0 && S_ISDIR(st.st_mode))
+		add_folder(im, path, depth);
+	else
+		str_list_add(&im->files, &im->line->arena, path);
+}
+
+/* --- what a file is known by ------------------------------------------------------------------ */
+
+static int hash_content(XXH3_state_t *h, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *room = xmalloc(READ_BYTES);
+	size_t n;
+	int rc = 0;
+
+	while (f && (n = fread(room, 1, READ_BYTES, f)) > 0)
+		XXH3_128bits_update(h, room, n);
+	if (!f || ferror(f))
+		rc = err_set(err, EBADMSG, "cannot read %s: %s", path, strerror(errno));
+	if (f)
+		fclose(f);
+	free(room);
+	return rc;
+}
+
+/* Its content, with what else would make it other samples: when, and labels. */
+static int identify(const struct import *im, const char *path, const struct profile *p,
+		    uint8_t sender[STORE_SENDER_BYTES], struct err *err)
+{
+	XXH3_state_t *h = XXH3_createState();
+	XXH128_canonical_t id;
+
+	XXH3_128bits_reset(h);
+	int rc = hash_content(h, path, err);
+	XXH3_128bits_update(h, &p->meta.start_wall_ns, sizeof p->meta.start_wall_ns);
+	for (size_t i = 0; i < im->opts->labels.n; i++)
+		XXH3_128bits_update(h, im->opts->labels.v[i], strlen(im->opts->labels.v[i]) + 1);
+	XXH128_canonicalFromHash(&id, XXH3_128bits_digest(h));
+	XXH3_freeState(h);
+	_Static_assert(sizeof id == STORE_SENDER_BYTES, "a hash is a sender");
+	memcpy(sender, &id, sizeof id);
+	return rc;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+static int64_t first_time_ns(const struct profile *p)
+{
+	int64_t first = p->samples.n ? p->samples.time_ns[0] : 0;
+
+	for (size_t i = 1; i < p->samples.n; i++)
+		first = p->samples.time_ns[i] < first ? p->samples.time_ns[i] : first;
+	return first;
+}
+
+/* The file's own, else its name's, else what was told. */
+static int settle_time(const struct import *im, const char *path, struct profile *p,
+		       struct err *err)
+{
+	int64_t first_ns = first_time_ns(p), ns = im->at_ns;
+
+	if (p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS || !p->samples.n)
+		return 0;
+	if (!name_time(path, &ns) && !im->opts->at) {
+		err_set(err, ENODATA, "%s: neither the file nor its name tells a time", path);
+		return err_hint(err, "say when it was with --at 2026-11-21T10:15:00Z");
+	}
+	p->meta.start_wall_ns = ns;
+	p->meta.start_mono_ns = first_ns;
+	return 0;
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static bool is_given(const struct label *given, size_t n, uint32_t key)
+{
+	while (n--)
+		if (given[n].key == key)
+			return true;
+	return false;
+}
+
+/* A label that was given takes the place of the file's. */
+static uint32_t labels_with(struct profile *p, uint32_t set, const struct label *given, size_t n)
+{
+	struct label_set old = p->series.sets.v[set];
+	VEC(struct label) all = { 0 };
+
+	vec_append(&all, given, n);
+	for (uint32_t i = 0; i < old.n; i++) {
+		struct label l = p->series.labels.v[old.first + i];
+		if (!is_given(given, n, l.key))
+			vec_push(&all, l);
+	}
+	uint32_t id = label_set_intern(&p->series, all.v, (uint32_t)all.n);
+	vec_done(&all);
+	return id;
+}
+
+static void add_labels(const struct import *im, struct profile *p)
+{
+	size_t n = im->opts->labels.n, n_series = p->series.series.n;
+	struct label *given = xcalloc(n + 1, sizeof *given);
+	uint32_t *now = xcalloc(n_series + 1, sizeof *now);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *text = im->opts->labels.v[i], *value = strchr(text, '=') + 1;
+		given[i].key = strtab_putn(&p->strings, text, (uint32_t)(value - text - 1));
+		given[i].str = strtab_put(&p->strings, value);
+	}
+	for (size_t i = 0; i < n_series; i++) {
+		struct series s = p->series.series.v[i];
+		s.labels = labels_with(p, s.labels, given, n);
+		now[i] = series_intern(&p->series, &s);
+	}
+	for (size_t i = 0; n && i < p->samples.n; i++)
+		p->samples.series[i] = now[p->samples.series[i]];
+	free(given);
+	free(now);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+/* Rows of all, as columns of their own. */
+static struct sample_columns rows_of(const struct sample_columns *all, size_t first, size_t n)
+{
+	return (struct sample_columns){
+		.time_ns = all->time_ns + first,
+		.value = all->value + first,
+		.length_ns = all->length_ns ? all->length_ns + first : NULL,
+		.series = all->series + first,
+		.stack = all->stack + first,
+		.pid = all->pid + first,
+		.tid = all->tid + first,
+		.cpu = all->cpu + first,
+		.n = n,
+		.cap = n,
+	};
+}
+
+/* Piece by piece, numbered: a file that was begun and not ended goes on where it was. *fresh: any piece is new. */
+static int send_pieces(struct import *im, struct profile *p, const uint8_t *sender, bool *fresh,
+		       struct err *err)
+{
+	struct sample_columns all = p->samples;
+	struct store_batch batch = { .p = p, .sender = sender };
+	int rc = 0;
+
+	*fresh = false;
+	for (size_t at = 0; rc == 0 && at < all.n; at += BATCH_ROWS) {
+		bool duplicate;
+		size_t left = all.n - at;
+		p->samples = rows_of(&all, at, left < BATCH_ROWS ? left : BATCH_ROWS);
+		batch.sequence++;
+		rc = store_ingest(im->store, &batch, 1, &duplicate, err);
+		*fresh |= rc == 0 && !duplicate;
+	}
+	p->samples = all;
+	return rc;
+}
+
+static int send_profile(struct import *im, const char *path, struct profile *p, struct err *err)
+{
+	uint8_t sender[STORE_SENDER_BYTES];
+	bool fresh;
+	int rc = settle_time(im, path, p, err);
+
+	if (rc == 0)
+		rc = identify(im, path, p, sender, err);
+	if (rc)
+		return rc;
+	add_labels(im, p);
+	rc = send_pieces(im, p, sender, &fresh, err);
+	if (rc) {
+		err_prefix(err, "%s", path);
+		return rc;
+	}
+	im->imported += fresh || !p->samples.n;
+	im->known += !fresh && p->samples.n;
+	im->samples += fresh ? p->samples.n : 0;
+	return 0;
+}
+
+static bool is_of_store(int rc)
+{
+	return rc == -ENOSPC || rc == -EIO || rc == -EROFS;
+}
+
+static void import_file(struct import *im, const char *path)
+{
+	struct profile *p = profile_new();
+	struct err err = { 0 };
+	int rc = load_file(path, im->as, p, &err);
+	bool is_loaded = rc == 0;
+
+	if (is_loaded)
+		rc = send_profile(im, path, p, &err);
+	profile_free(p);
+	if (is_loaded && is_of_store(rc))
+		im->status = cmd_fail(CMD_NO_OUTPUT, &err);
+	else if (rc)
+		note_bad(im, &err);
+}
+
+/* --- all together ----------------------------------------------------------------------------- */
+
+static int settle(struct import *im)
+{
+	const struct import_opts *o = im->opts;
+	struct time_words words = { .now_ns = (int64_t)clock_wall_ns() };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < o->labels.n; i++)
+		if (!strchr(o->labels.v[i], '=') || o->labels.v[i][0] == '=')
+			return cmd_usage(im->line, "option --label: '%s' is not KEY=VALUE",
+					 o->labels.v[i]);
+	if (o->at && time_parse(o->at, &words, "option --at", &im->at_ns, &err) < 0)
+		return cmd_fail(CMD_USAGE, &err);
+	if (o->from && !(im->as = format_asked(o->from, FORMAT_READS, &err)))
+		return cmd_fail(CMD_USAGE, &err);
+	for (size_t i = 0; i < im->line->args.n; i++) {
+		if (strcmp(im->line->args.v[i], "-") == 0)
+			return cmd_usage(im->line, "--data takes files, not standard input");
+		add_path(im, im->line->args.v[i], 0);
+	}
+	return CMD_OK;
+}
+
+/* Days that are over get their last form at once: nobody may run on this folder afterwards. */
+static int finish(struct import *im)
+{
+	struct err err = { 0 };
+	int rc, closed;
+
+	while ((rc = store_maintain(im->store, MAINTAIN_NS, &err)) > 0)
+		continue;
+	closed = store_close(im->store, rc ? NULL : &err);
+	im->store = NULL;
+	return rc || closed ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+}
+
+static void say(const struct import *im, uint64_t expired)
+{
+	log_info("%s: %" PRIu64 " %s with %" PRIu64 " samples imported", im->opts->data,
+		 im->imported, im->imported == 1 ? "file" : "files", im->samples);
+	if (im->known)
+		log_info("%" PRIu64 " %s there already: nothing changes by %s", im->known,
+			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
+	if (expired)
+		log_warn("%" PRIu64 " samples are older than what the store keeps: left out",
+			 expired);
+	if (im->bad)
+		log_warn("%" PRIu64 " %s passed over", im->bad,
+			 im->bad == 1 ? "file was" : "files were");
+}
+
+static int import_all(struct import *im)
+{
+	const struct store_opts how = { .retention_ns = KEEP_FOREVER_NS,
+					.disk_bytes = UINT64_MAX / 2 };
+	struct store_stats stats;
+	struct err err = { 0 };
+
+	if (store_open(im->opts->data, &how, &im->store, &err) < 0)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	for (size_t i = 0; i < im->files.n && im->status == CMD_OK; i++)
+		import_file(im, im->files.v[i]);
+	store_get_stats(im->store, &stats);
+	int status = finish(im);
+	say(im, stats.expired_rows);
+	if (im->status != CMD_OK || status != CMD_OK)
+		return im->status != CMD_OK ? im->status : status;
+	return im->bad ? CMD_BAD_INPUT : CMD_OK;
+}
+
+int import_files(struct cmd_line *line, const struct import_opts *opts)
+{
+	struct import im = { .line = line, .opts = opts };
+	int status = settle(&im);
+
+	return status == CMD_OK ? import_all(&im) : status;
+}

@@ -1,0 +1,61 @@
+#include "format/otlp.h"
+
+#include "base/pb.h"
+
+static const char *const otlp_endings[] = { ".otlp", NULL };
+
+const struct format format_otlp = {
+	.name = "otlp",
+	.summary = "OpenTelemetry profiles, gzipped",
+	.notes = "The message of opentelemetry-proto 1.10, with our own attributes for what it has "
+		 "no field for; 1.8 and 1.9 are read, too. Exact times of threads are lost, and "
+		 "lengths of samples that are not their values.",
+	.endings = otlp_endings,
+	.detect = otlp_detect,
+	.read = otlp_read,
+	.write = otlp_write,
+};
+
+/* Whether a message has only fields of bytes numbered up to `most`; how many of them there are, up to where it is cut. */
+static bool has_fields_of_bytes(struct cur c, uint32_t most, uint32_t *n)
+{
+	struct pb_field f;
+	*n = 0;
+	while (pb_next(&c, &f)) {
+		if (f.wire != PB_LEN || f.num > most)
+			return false;
+		++*n;
+	}
+	return true;
+}
+
+/* The bytes of the field at c, also where the head cuts it off. False when it is none of a message of two fields of bytes. */
+static bool next_part(struct cur *c, uint32_t *num, struct cur *part, bool *is_cut)
+{
+	uint64_t tag = cur_varint(c), len = cur_varint(c);
+	*num = tag >> 3;
+	if (c->bad || (tag & 7) != PB_LEN || *num < DATA_RESOURCE_PROFILES ||
+	    *num > DATA_DICTIONARY)
+		return false;
+	*is_cut = len > cur_left(c);
+	*part = cur_of(c->p, *is_cut ? cur_left(c) : len);
+	cur_take(c, *is_cut ? cur_left(c) : len);
+	return true;
+}
+
+/* A pprof file, which has fields 1 and 2 of bytes, too, has two numbers in its first, and at most three fields in its second. */
+bool otlp_detect(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len), part;
+	bool is_cut = false, any = false;
+	uint32_t num, n;
+	while (cur_left(&c)) {
+		if (!next_part(&c, &num, &part, &is_cut) || (is_cut && len < INPUT_PEEK))
+			return false;
+		bool is_table = num == DATA_DICTIONARY;
+		if (!has_fields_of_bytes(part, is_table ? OTLP_TABLES - 1 : 3, &n))
+			return false;
+		any |= is_table ? is_cut && n > 3 : n > 0;
+	}
+	return any;
+}

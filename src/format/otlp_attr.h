@@ -1,0 +1,91 @@
+/* format/otlp_attr.h: attributes of OpenTelemetry and what they are here: what they are called, and their values.
+ *
+ * Besides those of the semantic conventions there are ours, for what the message has no field for:
+ *
+ *     of a Profile     cresset.type      the type's name, where it is not the one that is guessed
+ *                      cresset.snapshot  values are states, not sums
+ *                      cresset.lengths   each sample lasts as long as its value says
+ *                      cresset.default   this type is shown first
+ *     of a mapping     cresset.identity  what tells files without a build id apart
+ *                      cresset.mapping   its flags (profile/frame.h), where the source gave them
+ *     of a location    cresset.folded    the name is one of several
+ *                      cresset.at_zero   the address is 0, not unknown
+ *     of the scope     cresset.KEY       what is known about the whole, keys as in pprof's comments; cresset.comment.N */
+#ifndef CRESSET_FORMAT_OTLP_ATTR_H
+#define CRESSET_FORMAT_OTLP_ATTR_H
+
+#include "base/buf.h"
+#include "profile/frame.h"
+#include "profile/series.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum otlp_role {
+	ATTR_LABEL, /* any other one: a label of the same name */
+	ATTR_COMM,
+	ATTR_PROCESS,
+	ATTR_CONTAINER_ID,
+	ATTR_CONTAINER,
+	ATTR_HOST,
+	ATTR_PID,
+	ATTR_TID,
+	ATTR_CPU,
+	ATTR_FRAME_TYPE,
+	ATTR_BUILD_ID_GNU,
+	ATTR_BUILD_ID_GO,
+	ATTR_BUILD_ID_HASH,
+	ATTR_TYPE,
+	ATTR_SNAPSHOT,
+	ATTR_LENGTHS,
+	ATTR_DEFAULT,
+	ATTR_IDENTITY,
+	ATTR_MAPPING,
+	ATTR_FOLDED,
+	ATTR_AT_ZERO,
+	OTLP_ROLES
+};
+struct otlp_role_info {
+	const char *key;   /* OpenTelemetry's */
+	const char *label; /* ours; NULL when it is none */
+	bool of_resource;
+};
+extern const struct otlp_role_info otlp_roles[OTLP_ROLES];
+
+enum otlp_role otlp_role_of_key(const char *key, size_t len);
+/* Of a label; ATTR_LABEL when it is called the same there. */
+enum otlp_role otlp_role_of_label(const char *label);
+/* Whether a label says where something ran: then it is an attribute of the resource. */
+bool otlp_label_is_resource(const char *label);
+
+#define OTLP_OWN "cresset."
+
+/* profile.frame.type: a name of ours is the kind's own where the conventions have none. False when it says no kind that is known. */
+const char *otlp_frame_type(enum frame_kind kind);
+bool otlp_frame_kind(struct cur text, enum frame_kind *kind);
+
+/* A value that is not an array or a map. */
+enum otlp_form { FORM_NONE, FORM_TEXT, FORM_NUMBER, FORM_REAL, FORM_BYTES, FORM_STRING_INDEX };
+struct otlp_value {
+	enum otlp_form form;
+	struct cur text; /* FORM_TEXT, FORM_BYTES */
+	int64_t number;  /* FORM_NUMBER; FORM_STRING_INDEX */
+	double real;
+	bool is_bool;
+};
+/* Reads an AnyValue. False when it is damaged. One that is empty, an array or a map is FORM_NONE. */
+bool otlp_value_read(struct cur c, struct otlp_value *v);
+/* Its text, as a label has it; numbers are written to room. */
+enum { OTLP_VALUE_ROOM = 128 };
+struct cur otlp_value_text(const struct otlp_value *v, char room[OTLP_VALUE_ROOM]);
+
+/* Appends AnyValues as a field of a message. */
+void otlp_put_text(struct buf *b, uint32_t field, const char *text, size_t len);
+void otlp_put_number(struct buf *b, uint32_t field, int64_t number);
+void otlp_put_true(struct buf *b, uint32_t field);
+/* Appends a KeyValue. */
+void otlp_put_key_text(struct buf *b, uint32_t field, const char *key, const char *text,
+		       size_t len);
+
+#endif

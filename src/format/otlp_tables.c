@@ -1,0 +1,358 @@
+#include "format/otlp_tables.h"
+
+#include "base/hash.h"
+#include "format/pprof.h"
+
+#include <string.h>
+
+void otlp_tables_init(struct otlp_tables *t, struct sink *sink, const void *file)
+{
+	*t = (struct otlp_tables){
+		.sink = sink, .file = file, .no_mapping = UINT32_MAX, .kernel = UINT32_MAX
+	};
+}
+
+void otlp_tables_done(struct otlp_tables *t)
+{
+	for (int i = 0; i < OTLP_TABLES; i++) {
+		vec_done(&t->of[i].all);
+		vec_done(&t->of[i].ids);
+	}
+	vec_done(&t->attrs);
+	vec_done(&t->mappings);
+	vec_done(&t->functions);
+	vec_done(&t->lines);
+	vec_done(&t->frames);
+	vec_done(&t->lines_of_frame);
+}
+
+bool otlp_tables_add(struct otlp_tables *t, struct cur c)
+{
+	struct pb_field f;
+	while (pb_next(&c, &f)) {
+		if (f.wire != PB_LEN || f.num >= OTLP_TABLES)
+			continue;
+		struct otlp_entries *e = &t->of[f.num];
+		if (e->all.n == OTLP_MAX_ENTRIES)
+			return false;
+		vec_push(&e->all, (struct otlp_entry){ f.len.p - t->file, cur_left(&f.len) });
+	}
+	t->skipped += c.bad;
+	return true;
+}
+
+static struct cur entry_cur(const struct otlp_tables *t, const struct otlp_entry *e)
+{
+	return cur_of(t->file + e->at, e->len);
+}
+
+struct cur otlp_text(const struct otlp_tables *t, uint64_t index)
+{
+	const struct otlp_entries *e = &t->of[TABLE_STRING];
+	return index < e->all.n ? entry_cur(t, &e->all.v[index]) : cur_of("", 0);
+}
+
+uint32_t otlp_string(struct otlp_tables *t, uint64_t index)
+{
+	struct otlp_entries *e = &t->of[TABLE_STRING];
+	if (index >= e->all.n) {
+		t->skipped += index != 0;
+		return 0;
+	}
+	if (e->ids.v[index] == UINT32_MAX) {
+		struct cur text = otlp_text(t, index);
+		e->ids.v[index] =
+			t->sink->ops->string(t->sink, (const char *)text.p, cur_left(&text));
+	}
+	return e->ids.v[index];
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+/* Keys are few, and the same bytes of the message for every attribute that has one. */
+static enum otlp_role role_of_key(struct otlp_tables *t, struct cur key)
+{
+	struct otlp_key_memo *memo = &t->key_memos[((uintptr_t)key.p >> 2) % OTLP_KEY_MEMOS];
+	if (memo->key != key.p || memo->len != cur_left(&key)) {
+		memo->key = key.p;
+		memo->len = cur_left(&key);
+		memo->role = otlp_role_of_key((const char *)key.p, memo->len);
+	}
+	return memo->role;
+}
+
+/* Field 1 is the key in a KeyValue and its index in an entry of the table; older messages have KeyValues there, too. */
+static void attr_take_field(struct otlp_tables *t, struct otlp_attr *a, const struct pb_field *f,
+			    bool of_table)
+{
+	if (f->num == KEY_VALUE_KEY && f->wire == PB_LEN)
+		a->key = f->len;
+	else if (f->num == ATTRIBUTE_KEY_INDEX && f->wire == PB_VARINT && of_table)
+		a->key = otlp_text(t, f->u);
+	else if (f->num == KEY_VALUE_KEY_INDEX && f->wire == PB_VARINT && !of_table)
+		a->key = otlp_text(t, f->u);
+	else if (f->num == ATTRIBUTE_UNIT_INDEX && f->wire == PB_VARINT)
+		a->unit = f->u;
+	else if (f->num == ATTRIBUTE_VALUE && f->wire == PB_LEN)
+		t->skipped += !otlp_value_read(f->len, &a->value);
+}
+
+static bool attr_read(struct otlp_tables *t, struct cur c, struct otlp_attr *a, bool of_table)
+{
+	struct pb_field f;
+	*a = (struct otlp_attr){ .key = cur_of("", 0) };
+	while (pb_next(&c, &f))
+		attr_take_field(t, a, &f, of_table);
+	if (a->value.form == FORM_STRING_INDEX) {
+		a->value.form = FORM_TEXT;
+		a->value.text = otlp_text(t, a->value.number);
+	}
+	a->role = role_of_key(t, a->key);
+	return !c.bad;
+}
+
+bool otlp_attr_read(struct otlp_tables *t, struct cur c, struct otlp_attr *a)
+{
+	return attr_read(t, c, a, false);
+}
+
+struct otlp_attr *otlp_attr_at(struct otlp_tables *t, uint64_t index)
+{
+	return index < t->attrs.n ? &t->attrs.v[index] : NULL;
+}
+
+bool otlp_attr_label(struct otlp_tables *t, struct otlp_attr *a, struct label *label)
+{
+	char room[OTLP_VALUE_ROOM];
+	const char *name = otlp_roles[a->role].label;
+	if (a->value.form == FORM_NONE || (cur_left(&a->key) == 0 && !name))
+		return false;
+	if (!a->has_label) {
+		struct label l = { .is_num = a->value.form == FORM_NUMBER && !a->value.is_bool &&
+					     !name };
+		struct cur text = otlp_value_text(&a->value, room);
+		struct sink *s = t->sink;
+		l.key = name ? sink_string(s, name)
+			     : s->ops->string(s, (const char *)a->key.p, cur_left(&a->key));
+		if (l.is_num) {
+			l.num = a->value.number;
+			l.unit = otlp_string(t, a->unit);
+		} else {
+			l.str = s->ops->string(s, (const char *)text.p, cur_left(&text));
+		}
+		a->label = l;
+		a->has_label = true;
+	}
+	*label = a->label;
+	return true;
+}
+
+/* --- functions and mappings ------------------------------------------------------------------- */
+
+static uint32_t clamp_line(uint64_t line)
+{
+	return line <= INT32_MAX ? line : 0;
+}
+
+static void load_function(struct otlp_tables *t, struct cur c)
+{
+	struct otlp_function fn = { .id = UINT32_MAX };
+	struct pb_field f;
+	while (pb_next(&c, &f)) {
+		if (f.num >= OTLP_FUNCTION_NAME && f.num <= OTLP_FUNCTION_FILE)
+			fn.text[f.num - OTLP_FUNCTION_NAME] = f.u;
+		else if (f.num == OTLP_FUNCTION_START_LINE)
+			fn.f.start_line = clamp_line(f.u);
+	}
+	t->skipped += c.bad;
+	vec_push(&t->functions, fn);
+}
+
+const struct otlp_function *otlp_function(struct otlp_tables *t, uint64_t index)
+{
+	if (index >= t->functions.n)
+		return NULL;
+	struct otlp_function *fn = &t->functions.v[index];
+	if (fn->id != UINT32_MAX)
+		return fn;
+	fn->f.name = otlp_string(t, fn->text[FUNCTION_TEXT_NAME]);
+	fn->f.linkage = otlp_string(t, fn->text[FUNCTION_TEXT_LINKAGE]);
+	fn->f.file = otlp_string(t, fn->text[FUNCTION_TEXT_FILE]);
+	fn->id = t->sink->ops->function(t->sink, &fn->f);
+	return fn;
+}
+
+static int hex_digit(uint8_t c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Hex becomes the raw build id; any other text is kept as it is. */
+static void set_build_id(struct otlp_tables *t, struct mapping *m, struct cur s)
+{
+	size_t len = cur_left(&s);
+	bool is_hex = len % 2 == 0 && len / 2 <= BUILD_ID_MAX;
+	for (size_t i = 0; is_hex && i < len; i++)
+		is_hex = hex_digit(s.p[i]) >= 0;
+	if (!is_hex) {
+		m->build_id_text = t->sink->ops->string(t->sink, (const char *)s.p, len);
+		return;
+	}
+	m->build_id_len = len / 2;
+	for (size_t i = 0; i < len; i += 2)
+		m->build_id[i / 2] = hex_digit(s.p[i]) << 4 | hex_digit(s.p[i + 1]);
+}
+
+struct mapping_ids {
+	struct cur gnu, go, hash;
+	bool given;
+};
+
+static void mapping_take_attr(struct otlp_tables *t, struct otlp_mapping *m,
+			      struct mapping_ids *ids, uint64_t index)
+{
+	const struct otlp_attr *a = otlp_attr_at(t, index);
+	if (!a)
+		t->skipped++;
+	else if (a->role == ATTR_BUILD_ID_GNU)
+		ids->gnu = a->value.text;
+	else if (a->role == ATTR_BUILD_ID_GO)
+		ids->go = a->value.text;
+	else if (a->role == ATTR_BUILD_ID_HASH)
+		ids->hash = a->value.text;
+	else if (a->role == ATTR_IDENTITY)
+		m->model.identity = a->value.number;
+	else if (a->role == ATTR_MAPPING)
+		m->model.flags = (a->value.number & (MAPPING_AS_GIVEN - 1)) | MAPPING_AS_GIVEN;
+}
+
+static bool text_starts(struct cur text, const char *s)
+{
+	return cur_left(&text) >= strlen(s) && memcmp(text.p, s, strlen(s)) == 0;
+}
+
+static bool text_is(struct cur text, const char *s)
+{
+	return cur_left(&text) == strlen(s) && text_starts(text, s);
+}
+
+/* The first that says anything. */
+static void mapping_take_ids(struct otlp_tables *t, struct mapping *m,
+			     const struct mapping_ids *ids)
+{
+	if (cur_left(&ids->gnu))
+		set_build_id(t, m, ids->gnu);
+	else if (cur_left(&ids->go))
+		set_build_id(t, m, ids->go);
+	else if (cur_left(&ids->hash) && !m->identity)
+		m->identity = hash_bytes(ids->hash.p, cur_left(&ids->hash));
+}
+
+static void mapping_finish(struct otlp_tables *t, struct otlp_mapping *m, struct cur name)
+{
+	struct mapping *model = &m->model;
+	bool given = model->flags & MAPPING_AS_GIVEN, has_range = model->start || model->offset;
+	bool has_id = model->build_id_len || model->build_id_text || model->identity;
+	bool is_empty = cur_left(&name) == 0 && !has_id && !has_range && !model->limit;
+	m->name_only = !has_id && !has_range && !model->limit && !given;
+	if (text_starts(name, OTLP_KERNEL_PREFIX))
+		m->place = PLACE_KERNEL;
+	else if (is_empty && !given)
+		m->place = PLACE_NONE;
+	if (has_range)
+		model->flags |= MAPPING_AS_GIVEN;
+	if (!(model->flags & MAPPING_AS_GIVEN))
+		model->limit = 0;
+	if (text_is(name, PPROF_KERNEL))
+		model->name = sink_string(t->sink, "[kernel]");
+}
+
+static void load_mapping(struct otlp_tables *t, struct cur c)
+{
+	struct otlp_mapping m = { .id = UINT32_MAX };
+	struct mapping_ids ids = { 0 };
+	struct pb_field f;
+	uint64_t name = 0;
+	while (pb_next(&c, &f)) {
+		if (f.num == OTLP_MAPPING_START)
+			m.model.start = f.u;
+		else if (f.num == OTLP_MAPPING_LIMIT)
+			m.model.limit = f.u;
+		else if (f.num == OTLP_MAPPING_OFFSET)
+			m.model.offset = f.u;
+		else if (f.num == OTLP_MAPPING_NAME)
+			name = f.u;
+		else if (f.num == OTLP_MAPPING_ATTRIBUTES)
+			for (struct cur a = f.len; cur_left(&a);)
+				mapping_take_attr(t, &m, &ids, cur_varint(&a));
+	}
+	t->skipped += c.bad;
+	m.model.name = otlp_string(t, name);
+	mapping_take_ids(t, &m.model, &ids);
+	mapping_finish(t, &m, otlp_text(t, name));
+	vec_push(&t->mappings, m);
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+static void link_take_field(struct trace_link *link, const struct pb_field *f)
+{
+	size_t len = cur_left(&f->len);
+	if (f->num == OTLP_LINK_TRACE && f->wire == PB_LEN && len == LINK_TRACE_BYTES)
+		memcpy(link->trace, f->len.p, len);
+	else if (f->num == OTLP_LINK_SPAN && f->wire == PB_LEN && len == LINK_SPAN_BYTES)
+		memcpy(link->span, f->len.p, len);
+}
+
+/* Only what the sink took is noted: it counts each sample that goes without its link. */
+uint32_t otlp_link(struct otlp_tables *t, uint64_t index)
+{
+	struct otlp_entries *e = &t->of[TABLE_LINK];
+	struct trace_link link = { 0 };
+	struct pb_field f;
+	if (index >= e->all.n) {
+		t->skipped += index != 0;
+		return 0;
+	}
+	if (e->ids.v[index] != UINT32_MAX)
+		return e->ids.v[index];
+	for (struct cur c = entry_cur(t, &e->all.v[index]); pb_next(&c, &f);)
+		link_take_field(&link, &f);
+	uint32_t id = link_is_none(&link) ? 0 : t->sink->ops->link(t->sink, &link);
+	if (id || link_is_none(&link))
+		e->ids.v[index] = id;
+	return id;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void entries_forget_ids(struct otlp_entries *e)
+{
+	vec_reserve(&e->ids, e->all.n);
+	e->ids.n = e->all.n;
+	if (e->ids.n)
+		memset(e->ids.v, 0xff, e->ids.n * sizeof *e->ids.v);
+}
+
+static void load_attrs(struct otlp_tables *t)
+{
+	const struct otlp_entries *e = &t->of[TABLE_ATTRIBUTE];
+	vec_reserve(&t->attrs, e->all.n);
+	for (size_t i = 0; i < e->all.n; i++) {
+		struct otlp_attr a;
+		t->skipped += !attr_read(t, entry_cur(t, &e->all.v[i]), &a, true);
+		vec_push(&t->attrs, a);
+	}
+}
+
+void otlp_tables_load(struct otlp_tables *t)
+{
+	for (int i = 0; i < OTLP_TABLES; i++)
+		entries_forget_ids(&t->of[i]);
+	load_attrs(t);
+	for (size_t i = 0; i < t->of[TABLE_MAPPING].all.n; i++)
+		load_mapping(t, entry_cur(t, &t->of[TABLE_MAPPING].all.v[i]));
+	vec_reserve(&t->functions, t->of[TABLE_FUNCTION].all.n);
+	for (size_t i = 0; i < t->of[TABLE_FUNCTION].all.n; i++)
+		load_function(t, entry_cur(t, &t->of[TABLE_FUNCTION].all.v[i]));
+}

@@ -1,0 +1,371 @@
+#include "profile/tree_top.h"
+
+#include "profile/shown_funcs.h"
+#include "profile/stack_totals.h"
+#include "profile/sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A dictionary while it is walked. */
+struct top_dict {
+	struct profile *p;
+	struct shown_funcs *shown;
+	const struct stack_kids *kids;
+	int64_t *total; /* by stack, of all that build on it, too */
+	/* By function shown: FUNC_… + 1; of the tree + 1. 0: not asked yet. */
+	VEC(uint8_t) bits;
+	VEC(uint32_t) func;
+};
+
+enum { KID_UNKNOWN = UINT32_MAX, KIDS_AHEAD = 8 };
+
+/* Where a node's function ends: behind so many frames of a stack; with inlined calls, behind so many lines of the last of them. */
+struct place {
+	uint32_t dict, stack, depth, line;
+	/* Of the stack's kids those that share as many frames, or more. KID_UNKNOWN: not looked at yet. */
+	uint32_t kid, kid_end;
+	int64_t total;
+};
+struct offer {
+	uint32_t key, func; /* of tops.keys; shown by the place's dictionary */
+	struct place place;
+};
+/* The children of the node at hand, by function. */
+struct top_key {
+	int64_t total;
+	uint32_t n, at; /* places; where the next one goes */
+};
+struct top_node {
+	uint32_t node, depth, first; /* in tops.places */
+};
+
+struct tops {
+	struct tree *t;
+	const struct tree_opts *opts;
+	const struct tree_filter *filter;
+	int64_t min_total;
+	bool drops;
+	struct top_dict *dicts;
+	uint32_t n;
+	VEC(struct top_node) todo; /* the last one's places are the last ones */
+	VEC(struct place) places;
+	/* Of the node at hand. */
+	struct tree_func own;
+	bool is_root;
+	int64_t self, rest;
+	VEC(struct place) here;
+	VEC(struct offer) offers;
+	VEC(uint32_t) used;
+	VEC(struct top_key)
+	keys; /* by tree's function; of one dictionary, by its own: what is not shown needs no names */
+};
+
+/* --- dictionaries --- */
+
+static void dict_init(struct top_dict *d, const struct tree_top_part *part)
+{
+	d->p = part->dict;
+	d->shown = shown_funcs_of(d->p);
+	shown_funcs_kids(d->shown, d->p);
+	d->kids = &d->shown->kids;
+	d->total = xcalloc(d->p->stacks.stacks.n, sizeof *d->total);
+	for (uint32_t i = 0; i < part->n; i++)
+		d->total[part->stack[i]] = part->value[i];
+	stack_totals(&d->p->stacks, d->total);
+}
+
+static void dict_done(struct top_dict *d)
+{
+	free(d->total);
+	vec_done(&d->bits);
+	vec_done(&d->func);
+}
+
+static bool is_dropped(const struct tops *s, struct top_dict *d, uint32_t func)
+{
+	if (!s->drops)
+		return false;
+	while (d->bits.n <= func)
+		vec_push(&d->bits, 0);
+	uint8_t *bits = &d->bits.v[func];
+	if (!*bits)
+		*bits = 1 + tree_filter_func(s->filter, &d->p->strings, &d->shown->all.v[func]);
+	return (*bits - 1) & FUNC_DROP;
+}
+
+static uint32_t tree_string(struct tree *t, const struct profile *p, uint32_t id)
+{
+	return strtab_putn(&t->strings, profile_str(p, id), strtab_len(&p->strings, id));
+}
+
+static uint32_t tree_func(struct tops *s, struct top_dict *d, uint32_t func)
+{
+	while (d->func.n <= func)
+		vec_push(&d->func, 0);
+	if (d->func.v[func])
+		return d->func.v[func] - 1;
+	struct tree_func f = d->shown->all.v[func];
+	f.name = tree_string(s->t, d->p, f.name);
+	f.binary = tree_string(s->t, d->p, f.binary);
+	f.file = tree_string(s->t, d->p, f.file);
+	d->func.v[func] = tree_func_intern(s->t, &f) + 1;
+	return d->func.v[func] - 1;
+}
+
+/* --- the node at hand --- */
+
+/* The same function as the node's, whether it was inlined here or called. */
+static bool repeats(struct tops *s, struct top_dict *d, uint32_t func)
+{
+	if (!s->opts->collapse_recursion || s->is_root)
+		return false;
+	uint32_t id = tree_func(s, d, func); /* may move the functions */
+	const struct tree_func *f = &s->t->funcs.v[id];
+	return f->name == s->own.name && f->kind == s->own.kind && f->binary == s->own.binary &&
+	       f->file == s->own.file;
+}
+
+static void offer(struct tops *s, const struct place *place, uint32_t func)
+{
+	struct top_dict *d = &s->dicts[place->dict];
+	uint32_t key = s->n == 1 ? func : tree_func(s, d, func);
+	while (s->keys.n <= key)
+		vec_push(&s->keys, (struct top_key){ 0 });
+	struct top_key *k = &s->keys.v[key];
+	if (!k->n++)
+		vec_push(&s->used, key);
+	k->total = sum_add(k->total, place->total);
+	vec_push(&s->offers, (struct offer){ key, func, *place });
+}
+
+static struct shown_run last_frame(struct tops *s, const struct place *place)
+{
+	struct top_dict *d = &s->dicts[place->dict];
+	const struct stack *stack = &d->p->stacks.stacks.v[place->stack];
+	uint32_t frame = d->p->stacks.own.v[stack->own + place->depth - 1 - stack->shared];
+	return shown_funcs_get(d->shown, d->p, frame);
+}
+
+/* A place whose line is a child of the node, or the node itself where it is dropped or repeats it. */
+static void arrive(struct tops *s, struct place place)
+{
+	struct top_dict *d = &s->dicts[place.dict];
+	struct shown_run run = last_frame(s, &place);
+	for (; place.line < run.n; place.line++) {
+		uint32_t func = d->shown->lists.v[run.first + place.line];
+		if (is_dropped(s, d, func) || repeats(s, d, func))
+			continue;
+		offer(s, &place, func);
+		return;
+	}
+	vec_push(&s->here, place);
+}
+
+/* A kid's first own function; the rest of the kid is not looked at before that is shown. */
+static void arrive_kid(struct tops *s, struct top_dict *d, const struct place *place, uint32_t kid,
+		       int64_t total)
+{
+	uint32_t func = shown_funcs_lead(d->shown, d->p, place->kid);
+	struct place p = { .dict = place->dict,
+			   .stack = kid,
+			   .depth = place->depth + 1,
+			   .kid = KID_UNKNOWN,
+			   .total = total };
+	if (func == TREE_NONE)
+		s->self = sum_add(s->self, total);
+	else if (is_dropped(s, d, func) || repeats(s, d, func))
+		arrive(s, p);
+	else
+		offer(s, &p, func);
+}
+
+/* The kids that leave the stack here. What they have is no longer the place's. */
+static void leave_kids(struct tops *s, struct place *place)
+{
+	struct top_dict *d = &s->dicts[place->dict];
+	const struct stack_kids *kids = d->kids;
+	for (; place->kid < place->kid_end; place->kid++) {
+		if (kids->shared[place->kid] != place->depth)
+			break;
+		uint32_t ahead = place->kid + KIDS_AHEAD;
+		if (ahead < place->kid_end)
+			__builtin_prefetch(&d->total[kids->kid[ahead]]);
+		uint32_t kid = kids->kid[place->kid];
+		int64_t total = d->total[kid];
+		if (total == 0)
+			continue;
+		place->total = (int64_t)((uint64_t)place->total - (uint64_t)total);
+		arrive_kid(s, d, place, kid, total);
+	}
+}
+
+/* What follows a place of the node. */
+static void follow(struct tops *s, struct place place)
+{
+	const struct top_dict *d = &s->dicts[place.dict];
+	const struct stack *stack = &d->p->stacks.stacks.v[place.stack];
+	if (place.depth > stack->shared && place.line + 1 < last_frame(s, &place).n) {
+		place.line++;
+		arrive(s, place);
+		return;
+	}
+	if (place.kid == KID_UNKNOWN) {
+		place.kid = d->kids->first[place.stack];
+		place.kid_end = d->kids->first[place.stack + 1];
+	}
+	leave_kids(s, &place);
+	if (place.depth == stack->depth) {
+		s->self = sum_add(s->self, place.total);
+	} else if (place.total) {
+		place.depth++;
+		place.line = 0;
+		arrive(s, place);
+	}
+}
+
+/* --- its children --- */
+
+static uint64_t magnitude(int64_t v)
+{
+	return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+static bool is_small(const struct tops *s, const struct top_key *k)
+{
+	return magnitude(k->total) < (uint64_t)s->min_total;
+}
+
+/* Rooms for the places of those that are shown, one behind the other. */
+static void make_rooms(struct tops *s)
+{
+	for (size_t i = 0; i < s->used.n; i++) {
+		struct top_key *k = &s->keys.v[s->used.v[i]];
+		if (is_small(s, k)) {
+			s->rest = sum_add(s->rest, k->total);
+			continue;
+		}
+		k->at = s->places.n;
+		vec_reserve(&s->places, s->places.n + k->n);
+		s->places.n += k->n;
+		k->n = 0; /* until its node is there */
+	}
+}
+
+static void add_children(struct tops *s, uint32_t node, uint32_t depth)
+{
+	for (size_t i = 0; i < s->offers.n; i++) {
+		const struct offer *o = &s->offers.v[i];
+		struct top_key *k = &s->keys.v[o->key];
+		if (is_small(s, k))
+			continue;
+		if (!k->n++) {
+			uint32_t func = tree_func(s, &s->dicts[o->place.dict], o->func);
+			uint32_t child = tree_child(s->t, node, func);
+			vec_push(&s->todo, (struct top_node){ child, depth + 1, k->at });
+			if (s->opts->max_depth && depth + 1 >= s->opts->max_depth) {
+				struct tree_node *n = &s->t->nodes.v[child];
+				n->self = sum_add(n->self, k->total);
+			}
+		}
+		s->places.v[k->at++] = o->place;
+	}
+	for (size_t i = 0; i < s->used.n; i++)
+		s->keys.v[s->used.v[i]] = (struct top_key){ 0 };
+}
+
+static void add_rest(struct tops *s, uint32_t node)
+{
+	if (!s->rest)
+		return;
+	uint32_t child = tree_child(s->t, node, tree_rest_func(s->t, 0, s->min_total));
+	s->t->nodes.v[child].self = sum_add(s->t->nodes.v[child].self, s->rest);
+}
+
+/* --- all together --- */
+
+/* Takes the node and its places off the lists. */
+static void begin_node(struct tops *s, struct top_node at)
+{
+	vec_clear(&s->here);
+	vec_clear(&s->offers);
+	vec_clear(&s->used);
+	s->self = s->rest = 0;
+	s->own = s->t->funcs.v[s->t->nodes.v[at.node].func];
+	vec_append(&s->here, s->places.v + at.first, s->places.n - at.first);
+	s->places.n = at.first;
+}
+
+static void expand(struct tops *s, struct top_node at)
+{
+	begin_node(s, at);
+	if (s->opts->max_depth && at.depth >= s->opts->max_depth)
+		return; /* it has its whole total already */
+	for (size_t i = 0; i < s->here.n; i++)
+		follow(s, s->here.v[i]);
+	struct tree_node *n = &s->t->nodes.v[at.node];
+	n->self = sum_add(n->self, s->self);
+	make_rooms(s);
+	add_children(s, at.node, at.depth);
+	add_rest(s, at.node);
+}
+
+static void begin(struct tops *s, const struct tree_top_part *parts)
+{
+	s->dicts = xcalloc(s->n, sizeof *s->dicts);
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct top_dict *d = &s->dicts[i];
+		dict_init(d, &parts[i]);
+		vec_push(&s->places, (struct place){ .dict = i,
+						     .kid_end = d->kids->first[1],
+						     .total = d->total[0] });
+	}
+}
+
+static void end(struct tops *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		dict_done(&s->dicts[i]);
+	free(s->dicts);
+	vec_done(&s->todo);
+	vec_done(&s->places);
+	vec_done(&s->here);
+	vec_done(&s->offers);
+	vec_done(&s->used);
+	vec_done(&s->keys);
+}
+
+/* The root is as deep as it may be. */
+static void take_all(struct tops *s, uint32_t root)
+{
+	struct tree_node *node = &s->t->nodes.v[root];
+	for (uint32_t i = 0; i < s->n; i++)
+		node->self = sum_add(node->self, s->dicts[i].total[0]);
+}
+
+static uint32_t depth_of(const struct tree *t, uint32_t node)
+{
+	uint32_t depth = 0;
+	for (; node != TREE_ROOT; node = t->nodes.v[node].parent)
+		depth++;
+	return depth;
+}
+
+void tree_top_add(struct tree *t, const struct tree_opts *opts, const struct tree_filter *filter,
+		  uint32_t root, const struct tree_top_part *parts, uint32_t n, int64_t min_total)
+{
+	struct tops s = { .t = t, .opts = opts, .filter = filter, .min_total = min_total, .n = n };
+	uint32_t depth = depth_of(t, root);
+	s.drops = opts->hide || opts->no_kernel || opts->no_user;
+	begin(&s, parts);
+	if (opts->max_depth && depth >= opts->max_depth)
+		take_all(&s, root);
+	else
+		vec_push(&s.todo, (struct top_node){ root, depth, 0 });
+	while (s.todo.n) {
+		struct top_node at = s.todo.v[--s.todo.n];
+		s.is_root = at.node == root;
+		expand(&s, at);
+	}
+	end(&s);
+}

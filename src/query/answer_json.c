@@ -1,0 +1,130 @@
+#include "query/answer_json.h"
+
+#include "base/json.h"
+#include "query/catalog.h"
+
+/* --- range ------------------------------------------------------------------------------------ */
+
+static void group_json(const struct query *q, const struct query_range *r, uint32_t group,
+		       struct json *j)
+{
+	json_obj(j);
+	json_key(j, "labels");
+	json_obj(j);
+	for (uint32_t i = 0; i < r->n_by; i++) {
+		json_key(j, q->by[i]);
+		json_str(j, r->names[group * r->n_by + i]);
+	}
+	json_end(j);
+	json_key(j, "total");
+	json_i64(j, r->totals[group]);
+	json_key(j, "values");
+	json_arr(j);
+	for (size_t i = 0; i < r->steps; i++)
+		json_i64(j, r->sums[group * r->steps + i]);
+	json_end(j);
+	json_end(j);
+}
+
+static void head_json(const struct query_range *r, struct json *j)
+{
+	json_key(j, "format");
+	json_str(j, "cresset.range");
+	json_key(j, "version");
+	json_u64(j, 1);
+	json_key(j, "type");
+	json_str(j, r->type_name);
+	json_key(j, "unit");
+	json_str(j, r->unit);
+	json_key(j, "scale");
+	json_num(j, r->scaled_unit ? r->scale : __builtin_nan(""));
+	json_key(j, "scaled_unit");
+	json_str(j, r->scaled_unit);
+	json_key(j, "from_ns");
+	json_i64(j, r->from_ns);
+	json_key(j, "step_ns");
+	json_i64(j, r->step_ns);
+	json_key(j, "steps");
+	json_u64(j, r->steps);
+}
+
+void range_json(const struct query *q, const struct query_range *r, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	head_json(r, &j);
+	json_key(&j, "groups");
+	json_arr(&j);
+	for (uint32_t i = 0; i < r->n_shown; i++)
+		group_json(q, r, r->order[i], &j);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+/* --- what there is ---------------------------------------------------------------------------- */
+
+uint32_t catalog_series_of_type(const struct profile *p, uint32_t type)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < p->series.series.n; i++)
+		n += p->series.series.v[i].type == type;
+	return n;
+}
+
+void catalog_series(const struct profile *p, const struct selector *s, struct catalog_texts *out)
+{
+	struct selector_match *m = s ? selector_match_new(s, p) : NULL;
+	struct buf b = { 0 };
+	for (uint32_t i = 0; i < p->series.series.n; i++) {
+		if (m && selector_match_series(m, i) == SELECTS_NOTHING)
+			continue;
+		buf_clear(&b);
+		catalog_series_text(p, i, &b);
+		vec_push(&out->all, arena_dup(&out->arena, b.data, b.len));
+	}
+	selector_match_free(m);
+	buf_done(&b);
+}
+
+static void json_text(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	json_str(j, *text ? text : NULL);
+}
+
+static void type_json(const struct profile *p, uint32_t type, struct json *j)
+{
+	const struct type *t = &p->series.types.v[type];
+	json_obj(j);
+	json_text(j, "type", profile_str(p, t->name));
+	json_text(j, "sample_type", profile_str(p, t->sample_type));
+	json_text(j, "unit", profile_str(p, t->unit));
+	json_text(j, "period_type", profile_str(p, t->period_type));
+	json_text(j, "period_unit", profile_str(p, t->period_unit));
+	json_text(j, "aggregation", catalog_aggregation(t));
+	json_key(j, "series");
+	json_u64(j, catalog_series_of_type(p, type));
+	json_end(j);
+}
+
+void types_json(const struct profile *catalog, const struct selector *s, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_arr(&j);
+	for (uint32_t i = 0; i < catalog->series.types.n; i++)
+		if (!s || selector_takes_type(s, catalog, i))
+			type_json(catalog, i, &j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+void texts_json(const struct catalog_texts *t, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_arr(&j);
+	for (size_t i = 0; i < t->all.n; i++)
+		json_str(&j, t->all.v[i]);
+	json_end(&j);
+	buf_addc(b, '\n');
+}

@@ -1,0 +1,287 @@
+/* The table metrics: points of metric series, series by series, a day at a time. Conditions on series, name and time are pushed down; SQLite
+ * checks each again, so what is asked for here may be too much, never too little. */
+#include "base/mem.h"
+#include "profile/sum.h"
+#include "query/sql_state.h"
+#include "store/metric.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { TIME, NAME, VALUE, SERIES };
+static const char schema[] = "CREATE TABLE x(time INTEGER, name TEXT, value REAL, series INTEGER)";
+
+#define SLICE_NS INT64_C(86400000000000)
+
+/* Constraints that are pushed down, a letter for each, in the order of their values. */
+enum { PUSH_FROM = '>', PUSH_TO = '<', PUSH_AT = '=', PUSH_SERIES = 's', PUSH_NAME = 'n' };
+enum { PUSH_MAX = 16 };
+
+struct scan {
+	sqlite3_vtab_cursor base;
+	struct sql *sql;
+	int64_t from_ns, to_ns;
+	bool *wanted;     /* by series */
+	uint32_t series;  /* at hand */
+	int64_t slice_ns; /* where its next slice begins */
+	struct metric_points points;
+	size_t at;
+};
+
+static struct scan *scan_of(sqlite3_vtab_cursor *base)
+{
+	return (struct scan *)base;
+}
+
+static const struct profile *catalog_of(const struct scan *s)
+{
+	return s->sql->source->ops->catalog(s->sql->source);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int hold_points(void *ctx, const struct metric_point *points, size_t n)
+{
+	struct scan *s = ctx;
+
+	if (sql_must_stop(s->sql))
+		return -EINTR;
+	if (s->points.n + n > METRIC_MAX_POINTS)
+		return err_set(&s->sql->failed, E2BIG,
+			       "more than %d points of a metric in a day: ask for less time",
+			       METRIC_MAX_POINTS);
+	vec_append(&s->points, points, n);
+	return 0;
+}
+
+static int read_slice(struct scan *s)
+{
+	struct source *source = s->sql->source;
+	int64_t from_ns = s->slice_ns, end_ns = sum_add(from_ns, SLICE_NS);
+
+	s->slice_ns = end_ns < s->to_ns ? end_ns : s->to_ns;
+	return source->ops->points(source, s->series, from_ns, s->slice_ns, hold_points, s,
+				   &s->sql->failed);
+}
+
+static void next_series(struct scan *s)
+{
+	s->series++;
+	s->slice_ns = s->from_ns;
+}
+
+/* The next slice that has any; none at the end. */
+static int fill(struct scan *s)
+{
+	uint32_t n = s->sql->source->ops->points ? catalog_of(s)->series.series.n : 0;
+
+	vec_clear(&s->points);
+	s->at = 0;
+	while (s->points.n == 0 && s->series < n) {
+		if (!s->wanted[s->series] || s->slice_ns >= s->to_ns) {
+			next_series(s);
+			continue;
+		}
+		if (read_slice(s))
+			return sql_must_stop(s->sql) ? SQLITE_INTERRUPT : SQLITE_ERROR;
+	}
+	return SQLITE_OK;
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static char push_of(int column, int op)
+{
+	bool is_equal = op == SQLITE_INDEX_CONSTRAINT_EQ;
+
+	if (column == TIME &&
+	    (op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE))
+		return PUSH_FROM;
+	if (column == TIME &&
+	    (op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE))
+		return PUSH_TO;
+	if (column == TIME)
+		return is_equal ? PUSH_AT : 0;
+	if (column == SERIES)
+		return is_equal ? PUSH_SERIES : 0;
+	return column == NAME && is_equal ? PUSH_NAME : 0;
+}
+
+static void estimate(sqlite3_index_info *info, const char *pushed)
+{
+	double rows = 1e6;
+
+	for (; *pushed; pushed++)
+		rows /= strchr("<>", *pushed) ? 3 : *pushed == PUSH_AT ? 1e4 : 20;
+	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
+	info->estimatedCost = 1e3 + rows;
+}
+
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	char pushed[PUSH_MAX + 1] = "";
+	int n = 0;
+
+	(void)vtab;
+	for (int i = 0; i < info->nConstraint && n < PUSH_MAX; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		char push = c->usable ? push_of(c->iColumn, c->op) : 0;
+		if (!push ||
+		    (push == PUSH_NAME && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0))
+			continue;
+		pushed[n++] = push;
+		info->aConstraintUsage[i].argvIndex = n;
+	}
+	estimate(info, pushed);
+	info->idxStr = sqlite3_mprintf("%s", pushed);
+	info->needToFreeIdxStr = 1;
+	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static void push_time(struct scan *s, char push, sqlite3_value *v)
+{
+	int64_t t;
+
+	if (push != PUSH_TO && sql_integer_of(v, false, &t) && t > s->from_ns)
+		s->from_ns = t;
+	if (push != PUSH_FROM && sql_integer_of(v, true, &t) && t < s->to_ns)
+		s->to_ns = t + (t < INT64_MAX);
+}
+
+static bool is_asked(const struct scan *s, uint32_t series, char push, sqlite3_value *v)
+{
+	const struct profile *p = catalog_of(s);
+	uint32_t name = p->series.types.v[p->series.series.v[series].type].name;
+	const char *text;
+	int64_t id;
+
+	if (push == PUSH_SERIES)
+		return sql_integer_of(v, false, &id) && id == series;
+	text = (const char *)sqlite3_value_text(v);
+	return text && (size_t)sqlite3_value_bytes(v) == strtab_len(&p->strings, name) &&
+	       memcmp(text, profile_str(p, name), strtab_len(&p->strings, name)) == 0;
+}
+
+static void start(struct scan *s)
+{
+	const struct profile *p = catalog_of(s);
+	uint32_t n = p->series.series.n;
+
+	free(s->wanted);
+	s->wanted = xcalloc(n + 1, sizeof *s->wanted);
+	for (uint32_t i = 0; i < n; i++)
+		s->wanted[i] = type_is_metric(&p->series.types.v[p->series.series.v[i].type]);
+	s->sql->source->ops->range(s->sql->source, &s->from_ns, &s->to_ns);
+	s->series = 0;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *pushed, int argc,
+		  sqlite3_value **argv)
+{
+	struct scan *s = scan_of(base);
+
+	(void)number;
+	start(s);
+	for (int i = 0; i < argc; i++) {
+		if (strchr("<>=", pushed[i]))
+			push_time(s, pushed[i], argv[i]);
+		else
+			for (uint32_t k = 0; k < catalog_of(s)->series.series.n; k++)
+				s->wanted[k] &= is_asked(s, k, pushed[i], argv[i]);
+	}
+	s->slice_ns = s->from_ns;
+	return sql_vtab_fail(base->pVtab, fill(s));
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **err)
+{
+	(void)argc, (void)argv, (void)err;
+	return sql_vtab_connect(db, aux, schema, out);
+}
+
+static int open_scan(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+	struct scan *s = xcalloc(1, sizeof *s);
+
+	s->sql = ((struct sql_vtab *)vtab)->sql;
+	*out = &s->base;
+	return SQLITE_OK;
+}
+
+static int close_scan(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = scan_of(base);
+
+	free(s->wanted);
+	vec_done(&s->points);
+	free(s);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = scan_of(base);
+
+	if (++s->at < s->points.n)
+		return SQLITE_OK;
+	return sql_vtab_fail(base->pVtab, fill(s));
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	return scan_of(base)->at >= scan_of(base)->points.n;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	const struct scan *s = scan_of(base);
+	const struct profile *p = catalog_of(s);
+	const struct metric_point *point = &s->points.v[s->at];
+
+	switch (i) {
+	case TIME:
+		sqlite3_result_int64(ctx, point->time_ns);
+		break;
+	case NAME:
+		sql_result_string(ctx, p,
+				  p->series.types.v[p->series.series.v[s->series].type].name);
+		break;
+	case VALUE:
+		sqlite3_result_double(ctx, point->value);
+		break;
+	case SERIES:
+		sqlite3_result_int64(ctx, s->series);
+		break;
+	}
+	return SQLITE_OK;
+}
+
+/* A series has one point at a moment. */
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	const struct scan *s = scan_of(base);
+
+	*out = (sqlite3_int64)hash_mix(s->series, (uint64_t)s->points.v[s->at].time_ns);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xConnect = connect_table,
+	.xBestIndex = best_index,
+	.xDisconnect = sql_vtab_disconnect,
+	.xOpen = open_scan,
+	.xClose = close_scan,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+int sql_metrics_register(struct sql *sql)
+{
+	return sql_module_add(sql, "metrics", &module, NULL);
+}

@@ -1,0 +1,207 @@
+#include "server/admit.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_PARAMS = 32 };
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+/* The headers that matter, each with how often it came. */
+struct heads {
+	const char *length, *transfer, *host, *origin, *encoding, *expect;
+	uint32_t lengths, transfers, hosts, encodings;
+	bool is_bad; /* a NUL inside of one */
+};
+
+static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char *key, size_t n_key,
+				 const char *value, size_t n_value)
+{
+	struct heads *h = ctx;
+	(void)kind;
+	if (strlen(key) != n_key || (value && strlen(value) != n_value))
+		h->is_bad = true;
+	if (strcasecmp(key, "Content-Length") == 0) {
+		h->length = value;
+		h->lengths++;
+	} else if (strcasecmp(key, "Transfer-Encoding") == 0) {
+		h->transfer = value;
+		h->transfers++;
+	} else if (strcasecmp(key, "Host") == 0) {
+		h->host = value;
+		h->hosts++;
+	} else if (strcasecmp(key, "Content-Encoding") == 0) {
+		h->encoding = value;
+		h->encodings++;
+	} else if (strcasecmp(key, "Origin") == 0) {
+		h->origin = value;
+	} else if (strcasecmp(key, "Expect") == 0) {
+		h->expect = value;
+	}
+	return MHD_YES;
+}
+
+/* How long the body is must be beyond doubt: what is in front of us may see it otherwise, and take a part of it for a request. */
+static unsigned check_framing(struct request *r, const struct heads *h, struct err *err)
+{
+	bool is_chunked = h->transfer && strcasecmp(h->transfer, "chunked") == 0;
+	const char *what = h->lengths > 1                ? "two Content-Length"
+			   : h->lengths && h->transfers  ? "Content-Length and Transfer-Encoding"
+			   : h->transfers > 1            ? "two Transfer-Encoding"
+			   : h->transfers && !is_chunked ? "a Transfer-Encoding but chunked"
+			   : h->hosts > 1                ? "two Host"
+			   : h->encodings > 1            ? "two Content-Encoding"
+			   : h->is_bad                   ? "a NUL in a header"
+							 : NULL;
+	if (!what)
+		return 0;
+	counter_add(&r->server->counters.refused[REFUSED_FRAMING], 1);
+	r->reply.closes = true;
+	err_set(err, EINVAL, "a request with %s", what);
+	return 400;
+}
+
+/* A page of another site can make a browser ask us: by a name of its own that resolves to 127.0.0.1, or by posting a form. */
+static unsigned check_site(const struct heads *h, struct err *err)
+{
+	if (h->host && !listen_host_is_loopback(h->host)) {
+		err_set(err, EINVAL, "this is not the host '%.100s'", h->host);
+		err_hint(err, "ask for 127.0.0.1, [::1] or localhost");
+		return 421;
+	}
+	if (h->origin && (!h->host || !str_starts(h->origin, "http://") ||
+			  strcasecmp(h->origin + strlen("http://"), h->host) != 0)) {
+		err_set(err, EPERM, "a page of another site may not ask");
+		return 403;
+	}
+	return 0;
+}
+
+static unsigned check_rate(struct request *r, struct err *err)
+{
+	struct server *s = r->server;
+	const union MHD_ConnectionInfo *info =
+		s->mhd.get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	uint32_t wait_s = 0;
+	if (rate_take(&s->rate, info ? info->client_addr : NULL, clock_mono_ns(), &wait_s))
+		return 0;
+	counter_add(&s->counters.refused[REFUSED_RATE], 1);
+	r->reply.retry_after_s = wait_s;
+	err_set(err, EBUSY, "more than %u requests per second", s->rate.per_s);
+	return 429;
+}
+
+/* --- the request line ------------------------------------------------------------------------- */
+
+static unsigned find_route(struct request *r, const char *method, const char *path, struct err *err)
+{
+	const char *allow;
+	if (r->has_nul) {
+		err_set(err, EINVAL, "a NUL in the address");
+		return 400;
+	}
+	r->route = route_find(method, path, &allow);
+	if (r->route)
+		return 0;
+	r->reply.allow = allow;
+	if (allow) {
+		err_set(err, EINVAL, "this takes %s only", allow);
+		return 405;
+	}
+	err_set(err, ENOENT, "there is nothing at %.200s", path);
+	err_hint(err, "docs/api.md lists what there is; / is a page to look at");
+	return 404;
+}
+
+struct params {
+	struct request *r;
+	struct err *err;
+};
+
+static bool utf8_is_valid(const char *s, size_t n)
+{
+	for (size_t len; n && (len = utf8_len(s, n)); n -= len)
+		s += len;
+	return n == 0;
+}
+
+static int add_param(struct request *r, const char *name, const char *value, size_t n_value,
+		     struct err *err)
+{
+	if (r->params.n == MAX_PARAMS)
+		return err_set(err, EINVAL, "more than %d parameters", MAX_PARAMS);
+	if (request_param(r, name))
+		return err_set(err, EINVAL, "parameter %.60s is given twice", name);
+	if (strlen(value) != n_value || !utf8_is_valid(value, n_value))
+		return err_set(err, EINVAL, "parameter %.60s is no text in UTF-8", name);
+	int rc = route_check_param(r->route, name, err);
+	if (rc == 0)
+		vec_push(&r->params, (struct param){ arena_dup(&r->arena, name, strlen(name)),
+						     arena_dup(&r->arena, value, n_value) });
+	return rc;
+}
+
+static enum MHD_Result take_param(void *ctx, enum MHD_ValueKind kind, const char *key, size_t n_key,
+				  const char *value, size_t n_value)
+{
+	struct params *p = ctx;
+	(void)kind;
+	(void)n_key;
+	return add_param(p->r, key, value ? value : "", n_value, p->err) == 0 ? MHD_YES : MHD_NO;
+}
+
+static unsigned take_params(struct request *r, struct err *err)
+{
+	struct params p = { r, err };
+	if (r->route->takes & TAKES_ANY)
+		return 0;
+	r->server->mhd.get_connection_values_n(r->mhd, MHD_GET_ARGUMENT_KIND, take_param, &p);
+	return err->code ? 400 : 0;
+}
+
+/* --- the body --------------------------------------------------------------------------------- */
+
+static unsigned expect_body(struct request *r, const struct heads *h, struct err *err)
+{
+	uint64_t length = h->transfer ? UINT64_MAX : 0;
+	if (h->length && parse_u64(h->length, &length) < 0)
+		length = UINT64_MAX - 1;
+	if (length && !(r->route->takes & TAKES_BODY)) {
+		r->reply.closes = true;
+		err_set(err, EINVAL, "a body, where none is taken");
+		return 400;
+	}
+	if (h->expect && strcasecmp(h->expect, "100-continue") != 0) {
+		err_set(err, EINVAL, "'%.60s' cannot be expected", h->expect);
+		return 417;
+	}
+	if (h->encoding)
+		r->body.encoding = arena_dup(&r->arena, h->encoding, strlen(h->encoding));
+	unsigned status = length ? body_begin(r, length) : 0;
+	if (status) {
+		r->reply.closes = true;
+		err_set(err, EFBIG,
+			status == 413 ? "the body is too large"
+				      : "there is no memory for more bodies at once");
+	}
+	return status;
+}
+
+unsigned admit(struct request *r, const char *method, const char *path, struct err *err)
+{
+	struct heads h = { 0 };
+	r->server->mhd.get_connection_values_n(r->mhd, MHD_HEADER_KIND, take_head, &h);
+	unsigned status = check_framing(r, &h, err);
+	if (!status)
+		status = check_rate(r, err);
+	if (!status)
+		status = check_site(&h, err);
+	if (!status)
+		status = find_route(r, method, path, err);
+	if (!status)
+		status = take_params(r, err);
+	return status ? status : expect_body(r, &h, err);
+}

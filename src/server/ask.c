@@ -1,0 +1,118 @@
+#include "server/ask.h"
+
+#include "query/pattern.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool nobody_waits(void *ctx)
+{
+	const struct request *r = ctx;
+	return r->server->ends || !connection_is_there(r->from);
+}
+
+struct guard_limits ask_limits(struct request *r)
+{
+	const struct server *s = r->server;
+	return (struct guard_limits){
+		.time_ns = s->opts.query_ns,
+		.memory_bytes = (s->opts.memory_bytes - s->bodies.limit_bytes) / s->opts.queries,
+		.stop = nobody_waits,
+		.ctx = r
+	};
+}
+
+int ask_source(struct ask *a, struct request *r, struct err *err)
+{
+	*a = (struct ask){ .r = r };
+	int rc = served_lease(&r->server->data, &a->source, err);
+	if (rc < 0)
+		return rc;
+	a->catalog = a->source->ops->catalog(a->source);
+	a->q.source = a->source;
+	a->q.limits = ask_limits(r);
+	query_span_of(a->source, r->server->data.file, &a->span);
+	return 0;
+}
+
+void ask_done(struct ask *a)
+{
+	served_return(&a->r->server->data, a->source);
+	selector_free(a->selector);
+}
+
+int ask_selector(struct ask *a, const char *param, struct err *err)
+{
+	const char *text = request_param(a->r, param);
+	int rc = text ? selector_parse(text, &a->selector, err) : 0;
+	a->q.selector = a->selector;
+	return rc < 0 ? err_prefix(err, "parameter %s", param) : 0;
+}
+
+static int ask_by(struct ask *a, struct err *err)
+{
+	const char *text = request_param(a->r, "by");
+	char *at = text ? arena_dup(&a->r->arena, text, strlen(text)) : NULL;
+	for (char *word; (word = strsep(&at, ","));) {
+		if (!*word || strcmp(word, "none") == 0)
+			continue;
+		if (a->q.n_by == QUERY_BY_MAX)
+			return err_set(err, EINVAL, "parameter by: more than %d labels",
+				       QUERY_BY_MAX);
+		a->q.by[a->q.n_by++] = word;
+	}
+	return 0;
+}
+
+/* The C library takes gigabytes for some expressions of a dozen characters: those are found, and refused, as in selectors. */
+static int ask_regex(struct ask *a, const char *name, const char **out, struct err *err)
+{
+	const char *text = request_param(a->r, name);
+	regex_t regex;
+	if (text) {
+		int rc = pattern_compile(text, &regex, err);
+		if (rc < 0)
+			return err_prefix(err, "parameter %s", name);
+		regfree(&regex);
+	}
+	*out = text;
+	return 0;
+}
+
+int ask_filters(struct ask *a, struct err *err)
+{
+	struct tree_opts *t = &a->q.tree;
+	int rc = ask_regex(a, "focus", &t->focus, err);
+	if (rc == 0)
+		rc = ask_regex(a, "ignore", &t->ignore, err);
+	if (rc == 0)
+		rc = ask_regex(a, "hide", &t->hide, err);
+	if (rc == 0)
+		rc = request_flag(a->r, "no_kernel", &t->no_kernel, err);
+	if (rc == 0)
+		rc = request_flag(a->r, "no_user", &t->no_user, err);
+	if (rc == 0 && t->no_kernel && t->no_user)
+		rc = err_set(err, EINVAL, "no_kernel and no_user together leave nothing");
+	return rc;
+}
+
+int ask_query(struct ask *a, struct request *r, struct err *err)
+{
+	struct query_range_words words = { request_param(r, "from"), request_param(r, "to"),
+					   "parameter from", "parameter to" };
+	uint32_t others;
+	int rc = ask_source(a, r, err);
+	if (rc == 0 && !request_param(r, "q")) {
+		rc = err_set(err, EINVAL, "parameter q is missing: a selector, like cpu");
+		err_hint(err, "/api/v1/types lists the types there are");
+	}
+	if (rc == 0)
+		rc = ask_selector(a, "q", err);
+	if (rc == 0)
+		rc = query_span_parse(&a->span, &words, &a->q, err);
+	if (rc == 0)
+		rc = query_ask_type(&a->q, &others, err);
+	if (rc == 0)
+		rc = ask_by(a, err);
+	return rc == 0 ? ask_filters(a, err) : rc;
+}

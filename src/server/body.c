@@ -1,0 +1,137 @@
+/* Bodies of requests: into memory, within the budget that all share. */
+#include "base/unpack.h"
+#include "server/request.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SPARE_BYTES = 1 << 20, PIECE = SERVER_PIECE };
+
+static uint64_t max_body(const struct request *r)
+{
+	uint64_t all = r->server->bodies.limit_bytes;
+	return r->route->max_body < all ? r->route->max_body : all;
+}
+
+/* Room for so many bytes in all. */
+static bool reserve(struct request *r, uint64_t bytes)
+{
+	struct body *b = &r->body;
+	if (bytes <= b->reserved_bytes)
+		return true;
+	if (!budget_take(&r->server->bodies, bytes - b->reserved_bytes))
+		return false;
+	b->reserved_bytes = bytes;
+	return true;
+}
+
+static unsigned refuse(struct request *r, unsigned status)
+{
+	if (status == 503)
+		counter_add(&r->server->counters.refused[REFUSED_BODIES], 1);
+	return r->body.failed = status;
+}
+
+unsigned body_begin(struct request *r, uint64_t length)
+{
+	if (length == UINT64_MAX)
+		return 0;
+	if (length > max_body(r))
+		return refuse(r, 413);
+	return reserve(r, length) ? 0 : refuse(r, 503);
+}
+
+void body_add(struct request *r, const void *data, size_t len)
+{
+	struct body *b = &r->body;
+	b->received_bytes += len;
+	counter_add(&r->server->counters.body_bytes, len);
+	if (b->failed)
+		return;
+	if (b->data.len + len > max_body(r))
+		refuse(r, 413);
+	else if (!reserve(r, (b->data.len + len + PIECE - 1) / PIECE * PIECE) &&
+		 !reserve(r, b->data.len + len))
+		refuse(r, 503);
+	else
+		buf_add(&b->data, data, len);
+}
+
+bool body_is_hopeless(const struct request *r)
+{
+	return r->body.failed && r->body.received_bytes > max_body(r) + SPARE_BYTES;
+}
+
+static enum unpack_kind encoding_kind(const char *encoding)
+{
+	return strcasecmp(encoding, "gzip") == 0   ? UNPACK_GZIP
+	       : strcasecmp(encoding, "zstd") == 0 ? UNPACK_ZSTD
+						   : UNPACK_NONE;
+}
+
+/* Appends what is unpacked until the end, or the limit. */
+static unsigned unpack_all(struct request *r, struct unpack *u, struct buf *out, struct err *err)
+{
+	struct cur in = cur_of(r->body.data.data, r->body.data.len);
+	uint64_t packed = r->body.data.len;
+	for (;;) {
+		size_t got;
+		if (!reserve(r, packed + out->len + PIECE))
+			return refuse(r, 503);
+		buf_reserve(out, PIECE);
+		int rc = unpack_step(u, &in, true, out->data + out->len, PIECE, &got, err);
+		if (rc < 0)
+			return rc == -E2BIG ? 413 : 400;
+		out->len += got;
+		if (out->len > max_body(r)) {
+			err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
+				(unsigned long long)max_body(r));
+			return 413;
+		}
+		if (rc == 0)
+			return 0;
+	}
+}
+
+static unsigned unpack_body(struct request *r, struct err *err)
+{
+	enum unpack_kind kind = encoding_kind(r->body.encoding);
+	struct buf plain = { 0 };
+	if (kind == UNPACK_NONE) {
+		err_set(err, EINVAL, "a body in Content-Encoding '%s' is not understood",
+			r->body.encoding);
+		err_hint(err, "gzip and zstd are");
+		return 415;
+	}
+	struct unpack *u = unpack_new(kind);
+	unpack_limit_window(u, UNPACK_HTTP_WINDOW_LOG);
+	unsigned status = unpack_all(r, u, &plain, err);
+	unpack_free(u);
+	if (status) {
+		buf_done(&plain);
+		return status;
+	}
+	buf_done(&r->body.data);
+	r->body.data = plain;
+	return 0;
+}
+
+unsigned body_end(struct request *r, struct err *err)
+{
+	unsigned status = r->body.failed;
+	if (!status && r->body.encoding && strcasecmp(r->body.encoding, "identity") != 0)
+		status = unpack_body(r, err);
+	if (status == 503)
+		err_set(err, EBUSY, "there is no memory for more bodies at once");
+	else if (status == 413 && !err->code)
+		err_set(err, EFBIG, "the body is larger than %llu bytes",
+			(unsigned long long)max_body(r));
+	return status;
+}
+
+void body_done(struct request *r)
+{
+	buf_done(&r->body.data);
+	budget_give(&r->server->bodies, r->body.reserved_bytes);
+	r->body.reserved_bytes = 0;
+}

@@ -1,0 +1,9 @@
+#include "server/counters.h"
+
+const char *const refusal_names[REFUSALS] = {
+	[REFUSED_CONNECTIONS] = "connections",
+	[REFUSED_RATE] = "rate",
+	[REFUSED_BUSY] = "busy",
+	[REFUSED_BODIES] = "bodies",
+	[REFUSED_FRAMING] = "framing",
+};

@@ -1,0 +1,35 @@
+/* server/handlers.h: what the table of routes calls, by file. */
+#ifndef CRESSET_SERVER_HANDLERS_H
+#define CRESSET_SERVER_HANDLERS_H
+
+#include "server/request.h"
+
+/* route_catalog.c */
+void handle_types(struct request *r);
+void handle_labels(struct request *r);
+void handle_values(struct request *r);
+void handle_series(struct request *r);
+/* route_tree.c */
+void handle_flame(struct request *r);
+void handle_top(struct request *r);
+void handle_callers(struct request *r);
+/* route_diff.c */
+void handle_diff(struct request *r);
+/* route_time.c */
+void handle_range(struct request *r);
+void handle_chart(struct request *r);
+void handle_heatmap(struct request *r);
+/* route_sql.c */
+void handle_sql(struct request *r);
+/* route_status.c */
+void handle_status(struct request *r);
+void handle_metrics(struct request *r);
+void handle_healthz(struct request *r);
+void handle_readyz(struct request *r);
+/* route_page.c */
+void handle_page(struct request *r);
+void handle_page_style(struct request *r);
+void handle_page_script(struct request *r);
+void handle_page_icon(struct request *r);
+
+#endif

@@ -1,0 +1,314 @@
+#include "server/http.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "server/admit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PARSERS = 2, SECOND_NS = 1000000000 };
+
+/* --- the life of a request -------------------------------------------------------------------- */
+
+static struct connection *connection_of(struct server *s, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		s->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? info->socket_context : NULL;
+}
+
+static void set_deadline(struct request *r, uint64_t ns)
+{
+	connections_set_deadline(&r->server->connections, r->from,
+				 ns == UINT64_MAX ? ns : clock_mono_ns() + ns);
+}
+
+/* Time for so many bytes, in either direction. */
+static uint64_t transfer_ns(const struct server *s, uint64_t bytes)
+{
+	return s->opts.body_ns + bytes / SERVER_PIECE * SECOND_NS;
+}
+
+static void request_free(struct request *r)
+{
+	r->from->request = NULL;
+	body_done(r);
+	reply_clear(r);
+	vec_done(&r->params);
+	arena_done(&r->arena);
+	free(r);
+}
+
+/* The library does not say of every request that it has ended: where it gives a connection up while it reads, there may be one left. */
+static void free_forgotten(struct connection *c)
+{
+	if (c->request)
+		request_free(c->request);
+}
+
+/* The request line is there: what it returns is the request's context from here on. */
+static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
+{
+	struct request *r = xcalloc(1, sizeof *r);
+	r->server = ctx;
+	r->mhd = mhd;
+	r->from = connection_of(ctx, mhd);
+	free_forgotten(r->from);
+	r->from->request = r;
+	r->reply.fd = -1;
+	r->start_ns = clock_mono_ns();
+	r->has_nul = strstr(uri, "%00") != NULL;
+	set_deadline(r, r->server->opts.header_ns);
+	return r;
+}
+
+static void count(const struct request *r)
+{
+	struct counters *c = &r->server->counters;
+	uint32_t route = r->route ? (uint32_t)(r->route - routes) : COUNTER_ROUTES - 1;
+	counter_add(&c->routes[route].answers[r->reply.status / 100 % COUNTER_CLASSES], 1);
+	counter_add(&c->routes[route].time_ns, clock_mono_ns() - r->start_ns);
+	counter_add(&c->routes[route].bytes, r->reply.bytes);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *mhd, void **request,
+			 enum MHD_RequestTerminationCode how)
+{
+	struct request *r = *request;
+	(void)ctx;
+	(void)mhd;
+	(void)how;
+	*request = NULL;
+	if (!r)
+		return;
+	set_deadline(r, r->server->opts.idle_ns);
+	request_free(r);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* The response takes the answer over. NULL: there is no memory. */
+static struct MHD_Response *make_response(struct request *r)
+{
+	struct reply *y = &r->reply;
+	const struct mhd *m = &r->server->mhd;
+	struct MHD_Response *response;
+	if (y->fd >= 0) {
+		response = m->create_response_from_fd64(y->bytes, y->fd);
+		if (response)
+			y->fd = -1;
+		return response;
+	}
+	response = m->create_response_from_buffer(y->body.len, y->body.data, MHD_RESPMEM_MUST_FREE);
+	if (response)
+		y->body = (struct buf){ 0 };
+	return response;
+}
+
+static void add_headers(const struct request *r, struct MHD_Response *response)
+{
+	const struct reply *y = &r->reply;
+	const struct mhd *m = &r->server->mhd;
+	char seconds[16];
+	snprintf(seconds, sizeof seconds, "%u", y->retry_after_s);
+	const char *const headers[][2] = {
+		{ "Content-Type", y->type },
+		{ "Content-Security-Policy",
+		  y->policy ? y->policy : "default-src 'none'; frame-ancestors 'none'" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cache-Control", "no-store" },
+		{ "Allow", y->allow },
+		{ "Retry-After", y->retry_after_s ? seconds : NULL },
+		{ "Connection", y->closes ? "close" : NULL },
+	};
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		if (headers[i][1])
+			m->add_response_header(response, headers[i][0], headers[i][1]);
+}
+
+static enum MHD_Result send_reply(struct request *r)
+{
+	const struct mhd *m = &r->server->mhd;
+	struct MHD_Response *response = make_response(r);
+	if (!response)
+		return MHD_NO;
+	add_headers(r, response);
+	body_done(r); /* others may need the room while this is sent */
+	set_deadline(r, transfer_ns(r->server, r->reply.bytes));
+	r->state = REQUEST_SENT;
+	count(r);
+	enum MHD_Result rc = m->queue_response(r->mhd, r->reply.status, response);
+	m->destroy_response(response);
+	return rc;
+}
+
+/* What admission has put into the reply beside the status stays. */
+static enum MHD_Result refuse(struct request *r, unsigned status, const struct err *err)
+{
+	struct reply said = r->reply;
+	reply_error(r, status, err);
+	r->reply.allow = said.allow;
+	r->reply.closes = said.closes;
+	if (said.retry_after_s)
+		r->reply.retry_after_s = said.retry_after_s;
+	return send_reply(r);
+}
+
+/* --- the steps of a request ------------------------------------------------------------------- */
+
+static enum MHD_Result begin(struct request *r, const char *method, const char *path)
+{
+	struct err err = { 0 };
+	unsigned status = admit(r, method, path, &err);
+	if (status)
+		return refuse(r, status, &err);
+	r->state = REQUEST_BODY;
+	set_deadline(r, transfer_ns(r->server, 0));
+	return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct request *r, const char *data, size_t len)
+{
+	body_add(r, data, len);
+	if (body_is_hopeless(r))
+		return MHD_NO;
+	connections_set_deadline(&r->server->connections, r->from,
+				 r->start_ns + transfer_ns(r->server, r->body.received_bytes));
+	return MHD_YES;
+}
+
+static void handle(struct request *r)
+{
+	struct err err = { 0 };
+	unsigned status = body_end(r, &err);
+	if (status)
+		reply_error(r, status, &err);
+	else
+		r->route->handle(r);
+}
+
+void http_work(void *request)
+{
+	struct request *r = request;
+	handle(r);
+	r->state = REQUEST_READY;
+	r->server->mhd.resume_connection(r->mhd);
+}
+
+static enum MHD_Result hand_over(struct request *r)
+{
+	struct server *s = r->server;
+	struct err err = { 0 };
+	set_deadline(r, UINT64_MAX); /* the query has a time of its own */
+	r->state = REQUEST_WORKS;
+	s->mhd.suspend_connection(r->mhd);
+	if (workers_put(s->workers, r))
+		return MHD_YES;
+	counter_add(&s->counters.refused[REFUSED_BUSY], 1);
+	err_set(&err, EBUSY, "there are too many queries at once");
+	reply_error(r, 429, &err);
+	r->state = REQUEST_READY;
+	s->mhd.resume_connection(r->mhd);
+	return MHD_YES;
+}
+
+static enum MHD_Result finish(struct request *r)
+{
+	if (!(r->route->takes & TAKES_NO_WORKER))
+		return hand_over(r);
+	handle(r);
+	return send_reply(r);
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mhd, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *len, void **request)
+{
+	struct request *r = *request;
+	size_t n = *len;
+	(void)ctx;
+	(void)mhd;
+	(void)version;
+	switch ((enum request_state)r->state) {
+	case REQUEST_NEW:
+		return begin(r, method, url);
+	case REQUEST_BODY:
+		*len = 0;
+		return n ? take_body(r, data, n) : finish(r);
+	case REQUEST_READY:
+		return send_reply(r);
+	case REQUEST_WORKS:
+		return MHD_YES; /* it is suspended */
+	case REQUEST_SENT:
+		*len = 0; /* what still comes is thrown away */
+		return MHD_YES;
+	}
+	return MHD_NO;
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = ctx;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		free_forgotten(*context);
+		connections_remove(&s->connections, *context);
+		*context = NULL;
+		return;
+	}
+	const union MHD_ConnectionInfo *info =
+		s->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*context = connections_add(&s->connections, info->connect_fd,
+				   clock_mono_ns() + s->opts.header_ns);
+	counter_add(&s->counters.connections, 1);
+}
+
+static void turn_away(struct server *s, int fd)
+{
+	static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+				     "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
+	char unread[4096];
+	counter_add(&s->counters.refused[REFUSED_CONNECTIONS], 1);
+	/* What lies unread when we close would take the answer along. */
+	if (recv(fd, unread, sizeof unread, MSG_DONTWAIT) >= 0 || errno == EAGAIN)
+		send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
+}
+
+void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
+{
+	struct server *s = server;
+	if (connections_count(&s->connections) >= s->opts.connections)
+		turn_away(s, fd);
+	else
+		s->mhd.add_connection(s->daemon, fd, from, len); /* closes it when it fails */
+}
+
+int http_start(struct server *s, struct err *err)
+{
+	/* Poll mode: in epoll mode of 0.9.75 a client that stalls in a TLS handshake keeps a thread busy. */
+	unsigned flags = MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
+			 MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME;
+	s->daemon = s->mhd.start_daemon(
+		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_THREAD_POOL_SIZE, PARSERS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_LIMIT, s->opts.connections * 2 + 16,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, s, MHD_OPTION_END);
+	return s->daemon ? 0 : err_set(err, EIO, "libmicrohttpd does not start");
+}
+
+void http_stop(struct server *s)
+{
+	if (s->daemon)
+		s->mhd.stop_daemon(s->daemon);
+	s->daemon = NULL;
+}

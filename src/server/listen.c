@@ -1,0 +1,162 @@
+#include "server/listen.h"
+
+#include "base/parse.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { BACKLOG = 512, HOST_MAX = 63 };
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* host[:port] or [host]:port into its parts; *port stays "" where there is none. */
+static bool split(const char *text, char host[HOST_MAX + 1], const char **port)
+{
+	const char *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
+	const char *from = text + (*text == '[');
+	if (*text == '[' && (!end || (end[1] && end[1] != ':')))
+		return false;
+	if (!end)
+		end = text + strlen(text);
+	if (end - from > HOST_MAX)
+		return false;
+	memcpy(host, from, end - from);
+	host[end - from] = '\0';
+	end += *end == ']';
+	*port = *end == ':' ? end + 1 : end;
+	return true;
+}
+
+static bool parse_host(const char *host, uint16_t port, union listen_addr *out)
+{
+	memset(out, 0, sizeof *out);
+	if (strcasecmp(host, "localhost") == 0)
+		host = "127.0.0.1";
+	if (inet_pton(AF_INET, host, &out->v4.sin_addr) == 1) {
+		out->v4.sin_family = AF_INET;
+		out->v4.sin_port = htons(port);
+		return true;
+	}
+	if (inet_pton(AF_INET6, host, &out->v6.sin6_addr) != 1)
+		return false;
+	out->v6.sin6_family = AF_INET6;
+	out->v6.sin6_port = htons(port);
+	return true;
+}
+
+int listen_parse(const char *text, union listen_addr *out, struct err *err)
+{
+	char host[HOST_MAX + 1];
+	const char *port_text;
+	uint64_t port;
+	if (!split(text, host, &port_text) || parse_u64(port_text, &port) < 0 ||
+	    port > UINT16_MAX || !parse_host(host, port, out)) {
+		err_set(err, EINVAL, "'%s' is no address to listen on", text);
+		err_hint(err, "like 127.0.0.1:7070 or [::1]:7070");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+bool listen_is_loopback(const union listen_addr *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return ntohl(a->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
+}
+
+bool listen_host_is_loopback(const char *host)
+{
+	char name[HOST_MAX + 1];
+	union listen_addr addr;
+	const char *port;
+	return split(host, name, &port) && parse_host(name, 0, &addr) && listen_is_loopback(&addr);
+}
+
+/* --- the socket ------------------------------------------------------------------------------- */
+
+static socklen_t addr_len(const union listen_addr *a)
+{
+	return a->any.sa_family == AF_INET ? sizeof a->v4 : sizeof a->v6;
+}
+
+static int bind_socket(struct listener *l, const union listen_addr *addr)
+{
+	int one = 1;
+	l->addr = *addr;
+	socklen_t len = addr_len(addr);
+	l->fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0 || setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+	    bind(l->fd, &addr->any, len) < 0 || listen(l->fd, BACKLOG) < 0 ||
+	    getsockname(l->fd, &l->addr.any, &len) < 0)
+		return -errno;
+	return 0;
+}
+
+int listener_open(struct listener *l, const union listen_addr *addr, struct err *err)
+{
+	l->fd = -1;
+	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int rc = l->wake_fd < 0 ? -errno : bind_socket(l, addr);
+	if (rc == 0)
+		return 0;
+	listener_close(l);
+	err_set(err, -rc, "cannot listen: %s", strerror(-rc));
+	if (rc == -EADDRINUSE)
+		err_hint(err, "another program has this port: choose another with --listen");
+	return rc;
+}
+
+static void take_one(struct listener *l)
+{
+	union listen_addr from;
+	socklen_t len = sizeof from;
+	int one = 1, fd = accept4(l->fd, &from.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		l->take(l->ctx, fd, &from.any, len);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		poll(NULL, 0, 50); /* it stays in the queue until somebody has gone */
+	}
+}
+
+static void *take_all(void *ctx)
+{
+	struct listener *l = ctx;
+	struct pollfd fds[] = { { .fd = l->wake_fd, .events = POLLIN },
+				{ .fd = l->fd, .events = POLLIN } };
+	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
+		if (fds[0].revents)
+			break;
+		if (fds[1].revents)
+			take_one(l);
+	}
+	return NULL;
+}
+
+int listener_start(struct listener *l, struct err *err)
+{
+	int rc = pthread_create(&l->thread, NULL, take_all, l);
+	l->runs = rc == 0;
+	return rc ? err_set(err, rc, "cannot start a thread: %s", strerror(rc)) : 0;
+}
+
+void listener_close(struct listener *l)
+{
+	uint64_t one = 1;
+	if (l->runs && write(l->wake_fd, &one, sizeof one) == sizeof one)
+		pthread_join(l->thread, NULL);
+	l->runs = false;
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
+	l->fd = l->wake_fd = -1;
+}

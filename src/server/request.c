@@ -1,0 +1,173 @@
+#include "server/request.h"
+
+#include "base/json.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+const char *request_param(const struct request *r, const char *name)
+{
+	for (size_t i = 0; i < r->params.n; i++)
+		if (strcmp(r->params.v[i].name, name) == 0)
+			return r->params.v[i].value;
+	return NULL;
+}
+
+int request_flag(const struct request *r, const char *name, bool *out, struct err *err)
+{
+	const char *value = request_param(r, name);
+	if (value && strcmp(value, "1") != 0 && strcmp(value, "0") != 0 && *value)
+		return err_set(err, EINVAL, "parameter %s: '%s' is neither 0 nor 1", name, value);
+	*out = value && *value == '1';
+	return 0;
+}
+
+int request_u64(const struct request *r, const char *name, uint64_t otherwise, uint64_t max,
+		uint64_t *out, struct err *err)
+{
+	const char *value = request_param(r, name);
+	uint64_t n = otherwise;
+	if (value && (parse_u64(value, &n) < 0 || n > max))
+		return err_set(err, EINVAL, "parameter %s: '%s' is no number up to %llu", name,
+			       value, (unsigned long long)max);
+	*out = n;
+	return 0;
+}
+
+int request_word(const struct request *r, const char *name, const char *const *words, int *out,
+		 struct err *err)
+{
+	const char *value = request_param(r, name);
+	struct buf list = { 0 };
+	int i = 0;
+	while (value && words[i] && strcmp(words[i], value) != 0)
+		i++;
+	if (words[i]) {
+		*out = i;
+		return 0;
+	}
+	for (i = 0; words[i]; i++)
+		buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
+	err_set(err, EINVAL, "parameter %s: '%s' is not known", name, value);
+	err_hint(err, "it is one of: %s", buf_cstr(&list));
+	buf_done(&list);
+	return -EINVAL;
+}
+
+/* --- answering -------------------------------------------------------------------------------- */
+
+void reply_clear(struct request *r)
+{
+	buf_done(&r->reply.body);
+	if (r->reply.fd >= 0)
+		close(r->reply.fd);
+	r->reply = (struct reply){ .fd = -1 };
+}
+
+void reply_body(struct request *r, const char *type, struct buf *body)
+{
+	reply_clear(r);
+	r->reply.status = 200;
+	r->reply.type = type;
+	r->reply.body = *body;
+	r->reply.bytes = body->len;
+	*body = (struct buf){ 0 };
+}
+
+void reply_fd(struct request *r, const char *type, int fd)
+{
+	struct stat st;
+	struct err err = { 0 };
+	if (fstat(fd, &st) < 0) {
+		err_set(&err, errno, "cannot look at the answer: %s", strerror(errno));
+		close(fd);
+		reply_error(r, 500, &err);
+		return;
+	}
+	reply_clear(r);
+	r->reply.status = 200;
+	r->reply.type = type;
+	r->reply.fd = fd;
+	r->reply.bytes = st.st_size;
+}
+
+static const char *status_code(unsigned status)
+{
+	switch (status) {
+	case 400:
+		return "bad_request";
+	case 403:
+		return "forbidden";
+	case 404:
+		return "not_found";
+	case 405:
+		return "method_not_allowed";
+	case 413:
+		return "too_large";
+	case 415:
+		return "unsupported_encoding";
+	case 417:
+		return "expectation_failed";
+	case 421:
+		return "misdirected_request";
+	case 429:
+		return "too_many_requests";
+	case 503:
+		return "unavailable";
+	}
+	return "internal";
+}
+
+void reply_error(struct request *r, unsigned status, const struct err *err)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	json_obj(&j);
+	json_key(&j, "error");
+	json_obj(&j);
+	json_key(&j, "code");
+	json_str(&j, status_code(status));
+	json_key(&j, "message");
+	json_str(&j, err->text);
+	json_key(&j, "hint");
+	json_str(&j, *err->hint ? err->hint : NULL);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(&b, '\n');
+	reply_body(r, "application/json", &b);
+	r->reply.status = status;
+	if (status == 429 || status == 503)
+		r->reply.retry_after_s = 1;
+}
+
+void reply_failure(struct request *r, const struct err *err)
+{
+	switch (err->code) {
+	case EINVAL:
+		reply_error(r, 400, err);
+		break;
+	case ENOENT:
+		reply_error(r, 404, err);
+		break;
+	case E2BIG:
+	case ENOMEM:
+	case EFBIG:
+		reply_error(r, 413, err);
+		break;
+	case ETIME:
+		reply_error(r, 413, err);
+		r->reply.retry_after_s = 10; /* it may have been others who took the time */
+		break;
+	case ECANCELED:
+	case EBUSY:
+		reply_error(r, 503, err);
+		break;
+	default:
+		reply_error(r, 500, err);
+	}
+}

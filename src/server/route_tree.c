@@ -1,0 +1,232 @@
+/* /api/v1/flame, top, callers: what is merged. */
+#include "format/format.h"
+#include "format/table.h"
+#include "profile/top.h"
+#include "query/part.h"
+#include "server/answer.h"
+#include "server/ask.h"
+#include "server/handlers.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void reply_table(struct request *r, const struct table *t, const struct table_opts *opts,
+			enum table_format format)
+{
+	struct buf b = { 0 };
+	if (format == TABLE_CSV)
+		table_csv(t, opts, &b);
+	else if (format == TABLE_TEXT)
+		table_text(t, opts, &b);
+	else
+		table_json(t, opts, &b);
+	reply_body(r, table_types[format], &b);
+}
+
+/* --- flame ------------------------------------------------------------------------------------ */
+
+/* Nodes narrower than a pixel of so many become a rest. */
+static int prune(struct request *r, struct tree *t, struct err *err)
+{
+	uint64_t px;
+	int rc = request_u64(r, "px", 0, 1000000, &px, err);
+	if (rc == 0 && px)
+		tree_prune(t, t->nodes.v[TREE_ROOT].total / (int64_t)px);
+	return rc;
+}
+
+static void flame_tree(struct ask *a)
+{
+	struct table_opts opts = { .utf8 = true };
+	struct query_tree answer;
+	struct err err = { 0 };
+	if (query_tree(&a->q, &answer, &err) < 0) {
+		reply_failure(a->r, &err);
+		return;
+	}
+	struct table table = { .profile = a->catalog, .tree = answer.tree, .with_tree = true };
+	tree_sort(answer.tree, ORDER_TOTAL);
+	if (prune(a->r, answer.tree, &err) < 0)
+		reply_failure(a->r, &err);
+	else
+		reply_table(a->r, &table, &opts, TABLE_JSON);
+	tree_free(answer.tree);
+}
+
+/* The type of a format's content, and the policy under which a browser shows it. */
+static const struct {
+	const char *format, *type, *policy;
+} contents[] = {
+	{ "svg", "image/svg+xml", PICTURE_POLICY },
+	{ "folded", "text/plain; charset=utf-8", NULL },
+	{ "text", "text/plain; charset=utf-8", NULL },
+	{ "csv", "text/csv; charset=utf-8", NULL },
+	{ "json", "application/json", NULL },
+	{ "speedscope", "application/json", NULL },
+	{ "pprof", "application/octet-stream", NULL },
+	{ NULL, "application/octet-stream", NULL },
+};
+
+static void write_options(const struct request *r, const struct profile *p,
+			  const struct tree_opts *tree, bool icicle, struct format_write_opts *out)
+{
+	*out = (struct format_write_opts){ .title = request_param(r, "title"),
+					   .palette = request_param(r, "palette"),
+					   .icicle = icicle };
+	if (!tree->n_by && !request_param(r, "by"))
+		query_default_frames(p, &out->tree);
+}
+
+static int write_part(struct ask *a, const struct format *format, struct out *out, struct err *err)
+{
+	struct format_write_opts write;
+	struct tree_opts tree;
+	struct profile *p = NULL;
+	double min_width_px;
+	bool icicle;
+	int rc = request_flag(a->r, "icicle", &icicle, err);
+	if (rc == 0)
+		rc = query_root_frames(&a->q, &tree, err);
+	if (rc == 0)
+		rc = query_part(&a->q, &tree, a->r->server->data.file != NULL, &p, err);
+	if (rc == 0) {
+		write_options(a->r, p, &tree, icicle, &write);
+		rc = format_write_fitting(format, p, &write, out, &min_width_px, err);
+	}
+	profile_free(p);
+	return rc;
+}
+
+static void flame_file(struct ask *a, const struct format *format)
+{
+	struct err err = { 0 };
+	struct out out;
+	size_t i = 0;
+	while (contents[i].format && strcmp(contents[i].format, format->name) != 0)
+		i++;
+	int rc = answer_open(&out, &err);
+	if (rc < 0) {
+		reply_failure(a->r, &err);
+		return;
+	}
+	rc = write_part(a, format, &out, &err);
+	answer_close(a->r, contents[i].type, &out, rc, &err);
+	if (rc == 0)
+		a->r->reply.policy = contents[i].policy;
+}
+
+static const struct format *asked_format(const char *name, struct err *err)
+{
+	const struct format *f = format_by_name(name);
+	struct buf list = { 0 };
+	if (f && f->write)
+		return f;
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->write)
+			buf_addf(&list, ", %s", formats[i]->name);
+	err_set(err, EINVAL, "parameter fmt: there is no format '%.60s'", name);
+	err_hint(err, "it is one of: tree%s", buf_cstr(&list));
+	buf_done(&list);
+	return NULL;
+}
+
+void handle_flame(struct request *r)
+{
+	const char *fmt = request_param(r, "fmt");
+	const struct format *format = NULL;
+	struct err err = { 0 };
+	struct ask a = { .r = r };
+	int rc = 0;
+	if (fmt && strcmp(fmt, "tree") != 0 && !(format = asked_format(fmt, &err)))
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = ask_query(&a, r, &err);
+	if (rc < 0)
+		reply_failure(r, &err);
+	else if (format)
+		flame_file(&a, format);
+	else
+		flame_tree(&a);
+	ask_done(&a);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+struct table_ask {
+	enum table_format format;
+	struct table_opts opts;
+};
+
+static int ask_table(struct request *r, struct table_ask *t, struct err *err)
+{
+	uint64_t n;
+	int format, rc = request_word(r, "fmt", table_words, &format, err);
+	if (rc == 0)
+		rc = request_u64(r, "n", TOP_DEFAULT, UINT32_MAX, &n, err);
+	if (rc == 0)
+		*t = (struct table_ask){ format, { .top_n = n, .utf8 = true } };
+	return rc;
+}
+
+static void reply_top(struct ask *a, struct table *table, const struct table_ask *t)
+{
+	struct top_table top = { 0 };
+	top_build(table->tree, &top);
+	table->top = &top;
+	reply_table(a->r, table, &t->opts, t->format);
+	top_done(&top);
+}
+
+static void reply_callers(struct ask *a, struct table *table, const struct table_ask *t)
+{
+	struct tree *callers = NULL, *callees = NULL;
+	struct err err = { 0 };
+	table->function = request_param(a->r, "f");
+	if (top_callers(table->tree, table->function, &callers, &callees, &err) < 0) {
+		reply_failure(a->r, &err);
+		return;
+	}
+	table->callers = callers;
+	table->callees = callees;
+	reply_table(a->r, table, &t->opts, t->format);
+	tree_free(callers);
+	tree_free(callees);
+}
+
+static void handle_table(struct request *r, void (*reply)(struct ask *a, struct table *table,
+							  const struct table_ask *t))
+{
+	struct ask a = { .r = r };
+	struct table_ask t;
+	struct query_tree answer = { 0 };
+	struct err err = { 0 };
+	int rc = ask_table(r, &t, &err);
+	if (rc == 0)
+		rc = ask_query(&a, r, &err);
+	if (rc == 0)
+		rc = query_tree(&a.q, &answer, &err);
+	if (rc == 0) {
+		struct table table = { .profile = a.catalog, .tree = answer.tree };
+		reply(&a, &table, &t);
+	} else {
+		reply_failure(r, &err);
+	}
+	tree_free(answer.tree);
+	ask_done(&a);
+}
+
+void handle_top(struct request *r)
+{
+	handle_table(r, reply_top);
+}
+
+void handle_callers(struct request *r)
+{
+	struct err err = { 0 };
+	if (request_param(r, "f")) {
+		handle_table(r, reply_callers);
+		return;
+	}
+	err_set(&err, EINVAL, "parameter f is missing: a function");
+	reply_failure(r, &err);
+}

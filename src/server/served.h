@@ -1,0 +1,29 @@
+/* server/served.h: what is served: a file in memory, or a store in a folder, which another process may be writing.
+ *
+ * A query leases a source. Of a store each lease is a view of its own, so what was added meanwhile is there. A file is one source that
+ * queries write strings into: they take turns. */
+#ifndef CRESSET_SERVER_SERVED_H
+#define CRESSET_SERVER_SERVED_H
+
+#include "query/ask.h"
+#include "query/source.h"
+
+#include <pthread.h>
+
+struct served {
+	const char *path;
+	struct profile *file; /* NULL: a store */
+	struct source *source;
+	pthread_mutex_t turn;
+	pthread_mutex_t
+		sql_turn; /* SQLite's memory is counted by process: one statement at a time */
+};
+
+/* Tries a lease. path and file stay the caller's. */
+int served_open(struct served *d, const char *path, struct profile *file, struct err *err);
+void served_close(struct served *d);
+
+int served_lease(struct served *d, struct source **out, struct err *err);
+void served_return(struct served *d, struct source *s); /* NULL is fine */
+
+#endif

@@ -1,0 +1,42 @@
+/* server/server.h: profiles over HTTP: docs/api.md has the routes, server/routes.c their table.
+ *
+ *     server_start(&opts, &server, &err);   …until somebody wants the end…   server_stop(server);
+ *
+ * One thread takes connections, two of libmicrohttpd parse and send, a few work on queries (the connection is suspended meanwhile), one
+ * cuts who is late. What a request may cost is limited before it costs anything: connections, requests of a sender, bytes of bodies,
+ * queries at once, their time and memory. */
+#ifndef CRESSET_SERVER_SERVER_H
+#define CRESSET_SERVER_SERVER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/profile.h"
+
+#include <stdint.h>
+
+struct server_opts {
+	const char *listen; /* ADDRESS:PORT; port 0: any that is free */
+	/* What is served: file, or, when it is NULL, the store in the folder path. Both stay the caller's; strings are added to file. */
+	const char *path;
+	struct profile *file;
+	/* 0: the default */
+	uint64_t memory_bytes;       /* 256 MiB; a quarter for bodies, the rest for queries */
+	uint64_t query_ns;           /* 30 s */
+	uint64_t header_ns, body_ns; /* 10 s; 30 s, and one more for each 64 KiB */
+	uint64_t idle_ns;            /* 30 s between two requests */
+	uint32_t connections;        /* 256 */
+	uint32_t queries;            /* 2 at once */
+	uint32_t per_s;              /* 200 requests of a sender, five times as many at once */
+};
+
+struct server;
+
+int server_start(const struct server_opts *opts, struct server **out, struct err *err);
+/* Ends within seconds: queries are stopped, connections closed. NULL is fine. */
+void server_stop(struct server *s);
+
+/* http://127.0.0.1:7070/ */
+void server_url(const struct server *s, struct buf *b);
+uint16_t server_port(const struct server *s);
+
+#endif

@@ -1,0 +1,261 @@
+/* Frames of a dictionary get their names: those of the tables, then those that are only gathered yet. */
+#include "store/names_db_state.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void names_applied_done(struct names_applied *a)
+{
+	vec_done(&a->frames);
+	*a = (struct names_applied){ 0 };
+}
+
+/* A frame whose names are asked for. */
+struct ask {
+	uint32_t mapping, frame;
+	uint64_t offset;
+};
+struct asked {
+	VEC(struct ask) v;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct ask *x = a, *y = b;
+
+	if (x->mapping != y->mapping)
+		return x->mapping < y->mapping ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* --- those of the tables ---------------------------------------------------------------------- */
+
+/* Everything is to be asked again when the database has changed, new frames for the first time. */
+static void refresh_applied(struct names_applied *a, uint64_t version, size_t frames)
+{
+	if (a->version != version)
+		a->frames.n = a->n = a->gathered_frames = 0;
+	a->version = version;
+	vec_reserve(&a->frames, frames);
+	while (a->frames.n < frames)
+		a->frames.v[a->frames.n++] = false;
+}
+
+static void ask(const struct profile *dict, struct names_applied *a, uint32_t frame,
+		struct asked *out)
+{
+	const struct frame *f = &dict->frames.frames.v[frame];
+
+	if (a->frames.v[frame])
+		return;
+	a->frames.v[frame] = true;
+	a->n++;
+	if (f->mapping != MAPPING_NONE)
+		vec_push(&out->v, (struct ask){ f->mapping, frame, f->offset });
+}
+
+/* Those asked for that do not have this version's names. */
+static void collect_asked(const struct profile *dict, struct names_applied *a,
+			  const uint32_t *frames, size_t n, struct asked *out)
+{
+	if (a->n == dict->frames.frames.n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		ask(dict, a, frames ? frames[i] : i, out);
+	if (out->v.n)
+		qsort(out->v.v, out->v.n, sizeof *out->v.v, by_place);
+}
+
+static void name_frame(struct profile *dict, struct names_copy *copy, const struct ask *asked)
+{
+	const struct names_entry *e = names_chunk_find(copy->from, asked->offset);
+	struct line lines[NAMES_MAX_INLINE];
+
+	if (!e)
+		return;
+	names_copy_lines(copy, e, lines);
+	names_set(&dict->names, asked->frame, lines, e->run.n);
+}
+
+/* Those that are in one chunk. Returns how many that are. */
+static size_t name_stretch(struct profile *dict, const struct names_stretch *t,
+			   const struct ask *asked, size_t n)
+{
+	struct names_copy copy;
+	size_t i = 0;
+
+	names_copy_init(&copy, &t->chunk, &dict->strings, &dict->names);
+	for (; i < n && asked[i].offset <= t->last; i++)
+		name_frame(dict, &copy, &asked[i]);
+	names_copy_done(&copy);
+	return i;
+}
+
+static int apply_mapping(struct names_db *db, struct profile *dict, const struct ask *asked,
+			 size_t n, struct err *err)
+{
+	struct names_key key = names_db_key(db, dict, asked[0].mapping);
+	int64_t mapping = 0;
+	int rc = names_mapping_find(db->db, key, &mapping, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < n;) {
+		struct names_stretch t;
+
+		rc = names_stretch_find(db->db, mapping, asked[i].offset, &t, err);
+		if (rc == 0)
+			i += name_stretch(dict, &t, asked + i, n - i);
+		names_stretch_done(&t);
+	}
+	return rc;
+}
+
+static size_t run_length(const struct ask *asked, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && asked[i].mapping == asked[0].mapping)
+		i++;
+	return i;
+}
+
+static int apply_asked(struct names_db *db, struct profile *dict, const struct asked *asked,
+		       struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0, n; rc == 0 && i < asked->v.n; i += n) {
+		n = run_length(asked->v.v + i, asked->v.n - i);
+		rc = apply_mapping(db, dict, asked->v.v + i, n, err);
+	}
+	return rc;
+}
+
+/* --- those that are gathered ------------------------------------------------------------------ */
+
+/* What memory has of the frames that are asked for, as lines of the dictionary. */
+struct found {
+	uint32_t frame, first, n; /* in lines */
+};
+struct names_found {
+	VEC(struct found) v;
+	VEC(struct line) lines;
+};
+
+/* Which of the gathered mappings each of a dictionary is. */
+static uint32_t *find_mappings(struct names_db *db, const struct names_gathered *g,
+			       const struct profile *dict)
+{
+	uint32_t *ids = xcalloc(dict->frames.mappings.n + 1, sizeof *ids);
+
+	for (uint32_t m = 0; m < dict->frames.mappings.n; m++) {
+		struct names_key key = names_db_key(db, dict, m);
+
+		ids[m] = names_gathered_mapping(g, key.data, key.len);
+	}
+	return ids;
+}
+
+static void find_frame(const struct names_gathered *g, struct profile *dict, uint32_t frame,
+		       const uint32_t *mappings, struct names_found *out)
+{
+	const struct frame *f = &dict->frames.frames.v[frame];
+	uint32_t mapping = f->mapping == MAPPING_NONE ? 0 : mappings[f->mapping];
+	struct line copy[NAMES_MAX_INLINE];
+	struct names_lines lines;
+
+	if (!mapping || !names_gathered_find(g, mapping, f->offset, &lines))
+		return;
+	names_lines_copy(&lines, &dict->strings, &dict->names, copy);
+	vec_push(&out->v, (struct found){ frame, out->lines.n, lines.n });
+	vec_append(&out->lines, copy, lines.n);
+}
+
+static void find_gathered(struct names_db *db, const struct names_gathered *g, struct profile *dict,
+			  const uint32_t *frames, size_t n, struct names_found *out)
+{
+	uint32_t *mappings = find_mappings(db, g, dict);
+
+	for (size_t i = 0; i < n; i++)
+		find_frame(g, dict, frames ? frames[i] : i, mappings, out);
+	free(mappings);
+}
+
+/* Better or newer ones than the tables have. */
+static void apply_found(struct profile *dict, const struct names_found *found)
+{
+	for (size_t i = 0; i < found->v.n; i++) {
+		const struct found *f = &found->v.v[i];
+		struct names_lines old = { .strings = &dict->strings, .names = &dict->names };
+		struct names_lines newer = old;
+
+		old.n = names_get(&dict->names, f->frame, &old.lines);
+		newer.lines = found->lines.v + f->first;
+		newer.n = f->n;
+		if (!names_lines_less(&newer, &old))
+			names_set(&dict->names, f->frame, newer.lines, newer.n);
+	}
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+/* Whether all frames have what is gathered. */
+static bool has_gathered(const struct names_applied *a, const struct names_gathered *g, size_t n)
+{
+	return names_gathered_is_empty(g) ||
+	       (a->gathered == g->generation && a->gathered_frames == n);
+}
+
+/* Memory first, and the tables as they are at that moment: see names_db_write. */
+static int look(struct names_db *db, struct names_gathered *g, struct profile *dict,
+		struct names_applied *applied, const uint32_t *frames, size_t n,
+		struct names_found *found, struct err *err)
+{
+	size_t all = dict->frames.frames.n;
+	uint64_t version = 0;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	rc = names_version_read(db->db, &version, err);
+	if (rc == 0) {
+		refresh_applied(applied, version, all);
+		if (!has_gathered(applied, g, all))
+			find_gathered(db, g, dict, frames, n, found);
+		if (!frames) {
+			applied->gathered = g->generation;
+			applied->gathered_frames = all;
+		}
+	}
+	pthread_mutex_unlock(&g->lock);
+	return rc;
+}
+
+int names_db_apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
+		   const uint32_t *frames, size_t n, struct err *err)
+{
+	struct names_gathered *g = &(db->opts.beside ?: db)->gathered;
+	struct names_found found = { 0 };
+	struct asked asked = { 0 };
+	int rc = db_exec(db->db, "BEGIN", err);
+
+	n = frames ? n : dict->frames.frames.n;
+	if (rc == 0)
+		rc = look(db, g, dict, applied, frames, n, &found, err);
+	if (rc == 0) {
+		collect_asked(dict, applied, frames, n, &asked);
+		rc = apply_asked(db, dict, &asked, err);
+	}
+	if (rc == 0)
+		apply_found(dict, &found);
+	else
+		names_applied_done(applied);
+	db_rollback(db->db);
+	vec_done(&found.v);
+	vec_done(&found.lines);
+	vec_done(&asked.v);
+	return rc;
+}

@@ -1,0 +1,133 @@
+/* What was gathered is merged into the tables. */
+#include "store/names_db_state.h"
+
+#include <stdlib.h>
+
+struct order { /* of entries */
+	VEC(uint32_t) v;
+};
+
+static int by_place(const void *a, const void *b, void *ctx)
+{
+	const struct names_gathered *g = ctx;
+	const struct gathered_entry *x = &g->entries.v[*(const uint32_t *)a];
+	const struct gathered_entry *y = &g->entries.v[*(const uint32_t *)b];
+
+	if (x->mapping != y->mapping)
+		return x->mapping < y->mapping ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void order_entries(struct names_gathered *g, struct order *out)
+{
+	vec_reserve(&out->v, g->entries.n);
+	for (uint32_t i = 0; i < g->entries.n; i++)
+		vec_push(&out->v, i);
+	if (out->v.n)
+		qsort_r(out->v.v, out->v.n, sizeof *out->v.v, by_place, g);
+}
+
+/* Names of one mapping that go into the tables. */
+struct names_writing {
+	struct db *db;
+	const struct names_gathered *g;
+	int64_t mapping;
+	bool changed;
+};
+
+static uint64_t offset_of(const struct names_writing *w, uint32_t entry)
+{
+	return w->g->entries.v[entry].offset;
+}
+
+/* Of an old list and a newer one; either may be empty. */
+static const struct names_lines *pick_lines(const struct names_lines *old,
+					    const struct names_lines *newer)
+{
+	return names_lines_less(newer, old) ? old : newer;
+}
+
+/* Both, ascending, in `into`; whether that is something else than the old ones. */
+static bool merge_names(const struct names_writing *w, const struct names_chunk *old,
+			const uint32_t *entries, size_t n, struct names_chunk *into)
+{
+	const struct names_entry *e = old->entries.v, *end = e + old->entries.n;
+	bool changed = false;
+
+	for (size_t i = 0; i < n || e < end;) {
+		uint64_t newer = i < n ? offset_of(w, entries[i]) : 0;
+		bool has_old = e < end && (i == n || e->offset <= newer);
+		bool has_new = i < n && (e == end || newer <= e->offset);
+		uint64_t offset = has_old ? e->offset : newer;
+		struct names_lines a = { 0 }, b = { 0 };
+
+		if (has_old)
+			a = names_chunk_lines(old, e++);
+		if (has_new)
+			b = names_gathered_lines(w->g, entries[i++]);
+		const struct names_lines *best = pick_lines(&a, &b);
+		changed |= best == &b && !(has_old && names_lines_equal(&a, &b));
+		names_chunk_append(into, offset, best);
+	}
+	return changed;
+}
+
+/* Those of the entries that belong to the chunk of the first one. *taken: how many that are. */
+static int write_stretch(struct names_writing *w, const uint32_t *entries, size_t n, size_t *taken,
+			 struct err *err)
+{
+	struct names_chunk merged;
+	struct names_stretch t;
+	int rc = names_stretch_find(w->db, w->mapping, offset_of(w, entries[0]), &t, err);
+
+	names_chunk_init(&merged);
+	if (rc == 0) {
+		for (*taken = 1; *taken < n && offset_of(w, entries[*taken]) <= t.last;)
+			++*taken;
+		if (merge_names(w, &t.chunk, entries, *taken, &merged)) {
+			w->changed = true;
+			rc = names_stretch_write(w->db, w->mapping, &t, &merged, err);
+		}
+	}
+	names_chunk_done(&merged);
+	names_stretch_done(&t);
+	return rc;
+}
+
+static int write_mapping(struct names_writing *w, uint32_t mapping, const uint32_t *entries,
+			 size_t n, struct err *err)
+{
+	struct names_key key = { strtab_get(&w->g->keys, mapping),
+				 strtab_len(&w->g->keys, mapping) };
+	int32_t day = w->g->days.v[mapping];
+	size_t taken = 0;
+
+	if (n == 0)
+		return names_mapping_use(w->db, key, day, err);
+	int rc = names_mapping_make(w->db, key, day, &w->mapping, err);
+	for (size_t i = 0; rc == 0 && i < n; i += taken)
+		rc = write_stretch(w, entries + i, n - i, &taken, err);
+	return rc;
+}
+
+int names_write_all(struct names_db *db, struct err *err)
+{
+	struct names_gathered *g = &db->gathered;
+	struct names_writing w = { .db = db->db, .g = g };
+	struct order order = { 0 };
+	size_t i = 0;
+	int rc = 0;
+
+	order_entries(g, &order);
+	for (uint32_t mapping = 1; rc == 0 && mapping < g->days.n; mapping++) {
+		size_t first = i;
+
+		while (i < order.v.n && g->entries.v[order.v.v[i]].mapping == mapping)
+			i++;
+		rc = write_mapping(&w, mapping, order.v.v + first, i - first, err);
+	}
+	if (rc == 0 && w.changed)
+		rc = names_version_next(db->db, err);
+	vec_done(&order.v);
+	return rc;
+}

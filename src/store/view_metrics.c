@@ -1,0 +1,70 @@
+/* Points of a metric series, as a view has them: blocks first, then what was in heads. */
+#include "store/metric_samples.h"
+#include "store/view_state.h"
+
+#include "base/vec.h"
+
+static void take_heads(struct store_view *v, const struct view_part *vp, uint32_t series,
+		       struct metric_points *out)
+{
+	pthread_mutex_lock(&v->s->lock);
+	const struct heads *heads = vp->kept ? &vp->kept->heads : &vp->sp->heads;
+	for (int64_t t = vp->sp->day_ns; t < vp->sp->day_ns + STORE_DAY_NS; t += METRIC_SLOT_NS) {
+		uint32_t i = metric_heads_find(&heads->metrics, series, t);
+		if (i < vp->points.n) /* else it came later */
+			vec_append(out, heads->metrics.all.v[i].points.v, vp->points.v[i]);
+	}
+	pthread_mutex_unlock(&v->s->lock);
+}
+
+static int take_part(struct store_view *v, struct view_part *vp, uint32_t series, int64_t from_ns,
+		     int64_t to_ns, struct metric_points *out, struct err *err)
+{
+	struct part_reader *reader;
+	int rc = view_reader(v, vp, &reader, err);
+
+	if (rc == 0)
+		rc = part_read_points(reader->part, series, from_ns, to_ns, out, err);
+	if (rc == 0)
+		take_heads(v, vp, series, out);
+	return rc;
+}
+
+/* In order, and no others. */
+static void cut(struct metric_points *p, int64_t from_ns, int64_t to_ns)
+{
+	size_t kept = 0;
+
+	metric_points_order(p);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].time_ns >= from_ns && p->v[i].time_ns < to_ns)
+			p->v[kept++] = p->v[i];
+	p->n = kept;
+}
+
+/* The pieces of a day have points of the same hours. */
+static bool ends_day(const struct store_view *v, size_t i)
+{
+	return i + 1 == v->parts.n || v->parts.v[i + 1].sp->day_ns != v->parts.v[i].sp->day_ns;
+}
+
+int store_points(struct store_view *v, uint32_t series, int64_t from_ns, int64_t to_ns,
+		 int (*points)(void *ctx, const struct metric_point *points, size_t n), void *ctx,
+		 struct err *err)
+{
+	struct metric_points day = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < v->parts.n; i++) {
+		rc = view_go_on(v, err);
+		if (rc == 0 && view_part_touches(&v->parts.v[i], from_ns, to_ns))
+			rc = take_part(v, &v->parts.v[i], series, from_ns, to_ns, &day, err);
+		if (rc || !ends_day(v, i))
+			continue;
+		cut(&day, from_ns, to_ns);
+		rc = day.n ? points(ctx, day.v, day.n) : 0;
+		vec_clear(&day);
+	}
+	vec_done(&day);
+	return rc;
+}

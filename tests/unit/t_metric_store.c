@@ -1,0 +1,661 @@
+/* Points of metrics in a store: each once, the last value of each moment, whatever becomes of heads, blocks and processes. The witness is a
+ * list of all points that were ever given. */
+#define UNIT_TIMEOUT_S 120
+
+#include "rand.h"
+#include "store/store_state.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ll
+#define HOUR_NS   (3600 * SECOND_NS)
+#define DAY_NS    (24 * HOUR_NS)
+#define START_NS  (20000 * DAY_NS + 5 * HOUR_NS)
+
+enum { SERIES = 5 };
+
+struct world {
+	char dir[64];
+	int64_t now_ns;
+	struct store_opts opts;
+	struct store *s;
+	struct metric_points want[SERIES]; /* as they came */
+};
+
+static int64_t world_now(void *ctx)
+{
+	return ((struct world *)ctx)->now_ns;
+}
+
+static void world_open(struct world *w)
+{
+	struct err err = { 0 };
+
+	ck_assert_msg(store_open(w->dir, &w->opts, &w->s, &err) == 0, "%s", err.text);
+}
+
+static void world_init(struct world *w, struct store_opts opts)
+{
+	*w = (struct world){ .dir = "/tmp/t_metric.XXXXXX", .now_ns = START_NS, .opts = opts };
+	ck_assert_ptr_nonnull(mkdtemp(w->dir));
+	w->opts.now_ns = world_now;
+	w->opts.ctx = w;
+	world_open(w);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static void world_done(struct world *w)
+{
+	store_abandon(w->s);
+	for (int i = 0; i < SERIES; i++)
+		vec_done(&w->want[i]);
+	ck_assert_int_eq(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static void world_maintain(struct world *w)
+{
+	struct err err = { 0 };
+	int rc;
+
+	while ((rc = store_maintain(w->s, SECOND_NS, &err)) > 0)
+		continue;
+	ck_assert_msg(rc == 0, "%s", err.text);
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+/* cpu_busy{host="h0"} …; the odd ones are counters. */
+static uint32_t series_of(struct profile *p, int i)
+{
+	char host[16];
+
+	snprintf(host, sizeof host, "h%d", i);
+	struct label l = { .key = strtab_put(&p->strings, "host"),
+			   .str = strtab_put(&p->strings, host) };
+	uint32_t set = label_set_intern(&p->series, &l, 1);
+	return metric_series(p, i & 1 ? "requests" : "cpu_busy", i & 1 ? "" : "percent",
+			     i & 1 ? METRIC_COUNTER : METRIC_GAUGE, set);
+}
+
+struct batch {
+	struct profile *p;
+	struct metric_samples m;
+};
+
+static struct batch batch_new(void)
+{
+	return (struct batch){ .p = profile_new() };
+}
+
+static void batch_add(struct batch *b, int series, int64_t time_ns, double value)
+{
+	uint32_t id = series_of(b->p, series);
+
+	vec_push(&b->m, (struct metric_sample){ id, time_ns, value });
+}
+
+static void batch_done(struct batch *b)
+{
+	profile_free(b->p);
+	vec_done(&b->m);
+}
+
+static int send_batch(struct store *s, const struct batch *b, uint64_t sequence, struct err *err)
+{
+	static const uint8_t sender[STORE_SENDER_BYTES] = "metrics";
+	const struct store_batch batch = {
+		.p = b->p, .sender = sender, .sequence = sequence, .metrics = &b->m
+	};
+
+	return store_ingest(s, &batch, 1, NULL, err);
+}
+
+/* Around now, some of it hours or a day late, some moments a second time. */
+static struct batch random_batch(struct world *w, struct rng *r)
+{
+	struct batch b = batch_new();
+
+	for (int i = 0, n = 1 + rng_below(r, 200); i < n; i++) {
+		int series = rng_below(r, SERIES);
+		int64_t late = rng_below(r, 40) ? 0 : rng_below(r, 30) * HOUR_NS;
+		int64_t t = w->now_ns - late - rng_below(r, 600) * SECOND_NS;
+		batch_add(&b, series, t, rng_below(r, 100000) / 8.0);
+	}
+	return b;
+}
+
+static void witness(struct world *w, const struct batch *b)
+{
+	for (int k = 0; k < SERIES; k++) {
+		uint32_t id = series_of(b->p, k);
+		for (size_t i = 0; i < b->m.n; i++)
+			if (b->m.v[i].series == id)
+				vec_push(&w->want[k], (struct metric_point){ b->m.v[i].time_ns,
+									     b->m.v[i].value });
+	}
+}
+
+/* --- what there is ---------------------------------------------------------------------------- */
+
+static uint32_t find_series(const struct profile *catalog, int i)
+{
+	char host[16];
+
+	snprintf(host, sizeof host, "h%d", i);
+	for (uint32_t k = 0; k < catalog->series.series.n; k++) {
+		struct label_set set = catalog->series.sets.v[catalog->series.series.v[k].labels];
+		if (set.n == 1 &&
+		    strcmp(profile_str(catalog, catalog->series.labels.v[set.first].str), host) ==
+			    0)
+			return k;
+	}
+	return UINT32_MAX;
+}
+
+static int take(void *ctx, const struct metric_point *points, size_t n)
+{
+	struct metric_points *out = ctx;
+
+	vec_append(out, points, n);
+	return 0;
+}
+
+static struct metric_points read_series(struct store_view *v, int i, int64_t from_ns, int64_t to_ns)
+{
+	struct metric_points out = { 0 };
+	uint32_t id = find_series(store_view_catalog(v), i);
+	struct err err = { 0 };
+
+	if (id != UINT32_MAX)
+		ck_assert_msg(store_points(v, id, from_ns, to_ns, take, &out, &err) == 0, "%s",
+			      err.text);
+	return out;
+}
+
+/* The last value that was given for a moment; by looking at all of them. */
+static double last_given(const struct metric_points *all, size_t n, int64_t time_ns)
+{
+	while (n--)
+		if (all->v[n].time_ns == time_ns)
+			return all->v[n].value;
+	ck_abort_msg("a point at %lld that nobody gave", (long long)time_ns);
+	return 0;
+}
+
+static size_t count_moments(const struct metric_points *all, size_t n, int64_t from_ns,
+			    int64_t to_ns)
+{
+	struct map seen = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (all->v[i].time_ns >= from_ns && all->v[i].time_ns < to_ns)
+			map_put(&seen, (uint64_t)all->v[i].time_ns, 1);
+	size_t moments = seen.n;
+	map_done(&seen);
+	return moments;
+}
+
+static void check_series(struct store_view *v, const struct world *w, const size_t *n, int i,
+			 int64_t from_ns, int64_t to_ns)
+{
+	struct metric_points have = read_series(v, i, from_ns, to_ns);
+
+	ck_assert_uint_eq(have.n, count_moments(&w->want[i], n[i], from_ns, to_ns));
+	for (size_t k = 0; k < have.n; k++) {
+		ck_assert(k == 0 || have.v[k - 1].time_ns < have.v[k].time_ns);
+		ck_assert(have.v[k].value == last_given(&w->want[i], n[i], have.v[k].time_ns));
+	}
+	vec_done(&have);
+}
+
+static void check_view(struct store_view *v, const struct world *w, const size_t *n)
+{
+	for (int i = 0; i < SERIES; i++) {
+		check_series(v, w, n, i, INT64_MIN, INT64_MAX);
+		check_series(v, w, n, i, w->now_ns - 2 * HOUR_NS, w->now_ns - 300 * SECOND_NS);
+	}
+}
+
+static void counts(const struct world *w, size_t *n)
+{
+	for (int i = 0; i < SERIES; i++)
+		n[i] = w->want[i].n;
+}
+
+static void world_check(struct world *w)
+{
+	struct store_view *v;
+	size_t n[SERIES];
+
+	counts(w, n);
+	ck_assert_int_eq(store_view_open(w->s, &v, NULL), 0);
+	check_view(v, w, n);
+	store_view_close(v);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void check_bytes(int round)
+{
+	struct rng r = { round + 1 };
+	struct metric_samples m = { 0 }, back = { 0 };
+	struct buf b = { 0 };
+
+	for (int i = 0, n = rng_below(&r, 500); i < n; i++)
+		vec_push(&m, (struct metric_sample){ rng_below(&r, 4), rng_below(&r, 300),
+						     rng_below(&r, 1000) / 4.0 });
+	metric_samples_encode(&m, &b);
+	ck_assert(metric_samples_decode(cur_of(b.data, b.len), &back));
+	for (size_t i = 0; i < back.n; i++) {
+		size_t last = m.n;
+		while (last-- && (m.v[last].series != back.v[i].series ||
+				  m.v[last].time_ns != back.v[i].time_ns))
+			continue;
+		ck_assert_uint_lt(last, m.n);
+		ck_assert(m.v[last].value == back.v[i].value);
+	}
+	struct map moments = { 0 };
+	for (size_t i = 0; i < m.n; i++)
+		map_put(&moments, (uint64_t)m.v[i].time_ns << 2 | m.v[i].series, 1);
+	ck_assert_uint_eq(moments.n, back.n);
+	for (size_t len = 0; len < b.len; len++) { /* cut: it ends between series, or is refused */
+		struct metric_samples some = { 0 };
+		bool ok = metric_samples_decode(cur_of(b.data, len), &some);
+		ck_assert(!ok || some.n < back.n);
+		vec_done(&some);
+	}
+	map_done(&moments);
+	vec_done(&m);
+	vec_done(&back);
+	buf_done(&b);
+}
+
+START_TEST(a_batch_comes_back_from_bytes)
+{
+	for (int i = 0; i < 30; i++)
+		check_bytes(i);
+}
+END_TEST
+
+static void check_history(int round)
+{
+	struct rng r = { 100 + round };
+	struct world w;
+	struct err err = { 0 };
+
+	world_init(&w, (struct store_opts){ .memory_bytes = round & 1 ? 1 << 20 : 0 });
+	for (uint64_t step = 1; step <= 30; step++) {
+		struct batch b = random_batch(&w, &r);
+		ck_assert_msg(send_batch(w.s, &b, step, &err) == 0, "%s", err.text);
+		ck_assert_int_eq(send_batch(w.s, &b, step, NULL), 0); /* a duplicate */
+		witness(&w, &b);
+		batch_done(&b);
+		w.now_ns += rng_below(&r, 3 * 3600) * SECOND_NS;
+		if (rng_below(&r, 3) == 0)
+			world_maintain(&w);
+		if (rng_below(&r, 5) == 0) { /* as after a crash */
+			store_abandon(w.s);
+			world_open(&w);
+		}
+		if (step % 10 == 0)
+			world_check(&w);
+	}
+	world_check(&w);
+	ck_assert_int_eq(store_close(w.s, &err), 0);
+	world_open(&w);
+	world_check(&w);
+	world_done(&w);
+}
+
+START_TEST(points_are_there_whatever_happens)
+{
+	for (int i = 0; i < 3; i++)
+		check_history(i);
+}
+END_TEST
+
+START_TEST(a_view_is_of_one_moment)
+{
+	struct rng r = { 7 };
+	struct world w;
+	struct store_view *v;
+	size_t n[SERIES];
+
+	world_init(&w, (struct store_opts){ 0 });
+	for (uint64_t step = 1; step <= 40; step++) {
+		struct batch b = random_batch(&w, &r);
+		ck_assert_int_eq(send_batch(w.s, &b, step, NULL), 0);
+		witness(&w, &b);
+		batch_done(&b);
+		if (step == 20) {
+			counts(&w, n);
+			ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
+		}
+		w.now_ns += 1800 * SECOND_NS;
+		world_maintain(&w);
+	}
+	check_view(v, &w, n);
+	store_view_close(v);
+	world_check(&w);
+	world_done(&w);
+}
+END_TEST
+
+static int64_t sql_number(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *s;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+	int64_t n = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	return n;
+}
+
+static char *first_part(const struct world *w)
+{
+	return xstrdup(w->s->parts.v[0]->path);
+}
+
+/* Seen by SQLite itself: an hour's blocks become one of a day. */
+START_TEST(hours_become_a_day)
+{
+	struct world w;
+	struct err err = { 0 };
+	uint64_t sequence = 0;
+
+	world_init(&w, (struct store_opts){ 0 });
+	w.now_ns = 20000 * DAY_NS + 600 * SECOND_NS;
+	for (int hour = 0; hour < 24; hour++, w.now_ns += HOUR_NS) {
+		struct batch b = batch_new();
+		for (int i = 0; i < 60; i++)
+			batch_add(&b, i % SERIES, w.now_ns + i * SECOND_NS, i);
+		ck_assert_msg(send_batch(w.s, &b, ++sequence, &err) == 0, "%s", err.text);
+		witness(&w, &b);
+		batch_done(&b);
+		world_maintain(&w);
+	}
+	char *path = first_part(&w);
+	ck_assert_int_gt(sql_number(path, "SELECT count(*) FROM metric"), SERIES);
+	w.now_ns += 2 * HOUR_NS;
+	world_maintain(&w);
+	ck_assert_int_eq(sql_number(path, "SELECT count(*) FROM metric"), SERIES);
+	ck_assert_int_eq(sql_number(path, "SELECT sum(points) FROM metric"), 24 * 60);
+	world_check(&w);
+	free(path);
+	world_done(&w);
+}
+END_TEST
+
+/* One byte of each blob in turn: it is counted, and all others answer. */
+static void check_damage(int round)
+{
+	struct world w;
+	struct err err = { 0 };
+	struct batch b = batch_new();
+
+	world_init(&w, (struct store_opts){ 0 });
+	for (int i = 0; i < 100 * SERIES; i++)
+		batch_add(&b, i % SERIES, w.now_ns + i * SECOND_NS, i);
+	ck_assert_int_eq(send_batch(w.s, &b, 1, NULL), 0);
+	witness(&w, &b);
+	char *path = first_part(&w);
+	ck_assert_int_eq(store_close(w.s, &err), 0);
+	char *sql = sqlite3_mprintf(
+		"UPDATE metric SET data = CAST(substr(data, 1, 30) || X'%02x' || substr(data, 32) "
+		"AS BLOB) WHERE series = %d RETURNING id",
+		0xa0 + round, round);
+	sql_number(path, sql);
+	sqlite3_free(sql);
+	world_open(&w);
+	struct store_view *v;
+	ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
+	size_t points = 0;
+	for (int i = 0; i < SERIES; i++) {
+		struct metric_points have = read_series(v, i, INT64_MIN, INT64_MAX);
+		points += have.n;
+		vec_done(&have);
+	}
+	ck_assert_uint_eq(points, 100 * (SERIES - 1));
+	struct part *part;
+	ck_assert_int_eq(part_open(path, 0, &(struct part_opts){ .read_only = true }, &part, &err),
+			 0);
+	ck_assert_int_eq(part_verify(part, &err), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(err.text, "points"));
+	struct part_info info;
+	part_get_info(part, &info);
+	ck_assert_uint_eq(info.bad_blocks, 1);
+	part_close(part);
+	store_view_close(v);
+	batch_done(&b);
+	free(path);
+	world_done(&w);
+}
+
+START_TEST(damage_is_counted)
+{
+	for (int i = 0; i < SERIES; i++)
+		check_damage(i);
+}
+END_TEST
+
+/* What says where a block belongs is changed, or a block is taken away: none of it answers for another. */
+static void check_row_damage(const char *change)
+{
+	struct world w;
+	struct err err = { 0 };
+	struct batch b = batch_new();
+	struct store_view *v;
+	size_t points = 0;
+
+	world_init(&w, (struct store_opts){ 0 });
+	for (int i = 0; i < 10 * SERIES; i++)
+		batch_add(&b, i % SERIES, w.now_ns + i * SECOND_NS, i);
+	ck_assert_int_eq(send_batch(w.s, &b, 1, NULL), 0);
+	char *path = first_part(&w);
+	ck_assert_int_eq(store_close(w.s, &err), 0);
+	sql_number(path, change);
+	struct part *part;
+	ck_assert_int_eq(part_open(path, 0, &(struct part_opts){ .read_only = true }, &part, &err),
+			 0);
+	ck_assert_int_eq(part_verify(part, &err), -EBADMSG);
+	part_close(part);
+	world_open(&w);
+	ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
+	for (int i = 0; i < SERIES; i++) {
+		struct metric_points have = read_series(v, i, INT64_MIN, INT64_MAX);
+		points += have.n;
+		vec_done(&have);
+	}
+	ck_assert_uint_eq(points, 10 * (SERIES - 1));
+	store_view_close(v);
+	batch_done(&b);
+	free(path);
+	world_done(&w);
+}
+
+START_TEST(rows_are_what_was_written)
+{
+	check_row_damage("UPDATE metric SET series = 3 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET first = first - 1 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET last = last + 1 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET points = 9 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET points = -1 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET sum = sum + 1 WHERE id = 2 RETURNING id");
+	check_row_damage("UPDATE metric SET data = NULL WHERE id = 2 RETURNING id");
+	check_row_damage("DELETE FROM metric WHERE id = 2 RETURNING id");
+}
+END_TEST
+
+START_TEST(wrong_batches_are_refused)
+{
+	struct world w;
+	struct err err = { 0 };
+	struct batch b = batch_new();
+	struct type cpu = { .name = strtab_put(&b.p->strings, "cpu") };
+	struct series s = { .type = type_intern(&b.p->series, &cpu) };
+
+	world_init(&w, (struct store_opts){ 0 });
+	vec_push(&b.m, (struct metric_sample){ series_intern(&b.p->series, &s), w.now_ns, 1 });
+	ck_assert_int_eq(send_batch(w.s, &b, 1, &err), -EINVAL);
+	b.m.v[0].series = 1000;
+	ck_assert_int_eq(send_batch(w.s, &b, 1, &err), -EINVAL);
+	b.m.n = 0;
+	for (int i = 0; i < 65; i++)
+		batch_add(&b, 0, w.now_ns - i * DAY_NS, 1);
+	ck_assert_int_eq(send_batch(w.s, &b, 1, &err), -EINVAL);
+	b.m.n = 64;
+	ck_assert_int_eq(send_batch(w.s, &b, 1, &err), 0);
+	batch_done(&b);
+	world_done(&w);
+}
+END_TEST
+
+/* Points go with their day, and none come back: late ones are counted. */
+START_TEST(days_take_their_points_along)
+{
+	struct world w;
+	struct store_view *v;
+	struct store_stats stats;
+
+	world_init(&w, (struct store_opts){ .retention_ns = 3 * DAY_NS });
+	for (uint64_t day = 0; day < 8; day++, w.now_ns += DAY_NS) {
+		struct batch b = batch_new();
+		batch_add(&b, 0, w.now_ns, 1);
+		ck_assert_int_eq(send_batch(w.s, &b, day + 1, NULL), 0);
+		batch_done(&b);
+		world_maintain(&w);
+	}
+	struct batch late = batch_new();
+	batch_add(&late, 0, START_NS, 2);
+	ck_assert_int_eq(send_batch(w.s, &late, 9, NULL), 0);
+	batch_done(&late);
+	ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
+	struct metric_points have = read_series(v, 0, INT64_MIN, INT64_MAX);
+	ck_assert_uint_eq(have.n, 3); /* today has none */
+	ck_assert_int_eq(have.v[0].time_ns, START_NS + 5 * DAY_NS);
+	store_view_close(v);
+	store_get_stats(w.s, &stats);
+	ck_assert_uint_eq(stats.points, 8);
+	ck_assert_uint_eq(stats.expired_rows, 1);
+	vec_done(&have);
+	world_done(&w);
+}
+END_TEST
+
+/* More series than allowed: the sum of their points is in the one that they are folded into. */
+START_TEST(series_are_bounded)
+{
+	struct world w;
+	struct batch b = batch_new();
+	struct store_stats stats;
+
+	world_init(&w, (struct store_opts){ .max_series = 8 });
+	for (int i = 0; i < 100; i++)
+		batch_add(&b, 2 * i, w.now_ns + i, i);
+	ck_assert_int_eq(send_batch(w.s, &b, 1, NULL), 0);
+	store_get_stats(w.s, &stats);
+	ck_assert_uint_eq(stats.series, 9);
+	ck_assert_uint_eq(stats.folded_series, 92);
+	ck_assert_uint_eq(stats.points, 100);
+	batch_done(&b);
+	world_done(&w);
+}
+END_TEST
+
+/* --- kill -9 ---------------------------------------------------------------------------------- */
+
+/* Sends batches one after the other, and tells of each that was acknowledged; killed from outside. */
+static void child_send(struct world *w, int pipe_fd, uint64_t first)
+{
+	world_open(w);
+	for (uint64_t sequence = first;; sequence++) {
+		struct batch b = batch_new();
+		for (int i = 0; i < 20; i++)
+			batch_add(&b, i % SERIES,
+				  START_NS + (int64_t)(sequence * 20 + i) * SECOND_NS, sequence);
+		w->now_ns = START_NS + (int64_t)sequence * 20 * SECOND_NS;
+		if (send_batch(w->s, &b, sequence, NULL) ||
+		    write(pipe_fd, &sequence, sizeof sequence) != sizeof sequence)
+			_exit(1);
+		batch_done(&b);
+		if (sequence % 5 == 0 && store_maintain(w->s, SECOND_NS / 100, NULL) < 0)
+			_exit(1);
+	}
+}
+
+static uint64_t kill_after(struct world *w, uint64_t first, int batches)
+{
+	uint64_t sequence = first - 1;
+	int fds[2];
+
+	ck_assert_int_eq(pipe(fds), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		child_send(w, fds[1], first);
+	}
+	close(fds[1]);
+	for (int i = 0; i < batches; i++)
+		ck_assert_int_eq(read(fds[0], &sequence, sizeof sequence), sizeof sequence);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	uint64_t later;
+	while (read(fds[0], &later, sizeof later) == sizeof later)
+		sequence = later;
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	close(fds[0]);
+	return sequence;
+}
+
+START_TEST(nothing_acknowledged_is_lost)
+{
+	struct rng r = { 5 };
+	struct world w;
+	uint64_t sent = 0;
+
+	world_init(&w, (struct store_opts){ 0 });
+	store_abandon(w.s);
+	for (int run = 0; run < 12; run++) {
+		uint64_t acknowledged = kill_after(&w, sent + 1, 1 + rng_below(&r, 15));
+		world_open(&w);
+		struct store_view *v;
+		ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
+		size_t points = 0;
+		for (int i = 0; i < SERIES; i++) {
+			struct metric_points have = read_series(v, i, INT64_MIN, INT64_MAX);
+			points += have.n;
+			vec_done(&have);
+		}
+		/* What was not acknowledged may be there, as a whole. */
+		ck_assert_uint_eq(points % 20, 0);
+		ck_assert_uint_ge(points / 20, acknowledged);
+		ck_assert_uint_le(points / 20, acknowledged + 1);
+		sent = points / 20;
+		store_view_close(v);
+		store_abandon(w.s);
+	}
+	world_open(&w);
+	world_done(&w);
+}
+END_TEST
+
+UNIT_MAIN("metric_store", a_batch_comes_back_from_bytes, points_are_there_whatever_happens,
+	  a_view_is_of_one_moment, hours_become_a_day, damage_is_counted, rows_are_what_was_written,
+	  wrong_batches_are_refused, days_take_their_points_along, series_are_bounded,
+	  nothing_acknowledged_is_lost)
