@@ -80,6 +80,7 @@ ask ours run ours 256 || exit 1
 ask small ask ours 64 || exit 1
 say agents
 "$store" agents "$tmp/agents.d" 256 >"$tmp/agents" || exit 1
+"$store" kept "$tmp/kept.d" 256 >"$tmp/kept" || exit 1
 folded=
 ! command -v clickhouse-server >/dev/null || clickhouse_bytes
 
@@ -113,6 +114,7 @@ ingest() { # PROMISE RUN LINE
 		"$(met "$ours >= 3e6 && $ours >= 2 * $duck && $ours >= 20 * $sql")"
 }
 ingest "durable ingest, million rows a second of CPU time: messages that bring their stacks and names along, resolved; each of one agent, 10 s, 2500 samples, 2000 stacks of 30 frames" agents agents
+ingest "the same of agents that keep their profiles, so that only what is new is resolved" kept agents
 ingest "the same, messages of 100 s of ten machines: seven places with names for each row" ours hour
 row "the same, messages of 1000 s" "stated" "$(mega "$(rate ours others)"); sealing and compaction of it all took $(field ours finish 2) s" -
 

@@ -111,10 +111,9 @@ static int64_t message_time_ns(uint32_t number)
 }
 
 /* Few stacks are popular: u². A stack's process is always the same one. */
-struct profile *agent_message(uint32_t number)
+static void add_samples(struct message *m, uint32_t number)
 {
-	struct message *m = xcalloc(1, sizeof *m);
-	struct profile *p = m->p = profile_new();
+	struct profile *p = m->p;
 	for (uint32_t i = 0; i < AGENT_SAMPLES; i++) {
 		double u = dice(number, i, 1 << 20) / (double)(1 << 20);
 		uint32_t stack = u * u * STACKS;
@@ -129,6 +128,13 @@ struct profile *agent_message(uint32_t number)
 		};
 		p->sink.ops->sample(&p->sink, &sample);
 	}
+}
+
+struct profile *agent_message(uint32_t number)
+{
+	struct message *m = xcalloc(1, sizeof *m);
+	struct profile *p = m->p = profile_new();
+	add_samples(m, number);
 	free(m);
 	return p;
 }
@@ -151,21 +157,54 @@ static int64_t now_ns(void *ctx)
 struct round {
 	struct store_batch batches[AGENTS];
 	uint8_t senders[AGENTS][STORE_SENDER_BYTES];
+	/* Agents that keep their profiles. */
+	struct message *kept[AGENTS]; /* NULL: they do not */
+	struct store_dict *dicts[AGENTS];
 };
+
+static void keep_profiles(struct round *r, struct store *s)
+{
+	for (uint32_t i = 0; i < AGENTS; i++) {
+		r->kept[i] = xcalloc(1, sizeof *r->kept[i]);
+		r->kept[i]->p = profile_new();
+		r->dicts[i] = store_dict_new(s);
+	}
+}
+
+static void forget_profiles(struct round *r)
+{
+	for (uint32_t i = 0; i < AGENTS && r->kept[i]; i++) {
+		store_dict_free(r->dicts[i]);
+		profile_free(r->kept[i]->p);
+		free(r->kept[i]);
+	}
+}
+
+static struct profile *next_message(struct message *kept, uint32_t number)
+{
+	if (!kept)
+		return agent_message(number);
+	kept->p->samples.n = 0;
+	add_samples(kept, number);
+	return kept->p;
+}
 
 static void round_make(struct round *r, uint32_t number)
 {
 	for (uint32_t i = 0; i < AGENTS; i++) {
 		memset(r->senders[i], 1 + i, STORE_SENDER_BYTES);
-		r->batches[i] = (struct store_batch){ .p = agent_message(number * AGENTS + i),
-						      .sender = r->senders[i],
-						      .sequence = 1 + number };
+		r->batches[i] = (struct store_batch){
+			.p = next_message(r->kept[i], number * AGENTS + i),
+			.sender = r->senders[i],
+			.sequence = 1 + number,
+			.dict = r->dicts[i],
+		};
 	}
 }
 
 static void round_done(struct round *r)
 {
-	for (uint32_t i = 0; i < AGENTS; i++)
+	for (uint32_t i = 0; i < AGENTS && !r->kept[i]; i++)
 		profile_free(r->batches[i].p);
 }
 
@@ -177,11 +216,11 @@ static void round_send(struct round *r, struct store *s)
 	check(store_maintain(s, SECOND_NS / 10, &err), &err);
 }
 
-void agents_run(const char *dir, uint64_t memory_bytes, uint32_t warm, uint32_t n)
+void agents_run(const char *dir, uint64_t memory_bytes, bool keep, uint32_t warm, uint32_t n)
 {
 	struct err err = { 0 };
 	struct store *s;
-	struct round r;
+	struct round r = { 0 };
 	int64_t now = MODEL_START_NS;
 	uint64_t clock_ns = 0, cpu_ns = 0;
 	struct store_opts opts = { .memory_bytes = memory_bytes,
@@ -189,6 +228,8 @@ void agents_run(const char *dir, uint64_t memory_bytes, uint32_t warm, uint32_t 
 				   .now_ns = now_ns,
 				   .ctx = &now };
 	check(store_open(dir, &opts, &s, &err), &err);
+	if (keep)
+		keep_profiles(&r, s);
 	for (uint32_t i = 0; i < warm + n; i++) {
 		round_make(&r, i);
 		now = message_time_ns((i + 1) * AGENTS);
@@ -198,6 +239,7 @@ void agents_run(const char *dir, uint64_t memory_bytes, uint32_t warm, uint32_t 
 		cpu_ns += i < warm ? 0 : clock_cpu_ns() - start_cpu_ns;
 		round_done(&r);
 	}
+	forget_profiles(&r);
 	check(store_close(s, &err), &err);
 	printf("agents %u %.3f %.3f\n", n * AGENTS * AGENT_SAMPLES, clock_ns / 1e9, cpu_ns / 1e9);
 }

@@ -5,6 +5,7 @@
 
 #include "profile/profile.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { AGENTS = 10, AGENT_SAMPLES = 2500, AGENT_MESSAGE_S = 10 };
@@ -12,8 +13,9 @@ enum { AGENTS = 10, AGENT_SAMPLES = 2500, AGENT_MESSAGE_S = 10 };
 /* A profile of its own, always the same one for a number; numbers go over agents first, then time. The caller frees it. */
 struct profile *agent_message(uint32_t number);
 
-/* Fills a new store in dir with messages, ten of them at once, as a server does that syncs them together, after `warm` that are not counted.
+/* Fills a new store in dir with messages, ten of them at once, as a server does that syncs them together, after `warm` rounds that are not counted.
+ * keep: each agent adds to one profile, and takes out samples that were sent (struct store_dict); else each message is a profile of its own.
  * Prints "agents ROWS CLOCK CPU". */
-void agents_run(const char *dir, uint64_t memory_bytes, uint32_t warm, uint32_t n);
+void agents_run(const char *dir, uint64_t memory_bytes, bool keep, uint32_t warm, uint32_t n);
 
 #endif

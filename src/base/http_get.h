@@ -1,4 +1,4 @@
-/* base/http_get.h: one file fetched over HTTP or HTTPS. The only user of libcurl.
+/* base/http_get.h: one file fetched, or one question asked, over HTTP or HTTPS. The only user of libcurl.
  *
  * The library is loaded when the first client is made, not when the program starts: linked, it and the 30 libraries behind it
  * cost every start 16 ms and the collector 5.4 MB of Pss (of the 8 MB it may have), and hardly anybody fetches anything.
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -30,6 +31,14 @@ struct http_request {
 	uint32_t total_ms;   /* until the last byte */
 	uint32_t stall_s;    /* see HTTP_MIN_BYTES_PER_S */
 	uint64_t max_bytes;  /* of the answer's body */
+	const char *
+		token; /* Authorization: Bearer …, sent nowhere else when it is redirected; NULL: none */
+	const char *ca_file; /* PEM: trusted in place of the system's; NULL: the system's */
+	/* What is sent, by POST; NULL: nothing, by GET. */
+	const void *body;
+	size_t body_len;
+	/* NULL: an answer of another status than 200 is a failure, and its body is not read. Else it is the status, and the body comes. */
+	long *status;
 };
 
 /* Writes the body to fd, where it is. 0, or -ENOENT: the server has no such thing (404); -ETIMEDOUT: one of the times is up;

@@ -159,7 +159,7 @@ int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 /* Writes b to standard output and frees it. CMD_OK, or CMD_NO_OUTPUT with the error printed. */
 int cmd_print(struct buf *b);
 
-extern const struct cmd cmd_record, cmd_report, cmd_flame, cmd_diff, cmd_convert, cmd_query,
-	cmd_sql, cmd_serve, cmd_doctor, cmd_completion, cmd_help;
+extern const struct cmd cmd_up, cmd_record, cmd_report, cmd_flame, cmd_diff, cmd_convert, cmd_query,
+	cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_completion, cmd_help;
 
 #endif

@@ -8,6 +8,7 @@
 #include "cmd/format_name.h"
 #include "cmd/load_file.h"
 #include "cmd/name_time.h"
+#include "profile/add_labels.h"
 #include "profile/sum.h"
 #include "profile/time_range.h"
 #include "query/time.h"
@@ -162,55 +163,6 @@ static int settle_time(const struct import *im, const char *path, struct profile
 	return 0;
 }
 
-/* --- labels ----------------------------------------------------------------------------------- */
-
-static bool is_given(const struct label *given, size_t n, uint32_t key)
-{
-	while (n--)
-		if (given[n].key == key)
-			return true;
-	return false;
-}
-
-/* A label that was given takes the place of the file's. */
-static uint32_t labels_with(struct profile *p, uint32_t set, const struct label *given, size_t n)
-{
-	struct label_set old = p->series.sets.v[set];
-	VEC(struct label) all = { 0 };
-
-	vec_append(&all, given, n);
-	for (uint32_t i = 0; i < old.n; i++) {
-		struct label l = p->series.labels.v[old.first + i];
-		if (!is_given(given, n, l.key))
-			vec_push(&all, l);
-	}
-	uint32_t id = label_set_intern(&p->series, all.v, (uint32_t)all.n);
-	vec_done(&all);
-	return id;
-}
-
-static void add_labels(const struct import *im, struct profile *p)
-{
-	size_t n = im->opts->labels.n, n_series = p->series.series.n;
-	struct label *given = xcalloc(n + 1, sizeof *given);
-	uint32_t *now = xcalloc(n_series + 1, sizeof *now);
-
-	for (size_t i = 0; i < n; i++) {
-		const char *text = im->opts->labels.v[i], *value = strchr(text, '=') + 1;
-		given[i].key = strtab_putn(&p->strings, text, (uint32_t)(value - text - 1));
-		given[i].str = strtab_put(&p->strings, value);
-	}
-	for (size_t i = 0; i < n_series; i++) {
-		struct series s = p->series.series.v[i];
-		s.labels = labels_with(p, s.labels, given, n);
-		now[i] = series_intern(&p->series, &s);
-	}
-	for (size_t i = 0; n && i < p->samples.n; i++)
-		p->samples.series[i] = now[p->samples.series[i]];
-	free(given);
-	free(now);
-}
-
 /* --- sending ---------------------------------------------------------------------------------- */
 
 /* Rows of all, as columns of their own. */
@@ -261,7 +213,7 @@ static int send_profile(struct import *im, const char *path, struct profile *p, 
 		rc = identify(im, path, p, sender, err);
 	if (rc)
 		return rc;
-	add_labels(im, p);
+	profile_add_labels(p, im->opts->labels.v, im->opts->labels.n);
 	rc = send_pieces(im, p, sender, &fresh, err);
 	if (rc) {
 		err_prefix(err, "%s", path);

@@ -6,6 +6,7 @@
 #include "cmd/match.h"
 #include "format/table.h"
 #include "profile/top.h"
+#include "query/metrics.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "series", NULL, "series, as selectors", OPT_FLAG, LIST(series) },
 	FILTER_STACKS(query_opts),
 	FILTER_SIDES(query_opts),
+	REMOTE_OPTIONS(query_opts),
 	{ NULL, "timeout", "TIME", "give up after", OPT_DURATION, LIMIT(timeout_ns) },
 	{ NULL, "max-memory", "SIZE", "give up when the answer needs more", OPT_SIZE,
 	  LIMIT(memory_bytes) },
@@ -271,6 +273,8 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 static int run(struct query_cmd *c)
 {
 	int status = check_views(c->line, c->opts);
+	if (status == CMD_OK && c->opts->remote.server)
+		return query_remote(c);
 	if (status == CMD_OK)
 		status = parse_selector(c);
 	if (status == CMD_OK)

@@ -5,13 +5,16 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/outputs.h"
+#include "cmd/remote.h"
 #include "query/ask.h"
+#include "query/metrics.h"
 
 struct query_opts {
 	struct filter_opts filter; /* the filters by frame only */
 	const char *data, *from, *to, *format, *callers, *values, *diff, *diff_from, *diff_to;
 	struct str_list by, outputs;
 	struct text_opts text;
+	struct remote_opts remote;
 	uint64_t range_ns, top_n, timeout_ns, memory_bytes;
 	bool tree, csv, heatmap, types, labels, series;
 	int norm, reduce;
@@ -32,13 +35,15 @@ struct query_cmd {
 bool query_asks_list(const struct query_opts *o);
 int query_list(const struct query_cmd *c);
 
+/* --server: all of it. */
+int query_remote(const struct query_cmd *c);
+
 /* --range */
 int query_show_range(const struct query_cmd *c);
 
-/* A metric; query_reductions: words of --reduce. */
+/* A metric. */
 bool query_asks_metric(const struct query_cmd *c);
 int query_show_metric(const struct query_cmd *c);
-extern const char *const query_reductions[];
 
 /* --diff, --diff-from, --diff-to: c's query is the newer side. */
 bool query_asks_diff(const struct query_opts *o);

@@ -3,7 +3,7 @@
  * CSV has a line for each step and group: time_ns,LABEL…,value. */
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/query.h"
+#include "cmd/query_columns.h"
 #include "format/columns.h"
 #include "format/value.h"
 #include "profile/sum.h"
@@ -47,17 +47,6 @@ static void range_csv(const struct query_cmd *c, const struct query_range *r, st
 
 /* --- text: a line for each step, a column for each group --- */
 
-enum { TIME_WIDTH = 24, VALUE_WIDTH = 12, PLAIN_WIDTH = 100 };
-
-static uint32_t columns_that_fit(const struct query_cmd *c, const struct query_range *r)
-{
-	uint32_t width = c->line->term.width_out ? c->line->term.width_out : PLAIN_WIDTH;
-	uint32_t n =
-		width > TIME_WIDTH + VALUE_WIDTH ? (width - TIME_WIDTH) / (VALUE_WIDTH + 1) : 1;
-	n = c->opts->top_n && c->opts->top_n < n ? c->opts->top_n : n;
-	return r->n_shown < n ? r->n_shown : n;
-}
-
 static void time_cell(const struct query_cmd *c, int64_t ns, struct buf *b)
 {
 	struct buf text = { 0 };
@@ -65,24 +54,8 @@ static void time_cell(const struct query_cmd *c, int64_t ns, struct buf *b)
 		fmt_duration(&text, ns < 0 ? 0 : ns);
 	else
 		time_text(&text, ns);
-	columns_left(b, buf_cstr(&text), TIME_WIDTH);
+	columns_left(b, buf_cstr(&text), QUERY_TIME_WIDTH);
 	buf_done(&text);
-}
-
-static void head_line(const struct query_range *r, uint32_t n, struct buf *b)
-{
-	struct buf name = { 0 };
-	columns_left(b, r->type_name, TIME_WIDTH);
-	for (uint32_t i = 0; i < n; i++) {
-		buf_clear(&name);
-		for (uint32_t k = 0; k < r->n_by; k++)
-			buf_addf(&name, "%s%s", k ? " " : "", group_name(r, r->order[i], k));
-		buf_addc(b, ' ');
-		columns_right(b, r->n_by ? (name.len ? buf_cstr(&name) : "?") : r->unit,
-			      VALUE_WIDTH);
-	}
-	buf_addc(b, '\n');
-	buf_done(&name);
 }
 
 static void value_cell(const struct query_range *r, int64_t value, struct buf *b)
@@ -90,25 +63,23 @@ static void value_cell(const struct query_range *r, int64_t value, struct buf *b
 	struct buf text = { 0 };
 	value_fmt_bare(&text, value, r->unit);
 	buf_addc(b, ' ');
-	columns_right(b, buf_cstr(&text), VALUE_WIDTH);
+	columns_right(b, buf_cstr(&text), QUERY_VALUE_WIDTH);
 	buf_done(&text);
 }
 
 static void range_text(const struct query_cmd *c, const struct query_range *r, struct buf *b)
 {
-	uint32_t n = columns_that_fit(c, r);
-	head_line(r, n, b);
+	const struct query_columns cols = { r->type_name, r->unit,  r->names,
+					    r->n_by,      r->order, r->n_shown };
+	uint32_t n = query_columns_fit(c, &cols);
+	query_columns_head(&cols, n, b);
 	for (size_t step = 0; step < r->steps; step++) {
 		time_cell(c, step_time_ns(r, step), b);
 		for (uint32_t i = 0; i < n; i++)
 			value_cell(r, r->sums[r->order[i] * r->steps + step], b);
 		buf_addc(b, '\n');
 	}
-	if (n < r->n_shown) {
-		buf_adds(b, "(+");
-		fmt_count(b, r->n_shown - n);
-		buf_adds(b, " groups)\n");
-	}
+	query_columns_rest(&cols, n, b);
 }
 
 int query_show_range(const struct query_cmd *c)

@@ -1,26 +1,51 @@
-/* cresset serve: a recording or a store over HTTP, read-only. */
+/* cresset serve: a recording or a store over HTTP. */
+#include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/interrupt.h"
 #include "cmd/load.h"
 #include "server/server.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 
+/* As enum server_log. */
+static const char *const log_words[] = { "off", "json", "text", NULL };
+
 struct serve_opts {
 	const char *data, *listen;
 	uint64_t memory_bytes, query_ns, queries, connections, per_s;
+	uint64_t disk_bytes, retention_ns, max_series;
+	const char *tokens, *tls_cert, *tls_key;
+	bool is_insecure;
+	int log;
 };
 
 #define PART(title, member) .group = title, .offset = offsetof(struct serve_opts, member)
 static const struct cmd_opt serve_options[] = {
 	{ NULL, "listen", "ADDR", "address and port; port 0: any that is free", OPT_STRING,
 	  PART("Where", listen), .def = "127.0.0.1:7070", .basic = true },
+	{ NULL, "tokens", "FILE", "who may ask and send: see cresset token", OPT_STRING,
+	  PART("Where", tokens), .basic = true },
+	{ NULL, "tls-cert", "FILE", "certificates for TLS, PEM", OPT_STRING,
+	  PART("Where", tls_cert), .basic = true },
+	{ NULL, "tls-key", "FILE", "and the key", OPT_STRING, PART("Where", tls_key),
+	  .basic = true },
+	{ NULL, "insecure", NULL, "tokens without TLS, also for others than this machine", OPT_FLAG,
+	  PART("Where", is_insecure) },
 	{ NULL, "data", "DIR", "a folder of the store, in place of FILE", OPT_STRING,
 	  PART("What", data), .basic = true },
-	{ NULL, "memory", "SIZE", "for queries, and a quarter of it for bodies of requests",
-	  OPT_SIZE, PART("Limits", memory_bytes), .def = "256M", .min = 4 << 20, .basic = true },
+	{ NULL, "retention", "TIME", "of DIR: keep data that long: 36h, 14d", OPT_DURATION,
+	  PART("What", retention_ns), .def = "14d", .min = 1, .basic = true },
+	{ NULL, "disk", "SIZE", "of DIR: and no more than that", OPT_SIZE, PART("What", disk_bytes),
+	  .def = "10G", .min = 1 << 20, .basic = true },
+	{ NULL, "max-series", "N", "of DIR: more of them at once are folded together", OPT_U64,
+	  PART("What", max_series), .def = "20000", .min = 1, .max = UINT32_MAX },
+	{ NULL, "memory", "SIZE", "of bodies, queries and the store", OPT_SIZE,
+	  PART("Limits", memory_bytes), .def = "256M", .min = 8 << 20, .basic = true },
+	{ NULL, "log", "HOW", "a line for each request on standard error: off, json or text",
+	  OPT_ENUM, PART("Where", log), .words = log_words, .def = "off" },
 	{ NULL, "query-timeout", "TIME", "of a query", OPT_DURATION, PART("Limits", query_ns),
 	  .def = "30s", .min = 1 },
 	{ NULL, "max-queries", "N", "queries at once; more wait", OPT_U64, PART("Limits", queries),
@@ -39,10 +64,13 @@ static int settle_data(const struct cmd_line *line, const struct serve_opts *o, 
 	struct stat st;
 	if (o->data && line->args.n)
 		return cmd_usage(line, "choose one of FILE and --data");
+	if (!o->tls_cert != !o->tls_key)
+		return cmd_usage(line, "--tls-cert and --tls-key go together");
 	*path = o->data ? o->data : line->args.n ? line->args.v[0] : NULL;
 	if (!*path)
 		return cmd_usage(line, "FILE is missing, or --data DIR");
-	if (stat(*path, &st) == 0 && S_ISDIR(st.st_mode))
+	bool is_there = stat(*path, &st) == 0;
+	if (is_there ? S_ISDIR(st.st_mode) : o->data != NULL)
 		return CMD_OK;
 	return load_profile(*path, NULL, file);
 }
@@ -56,37 +84,63 @@ static int say_where(const struct server *s)
 	return cmd_print(&url);
 }
 
-/* Signals that ask for the end: blocked in every thread that the server starts, and here but for while we wait, so none is missed. */
-static void block_stops(sigset_t *before)
+/* Signals are blocked in every thread that the server starts, and here, and waited for. */
+static void block_signals(sigset_t *all)
 {
-	sigset_t stops;
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGINT);
-	sigaddset(&stops, SIGTERM);
-	sigaddset(&stops, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &stops, before);
+	sigemptyset(all);
+	sigaddset(all, SIGINT);
+	sigaddset(all, SIGTERM);
+	sigaddset(all, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, all, NULL);
 }
 
-static void wait_for_end(const sigset_t *before)
+static void reload(struct server *server)
 {
-	while (!interrupt_count())
-		sigsuspend(before);
+	struct err err = { 0 };
+	if (server_reload(server, &err) < 0)
+		log_warn("what was there before stays: %s", err.text);
+	else
+		log_info("tokens and certificates are read anew");
+}
+
+/* SIGHUP reloads what can be reloaded, else it is the end, too. */
+static void wait_for_end(const struct serve_opts *o, const sigset_t *all, struct server *server)
+{
+	bool can_reload = o->tokens || o->tls_cert;
+	int signal_number = 0;
+	while (!interrupt_count()) {
+		if (sigwait(all, &signal_number) != 0)
+			continue;
+		if (signal_number != SIGHUP || !can_reload)
+			return;
+		reload(server);
+	}
 }
 
 static int serve(const struct serve_opts *o, const char *path, struct profile *file)
 {
+	const struct store_opts keep = { .memory_bytes = o->memory_bytes / 2,
+					 .disk_bytes = o->disk_bytes,
+					 .retention_ns = (int64_t)o->retention_ns,
+					 .max_series = (uint32_t)o->max_series };
 	struct server_opts opts = { .listen = o->listen,
 				    .path = path,
 				    .file = file,
-				    .memory_bytes = o->memory_bytes,
+				    .tokens = o->tokens,
+				    .tls_cert = o->tls_cert,
+				    .tls_key = o->tls_key,
+				    .is_insecure = o->is_insecure,
+				    .log = (enum server_log)o->log,
+				    .keep = o->data ? &keep : NULL,
+				    .memory_bytes = o->memory_bytes / (o->data ? 2 : 1),
 				    .query_ns = o->query_ns,
 				    .queries = o->queries,
 				    .connections = o->connections,
 				    .per_s = o->per_s };
 	struct server *server;
 	struct err err = { 0 };
-	sigset_t before;
-	block_stops(&before);
+	sigset_t all;
+	block_signals(&all);
 	int rc = server_start(&opts, &server, &err);
 	if (rc < 0)
 		return cmd_fail(rc == -EINVAL || rc == -EPERM ? CMD_USAGE
@@ -96,7 +150,7 @@ static int serve(const struct serve_opts *o, const char *path, struct profile *f
 				&err);
 	int status = say_where(server);
 	if (status == CMD_OK)
-		wait_for_end(&before);
+		wait_for_end(o, &all, server);
 	server_stop(server);
 	return status;
 }
@@ -118,10 +172,11 @@ const struct cmd cmd_serve = {
 	.name = "serve",
 	.summary = "a recording or the store over HTTP",
 	.usage = "FILE | --data DIR [OPTIONS]",
-	.about = "Serves a page to look at and an API to ask, read-only: any file that cresset reads, or the folder of a store, which "
-		 "may be written meanwhile, and prints the address once it answers. docs/api.md has the routes; queries are those of cresset query and cresset sql.\n"
-		 "Only this machine can ask: addresses other than loopback are refused. What a request may cost is limited; what is "
-		 "over a limit is answered with 413, 429 or 503.",
+	.about = "Serves a page to look at and an API to ask: any file that cresset reads, or a store, and prints the address once it "
+		 "answers. docs/api.md has the routes; queries are those of cresset query and cresset sql. With --data DIR it writes the store "
+		 "there, and takes what is sent: OTLP profiles and metrics, and profiles of any format.\n"
+		 "Without tokens only this machine can ask. Other addresses need --tokens and TLS; SIGHUP reads both anew. What a "
+		 "request may cost is limited; what is over a limit is answered with 413, 429 or 503.",
 	.examples = {
 		"cresset serve cpu.cresset\ta page at 127.0.0.1:7070",
 		"cresset serve cpu.cresset --listen [::1]:8080\telsewhere",

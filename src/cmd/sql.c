@@ -4,12 +4,14 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/data.h"
+#include "cmd/remote.h"
 #include "format/grid.h"
 
 #include <errno.h>
 
 struct sql_cmd_opts {
 	const char *data, *output;
+	struct remote_opts remote;
 	int format;
 	uint64_t time_ns, rows, memory_bytes;
 };
@@ -25,6 +27,7 @@ static const struct cmd_opt sql_options[] = {
 	  OPT_ENUM, PART("Output", format), .words = format_words, .def = "auto", .basic = true },
 	{ "o", "output", "OUT", "where to; - for standard output", OPT_STRING,
 	  PART("Output", output), .def = "-", .basic = true },
+	REMOTE_OPTIONS(sql_cmd_opts),
 	{ NULL, "timeout", "TIME", "give up after this long; 0: never", OPT_DURATION,
 	  PART("Limits", time_ns), .def = "60s", .basic = true },
 	{ NULL, "max-rows", "N", "fail when the answer is longer; 0: never", OPT_U64,
@@ -123,6 +126,33 @@ static int ask(const struct cmd_line *line, const struct sql_cmd_opts *o, struct
 	return status;
 }
 
+/* --- a server --------------------------------------------------------------------------------- */
+
+/* Its limits count; a table is as wide as this terminal, and has no colours. */
+static int ask_server(const struct cmd_line *line, const struct sql_cmd_opts *o)
+{
+	static const char *const formats[] = { "table", "csv", "json" };
+	bool to_terminal = strcmp(o->output, "-") == 0;
+	struct remote_opts remote = o->remote;
+	struct question q;
+	struct buf answer = { 0 };
+	if (o->data)
+		return cmd_usage(line, "choose one of --data and --server");
+	question_init(&q, "api/v1/sql");
+	question_add(&q, "fmt", formats[answer_format(line, o)]);
+	if (to_terminal && answer_format(line, o) == GRID_TEXT) {
+		question_add_u64(&q, "width", line->term.width_out);
+		question_add(&q, "ascii", line->term.utf8 ? NULL : "1");
+	}
+	q.body = line->args.v[0];
+	remote.timeout_ns = o->time_ns;
+	int status = remote_ask(&remote, &q, &answer);
+	if (status == CMD_OK)
+		status = remote_write(o->output, &answer);
+	buf_done(&answer);
+	return status;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 static int sql_cmd_run(struct cmd_line *line, const void *opts)
@@ -132,6 +162,8 @@ static int sql_cmd_run(struct cmd_line *line, const void *opts)
 	struct source *source;
 	if (line->globals.json && o->format && o->format - 1 != GRID_JSON)
 		return cmd_usage(line, "choose one of --json and --format");
+	if (o->remote.server)
+		return ask_server(line, o);
 	int status = data_open(line, o->data, &file, &source);
 	if (status != CMD_OK)
 		return status;

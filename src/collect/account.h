@@ -70,6 +70,12 @@ void account_thread(struct accounts *a, const struct event_thread *t, uint32_t s
 /* All that is held goes to the sink, with what is missing. Call it when the times of all threads have just come. */
 void accounts_flush(struct accounts *a);
 
+/* From here on samples go to another sink. Not with `wall`, whose samples and series are held here. */
+static inline void accounts_set_sink(struct accounts *a, struct sink *sink)
+{
+	a->opts.sink = sink;
+}
+
 /* True when it is time to ask for them. */
 static inline bool accounts_are_full(const struct accounts *a)
 {

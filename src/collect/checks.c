@@ -86,7 +86,7 @@ static bool has_capability(int cap)
 	return eff >> cap & 1;
 }
 
-static void check_capabilities(struct check *c)
+void collect_check_capabilities(struct check *c)
 {
 	static const struct {
 		int number; /* linux/capability.h */
@@ -304,7 +304,7 @@ static const struct {
 	{ "kernel", check_kernel },
 	{ "kernel type information", check_btf },
 	{ "pid namespace", check_pid_namespace },
-	{ "capabilities", check_capabilities },
+	{ "capabilities", collect_check_capabilities },
 	{ "BPF programs", check_sampling },
 	{ "sampling clock", check_clock },
 	{ "sampling rate", check_rate },

@@ -38,7 +38,7 @@ enum {
 #define RAW_WAIT_NS 10000000000ull
 enum { RAW_WAIT_BYTES = 8 << 20 };
 
-enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3 };
+enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
 struct collector {
 	struct sink *sink;
@@ -52,8 +52,9 @@ struct collector {
 	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	bool epoch_over;
-	bool counted;              /* losses were handed to the sink */
-	struct sampler_stats last; /* as of collect_stop */
+	uint64_t given[LOSS_REASONS]; /* losses that were told to the sink */
+	struct sampler_stats last;    /* as of collect_stop */
+	struct collect_opts opts;     /* for types */
 };
 
 /* --- reading ---------------------------------------------------------------------------------------------------------- */
@@ -324,6 +325,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.no_user = opts->no_user,
 		.max_user = opts->max_depth,
 		.names = opts->names,
+		.host = opts->host,
+		.stack_bytes = opts->stack_bytes,
 	};
 	struct space_maps maps;
 	uint32_t pages =
@@ -374,6 +377,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 	give_memory_back();
 	c->sink = sink;
+	c->opts = *opts;
 	c->epoll_fd = -1;
 	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, opts, err);
@@ -438,7 +442,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 			c->next_read_ns = 0;
 		else if (events[i].data.u64 == TAG_TABLES)
 			tables = true;
-		else
+		else if (events[i].data.u64 == TAG_SIDE)
 			side = true;
 	}
 	if (side && side_band_is_urgent(c->side))
@@ -448,9 +452,10 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 	return read_when_due(c, err);
 }
 
-static void hand_over_losses(struct collector *c)
+/* What was lost since the last time. */
+static void hand_over_losses(struct collector *c, const struct sampler_stats *stats)
 {
-	const uint64_t *n = c->last.counters;
+	const uint64_t *n = stats->counters;
 	const struct {
 		enum loss reason;
 		uint64_t n;
@@ -460,14 +465,17 @@ static void hand_over_losses(struct collector *c)
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_WAITS_UNSEEN, n[COUNT_WAITS_UNSEEN] },
 		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },
-		{ LOSS_SAMPLER_BUSY, c->last.busy },
+		{ LOSS_SAMPLER_BUSY, stats->busy },
 		{ LOSS_LATE, c->order.late },
 	};
 
-	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-		if (losses[i].n)
-			c->sink->ops->loss(c->sink, losses[i].reason, losses[i].n);
-	c->counted = true;
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+		uint64_t *given = &c->given[losses[i].reason];
+
+		if (losses[i].n > *given)
+			c->sink->ops->loss(c->sink, losses[i].reason, losses[i].n - *given);
+		*given = losses[i].n;
+	}
 }
 
 int collect_stop(struct collector *c, struct err *err)
@@ -481,9 +489,52 @@ int collect_stop(struct collector *c, struct err *err)
 		rc = read_all(c, true, err);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
-	if (!c->counted)
-		hand_over_losses(c);
+	hand_over_losses(c, &c->last);
 	return rc;
+}
+
+/* --- always on -------------------------------------------------------------------------------------------------------- */
+
+int collect_watch(struct collector *c, int fd, struct err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = TAG_OTHER };
+
+	if (epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+		return err_set(err, errno, "cannot wait for a descriptor: %s", strerror(errno));
+	return 0;
+}
+
+int collect_cut(struct collector *c, struct err *err)
+{
+	struct sampler_stats stats;
+
+	sampler_get_stats(c->sampler, &stats);
+	int rc = stats.wait_hook ? report(c, err) : read_all(c, false, err);
+	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
+		c->reported_ns = 0;
+	resolve_give_held(c->resolver);
+	hand_over_losses(c, &stats);
+	return rc;
+}
+
+bool collect_name_kernel(struct collector *c)
+{
+	return resolve_name_kernel(c->resolver);
+}
+
+int collect_set_sink(struct collector *c, struct sink *sink, struct err *err)
+{
+	if (c->opts.events & COLLECT_WALL)
+		return err_set(err, EINVAL, "samples of wall are held: their sink stays");
+	const struct resolve_types types = types_of(&c->opts, sink);
+	resolve_set_sink(c->resolver, sink, &types);
+	c->sink = sink;
+	return 0;
+}
+
+int collect_file(struct collector *c, uint32_t mapping)
+{
+	return resolve_file(c->resolver, mapping);
 }
 
 void collect_symbolize(struct collector *c)

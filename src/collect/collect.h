@@ -6,6 +6,12 @@
  *     collect_stop    stops sampling, reads the rest
  *     collect_symbolize  gives every frame in the sink its names; call it last
  *
+ * Always on, instead of stopping:
+ *
+ *     collect_cut         an interval ends: what belongs to it is in the sink
+ *     collect_name_kernel gives the kernel's frames their names
+ *     collect_set_sink    goes on with an empty sink, so that memory stays bounded
+ *
  * Single-threaded: everything happens inside these calls. A sample is resolved against the mappings valid at its own time: side-band
  * records and samples are held back until every CPU's ring has been read past their time, then taken in time order. */
 #ifndef CRESSET_COLLECT_COLLECT_H
@@ -67,6 +73,8 @@ struct collect_opts {
 	bool wakers, waker_stacks; /* who ended a wait; with its stack */
 	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */
 	enum wait_hook wait_hook;  /* -EOPNOTSUPP for what the kernel does not have */
+	const char *host;          /* a label of every series; NULL: none. Stays the caller's */
+	uint64_t stack_bytes;      /* for stacks as they were sent; 0 = 8 MiB */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
 
@@ -120,6 +128,20 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err);
 bool collect_targets_gone(struct collector *c);
 int collect_stop(struct collector *c, struct err *err);
 void collect_symbolize(struct collector *c);
+
+/* collect_run returns when this descriptor of the caller's is readable, too, until it is closed. (What collect_run itself waits for cannot be
+ * waited for elsewhere: to poll a ring of perf events says once that it is readable.) */
+int collect_watch(struct collector *c, int fd, struct err *err);
+/* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
+ * time is told to the sink. No sample comes twice, and those that are on their way come after it. */
+int collect_cut(struct collector *c, struct err *err);
+/* True when there was one without. Those that were named for an earlier sink are left out. */
+bool collect_name_kernel(struct collector *c);
+/* Right after collect_cut: from here on everything goes to another sink. -EINVAL while `wall` is recorded: its samples are held. */
+int collect_set_sink(struct collector *c, struct sink *sink, struct err *err);
+/* The file that a mapping of the sink is of, for reading; it stays the collector's until the next call. -ENOENT: there is none. */
+int collect_file(struct collector *c, uint32_t mapping);
+
 void collect_get_stats(struct collector *c, struct collect_stats *out);
 void collect_free(struct collector *c);
 
@@ -132,5 +154,7 @@ struct check {
 };
 enum { CHECKS_MAX = 24 };
 size_t collect_checks(struct check *out, size_t max);
+/* Only that one, which costs next to nothing; name is left alone. */
+void collect_check_capabilities(struct check *out);
 
 #endif

@@ -34,6 +34,12 @@ void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *acc
 				 .unnamed_frame = FRAME_NONE };
 }
 
+void jit_table_set_sink(struct jit_table *t, struct sink *sink)
+{
+	t->sink = sink;
+	t->unnamed_frame = FRAME_NONE;
+}
+
 void jit_table_done(struct jit_table *t)
 {
 	vec_done(&t->all);

@@ -49,6 +49,8 @@ struct jit_table {
 void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *accounts,
 		    struct object_table *objects, struct map *leaf_samples);
 void jit_table_done(struct jit_table *t); /* every jit was closed */
+/* From here on samples go to another sink; none is held (jit_flush_all). */
+void jit_table_set_sink(struct jit_table *t, struct sink *sink);
 
 /* Holds a sample back; its stack is given by n elements, root first, part as for account_sample. */
 void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,

@@ -149,6 +149,7 @@ void kernel_space_done(struct kernel_space *k)
 	for (size_t i = 0; i < k->modules.n; i++)
 		map_done(&k->modules.v[i].frames);
 	vec_done(&k->modules);
+	map_done(&k->named);
 }
 
 /* Index of the first module that starts behind addr. */
@@ -277,29 +278,54 @@ uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_
 	struct frame f = { .kind = FRAME_KERNEL, .mapping = a->mapping, .offset = addr - a->shift };
 	uint32_t frame = k->sink->ops->frame(k->sink, &f);
 	map_put(&a->frames, addr, frame);
+	k->unnamed += map_get(&k->named, addr) == NULL;
 	return frame;
 }
 
-static bool has_frames(const struct kernel_space *k)
+static void forget(struct kernel_area *a)
 {
-	size_t n = k->text.frames.n + k->other.frames.n;
+	a->mapping = MAPPING_NONE;
+	map_done(&a->frames);
+}
 
+void kernel_space_set_sink(struct kernel_space *k, struct sink *sink)
+{
+	k->sink = sink;
+	forget(&k->text);
+	forget(&k->other);
 	for (size_t i = 0; i < k->modules.n; i++)
-		n += k->modules.v[i].frames.n;
-	return n;
+		forget(&k->modules.v[i]);
+	k->unnamed = 0;
+}
+
+static void name_area(struct kernel_space *k, struct symbolize *s, struct symbol_source *names,
+		      const struct kernel_area *a)
+{
+	struct map unnamed = { 0 };
+
+	map_each (&a->frames, slot)
+		if (!map_get(&k->named, slot->key))
+			map_put(&unnamed, slot->key, slot->value);
+	symbolize_frames(s, names, a->mapping, &unnamed);
+	map_each (&unnamed, slot)
+		map_put(&k->named, slot->key, 1);
+	map_done(&unnamed);
 }
 
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
 {
 	struct symbol_source *names = NULL;
-	int fd = has_frames(k) ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
+	int fd = k->unnamed ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
 
 	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
 		names = NULL;
-	symbolize_frames(s, names, k->text.mapping, &k->text.frames);
-	symbolize_frames(s, names, k->other.mapping, &k->other.frames);
+	if (k->named.n >= KERNEL_MAX_NAMED)
+		map_clear(&k->named);
+	name_area(k, s, names, &k->text);
+	name_area(k, s, names, &k->other);
 	for (size_t i = 0; i < k->modules.n; i++)
-		symbolize_frames(s, names, k->modules.v[i].mapping, &k->modules.v[i].frames);
+		name_area(k, s, names, &k->modules.v[i]);
+	k->unnamed = 0;
 	symbol_close(names);
 	if (fd >= 0)
 		close(fd);

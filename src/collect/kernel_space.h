@@ -29,7 +29,11 @@
 #define KERNEL_LINKED_TEXT 0ull
 #endif
 
-enum { KERNEL_NAME_MAX = 64, KERNEL_MAX_MODULES = 4096 };
+enum {
+	KERNEL_NAME_MAX = 64,
+	KERNEL_MAX_MODULES = 4096,
+	KERNEL_MAX_NAMED = 64 << 10, /* addresses remembered; then all are forgotten */
+};
 
 struct kernel_area {
 	char name[KERNEL_NAME_MAX];
@@ -43,7 +47,9 @@ struct kernel_space {
 	struct kernel_area text, other;
 	VEC(struct kernel_area) modules; /* by start */
 	uint64_t modules_read_ns;
-	bool hidden; /* addresses cannot be read */
+	uint64_t unnamed; /* frames that were given and have no name yet */
+	struct map named; /* run-time addresses */
+	bool hidden;      /* addresses cannot be read */
 };
 
 void kernel_space_init(struct kernel_space *k, struct sink *sink);
@@ -51,8 +57,17 @@ void kernel_space_done(struct kernel_space *k);
 
 /* Modules are read again when an address is in no known one, at most once a second. */
 uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
-/* Names every frame given so far from /proc/kallsyms. */
+/* Names the frames given so far from /proc/kallsyms, but for those that were named before, for an earlier sink, too: who took its names
+ * knows them by mapping and offset. */
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s);
+
+/* There is one without a name. */
+static inline bool kernel_space_has_new(const struct kernel_space *k)
+{
+	return k->unnamed > 0;
+}
+/* From here on frames are another sink's, which has none of those that were given. */
+void kernel_space_set_sink(struct kernel_space *k, struct sink *sink);
 
 /* The address of "_text" in the first lines of a text like /proc/kallsyms; 0 when it is not there
  * or hidden. */

@@ -36,7 +36,7 @@ struct process {
 	uint64_t scanned_ns; /* when /proc was last asked for its mappings */
 	uint64_t cgroup_id;  /* container is the one of this group … */
 	bool container_known;
-	uint32_t container; /* string of the sink, 0 = none */
+	uint32_t container; /* string of its texts, 0 = none */
 	struct jit *jit;    /* NULL: no code made at run time was seen */
 
 	uint64_t sent_image; /* that the walker knows (collect/space.h): its id, 0 = none */

@@ -9,6 +9,7 @@
 #include "collect/symbolize.h"
 #include "collect/walk_end.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -45,7 +46,9 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	if (opts->space)
 		r->space = space_new(opts->space, &r->objects);
 	kernel_space_init(&r->kernel, r->sink);
-	series_cache_init(&r->series, r->sink);
+	strtab_init(&r->texts);
+	series_cache_init(&r->series, r->sink, &r->texts, opts->host);
+	stack_cache_limit(&r->stacks, opts->stack_bytes);
 	accounts_init(&r->accounts, &(struct account_opts){
 					    .sink = r->sink,
 					    .wall = r->types.wall != TYPE_NONE,
@@ -74,6 +77,7 @@ void resolver_free(struct resolver *r)
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
 	map_done(&r->containers);
+	strtab_done(&r->texts);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
 	free(r);
@@ -258,7 +262,7 @@ static uint32_t container_of(struct resolver *r, struct process *p, uint64_t cgr
 		return p->container = *known - 1;
 	if (container_id_of(p->pid, id, &unified))
 		return p->container;
-	p->container = sink_string(r->sink, id);
+	p->container = strtab_put(&r->texts, id);
 	if (unified)
 		remember_container(r, cgroup_id, p->container);
 	return p->container;
@@ -466,6 +470,79 @@ void resolve_symbolize(struct resolver *r)
 			  samples_with_leaf(r, r->jits.unnamed_frame);
 	name_files_failures(&files, &r->name_failures);
 	name_files_close(&files);
+}
+
+/* --- one sink after the other ------------------------------------------------------------------ */
+
+void resolve_give_held(struct resolver *r)
+{
+	name_jit_code(r);
+}
+
+bool resolve_name_kernel(struct resolver *r)
+{
+	struct symbolize s = { .sink = r->sink, .leaf_samples = &r->leaf_samples };
+
+	if (!kernel_space_has_new(&r->kernel))
+		return false;
+	kernel_space_symbolize(&r->kernel, &s);
+	return true;
+}
+
+/* Containers of processes that are there; the others are forgotten. */
+static void renew_texts(struct resolver *r)
+{
+	struct strtab old = r->texts;
+
+	strtab_init(&r->texts);
+	map_clear(&r->containers);
+	for (size_t i = 0; i < r->processes.all.n; i++) {
+		struct process *p = r->processes.all.v[i];
+
+		if (p && p->container)
+			p->container = strtab_put(&r->texts, strtab_get(&old, p->container));
+	}
+	strtab_done(&old);
+}
+
+static void forget_frames(struct object_table *t)
+{
+	for (size_t i = 0; i < t->all.n; i++) {
+		struct object *o = t->all.v[i];
+
+		if (!o)
+			continue;
+		o->mapping = MAPPING_NONE;
+		map_done(&o->frames);
+	}
+}
+
+void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types)
+{
+	r->sink = r->opts.sink = sink;
+	r->types = *types;
+	r->unknown_frame = FRAME_NONE;
+	forget_frames(&r->objects);
+	kernel_space_set_sink(&r->kernel, sink);
+	stack_cache_forget(&r->stacks);
+	renew_texts(r);
+	series_cache_set_sink(&r->series, sink);
+	accounts_set_sink(&r->accounts, sink);
+	jit_table_set_sink(&r->jits, sink);
+	map_done(&r->leaf_samples);
+}
+
+int resolve_file(struct resolver *r, uint32_t mapping)
+{
+	for (size_t i = 0; i < r->objects.all.n; i++) {
+		struct object *o = r->objects.all.v[i];
+
+		if (!o || o->mapping != mapping || o->kind != OBJECT_FILE)
+			continue;
+		int fd = object_fd(&r->objects, o);
+		return fd < 0 ? -ENOENT : fd;
+	}
+	return -ENOENT;
 }
 
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)

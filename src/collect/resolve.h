@@ -35,6 +35,8 @@ struct resolve_opts {
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
 	struct name_files_opts names;
+	const char *host;     /* a label of every series; NULL: none */
+	uint64_t stack_bytes; /* as struct collect_opts */
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
@@ -82,6 +84,19 @@ bool resolve_is_full(const struct resolver *r);
 /* Gives every frame handed to the sink its names: ELF symbols, debug files, kernel symbols, BPF,
  * vDSO, perf-map, jitdump. */
 void resolve_symbolize(struct resolver *r);
+/* --- always on: one sink after the other */
+
+/* Samples that are held for the names of their code go to the sink, with the names there are now. */
+void resolve_give_held(struct resolver *r);
+/* Names the kernel's frames; false when none has come since the last time. */
+bool resolve_name_kernel(struct resolver *r);
+/* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects and unwind tables stay.
+ * Not while `wall` is recorded, and nothing may be held. */
+void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types);
+/* The file that a mapping of the sink is of, open for reading; it stays the resolver's until the next call of anything. -ENOENT: there
+ * is none, or none any more. */
+int resolve_file(struct resolver *r, uint32_t mapping);
+
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out);
 
 #endif

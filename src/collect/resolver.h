@@ -10,6 +10,7 @@
 #include "collect/series_cache.h"
 #include "collect/stack_cache.h"
 #include "collect/wait_reason.h"
+#include "profile/strtab.h"
 
 struct resolver {
 	struct sink *sink;
@@ -26,7 +27,8 @@ struct resolver {
 	struct jit_table jits;
 	struct space *space;     /* NULL: frame pointers only */
 	struct map leaf_samples; /* frame → samples */
-	struct map containers;   /* id of a cgroup v2 → string + 1, 1 = none */
+	struct map containers;   /* id of a cgroup v2 → string of texts + 1, 1 = none */
+	struct strtab texts;     /* ids of containers */
 	VEC(uint64_t) stack;     /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */

@@ -51,7 +51,8 @@ static size_t generation_bytes(const struct stack_contents *g)
 
 bool stack_cache_put(struct stack_cache *c, const struct event_stack *st)
 {
-	bool full = generation_bytes(&c->young) >= STACK_CACHE_MAX_BYTES / 2;
+	size_t max_bytes = c->max_bytes ? c->max_bytes : STACK_CACHE_MAX_BYTES;
+	bool full = generation_bytes(&c->young) >= max_bytes / 2;
 
 	if (full) {
 		contents_done(&c->old);
@@ -75,6 +76,12 @@ const struct resolved_stack *stack_cache_resolved(const struct stack_cache *c, u
 	const uint32_t *i = map_get(&c->resolved_index, hash_mix(image_id, hash));
 
 	return i ? &c->resolved.v[*i] : NULL;
+}
+
+void stack_cache_forget(struct stack_cache *c)
+{
+	map_done(&c->resolved_index);
+	vec_done(&c->resolved);
 }
 
 void stack_cache_keep(struct stack_cache *c, uint64_t image_id, uint64_t hash,

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-	STACK_CACHE_MAX_BYTES = 8 << 20,     /* of contents, both generations */
+	STACK_CACHE_MAX_BYTES = 8 << 20,     /* of contents, both generations; or max_bytes */
 	STACK_CACHE_MAX_RESOLVED = 32 << 10, /* then all are forgotten */
 };
 
@@ -37,9 +37,15 @@ struct stack_cache { /* zeroed = empty */
 	struct stack_contents young, old;
 	struct map resolved_index;
 	VEC(struct resolved_stack) resolved;
+	size_t max_bytes; /* 0: STACK_CACHE_MAX_BYTES */
 };
 
 void stack_cache_done(struct stack_cache *c);
+
+static inline void stack_cache_limit(struct stack_cache *c, size_t max_bytes)
+{
+	c->max_bytes = max_bytes;
+}
 
 /* Keeps a copy. True when a generation was dropped. */
 bool stack_cache_put(struct stack_cache *c, const struct event_stack *st);
@@ -52,5 +58,7 @@ const struct resolved_stack *stack_cache_resolved(const struct stack_cache *c, u
 						  uint64_t hash);
 void stack_cache_keep(struct stack_cache *c, uint64_t image_id, uint64_t hash,
 		      const struct resolved_stack *r);
+/* What stacks became; their contents stay. */
+void stack_cache_forget(struct stack_cache *c);
 
 #endif

@@ -310,7 +310,7 @@ static size_t load_batch(struct otlp_tables *t, size_t first)
 		}
 		turn_round(t->frames.v + start, t->frames.n - start);
 		starts[n] = start;
-		lists[n].n = t->frames.n - start;
+		lists[n] = (struct stack_list){ .n = t->frames.n - start };
 		index[n++] = i;
 	}
 	for (uint32_t k = 0; k < n; k++)

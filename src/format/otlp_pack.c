@@ -49,11 +49,17 @@ int otlp_pack(struct otlp_bytes message, struct otlp_bytes key, struct buf *out,
 	return 0;
 }
 
+size_t otlp_unpacked_bytes(const void *packed, size_t len)
+{
+	unsigned long long said = ZSTD_getFrameContentSize(packed, len);
+	return said == ZSTD_CONTENTSIZE_ERROR || said == ZSTD_CONTENTSIZE_UNKNOWN ? SIZE_MAX : said;
+}
+
 /* What the frame says of its size is not trusted further than max. */
 static size_t expected_bytes(struct otlp_bytes packed, size_t max)
 {
-	unsigned long long said = ZSTD_getFrameContentSize(packed.data, packed.len);
-	if (said == ZSTD_CONTENTSIZE_ERROR || said == ZSTD_CONTENTSIZE_UNKNOWN)
+	size_t said = otlp_unpacked_bytes(packed.data, packed.len);
+	if (said == SIZE_MAX)
 		return SIZE_MAX;
 	return said > max ? SIZE_MAX - 1 : said;
 }

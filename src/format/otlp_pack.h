@@ -30,6 +30,9 @@ int otlp_pack(struct otlp_bytes message, struct otlp_bytes key, struct buf *out,
 int otlp_unpack(struct otlp_bytes packed, struct otlp_bytes key, size_t max, struct buf *out,
 		struct err *err);
 
+/* What a packed message says of its size when unpacked; SIZE_MAX: it is no zstd frame, or does not say it. */
+size_t otlp_unpacked_bytes(const void *packed, size_t len);
+
 /* Whether a new key is due: the delta is more than 40 % of what the key was when it was packed alone. */
 static inline bool otlp_key_is_stale(size_t delta_bytes, size_t key_packed_bytes)
 {

@@ -49,6 +49,11 @@ enum {
 	CHUNK_MAX_FRAMES = 1 << 30,  /* of all stacks together, written out in full */
 };
 
+/* How far the tables of CHUNK_DICTIONARY and CHUNK_CATALOG are written, or read: what comes next of each. */
+struct chunk_position {
+	uint32_t strings, mappings, frames, types, sets, series, stacks;
+};
+
 uint64_t chunk_checksum(uint32_t type, uint32_t flags, const void *payload, size_t len);
 
 #endif

@@ -63,6 +63,24 @@ void chunk_reader_init_own(struct chunk_reader *t, struct profile *p)
 	add_own_ids(&t->links, p->links.all.n + 1);
 }
 
+static void seek_ids(struct chunk_ids *ids, size_t n)
+{
+	vec_reserve(&ids->v, n);
+	while (ids->v.n < n) {
+		ids->v.v[ids->v.n] = ids->v.n;
+		ids->v.n++;
+	}
+	ids->v.n = n;
+}
+
+void chunk_reader_seek(struct chunk_reader *t, const struct chunk_position *at)
+{
+	seek_ids(&t->strings, at->strings);
+	seek_ids(&t->mappings, at->mappings);
+	seek_ids(&t->frames, at->frames);
+	seek_ids(&t->stacks, at->stacks);
+}
+
 void chunk_reader_done(struct chunk_reader *t)
 {
 	struct chunk_ids *ids[] = { &t->strings, &t->mappings, &t->frames, &t->functions, &t->types,

@@ -39,6 +39,9 @@ void chunk_reader_init(struct chunk_reader *t, struct sink *sink);
 void chunk_reader_restore(struct chunk_reader *t, struct profile *p);
 /* For chunks of samples that were written of p, whose ids are p's own. */
 void chunk_reader_init_own(struct chunk_reader *t, struct profile *p);
+/* Of a restored profile that has this much of the dictionary: as if it had been read up to there, whatever was read. What comes next is to be
+ * what the profile has there, or what follows. */
+void chunk_reader_seek(struct chunk_reader *t, const struct chunk_position *at);
 void chunk_reader_done(struct chunk_reader *t);
 
 /* The plain bytes of a payload: in raw where it was packed, else where it is. False when they are none. */

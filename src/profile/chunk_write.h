@@ -40,10 +40,6 @@ void chunk_writer_keep(struct chunk_writer *w, const struct chunk_kept *kept);
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		const struct chunk_out *out, struct err *err);
 
-/* How far the tables of CHUNK_DICTIONARY and CHUNK_CATALOG are written: what comes next of each. */
-struct chunk_position {
-	uint32_t strings, mappings, frames, types, sets, series, stacks;
-};
 /* All that p has. */
 struct chunk_position chunk_position_of(const struct profile *p);
 struct chunk_position chunk_writer_tell(const struct chunk_writer *w);

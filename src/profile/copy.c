@@ -1,6 +1,7 @@
 #include "profile/copy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t profile_copy_string(struct profile_copy *c, uint32_t id)
 {
@@ -112,16 +113,32 @@ void profile_copy_names(struct profile_copy *c, uint32_t frame, uint32_t to)
 		names_set(&c->to->names, to, copy, n);
 }
 
+static void grow(uint32_t **v, size_t *n, size_t want)
+{
+	if (*n >= want)
+		return;
+	*v = xreallocarray(*v, want, sizeof **v);
+	memset(*v + *n, 0, (want - *n) * sizeof **v);
+	*n = want;
+}
+
+void profile_copy_grow(struct profile_copy *c)
+{
+	const struct profile *from = c->from;
+
+	grow(&c->string, &c->n.string, from->strings.all.n);
+	grow(&c->mapping, &c->n.mapping, from->frames.mappings.n);
+	grow(&c->function, &c->n.function, from->names.functions.n);
+	grow(&c->frame, &c->n.frame, from->frames.frames.n);
+	grow(&c->type, &c->n.type, from->series.types.n);
+	grow(&c->set, &c->n.set, from->series.sets.n);
+	grow(&c->series, &c->n.series, from->series.series.n);
+}
+
 void profile_copy_init(struct profile_copy *c, const struct profile *from, struct profile *to)
 {
 	*c = (struct profile_copy){ .from = from, .to = to };
-	c->string = xcalloc(from->strings.all.n, sizeof *c->string);
-	c->mapping = xcalloc(from->frames.mappings.n, sizeof *c->mapping);
-	c->function = xcalloc(from->names.functions.n, sizeof *c->function);
-	c->frame = xcalloc(from->frames.frames.n, sizeof *c->frame);
-	c->type = xcalloc(from->series.types.n, sizeof *c->type);
-	c->set = xcalloc(from->series.sets.n, sizeof *c->set);
-	c->series = xcalloc(from->series.series.n, sizeof *c->series);
+	profile_copy_grow(c);
 }
 
 void profile_copy_done(struct profile_copy *c)

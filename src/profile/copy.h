@@ -11,11 +11,16 @@ struct profile_copy {
 	struct profile *to;
 	/* By id in `from`: the id in `to` + 1, or 0. */
 	uint32_t *string, *mapping, *function, *frame, *type, *set, *series;
+	struct profile_copy_sizes {
+		size_t string, mapping, function, frame, type, set, series;
+	} n; /* entries of these */
 };
 
-/* What is added to `from` later, but for strings that only readers use, cannot be copied. */
+/* What is added to `from` later, but for strings that only readers use, can be copied after profile_copy_grow. */
 void profile_copy_init(struct profile_copy *c, const struct profile *from, struct profile *to);
 void profile_copy_done(struct profile_copy *c);
+/* Costs next to nothing when nothing was added. */
+void profile_copy_grow(struct profile_copy *c);
 
 /* All take an id of `from` and return the one of `to`. */
 uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);

@@ -19,6 +19,8 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			     "records of new processes and mappings lost: processes were read "
 			     "again",
 			     "", 0 },
+	[LOSS_QUEUE_FULL] = { "queue_full", "samples the store did not take in time",
+			      "see what its process says", 1 },
 	[LOSS_LATE] = { "late", "records taken later than their time", "", 0 },
 	[LOSS_OBJECT_GONE] = { "object_gone", "files gone before they could be opened", "", 0 },
 	[LOSS_OBJECT_CLOSED] = { "object_closed",

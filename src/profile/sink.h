@@ -41,6 +41,7 @@ enum loss {
 	LOSS_WAITS_UNSEEN, /* waits whose end was not seen: they are in the exact times only */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */
 	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
+	LOSS_QUEUE_FULL,  /* samples that the store did not take in time (agent/) */
 	LOSS_LATE,        /* records that arrived after their time had been resolved */
 	LOSS_OBJECT_GONE, /* files gone before they could be opened: frames by offset only */
 	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */

@@ -80,6 +80,7 @@ static void take_part(struct tree_stacks *s, const uint32_t *used, size_t n_used
 	s->n = s->part.n;
 	s->n_own = s->part_own.n;
 	s->n_frames = s->part_frames.n;
+	vec_reserve(&s->t->nodes, s->t->nodes.n + s->n_own); /* about what will come */
 }
 
 /* Rooms are given back as they were. */

@@ -128,3 +128,53 @@ void texts_json(const struct catalog_texts *t, struct buf *b)
 	json_end(&j);
 	buf_addc(b, '\n');
 }
+
+/* --- metrics --------------------------------------------------------------------------------- */
+
+static void metric_group_json(const struct query *q, const struct query_metric *m, uint32_t group,
+			      struct json *j)
+{
+	json_obj(j);
+	json_key(j, "labels");
+	json_obj(j);
+	for (uint32_t i = 0; i < m->n_by; i++) {
+		json_key(j, q->by[i]);
+		json_str(j, m->names[group * m->n_by + i]);
+	}
+	json_end(j);
+	json_key(j, "values");
+	json_arr(j);
+	for (size_t i = 0; i < m->steps; i++)
+		json_num(j, m->values[group * m->steps + i]);
+	json_end(j);
+	json_end(j);
+}
+
+void metric_json(const struct query *q, const struct query_metric *m, int reduction, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	json_key(&j, "format");
+	json_str(&j, "cresset.metric");
+	json_key(&j, "version");
+	json_u64(&j, 1);
+	json_key(&j, "metric");
+	json_str(&j, m->name);
+	json_key(&j, "unit");
+	json_str(&j, m->unit);
+	json_key(&j, "reduce");
+	json_str(&j, query_reductions[1 + reduction]);
+	json_key(&j, "from_ns");
+	json_i64(&j, m->from_ns);
+	json_key(&j, "step_ns");
+	json_i64(&j, m->step_ns);
+	json_key(&j, "steps");
+	json_u64(&j, m->steps);
+	json_key(&j, "groups");
+	json_arr(&j);
+	for (uint32_t i = 0; i < m->n_shown; i++)
+		metric_group_json(q, m, m->order[i], &j);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}

@@ -6,15 +6,24 @@
  *     from_ns, step_ns, steps      Unix time; of a file that knows no clock since its start
  *     groups                       [{labels {name: value, …}, total, values [of each step]}], greatest total first
  *
+ * A metric is one object, too:
+ *
+ *     format "cresset.metric", version 1, metric, unit, reduce
+ *     from_ns, step_ns, steps      Unix time
+ *     groups                       [{labels {name: value, …}, values [of each step, null where there is nothing]}], by label
+ *
  * Types are [{type, sample_type, unit, period_type, period_unit, aggregation "sum" | "snapshot" | "gauge" | "counter", series (how many)}]; what is not known
  * is null. */
 #ifndef CRESSET_QUERY_ANSWER_JSON_H
 #define CRESSET_QUERY_ANSWER_JSON_H
 
 #include "query/catalog.h"
+#include "query/metrics.h"
 #include "query/plan.h"
 
 void range_json(const struct query *q, const struct query_range *r, struct buf *b);
+
+void metric_json(const struct query *q, const struct query_metric *m, int reduction, struct buf *b);
 
 /* Those that s takes; NULL: all. */
 void types_json(const struct profile *catalog, const struct selector *s, struct buf *b);

@@ -57,6 +57,7 @@ static uint32_t copy_stack(struct answering *a, struct profile *dict, uint32_t s
 	const uint32_t *known = map_get(&d->stacks, stack);
 	if (known)
 		return *known;
+	profile_copy_grow(&d->copy); /* names are set when a stack is asked for first */
 	uint32_t n = stack_depth(&dict->stacks, stack);
 	vec_reserve(&a->frames, n);
 	stack_frames(&dict->stacks, stack, a->frames.v);

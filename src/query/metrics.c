@@ -217,3 +217,14 @@ void query_metric_done(struct query_metric *m)
 	arena_done(&m->arena);
 	*m = (struct query_metric){ 0 };
 }
+
+const char *const query_reductions[] = { "auto", "avg", "min", "max", "rate", NULL };
+
+enum metric_reduction query_reduction(const struct query *q, int word)
+{
+	const struct profile *p = q->source->ops->catalog(q->source);
+	if (word)
+		return (enum metric_reduction)(word - 1);
+	return metric_kind_of(&p->series.types.v[q->type]) == METRIC_COUNTER ? METRIC_RATE
+									     : METRIC_AVG;
+}

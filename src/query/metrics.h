@@ -25,6 +25,11 @@ struct query_metric {
 /* q->type is a metric (type_is_metric). Filters do not count. step_ns > 0; the last step may reach beyond to_ns, for what is known. */
 int query_metric(const struct query *q, enum metric_reduction reduction, int64_t step_ns,
 		 struct query_metric *out, struct err *err);
+/* Words for reductions, behind "auto": in the order of enum metric_reduction. */
+extern const char *const query_reductions[];
+/* word: an index of these. auto is the rate of a counter, since how fast it grows is what it says, and the average of a gauge. */
+enum metric_reduction query_reduction(const struct query *q, int word);
+
 void query_metric_done(struct query_metric *m);
 
 #endif

@@ -98,7 +98,10 @@ static int plant(struct planting *t, struct profile *dict, uint32_t root,
 	int rc = guard_check(&t->guard, t->err);
 	if (rc == 0)
 		tree_sums_add(&t->sums, dict, root, sums);
-	return rc ? rc : guard_memory(&t->guard, t->held_bytes + tree_bytes(t->sums.t), t->err);
+	return rc ? rc
+		  : guard_memory(&t->guard,
+				 t->held_bytes + tree_bytes(t->sums.t) + tree_sums_bytes(&t->sums),
+				 t->err);
 }
 
 static uint64_t merged_bytes(const struct source_merged *m)

@@ -85,5 +85,8 @@ static inline void source_close(struct source *s) /* NULL is fine */
 struct source *source_of_profile(struct profile *p);
 /* A view of dir (store/store.h), read-only: beside a running service, too. */
 int source_open_store(const char *dir, struct source **out, struct err *err);
+/* A view of a store that this process has open, which stays the caller's. */
+struct store;
+int source_of_store(struct store *store, struct source **out, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct source_store {
 	struct source base;
-	struct store *store;
+	struct store *own; /* NULL: it is somebody else's */
 	struct store_view *view;
 };
 
@@ -118,11 +118,12 @@ static void close_store(struct source *source)
 	struct source_store *s = (struct source_store *)source;
 
 	store_view_close(s->view);
-	store_abandon(s->store); /* nothing was written */
+	store_abandon(s->own); /* nothing was written */
 	free(s);
 }
 
-int source_open_store(const char *dir, struct source **out, struct err *err)
+/* own: goes with it, also when it fails; NULL: nothing does. */
+static int open_view(struct store *store, struct store *own, struct source **out, struct err *err)
 {
 	static const struct source_ops ops = {
 		.catalog = get_catalog,
@@ -135,12 +136,11 @@ int source_open_store(const char *dir, struct source **out, struct err *err)
 		.close = close_store,
 	};
 	struct source_store *s = xcalloc(1, sizeof *s);
-	int rc = store_open(dir, &(struct store_opts){ .read_only = true }, &s->store, err);
 
+	s->own = own;
 	s->base.ops = &ops;
 	s->base.window_ns = BLOCK_WINDOW_NS;
-	if (rc == 0)
-		rc = store_view_open(s->store, &s->view, err);
+	int rc = store_view_open(store, &s->view, err);
 	if (rc) {
 		close_store(&s->base);
 		return rc;
@@ -148,4 +148,17 @@ int source_open_store(const char *dir, struct source **out, struct err *err)
 	store_view_set_stop(s->view, is_stopped, &s->base);
 	*out = &s->base;
 	return 0;
+}
+
+int source_of_store(struct store *store, struct source **out, struct err *err)
+{
+	return open_view(store, NULL, out, err);
+}
+
+int source_open_store(const char *dir, struct source **out, struct err *err)
+{
+	struct store *store;
+	int rc = store_open(dir, &(struct store_opts){ .read_only = true }, &store, err);
+
+	return rc ? rc : open_view(store, store, out, err);
 }

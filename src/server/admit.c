@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "server/access.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,10 +13,28 @@ enum { MAX_PARAMS = 32 };
 
 /* The headers that matter, each with how often it came. */
 struct heads {
-	const char *length, *transfer, *host, *origin, *encoding, *expect;
-	uint32_t lengths, transfers, hosts, encodings;
+	struct request *r;
+	const char *length, *transfer, *host, *origin, *encoding, *expect, *authorization;
+	uint32_t lengths, transfers, hosts, encodings, authorizations;
 	bool is_bad; /* a NUL inside of one */
 };
+
+static void keep_head(struct request_heads *h, struct arena *arena, const char *key,
+		      const char *value)
+{
+	const struct {
+		const char *key;
+		const char **to;
+	} kept[] = {
+		{ "Content-Type", &h->content_type },
+		{ "X-Cresset-Agent", &h->agent },
+		{ "X-Cresset-Seq", &h->sequence },
+		{ "X-Cresset-Base", &h->base },
+	};
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if (value && strcasecmp(key, kept[i].key) == 0)
+			*kept[i].to = arena_dup(arena, value, strlen(value));
+}
 
 static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char *key, size_t n_key,
 				 const char *value, size_t n_value)
@@ -38,9 +57,13 @@ static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char 
 		h->encodings++;
 	} else if (strcasecmp(key, "Origin") == 0) {
 		h->origin = value;
+	} else if (strcasecmp(key, "Authorization") == 0) {
+		h->authorization = value;
+		h->authorizations++;
 	} else if (strcasecmp(key, "Expect") == 0) {
 		h->expect = value;
 	}
+	keep_head(&h->r->heads, &h->r->arena, key, value);
 	return MHD_YES;
 }
 
@@ -54,6 +77,7 @@ static unsigned check_framing(struct request *r, const struct heads *h, struct e
 			   : h->transfers && !is_chunked ? "a Transfer-Encoding but chunked"
 			   : h->hosts > 1                ? "two Host"
 			   : h->encodings > 1            ? "two Content-Encoding"
+			   : h->authorizations > 1       ? "two Authorization"
 			   : h->is_bad                   ? "a NUL in a header"
 							 : NULL;
 	if (!what)
@@ -64,16 +88,23 @@ static unsigned check_framing(struct request *r, const struct heads *h, struct e
 	return 400;
 }
 
-/* A page of another site can make a browser ask us: by a name of its own that resolves to 127.0.0.1, or by posting a form. */
-static unsigned check_site(const struct heads *h, struct err *err)
+static bool is_origin(const char *origin, const char *host)
 {
-	if (h->host && !listen_host_is_loopback(h->host)) {
+	const char *name = strstr(origin, "://");
+	return name && (str_starts(origin, "http://") || str_starts(origin, "https://")) &&
+	       strcasecmp(name + strlen("://"), host) == 0;
+}
+
+/* A page of another site can make a browser ask us: by a name of its own that resolves to 127.0.0.1, or by posting a form. */
+static unsigned check_site(const struct server *s, const struct heads *h, struct err *err)
+{
+	/* Where there are tokens, such a page has none. */
+	if (!s->opts.tokens && h->host && !listen_host_is_loopback(h->host)) {
 		err_set(err, EINVAL, "this is not the host '%.100s'", h->host);
 		err_hint(err, "ask for 127.0.0.1, [::1] or localhost");
 		return 421;
 	}
-	if (h->origin && (!h->host || !str_starts(h->origin, "http://") ||
-			  strcasecmp(h->origin + strlen("http://"), h->host) != 0)) {
+	if (h->origin && (!h->host || !is_origin(h->origin, h->host))) {
 		err_set(err, EPERM, "a page of another site may not ask");
 		return 403;
 	}
@@ -133,7 +164,7 @@ static int add_param(struct request *r, const char *name, const char *value, siz
 {
 	if (r->params.n == MAX_PARAMS)
 		return err_set(err, EINVAL, "more than %d parameters", MAX_PARAMS);
-	if (request_param(r, name))
+	if (request_param(r, name) && strcmp(name, "label") != 0)
 		return err_set(err, EINVAL, "parameter %.60s is given twice", name);
 	if (strlen(value) != n_value || !utf8_is_valid(value, n_value))
 		return err_set(err, EINVAL, "parameter %.60s is no text in UTF-8", name);
@@ -192,15 +223,17 @@ static unsigned expect_body(struct request *r, const struct heads *h, struct err
 
 unsigned admit(struct request *r, const char *method, const char *path, struct err *err)
 {
-	struct heads h = { 0 };
+	struct heads h = { .r = r };
 	r->server->mhd.get_connection_values_n(r->mhd, MHD_HEADER_KIND, take_head, &h);
 	unsigned status = check_framing(r, &h, err);
 	if (!status)
 		status = check_rate(r, err);
 	if (!status)
-		status = check_site(&h, err);
+		status = check_site(r->server, &h, err);
 	if (!status)
 		status = find_route(r, method, path, err);
+	if (!status)
+		status = access_check(r, h.authorization, err);
 	if (!status)
 		status = take_params(r, err);
 	return status ? status : expect_body(r, &h, err);

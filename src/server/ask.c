@@ -25,19 +25,19 @@ struct guard_limits ask_limits(struct request *r)
 int ask_source(struct ask *a, struct request *r, struct err *err)
 {
 	*a = (struct ask){ .r = r };
-	int rc = served_lease(&r->server->data, &a->source, err);
+	int rc = served_lease(&r->tenant->data, &a->source, err);
 	if (rc < 0)
 		return rc;
 	a->catalog = a->source->ops->catalog(a->source);
 	a->q.source = a->source;
 	a->q.limits = ask_limits(r);
-	query_span_of(a->source, r->server->data.file, &a->span);
+	query_span_of(a->source, r->tenant->data.file, &a->span);
 	return 0;
 }
 
 void ask_done(struct ask *a)
 {
-	served_return(&a->r->server->data, a->source);
+	served_return(&a->r->tenant->data, a->source);
 	selector_free(a->selector);
 }
 

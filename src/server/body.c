@@ -1,5 +1,6 @@
 /* Bodies of requests: into memory, within the budget that all share. */
 #include "base/unpack.h"
+#include "format/otlp_pack.h"
 #include "server/request.h"
 
 #include <errno.h>
@@ -93,20 +94,83 @@ static unsigned unpack_all(struct request *r, struct unpack *u, struct buf *out,
 	}
 }
 
+static unsigned unpack_as(struct request *r, enum unpack_kind kind, bool keep, struct err *err)
+{
+	struct buf plain = { 0 };
+	struct unpack *u = unpack_new(kind);
+	unpack_limit_window(u, UNPACK_HTTP_WINDOW_LOG);
+	unsigned status = unpack_all(r, u, &plain, err);
+	unpack_free(u);
+	if (status) {
+		buf_done(&plain);
+		return status;
+	}
+	if (keep)
+		r->body.packed = r->body.data;
+	else
+		buf_done(&r->body.data);
+	r->body.data = plain;
+	return 0;
+}
+
 static unsigned unpack_body(struct request *r, struct err *err)
 {
 	enum unpack_kind kind = encoding_kind(r->body.encoding);
-	struct buf plain = { 0 };
 	if (kind == UNPACK_NONE) {
 		err_set(err, EINVAL, "a body in Content-Encoding '%s' is not understood",
 			r->body.encoding);
 		err_hint(err, "gzip and zstd are");
 		return 415;
 	}
-	struct unpack *u = unpack_new(kind);
-	unpack_limit_window(u, UNPACK_HTTP_WINDOW_LOG);
-	unsigned status = unpack_all(r, u, &plain, err);
-	unpack_free(u);
+	bool keep = kind == UNPACK_ZSTD && r->route->takes & TAKES_BATCH && r->heads.agent;
+	return unpack_as(r, kind, keep, err);
+}
+
+int body_unpack_inside(struct request *r, struct err *err)
+{
+	enum unpack_kind kind = unpack_detect(r->body.data.data, r->body.data.len);
+	unsigned status = kind == UNPACK_NONE ? 0 : unpack_as(r, kind, false, err);
+	if (status == 503)
+		err_set(err, EBUSY, "there is no memory for more bodies at once");
+	return !status ? 0 : status == 503 ? -EBUSY : status == 413 ? -EFBIG : -EINVAL;
+}
+
+/* Of a batch that was packed against another one: that one is not known here. */
+static bool is_against(const struct request *r)
+{
+	return r->route->takes & TAKES_BATCH && r->heads.base;
+}
+
+static unsigned unpack_with(struct request *r, struct otlp_bytes key, uint64_t max, struct buf *out,
+			    struct err *err)
+{
+	struct otlp_bytes packed = { r->body.data.data, r->body.data.len };
+	int rc = otlp_unpack(packed, key, max, out, err);
+	return rc == 0 ? 0 : rc == -EFBIG ? 413 : 400;
+}
+
+unsigned body_unpack_against(struct request *r, const struct buf *key, struct err *err)
+{
+	const struct buf *data = &r->body.data;
+	struct buf plain_key = { 0 }, plain = { 0 };
+	uint64_t max = max_body(r), sizes[2] = { otlp_unpacked_bytes(key->data, key->len),
+						 otlp_unpacked_bytes(data->data, data->len) };
+	if (sizes[0] > max || sizes[1] > max) {
+		err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
+			(unsigned long long)max);
+		return 413;
+	}
+	if (!reserve(r, data->len + key->len + sizes[0] + sizes[1])) {
+		err_set(err, EBUSY, "there is no memory for more bodies at once");
+		return refuse(r, 503);
+	}
+	int rc = otlp_unpack((struct otlp_bytes){ key->data, key->len }, (struct otlp_bytes){ 0 },
+			     max, &plain_key, err);
+	unsigned status =
+		rc < 0 ? 412
+		       : unpack_with(r, (struct otlp_bytes){ plain_key.data, plain_key.len }, max,
+				     &plain, err);
+	buf_done(&plain_key);
 	if (status) {
 		buf_done(&plain);
 		return status;
@@ -119,7 +183,8 @@ static unsigned unpack_body(struct request *r, struct err *err)
 unsigned body_end(struct request *r, struct err *err)
 {
 	unsigned status = r->body.failed;
-	if (!status && r->body.encoding && strcasecmp(r->body.encoding, "identity") != 0)
+	if (!status && r->body.encoding && strcasecmp(r->body.encoding, "identity") != 0 &&
+	    !is_against(r))
 		status = unpack_body(r, err);
 	if (status == 503)
 		err_set(err, EBUSY, "there is no memory for more bodies at once");
@@ -132,6 +197,7 @@ unsigned body_end(struct request *r, struct err *err)
 void body_done(struct request *r)
 {
 	buf_done(&r->body.data);
+	buf_done(&r->body.packed);
 	budget_give(&r->server->bodies, r->body.reserved_bytes);
 	r->body.reserved_bytes = 0;
 }

@@ -17,10 +17,17 @@ void handle_callers(struct request *r);
 void handle_diff(struct request *r);
 /* route_time.c */
 void handle_range(struct request *r);
+void handle_metric(struct request *r);
 void handle_chart(struct request *r);
 void handle_heatmap(struct request *r);
 /* route_sql.c */
 void handle_sql(struct request *r);
+/* route_otlp.c */
+void handle_otlp_profiles(struct request *r);
+void handle_otlp_metrics(struct request *r);
+/* route_push.c */
+void handle_push(struct request *r);
+void handle_debug_ingest(struct request *r);
 /* route_status.c */
 void handle_status(struct request *r);
 void handle_metrics(struct request *r);

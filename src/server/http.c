@@ -1,10 +1,13 @@
 #include "server/http.h"
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "server/admit.h"
+#include "server/request_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +58,7 @@ static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
 	struct request *r = xcalloc(1, sizeof *r);
 	r->server = ctx;
 	r->mhd = mhd;
+	r->tenant = tenants_first(r->server->tenants);
 	r->from = connection_of(ctx, mhd);
 	free_forgotten(r->from);
 	r->from->request = r;
@@ -123,6 +127,7 @@ static void add_headers(const struct request *r, struct MHD_Response *response)
 		{ "Cross-Origin-Resource-Policy", "same-origin" },
 		{ "Cache-Control", "no-store" },
 		{ "Allow", y->allow },
+		{ "WWW-Authenticate", y->challenge },
 		{ "Retry-After", y->retry_after_s ? seconds : NULL },
 		{ "Connection", y->closes ? "close" : NULL },
 	};
@@ -142,6 +147,7 @@ static enum MHD_Result send_reply(struct request *r)
 	set_deadline(r, transfer_ns(r->server, r->reply.bytes));
 	r->state = REQUEST_SENT;
 	count(r);
+	request_log(r);
 	enum MHD_Result rc = m->queue_response(r->mhd, r->reply.status, response);
 	m->destroy_response(response);
 	return rc;
@@ -153,6 +159,7 @@ static enum MHD_Result refuse(struct request *r, unsigned status, const struct e
 	struct reply said = r->reply;
 	reply_error(r, status, err);
 	r->reply.allow = said.allow;
+	r->reply.challenge = said.challenge;
 	r->reply.closes = said.closes;
 	if (said.retry_after_s)
 		r->reply.retry_after_s = said.retry_after_s;
@@ -182,7 +189,8 @@ static enum MHD_Result take_body(struct request *r, const char *data, size_t len
 	return MHD_YES;
 }
 
-static void handle(struct request *r)
+/* False: the body was refused. */
+static bool handle(struct request *r)
 {
 	struct err err = { 0 };
 	unsigned status = body_end(r, &err);
@@ -190,12 +198,20 @@ static void handle(struct request *r)
 		reply_error(r, status, &err);
 	else
 		r->route->handle(r);
+	return !status;
 }
 
 void http_work(void *request)
 {
 	struct request *r = request;
-	handle(r);
+	bool is_batch = r->route->takes & TAKES_BATCH;
+	if (handle(r) && is_batch)
+		return; /* it may have been answered meanwhile, and be gone */
+	request_ready(r);
+}
+
+void request_ready(struct request *r)
+{
 	r->state = REQUEST_READY;
 	r->server->mhd.resume_connection(r->mhd);
 }
@@ -207,10 +223,10 @@ static enum MHD_Result hand_over(struct request *r)
 	set_deadline(r, UINT64_MAX); /* the query has a time of its own */
 	r->state = REQUEST_WORKS;
 	s->mhd.suspend_connection(r->mhd);
-	if (workers_put(s->workers, r))
+	if (workers_put(r->route->takes & TAKES_BATCH ? s->writers : s->workers, r))
 		return MHD_YES;
 	counter_add(&s->counters.refused[REFUSED_BUSY], 1);
-	err_set(&err, EBUSY, "there are too many queries at once");
+	err_set(&err, EBUSY, "there are too many requests at once");
 	reply_error(r, 429, &err);
 	r->state = REQUEST_READY;
 	s->mhd.resume_connection(r->mhd);
@@ -285,30 +301,115 @@ static void turn_away(struct server *s, int fd)
 void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
 {
 	struct server *s = server;
-	if (connections_count(&s->connections) >= s->opts.connections)
+	if (connections_count(&s->connections) >= s->opts.connections) {
 		turn_away(s, fd);
-	else
-		s->mhd.add_connection(s->daemon, fd, from, len); /* closes it when it fails */
+		return;
+	}
+	pthread_mutex_lock(&s->daemons_lock);
+	s->mhd.add_connection(s->daemons.v[0], fd, from, len); /* closes it when it fails */
+	pthread_mutex_unlock(&s->daemons_lock);
 }
 
-int http_start(struct server *s, struct err *err)
+/* --- starting --------------------------------------------------------------------------------- */
+
+struct tls {
+	struct buf cert, key; /* PEM */
+};
+
+static void tls_done(struct tls *t)
+{
+	if (t->key.data)
+		explicit_bzero(t->key.data, t->key.len);
+	buf_done(&t->cert);
+	buf_done(&t->key);
+}
+
+static int read_tls(const struct server *s, struct tls *t, struct err *err)
+{
+	enum { MAX_PEM = 1 << 20 };
+	int rc = 0;
+	if (s->opts.tls_cert)
+		rc = fs_read_at(AT_FDCWD, s->opts.tls_cert, MAX_PEM, &t->cert, err);
+	if (rc == 0 && s->opts.tls_cert)
+		rc = fs_read_at(AT_FDCWD, s->opts.tls_key, MAX_PEM, &t->key, err);
+	return rc;
+}
+
+static int start_daemon(struct server *s, struct MHD_Daemon **out, struct err *err)
 {
 	/* Poll mode: in epoll mode of 0.9.75 a client that stalls in a TLS handshake keeps a thread busy. */
 	unsigned flags = MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
 			 MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME;
-	s->daemon = s->mhd.start_daemon(
-		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_THREAD_POOL_SIZE, PARSERS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVER_CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_LIMIT, s->opts.connections * 2 + 16,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, s, MHD_OPTION_END);
-	return s->daemon ? 0 : err_set(err, EIO, "libmicrohttpd does not start");
+	struct tls tls = { 0 };
+	int rc = read_tls(s, &tls, err);
+	if (rc < 0) {
+		tls_done(&tls);
+		return rc;
+	}
+	const struct MHD_OptionItem with_tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, buf_cstr(&tls.cert) },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, buf_cstr(&tls.key) },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem *more = with_tls + (s->opts.tls_cert ? 0 : 2);
+	*out = s->mhd.start_daemon(
+		flags | (s->opts.tls_cert ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, s,
+		MHD_OPTION_THREAD_POOL_SIZE, PARSERS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)SERVER_CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT,
+		s->opts.connections * 2 + 16, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+		s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_ARRAY, more,
+		MHD_OPTION_END);
+	tls_done(&tls);
+	if (*out)
+		return 0;
+	if (!s->opts.tls_cert)
+		return err_set(err, EIO, "libmicrohttpd does not start");
+	return err_set(err, EINVAL, "%s and %s are no certificate and key for TLS",
+		       s->opts.tls_cert, s->opts.tls_key);
+}
+
+int http_start(struct server *s, struct err *err)
+{
+	struct MHD_Daemon *daemon;
+	int rc = start_daemon(s, &daemon, err);
+	if (rc == 0)
+		vec_push(&s->daemons, daemon);
+	return rc;
+}
+
+static bool is_idle(const struct server *s, struct MHD_Daemon *daemon)
+{
+	const union MHD_DaemonInfo *info =
+		s->mhd.get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+	return info && info->num_connections == 0;
+}
+
+/* Certificates are given to the library once. So a reload starts another one, and ends those that have no connections any more. */
+int http_reload(struct server *s, struct err *err)
+{
+	struct MHD_Daemon *fresh;
+	size_t kept = 1;
+	int rc = s->opts.tls_cert ? start_daemon(s, &fresh, err) : 1;
+	if (rc)
+		return rc < 0 ? rc : 0;
+	pthread_mutex_lock(&s->daemons_lock);
+	vec_push(&s->daemons, s->daemons.v[0]);
+	s->daemons.v[0] = fresh;
+	for (size_t i = 1; i < s->daemons.n; i++) {
+		if (is_idle(s, s->daemons.v[i]))
+			s->mhd.stop_daemon(s->daemons.v[i]);
+		else
+			s->daemons.v[kept++] = s->daemons.v[i];
+	}
+	s->daemons.n = kept;
+	pthread_mutex_unlock(&s->daemons_lock);
+	return 0;
 }
 
 void http_stop(struct server *s)
 {
-	if (s->daemon)
-		s->mhd.stop_daemon(s->daemon);
-	s->daemon = NULL;
+	for (size_t i = 0; i < s->daemons.n; i++)
+		s->mhd.stop_daemon(s->daemons.v[i]);
+	vec_done(&s->daemons);
 }

@@ -12,6 +12,7 @@
 	X(stop_daemon) \
 	X(add_connection) \
 	X(get_connection_info) \
+	X(get_daemon_info) \
 	X(get_connection_values_n) \
 	X(suspend_connection) \
 	X(resume_connection) \

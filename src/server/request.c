@@ -1,6 +1,7 @@
 #include "server/request.h"
 
 #include "base/json.h"
+#include "base/pb.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -59,6 +60,14 @@ int request_word(const struct request *r, const char *name, const char *const *w
 	return -EINVAL;
 }
 
+const char *request_param_n(const struct request *r, const char *name, size_t n)
+{
+	for (size_t i = 0; i < r->params.n; i++)
+		if (strcmp(r->params.v[i].name, name) == 0 && n-- == 0)
+			return r->params.v[i].value;
+	return NULL;
+}
+
 /* --- answering -------------------------------------------------------------------------------- */
 
 void reply_clear(struct request *r)
@@ -101,12 +110,18 @@ static const char *status_code(unsigned status)
 	switch (status) {
 	case 400:
 		return "bad_request";
+	case 401:
+		return "unauthorized";
 	case 403:
 		return "forbidden";
 	case 404:
 		return "not_found";
 	case 405:
 		return "method_not_allowed";
+	case 409:
+		return "conflict";
+	case 412:
+		return "precondition_failed";
 	case 413:
 		return "too_large";
 	case 415:
@@ -123,10 +138,39 @@ static const char *status_code(unsigned status)
 	return "internal";
 }
 
-void reply_error(struct request *r, unsigned status, const struct err *err)
+/* https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto */
+static unsigned grpc_code(unsigned status)
 {
-	struct buf b = { 0 };
-	struct json j = json_to(&b);
+	enum { INVALID_ARGUMENT = 3, PERMISSION_DENIED = 7, RESOURCE_EXHAUSTED = 8 };
+	enum { FAILED_PRECONDITION = 9, INTERNAL = 13, UNAVAILABLE = 14, UNAUTHENTICATED = 16 };
+	switch (status) {
+	case 401:
+		return UNAUTHENTICATED;
+	case 403:
+		return PERMISSION_DENIED;
+	case 409:
+	case 412:
+		return FAILED_PRECONDITION;
+	case 413:
+	case 429:
+		return RESOURCE_EXHAUSTED;
+	case 503:
+		return UNAVAILABLE;
+	}
+	return status < 500 ? INVALID_ARGUMENT : INTERNAL;
+}
+
+/* google.rpc.Status: as OTLP over HTTP has errors. */
+static void error_message(unsigned status, const struct err *err, struct buf *b)
+{
+	enum { STATUS_CODE = 1, STATUS_MESSAGE = 2 };
+	pb_put_u64(b, STATUS_CODE, grpc_code(status));
+	pb_put_bytes(b, STATUS_MESSAGE, err->text, strlen(err->text));
+}
+
+static void error_json(unsigned status, const struct err *err, struct buf *b)
+{
+	struct json j = json_to(b);
 	json_obj(&j);
 	json_key(&j, "error");
 	json_obj(&j);
@@ -138,8 +182,18 @@ void reply_error(struct request *r, unsigned status, const struct err *err)
 	json_str(&j, *err->hint ? err->hint : NULL);
 	json_end(&j);
 	json_end(&j);
-	buf_addc(&b, '\n');
-	reply_body(r, "application/json", &b);
+	buf_addc(b, '\n');
+}
+
+void reply_error(struct request *r, unsigned status, const struct err *err)
+{
+	bool is_otlp = r->route && r->route->takes & TAKES_OTLP;
+	struct buf b = { 0 };
+	if (is_otlp)
+		error_message(status, err, &b);
+	else
+		error_json(status, err, &b);
+	reply_body(r, is_otlp ? "application/x-protobuf" : "application/json", &b);
 	r->reply.status = status;
 	if (status == 429 || status == 503)
 		r->reply.retry_after_s = 1;

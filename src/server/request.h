@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "server/server_state.h"
+#include "server/tenant.h"
 
 struct request;
 
@@ -19,8 +20,10 @@ enum route_takes {
 	TAKES_BODY = 4,
 	TAKES_NO_WORKER = 8, /* answers at once, on the thread that parses */
 	TAKES_ANY = 16,      /* whatever parameters: of a page, for its own use */
+	TAKES_BATCH = 32,    /* a body that is added; the handler calls request_ready itself */
+	TAKES_OTLP = 64,     /* errors are messages of protobuf (google.rpc.Status) */
 };
-enum route_scope { SCOPE_NONE, SCOPE_READ };
+enum route_scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN };
 
 struct route {
 	const char *method, *path;
@@ -43,6 +46,7 @@ struct param {
 
 struct body {
 	struct buf data;
+	struct buf packed; /* of a batch: as it came, where that was zstd */
 	uint64_t reserved_bytes, received_bytes;
 	const char *encoding; /* NULL: none */
 	unsigned failed;      /* the status it is refused with; what still comes is thrown away */
@@ -56,8 +60,15 @@ struct reply {
 	uint64_t bytes;
 	const char *policy; /* Content-Security-Policy; NULL: the strictest */
 	const char *allow;
+	const char *challenge; /* WWW-Authenticate */
 	unsigned retry_after_s;
 	bool closes; /* the connection ends with it */
+};
+
+/* Headers that handlers look at; NULL: it did not come. */
+struct request_heads {
+	const char *content_type;
+	const char *agent, *sequence, *base; /* X-Cresset-… */
 };
 
 enum request_state { REQUEST_NEW, REQUEST_BODY, REQUEST_WORKS, REQUEST_READY, REQUEST_SENT };
@@ -66,10 +77,13 @@ struct request {
 	struct server *server;
 	struct MHD_Connection *mhd;
 	struct connection *from;
+	struct tenant *tenant; /* whose data it is about */
 	struct arena arena;
 	_Atomic int state; /* enum request_state */
 	const struct route *route;
 	bool has_nul; /* in its address */
+	struct request_heads heads;
+	char token_id[16]; /* "": none */
 	VEC(struct param) params;
 	struct body body;
 	struct reply reply;
@@ -84,6 +98,8 @@ const char *request_param(const struct request *r, const char *name);
 int request_flag(const struct request *r, const char *name, bool *out, struct err *err);
 int request_u64(const struct request *r, const char *name, uint64_t otherwise, uint64_t max,
 		uint64_t *out, struct err *err);
+/* The n-th of those that may be given several times; NULL: there are no more. */
+const char *request_param_n(const struct request *r, const char *name, size_t n);
 /* The index of the value in words; 0 when it was not given. */
 int request_word(const struct request *r, const char *name, const char *const *words, int *out,
 		 struct err *err);
@@ -106,7 +122,11 @@ bool body_is_hopeless(const struct request *r);
 /* Before any of it is read: 0, or the status it is refused with. length UINT64_MAX: not known. */
 unsigned body_begin(struct request *r, uint64_t length);
 void body_add(struct request *r, const void *data, size_t len);
-/* Unpacks it. 0, or the status with words. */
+/* What is packed inside of it, as files are, is unpacked. -EFBIG, -EBUSY, -EINVAL with words. */
+int body_unpack_inside(struct request *r, struct err *err);
+/* What it was packed against is there now. key: packed. 0, or the status with words. */
+unsigned body_unpack_against(struct request *r, const struct buf *key, struct err *err);
+/* Unpacks it, but for one that was packed against another. 0, or the status with words. */
 unsigned body_end(struct request *r, struct err *err);
 void body_done(struct request *r);
 

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SQL_ROWS = 1000000 };
-static const char *const format_words[] = { "json", "csv", NULL };
-static const enum grid_format grid_formats[] = { GRID_JSON, GRID_CSV };
-static const char *const format_types[] = { "application/json", "text/csv; charset=utf-8" };
+enum { SQL_ROWS = 1000000, MAX_WIDTH = 100000 };
+static const char *const format_words[] = { "json", "csv", "table", NULL };
+static const enum grid_format grid_formats[] = { GRID_JSON, GRID_CSV, GRID_TEXT };
+static const char *const format_types[] = { "application/json", "text/csv; charset=utf-8",
+					    "text/plain; charset=utf-8" };
 
 /* --- the statement ---------------------------------------------------------------------------- */
 
@@ -100,7 +101,7 @@ static int write_row(void *ctx, const struct cell *cells, size_t n, struct err *
 static int run(struct ask *a, const char *text, const struct grid_opts *opts, struct out *out,
 	       struct err *err)
 {
-	struct served *data = &a->r->server->data;
+	struct served *data = &a->r->tenant->data;
 	struct guard_limits limits = a->q.limits;
 	struct writer w = { grid_new(opts, out), out->fd, limits.memory_bytes / 2 };
 	struct sql_answer to = { write_columns, write_row, &w };
@@ -118,9 +119,8 @@ static int run(struct ask *a, const char *text, const struct grid_opts *opts, st
 	return rc;
 }
 
-static void answer(struct ask *a, const char *text, int format)
+static void answer(struct ask *a, const char *text, const struct grid_opts *opts, int format)
 {
-	struct grid_opts opts = { .format = grid_formats[format], .utf8 = true };
 	struct err err = { 0 };
 	struct out out;
 	int rc = answer_open(&out, &err);
@@ -128,7 +128,7 @@ static void answer(struct ask *a, const char *text, int format)
 		reply_failure(a->r, &err);
 		return;
 	}
-	rc = run(a, text, &opts, &out, &err);
+	rc = run(a, text, opts, &out, &err);
 	answer_close(a->r, format_types[format], &out, rc, &err);
 }
 
@@ -138,6 +138,12 @@ void handle_sql(struct request *r)
 	struct err err = { 0 };
 	const char *text = NULL;
 	int format, rc = request_word(r, "fmt", format_words, &format, &err);
+	uint64_t width = 0;
+	bool ascii = false;
+	if (rc == 0)
+		rc = request_u64(r, "width", 0, MAX_WIDTH, &width, &err);
+	if (rc == 0)
+		rc = request_flag(r, "ascii", &ascii, &err);
 	if (rc == 0)
 		rc = read_statement(r, &text, &err);
 	if (rc == 0)
@@ -145,6 +151,10 @@ void handle_sql(struct request *r)
 	if (rc < 0)
 		reply_failure(r, &err);
 	else
-		answer(&a, text, format);
+		answer(&a, text,
+		       &(struct grid_opts){ .format = grid_formats[format],
+					    .width = (uint32_t)width,
+					    .utf8 = !ascii },
+		       format);
 	ask_done(&a);
 }

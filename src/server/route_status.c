@@ -40,7 +40,7 @@ static void data_json(const struct ask *a, struct json *j)
 	bool known = (from_ns || to_ns) && !a->source->since_start;
 	json_key(j, "data");
 	json_obj(j);
-	key_str(j, "kind", a->r->server->data.file ? "file" : "store");
+	key_str(j, "kind", a->r->tenant->data.file ? "file" : "store");
 	key_time(j, "from", known, from_ns);
 	key_time(j, "to", known, to_ns);
 	json_key(j, "from_ns");

@@ -45,16 +45,48 @@ static int answer_range(struct ask *a, struct err *err)
 	return 0;
 }
 
-void handle_range(struct request *r)
+static int answer_metric(struct ask *a, struct err *err)
+{
+	struct query_metric m;
+	struct buf b = { 0 };
+	int64_t step_ns = 0;
+	int word, rc = request_word(a->r, "reduce", query_reductions, &word, err);
+	if (rc == 0)
+		rc = ask_step(a, &step_ns, err);
+	if (rc == 0 && !type_is_metric(&a->catalog->series.types.v[a->q.type]))
+		rc = err_set(err, EINVAL, "this is no metric; /api/v1/range has totals");
+	if (rc < 0)
+		return rc;
+	enum metric_reduction reduction = query_reduction(&a->q, word);
+	rc = query_metric(&a->q, reduction, step_ns, &m, err);
+	if (rc < 0)
+		return rc;
+	metric_json(&a->q, &m, reduction, &b);
+	query_metric_done(&m);
+	reply_body(a->r, "application/json", &b);
+	return 0;
+}
+
+static void handle_steps(struct request *r, int (*answer)(struct ask *a, struct err *err))
 {
 	struct ask a = { .r = r };
 	struct err err = { 0 };
 	int rc = ask_query(&a, r, &err);
 	if (rc == 0)
-		rc = answer_range(&a, &err);
+		rc = answer(&a, &err);
 	if (rc < 0)
 		reply_failure(r, &err);
 	ask_done(&a);
+}
+
+void handle_range(struct request *r)
+{
+	handle_steps(r, answer_range);
+}
+
+void handle_metric(struct request *r)
+{
+	handle_steps(r, answer_metric);
 }
 
 /* --- chart and heatmap ------------------------------------------------------------------------ */

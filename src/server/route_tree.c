@@ -2,6 +2,7 @@
 #include "format/format.h"
 #include "format/table.h"
 #include "profile/top.h"
+#include "profile/tree_sums.h"
 #include "query/part.h"
 #include "server/answer.h"
 #include "server/ask.h"
@@ -26,12 +27,21 @@ static void reply_table(struct request *r, const struct table *t, const struct t
 /* --- flame ------------------------------------------------------------------------------------ */
 
 /* Nodes narrower than a pixel of so many become a rest. */
-static int prune(struct request *r, struct tree *t, struct err *err)
+static int shown_share(struct request *r, double *share, struct err *err)
 {
 	uint64_t px;
 	int rc = request_u64(r, "px", 0, 1000000, &px, err);
-	if (rc == 0 && px)
-		tree_prune(t, t->nodes.v[TREE_ROOT].total / (int64_t)px);
+	*share = rc == 0 && px ? 1.0 / (double)px : 0;
+	return rc;
+}
+
+/* They are never made, but where the tree is turned round when it is all there. */
+static int pruned_tree(struct query *q, double share, struct query_tree *out, struct err *err)
+{
+	q->tree.min_share = q->tree.inverted ? 0 : share;
+	int rc = query_tree(q, out, err);
+	if (rc == 0 && share > 0 && q->tree.inverted)
+		tree_prune(out->tree, tree_min_total(out->tree->nodes.v[TREE_ROOT].total, share));
 	return rc;
 }
 
@@ -40,16 +50,14 @@ static void flame_tree(struct ask *a)
 	struct table_opts opts = { .utf8 = true };
 	struct query_tree answer;
 	struct err err = { 0 };
-	if (query_tree(&a->q, &answer, &err) < 0) {
+	double share;
+	if (shown_share(a->r, &share, &err) < 0 || pruned_tree(&a->q, share, &answer, &err) < 0) {
 		reply_failure(a->r, &err);
 		return;
 	}
 	struct table table = { .profile = a->catalog, .tree = answer.tree, .with_tree = true };
 	tree_sort(answer.tree, ORDER_TOTAL);
-	if (prune(a->r, answer.tree, &err) < 0)
-		reply_failure(a->r, &err);
-	else
-		reply_table(a->r, &table, &opts, TABLE_JSON);
+	reply_table(a->r, &table, &opts, TABLE_JSON);
 	tree_free(answer.tree);
 }
 
@@ -88,7 +96,7 @@ static int write_part(struct ask *a, const struct format *format, struct out *ou
 	if (rc == 0)
 		rc = query_root_frames(&a->q, &tree, err);
 	if (rc == 0)
-		rc = query_part(&a->q, &tree, a->r->server->data.file != NULL, &p, err);
+		rc = query_part(&a->q, &tree, a->r->tenant->data.file != NULL, &p, err);
 	if (rc == 0) {
 		write_options(a->r, p, &tree, icicle, &write);
 		rc = format_write_fitting(format, p, &write, out, &min_width_px, err);

@@ -6,6 +6,11 @@
 #include <string.h>
 
 enum { AT_ONCE = TAKES_NO_WORKER, PAGE = TAKES_NO_WORKER | TAKES_ANY, JSON_BODY = 4 << 20 };
+enum {
+	BATCH = TAKES_BODY | TAKES_BATCH,
+	OTLP = BATCH | TAKES_OTLP,
+	BATCH_BODY = 64 << 20,
+};
 
 /* clang-format off: one row a line */
 const struct route routes[] = {
@@ -14,6 +19,7 @@ const struct route routes[] = {
 	{ "GET", "/api/v1/values", SCOPE_READ, 0, "name match", handle_values, 0 },
 	{ "GET", "/api/v1/series", SCOPE_READ, 0, "match", handle_series, 0 },
 	{ "GET", "/api/v1/range", SCOPE_READ, TAKES_QUERY, "step", handle_range, 0 },
+	{ "GET", "/api/v1/metrics", SCOPE_READ, TAKES_QUERY, "step reduce", handle_metric, 0 },
 	{ "GET", "/api/v1/flame", SCOPE_READ, TAKES_QUERY, "fmt px title palette icicle",
 	  handle_flame, 0 },
 	{ "GET", "/api/v1/top", SCOPE_READ, TAKES_QUERY, "fmt n", handle_top, 0 },
@@ -22,7 +28,13 @@ const struct route routes[] = {
 	  handle_diff, 0 },
 	{ "GET", "/api/v1/chart", SCOPE_READ, TAKES_QUERY, "title palette", handle_chart, 0 },
 	{ "GET", "/api/v1/heatmap", SCOPE_READ, TAKES_QUERY, "fmt", handle_heatmap, 0 },
-	{ "POST", "/api/v1/sql", SCOPE_READ, TAKES_BODY, "fmt", handle_sql, JSON_BODY },
+	{ "POST", "/api/v1/sql", SCOPE_READ, TAKES_BODY, "fmt width ascii", handle_sql, JSON_BODY },
+	{ "POST", "/v1development/profiles", SCOPE_WRITE, OTLP, "", handle_otlp_profiles,
+	  BATCH_BODY },
+	{ "POST", "/v1/metrics", SCOPE_WRITE, OTLP, "", handle_otlp_metrics, BATCH_BODY },
+	{ "POST", "/api/v1/profiles", SCOPE_WRITE, BATCH, "type label from to", handle_push,
+	  BATCH_BODY },
+	{ "GET", "/debug/ingest", SCOPE_READ, 0, "", handle_debug_ingest, 0 },
 	{ "GET", "/api/v1/status", SCOPE_READ, 0, "", handle_status, 0 },
 	{ "GET", "/metrics", SCOPE_READ, AT_ONCE, "", handle_metrics, 0 },
 	{ "GET", "/healthz", SCOPE_NONE, AT_ONCE, "", handle_healthz, 0 },

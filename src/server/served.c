@@ -1,9 +1,10 @@
 #include "server/served.h"
 
-int served_open(struct served *d, const char *path, struct profile *file, struct err *err)
+int served_open(struct served *d, const char *path, struct profile *file, struct store *store,
+		struct err *err)
 {
 	struct source *s = NULL;
-	*d = (struct served){ .path = path, .file = file };
+	*d = (struct served){ .is_open = true, .path = path, .file = file, .store = store };
 	if (file)
 		d->source = source_of_profile(file);
 	pthread_mutex_init(&d->turn, NULL);
@@ -15,7 +16,7 @@ int served_open(struct served *d, const char *path, struct profile *file, struct
 
 void served_close(struct served *d)
 {
-	if (!d->path)
+	if (!d->is_open)
 		return;
 	source_close(d->source);
 	pthread_mutex_destroy(&d->turn);
@@ -25,6 +26,8 @@ void served_close(struct served *d)
 
 int served_lease(struct served *d, struct source **out, struct err *err)
 {
+	if (d->store)
+		return source_of_store(d->store, out, err);
 	if (!d->file)
 		return source_open_store(d->path, out, err);
 	pthread_mutex_lock(&d->turn);

@@ -9,18 +9,22 @@
 #include "query/source.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 struct served {
+	bool is_open;
 	const char *path;
 	struct profile *file; /* NULL: a store */
+	struct store *store;  /* that this process has open, in place of path; NULL: none */
 	struct source *source;
 	pthread_mutex_t turn;
 	pthread_mutex_t
 		sql_turn; /* SQLite's memory is counted by process: one statement at a time */
 };
 
-/* Tries a lease. path and file stay the caller's. */
-int served_open(struct served *d, const char *path, struct profile *file, struct err *err);
+/* What to serve: the last three are the caller's, and all but one NULL. Tries a lease. */
+int served_open(struct served *d, const char *path, struct profile *file, struct store *store,
+		struct err *err);
 void served_close(struct served *d);
 
 int served_lease(struct served *d, struct source **out, struct err *err);

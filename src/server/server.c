@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "server/access.h"
 #include "server/http.h"
+#include "server/tenant.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,24 +42,39 @@ static int open_address(struct server *s, struct err *err)
 	int rc = listen_parse(s->opts.listen, &addr, err);
 	if (rc < 0)
 		return rc;
-	if (!listen_is_loopback(&addr)) {
+	s->is_local = listen_is_loopback(&addr);
+	if (!s->is_local && !s->opts.tokens) {
 		err_set(err, EPERM, "others could read everything at %s", s->opts.listen);
-		return err_hint(err, "listen on 127.0.0.1 or [::1], and let others in by ssh -L");
+		return err_hint(
+			err, "give --tokens FILE (cresset token create), or listen on 127.0.0.1");
+	}
+	if (!s->is_local && !s->opts.tls_cert && !s->opts.is_insecure) {
+		err_set(err, EPERM, "tokens could be read on their way to %s", s->opts.listen);
+		return err_hint(err,
+				"give --tls-cert and --tls-key, or --insecure where the way is "
+				"safe");
 	}
 	return listener_open(&s->listener, &addr, err);
 }
 
 static int start(struct server *s, struct err *err)
 {
+	uint32_t tenants = 1;
 	int rc = open_address(s, err);
+	if (rc == 0 && s->opts.tokens)
+		rc = access_count_tenants(s->opts.tokens, &tenants, err);
 	if (rc == 0)
-		rc = served_open(&s->data, s->opts.path, s->opts.file, err);
+		rc = tenants_open(&s->opts, tenants, &s->tenants, err);
+	if (rc == 0)
+		rc = access_load(s, err);
 	if (rc == 0)
 		rc = mhd_load(&s->mhd, err);
 	if (rc == 0)
 		rc = connections_start(&s->connections, err);
 	if (rc == 0)
 		rc = workers_start(s->opts.queries, SERVER_WAITING, http_work, &s->workers, err);
+	if (rc == 0)
+		rc = workers_start(1, SERVER_WRITES_WAITING, http_work, &s->writers, err);
 	if (rc == 0)
 		rc = http_start(s, err);
 	return rc ? rc : listener_start(&s->listener, err);
@@ -68,6 +85,9 @@ int server_start(const struct server_opts *opts, struct server **out, struct err
 	struct server *s = xcalloc(1, sizeof *s);
 	s->opts = *opts;
 	s->start_ns = clock_mono_ns();
+	s->access = xcalloc(1, sizeof *s->access);
+	pthread_mutex_init(&s->access->lock, NULL);
+	pthread_mutex_init(&s->daemons_lock, NULL);
 	fill_in(&s->opts);
 	s->bodies.limit_bytes = s->opts.memory_bytes / 4;
 	s->listener.fd = s->listener.wake_fd = -1;
@@ -90,12 +110,25 @@ void server_stop(struct server *s)
 	s->ends = true;
 	listener_close(&s->listener);
 	workers_stop(s->workers);
+	workers_stop(s->writers);
+	tenants_stop_ingest(s->tenants);
 	http_stop(s);
 	workers_free(s->workers);
+	workers_free(s->writers);
 	connections_stop(&s->connections);
-	served_close(&s->data);
+	tenants_close(s->tenants);
 	rate_done(&s->rate);
+	tokens_done(&s->access->tokens);
+	pthread_mutex_destroy(&s->access->lock);
+	pthread_mutex_destroy(&s->daemons_lock);
+	free(s->access);
 	free(s);
+}
+
+int server_reload(struct server *s, struct err *err)
+{
+	int rc = access_load(s, err);
+	return rc ? rc : http_reload(s, err);
 }
 
 uint16_t server_port(const struct server *s)
@@ -108,10 +141,11 @@ void server_url(const struct server *s, struct buf *b)
 {
 	char host[INET6_ADDRSTRLEN];
 	const union listen_addr *a = &s->listener.addr;
+	const char *scheme = s->opts.tls_cert ? "https" : "http";
 	if (a->any.sa_family == AF_INET)
-		buf_addf(b, "http://%s:%u/", inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof host),
-			 server_port(s));
+		buf_addf(b, "%s://%s:%u/", scheme,
+			 inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof host), server_port(s));
 	else
-		buf_addf(b, "http://[%s]:%u/",
+		buf_addf(b, "%s://[%s]:%u/", scheme,
 			 inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof host), server_port(s));
 }

@@ -14,11 +14,25 @@
 
 #include <stdint.h>
 
+struct store;
+struct store_opts;
+enum server_log { SERVER_LOG_OFF, SERVER_LOG_JSON, SERVER_LOG_TEXT };
 struct server_opts {
 	const char *listen; /* ADDRESS:PORT; port 0: any that is free */
-	/* What is served: file, or, when it is NULL, the store in the folder path. Both stay the caller's; strings are added to file. */
+	/* What is served: one of file, a store that this process has open, and the store in the folder path. All stay the caller's; strings are
+	 * added to file. An open store is added to by requests, too, and maintained by its owner. */
 	const char *path;
 	struct profile *file;
+	struct store *store;
+	/* Of path: opens it to write, maintains and closes it. While another process writes it, and when this is NULL, it is read only. */
+	const struct store_opts *keep;
+	/* Requests need one of the tokens of this file (server/tokens.h), and see what its tenant has. NULL: anybody may ask. Needed for
+	 * addresses other than loopback. */
+	const char *tokens;
+	/* PEM files of TLS; NULL: none, which other addresses than loopback need is_insecure for. */
+	const char *tls_cert, *tls_key;
+	bool is_insecure;
+	enum server_log log; /* of requests, on standard error */
 	/* 0: the default */
 	uint64_t memory_bytes;       /* 256 MiB; a quarter for bodies, the rest for queries */
 	uint64_t query_ns;           /* 30 s */
@@ -32,6 +46,8 @@ struct server_opts {
 struct server;
 
 int server_start(const struct server_opts *opts, struct server **out, struct err *err);
+/* Reads tokens and certificates anew. On failure those before stay. */
+int server_reload(struct server *s, struct err *err);
 /* Ends within seconds: queries are stopped, connections closed. NULL is fine. */
 void server_stop(struct server *s);
 

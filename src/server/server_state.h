@@ -2,32 +2,41 @@
 #ifndef CRESSET_SERVER_SERVER_STATE_H
 #define CRESSET_SERVER_SERVER_STATE_H
 
+#include "base/vec.h"
 #include "server/budget.h"
 #include "server/connections.h"
 #include "server/counters.h"
 #include "server/listen.h"
 #include "server/mhd.h"
 #include "server/rate.h"
-#include "server/served.h"
 #include "server/server.h"
 #include "server/workers.h"
+
+struct access;
+struct tenants;
 
 enum {
 	SERVER_CONNECTION_BYTES = 16 << 10, /* for the request line, headers and what is sent */
 	SERVER_WAITING = 64,                /* requests that wait for a worker */
-	SERVER_PIECE = 64 << 10,            /* of a body: one second more for each */
+	SERVER_WRITES_WAITING = 256,
+	SERVER_PIECE = 64 << 10, /* of a body: one second more for each */
 };
 
 struct server {
 	struct server_opts opts; /* with the defaults filled in */
 	struct mhd mhd;
-	struct MHD_Daemon *daemon;
+	/* The first one takes connections; those behind it have the certificates before, and go on with the connections they have. */
+	pthread_mutex_t daemons_lock;
+	VEC(struct MHD_Daemon *) daemons;
 	struct listener listener;
 	struct connections connections;
-	struct workers *workers;
+	struct workers *workers; /* for queries */
+	struct workers *writers; /* for what is added: no query keeps it waiting */
 	struct rate rate;
 	struct budget bodies;
-	struct served data;
+	struct tenants *tenants;
+	struct access *access;
+	bool is_local; /* only this machine can reach it */
 	struct counters counters;
 	_Atomic bool ends;
 	uint64_t start_ns; /* monotonic */

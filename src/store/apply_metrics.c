@@ -1,5 +1,5 @@
 /* Points of a batch go into heads. As with rows, where one belongs is told by the batch alone (store_state.h, 3). */
-#include "base/vec.h"
+#include "store/batch_rows.h"
 #include "store/store_state.h"
 
 #include <errno.h>
@@ -46,33 +46,26 @@ int store_point_days(const struct store *s, const struct metric_samples *m, int6
 	return 0;
 }
 
-void store_apply_points(struct store *s, const struct applied_points *b, struct store_part *sp,
+void store_apply_points(struct store *s, const struct batch_rows *r, struct store_part *sp,
 			uint64_t seq)
 {
 	uint64_t points = 0;
 
-	for (size_t i = 0; i < b->m->n; i++) {
-		const struct metric_sample *m = &b->m->v[i];
-		int64_t t = point_time_ns(m, b->received_ns);
+	for (size_t i = 0; i < r->points.n; i++) {
+		const struct metric_sample *m = &r->points.v[i];
+		int64_t t = point_time_ns(m, r->clock.received_ns);
 		if (!is_kept(s, t) || day_of(t) != sp->day_ns)
 			continue;
 		const struct metric_point point = { t, m->value };
-		metric_heads_add(&sp->heads.metrics, b->series[m->series], &point);
+		metric_heads_add(&sp->heads.metrics, m->series, &point);
 		points++;
 	}
 	store_part_note_points(s, sp, seq, points);
 }
 
-void store_points_resolve(struct store *s, struct applied_points *b, const struct profile *p)
+void store_count_points(struct store *s, const struct batch_rows *r)
 {
-	b->series = xcalloc(p->series.series.n + 1, sizeof *b->series);
-	bool *is_known = xcalloc(p->series.series.n + 1, sizeof *is_known);
-	for (size_t i = 0; i < b->m->n; i++) {
-		uint32_t id = b->m->v[i].series;
-		if (!is_known[id])
-			b->series[id] = catalog_resolve(s->catalog, p, id, b->received_ns);
-		is_known[id] = true;
-		s->stats.expired_rows += !is_kept(s, point_time_ns(&b->m->v[i], b->received_ns));
-	}
-	free(is_known);
+	for (size_t i = 0; i < r->points.n; i++)
+		s->stats.expired_rows +=
+			!is_kept(s, point_time_ns(&r->points.v[i], r->clock.received_ns));
 }

@@ -26,6 +26,14 @@ void block_coder_free(struct block_coder *c)
 	buf_done(&c->raw);
 	for (int i = 0; i < COLUMNS; i++)
 		buf_done(&c->columns[i]);
+	struct buf *detail[] = { &c->gaps, &c->bits, &c->values, &c->piece, &c->pieces, &c->sizes };
+	for (size_t i = 0; i < sizeof detail / sizeof *detail; i++)
+		buf_done(detail[i]);
+	vec_done(&c->cells);
+	vec_done(&c->by_class);
+	vec_done(&c->classes);
+	vec_done(&c->places);
+	vec_done(&c->ranks);
 	free(c);
 }
 

@@ -5,14 +5,13 @@
  *
  *     summary    per stack the total over the slot (and for samples of varying weight their number and the sum of their squares)
  *     windows    per window the total over all stacks
- *     detail     what is left to have the rows back: per stack the number of its rows, the gaps between their windows, and their values but the
- *                last one, which is the total less the others
+ *     detail     the rows: pieces, each of them an hour of the slot or more, so that a part of its time is read without the rest
  *
- * Each blob is a byte that says what it is, and a varint stream, in a zstd frame where that is smaller; gaps are in Rice's code where rows lie at
- * random. docs/formats.md has every byte. Encoded
+ * Each blob, and each piece, is a byte that says what it is, and a varint stream, in a zstd frame where that is smaller; where rows lie at random
+ * gaps between them are in Rice's code. docs/formats.md has every byte. Encoded
  * blobs say nothing of series and time: whoever keeps them does, and has a checksum over both (block_checksum).
  *
- * Totals are modulo 2^64: so the last value of a stack is always the total less the others. */
+ * Totals are modulo 2^64. */
 #ifndef CRESSET_STORE_BLOCK_H
 #define CRESSET_STORE_BLOCK_H
 
@@ -75,21 +74,25 @@ int block_read_summary(struct block_coder *c, const void *data, size_t len, uint
 int block_read_windows(struct block_coder *c, const void *data, size_t len, uint32_t windows,
 		       int64_t *sums, struct err *err);
 
-/* The rows again, in the same order; n and squares are 0. sums: of the same block, whole. room is kept from block to block, its n is 0 after a
- * failure. Also -ENOMEM. */
-struct block_rows { /* zeroed = empty; v: to be freed with free() */
-	struct block_row *v;
-	size_t n, cap;
-};
-int block_read_rows(struct block_coder *c, const struct block_sums *sums, const void *data,
-		    size_t len, uint32_t windows, struct block_rows *room, struct err *err);
-/* The same, out: to be freed with free(). */
+/* The rows again, in the same order; n and squares are 0. sums: of the same block, whole. out: to be freed with free(). Also -ENOMEM. */
 int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
 		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
 		      struct err *err);
 
+/* Those of windows [from, to), in any order, as columns: what takes time is in proportion to the range. Room is kept from block to block; n is 0
+ * after a failure. Totals of the stacks are not compared. */
+struct block_columns {
+	uint32_t *stack, *window;
+	int64_t *value;
+	size_t n, cap;
+};
+void block_columns_done(struct block_columns *b);
+int block_read_columns(struct block_coder *c, const struct block_sums *sums, const void *data,
+		       size_t len, uint32_t windows, uint32_t from, uint32_t to,
+		       struct block_columns *out, struct err *err);
+
 /* Without making rows of it: totals[sums->n] become what falls into windows [from, to) of each stack, 0 where there is nothing; after a failure
- * they are anything. The fast way for the edges of a range. */
+ * they are anything. The fast way for the edges of a range: nothing else is read. */
 int block_read_part(struct block_coder *c, const struct block_sums *sums, const void *data,
 		    size_t len, uint32_t windows, uint32_t from, uint32_t to, int64_t *totals,
 		    struct err *err);

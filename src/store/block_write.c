@@ -7,6 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+	PIECE_WINDOWS = 360, /* an hour: what is asked for most */
+	PIECE_ROWS = 2048,   /* on average */
+};
+
 /* Room was made. */
 static void put(struct buf *b, uint64_t v)
 {
@@ -82,74 +87,71 @@ static void put_windows(struct block_coder *c, uint32_t windows, uint8_t flags, 
 }
 
 struct encoded {
-	uint64_t stacks, rows;
+	const struct block_row *rows; /* all */
+	uint64_t stacks;
 	uint64_t next_stack; /* the lowest that may come */
 	uint32_t windows;
 	uint8_t flags;
-	struct bit_writer bits; /* to GAP_BITS */
 };
 
-static void put_weight(struct block_coder *c, const struct block_row *rows, size_t n)
+static uint32_t count_samples(const struct block_row *rows, size_t n)
 {
 	uint64_t count = 0;
-	double squares = 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		count += rows[i].value ? rows[i].n : 0;
+	return count < UINT32_MAX ? count : UINT32_MAX;
+}
+
+static void put_weight(struct block_coder *c, uint32_t count, const struct block_row *rows,
+		       size_t n)
+{
+	double squares = 0;
+	for (size_t i = 0; i < n; i++)
 		squares += rows[i].value ? rows[i].squares : 0;
-	}
-	count = count < UINT32_MAX ? count : UINT32_MAX;
 	put(&c->columns[COUNTS], count);
 	if (count != 1)
 		put_float(&c->columns[SQUARES], squares);
 }
 
-static size_t count_rows(const struct block_row *rows, size_t n)
+/* The rows of one stack that count become cells. Returns their sum. */
+static uint64_t add_cells(struct block_coder *c, const struct block_row *rows, size_t n,
+			  const struct encoded *e)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < n; i++)
-		count += rows[i].value != 0;
-	return count;
+	uint64_t total = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].value)
+			vec_push(&c->cells, (struct block_cell){ rows + i - e->rows, e->stacks });
+		total += (uint64_t)rows[i].value;
+	}
+	return total;
 }
 
-/* In all columns, for a stack of so many rows. */
-static void make_room(struct block_coder *c, size_t rows)
+/* In all columns, for one stack. */
+static void make_room(struct block_coder *c)
 {
 	for (struct buf *b = c->columns; b < c->columns + COLUMNS; b++)
-		if (b->cap - b->len < rows * VARINT_MAX_BYTES)
-			buf_reserve(b, rows * VARINT_MAX_BYTES);
+		if (b->cap - b->len < VARINT_MAX_BYTES)
+			buf_reserve(b, VARINT_MAX_BYTES);
 }
 
-/* The rows of one stack. A row's value is put when the next one is there: so the last one's is not. */
 static void put_stack(struct block_coder *c, const struct block_row *rows, size_t n,
 		      struct encoded *e)
 {
-	struct buf *gaps = &c->columns[GAPS], *values = &c->columns[VALUES];
-	uint64_t total = 0;
-	size_t count = count_rows(rows, n);
-	uint32_t next_window = 0;
-	int64_t last = 0;
-	if (count == 0)
+	size_t cells = c->cells.n;
+	uint64_t total = add_cells(c, rows, n, e);
+	if (c->cells.n == cells)
 		return;
-	unsigned low_bits = rice_bits(count, e->windows);
-	make_room(c, count);
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].value == 0)
-			continue;
-		if (last)
-			put(values, value_code(last, e->flags));
-		put(gaps, rows[i].window - next_window);
-		bits_put_rice(&e->bits, rows[i].window - next_window, low_bits, PLAIN_GAP_BITS);
-		next_window = rows[i].window + 1;
-		last = rows[i].value;
-		total += (uint64_t)last;
-	}
-	put(&c->columns[OCCURRENCES], count - 1);
+	make_room(c);
 	put(&c->columns[IDS], rows->stack - e->next_stack);
 	put(&c->columns[TOTALS], value_code((int64_t)total, e->flags));
-	if (e->flags & BLOB_WEIGHTED)
-		put_weight(c, rows, n);
+	if (e->flags & BLOB_WEIGHTED) {
+		uint32_t count = count_samples(rows, n);
+		put_weight(c, count, rows, n);
+		vec_push(&c->classes, class_of_count(count));
+	} else {
+		vec_push(&c->classes, class_of_total((int64_t)total));
+	}
 	e->next_stack = (uint64_t)rows->stack + 1;
-	e->rows += count;
 	e->stacks++;
 }
 
@@ -177,43 +179,220 @@ static double guess_packed_bytes(const struct buf *b)
 	return bits / 8;
 }
 
-/* Rows that lie at random are best in Rice's code; those that have a rhythm, or bursts, are not. */
+/* --- detail --- */
+
+/* A piece that is being written: windows from `first` on. */
+struct piece {
+	const struct block_row *rows;
+	const struct block_cell *cells; /* by stack */
+	size_t n;
+	uint32_t first, windows;
+	uint32_t of_class[CLASSES]; /* stacks */
+	uint8_t flags;
+};
+
+static uint32_t window_in(const struct piece *p, const struct block_cell *cell)
+{
+	return p->rows[cell->row].window - p->first;
+}
+
+static void put_value(struct block_coder *c, const struct piece *p, const struct block_cell *cell)
+{
+	put(&c->values, value_code(p->rows[cell->row].value, p->flags));
+}
+
+/* As one column of numbers. */
+static void put_plain(struct block_coder *c, const struct piece *p)
+{
+	uint64_t next = 0;
+	buf_clear(&c->gaps);
+	buf_reserve(&c->gaps, p->n * VARINT_MAX_BYTES);
+	for (size_t i = 0; i < p->n; i++) {
+		uint64_t place =
+			(uint64_t)p->cells[i].rank * p->windows + window_in(p, &p->cells[i]);
+		put(&c->gaps, place - next);
+		next = place + 1;
+	}
+}
+
+/* The cells of a piece by class, else in their order. ends: of each class in by_class. */
+static void sort_by_class(struct block_coder *c, const struct piece *p, size_t *ends)
+{
+	memset(ends, 0, CLASSES * sizeof *ends);
+	for (size_t i = 0; i < p->n; i++)
+		ends[c->classes.v[p->cells[i].rank]]++;
+	for (size_t i = 0, at = 0, n; i < CLASSES; i++, at += n) {
+		n = ends[i];
+		ends[i] = at;
+	}
+	vec_reserve(&c->by_class, p->n);
+	for (size_t i = 0; i < p->n; i++)
+		c->by_class.v[ends[c->classes.v[p->cells[i].rank]]++] = p->cells[i];
+}
+
+static void put_class(struct block_coder *c, const struct piece *p, const struct block_cell *cells,
+		      size_t n, uint64_t places, struct bit_writer *bits)
+{
+	unsigned low_bits = rice_bits(n, places);
+	uint64_t next = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t place =
+			(uint64_t)c->places.v[cells[i].rank] * p->windows + window_in(p, &cells[i]);
+		bits_put_rice(bits, place - next, low_bits, PLAIN_GAP_BITS);
+		next = place + 1;
+		put_value(c, p, &cells[i]);
+	}
+}
+
+/* In c->bits, with the numbers of rows at the end of c->raw and values in c->values. False: a class has too many places. */
+static bool put_classes(struct block_coder *c, const struct piece *p)
+{
+	size_t ends[CLASSES], first = 0;
+	struct bit_writer bits = { .out = &c->bits };
+	buf_clear(&c->bits);
+	buf_reserve(&c->raw, CLASSES * VARINT_MAX_BYTES);
+	sort_by_class(c, p, ends);
+	for (int i = 0; i < CLASSES; first = ends[i++]) {
+		uint64_t places = (uint64_t)p->of_class[i] * p->windows;
+		if (places > CLASS_MAX_PLACES)
+			return false;
+		if (!places)
+			continue;
+		put(&c->raw, ends[i] - first);
+		put_class(c, p, c->by_class.v + first, ends[i] - first, places, &bits);
+	}
+	bits_flush(&bits);
+	return true;
+}
+
+static void put_plain_columns(struct block_coder *c, const struct piece *p)
+{
+	buf_clear(&c->raw);
+	buf_clear(&c->values);
+	buf_reserve(&c->raw, 2 * VARINT_MAX_BYTES);
+	put(&c->raw, p->n);
+	put(&c->raw, c->gaps.len);
+	buf_add(&c->raw, c->gaps.data, c->gaps.len);
+	for (size_t i = 0; i < p->n; i++)
+		put_value(c, p, &p->cells[i]);
+}
+
+/* Rows that lie at random are best in Rice's code; those that have a rhythm, or bursts, are not. Into c->piece. */
+static void put_piece(struct block_coder *c, const struct piece *p, int level)
+{
+	put_plain(c, p);
+	buf_clear(&c->raw);
+	buf_clear(&c->values);
+	buf_reserve(&c->values, p->n * VARINT_MAX_BYTES);
+	bool rice = put_classes(c, p) && (double)c->bits.len <= guess_packed_bytes(&c->gaps);
+	if (!rice)
+		put_plain_columns(c, p);
+	start_blob(&c->piece, SHAPE_PIECE | p->flags | (rice ? BLOB_RICE : 0));
+	if (rice) {
+		buf_reserve(&c->piece, VARINT_MAX_BYTES);
+		put(&c->piece, c->bits.len);
+		buf_add(&c->piece, c->bits.data, c->bits.len);
+	}
+	buf_add(&c->raw, c->values.data, c->values.len);
+	pack(c, level, &c->piece);
+}
+
+/* Of hours, or of as many as make what each piece costs by itself little of all. */
+static uint32_t piece_windows(size_t rows, uint32_t windows)
+{
+	uint32_t w = PIECE_WINDOWS;
+	while (w < windows && rows * w / windows < PIECE_ROWS)
+		w *= 2;
+	w = w < windows ? w : windows;
+	return w > PIECE_MIN_WINDOWS ? w : PIECE_MIN_WINDOWS;
+}
+
+/* Numbers the stacks inside of their classes. */
+static void place_stacks(struct block_coder *c, struct piece *p)
+{
+	vec_reserve(&c->places, c->classes.n);
+	for (size_t i = 0; i < c->classes.n; i++)
+		c->places.v[i] = p->of_class[c->classes.v[i]]++;
+}
+
+/* Cells by piece, else in their order: into by_class, which is then cells. ends: of pieces. */
+static void sort_by_piece(struct block_coder *c, const struct piece *p, size_t pieces, size_t *ends)
+{
+	memset(ends, 0, pieces * sizeof *ends);
+	for (size_t i = 0; i < c->cells.n; i++)
+		ends[p->rows[c->cells.v[i].row].window / p->windows]++;
+	for (size_t i = 0, at = 0, n; i < pieces; i++, at += n) {
+		n = ends[i];
+		ends[i] = at;
+	}
+	vec_reserve(&c->by_class, c->cells.n);
+	for (size_t i = 0; i < c->cells.n; i++) {
+		struct block_cell cell = c->cells.v[i];
+		c->by_class.v[ends[p->rows[cell.row].window / p->windows]++] = cell;
+	}
+	if (c->cells.n)
+		memcpy(c->cells.v, c->by_class.v, c->cells.n * sizeof *c->cells.v);
+}
+
+static void put_pieces(struct block_coder *c, struct piece *p, size_t pieces, int level)
+{
+	size_t ends[BLOCK_MAX_WINDOWS / PIECE_WINDOWS + 1], first = 0;
+	if (pieces > 1)
+		sort_by_piece(c, p, pieces, ends);
+	else
+		ends[0] = c->cells.n;
+	buf_clear(&c->pieces);
+	buf_clear(&c->sizes);
+	buf_reserve(&c->sizes, pieces * VARINT_MAX_BYTES);
+	for (size_t i = 0; i < pieces; first = ends[i++]) {
+		p->cells = c->cells.v + first;
+		p->n = ends[i] - first;
+		p->first = i * p->windows;
+		buf_clear(&c->piece);
+		if (p->n)
+			put_piece(c, p, level);
+		put(&c->sizes, c->piece.len);
+		buf_add(&c->pieces, c->piece.data, c->piece.len);
+	}
+}
+
 static void put_detail(struct block_coder *c, const struct encoded *e, int level, struct buf *out)
 {
-	struct buf *gaps = &c->columns[GAPS], *bits = &c->columns[GAP_BITS];
-	bool rice = (double)bits->len <= guess_packed_bytes(gaps);
-	start_blob(out, SHAPE_DETAIL | (e->flags & BLOB_SIGNED) | (rice ? BLOB_RICE : 0));
-	if (rice) {
-		buf_reserve(out, VARINT_MAX_BYTES);
-		put(out, bits->len);
-		buf_add(out, bits->data, bits->len);
-		buf_clear(gaps);
-	}
-	buf_clear(&c->raw);
-	buf_reserve(&c->raw, 3 * VARINT_MAX_BYTES);
-	put(&c->raw, e->rows);
-	put(&c->raw, c->columns[OCCURRENCES].len);
-	put(&c->raw, gaps->len);
-	for (int i = OCCURRENCES; i <= VALUES; i++)
-		add_column(c, i);
-	pack(c, level, out);
+	struct piece p = { .rows = e->rows, .flags = e->flags & BLOB_SIGNED };
+	p.windows = piece_windows(c->cells.n, e->windows);
+	place_stacks(c, &p);
+	put_pieces(c, &p, (e->windows + p.windows - 1) / p.windows, level);
+	start_blob(out, SHAPE_DETAIL | p.flags);
+	buf_reserve(out, 2 * VARINT_MAX_BYTES);
+	put(out, c->cells.n);
+	put(out, p.windows);
+	buf_add(out, c->sizes.data, c->sizes.len);
+	buf_add(out, c->pieces.data, c->pieces.len);
+}
+
+static void clear_columns(struct block_coder *c)
+{
+	for (int i = 0; i < COLUMNS; i++)
+		buf_clear(&c->columns[i]);
+	vec_clear(&c->cells);
+	vec_clear(&c->classes);
 }
 
 void block_encode(struct block_coder *c, const struct block_row *rows, size_t n, uint32_t windows,
 		  bool weighted, int level, struct block_blobs *out)
 {
-	struct encoded e = { .flags = sum_windows(c, rows, n, windows), .windows = windows };
+	struct encoded e = { .rows = rows,
+			     .flags = sum_windows(c, rows, n, windows),
+			     .windows = windows };
 	put_windows(c, windows, e.flags, level, &out->windows);
 	e.flags |= weighted ? BLOB_WEIGHTED : 0;
-	e.bits.out = &c->columns[GAP_BITS];
-	for (int i = 0; i < COLUMNS; i++)
-		buf_clear(&c->columns[i]);
+	clear_columns(c);
+	vec_reserve(&c->cells, n);
 	for (size_t first = 0, end; first < n; first = end) {
 		for (end = first + 1; end < n && rows[end].stack == rows[first].stack; end++)
 			;
 		put_stack(c, rows + first, end - first, &e);
 	}
-	bits_flush(&e.bits);
 	put_summary(c, &e, level, &out->summary);
 	put_detail(c, &e, level, &out->detail);
 }

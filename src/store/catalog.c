@@ -374,6 +374,14 @@ uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t 
 	return id;
 }
 
+bool catalog_use(struct catalog *c, uint32_t series, int64_t now_ns)
+{
+	count_active(c, now_ns);
+	bool is_right = c->uses.v[series].is_active && !c->uses.v[series].is_other;
+	mark_active(c, series, now_ns);
+	return is_right;
+}
+
 bool catalog_is_weighted(const struct catalog *c, uint32_t series)
 {
 	const struct series *s = &c->p->series.series.v[series];

@@ -36,6 +36,9 @@ const struct profile *catalog_profile(const struct catalog *c);
 uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t series,
 			 int64_t now_ns);
 
+/* Rows of one of its series came. False: it was not active, or it is one of `[other]`: what a sender's series becomes may be another one now. */
+bool catalog_use(struct catalog *c, uint32_t series, int64_t now_ns);
+
 /* Whether rows of a series differ in what they weigh, so that their number and squares are kept: values that are neither counts of
  * samples nor worth a period each. */
 bool catalog_is_weighted(const struct catalog *c, uint32_t series);

@@ -13,15 +13,16 @@
 
 /* --- the files there is one of ---------------------------------------------------------------- */
 
-static int count_batch(void *ctx, uint64_t seq, int64_t received_ns, struct profile *p,
+static int count_batch(void *ctx, uint64_t seq, int64_t received_ns, const struct cur *row,
 		       struct err *err)
 {
+	struct logged_batch b = { 0 };
 	struct store_check *c = ctx;
 
-	(void)seq, (void)received_ns, (void)err;
+	(void)seq, (void)err;
 	c->batches++;
-	c->bad_batches += !p;
-	profile_free(p);
+	c->bad_batches += !row || !logged_batch_decode(*row, received_ns, &b);
+	logged_batch_done(&b);
 	return 0;
 }
 

@@ -439,14 +439,20 @@ int db_verify(struct db *db, struct err *err)
 	return rc;
 }
 
-static int sync_file(struct db *db, struct err *err)
+/* which: SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER. */
+static int sync_file(struct db *db, int which, struct err *err)
 {
 	sqlite3_file *file = NULL;
-	int rc = sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	int rc = sqlite3_file_control(db->sqlite, "main", which, &file);
 
 	if (rc == SQLITE_OK && file->pMethods)
 		rc = file->pMethods->xSync(file, SQLITE_SYNC_FULL);
 	return rc == SQLITE_OK ? 0 : err_set(err, errno_of(rc), "%s: cannot sync it", db->path);
+}
+
+int db_sync_log(struct db *db, struct err *err)
+{
+	return sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, err);
 }
 
 /* Where others have the file open, the journal stays, and no error tells. */
@@ -474,5 +480,5 @@ int db_finish(struct db *db, struct err *err)
 	int rc = db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
 	if (rc == 0)
 		rc = drop_wal(db, err);
-	return rc == 0 && db->build ? sync_file(db, err) : rc;
+	return rc == 0 && db->build ? sync_file(db, SQLITE_FCNTL_FILE_POINTER, err) : rc;
 }

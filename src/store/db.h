@@ -96,6 +96,9 @@ int db_error(struct db *db, const char *doing, struct err *err);
 /* What is free in the file goes back to the file system; nothing where it was not made with shrinks. */
 int db_shrink(struct db *db, struct err *err);
 
+/* Of a WAL file: what was committed gets to the disk. */
+int db_sync_log(struct db *db, struct err *err);
+
 /* Whether all pages are what they should be, as SQLite sees it: 0, or -EBADMSG. */
 int db_verify(struct db *db, struct err *err);
 

@@ -4,12 +4,15 @@
 
 #include <string.h>
 
-static uint32_t *new_ids(size_t n)
+/* As many as there are now, the new ones not asked for; with some room, for they come bit by bit. */
+static void grow_ids(uint32_t **ids, size_t *n, size_t now)
 {
-	uint32_t *ids = xreallocarray(NULL, n + 1, sizeof *ids);
-
-	memset(ids, 0xff, (n + 1) * sizeof *ids);
-	return ids;
+	if (*ids && now <= *n)
+		return;
+	size_t room = *ids ? now + now / 4 : now;
+	*ids = xreallocarray(*ids, room + 1, sizeof **ids);
+	memset(*ids + *n, 0xff, (room + 1 - *n) * sizeof **ids);
+	*n = room;
 }
 
 void dict_map_done(struct dict_map *m)
@@ -59,24 +62,40 @@ static void map_frames(struct dict_map *m)
 	struct frame frames[FRAME_BATCH];
 	uint32_t all = m->src->frames.frames.n;
 
-	for (uint32_t first = 0; first < all; first += FRAME_BATCH) {
+	for (uint32_t first = m->frames_mapped; first < all; first += FRAME_BATCH) {
 		uint32_t n = all - first < FRAME_BATCH ? all - first : FRAME_BATCH;
 		for (uint32_t i = 0; i < n; i++)
 			frames[i] = map_frame(m, first + i);
 		frame_intern_all(&m->dict->frames, frames, n, m->frame + first);
 	}
+	m->frames_mapped = all;
 }
 
 void dict_map_init(struct dict_map *m, struct profile *dict, const struct profile *src)
 {
 	memset(m, 0, sizeof *m);
 	m->dict = dict;
+	dict_map_follow(m, src);
+}
+
+bool dict_map_follow(struct dict_map *m, const struct profile *src)
+{
+	if (src->frames.frames.n < m->frames_mapped || src->stacks.stacks.n < m->stacks_known)
+		return false;
 	m->src = src;
-	m->string = new_ids(src->strings.all.n);
-	m->mapping = new_ids(src->frames.mappings.n);
-	m->frame = new_ids(src->frames.frames.n);
-	m->stack = new_ids(src->stacks.stacks.n);
+	m->stacks_known = src->stacks.stacks.n;
+	grow_ids(&m->string, &m->strings, src->strings.all.n);
+	grow_ids(&m->mapping, &m->mappings, src->frames.mappings.n);
+	grow_ids(&m->frame, &m->frames_room, src->frames.frames.n);
+	grow_ids(&m->stack, &m->stacks, src->stacks.stacks.n);
 	map_frames(m);
+	return true;
+}
+
+uint64_t dict_map_bytes(const struct dict_map *m)
+{
+	return (m->strings + m->mappings + m->frames_room + m->stacks) * sizeof(uint32_t) +
+	       vec_size_bytes(&m->frames);
 }
 
 /* The beginning that it has in common with a stack that is in the dictionary already. */

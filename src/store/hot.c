@@ -358,7 +358,7 @@ static int save_state(struct db *db, const struct hot_hour *h, uint64_t sequence
 	return db_step(db, st, err);
 }
 
-static int write_blocks(struct store *s, struct hot_hour *h, struct db *db, struct err *err)
+static int write_blocks(struct store *s, const struct hot_hour *h, struct db *db, struct err *err)
 {
 	int rc = db_begin(db, err);
 
@@ -374,7 +374,9 @@ static int write_blocks(struct store *s, struct hot_hour *h, struct db *db, stru
 	return rc;
 }
 
-static int flush_hour(struct store *s, struct hot_hour *h, struct err *err)
+/* *now: what the hour is afterwards. Without lock. */
+static int write_hour(struct store *s, const struct hot_hour *h, struct hot_hour *now,
+		      struct err *err)
 {
 	struct db *db = NULL;
 	int rc = open_file(s, h, true, &db, err);
@@ -382,30 +384,50 @@ static int flush_hour(struct store *s, struct hot_hour *h, struct err *err)
 	if (rc == 0)
 		rc = write_blocks(s, h, db, err);
 	if (rc == 0)
-		rc = read_state(h, db, err) < 0 ? -err->code : 0;
+		rc = read_state(now, db, err) < 0 ? -err->code : 0;
 	db_close(db);
-	h->bytes = db_files_bytes(h->path);
+	now->bytes = db_files_bytes(h->path);
+	return rc;
+}
+
+static int flush_hour(struct store *s, struct hot_hour *h, struct err *err)
+{
+	struct hot_hour now = *h;
+
+	pthread_mutex_unlock(&s->lock);
+	int rc = write_hour(s, h, &now, err);
+	pthread_mutex_lock(&s->lock);
+	h->bytes = now.bytes;
 	if (rc)
 		return rc;
+	h->sequence = now.sequence;
+	h->last_block = now.last_block;
+	h->rows = now.rows;
 	hot_buffer_unref(h->buffer);
 	h->buffer = NULL;
 	h->first_sequence = UINT64_MAX;
 	return 0;
 }
 
-/* No new row may come into it, or into an older one that is not there; then it is gone. */
+static int unlink_hour(struct store *s, const struct hot_hour *h, int64_t end_ns, struct err *err)
+{
+	int rc = catalog_hot_keep_from(s->catalog, end_ns, err);
+
+	return rc ? rc : db_files_unlink(h->path, err);
+}
+
+/* No new row may come into it, or into an older one that is not there; then it is gone. Views that come meanwhile take windows. */
 static int give_up(struct store *s, struct hot_hour *h, struct err *err)
 {
 	int64_t end_ns = h->from_ns + HEAD_SLOT_NS;
-	int rc = catalog_hot_keep_from(s->catalog, end_ns, err);
 
+	h->is_bad = true;
+	pthread_mutex_unlock(&s->lock);
+	int rc = unlink_hour(s, h, end_ns, err);
+	pthread_mutex_lock(&s->lock);
 	if (rc)
 		return rc;
 	s->hot_from_ns = end_ns > s->hot_from_ns ? end_ns : s->hot_from_ns;
-	rc = db_files_unlink(h->path, err);
-	if (rc)
-		return rc;
-	h->is_bad = true;
 	h->first_sequence = UINT64_MAX;
 	hot_buffer_unref(h->buffer);
 	h->buffer = NULL;
@@ -421,6 +443,17 @@ static bool has_rows(const struct hot_hour *h, int64_t day_ns)
 	       h->from_ns < day_ns + STORE_DAY_NS;
 }
 
+/* What blocks refer to: series, and the dictionary. */
+static int write_tables(struct store *s, struct store_part *sp, struct err *err)
+{
+	pthread_mutex_unlock(&s->lock);
+	int rc = catalog_sync(s->catalog, err);
+	if (rc == 0)
+		rc = part_add(sp->part, NULL, 0, sp->inbox_sequence, err);
+	pthread_mutex_lock(&s->lock);
+	return rc;
+}
+
 int store_hot_flush(struct store *s, struct store_part *sp, struct err *err)
 {
 	bool any = false;
@@ -430,9 +463,7 @@ int store_hot_flush(struct store *s, struct store_part *sp, struct err *err)
 		any |= has_rows(s->hot.v[i], sp->day_ns);
 	if (!any)
 		return 0;
-	rc = catalog_sync(s->catalog, err);
-	if (rc == 0) /* its dictionary */
-		rc = part_add(sp->part, NULL, 0, sp->inbox_sequence, err);
+	rc = write_tables(s, sp, err);
 	for (size_t i = 0; rc == 0 && i < s->hot.n; i++) {
 		struct hot_hour *h = s->hot.v[i];
 		if (!has_rows(h, sp->day_ns))

@@ -12,7 +12,7 @@
  *   3. Stacks are those of a piece of the hour's day; what is new in its dictionary is on the disk before a block that needs it. All of a
  *      day's buffers become blocks before its heads do, so a batch that a part has is here, too, and one that leaves the inbox as well.
  *
- * Everything under store.lock. */
+ * Everything under both of the store's locks (store_state.h). */
 #ifndef CRESSET_STORE_HOT_H
 #define CRESSET_STORE_HOT_H
 
@@ -73,14 +73,14 @@ void store_hot_take(struct hot_cursor *c, const struct hot_row *row, const struc
 
 /* The file of an hour is looked at, when it was not yet. */
 void store_hot_use(struct store *s, struct hot_hour *h);
-/* The buffers of a part's day become blocks. On failure they stay. */
+/* The buffers of a part's day become blocks. On failure they stay. Lets go of lock. */
 int store_hot_flush(struct store *s, struct store_part *sp, struct err *err);
 uint64_t store_hot_buffer_bytes(const struct store *s);
 uint64_t store_hot_bytes(const struct store *s);
 /* The first batch that is in a buffer, UINT64_MAX: none is. */
 uint64_t store_hot_first_sequence(const struct store *s);
 
-/* Unlinks one hour that is too old, or bad, or was given up; 1: it did. */
+/* Unlinks one hour that is too old, or bad, or was given up; 1: it did. These let go of lock. */
 int store_hot_retain(struct store *s, struct err *err);
 /* Unlinks the oldest hour: of those that are not pinned, or else (pinned) of all. 0: there is none. */
 int store_hot_drop(struct store *s, bool pinned, struct err *err);

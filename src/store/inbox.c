@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "profile/chunk_read.h"
-#include "profile/chunk_write.h"
 #include "store/db.h"
 #include "store/db_files.h"
 
@@ -14,64 +12,26 @@
 
 enum {
 	INBOX_LEVEL = 1, /* of zstd */
-	FRAME_BYTES = 6, /* in front of a payload */
 	/* Free pages of 4 KiB: what is worth being given back, and so many at once. */
 	SPARE_PAGES = 256,
 	SHRINK_PAGES = 1024,
 };
-/* What is read again: exact times of threads and where names came from are not. */
-enum { INBOX_TABLES = CHUNK_ALL & ~(1 << CHUNK_ORIGINS | 1 << CHUNK_THREADS) };
-
 static const char *const inbox_objects[] = {
 	"CREATE TABLE batch(seq INTEGER PRIMARY KEY, received INT, data BLOB, sum INT)",
 	"CREATE TABLE sender(id BLOB PRIMARY KEY, high INT, window BLOB)",
 	"CREATE TABLE last(id INTEGER PRIMARY KEY, seq INT)",
 	NULL,
 };
-static const struct db_schema inbox_schema = { DB_KIND_INBOX, 1, inbox_objects };
+static const struct db_schema inbox_schema = { DB_KIND_INBOX, 2, inbox_objects };
 
 struct inbox {
 	struct db *db;
 	uint64_t last;
 	struct buf plain, packed;
-	struct metric_samples points; /* of the batch that is replayed */
 	ZSTD_CCtx *zstd;
 };
 
-/* --- a batch as bytes ------------------------------------------------------------------------- */
-
-static int frame(struct buf *b, uint8_t type, uint32_t flags, const void *payload, size_t len,
-		 struct err *err)
-{
-	uint32_t len_le = htole32(len);
-
-	if (b->len + len > INBOX_MAX_BATCH_BYTES)
-		return err_set(err, EFBIG, "a batch of more than %d MiB",
-			       INBOX_MAX_BATCH_BYTES >> 20);
-	buf_addc(b, type);
-	buf_addc(b, flags);
-	buf_add(b, &len_le, sizeof len_le);
-	buf_add(b, payload, len);
-	return 0;
-}
-
-static int frame_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void *payload,
-		       size_t len, struct err *err)
-{
-	return frame(ctx, type, flags, payload, len, err);
-}
-
-static int frame_points(struct inbox *in, const struct metric_samples *points, struct err *err)
-{
-	struct buf payload = { 0 };
-
-	if (!points || !points->n)
-		return 0;
-	metric_samples_encode(points, &payload);
-	int rc = frame(&in->plain, INBOX_POINTS, 0, payload.data, payload.len, err);
-	buf_done(&payload);
-	return rc;
-}
+/* --- a row as bytes --------------------------------------------------------------------------- */
 
 /* Less than an eighth saved is not worth the time to unpack it. */
 static void pack(struct inbox *in)
@@ -87,24 +47,6 @@ static void pack(struct inbox *in)
 	}
 	in->packed.data[0] = pays;
 	in->packed.len = 1 + n;
-}
-
-/* Into in->packed. */
-static int encode(struct inbox *in, const struct store_batch *batch, const struct chunk_kept *kept,
-		  struct err *err)
-{
-	const struct chunk_out out = { .put = frame_chunk, .ctx = &in->plain, .plain = true };
-	struct chunk_writer *w = chunk_writer_new();
-
-	buf_clear(&in->plain);
-	chunk_writer_keep(w, kept);
-	int rc = chunk_write(w, batch->p, INBOX_TABLES, &out, err);
-	chunk_writer_free(w);
-	if (rc == 0)
-		rc = frame_points(in, batch->metrics, err);
-	if (rc == 0)
-		pack(in);
-	return rc;
 }
 
 static bool unpack(const void *data, size_t len, struct buf *plain, struct cur *out)
@@ -124,63 +66,6 @@ static bool unpack(const void *data, size_t len, struct buf *plain, struct cur *
 	size_t got = ZSTD_decompress(plain->data, size, out->p, cur_left(out));
 	*out = cur_of(plain->data, got);
 	return !ZSTD_isError(got);
-}
-
-/* Into the profile's ids. */
-static bool apply_points(const struct chunk_reader *reader, struct cur c,
-			 struct metric_samples *points)
-{
-	if (points->n || !metric_samples_decode(c, points))
-		return false;
-	for (size_t i = 0; i < points->n; i++) {
-		uint32_t *series = &points->v[i].series;
-		if (*series >= reader->series.v.n)
-			return false;
-		*series = reader->series.v.v[*series];
-	}
-	return true;
-}
-
-static bool apply_chunk(struct chunk_reader *reader, uint8_t type, struct cur c,
-			struct metric_samples *points)
-{
-	if (type == INBOX_POINTS)
-		return apply_points(reader, c, points);
-	return type >= 1 && type < CHUNK_TYPES_END && INBOX_TABLES & 1 << type &&
-	       chunk_apply(reader, type, c);
-}
-
-static bool apply_chunks(struct chunk_reader *reader, struct cur c, struct metric_samples *points)
-{
-	while (cur_left(&c)) {
-		uint8_t type = cur_u8(&c), flags = cur_u8(&c);
-		uint32_t len = cur_u32(&c);
-		const void *payload = cur_take(&c, len);
-		if (!payload || flags || !apply_chunk(reader, type, cur_of(payload, len), points))
-			return false;
-	}
-	return !c.bad;
-}
-
-/* NULL: it is damaged. */
-static struct profile *decode(const void *data, size_t len, struct buf *plain,
-			      struct metric_samples *points)
-{
-	struct profile *p = profile_new();
-	struct chunk_reader reader;
-	struct cur c;
-
-	chunk_reader_init(&reader, profile_sink(p));
-	vec_clear(points);
-	bool ok = unpack(data, len, plain, &c) && apply_chunks(&reader, c, points) &&
-		  metric_samples_check(points, p, NULL) == 0;
-	if (ok)
-		chunk_reader_end(&reader);
-	chunk_reader_done(&reader);
-	if (ok)
-		return p;
-	profile_free(p);
-	return NULL;
 }
 
 /* --- what a sender has sent ------------------------------------------------------------------- */
@@ -310,8 +195,18 @@ static int save_last(struct inbox *in, uint64_t seq, struct err *err)
 	return db_step(in->db, s, err);
 }
 
+/* Into in->packed. */
+static int encode(struct inbox *in, const struct inbox_rows *rows, size_t i, struct err *err)
+{
+	buf_clear(&in->plain);
+	int rc = rows->encode(rows->ctx, i, &in->plain, err);
+	if (rc == 0)
+		pack(in);
+	return rc;
+}
+
 static int put_batches(struct inbox *in, const struct store_batch *batches,
-		       const struct chunk_kept *kept, size_t n, int64_t received_ns, uint64_t *seqs,
+		       const struct inbox_rows *rows, size_t n, int64_t received_ns, uint64_t *seqs,
 		       struct err *err)
 {
 	uint64_t last = in->last;
@@ -322,7 +217,7 @@ static int put_batches(struct inbox *in, const struct store_batch *batches,
 			return rc;
 		seqs[i] = rc ? ++last : 0;
 		if (rc)
-			rc = encode(in, &batches[i], kept ? &kept[i] : NULL, err);
+			rc = encode(in, rows, i, err);
 		if (rc == 0 && seqs[i])
 			rc = insert_batch(in, seqs[i], received_ns, err);
 		if (rc)
@@ -331,7 +226,7 @@ static int put_batches(struct inbox *in, const struct store_batch *batches,
 	return last == in->last ? 0 : save_last(in, last, err);
 }
 
-int inbox_put(struct inbox *in, const struct store_batch *batches, const struct chunk_kept *kept,
+int inbox_put(struct inbox *in, const struct store_batch *batches, const struct inbox_rows *rows,
 	      size_t n, int64_t received_ns, uint64_t *seqs, struct err *err)
 {
 	struct err local;
@@ -340,7 +235,7 @@ int inbox_put(struct inbox *in, const struct store_batch *batches, const struct 
 	err = err ? err : &local;
 	rc = db_begin(in->db, err);
 	if (!rc)
-		rc = put_batches(in, batches, kept, n, received_ns, seqs, err);
+		rc = put_batches(in, batches, rows, n, received_ns, seqs, err);
 	if (!rc)
 		rc = db_commit(in->db, err);
 	if (rc) {
@@ -359,18 +254,20 @@ uint64_t inbox_last(const struct inbox *in)
 
 /* --- reading again, and taking away ----------------------------------------------------------- */
 
-static int replay_row(struct inbox *in, sqlite3_stmt *s, struct buf *plain, inbox_batch_fn batch,
-		      void *ctx, struct err *err)
+static int replay_row(sqlite3_stmt *s, struct buf *plain, inbox_row_fn row, void *ctx,
+		      struct err *err)
 {
 	const void *data = sqlite3_column_blob(s, 2);
 	size_t len = sqlite3_column_bytes(s, 2);
 	bool whole = data && sqlite3_column_int64(s, 3) == (int64_t)hash_bytes(data, len);
-	struct profile *p = whole ? decode(data, len, plain, &in->points) : NULL;
+	struct cur c;
 
-	return batch(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), p, err);
+	whole = whole && unpack(data, len, plain, &c);
+	return row(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), whole ? &c : NULL,
+		   err);
 }
 
-int inbox_replay(struct inbox *in, inbox_batch_fn batch, void *ctx, struct err *err)
+int inbox_replay(struct inbox *in, inbox_row_fn row, void *ctx, struct err *err)
 {
 	struct buf plain = { 0 };
 	struct err local;
@@ -382,18 +279,13 @@ int inbox_replay(struct inbox *in, inbox_batch_fn batch, void *ctx, struct err *
 	if (!s)
 		return -err->code;
 	while ((rc = db_step(in->db, s, err)) > 0) {
-		rc = replay_row(in, s, &plain, batch, ctx, err);
+		rc = replay_row(s, &plain, row, ctx, err);
 		if (rc)
 			break;
 	}
 	sqlite3_reset(s);
 	buf_done(&plain);
 	return rc;
-}
-
-const struct metric_samples *inbox_points(const struct inbox *in)
-{
-	return &in->points;
 }
 
 /* The last batch of the first `max_bytes` up to seq; 0: there are none. At least one, however large. */
@@ -489,6 +381,18 @@ static int load_last(struct inbox *in, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+int inbox_read_begin(struct inbox *in, struct err *err)
+{
+	int rc = db_exec(in->db, "BEGIN", err);
+
+	return rc ? rc : load_last(in, err);
+}
+
+void inbox_read_end(struct inbox *in)
+{
+	db_rollback(in->db);
+}
+
 int inbox_open(const char *path, bool read_only, const char *vfs, struct inbox **out,
 	       struct err *err)
 {
@@ -526,7 +430,6 @@ void inbox_close(struct inbox *in)
 	ZSTD_freeCCtx(in->zstd);
 	buf_done(&in->plain);
 	buf_done(&in->packed);
-	vec_done(&in->points);
 	free(in);
 }
 

@@ -73,6 +73,18 @@ static bool is_over(const struct store *s, const struct store_part *sp)
 	return store_now_ns(s) - sp->day_ns >= STORE_DAY_NS + LATE_NS;
 }
 
+/* It says the same before and after, so views need not know. */
+static int compact_step(struct store *s, struct store_part *sp, uint32_t windows, int64_t slot_ns,
+			struct err *err)
+{
+	pthread_mutex_unlock(&s->lock);
+	int rc = part_compact_step(sp->part, windows, err);
+	if (rc == 0)
+		rc = part_compact_metrics(sp->part, slot_ns, err);
+	pthread_mutex_lock(&s->lock);
+	return rc;
+}
+
 /* A day that is over is brought into its last form. */
 static int finish_part(struct store *s, struct store_part *sp, struct err *err)
 {
@@ -82,9 +94,7 @@ static int finish_part(struct store *s, struct store_part *sp, struct err *err)
 		store_part_idle(sp);
 		return rc;
 	}
-	rc = part_compact_step(sp->part, ONE_DAY, err);
-	if (rc == 0)
-		rc = part_compact_metrics(sp->part, STORE_DAY_NS, err);
+	rc = compact_step(s, sp, ONE_DAY, STORE_DAY_NS, err);
 	if (rc)
 		return rc;
 	rc = part_seal(sp->part, err);
@@ -102,9 +112,7 @@ static int compact_part(struct store *s, struct store_part *sp, struct err *err)
 	int rc = store_part_use(s, sp, err);
 
 	if (!rc)
-		rc = part_compact_step(sp->part, FOUR_HOURS, err);
-	if (!rc)
-		rc = part_compact_metrics(sp->part, 4 * METRIC_SLOT_NS, err);
+		rc = compact_step(s, sp, FOUR_HOURS, 4 * METRIC_SLOT_NS, err);
 	if (rc)
 		return rc;
 	sp->compact_ns = INT64_MAX;
@@ -156,9 +164,9 @@ int store_purge(struct store *s, struct err *err)
 	pthread_mutex_lock(&s->inbox_lock);
 	pthread_mutex_lock(&s->lock);
 	uint64_t limit = purge_limit(s);
+	pthread_mutex_unlock(&s->lock);
 	if (names_db_first_sequence(s->names) <= limit)
 		rc = names_db_write(s->names, err);
-	pthread_mutex_unlock(&s->lock);
 	if (rc == 0 && limit > s->purged)
 		rc = inbox_purge(s->inbox, limit, PURGE_BYTES, err);
 	if (rc == 0 && limit > s->purged)
@@ -185,9 +193,9 @@ static int run_steps(struct store *s, int64_t end_ns, struct err *err)
 			encode_due(s, &end_ns);
 		if (thread_cpu_ns() >= end_ns)
 			return first ? first : 1;
-		pthread_mutex_lock(&s->lock);
+		store_lock(s);
 		int rc = steps[i](s, first ? NULL : err);
-		pthread_mutex_unlock(&s->lock);
+		store_unlock(s);
 		first = first ? first : rc < 0 ? rc : 0;
 		i += rc <= 0;
 	}
@@ -199,9 +207,8 @@ int store_maintain(struct store *s, int64_t budget_ns, struct err *err)
 	int64_t end_ns = sum_add(thread_cpu_ns(), budget_ns);
 	int rc;
 
-	if (s->opts.read_only || s->is_broken)
-		return err_set(err, s->is_broken ? EIO : EROFS, "%s: nothing can be written",
-			       s->dir);
+	if (s->opts.read_only)
+		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
 	rc = run_steps(s, end_ns, err);
 	while (rc == 0 && (rc = store_purge(s, err)) > 0 && thread_cpu_ns() < end_ns)
 		rc = 0;

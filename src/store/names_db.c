@@ -88,13 +88,14 @@ static void note_first(struct names_db *db, uint64_t seq)
 
 /* Returns the hash of the mapping's key. */
 static uint64_t use_mapping(struct names_db *db, const struct profile *p, uint32_t mapping,
-			    int32_t day, uint64_t seq)
+			    int32_t day, uint64_t seq, bool *is_new)
 {
 	struct names_key key = names_db_key(db, p, mapping);
 	uint64_t hash = hash_bytes(key.data, key.len);
 	const uint32_t *noted = map_get(&db->used, hash);
 
-	if (noted && (int32_t)*noted >= day)
+	*is_new = !noted || (int32_t)*noted < day;
+	if (!*is_new)
 		return hash;
 	if (db->used.n == USED_MAX)
 		map_clear(&db->used);
@@ -105,19 +106,23 @@ static uint64_t use_mapping(struct names_db *db, const struct profile *p, uint32
 }
 
 static uint64_t *use_mappings(struct names_db *db, const struct profile *p, int32_t day,
-			      uint64_t seq)
+			      uint64_t seq, struct names_offer *out)
 {
 	uint64_t *hashes = xcalloc(p->frames.mappings.n + 1, sizeof *hashes);
+	bool is_new;
 
-	for (uint32_t m = 0; m < p->frames.mappings.n; m++)
-		hashes[m] = use_mapping(db, p, m, day, seq);
+	for (uint32_t m = 0; m < p->frames.mappings.n; m++) {
+		hashes[m] = use_mapping(db, p, m, day, seq, &is_new);
+		if (out && is_new)
+			vec_push(&out->used, m);
+	}
 	return hashes;
 }
 
 void names_db_use(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq)
 {
 	pthread_mutex_lock(&db->gathered.lock);
-	free(use_mappings(db, p, day, seq));
+	free(use_mappings(db, p, day, seq, NULL));
 	pthread_mutex_unlock(&db->gathered.lock);
 }
 
@@ -209,10 +214,10 @@ void names_db_offer(struct names_db *db, const struct profile *p, int32_t day, u
 
 	if (!db->seen.slots)
 		names_seen_init(&db->seen, db->opts.seen_bytes ?: SEEN_BYTES);
-	pthread_mutex_lock(&db->gathered.lock);
-	h.mappings = use_mappings(db, p, day, seq);
-	pthread_mutex_unlock(&db->gathered.lock);
 	*out = (struct names_offer){ .p = p, .day = day };
+	pthread_mutex_lock(&db->gathered.lock);
+	h.mappings = use_mappings(db, p, day, seq, out);
+	pthread_mutex_unlock(&db->gathered.lock);
 	find_fresh(&h, out);
 	free(h.functions);
 	free(h.mappings);
@@ -221,6 +226,7 @@ void names_db_offer(struct names_db *db, const struct profile *p, int32_t day, u
 void names_offer_done(struct names_offer *o)
 {
 	vec_done(&o->fresh);
+	vec_done(&o->used);
 	*o = (struct names_offer){ 0 };
 }
 
@@ -248,6 +254,19 @@ void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t se
 	pthread_mutex_unlock(&db->gathered.lock);
 }
 
+void names_db_forget_offers(struct names_db *db)
+{
+	pthread_mutex_lock(&db->gathered.lock);
+	map_clear(&db->used);
+	db->epoch++;
+	pthread_mutex_unlock(&db->gathered.lock);
+}
+
+uint64_t names_db_epoch(const struct names_db *db)
+{
+	return db->epoch;
+}
+
 void names_db_add(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq)
 {
 	struct names_offer offer;
@@ -262,15 +281,26 @@ uint64_t names_db_first_sequence(const struct names_db *db)
 	return db->first_sequence;
 }
 
-uint64_t names_db_gathered_bytes(const struct names_db *db)
+static uint64_t gathered_bytes(const struct names_db *db)
 {
 	return names_gathered_is_empty(&db->gathered) ? 0 : names_gathered_bytes(&db->gathered);
 }
 
-uint64_t names_db_memory_bytes(const struct names_db *db)
+uint64_t names_db_gathered_bytes(struct names_db *db)
 {
-	return names_db_gathered_bytes(db) + (db->seen.slots ? names_seen_bytes(&db->seen) : 0) +
-	       map_size_bytes(&db->used);
+	pthread_mutex_lock(&db->gathered.lock);
+	uint64_t bytes = gathered_bytes(db);
+	pthread_mutex_unlock(&db->gathered.lock);
+	return bytes;
+}
+
+uint64_t names_db_memory_bytes(struct names_db *db)
+{
+	pthread_mutex_lock(&db->gathered.lock);
+	uint64_t bytes = gathered_bytes(db) + map_size_bytes(&db->used) +
+			 (db->seen.slots ? names_seen_bytes(&db->seen) : 0);
+	pthread_mutex_unlock(&db->gathered.lock);
+	return bytes;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -317,8 +347,10 @@ int names_db_collect(struct names_db *db, int32_t before_day, struct err *err)
 	rc = commit(db, names_mapping_drop(db->db, before_day, err), err);
 	if (rc)
 		return rc;
+	pthread_mutex_lock(&db->gathered.lock);
 	if (db->seen.slots)
 		names_seen_clear(&db->seen); /* they may come again */
-	map_clear(&db->used);
+	pthread_mutex_unlock(&db->gathered.lock);
+	names_db_forget_offers(db);
 	return 0;
 }

@@ -44,7 +44,7 @@ void names_db_close(struct names_db *db); /* NULL is fine */
 int names_db_verify(struct names_db *db, struct err *err);
 
 /* What a batch brings of names, in two steps, so that known ones need not be kept anywhere with the batch: which of its frames with a mapping
- * have names that were not offered lately; these, once they are safe with the batch. A name is known only when it is in the database, or in memory with
+ * have names that were not offered lately, and which of its mappings were not used that day yet; these, once they are safe with the batch. A name is known only when it is in the database, or in memory with
  * a batch that was taken before. */
 struct names_offer {
 	const struct profile *p;
@@ -54,12 +54,17 @@ struct names_offer {
 		uint64_t hash;
 	})
 	fresh;
+	VEC(uint32_t) used; /* mappings that were not noted for this day */
 };
 /* The mappings of p are used on this day from now on. seq: of the batch, or less; never less than before. */
 void names_db_offer(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq,
 		    struct names_offer *out);
 void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t seq);
 void names_offer_done(struct names_offer *o); /* zeroed is fine */
+/* What was offered is not safe: which days mappings are used on is asked anew. */
+void names_db_forget_offers(struct names_db *db);
+/* Another one whenever names that were offered before may have to be offered again. */
+uint64_t names_db_epoch(const struct names_db *db);
 /* Both at once. */
 void names_db_add(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq);
 
@@ -71,8 +76,8 @@ uint64_t names_db_first_sequence(const struct names_db *db);
 /* What was gathered is in the database, synced: one transaction, none when there is nothing. On failure it stays in memory. */
 int names_db_write(struct names_db *db, struct err *err);
 
-uint64_t names_db_gathered_bytes(const struct names_db *db);
-uint64_t names_db_memory_bytes(const struct names_db *db); /* gathered and remembered */
+uint64_t names_db_gathered_bytes(struct names_db *db);
+uint64_t names_db_memory_bytes(struct names_db *db); /* gathered and remembered */
 
 /* Forgets the mappings that were not used on this day or later. What was gathered is written before. */
 int names_db_collect(struct names_db *db, int32_t before_day, struct err *err);

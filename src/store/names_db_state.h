@@ -18,6 +18,7 @@ struct names_db {
 	uint64_t first_sequence; /* of what is gathered; UINT64_MAX: nothing is */
 	struct names_seen seen;  /* hashes of (mapping, offset, lines); made with the first */
 	struct map used;         /* hash of a mapping's key → the last day that was noted */
+	uint64_t epoch;          /* changes when `seen` or `used` are emptied */
 	struct buf key;          /* kept from call to call */
 };
 

@@ -131,9 +131,9 @@ int part_find(struct part *p, const bool *wanted, uint32_t n_wanted, int64_t fro
 int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
 		      struct err *err);
 int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);
-/* rows: kept from block to block. */
-int part_read_detail(struct part *p, const struct part_ref *ref, struct block_rows *rows,
-		     struct err *err);
+/* The rows of windows [from, to) of a block, in any order. rows: kept from block to block. */
+int part_read_columns(struct part *p, const struct part_ref *ref, uint32_t from, uint32_t to,
+		      struct block_columns *rows, struct err *err);
 /* Totals of the windows [from, to) of a block: sums as part_read_summary gave them, totals[sums->n]. */
 int part_read_window_range(struct part *p, const struct part_ref *ref,
 			   const struct block_sums *sums, uint32_t from, uint32_t to,

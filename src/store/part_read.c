@@ -197,8 +197,8 @@ int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums,
 	return set_aside_if_damaged(p, ref, rc);
 }
 
-static int get_rows(struct part *p, const struct part_ref *ref, struct block_rows *rows,
-		    struct err *err)
+static int get_columns(struct part *p, const struct part_ref *ref, uint32_t from, uint32_t to,
+		       struct block_columns *rows, struct err *err)
 {
 	struct blob b = { 0 };
 	int rc = part_get_summary(p, ref, &p->sums, err);
@@ -206,18 +206,21 @@ static int get_rows(struct part *p, const struct part_ref *ref, struct block_row
 	if (rc == 0)
 		rc = open_detail(p, ref, &b, err);
 	if (rc == 0)
-		rc = block_read_rows(p->coder, &p->sums, b.data, b.len, ref->windows, rows, err);
-	if (rc == 0 && rows->n != ref->rows)
+		rc = block_read_columns(p->coder, &p->sums, b.data, b.len, ref->windows, from, to,
+					rows, err);
+	if (rc == 0 && from == 0 && to == ref->windows && rows->n != ref->rows)
 		rc = damaged(p, ref, "the detail", err);
 	blob_close(&b);
 	return rc;
 }
 
-int part_read_detail(struct part *p, const struct part_ref *ref, struct block_rows *rows,
-		     struct err *err)
+int part_read_columns(struct part *p, const struct part_ref *ref, uint32_t from, uint32_t to,
+		      struct block_columns *rows, struct err *err)
 {
 	struct err local;
-	int rc = part_is_aside(p, ref->id) ? -EBADMSG : get_rows(p, ref, rows, err ? err : &local);
+	int rc = part_is_aside(p, ref->id)
+			 ? -EBADMSG
+			 : get_columns(p, ref, from, to, rows, err ? err : &local);
 
 	if (rc)
 		rows->n = 0;

@@ -65,11 +65,12 @@ static int drop_orphans(struct part *p, struct err *err)
 	return rc ? rc : part_clean_detail(p, err);
 }
 
+/* Readers are not waited for: what they keep in the log comes into the file when it is closed. */
 static int shrink(struct db *db, struct err *err)
 {
 	int rc = db_shrink(db, err);
 
-	return rc ? rc : db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	return rc ? rc : db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", err);
 }
 
 int part_seal(struct part *p, struct err *err)

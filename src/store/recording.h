@@ -3,8 +3,8 @@
  *     chunk(id, type, flags, sum, data)     in the order of their ids, which count from 1 without gaps; sum: chunk_checksum
  *
  * A transaction is a commit: all that it refers to is there. While it grows, the file is called PATH.tmp and has its write-ahead log
- * PATH.tmp-wal beside it: after a crash both together open up to the last commit, also while it is being written. When it is complete
- * there is nothing but PATH. docs/formats.md describes it. */
+ * PATH.tmp-wal beside it: after a crash both together open up to the last commit, also while it is being written; after a power failure
+ * up to one of the last ten seconds. When it is complete there is nothing but PATH. docs/formats.md describes it. */
 #ifndef CRESSET_STORE_RECORDING_H
 #define CRESSET_STORE_RECORDING_H
 

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/pb.h"
 #include "profile/chunk_read.h"
@@ -24,11 +25,16 @@ const struct db_schema recording_schema = {
 /* A reader that holds the file open is given this long to end. */
 enum { RECORDER_BUSY_MS = 10000 };
 
+/* Commits are waited for as rarely: the power takes what came since. */
+#define SYNC_EVERY_NS 10000000000ull
+
 struct recorder {
 	struct out out; /* makes PATH.tmp, and renames it; zeroed: there is no PATH */
 	struct db *db;
 	struct chunk_writer *chunks;
 	uint64_t dropped; /* samples */
+	bool is_synced;   /* a commit was waited for, at synced_ns */
+	uint64_t synced_ns;
 };
 
 /* --- chunks ----------------------------------------------------------------------------------- */
@@ -68,11 +74,25 @@ static int commit(struct recorder *r, const struct profile *p, bool end, struct 
 	return rc;
 }
 
+/* The first one, and then the one that is due. */
+static int sync_commits(struct recorder *r, struct err *err)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!r->out.tmp || (r->is_synced && now_ns - r->synced_ns < SYNC_EVERY_NS))
+		return 0;
+	r->is_synced = true;
+	r->synced_ns = now_ns;
+	return db_sync_log(r->db, err);
+}
+
 int recorder_commit(struct recorder *r, const struct profile *p, struct err *err)
 {
 	struct err local;
 
-	return commit(r, p, false, err ? err : &local);
+	err = err ? err : &local;
+	int rc = commit(r, p, false, err);
+	return rc ? rc : sync_commits(r, err);
 }
 
 /* --- samples that leave memory ---------------------------------------------------------------- */

@@ -52,6 +52,14 @@ static struct store_part *oldest(const struct store *s, int64_t to_ns, bool with
 	return NULL;
 }
 
+static int collect_names(struct store *s, struct err *err)
+{
+	pthread_mutex_unlock(&s->lock);
+	int rc = names_db_collect(s->names, s->kept_from_ns / STORE_DAY_NS, err);
+	pthread_mutex_lock(&s->lock);
+	return rc;
+}
+
 /* Nothing may come back of a day whose file is gone: the inbox may still have rows of it. */
 static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 {
@@ -70,7 +78,7 @@ static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 	if (rc == 0)
 		rc = store_part_unlink(s, sp, err);
 	if (rc == 0 && !oldest(s, s->kept_from_ns, false)) /* it was the last one */
-		rc = names_db_collect(s->names, s->kept_from_ns / STORE_DAY_NS, err);
+		rc = collect_names(s, err);
 	return rc ? rc : 1;
 }
 

@@ -128,7 +128,7 @@ struct rows {
 	int (*row)(void *ctx, const struct store_row *row);
 	void *ctx;
 	struct block_sums block; /* kept from block to block, as rows are */
-	struct block_rows rows;
+	struct block_columns rows;
 	/* Of one part's heads: rows are handed over without the lock. */
 	VEC(struct store_row) copied;
 };
@@ -147,18 +147,15 @@ static struct store_row window_row(const struct rows *t, uint32_t series)
 static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
 		       struct store_row row, struct err *err)
 {
-	int rc = part_read_detail(t->part, ref, &t->rows, err);
+	const struct block_columns *c = &t->rows;
+	int rc = part_read_columns(t->part, ref, w.from, w.to, &t->rows, err);
 
-	for (size_t i = 0; rc == 0 && i < t->rows.n; i++) {
-		const struct block_row *r = &t->rows.v[i];
-
-		if (r->window < w.from || r->window >= w.to)
-			continue;
-		row.time_ns = ref->from_ns + r->window * BLOCK_WINDOW_NS;
+	for (size_t i = 0; rc == 0 && i < c->n; i++) {
+		row.time_ns = ref->from_ns + c->window[i] * BLOCK_WINDOW_NS;
 		if (view_hot_has(t->v, row.time_ns))
 			continue;
-		row.stack = r->stack;
-		row.value = r->value;
+		row.stack = c->stack[i];
+		row.value = c->value[i];
 		rc = t->row(t->ctx, &row);
 	}
 	return rc;
@@ -271,7 +268,7 @@ static int give_rows(struct store_view *v, const struct view_hot_ask *ask, struc
 		if (view_part_touches(&v->parts.v[i], from_ns, to_ns))
 			rc = give_part(&t, &v->parts.v[i], err);
 	block_sums_done(&t.block);
-	free(t.rows.v);
+	block_columns_done(&t.rows);
 	vec_done(&t.copied);
 	return rc ? rc : view_hot_rows(v, ask, err);
 }

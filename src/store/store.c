@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "store/batch_kept.h"
+#include "profile/chunk_write.h"
+#include "store/batch_rows.h"
+#include "store/store_dict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,10 +107,12 @@ static int open_files(struct store *s, struct err *err)
 						 .vfs = s->opts.vfs };
 	char *inbox = xasprintf("%s/inbox.db", s->dir), *meta = xasprintf("%s/meta.db", s->dir);
 	char *names = xasprintf("%s/names.db", s->dir);
-	int rc = catalog_open(meta, &how, &s->catalog, err);
+	int rc = inbox_open(inbox, s->opts.read_only, s->opts.vfs, &s->inbox, err);
 
+	if (!rc && s->opts.read_only)
+		rc = inbox_read_begin(s->inbox, err);
 	if (!rc)
-		rc = inbox_open(inbox, s->opts.read_only, s->opts.vfs, &s->inbox, err);
+		rc = catalog_open(meta, &how, &s->catalog, err);
 	if (!rc)
 		rc = names_db_open(names, &names_how, &s->names, err);
 	if (!rc)
@@ -148,27 +152,21 @@ static int find_hot(struct store *s, struct err *err)
 }
 
 /* A full disk must not keep a store from opening: what finds no room as blocks stays in heads. */
-static int replay_batch(void *ctx, uint64_t seq, int64_t received_ns, struct profile *p,
-			struct err *err)
+static int replay_row(void *ctx, uint64_t seq, int64_t received_ns, const struct cur *row,
+		      struct err *err)
 {
 	struct store *s = ctx;
-	struct names_offer names = { 0 };
-	int rc = 0;
+	int rc = row ? find_hot(s, err) : 0;
 
-	s->stats.bad_batches += !p;
-	if (p)
-		rc = find_hot(s, err);
-	if (p && rc == 0)
-		rc = store_offer_names(s, p, received_ns, &names, err);
-	if (p && rc == 0)
-		rc = store_apply(s, seq, received_ns, &names, inbox_points(s->inbox), err);
-	names_offer_done(&names);
-	profile_free(p);
+	if (rc == 0)
+		rc = store_replay_row(s, seq, received_ns, row, err);
+	if (rc)
+		return rc;
 	s->stats.replayed++;
-	s->applied = rc ? s->applied : seq;
-	if (!rc && !s->opts.read_only)
+	s->applied = seq;
+	if (!s->opts.read_only)
 		store_make_room(s, NULL);
-	return rc;
+	return 0;
 }
 
 static int fill(struct store *s, struct err *err)
@@ -184,7 +182,12 @@ static int fill(struct store *s, struct err *err)
 	if (rc)
 		return rc;
 	s->kept_from_ns = catalog_kept_from(s->catalog);
-	rc = inbox_replay(s->inbox, replay_batch, s, err);
+	store_lock(s);
+	rc = inbox_replay(s->inbox, replay_row, s, err);
+	store_replay_end(s);
+	store_unlock(s);
+	if (s->opts.read_only)
+		inbox_read_end(s->inbox);
 	s->applied = inbox_last(s->inbox);
 	return rc ? rc : find_hot(s, err);
 }
@@ -241,7 +244,7 @@ static bool is_sound(const struct store *s)
 	for (size_t i = 0; i < s->parts.n; i++)
 		if (s->parts.v[i]->to_verify)
 			return false;
-	return !s->is_broken;
+	return true;
 }
 
 int store_close(struct store *s, struct err *err)
@@ -252,9 +255,11 @@ int store_close(struct store *s, struct err *err)
 	if (!s)
 		return 0;
 	err = err ? err : &local;
-	for (size_t i = 0; i < s->parts.n && !s->is_broken && !s->opts.read_only; i++)
+	store_lock(s);
+	for (size_t i = 0; i < s->parts.n && !s->opts.read_only; i++)
 		rc = store_part_flush(s, s->parts.v[i], err) ?: rc;
-	while (!s->opts.read_only && !s->is_broken && rc == 0 && store_purge(s, err) > 0)
+	store_unlock(s);
+	while (!s->opts.read_only && rc == 0 && store_purge(s, err) > 0)
 		continue;
 	if (rc == 0 && s->lock_fd >= 0 && is_sound(s) && ftruncate(s->lock_fd, 0))
 		errno = 0; /* it is verified for nothing */
@@ -268,14 +273,12 @@ int store_close(struct store *s, struct err *err)
 struct arrival {
 	VEC(struct store_part *)
 	parts; /* of the days they touch: open, and to stay so until they are applied */
-	struct names_offer *names; /* by batch */
-	struct chunk_kept *kept;
+	struct batch_rows *rows; /* by batch */
 };
 
 static void arrival_init(struct arrival *a, size_t n)
 {
-	*a = (struct arrival){ .names = xcalloc(n + 1, sizeof *a->names),
-			       .kept = xcalloc(n + 1, sizeof *a->kept) };
+	*a = (struct arrival){ .rows = xcalloc(n + 1, sizeof *a->rows) };
 }
 
 static void arrival_done(struct arrival *a, size_t n)
@@ -283,16 +286,13 @@ static void arrival_done(struct arrival *a, size_t n)
 	for (size_t i = 0; i < a->parts.n; i++)
 		a->parts.v[i]->pins--;
 	vec_done(&a->parts);
-	for (size_t i = 0; i < n; i++) {
-		names_offer_done(&a->names[i]);
-		batch_kept_done(&a->kept[i]);
-	}
-	free(a->names);
-	free(a->kept);
+	for (size_t i = 0; i < n; i++)
+		batch_rows_done(&a->rows[i]);
+	free(a->rows);
 }
 
 static int pin_days(struct store *s, const struct store_batch *b, int64_t received_ns,
-		    struct arrival *arrival, struct err *err)
+		    struct arrival *arrival, struct batch_rows *rows, struct err *err)
 {
 	int64_t days[STORE_BATCH_DAYS];
 	struct store_part *sp;
@@ -311,20 +311,9 @@ static int pin_days(struct store *s, const struct store_batch *b, int64_t receiv
 		if (!rc) {
 			sp->pins++;
 			vec_push(&arrival->parts, sp);
+			vec_push(&rows->parts, (struct batch_part){ .sp = sp });
 		}
 	}
-	return rc;
-}
-
-static int prepare_batch(struct store *s, const struct store_batch *b, int64_t received_ns,
-			 struct arrival *arrival, size_t i, struct err *err)
-{
-	int rc = pin_days(s, b, received_ns, arrival, err);
-
-	if (!rc)
-		rc = store_offer_names(s, b->p, received_ns, &arrival->names[i], err);
-	if (!rc)
-		batch_kept_init(&arrival->kept[i], &arrival->names[i]);
 	return rc;
 }
 
@@ -347,38 +336,66 @@ static int prepare(struct store *s, const struct store_batch *batches, size_t n,
 	uint64_t more_bytes = bytes_to_come(batches, n);
 	int rc;
 
-	if (s->is_broken || s->opts.read_only)
-		return err_set(err, s->is_broken ? EIO : EROFS, "%s: nothing can be written",
-			       s->dir);
+	if (s->opts.read_only)
+		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
 	while ((rc = store_retain(s, more_bytes, err)) > 0)
 		continue;
 	if (!rc)
 		rc = store_make_room(s, err);
+	/* A day may go on with another piece: before anything is looked up in it. */
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = prepare_batch(s, &batches[i], received_ns, arrival, i, err);
+		rc = pin_days(s, &batches[i], received_ns, arrival, &arrival->rows[i], err);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = batch_rows_resolve(s, &batches[i], received_ns, &arrival->rows[i], err);
+	if (rc == 0)
+		rc = catalog_sync(s->catalog, err);
+	for (size_t i = 0; i < arrival->parts.n; i++)
+		arrival->parts.v[i]->logging = arrival->parts.v[i]->logged;
 	return rc;
 }
 
-static int apply_all(struct store *s, const struct arrival *arrival,
-		     const struct store_batch *batches, size_t n, int64_t received_ns,
-		     const uint64_t *seqs, struct err *err)
+static int encode_row(void *ctx, size_t i, struct buf *out, struct err *err)
 {
-	int rc = 0;
+	const struct arrival *a = ctx;
 
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		if (seqs[i])
-			rc = store_apply(s, seqs[i], received_ns, &arrival->names[i],
-					 batches[i].metrics, err);
-		s->stats.duplicates += !seqs[i];
-	}
-	s->is_broken = rc != 0;
-	return rc;
+	return batch_rows_encode(&a->rows[i], out, err);
 }
 
+static void apply_batch(struct store *s, const struct store_batch *b, const struct batch_rows *r,
+			uint64_t seq)
+{
+	if (seq) {
+		store_apply(s, seq, r);
+		if (b->dict && r->names.p)
+			store_dict_took_names(b->dict, b->p, r->names.day);
+	} else {
+		s->stats.duplicates++;
+	}
+}
+
+static void apply_all(struct store *s, const struct arrival *arrival,
+		      const struct store_batch *batches, size_t n, const uint64_t *seqs)
+{
+	for (size_t i = 0; i < arrival->parts.n; i++)
+		arrival->parts.v[i]->logged = arrival->parts.v[i]->logging;
+	for (size_t i = 0; i < n; i++)
+		apply_batch(s, &batches[i], &arrival->rows[i], seqs[i]);
+}
+
+static bool all_new(const uint64_t *seqs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!seqs[i])
+			return false;
+	return true;
+}
+
+/* Rows are encoded without `lock`: nobody else adds to dictionaries, and their parts are pinned. */
 static int ingest(struct store *s, const struct store_batch *batches, size_t n, uint64_t *seqs,
 		  struct err *err)
 {
 	struct arrival arrival;
+	const struct inbox_rows rows = { encode_row, &arrival };
 	int64_t received_ns = store_now_ns(s);
 
 	arrival_init(&arrival, n);
@@ -386,10 +403,12 @@ static int ingest(struct store *s, const struct store_batch *batches, size_t n, 
 	int rc = prepare(s, batches, n, received_ns, &arrival, err);
 	pthread_mutex_unlock(&s->lock);
 	if (!rc)
-		rc = inbox_put(s->inbox, batches, arrival.kept, n, received_ns, seqs, err);
+		rc = inbox_put(s->inbox, batches, &rows, n, received_ns, seqs, err);
 	pthread_mutex_lock(&s->lock);
 	if (!rc)
-		rc = apply_all(s, &arrival, batches, n, received_ns, seqs, err);
+		apply_all(s, &arrival, batches, n, seqs);
+	if (rc || !all_new(seqs, n))
+		names_db_forget_offers(s->names);
 	arrival_done(&arrival, n);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
@@ -410,6 +429,24 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 	return rc;
 }
 
+/* Written at once: no batch in the inbox has them. */
+int store_add_names(struct store *s, const struct profile *p, struct err *err)
+{
+	struct err local;
+	int rc;
+
+	err = err ? err : &local;
+	if (s->opts.read_only)
+		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
+	pthread_mutex_lock(&s->inbox_lock); /* sequences only grow: no batch is between its steps */
+	pthread_mutex_lock(&s->lock);
+	names_db_add(s->names, p, store_now_ns(s) / STORE_DAY_NS, s->applied);
+	rc = names_db_write(s->names, err);
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->inbox_lock);
+	return rc;
+}
+
 /* --- pinned ranges ---------------------------------------------------------------------------- */
 
 static int change_pin(struct store *s, const struct store_pin *pin,
@@ -423,9 +460,9 @@ static int change_pin(struct store *s, const struct store_pin *pin,
 		return err_set(err, EINVAL, "a range ends after it begins");
 	if (s->opts.read_only)
 		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
-	pthread_mutex_lock(&s->lock);
+	store_lock(s);
 	int rc = change(s->catalog, pin, err);
-	pthread_mutex_unlock(&s->lock);
+	store_unlock(s);
 	return rc;
 }
 
@@ -456,15 +493,10 @@ size_t store_pins(struct store *s, struct store_pin **out)
 
 static uint64_t bad_blocks(const struct store *s)
 {
-	struct part_info info;
 	uint64_t bad = 0;
 
-	for (size_t i = 0; i < s->parts.n; i++) {
-		if (!s->parts.v[i]->part)
-			continue;
-		part_get_info(s->parts.v[i]->part, &info);
-		bad += info.bad_blocks;
-	}
+	for (size_t i = 0; i < s->parts.n; i++)
+		bad += s->parts.v[i]->bad_blocks;
 	return bad;
 }
 

@@ -47,6 +47,12 @@ void store_abandon(struct store *s);
 
 /* --- ingest --- */
 
+/* For a sender that keeps its profile: it adds to it, and takes out only samples that were sent. What of the profile is known then costs next to
+ * nothing the next time. It belongs to one profile at a time; counted as memory, and emptied when that is short. */
+struct store_dict;
+struct store_dict *store_dict_new(struct store *s);
+void store_dict_free(struct store_dict *d); /* NULL is fine; before the store is closed */
+
 struct store_batch {
 	/* Samples with what they refer to. Times are p's; where p knows no wall clock (meta.start_wall_ns), they are Unix time. */
 	struct profile *p;
@@ -55,10 +61,15 @@ struct store_batch {
 	uint64_t sequence;     /* from 1 */
 	/* Points of p's series that are metrics (store/metric_samples.h); p may have no samples then. NULL: none. */
 	const struct metric_samples *metrics;
+	/* p is the profile that this one was given with before, and has grown; NULL: p is anything. Not while another thread gives it. */
+	struct store_dict *dict;
 };
 /* 0: it is synced, or was before (*duplicate). -ENOSPC, -EIO: nothing of it is kept. */
 int store_ingest(struct store *s, const struct store_batch *batches, size_t n, bool *duplicate,
 		 struct err *err);
+
+/* Late names: those that p has of frames with a mapping, whatever batch these were in. */
+int store_add_names(struct store *s, const struct profile *p, struct err *err);
 
 /* What is due: heads of hours that are over, sealing, compaction, retention, purging the inbox, verifying sealed days after a crash. Short steps until budget_ns of CPU time are
  * used; 1: there is more to do. */
@@ -147,6 +158,8 @@ struct store_stats {
 	uint64_t late_rows;       /* that came more than an hour after their time */
 	uint64_t expired_rows;    /* from before what is kept: left out; points, too */
 	uint64_t bad_batches;     /* damaged in the inbox: left out */
+	uint64_t
+		bad_rows; /* of other batches there, whose stack or series is lost: left out; points, too */
 	uint64_t bad_blocks, folded_series; /* beyond max_series */
 	uint64_t
 		damaged_parts; /* found after a crash to be other than what was sealed; doctor --data tells more */

@@ -3,7 +3,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "profile/chunk_write.h"
 #include "store/db_files.h"
+#include "store/store_dict.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -98,6 +100,12 @@ void store_part_measure(struct store_part *sp)
 	sp->bytes = db_files_bytes(sp->path);
 	sp->detail_bytes = db_files_bytes(detail);
 	sp->has_detail = sp->detail_bytes != 0;
+	sp->bad_blocks = 0;
+	if (sp->part) {
+		struct part_info info;
+		part_get_info(sp->part, &info);
+		sp->bad_blocks = info.bad_blocks;
+	}
 	free(detail);
 }
 
@@ -169,11 +177,24 @@ int store_part_load(struct store *s, struct store_part *sp, struct err *err)
 	rc = part_load(sp->part, err);
 	sp->has_dict = rc == 0;
 	sp->is_bad = rc == -EBADMSG;
-	return rc;
+	if (rc)
+		return rc;
+	sp->dict_id = ++s->dict_ids;
+	sp->logged = chunk_position_of(part_dict(sp->part));
+	return 0;
+}
+
+void store_part_replayed(struct store_part *sp)
+{
+	if (sp->replay)
+		chunk_reader_done(sp->replay);
+	free(sp->replay);
+	sp->replay = NULL;
 }
 
 void store_part_close(struct store_part *sp)
 {
+	store_part_replayed(sp);
 	part_close(sp->part);
 	sp->part = NULL;
 	sp->has_dict = false;
@@ -237,6 +258,27 @@ static int next_piece(struct store *s, struct store_part **sp, struct err *err)
 	return 0;
 }
 
+static struct store_part *find_piece(const struct store *s, int64_t day_ns, uint32_t piece)
+{
+	for (size_t i = s->parts.n; i--;)
+		if (s->parts.v[i]->day_ns == day_ns && s->parts.v[i]->piece == piece)
+			return s->parts.v[i];
+	return NULL;
+}
+
+int store_part_piece(struct store *s, int64_t day_ns, uint32_t piece, struct store_part **out,
+		     struct err *err)
+{
+	struct store_part *sp = find_piece(s, day_ns, piece), *last = last_of_day(s, day_ns);
+
+	if (last && last->piece > piece) /* it put all it had into blocks before */
+		return err_set(err, EBADMSG, "%s: what it had in memory is lost", last->path);
+	if (!sp)
+		sp = insert_part(s, day_ns, piece);
+	*out = sp;
+	return store_part_load(s, sp, err);
+}
+
 int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, struct err *err)
 {
 	struct store_part *sp = last_of_day(s, day_ns);
@@ -257,7 +299,7 @@ int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **ou
 {
 	int rc = store_part_for(s, day_ns, out, err);
 
-	if (rc || dict_bytes(*out) <= s->opts.memory_bytes / DICT_SHARE)
+	if (rc || (dict_bytes(*out) <= s->opts.memory_bytes / DICT_SHARE && !(*out)->is_torn))
 		return rc;
 	rc = next_piece(s, out, err);
 	return rc ? rc : store_part_load(s, *out, err);
@@ -265,8 +307,6 @@ int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **ou
 
 static void note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows)
 {
-	if (rows == 0)
-		return;
 	sp->heads.rows += rows;
 	if (sp->first_sequence != UINT64_MAX)
 		return;
@@ -360,6 +400,7 @@ static void free_metrics(struct part_metric *metrics, size_t n)
 	free(metrics);
 }
 
+/* Without lock: nobody adds to heads meanwhile. */
 static int add_heads(struct store *s, struct store_part *sp, struct err *err)
 {
 	struct part_news news;
@@ -386,16 +427,18 @@ int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
 
 	if (sp->first_sequence == UINT64_MAX)
 		return 0;
-	rc = catalog_sync(s->catalog, err);
-	if (rc)
-		return rc;
 	rc = store_views_hold(s, sp, err);
 	if (rc)
 		return rc;
 	rc = store_hot_flush(s, sp, err);
 	if (rc)
 		return rc;
-	rc = add_heads(s, sp, err);
+	sp->flushes++; /* what is being encoded ahead comes too late */
+	pthread_mutex_unlock(&s->lock);
+	rc = catalog_sync(s->catalog, err);
+	if (rc == 0)
+		rc = add_heads(s, sp, err);
+	pthread_mutex_lock(&s->lock);
 	if (rc)
 		return rc;
 	store_views_take_heads(s, sp);
@@ -419,7 +462,7 @@ static uint64_t part_memory_bytes(const struct store_part *sp)
 uint64_t store_memory_bytes(const struct store *s)
 {
 	uint64_t bytes = catalog_size_bytes(s->catalog) + names_db_memory_bytes(s->names) +
-			 readers_bytes(s) + store_hot_buffer_bytes(s);
+			 readers_bytes(s) + store_hot_buffer_bytes(s) + store_dicts_bytes(s);
 
 	for (size_t i = 0; i < s->parts.n; i++)
 		bytes += part_memory_bytes(s->parts.v[i]);
@@ -473,6 +516,14 @@ static int flush_hot(struct store *s, struct err *err)
 	return rc;
 }
 
+static int write_names(struct store *s, struct err *err)
+{
+	pthread_mutex_unlock(&s->lock);
+	int rc = names_db_write(s->names, err);
+	pthread_mutex_lock(&s->lock);
+	return rc;
+}
+
 /* Sorting them for part_add takes twice what heads are. */
 int store_make_room(struct store *s, struct err *err)
 {
@@ -480,17 +531,19 @@ int store_make_room(struct store *s, struct err *err)
 	int rc = flush_hot(s, err);
 
 	if (rc == 0 && names_db_gathered_bytes(s->names) > s->opts.memory_bytes / NAMES_SHARE)
-		rc = names_db_write(s->names, err);
+		rc = write_names(s, err);
 	while (rc == 0 && all_heads_bytes(s) > s->opts.memory_bytes / STORE_HEADS_SHARE &&
 	       (sp = largest_heads(s)))
 		rc = store_part_flush(s, sp, err);
 	if (store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3)
 		readers_drop(s, NULL);
+	if (store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3)
+		store_dicts_drop(s);
 	while (rc == 0 && store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3 &&
 	       (sp = least_used(s))) {
 		rc = store_part_flush(s, sp, err);
-		if (rc == 0)
-			store_part_close(sp);
+		if (rc == 0) /* unless a view came meanwhile */
+			store_part_idle(sp);
 	}
 	return rc;
 }

@@ -7,23 +7,33 @@
  *      up to store.applied. So all heads of a part become blocks in one part_add, with inbox_sequence = applied; replay leaves out for
  *      each part what its inbox_sequence covers.
  *   2. Only the last part of a day has heads: a day that gets another piece has put all it had into blocks before. So what a day has is
- *      told by the greatest inbox_sequence of its parts, and replay may put a row into another piece than the first time.
+ *      told by the greatest inbox_sequence of its parts.
  *   3. Which day a row belongs to depends on its batch only, the moment it was received included, never on the moment of a replay. Days
  *      before kept_from_ns take no rows; kept_from_ns only grows, and is synced before the first file is unlinked.
  *   4. A batch leaves the inbox when no part has rows of it in its heads, no buffer of the hot tier has them (store/hot.h has its invariants),
  *      and none of its names is in memory only: when it is below every part's first_sequence, the buffers', and names_db_first_sequence.
  *      Names in memory have gone into names.db, synced, before. Replay gives those of all batches in the inbox anew, whatever parts have of
  *      their rows.
- *   5. The catalog is synced before a part_add that needs it, so series in blocks are always known.
+ *   5. The catalog is synced before a part_add, or a batch in the inbox, that needs it, so series in blocks and rows are always known.
+ *   6. A row of the inbox has numbers of stacks in a part's dictionary, and what is new there: from `logged` on, which is what the file had when the
+ *      dictionary was read, and what rows have added since. A part that a row was logged for is not closed before part_add has made its dictionary
+ *      durable: first_sequence says so, even if it has no rows. What is looked up for a batch that does not get into the inbox stays, and is
+ *      logged with the next one. Who reads beside the writer looks at the inbox first: all other files then have what its rows need.
+ *      Only who holds inbox_lock adds to dictionaries and to the catalog.
  *
- * Two locks. inbox_lock: who uses the inbox, and who applies batches. lock: everything else in here, and what hangs off it; readers take it,
- * too. inbox_lock comes first; nobody waits for the disk's sync of a batch with `lock` held.
- * Blocks are encoded without either (ahead.c); their transaction is under `lock`. */
+ * Two locks, inbox_lock first. Who changes anything holds both, views and what waits for them (readers.h) aside: these need `lock` only.
+ * Functions that are "under both locks" may let go of `lock` while they write or sync: then views come and go, and look at heads, buffers of
+ * the hot tier and the catalog, none of which changes meanwhile; but nobody else touches the writer's handles (part, catalog, names, inbox)
+ * without inbox_lock. What was written is in the file before heads and buffers are given up, under `lock`. A view that opens in
+ * between finds it in both, and can tell: a part's blocks say how far they go (view.c), blocks of the hot tier have numbers.
+ * Blocks are encoded without either (ahead.c). */
 #ifndef CRESSET_STORE_STATE_H
 #define CRESSET_STORE_STATE_H
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "profile/chunk_read.h"
+#include "store/batch_rows.h"
 #include "store/catalog.h"
 #include "store/head.h"
 #include "store/hot.h"
@@ -67,11 +77,17 @@ struct store_part {
 	uint64_t used;           /* store.uses when it was used last */
 	uint64_t bytes, detail_bytes; /* of its files, when it was looked at last */
 	bool is_known;                /* it was open before */
+	uint64_t bad_blocks;          /* likewise, of the writer's handle */
 	bool is_bad;                  /* it cannot be opened, or its dictionary cannot be read */
 	bool has_dict;                /* in memory */
 	bool has_detail;
 	bool to_verify; /* it is sealed, or not known to be, and the last writer did not close the store */
-	bool finished;      /* compacted and sealed, and nothing came since */
+	bool finished;    /* compacted and sealed, and nothing came since */
+	uint64_t dict_id; /* another one each time the dictionary is read from the file */
+	/* How much of the dictionary is on the disk, in its file or in rows of the inbox; and with the rows that are being written. */
+	struct chunk_position logged, logging;
+	struct chunk_reader *replay; /* of what rows of the inbox add to it; NULL: none did yet */
+	bool is_torn; /* what a row of the inbox adds to it is lost: another piece takes what comes next */
 	int64_t compact_ns; /* when its hours become four together; INT64_MAX: nothing to do */
 };
 
@@ -83,6 +99,8 @@ struct store {
 	struct inbox *inbox;
 	struct catalog *catalog;
 	struct names_db *names;
+	struct store_dict *dicts; /* of senders */
+	uint64_t dict_ids;
 	VEC(struct store_part *) parts; /* by day, then piece */
 	VEC(struct hot_hour *) hot;     /* by time */
 	int64_t hot_from_ns;            /* store/hot.h, 2 */
@@ -90,8 +108,7 @@ struct store {
 	uint64_t applied;               /* the last batch that is in heads or blocks */
 	uint64_t purged;                /* batches up to this one are no longer in the inbox */
 	bool was_killed;                /* the last writer did not close it */
-	bool is_broken; /* a batch is in the inbox, and not in memory: only opening anew helps */
-	int64_t kept_from_ns; /* a day's first moment: nothing before it is kept */
+	int64_t kept_from_ns;           /* a day's first moment: nothing before it is kept */
 	uint64_t uses;
 	struct store_view *views;     /* that are open */
 	struct store_readers readers; /* that wait for the next view */
@@ -103,6 +120,18 @@ static inline int64_t store_now_ns(const struct store *s)
 	return s->opts.now_ns(s->opts.ctx);
 }
 
+static inline void store_lock(struct store *s)
+{
+	pthread_mutex_lock(&s->inbox_lock);
+	pthread_mutex_lock(&s->lock);
+}
+
+static inline void store_unlock(struct store *s)
+{
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->inbox_lock);
+}
+
 /* --- views (view.c), under lock --- */
 
 /* Before blocks are added to a part: views that have not looked at it yet keep hold of what it is. */
@@ -110,7 +139,7 @@ int store_views_hold(struct store *s, struct store_part *sp, struct err *err);
 /* After its heads have become blocks: they are gone, or belong to the views that still read them. */
 void store_views_take_heads(struct store *s, struct store_part *sp);
 
-/* --- parts (store_part.c), all under lock --- */
+/* --- parts (store_part.c), all under both locks --- */
 
 /* "2026-11-21.db", "2026-11-21.1.db" and nothing else. */
 bool store_part_name(const char *name, int64_t *day_ns, uint32_t *piece);
@@ -120,18 +149,23 @@ char *store_detail_path(const char *path);
 int store_part_use(struct store *s, struct store_part *sp, struct err *err);
 /* And its dictionary is there: what reads one asks for it here, so that it counts as memory. */
 int store_part_load(struct store *s, struct store_part *sp, struct err *err);
+/* This piece of a day, with its dictionary: that of a row of the inbox. -EBADMSG: it cannot be read. */
+int store_part_piece(struct store *s, int64_t day_ns, uint32_t piece, struct store_part **out,
+		     struct err *err);
+/* Nothing more comes of the inbox. */
+void store_part_replayed(struct store_part *sp);
 /* The part that rows of a day go to, with its dictionary. Made when there is none. */
 int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
 /* The same with room in its dictionary: another piece of the day is begun when it has none. */
 int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
-/* Rows of a batch have come into its heads. */
+/* A row of the inbox has something of it: rows, which have come into its heads, or what is new in its dictionary. */
 void store_part_note(struct store *s, struct store_part *sp, uint64_t seq, uint64_t rows);
 void store_part_note_points(struct store *s, struct store_part *sp, uint64_t seq, uint64_t points);
 /* Batches up to this one have put all they have for the day into blocks; parts of the day are opened where that is not known. */
 int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err);
 /* What is in p/ becomes store.parts. */
 int store_parts_scan(struct store *s, struct err *err);
-/* All its heads become blocks. On failure they stay. */
+/* All its heads become blocks. On failure they stay. Lets go of lock. */
 int store_part_flush(struct store *s, struct store_part *sp, struct err *err);
 void store_part_close(struct store_part *sp); /* it has no heads, or they are to be forgotten */
 void store_part_idle(struct store_part *sp);  /* closes it when it has no heads, and no readers */
@@ -139,7 +173,7 @@ void store_part_idle(struct store_part *sp);  /* closes it when it has no heads,
 int store_part_unlink(struct store *s, struct store_part *sp, struct err *err);
 /* Looks how large its files are. */
 void store_part_measure(struct store_part *sp);
-/* Parts that are used least become blocks, and are closed, until the store is inside its memory. */
+/* Parts that are used least become blocks, and are closed, until the store is inside its memory. Lets go of lock. */
 int store_make_room(struct store *s, struct err *err);
 uint64_t store_memory_bytes(const struct store *s);
 
@@ -153,37 +187,31 @@ const struct part_encoded *store_ahead_of(const struct store_part *sp, size_t he
 /* Forgets it: the heads have become blocks, or are forgotten. Under lock. */
 void store_ahead_done(struct store_part *sp);
 
-/* --- rows of a batch (apply.c) --- */
+/* --- rows of a batch (apply.c, apply_metrics.c) --- */
 
 /* The days that rows of a batch belong to; there is a limit to their number. days: [STORE_BATCH_DAYS]. */
 enum { STORE_BATCH_DAYS = 64 };
 int store_batch_days(const struct store *s, const struct profile *p, int64_t received_ns,
 		     int64_t *days, size_t *n, struct err *err);
-/* names: of the batch. Puts its rows into heads, but for those that are in blocks. Fails, with nothing changed, only where a part has to be opened. Under both
- * locks. */
-int store_apply(struct store *s, uint64_t seq, int64_t received_ns, const struct names_offer *names,
-		const struct metric_samples *metrics, struct err *err);
-/* The names of a batch that has no sequence yet, for store_apply. */
-int store_offer_names(struct store *s, const struct profile *p, int64_t received_ns,
-		      struct names_offer *out, struct err *err);
-
-/* --- points of a batch (apply_metrics.c) --- */
-
 /* Adds the days that points belong to. m: NULL is fine. */
 int store_point_days(const struct store *s, const struct metric_samples *m, int64_t received_ns,
 		     int64_t *days, size_t *n, struct err *err);
-struct applied_points {
-	const struct metric_samples *m;
-	int64_t received_ns;
-	uint32_t *series; /* of the catalog, by p's: to be freed */
-};
-/* Once for all days of a batch. */
-void store_points_resolve(struct store *s, struct applied_points *b, const struct profile *p);
-/* Those of the part's day go into its heads. */
-void store_apply_points(struct store *s, const struct applied_points *b, struct store_part *sp,
+/* Puts its rows, points and names into memory. Under both locks. */
+void store_apply(struct store *s, uint64_t seq, const struct batch_rows *r);
+/* Points of the part's day go into its heads; those of no day that is kept are counted. */
+void store_apply_points(struct store *s, const struct batch_rows *r, struct store_part *sp,
 			uint64_t seq);
+void store_count_points(struct store *s, const struct batch_rows *r);
 
-/* --- what is kept (retention.c), under lock --- */
+/* --- after a restart (replay.c), under both locks --- */
+
+/* A row of the inbox (docs/formats.md) is applied as it was the first time, but for rows that are in blocks. NULL: it is damaged. What is damaged is
+ * counted, and left out. */
+int store_replay_row(struct store *s, uint64_t seq, int64_t received_ns, const struct cur *row,
+		     struct err *err);
+void store_replay_end(struct store *s);
+
+/* --- what is kept (retention.c), under both locks --- */
 
 uint64_t store_disk_bytes(const struct store *s);
 /* Takes away one thing that is too old, or the oldest when there is less room than `more_bytes`. 1: something went, 0: all is well. -ENOSPC:

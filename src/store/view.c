@@ -46,12 +46,19 @@ void store_views_take_heads(struct store *s, struct store_part *sp)
 static int attach_reader(struct view_part *vp, struct part_reader *r, struct err *err)
 {
 	int rc = reader_snapshot(r, err);
+	struct part_info info;
 
-	if (rc)
+	if (rc) {
 		reader_close(r);
-	else
-		vp->reader = r;
-	return rc;
+		return rc;
+	}
+	vp->reader = r;
+	part_get_info(r->part, &info);
+	if (r->own && info.inbox_sequence > vp->sequence) {
+		vec_clear(&vp->rows);
+		vec_clear(&vp->points);
+	}
+	return 0;
 }
 
 static int hold_part(struct store *s, struct view_part *vp, struct err *err)
@@ -153,7 +160,7 @@ void view_heads(struct store_view *v, const struct view_part *vp, int64_t from_n
 
 static void add_part(struct store_view *v, struct store_part *sp)
 {
-	struct view_part vp = { .sp = sp };
+	struct view_part vp = { .sp = sp, .sequence = sp->inbox_sequence };
 
 	sp->pins++;
 	mark_heads(&vp);

@@ -149,8 +149,9 @@ int view_hot_decide(struct store_view *v, int64_t from_ns, int64_t to_ns, struct
 
 bool view_hot_has(const struct store_view *v, int64_t time_ns)
 {
+	if (!v->hot.n)
+		return false;
 	int64_t hour_ns = time_ns / HEAD_SLOT_NS * HEAD_SLOT_NS;
-
 	for (size_t i = v->hot.n; i--;)
 		if (v->hot.v[i].hour->from_ns == hour_ns)
 			return v->hot.v[i].use == HOT_USED;

@@ -2,7 +2,8 @@
  *
  * A view is the state of a moment: of each part the blocks that were there, held by a read transaction of a handle of its own, and so many rows
  * of each head as there were. Heads only grow until they become blocks; then the views that still read them keep them. To open a view is
- * cheap: a part's handle is opened when the part is looked at first, or before blocks are added to it. */
+ * cheap: a part's handle is opened when the part is looked at first, or before its heads become blocks. Where the view was opened while they
+ * did, the handle may have them as blocks already: then it has all of them, and the view forgets the heads. */
 #ifndef CRESSET_STORE_VIEW_STATE_H
 #define CRESSET_STORE_VIEW_STATE_H
 
@@ -19,6 +20,7 @@ struct heads_kept {
 struct view_part {
 	struct store_part *sp;      /* pinned */
 	struct part_reader *reader; /* NULL: not looked at yet */
+	uint64_t sequence;          /* sp's inbox_sequence: heads have what is behind it */
 	VEC(size_t) rows;           /* by head: how many rows it had */
 	VEC(size_t) points;         /* by head of metrics, likewise */
 	struct heads_kept *kept;    /* NULL: they are still sp's */

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Every example of every help text is run as it stands, in a folder with files of the names it uses, and does what it says:
 # it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Four things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
-# is one of ours, a recording without an end is interrupted after a second, and sudo is left out.
+# is one of ours, a recording without an end is interrupted after a second, as is up, which gets a folder of its own, and sudo is left out.
 . tests/cli/lib.sh
 
 cd "$tmp" || exit
 mkdir bin && ln -s "$cresset" bin/cresset
 PATH=$tmp/bin:$PATH
+chmod 755 "$tmp" # the store process of up is nobody
 printf '%s\n' 'main;parse;read 30' 'main;parse;malloc 20' 'main;sort 50' >a.folded
 printf '%s\n' 'main;parse;read 10' 'main;parse;malloc 60' 'main;sort 50' >b.folded
 for name in a before old; do cresset convert a.folded -o $name.pb.gz && cresset convert a.folded -o $name.cresset; done
@@ -36,6 +37,7 @@ run_example() { # LINE
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
 	case $line in
+	'cresset up'*) line="timeout --foreground --preserve-status -s INT 2 $line --data $tmp/up --listen 127.0.0.1:0" ;;
 	'cresset serve '*) line="timeout --foreground --preserve-status 1 $line --listen 127.0.0.1:0" ;;
 	*' -d '* | *' -- '*) ;;
 	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
@@ -56,7 +58,7 @@ n=0
 while read -r line; do
 	n=$((n + 1))
 	case $line in
-	*'cresset record '* | *'cresset doctor'*)
+	*'cresset record '* | *'cresset doctor'* | 'cresset up'*)
 		if [ $can_record != 0 ]; then
 			skip "$line" "recording does not work here"
 			continue
@@ -71,7 +73,7 @@ while read -r line; do
 	run_example "$line"
 	rc=$?
 	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
-	if [ -z "$files" ] && [[ $line != *'record '* ]]; then holds "… prints something" [ -s out ]; fi
+	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* ]]; then holds "… prints something" [ -s out ]; fi
 	for file in $files; do
 		holds "… writes $file" [ -s "$file" ]
 	done

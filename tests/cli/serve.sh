@@ -2,42 +2,10 @@
 # cresset serve: each route answers what cresset query and cresset sql print of the same data; what cannot be asked is said; it ends when
 # it is told to.
 . tests/cli/lib.sh
+. tests/cli/lib_serve.sh
 "$BUILD/fixture/waits" "$tmp/waits.cresset" || exit 1
 waits=$tmp/waits.cresset
 
-# Sets url and server. --max-rate is out of the way: tests ask quickly.
-serve() { # ARG…
-	: >"$tmp/url"
-	"$cresset" serve --listen 127.0.0.1:0 --max-rate 100000 "$@" >"$tmp/url" 2>"$tmp/serve.err" &
-	server=$!
-	pids+=("$server")
-	until [ -s "$tmp/url" ]; do
-		kill -0 "$server" 2>/dev/null || { cat "$tmp/serve.err" >&2; exit 1; }
-		sleep 0.02
-	done
-	url=$(cat "$tmp/url")
-}
-# Ends it; the status is in $status, the time in ms in $took.
-stop() { # [SIGNAL]
-	local from=${EPOCHREALTIME/./}
-	kill "-${1-TERM}" "$server"
-	wait "$server"
-	status=$?
-	took=$(((${EPOCHREALTIME/./} - from) / 1000))
-}
-get() { # PATH [NAME=VALUE…]: the body; its status in $tmp/code
-	local path=$1 args=()
-	shift
-	for arg in "$@"; do args+=(--data-urlencode "$arg"); done
-	curl -sS -m 20 -G -o "$tmp/body" -w '%{http_code}' "${args[@]}" "$url$path" >"$tmp/code"
-	cat "$tmp/body"
-}
-post() { # PATH CURL-ARG…
-	local path=$1
-	shift
-	curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' "$@" "$url$path" >"$tmp/code"
-	cat "$tmp/body"
-}
 query() { "$cresset" query --data "$waits" "$@" 2>/dev/null; }
 # NAME: what the API gives, and what the command prints, byte for byte.
 same() { # NAME PATH [NAME=VALUE…] -- ARG…
@@ -158,7 +126,7 @@ while read -r line; do
 	line=${line//127.0.0.1:7070\//$url}
 	(cd "$tmp" && bash -c "${line/curl /curl -sSf -m 10 }" >out 2>err)
 	is "${line/$url/}" "$? $(cat "$tmp/err")" "0 "
-done < <(awk '/^```/ { on = !on } on && /^curl/' docs/api.md)
+done < <(awk '/^## / { here = /Examples/ } /^```/ { on = !on } here && on && /^curl/' docs/api.md)
 holds "there are examples" [ $n -gt 15 ]
 broken=$(sed -n 's/.*{ "\(GET\|POST\)", *"\([^"]*\)".*/\2/p' src/server/routes.c | grep -v '^/page\|^/fav' | while read -r path; do
 	grep -qF "$path\`" docs/api.md || echo "$path"
@@ -177,5 +145,5 @@ fails "no such file" 6 "cannot open" serve "$tmp/nothing"
 fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
 fails "no address" 2 "no address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
-fails "no store" 6 "" serve --data "$tmp"
+fails "no folder of a store" 6 "cannot make" serve --data "$tmp/url/x"
 finish

@@ -170,19 +170,19 @@ static inline void tally_block(struct tally *t, struct store *s, struct store_pa
 			       const struct part_ref *ref)
 {
 	uint64_t series = series_text_hash(catalog_profile(s->catalog), ref->series);
-	struct block_rows rows = { 0 };
+	struct block_columns rows = { 0 };
 	struct err err = { 0 };
 
-	int rc = part_read_detail(sp->part, ref, &rows, &err);
+	int rc = part_read_columns(sp->part, ref, 0, ref->windows, &rows, &err);
 	if (rc == -ENODATA) /* retention */
 		return;
 	ck_assert_msg(rc == 0, "%s", err.text);
 	for (size_t i = 0; i < rows.n; i++)
 		tally_add(t,
-			  row_key(series, stack_text_hash(part_dict(sp->part), rows.v[i].stack),
-				  ref->from_ns + rows.v[i].window * BLOCK_WINDOW_NS),
-			  rows.v[i].value);
-	free(rows.v);
+			  row_key(series, stack_text_hash(part_dict(sp->part), rows.stack[i]),
+				  ref->from_ns + rows.window[i] * BLOCK_WINDOW_NS),
+			  rows.value[i]);
+	block_columns_done(&rows);
 }
 
 static inline void tally_store(struct tally *t, struct store *s)

@@ -217,4 +217,99 @@ START_TEST(ourselves)
 }
 END_TEST
 
-UNIT_MAIN("collect", cpu_that_comes_online, plain_walk, targets_end, targets_full, ourselves)
+/* All values of a process, of one type; *last_ns is the greatest moment that was covered. */
+static int64_t sum_of(const struct profile *p, const char *type, uint32_t pid, int64_t *last_ns)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->samples.n; i++) {
+		uint32_t t = p->series.series.v[p->samples.series[i]].type;
+		int64_t end_ns = p->samples.time_ns[i] + sample_length_ns(&p->samples, i);
+		if (p->samples.pid[i] != pid ||
+		    strcmp(profile_str(p, p->series.types.v[t].name), type) != 0)
+			continue;
+		sum += p->samples.value[i];
+		*last_ns = end_ns > *last_ns ? end_ns : *last_ns;
+	}
+	return sum;
+}
+
+static pid_t sleep_long(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+/* One sink after the other, each ended by a cut: a wait that goes on all the time is in each with its part, so that they add up to the
+ * whole; so do ticks; and nothing of a sink is known to the next one. */
+START_TEST(one_sink_after_the_other)
+{
+	enum { SINKS = 4 };
+	if (geteuid())
+		T_SKIP("needs root");
+	pid_t busy = spin_on_cpu(0), idle = sleep_long();
+	struct collect_opts opts = { .freq_hz = 99,
+				     .events = COLLECT_CPU | COLLECT_OFF_CPU,
+				     .host = "here" };
+	struct profile *sinks[SINKS] = { profile_new() };
+	struct collector *c = collector(&opts, sinks[0]);
+	struct err err = { 0 };
+	uint64_t begin_ns = clock_mono_ns();
+	int64_t waited = 0, ran = 0, last_ns = 0;
+
+	for (int i = 0; i < SINKS; i++) {
+		run_for(c, 500000000);
+		ck_assert_msg(collect_cut(c, &err) == 0, "%s", err.text);
+		collect_name_kernel(c);
+		if (i + 1 == SINKS)
+			break;
+		sinks[i + 1] = profile_new();
+		ck_assert_msg(collect_set_sink(c, profile_sink(sinks[i + 1]), &err) == 0, "%s",
+			      err.text);
+	}
+	uint64_t end_ns = clock_mono_ns();
+	ck_assert_msg(collect_stop(c, &err) == 0, "%s", err.text);
+	uint64_t stopped_ns = clock_mono_ns();
+	for (int i = 0; i < SINKS; i++) {
+		int64_t part = sum_of(sinks[i], "off-cpu", idle, &last_ns);
+		ck_assert_int_ge(part, i && i + 1 < SINKS ? 300000000 : 0);
+		waited += part;
+		ran += sum_of(sinks[i], "cpu", busy, &last_ns);
+		ck_assert_uint_ne(strtab_find(&sinks[i]->strings, "here"), UINT32_MAX);
+	}
+	/* The last cut is not the end: what came after it is in the last sink, too. */
+	ck_assert_int_ge(waited, (int64_t)(end_ns - begin_ns) - 200000000);
+	ck_assert_int_le(waited, (int64_t)(stopped_ns - begin_ns) + 50000000);
+	ck_assert_int_ge(ran, 20); /* of 198, on a busy machine */
+	collect_free(c);
+	for (int i = 0; i < SINKS; i++)
+		profile_free(sinks[i]);
+	stop_child(busy);
+	stop_child(idle);
+}
+END_TEST
+
+/* What waits for exact times cannot change its sink. */
+START_TEST(wall_keeps_its_sink)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	struct profile *p = profile_new(), *other = profile_new();
+	struct collect_opts opts = { .freq_hz = 99, .events = COLLECT_WALL };
+	struct collector *c = collector(&opts, p);
+	struct err err = { 0 };
+
+	ck_assert_int_eq(collect_set_sink(c, profile_sink(other), &err), -EINVAL);
+	collect_free(c);
+	profile_free(p);
+	profile_free(other);
+}
+END_TEST
+
+UNIT_MAIN("collect", one_sink_after_the_other, wall_keeps_its_sink, cpu_that_comes_online,
+	  plain_walk, targets_end, targets_full, ourselves)

@@ -475,6 +475,7 @@ START_TEST(a_short_disk_takes_them_first)
 	}
 	size_t parts = w.s->parts.n, hours = w.s->hot.n;
 	ck_assert_uint_gt(hours, 5);
+	store_lock(w.s);
 	while (store_hot_bytes(w.s) && w.s->hot.n > 1) {
 		int64_t oldest_ns = w.s->hot.v[0]->from_ns == pinned_ns ? w.s->hot.v[1]->from_ns
 									: w.s->hot.v[0]->from_ns;
@@ -490,6 +491,7 @@ START_TEST(a_short_disk_takes_them_first)
 		rc = store_retain(w.s, 1ull << 40, NULL);
 	ck_assert_uint_eq(w.s->hot.n, 0);
 	ck_assert_uint_eq(w.s->parts.n, 1);
+	store_unlock(w.s);
 	w.s->opts.disk_bytes = 1ull << 40;
 	world_done(&w);
 }

@@ -188,7 +188,7 @@ START_TEST(without_detail_whole_blocks_are_left)
 	struct err err = { 0 };
 	struct question day = { .wanted = { 1, 1, 1, 1, 1 }, .to = WORLD_DAY };
 	struct part_ref *refs;
-	struct block_rows rows = { 0 };
+	struct block_columns rows = { 0 };
 	size_t n;
 
 	world_init(&w, 31, false);
@@ -199,7 +199,8 @@ START_TEST(without_detail_whole_blocks_are_left)
 		ck_assert(!info.has_detail && info.detail_bytes == 0 && info.bad_blocks == 0);
 		ck_assert(world_agrees(&w, &day));
 		ck_assert_int_eq(part_find(w.p, NULL, 0, 0, INT64_MAX, &refs, &n, &err), 0);
-		ck_assert_int_eq(part_read_detail(w.p, refs, &rows, &err), -ENODATA);
+		ck_assert_int_eq(part_read_columns(w.p, refs, 0, refs->windows, &rows, &err),
+				 -ENODATA);
 		free(refs);
 		ck_assert_int_eq(part_compact_step(w.p, 1440, &err), 0);
 		world_add_hours(&w, 5, 6, 60);

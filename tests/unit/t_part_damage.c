@@ -28,20 +28,22 @@ static struct sound_block read_block(struct part *p, const struct part_ref *ref)
 {
 	int64_t windows[BLOCK_MAX_WINDOWS];
 	struct block_sums sums = { 0 };
-	struct block_rows rows = { 0 };
+	struct block_columns rows = { 0 };
 	struct sound_block b = { .ref = *ref };
 	struct err err = { 0 };
 
 	ck_assert_msg(part_read_summary(p, ref, &sums, &err) == 0, "%s", err.text);
 	ck_assert_msg(part_read_windows(p, ref, windows, &err) == 0, "%s", err.text);
-	int rc = part_read_detail(p, ref, &rows, &err);
+	int rc = part_read_columns(p, ref, 0, ref->windows, &rows, &err);
 	ck_assert_msg(rc == 0 || rc == -ENODATA, "%s", err.text);
 	b.summary = hash_mix(hash_bytes(sums.stack, sums.n * sizeof *sums.stack),
 			     hash_bytes(sums.total, sums.n * sizeof *sums.total));
 	b.windows = hash_bytes(windows, ref->windows * sizeof *windows);
-	b.rows = rc ? 0 : hash_bytes(rows.v, rows.n * sizeof *rows.v);
+	b.rows = hash_mix(hash_bytes(rows.stack, rows.n * sizeof *rows.stack),
+			  hash_mix(hash_bytes(rows.window, rows.n * sizeof *rows.window),
+				   hash_bytes(rows.value, rows.n * sizeof *rows.value)));
 	block_sums_done(&sums);
-	free(rows.v);
+	block_columns_done(&rows);
 	return b;
 }
 

@@ -1,9 +1,13 @@
-/* The power fails while a store takes batches, makes blocks of them, brings days into their last form and takes old ones away: what was acknowledged is there, once, whatever part of the rest got to the disk. CRESSET_POWER_LOSSES: how often (200). */
+/* The power fails while a store takes batches, makes blocks of them, brings days into their last form and takes old ones away, and while a
+ * recording grows: what was acknowledged is there, once, whatever part of the rest got to the disk. CRESSET_POWER_LOSSES: how often (200). */
 #define UNIT_TIMEOUT_S 800 /* of thousands */
 
 #include "lossy_disk.h"
 #include "store_witness.h"
 #include "unit.h"
+
+#include "format/cresset.h"
+#include "store/recording.h"
 
 #include <sqlite3.h>
 #include <time.h>
@@ -343,6 +347,121 @@ START_TEST(a_store_keeps_what_it_acknowledged)
 }
 END_TEST
 
+/* --- a recording ------------------------------------------------------------------------------ */
+
+static void add_samples(struct profile *p, uint64_t number)
+{
+	struct sink *s = profile_sink(p);
+	struct type type = { .name = sink_string(s, "cpu") };
+	struct series series = { .type = s->ops->type(s, &type) };
+	uint32_t id = s->ops->series(s, &series);
+
+	for (uint64_t i = 0; i < 500; i++) {
+		uint32_t frame = named_frame(s, rng_below(&world.rng, 100000));
+		struct sample sample = { .time_ns = (int64_t)(number * 1000 + i),
+					 .value = (int64_t)number,
+					 .series = id,
+					 .stack = s->ops->stack(s, &frame, 1) };
+		s->ops->sample(s, &sample);
+	}
+}
+
+enum { COMMITS = 40, RECORDING_DONE = COMMITS + 1 };
+
+/* said: how many commits returned, RECORDING_DONE when it was finished. */
+static void record_until_off(void)
+{
+	struct profile *p = profile_new();
+	struct recorder *r = NULL;
+	char path[96];
+
+	world.said = 0;
+	snprintf(path, sizeof path, "%s/a.cresset", world.root);
+	int rc = recorder_open(path, &r, NULL);
+	for (uint64_t i = 1; rc == 0 && i <= COMMITS; i++) {
+		add_samples(p, i);
+		rc = recorder_commit(r, p, NULL);
+		world.said = rc == 0 && !disk.off ? i : world.said;
+	}
+	if (rc == 0 && recorder_finish(r, p, NULL) == 0 && !disk.off)
+		world.said = RECORDING_DONE;
+	else if (rc)
+		recorder_abort(r);
+	ck_assert(world.said == RECORDING_DONE || disk.off);
+	if (!disk.off) /* and what is found a moment later */
+		take_image();
+	profile_free(p);
+}
+
+/* Samples in a file; -1: it is none, or no recording. */
+static long samples_in(const char *path)
+{
+	struct profile *p = profile_new();
+	int rc = format_read_file(path, &format_cresset, profile_sink(p), NULL);
+	long n = rc ? -1 : (long)p->samples.n;
+
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	profile_free(p);
+	return n;
+}
+
+/* While it grows: a commit as it was, perhaps not the last one, as only the first one and one every ten seconds is waited for. Finished: all of it; until then the file that
+ * had the name before. */
+static void check_recording(const struct image *im)
+{
+	char path[128], tmp[144];
+
+	snprintf(path, sizeof path, "%s/a.cresset", im->dir);
+	snprintf(tmp, sizeof tmp, "%s.tmp", path);
+	long whole = samples_in(path), growing = access(tmp, F_OK) ? -1 : samples_in(tmp);
+	if (im->said == RECORDING_DONE) {
+		ck_assert_int_eq(whole, COMMITS * 500);
+		return;
+	}
+	ck_assert(whole == COMMITS * 500 || whole == 7 * 500);
+	ck_assert_msg(growing == -1 || growing % 500 == 0, "%ld", growing);
+	ck_assert(growing <= COMMITS * 500);
+	/* From the first commit on there is one. */
+	ck_assert(im->said == 0 || growing > 0 || whole == COMMITS * 500);
+}
+
+static void write_old_recording(void)
+{
+	struct profile *p = profile_new();
+	struct recorder *r;
+	char path[96];
+
+	snprintf(path, sizeof path, "%s/a.cresset", world.root);
+	for (int i = 0; i < 7; i++)
+		add_samples(p, i);
+	ck_assert_int_eq(recorder_open(path, &r, NULL), 0);
+	ck_assert_int_eq(recorder_finish(r, p, NULL), 0);
+	profile_free(p);
+}
+
+START_TEST(a_recording_opens_up_to_a_commit)
+{
+	long runs = losses(200), done = 0;
+
+	begin_world();
+	while (done < runs) {
+		begin_life(NULL, 1);
+		disk.next = 0;
+		write_old_recording();
+		world.gap = 150;
+		next_point();
+		record_until_off();
+		disk_unmount();
+		for (int i = 0; i < world.n; i++, done++) {
+			check_recording(&world.images[i]);
+			remove_all(world.images[i].dir);
+			free(world.images[i].dir);
+		}
+	}
+	remove_all(world.top);
+}
+END_TEST
+
 /* What this test stands on: it sees each change of a file. */
 START_TEST(every_change_is_seen)
 {
@@ -373,4 +492,5 @@ START_TEST(every_change_is_seen)
 }
 END_TEST
 
-UNIT_MAIN("power_loss", every_change_is_seen, a_store_keeps_what_it_acknowledged)
+UNIT_MAIN("power_loss", every_change_is_seen, a_store_keeps_what_it_acknowledged,
+	  a_recording_opens_up_to_a_commit)

@@ -570,7 +570,9 @@ START_TEST(without_detail)
 	give_random(&w, 2000, 3 * HEAD_SLOT_NS - 1);
 	for (size_t i = 0; i < w.rows.n; i++)
 		hours[(w.rows.v[i].window_ns - DAY0_NS) / HEAD_SLOT_NS] += w.rows.v[i].value;
+	store_lock(w.s);
 	ck_assert_int_eq(store_part_flush(w.s, w.s->parts.v[0], &err), 0);
+	store_unlock(w.s);
 	ck_assert_int_eq(part_drop_detail(w.s->parts.v[0]->part, &err), 0);
 
 	ck_assert_int_eq(store_view_open(w.s, &v, NULL), 0);
@@ -662,7 +664,9 @@ START_TEST(as_a_source)
 	world_init(&w, 8);
 	w.now_ns += STORE_DAY_NS / 2;
 	give_random(&w, 1000, STORE_DAY_NS / 4);
+	store_lock(w.s);
 	ck_assert_int_eq(store_part_flush(w.s, w.s->parts.v[0], &err), 0);
+	store_unlock(w.s);
 	give_random(&w, 100, STORE_DAY_NS / 4);
 	for (size_t i = 0; i < w.rows.n; i++)
 		expected += w.rows.v[i].value;

@@ -245,7 +245,7 @@ function readHash() {
 	const kept = new URLSearchParams(location.hash.slice(1));
 	for (const k of KEYS)
 		chosen[k] = kept.get(k) || '';
-	chosen.type ||= types[0]?.type || '';
+	chosen.type ||= (types.find((t) => t.type === 'cpu') || types[0])?.type || '';
 	if (!kept.has('span') && !location.hash)
 		chosen.span = data.kind === 'store' ? '900' : '';
 }

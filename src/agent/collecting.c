@@ -1,0 +1,241 @@
+/* The collector process. */
+#include "agent/control.h"
+#include "agent/outbox.h"
+#include "agent/up.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+enum {
+	OUTBOX_MAX_BYTES = 4 << 20, /* of samples that wait: minutes of a busy machine */
+	POLL_MS = 250,
+	SEND_MS = 10,  /* while the other side is slow to read */
+	STOP_MS = 100, /* at the end */
+};
+/* A dictionary is exchanged for an empty one when it is that large or old. */
+#define DICTIONARY_BYTES      (2ull << 20)
+#define DICTIONARY_AGE_NS     3600000000000ull
+/* Reading the kernel's symbols costs some 100 ms. */
+#define KERNEL_NAMES_PER_COST 1000
+#define KERNEL_NAMES_MAX_NS   600000000000ull
+#define LOSSES_SAID_NS        60000000000ull
+/* The whole stop is to take less than 5 s. */
+#define STOP_NAMES_NS         1500000000ull
+#define STOP_NS               3500000000ull
+
+struct collecting {
+	const struct up_opts *opts;
+	int control;
+	struct collector *collector;
+	struct profile *profile;
+	struct outbox outbox;
+	uint64_t begun_ns, cut_ns; /* of the dictionary; of the interval */
+	uint64_t next_kernel_names_ns;
+	uint64_t lost[LOSS_REASONS], losses_said_ns;
+	bool is_over;
+};
+
+static struct profile *new_profile(struct collecting *c)
+{
+	c->begun_ns = clock_mono_ns();
+	return profile_new();
+}
+
+/* --- losses ----------------------------------------------------------------------------------- */
+
+static void say_losses(struct collecting *c, uint64_t now_ns)
+{
+	struct buf b = { 0 };
+
+	if (c->losses_said_ns && now_ns < c->losses_said_ns + LOSSES_SAID_NS)
+		return;
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (c->lost[i] && loss_reasons[i].is_sample)
+			buf_addf(&b, "%s%s: %llu", b.len ? ", " : "", loss_reasons[i].text,
+				 (unsigned long long)c->lost[i]);
+	if (b.len) {
+		log_warn("samples lost: %s", buf_cstr(&b));
+		c->losses_said_ns = now_ns;
+		memset(c->lost, 0, sizeof c->lost);
+	}
+	buf_done(&b);
+}
+
+static void take_losses(struct collecting *c, uint64_t dropped)
+{
+	uint64_t *loss = c->profile->meta.loss;
+
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		c->lost[i] += loss[i];
+		loss[i] = 0;
+	}
+	c->lost[LOSS_QUEUE_FULL] += dropped;
+	say_losses(c, c->cut_ns);
+}
+
+/* --- an interval ------------------------------------------------------------------------------ */
+
+/* What that costs is 0.1 % of a CPU. */
+static void name_kernel(struct collecting *c, uint64_t now_ns, bool at_once)
+{
+	if ((now_ns < c->next_kernel_names_ns && !at_once) || !collect_name_kernel(c->collector))
+		return;
+	uint64_t end_ns = clock_mono_ns(), wait_ns = (end_ns - now_ns) * KERNEL_NAMES_PER_COST;
+	c->next_kernel_names_ns =
+		end_ns + (wait_ns < KERNEL_NAMES_MAX_NS ? wait_ns : KERNEL_NAMES_MAX_NS);
+}
+
+static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
+{
+	struct wire_batch head = {
+		.start_mono_ns = c->cut_ns,
+		.start_wall_ns = c->cut_ns + clock_wall_offset_ns(),
+		.duration_ns = now_ns - c->cut_ns,
+		.is_last = is_last,
+	};
+
+	c->cut_ns = now_ns;
+	take_losses(c, outbox_add(&c->outbox, &head));
+}
+
+static int file_of(void *ctx, uint32_t mapping)
+{
+	struct collecting *c = ctx;
+
+	return collect_file(c->collector, mapping);
+}
+
+/* Right after a batch was made. */
+static int renew_dictionary(struct collecting *c, struct err *err)
+{
+	uint64_t bytes = c->profile->sink.ops->kept_bytes(&c->profile->sink);
+
+	if (bytes < DICTIONARY_BYTES && c->cut_ns - c->begun_ns < DICTIONARY_AGE_NS)
+		return 0;
+	log_verbose("a new dictionary, after %llu KiB", (unsigned long long)bytes >> 10);
+	c->profile = new_profile(c);
+	int rc = collect_set_sink(c->collector, profile_sink(c->profile), err);
+	c->lost[LOSS_QUEUE_FULL] += outbox_set_profile(&c->outbox, c->profile);
+	return rc;
+}
+
+static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
+{
+	int rc = collect_cut(c->collector, err);
+
+	if (rc)
+		return rc;
+	name_kernel(c, clock_mono_ns(), false);
+	make_batch(c, now_ns, false);
+	return renew_dictionary(c, err);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static int connect_to(struct collecting *c, int fd, struct err *err)
+{
+	outbox_connect(&c->outbox, fd);
+	return collect_watch(c->collector, fd, err);
+}
+
+static int hear(struct collecting *c, struct err *err)
+{
+	enum control what;
+	int fd, rc = 0;
+
+	while (!rc && (what = control_receive(c->control, &fd)) != CONTROL_NOTHING) {
+		if (what == CONTROL_STREAM)
+			rc = connect_to(c, fd, err);
+		else if (what == CONTROL_STOP || what == CONTROL_GONE)
+			c->is_over = true;
+		if (what == CONTROL_GONE)
+			break;
+	}
+	outbox_run(&c->outbox, file_of, c);
+	return rc;
+}
+
+static int collect(struct collecting *c, struct err *err)
+{
+	int rc = 0;
+
+	while (!rc && !c->is_over) {
+		int timeout_ms = stream_has_more(&c->outbox.stream) ? SEND_MS : POLL_MS;
+
+		rc = collect_run(c->collector, timeout_ms, err);
+		uint64_t now_ns = clock_mono_ns();
+		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
+			rc = end_interval(c, now_ns, err);
+		if (!rc)
+			rc = hear(c, err);
+	}
+	return rc;
+}
+
+static void wait_for_answers(struct collecting *c)
+{
+	struct stream *s = &c->outbox.stream;
+	struct pollfd stream = { .fd = s->fd,
+				 .events = POLLIN | (stream_has_more(s) ? POLLOUT : 0) };
+
+	poll(&stream, 1, STOP_MS);
+	outbox_run(&c->outbox, file_of, c);
+}
+
+/* The last batch is taken, and what is new in it is named. */
+static int finish(struct collecting *c, struct err *err)
+{
+	int rc = collect_stop(c->collector, err);
+	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
+
+	name_kernel(c, now_ns, true);
+	make_batch(c, now_ns, true);
+	while (now_ns < stop_ns + STOP_NS && stream_is_open(&c->outbox.stream) &&
+	       (!outbox_is_empty(&c->outbox) ||
+		(!outbox_is_idle(&c->outbox) && now_ns < stop_ns + STOP_NAMES_NS))) {
+		wait_for_answers(c);
+		now_ns = clock_mono_ns();
+	}
+	uint64_t lost = outbox_drop(&c->outbox);
+	if (lost && c->outbox.next_sequence > 1) /* else there never was one */
+		log_warn("%llu samples were not stored: the store process did not take them",
+			 (unsigned long long)lost);
+	return rc;
+}
+
+static int start(struct collecting *c, struct err *err)
+{
+	int rc = collect_open(&c->opts->collect, profile_sink(c->profile), &c->collector, err);
+
+	if (!rc)
+		rc = collect_start(c->collector, err);
+	if (!rc)
+		rc = collect_watch(c->collector, c->control, err);
+	if (!rc)
+		control_send(c->control, CONTROL_READY, -1);
+	c->cut_ns = clock_mono_ns();
+	return rc;
+}
+
+int collecting_run(const struct up_opts *opts, int control)
+{
+	struct collecting c = { .opts = opts, .control = control };
+	struct err err = { 0 };
+
+	c.profile = new_profile(&c);
+	outbox_init(&c.outbox, c.profile, OUTBOX_MAX_BYTES);
+	int rc = start(&c, &err);
+	if (!rc)
+		rc = collect(&c, &err);
+	if (rc)
+		log_error(&err);
+	else
+		finish(&c, &err);
+	collect_free(c.collector);
+	outbox_done(&c.outbox);
+	return rc;
+}

@@ -1,0 +1,61 @@
+#include "agent/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control_room {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int control_pair(int fds[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) ? -errno : 0;
+}
+
+int control_send(int fd, enum control what, int stream_fd)
+{
+	union control_room room = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+					      .cmsg_level = SOL_SOCKET,
+					      .cmsg_type = SCM_RIGHTS } };
+	char byte = what;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (stream_fd >= 0) {
+		memcpy(CMSG_DATA(&room.head), &stream_fd, sizeof stream_fd);
+		msg.msg_control = &room;
+		msg.msg_controllen = sizeof room;
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
+}
+
+enum control control_receive(int fd, int *stream_fd)
+{
+	union control_room room;
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &room,
+			      .msg_controllen = sizeof room };
+	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
+	int got = -1;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return CONTROL_NOTHING;
+	if (n != 1)
+		return CONTROL_GONE;
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof got))
+		memcpy(&got, CMSG_DATA(c), sizeof got);
+	if (byte != CONTROL_STREAM || got < 0) {
+		if (got >= 0)
+			close(got);
+		return byte == CONTROL_STREAM ? CONTROL_NOTHING : (enum control)byte;
+	}
+	*stream_fd = got;
+	return CONTROL_STREAM;
+}

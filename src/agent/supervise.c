@@ -1,0 +1,270 @@
+/* The supervisor: small, and does nothing but this. */
+#include "agent/control.h"
+#include "agent/up.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COLLECTOR, KEEPER, PARTS };
+
+#define SECOND_NS        1000000000ull
+#define BACKOFF_MIN_NS   (1 * SECOND_NS)
+#define BACKOFF_MAX_NS   (30 * SECOND_NS)
+#define SETTLED_NS       (60 * SECOND_NS) /* who ran that long begins anew with the shortest one */
+#define COLLECTOR_END_NS (4 * SECOND_NS)  /* then it is killed */
+#define KEEPER_END_NS    (10 * SECOND_NS)
+
+struct part {
+	const char *name, *comm;
+	int (*run)(const struct up_opts *opts, int control);
+	pid_t pid; /* 0: it does not run */
+	int control;
+	bool is_ready, was_ready;
+	uint64_t started_ns, again_ns, backoff_ns;
+};
+struct supervisor {
+	const struct up_opts *opts;
+	struct part parts[PARTS];
+	int signals; /* descriptor */
+	sigset_t before;
+	bool is_over;
+	int rc; /* of a part that could not even start */
+};
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* Signals are the supervisor's: a terminal and an init system send them to all. */
+static _Noreturn void be(struct supervisor *s, struct part *p, int control)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	prctl(PR_SET_NAME, p->comm, 0, 0, 0);
+	close(s->signals);
+	for (int i = 0; i < PARTS; i++)
+		if (s->parts[i].control >= 0)
+			close(s->parts[i].control);
+	_exit(-p->run(s->opts, control));
+}
+
+static int start(struct supervisor *s, struct part *p)
+{
+	int ends[2], rc = control_pair(ends);
+
+	if (rc)
+		return rc;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		be(s, p, ends[1]);
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	p->pid = pid;
+	p->control = ends[0];
+	p->started_ns = clock_mono_ns();
+	p->is_ready = false;
+	return 0;
+}
+
+/* Whenever one has come, both get an end of a new stream. */
+static void join(struct supervisor *s)
+{
+	int ends[2];
+
+	if (!s->parts[COLLECTOR].is_ready || !s->parts[KEEPER].is_ready ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return;
+	for (int i = 0; i < PARTS; i++) {
+		control_send(s->parts[i].control, CONTROL_STREAM, ends[i]);
+		close(ends[i]);
+	}
+}
+
+static void start_due(struct supervisor *s)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (int i = 0; i < PARTS; i++) {
+		struct part *p = &s->parts[i];
+
+		if (!p->pid && now_ns >= p->again_ns && start(s, p))
+			p->again_ns = now_ns + BACKOFF_MAX_NS;
+	}
+}
+
+static void hear(struct supervisor *s, struct part *p)
+{
+	enum control what;
+	int fd;
+
+	while ((what = control_receive(p->control, &fd)) != CONTROL_NOTHING && what)
+		if (what == CONTROL_STREAM)
+			close(fd);
+		else if (what == CONTROL_READY && !p->is_ready) {
+			p->is_ready = p->was_ready = true;
+			log_verbose("the %s runs as process %d", p->name, (int)p->pid);
+			join(s);
+		}
+}
+
+/* --- deaths ----------------------------------------------------------------------------------- */
+
+static void say_end(const struct part *p, int status)
+{
+	if (WIFSIGNALED(status))
+		log_warn("the %s was killed by signal %d (%s); it is started again in %llu s",
+			 p->name, WTERMSIG(status), strsignal(WTERMSIG(status)),
+			 (unsigned long long)(p->backoff_ns / SECOND_NS));
+	else
+		log_warn("the %s has ended; it is started again in %llu s", p->name,
+			 (unsigned long long)(p->backoff_ns / SECOND_NS));
+}
+
+static void has_ended(struct supervisor *s, struct part *p, int status)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	p->pid = 0;
+	p->is_ready = false;
+	close(p->control);
+	p->control = -1;
+	if (s->is_over)
+		return;
+	if (!p->was_ready) { /* it cannot work here, and has said why */
+		s->is_over = true;
+		s->rc = WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EIO;
+		return;
+	}
+	p->backoff_ns = now_ns - p->started_ns >= SETTLED_NS || !p->backoff_ns ? BACKOFF_MIN_NS
+									       : 2 * p->backoff_ns;
+	if (p->backoff_ns > BACKOFF_MAX_NS)
+		p->backoff_ns = BACKOFF_MAX_NS;
+	p->again_ns = now_ns + p->backoff_ns;
+	say_end(p, status);
+}
+
+static void reap(struct supervisor *s)
+{
+	for (int i = 0; i < PARTS; i++) {
+		int status;
+
+		if (s->parts[i].pid && waitpid(s->parts[i].pid, &status, WNOHANG) > 0)
+			has_ended(s, &s->parts[i], status);
+	}
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void take_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof info) == sizeof info)
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM)
+			s->is_over = true;
+	reap(s);
+}
+
+static int wait_ms(const struct supervisor *s)
+{
+	uint64_t now_ns = clock_mono_ns(), wait_ns = UINT64_MAX;
+
+	for (int i = 0; i < PARTS; i++) {
+		const struct part *p = &s->parts[i];
+		uint64_t left_ns = p->again_ns > now_ns ? p->again_ns - now_ns : 0;
+
+		if (!p->pid && left_ns < wait_ns)
+			wait_ns = left_ns;
+	}
+	return wait_ns == UINT64_MAX ? -1 : (int)(wait_ns / 1000000) + 1;
+}
+
+static void wait_for_news(struct supervisor *s, int timeout_ms)
+{
+	struct pollfd fds[PARTS + 1] = { [PARTS] = { .fd = s->signals, .events = POLLIN } };
+
+	for (int i = 0; i < PARTS; i++)
+		fds[i] = (struct pollfd){ .fd = s->parts[i].control, .events = POLLIN };
+	if (poll(fds, PARTS + 1, timeout_ms) <= 0)
+		return;
+	for (int i = 0; i < PARTS; i++)
+		if (fds[i].revents && s->parts[i].control >= 0)
+			hear(s, &s->parts[i]);
+	take_signals(s);
+}
+
+/* Asks a part to end, and sees that it does. */
+static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
+{
+	uint64_t end_ns = clock_mono_ns() + within_ns;
+
+	if (!p->pid)
+		return;
+	control_send(p->control, CONTROL_STOP, -1);
+	while (p->pid && clock_mono_ns() < end_ns) {
+		poll(&(struct pollfd){ .fd = s->signals, .events = POLLIN }, 1, 20);
+		take_signals(s);
+	}
+	if (!p->pid)
+		return;
+	log_warn("the %s did not end in time and is killed", p->name);
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	p->pid = 0;
+}
+
+static int catch_signals(struct supervisor *s)
+{
+	static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+		sigaddset(&set, caught[i]);
+	sigprocmask(SIG_BLOCK, &set, &s->before);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+int up_run(const struct up_opts *opts)
+{
+	struct supervisor s = {
+		.opts = opts,
+		.parts = { [COLLECTOR] = { "collector", "cresset-collect", collecting_run,
+					   .control = -1 },
+			   [KEEPER] = { "store process", "cresset-store", keeping_run,
+					.control = -1 } },
+	};
+	int rc = catch_signals(&s);
+
+	if (rc)
+		return rc;
+	while (!s.is_over) {
+		start_due(&s);
+		wait_for_news(&s, wait_ms(&s));
+	}
+	end(&s, &s.parts[COLLECTOR], COLLECTOR_END_NS);
+	end(&s, &s.parts[KEEPER], KEEPER_END_NS);
+	for (int i = 0; i < PARTS; i++)
+		if (s.parts[i].control >= 0)
+			close(s.parts[i].control);
+	close(s.signals);
+	sigprocmask(SIG_SETMASK, &s.before, NULL);
+	return s.rc;
+}

@@ -1,0 +1,86 @@
+#include "server/request_log.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "query/time.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+void request_address(const struct request *r, struct buf *b)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	const union MHD_ConnectionInfo *info =
+		r->server->mhd.get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *from = info ? info->client_addr : NULL;
+	if (from && from->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)from)->sin_addr, text,
+			  sizeof text);
+	else if (from && from->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)from)->sin6_addr, text,
+			  sizeof text);
+	buf_adds(b, text);
+}
+
+struct log_line {
+	struct buf time, address;
+	const char *method, *path;
+	uint64_t took_us;
+};
+
+static void line_json(const struct request *r, struct log_line *l, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	json_key(&j, "time");
+	json_str(&j, buf_cstr(&l->time));
+	json_key(&j, "address");
+	json_str(&j, buf_cstr(&l->address));
+	json_key(&j, "method");
+	json_str(&j, l->method);
+	json_key(&j, "route");
+	json_str(&j, l->path);
+	json_key(&j, "status");
+	json_u64(&j, r->reply.status);
+	json_key(&j, "token");
+	json_str(&j, *r->token_id ? r->token_id : NULL);
+	json_key(&j, "received_bytes");
+	json_u64(&j, r->body.received_bytes);
+	json_key(&j, "answer_bytes");
+	json_u64(&j, r->reply.bytes);
+	json_key(&j, "took_us");
+	json_u64(&j, l->took_us);
+	json_end(&j);
+}
+
+static void line_text(const struct request *r, struct log_line *l, struct buf *b)
+{
+	buf_addf(b, "%s %s %s %s %u %llu %llu %lluus", buf_cstr(&l->time), buf_cstr(&l->address),
+		 l->method ? l->method : "-", l->path ? l->path : "-", r->reply.status,
+		 (unsigned long long)r->body.received_bytes, (unsigned long long)r->reply.bytes,
+		 (unsigned long long)l->took_us);
+}
+
+void request_log(const struct request *r)
+{
+	enum server_log how = r->server->opts.log;
+	struct log_line l = { .method = r->route ? r->route->method : NULL,
+			      .path = r->route ? r->route->path : NULL,
+			      .took_us = (clock_mono_ns() - r->start_ns) / 1000 };
+	struct buf b = { 0 };
+	if (how == SERVER_LOG_OFF)
+		return;
+	time_text(&l.time, (int64_t)clock_wall_ns());
+	request_address(r, &l.address);
+	if (how == SERVER_LOG_JSON)
+		line_json(r, &l, &b);
+	else
+		line_text(r, &l, &b);
+	buf_addc(&b, '\n');
+	if (write(STDERR_FILENO, b.data, b.len) < 0) {
+		/* Nobody reads it: no reason not to answer. */
+	}
+	buf_done(&b);
+	buf_done(&l.time);
+	buf_done(&l.address);
+}

@@ -1,0 +1,156 @@
+/* POST /api/v1/profiles: a profile in any format that can be read, found by its content. /debug/ingest: who sends what. */
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "format/format.h"
+#include "profile/add_labels.h"
+#include "query/time.h"
+#include "server/arrival.h"
+#include "server/handlers.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_LABELS = 64 };
+/* Times of samples from 2000 on are Unix time; other clocks count from when a machine or a program was started. */
+#define UNIX_TIMES_NS INT64_C(946684800000000000)
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static const struct format *detect(const struct buf *b)
+{
+	size_t n = b->len < INPUT_PEEK ? b->len : INPUT_PEEK;
+	for (size_t i = 0; formats[i]; i++)
+		if (formats[i]->read && formats[i]->detect && formats[i]->detect(b->data, n))
+			return formats[i];
+	return NULL;
+}
+
+/* pprof is packed inside, as a rule: what comes out of it counts against the limit of bodies, too. */
+static int read_body(struct request *r, struct profile *p, struct err *err)
+{
+	struct buf *b = &r->body.data;
+	struct input *in;
+	int rc = b->len ? body_unpack_inside(r, err) : err_set(err, EINVAL, "the body is empty");
+	if (rc < 0)
+		return rc;
+	const struct format *format = detect(b);
+	if (!format) {
+		err_set(err, EINVAL, "the body is in no format that is known here");
+		return err_hint(err, "docs/formats.md lists what there is");
+	}
+	rc = input_open_memory(b->data, b->len, &in, err);
+	if (rc < 0)
+		return rc;
+	rc = format->read(in, profile_sink(p), err);
+	input_close(in);
+	return rc;
+}
+
+/* --- what the address says -------------------------------------------------------------------- */
+
+/* Where the body says no time: from, else what it lasted before `to`, else before now. */
+static int settle_time(const struct request *r, struct profile *p, struct err *err)
+{
+	struct time_words words = { .now_ns = (int64_t)clock_wall_ns() };
+	const char *from = request_param(r, "from"), *to = request_param(r, "to");
+	int64_t first_ns = INT64_MAX, from_ns, to_ns = words.now_ns;
+	int rc = to ? time_parse(to, &words, "parameter to", &to_ns, err) : 0;
+	from_ns = to_ns - p->meta.duration_ns;
+	if (rc == 0 && from)
+		rc = time_parse(from, &words, "parameter from", &from_ns, err);
+	if (rc == 0 && to && from_ns > to_ns)
+		rc = err_set(err, EINVAL, "parameter to is earlier than parameter from");
+	for (size_t i = 0; i < p->samples.n; i++)
+		first_ns = p->samples.time_ns[i] < first_ns ? p->samples.time_ns[i] : first_ns;
+	if (rc || p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS || !p->samples.n)
+		return rc;
+	p->meta.start_wall_ns = from_ns;
+	p->meta.start_mono_ns = first_ns;
+	return 0;
+}
+
+static int add_labels(const struct request *r, struct profile *p, struct err *err)
+{
+	const char *labels[MAX_LABELS], *text;
+	size_t n = 0;
+	while ((text = request_param_n(r, "label", n))) {
+		if (!strchr(text, '=') || *text == '=')
+			return err_set(err, EINVAL, "parameter label: '%.60s' is not KEY=VALUE",
+				       text);
+		if (n == MAX_LABELS - 1)
+			return err_set(err, EINVAL, "more than %d labels", MAX_LABELS - 1);
+		labels[n++] = text;
+	}
+	profile_add_labels(p, labels, n);
+	return 0;
+}
+
+/* The types of one file share a name. */
+static void name_types(struct profile *p, const char *name)
+{
+	size_t n = p->series.series.n;
+	uint32_t *now = xcalloc(n + 1, sizeof *now);
+	for (size_t i = 0; i < n; i++) {
+		struct series s = p->series.series.v[i];
+		struct type type = p->series.types.v[s.type];
+		type.name = strtab_put(&p->strings, name);
+		s.type = type_intern(&p->series, &type);
+		now[i] = series_intern(&p->series, &s);
+	}
+	for (size_t i = 0; i < p->samples.n; i++)
+		p->samples.series[i] = now[p->samples.series[i]];
+	free(now);
+}
+
+/* --- the route -------------------------------------------------------------------------------- */
+
+static void reply_push(struct arrival *a)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	json_obj(&j);
+	json_key(&j, "samples");
+	json_u64(&j, a->news.samples);
+	json_key(&j, "duplicate");
+	json_bool(&j, a->news.duplicate);
+	json_end(&j);
+	buf_addc(&b, '\n');
+	reply_body(a->r, "application/json", &b);
+}
+
+void handle_push(struct request *r)
+{
+	struct arrival *a = arrival_new(r);
+	const char *type = request_param(r, "type");
+	struct err err = { 0 };
+	if (!a || !arrival_unpack(a))
+		return;
+	struct profile *p = arrival_profile(a);
+	int rc = read_body(r, p, &err);
+	if (rc == 0)
+		rc = settle_time(r, p, &err);
+	if (rc == 0)
+		rc = add_labels(r, p, &err);
+	if (rc < 0) {
+		arrival_refuse(a,
+			       rc == -EFBIG || rc == -E2BIG ? 413
+			       : rc == -EBUSY               ? 503
+							    : 400,
+			       &err);
+		return;
+	}
+	if (type && *type)
+		name_types(p, type);
+	a->reply = reply_push;
+	arrival_commit(a);
+}
+
+void handle_debug_ingest(struct request *r)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	senders_json(&r->tenant->senders, &j);
+	buf_addc(&b, '\n');
+	reply_body(r, "application/json", &b);
+}

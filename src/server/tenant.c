@@ -1,0 +1,224 @@
+#include "server/tenant.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Of CPU, each time: a store that always has something to do so takes a tenth of one CPU. */
+enum { MAINTAIN_NS = 5000000, PAUSE_BUSY_MS = 50, PAUSE_IDLE_MS = 1000 };
+
+enum { LEAST_BYTES = 4 << 20 }; /* of a store's memory */
+/* Of a server's memory: for whole batches of senders. */
+enum { KEYS_SHARE = 4 };
+
+struct tenants {
+	pthread_mutex_t lock; /* the list, which only grows, and ends */
+	pthread_cond_t changed;
+	pthread_t keeper;
+	bool runs, ends;
+	uint32_t n, share;
+	const struct server_opts *opts;
+	struct tenant *first;
+};
+
+/* --- maintenance ------------------------------------------------------------------------------ */
+
+/* True: there is more to do. What fails is said once, until it works again. */
+static bool maintain(struct tenant *t)
+{
+	struct err err = { 0 };
+	int rc = t->own ? store_maintain(t->own, MAINTAIN_NS, &err) : 0;
+	if (rc < 0 && !t->is_failing)
+		log_warn("%s: maintenance fails: %s", t->dir, err.text);
+	t->is_failing = rc < 0;
+	return rc > 0;
+}
+
+static void pause_ms(struct tenants *t, int ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ms % 1000 * 1000000;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&t->changed, &t->lock, &until);
+}
+
+/* Tenants stay where they are until the keeper has ended: the lock is not held while one is maintained. */
+static void *keep(void *ctx)
+{
+	struct tenants *t = ctx;
+	pthread_mutex_lock(&t->lock);
+	while (!t->ends) {
+		bool more = false;
+		for (struct tenant *one = t->first; one && !t->ends; one = one->next) {
+			pthread_mutex_unlock(&t->lock);
+			more |= maintain(one);
+			pthread_mutex_lock(&t->lock);
+		}
+		if (!t->ends)
+			pause_ms(t, more ? PAUSE_BUSY_MS : PAUSE_IDLE_MS);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static int start_keeper(struct tenants *t, struct err *err)
+{
+	int rc = pthread_create(&t->keeper, NULL, keep, t);
+	if (rc)
+		return err_set(err, rc, "cannot start a thread: %s", strerror(rc));
+	t->runs = true;
+	return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void free_tenant(struct tenant *one)
+{
+	struct err err = { 0 };
+	ingest_stop(one->ingest);
+	served_close(&one->data);
+	senders_done(&one->senders);
+	if (store_close(one->own, &err) < 0)
+		log_error(&err);
+	free(one->name);
+	free(one->dir);
+	free(one);
+}
+
+static int open_own(const struct tenants *t, struct tenant *one, struct err *err)
+{
+	struct store_opts how = *t->opts->keep;
+	how.memory_bytes /= t->share;
+	how.memory_bytes = how.memory_bytes < LEAST_BYTES ? LEAST_BYTES : how.memory_bytes;
+	int rc = store_open(one->dir, &how, &one->own, err);
+	if (rc != -EBUSY)
+		return rc;
+	one->wants_own = true;
+	log_warn("%s; what it has is shown, nothing can be added here", err->text);
+	*err = (struct err){ 0 };
+	return 0;
+}
+
+static int open_tenant(struct tenants *t, const char *name, struct err *err)
+{
+	const struct server_opts *o = t->opts;
+	struct tenant *one = xcalloc(1, sizeof *one), **last = &t->first;
+	int rc = 0;
+	one->name = xstrdup(name);
+	senders_init(&one->senders, o->memory_bytes / KEYS_SHARE / t->share);
+	if (!o->file && !o->store)
+		one->dir = *name ? xasprintf("%s/tenants/%s", o->path, name) : xstrdup(o->path);
+	if (one->dir && o->keep)
+		rc = open_own(t, one, err);
+	if (rc == 0)
+		rc = served_open(&one->data, one->dir, o->file, one->own ? one->own : o->store,
+				 err);
+	if (rc == 0 && tenant_store(one))
+		rc = ingest_start(tenant_store(one), &one->ingest, err);
+	if (rc < 0) {
+		free_tenant(one);
+		return rc;
+	}
+	pthread_mutex_lock(&t->lock);
+	while (*last)
+		last = &(*last)->next;
+	*last = one;
+	t->n++;
+	pthread_mutex_unlock(&t->lock);
+	return 0;
+}
+
+struct tenant *tenants_find(struct tenants *t, const char *name)
+{
+	pthread_mutex_lock(&t->lock);
+	struct tenant *one = t->first;
+	while (one && strcmp(one->name, name) != 0)
+		one = one->next;
+	pthread_mutex_unlock(&t->lock);
+	return one;
+}
+
+static int make_folder(const struct tenants *t, struct err *err)
+{
+	char *path = xasprintf("%s/tenants", t->opts->path);
+	int rc = 0;
+	if (mkdir(path, 0750) < 0 && errno != EEXIST)
+		rc = err_set(err, errno, "cannot make %s: %s", path, strerror(errno));
+	free(path);
+	return rc;
+}
+
+int tenants_add(struct tenants *t, const char *name, struct err *err)
+{
+	if (tenants_find(t, name))
+		return 0;
+	if (!t->first->dir)
+		return err_set(err, EINVAL, "a token is of tenant %s: there are none here", name);
+	if (t->n == TENANTS_MAX)
+		return err_set(err, E2BIG, "there are more than %d tenants", TENANTS_MAX);
+	int rc = t->opts->keep ? make_folder(t, err) : 0;
+	return rc ? rc : open_tenant(t, name, err);
+}
+
+int tenants_open(const struct server_opts *opts, uint32_t share, struct tenants **out,
+		 struct err *err)
+{
+	struct tenants *t = xcalloc(1, sizeof *t);
+	pthread_condattr_t attr;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	t->opts = opts;
+	t->share = share;
+	int rc = open_tenant(t, "", err);
+	if (rc == 0 && t->first->own)
+		rc = start_keeper(t, err);
+	if (rc < 0) {
+		tenants_close(t);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+void tenants_close(struct tenants *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->ends = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	if (t->runs)
+		pthread_join(t->keeper, NULL);
+	for (struct tenant *one; (one = t->first);) {
+		t->first = one->next;
+		free_tenant(one);
+	}
+	pthread_mutex_destroy(&t->lock);
+	pthread_cond_destroy(&t->changed);
+	free(t);
+}
+
+void tenants_stop_ingest(struct tenants *t)
+{
+	for (struct tenant *one = t ? t->first : NULL; one; one = one->next) {
+		ingest_stop(one->ingest);
+		one->ingest = NULL;
+	}
+}
+
+struct tenant *tenants_first(struct tenants *t)
+{
+	return t->first;
+}

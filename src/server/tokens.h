@@ -1,0 +1,51 @@
+/* server/tokens.h: who may ask: a file of tokens.
+ *
+ *     ID SCOPES TENANT CREATED HASH NAME          one line each; '#' begins a comment
+ *     5f3a0c1b92d4 write,read - 2026-11-22T03:10:00Z 9f86d0…08 agent of db7
+ *
+ * A token is 256 random bits, so a plain SHA-256 of it is all that has to be kept: what makes a hash of a password slow guards against
+ * guessing, and nobody guesses 256 bits. The id is the beginning of the hash. SHA-256 is that of GnuTLS, which TLS needs, too. */
+#ifndef CRESSET_SERVER_TOKENS_H
+#define CRESSET_SERVER_TOKENS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2, TOKEN_ADMIN = 4 }; /* admin: all of it */
+extern const char *const token_scope_words[];                          /* by bit; NULL-terminated */
+
+enum { TOKENS_MAX = 4096, TOKEN_HASH_BYTES = 32, TOKEN_ID_CHARS = 12, TOKEN_TEXT_MAX = 64 };
+
+struct token {
+	char id[TOKEN_ID_CHARS + 1];
+	unsigned scopes;                 /* of enum token_scope */
+	char tenant[TOKEN_TEXT_MAX + 1]; /* "": none */
+	char created[32];                /* RFC 3339 */
+	char name[TOKEN_TEXT_MAX + 1];   /* "": none */
+	uint8_t hash[TOKEN_HASH_BYTES];
+};
+struct tokens {
+	struct token *v; /* a VEC: base/vec.h */
+	size_t n, cap;
+};
+
+/* -EINVAL with the line. -ENOENT: there is no such file. */
+int tokens_load(const char *path, struct tokens *out, struct err *err);
+void tokens_done(struct tokens *t);
+
+/* A NULL: none of these. As long for any secret. */
+const struct token *tokens_find(const struct tokens *t, const char *secret);
+
+/* Adds one to the file, which is made when it is not there: mode 0600, written aside and renamed. secret: the token, which is shown once. */
+int token_create(const char *path, const struct token *wanted, struct buf *secret, struct err *err);
+/* -ENOENT: there is no token with this id. */
+int token_revoke(const char *path, const char *id, struct err *err);
+
+/* "a-z", digits, '-', '_': what a folder may be called. */
+bool token_tenant_is_valid(const char *name);
+
+#endif

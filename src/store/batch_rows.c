@@ -1,0 +1,185 @@
+#include "store/batch_rows.h"
+
+#include "base/mem.h"
+#include "profile/sum.h"
+#include "profile/time_range.h"
+#include "store/dict_map.h"
+#include "store/store_dict.h"
+#include "store/store_state.h"
+
+#include <string.h>
+
+/* Samples from further ahead were taken with a clock that is wrong: they count as of the moment they came. */
+#define AHEAD_NS  STORE_DAY_NS
+/* What a sample covers beyond that is not spread. */
+#define SPREAD_NS STORE_DAY_NS
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+struct batch_clock batch_clock_of(const struct profile *p, int64_t received_ns)
+{
+	const struct profile_meta *m = &p->meta;
+	struct batch_clock c = { .received_ns = received_ns,
+				 .has_times = profile_has_times(p),
+				 .fixed_ns = m->start_wall_ns ? m->start_wall_ns : received_ns };
+
+	if (m->start_wall_ns)
+		c.shift_ns = sum_sub(m->start_wall_ns, m->start_mono_ns);
+	return c;
+}
+
+int64_t batch_time_ns(const struct batch_clock *c, int64_t time_ns)
+{
+	int64_t t = c->has_times ? sum_add(time_ns, c->shift_ns) : c->fixed_ns;
+
+	return t > c->received_ns && t - c->received_ns > AHEAD_NS ? c->received_ns : t;
+}
+
+int64_t batch_covered_ns(const struct sample_columns *c, size_t row)
+{
+	int64_t length_ns = sample_length_ns(c, row);
+
+	return length_ns < SPREAD_NS ? length_ns : SPREAD_NS;
+}
+
+/* Places of stacks are all over: they are asked for so many rows before. */
+enum { PREFETCH_ROWS = 24 };
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+static bool touches_day(const struct batch_rows *r, const struct store_part *sp, size_t row)
+{
+	int64_t from = batch_time_ns(&r->clock, r->samples->time_ns[row]);
+
+	return from < sp->day_ns + STORE_DAY_NS &&
+	       sum_add(from, batch_covered_ns(r->samples, row)) >= sp->day_ns;
+}
+
+/* By row: the part's stacks once they are all in the map. */
+static void map_stacks(const struct batch_rows *r, struct batch_part *part, struct dict_map *map)
+{
+	size_t n = r->samples->n;
+	bool any = false;
+
+	part->stack = xreallocarray(NULL, n + 1, sizeof *part->stack);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = r->samples->stack[i];
+		bool touches = touches_day(r, part->sp, i);
+		if (i + PREFETCH_ROWS < n)
+			__builtin_prefetch(&map->stack[r->samples->stack[i + PREFETCH_ROWS]]);
+		part->stack[i] = touches ? id : BATCH_NO_STACK;
+		any |= touches;
+		if (touches && map->stack[id] == DICT_MAP_NONE)
+			dict_map_stack(map, id);
+	}
+	dict_map_end(map);
+	for (size_t i = 0; i < n; i++)
+		if (part->stack[i] != BATCH_NO_STACK)
+			part->stack[i] = map->stack[part->stack[i]];
+	if (any)
+		return;
+	free(part->stack);
+	part->stack = NULL;
+}
+
+static void resolve_part(const struct store_batch *b, const struct batch_rows *r,
+			 struct batch_part *part)
+{
+	struct dict_map once, *map = &once;
+
+	if (b->dict)
+		map = store_dict_map(b->dict, part->sp, b->p);
+	else
+		dict_map_init(&once, part_dict(part->sp->part), b->p);
+	map_stacks(r, part, map);
+	if (!b->dict)
+		dict_map_done(&once);
+}
+
+/* Another piece of a day may have been begun since. */
+static int find_parts(struct store *s, struct batch_rows *r, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < r->parts.n; i++)
+		rc = store_part_for(s, r->parts.v[i].sp->day_ns, &r->parts.v[i].sp, err);
+	return rc;
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+static uint32_t series_of(struct store *s, const struct store_batch *b, uint32_t id,
+			  int64_t received_ns)
+{
+	if (b->dict)
+		return store_dict_series(b->dict, b->p, id, received_ns);
+	return catalog_resolve(s->catalog, b->p, id, received_ns);
+}
+
+static void resolve_series(struct store *s, const struct store_batch *b, struct batch_rows *r)
+{
+	const struct sample_columns *c = r->samples;
+
+	r->n_series = b->p->series.series.n;
+	r->series = xreallocarray(NULL, r->n_series + 1, sizeof *r->series);
+	memset(r->series, 0xff, (r->n_series + 1) * sizeof *r->series);
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t *id = &r->series[c->series[i]];
+		if (*id == BATCH_NO_SERIES)
+			*id = series_of(s, b, c->series[i], r->clock.received_ns);
+	}
+	for (size_t i = 0; b->metrics && i < b->metrics->n; i++) {
+		struct metric_sample m = b->metrics->v[i];
+		uint32_t *id = &r->series[m.series];
+		if (*id == BATCH_NO_SERIES)
+			*id = series_of(s, b, m.series, r->clock.received_ns);
+		m.series = *id;
+		vec_push(&r->points, m);
+	}
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int32_t newest_day(const struct batch_rows *r)
+{
+	int64_t newest_ns = 0;
+
+	for (size_t i = 0; i < r->parts.n; i++) {
+		int64_t day_ns = r->parts.v[i].sp->day_ns;
+		newest_ns = day_ns > newest_ns ? day_ns : newest_ns;
+	}
+	return newest_ns / STORE_DAY_NS;
+}
+
+int batch_rows_resolve(struct store *s, const struct store_batch *b, int64_t received_ns,
+		       struct batch_rows *out, struct err *err)
+{
+	int rc = find_parts(s, out, err);
+
+	out->clock = batch_clock_of(b->p, received_ns);
+	out->samples = &b->p->samples;
+	out->links = b->p->links.all.v;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < out->parts.n; i++)
+		resolve_part(b, out, &out->parts.v[i]);
+	resolve_series(s, b, out);
+	int32_t day = newest_day(out);
+	if (!b->dict || !store_dict_has_names(b->dict, b->p, day))
+		names_db_offer(s->names, b->p, day, s->applied + 1, &out->names);
+	return 0;
+}
+
+void batch_rows_done(struct batch_rows *r)
+{
+	for (size_t i = 0; i < r->parts.n; i++)
+		free(r->parts.v[i].stack);
+	vec_done(&r->parts);
+	free(r->series);
+	vec_done(&r->points);
+	names_offer_done(&r->names);
+	sample_columns_done(&r->own_samples);
+	vec_done(&r->own_links);
+	profile_free(r->own_names);
+	*r = (struct batch_rows){ 0 };
+}
