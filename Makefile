@@ -25,14 +25,18 @@ cppflags := -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DCRESSET_VERSION='"$(VERSION)"' 
 cflags   := -std=gnu11 -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
             -fno-strict-aliasing -fno-omit-frame-pointer -fstack-protector-strong $(CFLAGS)
 ldflags  := -Wl,-z,relro,-z,now $(LDFLAGS)
-libs     := -lbpf -lsqlite3 -lelf -liberty -lxxhash -ldeflate -lzstd -llzma -lz -lpthread -lm
+libs     := -lbpf -lsqlite3 -lseccomp -lyaml -lncursesw -lelf -liberty -lxxhash -ldeflate -lzstd -llzma -lz -lpthread -lm
 
 # --- what there is ---------------------------------------------------------------------------------------------------
 BPF_SRC   := $(wildcard src/bpf/*.bpf.c)
 SRC       := $(filter-out $(BPF_SRC),$(wildcard src/*/*.c))
 LIB_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/cmd/main.c,$(SRC)))
 SKEL      := $(BPF_SRC:src/bpf/%.bpf.c=$(BUILD)/gen/%.skel.h)
-ASSETS    := $(wildcard web/*/*)
+# What pictures and reports embed; what the page loads; the one-file report's script, made of its entry's modules.
+SVG_FILES := $(wildcard web/svg/*) web/report/start.js web/report/report.css web/flame.css
+WEB_FILES := $(filter-out web/svg/% web/report/start.js web/report/main.js,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js \
+             $(dir)/*.css $(dir)/*.html $(dir)/*.svg)))
+WEB_ENTRY := $(wildcard web/report/main.js)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/t_*.c))
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
@@ -43,24 +47,25 @@ SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
-.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store man completions install clean \
-        check check-layers check-fmt check-sh check-cc fmt FORCE
+.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
+        check check-layers check-fmt check-sh check-web check-cc check-web-weight fmt FORCE
 all: $(BUILD)/cresset ## build/cresset: the one binary (default)
 
 # --- the binary ------------------------------------------------------------------------------------------------------
 $(BUILD)/cresset: $(BUILD)/src/cmd/main.o $(BUILD)/libcresset.a
 	$(CC) $(cflags) $(ldflags) -o $@ $^ $(libs)
 
-$(BUILD)/libcresset.a: $(LIB_OBJ) $(BUILD)/stamp/objects
+$(BUILD)/libcresset.a: $(LIB_OBJ) $(BUILD)/gen/web.o $(BUILD)/stamp/objects
 	@rm -f $@
-	ar rcs $@ $(LIB_OBJ)
+	ar rcs $@ $(LIB_OBJ) $(BUILD)/gen/web.o
 
 $(BUILD)/src/%.o: src/%.c $(BUILD)/stamp/flags | $(SKEL) $(BUILD)/gen/assets.h
 	@mkdir -p $(@D)
 	$(CC) $(cppflags) -include base/poison.h $(cflags) -MMD -MP -c -o $@ $<
 
 # Other flags rebuild every object; a source that came or went makes the archive anew.
-stamps = $(BUILD)/stamp/flags $(BUILD)/stamp/objects
+stamps = $(BUILD)/stamp/flags $(BUILD)/stamp/objects $(BUILD)/stamp/web
+$(BUILD)/stamp/web: stamp := $(WEB_FILES) $(WEB_ENTRY)
 $(BUILD)/stamp/flags: stamp := $(CC) $(cppflags) $(cflags)
 $(BUILD)/stamp/objects: stamp := $(LIB_OBJ)
 $(stamps): FORCE
@@ -96,10 +101,26 @@ $(BUILD)/tools/%: tools/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -o $@ $<
 
-# Assets of the pages and pictures, as C arrays.
-$(BUILD)/gen/assets.h: $(BUILD)/tools/mkassets $(ASSETS)
+mkassets_src := $(wildcard tools/mkassets/*.c) src/base/buf.c src/base/mem.c
+$(BUILD)/tools/mkassets: $(mkassets_src) $(wildcard tools/mkassets/*.h) src/base/buf.h
 	@mkdir -p $(@D)
-	$(BUILD)/tools/mkassets $(ASSETS) >$@
+	$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -o $@ $(mkassets_src) -ldeflate -lxxhash
+
+# What pictures embed, as C arrays.
+$(BUILD)/gen/assets.h: $(BUILD)/tools/mkassets $(SVG_FILES)
+	@mkdir -p $(@D)
+	$(BUILD)/tools/mkassets header $(SVG_FILES) >$@
+
+# What is served, packed, as one object.
+report_js := $(WEB_ENTRY:%=$(BUILD)/gen/report.js)
+$(BUILD)/gen/report.js: $(BUILD)/tools/mkassets $(WEB_FILES) $(WEB_ENTRY)
+	@mkdir -p $(@D)
+	$(BUILD)/tools/mkassets bundle $(WEB_ENTRY) >$@
+$(BUILD)/gen/web.S: $(BUILD)/tools/mkassets $(WEB_FILES) $(report_js) $(BUILD)/stamp/web
+	@mkdir -p $(@D)/web
+	$(BUILD)/tools/mkassets embed $(@D) $(WEB_FILES) $(report_js:%=report/report.js=%)
+$(BUILD)/gen/web.o: $(BUILD)/gen/web.S
+	$(CC) -c -o $@ $<
 
 # --- tests -----------------------------------------------------------------------------------------------------------
 # Everything below is one source linked with the library.
@@ -121,11 +142,15 @@ $(BUILD)/fixture/%: tests/fixture/%.c $(BUILD)/libcresset.a
 $(BUILD)/soak/%: tests/soak/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
-# One bench of several sources.
+# Benches of several sources.
 store_bench := bench/store.c $(wildcard bench/store/*.c)
 $(BUILD)/bench/store: $(store_bench) $(wildcard bench/store/*.h) $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(CC) $(cppflags) -Ibench/store $(cflags) $(ldflags) -o $@ $(store_bench) $(BUILD)/libcresset.a $(libs) -ldl
+load_bench := bench/server_load.c $(wildcard bench/server/*.c)
+$(BUILD)/bench/server_load: $(load_bench) $(wildcard bench/server/*.h) $(BUILD)/libcresset.a
+	@mkdir -p $(@D)
+	$(CC) $(cppflags) -Ibench $(cflags) $(ldflags) -o $@ $(load_bench) $(BUILD)/libcresset.a $(libs)
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a $(libs)
@@ -134,6 +159,8 @@ $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
 $(BUILD)/live/waits: tests/live/prog/waits.h
+$(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
+	$(addprefix tests/live/prog/,trace.h trace.c trace_lib.c)
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
 test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)
@@ -163,10 +190,12 @@ bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance pro
 	BUILD=$(BUILD) bench/run
 bench-store: all $(BUILD)/bench/store ## only the store beside its peers (minutes)
 	BUILD=$(BUILD) bench/run store
+bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
+	BUILD=$(BUILD) bench/run ui
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
-            bench/bpf/*.c bench/store/*.[ch])
+C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
+            bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)
@@ -176,9 +205,13 @@ check-sh:
 	shellcheck -x -S warning $(SH_FILES)
 check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
 	BUILD=$(BUILD) tools/check-layers
+check-web: ## types of the pages' JavaScript (./quickstart test installs the checker)
+	tests/web/node_modules/.bin/tsc -p tests/web/tsconfig.json
 check-cc: ## everything compiles without a warning under clang, too, in build-clang
 	$(MAKE) BUILD=build-clang CC=$(CLANG) all
-check: all check-layers check-fmt check-sh check-cc asan ## what must be green before a commit
+check-web-weight: all ## what a browser loads, packed: each file, and whether it is more than promised
+	cd tests/web && BUILD=$(BUILD) node --test --test-reporter=spec weight.test.js
+check: all check-layers check-fmt check-sh check-web check-cc asan ## what must be green before a commit
 
 # Both are made of the tables that the program itself parses with.
 man: $(BUILD)/cresset ## manual pages, in build/man
@@ -188,7 +221,9 @@ completions: $(BUILD)/cresset ## what shells complete, in build/completions
 	@mkdir -p $(BUILD)/completions
 	for shell in bash zsh fish; do $(BUILD)/cresset completion $$shell >$(BUILD)/completions/$$shell || exit; done
 
+UNITS := $(wildcard deploy/systemd/*.service)
 share := $(DESTDIR)$(PREFIX)/share
+lib   := $(DESTDIR)$(PREFIX)/lib
 install: all man completions ## into PREFIX=/usr/local (DESTDIR honoured)
 	install -D -m 755 $(BUILD)/cresset $(DESTDIR)$(PREFIX)/bin/cresset
 	install -D -m 644 -t $(share)/man/man1 $(BUILD)/man/*.1
@@ -196,6 +231,11 @@ install: all man completions ## into PREFIX=/usr/local (DESTDIR honoured)
 	install -D -m 644 $(BUILD)/completions/bash $(share)/bash-completion/completions/cresset
 	install -D -m 644 $(BUILD)/completions/zsh $(share)/zsh/site-functions/_cresset
 	install -D -m 644 $(BUILD)/completions/fish $(share)/fish/vendor_completions.d/cresset.fish
+	install -d $(lib)/systemd/system
+	for unit in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$unit >$(lib)/systemd/system/$${unit##*/} || exit; done
+	install -D -m 644 deploy/systemd/sysusers.conf $(lib)/sysusers.d/cresset.conf
+	install -D -m 644 deploy/systemd/tmpfiles.conf $(lib)/tmpfiles.d/cresset.conf
+	install -D -m 644 -t $(share)/doc/cresset deploy/cresset.yaml deploy/examples/*.yaml
 clean: ## remove every build folder
 	rm -rf build build-*
 help: ## this list

@@ -10,7 +10,7 @@ cresset=$PWD/$BUILD/cresset progs=$PWD/$BUILD/live
 tmp=$(mktemp -d /tmp/cresset-bench.XXXXXX)
 pids=()
 cleanup() {
-	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
+	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null && wait "$p"; done 2>/dev/null
 	rm -rf "$tmp"
 }
 trap cleanup EXIT

@@ -1,6 +1,6 @@
 /* Fills a store with a generated day (store/model.h) and asks it questions: one engine a run, for bench/store.sh, which compares them.
  *
- *   store run ENGINE SIZE HOURS DIR [LIBRARY|MEMORY]     prints "key value" lines
+ *   store run ENGINE SIZE HOURS DIR [LIBRARY|MEMORY]     prints "key value" lines; SIZE: also the path of a recording, from / on
  *   store ask …                                          the same of what `run` left in DIR
  *   store agents|kept DIR MEMORY                         fills ours with messages of single agents (store/agents.h): "agents ROWS CLOCK CPU";
  *                                                        kept: agents that keep their profiles
@@ -74,16 +74,18 @@ static struct asked what_to_ask(const struct model *m)
 		.to = from + hour,
 		.some_from = some,
 		.some_to = some + SOME_HOURS * hour < windows ? some + SOME_HOURS * hour : windows,
-		.word = "flush_token",
+		.word = model_word(m),
 	};
 }
 
 static uint64_t *make_name_keys(const struct model *m)
 {
-	char name[MODEL_NAME_BYTES];
+	char name[MODEL_NAME_BYTES], binary[MODEL_NAME_BYTES], file[MODEL_NAME_BYTES];
 	uint64_t *keys = xcalloc(model_functions(m), sizeof *keys);
 	for (uint32_t i = 0; i < model_functions(m); i++)
-		keys[i] = name_key(model_function_name(m, i, name));
+		keys[i] = name_key(model_function_name(m, i, name),
+				   model_binary_name(m, model_function_binary(m, i), binary),
+				   model_file_name(m, i, file));
 	return keys;
 }
 
@@ -181,7 +183,10 @@ static void put_question(const struct engine_ops *ops, void *engine, enum questi
 
 static int run(const struct engine_ops *ops, bool has_all, char **args, int n)
 {
-	struct model_opts model_opts = { .size = atof(args[0]), .hours = atol(args[1]), .seed = 1 };
+	struct model_opts model_opts = { .size = atof(args[0]),
+					 .hours = atol(args[1]),
+					 .recording = *args[0] == '/' ? args[0] : NULL,
+					 .seed = 1 };
 	struct model *m = model_new(&model_opts);
 	uint64_t *name_keys = make_name_keys(m);
 	struct engine_opts opts = { .m = m,

@@ -24,9 +24,13 @@ void answer_add(struct answer *a, uint64_t key, int64_t value)
 	a->check += hash_mix(key, value);
 }
 
-uint64_t name_key(const char *name)
+uint64_t name_key(const char *name, const char *binary, const char *file)
 {
-	return hash_bytes(name, strlen(name));
+	const char *slash = strrchr(binary, '/');
+	const char *base = slash ? slash + 1 : binary;
+
+	return hash_mix(hash_mix(hash_bytes(name, strlen(name)), hash_bytes(base, strlen(base))),
+			hash_bytes(file, strlen(file)));
 }
 
 void name_tree_add(struct name_tree *t, const uint64_t *name_keys, const uint32_t *frames,

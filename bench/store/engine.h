@@ -51,8 +51,9 @@ static inline uint64_t step_key(uint32_t pool, uint32_t step)
 {
 	return (uint64_t)step * MODEL_POOLS + pool;
 }
-/* A node of a tree of names: by the names from the root, whose key is 0. */
-uint64_t name_key(const char *name);
+/* A node of a tree of names: by the functions from the root, whose key is 0. A function is its name, and the files that it is in and of: programs
+ * have functions of one name. */
+uint64_t name_key(const char *name, const char *binary, const char *file);
 static inline uint64_t node_key(uint64_t parent_key, uint64_t name_key)
 {
 	return hash_mix(parent_key, name_key);

@@ -1,4 +1,5 @@
 #include "model.h"
+#include "model_real.h"
 
 #include "base/hash.h"
 
@@ -33,7 +34,8 @@ struct model {
 	uint32_t off_us[OFF_VALUES]; /* quantiles */
 	uint64_t random;
 	uint32_t window;
-	VEC(struct model_row) samples; /* of a series in a window */
+	VEC(struct model_row) samples; /* of a series in a window; of a node, when they are real */
+	struct model_real *real;       /* NULL: they are not */
 };
 
 static uint64_t next_random(struct model *m)
@@ -98,6 +100,14 @@ struct model *model_new(const struct model_opts *opts)
 {
 	struct model *m = xcalloc(1, sizeof *m);
 	m->opts = *opts;
+	m->random = opts->seed;
+	vec_push(&m->first, 0);
+	if (opts->recording) {
+		m->real = model_real_new(opts->recording);
+		m->met = xmalloc(sizeof *m->met * model_real_stacks(m->real));
+		memset(m->met, 0xff, sizeof *m->met * model_real_stacks(m->real));
+		return m;
+	}
 	m->live = scaled(m, LIVE_STACKS, 64);
 	m->hot = m->live / 16;
 	m->program_functions = scaled(m, PROGRAM_FUNCTIONS, 64);
@@ -105,8 +115,6 @@ struct model *model_new(const struct model_opts *opts)
 	m->places = xcalloc(MODEL_POOLS * m->live, sizeof *m->places);
 	m->met = xmalloc(sizeof *m->met * MODEL_POOLS * m->live * GENERATIONS);
 	memset(m->met, 0xff, sizeof *m->met * MODEL_POOLS * m->live * GENERATIONS);
-	m->random = opts->seed;
-	vec_push(&m->first, 0);
 	make_shares(m);
 	make_places(m);
 	make_off_values(m);
@@ -121,6 +129,7 @@ void model_free(struct model *m)
 	vec_done(&m->first);
 	map_done(&m->by_frames);
 	vec_done(&m->samples);
+	model_real_free(m->real);
 	free(m);
 }
 
@@ -130,11 +139,18 @@ uint32_t model_stacks(const struct model *m)
 }
 uint32_t model_functions(const struct model *m)
 {
+	if (m->real)
+		return model_real_functions(m->real);
 	return MODEL_PROGRAMS * m->program_functions + m->shared_functions;
 }
 uint32_t model_windows(const struct model *m)
 {
 	return m->opts.hours * 3600 / MODEL_WINDOW_S;
+}
+
+const char *model_word(const struct model *m)
+{
+	return m->real ? "alloc" : "flush_token";
 }
 
 uint32_t model_window(const struct model *m)
@@ -199,10 +215,15 @@ uint32_t model_find_stack(const struct model *m, const uint32_t *frames, uint32_
 /* Now and then two come out equal: they are one. */
 static uint32_t meet_stack(struct model *m, uint32_t index)
 {
-	uint32_t depth = depth_of(m, index), fresh = model_stacks(m);
-	vec_reserve(&m->frames, m->frames.n + depth);
+	uint32_t depth, fresh = model_stacks(m);
+	vec_reserve(&m->frames, m->frames.n + MODEL_MAX_DEPTH);
 	uint32_t *frames = m->frames.v + m->frames.n;
-	put_frames(m, index, depth, frames);
+	if (m->real) {
+		depth = model_real_stack(m->real, index, frames);
+	} else {
+		depth = depth_of(m, index);
+		put_frames(m, index, depth, frames);
+	}
 	uint64_t key = hash_bytes(frames, depth * sizeof *frames);
 	uint32_t stack = map_intern(&m->by_frames, key, fresh, NULL, NULL);
 	if (stack == fresh) {
@@ -215,22 +236,58 @@ static uint32_t meet_stack(struct model *m, uint32_t index)
 /* --- rows ---
  */
 
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct model_row *x = a, *y = b;
+	if (x->series != y->series)
+		return x->series < y->series ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+/* What m->samples have of one stack is a row. */
+static void put_samples(struct model *m, model_rows *out)
+{
+	const struct model_row *s = m->samples.v;
+	if (m->samples.n)
+		qsort(m->samples.v, m->samples.n, sizeof *m->samples.v, compare_stacks);
+	for (size_t i = 0; i < m->samples.n; i++) {
+		if (i && compare_stacks(&s[i], &s[i - 1]) == 0)
+			out->v[out->n - 1].value += s[i].value;
+		else
+			vec_push(out, s[i]);
+	}
+}
+
+static uint32_t met_stack(struct model *m, uint32_t index)
+{
+	if (m->met[index] == NEVER_MET)
+		m->met[index] = meet_stack(m, index);
+	return m->met[index];
+}
+
+static void put_real(struct model *m, uint32_t node, model_rows *out)
+{
+	model_rows rows = { 0 };
+	model_real_rows(m->real, node, m->window, &rows);
+	vec_clear(&m->samples);
+	for (size_t i = 0; i < rows.n; i++) {
+		struct model_row row = rows.v[i];
+		row.series += node * MODEL_POOLS;
+		row.window = m->window;
+		row.stack = met_stack(m, row.stack);
+		vec_push(&m->samples, row);
+	}
+	put_samples(m, out);
+	vec_done(&rows);
+}
+
 static uint32_t pick_stack(struct model *m, uint32_t pool)
 {
 	double u = next_fraction(m);
 	uint32_t at = pool * m->live + (uint32_t)(u * u * u * u * m->live);
 	const struct place *p = &m->places[at];
 	uint32_t generation = (m->window * MODEL_WINDOW_S + p->phase_s) / p->life_s;
-	uint32_t index = at * GENERATIONS + generation;
-	if (m->met[index] == NEVER_MET)
-		m->met[index] = meet_stack(m, index);
-	return m->met[index];
-}
-
-static int compare_stacks(const void *a, const void *b)
-{
-	const struct model_row *x = a, *y = b;
-	return (x->stack > y->stack) - (x->stack < y->stack);
+	return met_stack(m, at * GENERATIONS + generation);
 }
 
 static void put_series(struct model *m, uint32_t series, double samples, model_rows *out)
@@ -247,13 +304,15 @@ static void put_series(struct model *m, uint32_t series, double samples, model_r
 					     .value = off ? m->off_us[next_random(m) % OFF_VALUES]
 							  : 1 });
 	}
-	qsort(m->samples.v, n, sizeof *m->samples.v, compare_stacks);
-	for (uint32_t i = 0; i < n; i++) {
-		if (i && m->samples.v[i].stack == m->samples.v[i - 1].stack)
-			out->v[out->n - 1].value += m->samples.v[i].value;
-		else
-			vec_push(out, m->samples.v[i]);
-	}
+	put_samples(m, out);
+}
+
+static void put_made_up(struct model *m, model_rows *out)
+{
+	double hour = m->window * (MODEL_WINDOW_S / 3600.0);
+	double load = 1 - 0.6 * cos((hour - 3) * (M_PI / 12));
+	for (uint32_t s = 0; s < MODEL_SERIES; s++)
+		put_series(m, s, m->share[s] * load * window_samples * m->opts.size, out);
 }
 
 bool model_next(struct model *m, uint32_t windows, model_rows *out)
@@ -263,10 +322,10 @@ bool model_next(struct model *m, uint32_t windows, model_rows *out)
 		return false;
 	uint32_t end = m->window + windows;
 	for (end = end < model_windows(m) ? end : model_windows(m); m->window < end; m->window++) {
-		double hour = m->window * (MODEL_WINDOW_S / 3600.0);
-		double load = 1 - 0.6 * cos((hour - 3) * (M_PI / 12));
-		for (uint32_t s = 0; s < MODEL_SERIES; s++)
-			put_series(m, s, m->share[s] * load * window_samples * m->opts.size, out);
+		if (!m->real)
+			put_made_up(m, out);
+		for (uint32_t node = 0; m->real && node < MODEL_NODES; node++)
+			put_real(m, node, out);
 	}
 	return true;
 }
@@ -277,6 +336,8 @@ bool model_next(struct model *m, uint32_t windows, model_rows *out)
 uint32_t model_function_binary(const struct model *m, uint32_t function)
 {
 	uint32_t shared = MODEL_PROGRAMS * m->program_functions;
+	if (m->real)
+		return model_real_binary(m->real, function);
 	if (function < shared)
 		return function / m->program_functions;
 	return MODEL_PROGRAMS + (function - shared) % 2;
@@ -288,10 +349,12 @@ const char *model_program_name(uint32_t program, char *buf)
 	return buf;
 }
 
-const char *model_binary_name(uint32_t binary, char *buf)
+const char *model_binary_name(const struct model *m, uint32_t binary, char *buf)
 {
 	char program[MODEL_NAME_BYTES];
-	if (binary >= MODEL_PROGRAMS)
+	if (m->real)
+		snprintf(buf, MODEL_NAME_BYTES, "%s", model_real_binary_name(m->real, binary));
+	else if (binary >= MODEL_PROGRAMS)
 		snprintf(buf, MODEL_NAME_BYTES, "%s",
 			 binary == MODEL_PROGRAMS ? "/usr/lib/libc.so.6" : "[kernel]");
 	else
@@ -312,6 +375,10 @@ const char *model_function_name(const struct model *m, uint32_t function, char *
 	static const char *const spaces[] = { "", "net::", "db::detail::", "std::__detail::" };
 	uint64_t h = hash_mix(function, 3);
 	uint32_t binary = model_function_binary(m, function);
+	if (m->real) {
+		snprintf(buf, MODEL_NAME_BYTES, "%s", model_real_name(m->real, function));
+		return buf;
+	}
 	snprintf(buf, MODEL_NAME_BYTES, "%ss%u::%s_%s::%s_%s_%x",
 		 binary < MODEL_PROGRAMS ? spaces[h % 4] : "", binary, nouns[h / 1024 % 13],
 		 nouns[h / 16384 % 13], verbs[h / 4 % 16], nouns[h / 64 % 13], function);
@@ -320,6 +387,10 @@ const char *model_function_name(const struct model *m, uint32_t function, char *
 
 const char *model_file_name(const struct model *m, uint32_t function, char *buf)
 {
+	if (m->real) {
+		snprintf(buf, MODEL_NAME_BYTES, "%s", model_real_file(m->real, function));
+		return buf;
+	}
 	snprintf(buf, MODEL_NAME_BYTES, "src/%u/%s.cc", model_function_binary(m, function),
 		 nouns[hash_mix(function, 3) / 64 % 13]);
 	return buf;

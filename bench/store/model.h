@@ -30,6 +30,8 @@ enum {
 struct model_opts {
 	double size; /* 1: 161 200 functions, 45 M rows a day; load, stacks and functions go with it */
 	uint32_t hours; /* at most 24 */
+	const char *
+		recording; /* NULL: made up; else stacks are real (model_real.h), and size is not used */
 	uint64_t seed;
 };
 
@@ -58,12 +60,13 @@ uint32_t model_find_stack(const struct model *m, const uint32_t *frames, uint32_
 
 uint32_t model_functions(const struct model *m);
 uint32_t model_windows(const struct model *m);
-enum { MODEL_NAME_BYTES = 80 };
+const char *model_word(const struct model *m); /* what some functions' names have */
+enum { MODEL_NAME_BYTES = 512 };               /* longer ones are cut */
 const char *model_function_name(const struct model *m, uint32_t function, char *buf);
 const char *model_file_name(const struct model *m, uint32_t function, char *buf);
 /* The program it belongs to; MODEL_PROGRAMS: the shared library, + 1: the kernel. */
 uint32_t model_function_binary(const struct model *m, uint32_t function);
-const char *model_binary_name(uint32_t binary, char *buf);
+const char *model_binary_name(const struct model *m, uint32_t binary, char *buf);
 const char *model_program_name(uint32_t program, char *buf);
 
 /* program × MODEL_TYPES + type */

@@ -54,7 +54,7 @@ static uint32_t put_binary(struct model_writer *w, uint32_t binary)
 	struct written *it = &w->binaries[binary];
 	if (!is_new(w, it))
 		return it->id;
-	struct mapping mapping = { .name = sink_string(s, model_binary_name(binary, name)),
+	struct mapping mapping = { .name = sink_string(s, model_binary_name(w->m, binary, name)),
 				   .build_id_len = 20 };
 	memset(mapping.build_id, 1 + binary, 20);
 	return it->id = s->ops->mapping(s, &mapping);

@@ -284,6 +284,16 @@ static struct row_totals *totals_of(struct ours *e, const struct profile *dict)
 	return &e->totals.v[e->totals.n - 1];
 }
 
+static int add_columns(void *ctx, const struct store_columns *c)
+{
+	int64_t *by_stack = totals_of(ctx, c->dict)->by_stack.v;
+	const uint32_t *stack = c->stack;
+	const int64_t *value = c->value;
+	for (size_t i = 0, n = c->n; i < n; i++)
+		by_stack[stack[i]] += value[i];
+	return 0;
+}
+
 static int add_row(void *ctx, const struct store_row *row)
 {
 	struct ours *e = ctx;
@@ -297,8 +307,9 @@ static int add_row(void *ctx, const struct store_row *row)
 static void ask_rows(struct ours *e, const bool *wanted)
 {
 	struct err err = { 0 };
-	check(store_rows(e->view, wanted, time_of(0), time_of(model_windows(e->opts.m)), add_row, e,
-			 &err),
+	const struct store_taker taker = { add_row, add_columns, e };
+	check(store_columns(e->view, wanted, time_of(0), time_of(model_windows(e->opts.m)), &taker,
+			    &err),
 	      &err);
 }
 
@@ -381,9 +392,12 @@ static void answer_tree(const struct tree *t, struct answer *out)
 	uint64_t *keys = xcalloc(t->nodes.n, sizeof *keys);
 	for (uint32_t i = 1; i < t->nodes.n; i++) {
 		const struct tree_node *node = &t->nodes.v[i];
-		const char *name = strtab_get(&t->strings, t->funcs.v[node->func].name);
-		keys[i] = node_key(keys[node->parent], name_key(name));
-		if (t->funcs.v[node->func].kind != FRAME_REST)
+		const struct tree_func *f = &t->funcs.v[node->func];
+		uint64_t key = name_key(strtab_get(&t->strings, f->name),
+					strtab_get(&t->strings, f->binary),
+					strtab_get(&t->strings, f->file));
+		keys[i] = node_key(keys[node->parent], key);
+		if (f->kind != FRAME_REST)
 			answer_add(out, keys[i], node->total);
 	}
 	free(keys);

@@ -4,11 +4,13 @@
 #include "agent/up.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "collect/host_metrics.h"
 #include "profile/profile.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	OUTBOX_MAX_BYTES = 4 << 20, /* of samples that wait: minutes of a busy machine */
@@ -33,9 +35,12 @@ struct collecting {
 	struct collector *collector;
 	struct profile *profile;
 	struct outbox outbox;
+	struct host_metrics *host;
 	uint64_t begun_ns, cut_ns; /* of the dictionary; of the interval */
 	uint64_t next_kernel_names_ns;
-	uint64_t lost[LOSS_REASONS], losses_said_ns;
+	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
+	uint64_t lost_ever[LOSS_REASONS];
+	uint64_t left_out; /* samples, since the start */
 	bool is_over;
 };
 
@@ -65,15 +70,39 @@ static void say_losses(struct collecting *c, uint64_t now_ns)
 	buf_done(&b);
 }
 
+/* What somebody asked for is no loss, and is said less often. */
+static void say_left_out(struct collecting *c, uint64_t dropped)
+{
+	bool is_first = dropped && !c->left_out;
+
+	c->left_out += dropped;
+	if (is_first)
+		log_info("samples are left out by --only, --exclude or relabel rules: %llu in the "
+			 "first interval that had any",
+			 (unsigned long long)dropped);
+	else if (dropped)
+		log_verbose("samples left out: %llu so far", (unsigned long long)c->left_out);
+}
+
+/* By the queue to the store, whose metrics say so an interval later. */
+static void take_dropped(struct collecting *c, uint64_t samples)
+{
+	c->lost[LOSS_QUEUE_FULL] += samples;
+	c->lost_ever[LOSS_QUEUE_FULL] += samples;
+}
+
 static void take_losses(struct collecting *c, uint64_t dropped)
 {
 	uint64_t *loss = c->profile->meta.loss;
 
+	say_left_out(c, loss[LOSS_LEFT_OUT]);
 	for (int i = 0; i < LOSS_REASONS; i++) {
 		c->lost[i] += loss[i];
+		c->lost_ever[i] += loss[i];
 		loss[i] = 0;
 	}
-	c->lost[LOSS_QUEUE_FULL] += dropped;
+	c->lost[LOSS_LEFT_OUT] = 0; /* asked for */
+	take_dropped(c, dropped);
 	say_losses(c, c->cut_ns);
 }
 
@@ -89,6 +118,24 @@ static void name_kernel(struct collecting *c, uint64_t now_ns, bool at_once)
 		end_ns + (wait_ns < KERNEL_NAMES_MAX_NS ? wait_ns : KERNEL_NAMES_MAX_NS);
 }
 
+/* Before the samples are taken out: they say who was busy. */
+static void take_host(struct collecting *c, const struct wire_batch *head)
+{
+	uint64_t lost[LOSS_REASONS];
+	const struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
+						.duration_ns = head->duration_ns,
+						.now_wall_ns =
+							clock_mono_ns() + clock_wall_offset_ns(),
+						.samples = c->profile,
+						.lost = lost };
+	struct buf otlp = { 0 };
+
+	for (int i = 0; i < LOSS_REASONS; i++)
+		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
+	host_metrics_take(c->host, &interval, &otlp);
+	outbox_set_metrics(&c->outbox, &otlp);
+}
+
 static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
 {
 	struct wire_batch head = {
@@ -99,6 +146,7 @@ static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
 	};
 
 	c->cut_ns = now_ns;
+	take_host(c, &head);
 	take_losses(c, outbox_add(&c->outbox, &head));
 }
 
@@ -119,7 +167,7 @@ static int renew_dictionary(struct collecting *c, struct err *err)
 	log_verbose("a new dictionary, after %llu KiB", (unsigned long long)bytes >> 10);
 	c->profile = new_profile(c);
 	int rc = collect_set_sink(c->collector, profile_sink(c->profile), err);
-	c->lost[LOSS_QUEUE_FULL] += outbox_set_profile(&c->outbox, c->profile);
+	take_dropped(c, outbox_set_profile(&c->outbox, c->profile));
 	return rc;
 }
 
@@ -150,6 +198,8 @@ static int hear(struct collecting *c, struct err *err)
 	while (!rc && (what = control_receive(c->control, &fd)) != CONTROL_NOTHING) {
 		if (what == CONTROL_STREAM)
 			rc = connect_to(c, fd, err);
+		else if (what == CONTROL_TOKEN)
+			close(fd);
 		else if (what == CONTROL_STOP || what == CONTROL_GONE)
 			c->is_over = true;
 		if (what == CONTROL_GONE)
@@ -168,6 +218,7 @@ static int collect(struct collecting *c, struct err *err)
 
 		rc = collect_run(c->collector, timeout_ms, err);
 		uint64_t now_ns = clock_mono_ns();
+		host_metrics_look(c->host, now_ns);
 		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
 			rc = end_interval(c, now_ns, err);
 		if (!rc)
@@ -221,12 +272,14 @@ static int start(struct collecting *c, struct err *err)
 	return rc;
 }
 
-int collecting_run(const struct up_opts *opts, int control)
+int collecting_run(const struct up_opts *opts, struct name_guard *guard, int control)
 {
+	(void)guard; /* it names nothing */
 	struct collecting c = { .opts = opts, .control = control };
 	struct err err = { 0 };
 
 	c.profile = new_profile(&c);
+	c.host = host_metrics_new(&opts->collect);
 	outbox_init(&c.outbox, c.profile, OUTBOX_MAX_BYTES);
 	int rc = start(&c, &err);
 	if (!rc)
@@ -236,6 +289,7 @@ int collecting_run(const struct up_opts *opts, int control)
 	else
 		finish(&c, &err);
 	collect_free(c.collector);
+	host_metrics_free(c.host);
 	outbox_done(&c.outbox);
 	return rc;
 }

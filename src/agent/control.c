@@ -1,6 +1,7 @@
 #include "agent/control.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ int control_pair(int fds[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) ? -errno : 0;
 }
 
-int control_send(int fd, enum control what, int stream_fd)
+int control_send(int fd, enum control what, int passed_fd)
 {
 	union control_room room = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 					      .cmsg_level = SOL_SOCKET,
@@ -24,15 +25,20 @@ int control_send(int fd, enum control what, int stream_fd)
 	struct iovec iov = { &byte, 1 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (stream_fd >= 0) {
-		memcpy(CMSG_DATA(&room.head), &stream_fd, sizeof stream_fd);
+	if (passed_fd >= 0) {
+		memcpy(CMSG_DATA(&room.head), &passed_fd, sizeof passed_fd);
 		msg.msg_control = &room;
 		msg.msg_controllen = sizeof room;
 	}
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }
 
-enum control control_receive(int fd, int *stream_fd)
+static bool has_fd(enum control what)
+{
+	return what == CONTROL_STREAM || what == CONTROL_TOKEN;
+}
+
+enum control control_receive(int fd, int *passed_fd)
 {
 	union control_room room;
 	char byte = 0;
@@ -51,11 +57,11 @@ enum control control_receive(int fd, int *stream_fd)
 		return CONTROL_GONE;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof got))
 		memcpy(&got, CMSG_DATA(c), sizeof got);
-	if (byte != CONTROL_STREAM || got < 0) {
+	if (!has_fd(byte) || got < 0) {
 		if (got >= 0)
 			close(got);
-		return byte == CONTROL_STREAM ? CONTROL_NOTHING : (enum control)byte;
+		return has_fd(byte) ? CONTROL_NOTHING : (enum control)byte;
 	}
-	*stream_fd = got;
-	return CONTROL_STREAM;
+	*passed_fd = got;
+	return byte;
 }

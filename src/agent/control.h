@@ -9,12 +9,13 @@ enum control {
 	CONTROL_STREAM, /* to a process: the other one is there */
 	CONTROL_STOP,   /* to a process: finish what is begun, and end */
 	CONTROL_READY,  /* from a process */
+	CONTROL_TOKEN,  /* to the sending process: a file with a token, open for reading */
 };
 
 /* 0, or -errno. */
 int control_pair(int fds[2]);
-int control_send(int fd, enum control what, int stream_fd);
-/* Does not wait. *stream_fd is the caller's with CONTROL_STREAM. */
-enum control control_receive(int fd, int *stream_fd);
+int control_send(int fd, enum control what, int passed_fd);
+/* Does not wait. *passed_fd is the caller's with CONTROL_STREAM and CONTROL_TOKEN. */
+enum control control_receive(int fd, int *passed_fd);
 
 #endif

@@ -1,6 +1,5 @@
 #include "agent/keeper.h"
 
-#include "agent/batch.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -8,28 +7,33 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names of one file after the other go into the store together, but not later than that. */
+/* Names of one file after the other are given together, but not later than that. */
 #define NAMES_LATEST_NS 2000000000ull
 /* A disk that was full is tried again. */
 #define AGAIN_NS        5000000000ull
+#define LAST_WAIT_NS    500000000ull
 
 static void end_dictionary(struct keeper *k)
 {
 	if (!k->dict)
 		return;
+	k->target.end(k->target.ctx);
 	chunk_reader_done(&k->reader);
 	profile_free(k->dict);
 	k->dict = NULL;
 	k->has_begun = false;
 	k->has_names = false;
 	k->is_full = false;
+	buf_clear(&k->metrics);
+	k->held_until_ns = 0;
 	k->asked = MAPPING_NONE;
 	naming_begin(&k->naming);
 }
 
-void keeper_init(struct keeper *k, struct store *store, const struct name_files_opts *files)
+void keeper_init(struct keeper *k, const struct keeper_target *target,
+		 const struct name_files_opts *files)
 {
-	*k = (struct keeper){ .store = store, .stream.fd = -1, .asked = MAPPING_NONE };
+	*k = (struct keeper){ .target = *target, .stream.fd = -1, .asked = MAPPING_NONE };
 	naming_init(&k->naming, files);
 }
 
@@ -38,6 +42,7 @@ void keeper_done(struct keeper *k)
 	end_dictionary(k);
 	stream_close(&k->stream);
 	buf_done(&k->unpacked);
+	buf_done(&k->metrics);
 	naming_done(&k->naming);
 }
 
@@ -50,12 +55,12 @@ void keeper_connect(struct keeper *k, int fd)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int store_names(struct keeper *k, struct err *err)
+static int give_names(struct keeper *k, struct err *err)
 {
 	if (!k->has_names)
 		return 0;
 	k->has_names = false;
-	return store_add_names(k->store, k->dict, err);
+	return k->target.names(k->target.ctx, k->dict, err);
 }
 
 static void note_names(struct keeper *k)
@@ -72,26 +77,38 @@ static void send_done(struct keeper *k, uint32_t type)
 	stream_put(&k->stream, type, &done, sizeof done, -1);
 }
 
+static int settle_batch(struct keeper *k, struct err *err);
+
 /* Asks for the next file; when there is none left, everything is named. */
 static int name_next(struct keeper *k, struct err *err)
 {
 	uint64_t now_ns = clock_mono_ns();
-	uint32_t mapping = naming_next(&k->naming, k->is_last ? UINT64_MAX : now_ns);
+	bool is_end = k->is_last || (k->held_until_ns && k->batch.is_last);
+	uint32_t mapping = naming_next(&k->naming, k->dict, is_end ? UINT64_MAX : now_ns);
 	const struct wire_want want = { .generation = k->begin.generation, .mapping = mapping };
 	int rc = 0;
 
 	if (k->asked != MAPPING_NONE)
 		return 0;
 	if (mapping == MAPPING_NONE || now_ns >= k->names_due_ns)
-		rc = store_names(k, err);
+		rc = give_names(k, err);
 	if (rc)
 		return rc;
+	if (mapping == MAPPING_NONE && k->held_until_ns)
+		return settle_batch(k, err);
 	if (mapping == MAPPING_NONE) {
 		send_done(k, WIRE_IDLE);
 		return 0;
 	}
 	k->asked = mapping;
 	return stream_put(&k->stream, WIRE_WANT, &want, sizeof want, -1);
+}
+
+int keeper_name(struct keeper *k, struct err *err)
+{
+	bool can = stream_is_open(&k->stream) && k->has_begun && !k->is_full;
+
+	return can ? name_next(k, err) : 0;
 }
 
 static int take_file(struct keeper *k, const struct wire_file *f, int fd, struct err *err)
@@ -118,7 +135,8 @@ static void begin(struct keeper *k, const struct wire_begin *b)
 static bool is_expected(uint32_t type)
 {
 	const uint32_t types = CHUNK_DICTIONARY | CHUNK_CATALOG | 1 << CHUNK_FUNCTIONS |
-			       1 << CHUNK_NAMES | 1 << CHUNK_SAMPLES | 1 << CHUNK_SPANS;
+			       1 << CHUNK_NAMES | 1 << CHUNK_LINKS | 1 << CHUNK_SAMPLES |
+			       1 << CHUNK_SPANS | 1 << CHUNK_LINKED;
 
 	return type < CHUNK_TYPES_END && types & 1u << type;
 }
@@ -137,22 +155,26 @@ static int take_chunk(struct keeper *k, const struct wire_chunk *c, const void *
 	return 0;
 }
 
-static int ingest(struct keeper *k, const struct wire_batch *b, struct err *err)
+static int take_metrics(struct keeper *k, const void *payload, size_t len, struct err *err)
 {
-	struct profile *p = batch_of(k->dict);
-	const struct store_batch batch = { .p = p,
-					   .sender = k->begin.sender,
-					   .sequence = b->sequence };
-	bool duplicate = false;
+	if (!k->has_begun || k->metrics.len)
+		return err_set(err, EPROTO, "the collector sent metrics of no batch");
+	buf_add(&k->metrics, payload, len);
+	return 0;
+}
 
-	p->meta.start_mono_ns = b->start_mono_ns;
-	p->meta.start_wall_ns = b->start_wall_ns;
-	p->meta.duration_ns = b->duration_ns;
-	int rc = store_ingest(k->store, &batch, 1, &duplicate, err);
-	k->batches += !rc;
-	k->samples += rc || duplicate ? 0 : p->samples.n;
-	profile_free(p);
-	return rc;
+static int give_batch(struct keeper *k, const struct wire_batch *b, struct err *err)
+{
+	const struct keeper_batch batch = { .sender = k->begin.sender,
+					    .sequence = b->sequence,
+					    .metrics = k->metrics.data,
+					    .metrics_bytes = k->metrics.len };
+	struct profile_meta *meta = &k->dict->meta;
+
+	meta->start_mono_ns = b->start_mono_ns;
+	meta->start_wall_ns = b->start_wall_ns;
+	meta->duration_ns = b->duration_ns;
+	return k->target.batch(k->target.ctx, k->dict, &batch, err);
 }
 
 static int has_no_room(struct keeper *k, const struct err *err)
@@ -164,13 +186,15 @@ static int has_no_room(struct keeper *k, const struct err *err)
 	return 0;
 }
 
-static int store_batch(struct keeper *k, struct err *err)
+static int settle_batch(struct keeper *k, struct err *err)
 {
-	int rc = ingest(k, &k->batch, err);
+	int rc = give_batch(k, &k->batch, err);
 
+	k->held_until_ns = 0;
 	if (rc == -ENOSPC)
 		return has_no_room(k, err);
 	k->dict->samples.n = 0;
+	buf_clear(&k->metrics);
 	k->is_full = false;
 	if (rc)
 		return rc;
@@ -182,46 +206,91 @@ static int store_batch(struct keeper *k, struct err *err)
 	return name_next(k, err);
 }
 
+/* Until its names are there. Of the last one there is not much time left. */
+static int hold_batch(struct keeper *k, struct err *err)
+{
+	uint64_t wait_ns = k->target.names_wait_ns;
+
+	if (k->batch.is_last && wait_ns > LAST_WAIT_NS)
+		wait_ns = LAST_WAIT_NS;
+	k->held_until_ns = clock_mono_ns() + wait_ns;
+	naming_look(&k->naming, k->dict);
+	return name_next(k, err);
+}
+
 static int take_batch(struct keeper *k, const struct wire_batch *b, struct err *err)
 {
 	if (!k->has_begun || !b->sequence)
 		return err_set(err, EPROTO, "the collector sent a batch of nothing");
+	if (k->held_until_ns)
+		return err_set(err, EPROTO, "the collector sent a batch before its last was taken");
 	k->batch = *b;
-	return store_batch(k, err);
+	return k->target.names_wait_ns ? hold_batch(k, err) : settle_batch(k, err);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+union head {
+	struct wire_begin begin;
+	struct wire_chunk chunk;
+	struct wire_batch batch;
+	struct wire_file file;
+};
+
+/* more: what follows the head. */
+static int take_one(struct keeper *k, uint32_t type, const union head *u, const void *more,
+		    size_t len, int fd, struct err *err)
+{
+	switch (type) {
+	case WIRE_BEGIN:
+		begin(k, &u->begin);
+		return 0;
+	case WIRE_CHUNK:
+		return take_chunk(k, &u->chunk, more, len, err);
+	case WIRE_METRICS:
+		return take_metrics(k, more, len, err);
+	case WIRE_BATCH:
+		return take_batch(k, &u->batch, err);
+	default:
+		return take_file(k, &u->file, fd, err);
+	}
+}
+
+static const struct {
+	bool is_known, has_more;
+	size_t size; /* of its head */
+} kinds[] = {
+	[WIRE_BEGIN] = { true, false, sizeof(struct wire_begin) },
+	[WIRE_CHUNK] = { true, true, sizeof(struct wire_chunk) },
+	[WIRE_BATCH] = { true, false, sizeof(struct wire_batch) },
+	[WIRE_FILE] = { true, false, sizeof(struct wire_file) },
+	[WIRE_METRICS] = { true, true, 0 },
+};
+
+static bool is_sound(const struct stream_message *m, int fd)
+{
+	if (m->type >= sizeof kinds / sizeof *kinds || !kinds[m->type].is_known)
+		return false;
+	return (kinds[m->type].has_more ? m->len >= kinds[m->type].size
+					: m->len == kinds[m->type].size) &&
+	       (fd < 0 || m->type == WIRE_FILE);
+}
+
 static int take(struct keeper *k, const struct stream_message *m, struct err *err)
 {
-	union {
-		struct wire_begin begin;
-		struct wire_chunk chunk;
-		struct wire_batch batch;
-		struct wire_file file;
-	} u;
-	static const size_t sizes[] = { [WIRE_BEGIN] = sizeof u.begin,
-					[WIRE_CHUNK] = sizeof u.chunk,
-					[WIRE_BATCH] = sizeof u.batch,
-					[WIRE_FILE] = sizeof u.file };
-	size_t size = m->type && m->type < sizeof sizes / sizeof *sizes ? sizes[m->type] : 0;
-	int fd = m->with_fd ? stream_take_fd(&k->stream) : -1;
-	int rc = 0;
+	int rc, fd = m->with_fd ? stream_take_fd(&k->stream) : -1;
+	union head u;
 
-	if (!size || m->len < size || (m->type != WIRE_CHUNK && m->len != size) ||
-	    (fd >= 0 && m->type != WIRE_FILE))
+	if (is_sound(m, fd)) {
+		size_t size = kinds[m->type].size;
+
+		memcpy(&u, m->payload, size);
+		rc = take_one(k, m->type, &u, (const char *)m->payload + size, m->len - size, fd,
+			      err);
+	} else {
 		rc = err_set(err, EPROTO, "the collector sent message %u of %zu bytes", m->type,
 			     m->len);
-	else
-		memcpy(&u, m->payload, size);
-	if (!rc && m->type == WIRE_BEGIN)
-		begin(k, &u.begin);
-	else if (!rc && m->type == WIRE_CHUNK)
-		rc = take_chunk(k, &u.chunk, (const char *)m->payload + size, m->len - size, err);
-	else if (!rc && m->type == WIRE_BATCH)
-		rc = take_batch(k, &u.batch, err);
-	else if (!rc)
-		rc = take_file(k, &u.file, fd, err);
+	}
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -246,8 +315,8 @@ int keeper_run(struct keeper *k, struct err *err)
 		return -EPIPE;
 	if (k->is_full && clock_mono_ns() < k->again_ns)
 		return 0;
-	if (k->is_full)
-		rc = store_batch(k, err);
+	if (k->is_full || (k->held_until_ns && clock_mono_ns() >= k->held_until_ns))
+		rc = settle_batch(k, err);
 	if (!rc)
 		rc = take_all(k, err);
 	while (!rc && in > 0 && !k->is_full) {

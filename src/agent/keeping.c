@@ -1,119 +1,84 @@
 /* The store process. */
 #include "agent/control.h"
-#include "agent/keeper.h"
+#include "agent/keep_store.h"
+#include "agent/taking.h"
 #include "agent/up.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <unistd.h>
 
-enum { POLL_MS = 1000 };
 /* Of CPU time, and how often: soon again while there is more to do. */
 #define MAINTAIN_BUDGET_NS 20000000
 #define MAINTAIN_EVERY_NS  10000000000ull
 #define MAINTAIN_SOON_NS   1000000000ull
-/* For the last batch of a collector that ends, too. */
-#define STOP_NS            1500000000ull
+#define TRIM_EVERY_NS      60000000000ull
+enum { LARGE_BYTES = 128 << 10 };
 
 struct keeping {
-	int control;
+	struct taking taking;
+	struct sandbox sandbox;
 	struct store *store;
-	struct keeper keeper;
-	uint64_t maintain_ns;
-	bool is_over;
+	struct keep_store target;
+	struct name_guard *guard;
+	uint64_t maintain_ns, trim_ns;
 };
 
-static void hear(struct keeping *k)
+static int maintain(void *ctx, struct err *err)
 {
-	enum control what;
-	int fd;
-
-	while ((what = control_receive(k->control, &fd)) != CONTROL_NOTHING) {
-		if (what == CONTROL_STREAM)
-			keeper_connect(&k->keeper, fd);
-		else if (what == CONTROL_STOP || what == CONTROL_GONE)
-			k->is_over = true;
-		if (what == CONTROL_GONE)
-			return;
-	}
-}
-
-static int maintain(struct keeping *k, struct err *err)
-{
+	struct keeping *k = ctx;
 	uint64_t now_ns = clock_mono_ns();
 
 	if (now_ns < k->maintain_ns)
 		return 0;
+	if (now_ns >= k->trim_ns) {
+		mem_trim();
+		k->trim_ns = now_ns + TRIM_EVERY_NS;
+	}
 	int more = store_maintain(k->store, MAINTAIN_BUDGET_NS, err);
 	k->maintain_ns = now_ns + (more > 0 ? MAINTAIN_SOON_NS : MAINTAIN_EVERY_NS);
 	return more < 0 && more != -ENOSPC ? more : 0; /* who stores says when the disk is full */
 }
 
-static void wait_for_work(struct keeping *k, int timeout_ms)
-{
-	struct stream *s = &k->keeper.stream;
-	struct pollfd fds[] = {
-		{ .fd = k->control, .events = POLLIN },
-		{ .fd = k->keeper.is_full ? -1 : s->fd,
-		  .events = POLLIN | (stream_has_more(s) ? POLLOUT : 0) },
-	};
-
-	poll(fds, 2, timeout_ms);
-	if (fds[0].revents)
-		hear(k);
-}
-
-/* -EPIPE: there is no collector, which another process sees to. */
-static int work(struct keeping *k, int timeout_ms, struct err *err)
-{
-	wait_for_work(k, timeout_ms);
-	int rc = keeper_run(&k->keeper, err);
-	return rc && rc != -EPIPE ? rc : maintain(k, err);
-}
-
-/* The collector was told first: what it sent last is in the socket. */
-static int finish(struct keeping *k, struct err *err)
-{
-	uint64_t end_ns = clock_mono_ns() + STOP_NS;
-	int rc = 0;
-
-	while (!rc && stream_is_open(&k->keeper.stream) && clock_mono_ns() < end_ns)
-		rc = work(k, 10, err);
-	return rc;
-}
-
-static int run(struct keeping *k, struct err *err)
-{
-	int rc = 0;
-
-	control_send(k->control, CONTROL_READY, -1);
-	while (!rc && !k->is_over)
-		rc = work(k, POLL_MS, err);
-	return rc ? rc : finish(k, err);
-}
-
 static int keep(struct keeping *k, const struct up_server *server, struct err *err)
 {
-	int rc = server->start ? server->start(server->ctx, k->store, err) : 0;
+	int rc = server->start ? server->start(server->ctx, k->store, k->guard, &k->sandbox, err)
+			       : 0;
 
+	if (!rc)
+		rc = sandbox_calls(&k->sandbox, err);
 	if (rc)
 		return rc;
-	keeper_init(&k->keeper, k->store, &(struct name_files_opts){ 0 });
-	rc = run(k, err);
+	k->target.store = k->store;
+	const struct keeper_target target = keep_in_store(&k->target);
+	keeper_init(&k->taking.keeper, &target, &(struct name_files_opts){ 0 });
+	k->taking.keeper.naming.guard = k->guard;
+	name_guard_look(k->guard);
+	rc = taking_run(&k->taking, err);
 	if (server->stop)
 		server->stop(server->ctx);
-	keeper_done(&k->keeper);
+	keeper_done(&k->taking.keeper);
 	return rc;
 }
 
-int keeping_run(const struct up_opts *opts, int control)
+int keeping_run(const struct up_opts *opts, struct name_guard *guard, int control)
 {
-	struct keeping k = { .control = control };
+	struct keeping k = { .taking = { .control = control,
+					 .names_fd = -1,
+					 .ops = { .tend = maintain, .ctx = &k } },
+			     .sandbox = { .data_dir = opts->data_dir,
+					  .read_dir = opts->server.read_dir },
+			     .guard = guard };
 	struct err err = { 0 };
-	int rc = privileges_drop(opts->uid, opts->gid, &err);
 
+	mem_give_back(LARGE_BYTES);
+	int rc = opts->server.load ? opts->server.load(opts->server.ctx, &err) : 0;
+
+	if (!rc)
+		rc = privileges_drop(opts->uid, opts->gid, &err);
+	if (!rc)
+		rc = sandbox_files(&k.sandbox, &err);
 	if (!rc)
 		rc = store_open(opts->data_dir, &opts->store, &k.store, &err);
 	if (!rc)

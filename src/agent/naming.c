@@ -1,6 +1,7 @@
 #include "agent/naming.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "collect/symbolize.h"
 
 void naming_init(struct naming *n, const struct name_files_opts *files)
@@ -32,8 +33,12 @@ void naming_done(struct naming *n)
 	name_files_close(&n->files);
 }
 
-/* The same in every dictionary. */
-static uint64_t mapping_key(const struct profile *dict, uint32_t mapping)
+void naming_forget(struct naming *n)
+{
+	map_clear(&n->done);
+}
+
+uint64_t naming_key(const struct profile *dict, uint32_t mapping)
 {
 	const struct mapping *m = &dict->frames.mappings.v[mapping];
 	uint64_t name = hash_bytes(profile_str(dict, m->name), strtab_len(&dict->strings, m->name));
@@ -47,13 +52,22 @@ static struct naming_want *want_of(struct naming *n, const struct profile *dict,
 
 	if (known)
 		return &n->wants.v[*known];
-	uint64_t key = mapping_key(dict, mapping);
+	uint64_t key = naming_key(dict, mapping);
 	uint32_t i = map_intern(&n->by_key, key, n->wants.n, NULL, NULL);
 	if (i == n->wants.n)
 		vec_push(&n->wants, (struct naming_want){ .key = key });
 	n->wants.v[i].mapping = mapping;
 	map_put(&n->by_mapping, mapping, i);
 	return &n->wants.v[i];
+}
+
+static enum symbols_state state_of(const struct naming *n, const struct profile *dict,
+				   uint32_t mapping)
+{
+	const struct mapping *m = &dict->frames.mappings.v[mapping];
+
+	return n->symbols ? symbols_thread_state(n->symbols, m->build_id, m->build_id_len)
+			  : SYMBOLS_NONE;
 }
 
 void naming_look(struct naming *n, const struct profile *dict)
@@ -64,16 +78,36 @@ void naming_look(struct naming *n, const struct profile *dict)
 		if (f->kind != FRAME_NATIVE || f->mapping == MAPPING_NONE)
 			continue;
 		struct naming_want *w = want_of(n, dict, f->mapping);
-		if (!map_get(&n->done, hash_mix(w->key, f->offset)))
+		if (!map_get(&n->done, hash_mix(w->key, f->offset)) &&
+		    state_of(n, dict, f->mapping) != SYMBOLS_THERE)
 			map_put(&w->frames, f->offset, n->seen_frames);
 	}
 }
 
-uint32_t naming_next(const struct naming *n, uint64_t now_ns)
+/* At the end there is no time to wait for a server: it names those frames when it gets the table another time. */
+static bool is_wanted(const struct naming *n, struct naming_want *w, enum symbols_state state,
+		      uint64_t now_ns)
 {
-	for (size_t i = 0; i < n->wants.n; i++)
-		if (n->wants.v[i].frames.n && now_ns >= n->wants.v[i].due_ns)
-			return n->wants.v[i].mapping;
+	if (state == SYMBOLS_THERE)
+		map_done(&w->frames);
+	if (state != SYMBOLS_UNKNOWN && w->was_given) {
+		w->was_given = false;
+		w->due_ns = 0;
+	}
+	if (!w->frames.n || now_ns < w->due_ns)
+		return false;
+	return state == SYMBOLS_NONE ||
+	       (now_ns != UINT64_MAX && symbols_thread_is_free(n->symbols));
+}
+
+uint32_t naming_next(struct naming *n, const struct profile *dict, uint64_t now_ns)
+{
+	for (size_t i = 0; i < n->wants.n; i++) {
+		struct naming_want *w = &n->wants.v[i];
+
+		if (w->frames.n && is_wanted(n, w, state_of(n, dict, w->mapping), now_ns))
+			return w->mapping;
+	}
 	return MAPPING_NONE;
 }
 
@@ -94,22 +128,64 @@ static uint64_t due_after(uint64_t now_ns, uint64_t cost_ns)
 	return now_ns + (wait_ns < NAMING_MAX_WAIT_NS ? wait_ns : NAMING_MAX_WAIT_NS);
 }
 
+/* Its frames stay: who they are to be named by is known when it was dealt with. */
+static void give(struct naming *n, struct naming_want *w, const struct profile *dict, int fd)
+{
+	const struct mapping *m = &dict->frames.mappings.v[w->mapping];
+
+	if (!symbols_thread_give(n->symbols, m->build_id, m->build_id_len, fd,
+				 profile_str(dict, m->name)))
+		return;
+	w->was_given = true;
+	w->due_ns = clock_mono_ns() + NAMING_GIVE_AGAIN_NS;
+}
+
+/* False: it has ended this process too often. */
+static bool is_allowed(const struct naming *n, struct naming_want *w, const char *path)
+{
+	uint32_t ends = name_guard_ends(n->guard, w->key);
+
+	if (ends < NAME_GUARD_ENDS)
+		return true;
+	if (!w->is_left_alone)
+		log_warn(
+			"functions of %s have no names: reading it has ended this process %u times",
+			path, ends);
+	w->is_left_alone = true;
+	return false;
+}
+
+static void read_names(struct naming *n, struct naming_want *w, struct symbolize *s, int fd,
+		       const char *path)
+{
+	struct elf_names names;
+
+	name_guard_begin(n->guard, w->key);
+	if (elf_names_open(&names, &n->files, fd, path, 0) == 0) {
+		symbolize_frames(s, names.source, w->mapping, &w->frames);
+		elf_names_close(&names);
+	}
+	name_guard_end(n->guard);
+}
+
 bool naming_file(struct naming *n, struct profile *dict, uint32_t mapping, int fd)
 {
 	const uint32_t *known = map_get(&n->by_mapping, mapping);
 	struct map nothing = { 0 };
 	struct symbolize s = { .sink = profile_sink(dict), .leaf_samples = &nothing };
 	uint64_t begin_ns = clock_mono_ns();
-	struct elf_names names;
 
 	if (!known)
 		return false;
 	struct naming_want *w = &n->wants.v[*known];
+	enum symbols_state state = state_of(n, dict, mapping);
+	if (fd >= 0 && state == SYMBOLS_UNKNOWN)
+		give(n, w, dict, fd);
+	if (fd >= 0 && state != SYMBOLS_NONE)
+		return false;
 	const char *path = profile_str(dict, dict->frames.mappings.v[mapping].name);
-	if (fd >= 0 && w->frames.n && elf_names_open(&names, &n->files, fd, path, 0) == 0) {
-		symbolize_frames(&s, names.source, mapping, &w->frames);
-		elf_names_close(&names);
-	}
+	if (fd >= 0 && w->frames.n && is_allowed(n, w, path))
+		read_names(n, w, &s, fd, path);
 	if (fd >= 0)
 		remember(n, w);
 	uint64_t end_ns = clock_mono_ns();

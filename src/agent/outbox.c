@@ -9,7 +9,8 @@
 
 /* Names of frames come from the store process itself, but for the kernel's, which are among these. Times of threads have no place in it. */
 enum {
-	TABLES = CHUNK_DICTIONARY | CHUNK_CATALOG | 1 << CHUNK_FUNCTIONS | 1 << CHUNK_NAMES,
+	TABLES = CHUNK_DICTIONARY | CHUNK_CATALOG | 1 << CHUNK_FUNCTIONS | 1 << CHUNK_NAMES |
+		 1 << CHUNK_LINKS,
 };
 
 void outbox_init(struct outbox *o, struct profile *p, uint64_t max_bytes)
@@ -115,6 +116,7 @@ void outbox_done(struct outbox *o)
 	stream_close(&o->stream);
 	chunk_writer_free(o->samples);
 	chunk_writer_free(o->tables);
+	buf_done(&o->metrics);
 }
 
 /* --- batches ---------------------------------------------------------------------------------- */
@@ -133,6 +135,24 @@ static int put_samples(void *ctx, enum chunk_type type, uint32_t flags, const vo
 	return 0;
 }
 
+void outbox_set_metrics(struct outbox *o, struct buf *otlp)
+{
+	buf_done(&o->metrics);
+	o->metrics = *otlp;
+	*otlp = (struct buf){ 0 };
+}
+
+static void put_metrics(struct outbox *o, struct buf *b)
+{
+	const uint32_t message[] = { WIRE_METRICS, o->metrics.len };
+
+	if (!o->metrics.len || o->metrics.len > WIRE_MAX_TO_STORE)
+		return;
+	buf_add(b, message, sizeof message);
+	buf_add(b, o->metrics.data, o->metrics.len);
+	buf_clear(&o->metrics);
+}
+
 uint64_t outbox_add(struct outbox *o, const struct wire_batch *head)
 {
 	struct outbox_batch b = { .head = *head,
@@ -144,6 +164,7 @@ uint64_t outbox_add(struct outbox *o, const struct wire_batch *head)
 
 	chunk_write(o->samples, o->profile, 1 << CHUNK_SAMPLES, &out, &err);
 	chunk_writer_drop_samples(o->samples);
+	put_metrics(o, &b.samples);
 	o->profile->samples.n = 0;
 	o->bytes += b.samples.len;
 	vec_push(&o->batches, b);

@@ -16,12 +16,13 @@
 struct outbox_batch {
 	struct wire_batch head; /* sequence 0: it was never sent */
 	struct profile *profile;
-	struct buf samples; /* messages */
+	struct buf samples; /* messages: its metrics, too */
 	uint64_t n;
 };
 struct outbox {
 	struct profile *profile, *sending; /* that is filled; whose dictionary the other side has */
 	struct chunk_writer *samples, *tables;
+	struct buf metrics; /* of the batch that is made next */
 	struct stream stream;
 	uint8_t sender[STORE_SENDER_BYTES];
 	uint64_t generation, next_sequence, idle; /* idle: everything is named after this one */
@@ -36,6 +37,8 @@ enum { OUTBOX_MAX_OLD = 2 }; /* profiles that only batches refer to */
 void outbox_init(struct outbox *o, struct profile *p, uint64_t max_bytes);
 void outbox_done(struct outbox *o);
 
+/* One message of OTLP metrics, for the batch that is made next. Empty afterwards. */
+void outbox_set_metrics(struct outbox *o, struct buf *otlp);
 /* Makes a batch of the profile's samples and takes them out. Returns how many older samples were dropped instead. */
 uint64_t outbox_add(struct outbox *o, const struct wire_batch *head);
 static inline bool outbox_is_empty(const struct outbox *o)

@@ -3,8 +3,10 @@
 #include "agent/up.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/notify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,22 +26,26 @@ enum { COLLECTOR, KEEPER, PARTS };
 #define SETTLED_NS       (60 * SECOND_NS) /* who ran that long begins anew with the shortest one */
 #define COLLECTOR_END_NS (4 * SECOND_NS)  /* then it is killed */
 #define KEEPER_END_NS    (10 * SECOND_NS)
+#define TOKEN_NS         (10 * SECOND_NS)
 
 struct part {
 	const char *name, *comm;
-	int (*run)(const struct up_opts *opts, int control);
+	int (*run)(const struct up_opts *opts, struct name_guard *guard, int control);
 	pid_t pid; /* 0: it does not run */
 	int control;
-	bool is_ready, was_ready;
+	bool is_ready, was_ready, is_asked; /* is_asked: to end, and to begin again at once */
 	uint64_t started_ns, again_ns, backoff_ns;
 };
 struct supervisor {
 	const struct up_opts *opts;
+	struct name_guard *guard;
 	struct part parts[PARTS];
-	int signals; /* descriptor */
+	struct stat token; /* its file, as it was sent */
+	uint64_t token_ns; /* when that is looked at next */
+	int signals;       /* descriptor */
 	sigset_t before;
-	bool is_over;
-	int rc; /* of a part that could not even start */
+	bool is_over, is_said, wants_reload; /* is_said: that all is ready */
+	int rc;                              /* of a part that could not even start */
 };
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -56,7 +63,7 @@ static _Noreturn void be(struct supervisor *s, struct part *p, int control)
 	for (int i = 0; i < PARTS; i++)
 		if (s->parts[i].control >= 0)
 			close(s->parts[i].control);
-	_exit(-p->run(s->opts, control));
+	_exit(-p->run(s->opts, s->guard, control));
 }
 
 static int start(struct supervisor *s, struct part *p)
@@ -94,7 +101,12 @@ static void join(struct supervisor *s)
 		control_send(s->parts[i].control, CONTROL_STREAM, ends[i]);
 		close(ends[i]);
 	}
+	if (!s->is_said)
+		notify_init("READY=1");
+	s->is_said = true;
 }
+
+static void look_at_token(struct supervisor *s, bool at_once);
 
 static void start_due(struct supervisor *s)
 {
@@ -103,8 +115,12 @@ static void start_due(struct supervisor *s)
 	for (int i = 0; i < PARTS; i++) {
 		struct part *p = &s->parts[i];
 
-		if (!p->pid && now_ns >= p->again_ns && start(s, p))
+		if (p->pid || now_ns < p->again_ns)
+			continue;
+		if (start(s, p))
 			p->again_ns = now_ns + BACKOFF_MAX_NS;
+		else if (i == KEEPER)
+			look_at_token(s, true);
 	}
 }
 
@@ -114,13 +130,59 @@ static void hear(struct supervisor *s, struct part *p)
 	int fd;
 
 	while ((what = control_receive(p->control, &fd)) != CONTROL_NOTHING && what)
-		if (what == CONTROL_STREAM)
+		if (what == CONTROL_STREAM || what == CONTROL_TOKEN)
 			close(fd);
 		else if (what == CONTROL_READY && !p->is_ready) {
 			p->is_ready = p->was_ready = true;
 			log_verbose("the %s runs as process %d", p->name, (int)p->pid);
 			join(s);
 		}
+}
+
+/* --- the token -------------------------------------------------------------------------------- */
+
+static bool has_token_file(const struct supervisor *s)
+{
+	return s->opts->target.url && s->opts->target.token_file;
+}
+
+/* It is a file that only we may read. */
+static void send_token(struct supervisor *s)
+{
+	const char *path = s->opts->target.token_file;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0) {
+		log_warn("cannot open %s: %s; the token is what it was", path, strerror(errno));
+		return;
+	}
+	if (s->parts[KEEPER].pid)
+		control_send(s->parts[KEEPER].control, CONTROL_TOKEN, fd);
+	close(fd);
+}
+
+static bool token_has_changed(struct supervisor *s)
+{
+	struct stat now;
+
+	if (stat(s->opts->target.token_file, &now))
+		return false; /* it is being replaced */
+	bool changed = now.st_ino != s->token.st_ino || now.st_size != s->token.st_size ||
+		       now.st_mtim.tv_sec != s->token.st_mtim.tv_sec ||
+		       now.st_mtim.tv_nsec != s->token.st_mtim.tv_nsec;
+	s->token = now;
+	return changed;
+}
+
+static void look_at_token(struct supervisor *s, bool at_once)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!has_token_file(s) || (!at_once && now_ns < s->token_ns))
+		return;
+	s->token_ns = now_ns + TOKEN_NS;
+	if (token_has_changed(s) || at_once)
+		send_token(s);
 }
 
 /* --- deaths ----------------------------------------------------------------------------------- */
@@ -136,6 +198,12 @@ static void say_end(const struct part *p, int status)
 			 (unsigned long long)(p->backoff_ns / SECOND_NS));
 }
 
+/* It has said why. A disk that is full now has room later. */
+static bool cannot_work_here(const struct part *p, int status)
+{
+	return !p->was_ready && !(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC);
+}
+
 static void has_ended(struct supervisor *s, struct part *p, int status)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -144,9 +212,9 @@ static void has_ended(struct supervisor *s, struct part *p, int status)
 	p->is_ready = false;
 	close(p->control);
 	p->control = -1;
-	if (s->is_over)
+	if (s->is_over || p->is_asked)
 		return;
-	if (!p->was_ready) { /* it cannot work here, and has said why */
+	if (cannot_work_here(p, status)) {
 		s->is_over = true;
 		s->rc = WIFEXITED(status) && WEXITSTATUS(status) ? -WEXITSTATUS(status) : -EIO;
 		return;
@@ -178,6 +246,8 @@ static void take_signals(struct supervisor *s)
 	while (read(s->signals, &info, sizeof info) == sizeof info)
 		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM)
 			s->is_over = true;
+		else if (info.ssi_signo == SIGHUP)
+			s->wants_reload = true;
 	reap(s);
 }
 
@@ -192,6 +262,8 @@ static int wait_ms(const struct supervisor *s)
 		if (!p->pid && left_ns < wait_ns)
 			wait_ns = left_ns;
 	}
+	if (has_token_file(s) && wait_ns > TOKEN_NS)
+		wait_ns = TOKEN_NS;
 	return wait_ns == UINT64_MAX ? -1 : (int)(wait_ns / 1000000) + 1;
 }
 
@@ -229,6 +301,34 @@ static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
 	p->pid = 0;
 }
 
+/* At once, not after a pause: nothing is wrong with it. */
+static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t within_ns)
+{
+	p->is_asked = true;
+	end(s, p, within_ns);
+	p->is_asked = p->is_ready = false;
+	p->again_ns = p->backoff_ns = 0;
+	if (p->control >= 0)
+		close(p->control);
+	p->control = -1;
+}
+
+/* The collector first: the store process takes what it sends last. */
+static void reload(struct supervisor *s)
+{
+	const struct up_reload *how = &s->opts->reload;
+
+	if (!s->wants_reload || s->is_over)
+		return;
+	s->wants_reload = false;
+	look_at_token(s, true);
+	unsigned parts = how->read ? how->read(how->ctx) : 0;
+	if (parts & UP_COLLECTOR)
+		end_to_begin_again(s, &s->parts[COLLECTOR], COLLECTOR_END_NS);
+	if (parts & UP_KEEPER)
+		end_to_begin_again(s, &s->parts[KEEPER], KEEPER_END_NS);
+}
+
 static int catch_signals(struct supervisor *s)
 {
 	static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
@@ -251,14 +351,24 @@ int up_run(const struct up_opts *opts)
 			   [KEEPER] = { "store process", "cresset-store", keeping_run,
 					.control = -1 } },
 	};
+
+	if (opts->target.url)
+		s.parts[KEEPER] = (struct part){ "sending process", "cresset-send", sending_run,
+						 .control = -1 };
+	struct err err;
 	int rc = catch_signals(&s);
 
 	if (rc)
 		return rc;
+	if (name_guard_new(&s.guard, &err))
+		log_warn("%s; a file that cannot be read is tried again and again", err.text);
 	while (!s.is_over) {
 		start_due(&s);
 		wait_for_news(&s, wait_ms(&s));
+		look_at_token(&s, false);
+		reload(&s);
 	}
+	notify_init("STOPPING=1");
 	end(&s, &s.parts[COLLECTOR], COLLECTOR_END_NS);
 	end(&s, &s.parts[KEEPER], KEEPER_END_NS);
 	for (int i = 0; i < PARTS; i++)
@@ -266,5 +376,6 @@ int up_run(const struct up_opts *opts)
 			close(s.parts[i].control);
 	close(s.signals);
 	sigprocmask(SIG_SETMASK, &s.before, NULL);
+	name_guard_free(s.guard);
 	return s.rc;
 }

@@ -3,7 +3,8 @@
  *     collector → store                                  store → collector
  *     WIRE_BEGIN   a dictionary begins, empty            WIRE_ACK    a batch is synced in the store
  *     WIRE_CHUNK   what is new in it; samples            WIRE_WANT   the file of a mapping, please
- *     WIRE_BATCH   the samples that came are a batch     WIRE_IDLE   all that could be named after a batch is
+ *     WIRE_METRICS what else was measured meanwhile      WIRE_IDLE   all that could be named after a batch is
+ *     WIRE_BATCH   what came is a batch
  *     WIRE_FILE    a file, open for reading, or none
  *
  * Chunks are those of profile/chunk.h, and ids are those of the collector's profile: what is in its dictionary is sent once, until the
@@ -25,6 +26,7 @@ enum wire_type {
 	WIRE_ACK,
 	WIRE_WANT,
 	WIRE_IDLE,
+	WIRE_METRICS, /* one message of OTLP metrics, not packed; at most one for a batch */
 };
 
 struct wire_begin {

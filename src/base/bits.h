@@ -111,6 +111,33 @@ static inline uint64_t bits_get_rice(struct bit_reader *r, unsigned low, unsigne
 	return (uint64_t)ones << low | next << (ones + 1) >> 1 >> (63 - low);
 }
 
+/* n of them, in much less time than one by one: what was read of memory once is used up first. */
+static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigned plain,
+				  uint64_t *out, size_t n)
+{
+	struct bit_reader r = *from; /* in registers */
+	size_t i = 0;
+	while (i < n && r.at / 8 + 8 <= r.len) {
+		uint64_t next = bits_peek(&r);
+		unsigned left = 64 - r.at % 8, first = left;
+		for (; i < n; i++) {
+			unsigned ones = __builtin_clzll(~next | 1), bits = ones + 1 + low;
+			if (ones >= RICE_MOST_ONES || bits > left)
+				break;
+			next <<= ones + 1;
+			out[i] = (uint64_t)ones << low | next >> 1 >> (63 - low);
+			next <<= low;
+			left -= bits;
+		}
+		r.at += first - left;
+		if (i < n && left == first) /* of a gap that is unusually large */
+			out[i++] = bits_get_rice(&r, low, plain);
+	}
+	for (; i < n; i++)
+		out[i] = bits_get_rice(&r, low, plain);
+	*from = r;
+}
+
 /* Whether more was read than there is. */
 static inline bool bits_overrun(const struct bit_reader *r)
 {

@@ -118,6 +118,58 @@ struct cur cur_long_varint(struct cur c, uint64_t *v)
 	return c;
 }
 
+#define HIGH_BITS 0x8080808080808080ull
+
+/* Eight numbers of a byte each. In full, as compilers leave the loop a loop. */
+static bool take_eight(const uint8_t *p, uint64_t *out)
+{
+	uint64_t bytes;
+	memcpy(&bytes, p, sizeof bytes);
+	if (bytes & HIGH_BITS)
+		return false;
+	out[0] = p[0];
+	out[1] = p[1];
+	out[2] = p[2];
+	out[3] = p[3];
+	out[4] = p[4];
+	out[5] = p[5];
+	out[6] = p[6];
+	out[7] = p[7];
+	return true;
+}
+
+/* A number of up to eight bytes, without a look at how many: whose lengths are anything costs no more than one of a byte. 0: it has more. */
+static size_t take_any(const uint8_t *p, uint64_t *out)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	v = le64toh(v);
+	uint64_t ends = ~v & HIGH_BITS;
+	if (!ends)
+		return 0;
+	v &= ends ^ (ends - 1);
+	v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;
+	v = (v & 0x00003fff00003fffull) | (v & 0x3fff00003fff0000ull) >> 2;
+	*out = (v & 0x000000000fffffffull) | (v & 0x0fffffff00000000ull) >> 4;
+	return __builtin_ctzll(ends) / 8 + 1;
+}
+
+bool cur_varints(struct cur *c, uint64_t *out, size_t n)
+{
+	const uint8_t *p = c->p, *end = c->end;
+	size_t i = 0, bytes = 0;
+	while (n - i >= 8 && end - p >= 8 && take_eight(p, out + i)) {
+		p += 8;
+		i += 8;
+	}
+	for (; i < n && end - p >= 8 && (bytes = take_any(p, &out[i])); i++)
+		p += bytes;
+	c->p = p;
+	for (; i < n; i++)
+		out[i] = cur_varint(c);
+	return !c->bad;
+}
+
 bool cur_line(struct cur *c, const char **line, size_t *len)
 {
 	size_t left = cur_left(c);

@@ -117,6 +117,9 @@ static inline uint64_t cur_varint(struct cur *c)
 	return v;
 }
 
+/* The next n of them; false when there are fewer, which makes c bad. */
+bool cur_varints(struct cur *c, uint64_t *out, size_t n);
+
 /* One line without its \n or \r\n; false at the end of the input. The last line needs no newline. */
 bool cur_line(struct cur *c, const char **line, size_t *len);
 

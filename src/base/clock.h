@@ -12,5 +12,7 @@ int64_t clock_wall_offset_ns(void);
 
 /* User + system time of this process, all threads, so far. */
 uint64_t clock_cpu_ns(void);
+/* That of this thread. */
+uint64_t clock_thread_ns(void);
 
 #endif

@@ -128,11 +128,11 @@ int fs_unpack(struct buf *b, size_t max, struct err *err)
 	return rc;
 }
 
-int fs_gzip(const void *data, size_t len, struct buf *out)
+static int gzip_at(int level, const void *data, size_t len, struct buf *out)
 {
-	enum { LEVEL = 6, GZIP_WRAPPER = 16, MEM_LEVEL = 8 };
+	enum { GZIP_WRAPPER = 16, MEM_LEVEL = 8 };
 	z_stream z = { .next_in = (void *)data };
-	if (deflateInit2(&z, LEVEL, Z_DEFLATED, MAX_WBITS + GZIP_WRAPPER, MEM_LEVEL,
+	if (deflateInit2(&z, level, Z_DEFLATED, MAX_WBITS + GZIP_WRAPPER, MEM_LEVEL,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	int rc = Z_OK;
@@ -149,6 +149,16 @@ int fs_gzip(const void *data, size_t len, struct buf *out)
 	}
 	deflateEnd(&z);
 	return 0;
+}
+
+int fs_gzip(const void *data, size_t len, struct buf *out)
+{
+	return gzip_at(6, data, len, out);
+}
+
+int fs_gzip_fast(const void *data, size_t len, struct buf *out)
+{
+	return gzip_at(1, data, len, out);
 }
 
 int fs_open_unnamed(struct err *err)

@@ -33,6 +33,8 @@ int fs_unpack(struct buf *b, size_t max, struct err *err);
 
 /* Appends data as one gzip member: level 6, no name, time 0, so equal input gives equal output. */
 int fs_gzip(const void *data, size_t len, struct buf *out);
+/* The same at level 1: a third of the time, a fifth larger. */
+int fs_gzip_fast(const void *data, size_t len, struct buf *out);
 
 /* A new file without a name, open for reading and writing, in $TMPDIR or /tmp: it is gone once it is closed. The descriptor, or -errno. */
 int fs_open_unnamed(struct err *err);

@@ -58,18 +58,33 @@ static struct map_slot *map_find_free(const struct map *m, uint64_t key)
 	return &m->slots[i];
 }
 
-/* Makes room for one more at a load of at most 70 %. Values under one key may change their order. */
-static void map_grow(struct map *m)
+/* At a load of at most 70 %. */
+static bool map_has_room(uint64_t cap, uint64_t n)
 {
-	if (m->cap && (uint64_t)(m->n + 1) * 10 <= (uint64_t)m->cap * 7)
+	return n * 10 <= cap * 7;
+}
+
+/* Values under one key may change their order. */
+void map_reserve(struct map *m, uint32_t more)
+{
+	uint64_t want = (uint64_t)m->n + more, cap = m->cap ? m->cap : MAP_FIRST_SLOTS;
+	while (!map_has_room(cap, want))
+		cap *= 2;
+	if (cap == m->cap)
 		return;
-	assert(m->cap < MAP_MAX_SLOTS);
+	assert(cap <= MAP_MAX_SLOTS);
 	struct map old = *m;
-	m->cap = old.cap ? 2 * old.cap : MAP_FIRST_SLOTS;
+	m->cap = cap;
 	m->slots = xcalloc(m->cap, sizeof *m->slots);
 	map_each (&old, s)
 		*map_find_free(m, s->key) = *s;
 	free(old.slots);
+}
+
+static void map_grow(struct map *m)
+{
+	if (!map_has_room(m->cap, (uint64_t)m->n + 1))
+		map_reserve(m, 1);
 }
 
 static void map_fill(struct map *m, struct map_slot *s, uint64_t key, uint32_t value)

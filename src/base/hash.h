@@ -30,6 +30,9 @@ struct map {
 uint32_t *map_get(const struct map *m, uint64_t key);
 void map_put(struct map *m, uint64_t key, uint32_t value);
 
+/* So many more can be added before the map has to grow. */
+void map_reserve(struct map *m, uint32_t more);
+
 /* Asks for the memory where key is looked up: many look-ups can so wait for it together. */
 void map_prefetch(const struct map *m, uint64_t key);
 

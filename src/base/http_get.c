@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,6 +91,7 @@ void http_client_free(struct http_client *c)
 /* --- one request ------------------------------------------------------------------------------ */
 
 struct transfer {
+	const struct http_request *r;
 	int fd, write_error;
 	uint64_t body_left, headers_left;
 };
@@ -104,6 +106,10 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 		return 0;
 	}
 	t->body_left -= n;
+	if (t->r->answer) {
+		buf_add(t->r->answer, data, n);
+		return n;
+	}
 	for (size_t done = 0; done < n;) {
 		ssize_t some = write(t->fd, data + done, n - done);
 		if (some < 0 && errno != EINTR) {
@@ -115,15 +121,38 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 	return n;
 }
 
+/* "Name:  value\r\n" */
+static void keep_header(const struct http_request *r, const char *line, size_t len)
+{
+	size_t name = strlen(r->want_header), n = 0;
+	if (len <= name || strncasecmp(line, r->want_header, name) != 0 || line[name] != ':')
+		return;
+	for (line += name + 1, len -= name + 1; len && (*line == ' ' || *line == '\t'); len--)
+		line++;
+	while (n < len && n + 1 < r->header_size && line[n] != '\r' && line[n] != '\n')
+		n++;
+	memcpy(r->header_value, line, n);
+	r->header_value[n] = '\0';
+}
+
 static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
-	(void)data;
 	n *= size;
 	if (n > t->headers_left)
 		return 0;
 	t->headers_left -= n;
+	if (t->r->want_header)
+		keep_header(t->r, data, n);
 	return n;
+}
+
+/* Other than 0 makes libcurl give up. */
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct transfer *t = ctx;
+	(void)a, (void)b, (void)c, (void)d;
+	return atomic_load(t->r->give_up);
 }
 
 /* libcurl takes the token along to the same host only. */
@@ -138,11 +167,19 @@ static bool set_question(const struct http_client *c, const struct http_request 
 	}
 	if (r->ca_file && set(c->easy, CURLOPT_CAINFO, r->ca_file))
 		return false;
+	if (r->method && strcmp(r->method, "HEAD") == 0)
+		set(c->easy, CURLOPT_NOBODY, 1L);
+	else if (r->method && set(c->easy, CURLOPT_CUSTOMREQUEST, r->method))
+		return false;
 	if (!r->body)
 		return true;
+	char type[128];
+	snprintf(type, sizeof type, "Content-Type: %s",
+		 r->content_type ? r->content_type : "application/octet-stream");
 	/* Without "Expect: 100-continue", which costs a second where it is not known. */
-	*headers = c->curl.list_add(c->curl.list_add(NULL, "Expect:"),
-				    "Content-Type: application/octet-stream");
+	*headers = c->curl.list_add(c->curl.list_add(NULL, "Expect:"), type);
+	for (size_t i = 0; r->headers && r->headers[i]; i++)
+		*headers = c->curl.list_add(*headers, r->headers[i]);
 	set(c->easy, CURLOPT_HTTPHEADER, *headers);
 	set(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
 	return set(c->easy, CURLOPT_POSTFIELDS, r->body) == CURLE_OK;
@@ -162,7 +199,7 @@ static bool set_options(const struct http_client *c, const struct http_request *
 	set(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)r->connect_ms);
 	set(c->easy, CURLOPT_LOW_SPEED_LIMIT, (long)HTTP_MIN_BYTES_PER_S);
 	set(c->easy, CURLOPT_LOW_SPEED_TIME, (long)r->stall_s);
-	set(c->easy, CURLOPT_FOLLOWLOCATION, 1L);
+	set(c->easy, CURLOPT_FOLLOWLOCATION, r->stays ? 0L : 1L);
 	set(c->easy, CURLOPT_MAXREDIRS, (long)HTTP_MAX_REDIRECTS);
 	set(c->easy, CURLOPT_FAILONERROR, r->status ? 0L : 1L);
 	set(c->easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)r->max_bytes);
@@ -171,6 +208,12 @@ static bool set_options(const struct http_client *c, const struct http_request *
 	set(c->easy, CURLOPT_HEADERDATA, t);
 	set(c->easy, CURLOPT_WRITEFUNCTION, on_body);
 	set(c->easy, CURLOPT_WRITEDATA, t);
+	if (r->give_up) {
+		set(c->easy, CURLOPT_NOPROGRESS, 0L);
+		set(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+		set(c->easy, CURLOPT_XFERINFODATA, t);
+		set(c->easy, CURLOPT_QUICK_EXIT, 1L); /* a name server may take long */
+	}
 	return set(c->easy, CURLOPT_URL, r->url) == CURLE_OK;
 }
 
@@ -187,6 +230,8 @@ static int code_of(CURLcode rc, long status, const struct transfer *t)
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_CONNECT:
 		return ECONNREFUSED;
+	case CURLE_ABORTED_BY_CALLBACK:
+		return ECANCELED;
 	case CURLE_TOO_MANY_REDIRECTS:
 		return ELOOP;
 	case CURLE_FILESIZE_EXCEEDED:
@@ -213,12 +258,16 @@ static const char *words_of(const struct http_client *c, CURLcode rc, int code,
 int http_get(struct http_client *c, const struct http_request *r, int fd, struct err *err)
 {
 	struct transfer t = {
+		.r = r,
 		.fd = fd,
 		.body_left = r->max_bytes,
 		.headers_left = HTTP_MAX_HEADER_BYTES,
 	};
 	long status = 0;
+	curl_off_t retry_after_s = 0;
 	struct curl_slist *headers = NULL;
+	if (r->want_header)
+		*r->header_value = '\0';
 	if (!set_options(c, r, &t) || !set_question(c, r, &headers)) {
 		c->curl.list_free(headers);
 		return err_set(err, EPROTO, "%s: no address that can be fetched", r->url);
@@ -226,8 +275,11 @@ int http_get(struct http_client *c, const struct http_request *r, int fd, struct
 	CURLcode rc = c->curl.perform(c->easy);
 	c->curl.list_free(headers);
 	c->curl.getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	c->curl.getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	if (r->status)
 		*r->status = status;
+	if (r->retry_after_s)
+		*r->retry_after_s = retry_after_s > 0 ? (uint64_t)retry_after_s : 0;
 	int code = r->status && rc == CURLE_OK ? 0 : code_of(rc, status, &t);
 	if (code == 0)
 		return 0;

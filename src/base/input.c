@@ -280,6 +280,11 @@ const char *input_name(const struct input *in)
 	return in->name;
 }
 
+bool input_is_memory(const struct input *in)
+{
+	return in->fd < 0;
+}
+
 const char *input_path(const struct input *in)
 {
 	struct stat st;

@@ -38,6 +38,9 @@ int input_ask(struct input *in, struct err *err);
 /* The name by which the same bytes can be read again: that of a regular file that is not packed; else NULL. */
 const char *input_path(const struct input *in);
 
+/* Whether it is bytes in memory (input_open_memory). */
+bool input_is_memory(const struct input *in);
+
 /* The first bytes without consuming them; fewer than INPUT_PEEK only when the input is shorter. */
 int input_peek(struct input *in, const char **data, size_t *len, struct err *err);
 

@@ -128,3 +128,15 @@ void json_bool(struct json *j, bool v)
 	json_value(j);
 	buf_adds(j->out, v ? "true" : "false");
 }
+
+void json_key_str(struct json *j, const char *key, const char *value)
+{
+	json_key(j, key);
+	json_str(j, value);
+}
+
+void json_key_u64(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_u64(j, value);
+}

@@ -38,4 +38,8 @@ void json_i64(struct json *j, int64_t v);
 void json_num(struct json *j, double v);
 void json_bool(struct json *j, bool v);
 
+/* A key with its value. */
+void json_key_str(struct json *j, const char *key, const char *value);
+void json_key_u64(struct json *j, const char *key, uint64_t value);
+
 #endif

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,4 +69,15 @@ char *xasprintf(const char *fmt, ...)
 	int len = vasprintf(&s, fmt, ap);
 	va_end(ap);
 	return mem_check(len < 0 ? NULL : s);
+}
+
+void mem_give_back(size_t large_bytes)
+{
+	mallopt(M_MMAP_THRESHOLD, (int)large_bytes);
+	mallopt(M_ARENA_MAX, 1);
+}
+
+void mem_trim(void)
+{
+	malloc_trim(0);
 }

@@ -17,6 +17,13 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* For a process that stays: blocks of at least large_bytes are never cut from a heap, where the least thing behind them keeps them in memory, and threads share
+ * one heap. Measured with unwind tables of a whole machine: Pss 3.1 MB instead of 13.4. But each such block
+ * costs page faults anew. Before the first thread. */
+void mem_give_back(size_t large_bytes);
+/* What is free in the heap goes, too: a walk through all of it, so now and then. */
+void mem_trim(void);
+
 /* What all of the above do when there is no memory: one line to standard error and abort(). */
 _Noreturn void mem_gone(void);
 

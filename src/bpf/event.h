@@ -44,6 +44,11 @@ enum walk_end {
 	WALK_ENDS
 };
 
+/* The span of a trace that the thread worked for (W3C Trace Context), as its bytes are written; zeros: none. */
+struct event_trace {
+	__u64 trace[2], span;
+};
+
 /* {kind, stack_hash}: a sample refers to the EVENT_STACK with the same hash, sent before it by the same CPU. hash 0: no frames. */
 struct event_sample {
 	__u32 kind; /* EVENT_SAMPLE */
@@ -53,8 +58,11 @@ struct event_sample {
 	__u64 cgroup_id; /* v2 */
 	__u32 tgid, tid;
 	char comm[EVENT_COMM_LEN]; /* of the thread */
+	struct event_trace trace;
+	__u32 mappings; /* of its memory, how many; 0: it has none */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct event_sample) == 56, "event_sample has no padding");
+_Static_assert(sizeof(struct event_sample) == 88, "event_sample has no padding");
 
 /* A time off the CPU: first blocked (or stopped), then runnable without a CPU. Both of a sample's lengths are exact; weight_ns is what
  * all shown parts together stand for when not every wait was sent. */
@@ -91,7 +99,7 @@ struct event_thread {
 	__u64 long_off_ns, long_run_ns, long_stopped_ns;
 	__u64 ended;
 };
-_Static_assert(sizeof(struct event_thread) == 128, "event_thread has no padding");
+_Static_assert(sizeof(struct event_thread) == 160, "event_thread has no padding");
 
 /* Leaf first, kernel part before the user part. Kernel addresses, and user addresses without STACK_FRAMES: the first of each part is the
  * exact instruction, the others are return addresses. With it the user part is frames as bpf/space.h has them. */
@@ -154,6 +162,7 @@ enum counter {
 	COUNT_WAITS_LOST,    /* the ring refused */
 	COUNT_WAITS_UNSEEN,  /* the switch at their end was not seen */
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
+	COUNT_TRACES_UNREAD, /* samples whose thread has a span that cannot be read (bpf/trace.h) */
 	COUNTERS
 };
 

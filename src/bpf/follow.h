@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/follow.h: processes that begin and end: what the walker knows of their address spaces, and targets. The space programs are loaded
- * when there are tables, the follow programs when there are pids or tids to follow. */
+ * bpf/follow.h: processes that begin and end: what the walker knows of their address spaces, and targets. space_fork is loaded when
+ * there are tables, space_exec and space_exit always, the follow programs when there are pids or tids to follow. */
 #ifndef CRESSET_BPF_FOLLOW_H
 #define CRESSET_BPF_FOLLOW_H
 
 #include "bpf/targets.h"
+#include "bpf/trace_read.h"
 
 /* --- address spaces that begin and end -------------------------------------------------------------------------------- */
 
@@ -34,6 +35,7 @@ int BPF_PROG(space_exec, struct task_struct *task)
 	__u32 tgid = task->tgid;
 
 	bpf_map_delete_elem(&processes, &tgid);
+	bpf_map_delete_elem(&recipes, &tgid);
 	return 0;
 }
 
@@ -42,8 +44,10 @@ int BPF_PROG(space_exit, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (task->signal->live.counter == 0)
+	if (task->signal->live.counter == 0) {
 		bpf_map_delete_elem(&processes, &tgid);
+		bpf_map_delete_elem(&recipes, &tgid);
+	}
 	return 0;
 }
 

@@ -26,6 +26,7 @@ static __always_inline void send_user_part(void *ctx, struct task_struct *task, 
 	__u32 end = WALK_COMPLETE;
 
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	s->trace = (struct event_trace){ 0 };
 	if (h && h->n && user_regs(task, s->walk.regs))
 		end = held_end(task, h, s->walk.regs);
 	if (end == WALK_COMPLETE)
@@ -42,6 +43,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns) };
 
 	ev.sample.stack_hash = s->head.stack_hash;
+	ev.sample.trace = s->trace;
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
 		if (i >= h->n)
 			break;
@@ -77,6 +79,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 	ev.wait.kernel_hash = kernel_part(task, s);
 	if (h && h->stack_hash) {
 		ev.sample.stack_hash = h->stack_hash;
+		ev.sample.trace = h->trace;
 		send_wait(&ev);
 		return;
 	}
@@ -115,8 +118,10 @@ static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *ta
 		send_user_part(ctx, task, s, h, now_ns);
 	if (full)
 		send_held(task, s, h, now_ns);
-	if (early)
+	if (early) {
 		h->stack_hash = s->head.stack_hash;
+		h->trace = s->trace;
+	}
 	t->holds = h->n || early;
 }
 

@@ -30,6 +30,7 @@ struct pt_regs___x86_64 {
 
 struct mm_struct {
 	unsigned long start_code;
+	int map_count;
 };
 
 struct kernfs_node {
@@ -66,6 +67,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct thread_struct {
+	unsigned long fsbase; /* x86-64: the thread pointer of user space */
+};
+
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
@@ -77,6 +82,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct sched_info sched_info;
 	struct sched_entity se;
+	struct thread_struct thread;
 };
 
 struct task_struct___before_5_14 {

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/kernel.h"
 #include "bpf/thread_time.h"
+#include "bpf/trace.h"
 #include "bpf/unwind.h"
 
 const volatile __u32 max_user = WALK_MAX_USER;
@@ -45,6 +46,10 @@ struct scratch {
 	/* The task that this CPU was last seen to switch to, and that nothing is known of it. */
 	__u64 next;
 	__u32 is_blind, is_late; /* is_late: the switch that wait is of was not seen */
+	/* The span that the thread works for. */
+	struct event_trace trace;
+	struct thread_record record;
+	__u32 reserved;
 };
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };

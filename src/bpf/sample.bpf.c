@@ -10,6 +10,7 @@
 #include "bpf/stack.h"
 #include "bpf/targets.h"
 #include "bpf/threads.h"
+#include "bpf/trace_read.h"
 #include "bpf/wakers.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -95,6 +96,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.time_ns = bpf_ktime_get_ns();
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
+	ev.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
+	take_trace(s, ev.tgid);
+	ev.trace = s->trace;
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
 		return 0;

@@ -74,6 +74,13 @@ static __always_inline int wanted(__u32 tgid, __u32 tid, const char *comm)
 	return 1;
 }
 
+static __always_inline __u32 mappings_of(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return mm ? (__u32)BPF_CORE_READ(mm, map_count) : 0;
+}
+
 static __always_inline __u64 cgroup_of(struct task_struct *task)
 {
 	return task->cgroups->dfl_cgrp->kn->id;

@@ -25,7 +25,8 @@ const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more 
 enum { HELD_WAITS = 4 };
 struct held_waits {
 	__u64 mm, ip;     /* whose memory the stack is in, and where the system call was made */
-	__u64 stack_hash; /* of a wait outside of system calls */
+	__u64 stack_hash; /* of a wait outside of system calls, and its span */
+	struct event_trace trace;
 	__u32 n;
 	__u32 reserved;
 	struct wait_info waits[HELD_WAITS];
@@ -106,6 +107,7 @@ static __always_inline struct event_sample sample_of(struct task_struct *task, _
 	ev.tgid = task->tgid;
 	ev.tid = task->pid;
 	ev.cgroup_id = cgroup_of(task);
+	ev.mappings = mappings_of(task);
 	bpf_probe_read_kernel(ev.comm, sizeof ev.comm, task->comm);
 	return ev;
 }

@@ -49,6 +49,7 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 		return 0;
 	raw->ev.sample = sample_of(task, EVENT_RAW, now_ns);
 	raw->ev.sample.stack_hash = s->head.stack_hash;
+	raw->ev.sample.trace = s->trace;
 	raw->ev.wait = s->wait;
 	raw->table = 0;
 	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
@@ -59,6 +60,19 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
 	bpf_ringbuf_submit(raw, 0);
 	return 1;
+}
+
+/* The span of a thread that waits, unless it has gone on meanwhile: nobody stops it. */
+static __always_inline void take_trace_of(struct task_struct *task, const struct thread_time *t,
+					  struct scratch *s, int sleepable)
+{
+	__u64 since_ns = *(volatile __u64 *)&t->last_ns;
+
+	if (!traced || !sleepable)
+		return;
+	trace_of(task, task->tgid, s, sleepable);
+	if (task->on_cpu || *(volatile __u64 *)&t->last_ns != since_ns)
+		s->trace = (struct event_trace){ 0 };
 }
 
 /* copy: of t, with the wait until now. */
@@ -78,11 +92,12 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	s->wait.waker_hash = 0;
 	s->wait.waker_comm[0] = 0;
 	begin_stack(task, s);
-	if (!user_regs(task, s->walk.regs) || !use_loop) {
+	if (!user_regs(task, s->walk.regs) || !use_loop || !use_tables) {
 		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
 		return;
 	}
 	note_syscall(task, s);
+	take_trace_of(task, t, s, sleepable);
 	send_stack(s, hash_stack(s, WHOLE_STACK));
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);

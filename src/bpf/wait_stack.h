@@ -5,6 +5,7 @@
 #define CRESSET_BPF_WAIT_STACK_H
 
 #include "bpf/task_times.h"
+#include "bpf/trace_read.h"
 
 /* The kernel part. */
 static __always_inline void begin_stack(struct task_struct *task, struct scratch *s)
@@ -12,6 +13,7 @@ static __always_inline void begin_stack(struct task_struct *task, struct scratch
 	long bytes = bpf_get_task_stack(task, s->addr, WALK_MAX_KERNEL * 8, 0);
 
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	s->trace = (struct event_trace){ 0 };
 	if (bytes > 0)
 		s->head.n_kernel = ((__u64)bytes / 8) & 127;
 }
@@ -55,16 +57,19 @@ static __always_inline void walk_user(void *ctx, struct scratch *s, __u32 tgid, 
 		walk_by_helper(ctx, s);
 }
 
-/* The user part of the current task, behind the kernel part. */
+/* The user part of the current task, behind the kernel part, and its span. */
 static __always_inline void end_stack(void *ctx, struct task_struct *task, struct scratch *s,
 				      __u64 now_ns)
 {
 	if (!user_regs(task, s->walk.regs))
 		return;
 	note_syscall(task, s);
-	if (is_in_exec(task))
+	if (is_in_exec(task)) {
 		s->head.walk_end = WALK_EXEC;
-	else if (want_user)
+		return;
+	}
+	take_trace(s, task->tgid);
+	if (want_user)
 		walk_user(ctx, s, task->tgid, now_ns);
 }
 
@@ -78,7 +83,7 @@ static __always_inline void send_wait(const struct event_wait *ev)
 #define WHOLE_STACK ((use_loop ? 1 : 2) * WALK_MAX_KERNEL)
 #define KERNEL_PART WALK_MAX_KERNEL
 
-/* The stack in s and all that is known of the wait. */
+/* The stack and the span in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
 					   const struct wait_info *w, const __u32 most,
 					   __u64 now_ns)
@@ -86,6 +91,7 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
 	__u32 n;
 
+	ev.sample.trace = s->trace;
 	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
 		return;
 	n = hash_stack(s, most);

@@ -53,6 +53,8 @@ enum opt_kind {
 	OPT_STRINGS,  /* struct str_list: repeatable, each argument is one entry */
 	OPT_COMMA,    /* struct str_list: repeatable, entries separated by commas */
 	OPT_CHOICES,  /* struct choice_list: as OPT_COMMA, each entry an index in words */
+	OPT_CONFIG,   /* const char *: a file with these options (cmd/config.h) */
+	OPT_TREE,     /* const struct yaml *: only in such a file; bare is an example */
 };
 
 struct str_list {
@@ -101,6 +103,7 @@ struct cmd_line {
 	struct str_list command; /* behind "--", for commands that run one */
 	int argc;                /* everything that was typed, the program's name first */
 	char **argv;
+	int at; /* index in argv of the command's name */
 	struct arena arena;
 };
 
@@ -112,8 +115,9 @@ struct cmd {
 	const char *about;   /* a paragraph or two for the manual, separated by \n; may be NULL */
 	/* Of -h: "COMMAND LINE\tWHAT IT DOES"; fewer end with NULL. tests/cli/examples.sh runs each. */
 	const char *examples[HELP_EXAMPLES];
-	const struct cmd_opt *options; /* ends with a row without name */
-	size_t opts_size;              /* of the options struct */
+	const struct cmd_opt *options;     /* ends with a row without name */
+	const struct cmd_opt *config_only; /* keys of its file that cannot be typed; may be NULL */
+	size_t opts_size;                  /* of the options struct */
 	uint32_t min_args, max_args; /* positional arguments; what is missing is called arg_name */
 	const char *arg_name;
 	bool runs_command; /* what is behind "--" is a command line */
@@ -159,7 +163,7 @@ int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 /* Writes b to standard output and frees it. CMD_OK, or CMD_NO_OUTPUT with the error printed. */
 int cmd_print(struct buf *b);
 
-extern const struct cmd cmd_up, cmd_record, cmd_report, cmd_flame, cmd_diff, cmd_convert, cmd_query,
-	cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_completion, cmd_help;
+extern const struct cmd cmd_up, cmd_agent, cmd_top, cmd_record, cmd_report, cmd_flame, cmd_diff,
+	cmd_convert, cmd_query, cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_completion, cmd_help;
 
 #endif

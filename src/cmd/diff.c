@@ -6,6 +6,7 @@
 #include "cmd/load.h"
 #include "format/diff_table.h"
 #include "format/folded.h"
+#include "format/html.h"
 #include "format/pprof_diff.h"
 #include "format/svg.h"
 
@@ -34,7 +35,7 @@ static const struct cmd_opt diff_options[] = {
 	  OPT_NUMBER, COMPARE(fail_on), .basic = true },
 	{ NULL, "confidence", "PCT", "of the intervals", OPT_PERCENT, COMPARE(confidence),
 	  .def = "95" },
-	{ "o", "output", "FILE", "a file instead: .svg .folded .pb.gz .json .csv .txt", OPT_STRING,
+	{ "o", "output", "FILE", "a file: .svg .html .folded .pb.gz .json .csv .txt", OPT_STRING,
 	  SHOW(output), .basic = true },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "15",
 	  .max = UINT32_MAX, .basic = true },
@@ -52,6 +53,7 @@ struct comparison {
 	const struct cmd_line *line;
 	const struct diff_cmd_opts *opts;
 	struct profile *newer, *older;
+	uint32_t type; /* of the newer side */
 	struct tree *newer_tree, *older_tree;
 	struct diff *diff;
 	struct diff_table table;
@@ -68,13 +70,13 @@ static void comparison_done(struct comparison *c)
 
 /* --- where to --- */
 
-enum kind { TABLE_TEXT, TABLE_JSON, TABLE_CSV, PICTURE, FOLDED, PPROF };
+enum kind { TABLE_TEXT, TABLE_JSON, TABLE_CSV, PICTURE, PAGE, FOLDED, PPROF };
 static const struct {
 	const char *ending;
 	enum kind kind;
 } endings[] = {
 	{ ".txt", TABLE_TEXT }, { ".json", TABLE_JSON }, { ".csv", TABLE_CSV }, { ".svg", PICTURE },
-	{ ".folded", FOLDED },  { ".pb.gz", PPROF },     { ".pprof", PPROF },
+	{ ".html", PAGE },      { ".folded", FOLDED },   { ".pb.gz", PPROF },   { ".pprof", PPROF },
 };
 
 static bool has_filters(const struct filter_opts *f)
@@ -92,9 +94,11 @@ static int settle_kind(const struct cmd_line *line, const struct diff_cmd_opts *
 	while (i < n && !str_ends(o->output, endings[i].ending))
 		i++;
 	if (i == n)
-		return cmd_usage(line,
-				 "'%s' does not end in .svg, .folded, .pb.gz, .json, .csv or .txt",
-				 o->output);
+		return cmd_usage(
+			line,
+			"'%s' does not end in .svg, .html, .folded, .pb.gz, .json, .csv or "
+			".txt",
+			o->output);
 	*kind = endings[i].kind;
 	if (*kind == PPROF && has_filters(&o->filter))
 		return cmd_usage(line, "a pprof file has everything: filters mean nothing to it");
@@ -136,6 +140,8 @@ static int write_stacks(struct comparison *c, enum kind kind, struct out *out, s
 	c->newer_tree->other_factor = older_factor(c);
 	if (kind == FOLDED)
 		return folded_write_tree(c->newer_tree, &opts, out, err);
+	if (kind == PAGE)
+		return html_write_diff(c->newer, c->type, c->newer_tree, c->older, &opts, out, err);
 	return svg_write_tree(c->newer, c->newer_tree, &opts, out, err);
 }
 
@@ -277,6 +283,7 @@ static int diff_files(struct comparison *c, enum kind kind)
 	if (status != CMD_OK)
 		return status;
 	note_other_types(c->newer, newer.type);
+	c->type = newer.type;
 	status = build_trees(c, &newer, &older);
 	if (status == CMD_OK)
 		status = compare(c);

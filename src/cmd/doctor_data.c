@@ -63,17 +63,43 @@ static void add_file(struct buf *b, const struct term *term, const struct store_
 	buf_addc(b, '\n');
 }
 
+static void add_asked(struct buf *b, const struct store_asked *a)
+{
+	if (!a->retention_ns)
+		return;
+	buf_adds(b, "asked:  ");
+	fmt_duration(b, a->retention_ns);
+	if (a->detail_retention_ns < a->retention_ns) {
+		buf_adds(b, " (every 10 s: ");
+		fmt_duration(b, a->detail_retention_ns);
+		buf_addc(b, ')');
+	}
+	buf_adds(b, ", each sample ");
+	fmt_duration(b, a->hot_ns);
+	buf_adds(b, ", in ");
+	fmt_bytes(b, a->disk_bytes);
+	buf_addc(b, '\n');
+}
+
 static void add_totals(struct buf *b, const struct store_check *c)
 {
-	buf_addf(b, "\nkept:   %u day%s", c->days, c->days == 1 ? "" : "s");
+	buf_addc(b, '\n');
+	add_asked(b, &c->kept.asked);
+	buf_addf(b, "kept:   %u day%s", c->days, c->days == 1 ? "" : "s");
 	if (c->days)
 		buf_addf(b, ", %s to %s", day_of(c->from_ns).s, day_of(c->to_ns - 1).s);
-	if (c->kept_from_ns > 0)
-		buf_addf(b, "; what was before %s was taken away", day_of(c->kept_from_ns).s);
+	if (c->kept.from_ns > 0)
+		buf_addf(b, "; what was before %s was taken away%s", day_of(c->kept.from_ns).s,
+			 c->kept.is_short ? ", because of --disk" : "");
 	buf_adds(b, "\nthere:  ");
 	add_count(b, c->rows, "row");
 	add_count(b, c->blocks, "block");
 	fmt_bytes(b, c->bytes);
+	if (c->lost_rows) {
+		buf_adds(b, "\nlost:   ");
+		fmt_count(b, c->lost_rows);
+		buf_adds(b, " rows of batches that wait: their stack or series is not there");
+	}
 	buf_adds(b, "\n\n");
 }
 
@@ -148,6 +174,19 @@ static void put_file(struct json *j, const struct store_file_check *f)
 	json_end(j);
 }
 
+static void put_asked(struct json *j, const struct store_asked *a)
+{
+	bool is_known = a->retention_ns != 0;
+
+	json_key(j, "asked");
+	json_obj(j);
+	put_count(j, "retention_ns", is_known, a->retention_ns);
+	put_count(j, "detail_retention_ns", is_known, a->detail_retention_ns);
+	put_count(j, "hot_ns", is_known, a->hot_ns);
+	put_count(j, "disk_bytes", is_known, a->disk_bytes);
+	json_end(j);
+}
+
 static void add_json(struct buf *b, const char *dir, const struct store_check *c)
 {
 	struct json j = json_to(b);
@@ -166,7 +205,10 @@ static void add_json(struct buf *b, const char *dir, const struct store_check *c
 	put_u64(&j, "bad_batches", c->bad_batches);
 	put_day(&j, "from", c->days, c->from_ns);
 	put_day(&j, "to", c->days, c->to_ns - 1);
-	put_day(&j, "kept_from", c->kept_from_ns > 0, c->kept_from_ns);
+	put_u64(&j, "lost_rows", c->lost_rows);
+	put_day(&j, "kept_from", c->kept.from_ns > 0, c->kept.from_ns);
+	put_bool(&j, "kept_short", true, c->kept.is_short);
+	put_asked(&j, &c->kept.asked);
 	json_key(&j, "files");
 	json_arr(&j);
 	for (size_t i = 0; i < c->files.n; i++)

@@ -6,6 +6,7 @@
 #include "cmd/names_env.h"
 #include "collect/collect.h"
 #include "collect/inspect.h"
+#include "collect/thread_context.h"
 
 #include <errno.h>
 
@@ -115,6 +116,61 @@ static void add_jit(struct buf *b, const struct term *term, const struct inspect
 	buf_addc(b, '\n');
 }
 
+static bool has_spans(const struct inspected_context *c)
+{
+	return c->variable_in && !c->variable_errno && process_context_has_threads(&c->says);
+}
+
+static const char *variable_words(const struct inspected_context *c)
+{
+	return c->variable_errno == EAGAIN       ? "not placed by the dynamic linker yet"
+	       : c->variable_errno               ? "placed in a way that is not known here"
+	       : c->recipe.place == TRACE_STATIC ? "in the static block"
+						 : "in a block of its library's";
+}
+
+static void add_threads(struct buf *b, const struct inspected_context *c)
+{
+	add_field(b, "traces");
+	if (*c->says.threads) {
+		add_text(b, c->says.threads);
+		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not known here)");
+	} else {
+		buf_adds(b, "it does not say that its threads tell spans");
+	}
+	if (!c->variable_in)
+		return;
+	buf_adds(b, ", " THREAD_CONTEXT_VARIABLE " of ");
+	add_text(b, c->variable_in);
+	buf_addf(b, ": %s", variable_words(c));
+}
+
+/* What it says of itself: a service, and which spans its threads work for. */
+static void add_context(struct buf *b, const struct term *term, const struct inspected_context *c)
+{
+	if (!c->is_there && !c->variable_in) {
+		buf_adds(b, " it publishes no context of OpenTelemetry: no service, and no "
+			    "spans of traces\n");
+		return;
+	}
+	buf_addc(b, ' ');
+	term_check(b, term, has_spans(c) ? CHECK_OK : CHECK_LIMITED);
+	buf_adds(b, " context of OpenTelemetry");
+	add_field(b, "service");
+	if (!c->is_there)
+		buf_adds(b, "no process context is published");
+	else if (c->read_errno)
+		buf_addf(b, "cannot be read: %s", strerror(c->read_errno));
+	else
+		add_text(b, *c->says.name ? c->says.name : "without a name");
+	if (*c->says.version) {
+		buf_addc(b, ' ');
+		add_text(b, c->says.version);
+	}
+	add_threads(b, c);
+	buf_addc(b, '\n');
+}
+
 static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 			const struct inspection *in)
 {
@@ -125,7 +181,9 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	for (size_t i = 0; i < in->files.n; i++)
 		add_file(b, term, &in->files.v[i]);
 	add_jit(b, term, in);
-	if (!in->files.n && !in->jit_bytes)
+	if (in->files.n || in->jit_bytes)
+		add_context(b, term, &in->context);
+	else
 		buf_adds(b,
 			 " it has no code of its own: a thread of the kernel, or about to end\n");
 }
@@ -167,6 +225,21 @@ static void json_file(struct json *j, const struct inspected *o)
 	buf_done(&id);
 }
 
+static void json_context(struct json *j, const struct inspected_context *c)
+{
+	json_obj(j);
+	json_key(j, "published");
+	json_bool(j, c->is_there);
+	json_text(j, "service", c->says.name);
+	json_text(j, "version", c->says.version);
+	json_text(j, "threads", c->says.threads);
+	json_text(j, "variable_in", c->variable_in);
+	json_key(j, "spans");
+	json_bool(j, has_spans(c));
+	json_text(j, "error", c->read_errno ? strerror(c->read_errno) : NULL);
+	json_end(j);
+}
+
 static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 {
 	struct json j = json_to(b);
@@ -186,6 +259,8 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	json_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
 	json_text(&j, "remedy", wants_map ? jit_remedy : NULL);
 	json_end(&j);
+	json_key(&j, "context");
+	json_context(&j, &in->context);
 	json_end(&j);
 	buf_addc(b, '\n');
 }

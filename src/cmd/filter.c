@@ -10,17 +10,6 @@
 
 #include <errno.h>
 
-const char *const tree_by_words[] = {
-	[BY_NONE] = "none",
-	[BY_COMM] = "comm",
-	[BY_PID] = "pid",
-	[BY_TID] = "tid",
-	[BY_PROCESS] = "process",
-	[BY_CPU] = "cpu",
-	[BY_CONTAINER] = "container",
-	[BY_KEYS] = NULL,
-};
-
 void filter_by(const struct choice_list *by, struct tree_opts *out)
 {
 	out->n_by = 0;

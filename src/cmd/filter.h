@@ -39,7 +39,7 @@ struct filter_opts {
 		NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) \
 	}
 #define FILTER_OPTIONS(T) \
-	FILTER_OPTIONS_BY(T, tree_by_words, "root frames: comm pid tid process cpu container none")
+	FILTER_OPTIONS_BY(T, tree_by_names, "root frames: comm pid process unit pod user ... none")
 /* The same where --by knows other words, too. */
 #define FILTER_OPTIONS_BY(T, by_words, by_help) \
 	{ NULL,         "type", \
@@ -68,9 +68,6 @@ struct filter_opts {
 			OPT_STRING, FILTER_ROW(T, from) \
 	}
 /* clang-format on */
-
-/* tree_by_names with a NULL behind the last, as option tables want it. */
-extern const char *const tree_by_words[];
 
 /* --by as tree options. "none" beside others means nothing, and so do words that are no keys of trees. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);

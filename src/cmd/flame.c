@@ -6,6 +6,7 @@
 #include "cmd/load.h"
 #include "format/chart_svg.h"
 #include "format/format.h"
+#include "format/html.h"
 #include "format/svg.h"
 #include "profile/time_range.h"
 
@@ -24,7 +25,7 @@ static const char *const palettes[] = { "auto", "kind", "binary", "wall", "class
 
 #define PICTURE(member) .group = "The picture", .offset = offsetof(struct flame_opts, member)
 static const struct cmd_opt flame_options[] = {
-	{ "o", "output", "FILE", "where to: OUT.svg, or - for standard output", OPT_STRING,
+	{ "o", "output", "FILE", "OUT.svg or OUT.html; - is standard output", OPT_STRING,
 	  PICTURE(output), .basic = true },
 	FILTER_OPTIONS(flame_opts),
 	{ NULL, "inverted", NULL, "leaf functions at the root: who calls them", OPT_FLAG,
@@ -50,18 +51,21 @@ static const struct cmd_opt flame_options[] = {
 static const struct format *picture_format(const struct cmd_line *line, const char *path,
 					   int *status)
 {
-	const struct format *svg = format_by_name("svg");
+	const struct format *by_ending = path ? format_by_ending(path) : NULL;
 	*status = CMD_OK;
 	if (!path)
 		*status = cmd_usage(line, "-o OUT.svg is missing");
-	else if (strcmp(path, "-") != 0 && format_by_ending(path) != svg)
-		*status = cmd_usage(line, "'%s' does not end in .svg", path);
-	return svg;
+	else if (strcmp(path, "-") == 0)
+		by_ending = &format_svg;
+	else if (by_ending != &format_svg && by_ending != &format_html)
+		*status = cmd_usage(line, "'%s' does not end in .svg or .html", path);
+	return by_ending;
 }
 
 /* What is drawn: a profile, and with --diff the older one. */
 struct scene {
 	struct profile *p, *older;
+	const struct format *format;
 	struct tree_opts older_tree;
 	struct format_write_opts write;
 };
@@ -96,11 +100,15 @@ static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struc
 	if (status != CMD_OK)
 		return status;
 	tree->inverted = s->older_tree.inverted = o->inverted;
+	/* The page says how sure a difference is, from the numbers of samples. */
+	tree->with_spread = s->older && s->format == &format_html && !o->inverted;
+	s->older_tree.with_spread = tree->with_spread;
 	if (o->chart && !profile_has_times(s->p))
 		return cmd_usage(line, "option --flamechart: the samples here have no times");
 	if (!o->chart) /* lanes have names */
 		settle_root_frames(o, s);
-	note_other_types(s->p, tree->type);
+	if (s->format->one_type || s->older)
+		note_other_types(s->p, tree->type);
 	return CMD_OK;
 }
 
@@ -109,7 +117,9 @@ static int draw_diff(const struct scene *s, struct out *out, struct err *err)
 {
 	struct tree *t = NULL;
 	int rc = tree_build_diff(s->p, &s->write.tree, s->older, &s->older_tree, &t, err);
-	if (rc == 0)
+	if (rc == 0 && s->format == &format_html)
+		rc = html_write_diff(s->p, s->write.tree.type, t, s->older, &s->write, out, err);
+	else if (rc == 0)
 		rc = svg_write_tree(s->p, t, &s->write, out, err);
 	tree_free(t);
 	return rc;
@@ -127,15 +137,15 @@ static int write_drawn(const struct scene *s, const char *path, struct err *err)
 	return rc;
 }
 
-static int write_picture(struct cmd_line *line, const struct flame_opts *o, struct scene *s,
-			 const struct format *format)
+static int write_picture(struct cmd_line *line, const struct flame_opts *o, struct scene *s)
 {
 	struct err err = { 0 };
 	int status = settle_scene(line, o, s);
 	if (status != CMD_OK)
 		return status;
-	int rc = s->older || o->chart ? write_drawn(s, o->output, &err)
-				      : format_write_file(format, s->p, &s->write, o->output, &err);
+	int rc = s->older || o->chart
+			 ? write_drawn(s, o->output, &err)
+			 : format_write_file(s->format, s->p, &s->write, o->output, &err);
 	if (rc == 0)
 		return CMD_OK;
 	return cmd_fail(rc == -EINVAL ? CMD_USAGE : CMD_NO_OUTPUT, &err);
@@ -146,15 +156,17 @@ static int flame_run(struct cmd_line *line, const void *opts)
 	const struct flame_opts *o = opts;
 	struct scene scene = { 0 };
 	int status;
-	const struct format *format = picture_format(line, o->output, &status);
+	scene.format = picture_format(line, o->output, &status);
 	if (status == CMD_OK && o->chart && (o->diff || o->inverted))
 		status = cmd_usage(line, "choose one of --flamechart and --%s",
 				   o->diff ? "diff" : "inverted");
+	if (status == CMD_OK && o->chart && scene.format == &format_html)
+		status = cmd_usage(line, "a page has its timeline: --flamechart is for .svg");
 	if (status != CMD_OK)
 		return status;
 	status = load_sides(line, o->filter.from, o->diff, &scene.p, &scene.older);
 	if (status == CMD_OK)
-		status = write_picture(line, o, &scene, format);
+		status = write_picture(line, o, &scene);
 	profile_free(scene.p);
 	profile_free(scene.older);
 	return status;
@@ -163,14 +175,14 @@ static int flame_run(struct cmd_line *line, const void *opts)
 const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "an interactive flame graph of a file",
-	.usage = "FILE... -o OUT.svg [OPTIONS]",
+	.usage = "FILE... -o OUT.svg|OUT.html [OPTIONS]",
 	.about = "The width of a frame is its share of the samples; the order from left to right is the alphabet, not "
 		 "time. With --flamechart it is time: each thread has a lane, waits are drawn from start to end, and a "
 		 "sample stands for the period around it. The picture is one file for any browser: a click looks "
-		 "closer, Ctrl-F searches.",
+		 "closer, Ctrl-F searches. OUT.html is a page in one file: every type, a timeline with threads, a table.",
 	.examples = {
 		"cresset flame cpu.cresset -o cpu.svg\tone picture",
-		"cresset flame a.pb.gz b.pb.gz -o all.svg\tseveral files, merged",
+		"cresset flame cpu.cresset -o cpu.html\ta page, with a timeline",
 		"cresset flame cpu.cresset -o io.svg --focus read\tonly stacks that read",
 	},
 	.options = flame_options,

@@ -1,6 +1,6 @@
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/cmd.h"
+#include "cmd/config.h"
 #include "cmd/format_name.h"
 
 #include <errno.h>
@@ -192,7 +192,7 @@ void help_formats(struct buf *b)
 /* --- cresset help ---------------------------------------------------------------------------- */
 
 struct help_opts {
-	bool man;
+	bool man, config;
 	const char *man_pages;
 };
 
@@ -201,6 +201,8 @@ static const struct cmd_opt help_options[] = {
 	  .offset = offsetof(struct help_opts, man), .basic = true },
 	{ NULL, "man-pages", "DIR", "write all manual pages into this folder", OPT_STRING,
 	  .group = "Manual pages", .offset = offsetof(struct help_opts, man_pages), .basic = true },
+	{ NULL, "config", NULL, "cresset.yaml with every key and its default", OPT_FLAG,
+	  .group = "Configuration", .offset = offsetof(struct help_opts, config), .basic = true },
 	{ 0 },
 };
 
@@ -261,7 +263,9 @@ static int help_run(struct cmd_line *line, const void *opts)
 			err_hint(&err, "did you mean 'cresset help " HELP_TOPIC "'?");
 		return cmd_fail(CMD_USAGE, &err);
 	}
-	if (name)
+	if (o->config)
+		config_text(&b, line->all);
+	else if (name)
 		add_text(&b, line->all, cmd, o->man);
 	else if (o->man)
 		man_program(&b, line->all);

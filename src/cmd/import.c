@@ -9,6 +9,7 @@
 #include "cmd/load_file.h"
 #include "cmd/name_time.h"
 #include "profile/add_labels.h"
+#include "profile/rows.h"
 #include "profile/sum.h"
 #include "profile/time_range.h"
 #include "query/time.h"
@@ -165,23 +166,6 @@ static int settle_time(const struct import *im, const char *path, struct profile
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Rows of all, as columns of their own. */
-static struct sample_columns rows_of(const struct sample_columns *all, size_t first, size_t n)
-{
-	return (struct sample_columns){
-		.time_ns = all->time_ns + first,
-		.value = all->value + first,
-		.length_ns = all->length_ns ? all->length_ns + first : NULL,
-		.series = all->series + first,
-		.stack = all->stack + first,
-		.pid = all->pid + first,
-		.tid = all->tid + first,
-		.cpu = all->cpu + first,
-		.n = n,
-		.cap = n,
-	};
-}
-
 /* Piece by piece, numbered: a file that was begun and not ended goes on where it was. *fresh: any piece is new. */
 static int send_pieces(struct import *im, struct profile *p, const uint8_t *sender, bool *fresh,
 		       struct err *err)
@@ -194,7 +178,7 @@ static int send_pieces(struct import *im, struct profile *p, const uint8_t *send
 	for (size_t at = 0; rc == 0 && at < all.n; at += BATCH_ROWS) {
 		bool duplicate;
 		size_t left = all.n - at;
-		p->samples = rows_of(&all, at, left < BATCH_ROWS ? left : BATCH_ROWS);
+		p->samples = sample_rows(&all, at, left < BATCH_ROWS ? left : BATCH_ROWS);
 		batch.sequence++;
 		rc = store_ingest(im->store, &batch, 1, &duplicate, err);
 		*fresh |= rc == 0 && !duplicate;

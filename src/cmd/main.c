@@ -1,14 +1,16 @@
 /* The commands of cresset, and nothing else: what each does is in the file of its name. */
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "store/db.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <locale.h>
 
 static const struct cmd *const commands[] = {
-	&cmd_up,  &cmd_record, &cmd_report, &cmd_flame,  &cmd_diff,       &cmd_convert, &cmd_query,
-	&cmd_sql, &cmd_serve,  &cmd_token,  &cmd_doctor, &cmd_completion, &cmd_help,    NULL,
+	&cmd_up,     &cmd_agent,      &cmd_top,   &cmd_record, &cmd_report, &cmd_flame,
+	&cmd_diff,   &cmd_convert,    &cmd_query, &cmd_sql,    &cmd_serve,  &cmd_token,
+	&cmd_doctor, &cmd_completion, &cmd_help,  NULL,
 };
 
 /* -h, --help-all and --version, wherever they stand. True when one was asked for. */
@@ -49,11 +51,13 @@ static void settle_globals(struct cmd_line *line)
 	log_set_level(level > LOG_DEBUG ? LOG_DEBUG : level);
 	term_init(&line->term, g->color);
 	libbpf_set_print(on_libbpf);
+	db_save_memory();
 }
 
 static int run_command(struct cmd_line *line, int argc, char **argv)
 {
 	struct err err = { 0 };
+	line->at = line->argc - argc;
 	line->cmd = cmd_find(line->all, argv[0], &err);
 	if (!line->cmd)
 		return cmd_fail(CMD_USAGE, &err);

@@ -1,6 +1,7 @@
+#include "cmd/options.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/cmd.h"
+#include "cmd/config.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,18 +19,6 @@ const struct cmd_opt global_options[] = {
 	{ NULL, "help-all", NULL, "every option", OPT_FLAG, GLOBAL(help_all) },
 	{ NULL, "version", NULL, "print the version", OPT_FLAG, GLOBAL(version) },
 	{ 0 },
-};
-
-/* More rows than any table has. */
-enum { OPTIONS_MAX = 96 };
-
-struct parser {
-	struct cmd_line *line;
-	void *opts;
-	char **argv;
-	int argc, next; /* next: index in argv of what was not looked at yet */
-	bool seen[OPTIONS_MAX];
-	struct err *err;
 };
 
 void str_list_add(struct str_list *list, struct arena *a, const char *s)
@@ -58,7 +47,8 @@ static size_t options_count(const struct cmd_opt *table)
 static int value_error(struct parser *p, const struct cmd_opt *o, const char *value,
 		       const char *what)
 {
-	return err_set(p->err, EINVAL, "option --%s: '%s' is %s", o->name, value, what);
+	return err_set(p->err, EINVAL, "%s%s%s: '%s' is %s", p->place ? p->place : "option ",
+		       p->place ? ": " : "--", o->name, value, what);
 }
 
 static int range_error(struct parser *p, const struct cmd_opt *o, const char *value, bool small)
@@ -174,7 +164,7 @@ static int store_parts(struct parser *p, const struct cmd_opt *o, const char *va
 	}
 }
 
-static int opt_store(struct parser *p, const struct cmd_opt *o, void *base, const char *value)
+int opt_store(struct parser *p, const struct cmd_opt *o, void *base, const char *value)
 {
 	void *member = (char *)base + o->offset;
 	switch (o->kind) {
@@ -185,6 +175,7 @@ static int opt_store(struct parser *p, const struct cmd_opt *o, void *base, cons
 		++*(int *)member;
 		return 0;
 	case OPT_STRING:
+	case OPT_CONFIG:
 		*(const char **)member = value;
 		return 0;
 	case OPT_U64:
@@ -202,6 +193,8 @@ static int opt_store(struct parser *p, const struct cmd_opt *o, void *base, cons
 	case OPT_COMMA:
 	case OPT_CHOICES:
 		return store_parts(p, o, value, member);
+	case OPT_TREE: /* is never text */
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -465,7 +458,9 @@ int options_parse(struct cmd_line *line, int argc, char **argv, void *opts, stru
 		if (rc < 0)
 			return rc;
 	}
-	int rc = apply_defaults(&p);
+	int rc = config_apply(&p);
+	if (!rc)
+		rc = apply_defaults(&p);
 	return rc < 0 ? rc : check_line(&p);
 }
 

@@ -12,9 +12,12 @@ static int answer_profile(const struct query_cmd *c, struct profile **out)
 {
 	struct tree_opts tree;
 	struct err err = { 0 };
+	bool ids_missing = false;
 	int rc = query_root_frames(&c->q, &tree, &err);
 	if (rc == 0)
-		rc = query_part(&c->q, &tree, c->file != NULL, out, &err);
+		rc = query_part(&c->q, &tree, c->file != NULL, out, &ids_missing, &err);
+	if (rc == 0)
+		query_note_ids(ids_missing);
 	return rc < 0 ? query_fail(&err) : CMD_OK;
 }
 
@@ -54,8 +57,11 @@ int query_heatmap(const struct query_cmd *c)
 	struct tree_opts tree;
 	struct err err = { 0 };
 	struct profile *p;
-	if (query_root_frames(&c->q, &tree, &err) < 0 || query_profile(&c->q, true, &p, &err) < 0)
+	bool ids_missing;
+	if (query_root_frames(&c->q, &tree, &err) < 0 ||
+	    query_profile(&c->q, true, &p, &ids_missing, &err) < 0)
 		return query_fail(&err);
+	query_note_ids(ids_missing);
 	tree.type = 0; /* there is no other */
 	int status = report_heatmap(
 		c->line, p, &tree, c->opts->outputs.n ? c->opts->outputs.v[0] : NULL, c->opts->csv);

@@ -64,21 +64,20 @@ static void read_error(struct json_reader *j, struct err *out)
 	}
 }
 
-static int fail(const struct remote_opts *o, long status, const struct buf *answer)
+static int refused(const struct remote_opts *o, long status, const struct buf *answer,
+		   struct err *err)
 {
 	struct input *in;
-	struct err err = { 0 };
-	err_set(&err, EPROTO, "%s: the server answers with status %ld", o->server, status);
+	err_set(err, EPROTO, "%s: the server answers with status %ld", o->server, status);
 	if (input_open_memory(answer->data, answer->len, &in, NULL) == 0) {
 		struct json_reader *j = json_reader_new(in);
-		read_error(j, &err);
+		read_error(j, err);
 		json_reader_free(j);
 		input_close(in);
 	}
-	return cmd_fail(status == 401 || status == 403   ? CMD_PERMISSION
-			: status == 400 || status == 404 ? CMD_USAGE
-							 : CMD_FAILED,
-			&err);
+	return status == 401 || status == 403   ? CMD_PERMISSION
+	       : status == 400 || status == 404 ? CMD_USAGE
+						: CMD_FAILED;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -114,11 +113,10 @@ static int fetch(const struct http_request *request, struct buf *answer, struct 
 	return rc;
 }
 
-int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer)
+int remote_try(const struct remote_opts *o, struct question *q, struct buf *answer, struct err *err)
 {
 	char token[MAX_TOKEN];
 	struct buf url = { 0 };
-	struct err err = { 0 };
 	long status = 0;
 	size_t n = strlen(o->server);
 	while (n && o->server[n - 1] == '/')
@@ -137,16 +135,23 @@ int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answ
 		.body_len = q->body ? strlen(q->body) : 0,
 		.status = &status,
 	};
-	int rc = read_token(o, token, &err);
+	int rc = read_token(o, token, err);
 	request.token = *token ? token : NULL;
 	if (rc == 0)
-		rc = fetch(&request, answer, &err);
+		rc = fetch(&request, answer, err);
 	explicit_bzero(token, sizeof token);
 	buf_done(&url);
 	buf_done(&q->path);
 	if (rc < 0)
-		return cmd_fail(rc == -ENOSYS ? CMD_UNSUPPORTED : CMD_FAILED, &err);
-	return status == 200 ? CMD_OK : fail(o, status, answer);
+		return rc == -ENOSYS ? CMD_UNSUPPORTED : CMD_FAILED;
+	return status == 200 ? CMD_OK : refused(o, status, answer, err);
+}
+
+int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer)
+{
+	struct err err = { 0 };
+	int status = remote_try(o, q, answer, &err);
+	return status == CMD_OK ? CMD_OK : cmd_fail(status, &err);
 }
 
 int remote_write(const char *path, const struct buf *answer)

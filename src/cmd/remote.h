@@ -34,6 +34,9 @@ void question_init(struct question *q, const char *path);
 void question_add(struct question *q, const char *name, const char *value);
 void question_add_u64(struct question *q, const char *name, uint64_t value);
 
+/* Appends the answer. CMD_OK, or an exit status with the words in err; nothing is printed. q is done with. */
+int remote_try(const struct remote_opts *o, struct question *q, struct buf *answer,
+	       struct err *err);
 /* Appends the answer. CMD_OK, or the exit status with the server's words printed. q is done with. */
 int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer);
 /* Into a file; "-" is standard output. Returns an exit status. */

@@ -21,19 +21,9 @@ struct report_opts {
 	const char *callers, *diff, *output;
 };
 
-/* tree_by_words, and one of its own. */
+/* Keys of the tree, and one of its own. */
 enum { BY_BINARY = BY_KEYS };
-static const char *const by_words[] = {
-	[BY_NONE] = "none",
-	[BY_COMM] = "comm",
-	[BY_PID] = "pid",
-	[BY_TID] = "tid",
-	[BY_PROCESS] = "process",
-	[BY_CPU] = "cpu",
-	[BY_CONTAINER] = "container",
-	[BY_BINARY] = "binary",
-	NULL,
-};
+static const char *const by_words[] = { TREE_BY_NAMES, [BY_BINARY] = "binary", NULL };
 
 #define SHOW(member) .group = "What to show", .offset = offsetof(struct report_opts, member)
 static const struct cmd_opt report_options[] = {
@@ -50,7 +40,7 @@ static const struct cmd_opt report_options[] = {
 	  OPT_STRING, SHOW(output) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
-			  "root frames: comm pid tid process cpu container none; binary: a table "
+			  "root frames: comm pid process unit pod user ... none; binary: a table "
 			  "of binaries"),
 	{ 0 },
 };

@@ -1,6 +1,9 @@
 /* cresset serve: a recording or a store over HTTP. */
 #include "base/log.h"
-#include "cmd/cmd.h"
+#include "base/mem.h"
+#include "base/notify.h"
+#include "base/sandbox.h"
+#include "cmd/config.h"
 #include "cmd/interrupt.h"
 #include "cmd/load.h"
 #include "server/server.h"
@@ -10,6 +13,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+enum { LARGE_BYTES = 4 << 20 }; /* more than most messages: their buffers are used again */
+
 /* As enum server_log. */
 static const char *const log_words[] = { "off", "json", "text", NULL };
 
@@ -18,6 +23,7 @@ struct serve_opts {
 	uint64_t memory_bytes, query_ns, queries, connections, per_s;
 	uint64_t disk_bytes, retention_ns, max_series;
 	const char *tokens, *tls_cert, *tls_key;
+	const char *config, *ui_dir;
 	bool is_insecure;
 	int log;
 };
@@ -32,6 +38,9 @@ static const struct cmd_opt serve_options[] = {
 	  PART("Where", tls_cert), .basic = true },
 	{ NULL, "tls-key", "FILE", "and the key", OPT_STRING, PART("Where", tls_key),
 	  .basic = true },
+	{ NULL, "ui-dir", "DIR",
+	  "the page's files, in place of those in the program: web/ of the sources", OPT_STRING,
+	  PART("Where", ui_dir) },
 	{ NULL, "insecure", NULL, "tokens without TLS, also for others than this machine", OPT_FLAG,
 	  PART("Where", is_insecure) },
 	{ NULL, "data", "DIR", "a folder of the store, in place of FILE", OPT_STRING,
@@ -54,6 +63,8 @@ static const struct cmd_opt serve_options[] = {
 	  .def = "256", .min = 1, .max = 10000 },
 	{ NULL, "max-rate", "N", "requests per second of a sender", OPT_U64, PART("Limits", per_s),
 	  .def = "200", .min = 1, .max = 1000000 },
+	{ NULL, "config", "FILE", "these options, as YAML", OPT_CONFIG,
+	  PART("Configuration", config), .basic = true },
 	{ 0 },
 };
 
@@ -94,9 +105,27 @@ static void block_signals(sigset_t *all)
 	pthread_sigmask(SIG_BLOCK, all, NULL);
 }
 
-static void reload(struct server *server)
+/* All but tokens and certificates is settled once. */
+static void say_changes(const struct cmd_line *line, const struct serve_opts *o)
+{
+	struct config_again again;
+	struct err err = { 0 };
+	if (config_again(line, o, &again, &err)) {
+		log_warn("what was there before stays: %s", err.text);
+		return;
+	}
+	for (size_t i = 0; i < again.changed.n; i++)
+		log_warn("%s has changed: it takes a restart", again.changed.v[i]);
+	config_again_done(&again);
+}
+
+static void reload(const struct cmd_line *line, const struct serve_opts *o, struct server *server)
 {
 	struct err err = { 0 };
+	if (o->config)
+		say_changes(line, o);
+	if (!o->tokens && !o->tls_cert)
+		return;
 	if (server_reload(server, &err) < 0)
 		log_warn("what was there before stays: %s", err.text);
 	else
@@ -104,26 +133,34 @@ static void reload(struct server *server)
 }
 
 /* SIGHUP reloads what can be reloaded, else it is the end, too. */
-static void wait_for_end(const struct serve_opts *o, const sigset_t *all, struct server *server)
+static void wait_for_end(const struct cmd_line *line, const struct serve_opts *o,
+			 const sigset_t *all, struct server *server)
 {
-	bool can_reload = o->tokens || o->tls_cert;
+	bool can_reload = o->tokens || o->tls_cert || o->config;
 	int signal_number = 0;
 	while (!interrupt_count()) {
 		if (sigwait(all, &signal_number) != 0)
 			continue;
 		if (signal_number != SIGHUP || !can_reload)
 			return;
-		reload(server);
+		reload(line, o, server);
 	}
 }
 
-static int serve(const struct serve_opts *o, const char *path, struct profile *file)
+static int serve(const struct cmd_line *line, const struct serve_opts *o, const char *path,
+		 struct profile *file)
 {
 	const struct store_opts keep = { .memory_bytes = o->memory_bytes / 2,
 					 .disk_bytes = o->disk_bytes,
 					 .retention_ns = (int64_t)o->retention_ns,
 					 .max_series = (uint32_t)o->max_series };
+	struct sandbox sandbox = { .data_dir = o->data,
+				   .store_dir = o->data || file ? NULL : path,
+				   .read = { o->tokens, o->tls_cert, o->tls_key, o->config },
+				   .read_dir = o->ui_dir };
 	struct server_opts opts = { .listen = o->listen,
+				    .sandbox = &sandbox,
+				    .ui_dir = o->ui_dir,
 				    .path = path,
 				    .file = file,
 				    .tokens = o->tokens,
@@ -140,6 +177,7 @@ static int serve(const struct serve_opts *o, const char *path, struct profile *f
 	struct server *server;
 	struct err err = { 0 };
 	sigset_t all;
+	mem_give_back(LARGE_BYTES);
 	block_signals(&all);
 	int rc = server_start(&opts, &server, &err);
 	if (rc < 0)
@@ -149,8 +187,11 @@ static int serve(const struct serve_opts *o, const char *path, struct profile *f
 							      : CMD_BAD_INPUT,
 				&err);
 	int status = say_where(server);
-	if (status == CMD_OK)
-		wait_for_end(o, &all, server);
+	if (status == CMD_OK) {
+		notify_init("READY=1");
+		wait_for_end(line, o, &all, server);
+	}
+	notify_init("STOPPING=1");
 	server_stop(server);
 	return status;
 }
@@ -163,7 +204,7 @@ static int serve_run(struct cmd_line *line, const void *opts)
 	interrupt_install();
 	int status = settle_data(line, o, &path, &file);
 	if (status == CMD_OK)
-		status = serve(o, path, file);
+		status = serve(line, o, path, file);
 	profile_free(file);
 	return status;
 }

@@ -178,7 +178,7 @@ const struct cmd cmd_sql = {
 	.summary = "SQL over recordings and the store",
 	.usage = "--data PATH 'SELECT ...' [OPTIONS]",
 	.about = "Runs one SELECT and prints its rows. The tables: samples (time length type series stack value pid tid cpu sample_type trace_id span_id), "
-		 "stacks (stack depth root leaf hash), frames (stack depth kind function file line binary inlined mapping build_id offset "
+		 "stacks (stack depth root leaf hash stack_id), frames (stack depth kind function file line binary inlined mapping build_id offset "
 		 "function_id), functions (id name file binary kind), series (id type sample_type unit period period_type period_unit "
 		 "aggregation), labels (series key value unit), metrics (time name value series). stack_text(stack) is a stack as one "
 		 "line, root first; has_function(stack, 'RE') is 1 when one of its functions is RE as a whole. Times are Unix time in "

@@ -150,6 +150,7 @@ static const struct {
 } hints[] = {
 	{ "cresset", "cresset report %s" },
 	{ "svg", "open it in a browser" },
+	{ "html", "open it in a browser; it needs nothing else" },
 	{ "pprof", "go tool pprof %s" },
 	{ "folded", "cresset report %s" },
 };

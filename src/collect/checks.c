@@ -1,6 +1,8 @@
 /* What works on this machine and what each missing piece costs. One row per check; a new one is one function and one row. */
 #include "base/fs.h"
+#include "base/sandbox.h"
 #include "base/str.h"
+#include "collect/host_metrics.h"
 #include "collect/off_cpu.h"
 #include "collect/sampler.h"
 #include "collect/side_band.h"
@@ -8,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -297,6 +301,24 @@ static void check_rate(struct check *c)
 		remedy(c, "sysctl kernel.perf_event_max_sample_rate=100000");
 }
 
+/* Of what stores and answers: base/sandbox.h. */
+static void check_sandbox(struct check *c)
+{
+	uint32_t action = SECCOMP_RET_KILL_PROCESS;
+	int version = sandbox_landlock();
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action)) {
+		say(c, CHECK_MISSING, "no seccomp filters: up and serve do not run");
+		remedy(c, "boot a kernel with CONFIG_SECCOMP_FILTER=y");
+		return;
+	}
+	say(c, CHECK_OK, "of up and serve: system calls, and files (Landlock %d)", version);
+	if (version)
+		return;
+	say(c, CHECK_LIMITED, "of up and serve: system calls, but no files: no Landlock here");
+	remedy(c, "boot a kernel from 5.13 on with landlock in the list of the parameter lsm=");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct check *c);
@@ -314,6 +336,8 @@ static const struct {
 	{ "mapped files", check_map_files },
 	{ "kernel symbols", check_kernel_symbols },
 	{ "cgroups", check_cgroup },
+	{ "host metrics", host_metrics_check },
+	{ "sandbox", check_sandbox },
 };
 
 size_t collect_checks(struct check *out, size_t max)

@@ -8,7 +8,6 @@
 #include "collect/side_band.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 enum {
+	LARGE_BYTES = 128 << 10,       /* tables are made in such */
 	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
 	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
@@ -326,7 +326,12 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.max_user = opts->max_depth,
 		.names = opts->names,
 		.host = opts->host,
+		.labels = opts->labels,
+		.n_labels = opts->n_labels,
+		.series_hook = opts->series_hook,
+		.relabel = opts->relabel,
 		.stack_bytes = opts->stack_bytes,
+		.keep_kernel_names = opts->keep_kernel_names,
 	};
 	struct space_maps maps;
 	uint32_t pages =
@@ -341,6 +346,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		rc = sampler_open(opts, c->epoll_fd, TAG_RING, &c->sampler, err);
 	if (!rc && sampler_space_maps(c->sampler, &maps))
 		resolve.space = &maps;
+	if (!rc)
+		resolve.traced = sampler_traced_maps(c->sampler);
 	c->resolver = resolver_new(&resolve);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
@@ -350,14 +357,6 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		for (size_t i = 0; i < opts->n_ids; i++)
 			resolve_expect(c->resolver, opts->ids[i]);
 	return rc;
-}
-
-/* Large blocks, which tables are made in, are never cut from a heap (where the least thing behind them keeps them in memory), and
- * threads share one. Measured with the tables of a whole machine: Pss 3.1 MB instead of 13.4. */
-static void give_memory_back(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	mallopt(M_ARENA_MAX, 1);
 }
 
 static int64_t side_pause_ns(int64_t period_ns)
@@ -375,7 +374,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	struct collector *c = xcalloc(1, sizeof *c);
 	int rc;
 
-	give_memory_back();
+	mem_give_back(LARGE_BYTES);
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;
@@ -456,6 +455,9 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 static void hand_over_losses(struct collector *c, const struct sampler_stats *stats)
 {
 	const uint64_t *n = stats->counters;
+	struct resolve_stats resolved;
+
+	resolve_get_stats(c->resolver, &resolved);
 	const struct {
 		enum loss reason;
 		uint64_t n;
@@ -467,6 +469,8 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },
 		{ LOSS_SAMPLER_BUSY, stats->busy },
 		{ LOSS_LATE, c->order.late },
+		{ LOSS_TRACES_UNREAD, n[COUNT_TRACES_UNREAD] },
+		{ LOSS_TRACED_FULL, resolved.traced_refused },
 	};
 
 	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -512,6 +516,17 @@ int collect_cut(struct collector *c, struct err *err)
 	int rc = stats.wait_hook ? report(c, err) : read_all(c, false, err);
 	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
+	resolve_give_held(c->resolver);
+	hand_over_losses(c, &stats);
+	return rc;
+}
+
+int collect_catch_up(struct collector *c, struct err *err)
+{
+	struct sampler_stats stats;
+
+	sampler_get_stats(c->sampler, &stats);
+	int rc = read_all(c, false, err);
 	resolve_give_held(c->resolver);
 	hand_over_losses(c, &stats);
 	return rc;

@@ -20,6 +20,8 @@
 #include "base/err.h"
 #include "bpf/event.h"
 #include "collect/elf_names.h"
+#include "collect/series_hook.h"
+#include "profile/relabel.h"
 #include "profile/sink.h"
 
 #include <stdbool.h>
@@ -74,7 +76,14 @@ struct collect_opts {
 	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */
 	enum wait_hook wait_hook;  /* -EOPNOTSUPP for what the kernel does not have */
 	const char *host;          /* a label of every series; NULL: none. Stays the caller's */
-	uint64_t stack_bytes;      /* for stacks as they were sent; 0 = 8 MiB */
+	const struct label_text
+		*labels; /* further ones of every series: kernel, arch …. The caller's */
+	size_t n_labels;
+	struct series_hook series_hook; /* which series are wanted */
+	const struct relabel *relabel;  /* rules for labels, after that; NULL: none. The caller's */
+	uint64_t stack_bytes;           /* for stacks as they were sent; 0 = 8 MiB */
+	/* The kernel's symbols stay in memory (some MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
+	bool keep_kernel_names;
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
 
@@ -135,6 +144,8 @@ int collect_watch(struct collector *c, int fd, struct err *err);
 /* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
  * time is told to the sink. No sample comes twice, and those that are on their way come after it. */
 int collect_cut(struct collector *c, struct err *err);
+/* The same without the waits that go on, for who wants to see samples early and often: asking every thread is most of what a cut costs. */
+int collect_catch_up(struct collector *c, struct err *err);
 /* True when there was one without. Those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
 /* Right after collect_cut: from here on everything goes to another sink. -EINVAL while `wall` is recorded: its samples are held. */

@@ -1,14 +1,6 @@
 #include "collect/container.h"
 
-#include "base/buf.h"
-#include "base/fs.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { CGROUP_FILE_MAX_BYTES = 64 * 1024 };
 
 static size_t hex_run(const char *s, size_t len)
 {
@@ -21,7 +13,7 @@ static size_t hex_run(const char *s, size_t len)
 
 /* One part of a path: [PREFIX-]ID[.scope]. The prefix ends in '-' or ':', so that no longer number
  * is cut. */
-static const char *id_in_part(const char *part, size_t len)
+const char *container_id_in_part(const char *part, size_t len)
 {
 	static const char scope[] = ".scope", monitor[] = "conmon-";
 	size_t prefix;
@@ -39,54 +31,4 @@ static const char *id_in_part(const char *part, size_t len)
 	if (memmem(part, prefix, monitor, sizeof monitor - 1))
 		return NULL;
 	return part + prefix;
-}
-
-static const char *id_in_path(const char *path, size_t len)
-{
-	const char *end = path + len, *found = NULL;
-
-	while (path < end) {
-		const char *slash = memchr(path, '/', end - path);
-		size_t part = (slash ? slash : end) - path;
-		const char *id = id_in_part(path, part);
-
-		found = id ? id : found;
-		path += part + 1;
-	}
-	return found;
-}
-
-bool container_id_parse(const char *text, size_t len, char id[CONTAINER_ID_LEN + 1])
-{
-	struct cur c = cur_of(text, len);
-	const char *line;
-	size_t line_len;
-
-	while (cur_line(&c, &line, &line_len)) {
-		const char *found = id_in_path(line, line_len);
-
-		if (!found)
-			continue;
-		memcpy(id, found, CONTAINER_ID_LEN);
-		id[CONTAINER_ID_LEN] = '\0';
-		return true;
-	}
-	return false;
-}
-
-/* Where there are v1 hierarchies, too, the line of v2 ("0::") is the last one. */
-int container_id_of(uint32_t pid, char id[CONTAINER_ID_LEN + 1], bool *unified)
-{
-	struct buf b = { 0 };
-	char path[40];
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
-	int rc = fs_read_at(AT_FDCWD, path, CGROUP_FILE_MAX_BYTES, &b, NULL);
-	if (!rc) {
-		*unified = b.len >= 3 && memcmp(b.data, "0::", 3) == 0;
-		if (!container_id_parse(b.data, b.len, id))
-			id[0] = '\0';
-	}
-	buf_done(&b);
-	return rc;
 }

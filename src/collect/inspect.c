@@ -4,8 +4,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/mapped_file.h"
-#include "collect/proc_maps.h"
+#include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
+#include "collect/thread_context.h"
 #include "collect/vdso.h"
 #include "unwind/table.h"
 
@@ -174,6 +175,30 @@ static void look_for_perf_map(struct inspector *in)
 		close(fd);
 }
 
+/* As the collector does it. */
+static void inspect_context(uint32_t pid, struct inspected_context *out)
+{
+	enum { OPEN_FILES = 16 };
+	struct object_table objects;
+	struct process_table processes;
+	uint32_t object = OBJECT_NONE;
+
+	object_table_init(&objects, OPEN_FILES);
+	process_table_init(&processes, &objects);
+	struct process *p = process_add(&processes, pid);
+	proc_scan(&processes, p, 0);
+	out->is_there = p->context_addr;
+	if (out->is_there)
+		out->read_errno = -process_context_read(pid, p->context_addr, &out->says);
+	if (p->image)
+		out->variable_errno =
+			-thread_context_find(pid, p->image, &objects, &out->recipe, &object);
+	if (object != OBJECT_NONE && out->variable_errno != ENODATA)
+		out->variable_in = xstrdup(objects.all.v[object]->name);
+	process_table_done(&processes);
+	object_table_done(&objects);
+}
+
 static void add_remedies(struct inspector *in, const char *debuginfod_urls)
 {
 	VEC(struct remedy) wishes = { 0 };
@@ -216,6 +241,7 @@ int inspect_process(uint32_t pid, struct name_files *files, const char *debuginf
 	}
 	memcpy(result.comm, stat.name, sizeof result.comm);
 	look_for_perf_map(&in);
+	inspect_context(pid, &result.context);
 	add_remedies(&in, debuginfod_urls);
 	*out = result;
 	return 0;
@@ -228,4 +254,5 @@ void inspection_done(struct inspection *i)
 		free(i->files.v[k].debug_file);
 	}
 	vec_done(&i->files);
+	free(i->context.variable_in);
 }

@@ -6,7 +6,9 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "bpf/trace.h"
 #include "collect/elf_names.h"
+#include "collect/process_context.h"
 #include "collect/remedy.h"
 #include "profile/frame.h"
 
@@ -30,6 +32,16 @@ struct inspected { /* a file */
 	struct remedy remedy; /* for better names */
 };
 
+/* What it publishes of itself, for whoever looks from outside. */
+struct inspected_context {
+	bool is_there;
+	int read_errno; /* 0: says could be read */
+	struct process_context says;
+	char *variable_in; /* the file with the variable of the threads' spans; NULL: none */
+	int variable_errno; /* of that file: 0, or why spans cannot be read (collect/thread_context.h) */
+	struct trace_recipe recipe;
+};
+
 struct inspection {
 	char comm[EVENT_COMM_LEN];
 	VEC(struct inspected) files; /* in order of address */
@@ -37,6 +49,7 @@ struct inspection {
 	char perf_map[64];           /* where one would be */
 	bool has_perf_map;
 	bool is_32bit;
+	struct inspected_context context;
 };
 
 enum { INSPECT_MAX_FILES = 4096 };

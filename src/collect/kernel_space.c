@@ -150,6 +150,7 @@ void kernel_space_done(struct kernel_space *k)
 		map_done(&k->modules.v[i].frames);
 	vec_done(&k->modules);
 	map_done(&k->named);
+	symbol_close(k->symbols);
 }
 
 /* Index of the first module that starts behind addr. */
@@ -296,6 +297,8 @@ void kernel_space_set_sink(struct kernel_space *k, struct sink *sink)
 	for (size_t i = 0; i < k->modules.n; i++)
 		forget(&k->modules.v[i]);
 	k->unnamed = 0;
+	if (k->keeps_symbols)
+		map_clear(&k->named);
 }
 
 static void name_area(struct kernel_space *k, struct symbolize *s, struct symbol_source *names,
@@ -312,13 +315,37 @@ static void name_area(struct kernel_space *k, struct symbolize *s, struct symbol
 	map_done(&unnamed);
 }
 
-void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
+static struct symbol_source *read_symbols(void)
 {
 	struct symbol_source *names = NULL;
-	int fd = k->unnamed ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
 		names = NULL;
+	if (fd >= 0)
+		close(fd);
+	return names;
+}
+
+/* What is kept is still good, or read anew. */
+static struct symbol_source *symbols_of(struct kernel_space *k)
+{
+	if (!k->unnamed)
+		return NULL;
+	if (!k->keeps_symbols)
+		return read_symbols();
+	if (!k->symbols || k->symbols_modules != k->modules.n) {
+		symbol_close(k->symbols);
+		k->symbols = read_symbols();
+		k->symbols_modules = k->modules.n;
+	}
+	return k->symbols;
+}
+
+void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
+{
+	struct symbol_source *names = symbols_of(k);
+
 	if (k->named.n >= KERNEL_MAX_NAMED)
 		map_clear(&k->named);
 	name_area(k, s, names, &k->text);
@@ -326,7 +353,6 @@ void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
 	for (size_t i = 0; i < k->modules.n; i++)
 		name_area(k, s, names, &k->modules.v[i]);
 	k->unnamed = 0;
-	symbol_close(names);
-	if (fd >= 0)
-		close(fd);
+	if (!k->keeps_symbols)
+		symbol_close(names);
 }

@@ -47,9 +47,12 @@ struct kernel_space {
 	struct kernel_area text, other;
 	VEC(struct kernel_area) modules; /* by start */
 	uint64_t modules_read_ns;
-	uint64_t unnamed; /* frames that were given and have no name yet */
-	struct map named; /* run-time addresses */
-	bool hidden;      /* addresses cannot be read */
+	uint64_t unnamed;              /* frames that were given and have no name yet */
+	struct map named;              /* run-time addresses */
+	bool hidden;                   /* addresses cannot be read */
+	bool keeps_symbols;            /* once they were read; to be set by who makes it */
+	struct symbol_source *symbols; /* NULL: not read, or not kept */
+	uint32_t symbols_modules;      /* that were known when they were read */
 };
 
 void kernel_space_init(struct kernel_space *k, struct sink *sink);
@@ -58,7 +61,7 @@ void kernel_space_done(struct kernel_space *k);
 /* Modules are read again when an address is in no known one, at most once a second. */
 uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
 /* Names the frames given so far from /proc/kallsyms, but for those that were named before, for an earlier sink, too: who took its names
- * knows them by mapping and offset. */
+ * knows them by mapping and offset. With keeps_symbols they are read again when there are more modules, and frames of each sink get their names. */
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s);
 
 /* There is one without a name. */

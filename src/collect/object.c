@@ -215,6 +215,7 @@ static void object_free(struct object_table *t, struct object *o)
 	vec_push(&t->free_ids, o->id);
 	t->n--;
 	map_done(&o->frames);
+	free(o->variable);
 	free(o->name);
 	free(o);
 }

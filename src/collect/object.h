@@ -33,6 +33,8 @@ enum {
 };
 enum { OBJECT_MAX = 65536 }; /* objects at once; later ones are not known */
 
+struct elf_tls;
+
 enum object_kind {
 	OBJECT_FILE, /* frames are file offsets */
 	OBJECT_JIT,  /* code made at run time: frames are named by the process */
@@ -59,6 +61,9 @@ struct object {
 	struct object *newer, *older; /* by last use, of those with a descriptor */
 	bool pinned;                  /* never closed, never freed */
 	bool was_idle;                /* at the last trim */
+
+	bool variable_known;
+	struct elf_tls *variable; /* collect/thread_context.h; NULL: it has none */
 
 	uint32_t number, table; /* in frames and of the unwind table (collect/space.h); 0 = none */
 

@@ -2,14 +2,18 @@
 
 #include "base/parse.h"
 #include "collect/proc_stat.h"
+#include "collect/process_context.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <string.h>
 
 struct scan {
 	struct process_table *table;
 	struct image *image;
 	uint32_t pid;
+	uint64_t context_addr;
+	uint32_t mappings;
 };
 
 static bool add_mapping(void *ctx, const struct proc_map *m)
@@ -17,8 +21,12 @@ static bool add_mapping(void *ctx, const struct proc_map *m)
 	struct scan *s = ctx;
 	struct object_table *objects = s->table->objects;
 
-	if (!m->executable)
+	s->mappings += strcmp(m->name, "[vsyscall]") != 0; /* it is the kernel's */
+	if (!m->executable) {
+		if (process_context_is_mapping(m->name))
+			s->context_addr = m->start;
 		return true;
+	}
 	struct image_map map = { m->start, m->end, m->pgoff, object_of_map(objects, s->pid, m) };
 	if (map.object != OBJECT_NONE)
 		image_replace(s->image, &map, objects);
@@ -32,6 +40,8 @@ static int scan_mappings(struct process_table *t, struct process *p)
 	int rc = proc_maps_read(p->pid, add_mapping, &s);
 	bool was_there = p->image && p->image->maps.n;
 
+	p->context_addr = s.context_addr ? s.context_addr : p->context_addr;
+	p->search.mappings = s.mappings;
 	if (rc < 0 || (!s.image->maps.n && was_there))
 		image_unref(s.image, t->objects);
 	else

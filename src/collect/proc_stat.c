@@ -82,6 +82,36 @@ bool proc_is_alive(uint32_t pid)
 	return st.state != 'X' && (st.state != 'Z' || st.threads > 1);
 }
 
+/* "Uid:\tREAL\tEFFECTIVE\tSAVED\tFILE" */
+int proc_uid_parse(const char *text, size_t len, uint32_t *uid)
+{
+	static const char key[] = "\nUid:\t";
+	const char *end = text + len, *line = memmem(text, len, key, sizeof key - 1);
+	const char *s =
+		line ? memchr(line + sizeof key - 1, '\t', end - line - (sizeof key - 1)) : NULL;
+	uint64_t v = 0;
+
+	if (!s || ++s == end || *s < '0' || *s > '9')
+		return -EBADMSG;
+	for (; s < end && *s >= '0' && *s <= '9' && v <= UINT32_MAX; s++)
+		v = v * 10 + (*s - '0');
+	if (v > UINT32_MAX)
+		return -EBADMSG;
+	*uid = v;
+	return 0;
+}
+
+int proc_uid(uint32_t pid, uint32_t *uid)
+{
+	struct buf b = { 0 };
+	int rc = read_file(pid, "status", &b);
+
+	if (!rc)
+		rc = proc_uid_parse(b.data, b.len, uid);
+	buf_done(&b);
+	return rc;
+}
+
 uint32_t proc_ns_pid(uint32_t pid)
 {
 	struct buf b = { 0 };

@@ -23,6 +23,10 @@ int proc_stat_read(uint32_t pid, struct proc_stat *out);
  * until the others have, too. */
 bool proc_is_alive(uint32_t pid);
 
+/* The effective user, as this user namespace numbers it. 0, or -errno when the process is gone. */
+int proc_uid(uint32_t pid, uint32_t *uid);
+int proc_uid_parse(const char *text, size_t len, uint32_t *uid); /* of /proc/PID/status */
+
 /* The pid inside the process's own pid namespace; 0 when it is gone. */
 uint32_t proc_ns_pid(uint32_t pid);
 

@@ -130,7 +130,8 @@ struct process *process_fork(struct process_table *t, uint32_t ppid, uint32_t pi
 	memcpy(p->name, parent->name, sizeof p->name);
 	p->is_kernel_thread = parent->is_kernel_thread;
 	p->cgroup_id = parent->cgroup_id;
-	p->container = parent->container;
+	p->labels = parent->labels;
+	p->exe_known = parent->exe_known;
 	p->image = parent->image;
 	if (p->image)
 		p->image->refs++;
@@ -152,7 +153,12 @@ void process_exec(struct process_table *t, struct process *p)
 	p->image = process_new_image(t);
 	p->is_kernel_thread = false;
 	p->leader_gone = false;
-	p->container_known = false;
+	p->labels_known = p->exe_known = false;
+	p->awaits_exe = true;
+	p->context_addr = 0;
+	p->is_published = p->has_threads = false;
+	p->search = (struct process_search){ 0 };
+	p->traced = (struct process_traced){ 0 };
 }
 
 void process_exit(struct process_table *t, uint32_t pid, uint32_t tid, uint64_t time_ns)

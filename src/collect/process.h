@@ -24,6 +24,21 @@ enum {
 
 struct jit;
 
+/* The search for what it publishes of itself (collect/context_search.h). */
+struct process_search {
+	uint64_t next_ns, wait_ns, read_ns;
+	uint32_t mappings; /* there were when they were read last */
+	bool is_unsettled; /* they may have been read too early */
+};
+
+/* What was found out of its threads (collect/traced.h), and when. */
+struct process_traced {
+	bool is_there; /* the kernel has it */
+	bool waits, is_refused;
+	uint32_t looks;
+	uint64_t image, next_ns;
+};
+
 struct process {
 	uint32_t pid;
 	char name[EVENT_COMM_LEN]; /* of the main thread, NUL-terminated */
@@ -34,10 +49,19 @@ struct process {
 
 	/* The resolver's. */
 	uint64_t scanned_ns; /* when /proc was last asked for its mappings */
-	uint64_t cgroup_id;  /* container is the one of this group … */
-	bool container_known;
-	uint32_t container; /* string of its texts, 0 = none */
-	struct jit *jit;    /* NULL: no code made at run time was seen */
+	uint64_t cgroup_id;  /* labels are those in this group … */
+	bool labels_known;   /* … when it was looked at, not only inherited */
+	bool exe_known;
+	bool awaits_exe; /* after an exec: the next mapping is of what it runs */
+	uint32_t labels; /* collect/labels.h, 0 = none */
+	uint64_t look_again_ns, look_wait_ns;
+	uint32_t looks;        /* at its labels */
+	uint64_t context_addr; /* collect/process_context.h; 0: none was seen */
+	bool is_published;     /* that was found since its labels were looked at */
+	bool has_threads;      /* that tell their spans, as it says there */
+	struct process_search search;
+	struct process_traced traced;
+	struct jit *jit; /* NULL: no code made at run time was seen */
 
 	uint64_t sent_image; /* that the walker knows (collect/space.h): its id, 0 = none */
 };

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/container.h"
+#include "collect/labels.h"
 #include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
 #include "collect/process.h"
@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { CONTAINERS_MAX = 4096, /* cgroups remembered */ };
 #define SWEEP_EVERY_NS 1000000000ull
 #define TRIM_EVERY_NS  5000000000ull
 #define SCAN_AGAIN_NS  1000000000ull
@@ -38,6 +37,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->sink = opts->sink;
 	r->types = opts->types;
 	r->unknown_frame = FRAME_NONE;
+	r->traced.maps = opts->traced;
 	if (!r->opts.max_user)
 		r->opts.max_user = WALK_MAX_USER;
 	object_table_init(&r->objects,
@@ -46,8 +46,15 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	if (opts->space)
 		r->space = space_new(opts->space, &r->objects);
 	kernel_space_init(&r->kernel, r->sink);
-	strtab_init(&r->texts);
-	series_cache_init(&r->series, r->sink, &r->texts, opts->host);
+	r->kernel.keeps_symbols = opts->keep_kernel_names;
+	label_table_init(&r->labels, opts->host_root);
+	series_cache_init(&r->series, r->sink,
+			  &(struct series_cache_opts){ .labels = &r->labels,
+						       .host = opts->host,
+						       .fixed = opts->labels,
+						       .n_fixed = opts->n_labels,
+						       .hook = opts->series_hook,
+						       .relabel = opts->relabel });
 	stack_cache_limit(&r->stacks, opts->stack_bytes);
 	accounts_init(&r->accounts, &(struct account_opts){
 					    .sink = r->sink,
@@ -76,8 +83,7 @@ void resolver_free(struct resolver *r)
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
-	map_done(&r->containers);
-	strtab_done(&r->texts);
+	label_table_done(&r->labels);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
 	free(r);
@@ -88,6 +94,7 @@ void resolver_free(struct resolver *r)
 static void remove_process(struct resolver *r, struct process *p)
 {
 	jit_close(&r->jits, p);
+	traced_forget(&r->traced, p);
 	process_remove(&r->processes, p);
 }
 
@@ -100,6 +107,7 @@ static void sweep(struct resolver *r, uint64_t now_ns)
 	for (struct process *p; (p = process_next_ended(&r->processes, now_ns));)
 		if (!proc_is_alive(p->pid))
 			remove_process(r, p);
+	traced_sweep(&r->traced);
 	if (now_ns < r->trimmed_ns + TRIM_EVERY_NS)
 		return;
 	r->trimmed_ns = now_ns;
@@ -174,8 +182,11 @@ static void apply_mmap(struct resolver *r, const struct side_record *rec)
 	uint32_t object = object_of_record(&r->objects, rec);
 	struct image_map m = { rec->start, rec->start + rec->len, rec->pgoff, object };
 
-	if (p && object != OBJECT_NONE)
-		process_map(&r->processes, p, &m);
+	if (!p || object == OBJECT_NONE)
+		return;
+	process_map(&r->processes, p, &m);
+	if (p->awaits_exe && rec->name && *rec->name == '/')
+		process_labels_exec(&r->labels, p, rec->name);
 }
 
 static void apply_comm(struct resolver *r, const struct side_record *rec)
@@ -188,6 +199,7 @@ static void apply_comm(struct resolver *r, const struct side_record *rec)
 	if (!rec->exec)
 		return;
 	jit_close(&r->jits, p);
+	traced_forget(&r->traced, p);
 	process_exec(&r->processes, p);
 }
 
@@ -239,35 +251,17 @@ void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bo
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-static uint32_t remember_container(struct resolver *r, uint64_t cgroup_id, uint32_t container)
+static const char *type_name(const struct resolver *r, uint32_t type)
 {
-	if (r->containers.n >= CONTAINERS_MAX)
-		map_clear(&r->containers);
-	map_put(&r->containers, cgroup_id, container + 1);
-	return container;
+	const struct resolve_types *t = &r->types;
+
+	return type == t->cpu          ? "cpu"
+	       : type == t->off_cpu    ? "off-cpu"
+	       : type == t->sched_wait ? "sched-wait"
+				       : "wall";
 }
 
-/* Asked once per process and cgroup. A process that is gone keeps what it inherited. */
-static uint32_t container_of(struct resolver *r, struct process *p, uint64_t cgroup_id)
-{
-	const uint32_t *known = map_get(&r->containers, cgroup_id);
-	char id[CONTAINER_ID_LEN + 1];
-	bool unified;
-
-	if (p->container_known && p->cgroup_id == cgroup_id)
-		return p->container;
-	p->container_known = true;
-	p->cgroup_id = cgroup_id;
-	if (known)
-		return p->container = *known - 1;
-	if (container_id_of(p->pid, id, &unified))
-		return p->container;
-	p->container = strtab_put(&r->texts, id);
-	if (unified)
-		remember_container(r, cgroup_id, p->container);
-	return p->container;
-}
-
+/* SERIES_LEFT_OUT: nothing of this sample is wanted. */
 static uint32_t series_of(struct resolver *r, struct process *p, const struct event_sample *s,
 			  uint32_t type, int64_t period_ns)
 {
@@ -277,8 +271,8 @@ static uint32_t series_of(struct resolver *r, struct process *p, const struct ev
 	if (s->tid == s->tgid) /* the main thread's name is the process's, as of now */
 		process_set_name(p, key.comm);
 	memcpy(key.process, p->name[0] ? p->name : key.comm, sizeof key.process);
-	key.container = container_of(r, p, s->cgroup_id);
-	return series_cache_get(&r->series, &key);
+	key.labels = process_labels(&r->labels, p, s->cgroup_id, clock_mono_ns());
+	return series_cache_get(&r->series, &key, type_name(r, type));
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -289,6 +283,10 @@ static enum walk_end put_sample(struct resolver *r, struct process *p, struct sa
 {
 	struct resolved_stack stack;
 
+	if (sample->series == SERIES_LEFT_OUT) {
+		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
+		return WALK_COMPLETE;
+	}
 	if (!resolver_stack(r, p, ref, &stack)) {
 		jit_hold(&r->jits, p, sample, held_as, r->stack.v, r->stack.n);
 		return stack.end;
@@ -300,7 +298,17 @@ static enum walk_end put_sample(struct resolver *r, struct process *p, struct sa
 	return stack.end;
 }
 
-static struct sample sample_of(const struct event_sample *s)
+/* The span that its thread worked for; 0: none. */
+static uint32_t link_of(struct resolver *r, const struct event_sample *s)
+{
+	struct trace_link link;
+
+	_Static_assert(sizeof link == sizeof s->trace, "the bytes as they are written");
+	memcpy(&link, &s->trace, sizeof link);
+	return link_is_none(&link) ? 0 : r->sink->ops->link(r->sink, &link);
+}
+
+static struct sample sample_of(struct resolver *r, const struct event_sample *s)
 {
 	return (struct sample){
 		.time_ns = s->time_ns,
@@ -308,6 +316,7 @@ static struct sample sample_of(const struct event_sample *s)
 		.pid = s->tgid,
 		.tid = s->tid,
 		.cpu = s->cpu,
+		.link = link_of(r, s),
 	};
 }
 
@@ -315,7 +324,7 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 				const struct event_raw *raw)
 {
 	struct stack_ref ref = { .sample = s, .raw = raw };
-	struct sample sample = sample_of(s);
+	struct sample sample = sample_of(r, s);
 	enum walk_end end = WALK_COMPLETE;
 
 	if (r->types.cpu != TYPE_NONE) {
@@ -342,7 +351,7 @@ static enum walk_end put_piece(struct resolver *r, struct process *p, const stru
 			       const struct wait_piece *piece, double weight)
 {
 	struct stack_ref ref = { .sample = s, .wait = w, .raw = raw, .part = piece->part };
-	struct sample sample = sample_of(s);
+	struct sample sample = sample_of(r, s);
 	enum walk_end end = WALK_COMPLETE;
 
 	sample.time_ns = piece->start_ns;
@@ -384,27 +393,40 @@ static enum walk_end put_wait(struct resolver *r, struct process *p, const struc
 	return end;
 }
 
+/* The times of a thread that nobody wants samples of are not wanted, either. */
+static void put_thread(struct resolver *r, struct process *p, const struct event_thread *t)
+{
+	uint32_t type = r->types.wall != TYPE_NONE ? r->types.wall : r->types.off_cpu, series = 0;
+	bool is_asked = r->types.wall != TYPE_NONE ||
+			((r->opts.series_hook.apply || r->opts.relabel) && type != TYPE_NONE);
+
+	if (is_asked)
+		series = series_of(r, p, &t->sample, type, 0);
+	if (series != SERIES_LEFT_OUT)
+		account_thread(&r->accounts, t, series);
+}
+
 void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw)
 {
 	const struct event_sample *s = &ev->sample;
 	struct process nobody = { /* the table is full: /proc is not asked again and again */
 				  .pid = s->tgid,
 				  .is_kernel_thread = true,
-				  .container_known = true,
+				  .labels_known = true,
 				  .cgroup_id = s->cgroup_id
 	};
 
 	sweep(r, s->time_ns);
 	struct process *p = known_process(r, s->tgid, s->time_ns);
 	p = p ? p : &nobody;
+	context_search_look(&r->search, p, s->mappings, s->time_ns);
 	if (s->kind == EVENT_THREAD)
-		account_thread(&r->accounts, &ev->thread,
-			       r->types.wall == TYPE_NONE ? 0
-							  : series_of(r, p, s, r->types.wall, 0));
+		put_thread(r, p, &ev->thread);
 	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))
 		r->ends[put_wait(r, p, &ev->wait, raw)]++;
 	else
 		r->ends[put_on_cpu(r, p, s, raw)]++;
+	traced_look(&r->traced, p, &r->objects, clock_mono_ns());
 }
 
 void resolve_flush(struct resolver *r)
@@ -489,22 +511,6 @@ bool resolve_name_kernel(struct resolver *r)
 	return true;
 }
 
-/* Containers of processes that are there; the others are forgotten. */
-static void renew_texts(struct resolver *r)
-{
-	struct strtab old = r->texts;
-
-	strtab_init(&r->texts);
-	map_clear(&r->containers);
-	for (size_t i = 0; i < r->processes.all.n; i++) {
-		struct process *p = r->processes.all.v[i];
-
-		if (p && p->container)
-			p->container = strtab_put(&r->texts, strtab_get(&old, p->container));
-	}
-	strtab_done(&old);
-}
-
 static void forget_frames(struct object_table *t)
 {
 	for (size_t i = 0; i < t->all.n; i++) {
@@ -525,7 +531,7 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	forget_frames(&r->objects);
 	kernel_space_set_sink(&r->kernel, sink);
 	stack_cache_forget(&r->stacks);
-	renew_texts(r);
+	label_table_renew(&r->labels, &r->processes);
 	series_cache_set_sink(&r->series, sink);
 	accounts_set_sink(&r->accounts, sink);
 	jit_table_set_sink(&r->jits, sink);
@@ -554,6 +560,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.unsymbolized = r->unsymbolized,
 		.names = r->name_failures,
 		.short_off_ns = r->accounts.short_off_ns,
+		.traced_refused = r->traced.refused,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)

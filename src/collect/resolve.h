@@ -13,8 +13,10 @@
 #include "bpf/event.h"
 #include "collect/elf_names.h"
 #include "collect/order.h"
+#include "collect/series_hook.h"
 #include "collect/side_band.h"
 #include "collect/space.h"
+#include "collect/traced.h"
 #include "profile/sink.h"
 
 struct resolver;
@@ -34,9 +36,16 @@ struct resolve_opts {
 	bool no_kernel, no_user;        /* leave that side of stacks out */
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
+	struct traced_maps traced;      /* zeroed: spans of threads are not read */
 	struct name_files_opts names;
-	const char *host;     /* a label of every series; NULL: none */
-	uint64_t stack_bytes; /* as struct collect_opts */
+	const char *host;                /* a label of every series; NULL: none */
+	const struct label_text *labels; /* as struct collect_opts */
+	size_t n_labels;
+	struct series_hook series_hook;
+	const struct relabel *relabel;
+	const char *host_root;  /* the folder that is the host's "/"; NULL: that of process 1 */
+	uint64_t stack_bytes;   /* as struct collect_opts */
+	bool keep_kernel_names; /* likewise */
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
@@ -45,6 +54,7 @@ struct resolve_stats {
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	int64_t short_off_ns; /* waits without a stack, of all threads whose exact times have come */
 	struct table_store_stats tables;
+	uint64_t traced_refused;    /* processes */
 	struct name_failures names; /* likewise */
 };
 
@@ -72,8 +82,8 @@ bool resolve_is_busy(const struct resolver *r); /* tables are being built */
  * send contents anew. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over);
 
-/* One event in time order: a sample, a wait, or the times of a thread, to the sink: its stack resolved in its process, with labels comm,
- * process and container_id. raw is NULL when the stack was walked in the kernel. */
+/* One event in time order: a sample, a wait, or the times of a thread, to the sink: its stack resolved in its process, with its
+ * labels (collect/labels.h). raw is NULL when the stack was walked in the kernel. */
 void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw);
 
 /* Samples of `wall` wait for the exact times of their threads: hands them out, when those of all have come, as resolve_symbolize does at

@@ -4,11 +4,13 @@
 #define CRESSET_COLLECT_RESOLVER_H
 
 #include "collect/account.h"
+#include "collect/context_search.h"
 #include "collect/jit.h"
 #include "collect/kernel_space.h"
 #include "collect/resolve.h"
 #include "collect/series_cache.h"
 #include "collect/stack_cache.h"
+#include "collect/traced.h"
 #include "collect/wait_reason.h"
 #include "profile/strtab.h"
 
@@ -25,11 +27,12 @@ struct resolver {
 	struct resolve_types types;
 	struct series_cache series;
 	struct jit_table jits;
-	struct space *space;     /* NULL: frame pointers only */
-	struct map leaf_samples; /* frame → samples */
-	struct map containers;   /* id of a cgroup v2 → string of texts + 1, 1 = none */
-	struct strtab texts;     /* ids of containers */
-	VEC(uint64_t) stack;     /* the one being built, as jit_hold takes it */
+	struct context_search search;
+	struct traced traced;
+	struct space *space;       /* NULL: frame pointers only */
+	struct map leaf_samples;   /* frame → samples */
+	struct label_table labels; /* of processes */
+	VEC(uint64_t) stack;       /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -249,8 +248,6 @@ static void set_knobs(struct sampler *s, bool plain)
 	if (!s->use_tables)
 		shrink_space(s);
 	bpf_program__set_autoload(s->bpf->progs.space_fork, s->use_tables);
-	bpf_program__set_autoload(s->bpf->progs.space_exec, s->use_tables);
-	bpf_program__set_autoload(s->bpf->progs.space_exit, s->use_tables);
 	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
 	bpf_program__set_autoload(s->bpf->progs.follow_exec, follow && s->opts.wait_exec);
 	bpf_program__set_autoload(s->bpf->progs.follow_exit, follow);
@@ -279,7 +276,7 @@ static int load(struct sampler *s, struct err *err)
 	if (rc)
 		return rc;
 	rc = sample_bpf__load(s->bpf);
-	malloc_trim(0); /* the kernel's BTF was some 10 MB of heap */
+	mem_trim(); /* the kernel's BTF was some 10 MB of heap */
 	return rc ? not_loaded(rc, err) : 0;
 }
 
@@ -478,6 +475,11 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.all_processes = s->opts.target == TARGET_ALL,
 	};
 	return s->use_tables;
+}
+
+struct traced_maps sampler_traced_maps(const struct sampler *s)
+{
+	return (struct traced_maps){ bpf_map__fd(s->bpf->maps.recipes), &s->bpf->bss->traced };
 }
 
 void sampler_new_epoch(struct sampler *s)

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "collect/collect.h"
 #include "collect/space.h"
+#include "collect/traced.h"
 
 struct sampler;
 
@@ -36,6 +37,9 @@ int sampler_report(struct sampler *s);
 
 /* The maps that tell the walker of address spaces. False: it follows frame pointers only. */
 bool sampler_space_maps(const struct sampler *s, struct space_maps *out);
+
+/* The maps that tell where threads keep their spans. */
+struct traced_maps sampler_traced_maps(const struct sampler *s);
 
 /* Makes every CPU send the contents of stacks anew. */
 void sampler_new_epoch(struct sampler *s);

@@ -4,23 +4,10 @@
 
 _Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 16, "series_key has no padding");
 
-static void name_labels(struct series_cache *c, struct sink *sink)
+void series_cache_init(struct series_cache *c, struct sink *sink,
+		       const struct series_cache_opts *opts)
 {
-	c->sink = sink;
-	c->comm = sink_string(sink, "comm");
-	c->process = sink_string(sink, "process");
-	c->container_id = sink_string(sink, "container_id");
-	if (!c->host_name)
-		return;
-	c->host = sink_string(sink, "host");
-	c->host_text = sink_string(sink, c->host_name);
-}
-
-void series_cache_init(struct series_cache *c, struct sink *sink, const struct strtab *texts,
-		       const char *host)
-{
-	*c = (struct series_cache){ .texts = texts, .host_name = host };
-	name_labels(c, sink);
+	*c = (struct series_cache){ .sink = sink, .opts = *opts };
 }
 
 static void forget(struct series_cache *c)
@@ -33,7 +20,7 @@ static void forget(struct series_cache *c)
 void series_cache_set_sink(struct series_cache *c, struct sink *sink)
 {
 	forget(c);
-	name_labels(c, sink);
+	c->sink = sink;
 }
 
 void series_cache_done(struct series_cache *c)
@@ -43,35 +30,50 @@ void series_cache_done(struct series_cache *c)
 	vec_done(&c->series);
 }
 
-static uint32_t name_string(struct sink *s, const char name[EVENT_COMM_LEN])
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static void add_label(struct series_labels *l, const char *key, const char *value)
 {
-	return s->ops->string(s, name, strnlen(name, EVENT_COMM_LEN));
+	if (value && *value && l->n < SERIES_LABELS_MAX)
+		l->v[l->n++] = (struct label_text){ key, value };
 }
 
-static uint32_t add_series(struct series_cache *c, const struct series_key *key)
+/* names: room for the two that have no NUL where they are. */
+static void put_together(const struct series_cache *c, const struct series_key *key,
+			 char names[2][EVENT_COMM_LEN + 1], struct series_labels *out)
+{
+	const struct label_table *t = c->opts.labels;
+
+	memcpy(names[0], key->comm, EVENT_COMM_LEN);
+	memcpy(names[1], key->process, EVENT_COMM_LEN);
+	names[0][EVENT_COMM_LEN] = names[1][EVENT_COMM_LEN] = '\0';
+	add_label(out, "comm", names[0]);
+	add_label(out, "process", names[1]);
+	for (int k = 0; k < PROCESS_LABELS; k++)
+		add_label(out, process_label_keys[k],
+			  strtab_get(&t->texts, t->sets.v[key->labels].v[k]));
+	add_label(out, "host", c->opts.host);
+	for (size_t i = 0; i < c->opts.n_fixed; i++)
+		add_label(out, c->opts.fixed[i].key, c->opts.fixed[i].value);
+}
+
+static uint32_t add_series(struct series_cache *c, const struct series_key *key,
+			   const char *type_name)
 {
 	struct sink *s = c->sink;
-	struct label labels[4] = {
-		{ .key = c->comm, .str = name_string(s, key->comm) },
-		{ .key = c->process, .str = name_string(s, key->process) },
-	};
-	uint32_t n = 2;
+	char names[2][EVENT_COMM_LEN + 1];
+	struct series_labels texts = { .type = type_name };
+	struct series series = { .type = key->type, .period = key->period };
 
-	if (key->container)
-		labels[n++] = (struct label){
-			.key = c->container_id,
-			.str = sink_string(s, strtab_get(c->texts, key->container)),
-		};
-	if (c->host_name)
-		labels[n++] = (struct label){ .key = c->host, .str = c->host_text };
-	struct series series = {
-		.type = key->type,
-		.period = key->period,
-		.labels = s->ops->labels(s, labels, n),
-	};
-
+	put_together(c, key, names, &texts);
+	if (c->opts.hook.apply && !c->opts.hook.apply(c->opts.hook.ctx, &texts))
+		return SERIES_LEFT_OUT;
+	if (!relabel_labels(c->opts.relabel, s, texts.v, texts.n, &series.labels))
+		return SERIES_LEFT_OUT;
 	return s->ops->series(s, &series);
 }
+
+/* --- remembered ------------------------------------------------------------------------------- */
 
 struct key_search {
 	const struct series_cache *cache;
@@ -85,7 +87,8 @@ static bool same_key(const void *ctx, uint32_t i)
 	return memcmp(&s->cache->keys.v[i], s->key, sizeof *s->key) == 0;
 }
 
-uint32_t series_cache_get(struct series_cache *c, const struct series_key *key)
+uint32_t series_cache_get(struct series_cache *c, const struct series_key *key,
+			  const char *type_name)
 {
 	struct key_search search = { c, key };
 
@@ -95,7 +98,7 @@ uint32_t series_cache_get(struct series_cache *c, const struct series_key *key)
 		map_intern(&c->index, hash_bytes(key, sizeof *key), c->keys.n, same_key, &search);
 	if (i == c->keys.n) {
 		vec_push(&c->keys, *key);
-		vec_push(&c->series, add_series(c, key));
+		vec_push(&c->series, add_series(c, key, type_name));
 	}
 	return c->series.v[i];
 }

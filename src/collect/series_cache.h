@@ -1,45 +1,58 @@
-/* collect/series_cache.h: the series of a sample: its type, period and the labels comm, process,
- * container_id and host. */
+/* collect/series_cache.h: the series of a sample: its type, period and labels: comm and process, those of the process (collect/labels.h), and
+ * those that all series have (host …).
+ *
+ * Labels are put together once for each series. That is where somebody may leave the series out (series_hook), and rules change
+ * them or drop it (profile/relabel.h). */
 #ifndef CRESSET_COLLECT_SERIES_CACHE_H
 #define CRESSET_COLLECT_SERIES_CACHE_H
 
 #include "base/hash.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "collect/labels.h"
+#include "collect/series_hook.h"
+#include "profile/relabel.h"
 #include "profile/sink.h"
 #include "profile/strtab.h"
 
 #include <stdint.h>
 
 enum {
-	SERIES_CACHE_MAX = 32 << 10
-}; /* then all are forgotten, and asked for again from the sink */
+	SERIES_CACHE_MAX = 32 << 10 /* then all are forgotten, and asked for again from the sink */
+};
+#define SERIES_LEFT_OUT UINT32_MAX
 
 struct series_key {
 	char comm[EVENT_COMM_LEN];    /* of the thread; NUL-padded */
 	char process[EVENT_COMM_LEN]; /* of the main thread; NUL-padded */
-	uint32_t container;           /* string of the cache's texts, 0 = none */
+	uint32_t labels;              /* of the process */
 	uint32_t type;
 	int64_t period;
 };
+struct series_cache_opts {
+	const struct label_table *labels;
+	const char *host;               /* NULL: there is no such label */
+	const struct label_text *fixed; /* further labels of all series */
+	size_t n_fixed;
+	struct series_hook hook;
+	const struct relabel *relabel; /* NULL: no rules */
+};
 struct series_cache {
 	struct sink *sink;
-	const struct strtab *texts;           /* of containers; the caller's */
-	const char *host_name;                /* NULL: there is no such label */
-	uint32_t comm, process, container_id; /* strings: the label keys */
-	uint32_t host, host_text;
+	struct series_cache_opts opts;
 	struct map index;
 	VEC(struct series_key) keys;
 	VEC(uint32_t) series;
 };
 
-/* host: NULL for no such label; as texts it stays the caller's. */
-void series_cache_init(struct series_cache *c, struct sink *sink, const struct strtab *texts,
-		       const char *host);
+/* All that opts point to stays the caller's. */
+void series_cache_init(struct series_cache *c, struct sink *sink,
+		       const struct series_cache_opts *opts);
 void series_cache_done(struct series_cache *c);
 /* From here on ids are another sink's, which has none of those that were given. */
 void series_cache_set_sink(struct series_cache *c, struct sink *sink);
-/* key has no padding that is not zero. */
-uint32_t series_cache_get(struct series_cache *c, const struct series_key *key);
+/* key has no padding that is not zero. type_name: of key->type. SERIES_LEFT_OUT: its samples are not wanted. */
+uint32_t series_cache_get(struct series_cache *c, const struct series_key *key,
+			  const char *type_name);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -55,7 +54,7 @@ static void *build_tables(void *arg)
 
 		built.rc = unwind_table_build(job.fd, &built.table, NULL);
 		close(job.fd);
-		malloc_trim(0); /* rows of a large library are some 10 MB */
+		mem_trim(); /* rows of a large library are some 10 MB */
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
 		eventfd_write(b->event_fd, 1);

@@ -7,6 +7,7 @@
 #include "format/cresset.h"
 #include "format/firefox.h"
 #include "format/folded.h"
+#include "format/html.h"
 #include "format/otlp.h"
 #include "format/perf_data.h"
 #include "format/perf_script.h"
@@ -21,10 +22,23 @@
 /* Asked in this order when a file is read: what its first bytes tell for certain first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset, &format_perf_data,   &format_callgrind,    &format_otlp,
-	&format_pprof,   &format_speedscope,  &format_chrome_trace, &format_cpuprofile,
-	&format_firefox, &format_perf_script, &format_folded,       &format_svg,
-	&format_text,    &format_json,        &format_csv,          NULL,
+	&format_cresset,
+	&format_perf_data,
+	&format_callgrind,
+	&format_otlp,
+	&format_pprof,
+	&format_speedscope,
+	&format_chrome_trace,
+	&format_cpuprofile,
+	&format_firefox,
+	&format_perf_script,
+	&format_folded,
+	&format_svg,
+	&format_html,
+	&format_text,
+	&format_json,
+	&format_csv,
+	NULL,
 };
 
 const struct format *format_by_name(const char *name)

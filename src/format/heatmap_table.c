@@ -274,6 +274,7 @@ void heatmap_json(const struct heatmap *h, struct buf *b)
 	json_number(&j, "version", 1);
 	json_text(&j, "type", h->tree->type_name);
 	json_text(&j, "unit", h->tree->unit);
+	json_number(&j, "epoch_ns", h->epoch_ns);
 	json_number(&j, "from_ns", h->from_ns);
 	json_number(&j, "to_ns", h->to_ns);
 	json_number(&j, "start_ns", h->start_ns);

@@ -3,7 +3,8 @@
  * JSON is one object; keys are only ever added:
  *
  *     format "cresset.heatmap", version 1, type, unit
- *     from_ns, to_ns              what is looked at, since the start of the recording
+ *     epoch_ns                    the start of the recording: Unix time, or where that is not known on its own clock
+ *     from_ns, to_ns              what is looked at, since then
  *     start_ns, column_ns, row_ns, columns, rows
  *     total, outside, max         all cells and `outside` (before the start) add up to the total
  *     cells                       [[value of each row] of each column]; null: not in from_ns … to_ns

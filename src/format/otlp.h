@@ -56,12 +56,45 @@ int otlp_decode(const void *data, size_t len, const char *name, struct sink *sin
 		struct otlp_summary *summary, struct err *err);
 int otlp_read(struct input *in, struct sink *sink, struct err *err);
 
+/* What a message's stacks are is often known: a sender that goes on with its tables (whole_tables, below) sends those of before again, and
+ * what is new behind them. So who decodes may remember tables, and what their stacks became; a few bytes of each table say whether they
+ * are the same: how many entries, and the hash of their bytes. */
+struct otlp_seen_tables {
+	struct otlp_seen_table {
+		uint64_t bytes, hash[2];
+		uint32_t n;
+	} of[8]; /* by enum otlp_table */
+};
+struct otlp_known_stacks {
+	/* In: tables of an earlier message, and which of their stacks are known. n 0: none are. */
+	struct otlp_seen_tables before;
+	const uint32_t *id; /* by index in the message; UINT32_MAX: not known */
+	uint32_t n;
+	/* Out: whether this message goes on with these; its own; and the index that each sample given to the sink had. Samples of known stacks
+	 * are given with stack 0, and nothing of what those stacks have is. */
+	bool follows;
+	struct otlp_seen_tables now;
+	uint32_t *index, stacks; /* index: to be freed; stacks: how many there are */
+	size_t samples, room;
+};
+int otlp_decode_known(const void *data, size_t len, const char *name, struct sink *sink,
+		      struct otlp_known_stacks *known, struct otlp_summary *summary,
+		      struct err *err);
+
+struct otlp_attribute {
+	const char *key, *text;
+};
 struct otlp_encode_opts {
 	const char *type; /* as opts->type of a writer; NULL: all types */
 	/* The dictionary has all stacks and labels that the profile has, not only those of its samples, numbered by their ids. A sender
 	 * that goes on with one profile, its samples taken out, so writes the same dictionary again and again, with what is new behind
 	 * it: what otlp_pack is made for. */
 	bool whole_tables;
+	/* Each sample has the id of its stack: for who reads the file. Between agents and servers it would only be bytes. */
+	bool stack_ids;
+	/* What is known of the sender beside labels: attributes of every resource. */
+	const struct otlp_attribute *resource;
+	size_t n_resource;
 };
 
 /* Appends the message to out, not packed. */

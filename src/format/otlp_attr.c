@@ -16,6 +16,11 @@ const struct otlp_role_info otlp_roles[OTLP_ROLES] = {
 	[ATTR_CONTAINER_ID] = { "container.id", "container_id", true },
 	[ATTR_CONTAINER] = { "container.name", "container", true },
 	[ATTR_HOST] = { "host.name", "host", true },
+	[ATTR_KERNEL] = { OTLP_OWN "kernel", "kernel", true },
+	[ATTR_ARCH] = { "host.arch", "arch", true },
+	[ATTR_POD] = { "k8s.pod.name", "pod", true },
+	[ATTR_NAMESPACE] = { "k8s.namespace.name", "namespace", true },
+	[ATTR_USER] = { "process.owner", "user", false },
 	[ATTR_PID] = { "process.pid", NULL, false },
 	[ATTR_TID] = { "thread.id", NULL, false },
 	[ATTR_CPU] = { "cpu.logical_number", NULL, false },
@@ -31,6 +36,7 @@ const struct otlp_role_info otlp_roles[OTLP_ROLES] = {
 	[ATTR_MAPPING] = { OTLP_OWN "mapping", NULL, false },
 	[ATTR_FOLDED] = { OTLP_OWN "folded", NULL, false },
 	[ATTR_AT_ZERO] = { OTLP_OWN "at_zero", NULL, false },
+	[ATTR_STACK_ID] = { OTLP_OWN "stack_id", NULL, false },
 };
 
 /* Attributes of resources, by what they begin with. */

@@ -6,10 +6,12 @@
  *                      cresset.snapshot  values are states, not sums
  *                      cresset.lengths   each sample lasts as long as its value says
  *                      cresset.default   this type is shown first
+ *     of a sample      cresset.stack_id  the id of its stack (profile/stack_id.h), in files
  *     of a mapping     cresset.identity  what tells files without a build id apart
  *                      cresset.mapping   its flags (profile/frame.h), where the source gave them
  *     of a location    cresset.folded    the name is one of several
  *                      cresset.at_zero   the address is 0, not unknown
+ *     of a resource    cresset.kernel    the release of the kernel (os.version is that of the distribution)
  *     of the scope     cresset.KEY       what is known about the whole, keys as in pprof's comments; cresset.comment.N */
 #ifndef CRESSET_FORMAT_OTLP_ATTR_H
 #define CRESSET_FORMAT_OTLP_ATTR_H
@@ -29,6 +31,11 @@ enum otlp_role {
 	ATTR_CONTAINER_ID,
 	ATTR_CONTAINER,
 	ATTR_HOST,
+	ATTR_KERNEL,
+	ATTR_ARCH,
+	ATTR_POD,
+	ATTR_NAMESPACE,
+	ATTR_USER,
 	ATTR_PID,
 	ATTR_TID,
 	ATTR_CPU,
@@ -44,6 +51,7 @@ enum otlp_role {
 	ATTR_MAPPING,
 	ATTR_FOLDED,
 	ATTR_AT_ZERO,
+	ATTR_STACK_ID,
 	OTLP_ROLES
 };
 struct otlp_role_info {

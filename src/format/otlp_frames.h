@@ -10,8 +10,15 @@ enum { OTLP_STACK_USED = UINT32_MAX - 1 };
 static inline void otlp_use_stack(struct otlp_tables *t, uint64_t index)
 {
 	struct otlp_entries *e = &t->of[TABLE_STACK];
-	if (index < e->ids.n)
+	if (index < e->ids.n && !otlp_stack_is_known(t, index))
 		e->ids.v[index] = OTLP_STACK_USED;
+}
+
+/* There is no sample: what the dictionary says is news of its own, names that came late. */
+static inline void otlp_use_all_stacks(struct otlp_tables *t)
+{
+	for (size_t i = 0; i < t->of[TABLE_STACK].ids.n; i++)
+		otlp_use_stack(t, i);
 }
 
 /* Gives the stacks that are used to the sink: of[TABLE_STACK].ids. */

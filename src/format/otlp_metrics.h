@@ -3,7 +3,8 @@
  *
  * Kept are numbers over time: gauges, and sums. A sum that only grows is a counter; one that may fall is a gauge of its last value.
  * Attributes of the resource and of the point are labels (otlp_attr.h). Histograms, summaries, points without a value or a time and
- * differences of what may fall are refused, each counted by its reason. Descriptions, start times, exemplars and flags are not kept. */
+ * differences of what may fall are refused, each counted by its reason. Descriptions, start times but those of increments, exemplars and flags are
+ * not kept. */
 #ifndef CRESSET_FORMAT_OTLP_METRICS_H
 #define CRESSET_FORMAT_OTLP_METRICS_H
 
@@ -19,8 +20,8 @@ enum { OTLP_MAX_POINTS = 1 << 22 }; /* of one message */
 
 enum otlp_metric_kind {
 	OTLP_GAUGE,
-	OTLP_COUNTER, /* values count from some start */
-	OTLP_INCREMENTS, /* values are what a counter grew by since the point before: the receiver adds them up */
+	OTLP_COUNTER,    /* values count from some start */
+	OTLP_INCREMENTS, /* values are what a counter grew by since start_ns (delta temporality) */
 };
 
 enum otlp_refusal {
@@ -28,7 +29,8 @@ enum otlp_refusal {
 	REFUSED_SUMMARY,
 	REFUSED_NO_VALUE,
 	REFUSED_NO_TIME,
-	REFUSED_FALLING, /* differences of a sum that may fall, or of no known temporality */
+	REFUSED_FALLING,  /* differences of a sum that may fall, or of no known temporality */
+	REFUSED_NO_START, /* increments that do not say since when */
 	REFUSED_DAMAGED,
 	OTLP_REFUSALS
 };
@@ -44,6 +46,7 @@ struct otlp_point {
 	uint32_t series;
 	int64_t time_ns; /* Unix time */
 	double value;
+	int64_t start_ns; /* of OTLP_INCREMENTS, before time_ns; else 0 */
 };
 struct otlp_metrics { /* zeroed = empty */
 	VEC(struct otlp_series) series;

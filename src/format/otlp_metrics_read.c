@@ -9,7 +9,8 @@
 const char *const otlp_refusal_names[OTLP_REFUSALS] = {
 	[REFUSED_HISTOGRAM] = "histogram", [REFUSED_SUMMARY] = "summary",
 	[REFUSED_NO_VALUE] = "no value",   [REFUSED_NO_TIME] = "no time",
-	[REFUSED_FALLING] = "differences", [REFUSED_DAMAGED] = "damaged",
+	[REFUSED_FALLING] = "differences", [REFUSED_NO_START] = "no start",
+	[REFUSED_DAMAGED] = "damaged",
 };
 
 struct metrics_reader {
@@ -28,7 +29,7 @@ struct metric_head {
 };
 
 struct number_point {
-	uint64_t time_unix_ns;
+	uint64_t time_unix_ns, start_unix_ns;
 	double value;
 	bool has_value;
 };
@@ -90,6 +91,8 @@ static void take_point_field(struct metrics_reader *r, struct number_point *p,
 {
 	if (f->num == POINT_TIME && f->wire == PB_I64) {
 		p->time_unix_ns = f->u;
+	} else if (f->num == POINT_START && f->wire == PB_I64) {
+		p->start_unix_ns = f->u;
 	} else if (f->num == POINT_DOUBLE && f->wire == PB_I64) {
 		memcpy(&p->value, &f->u, sizeof p->value);
 		p->has_value = true;
@@ -103,29 +106,49 @@ static void take_point_field(struct metrics_reader *r, struct number_point *p,
 	}
 }
 
-static void add_point(struct metrics_reader *r, const struct metric_head *head, struct cur c)
+/* OTLP_REFUSALS: it is taken. */
+static enum otlp_refusal refusal_of(const struct metric_head *head, const struct number_point *p)
 {
-	struct otlp_metrics *m = r->m;
-	struct number_point point = { 0 };
-	struct pb_field f;
-	r->labels.n = r->n_resource;
-	while (pb_next(&c, &f))
-		take_point_field(r, &point, &f);
-	bool has_time = point.time_unix_ns && point.time_unix_ns <= INT64_MAX;
-	if (c.bad || head->falls || !point.has_value || !has_time) {
-		m->refused[c.bad              ? REFUSED_DAMAGED
-			   : head->falls      ? REFUSED_FALLING
-			   : !point.has_value ? REFUSED_NO_VALUE
-					      : REFUSED_NO_TIME]++;
-		return;
-	}
+	if (head->falls)
+		return REFUSED_FALLING;
+	if (!p->has_value)
+		return REFUSED_NO_VALUE;
+	if (!p->time_unix_ns || p->time_unix_ns > INT64_MAX)
+		return REFUSED_NO_TIME;
+	if (head->kind == OTLP_INCREMENTS &&
+	    (!p->start_unix_ns || p->start_unix_ns >= p->time_unix_ns))
+		return REFUSED_NO_START;
+	return OTLP_REFUSALS;
+}
+
+static void take_point(struct metrics_reader *r, const struct metric_head *head,
+		       const struct number_point *p)
+{
 	struct sink *s = profile_sink(r->p);
 	struct otlp_series series = { .name = head->name,
 				      .unit = head->unit,
 				      .labels = s->ops->labels(s, r->labels.v, r->labels.n),
 				      .kind = head->kind };
-	uint32_t id = otlp_series_intern(m, &series);
-	vec_push(&m->points, (struct otlp_point){ id, point.time_unix_ns, point.value });
+	struct otlp_point point = { .series = otlp_series_intern(r->m, &series),
+				    .time_ns = (int64_t)p->time_unix_ns,
+				    .value = p->value };
+	if (head->kind == OTLP_INCREMENTS)
+		point.start_ns = (int64_t)p->start_unix_ns;
+	vec_push(&r->m->points, point);
+}
+
+static void add_point(struct metrics_reader *r, const struct metric_head *head, struct cur c)
+{
+	struct number_point point = { 0 };
+	struct pb_field f;
+	r->labels.n = r->n_resource;
+	while (pb_next(&c, &f))
+		take_point_field(r, &point, &f);
+	enum otlp_refusal why = c.bad ? REFUSED_DAMAGED : refusal_of(head, &point);
+	if (why == OTLP_REFUSALS)
+		take_point(r, head, &point);
+	else
+		r->m->refused[why]++;
 }
 
 /* --- metrics ---------------------------------------------------------------------------------- */

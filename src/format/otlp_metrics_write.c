@@ -126,6 +126,8 @@ static void put_point(struct metrics_writer *w, const struct otlp_point *p)
 	uint64_t bits;
 	size_t mark = pb_begin(w->out, DATA_POINTS);
 	memcpy(&bits, &p->value, sizeof bits);
+	if (p->start_ns)
+		pb_put_fixed64(w->out, POINT_START, p->start_ns);
 	pb_put_fixed64(w->out, POINT_TIME, p->time_ns);
 	pb_put_fixed64(w->out, POINT_DOUBLE, bits);
 	put_labels(w, POINT_ATTRIBUTES, w->labels_of.v[p->series]);

@@ -22,6 +22,7 @@ struct otlp_reader {
 	struct otlp_times times;
 	uint64_t end_unix_ns, first_stamp;
 	uint64_t n_profiles, too_old;
+	bool has_samples;
 	VEC(struct label) labels;
 	struct otlp_summary summary;
 };
@@ -65,6 +66,7 @@ static void scan_sample(struct otlp_reader *r, struct cur c)
 	while (stack == 0 && pb_next(&c, &f))
 		stack = f.num == OTLP_SAMPLE_STACK ? f.u : 0;
 	otlp_use_stack(&r->tables, stack);
+	r->has_samples = true;
 }
 
 static void scan_profile(struct otlp_reader *r, struct cur c)
@@ -270,6 +272,8 @@ static int read_message(struct otlp_reader *r, struct err *err)
 	if (rc)
 		return rc;
 	otlp_tables_load(&r->tables);
+	if (r->tables.known)
+		otlp_tables_compare(&r->tables);
 	scan_resources(r);
 	r->summary.profiles = r->n_profiles;
 	r->summary.layout = r->layout;
@@ -280,6 +284,8 @@ static int read_message(struct otlp_reader *r, struct err *err)
 		return -EBADMSG;
 	}
 	set_times(r);
+	if (!r->has_samples)
+		otlp_use_all_stacks(&r->tables);
 	otlp_load_stacks(&r->tables);
 	rc = read_samples(r, err);
 	if (rc == 0)
@@ -292,11 +298,19 @@ static int read_message(struct otlp_reader *r, struct err *err)
 int otlp_decode(const void *data, size_t len, const char *name, struct sink *sink,
 		struct otlp_summary *summary, struct err *err)
 {
+	return otlp_decode_known(data, len, name, sink, NULL, summary, err);
+}
+
+int otlp_decode_known(const void *data, size_t len, const char *name, struct sink *sink,
+		      struct otlp_known_stacks *known, struct otlp_summary *summary,
+		      struct err *err)
+{
 	struct otlp_reader r = { .sink = sink,
 				 .file = cur_of(data ? data : "", len),
 				 .name = name };
 	int rc;
 	otlp_tables_init(&r.tables, sink, r.file.p);
+	r.tables.known = known;
 	rc = len <= OTLP_MAX_BYTES
 		     ? read_message(&r, err)
 		     : err_set(err, EFBIG, "%s: more than %d bytes", name, OTLP_MAX_BYTES);

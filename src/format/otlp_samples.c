@@ -91,6 +91,8 @@ static void take_attr(struct otlp_samples *s, struct attr_set *set, uint64_t ind
 {
 	struct otlp_attr *a = otlp_attr_at(s->t, index);
 	struct label label;
+	if (a && a->role == ATTR_STACK_ID)
+		return; /* the stack says it */
 	uint32_t *id = a ? id_column(set, a) : NULL;
 	if (id)
 		*id = a->value.number;
@@ -193,8 +195,17 @@ static int64_t sample_time(struct otlp_samples *s, uint64_t unix_ns)
 	return (int64_t)((uint64_t)s->times.start_mono_ns + (uint64_t)since);
 }
 
+static void note_stack(struct otlp_known_stacks *k, uint64_t stack)
+{
+	if (k->samples == k->room) {
+		k->room = k->room ? 2 * k->room : 1024;
+		k->index = xreallocarray(k->index, k->room, sizeof *k->index);
+	}
+	k->index[k->samples++] = stack;
+}
+
 /* Values and times in pairs; of a longer list of times each is one; a lone value holds for all its times. */
-static void give_values(struct otlp_samples *s, struct sample *sample)
+static void give_values(struct otlp_samples *s, uint64_t stack, struct sample *sample)
 {
 	size_t n = s->values.n;
 	if (n == 0 || (s->stamps.n > n && n > 1))
@@ -206,6 +217,8 @@ static void give_values(struct otlp_samples *s, struct sample *sample)
 		if (s->has_lengths)
 			sample->length_ns = sample->value;
 		s->t->sink->ops->sample(s->t->sink, sample);
+		if (s->t->known)
+			note_stack(s->t->known, stack);
 	}
 	s->n_values += n;
 }
@@ -227,7 +240,7 @@ static void add_sample(struct otlp_samples *s, struct cur c)
 				 .tid = attrs->tid,
 				 .cpu = attrs->cpu,
 				 .link = raw.link ? otlp_link(s->t, raw.link) : 0 };
-	give_values(s, &sample);
+	give_values(s, raw.stack, &sample);
 	s->given++;
 }
 

@@ -4,6 +4,7 @@
 #include "format/pprof.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 void otlp_tables_init(struct otlp_tables *t, struct sink *sink, const void *file)
 {
@@ -29,21 +30,92 @@ void otlp_tables_done(struct otlp_tables *t)
 bool otlp_tables_add(struct otlp_tables *t, struct cur c)
 {
 	struct pb_field f;
-	while (pb_next(&c, &f)) {
+	for (const uint8_t *at = c.p; pb_next(&c, &f); at = c.p) {
 		if (f.wire != PB_LEN || f.num >= OTLP_TABLES)
 			continue;
 		struct otlp_entries *e = &t->of[f.num];
 		if (e->all.n == OTLP_MAX_ENTRIES)
 			return false;
+		e->from = e->from ? e->from : at;
+		e->is_torn |= e->to && e->to != at;
+		e->to = c.p;
 		vec_push(&e->all, (struct otlp_entry){ f.len.p - t->file, cur_left(&f.len) });
 	}
 	t->skipped += c.bad;
 	return true;
 }
 
+/* --- tables of an earlier message ------------------------------------------------------------- */
+
+static struct otlp_seen_table seen_table(const struct otlp_entries *e, uint64_t bytes, uint32_t n)
+{
+	XXH128_hash_t h = XXH3_128bits(e->from, bytes);
+	return (struct otlp_seen_table){ .bytes = bytes, .hash = { h.low64, h.high64 }, .n = n };
+}
+
+/* Whether the first entries are those, byte by byte. */
+static bool begins_with(const struct otlp_tables *t, const struct otlp_entries *e,
+			const struct otlp_seen_table *s)
+{
+	if (s->n == 0)
+		return true;
+	if (e->is_torn || e->all.n < s->n)
+		return false;
+	const struct otlp_entry *last = &e->all.v[s->n - 1];
+	if (t->file + last->at + last->len != e->from + s->bytes)
+		return false;
+	struct otlp_seen_table now = seen_table(e, s->bytes, s->n);
+	return now.hash[0] == s->hash[0] && now.hash[1] == s->hash[1];
+}
+
 static struct cur entry_cur(const struct otlp_tables *t, const struct otlp_entry *e)
 {
 	return cur_of(t->file + e->at, e->len);
+}
+
+/* Of mappings and locations; what labels and threads there are differs from message to message. */
+static bool is_of_frames(enum otlp_role role)
+{
+	return (role >= ATTR_FRAME_TYPE && role <= ATTR_BUILD_ID_HASH) ||
+	       (role >= ATTR_IDENTITY && role <= ATTR_AT_ZERO);
+}
+
+/* The first `n` attributes of frames, with their indices; of fewer it is not the same hash. */
+static struct otlp_seen_table seen_attrs(const struct otlp_tables *t, uint32_t n)
+{
+	struct otlp_seen_table seen = { 0 };
+	for (size_t i = 0; i < t->attrs.n && seen.n < n; i++) {
+		if (!is_of_frames(t->attrs.v[i].role))
+			continue;
+		struct cur entry = entry_cur(t, &t->of[TABLE_ATTRIBUTE].all.v[i]);
+		seen.hash[0] = hash_mix(seen.hash[0] ^ i, hash_bytes(entry.p, cur_left(&entry)));
+		seen.n++;
+	}
+	return seen;
+}
+
+static bool attrs_begin_with(const struct otlp_tables *t, const struct otlp_seen_table *s)
+{
+	struct otlp_seen_table now = seen_attrs(t, s->n);
+	return now.n == s->n && now.hash[0] == s->hash[0];
+}
+
+void otlp_tables_compare(struct otlp_tables *t)
+{
+	const enum otlp_table whole[] = { TABLE_MAPPING, TABLE_LOCATION, TABLE_FUNCTION,
+					  TABLE_STRING, TABLE_STACK };
+	struct otlp_known_stacks *k = t->known;
+	k->follows = k->n > 0 && attrs_begin_with(t, &k->before.of[TABLE_ATTRIBUTE]);
+	k->now.of[TABLE_ATTRIBUTE] = seen_attrs(t, UINT32_MAX);
+	k->stacks = t->of[TABLE_STACK].all.n;
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+		const struct otlp_entries *e = &t->of[whole[i]];
+		k->follows = k->follows && begins_with(t, e, &k->before.of[whole[i]]);
+		if (e->is_torn)
+			k->stacks = 0;
+		else if (e->all.n)
+			k->now.of[whole[i]] = seen_table(e, e->to - e->from, e->all.n);
+	}
 }
 
 struct cur otlp_text(const struct otlp_tables *t, uint64_t index)
@@ -154,18 +226,16 @@ static uint32_t clamp_line(uint64_t line)
 	return line <= INT32_MAX ? line : 0;
 }
 
-static void load_function(struct otlp_tables *t, struct cur c)
+static void load_function(struct otlp_tables *t, struct cur c, struct otlp_function *fn)
 {
-	struct otlp_function fn = { .id = UINT32_MAX };
 	struct pb_field f;
 	while (pb_next(&c, &f)) {
 		if (f.num >= OTLP_FUNCTION_NAME && f.num <= OTLP_FUNCTION_FILE)
-			fn.text[f.num - OTLP_FUNCTION_NAME] = f.u;
+			fn->text[f.num - OTLP_FUNCTION_NAME] = f.u;
 		else if (f.num == OTLP_FUNCTION_START_LINE)
-			fn.f.start_line = clamp_line(f.u);
+			fn->f.start_line = clamp_line(f.u);
 	}
 	t->skipped += c.bad;
-	vec_push(&t->functions, fn);
 }
 
 const struct otlp_function *otlp_function(struct otlp_tables *t, uint64_t index)
@@ -173,8 +243,10 @@ const struct otlp_function *otlp_function(struct otlp_tables *t, uint64_t index)
 	if (index >= t->functions.n)
 		return NULL;
 	struct otlp_function *fn = &t->functions.v[index];
-	if (fn->id != UINT32_MAX)
+	if (fn->is_loaded)
 		return fn;
+	fn->is_loaded = true;
+	load_function(t, entry_cur(t, &t->of[TABLE_FUNCTION].all.v[index]), fn);
 	fn->f.name = otlp_string(t, fn->text[FUNCTION_TEXT_NAME]);
 	fn->f.linkage = otlp_string(t, fn->text[FUNCTION_TEXT_LINKAGE]);
 	fn->f.file = otlp_string(t, fn->text[FUNCTION_TEXT_FILE]);
@@ -353,6 +425,7 @@ void otlp_tables_load(struct otlp_tables *t)
 	for (size_t i = 0; i < t->of[TABLE_MAPPING].all.n; i++)
 		load_mapping(t, entry_cur(t, &t->of[TABLE_MAPPING].all.v[i]));
 	vec_reserve(&t->functions, t->of[TABLE_FUNCTION].all.n);
-	for (size_t i = 0; i < t->of[TABLE_FUNCTION].all.n; i++)
-		load_function(t, entry_cur(t, &t->of[TABLE_FUNCTION].all.v[i]));
+	t->functions.n = t->of[TABLE_FUNCTION].all.n;
+	if (t->functions.n)
+		memset(t->functions.v, 0, t->functions.n * sizeof *t->functions.v);
 }

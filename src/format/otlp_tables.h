@@ -20,6 +20,8 @@ struct otlp_entry {
 };
 struct otlp_entries {
 	VEC(struct otlp_entry) all;
+	const uint8_t *from, *to; /* of all of them in the message */
+	bool is_torn;             /* something else is between them */
 	VEC(uint32_t)
 	ids; /* the sink's; UINT32_MAX while nobody asked, or of a stack: it cannot be used */
 };
@@ -45,11 +47,11 @@ struct otlp_mapping {
 	uint32_t id;    /* the sink's; UINT32_MAX before its first use */
 };
 enum { FUNCTION_TEXT_NAME, FUNCTION_TEXT_LINKAGE, FUNCTION_TEXT_FILE, FUNCTION_TEXTS };
-struct otlp_function {
+struct otlp_function {                 /* from its first use on */
 	uint64_t text[FUNCTION_TEXTS]; /* indices of strings */
-	/* From its first use on. */
 	struct function f;
-	uint32_t id; /* the sink's; UINT32_MAX before */
+	uint32_t id; /* the sink's */
+	bool is_loaded;
 };
 
 enum { OTLP_KEY_MEMOS = 64 };
@@ -62,6 +64,7 @@ struct otlp_key_memo {
 struct otlp_tables {
 	struct sink *sink;
 	const uint8_t *file;
+	struct otlp_known_stacks *known;     /* NULL: nobody asks */
 	struct otlp_entries of[OTLP_TABLES]; /* by enum otlp_table */
 	VEC(struct otlp_attr) attrs;
 	VEC(struct otlp_mapping) mappings;
@@ -81,6 +84,9 @@ void otlp_tables_done(struct otlp_tables *t);
 
 /* Notes the entries of a dictionary at c. False when there are too many; damage is counted. */
 bool otlp_tables_add(struct otlp_tables *t, struct cur c);
+
+/* Fills in what t->known says of the message. After all was loaded. */
+void otlp_tables_compare(struct otlp_tables *t);
 
 /* Call once after all was added; stacks: see otlp_frames.h. */
 void otlp_tables_load(struct otlp_tables *t);
@@ -102,11 +108,20 @@ bool otlp_attr_label(struct otlp_tables *t, struct otlp_attr *a, struct label *l
 /* The sink's link; 0 of none, and where the sink has no room. */
 uint32_t otlp_link(struct otlp_tables *t, uint64_t index);
 
+/* Whether a stack is known already, as far as the message goes on with the tables of before. */
+static inline bool otlp_stack_is_known(const struct otlp_tables *t, uint64_t index)
+{
+	const struct otlp_known_stacks *k = t->known;
+	return k && k->follows && index < k->n && k->id[index] != UINT32_MAX;
+}
+
 /* The sink's stack; UINT32_MAX when there is none, or one of its locations is missing. */
 static inline uint32_t otlp_stack(const struct otlp_tables *t, uint64_t index)
 {
 	const struct otlp_entries *e = &t->of[TABLE_STACK];
 	if (index == 0 && e->ids.n == 0)
+		return 0;
+	if (otlp_stack_is_known(t, index))
 		return 0;
 	return index < e->ids.n ? e->ids.v[index] : UINT32_MAX;
 }

@@ -4,6 +4,7 @@
 #include "format/otlp_put.h"
 #include "format/pprof.h"
 #include "format/pprof_meta.h"
+#include "profile/stack_id.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ struct otlp_writer {
 	struct profile *p;
 	struct otlp_put put;
 	struct buf *out;
+	const struct otlp_encode_opts *opts;
 	bool has_times, several_types;
 	VEC(struct label) resource_labels, other_labels;
 	VEC(struct group) groups;
@@ -52,6 +54,7 @@ struct otlp_writer {
 	VEC(uint32_t) attrs; /* the first n_label_attrs are those of attrs_labels */
 	uint32_t attrs_labels, n_label_attrs;
 	struct buf scope; /* attributes of the first scope */
+	struct stack_ids stack_ids;
 };
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -263,6 +266,15 @@ static void add_label_attrs(struct otlp_writer *w, uint32_t labels)
 	w->n_label_attrs = w->attrs.n;
 }
 
+static void add_stack_id(struct otlp_writer *w, uint32_t stack)
+{
+	struct stack_id id = stack_id_of(&w->stack_ids, w->p, stack);
+	char text[STACK_ID_TEXT_BYTES];
+	stack_id_text(&id, text);
+	vec_push(&w->attrs,
+		 otlp_put_role_string(&w->put, ATTR_STACK_ID, strtab_put(&w->p->strings, text)));
+}
+
 /* Rows of the same labels follow each other. */
 static void add_row_attrs(struct otlp_writer *w, const struct row *row)
 {
@@ -272,6 +284,8 @@ static void add_row_attrs(struct otlp_writer *w, const struct row *row)
 	add_id(w, ATTR_PID, row->pid);
 	add_id(w, ATTR_TID, row->tid);
 	add_id(w, ATTR_CPU, row->cpu);
+	if (w->opts->stack_ids)
+		add_stack_id(w, row->stack);
 }
 
 static void put_sum(struct otlp_writer *w, const uint32_t *samples, uint32_t n)
@@ -394,6 +408,10 @@ static void put_resource(struct otlp_writer *w, uint32_t labels)
 		otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, otlp_roles[ATTR_HOST].key,
 				  profile_str(w->p, w->p->meta.host),
 				  strtab_len(&w->p->strings, w->p->meta.host));
+	for (size_t i = 0; i < w->opts->n_resource; i++) {
+		const struct otlp_attribute *a = &w->opts->resource[i];
+		otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, a->key, a->text, strlen(a->text));
+	}
 	pb_end(w->out, mark);
 }
 
@@ -454,6 +472,9 @@ static void put_resource_profiles(struct otlp_writer *w, uint32_t resource, uint
 static void put_whole_tables(struct otlp_writer *w)
 {
 	const struct series_table *t = &w->p->series;
+	uint32_t strings = w->p->strings.all.n;
+	for (uint32_t i = 0; i < strings; i++)
+		otlp_put_string(&w->put, i);
 	for (uint32_t i = 0; i < w->p->stacks.stacks.n; i++)
 		otlp_put_stack(&w->put, i);
 	for (size_t i = 0; i < w->places.n; i++) {
@@ -497,12 +518,13 @@ static void writer_done(struct otlp_writer *w)
 	vec_done(&w->sample_order);
 	vec_done(&w->attrs);
 	buf_done(&w->scope);
+	stack_ids_done(&w->stack_ids);
 }
 
 int otlp_encode(struct profile *p, const struct otlp_encode_opts *opts, struct buf *out,
 		struct err *err)
 {
-	struct otlp_writer w = { .p = p, .out = out, .attrs_labels = NO_LABELS };
+	struct otlp_writer w = { .p = p, .out = out, .opts = opts, .attrs_labels = NO_LABELS };
 	int rc = place_series(&w, opts->type, err);
 	if (rc == 0) {
 		collect_rows(&w);
@@ -518,7 +540,7 @@ int otlp_write(struct profile *p, const struct format_write_opts *opts, struct o
 	       struct err *err)
 {
 	struct buf message = { 0 }, packed = { 0 };
-	struct otlp_encode_opts how = { .type = opts->type };
+	struct otlp_encode_opts how = { .type = opts->type, .stack_ids = true };
 	int rc = otlp_encode(p, &how, &message, err);
 	if (rc == 0 && fs_gzip(message.data, message.len, &packed))
 		rc = err_set(err, ENOMEM, "cannot compress the profile");

@@ -1,6 +1,7 @@
 #include "format/palette.h"
 
 #include "base/str.h"
+#include "format/rgb.h"
 #include "profile/tree_state.h"
 
 #include <ctype.h>
@@ -87,31 +88,6 @@ static const uint8_t swatch_of_kind[FRAME_KINDS] = {
 	[FRAME_REST] = PALETTE_REST,
 };
 
-static uint32_t rgb_mix(uint32_t a, uint32_t b, double share)
-{
-	uint32_t out = 0;
-	for (int shift = 0; shift < 24; shift += 8) {
-		double from = (a >> shift) & 255, to = (b >> shift) & 255;
-		out |= (uint32_t)(from + (to - from) * share + 0.5) << shift;
-	}
-	return out;
-}
-
-/* hue 0 … 360; saturation and lightness 0 … 1 */
-static uint32_t rgb_of_hue(double hue, double saturation, double lightness)
-{
-	double chroma = saturation * (lightness < 0.5 ? lightness : 1 - lightness);
-	uint32_t out = 0;
-	for (int i = 0; i < 3; i++) {
-		double k = hue / 30 + (i == 0 ? 0 : i == 1 ? 8 : 4);
-		k -= 12 * (int)(k / 12);
-		double ramp = k - 3 < 9 - k ? k - 3 : 9 - k;
-		ramp = ramp < -1 ? -1 : ramp > 1 ? 1 : ramp;
-		out = out << 8 | (uint32_t)(255 * (lightness - chroma * ramp) + 0.5);
-	}
-	return out;
-}
-
 static uint8_t swatch_add(struct palette *p, struct swatch s)
 {
 	p->swatches[p->n_swatches] = s;
@@ -120,13 +96,18 @@ static uint8_t swatch_add(struct palette *p, struct swatch s)
 
 static uint8_t swatch_around(struct palette *p, uint32_t rgb, bool light_text)
 {
-	return swatch_add(p, (struct swatch){ rgb_mix(rgb, 0x000000, 0.06),
+	return swatch_add(p, (struct swatch){ rgb_mix(rgb, 0x000000, 0.06), rgb,
 					      rgb_mix(rgb, 0xffffff, 0.06), light_text });
+}
+
+static uint8_t swatch_between(struct palette *p, uint32_t first, uint32_t last)
+{
+	return swatch_add(p, (struct swatch){ first, rgb_mix(first, last, 0.5), last, false });
 }
 
 static uint8_t swatch_plain(struct palette *p, uint32_t rgb)
 {
-	return swatch_add(p, (struct swatch){ rgb, rgb, false });
+	return swatch_add(p, (struct swatch){ rgb, rgb, rgb, false });
 }
 
 static const char *func_name(const struct palette *p, uint32_t func)
@@ -283,14 +264,16 @@ static void paint_binary(struct palette *p)
 		swatch_around(p, rgb_of_hue(i * 360.0 / BINARY_HUES, 0.6, 0.74), false);
 	for (uint32_t i = 0; i < t->funcs.n; i++) {
 		const struct tree_func *f = &t->funcs.v[i];
-		const char *name = strtab_get(&t->strings, f->binary);
-		uint64_t hash = hash_bytes(name, strtab_len(&t->strings, f->binary));
+		const char *path = strtab_get(&t->strings, f->binary), *slash = strrchr(path, '/');
+		const char *name = slash ? slash + 1 : path;
 		if (f->kind == FRAME_KERNEL)
 			p->of_func[i] = kernel;
 		else if (f->kind == FRAME_REST)
 			p->of_func[i] = PALETTE_REST;
 		else
-			p->of_func[i] = *name ? kernel + 1 + hash % BINARY_HUES : PALETTE_UNKNOWN;
+			p->of_func[i] =
+				*name ? kernel + 1 + rgb_hash(name, strlen(name)) % BINARY_HUES
+				      : PALETTE_UNKNOWN;
 	}
 	legend_of_binaries(p);
 }
@@ -403,17 +386,15 @@ static void paint_classic(struct palette *p)
 	const char *family = classic_family(p->tree);
 	const char *labels[PALETTE_MAX_SWATCHES] = { [PALETTE_REST] = "not drawn" };
 	bool java = strcmp(family, "java") == 0;
-	struct swatch all =
-		strcmp(family, "mem") == 0  ? (struct swatch){ 0x1fb35a, 0x7ce8a4, false }
-		: strcmp(family, "io") == 0 ? (struct swatch){ 0x7b9be8, 0xb4c8f6, false }
-		: java                      ? (struct swatch){ 0xe86a5c, 0xf59084, false }
-					    : (struct swatch){ 0xea6a3c, 0xf6d657, false };
-	labels[swatch_add(p, all)] = java ? "native" : family;
-	labels[swatch_add(p, (struct swatch){ 0x5cc35c, 0x8fe08f, false })] = "Java, JIT";
-	labels[swatch_add(p, (struct swatch){ 0x4fc3c3, 0x86e0e0, false })] =
-		"inlined, interpreted";
-	labels[swatch_add(p, (struct swatch){ 0xd6d04a, 0xeeea86, false })] = "C++";
-	labels[swatch_add(p, (struct swatch){ 0xec9440, 0xf7b06c, false })] = "kernel";
+	uint8_t all = strcmp(family, "mem") == 0  ? swatch_between(p, 0x1fb35a, 0x7ce8a4)
+		      : strcmp(family, "io") == 0 ? swatch_between(p, 0x7b9be8, 0xb4c8f6)
+		      : java                      ? swatch_between(p, 0xe86a5c, 0xf59084)
+						  : swatch_between(p, 0xea6a3c, 0xf6d657);
+	labels[all] = java ? "native" : family;
+	labels[swatch_between(p, 0x5cc35c, 0x8fe08f)] = "Java, JIT";
+	labels[swatch_between(p, 0x4fc3c3, 0x86e0e0)] = "inlined, interpreted";
+	labels[swatch_between(p, 0xd6d04a, 0xeeea86)] = "C++";
+	labels[swatch_between(p, 0xec9440, 0xf7b06c)] = "kernel";
 	for (uint32_t f = 0; f < p->tree->funcs.n; f++)
 		p->of_func[f] = p->tree->funcs.v[f].kind == FRAME_REST ? PALETTE_REST
 				: java                                 ? classic_java(p, f)
@@ -422,11 +403,38 @@ static void paint_classic(struct palette *p)
 		legend_of_swatches(p, labels);
 }
 
+/* Greys by domain, for print and for eyes that need it. */
+enum { MONO_USER = PALETTE_OWN, MONO_KERNEL, MONO_OFF_CPU, MONO_GPU };
+
+static uint8_t mono_of_kind(uint8_t swatch)
+{
+	switch (swatch) {
+	case PALETTE_REST:
+		return PALETTE_REST;
+	case KIND_KERNEL:
+		return MONO_KERNEL;
+	case KIND_OFF_CPU:
+		return MONO_OFF_CPU;
+	case KIND_GPU_SOURCE:
+	case KIND_GPU_KERNEL:
+	case KIND_GPU_INSTRUCTION:
+	case KIND_GPU_STALL:
+		return MONO_GPU;
+	default:
+		return MONO_USER;
+	}
+}
+
 static void paint_mono(struct palette *p)
 {
-	uint8_t grey = swatch_add(p, (struct swatch){ 0xc4c7cc, 0xe6e8eb, false });
+	const char *labels[PALETTE_MAX_SWATCHES] = { [PALETTE_REST] = "not drawn" };
+	labels[swatch_plain(p, 0xffffff)] = "user";
+	labels[swatch_plain(p, 0xc4c7cc)] = "kernel";
+	labels[swatch_add(p, (struct swatch){ 0x4a505a, 0x4a505a, 0x4a505a, true })] = "off-CPU";
+	labels[swatch_plain(p, 0x8a909a)] = "GPU";
 	for (uint32_t f = 0; f < p->tree->funcs.n; f++)
-		p->of_func[f] = p->tree->funcs.v[f].kind == FRAME_REST ? PALETTE_REST : grey;
+		p->of_func[f] = mono_of_kind(swatch_of_func(p, f));
+	legend_of_swatches(p, labels);
 }
 
 /* --- diff --- */
@@ -523,7 +531,7 @@ int palette_new(const char *name, const struct tree *t, struct palette **out, st
 	p->step = xcalloc(t->funcs.n + 1, 1);
 	for (uint32_t f = 0; f < t->funcs.n; f++) {
 		uint32_t s = t->funcs.v[f].name;
-		p->step[f] = hash_bytes(strtab_get(&t->strings, s), strtab_len(&t->strings, s)) %
+		p->step[f] = rgb_hash(strtab_get(&t->strings, s), strtab_len(&t->strings, s)) %
 			     PALETTE_STEPS;
 	}
 	p->self = self_shares(t);
@@ -562,7 +570,8 @@ const struct swatch *palette_swatches(const struct palette *p, uint32_t *n)
 
 uint32_t palette_rgb(const struct swatch *s, uint8_t step)
 {
-	return rgb_mix(s->first, s->last, step / (PALETTE_STEPS - 1.0));
+	double at = 2 * step / (PALETTE_STEPS - 1.0);
+	return at < 1 ? rgb_mix(s->first, s->middle, at) : rgb_mix(s->middle, s->last, at - 1);
 }
 
 const struct legend_line *palette_legend(const struct palette *p, uint32_t *n)

@@ -4,12 +4,12 @@
  *     binary   the file it comes from, hue by hash of the name
  *     wall     red on-CPU, blue off-CPU, grey waiting for a CPU, lilac where frames above are several of them
  *     classic  the hues of the first flame graphs: hot, java, mem or io, by what the profile holds
- *     mono     greys, for print and for high contrast
+ *     mono     greys by domain, for print and for high contrast
  *     diff     red grew, blue shrank: always taken when the tree is a difference
  *
  * A colour is a swatch (what it means) and a step 0 … PALETTE_STEPS - 1 (by hash of the function name) that varies its lightness by
  * ±6 %, so that neighbours separate and the meaning stays. Text on every colour has a contrast of at least 4.5 : 1 (WCAG AA):
- * #111, or white where the swatch says so. */
+ * #111, or white where the swatch says so. The page has the same colours (web/colours.js; tests/web/colours.test.js compares both). */
 #ifndef CRESSET_FORMAT_PALETTE_H
 #define CRESSET_FORMAT_PALETTE_H
 
@@ -25,7 +25,8 @@ enum { PALETTE_STEPS = 5, PALETTE_MAX_SWATCHES = 52 };
 enum { PALETTE_ROOT, PALETTE_REST, PALETTE_UNKNOWN, PALETTE_OWN };
 
 struct swatch {
-	uint32_t first, last; /* 0xrrggbb of step 0 and of the last step */
+	uint32_t first, middle,
+		last; /* 0xrrggbb of step 0, of the one in the middle and of the last one */
 	bool light_text;
 };
 /* A line of the legend; self is the share of all self time, negative where a share makes no sense. */

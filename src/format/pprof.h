@@ -109,7 +109,8 @@ static inline struct mapping pprof_no_mapping(void)
 /* Addresses from here on are the kernel's on every 64-bit Linux; but for [vsyscall]. */
 #define PPROF_KERNEL_HALF 0xffff000000000000ull
 
-#define PPROF_COMMENT        "cresset: "
-#define PPROF_STATES_COMMENT PPROF_COMMENT "states=1" /* labels state and reason are derived */
+#define PPROF_COMMENT           "cresset: "
+#define PPROF_STACK_IDS_COMMENT PPROF_COMMENT "stack_ids=1" /* so is the label stack_id */
+#define PPROF_STATES_COMMENT    PPROF_COMMENT "states=1" /* labels state and reason are derived */
 
 #endif

@@ -22,7 +22,7 @@ struct pprof_reader {
 	uint64_t time_ns, duration_ns, period;
 	uint64_t drop_frames, keep_frames, default_type, doc_url;
 	VEC(uint64_t) comments;
-	bool has_states; /* labels that only repeat what stacks and types say */
+	bool has_states, has_stack_ids; /* labels that only repeat what stacks and types say */
 
 	struct pprof_column columns[PPROF_MAX_COLUMNS];
 	size_t n_columns;
@@ -156,6 +156,8 @@ static void set_comments(struct pprof_reader *r)
 		struct cur text = pprof_text(&r->tables, r->comments.v[i]);
 		if (text_is(text, PPROF_STATES_COMMENT))
 			r->has_states = true;
+		else if (text_is(text, PPROF_STACK_IDS_COMMENT))
+			r->has_stack_ids = true;
 		else if (!pprof_meta_take(r->sink, (const char *)text.p, cur_left(&text),
 					  r->columns, r->n_columns))
 			vec_push(&meta->comments, pprof_string(&r->tables, r->comments.v[i]));
@@ -266,6 +268,8 @@ static int read_samples(struct pprof_reader *r, const char *name, struct err *er
 	int rc = 0;
 	if (r->has_states)
 		pprof_samples_drop_states(s);
+	if (r->has_stack_ids)
+		pprof_samples_drop_stack_ids(s);
 	while (rc == 0 && pb_next(&c, &f))
 		if (f.num == PROFILE_SAMPLE && f.wire == PB_LEN && !pprof_samples_add(s, f.len))
 			rc = err_set(err, EBADMSG, "%s: more than %d values", name,

@@ -39,7 +39,7 @@ struct pprof_samples {
 	const struct pprof_column *columns;
 	size_t n_columns;
 	uint32_t key_pid, key_tid, key_cpu;
-	uint32_t key_state, key_reason; /* UINT32_MAX: they stay */
+	uint32_t key_state, key_reason, key_stack_id; /* UINT32_MAX: they stay */
 	uint32_t key_trace, key_span, key_profile, key_datadog;
 
 	VEC(uint32_t) series; /* runs of n_columns, one for each label set */
@@ -79,7 +79,7 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 	s->key_span = sink_string(sink, "span_id");
 	s->key_profile = sink_string(sink, "profile_id");
 	s->key_datadog = sink_string(sink, "span id");
-	s->key_state = s->key_reason = UINT32_MAX;
+	s->key_state = s->key_reason = s->key_stack_id = UINT32_MAX;
 	s->series_before = SIZE_MAX;
 	s->n_list_memos = 1;
 	while (s->n_list_memos < n_samples && s->n_list_memos < PPROF_MAX_LIST_MEMOS)
@@ -95,6 +95,11 @@ void pprof_samples_drop_states(struct pprof_samples *s)
 {
 	s->key_state = sink_string(s->sink, "state");
 	s->key_reason = sink_string(s->sink, "reason");
+}
+
+void pprof_samples_drop_stack_ids(struct pprof_samples *s)
+{
+	s->key_stack_id = sink_string(s->sink, "stack_id");
 }
 
 /* --- locations -------------------------------------------------------------------------------- */
@@ -262,10 +267,10 @@ static bool take_link(struct pprof_samples *s, const struct label *l, uint64_t s
 	return good;
 }
 
-enum label_kind { LABEL_DAMAGED, LABEL_PLAIN, LABEL_LINK };
+enum label_kind { LABEL_DAMAGED, LABEL_PLAIN, LABEL_TAKEN };
 
-/* A label that was skipped once is read again each time, so that each is counted. Ids of traces do not come again: they are not
- * kept, and their text stays out of the sink. */
+/* A label that was skipped once is read again each time, so that each is counted. Ids of traces and stacks do not come again: they
+ * are not kept, and their text stays out of the sink. */
 static enum label_kind label_of(struct pprof_samples *s, struct cur c, struct label *out)
 {
 	size_t len = cur_left(&c);
@@ -277,8 +282,8 @@ static enum label_kind label_of(struct pprof_samples *s, struct cur c, struct la
 	uint64_t skipped = s->tables->skipped, str;
 	if (!parse_label(s->tables, c, out, &str))
 		return LABEL_DAMAGED;
-	if (take_link(s, out, str))
-		return LABEL_LINK;
+	if (out->key == s->key_stack_id || take_link(s, out, str))
+		return LABEL_TAKEN;
 	out->str = pprof_string(s->tables, str);
 	if (s->tables->skipped == skipped)
 		*memo = (struct label_memo){ c, *out };
@@ -289,7 +294,7 @@ static void add_label(struct pprof_samples *s, struct sample *sample, struct cur
 {
 	struct label l;
 	enum label_kind kind = label_of(s, c, &l);
-	if (kind == LABEL_LINK)
+	if (kind == LABEL_TAKEN)
 		return;
 	bool good = kind == LABEL_PLAIN;
 	uint32_t *id = good ? id_column(s, sample, &l) : NULL;

@@ -16,6 +16,7 @@ struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *
 
 /* Labels `state` and `reason` that are text are left out. */
 void pprof_samples_drop_states(struct pprof_samples *s);
+void pprof_samples_drop_stack_ids(struct pprof_samples *s);
 
 /* Takes a sample's message; one that cannot be used counts in the tables' `skipped`. False when
  * there are more than PPROF_MAX_SAMPLES values. */

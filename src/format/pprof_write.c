@@ -3,6 +3,7 @@
 #include "format/pprof_meta.h"
 #include "format/pprof_put.h"
 #include "format/value.h"
+#include "profile/stack_id.h"
 #include "profile/state.h"
 #include "profile/sum.h"
 
@@ -39,6 +40,9 @@ struct pprof_writer {
 	bool with_states;
 	VEC(struct stack_state) states; /* by row, when with_states */
 	VEC(struct link_strings) links; /* by link - 1 */
+	uint32_t key_stack_id;
+	bool with_stack_ids;
+	VEC(uint32_t) stack_ids; /* by row, when with_stack_ids: a string */
 	struct buf out;
 };
 
@@ -271,6 +275,28 @@ static void note_links(struct pprof_writer *w)
 	}
 }
 
+/* --- ids of stacks ---------------------------------------------------------------------------- */
+
+/* Of samples that belong to a trace: these are what traces and logs refer to. Elsewhere they would only make files larger. */
+static void note_stack_ids(struct pprof_writer *w)
+{
+	struct stack_ids ids = { 0 };
+	char text[STACK_ID_TEXT_BYTES];
+	w->key_stack_id = strtab_put(&w->p->strings, "stack_id");
+	w->with_stack_ids = w->links.n && !has_label(w->p, w->key_stack_id);
+	for (size_t row = 0; w->with_stack_ids && row < w->rows.n; row++) {
+		const struct pprof_row *r = &w->rows.v[row];
+		uint32_t string = 0;
+		if (r->link) {
+			struct stack_id id = stack_id_of(&ids, w->p, r->stack);
+			stack_id_text(&id, text);
+			string = strtab_put(&w->p->strings, text);
+		}
+		vec_push(&w->stack_ids, string);
+	}
+	stack_ids_done(&ids);
+}
+
 /* --- the message ------------------------------------------------------------------------------ */
 
 static void put_number(struct buf *b, uint32_t field, uint64_t n)
@@ -362,6 +388,8 @@ static void put_row(struct pprof_writer *w, size_t row, const struct id_keys *ke
 	put_id(w, keys->tid, r->tid);
 	put_id(w, keys->cpu, r->cpu);
 	put_link(w, keys, r->link);
+	if (w->with_stack_ids)
+		put_text_label(w, w->key_stack_id, w->stack_ids.v[row]);
 	if (w->with_states)
 		put_state(w, row);
 	if (r->labels) {
@@ -378,6 +406,11 @@ static void put_comment(void *ctx, const struct buf *text)
 	pb_put_u64(&w->out, PROFILE_COMMENT, pprof_put_text(&w->put, text->data, text->len));
 }
 
+static void put_own_comment(struct pprof_writer *w, const char *text)
+{
+	pb_put_u64(&w->out, PROFILE_COMMENT, pprof_put_text(&w->put, text, strlen(text)));
+}
+
 static void put_comments(struct pprof_writer *w)
 {
 	const struct profile_meta *meta = &w->p->meta;
@@ -387,9 +420,9 @@ static void put_comments(struct pprof_writer *w)
 			   pprof_put_string(&w->put, meta->comments.v[i]));
 	pprof_meta_give(w->p, put_comment, w);
 	if (w->with_states)
-		pb_put_u64(&w->out, PROFILE_COMMENT,
-			   pprof_put_text(&w->put, PPROF_STATES_COMMENT,
-					  strlen(PPROF_STATES_COMMENT)));
+		put_own_comment(w, PPROF_STATES_COMMENT);
+	if (w->with_stack_ids)
+		put_own_comment(w, PPROF_STACK_IDS_COMMENT);
 	for (size_t i = 0; i < w->n_columns; i++) {
 		struct pprof_column guessed = w->columns[i];
 		guessed.type.name = w->period_type ? w->period_type : last->type.sample_type;
@@ -462,6 +495,7 @@ static void writer_done(struct pprof_writer *w)
 	vec_done(&w->values);
 	vec_done(&w->states);
 	vec_done(&w->links);
+	vec_done(&w->stack_ids);
 	vec_done(&w->frames);
 	buf_done(&w->out);
 	free(w);
@@ -480,6 +514,7 @@ int pprof_write(struct profile *p, const struct format_write_opts *opts, struct 
 		collect_rows(w);
 		note_states(w);
 		note_links(w);
+		note_stack_ids(w);
 		put_profile(w);
 		rc = fs_gzip(w->out.data, w->out.len, &packed);
 		if (rc)

@@ -69,17 +69,28 @@ static int units_differ(const struct tree *newer, const struct tree *older, stru
 		       older->type_name, newer->unit, newer->type_name);
 }
 
+static const char *common_unit(const struct tree *t)
+{
+	return t->scaled_unit ? t->scaled_unit : t->unit;
+}
+
+int diff_check_units(const struct tree *newer, const struct tree *older, struct err *err)
+{
+	bool is_same = strcmp(newer->unit, older->unit) == 0 ||
+		       strcmp(common_unit(newer), common_unit(older)) == 0;
+	return is_same ? 0 : units_differ(newer, older, err);
+}
+
 /* Values are compared as they are where the periods are equal, else in the periods' unit. */
 static int meet_units(struct compare *c, const struct diff_side *newer,
 		      const struct diff_side *older, struct err *err)
 {
 	const struct tree *a = older->tree, *b = newer->tree;
-	const char *a_unit = a->scaled_unit ? a->scaled_unit : a->unit;
-	const char *b_unit = b->scaled_unit ? b->scaled_unit : b->unit;
+	const char *a_unit = common_unit(a), *b_unit = common_unit(b);
 	bool is_same = a->scale == b->scale && strcmp(a->unit, b->unit) == 0;
 	bool is_scaled = !is_same && strcmp(a_unit, b_unit) == 0;
-	if (!is_same && !is_scaled && strcmp(a->unit, b->unit) != 0)
-		return units_differ(b, a, err);
+	if (diff_check_units(b, a, err) < 0)
+		return -EINVAL;
 	c->d->period_missing = !is_same && !is_scaled;
 	c->d->unit = is_scaled ? b_unit : b->unit;
 	c->newer = side_init(newer, is_scaled && b->scale > 0 ? b->scale : 1);

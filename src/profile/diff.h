@@ -73,6 +73,8 @@ struct diff_side {
  * without a duration. To be freed with diff_free. */
 int diff_build(struct diff_side newer, struct diff_side older, const struct diff_opts *opts,
 	       struct diff **out, struct err *err);
+/* -EINVAL with words when values of the two trees have different units. */
+int diff_check_units(const struct tree *newer, const struct tree *older, struct err *err);
 void diff_free(struct diff *d);
 
 #endif

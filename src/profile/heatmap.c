@@ -130,7 +130,8 @@ int heatmap_build(struct profile *p, const struct tree_opts *opts, uint32_t max_
 	struct filler f = { .p = p, .opts = opts, .h = out };
 	struct tree_samples samples = { 0 };
 	assert(max_columns >= 2 && max_columns <= HEATMAP_MAX_COLUMNS);
-	*out = (struct heatmap){ 0 };
+	*out = (struct heatmap){ .epoch_ns = p->meta.start_wall_ns ? p->meta.start_wall_ns
+								   : p->meta.start_mono_ns };
 	int rc = tree_build_samples(p, opts, &out->tree, &samples, err);
 	if (rc == 0) {
 		time_range_shown(p, opts, &samples, &out->from_ns, &out->to_ns);

@@ -22,7 +22,8 @@ enum {
 };
 
 struct heatmap {
-	struct tree *tree;         /* of the same samples: type, unit, totals */
+	int64_t epoch_ns;  /* what times here are since: Unix time, or of the source's own clock */
+	struct tree *tree; /* of the same samples: type, unit, totals */
 	int64_t from_ns, to_ns;    /* what is looked at, since the start */
 	int64_t start_ns;          /* of the first column: at or before from_ns */
 	int64_t column_ns, row_ns; /* column_ns = HEATMAP_ROWS * row_ns */

@@ -34,4 +34,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 "read a part of the file", 0 },
 	[LOSS_LINKS_DROPPED] = { "links_dropped", "samples that lost their trace: too many spans",
 				 "read a part of the file", 0 },
+	[LOSS_TRACES_UNREAD] = { "traces_unread", "samples whose thread's trace could not be read",
+				 "", 0 },
+	[LOSS_TRACED_FULL] = { "traced_full",
+			       "processes whose threads' traces are not read: too many", "", 0 },
+	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
+			    "", 0 },
 };

@@ -117,7 +117,6 @@ static void add_root_frames(struct selection *s, uint32_t node)
 /* Whether focus and ignore let the stack pass, whose frames are in frames_in. */
 static bool stack_passes(struct selection *s)
 {
-	const struct tree_opts *o = &s->opts->tree;
 	unsigned bits = 0;
 	for (size_t i = 0; i < s->frames_in.n; i++) {
 		uint32_t frame = s->frames_in.v[i];
@@ -125,7 +124,7 @@ static bool stack_passes(struct selection *s)
 			judge_frame(s, frame);
 		bits |= s->judgement[frame].bits;
 	}
-	return (!o->focus || bits & FUNC_FOCUS) && !(o->ignore && bits & FUNC_IGNORE);
+	return tree_filter_passes(&s->filter, bits);
 }
 
 static uint32_t select_stack(struct selection *s, uint32_t stack, uint32_t root)

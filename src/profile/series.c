@@ -167,6 +167,36 @@ uint32_t series_find(const struct series_table *t, const struct series *s)
 	return id;
 }
 
+struct series series_free_place(uint32_t id, uint32_t type)
+{
+	return (struct series){ .type = type, .period = INT64_MIN + id };
+}
+
+bool series_is_free(const struct series_table *t, uint32_t id)
+{
+	const struct series *s = &t->series.v[id];
+
+	return s->labels == 0 && s->period == INT64_MIN + id;
+}
+
+uint32_t series_count(const struct series_table *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = 0; id < t->series.n; id++)
+		n += !series_is_free(t, id);
+	return n;
+}
+
+/* What was known by the old one stays in the index, and finds the place no more: it is not what is looked for. */
+void series_take_place(struct series_table *t, uint32_t id, const struct series *s)
+{
+	struct series_key key = { t, s };
+
+	t->series.v[id] = *s;
+	map_intern(&t->series_index, series_hash(s), id, series_same, &key);
+}
+
 const struct label *label_find(const struct series_table *t, uint32_t set, uint32_t key)
 {
 	if (set >= t->sets.n)

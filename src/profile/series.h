@@ -63,6 +63,14 @@ uint32_t series_intern(struct series_table *t, const struct series *s);
 uint32_t label_set_find(struct series_table *t, const struct label *labels, uint32_t n);
 uint32_t series_find(const struct series_table *t, const struct series *s);
 
+/* A place in the table that no series has, so that those behind keep their ids: it has no labels, a period that no series has, and a type
+ * because there has to be one. */
+struct series series_free_place(uint32_t id, uint32_t type);
+bool series_is_free(const struct series_table *t, uint32_t id);
+uint32_t series_count(const struct series_table *t); /* without free places */
+/* This one takes the place; t does not have it yet. */
+void series_take_place(struct series_table *t, uint32_t id, const struct series *s);
+
 /* The first label with this key in a set; NULL when there is none. Valid until the next change. */
 const struct label *label_find(const struct series_table *t, uint32_t set, uint32_t key);
 

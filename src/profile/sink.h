@@ -49,6 +49,9 @@ enum loss {
 	LOSS_SYMBOLS_SKIPPED, /* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */
 	LOSS_TIMES_DROPPED, /* samples of an input file whose time (and CPU) was dropped: too many */
 	LOSS_LINKS_DROPPED, /* samples whose trace was dropped: too many spans (profile/link.h) */
+	LOSS_TRACES_UNREAD, /* samples whose thread has a span that could not be read (bpf/trace.h) */
+	LOSS_TRACED_FULL,   /* processes the spans of whose threads are not read: too many */
+	LOSS_LEFT_OUT,      /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -8,10 +8,20 @@ static int64_t within(__int128 x, int64_t length_ns)
 	return x < 0 ? 0 : x > length_ns ? length_ns : (int64_t)x;
 }
 
+/* As nearly all are: nothing is to be divided. */
+static bool is_inside(const struct sample_part *part, int64_t from_ns, int64_t to_ns)
+{
+	int64_t end;
+	return part->length_ns > 0 && part->time_ns >= from_ns &&
+	       !__builtin_add_overflow(part->time_ns, part->length_ns, &end) && end <= to_ns;
+}
+
 bool sample_part_cut(struct sample_part *part, int64_t from_ns, int64_t to_ns)
 {
 	int64_t start = part->time_ns, length = part->length_ns > 0 ? part->length_ns : 0;
 	bool endless = to_ns == INT64_MAX;
+	if (is_inside(part, from_ns, to_ns))
+		return true;
 	if (!length) {
 		if (start < from_ns || (start >= to_ns && !endless))
 			return false;

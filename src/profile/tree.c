@@ -40,6 +40,7 @@ void tree_free(struct tree *t)
 	vec_done(&t->funcs);
 	vec_done(&t->nodes);
 	vec_done(&t->spreads);
+	vec_done(&t->other_spreads);
 	map_done(&t->func_index);
 	map_done(&t->child_index);
 	free(t);
@@ -150,18 +151,18 @@ void tree_reindex(struct tree *t)
 	}
 }
 
-static void total_spreads(struct tree *t)
+static void total_spreads(const struct tree *t, struct tree_node_spread *spreads, size_t n)
 {
-	struct tree_node_spread *spreads = t->spreads.v;
-	for (uint32_t id = 0; id < t->spreads.n; id++)
+	for (uint32_t id = 0; id < n; id++)
 		spreads[id].total = spreads[id].self;
-	for (uint32_t id = t->spreads.n; id-- > 1;)
+	for (uint32_t id = n; id-- > 1;)
 		tree_spread_add(&spreads[t->nodes.v[id].parent].total, spreads[id].total);
 }
 
 void tree_total(struct tree *t)
 {
-	total_spreads(t);
+	total_spreads(t, t->spreads.v, t->spreads.n);
+	total_spreads(t, t->other_spreads.v, t->other_spreads.n);
 	struct tree_node *nodes = t->nodes.v;
 	for (uint32_t id = 0; id < t->nodes.n; id++) {
 		nodes[id].total = nodes[id].self;

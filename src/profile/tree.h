@@ -17,6 +17,9 @@
 #include <stdint.h>
 
 enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };
+/* Of a name that goes out of the process. */
+enum { TREE_TEXT_MAX = STRTAB_MAX_LEN / 3 - 3 }; /* as UTF-8, too, it fits into a table */
+struct tree_path;
 
 /* What nodes of equal meaning share: one row per function shown. Row 0 is the root's. */
 struct tree_func {
@@ -66,7 +69,9 @@ struct tree {
 	struct strtab strings;
 	VEC(struct tree_func) funcs;
 	VEC(struct tree_node) nodes;
-	VEC(struct tree_node_spread) spreads; /* by node; empty but after tree_opts.with_spread */
+	/* By node; empty but after tree_opts.with_spread. The other ones are of the older side, where both sides have them. */
+	VEC(struct tree_node_spread) spreads;
+	VEC(struct tree_node_spread) other_spreads;
 	struct map func_index;
 	struct map child_index; /* (parent, func) → child, for parents with many children only */
 	/* What is counted ("cpu", "off-cpu", "alloc") and in what ("samples", "nanoseconds",
@@ -81,15 +86,36 @@ struct tree {
 	 * newer's; 0: shares of each side's total are compared. */
 	double other_factor;
 	/* Before focus, ignore and the time range: percentages keep both bases. */
-	int64_t unfiltered_total;
+	int64_t unfiltered_total, other_unfiltered_total;
 	uint64_t n_samples; /* rows that went in */
 };
 
 /* Root frames put in front of every stack, of kind FRAME_MARKER: "bash", "bash-12", "bash-12/13",
- * the process' name, "cpu3", the container's id; "?" for what is unknown, "_" for spaces in names
+ * the process' name, "cpu3", the container's name (or id, where it has none), labels; "?" for what is unknown, "_" for spaces in names
  * of threads. Filters do not see them. */
-enum tree_by { BY_NONE = 0, BY_COMM, BY_PID, BY_TID, BY_PROCESS, BY_CPU, BY_CONTAINER, BY_KEYS };
-extern const char *const tree_by_names[BY_KEYS]; /* "none", "comm", … */
+enum tree_by {
+	BY_NONE = 0,
+	BY_COMM,
+	BY_PID,
+	BY_TID,
+	BY_PROCESS,
+	BY_CPU,
+	BY_CONTAINER,
+	BY_POD,
+	BY_NAMESPACE,
+	BY_UNIT,
+	BY_USER,
+	BY_EXECUTABLE,
+	BY_SERVICE,
+	BY_KEYS
+};
+/* By key; a list of choices that ends with BY_KEYS, or goes on with words of its own. */
+#define TREE_BY_NAMES \
+	[BY_NONE] = "none", [BY_COMM] = "comm", [BY_PID] = "pid", [BY_TID] = "tid", \
+	[BY_PROCESS] = "process", [BY_CPU] = "cpu", [BY_CONTAINER] = "container", \
+	[BY_POD] = "pod", [BY_NAMESPACE] = "namespace", [BY_UNIT] = "unit", [BY_USER] = "user", \
+	[BY_EXECUTABLE] = "executable", [BY_SERVICE] = "service"
+extern const char *const tree_by_names[BY_KEYS + 1]; /* then NULL */
 
 enum { TREE_BY_MAX = 4 };
 struct tree_opts {
@@ -97,7 +123,7 @@ struct tree_opts {
 	enum tree_by by[TREE_BY_MAX];
 	int n_by;
 	/* Extended regular expressions, NULL = not asked, on a function's name unless prefixed
-	 * "binary:", "file:" or "kind:". Focus keeps only stacks with a matching frame, ignore only
+	 * "binary:", "file:" or "kind:"; several on a line each. Focus keeps only stacks with a matching frame for each of them, ignore only
 	 * stacks without, hide drops the matching frames. Focus and ignore look at whole stacks,
 	 * before anything is dropped. */
 	const char *focus, *ignore, *hide;
@@ -107,10 +133,11 @@ struct tree_opts {
 	bool inverted;           /* leaf at the root */
 	bool collapse_recursion; /* a function directly calling itself is one node */
 	bool no_kernel, no_user;
-	/* Of the tree's total: what is worth less is added up below its parent as tree_prune does it, and takes no time and no memory.
+	/* Of the tree's total: what is worth less is added up below its parent as tree_prune_share does it, and takes no time and no memory.
 	 * 0: everything is there. For tree_sums only; not together with inverted and with_spread. */
 	double min_share;
-	bool with_spread;   /* not together with inverted and max_depth */
+	const struct tree_path *zoom; /* with min_share: as of tree_prune_share */
+	bool with_spread;             /* not together with inverted and max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames fall into their ancestor */
 };
 
@@ -152,10 +179,10 @@ void tree_reindex(struct tree *t);
 void tree_total(struct tree *t);
 
 /* Adds src to dst node by node (equal functions fall together); totals are right afterwards, spreads
- * are gone. An empty dst takes over the unit. Counts with different periods are both converted to the scaled
+ * are gone, but those of a difference. An empty dst takes over the unit. Counts with different periods are both converted to the scaled
  * unit first. */
 void tree_merge(struct tree *dst, const struct tree *src);
-/* newer becomes newer − older: self/total keep the newer side, other_* the older one. */
+/* newer becomes newer − older: self/total keep the newer side, other_* the older one, spreads included. */
 void tree_diff(struct tree *newer, const struct tree *older);
 /* tree_build of both sides, then tree_diff. */
 int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
@@ -167,7 +194,7 @@ int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
 void tree_invert(struct tree *t, uint32_t keep);
 
 enum tree_order { ORDER_NAME, ORDER_TOTAL };
-/* Orders siblings: by name (stable pictures) or by total, biggest first. */
+/* Orders siblings: by name (stable pictures) or by total, biggest first; what was left out comes last. */
 void tree_sort(struct tree *t, enum tree_order order);
 
 /* Subtrees whose total (on both sides of a difference) is below min_total become one FRAME_REST
@@ -175,7 +202,15 @@ void tree_sort(struct tree *t, enum tree_order order);
  * is compacted, ids change; the order of siblings stays. */
 uint32_t tree_prune(struct tree *t, int64_t min_total);
 
-/* The function of such a leaf; n: 0 where it is not known how many they were. */
+/* The same, of what is worth less than this share of the whole, on both sides of a difference; below zoom's end, of what is worth less than
+ * this share of the node there (profile/tree_path.h; NULL: the root). The nodes on the way to it stay. new_id: by node, where it
+ * went, TREE_NONE: into a rest. It may be NULL. */
+uint32_t tree_prune_share(struct tree *t, double share, const struct tree_path *zoom,
+			  uint32_t *new_id);
+/* What a node must be worth to be seen. */
+int64_t tree_min_total(int64_t total, double min_share);
+
+/* The function of such a leaf; n: 0 where it is not known how many they were; min_total: 0 where it is not the same everywhere. */
 uint32_t tree_rest_func(struct tree *t, uint32_t n, int64_t min_total);
 
 /* Nodes deeper than max_depth fall into their ancestor there. Compacted likewise. */

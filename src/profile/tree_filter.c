@@ -1,8 +1,10 @@
 #include "profile/tree_filter.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -16,8 +18,6 @@ static const struct {
 
 static int pattern_init(struct pattern *p, const char *what, const char *text, struct err *err)
 {
-	if (!text)
-		return 0;
 	const char *regex = text;
 	for (size_t i = 0; i < sizeof pattern_prefixes / sizeof *pattern_prefixes; i++) {
 		if (!str_starts(text, pattern_prefixes[i].prefix))
@@ -32,30 +32,53 @@ static int pattern_init(struct pattern *p, const char *what, const char *text, s
 		return err_set(err, EINVAL, "%s: bad regular expression '%s': %s", what, regex,
 			       why);
 	}
-	p->is_set = true;
 	return 0;
+}
+
+static int patterns_init(struct patterns *p, uint32_t max, const char *what, const char *text,
+			 struct err *err)
+{
+	char *copy = text ? xstrdup(text) : NULL, *at = copy;
+	int ret = 0;
+	for (char *line; ret == 0 && (line = strsep(&at, "\n"));) {
+		if (!*line && p->n + (at ? 1u : 0u))
+			continue; /* an empty one alone matches everything, as it always did */
+		if (p->n == max)
+			ret = err_set(err, EINVAL, "%s: more than %u patterns", what, max);
+		else
+			ret = pattern_init(&p->v[p->n], what, line, err);
+		p->n += ret == 0;
+	}
+	free(copy);
+	return ret;
 }
 
 int tree_filter_init(struct tree_filter *f, const struct tree_opts *opts, struct err *err)
 {
 	*f = (struct tree_filter){ .no_kernel = opts->no_kernel, .no_user = opts->no_user };
-	int ret = pattern_init(&f->focus, "focus", opts->focus, err);
-	ret = ret ? ret : pattern_init(&f->ignore, "ignore", opts->ignore, err);
-	return ret ? ret : pattern_init(&f->hide, "hide", opts->hide, err);
+	int ret = patterns_init(&f->focus, FOCUS_PATTERNS, "focus", opts->focus, err);
+	if (ret == 0)
+		ret = patterns_init(&f->ignore, FILTER_PATTERNS, "ignore", opts->ignore, err);
+	return ret ? ret : patterns_init(&f->hide, FILTER_PATTERNS, "hide", opts->hide, err);
 }
 
-static void pattern_done(struct pattern *p)
+static void patterns_done(struct patterns *p)
 {
-	if (p->is_set)
-		regfree(&p->regex);
-	p->is_set = false;
+	while (p->n)
+		regfree(&p->v[--p->n].regex);
 }
 
 void tree_filter_done(struct tree_filter *f)
 {
-	pattern_done(&f->focus);
-	pattern_done(&f->ignore);
-	pattern_done(&f->hide);
+	patterns_done(&f->focus);
+	patterns_done(&f->ignore);
+	patterns_done(&f->hide);
+}
+
+bool tree_filter_passes(const struct tree_filter *f, unsigned bits)
+{
+	unsigned wanted = ((1u << f->focus.n) - 1) * FUNC_FOCUS;
+	return (bits & wanted) == wanted && !(bits & FUNC_IGNORE);
 }
 
 static const char *pattern_subject(enum pattern_field field, const struct strtab *strings,
@@ -77,8 +100,16 @@ static const char *pattern_subject(enum pattern_field field, const struct strtab
 static bool pattern_matches(const struct pattern *p, const struct strtab *strings,
 			    const struct tree_func *func)
 {
-	return p->is_set &&
-	       regexec(&p->regex, pattern_subject(p->field, strings, func), 0, NULL, 0) == 0;
+	return regexec(&p->regex, pattern_subject(p->field, strings, func), 0, NULL, 0) == 0;
+}
+
+static bool any_matches(const struct patterns *p, const struct strtab *strings,
+			const struct tree_func *func)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (pattern_matches(&p->v[i], strings, func))
+			return true;
+	return false;
 }
 
 /* Neither the kernel's nor a GPU's: what ran in user space, and what is said about its stack. */
@@ -92,12 +123,13 @@ unsigned tree_filter_func(const struct tree_filter *f, const struct strtab *stri
 			  const struct tree_func *func)
 {
 	unsigned bits = 0;
-	if (pattern_matches(&f->focus, strings, func))
-		bits |= FUNC_FOCUS;
-	if (pattern_matches(&f->ignore, strings, func))
+	for (uint32_t i = 0; i < f->focus.n; i++)
+		if (pattern_matches(&f->focus.v[i], strings, func))
+			bits |= FUNC_FOCUS << i;
+	if (any_matches(&f->ignore, strings, func))
 		bits |= FUNC_IGNORE;
 	if ((f->no_kernel && func->kind == FRAME_KERNEL) || (f->no_user && is_user(func->kind)) ||
-	    pattern_matches(&f->hide, strings, func))
+	    any_matches(&f->hide, strings, func))
 		bits |= FUNC_DROP;
 	return bits;
 }

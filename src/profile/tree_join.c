@@ -2,6 +2,7 @@
 #include "profile/tree.h"
 
 #include "profile/sum.h"
+#include "profile/tree_stacks.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static int64_t scaled(int64_t value, double scale)
 	return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
 }
 
+static void scale_spreads(struct tree_node_spread *spreads, size_t n, double scale)
+{
+	for (size_t i = 0; i < n; i++) {
+		spreads[i].self.squares *= scale * scale;
+		spreads[i].total.squares *= scale * scale;
+	}
+}
+
 /* From here on values are in the scaled unit. */
 static void tree_rescale(struct tree *t)
 {
@@ -29,6 +38,7 @@ static void tree_rescale(struct tree *t)
 		t->nodes.v[i].self = scaled(t->nodes.v[i].self, t->scale);
 		t->nodes.v[i].other_self = scaled(t->nodes.v[i].other_self, t->scale);
 	}
+	scale_spreads(t->spreads.v, t->spreads.n, t->scale);
 	t->unfiltered_total = scaled(t->unfiltered_total, t->scale);
 	t->unit = t->scaled_unit;
 	t->scaled_unit = NULL;
@@ -71,7 +81,6 @@ static uint32_t *join_funcs(struct tree *dst, const struct tree *src)
 static struct join join_nodes(struct tree *dst, const struct tree *src)
 {
 	struct join j = { .dst = dst, .src = src, .scale = meet_units(dst, src) };
-	vec_done(&dst->spreads);
 	uint32_t *func = join_funcs(dst, src);
 	j.node = xreallocarray(NULL, src->nodes.n, sizeof *j.node);
 	j.node[TREE_ROOT] = TREE_ROOT;
@@ -83,8 +92,15 @@ static struct join join_nodes(struct tree *dst, const struct tree *src)
 	return j;
 }
 
+static void drop_spreads(struct tree *t)
+{
+	vec_done(&t->spreads);
+	vec_done(&t->other_spreads);
+}
+
 void tree_merge(struct tree *dst, const struct tree *src)
 {
+	drop_spreads(dst);
 	struct join j = join_nodes(dst, src);
 	for (uint32_t i = 0; i < src->nodes.n; i++) {
 		const struct tree_node *from = &src->nodes.v[i];
@@ -100,6 +116,23 @@ void tree_merge(struct tree *dst, const struct tree *src)
 	tree_total(dst);
 }
 
+static void take_spreads(struct tree *newer, const struct tree *older, const struct join *j)
+{
+	if (!newer->spreads.n || !older->spreads.n) {
+		drop_spreads(newer);
+		return;
+	}
+	tree_spreads_grow(newer);
+	vec_reserve(&newer->other_spreads, newer->nodes.n);
+	newer->other_spreads.n = newer->nodes.n;
+	memset(newer->other_spreads.v, 0, newer->nodes.n * sizeof *newer->other_spreads.v);
+	for (uint32_t i = 0; i < older->spreads.n; i++) {
+		struct tree_spread from = older->spreads.v[i].self;
+		from.squares *= j->scale * j->scale;
+		tree_spread_add(&newer->other_spreads.v[j->node[i]].self, from);
+	}
+}
+
 void tree_diff(struct tree *newer, const struct tree *older)
 {
 	struct join j = join_nodes(newer, older);
@@ -108,6 +141,8 @@ void tree_diff(struct tree *newer, const struct tree *older)
 		to->other_self = sum_add(to->other_self, scaled(older->nodes.v[i].self, j.scale));
 	}
 	newer->is_diff = true;
+	newer->other_unfiltered_total = scaled(older->unfiltered_total, j.scale);
+	take_spreads(newer, older, &j);
 	free(j.node);
 	tree_total(newer);
 }

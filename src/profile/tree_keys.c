@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-const char *const tree_by_names[BY_KEYS] = { "none",    "comm", "pid",      "tid",
-					     "process", "cpu",  "container" };
+const char *const tree_by_names[BY_KEYS + 1] = { TREE_BY_NAMES };
 
 /* Which parts of a sample each key is made of. */
 static const struct key_parts key_uses[BY_KEYS] = {
@@ -15,6 +14,12 @@ static const struct key_parts key_uses[BY_KEYS] = {
 	[BY_PROCESS] = { .labels = 1 },
 	[BY_CPU] = { .cpu = 1 },
 	[BY_CONTAINER] = { .labels = 1 },
+	[BY_POD] = { .labels = 1 },
+	[BY_NAMESPACE] = { .labels = 1 },
+	[BY_UNIT] = { .labels = 1 },
+	[BY_USER] = { .labels = 1 },
+	[BY_EXECUTABLE] = { .labels = 1 },
+	[BY_SERVICE] = { .labels = 1 },
 };
 
 void tree_keys_init(struct tree_keys *k, struct profile *p, struct tree *t,
@@ -62,9 +67,17 @@ static bool parts_equal(const struct key_parts *a, const struct key_parts *b)
 	return a->labels == b->labels && a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu;
 }
 
-static void add_label(struct buf *text, const struct tree_keys *k, uint32_t set, const char *key)
+static const struct label *label_of(const struct tree_keys *k, uint32_t set, const char *key)
 {
-	const struct label *l = label_find(&k->p->series, set, strtab_find(&k->p->strings, key));
+	return label_find(&k->p->series, set, strtab_find(&k->p->strings, key));
+}
+
+/* other: the label that counts where there is none of that name; NULL: "?" is shown. */
+static void add_label(struct buf *text, const struct tree_keys *k, uint32_t set, const char *key,
+		      const char *other)
+{
+	const struct label *l = label_of(k, set, key);
+	l = !l && other ? label_of(k, set, other) : l;
 	if (!l)
 		buf_addc(text, '?');
 	else if (l->is_num)
@@ -76,7 +89,7 @@ static void add_label(struct buf *text, const struct tree_keys *k, uint32_t set,
 static void add_name(struct buf *text, const struct tree_keys *k, uint32_t set, const char *key)
 {
 	size_t start = text->len;
-	add_label(text, k, set, key);
+	add_label(text, k, set, key, NULL);
 	for (size_t i = start; i < text->len; i++)
 		if (text->data[i] == ' ')
 			text->data[i] = '_';
@@ -116,7 +129,17 @@ static void add_key(struct buf *text, const struct tree_keys *k, enum tree_by by
 		add_id(text, parts->cpu);
 		break;
 	case BY_CONTAINER:
-		add_label(text, k, parts->labels, "container_id");
+		add_label(text, k, parts->labels, "container", "container_id");
+		break;
+	case BY_SERVICE:
+		add_label(text, k, parts->labels, "service.name", "service");
+		break;
+	case BY_POD:
+	case BY_NAMESPACE:
+	case BY_UNIT:
+	case BY_USER:
+	case BY_EXECUTABLE:
+		add_label(text, k, parts->labels, tree_by_names[by], NULL);
 		break;
 	case BY_NONE:
 	case BY_KEYS:

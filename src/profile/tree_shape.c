@@ -4,7 +4,9 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "profile/sum.h"
+#include "profile/tree_path.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint32_t *node_depths(const struct tree *t)
@@ -110,6 +112,7 @@ static uint32_t *func_ranks(struct tree *t)
 }
 
 struct sibling {
+	bool is_rest;
 	int64_t total, other_total; /* 0 when ordered by name */
 	uint32_t rank, id;
 };
@@ -117,6 +120,8 @@ struct sibling {
 static int sibling_cmp(const void *a, const void *b)
 {
 	const struct sibling *x = a, *y = b;
+	if (x->is_rest != y->is_rest)
+		return x->is_rest ? 1 : -1;
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
 	if (x->other_total != y->other_total)
@@ -133,9 +138,11 @@ void tree_sort(struct tree *t, enum tree_order order)
 	for (uint32_t id = 0; id < t->nodes.n; id++) {
 		vec_clear(&list);
 		for (uint32_t c = nodes[id].first_child; c != TREE_NONE; c = nodes[c].next)
-			vec_push(&list, (struct sibling){ by_total ? nodes[c].total : 0,
-							  by_total ? nodes[c].other_total : 0,
-							  rank[nodes[c].func], c });
+			vec_push(&list,
+				 (struct sibling){ t->funcs.v[nodes[c].func].kind == FRAME_REST,
+						   by_total ? nodes[c].total : 0,
+						   by_total ? nodes[c].other_total : 0,
+						   rank[nodes[c].func], c });
 		if (list.n < 2)
 			continue;
 		qsort(list.v, list.n, sizeof *list.v, sibling_cmp);
@@ -177,15 +184,26 @@ static void tree_compact(struct tree *t, const uint32_t *new_id)
 		compact_children(t, &n, new_id);
 		if (id != TREE_ROOT)
 			n.parent = new_id[n.parent];
+		if (t->spreads.n)
+			t->spreads.v[kept] = t->spreads.v[id];
+		if (t->other_spreads.n)
+			t->other_spreads.v[kept] = t->other_spreads.v[id];
 		t->nodes.v[kept++] = n;
 	}
 	t->nodes.n = kept;
+	t->spreads.n = t->spreads.n ? kept : 0;
+	t->other_spreads.n = t->other_spreads.n ? kept : 0;
 }
 
 /* What stands for the pruned children of one node. */
 struct rest {
 	uint32_t parent; /* new id */
 	uint32_t n;      /* nodes that went */
+	int64_t total, other_total;
+	struct tree_spread spread, other_spread;
+};
+/* What a node must be worth to stay, on one side. */
+struct limit {
 	int64_t total, other_total;
 };
 struct pruning {
@@ -194,6 +212,12 @@ struct pruning {
 		rest_of; /* by node: the rest below it, or that it is part of; index + 1, 0 = none */
 	VEC(struct rest) rests;
 	uint32_t gone;
+	struct limit limit;
+	/* The same below the end of a path. */
+	double share;
+	const struct tree_path *zoom;
+	uint32_t *step; /* by node, NULL: no path */
+	struct limit zoomed;
 };
 
 static uint64_t magnitude(int64_t v)
@@ -201,15 +225,37 @@ static uint64_t magnitude(int64_t v)
 	return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-static bool is_below(const struct tree_node *n, int64_t min_total)
+static bool is_below(const struct tree_node *n, const struct limit *limit)
 {
-	return min_total > 0 && magnitude(n->total) < (uint64_t)min_total &&
-	       magnitude(n->other_total) < (uint64_t)min_total;
+	return limit->total > 0 && magnitude(n->total) < (uint64_t)limit->total &&
+	       magnitude(n->other_total) < (uint64_t)limit->other_total;
+}
+
+static struct limit share_limit(const struct tree_node *n, double share)
+{
+	return (struct limit){ tree_min_total(n->total, share),
+			       tree_min_total(n->other_total, share) };
+}
+
+/* Whether a node stays whose parent does. */
+static bool stays(struct pruning *p, const struct tree *t, uint32_t id)
+{
+	const struct tree_node *n = &t->nodes.v[id];
+	if (!p->step)
+		return !is_below(n, &p->limit);
+	uint32_t above = p->step[n->parent];
+	p->step[id] = tree_path_step(p->zoom, above, t, n->func);
+	if (tree_path_is_end(p->zoom, above))
+		return !is_below(n, &p->zoomed);
+	if (tree_path_is_end(p->zoom, p->step[id]))
+		p->zoomed = share_limit(n, p->share);
+	return p->step[id] != PATH_OFF || !is_below(n, &p->limit);
 }
 
 /* The topmost nodes that go are added up in the rest below their parent. */
-static void prune_top(struct pruning *p, const struct tree_node *n)
+static void prune_top(struct pruning *p, const struct tree *t, uint32_t id)
 {
+	const struct tree_node *n = &t->nodes.v[id];
 	if (!p->rest_of[n->parent]) {
 		vec_push(&p->rests, (struct rest){ .parent = p->new_id[n->parent] });
 		p->rest_of[n->parent] = p->rests.n;
@@ -217,23 +263,27 @@ static void prune_top(struct pruning *p, const struct tree_node *n)
 	struct rest *r = &p->rests.v[p->rest_of[n->parent] - 1];
 	r->total = sum_add(r->total, n->total);
 	r->other_total = sum_add(r->other_total, n->other_total);
+	if (t->spreads.n)
+		tree_spread_add(&r->spread, t->spreads.v[id].total);
+	if (t->other_spreads.n)
+		tree_spread_add(&r->other_spread, t->other_spreads.v[id].total);
 }
 
 /* Decides for every node whether it goes. */
-static void prune_mark(struct pruning *p, const struct tree *t, int64_t min_total)
+static void prune_mark(struct pruning *p, const struct tree *t)
 {
 	p->new_id[TREE_ROOT] = TREE_ROOT;
 	for (uint32_t id = 1; id < t->nodes.n; id++) {
-		const struct tree_node *n = &t->nodes.v[id];
-		bool parent_gone = p->new_id[n->parent] == TREE_NONE;
-		if (!parent_gone && !is_below(n, min_total)) {
+		uint32_t parent = t->nodes.v[id].parent;
+		bool parent_gone = p->new_id[parent] == TREE_NONE;
+		if (!parent_gone && stays(p, t, id)) {
 			p->new_id[id] = id - p->gone;
 			continue;
 		}
 		if (!parent_gone)
-			prune_top(p, n);
+			prune_top(p, t, id);
 		p->new_id[id] = TREE_NONE;
-		p->rest_of[id] = p->rest_of[n->parent];
+		p->rest_of[id] = p->rest_of[parent];
 		p->rests.v[p->rest_of[id] - 1].n++;
 		p->gone++;
 	}
@@ -249,15 +299,23 @@ static void add_amount(struct buf *text, const char *unit, int64_t v)
 		fmt_count(text, v);
 }
 
+static void rest_name(const struct tree *t, uint32_t n, int64_t min_total, struct buf *text)
+{
+	if (n)
+		buf_addf(text, "(%u frame%s", n, n == 1 ? "" : "s");
+	else
+		buf_adds(text, "(frames");
+	if (min_total) {
+		buf_adds(text, " below ");
+		add_amount(text, t->unit, min_total);
+	}
+	buf_addc(text, ')');
+}
+
 uint32_t tree_rest_func(struct tree *t, uint32_t n, int64_t min_total)
 {
 	struct buf text = { 0 };
-	if (n)
-		buf_addf(&text, "(%u frame%s below ", n, n == 1 ? "" : "s");
-	else
-		buf_adds(&text, "(frames below ");
-	add_amount(&text, t->unit, min_total);
-	buf_addc(&text, ')');
+	rest_name(t, n, min_total, &text);
 	struct tree_func f = { .name = strtab_putn(&t->strings, text.data, text.len),
 			       .kind = FRAME_REST };
 	buf_done(&text);
@@ -277,25 +335,56 @@ static void rest_add(struct tree *t, const struct rest *r, int64_t min_total)
 			       .other_total = r->other_total };
 	uint32_t id = t->nodes.n;
 	vec_push(&t->nodes, n);
+	if (t->spreads.n)
+		vec_push(&t->spreads, (struct tree_node_spread){ r->spread, r->spread });
+	if (t->other_spreads.n)
+		vec_push(&t->other_spreads,
+			 (struct tree_node_spread){ r->other_spread, r->other_spread });
 	uint32_t *link = &t->nodes.v[r->parent].first_child;
 	while (*link != TREE_NONE)
 		link = &t->nodes.v[*link].next;
 	*link = id;
 }
 
+/* min_total: as the rests say it. */
+static void prune(struct pruning *p, struct tree *t, int64_t min_total)
+{
+	p->rest_of = xcalloc(t->nodes.n, sizeof *p->rest_of);
+	prune_mark(p, t);
+	tree_compact(t, p->new_id);
+	for (size_t i = 0; i < p->rests.n; i++)
+		rest_add(t, &p->rests.v[i], min_total);
+	tree_reindex(t);
+	free(p->rest_of);
+	vec_done(&p->rests);
+}
+
 uint32_t tree_prune(struct tree *t, int64_t min_total)
 {
-	struct pruning p = { 0 };
+	struct pruning p = { .limit = { min_total, min_total } };
 	p.new_id = xreallocarray(NULL, t->nodes.n, sizeof *p.new_id);
-	p.rest_of = xcalloc(t->nodes.n, sizeof *p.rest_of);
-	prune_mark(&p, t, min_total);
-	tree_compact(t, p.new_id);
-	for (size_t i = 0; i < p.rests.n; i++)
-		rest_add(t, &p.rests.v[i], min_total);
-	tree_reindex(t);
+	prune(&p, t, min_total);
 	free(p.new_id);
-	free(p.rest_of);
-	vec_done(&p.rests);
+	return p.gone;
+}
+
+int64_t tree_min_total(int64_t total, double min_share)
+{
+	double min = ceil(fabs((double)total) * min_share);
+	return min < 1 ? 1 : min < (double)INT64_MAX ? (int64_t)min : INT64_MAX;
+}
+
+uint32_t tree_prune_share(struct tree *t, double share, const struct tree_path *zoom,
+			  uint32_t *new_id)
+{
+	struct pruning p = { .share = share, .zoom = zoom };
+	uint32_t *own = new_id ? NULL : xreallocarray(NULL, t->nodes.n, sizeof *own);
+	p.new_id = new_id ? new_id : own;
+	p.limit = p.zoomed = share_limit(&t->nodes.v[TREE_ROOT], share);
+	p.step = zoom ? xcalloc(t->nodes.n, sizeof *p.step) : NULL;
+	prune(&p, t, zoom || t->is_diff ? 0 : p.limit.total);
+	free(p.step);
+	free(own);
 	return p.gone;
 }
 

@@ -202,6 +202,20 @@ static uint32_t *match_depths(struct tree_stacks *s, unsigned bit)
 	return depth;
 }
 
+/* From where on a stack has them all. */
+static uint32_t *focus_depths(struct tree_stacks *s)
+{
+	uint32_t *all = match_depths(s, FUNC_FOCUS);
+	for (uint32_t i = 1; i < s->filter->focus.n; i++) {
+		uint32_t *one = match_depths(s, FUNC_FOCUS << i);
+		for (uint32_t id = 0; id < s->n; id++)
+			if (one[id] > all[id]) /* TREE_NONE is the greatest */
+				all[id] = one[id];
+		free(one);
+	}
+	return all;
+}
+
 /* --- nodes --- */
 
 /* The same function, whether it was inlined here or called. */
@@ -294,7 +308,7 @@ void tree_stacks_init(struct tree_stacks *s, struct profile *p, struct tree *t,
 	if (opts->focus || opts->ignore)
 		s->frame_bits = xcalloc(s->n_frames, sizeof *s->frame_bits);
 	if (opts->focus)
-		s->focus_depth = match_depths(s, FUNC_FOCUS);
+		s->focus_depth = focus_depths(s);
 	if (opts->ignore)
 		s->ignore_depth = match_depths(s, FUNC_IGNORE);
 }

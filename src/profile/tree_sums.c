@@ -4,7 +4,6 @@
 #include "profile/tree_stacks.h"
 #include "profile/tree_top.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 int tree_sums_begin(struct tree_sums *s, const struct tree_opts *opts, struct err *err)
@@ -127,12 +126,6 @@ uint64_t tree_sums_bytes(const struct tree_sums *s)
 	return bytes;
 }
 
-int64_t tree_min_total(int64_t total, double min_share)
-{
-	double min = ceil(fabs((double)total) * min_share);
-	return min < 1 ? 1 : min < (double)INT64_MAX ? (int64_t)min : INT64_MAX;
-}
-
 static int64_t held_total(const struct tree_held *h)
 {
 	int64_t total = 0;
@@ -149,45 +142,23 @@ static int64_t held_min_total(const struct tree_sums *s)
 	return tree_min_total(total, s->opts->min_share);
 }
 
-/* The functions from the tree's root to a root frame; false where one of them is too small to be seen. */
-static bool root_path(const struct tree_sums *s, uint32_t node, int64_t min_total, uint32_t *path)
-{
-	bool is_seen = true;
-	for (uint32_t i = s->n_roots; i--; node = s->t->nodes.v[node].parent) {
-		int64_t total = s->t->nodes.v[node].total;
-		is_seen &= total >= min_total || total <= -min_total;
-		path[i] = s->t->nodes.v[node].func;
-	}
-	return is_seen;
-}
-
 /* Root frames that are too small go with all they have, and the others get other ids. */
-static void prune_roots(struct tree_sums *s, int64_t min_total)
+static void prune_roots(struct tree_sums *s)
 {
-	size_t n = s->n_roots;
-	uint32_t *paths = xreallocarray(NULL, s->held.n * n, sizeof *paths);
 	for (size_t i = 0; i < s->held.n; i++) {
 		struct tree_node *node = &s->t->nodes.v[s->held.v[i].root];
 		node->self = sum_add(node->self, held_total(&s->held.v[i]));
 	}
 	tree_total(s->t);
+	uint32_t *new_id = xreallocarray(NULL, s->t->nodes.n, sizeof *new_id);
+	tree_prune_share(s->t, s->opts->min_share, s->opts->zoom, new_id);
 	for (size_t i = 0; i < s->held.n; i++) {
 		struct tree_held *h = &s->held.v[i];
-		if (!root_path(s, h->root, min_total, &paths[i * n]))
-			h->root = TREE_NONE;
+		h->root = new_id[h->root];
+		if (h->root != TREE_NONE)
+			s->t->nodes.v[h->root].self = 0;
 	}
-	tree_prune(s->t, min_total);
-	for (size_t i = 0; i < s->held.n; i++) {
-		struct tree_held *h = &s->held.v[i];
-		uint32_t node = TREE_ROOT;
-		if (h->root == TREE_NONE)
-			continue;
-		for (size_t k = 0; k < n; k++)
-			node = tree_child(s->t, node, paths[i * n + k]);
-		s->t->nodes.v[node].self = 0;
-		h->root = node;
-	}
-	free(paths);
+	free(new_id);
 }
 
 static int by_root(const void *a, const void *b)
@@ -218,7 +189,7 @@ static void add_held(struct tree_sums *s)
 		return;
 	int64_t min_total = held_min_total(s);
 	if (s->n_roots)
-		prune_roots(s, min_total);
+		prune_roots(s);
 	qsort(s->held.v, s->held.n, sizeof *s->held.v, by_root);
 	for (size_t i = 0; i < s->held.n && s->held.v[i].root != TREE_NONE;)
 		i = add_root(s, i, min_total);

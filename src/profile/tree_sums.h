@@ -56,9 +56,6 @@ void tree_sums_add(struct tree_sums *s, struct profile *dict, uint32_t root,
 
 /* Memory of what is held with min_share. */
 uint64_t tree_sums_bytes(const struct tree_sums *s);
-/* What a node must be worth to be seen. */
-int64_t tree_min_total(int64_t total, double min_share);
-
 /* Totals included, to be freed with tree_free; s is done. */
 struct tree *tree_sums_end(struct tree_sums *s);
 

@@ -3,6 +3,7 @@
 #include "profile/shown_funcs.h"
 #include "profile/stack_totals.h"
 #include "profile/sum.h"
+#include "profile/tree_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +36,19 @@ struct offer {
 struct top_key {
 	int64_t total;
 	uint32_t n, at; /* places; where the next one goes */
+	uint32_t step;  /* on the way to zoom's end */
+	bool is_small;
 };
 struct top_node {
 	uint32_t node, depth, first; /* in tops.places */
+	uint32_t step;
 };
 
 struct tops {
 	struct tree *t;
 	const struct tree_opts *opts;
 	const struct tree_filter *filter;
-	int64_t min_total;
+	int64_t min_total, zoomed_min_total; /* below zoom's end */
 	bool drops;
 	struct top_dict *dicts;
 	uint32_t n;
@@ -231,17 +235,34 @@ static uint64_t magnitude(int64_t v)
 	return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-static bool is_small(const struct tops *s, const struct top_key *k)
+static int64_t min_total_below(const struct tops *s, uint32_t step)
 {
-	return magnitude(k->total) < (uint64_t)s->min_total;
+	return tree_path_is_end(s->opts->zoom, step) ? s->zoomed_min_total : s->min_total;
+}
+
+/* Whether a child is large enough to be shown; those on the way to zoom's end are, whatever they are worth. */
+static void judge(struct tops *s, uint32_t step, uint32_t key)
+{
+	struct top_key *k = &s->keys.v[key];
+	bool is_below = tree_path_is_end(s->opts->zoom, step);
+	k->step = step;
+	k->is_small = magnitude(k->total) < (uint64_t)min_total_below(s, step);
+	if (step == PATH_OFF || is_below)
+		return;
+	uint32_t func = s->n == 1 ? tree_func(s, &s->dicts[0], key) : key;
+	k->step = tree_path_step(s->opts->zoom, step, s->t, func);
+	k->is_small &= k->step == PATH_OFF;
+	if (tree_path_is_end(s->opts->zoom, k->step))
+		s->zoomed_min_total = tree_min_total(k->total, s->opts->min_share);
 }
 
 /* Rooms for the places of those that are shown, one behind the other. */
-static void make_rooms(struct tops *s)
+static void make_rooms(struct tops *s, uint32_t step)
 {
 	for (size_t i = 0; i < s->used.n; i++) {
+		judge(s, step, s->used.v[i]);
 		struct top_key *k = &s->keys.v[s->used.v[i]];
-		if (is_small(s, k)) {
+		if (k->is_small) {
 			s->rest = sum_add(s->rest, k->total);
 			continue;
 		}
@@ -257,12 +278,12 @@ static void add_children(struct tops *s, uint32_t node, uint32_t depth)
 	for (size_t i = 0; i < s->offers.n; i++) {
 		const struct offer *o = &s->offers.v[i];
 		struct top_key *k = &s->keys.v[o->key];
-		if (is_small(s, k))
+		if (k->is_small)
 			continue;
 		if (!k->n++) {
 			uint32_t func = tree_func(s, &s->dicts[o->place.dict], o->func);
 			uint32_t child = tree_child(s->t, node, func);
-			vec_push(&s->todo, (struct top_node){ child, depth + 1, k->at });
+			vec_push(&s->todo, (struct top_node){ child, depth + 1, k->at, k->step });
 			if (s->opts->max_depth && depth + 1 >= s->opts->max_depth) {
 				struct tree_node *n = &s->t->nodes.v[child];
 				n->self = sum_add(n->self, k->total);
@@ -274,11 +295,11 @@ static void add_children(struct tops *s, uint32_t node, uint32_t depth)
 		s->keys.v[s->used.v[i]] = (struct top_key){ 0 };
 }
 
-static void add_rest(struct tops *s, uint32_t node)
+static void add_rest(struct tops *s, uint32_t node, int64_t min_total)
 {
 	if (!s->rest)
 		return;
-	uint32_t child = tree_child(s->t, node, tree_rest_func(s->t, 0, s->min_total));
+	uint32_t child = tree_child(s->t, node, tree_rest_func(s->t, 0, min_total));
 	s->t->nodes.v[child].self = sum_add(s->t->nodes.v[child].self, s->rest);
 }
 
@@ -305,9 +326,9 @@ static void expand(struct tops *s, struct top_node at)
 		follow(s, s->here.v[i]);
 	struct tree_node *n = &s->t->nodes.v[at.node];
 	n->self = sum_add(n->self, s->self);
-	make_rooms(s);
+	make_rooms(s, at.step);
 	add_children(s, at.node, at.depth);
-	add_rest(s, at.node);
+	add_rest(s, at.node, min_total_below(s, at.step));
 }
 
 static void begin(struct tops *s, const struct tree_top_part *parts)
@@ -351,17 +372,32 @@ static uint32_t depth_of(const struct tree *t, uint32_t node)
 	return depth;
 }
 
+/* Where the root is on the way to zoom's end. Its total, and those above it, are still what the root frames have. */
+static uint32_t find_step(struct tops *s, uint32_t node)
+{
+	const struct tree_path *zoom = s->opts->zoom;
+	if (!zoom || node == TREE_ROOT)
+		return zoom ? 0 : PATH_OFF;
+	const struct tree_node *n = &s->t->nodes.v[node];
+	uint32_t above = find_step(s, n->parent);
+	uint32_t step = tree_path_step(zoom, above, s->t, n->func);
+	if (tree_path_is_end(zoom, step) && step != above)
+		s->zoomed_min_total = tree_min_total(n->total, s->opts->min_share);
+	return step;
+}
+
 void tree_top_add(struct tree *t, const struct tree_opts *opts, const struct tree_filter *filter,
 		  uint32_t root, const struct tree_top_part *parts, uint32_t n, int64_t min_total)
 {
 	struct tops s = { .t = t, .opts = opts, .filter = filter, .min_total = min_total, .n = n };
 	uint32_t depth = depth_of(t, root);
+	s.zoomed_min_total = min_total;
 	s.drops = opts->hide || opts->no_kernel || opts->no_user;
 	begin(&s, parts);
 	if (opts->max_depth && depth >= opts->max_depth)
 		take_all(&s, root);
 	else
-		vec_push(&s.todo, (struct top_node){ root, depth, 0 });
+		vec_push(&s.todo, (struct top_node){ root, depth, 0, find_step(&s, root) });
 	while (s.todo.n) {
 		struct top_node at = s.todo.v[--s.todo.n];
 		s.is_root = at.node == root;

@@ -5,7 +5,7 @@
  * dictionaries, at which its function ends (one function has several addresses, and is in several days); its children are made of the places
  * that follow. Their totals are exact, so a child that is too small is not looked into: its sum goes to the rest of its parent.
  *
- * The result is what tree_prune(t, min_total) makes of the whole tree, but that nobody knows how many frames are in a rest. */
+ * The result is what tree_prune_share makes of the whole tree, but that nobody knows how many frames are in a rest. */
 #ifndef CRESSET_PROFILE_TREE_TOP_H
 #define CRESSET_PROFILE_TREE_TOP_H
 
@@ -20,7 +20,8 @@ struct tree_top_part {
 	const int64_t *value;
 };
 
-/* Adds what is in the parts below root; of opts the filter's, collapse_recursion and max_depth count. min_total is at least 1. */
+/* Adds what is in the parts below root; of opts the filter's, collapse_recursion, max_depth, and zoom with min_share count. Where root is none of the tree's, its
+ * total is there already. min_total is at least 1. */
 void tree_top_add(struct tree *t, const struct tree_opts *opts, const struct tree_filter *filter,
 		  uint32_t root, const struct tree_top_part *parts, uint32_t n, int64_t min_total);
 

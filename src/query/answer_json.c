@@ -68,7 +68,7 @@ uint32_t catalog_series_of_type(const struct profile *p, uint32_t type)
 {
 	uint32_t n = 0;
 	for (size_t i = 0; i < p->series.series.n; i++)
-		n += p->series.series.v[i].type == type;
+		n += p->series.series.v[i].type == type && !series_is_free(&p->series, i);
 	return n;
 }
 
@@ -77,7 +77,8 @@ void catalog_series(const struct profile *p, const struct selector *s, struct ca
 	struct selector_match *m = s ? selector_match_new(s, p) : NULL;
 	struct buf b = { 0 };
 	for (uint32_t i = 0; i < p->series.series.n; i++) {
-		if (m && selector_match_series(m, i) == SELECTS_NOTHING)
+		if (series_is_free(&p->series, i) ||
+		    (m && selector_match_series(m, i) == SELECTS_NOTHING))
 			continue;
 		buf_clear(&b);
 		catalog_series_text(p, i, &b);

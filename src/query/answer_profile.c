@@ -2,6 +2,7 @@
 #include "profile/copy.h"
 #include "query/groups.h"
 #include "query/snapshots.h"
+#include "query/within.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,8 +108,13 @@ static int add_row(void *ctx, const struct source_row *row)
 static int add_rows(struct answering *a)
 {
 	const struct query *q = a->q;
-	return q->source->ops->rows(q->source, a->groups.wanted, q->from_ns, q->to_ns, add_row, a,
-				    a->err);
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < query_pieces(q); i++) {
+		struct query_piece part = query_piece_at(q, i);
+		rc = q->source->ops->rows(q->source, a->groups.wanted, part.from_ns, part.to_ns,
+					  add_row, a, a->err);
+	}
+	return rc;
 }
 
 static int add_snapshots(struct answering *a)
@@ -139,15 +145,24 @@ static int add_sums(struct answering *a, uint32_t series, const struct source_su
 	return rc;
 }
 
-static int add_series(struct answering *a, uint32_t series, const bool *wanted)
+static int add_part(struct answering *a, uint32_t series, const bool *wanted,
+		    struct query_piece part)
 {
 	const struct query *q = a->q;
 	struct source_merged m = { 0 };
-	int rc = q->source->ops->merge(q->source, wanted, q->from_ns, q->to_ns, &m, a->err);
+	int rc = q->source->ops->merge(q->source, wanted, part.from_ns, part.to_ns, &m, a->err);
 	for (size_t i = 0; rc == 0 && i < m.n; i++)
 		rc = add_sums(a, series, &m.parts[i]);
 	source_merged_done(&m);
 	return rc ? rc : guard_check(&a->guard, a->err);
+}
+
+static int add_series(struct answering *a, uint32_t series, const bool *wanted)
+{
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < query_pieces(a->q); i++)
+		rc = add_part(a, series, wanted, query_piece_at(a->q, i));
+	return rc;
 }
 
 static int add_merged(struct answering *a)
@@ -215,12 +230,15 @@ static void answering_done(struct answering *a)
 	groups_done(&a->groups);
 }
 
-int query_profile(const struct query *q, bool with_times, struct profile **out, struct err *err)
+int query_profile(const struct query *q, bool with_times, struct profile **out, bool *ids_missing,
+		  struct err *err)
 {
 	struct answering a = { .q = q, .err = err };
 	guard_begin(&a.guard, &q->limits, q->source);
 	int rc = answer(&a, with_times);
 	guard_end(&a.guard, q->source);
+	if (rc == 0 && ids_missing)
+		*ids_missing = a.groups.ids_missing;
 	if (rc == 0)
 		*out = a.to;
 	else

@@ -59,9 +59,11 @@ const char *query_type_word(const struct profile *p, uint32_t type)
 
 void query_list_types(struct buf *b, const struct profile *p, uint32_t except)
 {
+	const struct type *t = p->series.types.v;
+	bool with_metrics = except == UINT32_MAX || type_is_metric(&t[except]);
 	const char *comma = "";
 	for (uint32_t i = 0; i < p->series.types.n; i++) {
-		if (i == except)
+		if (i == except || (!with_metrics && type_is_metric(&t[i])))
 			continue;
 		buf_addf(b, "%s%s", comma, query_type_word(p, i));
 		comma = ", ";

@@ -28,7 +28,7 @@ struct query_range_words {
 int query_span_parse(const struct query_span *span, const struct query_range_words *words,
 		     struct query *q, struct err *err);
 
-/* q->type from q->selector; others: how many more types it takes. -EINVAL with the types there are. */
+/* q->type from q->selector; others: as of query_pick_type. -EINVAL with the types there are. */
 int query_ask_type(struct query *q, uint32_t *others, struct err *err);
 
 /* The older side of a difference: what is not said, s NULL included, is as on the newer one. -EINVAL with words. */
@@ -36,7 +36,7 @@ int query_ask_older(const struct query *newer, const struct query_span *span,
 		    const struct query_range_words *words, const struct selector *s,
 		    struct query *older, struct err *err);
 
-/* A type as short as it is told from others, and a list of all but one (UINT32_MAX: all). */
+/* A type as short as it is told from others, and a list of all but one (UINT32_MAX: all); beside a profile no metrics are listed. */
 const char *query_type_word(const struct profile *p, uint32_t type);
 void query_list_types(struct buf *b, const struct profile *p, uint32_t except);
 

@@ -19,6 +19,8 @@ static const struct label *find_label(const struct groups *g, uint32_t series, c
 		label_find(&g->catalog->series, set, strtab_find(&g->catalog->strings, name));
 	if (!l && strcmp(name, "container") == 0)
 		l = find_label(g, series, "container_id");
+	if (!l && strcmp(name, "service") == 0)
+		l = find_label(g, series, "service.name");
 	return l;
 }
 
@@ -94,7 +96,8 @@ static void take_series(struct groups *g, uint32_t series)
 {
 	enum selector_answer answer = SELECTS_ALL;
 	g->of_series[series] = GROUP_NONE;
-	if (g->catalog->series.series.v[series].type != g->q->type)
+	if (g->catalog->series.series.v[series].type != g->q->type ||
+	    series_is_free(&g->catalog->series, series))
 		return;
 	if (g->match)
 		answer = selector_match_series(g->match, series);
@@ -102,7 +105,11 @@ static void take_series(struct groups *g, uint32_t series)
 		return;
 	g->wanted[series] = true;
 	g->n_series++;
-	if (answer == SELECTS_BY_COLUMN || asks_column(g, series)) {
+	bool by_stack = answer & SELECTS_BY_STACK;
+	bool by_ids = answer & SELECTS_BY_COLUMN || asks_column(g, series);
+	g->by_stack |= by_stack;
+	g->by_ids |= by_ids;
+	if (by_stack || by_ids) {
 		g->of_series[series] = GROUP_ASK;
 		g->by_rows = true;
 	} else {
@@ -115,12 +122,20 @@ uint32_t groups_of_row(struct groups *g, const struct source_row *row)
 	uint32_t group = g->of_series[row->series];
 	if (group != GROUP_ASK)
 		return group;
-	g->ids_missing |= row->is_window;
-	const struct selected_sample sample = { row->series, row->pid, row->tid, row->cpu,
-						row->link };
+	g->ids_missing |= row->is_window && g->by_ids;
+	const struct selected_sample sample = { row->series, row->pid,  row->tid,  row->cpu,
+						row->link,   row->dict, row->stack };
 	if (g->match && !selector_match_sample(g->match, &sample))
 		return GROUP_NONE;
 	return find_group(g, row->series, row);
+}
+
+int groups_read(const struct groups *g, int64_t from_ns, int64_t to_ns, source_row_fn row,
+		source_columns_fn columns, void *ctx, struct err *err)
+{
+	struct source *s = g->q->source;
+	return g->by_stack ? s->ops->rows(s, g->wanted, from_ns, to_ns, row, ctx, err)
+			   : source_columns(s, g->wanted, from_ns, to_ns, row, columns, ctx, err);
 }
 
 int groups_check(const struct groups *g, struct err *err)

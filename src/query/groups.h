@@ -16,6 +16,8 @@ struct groups {
 	/* By series: its group; GROUP_NONE: not wanted; GROUP_ASK: each row says. */
 	uint32_t *of_series;
 	bool by_rows;     /* some say GROUP_ASK */
+	bool by_ids;      /* of these, pid, tid, cpu or trace of their rows decide */
+	bool by_stack;    /* or the stack may: windows of one series are not of one group */
 	bool ids_missing; /* of rows that were asked: they were windows */
 	uint32_t n_series, n;
 	struct strtab texts;
@@ -29,6 +31,9 @@ void groups_done(struct groups *g);
 
 /* GROUP_NONE: the row is not selected, or there are too many groups. */
 uint32_t groups_of_row(struct groups *g, const struct source_row *row);
+/* Gives all rows of the series that are wanted: windows of a series that are all of one group many at once. */
+int groups_read(const struct groups *g, int64_t from_ns, int64_t to_ns, source_row_fn row,
+		source_columns_fn columns, void *ctx, struct err *err);
 int groups_check(const struct groups *g, struct err *err);
 
 /* The value of by[i]. */

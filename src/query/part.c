@@ -22,7 +22,8 @@ int query_root_frames(const struct query *q, struct tree_opts *out, struct err *
 		if (key == BY_KEYS || tree.n_by == TREE_BY_MAX)
 			return err_set(err, EINVAL,
 				       "root frames in a file are: comm pid tid process cpu "
-				       "container, at most %d; not '%s'",
+				       "container pod namespace unit user executable service, at "
+				       "most %d; not '%s'",
 				       TREE_BY_MAX, q->by[i]);
 		tree.by[tree.n_by++] = key;
 	}
@@ -48,11 +49,11 @@ static bool has_filters(const struct tree_opts *t)
 }
 
 int query_part(const struct query *q, const struct tree_opts *tree, bool with_times,
-	       struct profile **out, struct err *err)
+	       struct profile **out, bool *ids_missing, struct err *err)
 {
 	struct select_opts select = { .tree = *tree };
 	struct profile *whole;
-	int rc = query_profile(q, with_times, &whole, err);
+	int rc = query_profile(q, with_times, &whole, ids_missing, err);
 	if (rc < 0)
 		return rc;
 	if (!has_filters(tree)) {

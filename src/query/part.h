@@ -12,6 +12,6 @@ void query_default_frames(const struct profile *p, struct tree_opts *out);
 
 /* query_profile of what passes the filters of tree, whose root frames are then frames of the stacks. */
 int query_part(const struct query *q, const struct tree_opts *tree, bool with_times,
-	       struct profile **out, struct err *err);
+	       struct profile **out, bool *ids_missing, struct err *err);
 
 #endif

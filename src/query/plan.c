@@ -4,6 +4,7 @@
 #include "profile/tree_sums.h"
 #include "query/groups.h"
 #include "query/row_sums.h"
+#include "query/within.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,9 +29,11 @@ uint32_t query_pick_type(const struct profile *catalog, const struct selector *s
 			continue;
 		if (picked == UINT32_MAX || is_better(catalog, i, picked))
 			picked = i;
-		n++;
 	}
-	*others = n ? n - 1 : 0;
+	for (uint32_t i = 0; picked != UINT32_MAX && i < catalog->series.types.n; i++)
+		n += i != picked && (!s || selector_takes_type(s, catalog, i)) &&
+		     !is_better(catalog, picked, i);
+	*others = n;
 	return picked;
 }
 
@@ -38,9 +41,15 @@ double query_seconds(const struct query *q)
 {
 	int64_t from_ns, to_ns;
 	q->source->ops->range(q->source, &from_ns, &to_ns);
-	from_ns = from_ns > q->from_ns ? from_ns : q->from_ns;
-	to_ns = to_ns < q->to_ns ? to_ns : q->to_ns;
-	return to_ns > from_ns ? ((double)to_ns - from_ns) / 1e9 : 0;
+	double seconds = 0;
+	for (uint32_t i = 0; i < query_pieces(q); i++) {
+		struct query_piece part = query_piece_at(q, i);
+		part.from_ns = from_ns > part.from_ns ? from_ns : part.from_ns;
+		part.to_ns = to_ns < part.to_ns ? to_ns : part.to_ns;
+		if (part.to_ns > part.from_ns)
+			seconds += ((double)part.to_ns - part.from_ns) / 1e9;
+	}
+	return seconds;
 }
 
 /* --- trees --- */
@@ -104,51 +113,90 @@ static int plant(struct planting *t, struct profile *dict, uint32_t root,
 				 t->err);
 }
 
-static uint64_t merged_bytes(const struct source_merged *m)
+static uint64_t sums_bytes(const struct source_sums *s)
 {
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < m->n; i++) {
-		const struct source_sums *s = &m->parts[i];
-		bytes += s->n * (sizeof *s->stack + sizeof *s->value);
-		if (s->rows)
-			bytes += s->n * sizeof *s->rows;
-		if (s->count)
-			bytes += s->n * (sizeof *s->count + sizeof *s->squares);
-	}
+	uint64_t bytes = s->n * (sizeof *s->stack + sizeof *s->value);
+	if (s->rows)
+		bytes += s->n * sizeof *s->rows;
+	if (s->count)
+		bytes += s->n * (sizeof *s->count + sizeof *s->squares);
 	return bytes;
 }
 
-static int plant_merged(struct planting *t, uint32_t group, int64_t factor,
-			const struct source_merged *m)
+/* What a group's sums are worth. */
+struct group_sums {
+	struct planting *t;
+	uint32_t group;
+	int64_t factor;
+};
+
+static int plant_part(const struct group_sums *g, const struct source_sums *part)
+{
+	struct stack_values sums = { .n = part->n,
+				     .stack = part->stack,
+				     .value = part->value,
+				     .count = part->count,
+				     .squares = part->squares,
+				     .rows = part->rows,
+				     .factor = g->factor };
+	if (!part->n)
+		return 0;
+	g->t->has_any[g->group] = true;
+	return plant(g->t, part->dict, group_root(g->t, g->group), &sums);
+}
+
+static int plant_each(void *ctx, const struct source_sums *part)
+{
+	const struct group_sums *g = ctx;
+	g->t->held_bytes = sums_bytes(part);
+	return plant_part(g, part);
+}
+
+static int plant_merged(const struct group_sums *g, const struct source_merged *m)
 {
 	int rc = 0;
-	t->rounded |= m->rounded;
-	t->held_bytes = merged_bytes(m);
-	for (size_t i = 0; rc == 0 && i < m->n; i++) {
-		const struct source_sums *part = &m->parts[i];
-		struct stack_values sums = { .n = part->n,
-					     .stack = part->stack,
-					     .value = part->value,
-					     .count = part->count,
-					     .squares = part->squares,
-					     .rows = part->rows,
-					     .factor = factor };
-		if (!part->n)
-			continue;
-		t->has_any[group] = true;
-		rc = plant(t, part->dict, group_root(t, group), &sums);
-	}
+	g->t->rounded |= m->rounded;
+	g->t->held_bytes = 0;
+	for (size_t i = 0; i < m->n; i++)
+		g->t->held_bytes += sums_bytes(&m->parts[i]);
+	for (size_t i = 0; rc == 0 && i < m->n; i++)
+		rc = plant_part(g, &m->parts[i]);
+	return rc;
+}
+
+static int merge_all(const struct group_sums *g, const bool *wanted, struct query_piece part)
+{
+	const struct query *q = g->t->q;
+	struct source_merged m = { 0 };
+	int rc = q->source->ops->merge(q->source, wanted, part.from_ns, part.to_ns, &m, g->t->err);
+	if (rc == 0)
+		rc = plant_merged(g, &m);
+	source_merged_done(&m);
+	return rc;
+}
+
+/* Where small nodes are left out, dictionaries are looked at again in the end (profile/tree_sums.h). */
+static int merge_part(struct group_sums *g, const bool *wanted, struct query_piece part)
+{
+	struct planting *t = g->t;
+	const struct query *q = t->q;
+	bool rounded = false;
+	if (part.to_ns == part.from_ns && q->within)
+		return 0;
+	if (!q->source->ops->merge_each || q->tree.min_share > 0)
+		return merge_all(g, wanted, part);
+	int rc = q->source->ops->merge_each(q->source, wanted, part.from_ns, part.to_ns, plant_each,
+					    g, &rounded, t->err);
+	t->rounded |= rounded;
 	return rc;
 }
 
 static int merge_wanted(struct planting *t, uint32_t group, int64_t factor, const bool *wanted)
 {
-	const struct query *q = t->q;
-	struct source_merged m = { 0 };
-	int rc = q->source->ops->merge(q->source, wanted, q->from_ns, q->to_ns, &m, t->err);
-	if (rc == 0)
-		rc = plant_merged(t, group, factor, &m);
-	source_merged_done(&m);
+	struct group_sums g = { t, group, factor };
+	int rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < query_pieces(t->q); i++)
+		rc = merge_part(&g, wanted, query_piece_at(t->q, i));
 	return rc;
 }
 
@@ -269,6 +317,25 @@ int query_diff(const struct query *newer, const struct query *older, const struc
 		*out = s;
 	else
 		query_sides_done(&s);
+	return rc;
+}
+
+int query_overlay(const struct query *newer, const struct query *older, struct tree **out,
+		  struct err *err)
+{
+	struct query_tree n = { 0 }, o = { 0 };
+	int rc = side_tree(newer, &n, err);
+	if (rc == 0)
+		rc = side_tree(older, &o, err);
+	if (rc == 0)
+		rc = diff_check_units(n.tree, o.tree, err);
+	if (rc == 0)
+		tree_diff(n.tree, o.tree);
+	tree_free(o.tree);
+	if (rc < 0)
+		tree_free(n.tree);
+	else
+		*out = n.tree;
 	return rc;
 }
 

@@ -26,6 +26,11 @@ enum {
 	QUERY_BY_MAX = 8,
 	QUERY_MAX_GROUPS = 10000, /* combinations of values of the labels in by */
 	QUERY_MAX_STEPS = 100000,
+	QUERY_MAX_WITHIN = 64, /* parts of a range */
+};
+
+struct query_piece {
+	int64_t from_ns, to_ns;
 };
 
 struct query {
@@ -33,6 +38,10 @@ struct query {
 	const struct selector *selector; /* NULL: everything of the type */
 	uint32_t type;                   /* of the catalog; query_pick_type */
 	int64_t from_ns, to_ns;
+	/* Of the range only what is in these parts of it (query/within.h), for trees and profiles; ascending, none over another. NULL: all of it. Not of
+	 * snapshots. */
+	const struct query_piece *within;
+	uint32_t n_within;
 	/* Labels whose values are told apart; where a series has no such label pid, tid and cpu are the sample's
 	 * columns, and container is container_id. In trees they are root frames. */
 	const char *by[QUERY_BY_MAX];
@@ -42,7 +51,7 @@ struct query {
 	struct guard_limits limits;
 };
 
-/* The type a selector asks for: the catalog's default where it takes that, else the first it takes. *others: how many more it takes.
+/* The type a selector asks for: the catalog's default where it takes that, else the first it takes. *others: how many more it takes, metrics beside a profile aside.
  * UINT32_MAX: none. */
 uint32_t query_pick_type(const struct profile *catalog, const struct selector *s, uint32_t *others);
 
@@ -82,13 +91,17 @@ struct query_sides {
 };
 int query_diff(const struct query *newer, const struct query *older, const struct diff_opts *opts,
 	       struct query_sides *out, struct err *err);
+/* Both in one tree (profile/tree.h: tree_diff), with spreads where they are known; tree_free. */
+int query_overlay(const struct query *newer, const struct query *older, struct tree **out,
+		  struct err *err);
 void query_sides_done(struct query_sides *s);
 
 /* How much of the range the source knows, in seconds. */
 double query_seconds(const struct query *q);
 
 /* The samples as a profile (profile_free), unfiltered: with times and ids as the source has them, or added up by series and stack. by
- * does not count. */
-int query_profile(const struct query *q, bool with_times, struct profile **out, struct err *err);
+ * does not count. ids_missing: as query_tree's; NULL: nobody asks. */
+int query_profile(const struct query *q, bool with_times, struct profile **out, bool *ids_missing,
+		  struct err *err);
 
 #endif

@@ -98,6 +98,13 @@ static int range_of_series(struct ranging *r)
 
 /* --- by rows --- */
 
+static void add_to_steps(struct ranging *r, uint32_t group, int64_t factor,
+			 const struct source_row *row)
+{
+	step_axis_add(&r->axis, row->time_ns, row->length_ns, sum_mul(row->value, factor),
+		      r->sums.v + group * r->axis.n);
+}
+
 static int add_row(void *ctx, const struct source_row *row)
 {
 	struct ranging *r = ctx;
@@ -106,17 +113,31 @@ static int add_row(void *ctx, const struct source_row *row)
 		return groups_check(&r->groups, r->err);
 	int rc = grow_sums(r);
 	if (rc == 0)
-		step_axis_add(&r->axis, row->time_ns, row->length_ns,
-			      sum_mul(row->value, groups_factor(&r->groups, row->series)),
-			      r->sums.v + group * r->axis.n);
+		add_to_steps(r, group, groups_factor(&r->groups, row->series), row);
+	return rc;
+}
+
+/* All are of one group: windows have no ids. */
+static int add_columns(void *ctx, const struct source_columns *c)
+{
+	struct ranging *r = ctx;
+	struct source_row row = source_columns_row(c, 0);
+	uint32_t group = groups_of_row(&r->groups, &row);
+	if (group == GROUP_NONE)
+		return groups_check(&r->groups, r->err);
+	int64_t factor = groups_factor(&r->groups, c->series);
+	int rc = grow_sums(r);
+	for (size_t i = 0; rc == 0 && i < c->n; i++) {
+		row = source_columns_row(c, i);
+		add_to_steps(r, group, factor, &row);
+	}
 	return rc;
 }
 
 static int range_of_rows(struct ranging *r)
 {
 	const struct query *q = r->q;
-	return q->source->ops->rows(q->source, r->groups.wanted, q->from_ns, q->to_ns, add_row, r,
-				    r->err);
+	return groups_read(&r->groups, q->from_ns, q->to_ns, add_row, add_columns, r, r->err);
 }
 
 /* --- snapshots --- */

@@ -1,6 +1,7 @@
 #include "query/row_sums.h"
 
 #include "profile/sum.h"
+#include "query/within.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,9 +68,19 @@ static void add_row(struct row_sums *r, const struct source_row *row, uint32_t g
 	sum->squares += spread.squares * factor * factor;
 }
 
-static int take_row(void *ctx, const struct source_row *row)
+static int check_memory(struct row_sums *r, size_t more)
 {
 	enum { CHECK_EVERY = 1 << 16 };
+	size_t before = r->rows;
+	r->rows += more;
+	if (before / CHECK_EVERY == r->rows / CHECK_EVERY)
+		return 0;
+	uint64_t bytes = vec_size_bytes(&r->all) + map_size_bytes(&r->index);
+	return guard_memory(r->guard, bytes, r->err);
+}
+
+static int take_row(void *ctx, const struct source_row *row)
+{
 	struct row_sums *r = ctx;
 	if (r->snapshots && !snapshots_has(r->snapshots, row))
 		return 0;
@@ -77,10 +88,23 @@ static int take_row(void *ctx, const struct source_row *row)
 	if (group == GROUP_NONE)
 		return groups_check(r->groups, r->err);
 	add_row(r, row, group);
-	if (++r->rows % CHECK_EVERY)
-		return 0;
-	uint64_t bytes = vec_size_bytes(&r->all) + map_size_bytes(&r->index);
-	return guard_memory(r->guard, bytes, r->err);
+	return check_memory(r, 1);
+}
+
+/* All are of one group: windows have no ids. */
+static int take_columns(void *ctx, const struct source_columns *c)
+{
+	struct row_sums *r = ctx;
+	struct source_row row = source_columns_row(c, 0);
+	uint32_t group = groups_of_row(r->groups, &row);
+	if (group == GROUP_NONE)
+		return groups_check(r->groups, r->err);
+	for (size_t i = 0; i < c->n; i++) {
+		row = source_columns_row(c, i);
+		if (!r->snapshots || snapshots_has(r->snapshots, &row))
+			add_row(r, &row, group);
+	}
+	return check_memory(r, c->n);
 }
 
 static int sum_cmp(const void *a, const void *b)
@@ -93,20 +117,25 @@ static int sum_cmp(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
+static int read_part(struct row_sums *r, struct query_piece part)
+{
+	return groups_read(r->groups, part.from_ns, part.to_ns, take_row, take_columns, r, r->err);
+}
+
 static int read_rows(struct row_sums *r, struct snapshots *snapshots)
 {
 	const struct query *q = r->groups->q;
-	int64_t from_ns = q->from_ns;
+	int rc = 0;
 	if (query_is_snapshot(q)) {
 		snapshots_init(snapshots, q);
 		r->snapshots = snapshots;
-		from_ns = snapshots_from_ns(q);
-		int rc = snapshots_find(snapshots, r->err);
-		if (rc)
-			return rc;
+		rc = snapshots_find(snapshots, r->err);
+		return rc ? rc
+			  : read_part(r, (struct query_piece){ snapshots_from_ns(q), q->to_ns });
 	}
-	return q->source->ops->rows(q->source, r->groups->wanted, from_ns, q->to_ns, take_row, r,
-				    r->err);
+	for (uint32_t i = 0; rc == 0 && i < query_pieces(q); i++)
+		rc = read_part(r, query_piece_at(q, i));
+	return rc;
 }
 
 int row_sums_read(struct row_sums *r, struct groups *g, const struct guard *guard, struct err *err)

@@ -1,7 +1,7 @@
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "base/str.h"
 #include "query/column_error.h"
-#include "query/pattern.h"
 #include "query/selector_parts.h"
 
 #include <ctype.h>
@@ -180,23 +180,26 @@ static int parse_op(struct parser *p, enum condition_op *out)
 
 static enum sample_column column_of(const char *label)
 {
-	static const char *const names[] = { "", "pid", "tid", "cpu", "trace_id" };
-	for (int i = COLUMN_PID; i <= COLUMN_TRACE; i++)
+	static const char *const names[] = { "", "pid", "tid", "cpu", "trace_id", "stack_id" };
+	for (int i = COLUMN_PID; i <= COLUMN_STACK; i++)
 		if (strcmp(label, names[i]) == 0)
 			return i;
 	return COLUMN_NONE;
 }
 
-/* A trace's id, as it is compared: lower case. "" stands for samples without one. */
-static int check_trace(struct parser *p, struct condition *c, const char *where)
+/* The id of a trace or a stack, as it is compared: lower case. "" stands for samples without one. */
+static int check_id(struct parser *p, struct condition *c, const char *where)
 {
-	uint8_t trace[LINK_TRACE_BYTES];
+	uint8_t id[LINK_TRACE_BYTES];
 	char text[LINK_TEXT_BYTES];
 	if (!*c->value)
 		return 0;
-	if (!link_parse(c->value, strlen(c->value), trace, sizeof trace))
-		return parse_error(p, where, "a trace_id is 32 hexadecimal digits");
-	link_text(trace, sizeof trace, text);
+	if (!link_parse(c->value, strlen(c->value), id, sizeof id))
+		return parse_error(p, where,
+				   c->column == COLUMN_TRACE
+					   ? "a trace_id is 32 hexadecimal digits"
+					   : "a stack_id is 32 hexadecimal digits");
+	link_text(id, sizeof id, text);
 	c->value = arena_dup(&p->out->arena, text, sizeof text - 1);
 	return 0;
 }
@@ -220,7 +223,7 @@ static int parse_condition(struct parser *p)
 	if (c.op >= OP_MATCH && pattern_compile(c.value, &c.regex, &why) < 0)
 		return parse_error(p, value, why.text);
 	c.column = column_of(c.label);
-	if (c.column == COLUMN_TRACE && c.op < OP_MATCH && check_trace(p, &c, value) < 0)
+	if (c.column >= COLUMN_TRACE && c.op < OP_MATCH && check_id(p, &c, value) < 0)
 		return -EINVAL;
 	s->conditions[s->n_conditions++] = c;
 	return 0;

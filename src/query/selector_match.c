@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "profile/select.h"
+#include "profile/stack_id.h"
 #include "query/selector_parts.h"
 
 #include <inttypes.h>
@@ -64,6 +65,11 @@ static bool names_fit(const struct selector *s, const char *name)
 	return true;
 }
 
+void selector_take_all_types(struct selector *s)
+{
+	s->n_parts = 0;
+}
+
 bool selector_takes_type(const struct selector *s, const struct profile *p, uint32_t type)
 {
 	const struct type *t = &p->series.types.v[type];
@@ -115,6 +121,30 @@ static bool set_fits(const struct condition *c, const struct profile *p, uint32_
 	return *found ? fits : value_fits(c, "");
 }
 
+bool selector_suits_labels(const struct selector *s)
+{
+	for (int i = 0; i < s->n_conditions; i++)
+		if (s->conditions[i].column)
+			return false;
+	return s->n_parts <= 1;
+}
+
+bool selector_takes_labels(const struct selector *s, const char *type, selector_get_fn *get,
+			   void *ctx)
+{
+	const struct type_view view = { type, "", "", "", "" };
+
+	if (!names_fit(s, type) || (s->n_parts && !view_fits(s, &view)))
+		return false;
+	for (int i = 0; i < s->n_conditions; i++) {
+		const struct condition *c = &s->conditions[i];
+		const char *value = is_name(c) ? NULL : get(ctx, c->label);
+		if (!is_name(c) && value_fits(c, value ? value : "") == is_negative(c))
+			return false;
+	}
+	return true;
+}
+
 static bool label_is_known(const struct profile *p, const char *name)
 {
 	uint32_t key = strtab_find(&p->strings, name);
@@ -135,6 +165,13 @@ const char *selector_unknown_label(const struct selector *s, const struct profil
 
 /* --- series and samples ---------------------------------------------------------------------- */
 
+/* What a condition says of the stacks of a dictionary. */
+struct stack_answers {
+	const struct profile *dict;
+	struct stack_ids ids;
+	VEC(uint8_t) said; /* by stack: 0: not asked yet, else 1 + whether it fits */
+};
+
 /* A condition on a column, and what it said of the last value. */
 struct column_test {
 	const struct condition *c;
@@ -142,6 +179,8 @@ struct column_test {
 	bool is_known, fits;
 	uint32_t id;
 	uint8_t trace[LINK_TRACE_BYTES]; /* zeros: none */
+	VEC(struct stack_answers) dicts;
+	size_t last_dict;
 };
 
 struct selector_match {
@@ -188,12 +227,22 @@ struct selector_match *selector_match_new(const struct selector *s, const struct
 	return m;
 }
 
+static void test_done(struct column_test *t)
+{
+	for (size_t i = 0; i < t->dicts.n; i++) {
+		stack_ids_done(&t->dicts.v[i].ids);
+		vec_done(&t->dicts.v[i].said);
+	}
+	vec_done(&t->dicts);
+	free(t->is_label);
+}
+
 void selector_match_free(struct selector_match *m)
 {
 	if (!m)
 		return;
 	for (int i = 0; i < m->n_tests; i++)
-		free(m->tests[i].is_label);
+		test_done(&m->tests[i]);
 	free(m->type_fits);
 	free(m->set_fits);
 	free(m);
@@ -202,12 +251,16 @@ void selector_match_free(struct selector_match *m)
 enum selector_answer selector_match_series(const struct selector_match *m, uint32_t series)
 {
 	const struct series *s = &m->p->series.series.v[series];
+	unsigned by = 0;
+	if (series_is_free(&m->p->series, series))
+		return SELECTS_NOTHING;
 	if (!m->type_fits[s->type] || !m->set_fits[s->labels])
 		return SELECTS_NOTHING;
 	for (int i = 0; i < m->n_tests; i++)
 		if (!m->tests[i].is_label[s->labels])
-			return SELECTS_BY_COLUMN;
-	return SELECTS_ALL;
+			by |= m->tests[i].c->column == COLUMN_STACK ? SELECTS_BY_STACK
+								    : SELECTS_BY_COLUMN;
+	return by ? (enum selector_answer)by : SELECTS_ALL;
 }
 
 static bool column_fits(struct column_test *t, uint32_t id)
@@ -236,6 +289,35 @@ static bool trace_fits(struct column_test *t, const struct trace_link *link)
 	return t->fits;
 }
 
+static struct stack_answers *answers_of(struct column_test *t, const struct profile *dict)
+{
+	if (t->last_dict < t->dicts.n && t->dicts.v[t->last_dict].dict == dict)
+		return &t->dicts.v[t->last_dict];
+	size_t i = 0;
+	while (i < t->dicts.n && t->dicts.v[i].dict != dict)
+		i++;
+	if (i == t->dicts.n)
+		vec_push(&t->dicts, (struct stack_answers){ .dict = dict });
+	t->last_dict = i;
+	return &t->dicts.v[i];
+}
+
+static bool stack_fits(struct column_test *t, const struct profile *dict, uint32_t stack)
+{
+	char text[STACK_ID_TEXT_BYTES];
+	if (!dict)
+		return value_fits(t->c, "") != is_negative(t->c);
+	struct stack_answers *a = answers_of(t, dict);
+	while (a->said.n <= stack)
+		vec_push(&a->said, 0);
+	if (!a->said.v[stack]) {
+		struct stack_id id = stack_id_of(&a->ids, dict, stack);
+		stack_id_text(&id, text);
+		a->said.v[stack] = 1 + (value_fits(t->c, text) != is_negative(t->c));
+	}
+	return a->said.v[stack] == 2;
+}
+
 static bool test_fits(struct column_test *t, const struct selected_sample *sample)
 {
 	switch (t->c->column) {
@@ -245,6 +327,8 @@ static bool test_fits(struct column_test *t, const struct selected_sample *sampl
 		return column_fits(t, sample->tid);
 	case COLUMN_CPU:
 		return column_fits(t, sample->cpu);
+	case COLUMN_STACK:
+		return stack_fits(t, sample->dict, sample->stack);
 	default:
 		return trace_fits(t, sample->link);
 	}
@@ -267,9 +351,13 @@ size_t selector_apply(const struct selector *s, struct profile *p)
 	struct selector_match *m = selector_match_new(s, p);
 	bool *keep = xcalloc(c->n, sizeof *keep);
 	for (size_t row = 0; row < c->n; row++) {
-		const struct selected_sample sample = { c->series[row], c->pid[row], c->tid[row],
+		const struct selected_sample sample = { c->series[row],
+							c->pid[row],
+							c->tid[row],
 							c->cpu[row],
-							link_get(&p->links, sample_link(c, row)) };
+							link_get(&p->links, sample_link(c, row)),
+							p,
+							c->stack[row] };
 		keep[row] = selector_match_sample(m, &sample);
 	}
 	profile_keep_samples(p, keep);

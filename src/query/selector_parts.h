@@ -8,7 +8,7 @@
 #include <regex.h>
 
 enum condition_op { OP_EQUAL, OP_NOT_EQUAL, OP_MATCH, OP_NOT_MATCH };
-enum sample_column { COLUMN_NONE, COLUMN_PID, COLUMN_TID, COLUMN_CPU, COLUMN_TRACE };
+enum sample_column { COLUMN_NONE, COLUMN_PID, COLUMN_TID, COLUMN_CPU, COLUMN_TRACE, COLUMN_STACK };
 
 struct condition {
 	const char *label, *value;

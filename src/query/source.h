@@ -29,6 +29,8 @@ struct source_merged {
 };
 void source_merged_done(struct source_merged *m);
 
+typedef int (*source_sums_fn)(void *ctx, const struct source_sums *sums);
+
 struct source_row {
 	struct profile *dict; /* as that of sums */
 	int64_t time_ns, length_ns, value;
@@ -37,6 +39,31 @@ struct source_row {
 	bool is_window; /* the sum of what began in length_ns: neither ids nor the link are known */
 };
 typedef int (*source_row_fn)(void *ctx, const struct source_row *row);
+
+/* Rows of one series that are windows: column by column. */
+struct source_columns {
+	struct profile *dict;
+	uint32_t series;
+	int64_t time_ns, length_ns; /* of window 0, and how long each is */
+	size_t n;
+	const uint32_t *stack, *window;
+	const int64_t *value;
+};
+typedef int (*source_columns_fn)(void *ctx, const struct source_columns *c);
+/* As a row. */
+static inline struct source_row source_columns_row(const struct source_columns *c, size_t i)
+{
+	return (struct source_row){ .dict = c->dict,
+				    .time_ns = c->time_ns + c->window[i] * c->length_ns,
+				    .length_ns = c->length_ns,
+				    .value = c->value[i],
+				    .series = c->series,
+				    .stack = c->stack[i],
+				    .pid = SAMPLE_NO_ID,
+				    .tid = SAMPLE_NO_ID,
+				    .cpu = SAMPLE_NO_ID,
+				    .is_window = true };
+}
 typedef int (*source_points_fn)(void *ctx, const struct metric_point *points, size_t n);
 
 struct source;
@@ -48,13 +75,19 @@ struct source_ops {
 	/* wanted: by series. */
 	int (*merge)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		     struct source_merged *out, struct err *err);
+	/* The same, a part after the other, each with its dictionary there during the call only. NULL: merge is as good. */
+	int (*merge_each)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+			  source_sums_fn part, void *ctx, bool *rounded, struct err *err);
 	/* sums[group[series] * steps + step] += value; group UINT32_MAX: not wanted. */
 	int (*steps)(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
 		     size_t steps, int64_t *sums, struct err *err);
 	/* Every sample there is, exact ones where they are kept, else windows. Ends when row returns other than 0, which is returned. */
 	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		    source_row_fn row, void *ctx, struct err *err);
-	/* The same of samples that begin in the range, none of them cut. NULL: rows cuts none. */
+	/* The same, of windows many at once. NULL: it has none. */
+	int (*columns)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		       source_row_fn row, source_columns_fn columns, void *ctx, struct err *err);
+	/* rows of samples that begin in the range, none of them cut. NULL: rows cuts none. */
 	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_row_fn row, void *ctx, struct err *err);
 	/* Points of a series that is a metric, in order of time (store_points). NULL: the source has no metrics. */
@@ -74,6 +107,14 @@ struct source { /* embedded first in the source's own struct */
 static inline bool source_is_stopped(const struct source *s)
 {
 	return s->stop && s->stop(s->stop_ctx);
+}
+static inline int source_columns(struct source *s, const bool *wanted, int64_t from_ns,
+				 int64_t to_ns, source_row_fn row, source_columns_fn columns,
+				 void *ctx, struct err *err)
+{
+	if (!s->ops->columns)
+		return s->ops->rows(s, wanted, from_ns, to_ns, row, ctx, err);
+	return s->ops->columns(s, wanted, from_ns, to_ns, row, columns, ctx, err);
 }
 static inline void source_close(struct source *s) /* NULL is fine */
 {

@@ -31,24 +31,47 @@ static void get_range(struct source *s, int64_t *from_ns, int64_t *to_ns)
 	store_view_range(view_of(s), from_ns, to_ns);
 }
 
+static struct source_sums sums_of(const struct store_sums *sums)
+{
+	return (struct source_sums){ .dict = sums->dict,
+				     .n = sums->n,
+				     .stack = sums->stack,
+				     .value = sums->value,
+				     .count = sums->count,
+				     .squares = sums->squares };
+}
+
 /* The lists change hands. */
 static void take_sums(struct source_merged *to, struct store_merged *from)
 {
 	*to = (struct source_merged){ .parts = xcalloc(from->n + 1, sizeof *to->parts),
 				      .n = from->n,
 				      .rounded = from->rounded };
-	for (size_t i = 0; i < from->n; i++) {
-		const struct store_sums *sums = &from->parts[i];
-
-		to->parts[i] = (struct source_sums){ .dict = sums->dict,
-						     .n = sums->n,
-						     .stack = sums->stack,
-						     .value = sums->value,
-						     .count = sums->count,
-						     .squares = sums->squares };
-	}
+	for (size_t i = 0; i < from->n; i++)
+		to->parts[i] = sums_of(&from->parts[i]);
 	from->n = 0;
 	store_merged_done(from);
+}
+
+struct sums_call {
+	source_sums_fn part;
+	void *ctx;
+};
+
+static int give_sums(void *ctx, const struct store_sums *sums)
+{
+	const struct sums_call *call = ctx;
+	struct source_sums given = sums_of(sums);
+
+	return call->part(call->ctx, &given);
+}
+
+static int merge_each(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		      source_sums_fn part, void *ctx, bool *rounded, struct err *err)
+{
+	struct sums_call call = { part, ctx };
+
+	return store_merge_each(view_of(s), wanted, from_ns, to_ns, give_sums, &call, rounded, err);
 }
 
 static int merge(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
@@ -70,6 +93,7 @@ static int steps(struct source *s, const uint32_t *group, int64_t from_ns, int64
 
 struct row_call {
 	source_row_fn row;
+	source_columns_fn columns;
 	void *ctx;
 };
 
@@ -94,9 +118,33 @@ static int give_row(void *ctx, const struct store_row *r)
 static int rows(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		source_row_fn row, void *ctx, struct err *err)
 {
-	struct row_call call = { row, ctx };
+	struct row_call call = { .row = row, .ctx = ctx };
 
 	return store_rows(view_of(s), wanted, from_ns, to_ns, give_row, &call, err);
+}
+
+static int give_columns(void *ctx, const struct store_columns *c)
+{
+	const struct row_call *call = ctx;
+	const struct source_columns columns = { .dict = c->dict,
+						.series = c->series,
+						.time_ns = c->from_ns,
+						.length_ns = BLOCK_WINDOW_NS,
+						.n = c->n,
+						.stack = c->stack,
+						.window = c->window,
+						.value = c->value };
+
+	return call->columns(call->ctx, &columns);
+}
+
+static int columns(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		   source_row_fn row, source_columns_fn fn, void *ctx, struct err *err)
+{
+	struct row_call call = { .row = row, .columns = fn, .ctx = ctx };
+	const struct store_taker taker = { give_row, give_columns, &call };
+
+	return store_columns(view_of(s), wanted, from_ns, to_ns, &taker, err);
 }
 
 static int points(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
@@ -108,7 +156,7 @@ static int points(struct source *s, uint32_t series, int64_t from_ns, int64_t to
 static int whole_rows(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		      source_row_fn row, void *ctx, struct err *err)
 {
-	struct row_call call = { row, ctx };
+	struct row_call call = { .row = row, .ctx = ctx };
 
 	return store_whole_rows(view_of(s), wanted, from_ns, to_ns, give_row, &call, err);
 }
@@ -129,8 +177,10 @@ static int open_view(struct store *store, struct store *own, struct source **out
 		.catalog = get_catalog,
 		.range = get_range,
 		.merge = merge,
+		.merge_each = merge_each,
 		.steps = steps,
 		.rows = rows,
+		.columns = columns,
 		.whole_rows = whole_rows,
 		.points = points,
 		.close = close_store,

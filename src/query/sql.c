@@ -127,8 +127,10 @@ void sql_close(struct sql *sql)
 	if (!sql)
 		return;
 	sqlite3_close(sql->db);
-	for (size_t i = 0; i < sql->parts.n; i++)
+	for (size_t i = 0; i < sql->parts.n; i++) {
 		frame_names_done(&sql->parts.v[i].names);
+		stack_ids_done(&sql->parts.v[i].stack_ids);
+	}
 	vec_done(&sql->parts);
 	stack_lines_done(&sql->lines);
 	buf_done(&sql->text);

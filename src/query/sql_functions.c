@@ -1,6 +1,6 @@
 /* stack_text(stack) and has_function(stack, 're'). */
 #include "base/mem.h"
-#include "query/pattern.h"
+#include "base/pattern.h"
 #include "query/sql_state.h"
 
 #include <string.h>

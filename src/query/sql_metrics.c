@@ -13,10 +13,6 @@ static const char schema[] = "CREATE TABLE x(time INTEGER, name TEXT, value REAL
 
 #define SLICE_NS INT64_C(86400000000000)
 
-/* Constraints that are pushed down, a letter for each, in the order of their values. */
-enum { PUSH_FROM = '>', PUSH_TO = '<', PUSH_AT = '=', PUSH_SERIES = 's', PUSH_NAME = 'n' };
-enum { PUSH_MAX = 16 };
-
 struct scan {
 	sqlite3_vtab_cursor base;
 	struct sql *sql;
@@ -90,61 +86,31 @@ static int fill(struct scan *s)
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static char push_of(int column, int op)
-{
-	bool is_equal = op == SQLITE_INDEX_CONSTRAINT_EQ;
-
-	if (column == TIME &&
-	    (op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE))
-		return PUSH_FROM;
-	if (column == TIME &&
-	    (op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE))
-		return PUSH_TO;
-	if (column == TIME)
-		return is_equal ? PUSH_AT : 0;
-	if (column == SERIES)
-		return is_equal ? PUSH_SERIES : 0;
-	return column == NAME && is_equal ? PUSH_NAME : 0;
-}
-
-static void estimate(sqlite3_index_info *info, const char *pushed)
-{
-	double rows = 1e6;
-
-	for (; *pushed; pushed++)
-		rows /= strchr("<>", *pushed) ? 3 : *pushed == PUSH_AT ? 1e4 : 20;
-	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
-	info->estimatedCost = 1e3 + rows;
-}
+enum { PUSH_SERIES = 's', PUSH_NAME = 'n' };
+static const struct sql_push columns[] = {
+	{ TIME, SQL_PUSH_AT, false },
+	{ SERIES, PUSH_SERIES, false },
+	{ NAME, PUSH_NAME, true },
+};
+static const struct sql_pushes pushes = { .columns = columns,
+					  .n = sizeof columns / sizeof *columns,
+					  .rows = 1e6,
+					  .equal_part = 0.05,
+					  .cost = 1e3 };
 
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	char pushed[PUSH_MAX + 1] = "";
-	int n = 0;
-
 	(void)vtab;
-	for (int i = 0; i < info->nConstraint && n < PUSH_MAX; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-		char push = c->usable ? push_of(c->iColumn, c->op) : 0;
-		if (!push ||
-		    (push == PUSH_NAME && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0))
-			continue;
-		pushed[n++] = push;
-		info->aConstraintUsage[i].argvIndex = n;
-	}
-	estimate(info, pushed);
-	info->idxStr = sqlite3_mprintf("%s", pushed);
-	info->needToFreeIdxStr = 1;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return sql_push_all(info, &pushes);
 }
 
 static void push_time(struct scan *s, char push, sqlite3_value *v)
 {
 	int64_t t;
 
-	if (push != PUSH_TO && sql_integer_of(v, false, &t) && t > s->from_ns)
+	if (push != SQL_PUSH_TO && sql_integer_of(v, false, &t) && t > s->from_ns)
 		s->from_ns = t;
-	if (push != PUSH_FROM && sql_integer_of(v, true, &t) && t < s->to_ns)
+	if (push != SQL_PUSH_FROM && sql_integer_of(v, true, &t) && t < s->to_ns)
 		s->to_ns = t + (t < INT64_MAX);
 }
 
@@ -183,7 +149,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *pushed, int
 	(void)number;
 	start(s);
 	for (int i = 0; i < argc; i++) {
-		if (strchr("<>=", pushed[i]))
+		if (pushed[i] == SQL_PUSH_AT || strchr("<>", pushed[i]))
 			push_time(s, pushed[i], argv[i]);
 		else
 			for (uint32_t k = 0; k < catalog_of(s)->series.series.n; k++)
@@ -194,13 +160,6 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *pushed, int
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
-
-static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			 sqlite3_vtab **out, char **err)
-{
-	(void)argc, (void)argv, (void)err;
-	return sql_vtab_connect(db, aux, schema, out);
-}
 
 static int open_scan(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
@@ -269,7 +228,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module module = {
-	.xConnect = connect_table,
+	.xConnect = sql_vtab_connect,
 	.xBestIndex = best_index,
 	.xDisconnect = sql_vtab_disconnect,
 	.xOpen = open_scan,
@@ -283,5 +242,5 @@ static const sqlite3_module module = {
 
 int sql_metrics_register(struct sql *sql)
 {
-	return sql_module_add(sql, "metrics", &module, NULL);
+	return sql_module_add(sql, "metrics", schema, &module, NULL);
 }

@@ -168,76 +168,31 @@ static int fill(struct scan *s)
 
 /* --- what is asked for -------------------------------------------------------------------------- */
 
-/* Constraints that are pushed down, a letter for each, in the order of their values. */
-enum {
-	PUSH_FROM = '>',
-	PUSH_TO = '<',
-	PUSH_AT = 'a',
-	PUSH_SERIES = 's',
-	PUSH_TYPE = 't',
-	PUSH_SAMPLE_TYPE = 'y',
+enum { PUSH_SERIES = 's', PUSH_TYPE = 't', PUSH_SAMPLE_TYPE = 'y' };
+static const struct sql_push columns[] = {
+	{ TIME, SQL_PUSH_AT, false },
+	{ SERIES, PUSH_SERIES, false },
+	{ TYPE, PUSH_TYPE, true },
+	{ SAMPLE_TYPE, PUSH_SAMPLE_TYPE, true },
 };
-enum { PUSH_MAX = 32, IS_LIST = 'S' - 's' }; /* a list of values: capital letters */
-
-/* What becomes of a constraint; 0: nothing. */
-static char push_of(int column, int op)
-{
-	switch (column) {
-	case TIME:
-		if (op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE)
-			return PUSH_FROM;
-		if (op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE)
-			return PUSH_TO;
-		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_AT : 0;
-	case SERIES:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_SERIES : 0;
-	case TYPE:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_TYPE : 0;
-	case SAMPLE_TYPE:
-		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PUSH_SAMPLE_TYPE : 0;
-	}
-	return 0;
-}
-
-/* Rough: an equal series or type leaves a tenth, each end of time a third. Asking costs something in itself. */
-static void estimate(sqlite3_index_info *info, const char *pushed)
-{
-	double rows = 1e7;
-
-	for (; *pushed; pushed++)
-		rows /= strchr("<>", *pushed) ? 3 : *pushed == PUSH_AT ? 1e4 : 10;
-	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
-	info->estimatedCost = 1e4 + rows;
-}
+static const struct sql_pushes pushes = { .columns = columns,
+					  .n = sizeof columns / sizeof *columns,
+					  .lists = true,
+					  .rows = 1e7,
+					  .equal_part = 0.1,
+					  .cost = 1e4 };
 
 enum { NEEDS_STACK = 1, NEEDS_LINK = 2 };
 
 /* idxNum: what is needed of each row. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	char pushed[PUSH_MAX + 1] = "";
-	int n = 0;
-
 	(void)vtab;
-	for (int i = 0; i < info->nConstraint && n < PUSH_MAX; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-		char push = c->usable ? push_of(c->iColumn, c->op) : 0;
-		bool is_text = push == PUSH_TYPE || push == PUSH_SAMPLE_TYPE;
-		if (!push || (is_text && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0))
-			continue;
-		if (sqlite3_vtab_in(info, i, 1))
-			push += IS_LIST;
-		pushed[n++] = push;
-		info->aConstraintUsage[i].argvIndex = n;
-	}
-	estimate(info, pushed);
 	if (info->colUsed & 1ull << STACK)
 		info->idxNum = NEEDS_STACK;
 	if (info->colUsed & (1ull << TRACE_ID | 1ull << SPAN_ID))
 		info->idxNum |= NEEDS_LINK;
-	info->idxStr = sqlite3_mprintf("%s", pushed);
-	info->needToFreeIdxStr = 1;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return sql_push_all(info, &pushes);
 }
 
 /* Takes away what is not in first…last. */
@@ -253,9 +208,9 @@ static void push_time(struct scan *s, char push, sqlite3_value *v)
 {
 	int64_t first = INT64_MIN, last = INT64_MAX;
 
-	if (push != PUSH_TO && !sql_integer_of(v, false, &first))
+	if (push != SQL_PUSH_TO && !sql_integer_of(v, false, &first))
 		first = INT64_MIN;
-	if (push != PUSH_FROM && !sql_integer_of(v, true, &last))
+	if (push != SQL_PUSH_FROM && !sql_integer_of(v, true, &last))
 		last = INT64_MAX;
 	narrow(s, first, last);
 }
@@ -324,7 +279,7 @@ static int push_series(struct scan *s, char push, sqlite3_value *v)
 	else
 		for (rc = sqlite3_vtab_in_first(v, &each); rc == SQLITE_OK;
 		     rc = sqlite3_vtab_in_next(v, &each))
-			mark(s->sql, push - IS_LIST, each, marked);
+			mark(s->sql, push - SQL_PUSH_LIST, each, marked);
 	for (uint32_t i = 0; i < n; i++)
 		s->wanted[i] &= marked[i];
 	free(marked);
@@ -365,9 +320,9 @@ static int filter(sqlite3_vtab_cursor *base, int needs, const char *pushed, int 
 	if (s->needs_part)
 		rc = sql_find_parts(s->sql);
 	for (int i = 0; rc == SQLITE_OK && i < argc; i++) {
-		if (pushed[i] == PUSH_AT + IS_LIST)
+		if (pushed[i] == SQL_PUSH_AT + SQL_PUSH_LIST)
 			rc = push_times(s, argv[i]);
-		else if (pushed[i] == PUSH_AT || strchr("<>", pushed[i]))
+		else if (pushed[i] == SQL_PUSH_AT || strchr("<>", pushed[i]))
 			push_time(s, pushed[i], argv[i]);
 		else
 			rc = push_series(s, pushed[i], argv[i]);
@@ -380,13 +335,6 @@ static int filter(sqlite3_vtab_cursor *base, int needs, const char *pushed, int 
 }
 
 /* --- the table --------------------------------------------------------------------------------- */
-
-static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			 sqlite3_vtab **out, char **err)
-{
-	(void)argc, (void)argv, (void)err;
-	return sql_vtab_connect(db, aux, schema, out);
-}
 
 static int open_scan(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
@@ -524,7 +472,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module module = {
-	.xConnect = connect_table,
+	.xConnect = sql_vtab_connect,
 	.xBestIndex = best_index,
 	.xDisconnect = sql_vtab_disconnect,
 	.xOpen = open_scan,
@@ -538,5 +486,5 @@ static const sqlite3_module module = {
 
 int sql_samples_register(struct sql *sql)
 {
-	return sql_module_add(sql, "samples", &module, NULL);
+	return sql_module_add(sql, "samples", schema, &module, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "profile/stack_id.h"
 #include "query/frame_names.h"
 #include "query/sql.h"
 
@@ -15,6 +16,7 @@ struct sql_part {
 	uint32_t n_stacks; /* when it was found: more may come, which samples do not refer to */
 	struct frame_names names; /* once somebody asks for a name */
 	bool has_names;
+	struct stack_ids stack_ids; /* once somebody asks for one */
 };
 
 struct sql {
@@ -80,6 +82,7 @@ int sql_text_register(struct sql *sql);      /* sql_text.c */
 struct table;
 struct sql_module {
 	struct sql *sql;
+	const char *schema;
 	const struct table *table; /* of sql_tables.c, which has several */
 };
 struct sql_vtab {
@@ -87,14 +90,31 @@ struct sql_vtab {
 	struct sql *sql;
 	const struct table *table;
 };
-int sql_module_add(struct sql *sql, const char *name, const sqlite3_module *module,
-		   const struct table *table);
-/* For xConnect and xDisconnect. */
-int sql_vtab_connect(sqlite3 *db, const struct sql_module *module, const char *schema,
-		     sqlite3_vtab **out);
+int sql_module_add(struct sql *sql, const char *name, const char *schema,
+		   const sqlite3_module *module, const struct table *table);
+/* xConnect and xDisconnect of all. */
+int sql_vtab_connect(sqlite3 *db, void *module, int argc, const char *const *argv,
+		     sqlite3_vtab **out, char **err);
 int sql_vtab_disconnect(sqlite3_vtab *vtab);
 /* Puts sql->failed into words for SQLite. */
 int sql_vtab_fail(sqlite3_vtab *vtab, int rc);
+
+/* Constraints that xBestIndex pushes down: a letter for each, in the order of their values, which idxStr hands to xFilter. */
+enum { SQL_PUSH_FROM = '>', SQL_PUSH_TO = '<', SQL_PUSH_AT = 'a' }; /* of times */
+enum { SQL_PUSH_LIST = 'S' - 's' }; /* a list of values: capital letters */
+struct sql_push {
+	int column;
+	char letter; /* what `=` becomes; SQL_PUSH_AT: less and greater are pushed down, too */
+	bool is_text;
+};
+struct sql_pushes {
+	const struct sql_push *columns;
+	size_t n;
+	bool lists; /* IN, too */
+	/* Rough: how many rows there are, what part of them an equal value leaves, what asking costs in itself. */
+	double rows, equal_part, cost;
+};
+int sql_push_all(sqlite3_index_info *info, const struct sql_pushes *pushes);
 /* A number; what is between two whole ones becomes the next one below or above. False for what is no number, or none of 64 bits. */
 bool sql_integer_of(sqlite3_value *v, bool up, int64_t *out);
 void sql_result_string(sqlite3_context *ctx, const struct profile *p, uint32_t string);

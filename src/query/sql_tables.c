@@ -77,6 +77,16 @@ static int64_t hash_names(const struct place *at)
 	return (int64_t)hash;
 }
 
+static void result_stack_id(const struct place *at, sqlite3_context *ctx)
+{
+	struct stack_ids *ids = &at->sql->parts.v[at->part].stack_ids;
+	struct stack_id id = stack_id_of(ids, at->p, at->id);
+	char text[STACK_ID_TEXT_BYTES];
+
+	stack_id_text(&id, text);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 static void stacks_column(const struct place *at, int column, sqlite3_context *ctx)
 {
 	size_t depth = at->lines.lines.n;
@@ -98,6 +108,9 @@ static void stacks_column(const struct place *at, int column, sqlite3_context *c
 		break;
 	case 4:
 		sqlite3_result_int64(ctx, hash_names(at));
+		break;
+	case 5:
+		result_stack_id(at, ctx);
 		break;
 	}
 }
@@ -212,6 +225,11 @@ static uint32_t series_n(const struct place *at)
 	return at->p->series.series.n;
 }
 
+static uint32_t series_items(struct place *at)
+{
+	return !series_is_free(&at->p->series, at->id);
+}
+
 static void series_column(const struct place *at, int column, sqlite3_context *ctx)
 {
 	const struct series *s = &at->p->series.series.v[at->id];
@@ -283,8 +301,9 @@ static void labels_column(const struct place *at, int column, sqlite3_context *c
 
 static const struct table tables[] = {
 	{ "stacks",
-	  "CREATE TABLE x(stack INTEGER, depth INTEGER, root TEXT, leaf TEXT, hash INTEGER)", 0,
-	  false, stacks_n, stacks_items, stacks_column },
+	  "CREATE TABLE x(stack INTEGER, depth INTEGER, root TEXT, leaf TEXT, hash INTEGER, "
+	  "stack_id TEXT)",
+	  0, false, stacks_n, stacks_items, stacks_column },
 	{ "frames",
 	  "CREATE TABLE x(stack INTEGER, depth INTEGER, kind TEXT, function TEXT, file TEXT, line "
 	  "INTEGER, binary TEXT, "
@@ -296,7 +315,7 @@ static const struct table tables[] = {
 	  "CREATE TABLE x(id INTEGER, type TEXT, sample_type TEXT, unit TEXT, period INTEGER, "
 	  "period_type TEXT, "
 	  "period_unit TEXT, aggregation TEXT)",
-	  0, true, series_n, one_item, series_column },
+	  0, true, series_n, series_items, series_column },
 	{ "labels", "CREATE TABLE x(series INTEGER, key TEXT, value, unit TEXT)", 0, true, series_n,
 	  labels_items, labels_column },
 };
@@ -315,15 +334,6 @@ static struct cursor *cursor_of(sqlite3_vtab_cursor *base)
 static const struct table *table_of(sqlite3_vtab_cursor *base)
 {
 	return ((struct sql_vtab *)base->pVtab)->table;
-}
-
-static int connect_table(sqlite3 *db, void *aux, int argc, const char *const *argv,
-			 sqlite3_vtab **out, char **err)
-{
-	const struct sql_module *module = aux;
-
-	(void)argc, (void)argv, (void)err;
-	return sql_vtab_connect(db, module, module->table->schema, out);
 }
 
 /* idxNum 1: the id is given. */
@@ -459,7 +469,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 }
 
 static const sqlite3_module module = {
-	.xConnect = connect_table,
+	.xConnect = sql_vtab_connect,
 	.xBestIndex = best_index,
 	.xDisconnect = sql_vtab_disconnect,
 	.xOpen = open_cursor,
@@ -476,6 +486,6 @@ int sql_tables_register(struct sql *sql)
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < sizeof tables / sizeof *tables; i++)
-		rc = sql_module_add(sql, tables[i].name, &module, &tables[i]);
+		rc = sql_module_add(sql, tables[i].name, tables[i].schema, &module, &tables[i]);
 	return rc;
 }

@@ -26,8 +26,13 @@ void step_axis_add(const struct step_axis *a, int64_t time_ns, int64_t length_ns
 	struct sample_part all = { time_ns, length_ns, value }, part = all;
 	if (!sample_part_cut(&part, a->from_ns, step_axis_end_ns(a)))
 		return;
+	size_t first = step_at(a, part.time_ns);
 	size_t last = step_at(a, sum_add(part.time_ns, part.length_ns ? part.length_ns - 1 : 0));
-	for (size_t i = step_at(a, part.time_ns); i <= last && i < a->n; i++) {
+	if (first == last && first < a->n) { /* what is on the axis is in this step */
+		sums[first] = sum_add(sums[first], part.value);
+		return;
+	}
+	for (size_t i = first; i <= last && i < a->n; i++) {
 		part = all;
 		if (sample_part_cut(&part, step_start_ns(a, i), step_start_ns(a, i + 1)))
 			sums[i] = sum_add(sums[i], part.value);

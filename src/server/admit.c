@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "server/access.h"
+#include "server/packing.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum { MAX_PARAMS = 32 };
 /* The headers that matter, each with how often it came. */
 struct heads {
 	struct request *r;
-	const char *length, *transfer, *host, *origin, *encoding, *expect, *authorization;
+	const char *length, *transfer, *host, *origin, *encoding, *expect, *authorization, *accept;
 	uint32_t lengths, transfers, hosts, encodings, authorizations;
 	bool is_bad; /* a NUL inside of one */
 };
@@ -26,10 +27,9 @@ static void keep_head(struct request_heads *h, struct arena *arena, const char *
 		const char *key;
 		const char **to;
 	} kept[] = {
-		{ "Content-Type", &h->content_type },
-		{ "X-Cresset-Agent", &h->agent },
-		{ "X-Cresset-Seq", &h->sequence },
-		{ "X-Cresset-Base", &h->base },
+		{ "Content-Type", &h->content_type },   { "X-Cresset-Agent", &h->agent },
+		{ "X-Cresset-Seq", &h->sequence },      { "X-Cresset-Base", &h->base },
+		{ "If-None-Match", &h->if_none_match },
 	};
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if (value && strcasecmp(key, kept[i].key) == 0)
@@ -62,6 +62,8 @@ static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char 
 		h->authorizations++;
 	} else if (strcasecmp(key, "Expect") == 0) {
 		h->expect = value;
+	} else if (strcasecmp(key, "Accept-Encoding") == 0) {
+		h->accept = value;
 	}
 	keep_head(&h->r->heads, &h->r->arena, key, value);
 	return MHD_YES;
@@ -127,6 +129,14 @@ static unsigned check_rate(struct request *r, struct err *err)
 
 /* --- the request line ------------------------------------------------------------------------- */
 
+static void keep_value(struct request *r, const char *path)
+{
+	const char *value = route_value(r->route, path);
+	if (value)
+		vec_push(&r->params,
+			 (struct param){ ROUTE_VALUE, arena_dup(&r->arena, value, strlen(value)) });
+}
+
 static unsigned find_route(struct request *r, const char *method, const char *path, struct err *err)
 {
 	const char *allow;
@@ -135,8 +145,10 @@ static unsigned find_route(struct request *r, const char *method, const char *pa
 		return 400;
 	}
 	r->route = route_find(method, path, &allow);
-	if (r->route)
+	if (r->route) {
+		keep_value(r, path);
 		return 0;
+	}
 	r->reply.allow = allow;
 	if (allow) {
 		err_set(err, EINVAL, "this takes %s only", allow);
@@ -187,7 +199,7 @@ static enum MHD_Result take_param(void *ctx, enum MHD_ValueKind kind, const char
 static unsigned take_params(struct request *r, struct err *err)
 {
 	struct params p = { r, err };
-	if (r->route->takes & TAKES_ANY)
+	if (r->route->takes & TAKES_PAGE)
 		return 0;
 	r->server->mhd.get_connection_values_n(r->mhd, MHD_GET_ARGUMENT_KIND, take_param, &p);
 	return err->code ? 400 : 0;
@@ -225,6 +237,7 @@ unsigned admit(struct request *r, const char *method, const char *path, struct e
 {
 	struct heads h = { .r = r };
 	r->server->mhd.get_connection_values_n(r->mhd, MHD_HEADER_KIND, take_head, &h);
+	r->heads.takes_gzip = packing_is_accepted(h.accept);
 	unsigned status = check_framing(r, &h, err);
 	if (!status)
 		status = check_rate(r, err);

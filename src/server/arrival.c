@@ -58,8 +58,17 @@ static int take_sender(struct arrival *a, struct err *err)
 static void keep_key(struct arrival *a)
 {
 	struct request *r = a->r;
-	if (a->news.sequence && !r->heads.base && r->body.packed.len)
+	if (a->may_be_key && a->news.sequence && !r->heads.base && r->body.packed.len)
 		senders_keep_key(&r->tenant->senders, a->id, a->news.sequence, &r->body.packed);
+	if (a->may_be_key && a->news.sequence)
+		r->reply.key_sequence = senders_key_sequence(&r->tenant->senders, a->id);
+}
+
+static void keep_stacks(struct arrival *a)
+{
+	struct known_stacks k;
+	if (a->in.batch.known && !a->news.duplicate && known_use_result(&a->known, &k))
+		senders_keep_stacks(&a->r->tenant->senders, a->id, &k);
 }
 
 static void done(struct arrival *a)
@@ -67,8 +76,11 @@ static void done(struct arrival *a)
 	struct request *r = a->r;
 	a->news.status = r->reply.status;
 	senders_note(&r->tenant->senders, &a->news);
-	if (a->news.status < 400)
-		keep_key(a); /* before the answer: the next batch may be packed against it */
+	if (a->news.status < 400) { /* before the answer: the next batch may be packed against it */
+		keep_key(a);
+		keep_stacks(a);
+	}
+	known_use_done(&a->known);
 	profile_free(a->in.batch.p);
 	vec_done(&a->points);
 	buf_done(&a->why);
@@ -111,6 +123,10 @@ static const char *host_of(const struct profile *p)
 static void on_committed(struct ingest_batch *in)
 {
 	struct arrival *a = (struct arrival *)in;
+	if (in->rc == -ESTALE && a->again) {
+		a->again(a);
+		return;
+	}
 	if (in->rc) {
 		unsigned status = status_of(in->rc);
 		reply_error(a->r, status, &in->err);
@@ -137,7 +153,8 @@ static unsigned check_store(const struct tenant *t, struct err *err)
 		err_set(err, EPERM, "a file is served here: nothing can be added");
 		return 403;
 	}
-	err_set(err, EBUSY, "the store is only read here: nothing can be added");
+	err_set(err, EBUSY, "%s: nothing can be added",
+		t->is_full ? "the disk is full" : "the store is only read here");
 	return t->wants_own ? 503 : 403;
 }
 
@@ -147,6 +164,7 @@ struct arrival *arrival_new(struct request *r)
 	struct err err = { 0 };
 	a->r = r;
 	a->in.done = on_committed;
+	a->may_be_key = true;
 	take_address(a);
 	a->news = (struct sender_news){ .id = a->id,
 					.address = a->address,
@@ -208,6 +226,8 @@ static void note_newest(struct arrival *a)
 
 void arrival_commit(struct arrival *a)
 {
+	if (a->r->tenant->symbols)
+		symbols_name(a->r->tenant->symbols, a->in.batch.p);
 	note_newest(a);
 	a->news.samples = a->in.batch.p->samples.n;
 	a->news.points = a->points.n;

@@ -10,6 +10,7 @@
 #define CRESSET_SERVER_ARRIVAL_H
 
 #include "server/ingest.h"
+#include "server/known.h"
 #include "server/request.h"
 #include "server/senders.h"
 #include "store/metric_samples.h"
@@ -23,7 +24,11 @@ struct arrival {
 	struct metric_samples points;
 	uint64_t rejected;                /* as the answer counts it: profiles, or points */
 	struct buf why;                   /* of a part that was rejected */
+	bool may_be_key;                  /* later ones may be packed against it */
 	void (*reply)(struct arrival *a); /* it is on the disk */
+	/* It used what was known of the sender's stacks, and that is not so any more: to be decoded as a whole, and committed. */
+	void (*again)(struct arrival *a);
+	struct known_use known;
 };
 
 /* NULL: it was answered. Lies in r's arena. */

@@ -1,8 +1,10 @@
 #include "server/ask.h"
 
-#include "query/pattern.h"
+#include "base/pattern.h"
+#include "query/within.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool nobody_waits(void *ctx)
@@ -68,9 +70,10 @@ static int ask_by(struct ask *a, struct err *err)
 static int ask_regex(struct ask *a, const char *name, const char **out, struct err *err)
 {
 	const char *text = request_param(a->r, name);
+	char *at = text ? arena_dup(&a->r->arena, text, strlen(text)) : NULL;
 	regex_t regex;
-	if (text) {
-		int rc = pattern_compile(text, &regex, err);
+	for (char *line; (line = strsep(&at, "\n"));) {
+		int rc = pattern_compile(line, &regex, err);
 		if (rc < 0)
 			return err_prefix(err, "parameter %s", name);
 		regfree(&regex);
@@ -96,6 +99,25 @@ int ask_filters(struct ask *a, struct err *err)
 	return rc;
 }
 
+int ask_within(struct ask *a, const char *param, struct query *q, struct err *err)
+{
+	const char *text = request_param(a->r, param);
+	char what[32];
+	q->within = NULL;
+	if (!text)
+		return 0;
+	if (a->catalog->series.types.v[q->type].aggregation != AGG_SUM)
+		return err_set(err, EINVAL, "parameter %s: of snapshots there is one range", param);
+	struct query_piece *parts = arena_alloc(&a->r->arena, QUERY_MAX_WITHIN * sizeof *parts);
+	snprintf(what, sizeof what, "parameter %s", param);
+	int n = query_within_parse(text, &a->span.words, what, parts, err);
+	if (n < 0)
+		return n;
+	q->within = parts;
+	q->n_within = n;
+	return 0;
+}
+
 int ask_query(struct ask *a, struct request *r, struct err *err)
 {
 	struct query_range_words words = { request_param(r, "from"), request_param(r, "to"),
@@ -114,5 +136,7 @@ int ask_query(struct ask *a, struct request *r, struct err *err)
 		rc = query_ask_type(&a->q, &others, err);
 	if (rc == 0)
 		rc = ask_by(a, err);
+	if (rc == 0)
+		rc = ask_within(a, "within", &a->q, err);
 	return rc == 0 ? ask_filters(a, err) : rc;
 }

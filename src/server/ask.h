@@ -21,6 +21,8 @@ int ask_source(struct ask *a, struct request *r, struct err *err);
 int ask_selector(struct ask *a, const char *param, struct err *err);
 /* All of it. */
 int ask_query(struct ask *a, struct request *r, struct err *err);
+/* Parts of the range, of a query whose range and type are known. */
+int ask_within(struct ask *a, const char *param, struct query *q, struct err *err);
 /* The filters alone. */
 int ask_filters(struct ask *a, struct err *err);
 /* Time, memory, and whether somebody still waits. */

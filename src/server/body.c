@@ -30,6 +30,8 @@ static unsigned refuse(struct request *r, unsigned status)
 {
 	if (status == 503)
 		counter_add(&r->server->counters.refused[REFUSED_BODIES], 1);
+	if (status == 413)
+		counter_add(&r->server->counters.refused[REFUSED_SIZE], 1);
 	return r->body.failed = status;
 }
 
@@ -70,6 +72,17 @@ static enum unpack_kind encoding_kind(const char *encoding)
 						   : UNPACK_NONE;
 }
 
+/* Others give back what they have: it can come again. Where there is not as much at all, it cannot. */
+static unsigned no_room(struct request *r, uint64_t bytes, struct err *err)
+{
+	uint64_t all = r->server->bodies.limit_bytes;
+	if (bytes <= all)
+		return refuse(r, 503);
+	err_set(err, EFBIG, "unpacking the body takes more than %llu bytes of memory",
+		(unsigned long long)all);
+	return refuse(r, 413);
+}
+
 /* Appends what is unpacked until the end, or the limit. */
 static unsigned unpack_all(struct request *r, struct unpack *u, struct buf *out, struct err *err)
 {
@@ -78,16 +91,16 @@ static unsigned unpack_all(struct request *r, struct unpack *u, struct buf *out,
 	for (;;) {
 		size_t got;
 		if (!reserve(r, packed + out->len + PIECE))
-			return refuse(r, 503);
+			return no_room(r, packed + out->len + PIECE, err);
 		buf_reserve(out, PIECE);
 		int rc = unpack_step(u, &in, true, out->data + out->len, PIECE, &got, err);
 		if (rc < 0)
-			return rc == -E2BIG ? 413 : 400;
+			return rc == -E2BIG ? refuse(r, 413) : 400;
 		out->len += got;
 		if (out->len > max_body(r)) {
 			err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
 				(unsigned long long)max_body(r));
-			return 413;
+			return refuse(r, 413);
 		}
 		if (rc == 0)
 			return 0;
@@ -158,9 +171,14 @@ unsigned body_unpack_against(struct request *r, const struct buf *key, struct er
 	if (sizes[0] > max || sizes[1] > max) {
 		err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
 			(unsigned long long)max);
-		return 413;
+		return refuse(r, 413);
 	}
-	if (!reserve(r, data->len + key->len + sizes[0] + sizes[1])) {
+	uint64_t room = data->len + key->len + sizes[0] + sizes[1];
+	if (room > r->server->bodies.limit_bytes) {
+		err_set(err, EFBIG, "there is no memory to unpack it against an earlier one");
+		return 412;
+	}
+	if (!reserve(r, room)) {
 		err_set(err, EBUSY, "there is no memory for more bodies at once");
 		return refuse(r, 503);
 	}

@@ -1,6 +1,7 @@
 #include "server/connections.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -26,16 +27,11 @@ static void cut_late(struct connections *c, uint64_t now_ns)
 /* Sleeps for good while nobody is connected. */
 static void wait_a_while(struct connections *c)
 {
-	struct timespec until;
 	if (!c->first) {
 		pthread_cond_wait(&c->changed, &c->lock);
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_EVERY_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&c->changed, &c->lock, &until);
+	cond_wait_until(&c->changed, &c->lock, clock_mono_ns() + LOOK_EVERY_NS);
 }
 
 static void *reap(void *ctx)
@@ -52,13 +48,9 @@ static void *reap(void *ctx)
 
 int connections_start(struct connections *c, struct err *err)
 {
-	pthread_condattr_t monotonic;
 	memset(c, 0, sizeof *c);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&c->changed);
 	int rc = pthread_create(&c->reaper, NULL, reap, c);
 	c->runs = rc == 0;
 	return rc ? err_set(err, rc, "cannot start a thread: %s", strerror(rc)) : 0;

@@ -5,5 +5,6 @@ const char *const refusal_names[REFUSALS] = {
 	[REFUSED_RATE] = "rate",
 	[REFUSED_BUSY] = "busy",
 	[REFUSED_BODIES] = "bodies",
+	[REFUSED_SIZE] = "size",
 	[REFUSED_FRAMING] = "framing",
 };

@@ -4,6 +4,8 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "server/admit.h"
+#include "server/live.h"
+#include "server/packing.h"
 #include "server/request_log.h"
 
 #include <errno.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PARSERS = 2, SECOND_NS = 1000000000 };
+enum { PARSERS = 2, SECOND_NS = 1000000000, STREAM_PIECE = 4096 };
 
 /* --- the life of a request -------------------------------------------------------------------- */
 
@@ -38,6 +40,8 @@ static uint64_t transfer_ns(const struct server *s, uint64_t bytes)
 static void request_free(struct request *r)
 {
 	r->from->request = NULL;
+	if (r->reply.stream)
+		live_remove(r->reply.stream);
 	body_done(r);
 	reply_clear(r);
 	vec_done(&r->params);
@@ -78,6 +82,20 @@ static void count(const struct request *r)
 	counter_add(&c->routes[route].bytes, r->reply.bytes);
 }
 
+/* Questions to the data, not to the server. */
+static void count_query(const struct request *r)
+{
+	struct counters *c = &r->server->counters;
+	uint64_t took_ns = clock_mono_ns() - r->start_ns;
+	int i = 0;
+	if (!r->route || r->route->scope != SCOPE_READ || r->route->takes & TAKES_NO_WORKER)
+		return;
+	while (i < COUNTER_BUCKETS - 1 && took_ns > counter_bucket_ns(i))
+		i++;
+	counter_add(&c->queries.buckets[i], 1);
+	counter_add(&c->queries.time_ns, took_ns);
+}
+
 static void on_completed(void *ctx, struct MHD_Connection *mhd, void **request,
 			 enum MHD_RequestTerminationCode how)
 {
@@ -100,6 +118,9 @@ static struct MHD_Response *make_response(struct request *r)
 	struct reply *y = &r->reply;
 	const struct mhd *m = &r->server->mhd;
 	struct MHD_Response *response;
+	if (y->stream)
+		return m->create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, live_read,
+							y->stream, NULL);
 	if (y->fd >= 0) {
 		response = m->create_response_from_fd64(y->bytes, y->fd);
 		if (response)
@@ -116,8 +137,9 @@ static void add_headers(const struct request *r, struct MHD_Response *response)
 {
 	const struct reply *y = &r->reply;
 	const struct mhd *m = &r->server->mhd;
-	char seconds[16];
+	char seconds[16], key[24];
 	snprintf(seconds, sizeof seconds, "%u", y->retry_after_s);
+	snprintf(key, sizeof key, "%llu", (unsigned long long)y->key_sequence);
 	const char *const headers[][2] = {
 		{ "Content-Type", y->type },
 		{ "Content-Security-Policy",
@@ -125,10 +147,16 @@ static void add_headers(const struct request *r, struct MHD_Response *response)
 		{ "X-Content-Type-Options", "nosniff" },
 		{ "Referrer-Policy", "no-referrer" },
 		{ "Cross-Origin-Resource-Policy", "same-origin" },
-		{ "Cache-Control", "no-store" },
+		{ "Cache-Control", y->cache ? y->cache : "no-store" },
+		{ "ETag", y->etag },
+		{ "Content-Encoding", y->encoding },
+		{ "Vary", y->varies ? "Accept-Encoding" : NULL },
+		{ "X-Accel-Buffering",
+		  y->stream ? "no" : NULL }, /* what is in front passes it on as it comes */
 		{ "Allow", y->allow },
 		{ "WWW-Authenticate", y->challenge },
 		{ "Retry-After", y->retry_after_s ? seconds : NULL },
+		{ "X-Cresset-Key", y->key_sequence ? key : NULL },
 		{ "Connection", y->closes ? "close" : NULL },
 	};
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
@@ -147,6 +175,7 @@ static enum MHD_Result send_reply(struct request *r)
 	set_deadline(r, transfer_ns(r->server, r->reply.bytes));
 	r->state = REQUEST_SENT;
 	count(r);
+	count_query(r);
 	request_log(r);
 	enum MHD_Result rc = m->queue_response(r->mhd, r->reply.status, response);
 	m->destroy_response(response);
@@ -207,6 +236,7 @@ void http_work(void *request)
 	bool is_batch = r->route->takes & TAKES_BATCH;
 	if (handle(r) && is_batch)
 		return; /* it may have been answered meanwhile, and be gone */
+	reply_pack(r);
 	request_ready(r);
 }
 

@@ -18,6 +18,7 @@
 	X(resume_connection) \
 	X(create_response_from_buffer) \
 	X(create_response_from_fd64) \
+	X(create_response_from_callback) \
 	X(add_response_header) \
 	X(queue_response) \
 	X(destroy_response)

@@ -19,11 +19,14 @@ enum route_takes {
 	TAKES_FILTERS = 2, /* filters alone */
 	TAKES_BODY = 4,
 	TAKES_NO_WORKER = 8, /* answers at once, on the thread that parses */
-	TAKES_ANY = 16,      /* whatever parameters: of a page, for its own use */
+	TAKES_PAGE = 16,     /* all paths of the page, and whatever parameters, for its own use */
 	TAKES_BATCH = 32,    /* a body that is added; the handler calls request_ready itself */
 	TAKES_OTLP = 64,     /* errors are messages of protobuf (google.rpc.Status) */
 };
 enum route_scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN };
+
+/* What a path's last part, "{…}", is given as, or a path of the page: a parameter of this name. */
+#define ROUTE_VALUE "{}"
 
 struct route {
 	const char *method, *path;
@@ -37,6 +40,8 @@ struct route {
 extern const struct route routes[];
 /* NULL: there is none; *allow: the methods that the path has, NULL: it does not exist. */
 const struct route *route_find(const char *method, const char *path, const char **allow);
+/* What stands in the place of the path's {…}, or the path of the page; NULL: it has none. */
+const char *route_value(const struct route *route, const char *path);
 /* -EINVAL: the route has no such parameter. */
 int route_check_param(const struct route *route, const char *name, struct err *err);
 
@@ -56,19 +61,26 @@ struct reply {
 	unsigned status;
 	const char *type; /* of the content */
 	struct buf body;
-	int fd; /* in place of body; -1: none */
+	int fd;                     /* in place of body; -1: none */
+	struct live_client *stream; /* likewise (server/live.h); NULL: none */
 	uint64_t bytes;
-	const char *policy; /* Content-Security-Policy; NULL: the strictest */
+	const char *policy;       /* Content-Security-Policy; NULL: the strictest */
+	const char *encoding;     /* Content-Encoding; NULL: none */
+	const char *cache, *etag; /* Cache-Control, NULL: no-store; ETag, NULL: none */
+	bool varies;              /* with what the client takes */
 	const char *allow;
 	const char *challenge; /* WWW-Authenticate */
 	unsigned retry_after_s;
-	bool closes; /* the connection ends with it */
+	uint64_t key_sequence; /* X-Cresset-Key; 0: none */
+	bool closes;           /* the connection ends with it */
 };
 
 /* Headers that handlers look at; NULL: it did not come. */
 struct request_heads {
 	const char *content_type;
 	const char *agent, *sequence, *base; /* X-Cresset-… */
+	const char *if_none_match;
+	bool takes_gzip;
 };
 
 enum request_state { REQUEST_NEW, REQUEST_BODY, REQUEST_WORKS, REQUEST_READY, REQUEST_SENT };

@@ -2,6 +2,7 @@
  * (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
 #include "format/otlp.h"
 #include "format/otlp_metrics.h"
+#include "format/otlp_points.h"
 #include "server/arrival.h"
 #include "server/handlers.h"
 
@@ -40,15 +41,25 @@ static void reply_otlp(struct arrival *a)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-void handle_otlp_profiles(struct request *r)
+static int decode_profiles(struct arrival *a, struct otlp_summary *sum, struct err *err)
 {
-	struct arrival *a = begin(r);
+	const struct buf *body = &a->r->body.data;
+	struct sink *sink = profile_sink(arrival_profile(a));
+	if (!a->news.is_agent)
+		return otlp_decode(body->data, body->len, "the body", sink, sum, err);
+	known_use_begin(&a->known, tenant_store(a->r->tenant));
+	int rc = otlp_decode_known(body->data, body->len, "the body", sink, &a->known.message, sum,
+				   err);
+	known_use_rows(&a->known);
+	a->in.batch.known = &a->known.rows;
+	return rc;
+}
+
+static void take_profiles(struct arrival *a)
+{
 	struct otlp_summary sum = { 0 };
 	struct err err = { 0 };
-	if (!a)
-		return;
-	int rc = otlp_decode(r->body.data.data, r->body.data.len, "the body",
-			     profile_sink(arrival_profile(a)), &sum, &err);
+	int rc = decode_profiles(a, &sum, &err);
 	if (rc < 0) {
 		arrival_refuse(a, rc == -EFBIG ? 413 : 400, &err);
 		return;
@@ -57,6 +68,7 @@ void handle_otlp_profiles(struct request *r)
 	a->news.unnamed_frames = sum.unnamed_frames;
 	a->news.rejected = sum.rejected_samples;
 	a->rejected = sum.rejected_profiles;
+	buf_clear(&a->why);
 	if (sum.rejected_samples || sum.rejected_profiles)
 		buf_addf(&a->why, "%llu samples and %llu profiles are damaged",
 			 (unsigned long long)sum.rejected_samples,
@@ -65,52 +77,34 @@ void handle_otlp_profiles(struct request *r)
 	arrival_commit(a);
 }
 
+/* Known stacks are none any more: all of it is decoded. */
+static void take_profiles_again(struct arrival *a)
+{
+	profile_free(a->in.batch.p);
+	known_use_done(&a->known);
+	take_profiles(a);
+}
+
+void handle_otlp_profiles(struct request *r)
+{
+	struct arrival *a = begin(r);
+	if (!a)
+		return;
+	if (a->news.is_agent)
+		senders_stacks(&r->tenant->senders, a->id, &a->known.before);
+	a->again = take_profiles_again;
+	take_profiles(a);
+}
+
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-/* Ids of the profile's series, by those of m. Differences have none: adding them up would need to know that none is missing. */
-static uint32_t *intern_series(const struct otlp_metrics *m, struct profile *p)
+static void say_refused(struct arrival *a, const struct otlp_metrics *m)
 {
-	uint32_t *ids = xcalloc(m->series.n + 1, sizeof *ids);
-	for (size_t i = 0; i < m->series.n; i++) {
-		const struct otlp_series *s = &m->series.v[i];
-		enum metric_kind kind = s->kind == OTLP_COUNTER ? METRIC_COUNTER : METRIC_GAUGE;
-		ids[i] = s->kind == OTLP_INCREMENTS
-				 ? UINT32_MAX
-				 : metric_series(p, profile_str(p, s->name),
-						 profile_str(p, s->unit), kind, s->labels);
-	}
-	return ids;
-}
-
-/* Returns how many points are left out. */
-static uint64_t take_points(struct arrival *a, const struct otlp_metrics *m)
-{
-	uint32_t *ids = intern_series(m, a->in.batch.p);
-	uint64_t left_out = 0;
-	for (size_t i = 0; i < m->points.n; i++) {
-		const struct otlp_point *point = &m->points.v[i];
-		if (ids[point->series] == UINT32_MAX)
-			left_out++;
-		else
-			vec_push(&a->points,
-				 (struct metric_sample){ ids[point->series], point->time_ns,
-							 point->value });
-	}
-	free(ids);
-	return left_out;
-}
-
-static void say_refused(struct arrival *a, const struct otlp_metrics *m, uint64_t increments)
-{
-	a->rejected = a->news.rejected = otlp_metrics_refused(m) + increments;
+	a->rejected = a->news.rejected = otlp_metrics_refused(m);
 	for (int i = 0; i < OTLP_REFUSALS; i++)
 		if (m->refused[i])
 			buf_addf(&a->why, "%s%llu points: %s", a->why.len ? "; " : "",
 				 (unsigned long long)m->refused[i], otlp_refusal_names[i]);
-	if (increments)
-		buf_addf(&a->why,
-			 "%s%llu points of delta temporality: let the sender add up (cumulative)",
-			 a->why.len ? "; " : "", (unsigned long long)increments);
 }
 
 void handle_otlp_metrics(struct request *r)
@@ -120,10 +114,13 @@ void handle_otlp_metrics(struct request *r)
 	struct err err = { 0 };
 	if (!a)
 		return;
+	a->may_be_key = false; /* they are short, and would take the place of the profiles' */
 	int rc = otlp_metrics_decode(r->body.data.data, r->body.data.len, arrival_profile(a), &m,
 				     &err);
-	if (rc == 0)
-		say_refused(a, &m, take_points(a, &m));
+	if (rc == 0) {
+		otlp_metrics_points(&m, a->in.batch.p, &a->points);
+		say_refused(a, &m);
+	}
 	otlp_metrics_done(&m);
 	if (rc < 0) {
 		arrival_refuse(a, rc == -EFBIG ? 413 : 400, &err);

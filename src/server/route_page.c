@@ -1,6 +1,21 @@
-/* /: the page, which the build has put into the program. */
-#include "assets.h"
+/* The page: files that the build has put into the program (base/asset.h), or those of the folder --ui-dir. */
+#include "server/page.h"
+
+#include "base/asset.h"
+#include "base/fs.h"
+#include "base/str.h"
 #include "server/handlers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PAGE_MAX_BYTES = 16 << 20 };
 
 /* Nothing but its own files; pictures are frames, and cannot reach it (server/answer.h). */
 #define PAGE_POLICY \
@@ -8,32 +23,155 @@
 	"'self'; " \
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-static void reply_asset(struct request *r, const char *type, const char *data, size_t len)
+static const struct {
+	const char *ending, *type;
+} types[] = {
+	{ ".html", "text/html; charset=utf-8" },
+	{ ".js", "text/javascript; charset=utf-8" },
+	{ ".css", "text/css; charset=utf-8" },
+	{ ".svg", "image/svg+xml" },
+};
+
+/* --- which file ------------------------------------------------------------------------------- */
+
+static const char *type_of(const char *file)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (str_ends(file, types[i].ending))
+			return types[i].type;
+	return NULL;
+}
+
+/* The screens of the page have addresses of their own; which one it is the page sees for itself. */
+static const char *file_of(const char *path)
+{
+	static const char *const screens[] = { "/",        "/explore", "/timeline",
+					       "/compare", "/targets", "/import" };
+	for (size_t i = 0; i < sizeof screens / sizeof *screens; i++)
+		if (strcmp(path, screens[i]) == 0)
+			return "page/index.html";
+	return strcmp(path, "/favicon.ico") == 0 ? "page/icon.svg" : path + 1;
+}
+
+/* Names of letters, digits, - and _, with one point somewhere inside: nothing hidden, and no way up. */
+static bool is_plain(const char *file)
+{
+	for (const char *s = file; *s; s++) {
+		bool begins = s == file || s[-1] == '/';
+		if (!isalnum((unsigned char)*s) && (begins || !strchr("-_./", *s)))
+			return false;
+		if (*s == '.' && s[1] == '.')
+			return false;
+	}
+	return true;
+}
+
+bool page_has(const char *path)
+{
+	const char *file = file_of(path);
+	return type_of(file) && is_plain(file);
+}
+
+/* --- from the program ------------------------------------------------------------------------- */
+
+static void set_page(struct request *r)
+{
+	r->reply.policy = PAGE_POLICY;
+	r->reply.cache = "no-cache"; /* asked each time, sent when it has changed */
+}
+
+/* As tags are compared here, how strong they are does not count (RFC 9110, 13.1.2). */
+static bool is_known(const struct request *r, const char *etag)
+{
+	const char *known = r->heads.if_none_match;
+	return known && (strcmp(known, "*") == 0 || strstr(known, etag + strlen("W/")));
+}
+
+static int asset_body(const struct asset *a, bool packed, struct buf *out, struct err *err)
+{
+	buf_add(out, a->gz, a->gz_len);
+	return packed ? 0 : fs_unpack(out, PAGE_MAX_BYTES, err);
+}
+
+static void reply_asset(struct request *r, const struct asset *a)
+{
+	bool packed = r->heads.takes_gzip;
+	struct buf b = { 0 };
+	struct err err = { 0 };
+	if (asset_body(a, packed, &b, &err) < 0) {
+		buf_done(&b);
+		reply_failure(r, &err);
+		return;
+	}
+	reply_body(r, a->type, &b);
+	set_page(r);
+	r->reply.status = is_known(r, a->etag)
+				  ? 304
+				  : 200; /* whose body is not sent, but its length is said */
+	r->reply.encoding = packed ? "gzip" : NULL;
+	r->reply.etag = a->etag;
+	r->reply.varies = true;
+}
+
+/* --- from a folder ---------------------------------------------------------------------------- */
+
+int page_open_dir(const char *dir, int *fd, struct err *err)
+{
+	*fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? err_set(err, EINVAL, "--ui-dir: cannot open %s: %s", dir, strerror(errno))
+		       : 0;
+}
+
+/* Links stay inside, whatever they say. */
+static int open_below(int dir, const char *file)
+{
+	struct open_how how = { .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	struct stat st;
+	int fd = (int)syscall(SYS_openat2, dir, file, &how, sizeof how);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		errno = ENOENT;
+		fd = -1;
+	}
+	return fd;
+}
+
+static int read_below(int dir, const char *file, struct buf *out, struct err *err)
+{
+	int fd = open_below(dir, file);
+	if (fd < 0)
+		return err_set(err, ENOENT, "there is no %s in --ui-dir: %s", file,
+			       strerror(errno));
+	int rc = fs_read_fd(fd, PAGE_MAX_BYTES, out, err);
+	close(fd);
+	return rc;
+}
+
+static void reply_file(struct request *r, const char *file)
 {
 	struct buf b = { 0 };
-	buf_add(&b, data, len);
-	reply_body(r, type, &b);
+	struct err err = { 0 };
+	if (read_below(r->server->ui_dir, file, &b, &err) < 0) {
+		buf_done(&b);
+		reply_failure(r, &err);
+		return;
+	}
+	reply_body(r, type_of(file), &b);
 	r->reply.policy = PAGE_POLICY;
 }
 
 void handle_page(struct request *r)
 {
-	reply_asset(r, "text/html; charset=utf-8", asset_page_index_html,
-		    asset_page_index_html_len);
-}
-
-void handle_page_style(struct request *r)
-{
-	reply_asset(r, "text/css; charset=utf-8", asset_page_page_css, asset_page_page_css_len);
-}
-
-void handle_page_script(struct request *r)
-{
-	reply_asset(r, "text/javascript; charset=utf-8", asset_page_page_js,
-		    asset_page_page_js_len);
-}
-
-void handle_page_icon(struct request *r)
-{
-	reply_asset(r, "image/svg+xml", asset_page_icon_svg, asset_page_icon_svg_len);
+	const char *file = file_of(request_param(r, ROUTE_VALUE));
+	const struct asset *a = asset_find(file);
+	struct err err = { 0 };
+	if (r->server->ui_dir >= 0) {
+		reply_file(r, file);
+	} else if (a) {
+		reply_asset(r, a);
+	} else {
+		err_set(&err, ENOENT, "the page has no %s", file);
+		reply_failure(r, &err);
+	}
 }

@@ -2,10 +2,10 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "format/format.h"
 #include "profile/add_labels.h"
 #include "query/time.h"
 #include "server/arrival.h"
+#include "server/body_profile.h"
 #include "server/handlers.h"
 
 #include <errno.h>
@@ -14,38 +14,6 @@
 enum { MAX_LABELS = 64 };
 /* Times of samples from 2000 on are Unix time; other clocks count from when a machine or a program was started. */
 #define UNIX_TIMES_NS INT64_C(946684800000000000)
-
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static const struct format *detect(const struct buf *b)
-{
-	size_t n = b->len < INPUT_PEEK ? b->len : INPUT_PEEK;
-	for (size_t i = 0; formats[i]; i++)
-		if (formats[i]->read && formats[i]->detect && formats[i]->detect(b->data, n))
-			return formats[i];
-	return NULL;
-}
-
-/* pprof is packed inside, as a rule: what comes out of it counts against the limit of bodies, too. */
-static int read_body(struct request *r, struct profile *p, struct err *err)
-{
-	struct buf *b = &r->body.data;
-	struct input *in;
-	int rc = b->len ? body_unpack_inside(r, err) : err_set(err, EINVAL, "the body is empty");
-	if (rc < 0)
-		return rc;
-	const struct format *format = detect(b);
-	if (!format) {
-		err_set(err, EINVAL, "the body is in no format that is known here");
-		return err_hint(err, "docs/formats.md lists what there is");
-	}
-	rc = input_open_memory(b->data, b->len, &in, err);
-	if (rc < 0)
-		return rc;
-	rc = format->read(in, profile_sink(p), err);
-	input_close(in);
-	return rc;
-}
 
 /* --- what the address says -------------------------------------------------------------------- */
 
@@ -127,7 +95,7 @@ void handle_push(struct request *r)
 	if (!a || !arrival_unpack(a))
 		return;
 	struct profile *p = arrival_profile(a);
-	int rc = read_body(r, p, &err);
+	int rc = body_read_profile(r, p, NULL, &err);
 	if (rc == 0)
 		rc = settle_time(r, p, &err);
 	if (rc == 0)

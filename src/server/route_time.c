@@ -1,5 +1,6 @@
 /* /api/v1/range, chart, heatmap: what happened when. */
 #include "base/parse.h"
+#include "format/chart_bin.h"
 #include "format/chart_svg.h"
 #include "format/heatmap_svg.h"
 #include "format/heatmap_table.h"
@@ -101,18 +102,18 @@ static int ask_samples(struct ask *a, struct request *r, struct tree_opts *tree,
 	if (rc == 0)
 		rc = query_root_frames(&a->q, tree, err);
 	if (rc == 0)
-		rc = query_profile(&a->q, true, out, err);
+		rc = query_profile(&a->q, true, out, NULL, err);
 	tree->type = 0; /* there is no other */
 	if (rc == 0 && !profile_has_times(*out))
 		rc = err_set(err, EINVAL, "the samples here have no times");
 	return rc;
 }
 
-static void write_chart(struct request *r, struct profile *p, const struct tree_opts *tree)
+/* write: 0 or -errno with words. */
+static void answer_picture(struct request *r,
+			   int (*write)(const void *ctx, struct out *out, struct err *err),
+			   const void *ctx)
 {
-	struct format_write_opts write = { .tree = *tree,
-					   .title = request_param(r, "title"),
-					   .palette = request_param(r, "palette") };
 	struct err err = { 0 };
 	struct out out;
 	int rc = answer_open(&out, &err);
@@ -120,10 +121,53 @@ static void write_chart(struct request *r, struct profile *p, const struct tree_
 		reply_failure(r, &err);
 		return;
 	}
-	rc = chart_svg_write(p, &write, &out, &err);
+	rc = write(ctx, &out, &err);
 	answer_close(r, svg_type, &out, rc, &err);
 	if (rc == 0)
 		r->reply.policy = PICTURE_POLICY;
+}
+
+struct chart {
+	struct profile *p;
+	struct format_write_opts opts;
+};
+
+static int write_chart(const void *ctx, struct out *out, struct err *err)
+{
+	const struct chart *c = ctx;
+	return chart_svg_write(c->p, &c->opts, out, err);
+}
+
+enum chart_format { CHART_SVG, CHART_BIN };
+static const char *const chart_words[] = { "svg", "bin", NULL };
+enum { CHART_PX = 1000, CHART_MAX_PX = 100000 };
+
+static void write_chart_bin(struct ask *a, struct profile *p, const struct tree_opts *tree)
+{
+	struct err err = { 0 };
+	struct buf b = { 0 };
+	uint64_t px;
+	int rc = request_u64(a->r, "px", CHART_PX, CHART_MAX_PX, &px, &err);
+	struct chart_bin_opts opts = { tree, a->q.from_ns, a->q.to_ns, px ? px : CHART_PX };
+	if (rc == 0)
+		rc = chart_bin_write(p, &opts, &b, &err);
+	if (rc == 0)
+		reply_body(a->r, TREE_BIN_TYPE, &b);
+	else
+		reply_failure(a->r, &err);
+}
+
+static void write_chart_as(struct ask *a, struct profile *p, const struct tree_opts *tree,
+			   int format)
+{
+	struct chart c = { p,
+			   { .tree = *tree,
+			     .title = request_param(a->r, "title"),
+			     .palette = request_param(a->r, "palette") } };
+	if (format == CHART_BIN)
+		write_chart_bin(a, p, tree);
+	else
+		answer_picture(a->r, write_chart, &c);
 }
 
 void handle_chart(struct request *r)
@@ -132,10 +176,13 @@ void handle_chart(struct request *r)
 	struct tree_opts tree = { 0 };
 	struct profile *p = NULL;
 	struct err err = { 0 };
-	if (ask_samples(&a, r, &tree, &p, &err) < 0)
-		reply_failure(r, &err);
+	int format, rc = request_word(r, "fmt", chart_words, &format, &err);
+	if (rc == 0)
+		rc = ask_samples(&a, r, &tree, &p, &err);
+	if (rc == 0)
+		write_chart_as(&a, p, &tree, format);
 	else
-		write_chart(r, p, &tree);
+		reply_failure(r, &err);
 	profile_free(p);
 	ask_done(&a);
 }
@@ -143,19 +190,15 @@ void handle_chart(struct request *r)
 enum heat_format { HEAT_JSON, HEAT_CSV, HEAT_SVG };
 static const char *const heat_words[] = { "json", "csv", "svg", NULL };
 
-static void write_heatmap_svg(struct request *r, const struct profile *p, const struct heatmap *h)
+struct heatmap_picture {
+	const struct profile *p;
+	const struct heatmap *h;
+};
+
+static int write_heatmap_svg(const void *ctx, struct out *out, struct err *err)
 {
-	struct err err = { 0 };
-	struct out out;
-	int rc = answer_open(&out, &err);
-	if (rc < 0) {
-		reply_failure(r, &err);
-		return;
-	}
-	rc = heatmap_svg_write(p, h, &out, &err);
-	answer_close(r, svg_type, &out, rc, &err);
-	if (rc == 0)
-		r->reply.policy = PICTURE_POLICY;
+	const struct heatmap_picture *picture = ctx;
+	return heatmap_svg_write(picture->p, picture->h, out, err);
 }
 
 static void write_heatmap(struct request *r, const struct profile *p, const struct heatmap *h,
@@ -163,7 +206,7 @@ static void write_heatmap(struct request *r, const struct profile *p, const stru
 {
 	struct buf b = { 0 };
 	if (format == HEAT_SVG) {
-		write_heatmap_svg(r, p, h);
+		answer_picture(r, write_heatmap_svg, &(struct heatmap_picture){ p, h });
 		return;
 	}
 	if (format == HEAT_CSV)

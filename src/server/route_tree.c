@@ -1,8 +1,8 @@
 /* /api/v1/flame, top, callers: what is merged. */
 #include "format/format.h"
+#include "format/html.h"
 #include "format/table.h"
 #include "profile/top.h"
-#include "profile/tree_sums.h"
 #include "query/part.h"
 #include "server/answer.h"
 #include "server/ask.h"
@@ -26,39 +26,49 @@ static void reply_table(struct request *r, const struct table *t, const struct t
 
 /* --- flame ------------------------------------------------------------------------------------ */
 
-/* Nodes narrower than a pixel of so many become a rest. */
-static int shown_share(struct request *r, double *share, struct err *err)
+/* What is too small is never made, but where the tree is turned round when it is all there. */
+static int pruned_tree(struct query *q, const struct answer_detail *d, struct query_tree *out,
+		       struct err *err)
 {
-	uint64_t px;
-	int rc = request_u64(r, "px", 0, 1000000, &px, err);
-	*share = rc == 0 && px ? 1.0 / (double)px : 0;
-	return rc;
-}
-
-/* They are never made, but where the tree is turned round when it is all there. */
-static int pruned_tree(struct query *q, double share, struct query_tree *out, struct err *err)
-{
-	q->tree.min_share = q->tree.inverted ? 0 : share;
+	q->tree.min_share = q->tree.inverted ? 0 : d->share;
+	q->tree.zoom = answer_zoom(d);
 	int rc = query_tree(q, out, err);
-	if (rc == 0 && share > 0 && q->tree.inverted)
-		tree_prune(out->tree, tree_min_total(out->tree->nodes.v[TREE_ROOT].total, share));
+	if (rc == 0 && d->share > 0 && q->tree.inverted)
+		tree_prune_share(out->tree, d->share, answer_zoom(d), NULL);
 	return rc;
 }
 
-static void flame_tree(struct ask *a)
+static void reply_json(struct ask *a, struct tree *t)
 {
 	struct table_opts opts = { .utf8 = true };
+	struct table table = { .profile = a->catalog, .tree = t, .with_tree = true };
+	tree_sort(t, ORDER_TOTAL);
+	reply_table(a->r, &table, &opts, TABLE_JSON);
+}
+
+static void flame_tree(struct ask *a, void (*reply)(struct ask *a, struct tree *t))
+{
+	struct answer_detail detail = { 0 };
 	struct query_tree answer;
 	struct err err = { 0 };
-	double share;
-	if (shown_share(a->r, &share, &err) < 0 || pruned_tree(&a->q, share, &answer, &err) < 0) {
+	int rc = request_flag(a->r, "inverted", &a->q.tree.inverted, &err);
+	if (rc == 0)
+		rc = answer_detail_get(a->r, &detail, &err);
+	if (rc == 0)
+		rc = pruned_tree(&a->q, &detail, &answer, &err);
+	if (rc == 0) {
+		reply(a, answer.tree);
+		tree_free(answer.tree);
+	} else {
 		reply_failure(a->r, &err);
-		return;
 	}
-	struct table table = { .profile = a->catalog, .tree = answer.tree, .with_tree = true };
-	tree_sort(answer.tree, ORDER_TOTAL);
-	reply_table(a->r, &table, &opts, TABLE_JSON);
-	tree_free(answer.tree);
+	answer_detail_done(&detail);
+}
+
+static void reply_bytes(struct ask *a, struct tree *t)
+{
+	struct tree_bin_opts opts = { .from_ns = a->q.from_ns, .to_ns = a->q.to_ns };
+	answer_tree_bin(a->r, t, &opts);
 }
 
 /* The type of a format's content, and the policy under which a browser shows it. */
@@ -66,6 +76,7 @@ static const struct {
 	const char *format, *type, *policy;
 } contents[] = {
 	{ "svg", "image/svg+xml", PICTURE_POLICY },
+	{ "html", "text/html; charset=utf-8", NULL },
 	{ "folded", "text/plain; charset=utf-8", NULL },
 	{ "text", "text/plain; charset=utf-8", NULL },
 	{ "csv", "text/csv; charset=utf-8", NULL },
@@ -96,7 +107,7 @@ static int write_part(struct ask *a, const struct format *format, struct out *ou
 	if (rc == 0)
 		rc = query_root_frames(&a->q, &tree, err);
 	if (rc == 0)
-		rc = query_part(&a->q, &tree, a->r->tenant->data.file != NULL, &p, err);
+		rc = query_part(&a->q, &tree, a->r->tenant->data.file != NULL, &p, NULL, err);
 	if (rc == 0) {
 		write_options(a->r, p, &tree, icicle, &write);
 		rc = format_write_fitting(format, p, &write, out, &min_width_px, err);
@@ -120,7 +131,8 @@ static void flame_file(struct ask *a, const struct format *format)
 	rc = write_part(a, format, &out, &err);
 	answer_close(a->r, contents[i].type, &out, rc, &err);
 	if (rc == 0)
-		a->r->reply.policy = contents[i].policy;
+		a->r->reply.policy =
+			format == &format_html ? answer_html_policy(a->r) : contents[i].policy;
 }
 
 static const struct format *asked_format(const char *name, struct err *err)
@@ -133,7 +145,7 @@ static const struct format *asked_format(const char *name, struct err *err)
 		if (formats[i]->write)
 			buf_addf(&list, ", %s", formats[i]->name);
 	err_set(err, EINVAL, "parameter fmt: there is no format '%.60s'", name);
-	err_hint(err, "it is one of: tree%s", buf_cstr(&list));
+	err_hint(err, "it is one of: tree, bin%s", buf_cstr(&list));
 	buf_done(&list);
 	return NULL;
 }
@@ -145,7 +157,8 @@ void handle_flame(struct request *r)
 	struct err err = { 0 };
 	struct ask a = { .r = r };
 	int rc = 0;
-	if (fmt && strcmp(fmt, "tree") != 0 && !(format = asked_format(fmt, &err)))
+	bool is_bin = fmt && strcmp(fmt, "bin") == 0, is_tree = !fmt || strcmp(fmt, "tree") == 0;
+	if (!is_bin && !is_tree && !(format = asked_format(fmt, &err)))
 		rc = -EINVAL;
 	if (rc == 0)
 		rc = ask_query(&a, r, &err);
@@ -154,7 +167,7 @@ void handle_flame(struct request *r)
 	else if (format)
 		flame_file(&a, format);
 	else
-		flame_tree(&a);
+		flame_tree(&a, is_bin ? reply_bytes : reply_json);
 	ask_done(&a);
 }
 

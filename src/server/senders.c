@@ -1,15 +1,20 @@
 #include "server/senders.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "query/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
 
-void senders_init(struct senders *s, uint64_t max_key_bytes)
+void senders_init(struct senders *s, int keys, uint64_t max_key_bytes, uint64_t max_stack_bytes)
 {
-	*s = (struct senders){ .max_key_bytes = max_key_bytes };
+	*s = (struct senders){ .keys = keys,
+			       .max_key_bytes = max_key_bytes,
+			       .max_stack_bytes = max_stack_bytes };
 	pthread_mutex_init(&s->lock, NULL);
 	s->v = xcalloc(SENDERS_MAX, sizeof *s->v);
 }
@@ -17,8 +22,10 @@ void senders_init(struct senders *s, uint64_t max_key_bytes)
 void senders_done(struct senders *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		buf_done(&s->v[i].key);
+		known_stacks_done(&s->v[i].stacks);
 	free(s->v);
+	if (s->keys >= 0)
+		close(s->keys);
 	pthread_mutex_destroy(&s->lock);
 }
 
@@ -34,9 +41,17 @@ static struct sender *find(struct senders *s, const uint8_t *id)
 
 static void drop_key(struct senders *s, struct sender *one)
 {
-	s->key_bytes -= one->key.cap;
-	buf_done(&one->key);
-	one->key_sequence = 0;
+	if (!one->key_sequence)
+		return;
+	s->key_bytes -= one->key_bytes;
+	one->key_sequence = one->key_bytes = 0;
+	key_remove(s->keys, one->id);
+}
+
+static void drop_stacks(struct senders *s, struct sender *one)
+{
+	s->stack_bytes -= known_stacks_bytes(&one->stacks);
+	known_stacks_done(&one->stacks);
 }
 
 /* A free place, or that of the one not heard of for longest. */
@@ -49,6 +64,7 @@ static struct sender *add(struct senders *s, const uint8_t *id)
 	if (s->n < SENDERS_MAX)
 		to = &s->v[s->n++];
 	drop_key(s, to);
+	drop_stacks(s, to);
 	*to = (struct sender){ 0 };
 	memcpy(to->id, id, SENDER_ID_BYTES);
 	return to;
@@ -56,20 +72,25 @@ static struct sender *add(struct senders *s, const uint8_t *id)
 
 /* --- what came -------------------------------------------------------------------------------- */
 
-static void note_refused(struct sender *one, const struct sender_news *news)
+static void count_refused(struct sender_refusals *r, unsigned status)
 {
 	uint32_t i = 0;
+	while (i < SENDER_STATUSES - 1 && r->v[i].n && r->v[i].status != status)
+		i++;
+	r->v[i].status = status;
+	r->v[i].n++;
+}
+
+static void note_refused(struct senders *s, struct sender *one, const struct sender_news *news)
+{
 	if (news->why) {
 		snprintf(one->why, sizeof one->why, "%s", news->why);
 		one->why_ns = news->now_ns;
 	}
 	if (news->status < 400)
 		return;
-	while (i < SENDER_STATUSES - 1 && one->refused[i].n &&
-	       one->refused[i].status != news->status)
-		i++;
-	one->refused[i].status = news->status;
-	one->refused[i].n++;
+	count_refused(&one->counts.refused, news->status);
+	count_refused(&s->all.refused, news->status);
 }
 
 static void note_sequence(struct sender *one, uint64_t sequence)
@@ -81,17 +102,25 @@ static void note_sequence(struct sender *one, uint64_t sequence)
 	one->numbered++;
 }
 
-static void note_accepted(struct sender *one, const struct sender_news *news)
+static void count_accepted(struct sender_counts *c, const struct sender_news *news)
 {
-	one->duplicates += news->duplicate;
+	c->duplicates += news->duplicate;
 	if (news->duplicate)
 		return;
-	one->batches++;
-	one->samples += news->samples;
-	one->points += news->points;
-	one->rejected += news->rejected;
-	one->frames += news->frames;
-	one->unnamed_frames += news->unnamed_frames;
+	c->batches++;
+	c->samples += news->samples;
+	c->points += news->points;
+	c->rejected += news->rejected;
+	c->frames += news->frames;
+	c->unnamed_frames += news->unnamed_frames;
+}
+
+static void note_accepted(struct senders *s, struct sender *one, const struct sender_news *news)
+{
+	count_accepted(&one->counts, news);
+	count_accepted(&s->all, news);
+	if (news->duplicate)
+		return;
 	if (news->sequence)
 		note_sequence(one, news->sequence);
 	if (news->newest_ns)
@@ -109,70 +138,139 @@ void senders_note(struct senders *s, const struct sender_news *news)
 	}
 	one->used = ++s->uses;
 	one->last_ns = news->now_ns;
-	one->bytes += news->bytes;
+	one->counts.bytes += news->bytes;
+	s->all.bytes += news->bytes;
 	snprintf(one->address, sizeof one->address, "%s", news->address);
 	if (*news->host)
 		snprintf(one->host, sizeof one->host, "%s", news->host);
-	note_refused(one, news);
+	note_refused(s, one, news);
 	if (news->status < 400)
-		note_accepted(one, news);
+		note_accepted(s, one, news);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* --- whole batches ---------------------------------------------------------------------------- */
 
-static void make_room(struct senders *s, uint64_t bytes)
+/* Of those that have a key. */
+static struct sender *oldest_key(struct senders *s)
 {
-	while (s->key_bytes + bytes > s->max_key_bytes && s->key_bytes) {
-		struct sender *oldest = NULL;
-		for (uint32_t i = 0; i < s->n; i++)
-			if (s->v[i].key.cap && (!oldest || s->v[i].used < oldest->used))
-				oldest = &s->v[i];
-		drop_key(s, oldest);
-	}
+	struct sender *oldest = NULL;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->v[i].key_sequence && (!oldest || s->v[i].used < oldest->used))
+			oldest = &s->v[i];
+	return oldest;
+}
+
+static void settle_key(struct senders *s, struct sender *one, uint64_t sequence,
+		       const struct buf *packed)
+{
+	drop_key(s, one);
+	while (s->key_bytes + packed->len > s->max_key_bytes)
+		drop_key(s, oldest_key(s));
+	if (!key_settle(s->keys, one->id))
+		return;
+	one->key_sequence = sequence;
+	one->key_bytes = packed->len;
+	one->key_hash = XXH3_64bits(packed->data, packed->len);
+	s->key_bytes += packed->len;
 }
 
 void senders_keep_key(struct senders *s, const uint8_t *id, uint64_t sequence,
 		      const struct buf *packed)
 {
-	if (packed->len > SENDER_KEY_MAX || packed->len > s->max_key_bytes)
+	if (s->keys < 0 || packed->len > SENDER_KEY_MAX || packed->len > s->max_key_bytes ||
+	    !key_write(s->keys, id, packed))
 		return;
 	pthread_mutex_lock(&s->lock);
 	struct sender *one = find(s, id);
-	if (one) {
-		drop_key(s, one);
-		make_room(s, packed->len);
-		buf_reserve(&one->key, packed->len);
-		buf_add(&one->key, packed->data, packed->len);
-		s->key_bytes += one->key.cap;
-		one->key_sequence = sequence;
-	}
+	if (one)
+		settle_key(s, one, sequence, packed);
+	else
+		key_forget(s->keys, id);
 	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t senders_key_sequence(struct senders *s, const uint8_t *id)
+{
+	pthread_mutex_lock(&s->lock);
+	const struct sender *one = find(s, id);
+	uint64_t sequence = one ? one->key_sequence : 0;
+	pthread_mutex_unlock(&s->lock);
+	return sequence;
 }
 
 bool senders_key(struct senders *s, const uint8_t *id, uint64_t sequence, struct buf *packed)
 {
+	uint64_t hash = 0;
+	size_t before = packed->len;
+	int fd = -1;
 	pthread_mutex_lock(&s->lock);
-	struct sender *one = find(s, id);
-	bool found = one && one->key.len && one->key_sequence == sequence;
-	if (found)
-		buf_add(packed, one->key.data, one->key.len);
+	const struct sender *one = find(s, id);
+	if (one && sequence && one->key_sequence == sequence) {
+		fd = key_open(s->keys, id);
+		hash = one->key_hash;
+	}
 	pthread_mutex_unlock(&s->lock);
-	return found;
+	if (fd < 0)
+		return false;
+	int rc = fs_read_fd(fd, SENDER_KEY_MAX, packed, NULL);
+	close(fd);
+	return rc == 0 && XXH3_64bits(packed->data + before, packed->len - before) == hash;
+}
+
+void senders_drop_keys(struct senders *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t i = 0; i < s->n; i++)
+		drop_key(s, &s->v[i]);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- what is known of stacks ------------------------------------------------------------------ */
+
+static void make_room(struct senders *s, uint64_t bytes)
+{
+	while (s->stack_bytes + bytes > s->max_stack_bytes) {
+		struct sender *oldest = NULL;
+		for (uint32_t i = 0; i < s->n; i++)
+			if (s->v[i].stacks.n && (!oldest || s->v[i].used < oldest->used))
+				oldest = &s->v[i];
+		drop_stacks(s, oldest);
+	}
+}
+
+void senders_keep_stacks(struct senders *s, const uint8_t *id, struct known_stacks *k)
+{
+	uint64_t bytes = known_stacks_bytes(k);
+	pthread_mutex_lock(&s->lock);
+	struct sender *one = bytes <= s->max_stack_bytes ? find(s, id) : NULL;
+	if (one) {
+		drop_stacks(s, one);
+		make_room(s, bytes);
+		s->stack_bytes += bytes;
+		one->stacks = *k;
+		*k = (struct known_stacks){ 0 };
+	}
+	pthread_mutex_unlock(&s->lock);
+	known_stacks_done(k);
+}
+
+void senders_stacks(struct senders *s, const uint8_t *id, struct known_stacks *out)
+{
+	*out = (struct known_stacks){ 0 };
+	pthread_mutex_lock(&s->lock);
+	const struct sender *one = find(s, id);
+	if (one && one->stacks.n)
+		known_stacks_copy(out, &one->stacks);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void key_u64(struct json *j, const char *key, uint64_t value)
+/* "" is null. */
+static void key_text(struct json *j, const char *key, const char *value)
 {
-	json_key(j, key);
-	json_u64(j, value);
-}
-
-static void key_str(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_str(j, *value ? value : NULL);
+	json_key_str(j, key, *value ? value : NULL);
 }
 
 static void key_time(struct json *j, const char *key, int64_t ns)
@@ -180,7 +278,7 @@ static void key_time(struct json *j, const char *key, int64_t ns)
 	struct buf b = { 0 };
 	if (ns)
 		time_text(&b, ns);
-	key_str(j, key, buf_cstr(&b));
+	key_text(j, key, buf_cstr(&b));
 	buf_done(&b);
 }
 
@@ -190,7 +288,7 @@ static void id_json(struct json *j, const struct sender *one)
 	for (int i = 0; i < SENDER_ID_BYTES && one->is_agent; i++)
 		buf_addf(&b, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 			 one->id[i]);
-	key_str(j, "agent", buf_cstr(&b));
+	key_text(j, "agent", buf_cstr(&b));
 	buf_done(&b);
 }
 
@@ -199,12 +297,13 @@ static void refused_json(struct json *j, const struct sender *one)
 	char status[16];
 	json_key(j, "refused");
 	json_obj(j);
-	for (uint32_t i = 0; i < SENDER_STATUSES && one->refused[i].n; i++) {
-		snprintf(status, sizeof status, "%u", one->refused[i].status);
-		key_u64(j, status, one->refused[i].n);
+	const struct sender_refusals *r = &one->counts.refused;
+	for (uint32_t i = 0; i < SENDER_STATUSES && r->v[i].n; i++) {
+		snprintf(status, sizeof status, "%u", r->v[i].status);
+		json_key_u64(j, status, r->v[i].n);
 	}
 	json_end(j);
-	key_str(j, "last_refusal", one->why);
+	key_text(j, "last_refusal", one->why);
 	key_time(j, "last_refusal_at", one->why_ns);
 }
 
@@ -219,25 +318,25 @@ static void sender_json(struct json *j, const struct sender *one)
 {
 	json_obj(j);
 	id_json(j, one);
-	key_str(j, "address", one->address);
-	key_str(j, "host", one->host);
+	key_text(j, "address", one->address);
+	key_text(j, "host", one->host);
 	key_time(j, "since", one->first_ns);
 	key_time(j, "last", one->last_ns);
-	key_u64(j, "batches", one->batches);
-	key_u64(j, "duplicates", one->duplicates);
-	key_u64(j, "bytes", one->bytes);
-	key_u64(j, "samples", one->samples);
-	key_u64(j, "points", one->points);
-	key_u64(j, "rejected", one->rejected);
+	json_key_u64(j, "batches", one->counts.batches);
+	json_key_u64(j, "duplicates", one->counts.duplicates);
+	json_key_u64(j, "bytes", one->counts.bytes);
+	json_key_u64(j, "samples", one->counts.samples);
+	json_key_u64(j, "points", one->counts.points);
+	json_key_u64(j, "rejected", one->counts.rejected);
 	refused_json(j, one);
-	key_u64(j, "last_sequence", one->last_sequence);
-	key_u64(j, "missing", missing(one));
+	json_key_u64(j, "last_sequence", one->last_sequence);
+	json_key_u64(j, "missing", missing(one));
 	json_key(j, "behind_ns");
 	json_i64(j, one->behind_ns);
-	key_u64(j, "frames", one->frames);
-	key_u64(j, "unnamed_frames", one->unnamed_frames);
-	key_u64(j, "key_sequence", one->key_sequence);
-	key_u64(j, "key_bytes", one->key.len);
+	json_key_u64(j, "frames", one->counts.frames);
+	json_key_u64(j, "unnamed_frames", one->counts.unnamed_frames);
+	json_key_u64(j, "key_sequence", one->key_sequence);
+	json_key_u64(j, "key_bytes", one->key_bytes);
 	json_end(j);
 }
 
@@ -264,6 +363,18 @@ void senders_json(struct senders *s, struct json *j)
 	json_end(j);
 	json_end(j);
 	free(order);
+}
+
+void senders_get_stats(struct senders *s, struct senders_stats *out)
+{
+	pthread_mutex_lock(&s->lock);
+	*out = (struct senders_stats){ .counts = s->all,
+				       .senders = s->n,
+				       .key_bytes = s->key_bytes,
+				       .stack_bytes = s->stack_bytes };
+	for (uint32_t i = 0; i < s->n; i++)
+		out->missing += missing(&s->v[i]);
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */

@@ -26,8 +26,10 @@ void served_close(struct served *d)
 
 int served_lease(struct served *d, struct source **out, struct err *err)
 {
-	if (d->store)
-		return source_of_store(d->store, out, err);
+	struct store *store = d->store;
+
+	if (store)
+		return source_of_store(store, out, err);
 	if (!d->file)
 		return source_open_store(d->path, out, err);
 	pthread_mutex_lock(&d->turn);

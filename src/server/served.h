@@ -15,7 +15,8 @@ struct served {
 	bool is_open;
 	const char *path;
 	struct profile *file; /* NULL: a store */
-	struct store *store;  /* that this process has open, in place of path; NULL: none */
+	struct store *_Atomic
+		store; /* that this process has open, in place of path; NULL: none, or not yet */
 	struct source *source;
 	pthread_mutex_t turn;
 	pthread_mutex_t

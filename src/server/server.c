@@ -1,14 +1,21 @@
 #include "server/server_state.h"
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/sandbox.h"
 #include "server/access.h"
 #include "server/http.h"
+#include "server/live.h"
+#include "server/page.h"
 #include "server/tenant.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -57,10 +64,34 @@ static int open_address(struct server *s, struct err *err)
 	return listener_open(&s->listener, &addr, err);
 }
 
+int server_load(struct err *err)
+{
+	struct mhd mhd;
+	return mhd_load(&mhd, err);
+}
+
+/* The folder is made here: a rule for it needs one, and the one around it cannot be synced later. */
+static int enter_sandbox(struct server *s, struct err *err)
+{
+	const char *dir = s->opts.keep ? s->opts.path : NULL;
+	if (!s->opts.sandbox)
+		return 0;
+	if (dir && mkdir(dir, 0750) < 0 && errno != EEXIST)
+		return err_set(err, errno, "cannot make %s: %s", dir, strerror(errno));
+	int rc = dir ? fs_sync_dir_of(dir, err) : 0;
+	return rc ? rc : sandbox_files(s->opts.sandbox, err);
+}
+
 static int start(struct server *s, struct err *err)
 {
 	uint32_t tenants = 1;
 	int rc = open_address(s, err);
+	if (rc == 0)
+		rc = mhd_load(&s->mhd, err);
+	if (rc == 0)
+		rc = enter_sandbox(s, err);
+	if (rc == 0 && s->opts.ui_dir)
+		rc = page_open_dir(s->opts.ui_dir, &s->ui_dir, err);
 	if (rc == 0 && s->opts.tokens)
 		rc = access_count_tenants(s->opts.tokens, &tenants, err);
 	if (rc == 0)
@@ -68,15 +99,17 @@ static int start(struct server *s, struct err *err)
 	if (rc == 0)
 		rc = access_load(s, err);
 	if (rc == 0)
-		rc = mhd_load(&s->mhd, err);
-	if (rc == 0)
 		rc = connections_start(&s->connections, err);
 	if (rc == 0)
 		rc = workers_start(s->opts.queries, SERVER_WAITING, http_work, &s->workers, err);
 	if (rc == 0)
 		rc = workers_start(1, SERVER_WRITES_WAITING, http_work, &s->writers, err);
 	if (rc == 0)
+		rc = live_start(s, err);
+	if (rc == 0)
 		rc = http_start(s, err);
+	if (rc == 0)
+		rc = sandbox_calls(s->opts.sandbox, err);
 	return rc ? rc : listener_start(&s->listener, err);
 }
 
@@ -90,7 +123,7 @@ int server_start(const struct server_opts *opts, struct server **out, struct err
 	pthread_mutex_init(&s->daemons_lock, NULL);
 	fill_in(&s->opts);
 	s->bodies.limit_bytes = s->opts.memory_bytes / 4;
-	s->listener.fd = s->listener.wake_fd = -1;
+	s->listener.fd = s->listener.wake_fd = s->ui_dir = -1;
 	s->listener.take = http_take;
 	s->listener.ctx = s;
 	rate_init(&s->rate, s->opts.per_s, s->opts.per_s * 5);
@@ -112,13 +145,17 @@ void server_stop(struct server *s)
 	workers_stop(s->workers);
 	workers_stop(s->writers);
 	tenants_stop_ingest(s->tenants);
+	live_end(s->live);
 	http_stop(s);
+	live_free(s->live);
 	workers_free(s->workers);
 	workers_free(s->writers);
 	connections_stop(&s->connections);
 	tenants_close(s->tenants);
 	rate_done(&s->rate);
 	tokens_done(&s->access->tokens);
+	if (s->ui_dir >= 0)
+		close(s->ui_dir);
 	pthread_mutex_destroy(&s->access->lock);
 	pthread_mutex_destroy(&s->daemons_lock);
 	free(s->access);

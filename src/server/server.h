@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+struct sandbox;
 struct store;
 struct store_opts;
 enum server_log { SERVER_LOG_OFF, SERVER_LOG_JSON, SERVER_LOG_TEXT };
@@ -32,6 +33,15 @@ struct server_opts {
 	/* PEM files of TLS; NULL: none, which other addresses than loopback need is_insecure for. */
 	const char *tls_cert, *tls_key;
 	bool is_insecure;
+	/* A folder whose files are the page, read anew each time; NULL: those in the program. */
+	const char *ui_dir;
+	/* Is entered before the first answer; the caller's. NULL: none. */
+	struct sandbox *sandbox;
+	/* Files whose names are not read any more, for reading them has ended this process; count NULL: it reads none. */
+	struct server_unread {
+		uint64_t (*count)(const void *ctx);
+		const void *ctx;
+	} unread;
 	enum server_log log; /* of requests, on standard error */
 	/* 0: the default */
 	uint64_t memory_bytes;       /* 256 MiB; a quarter for bodies, the rest for queries */
@@ -45,6 +55,8 @@ struct server_opts {
 
 struct server;
 
+/* Loads the libraries that a server needs, for good: before they are out of reach. server_start does it, too. -ENOSYS with words. */
+int server_load(struct err *err);
 int server_start(const struct server_opts *opts, struct server **out, struct err *err);
 /* Reads tokens and certificates anew. On failure those before stay. */
 int server_reload(struct server *s, struct err *err);

@@ -13,6 +13,7 @@
 #include "server/workers.h"
 
 struct access;
+struct live;
 struct tenants;
 
 enum {
@@ -36,6 +37,8 @@ struct server {
 	struct budget bodies;
 	struct tenants *tenants;
 	struct access *access;
+	struct live *live;
+	int ui_dir;    /* -1: none */
 	bool is_local; /* only this machine can reach it */
 	struct counters counters;
 	_Atomic bool ends;

@@ -1,6 +1,7 @@
 #include "server/tenant.h"
 
 #include "base/clock.h"
+#include "base/cond.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/store.h"
@@ -9,13 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Of CPU, each time: a store that always has something to do so takes a tenth of one CPU. */
 enum { MAINTAIN_NS = 5000000, PAUSE_BUSY_MS = 50, PAUSE_IDLE_MS = 1000 };
 
 enum { LEAST_BYTES = 4 << 20 }; /* of a store's memory */
-/* Of a server's memory: for whole batches of senders. */
-enum { KEYS_SHARE = 4 };
+/* Of a store's disk: for whole batches of senders. */
+enum { KEYS_SHARE = 32 };
+/* Of a store's disk and memory: for symbol tables. And what these are where nobody says: store/store.h. */
+enum { SYMBOLS_SHARE = 16 };
+#define TRIM_EVERY_NS UINT64_C(60000000000)
+#define FULL_AGAIN_NS UINT64_C(5000000000)
+#define DISK_BYTES    (UINT64_C(10) << 30)
+#define RETENTION_NS  (INT64_C(14) * 86400 * 1000000000)
+/* Of a server's memory: for what is known of stacks of senders. */
+enum { STACKS_SHARE = 16 };
 
 struct tenants {
 	pthread_mutex_t lock; /* the list, which only grows, and ends */
@@ -34,31 +44,65 @@ static bool maintain(struct tenant *t)
 {
 	struct err err = { 0 };
 	int rc = t->own ? store_maintain(t->own, MAINTAIN_NS, &err) : 0;
+	if (rc >= 0 && t->symbols && symbols_maintain(t->symbols, t->own, &err) < 0)
+		rc = -EIO;
 	if (rc < 0 && !t->is_failing)
 		log_warn("%s: maintenance fails: %s", t->dir, err.text);
 	t->is_failing = rc < 0;
 	return rc > 0;
 }
 
+static int open_own(const struct tenants *t, struct tenant *one, struct err *err);
+static int start_ingest(struct tenant *one, struct err *err);
+
+/* Is there room by now? Who reads goes on with what it has; who comes has the store itself. */
+static void open_again(const struct tenants *t, struct tenant *one)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct err err = { 0 };
+	if (!one->is_full || now_ns < one->again_ns)
+		return;
+	one->again_ns = now_ns + FULL_AGAIN_NS;
+	int rc = open_own(t, one, &err);
+	if (rc == -ENOSPC)
+		return;
+	one->is_full = false;
+	one->data.store = one->own;
+	if (rc == 0)
+		rc = start_ingest(one, &err);
+	if (rc < 0)
+		log_warn("%s; nothing can be added until it is started again", err.text);
+	else
+		log_info("%s: there is room again", one->dir);
+}
+
 static void pause_ms(struct tenants *t, int ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ms % 1000 * 1000000;
-	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&t->changed, &t->lock, &until);
+	cond_wait_until(&t->changed, &t->lock, clock_mono_ns() + (uint64_t)ms * 1000000);
+}
+
+static void trim(uint64_t *due_ns)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns < *due_ns)
+		return;
+	mem_trim();
+	*due_ns = now_ns + TRIM_EVERY_NS;
 }
 
 /* Tenants stay where they are until the keeper has ended: the lock is not held while one is maintained. */
 static void *keep(void *ctx)
 {
 	struct tenants *t = ctx;
+	uint64_t trim_ns = 0;
 	pthread_mutex_lock(&t->lock);
 	while (!t->ends) {
 		bool more = false;
+		trim(&trim_ns);
 		for (struct tenant *one = t->first; one && !t->ends; one = one->next) {
 			pthread_mutex_unlock(&t->lock);
+			open_again(t, one);
 			more |= maintain(one);
 			pthread_mutex_lock(&t->lock);
 		}
@@ -84,6 +128,7 @@ static void free_tenant(struct tenant *one)
 {
 	struct err err = { 0 };
 	ingest_stop(one->ingest);
+	symbols_close(one->symbols);
 	served_close(&one->data);
 	senders_done(&one->senders);
 	if (store_close(one->own, &err) < 0)
@@ -93,18 +138,68 @@ static void free_tenant(struct tenant *one)
 	free(one);
 }
 
+/* The store, and what lies beside it. */
+static int open_files(struct tenant *one, const struct store_opts *how,
+		      const struct symbols_opts *symbols, struct err *err)
+{
+	struct symbols *tables = NULL;
+	struct store *own = NULL;
+	int keys = -1, rc = store_open(one->dir, how, &own, err);
+	if (rc == 0)
+		rc = keys = keys_open(one->dir, err);
+	if (rc >= 0)
+		rc = symbols_open(one->dir, symbols, &tables, err);
+	if (rc < 0) {
+		store_close(own, &(struct err){ 0 });
+		if (keys >= 0)
+			close(keys);
+		return rc;
+	}
+	pthread_mutex_lock(&one->senders.lock);
+	one->senders.keys = keys;
+	pthread_mutex_unlock(&one->senders.lock);
+	one->symbols = tables;
+	one->own = own;
+	return 0;
+}
+
 static int open_own(const struct tenants *t, struct tenant *one, struct err *err)
 {
 	struct store_opts how = *t->opts->keep;
 	how.memory_bytes /= t->share;
 	how.memory_bytes = how.memory_bytes < LEAST_BYTES ? LEAST_BYTES : how.memory_bytes;
-	int rc = store_open(one->dir, &how, &one->own, err);
-	if (rc != -EBUSY)
+	uint64_t disk_bytes = how.disk_bytes ? how.disk_bytes : DISK_BYTES;
+	const struct symbols_opts symbols = {
+		.disk_bytes = disk_bytes / SYMBOLS_SHARE,
+		.cache_bytes = how.memory_bytes / SYMBOLS_SHARE,
+		.retention_ns = how.retention_ns ? how.retention_ns : RETENTION_NS,
+	};
+	one->senders.max_key_bytes = disk_bytes / KEYS_SHARE;
+	how.disk_bytes = disk_bytes - symbols.disk_bytes - one->senders.max_key_bytes;
+	return open_files(one, &how, &symbols, err);
+}
+
+/* What somebody else writes, or has no room, is shown. */
+static int open_own_if_it_can(const struct tenants *t, struct tenant *one, struct err *err)
+{
+	int rc = open_own(t, one, err);
+	if (rc != -EBUSY && rc != -ENOSPC)
 		return rc;
 	one->wants_own = true;
-	log_warn("%s; what it has is shown, nothing can be added here", err->text);
+	one->is_full = rc == -ENOSPC;
+	one->again_ns = clock_mono_ns() + FULL_AGAIN_NS;
+	log_warn("%s; what it has is shown, nothing can be added %s", err->text,
+		 one->is_full ? "until there is room" : "here");
 	*err = (struct err){ 0 };
 	return 0;
+}
+
+static int start_ingest(struct tenant *one, struct err *err)
+{
+	struct ingest *ingest = NULL;
+	int rc = ingest_start(tenant_store(one), &ingest, err);
+	one->ingest = ingest;
+	return rc;
 }
 
 static int open_tenant(struct tenants *t, const char *name, struct err *err)
@@ -113,16 +208,16 @@ static int open_tenant(struct tenants *t, const char *name, struct err *err)
 	struct tenant *one = xcalloc(1, sizeof *one), **last = &t->first;
 	int rc = 0;
 	one->name = xstrdup(name);
-	senders_init(&one->senders, o->memory_bytes / KEYS_SHARE / t->share);
+	senders_init(&one->senders, -1, 0, o->memory_bytes / STACKS_SHARE / t->share);
 	if (!o->file && !o->store)
 		one->dir = *name ? xasprintf("%s/tenants/%s", o->path, name) : xstrdup(o->path);
 	if (one->dir && o->keep)
-		rc = open_own(t, one, err);
+		rc = open_own_if_it_can(t, one, err);
 	if (rc == 0)
 		rc = served_open(&one->data, one->dir, o->file, one->own ? one->own : o->store,
 				 err);
 	if (rc == 0 && tenant_store(one))
-		rc = ingest_start(tenant_store(one), &one->ingest, err);
+		rc = start_ingest(one, err);
 	if (rc < 0) {
 		free_tenant(one);
 		return rc;
@@ -172,16 +267,12 @@ int tenants_open(const struct server_opts *opts, uint32_t share, struct tenants 
 		 struct err *err)
 {
 	struct tenants *t = xcalloc(1, sizeof *t);
-	pthread_condattr_t attr;
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init(&t->changed);
 	t->opts = opts;
 	t->share = share;
 	int rc = open_tenant(t, "", err);
-	if (rc == 0 && t->first->own)
+	if (rc == 0 && (t->first->own || t->first->is_full))
 		rc = start_keeper(t, err);
 	if (rc < 0) {
 		tenants_close(t);

@@ -4,7 +4,8 @@
  *     DIR                  the store of the tenant without a name
  *     DIR/tenants/NAME     that of another one
  *
- * A store is opened to write once, and stays open: requests look at views of it. A thread does what is due in all of them. */
+ * A store is opened to write once, and stays open: requests look at views of it. A thread does what is due in all of them. Where the disk is so full
+ * that it cannot be opened to write, it is shown as it is, nothing is added, and the thread opens it when there is room. */
 #ifndef CRESSET_SERVER_TENANT_H
 #define CRESSET_SERVER_TENANT_H
 
@@ -12,6 +13,7 @@
 #include "server/senders.h"
 #include "server/served.h"
 #include "server/server.h"
+#include "server/symbols.h"
 
 #include <stdbool.h>
 
@@ -21,10 +23,14 @@ struct tenant {
 	struct tenant *next;
 	char *name, *dir; /* dir: NULL for a file, and a store of the caller's */
 	struct served data;
-	struct store *own;     /* that we opened to write; NULL: none */
-	bool wants_own;        /* … and could not: another process writes it */
-	bool is_failing;       /* its maintenance, which was said */
-	struct ingest *ingest; /* into its store; NULL: nothing can be added */
+	/* These come later where the disk was full at first: each is there, and stays, once it is not NULL; ingest is the last. */
+	struct store *_Atomic own;       /* that we opened to write; NULL: none */
+	struct symbols *_Atomic symbols; /* NULL: none are kept */
+	struct ingest *_Atomic ingest;   /* into its store; NULL: nothing can be added */
+	bool wants_own; /* … and could not: another process writes it, or the disk is full */
+	_Atomic bool is_full; /* the latter */
+	uint64_t again_ns;    /* when that is tried again */
+	bool is_failing;      /* its maintenance, which was said */
 	struct senders senders;
 };
 

@@ -230,6 +230,15 @@ static void count_rows(struct store *s, const struct batch_rows *r)
 	s->stats.batches++;
 }
 
+static void note_series(struct store *s, const struct batch_rows *r, uint64_t seq)
+{
+	for (size_t i = 0; i < r->n_series; i++)
+		if (r->series[i] != BATCH_NO_SERIES)
+			catalog_had(s->catalog, r->series[i], seq);
+	for (size_t i = 0; i < r->points.n; i++)
+		catalog_had(s->catalog, r->points.v[i].series, seq);
+}
+
 /* Names also of a batch whose rows are all in blocks: it may be here only because of them. */
 void store_apply(struct store *s, uint64_t seq, const struct batch_rows *r)
 {
@@ -241,6 +250,7 @@ void store_apply(struct store *s, uint64_t seq, const struct batch_rows *r)
 		store_apply_points(s, r, r->parts.v[i].sp, seq);
 	}
 	free(b.series);
+	note_series(s, r, seq);
 	store_count_points(s, r);
 	if (r->names.p)
 		names_db_take(s->names, &r->names, seq);

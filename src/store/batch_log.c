@@ -161,6 +161,11 @@ static void put_samples(struct buf *b, const struct batch_rows *r)
 
 /* --- writing: dictionaries and names ---------------------------------------------------------- */
 
+static int too_large(struct err *err)
+{
+	return err_set(err, EFBIG, "a batch of more than %d MiB", INBOX_MAX_BATCH_BYTES >> 20);
+}
+
 static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void *payload,
 		     size_t len, struct err *err)
 {
@@ -168,8 +173,7 @@ static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void
 	struct buf *b = ctx;
 
 	if (b->len + len > INBOX_MAX_BATCH_BYTES)
-		return err_set(err, EFBIG, "a batch of more than %d MiB",
-			       INBOX_MAX_BATCH_BYTES >> 20);
+		return too_large(err);
 	buf_addc(b, type);
 	buf_addc(b, flags);
 	buf_add(b, &len_le, sizeof len_le);
@@ -239,19 +243,47 @@ static struct profile *copy_names(const struct names_offer *o)
 	return p;
 }
 
+/* All but an eighth of the frames, and no strings of others to speak of: the profile is written as it is. */
+static bool is_all_fresh(const struct names_offer *o)
+{
+	const struct profile *p = o->p;
+	size_t frames = p->frames.frames.n, others = frames / 8;
+
+	return o->fresh.n + others >= frames &&
+	       p->strings.all.n <= 3 * p->names.functions.n + 2 * p->frames.mappings.n + others;
+}
+
+static int put_profile_names(struct buf *b, const struct profile *p, struct err *err)
+{
+	struct chunk_writer *w = chunk_writer_new();
+	int rc = put_chunks(b, w, p, LOG_NAMES, err);
+
+	chunk_writer_free(w);
+	if (rc == 0 && b->len > INBOX_MAX_BATCH_BYTES)
+		rc = too_large(err);
+	return rc;
+}
+
+/* Where the profile as it is would be too much, what is new alone may not be. */
 static int put_names(struct buf *b, const struct names_offer *o, struct err *err)
 {
+	int rc = -EFBIG;
+
 	if (!o->fresh.n && !o->used.n) {
 		put(b, 0);
 		put(b, 0);
 		return 0;
 	}
-	struct profile *p = copy_names(o);
-	struct chunk_writer *w = chunk_writer_new();
 	put(b, o->day);
-	int rc = put_chunks(b, w, p, LOG_NAMES, err);
-	chunk_writer_free(w);
-	profile_free(p);
+	size_t before = b->len;
+	if (is_all_fresh(o))
+		rc = put_profile_names(b, o->p, err);
+	if (rc != -EFBIG)
+		return rc;
+	b->len = before;
+	struct profile *copy = copy_names(o);
+	rc = put_profile_names(b, copy, err);
+	profile_free(copy);
 	return rc;
 }
 
@@ -282,8 +314,7 @@ int batch_rows_encode(const struct batch_rows *r, struct buf *out, struct err *e
 	if (rc == 0)
 		rc = put_names(out, &r->names, err);
 	if (rc == 0 && out->len > INBOX_MAX_BATCH_BYTES)
-		rc = err_set(err, EFBIG, "a batch of more than %d MiB",
-			     INBOX_MAX_BATCH_BYTES >> 20);
+		rc = too_large(err);
 	return rc;
 }
 

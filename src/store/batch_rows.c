@@ -7,6 +7,7 @@
 #include "store/store_dict.h"
 #include "store/store_state.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Samples from further ahead were taken with a clock that is wrong: they count as of the moment they came. */
@@ -55,8 +56,56 @@ static bool touches_day(const struct batch_rows *r, const struct store_part *sp,
 	       sum_add(from, batch_covered_ns(r->samples, row)) >= sp->day_ns;
 }
 
+void batch_known_stamp(const struct store *s, const struct store_part *sp,
+		       struct store_known_stacks *k)
+{
+	k->dict_id = sp->dict_id;
+	k->names_epoch = names_db_epoch(s->names);
+	k->day = sp->day_ns / STORE_DAY_NS;
+}
+
+static bool is_fresh(const struct store *s, const struct store_part *sp,
+		     const struct store_known_stacks *k)
+{
+	struct store_known_stacks now;
+
+	batch_known_stamp(s, sp, &now);
+	return sp->has_dict && now.dict_id == k->dict_id && now.names_epoch == k->names_epoch &&
+	       now.day == k->day;
+}
+
+bool store_known_is_fresh(struct store *s, const struct store_known_stacks *known)
+{
+	bool fresh = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = s->parts.n; i-- && !fresh;)
+		fresh = is_fresh(s, s->parts.v[i], known);
+	pthread_mutex_unlock(&s->lock);
+	return fresh;
+}
+
+static int check_known(const struct store *s, const struct store_batch *b,
+		       const struct batch_rows *r, struct err *err)
+{
+	if (!b->known || !b->known->is_used)
+		return 0;
+	if (r->parts.n == 1 && is_fresh(s, r->parts.v[0].sp, b->known))
+		return 0;
+	return err_set(err, ESTALE, "stacks that were known are not any more");
+}
+
+/* Those that the caller knows. */
+static void take_known(const struct store_known_stacks *k, struct batch_part *part, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (part->stack[i] != BATCH_NO_STACK && k->id[i] != STORE_NO_STACK)
+			part->stack[i] = k->id[i];
+}
+
 /* By row: the part's stacks once they are all in the map. */
-static void map_stacks(const struct batch_rows *r, struct batch_part *part, struct dict_map *map)
+static void map_stacks(const struct batch_rows *r, const struct store_known_stacks *known,
+		       struct batch_part *part, struct dict_map *map)
 {
 	size_t n = r->samples->n;
 	bool any = false;
@@ -76,6 +125,8 @@ static void map_stacks(const struct batch_rows *r, struct batch_part *part, stru
 	for (size_t i = 0; i < n; i++)
 		if (part->stack[i] != BATCH_NO_STACK)
 			part->stack[i] = map->stack[part->stack[i]];
+	if (known && known->is_used)
+		take_known(known, part, n);
 	if (any)
 		return;
 	free(part->stack);
@@ -91,7 +142,7 @@ static void resolve_part(const struct store_batch *b, const struct batch_rows *r
 		map = store_dict_map(b->dict, part->sp, b->p);
 	else
 		dict_map_init(&once, part_dict(part->sp->part), b->p);
-	map_stacks(r, part, map);
+	map_stacks(r, b->known, part, map);
 	if (!b->dict)
 		dict_map_done(&once);
 }
@@ -142,7 +193,7 @@ static void resolve_series(struct store *s, const struct store_batch *b, struct 
 
 static int32_t newest_day(const struct batch_rows *r)
 {
-	int64_t newest_ns = 0;
+	int64_t newest_ns = r->parts.n ? 0 : r->clock.received_ns; /* of names alone */
 
 	for (size_t i = 0; i < r->parts.n; i++) {
 		int64_t day_ns = r->parts.v[i].sp->day_ns;
@@ -159,6 +210,8 @@ int batch_rows_resolve(struct store *s, const struct store_batch *b, int64_t rec
 	out->clock = batch_clock_of(b->p, received_ns);
 	out->samples = &b->p->samples;
 	out->links = b->p->links.all.v;
+	if (!rc)
+		rc = check_known(s, b, out, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < out->parts.n; i++)

@@ -17,6 +17,7 @@
 struct store;
 struct store_part;
 struct store_batch;
+struct store_known_stacks;
 
 enum { BATCH_NO_STACK = UINT32_MAX, BATCH_NO_SERIES = UINT32_MAX };
 
@@ -59,6 +60,10 @@ void batch_rows_done(struct batch_rows *r); /* zeroed is fine */
  * lock. */
 int batch_rows_resolve(struct store *s, const struct store_batch *b, int64_t received_ns,
 		       struct batch_rows *out, struct err *err);
+
+/* Fills in of what k's ids are: of this part, now. Under lock, as the next one. */
+void batch_known_stamp(const struct store *s, const struct store_part *sp,
+		       struct store_known_stacks *k);
 
 /* Appends the row (docs/formats.md): with what of the parts' dictionaries was not logged before it. Those move on: store_part.logging. */
 int batch_rows_encode(const struct batch_rows *r, struct buf *out, struct err *err);

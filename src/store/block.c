@@ -33,7 +33,7 @@ void block_coder_free(struct block_coder *c)
 	vec_done(&c->by_class);
 	vec_done(&c->classes);
 	vec_done(&c->places);
-	vec_done(&c->ranks);
+	vec_done(&c->ids);
 	free(c);
 }
 

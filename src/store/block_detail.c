@@ -51,7 +51,7 @@ static int open_detail(const struct block_sums *sums, const void *data, size_t l
 
 struct classes {
 	bool known;
-	uint32_t first[CLASSES + 1]; /* in c->ranks */
+	uint32_t first[CLASSES + 1]; /* in c->ids */
 };
 
 static unsigned class_of(const struct block_sums *s, uint32_t rank)
@@ -59,7 +59,9 @@ static unsigned class_of(const struct block_sums *s, uint32_t rank)
 	return s->count ? class_of_count(s->count[rank]) : class_of_total(s->total[rank]);
 }
 
-static void find_classes(struct block_coder *c, const struct block_sums *s, struct classes *k)
+/* Into c->ids: what rows are to say of their stacks (by rank; NULL: the rank), by class. */
+static void find_classes(struct block_coder *c, const struct block_sums *s, const uint32_t *ids,
+			 struct classes *k)
 {
 	uint32_t next[CLASSES];
 	if (k->known)
@@ -70,9 +72,9 @@ static void find_classes(struct block_coder *c, const struct block_sums *s, stru
 	for (int i = 0; i < CLASSES; i++)
 		k->first[i + 1] += k->first[i];
 	memcpy(next, k->first, sizeof next);
-	vec_reserve(&c->ranks, s->n);
+	vec_reserve(&c->ids, s->n);
 	for (uint32_t i = 0; i < s->n; i++)
-		c->ranks.v[next[class_of(s, i)]++] = i;
+		c->ids.v[next[class_of(s, i)]++] = ids ? ids[i] : i;
 }
 
 /* --- a piece --- */
@@ -86,39 +88,95 @@ struct piece {
 	uint64_t rows, most_rows;
 };
 
-/* Everything of the walk over rows is inlined into those who walk, with what they do with a row. */
-#define INLINED __attribute__((always_inline)) static inline
-typedef void row_fn(void *ctx, uint32_t rank, uint32_t window, int64_t value);
+/* Rows are decoded some at once, one column after the other: loops that do one thing are several times faster than one that does all. */
+enum { SOME_ROWS = 256 };
+struct some_rows {
+	uint32_t *id, *window; /* id: of the stack */
+	int64_t *value;
+	size_t n;
+};
+/* Takes rows, and says where the next ones go; there is room for as many as the detail has left, at most SOME_ROWS. */
+typedef void rows_fn(void *ctx, struct some_rows *rows);
 
-/* A row in this window of the piece. False: it cannot be. */
-INLINED bool take_row(struct piece *p, uint32_t rank, uint32_t window, row_fn *row, void *ctx)
+/* A walk over the rows of a detail. */
+struct walk {
+	struct block_coder *c;
+	const struct block_sums *sums;
+	const uint32_t *ids; /* by rank; NULL: the rank is it */
+	uint32_t from, to;   /* windows: whole pieces that touch these are walked over */
+	rows_fn *rows;
+	void *ctx;
+	struct some_rows some;
+	struct classes classes;
+	uint64_t codes[SOME_ROWS];
+};
+
+/* As block_value_of for each. */
+static bool find_values(int64_t *value, size_t n, bool is_signed)
 {
-	int64_t value;
-	bool ok = block_value_of(cur_varint(&p->values), p->b.flags, &value);
-	window += p->first;
-	if (!ok || value == 0 || window >= p->all_windows)
-		return false;
-	row(ctx, rank, window, value);
+	int64_t all = 0;
+	bool ok = true;
+	if (is_signed) {
+		for (size_t i = 0; i < n; i++) {
+			value[i] = unzigzag((uint64_t)value[i]);
+			ok &= value[i] != 0;
+		}
+		return ok;
+	}
+	for (size_t i = 0; i < n; i++) {
+		int64_t more = (int64_t)((uint64_t)value[i] + 1);
+		all |= value[i] | more;
+		value[i] = more;
+	}
+	return all >= 0;
+}
+
+static bool read_values(struct walk *w, struct piece *p)
+{
+	struct some_rows *s = &w->some;
+	return cur_varints(&p->values, (uint64_t *)s->value, s->n) &&
+	       find_values(s->value, s->n, p->b.flags & BLOB_SIGNED);
+}
+
+/* Gaps in w->codes become places. *next: the first that may come. */
+static bool add_gaps(struct walk *w, uint64_t places, uint64_t *next)
+{
+	uint64_t at = *next;
+	for (size_t i = 0; i < w->some.n; i++) {
+		if (w->codes[i] >= places - at)
+			return false;
+		at += w->codes[i] + 1;
+		w->codes[i] = at - 1;
+	}
+	*next = at;
 	return true;
 }
 
-/* n rows of the stacks of a class. */
-INLINED bool walk_class(struct piece *p, struct bit_reader *bits, const uint32_t *ranks,
-			uint32_t n_ranks, uint64_t n, row_fn *row, void *ctx)
+/* Places in w->codes become windows, and stacks, in the order of ids; NULL: their numbers. False: a window after the last one. */
+static bool find_places(struct walk *w, const struct piece *p, const uint32_t *ids)
 {
-	uint64_t places = (uint64_t)n_ranks * p->windows, next = 0;
-	if (places > CLASS_MAX_PLACES || n > places)
-		return false;
-	unsigned low_bits = rice_bits(n, places);
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t place = next + bits_get_rice(bits, low_bits, PLAIN_GAP_BITS);
-		if (place >= places)
-			return false;
-		uint32_t at = (unsigned __int128)p->per_window * place >> 64;
-		if (!take_row(p, ranks[at], place - (uint64_t)at * p->windows, row, ctx))
-			return false;
-		next = place + 1;
+	struct some_rows s = w->some;
+	uint32_t last_window = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		uint32_t at = p->per_window ? (unsigned __int128)p->per_window * w->codes[i] >> 64
+					    : w->codes[i] / p->windows;
+		s.id[i] = at;
+		s.window[i] = p->first + (uint32_t)(w->codes[i] - (uint64_t)at * p->windows);
 	}
+	for (size_t i = 0; i < s.n; i++)
+		last_window = s.window[i] > last_window ? s.window[i] : last_window;
+	for (size_t i = 0; ids && i < s.n; i++)
+		s.id[i] = ids[s.id[i]];
+	return last_window < p->all_windows;
+}
+
+/* What is in w->codes becomes rows. */
+static bool take_rows(struct walk *w, struct piece *p, const uint32_t *ids, uint64_t places,
+		      uint64_t *next)
+{
+	if (!add_gaps(w, places, next) || !find_places(w, p, ids) || !read_values(w, p))
+		return false;
+	w->rows(w->ctx, &w->some);
 	return true;
 }
 
@@ -126,6 +184,28 @@ INLINED bool walk_class(struct piece *p, struct bit_reader *bits, const uint32_t
 static bool rows_fit(const struct piece *p)
 {
 	return p->rows <= p->most_rows && p->rows <= cur_left(&p->values);
+}
+
+static size_t next_some(uint64_t left)
+{
+	return left < SOME_ROWS ? left : SOME_ROWS;
+}
+
+/* n rows of the stacks of a class. */
+static bool walk_class(struct walk *w, struct piece *p, struct bit_reader *bits,
+		       const uint32_t *ids, uint32_t n_ids, uint64_t n)
+{
+	uint64_t places = (uint64_t)n_ids * p->windows, next = 0;
+	if (places > CLASS_MAX_PLACES || n > places)
+		return false;
+	unsigned low_bits = rice_bits(n, places);
+	for (; n; n -= w->some.n) {
+		w->some.n = next_some(n);
+		bits_get_rices(bits, low_bits, PLAIN_GAP_BITS, w->codes, w->some.n);
+		if (!take_rows(w, p, ids, places, &next))
+			return false;
+	}
+	return true;
 }
 
 /* The numbers of rows of all classes that have stacks. False: more than can be. */
@@ -142,50 +222,48 @@ static bool read_counts(struct piece *p, const struct classes *k, uint64_t *coun
 	return !p->b.in.bad && rows_fit(p);
 }
 
-INLINED bool walk_rice(struct block_coder *c, struct piece *p, const struct classes *k, row_fn *row,
-		       void *ctx)
+static bool walk_rice(struct walk *w, struct piece *p)
 {
+	const struct classes *k = &w->classes;
 	struct bit_reader bits = { p->b.rice.p, cur_left(&p->b.rice), 0 };
 	uint64_t counts[CLASSES];
 	if (!read_counts(p, k, counts))
 		return false;
 	for (int i = 0; i < CLASSES; i++)
-		if (counts[i] && !walk_class(p, &bits, c->ranks.v + k->first[i],
-					     k->first[i + 1] - k->first[i], counts[i], row, ctx))
+		if (counts[i] && !walk_class(w, p, &bits, w->c->ids.v + k->first[i],
+					     k->first[i + 1] - k->first[i], counts[i]))
 			return false;
 	return bits_at_end(&bits);
 }
 
-INLINED bool walk_plain(struct piece *p, uint32_t n_ranks, row_fn *row, void *ctx)
+static bool walk_plain(struct walk *w, struct piece *p)
 {
-	uint64_t places = (uint64_t)n_ranks * p->windows, next = 0;
+	uint64_t places = (uint64_t)w->sums->n * p->windows, next = 0;
 	p->rows = cur_varint(&p->b.in);
 	uint64_t bytes = cur_varint(&p->b.in);
 	struct cur gaps = block_take_stream(&p->b.in, bytes);
 	p->values = p->b.in;
 	if (p->b.in.bad || p->rows > bytes || !rows_fit(p))
 		return false;
-	for (uint64_t i = 0; i < p->rows; i++) {
-		uint64_t gap = cur_varint(&gaps);
-		if (gap >= places - next)
+	if (places > CLASS_MAX_PLACES)
+		p->per_window = 0;
+	for (uint64_t left = p->rows; left; left -= w->some.n) {
+		w->some.n = next_some(left);
+		if (!cur_varints(&gaps, w->codes, w->some.n) ||
+		    !take_rows(w, p, w->ids, places, &next))
 			return false;
-		next += gap;
-		if (!take_row(p, next / p->windows, next % p->windows, row, ctx))
-			return false;
-		next++;
 	}
-	return !gaps.bad && !cur_left(&gaps);
+	return !cur_left(&gaps);
 }
 
-INLINED bool walk_piece(struct block_coder *c, const struct block_sums *sums, struct piece *p,
-			struct classes *k, row_fn *row, void *ctx)
+static bool walk_piece(struct walk *w, struct piece *p)
 {
 	bool ok;
 	if (p->b.flags & BLOB_RICE) {
-		find_classes(c, sums, k);
-		ok = walk_rice(c, p, k, row, ctx);
+		find_classes(w->c, w->sums, w->ids, &w->classes);
+		ok = walk_rice(w, p);
 	} else {
-		ok = walk_plain(p, sums->n, row, ctx);
+		ok = walk_plain(w, p);
 	}
 	return ok && !p->values.bad && !cur_left(&p->values);
 }
@@ -204,123 +282,51 @@ static bool open_piece(struct block_coder *c, const struct detail *d, struct cur
 	       (p->b.flags & BLOB_SIGNED) == d->flags;
 }
 
-/* Calls row for every row of the pieces that touch windows [from, to), in order inside of a stack, and counts them. */
-INLINED bool walk(struct block_coder *c, const struct block_sums *sums, const struct detail *d,
-		  uint32_t from, uint32_t to, row_fn *row, void *ctx, uint64_t *n)
+/* Calls rows for all rows of the pieces that touch the windows, in order inside of a stack, and counts them. */
+static bool walk(struct walk *w, const struct detail *d, uint64_t *n)
 {
 	struct cur sizes = d->sizes, pieces = d->pieces;
-	struct classes k = { .known = false };
 	struct piece p;
+	w->classes.known = false;
 	*n = 0;
 	for (uint32_t first = 0; first < d->windows; first += d->piece_windows) {
 		struct cur in = block_take_stream(&pieces, cur_varint(&sizes));
-		if (!cur_left(&in) || first >= to || first + d->piece_windows <= from)
+		if (!cur_left(&in) || first >= w->to || first + d->piece_windows <= w->from)
 			continue;
-		if (!open_piece(c, d, in, first, &p))
+		if (!open_piece(w->c, d, in, first, &p))
 			return false;
 		p.most_rows = d->rows - *n;
-		if (!walk_piece(c, sums, &p, &k, row, ctx))
+		if (!walk_piece(w, &p))
 			return false;
 		*n += p.rows;
 	}
 	return true;
 }
 
-/* --- rows by stack --- */
-
-/* Of each stack: how many, then where the next one goes; and what is left of its total. */
-struct row_sorter {
-	uint32_t *at;
-	uint64_t *left;
-	const uint32_t *stack;
-	struct block_row *rows;
-};
-
-static inline void count_row(void *ctx, uint32_t rank, uint32_t window, int64_t value)
-{
-	struct row_sorter *s = ctx;
-	(void)window;
-	s->at[rank]++;
-	s->left[rank] -= (uint64_t)value;
-}
-
-static inline void place_row(void *ctx, uint32_t rank, uint32_t window, int64_t value)
-{
-	struct row_sorter *s = ctx;
-	s->rows[s->at[rank]++] =
-		(struct block_row){ .stack = s->stack[rank], .window = window, .value = value };
-}
-
-/* Every stack has rows, and they give its total. */
-static bool counts_fit(struct row_sorter *s, uint32_t n)
-{
-	uint32_t sum = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t rows = s->at[i];
-		if (rows == 0 || s->left[i])
-			return false;
-		s->at[i] = sum;
-		sum += rows;
-	}
-	return true;
-}
-
-/* Pieces are read twice: that takes less than to keep what the first time gave. */
-static int sort_rows(struct block_coder *c, const struct block_sums *sums, const struct detail *d,
-		     struct row_sorter *s, struct err *err)
-{
-	uint64_t n;
-	if (!walk(c, sums, d, 0, d->windows, count_row, s, &n) || n != d->rows ||
-	    !counts_fit(s, sums->n))
-		return block_bad(err, "detail that is not that of its stacks");
-	s->rows = malloc((n + 1) * sizeof *s->rows);
-	if (!s->rows)
-		return err_set(err, ENOMEM, "no memory for the %llu rows of a block",
-			       (unsigned long long)n);
-	walk(c, sums, d, 0, d->windows, place_row, s, &n);
-	return 0;
-}
-
-int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
-		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
-		      struct err *err)
-{
-	struct detail d;
-	int rc = open_detail(sums, data, len, windows, &d, err);
-	if (rc)
-		return rc;
-	struct row_sorter s = { .at = xcalloc(sums->n + 1, sizeof *s.at),
-				.left = xcalloc(sums->n + 1, sizeof *s.left),
-				.stack = sums->stack };
-	for (uint32_t i = 0; i < sums->n; i++)
-		s.left[i] = (uint64_t)sums->total[i];
-	rc = sort_rows(c, sums, &d, &s, err);
-	free(s.at);
-	free(s.left);
-	if (rc)
-		return rc;
-	*out = s.rows;
-	*n = d.rows;
-	return 0;
-}
-
 /* --- columns --- */
 
 struct column_writer {
-	const uint32_t *rank_stack;
-	uint32_t *stack, *window;
-	int64_t *value;
+	struct block_columns *out;
 	uint32_t from, windows;
-	size_t n;
+	bool all; /* no window is outside */
 };
 
-static inline void write_columns(void *ctx, uint32_t rank, uint32_t window, int64_t value)
+/* Rows are where they belong, but for those of other windows. */
+static void keep_columns(void *ctx, struct some_rows *rows)
 {
 	struct column_writer *w = ctx;
-	w->stack[w->n] = w->rank_stack[rank];
-	w->window[w->n] = window;
-	w->value[w->n] = value;
-	w->n += window - w->from < w->windows;
+	struct block_columns *out = w->out;
+	size_t n = 0;
+	for (size_t i = 0; !w->all && i < rows->n; i++) {
+		rows->id[n] = rows->id[i];
+		rows->window[n] = rows->window[i];
+		rows->value[n] = rows->value[i];
+		n += rows->window[i] - w->from < w->windows;
+	}
+	out->n += w->all ? rows->n : n;
+	rows->id = out->stack + out->n;
+	rows->window = out->window + out->n;
+	rows->value = out->value + out->n;
 }
 
 void block_columns_done(struct block_columns *b)
@@ -343,29 +349,129 @@ static bool reserve(struct block_columns *b, size_t n)
 	return b->cap;
 }
 
+static int no_room(uint64_t n, struct err *err)
+{
+	return err_set(err, ENOMEM, "no memory for the %llu rows of a block",
+		       (unsigned long long)n);
+}
+
+/* ids: as those of a walk. */
+static int read_columns(struct block_coder *c, const struct block_sums *sums, const uint32_t *ids,
+			const struct detail *d, uint32_t from, uint32_t to,
+			struct block_columns *out, struct err *err)
+{
+	struct column_writer writer = { out, from, to > from ? to - from : 0,
+					from == 0 && to >= d->windows };
+	struct walk w;
+	uint64_t read;
+	out->n = 0;
+	if (!reserve(out, d->rows))
+		return no_room(d->rows, err);
+	w.c = c;
+	w.sums = sums;
+	w.ids = ids;
+	w.from = from;
+	w.to = to;
+	w.rows = keep_columns;
+	w.ctx = &writer;
+	w.some = (struct some_rows){ out->stack, out->window, out->value, 0 };
+	if (!walk(&w, d, &read) || (writer.all && read != d->rows)) {
+		out->n = 0;
+		return block_bad(err, "detail that is not that of its stacks");
+	}
+	return 0;
+}
+
 int block_read_columns(struct block_coder *c, const struct block_sums *sums, const void *data,
 		       size_t len, uint32_t windows, uint32_t from, uint32_t to,
 		       struct block_columns *out, struct err *err)
 {
 	struct detail d;
-	uint64_t read;
 	out->n = 0;
+	int rc = open_detail(sums, data, len, windows, &d, err);
+	return rc ? rc : read_columns(c, sums, sums->stack, &d, from, to, out, err);
+}
+
+/* --- rows by stack --- */
+
+/* Of each stack: how many, then where the next one goes; and what is left of its total. */
+struct row_sorter {
+	uint32_t *at;
+	uint64_t *left;
+};
+
+static void count_rows(struct row_sorter *s, const struct block_columns *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		s->at[rows->stack[i]]++;
+		s->left[rows->stack[i]] -= (uint64_t)rows->value[i];
+	}
+}
+
+/* Every stack has rows, and they give its total. */
+static bool counts_fit(struct row_sorter *s, uint32_t n)
+{
+	uint32_t sum = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t rows = s->at[i];
+		if (rows == 0 || s->left[i])
+			return false;
+		s->at[i] = sum;
+		sum += rows;
+	}
+	return true;
+}
+
+static void place_rows(struct row_sorter *s, const struct block_columns *rows,
+		       const uint32_t *stack, struct block_row *out)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		uint32_t rank = rows->stack[i];
+		out[s->at[rank]++] = (struct block_row){ .stack = stack[rank],
+							 .window = rows->window[i],
+							 .value = rows->value[i] };
+	}
+}
+
+/* rows: of all windows, their stacks are ranks. */
+static int sort_rows(const struct block_sums *sums, const struct block_columns *rows,
+		     struct block_row **out, struct err *err)
+{
+	struct row_sorter s = { .at = xcalloc(sums->n + 1, sizeof *s.at),
+				.left = xcalloc(sums->n + 1, sizeof *s.left) };
+	int rc = 0;
+	for (uint32_t i = 0; i < sums->n; i++)
+		s.left[i] = (uint64_t)sums->total[i];
+	count_rows(&s, rows);
+	if (!counts_fit(&s, sums->n))
+		rc = block_bad(err, "detail that is not that of its stacks");
+	else if (!(*out = malloc((rows->n + 1) * sizeof **out)))
+		rc = no_room(rows->n, err);
+	else
+		place_rows(&s, rows, sums->stack, *out);
+	free(s.at);
+	free(s.left);
+	return rc;
+}
+
+int block_read_detail(struct block_coder *c, const struct block_sums *sums, const void *data,
+		      size_t len, uint32_t windows, struct block_row **out, size_t *n,
+		      struct err *err)
+{
+	struct block_columns rows = { 0 };
+	struct block_row *sorted = NULL;
+	struct detail d;
 	int rc = open_detail(sums, data, len, windows, &d, err);
 	if (rc)
 		return rc;
-	if (!reserve(out, d.rows))
-		return err_set(err, ENOMEM, "no memory for the %llu rows of a block",
-			       (unsigned long long)d.rows);
-	struct column_writer w = { .rank_stack = sums->stack,
-				   .stack = out->stack,
-				   .window = out->window,
-				   .value = out->value,
-				   .from = from,
-				   .windows = to > from ? to - from : 0 };
-	if (!walk(c, sums, &d, from, to, write_columns, &w, &read) ||
-	    (from == 0 && to >= windows && read != d.rows))
-		return block_bad(err, "detail that is not that of its stacks");
-	out->n = w.n;
+	rc = read_columns(c, sums, NULL, &d, 0, windows, &rows, err);
+	if (rc == 0)
+		rc = sort_rows(sums, &rows, &sorted, err);
+	block_columns_done(&rows);
+	if (rc)
+		return rc;
+	*out = sorted;
+	*n = d.rows;
 	return 0;
 }
 
@@ -376,11 +482,33 @@ struct part_adder {
 	uint32_t from, windows;
 };
 
-static inline void add_part(void *ctx, uint32_t rank, uint32_t window, int64_t value)
+static void add_part(void *ctx, struct some_rows *rows)
 {
 	struct part_adder *a = ctx;
-	uint64_t inside = window - a->from < a->windows ? UINT64_MAX : 0;
-	a->totals[rank] = (int64_t)((uint64_t)a->totals[rank] + ((uint64_t)value & inside));
+	for (size_t i = 0; i < rows->n; i++) {
+		uint64_t inside = rows->window[i] - a->from < a->windows ? UINT64_MAX : 0;
+		int64_t *total = &a->totals[rows->id[i]];
+		*total = (int64_t)((uint64_t)*total + ((uint64_t)rows->value[i] & inside));
+	}
+}
+
+static bool add_parts(struct block_coder *c, const struct block_sums *sums, const struct detail *d,
+		      uint32_t from, uint32_t to, int64_t *totals)
+{
+	struct part_adder adder = { totals, from, to > from ? to - from : 0 };
+	uint32_t id[SOME_ROWS], window[SOME_ROWS];
+	int64_t value[SOME_ROWS];
+	struct walk w;
+	uint64_t read;
+	w.c = c;
+	w.sums = sums;
+	w.ids = NULL;
+	w.from = from;
+	w.to = to;
+	w.rows = add_part;
+	w.ctx = &adder;
+	w.some = (struct some_rows){ id, window, value, 0 };
+	return walk(&w, d, &read);
 }
 
 int block_read_part(struct block_coder *c, const struct block_sums *sums, const void *data,
@@ -388,14 +516,12 @@ int block_read_part(struct block_coder *c, const struct block_sums *sums, const 
 		    struct err *err)
 {
 	struct detail d;
-	uint64_t read;
 	int rc = open_detail(sums, data, len, windows, &d, err);
 	if (rc)
 		return rc;
-	struct part_adder a = { totals, from, to > from ? to - from : 0 };
 	if (sums->n)
 		memset(totals, 0, sums->n * sizeof *totals);
-	if (!walk(c, sums, &d, from, to, add_part, &a, &read))
+	if (!add_parts(c, sums, &d, from, to, totals))
 		return block_bad(err, "detail that is not that of its stacks");
 	return 0;
 }

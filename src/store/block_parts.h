@@ -71,7 +71,7 @@ struct block_coder {
 	VEC(struct block_cell) cells, by_class;
 	VEC(uint8_t) classes; /* by rank */
 	VEC(uint32_t) places; /* by rank: which of its class it is */
-	VEC(uint32_t) ranks;  /* by class, then rank */
+	VEC(uint32_t) ids;    /* of stacks, by class, then rank */
 };
 
 #endif

@@ -44,23 +44,34 @@ int block_open_blob(struct block_coder *c, const void *data, size_t len, uint8_t
 	return 0;
 }
 
+static void unzigzag_all(int64_t *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = unzigzag((uint64_t)v[i]);
+}
+
+static bool any_negative(const int64_t *v, uint32_t n)
+{
+	int64_t all = 0;
+	for (uint32_t i = 0; i < n; i++)
+		all |= v[i];
+	return all < 0;
+}
+
 int block_read_windows(struct block_coder *c, const void *data, size_t len, uint32_t windows,
 		       int64_t *sums, struct err *err)
 {
 	struct blob b;
-	uint64_t all = 0;
 	int rc = block_open_blob(c, data, len, SHAPE_WINDOWS, (size_t)windows * VARINT_MAX_BYTES,
 				 &b, err);
 	if (rc)
 		return rc;
-	for (uint32_t w = 0; w < windows; w++) {
-		uint64_t code = cur_varint(&b.in);
-		all |= code;
-		sums[w] = b.flags & BLOB_SIGNED ? unzigzag(code) : (int64_t)code;
-	}
-	if (b.in.bad || cur_left(&b.in))
+	bool are_bytes = cur_left(&b.in) == windows; /* of a byte each, as they mostly are */
+	if (!cur_varints(&b.in, (uint64_t *)sums, windows) || cur_left(&b.in))
 		return block_bad(err, "another number of windows");
-	if (!(b.flags & BLOB_SIGNED) && all > INT64_MAX)
+	if (b.flags & BLOB_SIGNED)
+		unzigzag_all(sums, windows);
+	else if (!are_bytes && any_negative(sums, windows))
 		return block_bad(err, "the sum of a window is too large");
 	return 0;
 }

@@ -1,10 +1,7 @@
-#include "store/catalog.h"
+#include "store/catalog_state.h"
 
 #include "base/mem.h"
-#include "profile/chunk_read.h"
-#include "profile/chunk_write.h"
 #include "store/chunk_table.h"
-#include "store/db.h"
 #include "store/db_files.h"
 
 #include <errno.h>
@@ -17,30 +14,11 @@ static const char *const catalog_objects[] = {
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, type INT, flags INT, sum INT, data BLOB)",
 	"CREATE TABLE kept(id INTEGER PRIMARY KEY, from_ns INT)",
 	"CREATE TABLE pin(from_ns INT, to_ns INT)",
+	"CREATE TABLE place(id INTEGER PRIMARY KEY, type INT, period INT, labels INT, sum INT)",
+	"CREATE TABLE asked(key TEXT PRIMARY KEY, value INT)",
 	NULL,
 };
 static const struct db_schema catalog_schema = { DB_KIND_META, 1, catalog_objects };
-
-struct series_use {
-	int64_t seen_ns; /* 0: not since the store was opened */
-	bool is_active, is_other;
-};
-struct catalog {
-	struct db *db;
-	struct profile *p;
-	struct chunk_writer *writer; /* NULL: the next catalog_sync writes everything */
-	uint32_t synced;             /* series that are on the disk */
-	int64_t kept_from_ns;
-	VEC(struct store_pin) pins;
-	uint32_t max_series, active, others;
-	int64_t counted_ns;
-	VEC(struct series_use) uses; /* by series */
-	uint32_t other;              /* the string [other] */
-	struct map values;           /* labels with their values that are there */
-	struct map n_values;         /* by key: how many different ones */
-	uint64_t folded;
-	VEC(struct label) labels; /* of the series at hand */
-};
 
 /* --- what there is of each label -------------------------------------------------------------- */
 
@@ -56,8 +34,7 @@ static void count_label(struct catalog *c, const struct label *l)
 	map_put(&c->n_values, l->key, n ? *n + 1 : 1);
 }
 
-/* A series that has come behind all others. */
-static void note_series(struct catalog *c, uint32_t id)
+static struct series_use note_labels(struct catalog *c, uint32_t id)
 {
 	const struct series_table *t = &c->p->series;
 	struct label_set set = t->sets.v[t->series.v[id].labels];
@@ -68,14 +45,54 @@ static void note_series(struct catalog *c, uint32_t id)
 		count_label(c, l);
 		use.is_other |= !l->is_num && l->str == c->other;
 	}
-	vec_push(&c->uses, use);
 	c->others += use.is_other;
+	return use;
 }
 
-static void note_new_series(struct catalog *c)
+void catalog_note_new(struct catalog *c)
 {
-	while (c->uses.n < c->p->series.series.n)
-		note_series(c, c->uses.n);
+	while (c->uses.n < c->p->series.series.n) {
+		struct series_use use = note_labels(c, c->uses.n);
+		if (series_is_free(&c->p->series, c->uses.n))
+			vec_push(&c->waiting.v, c->uses.n);
+		vec_push(&c->uses, use);
+	}
+	c->version++;
+}
+
+void catalog_note_place(struct catalog *c, uint32_t id)
+{
+	c->uses.v[id] = note_labels(c, id);
+	c->version++;
+}
+
+static void note_again(struct catalog *c, uint32_t id)
+{
+	struct series_use was = c->uses.v[id];
+
+	c->uses.v[id] = note_labels(c, id);
+	if (series_is_free(&c->p->series, id)) {
+		vec_push(&c->waiting.v, id);
+		return;
+	}
+	c->uses.v[id].seen_ns = was.seen_ns;
+	c->uses.v[id].sequence = was.sequence;
+	c->uses.v[id].is_active = was.is_active;
+}
+
+void catalog_note_all(struct catalog *c)
+{
+	map_clear(&c->values);
+	map_clear(&c->n_values);
+	vec_clear(&c->waiting.v);
+	vec_clear(&c->free.v);
+	c->other = strtab_put(&c->p->strings, "[other]");
+	c->others = c->active = 0;
+	for (uint32_t id = 0; id < c->uses.n; id++) {
+		note_again(c, id);
+		c->active += c->uses.v[id].is_active && !c->uses.v[id].is_other;
+	}
+	c->version++;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -126,34 +143,10 @@ static int load_tables(struct catalog *c, struct err *err)
 	sqlite3_reset(s);
 	if (rc == 0)
 		rc = check_numbers(c, &reader, err);
+	if (rc == 0)
+		rc = catalog_read_taken(c, &reader, err);
 	chunk_reader_done(&reader);
 	buf_done(&raw);
-	return rc;
-}
-
-static int load_kept(struct catalog *c, struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT max(from_ns) FROM kept WHERE id = 1", err);
-	int rc = s ? db_step(c->db, s, err) : -err->code;
-
-	if (rc > 0) {
-		bool is_set = sqlite3_column_type(s, 0) == SQLITE_INTEGER;
-		c->kept_from_ns = is_set ? sqlite3_column_int64(s, 0) : INT64_MIN;
-		sqlite3_reset(s);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int load_pins(struct catalog *c, struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns, to_ns FROM pin ORDER BY 1, 2", err);
-	int rc = s ? 0 : -err->code;
-
-	while (rc == 0 && (rc = db_step(c->db, s, err)) > 0) {
-		vec_push(&c->pins, (struct store_pin){ sqlite3_column_int64(s, 0),
-						       sqlite3_column_int64(s, 1) });
-		rc = 0;
-	}
 	return rc;
 }
 
@@ -169,19 +162,22 @@ int catalog_open(const char *path, const struct catalog_opts *opts, struct catal
 
 	c->p = profile_new();
 	c->max_series = opts->max_series;
+	c->max_bytes = opts->max_bytes ? opts->max_bytes : UINT64_MAX;
 	c->other = strtab_put(&c->p->strings, "[other]");
 	int rc = db_open(path, &how, &c->db, err);
 	if (!rc)
-		rc = load_kept(c, err);
+		rc = catalog_read_kept(c, err);
 	if (!rc)
-		rc = load_pins(c, err);
+		rc = catalog_read_pins(c, err);
+	if (!rc)
+		rc = catalog_read_asked(c, err);
 	if (!rc)
 		rc = load_tables(c, err);
 	if (rc) {
 		catalog_close(c);
 		return rc;
 	}
-	note_new_series(c);
+	catalog_note_new(c);
 	c->synced = c->p->series.series.n;
 	*out = c;
 	return 0;
@@ -193,7 +189,12 @@ void catalog_close(struct catalog *c)
 		return;
 	db_close(c->db);
 	profile_free(c->p);
+	profile_free(c->next);
 	chunk_writer_free(c->writer);
+	chunk_writer_free(c->next_writer);
+	vec_done(&c->waiting.v);
+	vec_done(&c->free.v);
+	vec_done(&c->taken.v);
 	vec_done(&c->uses);
 	vec_done(&c->pins);
 	vec_done(&c->labels);
@@ -232,7 +233,10 @@ static uint32_t type_of(struct catalog *c, const struct profile *src, uint32_t i
 	t.unit = text_of(c, src, t.unit, true);
 	t.period_type = text_of(c, src, t.period_type, true);
 	t.period_unit = text_of(c, src, t.period_unit, true);
-	return type_intern(&c->p->series, &t);
+	uint32_t types = c->p->series.types.n;
+	uint32_t there = type_intern(&c->p->series, &t);
+	c->version += c->p->series.types.n != types;
+	return there;
 }
 
 /* A series of src on its way into the catalog. */
@@ -284,9 +288,8 @@ static uint32_t add_series(struct catalog *c, const struct wanted_series *w)
 
 	translate_labels(c, w, true);
 	s.labels = label_set_intern(&c->p->series, c->labels.v, c->labels.n);
-	uint32_t id = series_intern(&c->p->series, &s);
-	note_new_series(c);
-	return id;
+	uint32_t id = series_find(&c->p->series, &s);
+	return id == UINT32_MAX ? catalog_put(c, &s) : id;
 }
 
 static uint32_t count_values(const struct catalog *c, const struct wanted_series *w, uint32_t label)
@@ -352,6 +355,12 @@ static void mark_active(struct catalog *c, uint32_t id, int64_t now_ns)
 	u->seen_ns = now_ns;
 }
 
+/* Of the memory, more than it may have. */
+static bool is_large(const struct catalog *c)
+{
+	return catalog_size_bytes(c) > c->max_bytes;
+}
+
 uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t series,
 			 int64_t now_ns)
 {
@@ -361,12 +370,12 @@ uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t 
 				   .labels = src->series.labels.v + set.first,
 				   .n = set.n,
 				   .type = type_of(c, src, s->type),
-				   .period = s->period };
+				   .period = s->period > 0 ? s->period : 0 };
 
 	count_active(c, now_ns);
 	uint32_t id = find_series(c, &w);
 	bool fits = id != UINT32_MAX && (c->uses.v[id].is_active || c->uses.v[id].is_other);
-	if (!fits && c->active >= c->max_series)
+	if (!fits && (c->active >= c->max_series || (id == UINT32_MAX && is_large(c))))
 		id = fold_series(c, &w);
 	else if (id == UINT32_MAX)
 		id = add_series(c, &w);
@@ -380,6 +389,26 @@ bool catalog_use(struct catalog *c, uint32_t series, int64_t now_ns)
 	bool is_right = c->uses.v[series].is_active && !c->uses.v[series].is_other;
 	mark_active(c, series, now_ns);
 	return is_right;
+}
+
+void catalog_had(struct catalog *c, uint32_t series, uint64_t seq)
+{
+	c->uses.v[series].sequence = seq;
+}
+
+bool catalog_has(const struct catalog *c, uint32_t series)
+{
+	return series < c->p->series.series.n && !series_is_free(&c->p->series, series);
+}
+
+uint64_t catalog_version(const struct catalog *c)
+{
+	return c->version;
+}
+
+uint32_t catalog_count(const struct catalog *c)
+{
+	return c->p->series.series.n - c->waiting.v.n - c->free.v.n;
 }
 
 bool catalog_is_weighted(const struct catalog *c, uint32_t series)
@@ -401,17 +430,28 @@ static int put_chunk(void *ctx, enum chunk_type type, uint32_t flags, const void
 	return chunk_table_add(c->db, type, flags, payload, len, err);
 }
 
-static int write_tables(struct catalog *c, struct err *err)
+int catalog_write(struct catalog *c, const struct profile *p, struct chunk_writer *writer,
+		  struct err *err)
 {
 	const struct chunk_out out = { .put = put_chunk, .ctx = c };
+
+	return chunk_write(writer, p, CHUNK_CATALOG, &out, err);
+}
+
+/* What is written anew has each series where it is. */
+static int write_tables(struct catalog *c, struct err *err)
+{
+	bool anew = !c->writer;
 	int rc = db_begin(c->db, err);
 
-	if (!rc && !c->writer) {
+	if (!rc && anew) {
 		c->writer = chunk_writer_new();
-		rc = db_exec(c->db, "DELETE FROM chunk", err);
+		rc = db_exec(c->db, "DELETE FROM chunk; DELETE FROM place", err);
 	}
 	if (!rc)
-		rc = chunk_write(c->writer, c->p, CHUNK_CATALOG, &out, err);
+		rc = catalog_write(c, c->p, c->writer, err);
+	if (!rc && !anew)
+		rc = catalog_write_taken(c, err);
 	return rc ? rc : db_commit(c->db, err);
 }
 
@@ -420,7 +460,7 @@ int catalog_sync(struct catalog *c, struct err *err)
 	struct err local;
 	int rc;
 
-	if (c->synced == c->p->series.series.n)
+	if (c->synced == c->p->series.series.n && !c->taken.v.n)
 		return 0;
 	rc = write_tables(c, err ? err : &local);
 	if (rc) {
@@ -430,116 +470,8 @@ int catalog_sync(struct catalog *c, struct err *err)
 		return rc;
 	}
 	c->synced = c->p->series.series.n;
+	vec_clear(&c->taken.v);
 	return 0;
-}
-
-int64_t catalog_kept_from(const struct catalog *c)
-{
-	return c->kept_from_ns;
-}
-
-int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
-{
-	struct err local;
-	sqlite3_stmt *s;
-	int rc;
-
-	err = err ? err : &local;
-	if (from_ns <= c->kept_from_ns)
-		return 0;
-	s = db_prepare(c->db, "INSERT OR REPLACE INTO kept(id, from_ns) VALUES(1, ?)", err);
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, from_ns);
-	rc = db_step(c->db, s, err);
-	if (!rc)
-		c->kept_from_ns = from_ns;
-	return rc;
-}
-
-int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns FROM kept WHERE id = 2", err);
-	int rc = s ? db_step(c->db, s, err) : -err->code;
-
-	if (rc < 0)
-		return rc;
-	*out_ns = rc ? sqlite3_column_int64(s, 0) : INT64_MIN;
-	sqlite3_reset(s);
-	return rc;
-}
-
-int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(c->db,
-				     "INSERT INTO kept(id, from_ns) VALUES(2, ?1) ON CONFLICT(id) "
-				     "DO UPDATE SET from_ns = max(from_ns, ?1)",
-				     err);
-
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, from_ns);
-	return db_step(c->db, s, err);
-}
-
-static int change_pin(struct catalog *c, const char *sql, const struct store_pin *pin,
-		      struct err *err)
-{
-	sqlite3_stmt *s = db_prepare(c->db, sql, err);
-
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, pin->from_ns);
-	sqlite3_bind_int64(s, 2, pin->to_ns);
-	return db_step(c->db, s, err);
-}
-
-static bool find_pin(const struct catalog *c, const struct store_pin *pin, size_t *at)
-{
-	for (*at = 0; *at < c->pins.n; ++*at)
-		if (c->pins.v[*at].from_ns == pin->from_ns && c->pins.v[*at].to_ns == pin->to_ns)
-			return true;
-	return false;
-}
-
-int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err)
-{
-	size_t at;
-
-	if (find_pin(c, pin, &at))
-		return 0;
-	if (c->pins.n == STORE_MAX_PINS)
-		return err_set(err, E2BIG, "there are %d pinned ranges already", STORE_MAX_PINS);
-	int rc = change_pin(c, "INSERT INTO pin(from_ns, to_ns) VALUES(?, ?)", pin, err);
-	if (rc == 0)
-		vec_push(&c->pins, *pin);
-	return rc;
-}
-
-int catalog_unpin(struct catalog *c, const struct store_pin *pin, struct err *err)
-{
-	size_t at;
-
-	if (!find_pin(c, pin, &at))
-		return err_set(err, ENOENT, "there is no such pinned range");
-	int rc = change_pin(c, "DELETE FROM pin WHERE from_ns = ? AND to_ns = ?", pin, err);
-	if (rc == 0)
-		c->pins.v[at] = c->pins.v[--c->pins.n];
-	return rc;
-}
-
-bool catalog_is_pinned(const struct catalog *c, int64_t from_ns, int64_t to_ns)
-{
-	for (size_t i = 0; i < c->pins.n; i++)
-		if (c->pins.v[i].from_ns < to_ns && c->pins.v[i].to_ns > from_ns)
-			return true;
-	return false;
-}
-
-size_t catalog_pins(const struct catalog *c, const struct store_pin **out)
-{
-	*out = c->pins.v;
-	return c->pins.n;
 }
 
 uint64_t catalog_folded(const struct catalog *c)

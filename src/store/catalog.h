@@ -1,6 +1,7 @@
 /* store/catalog.h: meta.db: types, labels and series of a store, and from when on it keeps something.
  *
- * Series are numbered as they come, for ever: blocks have these numbers. The tables are kept as chunks (profile/chunk.h): what is new is
+ * Series are numbered as they come: blocks have these numbers. The places of series that nobody refers to any more become free, and are taken by others
+ * once nobody can mean the old ones: see store/collect.h. The tables are kept as chunks (profile/chunk.h): what is new is
  * added by each catalog_sync, and the first one after opening writes all of it in one piece.
  *
  * No more than max_series are active, which is: had rows in the last 24 hours. A series beyond that becomes one whose label with the most
@@ -11,6 +12,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "store/kept.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -19,6 +21,7 @@
 struct catalog_opts {
 	bool read_only;
 	uint32_t max_series;
+	uint64_t max_bytes; /* of memory: beyond it new series are folded, too; 0: any */
 	const char *vfs;
 };
 
@@ -29,7 +32,7 @@ void catalog_close(struct catalog *c); /* NULL is fine */
 /* Whether its file is sound, as db_verify says. */
 int catalog_verify(struct catalog *c, struct err *err);
 
-/* Types, labels and series; no samples. */
+/* Types, labels and series; no samples. Free places are among the series: series_is_free. Another one after catalog_take_rest. */
 const struct profile *catalog_profile(const struct catalog *c);
 
 /* The series of the catalog that rows of src's series belong to. */
@@ -43,12 +46,34 @@ bool catalog_use(struct catalog *c, uint32_t series, int64_t now_ns);
  * samples nor worth a period each. */
 bool catalog_is_weighted(const struct catalog *c, uint32_t series);
 
+/* A batch that is in the inbox has it. */
+void catalog_had(struct catalog *c, uint32_t series, uint64_t seq);
+/* Whether there is a series of this number. */
+bool catalog_has(const struct catalog *c, uint32_t series);
+/* How many there are. */
+uint32_t catalog_count(const struct catalog *c);
+/* Another one whenever a series comes or goes. */
+uint64_t catalog_version(const struct catalog *c);
+
+/* --- places that become free ---
+ *
+ * Series go whose kept[] (n long; others stay) is false and which no batch behind `seq` had; synced when it returns 0. They are gone once the rest
+ * was taken, false: none went. Then their places wait until catalog_reuse. */
+int catalog_collect(struct catalog *c, const bool *kept, uint32_t n, uint64_t seq, struct err *err);
+bool catalog_take_rest(struct catalog *c);
+bool catalog_has_waiting(const struct catalog *c);
+void catalog_reuse(struct catalog *c);
+
 /* What is new is on the disk when it returns 0. */
 int catalog_sync(struct catalog *c, struct err *err);
 
 /* The first moment of the first day that is kept; synced when it returns 0. */
 int64_t catalog_kept_from(const struct catalog *c);
 int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err);
+
+/* What is to be kept; synced when it returns 0. */
+const struct store_asked *catalog_asked(const struct catalog *c);
+int catalog_ask(struct catalog *c, const struct store_asked *asked, struct err *err);
 
 /* Hours of the hot tier before this take no samples unless they are there (store/hot.h). 1: *out is set, 0: it never was. */
 int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err);

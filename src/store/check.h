@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "store/kept.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,9 @@ struct store_check {
 	uint64_t bytes, rows, blocks, bad_blocks;
 	uint32_t series, days, unsound; /* files */
 	uint64_t batches, bad_batches;  /* in the inbox */
-	int64_t kept_from_ns;           /* INT64_MIN: nothing was taken away yet */
+	struct store_kept kept;
+	uint64_t
+		lost_rows; /* of batches in the inbox: their stack or series is lost; points, too */
 	int64_t from_ns, to_ns; /* first moment of the first day, end of the last; both 0: none */
 };
 

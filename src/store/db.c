@@ -277,6 +277,11 @@ static int set_up_file(struct db *db, const struct db_opts *o, struct err *err)
 	return -EBADMSG;
 }
 
+void db_save_memory(void)
+{
+	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
+}
+
 static struct db *db_new(const char *path, const struct db_opts *opts)
 {
 	struct db *db = xcalloc(1, sizeof *db);
@@ -422,6 +427,38 @@ void db_rollback(struct db *db)
 int db_shrink(struct db *db, struct err *err)
 {
 	return db_exec(db, "PRAGMA incremental_vacuum", err);
+}
+
+/* Free pages of 4 KiB: what is worth being given back, and so many at once. */
+enum { SPARE_PAGES = 256, SHRINK_PAGES = 1024 };
+
+static int free_pages(struct db *db, int64_t *n, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, "PRAGMA freelist_count", err);
+	int rc = s ? db_step(db, s, err) : -err->code;
+
+	if (rc > 0) {
+		*n = sqlite3_column_int64(s, 0);
+		sqlite3_reset(s);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The file gets smaller by what is free in it, and the journal ends. 1: there is more. A file of before it could shrink stays as it is. */
+int db_give_back(struct db *db, struct err *err)
+{
+	int64_t before = 0, after = 0;
+	int rc = free_pages(db, &before, err);
+
+	if (rc || before < SPARE_PAGES)
+		return rc;
+	_Static_assert(SHRINK_PAGES == 1024, "as below");
+	rc = db_exec(db, "PRAGMA incremental_vacuum(1024)", err);
+	if (!rc)
+		rc = free_pages(db, &after, err);
+	if (!rc && after >= SPARE_PAGES && after < before)
+		return 1;
+	return rc ? rc : db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
 }
 
 int db_verify(struct db *db, struct err *err)

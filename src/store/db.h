@@ -27,6 +27,7 @@ enum db_kind {
 	DB_KIND_DETAIL = 0x43524544,
 	DB_KIND_HOT = 0x43524548,
 	DB_KIND_RECORDING = 0x43524552,
+	DB_KIND_SPOOL = 0x43524553,
 };
 
 struct db_schema {
@@ -54,6 +55,10 @@ struct db_opts {
 	uint32_t busy_ms;     /* how long to wait for another writer; 0: 2000 */
 	const char *vfs;      /* NULL: the default one */
 };
+
+/* For a process, before anything is opened: a connection takes memory for pages when it needs them. SQLite's way is 20 pages at once, which are 1.3 MB
+ * where a page has 64 KiB, of each of the two files of a day that is looked at. */
+void db_save_memory(void);
 
 struct db;
 
@@ -95,6 +100,9 @@ int db_error(struct db *db, const char *doing, struct err *err);
 
 /* What is free in the file goes back to the file system; nothing where it was not made with shrinks. */
 int db_shrink(struct db *db, struct err *err);
+
+/* The same of a WAL file, some MiB at a time, and its journal is cut; nothing while little is free. 1: there is more. */
+int db_give_back(struct db *db, struct err *err);
 
 /* Of a WAL file: what was committed gets to the disk. */
 int db_sync_log(struct db *db, struct err *err);

@@ -143,6 +143,12 @@ static int open_file(const struct store *s, const struct hot_hour *h, bool write
 	return db_open(h->path, &opts, out, err);
 }
 
+int store_hot_open(const struct store *s, const struct hot_hour *h, struct db **out,
+		   struct err *err)
+{
+	return open_file(s, h, true, out, err);
+}
+
 /* 1: there is something. */
 static int read_state(struct hot_hour *h, struct db *db, struct err *err)
 {
@@ -163,6 +169,19 @@ static int read_state(struct hot_hour *h, struct db *db, struct err *err)
 	return rc;
 }
 
+/* The last writer ended before there was anything in it: all that the hour has is in the inbox. */
+static int is_empty(struct db *db, struct err *err)
+{
+	sqlite3_stmt *st = db_prepare(db, "SELECT count(*) = 0 FROM block", err);
+	int rc = st ? db_step(db, st, err) : -err->code;
+
+	if (rc > 0) {
+		rc = sqlite3_column_int(st, 0);
+		sqlite3_reset(st);
+	}
+	return rc;
+}
+
 void store_hot_use(struct store *s, struct hot_hour *h)
 {
 	struct err err;
@@ -171,9 +190,9 @@ void store_hot_use(struct store *s, struct hot_hour *h)
 	if (h->is_known)
 		return;
 	h->is_known = true;
-	int rc = open_file(s, h, false, &db, &err);
+	int rc = open_file(s, h, !s->opts.read_only, &db, &err);
 	if (rc == 0)
-		rc = read_state(h, db, &err);
+		rc = read_state(h, db, &err) ?: is_empty(db, &err);
 	db_close(db);
 	h->is_bad = rc <= 0;
 }

@@ -73,6 +73,9 @@ void store_hot_take(struct hot_cursor *c, const struct hot_row *row, const struc
 
 /* The file of an hour is looked at, when it was not yet. */
 void store_hot_use(struct store *s, struct hot_hour *h);
+/* The hour's file, to write. */
+int store_hot_open(const struct store *s, const struct hot_hour *h, struct db **out,
+		   struct err *err);
 /* The buffers of a part's day become blocks. On failure they stay. Lets go of lock. */
 int store_hot_flush(struct store *s, struct store_part *sp, struct err *err);
 uint64_t store_hot_buffer_bytes(const struct store *s);

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "store/db.h"
 #include "store/db_files.h"
+#include "store/delete.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +13,6 @@
 
 enum {
 	INBOX_LEVEL = 1, /* of zstd */
-	/* Free pages of 4 KiB: what is worth being given back, and so many at once. */
-	SPARE_PAGES = 256,
-	SHRINK_PAGES = 1024,
 };
 static const char *const inbox_objects[] = {
 	"CREATE TABLE batch(seq INTEGER PRIMARY KEY, received INT, data BLOB, sum INT)",
@@ -311,33 +309,9 @@ static int slice_end(struct inbox *in, uint64_t seq, uint64_t max_bytes, uint64_
 	return rc < 0 ? rc : 0;
 }
 
-static int free_pages(struct inbox *in, int64_t *n, struct err *err)
+int inbox_scrub(struct inbox *in, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(in->db, "PRAGMA freelist_count", err);
-	int rc = s ? db_step(in->db, s, err) : -err->code;
-
-	if (rc > 0) {
-		*n = sqlite3_column_int64(s, 0);
-		sqlite3_reset(s);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-/* The file gets smaller by what is free in it, and the journal ends. 1: there is more. A file of before it could shrink stays as it is. */
-static int give_back(struct inbox *in, struct err *err)
-{
-	int64_t before = 0, after = 0;
-	int rc = free_pages(in, &before, err);
-
-	if (rc || before < SPARE_PAGES)
-		return rc;
-	_Static_assert(SHRINK_PAGES == 1024, "as below");
-	rc = db_exec(in->db, "PRAGMA incremental_vacuum(1024)", err);
-	if (!rc)
-		rc = free_pages(in, &after, err);
-	if (!rc && after >= SPARE_PAGES && after < before)
-		return 1;
-	return rc ? rc : db_exec(in->db, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	return db_scrub(in->db, err);
 }
 
 int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *err)
@@ -350,7 +324,7 @@ int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *
 	err = err ? err : &local;
 	rc = slice_end(in, seq, max_bytes, &end, err);
 	if (rc || end == 0)
-		return rc ? rc : give_back(in, err);
+		return rc ? rc : db_give_back(in->db, err);
 	s = db_prepare(in->db, "DELETE FROM batch WHERE seq <= ?", err);
 	if (!s)
 		return -err->code;

@@ -51,6 +51,9 @@ uint64_t inbox_last(const struct inbox *in);
  * slices, too. 1: there is more to do. */
 int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *err);
 
+/* What left it is not in its files any more. */
+int inbox_scrub(struct inbox *in, struct err *err);
+
 uint64_t inbox_bytes(const struct inbox *in); /* of its files */
 
 #endif

@@ -1,5 +1,6 @@
 /* store_maintain: what is due, in short steps. */
 #include "profile/sum.h"
+#include "store/delete.h"
 #include "store/store_state.h"
 
 #include <errno.h>
@@ -175,6 +176,19 @@ int store_purge(struct store *s, struct err *err)
 	return rc;
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Those of mappings that no day has any more. 1: there are more. */
+static int step_names(struct store *s, struct err *err)
+{
+	pthread_mutex_lock(&s->inbox_lock);
+	int rc = s->names_day == INT32_MIN ? 0 : names_db_collect(s->names, s->names_day, err);
+	if (rc == 0)
+		s->names_day = INT32_MIN;
+	pthread_mutex_unlock(&s->inbox_lock);
+	return rc;
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* 1: the budget is used up. One kind of step that fails does not keep the others from freeing room for it. */
@@ -209,8 +223,13 @@ int store_maintain(struct store *s, int64_t budget_ns, struct err *err)
 
 	if (s->opts.read_only)
 		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
+	store_delete_rest(s);
 	rc = run_steps(s, end_ns, err);
 	while (rc == 0 && (rc = store_purge(s, err)) > 0 && thread_cpu_ns() < end_ns)
+		rc = 0;
+	while (rc == 0 && (rc = step_names(s, err)) > 0 && thread_cpu_ns() < end_ns)
+		rc = 0;
+	while (rc == 0 && (rc = store_collect_step(s, err)) > 0 && thread_cpu_ns() < end_ns)
 		rc = 0;
 	while (rc == 0 && (rc = store_verify_next(s, err)) > 0 && thread_cpu_ns() < end_ns)
 		rc = 0;

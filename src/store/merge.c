@@ -311,14 +311,41 @@ int store_merge(struct store_view *v, const bool *wanted, int64_t from_ns, int64
 	return rc;
 }
 
+static void sums_done(struct store_sums *sums)
+{
+	free(sums->stack);
+	free(sums->value);
+	free(sums->count);
+	free(sums->squares);
+}
+
+int store_merge_each(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		     int (*part)(void *ctx, const struct store_sums *sums), void *ctx,
+		     bool *rounded, struct err *err)
+{
+	struct merge m = { .v = v, .wanted = wanted, .from_ns = from_ns, .to_ns = to_ns };
+	int rc = view_names(v, err);
+
+	for (size_t i = 0; rc == 0 && i < v->parts.n; i++) {
+		struct store_sums sums = { 0 };
+
+		if (!view_part_touches(&v->parts.v[i], from_ns, to_ns))
+			continue;
+		rc = merge_part(&m, &v->parts.v[i], &sums, err);
+		if (rc == 0)
+			rc = part(ctx, &sums);
+		sums_done(&sums);
+		view_done_with(v, &v->parts.v[i]);
+	}
+	*rounded = m.rounded;
+	merge_done(&m);
+	return rc;
+}
+
 void store_merged_done(struct store_merged *m)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		free(m->parts[i].stack);
-		free(m->parts[i].value);
-		free(m->parts[i].count);
-		free(m->parts[i].squares);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		sums_done(&m->parts[i]);
 	free(m->parts);
 	*m = (struct store_merged){ 0 };
 }

@@ -61,6 +61,8 @@ static void add_pair(struct metric_steps *s, const struct metric_point *p)
 	if ((o->max_gap_ns && length > (uint64_t)o->max_gap_ns) || p->time_ns <= o->from_ns)
 		return;
 	bool again = o->kind == METRIC_COUNTER && p->value < s->last.value;
+	if (again && p->value == 0 && is_extreme(s))
+		return;
 	double slope = (again ? p->value : p->value - s->last.value) / (double)length;
 	uint64_t at = s->last.time_ns > o->from_ns ? since(s, s->last.time_ns) : 0;
 	uint64_t end = since(s, p->time_ns), step_ns = o->step_ns;

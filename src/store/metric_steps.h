@@ -3,7 +3,7 @@
  * A gauge is its points: average, least and greatest of those inside the step. A counter is its growth: between each two neighbouring points it
  * grows evenly, and where it falls it was started again from 0, so the later value is what it grew by. Its rate in a step is the growth that falls
  * into it by the time that these pairs cover of it, so that rates by covered times give back all growth however steps lie; average is the same;
- * least and greatest are of the pairs that touch the step. The rate of a gauge is its slope: it may fall. */
+ * least and greatest are of the pairs that touch the step, but not of one that ends with a start from 0: what it grew by is not known. The rate of a gauge is its slope: it may fall. */
 #ifndef CRESSET_STORE_METRIC_STEPS_H
 #define CRESSET_STORE_METRIC_STEPS_H
 

@@ -68,15 +68,17 @@ static void collect_asked(const struct profile *dict, struct names_applied *a,
 		qsort(out->v.v, out->v.n, sizeof *out->v.v, by_place);
 }
 
-static void name_frame(struct profile *dict, struct names_copy *copy, const struct ask *asked)
+static void name_frame(struct profile *dict, const struct names_chunk *chunk,
+		       struct names_copy *copy, const struct ask *asked)
 {
-	const struct names_entry *e = names_chunk_find(copy->from, asked->offset);
-	struct line lines[NAMES_MAX_INLINE];
+	const struct names_entry *e = names_chunk_find(chunk, asked->offset);
+	struct line there[NAMES_MAX_INLINE];
 
 	if (!e)
 		return;
-	names_copy_lines(copy, e, lines);
-	names_set(&dict->names, asked->frame, lines, e->run.n);
+	struct names_lines lines = names_chunk_lines(chunk, e);
+	names_copy_lines(copy, &lines, there);
+	names_set(&dict->names, asked->frame, there, lines.n);
 }
 
 /* Those that are in one chunk. Returns how many that are. */
@@ -86,9 +88,10 @@ static size_t name_stretch(struct profile *dict, const struct names_stretch *t,
 	struct names_copy copy;
 	size_t i = 0;
 
-	names_copy_init(&copy, &t->chunk, &dict->strings, &dict->names);
+	names_copy_init(&copy, &t->chunk.strings, &t->chunk.names);
+	names_copy_to(&copy, &dict->strings, &dict->names);
 	for (; i < n && asked[i].offset <= t->last; i++)
-		name_frame(dict, &copy, &asked[i]);
+		name_frame(dict, &t->chunk, &copy, &asked[i]);
 	names_copy_done(&copy);
 	return i;
 }
@@ -160,28 +163,32 @@ static uint32_t *find_mappings(struct names_db *db, const struct names_gathered 
 	return ids;
 }
 
-static void find_frame(const struct names_gathered *g, struct profile *dict, uint32_t frame,
-		       const uint32_t *mappings, struct names_found *out)
+static void find_frame(const struct names_gathered *g, const struct profile *dict, uint32_t frame,
+		       const uint32_t *mappings, struct names_copy *copy, struct names_found *out)
 {
 	const struct frame *f = &dict->frames.frames.v[frame];
 	uint32_t mapping = f->mapping == MAPPING_NONE ? 0 : mappings[f->mapping];
-	struct line copy[NAMES_MAX_INLINE];
+	struct line there[NAMES_MAX_INLINE];
 	struct names_lines lines;
 
 	if (!mapping || !names_gathered_find(g, mapping, f->offset, &lines))
 		return;
-	names_lines_copy(&lines, &dict->strings, &dict->names, copy);
+	names_copy_lines(copy, &lines, there);
 	vec_push(&out->v, (struct found){ frame, out->lines.n, lines.n });
-	vec_append(&out->lines, copy, lines.n);
+	vec_append(&out->lines, there, lines.n);
 }
 
 static void find_gathered(struct names_db *db, const struct names_gathered *g, struct profile *dict,
 			  const uint32_t *frames, size_t n, struct names_found *out)
 {
 	uint32_t *mappings = find_mappings(db, g, dict);
+	struct names_copy copy;
 
+	names_copy_init(&copy, &g->strings, &g->names);
+	names_copy_to(&copy, &dict->strings, &dict->names);
 	for (size_t i = 0; i < n; i++)
-		find_frame(g, dict, frames ? frames[i] : i, mappings, out);
+		find_frame(g, dict, frames ? frames[i] : i, mappings, &copy, out);
+	names_copy_done(&copy);
 	free(mappings);
 }
 

@@ -6,10 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 enum {
-	LEVEL = 3,                                              /* of zstd */
+	LEVEL = 1,                                              /* of zstd */
 	MAX_FUNCTIONS = NAMES_CHUNK_ENTRIES * NAMES_MAX_INLINE, /* one each line */
 	MAX_STRINGS = 3 * MAX_FUNCTIONS,
 };
@@ -35,63 +34,87 @@ struct names_lines names_chunk_lines(const struct names_chunk *c, const struct n
 				     e->run.n };
 }
 
-static uint32_t copy_string(const struct strtab *from, uint32_t id, struct strtab *to)
+void names_copy_init(struct names_copy *c, const struct strtab *strings, const struct names *names)
 {
-	return strtab_putn(to, strtab_get(from, id), strtab_len(from, id));
-}
-
-void names_lines_copy(const struct names_lines *from, struct strtab *strings, struct names *names,
-		      struct line *out)
-{
-	for (uint32_t i = 0; i < from->n; i++) {
-		struct function f = from->names->functions.v[from->lines[i].function];
-
-		f.name = copy_string(from->strings, f.name, strings);
-		f.linkage = copy_string(from->strings, f.linkage, strings);
-		f.file = copy_string(from->strings, f.file, strings);
-		out[i] = from->lines[i];
-		out[i].function = function_intern(names, &f);
-	}
-}
-
-void names_copy_init(struct names_copy *c, const struct names_chunk *from, struct strtab *strings,
-		     struct names *names)
-{
-	*c = (struct names_copy){ .from = from, .strings = strings, .names = names };
-	c->string = xcalloc(from->strings.all.n, sizeof *c->string);
-	c->function = xcalloc(from->names.functions.n + 1, sizeof *c->function);
+	*c = (struct names_copy){ .from_strings = strings, .from_names = names };
+	c->string = xcalloc(strings->all.n, sizeof *c->string);
+	c->function = xcalloc(names->functions.n + 1, sizeof *c->function);
 }
 
 void names_copy_done(struct names_copy *c)
 {
 	free(c->string);
 	free(c->function);
+	*c = (struct names_copy){ 0 };
+}
+
+void names_copy_to(struct names_copy *c, struct strtab *strings, struct names *names)
+{
+	c->strings = strings;
+	c->names = names;
+	c->alone = false;
+	c->turn++;
+}
+
+void names_copy_alone(struct names_copy *c, struct names_chunk *into)
+{
+	names_copy_to(c, &into->strings, &into->names);
+	c->alone = true;
+}
+
+static bool is_there(const struct names_copy *c, uint64_t noted)
+{
+	return noted >> 32 == c->turn;
+}
+
+static uint64_t note_there(const struct names_copy *c, uint32_t id)
+{
+	return (uint64_t)c->turn << 32 | id;
+}
+
+static uint32_t put_string(struct names_copy *c, uint32_t id)
+{
+	struct strtab *to = c->strings;
+
+	if (!c->alone)
+		return strtab_putn(to, strtab_get(c->from_strings, id),
+				   strtab_len(c->from_strings, id));
+	vec_push(&to->all, c->from_strings->all.v[id]);
+	return to->all.n - 1;
+}
+
+static uint32_t put_function(struct names_copy *c, const struct function *f)
+{
+	if (!c->alone)
+		return function_intern(c->names, f);
+	vec_push(&c->names->functions, *f);
+	return c->names->functions.n - 1;
 }
 
 static uint32_t string_there(struct names_copy *c, uint32_t id)
 {
-	if (!c->string[id])
-		c->string[id] = copy_string(&c->from->strings, id, c->strings) + 1;
-	return c->string[id] - 1;
+	if (id && !is_there(c, c->string[id]))
+		c->string[id] = note_there(c, put_string(c, id));
+	return id ? c->string[id] : 0;
 }
 
 static uint32_t function_there(struct names_copy *c, uint32_t id)
 {
-	struct function f = c->from->names.functions.v[id];
+	struct function f = c->from_names->functions.v[id];
 
-	if (!c->function[id]) {
+	if (!is_there(c, c->function[id])) {
 		f.name = string_there(c, f.name);
 		f.linkage = string_there(c, f.linkage);
 		f.file = string_there(c, f.file);
-		c->function[id] = function_intern(c->names, &f) + 1;
+		c->function[id] = note_there(c, put_function(c, &f));
 	}
-	return c->function[id] - 1;
+	return c->function[id];
 }
 
-void names_copy_lines(struct names_copy *c, const struct names_entry *e, struct line *out)
+void names_copy_lines(struct names_copy *c, const struct names_lines *lines, struct line *out)
 {
-	for (uint32_t i = 0; i < e->run.n; i++) {
-		out[i] = c->from->names.lines.v[e->run.first + i];
+	for (uint32_t i = 0; i < lines->n; i++) {
+		out[i] = lines->lines[i];
 		out[i].function = function_there(c, out[i].function);
 	}
 }
@@ -144,12 +167,13 @@ bool names_lines_equal(const struct names_lines *a, const struct names_lines *b)
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines)
+void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines,
+			struct names_copy *from)
 {
 	struct line copy[NAMES_MAX_INLINE];
 	struct names_entry e = { offset, { c->names.lines.n, lines->n } };
 
-	names_lines_copy(lines, &c->strings, &c->names, copy);
+	names_copy_lines(from, lines, copy);
 	vec_append(&c->names.lines, copy, lines->n);
 	vec_push(&c->entries, e);
 }
@@ -210,26 +234,39 @@ static void put_entries(const struct names_chunk *c, struct buf *b)
 	}
 }
 
-static void pack(const struct buf *raw, struct buf *out)
+static void pack(struct names_packer *p)
 {
+	const struct buf *raw = &p->raw;
+	struct buf *out = &p->packed;
+
+	if (!p->zstd)
+		p->zstd = ZSTD_createCCtx();
+	if (!p->zstd)
+		mem_gone();
 	buf_clear(out);
 	buf_reserve(out, ZSTD_compressBound(raw->len));
-	out->len = ZSTD_compress(out->data, out->cap, raw->data, raw->len, LEVEL);
+	out->len = ZSTD_compressCCtx(p->zstd, out->data, out->cap, raw->data, raw->len, LEVEL);
 	if (ZSTD_isError(out->len)) /* there is room: only memory can be short */
 		mem_gone();
 }
 
-bool names_chunk_encode(const struct names_chunk *c, struct buf *out)
+void names_packer_done(struct names_packer *p)
 {
-	struct buf raw = { 0 };
+	ZSTD_freeCCtx(p->zstd);
+	buf_done(&p->raw);
+	buf_done(&p->packed);
+	*p = (struct names_packer){ 0 };
+}
 
-	put_tables(c, &raw);
-	put_entries(c, &raw);
-	bool fits = raw.len <= NAMES_CHUNK_MAX_BYTES || c->entries.n == 1;
-	if (fits)
-		pack(&raw, out);
-	buf_done(&raw);
-	return fits;
+bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p)
+{
+	buf_clear(&p->raw);
+	put_tables(c, &p->raw);
+	put_entries(c, &p->raw);
+	if (p->raw.len > NAMES_CHUNK_MAX_BYTES && c->entries.n > 1)
+		return false;
+	pack(p);
+	return true;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

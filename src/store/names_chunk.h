@@ -13,6 +13,8 @@
 #include "profile/names.h"
 #include "profile/strtab.h"
 
+#include <zstd.h>
+
 enum {
 	NAMES_CHUNK_ENTRIES = 512,        /* at most; a fuller one is cut in two */
 	NAMES_CHUNK_MAX_BYTES = 64 << 20, /* unpacked */
@@ -40,30 +42,41 @@ struct names_lines {
 /* The lines of an entry. */
 struct names_lines names_chunk_lines(const struct names_chunk *c, const struct names_entry *e);
 
-/* Copies lines into other tables: out[n]. */
-void names_lines_copy(const struct names_lines *from, struct strtab *strings, struct names *names,
-		      struct line *out);
-
-/* The same for many lines of one chunk: what was copied once is remembered. */
+/* Copies lines of some tables, which stay as they are meanwhile, into others: each function and string is looked up there once. */
 struct names_copy {
-	const struct names_chunk *from;
+	const struct strtab *from_strings;
+	const struct names *from_names;
 	struct strtab *strings;
 	struct names *names;
-	uint32_t *string, *function; /* by the chunk's: id there + 1, 0 unknown */
+	uint64_t *string, *function; /* by id of the former: turn << 32 | id there */
+	bool alone;                  /* names_copy_alone */
+	uint32_t turn; /* another one for other tables; what is of an older one is unknown */
 };
-void names_copy_init(struct names_copy *c, const struct names_chunk *from, struct strtab *strings,
-		     struct names *names);
+void names_copy_init(struct names_copy *c, const struct strtab *strings, const struct names *names);
 void names_copy_done(struct names_copy *c);
-void names_copy_lines(struct names_copy *c, const struct names_entry *e, struct line *out);
+/* From now on into these. */
+void names_copy_to(struct names_copy *c, struct strtab *strings, struct names *names);
+/* The same into a chunk that is empty and gets nothing else, and is only to be written: its strings have no index, and are where they were. */
+void names_copy_alone(struct names_copy *c, struct names_chunk *into);
+/* out[lines->n]; the lines are of the tables that are copied from. */
+void names_copy_lines(struct names_copy *c, const struct names_lines *lines, struct line *out);
+
 /* Whether a says less than b: fewer inlined lines, else less in the first line that differs so. */
 bool names_lines_less(const struct names_lines *a, const struct names_lines *b);
 bool names_lines_equal(const struct names_lines *a, const struct names_lines *b);
 
-/* Behind all others. */
-void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines);
+/* Behind all others. copy: into this chunk's tables. */
+void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct names_lines *lines,
+			struct names_copy *copy);
 
-/* False when that would be too long, and it is not one entry alone. */
-bool names_chunk_encode(const struct names_chunk *c, struct buf *out);
+/* Room for chunks becoming bytes, one after the other: to make zstd's tables costs more than to fill them. */
+struct names_packer { /* zeroed, before the first */
+	ZSTD_CCtx *zstd;
+	struct buf raw, packed;
+};
+void names_packer_done(struct names_packer *p);
+/* Into p->packed. False when that would be too long, and it is not one entry alone. */
+bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p);
 /* into: initialised and empty; only to be read afterwards: its strings have no index. -EBADMSG. */
 int names_chunk_decode(const void *data, size_t len, struct names_chunk *into, struct err *err);
 

@@ -17,6 +17,7 @@ int names_db_open(const char *path, const struct names_db_opts *opts, struct nam
 							 : DB_WRITE,
 			     .wal = true,
 			     .durable = true,
+			     .shrinks = true,
 			     .cache_bytes = opts->cache_bytes,
 			     .vfs = opts->vfs };
 	struct names_db *db = xcalloc(1, sizeof *db);
@@ -136,7 +137,7 @@ struct names_hashing {
 };
 
 /* Some frames with names: they wait for memory together. */
-enum { LOOK_BATCH = 64 };
+enum { LOOK_BATCH = 64, TAKE_AHEAD = 8 };
 struct names_look {
 	struct names_fresh v[LOOK_BATCH];
 	uint32_t n;
@@ -230,15 +231,52 @@ void names_offer_done(struct names_offer *o)
 	*o = (struct names_offer){ 0 };
 }
 
-static void take_frame(struct names_db *db, const struct names_offer *o, uint32_t frame)
-{
-	const struct frame *f = &o->p->frames.frames.v[frame];
-	struct names_gathered *g = &db->gathered;
-	struct names_key key = names_db_key(db, o->p, f->mapping);
-	struct names_lines lines = frame_lines(o->p, frame);
-	uint32_t mapping = names_gathered_use(g, key.data, key.len, o->day);
+/* What was offered comes into memory. */
+struct names_taking {
+	struct names_db *db;
+	const struct names_offer *o;
+	struct names_copy copy;
+	uint32_t *mappings; /* by the profile's: the gathered one; 0: not asked for yet */
+};
 
-	names_gathered_put(g, mapping, f->offset, &lines);
+static uint32_t take_mapping(struct names_taking *t, uint32_t id)
+{
+	if (!t->mappings[id]) {
+		struct names_key key = names_db_key(t->db, t->o->p, id);
+
+		t->mappings[id] =
+			names_gathered_use(&t->db->gathered, key.data, key.len, t->o->day);
+	}
+	return t->mappings[id];
+}
+
+static void take_frame(struct names_taking *t, uint32_t frame)
+{
+	const struct frame *f = &t->o->p->frames.frames.v[frame];
+	struct names_lines lines = frame_lines(t->o->p, frame);
+
+	names_gathered_put(&t->db->gathered, take_mapping(t, f->mapping), f->offset, &lines,
+			   &t->copy);
+}
+
+static void take_fresh(struct names_db *db, const struct names_offer *o)
+{
+	const struct names_fresh *fresh = o->fresh.v;
+	struct names_gathered *g = &db->gathered;
+	struct names_taking t = { .db = db, .o = o };
+
+	t.mappings = xcalloc(o->p->frames.mappings.n + 1, sizeof *t.mappings);
+	names_copy_init(&t.copy, &o->p->strings, &o->p->names);
+	names_copy_to(&t.copy, &g->strings, &g->names);
+	map_reserve(&g->index, o->fresh.n);
+	for (size_t i = 0; i < o->fresh.n; i++) {
+		if (i + TAKE_AHEAD < o->fresh.n)
+			names_seen_prefetch(&db->seen, fresh[i + TAKE_AHEAD].hash);
+		take_frame(&t, fresh[i].frame);
+		names_seen_put(&db->seen, fresh[i].hash);
+	}
+	names_copy_done(&t.copy);
+	free(t.mappings);
 }
 
 void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t seq)
@@ -247,10 +285,7 @@ void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t se
 		return;
 	note_first(db, seq);
 	pthread_mutex_lock(&db->gathered.lock);
-	for (size_t i = 0; i < o->fresh.n; i++) {
-		take_frame(db, o, o->fresh.v[i].frame);
-		names_seen_put(&db->seen, o->fresh.v[i].hash);
-	}
+	take_fresh(db, o);
 	pthread_mutex_unlock(&db->gathered.lock);
 }
 
@@ -336,6 +371,16 @@ int names_db_write(struct names_db *db, struct err *err)
 	return rc;
 }
 
+/* They may come again. */
+static void forget_seen(struct names_db *db)
+{
+	pthread_mutex_lock(&db->gathered.lock);
+	if (db->seen.slots)
+		names_seen_clear(&db->seen);
+	pthread_mutex_unlock(&db->gathered.lock);
+	names_db_forget_offers(db);
+}
+
 int names_db_collect(struct names_db *db, int32_t before_day, struct err *err)
 {
 	int rc = names_db_write(db, err); /* which days their mappings were used on */
@@ -344,13 +389,11 @@ int names_db_collect(struct names_db *db, int32_t before_day, struct err *err)
 		rc = db_begin(db->db, err);
 	if (rc)
 		return rc;
-	rc = commit(db, names_mapping_drop(db->db, before_day, err), err);
+	int dropped = names_mapping_drop(db->db, before_day, err);
+	rc = commit(db, dropped < 0 ? dropped : 0, err);
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&db->gathered.lock);
-	if (db->seen.slots)
-		names_seen_clear(&db->seen); /* they may come again */
-	pthread_mutex_unlock(&db->gathered.lock);
-	names_db_forget_offers(db);
-	return 0;
+	if (dropped)
+		forget_seen(db);
+	return dropped ? 1 : db_give_back(db->db, err);
 }

@@ -79,7 +79,8 @@ int names_db_write(struct names_db *db, struct err *err);
 uint64_t names_db_gathered_bytes(struct names_db *db);
 uint64_t names_db_memory_bytes(struct names_db *db); /* gathered and remembered */
 
-/* Forgets the mappings that were not used on this day or later. What was gathered is written before. */
+/* Forgets some of the mappings that were not used on this day or later, a few MiB at a time, and gives back what is free in the file then. What was
+ * gathered is written before. 1: there is more. */
 int names_db_collect(struct names_db *db, int32_t before_day, struct err *err);
 
 /* Which frames of one dictionary have the names of which version. Zeroed: none. */

@@ -96,20 +96,20 @@ struct names_lines names_gathered_lines(const struct names_gathered *g, uint32_t
 }
 
 void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
-			const struct names_lines *lines)
+			const struct names_lines *lines, struct names_copy *copy)
 {
 	struct entry_key key = { g, { mapping, offset } };
 	uint32_t fresh = g->entries.n;
 	uint32_t entry = map_intern(&g->index, hash_mix(mapping, offset), fresh, entry_same, &key);
-	struct line copy[NAMES_MAX_INLINE];
+	struct line there[NAMES_MAX_INLINE];
 
 	if (entry == fresh)
 		vec_push(&g->entries, key.e);
 	struct names_lines old = names_gathered_lines(g, entry);
 	if (names_lines_less(lines, &old))
 		return;
-	names_lines_copy(lines, &g->strings, &g->names, copy);
-	names_set(&g->names, entry, copy, lines->n);
+	names_copy_lines(copy, lines, there);
+	names_set(&g->names, entry, there, lines->n);
 	g->generation++;
 }
 

@@ -38,9 +38,9 @@ uint32_t names_gathered_use(struct names_gathered *g, const void *key, size_t le
 /* 0: it is not here. */
 uint32_t names_gathered_mapping(const struct names_gathered *g, const void *key, size_t len);
 
-/* The better list stays, of two that are as good this one. */
+/* The better list stays, of two that are as good this one. copy: into strings and names of these. */
 void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
-			const struct names_lines *lines);
+			const struct names_lines *lines, struct names_copy *copy);
 /* False: there is none. */
 bool names_gathered_find(const struct names_gathered *g, uint32_t mapping, uint64_t offset,
 			 struct names_lines *out);

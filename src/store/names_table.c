@@ -94,24 +94,69 @@ int names_mapping_use(struct db *db, struct names_key key, int32_t day, struct e
 	return run(db, s, err);
 }
 
-static int delete_before(struct db *db, const char *sql, int32_t day, struct err *err)
+/* About 4 MiB of names, and as many mappings, in one transaction. */
+enum { DROP_CHUNKS = 256, DROP_MAPPINGS = 1024 };
+
+static int oldest_mapping(struct db *db, int32_t before_day, int64_t *id, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(db, sql, err);
+	sqlite3_stmt *s =
+		db_prepare(db, "SELECT id FROM mapping WHERE day<?1 ORDER BY day LIMIT 1", err);
 
 	if (!s)
 		return -EIO;
-	sqlite3_bind_int(s, 1, day);
+	sqlite3_bind_int(s, 1, before_day);
+	return read_int(db, s, id, err);
+}
+
+static int delete_names(struct db *db, int64_t mapping, int64_t max, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db,
+				     "DELETE FROM names WHERE rowid IN (SELECT rowid FROM names "
+				     "WHERE mapping=?1 LIMIT ?2)",
+				     err);
+
+	if (!s)
+		return -EIO;
+	sqlite3_bind_int64(s, 1, mapping);
+	sqlite3_bind_int64(s, 2, max);
 	return run(db, s, err);
+}
+
+static int delete_mapping(struct db *db, int64_t mapping, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, "DELETE FROM mapping WHERE id=?1", err);
+
+	if (!s)
+		return -EIO;
+	sqlite3_bind_int64(s, 1, mapping);
+	return run(db, s, err);
+}
+
+/* The mapping goes after the last of its names. *left: how many chunks may go. */
+static int drop_mapping(struct db *db, int64_t mapping, int *left, struct err *err)
+{
+	int rc = delete_names(db, mapping, *left, err);
+
+	if (rc)
+		return rc;
+	*left -= sqlite3_changes(db_handle(db));
+	return *left ? delete_mapping(db, mapping, err) : 0;
 }
 
 int names_mapping_drop(struct db *db, int32_t before_day, struct err *err)
 {
-	static const char names[] = "DELETE FROM names WHERE mapping IN "
-				    "(SELECT id FROM mapping WHERE day<?1)";
-	static const char mappings[] = "DELETE FROM mapping WHERE day<?1";
-	int rc = delete_before(db, names, before_day, err);
+	int left = DROP_CHUNKS, dropped = 0;
+	int64_t mapping;
+	int rc = 0;
 
-	return rc ? rc : delete_before(db, mappings, before_day, err);
+	while (left && dropped < DROP_MAPPINGS &&
+	       (rc = oldest_mapping(db, before_day, &mapping, err)) > 0) {
+		rc = drop_mapping(db, mapping, &left, err);
+		if (rc)
+			return rc;
+		dropped++;
+	}
+	return rc < 0 ? rc : dropped != 0;
 }
 
 /* --- chunks ----------------------------------------------------------------------------------- */
@@ -231,19 +276,23 @@ static int insert_chunk(struct db *db, int64_t mapping, const struct names_chunk
 static void append_range(const struct names_chunk *from, size_t first, size_t n,
 			 struct names_chunk *into)
 {
+	struct names_copy copy;
+
+	names_copy_init(&copy, &from->strings, &from->names);
+	names_copy_alone(&copy, into);
 	for (size_t i = first; i < first + n; i++) {
 		struct names_lines l = names_chunk_lines(from, &from->entries.v[i]);
 
-		names_chunk_append(into, from->entries.v[i].offset, &l);
+		names_chunk_append(into, from->entries.v[i].offset, &l, &copy);
 	}
+	names_copy_done(&copy);
 }
 
-/* data: room for it. */
 static int insert_pieces(struct db *db, int64_t mapping, const struct names_chunk *c,
-			 struct buf *data, struct err *err)
+			 struct names_packer *packer, struct err *err)
 {
-	if (c->entries.n <= NAMES_CHUNK_ENTRIES && names_chunk_encode(c, data))
-		return insert_chunk(db, mapping, c, data, err);
+	if (c->entries.n <= NAMES_CHUNK_ENTRIES && names_chunk_encode(c, packer))
+		return insert_chunk(db, mapping, c, &packer->packed, err);
 
 	size_t half = c->entries.n / 2, from[] = { 0, half, c->entries.n };
 	int rc = 0;
@@ -252,20 +301,18 @@ static int insert_pieces(struct db *db, int64_t mapping, const struct names_chun
 
 		names_chunk_init(&part);
 		append_range(c, from[i], from[i + 1] - from[i], &part);
-		rc = insert_pieces(db, mapping, &part, data, err);
+		rc = insert_pieces(db, mapping, &part, packer, err);
 		names_chunk_done(&part);
 	}
 	return rc;
 }
 
 int names_stretch_write(struct db *db, int64_t mapping, const struct names_stretch *t,
-			const struct names_chunk *c, struct err *err)
+			const struct names_chunk *c, struct names_packer *packer, struct err *err)
 {
-	struct buf data = { 0 };
 	int rc = t->row ? delete_chunk(db, t->row, err) : 0;
 
 	if (rc == 0)
-		rc = insert_pieces(db, mapping, c, &data, err);
-	buf_done(&data);
+		rc = insert_pieces(db, mapping, c, packer, err);
 	return rc;
 }

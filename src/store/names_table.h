@@ -25,7 +25,7 @@ int names_mapping_make(struct db *db, struct names_key key, int32_t day, int64_t
 		       struct err *err);
 /* Used on this day, if there is one. */
 int names_mapping_use(struct db *db, struct names_key key, int32_t day, struct err *err);
-/* Those not used on this day or later go, with their names. */
+/* Some of those not used on this day or later go, with their names: 1; 0: there are none. */
 int names_mapping_drop(struct db *db, int32_t before_day, struct err *err);
 
 /* A chunk as it is in the table, and up to where its offsets may go. */
@@ -41,6 +41,6 @@ int names_stretch_find(struct db *db, int64_t mapping, uint64_t offset, struct n
 void names_stretch_done(struct names_stretch *t);
 /* Chunk c, in as many pieces as it needs, in place of what is there. */
 int names_stretch_write(struct db *db, int64_t mapping, const struct names_stretch *t,
-			const struct names_chunk *c, struct err *err);
+			const struct names_chunk *c, struct names_packer *packer, struct err *err);
 
 #endif

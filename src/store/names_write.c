@@ -31,6 +31,8 @@ static void order_entries(struct names_gathered *g, struct order *out)
 struct names_writing {
 	struct db *db;
 	const struct names_gathered *g;
+	struct names_copy copy; /* of what was gathered */
+	struct names_packer packer;
 	int64_t mapping;
 	bool changed;
 };
@@ -48,12 +50,19 @@ static const struct names_lines *pick_lines(const struct names_lines *old,
 }
 
 /* Both, ascending, in `into`; whether that is something else than the old ones. */
-static bool merge_names(const struct names_writing *w, const struct names_chunk *old,
+static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 			const uint32_t *entries, size_t n, struct names_chunk *into)
 {
 	const struct names_entry *e = old->entries.v, *end = e + old->entries.n;
+	struct names_copy old_copy;
 	bool changed = false;
 
+	names_copy_init(&old_copy, &old->strings, &old->names);
+	names_copy_to(&old_copy, &into->strings, &into->names);
+	if (old->entries.n)
+		names_copy_to(&w->copy, &into->strings, &into->names);
+	else
+		names_copy_alone(&w->copy, into);
 	for (size_t i = 0; i < n || e < end;) {
 		uint64_t newer = i < n ? offset_of(w, entries[i]) : 0;
 		bool has_old = e < end && (i == n || e->offset <= newer);
@@ -67,8 +76,9 @@ static bool merge_names(const struct names_writing *w, const struct names_chunk 
 			b = names_gathered_lines(w->g, entries[i++]);
 		const struct names_lines *best = pick_lines(&a, &b);
 		changed |= best == &b && !(has_old && names_lines_equal(&a, &b));
-		names_chunk_append(into, offset, best);
+		names_chunk_append(into, offset, best, best == &b ? &w->copy : &old_copy);
 	}
+	names_copy_done(&old_copy);
 	return changed;
 }
 
@@ -86,7 +96,7 @@ static int write_stretch(struct names_writing *w, const uint32_t *entries, size_
 			++*taken;
 		if (merge_names(w, &t.chunk, entries, *taken, &merged)) {
 			w->changed = true;
-			rc = names_stretch_write(w->db, w->mapping, &t, &merged, err);
+			rc = names_stretch_write(w->db, w->mapping, &t, &merged, &w->packer, err);
 		}
 	}
 	names_chunk_done(&merged);
@@ -119,6 +129,7 @@ int names_write_all(struct names_db *db, struct err *err)
 	int rc = 0;
 
 	order_entries(g, &order);
+	names_copy_init(&w.copy, &g->strings, &g->names);
 	for (uint32_t mapping = 1; rc == 0 && mapping < g->days.n; mapping++) {
 		size_t first = i;
 
@@ -128,6 +139,8 @@ int names_write_all(struct names_db *db, struct err *err)
 	}
 	if (rc == 0 && w.changed)
 		rc = names_version_next(db->db, err);
+	names_packer_done(&w.packer);
+	names_copy_done(&w.copy);
 	vec_done(&order.v);
 	return rc;
 }

@@ -35,6 +35,9 @@ void part_close(struct part *p);
 /* Reads the dictionary, when it has not been read yet: a question that asks for sums over all stacks needs none. -EBADMSG when it is damaged. */
 int part_load(struct part *p, struct err *err);
 
+/* The dictionary goes out of memory, until it is asked for again. Of a part that is only read. */
+void part_unload(struct part *p);
+
 /* What its stacks are; NULL when it is damaged (part_load says how). Samples are none. Interning into it is how stacks are resolved; what is new is kept by the next part_add. Names of
  * frames are set by whoever wants names (store/names_db.h). */
 struct profile *part_dict(struct part *p);
@@ -138,6 +141,9 @@ int part_read_columns(struct part *p, const struct part_ref *ref, uint32_t from,
 int part_read_window_range(struct part *p, const struct part_ref *ref,
 			   const struct block_sums *sums, uint32_t from, uint32_t to,
 			   int64_t *totals, struct err *err);
+
+/* marks[series] (n long) for all that have blocks or points. -EBADMSG: not all of them can be found. */
+int part_mark_series(struct part *p, bool *marks, uint32_t n, struct err *err);
 
 /* Appends what a series has in blocks that touch [from_ns, to_ns), in the order it came; the caller puts it in order
  * (metric_points_order) and cuts it. Damaged blocks are counted, and have no points. */

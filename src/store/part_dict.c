@@ -161,6 +161,11 @@ int part_load(struct part *p, struct err *err)
 	return rc;
 }
 
+void part_unload(struct part *p)
+{
+	part_dict_done(p);
+}
+
 struct profile *part_dict(struct part *p)
 {
 	part_load(p, NULL);

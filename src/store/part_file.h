@@ -139,10 +139,16 @@ struct part_metric_ref {
 };
 int part_change_add_metric(struct part *p, struct part_change *c, const struct part_metric *m,
 			   struct err *err);
+int part_mark_metric_series(struct part *p, bool *marks, uint32_t n, struct err *err);
+int part_change_remove_metric(struct part *p, struct part_change *c,
+			      const struct part_metric_ref *r, struct err *err);
 /* Reads all of them. 0, or -EBADMSG with what is wrong. */
 int part_verify_metrics(struct part *p, struct err *err);
 
 /* --- part_find.c --- */
+
+/* Steps through an index, from one series to the next. sql: the first series from ?1 on. */
+int part_mark_by(struct part *p, const char *sql, bool *marks, uint32_t n, struct err *err);
 
 typedef int (*part_ref_fn)(void *ctx, const struct part_ref *ref);
 /* Blocks by series, then time, from there on, until fn returns other than 0, which is returned. None when the index is damaged. */

@@ -108,6 +108,48 @@ int part_each_ref(struct part *p, uint32_t series, int64_t from_ns, part_ref_fn 
 	return each_row(p, s, fn, ctx, err);
 }
 
+int part_mark_by(struct part *p, const char *sql, bool *marks, uint32_t n, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(p->day, sql, err);
+	bool has_more = true;
+	int rc = s ? 0 : -err->code;
+
+	for (int64_t from = 0; rc == 0 && has_more;) {
+		sqlite3_bind_int64(s, 1, from);
+		rc = db_step(p->day, s, err);
+		has_more = rc > 0 && sqlite3_column_type(s, 0) == SQLITE_INTEGER;
+		if (has_more) {
+			from = sqlite3_column_int64(s, 0);
+			if (from >= 0 && from < n)
+				marks[from] = true;
+			has_more = ++from < n;
+		}
+		rc = rc < 0 ? rc : 0;
+		sqlite3_reset(s);
+	}
+	return rc;
+}
+
+int part_mark_series(struct part *p, bool *marks, uint32_t n, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	int rc = part_read_begin(p, err);
+	if (rc)
+		return rc;
+	rc = check_index(p, err);
+	if (rc == 0 && p->index == INDEX_BAD)
+		rc = err_set(err, EBADMSG, "%s: the index of blocks is damaged", p->path);
+	if (rc == 0)
+		rc = part_mark_by(p, "SELECT min(series) FROM block WHERE series >= ?1", marks, n,
+				  err);
+	if (rc == 0)
+		rc = part_mark_metric_series(p, marks, n, err);
+	part_read_end(p);
+	return rc;
+}
+
 static int find_series(struct finder *f, uint32_t series, struct err *err)
 {
 	int64_t earliest = f->from_ns > INT64_MIN + LONGEST_BLOCK_NS ? f->from_ns - LONGEST_BLOCK_NS

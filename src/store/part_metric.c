@@ -91,8 +91,8 @@ int part_change_add_metric(struct part *p, struct part_change *c, const struct p
 	return rc;
 }
 
-static int remove_block(struct part *p, struct part_change *c, const struct part_metric_ref *r,
-			struct err *err)
+int part_change_remove_metric(struct part *p, struct part_change *c,
+			      const struct part_metric_ref *r, struct err *err)
 {
 	sqlite3_stmt *s = db_prepare(p->day, "DELETE FROM metric WHERE id = ?1", err);
 
@@ -159,6 +159,17 @@ static int check_index(struct part *p, struct err *err)
 	bool good = rc == 0 && n == p->state.metrics && sums == p->state.metric_sums;
 	p->metric_index = good ? INDEX_GOOD : INDEX_BAD;
 	return 0;
+}
+
+int part_mark_metric_series(struct part *p, bool *marks, uint32_t n, struct err *err)
+{
+	int rc = check_index(p, err);
+
+	if (rc == 0 && p->metric_index == INDEX_BAD)
+		rc = err_set(err, EBADMSG, "%s: the index of metrics is damaged", p->path);
+	return rc ? rc
+		  : part_mark_by(p, "SELECT min(series) FROM metric WHERE series >= ?1", marks, n,
+				 err);
 }
 
 static int find_by_index(struct metric_finder *f, struct err *err)
@@ -345,7 +356,7 @@ static int replace_slot(struct part *p, struct part_change *c, const struct part
 
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (!part_is_aside(p, refs[i].id))
-			rc = remove_block(p, c, &refs[i], err);
+			rc = part_change_remove_metric(p, c, &refs[i], err);
 	return rc;
 }
 

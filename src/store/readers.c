@@ -114,10 +114,43 @@ void reader_follow(struct part_reader *r)
 		dict_follow(part_dict(r->part), part_dict(r->of->part));
 }
 
-void reader_close(struct part_reader *r)
+static void forget_bytes(struct store *s, struct part_reader *r)
+{
+	s->readers.dict_bytes -= r->bytes;
+	r->bytes = 0;
+}
+
+void reader_count(struct store *s, struct part_reader *r)
+{
+	bool is_counted = !r->own && r->of->has_dict; /* as the part's */
+	struct profile *dict = r->loaded && !is_counted ? part_dict(r->part) : NULL;
+
+	forget_bytes(s, r);
+	r->bytes = dict ? dict->sink.ops->kept_bytes(&dict->sink) : 0;
+	s->readers.dict_bytes += r->bytes;
+}
+
+/* Of a store that is read-only a dictionary may have what only the inbox has. */
+static bool can_unload(const struct part_reader *r)
+{
+	return r->loaded && (r->own || (!r->of->has_dict && !r->of->heads.rows));
+}
+
+void reader_unload(struct store *s, struct part_reader *r)
+{
+	if (!can_unload(r))
+		return;
+	part_unload(r->part);
+	names_applied_done(&r->names);
+	r->loaded = false;
+	forget_bytes(s, r);
+}
+
+void reader_close(struct store *s, struct part_reader *r)
 {
 	if (!r)
 		return;
+	forget_bytes(s, r);
 	if (r->own)
 		part_close(r->part);
 	names_applied_done(&r->names);
@@ -128,7 +161,8 @@ void reader_give(struct store *s, struct part_reader *r)
 {
 	struct part_reader *other = reader_take(s, r->of);
 
-	reader_close(other);
+	reader_close(s, other);
+	reader_count(s, r);
 	if (r->own)
 		part_read_end(r->part);
 	vec_push(&s->readers.parts, r);
@@ -142,7 +176,7 @@ void readers_drop(struct store *s, const struct store_part *sp)
 		struct part_reader *r = s->readers.parts.v[i];
 
 		if (!sp || r->of == sp)
-			reader_close(r);
+			reader_close(s, r);
 		else
 			s->readers.parts.v[kept++] = r;
 	}
@@ -151,15 +185,9 @@ void readers_drop(struct store *s, const struct store_part *sp)
 
 uint64_t readers_bytes(const struct store *s)
 {
-	uint64_t bytes = 0;
+	const struct catalog_copy *c = s->readers.catalog;
 
-	for (size_t i = 0; i < s->readers.parts.n; i++) {
-		const struct part_reader *r = s->readers.parts.v[i];
-		struct profile *dict = r->own && r->loaded ? part_dict(r->part) : NULL;
-
-		bytes += dict ? dict->sink.ops->kept_bytes(&dict->sink) : 0;
-	}
-	return bytes;
+	return s->readers.dict_bytes + (c ? c->p->sink.ops->kept_bytes(&c->p->sink) : 0);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -185,11 +213,6 @@ int names_reader_open(struct store *s, struct names_db **out, struct err *err)
 
 /* --- the catalog ------------------------------------------------------------------------------ */
 
-static bool is_same(const struct profile *a, const struct profile *b)
-{
-	return a->series.series.n == b->series.series.n && a->series.types.n == b->series.types.n;
-}
-
 void catalog_copy_give(struct catalog_copy *c)
 {
 	if (!c || --c->refs)
@@ -204,10 +227,12 @@ struct catalog_copy *catalog_copy_take(struct store *s)
 	const struct profile *now = catalog_profile(s->catalog);
 	struct catalog_copy *c = s->readers.catalog;
 
-	if (!c || !is_same(c->p, now)) {
+	if (!c || c->version != catalog_version(s->catalog)) {
 		catalog_copy_give(c);
 		c = xcalloc(1, sizeof *c);
-		*c = (struct catalog_copy){ .p = profile_new(), .refs = 1 };
+		*c = (struct catalog_copy){ .p = profile_new(),
+					    .version = catalog_version(s->catalog),
+					    .refs = 1 };
 		profile_merge(c->p, now);
 		s->readers.catalog = c;
 	}

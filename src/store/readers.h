@@ -20,12 +20,14 @@ struct part_reader {
 	struct part *part; /* of a store that is read-only: the store's own */
 	bool own;
 	bool loaded;                /* its dictionary is in memory */
+	uint64_t bytes;             /* of it, counted in store_readers.dict_bytes */
 	struct names_applied names; /* in its dictionary */
 };
 
 /* Types, labels and series, as they were when it was made: never changed, so views share it. */
 struct catalog_copy {
 	struct profile *p;
+	uint64_t version; /* the catalog's */
 	uint32_t refs;
 };
 
@@ -33,6 +35,7 @@ struct store_readers {
 	VEC(struct part_reader *) parts;
 	VEC(struct names_db *) names;
 	struct catalog_copy *catalog; /* the last one; NULL: none yet */
+	uint64_t dict_bytes;          /* of all dictionaries: of those that wait, and of views */
 };
 
 /* All under store.lock, but for those that open or load something: these take time and need no lock. */
@@ -46,13 +49,17 @@ int reader_snapshot(struct part_reader *r, struct err *err);
 int reader_load(struct part_reader *r, struct err *err);
 /* The dictionary gets the stacks of the part's heads, too. Under lock. */
 void reader_follow(struct part_reader *r);
+/* Counts what the dictionary takes now. Under lock. */
+void reader_count(struct store *s, struct part_reader *r);
+/* The dictionary goes, if it can be read again. Under lock. */
+void reader_unload(struct store *s, struct part_reader *r);
 /* Waits for the next view, or is closed when there is one that waits. */
 void reader_give(struct store *s, struct part_reader *r);
-void reader_close(struct part_reader *r); /* NULL is fine */
+void reader_close(struct store *s, struct part_reader *r); /* NULL is fine */
 
 /* Those that wait are closed; of one part, or with NULL, all. */
 void readers_drop(struct store *s, const struct store_part *sp);
-/* Memory of those that wait. */
+/* Memory of those that wait, and of views. */
 uint64_t readers_bytes(const struct store *s);
 void readers_done(struct store *s);
 

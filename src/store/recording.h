@@ -49,8 +49,9 @@ int recording_write(const struct profile *p, struct out *out, struct err *err);
 /* --- reading --- */
 
 /* More is not taken. */
-#define RECORDING_MAX_BYTES  (4ull << 30)  /* of all payloads, unpacked */
-#define RECORDING_MAX_COPIED (16ull << 30) /* of a file that comes through a pipe, or packed */
+#define RECORDING_MAX_BYTES  (4ull << 30)   /* of all payloads, unpacked */
+#define RECORDING_MAX_COPIED (16ull << 30)  /* of a file that comes through a pipe, or packed */
+#define RECORDING_MAX_HELD   (256ull << 20) /* of one that is in memory: it stays there */
 
 /* Needs DB_HEAD_BYTES. */
 bool recording_detect(const char *head, size_t len);

@@ -81,14 +81,15 @@ static void mend_head(char *head, size_t len)
 
 static int copy_to(int fd, struct recording_reader *r, struct err *err)
 {
+	uint64_t max = input_is_memory(r->in) ? RECORDING_MAX_HELD : RECORDING_MAX_COPIED;
 	char piece[COPY_STEP_BYTES];
 	long n;
 
 	while ((n = input_read(r->in, piece, sizeof piece, err)) > 0) {
 		r->copy_len += n;
-		if (r->copy_len > RECORDING_MAX_COPIED)
-			return err_set(err, EFBIG, "%s holds more than %llu GiB", input_name(r->in),
-				       RECORDING_MAX_COPIED >> 30);
+		if (r->copy_len > max)
+			return err_set(err, EFBIG, "%s holds more than %llu MiB", input_name(r->in),
+				       (unsigned long long)max >> 20);
 		if (write(fd, piece, n) != n)
 			return err_set(err, errno ? errno : ENOSPC,
 				       "cannot copy %s to a temporary file: %s", input_name(r->in),
@@ -97,10 +98,21 @@ static int copy_to(int fd, struct recording_reader *r, struct err *err)
 	return (int)n;
 }
 
+/* A process that only has memory may not be let to make files. */
+static int open_room(const struct recording_reader *r, struct err *err)
+{
+	if (!input_is_memory(r->in))
+		return fs_open_unnamed(err);
+	int fd = memfd_create("cresset recording", MFD_CLOEXEC);
+	return fd < 0 ? err_set(err, errno, "no memory for %s: %s", input_name(r->in),
+				strerror(errno))
+		      : fd;
+}
+
 /* Of what comes through a pipe, or packed, or needs mending: into a file that nobody else has, so that it does not change. */
 static int open_copy(struct recording_reader *r, struct err *err)
 {
-	int fd = fs_open_unnamed(err), rc;
+	int fd = open_room(r, err), rc;
 
 	if (fd < 0)
 		return fd;

@@ -110,7 +110,7 @@ static void drop_unknown_series(struct store *s, struct batch_rows *r)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->n_series; i++) {
-		if (r->series[i] < p->series.series.n)
+		if (catalog_has(s->catalog, r->series[i]))
 			catalog_use(s->catalog, r->series[i], r->clock.received_ns);
 		else
 			r->series[i] = BATCH_NO_SERIES;
@@ -119,7 +119,8 @@ static void drop_unknown_series(struct store *s, struct batch_rows *r)
 		s->stats.bad_rows += r->series[r->samples->series[i]] == BATCH_NO_SERIES;
 	for (size_t i = 0; i < r->points.n; i++) {
 		struct metric_samples one = { &r->points.v[i], 1, 1 };
-		if (metric_samples_check(&one, p, NULL) == 0)
+		if (metric_samples_check(&one, p, NULL) == 0 &&
+		    catalog_has(s->catalog, one.v->series))
 			r->points.v[kept++] = r->points.v[i];
 		else
 			s->stats.bad_rows++;

@@ -52,12 +52,11 @@ static struct store_part *oldest(const struct store *s, int64_t to_ns, bool with
 	return NULL;
 }
 
-static int collect_names(struct store *s, struct err *err)
+/* What only they had is to go, too. */
+static void collect_rest(struct store *s)
 {
-	pthread_mutex_unlock(&s->lock);
-	int rc = names_db_collect(s->names, s->kept_from_ns / STORE_DAY_NS, err);
-	pthread_mutex_lock(&s->lock);
-	return rc;
+	s->names_day = s->kept_from_ns / STORE_DAY_NS;
+	s->collect.is_due = true;
 }
 
 /* Nothing may come back of a day whose file is gone: the inbox may still have rows of it. */
@@ -78,7 +77,7 @@ static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 	if (rc == 0)
 		rc = store_part_unlink(s, sp, err);
 	if (rc == 0 && !oldest(s, s->kept_from_ns, false)) /* it was the last one */
-		rc = collect_names(s, err);
+		collect_rest(s);
 	return rc ? rc : 1;
 }
 

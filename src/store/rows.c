@@ -18,32 +18,47 @@ struct steps {
 	int64_t windows[BLOCK_MAX_WINDOWS];
 };
 
-/* The sum that a moment of a series belongs to, and the first moment that does not. */
-static int64_t *sum_at(const struct steps *t, uint32_t series, int64_t time_ns, int64_t *end_ns)
+/* The step that a moment of the range belongs to. */
+static size_t step_at(const struct steps *t, int64_t time_ns)
 {
-	size_t step = (uint64_t)(time_ns - t->from_ns) / (uint64_t)t->step_ns;
+	return (uint64_t)(time_ns - t->from_ns) / (uint64_t)t->step_ns;
+}
 
-	*end_ns = t->from_ns + (int64_t)(step + 1) * t->step_ns;
-	return &t->sums[t->group[series] * t->steps + step];
+/* Up to `most` of a block's windows begin before that moment, which is none before the block. */
+static uint32_t windows_before(const struct part_ref *ref, uint32_t most, int64_t end_ns)
+{
+	uint64_t n = ((uint64_t)(end_ns - ref->from_ns) + BLOCK_WINDOW_NS - 1) / BLOCK_WINDOW_NS;
+
+	return n < most ? (uint32_t)n : most;
+}
+
+/* Step by step, with one division: a day of some hundred series has millions of windows. */
+static void add_windows(struct steps *t, const struct part_ref *ref, struct window_range w)
+{
+	size_t step = step_at(t, ref->from_ns + w.from * BLOCK_WINDOW_NS);
+	int64_t *sum = &t->sums[t->group[ref->series] * t->steps + step];
+	int64_t end_ns = t->from_ns + (int64_t)(step + 1) * t->step_ns;
+
+	for (uint32_t i = w.from; i < w.to; sum++, end_ns = sum_add(end_ns, t->step_ns)) {
+		uint32_t end = windows_before(ref, w.to, end_ns);
+		int64_t total = *sum;
+
+		for (; i < end; i++)
+			total = sum_add(total, t->windows[i]);
+		*sum = total;
+	}
 }
 
 static int step_block(struct steps *t, struct part *part, const struct part_ref *ref,
 		      struct err *err)
 {
 	struct window_range w = window_range_of(ref->from_ns, ref->windows, t->from_ns, t->to_ns);
-	int64_t *sum = NULL, end_ns = INT64_MIN;
-	int rc;
 
 	if (w.from == w.to)
 		return 0;
-	rc = part_read_windows(part, ref, t->windows, err);
-	for (uint32_t i = w.from; rc == 0 && i < w.to; i++) {
-		int64_t time_ns = ref->from_ns + i * BLOCK_WINDOW_NS;
-
-		if (time_ns >= end_ns)
-			sum = sum_at(t, ref->series, time_ns, &end_ns);
-		*sum = sum_add(*sum, t->windows[i]);
-	}
+	int rc = part_read_windows(part, ref, t->windows, err);
+	if (rc == 0)
+		add_windows(t, ref, w);
 	return rc;
 }
 
@@ -56,14 +71,14 @@ static void step_head(void *ctx, const struct view_head *h)
 
 	if (series >= view_series(t->v) || t->group[series] == UINT32_MAX)
 		return;
+	int64_t *sums = &t->sums[t->group[series] * t->steps];
+
 	for (size_t i = 0; i < h->rows; i++) {
 		const struct head_row *r = &h->head->rows.v[i];
-		int64_t end_ns, *sum;
+		int64_t time_ns = h->head->from_ns + r->window * BLOCK_WINDOW_NS;
 
-		if (r->window < w.from || r->window >= w.to)
-			continue;
-		sum = sum_at(t, series, h->head->from_ns + r->window * BLOCK_WINDOW_NS, &end_ns);
-		*sum = sum_add(*sum, r->value);
+		if (r->window >= w.from && r->window < w.to)
+			sums[step_at(t, time_ns)] = sum_add(sums[step_at(t, time_ns)], r->value);
 	}
 }
 
@@ -125,8 +140,7 @@ struct rows {
 	int64_t from_ns, to_ns;
 	struct part *part;
 	bool has_detail;
-	int (*row)(void *ctx, const struct store_row *row);
-	void *ctx;
+	struct store_taker taker;
 	struct block_sums block; /* kept from block to block, as rows are */
 	struct block_columns rows;
 	/* Of one part's heads: rows are handed over without the lock. */
@@ -144,21 +158,54 @@ static struct store_row window_row(const struct rows *t, uint32_t series)
 				   .cpu = SAMPLE_NO_ID };
 }
 
+static int give_row(const struct rows *t, const struct store_row *row)
+{
+	return t->taker.row(t->taker.ctx, row);
+}
+
+/* Windows of hours that answer with their own rows. */
+static void drop_hot(const struct rows *t, int64_t slot_ns, struct block_columns *c)
+{
+	size_t n = 0;
+
+	if (!t->v->hot.n)
+		return;
+	for (size_t i = 0; i < c->n; i++) {
+		c->stack[n] = c->stack[i];
+		c->window[n] = c->window[i];
+		c->value[n] = c->value[i];
+		n += !view_hot_has(t->v, slot_ns + c->window[i] * BLOCK_WINDOW_NS);
+	}
+	c->n = n;
+}
+
+static int give_columns(const struct rows *t, const struct part_ref *ref, struct store_row row)
+{
+	const struct block_columns *c = &t->rows;
+	const struct store_columns columns = { row.dict, ref->series, ref->from_ns, c->n,
+					       c->stack, c->window,   c->value };
+	int rc = 0;
+
+	if (t->taker.columns)
+		return c->n ? t->taker.columns(t->taker.ctx, &columns) : 0;
+	for (size_t i = 0; rc == 0 && i < c->n; i++) {
+		row.time_ns = ref->from_ns + c->window[i] * BLOCK_WINDOW_NS;
+		row.stack = c->stack[i];
+		row.value = c->value[i];
+		rc = give_row(t, &row);
+	}
+	return rc;
+}
+
 static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
 		       struct store_row row, struct err *err)
 {
-	const struct block_columns *c = &t->rows;
 	int rc = part_read_columns(t->part, ref, w.from, w.to, &t->rows, err);
 
-	for (size_t i = 0; rc == 0 && i < c->n; i++) {
-		row.time_ns = ref->from_ns + c->window[i] * BLOCK_WINDOW_NS;
-		if (view_hot_has(t->v, row.time_ns))
-			continue;
-		row.stack = c->stack[i];
-		row.value = c->value[i];
-		rc = t->row(t->ctx, &row);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	drop_hot(t, ref->from_ns, &t->rows);
+	return give_columns(t, ref, row);
 }
 
 /* Detail is gone: everything is in the middle, as it is for store_merge. */
@@ -175,7 +222,7 @@ static int give_summary(struct rows *t, const struct part_ref *ref, struct windo
 	for (uint32_t i = 0; rc == 0 && i < t->block.n; i++) {
 		row.stack = t->block.stack[i];
 		row.value = t->block.total[i];
-		rc = t->row(t->ctx, &row);
+		rc = give_row(t, &row);
 	}
 	return rc;
 }
@@ -220,7 +267,7 @@ static int give_heads(struct rows *t, const struct view_part *vp)
 	vec_clear(&t->copied);
 	view_heads(t->v, vp, t->from_ns, t->to_ns, copy_head, t);
 	for (size_t i = 0; rc == 0 && i < t->copied.n; i++)
-		rc = t->row(t->ctx, &t->copied.v[i]);
+		rc = give_row(t, &t->copied.v[i]);
 	return rc;
 }
 
@@ -251,14 +298,14 @@ static int give_part(struct rows *t, struct view_part *vp, struct err *err)
 	return rc ? rc : give_heads(t, vp);
 }
 
-static int give_rows(struct store_view *v, const struct view_hot_ask *ask, struct err *err)
+static int give_rows(struct store_view *v, const struct view_hot_ask *ask,
+		     int (*columns)(void *ctx, const struct store_columns *c), struct err *err)
 {
 	struct rows t = { .v = v,
 			  .wanted = ask->wanted,
 			  .from_ns = ask->from_ns,
 			  .to_ns = ask->to_ns,
-			  .row = ask->row,
-			  .ctx = ask->ctx };
+			  .taker = { ask->row, columns, ask->ctx } };
 	int64_t from_ns = ask->from_ns, to_ns = ask->to_ns;
 	int rc = view_names(v, err);
 
@@ -276,11 +323,23 @@ static int give_rows(struct store_view *v, const struct view_hot_ask *ask, struc
 int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
 {
-	return give_rows(v, &(struct view_hot_ask){ wanted, from_ns, to_ns, false, row, ctx }, err);
+	const struct view_hot_ask ask = { wanted, from_ns, to_ns, false, row, ctx };
+
+	return give_rows(v, &ask, NULL, err);
+}
+
+int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		  const struct store_taker *taker, struct err *err)
+{
+	const struct view_hot_ask ask = { wanted, from_ns, to_ns, false, taker->row, taker->ctx };
+
+	return give_rows(v, &ask, taker->columns, err);
 }
 
 int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		     int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err)
 {
-	return give_rows(v, &(struct view_hot_ask){ wanted, from_ns, to_ns, true, row, ctx }, err);
+	const struct view_hot_ask ask = { wanted, from_ns, to_ns, true, row, ctx };
+
+	return give_rows(v, &ask, NULL, err);
 }

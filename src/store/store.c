@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "profile/chunk_write.h"
 #include "store/batch_rows.h"
+#include "store/delete.h"
 #include "store/store_dict.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@
 #include <unistd.h>
 
 #define DAY_NS 86400000000000ll
+
+/* Of the memory, what types, labels and series may take before new ones are folded. */
+enum { CATALOG_SHARE = 8 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -100,6 +104,7 @@ static int open_files(struct store *s, struct err *err)
 {
 	const struct catalog_opts how = { .read_only = s->opts.read_only,
 					  .max_series = s->opts.max_series,
+					  .max_bytes = s->opts.memory_bytes / CATALOG_SHARE,
 					  .vfs = s->opts.vfs };
 	const struct names_db_opts names_how = { .read_only = s->opts.read_only,
 						 .cache_bytes = s->opts.memory_bytes / 64,
@@ -169,6 +174,18 @@ static int replay_row(void *ctx, uint64_t seq, int64_t received_ns, const struct
 	return 0;
 }
 
+/* A full disk keeps nobody from opening: what it says is for people. */
+static void say_what_is_asked(struct store *s)
+{
+	const struct store_asked asked = { .retention_ns = s->opts.retention_ns,
+					   .detail_retention_ns = s->opts.detail_retention_ns,
+					   .hot_ns = s->opts.hot_ns > 0 ? s->opts.hot_ns : 0,
+					   .disk_bytes = s->opts.disk_bytes };
+
+	if (!s->opts.read_only)
+		catalog_ask(s->catalog, &asked, NULL);
+}
+
 static int fill(struct store *s, struct err *err)
 {
 	int rc = 0;
@@ -178,10 +195,13 @@ static int fill(struct store *s, struct err *err)
 	if (!rc && !s->opts.read_only)
 		rc = take_lock(s, err);
 	if (!rc)
+		rc = store_collect_open(s, err);
+	if (!rc)
 		rc = open_files(s, err);
 	if (rc)
 		return rc;
 	s->kept_from_ns = catalog_kept_from(s->catalog);
+	say_what_is_asked(s);
 	store_lock(s);
 	rc = inbox_replay(s->inbox, replay_row, s, err);
 	store_replay_end(s);
@@ -196,6 +216,7 @@ static void free_store(struct store *s)
 {
 	readers_done(s);
 	store_hot_free(s);
+	store_collect_done(s);
 	for (size_t i = 0; i < s->parts.n; i++) {
 		store_part_close(s->parts.v[i]);
 		free(s->parts.v[i]->path);
@@ -209,6 +230,7 @@ static void free_store(struct store *s)
 		close(s->lock_fd);
 	pthread_mutex_destroy(&s->inbox_lock);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->delete_lock);
 	free(s->dir);
 	free(s);
 }
@@ -220,10 +242,18 @@ int store_open(const char *dir, const struct store_opts *opts, struct store **ou
 
 	pthread_mutex_init(&s->inbox_lock, NULL);
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->delete_lock, NULL);
 	s->dir = xstrdup(dir);
 	s->opts = with_defaults(opts);
-	s->lock_fd = -1;
+	s->lock_fd = s->collect.readers_fd = -1;
+	s->collect.is_due = !opts->read_only;
+	s->names_day = INT32_MIN;
 	int rc = fill(s, err ? err : &local);
+	if (rc == 0 && !s->opts.read_only) {
+		/* A full disk must not keep a store from opening: store_maintain goes on. */
+		store_delete_resume(s, &local);
+		store_collect_reuse(s);
+	}
 	if (rc) {
 		free_store(s);
 		return rc;
@@ -382,6 +412,22 @@ static void apply_all(struct store *s, const struct arrival *arrival,
 		apply_batch(s, &batches[i], &arrival->rows[i], seqs[i]);
 }
 
+/* For the caller's next batch: names of these stacks are on their way to names.db, and their mappings used on this day. */
+static void tell_known(const struct store *s, const struct store_batch *b,
+		       const struct batch_rows *r, uint64_t seq)
+{
+	struct store_known_stacks *k = b->known;
+
+	if (!k)
+		return;
+	k->dict_id = 0;
+	if (!seq || r->parts.n != 1 || !r->parts.v[0].stack)
+		return;
+	const struct batch_part *part = &r->parts.v[0];
+	memcpy(k->id, part->stack, b->p->samples.n * sizeof *k->id);
+	batch_known_stamp(s, part->sp, k);
+}
+
 static bool all_new(const uint64_t *seqs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -407,6 +453,8 @@ static int ingest(struct store *s, const struct store_batch *batches, size_t n, 
 	pthread_mutex_lock(&s->lock);
 	if (!rc)
 		apply_all(s, &arrival, batches, n, seqs);
+	for (size_t i = 0; !rc && i < n; i++)
+		tell_known(s, &batches[i], &arrival.rows[i], seqs[i]);
 	if (rc || !all_new(seqs, n))
 		names_db_forget_offers(s->names);
 	arrival_done(&arrival, n);
@@ -511,7 +559,7 @@ void store_get_stats(struct store *s, struct store_stats *out)
 	out->folded_series = catalog_folded(s->catalog);
 	out->bad_blocks += bad_blocks(s);
 	out->parts = s->parts.n;
-	out->series = catalog_profile(s->catalog)->series.series.n;
+	out->series = catalog_count(s->catalog);
 	out->kept_from_ns = s->parts.n ? s->parts.v[0]->day_ns : 0;
 	out->asked_from_ns = store_now_ns(s) - s->opts.retention_ns;
 	pthread_mutex_unlock(&s->lock);

@@ -53,6 +53,19 @@ struct store_dict;
 struct store_dict *store_dict_new(struct store *s);
 void store_dict_free(struct store_dict *d); /* NULL is fine; before the store is closed */
 
+/* What a sender's stacks are in the store, so that it is not asked again of those that come with every batch. */
+enum { STORE_NO_STACK = UINT32_MAX };
+struct store_known_stacks {
+	/* Of which the ids are: another dictionary, another day, or names to be offered again: they are worth nothing. dict_id 0: no ids. */
+	uint64_t dict_id, names_epoch;
+	int32_t day;
+	uint32_t *
+		id; /* by row of p; the caller's. In: STORE_NO_STACK: it is p's stack. Out: what it was */
+	bool is_used; /* in: some row has an id. -ESTALE when those are worth nothing */
+};
+/* Now, that is: it may change at any time. */
+bool store_known_is_fresh(struct store *s, const struct store_known_stacks *known);
+
 struct store_batch {
 	/* Samples with what they refer to. Times are p's; where p knows no wall clock (meta.start_wall_ns), they are Unix time. */
 	struct profile *p;
@@ -61,15 +74,32 @@ struct store_batch {
 	uint64_t sequence;     /* from 1 */
 	/* Points of p's series that are metrics (store/metric_samples.h); p may have no samples then. NULL: none. */
 	const struct metric_samples *metrics;
+	/* Rows whose stack the caller knows; what all rows have is filled in. NULL: it does not ask. */
+	struct store_known_stacks *known;
 	/* p is the profile that this one was given with before, and has grown; NULL: p is anything. Not while another thread gives it. */
 	struct store_dict *dict;
 };
-/* 0: it is synced, or was before (*duplicate). -ENOSPC, -EIO: nothing of it is kept. */
+/* 0: it is synced, or was before (*duplicate). -ENOSPC, -EIO, -ESTALE (of `known`): nothing of it is kept. */
 int store_ingest(struct store *s, const struct store_batch *batches, size_t n, bool *duplicate,
 		 struct err *err);
 
 /* Late names: those that p has of frames with a mapping, whatever batch these were in. */
 int store_add_names(struct store *s, const struct profile *p, struct err *err);
+
+/* Rows and points of series with wanted[series] (n long) that came before it are gone when it returns 0, from the disk, too; *rows (may be NULL): how
+ * many. Rows that come meanwhile may stay. On failure, and when the process ends, it goes on with the next store_delete, or when the store is
+ * opened. Takes as long as writing anew the days that it finds. */
+int store_delete(struct store *s, const bool *wanted, uint32_t n, uint64_t *rows, struct err *err);
+/* Likewise, of those that choose says. From then on until they are gone, no number of a series becomes another one's: who looks for series before
+ * may delete what came meanwhile. No view that choose opens may be open when it returns. Nothing is deleted when that is other than 0, which is
+ * returned, and when no series is wanted. */
+struct store_choice {
+	const bool *wanted; /* choose's, until store_delete_chosen returns */
+	uint32_t n;
+};
+int store_delete_chosen(struct store *s,
+			int (*choose)(void *ctx, struct store_choice *out, struct err *err),
+			void *ctx, uint64_t *rows, struct err *err);
 
 /* What is due: heads of hours that are over, sealing, compaction, retention, purging the inbox, verifying sealed days after a crash. Short steps until budget_ns of CPU time are
  * used; 1: there is more to do. */
@@ -101,9 +131,13 @@ struct store_merged {
 	size_t n;
 	bool rounded; /* detail was gone: whole blocks were taken where the range cuts one */
 };
-/* wanted: by series. Limits are the caller's business: memory is bounded by the dictionaries. */
+/* wanted: by series. -ENOMEM: the dictionaries of so many days are more than memory allows. */
 int store_merge(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		struct store_merged *out, struct err *err);
+/* The same, a part after the other: sums, its dictionary included, are there during the call only. Ends when it returns other than 0, which is returned. */
+int store_merge_each(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		     int (*part)(void *ctx, const struct store_sums *sums), void *ctx,
+		     bool *rounded, struct err *err);
 void store_merged_done(struct store_merged *m);
 
 /* sums[group * steps + step] += …; group[series] is UINT32_MAX for those that are not wanted. step_ns: a multiple of BLOCK_WINDOW_NS. */
@@ -124,7 +158,24 @@ struct store_row {
 int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err);
 
-/* The same of rows that begin in the range, none of them cut. (Those that cover the end of an hour are two.) */
+/* The same for who reads many: windows come as columns, those of a block at once, in much less time; other rows one by one. */
+struct store_columns {
+	struct profile *dict; /* the view's; names are set */
+	uint32_t series;
+	int64_t from_ns; /* of window 0; each is BLOCK_WINDOW_NS */
+	size_t n;
+	const uint32_t *stack, *window;
+	const int64_t *value;
+};
+struct store_taker {
+	int (*row)(void *ctx, const struct store_row *row);
+	int (*columns)(void *ctx, const struct store_columns *c);
+	void *ctx;
+};
+int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		  const struct store_taker *taker, struct err *err);
+
+/* store_rows of rows that begin in the range, none of them cut. (Those that cover the end of an hour are two.) */
 int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		     int (*row)(void *ctx, const struct store_row *row), void *ctx,
 		     struct err *err);
@@ -134,6 +185,11 @@ int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, 
 int store_points(struct store_view *v, uint32_t series, int64_t from_ns, int64_t to_ns,
 		 int (*points)(void *ctx, const struct metric_point *points, size_t n), void *ctx,
 		 struct err *err);
+
+/* Calls dict for the dictionary of each partition, with every mapping and frame that its samples have. Ends when that returns other than 0, which
+ * is returned. */
+int store_dicts(struct store_view *v, int (*dict)(void *ctx, const struct profile *dict), void *ctx,
+		struct err *err);
 
 /* --- pinned ranges: the hot tier keeps their hours, beyond hot_ns and retention, while there is any disk ---
  *

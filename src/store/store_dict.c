@@ -154,6 +154,12 @@ uint64_t store_dicts_bytes(const struct store *s)
 	return bytes;
 }
 
+void store_dicts_forget_series(struct store *s)
+{
+	for (struct store_dict *d = s->dicts; d; d = d->next)
+		vec_clear(&d->series);
+}
+
 void store_dicts_drop(struct store *s)
 {
 	for (struct store_dict *d = s->dicts; d; d = d->next)

@@ -26,6 +26,8 @@ bool store_dict_has_names(const struct store_dict *d, const struct profile *p, i
 void store_dict_took_names(struct store_dict *d, const struct profile *p, int32_t day);
 
 uint64_t store_dicts_bytes(const struct store *s);
+/* Numbers of series mean something else now. */
+void store_dicts_forget_series(struct store *s);
 /* Everything is forgotten. */
 void store_dicts_drop(struct store *s);
 

@@ -35,6 +35,7 @@
 #include "profile/chunk_read.h"
 #include "store/batch_rows.h"
 #include "store/catalog.h"
+#include "store/collect.h"
 #include "store/head.h"
 #include "store/hot.h"
 #include "store/inbox.h"
@@ -61,6 +62,14 @@ struct store_encoded {
 	struct part_encoded block;
 };
 /* A partition that is on the disk, or will be with its first blocks. */
+/* The first and the last moment of a part's blocks. Each view asks, and to find them is to read a whole day's windows of each series: so they
+ * are kept for as long as the part has the same blocks. */
+struct store_range {
+	bool is_known;
+	uint64_t inbox_sequence, rows, blocks; /* of part_info */
+	int64_t from_ns, to_ns;                /* INT64_MAX, INT64_MIN: it has none */
+};
+
 struct store_part {
 	char *path; /* of the .db */
 	int64_t day_ns;
@@ -88,11 +97,14 @@ struct store_part {
 	struct chunk_position logged, logging;
 	struct chunk_reader *replay; /* of what rows of the inbox add to it; NULL: none did yet */
 	bool is_torn; /* what a row of the inbox adds to it is lost: another piece takes what comes next */
+	struct store_range range;
 	int64_t compact_ns; /* when its hours become four together; INT64_MAX: nothing to do */
 };
 
 struct store {
 	pthread_mutex_t inbox_lock, lock;
+	pthread_mutex_t delete_lock; /* of a deletion, all of it; before the other two */
+	bool delete_is_left;         /* one failed: guarded by delete_lock */
 	char *dir;
 	struct store_opts opts; /* with the defaults filled in */
 	int lock_fd;
@@ -110,6 +122,8 @@ struct store {
 	bool was_killed;                /* the last writer did not close it */
 	int64_t kept_from_ns;           /* a day's first moment: nothing before it is kept */
 	uint64_t uses;
+	struct store_collect collect;
+	int32_t names_day; /* names of mappings that were not used since are to go; INT32_MIN: none are */
 	struct store_view *views;     /* that are open */
 	struct store_readers readers; /* that wait for the next view */
 	struct store_stats stats; /* counters; what is measured is filled in by store_get_stats */

@@ -43,13 +43,14 @@ void store_views_take_heads(struct store *s, struct store_part *sp)
 /* --- handles ---------------------------------------------------------------------------------- */
 
 /* Under lock. */
-static int attach_reader(struct view_part *vp, struct part_reader *r, struct err *err)
+static int attach_reader(struct store *s, struct view_part *vp, struct part_reader *r,
+			 struct err *err)
 {
 	int rc = reader_snapshot(r, err);
 	struct part_info info;
 
 	if (rc) {
-		reader_close(r);
+		reader_close(s, r);
 		return rc;
 	}
 	vp->reader = r;
@@ -66,7 +67,7 @@ static int hold_part(struct store *s, struct view_part *vp, struct err *err)
 	struct part_reader *r = reader_take(s, vp->sp);
 	int rc = r ? 0 : reader_open(s, vp->sp, &r, err);
 
-	return rc ? rc : attach_reader(vp, r, err);
+	return rc ? rc : attach_reader(s, vp, r, err);
 }
 
 int store_views_hold(struct store *s, struct store_part *sp, struct err *err)
@@ -97,7 +98,7 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 		pthread_mutex_lock(&s->lock);
 	}
 	if (rc == 0 && !vp->reader)
-		rc = attach_reader(vp, r, err);
+		rc = attach_reader(s, vp, r, err);
 	else if (rc == 0 && r)
 		reader_give(s, r);
 	pthread_mutex_unlock(&s->lock);
@@ -106,18 +107,70 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 	return rc;
 }
 
+/* Dictionaries of all views together, of the memory. Then those that nobody uses go, and those that a view is done with. */
+enum { VIEWS_SHARE = 4 };
+
+static bool is_tight(const struct store *s)
+{
+	return s->readers.dict_bytes > s->opts.memory_bytes / VIEWS_SHARE;
+}
+
+void view_done_with(struct store_view *v, struct view_part *vp)
+{
+	struct store *s = v->s;
+
+	pthread_mutex_lock(&s->lock);
+	if (vp->reader)
+		reader_count(s, vp->reader); /* with names */
+	if (is_tight(s))
+		readers_drop(s, NULL);
+	if (vp->reader && is_tight(s))
+		reader_unload(s, vp->reader);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* One day is always allowed: its dictionary is no larger than half of the memory (store_part.c). */
+static bool has_others(const struct store_view *v, const struct part_reader *r)
+{
+	for (size_t i = 0; i < v->parts.n; i++) {
+		const struct part_reader *other = v->parts.v[i].reader;
+
+		if (other && other != r && other->loaded)
+			return true;
+	}
+	return false;
+}
+
+static int check_memory(struct store_view *v, struct part_reader *r, struct err *err)
+{
+	struct store *s = v->s;
+
+	if (is_tight(s))
+		readers_drop(s, NULL);
+	if (s->readers.dict_bytes <= s->opts.memory_bytes / 2 || !has_others(v, r))
+		return 0;
+	reader_unload(s, r);
+	err_set(err, ENOMEM, "%s: the stacks of so many days take more than %llu MiB of memory",
+		s->dir, (unsigned long long)s->opts.memory_bytes >> 21);
+	return err_hint(err, "ask for a shorter range, or allow more memory (--memory)");
+}
+
 int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out, struct err *err)
 {
+	struct err local;
 	int rc = view_reader(v, vp, out, err);
 
 	if (rc == 0)
 		rc = reader_load(*out, err);
-	if (rc || vp->rows.n == 0)
+	if (rc)
 		return rc;
 	pthread_mutex_lock(&v->s->lock);
-	reader_follow(*out);
+	if (vp->rows.n)
+		reader_follow(*out);
+	reader_count(v->s, *out);
+	rc = check_memory(v, *out, err ? err : &local);
 	pthread_mutex_unlock(&v->s->lock);
-	return 0;
+	return rc;
 }
 
 int view_names(struct store_view *v, struct err *err)

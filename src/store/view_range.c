@@ -65,6 +65,59 @@ static int take_blocks(struct range *r, struct part *part, struct part_ref *refs
 	return rc;
 }
 
+static bool is_range_of(const struct store_range *k, const struct part_info *info)
+{
+	return k->is_known && k->inbox_sequence == info->inbox_sequence && k->rows == info->rows &&
+	       k->blocks == info->blocks;
+}
+
+static int read_blocks(struct part *part, struct store_range *out, struct err *err)
+{
+	struct range *r = xcalloc(1, sizeof *r);
+	struct part_ref *refs = NULL;
+	struct part_info info;
+	size_t n = 0;
+
+	r->from_ns = INT64_MAX;
+	r->to_ns = INT64_MIN;
+	int rc = part_find(part, NULL, 0, INT64_MIN, INT64_MAX, &refs, &n, err);
+	part_get_info(part, &info);
+	if (rc == 0)
+		rc = take_blocks(r, part, refs, n, err);
+	*out = (struct store_range){ rc == 0,     info.inbox_sequence, info.rows,
+				     info.blocks, r->from_ns,          r->to_ns };
+	free(refs);
+	free(r);
+	return rc;
+}
+
+/* What is known of its blocks, when the reader sees these. */
+static int find_blocks(struct store *s, struct store_part *sp, struct part *part,
+		       struct store_range *out, struct err *err)
+{
+	struct part_info info;
+	int rc = 0;
+
+	part_get_info(part, &info);
+	pthread_mutex_lock(&s->lock);
+	*out = sp->range;
+	pthread_mutex_unlock(&s->lock);
+	if (is_range_of(out, &info))
+		return 0;
+	rc = read_blocks(part, out, err);
+	pthread_mutex_lock(&s->lock);
+	if (rc == 0)
+		sp->range = *out;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static void take_range(struct range *r, const struct store_range *k)
+{
+	r->from_ns = k->from_ns < r->from_ns ? k->from_ns : r->from_ns;
+	r->to_ns = k->to_ns > r->to_ns ? k->to_ns : r->to_ns;
+}
+
 static void take_head(void *ctx, const struct view_head *h)
 {
 	for (size_t i = 0; i < h->rows; i++)
@@ -103,18 +156,16 @@ static int take_metrics(struct range *r, struct store_view *v, struct view_part 
 static int take_part(struct range *r, struct store_view *v, struct view_part *vp, struct err *err)
 {
 	struct part_reader *reader;
-	struct part_ref *refs = NULL;
-	size_t n = 0;
+	struct store_range blocks;
 
 	view_heads(v, vp, INT64_MIN, INT64_MAX, take_head, r);
 	int rc = view_reader(v, vp, &reader, err);
 	if (rc == 0)
-		rc = part_find(reader->part, NULL, 0, INT64_MIN, INT64_MAX, &refs, &n, err);
+		rc = find_blocks(v->s, vp->sp, reader->part, &blocks, err);
 	if (rc == 0)
-		rc = take_blocks(r, reader->part, refs, n, err);
+		take_range(r, &blocks);
 	if (rc == 0)
 		rc = take_metrics(r, v, vp, reader->part, err);
-	free(refs);
 	return rc;
 }
 

@@ -57,6 +57,9 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out,
 	      struct err *err);
 
+/* Its dictionary is not needed any more by this question: where memory is short it goes. */
+void view_done_with(struct store_view *v, struct view_part *vp);
+
 /* Opens v->names, when there are any. */
 int view_names(struct store_view *v, struct err *err);
 

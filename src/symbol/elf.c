@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { START_BYTES = 38 }; /* of the C library's _start */
+
 struct elf_source {
 	struct symbol_source base;
 	int debug_fd; /* of the separate debug file, whose names are read when asked for; -1 = none */
@@ -99,7 +101,6 @@ static void elf_source_abi(struct elf_source *e, uint64_t start, const char **na
 static bool elf_source_start(const struct elf_source *e, uint64_t vaddr, uint64_t offset,
 			     struct symbol *out)
 {
-	enum { START_BYTES = 38 };
 	if (!e->start || vaddr - e->start >= START_BYTES)
 		return false;
 	*out = (struct symbol){
@@ -216,9 +217,44 @@ static uint32_t elf_source_lines(struct symbol_source *s, uint64_t offset, struc
 	return n;
 }
 
+/* --- edges ----------------------------------------------------------------------------------------------------------- */
+
+static void add_edge(const struct elf_source *e, uint64_t vaddr, struct symbol_edges *out)
+{
+	uint64_t offset;
+	if (elf_layout_offset(&e->layout, vaddr, &offset))
+		vec_push(out, offset);
+}
+
+/* Where a segment ends, whatever lies over its end does, too. */
+static void elf_source_edges(struct symbol_source *s, struct symbol_edges *out)
+{
+	struct elf_source *e = (struct elf_source *)s;
+	struct go_function f;
+	for (size_t i = 0; i < e->layout.segments.n; i++) {
+		vec_push(out, e->layout.segments.v[i].offset);
+		vec_push(out, e->layout.segments.v[i].offset + e->layout.segments.v[i].size);
+	}
+	for (size_t i = 0; i < e->symbols.v.n; i++) {
+		add_edge(e, e->symbols.v.v[i].addr, out);
+		add_edge(e, e->symbols.v.v[i].addr + e->symbols.v.v[i].size, out);
+	}
+	for (uint32_t i = 0; e->go.table.kind && i < e->go.table.n_functions; i++) {
+		if (!gopclntab_function(&e->go.table, i, &f))
+			continue;
+		add_edge(e, f.start, out);
+		add_edge(e, f.end, out);
+	}
+	if (e->start) {
+		add_edge(e, e->start, out);
+		add_edge(e, e->start + START_BYTES, out);
+	}
+}
+
 static const struct symbol_source_ops elf_source_ops = { .lookup = elf_source_lookup,
 							 .close = elf_source_close,
-							 .lines = elf_source_lines };
+							 .lines = elf_source_lines,
+							 .edges = elf_source_edges };
 
 /* --- symbols --------------------------------------------------------------------------------------------------------- */
 

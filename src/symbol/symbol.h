@@ -31,6 +31,12 @@ struct symbol_line {
 	uint32_t line, start_line;  /* of the address and of the function; 0: not known */
 };
 
+/* To be done with vec_done. */
+struct symbol_edges {
+	uint64_t *v;
+	size_t n, cap;
+};
+
 struct symbol_source;
 struct symbol_source_ops {
 	/* The symbol that covers addr (see each opener for what an address is). False when there is none. */
@@ -39,6 +45,8 @@ struct symbol_source_ops {
 	/* See symbol_lines. NULL: of sources that know no lines. */
 	uint32_t (*lines)(struct symbol_source *s, uint64_t addr, struct symbol_line *out,
 			  uint32_t max);
+	/* Every address at which the answer of lookup may change, in no order, some more than once. NULL: of sources that do not tell. */
+	void (*edges)(struct symbol_source *s, struct symbol_edges *out);
 };
 /* Embedded first in each kind's struct. */
 struct symbol_source {

@@ -1,5 +1,6 @@
 #include "unwind/table.h"
 
+#include "base/varint.h"
 #include "base/vec.h"
 #include "symbol/elf_layout.h"
 #include "unwind/cfi_file.h"
@@ -14,15 +15,19 @@
 enum { ROW_RULE_BITS = 16 };
 #define ROW_MAX_OFFSET (1ull << 48)
 
-/* A function's rows. */
+/* A function's rows, packed: a large library has a million, and this is what memory the collector needs for a moment. Two to three bytes each:
+ *
+ *     varint size of the function, then of each row: varint bytes since the row before (first: 0), varint rule */
 struct table_function {
 	uint64_t start; /* file offset */
-	uint32_t first, n;
+	uint32_t at, n; /* at: in rows */
 };
 
 struct table_build {
 	struct elf_layout layout;
-	VEC(uint64_t) rows;
+	struct buf rows;
+	uint32_t n_rows;
+	uint64_t last; /* offset of the row before */
 	VEC(struct table_function) functions;
 	struct rule_set rules;
 	uint16_t *number;          /* of each rule, by use */
@@ -45,13 +50,31 @@ static uint16_t row_rule(uint64_t row)
 
 /* --- rows -------------------------------------------------------------------------------------- */
 
+static void put(struct table_build *b, uint64_t v)
+{
+	if (b->rows.cap - b->rows.len < VARINT_MAX_BYTES)
+		buf_reserve(&b->rows, VARINT_MAX_BYTES);
+	b->rows.len += varint_write(b->rows.data + b->rows.len, v);
+}
+
+/* Its n rows come next. */
+static void begin_function(struct table_build *b, uint64_t start, uint64_t size, uint32_t n)
+{
+	vec_push(&b->functions, (struct table_function){ start, b->rows.len, n });
+	put(b, size);
+	b->last = start;
+}
+
 static bool add_row(struct table_build *b, uint64_t offset, uint32_t rule)
 {
-	if (rule >= UNWIND_MAX_RULES || b->rows.n >= UNWIND_MAX_ROWS) {
+	if (rule >= UNWIND_MAX_RULES || b->n_rows >= UNWIND_MAX_ROWS) {
 		b->rc = -E2BIG;
 		return false;
 	}
-	vec_push(&b->rows, offset << ROW_RULE_BITS | rule);
+	put(b, offset - b->last);
+	put(b, rule);
+	b->last = offset;
+	b->n_rows++;
 	return true;
 }
 
@@ -68,23 +91,21 @@ static bool find_function(const struct table_build *b, const struct cfi_fde *fde
 static bool on_fde(void *ctx, const struct cfi_fde *fde)
 {
 	struct table_build *b = ctx;
-	struct table_function f = { .first = b->rows.n, .n = fde->n + 1 };
-	if (!find_function(b, fde, &f.start)) {
+	uint64_t start, size = fde->end - fde->start;
+	if (!find_function(b, fde, &start)) {
 		b->out->skipped++;
 		return true;
 	}
+	begin_function(b, start, size, fde->n + 1);
 	b->has_signals |= fde->rows[0].rule.is_signal;
 	for (size_t i = 0; i < fde->n; i++) {
 		b->needs_bx |= fde->rows[i].rule.cfa.kind == CFI_OFFSET &&
 			       fde->rows[i].rule.cfa.reg == CFI_BX;
 		uint32_t rule = rule_set_add(&b->rules, &fde->rows[i].rule);
-		if (!add_row(b, f.start + (fde->rows[i].addr - fde->start), rule))
+		if (!add_row(b, start + (fde->rows[i].addr - fde->start), rule))
 			return false;
 	}
-	if (!add_row(b, f.start + (fde->end - fde->start), 0))
-		return false;
-	vec_push(&b->functions, f);
-	return true;
+	return add_row(b, start + size, 0);
 }
 
 static int by_start(const void *a, const void *b)
@@ -92,7 +113,7 @@ static int by_start(const void *a, const void *b)
 	const struct table_function *x = a, *y = b;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->first < y->first ? -1 : 1;
+	return x->at < y->at ? -1 : 1;
 }
 
 static void sort_functions(struct table_build *b)
@@ -110,6 +131,8 @@ struct row_walk {
 	const struct table_build *b;
 	size_t function;
 	uint32_t k;       /* of its rows */
+	struct cur rows;  /* from there on */
+	uint64_t offset;  /* of the one before */
 	uint64_t waiting; /* the last row seen: the next may be at the same offset */
 	bool has_waiting;
 	uint16_t rule; /* of the last row given */
@@ -120,6 +143,32 @@ struct row_walk {
  * in longer ones there is code of other kinds. */
 enum { PADDING = 15, GAP_MAX = 256, FUNCTIONS_PER_GAP = 16 };
 
+static struct cur rows_of(const struct table_build *b, const struct table_function *f,
+			  uint64_t *size)
+{
+	struct cur c = cur_of(b->rows.data + f->at, b->rows.len - f->at);
+	*size = cur_varint(&c);
+	return c;
+}
+
+static uint64_t end_of(const struct table_build *b, const struct table_function *f)
+{
+	uint64_t size;
+	rows_of(b, f, &size);
+	return f->start + size;
+}
+
+static uint64_t read_row(struct row_walk *w, const struct table_function *f)
+{
+	uint64_t size;
+	if (w->k++ == 0) {
+		w->rows = rows_of(w->b, f, &size);
+		w->offset = f->start;
+	}
+	w->offset += cur_varint(&w->rows);
+	return w->offset << ROW_RULE_BITS | cur_varint(&w->rows);
+}
+
 static bool next_raw_row(struct row_walk *w, uint64_t *row)
 {
 	const struct table_build *b = w->b;
@@ -128,7 +177,7 @@ static bool next_raw_row(struct row_walk *w, uint64_t *row)
 		uint64_t end = w->function + 1 < b->functions.n ? f[1].start : UINT64_MAX;
 		if (w->k == f->n)
 			continue;
-		*row = b->rows.v[f->first + w->k++];
+		*row = read_row(w, f);
 		bool is_last = w->k == f->n;
 		if (row_offset(*row) > end || (is_last && end - row_offset(*row) <= PADDING)) {
 			w->k = f->n;
@@ -221,7 +270,7 @@ static int put_directory(struct table_build *b)
 	struct unwind_table *t = b->out;
 	const struct table_function *end = &b->functions.v[b->functions.n - 1];
 	uint64_t first = b->functions.v[0].start >> UNWIND_PAGE_BITS;
-	uint64_t last = row_offset(b->rows.v[end->first + end->n - 1]) >> UNWIND_PAGE_BITS;
+	uint64_t last = end_of(b, end) >> UNWIND_PAGE_BITS;
 	first -= first > 0; /* the gaps in front and behind */
 	last++;
 	if (last - first >= UNWIND_MAX_IMAGE / 2 / 4)
@@ -280,14 +329,6 @@ static int put_image(struct table_build *b, struct err *err)
 
 /* --- ------------------------------------------------------------------------------------------- */
 
-/* Memory that is not touched costs nothing; memory that grows is copied. */
-static size_t rows_to_expect(size_t section_size)
-{
-	enum { BYTES_PER_ROW = 4 }; /* rather more */
-	size_t n = section_size / BYTES_PER_ROW;
-	return n < UNWIND_MAX_ROWS ? n : UNWIND_MAX_ROWS;
-}
-
 static int read_section(struct table_build *b, const struct elf_file *f, enum cfi_file_kind kind,
 			struct err *err)
 {
@@ -298,7 +339,8 @@ static int read_section(struct table_build *b, const struct elf_file *f, enum cf
 	if (rc == 0 && b->follows_bx)
 		section.arch = cfi_arch_with_bx(section.arch);
 	if (rc == 0) {
-		vec_reserve(&b->rows, b->rows.n + rows_to_expect(section.size));
+		/* Memory that is not touched costs nothing; memory that grows is copied. They are a third of it. */
+		buf_reserve(&b->rows, section.size);
 		rc = cfi_read(&section, on_fde, b, &skipped, err);
 	}
 	b->out->skipped += skipped;
@@ -310,7 +352,7 @@ static bool is_covered(const struct table_build *b, uint64_t offset)
 {
 	for (size_t i = 0; i < b->functions.n; i++) {
 		const struct table_function *f = &b->functions.v[i];
-		if (f->start <= offset && row_offset(b->rows.v[f->first + f->n - 1]) > offset)
+		if (f->start <= offset && end_of(b, f) > offset)
 			return true;
 	}
 	return false;
@@ -318,11 +360,8 @@ static bool is_covered(const struct table_build *b, uint64_t offset)
 
 static bool add_function(struct table_build *b, uint64_t start, uint64_t end, uint32_t rule)
 {
-	struct table_function f = { .start = start, .first = b->rows.n, .n = 2 };
-	if (!add_row(b, start, rule) || !add_row(b, end, 0))
-		return false;
-	vec_push(&b->functions, f);
-	return true;
+	begin_function(b, start, end - start, 2);
+	return add_row(b, start, rule) && add_row(b, end, 0);
 }
 
 /* Who looks for the caller of a signal handler asks for the byte before the handler's return address. */
@@ -389,7 +428,7 @@ static int read_frames(struct table_build *b, const struct elf_file *f, struct e
 
 static int read_again_with_bx(struct table_build *b, const struct elf_file *f, struct err *err)
 {
-	b->rows.n = b->functions.n = 0;
+	b->rows.len = b->functions.n = b->n_rows = 0;
 	b->out->skipped = 0;
 	b->follows_bx = true;
 	rule_set_done(&b->rules);
@@ -421,7 +460,7 @@ int unwind_table_build(int fd, struct unwind_table *out, struct err *err)
 	rc = build_from(&b, &f, err);
 	elf_file_close(&f);
 	elf_layout_done(&b.layout);
-	vec_done(&b.rows);
+	buf_done(&b.rows);
 	vec_done(&b.functions);
 	rule_set_done(&b.rules);
 	free(b.number);

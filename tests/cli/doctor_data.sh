@@ -13,6 +13,9 @@ is "… to the last" "$(field .to)" 2024-10-06
 is "… nothing waits" "$(field .batches)" 0
 is "… days that are over are sealed" "$(field '[.files[] | select(.sealed) | .name] | join(" ")')" "p/2024-10-04.db p/2024-10-05.db"
 is "… and each file is named" "$(field '.files | length')" 6
+is "… what was asked is there" "$(field '.asked | [.retention_ns, .hot_ns, .disk_bytes] | join(" ")')" "1209600000000000 7200000000000 10737418240"
+is "… as sqlite3 sees it" "$(sqlite3 "$tmp/store/meta.db" "SELECT value FROM asked WHERE key = 'disk_bytes'")" 10737418240
+is "… no row is lost, no day went early" "$(field '[.lost_rows, .kept_short] | join(" ")')" "0 false"
 ends "text has the same status" 0 doctor --data "$tmp/store"
 has "… the days" "3 days, 2024-10-04 to 2024-10-06" "$out"
 has "… and the rows" "144 rows" "$out"
@@ -41,6 +44,35 @@ has "… with words" "2024-10-04" "$(field '.files[3].problem')"
 is "… the others are read" "$(field '[.files[4, 5].rows] | add')" 96
 ends "… in text, too" 6 doctor --data "$tmp/bad"
 has "… with a verdict" "something is damaged: 1 of 6 files" "$out"
+
+# --- days that went before their time
+rm -rf "$tmp/short" && cp -r "$tmp/store" "$tmp/short"
+sqlite3 "$tmp/short/meta.db" "INSERT OR REPLACE INTO kept VALUES(1, $(date +%s)000000000 - 86400000000000)"
+ends "a short disk" 0 doctor --data "$tmp/short"
+has "… is told" "was taken away, because of --disk" "$out"
+has "… beside what was asked" "asked:  14 d" "$out"
+
+# --- beside a process that writes
+for ((i = 0; i < 200; i++)); do echo "main;f$i 3"; done >"$tmp/in.folded"
+import() { "$cresset" convert --data "$tmp/live" --at "$1" "$tmp/in.folded" >"$tmp/import" 2>&1; }
+import 2024-10-06T00:00:00Z
+is "a store is there" $? 0
+(
+	for ((n = 0; n < 500; n++)); do
+		import "2024-10-06T$(printf '%02d:%02d' $((n / 60 % 24)) $((n % 60))):00Z" || exit 1
+		[ -e "$tmp/stop" ] && exit 0
+	done
+) &
+writer=$!
+unsound=
+for ((i = 0; i < 10; i++)); do
+	run_cresset doctor --data "$tmp/live" --json
+	[ "$status" = 0 ] || unsound+=" $status: $(jq -r '[.files[] | select(.problem) | .problem] | join("; ")' "$tmp/out")"
+done
+touch "$tmp/stop"
+wait $writer
+is "a writer goes on" $? 0
+is "… beside it all is sound" "$unsound" ""
 
 # --- a file is cut, or gone
 for file in inbox.db meta.db names.db p/2024-10-05.db; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every example of every help text is run as it stands, in a folder with files of the names it uses, and does what it says:
-# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Four things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
-# is one of ours, a recording without an end is interrupted after a second, as is up, which gets a folder of its own, and sudo is left out.
+# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
+# is one of ours, a recording without an end is interrupted after a second, as are up and agent, which get folders of their own, top is told --once, and sudo is left out.
 . tests/cli/lib.sh
 
 cd "$tmp" || exit
@@ -18,6 +18,7 @@ done >cpu.script
 cresset convert cpu.script -o cpu.cresset
 cp a.cresset cresset-20250102-030405.cresset
 cp a.pb.gz cpu.pb.gz
+echo cresset_0123 >token
 printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog
 chmod +x prog
 start sh -c 'while :; do :; done'
@@ -37,7 +38,9 @@ run_example() { # LINE
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
 	case $line in
+	'cresset top' | 'cresset top -p '*) line="$line --once" ;;
 	'cresset up'*) line="timeout --foreground --preserve-status -s INT 2 $line --data $tmp/up --listen 127.0.0.1:0" ;;
+	'cresset agent '*) line="timeout --foreground --preserve-status -s INT 2 $line --spool $tmp/agent" ;;
 	'cresset serve '*) line="timeout --foreground --preserve-status 1 $line --listen 127.0.0.1:0" ;;
 	*' -d '* | *' -- '*) ;;
 	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
@@ -58,7 +61,7 @@ n=0
 while read -r line; do
 	n=$((n + 1))
 	case $line in
-	*'cresset record '* | *'cresset doctor'* | 'cresset up'*)
+	*'cresset record '* | *'cresset doctor'* | 'cresset up'* | 'cresset agent '* | 'cresset top' | 'cresset top -p '*)
 		if [ $can_record != 0 ]; then
 			skip "$line" "recording does not work here"
 			continue
@@ -73,7 +76,7 @@ while read -r line; do
 	run_example "$line"
 	rc=$?
 	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
-	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* ]]; then holds "… prints something" [ -s out ]; fi
+	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* && $line != 'cresset agent '* ]]; then holds "… prints something" [ -s out ]; fi
 	for file in $files; do
 		holds "… writes $file" [ -s "$file" ]
 	done

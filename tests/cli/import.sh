@@ -5,6 +5,7 @@ folded=tests/golden/folded pprof=tests/golden/pprof
 all=(--from 2000-01-01 --to 2100-01-01)
 at=2026-11-21T10:15:00Z
 stacks="SELECT type, sample_type, stack_text(stack) AS stack, sum(value) AS n FROM samples GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+ids="SELECT DISTINCT stack_id FROM samples JOIN stacks USING (stack) ORDER BY 1"
 sql() { "$cresset" -q sql --format csv --data "$@"; }
 
 # --- every format in
@@ -19,6 +20,9 @@ for file in $folded/simple.txt $folded/recursion.txt $pprof/parca-fib.pb.gz $ppr
 	sql "$tmp/whole.cresset" "$stacks" >"$tmp/want"
 	sql "$store" "$stacks" >"$tmp/have"
 	holds "… has its stacks and values" cmp "$tmp/want" "$tmp/have"
+	sql "$tmp/whole.cresset" "$ids" >"$tmp/want.ids"
+	sql "$store" "$ids" >"$tmp/have.ids"
+	holds "… and ids of stacks" cmp "$tmp/want.ids" "$tmp/have.ids"
 	ends "… again" 0 convert "$file" --data "$store" --at $at
 	sql "$store" "$stacks" >"$tmp/have"
 	holds "… changes nothing" cmp "$tmp/want" "$tmp/have"

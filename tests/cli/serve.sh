@@ -84,8 +84,8 @@ get metrics >"$tmp/metrics"
 is "metrics end as they must" "$(tail -1 "$tmp/metrics")" "# EOF"
 is "… each is described once" "$(grep '^# TYPE' "$tmp/metrics" | sort | uniq -d)" ""
 is "… and nothing else is in there" "$(grep -vcE '^(# (TYPE|HELP|UNIT) |# EOF$|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+$)' "$tmp/metrics")" 0
-is "… requests are counted" "$(grep -c 'requests_total{route="/api/v1/sql",code="2xx"} 5' "$tmp/metrics")" 1
-for path in '' page.css page.js favicon.ico; do
+is "… requests are counted" "$(grep -c 'requests_total{method="POST",route="/api/v1/sql",code="2xx"} 5' "$tmp/metrics")" 1
+for path in '' explore timeline compare targets import page/index.html page/page.css page/app.js favicon.ico; do
 	get "$path" >/dev/null
 	is "/$path" "$(cat "$tmp/code")" 200
 done
@@ -93,6 +93,35 @@ curl -sS -m 5 -D "$tmp/head" -o /dev/null "$url"
 has "the page is kept to itself" "default-src 'none'; script-src 'self'; style-src 'self'" "$(cat "$tmp/head")"
 hasnt "… with nothing inline" "unsafe" "$(cat "$tmp/head")"
 is "… nor in it" "$(get '' | grep -ciE '<script>|<style|style=|onclick|https?://')" 0
+
+# --- the page's files
+# HEADER-OF PATH [CURL-ARG…]: one header of the answer; the body is in $tmp/body.
+header() {
+	local name=$1 path=$2
+	shift 2
+	: >"$tmp/body"
+	curl -sS -m 5 -D "$tmp/head" -o "$tmp/body" "$@" "$url$path"
+	sed -n "s/^$name: \(.*\)\r$/\1/Ip" "$tmp/head"
+}
+is "pages are asked for anew" "$(header cache-control page/page.css)" no-cache
+etag=$(header etag page/page.css)
+cp "$tmp/body" "$tmp/plain"
+is "… and packed for who takes it" "$(header content-encoding page/page.css -H 'Accept-Encoding: br, gzip;q=0.5')" gzip
+is "… which is the same" "$(gzip -dc "$tmp/body" | cmp - "$tmp/plain" && echo same)" same
+is "… with the same tag" "$(header etag page/page.css -H 'Accept-Encoding: gzip')" "$etag"
+is "… and for nobody else" "$(header content-encoding page/page.css -H 'Accept-Encoding: gzip;q=0, identity')" ""
+for known in "$etag" "\"no\", $etag" "${etag#W/}" '*'; do
+	header vary page/page.css -H "If-None-Match: $known" >/dev/null
+	is "what is known ($known) is not sent again" "$(head -1 "$tmp/head" | tr -d '\r') $(wc -c <"$tmp/body")" "HTTP/1.1 304 Not Modified 0"
+done
+header vary page/page.css -H 'If-None-Match: W/"0123456789abcdef"' >/dev/null
+is "another one is" "$(head -1 "$tmp/head" | tr -d '\r')" "HTTP/1.1 200 OK"
+is "answers are packed, too" "$(header content-encoding 'api/v1/flame?q=wall&fmt=svg' -H 'Accept-Encoding: gzip')" gzip
+is "… and the same" "$(gzip -dc "$tmp/body" | cmp - <(get api/v1/flame q=wall fmt=svg) && echo same)" same
+is "… but for what is packed already" "$(header content-encoding 'api/v1/flame?q=wall&fmt=pprof' -H 'Accept-Encoding: gzip')" ""
+refused "a file that is not there" 404 "the page has no nothing.js" nothing.js
+refused "the way up" 404 "there is nothing at" page/..%2f..%2fetc/passwd.js
+refused "what is hidden" 404 "there is nothing at" page/.hidden.js
 
 # --- what cannot be asked
 refused "nothing there" 404 "there is nothing at /api/v2" api/v2
@@ -133,6 +162,53 @@ broken=$(sed -n 's/.*{ "\(GET\|POST\)", *"\([^"]*\)".*/\2/p' src/server/routes.c
 done)
 is "docs/api.md has every route" "$broken" ""
 stop
+
+# --- the page's files out of a folder
+mkdir -p "$tmp/ui/page/.git" "$tmp/ui/folder.js"
+echo '/* as it is */ one' >"$tmp/ui/a.js"
+echo hidden >"$tmp/ui/page/.git/x.js"
+cp "$tmp/ui/a.js" "$tmp/outside.js"
+ln -s a.js "$tmp/ui/inside.js"
+ln -s ../outside.js "$tmp/ui/up.js"
+ln -s "$tmp/outside.js" "$tmp/ui/absolute.js"
+ln -s "$tmp" "$tmp/ui/dir"
+mkfifo "$tmp/ui/pipe.js"
+serve tests/golden/folded/simple.txt --ui-dir "$tmp/ui"
+is "a file of the folder, as it is" "$(get a.js)" '/* as it is */ one'
+is "… not kept" "$(header cache-control a.js)$(header etag a.js)" no-store
+echo two >"$tmp/ui/a.js"
+is "… read anew" "$(get a.js)" two
+is "a link inside" "$(get inside.js)" two
+for path in up.js absolute.js dir/outside.js folder.js pipe.js none.js page/none.css; do
+	refused "$path" 404 "there is no $path in --ui-dir" "$path"
+done
+refused "… nor what is hidden" 404 "there is nothing at" page/.git/x.js
+refused "… nor index.html of the program" 404 "there is no page/index.html" ""
+stop
+# --- a store, to read only: beside its writer, and after it
+serve --data "$tmp/store"
+post 'api/v1/profiles?type=samples' --data-binary @tests/golden/folded/simple.txt >/dev/null
+want=$(get api/v1/top q=samples | jq .total)
+writer=$server
+serve "$tmp/store"
+is "a store beside its writer" "$(get api/v1/top q=samples | jq .total)" "$want"
+is "… in a sandbox" "$(get api/v1/status | jq -c '.sandbox | [.seccomp, .capabilities]')" "[true,false]"
+refused "… takes nothing" 405 "" api/v1/profiles
+post api/v1/profiles --data-binary @tests/golden/folded/simple.txt >/dev/null
+is "… that is sent" "$(cut -c1 "$tmp/code")" 4
+stop
+is "… and ends well" "$status" 0
+server=$writer
+stop
+rm -f "$tmp/store/"*-wal "$tmp/store/"*-shm # as who closed it last leaves it
+for _ in 1 2; do
+	serve "$tmp/store"
+	is "a store that nobody writes" "$(get api/v1/top q=samples | jq .total)" "$want"
+	stop
+done
+"$cresset" query --data "$tmp/store" samples --json >"$tmp/out"
+is "… is as it was" "$(jq .total "$tmp/out")" "$want"
+fails "no such folder" 2 "--ui-dir: cannot open" serve tests/golden/folded/simple.txt --ui-dir "$tmp/nothing"
 
 # --- the command
 serve tests/golden/folded/simple.txt

@@ -82,6 +82,32 @@ send "$tmp/old" >/dev/null
 is "a part that is damaged" "$(code)" 200
 has "… is said" "1 samples" "$(protoc -Itests/golden/otlp --decode=otlp.ExportProfilesServiceResponse otlp.proto <"$tmp/body")"
 
+# --- names that come late: a message without samples
+named() { # NAME [SAMPLE]
+	protoc -Itests/golden/otlp --encode=otlp.ProfilesData otlp.proto <<-END
+		resource_profiles { scope_profiles { profiles {
+		  sample_type { type_strindex: 1 unit_strindex: 2 }
+		  ${2-}
+		  period_type { type_strindex: 1 unit_strindex: 2 }
+		} } }
+		dictionary {
+		  mapping_table {} location_table {} function_table {} link_table {} attribute_table {}
+		  mapping_table { filename_strindex: 3 }
+		  location_table { mapping_index: 1 address: 4096 ${1:+lines { function_index: 1 \}} }
+		  ${1:+function_table { name_strindex: 4 \}}
+		  string_table: "" string_table: "late" string_table: "count" string_table: "/usr/bin/late" string_table: "$1"
+		  stack_table {} stack_table { location_indices: 1 }
+		}
+	END
+}
+named '' "samples { stack_index: 1 values: 3 timestamps_unix_nano: ${now}000000000 }" >"$tmp/unnamed"
+named late_function >"$tmp/named"
+late() { get api/v1/top q=late from=now-1h to=now+1m n=0 | jq -c '.top[0] | [.function, .self]'; }
+send "$tmp/unnamed" >/dev/null
+is "a function without a name" "$(late)" '["late+0x1000",3]'
+send "$tmp/named" >/dev/null
+is "… has it after a message without samples" "$(code) $(late)" '200 ["late_function",3]'
+
 # --- exactly once
 mapfile -t one < <(as 1)
 mapfile -t two < <(as 2)
@@ -129,6 +155,8 @@ protoc -Itests/golden/otlp --encode=otlp.MetricsData metrics.proto >"$tmp/metric
 	    metrics { name: "bytes" unit: "By" sum { is_monotonic: true aggregation_temporality: 2
 	      data_points { time_unix_nano: $((now - 60))000000000 as_int: 100 } } }
 	    metrics { name: "deltas" sum { is_monotonic: true aggregation_temporality: 1
+	      data_points { start_time_unix_nano: $((now - 120))000000000 time_unix_nano: $((now - 90))000000000 as_int: 60 }
+	      data_points { start_time_unix_nano: $((now - 90))000000000 time_unix_nano: $((now - 60))000000000 as_int: 30 }
 	      data_points { time_unix_nano: $((now - 60))000000000 as_int: 5 } } }
 	    metrics { name: "times" histogram { data_points { time_unix_nano: $((now - 60))000000000 } } }
 	  }
@@ -138,8 +166,12 @@ post v1/metrics -H 'Content-Type: application/x-protobuf' --data-binary "@$tmp/m
 answer=$(protoc -Itests/golden/otlp --decode=otlp.ExportMetricsServiceResponse metrics.proto <"$tmp/body" | tr -d '\n')
 is "metrics" "$(code)" 200
 has "… what is left out is counted" "rejected_data_points: 2" "$answer"
-has "… and why" "delta temporality" "$answer"
-is "… the others are there" "$(post 'api/v1/sql?fmt=csv' --data "SELECT name, value FROM metrics ORDER BY 1" | tail -2 | tr '\n' ' ')" "bytes,100 queue,17 "
+has "… and why" "1 points: no start" "$answer"
+is "… the others are there" "$(post 'api/v1/sql?fmt=csv' --data "SELECT name, value FROM metrics WHERE name <> 'deltas' ORDER BY 1" | tail -2 | tr '\n' ' ')" "bytes,100 queue,17 "
+deltas() { get api/v1/metrics 'q=deltas' from=$((now - 120)) to=$((now - 60)) step=30s reduce=rate | jq -c '[.groups[0].values[] * 1000 | round]'; }
+is "increments are growth" "$(deltas)" "[2000,1000]"
+post v1/metrics -H 'Content-Type: application/x-protobuf' --data-binary "@$tmp/metrics" >/dev/null
+is "… also when they come twice" "$(code) $(deltas)" "200 [2000,1000]"
 
 # --- any format
 push() { # QUERY FILE [CURL-ARG…]
@@ -152,6 +184,14 @@ is "… as the type, with the labels" "$(get api/v1/series 'match=work' | jq -r 
 pprof=$(find tests/golden/pprof -name '*.pb.gz' | sort | head -1)
 push '' "$pprof" >/dev/null
 is "pprof" "$(code)" 200
+"$cresset" convert -q tests/golden/folded/simple.txt -o "$tmp/simple.cresset"
+push 'type=recording' "$tmp/simple.cresset" >/dev/null
+is "a recording, which is a database, by a server that may open no files" "$(code) $(get api/v1/status | jq -c '[.sandbox.seccomp, .sandbox.capabilities]')" \
+	"200 [true,false]"
+is "… says what it says there" "$(get api/v1/flame q=recording fmt=folded | sort)" "$("$cresset" convert -q "$tmp/simple.cresset" -o - --to folded | sort)"
+head -c $(($(stat -c %s "$tmp/simple.cresset") / 2)) "$tmp/simple.cresset" >"$tmp/half.cresset"
+push 'type=half' "$tmp/half.cresset" >/dev/null
+is "half a recording" "$(code) $(get api/v1/series match=half | jq -c .)" "400 []"
 push '' tests/golden/otlp/otlp.proto >/dev/null
 is "no profile" "$(code) $(jq -r .error.message "$tmp/body")" "400 the body is in no format that is known here"
 push '' /dev/null >/dev/null

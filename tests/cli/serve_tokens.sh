@@ -49,6 +49,11 @@ is "… does not write" "$(status_as "$read" api/v1/profiles "${push[@]}")" 403
 is "one that writes" "$(status_as "$write" api/v1/profiles "${push[@]}")" 200
 is "… does not read" "$(status_as "$write" api/v1/types)" 403
 is "… nor look around" "$(status_as "$write" debug/ingest)" 403
+open_it=(-X POST --data-binary @tests/golden/folded/simple.txt)
+is "a file to look at, without a token" "$(status_as '' api/v1/open "${open_it[@]}")" 401
+is "… with a wrong one" "$(status_as "${read%?}x" api/v1/open "${open_it[@]}")" 401
+is "… with one that only writes" "$(status_as "$write" api/v1/open "${open_it[@]}")" 403
+is "… with one that reads" "$(status_as "$read" api/v1/open "${open_it[@]}")" 200
 is "one for all" "$(status_as "$admin" api/v1/profiles "${push[@]}") $(status_as "$admin" api/v1/types)" "200 200"
 is "two of them" "$(status_as "$read" api/v1/types -H "Authorization: Bearer $admin")" 400
 is "no token for health and the page" "$(status_as '' healthz) $(status_as '' readyz) $(status_as '' '')" "200 200 200"

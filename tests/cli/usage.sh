@@ -8,7 +8,7 @@ a=$tmp/a.folded
 fails "no command" 2 "no command given"
 fails "unknown command" 2 "unknown command 'bake'" bake
 fails "a command nearly typed right" 2 "did you mean 'cresset report'?" reprot "$a"
-fails "a command that this version has not" 2 "unknown command 'agent'" agent
+fails "a command that this version has not" 2 "unknown command 'annotate'" annotate
 fails "a missing file" 2 "FILE is missing" report
 fails "… for flame" 2 "FILE is missing" flame -o x.svg
 fails "too many arguments" 2 "unexpected argument 'x'" doctor 1 x

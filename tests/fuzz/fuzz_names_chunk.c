@@ -23,14 +23,19 @@ static void pack(const uint8_t *data, size_t size, struct buf *out)
 
 static void copy_all(const struct names_chunk *from, struct names_chunk *to)
 {
+	struct names_copy copy;
+
+	names_copy_init(&copy, &from->strings, &from->names);
+	names_copy_to(&copy, &to->strings, &to->names);
 	for (size_t i = 0; i < from->entries.n; i++) {
 		const struct names_entry *e = &from->entries.v[i];
 		struct names_lines l = names_chunk_lines(from, e);
 
 		must(i == 0 || e->offset > e[-1].offset);
 		must(names_chunk_find(from, e->offset) == e);
-		names_chunk_append(to, e->offset, &l);
+		names_chunk_append(to, e->offset, &l, &copy);
 	}
+	names_copy_done(&copy);
 }
 
 static void must_be_equal(const struct names_chunk *a, const struct names_chunk *b)
@@ -49,6 +54,7 @@ static void must_be_equal(const struct names_chunk *a, const struct names_chunk 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct names_chunk first, copy, back;
+	struct names_packer packer = { 0 };
 	struct buf packed = { 0 };
 
 	names_chunk_init(&first);
@@ -57,13 +63,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pack(data, size, &packed);
 	if (names_chunk_decode(packed.data, packed.len, &first, NULL) == 0) {
 		copy_all(&first, &copy);
-		must(names_chunk_encode(&copy, &packed));
-		must(names_chunk_decode(packed.data, packed.len, &back, NULL) == 0);
+		must(names_chunk_encode(&copy, &packer));
+		must(names_chunk_decode(packer.packed.data, packer.packed.len, &back, NULL) == 0);
 		must_be_equal(&first, &back);
 	}
 	names_chunk_done(&first);
 	names_chunk_done(&copy);
 	names_chunk_done(&back);
+	names_packer_done(&packer);
 	buf_done(&packed);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which
  * file it is. */
-#include "collect/container.h"
+#include "collect/cgroup_path.h"
 #include "collect/kernel_space.h"
 #include "collect/proc_stat.h"
 #include "memory_file.h"
@@ -16,11 +16,24 @@ static void read_stat(const char *text, size_t size)
 		abort();
 }
 
+static void read_uid(const char *text, size_t size)
+{
+	uint32_t uid;
+
+	proc_uid_parse(text, size, &uid);
+}
+
 static void read_container(const char *text, size_t size)
 {
-	char id[CONTAINER_ID_LEN + 1];
+	struct cgroup_place place;
+	size_t id;
 
-	if (container_id_parse(text, size, id) && strlen(id) != CONTAINER_ID_LEN)
+	cgroup_place_parse(text, size, &place);
+	read_uid(text, size);
+	id = strlen(place.container_id);
+	if ((id && id != CONTAINER_ID_LEN) || strlen(place.unit) >= sizeof place.unit ||
+	    strlen(place.container) >= sizeof place.container ||
+	    strlen(place.user_unit) >= sizeof place.user_unit)
 		abort();
 }
 

@@ -18,7 +18,7 @@ t_count=0
 pids=()
 
 cleanup() {
-	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
+	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null && wait "$p"; done 2>/dev/null
 	rm -rf "$tmp"
 }
 trap cleanup EXIT

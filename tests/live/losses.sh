@@ -22,6 +22,36 @@ kill -9 $recorder
 wait $recorder 2>/dev/null
 holds "a killed recorder leaves its .tmp" test -s "$tmp/killed.cresset.tmp"
 holds "… which opens" "$cresset" report "$tmp/killed.cresset.tmp"
+# --- up: a collector that is stopped for a while cannot empty its ring. What it says of that, and what the store has, are the same.
+chmod 755 "$tmp"
+"$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --min-block 1us --max-rate 100000 --listen none 2>"$tmp/up.err" &
+up=$!
+pids+=("$up")
+lost() { # WHICH: the greatest value of these series
+	"$cresset" sql --format csv --data "$tmp/data" "SELECT coalesce(max(value), -1) FROM metrics WHERE name = 'cresset_lost' AND series IN
+		(SELECT series FROM labels WHERE key = 'reason' AND value = '$1')" 2>"$tmp/sql.err" | tail -n 1 | tr -d '\r'
+}
+until_lost() { # WHICH AWK-CONDITION of n
+	for _ in $(seq 60); do
+		awk -v n="$(lost "$1")" "BEGIN { exit !(n != \"\" && $2) }" && return
+		sleep 0.5
+	done
+}
+until_lost ring_full "n >= 0"
+is "nothing is lost at first, and the store says so" "$(lost ring_full)" 0
+start "$progs/burn" lossy 12 >/dev/null
+start "$progs/burn" lossy 12 >/dev/null
+collector=$(pgrep -P "$up" -x cresset-collect)
+kill -STOP "$collector"
+sleep 7
+kill -CONT "$collector"
+until_lost ring_full "n > 0"
+said=$(sed -n 's/.*ring buffer full: \([0-9]*\).*/\1/p' "$tmp/up.err" | head -1)
+holds "samples that the ring had no room for are a metric of the host" test "${said:-0}" -gt 0
+is "… by their number" "$("$cresset" sql --format csv --data "$tmp/data" "SELECT CAST(min(value) AS INT) FROM metrics WHERE name = 'cresset_lost' AND value > 0 AND series IN
+	(SELECT series FROM labels WHERE key = 'reason' AND value = 'ring_full')" | tail -n 1 | tr -d '\r')" "$said"
+kill "$up"
+wait "$up"
 is "no programs stay behind" "$(find /proc/[0-9]*/exe -lname "$cresset" 2>/dev/null | wc -l)" 0
 
 "$cresset" record -q -t 1 --comm x -d 1 -o "$tmp/x.folded" 2>/dev/null

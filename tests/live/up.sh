@@ -3,44 +3,15 @@
 # twice; it stops within seconds; the data is there when it starts again.
 # run: alone
 . tests/live/lib.sh
+. tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
 chmod 755 "$tmp" # the store process is nobody
 data=$tmp/data
-up() {
-	"$cresset" up -v --data "$data" --interval 1s --freq 99 --listen 127.0.0.1:0 2>"$tmp/log" &
-	up=$!
-	pids+=("$up")
-	until_said "collector runs"
-}
-until_said() { # TEXT [TIMES]
-	for _ in $(seq 300); do
-		[ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ] && return
-		kill -0 $up 2>/dev/null || return
-		sleep 0.05
-	done
-}
-half() { pgrep -P "$up" -x "$1"; }
+up() { begin_always up --data "$data" --listen 127.0.0.1:0; }
 ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r'; }
 # Samples of a program, by their function; burn_loop is what tests/live/prog/burn does all the time.
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
-# Until all of a program that has ended is there.
-until_stored() { # COMM
-	local last=-1 now
-	for _ in $(seq 40); do
-		now=$(burnt "$1")
-		[ "$now" -gt 0 ] && [ "$now" = "$last" ] && return
-		last=$now
-		sleep 1.5
-	done
-}
-stop() {
-	local from=$EPOCHREALTIME
-	kill -"${1-TERM}" "$up"
-	wait "$up"
-	status=$?
-	stop_ms=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
-}
 
 up
 is "the store process is not root" "$(ps -o user= -p "$(half cresset-store)" | tr -d ' ')" nobody
@@ -57,6 +28,40 @@ holds "… with its functions' names" grep -q burn_loop "$tmp/top.csv"
 holds "… and the kernel's" grep -q '\[kernel\]' "$tmp/top.csv"
 host=$(uname -n)
 is "every series says the host" "$(ask "SELECT count(*) FROM series WHERE id NOT IN (SELECT series FROM labels WHERE key = 'host' AND value = '$host')")" 0
+
+# --- the host meanwhile. A core burns; what /proc says of the same time is the truth.
+metric() { # SELECTOR FROM TO [OPTION…]: one number
+	local selector=$1 from=$2 to=$3
+	shift 3
+	"$cresset" query --data "$data" "$selector" --from "$from" --to "$to" --range "$((to - from))s" --csv "$@" 2>"$tmp/err" | sed -n '2s/.*,//p' | tr -d '\r'
+}
+host_busy() { awk '$1 == "cpu" { print ($2 + $3 + $4 + $7 + $8) / '"$(getconf CLK_TCK)"' }' /proc/stat; }
+until_metric() { # UNIX-TIME: until points of after it are there
+	for _ in $(seq 60); do
+		[ "$(ask "SELECT coalesce(max(time), 0) > ${1}000000000 FROM metrics WHERE name = 'system_cpu_busy'")" = 1 ] && return
+		sleep 0.5
+	done
+}
+"$progs/burn" hot 8 >/dev/null &
+hot=$!
+sleep 1
+from=$(date +%s) began=$EPOCHREALTIME busy=$(host_busy)
+sleep 6
+busy=$(awk "BEGIN { print 1000 * ($(host_busy) - $busy) / (${EPOCHREALTIME} - $began) }")
+wait $hot
+until_metric $((from + 7))
+near "CPU busy is what /proc/stat says (in thousandths)" "$(metric 'system_cpu_busy{}' "$from" $((from + 6)) | awk '{ printf "%d", 1000 * $1 }')" "${busy%.*}" 250
+is "the memory is that of /proc/meminfo" "$(ask "SELECT max(value) FROM metrics WHERE name = 'system_memory_limit'" | awk '{ printf "%d", $1 / 1024 }')" "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)"
+hot_ms() { ask "SELECT CAST(1000 * (max(value) - min(value)) AS INT) FROM metrics WHERE name = 'process_cpu_time' AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = 'hot')"; }
+until_stored hot
+until_metric "$(date +%s)"
+near "a program that burns is among the busiest: ms that it has burnt" "$(hot_ms)" 8000 500
+is "the rest of the host is there" "$(ask "SELECT count(DISTINCT name) >= 10 FROM metrics")" 1
+if [ -e /proc/pressure/cpu ]; then
+	is "pressure, too" "$(ask "SELECT count(DISTINCT series) >= 2 FROM metrics WHERE name = 'system_pressure'")" 1
+else
+	skip "pressure, too" "this kernel has none"
+fi
 
 "$cresset" up --data "$data" --listen none 2>"$tmp/second"
 is "a second one does not start" $? 1
@@ -102,20 +107,21 @@ done
 wait $!
 
 "$progs/burn" last 1 >/dev/null
-stop
+end_always
 is "it ends" $status 0
 holds "… within 5 s (${stop_ms} ms)" [ "$stop_ms" -lt 5000 ]
 near "… with the last of what was recorded" "$(burnt last)" 99 25
 near "nothing is there more often than it was" "$(burnt fourth)" 594 120
+is "… no point of a metric either" "$(ask "SELECT count(*) FROM (SELECT 1 FROM metrics GROUP BY series, time HAVING count(*) > 1)")" 0
 holds "no half is left" test -z "$(pgrep -f "cresset up -v --data $data")"
 
 sum=$(burnt burner)
 up
 is "after the next start the data is still there" "$(burnt burner)" "$sum"
-kill -HUP "$up"
+kill -HUP "$always"
 sleep 0.2
-holds "SIGHUP is no reason to end" kill -0 "$up"
-stop INT
+holds "SIGHUP is no reason to end" kill -0 "$always"
+end_always INT
 is "Ctrl-C ends it, too" $status 0
 
 chown -R root "$data"
@@ -128,5 +134,26 @@ if command -v setpriv >/dev/null; then
 	holds "… and says what is missing" grep -q "missing: CAP_BPF CAP_PERFMON" "$tmp/err"
 else
 	skip "without root it ends" "no setpriv here"
+fi
+
+# --- a disk without any room: it waits
+if mkdir "$tmp/disk" && mount -t tmpfs -o size=16m tmpfs "$tmp/disk" 2>/dev/null; then
+	trap 'kill -9 "$always" 2>/dev/null; wait "$always" 2>/dev/null; umount -l "$tmp/disk" 2>/dev/null; cleanup' EXIT
+	head -c 32M /dev/zero >"$tmp/disk/filler" 2>/dev/null
+	data=$tmp/disk/data
+	"$cresset" up -v --data "$data" --interval 1s --freq 99 --listen 127.0.0.1:0 2>"$tmp/log" &
+	always=$!
+	pids+=("$always")
+	until_said "started again in 2 s"
+	holds "a full disk is said" grep -q "No space left on device" "$tmp/log"
+	rm "$tmp/disk/filler"
+	until_said "collector runs"
+	"$progs/burn" roomy 2 >/dev/null
+	until_stored roomy
+	near "… and when there is room it records" "$(burnt roomy)" 198 60
+	end_always
+	is "it ends well" $status 0
+else
+	skip "a full disk is said" "mounting one is refused here"
 fi
 finish

@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <regex.h>
+#include <stdio.h>
 
 /* Paths from the root with their self values; sorted, each path once, none with the value 0. */
 struct spelled_path {
@@ -140,11 +141,12 @@ struct naive_result {
 	uint64_t n_samples;
 };
 
-/* A pattern compiled once; unset = NULL was given. */
+/* The patterns of an option, one a line, compiled once; none = NULL was given. */
+enum { NAIVE_LINES = 4 };
 struct naive_pattern {
-	bool is_set;
-	char field; /* n, b, f or k */
-	regex_t regex;
+	int n;
+	char field[NAIVE_LINES]; /* n, b, f or k */
+	regex_t regex[NAIVE_LINES];
 };
 struct naive_patterns {
 	struct naive_pattern focus, ignore, hide;
@@ -152,43 +154,60 @@ struct naive_patterns {
 
 static inline struct naive_pattern naive_pattern(const char *text)
 {
-	struct naive_pattern p = { .is_set = text != NULL, .field = 'n' };
-	if (!text)
-		return p;
-	const char *colon = strchr(text, ':');
-	if (colon)
-		p.field = *text;
-	ck_assert_int_eq(regcomp(&p.regex, colon ? colon + 1 : text, REG_EXTENDED | REG_NOSUB), 0);
+	struct naive_pattern p = { 0 };
+	char copy[256], *save = NULL;
+	snprintf(copy, sizeof copy, "%s", text ? text : "");
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *colon = strchr(line, ':');
+		ck_assert_int_lt(p.n, NAIVE_LINES);
+		p.field[p.n] = colon ? *line : 'n';
+		ck_assert_int_eq(regcomp(&p.regex[p.n++], colon ? colon + 1 : line,
+					 REG_EXTENDED | REG_NOSUB),
+				 0);
+	}
 	return p;
 }
 
 static inline void naive_pattern_done(struct naive_pattern *p)
 {
-	if (p->is_set)
-		regfree(&p->regex);
+	while (p->n)
+		regfree(&p->regex[--p->n]);
+}
+
+static inline bool naive_match_one(const struct naive_pattern *p, int i, const struct naive_line *l)
+{
+	const char *subject = p->field[i] == 'b'   ? l->binary
+			      : p->field[i] == 'f' ? l->file
+			      : p->field[i] == 'k' ? frame_kinds[l->kind].name
+						   : l->name;
+	return regexec(&p->regex[i], subject, 0, NULL, 0) == 0;
 }
 
 static inline bool naive_match(const struct naive_pattern *p, const struct naive_line *l)
 {
-	const char *subject = p->field == 'b'   ? l->binary
-			      : p->field == 'f' ? l->file
-			      : p->field == 'k' ? frame_kinds[l->kind].name
-						: l->name;
-	return regexec(&p->regex, subject, 0, NULL, 0) == 0;
+	for (int i = 0; i < p->n; i++)
+		if (naive_match_one(p, i, l))
+			return true;
+	return false;
 }
 
-static inline bool naive_any(const struct naive_pattern *p, const struct naive_stack *s)
+static inline bool naive_has(const struct naive_pattern *p, int i, const struct naive_stack *s)
 {
-	for (size_t i = 0; i < s->lines.n; i++)
-		if (naive_match(p, &s->lines.v[i]))
+	for (size_t k = 0; k < s->lines.n; k++)
+		if (naive_match_one(p, i, &s->lines.v[k]))
 			return true;
 	return false;
 }
 
 static inline bool naive_passes(const struct naive_patterns *f, const struct naive_stack *s)
 {
-	return (!f->focus.is_set || naive_any(&f->focus, s)) &&
-	       (!f->ignore.is_set || !naive_any(&f->ignore, s));
+	for (int i = 0; i < f->focus.n; i++)
+		if (!naive_has(&f->focus, i, s))
+			return false;
+	for (int i = 0; i < f->ignore.n; i++)
+		if (naive_has(&f->ignore, i, s))
+			return false;
+	return true;
 }
 
 static inline void naive_stack_lines(struct profile *p, uint32_t stack, struct naive_stack *out)
@@ -213,7 +232,7 @@ static inline bool naive_drops(const struct tree_opts *o, const struct naive_pat
 			       const struct naive_line *l)
 {
 	bool gpu = strncmp(frame_kinds[l->kind].name, "gpu-", 4) == 0;
-	if (hide->is_set && naive_match(hide, l))
+	if (naive_match(hide, l))
 		return true;
 	if (o->no_kernel && l->kind == FRAME_KERNEL)
 		return true;
@@ -269,7 +288,13 @@ static inline void naive_key(struct buf *b, const struct profile *p, size_t row,
 						    [BY_PID] = "comm",
 						    [BY_TID] = "comm",
 						    [BY_PROCESS] = "process",
-						    [BY_CONTAINER] = "container_id" };
+						    [BY_CONTAINER] = "container_id",
+						    [BY_POD] = "pod",
+						    [BY_NAMESPACE] = "namespace",
+						    [BY_UNIT] = "unit",
+						    [BY_USER] = "user",
+						    [BY_EXECUTABLE] = "executable",
+						    [BY_SERVICE] = "service.name" };
 	buf_adds(b, by == BY_CPU ? ";cpu" : ";");
 	if (label[by])
 		naive_label(b, p, row, label[by]);

@@ -60,6 +60,27 @@ START_TEST(numbers_come_back)
 }
 END_TEST
 
+/* Many at once are as one by one, and end at the same bit, also where there is nothing any more. */
+START_TEST(many_rice_numbers_at_once)
+{
+	struct rng r = { 6 };
+	for (int round = 0; round < 3000; round++) {
+		uint64_t got[100];
+		unsigned low = rng_below(&r, 33), plain = 32;
+		size_t len = rng_below(&r, 200), n = rng_below(&r, 100);
+		uint8_t *bytes = malloc(len + !len);
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = rng_below(&r, 3) ? rng_next(&r) : 0xff;
+		struct bit_reader many = { bytes, len, rng_below(&r, 8) }, one = many;
+		bits_get_rices(&many, low, plain, got, n);
+		for (size_t i = 0; i < n; i++)
+			ck_assert_uint_eq(got[i], bits_get_rice(&one, low, plain));
+		ck_assert_uint_eq(many.at, one.at);
+		free(bytes);
+	}
+}
+END_TEST
+
 START_TEST(the_end_is_seen)
 {
 	static const uint8_t two[] = { 0xff, 0x80 };
@@ -77,4 +98,4 @@ START_TEST(the_end_is_seen)
 }
 END_TEST
 
-UNIT_MAIN("bits", known_bytes, numbers_come_back, the_end_is_seen)
+UNIT_MAIN("bits", known_bytes, numbers_come_back, many_rice_numbers_at_once, the_end_is_seen)

@@ -150,6 +150,28 @@ START_TEST(varints)
 }
 END_TEST
 
+/* All at once are as one by one, wherever the input ends. */
+START_TEST(many_varints_at_once)
+{
+	enum { BYTES = 40 };
+	struct rng r = { 11 };
+	for (int round = 0; round < 20000; round++) {
+		uint64_t got[BYTES + 1];
+		size_t len = rng_below(&r, BYTES + 1), n = rng_below(&r, len + 2);
+		uint8_t *bytes = malloc(len + !len); /* of exactly its size, for the sanitizer */
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = rng_next(&r) & (rng_below(&r, 4) ? 0x7f : 0xff);
+		struct cur c = cur_of(bytes, len), one = c;
+		bool ok = cur_varints(&c, got, n);
+		for (size_t i = 0; i < n; i++)
+			ck_assert_uint_eq(got[i], cur_varint(&one));
+		ck_assert(ok == !one.bad && c.bad == one.bad);
+		ck_assert_ptr_eq(c.p, one.p);
+		free(bytes);
+	}
+}
+END_TEST
+
 START_TEST(lines)
 {
 	static const char text[] = "one\r\n\ntwo\n\r\nla\rst";
@@ -234,5 +256,5 @@ END_TEST
 
 UNIT_MAIN("buf", grows_and_keeps_every_byte, formats_whatever_the_length, decimals_equal_printf,
 	  stolen_text_is_ours, cursor_reads_little_endian, cursor_never_runs_over,
-	  empty_input_is_not_bad, varints, lines, arena_pieces_are_aligned_and_apart,
-	  arena_copies_and_zeroes, vectors)
+	  empty_input_is_not_bad, varints, many_varints_at_once, lines,
+	  arena_pieces_are_aligned_and_apart, arena_copies_and_zeroes, vectors)

@@ -280,7 +280,8 @@ START_TEST(one_sink_after_the_other)
 		ck_assert_int_ge(part, i && i + 1 < SINKS ? 300000000 : 0);
 		waited += part;
 		ran += sum_of(sinks[i], "cpu", busy, &last_ns);
-		ck_assert_uint_ne(strtab_find(&sinks[i]->strings, "here"), UINT32_MAX);
+		if (sinks[i]->series.series.n) /* none came in time on a machine that is too busy */
+			ck_assert_uint_ne(strtab_find(&sinks[i]->strings, "here"), UINT32_MAX);
 	}
 	/* The last cut is not the end: what came after it is in the last sink, too. */
 	ck_assert_int_ge(waited, (int64_t)(end_ns - begin_ns) - 200000000);

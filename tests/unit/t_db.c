@@ -440,9 +440,31 @@ START_TEST(a_file_is_known_by_its_head)
 }
 END_TEST
 
+START_TEST(a_connection_takes_few_pages)
+{
+	const struct db_opts opts = { .schema = &schema,
+				      .access = DB_WRITE,
+				      .page_bytes = 65536,
+				      .wal = true,
+				      .cache_bytes = 256 << 10 };
+	struct place p;
+	struct db *db[8];
+
+	place_init(&p);
+	db_save_memory();
+	for (size_t i = 0; i < 8; i++)
+		db[i] = open_ok(p.path, &opts);
+	ck_assert_int_lt(sqlite3_memory_used() / 8, 400 << 10);
+	for (size_t i = 0; i < 8; i++)
+		db_close(db[i]);
+	place_done(&p);
+}
+END_TEST
+
 UNIT_MAIN("db", what_was_written_is_there, any_name_is_a_name, other_schemas_are_refused,
 	  other_files_are_left_alone, a_newer_version_is_refused,
 	  what_is_not_there_is_not_made_by_reading, a_foreign_file_is_read_alone,
 	  a_full_disk_is_said_to_be_full, another_writer_is_waited_for_and_named,
 	  several_make_one_file, a_finished_file_stands_alone, free_pages_are_given_back,
-	  a_statement_comes_without_what_was_bound, a_file_is_known_by_its_head)
+	  a_statement_comes_without_what_was_bound, a_file_is_known_by_its_head,
+	  a_connection_takes_few_pages)

@@ -232,7 +232,7 @@ static void check_query(const struct random_profile *r, const char *op, const ch
 	ck_assert_msg(selector_parse(text, &s, &err) == 0, "%s", err.text);
 	q.selector = s;
 	source->ops->range(source, &q.from_ns, &q.to_ns);
-	ck_assert_int_eq(query_profile(&q, true, &out, &err), 0);
+	ck_assert_int_eq(query_profile(&q, true, &out, NULL, &err), 0);
 	for (size_t i = 0; i < out->samples.n; i++) {
 		sum += out->samples.value[i];
 		ck_assert_int_eq(is_of_trace(out, i, trace), op[0] == '=');

@@ -209,6 +209,9 @@ static double naive_slope(const struct metric_steps_opts *o, const struct metric
 		    (o->max_gap_ns && length > o->max_gap_ns))
 			continue;
 		double grown = p[i].value - p[i - 1].value;
+		bool extreme = o->reduction == METRIC_MIN || o->reduction == METRIC_MAX;
+		if (o->kind == METRIC_COUNTER && grown < 0 && p[i].value == 0 && extreme)
+			continue;
 		if (o->kind == METRIC_COUNTER && grown < 0)
 			grown = p[i].value;
 		return grown / length;

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "format/otlp_metrics.h"
+#include "format/otlp_points.h"
 
 #include <errno.h>
 
@@ -64,7 +65,9 @@ static char *spelled(const struct read_metrics *r)
 		}
 		for (size_t k = 0; k < r->m.points.n; k++)
 			if (r->m.points.v[k].series == i)
-				buf_addf(&b, " %lld:%.17g", (long long)r->m.points.v[k].time_ns,
+				buf_addf(&b, " %lld+%lld:%.17g",
+					 (long long)r->m.points.v[k].start_ns,
+					 (long long)r->m.points.v[k].time_ns,
 					 r->m.points.v[k].value);
 		buf_addc(&b, '\n');
 	}
@@ -75,17 +78,19 @@ START_TEST(one_of_each_kind)
 {
 	struct read_metrics r = golden();
 	char *text = spelled(&r);
-	ck_assert_str_eq(text, "memory.used By gauge host=db7 state=free 1700000000000000000:-5\n"
-			       "memory.used By gauge host=db7 cpu=3 1700000001000000000:0.5\n"
-			       "requests  counter host=db7 1700000000000000000:10\n"
-			       "queue  gauge host=db7 1700000000000000000:3\n"
-			       "events  increments host=db7 1700000000000000000:4\n");
+	ck_assert_str_eq(text,
+			 "memory.used By gauge host=db7 state=free 0+1700000000000000000:-5\n"
+			 "memory.used By gauge host=db7 cpu=3 0+1700000001000000000:0.5\n"
+			 "requests  counter host=db7 0+1700000000000000000:10\n"
+			 "queue  gauge host=db7 0+1700000000000000000:3\n"
+			 "events  increments host=db7 1699999990000000000+1700000000000000000:4\n");
 	ck_assert_uint_eq(r.m.refused[REFUSED_HISTOGRAM], 2);
 	ck_assert_uint_eq(r.m.refused[REFUSED_SUMMARY], 1);
 	ck_assert_uint_eq(r.m.refused[REFUSED_NO_VALUE], 1);
 	ck_assert_uint_eq(r.m.refused[REFUSED_NO_TIME], 1);
 	ck_assert_uint_eq(r.m.refused[REFUSED_FALLING], 1);
-	ck_assert_uint_eq(otlp_metrics_refused(&r.m), 6);
+	ck_assert_uint_eq(r.m.refused[REFUSED_NO_START], 2);
+	ck_assert_uint_eq(otlp_metrics_refused(&r.m), 8);
 	free(text);
 	read_done(&r);
 }
@@ -122,7 +127,9 @@ static struct read_metrics random_metrics(uint64_t seed)
 		series.labels = s->ops->labels(s, labels, rng_below(&rng, 3));
 		struct otlp_point point = { otlp_series_intern(&r.m, &series),
 					    1700000000000000000 + rng_below(&rng, 1000),
-					    rng_below(&rng, 100) / 7.0 };
+					    rng_below(&rng, 100) / 7.0, 0 };
+		if (series.kind == OTLP_INCREMENTS)
+			point.start_ns = point.time_ns - 1 - rng_below(&rng, 1000);
 		vec_push(&r.m.points, point);
 	}
 	return r;
@@ -216,5 +223,72 @@ START_TEST(damage_is_an_error)
 }
 END_TEST
 
-UNIT_MAIN("otlp_metrics", one_of_each_kind, golden_file_is_what_protoc_makes_of_its_text,
-	  what_is_written_is_read, protoc_knows_every_field, answers, damage_is_an_error)
+static void add_increment(struct read_metrics *r, const struct otlp_series *series,
+			  int64_t start_ns, int64_t time_ns, double value)
+{
+	const struct otlp_point point = { otlp_series_intern(&r->m, series), time_ns, value,
+					  start_ns };
+	vec_push(&r->m.points, point);
+}
+
+/* That a counter begins again is no slowness. */
+static void check_slowest(const struct metric_points *all)
+{
+	const struct metric_steps_opts opts = { .kind = METRIC_COUNTER,
+						.reduction = METRIC_MIN,
+						.from_ns = 100000000000,
+						.step_ns = 30000000000,
+						.n = 1 };
+	struct metric_steps steps;
+	double least;
+	metric_steps_init(&steps, &opts);
+	metric_steps_add(&steps, all->v, all->n);
+	metric_steps_get(&steps, &least);
+	ck_assert_double_eq_tol(least, 2, 1e-6);
+	metric_steps_done(&steps);
+}
+
+/* Increments, some of them twice, one late and one missing: each step grew by what is there, and nothing of it is remembered. */
+START_TEST(increments_are_growth)
+{
+	enum { S = 1000000000 };
+	struct read_metrics r = { .p = profile_new() };
+	struct metric_samples points = { 0 };
+	struct metric_points all = { 0 };
+	struct metric_steps steps;
+	struct otlp_series series = { .name = sink_string(profile_sink(r.p), "events"),
+				      .kind = OTLP_INCREMENTS };
+	double rates[6];
+	const struct metric_steps_opts opts = { .kind = METRIC_COUNTER,
+						.reduction = METRIC_RATE,
+						.from_ns = 100ll * S,
+						.step_ns = 10ll * S,
+						.n = 6 };
+	add_increment(&r, &series, 100ll * S, 110ll * S, 50);
+	add_increment(&r, &series, 120ll * S, 130ll * S, 20);
+	add_increment(&r, &series, 110ll * S, 120ll * S, 70);
+	add_increment(&r, &series, 110ll * S, 120ll * S, 70);
+	add_increment(&r, &series, 140ll * S, 150ll * S, 5);
+	add_increment(&r, &series, 150ll * S, 150ll * S + 1, 10);
+	otlp_metrics_points(&r.m, r.p, &points);
+	ck_assert_int_eq(metric_samples_check(&points, r.p, NULL), 0);
+	for (size_t i = 0; i < points.n; i++)
+		vec_push(&all, (struct metric_point){ points.v[i].time_ns, points.v[i].value });
+	metric_points_order(&all);
+	metric_steps_init(&steps, &opts);
+	metric_steps_add(&steps, all.v, all.n);
+	metric_steps_get(&steps, rates);
+	const double want[] = { 5, 7, 2, 0, 0.5 };
+	for (int i = 0; i < 5; i++)
+		ck_assert_double_eq_tol(rates[i], want[i], 1e-6);
+	metric_steps_done(&steps);
+	check_slowest(&all);
+	vec_done(&all);
+	vec_done(&points);
+	read_done(&r);
+}
+END_TEST
+
+UNIT_MAIN("otlp_metrics", increments_are_growth, one_of_each_kind,
+	  golden_file_is_what_protoc_makes_of_its_text, what_is_written_is_read,
+	  protoc_knows_every_field, answers, damage_is_an_error)

@@ -3,9 +3,11 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "agent/keep_store.h"
 #include "agent/keeper.h"
 #include "agent/outbox.h"
 #include "base/clock.h"
+#include "collect/host_points.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,10 +21,11 @@ struct world {
 	char dir[32];
 	struct store *store;
 	struct outbox outbox;
+	struct keep_store target;
 	struct keeper keeper;
 	struct profile *profile; /* the outbox's */
 	int64_t given[FUNCTIONS];
-	uint32_t files_asked;
+	uint32_t files_asked, points_given;
 };
 
 static void open_store(struct world *w)
@@ -31,7 +34,9 @@ static void open_store(struct world *w)
 	struct err err = { 0 };
 
 	ck_assert_msg(store_open(w->dir, &opts, &w->store, &err) == 0, "%s", err.text);
-	keeper_init(&w->keeper, w->store, &(struct name_files_opts){ 0 });
+	w->target = (struct keep_store){ .store = w->store };
+	const struct keeper_target target = keep_in_store(&w->target);
+	keeper_init(&w->keeper, &target, &(struct name_files_opts){ 0 });
 }
 
 static void world_init(struct world *w, uint64_t max_bytes)
@@ -75,6 +80,14 @@ static int no_file(void *ctx, uint32_t mapping)
 	return -ENOENT;
 }
 
+static uint64_t stored_rows(const struct world *w)
+{
+	struct store_stats stats;
+
+	store_get_stats(w->store, &stats);
+	return stats.rows;
+}
+
 /* Until nothing moves any more. */
 static void pump(struct world *w)
 {
@@ -101,6 +114,32 @@ static uint32_t function_stack(struct sink *s, uint32_t i)
 	return s->ops->stack(s, ids, 2);
 }
 
+/* Two in three functions work for one. */
+static struct trace_link span_of(uint32_t f)
+{
+	struct trace_link l = { 0 };
+
+	memset(l.trace, 1 + f, sizeof l.trace);
+	memset(l.span, 255 - f, sizeof l.span);
+	return l;
+}
+
+/* One point, whose value is its number, for the next batch. */
+static void add_point(struct world *w, int64_t time_ns)
+{
+	static const struct host_metric metric = { "numbers", "", OTLP_GAUGE };
+	const struct label_text none[HOST_MAX_LABELS] = { 0 };
+	struct host_points points;
+	struct buf otlp = { 0 };
+
+	host_points_init(&points, NULL);
+	points.time_ns = time_ns;
+	host_put(&points, &metric, none, w->points_given++);
+	otlp_metrics_encode(&points.m, points.p, &otlp);
+	outbox_set_metrics(&w->outbox, &otlp);
+	host_points_done(&points);
+}
+
 /* n samples, each of value 1, and a batch of them. Returns what was dropped. */
 static uint64_t add_batch(struct world *w, struct rng *rng, int n, bool counts)
 {
@@ -114,11 +153,16 @@ static uint64_t add_batch(struct world *w, struct rng *rng, int n, bool counts)
 					 .start_wall_ns = now_ns + clock_wall_offset_ns(),
 					 .duration_ns = 1 };
 
+	if (counts)
+		add_point(w, head.start_wall_ns);
 	for (int i = 0; i < n; i++) {
 		uint32_t f = rng_next(rng) % FUNCTIONS;
-		const struct sample sample = {
-			.time_ns = now_ns, .value = 1, .series = id, .stack = function_stack(s, f)
-		};
+		const struct trace_link link = span_of(f);
+		const struct sample sample = { .time_ns = now_ns,
+					       .value = 1,
+					       .series = id,
+					       .stack = function_stack(s, f),
+					       .link = f % 3 ? s->ops->link(s, &link) : 0 };
 		s->ops->sample(s, &sample);
 		w->given[f] += counts;
 	}
@@ -137,8 +181,32 @@ static int count_row(void *ctx, const struct store_row *row)
 	stack_frames(&row->dict->stacks, row->stack, frames);
 	const char *name = profile_str(row->dict, row->dict->frames.frames.v[frames[1]].function);
 	ck_assert_int_eq(sscanf(name, "fn%u", &f), 1);
+	const struct trace_link link = span_of(f), none = { 0 };
+	ck_assert_mem_eq(row->link ? row->link : &none, f % 3 ? &link : &none, sizeof link);
 	sums[f] += row->value;
 	return 0;
+}
+
+static int count_points(void *ctx, const struct metric_point *points, size_t n)
+{
+	uint32_t *next = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		ck_assert_uint_eq((uint32_t)points[i].value, (*next)++);
+	return 0;
+}
+
+/* Each point is there, in order. */
+static void check_points(const struct world *w, struct store_view *v)
+{
+	const struct series_table *t = &store_view_catalog(v)->series;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->series.n; i++)
+		if (type_is_metric(&t->types.v[t->series.v[i].type]))
+			ck_assert_int_eq(store_points(v, i, 0, INT64_MAX, count_points, &n, NULL),
+					 0);
+	ck_assert_uint_eq(n, w->points_given);
 }
 
 static void check_store(struct world *w)
@@ -149,6 +217,7 @@ static void check_store(struct world *w)
 
 	ck_assert_int_eq(store_view_open(w->store, &v, NULL), 0);
 	ck_assert_int_eq(store_rows(v, wanted, 0, INT64_MAX / 2, count_row, sums, NULL), 0);
+	check_points(w, v);
 	store_view_close(v);
 	for (int i = 0; i < FUNCTIONS; i++)
 		ck_assert_int_eq(sums[i], w->given[i]);
@@ -216,8 +285,7 @@ START_TEST(nobody_there)
 	enum { MAX_BYTES = 20000, N = 400, SAMPLES = 100 };
 	struct rng rng = { 3 };
 	struct world w;
-	uint64_t dropped = 0, stored = 0;
-	struct store_stats stats;
+	uint64_t dropped = 0;
 
 	world_init(&w, MAX_BYTES);
 	for (int i = 0; i < N; i++) {
@@ -227,9 +295,7 @@ START_TEST(nobody_there)
 	ck_assert_uint_gt(dropped, 0);
 	connect_both(&w);
 	pump(&w);
-	store_get_stats(w.store, &stats);
-	stored = w.keeper.samples;
-	ck_assert_uint_eq(stored + dropped, N * SAMPLES);
+	ck_assert_uint_eq(stored_rows(&w) + dropped, N * SAMPLES);
 	world_done(&w);
 }
 END_TEST
@@ -250,7 +316,7 @@ START_TEST(old_dictionaries)
 	}
 	connect_both(&w);
 	pump(&w);
-	ck_assert_uint_eq(w.keeper.samples + dropped, 200);
+	ck_assert_uint_eq(stored_rows(&w) + dropped, 200);
 	world_done(&w);
 }
 END_TEST
@@ -340,7 +406,7 @@ START_TEST(says_anything)
 		close(ends[1]);
 		close(other[1]);
 	}
-	ck_assert_uint_eq(w.keeper.samples, 0);
+	ck_assert_uint_eq(stored_rows(&w), 0);
 	world_done(&w);
 }
 END_TEST

@@ -6,88 +6,83 @@
 #define NO_ID SAMPLE_NO_ID
 
 /* perf 3.x to 6.x, and comms that look like something else. Without time or period: -1. */
+static const struct header_case {
+	const char *line, *comm;
+	uint32_t pid, tid, cpu;
+	int64_t time_ns, period;
+	const char *event;
+	int trust;
+} header_cases[] = {
+	{ "java 25607 4794564.109216: cycles: ", "java", NO_ID, 25607, NO_ID, 4794564109216000, -1,
+	  "cycles", PERF_SURE_HEADER },
+	{ "java 12688 [002] 6544038.708352: cpu-clock:", "java", NO_ID, 12688, 2, 6544038708352000,
+	  -1, "cpu-clock", PERF_SURE_HEADER },
+	{ "V8 WorkerThread 24636/25607 [000] 94564.109216: 10101010 cycles:u: ", "V8 WorkerThread",
+	  24636, 25607, 0, 94564109216000, 10101010, "cycles:u", PERF_SURE_HEADER },
+	{ "swapper     0/0     [115] 1.000000001:     250000 cpu/mem-loads,ldlat=30/P: ", "swapper",
+	  0, 0, 115, 1000000001, 250000, "cpu/mem-loads,ldlat=30/P", PERF_SURE_HEADER },
+	{ "kworker/0:1-eve 12 [000] 2.5: 1 a:b: x=1 y: 2", "kworker/0:1-eve", NO_ID, 12, 0,
+	  2500000000, 1, "a:b", PERF_SURE_HEADER },
+	{ "a 1 b: 2 77/78 [001] 2.5: e:", "a 1 b: 2", 77, 78, 1, 2500000000, -1, "e",
+	  PERF_SURE_HEADER },
+	{ "1234 5678 [000] 2.5: e:", "1234", NO_ID, 5678, 0, 2500000000, -1, "e",
+	  PERF_SURE_HEADER },
+	{ ":-1    -1 [000] 2.5: e:", ":-1", NO_ID, NO_ID, 0, 2500000000, -1, "e",
+	  PERF_SURE_HEADER },
+	{ ":4242 4242/4243 2.5: e:", ":4242", 4242, 4243, NO_ID, 2500000000, -1, "e",
+	  PERF_SURE_HEADER },
+	{ "bash 9 U     12958.042986:   10101010 cpu-clock:u:                         ", "bash",
+	  NO_ID, 9, NO_ID, 12958042986000, 10101010, "cpu-clock:u", PERF_SURE_HEADER },
+	{ "25522 12958.042986:   10101010 cpu-clock:u: ", "", NO_ID, 25522, NO_ID, 12958042986000,
+	  10101010, "cpu-clock:u", PERF_SURE_HEADER },
+	{ "12958.042986:   10101010 cpu-clock:u: ", "", NO_ID, NO_ID, NO_ID, 12958042986000,
+	  10101010, "cpu-clock:u", PERF_SURE_HEADER },
+	{ "burn 25522 12958.042986:   10101010 ", "burn", NO_ID, 25522, NO_ID, 12958042986000,
+	  10101010, "", PERF_SURE_HEADER },
+	{ "bash 2.5: e: ", "bash", NO_ID, NO_ID, NO_ID, 2500000000, -1, "e", PERF_SURE_HEADER },
+	{ "cc1 25451 [000] cpu-clock: ", "cc1", NO_ID, 25451, 0, -1, -1, "cpu-clock",
+	  PERF_SURE_HEADER },
+	{ "cc1 [001] ", "cc1", NO_ID, NO_ID, 1, -1, -1, "", PERF_SURE_HEADER },
+	{ "bash 9 2.5: raw 0x1a8: ", "bash", NO_ID, 9, NO_ID, 2500000000, -1, "raw 0x1a8",
+	  PERF_SURE_HEADER },
+	{ "bash 9 2.5: 1234567890123456789 off-cpu: ", "bash", NO_ID, 9, NO_ID, 2500000000,
+	  1234567890123456789, "off-cpu", PERF_SURE_HEADER },
+	{ "bash 9 cpu-clock:       55e0832258b5 f (/a)", "bash", NO_ID, 9, NO_ID, -1, -1,
+	  "cpu-clock", PERF_SURE_HEADER },
+	{ "bash 8/9            805807 f (/a)", "bash", 8, 9, NO_ID, -1, -1, "", PERF_SURE_HEADER },
+	{ "node-v011 31912 cpu-clock: ", "node-v011", NO_ID, 31912, NO_ID, -1, -1, "cpu-clock",
+	  PERF_FAIR_HEADER },
+	{ "burn 25522 ", "burn", NO_ID, 25522, NO_ID, -1, -1, "", PERF_LOOSE_HEADER },
+	{ "cpu-clock:u: ", "", NO_ID, NO_ID, NO_ID, -1, -1, "cpu-clock:u", PERF_LOOSE_HEADER },
+	{ "burn ", "burn", NO_ID, NO_ID, NO_ID, -1, -1, "", PERF_LOOSE_HEADER },
+	{ "this is a line of text that is no header", "", 0, 0, 0, 0, 0, "", PERF_NO_HEADER },
+	{ "main;work;and_a_lot_more 12", "main;work;and_a_lot_more", NO_ID, 12, NO_ID, -1, -1, "",
+	  PERF_LOOSE_HEADER },
+	{ "{ \"version\": 1 , \"x\": 2 }", "", 0, 0, 0, 0, 0, "", PERF_NO_HEADER },
+};
+static void check_header(const struct header_case *c)
+{
+	struct perf_header h;
+
+	ck_assert_msg((int)perf_header_parse(c->line, strlen(c->line), &h) == c->trust, "%s",
+		      c->line);
+	if (c->trust == PERF_NO_HEADER)
+		return;
+	ck_assert_msg(h.comm.len == strlen(c->comm) && memcmp(h.comm.s, c->comm, h.comm.len) == 0,
+		      "%s", c->line);
+	ck_assert_msg(h.event.len == strlen(c->event) &&
+			      memcmp(h.event.s, c->event, h.event.len) == 0,
+		      "%s: %.*s", c->line, (int)h.event.len, h.event.s);
+	ck_assert_msg(h.pid == c->pid && h.tid == c->tid && h.cpu == c->cpu, "%s: %u/%u [%u]",
+		      c->line, h.pid, h.tid, h.cpu);
+	ck_assert_msg((h.has_time ? h.time_ns : -1) == c->time_ns, "%s", c->line);
+	ck_assert_msg((h.has_period ? h.period : -1) == c->period, "%s", c->line);
+}
+
 START_TEST(header_lines_of_every_shape)
 {
-	static const struct {
-		const char *line, *comm;
-		uint32_t pid, tid, cpu;
-		int64_t time_ns, period;
-		const char *event;
-		int trust;
-	} cases[] = {
-		{ "java 25607 4794564.109216: cycles: ", "java", NO_ID, 25607, NO_ID,
-		  4794564109216000, -1, "cycles", PERF_SURE_HEADER },
-		{ "java 12688 [002] 6544038.708352: cpu-clock:", "java", NO_ID, 12688, 2,
-		  6544038708352000, -1, "cpu-clock", PERF_SURE_HEADER },
-		{ "V8 WorkerThread 24636/25607 [000] 94564.109216: 10101010 cycles:u: ",
-		  "V8 WorkerThread", 24636, 25607, 0, 94564109216000, 10101010, "cycles:u",
-		  PERF_SURE_HEADER },
-		{ "swapper     0/0     [115] 1.000000001:     250000 cpu/mem-loads,ldlat=30/P: ",
-		  "swapper", 0, 0, 115, 1000000001, 250000, "cpu/mem-loads,ldlat=30/P",
-		  PERF_SURE_HEADER },
-		{ "kworker/0:1-eve 12 [000] 2.5: 1 a:b: x=1 y: 2", "kworker/0:1-eve", NO_ID, 12, 0,
-		  2500000000, 1, "a:b", PERF_SURE_HEADER },
-		{ "a 1 b: 2 77/78 [001] 2.5: e:", "a 1 b: 2", 77, 78, 1, 2500000000, -1, "e",
-		  PERF_SURE_HEADER },
-		{ "1234 5678 [000] 2.5: e:", "1234", NO_ID, 5678, 0, 2500000000, -1, "e",
-		  PERF_SURE_HEADER },
-		{ ":-1    -1 [000] 2.5: e:", ":-1", NO_ID, NO_ID, 0, 2500000000, -1, "e",
-		  PERF_SURE_HEADER },
-		{ ":4242 4242/4243 2.5: e:", ":4242", 4242, 4243, NO_ID, 2500000000, -1, "e",
-		  PERF_SURE_HEADER },
-		{ "bash 9 U     12958.042986:   10101010 cpu-clock:u:                         ",
-		  "bash", NO_ID, 9, NO_ID, 12958042986000, 10101010, "cpu-clock:u",
-		  PERF_SURE_HEADER },
-		{ "25522 12958.042986:   10101010 cpu-clock:u: ", "", NO_ID, 25522, NO_ID,
-		  12958042986000, 10101010, "cpu-clock:u", PERF_SURE_HEADER },
-		{ "12958.042986:   10101010 cpu-clock:u: ", "", NO_ID, NO_ID, NO_ID, 12958042986000,
-		  10101010, "cpu-clock:u", PERF_SURE_HEADER },
-		{ "burn 25522 12958.042986:   10101010 ", "burn", NO_ID, 25522, NO_ID,
-		  12958042986000, 10101010, "", PERF_SURE_HEADER },
-		{ "bash 2.5: e: ", "bash", NO_ID, NO_ID, NO_ID, 2500000000, -1, "e",
-		  PERF_SURE_HEADER },
-		{ "cc1 25451 [000] cpu-clock: ", "cc1", NO_ID, 25451, 0, -1, -1, "cpu-clock",
-		  PERF_SURE_HEADER },
-		{ "cc1 [001] ", "cc1", NO_ID, NO_ID, 1, -1, -1, "", PERF_SURE_HEADER },
-		{ "bash 9 2.5: raw 0x1a8: ", "bash", NO_ID, 9, NO_ID, 2500000000, -1, "raw 0x1a8",
-		  PERF_SURE_HEADER },
-		{ "bash 9 2.5: 1234567890123456789 off-cpu: ", "bash", NO_ID, 9, NO_ID, 2500000000,
-		  1234567890123456789, "off-cpu", PERF_SURE_HEADER },
-		{ "bash 9 cpu-clock:       55e0832258b5 f (/a)", "bash", NO_ID, 9, NO_ID, -1, -1,
-		  "cpu-clock", PERF_SURE_HEADER },
-		{ "bash 8/9            805807 f (/a)", "bash", 8, 9, NO_ID, -1, -1, "",
-		  PERF_SURE_HEADER },
-		{ "node-v011 31912 cpu-clock: ", "node-v011", NO_ID, 31912, NO_ID, -1, -1,
-		  "cpu-clock", PERF_FAIR_HEADER },
-		{ "burn 25522 ", "burn", NO_ID, 25522, NO_ID, -1, -1, "", PERF_LOOSE_HEADER },
-		{ "cpu-clock:u: ", "", NO_ID, NO_ID, NO_ID, -1, -1, "cpu-clock:u",
-		  PERF_LOOSE_HEADER },
-		{ "burn ", "burn", NO_ID, NO_ID, NO_ID, -1, -1, "", PERF_LOOSE_HEADER },
-		{ "this is a line of text that is no header", "", 0, 0, 0, 0, 0, "",
-		  PERF_NO_HEADER },
-		{ "main;work;and_a_lot_more 12", "main;work;and_a_lot_more", NO_ID, 12, NO_ID, -1,
-		  -1, "", PERF_LOOSE_HEADER },
-		{ "{ \"version\": 1 , \"x\": 2 }", "", 0, 0, 0, 0, 0, "", PERF_NO_HEADER },
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct perf_header h;
-		const char *line = cases[i].line;
-		ck_assert_msg((int)perf_header_parse(line, strlen(line), &h) == cases[i].trust,
-			      "%s", line);
-		if (cases[i].trust == PERF_NO_HEADER)
-			continue;
-		ck_assert_msg(h.comm.len == strlen(cases[i].comm) &&
-				      memcmp(h.comm.s, cases[i].comm, h.comm.len) == 0,
-			      "%s", line);
-		ck_assert_msg(h.event.len == strlen(cases[i].event) &&
-				      memcmp(h.event.s, cases[i].event, h.event.len) == 0,
-			      "%s: %.*s", line, (int)h.event.len, h.event.s);
-		ck_assert_msg(h.pid == cases[i].pid && h.tid == cases[i].tid &&
-				      h.cpu == cases[i].cpu,
-			      "%s: %u/%u [%u]", line, h.pid, h.tid, h.cpu);
-		ck_assert_msg((h.has_time ? h.time_ns : -1) == cases[i].time_ns, "%s", line);
-		ck_assert_msg((h.has_period ? h.period : -1) == cases[i].period, "%s", line);
-	}
+	for (size_t i = 0; i < sizeof header_cases / sizeof *header_cases; i++)
+		check_header(&header_cases[i]);
 }
 END_TEST
 

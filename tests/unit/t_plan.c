@@ -231,7 +231,7 @@ START_TEST(answers_as_profiles_are_the_answers)
 		q.selector = sel;
 		q.from_ns = 100;
 		q.to_ns = 900;
-		ck_assert_int_eq(query_profile(&q, seed % 2, &p, NULL), 0);
+		ck_assert_int_eq(query_profile(&q, seed % 2, &p, NULL, NULL), 0);
 		ck_assert_uint_eq(p->series.types.n, 1);
 		ck_assert_int_eq(tree_build(p, &o, &again, NULL), 0);
 		struct query_tree t = answer(&q);
@@ -354,7 +354,7 @@ START_TEST(the_last_snapshot_of_each_source_counts)
 		q.to_ns = cases[i].to_ns;
 		q.selector = NULL;
 		ck_assert_int_eq(total_in(&q, 0, q.to_ns), cases[i].total);
-		ck_assert_int_eq(query_profile(&q, true, &p, NULL), 0);
+		ck_assert_int_eq(query_profile(&q, true, &p, NULL, NULL), 0);
 		ck_assert_int_eq(profile_total(p, 0), cases[i].total);
 		profile_free(p);
 		q.selector = worker;
@@ -419,7 +419,7 @@ START_TEST(limits_are_said_in_words)
 	ck_assert_int_eq(query_tree(&q, &t, &err), -ECANCELED);
 	ck_assert_ptr_null(s->stop);
 	q.limits = (struct guard_limits){ .rows = 5 };
-	ck_assert_int_eq(query_profile(&q, true, &p, &err), -E2BIG);
+	ck_assert_int_eq(query_profile(&q, true, &p, NULL, &err), -E2BIG);
 	ck_assert_str_eq(err.text, "the answer is larger than the limit of 5 rows");
 	ck_assert_int_eq(query_range(&q, 1, &range, &err), -E2BIG);
 	q.to_ns = q.from_ns + 1000000000000;

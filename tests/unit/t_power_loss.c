@@ -3,7 +3,8 @@
 #define UNIT_TIMEOUT_S 800 /* of thousands */
 
 #include "lossy_disk.h"
-#include "store_witness.h"
+#include "store_numbered.h"
+#include "store_world.h"
 #include "unit.h"
 
 #include "format/cresset.h"
@@ -12,11 +13,7 @@
 #include <sqlite3.h>
 #include <time.h>
 
-#define SECOND_NS 1000000000ll
-#define HOUR_NS   (3600 * SECOND_NS)
-#define DAY_NS    (24 * HOUR_NS)
-#define START_NS  (20000 * DAY_NS + 5 * HOUR_NS)
-#define KEEP_NS   (2 * DAY_NS)
+#define KEEP_NS (2 * DAY_NS)
 
 enum { IMAGES = 12 }; /* of the disk, in one life of a store */
 
@@ -79,6 +76,19 @@ static struct profile *numbered(uint64_t number)
 	return p;
 }
 
+/* Its points: one of now, one of the hour before. */
+static void numbered_points(struct profile *p, uint64_t number, struct metric_samples *out)
+{
+	uint32_t id =
+		metric_series(p, "memory", "bytes", METRIC_GAUGE, p->series.series.v[0].labels);
+
+	for (int i = 0; i < 2; i++)
+		vec_push(out, (struct metric_sample){ id, time_of(number) - i * HOUR_NS,
+						      (double)number + 0.5 * i });
+}
+
+static const struct numbered_batches batches = { numbered, numbered_points, 90 };
+
 /* --- images ----------------------------------------------------------------------------------- */
 
 struct image {
@@ -114,15 +124,9 @@ static void take_image(void)
 	next_point();
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 static void remove_all(const char *dir)
 {
-	ck_assert_int_eq(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	ck_assert_int_eq(nftw(dir, store_world_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* What is in `from`, or nothing, is the disk from now on. */
@@ -187,12 +191,17 @@ static void ingest_until_off(uint64_t number)
 	}
 	for (; !disk.off; number++) {
 		struct profile *p = numbered(number);
-		struct store_batch b = { .p = p, .sender = sender, .sequence = number };
+		struct metric_samples points = { 0 };
+		struct store_batch b = {
+			.p = p, .sender = sender, .sequence = number, .metrics = &points
+		};
+		numbered_points(p, number, &points);
 		int rc = store_ingest(s, &b, 1, NULL, NULL);
 		ck_assert(rc == 0 || disk.off);
 		if (rc == 0 && !disk.off)
 			world.said = number;
 		profile_free(p);
+		vec_done(&points);
 		while (!disk.off && store_maintain(s, SECOND_NS / 50, NULL) > 0)
 			continue;
 		if (!disk.off && rng_below(&world.rng, 40) == 0) {
@@ -298,6 +307,7 @@ static void check_image(const struct image *im, bool long_after)
 	}
 	ck_assert_msg(store_open(dir, &opts, &s, &err) == 0, "%s", err.text);
 	check_rows(s, im->said, &last);
+	check_numbered(s, &batches, last, 0);
 	check_names(s);
 	if (im->said) {
 		struct profile *p = numbered(im->said);
@@ -310,6 +320,7 @@ static void check_image(const struct image *im, bool long_after)
 	while (long_after && store_maintain(s, INT64_MAX, NULL) > 0)
 		continue;
 	check_rows(s, last, &last);
+	check_numbered(s, &batches, last, 0);
 	ck_assert_int_eq(store_close(s, &err), 0);
 	ck_assert_int_eq(nftw(dir, check_file, 16, FTW_PHYS), 0);
 }

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "query/pattern.h"
+#include "base/pattern.h"
 #include "query/selector.h"
 
 #include <errno.h>
@@ -290,5 +290,43 @@ START_TEST(patterns_match_whole_values)
 }
 END_TEST
 
+static const char *get_pair(void *ctx, const char *label)
+{
+	for (const char *const *pair = ctx; *pair; pair += 2)
+		if (strcmp(pair[0], label) == 0)
+			return pair[1];
+	return NULL;
+}
+
+static bool takes(const char *text, const char *type, const char *const *pairs)
+{
+	struct selector *s = NULL;
+	struct err err = { 0 };
+
+	ck_assert_int_eq(selector_parse(text, &s, &err), 0);
+	bool suits = selector_suits_labels(s);
+	bool takes = suits && selector_takes_labels(s, type, get_pair, (void *)pairs);
+	selector_free(s);
+	return takes;
+}
+
+/* The same answers as of a profile's series, without a profile. */
+START_TEST(of_labels_alone)
+{
+	static const char *const nginx[] = { "unit", "nginx.service", "user", "www", NULL };
+
+	ck_assert(takes("cpu{unit=\"nginx.service\"}", "cpu", nginx));
+	ck_assert(!takes("off-cpu{unit=\"nginx.service\"}", "cpu", nginx));
+	ck_assert(takes("{unit=~\"nginx.*\",user!=\"root\"}", "off-cpu", nginx));
+	ck_assert(!takes("{unit!~\"nginx.*\"}", "cpu", nginx));
+	ck_assert(takes("{pod=\"\"}", "cpu", nginx));
+	ck_assert(!takes("{pod!=\"\"}", "cpu", nginx));
+	ck_assert(takes("{__name__=\"cpu\"}", "cpu", nginx));
+	ck_assert(!takes("{__name__!=\"cpu\"}", "cpu", nginx));
+	ck_assert(!takes("{pid=\"1\"}", "cpu", nginx));
+	ck_assert(!takes("cpu:samples{}", "cpu", nginx));
+}
+END_TEST
+
 UNIT_MAIN("selector", selectors_take_what_they_name, errors_say_where, the_place_is_marked,
-	  more_than_the_limits_is_refused, patterns_match_whole_values)
+	  more_than_the_limits_is_refused, patterns_match_whole_values, of_labels_alone)

@@ -463,8 +463,36 @@ START_TEST(the_end_waits_for_nobody)
 }
 END_TEST
 
+/* --- what is not read for names --------------------------------------------------------------- */
+
+static uint64_t count_unread(const void *ctx)
+{
+	return *(const uint64_t *)ctx;
+}
+
+START_TEST(files_that_are_not_read_are_counted)
+{
+	static const char request[] = "GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	uint64_t n = 3;
+	struct world w;
+	world_start(&w, (struct server_opts){ .unread = { count_unread, &n } });
+	ck_assert(measured(&w, "cresset_names_unread_files") == 3);
+	n++;
+	char *answer = fetch(&w, request);
+	ck_assert_msg(strstr(answer, "\"unread_files\":4,") != NULL, "%s", answer);
+	free(answer);
+	world_stop(&w);
+	world_start(&w, (struct server_opts){ 0 });
+	answer = fetch(&w, request);
+	ck_assert_msg(strstr(answer, "unread_files") == NULL, "%s", answer);
+	free(answer);
+	world_stop(&w);
+}
+END_TEST
+
 UNIT_MAIN("server", answers, pipelined_requests_are_answered_in_order, other_sites_get_nothing,
 	  only_loopback_is_listened_on, lengths_beyond_doubt, a_byte_at_a_time_is_cut,
 	  who_says_nothing_is_cut, bodies_that_are_too_large, chunks_without_end,
 	  bodies_share_a_budget, packed_bodies, connections_are_limited, senders_are_limited,
-	  queries_have_a_time, queries_at_once_are_limited, the_end_waits_for_nobody)
+	  queries_have_a_time, queries_at_once_are_limited, the_end_waits_for_nobody,
+	  files_that_are_not_read_are_counted)

@@ -36,6 +36,7 @@ static const char *const paths[] = {
 	"/api/v1/diff",
 	"/api/v1/chart",
 	"/api/v1/heatmap",
+	"/api/v1/open",
 	"/api/v1/sql",
 	"/api/v1/sql",
 	"/api/v1/sql",
@@ -61,6 +62,10 @@ static const char *const sound[] = {
 	"/api/v1/series?",
 	"/api/v1/status?",
 	"/api/v1/flame?q=samples&px=100",
+	"/api/v1/flame?q=samples&fmt=bin&px=100&zoom=0123456789abcdef01234567",
+	"/api/v1/flame?q=samples&fmt=bin&inverted=1",
+	"/page/page.css?x=1",
+	"/flame.js?",
 	"/api/v1/flame?q=samples&fmt=svg",
 	"/api/v1/flame?q=samples&fmt=pprof",
 	"/api/v1/flame?q=samples&fmt=speedscope&focus=loop",
@@ -70,11 +75,13 @@ static const char *const sound[] = {
 	"/api/v1/callers?q=samples&f=read",
 	"/api/v1/diff?a=samples&norm=abs",
 	"/api/v1/diff?a=samples&b=%7b%7d&fmt=csv",
+	"/api/v1/diff?a=samples&fmt=bin&px=10",
 };
 static const char *const names[] = {
-	"q",    "from",  "to",        "by",      "fmt",     "n",      "px",   "f",     "a",
-	"b",    "afrom", "bto",       "norm",    "match",   "name",   "step", "focus", "ignore",
-	"hide", "title", "no_kernel", "no_user", "palette", "icicle", "x",    "",      "q",
+	"q",     "from",   "to",    "by",    "fmt",       "n",       "px",      "f",
+	"a",     "b",      "afrom", "bto",   "norm",      "match",   "name",    "step",
+	"focus", "ignore", "hide",  "title", "no_kernel", "no_user", "palette", "icicle",
+	"x",     "",       "q",     "zoom",  "inverted",
 };
 static const char *const values[] = {
 	"samples",

@@ -11,7 +11,9 @@
 #include "server/tokens.h"
 #include "store/store.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -215,17 +217,39 @@ static void keep_key(struct senders *s, uint32_t number, uint64_t sequence, size
 	buf_done(&b);
 }
 
+/* Each file gets another first byte. There are no more than fit. */
+static void damage_keys(int keys)
+{
+	DIR *dir = fdopendir(dup(keys));
+	uint32_t n = 0;
+	rewinddir(dir);
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (*e->d_name == '.')
+			continue;
+		int fd = openat(keys, e->d_name, O_WRONLY);
+		ck_assert_int_eq(pwrite(fd, "x", 1, 0), 1);
+		close(fd);
+		n++;
+	}
+	closedir(dir);
+	ck_assert(n > 10 && n <= 100);
+}
+
 START_TEST(senders_are_bounded)
 {
+	char dir[] = "/tmp/cresset-senders-XXXXXX";
 	struct senders s;
-	senders_init(&s, 100000);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	int keys = keys_open(dir, NULL);
+	ck_assert_int_ge(keys, 0);
+	senders_init(&s, keys, 100000, 0);
 	for (uint32_t i = 0; i < 3 * SENDERS_MAX; i++) {
 		note(&s, i, 1);
 		keep_key(&s, i, 1, 1000);
 		ck_assert(has_key(&s, i, 1));
 		ck_assert(!has_key(&s, i, 2));
 		ck_assert_uint_le(s.n, SENDERS_MAX);
-		ck_assert_uint_le(s.key_bytes, 110000);
+		ck_assert_uint_le(s.key_bytes, 100000);
 	}
 	ck_assert(!has_key(&s, 0, 1));
 	ck_assert(has_key(&s, 3 * SENDERS_MAX - 2, 1));
@@ -233,7 +257,13 @@ START_TEST(senders_are_bounded)
 	ck_assert(has_key(&s, 3 * SENDERS_MAX - 1, 1));
 	keep_key(&s, 3 * SENDERS_MAX - 1, 3, 10);
 	ck_assert(!has_key(&s, 3 * SENDERS_MAX - 1, 1));
+	ck_assert(has_key(&s, 3 * SENDERS_MAX - 1, 3));
+	damage_keys(keys);
+	ck_assert(!has_key(&s, 3 * SENDERS_MAX - 1, 3));
+	senders_drop_keys(&s);
+	ck_assert_uint_eq(s.key_bytes, 0);
 	senders_done(&s);
+	ck_assert_int_eq(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 END_TEST
 

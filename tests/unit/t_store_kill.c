@@ -1,12 +1,12 @@
 /* kill -9 while a store takes batches, makes blocks of them and takes old days away: nothing that was acknowledged is lost, nothing is there
- * twice. CRESSET_KILL_RUNS: how often (20). */
+ * twice: rows, points of metrics, exact samples of the last hours. CRESSET_KILL_RUNS: how often (20). */
 #define UNIT_TIMEOUT_S 800 /* of 200 runs */
 
 #include "rand.h"
-#include "store_witness.h"
+#include "store_numbered.h"
+#include "store_world.h"
 #include "unit.h"
 
-#include <ftw.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -14,21 +14,28 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000ll
-#define HOUR_NS   (3600 * SECOND_NS)
-#define START_NS  (20000 * 24 * HOUR_NS + 5 * HOUR_NS)
-
 static const uint8_t sender[STORE_SENDER_BYTES] = "numbered";
 
-/* Time goes on with the batches: twelve an hour. */
+/* Time goes on with the batches: two an hour. */
 static int64_t time_of(uint64_t number)
 {
-	return START_NS + (int64_t)number * (HOUR_NS / 12);
+	return START_NS + (int64_t)number * (HOUR_NS / 2);
 }
 
 static int64_t now_of(void *ctx)
 {
 	return time_of(*(uint64_t *)ctx);
+}
+
+/* Series come and go: a day has some that no other day has. */
+static uint32_t labels_of(struct profile *p, uint64_t number)
+{
+	struct sink *s = profile_sink(p);
+	char id[32];
+
+	snprintf(id, sizeof id, "%llu", (unsigned long long)number / 20);
+	struct label l = { .key = sink_string(s, "container_id"), .str = sink_string(s, id) };
+	return s->ops->labels(s, &l, 1);
 }
 
 /* Batch `number` is told from all others by the values of its samples; it reaches into the hour before, and at midnight into the day before. Some
@@ -39,7 +46,7 @@ static struct profile *numbered(uint64_t number)
 	struct sink *s = profile_sink(p);
 	struct type type = { .name = sink_string(s, "cpu"),
 			     .sample_type = sink_string(s, "samples") };
-	struct series series = { .type = s->ops->type(s, &type) };
+	struct series series = { .type = s->ops->type(s, &type), .labels = labels_of(p, number) };
 	uint32_t id = s->ops->series(s, &series);
 	char name[32];
 
@@ -58,12 +65,23 @@ static struct profile *numbered(uint64_t number)
 	return p;
 }
 
+/* Its points: one of now, one of the hour before. p: the batch. */
+static void numbered_points(struct profile *p, uint64_t number, struct metric_samples *out)
+{
+	uint32_t id = metric_series(p, "memory", "bytes", METRIC_GAUGE, labels_of(p, number));
+
+	for (int i = 0; i < 2; i++)
+		vec_push(out, (struct metric_sample){ id, time_of(number) - i * HOUR_NS,
+						      (double)number + 0.5 * i });
+}
+
+static const struct numbered_batches batches = { numbered, numbered_points, 20 };
+
 static struct store_opts opts_at(uint64_t *number)
 {
-	return (struct store_opts){ .now_ns = now_of,
-				    .ctx = number,
-				    .memory_bytes = 4 << 20,
-				    .retention_ns = 3 * 24 * HOUR_NS };
+	return (struct store_opts){
+		.now_ns = now_of, .ctx = number, .memory_bytes = 4 << 20, .retention_ns = DAY_NS
+	};
 }
 
 /* What the child says: each number once it is acknowledged. */
@@ -77,11 +95,16 @@ static void ingest_for_ever(const char *dir, uint64_t from, int to_parent)
 		_exit(1);
 	for (;; number++) {
 		struct profile *p = numbered(number);
-		struct store_batch b = { .p = p, .sender = sender, .sequence = number };
+		struct metric_samples points = { 0 };
+		struct store_batch b = {
+			.p = p, .sender = sender, .sequence = number, .metrics = &points
+		};
+		numbered_points(p, number, &points);
 		if (store_ingest(s, &b, 1, NULL, NULL) ||
 		    write(to_parent, &number, sizeof number) != sizeof number)
 			_exit(2);
 		profile_free(p);
+		vec_done(&points);
 		if (store_maintain(s, SECOND_NS / 100, NULL) < 0)
 			_exit(3);
 	}
@@ -184,15 +207,10 @@ static uint64_t check_store(const char *dir, uint64_t said, double *slowest_s)
 	double took = seconds() - start;
 	*slowest_s = took > *slowest_s ? took : *slowest_s;
 	uint64_t last = check_rows(s, said);
+	check_numbered(s, &batches, last, last ? time_of(last) : 0);
 	store_abandon(s);
 	ck_assert_int_eq(nftw(dir, check_file, 16, FTW_PHYS), 0);
 	return last;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
 }
 
 START_TEST(nothing_acknowledged_is_lost_or_there_twice)
@@ -215,7 +233,7 @@ START_TEST(nothing_acknowledged_is_lost_or_there_twice)
 	       (unsigned long long)last, runs, slowest_s * 1e3);
 	ck_assert_uint_gt(last, (uint64_t)runs);
 	ck_assert_double_le(slowest_s, 1);
-	ck_assert_int_eq(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	ck_assert_int_eq(nftw(dir, store_world_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 END_TEST
 

@@ -329,10 +329,26 @@ static int take_row(void *ctx, const struct store_row *row)
 	return 0;
 }
 
+static int take_columns(void *ctx, const struct store_columns *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct store_row row = {
+			.dict = c->dict,
+			.series = c->series,
+			.stack = c->stack[i],
+			.time_ns = c->from_ns + c->window[i] * BLOCK_WINDOW_NS,
+			.value = c->value[i],
+		};
+		take_row(ctx, &row);
+	}
+	return 0;
+}
+
 static void check_rows(struct world *w, struct store_view *v, const struct keys *k,
 		       const struct question *q, size_t rows)
 {
-	struct got_rows got = { .catalog = store_view_catalog(v), .q = q };
+	struct got_rows got = { .catalog = store_view_catalog(v), .q = q }, columns = got;
+	const struct store_taker taker = { take_row, take_columns, &columns };
 	struct tally expected = { 0 };
 	bool *wanted = wanted_of(v, k, q->wanted);
 
@@ -345,8 +361,11 @@ static void check_rows(struct world *w, struct store_view *v, const struct keys 
 	}
 	ck_assert_int_eq(store_rows(v, wanted, q->from_ns, q->to_ns, take_row, &got, NULL), 0);
 	ck_assert_uint_eq(tally_diff(&expected, &got.tally), 0);
+	ck_assert_int_eq(store_columns(v, wanted, q->from_ns, q->to_ns, &taker, NULL), 0);
+	ck_assert_uint_eq(tally_diff(&expected, &columns.tally), 0);
 	tally_done(&expected);
 	tally_done(&got.tally);
+	tally_done(&columns.tally);
 	free(wanted);
 }
 

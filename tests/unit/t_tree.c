@@ -36,6 +36,9 @@ static const struct tree_opts EACH_OPTION[] = {
 	{ 0 },
 	{ .focus = "fn_0[1-5]" },
 	{ .focus = "no such function" },
+	{ .focus = "fn_0\nfn_1" },
+	{ .focus = "fn_0\nno such function" },
+	{ .ignore = "fn_03\nkind:python", .hide = "fn_00\nbinary:^libc" },
 	{ .focus = "binary:^libc" },
 	{ .focus = "file:app\\.py$|file3" },
 	{ .ignore = "fn_1|named_0" },
@@ -92,19 +95,20 @@ static const char *pick(struct rng *r, const char *const *of, uint32_t n)
 
 START_TEST(options_together_give_what_the_naive_way_finds)
 {
-	static const char *const patterns[] = { "fn_0",          "fn_.[02468]",
-						"named",         "binary:server",
-						"file:file[12]", "kind:native|python",
-						"^fn_11$" };
+	static const char *const patterns[] = {
+		"fn_0",          "fn_.[02468]",       "named",
+		"binary:server", "file:file[12]",     "kind:native|python",
+		"^fn_11$",       "fn_0\nfn_.[13579]", "fn_0[0-4]\nkind:python\nfn_1"
+	};
 	struct rng rng = { 4711 };
 	for (uint64_t seed = 100; seed < 200; seed++) {
 		struct random_shape shape = SMALL;
 		shape.waits = seed % 2;
 		struct random_profile r = random_profile(seed, shape);
 		struct tree_opts o = { .type = rng_below(&rng, 4) ? r.cpu : r.alloc };
-		o.focus = pick(&rng, patterns, 7);
-		o.ignore = pick(&rng, patterns, 7);
-		o.hide = pick(&rng, patterns, 7);
+		o.focus = pick(&rng, patterns, 9);
+		o.ignore = pick(&rng, patterns, 9);
+		o.hide = pick(&rng, patterns, 9);
 		o.n_by = rng_below(&rng, TREE_BY_MAX + 1);
 		for (int i = 0; i < o.n_by; i++)
 			o.by[i] = rng_below(&rng, BY_KEYS);

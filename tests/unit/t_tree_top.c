@@ -1,5 +1,6 @@
 /* Trees of sums by stack, whole and only their top, against tree_build (which t_tree compares with the naive way) and tree_prune. */
 #include "naive_tree.h"
+#include "profile/tree_path.h"
 #include "profile/tree_sums.h"
 #include "random_profile.h"
 #include "unit.h"
@@ -148,6 +149,52 @@ START_TEST(the_top_is_the_whole_tree_pruned)
 }
 END_TEST
 
+/* The way to a node, which other trees of the same have, too. */
+static struct tree_path path_to(const struct tree *t, uint32_t node)
+{
+	struct tree_path path = { 0 };
+	for (uint32_t id = node; id != TREE_ROOT; id = t->nodes.v[id].parent)
+		vec_push(&path.funcs, 0);
+	for (size_t i = path.funcs.n; i--; node = t->nodes.v[node].parent)
+		path.funcs.v[i] = tree_func_number(t, t->nodes.v[node].func);
+	return path;
+}
+
+static void assert_zoomed(struct random_profile *r, int n, const struct tree_opts *o, bool roots,
+			  double share)
+{
+	struct tree *whole = build(r, n, o, roots);
+	for (int i = 0; i < 2; i++) {
+		struct tree_path zoom = path_to(whole, rng_below(&r->rng, whole->nodes.n));
+		struct tree_opts top = *o;
+		struct tree *want = build(r, n, o, roots);
+		top.min_share = share;
+		top.zoom = &zoom;
+		tree_prune_share(want, share, &zoom, NULL);
+		assert_same_tree(build(r, n, &top, roots), want);
+		tree_path_done(&zoom);
+	}
+	tree_free(whole);
+}
+
+/* tests/web/tree_bin.test.js says what tree_prune_share leaves. */
+START_TEST(the_top_of_a_zoom_is_the_whole_tree_pruned)
+{
+	struct random_profile r[2];
+	for (int i = 0; i < 2; i++)
+		r[i] = random_profile(91 + i,
+				      (struct random_shape){ .n_stacks = 90, .n_samples = 300 });
+	for (int i = 0; i < OPTIONS; i++)
+		for (int k = 1; k < N_SHARES; k += 2) {
+			assert_zoomed(r, 1, &EACH_OPTION[i], false, SHARES[k]);
+			assert_zoomed(r, 2, &EACH_OPTION[i], false, SHARES[k]);
+			assert_zoomed(r, 2, &EACH_OPTION[i], true, SHARES[k]);
+		}
+	for (int i = 0; i < 2; i++)
+		profile_free(r[i].p);
+}
+END_TEST
+
 START_TEST(a_large_table_s_top_is_the_whole_tree_pruned)
 {
 	struct random_shape shape = { .n_stacks = 4000, .n_samples = 15000 };
@@ -219,5 +266,5 @@ START_TEST(later_stacks_are_shown)
 END_TEST
 
 UNIT_MAIN("tree_top", sums_make_the_tree_of_samples, the_top_is_the_whole_tree_pruned,
-	  a_large_table_s_top_is_the_whole_tree_pruned, later_names_are_shown,
-	  later_stacks_are_shown)
+	  the_top_of_a_zoom_is_the_whole_tree_pruned, a_large_table_s_top_is_the_whole_tree_pruned,
+	  later_names_are_shown, later_stacks_are_shown)

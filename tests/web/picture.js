@@ -39,13 +39,16 @@ function total(stacks) {
 	return stacks.reduce((sum, s) => sum + s.value, 0);
 }
 
-/* The share of all stacks with a frame that passes the test: what "Matched" must say. */
+/* The share of all stacks with a frame that passes the test, and of those that end in one: what a search must say. */
 function matchedPercent(stacks, test) {
 	return (100 * total(stacks.filter((s) => s.frames.some(test))) / total(stacks)).toFixed(1) + ' %';
+}
+function selfPercent(stacks, test) {
+	return (100 * total(stacks.filter((s) => test(s.frames.at(-1)))) / total(stacks)).toFixed(1) + ' %';
 }
 
 function launch() {
 	return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: CHROMIUM_ARGS });
 }
 
-module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, launch };
+module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, selfPercent, launch };

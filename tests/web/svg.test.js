@@ -6,7 +6,7 @@ const http = require('node:http');
 const path = require('node:path');
 const { after, before, test } = require('node:test');
 const { pathToFileURL } = require('node:url');
-const { tempDir, draw, parse, total, matchedPercent, launch } = require('./picture.js');
+const { tempDir, draw, parse, total, matchedPercent, selfPercent, launch } = require('./picture.js');
 
 const FOLDED = `redis;main;loop;read;parse;alloc 190
 redis;main;loop;read;parse 60
@@ -168,24 +168,24 @@ const SEARCHES = [
 	['not there', () => false],
 	['a.l', () => false], /* no regular expression without slashes */
 ];
-picturing('"Matched" is the share of the stacks that match, whatever overlaps', {}, async (page) => {
+picturing('what is matched is the share of the stacks that match, whatever overlaps', {}, async (page) => {
 	for (const [query, fits] of SEARCHES) {
 		await search(page, query);
 		const result = await text(page, '.result');
 		const n = (await frames(page)).filter((f) => f.name !== 'all' && fits(f.name)).length + (query === '/./' ? 1 : 0);
-		assert.ok(result.startsWith(`Matched: ${matchedPercent(stacks, fits)} · `), `${query}: ${result}`);
-		assert.ok(result.endsWith(` · ${n} frames`), `${query}: ${result}, not ${n}`);
+		assert.ok(result.startsWith(`${matchedPercent(stacks, fits)} total (`), `${query}: ${result}`);
+		assert.ok(result.endsWith(`) · ${selfPercent(stacks, fits)} self · ${n} frame${n === 1 ? '' : 's'}`), `${query}: ${result}, not ${n}`);
 		assert.strictEqual(await matched(page), n);
 	}
 	await search(page, 'alloc');
 	assert.strictEqual((await frame(page, 'alloc')).fill, 'rgb(230, 0, 230)');
-	assert.match(await text(page, '.result'), / 320 samples /);
+	assert.match(await text(page, '.result'), / total \(320 samples\) /);
 });
 
 picturing('search does not change what percentages are of', {}, async (page) => {
 	await click(page, 'loop');
 	await search(page, 'alloc');
-	assert.match(await text(page, '.result'), new RegExp('^Matched: ' + matchedPercent(stacks, (f) => f === 'alloc')));
+	assert.match(await text(page, '.result'), new RegExp('^' + matchedPercent(stacks, (f) => f === 'alloc') + ' total '));
 	assert.match(await text(page, '.line'), /46\.95 % of all/);
 });
 
@@ -196,7 +196,7 @@ picturing('a bad regular expression keeps the last result and says so', {}, asyn
 	assert.strictEqual(await page.locator('.bar input').getAttribute('aria-invalid'), 'true');
 	assert.strictEqual(await matched(page), 2);
 	await search(page, '/al(l)oc/');
-	assert.match(await text(page, '.result'), /^Matched: 32\.0 %/);
+	assert.match(await text(page, '.result'), /^32\.0 % total /);
 	assert.strictEqual(await page.locator('.bar input').getAttribute('aria-invalid'), null);
 });
 
@@ -217,7 +217,7 @@ picturing('n and N go through the matches, also those too small to see', {}, asy
 	await page.keyboard.press('Enter');
 	const first = await text(page, '.line');
 	assert.match(first, /^Zoomed to /);
-	assert.match(await text(page, '.result'), /\(1\/4\)$/);
+	assert.match(await text(page, '.result'), / · 1\/4$/);
 	await page.keyboard.press('Escape'); /* clears the search */
 	assert.strictEqual(await matched(page), 0);
 	await page.getByRole('button', { name: 'Reset zoom' }).click();
@@ -229,9 +229,9 @@ picturing('n and N go through the matches, also those too small to see', {}, asy
 	const seen = [];
 	for (const key of ['n', 'n', 'n', 'N'])  {
 		await page.keyboard.press(key);
-		seen.push((await text(page, '.result')).slice(-5));
+		seen.push((await text(page, '.result')).slice(-3));
 	}
-	assert.deepStrictEqual(seen, ['(1/2)', '(2/2)', '(1/2)', '(2/2)']);
+	assert.deepStrictEqual(seen, ['1/2', '2/2', '1/2', '2/2']);
 	close((await frame(page, 'alloc', 1)).width, 1180, 'the match');
 });
 
@@ -442,7 +442,7 @@ test('pruned frames keep their place and are found by nothing', async () => {
 		assert.strictEqual(await matched(page), 0);
 		await search(page, '/./');
 		assert.strictEqual(await matched(page), 3);
-		assert.match(await text(page, '.result'), /^Matched: 100\.0 %/);
+		assert.match(await text(page, '.result'), /^100\.0 % total /);
 	});
 });
 

@@ -253,9 +253,15 @@ function matcher(q) {
 		return re ? re.test(s) : (anyCase ? s.toLowerCase() : s).indexOf(want) >= 0;
 	};
 }
+/* What is not in the frames that it called, or in those that are too narrow to be drawn. */
+function self(i) {
+	for (var left = F[i].v, j = i + 1; j < F[i].end; j = F[j].end)
+		left -= F[j].v;
+	return Math.max(0, left);
+}
 /* The share counts outermost matches only: recursion is not counted twice. A bad expression leaves the last result. */
 function search(q) {
-	var test, sum = 0, upto = 0, seen = Object.create(null);
+	var test, sum = 0, own = 0, upto = 0, seen = Object.create(null);
 	try {
 		test = matcher(q);
 	} catch (e) {
@@ -277,10 +283,11 @@ function search(q) {
 		if (chart && f.d < 2) /* the axis, a thread */
 			return;
 		sum += i < upto ? 0 : f.v;
+		own += self(i);
 		upto = Math.max(upto, f.end);
 	});
-	result.textContent = q ? 'Matched: ' + (chart ? '' : percent(sum, F[0].v, 1) + ' · ') + amount(sum) + ' · ' + hits.length +
-		' frames' : '';
+	result.textContent = q ? (chart ? amount(sum) : percent(sum, F[0].v, 1) + ' total (' + amount(sum) + ') · ' +
+		percent(own, F[0].v, 1) + ' self') + ' · ' + hits.length + (hits.length === 1 ? ' frame' : ' frames') : '';
 	prevButton.disabled = nextButton.disabled = !hits.length;
 	draw();
 	save();
@@ -290,7 +297,7 @@ function step(by) {
 		return;
 	at = (at < 0 && by < 0 ? 0 : at) + by + hits.length;
 	at %= hits.length;
-	result.textContent = result.textContent.replace(/( \(.*)?$/, ' (' + (at + 1) + '/' + hits.length + ')');
+	result.textContent = result.textContent.replace(/(frames?)( · .*)?$/, '$1 · ' + (at + 1) + '/' + hits.length);
 	zoomTo(hits[at]);
 }
 function toggleCase() {

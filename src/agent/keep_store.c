@@ -1,0 +1,59 @@
+#include "agent/keep_store.h"
+
+#include "base/log.h"
+#include "format/otlp_points.h"
+
+/* What the host's metrics say becomes points of dict's series. They are the collector's: when they are damaged, the samples go on without. */
+static void read_metrics(struct profile *dict, const struct keeper_batch *b,
+			 struct metric_samples *points)
+{
+	struct otlp_metrics m = { 0 };
+	struct err err = { 0 };
+
+	if (otlp_metrics_decode(b->metrics, b->metrics_bytes, dict, &m, &err) == 0)
+		otlp_metrics_points(&m, dict, points);
+	else
+		log_warn("metrics of the host are left out: %s", err.text);
+	otlp_metrics_done(&m);
+}
+
+static int add_batch(void *ctx, struct profile *dict, const struct keeper_batch *b, struct err *err)
+{
+	struct keep_store *k = ctx;
+	struct metric_samples points = { 0 };
+	bool duplicate = false;
+
+	if (!k->known)
+		k->known = store_dict_new(k->store);
+	read_metrics(dict, b, &points);
+	const struct store_batch batch = { .p = dict,
+					   .sender = b->sender,
+					   .sequence = b->sequence,
+					   .metrics = points.n ? &points : NULL,
+					   .dict = k->known };
+	int rc = store_ingest(k->store, &batch, 1, &duplicate, err);
+	vec_done(&points);
+	return rc;
+}
+
+static int add_names(void *ctx, struct profile *dict, struct err *err)
+{
+	struct keep_store *k = ctx;
+
+	return store_add_names(k->store, dict, err);
+}
+
+static void end(void *ctx)
+{
+	struct keep_store *k = ctx;
+
+	store_dict_free(k->known);
+	k->known = NULL;
+}
+
+struct keeper_target keep_in_store(struct keep_store *k)
+{
+	return (struct keeper_target){
+		.batch = add_batch, .names = add_names, .end = end, .ctx = k
+	};
+}

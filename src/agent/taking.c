@@ -1,0 +1,91 @@
+#include "agent/taking.h"
+
+#include "agent/control.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum { POLL_MS = 1000, HELD_POLL_MS = 50, LAST_POLL_MS = 10 };
+/* For the last batch of a collector that ends. */
+#define STOP_NS 1500000000ull
+
+static void take_token(struct taking *t, int fd)
+{
+	if (t->ops.token)
+		t->ops.token(t->ops.ctx, fd);
+	else
+		close(fd);
+}
+
+static void hear(struct taking *t)
+{
+	enum control what;
+	int fd;
+
+	while ((what = control_receive(t->control, &fd)) != CONTROL_NOTHING) {
+		if (what == CONTROL_STREAM)
+			keeper_connect(&t->keeper, fd);
+		else if (what == CONTROL_TOKEN)
+			take_token(t, fd);
+		else if (what == CONTROL_STOP || what == CONTROL_GONE)
+			t->is_over = true;
+		if (what == CONTROL_GONE)
+			return;
+	}
+}
+
+/* True when there is news of names. */
+static bool wait_for_work(struct taking *t, int timeout_ms)
+{
+	struct stream *s = &t->keeper.stream;
+	struct pollfd fds[] = {
+		{ .fd = t->control, .events = POLLIN },
+		{ .fd = t->keeper.is_full ? -1 : s->fd,
+		  .events = POLLIN | (stream_has_more(s) ? POLLOUT : 0) },
+		{ .fd = t->names_fd, .events = POLLIN },
+	};
+
+	if (t->keeper.held_until_ns && timeout_ms > HELD_POLL_MS)
+		timeout_ms = HELD_POLL_MS;
+	poll(fds, 3, timeout_ms);
+	if (fds[0].revents)
+		hear(t);
+	if (fds[2].revents)
+		t->ops.names(t->ops.ctx);
+	return fds[2].revents != 0;
+}
+
+/* -EPIPE: there is no collector, which another process sees to. */
+static int work(struct taking *t, int timeout_ms, struct err *err)
+{
+	int rc = wait_for_work(t, timeout_ms) ? keeper_name(&t->keeper, err) : 0;
+
+	if (!rc)
+		rc = keeper_run(&t->keeper, err);
+	if (rc && rc != -EPIPE)
+		return rc;
+	return t->ops.tend ? t->ops.tend(t->ops.ctx, err) : 0;
+}
+
+/* The collector was told first: what it sent last is in the socket. */
+static int finish(struct taking *t, struct err *err)
+{
+	uint64_t end_ns = clock_mono_ns() + STOP_NS;
+	int rc = 0;
+
+	while (!rc && stream_is_open(&t->keeper.stream) && clock_mono_ns() < end_ns)
+		rc = work(t, LAST_POLL_MS, err);
+	return rc;
+}
+
+int taking_run(struct taking *t, struct err *err)
+{
+	int rc = 0;
+
+	control_send(t->control, CONTROL_READY, -1);
+	while (!rc && !t->is_over)
+		rc = work(t, POLL_MS, err);
+	return rc ? rc : finish(t, err);
+}

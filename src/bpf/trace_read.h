@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/trace_read.h: the span that a thread works for, read from where its process keeps it (bpf/trace.h). Everything read is the process's
+ * and may be anything: a few reads of fixed length, no loop, and what cannot be read is counted and is no span. */
+#ifndef CRESSET_BPF_TRACE_READ_H
+#define CRESSET_BPF_TRACE_READ_H
+
+#include "bpf/maps.h"
+#include "bpf/trace.h"
+
+/* 0 while no process has a recipe: then a sample costs no more than this look. */
+volatile __u32 traced;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACE_MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct trace_recipe);
+} recipes SEC(".maps");
+
+enum trace_found { TRACE_NONE = 0, TRACE_FOUND, TRACE_UNREADABLE };
+
+/* The memory of the current task; sleepable: of any. */
+static __always_inline int trace_copy(struct task_struct *task, void *to, __u32 size, __u64 from,
+				      int sleepable)
+{
+	return (int)(sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0)
+			       : bpf_probe_read_user(to, size, (void *)from));
+}
+
+/* The block of a module; *out is 0 where the thread has none. */
+static __always_inline int trace_block(struct task_struct *task, const struct trace_recipe *r,
+				       __u64 thread_pointer, __u64 *out, int sleepable)
+{
+	const int is_glibc = r->place == TRACE_GLIBC;
+	__u64 vector, head[3] = { 0 }, entry;
+
+	*out = 0;
+	if (trace_copy(task, &vector, sizeof vector, thread_pointer + 8, sleepable))
+		return -1;
+	if (is_glibc) {
+		if (trace_copy(task, head, sizeof head, vector - 16, sleepable))
+			return -1;
+	} else if (trace_copy(task, head, sizeof head[0], vector, sleepable)) {
+		return -1;
+	}
+	if (r->module > head[0] || (is_glibc && head[2] < r->generation))
+		return 0;
+	entry = vector + (__u64)r->module * (is_glibc ? 16 : 8);
+	if (trace_copy(task, out, sizeof *out, entry, sleepable))
+		return -1;
+	if (*out == ~0ull) /* not allocated yet */
+		*out = 0;
+	return 0;
+}
+
+static __always_inline int is_proven(struct task_struct *task, const struct trace_recipe *r,
+				     int sleepable)
+{
+	__u64 word = 0;
+
+	return !r->proof_at ||
+	       (!trace_copy(task, &word, sizeof word, r->proof_at, sleepable) && word == r->proof);
+}
+
+/* The record, as it is; out is touched only where there is one. */
+static __always_inline int trace_record(struct task_struct *task, const struct trace_recipe *r,
+					struct thread_record *out, int sleepable)
+{
+	__u64 base = BPF_CORE_READ(task, thread.fsbase), record = 0;
+
+	if (!base || !is_proven(task, r, sleepable))
+		return TRACE_NONE;
+	if (r->place != TRACE_STATIC) {
+		if (trace_block(task, r, base, &base, sleepable))
+			return TRACE_UNREADABLE;
+		if (!base)
+			return TRACE_NONE;
+	}
+	if (trace_copy(task, &record, sizeof record, base + r->offset, sleepable))
+		return TRACE_UNREADABLE;
+	if (!record)
+		return TRACE_NONE;
+	return trace_copy(task, out, sizeof *out, record, sleepable) ? TRACE_UNREADABLE
+								     : TRACE_FOUND;
+}
+
+/* Both ids, or none: one alone is none (the specification has it so). */
+static __always_inline int trace_take(const struct thread_record *record, struct event_trace *out)
+{
+	struct event_trace t;
+
+	__builtin_memcpy(&t, record, sizeof t);
+	if (record->valid != 1 || !(t.trace[0] | t.trace[1]) || !t.span)
+		return 0;
+	*out = t;
+	return 1;
+}
+
+static __always_inline int has_threads_of_its_own(struct task_struct *task)
+{
+	return !(BPF_CORE_READ(task, flags) &
+		 (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
+}
+
+static __always_inline int trace_of(struct task_struct *task, __u32 tgid, struct scratch *s,
+				    int sleepable)
+{
+	struct trace_recipe *r = bpf_map_lookup_elem(&recipes, &tgid);
+	int found;
+
+	if (!r || !has_threads_of_its_own(task))
+		return 0;
+	found = trace_record(task, r, &s->record, sleepable);
+	if (found == TRACE_UNREADABLE)
+		count(COUNT_TRACES_UNREAD);
+	return found == TRACE_FOUND && trace_take(&s->record, &s->trace);
+}
+
+/* That of the current task, in the scratch of that index. A global function: verified once, not in every state of its callers. */
+__weak int current_trace(__u32 index, __u32 tgid)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s ? trace_of((struct task_struct *)bpf_get_current_task(), tgid, s, 0) : 0;
+}
+
+/* s->trace, zeros where there is none. */
+static __always_inline void take_trace(struct scratch *s, __u32 tgid)
+{
+	s->trace = (struct event_trace){ 0 };
+	if (traced)
+		current_trace(s->index, tgid);
+}
+
+#endif

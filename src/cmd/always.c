@@ -1,0 +1,183 @@
+#include "cmd/always.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "cmd/trial.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* As always_events. */
+const char *const always_event_words[] = { "cpu", "off-cpu", "sched-wait", NULL };
+static const uint32_t always_events[] = { COLLECT_CPU, COLLECT_OFF_CPU, COLLECT_SCHED_WAIT };
+
+/* What always-on use can afford. */
+enum {
+	ALWAYS_BUFFER_BYTES = 512 << 10,
+	ALWAYS_STACK_BYTES = 2 << 20,
+	ALWAYS_MAX_BLOCK_S = 3600,
+};
+
+/* --- what is recorded ------------------------------------------------------------------------- */
+
+enum { ALWAYS_MAX_LABELS = 16 };
+struct always {
+	struct choose choose;
+	struct relabel *relabel;
+	struct utsname machine;
+	const char *host;
+	struct label_text labels[ALWAYS_MAX_LABELS];
+	size_t n_labels;
+};
+
+bool always_add_label(struct always *a, const char *key, const char *value)
+{
+	if (strcmp(key, "host") == 0) {
+		a->host = value;
+		return true;
+	}
+	if (a->n_labels == ALWAYS_MAX_LABELS)
+		return false;
+	a->labels[a->n_labels++] = (struct label_text){ key, value };
+	return true;
+}
+
+void always_free(struct always *a)
+{
+	if (!a)
+		return;
+	choose_done(&a->choose);
+	relabel_free(a->relabel);
+	free(a);
+}
+
+static int settle(struct cmd_line *line, const struct always_opts *o, struct always *a)
+{
+	struct err err = { 0 };
+
+	uname(&a->machine);
+	always_add_label(a, "host", a->machine.nodename);
+	always_add_label(a, "kernel", a->machine.release);
+	always_add_label(a, "arch", a->machine.machine);
+	if (relabel_read(o->relabel, o->config, &a->relabel, &err))
+		return cmd_fail(CMD_USAGE, &err);
+	return choose_settle(line, &a->choose, &o->only, &o->exclude);
+}
+
+int always_new(struct cmd_line *line, const struct always_opts *o, struct always **out)
+{
+	struct always *a = xcalloc(1, sizeof *a);
+	int status = settle(line, o, a);
+
+	if (status == CMD_OK)
+		*out = a;
+	else
+		always_free(a);
+	return status;
+}
+
+struct collect_opts always_collect(const struct always_opts *o, const struct always *a)
+{
+	struct collect_opts collect = {
+		.freq_hz = o->freq_hz,
+		.host = a->host,
+		.labels = a->labels,
+		.n_labels = a->n_labels,
+		.series_hook = choose_hook(&a->choose),
+		.relabel = a->relabel,
+		.min_block_ns = o->min_block_ns,
+		.min_block_set = true,
+		.max_block_ns = ALWAYS_MAX_BLOCK_S * 1000000000ull,
+		.max_rate = o->max_rate,
+		.buffer_bytes = ALWAYS_BUFFER_BYTES,
+		.stack_bytes = ALWAYS_STACK_BYTES,
+	};
+
+	for (int i = 0; i < o->events.n; i++)
+		collect.events |= always_events[o->events.v[i]];
+	return collect;
+}
+
+/* --- the folder ---------------------------------------------------------------------------- */
+
+static bool is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool empty = d != NULL;
+
+	while (d && (e = readdir(d)))
+		empty &= strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+static int find_nobody(struct up_opts *up, const char *process, struct err *err)
+{
+	const struct passwd *nobody = getpwnam("nobody");
+
+	if (!nobody)
+		return err_set(err, ENOENT, "there is no user 'nobody' to run the %s as", process);
+	up->uid = nobody->pw_uid;
+	up->gid = nobody->pw_gid;
+	return 0;
+}
+
+/* A new or empty folder of root's becomes nobody's. */
+static int give_away(const struct up_opts *up, const char *process, struct err *err)
+{
+	const char *dir = up->data_dir;
+
+	if (!is_empty(dir)) {
+		err_set(err, EACCES, "%s is root's and not empty: the %s is not root", dir,
+			process);
+		return err_hint(err, "if it is ours:  chown -R nobody %s", dir);
+	}
+	if (chmod(dir, 0700) ||
+	    chown(dir, up->uid, up->gid)) /* in this order: it is ours until then */
+		return err_set(err, errno, "cannot give %s to the %s: %s", dir, process,
+			       strerror(errno));
+	return 0;
+}
+
+int always_settle_folder(struct up_opts *up, const char *process, struct err *err)
+{
+	const char *dir = up->data_dir;
+	struct stat st;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return err_set(err, errno, "cannot make %s: %s", dir, strerror(errno));
+	int rc = fs_sync_dir_of(dir, err); /* the unprivileged process cannot */
+	if (rc)
+		return rc;
+	if (stat(dir, &st))
+		return err_set(err, errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ENOTDIR, "%s is not a folder", dir);
+	up->uid = st.st_uid;
+	up->gid = st.st_gid;
+	if (st.st_uid != 0 || geteuid() != 0)
+		return 0;
+	rc = find_nobody(up, process, err);
+	return rc ? rc : give_away(up, process, err);
+}
+
+/* --- permissions ------------------------------------------------------------------------------ */
+
+int always_check_permissions(struct err *err)
+{
+	struct check check = { 0 };
+
+	collect_check_capabilities(&check);
+	if (check.state != CHECK_MISSING)
+		return 0;
+	err_set(err, EPERM, "cannot watch this machine: %s", check.detail);
+	return err_hint(err, "%s", check.remedy);
+}

@@ -1,0 +1,73 @@
+/* cmd/always.h: what cresset up and cresset agent have in common: what is recorded, and the folder of an unprivileged process. */
+#ifndef CRESSET_CMD_ALWAYS_H
+#define CRESSET_CMD_ALWAYS_H
+
+#include "agent/up.h"
+#include "cmd/choose.h"
+#include "cmd/cmd.h"
+#include "cmd/config.h"
+#include "cmd/relabel_rules.h"
+
+struct always_opts {
+	struct choice_list events;
+	struct str_list only, exclude;
+	uint64_t freq_hz, min_block_ns, max_rate;
+	const char *config;
+	const struct yaml *relabel;
+};
+extern const char *const always_event_words[];
+
+/* Rows for the option table of a command whose options struct T has a member `always`. */
+#define ALWAYS_ROW(T, member) .group = "What to record", .offset = offsetof(struct T, always.member)
+/* clang-format off: one row a paragraph */
+#define ALWAYS_OPTIONS(T) \
+	{ "e", \
+	  "events", \
+	  "KIND,...", \
+	  "what is recorded: cpu, off-cpu, sched-wait", \
+	  OPT_CHOICES, \
+	  ALWAYS_ROW(T, events), \
+	  .words = always_event_words, \
+	  .def = "cpu,off-cpu", \
+	  .basic = true }, \
+		{ "Ff",        "freq", \
+		  "HZ",        "samples per second and CPU", \
+		  OPT_U64,     ALWAYS_ROW(T, freq_hz), \
+		  .def = "19", .min = 1, \
+		  .max = 1000, .basic = true }, \
+		{ "m",          "min-block", \
+		  "TIME",       "no stack of shorter waits; a bare number is us", \
+		  OPT_DURATION, ALWAYS_ROW(T, min_block_ns), \
+		  .def = "1ms", .bare_unit_ns = 1000 }, \
+		CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
+	{ \
+		NULL, "max-rate", "N", \
+			"stacks of waits per second; of more a weighted sample is taken", OPT_U64, \
+			ALWAYS_ROW(T, max_rate), .def = "200", .min = 1, .max = 1000000 \
+	}
+/* clang-format on */
+
+#define ALWAYS_CONFIG(T) \
+	{ \
+		NULL, "config", "FILE", "these options, and rules for labels, as YAML", \
+			OPT_CONFIG, .group = "Configuration", \
+				    .offset = offsetof(struct T, always.config), .basic = true \
+	}
+/* Rows for config_only. */
+#define ALWAYS_CONFIG_ONLY(T) RELABEL_ROW("Labels", offsetof(struct T, always.relabel))
+
+/* What the options of a collector point to. */
+struct always;
+/* Status, with what is wrong printed. Labels: host, kernel and arch of this machine. */
+int always_new(struct cmd_line *line, const struct always_opts *o, struct always **out);
+void always_free(struct always *a); /* NULL is fine */
+/* Of every series, as host another name of this machine; both stay the caller's. False: there are too many. */
+bool always_add_label(struct always *a, const char *key, const char *value);
+struct collect_opts always_collect(const struct always_opts *o, const struct always *a);
+
+int always_check_permissions(struct err *err);
+/* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; nobody, whose it becomes, where that is
+ * root and the folder is empty. process: what it is called. */
+int always_settle_folder(struct up_opts *up, const char *process, struct err *err);
+
+#endif

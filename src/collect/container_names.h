@@ -1,0 +1,63 @@
+/* collect/container_names.h: what containers are called, from files that runtimes and the kubelet keep on the host. No daemon is asked.
+ *
+ *     /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log                     the kubelet, for every runtime
+ *     /var/log/pods/NAMESPACE_POD_UID/                                       a pod without such a link
+ *     /var/lib/docker/containers/ID/config.v2.json                           docker: Name; labels of a pod
+ *     /run/containerd/io.containerd.runtime.v2.task/SPACE/ID/config.json     containerd, nerdctl: annotations
+ *     /run/containers/storage/overlay-containers/ID/userdata/config.json     cri-o: annotations
+ *     /var/lib/containers/storage/overlay-containers/containers.json         podman: names
+ *
+ * Files are bounded, and those of users are never read. Labels may come from who made an image: they tell a pod only where the cgroup does,
+ * too. A container is looked for again some times when nothing was found: links are made while it starts. */
+#ifndef CRESSET_COLLECT_CONTAINER_NAMES_H
+#define CRESSET_COLLECT_CONTAINER_NAMES_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/cgroup_path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CONTAINER_NAME_BYTES = 254, /* of a pod: 253 (DNS-1123) */
+	CONTAINER_NAMES_MAX = 4096, /* containers remembered; then all are forgotten */
+};
+
+/* "" where it is not known. */
+struct container_names {
+	char container[CONTAINER_NAME_BYTES], pod[CONTAINER_NAME_BYTES],
+		name_space[CONTAINER_NAME_BYTES];
+};
+
+/* --- readers of what is found; each leaves alone what it does not learn */
+
+/* Of a file's name in /var/log/containers; false when it is not this container's. */
+bool container_link_parse(const char *name, size_t len, const char *id,
+			  struct container_names *out);
+/* Of a folder's name in /var/log/pods. */
+bool pod_folder_parse(const char *name, size_t len, const char *pod_uid,
+		      struct container_names *out);
+/* Of docker's config.v2.json and of the specification that runtimes are given (OCI config.json). False when it is no JSON. */
+bool container_config_parse(const char *text, size_t len, bool in_pod, struct container_names *out);
+/* Of podman's containers.json. */
+bool container_list_parse(const char *text, size_t len, const char *id,
+			  struct container_names *out);
+
+/* --- remembered */
+
+struct container_entry;
+struct container_cache {    /* zeroed = empty */
+	struct map by_hash; /* of id and pod → index in all */
+	VEC(struct container_entry *) all;
+};
+void container_cache_done(struct container_cache *c);
+
+/* Of a container or pod; NULL when the place is in neither. root: the folder that is the host's "/". may_look: files may be read now;
+ * else what is known counts. Valid until the next call. */
+const struct container_names *container_names_get(struct container_cache *c, int root,
+						  const struct cgroup_place *place, bool may_look,
+						  uint64_t now_ns);
+
+#endif

@@ -1,0 +1,463 @@
+#include "format/container.h"
+
+#include "base/fs.h"
+#include "base/varint.h"
+#include "format/container_samples.h"
+#include "format/container_tree.h"
+#include "format/headline.h"
+#include "profile/sum.h"
+#include "profile/time_range.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* What a browser counts exactly, in nanoseconds: 52 days. */
+#define MAX_TIME_NS (INT64_C(1) << 52)
+
+static void put_text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_str(j, s && *s ? s : NULL);
+}
+
+static void put_number(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+static void put_varint(struct buf *b, uint64_t v)
+{
+	buf_reserve(b, VARINT_MAX_BYTES);
+	b->len += varint_write(b->data + b->len, v);
+}
+
+/* --- what is known of the recording --- */
+
+static void put_start(struct json *j, int64_t wall_ns)
+{
+	time_t seconds = wall_ns / 1000000000;
+	char text[40] = "";
+	struct tm tm;
+	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
+		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	put_text(j, "start", text);
+}
+
+static void put_losses(struct json *j, const struct profile_meta *meta)
+{
+	json_key(j, "losses");
+	json_arr(j);
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		if (!meta->loss[i])
+			continue;
+		json_obj(j);
+		put_text(j, "name", loss_reasons[i].name);
+		put_text(j, "text", loss_reasons[i].text);
+		put_text(j, "remedy", loss_reasons[i].remedy);
+		put_number(j, "n", meta->loss[i]);
+		json_key(j, "is_sample");
+		json_bool(j, loss_reasons[i].is_sample);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_meta(struct json *j, const char *key, const struct profile *p)
+{
+	const struct profile_meta *meta = &p->meta;
+	json_key(j, key);
+	json_obj(j);
+	put_text(j, "command", profile_str(p, meta->command));
+	put_text(j, "host", profile_str(p, meta->host));
+	put_text(j, "kernel", profile_str(p, meta->kernel));
+	put_text(j, "clock", profile_str(p, meta->clock));
+	put_number(j, "cpus", meta->cpus);
+	put_start(j, meta->start_wall_ns);
+	put_number(j, "start_ms", meta->start_wall_ns / 1000000);
+	put_number(j, "duration_ns", meta->duration_ns);
+	put_number(j, "own_cpu_ns", meta->own_cpu_ns);
+	put_number(j, "own_peak_bytes", meta->own_peak_bytes);
+	put_number(j, "lost_samples", profile_lost_samples(p));
+	put_losses(j, meta);
+	json_end(j);
+}
+
+/* --- threads --- */
+
+static uint32_t thread_text(const struct profile *p, uint32_t labels, const char *key)
+{
+	uint32_t id = strtab_find(&p->strings, key);
+	const struct label *l = id == UINT32_MAX ? NULL : label_find(&p->series, labels, id);
+	return l && !l->is_num ? l->str : 0;
+}
+
+static bool is_thread(const void *ctx, uint32_t i)
+{
+	const struct container *c = ((const void *const *)ctx)[0];
+	const struct container_thread *want = ((const void *const *)ctx)[1];
+	const struct container_thread *t = &c->threads.v[i];
+	return t->pid == want->pid && t->tid == want->tid &&
+	       (want->tid != SAMPLE_NO_ID || t->name == want->name);
+}
+
+/* Its number; 0 when there are too many, or nothing tells them apart. */
+static uint32_t thread_of(struct container *c, size_t row)
+{
+	const struct profile *p = c->p;
+	const struct sample_columns *s = &p->samples;
+	uint32_t labels = p->series.series.v[s->series[row]].labels;
+	struct container_thread t = { s->pid[row], s->tid[row], thread_text(p, labels, "comm"),
+				      thread_text(p, labels, "process") };
+	if (t.pid == SAMPLE_NO_ID && t.tid == SAMPLE_NO_ID && !t.name)
+		return 0;
+	uint64_t key = hash_mix((uint64_t)t.pid << 32 | t.tid, t.tid == SAMPLE_NO_ID ? t.name : 0);
+	const void *ctx[2] = { c, &t };
+	uint32_t found, fresh = c->threads.n;
+	if (map_lookup(&c->thread_index, key, is_thread, ctx, &found))
+		return found;
+	if (fresh == CONTAINER_MAX_THREADS)
+		return 0;
+	vec_push(&c->threads, t);
+	return map_intern(&c->thread_index, key, fresh, is_thread, ctx);
+}
+
+static void put_id(struct json *j, const char *key, uint32_t id)
+{
+	json_key(j, key);
+	if (id == SAMPLE_NO_ID)
+		json_str(j, NULL);
+	else
+		json_u64(j, id);
+}
+
+static void put_threads(const struct container *c, struct json *j)
+{
+	json_key(j, "threads");
+	json_arr(j);
+	for (size_t i = 0; i < c->threads.n; i++) {
+		const struct container_thread *t = &c->threads.v[i];
+		json_obj(j);
+		put_id(j, "pid", t->pid);
+		put_id(j, "tid", t->tid);
+		put_text(j, "name", profile_str(c->p, t->name));
+		put_text(j, "process", profile_str(c->p, t->process));
+		json_end(j);
+	}
+	json_end(j);
+}
+
+/* --- samples --- */
+
+/* Where times count from: the start of the recording, or, where times are of a clock that began long before, the first sample. */
+static int64_t time_origin(const struct profile *p)
+{
+	const struct sample_columns *c = &p->samples;
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	for (size_t i = 0; i < c->n; i++) {
+		first = c->time_ns[i] < first ? c->time_ns[i] : first;
+		last = c->time_ns[i] > last ? c->time_ns[i] : last;
+	}
+	int64_t start = p->meta.start_mono_ns;
+	bool fits = sum_sub(first, start) > -MAX_TIME_NS && sum_sub(last, start) < MAX_TIME_NS;
+	return fits || first == INT64_MAX ? start : first;
+}
+
+/* The rows that can be shown; returns how many cannot: times and values beyond what a browser counts exactly. */
+static uint64_t gather_rows(struct container *c, const struct tree_samples *samples,
+			    const uint32_t *index, struct container_rows *out)
+{
+	const struct sample_columns *s = &c->p->samples;
+	int64_t origin = time_origin(c->p);
+	uint64_t left_out = 0;
+	for (size_t i = 0; i < samples->rows.n; i++) {
+		const struct tree_sample *from = &samples->rows.v[i];
+		int64_t length_ns = sample_length_ns(s, from->row);
+		int64_t time_ns = sum_sub(s->time_ns[from->row], origin);
+		if (time_ns < -MAX_TIME_NS || time_ns > MAX_TIME_NS || length_ns > MAX_TIME_NS ||
+		    from->value < 0 || from->value > MAX_TIME_NS) {
+			left_out++;
+			continue;
+		}
+		vec_push(&out->rows, (struct container_row){ time_ns, length_ns > 0 ? length_ns : 0,
+							     from->value, thread_of(c, from->row),
+							     index[from->node] });
+	}
+	return left_out;
+}
+
+static void add_samples(struct container *c, const struct tree_samples *samples,
+			const uint32_t *index)
+{
+	struct container_rows rows = { 0 };
+	struct json *j = &c->json;
+	size_t before = c->parts.len;
+	uint64_t left_out = gather_rows(c, samples, index, &rows);
+	uint64_t n = rows.rows.n;
+	container_rows_settle(&rows, CONTAINER_MAX_ROWS);
+	if (rows.rows.n > CONTAINER_MAX_ROWS) { /* as many threads and nodes as that */
+		left_out += n;
+		rows.rows.n = 0;
+	}
+	bool has_lengths = container_rows_put(&rows, &c->parts);
+	json_key(j, "timeline");
+	json_obj(j);
+	put_number(j, "rows", rows.rows.n);
+	put_number(j, "bytes", c->parts.len - before);
+	put_number(j, "window_ns", rows.window_ns);
+	put_number(j, "sampled", n);
+	put_number(j, "left_out", left_out);
+	json_key(j, "lengths");
+	json_bool(j, has_lengths);
+	json_end(j);
+	vec_done(&rows.rows);
+}
+
+/* --- types --- */
+
+/* What a sample stands for; 0: not known, or series differ. */
+static int64_t type_period(const struct profile *p, uint32_t type)
+{
+	int64_t period = 0;
+	for (size_t i = 0; i < p->series.series.n; i++) {
+		const struct series *s = &p->series.series.v[i];
+		if (s->type != type || s->period == period)
+			continue;
+		if (period)
+			return 0;
+		period = s->period;
+	}
+	return period;
+}
+
+/* Of a stack's leaf: whether it is code in a file, and has no name. */
+static bool is_nameless(const struct profile *p, uint32_t stack)
+{
+	const struct line *lines;
+	uint32_t leaf = stack_leaf(&p->stacks, stack);
+	if (leaf == UINT32_MAX || p->frames.frames.v[leaf].mapping == MAPPING_NONE)
+		return false;
+	return names_get(&p->names, leaf, &lines) == 0;
+}
+
+/* What is counted in code without a name, in values of the type: a share of their sum. */
+static double nameless_share(const struct profile *p, uint32_t type)
+{
+	const struct sample_columns *s = &p->samples;
+	double nameless = 0, all = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		if (p->series.series.v[s->series[i]].type != type)
+			continue;
+		all += (double)s->value[i];
+		nameless += is_nameless(p, s->stack[i]) ? (double)s->value[i] : 0;
+	}
+	return all > 0 ? nameless / all : 0;
+}
+
+static void put_type(struct container *c, uint32_t type, const struct tree *t)
+{
+	const struct profile *p = c->p;
+	const struct type *of = &p->series.types.v[type];
+	struct json *j = &c->json;
+	put_text(j, "name", t->type_name);
+	put_text(j, "sample_type", profile_str(p, of->sample_type));
+	put_text(j, "unit", t->unit);
+	json_key(j, "scale");
+	json_num(j, t->scale > 0 ? t->scale : NAN);
+	put_text(j, "scaled_unit", t->scaled_unit);
+	put_number(j, "period", type_period(p, type));
+	put_text(j, "period_unit", profile_str(p, of->period_unit));
+	put_number(j, "samples", t->n_samples);
+	put_number(j, "total", t->nodes.v[TREE_ROOT].total);
+	put_number(j, "unfiltered", t->unfiltered_total);
+	put_number(j, "truncated", headline_truncated(t));
+	json_key(j, "nameless");
+	json_num(j, nameless_share(p, type));
+}
+
+void container_add(struct container *c, uint32_t type, struct tree *t,
+		   const struct tree_samples *samples)
+{
+	struct json *j = &c->json;
+	size_t before = c->parts.len;
+	json_obj(j);
+	put_type(c, type, t);
+	uint32_t *index = container_put_tree(t, CONTAINER_MAX_NODES, NULL, &c->parts);
+	put_number(j, "tree_bytes", c->parts.len - before);
+	if (samples)
+		add_samples(c, samples, index);
+	json_end(j);
+	free(index);
+	if (type == c->shown)
+		c->shown_row = c->n_types;
+	c->n_types++;
+}
+
+static const char *diff_norm(const struct tree *t)
+{
+	return t->other_factor == 0 ? "share" : t->other_factor == 1 ? "abs" : "rate";
+}
+
+void container_add_diff(struct container *c, uint32_t type, struct tree *t,
+			const struct profile *older)
+{
+	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
+	struct json *j = &c->json;
+	size_t before = c->parts.len;
+	json_obj(j);
+	put_type(c, type, t);
+	put_number(j, "older_total", root->other_total);
+	json_key(j, "older_factor"); /* 0: shares are compared */
+	json_num(j, t->other_factor);
+	if (older)
+		put_meta(j, "older", older);
+	free(container_put_tree(t, CONTAINER_MAX_NODES, diff_norm(t), &c->parts));
+	put_number(j, "tree_bytes", c->parts.len - before);
+	json_end(j);
+	c->n_types++;
+}
+
+/* --- all together --- */
+
+void container_begin(struct container *c, const struct profile *p, uint32_t shown)
+{
+	*c = (struct container){ .p = p, .shown = shown };
+	c->json = json_to(&c->types);
+	json_arr(&c->json);
+	vec_push(&c->threads, (struct container_thread){ SAMPLE_NO_ID, SAMPLE_NO_ID, 0, 0 });
+}
+
+void container_done(struct container *c)
+{
+	buf_done(&c->types);
+	buf_done(&c->parts);
+	vec_done(&c->threads);
+	map_done(&c->thread_index);
+}
+
+static void put_header(struct container *c, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	put_number(&j, "version", CONTAINER_VERSION);
+	put_text(&j, "made_by", "cresset " CRESSET_VERSION);
+	put_meta(&j, "meta", c->p);
+	put_number(&j, "origin_ns", sum_sub(time_origin(c->p), c->p->meta.start_mono_ns));
+	put_threads(c, &j);
+	put_number(&j, "shown", c->shown_row);
+	json_end(&j);
+	b->len--; /* the types are in it, too */
+	buf_adds(b, ",\"types\":");
+	json_end(&c->json);
+	buf_add(b, c->types.data, c->types.len);
+	buf_addc(b, '}');
+}
+
+/* more: what the next step takes beside what is held. */
+static int may_go_on(const struct container *c, uint64_t more, struct err *err)
+{
+	const struct container_watch *watch = c->watch;
+	uint64_t held = c->parts.len + c->types.len;
+	return watch ? watch->may_go_on(watch->ctx, held + more, err) : 0;
+}
+
+int container_end(struct container *c, struct buf *gz, struct err *err)
+{
+	struct buf header = { 0 }, plain = { 0 };
+	int rc = may_go_on(c, 2 * (c->parts.len + c->types.len), err);
+	if (rc)
+		return rc;
+	put_header(c, &header);
+	buf_adds(&plain, "CRC1");
+	put_varint(&plain, header.len);
+	buf_add(&plain, header.data, header.len);
+	buf_add(&plain, c->parts.data, c->parts.len);
+	buf_done(&c->parts);
+	rc = fs_gzip(plain.data, plain.len, gz);
+	buf_done(&header);
+	buf_done(&plain);
+	return rc < 0 ? err_set(err, -rc, "the report cannot be packed") : 0;
+}
+
+static bool *types_with_samples(const struct profile *p)
+{
+	bool *has = xcalloc(p->series.types.n + 1, sizeof *has);
+	for (size_t i = 0; i < p->samples.n; i++)
+		has[p->series.series.v[p->samples.series[i]].type] = true;
+	return has;
+}
+
+int container_choose(const struct profile *p, const char *want, bool **wanted, uint32_t *shown,
+		     struct err *err)
+{
+	int rc = format_pick_type(p, want, shown, err);
+	if (rc)
+		return rc;
+	bool *has = types_with_samples(p);
+	size_t n = p->series.types.n, kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = profile_str(p, p->series.types.v[i].name);
+		bool asked = !want || i == *shown || strcmp(name, want) == 0;
+		has[i] = (has[i] || i == *shown) && asked && kept < CONTAINER_MAX_TYPES;
+		kept += has[i];
+	}
+	*wanted = has;
+	return 0;
+}
+
+/* What a sample of a type takes while its rows are put in order: itself, and rows before and after they are added up. */
+enum { ROW_WORK_BYTES = sizeof(struct tree_sample) + 4 * sizeof(struct container_row) };
+
+static uint64_t rows_of_type(const struct profile *p, uint32_t type)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < p->samples.n; i++)
+		n += p->series.series.v[p->samples.series[i]].type == type;
+	return n;
+}
+
+int container_add_type(struct container *c, struct profile *p, uint32_t type,
+		       const struct format_write_opts *opts, struct tree **out, struct err *err)
+{
+	struct tree_opts tree_opts = opts->tree;
+	struct tree_samples samples = { 0 };
+	tree_opts.type = type;
+	bool in_order = profile_has_times(c->p) && !tree_opts.inverted && !tree_opts.max_depth;
+	uint64_t rows_bytes = in_order ? rows_of_type(p, type) * ROW_WORK_BYTES : 0;
+	int rc = may_go_on(c, rows_bytes, err);
+	if (rc == 0)
+		rc = in_order ? tree_build_samples(p, &tree_opts, out, &samples, err)
+			      : tree_build(p, &tree_opts, out, err);
+	if (rc == 0)
+		rc = may_go_on(c, rows_bytes + (*out)->nodes.n * sizeof(struct tree_node), err);
+	if (rc == 0)
+		container_add(c, type, *out, in_order ? &samples : NULL);
+	vec_done(&samples.rows);
+	return rc;
+}
+
+int container_write(struct profile *p, const struct format_write_opts *opts,
+		    const struct container_watch *watch, struct buf *gz, struct err *err)
+{
+	struct container c;
+	bool *wanted;
+	uint32_t shown;
+	int rc = container_choose(p, opts->type, &wanted, &shown, err);
+	if (rc)
+		return rc;
+	container_begin(&c, p, shown);
+	c.watch = watch;
+	for (uint32_t i = 0; rc == 0 && i < p->series.types.n; i++) {
+		struct tree *t = NULL;
+		if (wanted[i])
+			rc = container_add_type(&c, p, i, opts, &t, err);
+		tree_free(t);
+	}
+	if (rc == 0)
+		rc = container_end(&c, gz, err);
+	container_done(&c);
+	free(wanted);
+	return rc;
+}

@@ -1,0 +1,180 @@
+#include "query/lanes_json.h"
+
+#include "base/json.h"
+#include "profile/sum.h"
+
+#include <string.h>
+
+enum { PARTS_OF_BUCKET = 500 };
+
+static int64_t part_ns(const struct query_lanes *l)
+{
+	int64_t part = l->bucket_ns / PARTS_OF_BUCKET;
+	return part ? part : 1;
+}
+
+/* --- density ---------------------------------------------------------------------------------- */
+
+struct density {
+	const struct query_lanes *l;
+	const struct lane *lane;
+	int64_t part_ns;
+	int64_t left_ns[LANE_STATES]; /* of what was not written yet */
+};
+
+/* What a bucket has in parts. What is less than one is carried on, so that sums stay right. */
+static void next_parts(struct density *d, size_t bucket, int64_t out[LANE_STATES])
+{
+	for (int s = 0; s < LANE_STATES; s++) {
+		int64_t ns = d->lane->times_ns[s * d->l->buckets + bucket];
+		ns = sum_add(ns, ns ? d->left_ns[s] : 0);
+		out[s] = ns / d->part_ns;
+		if (d->lane->times_ns[s * d->l->buckets + bucket])
+			d->left_ns[s] = ns % d->part_ns;
+	}
+}
+
+static void run_json(struct json *j, size_t gap, size_t n, const int64_t parts[LANE_STATES])
+{
+	json_u64(j, gap);
+	json_u64(j, n);
+	for (int s = 0; s < LANE_STATES; s++)
+		json_i64(j, parts[s]);
+}
+
+static void density_json(struct json *j, const struct query_lanes *l, const struct lane *lane)
+{
+	struct density d = { .l = l, .lane = lane, .part_ns = part_ns(l) };
+	int64_t run[LANE_STATES] = { 0 }, parts[LANE_STATES];
+	static const int64_t nothing[LANE_STATES];
+	size_t gap = 0, n = 0;
+	json_arr(j);
+	for (size_t i = 0; i < l->buckets; i++) {
+		next_parts(&d, i, parts);
+		if (n && memcmp(parts, run, sizeof run) != 0) {
+			run_json(j, gap, n, run);
+			gap = n = 0;
+		}
+		if (memcmp(parts, nothing, sizeof nothing) == 0) {
+			gap++;
+			continue;
+		}
+		memcpy(run, parts, sizeof run);
+		n++;
+	}
+	if (n)
+		run_json(j, gap, n, run);
+	json_end(j);
+}
+
+/* --- lanes ------------------------------------------------------------------------------------ */
+
+static void spans_json(struct json *j, const struct query_lanes *l, const struct lane *lane)
+{
+	int64_t at_ns = l->from_ns;
+	json_arr(j);
+	for (size_t i = 0; i < lane->n_spans; i++) {
+		const struct lane_span *s = &lane->spans[i];
+		json_i64(j, s->from_ns - at_ns);
+		json_i64(j, s->to_ns - s->from_ns);
+		json_u64(j, s->state);
+		json_u64(j, s->stack);
+		at_ns = s->to_ns;
+	}
+	json_end(j);
+}
+
+static void lane_json(struct json *j, const struct query_lanes *l, const struct lane *lane)
+{
+	static const char *const totals[LANE_STATES] = { "on_ns", "off_ns", "wait_ns" };
+	json_obj(j);
+	if (lane->names) {
+		json_key(j, "labels");
+		json_obj(j);
+		for (uint32_t i = 0; i < l->n_by; i++) {
+			json_key(j, l->by[i]);
+			json_str(j, lane->names[i]);
+		}
+		json_end(j);
+	} else {
+		json_key(j, "count");
+		json_u64(j, lane->n);
+	}
+	for (int s = 0; s < LANE_STATES; s++) {
+		json_key(j, totals[s]);
+		json_i64(j, lane->total_ns[s]);
+	}
+	json_key(j, "density");
+	density_json(j, l, lane);
+	json_key(j, "spans");
+	spans_json(j, l, lane);
+	json_end(j);
+}
+
+static void texts_json(struct json *j, const char *key, const char *const *texts, uint32_t n)
+{
+	json_key(j, key);
+	json_arr(j);
+	for (uint32_t i = 0; i < n; i++)
+		json_str(j, texts[i]);
+	json_end(j);
+}
+
+static void head_json(struct json *j, const struct query_lanes *l)
+{
+	json_key(j, "format");
+	json_str(j, "cresset.lanes");
+	json_key(j, "version");
+	json_u64(j, 1);
+	texts_json(j, "types", l->types, l->n_types);
+	texts_json(j, "by", l->by, l->n_by);
+	json_key(j, "from_ns");
+	json_i64(j, l->from_ns);
+	json_key(j, "to_ns");
+	json_i64(j, l->to_ns);
+	json_key(j, "bucket_ns");
+	json_i64(j, l->bucket_ns);
+	json_key(j, "buckets");
+	json_u64(j, l->buckets);
+	json_key(j, "exact");
+	json_bool(j, l->is_exact);
+	json_key(j, "resolution_ns");
+	json_i64(j, l->resolution_ns);
+	json_key(j, "ids_missing");
+	json_bool(j, l->ids_missing);
+	json_key(j, "part_ns");
+	json_i64(j, part_ns(l));
+}
+
+static void stacks_json(struct json *j, const struct query_lanes *l)
+{
+	json_key(j, "stacks");
+	json_arr(j);
+	for (uint32_t i = 0; i < l->n_stacks; i++) {
+		json_arr(j);
+		json_str(j, l->stacks[i].leaf);
+		json_str(j, l->stacks[i].id);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+void lanes_json(const struct query_lanes *l, struct buf *b)
+{
+	struct json j = json_to(b);
+	json_obj(&j);
+	head_json(&j, l);
+	json_key(&j, "lanes");
+	json_arr(&j);
+	for (uint32_t i = 0; i < l->n_lanes; i++)
+		lane_json(&j, l, &l->lanes[i]);
+	json_end(&j);
+	json_key(&j, "others");
+	if (l->rest.n)
+		lane_json(&j, l, &l->rest);
+	else
+		json_str(&j, NULL);
+	stacks_json(&j, l);
+	json_end(&j);
+	buf_addc(b, '\n');
+}

@@ -1,0 +1,180 @@
+/* Spans of lanes that are threads. What a moment stands for is told in query/lanes.h; here it also ends where the next thing is known: half
+ * the way to the next moment when that is at most one and a half of its worth away, and at waits. */
+#include "profile/sum.h"
+#include "query/lanes_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_BUCKETS = 2 }; /* narrower ones are in the buckets only */
+
+struct spanning {
+	struct lanes_work *w;
+	VEC(struct lane_span) spans; /* state and fact */
+	struct map stack_of;         /* fact → stack of the answer */
+	VEC(struct lane_stack) stacks;
+	struct stack_ids *ids; /* by dictionary */
+};
+
+static int row_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct lanes_work *w = ctx;
+	const struct lane_row *x = a, *y = b;
+	uint32_t s = lanes_slot(w, x->key), t = lanes_slot(w, y->key);
+	if (s != t)
+		return s < t ? -1 : 1;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->is_moment < y->is_moment ? -1 : x->is_moment > y->is_moment;
+}
+
+/* Many short waits together are somewhere in their time. */
+static bool is_sum(const struct lane_row *r)
+{
+	return !r->is_moment && r->value_ns < r->length_ns;
+}
+
+static int64_t end_ns(const struct lane_row *r)
+{
+	return sum_add(r->time_ns, r->length_ns);
+}
+
+static int64_t middle(int64_t a, int64_t b)
+{
+	return a + (int64_t)(((__int128)b - a) / 2);
+}
+
+/* How far a moment worth `worth` reaches to a side where the next thing is known `edge` away. */
+static int64_t reach(int64_t edge_ns, int64_t worth_ns)
+{
+	return edge_ns <= worth_ns / 4 * 3 ? edge_ns : worth_ns / 2;
+}
+
+static struct lane_span span_of(const struct lane_row *r, const struct lane_row *before,
+				const struct lane_row *behind)
+{
+	struct lane_span s = { r->time_ns, end_ns(r), r->state, r->fact };
+	int64_t before_ns = INT64_MAX, behind_ns = INT64_MAX, at = r->time_ns;
+	int64_t worth_ns = r->value_ns > 0 ? r->value_ns : 0;
+	if (!r->is_moment)
+		return s;
+	if (before)
+		before_ns = at - (before->is_moment ? middle(before->time_ns, at) : end_ns(before));
+	if (behind)
+		behind_ns =
+			(behind->is_moment ? middle(at, behind->time_ns) : behind->time_ns) - at;
+	s.from_ns = sum_sub(at, reach(before_ns, worth_ns));
+	s.to_ns = sum_add(at, reach(behind_ns, worth_ns));
+	return s;
+}
+
+static void flush(struct spanning *g, struct lane_span *s)
+{
+	const struct lanes_work *w = g->w;
+	if (s->to_ns - s->from_ns >= LEAST_BUCKETS * w->axis.step_ns)
+		vec_push(&g->spans, *s);
+	s->to_ns = s->from_ns;
+}
+
+static const struct lane_row *next_row(const struct lane_row *r, const struct lane_row *end)
+{
+	while (++r < end && is_sum(r))
+		;
+	return r < end ? r : NULL;
+}
+
+/* Equal stacks that touch are one span. */
+static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n)
+{
+	const struct lanes_work *w = g->w;
+	const struct lane_row *end = rows + n, *before = NULL;
+	struct lane_span open = { w->q->from_ns, w->q->from_ns, 0, 0 };
+	for (const struct lane_row *r = rows; r && r < end; r = next_row(r, end)) {
+		if (is_sum(r))
+			continue;
+		struct lane_span s = span_of(r, before, next_row(r, end));
+		before = r;
+		s.from_ns = s.from_ns > open.to_ns ? s.from_ns : open.to_ns;
+		s.to_ns = s.to_ns < w->q->to_ns ? s.to_ns : w->q->to_ns;
+		if (s.to_ns <= s.from_ns)
+			continue;
+		bool goes_on = open.to_ns == s.from_ns && open.state == s.state &&
+			       open.stack == s.stack && open.to_ns > open.from_ns;
+		if (goes_on) {
+			open.to_ns = s.to_ns;
+			continue;
+		}
+		int64_t busy_ns = s.to_ns;
+		flush(g, &open);
+		open = s;
+		open.to_ns = busy_ns;
+	}
+	flush(g, &open);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+static uint32_t answer_stack(struct spanning *g, uint32_t fact)
+{
+	const struct stack_fact *f = &g->w->facts.all.v[fact];
+	struct profile *dict = g->w->facts.dicts.v[f->dict];
+	const uint32_t *known = map_get(&g->stack_of, fact);
+	struct lane_stack s;
+	if (known)
+		return *known;
+	struct stack_id id = stack_id_of(&g->ids[f->dict], dict, f->stack);
+	stack_id_text(&id, s.id);
+	s.leaf = arena_dup(&g->w->out->arena, f->leaf, strlen(f->leaf));
+	map_put(&g->stack_of, fact, g->stacks.n);
+	vec_push(&g->stacks, s);
+	return g->stacks.n - 1;
+}
+
+static void take_spans(struct spanning *g, struct lane *lane)
+{
+	for (size_t i = 0; i < g->spans.n; i++)
+		g->spans.v[i].stack = answer_stack(g, g->spans.v[i].stack);
+	lane->n_spans = g->spans.n;
+	lane->spans = arena_dup(&g->w->out->arena, g->spans.v, g->spans.n * sizeof *g->spans.v);
+	vec_clear(&g->spans);
+}
+
+static bool is_thread(const struct query_lanes *out, const struct lane *lane)
+{
+	bool has_tid = false;
+	for (uint32_t i = 0; i < out->n_by; i++)
+		has_tid |= strcmp(out->by[i], "tid") == 0 && *lane->names[i];
+	return has_tid;
+}
+
+static void add_lanes(struct spanning *g)
+{
+	struct lanes_work *w = g->w;
+	size_t end;
+	for (size_t first = 0; first < w->rows.n; first = end) {
+		uint32_t slot = lanes_slot(w, w->rows.v[first].key);
+		for (end = first + 1; end < w->rows.n && lanes_slot(w, w->rows.v[end].key) == slot;)
+			end++;
+		if (slot >= w->out->n_lanes || !is_thread(w->out, &w->out->lanes[slot]))
+			continue;
+		add_lane(g, w->rows.v + first, end - first);
+		take_spans(g, &w->out->lanes[slot]);
+	}
+}
+
+void lanes_add_spans(struct lanes_work *w)
+{
+	struct spanning g = { .w = w };
+	if (w->rows.n)
+		qsort_r(w->rows.v, w->rows.n, sizeof *w->rows.v, row_cmp, w);
+	g.ids = xcalloc(w->facts.dicts.n + 1, sizeof *g.ids);
+	add_lanes(&g);
+	w->out->n_stacks = g.stacks.n;
+	w->out->stacks = arena_dup(&w->out->arena, g.stacks.v, g.stacks.n * sizeof *g.stacks.v);
+	for (size_t i = 0; i < w->facts.dicts.n; i++)
+		stack_ids_done(&g.ids[i]);
+	free(g.ids);
+	vec_done(&g.spans);
+	vec_done(&g.stacks);
+	map_done(&g.stack_of);
+}

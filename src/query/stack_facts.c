@@ -1,0 +1,83 @@
+#include "query/stack_facts.h"
+
+int stack_facts_init(struct stack_facts *s, const struct tree_opts *opts, struct err *err)
+{
+	*s = (struct stack_facts){ .has_filter = opts->focus || opts->ignore };
+	return tree_filter_init(&s->filter, opts, err);
+}
+
+void stack_facts_done(struct stack_facts *s)
+{
+	tree_filter_done(&s->filter);
+	vec_done(&s->dicts);
+	vec_done(&s->all);
+	vec_done(&s->frames);
+	map_done(&s->index);
+}
+
+uint64_t stack_facts_bytes(const struct stack_facts *s)
+{
+	return vec_size_bytes(&s->all) + map_size_bytes(&s->index);
+}
+
+static uint32_t find_dict(struct stack_facts *s, struct profile *dict)
+{
+	if (s->last_dict < s->dicts.n && s->dicts.v[s->last_dict] == dict)
+		return s->last_dict;
+	uint32_t i = 0;
+	while (i < s->dicts.n && s->dicts.v[i] != dict)
+		i++;
+	if (i == s->dicts.n)
+		vec_push(&s->dicts, dict);
+	return s->last_dict = i;
+}
+
+/* What the functions of a frame, inlined ones too, mean to the filter. The innermost one that is shown is the leaf, when there is none yet. */
+static unsigned look_at_frame(struct stack_facts *s, struct profile *dict, uint32_t frame,
+			      const char **leaf)
+{
+	struct shown_line lines[NAMES_MAX_INLINE];
+	uint32_t n = profile_frame_lines(dict, frame, lines, NAMES_MAX_INLINE);
+	unsigned all = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct tree_func f = { .name = lines[i].name,
+				       .binary = profile_frame_binary(dict, frame),
+				       .file = lines[i].file,
+				       .kind = dict->frames.frames.v[frame].kind,
+				       .inlined = i + 1 < n };
+		unsigned bits = tree_filter_func(&s->filter, &dict->strings, &f);
+		if (!*leaf && !(bits & FUNC_DROP))
+			*leaf = profile_str(dict, lines[i].name);
+		all |= bits;
+	}
+	return all;
+}
+
+static struct stack_fact find_out(struct stack_facts *s, struct profile *dict, uint32_t stack)
+{
+	uint32_t depth = stack_depth(&dict->stacks, stack);
+	struct stack_fact f = { .stack = stack };
+	unsigned bits = 0;
+	vec_reserve(&s->frames, depth + 1);
+	stack_frames(&dict->stacks, stack, s->frames.v);
+	for (uint32_t i = depth; i-- > 0 && (!f.leaf || s->has_filter);)
+		bits |= look_at_frame(s, dict, s->frames.v[i], &f.leaf);
+	f.leaf = f.leaf ? f.leaf : "";
+	f.passes = tree_filter_passes(&s->filter, bits);
+	f.state = state_of_stack(dict, stack).state;
+	return f;
+}
+
+uint32_t stack_facts_get(struct stack_facts *s, struct profile *dict, uint32_t stack)
+{
+	uint32_t dict_id = find_dict(s, dict), fresh = s->all.n;
+	uint64_t key = (uint64_t)dict_id << 32 | stack;
+	const uint32_t *known = map_get(&s->index, key);
+	if (known)
+		return *known;
+	struct stack_fact f = find_out(s, dict, stack);
+	f.dict = dict_id;
+	vec_push(&s->all, f);
+	map_put(&s->index, key, fresh);
+	return fresh;
+}

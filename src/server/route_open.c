@@ -1,0 +1,66 @@
+/* POST /api/v1/open: a file in any format that can be read, as what the page's Import screen shows. Nothing of it is kept. */
+#include "base/clock.h"
+#include "format/container.h"
+#include "query/part.h"
+#include "server/ask.h"
+#include "server/body_profile.h"
+#include "server/handlers.h"
+
+#include <errno.h>
+
+#define CONTAINER_TYPE "application/vnd.cresset.report"
+
+static unsigned status_of(int rc)
+{
+	switch (rc) {
+	case -ENOTSUP:
+		return 415;
+	case -EFBIG:
+	case -E2BIG:
+	case -ENOMEM:
+	case -ETIME:
+		return 413;
+	case -EBUSY:
+	case -ECANCELED:
+		return 503;
+	}
+	return 400;
+}
+
+static int may_go_on(void *ctx, uint64_t bytes, struct err *err)
+{
+	const struct guard *guard = ctx;
+	int rc = guard_check(guard, err);
+	return rc ? rc : guard_memory(guard, bytes, err);
+}
+
+/* Reading and writing have one time together. */
+static int open_body(struct request *r, struct profile *p, struct buf *gz, struct err *err)
+{
+	struct guard_limits limits = ask_limits(r);
+	struct guard guard = { &limits, clock_mono_ns() };
+	struct format_write_opts opts = { 0 };
+	int rc = body_read_profile(r, p, &limits, err);
+	if (rc < 0)
+		return rc;
+	query_default_frames(p, &opts.tree);
+	return container_write(p, &opts, &(struct container_watch){ may_go_on, &guard }, gz, err);
+}
+
+void handle_open(struct request *r)
+{
+	struct profile *p = profile_new();
+	struct buf gz = { 0 };
+	struct err err = { 0 };
+	int rc = open_body(r, p, &gz, &err);
+	profile_free(p);
+	if (rc == 0) {
+		reply_body(r, CONTAINER_TYPE, &gz);
+		return;
+	}
+	buf_done(&gz);
+	if (rc == -ENOMEM || rc == -ETIME)
+		err_hint(&err, "cresset flame FILE -o report.html makes the same page, without "
+			       "this server's limits");
+	reply_error(r, status_of(rc), &err);
+}

@@ -1,0 +1,32 @@
+/* server/symbols_files.h: the folder of symbol tables (server/symbols.h). */
+#ifndef CRESSET_SERVER_SYMBOLS_FILES_H
+#define CRESSET_SERVER_SYMBOLS_FILES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/frame.h"
+
+struct symbols_file {
+	uint8_t id[BUILD_ID_MAX];
+	size_t id_len;
+	uint64_t bytes;
+	bool is_new;
+	int64_t used_ns; /* Unix time; a day late at most */
+};
+
+/* The descriptor, or -errno. */
+int symbols_dir_open(const char *store_dir, struct err *err);
+void symbols_dir_close(int dir);
+/* What is whole; the rest is removed. */
+int symbols_dir_read(int dir, void (*file)(void *ctx, const struct symbols_file *f), void *ctx,
+		     struct err *err);
+
+/* It is synced when it returns 0, and not there otherwise. */
+int symbols_file_write(int dir, const struct symbols_file *f, const void *data, struct err *err);
+int symbols_file_read(int dir, const struct symbols_file *f, struct buf *out);
+void symbols_file_unlink(int dir, const struct symbols_file *f);
+/* It is no longer new. */
+void symbols_file_settle(int dir, struct symbols_file *f);
+void symbols_file_use(int dir, struct symbols_file *f, int64_t now_ns);
+
+#endif

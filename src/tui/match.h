@@ -1,0 +1,25 @@
+/* tui/match.h: what is typed behind `/`: a part of a name, upper and lower case alike, or /a regular expression/ as selectors have them, which need not match the whole name. */
+#ifndef CRESSET_TUI_MATCH_H
+#define CRESSET_TUI_MATCH_H
+
+#include "base/err.h"
+
+#include <regex.h>
+#include <stdbool.h>
+
+struct match { /* zeroed: everything matches */
+	char *text;
+	bool is_regex;
+	regex_t regex;
+};
+
+/* "" matches everything. -EINVAL with words, and *m is as it was. */
+int match_set(struct match *m, const char *text, struct err *err);
+void match_done(struct match *m);
+bool match_is(const struct match *m, const char *name);
+static inline bool match_is_on(const struct match *m)
+{
+	return m->text != NULL;
+}
+
+#endif

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# report.html: what the file is made of, how large it is, and that names in it are text. What it shows is tests/web/report.test.js.
+. tests/cli/lib.sh
+. tests/cli/lib_serve.sh
+folded=tests/golden/folded pprof=tests/golden/pprof
+dir=$tmp/dir
+mkdir "$dir"
+
+# The bytes of one of the page's packed parts.
+part() { sed -n "s,.*id=\"$2\">\([^<]*\)</script>.*,\1,p" "$1" | base64 -d | gunzip; }
+# The container's header.
+header() { part "$1" data | python3 -c '
+import sys
+b, n, at, shift = sys.stdin.buffer.read(), 0, 4, 0
+while True:
+    n |= (b[at] & 127) << shift
+    shift, at = shift + 7, at + 1
+    if b[at - 1] < 128:
+        break
+assert b[:4] == b"CRC1"
+sys.stdout.write(b[at:at + n].decode())'; }
+field() { header "$1" | python3 -c "import json, sys; h = json.load(sys.stdin); print($2)"; }
+# Whether the hashes in the policy are those of what stands in the file.
+hashes_fit() {
+	local what script style
+	script=$(tr -d '\0' <"$1" | sed -n '/^<script>/,/<\/script>/p' | sed '1s/^<script>//; s,</script>.*,,' | python3 -c 'import sys; sys.stdout.write(sys.stdin.read()[:-1])' | openssl dgst -sha256 -binary | base64)
+	style=$(sed -n '/^<style>/,/<\/style>/p' "$1" | sed '1s/^<style>//; s,</style>.*,,' | python3 -c 'import sys; sys.stdout.write(sys.stdin.read()[:-1])' | openssl dgst -sha256 -binary | base64)
+	for what in "$script" "$style"; do grep -qF "'sha256-$what'" "$1" || return 1; done
+}
+
+ends "a page" 0 flame $folded/simple.txt -o "$dir/a.html"
+is "… nothing on standard output" "$out" ""
+only_files "… and no .tmp is left" "$dir" a.html
+is "… that is whole" "$(tail -1 "$dir/a.html")" "</html>"
+holds "… whose policy has the hashes of its script and style" hashes_fit "$dir/a.html"
+has "… and lets nothing else in" "default-src 'none'; script-src blob: 'sha256-" "$(cat "$dir/a.html")"
+hasnt "… refers to nothing outside" "http://" "$(grep -v 'id="\(modules\|data\)"' "$dir/a.html" | sed 's,http://www.w3.org,,g')"
+is "… the same again" "$("$cresset" flame $folded/simple.txt -o "$dir/b.html"; cmp "$dir/a.html" "$dir/b.html" && echo same)" same
+ends "convert writes one" 0 convert $folded/simple.txt -o "$dir/b.html"
+is "… of the same total" "$(field "$dir/b.html" 'h["types"][0]["total"]')" "$("$cresset" report $folded/simple.txt --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["total"])')"
+ends "query, too" 0 query --data $folded/simple.txt '{}' -o "$dir/b.html"
+ends "standard output" 0 convert $folded/simple.txt -o - --to html
+has "… has it" "</html>" "$out"
+ends "all types" 0 flame $pprof/parca-alloc_objects.pb.gz -o "$dir/b.html"
+hasnt "… none is left out" "not shown" "$errs"
+is "… and are there" "$(field "$dir/b.html" 'len(h["types"])')" "$("$cresset" report $pprof/parca-alloc_objects.pb.gz --json --type nothing 2>&1 | grep -o 'types here:.*' | tr ',' '\n' | wc -l)"
+ends "one type" 0 flame $pprof/parca-alloc_objects.pb.gz --type inuse_space -o "$dir/b.html"
+is "… alone" "$(field "$dir/b.html" '[t["sample_type"] for t in h["types"]]')" "['inuse_space']"
+fails "a chart" 2 "timeline" flame $folded/simple.txt --flamechart -o "$dir/b.html"
+fails "another ending" 2 ".svg or .html" flame $folded/simple.txt -o "$dir/b.xhtml"
+fails "no such folder" 7 "cannot create" flame $folded/simple.txt -o "$tmp/no/x.html"
+cp "$dir/a.html" "$tmp/kept.html"
+fails "bad input" 6 "No such file" flame "$tmp/nothing" -o "$dir/a.html"
+holds "… leaves the old page alone" cmp "$dir/a.html" "$tmp/kept.html"
+
+# --- times
+"$BUILD/fixture/waits" "$tmp/waits.cresset"
+ends "a recording" 0 flame "$tmp/waits.cresset" -o "$dir/w.html"
+is "… has its threads" "$(field "$dir/w.html" 'sorted(t["name"] for t in h["threads"] if t["name"])')" "['db', 'web', 'worker']"
+is "… its samples in time" "$(field "$dir/w.html" 'h["types"][0]["timeline"]["rows"], h["types"][0]["timeline"]["window_ns"]')" "1496 0"
+is "… and what is known of it" "$(field "$dir/w.html" 'h["meta"]["start"], h["meta"]["duration_ns"], h["meta"]["lost_samples"]')" "2023-11-14T22:13:20Z 10000000000 0"
+# --- differences
+ends "a difference" 0 flame $folded/simple.txt --diff $folded/recursion.txt -o "$dir/d.html"
+has "… in the table, too" "change of self" "$(cat "$dir/d.html")"
+ends "diff writes one" 0 diff $folded/recursion.txt $folded/simple.txt -o "$dir/e.html"
+is "… of both totals" "$(field "$dir/e.html" 'h["types"][0]["total"] != h["types"][0]["older_total"]')" True
+
+# --- without scripts, and names that are not meant well
+printf '%s\n' 'main;<img src=x onerror=alert(1)> 3' 'main;</noscript></script><script>alert(2)</script> 2' $'main;a\xe2\x80\xaeb\xe2\x80\xa8c 1' $'main;\x1b[31m\xff 1' >"$tmp/bad.folded"
+ends "hostile names" 0 flame "$tmp/bad.folded" -o "$dir/h.html" --title '</title><script>alert(3)</script>'
+text=$(sed 's,\(id="[a-z]*">\)[^<]*<,\1<,' "$dir/h.html")
+is "… make no element" "$(grep -c '<img\|<script>alert\|</noscript></script>' <<<"$text")" 0
+is "… scripts are as many as there are" "$(grep -o '<script' <<<"$text" | wc -l)" 3
+has "… and are there as text" "&lt;img src=x onerror=alert(1)&gt;" "$text"
+hasnt "… nothing turns text around" $'\xe2\x80\xae' "$text"
+hasnt "… nothing controls a terminal" $'\x1b' "$text"
+is "the table has 50 rows" "$(awk 'BEGIN { for (i = 0; i < 99; i++) print "main;f" i " " i + 1 }' | "$cresset" flame - -o "$dir/t.html"; sed -n '/<tbody>/,/<\/tbody>/p' "$dir/t.html" | grep -c '^<tr>')" 50
+
+# --- sizes
+code=$(($(wc -c <"$dir/a.html") - $(sed -n 's,.*id="data">\([^<]*\)<.*,\1,p' "$dir/a.html" | wc -c)))
+holds "without its data a page is at most 160 kB: $code bytes" test "$code" -le 160000
+# 200,000 nodes of 8,000 names, of heavy-tailed values
+awk 'BEGIN { srand(7); for (i = 0; i < 60000; i++) { d = 3 + int(9 * rand() * rand() + 4 * rand()); s = "main"; k = 1; for (j = 0; j < d; j++) { k = (k * 31 + int(6 * rand() * rand() * rand() * 8)) % 8000; s = s ";function_" k }; print s " " int(1 / (rand() + 0.0001)) + 1 } }' >"$tmp/large.folded"
+sed 's/main;/main;extra;/; n; n' "$tmp/large.folded" >"$tmp/larger.folded"
+"$cresset" flame "$tmp/large.folded" -o "$dir/l.html" 2>/dev/null
+nodes() { part "$1" data | grep -ao '"nodes":[0-9]*' | head -1 | tr -dc 0-9; }
+bytes() { sed -n 's,.*id="data">\([^<]*\)<.*,\1,p' "$1" | tr -d '\n' | wc -c; }
+holds "a tree takes at most 5 bytes a node, names and base64 included: $(bytes "$dir/l.html") for $(nodes "$dir/l.html")" test "$(bytes "$dir/l.html")" -le $(($(nodes "$dir/l.html") * 5))
+"$cresset" flame "$tmp/large.folded" --diff "$tmp/larger.folded" -o "$dir/l.html" 2>/dev/null
+holds "a difference at most 6: $(bytes "$dir/l.html") for $(nodes "$dir/l.html")" test "$(bytes "$dir/l.html")" -le $(($(nodes "$dir/l.html") * 6))
+
+# --- from a server
+serve "$tmp/waits.cresset"
+get api/v1/flame q=wall fmt=html >"$tmp/s.html"
+is "fmt=html" "$(cat "$tmp/code")" 200
+is "… is the same page" "$(field "$tmp/s.html" 'h["types"][0]["total"]')" "$(field "$dir/w.html" 'h["types"][0]["total"]')"
+has "… under its policy, in a sandbox" "sandbox allow-scripts allow-downloads" "$(curl -sS -o /dev/null -D - "${url}api/v1/flame?q=wall&fmt=html")"
+get api/v1/diff a=wall afrom=2023-11-14T22:13:20Z ato=2023-11-14T22:13:24Z bfrom=2023-11-14T22:13:24Z bto=2023-11-14T22:13:28Z fmt=html >"$tmp/s.html"
+is "… and of a difference" "$(cat "$tmp/code") $(field "$tmp/s.html" 'h["types"][0]["older_total"] > 0')" "200 True"
+for file in "$tmp/waits.cresset" $folded/simple.txt $pprof/parca-fgprof.pb.gz tests/golden/speedscope/simple.speedscope.json tests/golden/chrome/simple.json tests/golden/perf-data/dwarf.data.gz; do
+	post api/v1/open --data-binary "@$file" >/dev/null
+	is "open ${file##*/}" "$(cat "$tmp/code") $(gunzip <"$tmp/body" | head -c 4)" "200 CRC1"
+done
+gzip -c "$tmp/waits.cresset" >"$tmp/waits.gz"
+post api/v1/open --data-binary "@$tmp/waits.gz" >/dev/null
+is "… packed, too" "$(cat "$tmp/code")" 200
+is "… nothing is kept: types are what they were" "$(get api/v1/types | grep -o '"type":"[^"]*"' | sort -u)" '"type":"wall"'
+post api/v1/open --data-binary nothing >/dev/null
+is "what is no profile" "$(cat "$tmp/code")" 415
+post api/v1/open -X POST >/dev/null
+is "nothing at all" "$(cat "$tmp/code")" 400
+head -c 3000 "$tmp/waits.cresset" >"$tmp/cut.cresset"
+post api/v1/open --data-binary "@$tmp/cut.cresset" >/dev/null
+is "a recording that is cut off" "$(cat "$tmp/code")" 400
+head -c 70000000 /dev/zero >"$tmp/zeros"
+post api/v1/open --data-binary "@$tmp/zeros" >/dev/null
+is "more than bodies may be" "$(cat "$tmp/code")" 413
+gzip -c "$tmp/zeros" >"$tmp/bomb.gz"
+post api/v1/open --data-binary "@$tmp/bomb.gz" >/dev/null
+holds "… unpacked, too: too large, or more than there is memory for" grep -qx '413\|503' "$tmp/code"
+gzip -c "$tmp/bomb.gz" >"$tmp/bombs.gz"
+post api/v1/open --data-binary "@$tmp/bombs.gz" >/dev/null
+is "… twice packed it is no profile" "$(cat "$tmp/code" | cut -c1)" 4
+is "… and the server is well" "$(get healthz >/dev/null; cat "$tmp/code")" 200
+post api/v1/open -H 'Content-Encoding: br' --data-binary x >/dev/null
+is "an encoding that nobody knows" "$(cat "$tmp/code")" 415
+stop
+is "the server ends well" "$status" 0
+
+# --- a file may take no more of the server than a question
+awk 'BEGIN { srand(3); for (i = 0; i < 300000; i++) printf "main;%x;%x;%x %d\n", rand() * 4e9, rand() * 4e9, rand() * 4e9, i + 1 }' >"$tmp/many.folded"
+serve "$tmp/waits.cresset" --memory 64M
+post api/v1/open --data-binary "@$tmp/many.folded" >"$tmp/said"
+is "a file that takes more memory than a question may" "$(cat "$tmp/code")" 413
+has "… is said, and what helps" "cresset flame FILE -o report.html" "$(cat "$tmp/said")"
+stop
+serve "$tmp/waits.cresset" --query-timeout 1ms
+post api/v1/open --data-binary "@$tmp/many.folded" >"$tmp/said"
+is "one that takes longer" "$(cat "$tmp/code")" 413
+has "… is said" "took longer than 1.00 ms" "$(cat "$tmp/said")"
+stop
+# The last --max-rate counts: after what a sender may ask for at once it is told to wait.
+serve "$tmp/waits.cresset" --max-rate 1
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	curl -sS -m 20 -o /dev/null -D "$tmp/head" -w '%{http_code}\n' --data-binary @$folded/simple.txt "${url}api/v1/open"
+done >"$tmp/codes"
+has "too many at once: 429" 429 "$(cat "$tmp/codes")"
+has "… after some that were answered" 200 "$(head -1 "$tmp/codes")"
+has "… with when to come again" "Retry-After" "$(cat "$tmp/head")"
+stop
+finish

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# A store and recordings that an earlier cresset wrote are read, word for word, and are gone on with; a store of a later one is refused, and
+# left as it is. tests/golden/store-v1/make says how the store was made; docs/formats.md what is promised.
+# shellcheck disable=SC2119 # stop takes a signal, or none
+. tests/cli/lib.sh
+. tests/cli/lib_serve.sh
+command -v sqlite3 >/dev/null || { skip "stores of other versions" "no sqlite3"; finish; exit; }
+range=(--from 2026-11-22T06:00:00Z --to 2026-11-22T08:00:00Z)
+unpack() { # NAME
+	rm -rf "${tmp:?}/$1"
+	mkdir "$tmp/$1"
+	tar xzf tests/golden/store-v1/store.tar.gz -C "$tmp/$1" --no-same-owner
+}
+folded() { "$cresset" query --data "$tmp/$1" "${range[@]}" "$2" -o - --format folded 2>"$tmp/err"; }
+ask() { "$cresset" sql --data "$tmp/$1" --format csv "$2" 2>"$tmp/err" | tail -n +2 | tr -d '\r'; }
+pushed() { ask "$1" "SELECT sum(value) FROM samples WHERE series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$2')"; }
+host=$(printf 'main;work_%s 20\n' 0 1 2 late)
+# The same by every way to ask, whoever opens it.
+knows() { # STORE WHEN
+	is "$2: its samples, also the batch that was on its way" "$(folded "$1" 'cpu{host="db7"}')" "$host"
+	is "$2: what was pushed" "$(pushed "$1" pushed)" "7"
+	is "$2: one function" "$(folded "$1" 'cpu{host="db7"}' | grep -c work_late)" 1
+	is "$2: SQL" "$(ask "$1" "SELECT count(*), sum(value), max(time) FROM samples")" "82,87,1795330359000000020"
+	is "$2: labels" "$(ask "$1" "SELECT DISTINCT key || '=' || value FROM labels ORDER BY 1" | tr '\n' ' ')" "comm=pushed cpu=3 host=db7 state=free "
+	is "$2: metrics" "$("$cresset" query --data "$tmp/$1" "${range[@]}" 'memory.used{state="free"}' --range 1h --csv 2>&1 | tail -1 | cut -d, -f2- | tr -d '\r')" "$metric"
+}
+unpack old
+metric=$("$cresset" query --data "$tmp/old" "${range[@]}" 'memory.used{state="free"}' --range 1h --csv 2>&1 | tail -1 | cut -d, -f2- | tr -d '\r')
+has "a metric is there" "-5" "$metric"
+knows old "only read"
+ends "all of it is as it was written" 0 doctor --data "$tmp/old"
+sums() { (cd "$tmp/$1" && find . -name '*.db' -exec sha256sum {} + | sort); }
+unpack again
+is "reading has changed no file" "$(sums old)" "$(sums again)"
+
+# --- a server goes on with it
+serve --data "$tmp/old" --retention 36500d
+post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
+is "it takes more" "$(cat "$tmp/code")" 200
+stop
+is "it ends" "$status" 0
+is "what is new is there" "$(pushed old new)" 9
+is "and what was there" "$(folded old 'cpu{host="db7"}')" "$host"
+ends "all of it is as it was written" 0 doctor --data "$tmp/old"
+
+# --- a later one: refused, and as good as it was for who can read it
+for file in meta.db inbox.db names.db; do
+	unpack later
+	version=$(sqlite3 "$tmp/later/$file" "PRAGMA user_version")
+	sqlite3 "$tmp/later/$file" "PRAGMA user_version = 99"
+	run_cresset serve --listen 127.0.0.1:0 --data "$tmp/later"
+	has "$file of a later version is refused" "was written by a newer cresset (format version 99)" "$errs"
+	run_cresset query --data "$tmp/later" "${range[@]}" 'cpu{}' -o - --format folded
+	has "… also by who only reads" "was written by a newer cresset" "$errs"
+	sqlite3 "$tmp/later/$file" "PRAGMA user_version = $version"
+	is "… and has lost nothing" "$(folded later 'cpu{host="db7"}')" "$host"
+done
+unpack later
+sqlite3 "$tmp/later/p/2026-11-22.db" "PRAGMA user_version = 99"
+run_cresset query --data "$tmp/later" "${range[@]}" 'cpu{}' -o - --format folded
+has "a day of a later version is refused" "was written by a newer cresset (format version 99)" "$errs"
+
+# --- recordings
+for recording in tests/golden/recording/*.cresset; do
+	want=tests/golden/recording/expected/$(basename "$recording" .cresset).folded
+	is "$recording" "$("$cresset" convert "$recording" -o - --format folded 2>/dev/null)" "$(cat "$want")"
+done
+finish

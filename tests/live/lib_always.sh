@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # cresset and tmp are set by tests/live/lib.sh
+# tests/live/lib_always.sh: cresset up and cresset agent, for tests that read tests/live/lib.sh.
+#
+#     begin_always COMMAND ARG…      starts it, until it records: sets always; what it says is in $tmp/log
+#     until_said TEXT [TIMES]        half NAME: the process id of a child
+#     until_stored COMM              as `burnt COMM`, the test's, tells
+#     end_always [SIGNAL]            sets status and stop_ms
+
+begin_always() {
+	: >"$tmp/log"
+	"$cresset" "$1" -v --interval 1s --freq 99 "${@:2}" 2>"$tmp/log" &
+	always=$!
+	pids+=("$always")
+	until_said "collector runs"
+}
+until_said() {
+	for _ in $(seq 300); do
+		[ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ] && return
+		kill -0 $always 2>/dev/null || return
+		sleep 0.05
+	done
+}
+half() { pgrep -P "$always" -x "$1"; }
+# Until all of a program that has ended is there.
+until_stored() {
+	local last=-1 now
+	for _ in $(seq 40); do
+		now=$(burnt "$1")
+		[ "${now:-0}" -gt 0 ] && [ "$now" = "$last" ] && return
+		last=$now
+		sleep 1.5
+	done
+}
+# shellcheck disable=SC2034 # used by the tests
+end_always() {
+	local from=$EPOCHREALTIME
+	kill -"${1-TERM}" "$always"
+	wait "$always"
+	status=$?
+	stop_ms=$(((${EPOCHREALTIME/./} - ${from/./}) / 1000))
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Spans of traces: programs whose threads publish which span they work for, in each way that compilers and linkers have for a thread-local
+# variable. Each sample's span has to be the one that its thread had at that moment by its own log; other processes have none; and every
+# output has them. run: alone
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }
+
+sql() { "$cresset" sql -q --format csv --data "$1" "$2" | tail -n +2 | tr -d '\r'; }
+of_comm() { echo "series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
+# Samples of a thread's name: samples FILE TYPE COMM, as trace_check.py takes them.
+samples() {
+	echo "time,length,tid,trace_id,span_id"
+	sql "$1" "SELECT time, length, tid, trace_id, span_id FROM samples WHERE type = '$2' AND $(of_comm "$3")"
+}
+# checked NAME TYPE: right wrong missing none unsure outside
+checked() {
+	samples "$tmp/$1.cresset" "$2" "$1" >"$tmp/$1.$2.csv"
+	python3 tests/live/trace_check.py "$tmp/$1.log" "$tmp/$1.$2.csv"
+}
+loss() { "$cresset" report -q --json "$tmp/$1.cresset" | grep -o "\"$2\": *[0-9]*" | grep -o '[0-9]*$'; }
+# Records a program from its start to its end: run_traced NAME PROGRAM SECONDS [OPTION…]; with $also: options of the recorder
+run_traced() {
+	local name=$1 program=$2 seconds=$3
+	shift 3
+	# shellcheck disable=SC2086 # words
+	begin "$tmp/$name.cresset" ${also:---comm $name} -F 499 -e cpu,off-cpu
+	start "$progs/$program" "$name" "$seconds" "$tmp/$name.log" "$@" >/dev/null
+	wait "${pids[-1]}"
+	end
+}
+# The span of each sample, on the CPU and off it, is the thread's.
+spans_are_true() { # NAME WHAT
+	local type right wrong missing none
+	for type in cpu off-cpu; do
+		read -r right wrong missing none _ <<<"$(checked "$1" $type)"
+		is "$2, $type: no span that the thread did not have, none that is missing" "$wrong $missing" "0 0"
+		holds "… $right samples in spans, $none in none" test "$right" -ge 20 -a "$none" -ge 20
+	done
+}
+
+# --- in the program itself, beside all others. What the machine runs is new to the recorder: it takes a while.
+also=-a run_traced in-program trace 15
+spans_are_true in-program "in the program"
+
+# --- where the variable is
+while IFS='|' read -r name program option what; do
+	# shellcheck disable=SC2086 # an option or nothing
+	run_traced "$name" "$program" 6 $option
+	spans_are_true "$name" "$what"
+done <<END
+in-static|trace_static||in a static program at a random address
+in-lib|trace_dl|lib=$progs/trace_lib|in a library, general-dynamic
+in-lib-desc|trace_dl|lib=$progs/trace_lib_desc|in a library, by a descriptor of a block of its own
+in-lib-static|trace_dl|lib=$progs/trace_lib_desc_static|… of static variables
+in-lib-ie|trace_dl|lib=$progs/trace_lib_ie|in a library, initial-exec
+in-lib-own|trace_dl|lib=$progs/trace_lib_local|in a library, protected
+END
+
+# --- shares: the time in spans by the program's own clocks, of samples since its spans are known
+read -r _ in_ns out_ns < <(grep ^cpu "$tmp/in-program.log")
+since=$(sql "$tmp/in-program.cresset" "SELECT min(time) FROM samples WHERE trace_id IS NOT NULL")
+working=$(awk -v s="$since" '$1 != "cpu" && $2 > s && !seen[$1]++ { n++ } END { print n }' "$tmp/in-program.log")
+is "all threads have been seen" "$working" 4
+read -r n with <<<"$(sql "$tmp/in-program.cresset" "SELECT count(*), count(trace_id) FROM samples WHERE type = 'cpu' AND time >= $since
+	AND $(of_comm in-program)" | tr , ' ')"
+share=$(awk "BEGIN { print $in_ns / ($in_ns + $out_ns) }")
+near "the share of samples in spans" "$with" "$(awk "BEGIN { print $n * $share }")" "$(awk "BEGIN { print $(sigma "$n" "$share" 4) + 0.02 * $n }")"
+
+# --- who has none
+is "other processes have none" "$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE trace_id IS NOT NULL AND NOT $(of_comm in-program)")" 0
+
+# --- every output
+trace=$(sql "$tmp/in-program.cresset" "SELECT trace_id FROM samples WHERE type = 'cpu' AND trace_id IS NOT NULL GROUP BY trace_id ORDER BY count(*) DESC LIMIT 1")
+want=$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE type = 'cpu' AND trace_id = '$trace'")
+of_trace() { "$cresset" query -q --data "$1" "cpu{trace_id=\"$trace\"}" -o - --format folded | folded_sum; }
+is "a selector takes one trace" "$(of_trace "$tmp/in-program.cresset")" "$want"
+is "… of report, too" "$("$cresset" convert -q "$tmp/in-program.cresset" --match "{trace_id=\"$trace\"}" --type cpu -o - --format folded | folded_sum)" "$want"
+for ending in pb.gz otlp; do
+	"$cresset" convert -q "$tmp/in-program.cresset" --type cpu -o "$tmp/out.$ending"
+	is "it goes through .$ending" "$(of_trace "$tmp/out.$ending")" "$want"
+done
+"$cresset" convert -q "$tmp/in-program.cresset" --data "$tmp/store"
+is "… and into a store" "$(of_trace "$tmp/store")" "$want"
+
+# --- what is no record
+run_traced garbage trace 5 mode=garbage
+read -r right wrong _ none _ <<<"$(checked garbage cpu)"
+is "pointers to anything: no span" "$right $wrong" "0 0"
+holds "… and the samples are there: $none" test "$none" -ge 50
+holds "… and what could not be read is counted: $(loss garbage traces_unread)" test "$(loss garbage traces_unread)" -ge 20
+
+# --- published late
+run_traced late trace_dl 9 lib="$progs/trace_lib" late=1
+spans_are_true late "published after a second of its time"
+
+# --- gone
+run_traced close trace_dl 5 lib="$progs/trace_lib" mode=close
+read -r right wrong _ _ _ outside <<<"$(checked close cpu)"
+is "a library that is closed: no span from then on" "$wrong" 0
+holds "… $right samples before, $outside after" test "$right" -ge 20 -a "$outside" -ge 100
+run_traced execs trace 5 mode=exec
+read -r right wrong _ _ _ outside <<<"$(checked execs cpu)"
+is "another program by exec: no span from then on" "$wrong" 0
+holds "… $right samples before" test "$right" -ge 20
+
+# --- without unwind tables
+also="--comm plain --unwind fp" run_traced plain trace 5
+spans_are_true plain "stacks by frame pointers"
+finish

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Spans of traces, always on: a program that is one of many is found soon, its samples have the spans that its threads had, and a selector
+# takes one trace: out of the store of cresset up, and out of a server's that an agent sends to.
+# run: alone
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+. tests/cli/lib_serve.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+for program in curl jq python3; do
+	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
+done
+
+chmod 755 "$tmp" # who stores is nobody
+of_comm() { echo "series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
+ask() { "$cresset" sql -q --format csv "${from[@]}" "$1" | tail -n +2 | tr -d '\r'; }
+burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND $(of_comm "$1")"; }
+checked() { # NAME: right wrong missing none unsure outside
+	{
+		echo "time,length,tid,trace_id,span_id"
+		ask "SELECT time, length, tid, trace_id, span_id FROM samples WHERE type = 'cpu' AND $(of_comm "$1")"
+	} >"$tmp/$1.csv"
+	python3 tests/live/trace_check.py "$tmp/$1.log" "$tmp/$1.csv"
+}
+# What a program of its own says of its spans is in the store: spans_are_stored NAME
+spans_are_stored() {
+	local right wrong missing none trace want
+	until_stored "$1"
+	read -r right wrong missing none _ <<<"$(checked "$1")"
+	is "$1: no span that the thread did not have, none that is missing" "$wrong $missing" "0 0"
+	holds "… $right samples in spans, $none in none" test "$right" -ge 20 -a "$none" -ge 20
+	late=$(ask "SELECT (min(CASE WHEN trace_id IS NOT NULL THEN time END) - min(time)) / 1000000 FROM samples WHERE $(of_comm "$1")")
+	holds "… the first one ${late:-never} ms after its first sample" test "${late:-9999}" -le 3000
+	trace=$(ask "SELECT trace_id FROM samples WHERE type = 'cpu' AND trace_id IS NOT NULL AND $(of_comm "$1") GROUP BY trace_id ORDER BY count(*) DESC LIMIT 1")
+	want=$(ask "SELECT count(*) FROM samples WHERE type = 'cpu' AND trace_id = '$trace'")
+	is "… and a selector takes one trace" "$("$cresset" query -q "${from[@]}" "cpu{trace_id=\"$trace\"}" -o - --format folded | folded_sum)" "$want"
+}
+# Others that wake all the time, each with mappings that come and go.
+crowd() { # HOW-MANY
+	python3 -c '
+import mmap, os, sys, time
+for _ in range(int(sys.argv[1]) - 1):
+    if os.fork() == 0:
+        break
+ours = os.getppid()
+kept = []
+while os.getppid() == ours:
+    kept = kept + [mmap.mmap(-1, 1 << 20)] if len(kept) < 5 else []
+    time.sleep(0.2)' "$1" &
+	pids+=($!)
+}
+
+from=(--data "$tmp/data")
+begin_always up --data "$tmp/data" --listen none
+crowd 150
+crowded=${pids[-1]}
+sleep 4 # by then they are all old
+"$progs/trace" among-many 8 "$tmp/among-many.log"
+kill "$crowded"
+spans_are_stored among-many
+is "the store process has not ended" "$(grep -c "store process has ended" "$tmp/log")" 0
+end_always
+is "it ends well" $status 0
+
+serve --data "$tmp/served"
+from=(--server "$url")
+begin_always agent --spool "$tmp/spool" --server "$url"
+sleep 5 # what runs here is new to it: it is behind
+"$progs/trace" sent 8 "$tmp/sent.log"
+spans_are_stored sent
+# One of which most is new, on a machine that does much at once, comes whole: the next ones will not.
+for _ in $(seq 60); do
+	packed=$(get debug/ingest | jq '.senders[0] | .key_sequence < .last_sequence')
+	[ "$packed" = true ] && break
+	sleep 0.5
+done
+is "batches are packed against an earlier one" "$packed" true
+is "no number is missing" "$(get debug/ingest | jq '.senders[0].missing')" 0
+end_always
+is "it ends well, too" $status 0
+finish

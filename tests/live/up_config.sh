@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# cresset up --config: rules change and drop series before they are stored; SIGHUP brings other rules and another rate into
+# force while it runs, and nothing when the file has a mistake; systemd is told when it is ready.
+# run: alone
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+
+chmod 755 "$tmp" # the store process is nobody
+data=$tmp/data
+conf=$tmp/cresset.yaml
+socket=$tmp/notify
+said() { # TEXT: waits until it is in the log
+	for _ in $(seq 300); do
+		grep -q -- "$1" "$tmp/log" && return
+		kill -0 "$up" 2>/dev/null || break
+		sleep 0.05
+	done
+	return 1
+}
+ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r'; }
+values() { ask "SELECT DISTINCT value FROM labels WHERE key = '$1' ORDER BY 1"; }
+samples_of() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = '$1' AND value = '$2')"; }
+until_stored() { # KEY VALUE
+	for _ in $(seq 60); do
+		[ "$(samples_of "$1" "$2")" -gt "${3-0}" ] && return
+		sleep 0.5
+	done
+	return 1
+}
+rules() { # DROPPED-COMM ROLE
+	cat >"$conf" <<-END
+		data: $data
+		listen: 127.0.0.1:0
+		interval: 1s
+		freq: ${3-97}
+		relabel:
+		  - {action: drop, source_labels: [comm], regex: $1}
+		  - {source_labels: [comm], regex: 'kept_(.*)', target_label: role, replacement: '$2-\$1'}
+	END
+}
+
+# What systemd would hear.
+python3 - "$socket" >"$tmp/notified" <<-'END' &
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+	s.bind(sys.argv[1])
+	while True:
+	    print(s.recv(4096).decode(), flush=True)
+END
+pids+=($!)
+for _ in $(seq 100); do [ -S "$socket" ] && break; sleep 0.05; done
+
+rules 'dropped|unwanted' first
+NOTIFY_SOCKET=$socket "$cresset" up -v --config "$conf" 2>"$tmp/log" &
+up=$!
+pids+=("$up")
+holds "it runs by the file" said "collector runs"
+holds "it says where to look" said "look at it:  http://127.0.0.1:"
+for _ in $(seq 100); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
+is "the init system is told once that it is ready" "$(cat "$tmp/notified")" "READY=1"
+
+"$progs/burn" dropped 3 >/dev/null &
+"$progs/burn" kept_one 3 >/dev/null
+wait $!
+holds "a program is stored, with a label that a rule made" until_stored role first-one 100
+is "what a rule drops is not" "$(samples_of comm dropped)" 0
+holds "… and it is said that samples were dropped" said "left out by --only, --exclude or relabel rules: [0-9]"
+
+rules 'dropped|(' broken
+kill -HUP "$up"
+holds "a mistake is said" said "$conf:6"
+holds "… and changes nothing" said "what was there before stays"
+rules 'kept_two' second 47
+kill -HUP "$up"
+holds "what has changed is said" said "relabel has changed: the collector begins again"
+for _ in $(seq 200); do [ "$(grep -c 'collector runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
+keeper=$(pgrep -P "$up" -x cresset-store)
+"$progs/burn" kept_two 2 >/dev/null &
+"$progs/burn" kept_three 3 >/dev/null
+wait $!
+holds "the new rules are in force" until_stored role second-three 50
+is "… also the one that drops" "$(samples_of comm kept_two)" 0
+near "… and the new rate" "$(samples_of role second-three)" 141 50
+is "the store process went on" "$(pgrep -P "$up" -x cresset-store)" "$keeper"
+is "nothing was killed" "$(grep -cE 'killed|has ended' "$tmp/log")" 0
+
+echo 'retention: 2d' >>"$conf"
+kill -HUP "$up"
+holds "a key of the store process" said "retention has changed: the store process begins again"
+for _ in $(seq 200); do [ "$(grep -c 'store process runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
+"$progs/burn" kept_four 2 >/dev/null
+holds "it goes on with what is recorded" until_stored role second-four 30
+is "nothing was lost on the way" "$(grep -c 'lost' "$tmp/log")" 0
+kill -TERM "$up"
+wait "$up"
+is "it ends" $? 0
+has_stopping=$(grep -c STOPPING=1 "$tmp/notified")
+is "… and says so" "$has_stopping" 1
+finish

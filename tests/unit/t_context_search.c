@@ -1,0 +1,140 @@
+/* When the mappings of a process are read for its context, and that it is found soon: this process and its children are those that are
+ * searched. */
+#include "collect/context_search.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+#define S  (1000 * MS)
+
+static void *map_context(void)
+{
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	void *at;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+/* A sample each 50 ms; when it was found, or 0. */
+static uint64_t search(struct context_search *s, struct process *p, uint32_t mappings,
+		       uint64_t from_ns, uint64_t until_ns)
+{
+	for (uint64_t now_ns = from_ns; now_ns < until_ns; now_ns += 50 * MS) {
+		context_search_look(s, p, mappings, now_ns);
+		if (p->is_published)
+			return now_ns;
+	}
+	return 0;
+}
+
+START_TEST(found_early)
+{
+	struct context_search s = { 0 };
+	struct process p = { .pid = getpid() };
+	void *at = map_context();
+
+	uint64_t found_ns = search(&s, &p, 10, 100 * S, 110 * S);
+	ck_assert_uint_eq(found_ns, 100 * S + 250 * MS);
+	ck_assert_uint_eq(p.context_addr, (uintptr_t)at);
+	ck_assert_uint_eq(s.reads, 1);
+	search(&s, &p, 11, 110 * S, 300 * S);
+	ck_assert_uint_eq(s.reads, 1);
+	munmap(at, 4096);
+}
+END_TEST
+
+/* Nothing is read while the number of mappings stays, but for the second look and one each two minutes. */
+START_TEST(found_late)
+{
+	struct context_search s = { 0 };
+	struct process p = { .pid = getpid() };
+
+	ck_assert_uint_eq(search(&s, &p, 10, 100 * S, 200 * S), 0);
+	ck_assert_uint_eq(s.reads, 2);
+	ck_assert_uint_eq(search(&s, &p, 10, 200 * S, 300 * S), 0);
+	ck_assert_uint_eq(s.reads, 3);
+	void *at = map_context();
+	ck_assert_uint_eq(search(&s, &p, 10, 300 * S, 301 * S), 0);
+	ck_assert_uint_eq(search(&s, &p, 11, 301 * S, 302 * S), 301 * S);
+	munmap(at, 4096);
+}
+END_TEST
+
+/* Its header is not there yet: it is looked for again. One that stays like that is looked at each two seconds. */
+START_TEST(not_ready)
+{
+	struct context_search s = { 0 };
+	struct process p = { .pid = getpid() };
+	void *at = map_context();
+
+	ck_assert_uint_ne(search(&s, &p, 10, 100 * S, 110 * S), 0);
+	for (uint64_t now_ns = 100 * S; now_ns < 200 * S; now_ns += 50 * MS) {
+		if (p.context_addr)
+			context_search_resume(&p);
+		context_search_look(&s, &p, 10, now_ns);
+	}
+	ck_assert_uint_ge(s.reads, 48);
+	ck_assert_uint_le(s.reads, 54);
+	munmap(at, 4096);
+}
+END_TEST
+
+/* The share of old processes is used up by those that map all the time; a new one is found as soon as without them. */
+START_TEST(crowd)
+{
+	enum { CROWD = 500 };
+	struct context_search s = { 0 };
+	struct process *all = calloc(CROWD, sizeof *all), fresh = { .pid = getpid() };
+	int parent[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(parent), 0);
+	pid_t pid = fork();
+	if (pid == 0) { /* has none */
+		close(parent[1]);
+		_exit(read(parent[0], &byte, 1) != 0);
+	}
+	for (int i = 0; i < CROWD; i++) /* the same one will do */
+		all[i] = (struct process){ .pid = pid, .search.wait_ns = 2 * S };
+	uint64_t found_ns = 0, now_ns = 100 * S, spent_ns;
+	for (uint32_t n = 1; now_ns < 140 * S; now_ns += 50 * MS, n++) {
+		for (int i = 0; i < CROWD; i++)
+			context_search_look(&s, &all[i], n, now_ns);
+		if (now_ns == 120 * S)
+			map_context();
+		if (now_ns >= 120 * S && !found_ns && search(&s, &fresh, 10, now_ns, now_ns + 1))
+			found_ns = now_ns;
+	}
+	ck_assert_uint_eq(found_ns, 120 * S + 250 * MS);
+	/* A burst of 10 s and 40 s of a thousandth of a CPU, and the last one may be begun with nothing left but a little. */
+	spent_ns = 50 * S / 1000 - s.left_ns[1];
+	ck_assert_uint_le(spent_ns, 50 * S / 1000 + 5 * MS);
+	ck_assert_uint_ge(s.reads, 20);
+	close(parent[1]);
+	free(all);
+}
+END_TEST
+
+START_TEST(others)
+{
+	struct context_search s = { 0 };
+	struct process kernel = { .pid = getpid(), .is_kernel_thread = true },
+		       unknown = { .pid = getpid() }, gone = { .pid = INT32_MAX };
+
+	search(&s, &kernel, 10, 100 * S, 110 * S);
+	search(&s, &unknown, 0, 100 * S, 110 * S);
+	ck_assert_uint_eq(s.reads, 0);
+	ck_assert_uint_eq(search(&s, &gone, 10, 100 * S, 110 * S), 0);
+}
+END_TEST
+
+UNIT_MAIN("context_search", found_early, found_late, not_ready, crowd, others)

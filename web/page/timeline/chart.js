@@ -1,0 +1,29 @@
+/* chart.js: the flame chart of one thread: its stacks in the order of time. A gap is time that nobody looked at. */
+
+import { Flame } from '../../flame.js';
+import { decodeTree } from '../../tree.js';
+import { el } from '../dom.js';
+import { moment } from '../times.js';
+
+/** @typedef {import('../app.js').App} App */
+
+export class Chart {
+	/** @param {HTMLElement} host @param {App} app */
+	constructor(host, app) {
+		this.app = app;
+		this.host = host;
+		this.box = el('div', { class: 'tl-chart-box' });
+		host.append(this.box);
+		this.flame = new Flame(this.box, { order: 'time', minimap: false, legend: false, label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.' });
+	}
+	destroy() {
+		this.flame.destroy();
+		this.host.replaceChildren();
+	}
+	/** @param {any} question @param {import('../timeline.js').View} view */
+	async load(question, view) {
+		this.box.style.width = `${view.width}px`; /* under its lane */
+		const bytes = await this.app.ask('api/v1/chart', { ...question, from: moment(this.app, view.from), to: moment(this.app, view.to), fmt: 'bin' });
+		this.flame.setTree(decodeTree(bytes));
+	}
+}

@@ -1,0 +1,11 @@
+/* times.js: what every screen says alike: which type it begins with, and when something was. */
+
+/** @typedef {import('./app.js').App} App */
+
+/** The type that is shown when nobody says. @param {App} app */
+export const firstType = (app) => (app.types.find((t) => t.type === 'cpu') || app.types[0])?.type || 'cpu';
+/** A moment as the server takes it. @param {App} app @param {number} ms */
+export function moment(app, ms) {
+	const { from, from_ns } = app.status.data;
+	return from === null ? `start+${Math.max(0, ms - from_ns / 1e6).toFixed(3)}ms` : new Date(Math.round(ms)).toISOString();
+}

@@ -1,0 +1,89 @@
+/* import.js: the page's Import screen: a file is dropped or chosen, the server reads it and keeps nothing, and it is shown as a report is. */
+import { decodeContainer, gunzip } from './container.js';
+import { el } from '../page/dom.js';
+import { button } from './dom.js';
+import { Viewer } from './viewer.js';
+import { countDrawn } from '../page/dom.js';
+
+/** @typedef {import('../page/app.js').App} App */
+
+class Import {
+	/** @param {HTMLElement} host @param {App} app */
+	constructor(host, app) {
+		this.app = app;
+		this.file = el('input', { type: 'file', hidden: true, onchange: () => this.open(this.file.files?.[0]) });
+		this.words = el('p', { role: 'status' });
+		this.trouble = el('p', { role: 'alert', class: 'rp-note', hidden: true });
+		this.view = el('div');
+		this.drop = el('div', { class: 'rp-drop' }, [el('h1', {}, ['Look at a file']),
+			el('p', {}, ['Drop a profile here: a recording of cresset, pprof, folded stacks, perf.data, perf script, speedscope, Chrome or Firefox profiles, ',
+				'callgrind, OTLP; packed with gzip, zstd or xz, too. The server reads it, keeps nothing, and shows it here.']),
+			button('Choose a file', 'a profile of any format', () => this.file.click()), this.file, this.words]);
+		this.root = el('div', { class: 'rp-import' }, [this.drop, this.trouble, this.view]);
+		this.off = new AbortController();
+		const { signal } = this.off;
+		document.addEventListener('dragover', (e) => this.over(e, true), { signal });
+		document.addEventListener('dragleave', (e) => this.over(e, false), { signal });
+		document.addEventListener('drop', (e) => this.dropped(e), { signal });
+		this.styles = addStyles();
+		host.replaceChildren(this.root);
+		countDrawn();
+		if (app.dropped)
+			this.open(app.dropped);
+		app.dropped = null;
+	}
+	unmount() {
+		this.off.abort();
+		this.asking?.abort();
+		this.viewer?.destroy();
+		this.root.remove();
+		this.styles.remove();
+	}
+	/** @param {DragEvent} e @param {boolean} over */
+	over(e, over) {
+		e.preventDefault();
+		this.drop.classList.toggle('rp-over', over);
+	}
+	/** @param {DragEvent} e */
+	dropped(e) {
+		this.over(e, false);
+		this.open(e.dataTransfer?.files[0]);
+	}
+	/** @param {File|undefined} file */
+	async open(file) {
+		if (!file)
+			return;
+		this.asking?.abort();
+		const asking = this.asking = new AbortController();
+		this.say(`Reading ${file.name} …`, '');
+		try {
+			const answer = await this.app.fetch('api/v1/open', {}, asking.signal, file), bytes = new Uint8Array(await answer.arrayBuffer());
+			this.viewer?.destroy();
+			this.viewer = new Viewer(this.view, decodeContainer(await gunzip(bytes)), true);
+			this.drop.classList.add('rp-small');
+			this.say(file.name, '');
+			document.title = `${file.name} · cresset`;
+			countDrawn();
+		} catch (e) {
+			const { message, hint } = /** @type {import('../page/app.js').Refusal} */ (e);
+			if (!asking.signal.aborted)
+				this.say('', [`${file.name} cannot be shown: ${message}`, hint].filter(Boolean).join('. '));
+		}
+		this.file.value = '';
+	}
+	/** @param {string} words @param {string} trouble */
+	say(words, trouble) {
+		this.words.textContent = words;
+		this.trouble.textContent = trouble;
+		this.trouble.hidden = !trouble;
+	}
+}
+
+/** The screen's style is its own file: it comes and goes with it. */
+function addStyles() {
+	const link = el('link', { rel: 'stylesheet', href: new URL('./report.css', import.meta.url).href });
+	document.head.append(link);
+	return link;
+}
+/** @param {HTMLElement} host @param {App} app */
+export const mount = (host, app) => new Import(host, app);

@@ -1,0 +1,62 @@
+/* table.js: the functions of a tree in the table that the page has, too; of a difference, with what each changed by. */
+import { diffColumns } from '../page/diff_columns.js';
+import { el } from '../page/dom.js';
+import { Table, columnsOf } from '../page/table.js';
+import { grouped } from '../units.js';
+import { diffRows, functionRows, isOfShares } from './functions.js';
+
+/** @typedef {import('../tree.js').Tree} Tree */
+
+const CHANCE = 0.05;
+/* What there is no room for on a narrow screen. */
+const WIDE = ['Self', 'Total', 'Binary', 'before', 'now', 'Δ %'];
+
+export class FunctionTable {
+	/** @type {((name: string) => boolean)|undefined} */
+	test = undefined;
+	/** @type {(import('./functions.js').FunctionRow|import('./functions.js').DiffRow)[]} */
+	rows = [];
+	/** @type {import('../page/table.js').Column[]} */
+	columns = [];
+
+	/** @param {HTMLElement} host @param {(name: string) => void} onPick @param {(name: string) => void} onOpen */
+	constructor(host, onPick, onOpen) {
+		this.table = new Table(host, { name: 'Functions', pick: (row) => onPick(row.function), open: (row) => onOpen(row.function) });
+		this.words = el('p', { class: 'rp-dim' });
+		host.append(this.words);
+		this.isDiff = false;
+	}
+	destroy() {
+		this.table.destroy();
+	}
+	/** @param {Tree} tree */
+	setTree(tree) {
+		const isDiff = Boolean(tree.totalB), unit = tree.header.unit;
+		const columns = isDiff ? diffColumns({ norm: isOfShares(tree) ? 'share' : 'abs', unit }, ['before', 'now'])
+			: columnsOf({ unit, total: tree.total[0] }).map((c) => c.class === 'kind' ? { ...c, class: 'kind narrow' } : c);
+		this.columns = matchMedia('(max-width: 700px)').matches ? columns.filter((c) => !WIDE.includes(c.name)) : columns;
+		this.rows = isDiff ? diffRows(tree) : functionRows(tree);
+		if (this.table.columns.length !== this.columns.length)
+			this.table.sorted = this.columns.findIndex((c) => isDiff ? c.name === 'Δ' : c.name.startsWith('Self'));
+		this.isDiff = isDiff;
+		this.show();
+	}
+	/** Only these names. @param {(name: string) => boolean} test @param {string} text */
+	setFilter(test, text) {
+		this.test = text ? test : undefined;
+		this.show();
+	}
+	show() {
+		const { test } = this, rows = test ? this.rows.filter((r) => test(r.function)) : this.rows, n = grouped(rows.length);
+		this.table.set(rows, this.columns);
+		this.words.textContent = this.isDiff ? `${n} functions with anything of their own. Between: where the change is, with 95 %; of so many some ${
+			grouped(Math.ceil(CHANCE * rows.length))} would look likely by chance.` : `${n} functions. Self: the function's own; total: with all that it calls.`;
+	}
+	/** @param {string} name */
+	mark(name) {
+		this.table.mark(name);
+	}
+	csv() {
+		return this.table.csv();
+	}
+}
