@@ -19,7 +19,6 @@ static const uint32_t always_events[] = { COLLECT_CPU, COLLECT_OFF_CPU, COLLECT_
 
 /* What always-on use can afford. */
 enum {
-	ALWAYS_BUFFER_BYTES = 512 << 10,
 	ALWAYS_STACK_BYTES = 2 << 20,
 	ALWAYS_MAX_BLOCK_S = 3600,
 };
@@ -95,7 +94,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.min_block_set = true,
 		.max_block_ns = ALWAYS_MAX_BLOCK_S * 1000000000ull,
 		.max_rate = o->max_rate,
-		.buffer_bytes = ALWAYS_BUFFER_BYTES,
+		.buffer_bytes = o->buffer_bytes,
 		.stack_bytes = ALWAYS_STACK_BYTES,
 	};
 

@@ -11,7 +11,7 @@
 struct always_opts {
 	struct choice_list events;
 	struct str_list only, exclude;
-	uint64_t freq_hz, min_block_ns, max_rate;
+	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
 	const char *config;
 	const struct yaml *relabel;
 };
@@ -40,10 +40,16 @@ extern const char *const always_event_words[];
 		  OPT_DURATION, ALWAYS_ROW(T, min_block_ns), \
 		  .def = "1ms", .bare_unit_ns = 1000 }, \
 		CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
+		{ NULL,          "max-rate", \
+		  "N",           "stacks of waits per second; of more a weighted sample is taken", \
+		  OPT_U64,       ALWAYS_ROW(T, max_rate), \
+		  .def = "200",  .min = 1, \
+		  .max = 1000000 }, \
 	{ \
-		NULL, "max-rate", "N", \
-			"stacks of waits per second; of more a weighted sample is taken", OPT_U64, \
-			ALWAYS_ROW(T, max_rate), .def = "200", .min = 1, .max = 1000000 \
+		NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
+			.group = "Cost and limits", \
+			.offset = offsetof(struct T, always.buffer_bytes), .def = "512K", \
+			.min = 4096, .max = 1 << 30 \
 	}
 /* clang-format on */
 

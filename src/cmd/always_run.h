@@ -13,7 +13,7 @@ struct always_key {
 #define ALWAYS_KEYS \
 	{ "events", UP_COLLECTOR }, { "freq", UP_COLLECTOR }, { "only", UP_COLLECTOR }, \
 		{ "exclude", UP_COLLECTOR }, { "min-block", UP_COLLECTOR }, \
-		{ "max-rate", UP_COLLECTOR }, \
+		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \
 	}
