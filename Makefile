@@ -207,8 +207,9 @@ check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state i
 	BUILD=$(BUILD) tools/check-layers
 check-web: ## types of the pages' JavaScript (./quickstart test installs the checker)
 	tests/web/node_modules/.bin/tsc -p tests/web/tsconfig.json
+# Its warnings do not depend on how far it optimizes.
 check-cc: ## everything compiles without a warning under clang, too, in build-clang
-	$(MAKE) BUILD=build-clang CC=$(CLANG) all
+	$(MAKE) BUILD=build-clang CC=$(CLANG) CFLAGS=-O0 all
 check-web-weight: all ## what a browser loads, packed: each file, and whether it is more than promised
 	cd tests/web && BUILD=$(BUILD) node --test --test-reporter=spec weight.test.js
 check: all check-layers check-fmt check-sh check-web check-cc asan ## what must be green before a commit

@@ -24,7 +24,7 @@ holds "a killed recorder leaves its .tmp" test -s "$tmp/killed.cresset.tmp"
 holds "… which opens" "$cresset" report "$tmp/killed.cresset.tmp"
 # --- up: a collector that is stopped for a while cannot empty its ring. What it says of that, and what the store has, are the same.
 chmod 755 "$tmp"
-"$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --buffer 128K --listen none 2>"$tmp/up.err" &
+"$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --buffer 512K --listen none 2>"$tmp/up.err" &
 up=$!
 pids+=("$up")
 lost() { # WHICH: the greatest value of these series
@@ -43,17 +43,17 @@ start "$progs/burn" lossy 12 >/dev/null
 one=${pids[-1]}
 start "$progs/burn" lossy 12 >/dev/null
 other=${pids[-1]}
-# A sample of a stack that was sent before takes 88 bytes and the ring's 8: 1365 of them fill it. At 1 kHz 4 s of CPU time are 4000.
+# A sample of a stack that was sent before takes 88 bytes and the ring's 8: 5461 of them fill it. At 1 kHz 11 s of CPU time are 11000.
 burnt_ms() { awk -v hz="$(getconf CLK_TCK)" '{ ticks += $14 } END { print int(ticks * 1000 / hz) }' "/proc/$one/stat" "/proc/$other/stat"; }
 collector=$(pgrep -P "$up" -x cresset-collect)
 kill -STOP "$collector"
 from_ms=$(burnt_ms)
-for _ in $(seq 600); do
+for _ in $(seq 1200); do
 	stopped_for_ms=$(($(burnt_ms) - from_ms))
-	[ $stopped_for_ms -ge 4000 ] && break
+	[ $stopped_for_ms -ge 11000 ] && break
 	sleep 0.05
 done
-holds "it is stopped for long enough, ms of CPU time" test $stopped_for_ms -ge 4000
+holds "it is stopped for long enough, ms of CPU time" test $stopped_for_ms -ge 11000
 kill -CONT "$collector"
 until_lost ring_full "n > 0"
 said=$(sed -n 's/.*ring buffer full: \([0-9]*\).*/\1/p' "$tmp/up.err" | head -1)

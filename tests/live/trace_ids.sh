@@ -13,27 +13,29 @@ samples() {
 	echo "time,length,tid,trace_id,span_id"
 	sql "$1" "SELECT time, length, tid, trace_id, span_id FROM samples WHERE type = '$2' AND $(of_comm "$3")"
 }
-# checked NAME TYPE: right wrong missing none unsure outside
+# checked NAME TYPE [RECORDING]: right wrong missing none unsure outside
 checked() {
-	samples "$tmp/$1.cresset" "$2" "$1" >"$tmp/$1.$2.csv"
+	samples "$tmp/${3-$1}.cresset" "$2" "$1" >"$tmp/$1.$2.csv"
 	python3 tests/live/trace_check.py "$tmp/$1.log" "$tmp/$1.$2.csv"
 }
 loss() { "$cresset" report -q --json "$tmp/$1.cresset" | grep -o "\"$2\": *[0-9]*" | grep -o '[0-9]*$'; }
 # Records a program from its start to its end: run_traced NAME PROGRAM SECONDS [OPTION…]; with $also: options of the recorder
 run_traced() {
-	local name=$1 program=$2 seconds=$3
-	shift 3
+	local name=$1
 	# shellcheck disable=SC2086 # words
 	begin "$tmp/$name.cresset" ${also:---comm $name} -F 499 -e cpu,off-cpu
-	start "$progs/$program" "$name" "$seconds" "$tmp/$name.log" "$@" >/dev/null
+	begin_traced "$@"
 	wait "${pids[-1]}"
 	end
 }
+begin_traced() {
+	start "$progs/$2" "$1" "$3" "$tmp/$1.log" "${@:4}" >/dev/null
+}
 # The span of each sample, on the CPU and off it, is the thread's.
-spans_are_true() { # NAME WHAT
+spans_are_true() { # NAME WHAT [RECORDING]
 	local type right wrong missing none
 	for type in cpu off-cpu; do
-		read -r right wrong missing none _ <<<"$(checked "$1" $type)"
+		read -r right wrong missing none _ <<<"$(checked "$1" $type "${@:3}")"
 		is "$2, $type: no span that the thread did not have, none that is missing" "$wrong $missing" "0 0"
 		holds "… $right samples in spans, $none in none" test "$right" -ge 20 -a "$none" -ge 20
 	done
@@ -43,19 +45,25 @@ spans_are_true() { # NAME WHAT
 also=-a run_traced in-program trace 15
 spans_are_true in-program "in the program"
 
-# --- where the variable is
-while IFS='|' read -r name program option what; do
-	# shellcheck disable=SC2086 # an option or nothing
-	run_traced "$name" "$program" 6 $option
-	spans_are_true "$name" "$what"
-done <<END
-in-static|trace_static||in a static program at a random address
+# --- where the variable is: programs of all kinds at once
+kinds="in-static|trace_static||in a static program at a random address
 in-lib|trace_dl|lib=$progs/trace_lib|in a library, general-dynamic
 in-lib-desc|trace_dl|lib=$progs/trace_lib_desc|in a library, by a descriptor of a block of its own
 in-lib-static|trace_dl|lib=$progs/trace_lib_desc_static|… of static variables
 in-lib-ie|trace_dl|lib=$progs/trace_lib_ie|in a library, initial-exec
-in-lib-own|trace_dl|lib=$progs/trace_lib_local|in a library, protected
-END
+in-lib-own|trace_dl|lib=$progs/trace_lib_local|in a library, protected"
+begin "$tmp/kinds.cresset" --comm 'in-*' -F 999 -e cpu,off-cpu
+traced=()
+while IFS='|' read -r name program option _; do
+	# shellcheck disable=SC2086 # an option or nothing
+	begin_traced "$name" "$program" 10 $option
+	traced+=("${pids[-1]}")
+done <<<"$kinds"
+wait "${traced[@]}"
+end
+while IFS='|' read -r name _ _ what; do
+	spans_are_true "$name" "$what" kinds
+done <<<"$kinds"
 
 # --- shares: the time in spans by the program's own clocks, of samples since its spans are known
 read -r _ in_ns out_ns < <(grep ^cpu "$tmp/in-program.log")
@@ -90,17 +98,21 @@ is "pointers to anything: no span" "$right $wrong" "0 0"
 holds "… and the samples are there: $none" test "$none" -ge 50
 holds "… and what could not be read is counted: $(loss garbage traces_unread)" test "$(loss garbage traces_unread)" -ge 20
 
-# --- published late
-run_traced late trace_dl 9 lib="$progs/trace_lib" late=1
-spans_are_true late "published after a second of its time"
-
-# --- gone
-run_traced close trace_dl 5 lib="$progs/trace_lib" mode=close
-read -r right wrong _ _ _ outside <<<"$(checked close cpu)"
+# --- published late, and gone: at once
+begin "$tmp/changes.cresset" --comm 'ch-*' -F 499 -e cpu,off-cpu
+begin_traced ch-late trace_dl 9 lib="$progs/trace_lib" late=1
+traced=("${pids[-1]}")
+begin_traced ch-close trace_dl 5 lib="$progs/trace_lib" mode=close
+traced+=("${pids[-1]}")
+begin_traced ch-execs trace 5 mode=exec
+traced+=("${pids[-1]}")
+wait "${traced[@]}"
+end
+spans_are_true ch-late "published after a second of its time" changes
+read -r right wrong _ _ _ outside <<<"$(checked ch-close cpu changes)"
 is "a library that is closed: no span from then on" "$wrong" 0
 holds "… $right samples before, $outside after" test "$right" -ge 20 -a "$outside" -ge 100
-run_traced execs trace 5 mode=exec
-read -r right wrong _ _ _ outside <<<"$(checked execs cpu)"
+read -r right wrong _ _ _ outside <<<"$(checked ch-execs cpu changes)"
 is "another program by exec: no span from then on" "$wrong" 0
 holds "… $right samples before" test "$right" -ge 20
 
