@@ -135,8 +135,31 @@ void json_key_str(struct json *j, const char *key, const char *value)
 	json_str(j, value);
 }
 
+void json_key_text(struct json *j, const char *key, const char *value)
+{
+	json_key_str(j, key, value && *value ? value : NULL);
+}
+
 void json_key_u64(struct json *j, const char *key, uint64_t value)
 {
 	json_key(j, key);
 	json_u64(j, value);
+}
+
+void json_key_i64(struct json *j, const char *key, int64_t value)
+{
+	json_key(j, key);
+	json_i64(j, value);
+}
+
+void json_key_num(struct json *j, const char *key, double value)
+{
+	json_key(j, key);
+	json_num(j, value);
+}
+
+void json_key_bool(struct json *j, const char *key, bool value)
+{
+	json_key(j, key);
+	json_bool(j, value);
 }

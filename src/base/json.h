@@ -40,6 +40,10 @@ void json_bool(struct json *j, bool v);
 
 /* A key with its value. */
 void json_key_str(struct json *j, const char *key, const char *value);
+void json_key_text(struct json *j, const char *key, const char *value); /* "" is null, too */
 void json_key_u64(struct json *j, const char *key, uint64_t value);
+void json_key_i64(struct json *j, const char *key, int64_t value);
+void json_key_num(struct json *j, const char *key, double value);
+void json_key_bool(struct json *j, const char *key, bool value);
 
 #endif

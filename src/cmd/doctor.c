@@ -101,29 +101,22 @@ static void add_verdict(struct buf *b, const struct term *term, const struct tri
 	}
 }
 
-static void json_member(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_str(j, value);
-}
-
 static void add_json(struct buf *b, const struct check *checks, size_t n, const struct trial *t)
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_key(&j, "recording_works");
-	json_bool(&j, t->rc == 0);
-	json_member(&j, "error", t->rc == 0 ? NULL : t->err.text);
-	json_member(&j, "clock", t->stats.clock);
-	json_member(&j, "walker", t->stats.walker);
+	json_key_bool(&j, "recording_works", t->rc == 0);
+	json_key_str(&j, "error", t->rc == 0 ? NULL : t->err.text);
+	json_key_str(&j, "clock", t->stats.clock);
+	json_key_str(&j, "walker", t->stats.walker);
 	json_key(&j, "checks");
 	json_arr(&j);
 	for (size_t i = 0; i < n; i++) {
 		json_obj(&j);
-		json_member(&j, "name", checks[i].name);
-		json_member(&j, "state", check_word(checks[i].state));
-		json_member(&j, "detail", checks[i].detail);
-		json_member(&j, "remedy", checks[i].remedy);
+		json_key_str(&j, "name", checks[i].name);
+		json_key_str(&j, "state", check_word(checks[i].state));
+		json_key_str(&j, "detail", checks[i].detail);
+		json_key_str(&j, "remedy", checks[i].remedy);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -126,16 +126,9 @@ static void add_text(struct buf *b, const struct term *term, const struct store_
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void put_u64(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_u64(j, value);
-}
-
 static void put_day(struct json *j, const char *key, bool is_known, int64_t time_ns)
 {
-	json_key(j, key);
-	json_str(j, is_known ? day_of(time_ns).s : NULL);
+	json_key_str(j, key, is_known ? day_of(time_ns).s : NULL);
 }
 
 static void put_bool(struct json *j, const char *key, bool is_known, bool value)
@@ -159,12 +152,10 @@ static void put_count(struct json *j, const char *key, bool is_known, uint64_t v
 static void put_file(struct json *j, const struct store_file_check *f)
 {
 	json_obj(j);
-	json_key(j, "name");
-	json_str(j, f->name);
+	json_key_str(j, "name", f->name);
 	put_bool(j, "sound", true, !f->problem.code);
-	put_u64(j, "bytes", f->bytes);
-	json_key(j, "problem");
-	json_str(j, f->problem.code ? f->problem.text : NULL);
+	json_key_u64(j, "bytes", f->bytes);
+	json_key_str(j, "problem", f->problem.code ? f->problem.text : NULL);
 	put_day(j, "day", f->is_part, f->day_ns);
 	put_bool(j, "sealed", f->is_part, f->sealed);
 	put_bool(j, "detail", f->is_part, f->has_detail);
@@ -192,20 +183,19 @@ static void add_json(struct buf *b, const char *dir, const struct store_check *c
 	struct json j = json_to(b);
 
 	json_obj(&j);
-	json_key(&j, "dir");
-	json_str(&j, dir);
+	json_key_str(&j, "dir", dir);
 	put_bool(&j, "sound", true, c->unsound == 0);
-	put_u64(&j, "bytes", c->bytes);
-	put_u64(&j, "rows", c->rows);
-	put_u64(&j, "blocks", c->blocks);
-	put_u64(&j, "bad_blocks", c->bad_blocks);
-	put_u64(&j, "series", c->series);
-	put_u64(&j, "days", c->days);
-	put_u64(&j, "batches", c->batches);
-	put_u64(&j, "bad_batches", c->bad_batches);
+	json_key_u64(&j, "bytes", c->bytes);
+	json_key_u64(&j, "rows", c->rows);
+	json_key_u64(&j, "blocks", c->blocks);
+	json_key_u64(&j, "bad_blocks", c->bad_blocks);
+	json_key_u64(&j, "series", c->series);
+	json_key_u64(&j, "days", c->days);
+	json_key_u64(&j, "batches", c->batches);
+	json_key_u64(&j, "bad_batches", c->bad_batches);
 	put_day(&j, "from", c->days, c->from_ns);
 	put_day(&j, "to", c->days, c->to_ns - 1);
-	put_u64(&j, "lost_rows", c->lost_rows);
+	json_key_u64(&j, "lost_rows", c->lost_rows);
 	put_day(&j, "kept_from", c->kept.from_ns > 0, c->kept.from_ns);
 	put_bool(&j, "kept_short", true, c->kept.is_short);
 	put_asked(&j, &c->kept.asked);

@@ -190,37 +190,23 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
-static void json_text(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_str(j, value && *value ? value : NULL);
-}
-
-static void json_number(struct json *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
 static void json_file(struct json *j, const struct inspected *o)
 {
 	struct buf id = { 0 };
 	add_hex(&id, o);
 	json_obj(j);
-	json_text(j, "path", o->path);
-	json_key(j, "deleted");
-	json_bool(j, o->is_deleted);
-	json_text(j, "state", check_word(state_of(o)));
-	json_text(j, "build_id", buf_cstr(&id));
-	json_text(j, "names_from", o->names_from);
-	json_number(j, "functions", o->functions);
-	json_text(j, "debug_file", o->debug_file);
-	json_key(j, "go");
-	json_bool(j, o->is_go);
-	json_text(j, "frames_from", o->frames_from);
-	json_number(j, "frame_rows", o->frame_rows);
-	json_text(j, "error", o->open_errno ? strerror(o->open_errno) : NULL);
-	json_text(j, "remedy", o->remedy.text);
+	json_key_text(j, "path", o->path);
+	json_key_bool(j, "deleted", o->is_deleted);
+	json_key_text(j, "state", check_word(state_of(o)));
+	json_key_text(j, "build_id", buf_cstr(&id));
+	json_key_text(j, "names_from", o->names_from);
+	json_key_u64(j, "functions", o->functions);
+	json_key_text(j, "debug_file", o->debug_file);
+	json_key_bool(j, "go", o->is_go);
+	json_key_text(j, "frames_from", o->frames_from);
+	json_key_u64(j, "frame_rows", o->frame_rows);
+	json_key_text(j, "error", o->open_errno ? strerror(o->open_errno) : NULL);
+	json_key_text(j, "remedy", o->remedy.text);
 	json_end(j);
 	buf_done(&id);
 }
@@ -228,15 +214,13 @@ static void json_file(struct json *j, const struct inspected *o)
 static void json_context(struct json *j, const struct inspected_context *c)
 {
 	json_obj(j);
-	json_key(j, "published");
-	json_bool(j, c->is_there);
-	json_text(j, "service", c->says.name);
-	json_text(j, "version", c->says.version);
-	json_text(j, "threads", c->says.threads);
-	json_text(j, "variable_in", c->variable_in);
-	json_key(j, "spans");
-	json_bool(j, has_spans(c));
-	json_text(j, "error", c->read_errno ? strerror(c->read_errno) : NULL);
+	json_key_bool(j, "published", c->is_there);
+	json_key_text(j, "service", c->says.name);
+	json_key_text(j, "version", c->says.version);
+	json_key_text(j, "threads", c->says.threads);
+	json_key_text(j, "variable_in", c->variable_in);
+	json_key_bool(j, "spans", has_spans(c));
+	json_key_text(j, "error", c->read_errno ? strerror(c->read_errno) : NULL);
 	json_end(j);
 }
 
@@ -245,9 +229,9 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	struct json j = json_to(b);
 	bool wants_map = in->jit_bytes && !in->has_perf_map;
 	json_obj(&j);
-	json_number(&j, "pid", pid);
-	json_text(&j, "comm", in->comm);
-	json_number(&j, "bits", in->is_32bit ? 32 : 64);
+	json_key_u64(&j, "pid", pid);
+	json_key_text(&j, "comm", in->comm);
+	json_key_u64(&j, "bits", in->is_32bit ? 32 : 64);
 	json_key(&j, "files");
 	json_arr(&j);
 	for (size_t i = 0; i < in->files.n; i++)
@@ -255,9 +239,9 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	json_end(&j);
 	json_key(&j, "jit");
 	json_obj(&j);
-	json_number(&j, "bytes", in->jit_bytes);
-	json_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
-	json_text(&j, "remedy", wants_map ? jit_remedy : NULL);
+	json_key_u64(&j, "bytes", in->jit_bytes);
+	json_key_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
+	json_key_text(&j, "remedy", wants_map ? jit_remedy : NULL);
 	json_end(&j);
 	json_key(&j, "context");
 	json_context(&j, &in->context);

@@ -49,14 +49,10 @@ static void list_json(struct buf *b, const struct trial *t)
 	for (size_t i = 0; i < KINDS; i++) {
 		const char *obstacle = kind_obstacle(&kinds[i], t);
 		json_obj(&j);
-		json_key(&j, "name");
-		json_str(&j, kinds[i].name);
-		json_key(&j, "works");
-		json_bool(&j, !obstacle);
-		json_key(&j, "why_not");
-		json_str(&j, obstacle);
-		json_key(&j, "what");
-		json_str(&j, kinds[i].what);
+		json_key_str(&j, "name", kinds[i].name);
+		json_key_bool(&j, "works", !obstacle);
+		json_key_str(&j, "why_not", obstacle);
+		json_key_str(&j, "what", kinds[i].what);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -276,48 +276,36 @@ static int print_text(const struct summary *s)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_u64(struct json *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
-static void put_str(struct json *j, const char *key, const char *v)
-{
-	json_key(j, key);
-	json_str(j, v);
-}
-
 static void put_numbers(struct json *j, const struct summary *s)
 {
 	const struct recording *r = s->r;
 	const struct collect_stats *st = &r->stats;
-	put_u64(j, "duration_ns", r->end_mono_ns - r->start_mono_ns);
-	put_u64(j, "samples", st->samples);
-	put_u64(j, "lost", s->lost);
-	put_u64(j, "truncated", st->truncated);
-	put_u64(j, "unsymbolized", st->unsymbolized);
-	put_u64(j, "own_cpu_ns", r->profile->meta.own_cpu_ns);
-	put_u64(j, "own_sampling_cpu_ns", r->end_cpu_ns - r->start_cpu_ns);
-	put_u64(j, "own_bpf_ns", st->bpf_ns);
-	put_u64(j, "own_peak_bytes", r->profile->meta.own_peak_bytes);
-	put_u64(j, "ring_bytes", st->ring_bytes);
-	put_u64(j, "kernel_map_bytes", st->kernel_map_bytes);
-	put_u64(j, "read_bytes", st->read_bytes);
-	put_u64(j, "first_sample_after_ns",
-		st->first_sample_ns > r->start_mono_ns ? st->first_sample_ns - r->start_mono_ns
-						       : 0);
-	put_u64(j, "cpus", st->cpus);
-	put_u64(j, "processes", st->processes);
-	put_u64(j, "objects", st->objects);
-	put_str(j, "clock", st->clock);
-	put_str(j, "walker", st->walker);
+	json_key_u64(j, "duration_ns", r->end_mono_ns - r->start_mono_ns);
+	json_key_u64(j, "samples", st->samples);
+	json_key_u64(j, "lost", s->lost);
+	json_key_u64(j, "truncated", st->truncated);
+	json_key_u64(j, "unsymbolized", st->unsymbolized);
+	json_key_u64(j, "own_cpu_ns", r->profile->meta.own_cpu_ns);
+	json_key_u64(j, "own_sampling_cpu_ns", r->end_cpu_ns - r->start_cpu_ns);
+	json_key_u64(j, "own_bpf_ns", st->bpf_ns);
+	json_key_u64(j, "own_peak_bytes", r->profile->meta.own_peak_bytes);
+	json_key_u64(j, "ring_bytes", st->ring_bytes);
+	json_key_u64(j, "kernel_map_bytes", st->kernel_map_bytes);
+	json_key_u64(j, "read_bytes", st->read_bytes);
+	json_key_u64(j, "first_sample_after_ns",
+		     st->first_sample_ns > r->start_mono_ns ? st->first_sample_ns - r->start_mono_ns
+							    : 0);
+	json_key_u64(j, "cpus", st->cpus);
+	json_key_u64(j, "processes", st->processes);
+	json_key_u64(j, "objects", st->objects);
+	json_key_str(j, "clock", st->clock);
+	json_key_str(j, "walker", st->walker);
 	if (!st->wait_hook)
 		return;
-	put_str(j, "wait_hook", st->wait_hook);
-	put_u64(j, "waits", st->waits);
-	put_u64(j, "waits_not_sent", st->waits_sampled);
-	put_u64(j, "short_waits_ns", st->short_off_ns);
+	json_key_str(j, "wait_hook", st->wait_hook);
+	json_key_u64(j, "waits", st->waits);
+	json_key_u64(j, "waits_not_sent", st->waits_sampled);
+	json_key_u64(j, "short_waits_ns", st->short_off_ns);
 }
 
 /* How stacks were walked. */
@@ -327,17 +315,17 @@ static void put_unwinding(struct json *j, const struct collect_stats *st)
 	json_obj(j);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)
 		if (walk_end_reason(end) && st->ends[end])
-			put_u64(j, walk_end_reason(end), st->ends[end]);
+			json_key_u64(j, walk_end_reason(end), st->ends[end]);
 	json_end(j);
-	put_u64(j, "frames_by_table", st->frames_by_table);
-	put_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
-	put_u64(j, "walked_in_user_space", st->raw);
-	put_u64(j, "walked_in_user_space_bytes", st->raw_bytes);
-	put_u64(j, "not_walked_in_user_space", st->raw_refused);
-	put_u64(j, "unwind_tables", st->tables);
-	put_u64(j, "unwind_table_bytes", st->table_bytes);
-	put_u64(j, "unwind_tables_evicted", st->tables_evicted);
-	put_u64(j, "unwind_tables_refused", st->tables_refused);
+	json_key_u64(j, "frames_by_table", st->frames_by_table);
+	json_key_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
+	json_key_u64(j, "walked_in_user_space", st->raw);
+	json_key_u64(j, "walked_in_user_space_bytes", st->raw_bytes);
+	json_key_u64(j, "not_walked_in_user_space", st->raw_refused);
+	json_key_u64(j, "unwind_tables", st->tables);
+	json_key_u64(j, "unwind_table_bytes", st->table_bytes);
+	json_key_u64(j, "unwind_tables_evicted", st->tables_evicted);
+	json_key_u64(j, "unwind_tables_refused", st->tables_refused);
 }
 
 static void put_losses(struct json *j, const struct profile *p)
@@ -346,7 +334,7 @@ static void put_losses(struct json *j, const struct profile *p)
 	json_obj(j);
 	for (int i = 0; i < LOSS_REASONS; i++)
 		if (p->meta.loss[i])
-			put_u64(j, loss_reasons[i].name, p->meta.loss[i]);
+			json_key_u64(j, loss_reasons[i].name, p->meta.loss[i]);
 	json_end(j);
 }
 
@@ -359,10 +347,9 @@ static void put_top(struct json *j, const struct summary *s)
 		const struct top_row *row = &s->top.rows.v[i];
 		const struct tree_func *f = &t->funcs.v[row->func];
 		json_obj(j);
-		put_str(j, "function", strtab_get(&t->strings, f->name));
-		put_str(j, "binary", strtab_get(&t->strings, f->binary));
-		json_key(j, "self_percent");
-		json_num(j, percent(row->self, s->top.total));
+		json_key_str(j, "function", strtab_get(&t->strings, f->name));
+		json_key_str(j, "binary", strtab_get(&t->strings, f->binary));
+		json_key_num(j, "self_percent", percent(row->self, s->top.total));
 		json_end(j);
 	}
 	json_end(j);
@@ -376,9 +363,9 @@ static void put_outputs(struct json *j, const struct recording *r)
 		if (!r->outputs.v[i].written)
 			continue;
 		json_obj(j);
-		put_str(j, "file", r->outputs.v[i].path);
-		put_str(j, "format", r->outputs.v[i].format->name);
-		put_u64(j, "bytes", r->outputs.v[i].size_bytes);
+		json_key_str(j, "file", r->outputs.v[i].path);
+		json_key_str(j, "format", r->outputs.v[i].format->name);
+		json_key_u64(j, "bytes", r->outputs.v[i].size_bytes);
 		json_end(j);
 	}
 	json_end(j);
@@ -390,9 +377,9 @@ static void put_per_thread(struct json *j, const struct thread_files *t)
 		return;
 	json_key(j, "per_thread");
 	json_obj(j);
-	put_str(j, "file", t->summary);
-	put_u64(j, "threads", t->threads);
-	put_u64(j, "threads_without_files", t->left_out);
+	json_key_str(j, "file", t->summary);
+	json_key_u64(j, "threads", t->threads);
+	json_key_u64(j, "threads_without_files", t->left_out);
 	json_end(j);
 }
 

@@ -86,20 +86,16 @@ static void list_json(const struct tokens *all, struct buf *b)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct token *t = &all->v[i];
 		json_obj(&j);
-		json_key(&j, "id");
-		json_str(&j, t->id);
+		json_key_str(&j, "id", t->id);
 		json_key(&j, "scopes");
 		json_arr(&j);
 		for (int k = 0; token_scope_words[k]; k++)
 			if (t->scopes & 1u << k)
 				json_str(&j, token_scope_words[k]);
 		json_end(&j);
-		json_key(&j, "tenant");
-		json_str(&j, *t->tenant ? t->tenant : NULL);
-		json_key(&j, "created");
-		json_str(&j, t->created);
-		json_key(&j, "name");
-		json_str(&j, *t->name ? t->name : NULL);
+		json_key_text(&j, "tenant", t->tenant);
+		json_key_str(&j, "created", t->created);
+		json_key_text(&j, "name", t->name);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -16,18 +16,6 @@
 /* What a browser counts exactly, in nanoseconds: 52 days. */
 #define MAX_TIME_NS (INT64_C(1) << 52)
 
-static void put_text(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, s && *s ? s : NULL);
-}
-
-static void put_number(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
 static void put_varint(struct buf *b, uint64_t v)
 {
 	buf_reserve(b, VARINT_MAX_BYTES);
@@ -43,7 +31,7 @@ static void put_start(struct json *j, int64_t wall_ns)
 	struct tm tm;
 	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
 		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	put_text(j, "start", text);
+	json_key_text(j, "start", text);
 }
 
 static void put_losses(struct json *j, const struct profile_meta *meta)
@@ -54,12 +42,11 @@ static void put_losses(struct json *j, const struct profile_meta *meta)
 		if (!meta->loss[i])
 			continue;
 		json_obj(j);
-		put_text(j, "name", loss_reasons[i].name);
-		put_text(j, "text", loss_reasons[i].text);
-		put_text(j, "remedy", loss_reasons[i].remedy);
-		put_number(j, "n", meta->loss[i]);
-		json_key(j, "is_sample");
-		json_bool(j, loss_reasons[i].is_sample);
+		json_key_text(j, "name", loss_reasons[i].name);
+		json_key_text(j, "text", loss_reasons[i].text);
+		json_key_text(j, "remedy", loss_reasons[i].remedy);
+		json_key_i64(j, "n", meta->loss[i]);
+		json_key_bool(j, "is_sample", loss_reasons[i].is_sample);
 		json_end(j);
 	}
 	json_end(j);
@@ -70,17 +57,17 @@ static void put_meta(struct json *j, const char *key, const struct profile *p)
 	const struct profile_meta *meta = &p->meta;
 	json_key(j, key);
 	json_obj(j);
-	put_text(j, "command", profile_str(p, meta->command));
-	put_text(j, "host", profile_str(p, meta->host));
-	put_text(j, "kernel", profile_str(p, meta->kernel));
-	put_text(j, "clock", profile_str(p, meta->clock));
-	put_number(j, "cpus", meta->cpus);
+	json_key_text(j, "command", profile_str(p, meta->command));
+	json_key_text(j, "host", profile_str(p, meta->host));
+	json_key_text(j, "kernel", profile_str(p, meta->kernel));
+	json_key_text(j, "clock", profile_str(p, meta->clock));
+	json_key_i64(j, "cpus", meta->cpus);
 	put_start(j, meta->start_wall_ns);
-	put_number(j, "start_ms", meta->start_wall_ns / 1000000);
-	put_number(j, "duration_ns", meta->duration_ns);
-	put_number(j, "own_cpu_ns", meta->own_cpu_ns);
-	put_number(j, "own_peak_bytes", meta->own_peak_bytes);
-	put_number(j, "lost_samples", profile_lost_samples(p));
+	json_key_i64(j, "start_ms", meta->start_wall_ns / 1000000);
+	json_key_i64(j, "duration_ns", meta->duration_ns);
+	json_key_i64(j, "own_cpu_ns", meta->own_cpu_ns);
+	json_key_i64(j, "own_peak_bytes", meta->own_peak_bytes);
+	json_key_i64(j, "lost_samples", profile_lost_samples(p));
 	put_losses(j, meta);
 	json_end(j);
 }
@@ -142,8 +129,8 @@ static void put_threads(const struct container *c, struct json *j)
 		json_obj(j);
 		put_id(j, "pid", t->pid);
 		put_id(j, "tid", t->tid);
-		put_text(j, "name", profile_str(c->p, t->name));
-		put_text(j, "process", profile_str(c->p, t->process));
+		json_key_text(j, "name", profile_str(c->p, t->name));
+		json_key_text(j, "process", profile_str(c->p, t->process));
 		json_end(j);
 	}
 	json_end(j);
@@ -204,13 +191,12 @@ static void add_samples(struct container *c, const struct tree_samples *samples,
 	bool has_lengths = container_rows_put(&rows, &c->parts);
 	json_key(j, "timeline");
 	json_obj(j);
-	put_number(j, "rows", rows.rows.n);
-	put_number(j, "bytes", c->parts.len - before);
-	put_number(j, "window_ns", rows.window_ns);
-	put_number(j, "sampled", n);
-	put_number(j, "left_out", left_out);
-	json_key(j, "lengths");
-	json_bool(j, has_lengths);
+	json_key_i64(j, "rows", rows.rows.n);
+	json_key_i64(j, "bytes", c->parts.len - before);
+	json_key_i64(j, "window_ns", rows.window_ns);
+	json_key_i64(j, "sampled", n);
+	json_key_i64(j, "left_out", left_out);
+	json_key_bool(j, "lengths", has_lengths);
 	json_end(j);
 	vec_done(&rows.rows);
 }
@@ -261,20 +247,18 @@ static void put_type(struct container *c, uint32_t type, const struct tree *t)
 	const struct profile *p = c->p;
 	const struct type *of = &p->series.types.v[type];
 	struct json *j = &c->json;
-	put_text(j, "name", t->type_name);
-	put_text(j, "sample_type", profile_str(p, of->sample_type));
-	put_text(j, "unit", t->unit);
-	json_key(j, "scale");
-	json_num(j, t->scale > 0 ? t->scale : NAN);
-	put_text(j, "scaled_unit", t->scaled_unit);
-	put_number(j, "period", type_period(p, type));
-	put_text(j, "period_unit", profile_str(p, of->period_unit));
-	put_number(j, "samples", t->n_samples);
-	put_number(j, "total", t->nodes.v[TREE_ROOT].total);
-	put_number(j, "unfiltered", t->unfiltered_total);
-	put_number(j, "truncated", headline_truncated(t));
-	json_key(j, "nameless");
-	json_num(j, nameless_share(p, type));
+	json_key_text(j, "name", t->type_name);
+	json_key_text(j, "sample_type", profile_str(p, of->sample_type));
+	json_key_text(j, "unit", t->unit);
+	json_key_num(j, "scale", t->scale > 0 ? t->scale : NAN);
+	json_key_text(j, "scaled_unit", t->scaled_unit);
+	json_key_i64(j, "period", type_period(p, type));
+	json_key_text(j, "period_unit", profile_str(p, of->period_unit));
+	json_key_i64(j, "samples", t->n_samples);
+	json_key_i64(j, "total", t->nodes.v[TREE_ROOT].total);
+	json_key_i64(j, "unfiltered", t->unfiltered_total);
+	json_key_i64(j, "truncated", headline_truncated(t));
+	json_key_num(j, "nameless", nameless_share(p, type));
 }
 
 void container_add(struct container *c, uint32_t type, struct tree *t,
@@ -285,7 +269,7 @@ void container_add(struct container *c, uint32_t type, struct tree *t,
 	json_obj(j);
 	put_type(c, type, t);
 	uint32_t *index = container_put_tree(t, CONTAINER_MAX_NODES, NULL, &c->parts);
-	put_number(j, "tree_bytes", c->parts.len - before);
+	json_key_i64(j, "tree_bytes", c->parts.len - before);
 	if (samples)
 		add_samples(c, samples, index);
 	json_end(j);
@@ -308,13 +292,13 @@ void container_add_diff(struct container *c, uint32_t type, struct tree *t,
 	size_t before = c->parts.len;
 	json_obj(j);
 	put_type(c, type, t);
-	put_number(j, "older_total", root->other_total);
+	json_key_i64(j, "older_total", root->other_total);
 	json_key(j, "older_factor"); /* 0: shares are compared */
 	json_num(j, t->other_factor);
 	if (older)
 		put_meta(j, "older", older);
 	free(container_put_tree(t, CONTAINER_MAX_NODES, diff_norm(t), &c->parts));
-	put_number(j, "tree_bytes", c->parts.len - before);
+	json_key_i64(j, "tree_bytes", c->parts.len - before);
 	json_end(j);
 	c->n_types++;
 }
@@ -341,12 +325,12 @@ static void put_header(struct container *c, struct buf *b)
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	put_number(&j, "version", CONTAINER_VERSION);
-	put_text(&j, "made_by", "cresset " CRESSET_VERSION);
+	json_key_i64(&j, "version", CONTAINER_VERSION);
+	json_key_text(&j, "made_by", "cresset " CRESSET_VERSION);
 	put_meta(&j, "meta", c->p);
-	put_number(&j, "origin_ns", sum_sub(time_origin(c->p), c->p->meta.start_mono_ns));
+	json_key_i64(&j, "origin_ns", sum_sub(time_origin(c->p), c->p->meta.start_mono_ns));
 	put_threads(c, &j);
-	put_number(&j, "shown", c->shown_row);
+	json_key_i64(&j, "shown", c->shown_row);
 	json_end(&j);
 	b->len--; /* the types are in it, too */
 	buf_adds(b, ",\"types\":");

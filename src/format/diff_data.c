@@ -32,45 +32,27 @@ const struct diff_row *diff_rows_next(const struct diff_table *t, const struct t
 
 /* --- JSON --- */
 
-static void json_text(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, s && *s ? s : NULL);
-}
-
-static void json_number(struct json *j, const char *key, double v)
-{
-	json_key(j, key);
-	json_num(j, v);
-}
-
-static void json_integer(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
 static void json_change(struct json *j, const struct diff_change *c)
 {
-	json_number(j, "older", c->older);
-	json_number(j, "newer", c->newer);
-	json_number(j, "change", c->change);
-	json_number(j, "low", c->interval.low);
-	json_number(j, "high", c->interval.high);
-	json_number(j, "growth_percent", c->growth);
-	json_text(j, "certainty", diff_certainty_names[c->certainty]);
+	json_key_num(j, "older", c->older);
+	json_key_num(j, "newer", c->newer);
+	json_key_num(j, "change", c->change);
+	json_key_num(j, "low", c->interval.low);
+	json_key_num(j, "high", c->interval.high);
+	json_key_num(j, "growth_percent", c->growth);
+	json_key_text(j, "certainty", diff_certainty_names[c->certainty]);
 }
 
 static void json_side(struct json *j, const char *key, const struct diff_table_side *s)
 {
 	json_key(j, key);
 	json_obj(j);
-	json_text(j, "name", s->name);
-	json_text(j, "type", s->tree->type_name);
-	json_text(j, "unit", s->tree->unit);
-	json_integer(j, "samples", s->tree->n_samples);
-	json_integer(j, "total", s->tree->nodes.v[TREE_ROOT].total);
-	json_number(j, "duration_ns", s->seconds > 0 ? round(s->seconds * 1e9) : NAN);
+	json_key_text(j, "name", s->name);
+	json_key_text(j, "type", s->tree->type_name);
+	json_key_text(j, "unit", s->tree->unit);
+	json_key_i64(j, "samples", s->tree->n_samples);
+	json_key_i64(j, "total", s->tree->nodes.v[TREE_ROOT].total);
+	json_key_num(j, "duration_ns", s->seconds > 0 ? round(s->seconds * 1e9) : NAN);
 	json_end(j);
 }
 
@@ -78,27 +60,26 @@ static void json_whole(struct json *j, const struct diff *d)
 {
 	json_key(j, "whole");
 	json_obj(j);
-	json_text(j, "norm", diff_norm_names[d->whole_norm]);
-	json_text(j, "unit", d->whole_unit);
+	json_key_text(j, "norm", diff_norm_names[d->whole_norm]);
+	json_key_text(j, "unit", d->whole_unit);
 	json_change(j, &d->whole);
-	json_number(j, "ratio", d->whole.newer / d->whole.older);
-	json_number(j, "ratio_low", d->whole_ratio.low);
-	json_number(j, "ratio_high", d->whole_ratio.high);
+	json_key_num(j, "ratio", d->whole.newer / d->whole.older);
+	json_key_num(j, "ratio_low", d->whole_ratio.low);
+	json_key_num(j, "ratio_high", d->whole_ratio.high);
 	json_end(j);
 }
 
 static void json_row(struct json *j, const struct diff *d, const struct diff_row *r)
 {
 	json_obj(j);
-	json_key(j, "function");
-	json_str(j, table_name(d->names, r->func));
-	json_text(j, "kind", table_kind(d->names, r->func));
-	json_text(j, "binary", table_binary(d->names, r->func));
-	json_text(j, "file", table_file(d->names, r->func));
-	json_integer(j, "older_self", r->older_self);
-	json_integer(j, "newer_self", r->newer_self);
-	json_integer(j, "older_total", r->older_total);
-	json_integer(j, "newer_total", r->newer_total);
+	json_key_str(j, "function", table_name(d->names, r->func));
+	json_key_text(j, "kind", table_kind(d->names, r->func));
+	json_key_text(j, "binary", table_binary(d->names, r->func));
+	json_key_text(j, "file", table_file(d->names, r->func));
+	json_key_i64(j, "older_self", r->older_self);
+	json_key_i64(j, "newer_self", r->newer_self);
+	json_key_i64(j, "older_total", r->older_total);
+	json_key_i64(j, "newer_total", r->newer_total);
 	json_key(j, "self");
 	json_obj(j);
 	json_change(j, &r->self);
@@ -118,14 +99,14 @@ void diff_table_json(const struct diff_table *t, const struct table_opts *opts, 
 	size_t next = 0;
 	uint32_t shown = 0;
 	json_obj(&j);
-	json_text(&j, "format", "cresset.diff");
-	json_integer(&j, "version", 1);
-	json_text(&j, "norm", diff_norm_names[d->norm]);
-	json_text(&j, "unit", d->unit);
-	json_number(&j, "confidence", 100 * d->confidence);
+	json_key_text(&j, "format", "cresset.diff");
+	json_key_i64(&j, "version", 1);
+	json_key_text(&j, "norm", diff_norm_names[d->norm]);
+	json_key_text(&j, "unit", d->unit);
+	json_key_num(&j, "confidence", 100 * d->confidence);
 	json_side(&j, "older", &t->older);
 	json_side(&j, "newer", &t->newer);
-	json_integer(&j, "compared", d->n_compared);
+	json_key_i64(&j, "compared", d->n_compared);
 	json_whole(&j, d);
 	json_key(&j, "rows");
 	json_arr(&j);

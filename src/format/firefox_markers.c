@@ -6,18 +6,12 @@
 
 enum { FX_PHASE_INTERVAL = 1 };
 
-static void put_str(struct json *j, const char *key, const char *value)
-{
-	json_key(j, key);
-	json_str(j, value);
-}
-
 void fx_write_marker_schema(struct json *j)
 {
 	json_key(j, "markerSchema");
 	json_arr(j);
 	json_obj(j);
-	put_str(j, "name", FX_WAIT);
+	json_key_str(j, "name", FX_WAIT);
 	json_key(j, "display");
 	json_arr(j);
 	json_str(j, "marker-chart");
@@ -26,9 +20,9 @@ void fx_write_marker_schema(struct json *j)
 	json_key(j, "fields");
 	json_arr(j);
 	json_obj(j);
-	put_str(j, "key", "state");
-	put_str(j, "label", "State");
-	put_str(j, "format", "string");
+	json_key_str(j, "key", "state");
+	json_key_str(j, "label", "State");
+	json_key_str(j, "format", "string");
 	json_end(j);
 	json_end(j);
 	json_end(j);
@@ -49,8 +43,8 @@ static void put_data(struct fx_markers *m, size_t sample)
 	uint32_t reason;
 	enum thread_state state = state_of_sample(m->tables->p, sample, &reason);
 	json_obj(m->json);
-	put_str(m->json, "type", FX_WAIT);
-	put_str(m->json, "state", thread_state_names[state]);
+	json_key_str(m->json, "type", FX_WAIT);
+	json_key_str(m->json, "state", thread_state_names[state]);
 	json_end(m->json);
 }
 
@@ -107,8 +101,7 @@ void fx_write_markers(struct fx_markers *m)
 	struct json *j = m->json;
 	json_key(j, "markers");
 	json_obj(j);
-	json_key(j, "length");
-	json_u64(j, m->samples.n);
+	json_key_u64(j, "length", m->samples.n);
 	for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
 		json_key(j, columns[c].key);
 		json_arr(j);

@@ -78,18 +78,6 @@ static void fx_item(struct fx_writer *w, uint32_t v)
 	fx_flush(w, FX_FLUSH);
 }
 
-static void fx_key_str(struct fx_writer *w, const char *key, const char *value)
-{
-	json_key(&w->json, key);
-	json_str(&w->json, value);
-}
-
-static void fx_key_num(struct fx_writer *w, const char *key, double value)
-{
-	json_key(&w->json, key);
-	json_num(&w->json, value);
-}
-
 /* "key": [expression for each i below n] */
 #define fx_column(w, key, n, expression) \
 	do { \
@@ -104,7 +92,7 @@ static void fx_begin_table(struct fx_writer *w, const char *name, size_t n)
 {
 	json_key(&w->json, name);
 	json_obj(&w->json);
-	fx_key_num(w, "length", n);
+	json_key_num(&w->json, "length", n);
 }
 
 static void fx_write_stacks(struct fx_writer *w)
@@ -221,7 +209,7 @@ static void fx_write_times(struct fx_writer *w, const struct fx_row *rows, size_
 static void fx_write_weights(struct fx_writer *w, const struct fx_row *rows, size_t n)
 {
 	static const char *const names[] = { "samples", "tracing-ms", "bytes" };
-	fx_key_str(w, "weightType", names[w->weight]);
+	json_key_str(&w->json, "weightType", names[w->weight]);
 	json_key(&w->json, "weight");
 	json_arr(&w->json);
 	for (size_t i = 0; i < n; i++) {
@@ -254,14 +242,13 @@ static void fx_write_identity(struct fx_writer *w, const struct fx_out_thread *t
 	char pid[16] = "?";
 	const char *comm = fx_label(w, t->labels, "comm");
 	const char *process = fx_label(w, t->labels, "process");
-	fx_key_str(w, "name", comm ? comm : "");
-	json_key(&w->json, "isMainThread");
-	json_bool(&w->json, t->pid == t->tid);
+	json_key_str(&w->json, "name", comm ? comm : "");
+	json_key_bool(&w->json, "isMainThread", t->pid == t->tid);
 	if (process)
-		fx_key_str(w, "processName", process);
+		json_key_str(&w->json, "processName", process);
 	if (t->pid != SAMPLE_NO_ID)
 		snprintf(pid, sizeof pid, "%u", t->pid);
-	fx_key_str(w, "pid", pid);
+	json_key_str(&w->json, "pid", pid);
 	json_key(&w->json, "tid");
 	if (t->tid == SAMPLE_NO_ID)
 		json_str(&w->json, "?");
@@ -272,11 +259,11 @@ static void fx_write_identity(struct fx_writer *w, const struct fx_out_thread *t
 static void fx_write_life(struct fx_writer *w)
 {
 	static const char *const unknown[] = { "processShutdownTime", "unregisterTime", NULL };
-	fx_key_str(w, "processType", "default");
-	fx_key_num(w, "processStartupTime", 0);
-	fx_key_num(w, "registerTime", 0);
+	json_key_str(&w->json, "processType", "default");
+	json_key_num(&w->json, "processStartupTime", 0);
+	json_key_num(&w->json, "registerTime", 0);
 	for (const char *const *key = unknown; *key; key++)
-		fx_key_str(w, *key, NULL);
+		json_key_str(&w->json, *key, NULL);
 	json_key(&w->json, "pausedRanges");
 	json_arr(&w->json);
 	json_end(&w->json);
@@ -323,8 +310,8 @@ static void fx_write_categories(struct fx_writer *w)
 	json_arr(&w->json);
 	for (int i = 0; i < FRAME_KINDS; i++) {
 		json_obj(&w->json);
-		fx_key_str(w, "name", firefox_categories[i].name);
-		fx_key_str(w, "color", firefox_categories[i].color);
+		json_key_str(&w->json, "name", firefox_categories[i].name);
+		json_key_str(&w->json, "color", firefox_categories[i].color);
 		json_key(&w->json, "subcategories");
 		json_arr(&w->json);
 		json_str(&w->json, "Other");
@@ -337,9 +324,9 @@ static void fx_write_categories(struct fx_writer *w)
 static void fx_write_extra_entry(struct fx_writer *w, const char *label, const char *value)
 {
 	json_obj(&w->json);
-	fx_key_str(w, "label", label);
-	fx_key_str(w, "format", "string");
-	fx_key_str(w, "value", value);
+	json_key_str(&w->json, "label", label);
+	json_key_str(&w->json, "format", "string");
+	json_key_str(&w->json, "value", value);
 	json_end(&w->json);
 }
 
@@ -351,7 +338,7 @@ static void fx_write_extra(struct fx_writer *w, int64_t period)
 	json_key(&w->json, "extra");
 	json_arr(&w->json);
 	json_obj(&w->json);
-	fx_key_str(w, "label", "cresset");
+	json_key_str(&w->json, "label", "cresset");
 	json_key(&w->json, "entries");
 	json_arr(&w->json);
 	fx_write_extra_entry(w, "type", profile_str(w->p, t->name));
@@ -370,15 +357,14 @@ static void fx_write_meta(struct fx_writer *w, int64_t period)
 {
 	json_key(&w->json, "meta");
 	json_obj(&w->json);
-	fx_key_num(w, "version", FIREFOX_GECKO_VERSION);
-	fx_key_num(w, "preprocessedProfileVersion", FIREFOX_VERSION);
-	fx_key_num(w, "interval", w->interval_ms);
-	fx_key_num(w, "startTime", w->p->meta.start_wall_ns / 1e6);
-	fx_key_num(w, "processType", 0);
-	fx_key_num(w, "stackwalk", 1);
-	fx_key_str(w, "product", "cresset");
-	json_key(&w->json, "symbolicated");
-	json_bool(&w->json, true);
+	json_key_num(&w->json, "version", FIREFOX_GECKO_VERSION);
+	json_key_num(&w->json, "preprocessedProfileVersion", FIREFOX_VERSION);
+	json_key_num(&w->json, "interval", w->interval_ms);
+	json_key_num(&w->json, "startTime", w->p->meta.start_wall_ns / 1e6);
+	json_key_num(&w->json, "processType", 0);
+	json_key_num(&w->json, "stackwalk", 1);
+	json_key_str(&w->json, "product", "cresset");
+	json_key_bool(&w->json, "symbolicated", true);
 	fx_write_categories(w);
 	fx_write_marker_schema(&w->json);
 	fx_write_extra(w, period);
@@ -393,10 +379,10 @@ static void fx_write_libs(struct fx_writer *w)
 	for (size_t i = 0; i < w->tables.libs.n; i++) {
 		json_obj(&w->json);
 		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-			fx_key_str(w, names[k], profile_str(w->p, w->tables.libs.v[i]));
-		fx_key_str(w, "arch", "");
-		fx_key_str(w, "breakpadId", "");
-		fx_key_str(w, "codeId", NULL);
+			json_key_str(&w->json, names[k], profile_str(w->p, w->tables.libs.v[i]));
+		json_key_str(&w->json, "arch", "");
+		json_key_str(&w->json, "breakpadId", "");
+		json_key_str(&w->json, "codeId", NULL);
 		json_end(&w->json);
 		fx_flush(w, FX_FLUSH);
 	}

@@ -230,10 +230,8 @@ static void json_cell(struct json *j, const struct cell *c)
 static void json_head(struct json *j, const char *const *names, size_t n)
 {
 	json_obj(j);
-	json_key(j, "format");
-	json_str(j, "cresset.sql");
-	json_key(j, "version");
-	json_i64(j, 1);
+	json_key_str(j, "format", "cresset.sql");
+	json_key_i64(j, "version", 1);
 	json_key(j, "columns");
 	json_arr(j);
 	for (size_t i = 0; i < n; i++)

@@ -237,18 +237,6 @@ void heatmap_text(const struct profile *p, const struct heatmap *h, const struct
 
 /* --- for machines --- */
 
-static void json_number(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
-static void json_text(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, s);
-}
-
 static void json_cells(struct json *j, const struct heatmap *h)
 {
 	int64_t from, to;
@@ -270,21 +258,21 @@ void heatmap_json(const struct heatmap *h, struct buf *b)
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_text(&j, "format", "cresset.heatmap");
-	json_number(&j, "version", 1);
-	json_text(&j, "type", h->tree->type_name);
-	json_text(&j, "unit", h->tree->unit);
-	json_number(&j, "epoch_ns", h->epoch_ns);
-	json_number(&j, "from_ns", h->from_ns);
-	json_number(&j, "to_ns", h->to_ns);
-	json_number(&j, "start_ns", h->start_ns);
-	json_number(&j, "column_ns", h->column_ns);
-	json_number(&j, "row_ns", h->row_ns);
-	json_number(&j, "columns", h->columns);
-	json_number(&j, "rows", HEATMAP_ROWS);
-	json_number(&j, "total", h->tree->nodes.v[TREE_ROOT].total);
-	json_number(&j, "outside", h->outside);
-	json_number(&j, "max", h->max);
+	json_key_str(&j, "format", "cresset.heatmap");
+	json_key_i64(&j, "version", 1);
+	json_key_str(&j, "type", h->tree->type_name);
+	json_key_str(&j, "unit", h->tree->unit);
+	json_key_i64(&j, "epoch_ns", h->epoch_ns);
+	json_key_i64(&j, "from_ns", h->from_ns);
+	json_key_i64(&j, "to_ns", h->to_ns);
+	json_key_i64(&j, "start_ns", h->start_ns);
+	json_key_i64(&j, "column_ns", h->column_ns);
+	json_key_i64(&j, "row_ns", h->row_ns);
+	json_key_i64(&j, "columns", h->columns);
+	json_key_i64(&j, "rows", HEATMAP_ROWS);
+	json_key_i64(&j, "total", h->tree->nodes.v[TREE_ROOT].total);
+	json_key_i64(&j, "outside", h->outside);
+	json_key_i64(&j, "max", h->max);
 	json_cells(&j, h);
 	json_end(&j);
 	buf_addc(b, '\n');

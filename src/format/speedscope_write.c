@@ -156,16 +156,11 @@ static int write_frames(struct speedscope_writer *w, struct err *err)
 	for (size_t i = 0; rc == 0 && i < w->frames.n; i++) {
 		const struct speedscope_frame *f = &w->frames.v[i];
 		json_obj(j);
-		json_key(j, "name");
-		json_str(j, strtab_get(&w->tree->strings, f->name));
-		if (f->file) {
-			json_key(j, "file");
-			json_str(j, strtab_get(&w->tree->strings, f->file));
-		}
-		if (f->line) {
-			json_key(j, "line");
-			json_u64(j, f->line);
-		}
+		json_key_str(j, "name", strtab_get(&w->tree->strings, f->name));
+		if (f->file)
+			json_key_str(j, "file", strtab_get(&w->tree->strings, f->file));
+		if (f->line)
+			json_key_u64(j, "line", f->line);
 		json_end(j);
 		rc = flush_text(w, SPEEDSCOPE_FLUSH, err);
 	}
@@ -199,16 +194,11 @@ static void begin_profile(struct speedscope_writer *w, const char *name, int64_t
 {
 	struct json *j = &w->json;
 	json_obj(j);
-	json_key(j, "type");
-	json_str(j, "sampled");
-	json_key(j, "name");
-	json_str(j, name);
-	json_key(j, "unit");
-	json_str(j, w->unit);
-	json_key(j, "startValue");
-	json_u64(j, 0);
-	json_key(j, "endValue");
-	json_i64(j, total);
+	json_key_str(j, "type", "sampled");
+	json_key_str(j, "name", name);
+	json_key_str(j, "unit", w->unit);
+	json_key_u64(j, "startValue", 0);
+	json_key_i64(j, "endValue", total);
 	json_key(j, "samples");
 	json_arr(j);
 }
@@ -387,14 +377,10 @@ static int write_file(struct speedscope_writer *w, struct err *err)
 {
 	struct json *j = &w->json;
 	json_obj(j);
-	json_key(j, "$schema");
-	json_str(j, "https://www.speedscope.app/file-format-schema.json");
-	json_key(j, "exporter");
-	json_str(j, "cresset@" CRESSET_VERSION);
-	json_key(j, "name");
-	json_str(j, file_title(w));
-	json_key(j, "activeProfileIndex");
-	json_u64(j, 0);
+	json_key_str(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_key_str(j, "exporter", "cresset@" CRESSET_VERSION);
+	json_key_str(j, "name", file_title(w));
+	json_key_u64(j, "activeProfileIndex", 0);
 	int rc = write_frames(w, err);
 	if (rc == 0)
 		rc = write_profiles(w, err);

@@ -59,12 +59,6 @@ void binaries_text(const struct table_binaries *all, const struct table_opts *op
 		buf_addf(b, "(+%zu binaries)\n", all->n - n);
 }
 
-static void json_text(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, *s ? s : NULL);
-}
-
 void binaries_json(struct json *j, const struct table_binaries *all)
 {
 	json_key(j, "binaries");
@@ -72,22 +66,20 @@ void binaries_json(struct json *j, const struct table_binaries *all)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct table_binary *t = &all->v[i];
 		json_obj(j);
-		json_text(j, "binary", t->name);
-		json_text(j, "path", t->path);
-		json_text(j, "build_id", t->build_id);
-		json_key(j, "frames");
-		json_u64(j, t->frames);
+		json_key_text(j, "binary", t->name);
+		json_key_text(j, "path", t->path);
+		json_key_text(j, "build_id", t->build_id);
+		json_key_u64(j, "frames", t->frames);
 		json_key(j, "names_from");
 		json_arr(j);
 		for (size_t k = 0; k < t->n_origins; k++) {
 			json_obj(j);
-			json_text(j, "origin", t->origins[k].name);
-			json_key(j, "frames");
-			json_u64(j, t->origins[k].frames);
+			json_key_text(j, "origin", t->origins[k].name);
+			json_key_u64(j, "frames", t->origins[k].frames);
 			json_end(j);
 		}
 		json_end(j);
-		json_text(j, "remedy", t->remedy);
+		json_key_text(j, "remedy", t->remedy);
 		json_end(j);
 	}
 	json_end(j);

@@ -11,20 +11,7 @@
 /* Four digits behind the point: more would be noise. */
 static void json_percent(struct json *j, const char *key, double part, double whole)
 {
-	json_key(j, key);
-	json_num(j, nearbyint(value_percent(part, whole) * 1e4) / 1e4);
-}
-
-static void json_member(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, *s ? s : NULL);
-}
-
-static void json_value(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
+	json_key_num(j, key, nearbyint(value_percent(part, whole) * 1e4) / 1e4);
 }
 
 /* A number that is not known when it is 0. */
@@ -44,7 +31,7 @@ static void json_start(struct json *j, int64_t wall_ns)
 	struct tm tm;
 	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
 		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_member(j, "start", text);
+	json_key_text(j, "start", text);
 }
 
 static void json_meta(struct json *j, const struct profile *p)
@@ -52,22 +39,20 @@ static void json_meta(struct json *j, const struct profile *p)
 	const struct profile_meta *meta = &p->meta;
 	json_key(j, "meta");
 	json_obj(j);
-	json_member(j, "command", profile_str(p, meta->command));
-	json_member(j, "host", profile_str(p, meta->host));
-	json_member(j, "kernel", profile_str(p, meta->kernel));
+	json_key_text(j, "command", profile_str(p, meta->command));
+	json_key_text(j, "host", profile_str(p, meta->host));
+	json_key_text(j, "kernel", profile_str(p, meta->kernel));
 	json_known(j, "cpus", meta->cpus);
-	json_member(j, "clock", profile_str(p, meta->clock));
+	json_key_text(j, "clock", profile_str(p, meta->clock));
 	json_start(j, meta->start_wall_ns);
 	json_known(j, "duration_ns", meta->duration_ns);
-	json_key(j, "lost_samples");
-	json_u64(j, profile_lost_samples(p));
+	json_key_u64(j, "lost_samples", profile_lost_samples(p));
 	json_key(j, "losses");
 	json_obj(j);
 	for (int i = 0; i < LOSS_REASONS; i++) {
 		if (!meta->loss[i])
 			continue;
-		json_key(j, loss_reasons[i].name);
-		json_u64(j, meta->loss[i]);
+		json_key_u64(j, loss_reasons[i].name, meta->loss[i]);
 	}
 	json_end(j);
 	json_end(j);
@@ -76,27 +61,24 @@ static void json_meta(struct json *j, const struct profile *p)
 static void json_totals(struct json *j, const struct tree *t)
 {
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
-	json_member(j, "type", t->type_name);
-	json_member(j, "unit", t->unit);
-	json_key(j, "scale");
-	json_num(j, t->scale > 0 ? t->scale : NAN);
-	json_member(j, "scaled_unit", t->scaled_unit ? t->scaled_unit : "");
-	json_key(j, "samples");
-	json_u64(j, t->n_samples);
-	json_value(j, "total", root->total);
+	json_key_text(j, "type", t->type_name);
+	json_key_text(j, "unit", t->unit);
+	json_key_num(j, "scale", t->scale > 0 ? t->scale : NAN);
+	json_key_text(j, "scaled_unit", t->scaled_unit);
+	json_key_u64(j, "samples", t->n_samples);
+	json_key_i64(j, "total", root->total);
 	if (t->is_diff)
-		json_value(j, "old_total", root->other_total);
-	json_value(j, "unfiltered_total", t->unfiltered_total);
-	json_value(j, "truncated", headline_truncated(t));
+		json_key_i64(j, "old_total", root->other_total);
+	json_key_i64(j, "unfiltered_total", t->unfiltered_total);
+	json_key_i64(j, "truncated", headline_truncated(t));
 }
 
 static void json_func(struct json *j, const struct tree *t, uint32_t func)
 {
-	json_key(j, "function");
-	json_str(j, table_name(t, func));
-	json_member(j, "kind", table_kind(t, func));
-	json_member(j, "binary", table_binary(t, func));
-	json_member(j, "file", table_file(t, func));
+	json_key_str(j, "function", table_name(t, func));
+	json_key_text(j, "kind", table_kind(t, func));
+	json_key_text(j, "binary", table_binary(t, func));
+	json_key_text(j, "file", table_file(t, func));
 }
 
 static void json_row(struct json *j, const struct tree *t, const struct top_row *r)
@@ -104,13 +86,13 @@ static void json_row(struct json *j, const struct tree *t, const struct top_row 
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
 	json_obj(j);
 	json_func(j, t, r->func);
-	json_value(j, "self", r->self);
-	json_value(j, "total", r->total);
+	json_key_i64(j, "self", r->self);
+	json_key_i64(j, "total", r->total);
 	json_percent(j, "self_percent", r->self, root->total);
 	json_percent(j, "total_percent", r->total, root->total);
 	if (t->is_diff) {
-		json_value(j, "old_self", r->other_self);
-		json_value(j, "old_total", r->other_total);
+		json_key_i64(j, "old_self", r->other_self);
+		json_key_i64(j, "old_total", r->other_total);
 		json_percent(j, "old_self_percent", r->other_self, root->other_total);
 		json_percent(j, "old_total_percent", r->other_total, root->other_total);
 		json_percent(j, "change_points", table_change(t, r), 100);
@@ -140,16 +122,15 @@ static void json_tree(struct json *j, const char *key, const struct tree *t,
 	for (size_t i = 0; i < o.rows.n; i++) {
 		const struct tree_node *n = &t->nodes.v[o.rows.v[i].node];
 		json_obj(j);
-		json_value(j, "depth", o.rows.v[i].depth);
+		json_key_i64(j, "depth", o.rows.v[i].depth);
 		json_func(j, t, n->func);
-		json_key(j, "inlined");
-		json_bool(j, t->funcs.v[n->func].inlined);
-		json_value(j, "self", n->self);
-		json_value(j, "total", n->total);
+		json_key_bool(j, "inlined", t->funcs.v[n->func].inlined);
+		json_key_i64(j, "self", n->self);
+		json_key_i64(j, "total", n->total);
 		json_percent(j, "total_percent", n->total, base->nodes.v[TREE_ROOT].total);
 		if (t->is_diff) {
-			json_value(j, "old_self", n->other_self);
-			json_value(j, "old_total", n->other_total);
+			json_key_i64(j, "old_self", n->other_self);
+			json_key_i64(j, "old_total", n->other_total);
 		}
 		json_end(j);
 	}
@@ -161,8 +142,8 @@ void table_json(const struct table *t, const struct table_opts *opts, struct buf
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_member(&j, "format", "cresset.report");
-	json_value(&j, "version", 1);
+	json_key_text(&j, "format", "cresset.report");
+	json_key_i64(&j, "version", 1);
 	json_meta(&j, t->profile);
 	json_totals(&j, t->tree);
 	if (t->top)
@@ -170,7 +151,7 @@ void table_json(const struct table *t, const struct table_opts *opts, struct buf
 	if (t->with_tree)
 		json_tree(&j, "tree", t->tree, t->tree);
 	if (t->callers && t->callees) {
-		json_member(&j, "callers_of", t->function);
+		json_key_text(&j, "callers_of", t->function);
 		json_tree(&j, "callers", t->callers, t->tree);
 		json_tree(&j, "callees", t->callees, t->tree);
 	}

@@ -190,36 +190,18 @@ static void choose_columns(struct writer *w)
 
 /* --- all together ----------------------------------------------------------------------------- */
 
-static void header_i64(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
-static void header_str(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_str(j, s);
-}
-
-static void header_num(struct json *j, const char *key, double v)
-{
-	json_key(j, key);
-	json_num(j, v);
-}
-
 static void header_sums(struct json *j, const struct tree *t)
 {
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
-	header_i64(j, "total", t->is_diff ? root->other_total : root->total);
-	header_i64(j, "unfiltered", t->is_diff ? t->other_unfiltered_total : t->unfiltered_total);
+	json_key_i64(j, "total", t->is_diff ? root->other_total : root->total);
+	json_key_i64(j, "unfiltered", t->is_diff ? t->other_unfiltered_total : t->unfiltered_total);
 	if (t->is_diff) {
-		header_i64(j, "total_b", root->total);
-		header_i64(j, "unfiltered_b", t->unfiltered_total);
+		json_key_i64(j, "total_b", root->total);
+		json_key_i64(j, "unfiltered_b", t->unfiltered_total);
 	}
 	if (t->scale > 0 && t->scaled_unit) {
-		header_num(j, "scale", t->scale);
-		header_str(j, "scaled_unit", t->scaled_unit);
+		json_key_num(j, "scale", t->scale);
+		json_key_str(j, "scaled_unit", t->scaled_unit);
 	}
 }
 
@@ -247,20 +229,17 @@ static void header_columns(struct json *j, const struct writer *w)
 static void header_shape(struct json *j, const struct writer *w)
 {
 	const struct tree_bin_opts *opts = w->opts;
-	json_key(j, "inverted");
-	json_bool(j, w->t->is_inverted);
-	if (w->is_signed) {
-		json_key(j, "signed");
-		json_bool(j, true);
-	}
+	json_key_bool(j, "inverted", w->t->is_inverted);
+	if (w->is_signed)
+		json_key_bool(j, "signed", true);
 	if (opts->norm) {
-		header_str(j, "norm", opts->norm);
-		header_num(j, "seconds", opts->seconds);
-		header_num(j, "seconds_b", opts->seconds_b);
+		json_key_str(j, "norm", opts->norm);
+		json_key_num(j, "seconds", opts->seconds);
+		json_key_num(j, "seconds_b", opts->seconds_b);
 	}
 	if (opts->from_ns || opts->to_ns) {
-		header_i64(j, "from_ns", opts->from_ns);
-		header_i64(j, "to_ns", opts->to_ns);
+		json_key_i64(j, "from_ns", opts->from_ns);
+		json_key_i64(j, "to_ns", opts->to_ns);
 	}
 }
 
@@ -268,13 +247,13 @@ static void write_header(const struct writer *w, struct buf *out)
 {
 	struct json j = json_to(out);
 	json_obj(&j);
-	header_i64(&j, "version", 1);
-	header_str(&j, "type", w->t->type_name);
-	header_str(&j, "unit", w->t->unit);
+	json_key_i64(&j, "version", 1);
+	json_key_str(&j, "type", w->t->type_name);
+	json_key_str(&j, "unit", w->t->unit);
 	header_sums(&j, w->t);
-	header_i64(&j, "nodes", w->n_nodes);
-	header_i64(&j, "frames", w->n_frames);
-	header_i64(&j, "strings", w->strings.all.n);
+	json_key_i64(&j, "nodes", w->n_nodes);
+	json_key_i64(&j, "frames", w->n_frames);
+	json_key_i64(&j, "strings", w->strings.all.n);
 	header_kinds(&j);
 	header_columns(&j, w);
 	header_shape(&j, w);

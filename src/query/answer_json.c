@@ -11,13 +11,10 @@ static void group_json(const struct query *q, const struct query_range *r, uint3
 	json_obj(j);
 	json_key(j, "labels");
 	json_obj(j);
-	for (uint32_t i = 0; i < r->n_by; i++) {
-		json_key(j, q->by[i]);
-		json_str(j, r->names[group * r->n_by + i]);
-	}
+	for (uint32_t i = 0; i < r->n_by; i++)
+		json_key_str(j, q->by[i], r->names[group * r->n_by + i]);
 	json_end(j);
-	json_key(j, "total");
-	json_i64(j, r->totals[group]);
+	json_key_i64(j, "total", r->totals[group]);
 	json_key(j, "values");
 	json_arr(j);
 	for (size_t i = 0; i < r->steps; i++)
@@ -28,24 +25,15 @@ static void group_json(const struct query *q, const struct query_range *r, uint3
 
 static void head_json(const struct query_range *r, struct json *j)
 {
-	json_key(j, "format");
-	json_str(j, "cresset.range");
-	json_key(j, "version");
-	json_u64(j, 1);
-	json_key(j, "type");
-	json_str(j, r->type_name);
-	json_key(j, "unit");
-	json_str(j, r->unit);
-	json_key(j, "scale");
-	json_num(j, r->scaled_unit ? r->scale : __builtin_nan(""));
-	json_key(j, "scaled_unit");
-	json_str(j, r->scaled_unit);
-	json_key(j, "from_ns");
-	json_i64(j, r->from_ns);
-	json_key(j, "step_ns");
-	json_i64(j, r->step_ns);
-	json_key(j, "steps");
-	json_u64(j, r->steps);
+	json_key_str(j, "format", "cresset.range");
+	json_key_u64(j, "version", 1);
+	json_key_str(j, "type", r->type_name);
+	json_key_str(j, "unit", r->unit);
+	json_key_num(j, "scale", r->scaled_unit ? r->scale : __builtin_nan(""));
+	json_key_str(j, "scaled_unit", r->scaled_unit);
+	json_key_i64(j, "from_ns", r->from_ns);
+	json_key_i64(j, "step_ns", r->step_ns);
+	json_key_u64(j, "steps", r->steps);
 }
 
 void range_json(const struct query *q, const struct query_range *r, struct buf *b)
@@ -88,24 +76,17 @@ void catalog_series(const struct profile *p, const struct selector *s, struct ca
 	buf_done(&b);
 }
 
-static void json_text(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	json_str(j, *text ? text : NULL);
-}
-
 static void type_json(const struct profile *p, uint32_t type, struct json *j)
 {
 	const struct type *t = &p->series.types.v[type];
 	json_obj(j);
-	json_text(j, "type", profile_str(p, t->name));
-	json_text(j, "sample_type", profile_str(p, t->sample_type));
-	json_text(j, "unit", profile_str(p, t->unit));
-	json_text(j, "period_type", profile_str(p, t->period_type));
-	json_text(j, "period_unit", profile_str(p, t->period_unit));
-	json_text(j, "aggregation", catalog_aggregation(t));
-	json_key(j, "series");
-	json_u64(j, catalog_series_of_type(p, type));
+	json_key_text(j, "type", profile_str(p, t->name));
+	json_key_text(j, "sample_type", profile_str(p, t->sample_type));
+	json_key_text(j, "unit", profile_str(p, t->unit));
+	json_key_text(j, "period_type", profile_str(p, t->period_type));
+	json_key_text(j, "period_unit", profile_str(p, t->period_unit));
+	json_key_text(j, "aggregation", catalog_aggregation(t));
+	json_key_u64(j, "series", catalog_series_of_type(p, type));
 	json_end(j);
 }
 
@@ -138,10 +119,8 @@ static void metric_group_json(const struct query *q, const struct query_metric *
 	json_obj(j);
 	json_key(j, "labels");
 	json_obj(j);
-	for (uint32_t i = 0; i < m->n_by; i++) {
-		json_key(j, q->by[i]);
-		json_str(j, m->names[group * m->n_by + i]);
-	}
+	for (uint32_t i = 0; i < m->n_by; i++)
+		json_key_str(j, q->by[i], m->names[group * m->n_by + i]);
 	json_end(j);
 	json_key(j, "values");
 	json_arr(j);
@@ -155,22 +134,14 @@ void metric_json(const struct query *q, const struct query_metric *m, int reduct
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_key(&j, "format");
-	json_str(&j, "cresset.metric");
-	json_key(&j, "version");
-	json_u64(&j, 1);
-	json_key(&j, "metric");
-	json_str(&j, m->name);
-	json_key(&j, "unit");
-	json_str(&j, m->unit);
-	json_key(&j, "reduce");
-	json_str(&j, query_reductions[1 + reduction]);
-	json_key(&j, "from_ns");
-	json_i64(&j, m->from_ns);
-	json_key(&j, "step_ns");
-	json_i64(&j, m->step_ns);
-	json_key(&j, "steps");
-	json_u64(&j, m->steps);
+	json_key_str(&j, "format", "cresset.metric");
+	json_key_u64(&j, "version", 1);
+	json_key_str(&j, "metric", m->name);
+	json_key_str(&j, "unit", m->unit);
+	json_key_str(&j, "reduce", query_reductions[1 + reduction]);
+	json_key_i64(&j, "from_ns", m->from_ns);
+	json_key_i64(&j, "step_ns", m->step_ns);
+	json_key_u64(&j, "steps", m->steps);
 	json_key(&j, "groups");
 	json_arr(&j);
 	for (uint32_t i = 0; i < m->n_shown; i++)

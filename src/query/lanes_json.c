@@ -91,19 +91,14 @@ static void lane_json(struct json *j, const struct query_lanes *l, const struct 
 	if (lane->names) {
 		json_key(j, "labels");
 		json_obj(j);
-		for (uint32_t i = 0; i < l->n_by; i++) {
-			json_key(j, l->by[i]);
-			json_str(j, lane->names[i]);
-		}
+		for (uint32_t i = 0; i < l->n_by; i++)
+			json_key_str(j, l->by[i], lane->names[i]);
 		json_end(j);
 	} else {
-		json_key(j, "count");
-		json_u64(j, lane->n);
+		json_key_u64(j, "count", lane->n);
 	}
-	for (int s = 0; s < LANE_STATES; s++) {
-		json_key(j, totals[s]);
-		json_i64(j, lane->total_ns[s]);
-	}
+	for (int s = 0; s < LANE_STATES; s++)
+		json_key_i64(j, totals[s], lane->total_ns[s]);
 	json_key(j, "density");
 	density_json(j, l, lane);
 	json_key(j, "spans");
@@ -122,28 +117,18 @@ static void texts_json(struct json *j, const char *key, const char *const *texts
 
 static void head_json(struct json *j, const struct query_lanes *l)
 {
-	json_key(j, "format");
-	json_str(j, "cresset.lanes");
-	json_key(j, "version");
-	json_u64(j, 1);
+	json_key_str(j, "format", "cresset.lanes");
+	json_key_u64(j, "version", 1);
 	texts_json(j, "types", l->types, l->n_types);
 	texts_json(j, "by", l->by, l->n_by);
-	json_key(j, "from_ns");
-	json_i64(j, l->from_ns);
-	json_key(j, "to_ns");
-	json_i64(j, l->to_ns);
-	json_key(j, "bucket_ns");
-	json_i64(j, l->bucket_ns);
-	json_key(j, "buckets");
-	json_u64(j, l->buckets);
-	json_key(j, "exact");
-	json_bool(j, l->is_exact);
-	json_key(j, "resolution_ns");
-	json_i64(j, l->resolution_ns);
-	json_key(j, "ids_missing");
-	json_bool(j, l->ids_missing);
-	json_key(j, "part_ns");
-	json_i64(j, part_ns(l));
+	json_key_i64(j, "from_ns", l->from_ns);
+	json_key_i64(j, "to_ns", l->to_ns);
+	json_key_i64(j, "bucket_ns", l->bucket_ns);
+	json_key_u64(j, "buckets", l->buckets);
+	json_key_bool(j, "exact", l->is_exact);
+	json_key_i64(j, "resolution_ns", l->resolution_ns);
+	json_key_bool(j, "ids_missing", l->ids_missing);
+	json_key_i64(j, "part_ns", part_ns(l));
 }
 
 static void stacks_json(struct json *j, const struct query_lanes *l)

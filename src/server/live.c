@@ -81,10 +81,8 @@ static void totals_json(const struct query_range *range, struct buf *b)
 	struct json j = json_to(b);
 	int64_t total = 0;
 	json_obj(&j);
-	json_key(&j, "from_ns");
-	json_i64(&j, range->from_ns);
-	json_key(&j, "step_ns");
-	json_i64(&j, range->step_ns);
+	json_key_i64(&j, "from_ns", range->from_ns);
+	json_key_i64(&j, "step_ns", range->step_ns);
 	json_key(&j, "totals");
 	json_arr(&j);
 	for (size_t i = 0; i < range->steps; i++) {
@@ -92,10 +90,8 @@ static void totals_json(const struct query_range *range, struct buf *b)
 		total += range->groups ? range->sums[i] : 0;
 	}
 	json_end(&j);
-	json_key(&j, "total");
-	json_i64(&j, total);
-	json_key(&j, "unit");
-	json_str(&j, range->unit);
+	json_key_i64(&j, "total", total);
+	json_key_str(&j, "unit", range->unit);
 	json_end(&j);
 }
 

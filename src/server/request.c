@@ -174,12 +174,9 @@ static void error_json(unsigned status, const struct err *err, struct buf *b)
 	json_obj(&j);
 	json_key(&j, "error");
 	json_obj(&j);
-	json_key(&j, "code");
-	json_str(&j, status_code(status));
-	json_key(&j, "message");
-	json_str(&j, err->text);
-	json_key(&j, "hint");
-	json_str(&j, *err->hint ? err->hint : NULL);
+	json_key_str(&j, "code", status_code(status));
+	json_key_str(&j, "message", err->text);
+	json_key_text(&j, "hint", err->hint);
 	json_end(&j);
 	json_end(&j);
 	buf_addc(b, '\n');

@@ -32,24 +32,15 @@ static void line_json(const struct request *r, struct log_line *l, struct buf *b
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_key(&j, "time");
-	json_str(&j, buf_cstr(&l->time));
-	json_key(&j, "address");
-	json_str(&j, buf_cstr(&l->address));
-	json_key(&j, "method");
-	json_str(&j, l->method);
-	json_key(&j, "route");
-	json_str(&j, l->path);
-	json_key(&j, "status");
-	json_u64(&j, r->reply.status);
-	json_key(&j, "token");
-	json_str(&j, *r->token_id ? r->token_id : NULL);
-	json_key(&j, "received_bytes");
-	json_u64(&j, r->body.received_bytes);
-	json_key(&j, "answer_bytes");
-	json_u64(&j, r->reply.bytes);
-	json_key(&j, "took_us");
-	json_u64(&j, l->took_us);
+	json_key_str(&j, "time", buf_cstr(&l->time));
+	json_key_str(&j, "address", buf_cstr(&l->address));
+	json_key_str(&j, "method", l->method);
+	json_key_str(&j, "route", l->path);
+	json_key_u64(&j, "status", r->reply.status);
+	json_key_text(&j, "token", r->token_id);
+	json_key_u64(&j, "received_bytes", r->body.received_bytes);
+	json_key_u64(&j, "answer_bytes", r->reply.bytes);
+	json_key_u64(&j, "took_us", l->took_us);
 	json_end(&j);
 }
 

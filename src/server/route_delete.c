@@ -57,10 +57,8 @@ static void reply_deleted(struct request *r, const struct chosen *c, uint64_t ro
 	struct buf b = { 0 };
 	struct json j = json_to(&b);
 	json_obj(&j);
-	json_key(&j, "series");
-	json_u64(&j, c->found);
-	json_key(&j, "rows");
-	json_u64(&j, rows);
+	json_key_u64(&j, "series", c->found);
+	json_key_u64(&j, "rows", rows);
 	json_end(&j);
 	buf_addc(&b, '\n');
 	reply_body(r, "application/json", &b);

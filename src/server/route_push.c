@@ -78,10 +78,8 @@ static void reply_push(struct arrival *a)
 	struct buf b = { 0 };
 	struct json j = json_to(&b);
 	json_obj(&j);
-	json_key(&j, "samples");
-	json_u64(&j, a->news.samples);
-	json_key(&j, "duplicate");
-	json_bool(&j, a->news.duplicate);
+	json_key_u64(&j, "samples", a->news.samples);
+	json_key_bool(&j, "duplicate", a->news.duplicate);
 	json_end(&j);
 	buf_addc(&b, '\n');
 	reply_body(a->r, "application/json", &b);

@@ -30,13 +30,10 @@ static void data_json(const struct ask *a, struct json *j)
 	json_key_str(j, "kind", a->r->tenant->data.file ? "file" : "store");
 	key_time(j, "from", known, from_ns);
 	key_time(j, "to", known, to_ns);
-	json_key(j, "from_ns");
-	json_i64(j, from_ns);
-	json_key(j, "to_ns");
-	json_i64(j, to_ns);
+	json_key_i64(j, "from_ns", from_ns);
+	json_key_i64(j, "to_ns", to_ns);
 	json_key_u64(j, "window_ns", a->source->window_ns);
-	json_key(j, "has_times");
-	json_bool(j, !a->source->is_block);
+	json_key_bool(j, "has_times", !a->source->is_block);
 	json_key_u64(j, "types", a->catalog->series.types.n);
 	json_key_u64(j, "series", series_count(&a->catalog->series));
 	json_end(j);
@@ -55,8 +52,7 @@ static void kept_json(const struct tenant *t, struct json *j)
 	json_key(j, "kept");
 	json_obj(j);
 	key_time(j, "from", kept.from_ns > 0, kept.from_ns);
-	json_key(j, "short");
-	json_bool(j, kept.is_short);
+	json_key_bool(j, "short", kept.is_short);
 	json_key_u64(j, "retention_ns", kept.asked.retention_ns);
 	json_key_u64(j, "detail_retention_ns", kept.asked.detail_retention_ns);
 	json_key_u64(j, "hot_ns", kept.asked.hot_ns);
@@ -101,10 +97,8 @@ static void sandbox_json(const struct sandbox *s, struct json *j)
 		return;
 	}
 	json_obj(j);
-	json_key(j, "capabilities");
-	json_bool(j, !s->has_files);
-	json_key(j, "seccomp");
-	json_bool(j, s->has_calls);
+	json_key_bool(j, "capabilities", !s->has_files);
+	json_key_bool(j, "seccomp", s->has_calls);
 	json_key_u64(j, "landlock", (uint64_t)s->landlock);
 	json_end(j);
 }

@@ -32,8 +32,7 @@ static void reply_new(struct request *r, unsigned status, bool is_new)
 	struct json j = json_to(&b);
 
 	json_obj(&j);
-	json_key(&j, "new");
-	json_bool(&j, is_new);
+	json_key_bool(&j, "new", is_new);
 	json_end(&j);
 	buf_addc(&b, '\n');
 	reply_body(r, "application/json", &b);

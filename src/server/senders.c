@@ -267,18 +267,12 @@ void senders_stacks(struct senders *s, const uint8_t *id, struct known_stacks *o
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-/* "" is null. */
-static void key_text(struct json *j, const char *key, const char *value)
-{
-	json_key_str(j, key, *value ? value : NULL);
-}
-
 static void key_time(struct json *j, const char *key, int64_t ns)
 {
 	struct buf b = { 0 };
 	if (ns)
 		time_text(&b, ns);
-	key_text(j, key, buf_cstr(&b));
+	json_key_text(j, key, buf_cstr(&b));
 	buf_done(&b);
 }
 
@@ -288,7 +282,7 @@ static void id_json(struct json *j, const struct sender *one)
 	for (int i = 0; i < SENDER_ID_BYTES && one->is_agent; i++)
 		buf_addf(&b, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 			 one->id[i]);
-	key_text(j, "agent", buf_cstr(&b));
+	json_key_text(j, "agent", buf_cstr(&b));
 	buf_done(&b);
 }
 
@@ -303,7 +297,7 @@ static void refused_json(struct json *j, const struct sender *one)
 		json_key_u64(j, status, r->v[i].n);
 	}
 	json_end(j);
-	key_text(j, "last_refusal", one->why);
+	json_key_text(j, "last_refusal", one->why);
 	key_time(j, "last_refusal_at", one->why_ns);
 }
 
@@ -318,8 +312,8 @@ static void sender_json(struct json *j, const struct sender *one)
 {
 	json_obj(j);
 	id_json(j, one);
-	key_text(j, "address", one->address);
-	key_text(j, "host", one->host);
+	json_key_text(j, "address", one->address);
+	json_key_text(j, "host", one->host);
 	key_time(j, "since", one->first_ns);
 	key_time(j, "last", one->last_ns);
 	json_key_u64(j, "batches", one->counts.batches);
@@ -331,8 +325,7 @@ static void sender_json(struct json *j, const struct sender *one)
 	refused_json(j, one);
 	json_key_u64(j, "last_sequence", one->last_sequence);
 	json_key_u64(j, "missing", missing(one));
-	json_key(j, "behind_ns");
-	json_i64(j, one->behind_ns);
+	json_key_i64(j, "behind_ns", one->behind_ns);
 	json_key_u64(j, "frames", one->counts.frames);
 	json_key_u64(j, "unnamed_frames", one->counts.unnamed_frames);
 	json_key_u64(j, "key_sequence", one->key_sequence);

@@ -53,19 +53,13 @@ static void json_known(struct json *j, const char *key, bool is_known, double v)
 static void json_head(const struct ui *ui, struct json *j)
 {
 	const struct feed_take *t = &ui->take;
-	json_key(j, "format");
-	json_str(j, "cresset.top");
-	json_key(j, "version");
-	json_u64(j, 1);
-	json_key(j, "what");
-	json_str(j, ui->feed->what);
-	json_key(j, "from_ns");
-	json_i64(j, t->from_ns);
-	json_key(j, "to_ns");
-	json_i64(j, t->to_ns);
+	json_key_str(j, "format", "cresset.top");
+	json_key_u64(j, "version", 1);
+	json_key_str(j, "what", ui->feed->what);
+	json_key_i64(j, "from_ns", t->from_ns);
+	json_key_i64(j, "to_ns", t->to_ns);
 	json_known(j, "rate_hz", t->rate_hz > 0, (double)t->rate_hz);
-	json_key(j, "samples");
-	json_u64(j, t->samples);
+	json_key_u64(j, "samples", t->samples);
 	json_known(j, "lost", t->lost != UINT64_MAX, (double)t->lost);
 	json_known(j, "own_cpu_percent", t->own_cpu >= 0, 100 * t->own_cpu);
 	json_known(j, "bpf_cpu_percent", t->bpf_cpu >= 0, 100 * t->bpf_cpu);
@@ -78,8 +72,7 @@ static void json_cpus(const struct ui *ui, struct json *j)
 	for (uint32_t i = 0; i < ui_cpu_count(ui); i++) {
 		struct feed_cpu c = ui_cpu(ui, i);
 		json_obj(j);
-		json_key(j, "cpu");
-		json_u64(j, i);
+		json_key_u64(j, "cpu", i);
 		json_known(j, "user_percent", true, 100 * (double)c.user);
 		json_known(j, "kernel_percent", true, 100 * (double)c.sys);
 		json_known(j, "wait_percent", ui->take.cpu != NULL, 100 * (double)c.wait);
@@ -107,10 +100,8 @@ void plain_json(struct ui *ui, const struct plain_opts *o, struct buf *out)
 	struct json j = json_to(out);
 	json_obj(&j);
 	json_head(ui, &j);
-	json_key(&j, "type");
-	json_str(&j, ui->pane.view ? look_type_name(&ui->pane.look) : NULL);
-	json_key(&j, "unit");
-	json_str(&j, ui->pane.view ? ui->pane.unit : NULL);
+	json_key_str(&j, "type", ui->pane.view ? look_type_name(&ui->pane.look) : NULL);
+	json_key_str(&j, "unit", ui->pane.view ? ui->pane.unit : NULL);
 	json_cpus(ui, &j);
 	json_views(ui, o, &j);
 	json_end(&j);

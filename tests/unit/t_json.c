@@ -44,6 +44,30 @@ START_TEST(writes_a_tree)
 }
 END_TEST
 
+START_TEST(writes_members)
+{
+	struct buf b = { 0 };
+	struct json j = json_to(&b);
+	json_obj(&j);
+	json_key_str(&j, "str", "");
+	json_key_str(&j, "no_str", NULL);
+	json_key_text(&j, "text", "a");
+	json_key_text(&j, "empty_text", "");
+	json_key_text(&j, "no_text", NULL);
+	json_key_u64(&j, "u64", UINT64_MAX);
+	json_key_i64(&j, "i64", INT64_MIN);
+	json_key_num(&j, "num", 0.25);
+	json_key_num(&j, "no_num", NAN);
+	json_key_bool(&j, "bool", false);
+	json_end(&j);
+	ck_assert_str_eq(buf_cstr(&b), "{\"str\":\"\",\"no_str\":null,"
+				       "\"text\":\"a\",\"empty_text\":null,\"no_text\":null,"
+				       "\"u64\":18446744073709551615,\"i64\":-9223372036854775808,"
+				       "\"num\":0.25,\"no_num\":null,\"bool\":false}");
+	buf_done(&b);
+}
+END_TEST
+
 START_TEST(nests_to_the_limit)
 {
 	struct buf b = { 0 };
@@ -130,5 +154,5 @@ START_TEST(numbers_read_back_and_are_shortest)
 }
 END_TEST
 
-UNIT_MAIN("json", writes_a_tree, nests_to_the_limit, known_numbers,
+UNIT_MAIN("json", writes_a_tree, writes_members, nests_to_the_limit, known_numbers,
 	  numbers_read_back_and_are_shortest)
