@@ -101,8 +101,8 @@ $(BUILD)/tools/%: tools/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -o $@ $<
 
-mkassets_src := $(wildcard tools/mkassets/*.c) src/base/buf.c src/base/mem.c
-$(BUILD)/tools/mkassets: $(mkassets_src) $(wildcard tools/mkassets/*.h) src/base/buf.h
+mkassets_src := $(wildcard tools/mkassets/*.c) src/base/buf.c src/base/mem.c src/base/content_type.c
+$(BUILD)/tools/mkassets: $(mkassets_src) $(wildcard tools/mkassets/*.h) src/base/buf.h src/base/content_type.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -o $@ $(mkassets_src) -ldeflate -lxxhash
 
@@ -159,8 +159,9 @@ $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
 $(BUILD)/live/waits: tests/live/prog/waits.h
+$(BUILD)/live/publish: tests/live/prog/process_context.h
 $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
-	$(addprefix tests/live/prog/,trace.h trace.c trace_lib.c)
+	$(addprefix tests/live/prog/,trace.h trace.c trace_lib.c process_context.h)
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
 test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)

@@ -36,19 +36,7 @@ static const struct profile *rows_catalog(struct source *base)
 static int give(const struct top_rows *t, size_t row, const struct sample_part *part,
 		source_row_fn fn, void *ctx)
 {
-	const struct sample_columns *c = &t->p->samples;
-	struct source_row out = {
-		.dict = t->p,
-		.time_ns = part->time_ns,
-		.length_ns = part->length_ns,
-		.value = part->value,
-		.series = c->series[row],
-		.stack = c->stack[row],
-		.pid = c->pid[row],
-		.tid = c->tid[row],
-		.cpu = c->cpu[row],
-		.link = link_get(&t->p->links, sample_link(c, row)),
-	};
+	struct source_row out = source_profile_row(t->p, row, part);
 	return fn(ctx, &out);
 }
 

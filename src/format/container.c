@@ -261,8 +261,8 @@ static void put_type(struct container *c, uint32_t type, const struct tree *t)
 	json_key_num(j, "nameless", nameless_share(p, type));
 }
 
-void container_add(struct container *c, uint32_t type, struct tree *t,
-		   const struct tree_samples *samples)
+static void add(struct container *c, uint32_t type, struct tree *t,
+		const struct tree_samples *samples)
 {
 	struct json *j = &c->json;
 	size_t before = c->parts.len;
@@ -344,7 +344,7 @@ static int may_go_on(const struct container *c, uint64_t more, struct err *err)
 {
 	const struct container_watch *watch = c->watch;
 	uint64_t held = c->parts.len + c->types.len;
-	return watch ? watch->may_go_on(watch->ctx, held + more, err) : 0;
+	return watch && watch->may_go_on ? watch->may_go_on(watch->ctx, held + more, err) : 0;
 }
 
 int container_end(struct container *c, struct buf *gz, struct err *err)
@@ -373,8 +373,8 @@ static bool *types_with_samples(const struct profile *p)
 	return has;
 }
 
-int container_choose(const struct profile *p, const char *want, bool **wanted, uint32_t *shown,
-		     struct err *err)
+static int choose(const struct profile *p, const char *want, bool **wanted, uint32_t *shown,
+		  struct err *err)
 {
 	int rc = format_pick_type(p, want, shown, err);
 	if (rc)
@@ -402,8 +402,8 @@ static uint64_t rows_of_type(const struct profile *p, uint32_t type)
 	return n;
 }
 
-int container_add_type(struct container *c, struct profile *p, uint32_t type,
-		       const struct format_write_opts *opts, struct tree **out, struct err *err)
+static int add_type(struct container *c, struct profile *p, uint32_t type,
+		    const struct format_write_opts *opts, struct tree **out, struct err *err)
 {
 	struct tree_opts tree_opts = opts->tree;
 	struct tree_samples samples = { 0 };
@@ -417,7 +417,7 @@ int container_add_type(struct container *c, struct profile *p, uint32_t type,
 	if (rc == 0)
 		rc = may_go_on(c, rows_bytes + (*out)->nodes.n * sizeof(struct tree_node), err);
 	if (rc == 0)
-		container_add(c, type, *out, in_order ? &samples : NULL);
+		add(c, type, *out, in_order ? &samples : NULL);
 	vec_done(&samples.rows);
 	return rc;
 }
@@ -428,7 +428,7 @@ int container_write(struct profile *p, const struct format_write_opts *opts,
 	struct container c;
 	bool *wanted;
 	uint32_t shown;
-	int rc = container_choose(p, opts->type, &wanted, &shown, err);
+	int rc = choose(p, opts->type, &wanted, &shown, err);
 	if (rc)
 		return rc;
 	container_begin(&c, p, shown);
@@ -436,7 +436,9 @@ int container_write(struct profile *p, const struct format_write_opts *opts,
 	for (uint32_t i = 0; rc == 0 && i < p->series.types.n; i++) {
 		struct tree *t = NULL;
 		if (wanted[i])
-			rc = container_add_type(&c, p, i, opts, &t, err);
+			rc = add_type(&c, p, i, opts, &t, err);
+		if (rc == 0 && i == shown && watch && watch->shown)
+			watch->shown(watch->ctx, t);
 		tree_free(t);
 	}
 	if (rc == 0)

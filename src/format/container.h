@@ -31,10 +31,12 @@ struct container_thread {
 	uint32_t pid, tid;
 	uint32_t name, process; /* strings */
 };
-/* Asked before each step, a tree of a type, its samples, packing, with what is held and what the step takes: anything but 0 is the end of
- * it. Steps themselves are bounded by the limits above and by the profile, which is in memory. */
+/* may_go_on (NULL: always) is asked before each step, a tree of a type, its samples, packing, with what is held and what the step takes:
+ * anything but 0 is the end of it. Steps themselves are bounded by the limits above and by the profile, which is in memory.
+ * shown (may be NULL) gets the tree of the type that is seen first, which is there during the call. */
 struct container_watch {
 	int (*may_go_on)(void *ctx, uint64_t bytes, struct err *err);
+	void (*shown)(void *ctx, const struct tree *t);
 	void *ctx;
 };
 struct container {
@@ -49,28 +51,20 @@ struct container {
 	struct map thread_index;
 };
 
+/* All of it at once: the types that a writer with these options takes, --type, or all that have samples. watch may be NULL.
+ * -ENOENT with words. */
+int container_write(struct profile *p, const struct format_write_opts *opts,
+		    const struct container_watch *watch, struct buf *gz, struct err *err);
+
+/* By hand. shown: the type. */
 void container_begin(struct container *c, const struct profile *p, uint32_t shown);
 void container_done(struct container *c);
 
-/* Adds a tree of a type, and where its samples went (tree_build_samples; NULL: they have no times). It is sorted, nothing else. */
-void container_add(struct container *c, uint32_t type, struct tree *t,
-		   const struct tree_samples *samples);
-/* Builds the tree of a type of p, the same profile, and adds it. *out is the caller's. */
-int container_add_type(struct container *c, struct profile *p, uint32_t type,
-		       const struct format_write_opts *opts, struct tree **out, struct err *err);
-/* Adds a difference, whose older side is of this profile. */
+/* Adds a difference, whose older side is of this profile. The tree is sorted, nothing else. */
 void container_add_diff(struct container *c, uint32_t type, struct tree *t,
 			const struct profile *older);
 
 /* Packs it all. */
 int container_end(struct container *c, struct buf *gz, struct err *err);
-
-/* Which types a writer with these options takes, by type: --type, or all that have samples. -ENOENT with words. */
-int container_choose(const struct profile *p, const char *want, bool **wanted, uint32_t *shown,
-		     struct err *err);
-
-/* All of it at once. watch may be NULL. */
-int container_write(struct profile *p, const struct format_write_opts *opts,
-		    const struct container_watch *watch, struct buf *gz, struct err *err);
 
 #endif

@@ -195,40 +195,20 @@ static void page_done(struct page *page)
 
 /* --- what it shows --- */
 
-static int page_fill(struct page *page, struct container *c, struct profile *p, const bool *wanted,
-		     struct err *err)
+static void put_shown(void *ctx, const struct tree *t)
 {
-	int rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < p->series.types.n; i++) {
-		struct tree *t = NULL;
-		if (wanted[i])
-			rc = container_add_type(c, p, i, page->opts, &t, err);
-		if (rc == 0 && i == c->shown)
-			put_table(page, t);
-		tree_free(t);
-	}
-	return rc;
+	put_table(ctx, t);
 }
 
 static int html_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		      struct err *err)
 {
 	struct page page = { .p = p, .opts = opts, .out = out };
-	struct container c;
-	bool *wanted;
-	uint32_t shown;
-	int rc = container_choose(p, opts->type, &wanted, &shown, err);
-	if (rc)
-		return rc;
-	container_begin(&c, p, shown);
-	rc = page_fill(&page, &c, p, wanted, err);
-	if (rc == 0)
-		rc = container_end(&c, &page.data, err);
+	const struct container_watch watch = { .shown = put_shown, .ctx = &page };
+	int rc = container_write(p, opts, &watch, &page.data, err);
 	if (rc == 0)
 		rc = page_write(&page, err);
-	container_done(&c);
 	page_done(&page);
-	free(wanted);
 	return rc;
 }
 

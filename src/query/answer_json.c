@@ -1,7 +1,15 @@
 #include "query/answer_json.h"
 
-#include "base/json.h"
 #include "query/catalog.h"
+
+void labels_json(struct json *j, const char *const *by, const char *const *names, uint32_t n)
+{
+	json_key(j, "labels");
+	json_obj(j);
+	for (uint32_t i = 0; i < n; i++)
+		json_key_str(j, by[i], names[i]);
+	json_end(j);
+}
 
 /* --- range ------------------------------------------------------------------------------------ */
 
@@ -9,11 +17,7 @@ static void group_json(const struct query *q, const struct query_range *r, uint3
 		       struct json *j)
 {
 	json_obj(j);
-	json_key(j, "labels");
-	json_obj(j);
-	for (uint32_t i = 0; i < r->n_by; i++)
-		json_key_str(j, q->by[i], r->names[group * r->n_by + i]);
-	json_end(j);
+	labels_json(j, q->by, r->names + group * r->n_by, r->n_by);
 	json_key_i64(j, "total", r->totals[group]);
 	json_key(j, "values");
 	json_arr(j);
@@ -117,11 +121,7 @@ static void metric_group_json(const struct query *q, const struct query_metric *
 			      struct json *j)
 {
 	json_obj(j);
-	json_key(j, "labels");
-	json_obj(j);
-	for (uint32_t i = 0; i < m->n_by; i++)
-		json_key_str(j, q->by[i], m->names[group * m->n_by + i]);
-	json_end(j);
+	labels_json(j, q->by, m->names + group * m->n_by, m->n_by);
 	json_key(j, "values");
 	json_arr(j);
 	for (size_t i = 0; i < m->steps; i++)

@@ -17,6 +17,7 @@
 #ifndef CRESSET_QUERY_ANSWER_JSON_H
 #define CRESSET_QUERY_ANSWER_JSON_H
 
+#include "base/json.h"
 #include "query/catalog.h"
 #include "query/metrics.h"
 #include "query/plan.h"
@@ -24,6 +25,9 @@
 void range_json(const struct query *q, const struct query_range *r, struct buf *b);
 
 void metric_json(const struct query *q, const struct query_metric *m, int reduction, struct buf *b);
+
+/* A member "labels" of a group: {by: name, …}. */
+void labels_json(struct json *j, const char *const *by, const char *const *names, uint32_t n);
 
 /* Those that s takes; NULL: all. */
 void types_json(const struct profile *catalog, const struct selector *s, struct buf *b);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "profile/sum.h"
+#include "query/answer_json.h"
 
 #include <string.h>
 
@@ -88,15 +89,10 @@ static void lane_json(struct json *j, const struct query_lanes *l, const struct 
 {
 	static const char *const totals[LANE_STATES] = { "on_ns", "off_ns", "wait_ns" };
 	json_obj(j);
-	if (lane->names) {
-		json_key(j, "labels");
-		json_obj(j);
-		for (uint32_t i = 0; i < l->n_by; i++)
-			json_key_str(j, l->by[i], lane->names[i]);
-		json_end(j);
-	} else {
+	if (lane->names)
+		labels_json(j, l->by, lane->names, l->n_by);
+	else
 		json_key_u64(j, "count", lane->n);
-	}
 	for (int s = 0; s < LANE_STATES; s++)
 		json_key_i64(j, totals[s], lane->total_ns[s]);
 	json_key(j, "density");
@@ -106,7 +102,7 @@ static void lane_json(struct json *j, const struct query_lanes *l, const struct 
 	json_end(j);
 }
 
-static void texts_json(struct json *j, const char *key, const char *const *texts, uint32_t n)
+static void key_texts(struct json *j, const char *key, const char *const *texts, uint32_t n)
 {
 	json_key(j, key);
 	json_arr(j);
@@ -119,8 +115,8 @@ static void head_json(struct json *j, const struct query_lanes *l)
 {
 	json_key_str(j, "format", "cresset.lanes");
 	json_key_u64(j, "version", 1);
-	texts_json(j, "types", l->types, l->n_types);
-	texts_json(j, "by", l->by, l->n_by);
+	key_texts(j, "types", l->types, l->n_types);
+	key_texts(j, "by", l->by, l->n_by);
 	json_key_i64(j, "from_ns", l->from_ns);
 	json_key_i64(j, "to_ns", l->to_ns);
 	json_key_i64(j, "bucket_ns", l->bucket_ns);

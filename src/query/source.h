@@ -1,5 +1,5 @@
 /* query/source.h: what questions are put to: a store, or one profile (a recording, any file that can be read). Both answer through the
- * same five operations; everything above (query/plan.h, SQL) knows no other.
+ * same operations; everything above (query/plan.h, SQL) knows no other.
  *
  * Times are Unix time in ns; of a profile that knows no wall clock, ns since its start. Series are numbered as in the catalog. */
 #ifndef CRESSET_QUERY_SOURCE_H
@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "profile/time_range.h"
 #include "store/metric.h"
 
 #include <stdbool.h>
@@ -38,6 +39,22 @@ struct source_row {
 	const struct trace_link *link;         /* NULL: none; valid during the call */
 	bool is_window; /* the sum of what began in length_ns: neither ids nor the link are known */
 };
+/* One of a profile, or the part of it that is in a range. */
+static inline struct source_row source_profile_row(struct profile *p, size_t row,
+						   const struct sample_part *part)
+{
+	const struct sample_columns *c = &p->samples;
+	return (struct source_row){ .dict = p,
+				    .time_ns = part->time_ns,
+				    .length_ns = part->length_ns,
+				    .value = part->value,
+				    .series = c->series[row],
+				    .stack = c->stack[row],
+				    .pid = c->pid[row],
+				    .tid = c->tid[row],
+				    .cpu = c->cpu[row],
+				    .link = link_get(&p->links, sample_link(c, row)) };
+}
 typedef int (*source_row_fn)(void *ctx, const struct source_row *row);
 
 /* Rows of one series that are windows: column by column. */

@@ -345,19 +345,7 @@ static int profile_steps(struct source *base, const uint32_t *group, int64_t fro
 static int give_row(struct source_profile *s, uint32_t row, const struct sample_part *part,
 		    source_row_fn give, void *ctx)
 {
-	const struct sample_columns *c = &s->p->samples;
-	struct source_row out = {
-		.dict = s->p,
-		.time_ns = part->time_ns,
-		.length_ns = part->length_ns,
-		.value = part->value,
-		.series = c->series[row],
-		.stack = c->stack[row],
-		.pid = c->pid[row],
-		.tid = c->tid[row],
-		.cpu = c->cpu[row],
-		.link = link_get(&s->p->links, sample_link(c, row)),
-	};
+	struct source_row out = source_profile_row(s->p, row, part);
 	return give(ctx, &out);
 }
 

@@ -104,28 +104,15 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	return sql_push_all(info, &pushes);
 }
 
-static void push_time(struct scan *s, char push, sqlite3_value *v)
-{
-	int64_t t;
-
-	if (push != SQL_PUSH_TO && sql_integer_of(v, false, &t) && t > s->from_ns)
-		s->from_ns = t;
-	if (push != SQL_PUSH_FROM && sql_integer_of(v, true, &t) && t < s->to_ns)
-		s->to_ns = t + (t < INT64_MAX);
-}
-
 static bool is_asked(const struct scan *s, uint32_t series, char push, sqlite3_value *v)
 {
 	const struct profile *p = catalog_of(s);
 	uint32_t name = p->series.types.v[p->series.series.v[series].type].name;
-	const char *text;
 	int64_t id;
 
 	if (push == PUSH_SERIES)
 		return sql_integer_of(v, false, &id) && id == series;
-	text = (const char *)sqlite3_value_text(v);
-	return text && (size_t)sqlite3_value_bytes(v) == strtab_len(&p->strings, name) &&
-	       memcmp(text, profile_str(p, name), strtab_len(&p->strings, name)) == 0;
+	return sql_string_is(p, name, v);
 }
 
 static void start(struct scan *s)
@@ -150,7 +137,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *pushed, int
 	start(s);
 	for (int i = 0; i < argc; i++) {
 		if (pushed[i] == SQL_PUSH_AT || strchr("<>", pushed[i]))
-			push_time(s, pushed[i], argv[i]);
+			sql_push_time(argv[i], pushed[i], &s->from_ns, &s->to_ns);
 		else
 			for (uint32_t k = 0; k < catalog_of(s)->series.series.n; k++)
 				s->wanted[k] &= is_asked(s, k, pushed[i], argv[i]);

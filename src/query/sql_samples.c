@@ -204,17 +204,6 @@ static void narrow(struct scan *s, int64_t first, int64_t last)
 		s->to_ns = last + 1;
 }
 
-static void push_time(struct scan *s, char push, sqlite3_value *v)
-{
-	int64_t first = INT64_MIN, last = INT64_MAX;
-
-	if (push != SQL_PUSH_TO && !sql_integer_of(v, false, &first))
-		first = INT64_MIN;
-	if (push != SQL_PUSH_FROM && !sql_integer_of(v, true, &last))
-		last = INT64_MAX;
-	narrow(s, first, last);
-}
-
 /* From the least to the greatest of a list. */
 static int push_times(struct scan *s, sqlite3_value *list)
 {
@@ -238,15 +227,6 @@ static const struct series_table *catalog_series(const struct sql *sql)
 	return &sql->source->ops->catalog(sql->source)->series;
 }
 
-static bool string_is(const struct profile *p, uint32_t string, sqlite3_value *v)
-{
-	const char *text = (const char *)sqlite3_value_text(v);
-	size_t len = sqlite3_value_bytes(v);
-
-	return text && strtab_len(&p->strings, string) == len &&
-	       memcmp(strtab_get(&p->strings, string), text, len) == 0;
-}
-
 /* Marks the series that one value of a constraint is about. */
 static void mark(const struct sql *sql, char push, sqlite3_value *v, bool *marked)
 {
@@ -261,7 +241,7 @@ static void mark(const struct sql *sql, char push, sqlite3_value *v, bool *marke
 	}
 	for (uint32_t i = 0; i < t->series.n; i++) {
 		const struct type *type = &t->types.v[t->series.v[i].type];
-		if (string_is(catalog, push == PUSH_TYPE ? type->name : type->sample_type, v))
+		if (sql_string_is(catalog, push == PUSH_TYPE ? type->name : type->sample_type, v))
 			marked[i] = true;
 	}
 }
@@ -323,7 +303,7 @@ static int filter(sqlite3_vtab_cursor *base, int needs, const char *pushed, int 
 		if (pushed[i] == SQL_PUSH_AT + SQL_PUSH_LIST)
 			rc = push_times(s, argv[i]);
 		else if (pushed[i] == SQL_PUSH_AT || strchr("<>", pushed[i]))
-			push_time(s, pushed[i], argv[i]);
+			sql_push_time(argv[i], pushed[i], &s->from_ns, &s->to_ns);
 		else
 			rc = push_series(s, pushed[i], argv[i]);
 	}

@@ -117,6 +117,9 @@ struct sql_pushes {
 int sql_push_all(sqlite3_index_info *info, const struct sql_pushes *pushes);
 /* A number; what is between two whole ones becomes the next one below or above. False for what is no number, or none of 64 bits. */
 bool sql_integer_of(sqlite3_value *v, bool up, int64_t *out);
+/* Narrows [from_ns, to_ns) to what a constraint on a time leaves; one that is no number leaves all, SQLite checks it. */
+void sql_push_time(sqlite3_value *v, char push, int64_t *from_ns, int64_t *to_ns);
+bool sql_string_is(const struct profile *p, uint32_t string, sqlite3_value *v);
 void sql_result_string(sqlite3_context *ctx, const struct profile *p, uint32_t string);
 
 #endif

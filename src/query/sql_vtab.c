@@ -128,6 +128,25 @@ bool sql_integer_of(sqlite3_value *v, bool up, int64_t *out)
 	return true;
 }
 
+void sql_push_time(sqlite3_value *v, char push, int64_t *from_ns, int64_t *to_ns)
+{
+	int64_t t;
+
+	if (push != SQL_PUSH_TO && sql_integer_of(v, false, &t) && t > *from_ns)
+		*from_ns = t;
+	if (push != SQL_PUSH_FROM && sql_integer_of(v, true, &t) && t < *to_ns)
+		*to_ns = t + 1;
+}
+
+bool sql_string_is(const struct profile *p, uint32_t string, sqlite3_value *v)
+{
+	const char *text = (const char *)sqlite3_value_text(v);
+	size_t len = sqlite3_value_bytes(v);
+
+	return text && strtab_len(&p->strings, string) == len &&
+	       memcmp(strtab_get(&p->strings, string), text, len) == 0;
+}
+
 void sql_result_string(sqlite3_context *ctx, const struct profile *p, uint32_t string)
 {
 	sqlite3_result_text64(ctx, strtab_get(&p->strings, string), strtab_len(&p->strings, string),

@@ -44,7 +44,8 @@ static int open_body(struct request *r, struct profile *p, struct buf *gz, struc
 	if (rc < 0)
 		return rc;
 	query_default_frames(p, &opts.tree);
-	return container_write(p, &opts, &(struct container_watch){ may_go_on, &guard }, gz, err);
+	const struct container_watch watch = { .may_go_on = may_go_on, .ctx = &guard };
+	return container_write(p, &opts, &watch, gz, err);
 }
 
 void handle_open(struct request *r)

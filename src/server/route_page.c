@@ -2,6 +2,7 @@
 #include "server/page.h"
 
 #include "base/asset.h"
+#include "base/content_type.h"
 #include "base/fs.h"
 #include "base/str.h"
 #include "server/handlers.h"
@@ -23,24 +24,7 @@ enum { PAGE_MAX_BYTES = 16 << 20 };
 	"'self'; " \
 	"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-static const struct {
-	const char *ending, *type;
-} types[] = {
-	{ ".html", "text/html; charset=utf-8" },
-	{ ".js", "text/javascript; charset=utf-8" },
-	{ ".css", "text/css; charset=utf-8" },
-	{ ".svg", "image/svg+xml" },
-};
-
 /* --- which file ------------------------------------------------------------------------------- */
-
-static const char *type_of(const char *file)
-{
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (str_ends(file, types[i].ending))
-			return types[i].type;
-	return NULL;
-}
 
 /* The screens of the page have addresses of their own; which one it is the page sees for itself. */
 static const char *file_of(const char *path)
@@ -69,7 +53,7 @@ static bool is_plain(const char *file)
 bool page_has(const char *path)
 {
 	const char *file = file_of(path);
-	return type_of(file) && is_plain(file);
+	return content_type_of(file) && is_plain(file);
 }
 
 /* --- from the program ------------------------------------------------------------------------- */
@@ -157,7 +141,7 @@ static void reply_file(struct request *r, const char *file)
 		reply_failure(r, &err);
 		return;
 	}
-	reply_body(r, type_of(file), &b);
+	reply_body(r, content_type_of(file), &b);
 	r->reply.policy = PAGE_POLICY;
 }
 

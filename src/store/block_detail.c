@@ -337,6 +337,17 @@ void block_columns_done(struct block_columns *b)
 	*b = (struct block_columns){ 0 };
 }
 
+/* Not zeroed as a whole: its tables are large, and walk fills them. */
+static void walk_begin(struct walk *w, struct block_coder *c, const struct block_sums *sums,
+		       uint32_t from, uint32_t to)
+{
+	w->c = c;
+	w->sums = sums;
+	w->ids = NULL;
+	w->from = from;
+	w->to = to;
+}
+
 static bool reserve(struct block_columns *b, size_t n)
 {
 	if (n < b->cap)
@@ -367,11 +378,8 @@ static int read_columns(struct block_coder *c, const struct block_sums *sums, co
 	out->n = 0;
 	if (!reserve(out, d->rows))
 		return no_room(d->rows, err);
-	w.c = c;
-	w.sums = sums;
+	walk_begin(&w, c, sums, from, to);
 	w.ids = ids;
-	w.from = from;
-	w.to = to;
 	w.rows = keep_columns;
 	w.ctx = &writer;
 	w.some = (struct some_rows){ out->stack, out->window, out->value, 0 };
@@ -500,11 +508,7 @@ static bool add_parts(struct block_coder *c, const struct block_sums *sums, cons
 	int64_t value[SOME_ROWS];
 	struct walk w;
 	uint64_t read;
-	w.c = c;
-	w.sums = sums;
-	w.ids = NULL;
-	w.from = from;
-	w.to = to;
+	walk_begin(&w, c, sums, from, to);
 	w.rows = add_part;
 	w.ctx = &adder;
 	w.some = (struct some_rows){ id, window, value, 0 };

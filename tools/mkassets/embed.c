@@ -1,6 +1,7 @@
 #include "embed.h"
 
 #include "base/buf.h"
+#include "base/content_type.h"
 #include "read.h"
 #include "strip.h"
 
@@ -12,24 +13,13 @@
 
 enum { BEST = 12 };
 
-static const struct {
-	const char *ending, *type;
-} types[] = {
-	{ ".html", "text/html; charset=utf-8" },
-	{ ".js", "text/javascript; charset=utf-8" },
-	{ ".css", "text/css; charset=utf-8" },
-	{ ".svg", "image/svg+xml" },
-	{ NULL, NULL },
-};
-
 static const char *type_of(const char *path)
 {
-	const char *ending = strrchr(path, '.');
-	for (int i = 0; ending && types[i].ending; i++)
-		if (strcmp(types[i].ending, ending) == 0)
-			return types[i].type;
-	fprintf(stderr, "%s: what kind of file is this?\n", path);
-	return NULL;
+	const char *type = content_type_of(path);
+
+	if (!type)
+		fprintf(stderr, "%s: what kind of file is this?\n", path);
+	return type;
 }
 
 static const char *below_web(const char *file)

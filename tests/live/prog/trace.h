@@ -5,6 +5,8 @@
  *
  * Lines of the log: tid, from and until when (Unix time, ns), trace, span; "- -": none. Of a moment between two lines either holds. "cpu IN
  * OUT" is the CPU time in spans and out of them, of the threads that only compute. */
+#include "process_context.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,37 +29,10 @@ typedef struct record *volatile *slot_fn(void);
 
 /* --- the process context (OTEP 4719) --------------------------------------------------------- */
 
-struct header {
-	char signature[8];
-	uint32_t version, bytes;
-	uint64_t published_ns;
-	const void *message;
-};
 /* ProcessContext{1: Resource{1: {1: "service.name", 2: {1: "traced"}}}, 2: {1: "threadlocal.schema_version", 2: {1: "tlsdesc_v1_dev"}}} */
 static const char message[] = "\x0a\x1a\x0a\x18\x0a\x0cservice.name\x12\x08\x0a\x06traced"
 			      "\x12\x2e\x0a\x1athreadlocal.schema_version\x12\x10\x0a\x0e"
 			      "tlsdesc_v1_dev";
-
-static void publish(void)
-{
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-	struct header *h;
-
-	if (fd < 0 || ftruncate(fd, sizeof *h))
-		exit(1);
-	h = mmap(NULL, sizeof *h, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (h == MAP_FAILED)
-		exit(1);
-	close(fd);
-	madvise(h, sizeof *h, MADV_DONTFORK);
-	h->version = 2;
-	h->bytes = sizeof message - 1;
-	h->message = message;
-	h->published_ns = 1;
-	atomic_thread_fence(memory_order_seq_cst);
-	memcpy(h->signature, "OTEL_CTX", 8);
-	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, h, sizeof *h, "OTEL_CTX");
-}
 
 /* --- the log ----------------------------------------------------------------------------------- */
 
@@ -317,7 +292,7 @@ static int run(int argc, char **argv, slot_fn *own)
 	if (!slot)
 		open_library();
 	if (strcmp(options.mode, "quiet") != 0)
-		publish();
+		publish(message, sizeof message - 1, true);
 	f = fopen(options.log, "w");
 	for (int i = 0; i < 4; i++) {
 		workers[i].number = i;
