@@ -8,20 +8,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-const char *const spool_paths[SPOOL_KINDS] = {
-	[SPOOL_PROFILES] = "/v1development/profiles",
-	[SPOOL_METRICS] = "/v1/metrics",
-};
-
 /* Of the spool's size: for the journal, and what the table itself takes. */
 enum { RESERVE_SHARE = 16, RESERVE_MIN_BYTES = 128 << 10, PAGE_BYTES = 4096 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
-
-static struct otlp_bytes bytes_of(const struct buf *b)
-{
-	return (struct otlp_bytes){ b->data, b->len };
-}
 
 /* Later messages are packed against it, too. One that is damaged is none. */
 static int load_key(struct spool *s, struct err *err)
@@ -31,9 +21,9 @@ static int load_key(struct spool *s, struct err *err)
 	int rc = spool_db_last_key(s, &e, err);
 
 	if (rc > 0 && e.packed.len &&
-	    otlp_unpack(bytes_of(&e.packed), (struct otlp_bytes){ 0 }, SPOOL_MAX_MESSAGE, &plain,
+	    otlp_unpack(spool_bytes(&e.packed), (struct otlp_bytes){ 0 }, SPOOL_MAX_MESSAGE, &plain,
 			NULL) == 0)
-		delta_key_set(&s->key, e.id, bytes_of(&plain), e.packed.len, e.made_ns);
+		delta_key_set(&s->key, e.id, spool_bytes(&plain), e.packed.len, e.made_ns);
 	buf_done(&plain);
 	buf_done(&e.packed);
 	return rc < 0 ? rc : 0;
@@ -48,8 +38,8 @@ static int open_file(struct spool *s, struct err *err)
 	return rc ? rc : load_key(s, err);
 }
 
-/* What is wrong with it is to be looked at later; only the last one stays. */
-static int set_aside(struct spool *s, struct err *err)
+/* What is wrong with it is to be looked at later. */
+int spool_set_aside(struct spool *s, struct err *err)
 {
 	char *to = xasprintf("%s.damaged", s->path), *journal = xasprintf("%s-journal", s->path);
 	int rc = 0;
@@ -96,7 +86,7 @@ int spool_open(const struct spool_opts *opts, struct spool **out, bool *damaged,
 	if (damaged)
 		*damaged = rc == -EBADMSG;
 	if (rc == -EBADMSG)
-		rc = set_aside(s, err);
+		rc = spool_set_aside(s, err);
 	if (rc)
 		spool_close(s);
 	else
@@ -118,36 +108,6 @@ void spool_close(struct spool *s)
 	free(s);
 }
 
-/* --- transactions ----------------------------------------------------------------------------- */
-
-/* What a transaction changes beside the file. */
-struct change {
-	struct spool_row row;
-	uint64_t waiting, waiting_bytes;
-};
-
-static int begin(struct spool *s, struct change *before, struct err *err)
-{
-	*before = (struct change){ s->row, s->waiting, s->waiting_bytes };
-	return db_begin(s->db, err);
-}
-
-/* All of it, or nothing. */
-static int end(struct spool *s, const struct change *before, int rc, struct err *err)
-{
-	if (!rc)
-		rc = spool_db_save(s, err);
-	if (!rc)
-		rc = db_commit(s->db, err);
-	if (rc) {
-		db_rollback(s->db);
-		s->row = before->row;
-		s->waiting = before->waiting;
-		s->waiting_bytes = before->waiting_bytes;
-	}
-	return rc;
-}
-
 /* --- room ------------------------------------------------------------------------------------- */
 
 static uint64_t budget(const struct spool *s)
@@ -159,33 +119,34 @@ static uint64_t budget(const struct spool *s)
 	return s->opts.max_bytes > reserve ? s->opts.max_bytes - reserve : 0;
 }
 
-static bool fits(struct spool *s, size_t bytes)
+/* With what the table takes for them. */
+static uint64_t room_of(size_t bytes)
 {
-	return spool_db_used(s) + bytes + bytes / (PAGE_BYTES / 8) + 4 * PAGE_BYTES <= budget(s);
+	return bytes + bytes / (PAGE_BYTES / 8) + 4 * PAGE_BYTES;
 }
 
-static bool may_be_key(enum spool_kind kind, uint64_t base)
+static bool fits(struct spool *s, size_t bytes)
 {
-	return kind == SPOOL_PROFILES && base == 0;
+	return spool_db_used(s) + room_of(bytes) <= budget(s);
 }
 
 /* 1: one was dropped; 0: there is none. A transaction of its own: what it frees is free for the next. */
 static int drop_oldest(struct spool *s, struct err *err)
 {
 	struct spool_head h;
-	struct change before;
+	struct spool_change before;
 	int rc = spool_db_oldest(s, s->in_flight, &h, err);
 
 	if (rc <= 0)
 		return rc;
-	rc = begin(s, &before, err);
+	rc = spool_begin(s, &before, err);
 	s->row.counts.dropped++;
 	s->row.counts.dropped_samples += h.samples;
 	s->waiting--;
 	s->waiting_bytes -= h.bytes;
 	if (!rc)
-		rc = spool_db_end(s, h.id, may_be_key(h.kind, h.base), err);
-	rc = end(s, &before, rc, err);
+		rc = spool_db_end(s, h.id, spool_may_be_key(h.kind, h.base), err);
+	rc = spool_end(s, &before, rc, err);
 	return rc ? rc : 1;
 }
 
@@ -193,6 +154,8 @@ static int make_room(struct spool *s, size_t bytes, struct err *err)
 {
 	int rc = 1;
 
+	if (room_of(bytes) > budget(s))
+		return -E2BIG; /* whatever else is dropped for it */
 	while (rc > 0 && !fits(s, bytes))
 		rc = drop_oldest(s, err);
 	return rc < 0 ? rc : fits(s, bytes) ? 0 : -E2BIG;
@@ -234,15 +197,15 @@ static int prepare(struct spool *s, const struct spool_message *m, struct spool_
 
 static int count_dropped(struct spool *s, const struct spool_message *m, struct err *err)
 {
-	struct change before;
-	int rc = begin(s, &before, err);
+	struct spool_change before;
+	int rc = spool_begin(s, &before, err);
 
 	s->row.counts.dropped++;
 	s->row.counts.dropped_samples += m->samples;
 	s->row.next++; /* a gap */
 	if (m->source)
 		s->row.source = *m->source;
-	rc = end(s, &before, rc, err);
+	rc = spool_end(s, &before, rc, err);
 	return rc ? rc
 		  : err_set(err, E2BIG, "a batch of %zu bytes does not fit into the spool", m->len);
 }
@@ -250,8 +213,8 @@ static int count_dropped(struct spool *s, const struct spool_message *m, struct 
 static int put(struct spool *s, const struct spool_message *m, struct spool_entry *e,
 	       struct err *err)
 {
-	struct change before;
-	int rc = begin(s, &before, err);
+	struct spool_change before;
+	int rc = spool_begin(s, &before, err);
 
 	e->id = s->row.next++;
 	s->row.counts.added++;
@@ -262,7 +225,7 @@ static int put(struct spool *s, const struct spool_message *m, struct spool_entr
 		s->row.source = *m->source;
 	if (!rc)
 		rc = spool_db_put(s, e, err);
-	return end(s, &before, rc, err);
+	return spool_end(s, &before, rc, err);
 }
 
 static int add(struct spool *s, const struct spool_message *m, struct err *err)
@@ -274,7 +237,7 @@ static int add(struct spool *s, const struct spool_message *m, struct err *err)
 		rc = count_dropped(s, m, err);
 	else if (!rc)
 		rc = put(s, m, &e, err);
-	if (!rc && may_be_key(e.kind, e.base)) {
+	if (!rc && spool_may_be_key(e.kind, e.base)) {
 		delta_key_set(&s->key, e.id, (struct otlp_bytes){ m->data, m->len }, e.packed.len,
 			      m->now_ns);
 		s->wants_key = false;
@@ -293,7 +256,7 @@ int spool_add(struct spool *s, const struct spool_message *m, bool *duplicate, s
 	bool known = is_known(s, m->source);
 	if (!known)
 		rc = add(s, m, err);
-	if (rc == -EBADMSG && !(rc = set_aside(s, err)))
+	if (rc == -EBADMSG && !(rc = spool_set_aside(s, err)))
 		rc = add(s, m, err);
 	pthread_mutex_unlock(&s->lock);
 	if (duplicate)
@@ -305,249 +268,5 @@ void spool_want_key(struct spool *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->wants_key = true;
-	pthread_mutex_unlock(&s->lock);
-}
-
-/* --- sending ---------------------------------------------------------------------------------- */
-
-enum ending { ENDED_SENT, ENDED_REFUSED };
-
-/* Of the one that is on its way. */
-static int finish(struct spool *s, uint64_t id, enum ending how, const struct spool_peer *peer,
-		  struct err *err)
-{
-	struct spool_entry e = { 0 };
-	struct change before;
-
-	if (s->in_flight != id)
-		return 0; /* it was in a file that was set aside meanwhile */
-	int rc = spool_db_get(s, id, &e, err);
-	if (rc == 0)
-		rc = err_set(err, EBADMSG, "%s: a batch has gone", s->path);
-	if (rc < 0)
-		return rc;
-	rc = begin(s, &before, err);
-	struct spool_counts *c = &s->row.counts;
-	*(how == ENDED_SENT ? &c->sent : &c->refused) += 1;
-	*(how == ENDED_SENT ? &c->sent_samples : &c->refused_samples) += e.samples;
-	s->waiting--;
-	s->waiting_bytes -= e.packed.len;
-	if (peer)
-		s->row.peer = *peer;
-	if (!rc)
-		rc = spool_db_end(s, id, may_be_key(e.kind, e.base), err);
-	rc = end(s, &before, rc, err);
-	buf_done(&e.packed);
-	if (!rc)
-		s->in_flight = 0;
-	return rc;
-}
-
-static int finish_locked(struct spool *s, uint64_t id, enum ending how,
-			 const struct spool_peer *peer, struct err *err)
-{
-	struct err local;
-
-	err = err ? err : &local;
-	pthread_mutex_lock(&s->lock);
-	int rc = finish(s, id, how, peer, err);
-	if (rc == -EBADMSG)
-		rc = set_aside(s, err);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-int spool_sent(struct spool *s, uint64_t id, const struct spool_peer *peer, struct err *err)
-{
-	return finish_locked(s, id, ENDED_SENT, peer, err);
-}
-
-int spool_refuse(struct spool *s, uint64_t id, struct err *err)
-{
-	return finish_locked(s, id, ENDED_REFUSED, NULL, err);
-}
-
-static int first_sound(struct spool *s, struct spool_entry *out, struct err *err)
-{
-	int rc;
-
-	while ((rc = spool_db_first(s, out, err)) > 0 && !out->packed.len) {
-		s->in_flight = out->id;
-		rc = finish(s, out->id, ENDED_REFUSED, NULL, err);
-		if (rc)
-			return rc;
-	}
-	s->in_flight = rc > 0 ? out->id : 0;
-	return rc;
-}
-
-int spool_first(struct spool *s, struct spool_entry *out, struct err *err)
-{
-	struct err local;
-
-	err = err ? err : &local;
-	*out = (struct spool_entry){ 0 };
-	pthread_mutex_lock(&s->lock);
-	int rc = first_sound(s, out, err);
-	if (rc == -EBADMSG)
-		rc = set_aside(s, err);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-static int unpack_base(struct spool *s, uint64_t base, struct buf *out, struct err *err)
-{
-	struct spool_entry e = { 0 };
-	const struct otlp_bytes none = { 0 };
-	int rc = spool_db_get(s, base, &e, err);
-
-	if (rc > 0)
-		rc = otlp_unpack(bytes_of(&e.packed), none, SPOOL_MAX_MESSAGE, out, err);
-	else if (rc == 0)
-		rc = err_set(err, EBADMSG, "%s: a batch's key is not there", s->path);
-	buf_done(&e.packed);
-	return rc;
-}
-
-int spool_unpack(struct spool *s, const struct spool_entry *e, struct buf *out, struct err *err)
-{
-	struct buf base = { 0 };
-	struct otlp_bytes key = { 0 };
-	struct err local;
-	int rc = 0;
-
-	err = err ? err : &local;
-	if (e->base) {
-		pthread_mutex_lock(&s->lock);
-		if (s->key.id == e->base)
-			buf_add(&base, s->key.plain.data, s->key.plain.len);
-		else
-			rc = unpack_base(s, e->base, &base, err);
-		pthread_mutex_unlock(&s->lock);
-		key = bytes_of(&base);
-	}
-	if (!rc)
-		rc = otlp_unpack(bytes_of(&e->packed), key, SPOOL_MAX_MESSAGE, out, err);
-	buf_done(&base);
-	return rc;
-}
-
-/* Whole, so that it depends on nothing. */
-static int put_half(struct spool *s, const struct spool_message *m, struct err *err)
-{
-	static const struct delta_key none;
-	struct spool_entry e = {
-		.id = s->row.next++, .kind = m->kind, .made_ns = m->now_ns, .samples = m->samples
-	};
-	int rc = delta_pack(&none, (struct otlp_bytes){ m->data, m->len }, m->now_ns, &e.packed,
-			    &e.base, err);
-
-	if (!rc)
-		rc = spool_db_put(s, &e, err);
-	s->waiting++;
-	s->waiting_bytes += e.packed.len;
-	buf_done(&e.packed);
-	return rc;
-}
-
-static int split(struct spool *s, const struct spool_entry *e, const struct spool_message halves[2],
-		 struct err *err)
-{
-	struct change before;
-	int rc = begin(s, &before, err);
-
-	s->waiting--;
-	s->waiting_bytes -= e->packed.len;
-	for (int i = 0; !rc && i < 2; i++)
-		rc = put_half(s, &halves[i], err);
-	if (!rc)
-		rc = spool_db_end(s, e->id, may_be_key(e->kind, e->base), err);
-	s->row.counts.added++;
-	rc = end(s, &before, rc, err);
-	if (!rc)
-		s->in_flight = 0;
-	return rc;
-}
-
-int spool_split(struct spool *s, const struct spool_entry *e, const struct spool_message halves[2],
-		struct err *err)
-{
-	struct err local;
-
-	err = err ? err : &local;
-	pthread_mutex_lock(&s->lock);
-	int rc = split(s, e, halves, err);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-/* --- who we are ------------------------------------------------------------------------------- */
-
-static int begin_anew(struct spool *s, struct err *err)
-{
-	struct spool_entry first = { 0 };
-	struct change before;
-	int rc = spool_db_first(s, &first, err);
-
-	buf_done(&first.packed);
-	if (rc < 0)
-		return rc;
-	uint64_t from = rc > 0 ? first.id : s->row.next;
-	rc = begin(s, &before, err);
-	if (!rc)
-		rc = spool_db_new_agent(s, err);
-	s->row.shift = from - 1;
-	s->row.peer.key = 0;
-	return end(s, &before, rc, err);
-}
-
-int spool_begin_anew(struct spool *s, struct err *err)
-{
-	struct err local;
-
-	err = err ? err : &local;
-	pthread_mutex_lock(&s->lock);
-	int rc = begin_anew(s, err);
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
-void spool_agent(struct spool *s, uint8_t id[SPOOL_ID_BYTES])
-{
-	pthread_mutex_lock(&s->lock);
-	memcpy(id, s->row.agent, SPOOL_ID_BYTES);
-	pthread_mutex_unlock(&s->lock);
-}
-
-uint64_t spool_number(struct spool *s, uint64_t id)
-{
-	pthread_mutex_lock(&s->lock);
-	uint64_t number = id > s->row.shift ? id - s->row.shift : 0;
-	pthread_mutex_unlock(&s->lock);
-	return number;
-}
-
-uint64_t spool_id_of_number(struct spool *s, uint64_t number)
-{
-	pthread_mutex_lock(&s->lock);
-	uint64_t id = number && number < s->row.next ? number + s->row.shift : 0;
-	pthread_mutex_unlock(&s->lock);
-	return id;
-}
-
-struct spool_peer spool_peer(struct spool *s)
-{
-	pthread_mutex_lock(&s->lock);
-	struct spool_peer peer = s->row.peer;
-	pthread_mutex_unlock(&s->lock);
-	return peer;
-}
-
-void spool_status(struct spool *s, struct spool_status *out)
-{
-	pthread_mutex_lock(&s->lock);
-	*out = (struct spool_status){ .waiting = s->waiting,
-				      .waiting_bytes = s->waiting_bytes,
-				      .counts = s->row.counts };
 	pthread_mutex_unlock(&s->lock);
 }

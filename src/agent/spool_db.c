@@ -311,3 +311,26 @@ int spool_db_end(struct spool *s, uint64_t id, bool may_be_key, struct err *err)
 			      needed, err);
 	return rc;
 }
+
+/* --- transactions ----------------------------------------------------------------------------- */
+
+int spool_begin(struct spool *s, struct spool_change *before, struct err *err)
+{
+	*before = (struct spool_change){ s->row, s->waiting, s->waiting_bytes };
+	return db_begin(s->db, err);
+}
+
+int spool_end(struct spool *s, const struct spool_change *before, int rc, struct err *err)
+{
+	if (!rc)
+		rc = spool_db_save(s, err);
+	if (!rc)
+		rc = db_commit(s->db, err);
+	if (rc) {
+		db_rollback(s->db);
+		s->row = before->row;
+		s->waiting = before->waiting;
+		s->waiting_bytes = before->waiting_bytes;
+	}
+	return rc;
+}

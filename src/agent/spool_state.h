@@ -1,4 +1,4 @@
-/* agent/spool_state.h: inside of the spool: what spool.c, spool_db.c share. */
+/* agent/spool_state.h: inside of the spool: what spool.c, spool_send.c, spool_db.c share. */
 #ifndef CRESSET_AGENT_SPOOL_STATE_H
 #define CRESSET_AGENT_SPOOL_STATE_H
 
@@ -35,6 +35,31 @@ struct spool_head {
 	uint64_t id, base, samples, bytes;
 	enum spool_kind kind;
 };
+
+static inline struct otlp_bytes spool_bytes(const struct buf *b)
+{
+	return (struct otlp_bytes){ b->data, b->len };
+}
+static inline bool spool_may_be_key(enum spool_kind kind, uint64_t base)
+{
+	return kind == SPOOL_PROFILES && base == 0;
+}
+
+/* --- spool.c: with the lock held --- */
+
+/* The file is damaged: another one takes its place, and only the last damaged one stays. Nothing is on its way then. */
+int spool_set_aside(struct spool *s, struct err *err);
+
+/* --- spool_db.c --- */
+
+/* What a transaction changes beside the file. */
+struct spool_change {
+	struct spool_row row;
+	uint64_t waiting, waiting_bytes;
+};
+int spool_begin(struct spool *s, struct spool_change *before, struct err *err);
+/* rc: of what was done so far, spool_begin included. All of it, or nothing. */
+int spool_end(struct spool *s, const struct spool_change *before, int rc, struct err *err);
 
 /* All that follows: 0 or -errno with words. In a transaction of the caller's, but for the first two. */
 int spool_db_open(struct spool *s, struct err *err);
