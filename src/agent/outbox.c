@@ -12,6 +12,7 @@ enum {
 	TABLES = CHUNK_DICTIONARY | CHUNK_CATALOG | 1 << CHUNK_FUNCTIONS | 1 << CHUNK_NAMES |
 		 1 << CHUNK_LINKS,
 };
+enum { MAX_ANSWERS = 64 };
 
 void outbox_init(struct outbox *o, struct profile *p, uint64_t max_bytes)
 {
@@ -194,6 +195,7 @@ void outbox_connect(struct outbox *o, int fd)
 	stream_close(&o->stream);
 	stream_open(&o->stream, fd, WIRE_MAX_TO_COLLECTOR);
 	o->on_its_way = false;
+	o->answers = 0;
 	/* Nobody asks any more about what was acknowledged. */
 	bool is_numbered = o->batches.n && o->batches.v[0].head.sequence;
 	o->idle = o->next_sequence - 1 - is_numbered;
@@ -270,6 +272,7 @@ static int hand_over(struct outbox *o, const struct stream_message *m,
 	bool is_current = want.generation == o->generation && o->sending == o->profile;
 	int fd = is_current ? file(ctx, want.mapping) : -ENOENT;
 	struct wire_file answer = { .generation = want.generation, .mapping = want.mapping };
+	o->answers++;
 	if (fd < 0 || stream_put(&o->stream, WIRE_FILE, &answer, sizeof answer, fd))
 		stream_put(&o->stream, WIRE_FILE, &answer, sizeof answer, -1);
 	return 0;
@@ -287,10 +290,10 @@ static int take(struct outbox *o, const struct stream_message *m,
 	return -EPROTO;
 }
 
-/* A store process that asks without taking the answers is not read any more. */
+/* A store process that asks without taking the answers is not read any more. A sound one asks for one file at a time. */
 static bool can_answer(const struct outbox *o)
 {
-	return o->stream.fds.n < STREAM_MAX_FDS;
+	return o->stream.fds.n < STREAM_MAX_FDS && o->answers < MAX_ANSWERS;
 }
 
 static int take_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void *ctx)
@@ -326,6 +329,8 @@ int outbox_run(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void 
 		send_first(o);
 	if (!rc)
 		rc = stream_flush(&o->stream);
+	if (!stream_has_more(&o->stream))
+		o->answers = 0;
 	if (rc) {
 		stream_close(&o->stream);
 		o->on_its_way = false;

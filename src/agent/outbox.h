@@ -29,6 +29,7 @@ struct outbox {
 	uint64_t max_bytes, bytes;                /* of the batches */
 	VEC(struct outbox_batch) batches;         /* the oldest first */
 	bool on_its_way;                          /* the first one */
+	uint32_t answers;                         /* about files, since all was written last */
 };
 
 enum { OUTBOX_MAX_OLD = 2 }; /* profiles that only batches refer to */

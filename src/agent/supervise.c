@@ -124,6 +124,7 @@ static void start_due(struct supervisor *s)
 	}
 }
 
+/* One that has closed its end, and lives on, is not polled any more: that would never wait. */
 static void hear(struct supervisor *s, struct part *p)
 {
 	enum control what;
@@ -137,6 +138,10 @@ static void hear(struct supervisor *s, struct part *p)
 			log_verbose("the %s runs as process %d", p->name, (int)p->pid);
 			join(s);
 		}
+	if (what == CONTROL_GONE) {
+		close(p->control);
+		p->control = -1;
+	}
 }
 
 /* --- the token -------------------------------------------------------------------------------- */
@@ -210,7 +215,8 @@ static void has_ended(struct supervisor *s, struct part *p, int status)
 
 	p->pid = 0;
 	p->is_ready = false;
-	close(p->control);
+	if (p->control >= 0)
+		close(p->control);
 	p->control = -1;
 	if (s->is_over || p->is_asked)
 		return;

@@ -57,7 +57,7 @@ static bool is_same_store(const struct store_known_stacks *a, const struct store
 bool known_use_result(const struct known_use *u, struct known_stacks *out)
 {
 	const struct otlp_known_stacks *m = &u->message;
-	bool goes_on = m->follows && is_same_store(&u->before.store, &u->rows);
+	bool goes_on = m->follows && m->n <= m->stacks && is_same_store(&u->before.store, &u->rows);
 	if (!u->rows.dict_id || !m->stacks || m->stacks > KNOWN_MAX_STACKS)
 		return false;
 	*out = (struct known_stacks){ .tables = m->now, .store = u->rows, .n = m->stacks };

@@ -49,7 +49,7 @@ bool rate_take(struct rate *r, const struct sockaddr *sender, uint64_t now_ns, u
 	bool is_there = b->tokens >= 1;
 	if (is_there)
 		b->tokens -= 1;
-	*wait_s = ceil((1 - b->tokens) / r->per_s);
+	*wait_s = is_there ? 0 : ceil((1 - b->tokens) / r->per_s);
 	pthread_mutex_unlock(&r->lock);
 	return is_there;
 }
