@@ -1,7 +1,7 @@
 #include "format/container.h"
 
 #include "base/fs.h"
-#include "base/varint.h"
+#include "base/pb.h"
 #include "format/container_samples.h"
 #include "format/container_tree.h"
 #include "format/headline.h"
@@ -15,12 +15,6 @@
 
 /* What a browser counts exactly, in nanoseconds: 52 days. */
 #define MAX_TIME_NS (INT64_C(1) << 52)
-
-static void put_varint(struct buf *b, uint64_t v)
-{
-	buf_reserve(b, VARINT_MAX_BYTES);
-	b->len += varint_write(b->data + b->len, v);
-}
 
 /* --- what is known of the recording --- */
 
@@ -355,7 +349,7 @@ int container_end(struct container *c, struct buf *gz, struct err *err)
 		return rc;
 	put_header(c, &header);
 	buf_adds(&plain, "CRC1");
-	put_varint(&plain, header.len);
+	pb_put_varint(&plain, header.len);
 	buf_add(&plain, header.data, header.len);
 	buf_add(&plain, c->parts.data, c->parts.len);
 	buf_done(&c->parts);

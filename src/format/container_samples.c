@@ -1,13 +1,15 @@
 #include "format/container_samples.h"
 
+#include "base/pb.h"
 #include "base/varint.h"
 #include "profile/sum.h"
 #include "profile/time_range.h"
 
 #include <stdlib.h>
 
-/* Windows grow by this from the first on, until the rows are few enough; the last is longer than any recording. */
-enum { WINDOW_GROWTH = 4, WINDOW_STEPS = 28 };
+/* Windows grow by this from the first on, until the rows are few enough; the last is longer than any recording, and one more step would still
+ * be a number of 64 bits. */
+enum { WINDOW_GROWTH = 4, WINDOW_STEPS = 21 };
 #define WINDOW_FIRST_NS 1000000
 
 /* --- order --- */
@@ -119,21 +121,15 @@ static uint64_t cell(const struct container_row *row, enum column column,
 	}
 }
 
-static void put_varint(struct buf *b, uint64_t v)
-{
-	buf_reserve(b, VARINT_MAX_BYTES);
-	b->len += varint_write(b->data + b->len, v);
-}
-
 static void put_column(const struct container_rows *r, enum column column, struct buf *b)
 {
 	const struct container_row *before = NULL;
 	struct buf data = { 0 };
 	for (size_t i = 0; i < r->rows.n; i++) {
-		put_varint(&data, cell(&r->rows.v[i], column, before));
+		pb_put_varint(&data, cell(&r->rows.v[i], column, before));
 		before = &r->rows.v[i];
 	}
-	put_varint(b, data.len);
+	pb_put_varint(b, data.len);
 	buf_add(b, data.data, data.len);
 	buf_done(&data);
 }

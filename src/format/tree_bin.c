@@ -164,7 +164,7 @@ static void look_at_spreads(struct writer *w, const struct tree_node_spread *spr
 	const struct tree_node *nodes = w->t->nodes.v;
 	for (size_t i = 0; i < w->t->nodes.n && w->has[N]; i++) {
 		struct tree_spread s = spreads[i].self;
-		if (!isfinite(s.n) || !isfinite(s.squares) || s.n < 0 || s.n > (double)INT64_MAX)
+		if (!isfinite(s.n) || !isfinite(s.squares) || s.n < 0 || s.n >= (double)INT64_MAX)
 			w->has[N] = false;
 		else if (!is_plain(is_other ? nodes[i].other_self : nodes[i].self, s))
 			w->has[W2] = true;

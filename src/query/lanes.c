@@ -113,7 +113,8 @@ static const char **split_key(struct lanes_work *w, uint32_t key)
 static int choose_lanes(struct lanes_work *w)
 {
 	const struct step_axis buckets = w->axis;
-	w->axis = (struct step_axis){ buckets.from_ns, buckets.step_ns * buckets.n, 1 };
+	int64_t length_ns = sum_sub(step_axis_end_ns(&buckets), buckets.from_ns);
+	w->axis = (struct step_axis){ buckets.from_ns, length_ns, 1 };
 	int rc = lanes_add_up(w);
 	w->axis = buckets;
 	if (rc < 0)

@@ -59,21 +59,20 @@ static struct lane_span span_of(const struct lane_row *r, const struct lane_row 
 	if (!r->is_moment)
 		return s;
 	if (before)
-		before_ns = at - (before->is_moment ? middle(before->time_ns, at) : end_ns(before));
+		before_ns = sum_sub(at, before->is_moment ? middle(before->time_ns, at)
+							  : end_ns(before));
 	if (behind)
-		behind_ns =
-			(behind->is_moment ? middle(at, behind->time_ns) : behind->time_ns) - at;
+		behind_ns = sum_sub(
+			behind->is_moment ? middle(at, behind->time_ns) : behind->time_ns, at);
 	s.from_ns = sum_sub(at, reach(before_ns, worth_ns));
 	s.to_ns = sum_add(at, reach(behind_ns, worth_ns));
 	return s;
 }
 
-static void flush(struct spanning *g, struct lane_span *s)
+static void put_span(struct spanning *g, const struct lane_span *s)
 {
-	const struct lanes_work *w = g->w;
-	if (s->to_ns - s->from_ns >= LEAST_BUCKETS * w->axis.step_ns)
+	if ((s->to_ns - s->from_ns) / LEAST_BUCKETS >= g->w->axis.step_ns)
 		vec_push(&g->spans, *s);
-	s->to_ns = s->from_ns;
 }
 
 static const struct lane_row *next_row(const struct lane_row *r, const struct lane_row *end)
@@ -104,12 +103,10 @@ static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n)
 			open.to_ns = s.to_ns;
 			continue;
 		}
-		int64_t busy_ns = s.to_ns;
-		flush(g, &open);
+		put_span(g, &open);
 		open = s;
-		open.to_ns = busy_ns;
 	}
-	flush(g, &open);
+	put_span(g, &open);
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */

@@ -126,6 +126,12 @@ const struct row *tui_table_at(const struct tui_table *t, int line)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
+/* Values of a file may add up to less than nothing. */
+static uint64_t whole_of(double v)
+{
+	return v > 0 ? (uint64_t)v : 0;
+}
+
 static const char *cell_text(const struct column *c, const struct row *r, int i, struct buf *b)
 {
 	buf_clear(b);
@@ -138,9 +144,9 @@ static const char *cell_text(const struct column *c, const struct row *r, int i,
 	else if (c->kind == COLUMN_PERCENT)
 		buf_addf(b, "%.2f", r->num[i]);
 	else if (c->kind == COLUMN_COUNT)
-		fmt_count(b, (uint64_t)r->num[i]);
+		fmt_count(b, whole_of(r->num[i]));
 	else
-		fmt_duration(b, (uint64_t)r->num[i]);
+		fmt_duration(b, whole_of(r->num[i]));
 	return buf_cstr(b);
 }
 

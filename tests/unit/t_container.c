@@ -91,6 +91,28 @@ START_TEST(windows_keep_sums)
 }
 END_TEST
 
+/* As many threads and nodes as rows: whole windows of any length have as many. */
+START_TEST(what_cannot_be_fewer_has_sound_windows)
+{
+	struct container_rows r = { 0 };
+	int64_t sum = 0;
+	for (int64_t i = 0; i < 100; i++)
+		vec_push(&r.rows, (struct container_row){ (i % 3 - 1) * (INT64_C(1) << 52), 0, i, 1,
+							  (uint32_t)i });
+	container_rows_settle(&r, 10);
+	ck_assert_int_gt(r.window_ns, INT64_C(1) << 53);
+	ck_assert_uint_eq(r.rows.n, 100);
+	for (size_t i = 0; i < r.rows.n; i++) {
+		const struct container_row *row = &r.rows.v[i];
+		ck_assert(row->time_ns == 0 || row->time_ns == -r.window_ns);
+		ck_assert_int_eq(row->length_ns, r.window_ns);
+		sum += row->value;
+	}
+	ck_assert_int_eq(sum, 99 * 100 / 2);
+	vec_done(&r.rows);
+}
+END_TEST
+
 START_TEST(rows_are_read_back)
 {
 	struct rng rng = { 3 };
@@ -239,5 +261,6 @@ START_TEST(sha256_of_examples)
 }
 END_TEST
 
-UNIT_MAIN("container", few_rows_stay_as_they_are, windows_keep_sums, rows_are_read_back,
-	  nodes_have_their_numbers, base64_of_the_rfc, sha256_of_examples)
+UNIT_MAIN("container", few_rows_stay_as_they_are, windows_keep_sums,
+	  what_cannot_be_fewer_has_sound_windows, rows_are_read_back, nodes_have_their_numbers,
+	  base64_of_the_rfc, sha256_of_examples)
