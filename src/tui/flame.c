@@ -87,9 +87,16 @@ static void add_box(struct flame *f, const struct flame_place *p, uint32_t node,
 /* A node and where the children that are not laid out yet begin. */
 struct frame_at {
 	uint32_t node, child;
-	int64_t sum; /* of the children before */
-	int64_t from;
+	int64_t from, total; /* as it is drawn */
+	int64_t sum;         /* of the children before */
 };
+
+/* What of a child is drawn: values may be less than 0, so that children are worth more than their parent. No box leaves its parent's. */
+static int64_t drawn_total(const struct frame_at *parent, const struct tree_node *child)
+{
+	int64_t left = parent->total - parent->sum, total = child->total > 0 ? child->total : 0;
+	return total < left ? total : left;
+}
 
 /* Everything below the zoomed node; widths are of its total, rounded so that neighbours meet. */
 static void lay_out(struct flame *f, const struct flame_place *p)
@@ -98,7 +105,8 @@ static void lay_out(struct flame *f, const struct flame_place *p)
 	double scale = (double)p->cols * EIGHTHS / (double)nodes[f->zoom].total;
 	VEC(struct frame_at) stack = { 0 };
 	int base = node_depth(f->tree, f->zoom);
-	vec_push(&stack, (struct frame_at){ f->zoom, nodes[f->zoom].first_child, 0, 0 });
+	vec_push(&stack, (struct frame_at){ f->zoom, nodes[f->zoom].first_child, 0,
+					    nodes[f->zoom].total, 0 });
 	while (stack.n) {
 		struct frame_at *at = &stack.v[stack.n - 1];
 		uint32_t child = at->child;
@@ -106,15 +114,16 @@ static void lay_out(struct flame *f, const struct flame_place *p)
 			stack.n--;
 			continue;
 		}
-		int64_t from = at->from + at->sum;
+		int64_t from = at->from + at->sum, total = drawn_total(at, &nodes[child]);
 		int x0 = (int)((double)from * scale);
-		int x1 = (int)((double)(from + nodes[child].total) * scale);
-		at->sum += nodes[child].total;
+		int x1 = (int)((double)(from + total) * scale);
+		at->sum += total;
 		at->child = nodes[child].next;
 		if (x1 <= x0)
 			continue;
 		add_box(f, p, child, base + (int)stack.n, x0, x1);
-		vec_push(&stack, (struct frame_at){ child, nodes[child].first_child, 0, from });
+		vec_push(&stack,
+			 (struct frame_at){ child, nodes[child].first_child, from, total, 0 });
 	}
 	vec_done(&stack);
 }

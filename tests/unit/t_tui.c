@@ -57,6 +57,34 @@ START_TEST(a_flame_graph_has_boxes_as_wide_as_they_should_be)
 }
 END_TEST
 
+/* A file may have values below 0: then children are worth more than their parent, and begin before it. */
+START_TEST(no_box_leaves_its_parent)
+{
+	static const struct known_sample odd[] = {
+		{ "cpu", "web", "main;a;x", 10, 10, 0, 100, -95 },
+		{ "cpu", "web", "main;b;y", 10, 10, 0, 100, 100 },
+		{ "cpu", "web", "main;c", 10, 10, 0, 100, 5 },
+	};
+	struct known_feed f;
+	struct ui ui;
+	struct err err = { 0 };
+	known_open(&f, odd, sizeof odd / sizeof *odd);
+	ui_init(&ui, &f.base, false, false);
+	ui_resize(&ui, 24, 80);
+	ck_assert_int_eq(ui_take(&ui, &err), 0);
+	ck_assert_int_eq(ui_set_tab(&ui, "flame"), 0);
+	ui_make(&ui);
+	ui_draw(&ui);
+	ck_assert_uint_gt(ui.pane.flame.boxes.n, 2);
+	for (size_t i = 0; i < ui.pane.flame.boxes.n; i++) {
+		const struct flame_box *b = &ui.pane.flame.boxes.v[i];
+		ck_assert_msg(b->from >= 0 && b->to <= 80 * 8, "a box from %d to %d", b->from,
+			      b->to);
+	}
+	close_ui(&ui, &f);
+}
+END_TEST
+
 START_TEST(keys_do_what_help_says)
 {
 	struct known_feed f;
@@ -250,6 +278,6 @@ START_TEST(hostile_names_on_the_screen)
 END_TEST
 
 UNIT_MAIN("tui", functions_processes_threads_waits,
-	  a_flame_graph_has_boxes_as_wide_as_they_should_be, keys_do_what_help_says,
-	  reset_and_zero_forget, clicks, any_keys_at_any_size, too_small_is_said,
-	  tabs_are_there_when_their_data_is, hostile_names_on_the_screen)
+	  a_flame_graph_has_boxes_as_wide_as_they_should_be, no_box_leaves_its_parent,
+	  keys_do_what_help_says, reset_and_zero_forget, clicks, any_keys_at_any_size,
+	  too_small_is_said, tabs_are_there_when_their_data_is, hostile_names_on_the_screen)
