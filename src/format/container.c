@@ -11,22 +11,11 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* What a browser counts exactly, in nanoseconds: 52 days. */
 #define MAX_TIME_NS (INT64_C(1) << 52)
 
 /* --- what is known of the recording --- */
-
-static void put_start(struct json *j, int64_t wall_ns)
-{
-	time_t seconds = wall_ns / 1000000000;
-	char text[40] = "";
-	struct tm tm;
-	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_key_text(j, "start", text);
-}
 
 static void put_losses(struct json *j, const struct profile_meta *meta)
 {
@@ -56,7 +45,7 @@ static void put_meta(struct json *j, const char *key, const struct profile *p)
 	json_key_text(j, "kernel", profile_str(p, meta->kernel));
 	json_key_text(j, "clock", profile_str(p, meta->clock));
 	json_key_i64(j, "cpus", meta->cpus);
-	put_start(j, meta->start_wall_ns);
+	headline_start_json(j, meta->start_wall_ns);
 	json_key_i64(j, "start_ms", meta->start_wall_ns / 1000000);
 	json_key_i64(j, "duration_ns", meta->duration_ns);
 	json_key_i64(j, "own_cpu_ns", meta->own_cpu_ns);

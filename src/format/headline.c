@@ -150,3 +150,13 @@ void headline_origin(const struct profile *p, struct buf *b)
 	    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
 		part_text(b, from, "", text);
 }
+
+void headline_start_json(struct json *j, int64_t wall_ns)
+{
+	time_t seconds = wall_ns / 1000000000;
+	char text[40] = "";
+	struct tm tm;
+	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
+		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_key_text(j, "start", text);
+}

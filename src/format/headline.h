@@ -3,6 +3,7 @@
 #define CRESSET_FORMAT_HEADLINE_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "profile/tree.h"
 
 #define HEADLINE_SEPARATOR " \xc2\xb7 " /* middle dot */
@@ -16,5 +17,8 @@ void headline_origin(const struct profile *p, struct buf *b);
 
 /* Total of the stacks whose root-most frame says that the walk could not go on ("[truncated: …]"). */
 int64_t headline_truncated(const struct tree *t);
+
+/* A member "start": RFC 3339 in UTC, null where it is not known. */
+void headline_start_json(struct json *j, int64_t wall_ns);
 
 #endif

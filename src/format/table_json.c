@@ -6,7 +6,6 @@
 #include "format/value.h"
 
 #include <math.h>
-#include <time.h>
 
 /* Four digits behind the point: more would be noise. */
 static void json_percent(struct json *j, const char *key, double part, double whole)
@@ -24,16 +23,6 @@ static void json_known(struct json *j, const char *key, int64_t v)
 		json_str(j, NULL);
 }
 
-static void json_start(struct json *j, int64_t wall_ns)
-{
-	time_t seconds = wall_ns / 1000000000;
-	char text[40] = "";
-	struct tm tm;
-	if (wall_ns > 0 && gmtime_r(&seconds, &tm))
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_key_text(j, "start", text);
-}
-
 static void json_meta(struct json *j, const struct profile *p)
 {
 	const struct profile_meta *meta = &p->meta;
@@ -44,7 +33,7 @@ static void json_meta(struct json *j, const struct profile *p)
 	json_key_text(j, "kernel", profile_str(p, meta->kernel));
 	json_known(j, "cpus", meta->cpus);
 	json_key_text(j, "clock", profile_str(p, meta->clock));
-	json_start(j, meta->start_wall_ns);
+	headline_start_json(j, meta->start_wall_ns);
 	json_known(j, "duration_ns", meta->duration_ns);
 	json_key_u64(j, "lost_samples", profile_lost_samples(p));
 	json_key(j, "losses");

@@ -83,9 +83,11 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	pthread_mutex_unlock(&a->lock);
 	if (!found)
 		return unauthorized(r, err, "this token is not known");
-	r->tenant = tenants_find(r->server->tenants, token.tenant);
-	if (has_scope(&token, r->route->scope) && r->tenant)
+	struct tenant *tenant = tenants_find(r->server->tenants, token.tenant);
+	if (has_scope(&token, r->route->scope) && tenant) {
+		r->tenant = tenant;
 		return 0;
+	}
 	err_set(err, EACCES, "the token %s may not do this", token.id);
 	return 403;
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/json.h"
+#include "profile/sum.h"
 #include "query/ask.h"
 #include "store/store.h"
 
@@ -86,8 +87,9 @@ static void totals_json(const struct query_range *range, struct buf *b)
 	json_key(&j, "totals");
 	json_arr(&j);
 	for (size_t i = 0; i < range->steps; i++) {
-		json_i64(&j, range->groups ? range->sums[i] : 0);
-		total += range->groups ? range->sums[i] : 0;
+		int64_t sum = range->groups ? range->sums[i] : 0;
+		json_i64(&j, sum);
+		total = sum_add(total, sum);
 	}
 	json_end(&j);
 	json_key_i64(&j, "total", total);

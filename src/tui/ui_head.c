@@ -155,25 +155,17 @@ static void draw_cpus(struct ui *ui)
 
 /* --- tabs ------------------------------------------------------------------------------------- */
 
-/* Calls each tab that there is with its place; ends when tab returns true, which is returned. */
-static int find_tab(const struct ui *ui, int x)
+int ui_tab_at(const struct ui *ui, int x)
 {
 	struct look look;
-	int at = 0, number = 0;
-	for (int i = 0; i < views_n; i++) {
+	for (int i = 0, end = 0; i < views_n; i++) {
 		if (!ui_look(ui, &views[i], &look))
 			continue;
-		number++;
-		at += (int)strlen(views[i].title) + 4;
-		if (x < at)
+		end += (int)strlen(views[i].title) + 4; /* as draw_tabs puts them: " 1 Title " */
+		if (x < end)
 			return i;
 	}
 	return -1;
-}
-
-int ui_tab_at(const struct ui *ui, int x)
-{
-	return find_tab(ui, x);
 }
 
 static void draw_tabs(struct ui *ui, int y)
