@@ -2,6 +2,7 @@
 
 #include "format/flame_chart.h"
 #include "format/tree_bin.h"
+#include "profile/sum.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,9 +18,14 @@ struct chart_tree {
 	uint32_t last[CHART_MAX_DEPTH + 2]; /* the last child of each of these; TREE_NONE */
 };
 
+static int64_t axis_ns(const struct chart_bin_opts *opts)
+{
+	return sum_sub(opts->to_ns, opts->from_ns);
+}
+
 static int64_t on_axis(const struct chart_tree *c, int64_t chart_ns)
 {
-	int64_t length = c->opts->to_ns - c->opts->from_ns;
+	int64_t length = axis_ns(c->opts);
 	return chart_ns < 0 ? 0 : chart_ns > length ? length : chart_ns;
 }
 
@@ -64,7 +70,7 @@ static void make_tree(struct chart_tree *c, const struct chart_boxes *boxes)
 {
 	c->tree = tree_new();
 	tree_set_unit(c->tree, c->chart->tree->type_name, "nanoseconds", 0, NULL);
-	c->tree->nodes.v[TREE_ROOT].self = c->opts->to_ns - c->opts->from_ns;
+	c->tree->nodes.v[TREE_ROOT].self = axis_ns(c->opts);
 	vec_push(&c->starts, 0);
 	c->last[0] = TREE_NONE;
 	for (size_t i = 0; i < boxes->all.n; i++)
@@ -100,7 +106,7 @@ static int write_chart(const struct flame_chart *chart, const struct chart_bin_o
 {
 	struct chart_tree *c = xcalloc(1, sizeof *c);
 	struct chart_boxes boxes = { 0 };
-	int64_t min_ns = (opts->to_ns - opts->from_ns) / opts->px;
+	int64_t min_ns = axis_ns(opts) / opts->px;
 	*c = (struct chart_tree){ .chart = chart, .opts = opts };
 	int rc = 0;
 	if (chart->lanes.n &&
@@ -120,7 +126,7 @@ int chart_bin_write(struct profile *p, const struct chart_bin_opts *opts, struct
 	struct flame_chart chart;
 	const struct chart_opts how = { .tree = opts->tree };
 	p->meta.start_mono_ns = opts->from_ns; /* the axis is what was asked for */
-	p->meta.duration_ns = opts->to_ns - opts->from_ns;
+	p->meta.duration_ns = axis_ns(opts);
 	int rc = flame_chart_build(p, &how, &chart, err);
 	if (rc == 0)
 		rc = check_threads(&chart, err);

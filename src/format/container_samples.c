@@ -89,7 +89,8 @@ static void add_up(struct container_rows *r, int64_t window_ns)
 void container_rows_settle(struct container_rows *r, size_t max)
 {
 	int64_t window_ns = WINDOW_FIRST_NS;
-	qsort(r->rows.v, r->rows.n, sizeof *r->rows.v, by_time);
+	if (r->rows.n)
+		qsort(r->rows.v, r->rows.n, sizeof *r->rows.v, by_time);
 	for (int i = 0; i < WINDOW_STEPS && r->rows.n > max; i++, window_ns *= WINDOW_GROWTH) {
 		struct container_rows thin = { .window_ns = window_ns };
 		split_rows(r, window_ns, &thin);

@@ -26,8 +26,10 @@ static int settle_axis(struct lanes_work *w, int64_t window_ns)
 	const struct query *q = w->q;
 	int64_t from_ns = round_down(q->from_ns, window_ns);
 	__int128 length = (__int128)q->to_ns - from_ns;
-	if (length <= 0 || length > INT64_MAX)
+	if (length <= 0)
 		return err_set(w->err, EINVAL, "the range ends before it begins");
+	if (length > INT64_MAX)
+		return err_set(w->err, EINVAL, "the range is longer than 292 years");
 	int64_t bucket_ns = (int64_t)((length + w->opts->px - 1) / w->opts->px);
 	if (window_ns)
 		bucket_ns = round_down(sum_add(bucket_ns, window_ns - 1), window_ns);

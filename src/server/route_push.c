@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "profile/add_labels.h"
+#include "profile/sum.h"
 #include "query/time.h"
 #include "server/arrival.h"
 #include "server/body_profile.h"
@@ -24,7 +25,7 @@ static int settle_time(const struct request *r, struct profile *p, struct err *e
 	const char *from = request_param(r, "from"), *to = request_param(r, "to");
 	int64_t first_ns = INT64_MAX, from_ns, to_ns = words.now_ns;
 	int rc = to ? time_parse(to, &words, "parameter to", &to_ns, err) : 0;
-	from_ns = to_ns - p->meta.duration_ns;
+	from_ns = sum_sub(to_ns, p->meta.duration_ns);
 	if (rc == 0 && from)
 		rc = time_parse(from, &words, "parameter from", &from_ns, err);
 	if (rc == 0 && to && from_ns > to_ns)

@@ -4,6 +4,7 @@
 #include "format/chart_svg.h"
 #include "format/heatmap_svg.h"
 #include "format/heatmap_table.h"
+#include "profile/sum.h"
 #include "profile/time_range.h"
 #include "query/answer_json.h"
 #include "query/part.h"
@@ -21,7 +22,7 @@ enum { RANGE_STEPS = 200 }; /* when nobody says how long a step is */
 static int ask_step(const struct ask *a, int64_t *out, struct err *err)
 {
 	const char *text = request_param(a->r, "step");
-	uint64_t step_ns = (a->q.to_ns - a->q.from_ns) / RANGE_STEPS;
+	uint64_t step_ns = sum_sub(a->q.to_ns, a->q.from_ns) / RANGE_STEPS;
 	if (text && (parse_duration(text, SECOND, &step_ns) < 0 || !step_ns || step_ns > INT64_MAX))
 		return err_set(err, EINVAL, "parameter step: '%s' is no time like 10s", text);
 	*out = step_ns ? (int64_t)step_ns : 1;

@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "profile/sum.h"
 #include "query/time.h"
 
 #include <stdio.h>
@@ -124,7 +125,7 @@ static void note_accepted(struct senders *s, struct sender *one, const struct se
 	if (news->sequence)
 		note_sequence(one, news->sequence);
 	if (news->newest_ns)
-		one->behind_ns = news->now_ns - news->newest_ns;
+		one->behind_ns = sum_sub(news->now_ns, news->newest_ns);
 }
 
 void senders_note(struct senders *s, const struct sender_news *news)

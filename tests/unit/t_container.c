@@ -47,6 +47,7 @@ static void copy_rows(const struct container_rows *from, struct container_rows *
 
 START_TEST(few_rows_stay_as_they_are)
 {
+	struct container_rows none = { 0 };
 	struct rng rng = { 1 };
 	struct container_rows whole = { 0 }, thin = { 0 };
 	random_rows(&rng, &whole);
@@ -54,6 +55,8 @@ START_TEST(few_rows_stay_as_they_are)
 	container_rows_settle(&thin, ROWS);
 	ck_assert_uint_eq(thin.rows.n, ROWS);
 	ck_assert_int_eq(thin.window_ns, 0);
+	container_rows_settle(&none, ROWS);
+	ck_assert_uint_eq(none.rows.n, 0);
 	for (size_t i = 1; i < thin.rows.n; i++)
 		if (thin.rows.v[i].time_ns < thin.rows.v[i - 1].time_ns)
 			ck_abort_msg("row %zu is earlier", i);
