@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "cmd/machine.h"
 #include "cmd/trial.h"
 
 #include <dirent.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 /* As always_events. */
@@ -29,7 +29,7 @@ enum { ALWAYS_MAX_LABELS = 16 };
 struct always {
 	struct choose choose;
 	struct relabel *relabel;
-	struct utsname machine;
+	struct machine machine;
 	const char *host;
 	struct label_text labels[ALWAYS_MAX_LABELS];
 	size_t n_labels;
@@ -60,10 +60,10 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 {
 	struct err err = { 0 };
 
-	uname(&a->machine);
-	always_add_label(a, "host", a->machine.nodename);
-	always_add_label(a, "kernel", a->machine.release);
-	always_add_label(a, "arch", a->machine.machine);
+	machine_init(&a->machine);
+	always_add_label(a, "host", a->machine.name.nodename);
+	for (int i = 0; i < MACHINE_LABELS; i++)
+		always_add_label(a, a->machine.labels[i].key, a->machine.labels[i].value);
 	if (relabel_read(o->relabel, o->config, &a->relabel, &err))
 		return cmd_fail(CMD_USAGE, &err);
 	return choose_settle(line, &a->choose, &o->only, &o->exclude);

@@ -11,7 +11,6 @@
 #include "format/format.h"
 
 #include <errno.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 /* As enum wait_hook. */
@@ -100,6 +99,10 @@ static int settle(struct recording *r)
 		status = cmd_usage(r->line, "--json and -o - cannot both have standard output");
 	if (status == CMD_OK && o->no_kernel && o->no_user)
 		status = cmd_usage(r->line, "--no-kernel and --no-user together leave nothing");
+	machine_init(&r->machine);
+	r->collect.host = r->machine.name.nodename;
+	r->collect.labels = r->machine.labels;
+	r->collect.n_labels = MACHINE_LABELS;
 	r->collect.freq_hz = o->freq_hz;
 	r->collect.wait_hook = o->wait_hook;
 	r->collect.max_depth = o->max_depth;
@@ -156,14 +159,11 @@ static void describe_start(struct recording *r)
 {
 	struct sink *sink = profile_sink(r->profile);
 	struct profile_meta *m = sink->ops->meta(sink);
-	struct utsname u;
 	struct buf command = { 0 };
 	join_words(&command, r->line->argc, r->line->argv);
 	m->command = sink_string(sink, buf_cstr(&command));
-	if (uname(&u) == 0) {
-		m->host = sink_string(sink, u.nodename);
-		m->kernel = sink_string(sink, u.release);
-	}
+	m->host = sink_string(sink, r->machine.name.nodename);
+	m->kernel = sink_string(sink, r->machine.name.release);
 	m->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	m->start_mono_ns = r->start_mono_ns;
 	m->start_wall_ns = r->start_mono_ns + clock_wall_offset_ns();

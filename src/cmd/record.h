@@ -14,6 +14,7 @@
 
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/machine.h"
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
 #include "collect/collect.h"
@@ -51,7 +52,8 @@ struct record_opts {
 struct recording {
 	struct cmd_line *line;
 	const struct record_opts *opts;
-	struct collect_opts collect;
+	struct machine machine;
+	struct collect_opts collect; /* points into machine */
 	struct outputs outputs;
 	struct thread_files per_thread;
 	struct child child;

@@ -37,6 +37,7 @@ const struct otlp_role_info otlp_roles[OTLP_ROLES] = {
 	[ATTR_FOLDED] = { OTLP_OWN "folded", NULL, false },
 	[ATTR_AT_ZERO] = { OTLP_OWN "at_zero", NULL, false },
 	[ATTR_STACK_ID] = { OTLP_OWN "stack_id", NULL, false },
+	[ATTR_HOST_ONCE] = { OTLP_OWN "host_once", NULL, false },
 };
 
 /* Attributes of resources, by what they begin with. */

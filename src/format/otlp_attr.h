@@ -12,6 +12,7 @@
  *     of a location    cresset.folded    the name is one of several
  *                      cresset.at_zero   the address is 0, not unknown
  *     of a resource    cresset.kernel    the release of the kernel (os.version is that of the distribution)
+ *                      cresset.host_once what host.name says after it is no label, but known about the whole
  *     of the scope     cresset.KEY       what is known about the whole, keys as in pprof's comments; cresset.comment.N */
 #ifndef CRESSET_FORMAT_OTLP_ATTR_H
 #define CRESSET_FORMAT_OTLP_ATTR_H
@@ -52,6 +53,7 @@ enum otlp_role {
 	ATTR_FOLDED,
 	ATTR_AT_ZERO,
 	ATTR_STACK_ID,
+	ATTR_HOST_ONCE,
 	OTLP_ROLES
 };
 struct otlp_role_info {

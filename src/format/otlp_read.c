@@ -182,24 +182,24 @@ static void set_times(struct otlp_reader *r)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* The host of one recording is not a label of each sample. */
-static bool is_known_host(const struct otlp_reader *r, const struct label *label)
-{
-	return r->sink->ops->meta(r->sink)->host == label->str;
-}
-
 static void take_resource(struct otlp_reader *r, struct cur c)
 {
+	bool host_once = false; /* what follows as host.name is no label */
 	struct pb_field f;
 	while (pb_next(&c, &f)) {
 		struct otlp_attr a;
 		struct label label;
 		if (f.num != RESOURCE_ATTRIBUTES || f.wire != PB_LEN)
 			continue;
-		if (!otlp_attr_read(&r->tables, f.len, &a) || r->labels.n == OTLP_MAX_LABELS ||
-		    !otlp_attr_label(&r->tables, &a, &label))
+		if (!otlp_attr_read(&r->tables, f.len, &a))
 			r->tables.skipped++;
-		else if (a.role != ATTR_HOST || !is_known_host(r, &label))
+		else if (a.role == ATTR_HOST_ONCE)
+			host_once = true;
+		else if (a.role == ATTR_HOST && host_once)
+			continue;
+		else if (r->labels.n == OTLP_MAX_LABELS || !otlp_attr_label(&r->tables, &a, &label))
+			r->tables.skipped++;
+		else
 			vec_push(&r->labels, label);
 	}
 	r->tables.skipped += c.bad;

@@ -393,6 +393,15 @@ static void put_resource_label(struct otlp_writer *w, const struct label *l)
 			  profile_str(w->p, l->str), strtab_len(&w->p->strings, l->str));
 }
 
+/* The host of the whole, which is no label. The mark comes first: whoever knows it passes over the name. */
+static void put_host_once(struct otlp_writer *w)
+{
+	otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, otlp_roles[ATTR_HOST_ONCE].key, "", 0);
+	otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, otlp_roles[ATTR_HOST].key,
+			  profile_str(w->p, w->p->meta.host),
+			  strtab_len(&w->p->strings, w->p->meta.host));
+}
+
 static void put_resource(struct otlp_writer *w, uint32_t labels)
 {
 	const struct series_table *t = &w->p->series;
@@ -405,9 +414,7 @@ static void put_resource(struct otlp_writer *w, uint32_t labels)
 		put_resource_label(w, l);
 	}
 	if (!has_host && w->p->meta.host)
-		otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, otlp_roles[ATTR_HOST].key,
-				  profile_str(w->p, w->p->meta.host),
-				  strtab_len(&w->p->strings, w->p->meta.host));
+		put_host_once(w);
 	for (size_t i = 0; i < w->opts->n_resource; i++) {
 		const struct otlp_attribute *a = &w->opts->resource[i];
 		otlp_put_key_text(w->out, RESOURCE_ATTRIBUTES, a->key, a->text, strlen(a->text));
