@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A real program under valgrind: each function costs here what callgrind_annotate says.
+# run: alongside
 . tests/live/lib.sh
 command -v valgrind >/dev/null || { echo "1..0 # SKIP no valgrind: ./quickstart test installs it"; exit 0; }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # cresset diff of real recordings: a function made 20 % slower is named, and the same program twice is no alarm.
+# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Labels of what is recorded: programs in a unit's group and as another user, one that publishes its service, and what --exclude leaves out.
-# run: alone
+# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 

@@ -17,7 +17,10 @@ holds "nothing is lost with the ordinary buffer" grep -Eq '(^|[^0-9,])0 lost|los
 
 "$cresset" record -a -q -F 199 -o "$tmp/killed.cresset" &
 recorder=$!
-sleep 7
+for _ in $(seq 100); do # every 3 s it commits
+	"$cresset" report -q "$tmp/killed.cresset.tmp" >/dev/null 2>&1 && break
+	sleep 0.2
+done
 kill -9 $recorder
 wait $recorder 2>/dev/null
 holds "a killed recorder leaves its .tmp" test -s "$tmp/killed.cresset.tmp"

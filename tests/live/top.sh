@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # cresset top on a terminal, which tmux is: what the screen says of programs of known shares, each tab, keys, the mouse, sizes, and how the terminal is
 # left behind, whatever ends it.
-# run: alone
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 command -v tmux >/dev/null || { echo "1..0 # SKIP there is no tmux"; exit 0; }

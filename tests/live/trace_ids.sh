@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Spans of traces: programs whose threads publish which span they work for, in each way that compilers and linkers have for a thread-local
 # variable. Each sample's span has to be the one that its thread had at that moment by its own log; other processes have none; and every
-# output has them. run: alone
+# output has them.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }

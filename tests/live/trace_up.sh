@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Spans of traces, always on: a program that is one of many is found soon, its samples have the spans that its threads had, and a selector
 # takes one trace: out of the store of cresset up, and out of a server's that an agent sends to.
-# run: alone
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/cli/lib_serve.sh
