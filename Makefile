@@ -65,7 +65,7 @@ $(BUILD)/src/%.o: src/%.c $(BUILD)/stamp/flags | $(SKEL) $(BUILD)/gen/assets.h
 
 # Other flags rebuild every object; a source that came or went makes the archive anew.
 stamps = $(BUILD)/stamp/flags $(BUILD)/stamp/objects $(BUILD)/stamp/web
-$(BUILD)/stamp/web: stamp := $(WEB_FILES) $(WEB_ENTRY)
+$(BUILD)/stamp/web: stamp = $(WEB_FILES) $(WEB_ENTRY) $(PAGE_PACKS)
 $(BUILD)/stamp/flags: stamp := $(CC) $(cppflags) $(cflags)
 $(BUILD)/stamp/objects: stamp := $(LIB_OBJ)
 $(stamps): FORCE
@@ -116,9 +116,13 @@ report_js := $(WEB_ENTRY:%=$(BUILD)/gen/report.js)
 $(BUILD)/gen/report.js: $(BUILD)/tools/mkassets $(WEB_FILES) $(WEB_ENTRY)
 	@mkdir -p $(@D)
 	$(BUILD)/tools/mkassets bundle $(WEB_ENTRY) >$@
+# The page's modules in few files: what the first screen needs is one, what is asked for by hand another.
+PAGE_PACKS := page/app.js+page/explore.js page/help.js+page/menu.js+page/export.js+page/complete.js
 $(BUILD)/gen/web.S: $(BUILD)/tools/mkassets $(WEB_FILES) $(report_js) $(BUILD)/stamp/web
-	@mkdir -p $(@D)/web
-	$(BUILD)/tools/mkassets embed $(@D) $(WEB_FILES) $(report_js:%=report/report.js=%)
+	@rm -rf $(@D)/packs && mkdir -p $(@D)/web
+	$(BUILD)/tools/mkassets pack web $(@D)/packs $(PAGE_PACKS)
+	$(BUILD)/tools/mkassets embed $(@D) $(filter-out %.js,$(WEB_FILES)) $(report_js:%=report/report.js=%) \
+	    $$(cd $(@D)/packs && find * -type f | sort | sed 's,.*,&=$(@D)/packs/&,')
 $(BUILD)/gen/web.o: $(BUILD)/gen/web.S
 	$(CC) -c -o $@ $<
 

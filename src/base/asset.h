@@ -1,6 +1,7 @@
 /* base/asset.h: the files of the page, packed with gzip, as tools/mkassets puts them into the program.
  *
- * A path is as below web/ ("page/index.html", "flame.js"); "report/report.js" is the script of the one-file report, made of many. */
+ * A path is as below web/ ("page/index.html", "flame.js"); "report/report.js" is the script of the one-file report, made of many. The
+ * scripts of the page are packs (tools/mkassets/pack.h): a module that is part of another's has no path of its own. */
 #ifndef CRESSET_BASE_ASSET_H
 #define CRESSET_BASE_ASSET_H
 

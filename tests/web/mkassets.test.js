@@ -1,4 +1,4 @@
-/* tools/mkassets: what it strips means the same to TypeScript's parser and when it runs; modules that it joins do what they do apart. */
+/* tools/mkassets: what it strips means the same to TypeScript's parser and when it runs; modules that it joins or packs do what they do apart. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync, spawnSync } = require('node:child_process');
@@ -101,6 +101,7 @@ const modules = {
 		export { renamed } from './box.js';
 		const module = 'own names stay', import_ = { import: 1 };
 		result.push(one, zwei, twice(21), all.one, Object.keys(all).sort().join(), new Box(5).value, name, module, import_.import);
+		export const never = () => import('./late.js');
 		result.later = import('./late.js').then((late) => result.push(late.default, late.answer()));`,
 	'lib/numbers.js': `
 		const hidden = 1;
@@ -154,6 +155,71 @@ test('what cannot be joined is refused', () => {
 		const { status, stdout, stderr } = bundle(write('refused/main.js', text));
 		assert.strictEqual(status, 1, text);
 		assert.strictEqual(stdout, '');
+		assert.match(stderr, word);
+	}
+});
+
+/* --- packing --- */
+
+const pages = {
+	'app/main.js': `
+		import { name } from '../names.js';
+		import { first } from './first.js';
+		result.push(name, first.name);
+		export const both = () => Promise.all([import('./late.js'), import('./other.js'), import('./side/by.js'), import('./first.js')]);`,
+	'app/first.js': `import * as names from '../names.js'; export const first = names;`,
+	'names.js': `export const name = 'names'; result.push('once');`,
+	'shared.js': `import { name } from './names.js'; export default class Shared { who() { return name + ' shared'; } } result.push('shared once');`,
+	'app/late.js': `
+		import Shared from '../shared.js';
+		import { deep } from './side/deep.js';
+		export const late = [new Shared().who(), deep, import.meta.url.replace(/.*[/]/, '')];
+		export default 5;`,
+	'app/other.js': `import Shared from '../shared.js'; import { name } from '../names.js'; export const other = [new Shared().who(), name];
+		export const again = () => import('./late.js');`,
+	'app/side/deep.js': `export const deep = 'deep';`,
+	'app/side/by.js': `export function by() { return import('../other.js'); }`,
+};
+const pack = (web, out, ...groups) => spawnSync(mkassets, ['pack', path.join(dir, web), path.join(dir, out), ...groups], { encoding: 'utf8' });
+/* What a page says that was asked for everything. */
+async function said(folder) {
+	const result = globalThis.result = [];
+	const [late, other, { by }, { first }] = await (await import(path.join(dir, folder, 'app/main.js'))).both();
+	result.push(late.late, late.default, other.other, (await by()).other === other.other, (await other.again()).default, Object.keys(first));
+	return result;
+}
+
+test('a page in packs does what it does apart, in fewer files', async () => {
+	for (const [name, text] of Object.entries(pages))
+		write('page/' + name, text);
+	for (const folder of ['page', 'packed', 'grouped'])
+		write(folder + '/package.json', '{ "type": "module" }');
+	const files = (folder) => fs.readdirSync(path.join(dir, folder), { recursive: true }).filter((f) => f.endsWith('.js')).sort();
+	const { status, stderr } = pack('page', 'packed', 'app/main.js+app/first.js');
+	assert.strictEqual(stderr, '');
+	assert.strictEqual(status, 0);
+	assert.deepStrictEqual(files('packed'), ['app/late.js', 'app/main.js', 'app/other.js', 'app/side/by.js', 'shared.js']);
+	assert.strictEqual(pack('page', 'grouped', 'app/main.js', 'app/late.js+app/other.js').status, 0);
+	assert.deepStrictEqual(files('grouped'), ['app/late.js', 'app/main.js', 'app/side/by.js']);
+	const apart = await said('page');
+	assert.deepStrictEqual(apart, ['once', 'names', 'names', 'shared once', ['names shared', 'deep', 'late.js'], 5, ['names shared', 'names'], true, 5, ['name']]);
+	assert.deepStrictEqual(await said('packed'), apart);
+	assert.deepStrictEqual(await said('grouped'), apart);
+});
+
+test('what cannot be packed is refused', () => {
+	write('cyclic/main.js', 'import("./a.js"); import("./b.js"); import("./c.js"); import("./d.js");');
+	write('cyclic/a.js', 'import "./c.js"; export const a = 1;');
+	write('cyclic/b.js', 'export const b = 1;');
+	write('cyclic/c.js', 'export const c = 1;');
+	write('cyclic/d.js', 'import "./b.js"; export const d = 1;');
+	write('lost/main.js', 'import { a } from "./a.js";');
+	write('lost/a.js', 'export const a = import.meta.url;');
+	write('outside/main.js', 'import "../lost/a.js";');
+	for (const [web, groups, word] of [['cyclic', ['main.js', 'a.js+b.js', 'c.js+d.js'], /packs import each other/], ['cyclic', ['main.js', 'e.js'], /e\.js: the page does not ask for it/],
+		['lost', ['main.js'], /a\.js: import\.meta is known only/], ['outside', ['main.js'], /is not below/]]) {
+		const { status, stderr } = pack(web, 'refused-packs', ...groups);
+		assert.strictEqual(status, 1, web);
 		assert.match(stderr, word);
 	}
 });

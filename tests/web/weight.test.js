@@ -67,7 +67,9 @@ function check(t, name, sizes, max) {
 test('the first screen loads no more than it may', async (t) => {
 	const seen = new Map();
 	await follow(url, seen);
-	await follow(url + 'page/explore.js', seen); /* which app.js asks for at once */
+	/* Explore, which app.js asks for at once, is in the same file. */
+	assert.strictEqual((await load(url + 'page/explore.js')).status, 404);
+	assert.match((await load(url + 'page/app.js')).text, /const \$page\$explore=/);
 	assert(seen.size > 3);
 	check(t, 'first screen', seen, FIRST_MAX);
 });

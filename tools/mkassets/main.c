@@ -2,11 +2,13 @@
  *
  *     mkassets strip FILE                 FILE without comments, on standard output
  *     mkassets bundle ENTRY               a module and those that it imports as one script, on standard output
+ *     mkassets pack WEB DIR GROUP…        the modules of a page in few files below DIR
  *     mkassets header FILE…               C arrays, on standard output
  *     mkassets embed DIR [PATH=]FILE…     a table in DIR/web.S */
 #include "base/mem.h"
 #include "bundle.h"
 #include "embed.h"
+#include "pack.h"
 #include "read.h"
 #include "strip.h"
 
@@ -47,13 +49,15 @@ int main(int argc, char **argv)
 		rc = print_stripped(argv[2]);
 	else if (strcmp(what, "bundle") == 0 && argc == 3)
 		rc = print_bundle(argv[2]);
+	else if (strcmp(what, "pack") == 0 && argc > 4)
+		rc = pack(argv[2], argv[3], argv + 4, argc - 4);
 	else if (strcmp(what, "header") == 0)
 		rc = print_header(argv + 2, argc - 2);
 	else if (strcmp(what, "embed") == 0)
 		rc = embed(argv[2], argv + 3, argc - 3);
 	else
-		fputs("mkassets strip FILE | bundle ENTRY | header FILE… | embed DIR "
-		      "[PATH=]FILE…\n",
+		fputs("mkassets strip FILE | bundle ENTRY | pack WEB DIR GROUP… | "
+		      "header FILE… | embed DIR [PATH=]FILE…\n",
 		      stderr);
 	return rc ? 1 : 0;
 }

@@ -4,7 +4,8 @@ import { clock } from '../units.js';
 
 const STEPS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, 60e3, 120e3, 300e3, 600e3, 900e3, 1800e3, 3600e3, 7200e3,
 	10800e3, 21600e3, 43200e3, 86400e3, 2 * 86400e3, 7 * 86400e3, 14 * 86400e3, 30 * 86400e3];
-export const CHAR_PX = 6.6, GAP_PX = 18; /* of the axis' 11 px; between two labels */
+export const CHAR_PX = 6.6; /* of the axis' 11 px */
+export const GAP_PX = 18; /* between two labels */
 
 /** What a moment is called on an axis of this width. @param {number} ms @param {number} span ms @param {boolean} hasClock */
 export function momentText(ms, span, hasClock) {
