@@ -116,8 +116,9 @@ report_js := $(WEB_ENTRY:%=$(BUILD)/gen/report.js)
 $(BUILD)/gen/report.js: $(BUILD)/tools/mkassets $(WEB_FILES) $(WEB_ENTRY)
 	@mkdir -p $(@D)
 	$(BUILD)/tools/mkassets bundle $(WEB_ENTRY) >$@
-# The page's modules in few files: what the first screen needs is one, what is asked for by hand another.
-PAGE_PACKS := page/app.js+page/explore.js page/help.js+page/menu.js+page/export.js+page/complete.js
+# The page's modules in few files: what the first screen needs is one, what it loads beside another, what is asked for by hand a third.
+PAGE_PACKS := page/app.js+page/explore.js page/host.js+page/live.js+page/deeper.js+page/time_panes.js \
+              page/help.js+page/menu.js+page/export.js+page/complete.js
 $(BUILD)/gen/web.S: $(BUILD)/tools/mkassets $(WEB_FILES) $(report_js) $(BUILD)/stamp/web
 	@rm -rf $(@D)/packs && mkdir -p $(@D)/web
 	$(BUILD)/tools/mkassets pack web $(@D)/packs $(PAGE_PACKS)
@@ -201,7 +202,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
-SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh)
+SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh web/vendor/make-uplot)
 fmt: ## format every C file
 	clang-format -i $(C_FILES)
 check-fmt:

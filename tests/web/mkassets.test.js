@@ -40,7 +40,7 @@ test('every script of the page means the same without comments', () => {
 	for (const file of files) {
 		const text = fs.readFileSync(file, 'utf8'), stripped = execFileSync(mkassets, ['strip', file], { encoding: 'utf8' });
 		assert.deepStrictEqual(leaves(stripped), leaves(text), file);
-		assert(stripped.length < text.length);
+		assert(stripped.length < text.length || path.dirname(file).endsWith('vendor'), file); /* what is minified has nothing to lose */
 	}
 });
 

@@ -74,6 +74,13 @@ async function serious(page) {
 	}, fs.readFileSync(AXE, 'utf8'));
 	return results.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary.slice(0, 200)).join(' | ')}`);
 }
+/* How many pixels of each column of a canvas are drawn, from left to right. */
+const columns = (locator) => locator.evaluate((canvas) => {
+	const { width, height } = canvas, copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+	copy.drawImage(canvas, 0, 0);
+	const { data } = copy.getImageData(0, 0, width, height);
+	return Array.from({ length: width }, (_, x) => Array.from({ length: height }, (_, y) => data[4 * (y * width + x) + 3] > 0).filter(Boolean).length);
+});
 const wide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 /* Pictures to look at; they are not compared. */
 async function shot(page, name) {
@@ -81,4 +88,4 @@ async function shot(page, name) {
 	await page.screenshot({ path: path.join(SHOTS, name + '.png') });
 }
 
-module.exports = { serve, open, drawn, after, paging, state, rows, drag, serious, shot, turns, wide, launch };
+module.exports = { serve, open, drawn, after, columns, paging, state, rows, drag, serious, shot, turns, wide, launch };

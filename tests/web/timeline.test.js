@@ -5,6 +5,7 @@ const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { after, before, test } = require('node:test');
+const { columns } = require('./page.js');
 const { project, program, tempDir, launch } = require('./picture.js');
 
 const fixture = (name, ...args) => execFileSync(path.resolve(project, process.env.BUILD || 'build', 'fixture', name), args);
@@ -122,11 +123,19 @@ test('parts of a range are those parts', async () => {
 paging('strips and lanes are there, under one axis', `q=cpu&${span}`, async (page) => {
 	assert.deepStrictEqual(await page.$$eval('.tl-strip .tl-name span:first-child', (l) => l.map((e) => e.textContent)), ['CPUs busy', 'Run queue']);
 	assert.deepStrictEqual(await page.$$eval('.tl-who', (l) => l.map((e) => e.textContent)), ['spin 501', 'sleeper 502', 'late 503']);
-	const lefts = await page.$$eval('.tl-lane canvas, .tl-strip svg', (l) => l.map((e) => Math.round(e.getBoundingClientRect().left)));
+	const lefts = await page.$$eval('.tl-lane canvas, .tl-strip canvas', (l) => l.map((e) => Math.round(e.getBoundingClientRect().left)));
 	assert.strictEqual(new Set(lefts).size, 1, lefts.join());
 	const label = await page.getAttribute('.tl-lane:nth-child(2) canvas', 'aria-label');
 	assert.match(label, /sleeper 502: on the CPU 1 min 0 s \(10\.0 %\), blocked 9 min 0 s \(90\.0 %\)/);
 	assert.strictEqual(await total(page), (await ask(`top?q=cpu&${span}&n=5`)).total);
+});
+paging('strips are as high as their values', `q=cpu&${span}`, async (page) => {
+	/* 45 px are a CPU; in minutes 4 to 7 it is busy for a fifth of the time. */
+	const list = await columns(page.locator('.tl-strip canvas').first()), at = (s) => list[Math.round(s / LENGTH * list.length)];
+	for (const [s, px] of [[60, 45], [IDLE - 30, 45], [IDLE + 30, 9], [IDLE_END - 30, 9], [IDLE_END + 30, 45]])
+		assert.ok(Math.abs(at(s) - px) <= 1, `${s} s: ${at(s)} px`);
+	await page.hover('.tl-plot', { position: await page.$eval('.tl-lane canvas', (c, share) => ({ x: c.offsetLeft + c.clientWidth * share, y: 40 }), (IDLE + 60) / LENGTH) });
+	assert.deepStrictEqual(await page.$$eval('.tl-now', (l) => l.map((e) => e.textContent)), ['0.2 CPUs', '1 threads']);
 });
 paging('what is brushed is what the API says', `q=cpu&${span}`, async (page) => {
 	const old = await sums(page);

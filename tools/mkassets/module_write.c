@@ -1,5 +1,7 @@
 #include "modules.h"
 
+#include <string.h>
+
 static void write_text(const struct module *m, later_writer *later, const void *arg,
 		       struct buf *out)
 {
@@ -15,6 +17,13 @@ static void write_text(const struct module *m, later_writer *later, const void *
 	buf_add(out, m->text.data + from, m->text.len - from);
 }
 
+void pair_write(const char *name, const char *value, struct buf *out)
+{
+	if (strcmp(name, value) != 0)
+		buf_addf(out, "%s:", name);
+	buf_addf(out, "%s,", value);
+}
+
 void module_write(const struct modules *all, uint32_t id, later_writer *later, const void *arg,
 		  struct buf *out)
 {
@@ -27,6 +36,6 @@ void module_write(const struct modules *all, uint32_t id, later_writer *later, c
 	write_text(m, later, arg, out);
 	buf_adds(out, ";\nreturn {");
 	for (size_t i = 0; i < m->exports.n; i++)
-		buf_addf(out, "%s: %s, ", m->exports.v[i].name, m->exports.v[i].value);
+		pair_write(m->exports.v[i].name, m->exports.v[i].value, out);
 	buf_adds(out, "};\n})();\n");
 }

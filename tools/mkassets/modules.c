@@ -194,7 +194,7 @@ static void take_clause(struct reader *r, struct buf *pattern)
 	buf_addc(pattern, '{');
 	if (r->t.kind == JS_WORD) {
 		char *name = take_word(r);
-		buf_addf(pattern, "default: %s, ", name);
+		pair_write("default", name, pattern);
 		free(name);
 		if (take(r, ",") && !at(r, "{"))
 			fail(r, "{ is expected");
@@ -202,7 +202,7 @@ static void take_clause(struct reader *r, struct buf *pattern)
 	if (at(r, "{"))
 		take_names(r, &names);
 	for (size_t i = 0; i < names.n; i++)
-		buf_addf(pattern, "%s: %s, ", names.v[i].name, names.v[i].as);
+		pair_write(names.v[i].name, names.v[i].as, pattern);
 	buf_addc(pattern, '}');
 	names_done(&names);
 }
@@ -419,7 +419,7 @@ static int check_export(const struct module *m, const struct module *from, const
 	return -1;
 }
 
-/* Each name of a pattern "{a: b, …}". */
+/* Each name of a pattern "{a:b,c,}". */
 static int check_imports(const struct modules *all, const struct module *m)
 {
 	int rc = 0;
@@ -428,10 +428,9 @@ static int check_imports(const struct modules *all, const struct module *m)
 		if (!import->pattern || *import->pattern != '{')
 			continue;
 		char *names = xstrdup(import->pattern + 1), *rest = names, *name;
-		while ((name = strsep(&rest, ":")) && rest) {
+		while ((name = strsep(&rest, ",")) && rest) {
+			name[strcspn(name, ":")] = 0;
 			rc |= check_export(m, all->all.v[import->module], name);
-			rest = strstr(rest, ", ");
-			rest = rest ? rest + 2 : NULL;
 		}
 		free(names);
 	}

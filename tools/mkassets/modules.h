@@ -9,7 +9,7 @@
 
 struct import {
 	uint32_t module;
-	char *pattern; /* what is taken out of it: "{a, b: c}", "ns"; NULL: nothing */
+	char *pattern; /* what is taken out of it: "{a,b:c,}", "ns"; NULL: nothing */
 	bool is_later; /* import(), whose path was at text.data + at: the ) is there still */
 	size_t at;
 };
@@ -38,6 +38,8 @@ int modules_read(struct modules *m, const char *root, const char *entry);
 int modules_find(const struct modules *m, const char *path);
 void modules_done(struct modules *m);
 
+/* "name:value,", "name," where both are the same: of what is between { and }. */
+void pair_write(const char *name, const char *value, struct buf *out);
 /* `const NAME = (() => { … })();`, where write_later writes what import() of a module is, without the ) behind it. */
 typedef void later_writer(const void *arg, uint32_t module, struct buf *out);
 void module_write(const struct modules *m, uint32_t id, later_writer *later, const void *arg,

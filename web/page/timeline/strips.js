@@ -1,6 +1,6 @@
 /* strips.js: metrics of the host, and of GPUs where there are any, as strips over time. What nobody measured has no strip; where a measurement is missing is a gap. */
 
-import { el, svg } from '../dom.js';
+import { el } from '../dom.js';
 import { conditions, splitSelector } from '../selector.js';
 import { plain, value } from '../../units.js';
 
@@ -62,19 +62,7 @@ export function totals(s) {
 	return s.at.map((_, i) => added(s.lines.map((l) => l[i])));
 }
 
-/** A line that keeps each value for a step, and has gaps where there is none; down to the floor where there is one.
- * @param {(number|null)[]} values @param {string[]} from @param {string[]} to px @param {(v: number) => string} y @param {number} floor px; NaN: none */
-function steps(values, from, to, y, floor) {
-	const isArea = !Number.isNaN(floor);
-	let d = '';
-	values.forEach((v, i) => {
-		if (v === null)
-			return;
-		const isFirst = !i || values[i - 1] === null, isLast = i === values.length - 1 || values[i + 1] === null;
-		d += (isFirst ? `M${from[i]} ${isArea ? `${floor}V` : ''}` : 'V') + `${y(v)}H${to[i]}` + (isLast && isArea ? `V${floor}z` : '');
-	});
-	return d;
-}
+/** @typedef {import('../line_graph.js').LineGraph} LineGraph */
 
 class Strip {
 	/** @param {HTMLElement} host @param {Series} series */
@@ -85,8 +73,11 @@ class Strip {
 		this.row = el('div', { class: 'tl-strip' }, el('div', { class: 'tl-name' }, el('span', {}, series.kind.title), this.now), this.box);
 		host.append(this.row);
 		this.totals = totals(series);
+		/** @type {LineGraph|undefined} */
+		this.graph = undefined;
 	}
 	destroy() {
+		this.graph?.destroy();
 		this.row.remove();
 	}
 	/** Lines on top of each other are drawn from the highest down, each over those behind it. @returns {(number|null)[][]} */
@@ -94,16 +85,16 @@ class Strip {
 		const { kind, at, lines } = this.series, base = at.map(() => /** @type {number|null} */ (null));
 		return kind.stacked ? lines.map((l) => l.map((v, i) => (base[i] = added([base[i], v])))).reverse() : lines;
 	}
-	/** @param {View} view */
-	draw(view) {
-		const { kind, names, at } = this.series, max = Math.max(...this.known(), kind.most || 0) || 1, floor = kind.stacked ? HEIGHT_PX : NaN;
-		const x = (/** @type {number} */ ms) => ((ms - view.from) / (view.to - view.from) * view.width).toFixed(1);
-		const y = (/** @type {number} */ v) => (HEIGHT_PX - v / max * (HEIGHT_PX - TOP_PX)).toFixed(1);
-		const ends = [...at.slice(1), at[at.length - 1] + (at.length > 1 ? at[1] - at[0] : LEAST_STEP_MS)];
-		const paths = this.heights().map((line, i) => svg('path', { class: `s${(kind.stacked ? names.length - 1 - i : i) % LINES}`,
-			d: steps(line, at.map(x), ends.map(x), y, floor) }));
-		this.box.replaceChildren(svg('svg', { class: kind.stacked ? 'stacked' : '', width: view.width, height: HEIGHT_PX }));
-		this.box.firstChild.append(...paths);
+	colours() {
+		const list = this.series.names.map((_, i) => `--g${i % LINES}`);
+		return this.series.kind.stacked ? list.reverse() : list;
+	}
+	/** @param {View} view @param {typeof import('../line_graph.js').LineGraph} Graph */
+	draw(view, Graph) {
+		const { kind, names, at } = this.series, max = Math.max(...this.known(), kind.most || 0) || 1;
+		const last = at[at.length - 1], end = last + (at.length > 1 ? at[1] - at[0] : LEAST_STEP_MS);
+		this.graph = new Graph(this.box, { at, lines: this.heights(), colours: this.colours(), fill: kind.stacked ? 'ff' : '', from: view.from, to: view.to, end, max,
+			width: view.width, height: HEIGHT_PX, top: TOP_PX, lineWidth: 1 });
 		this.box.setAttribute('aria-label', `${kind.title}: from 0 to ${amount(max, kind.unit)}; ${names.slice(0, LINES).join(', ')}`);
 		this.max = max;
 		this.point(NaN);
@@ -145,9 +136,12 @@ export class Strips {
 		const answers = await Promise.all(kinds.map((kind) => this.app.ask('api/v1/metrics', { q: `${kind.metric}{${[...hosts, kind.match].filter(Boolean).join(', ')}}`,
 			...times, by: kind.by || 'none', step: `${step}ms` }, signal)));
 		const series = kinds.map((kind, i) => seriesOf(kind, answers[i])).filter((s) => s.lines.some((l) => l.some((v) => v !== null)));
-		this.all.forEach((s) => s.destroy());
+		const Graph = series.length ? (await import('../line_graph.js')).LineGraph : null;
+		if (signal.aborted)
+			return;
+		this.destroy();
 		this.all = series.map((s) => new Strip(this.host, s));
-		this.all.forEach((s) => s.draw(view));
+		this.all.forEach((s) => Graph && s.draw(view, Graph));
 		this.host.hidden = !series.length;
 	}
 	/** @param {number} ms */
