@@ -203,16 +203,22 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh web/vendor/make-uplot)
-fmt: ## format every C file
+JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
+            $(wildcard tests/web/*.js tests/web/unit/*.js bench/ui/*.js bench/ui/*.mjs)
+prettier := tests/web/node_modules/.bin/prettier --log-level warn
+fmt: ## format every C file, and JavaScript
 	clang-format -i $(C_FILES)
+	$(prettier) --write $(JS_FILES)
 check-fmt:
 	clang-format --dry-run -Werror $(C_FILES)
 check-sh:
 	shellcheck -x -S warning $(SH_FILES)
 check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
 	BUILD=$(BUILD) tools/check-layers
-check-web: ## types of the pages' JavaScript (./quickstart test installs the checker)
+check-web: ## types and form of the pages' JavaScript (./quickstart test installs the checkers)
 	tests/web/node_modules/.bin/tsc -p tests/web/tsconfig.json
+	@$(prettier) --check $(JS_FILES)
+	@awk 'length > 120 { print FILENAME ":" FNR ": longer than 120"; bad = 1 } END { exit bad }' $(JS_FILES)
 # Its warnings do not depend on how far it optimizes.
 check-cc: ## everything compiles without a warning under clang, too, in build-clang
 	$(MAKE) BUILD=build-clang CC=$(CLANG) CFLAGS=-O0 all

@@ -30,7 +30,11 @@ import { Tree } from './tree.js';
  * search {found}; flip {flipped}
  * @typedef {'zoom'|'select'|'menu'|'hover'|'mode'|'search'|'flip'} EventName */
 
-const ROW = 18, ROW_TOUCH = 22, LABEL_FROM = 24, ANIMATION_MS = 180, MOST_ZOOM = 1e12;
+const ROW = 18,
+	ROW_TOUCH = 22,
+	LABEL_FROM = 24,
+	ANIMATION_MS = 180,
+	MOST_ZOOM = 1e12;
 
 export class Flame {
 	tree = emptyTree();
@@ -97,7 +101,8 @@ export class Flame {
 	}
 	/** Size, resolution and theme may change under it. */
 	watch() {
-		const { signal } = this.off, restyle = () => this.restyle();
+		const { signal } = this.off,
+			restyle = () => this.restyle();
 		this.sizes.observe(this.body);
 		this.themes.observe(document.documentElement, { attributes: true });
 		for (const query of ['(prefers-color-scheme: dark)', '(pointer: coarse)', '(forced-colors: active)'])
@@ -116,12 +121,16 @@ export class Flame {
 	on(event, fn) {
 		const list = this.listeners.get(event) || [];
 		this.listeners.set(event, [...list, fn]);
-		return () => { this.listeners.set(event, (this.listeners.get(event) || []).filter((other) => other !== fn)); };
+		return () => {
+			this.listeners.set(
+				event,
+				(this.listeners.get(event) || []).filter((other) => other !== fn)
+			);
+		};
 	}
 	/** @param {EventName} event @param {object} detail */
 	emit(event, detail) {
-		for (const fn of this.listeners.get(event) || [])
-			fn(detail);
+		for (const fn of this.listeners.get(event) || []) fn(detail);
 	}
 
 	/* --- what is shown --- */
@@ -130,9 +139,11 @@ export class Flame {
 	 * seen. keepOrder: frames stay in the order of the tree before, new ones come last.
 	 * @param {Tree} tree @param {{keepZoom?: boolean, keepOrder?: boolean}} [how] */
 	setTree(tree, how = {}) {
-		const names = how.keepZoom ? this.namesTo(this.zoom) : [], focus = how.keepZoom ? this.namesTo(this.focus) : [];
-		const before = this.viewOf(this.zoom), span = before.x1 - before.x0, { x0,
-			x1 } = this.moving ? this.moving.to : this.view;
+		const names = how.keepZoom ? this.namesTo(this.zoom) : [],
+			focus = how.keepZoom ? this.namesTo(this.focus) : [];
+		const before = this.viewOf(this.zoom),
+			span = before.x1 - before.x0,
+			{ x0, x1 } = this.moving ? this.moving.to : this.view;
 		this.tree = how.keepOrder && this.tree.n > 1 ? keepOrder(tree, this.tree) : tree;
 		this.layout = new Layout(this.tree);
 		this.zoom = follow(this.tree, names);
@@ -140,27 +151,24 @@ export class Flame {
 		this.hovered = -1;
 		this.moving = undefined;
 		this.tip.hide();
-		const now = this.viewOf(this.zoom), isSame = how.keepZoom && this.tree.depth[this.zoom] === names.length,
+		const now = this.viewOf(this.zoom),
+			isSame = how.keepZoom && this.tree.depth[this.zoom] === names.length,
 			scale = (now.x1 - now.x0) / span;
 		this.view = isSame ? { x0: now.x0 + (x0 - before.x0) * scale, x1: now.x0 + (x1 - before.x0) * scale } : now;
-		if (!isSame)
-			this.scroll = 0;
+		if (!isSame) this.scroll = 0;
 		this.repaint();
 		this.setSearch(this.found.text);
-		if (names.length && !isSame)
-			this.emit('zoom', { node: this.zoom, path: pathHash(this.layout, this.zoom) });
+		if (names.length && !isSame) this.emit('zoom', { node: this.zoom, path: pathHash(this.layout, this.zoom) });
 	}
 	/** @param {number} node  the names from below the root down to it */
 	namesTo(node) {
 		const names = [];
-		for (let i = node; i > 0; i = this.layout.up(i))
-			names.push(this.tree.name(i));
+		for (let i = node; i > 0; i = this.layout.up(i)) names.push(this.tree.name(i));
 		return names.reverse();
 	}
 	/** @param {Mode} mode */
 	setMode(mode) {
-		if (!MODES.includes(mode))
-			throw new Error(`there is no colour mode "${String(mode).slice(0, 20)}"`);
+		if (!MODES.includes(mode)) throw new Error(`there is no colour mode "${String(mode).slice(0, 20)}"`);
 		this.chosenMode = mode;
 		this.repaint();
 		this.emit('mode', { mode: this.mode });
@@ -168,8 +176,7 @@ export class Flame {
 	/** The colour mode that is shown: a diff has its own. @returns {Mode} */
 	get mode() {
 		const { chosenMode, tree } = this;
-		if (chosenMode && (chosenMode !== 'diff' || tree.isDiff))
-			return chosenMode;
+		if (chosenMode && (chosenMode !== 'diff' || tree.isDiff)) return chosenMode;
 		return !tree.isDiff && matchMedia('(prefers-contrast: more)').matches ? 'contrast' : modeFor(tree);
 	}
 	/** The next mode. */
@@ -194,7 +201,9 @@ export class Flame {
 		this.resize();
 	}
 	resize() {
-		const ratio = window.devicePixelRatio || 1, width = this.body.clientWidth, height = this.body.clientHeight;
+		const ratio = window.devicePixelRatio || 1,
+			width = this.body.clientWidth,
+			height = this.body.clientHeight;
 		if (ratio !== this.ratio || width !== this.width || height !== this.height) {
 			this.ratio = ratio;
 			this.width = width;
@@ -210,7 +219,9 @@ export class Flame {
 	}
 	/** How high it would have to be to show every row. */
 	get contentHeight() {
-		return this.layout.rows * this.rowHeight + (this.mapBox.hidden ? 0 : MAP_HEIGHT + 4) + this.legend.box.offsetHeight;
+		return (
+			this.layout.rows * this.rowHeight + (this.mapBox.hidden ? 0 : MAP_HEIGHT + 4) + this.legend.box.offsetHeight
+		);
 	}
 	flip() {
 		this.flipped = !this.flipped;
@@ -229,10 +240,11 @@ export class Flame {
 	 * @param {number|string} target @param {{animate?: boolean}} [how] */
 	zoomTo(target, how = {}) {
 		const node = typeof target === 'string' ? nodeOfPath(this.layout, target) : target;
-		if (!(node >= 0 && node < this.tree.n))
-			return false;
+		if (!(node >= 0 && node < this.tree.n)) return false;
 		this.setZoom(node);
-		const row = this.tree.depth[node], rows = this.height / this.rowHeight, above = Math.floor(rows / 3);
+		const row = this.tree.depth[node],
+			rows = this.height / this.rowHeight,
+			above = Math.floor(rows / 3);
 		const scroll = row * this.rowHeight < this.height - this.rowHeight * 2 ? 0 : (row - above) * this.rowHeight;
 		this.go(this.viewOf(node), scroll, how.animate !== false);
 		this.say(node ? 'Zoomed to ' + sentence(this.layout, node, node) : 'All frames in view');
@@ -243,8 +255,7 @@ export class Flame {
 	}
 	/** @param {number} node */
 	setZoom(node) {
-		if (node === this.zoom)
-			return;
+		if (node === this.zoom) return;
 		this.zoom = node;
 		this.emit('zoom', { node, path: pathHash(this.layout, node) });
 	}
@@ -252,7 +263,9 @@ export class Flame {
 	 * @param {boolean} animate */
 	go(view, scroll, animate) {
 		const still = !animate || matchMedia('(prefers-reduced-motion: reduce)').matches;
-		this.moving = still ? undefined : { from: this.view, fromScroll: this.scroll, to: view, toScroll: scroll, began: 0 };
+		this.moving = still
+			? undefined
+			: { from: this.view, fromScroll: this.scroll, to: view, toScroll: scroll, began: 0 };
 		if (still) {
 			this.view = view;
 			this.scrollTo(scroll);
@@ -263,28 +276,29 @@ export class Flame {
 	/** @param {number} now ms */
 	animate(now) {
 		const m = this.moving;
-		if (!m)
-			return;
+		if (!m) return;
 		m.began = m.began || now;
-		const part = Math.min(1, (now - m.began) / ANIMATION_MS), ease = 1 - (1 - part) ** 3;
+		const part = Math.min(1, (now - m.began) / ANIMATION_MS),
+			ease = 1 - (1 - part) ** 3;
 		this.view = { x0: m.from.x0 + (m.to.x0 - m.from.x0) * ease, x1: m.from.x1 + (m.to.x1 - m.from.x1) * ease };
 		this.scrollTo(m.fromScroll + (m.toScroll - m.fromScroll) * ease);
-		if (part < 1)
-			this.invalidate();
-		else
-			this.moving = undefined;
+		if (part < 1) this.invalidate();
+		else this.moving = undefined;
 	}
 	/** @param {number} top  pixels of rows above the view @returns {boolean} whether anything moved */
 	scrollTo(top) {
-		const most = Math.max(0, this.layout.rows * this.rowHeight - this.height), before = this.scroll;
+		const most = Math.max(0, this.layout.rows * this.rowHeight - this.height),
+			before = this.scroll;
 		this.scroll = Math.max(0, Math.min(most, top));
 		this.canvas.style.touchAction = most || this.zoom ? 'none' : 'pan-y';
 		return this.scroll !== before;
 	}
 	/** Free pan and zoom: the view keeps inside of everything. @param {number} x0 @param {number} x1 */
 	setView(x0, x1) {
-		const { start, width } = this.layout, all = width[0] || 1, least = all / MOST_ZOOM, span = Math.min(all,
-			Math.max(least, x1 - x0));
+		const { start, width } = this.layout,
+			all = width[0] || 1,
+			least = all / MOST_ZOOM,
+			span = Math.min(all, Math.max(least, x1 - x0));
 		const from = Math.max(start[0], Math.min(start[0] + all - span, x0));
 		this.moving = undefined;
 		this.view = { x0: from, x1: from + span };
@@ -292,46 +306,53 @@ export class Flame {
 	}
 	/** @param {number} dx @param {number} dy pixels */
 	pan(dx, dy) {
-		const { x0, x1 } = this.view, by = dx / this.width * (x1 - x0);
+		const { x0, x1 } = this.view,
+			by = (dx / this.width) * (x1 - x0);
 		this.setView(x0 - by, x1 - by);
 		this.scrollTo(this.scroll + (this.flipped ? dy : -dy));
 	}
 	/** @param {number} x pixels @param {number} factor */
 	zoomAt(x, factor) {
-		const { x0, x1 } = this.view, at = x0 + x / this.width * (x1 - x0);
+		const { x0, x1 } = this.view,
+			at = x0 + (x / this.width) * (x1 - x0);
 		this.setView(at - (at - x0) / factor, at + (x1 - at) / factor);
 	}
 	/** After a free move the frame in view is the deepest one that fills it; of a chain of equal width the one nearest to
 	 * the last. */
 	settle() {
-		const { layout, view } = this, { start, width } = layout, slack = (view.x1 - view.x0) * 1e-6;
-		const covers = (/** @type {number} */ i) => start[i] <= view.x0 + slack && start[i] + width[i] >= view.x1 - slack;
+		const { layout, view } = this,
+			{ start, width } = layout,
+			slack = (view.x1 - view.x0) * 1e-6;
+		const covers = (/** @type {number} */ i) =>
+			start[i] <= view.x0 + slack && start[i] + width[i] >= view.x1 - slack;
 		let node = this.zoom;
-		while (node > 0 && !covers(node))
-			node = layout.up(node);
+		while (node > 0 && !covers(node)) node = layout.up(node);
 		for (let next = node; next >= 0;) {
 			next = layout.at(this.tree.depth[node] + 1, (view.x0 + view.x1) / 2);
-			if (next < 0 || !covers(next) || width[next] >= width[node])
-				break;
+			if (next < 0 || !covers(next) || width[next] >= width[node]) break;
 			node = next;
 		}
 		this.setZoom(node);
 	}
 	/** Moves as little as it takes for this node to be seen. @param {number} node */
 	bringIntoView(node) {
-		const { start, width } = this.layout, { x0, x1 } = this.view, from = start[node], to = from + width[node];
-		const row = this.tree.depth[node] * this.rowHeight, lowest = row + this.rowHeight - this.height;
+		const { start, width } = this.layout,
+			{ x0, x1 } = this.view,
+			from = start[node],
+			to = from + width[node];
+		const row = this.tree.depth[node] * this.rowHeight,
+			lowest = row + this.rowHeight - this.height;
 		if (to <= x0 || from >= x1) {
 			this.setView(from + (to - from) / 2 - (x1 - x0) / 2, from + (to - from) / 2 + (x1 - x0) / 2);
 			this.settle();
 		}
-		if (this.scroll > row || this.scroll < lowest)
-			this.scrollTo(this.scroll > row ? row : lowest);
+		if (this.scroll > row || this.scroll < lowest) this.scrollTo(this.scroll > row ? row : lowest);
 		this.invalidate();
 	}
 	/** @param {number} x @param {number} y shares of the whole that become the middle of the view */
 	centre(x, y) {
-		const half = (this.view.x1 - this.view.x0) / 2, at = this.layout.start[0] + x * this.layout.width[0],
+		const half = (this.view.x1 - this.view.x0) / 2,
+			at = this.layout.start[0] + x * this.layout.width[0],
 			rows = this.layout.rows * this.rowHeight;
 		this.setView(at - half, at + half);
 		this.scrollTo((this.flipped ? 1 - y : y) * rows - this.height / 2);
@@ -358,35 +379,48 @@ export class Flame {
 		return Math.floor(((this.flipped ? this.height - y : y) + this.scroll) / this.rowHeight);
 	}
 	draw() {
-		const { raster, layout, look } = this, last = Math.min(layout.rows - 1, this.rowAt(this.flipped ? 0 : this.height));
+		const { raster, layout, look } = this,
+			last = Math.min(layout.rows - 1, this.rowAt(this.flipped ? 0 : this.height));
 		raster.begin(look.background, look.run);
-		for (let row = Math.max(0, this.rowAt(this.flipped ? this.height : 0)); row <= last; row++)
-			this.drawRow(row);
+		for (let row = Math.max(0, this.rowAt(this.flipped ? this.height : 0)); row <= last; row++) this.drawRow(row);
 		raster.show();
-		this.labels.draw(raster, layout, { ratio: this.ratio, rowHeight: this.rowHeight, alignEnd: this.alignEnd,
-			top: (row) => this.top(row) });
+		this.labels.draw(raster, layout, {
+			ratio: this.ratio,
+			rowHeight: this.rowHeight,
+			alignEnd: this.alignEnd,
+			top: (row) => this.top(row)
+		});
 		this.placeRings();
 		this.drawMap();
 	}
 	/** @param {number} row */
 	drawRow(row) {
-		const { raster, layout, view, matches, ratio } = this, y = this.top(row);
+		const { raster, layout, view, matches, ratio } = this,
+			y = this.top(row);
 		const zoomed = this.options.order !== 'time' && row < this.tree.depth[this.zoom];
-		const top = Math.round(y * ratio), bottom = Math.round((y + this.rowHeight) * ratio);
+		const top = Math.round(y * ratio),
+			bottom = Math.round((y + this.rowHeight) * ratio);
 		const { first } = layout;
 		raster.clearLine();
-		raster.putNodes(layout, layout.order, first[row], first[row + 1], view, zoomed ? this.fadedInks : this.inks,
-			LABEL_FROM * this.ratio);
+		raster.putNodes(
+			layout,
+			layout.order,
+			first[row],
+			first[row + 1],
+			view,
+			zoomed ? this.fadedInks : this.inks,
+			LABEL_FROM * this.ratio
+		);
 		raster.putMatches(layout, matches.order, matches.first[row], matches.first[row + 1], view, this.look.match);
 		raster.putLine(top, bottom);
 	}
 	drawMap() {
-		if (this.mapBox.hidden)
-			return;
-		if (this.mapIsOld)
-			this.map.draw(this.layout, this.inks, this.matches, this.look);
+		if (this.mapBox.hidden) return;
+		if (this.mapIsOld) this.map.draw(this.layout, this.inks, this.matches, this.look);
 		this.mapIsOld = false;
-		const rows = this.layout.rows * this.rowHeight, y0 = this.scroll / rows, y1 = (this.scroll + this.height) / rows;
+		const rows = this.layout.rows * this.rowHeight,
+			y0 = this.scroll / rows,
+			y1 = (this.scroll + this.height) / rows;
 		this.map.frame(this.layout, { ...this.view, y0: this.flipped ? 1 - y1 : y0, y1: this.flipped ? 1 - y0 : y1 });
 	}
 	placeRings() {
@@ -395,7 +429,8 @@ export class Flame {
 	}
 	/** @param {HTMLElement} box @param {number} node */
 	ring(box, node) {
-		const px = this.width / (this.view.x1 - this.view.x0), { start, width } = this.layout;
+		const px = this.width / (this.view.x1 - this.view.x0),
+			{ start, width } = this.layout;
 		const left = node < 0 ? 0 : Math.max(0, (start[node] - this.view.x0) * px);
 		const right = node < 0 ? 0 : Math.min(this.width, (start[node] + width[node] - this.view.x0) * px);
 		box.hidden = node < 0 || right < 0 || left > this.width;
@@ -408,7 +443,8 @@ export class Flame {
 
 	/** @param {number} x @param {number} y  pixels of the canvas */
 	hit(x, y) {
-		const unit = (this.view.x1 - this.view.x0) / this.width, at = this.view.x0 + x * unit;
+		const unit = (this.view.x1 - this.view.x0) / this.width,
+			at = this.view.x0 + x * unit;
 		return this.layout.widest(this.rowAt(y), at - unit, at + unit);
 	}
 	/** @returns {import('./flame/pointer.js').Gestures} */
@@ -421,8 +457,7 @@ export class Flame {
 			leave: () => this.hover(-1, 0, 0),
 			click: (x, y) => {
 				const { node } = this.hit(x, y);
-				if (node >= 0)
-					this.select(node, true);
+				if (node >= 0) this.select(node, true);
 			},
 			pan: (dx, dy) => this.pan(dx, dy),
 			zoomAt: (x, factor) => this.zoomAt(x, factor),
@@ -432,29 +467,26 @@ export class Flame {
 				return moved;
 			},
 			settle: () => this.settle(),
-			menu: (x, y) => this.menu(this.hit(x, y).node, x, y),
+			menu: (x, y) => this.menu(this.hit(x, y).node, x, y)
 		};
 	}
 	/** @param {number} node @param {number} x @param {number} y @param {number} [count] */
 	hover(node, x, y, count = 1) {
 		const isNew = node !== this.hovered;
 		this.hovered = node;
-		if (node >= 0 || this.tip.docked) /* docked, it is never empty */
+		if (node >= 0 || this.tip.docked)
+			/* docked, it is never empty */
 			this.tip.show(describe(this.layout, node < 0 ? this.focus : node, this.zoom, count), x, y);
-		else
-			this.tip.hide();
+		else this.tip.hide();
 		this.ring(this.hoverBox, node);
-		if (isNew)
-			this.emit('hover', { node });
+		if (isNew) this.emit('hover', { node });
 	}
 	/** @param {number} node @param {boolean} zoom */
 	select(node, zoom) {
 		this.focus = node;
 		this.emit('select', { node });
-		if (zoom)
-			this.zoomTo(node);
-		else
-			this.invalidate();
+		if (zoom) this.zoomTo(node);
+		else this.invalidate();
 	}
 	/** Labels show the end of a name, not its beginning, or the other way round. */
 	toggleAlign() {
@@ -464,8 +496,7 @@ export class Flame {
 	/** @param {number} node @param {number} x @param {number} y  pixels of the canvas */
 	menu(node, x, y) {
 		const box = this.canvas.getBoundingClientRect();
-		if (node < 0)
-			return;
+		if (node < 0) return;
 		this.focus = node;
 		this.hover(-1, 0, 0);
 		this.invalidate();
@@ -507,9 +538,9 @@ export class Flame {
 	}
 	/** @param {number} by */
 	step(by) {
-		const { nodes } = this.found, from = this.atMatch < 0 && by < 0 ? 0 : this.atMatch;
-		if (!nodes.length)
-			return -1;
+		const { nodes } = this.found,
+			from = this.atMatch < 0 && by < 0 ? 0 : this.atMatch;
+		if (!nodes.length) return -1;
 		this.atMatch = (from + by + nodes.length) % nodes.length;
 		this.select(nodes[this.atMatch], true);
 		return this.atMatch;
@@ -518,17 +549,22 @@ export class Flame {
 
 /** @param {Options} options */
 function buildPage(options) {
-	const root = element('div', 'flame'), mapBox = element('div', 'flame-map'), body = element('div', 'flame-body');
-	const canvas = document.createElement('canvas'), hoverBox = element('div', 'flame-hover'), focusBox = element('div',
-		'flame-focus');
+	const root = element('div', 'flame'),
+		mapBox = element('div', 'flame-map'),
+		body = element('div', 'flame-body');
+	const canvas = document.createElement('canvas'),
+		hoverBox = element('div', 'flame-hover'),
+		focusBox = element('div', 'flame-focus');
 	const live = element('div', 'flame-live');
 	live.setAttribute('aria-live', 'polite');
 	mapBox.setAttribute('aria-hidden', 'true');
 	mapBox.hidden = options.minimap === false;
 	canvas.tabIndex = 0;
 	canvas.setAttribute('role', 'application');
-	canvas.setAttribute('aria-label', options.label
-		|| 'Flame graph. Arrow keys move between frames, Enter zooms, Escape shows everything.');
+	canvas.setAttribute(
+		'aria-label',
+		options.label || 'Flame graph. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+	);
 	hoverBox.hidden = focusBox.hidden = true;
 	body.append(canvas, hoverBox, focusBox);
 	root.append(mapBox, body, live);
@@ -536,9 +572,16 @@ function buildPage(options) {
 }
 /** @returns {Tree} */
 function emptyTree() {
-	const frames = { count: 1, name: [''], nameId: new Uint32Array(1), file: [''], line: new Float64Array(1),
-		mapping: [''], kind: ['marker'],
-		inlined: new Uint8Array(1) };
+	const frames = {
+		count: 1,
+		name: [''],
+		nameId: new Uint32Array(1),
+		file: [''],
+		line: new Float64Array(1),
+		mapping: [''],
+		kind: ['marker'],
+		inlined: new Uint8Array(1)
+	};
 	const header = { version: 1, type: '', unit: '', total: 0, unfiltered: 0 };
 	return new Tree(header, frames, new Uint16Array(1), new Uint32Array(1), { self: new Float64Array(1) });
 }

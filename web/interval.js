@@ -15,22 +15,33 @@ function difference(b, ofB, a, ofA) {
 }
 /** Rao's score for a Poisson mean. @param {number} sum @param {number} weight @param {number} z @returns {Interval} */
 function scoreOfSum(sum, weight, z) {
-	const n = sum / weight, middle = n + z * z / 2, half = z * Math.sqrt(n + z * z / 4);
-	return sum >= 0 && weight > 0 ? { low: (middle - half) * weight, high: (middle + half) * weight } : { low: NaN,
-		high: NaN };
+	const n = sum / weight,
+		middle = n + (z * z) / 2,
+		half = z * Math.sqrt(n + (z * z) / 4);
+	return sum >= 0 && weight > 0
+		? { low: (middle - half) * weight, high: (middle + half) * weight }
+		: { low: NaN, high: NaN };
 }
 /** Wilson's for a share. @param {number} p @param {number} n @param {number} z @returns {Interval} */
 function scoreOfShare(p, n, z) {
-	const middle = p + z * z / (2 * n), scale = 1 + z * z / n, half = z * Math.sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-	return p >= 0 && p <= 1 && n > 0 ? { low: (middle - half) / scale, high: (middle + half) / scale } : { low: NaN,
-		high: NaN };
+	const middle = p + (z * z) / (2 * n),
+		scale = 1 + (z * z) / n,
+		half = z * Math.sqrt((p * (1 - p)) / n + (z * z) / (4 * n * n));
+	return p >= 0 && p <= 1 && n > 0
+		? { low: (middle - half) / scale, high: (middle + half) / scale }
+		: { low: NaN, high: NaN };
 }
 /** Of b - a. weightB, weightA: what every sample of that side weighs, 0 where that varies.
  * @param {Sampled} b @param {Sampled} a @param {number} weightB @param {number} weightA @param {number} [z] */
 export function sumsInterval(b, a, weightB, weightA, z = Z95) {
-	const mean = (b.squares + a.squares) / (b.sum + a.sum), varies = weightB === 0 || weightA === 0;
-	return difference(b.sum, scoreOfSum(b.sum, varies ? mean : weightB, z), a.sum, scoreOfSum(a.sum,
-		varies ? mean : weightA, z));
+	const mean = (b.squares + a.squares) / (b.sum + a.sum),
+		varies = weightB === 0 || weightA === 0;
+	return difference(
+		b.sum,
+		scoreOfSum(b.sum, varies ? mean : weightB, z),
+		a.sum,
+		scoreOfSum(a.sum, varies ? mean : weightA, z)
+	);
 }
 /** @param {Sampled} part @param {Sampled} whole */
 function shareVariance(part, whole) {
@@ -42,9 +53,11 @@ function shareVariance(part, whole) {
  * @param {Sampled} partB @param {Sampled} wholeB @param {number} nB @param {Sampled} partA @param {Sampled} wholeA
  * @param {number} nA @param {number} [z] */
 export function sharesInterval(partB, wholeB, nB, partA, wholeA, nA, z = Z95) {
-	const b = partB.sum / wholeB.sum, a = partA.sum / wholeA.sum;
+	const b = partB.sum / wholeB.sum,
+		a = partA.sum / wholeA.sum;
 	if (nB === 0 || nA === 0) {
-		const variance = shareVariance(partB, wholeB) + shareVariance(partA, wholeA), scatter = b * (1 - b) + a * (1 - a);
+		const variance = shareVariance(partB, wholeB) + shareVariance(partA, wholeA),
+			scatter = b * (1 - b) + a * (1 - a);
 		nB = scatter ? scatter / variance : wholeB.sum ** 2 / wholeB.squares;
 		nA = scatter ? nB : wholeA.sum ** 2 / wholeA.squares;
 	}
@@ -63,23 +76,41 @@ function below(t, node, self, samples, w2) {
 	return s;
 }
 /** @typedef {Interval & {of: 'share'|'value'}} Change */
-/** Of a diff, what tells by how much a part of it changed: of the total, 0 … 1 ('share'), or its value ('value'; side A
- * made comparable). Undefined when nobody knows how many samples are behind it. @param {Tree} t
- * @returns {((a: Sampled, b: Sampled) => Change|undefined)|undefined} */
+/**
+ * Of a diff, what tells by how much a part of it changed: of the total, 0 … 1 ('share'), or its value ('value';
+ * side A made comparable). Undefined when nobody knows how many samples are behind it.
+ * @param {Tree} t
+ * @returns {((a: Sampled, b: Sampled) => Change|undefined)|undefined}
+ */
 export function changeOf(t) {
-	if (!t.selfB || !t.samples || !t.samplesB || t.w2 && !t.w2B)
-		return undefined;
-	const wholeA = below(t, 0, t.self, t.samples, t.w2), wholeB = below(t, 0, t.selfB, t.samplesB, t.w2B), plain = !t.w2;
-	const { norm } = t.header, factor = diffFactor(t);
+	if (!t.selfB || !t.samples || !t.samplesB || (t.w2 && !t.w2B)) return undefined;
+	const wholeA = below(t, 0, t.self, t.samples, t.w2),
+		wholeB = below(t, 0, t.selfB, t.samplesB, t.w2B),
+		plain = !t.w2;
+	const { norm } = t.header,
+		factor = diffFactor(t);
 	if (norm !== 'abs' && norm !== 'rate')
-		return (a, b) => known({ ...sharesInterval(b, wholeB, plain ? wholeB.n : 0, a, wholeA, plain ? wholeA.n : 0), of: 'share' });
-	const weightB = plain ? wholeB.sum / wholeB.n : 0, weightA = plain ? wholeA.sum / wholeA.n * factor : 0;
-	return (a, b) => known({ ...sumsInterval(b, { sum: a.sum * factor, squares: a.squares * factor ** 2, n: a.n }, weightB, weightA), of: 'value' });
+		return (a, b) =>
+			known({ ...sharesInterval(b, wholeB, plain ? wholeB.n : 0, a, wholeA, plain ? wholeA.n : 0), of: 'share' });
+	const weightB = plain ? wholeB.sum / wholeB.n : 0,
+		weightA = plain ? (wholeA.sum / wholeA.n) * factor : 0;
+	return (a, b) =>
+		known({
+			...sumsInterval(b, { sum: a.sum * factor, squares: a.squares * factor ** 2, n: a.n }, weightB, weightA),
+			of: 'value'
+		});
 }
 /** The same of a node. @param {Tree} t @param {number} node @returns {Change|undefined} */
 export function changeInterval(t, node) {
-	const { selfB, samples, samplesB } = t, change = changeOf(t);
-	return change && selfB && samples && samplesB && change(below(t, node, t.self, samples, t.w2), below(t, node, selfB, samplesB, t.w2B));
+	const { selfB, samples, samplesB } = t,
+		change = changeOf(t);
+	return (
+		change &&
+		selfB &&
+		samples &&
+		samplesB &&
+		change(below(t, node, t.self, samples, t.w2), below(t, node, selfB, samplesB, t.w2B))
+	);
 }
 /** @param {Change} change @returns {Change|undefined} */
 function known(change) {

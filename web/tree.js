@@ -1,15 +1,19 @@
 /* tree.js: a flame tree in typed arrays, and its wire format (docs/formats.md, "Trees as bytes").
  *
- * Nodes are in pre-order: node 0 is the root, the subtree of i is i … end[i] - 1. What a node is called lies in a table
- * of frames that nodes share. Totals are derived. Everything that comes from outside is checked: damaged bytes end in
- * an Error with words, after work that goes with their number. */
+ * Nodes are in pre-order: node 0 is the root, the subtree of i is i … end[i] - 1. What a node is called lies in a
+ * table of frames that nodes share. Totals are derived. Everything that comes from outside is checked: damaged bytes
+ * end in an Error with words, after work that goes with their number. */
 
 export const MEDIA_TYPE = 'application/vnd.cresset.tree';
 /* The columns of doubles: their names on the wire and here. */
 const COLUMNS = { self: 'self', self_b: 'selfB', n: 'samples', n_b: 'samplesB', w2: 'w2', w2_b: 'w2B' };
 const FIXED = ['w2', 'w2_b']; /* 8 bytes each; the others are varints */
 export const VALUES = /** @type {Value[]} */ (Object.values(COLUMNS));
-const MAGIC = 'CRT', VERSION = 1, MAX_DEPTH = 1 << 20, MAX_HEADER = 1 << 20, MAX_KINDS = 256;
+const MAGIC = 'CRT',
+	VERSION = 1,
+	MAX_DEPTH = 1 << 20,
+	MAX_HEADER = 1 << 20,
+	MAX_KINDS = 256;
 
 /** @typedef {'self'|'selfB'|'samples'|'samplesB'|'w2'|'w2B'} Value */
 /** Depths: two bytes each but in the rare tree that is deeper than those reach.
@@ -55,7 +59,8 @@ export class Tree {
 	/** Made when first asked for: a picture does not need it. */
 	get parent() {
 		if (!this._parent) {
-			const open = new Uint32Array(this.rows + 1), parent = this._parent = new Uint32Array(this.n);
+			const open = new Uint32Array(this.rows + 1),
+				parent = (this._parent = new Uint32Array(this.n));
 			for (let i = 0; i < this.n; i++) {
 				open[this.depth[i] + 1] = i;
 				parent[i] = open[this.depth[i]];
@@ -73,8 +78,7 @@ export class Tree {
 	/** The nodes from the root to this one. @param {number} node */
 	path(node) {
 		const path = [];
-		for (let i = node; i > 0; i = this.parent[i])
-			path.push(i);
+		for (let i = node; i > 0; i = this.parent[i]) path.push(i);
 		path.push(0);
 		return path.reverse();
 	}
@@ -83,9 +87,7 @@ export class Tree {
 /** @param {ArrayLike<number>} depth */
 function deepest(depth) {
 	let most = 0;
-	for (let i = 0; i < depth.length; i++)
-		if (depth[i] > most)
-			most = depth[i];
+	for (let i = 0; i < depth.length; i++) if (depth[i] > most) most = depth[i];
 	return most;
 }
 /** @param {ArrayLike<number>} depth @returns {Depths} */
@@ -96,25 +98,23 @@ export function depthsOf(depth) {
 /** Ends and totals: a node closes when the next one is not deeper. Returns the number of rows.
  * @param {Tree} t */
 function closeNodes(t) {
-	const { n, depth, end, total, totalB } = t, rows = deepest(depth) + 1, open = new Uint32Array(rows);
+	const { n, depth, end, total, totalB } = t,
+		rows = deepest(depth) + 1,
+		open = new Uint32Array(rows);
 	let top = -1;
 	for (let i = 0; i < n; i++) {
-		for (const d = depth[i]; top >= d; top--)
-			close(open[top], i, top ? open[top - 1] : -1);
+		for (const d = depth[i]; top >= d; top--) close(open[top], i, top ? open[top - 1] : -1);
 		open[++top] = i;
 	}
-	for (; top >= 0; top--)
-		close(open[top], n, top ? open[top - 1] : -1);
+	for (; top >= 0; top--) close(open[top], n, top ? open[top - 1] : -1);
 	return rows;
 
 	/** @param {number} node @param {number} upto @param {number} parent */
 	function close(node, upto, parent) {
 		end[node] = upto;
-		if (parent < 0)
-			return;
+		if (parent < 0) return;
 		total[parent] += total[node];
-		if (totalB)
-			totalB[parent] += totalB[node];
+		if (totalB) totalB[parent] += totalB[node];
 	}
 }
 
@@ -129,8 +129,7 @@ class Reader {
 	}
 	/** @param {number} length @param {string} what */
 	take(length, what) {
-		if (!(length <= this.end - this.at))
-			throw new Error(`the tree ends in the middle of ${what}`);
+		if (!(length <= this.end - this.at)) throw new Error(`the tree ends in the middle of ${what}`);
 		this.at += length;
 		return this.bytes.subarray(this.at - length, this.at);
 	}
@@ -145,22 +144,19 @@ class Reader {
 	numbers(out, what, limit = Infinity) {
 		const bytes = this.bytes;
 		let at = this.at;
-		if (out.length > this.end - at)
-			throw new Error(`the tree ends in the middle of ${what}`);
+		if (out.length > this.end - at) throw new Error(`the tree ends in the middle of ${what}`);
 		for (let i = 0; i < out.length; i++) {
-			let byte = bytes[at++], value = byte & 127;
+			let byte = bytes[at++],
+				value = byte & 127;
 			for (let scale = 128; byte > 127; scale *= 128) {
-				if (scale > 2 ** 63)
-					throw new Error(`a number of ${what} is too long`);
+				if (scale > 2 ** 63) throw new Error(`a number of ${what} is too long`);
 				byte = bytes[at++];
 				value += (byte & 127) * scale;
 			}
-			if (!(value < limit))
-				throw new Error(`number ${i} of ${what} points outside of its table`);
+			if (!(value < limit)) throw new Error(`number ${i} of ${what} points outside of its table`);
 			out[i] = value;
 		}
-		if (at > this.end)
-			throw new Error(`the tree ends in the middle of ${what}`);
+		if (at > this.end) throw new Error(`the tree ends in the middle of ${what}`);
 		this.at = at;
 		return out;
 	}
@@ -176,14 +172,14 @@ function count(value, what, limit) {
 /** @param {Reader} r */
 function readHeader(r) {
 	const magic = String.fromCharCode(...r.take(Math.min(4, r.end), 'its magic'));
-	if (!magic.startsWith(MAGIC) || magic.length < 4)
-		throw new Error('this is not a tree of cresset');
+	if (!magic.startsWith(MAGIC) || magic.length < 4) throw new Error('this is not a tree of cresset');
 	if (magic !== MAGIC + VERSION)
-		throw new Error(`this tree has version ${JSON.stringify(magic[3])} of the format; this page reads version `
-			+ `${VERSION}. Reload it`);
+		throw new Error(
+			`this tree has version ${JSON.stringify(magic[3])} of the format; this page reads version ` +
+				`${VERSION}. Reload it`
+		);
 	const length = r.number('the header');
-	if (length > MAX_HEADER)
-		throw new Error('the header is longer than any');
+	if (length > MAX_HEADER) throw new Error('the header is longer than any');
 	const text = new TextDecoder().decode(r.take(length, 'the header'));
 	let header;
 	try {
@@ -197,33 +193,31 @@ function readHeader(r) {
 function checkHeader(h, left) {
 	/** @param {any} list */
 	const isWords = (list) => Array.isArray(list) && list.every((word) => typeof word === 'string');
-	if (!h || typeof h !== 'object' || h.version !== VERSION)
-		throw new Error('the header does not say its version');
+	if (!h || typeof h !== 'object' || h.version !== VERSION) throw new Error('the header does not say its version');
 	count(h.nodes, 'nodes', left);
 	count(h.frames, 'frames', left);
 	count(h.strings, 'strings', left);
-	if (!h.nodes || !h.frames || !h.strings)
-		throw new Error('the tree has no root');
+	if (!h.nodes || !h.frames || !h.strings) throw new Error('the tree has no root');
 	if (!isWords(h.kinds) || !h.kinds.length || h.kinds.length > MAX_KINDS)
 		throw new Error('the header does not say the kinds of frames');
 	if (!isWords(h.columns) || new Set(h.columns).size !== h.columns.length)
 		throw new Error('the header does not say the columns');
 	for (const name of ['depth', 'frame', 'self'])
-		if (!h.columns.includes(name))
-			throw new Error(`the tree has no column "${name}"`);
+		if (!h.columns.includes(name)) throw new Error(`the tree has no column "${name}"`);
 	for (const name of ['type', 'unit'])
-		if (typeof h[name] !== 'string')
-			throw new Error(`the header does not say the ${name}`);
+		if (typeof h[name] !== 'string') throw new Error(`the header does not say the ${name}`);
 	return h;
 }
 
 /** @param {Reader} r @param {number} n */
 function readStrings(r, n) {
-	const lengths = r.numbers(new Float64Array(n), 'the strings'), decoder = new TextDecoder(), strings = new Array(n);
+	const lengths = r.numbers(new Float64Array(n), 'the strings'),
+		decoder = new TextDecoder(),
+		strings = new Array(n);
 	let sum = 0;
-	for (const length of lengths)
-		sum += length;
-	const bytes = r.take(sum, 'the strings'), all = decoder.decode(bytes);
+	for (const length of lengths) sum += length;
+	const bytes = r.take(sum, 'the strings'),
+		all = decoder.decode(bytes);
 	const plain = all.length === sum; /* one byte, one character: cut instead of decoding each */
 	for (let i = 0, at = 0; i < n; at += lengths[i++])
 		strings[i] = plain ? all.slice(at, at + lengths[i]) : decoder.decode(bytes.subarray(at, at + lengths[i]));
@@ -238,73 +232,79 @@ function readFrames(r, h, strings) {
 	const words = (what, table) => Array.from(column(what, table.length), (id) => table[id]);
 	const nameId = Uint32Array.from(column('name', strings.length));
 	const name = Array.from(nameId, (id) => strings[id]);
-	const file = words('file', strings), line = column('line', Infinity);
-	const mapping = words('mapping', strings), kind = words('kind', h.kinds);
-	return { count: n, name, nameId, file, line, mapping, kind, inlined: Uint8Array.from(column('flags', Infinity),
-		(f) => f & 1) };
+	const file = words('file', strings),
+		line = column('line', Infinity);
+	const mapping = words('mapping', strings),
+		kind = words('kind', h.kinds);
+	return {
+		count: n,
+		name,
+		nameId,
+		file,
+		line,
+		mapping,
+		kind,
+		inlined: Uint8Array.from(column('flags', Infinity), (f) => f & 1)
+	};
 }
 /** @param {Reader} r @param {number} n */
 function readDepths(r, n) {
 	const depth = r.numbers(new Float64Array(n), 'the column depth'); /* levels up, at first */
 	depth[0] = 0;
 	for (let i = 1; i < n; i++) {
-		const d = depth[i] = depth[i - 1] + 1 - depth[i];
-		if (d < 1)
-			throw new Error(`node ${i} has no parent`);
-		if (d > MAX_DEPTH)
-			throw new Error(`the tree is deeper than ${MAX_DEPTH} levels, which no picture shows`);
+		const d = (depth[i] = depth[i - 1] + 1 - depth[i]);
+		if (d < 1) throw new Error(`node ${i} has no parent`);
+		if (d > MAX_DEPTH) throw new Error(`the tree is deeper than ${MAX_DEPTH} levels, which no picture shows`);
 	}
 	return depthsOf(depth);
 }
 /** The sums of a signed tree are zigzag: 0, -1, 1, -2 …
  * @param {Reader} r @param {number} n @param {string} name @param {boolean} isSigned */
 function readValues(r, n, name, isSigned) {
-	const values = FIXED.includes(name) ? readDoubles(r, n, name) : r.numbers(new Float64Array(n), `the column ${name}`);
+	const values = FIXED.includes(name)
+		? readDoubles(r, n, name)
+		: r.numbers(new Float64Array(n), `the column ${name}`);
 	if (isSigned && name.startsWith('self'))
-		for (let i = 0; i < n; i++)
-			values[i] = values[i] % 2 ? -(values[i] + 1) / 2 : values[i] / 2;
+		for (let i = 0; i < n; i++) values[i] = values[i] % 2 ? -(values[i] + 1) / 2 : values[i] / 2;
 	return values;
 }
 /** @param {Reader} r @param {number} n @param {string} what */
 function readDoubles(r, n, what) {
-	const bytes = r.take(8 * n, what), view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+	const bytes = r.take(8 * n, what),
+		view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
 		out = new Float64Array(n);
-	for (let i = 0; i < n; i++)
-		out[i] = view.getFloat64(8 * i, true);
+	for (let i = 0; i < n; i++) out[i] = view.getFloat64(8 * i, true);
 	return out;
 }
 
 /** @param {Uint8Array} bytes @returns {Tree} */
 export function decodeTree(bytes) {
-	const r = new Reader(bytes), h = readHeader(r), n = h.nodes;
+	const r = new Reader(bytes),
+		h = readHeader(r),
+		n = h.nodes;
 	const frames = readFrames(r, h, readStrings(r, h.strings));
-	let depth = /** @type {Depths} */ (new Uint16Array(0)), frame = new Uint32Array(0);
+	let depth = /** @type {Depths} */ (new Uint16Array(0)),
+		frame = new Uint32Array(0);
 	/** @type {{[column in Value]?: Float64Array}} */
 	const values = {};
 	/** @type {Float64Array|undefined} */
 	let startNs;
 	for (const name of h.columns) {
-		const what = `the column ${name}`.slice(0, 40), column = new Reader(r.take(r.number(what), what));
+		const what = `the column ${name}`.slice(0, 40),
+			column = new Reader(r.take(r.number(what), what));
 		const value = /** @type {{[name: string]: Value|undefined}} */ (COLUMNS)[name];
-		if (name === 'depth')
-			depth = readDepths(column, n);
-		else if (name === 'frame')
-			frame = column.numbers(new Uint32Array(n), what, frames.count);
-		else if (name === 'start')
-			startNs = added(column.numbers(new Float64Array(n), what));
-		else if (value)
-			values[value] = readValues(column, n, name, h.signed === true);
-		else
-			column.at = column.end; /* of a later version */
-		if (column.at !== column.end)
-			throw new Error(`${what} is longer than the number of nodes`);
+		if (name === 'depth') depth = readDepths(column, n);
+		else if (name === 'frame') frame = column.numbers(new Uint32Array(n), what, frames.count);
+		else if (name === 'start') startNs = added(column.numbers(new Float64Array(n), what));
+		else if (value) values[value] = readValues(column, n, name, h.signed === true);
+		else column.at = column.end; /* of a later version */
+		if (column.at !== column.end) throw new Error(`${what} is longer than the number of nodes`);
 	}
 	return Object.assign(new Tree(h, frames, depth, frame, values), { startNs });
 }
 /** Each is told as what it is more than the one before. @param {Float64Array} list */
 function added(list) {
-	for (let i = 1; i < list.length; i++)
-		list[i] += list[i - 1];
+	for (let i = 1; i < list.length; i++) list[i] += list[i - 1];
 	return list;
 }
 
@@ -317,8 +317,7 @@ class Writer {
 	}
 	/** @param {number} more */
 	room(more) {
-		if (this.at + more <= this.bytes.length)
-			return;
+		if (this.at + more <= this.bytes.length) return;
 		const bytes = new Uint8Array(Math.max(2 * this.bytes.length, this.at + more));
 		bytes.set(this.bytes.subarray(0, this.at));
 		this.bytes = bytes;
@@ -326,14 +325,12 @@ class Writer {
 	/** @param {number} value */
 	number(value) {
 		this.room(10);
-		for (; value > 127; value = Math.floor(value / 128))
-			this.bytes[this.at++] = value % 128 | 128;
+		for (; value > 127; value = Math.floor(value / 128)) this.bytes[this.at++] = (value % 128) | 128;
 		this.bytes[this.at++] = value;
 	}
 	/** @param {ArrayLike<number>} values */
 	numbers(values) {
-		for (let i = 0; i < values.length; i++)
-			this.number(values[i]);
+		for (let i = 0; i < values.length; i++) this.number(values[i]);
 	}
 	/** @param {Uint8Array} bytes */
 	put(bytes) {
@@ -356,13 +353,11 @@ function idsOf(words, ids) {
 }
 /** @param {Tree} t @param {string} name  of a column on the wire */
 function columnBytes(t, name) {
-	const w = new Writer(), values = t[/** @type {Value} */ (/** @type {any} */ (COLUMNS)[name])];
-	if (name === 'depth')
-		t.depth.forEach((d, i) => w.number(i ? t.depth[i - 1] + 1 - d : 0));
-	else if (name === 'frame')
-		w.numbers(t.frame);
-	else if (name === 'start')
-		t.startNs?.forEach((ns, i, all) => w.number(i ? ns - all[i - 1] : ns));
+	const w = new Writer(),
+		values = t[/** @type {Value} */ (/** @type {any} */ (COLUMNS)[name])];
+	if (name === 'depth') t.depth.forEach((d, i) => w.number(i ? t.depth[i - 1] + 1 - d : 0));
+	else if (name === 'frame') w.numbers(t.frame);
+	else if (name === 'start') t.startNs?.forEach((ns, i, all) => w.number(i ? ns - all[i - 1] : ns));
 	else if (values && FIXED.includes(name)) {
 		const view = new DataView(new ArrayBuffer(8 * t.n));
 		values.forEach((v, i) => view.setFloat64(8 * i, v, true));
@@ -375,19 +370,34 @@ function columnBytes(t, name) {
 
 /** @param {Tree} t @returns {Uint8Array} */
 export function encodeTree(t) {
-	const f = t.frames, strings = new Map([['', 0]]), kinds = new Map([['rest', 0]]), w = new Writer(),
+	const f = t.frames,
+		strings = new Map([['', 0]]),
+		kinds = new Map([['rest', 0]]),
+		w = new Writer(),
 		encoder = new TextEncoder();
-	const table = [idsOf(f.name, strings), idsOf(f.file, strings), f.line, idsOf(f.mapping, strings), idsOf(f.kind, kinds),
-		f.inlined];
+	const table = [
+		idsOf(f.name, strings),
+		idsOf(f.file, strings),
+		f.line,
+		idsOf(f.mapping, strings),
+		idsOf(f.kind, kinds),
+		f.inlined
+	];
 	const columns = ['depth', 'frame'];
-	for (const [name, value] of Object.entries(COLUMNS))
-		if (t[/** @type {Value} */ (value)])
-			columns.push(name);
-	if (t.startNs)
-		columns.push('start');
-	const header = { ...t.header, version: VERSION, total: t.total[0], nodes: t.n, frames: f.count, strings: strings.size,
-		kinds: [...kinds.keys()], columns };
-	const json = encoder.encode(JSON.stringify(header)), texts = Array.from(strings.keys(), (s) => encoder.encode(s));
+	for (const [name, value] of Object.entries(COLUMNS)) if (t[/** @type {Value} */ (value)]) columns.push(name);
+	if (t.startNs) columns.push('start');
+	const header = {
+		...t.header,
+		version: VERSION,
+		total: t.total[0],
+		nodes: t.n,
+		frames: f.count,
+		strings: strings.size,
+		kinds: [...kinds.keys()],
+		columns
+	};
+	const json = encoder.encode(JSON.stringify(header)),
+		texts = Array.from(strings.keys(), (s) => encoder.encode(s));
 	w.put(encoder.encode(MAGIC + VERSION));
 	w.number(json.length);
 	w.put(json);

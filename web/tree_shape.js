@@ -42,9 +42,9 @@ class Maker {
 	}
 	/** The frame of a rest. @param {number} n */
 	rest(n) {
-		const name = `(${n} frame${n === 1 ? '' : 's'})`, known = this.rests.get(name);
-		if (known !== undefined)
-			return known;
+		const name = `(${n} frame${n === 1 ? '' : 's'})`,
+			known = this.rests.get(name);
+		if (known !== undefined) return known;
 		const id = addFrame(this.frames, { name, kind: 'rest' });
 		this.rests.set(name, id);
 		return id;
@@ -52,7 +52,8 @@ class Maker {
 	/** @param {import('./tree.js').Header} header */
 	done(header) {
 		const values = Object.fromEntries(this.names.map((v) => [v, Float64Array.from(this.values[v] || [])]));
-		const depth = depthsOf(this.depth), frame = Uint32Array.from(this.frame);
+		const depth = depthsOf(this.depth),
+			frame = Uint32Array.from(this.frame);
 		const t = new Tree({ ...header }, sealFrames(this.frames), depth, frame, values);
 		t.header.total = t.total[0];
 		return t;
@@ -70,16 +71,22 @@ function openFrames() {
 }
 /** @param {Frames} f @returns {OpenFrames} */
 function copyFrames(f) {
-	return { name: f.name.slice(), nameId: Array.from(f.nameId), file: f.file.slice(), line: Array.from(f.line),
+	return {
+		name: f.name.slice(),
+		nameId: Array.from(f.nameId),
+		file: f.file.slice(),
+		line: Array.from(f.line),
 		mapping: f.mapping.slice(),
-		kind: f.kind.slice(), inlined: Array.from(f.inlined), ids: new Map(f.name.map((name, i) => [name, f.nameId[i]])),
-		nextId: f.nameId.reduce((most, id) => Math.max(most, id), 0) + 1 };
+		kind: f.kind.slice(),
+		inlined: Array.from(f.inlined),
+		ids: new Map(f.name.map((name, i) => [name, f.nameId[i]])),
+		nextId: f.nameId.reduce((most, id) => Math.max(most, id), 0) + 1
+	};
 }
 /** @param {OpenFrames} to @param {Frame} frame */
 function addFrame(to, { name, file = '', line = 0, mapping = '', kind = 'native', inlined = false }) {
 	let id = to.ids.get(name);
-	if (id === undefined)
-		to.ids.set(name, id = to.nextId++);
+	if (id === undefined) to.ids.set(name, (id = to.nextId++));
 	to.nameId.push(id);
 	to.file.push(file);
 	to.line.push(line);
@@ -90,9 +97,16 @@ function addFrame(to, { name, file = '', line = 0, mapping = '', kind = 'native'
 }
 /** @param {OpenFrames} f @returns {Frames} */
 function sealFrames(f) {
-	return { count: f.name.length, name: f.name, nameId: Uint32Array.from(f.nameId), file: f.file,
+	return {
+		count: f.name.length,
+		name: f.name,
+		nameId: Uint32Array.from(f.nameId),
+		file: f.file,
 		line: Float64Array.from(f.line),
-		mapping: f.mapping, kind: f.kind, inlined: Uint8Array.from(f.inlined) };
+		mapping: f.mapping,
+		kind: f.kind,
+		inlined: Uint8Array.from(f.inlined)
+	};
 }
 
 /* --- growing --- */
@@ -109,23 +123,21 @@ function add(list, at, of) {
 /** Places by the frame they are at, in the order of the frames' names. @param {Tree} t @param {Places} list */
 function byFrame(t, list) {
 	/** @type {Map<number, Places>} */
-	const groups = new Map(), { name } = t.frames;
+	const groups = new Map(),
+		{ name } = t.frames;
 	list.at.forEach((at, k) => {
 		let group = groups.get(t.frame[at]);
-		if (!group)
-			groups.set(t.frame[at], group = places());
+		if (!group) groups.set(t.frame[at], (group = places()));
 		add(group, at, list.of[k]);
 	});
-	return [...groups].sort(([a], [b]) => name[a] < name[b] ? -1 : name[a] > name[b] ? 1 : a - b);
+	return [...groups].sort(([a], [b]) => (name[a] < name[b] ? -1 : name[a] > name[b] ? 1 : a - b));
 }
 /** Children that belong to the node itself join its places. @param {Tree} t @param {Places} list @param {Growth} g */
 function absorb(t, list, g) {
-	if (!g.alike)
-		return;
+	if (!g.alike) return;
 	for (let k = 0; k < list.at.length; k++)
 		for (let node = list.at[k], child = node + 1; child < t.end[node]; child = t.end[child])
-			if (g.alike(child, node))
-				add(list, child, child);
+			if (g.alike(child, node)) add(list, child, child);
 }
 /** Grows a tree from these places; root: the frame that all of them are at, or 0 for a root above them.
  * @param {Tree} t @param {Places} seeds @param {number} root @param {Growth} g @param {object} header */
@@ -138,31 +150,26 @@ function grow(t, seeds, root, g, header) {
 		const out = isTop ? list : places();
 		/** @type {number[]} */
 		const ends = [];
-		if (!isTop)
-			absorb(t, list, g);
+		if (!isTop) absorb(t, list, g);
 		for (let k = 0; !isTop && k < list.at.length; k++)
-			if (g.next(list.at[k], list.of[k], out))
-				ends.push(list.of[k]);
-		if (isTop && g.keepsRoot)
-			ends.push(0);
+			if (g.next(list.at[k], list.of[k], out)) ends.push(list.of[k]);
+		if (isTop && g.keepsRoot) ends.push(0);
 		make.put(depth, frame, (v) => ends.reduce((sum, of) => sum + (g.values[v]?.[of] ?? 0), 0));
-		for (const child of childrenOf(t, out, depth + 1, g, make).reverse())
-			todo.push(child);
+		for (const child of childrenOf(t, out, depth + 1, g, make).reverse()) todo.push(child);
 	};
 	node(0, root, seeds, root === 0);
 	for (let next = todo.pop(); next; next = todo.pop()) {
 		const { depth, frame, list } = next;
-		if (next.isRest)
-			make.put(depth, frame, (v) => list.of.reduce((sum, of) => sum + (g.values[v]?.[of] ?? 0), 0));
-		else
-			node(depth, frame, list, false);
+		if (next.isRest) make.put(depth, frame, (v) => list.of.reduce((sum, of) => sum + (g.values[v]?.[of] ?? 0), 0));
+		else node(depth, frame, list, false);
 	}
 	return make.done({ ...t.header, ...header });
 }
 /** The groups that are large enough, and one for the others. @param {Tree} t @param {Places} out @param {number} depth
  * @param {Growth} g @param {Maker} make */
 function childrenOf(t, out, depth, g, make) {
-	const children = [], rest = places();
+	const children = [],
+		rest = places();
 	let small = 0;
 	for (const [frame, list] of byFrame(t, out)) {
 		if (list.of.reduce((sum, of) => sum + g.weight[of], 0) >= g.least) {
@@ -172,8 +179,7 @@ function childrenOf(t, out, depth, g, make) {
 		small++;
 		list.of.forEach((of, k) => add(rest, list.at[k], of));
 	}
-	if (small)
-		children.push({ depth, frame: make.rest(small), list: rest, isRest: true });
+	if (small) children.push({ depth, frame: make.rest(small), list: rest, isRest: true });
 	return children;
 }
 /** What a node is worth, both sides. @param {Tree} t */
@@ -188,13 +194,14 @@ function columns(t) {
 /** The same summed up over the subtrees of these nodes; elsewhere 0. @param {Tree} t @param {number[]} nodes @returns
  * {{[v in Value]?: Float64Array}} */
 function columnsBelow(t, nodes) {
-	return Object.fromEntries(Object.entries(columns(t)).map(([v, own]) => {
-		const sums = new Float64Array(t.n);
-		for (const node of nodes)
-			for (let i = node; i < t.end[node]; i++)
-				sums[node] += /** @type {Float64Array} */ (own)[i];
-		return [v, sums];
-	}));
+	return Object.fromEntries(
+		Object.entries(columns(t)).map(([v, own]) => {
+			const sums = new Float64Array(t.n);
+			for (const node of nodes)
+				for (let i = node; i < t.end[node]; i++) sums[node] += /** @type {Float64Array} */ (own)[i];
+			return [v, sums];
+		})
+	);
 }
 
 /* --- shapes --- */
@@ -203,8 +210,7 @@ function columnsBelow(t, nodes) {
 function outermost(t, nodes) {
 	let upto = 0;
 	return Array.from(nodes).filter((node) => {
-		if (node < upto)
-			return false;
+		if (node < upto) return false;
 		upto = t.end[node];
 		return true;
 	});
@@ -212,27 +218,46 @@ function outermost(t, nodes) {
 /** @param {Tree} t @param {number[]} nodes @param {number} root @param {object} header @param {Growth['alike']}
  * [alike] */
 function downwards(t, nodes, root, header, alike) {
-	return grow(t, { at: nodes, of: nodes.slice() }, root, {
-		next: (at, _, out) => {
-			for (let child = at + 1; child < t.end[at]; child = t.end[child])
-				if (!alike || !alike(child, at))
-					add(out, child, child);
-			return true;
+	return grow(
+		t,
+		{ at: nodes, of: nodes.slice() },
+		root,
+		{
+			next: (at, _, out) => {
+				for (let child = at + 1; child < t.end[at]; child = t.end[child])
+					if (!alike || !alike(child, at)) add(out, child, child);
+				return true;
+			},
+			values: columns(t),
+			weight: weights(t),
+			alike,
+			least: -Infinity,
+			keepsRoot: alike !== undefined
 		},
-		values: columns(t), weight: weights(t), alike, least: -Infinity, keepsRoot: alike !== undefined,
-	}, header);
+		header
+	);
 }
 /** @param {Tree} t @param {number[]} nodes @param {{[v in Value]?: Float64Array}} values @param {number} root */
 function upwards(t, nodes, values, root) {
-	const { self = t.self, selfB } = values, weight = selfB ? self.map((v, i) => v + selfB[i]) : self, { parent } = t;
-	return grow(t, { at: nodes, of: nodes.slice() }, root, {
-		next: (at, of, out) => {
-			if (parent[at] > 0)
-				add(out, parent[at], of);
-			return parent[at] === 0;
+	const { self = t.self, selfB } = values,
+		weight = selfB ? self.map((v, i) => v + selfB[i]) : self,
+		{ parent } = t;
+	return grow(
+		t,
+		{ at: nodes, of: nodes.slice() },
+		root,
+		{
+			next: (at, of, out) => {
+				if (parent[at] > 0) add(out, parent[at], of);
+				return parent[at] === 0;
+			},
+			values,
+			weight,
+			least: LEAST * weights(t)[0],
+			keepsRoot: true
 		},
-		values, weight, least: LEAST * weights(t)[0], keepsRoot: true,
-	}, { inverted: !t.header.inverted });
+		{ inverted: !t.header.inverted }
+	);
 }
 /** The subtrees of these nodes as one tree, below a root. @param {Tree} t @param {ArrayLike<number>} nodes in
  * pre-order */
@@ -242,9 +267,7 @@ export function mergeNodes(t, nodes) {
 /** From the leaves to the root; what is less than 1/100 000 of all goes into rests. @param {Tree} t */
 export function invert(t) {
 	const nodes = [];
-	for (let i = 1; i < t.n; i++)
-		if (t.self[i] || t.selfB?.[i])
-			nodes.push(i);
+	for (let i = 1; i < t.n; i++) if (t.self[i] || t.selfB?.[i]) nodes.push(i);
 	return upwards(t, nodes, columns(t), 0);
 }
 /** What a function is called by, and what it calls: two trees of which it is the root. Below itself it does not count
@@ -252,12 +275,9 @@ export function invert(t) {
  * totals are those of a search. Undefined when there is no such function. @param {Tree} t @param {string} name */
 export function sandwich(t, name) {
 	const nodes = [];
-	for (let i = 1; i < t.n; i++)
-		if (t.name(i) === name && t.frames.kind[t.frame[i]] !== 'rest')
-			nodes.push(i);
+	for (let i = 1; i < t.n; i++) if (t.name(i) === name && t.frames.kind[t.frame[i]] !== 'rest') nodes.push(i);
 	const outer = outermost(t, nodes);
-	if (!outer.length)
-		return undefined;
+	if (!outer.length) return undefined;
 	const root = t.frame[outer[0]];
 	return { callers: upwards(t, outer, columnsBelow(t, outer), root), callees: downwards(t, outer, root, {}) };
 }
@@ -265,12 +285,12 @@ export function sandwich(t, name) {
 export function collapseRecursion(t) {
 	const { nameId, mapping, kind } = t.frames;
 	const alike = (/** @type {number} */ child, /** @type {number} */ node) => {
-		const a = t.frame[child], b = t.frame[node];
-		return node > 0 && (a === b || nameId[a] === nameId[b] && mapping[a] === mapping[b] && kind[a] === kind[b]);
+		const a = t.frame[child],
+			b = t.frame[node];
+		return node > 0 && (a === b || (nameId[a] === nameId[b] && mapping[a] === mapping[b] && kind[a] === kind[b]));
 	};
 	const tops = [];
-	for (let i = 1; i < t.n; i = t.end[i])
-		tops.push(i);
+	for (let i = 1; i < t.n; i = t.end[i]) tops.push(i);
 	return downwards(t, tops, 0, {}, alike);
 }
 
@@ -280,12 +300,13 @@ export function collapseRecursion(t) {
 /** A tree of stacks, the outermost frame first; frames that are equal in everything are one.
  * @param {{frames: Frame[], value: number}[]} stacks @param {Partial<import('./tree.js').Header>} [header] */
 export function buildTree(stacks, header = {}) {
-	const frames = openFrames(), ids = new Map();
+	const frames = openFrames(),
+		ids = new Map();
 	addFrame(frames, { name: '', kind: 'marker' });
 	const idOf = (/** @type {Frame} */ f) => {
-		const key = [f.name, f.file, f.line, f.mapping, f.kind, f.inlined].join('\0'), known = ids.get(key);
-		if (known === undefined)
-			ids.set(key, addFrame(frames, f));
+		const key = [f.name, f.file, f.line, f.mapping, f.kind, f.inlined].join('\0'),
+			known = ids.get(key);
+		if (known === undefined) ids.set(key, addFrame(frames, f));
 		return known ?? frames.name.length - 1;
 	};
 	/** @type {Branch} */
@@ -293,7 +314,8 @@ export function buildTree(stacks, header = {}) {
 	for (const { frames: path, value } of stacks) {
 		let branch = root;
 		for (const f of path) {
-			const id = idOf(f), next = branch.children.get(id) || { frame: id, self: 0, children: new Map() };
+			const id = idOf(f),
+				next = branch.children.get(id) || { frame: id, self: 0, children: new Map() };
 			branch.children.set(id, next);
 			branch = next;
 		}
@@ -304,15 +326,21 @@ export function buildTree(stacks, header = {}) {
 /** @param {Branch} root @param {Frames} frames @param {import('./tree.js').Header} header */
 function flatten(root, frames, header) {
 	/** @type {{branch: Branch, depth: number}[]} */
-	const todo = [{ branch: root, depth: 0 }], depths = [], ids = [], self = [], { name } = frames;
+	const todo = [{ branch: root, depth: 0 }],
+		depths = [],
+		ids = [],
+		self = [],
+		{ name } = frames;
 	for (let next = todo.pop(); next; next = todo.pop()) {
-		const { branch, depth } = next, children = [...branch.children.values()];
+		const { branch, depth } = next,
+			children = [...branch.children.values()];
 		depths.push(depth);
 		ids.push(branch.frame);
 		self.push(branch.self);
-		children.sort((a, b) => name[a.frame] < name[b.frame] ? 1 : name[a.frame] > name[b.frame] ? -1 : b.frame - a.frame);
-		for (const child of children)
-			todo.push({ branch: child, depth: depth + 1 });
+		children.sort((a, b) =>
+			name[a.frame] < name[b.frame] ? 1 : name[a.frame] > name[b.frame] ? -1 : b.frame - a.frame
+		);
+		for (const child of children) todo.push({ branch: child, depth: depth + 1 });
 	}
 	const t = new Tree(header, frames, depthsOf(depths), Uint32Array.from(ids), { self: Float64Array.from(self) });
 	t.header.total = t.total[0];

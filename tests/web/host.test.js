@@ -19,39 +19,62 @@ atEnd(async () => {
 	server?.stop();
 });
 const ALL = '?from=start&to=end';
-const on = (name, where, fn) => paging(() => ({ browser, server }), name, where, async (page) => {
-	await page.waitForSelector('.host figure');
-	await fn(page);
-});
-const captions = (page) => page.$$eval('.host figcaption', (l) => l.map((c) => [...c.childNodes].map((n) => n.textContent)));
+const on = (name, where, fn) =>
+	paging(
+		() => ({ browser, server }),
+		name,
+		where,
+		async (page) => {
+			await page.waitForSelector('.host figure');
+			await fn(page);
+		}
+	);
+const captions = (page) =>
+	page.$$eval('.host figcaption', (l) => l.map((c) => [...c.childNodes].map((n) => n.textContent)));
 
 on('all hosts are added up', ALL, async (page) => {
 	assert.deepStrictEqual(await captions(page), [
 		['CPUs busy', '1.5 on average, 2 at most, of 8'],
 		['Threads that want a CPU', '4 on average, 4 at most'],
-		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB'],
+		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB']
 	]);
 });
 on('one host of them', ALL + '&q=' + encodeURIComponent('cpu{comm="",host="h0"}'), async (page) => {
-	assert.deepStrictEqual((await captions(page)).map((c) => c[1]),
-		['1.5 on average, 2 at most, of 4', '3 on average, 3 at most', '2.15 GB on average, 2.15 GB at most, of 8.59 GB']);
+	assert.deepStrictEqual(
+		(await captions(page)).map((c) => c[1]),
+		[
+			'1.5 on average, 2 at most, of 4',
+			'3 on average, 3 at most',
+			'2.15 GB on average, 2.15 GB at most, of 8.59 GB'
+		]
+	);
 });
 const graph = (page, which) => page.locator('.line-graph canvas').nth(which);
 on('what is not known is not drawn', ALL, async (page) => {
-	const list = await columns(graph(page, 0)), drawn = list.map((n, x) => [n, (x + 0.5) / list.length]).filter(([n]) => n).map(([, x]) => x);
-	const inside = (x) => x < 25 / 60 ? 0 : x > 35 / 60 ? 1 : -1, parts = [0, 1].map((part) => drawn.filter((x) => inside(x) === part));
+	const list = await columns(graph(page, 0)),
+		drawn = list
+			.map((n, x) => [n, (x + 0.5) / list.length])
+			.filter(([n]) => n)
+			.map(([, x]) => x);
+	const inside = (x) => (x < 25 / 60 ? 0 : x > 35 / 60 ? 1 : -1),
+		parts = [0, 1].map((part) => drawn.filter((x) => inside(x) === part));
 	assert.strictEqual(parts[0].length + parts[1].length, drawn.length, String(drawn));
-	[[0, 25 / 60], [35 / 60, 1]].forEach(([from, to], i) => {
+	[
+		[0, 25 / 60],
+		[35 / 60, 1]
+	].forEach(([from, to], i) => {
 		const ends = [parts[i][0], parts[i].at(-1)];
 		assert.ok(Math.abs(ends[0] - from) < 0.02 && Math.abs(ends[1] - to) < 0.02, String(ends));
 	});
 });
 on('a line is as high as its values', ALL, async (page) => {
 	/* 4 threads want a CPU, all the time, of at most 4: the area is as high as the picture, but for 2 px. */
-	const list = await columns(graph(page, 1)), middle = list[Math.round(list.length / 4)];
+	const list = await columns(graph(page, 1)),
+		middle = list[Math.round(list.length / 4)];
 	assert.ok(Math.abs(middle - 32) <= 1, String(middle));
 	/* 3.22 GB of 17.2 GB. */
-	const memory = await columns(graph(page, 2)), share = 3.22 / 17.2;
+	const memory = await columns(graph(page, 2)),
+		share = 3.22 / 17.2;
 	assert.ok(Math.abs(memory[Math.round(memory.length / 4)] - 32 * share) <= 2, String(memory));
 });
 on('lines follow the window', ALL, async (page) => {
@@ -61,5 +84,7 @@ on('lines follow the window', ALL, async (page) => {
 	assert.strictEqual((await columns(graph(page, 0))).length, await page.$eval('.line-graph', (e) => e.clientWidth));
 });
 on('metrics are no profiles to choose', ALL, async (page) => {
-	assert.deepStrictEqual(await page.$$eval('.query select >> nth=0', (l) => [...l[0].options].map((o) => o.value)), ['cpu']);
+	assert.deepStrictEqual(await page.$$eval('.query select >> nth=0', (l) => [...l[0].options].map((o) => o.value)), [
+		'cpu'
+	]);
 });

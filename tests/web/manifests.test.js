@@ -1,5 +1,5 @@
-/* deploy/kubernetes: every object keeps the schema of its kind, has no key that the kind has not, and fits the others. Schemas and types
- * are Kubernetes' own, as kubernetes-models has them. */
+/* deploy/kubernetes: every object keeps the schema of its kind, has no key that the kind has not, and fits the
+ * others. Schemas and types are Kubernetes' own, as kubernetes-models has them. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync } = require('node:child_process');
@@ -13,7 +13,8 @@ const { project, program, tempDir } = require('./picture.js');
 const folder = path.join(project, 'deploy', 'kubernetes');
 const files = fs.readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 const objects = files.flatMap((file) =>
-	yaml.loadAll(fs.readFileSync(path.join(folder, file), 'utf8')).map((object) => ({ file, object })));
+	yaml.loadAll(fs.readFileSync(path.join(folder, file), 'utf8')).map((object) => ({ file, object }))
+);
 const named = (kind, name) => {
 	const found = objects.find(({ object }) => object.kind === kind && object.metadata.name === name);
 	assert.ok(found, `there is a ${kind} ${name}`);
@@ -28,15 +29,29 @@ async function validate(object) {
 /* What TypeScript says of the objects, each written out as a literal of its type: a key too many is an error of it. */
 function complaints(list) {
 	const name = path.join(__dirname, 'manifests.mts');
-	const text = list.map((object, i) => `import type { I${object.kind} as T${i} } from '${group(object)}';\n` +
-		`export const o${i}: T${i} = ${JSON.stringify(object)};\n`).join('');
-	const options = { noEmit: true, strict: true, skipLibCheck: true, types: [], target: ts.ScriptTarget.ES2022,
-		module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16 };
-	const host = ts.createCompilerHost(options), { getSourceFile, fileExists } = host;
+	const text = list
+		.map(
+			(object, i) =>
+				`import type { I${object.kind} as T${i} } from '${group(object)}';\n` +
+				`export const o${i}: T${i} = ${JSON.stringify(object)};\n`
+		)
+		.join('');
+	const options = {
+		noEmit: true,
+		strict: true,
+		skipLibCheck: true,
+		types: [],
+		target: ts.ScriptTarget.ES2022,
+		module: ts.ModuleKind.Node16,
+		moduleResolution: ts.ModuleResolutionKind.Node16
+	};
+	const host = ts.createCompilerHost(options),
+		{ getSourceFile, fileExists } = host;
 	host.fileExists = (file) => file === name || fileExists(file);
 	host.getSourceFile = (file, ...rest) =>
 		file === name ? ts.createSourceFile(file, text, options.target) : getSourceFile(file, ...rest);
-	return ts.getPreEmitDiagnostics(ts.createProgram([name], options, host))
+	return ts
+		.getPreEmitDiagnostics(ts.createProgram([name], options, host))
 		.map((d) => ts.flattenDiagnosticMessageText(d.messageText, '\n'));
 }
 
@@ -56,21 +71,25 @@ test('the checks find what is wrong', async () => {
 });
 
 test('what the pods mount is there or said to be made', () => {
-	const secrets = ['cresset-tokens', 'cresset-agent-token', 'cresset-tls'], made = ['cresset-ca'];
+	const secrets = ['cresset-tokens', 'cresset-agent-token', 'cresset-tls'],
+		made = ['cresset-ca'];
 	const said = fs.readFileSync(path.join(folder, 'secret.yaml'), 'utf8');
 	for (const set of [named('DaemonSet', 'cresset-agent'), named('StatefulSet', 'cresset')]) {
-		const spec = set.spec.template.spec, claims = set.spec.volumeClaimTemplates ?? [];
+		const spec = set.spec.template.spec,
+			claims = set.spec.volumeClaimTemplates ?? [];
 		const volumes = [...spec.volumes, ...claims.map((claim) => ({ name: claim.metadata.name }))];
 		for (const container of spec.containers)
 			for (const mount of container.volumeMounts)
-				assert.ok(volumes.some((volume) => volume.name === mount.name), mount.name);
+				assert.ok(
+					volumes.some((volume) => volume.name === mount.name),
+					mount.name
+				);
 		for (const volume of spec.volumes) {
 			if (volume.secret)
 				assert.ok(secrets.includes(volume.secret.secretName) && said.includes(volume.secret.secretName));
 			if (volume.configMap && made.includes(volume.configMap.name))
 				assert.ok(said.includes(volume.configMap.name));
-			else if (volume.configMap)
-				named('ConfigMap', volume.configMap.name);
+			else if (volume.configMap) named('ConfigMap', volume.configMap.name);
 		}
 		assert.deepStrictEqual(set.spec.selector.matchLabels, set.spec.template.metadata.labels);
 		named('ServiceAccount', spec.serviceAccountName);
@@ -78,7 +97,8 @@ test('what the pods mount is there or said to be made', () => {
 });
 
 test('the service finds the server, and the agent the service', () => {
-	const service = named('Service', 'cresset'), server = named('StatefulSet', 'cresset').spec.template;
+	const service = named('Service', 'cresset'),
+		server = named('StatefulSet', 'cresset').spec.template;
 	assert.deepStrictEqual(service.spec.selector, server.metadata.labels);
 	const ports = server.spec.containers[0].ports.map((port) => port.name);
 	assert.ok(service.spec.ports.every((port) => ports.includes(port.targetPort)));
@@ -89,7 +109,10 @@ test('the service finds the server, and the agent the service', () => {
 /* The agent's permissions are those of its systemd unit, and CHOWN: nobody has made its folder. */
 test('the agent has the capabilities that its unit has', () => {
 	const unit = fs.readFileSync(path.join(project, 'deploy', 'systemd', 'cresset-agent.service'), 'utf8');
-	const wanted = /^CapabilityBoundingSet=(.*)$/m.exec(unit)[1].split(' ').map((cap) => cap.replace('CAP_', ''));
+	const wanted = /^CapabilityBoundingSet=(.*)$/m
+		.exec(unit)[1]
+		.split(' ')
+		.map((cap) => cap.replace('CAP_', ''));
 	const { capabilities } = named('DaemonSet', 'cresset-agent').spec.template.spec.containers[0].securityContext;
 	assert.deepStrictEqual(capabilities.drop, ['ALL']);
 	assert.deepStrictEqual([...capabilities.add].sort(), [...wanted, 'CHOWN'].sort());
@@ -97,12 +120,16 @@ test('the agent has the capabilities that its unit has', () => {
 
 /* Whether this program has the command yet, and takes what the pod gives it. */
 function takes(args, config) {
-	const file = path.join(tempDir(), 'config.yaml'), at = args.indexOf('--config');
+	const file = path.join(tempDir(), 'config.yaml'),
+		at = args.indexOf('--config');
 	fs.writeFileSync(file, config);
 	execFileSync(program, [...args.slice(0, at + 1), file, ...args.slice(at + 2), '--help']);
 }
 const commands = execFileSync(program, ['--help'], { encoding: 'utf8' });
-for (const [kind, name, key] of [['DaemonSet', 'cresset-agent', 'agent.yaml'], ['StatefulSet', 'cresset', 'server.yaml']]) {
+for (const [kind, name, key] of [
+	['DaemonSet', 'cresset-agent', 'agent.yaml'],
+	['StatefulSet', 'cresset', 'server.yaml']
+]) {
 	const { args } = named(kind, name).spec.template.spec.containers[0];
 	const skip = !commands.includes(`\n  ${args[0]} `) && `there is no cresset ${args[0]}`;
 	test(`cresset ${args[0]} takes the arguments and the file of its pod`, { skip }, () => {

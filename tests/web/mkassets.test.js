@@ -1,4 +1,5 @@
-/* tools/mkassets: what it strips means the same to TypeScript's parser and when it runs; modules that it joins or packs do what they do apart. */
+/* tools/mkassets: what it strips means the same to TypeScript's parser and when it runs; modules that it joins or
+ * packs do what they do apart. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync, spawnSync } = require('node:child_process');
@@ -9,7 +10,8 @@ const vm = require('node:vm');
 const ts = require('typescript');
 const { project, tempDir } = require('./picture.js');
 
-const dir = tempDir(), mkassets = path.resolve(project, process.env.BUILD || 'build', 'tools', 'mkassets');
+const dir = tempDir(),
+	mkassets = path.resolve(project, process.env.BUILD || 'build', 'tools', 'mkassets');
 const write = (name, text) => {
 	const file = path.join(dir, name);
 	fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -20,42 +22,98 @@ const strip = (name, text) => execFileSync(mkassets, ['strip', write(name, text)
 
 /* The leaves of the syntax tree, as text: what the code is, without blanks and comments. */
 function leaves(text) {
-	const source = ts.createSourceFile('x.js', text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS), out = [];
-	assert.deepStrictEqual(source.parseDiagnostics.map((d) => d.messageText), []);
+	const source = ts.createSourceFile('x.js', text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS),
+		out = [];
+	assert.deepStrictEqual(
+		source.parseDiagnostics.map((d) => d.messageText),
+		[]
+	);
 	const visit = (node) => {
-		const kids = node.getChildren(source).filter((k) => k.kind < ts.SyntaxKind.FirstJSDocNode || k.kind > ts.SyntaxKind.LastJSDocNode);
-		if (kids.length)
-			kids.forEach(visit);
-		else
-			out.push(ts.SyntaxKind[node.kind] + ' ' + node.getText(source));
+		const kids = node
+			.getChildren(source)
+			.filter((k) => k.kind < ts.SyntaxKind.FirstJSDocNode || k.kind > ts.SyntaxKind.LastJSDocNode);
+		if (kids.length) kids.forEach(visit);
+		else out.push(ts.SyntaxKind[node.kind] + ' ' + node.getText(source));
 	};
 	visit(source);
 	return out;
 }
 
 test('every script of the page means the same without comments', () => {
-	const below = (d, recursive) => fs.readdirSync(path.join(project, d), { recursive }).map((f) => path.join(project, d, f));
+	const below = (d, recursive) =>
+		fs.readdirSync(path.join(project, d), { recursive }).map((f) => path.join(project, d, f));
 	const files = [...below('web', true), ...below('tests/web', false)].filter((f) => f.endsWith('.js'));
 	assert(files.length > 5);
 	for (const file of files) {
-		const text = fs.readFileSync(file, 'utf8'), stripped = execFileSync(mkassets, ['strip', file], { encoding: 'utf8' });
+		const text = fs.readFileSync(file, 'utf8'),
+			stripped = execFileSync(mkassets, ['strip', file], { encoding: 'utf8' });
 		assert.deepStrictEqual(leaves(stripped), leaves(text), file);
-		assert(stripped.length < text.length || path.dirname(file).endsWith('vendor'), file); /* what is minified has nothing to lose */
+		assert(
+			stripped.length < text.length || path.dirname(file).endsWith('vendor'),
+			file
+		); /* what is minified has nothing to lose */
 	}
 });
 
 /* Each is an expression, or statements that set `it`; what it is must stay. */
 const cases = [
-	'"a // b"', "'/* a */'", '`// ${1 /* one */ + 1} /* two */`', '`a${`b${"// c"}`}d`', '/[/*]\\/\\//.source', '/\\/*x/.test("//")', '"\\"// a"',
-	'8 / 2 / 1 // 3\n', '(8) / 2 /* a */ / 1', '[8][0] / 2 // "', 'let i = 8; it = i++ / 2 // 1\n/ 2', 'if (true) /a\\//.test("a/") ? it = 1 : it = 2',
-	'it = ((a) => a / 2 /* / */)(6)', 'function f() { return /* a\n */ 5 } it = f()', 'function f() { return /\\/\\// } it = f().source', 'it = { a: 6 }.a / 2 // b',
-	'it = typeof /x/ // y', 'const o = { return: 8 }; it = o.return / 2 // /', 'for (const x of /a,b/.source.split(",")) it = x', 'it = 1\n/* x */\n;[2].forEach((x) => { it = x })',
-	'let a = 1 /* b */ - /* c */ - 1; it = a', 'it = "a\\\n   b // c"', 'it = `\n\t\tindented // text\n`', 'it = /a/g // c\n', 'it = 4 /2/ 1', 'it = [/[^/]+$/, /\\//].join()',
-	'class A { static x = 4; } it = A.x / 2 // z', 'it = (() => { if (1) { } /x/.exec("x"); return 3 })()', 'it = 1 <!2 // x', 'it = "\u2028//"', 'it = .5/.25//x', 'label: { it = 1 } /x/.test("x")',
-	'it = `${ { a: `}` }.a }` // }', 'it = 1\nit = it\n+ 1', 'let a = 1, b = 2; a\n++b; it = [a, b]', 'it = (() => { return\n5 })()', 'do it = 1; while (0)\nit += 1',
-	'class A { a\n*b() { yield 1 } }\nit = typeof new A().b', 'it = 5\n.constructor.name', 'let a = 3; it = a + +a - -a', 'let a = 3; it = a < !--a', 'it = [1, 2]\n;[it] = [7]',
-	'if (1)\nit = 1\nelse it = 2', 'for (it = 0; it < 3; it++)\n;', 'const f = () => { }\nit = f()', 'it = 8 / /8/.source', 'it = 1 ? .5 : 2', 'it = "a" in { a: 1 }', 'it = typeof "a"',
-	'it = ((x) =>\nx)(4)', 'it = {\na: 1,\nb: 2\n}.b\n', 'let a = { b: 3 }; it = a\n?.b', 'it = 3 - .5 * - 2', 'async function f() { for await (const x of [])\nit = x } it = 2', 'it = ((x) => x)`a${1}`[1] / 1 // d', 'it = "//" + /["\'`]/.source + \'/*\'', 'var a = 4, g = 2; it = a /g/ 1',
+	'"a // b"',
+	"'/* a */'",
+	'`// ${1 /* one */ + 1} /* two */`',
+	'`a${`b${"// c"}`}d`',
+	'/[/*]\\/\\//.source',
+	'/\\/*x/.test("//")',
+	'"\\"// a"',
+	'8 / 2 / 1 // 3\n',
+	'(8) / 2 /* a */ / 1',
+	'[8][0] / 2 // "',
+	'let i = 8; it = i++ / 2 // 1\n/ 2',
+	'if (true) /a\\//.test("a/") ? it = 1 : it = 2',
+	'it = ((a) => a / 2 /* / */)(6)',
+	'function f() { return /* a\n */ 5 } it = f()',
+	'function f() { return /\\/\\// } it = f().source',
+	'it = { a: 6 }.a / 2 // b',
+	'it = typeof /x/ // y',
+	'const o = { return: 8 }; it = o.return / 2 // /',
+	'for (const x of /a,b/.source.split(",")) it = x',
+	'it = 1\n/* x */\n;[2].forEach((x) => { it = x })',
+	'let a = 1 /* b */ - /* c */ - 1; it = a',
+	'it = "a\\\n   b // c"',
+	'it = `\n\t\tindented // text\n`',
+	'it = /a/g // c\n',
+	'it = 4 /2/ 1',
+	'it = [/[^/]+$/, /\\//].join()',
+	'class A { static x = 4; } it = A.x / 2 // z',
+	'it = (() => { if (1) { } /x/.exec("x"); return 3 })()',
+	'it = 1 <!2 // x',
+	'it = "\u2028//"',
+	'it = .5/.25//x',
+	'label: { it = 1 } /x/.test("x")',
+	'it = `${ { a: `}` }.a }` // }',
+	'it = 1\nit = it\n+ 1',
+	'let a = 1, b = 2; a\n++b; it = [a, b]',
+	'it = (() => { return\n5 })()',
+	'do it = 1; while (0)\nit += 1',
+	'class A { a\n*b() { yield 1 } }\nit = typeof new A().b',
+	'it = 5\n.constructor.name',
+	'let a = 3; it = a + +a - -a',
+	'let a = 3; it = a < !--a',
+	'it = [1, 2]\n;[it] = [7]',
+	'if (1)\nit = 1\nelse it = 2',
+	'for (it = 0; it < 3; it++)\n;',
+	'const f = () => { }\nit = f()',
+	'it = 8 / /8/.source',
+	'it = 1 ? .5 : 2',
+	'it = "a" in { a: 1 }',
+	'it = typeof "a"',
+	'it = ((x) =>\nx)(4)',
+	'it = {\na: 1,\nb: 2\n}.b\n',
+	'let a = { b: 3 }; it = a\n?.b',
+	'it = 3 - .5 * - 2',
+	'async function f() { for await (const x of [])\nit = x } it = 2',
+	'it = ((x) => x)`a${1}`[1] / 1 // d',
+	'it = "//" + /["\'`]/.source + \'/*\'',
+	'var a = 4, g = 2; it = a /g/ 1'
 ];
 test('odd scripts give the same without comments', () => {
 	const run = (code) => {
@@ -71,7 +129,10 @@ test('odd scripts give the same without comments', () => {
 });
 
 test('licences stay, broken scripts are refused', () => {
-	assert.strictEqual(strip('a.js', '/*! (c) me, it\'s mine */\n/* not this */\n  x();\n\n\n  y(); // no\n'), '/*! (c) me, it\'s mine */\nx();y();\n');
+	assert.strictEqual(
+		strip('a.js', "/*! (c) me, it's mine */\n/* not this */\n  x();\n\n\n  y(); // no\n"),
+		"/*! (c) me, it's mine */\nx();y();\n"
+	);
 	for (const text of ['"a\n"', '/* a', '`a', '`${', 'a = /b\n/', ')', "'", 'f({']) {
 		const { status, stderr } = spawnSync(mkassets, ['strip', write('bad.js', text)], { encoding: 'utf8' });
 		assert.strictEqual(status, 1, text);
@@ -80,12 +141,25 @@ test('licences stay, broken scripts are refused', () => {
 });
 
 test('styles and pages keep what is no comment', () => {
-	assert.strictEqual(strip('a.css', '/* a */\n.x { content: "/* b */"; /* c */ color: red }\n\n\t.y::after { content: \'\\\'/*\' } /* d */'),
-		'.x{content:"/* b */";color:red}.y::after{content:\'\\\'/*\'}\n');
-	assert.strictEqual(strip('b.css', 'a/**/b{} c /**/ d{} i { background: url(//x/*y) } /*! it\'s kept */ j{}'),
-		'a/**/b{}c d{}i{background:url(//x/*y)}/*! it\'s kept */ j{}\n');
-	assert.strictEqual(strip('a.html', '<!doctype html>\n<!-- a -->\n<p title="<!-- b -->">\n   x <!-- c\n --> y\n</p>\n<pre>\n  <!-- d -->\n</pre>\n<script>\n // e\n</script>\n'),
-		'<!doctype html>\n<p title="<!-- b -->">\nx y\n</p>\n<pre>\n  <!-- d -->\n</pre>\n<script>\n // e\n</script>\n');
+	assert.strictEqual(
+		strip(
+			'a.css',
+			"/* a */\n.x { content: \"/* b */\"; /* c */ color: red }\n\n\t.y::after { content: '\\'/*' } /* d */"
+		),
+		".x{content:\"/* b */\";color:red}.y::after{content:'\\'/*'}\n"
+	);
+	assert.strictEqual(
+		strip('b.css', "a/**/b{} c /**/ d{} i { background: url(//x/*y) } /*! it's kept */ j{}"),
+		"a/**/b{}c d{}i{background:url(//x/*y)}/*! it's kept */ j{}\n"
+	);
+	assert.strictEqual(
+		strip(
+			'a.html',
+			'<!doctype html>\n<!-- a -->\n<p title="<!-- b -->">\n   x <!-- c\n --> y\n</p>\n' +
+				'<pre>\n  <!-- d -->\n</pre>\n<script>\n // e\n</script>\n'
+		),
+		'<!doctype html>\n<p title="<!-- b -->">\nx y\n</p>\n<pre>\n  <!-- d -->\n</pre>\n<script>\n // e\n</script>\n'
+	);
 	assert.strictEqual(strip('a.svg', '<svg>\n  <!-- x -->\n</svg>'), '<svg>\n  <!-- x -->\n</svg>');
 });
 
@@ -100,7 +174,8 @@ const modules = {
 		import './effect.js';
 		export { renamed } from './box.js';
 		const module = 'own names stay', import_ = { import: 1 };
-		result.push(one, zwei, twice(21), all.one, Object.keys(all).sort().join(), new Box(5).value, name, module, import_.import);
+		result.push(one, zwei, twice(21), all.one, Object.keys(all).sort().join(), new Box(5).value);
+		result.push(name, module, import_.import);
 		export const never = () => import('./late.js');
 		result.later = import('./late.js').then((late) => result.push(late.default, late.answer()));`,
 	'lib/numbers.js': `
@@ -123,12 +198,11 @@ const modules = {
 		import { one } from './lib/numbers.js';
 		export default one + 1;
 		export function answer() { return 42; }
-		result.push('late');`,
+		result.push('late');`
 };
 
 test('modules joined do what they do apart', async () => {
-	for (const [name, text] of Object.entries(modules))
-		write('joined/' + name, text);
+	for (const [name, text] of Object.entries(modules)) write('joined/' + name, text);
 	write('joined/package.json', '{ "type": "module" }');
 	const { status, stdout, stderr } = bundle(path.join(dir, 'joined/main.js'));
 	assert.strictEqual(stderr, '');
@@ -136,20 +210,34 @@ test('modules joined do what they do apart', async () => {
 	const joined = [];
 	vm.runInNewContext(stdout, { result: joined, Promise });
 	await joined.later;
-	const apart = globalThis.result = [];
+	const apart = (globalThis.result = []);
 	await import(path.join(dir, 'joined/main.js'));
 	await apart.later;
 	/* What is asked for later runs at once when it is joined. */
-	assert.deepStrictEqual(joined.filter((x) => x !== 'late'), apart.filter((x) => x !== 'late'));
+	assert.deepStrictEqual(
+		joined.filter((x) => x !== 'late'),
+		apart.filter((x) => x !== 'late')
+	);
 	assert(apart.length > 12);
 	assert(!stdout.includes('comment'));
 });
 
 test('what cannot be joined is refused', () => {
-	for (const [text, word] of [['import x from "y";', /path that begins/], ['import "./none.js";', /there is no/], ['export let a = 1;', /this kind of export/],
-		['export * from "./ok.js";', /this kind of export/], ['export const a = 1, b = 2;', /one name/], ['export const { a } = {};', /one name/],
-		['export default function () {}', /needs a name/], ['import { b } from "./ok.js";', /exports no b/], ['import a from "./ok.js";', /exports no default/],
-		['x(import.meta.url);', /import\.meta/], ['import("./" + a);', /path alone/], ['import "./cycle.js";', /import each other/], ['a = `', /without an end/]]) {
+	for (const [text, word] of [
+		['import x from "y";', /path that begins/],
+		['import "./none.js";', /there is no/],
+		['export let a = 1;', /this kind of export/],
+		['export * from "./ok.js";', /this kind of export/],
+		['export const a = 1, b = 2;', /one name/],
+		['export const { a } = {};', /one name/],
+		['export default function () {}', /needs a name/],
+		['import { b } from "./ok.js";', /exports no b/],
+		['import a from "./ok.js";', /exports no default/],
+		['x(import.meta.url);', /import\.meta/],
+		['import("./" + a);', /path alone/],
+		['import "./cycle.js";', /import each other/],
+		['a = `', /without an end/]
+	]) {
 		write('refused/ok.js', 'export const a = 1;');
 		write('refused/cycle.js', 'import "./main.js";');
 		const { status, stdout, stderr } = bundle(write('refused/main.js', text));
@@ -166,43 +254,77 @@ const pages = {
 		import { name } from '../names.js';
 		import { first } from './first.js';
 		result.push(name, first.name);
-		export const both = () => Promise.all([import('./late.js'), import('./other.js'), import('./side/by.js'), import('./first.js')]);`,
+		export const both = () => Promise.all([
+			import('./late.js'), import('./other.js'), import('./side/by.js'), import('./first.js')]);`,
 	'app/first.js': `import * as names from '../names.js'; export const first = names;`,
 	'names.js': `export const name = 'names'; result.push('once');`,
-	'shared.js': `import { name } from './names.js'; export default class Shared { who() { return name + ' shared'; } } result.push('shared once');`,
+	'shared.js': `
+		import { name } from './names.js';
+		export default class Shared { who() { return name + ' shared'; } }
+		result.push('shared once');`,
 	'app/late.js': `
 		import Shared from '../shared.js';
 		import { deep } from './side/deep.js';
 		export const late = [new Shared().who(), deep, import.meta.url.replace(/.*[/]/, '')];
 		export default 5;`,
-	'app/other.js': `import Shared from '../shared.js'; import { name } from '../names.js'; export const other = [new Shared().who(), name];
+	'app/other.js': `
+		import Shared from '../shared.js';
+		import { name } from '../names.js';
+		export const other = [new Shared().who(), name];
 		export const again = () => import('./late.js');`,
 	'app/side/deep.js': `export const deep = 'deep';`,
-	'app/side/by.js': `export function by() { return import('../other.js'); }`,
+	'app/side/by.js': `export function by() { return import('../other.js'); }`
 };
-const pack = (web, out, ...groups) => spawnSync(mkassets, ['pack', path.join(dir, web), path.join(dir, out), ...groups], { encoding: 'utf8' });
+const pack = (web, out, ...groups) =>
+	spawnSync(mkassets, ['pack', path.join(dir, web), path.join(dir, out), ...groups], { encoding: 'utf8' });
 /* What a page says that was asked for everything. */
 async function said(folder) {
-	const result = globalThis.result = [];
+	const result = (globalThis.result = []);
 	const [late, other, { by }, { first }] = await (await import(path.join(dir, folder, 'app/main.js'))).both();
-	result.push(late.late, late.default, other.other, (await by()).other === other.other, (await other.again()).default, Object.keys(first));
+	result.push(
+		late.late,
+		late.default,
+		other.other,
+		(await by()).other === other.other,
+		(await other.again()).default,
+		Object.keys(first)
+	);
 	return result;
 }
 
 test('a page in packs does what it does apart, in fewer files', async () => {
-	for (const [name, text] of Object.entries(pages))
-		write('page/' + name, text);
-	for (const folder of ['page', 'packed', 'grouped'])
-		write(folder + '/package.json', '{ "type": "module" }');
-	const files = (folder) => fs.readdirSync(path.join(dir, folder), { recursive: true }).filter((f) => f.endsWith('.js')).sort();
+	for (const [name, text] of Object.entries(pages)) write('page/' + name, text);
+	for (const folder of ['page', 'packed', 'grouped']) write(folder + '/package.json', '{ "type": "module" }');
+	const files = (folder) =>
+		fs
+			.readdirSync(path.join(dir, folder), { recursive: true })
+			.filter((f) => f.endsWith('.js'))
+			.sort();
 	const { status, stderr } = pack('page', 'packed', 'app/main.js+app/first.js');
 	assert.strictEqual(stderr, '');
 	assert.strictEqual(status, 0);
-	assert.deepStrictEqual(files('packed'), ['app/late.js', 'app/main.js', 'app/other.js', 'app/side/by.js', 'shared.js']);
+	assert.deepStrictEqual(files('packed'), [
+		'app/late.js',
+		'app/main.js',
+		'app/other.js',
+		'app/side/by.js',
+		'shared.js'
+	]);
 	assert.strictEqual(pack('page', 'grouped', 'app/main.js', 'app/late.js+app/other.js').status, 0);
 	assert.deepStrictEqual(files('grouped'), ['app/late.js', 'app/main.js', 'app/side/by.js']);
 	const apart = await said('page');
-	assert.deepStrictEqual(apart, ['once', 'names', 'names', 'shared once', ['names shared', 'deep', 'late.js'], 5, ['names shared', 'names'], true, 5, ['name']]);
+	assert.deepStrictEqual(apart, [
+		'once',
+		'names',
+		'names',
+		'shared once',
+		['names shared', 'deep', 'late.js'],
+		5,
+		['names shared', 'names'],
+		true,
+		5,
+		['name']
+	]);
 	assert.deepStrictEqual(await said('packed'), apart);
 	assert.deepStrictEqual(await said('grouped'), apart);
 });
@@ -216,8 +338,12 @@ test('what cannot be packed is refused', () => {
 	write('lost/main.js', 'import { a } from "./a.js";');
 	write('lost/a.js', 'export const a = import.meta.url;');
 	write('outside/main.js', 'import "../lost/a.js";');
-	for (const [web, groups, word] of [['cyclic', ['main.js', 'a.js+b.js', 'c.js+d.js'], /packs import each other/], ['cyclic', ['main.js', 'e.js'], /e\.js: the page does not ask for it/],
-		['lost', ['main.js'], /a\.js: import\.meta is known only/], ['outside', ['main.js'], /is not below/]]) {
+	for (const [web, groups, word] of [
+		['cyclic', ['main.js', 'a.js+b.js', 'c.js+d.js'], /packs import each other/],
+		['cyclic', ['main.js', 'e.js'], /e\.js: the page does not ask for it/],
+		['lost', ['main.js'], /a\.js: import\.meta is known only/],
+		['outside', ['main.js'], /is not below/]
+	]) {
 		const { status, stderr } = pack(web, 'refused-packs', ...groups);
 		assert.strictEqual(status, 1, web);
 		assert.match(stderr, word);

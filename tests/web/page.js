@@ -5,16 +5,17 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { test } = require('node:test');
-const { project, program, launch } = require('./picture.js');
+const { project, program, launch, shot } = require('./picture.js');
 
 const AXE = require.resolve('axe-core/axe.min.js');
 const SIZE = { width: 1280, height: 720 };
 const LIMIT_MS = 10000;
-const SHOTS = path.resolve(project, process.env.BUILD || 'build', 'shots');
 
 /* Starts cresset serve; gives its address and what ends it. */
 async function serve(args) {
-	const server = spawn(program, ['serve', ...args, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+	const server = spawn(program, ['serve', ...args, '--listen', '127.0.0.1:0'], {
+		stdio: ['ignore', 'pipe', 'inherit']
+	});
 	const url = await new Promise((resolve, reject) => {
 		server.stdout.once('data', (text) => resolve(String(text).trim()));
 		server.once('exit', () => reject(new Error('the server ended')));
@@ -24,13 +25,18 @@ async function serve(args) {
 }
 /* A page that notes what goes wrong: errors, what the browser refuses or cannot load, requests to anywhere else. */
 async function open(browser, url, where, options = {}) {
-	const context = options.context || await browser.newContext({ viewport: SIZE, timezoneId: 'UTC', locale: 'en-GB', ...options });
+	const context =
+		options.context ||
+		(await browser.newContext({ viewport: SIZE, timezoneId: 'UTC', locale: 'en-GB', ...options }));
 	const page = await context.newPage();
 	page.setDefaultTimeout(LIMIT_MS);
 	page.trouble = [];
 	page.on('pageerror', (e) => page.trouble.push('error: ' + e.stack));
 	page.on('console', (m) => page.trouble.push('console: ' + m.text()));
-	page.on('request', (r) => r.url().startsWith(url) || r.url().startsWith('blob:') || page.trouble.push('request: ' + r.url()));
+	page.on(
+		'request',
+		(r) => r.url().startsWith(url) || r.url().startsWith('blob:') || page.trouble.push('request: ' + r.url())
+	);
 	await page.goto(url + where);
 	await drawn(page);
 	return page;
@@ -47,45 +53,57 @@ async function after(page, fn) {
 /* A test on a page of its own. target(): {browser, server} once they are there. */
 function paging(target, name, where, fn, options) {
 	test(name, async () => {
-		const { browser, server } = target(), page = await open(browser, server.url, where, options);
+		const { browser, server } = target(),
+			page = await open(browser, server.url, where, options);
 		await fn(page, server);
 		await page.context().close();
 		assert.deepStrictEqual(page.trouble, []);
 	});
 }
 const state = (page) => Object.fromEntries(new URL(page.url()).searchParams);
-const rows = (page) => page.$$eval('.virtual tbody tr:not(.spacer)', (list) => list.map((r) => [...r.cells].map((c) => c.textContent)));
+const rows = (page) =>
+	page.$$eval('.virtual tbody tr:not(.spacer)', (list) => list.map((r) => [...r.cells].map((c) => c.textContent)));
 async function drag(page, selector, from, to, keys = []) {
 	const box = await page.locator(selector).boundingBox();
-	for (const key of keys)
-		await page.keyboard.down(key);
+	for (const key of keys) await page.keyboard.down(key);
 	await page.mouse.move(box.x + box.width * from, box.y + 40);
 	await page.mouse.down();
 	await page.mouse.move(box.x + box.width * to, box.y + 50, { steps: 4 });
 	await page.mouse.up();
-	for (const key of keys)
-		await page.keyboard.up(key);
+	for (const key of keys) await page.keyboard.up(key);
 }
-/* What an automatic checker finds that is in anybody's way; the page must be open with bypassCSP, for the checker's own script. */
+/* What an automatic checker finds that is in anybody's way; the page must be open with bypassCSP, for the checker's
+ * own script. */
 async function serious(page) {
-	const results = await page.evaluate(async (source) => {
-		(0, eval)(source);
-		return window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
-	}, fs.readFileSync(AXE, 'utf8'));
-	return results.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary.slice(0, 200)).join(' | ')}`);
+	const results = await page.evaluate(
+		async (source) => {
+			(0, eval)(source);
+			return window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
+		},
+		fs.readFileSync(AXE, 'utf8')
+	);
+	return results.violations
+		.filter((v) => ['serious', 'critical'].includes(v.impact))
+		.map(
+			(v) =>
+				`${v.id}: ${v.nodes
+					.slice(0, 3)
+					.map((n) => n.target + ' ' + n.failureSummary.slice(0, 200))
+					.join(' | ')}`
+		);
 }
 /* How many pixels of each column of a canvas are drawn, from left to right. */
-const columns = (locator) => locator.evaluate((canvas) => {
-	const { width, height } = canvas, copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
-	copy.drawImage(canvas, 0, 0);
-	const { data } = copy.getImageData(0, 0, width, height);
-	return Array.from({ length: width }, (_, x) => Array.from({ length: height }, (_, y) => data[4 * (y * width + x) + 3] > 0).filter(Boolean).length);
-});
+const columns = (locator) =>
+	locator.evaluate((canvas) => {
+		const { width, height } = canvas,
+			copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+		copy.drawImage(canvas, 0, 0);
+		const { data } = copy.getImageData(0, 0, width, height);
+		return Array.from(
+			{ length: width },
+			(_, x) => Array.from({ length: height }, (_, y) => data[4 * (y * width + x) + 3] > 0).filter(Boolean).length
+		);
+	});
 const wide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-/* Pictures to look at; they are not compared. */
-async function shot(page, name) {
-	fs.mkdirSync(SHOTS, { recursive: true });
-	await page.screenshot({ path: path.join(SHOTS, name + '.png') });
-}
 
 module.exports = { serve, open, drawn, after, columns, paging, state, rows, drag, serious, shot, turns, wide, launch };

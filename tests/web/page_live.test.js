@@ -1,4 +1,5 @@
-/* Following, with two tabs of one browser: one stream for both, also after the tab that has it was closed; asking now and then where there is none. */
+/* Following, with two tabs of one browser: one stream for both, also after the tab that has it was closed; asking now
+ * and then where there is none. */
 'use strict';
 const assert = require('node:assert');
 const path = require('node:path');
@@ -9,8 +10,11 @@ const { launch, open, serve } = require('./page.js');
 const dir = path.join(tempDir(), 'store');
 let browser, server;
 async function push(n) {
-	const now = Date.now() * 1000000 / 1e9;
-	const answer = await fetch(`${server.url}api/v1/profiles?type=cpu&label=host=h&from=${now - 1}&to=${now}`, { method: 'POST', body: `main;step_${n} 7\n` });
+	const now = (Date.now() * 1000000) / 1e9;
+	const answer = await fetch(`${server.url}api/v1/profiles?type=cpu&label=host=h&from=${now - 1}&to=${now}`, {
+		method: 'POST',
+		body: `main;step_${n} 7\n`
+	});
 	assert.strictEqual(answer.status, 200, await answer.text());
 }
 before(async () => {
@@ -22,14 +26,18 @@ atEnd(async () => {
 	await browser?.close();
 	server?.stop();
 });
-const has = (page, name) => page.waitForFunction((text) => document.querySelector('.virtual')?.textContent.includes(text), name);
+const has = (page, name) =>
+	page.waitForFunction((text) => document.querySelector('.virtual')?.textContent.includes(text), name);
 const leads = (page) => page.evaluate(() => document.body.dataset.leads || '');
 const waits = (page, how) => page.waitForFunction((want) => document.body.dataset.follows === want, how);
-const streams = async () => Number(/cresset_http_live_streams (\d+)/.exec(await (await fetch(server.url + 'metrics')).text())[1]);
+const streams = async () =>
+	Number(/cresset_http_live_streams (\d+)/.exec(await (await fetch(server.url + 'metrics')).text())[1]);
 /* The server sees that a tab has gone when it next looks. */
 async function streamsAre(n) {
-	for (let i = 0; i < 100 && await streams() !== n; i++)
-		await new Promise((resolve) => { setTimeout(resolve, 50); });
+	for (let i = 0; i < 100 && (await streams()) !== n; i++)
+		await new Promise((resolve) => {
+			setTimeout(resolve, 50);
+		});
 	assert.strictEqual(await streams(), n);
 }
 
@@ -62,14 +70,16 @@ test('two tabs have one stream, and both follow; the other takes over', async ()
 	await context.close();
 });
 test('a link has times, a live link has none', async () => {
-	const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] }), page = await open(browser, server.url, '?from=now-1h', { context });
+	const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] }),
+		page = await open(browser, server.url, '?from=now-1h', { context });
 	const copied = async (name) => {
 		await page.click(`button:text-is("${name}")`);
 		await page.waitForSelector('.notice');
 		await page.click('.notice button');
 		return new URL(await page.evaluate(() => navigator.clipboard.readText())).searchParams;
 	};
-	const pinned = await copied('Copy link'), live = await copied('Copy link (live)');
+	const pinned = await copied('Copy link'),
+		live = await copied('Copy link (live)');
 	assert.ok(Math.abs(Date.parse(pinned.get('to')) - Date.parse(pinned.get('from')) - 3600e3) <= 1000, String(pinned));
 	assert.ok(Math.abs(Date.parse(pinned.get('to')) - Date.now()) < 60e3);
 	assert.deepStrictEqual([live.get('from'), live.get('to')], ['now-1h', null]);
@@ -84,10 +94,11 @@ test('another screen lets go of the stream', async () => {
 });
 test('a hidden tab lets go of the stream, and comes back to it', async () => {
 	const page = await open(browser, server.url, '');
-	const hide = (is) => page.evaluate((hidden) => {
-		Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-		document.dispatchEvent(new Event('visibilitychange'));
-	}, is);
+	const hide = (is) =>
+		page.evaluate((hidden) => {
+			Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+			document.dispatchEvent(new Event('visibilitychange'));
+		}, is);
 	await page.waitForFunction(() => document.body.dataset.leads === 'stream');
 	await streamsAre(1);
 	await hide(true);

@@ -8,8 +8,19 @@ const { chromium } = require('playwright-core');
 
 const project = path.join(__dirname, '..', '..');
 const program = path.resolve(project, process.env.BUILD || 'build', 'cresset');
-const CHROMIUM_ARGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-	'--disable-background-networking', '--disable-component-update', '--disable-sync'];
+/* Chromium without what draws windows: for a page it takes a quarter of the CPU time of the whole browser. */
+const SHELL = '/usr/bin/chromium-headless-shell';
+const CHROMIUM = process.env.CHROMIUM || (fs.existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
+const CHROMIUM_ARGS = [
+	'--headless',
+	'--no-sandbox',
+	'--disable-gpu',
+	'--disable-quic',
+	'--no-first-run',
+	'--disable-background-networking',
+	'--disable-component-update',
+	'--disable-sync'
+];
 
 /* A new folder that goes when the tests are over. */
 function tempDir() {
@@ -20,7 +31,8 @@ function tempDir() {
 
 /* Draws folded text (lines "a;b 12"); returns the path of the SVG. */
 function draw(dir, name, folded, options = []) {
-	const input = path.join(dir, name + '.folded'), output = path.join(dir, name + '.svg');
+	const input = path.join(dir, name + '.folded'),
+		output = path.join(dir, name + '.svg');
 	fs.writeFileSync(input, folded);
 	execFileSync(program, ['flame', input, '-o', output, ...options], { stdio: ['ignore', 'ignore', 'inherit'] });
 	return output;
@@ -28,11 +40,17 @@ function draw(dir, name, folded, options = []) {
 
 /* [{frames: [...], value}] of folded text. The kind suffixes go: they are not part of the names in the picture. */
 function parse(folded) {
-	return folded.trim().split('\n').map((line) => {
-		const blank = line.lastIndexOf(' ');
-		const frames = line.slice(0, blank).split(';').map((f) => f.replace(/_\[[kjiGg]\]$/, ''));
-		return { frames, value: +line.slice(blank + 1) };
-	});
+	return folded
+		.trim()
+		.split('\n')
+		.map((line) => {
+			const blank = line.lastIndexOf(' ');
+			const frames = line
+				.slice(0, blank)
+				.split(';')
+				.map((f) => f.replace(/_\[[kjiGg]\]$/, ''));
+			return { frames, value: +line.slice(blank + 1) };
+		});
 }
 
 function total(stacks) {
@@ -41,14 +59,21 @@ function total(stacks) {
 
 /* The share of all stacks with a frame that passes the test, and of those that end in one: what a search must say. */
 function matchedPercent(stacks, test) {
-	return (100 * total(stacks.filter((s) => s.frames.some(test))) / total(stacks)).toFixed(1) + ' %';
+	return ((100 * total(stacks.filter((s) => s.frames.some(test)))) / total(stacks)).toFixed(1) + ' %';
 }
 function selfPercent(stacks, test) {
-	return (100 * total(stacks.filter((s) => test(s.frames.at(-1)))) / total(stacks)).toFixed(1) + ' %';
+	return ((100 * total(stacks.filter((s) => test(s.frames.at(-1))))) / total(stacks)).toFixed(1) + ' %';
 }
 
 function launch() {
-	return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: CHROMIUM_ARGS });
+	return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
 }
 
-module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, selfPercent, launch };
+/* Pictures to look at, in the build folder; they are not compared. */
+const SHOTS = path.resolve(project, process.env.BUILD || 'build', 'shots');
+async function shot(page, name, options = {}) {
+	fs.mkdirSync(SHOTS, { recursive: true });
+	await page.screenshot({ path: path.join(SHOTS, name + '.png'), ...options });
+}
+
+module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, selfPercent, launch, shot };

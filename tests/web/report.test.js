@@ -1,5 +1,5 @@
-/* report.html: opened from the disk in a real browser that can reach nothing, and compared with what the command line says of the same
- * files. */
+/* report.html: opened from the disk in a real browser that can reach nothing, and compared with what the command line
+ * says of the same files. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync, spawn } = require('node:child_process');
@@ -7,10 +7,20 @@ const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
 const { after, before, test } = require('node:test');
-const { project, program, tempDir, launch } = require('./picture.js');
+const { project, program, tempDir, launch, shot } = require('./picture.js');
 
-const dir = tempDir(), at = (name) => path.join(dir, name);
-const HOSTILE = ['<img src=x onerror=run()>', '</script><script>run()</script>', '\u2028run()\u2029', '\u202egpj.exe', '</noscript><h1>x</h1>', '"\'`${run()}', '&lt;b&gt;', '-->]]>'];
+const dir = tempDir(),
+	at = (name) => path.join(dir, name);
+const HOSTILE = [
+	'<img src=x onerror=run()>',
+	'</script><script>run()</script>',
+	'\u2028run()\u2029',
+	'\u202egpj.exe',
+	'</noscript><h1>x</h1>',
+	'"\'`${run()}',
+	'&lt;b&gt;',
+	'-->]]>'
+];
 const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 let browser;
 
@@ -22,10 +32,19 @@ const report = (file, ...args) => JSON.parse(cresset('report', file, '--json', '
 
 before(async () => {
 	execFileSync(path.resolve(project, process.env.BUILD || 'build', 'fixture', 'waits'), [at('waits.cresset')]);
-	cresset('convert', at('waits.cresset'), path.join(project, 'tests/golden/pprof/parca-alloc_objects.pb.gz'), '-o', at('both.cresset'));
+	cresset(
+		'convert',
+		at('waits.cresset'),
+		path.join(project, 'tests/golden/pprof/parca-alloc_objects.pb.gz'),
+		'-o',
+		at('both.cresset')
+	);
 	cresset('flame', at('waits.cresset'), '-o', at('waits.html'));
 	cresset('flame', at('both.cresset'), '-o', at('both.html'));
-	fs.writeFileSync(at('hostile.folded'), HOSTILE.map((name, i) => `main;${name.replaceAll(';', ':')};leaf${i} ${i + 1}\n`).join(''));
+	fs.writeFileSync(
+		at('hostile.folded'),
+		HOSTILE.map((name, i) => `main;${name.replaceAll(';', ':')};leaf${i} ${i + 1}\n`).join('')
+	);
 	cresset('flame', at('hostile.folded'), '-o', at('hostile.html'), '--title', HOSTILE[1]);
 	fs.writeFileSync(at('old.folded'), 'main;a 60\nmain;b 40\n');
 	fs.writeFileSync(at('new.folded'), 'main;a 30\nmain;b 40\nmain;c 50\n');
@@ -36,18 +55,31 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/* A page of a file, with everything that must not happen as a failure: errors, words on the console (which has what a policy refuses), requests. */
+/* A page of a file, with everything that must not happen as a failure: errors, words on the console (which has what a
+ * policy refuses), requests. */
 async function opened(file, fn, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, timezoneId: 'UTC', locale: 'en-GB', acceptDownloads: true, ...options });
-	const page = await context.newPage(), trouble = [];
-	await context.route('**', (route) => route.request().url().startsWith('file:') ? route.continue() : route.abort());
+	const context = await browser.newContext({
+		viewport: { width: 1280, height: 720 },
+		timezoneId: 'UTC',
+		locale: 'en-GB',
+		acceptDownloads: true,
+		...options
+	});
+	const page = await context.newPage(),
+		trouble = [];
+	await context.route('**', (route) =>
+		route.request().url().startsWith('file:') ? route.continue() : route.abort()
+	);
 	page.on('pageerror', (e) => trouble.push('error: ' + e.message));
 	page.on('console', (m) => trouble.push('console: ' + m.text()));
 	page.on('request', (r) => /^(file|blob|data):/.test(r.url()) || trouble.push('request: ' + r.url()));
-	await page.addInitScript(() => { window.run = () => { console.log('a name ran'); }; });
+	await page.addInitScript(() => {
+		window.run = () => {
+			console.log('a name ran');
+		};
+	});
 	await page.goto('file://' + file);
-	if (options.javaScriptEnabled !== false)
-		await page.waitForSelector('.rp[data-shown]');
+	if (options.javaScriptEnabled !== false) await page.waitForSelector('.rp[data-shown]');
 	await fn(page);
 	await context.close();
 	assert.deepStrictEqual(trouble, []);
@@ -55,7 +87,8 @@ async function opened(file, fn, options = {}) {
 const viewing = (name, file, fn, options) => test(name, () => opened(at(file), fn, options));
 const shown = (page) => page.$eval('.rp', (e) => +e.dataset.shown);
 const total = (page) => page.$eval('.rp', (e) => +e.dataset.total);
-const functions = (page) => page.$$eval('.rp-table tbody tr:not(.spacer)', (l) => l.map((r) => r.querySelector('.name').textContent));
+const functions = (page) =>
+	page.$$eval('.rp-table tbody tr:not(.spacer)', (l) => l.map((r) => r.querySelector('.name').textContent));
 async function change(page, fn) {
 	const before = await shown(page);
 	await fn();
@@ -63,7 +96,10 @@ async function change(page, fn) {
 }
 async function exported(page, words) {
 	await page.click('.rp-menu-box summary');
-	const [download] = await Promise.all([page.waitForEvent('download'), page.click(`.rp-menu-box button >> text=${words}`)]);
+	const [download] = await Promise.all([
+		page.waitForEvent('download'),
+		page.click(`.rp-menu-box button >> text=${words}`)
+	]);
 	return fs.readFileSync(await download.path());
 }
 /* Chooses a part by its times in seconds. */
@@ -74,35 +110,66 @@ async function choose(page, from, to) {
 }
 
 viewing('every type is there, with the total that report says', 'both.html', async (page) => {
-	const tabs = await page.$$eval('[role=tab]', (l) => l.length), sums = [];
+	const tabs = await page.$$eval('[role=tab]', (l) => l.length),
+		sums = [];
 	for (let i = 0; i < tabs; i++) {
 		await page.click(`[role=tab] >> nth=${i}`);
 		sums.push(await total(page));
 	}
 	const types = ['wall', 'alloc_objects', 'alloc_space', 'inuse_objects', 'inuse_space'];
-	const want = types.map((type) => { try { return report(at('both.cresset'), '--type', type).total; } catch { return null; } }).filter((v) => v !== null);
-	assert.deepStrictEqual(sums.slice().sort((a, b) => a - b), want.sort((a, b) => a - b));
+	const want = types
+		.map((type) => {
+			try {
+				return report(at('both.cresset'), '--type', type).total;
+			} catch {
+				return null;
+			}
+		})
+		.filter((v) => v !== null);
+	assert.deepStrictEqual(
+		sums.slice().sort((a, b) => a - b),
+		want.sort((a, b) => a - b)
+	);
 	assert.ok(sums.length >= 2, sums.join());
 });
-viewing('the table is that of report', 'waits.html', async (page) => {
-	const want = report(at('waits.cresset')).top;
-	const rows = await functions(page), names = rows.filter((n) => !['web', 'worker', 'db'].includes(n)); /* threads are frames of the picture only */
-	assert.deepStrictEqual(names.slice().sort(), want.map((r) => r.function).sort());
-	assert.deepStrictEqual(names.slice(0, 6), want.slice(0, 6).map((r) => r.function));
-}, { viewport: { width: 1280, height: 2400 } }); /* all of its rows are in sight */
+viewing(
+	'the table is that of report',
+	'waits.html',
+	async (page) => {
+		const want = report(at('waits.cresset')).top;
+		const rows = await functions(page),
+			names = rows.filter(
+				(n) => !['web', 'worker', 'db'].includes(n)
+			); /* threads are frames of the picture only */
+		assert.deepStrictEqual(names.slice().sort(), want.map((r) => r.function).sort());
+		assert.deepStrictEqual(
+			names.slice(0, 6),
+			want.slice(0, 6).map((r) => r.function)
+		);
+	},
+	{ viewport: { width: 1280, height: 2400 } }
+); /* all of its rows are in sight */
 viewing('of a long table the rows in sight are made', 'many.html', async (page) => {
-	const names = await functions(page), count = () => page.locator('.rp-table tbody tr').count();
-	assert.ok(names.includes('f4999') && !names.includes('f0') && await count() < 100, await count());
-	await page.$eval('.rp-table .rows', (e) => { e.scrollTop = e.scrollHeight; });
+	const names = await functions(page),
+		count = () => page.locator('.rp-table tbody tr').count();
+	assert.ok(names.includes('f4999') && !names.includes('f0') && (await count()) < 100, await count());
+	await page.$eval('.rp-table .rows', (e) => {
+		e.scrollTop = e.scrollHeight;
+	});
 	await page.waitForSelector('.rp-table td.name >> text=/^f0$/');
-	assert.ok(await count() < 100);
+	assert.ok((await count()) < 100);
 	await page.click('.rp-table th button >> text=Function');
 	assert.strictEqual((await functions(page))[0], 'f0');
 	assert.strictEqual(await page.$eval('.rp-table table', (e) => e.getAttribute('aria-rowcount')), '5002');
 	assert.strictEqual((await exported(page, 'CSV')).toString().trim().split('\n').length, 5002);
 });
 viewing('a part of the time has the numbers of report --time', 'waits.html', async (page) => {
-	for (const [from, to] of [['2', '3.5'], ['0', '1'], ['0.123456789', '7.5'], ['9.99', '10']]) {
+	for (const [from, to] of [
+		['2', '3.5'],
+		['0', '1'],
+		['0.123456789', '7.5'],
+		['9.99', '10']
+	]) {
 		await choose(page, from, to);
 		const want = report(at('waits.cresset'), '--time', `${from}s-${to}s`);
 		assert.strictEqual(await total(page), want.total, `${from} to ${to}`);
@@ -131,42 +198,55 @@ viewing('a thread alone has what report says of it', 'waits.html', async (page) 
 	await change(page, () => page.click('.rp-lane >> text=/^worker/'));
 	assert.strictEqual(await total(page), report(at('waits.cresset'), '--match', '{comm="worker"}').total);
 	await choose(page, '2', '3');
-	assert.strictEqual(await total(page), report(at('waits.cresset'), '--match', '{comm="worker"}', '--time', '2s-3s').total);
+	assert.strictEqual(
+		await total(page),
+		report(at('waits.cresset'), '--match', '{comm="worker"}', '--time', '2s-3s').total
+	);
 });
 viewing('a thread in the order of time', 'waits.html', async (page) => {
-	const button = page.locator('button >> text=in order of time'), chart = page.locator('section[aria-label="In order of time"]');
-	assert.ok(!await button.isVisible());
+	const button = page.locator('button >> text=in order of time'),
+		chart = page.locator('section[aria-label="In order of time"]');
+	assert.ok(!(await button.isVisible()));
 	await change(page, () => page.click('.rp-lane >> text=/^worker/'));
 	await button.click();
 	assert.match(await chart.locator('h2').textContent(), /^worker.* in order of time, 0 .* to 10(\.0*)? s/);
 	assert.ok((await chart.locator('.flame-body canvas').first().boundingBox()).height > 100);
 	await choose(page, '2', '3');
 	assert.match(await chart.locator('h2').textContent(), /2(\.0*)? s to 3(\.0*)? s/);
-	if (process.env.PICTURES)
-		await page.screenshot({ path: path.join(process.env.PICTURES, 'report-order.png'), fullPage: true });
+	await shot(page, 'report-order', { fullPage: true });
 	await button.focus();
 	await page.keyboard.press('o');
-	assert.ok(!await chart.isVisible());
+	assert.ok(!(await chart.isVisible()));
 });
-for (const [name, file] of [['a report', 'both.html'], ['a difference', 'diff.html']])
+for (const [name, file] of [
+	['a report', 'both.html'],
+	['a difference', 'diff.html']
+])
 	viewing(`axe finds nothing in ${name}, light and dark`, file, async (page) => {
 		await page.evaluate(AXE);
 		for (const colorScheme of ['light', 'dark']) {
 			await page.emulateMedia({ colorScheme });
-			const found = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }));
+			const found = await page.evaluate(() =>
+				window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })
+			);
 			assert.ok(found.passes.length > 10);
-			assert.deepStrictEqual(found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(' | ')}`), []);
+			assert.deepStrictEqual(
+				found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(' | ')}`),
+				[]
+			);
 		}
 	});
 viewing('printed, there are the head, the graph and the table, and no buttons', 'waits.html', async (page) => {
 	await page.emulateMedia({ media: 'print' });
-	assert.ok(await page.isVisible('.rp-head h1') && await page.isVisible('.rp-graph .flame-body canvas') && await page.isVisible('.rp-table table'));
-	assert.ok(!await page.isVisible('.rp-bar button') && !await page.isVisible('.rp-bar input'));
+	assert.ok(
+		(await page.isVisible('.rp-head h1')) &&
+			(await page.isVisible('.rp-graph .flame-body canvas')) &&
+			(await page.isVisible('.rp-table table'))
+	);
+	assert.ok(!(await page.isVisible('.rp-bar button')) && !(await page.isVisible('.rp-bar input')));
 	assert.ok(await page.$eval('.rp-table .rows', (e) => e.scrollHeight <= e.clientHeight + 1), 'no row is cut off');
 	await page.setViewportSize({ width: 700, height: 500 });
 	assert.ok(await page.$eval('.rp-table .rows', (e) => e.scrollHeight <= e.clientHeight + 1), 'nor on small paper');
-	if (process.env.PICTURES)
-		await page.pdf({ path: path.join(process.env.PICTURES, 'report.pdf') });
 });
 viewing('search says what matched', 'waits.html', async (page) => {
 	await page.keyboard.press('/');
@@ -179,7 +259,7 @@ viewing('search says what matched', 'waits.html', async (page) => {
 });
 viewing('callers and callees, and stacks turned round', 'waits.html', async (page) => {
 	await page.dblclick('.rp-table td button >> text=crunch');
-	assert.strictEqual(await page.locator('.rp-half canvas').count() >= 2, true);
+	assert.strictEqual((await page.locator('.rp-half canvas').count()) >= 2, true);
 	await page.keyboard.press('Escape');
 	await page.keyboard.press('Escape');
 	assert.strictEqual(await page.locator('.rp-half').count(), 0);
@@ -189,7 +269,10 @@ viewing('callers and callees, and stacks turned round', 'waits.html', async (pag
 });
 viewing('exports: folded, SVG, PNG, CSV', 'waits.html', async (page) => {
 	const folded = (await exported(page, 'folded')).toString().trim().split('\n');
-	assert.strictEqual(folded.reduce((sum, l) => sum + +l.slice(l.lastIndexOf(' ') + 1), 0), report(at('waits.cresset')).total);
+	assert.strictEqual(
+		folded.reduce((sum, l) => sum + +l.slice(l.lastIndexOf(' ') + 1), 0),
+		report(at('waits.cresset')).total
+	);
 	fs.writeFileSync(at('x.svg'), await exported(page, 'SVG'));
 	execFileSync('xmllint', ['--noout', at('x.svg')]);
 	assert.match(fs.readFileSync(at('x.svg'), 'utf8'), /crunch/);
@@ -201,11 +284,19 @@ viewing('exports: folded, SVG, PNG, CSV', 'waits.html', async (page) => {
 });
 viewing('exports: pprof, read by cresset and by go', 'waits.html', async (page) => {
 	fs.writeFileSync(at('x.pb.gz'), await exported(page, 'pprof'));
-	const want = report(at('waits.cresset')), got = report(at('x.pb.gz'));
+	const want = report(at('waits.cresset')),
+		got = report(at('x.pb.gz'));
 	assert.strictEqual(got.total, want.total);
-	const sums = (r) => r.top.filter((f) => !['web', 'worker', 'db'].includes(f.function)).map((f) => [f.function, f.self, f.total].join()).sort();
+	const sums = (r) =>
+		r.top
+			.filter((f) => !['web', 'worker', 'db'].includes(f.function))
+			.map((f) => [f.function, f.self, f.total].join())
+			.sort();
 	assert.deepStrictEqual(sums(got), sums(want));
-	const top = execFileSync('go', ['tool', 'pprof', '-top', '-unit=ns', at('x.pb.gz')], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, PPROF_TMPDIR: dir } }).toString();
+	const top = execFileSync('go', ['tool', 'pprof', '-top', '-unit=ns', at('x.pb.gz')], {
+		stdio: ['ignore', 'pipe', 'pipe'],
+		env: { ...process.env, PPROF_TMPDIR: dir }
+	}).toString();
 	assert.match(top, new RegExp(`${want.total}ns total`));
 	assert.match(top, /crunch/);
 });
@@ -214,33 +305,52 @@ viewing('names do nothing', 'hostile.html', async (page) => {
 	assert.ok(names.includes('<img src=x onerror=run()>') && names.includes('</script><script>run()</script>'), names);
 	assert.ok(!/[\u2028\u2029\u202e]/.test(names), 'what is hidden is shown as such');
 	assert.strictEqual(await page.locator('.rp img, .rp script, h1 > *').count(), 0);
-	for (let i = 0; i < names.split('\n').length; i++)
-		await page.locator('.rp-table td.name button').nth(i).click();
+	for (let i = 0; i < names.split('\n').length; i++) await page.locator('.rp-table td.name button').nth(i).click();
 	await page.fill('input[type=search]', '');
 	fs.writeFileSync(at('h.svg'), await exported(page, 'SVG'));
 	execFileSync('xmllint', ['--noout', at('h.svg')]);
 	assert.doesNotMatch(fs.readFileSync(at('h.svg'), 'utf8'), /<img|<script/);
 });
-viewing('without scripts there is the table, and names are text', 'hostile.html', async (page) => {
-	const text = await page.textContent('noscript table');
-	assert.ok(text.includes('<img src=x onerror=run()>') && text.includes('</noscript><h1>x</h1>'), text);
-	assert.strictEqual(await page.locator('noscript img, noscript script').count(), 0);
-	assert.strictEqual(await page.locator('h1').count(), 1);
-	assert.strictEqual(await page.locator('noscript tbody tr').count(), HOSTILE.length * 2 + 1);
-}, { javaScriptEnabled: false });
+viewing(
+	'without scripts there is the table, and names are text',
+	'hostile.html',
+	async (page) => {
+		const text = await page.textContent('noscript table');
+		assert.ok(text.includes('<img src=x onerror=run()>') && text.includes('</noscript><h1>x</h1>'), text);
+		assert.strictEqual(await page.locator('noscript img, noscript script').count(), 0);
+		assert.strictEqual(await page.locator('h1').count(), 1);
+		assert.strictEqual(await page.locator('noscript tbody tr').count(), HOSTILE.length * 2 + 1);
+	},
+	{ javaScriptEnabled: false }
+);
 viewing('a difference', 'diff.html', async (page) => {
 	assert.strictEqual(await total(page), 120);
 	assert.match(await page.textContent('.rp-bar strong'), /before: 100 samples/);
-	const want = JSON.parse(cresset('diff', at('old.folded'), at('new.folded'), '--json')).rows.filter((r) => r.self.older || r.self.newer);
-	const rows = await page.$$eval('.rp-table tbody tr:not(.spacer)', (l) => l.map((r) => [...r.cells].slice(1).map((c) => c.textContent)));
-	const percent = (v) => v.toFixed(2) + ' %', signed = (v) => v > 0 ? `▲ +${percent(v)}` : v < 0 ? `▼ ${percent(v)}` : percent(v);
-	assert.deepStrictEqual(rows.map((r) => [r[0], r[1], r[2], r[3], r[5], r[6]]), want.map((r) => [r.function, percent(r.self.older), percent(r.self.newer), signed(r.self.change),
-		`${r.self.low.toFixed(2)} … ${percent(r.self.high)}`, r.self.certainty === 'sure' ? 'likely' : r.self.certainty]));
+	const want = JSON.parse(cresset('diff', at('old.folded'), at('new.folded'), '--json')).rows.filter(
+		(r) => r.self.older || r.self.newer
+	);
+	const rows = await page.$$eval('.rp-table tbody tr:not(.spacer)', (l) =>
+		l.map((r) => [...r.cells].slice(1).map((c) => c.textContent))
+	);
+	const digits = (v) => v.toFixed(Math.abs(v) < 9.995 ? 2 : 1),
+		percent = (v) => digits(v) + ' %',
+		signed = (v) => (v > 0 ? `▲ +${percent(v)}` : v < 0 ? `▼ ${percent(v)}` : percent(v));
+	assert.deepStrictEqual(
+		rows.map((r) => [r[0], r[1], r[2], r[3], r[5], r[6]]),
+		want.map((r) => [
+			r.function,
+			percent(r.self.older),
+			percent(r.self.newer),
+			signed(r.self.change),
+			`${digits(r.self.low)} … ${percent(r.self.high)}`,
+			r.self.certainty === 'sure' ? 'likely' : r.self.certainty
+		])
+	);
 	assert.strictEqual(await page.inputValue('select'), 'diff');
 });
 viewing('by keyboard alone', 'both.html', async (page) => {
 	await page.keyboard.press('Tab');
-	while (!await page.evaluate(() => document.activeElement?.getAttribute('role') === 'tab'))
+	while (!(await page.evaluate(() => document.activeElement?.getAttribute('role') === 'tab')))
 		await page.keyboard.press('Tab');
 	const first = await page.textContent('[role=tab][aria-selected=true]');
 	await page.keyboard.press('ArrowRight');
@@ -256,27 +366,51 @@ viewing('by keyboard alone', 'both.html', async (page) => {
 	await page.keyboard.press('D');
 	assert.strictEqual(await page.$eval('html', (e) => e.dataset.theme), 'dark');
 });
-for (const [width, height] of [[1280, 720], [1600, 900], [390, 844]])
-	viewing(`nothing is cut off at ${width} × ${height}, light and dark`, 'waits.html', async (page) => {
-		for (const colorScheme of ['light', 'dark']) {
-			await page.emulateMedia({ colorScheme });
-			assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no scrolling sideways');
-			const boxes = await page.$$eval('.rp-bar > *, .rp-tabs > *', (l) => l.filter((e) => e.offsetWidth).map((e) => e.getBoundingClientRect().right));
-			assert.ok(boxes.every((right) => right <= width), boxes.join());
-			const background = await page.$eval('body', (e) => getComputedStyle(e).backgroundColor);
-			assert.strictEqual(background, colorScheme === 'dark' ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)');
-			if (process.env.PICTURES)
-				await page.screenshot({ path: path.join(process.env.PICTURES, `report-${width}-${colorScheme}.png`) });
-		}
-	}, { viewport: { width, height } });
+for (const [width, height] of [
+	[1280, 720],
+	[1600, 900],
+	[390, 844]
+])
+	viewing(
+		`nothing is cut off at ${width} × ${height}, light and dark`,
+		'waits.html',
+		async (page) => {
+			for (const colorScheme of ['light', 'dark']) {
+				await page.emulateMedia({ colorScheme });
+				assert.ok(
+					await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+					'no scrolling sideways'
+				);
+				const boxes = await page.$$eval('.rp-bar > *, .rp-tabs > *', (l) =>
+					l.filter((e) => e.offsetWidth).map((e) => e.getBoundingClientRect().right)
+				);
+				assert.ok(
+					boxes.every((right) => right <= width),
+					boxes.join()
+				);
+				const background = await page.$eval('body', (e) => getComputedStyle(e).backgroundColor);
+				assert.strictEqual(background, colorScheme === 'dark' ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)');
+				await shot(page, `report-${width}-${colorScheme}`);
+			}
+		},
+		{ viewport: { width, height } }
+	);
 
 test('what is damaged is said', async () => {
-	const html = fs.readFileSync(at('waits.html'), 'utf8'), data = /id="data">([^<]*)</.exec(html)[1], plain = zlib.gunzipSync(Buffer.from(data, 'base64'));
-	const cases = [plain.subarray(0, plain.length - 100), Buffer.concat([Buffer.from('CRC9'), plain.subarray(4)]), Buffer.from('hello')];
-	const load = (name) => import(path.join(project, 'web', 'report', name)), { decodeContainer, rangeTree } = await load('container.js'), { chartTree } = await load('chart.js');
+	const html = fs.readFileSync(at('waits.html'), 'utf8'),
+		data = /id="data">([^<]*)</.exec(html)[1],
+		plain = zlib.gunzipSync(Buffer.from(data, 'base64'));
+	const cases = [
+		plain.subarray(0, plain.length - 100),
+		Buffer.concat([Buffer.from('CRC9'), plain.subarray(4)]),
+		Buffer.from('hello')
+	];
+	const load = (name) => import(path.join(project, 'web', 'report', name)),
+		{ decodeContainer, rangeTree } = await load('container.js'),
+		{ chartTree } = await load('chart.js');
 	for (let i = 0; i < 400; i++) {
 		const bytes = Buffer.from(plain);
-		bytes[(i * 7919 + 5) % bytes.length] ^= 1 << i % 8;
+		bytes[(i * 7919 + 5) % bytes.length] ^= 1 << (i % 8);
 		try {
 			const [type] = decodeContainer(bytes).types;
 			if (type.samples) {
@@ -284,10 +418,14 @@ test('what is damaged is said', async () => {
 				chartTree(type, 1, 0, 1e9);
 			}
 		} catch (e) {
-			assert.ok(e.constructor === Error || e instanceof SyntaxError, `byte ${(i * 7919 + 5) % bytes.length}: ${e.stack}`);
+			assert.ok(
+				e.constructor === Error || e instanceof SyntaxError,
+				`byte ${(i * 7919 + 5) % bytes.length}: ${e.stack}`
+			);
 		}
 	}
-	const context = await browser.newContext(), page = await context.newPage();
+	const context = await browser.newContext(),
+		page = await context.newPage();
 	for (const [i, bytes] of cases.entries()) {
 		fs.writeFileSync(at('bad.html'), html.replace(data, zlib.gzipSync(bytes).toString('base64')));
 		await page.goto('file://' + at('bad.html'));
@@ -306,22 +444,40 @@ function serve(file) {
 		let said = '';
 		server.stdout.on('data', (text) => {
 			said += text;
-			if (said.endsWith('\n'))
-				resolve(said.trim());
+			if (said.endsWith('\n')) resolve(said.trim());
 		});
 		server.on('exit', () => reject(new Error('it ended: ' + said)));
 	});
-	return { url, end: () => { server.removeAllListeners('exit'); server.kill(); } };
+	return {
+		url,
+		end: () => {
+			server.removeAllListeners('exit');
+			server.kill();
+		}
+	};
 }
 /* Boxes of the flame chart of a thread: what each is, from when, and how long. */
 async function orderAsTheServer(url) {
-	const load = (name) => import(path.join(project, 'web', name)), [{ decodeContainer }, { chartTree }, { decodeTree }] = await Promise.all(['report/container.js', 'report/chart.js', 'tree.js'].map(load));
-	const { types, header } = decodeContainer(zlib.gunzipSync(Buffer.from(/id="data">([^<]*)</.exec(fs.readFileSync(at('waits.html'), 'utf8'))[1], 'base64')));
-	for (const comm of ['web', 'worker']) { /* of db's stacks the server leaves frames out that are too thin */
-		const q = encodeURIComponent(`wall{comm="${comm}"}`), bytes = await (await fetch(`${url}api/v1/chart?q=${q}&fmt=bin`)).arrayBuffer();
-		const theirs = decodeTree(new Uint8Array(bytes)), from = types[0].samples.time[0]; /* a wait had begun before the recording */
-		const thread = header.threads.findIndex((t) => t.name === comm), mine = chartTree(types[0], thread, from, header.meta.duration_ns);
-		const boxes = (t, from) => [...Array(t.n).keys()].slice(1).map((i) => [t.name(i), t.startNs[i] - from, t.total[i]]).filter(([name]) => name !== comm);
+	const load = (name) => import(path.join(project, 'web', name)),
+		[{ decodeContainer }, { chartTree }, { decodeTree }] = await Promise.all(
+			['report/container.js', 'report/chart.js', 'tree.js'].map(load)
+		);
+	const { types, header } = decodeContainer(
+		zlib.gunzipSync(Buffer.from(/id="data">([^<]*)</.exec(fs.readFileSync(at('waits.html'), 'utf8'))[1], 'base64'))
+	);
+	for (const comm of ['web', 'worker']) {
+		/* of db's stacks the server leaves frames out that are too thin */
+		const q = encodeURIComponent(`wall{comm="${comm}"}`),
+			bytes = await (await fetch(`${url}api/v1/chart?q=${q}&fmt=bin`)).arrayBuffer();
+		const theirs = decodeTree(new Uint8Array(bytes)),
+			from = types[0].samples.time[0]; /* a wait had begun before the recording */
+		const thread = header.threads.findIndex((t) => t.name === comm),
+			mine = chartTree(types[0], thread, from, header.meta.duration_ns);
+		const boxes = (t, from) =>
+			[...Array(t.n).keys()]
+				.slice(1)
+				.map((i) => [t.name(i), t.startNs[i] - from, t.total[i]])
+				.filter(([name]) => name !== comm);
 		assert.ok(theirs.n > 1, comm);
 		assert.deepStrictEqual(boxes(mine, from), boxes(theirs, theirs.startNs[0]), comm);
 	}
@@ -332,7 +488,8 @@ test('a thread in the order of time is as the server draws it, and a page that t
 	const url = await server.url;
 	await orderAsTheServer(url);
 	const context = await browser.newContext();
-	const shared = await context.newPage(), said = [];
+	const shared = await context.newPage(),
+		said = [];
 	shared.on('console', (m) => said.push(m.text()));
 	await shared.goto(url + 'api/v1/flame?q=wall&fmt=html');
 	await shared.waitForSelector('.rp[data-shown]');

@@ -26,7 +26,7 @@ const INPUTS = [
 	['pprof/parca-alloc_objects.pb.gz', '--type', 'alloc_space'],
 	['pprof/pprof-go.nomappings.crash.pb.gz'],
 	['speedscope/simple.speedscope.json'],
-	['speedscope/simple-sampled.speedscope.json'],
+	['speedscope/simple-sampled.speedscope.json']
 ];
 const dir = tempDir();
 let browser, server, origin;
@@ -34,9 +34,13 @@ let browser, server, origin;
 /* speedscope from its package, and the files it is to load under /out/. */
 function serve(request, response) {
 	const name = decodeURIComponent(new URL(request.url, 'http://x').pathname);
-	const file = name.startsWith('/out/') ? path.join(dir, path.basename(name)) : path.join(release, path.basename(name));
+	const file = name.startsWith('/out/')
+		? path.join(dir, path.basename(name))
+		: path.join(release, path.basename(name));
 	fs.readFile(file, (error, data) => {
-		response.writeHead(error ? 404 : 200, { 'Content-Type': TYPES[path.extname(file)] || 'application/octet-stream' });
+		response.writeHead(error ? 404 : 200, {
+			'Content-Type': TYPES[path.extname(file)] || 'application/octet-stream'
+		});
 		response.end(data);
 	});
 }
@@ -59,37 +63,45 @@ function convert(input, name, options) {
 	return JSON.parse(fs.readFileSync(output));
 }
 
-/* Self and total weight of each function of the first profile: {name: [self, total]}. A function counts once in a stack. */
+/* Self and total weight of each function of the first profile: {name: [self, total]}. A function counts once in a
+ * stack. */
 function weights(file) {
-	const sums = {}, { samples, weights } = file.profiles[0], frames = file.shared.frames;
+	const sums = {},
+		{ samples, weights } = file.profiles[0],
+		frames = file.shared.frames;
 	samples.forEach((stack, i) => {
-		for (const f of new Set(stack))
-			(sums[frames[f].name] ||= [0, 0])[1] += weights[i];
-		if (stack.length)
-			sums[frames[stack.at(-1)].name][0] += weights[i];
+		for (const f of new Set(stack)) (sums[frames[f].name] ||= [0, 0])[1] += weights[i];
+		if (stack.length) sums[frames[stack.at(-1)].name][0] += weights[i];
 	});
 	return sums;
 }
 
-/* The table of the sandwich view: {name: [percent self, percent total]} as speedscope computed them. Rows that are out of sight are
- * not in the page. */
+/* The table of the sandwich view: {name: [percent self, percent total]} as speedscope computed them. Rows that are
+ * out of sight are not in the page. */
 function table(page) {
-	return page.$$eval('tr', (rows) => Object.fromEntries(rows.map((r) => [...r.children].map((c) => c.textContent))
-		.filter((c) => c.length === 3 && /%/.test(c[0]))
-		.map(([total, self, name]) => [name, [self, total].map((t) => parseFloat(t.match(/\(?([<>]?[\d.]+)%/)[1].replace(/[<>]/, '')))])));
+	return page.$$eval('tr', (rows) =>
+		Object.fromEntries(
+			rows
+				.map((r) => [...r.children].map((c) => c.textContent))
+				.filter((c) => c.length === 3 && /%/.test(c[0]))
+				.map(([total, self, name]) => [
+					name,
+					[self, total].map((t) => parseFloat(t.match(/\(?([<>]?[\d.]+)%/)[1].replace(/[<>]/, '')))
+				])
+		)
+	);
 }
 
 /* Loads a file, as a user would, and runs the test on the page. */
 async function open(name, view, fn) {
-	const page = await browser.newPage({ viewport: { width: 1200, height: 900 } }), trouble = [];
+	const page = await browser.newPage({ viewport: { width: 1200, height: 900 } }),
+		trouble = [];
 	page.on('pageerror', (e) => trouble.push('error: ' + e.message));
 	page.on('console', (m) => m.type() === 'error' && trouble.push('console: ' + m.text()));
 	page.on('dialog', (d) => (trouble.push('dialog: ' + d.message()), d.dismiss()));
 	await page.goto(`${origin}/index.html#profileURL=${encodeURIComponent('/out/' + name)}&view=${view}`);
 	await page.waitForFunction(() => / - speedscope$/.test(document.title));
 	await fn(page);
-	if (process.env.CRESSET_SCREENSHOTS)
-		await page.screenshot({ path: path.join(process.env.CRESSET_SCREENSHOTS, `${name}.${view}.png`) });
 	await page.close();
 	assert.deepStrictEqual(trouble, []);
 }
@@ -99,15 +111,21 @@ for (const [input, ...options] of INPUTS)
 		const name = path.basename(input) + '.speedscope.json';
 		const file = convert(golden(input), name, options);
 		assert.ok(schema(file), JSON.stringify(schema.errors));
-		const want = weights(file), all = file.profiles[0].weights.reduce((a, b) => a + b, 0);
+		const want = weights(file),
+			all = file.profiles[0].weights.reduce((a, b) => a + b, 0);
 		await open(name, 'sandwich', async (page) => {
 			assert.strictEqual(await page.title(), `${file.name} - speedscope`);
 			await page.locator('tr', { hasText: '%' }).first().waitFor();
 			const shown = await table(page);
 			assert.ok(Object.keys(shown).length >= Math.min(Object.keys(want).length, 10), Object.keys(shown).join());
 			for (const [f, percents] of Object.entries(shown))
-				percents.forEach((p, i) => assert.ok(Math.abs(p - 100 * want[f][i] / all) <= .51, `${f}: ${p} %, not ${want[f]} of ${all}`));
-			const [download] = await Promise.all([page.waitForEvent('download'), page.getByText(/^\W*Export$/).click()]);
+				percents.forEach((p, i) =>
+					assert.ok(Math.abs(p - (100 * want[f][i]) / all) <= 0.51, `${f}: ${p} %, not ${want[f]} of ${all}`)
+				);
+			const [download] = await Promise.all([
+				page.waitForEvent('download'),
+				page.getByText(/^\W*Export$/).click()
+			]);
 			await download.saveAs(path.join(dir, 'exported.json')); /* evented, whatever it was */
 		});
 		const again = convert(path.join(dir, 'exported.json'), 'again.speedscope.json', ['--by', 'none']);
@@ -115,21 +133,41 @@ for (const [input, ...options] of INPUTS)
 	});
 
 test('threads are profiles in the order of time, the heaviest in front', async () => {
-	const evented = (tid, frames) => ({ type: 'evented', name: `<b>web</b> (pid 1, tid ${tid})`, unit: 'milliseconds', startValue: 0,
-		endValue: 10 * frames.length, events: frames.flatMap((frame, i) => [{ type: 'O', frame, at: 10 * i }, { type: 'C', frame, at: 10 * i + 9 }]) });
-	const input = path.join(dir, 'threads.json'), name = 'threads.speedscope.json';
-	fs.writeFileSync(input, JSON.stringify({ shared: { frames: [{ name: 'a' }, { name: '</script><script>window.pwned=1</script>' }, { name: 'c' }] },
-		profiles: [evented(2, [0]), evented(3, [2, 1, 2])] }));
+	const evented = (tid, frames) => ({
+		type: 'evented',
+		name: `<b>web</b> (pid 1, tid ${tid})`,
+		unit: 'milliseconds',
+		startValue: 0,
+		endValue: 10 * frames.length,
+		events: frames.flatMap((frame, i) => [
+			{ type: 'O', frame, at: 10 * i },
+			{ type: 'C', frame, at: 10 * i + 9 }
+		])
+	});
+	const input = path.join(dir, 'threads.json'),
+		name = 'threads.speedscope.json';
+	fs.writeFileSync(
+		input,
+		JSON.stringify({
+			shared: { frames: [{ name: 'a' }, { name: '</script><script>window.pwned=1</script>' }, { name: 'c' }] },
+			profiles: [evented(2, [0]), evented(3, [2, 1, 2])]
+		})
+	);
 	const file = convert(input, name, ['--by', 'none']);
 	assert.ok(schema(file), JSON.stringify(schema.errors));
-	assert.deepStrictEqual(file.profiles.map((p) => p.name), ['<b>web</b> (pid 1, tid 3)', '<b>web</b> (pid 1, tid 2)']);
-	assert.deepStrictEqual(file.profiles[0].samples.map((s) => file.shared.frames[s[0]].name),
-		['c', '</script><script>window.pwned=1</script>', 'c']);
+	assert.deepStrictEqual(
+		file.profiles.map((p) => p.name),
+		['<b>web</b> (pid 1, tid 3)', '<b>web</b> (pid 1, tid 2)']
+	);
+	assert.deepStrictEqual(
+		file.profiles[0].samples.map((s) => file.shared.frames[s[0]].name),
+		['c', '</script><script>window.pwned=1</script>', 'c']
+	);
 	assert.deepStrictEqual(file.profiles[0].weights, [9e6, 9e6, 9e6]);
 	await open(name, 'sandwich', async (page) => {
 		await page.locator('tr', { hasText: '%' }).first().waitFor();
 		assert.match(await page.locator('body').textContent(), /<b>web<\/b> \(pid 1, tid 3\) \(1\/2\)/);
-		assert.match((await page.locator('tr', { hasText: 'pwned' }).textContent()), /^9\.00ms \(33%\)/);
+		assert.match(await page.locator('tr', { hasText: 'pwned' }).textContent(), /^9\.00ms \(33%\)/);
 		assert.strictEqual(await page.evaluate(() => window.pwned), undefined);
 	});
 	await open(name, 'time-ordered', async () => {});

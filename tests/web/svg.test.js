@@ -36,7 +36,9 @@ after(() => browser.close());
 /* Opens a file, runs the test on it, and fails on any error or request on the page. */
 async function open(file, options, fn) {
 	const context = await browser.newContext({ viewport: { width: 1200, height: 700 }, ...options });
-	const page = await context.newPage(), trouble = [], url = pathToFileURL(file).href + (options.hash || '');
+	const page = await context.newPage(),
+		trouble = [],
+		url = pathToFileURL(file).href + (options.hash || '');
 	page.on('pageerror', (e) => trouble.push('error: ' + e.message));
 	page.on('console', (m) => trouble.push('console: ' + m.text()));
 	page.on('dialog', (d) => trouble.push('dialog: ' + d.message()));
@@ -52,11 +54,24 @@ function picturing(name, options, fn) {
 
 /* Every frame as it is on the screen now. */
 function frames(page) {
-	return page.$$eval('.f rect', (list) => list.map((r) => {
-		const b = r.getBoundingClientRect(), t = r.textContent, cut = t.lastIndexOf('\n');
-		return { name: t.slice(0, cut), info: t.slice(cut + 1), value: +r.dataset.v, x: b.x, y: b.y, width: b.width,
-			height: b.height, classes: r.getAttribute('class').split(' ').slice(1), fill: getComputedStyle(r).fill };
-	}));
+	return page.$$eval('.f rect', (list) =>
+		list.map((r) => {
+			const b = r.getBoundingClientRect(),
+				t = r.textContent,
+				cut = t.lastIndexOf('\n');
+			return {
+				name: t.slice(0, cut),
+				info: t.slice(cut + 1),
+				value: +r.dataset.v,
+				x: b.x,
+				y: b.y,
+				width: b.width,
+				height: b.height,
+				classes: r.getAttribute('class').split(' ').slice(1),
+				fill: getComputedStyle(r).fill
+			};
+		})
+	);
 }
 async function frame(page, name, nth = 0) {
 	return (await frames(page)).filter((f) => f.name === name)[nth];
@@ -67,8 +82,7 @@ async function click(page, name, nth = 0) {
 	await page.mouse.click(f.x + f.width / 2, f.y + f.height / 2);
 }
 async function search(page, text) {
-	if (await page.evaluate(() => document.activeElement?.localName) !== 'input')
-		await page.keyboard.press('/');
+	if ((await page.evaluate(() => document.activeElement?.localName)) !== 'input') await page.keyboard.press('/');
 	await page.keyboard.press('ControlOrMeta+a');
 	await page.keyboard.insertText(text);
 }
@@ -92,38 +106,56 @@ picturing('every frame of every stack is there, as wide as its share', {}, async
 	assert.deepStrictEqual(all.map((f) => f.value).sort(), [...want.values()].sort());
 	assert.strictEqual(all[0].name, 'all');
 	close(all[0].width, 1180, 'width of the root');
-	for (const f of all)
-		if (f.value > 2)
-			close(f.width, 1180 * f.value / total(stacks), f.name);
+	for (const f of all) if (f.value > 2) close(f.width, (1180 * f.value) / total(stacks), f.name);
 });
 
 /* Which of red, blue and grey a colour is by far, and lilac. */
 function hue(fill) {
 	const [r, g, b] = fill.match(/\d+/g).map(Number);
-	if (r > 1.8 * g && r > 1.8 * b)
-		return 'red';
-	if (b > 1.4 * g && b > 1.8 * r)
-		return 'blue';
+	if (r > 1.8 * g && r > 1.8 * b) return 'red';
+	if (b > 1.4 * g && b > 1.8 * r) return 'blue';
 	return Math.max(r, g, b) - Math.min(r, g, b) < 20 ? 'grey' : r > g && b > g ? 'lilac' : fill;
 }
 
 test('a wall profile is red on the CPU, blue off it, and grey where it waits for one', async () => {
-	const wall = draw(dir, 'wall', `app;main;work_[c] 350
+	const wall = draw(
+		dir,
+		'wall',
+		`app;main;work_[c] 350
 app;main;read;vfs_read_[k];[blocked: disk I/O]_[o] 250
 app;main;read_[c] 50
 app;main;lock;[blocked: futex/lock];[woken by: other (7)]_[o] 50
 app;main;ready;[sched-wait] 100
 app;main;[off-CPU below 1ms]_[o] 100
 idle;[blocked: poll/epoll]_[o] 100
-`);
+`
+	);
 	await open(wall, {}, async (page) => {
 		const hues = Object.fromEntries((await frames(page)).map((f) => [f.name, hue(f.fill)]));
-		assert.deepStrictEqual(hues, { all: 'grey', app: 'lilac', main: 'lilac', 'work_[c]': 'red',
-			read: 'lilac', '[on-CPU]_[c]': 'red', vfs_read: 'blue', '[blocked: disk I/O]_[o]': 'blue', lock: 'blue',
-			'[blocked: futex/lock]': 'blue', '[woken by: other (7)]_[o]': 'blue', ready: 'grey',
-			'[sched-wait]': 'grey', '[off-CPU below 1ms]_[o]': 'blue', idle: 'blue', '[blocked: poll/epoll]_[o]': 'blue' });
-		assert.deepStrictEqual(await page.$$eval('.legend text', (list) => list.map((t) => t.textContent)),
-			['off-CPU 50.0 %', 'on-CPU 40.0 %', 'waiting for a CPU 10.0 %', 'several above it']);
+		assert.deepStrictEqual(hues, {
+			all: 'grey',
+			app: 'lilac',
+			main: 'lilac',
+			'work_[c]': 'red',
+			read: 'lilac',
+			'[on-CPU]_[c]': 'red',
+			vfs_read: 'blue',
+			'[blocked: disk I/O]_[o]': 'blue',
+			lock: 'blue',
+			'[blocked: futex/lock]': 'blue',
+			'[woken by: other (7)]_[o]': 'blue',
+			ready: 'grey',
+			'[sched-wait]': 'grey',
+			'[off-CPU below 1ms]_[o]': 'blue',
+			idle: 'blue',
+			'[blocked: poll/epoll]_[o]': 'blue'
+		});
+		assert.deepStrictEqual(await page.$$eval('.legend text', (list) => list.map((t) => t.textContent)), [
+			'off-CPU 50.0 %',
+			'on-CPU 40.0 %',
+			'waiting for a CPU 10.0 %',
+			'several above it'
+		]);
 		const legend = await page.$$eval('.legend rect', (list) => list.map((r) => getComputedStyle(r).fill));
 		assert.deepStrictEqual(legend.map(hue), ['blue', 'red', 'grey', 'lilac']);
 		const labels = await page.$$eval('.t text', (list) => list.map((t) => t.textContent));
@@ -133,9 +165,11 @@ idle;[blocked: poll/epoll]_[o] 100
 
 picturing('a click zooms, the ancestors stay, a click on one zooms out to it', {}, async (page) => {
 	await click(page, 'loop');
-	let loop = await frame(page, 'loop'), read = await frame(page, 'read', 1), main = await frame(page, 'main', 1);
+	let loop = await frame(page, 'loop'),
+		read = await frame(page, 'read', 1),
+		main = await frame(page, 'main', 1);
 	close(loop.width, 1180, 'zoomed frame');
-	close(read.width, 1180 * 250 / 470, 'its child');
+	close(read.width, (1180 * 250) / 470, 'its child');
 	close(main.width, 1180, 'its parent');
 	assert.deepStrictEqual(main.classes, ['a']);
 	assert.deepStrictEqual(loop.classes, []);
@@ -146,19 +180,19 @@ picturing('a click zooms, the ancestors stay, a click on one zooms out to it', {
 	assert.match(await text(page, '.line'), /^read · native · 250 samples · 24\.98 % of all · 53\.19 % of view$/);
 	await click(page, 'redis');
 	close((await frame(page, 'redis')).width, 1180, 'the ancestor');
-	close((await frame(page, 'loop')).width, 1180 * 470 / 510, 'the frame zoomed before');
+	close((await frame(page, 'loop')).width, (1180 * 470) / 510, 'the frame zoomed before');
 	await page.getByRole('button', { name: 'Reset zoom' }).click();
 	close((await frame(page, 'all')).width, 1180, 'root');
-	close((await frame(page, 'java')).width, 1180 * 260 / total(stacks), 'java');
+	close((await frame(page, 'java')).width, (1180 * 260) / total(stacks), 'java');
 	assert.ok(await page.getByRole('button', { name: 'Reset zoom' }).isDisabled());
 });
 
 const SEARCHES = [
 	['alloc', (f) => f.includes('alloc')],
-	['recurse', (f) => f === 'recurse'], /* three times in one stack */
+	['recurse', (f) => f === 'recurse'] /* three times in one stack */,
 	['eval', (f) => f === 'eval'],
-	['main', (f) => f.includes('main')], /* a frame and frames above it, and Main.main */
-	['read', (f) => f.includes('read')], /* read below vfs_read; Thread is not read */
+	['main', (f) => f.includes('main')] /* a frame and frames above it, and Main.main */,
+	['read', (f) => f.includes('read')] /* read below vfs_read; Thread is not read */,
 	['/^(read|parse)$/', (f) => /^(read|parse)$/.test(f)],
 	['/./', () => true],
 	['/thread|LEAF/i', (f) => /thread|leaf/i.test(f)],
@@ -166,15 +200,19 @@ const SEARCHES = [
 	['名前', (f) => f.includes('名前')],
 	['t1', (f) => f.includes('t1')],
 	['not there', () => false],
-	['a.l', () => false], /* no regular expression without slashes */
+	['a.l', () => false] /* no regular expression without slashes */
 ];
 picturing('what is matched is the share of the stacks that match, whatever overlaps', {}, async (page) => {
 	for (const [query, fits] of SEARCHES) {
 		await search(page, query);
 		const result = await text(page, '.result');
-		const n = (await frames(page)).filter((f) => f.name !== 'all' && fits(f.name)).length + (query === '/./' ? 1 : 0);
+		const n =
+			(await frames(page)).filter((f) => f.name !== 'all' && fits(f.name)).length + (query === '/./' ? 1 : 0);
 		assert.ok(result.startsWith(`${matchedPercent(stacks, fits)} total (`), `${query}: ${result}`);
-		assert.ok(result.endsWith(`) · ${selfPercent(stacks, fits)} self · ${n} frame${n === 1 ? '' : 's'}`), `${query}: ${result}, not ${n}`);
+		assert.ok(
+			result.endsWith(`) · ${selfPercent(stacks, fits)} self · ${n} frame${n === 1 ? '' : 's'}`),
+			`${query}: ${result}, not ${n}`
+		);
 		assert.strictEqual(await matched(page), n);
 	}
 	await search(page, 'alloc');
@@ -185,7 +223,10 @@ picturing('what is matched is the share of the stacks that match, whatever overl
 picturing('search does not change what percentages are of', {}, async (page) => {
 	await click(page, 'loop');
 	await search(page, 'alloc');
-	assert.match(await text(page, '.result'), new RegExp('^' + matchedPercent(stacks, (f) => f === 'alloc') + ' total '));
+	assert.match(
+		await text(page, '.result'),
+		new RegExp('^' + matchedPercent(stacks, (f) => f === 'alloc') + ' total ')
+	);
 	assert.match(await text(page, '.line'), /46\.95 % of all/);
 });
 
@@ -227,7 +268,7 @@ picturing('n and N go through the matches, also those too small to see', {}, asy
 	await search(page, 'alloc');
 	await page.getByRole('button', { name: 'Next match' }).focus();
 	const seen = [];
-	for (const key of ['n', 'n', 'n', 'N'])  {
+	for (const key of ['n', 'n', 'n', 'N']) {
 		await page.keyboard.press(key);
 		seen.push((await text(page, '.result')).slice(-3));
 	}
@@ -235,7 +276,7 @@ picturing('n and N go through the matches, also those too small to see', {}, asy
 	close((await frame(page, 'alloc', 1)).width, 1180, 'the match');
 });
 
-picturing('F3 and Ctrl-F search, a second Ctrl-F is the browser\'s', {}, async (page) => {
+picturing("F3 and Ctrl-F search, a second Ctrl-F is the browser's", {}, async (page) => {
 	const focused = () => page.evaluate(() => document.activeElement?.localName);
 	await page.keyboard.press('F3');
 	assert.strictEqual(await focused(), 'input');
@@ -243,8 +284,12 @@ picturing('F3 and Ctrl-F search, a second Ctrl-F is the browser\'s', {}, async (
 	assert.strictEqual(await focused(), 'rect');
 	await page.keyboard.press('ControlOrMeta+f');
 	assert.strictEqual(await focused(), 'input');
-	const taken = await page.evaluate(() => !document.activeElement.dispatchEvent(
-		new KeyboardEvent('keydown', { key: 'f', ctrlKey: true, bubbles: true, cancelable: true })));
+	const taken = await page.evaluate(
+		() =>
+			!document.activeElement.dispatchEvent(
+				new KeyboardEvent('keydown', { key: 'f', ctrlKey: true, bubbles: true, cancelable: true })
+			)
+	);
 	assert.strictEqual(taken, false);
 });
 
@@ -260,8 +305,10 @@ picturing('the keyboard walks through the frames', {}, async (page) => {
 	};
 	await page.locator('.f rect').first().focus();
 	/* Root at the bottom: up is to the heaviest child. Siblings are by name: java, python, redis, tiny. */
-	assert.deepStrictEqual(await walk(['ArrowUp', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowUp', 'ArrowUp']),
-		['redis', 'python', 'java', 'java', 'python', 'main', 'eval', 'std::sort']);
+	assert.deepStrictEqual(
+		await walk(['ArrowUp', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowUp', 'ArrowUp']),
+		['redis', 'python', 'java', 'java', 'python', 'main', 'eval', 'std::sort']
+	);
 	assert.match(await text(page, '.live'), /^std::sort · .* · 11\.99 % of view, depth 4, 2 of 2$/);
 	assert.strictEqual(await page.locator('.ring').count(), 2);
 	assert.strictEqual(await page.locator('.f rect[tabindex="0"]').count(), 1);
@@ -296,10 +343,12 @@ picturing('zoom and search are in the address and come back', {}, async (page) =
 });
 
 picturing('every frame has an address of its own', {}, async (page) => {
-	const addresses = await page.evaluate(() => [...document.querySelectorAll('.f rect')].map((r) => {
-		r.dispatchEvent(new MouseEvent('click', { bubbles: true }));
-		return location.hash;
-	}));
+	const addresses = await page.evaluate(() =>
+		[...document.querySelectorAll('.f rect')].map((r) => {
+			r.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+			return location.hash;
+		})
+	);
 	assert.strictEqual(new Set(addresses).size, addresses.length);
 	assert.strictEqual(addresses[0], ''); /* the root is no zoom */
 });
@@ -327,37 +376,60 @@ test('an address finds the frame again in another picture of the same program', 
 
 /* WCAG contrast of two colours "rgb(r, g, b)". */
 function contrast(a, b) {
-	const light = (c) => c.map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-		.reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0) + .05;
-	const x = light(a), y = light(b);
+	const light = (c) =>
+		c
+			.map((v) => v / 255)
+			.map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+			.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0) + 0.05;
+	const x = light(a),
+		y = light(b);
 	return Math.max(x, y) / Math.min(x, y);
 }
-const rgb = (s) => s.match(/[\d.]+/g).map(Number).slice(0, 3);
+const rgb = (s) =>
+	s
+		.match(/[\d.]+/g)
+		.map(Number)
+		.slice(0, 3);
 
 for (const colorScheme of ['light', 'dark'])
-	picturing(`text is legible in ${colorScheme} mode, also on faded and matching frames`, { colorScheme }, async (page) => {
-		await search(page, 'loop');
-		await click(page, 'read', 1);
-		const colours = await page.evaluate(() => {
-			const style = (e) => getComputedStyle(e), of = (css) => style(document.querySelector(css));
-			const under = (t) => [...document.querySelectorAll('.f rect')].find((r) => !r.getAttribute('class').includes('h') &&
-				Math.abs(r.getBoundingClientRect().y - t.getBoundingClientRect().y) < 9 &&
-				t.getBoundingClientRect().x >= r.getBoundingClientRect().x - 1 &&
-				t.getBoundingClientRect().x <= r.getBoundingClientRect().right);
-			return { page: of('.bg').fill, texts: [of('.title').fill, of('.sub').fill, of('.legend text').fill, of('.line').color],
-				labels: [...document.querySelectorAll('.t text')].map((t) => ({ name: t.textContent, fill: style(t).fill,
-					under: style(under(t)).fill, opacity: +style(under(t)).fillOpacity })) };
-		});
-		const ground = rgb(colours.page);
-		assert.ok(colorScheme === 'dark' ? ground[0] < 50 : ground[0] > 240, `the page is ${ground}`);
-		for (const t of colours.texts)
-			assert.ok(contrast(rgb(t), ground) >= 4.5, `${t} on the page`);
-		assert.ok(colours.labels.length >= 6);
-		for (const l of colours.labels) {
-			const under = rgb(l.under).map((v, i) => v * l.opacity + ground[i] * (1 - l.opacity));
-			assert.ok(contrast(rgb(l.fill), under) >= 4.5, `${l.name}: ${contrast(rgb(l.fill), under)}`);
+	picturing(
+		`text is legible in ${colorScheme} mode, also on faded and matching frames`,
+		{ colorScheme },
+		async (page) => {
+			await search(page, 'loop');
+			await click(page, 'read', 1);
+			const colours = await page.evaluate(() => {
+				const style = (e) => getComputedStyle(e),
+					of = (css) => style(document.querySelector(css));
+				const under = (t) =>
+					[...document.querySelectorAll('.f rect')].find(
+						(r) =>
+							!r.getAttribute('class').includes('h') &&
+							Math.abs(r.getBoundingClientRect().y - t.getBoundingClientRect().y) < 9 &&
+							t.getBoundingClientRect().x >= r.getBoundingClientRect().x - 1 &&
+							t.getBoundingClientRect().x <= r.getBoundingClientRect().right
+					);
+				return {
+					page: of('.bg').fill,
+					texts: [of('.title').fill, of('.sub').fill, of('.legend text').fill, of('.line').color],
+					labels: [...document.querySelectorAll('.t text')].map((t) => ({
+						name: t.textContent,
+						fill: style(t).fill,
+						under: style(under(t)).fill,
+						opacity: +style(under(t)).fillOpacity
+					}))
+				};
+			});
+			const ground = rgb(colours.page);
+			assert.ok(colorScheme === 'dark' ? ground[0] < 50 : ground[0] > 240, `the page is ${ground}`);
+			for (const t of colours.texts) assert.ok(contrast(rgb(t), ground) >= 4.5, `${t} on the page`);
+			assert.ok(colours.labels.length >= 6);
+			for (const l of colours.labels) {
+				const under = rgb(l.under).map((v, i) => v * l.opacity + ground[i] * (1 - l.opacity));
+				assert.ok(contrast(rgb(l.fill), under) >= 4.5, `${l.name}: ${contrast(rgb(l.fill), under)}`);
+			}
 		}
-	});
+	);
 
 test('names are text, whatever they look like', async () => {
 	const hostile = draw(dir, 'hostile', HOSTILE, ['--title', '</title><script>window.pwned=7</script>']);
@@ -373,9 +445,7 @@ test('names are text, whatever they look like', async () => {
 		assert.strictEqual(await page.locator('script').count(), 1);
 		assert.strictEqual(await page.locator('img').count(), 0);
 		const names = (await frames(page)).map((f) => f.name);
-		for (const s of parse(HOSTILE))
-			for (const f of s.frames.filter(Boolean))
-				assert.ok(names.includes(f), f);
+		for (const s of parse(HOSTILE)) for (const f of s.frames.filter(Boolean)) assert.ok(names.includes(f), f);
 		assert.strictEqual(await text(page, '.title'), '</title><script>window.pwned=7</script>');
 	});
 });
@@ -383,19 +453,27 @@ test('names are text, whatever they look like', async () => {
 /* Nothing sticks out of the window, labels stay inside their frames, legend and controls do not overlap. */
 async function checkLayout(page, width) {
 	const bad = await page.evaluate((width) => {
-		const out = [], boxes = (css) => [...document.querySelectorAll(css)].map((e) => [e, e.getBoundingClientRect()]);
+		const out = [],
+			boxes = (css) => [...document.querySelectorAll(css)].map((e) => [e, e.getBoundingClientRect()]);
 		const rects = boxes('.f rect').filter(([, b]) => b.width > 0);
-		for (const [e, b] of [...boxes('.title'), ...boxes('.sub tspan'), ...boxes('.legend > g'), ...boxes('.bar > *'), ...rects])
-			if (b.left < -.5 || b.right > width + .5)
-				out.push(`${e.textContent} from ${b.left} to ${b.right}`);
+		for (const [e, b] of [
+			...boxes('.title'),
+			...boxes('.sub tspan'),
+			...boxes('.legend > g'),
+			...boxes('.bar > *'),
+			...rects
+		])
+			if (b.left < -0.5 || b.right > width + 0.5) out.push(`${e.textContent} from ${b.left} to ${b.right}`);
 		for (const [e, b] of boxes('.t text'))
 			if (!rects.some(([, r]) => b.left >= r.left && b.right <= r.right + 1 && Math.abs(b.top - r.top) < 6))
 				out.push(`label ${e.textContent} is outside of its frame`);
 		const parts = [...boxes('.title'), ...boxes('.sub tspan'), ...boxes('.legend > g'), ...boxes('.bar')];
-		parts.forEach(([e, b], i) => parts.slice(i + 1).forEach(([f, c]) => {
-			if (b.left < c.right - 1 && c.left < b.right - 1 && b.top < c.bottom - 1.5 && c.top < b.bottom - 1.5)
-				out.push(`${e.textContent} overlaps ${f.textContent}`);
-		}));
+		parts.forEach(([e, b], i) =>
+			parts.slice(i + 1).forEach(([f, c]) => {
+				if (b.left < c.right - 1 && c.left < b.right - 1 && b.top < c.bottom - 1.5 && c.top < b.bottom - 1.5)
+					out.push(`${e.textContent} overlaps ${f.textContent}`);
+			})
+		);
 		return out;
 	}, width);
 	assert.deepStrictEqual(bad, []);
@@ -404,7 +482,10 @@ async function checkLayout(page, width) {
 picturing('the layout follows the window', {}, async (page) => {
 	for (const width of [1200, 1700, 700, 360, 320]) {
 		await page.setViewportSize({ width, height: 600 });
-		await page.waitForFunction((w) => Math.abs(document.querySelector('.f rect').getBoundingClientRect().width - w) < 1, width - 20);
+		await page.waitForFunction(
+			(w) => Math.abs(document.querySelector('.f rect').getBoundingClientRect().width - w) < 1,
+			width - 20
+		);
 		await checkLayout(page, width);
 	}
 	await click(page, 'loop');
@@ -434,7 +515,8 @@ test('a high picture starts at its root, and the controls stay in sight', async 
 test('pruned frames keep their place and are found by nothing', async () => {
 	const many = Array.from({ length: 3000 }, (_, i) => `main;f${i} ${i === 7 ? 3000 : 1}`).join('\n') + '\n';
 	await open(draw(dir, 'pruned', many, ['--min-width', '1']), {}, async (page) => {
-		const all = await frames(page), rest = all.find((f) => f.name.includes('below'));
+		const all = await frames(page),
+			rest = all.find((f) => f.name.includes('below'));
 		assert.strictEqual(all.length, 4);
 		assert.strictEqual(rest.name, '2,999 frames below 1 px');
 		assert.strictEqual(rest.value, 2999);
@@ -448,7 +530,7 @@ test('pruned frames keep their place and are found by nothing', async () => {
 
 test('a match is never too narrow to see', async () => {
 	await open(draw(dir, 'sliver', 'main;wide 9000\nmain;sliver 1\n'), {}, async (page) => {
-		assert.ok((await frame(page, 'sliver')).width < .2);
+		assert.ok((await frame(page, 'sliver')).width < 0.2);
 		await search(page, 'sliver');
 		assert.ok((await frame(page, 'sliver')).width >= 1);
 	});
@@ -456,24 +538,34 @@ test('a match is never too narrow to see', async () => {
 
 test('it works inside a page, several at once, and leaves the page alone', async () => {
 	const svg = fs.readFileSync(picture, 'utf8').replace(/^<\?xml.*\n/, '');
-	const page = `<!DOCTYPE html><meta charset="utf-8"><title>t</title><body style="margin:0"><p class="title">x</p>` +
+	const page =
+		`<!DOCTYPE html><meta charset="utf-8"><title>t</title><body style="margin:0"><p class="title">x</p>` +
 		`<div id="one" style="width:500px">${svg}</div><div id="two" style="width:700px">${svg}</div>`;
 	const server = http.createServer((_, response) => {
-		response.writeHead(200, { 'content-type': 'text/html', 'content-security-policy': "connect-src 'none'; img-src data:" });
+		response.writeHead(200, {
+			'content-type': 'text/html',
+			'content-security-policy': "connect-src 'none'; img-src data:"
+		});
 		response.end(page);
 	});
 	await new Promise((done) => server.listen(0, '127.0.0.1', done));
-	const context = await browser.newContext(), tab = await context.newPage(), errors = [];
+	const context = await browser.newContext(),
+		tab = await context.newPage(),
+		errors = [];
 	tab.on('pageerror', (e) => errors.push(e.message));
 	const url = `http://127.0.0.1:${server.address().port}/`;
 	await tab.goto(url);
-	const width = (id, name) => tab.$$eval(`#${id} .f rect`, (list, name) =>
-		list.find((r) => r.textContent.startsWith(name + '\n')).getBoundingClientRect().width, name);
+	const width = (id, name) =>
+		tab.$$eval(
+			`#${id} .f rect`,
+			(list, name) => list.find((r) => r.textContent.startsWith(name + '\n')).getBoundingClientRect().width,
+			name
+		);
 	close(await width('one', 'all'), 480, 'first root');
 	close(await width('two', 'all'), 680, 'second root');
 	await tab.locator('#one .f rect', { hasText: 'loop' }).click();
 	close(await width('one', 'loop'), 480, 'zoomed');
-	close(await width('two', 'loop'), 680 * 470 / total(stacks), 'not zoomed');
+	close(await width('two', 'loop'), (680 * 470) / total(stacks), 'not zoomed');
 	assert.strictEqual(await tab.evaluate(() => location.href), url);
 	await tab.keyboard.press('/');
 	assert.strictEqual(await tab.evaluate(() => document.activeElement.closest('div[id]').id), 'one');
@@ -486,27 +578,29 @@ test('it works inside a page, several at once, and leaves the page alone', async
 test('it is a picture without its script, too', async () => {
 	const page = path.join(dir, 'img.html');
 	fs.writeFileSync(page, `<!DOCTYPE html><body style="margin:0"><img src="flame.svg">`);
-	const context = await browser.newContext({ viewport: { width: 1200, height: 400 } }), tab = await context.newPage();
+	const context = await browser.newContext({ viewport: { width: 1200, height: 400 } }),
+		tab = await context.newPage();
 	await tab.goto(pathToFileURL(page).href);
 	const size = await tab.locator('img').evaluate((i) => [i.naturalWidth, i.naturalHeight]);
 	assert.strictEqual(size[0], 1200);
 	assert.ok(size[1] > 150 && size[1] < 400, String(size));
 	await context.close();
-	const silent = await browser.newContext({ javaScriptEnabled: false }), still = await silent.newPage();
+	const silent = await browser.newContext({ javaScriptEnabled: false }),
+		still = await silent.newPage();
 	await still.goto(pathToFileURL(picture).href);
-	assert.ok(await still.locator('.t text', { hasText: 'loop' }).count() > 0);
+	assert.ok((await still.locator('.t text', { hasText: 'loop' }).count()) > 0);
 	assert.strictEqual(await still.locator('svg.cf').first().getAttribute('role'), 'img');
 	await silent.close();
 });
 
 test('20,000 rectangles can be used', async () => {
 	const lines = [];
-	for (let i = 0; i < 9900; i++)
-		lines.push(`main;g${i % 100};f${i};leaf${i} ${1 + i % 3}`);
+	for (let i = 0; i < 9900; i++) lines.push(`main;g${i % 100};f${i};leaf${i} ${1 + (i % 3)}`);
 	await open(draw(dir, 'large', lines.join('\n') + '\n', ['--min-width', '0.01']), {}, async (page) => {
 		assert.strictEqual((await frames(page)).length, 2 + 100 + 2 * 9900);
 		const ms = await page.evaluate(() => {
-			const from = performance.now(), r = document.querySelectorAll('.f rect')[2];
+			const from = performance.now(),
+				r = document.querySelectorAll('.f rect')[2];
 			r.dispatchEvent(new MouseEvent('click', { bubbles: true }));
 			r.getBoundingClientRect();
 			return performance.now() - from;

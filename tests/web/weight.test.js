@@ -10,7 +10,8 @@ const ts = require('typescript');
 const zlib = require('node:zlib');
 const { project, program, tempDir } = require('./picture.js');
 
-const FIRST_MAX = 55000, ALL_MAX = 120000;
+const FIRST_MAX = 55000,
+	ALL_MAX = 120000;
 let server, url;
 
 before(async () => {
@@ -25,35 +26,46 @@ after(() => server?.kill());
 const files = new Map();
 function load(address) {
 	if (!files.has(address))
-		files.set(address, new Promise((resolve, reject) => http.get(address, { headers: { 'Accept-Encoding': 'gzip' } }, (answer) => {
-			const pieces = [];
-			answer.on('data', (piece) => pieces.push(piece));
-			answer.on('end', () => {
-				const packed = Buffer.concat(pieces);
-				if (answer.statusCode === 200)
-					assert.strictEqual(answer.headers['content-encoding'], 'gzip', address);
-				resolve({ status: answer.statusCode, bytes: packed.length, text: answer.statusCode === 200 ? String(zlib.gunzipSync(packed)) : '' });
-			});
-		}).on('error', reject)));
+		files.set(
+			address,
+			new Promise((resolve, reject) =>
+				http
+					.get(address, { headers: { 'Accept-Encoding': 'gzip' } }, (answer) => {
+						const pieces = [];
+						answer.on('data', (piece) => pieces.push(piece));
+						answer.on('end', () => {
+							const packed = Buffer.concat(pieces);
+							if (answer.statusCode === 200)
+								assert.strictEqual(answer.headers['content-encoding'], 'gzip', address);
+							resolve({
+								status: answer.statusCode,
+								bytes: packed.length,
+								text: answer.statusCode === 200 ? String(zlib.gunzipSync(packed)) : ''
+							});
+						});
+					})
+					.on('error', reject)
+			)
+		);
 	return files.get(address);
 }
 
 /* What a script imports before it runs. */
 function imports(text) {
 	const source = ts.createSourceFile('x.js', text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
-	return source.statements.filter((s) => (ts.isImportDeclaration(s) || ts.isExportDeclaration(s)) && s.moduleSpecifier).map((s) => s.moduleSpecifier.text);
+	return source.statements
+		.filter((s) => (ts.isImportDeclaration(s) || ts.isExportDeclaration(s)) && s.moduleSpecifier)
+		.map((s) => s.moduleSpecifier.text);
 }
 const links = (text) => [...text.matchAll(/<(?:script|link|img)\b[^>]*?\b(?:src|href)="([^"]+)"/g)].map((m) => m[1]);
 
 async function follow(address, seen) {
-	if (seen.has(address))
-		return;
+	if (seen.has(address)) return;
 	const { status, bytes, text } = await load(address);
 	assert.strictEqual(status, 200, address);
 	seen.set(address, bytes);
 	const next = address.endsWith('.js') ? imports(text) : address === url ? links(text) : [];
-	for (const one of next)
-		await follow(String(new URL(one, address)), seen);
+	for (const one of next) await follow(String(new URL(one, address)), seen);
 }
 
 function check(t, name, sizes, max) {
@@ -75,11 +87,11 @@ test('the first screen loads no more than it may', async (t) => {
 });
 
 test('all files together are no larger than they may be', async (t) => {
-	const all = new Map(), web = path.join(project, 'web');
+	const all = new Map(),
+		web = path.join(project, 'web');
 	for (const name of fs.readdirSync(web, { recursive: true }).sort()) {
 		const { status, bytes } = await load(url + name);
-		if (status === 200)
-			all.set(url + name, bytes);
+		if (status === 200) all.set(url + name, bytes);
 	}
 	check(t, 'everything', all, ALL_MAX);
 });

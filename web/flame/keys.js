@@ -3,7 +3,8 @@ import { sentence } from './tip.js';
 
 /** @typedef {import('../flame.js').Flame} Flame */
 
-const PAN_PART = 0.2, ZOOM_STEP = 1.5;
+const PAN_PART = 0.2,
+	ZOOM_STEP = 1.5;
 
 export class Keys {
 	/** @param {Flame} flame */
@@ -11,8 +12,7 @@ export class Keys {
 		const { canvas } = flame;
 		this.flame = flame;
 		canvas.addEventListener('keydown', (e) => {
-			if (!e.altKey && !e.ctrlKey && !e.metaKey && this.press(e.key, e.shiftKey))
-				e.preventDefault();
+			if (!e.altKey && !e.ctrlKey && !e.metaKey && this.press(e.key, e.shiftKey)) e.preventDefault();
 		});
 		canvas.addEventListener('focus', () => this.moveTo(flame.focus));
 		canvas.addEventListener('blur', () => flame.placeRings());
@@ -20,40 +20,51 @@ export class Keys {
 	/** Whether the key was ours. @param {string} key @param {boolean} shift */
 	press(key, shift) {
 		const { flame } = this;
-		if (key.startsWith('Arrow'))
-			this.moveTo(this.target(key));
-		else if (key === 'Home')
-			this.moveTo(0);
-		else if (key === 'ContextMenu' || shift && (key === 'F10' || key === 'Enter'))
-			this.menu();
-		else if (key === 'Enter' || key === ' ')
-			flame.select(flame.focus, true);
-		else if (key === 'Escape' || key === '0')
-			flame.reset();
-		else
-			return this.command(key);
+		if (key.startsWith('Arrow')) this.moveTo(this.target(key));
+		else if (key === 'Home') this.moveTo(0);
+		else if (key === 'ContextMenu' || (shift && (key === 'F10' || key === 'Enter'))) this.menu();
+		else if (key === 'Enter' || key === ' ') flame.select(flame.focus, true);
+		else if (key === 'Escape' || key === '0') flame.reset();
+		else return this.command(key);
 		return true;
 	}
 	/** @param {string} key */
 	command(key) {
-		const { flame } = this, { x0, x1 } = flame.view, by = (x1 - x0) * PAN_PART;
+		const { flame } = this,
+			{ x0, x1 } = flame.view,
+			by = (x1 - x0) * PAN_PART;
 		/** @type {{[key: string]: () => void}} */
 		const commands = {
-			n: () => { flame.next(); }, N: () => { flame.previous(); }, i: () => flame.flip(), c: () => flame.cycleMode(),
-				d: () => flame.dock(),
-			'+': () => flame.zoomAt(flame.width / 2, ZOOM_STEP), '-': () => flame.zoomAt(flame.width / 2, 1 / ZOOM_STEP),
-			'[': () => flame.setView(x0 - by, x1 - by), ']': () => flame.setView(x0 + by, x1 + by),
+			n: () => {
+				flame.next();
+			},
+			N: () => {
+				flame.previous();
+			},
+			i: () => flame.flip(),
+			c: () => flame.cycleMode(),
+			d: () => flame.dock(),
+			'+': () => flame.zoomAt(flame.width / 2, ZOOM_STEP),
+			'-': () => flame.zoomAt(flame.width / 2, 1 / ZOOM_STEP),
+			'[': () => flame.setView(x0 - by, x1 - by),
+			']': () => flame.setView(x0 + by, x1 + by)
 		};
-		if (!Object.hasOwn(commands, key))
-			return false;
+		if (!Object.hasOwn(commands, key)) return false;
 		commands[key]();
 		return true;
 	}
 	/** Where an arrow leads to; nowhere is where one is. @param {string} key */
 	target(key) {
-		const { layout, focus, flipped } = this.flame, down = flipped ? 'ArrowUp' : 'ArrowDown';
-		const to = key === 'ArrowLeft' ? layout.beside(focus, -1) : key === 'ArrowRight' ? layout.beside(focus, 1) :
-			key === down ? layout.heaviest(focus) : layout.up(focus);
+		const { layout, focus, flipped } = this.flame,
+			down = flipped ? 'ArrowUp' : 'ArrowDown';
+		const to =
+			key === 'ArrowLeft'
+				? layout.beside(focus, -1)
+				: key === 'ArrowRight'
+					? layout.beside(focus, 1)
+					: key === down
+						? layout.heaviest(focus)
+						: layout.up(focus);
 		return to < 0 ? focus : to;
 	}
 	/** @param {number} node */
@@ -66,7 +77,9 @@ export class Keys {
 		flame.emit('select', { node });
 	}
 	menu() {
-		const { flame } = this, { view, layout, focus } = flame, px = flame.width / (view.x1 - view.x0);
+		const { flame } = this,
+			{ view, layout, focus } = flame,
+			px = flame.width / (view.x1 - view.x0);
 		const x = Math.max(0, Math.min(flame.width, (layout.start[focus] - view.x0) * px)) + 8;
 		flame.menu(focus, x, flame.top(flame.tree.depth[focus]) + flame.rowHeight);
 	}

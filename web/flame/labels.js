@@ -5,7 +5,9 @@ import { nameOf } from './tip.js';
 /** @typedef {import('./layout.js').Layout} Layout */
 /** @typedef {import('./raster.js').Raster} Raster */
 
-const FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace', PAD = 3, HATCH = 6;
+const FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
+	PAD = 3,
+	HATCH = 6;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 
 /** As much of a text as goes into this many columns of a fixed-width font; East Asian characters take two. fromEnd: its
@@ -13,16 +15,15 @@ const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f
  * @param {string} text @param {number} columns @param {boolean} [fromEnd] */
 export function fit(text, columns, fromEnd) {
 	if (!WIDE.test(text)) {
-		if (text.length <= columns)
-			return text;
+		if (text.length <= columns) return text;
 		return columns < 3 ? '' : fromEnd ? '…' + text.slice(1 - columns) : text.slice(0, columns - 1) + '…';
 	}
-	const chars = Array.from(text.slice(0, 2 * columns + 2)), width = (/** @type {string} */ c) => WIDE.test(c) ? 2 : 1;
-	if (chars.reduce((sum, c) => sum + width(c), 0) <= columns && text.length <= 2 * columns + 2)
-		return text;
-	let room = columns - 1, i = 0;
-	while (i < chars.length && width(chars[i]) <= room)
-		room -= width(chars[i++]);
+	const chars = Array.from(text.slice(0, 2 * columns + 2)),
+		width = (/** @type {string} */ c) => (WIDE.test(c) ? 2 : 1);
+	if (chars.reduce((sum, c) => sum + width(c), 0) <= columns && text.length <= 2 * columns + 2) return text;
+	let room = columns - 1,
+		i = 0;
+	while (i < chars.length && width(chars[i]) <= room) room -= width(chars[i++]);
 	return columns < 3 ? '' : chars.slice(0, i).join('') + '…';
 }
 
@@ -34,32 +35,42 @@ export class Labels {
 	 * @param {Raster} raster @param {Layout} l @param {{ratio: number, rowHeight: number, alignEnd: boolean, top: (row:
 	 * number) => number}} how */
 	draw(raster, l, { ratio, rowHeight, alignEnd, top }) {
-		const { ctx, labels, nLabels, pixels, width } = raster, { tree } = l, pad = PAD * ratio,
+		const { ctx, labels, nLabels, pixels, width } = raster,
+			{ tree } = l,
+			pad = PAD * ratio,
 			size = rowHeight > 20 ? 13 : 12;
 		ctx.font = `${size * ratio}px ${FONT}`;
 		ctx.textBaseline = 'middle';
 		const column = ctx.measureText('0').width;
 		let isLight;
 		for (let k = 0; k < 3 * nLabels; k += 3) {
-			const node = labels[k], left = labels[k + 1], right = labels[k + 2], y = top(tree.depth[node]) * ratio;
+			const node = labels[k],
+				left = labels[k + 1],
+				right = labels[k + 2],
+				y = top(tree.depth[node]) * ratio;
 			const at = Math.max(0, Math.min(raster.height - 1, Math.round(y + 1))) * width + left,
 				light = this.isDark(pixels[at]);
 			if (isDivider(l, node)) {
 				hatch(ctx, left, y, right, y + (rowHeight - 1) * ratio, HATCH * ratio);
 				continue;
 			}
-			if (light !== isLight)
-				ctx.fillStyle = light ? '#fff' : '#111';
+			if (light !== isLight) ctx.fillStyle = light ? '#fff' : '#111';
 			isLight = light;
-			ctx.fillText(fit(nameOf(l, node), (right - left - 2 * pad) / column | 0, alignEnd), left + pad,
-				y + rowHeight / 2 * ratio);
+			ctx.fillText(
+				fit(nameOf(l, node), ((right - left - 2 * pad) / column) | 0, alignEnd),
+				left + pad,
+				y + (rowHeight / 2) * ratio
+			);
 		}
 	}
 	/** @param {number} pixel */
 	isDark(pixel) {
 		let dark = this.darkness.get(pixel);
 		if (dark === undefined)
-			this.darkness.set(pixel, dark = isDark((pixel & 255) << 16 | pixel & 0xff00 | pixel >>> 16 & 255));
+			this.darkness.set(
+				pixel,
+				(dark = isDark(((pixel & 255) << 16) | (pixel & 0xff00) | ((pixel >>> 16) & 255)))
+			);
 		return dark;
 	}
 }

@@ -29,7 +29,8 @@ export class Legend {
 	}
 	/** @param {ReturnType<typeof legend>[number]} line @param {Paint} paint */
 	button(line, paint) {
-		const button = element('button', 'flame-group'), swatch = element('span', 'flame-swatch');
+		const button = element('button', 'flame-group'),
+			swatch = element('span', 'flame-swatch');
 		button.setAttribute('type', 'button');
 		const group = paint.groups[line.groups.length === 1 ? line.groups[0] : -1];
 		swatch.style.backgroundColor = '#' + (group ? fillOf(group, 2) : line.rgb).toString(16).padStart(6, '0');
@@ -42,15 +43,14 @@ export class Legend {
 		const only = this.chosen.size === 1 && this.chosen.has(label);
 		if (!more) {
 			this.chosen.clear();
-			if (!only)
-				this.chosen.add(label);
-		} else if (!this.chosen.delete(label))
-			this.chosen.add(label);
+			if (!only) this.chosen.add(label);
+		} else if (!this.chosen.delete(label)) this.chosen.add(label);
 		this.tell();
 	}
 	tell() {
-		this.lines.forEach((line, i) => this.box.children[i].setAttribute('aria-pressed',
-			String(this.chosen.has(line.label))));
+		this.lines.forEach((line, i) =>
+			this.box.children[i].setAttribute('aria-pressed', String(this.chosen.has(line.label)))
+		);
 		this.onChange(new Set(this.lines.filter((line) => this.chosen.has(line.label)).flatMap((line) => line.groups)));
 	}
 }

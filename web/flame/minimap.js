@@ -26,8 +26,7 @@ export class Minimap {
 			to(e);
 		});
 		box.addEventListener('pointermove', (e) => {
-			if (box.hasPointerCapture(e.pointerId))
-				to(e);
+			if (box.hasPointerCapture(e.pointerId)) to(e);
 		});
 	}
 	/** @param {number} width @param {number} ratio  pixels of the device per pixel */
@@ -39,15 +38,18 @@ export class Minimap {
 	/** @param {Layout} l @param {Inks} inks @param {{order: Uint32Array, first: Uint32Array}} matches
 	 * @param {{background: number, run: number, match: number, flipped: boolean}} look */
 	draw(l, inks, matches, look) {
-		const { raster } = this, all = { x0: l.start[0], x1: l.start[0] + l.width[0] || 1 };
+		const { raster } = this,
+			all = { x0: l.start[0], x1: l.start[0] + l.width[0] || 1 };
 		raster.begin(look.background, look.run);
 		const shown = Math.min(l.rows, raster.height);
 		for (let k = 0; k < shown; k++) {
-			const row = Math.floor(k * l.rows / shown), place = look.flipped ? shown - 1 - k : k;
-			const top = Math.round(place * raster.height / shown), bottom = Math.round((place + 1) * raster.height / shown);
+			const row = Math.floor((k * l.rows) / shown),
+				place = look.flipped ? shown - 1 - k : k;
+			const top = Math.round((place * raster.height) / shown),
+				bottom = Math.round(((place + 1) * raster.height) / shown);
 			raster.clearLine();
 			raster.putNodes(l, l.order, l.first[row], l.first[row + 1], all, inks, Infinity);
-			for (let r = row; r < Math.floor((k + 1) * l.rows / shown); r++)
+			for (let r = row; r < Math.floor(((k + 1) * l.rows) / shown); r++)
 				raster.putMatches(l, matches.order, matches.first[r], matches.first[r + 1], all, look.match);
 			raster.putLine(top, bottom + (bottom - top < 4 ? 1 : 0));
 		}
@@ -55,8 +57,9 @@ export class Minimap {
 	}
 	/** @param {Layout} l @param {Window} w */
 	frame(l, w) {
-		const all = l.width[0] || 1, { style } = this.view, percent = (/** @type {number} */ part) => 100 * Math.max(0,
-			Math.min(1, part)) + '%';
+		const all = l.width[0] || 1,
+			{ style } = this.view,
+			percent = (/** @type {number} */ part) => 100 * Math.max(0, Math.min(1, part)) + '%';
 		style.left = percent((w.x0 - l.start[0]) / all);
 		style.right = percent(1 - (w.x1 - l.start[0]) / all);
 		style.top = percent(w.y0);

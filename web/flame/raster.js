@@ -9,19 +9,20 @@
 
 /** 0xrrggbb as a pixel. @param {number} rgb */
 export function pixel(rgb) {
-	return (0xff000000 | (rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16) >>> 0;
+	return (0xff000000 | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
 }
 /** Halfway between two pixels. @param {number} a @param {number} b */
 function half(a, b) {
-	return (((a & 0xfefefe) >>> 1) + ((b & 0xfefefe) >>> 1) | 0xff000000) >>> 0;
+	return ((((a & 0xfefefe) >>> 1) + ((b & 0xfefefe) >>> 1)) | 0xff000000) >>> 0;
 }
 
 export class Raster {
 	/** @param {HTMLCanvasElement} canvas */
 	constructor(canvas) {
 		this.canvas = canvas;
-		this.ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { alpha: false,
-			willReadFrequently: true }));
+		this.ctx = /** @type {CanvasRenderingContext2D} */ (
+			canvas.getContext('2d', { alpha: false, willReadFrequently: true })
+		);
 		this.image = this.ctx.createImageData(1, 1);
 		this.pixels = new Uint32Array(1);
 		/* The row that is being made. */
@@ -59,27 +60,31 @@ export class Raster {
 	 * @param {Inks} inks
 	 * @param {number} labelWidth */
 	putNodes(l, order, from, to, view, inks, labelWidth) {
-		const { start, width } = l, { frame } = l.tree, { colours, steps, ofNode, ofFrame, step } = inks, { line, background,
-			run } = this;
-		const px = this.width / (view.x1 - view.x0), end = this.width;
+		const { start, width } = l,
+			{ frame } = l.tree,
+			{ colours, steps, ofNode, ofFrame, step } = inks,
+			{ line, background, run } = this;
+		const px = this.width / (view.x1 - view.x0),
+			end = this.width;
 		let k = Math.max(from, l.after(order, from, to, view.x0) - 1);
 		while (k < to) {
-			const i = order[k], a = (start[i] - view.x0) * px, w = width[i] * px;
-			if (a >= end)
-				break;
+			const i = order[k],
+				a = (start[i] - view.x0) * px,
+				w = width[i] * px;
+			if (a >= end) break;
 			if (w < 1) {
 				const p = a < 0 ? 0 : a | 0;
-				if (w > 0 && a + w > 0 && line[p] === background)
-					line[p] = run;
+				if (w > 0 && a + w > 0 && line[p] === background) line[p] = run;
 				k = this.skip(l, order, k, to, view.x0 + (p + 1) / px);
 				continue;
 			}
 			k++;
-			const left = a < 0 ? 0 : Math.round(a), right = Math.min(end, Math.round(a + w));
-			const group = ofNode ? ofNode[i] : ofFrame ? ofFrame[frame[i]] : 0, colour = colours[group * steps + step[frame[i]]];
+			const left = a < 0 ? 0 : Math.round(a),
+				right = Math.min(end, Math.round(a + w));
+			const group = ofNode ? ofNode[i] : ofFrame ? ofFrame[frame[i]] : 0,
+				colour = colours[group * steps + step[frame[i]]];
 			this.span(left, right, colour);
-			if (right - left >= labelWidth)
-				this.label(i, left, right);
+			if (right - left >= labelWidth) this.label(i, left, right);
 		}
 	}
 	/** After order[k], the last one that begins before x (it may be wide), else the next one. It is near as a rule, so
@@ -87,25 +92,21 @@ export class Raster {
 	 * @param {Layout} l @param {Uint32Array} order @param {number} k @param {number} to @param {number} x */
 	skip(l, order, k, to, x) {
 		const { start } = l;
-		let stride = 1, low = k;
-		for (; k + stride < to && start[order[k + stride]] < x; stride *= 2)
-			low = k + stride;
+		let stride = 1,
+			low = k;
+		for (; k + stride < to && start[order[k + stride]] < x; stride *= 2) low = k + stride;
 		for (let high = Math.min(to, k + stride); high - low > 1;) {
 			const middle = (low + high) >>> 1;
-			if (start[order[middle]] < x)
-				low = middle;
-			else
-				high = middle;
+			if (start[order[middle]] < x) low = middle;
+			else high = middle;
 		}
 		return Math.max(k + 1, low);
 	}
 	/** @param {number} left @param {number} right @param {number} colour */
 	span(left, right, colour) {
 		const { line } = this;
-		for (let p = left; p < right; p++)
-			line[p] = colour;
-		if (right - left > 2)
-			line[right - 1] = half(colour, this.background);
+		for (let p = left; p < right; p++) line[p] = colour;
+		if (right - left > 2) line[right - 1] = half(colour, this.background);
 	}
 	/** @param {number} node @param {number} left @param {number} right */
 	label(node, left, right) {
@@ -120,35 +121,35 @@ export class Raster {
 	 * @param {Layout} l @param {Uint32Array} order @param {number} from @param {number} to @param {View} view
 	 * @param {number} colour */
 	putMatches(l, order, from, to, view, colour) {
-		const { start, width } = l, px = this.width / (view.x1 - view.x0);
+		const { start, width } = l,
+			px = this.width / (view.x1 - view.x0);
 		let k = Math.max(from, l.after(order, from, to, view.x0) - 1);
 		while (k < to) {
-			const i = order[k], a = (start[i] - view.x0) * px, b = a + width[i] * px;
-			if (a >= this.width)
-				break;
+			const i = order[k],
+				a = (start[i] - view.x0) * px,
+				b = a + width[i] * px;
+			if (a >= this.width) break;
 			const left = a < 0 ? 0 : b - a < 1 ? a | 0 : Math.round(a);
-			if (b > 0 && width[i] > 0)
-				this.span(left, Math.min(this.width, Math.max(left + 1, Math.round(b))), colour);
+			if (b > 0 && width[i] > 0) this.span(left, Math.min(this.width, Math.max(left + 1, Math.round(b))), colour);
 			k = b - a < 1 ? this.skip(l, order, k, to, view.x0 + (left + 1) / px) : k + 1;
 		}
 	}
 	/** The line becomes rows of pixels top … bottom - 1, of which the last is the gap to the next row.
 	 * @param {number} top @param {number} bottom */
 	putLine(top, bottom) {
-		const { line, lines, pixels, width } = this, to = Math.min(this.height, bottom - 1);
+		const { line, lines, pixels, width } = this,
+			to = Math.min(this.height, bottom - 1);
 		lines.top = Math.min(lines.top, Math.max(0, top));
 		lines.bottom = Math.max(lines.bottom, Math.min(this.height, bottom));
-		for (let y = Math.max(0, top); y < to; y++)
-			pixels.set(line, y * width);
-		if (bottom < 1 || bottom > this.height)
-			return;
-		for (let p = 0, at = (bottom - 1) * width; p < width; p++)
-			pixels[at + p] = half(line[p], this.background);
+		for (let y = Math.max(0, top); y < to; y++) pixels.set(line, y * width);
+		if (bottom < 1 || bottom > this.height) return;
+		for (let p = 0, at = (bottom - 1) * width; p < width; p++) pixels[at + p] = half(line[p], this.background);
 	}
 	/** What is not covered any more becomes background; what was background in the picture before is not touched. */
 	show() {
-		const { width, lines, last } = this, top = Math.min(lines.top, last.top), bottom = Math.max(lines.bottom,
-			last.bottom);
+		const { width, lines, last } = this,
+			top = Math.min(lines.top, last.top),
+			bottom = Math.max(lines.bottom, last.bottom);
 		this.pixels.fill(this.background, top * width, Math.max(top, lines.top) * width);
 		this.pixels.fill(this.background, Math.max(top, lines.bottom) * width, bottom * width);
 		this.ctx.putImageData(this.image, 0, 0, 0, top, width, Math.max(0, bottom - top));

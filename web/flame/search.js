@@ -11,8 +11,7 @@ const LONGEST = 4096; /* characters of a name that are looked at */
 /** @param {string} text @returns {(name: string) => boolean} throws an Error in words that can be shown */
 export function matcher(text) {
 	const re = /^\/(.+)\/(i?)$/s.exec(text);
-	if (!re)
-		return (name) => name.includes(text);
+	if (!re) return (name) => name.includes(text);
 	try {
 		const expression = new RegExp(re[1], re[2]);
 		return (name) => expression.test(name.length > LONGEST ? name.slice(0, LONGEST) : name);
@@ -27,12 +26,13 @@ export function nothingFound(text = '', error = '') {
 /** Frames that match, 1 each. Every name is tested once, however many frames have it.
  * @param {Tree} t @param {(name: string) => boolean} test */
 function matchingFrames(t, test) {
-	const { count, name, nameId, kind } = t.frames, known = new Map(), hit = new Uint8Array(count);
+	const { count, name, nameId, kind } = t.frames,
+		known = new Map(),
+		hit = new Uint8Array(count);
 	for (let i = 1; i < count; i++) {
 		const id = nameId[i];
 		let is = known.get(id);
-		if (is === undefined)
-			known.set(id, is = test(name[i]));
+		if (is === undefined) known.set(id, (is = test(name[i])));
 		hit[i] = is && kind[i] !== 'rest' ? 1 : 0;
 	}
 	return hit;
@@ -40,30 +40,24 @@ function matchingFrames(t, test) {
 /** The nodes with these frames, in pre-order. @param {Tree} t @param {Uint8Array} hit */
 function nodesOf({ frame, n }, hit) {
 	let count = 0;
-	for (let i = 0; i < n; i++)
-		count += hit[frame[i]];
+	for (let i = 0; i < n; i++) count += hit[frame[i]];
 	const nodes = new Uint32Array(count);
-	for (let i = 0, k = 0; k < count; i++)
-		if (hit[frame[i]])
-			nodes[k++] = i;
+	for (let i = 0, k = 0; k < count; i++) if (hit[frame[i]]) nodes[k++] = i;
 	return nodes;
 }
 /** @param {Tree} t @param {string} text @returns {Found} */
 export function search(t, text) {
-	const found = nothingFound(text), { end, total, self, totalB, selfB } = t;
-	if (!text)
-		return found;
-	const nodes = found.nodes = nodesOf(t, matchingFrames(t, matcher(text)));
+	const found = nothingFound(text),
+		{ end, total, self, totalB, selfB } = t;
+	if (!text) return found;
+	const nodes = (found.nodes = nodesOf(t, matchingFrames(t, matcher(text))));
 	for (let k = 0, upto = 0; k < nodes.length; k++) {
 		const i = nodes[k];
 		found.self += self[i];
-		if (selfB)
-			found.selfB += selfB[i];
-		if (i < upto)
-			continue;
+		if (selfB) found.selfB += selfB[i];
+		if (i < upto) continue;
 		found.matched += total[i];
-		if (totalB)
-			found.matchedB += totalB[i];
+		if (totalB) found.matchedB += totalB[i];
 		upto = end[i];
 	}
 	found.frames = nodes.length;

@@ -9,8 +9,7 @@ import { change, grouped, plain, share, value } from '../units.js';
 export function element(tag, className, text) {
 	const e = document.createElement(tag);
 	e.className = className;
-	if (text !== undefined)
-		e.textContent = text;
+	if (text !== undefined) e.textContent = text;
 	return e;
 }
 
@@ -19,17 +18,21 @@ export function element(tag, className, text) {
  * many share the pixel
  * @returns {[string, string][]} */
 export function describe(l, node, view, run = 1) {
-	const t = l.tree, f = t.frames, i = t.frame[node], unit = t.header.unit;
+	const t = l.tree,
+		f = t.frames,
+		i = t.frame[node],
+		unit = t.header.unit;
 	/** @type {[string, string][]} */
 	const lines = [['', nameOf(l, node)]];
-	const put = (/** @type {string} */ what, /** @type {string} */ text) => { if (text) lines.push([what, text]); };
+	const put = (/** @type {string} */ what, /** @type {string} */ text) => {
+		if (text) lines.push([what, text]);
+	};
 	put('', run > 1 ? `the widest of ${grouped(run)} frames that share this pixel` : '');
 	put('file', f.file[i] && plain(f.file[i]) + (f.line[i] ? ':' + f.line[i] : ''));
 	put('binary', plain(f.mapping[i]));
 	const inlined = f.inlined[i] ? ', inlined' : '';
 	put('kind', f.kind[i] && (kindLabel(f.kind[i], f.name[i], f.file[i]) || 'no symbols') + inlined);
-	if (t.isDiff)
-		describeSides(l, node, put);
+	if (t.isDiff) describeSides(l, node, put);
 	else {
 		put('total', sum(t.total[node], unit, t.total[view], t.total[0]));
 		put('self', sum(t.self[node], unit, t.total[view], t.total[0]));
@@ -43,12 +46,16 @@ function sum(v, unit, view, all) {
 }
 /** @param {Layout} l @param {number} node @param {(what: string, text: string) => void} put */
 function describeSides(l, node, put) {
-	const t = l.tree, unit = t.header.unit, a = t.total[node], b = t.totalB ? t.totalB[node] : 0,
+	const t = l.tree,
+		unit = t.header.unit,
+		a = t.total[node],
+		b = t.totalB ? t.totalB[node] : 0,
 		allB = t.totalB ? t.totalB[0] : 0;
 	const factor = diffFactor(t);
 	put('A', `${value(a, unit)} · ${share(a, t.total[0])}`);
 	put('B', `${value(b, unit)} · ${share(b, allB)}`);
-	const interval = changeInterval(t, node), by = b - a * factor;
+	const interval = changeInterval(t, node),
+		by = b - a * factor;
 	if (interval?.of === 'value' || t.header.norm === 'abs' || t.header.norm === 'rate') {
 		put('Δ', `${change(by, unit)} ${direction(by)}`);
 		put('95 %', interval ? `${change(interval.low, unit)} … ${change(interval.high, unit)}${doubt(interval)}` : '');
@@ -74,8 +81,7 @@ function signed(part) {
 function samplesBelow(l, node) {
 	const { samples, end } = l.tree;
 	let n = 0;
-	for (let i = node; samples && i < end[node]; i++)
-		n += samples[i];
+	for (let i = node; samples && i < end[node]; i++) n += samples[i];
 	return n;
 }
 /** @param {Layout} l @param {number} node */
@@ -84,18 +90,28 @@ export function nameOf(l, node) {
 }
 /** "memcpy, kernel, 3.2 % of view, depth 7, 2 of 5" @param {Layout} l @param {number} node @param {number} view */
 export function sentence(l, node, view) {
-	const t = l.tree, f = t.frames, i = t.frame[node], up = l.up(node);
-	let place = 1, among = 1;
+	const t = l.tree,
+		f = t.frames,
+		i = t.frame[node],
+		up = l.up(node);
+	let place = 1,
+		among = 1;
 	if (up >= 0)
-		for (let child = up + 1, k = among = 0; child < t.end[up]; child = t.end[child]) {
+		for (let child = up + 1, k = (among = 0); child < t.end[up]; child = t.end[child]) {
 			among++;
 			k++;
 			place = child === node ? k : place;
 		}
 	const kind = kindLabel(f.kind[i], f.name[i], f.file[i]);
-	return [nameOf(l, node), node ? kind : '', share(l.width[node], l.width[view]) + ' of view', `depth ${t.depth[node]}`,
-		`${place} of ${among}`]
-		.filter(Boolean).join(', ');
+	return [
+		nameOf(l, node),
+		node ? kind : '',
+		share(l.width[node], l.width[view]) + ' of view',
+		`depth ${t.depth[node]}`,
+		`${place} of ${among}`
+	]
+		.filter(Boolean)
+		.join(', ');
 }
 
 export class Tip {
@@ -108,20 +124,22 @@ export class Tip {
 	}
 	/** @param {[string, string][]} lines @param {number} x @param {number} y  in the host's pixels */
 	show(lines, x, y) {
-		this.box.replaceChildren(...lines.map(([what, text], i) => {
-			const line = element('div', i ? 'flame-tip-line' : 'flame-tip-name');
-			if (what)
-				line.append(element('span', 'flame-tip-what', what), ' ');
-			line.append(text);
-			return line;
-		}));
+		this.box.replaceChildren(
+			...lines.map(([what, text], i) => {
+				const line = element('div', i ? 'flame-tip-line' : 'flame-tip-name');
+				if (what) line.append(element('span', 'flame-tip-what', what), ' ');
+				line.append(text);
+				return line;
+			})
+		);
 		this.box.hidden = false;
-		if (!this.docked)
-			this.place(x, y);
+		if (!this.docked) this.place(x, y);
 	}
 	/** Beside the pointer, inside the host. @param {number} x @param {number} y */
 	place(x, y) {
-		const { box } = this, host = /** @type {HTMLElement} */ (box.parentElement), width = box.offsetWidth,
+		const { box } = this,
+			host = /** @type {HTMLElement} */ (box.parentElement),
+			width = box.offsetWidth,
 			height = box.offsetHeight;
 		const left = x + 14 + width > host.clientWidth ? x - 14 - width : x + 14;
 		const top = y + 18 + height > host.clientHeight ? y - 10 - height : y + 18;

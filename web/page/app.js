@@ -1,7 +1,7 @@
 /* app.js: the shell of the page: which screen, the state in the address, questions to the server, notices, the theme.
  *
- * A screen is a module that exports mount(host, app) → {unmount(), update?(keys)}. update is told which keys of the state changed; a screen
- * without it is mounted anew when the address changes by itself (back, forward). */
+ * A screen is a module that exports mount(host, app) → {unmount(), update?(keys)}. update is told which keys of the
+ * state changed; a screen without it is mounted anew when the address changes by itself (back, forward). */
 
 import { button, copy, el } from './dom.js';
 import { formatState, momentOf, parseState } from './state.js';
@@ -13,7 +13,8 @@ import { formatState, momentOf, parseState } from './state.js';
  * @property {import('./state.js').State} state
  * @property {(patch: {[key: string]: string}, how?: {push?: boolean}) => void} setState
  * @property {(path: string, params?: {[key: string]: any}, signal?: AbortSignal) => Promise<any>} ask
- * @property {(path: string, params?: {[key: string]: any}, signal?: AbortSignal, file?: Blob) => Promise<Response>} fetch  with a file: it is sent
+ * @property {(path: string, params?: {[key: string]: any}, signal?: AbortSignal, file?: Blob) => Promise<Response>}
+ * fetch  with a file: it is sent
  * @property {(text: string) => void} notify
  * @property {(route: string, patch?: {[key: string]: string}) => void} go
  * @property {Type[]} types  profiles
@@ -29,20 +30,25 @@ const SCREENS = {
 	timeline: ['Timeline', () => import('./timeline.js')],
 	compare: ['Compare', () => import('./compare.js')],
 	targets: ['Targets', () => import('./targets.js')],
-	import: ['Import', () => import('../report/import.js')],
+	import: ['Import', () => import('../report/import.js')]
 };
 /* What goes with a person from screen to screen. */
 const SHARED = ['q', 'from', 'to', 'by', 'f', 'sel'];
-const NOTICE_MS = 8000, TOKEN = 'cresset-token', THEME = 'cresset-theme';
+const NOTICE_MS = 8000,
+	TOKEN = 'cresset-token',
+	THEME = 'cresset-theme';
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 /** @type {Screen|null} */
 let screen = null;
-let shown = '', turn = 0;
+let shown = '',
+	turn = 0;
 
 /** The last part of the path; what is before it is where we are served, whatever proxy put it there. */
-const route = () => Object.hasOwn(SCREENS, location.pathname.split('/').at(-1) || '') ? /** @type {string} */ (location.pathname.split('/').at(-1))
-	: 'explore';
+const route = () =>
+	Object.hasOwn(SCREENS, location.pathname.split('/').at(-1) || '')
+		? /** @type {string} */ (location.pathname.split('/').at(-1))
+		: 'explore';
 
 /* --- asking --------------------------------------------------------------------------------- */
 
@@ -67,17 +73,25 @@ export const address = (path, params = {}) => path.replace(/^\//, '') + queryOf(
 /** @type {App['fetch']} */
 async function fetchAnswer(path, params = {}, signal, file) {
 	const token = sessionStorage.getItem(TOKEN);
-	const answer = await fetch(address(path, params), { signal, method: file ? 'POST' : 'GET', body: file,
-		headers: { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...(file ? { 'Content-Type': 'application/octet-stream' } : {}) } });
-	if (answer.ok)
-		return answer;
+	const answer = await fetch(address(path, params), {
+		signal,
+		method: file ? 'POST' : 'GET',
+		body: file,
+		headers: {
+			...(token ? { Authorization: `Bearer ${token}` } : {}),
+			...(file ? { 'Content-Type': 'application/octet-stream' } : {})
+		}
+	});
+	if (answer.ok) return answer;
 	const body = await answer.json().catch(() => ({}));
 	throw new Refusal(answer.status, body.error || {});
 }
 /** JSON, or the bytes of a tree. @type {App['ask']} */
 async function ask(path, params, signal) {
 	const answer = await fetchAnswer(path, params, signal);
-	return /json/.test(answer.headers.get('Content-Type') || '') ? answer.json() : new Uint8Array(await answer.arrayBuffer());
+	return /json/.test(answer.headers.get('Content-Type') || '')
+		? answer.json()
+		: new Uint8Array(await answer.arrayBuffer());
 }
 
 /* --- notices -------------------------------------------------------------------------------- */
@@ -93,12 +107,26 @@ function notify(text) {
 /* --- state ---------------------------------------------------------------------------------- */
 
 /** @type {App} */
-const app = { state: {}, setState, ask, fetch: fetchAnswer, notify, go, types: [], metrics: [], labels: [], status: null, dropped: null };
+const app = {
+	state: {},
+	setState,
+	ask,
+	fetch: fetchAnswer,
+	notify,
+	go,
+	types: [],
+	metrics: [],
+	labels: [],
+	status: null,
+	dropped: null
+};
 
 /** Takes the address as it is; @returns {string[]} the keys that changed. */
 function readAddress() {
 	const { state, notices } = parseState(location.search);
-	const keys = [...new Set([...Object.keys(app.state), ...Object.keys(state)])].filter((k) => app.state[k] !== state[k]);
+	const keys = [...new Set([...Object.keys(app.state), ...Object.keys(state)])].filter(
+		(k) => app.state[k] !== state[k]
+	);
 	app.state = state;
 	notices.forEach(notify);
 	return keys;
@@ -106,8 +134,7 @@ function readAddress() {
 /** @type {App['setState']} */
 function setState(patch, how = {}) {
 	const keys = Object.keys(patch).filter((k) => (app.state[k] ?? '') !== patch[k]);
-	if (!keys.length)
-		return;
+	if (!keys.length) return;
 	Object.assign(app.state, patch);
 	const url = location.pathname + formatState(app.state);
 	history[how.push ? 'pushState' : 'replaceState'](null, '', url);
@@ -130,51 +157,76 @@ function go(to, patch) {
 
 function drawRoutes() {
 	const here = route();
-	$('routes').replaceChildren(...Object.entries(SCREENS).map(([to, [name]]) => el('a', {
-		href: to === here ? to + formatState(app.state) : linkTo(to), 'aria-current': to === here ? 'page' : undefined, onclick: (/** @type {MouseEvent} */ e) => {
-			if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || to === route())
-				return;
-			e.preventDefault();
-			go(to);
-		} }, name)));
+	$('routes').replaceChildren(
+		...Object.entries(SCREENS).map(([to, [name]]) =>
+			el(
+				'a',
+				{
+					href: to === here ? to + formatState(app.state) : linkTo(to),
+					'aria-current': to === here ? 'page' : undefined,
+					onclick: (/** @type {MouseEvent} */ e) => {
+						if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || to === route()) return;
+						e.preventDefault();
+						go(to);
+					}
+				},
+				name
+			)
+		)
+	);
 }
 async function mount() {
-	const to = route(), mine = ++turn;
+	const to = route(),
+		mine = ++turn;
 	screen?.unmount();
 	screen = null;
 	shown = to;
 	drawRoutes();
 	document.title = `${SCREENS[to][0]} · cresset`;
 	const module = await SCREENS[to][1]();
-	if (mine !== turn)
-		return;
+	if (mine !== turn) return;
 	const host = el('div', { class: `screen ${to}` });
 	$('screen').replaceChildren(host);
 	screen = module.mount(host, app);
 }
 function moved() {
 	const keys = readAddress();
-	if (route() !== shown || !screen?.update)
-		mount().catch(fail);
-	else if (keys.length)
-		screen.update(keys);
+	if (route() !== shown || !screen?.update) mount().catch(fail);
+	else if (keys.length) screen.update(keys);
 	drawRoutes();
 }
 /** @param {any} e */
 function fail(e) {
-	if (e.status === 401)
-		return askToken();
-	$('screen').replaceChildren(el('div', { class: 'trouble', role: 'alert' }, el('p', {}, e.message), e.hint && el('pre', {}, e.hint),
-		button('try again', () => location.reload())));
+	if (e.status === 401) return askToken();
+	$('screen').replaceChildren(
+		el(
+			'div',
+			{ class: 'trouble', role: 'alert' },
+			el('p', {}, e.message),
+			e.hint && el('pre', {}, e.hint),
+			button('try again', () => location.reload())
+		)
+	);
 }
 /** Where the server wants one. It is forgotten with the tab. */
 function askToken() {
 	const input = el('input', { type: 'password', autocomplete: 'off', size: 40 });
-	$('screen').replaceChildren(el('form', { class: 'trouble', onsubmit: (/** @type {Event} */ e) => {
-		e.preventDefault();
-		sessionStorage.setItem(TOKEN, input.value.trim());
-		start().catch(fail);
-	} }, el('label', {}, 'This server wants a token that may read: ', input), ' ', el('button', {}, 'use it')));
+	$('screen').replaceChildren(
+		el(
+			'form',
+			{
+				class: 'trouble',
+				onsubmit: (/** @type {Event} */ e) => {
+					e.preventDefault();
+					sessionStorage.setItem(TOKEN, input.value.trim());
+					start().catch(fail);
+				}
+			},
+			el('label', {}, 'This server wants a token that may read: ', input),
+			' ',
+			el('button', {}, 'use it')
+		)
+	);
 	input.focus();
 }
 
@@ -182,10 +234,8 @@ function askToken() {
 
 /** @param {string} theme "", "dark" or "light" */
 function setTheme(theme) {
-	if (theme)
-		document.documentElement.dataset.theme = theme;
-	else
-		delete document.documentElement.dataset.theme;
+	if (theme) document.documentElement.dataset.theme = theme;
+	else delete document.documentElement.dataset.theme;
 }
 export const isDark = () => getComputedStyle(document.documentElement).getPropertyValue('--dark').trim() === '1';
 function turnTheme() {
@@ -196,14 +246,27 @@ function turnTheme() {
 }
 /** Relative times become those that are meant now. */
 function pinned() {
-	const { state, status: { data } } = app, kept = { ...state }, now = Date.now();
-	const at = { now, start: data.from_ns / 1e6, end: data.to_ns / 1e6 }, isStore = data.kind === 'store';
-	for (const [from, to] of [['from', 'to'], ['fromb', 'tob']]) {
-		if (data.from === null || from === 'fromb' && !state.qb)
-			continue; /* without a clock nothing goes with it */
-		for (const [key, otherwise] of [[from, isStore ? 'now-15m' : 'start'], [to, isStore ? 'now' : 'end']]) {
+	const {
+			state,
+			status: { data }
+		} = app,
+		kept = { ...state },
+		now = Date.now();
+	const at = { now, start: data.from_ns / 1e6, end: data.to_ns / 1e6 },
+		isStore = data.kind === 'store';
+	for (const [from, to] of [
+		['from', 'to'],
+		['fromb', 'tob']
+	]) {
+		if (data.from === null || (from === 'fromb' && !state.qb)) continue; /* without a clock nothing goes with it */
+		for (const [key, otherwise] of [
+			[from, isStore ? 'now-15m' : 'start'],
+			[to, isStore ? 'now' : 'end']
+		]) {
 			const ms = momentOf(state[key] || otherwise, at);
-			kept[key] = Number.isNaN(ms) ? state[key] : new Date(key === to ? Math.ceil(ms) : Math.floor(ms)).toISOString();
+			kept[key] = Number.isNaN(ms)
+				? state[key]
+				: new Date(key === to ? Math.ceil(ms) : Math.floor(ms)).toISOString();
 		}
 	}
 	return kept;
@@ -226,25 +289,21 @@ function drawTools() {
 		button('Copy link', () => copyLink(false), { title: 'A link to what is shown, with its times' }),
 		button('Copy link (live)', () => copyLink(true), { title: 'The same, with times that go with the clock' }),
 		button('◐', turnTheme, { 'aria-label': 'Dark or light', title: 'Dark or light (D)' }),
-		button('?', help, { 'aria-label': 'Help and keys', title: 'Help and keys (?)' }));
+		button('?', help, { 'aria-label': 'Help and keys', title: 'Help and keys (?)' })
+	);
 }
 /** Keys that mean the same everywhere. @param {KeyboardEvent} e */
 function onKey(e) {
-	if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e))
-		return;
-	if (e.key === '?')
-		help();
-	else if (e.key === 'D')
-		turnTheme();
+	if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
+	if (e.key === '?') help();
+	else if (e.key === 'D') turnTheme();
 }
 /** A file is shown wherever it is dropped: on the Import screen. @param {DragEvent} e */
 function onDrop(e) {
 	const file = e.dataTransfer?.files[0];
-	if (!e.dataTransfer?.types.includes('Files'))
-		return;
+	if (!e.dataTransfer?.types.includes('Files')) return;
 	e.preventDefault(); /* else the browser would leave the page for it */
-	if (e.type !== 'drop' || !file || shown === 'import' && screen)
-		return;
+	if (e.type !== 'drop' || !file || (shown === 'import' && screen)) return;
 	app.dropped = file;
 	go('import');
 }

@@ -17,8 +17,11 @@ import { firstType, moment } from './times.js';
 
 const ROWS = 2000;
 const NORM_TEXT = { share: 'each as 100 % (shares)', rate: 'by time (per second)', abs: 'as they are' };
-const NORM_HOW = { share: 'Each side counts as 100 %: what is shown is a shift between functions, not more or less work.',
-	rate: 'Values are divided by the length of each side.', abs: 'Values are not scaled: a longer side has more of everything.' };
+const NORM_HOW = {
+	share: 'Each side counts as 100 %: what is shown is a shift between functions, not more or less work.',
+	rate: 'Values are divided by the length of each side.',
+	abs: 'Values are not scaled: a longer side has more of everything.'
+};
 const SIDES = /** @type {['a', 'b']} */ (['a', 'b']);
 const KEYS = { a: { q: 'q', from: 'from', to: 'to' }, b: { q: 'qb', from: 'fromb', to: 'tob' } };
 
@@ -59,31 +62,120 @@ class Compare {
 	build() {
 		const { app } = this;
 		this.bars = { a: this.bar('a'), b: this.bar('b') };
-		const drag = el('span', { role: 'group', 'aria-label': 'Dragging sets' }, ...SIDES.map((s) => button(s.toUpperCase(), () => this.sets(s), { 'data-side': s, 'aria-pressed': String(s === this.side) })));
+		const drag = el(
+			'span',
+			{ role: 'group', 'aria-label': 'Dragging sets' },
+			...SIDES.map((s) =>
+				button(s.toUpperCase(), () => this.sets(s), { 'data-side': s, 'aria-pressed': String(s === this.side) })
+			)
+		);
 		this.dragging = drag;
-		this.norm = select(NORMS.map((n) => [n, NORM_TEXT[/** @type {'share'} */ (n)]]), { onchange: () => app.setState({ norm: this.norm.value }, { push: true }) });
+		this.norm = select(
+			NORMS.map((n) => [n, NORM_TEXT[/** @type {'share'} */ (n)]]),
+			{ onchange: () => app.setState({ norm: this.norm.value }, { push: true }) }
+		);
 		this.trouble = el('div', { class: 'trouble', role: 'alert', hidden: true });
 		this.verdict = el('p', { class: 'verdict', role: 'status' });
 		this.how = el('span', { class: 'how' });
 		this.filters = filterBar(app);
-		const graph = el('div'), flameHost = el('div', { class: 'body' }), tableHost = el('div', { class: 'body' });
-		this.host.append(el('div', { class: 'sides' }, ...SIDES.map((s) => el('div', { class: `side ${s}` }, el('div', { class: 'row' }, el('h2', {}, s === 'a' ? 'A · before' : 'B · after'),
-			button(`Open ${s.toUpperCase()}`, () => this.open(s))), this.bars[s].element))), this.trouble,
-		el('section', { 'aria-label': 'Totals over time' }, el('div', { class: 'row' }, 'Dragging sets ', drag, el('span', { class: 'right' }, button('Swap A and B', () => this.swap()), labelled('Compare', this.norm))), graph),
-		el('section', { 'aria-label': 'What differs' }, this.verdict, el('div', { class: 'row' }, this.filters.element, this.how), el('div', { class: 'grid two even' },
-			el('div', { class: 'pane flame', role: 'group', 'aria-label': 'Difference' }, el('p', { class: 'how' }, 'Widths are of A and B together; red ▲ is more in B, blue ▼ less, yellow is new.'), flameHost),
-			el('div', { class: 'pane table', role: 'group', 'aria-label': 'Functions' }, el('p', { class: 'how' }, 'Of each function its own share, A and B, and between which two its change is (95 %).'), tableHost))));
-		this.graph = new RangeGraph(graph, { hasClock: app.status.data.from !== null, name: 'Totals over time', pick: (span) => span && this.pick(span) });
-		this.flame = new Flame(flameHost, { label: 'Difference of A and B as a flame graph. Arrow keys move, Enter zooms, Escape shows everything.' });
+		const graph = el('div'),
+			flameHost = el('div', { class: 'body' }),
+			tableHost = el('div', { class: 'body' });
+		this.host.append(
+			el(
+				'div',
+				{ class: 'sides' },
+				...SIDES.map((s) =>
+					el(
+						'div',
+						{ class: `side ${s}` },
+						el(
+							'div',
+							{ class: 'row' },
+							el('h2', {}, s === 'a' ? 'A · before' : 'B · after'),
+							button(`Open ${s.toUpperCase()}`, () => this.open(s))
+						),
+						this.bars[s].element
+					)
+				)
+			),
+			this.trouble,
+			el(
+				'section',
+				{ 'aria-label': 'Totals over time' },
+				el(
+					'div',
+					{ class: 'row' },
+					'Dragging sets ',
+					drag,
+					el(
+						'span',
+						{ class: 'right' },
+						button('Swap A and B', () => this.swap()),
+						labelled('Compare', this.norm)
+					)
+				),
+				graph
+			),
+			el(
+				'section',
+				{ 'aria-label': 'What differs' },
+				this.verdict,
+				el('div', { class: 'row' }, this.filters.element, this.how),
+				el(
+					'div',
+					{ class: 'grid two even' },
+					el(
+						'div',
+						{ class: 'pane flame', role: 'group', 'aria-label': 'Difference' },
+						el(
+							'p',
+							{ class: 'how' },
+							'Widths are of A and B together; red ▲ is more in B, blue ▼ less, yellow is new.'
+						),
+						flameHost
+					),
+					el(
+						'div',
+						{ class: 'pane table', role: 'group', 'aria-label': 'Functions' },
+						el(
+							'p',
+							{ class: 'how' },
+							'Of each function its own share, A and B, and between which two its change is (95 %).'
+						),
+						tableHost
+					)
+				)
+			)
+		);
+		this.graph = new RangeGraph(graph, {
+			hasClock: app.status.data.from !== null,
+			name: 'Totals over time',
+			pick: (span) => span && this.pick(span)
+		});
+		this.flame = new Flame(flameHost, {
+			label: 'Difference of A and B as a flame graph. Arrow keys move, Enter zooms, Escape shows everything.'
+		});
 		this.flame.setMode('diff');
 		this.table = new Table(tableHost, { name: 'Functions', pick: (r) => this.mark(r), open: (r) => this.mark(r) });
-		tableHost.append(button('Copy as CSV', () => copy(this.csv || '').then(() => app.notify('The table is copied as CSV.')), { class: 'csv' }));
+		tableHost.append(
+			button('Copy as CSV', () => copy(this.csv || '').then(() => app.notify('The table is copied as CSV.')), {
+				class: 'csv'
+			})
+		);
 	}
 	/** @param {'a'|'b'} side */
 	bar(side) {
 		const keys = KEYS[side];
-		return queryBar(this.app, { name: `Side ${side.toUpperCase()}`, withBy: false, change: (patch) => this.app.setState(Object.fromEntries(Object.entries(patch).map(([k, v]) =>
-			[keys[/** @type {'q'} */ (k)] || k, v])), { push: true }) });
+		return queryBar(this.app, {
+			name: `Side ${side.toUpperCase()}`,
+			withBy: false,
+			change: (patch) =>
+				this.app.setState(
+					Object.fromEntries(Object.entries(patch).map(([k, v]) => [keys[/** @type {'q'} */ (k)] || k, v])),
+					{ push: true }
+				)
+		});
 	}
 	unmount() {
 		this.turn = -1;
@@ -93,31 +185,45 @@ class Compare {
 	}
 	/** @param {string[]} keys */
 	update(keys) {
-		if (keys.some((k) => !['s', 'z', 'c', 'v'].includes(k)))
-			this.load();
+		if (keys.some((k) => !['s', 'z', 'c', 'v'].includes(k))) this.load();
 	}
 	/** @param {'a'|'b'} side */
 	question(side) {
-		const { state } = this.app, k = KEYS[side];
+		const { state } = this.app,
+			k = KEYS[side];
 		return { q: state[k.q] || state.q, from: state[k.from], to: state[k.to] };
 	}
 	async load() {
-		const { app } = this, mine = ++this.turn, { state } = app, a = this.question('a'), b = this.question('b');
+		const { app } = this,
+			mine = ++this.turn,
+			{ state } = app,
+			a = this.question('a'),
+			b = this.question('b');
 		this.bars.a.set({ by: '', ...a });
 		this.bars.b.set({ by: '', ...b });
 		this.norm.value = state.norm;
 		this.how.textContent = NORM_HOW[/** @type {'share'} */ (state.norm)];
 		this.filters.draw();
-		const params = { a: a.q, afrom: a.from, ato: a.to, b: b.q, bfrom: b.from, bto: b.to, norm: state.norm, ...filterParams(state.f) };
+		const params = {
+			a: a.q,
+			afrom: a.from,
+			ato: a.to,
+			b: b.q,
+			bfrom: b.from,
+			bto: b.to,
+			norm: state.norm,
+			...filterParams(state.f)
+		};
 		this.host.classList.add('loads');
 		try {
-			const [table, bytes] = await Promise.all([app.ask('api/v1/diff', { ...params, n: ROWS }),
-				app.ask('api/v1/diff', { ...params, fmt: 'bin', px: Math.round(this.flame.width * 2) || 2000 }), this.drawRange()]);
-			if (mine === this.turn)
-				this.draw(table, bytes);
+			const [table, bytes] = await Promise.all([
+				app.ask('api/v1/diff', { ...params, n: ROWS }),
+				app.ask('api/v1/diff', { ...params, fmt: 'bin', px: Math.round(this.flame.width * 2) || 2000 }),
+				this.drawRange()
+			]);
+			if (mine === this.turn) this.draw(table, bytes);
 		} catch (e) {
-			if (mine === this.turn)
-				this.failed(e);
+			if (mine === this.turn) this.failed(e);
 		}
 		this.host.classList.remove('loads');
 		countDrawn();
@@ -127,7 +233,11 @@ class Compare {
 		const side = /parameter a\b/.test(e.message) ? 'a' : /parameter b\b/.test(e.message) ? 'b' : '';
 		SIDES.forEach((s) => this.bars[s].refuse(s === side ? e : null));
 		this.trouble.hidden = !!side;
-		this.trouble.replaceChildren(el('p', {}, e.message), e.hint ? el('pre', {}, e.hint) : '', button('Try again', () => this.load()));
+		this.trouble.replaceChildren(
+			el('p', {}, e.message),
+			e.hint ? el('pre', {}, e.hint) : '',
+			button('Try again', () => this.load())
+		);
 	}
 	/** @param {any} table @param {Uint8Array} bytes */
 	draw(table, bytes) {
@@ -136,37 +246,65 @@ class Compare {
 		this.flame.setTree(decodeTree(bytes));
 		const rows = table.rows.map((/** @type {any} */ r) => ({ ...r, ...r.self, self: undefined, total: undefined }));
 		this.table.set(rows, diffColumns(table));
-		this.csv = ['function,kind,binary,older,newer,change,low,high,certainty', ...table.rows.map((/** @type {any} */ r) => [r.function, r.kind, r.binary || '', r.self.older,
-			r.self.newer, r.self.change, r.self.low, r.self.high, r.self.certainty].map((v) => /[",\n]/.test(String(v)) ? `"${String(v).replace(/"/g, '""')}"` : v).join(','))].join('\n') + '\n';
+		this.csv =
+			[
+				'function,kind,binary,older,newer,change,low,high,certainty',
+				...table.rows.map((/** @type {any} */ r) =>
+					[
+						r.function,
+						r.kind,
+						r.binary || '',
+						r.self.older,
+						r.self.newer,
+						r.self.change,
+						r.self.low,
+						r.self.high,
+						r.self.certainty
+					]
+						.map((v) => (/[",\n]/.test(String(v)) ? `"${String(v).replace(/"/g, '""')}"` : v))
+						.join(',')
+				)
+			].join('\n') + '\n';
 		this.verdict.textContent = verdict(table);
 	}
 	/** One graph over both, with the two times on it. */
 	async drawRange() {
-		const { app } = this, data = app.status.data;
-		if (!data.has_times)
-			return;
-		const [ra, rb] = await Promise.all(SIDES.map((s) => app.ask('api/v1/range', { ...this.question(s), step: '3650d' })));
+		const { app } = this,
+			data = app.status.data;
+		if (!data.has_times) return;
+		const [ra, rb] = await Promise.all(
+			SIDES.map((s) => app.ask('api/v1/range', { ...this.question(s), step: '3650d' }))
+		);
 		const ends = await Promise.all(SIDES.map((s, i) => this.endOf(s, i ? rb : ra)));
-		const from = Math.min(ra.from_ns, rb.from_ns) / 1e6, to = Math.max(...ends), margin = (to - from) * 0.15;
-		const first = Math.max(from - margin, data.from_ns / 1e6), last = Math.min(to + margin, Math.max(to, data.to_ns / 1e6));
-		const range = await app.ask('api/v1/range', { q: this.question('b').q, from: moment(app, first), to: moment(app, Math.max(last, first + 1)) });
-		this.graph.draw(range, [{ from: ra.from_ns / 1e6, to: ends[0], side: 'a' }, { from: rb.from_ns / 1e6, to: ends[1], side: 'b' }]);
+		const from = Math.min(ra.from_ns, rb.from_ns) / 1e6,
+			to = Math.max(...ends),
+			margin = (to - from) * 0.15;
+		const first = Math.max(from - margin, data.from_ns / 1e6),
+			last = Math.min(to + margin, Math.max(to, data.to_ns / 1e6));
+		const range = await app.ask('api/v1/range', {
+			q: this.question('b').q,
+			from: moment(app, first),
+			to: moment(app, Math.max(last, first + 1))
+		});
+		this.graph.draw(range, [
+			{ from: ra.from_ns / 1e6, to: ends[0], side: 'a' },
+			{ from: rb.from_ns / 1e6, to: ends[1], side: 'b' }
+		]);
 	}
 	/** ms, as far as it is known without asking: a moment, or now. @param {'a'|'b'} side @param {any} range */
 	async endOf(side, range) {
-		const { to } = this.question(side), { data } = this.app.status, at = Date.parse(to);
-		if (!Number.isNaN(at))
-			return at;
+		const { to } = this.question(side),
+			{ data } = this.app.status,
+			at = Date.parse(to);
+		if (!Number.isNaN(at)) return at;
 		const since = /^start\+([\d.]+)(ms|s)$/.exec(to);
-		if (since)
-			return data.from_ns / 1e6 + +since[1] * (since[2] === 's' ? 1000 : 1);
+		if (since) return data.from_ns / 1e6 + +since[1] * (since[2] === 's' ? 1000 : 1);
 		return data.kind === 'store' && to !== 'end' ? Date.now() : Math.max(data.to_ns, range.from_ns) / 1e6;
 	}
 	/** @param {'a'|'b'} side */
 	sets(side) {
 		this.side = side;
-		for (const b of this.dragging.children)
-			b.setAttribute('aria-pressed', String(b.dataset.side === side));
+		for (const b of this.dragging.children) b.setAttribute('aria-pressed', String(b.dataset.side === side));
 	}
 	/** @param {[number, number]} span */
 	pick(span) {
@@ -175,7 +313,10 @@ class Compare {
 	}
 	swap() {
 		const { state } = this.app;
-		this.app.setState({ q: state.qb || state.q, from: state.fromb, to: state.tob, qb: state.q, fromb: state.from, tob: state.to }, { push: true });
+		this.app.setState(
+			{ q: state.qb || state.q, from: state.fromb, to: state.tob, qb: state.q, fromb: state.from, tob: state.to },
+			{ push: true }
+		);
 	}
 	/** @param {'a'|'b'} side */
 	open(side) {
@@ -190,12 +331,20 @@ class Compare {
 }
 /** @param {any} table */
 function verdict(table) {
-	const { whole, older, newer } = table, text = (/** @type {number} */ v) => value(v, whole.unit);
-	const side = (/** @type {any} */ s) => s.total ? `${value(s.total, s.unit)} in ${value(s.duration_ns, 'nanoseconds')}` : 'nothing';
+	const { whole, older, newer } = table,
+		text = (/** @type {number} */ v) => value(v, whole.unit);
+	const side = (/** @type {any} */ s) =>
+		s.total ? `${value(s.total, s.unit)} in ${value(s.duration_ns, 'nanoseconds')}` : 'nothing';
 	if (!older.total || !newer.total)
-		return `A ${side(older)}, B ${side(newer)}: where one side has nothing, nothing can be compared. Choose another time.`;
-	return `A ${side(older)}, B ${side(newer)}: ` +
-		`per second ${text(whole.older)} → ${text(whole.newer)}` + (whole.certainty === 'chance' ? ', which may be chance.' : ` (${whole.certainty}).`);
+		return (
+			`A ${side(older)}, B ${side(newer)}: where one side has nothing, nothing can be compared. Choose ` +
+			`another time.`
+		);
+	return (
+		`A ${side(older)}, B ${side(newer)}: ` +
+		`per second ${text(whole.older)} → ${text(whole.newer)}` +
+		(whole.certainty === 'chance' ? ', which may be chance.' : ` (${whole.certainty}).`)
+	);
 }
 /** @param {HTMLElement} host @param {App} app */
 export const mount = (host, app) => new Compare(host, app);

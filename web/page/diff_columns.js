@@ -1,22 +1,55 @@
-/* diff_columns.js: what a table of a difference says of a function: both sides, the change, and between which values it is, with 95 %. */
+/* diff_columns.js: what a table of a difference says of a function: both sides, the change, and between which values
+ * it is, with 95 %. */
 
 import { plain, value } from '../units.js';
 
-/** @param {{norm: string, unit: string}} table an answer of /api/v1/diff @param {string[]} [sides] @returns {import('./table.js').Column[]} */
+/**
+ * @param {{norm: string, unit: string}} table an answer of /api/v1/diff
+ * @param {string[]} [sides]
+ * @returns {import('./table.js').Column[]}
+ */
 export function diffColumns(table, sides = ['A', 'B']) {
-	const isShare = table.norm === 'share', unit = isShare ? '' : table.unit;
-	const text = (/** @type {number} */ v) => isShare ? v.toFixed(2) + ' %' : value(v, /^(nanoseconds|bytes)$/.test(unit) ? unit : '');
-	const signed = (/** @type {number} */ v) => v > 0 ? `▲ +${text(v)}` : v < 0 ? `▼ ${text(v)}` : text(v);
-	const number = (/** @type {string} */ name, /** @type {string} */ key, /** @type {(v: number) => string} */ as) =>
-		({ name, right: true, by: (/** @type {any} */ r) => r[key], text: (/** @type {any} */ r) => as(r[key]) });
+	const isShare = table.norm === 'share',
+		unit = isShare ? '' : table.unit;
+	/* Three digits, as everywhere. */
+	const digits = (/** @type {number} */ v) => v.toFixed(Math.abs(v) < 9.995 ? 2 : 1);
+	const text = (/** @type {number} */ v) =>
+		isShare ? digits(v) + ' %' : value(v, /^(nanoseconds|bytes)$/.test(unit) ? unit : '');
+	const signed = (/** @type {number} */ v) => (v > 0 ? `▲ +${text(v)}` : v < 0 ? `▼ ${text(v)}` : text(v));
+	const number = (
+		/** @type {string} */ name,
+		/** @type {string} */ key,
+		/** @type {(v: number) => string} */ as
+	) => ({ name, right: true, by: (/** @type {any} */ r) => r[key], text: (/** @type {any} */ r) => as(r[key]) });
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind narrow' },
 		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
-		number(sides[0], 'older', text), number(sides[1], 'newer', text),
-		{ ...number('Δ', 'change', signed), class: 'change', by: (r) => Math.abs(r.change), text: (r) => signed(r.change) },
-		{ name: 'Δ %', right: true, by: (r) => r.older ? (r.newer - r.older) / r.older : Infinity, text: (r) => r.older ? `${(100 * (r.newer - r.older) / r.older).toFixed(0)} %` : 'new' },
-		{ name: 'between', right: true, class: 'wide', by: (r) => r.low ?? -Infinity, text: (r) => r.low === undefined ? '' : r.low === null ? 'not known'
-			: `${isShare ? r.low.toFixed(2) : text(r.low)} … ${text(r.high)}` },
-		{ name: 'is it so', by: (r) => r.certainty, text: (r) => r.certainty },
+		number(sides[0], 'older', text),
+		number(sides[1], 'newer', text),
+		{
+			...number('Δ', 'change', signed),
+			class: 'change',
+			by: (r) => Math.abs(r.change),
+			text: (r) => signed(r.change)
+		},
+		{
+			name: 'Δ %',
+			right: true,
+			by: (r) => (r.older ? (r.newer - r.older) / r.older : Infinity),
+			text: (r) => (r.older ? `${((100 * (r.newer - r.older)) / r.older).toFixed(0)} %` : 'new')
+		},
+		{
+			name: 'between',
+			right: true,
+			class: 'wide',
+			by: (r) => r.low ?? -Infinity,
+			text: (r) =>
+				r.low === undefined
+					? ''
+					: r.low === null
+						? 'not known'
+						: `${isShare ? digits(r.low) : text(r.low)} … ${text(r.high)}`
+		},
+		{ name: 'is it so', by: (r) => r.certainty, text: (r) => r.certainty }
 	];
 }

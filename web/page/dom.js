@@ -3,17 +3,18 @@
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * An element. Of its properties `class`, `dataset`, `aria-*`, `role` and the like are attributes, `on…` listeners, the others properties.
- * @param {string} name @param {{[key: string]: any}} [properties] @param {...(Node|string|null|undefined|false|(Node|string)[])} children
+ * An element. Of its properties `class`, `dataset`, `aria-*`, `role` and the like are attributes, `on…` listeners,
+ * the others properties.
+ * @param {string} name
+ * @param {{[key: string]: any}} [properties]
+ * @param {...(Node|string|null|undefined|false|(Node|string)[])} children
  * @returns {any}
  */
 export function el(name, properties = {}, ...children) {
 	const e = document.createElement(name);
 	for (const [key, v] of Object.entries(properties)) {
-		if (v === undefined || v === null)
-			continue;
-		if (key.startsWith('on'))
-			e.addEventListener(key.slice(2), v);
+		if (v === undefined || v === null) continue;
+		if (key.startsWith('on')) e.addEventListener(key.slice(2), v);
 		else if (key === 'class' || key === 'role' || key === 'for' || key === 'list' || key.includes('-'))
 			e.setAttribute(key, v);
 		else
@@ -25,10 +26,8 @@ export function el(name, properties = {}, ...children) {
 /** @param {string} name @param {{[key: string]: any}} [attributes] @param {string} [text] @returns {any} */
 export function svg(name, attributes = {}, text) {
 	const e = document.createElementNS(SVG, name);
-	for (const [key, v] of Object.entries(attributes))
-		e.setAttribute(key, v);
-	if (text !== undefined)
-		e.textContent = text;
+	for (const [key, v] of Object.entries(attributes)) e.setAttribute(key, v);
+	if (text !== undefined) e.textContent = text;
 	return e;
 }
 /** @param {any[]} children @returns {(Node|string)[]} */
@@ -50,8 +49,7 @@ export function select(options, properties = {}) {
 
 /** To the clipboard; where the page may not (no secure context) by a selection. @param {string} text */
 export async function copy(text) {
-	if (navigator.clipboard && window.isSecureContext)
-		return navigator.clipboard.writeText(text);
+	if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
 	const area = el('textarea', { value: text, class: 'unseen' });
 	document.body.append(area);
 	area.select();
@@ -60,7 +58,8 @@ export async function copy(text) {
 }
 /** @param {Blob} blob @param {string} name */
 export function save(blob, name) {
-	const href = URL.createObjectURL(blob), a = el('a', { href, download: name });
+	const href = URL.createObjectURL(blob),
+		a = el('a', { href, download: name });
 	document.body.append(a);
 	a.click();
 	a.remove();

@@ -14,7 +14,9 @@ import { firstType, moment } from './times.js';
 
 /** @typedef {import('./app.js').App} App */
 
-const DIM_MS = 150, SLOW_MS = 1000, LIVE_MS = 2000; /* until it is dimmed; until it can be cancelled; between two live pictures */
+const DIM_MS = 150,
+	SLOW_MS = 1000,
+	LIVE_MS = 2000; /* until it is dimmed; until it can be cancelled; between two live pictures */
 const ASKED = ['q', 'from', 'to', 'by', 'sel', 'f', 'inv', 'sw', 'rec', 'v'];
 
 /** @param {App} app */
@@ -55,29 +57,71 @@ class Explore {
 	}
 	build() {
 		const { app } = this;
-		this.bar = queryBar(app, { change: (patch) => app.setState({ ...patch, ...('from' in patch || 'to' in patch ? { sel: '' } : {}) }, { push: true }) });
+		this.bar = queryBar(app, {
+			change: (patch) =>
+				app.setState({ ...patch, ...('from' in patch || 'to' in patch ? { sel: '' } : {}) }, { push: true })
+		});
 		this.trouble = el('div', { class: 'trouble', role: 'alert', hidden: true });
 		this.title = el('h2');
 		this.text = el('span', { class: 'dim' });
 		this.liveChip = el('button', { type: 'button', class: 'live', hidden: true, onclick: () => this.live?.turn() });
 		this.whole = button('Whole range', () => this.pick(null), { hidden: true });
 		this.before = button('Compare with the time before', () => this.compare(), { hidden: true });
-		const steps = el('span', { class: 'steps', role: 'group', 'aria-label': 'Move the times' }, button('◀', () => this.step(-1), { title: 'earlier', 'aria-label': 'earlier' }),
-			button('▶', () => this.step(1), { title: 'later', 'aria-label': 'later' }), button('−', () => this.widen(), { title: 'a longer time', 'aria-label': 'a longer time' }),
-			button('+', () => this.narrow(), { title: 'only what is chosen', 'aria-label': 'only what is chosen' }));
-		const graph = el('div'), panes = el('div', { class: 'panes' });
+		const steps = el(
+			'span',
+			{ class: 'steps', role: 'group', 'aria-label': 'Move the times' },
+			button('◀', () => this.step(-1), { title: 'earlier', 'aria-label': 'earlier' }),
+			button('▶', () => this.step(1), { title: 'later', 'aria-label': 'later' }),
+			button('−', () => this.widen(), { title: 'a longer time', 'aria-label': 'a longer time' }),
+			button('+', () => this.narrow(), { title: 'only what is chosen', 'aria-label': 'only what is chosen' })
+		);
+		const graph = el('div'),
+			panes = el('div', { class: 'panes' });
 		this.noTimes = el('p', { class: 'dim', hidden: true }, 'The samples here have no times.');
 		this.hostStrip = el('div', { class: 'host', role: 'group', 'aria-label': 'The host meanwhile', hidden: true });
-		this.rangeSection = el('section', { 'aria-label': 'Totals over time' }, el('div', { class: 'row' }, this.title, this.text, this.liveChip,
-			el('span', { class: 'right' }, this.before, this.whole, steps)), graph, this.noTimes, this.hostStrip);
+		this.rangeSection = el(
+			'section',
+			{ 'aria-label': 'Totals over time' },
+			el(
+				'div',
+				{ class: 'row' },
+				this.title,
+				this.text,
+				this.liveChip,
+				el('span', { class: 'right' }, this.before, this.whole, steps)
+			),
+			graph,
+			this.noTimes,
+			this.hostStrip
+		);
 		this.facts = el('div', { class: 'facts' });
 		this.filters = filterBar(app);
-		this.busy = el('div', { class: 'busy', role: 'status', hidden: true }, 'asking … ', button('cancel', () => this.cancel()));
+		this.busy = el(
+			'div',
+			{ class: 'busy', role: 'status', hidden: true },
+			'asking … ',
+			button('cancel', () => this.cancel())
+		);
 		this.empty = el('div', { class: 'empty', hidden: true });
-		this.host.append(this.bar.element, this.trouble, this.rangeSection, el('section', { 'aria-label': 'Where' },
-			el('div', { class: 'row' }, this.facts, this.filters.element), this.empty, panes), this.busy);
-		this.graph = new RangeGraph(graph, { hasClock: app.status.data.from !== null, name: 'Totals over time', pick: (span, { shift }) => this.pick(span, shift),
-			only: (label) => this.only(label) });
+		this.host.append(
+			this.bar.element,
+			this.trouble,
+			this.rangeSection,
+			el(
+				'section',
+				{ 'aria-label': 'Where' },
+				el('div', { class: 'row' }, this.facts, this.filters.element),
+				this.empty,
+				panes
+			),
+			this.busy
+		);
+		this.graph = new RangeGraph(graph, {
+			hasClock: app.status.data.from !== null,
+			name: 'Totals over time',
+			pick: (span, { shift }) => this.pick(span, shift),
+			only: (label) => this.only(label)
+		});
 		this.panes = new Panes(panes, app, () => this.question());
 	}
 	unmount() {
@@ -98,15 +142,18 @@ class Explore {
 	/** Whether its end goes with the clock. */
 	follows() {
 		const { state, status } = this.app;
-		return status.data.kind === 'store' && !state.sel && (state.to === '' || state.to === 'now') && (state.from === '' || state.from.startsWith('now'));
+		return (
+			status.data.kind === 'store' &&
+			!state.sel &&
+			(state.to === '' || state.to === 'now') &&
+			(state.from === '' || state.from.startsWith('now'))
+		);
 	}
 	/** @param {string[]} keys that changed */
 	update(keys) {
 		this.fillIn();
-		if (keys.some((k) => ASKED.includes(k)))
-			this.load();
-		else
-			this.panes.show(keys);
+		if (keys.some((k) => ASKED.includes(k))) this.load();
+		else this.panes.show(keys);
 	}
 	fillIn() {
 		const { state } = this.app;
@@ -133,18 +180,17 @@ class Explore {
 		const { signal } = this.asking;
 		this.idle();
 		this.dimming = setTimeout(() => this.host.classList.add('loads'), DIM_MS);
-		this.slow = setTimeout(() => { this.busy.hidden = false; }, SLOW_MS);
+		this.slow = setTimeout(() => {
+			this.busy.hidden = false;
+		}, SLOW_MS);
 		try {
 			const [range] = await Promise.all([this.askRange(signal), this.panes.load(signal)]);
-			if (mine !== this.turn)
-				return;
+			if (mine !== this.turn) return;
 			this.shown(range);
 		} catch (e) {
-			if (mine === this.turn && /** @type {Error} */ (e).name !== 'AbortError')
-				this.failed(e);
+			if (mine === this.turn && /** @type {Error} */ (e).name !== 'AbortError') this.failed(e);
 		}
-		if (mine !== this.turn)
-			return;
+		if (mine !== this.turn) return;
 		this.idle();
 		this.follow();
 		countDrawn();
@@ -152,8 +198,7 @@ class Explore {
 	/** @param {AbortSignal} signal */
 	async askRange(signal) {
 		const { app } = this;
-		if (!app.status.data.has_times)
-			return null;
+		if (!app.status.data.has_times) return null;
 		return app.ask('api/v1/range', { q: app.state.q, ...wholeTimes(app), by: app.state.by }, signal);
 	}
 	/** @param {any} range */
@@ -166,12 +211,12 @@ class Explore {
 			this.graph.draw(range, this.picks());
 			this.text.textContent = this.graph.text();
 		}
-		const report = this.panes.report, why = report && whyEmpty(app, report, range);
+		const report = this.panes.report,
+			why = report && whyEmpty(app, report, range);
 		this.facts.replaceChildren(...(report ? facts(report, this.panes.tree) : []));
 		this.empty.replaceChildren(...(why || []));
 		this.empty.hidden = !why;
-		if (app.metrics.length && range)
-			import('./host.js').then((m) => m.drawHost(this.hostStrip, app, range));
+		if (app.metrics.length && range) import('./host.js').then((m) => m.drawHost(this.hostStrip, app, range));
 	}
 	picks() {
 		const span = parseSpan(this.app.state.sel || '');
@@ -182,8 +227,16 @@ class Explore {
 		const isQuestion = /parameter q|selector/.test(e.message);
 		this.bar.refuse(isQuestion ? e : null);
 		this.trouble.hidden = isQuestion;
-		this.trouble.replaceChildren(el('p', {}, e.message), e.hint ? el('pre', {}, e.hint) : '', button('Try again', () => this.load()),
-			button('Copy details', () => navigator.clipboard?.writeText(`${e.message}\n${e.hint || ''}\n${e.status || ''} ${e.code || ''}\n${location.href}`)));
+		this.trouble.replaceChildren(
+			el('p', {}, e.message),
+			e.hint ? el('pre', {}, e.hint) : '',
+			button('Try again', () => this.load()),
+			button('Copy details', () =>
+				navigator.clipboard?.writeText(
+					`${e.message}\n${e.hint || ''}\n${e.status || ''} ${e.code || ''}\n${location.href}`
+				)
+			)
+		);
 	}
 
 	/* --- times --- */
@@ -191,35 +244,41 @@ class Explore {
 	/** @param {[number, number]|null} span @param {boolean} [compares] */
 	pick(span, compares) {
 		this.app.setState({ sel: span ? spanText(span[0], span[1]) : '' }, { push: true });
-		if (span && compares)
-			this.compare();
+		if (span && compares) this.compare();
 	}
 	/** With as long a time before what is chosen. */
 	compare() {
 		const span = parseSpan(this.app.state.sel || '');
-		if (!span)
-			return;
-		const at = (/** @type {number} */ ms) => moment(this.app, ms), length = span[1] - span[0];
-		this.app.go('compare', { from: at(span[0] - length), to: at(span[0]), qb: this.app.state.q, fromb: at(span[0]), tob: at(span[1]), sel: '' });
+		if (!span) return;
+		const at = (/** @type {number} */ ms) => moment(this.app, ms),
+			length = span[1] - span[0];
+		this.app.go('compare', {
+			from: at(span[0] - length),
+			to: at(span[0]),
+			qb: this.app.state.q,
+			fromb: at(span[0]),
+			tob: at(span[1]),
+			sel: ''
+		});
 	}
 	/** What is drawn, or chosen of it, by half its length. @param {number} way */
 	step(way) {
-		const span = parseSpan(this.app.state.sel || ''), { first, last } = this.graph;
-		const [from, to] = span || [first, last], by = way * (to - from) / (span ? 1 : 2);
+		const span = parseSpan(this.app.state.sel || ''),
+			{ first, last } = this.graph;
+		const [from, to] = span || [first, last],
+			by = (way * (to - from)) / (span ? 1 : 2);
 		if (span && from + by >= first - 1 && to + by <= last + 1)
 			this.app.setState({ sel: spanText(from + by, to + by) });
-		else if (last > first)
-			this.setTimes(from + by, to + by);
+		else if (last > first) this.setTimes(from + by, to + by);
 	}
 	widen() {
-		const { first, last } = this.graph, half = (last - first) / 2;
-		if (last > first)
-			this.setTimes(first - half, last + half);
+		const { first, last } = this.graph,
+			half = (last - first) / 2;
+		if (last > first) this.setTimes(first - half, last + half);
 	}
 	narrow() {
 		const span = parseSpan(this.app.state.sel || '');
-		if (span)
-			this.setTimes(span[0], span[1]);
+		if (span) this.setTimes(span[0], span[1]);
 	}
 	/** @param {number} from @param {number} to ms */
 	setTimes(from, to) {
@@ -228,7 +287,10 @@ class Explore {
 	/** @param {string} label value of the one label that tells groups apart */
 	only(label) {
 		const { type, match } = splitSelector(this.app.state.q);
-		this.app.setState({ q: joinSelector(type, withCondition(match, this.app.state.by, label)), by: '' }, { push: true });
+		this.app.setState(
+			{ q: joinSelector(type, withCondition(match, this.app.state.by, label)), by: '' },
+			{ push: true }
+		);
 	}
 
 	/* --- following --- */
@@ -240,31 +302,31 @@ class Explore {
 			this.liveChip.hidden = true;
 			return;
 		}
-		if (this.live)
-			return;
+		if (this.live) return;
 		this.live = { stop() {}, turn() {} }; /* while it is loaded */
 		const { Live } = await import('./live.js');
-		if (this.turn < 0 || !this.live)
-			return;
-		this.live = new Live(this.app, { chip: this.liveChip, areas: [this.panes.element], everyMs: LIVE_MS, isHeld: () => !!this.app.state.z, draw: () => this.load() });
+		if (this.turn < 0 || !this.live) return;
+		this.live = new Live(this.app, {
+			chip: this.liveChip,
+			areas: [this.panes.element],
+			everyMs: LIVE_MS,
+			isHeld: () => !!this.app.state.z,
+			draw: () => this.load()
+		});
 	}
 	/** @param {KeyboardEvent} e */
 	onKey(e) {
-		if (isTyping(e) || e.ctrlKey && e.key !== 'f' || e.metaKey || e.altKey)
-			return;
-		if (e.key === '.')
-			this.live?.turn();
-		else if (e.key === 'g')
-			this.bar.element.querySelectorAll('select')[1]?.focus();
-		else if (e.key === '[' || e.key === ']')
-			this.nextType(e.key === ']' ? 1 : -1);
-		else if (!this.panes.key(e))
-			return;
+		if (isTyping(e) || (e.ctrlKey && e.key !== 'f') || e.metaKey || e.altKey) return;
+		if (e.key === '.') this.live?.turn();
+		else if (e.key === 'g') this.bar.element.querySelectorAll('select')[1]?.focus();
+		else if (e.key === '[' || e.key === ']') this.nextType(e.key === ']' ? 1 : -1);
+		else if (!this.panes.key(e)) return;
 		e.preventDefault();
 	}
 	/** @param {number} by */
 	nextType(by) {
-		const { type, match } = splitSelector(this.app.state.q), names = this.app.types.map((t) => t.type);
+		const { type, match } = splitSelector(this.app.state.q),
+			names = this.app.types.map((t) => t.type);
 		const to = names[(names.indexOf(type) + by + names.length) % names.length];
 		this.app.setState({ q: joinSelector(to, match) }, { push: true });
 	}

@@ -11,41 +11,84 @@ const NAMELESS = /^\[unknown|\+0x[0-9a-f]+$|^0x[0-9a-f]+$/;
 
 /** Of the table's own time: what has an address for a name. @param {any} report */
 function nameless(report) {
-	return report.top.reduce((/** @type {number} */ sum, /** @type {any} */ r) => sum + (NAMELESS.test(r.function) ? r.self : 0), 0);
+	return report.top.reduce(
+		(/** @type {number} */ sum, /** @type {any} */ r) => sum + (NAMELESS.test(r.function) ? r.self : 0),
+		0
+	);
 }
 /** @param {any} report an answer of /api/v1/top @param {any} tree @returns {Node[]} */
 export function facts(report, tree) {
-	const meta = report.meta || {}, lost = meta.lost_samples || 0, all = report.unfiltered_total, list = [];
+	const meta = report.meta || {},
+		lost = meta.lost_samples || 0,
+		all = report.unfiltered_total,
+		list = [];
+	const hasSamples = report.samples && report.unit !== 'samples';
 	const scaled = report.scale ? ` (${value(report.total * report.scale, report.scaled_unit)})` : '';
-	list.push(el('span', { class: 'chip total' }, `${value(report.total, report.unit)}${scaled}${report.samples && report.unit !== 'samples' ? ` · ${grouped(report.samples)} samples` : ''}`));
+	list.push(
+		el(
+			'span',
+			{ class: 'chip total' },
+			`${value(report.total, report.unit)}${scaled}${hasSamples ? ` · ${grouped(report.samples)} samples` : ''}`
+		)
+	);
 	if (report.total !== all)
 		list.push(el('span', { class: 'chip filtered' }, `filtered: ${share(report.total, all)} of all`));
 	if (report.truncated)
-		list.push(el('span', { class: 'chip', title: 'Stacks whose end was not found: their root is missing' }, `cut short ${share(report.truncated, all)}`));
+		list.push(
+			el(
+				'span',
+				{ class: 'chip', title: 'Stacks whose end was not found: their root is missing' },
+				`cut short ${share(report.truncated, all)}`
+			)
+		);
 	const unnamed = nameless(report);
 	if (unnamed)
-		list.push(el('a', { class: 'chip', href: 'targets', title: 'Functions without a name: which binaries, and what helps' },
-			`without a name ${share(unnamed, report.total)}`));
+		list.push(
+			el(
+				'a',
+				{ class: 'chip', href: 'targets', title: 'Functions without a name: which binaries, and what helps' },
+				`without a name ${share(unnamed, report.total)}`
+			)
+		);
 	if (lost)
-		list.push(el('span', { class: 'chip bad', role: 'status' }, `shown ${share(report.samples, report.samples + lost)} of samples: ` +
-			`${grouped(lost)} lost (${Object.entries(meta.losses || {}).map(([why, n]) => `${why.replace(/_/g, ' ')} ${grouped(/** @type {number} */ (n))}`).join(', ')})`));
-	if (tree)
-		list.push(el('span', { class: 'dim' }, `${grouped(tree.n)} nodes`));
+		list.push(
+			el(
+				'span',
+				{ class: 'chip bad', role: 'status' },
+				`shown ${share(report.samples, report.samples + lost)} of samples: ` +
+					`${grouped(lost)} lost (${Object.entries(meta.losses || {})
+						.map(([why, n]) => `${why.replace(/_/g, ' ')} ${grouped(/** @type {number} */ (n))}`)
+						.join(', ')})`
+			)
+		);
+	if (tree) list.push(el('span', { class: 'dim' }, `${grouped(tree.n)} nodes`));
 	return list;
 }
 
 /** null: there is something. @param {App} app @param {any} report @param {any} range @returns {Node[]|null} */
 export function whyEmpty(app, report, range) {
-	const { data } = app.status, filters = parseFilters(app.state.f) || [];
-	if (report.total > 0)
-		return null;
+	const { data } = app.status,
+		filters = parseFilters(app.state.f) || [];
+	if (report.total > 0) return null;
 	if (report.unfiltered_total > 0)
-		return [el('p', {}, `The filters leave nothing of ${value(report.unfiltered_total, report.unit)}.`),
-			button('Take the last filter away', () => app.setState({ f: formatFilters(filters.slice(0, -1)) }, { push: true }))];
+		return [
+			el('p', {}, `The filters leave nothing of ${value(report.unfiltered_total, report.unit)}.`),
+			button('Take the last filter away', () =>
+				app.setState({ f: formatFilters(filters.slice(0, -1)) }, { push: true })
+			)
+		];
 	if (!data.from_ns && !data.to_ns)
-		return [el('p', {}, 'There is nothing here yet. What `cresset up` records comes every ten seconds; what others send at once.')];
+		return [
+			el(
+				'p',
+				{},
+				'There is nothing here yet. What `cresset up` records comes every ten seconds; what others send at once.'
+			)
+		];
 	const at = (/** @type {number} */ ns) => momentText(ns / 1e6, 86400e3 * 2, data.from !== null);
 	const text = `Nothing of this is between these times. There is data from ${at(data.from_ns)} to ${at(data.to_ns)}.`;
-	return [el('p', {}, range && range.groups.length ? 'There is nothing in the part that is chosen.' : text),
-		button('Show all there is', () => app.setState({ from: 'start', to: 'end', sel: '' }, { push: true }))];
+	return [
+		el('p', {}, range && range.groups.length ? 'There is nothing in the part that is chosen.' : text),
+		button('Show all there is', () => app.setState({ from: 'start', to: 'end', sel: '' }, { push: true }))
+	];
 }

@@ -1,13 +1,15 @@
-/* filters.js: filters of stacks and frames, as the address has them ("s.fn~futex;-x.bin~libc") and as the server takes them. */
+/* filters.js: filters of stacks and frames, as the address has them ("s.fn~futex;-x.bin~libc") and as the server
+ * takes them. */
 
 /** what: "s" only stacks with it, "-s" only stacks without, "-x" frames are dropped; off: kept, but not applied.
  * @typedef {{what: 's'|'-s'|'-x', field: 'fn'|'bin'|'file'|'kind', regex: string, off: boolean}} Filter */
 
-export const WHAT = { 's': 'only stacks with', '-s': 'no stacks with', '-x': 'hide frames' };
+export const WHAT = { s: 'only stacks with', '-s': 'no stacks with', '-x': 'hide frames' };
 export const FIELDS = { fn: 'function', bin: 'binary', file: 'file', kind: 'kind' };
-const PARAMS = { 's': 'focus', '-s': 'ignore', '-x': 'hide' };
+const PARAMS = { s: 'focus', '-s': 'ignore', '-x': 'hide' };
 const PREFIX = { fn: '', bin: 'binary:', file: 'file:', kind: 'kind:' };
-const MAX = 24, LONGEST = 400; /* filters; characters of a name */
+const MAX = 24,
+	LONGEST = 400; /* filters; characters of a name */
 
 /** @type {[name: string, text: string][]} what is often in the way */
 export const PRESETS = [
@@ -19,28 +21,37 @@ export const PRESETS = [
 	['Rust runtime', '-x.fn~^(std::rt|core::ops::function|std::sys|std::panicking)'],
 	['CUDA internals', '-x.bin~^lib(cuda|cudart|cupti|nvidia)'],
 	['stacks that wait', '-s.fn~^\\[(blocked|sched-wait|waits)'],
-	['stacks that were cut short', '-s.fn~^\\[truncated'],
+	['stacks that were cut short', '-s.fn~^\\[truncated']
 ];
 
 /** null: it is no list of filters. @param {string} text @returns {Filter[]|null} */
 export function parseFilters(text) {
-	const list = text.split(';').filter(Boolean).map((part) => {
-		const m = /^(!?)(s|-s|-x)\.(fn|bin|file|kind)~(.+)$/s.exec(part.replace(/%3B/gi, ';').replace(/%25/g, '%'));
-		return m && /** @type {Filter} */ ({ off: !!m[1], what: m[2], field: m[3], regex: m[4] });
-	});
+	const list = text
+		.split(';')
+		.filter(Boolean)
+		.map((part) => {
+			const m = /^(!?)(s|-s|-x)\.(fn|bin|file|kind)~(.+)$/s.exec(part.replace(/%3B/gi, ';').replace(/%25/g, '%'));
+			return m && /** @type {Filter} */ ({ off: !!m[1], what: m[2], field: m[3], regex: m[4] });
+		});
 	return list.length > MAX || list.includes(null) ? null : /** @type {Filter[]} */ (list);
 }
 /** @param {Filter[]} list */
 export function formatFilters(list) {
-	return list.map((f) => `${f.off ? '!' : ''}${f.what}.${f.field}~${f.regex.replace(/%/g, '%25').replace(/;/g, '%3B')}`).join(';');
+	return list
+		.map((f) => `${f.off ? '!' : ''}${f.what}.${f.field}~${f.regex.replace(/%/g, '%25').replace(/;/g, '%3B')}`)
+		.join(';');
 }
-/** Each parameter is one pattern a line: of `focus` all, of the others any must match. @param {string} text of the address */
+/**
+ * Each parameter is one pattern a line: of `focus` all, of the others any must match.
+ * @param {string} text of the address
+ */
 export function filterParams(text) {
 	/** @type {{[param: string]: string}} */
 	const params = {};
 	for (const f of parseFilters(text) || [])
 		if (!f.off) {
-			const name = PARAMS[f.what], pattern = PREFIX[f.field] + f.regex;
+			const name = PARAMS[f.what],
+				pattern = PREFIX[f.field] + f.regex;
 			params[name] = params[name] ? `${params[name]}\n${pattern}` : pattern;
 		}
 	return params;
@@ -55,6 +66,8 @@ export function filterText(f) {
 }
 /** @param {string} text @param {Filter|Filter[]} more */
 export function addFilter(text, more) {
-	const list = parseFilters(text) || [], alike = (/** @type {Filter} */ f) => formatFilters([{ ...f, off: false }]), have = new Set(list.map(alike));
+	const list = parseFilters(text) || [],
+		alike = (/** @type {Filter} */ f) => formatFilters([{ ...f, off: false }]),
+		have = new Set(list.map(alike));
 	return formatFilters([...list, ...[more].flat().filter((f) => !have.has(alike(f)))]);
 }

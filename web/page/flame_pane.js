@@ -1,5 +1,5 @@
-/* flame_pane.js: the flame graph of a tree from the server: with its zoom, search and colours in the address, and as a sandwich: who calls a
- * function above, whom it calls below. */
+/* flame_pane.js: the flame graph of a tree from the server: with its zoom, search and colours in the address, and as
+ * a sandwich: who calls a function above, whom it calls below. */
 
 import { Flame } from '../flame.js';
 import { share, value } from '../units.js';
@@ -10,8 +10,12 @@ import { el } from './dom.js';
 const DEEPER_PX = 8; /* a rest as wide as this is asked for in detail */
 
 export class FlamePane {
-	/** @param {HTMLElement} host @param {App} app
-	 * @param {{menu: (event: any) => void, deeper: (node: number) => void, found: (text: string, wrong: string) => void}} options */
+	/**
+	 * @param {HTMLElement} host
+	 * @param {App} app
+	 * @param {{menu: (event: any) => void, deeper: (node: number) => void, found: (text: string, wrong: string) =>
+	 * void}} options
+	 */
 	constructor(host, app, options) {
 		this.app = app;
 		this.options = options;
@@ -32,8 +36,7 @@ export class FlamePane {
 	/** @param {any[]} trees one, or callers and callees @param {boolean} keepZoom */
 	set(trees, keepZoom) {
 		this.sets = true;
-		if (this.flames.length !== trees.length)
-			this.build(trees.length);
+		if (this.flames.length !== trees.length) this.build(trees.length);
 		this.tree = trees[trees.length - 1];
 		trees.forEach((t, i) => this.flames[i].setTree(t, { keepZoom }));
 		this.show();
@@ -44,27 +47,32 @@ export class FlamePane {
 		this.destroy();
 		const names = n === 2 ? ['Callers: who calls it', 'Callees: whom it calls'] : ['Flame graph'];
 		this.host.classList.toggle('sandwich', n === 2);
-		this.host.replaceChildren(...names.map((name, i) => {
-			const box = el('div', { class: 'flame-box' }), flame = new Flame(box, { minimap: n === 1, legend: i === n - 1, label:
-				`${name}. Arrow keys move between frames, Enter zooms, Escape shows everything, Shift and Enter is the menu.` });
-			this.flames.push(flame);
-			flame.on('menu', (e) => this.options.menu({ ...e, flame }));
-			flame.on('mode', ({ mode }) => this.app.setState({ c: mode }));
-			if (n === 1)
-				flame.on('zoom', ({ node, path }) => this.zoomed(node, path));
-			return box;
-		}));
-		if (n === 2 && !this.flames[0].flipped)
-			this.flames[0].flip();
-		if (n === 1)
-			this.flame.on('flip', ({ flipped }) => this.app.setState({ flip: flipped ? '1' : '' }));
+		this.host.replaceChildren(
+			...names.map((name, i) => {
+				const box = el('div', { class: 'flame-box' }),
+					flame = new Flame(box, {
+						minimap: n === 1,
+						legend: i === n - 1,
+						label:
+							`${name}. Arrow keys move between frames, Enter zooms, Escape shows everything, Shift and ` +
+							`Enter is the menu.`
+					});
+				this.flames.push(flame);
+				flame.on('menu', (e) => this.options.menu({ ...e, flame }));
+				flame.on('mode', ({ mode }) => this.app.setState({ c: mode }));
+				if (n === 1) flame.on('zoom', ({ node, path }) => this.zoomed(node, path));
+				return box;
+			})
+		);
+		if (n === 2 && !this.flames[0].flipped) this.flames[0].flip();
+		if (n === 1) this.flame.on('flip', ({ flipped }) => this.app.setState({ flip: flipped ? '1' : '' }));
 	}
 	/** @param {number} node @param {string} path */
 	zoomed(node, path) {
-		if (this.sets)
-			return;
+		if (this.sets) return;
 		this.app.setState({ z: node > 0 ? path : '' });
-		const { tree, flame } = this, scale = flame.width / (tree.total[node] || 1);
+		const { tree, flame } = this,
+			scale = flame.width / (tree.total[node] || 1);
 		for (let i = node + 1; i < tree.end[node]; i++)
 			if (tree.frames.kind[tree.frame[i]] === 'rest' && tree.total[i] * scale > DEEPER_PX)
 				return this.options.deeper(node);
@@ -75,29 +83,31 @@ export class FlamePane {
 		for (const flame of this.flames) {
 			if (state.c !== flame.mode)
 				flame.setMode(/** @type {any} */ (state.c === 'diff' && !flame.tree.isDiff ? 'kind' : state.c));
-			this.found(flame.found.text === state.s && flame.found.nodes.length ? flame.found : flame.setSearch(state.s), flame);
+			this.found(
+				flame.found.text === state.s && flame.found.nodes.length ? flame.found : flame.setSearch(state.s),
+				flame
+			);
 		}
-		if (this.flames.length !== 1)
-			return;
-		if (this.flame.flipped !== (state.flip === '1'))
-			this.flame.flip();
-		if (state.z && !this.flame.zoomTo(state.z, { animate: false }))
-			this.options.deeper(-1);
-		else if (!state.z && this.flame.zoom)
-			this.flame.reset();
+		if (this.flames.length !== 1) return;
+		if (this.flame.flipped !== (state.flip === '1')) this.flame.flip();
+		if (state.z && !this.flame.zoomTo(state.z, { animate: false })) this.options.deeper(-1);
+		else if (!state.z && this.flame.zoom) this.flame.reset();
 	}
 	/** "12.3 % total (4.1 s) · 3.9 % self · 214 frames · 3/214" @param {any} found @param {Flame} flame */
 	found(found, flame) {
-		const { total, header } = /** @type {any} */ (flame.tree), at = flame.atMatch;
-		const text = !found.text || found.error ? '' : `${share(found.matched, total[0])} total (${value(found.matched, header.unit)}) · ` +
-			`${share(found.self, total[0])} self · ${found.frames} frames${at < 0 ? '' : ` · ${at + 1}/${found.frames}`}`;
+		const { total, header } = /** @type {any} */ (flame.tree),
+			at = flame.atMatch;
+		const text =
+			!found.text || found.error
+				? ''
+				: `${share(found.matched, total[0])} total (${value(found.matched, header.unit)}) · ` +
+					`${share(found.self, total[0])} self · ${found.frames} frames${at < 0 ? '' : ` · ${at + 1}/${found.frames}`}`;
 		this.options.found(text, found.error);
 	}
 	/** @param {number} by */
 	step(by) {
 		const { flame } = this;
-		if (!flame)
-			return;
+		if (!flame) return;
 		by > 0 ? flame.next() : flame.previous();
 		this.found(flame.found, flame);
 	}

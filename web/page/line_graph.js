@@ -1,19 +1,22 @@
-/* line_graph.js: values over time as lines, or as areas down to zero, drawn by uPlot. It is loaded where the first one is drawn. */
+/* line_graph.js: values over time as lines, or as areas down to zero, drawn by uPlot. It is loaded where the first
+ * one is drawn. */
 
 import UPlot from '../vendor/uplot.js';
 
-/** at: ms. lines: values at those moments; null: not known, which is a gap; a line is drawn over those before it. colours: the names of CSS
- * variables, #rrggbb each. fill: how opaque areas are, 00 … ff; none: no areas. end: of the last value, where each holds until the next one; else
- * they are joined. bridge: ms of a gap that is joined, too. width: px; else as wide as its host.
- * @typedef {{at: number[], lines: (number|null)[][], colours: string[], fill?: string, from: number, to: number, end?: number, bridge?: number,
- *   max: number, width?: number, height: number, top: number, lineWidth: number}} Lines */
+/**
+ * at: ms. lines: values at those moments; null: not known, which is a gap; a line is drawn over those before it.
+ * colours: the names of CSS variables, #rrggbb each. fill: how opaque areas are, 00 … ff; none: no areas. end: of
+ * the last value, where each holds until the next one; else they are joined. bridge: ms of a gap that is joined, too.
+ * width: px; else as wide as its host.
+ * @typedef {{at: number[], lines: (number|null)[][], colours: string[], fill?: string, from: number, to: number,
+ * end?: number, bridge?: number, max: number, width?: number, height: number, top: number, lineWidth: number}} Lines
+ */
 
 const HIDDEN = { show: false };
 
 /** Each value twice, where it begins and where it ends. @param {Lines} lines @returns {UPlot.AlignedData} */
 function data({ at, lines, end }) {
-	if (end === undefined)
-		return [at, ...lines];
+	if (end === undefined) return [at, ...lines];
 	const ends = [...at.slice(1), end];
 	return [at.flatMap((t, i) => [t, ends[i]]), ...lines.map((line) => line.flatMap((v) => [v, v]))];
 }
@@ -26,7 +29,8 @@ function series({ fill, lineWidth, from, to, bridge = 0 }, colour) {
 		fill: fill ? (plot) => ink(plot) + fill : undefined,
 		width: lineWidth,
 		points: HIDDEN,
-		gaps: (plot, _line, _first, _last, gaps) => gaps.filter(([a, b]) => (b - a) / plot.bbox.width * (to - from) > bridge),
+		gaps: (plot, _line, _first, _last, gaps) =>
+			gaps.filter(([a, b]) => ((b - a) / plot.bbox.width) * (to - from) > bridge)
 	};
 }
 
@@ -40,16 +44,19 @@ function options(lines, width) {
 		legend: HIDDEN,
 		cursor: HIDDEN,
 		scales: { x: { time: false, range: () => [lines.from, lines.to] }, y: { range: () => [0, lines.max] } },
-		series: [{}, ...lines.colours.map((colour) => series(lines, colour))],
+		series: [{}, ...lines.colours.map((colour) => series(lines, colour))]
 	};
 }
 
 export class LineGraph {
 	/** @param {HTMLElement} host in the page, and empty @param {Lines} lines */
 	constructor(host, lines) {
-		const width = () => lines.width || host.clientWidth, plot = new UPlot(options(lines, width()), data(lines), host);
+		const width = () => lines.width || host.clientWidth,
+			plot = new UPlot(options(lines, width()), data(lines), host);
 		this.plot = plot;
-		this.sizes = new ResizeObserver(() => plot.width !== width() && plot.setSize({ width: width(), height: lines.height }));
+		this.sizes = new ResizeObserver(
+			() => plot.width !== width() && plot.setSize({ width: width(), height: lines.height })
+		);
 		this.sizes.observe(host);
 	}
 	destroy() {

@@ -1,11 +1,13 @@
-/* live.js: a picture that goes with the clock. The server tells when something came: over one connection for all tabs of a browser, which
- * otherwise would soon have none left (six to a server). The tab that holds the lock has it and tells the others; a hidden tab lets go of
- * it, and with a tab that is closed the browser takes it back. Where the server has no stream for us, the leader asks now and then. */
+/* live.js: a picture that goes with the clock. The server tells when something came: over one connection for all tabs
+ * of a browser, which otherwise would soon have none left (six to a server). The tab that holds the lock has it and
+ * tells the others; a hidden tab lets go of it, and with a tab that is closed the browser takes it back. Where the
+ * server has no stream for us, the leader asks now and then. */
 
 import { address } from './app.js';
 import { el } from './dom.js';
 
-const POLL_MS = 15000, TICK_MS = 1000;
+const POLL_MS = 15000,
+	TICK_MS = 1000;
 
 /** The ticks of all tabs. */
 class Ticks {
@@ -19,21 +21,30 @@ class Ticks {
 		this.channel.onmessage = (e) => this.onTick(e.data === 'poll' ? 'poll' : 'live');
 		/** @type {AbortController|null} */
 		this.waiting = null;
-		this.seen = () => document.hidden ? this.leave() : this.join();
+		this.seen = () => (document.hidden ? this.leave() : this.join());
 		document.addEventListener('visibilitychange', this.seen);
 		this.seen();
 	}
 	/** Stands in line to lead. */
 	join() {
-		if (this.waiting)
-			return;
-		const waiting = this.waiting = new AbortController();
-		if (!navigator.locks) /* not everywhere but on https and this machine: then each tab for itself */
+		if (this.waiting) return;
+		const waiting = (this.waiting = new AbortController());
+		if (!navigator.locks)
+			/* not everywhere but on https and this machine: then each tab for itself */
 			return this.lead();
-		navigator.locks.request(this.name, { signal: waiting.signal }, () => new Promise((leave) => {
-			waiting.signal.addEventListener('abort', leave);
-			waiting.signal.aborted ? leave(undefined) : this.lead();
-		})).catch(() => { /* it was ended while it waited */ });
+		navigator.locks
+			.request(
+				this.name,
+				{ signal: waiting.signal },
+				() =>
+					new Promise((leave) => {
+						waiting.signal.addEventListener('abort', leave);
+						waiting.signal.aborted ? leave(undefined) : this.lead();
+					})
+			)
+			.catch(() => {
+				/* it was ended while it waited */
+			});
 	}
 	leave() {
 		this.waiting?.abort();
@@ -50,7 +61,7 @@ class Ticks {
 	}
 	lead() {
 		document.body.dataset.leads = 'stream';
-		const source = this.source = new EventSource(this.url());
+		const source = (this.source = new EventSource(this.url()));
 		source.addEventListener('totals', () => this.tell('live'));
 		source.addEventListener('error', () => source.readyState === EventSource.CLOSED && this.pollInstead());
 	}
@@ -84,7 +95,10 @@ export class Live {
 		}
 		document.addEventListener('visibilitychange', () => this.again(), { signal: this.off.signal });
 		this.timer = setInterval(() => this.say(), TICK_MS);
-		this.ticks = new Ticks(() => address('api/v1/live', { q: app.state.q }), (how) => this.tick(how));
+		this.ticks = new Ticks(
+			() => address('api/v1/live', { q: app.state.q }),
+			(how) => this.tick(how)
+		);
 		options.chip.hidden = false;
 		this.say();
 	}
@@ -118,21 +132,30 @@ export class Live {
 	again() {
 		clearTimeout(this.later);
 		if (this.missed && !this.isPaused)
-			this.later = setTimeout(() => {
-				this.missed = false;
-				this.drawnAt = Date.now();
-				this.options.draw();
-				this.say();
-			}, Math.max(0, this.drawnAt + this.options.everyMs - Date.now()));
+			this.later = setTimeout(
+				() => {
+					this.missed = false;
+					this.drawnAt = Date.now();
+					this.options.draw();
+					this.say();
+				},
+				Math.max(0, this.drawnAt + this.options.everyMs - Date.now())
+			);
 		this.say();
 	}
 	say() {
-		const { chip } = this.options, behind = Math.round((Date.now() - this.drawnAt) / 1000);
-		const text = this.isPaused ? `❚❚ paused${this.missed ? ` (${behind} s behind)` : ''}` : this.how === 'poll' ? '● every 15 s' : '● live';
-		if (chip.textContent !== text)
-			chip.replaceChildren(el('span', {}, text));
+		const { chip } = this.options,
+			behind = Math.round((Date.now() - this.drawnAt) / 1000);
+		const text = this.isPaused
+			? `❚❚ paused${this.missed ? ` (${behind} s behind)` : ''}`
+			: this.how === 'poll'
+				? '● every 15 s'
+				: '● live';
+		if (chip.textContent !== text) chip.replaceChildren(el('span', {}, text));
 		chip.setAttribute('aria-pressed', String(!this.byHand));
-		chip.title = this.byHand ? 'goes on (.)' : 'stops (.); it waits, too, while the pointer is on a picture or a part is zoomed to';
+		chip.title = this.byHand
+			? 'goes on (.)'
+			: 'stops (.); it waits, too, while the pointer is on a picture or a part is zoomed to';
 		document.body.dataset.follows = this.isPaused ? 'paused' : this.how;
 	}
 }

@@ -11,10 +11,18 @@ import { address } from './app.js';
 /** @typedef {import('./app.js').App} App */
 
 const TITLES = /** @type {{[name: string]: [string, string]}} */ ({
-	flame: ['Flame graph', 'Each box is a function, as wide as all it and its callees took; below it is whom it called. Time does not go from left to right.'],
+	flame: [
+		'Flame graph',
+		'Each box is a function, as wide as all it and its callees took; below it is whom it called. Time does ' +
+			'not go from left to right.'
+	],
 	table: ['Table', 'Self is what a function took itself, total is that with all it called.'],
 	chart: ['Chart', 'Each line is a thread, time goes from left to right.'],
-	heatmap: ['Heatmap', 'Each column is a second, from top to bottom; the darker, the more happened at that moment. Regular stripes are regular work.'],
+	heatmap: [
+		'Heatmap',
+		'Each column is a second, from top to bottom; the darker, the more happened at that moment. Regular ' +
+			'stripes are regular work.'
+	]
 });
 const ROWS = 5000; /* of the table */
 const EVERYTHING = 200000; /* px: what is turned round needs more than what is seen of it */
@@ -48,33 +56,74 @@ export class Panes {
 	}
 	build() {
 		const { app } = this;
-		this.search = el('input', { type: 'search', placeholder: 'search: text or /regex/i', 'aria-label': 'Search functions', spellcheck: false,
-			oninput: () => app.setState({ s: this.search.value }), onkeydown: (/** @type {KeyboardEvent} */ e) => {
-				if (e.key === 'Enter')
-					this.flame.step(e.shiftKey ? -1 : 1);
-				else if (e.key === 'Escape')
-					this.search.blur();
-			} });
+		this.search = el('input', {
+			type: 'search',
+			placeholder: 'search: text or /regex/i',
+			'aria-label': 'Search functions',
+			spellcheck: false,
+			oninput: () => app.setState({ s: this.search.value }),
+			onkeydown: (/** @type {KeyboardEvent} */ e) => {
+				if (e.key === 'Enter') this.flame.step(e.shiftKey ? -1 : 1);
+				else if (e.key === 'Escape') this.search.blur();
+			}
+		});
 		this.result = el('p', { class: 'result', role: 'status' });
-		this.mode = select(MODES.filter((m) => m !== 'diff').map((m) => [m, m === 'gpu' ? 'GPU stall' : m === 'contrast' ? 'high contrast' : m]), { 'aria-label': 'Colours',
-			onchange: () => app.setState({ c: this.mode.value }) });
+		this.mode = select(
+			MODES.filter((m) => m !== 'diff').map((m) => [
+				m,
+				m === 'gpu' ? 'GPU stall' : m === 'contrast' ? 'high contrast' : m
+			]),
+			{ 'aria-label': 'Colours', onchange: () => app.setState({ c: this.mode.value }) }
+		);
 		const toggle = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ title) =>
 			button(text, () => app.setState({ [key]: app.state[key] ? '' : '1' }), { title, 'data-key': key });
-		this.toggles = [toggle('inv', 'Inverted', 'leaves first: who called what took the time (v)'), toggle('flip', 'Flipped', 'the root at the bottom (i)'),
-			toggle('rec', 'No recursion', 'a function that calls itself is one box')];
+		this.toggles = [
+			toggle('inv', 'Inverted', 'leaves first: who called what took the time (v)'),
+			toggle('flip', 'Flipped', 'the root at the bottom (i)'),
+			toggle('rec', 'No recursion', 'a function that calls itself is one box')
+		];
 		this.tabs = PANES.map((p) => button(TITLES[p][0], () => this.turn(p), { 'data-pane': p, title: TITLES[p][1] }));
 		this.exports = button('Export ▾', () => this.export(), { 'aria-haspopup': 'menu' });
 		this.sandwich = el('div', { class: 'crumb', hidden: true });
 		this.grid = el('div', { class: 'grid' });
-		this.element.append(el('div', { class: 'row tools' }, el('span', { class: 'tabs', role: 'group', 'aria-label': 'Panes' }, ...this.tabs), this.search,
-			el('span', { class: 'right' }, this.mode, ...this.toggles, this.exports)), this.result, this.sandwich, this.grid);
+		this.element.append(
+			el(
+				'div',
+				{ class: 'row tools' },
+				el('span', { class: 'tabs', role: 'group', 'aria-label': 'Panes' }, ...this.tabs),
+				this.search,
+				el('span', { class: 'right' }, this.mode, ...this.toggles, this.exports)
+			),
+			this.result,
+			this.sandwich,
+			this.grid
+		);
 		for (const p of PANES)
-			this.bodies.set(p, el('div', { class: `pane ${p}`, role: 'group', 'aria-label': TITLES[p][0] }, el('p', { class: 'how' }, TITLES[p][1]), el('div', { class: 'body' })));
+			this.bodies.set(
+				p,
+				el(
+					'div',
+					{ class: `pane ${p}`, role: 'group', 'aria-label': TITLES[p][0] },
+					el('p', { class: 'how' }, TITLES[p][1]),
+					el('div', { class: 'body' })
+				)
+			);
 		const into = (/** @type {string} */ p) => /** @type {HTMLElement} */ (this.body(p));
-		this.flame = new FlamePane(into('flame'), app, { menu: (e) => this.menu(e), deeper: (node) => this.deeper(node),
-			found: (text, wrong) => this.found(text, wrong) });
-		this.table = new Table(into('table'), { name: 'Functions', pick: (row) => this.mark(row.function), open: (row) => this.open(row.function) });
-		into('table').append(button('Copy as CSV', () => this.table.copyCsv().then(() => app.notify('The table is copied as CSV.')), { class: 'csv' }));
+		this.flame = new FlamePane(into('flame'), app, {
+			menu: (e) => this.menu(e),
+			deeper: (node) => this.deeper(node),
+			found: (text, wrong) => this.found(text, wrong)
+		});
+		this.table = new Table(into('table'), {
+			name: 'Functions',
+			pick: (row) => this.mark(row.function),
+			open: (row) => this.open(row.function)
+		});
+		into('table').append(
+			button('Copy as CSV', () => this.table.copyCsv().then(() => app.notify('The table is copied as CSV.')), {
+				class: 'csv'
+			})
+		);
 		this.arrange();
 	}
 	destroy() {
@@ -91,13 +140,14 @@ export class Panes {
 	}
 	/** Opens or closes one; a third takes the place of the first. @param {string} pane */
 	turn(pane) {
-		const names = this.names, left = names.filter((n) => n !== pane);
-		if (left.length < names.length && !left.length)
-			return;
+		const names = this.names,
+			left = names.filter((n) => n !== pane);
+		if (left.length < names.length && !left.length) return;
 		this.app.setState({ v: (left.length < names.length ? left : [...names, pane].slice(-2)).join(',') });
 	}
 	arrange() {
-		const { state } = this.app, { names } = this;
+		const { state } = this.app,
+			{ names } = this;
 		if (this.arranged !== state.v) {
 			this.grid.replaceChildren(...names.map((n) => /** @type {HTMLElement} */ (this.bodies.get(n))));
 			this.grid.classList.toggle('two', names.length === 2);
@@ -106,33 +156,44 @@ export class Panes {
 		this.tabs.forEach((t) => t.setAttribute('aria-pressed', String(names.includes(t.dataset.pane))));
 		this.toggles.forEach((t) => t.setAttribute('aria-pressed', String(!!state[t.dataset.key])));
 		this.mode.value = state.c;
-		if (document.activeElement !== this.search)
-			this.search.value = state.s;
+		if (document.activeElement !== this.search) this.search.value = state.s;
 		this.sandwich.hidden = !state.sw;
-		this.sandwich.replaceChildren(`Callers and callees of ${state.sw} `, button('×', () => this.app.setState({ sw: '' }, { push: true }), { 'aria-label': 'back to the whole' }));
+		this.sandwich.replaceChildren(
+			`Callers and callees of ${state.sw} `,
+			button('×', () => this.app.setState({ sw: '' }, { push: true }), { 'aria-label': 'back to the whole' })
+		);
 	}
 
 	/* --- asking --- */
 
 	/** What the flame graph is asked for. */
 	treeQuestion() {
-		const { state } = this.app, box = /** @type {HTMLElement} */ (this.body('flame'));
-		const wide = Math.round((box.clientWidth || 1200) * (window.devicePixelRatio || 1) * 2), question = this.question();
-		return { ...question, fmt: 'bin', px: state.sw || state.rec ? EVERYTHING : wide, inverted: state.inv && !state.sw ? 1 : '',
-			focus: [question.focus, state.sw && exactly(state.sw)].filter(Boolean).join('\n') };
+		const { state } = this.app,
+			box = /** @type {HTMLElement} */ (this.body('flame'));
+		const wide = Math.round((box.clientWidth || 1200) * (window.devicePixelRatio || 1) * 2),
+			question = this.question();
+		return {
+			...question,
+			fmt: 'bin',
+			px: state.sw || state.rec ? EVERYTHING : wide,
+			inverted: state.inv && !state.sw ? 1 : '',
+			focus: [question.focus, state.sw && exactly(state.sw)].filter(Boolean).join('\n')
+		};
 	}
 	/** Everything that is open. @param {AbortSignal} signal */
 	async load(signal) {
 		this.arrange();
-		const asked = JSON.stringify(this.question()), { names, app } = this;
+		const asked = JSON.stringify(this.question()),
+			{ names, app } = this;
 		const wants = { tree: names.includes('flame') || !this.tree, top: asked !== this.asked || !this.report };
-		const [report, bytes] = await Promise.all([app.ask('api/v1/top', { ...this.question(), n: ROWS }, signal),
-			wants.tree ? app.ask('api/v1/flame', this.treeQuestion(), signal) : null]);
+		const [report, bytes] = await Promise.all([
+			app.ask('api/v1/top', { ...this.question(), n: ROWS }, signal),
+			wants.tree ? app.ask('api/v1/flame', this.treeQuestion(), signal) : null
+		]);
 		this.report = report;
 		this.asked = asked;
 		this.table.set(report.top, columnsOf(report));
-		if (bytes)
-			await this.setTree(decodeTree(bytes));
+		if (bytes) await this.setTree(decodeTree(bytes));
 		await this.loadOthers(signal);
 	}
 	/** @param {any} tree */
@@ -143,9 +204,7 @@ export class Panes {
 	}
 	/** @param {AbortSignal} [signal] */
 	async loadOthers(signal) {
-		for (const name of ['chart', 'heatmap'])
-			if (this.names.includes(name))
-				await this.loadTimes(name, signal);
+		for (const name of ['chart', 'heatmap']) if (this.names.includes(name)) await this.loadTimes(name, signal);
 	}
 	/** @param {string} name @param {AbortSignal} [signal] */
 	async loadTimes(name, signal) {
@@ -153,18 +212,21 @@ export class Panes {
 		this.leave = leave;
 		await draw(name, /** @type {HTMLElement} */ (this.body(name)), this.app, this.question(), signal);
 	}
-	/** What is too narrow in the whole is wide enough in what is zoomed to. @param {number} node -1: one that is not there, of a link */
+	/**
+	 * What is too narrow in the whole is wide enough in what is zoomed to.
+	 * @param {number} node -1: one that is not there, of a link
+	 */
 	async deeper(node) {
-		const { app } = this, asked = this.asked + app.state.z;
-		if (this.deeperAt === asked || app.state.sw || app.state.rec)
-			return;
+		const { app } = this,
+			asked = this.asked + app.state.z;
+		if (this.deeperAt === asked || app.state.sw || app.state.rec) return;
 		this.deeperAt = asked;
 		try {
-			const { serverPath } = await import('./deeper.js'), question = this.treeQuestion();
+			const { serverPath } = await import('./deeper.js'),
+				question = this.treeQuestion();
 			const more = node < 0 ? { px: EVERYTHING } : { zoom: serverPath(this.tree, node) };
 			const bytes = await app.ask('api/v1/flame', { ...question, ...more });
-			if (this.asked + app.state.z !== asked)
-				return;
+			if (this.asked + app.state.z !== asked) return;
 			this.tree = decodeTree(bytes);
 			this.flame.set([this.tree], true);
 		} catch (e) {
@@ -174,10 +236,8 @@ export class Panes {
 	/** The state changed, but not what is asked. @param {string[]} keys */
 	show(keys) {
 		this.arrange();
-		if (keys.some((k) => ['c', 's', 'z', 'flip'].includes(k)))
-			this.flame.show();
-		if (keys.includes('s'))
-			this.table.mark(wholeName(this.app.state.s));
+		if (keys.some((k) => ['c', 's', 'z', 'flip'].includes(k))) this.flame.show();
+		if (keys.includes('s')) this.table.mark(wholeName(this.app.state.s));
 	}
 	/** @param {string} text @param {string} wrong */
 	found(text, wrong) {
@@ -195,7 +255,10 @@ export class Panes {
 	}
 	/** @param {string} name */
 	open(name) {
-		this.app.setState({ sw: name, z: '', s: '', v: this.names.includes('flame') ? this.app.state.v : 'flame,table' }, { push: true });
+		this.app.setState(
+			{ sw: name, z: '', s: '', v: this.names.includes('flame') ? this.app.state.v : 'flame,table' },
+			{ push: true }
+		);
 	}
 	/** @param {import('./filters.js').Filter} filter */
 	filter(filter) {
@@ -216,15 +279,25 @@ export class Panes {
 	key(e) {
 		const pane = PANES[Number(e.key) - 1];
 		/** @type {{[key: string]: () => void}} */
-		const keys = { '/': () => this.search.select(), f: () => this.search.select(), n: () => this.flame.step(1), N: () => this.flame.step(-1),
-			'0': () => this.app.setState({ z: '' }), i: () => this.press('flip'), v: () => this.press('inv'), t: () => this.turn('table'), e: () => this.export(),
-			c: () => this.flame.flame?.cycleMode(), d: () => this.flame.flame?.tip.dock(), k: () => this.kernel(), x: () => this.act('hide'), y: () => this.act('copy') };
-		if (pane)
-			this.turn(pane);
-		else if (keys[e.key] && (e.key !== 'f' || e.ctrlKey))
-			keys[e.key]();
-		else
-			return false;
+		const keys = {
+			'/': () => this.search.select(),
+			f: () => this.search.select(),
+			n: () => this.flame.step(1),
+			N: () => this.flame.step(-1),
+			0: () => this.app.setState({ z: '' }),
+			i: () => this.press('flip'),
+			v: () => this.press('inv'),
+			t: () => this.turn('table'),
+			e: () => this.export(),
+			c: () => this.flame.flame?.cycleMode(),
+			d: () => this.flame.flame?.tip.dock(),
+			k: () => this.kernel(),
+			x: () => this.act('hide'),
+			y: () => this.act('copy')
+		};
+		if (pane) this.turn(pane);
+		else if (keys[e.key] && (e.key !== 'f' || e.ctrlKey)) keys[e.key]();
+		else return false;
 		return true;
 	}
 	/** @param {string} key */
@@ -232,8 +305,19 @@ export class Panes {
 		this.toggles.find((t) => t.dataset.key === key)?.click();
 	}
 	kernel() {
-		const text = '-x.kind~^kernel$', has = this.app.state.f.split(';').includes(text);
-		this.app.setState({ f: has ? this.app.state.f.split(';').filter((f) => f !== text).join(';') : [this.app.state.f, text].filter(Boolean).join(';') }, { push: true });
+		const text = '-x.kind~^kernel$',
+			has = this.app.state.f.split(';').includes(text);
+		this.app.setState(
+			{
+				f: has
+					? this.app.state.f
+							.split(';')
+							.filter((f) => f !== text)
+							.join(';')
+					: [this.app.state.f, text].filter(Boolean).join(';')
+			},
+			{ push: true }
+		);
 	}
 	/** @param {'hide'|'copy'} what of the frame with the focus */
 	act(what) {
@@ -247,12 +331,10 @@ function wholeName(s) {
 }
 /** @param {any} tree @param {import('./state.js').State} state @returns {Promise<any[]>} */
 async function shaped(tree, state) {
-	if (!state.rec && !state.sw)
-		return [tree];
+	if (!state.rec && !state.sw) return [tree];
 	const shapes = await import('../tree_shape.js');
 	const one = state.rec ? shapes.collapseRecursion(tree) : tree;
-	if (!state.sw)
-		return [one];
+	if (!state.sw) return [one];
 	const both = shapes.sandwich(one, state.sw);
 	return both ? [both.callers, both.callees] : [one];
 }

@@ -1,10 +1,18 @@
-/* query_bar.js: type, labels, by and time of a question. What is changed is given to `change` as a patch {q?, by?, from?, to?}. */
+/* query_bar.js: type, labels, by and time of a question. What is changed is given to `change` as a patch {q?, by?,
+ * from?, to?}. */
 
 import { button, el, labelled, select } from './dom.js';
 import { joinSelector, splitSelector } from './selector.js';
 
-const PRESETS = /** @type {[string, string][]} */ ([['now-5m', 'last 5 min'], ['', 'last 15 min'], ['now-1h', 'last hour'], ['now-6h', 'last 6 hours'],
-	['now-24h', 'last day'], ['now-7d', 'last week'], ['start', 'everything']]);
+const PRESETS = /** @type {[string, string][]} */ ([
+	['now-5m', 'last 5 min'],
+	['', 'last 15 min'],
+	['now-1h', 'last hour'],
+	['now-6h', 'last 6 hours'],
+	['now-24h', 'last day'],
+	['now-7d', 'last week'],
+	['start', 'everything']
+]);
 
 /**
  * @param {import('./app.js').App} app
@@ -12,37 +20,68 @@ const PRESETS = /** @type {[string, string][]} */ ([['now-5m', 'last 5 min'], ['
  */
 export function queryBar(app, options) {
 	const isStore = app.status.data.kind === 'store';
-	const type = select(app.types.map((t) => [t.type, t.type]), { onchange: submit });
-	const match = el('input', { placeholder: 'comm="redis-server", host=~"web.*"', spellcheck: false, autocomplete: 'off', role: 'combobox',
-		'aria-expanded': 'false', 'aria-autocomplete': 'list', onchange: submit, onfocus: complete });
-	const by = select([['', 'nothing'], ...app.labels.map((l) => /** @type {[string, string]} */ ([l, l]))], { onchange: submit });
-	const time = select([...(isStore ? PRESETS : /** @type {[string, string][]} */ ([['', 'everything']])), ['other', 'from … to …']], { onchange: pickTime });
+	const type = select(
+		app.types.map((t) => [t.type, t.type]),
+		{ onchange: submit }
+	);
+	const match = el('input', {
+		placeholder: 'comm="redis-server", host=~"web.*"',
+		spellcheck: false,
+		autocomplete: 'off',
+		role: 'combobox',
+		'aria-expanded': 'false',
+		'aria-autocomplete': 'list',
+		onchange: submit,
+		onfocus: complete
+	});
+	const by = select([['', 'nothing'], ...app.labels.map((l) => /** @type {[string, string]} */ ([l, l]))], {
+		onchange: submit
+	});
+	const time = select(
+		[...(isStore ? PRESETS : /** @type {[string, string][]} */ ([['', 'everything']])), ['other', 'from … to …']],
+		{ onchange: pickTime }
+	);
 	const from = el('input', { size: 24, placeholder: 'now-1h', onchange: submit, spellcheck: false });
 	const to = el('input', { size: 24, placeholder: 'now', onchange: submit, spellcheck: false });
 	const between = el('span', { class: 'between', hidden: true }, labelled('From', from), labelled('To', to));
 	const wrong = el('pre', { class: 'wrong', role: 'alert', hidden: true });
-	const bar = el('form', { class: 'query', role: 'search', 'aria-label': options.name || 'What is asked', onsubmit: (/** @type {Event} */ e) => {
-		e.preventDefault();
-		submit();
-	} }, labelled('Type', type), el('label', { class: 'wide' }, el('span', {}, 'Labels'), el('span', { class: 'combo' }, match)),
-	options.withBy !== false && labelled('By', by), labelled('Time', time), between, button('Ask', submit, { class: 'ask' }), wrong);
+	const bar = el(
+		'form',
+		{
+			class: 'query',
+			role: 'search',
+			'aria-label': options.name || 'What is asked',
+			onsubmit: (/** @type {Event} */ e) => {
+				e.preventDefault();
+				submit();
+			}
+		},
+		labelled('Type', type),
+		el('label', { class: 'wide' }, el('span', {}, 'Labels'), el('span', { class: 'combo' }, match)),
+		options.withBy !== false && labelled('By', by),
+		labelled('Time', time),
+		between,
+		button('Ask', submit, { class: 'ask' }),
+		wrong
+	);
 	let given = { q: '', by: '', from: '', to: '' };
 
 	function submit() {
 		const patch = { q: joinSelector(type.value, match.value), by: by.value, ...times() };
-		const keys = /** @type {('q'|'by'|'from'|'to')[]} */ (['q', 'by', 'from', 'to']).filter((k) => patch[k] !== given[k]);
-		if (keys.length)
-			options.change(Object.fromEntries(keys.map((k) => [k, patch[k]])));
+		const keys = /** @type {('q'|'by'|'from'|'to')[]} */ (['q', 'by', 'from', 'to']).filter(
+			(k) => patch[k] !== given[k]
+		);
+		if (keys.length) options.change(Object.fromEntries(keys.map((k) => [k, patch[k]])));
 	}
 	function times() {
-		return time.value === 'other' ? { from: from.value.trim(), to: to.value.trim() } : { from: time.value, to: time.value === 'start' ? 'end' : '' };
+		return time.value === 'other'
+			? { from: from.value.trim(), to: to.value.trim() }
+			: { from: time.value, to: time.value === 'start' ? 'end' : '' };
 	}
 	function pickTime() {
 		between.hidden = time.value !== 'other';
-		if (time.value === 'other')
-			from.focus();
-		else
-			submit();
+		if (time.value === 'other') from.focus();
+		else submit();
 	}
 	/* What completes is loaded when somebody begins to write. */
 	async function complete() {
@@ -50,7 +89,8 @@ export function queryBar(app, options) {
 		match.completion ??= new Completion(app, match, () => type.value, submit);
 	}
 	function setTimes() {
-		const isPreset = (!given.to || given.to === 'now' || (given.from === 'start' && given.to === 'end')) &&
+		const isPreset =
+			(!given.to || given.to === 'now' || (given.from === 'start' && given.to === 'end')) &&
 			[...time.options].some((o) => o.value === given.from);
 		time.value = isPreset ? given.from : 'other';
 		from.value = isPreset ? '' : given.from;

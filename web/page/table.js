@@ -3,20 +3,45 @@
 import { plain, share, value } from '../units.js';
 import { copy, el } from './dom.js';
 
-const ROW_PX = 22, MORE = 8; /* rows beyond what is in sight */
+const ROW_PX = 22,
+	MORE = 8; /* rows beyond what is in sight */
 
-/** @typedef {{name: string, text: (row: any) => string, by: (row: any) => number|string, right?: boolean, class?: string}} Column */
+/**
+ * @typedef {{name: string, text: (row: any) => string, by: (row: any) => number|string, right?: boolean, class?:
+ * string}} Column
+ */
 /** @param {any} report an answer of /api/v1/top @returns {Column[]} */
 export function columnsOf(report) {
-	const number = (/** @type {string} */ name, /** @type {(r: any) => number} */ by, /** @type {(r: any) => string} */ text) =>
-		({ name, by, text, right: true });
+	const number = (
+		/** @type {string} */ name,
+		/** @type {(r: any) => number} */ by,
+		/** @type {(r: any) => string} */ text
+	) => ({ name, by, text, right: true });
 	const unit = /^(nanoseconds|bytes)$/.test(report.unit) ? report.unit : ''; /* how many need no word on each line */
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind' },
 		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
-		number('Self', (r) => r.self, (r) => value(r.self, unit)), number('Self %', (r) => r.self, (r) => share(r.self, report.total)),
-		number('Total', (r) => r.total, (r) => value(r.total, unit)), number('Total %', (r) => r.total, (r) => share(r.total, report.total)),
-		{ name: 'Binary', by: (r) => r.binary || '', text: (r) => plain(r.binary || ''), class: 'binary' },
+		number(
+			'Self',
+			(r) => r.self,
+			(r) => value(r.self, unit)
+		),
+		number(
+			'Self %',
+			(r) => r.self,
+			(r) => share(r.self, report.total)
+		),
+		number(
+			'Total',
+			(r) => r.total,
+			(r) => value(r.total, unit)
+		),
+		number(
+			'Total %',
+			(r) => r.total,
+			(r) => share(r.total, report.total)
+		),
+		{ name: 'Binary', by: (r) => r.binary || '', text: (r) => plain(r.binary || ''), class: 'binary' }
 	];
 }
 
@@ -26,8 +51,17 @@ export class Table {
 		this.options = options;
 		this.body = el('tbody');
 		this.head = el('tr');
-		this.table = el('table', { class: 'virtual', 'aria-label': options.name }, el('thead', {}, this.head), this.body);
-		this.box = el('div', { class: 'rows', tabindex: 0, role: 'region', 'aria-label': options.name, onscroll: () => this.draw() }, this.table);
+		this.table = el(
+			'table',
+			{ class: 'virtual', 'aria-label': options.name },
+			el('thead', {}, this.head),
+			this.body
+		);
+		this.box = el(
+			'div',
+			{ class: 'rows', tabindex: 0, role: 'region', 'aria-label': options.name, onscroll: () => this.draw() },
+			this.table
+		);
 		host.append(this.box);
 		/** @type {any[]} */
 		this.rows = [];
@@ -54,10 +88,12 @@ export class Table {
 		this.draw();
 	}
 	sort() {
-		const { by } = this.columns[this.sorted], way = this.falls ? -1 : 1;
+		const { by } = this.columns[this.sorted],
+			way = this.falls ? -1 : 1;
 		this.rows.sort((a, b) => {
-			const x = by(a), y = by(b);
-			return x === y ? 0 : (x < y ? -way : way);
+			const x = by(a),
+				y = by(b);
+			return x === y ? 0 : x < y ? -way : way;
 		});
 		this.drawHead();
 		this.box.scrollTop = 0;
@@ -70,36 +106,87 @@ export class Table {
 		this.sort();
 	}
 	drawHead() {
-		this.head.replaceChildren(...this.columns.map((c, i) => el('th', { class: [c.right && 'n', c.class].filter(Boolean).join(' '), scope: 'col',
-			'aria-sort': i === this.sorted ? (this.falls ? 'descending' : 'ascending') : 'none' },
-		el('button', { type: 'button', title: `sort by ${c.name}`, onclick: () => this.sortBy(i) }, c.class === 'kind narrow' ? el('span', { class: 'unseen' }, c.name) : c.name,
-			i === this.sorted ? (this.falls ? ' ▾' : ' ▴') : ''))));
+		this.head.replaceChildren(
+			...this.columns.map((c, i) =>
+				el(
+					'th',
+					{
+						class: [c.right && 'n', c.class].filter(Boolean).join(' '),
+						scope: 'col',
+						'aria-sort': i === this.sorted ? (this.falls ? 'descending' : 'ascending') : 'none'
+					},
+					el(
+						'button',
+						{ type: 'button', title: `sort by ${c.name}`, onclick: () => this.sortBy(i) },
+						c.class === 'kind narrow' ? el('span', { class: 'unseen' }, c.name) : c.name,
+						i === this.sorted ? (this.falls ? ' ▾' : ' ▴') : ''
+					)
+				)
+			)
+		);
 		this.table.setAttribute('aria-rowcount', String(this.rows.length + 1));
 	}
 	draw() {
 		const first = Math.max(0, Math.floor(this.box.scrollTop / ROW_PX) - MORE);
 		const last = Math.min(this.rows.length, first + Math.ceil((this.box.clientHeight || 400) / ROW_PX) + 2 * MORE);
-		const focused = this.body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.getAttribute('aria-rowindex') : null;
-		this.body.replaceChildren(spacer(first, this.columns.length), ...this.rows.slice(first, last).map((r, i) => this.row(r, first + i)), spacer(this.rows.length - last, this.columns.length));
-		if (focused)
-			this.body.querySelector(`tr[aria-rowindex="${focused}"] button`)?.focus({ preventScroll: true });
+		const focused = this.body.contains(document.activeElement)
+			? document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')
+			: null;
+		this.body.replaceChildren(
+			spacer(first, this.columns.length),
+			...this.rows.slice(first, last).map((r, i) => this.row(r, first + i)),
+			spacer(this.rows.length - last, this.columns.length)
+		);
+		if (focused) this.body.querySelector(`tr[aria-rowindex="${focused}"] button`)?.focus({ preventScroll: true });
 	}
 	/** @param {any} row @param {number} i */
 	row(row, i) {
 		const name = row.function;
-		const onclick = (/** @type {MouseEvent} */ e) => e.detail === 2 ? this.options.open(row) : this.options.pick(row); /* the row may be another element by then */
-		return el('tr', { 'aria-rowindex': i + 2, class: `${row.kind} ${name === this.picked ? 'picked' : ''}` }, ...this.columns.map((c) => {
-			const text = c.text(row);
-			return c.class === 'name' ? el('td', { class: 'name', title: text }, el('button', { type: 'button', onclick, title: 'click: mark it in the graph; twice: who calls it, and whom it calls' }, text))
-				: el('td', { class: [c.right && 'n', c.class].filter(Boolean).join(' '), title: text }, c.class?.startsWith('kind') ? el('i', { class: `dot ${text}` }) : null, c.class === 'kind narrow' ? el('span', { class: 'unseen' }, text) : text);
-		}));
+		const onclick = (/** @type {MouseEvent} */ e) =>
+			e.detail === 2
+				? this.options.open(row)
+				: this.options.pick(row); /* the row may be another element by then */
+		return el(
+			'tr',
+			{ 'aria-rowindex': i + 2, class: `${row.kind} ${name === this.picked ? 'picked' : ''}` },
+			...this.columns.map((c) => {
+				const text = c.text(row);
+				return c.class === 'name'
+					? el(
+							'td',
+							{ class: 'name', title: text },
+							el(
+								'button',
+								{
+									type: 'button',
+									onclick,
+									title: 'click: mark it in the graph; twice: who calls it, and whom it calls'
+								},
+								text
+							)
+						)
+					: el(
+							'td',
+							{ class: [c.right && 'n', c.class].filter(Boolean).join(' '), title: text },
+							c.class?.startsWith('kind') ? el('i', { class: `dot ${text}` }) : null,
+							c.class === 'kind narrow' ? el('span', { class: 'unseen' }, text) : text
+						);
+			})
+		);
 	}
 	csv() {
 		/* A name that begins as a formula does is none to a spreadsheet. */
-		const text = (/** @type {any} */ v) => typeof v === 'string' ? plain(v).replace(/^[=+\-@]/, "'$&") : String(v);
-		const cell = (/** @type {any} */ v) => /[",\n]/.test(text(v)) ? `"${text(v).replace(/"/g, '""')}"` : text(v);
-		const keys = Object.keys(this.rows[0] || {}).filter((k) => typeof this.rows[0][k] !== 'object' || this.rows[0][k] === null);
-		return [keys, ...this.rows.map((r) => keys.map((k) => r[k] ?? ''))].map((line) => line.map(cell).join(',')).join('\n') + '\n';
+		const text = (/** @type {any} */ v) =>
+			typeof v === 'string' ? plain(v).replace(/^[=+\-@]/, "'$&") : String(v);
+		const cell = (/** @type {any} */ v) => (/[",\n]/.test(text(v)) ? `"${text(v).replace(/"/g, '""')}"` : text(v));
+		const keys = Object.keys(this.rows[0] || {}).filter(
+			(k) => typeof this.rows[0][k] !== 'object' || this.rows[0][k] === null
+		);
+		return (
+			[keys, ...this.rows.map((r) => keys.map((k) => r[k] ?? ''))]
+				.map((line) => line.map(cell).join(','))
+				.join('\n') + '\n'
+		);
 	}
 	copyCsv() {
 		return copy(this.csv());
@@ -107,7 +194,8 @@ export class Table {
 }
 /** @param {number} rows @param {number} columns */
 function spacer(rows, columns) {
-	const tr = el('tr', { class: 'spacer', 'aria-hidden': 'true' }), td = el('td', { colSpan: columns });
+	const tr = el('tr', { class: 'spacer', 'aria-hidden': 'true' }),
+		td = el('td', { colSpan: columns });
 	td.style.height = `${Math.max(0, rows) * ROW_PX}px`;
 	tr.append(td);
 	return tr;

@@ -5,45 +5,69 @@ import { button, copy, countDrawn, el } from './dom.js';
 
 /** @typedef {import('./app.js').App} App */
 
-const WINDOW = 900, EVERY_MS = 10000, BINARIES = 40; /* s that are looked at; ms; rows */
+const WINDOW = 900,
+	EVERY_MS = 10000,
+	BINARIES = 40; /* s that are looked at; ms; rows */
 
-/** Frames of the last quarter of an hour by binary, and how many of them have an address for a name; weighed by samples. */
-const UNNAMED = (/** @type {string} */ since) => `WITH s AS (SELECT stack, sum(value) AS v FROM samples WHERE type = 'cpu'${since} GROUP BY stack)
-SELECT f.binary, f.mapping, f.build_id, f.kind, sum(s.v) AS n, sum(CASE WHEN f.function IS NULL OR f.function GLOB '*+0x*' OR f.function GLOB '0x*' THEN s.v ELSE 0 END) AS unnamed
-FROM s JOIN frames f USING (stack) WHERE f.kind <> 'marker' GROUP BY 1, 2, 3, 4 HAVING unnamed > 0 ORDER BY unnamed DESC LIMIT ${BINARIES}`;
+/** Frames of the last quarter of an hour by binary, and how many of them have an address for a name; weighed by
+ * samples. */
+const UNNAMED = (
+	/** @type {string} */ since
+) => `WITH s AS (SELECT stack, sum(value) AS v FROM samples WHERE type = 'cpu'${since} GROUP BY stack)
+SELECT f.binary, f.mapping, f.build_id, f.kind, sum(s.v) AS n,
+ sum(CASE WHEN f.function IS NULL OR f.function GLOB '*+0x*' OR f.function GLOB '0x*' THEN s.v ELSE 0 END) AS unnamed
+FROM s JOIN frames f USING (stack) WHERE f.kind <> 'marker'
+GROUP BY 1, 2, 3, 4 HAVING unnamed > 0 ORDER BY unnamed DESC LIMIT ${BINARIES}`;
 
 /** By how much the losses of each host's collector grew. A counter that falls began again from 0. */
-const LOST = (/** @type {number} */ since) => `SELECT h.value AS host, r.value AS reason, k.value AS kind, sum(CASE WHEN p.value < p.was THEN p.value ELSE p.value - p.was END) AS n
+const LOST = (/** @type {number} */ since) => `SELECT h.value AS host, r.value AS reason, k.value AS kind,
+ sum(CASE WHEN p.value < p.was THEN p.value ELSE p.value - p.was END) AS n
 FROM (SELECT series, value, lag(value, 1, value) OVER (PARTITION BY series ORDER BY time) AS was
 	FROM metrics WHERE name = 'cresset_lost' AND time >= ${since}) p
 JOIN labels h ON h.series = p.series AND h.key = 'host' JOIN labels r ON r.series = p.series AND r.key = 'reason'
 JOIN labels k ON k.series = p.series AND k.key = 'kind' GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC`;
 
-/** Text of OpenMetrics as numbers by name; values of a name's label sets are added up. @param {string} text @returns {{[name: string]: number}} */
+/**
+ * Text of OpenMetrics as numbers by name; values of a name's label sets are added up.
+ * @param {string} text
+ * @returns {{[name: string]: number}}
+ */
 export function readMetrics(text) {
 	/** @type {{[name: string]: number}} */
 	const sums = {};
 	for (const line of text.split('\n').slice(0, 20000)) {
 		const m = /^([a-z_]+)(?:\{.*\})? ([-+.\deE]+)$/.exec(line);
-		if (m)
-			sums[m[1]] = (sums[m[1]] || 0) + Number(m[2]);
+		if (m) sums[m[1]] = (sums[m[1]] || 0) + Number(m[2]);
 	}
 	return sums;
 }
-/** What gives a binary names: a command to copy, and why. @param {{binary: string|null, mapping: string|null, build_id: string|null, kind: string}} row
- * @returns {{command: string, why: string}} */
+/**
+ * What gives a binary names: a command to copy, and why.
+ * @param {{binary: string|null, mapping: string|null, build_id: string|null, kind: string}} row
+ * @returns {{command: string, why: string}}
+ */
 export function remedyFor(row) {
-	const path = row.mapping || '', name = row.binary || '', quoted = `'${path.replace(/'/g, `'\\''`)}'`;
+	const path = row.mapping || '',
+		name = row.binary || '',
+		quoted = `'${path.replace(/'/g, `'\\''`)}'`;
 	if (row.kind === 'kernel')
 		return { command: 'sudo cresset doctor', why: 'says what hides names of the kernel, or of a module, from us' };
 	if (/^(node|nodejs)$/.test(name) || row.kind === 'jit')
-		return { command: 'NODE_OPTIONS=--perf-basic-prof', why: 'set where the program starts: code that is made while it runs has names then' };
-	if (/^libc\.so|^libc-/.test(name))
-		return { command: 'sudo apt install libc6-dbg', why: 'on Debian and Ubuntu' };
+		return {
+			command: 'NODE_OPTIONS=--perf-basic-prof',
+			why: 'set where the program starts: code that is made while it runs has names then'
+		};
+	if (/^libc\.so|^libc-/.test(name)) return { command: 'sudo apt install libc6-dbg', why: 'on Debian and Ubuntu' };
 	if (/^\/(usr|lib|lib64|bin|sbin)\//.test(path))
-		return { command: `sudo apt install "$(dpkg -S ${quoted} | cut -d: -f1)-dbgsym"`, why: 'on Debian and Ubuntu with their archive of debug symbols' };
+		return {
+			command: `sudo apt install "$(dpkg -S ${quoted} | cut -d: -f1)-dbgsym"`,
+			why: 'on Debian and Ubuntu with their archive of debug symbols'
+		};
 	if (row.build_id && path.startsWith('/'))
-		return { command: `debuginfod-find debuginfo ${/^[0-9a-f]+$/.test(row.build_id) ? row.build_id : ''}`, why: 'if a server has it; or build it without strip' };
+		return {
+			command: `debuginfod-find debuginfo ${/^[0-9a-f]+$/.test(row.build_id) ? row.build_id : ''}`,
+			why: 'if a server has it; or build it without strip'
+		};
 	return { command: 'sudo cresset doctor PID', why: 'says of a process where the names of its files come from' };
 }
 
@@ -55,7 +79,16 @@ class Targets {
 		this.cards = el('div', { class: 'cards' });
 		this.senders = el('section', { 'aria-label': 'Senders' });
 		this.names = el('section', { 'aria-label': 'Binaries without names' });
-		host.append(el('p', { class: 'how' }, 'What this server has, who sends to it and what recording costs; counters are since its start.'), this.cards, this.senders, this.names);
+		host.append(
+			el(
+				'p',
+				{ class: 'how' },
+				'What this server has, who sends to it and what recording costs; counters are since its start.'
+			),
+			this.cards,
+			this.senders,
+			this.names
+		);
 		this.load();
 		this.loadNames();
 		this.timer = setInterval(() => !document.hidden && this.load(), EVERY_MS);
@@ -65,34 +98,70 @@ class Targets {
 		clearInterval(this.timer);
 	}
 	async load() {
-		const { app } = this, { signal } = this.off;
-		const text = (/** @type {Response|null} */ r) => r ? r.text() : '';
+		const { app } = this,
+			{ signal } = this.off;
+		const text = (/** @type {Response|null} */ r) => (r ? r.text() : '');
 		try {
-			const [status, ingest, metrics, cost, lost] = await Promise.all([app.ask('api/v1/status', {}, signal), app.ask('debug/ingest', {}, signal).catch(() => ({ senders: [] })),
-				app.fetch('metrics', {}, signal).then(text).catch(() => ''), this.cost(signal), this.lost().catch(() => null)]);
-			this.cards.replaceChildren(dataCard(status), costCard(status, readMetrics(metrics), cost), lossCard(status, readMetrics(metrics)),
-				...(lost?.length ? [card(`Lost where it was recorded, last ${WINDOW / 60} minutes`, hostLosses(lost))] : []), sandboxCard(status));
+			const [status, ingest, metrics, cost, lost] = await Promise.all([
+				app.ask('api/v1/status', {}, signal),
+				app.ask('debug/ingest', {}, signal).catch(() => ({ senders: [] })),
+				app
+					.fetch('metrics', {}, signal)
+					.then(text)
+					.catch(() => ''),
+				this.cost(signal),
+				this.lost().catch(() => null)
+			]);
+			this.cards.replaceChildren(
+				dataCard(status),
+				costCard(status, readMetrics(metrics), cost),
+				lossCard(status, readMetrics(metrics)),
+				...(lost?.length
+					? [card(`Lost where it was recorded, last ${WINDOW / 60} minutes`, hostLosses(lost))]
+					: []),
+				sandboxCard(status)
+			);
 			this.drawSenders(ingest.senders);
 		} catch (e) {
 			if (/** @type {Error} */ (e).name !== 'AbortError')
-				this.cards.replaceChildren(el('div', { class: 'trouble', role: 'alert' }, /** @type {Error} */ (e).message, ' ', button('Try again', () => this.load())));
+				this.cards.replaceChildren(
+					el(
+						'div',
+						{ class: 'trouble', role: 'alert' },
+						/** @type {Error} */ (e).message,
+						' ',
+						button('Try again', () => this.load())
+					)
+				);
 		}
 		countDrawn();
 	}
 	/** Of our own programs, by host, as the samples saw them. @param {AbortSignal} signal */
 	async cost(signal) {
-		const { app } = this, isStore = app.status.data.kind === 'store', from = isStore ? `now-${WINDOW}s` : '';
-		if (!app.types.some((t) => t.type === 'cpu') || !app.status.data.has_times)
-			return null;
-		const question = { q: 'cpu{comm=~"cresset.*"}', from, by: app.labels.includes('host') ? 'host' : '', step: '3650d' };
-		const own = await app.ask('api/v1/range', question, signal).catch(() => null), memory = await this.memory(from, signal);
+		const { app } = this,
+			isStore = app.status.data.kind === 'store',
+			from = isStore ? `now-${WINDOW}s` : '';
+		if (!app.types.some((t) => t.type === 'cpu') || !app.status.data.has_times) return null;
+		const question = {
+			q: 'cpu{comm=~"cresset.*"}',
+			from,
+			by: app.labels.includes('host') ? 'host' : '',
+			step: '3650d'
+		};
+		const own = await app.ask('api/v1/range', question, signal).catch(() => null),
+			memory = await this.memory(from, signal);
 		return own && { own, memory };
 	}
 	/** @param {string} from @param {AbortSignal} signal */
 	async memory(from, signal) {
-		if (!this.app.metrics.some((t) => t.type === 'process_memory_usage'))
-			return null;
-		return this.app.ask('api/v1/metrics', { q: 'process_memory_usage{process=~"cresset.*"}', from, by: 'host', step: '3650d' }, signal).catch(() => null);
+		if (!this.app.metrics.some((t) => t.type === 'process_memory_usage')) return null;
+		return this.app
+			.ask(
+				'api/v1/metrics',
+				{ q: 'process_memory_usage{process=~"cresset.*"}', from, by: 'host', step: '3650d' },
+				signal
+			)
+			.catch(() => null);
 	}
 	/** What collectors said of themselves; null: nothing, as in a file. */
 	async lost() {
@@ -101,19 +170,30 @@ class Targets {
 	/** @param {string} query @returns {Promise<{[column: string]: any}[]>} */
 	async sql(query) {
 		const token = sessionStorage.getItem('cresset-token');
-		const answer = await fetch('api/v1/sql', { method: 'POST', body: query, signal: this.off.signal, headers: token ? { Authorization: `Bearer ${token}` } : {} });
+		const answer = await fetch('api/v1/sql', {
+			method: 'POST',
+			body: query,
+			signal: this.off.signal,
+			headers: token ? { Authorization: `Bearer ${token}` } : {}
+		});
 		const body = await answer.json();
-		if (!answer.ok)
-			throw new Error(body.error.message);
-		return body.rows.map((/** @type {any[]} */ r) => Object.fromEntries(body.columns.map((/** @type {string} */ c, /** @type {number} */ i) => [c, r[i]])));
+		if (!answer.ok) throw new Error(body.error.message);
+		return body.rows.map((/** @type {any[]} */ r) =>
+			Object.fromEntries(body.columns.map((/** @type {string} */ c, /** @type {number} */ i) => [c, r[i]]))
+		);
 	}
 	async loadNames() {
-		const { app } = this, isStore = app.status.data.kind === 'store', since = isStore ? ` AND time >= ${sinceNs()}` : '';
+		const { app } = this,
+			isStore = app.status.data.kind === 'store',
+			since = isStore ? ` AND time >= ${sinceNs()}` : '';
 		try {
 			this.drawNames(await this.sql(UNNAMED(since)));
 		} catch (e) {
 			if (/** @type {Error} */ (e).name !== 'AbortError')
-				this.names.replaceChildren(el('h2', {}, 'Binaries without names'), el('p', { class: 'dim' }, /** @type {Error} */ (e).message));
+				this.names.replaceChildren(
+					el('h2', {}, 'Binaries without names'),
+					el('p', { class: 'dim' }, /** @type {Error} */ (e).message)
+				);
 		}
 		document.body.dataset.named = '1';
 	}
@@ -121,42 +201,130 @@ class Targets {
 	drawNames(rows) {
 		const line = (/** @type {any} */ r) => {
 			const fix = remedyFor(r);
-			return el('tr', {}, el('td', { title: plain(r.mapping || '') }, plain(r.binary || '(none)')), el('td', { class: 'n' }, share(r.unnamed, r.n)), el('td', { class: 'n' }, grouped(r.unnamed)),
-				el('td', {}, el('code', {}, (r.build_id || '').slice(0, 16))), el('td', {}, el('code', {}, plain(fix.command)), ' ', button('copy', () => copy(fix.command).then(() => this.app.notify('The command is copied.')),
-					{ 'aria-label': `copy: ${plain(fix.command)}` }), el('div', { class: 'how' }, fix.why)));
+			return el(
+				'tr',
+				{},
+				el('td', { title: plain(r.mapping || '') }, plain(r.binary || '(none)')),
+				el('td', { class: 'n' }, share(r.unnamed, r.n)),
+				el('td', { class: 'n' }, grouped(r.unnamed)),
+				el('td', {}, el('code', {}, (r.build_id || '').slice(0, 16))),
+				el(
+					'td',
+					{},
+					el('code', {}, plain(fix.command)),
+					' ',
+					button('copy', () => copy(fix.command).then(() => this.app.notify('The command is copied.')), {
+						'aria-label': `copy: ${plain(fix.command)}`
+					}),
+					el('div', { class: 'how' }, fix.why)
+				)
+			);
 		};
-		this.names.replaceChildren(el('h2', {}, 'Binaries without names'), el('p', { class: 'how' }, 'Frames of CPU samples' + (this.app.status.data.kind === 'store' ? ' of the last 15 minutes' : '') +
-			' that have an address for a name, and what helps on the host they ran on.'), rows.length
-			? el('div', { class: 'card' }, el('table', { class: 'wrap' }, headOf(['Binary', 'without a name', 'frames', 'build id', 'what helps']), el('tbody', {}, ...rows.map(line))))
-			: el('p', { class: 'good' }, 'All frames have names.'));
+		this.names.replaceChildren(
+			el('h2', {}, 'Binaries without names'),
+			el(
+				'p',
+				{ class: 'how' },
+				'Frames of CPU samples' +
+					(this.app.status.data.kind === 'store' ? ' of the last 15 minutes' : '') +
+					' that have an address for a name, and what helps on the host they ran on.'
+			),
+			rows.length
+				? el(
+						'div',
+						{ class: 'card' },
+						el(
+							'table',
+							{ class: 'wrap' },
+							headOf(['Binary', 'without a name', 'frames', 'build id', 'what helps']),
+							el('tbody', {}, ...rows.map(line))
+						)
+					)
+				: el('p', { class: 'good' }, 'All frames have names.')
+		);
 	}
 	/** @param {any[]} list */
 	drawSenders(list) {
 		const line = (/** @type {any} */ s) => {
-			const refused = Object.entries(s.refused || {}).map(([code, n]) => `${code}: ${n}`).join(', ');
-			return el('tr', {}, el('td', { title: s.agent || '' }, plain(s.host || s.address || '?')), el('td', {}, ago(s.last)), el('td', { class: 'n' }, grouped(s.batches)),
-				el('td', { class: 'n' }, grouped(s.samples)), el('td', { class: 'n' }, value(s.bytes, 'bytes')), el('td', { class: `n ${s.missing ? 'more' : ''}` }, grouped(s.missing)),
-				el('td', { class: 'n' }, grouped(s.rejected)), el('td', { class: 'n' }, s.behind_ns === null ? '' : value(s.behind_ns, 'nanoseconds')), el('td', { class: 'n' }, share(s.unnamed_frames, s.frames)),
-				el('td', { class: refused ? 'more' : '' }, refused, s.last_refusal ? el('div', { class: 'how' }, plain(s.last_refusal)) : null));
+			const refused = Object.entries(s.refused || {})
+				.map(([code, n]) => `${code}: ${n}`)
+				.join(', ');
+			return el(
+				'tr',
+				{},
+				el('td', { title: s.agent || '' }, plain(s.host || s.address || '?')),
+				el('td', {}, ago(s.last)),
+				el('td', { class: 'n' }, grouped(s.batches)),
+				el('td', { class: 'n' }, grouped(s.samples)),
+				el('td', { class: 'n' }, value(s.bytes, 'bytes')),
+				el('td', { class: `n ${s.missing ? 'more' : ''}` }, grouped(s.missing)),
+				el('td', { class: 'n' }, grouped(s.rejected)),
+				el('td', { class: 'n' }, s.behind_ns === null ? '' : value(s.behind_ns, 'nanoseconds')),
+				el('td', { class: 'n' }, share(s.unnamed_frames, s.frames)),
+				el(
+					'td',
+					{ class: refused ? 'more' : '' },
+					refused,
+					s.last_refusal ? el('div', { class: 'how' }, plain(s.last_refusal)) : null
+				)
+			);
 		};
-		this.senders.replaceChildren(el('h2', {}, 'Senders'), list.length ? el('div', { class: 'card' }, el('table', { class: 'wrap' },
-			headOf(['Host', 'last heard', 'batches', 'samples', 'bytes', 'missing', 'rejected', 'behind', 'without a name', 'refused']), el('tbody', {}, ...list.map(line))))
-			: el('p', { class: 'dim' }, this.app.status.data.kind === 'store' ? 'Nobody has sent anything since this server began. What this machine records itself comes another way.' : 'A file is served: nobody sends to it.'));
+		this.senders.replaceChildren(
+			el('h2', {}, 'Senders'),
+			list.length
+				? el(
+						'div',
+						{ class: 'card' },
+						el(
+							'table',
+							{ class: 'wrap' },
+							headOf([
+								'Host',
+								'last heard',
+								'batches',
+								'samples',
+								'bytes',
+								'missing',
+								'rejected',
+								'behind',
+								'without a name',
+								'refused'
+							]),
+							el('tbody', {}, ...list.map(line))
+						)
+					)
+				: el(
+						'p',
+						{ class: 'dim' },
+						this.app.status.data.kind === 'store'
+							? 'Nobody has sent anything since this server began. What this machine records itself comes another way.'
+							: 'A file is served: nobody sends to it.'
+					)
+		);
 	}
 }
 const sinceNs = () => Math.round(Date.now() / 1000 - WINDOW) * 1e9;
-/** A line for each host. Lost samples are what matters; lost details are said. @param {{[column: string]: any}[]} rows by host
- * @returns {[string, string, string][]} */
+/**
+ * A line for each host. Lost samples are what matters; lost details are said.
+ * @param {{[column: string]: any}[]} rows by host
+ * @returns {[string, string, string][]}
+ */
 export function hostLosses(rows) {
 	const hosts = [...new Set(rows.map((r) => r.host))];
 	return hosts.map((host) => {
-		const lost = rows.filter((r) => r.host === host && r.n > 0), isBad = lost.some((r) => r.kind === 'sample');
-		const words = lost.map((r) => `${grouped(r.n)} ${r.kind === 'sample' ? 'samples: ' : ''}${plain(r.reason).replaceAll('_', ' ')}`);
+		const lost = rows.filter((r) => r.host === host && r.n > 0),
+			isBad = lost.some((r) => r.kind === 'sample');
+		const words = lost.map(
+			(r) => `${grouped(r.n)} ${r.kind === 'sample' ? 'samples: ' : ''}${plain(r.reason).replaceAll('_', ' ')}`
+		);
 		return [plain(host), words.join(', ') || 'nothing', isBad ? 'more' : lost.length ? '' : 'good'];
 	});
 }
+/* Columns of numbers, which stand on the right. */
+const NUMBERS = new Set(['batches', 'samples', 'bytes', 'missing', 'rejected', 'behind', 'without a name', 'frames']);
 /** @param {string[]} names */
-const headOf = (names) => el('thead', {}, el('tr', {}, ...names.map((n) => el('th', { scope: 'col' }, n))));
+const headOf = (names) =>
+	el('thead', {}, el('tr', {}, ...names.map((n) => el('th', { scope: 'col', class: NUMBERS.has(n) ? 'n' : '' }, n))));
 /** @param {string|null} time RFC 3339 */
 function ago(time) {
 	const s = time ? (Date.now() - Date.parse(time)) / 1000 : NaN;
@@ -164,42 +332,104 @@ function ago(time) {
 }
 /** @param {string} title @param {[string, any, string?][]} rows */
 function card(title, rows) {
-	return el('section', { class: 'card', 'aria-label': title }, el('h2', {}, title), el('dl', {}, ...rows.flatMap(([k, v, cls]) => [el('dt', {}, k), el('dd', { class: cls }, v)])));
+	return el(
+		'section',
+		{ class: 'card', 'aria-label': title },
+		el('h2', {}, title),
+		el('dl', {}, ...rows.flatMap(([k, v, cls]) => [el('dt', {}, k), el('dd', { class: cls }, v)]))
+	);
 }
 /** @param {any} status */
 function dataCard({ version, uptime_ns, data, kept }) {
-	const at = (/** @type {number} */ ns) => data.from === null ? value(ns, 'nanoseconds') : clock(ns / 1e6, 86400e3 * 7);
-	return card('Data', [['Server', `cresset ${version}, up ${value(uptime_ns, 'nanoseconds')}`], ['What', data.kind === 'file' ? 'a file' : 'a store'],
-		['From', data.from_ns || data.to_ns ? `${at(data.from_ns)} to ${at(data.to_ns)}` : 'nothing yet'], ['Series', grouped(data.series)],
-		...(kept ? /** @type {[string, any, string?][]} */ ([['Disk', `${value(kept.disk_used_bytes, 'bytes')} of ${value(kept.disk_bytes, 'bytes')}`], ['Kept for', value(kept.retention_ns, 'nanoseconds')],
-			['Gone early', kept.short ? 'yes: --disk is too small for the retention' : 'no', kept.short ? 'more' : '']]) : [])]);
+	const at = (/** @type {number} */ ns) =>
+		data.from === null ? value(ns, 'nanoseconds') : clock(ns / 1e6, 86400e3 * 7);
+	return card('Data', [
+		['Server', `cresset ${version}, up ${value(uptime_ns, 'nanoseconds')}`],
+		['What', data.kind === 'file' ? 'a file' : 'a store'],
+		['From', data.from_ns || data.to_ns ? `${at(data.from_ns)} to ${at(data.to_ns)}` : 'nothing yet'],
+		['Series', grouped(data.series)],
+		...(kept
+			? /** @type {[string, any, string?][]} */ ([
+					['Disk', `${value(kept.disk_used_bytes, 'bytes')} of ${value(kept.disk_bytes, 'bytes')}`],
+					['Kept for', value(kept.retention_ns, 'nanoseconds')],
+					[
+						'Gone early',
+						kept.short ? 'yes: --disk is too small for the retention' : 'no',
+						kept.short ? 'more' : ''
+					]
+				])
+			: [])
+	]);
 }
 /** @param {any} status @param {{[name: string]: number}} m @param {any} cost */
 function costCard(status, m, cost) {
-	const rows = /** @type {[string, any, string?][]} */ ([['This server, CPU', m.process_cpu_seconds_total === undefined ? '?' : `${share(m.process_cpu_seconds_total, status.uptime_ns / 1e9)} of a core since its start`],
-		['This server, memory', m.process_resident_memory_bytes === undefined ? '?' : value(m.process_resident_memory_bytes, 'bytes')]]);
+	const rows = /** @type {[string, any, string?][]} */ ([
+		[
+			'This server, CPU',
+			m.process_cpu_seconds_total === undefined
+				? '?'
+				: `${share(m.process_cpu_seconds_total, status.uptime_ns / 1e9)} of a core since its start`
+		],
+		[
+			'This server, memory',
+			m.process_resident_memory_bytes === undefined ? '?' : value(m.process_resident_memory_bytes, 'bytes')
+		]
+	]);
 	for (const g of cost?.own.groups || []) {
-		const { own, memory } = cost, isStore = status.data.kind === 'store', seconds = isStore ? Math.min(WINDOW, (Date.now() - status.data.from_ns / 1e6) / 1000) : (status.data.to_ns - status.data.from_ns) / 1e9;
+		const { own, memory } = cost,
+			isStore = status.data.kind === 'store',
+			seconds = isStore
+				? Math.min(WINDOW, (Date.now() - status.data.from_ns / 1e6) / 1000)
+				: (status.data.to_ns - status.data.from_ns) / 1e9;
 		const bytes = memory?.groups.find((/** @type {any} */ o) => o.labels.host === g.labels.host)?.values[0];
-		rows.push([`Recording${g.labels.host ? ' on ' + plain(g.labels.host) : ''}`, `${share(g.total * (own.scale || 1) / 1e9, seconds)} of a core` + (bytes ? `, ${value(bytes, 'bytes')}` : '')]);
+		rows.push([
+			`Recording${g.labels.host ? ' on ' + plain(g.labels.host) : ''}`,
+			`${share((g.total * (own.scale || 1)) / 1e9, seconds)} of a core` +
+				(bytes ? `, ${value(bytes, 'bytes')}` : '')
+		]);
 	}
 	return card('What it costs', rows);
 }
 /** @param {any} status @param {{[name: string]: number}} m */
 function lossCard({ refused, kept }, m) {
-	const n = (/** @type {string} */ name) => m[name] || 0, lost = /** @type {[string, number][]} */ ([['rows that came too late', n('cresset_store_late_rows_total')],
-		['damaged rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)], ['samples and points rejected', n('cresset_ingest_rejected_total')], ['batches missing', n('cresset_ingest_missing_batches')],
-		['series folded into [other]', kept?.folded_series || 0], ['exact rows dropped for memory', n('cresset_store_hot_dropped_rows_total')]]);
+	const n = (/** @type {string} */ name) => m[name] || 0,
+		lost = /** @type {[string, number][]} */ ([
+			['rows that came too late', n('cresset_store_late_rows_total')],
+			['damaged rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)],
+			['samples and points rejected', n('cresset_ingest_rejected_total')],
+			['batches missing', n('cresset_ingest_missing_batches')],
+			['series folded into [other]', kept?.folded_series || 0],
+			['exact rows dropped for memory', n('cresset_store_hot_dropped_rows_total')]
+		]);
 	const limits = Object.entries(refused).filter(([, v]) => v);
-	return card('Losses and limits', [...lost.map(([k, v]) => /** @type {[string, any, string?]} */ ([k, grouped(v), v ? 'more' : 'good'])),
-		['refused by a limit', limits.length ? limits.map(([k, v]) => `${k} ${v}`).join(', ') : 'nothing', limits.length ? 'more' : 'good']]);
+	return card('Losses and limits', [
+		...lost.map(([k, v]) => /** @type {[string, any, string?]} */ ([k, grouped(v), v ? 'more' : 'good'])),
+		[
+			'refused by a limit',
+			limits.length ? limits.map(([k, v]) => `${k} ${v}`).join(', ') : 'nothing',
+			limits.length ? 'more' : 'good'
+		]
+	]);
 }
 /** @param {any} status */
 function sandboxCard({ sandbox, limits }) {
 	const yes = (/** @type {boolean} */ is) => /** @type {[any, string]} */ (is ? ['yes', 'good'] : ['no', 'more']);
-	return card('Sandbox', sandbox ? [['no capabilities', ...yes(!sandbox.capabilities)], ['system calls limited (seccomp)', ...yes(sandbox.seccomp)],
-		['files limited (Landlock)', sandbox.landlock ? `yes, version ${sandbox.landlock}` : 'no: not in this kernel', sandbox.landlock ? 'good' : 'more'],
-		['queries at once', String(limits.queries)], ['time of a query', value(limits.query_ns, 'nanoseconds')]] : [['entered', 'no', 'more']]);
+	return card(
+		'Sandbox',
+		sandbox
+			? [
+					['no capabilities', ...yes(!sandbox.capabilities)],
+					['system calls limited (seccomp)', ...yes(sandbox.seccomp)],
+					[
+						'files limited (Landlock)',
+						sandbox.landlock ? `yes, version ${sandbox.landlock}` : 'no: not in this kernel',
+						sandbox.landlock ? 'good' : 'more'
+					],
+					['queries at once', String(limits.queries)],
+					['time of a query', value(limits.query_ns, 'nanoseconds')]
+				]
+			: [['entered', 'no', 'more']]
+	);
 }
 /** @param {HTMLElement} host @param {App} app */
 export const mount = (host, app) => new Targets(host, app);

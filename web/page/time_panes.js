@@ -11,9 +11,16 @@ import { address } from './app.js';
 
 /** @typedef {import('./app.js').App} App */
 
-const CELL_PX = 8, LEVELS = 9;
+const CELL_PX = 8,
+	LEVELS = 9;
 
-/** @param {string} name @param {HTMLElement} host @param {App} app @param {{[key: string]: any}} question @param {AbortSignal} [signal] */
+/**
+ * @param {string} name
+ * @param {HTMLElement} host
+ * @param {App} app
+ * @param {{[key: string]: any}} question
+ * @param {AbortSignal} [signal]
+ */
 export async function draw(name, host, app, question, signal) {
 	if (!app.status.data.has_times)
 		return host.replaceChildren(el('p', { class: 'dim' }, 'The samples here have no times.'));
@@ -31,23 +38,39 @@ export function leave(host) {
 	charts.get(host)?.destroy();
 	charts.delete(host);
 }
-/** One thread, in the order of time: a gap is time that nobody looked at. @param {HTMLElement} host @param {App} app @param {{[key: string]: any}} question
- * @param {AbortSignal} [signal] */
+/**
+ * One thread, in the order of time: a gap is time that nobody looked at.
+ * @param {HTMLElement} host
+ * @param {App} app
+ * @param {{[key: string]: any}} question
+ * @param {AbortSignal} [signal]
+ */
 async function drawThread(host, app, question, signal) {
-	const tree = decodeTree(await app.ask('api/v1/chart', { ...question, fmt: 'bin', px: host.clientWidth || 1200 }, signal));
+	const tree = decodeTree(
+		await app.ask('api/v1/chart', { ...question, fmt: 'bin', px: host.clientWidth || 1200 }, signal)
+	);
 	let flame = charts.get(host);
 	if (!flame) {
 		const box = el('div', { class: 'flame-box' });
 		host.replaceChildren(box);
-		flame = new Flame(box, { order: 'time', minimap: false, label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.' });
+		flame = new Flame(box, {
+			order: 'time',
+			minimap: false,
+			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+		});
 		charts.set(host, flame);
 	}
 	flame.setTree(tree);
 }
-/** A frame of its own: the picture has its own script, which cannot reach the page. @param {HTMLElement} host @param {{[key: string]: any}} question */
+/**
+ * A frame of its own: the picture has its own script, which cannot reach the page.
+ * @param {HTMLElement} host
+ * @param {{[key: string]: any}} question
+ */
 function drawChart(host, question) {
 	leave(host);
-	const src = address('api/v1/chart', question), old = host.querySelector('iframe');
+	const src = address('api/v1/chart', question),
+		old = host.querySelector('iframe');
 	if (old?.getAttribute('src') !== src)
 		host.replaceChildren(el('iframe', { title: 'Chart: threads over time', src }));
 }
@@ -60,14 +83,26 @@ class Heatmap {
 		this.heat = heat;
 		this.width = heat.columns * CELL_PX;
 		this.height = heat.rows * CELL_PX;
-		this.picture = svg('svg', { class: 'heat', viewBox: `0 0 ${this.width} ${this.height}`, preserveAspectRatio: 'none', tabindex: '0', role: 'application',
-			'aria-label': `Heatmap: ${heat.columns} columns of ${value(heat.column_ns, 'nanoseconds')}. Arrows move, Shift chooses, Enter takes.` });
+		this.picture = svg('svg', {
+			class: 'heat',
+			viewBox: `0 0 ${this.width} ${this.height}`,
+			preserveAspectRatio: 'none',
+			tabindex: '0',
+			role: 'application',
+			'aria-label':
+				`Heatmap: ${heat.columns} columns of ${value(heat.column_ns, 'nanoseconds')}. Arrows move, ` +
+				`Shift chooses, Enter takes.`
+		});
 		for (let level = 1; level <= LEVELS; level++)
 			this.picture.append(svg('path', { class: `heat${level}`, d: this.cells(level) }));
 		this.mark = svg('rect', { class: 'pick', visibility: 'hidden' });
 		this.picture.append(this.mark);
-		this.said = el('p', { class: 'how', 'aria-live': 'polite' }, `From top to bottom ${value(heat.column_ns, 'nanoseconds')}, from left to right ` +
-			`${value(heat.columns * heat.column_ns, 'nanoseconds')}; drag to choose a part.`);
+		this.said = el(
+			'p',
+			{ class: 'how', 'aria-live': 'polite' },
+			`From top to bottom ${value(heat.column_ns, 'nanoseconds')}, from left to right ` +
+				`${value(heat.columns * heat.column_ns, 'nanoseconds')}; drag to choose a part.`
+		);
 		this.element = el('div', { class: 'heat-box' }, this.picture, this.said);
 		this.at = this.anchor = 0;
 		this.listen();
@@ -76,10 +111,12 @@ class Heatmap {
 	cells(level) {
 		const { heat } = this;
 		let d = '';
-		heat.cells.forEach((/** @type {(number|null)[]} */ column, /** @type {number} */ x) => column.forEach((v, y) => {
-			if (v && Math.ceil(v / heat.max * LEVELS) === level)
-				d += `M${x * CELL_PX} ${y * CELL_PX}h${CELL_PX}v${CELL_PX}h${-CELL_PX}z`;
-		}));
+		heat.cells.forEach((/** @type {(number|null)[]} */ column, /** @type {number} */ x) =>
+			column.forEach((v, y) => {
+				if (v && Math.ceil((v / heat.max) * LEVELS) === level)
+					d += `M${x * CELL_PX} ${y * CELL_PX}h${CELL_PX}v${CELL_PX}h${-CELL_PX}z`;
+			})
+		);
 		return d;
 	}
 	/** Of the first cell, ms. */
@@ -88,31 +125,46 @@ class Heatmap {
 	}
 	/** @param {number} a @param {number} b cells, in the order of time */
 	choose(a, b) {
-		const { heat, app } = this, first = this.first, cell = heat.row_ns / 1e6;
-		app.setState({ sel: spanText(first + Math.min(a, b) * cell, first + (Math.max(a, b) + 1) * cell) }, { push: true });
+		const { heat, app } = this,
+			first = this.first,
+			cell = heat.row_ns / 1e6;
+		app.setState(
+			{ sel: spanText(first + Math.min(a, b) * cell, first + (Math.max(a, b) + 1) * cell) },
+			{ push: true }
+		);
 	}
 	show() {
-		const { heat } = this, from = Math.min(this.at, this.anchor), to = Math.max(this.at, this.anchor), x = Math.floor(from / heat.rows);
-		const one = Math.floor(to / heat.rows) === x, set = (/** @type {string} */ k, /** @type {number|string} */ v) => this.mark.setAttribute(k, v);
+		const { heat } = this,
+			from = Math.min(this.at, this.anchor),
+			to = Math.max(this.at, this.anchor),
+			x = Math.floor(from / heat.rows);
+		const one = Math.floor(to / heat.rows) === x,
+			set = (/** @type {string} */ k, /** @type {number|string} */ v) => this.mark.setAttribute(k, v);
 		set('x', x * CELL_PX);
 		set('width', (Math.floor(to / heat.rows) - x + 1) * CELL_PX);
 		set('y', (one ? from % heat.rows : 0) * CELL_PX);
 		set('height', (one ? to - from + 1 : heat.rows) * CELL_PX);
 		set('visibility', 'visible');
-		const hasClock = this.app.status.data.from !== null, v = heat.cells[x][from % heat.rows];
-		this.said.textContent = `${momentText(this.first + from * heat.row_ns / 1e6, 1, hasClock)}, ${value((to - from + 1) * heat.row_ns, 'nanoseconds')}` +
+		const hasClock = this.app.status.data.from !== null,
+			v = heat.cells[x][from % heat.rows];
+		this.said.textContent =
+			`${momentText(this.first + (from * heat.row_ns) / 1e6, 1, hasClock)}, ` +
+			`${value((to - from + 1) * heat.row_ns, 'nanoseconds')}` +
 			(from === to ? `: ${v === null ? 'not recorded' : value(v, heat.unit)}` : '');
 	}
 	/** @param {PointerEvent} e */
 	cellAt(e) {
-		const { heat } = this, box = this.picture.getBoundingClientRect();
-		const x = ((e.clientX - box.left) / box.width * this.width) / CELL_PX, y = ((e.clientY - box.top) / box.height * this.height) / CELL_PX;
+		const { heat } = this,
+			box = this.picture.getBoundingClientRect();
+		const x = (((e.clientX - box.left) / box.width) * this.width) / CELL_PX,
+			y = (((e.clientY - box.top) / box.height) * this.height) / CELL_PX;
 		const column = Math.max(0, Math.min(heat.columns - 1, Math.floor(x)));
 		return column * heat.rows + Math.max(0, Math.min(heat.rows - 1, Math.floor(y)));
 	}
 	listen() {
 		let drags = false;
-		const on = (/** @type {string} */ name, /** @type {(e: any) => void} */ fn) => this.picture.addEventListener(name, fn);
+		const on = (/** @type {string} */ name, /** @type {(e: any) => void} */ fn) =>
+			this.picture.addEventListener(name, fn);
 		on('pointerdown', (e) => {
 			this.picture.setPointerCapture(e.pointerId);
 			drags = true;
@@ -120,30 +172,26 @@ class Heatmap {
 			this.show();
 		});
 		on('pointermove', (e) => {
-			if (!drags)
-				return;
+			if (!drags) return;
 			this.at = this.cellAt(e);
 			this.show();
 		});
 		on('pointerup', () => {
-			if (drags)
-				this.choose(this.anchor, this.at);
+			if (drags) this.choose(this.anchor, this.at);
 			drags = false;
 		});
 		on('keydown', (e) => this.key(e));
 	}
 	/** @param {KeyboardEvent} e */
 	key(e) {
-		const { heat } = this, by = { ArrowLeft: -heat.rows, ArrowRight: heat.rows, ArrowUp: -1, ArrowDown: 1 }[e.key];
-		if (by === undefined && e.key !== 'Enter')
-			return;
+		const { heat } = this,
+			by = { ArrowLeft: -heat.rows, ArrowRight: heat.rows, ArrowUp: -1, ArrowDown: 1 }[e.key];
+		if (by === undefined && e.key !== 'Enter') return;
 		e.preventDefault();
 		e.stopPropagation();
-		if (by === undefined)
-			return this.choose(this.anchor, this.at);
+		if (by === undefined) return this.choose(this.anchor, this.at);
 		this.at = Math.max(0, Math.min(heat.rows * heat.columns - 1, this.at + by));
-		if (!e.shiftKey)
-			this.anchor = this.at;
+		if (!e.shiftKey) this.anchor = this.at;
 		this.show();
 	}
 }

@@ -1,7 +1,6 @@
-/* timeline.js: what the machine and its threads did, on one axis of time: strips of metrics, lanes of threads, and below them what is merged in
- * the part that is chosen. One cursor, one brush, for all of it. */
+/* timeline.js: what the machine and its threads did, on one axis of time: strips of metrics, lanes of threads, and
+ * below them what is merged in the part that is chosen. One cursor, one brush, for all of it. */
 
-import { isTyping } from './app.js';
 import { marks, momentText } from './axis.js';
 import { button, el, svg } from './dom.js';
 import { filterParams } from './filters.js';
@@ -11,19 +10,31 @@ import { parseSpan, spanText } from './state.js';
 import { firstType, moment } from './times.js';
 import { value } from '../units.js';
 import { Detail } from './timeline/detail.js';
+import { listenPointer, onKey } from './timeline/hands.js';
 import { Lanes, chosenSelector } from './timeline/lanes.js';
 import { Strips } from './timeline/strips.js';
 import { Why } from './timeline/why.js';
 
 /** @typedef {import('./app.js').App} App */
-/** What the parts of the screen share. @typedef {{from: number, to: number, width: number, gutter: number}} View  ms, px; gutter: of the names on the left */
+/**
+ * What the parts of the screen share.
+ * @typedef {{from: number, to: number, width: number, gutter: number}} View  ms, px; gutter: of the names on the left
+ */
 
-const DIM_MS = 150, SLOW_MS = 1000, SETTLE_MS = 120, LEAST_PX = 3, AXIS_PX = 22;
-const GUTTER_PX = 190, NARROW_GUTTER_PX = 96, NARROW_PX = 700, LEAST_SPAN_MS = 0.01, RIGHT_PX = 10, MAX_MARKS = 20;
+const DIM_MS = 150,
+	SLOW_MS = 1000,
+	SETTLE_MS = 120,
+	AXIS_PX = 22;
+const GUTTER_PX = 190,
+	NARROW_GUTTER_PX = 96,
+	NARROW_PX = 700,
+	LEAST_SPAN_MS = 0.01,
+	RIGHT_PX = 10,
+	MAX_MARKS = 20;
 /* Types whose samples ran on a GPU have lanes of their own, by these labels. */
 const GPU_LANES = { type: /^gpu-time/, by: 'host,gpu,stream' };
 
-class Timeline {
+export class Timeline {
 	/** @param {HTMLElement} host @param {App} app */
 	constructor(host, app) {
 		this.app = app;
@@ -37,12 +48,18 @@ class Timeline {
 		app.state.q ||= firstType(app);
 		this.gutter = GUTTER_PX;
 		this.build();
-		const say = (/** @type {string} */ text) => { this.status.textContent = text; };
+		const say = (/** @type {string} */ text) => {
+			this.status.textContent = text;
+		};
 		this.strips = new Strips(this.stripHost, app);
 		this.lanes = new Lanes(this.laneHost, app, { say, question: () => this.question() });
 		this.gpu = new Lanes(this.gpuHost, app, { say, question: () => this.gpuQuestion() });
 		this.detail = new Detail(this.detailHost, app);
-		this.why = new Why(this.whyHost, app, { series: () => this.strips.series(), brush: () => this.brushOr(), show: (params, text) => this.detail.loadDiff(params, text) });
+		this.why = new Why(this.whyHost, app, {
+			series: () => this.strips.series(),
+			brush: () => this.brushOr(),
+			show: (params, text) => this.detail.loadDiff(params, text)
+		});
 		this.off = new AbortController();
 		this.listen();
 		this.load();
@@ -53,7 +70,10 @@ class Timeline {
 	build() {
 		const { app } = this;
 		this.style = el('link', { rel: 'stylesheet', href: new URL('./timeline.css', import.meta.url).href });
-		this.bar = queryBar(app, { change: (patch) => app.setState({ ...patch, ...('from' in patch || 'to' in patch ? { sel: '' } : {}) }, { push: true }) });
+		this.bar = queryBar(app, {
+			change: (patch) =>
+				app.setState({ ...patch, ...('from' in patch || 'to' in patch ? { sel: '' } : {}) }, { push: true })
+		});
 		this.trouble = el('div', { class: 'trouble', role: 'alert', hidden: true });
 		this.text = el('span', { class: 'dim' });
 		this.said = el('p', { class: 'unseen', role: 'status', 'aria-live': 'polite' });
@@ -66,30 +86,76 @@ class Timeline {
 		this.stripHost = el('section', { class: 'tl-strips', 'aria-label': 'The host' });
 		this.gpuHost = el('section', { class: 'tl-gpu', 'aria-label': 'GPU', hidden: true });
 		this.laneHost = el('section', { class: 'tl-lanes', 'aria-label': 'Threads' });
-		this.plot = el('div', { class: 'tl-plot', tabindex: 0, role: 'application', 'aria-roledescription': 'timeline',
-			'aria-label': 'Time. Arrows or a and d move, w and s zoom, Shift with arrows chooses a part, Enter zooms to it, f shows everything, m marks, Escape chooses nothing.' },
-		this.axis, this.stripHost, this.gpuHost, this.laneHost, this.marks, this.band, this.line);
-		this.busy = el('div', { class: 'busy', role: 'status', hidden: true }, 'asking … ', button('cancel', () => this.cancel()));
+		this.plot = el(
+			'div',
+			{
+				class: 'tl-plot',
+				tabindex: 0,
+				role: 'application',
+				'aria-roledescription': 'timeline',
+				'aria-label':
+					'Time. Arrows or a and d move, w and s zoom, Shift with arrows chooses a part, Enter zooms to it, f ' +
+					'shows everything, m marks, Escape chooses nothing.'
+			},
+			this.axis,
+			this.stripHost,
+			this.gpuHost,
+			this.laneHost,
+			this.marks,
+			this.band,
+			this.line
+		);
+		this.busy = el(
+			'div',
+			{ class: 'busy', role: 'status', hidden: true },
+			'asking … ',
+			button('cancel', () => this.cancel())
+		);
 		this.detailHost = el('section', { class: 'tl-detail', 'aria-label': 'What is merged' });
 		const heat = el('section', { class: 'tl-heat', hidden: true, 'aria-label': 'Heatmap' });
 		this.heatHost = heat;
-		this.host.append(this.style, this.bar.element, this.trouble, this.tools, heat, this.plot, this.status, this.detailHost, this.busy, this.said);
+		this.host.append(
+			this.style,
+			this.bar.element,
+			this.trouble,
+			this.tools,
+			heat,
+			this.plot,
+			this.status,
+			this.detailHost,
+			this.busy,
+			this.said
+		);
 	}
 	buildTools() {
 		this.whole = button('Fit', () => this.fit(), { title: 'All that was asked for (f)' });
-		this.zoomIn = button('Zoom to brush', () => this.zoomToBrush(), { title: 'Only what is chosen (Enter, or a double click on it)', hidden: true });
+		this.zoomIn = button('Zoom to brush', () => this.zoomToBrush(), {
+			title: 'Only what is chosen (Enter, or a double click on it)',
+			hidden: true
+		});
 		this.clear = button('Choose nothing', () => this.pick(null), { title: 'Escape', hidden: true });
-		this.heatButton = button('Heatmap', () => this.turnHeat(), { 'aria-pressed': 'false', title: 'Fractions of a second over seconds (h)' });
+		this.heatButton = button('Heatmap', () => this.turnHeat(), {
+			'aria-pressed': 'false',
+			title: 'Fractions of a second over seconds (h)'
+		});
 		this.whyHost = el('div', { class: 'tl-why' });
-		this.tools = el('div', { class: 'row tl-tools' }, this.whole, this.zoomIn, this.clear, this.heatButton, this.text, this.whyHost);
+		this.tools = el(
+			'div',
+			{ class: 'row tl-tools' },
+			this.whole,
+			this.zoomIn,
+			this.clear,
+			this.heatButton,
+			this.text,
+			this.whyHost
+		);
 	}
 	unmount() {
 		this.off.abort();
 		this.asking?.abort();
 		clearTimeout(this.settle);
 		this.turn = -1;
-		for (const part of [this.strips, this.lanes, this.gpu, this.detail])
-			part.destroy();
+		for (const part of [this.strips, this.lanes, this.gpu, this.detail]) part.destroy();
 	}
 
 	/* --- asking --- */
@@ -108,16 +174,16 @@ class Timeline {
 	/** The same in the times that are shown. */
 	times() {
 		const { view, app } = this;
-		return view ? { from: moment(app, view.from), to: moment(app, view.to) } : { from: app.state.from, to: app.state.to };
+		return view
+			? { from: moment(app, view.from), to: moment(app, view.to) }
+			: { from: app.state.from, to: app.state.to };
 	}
 	/** @param {string[]} keys that changed */
 	update(keys) {
-		if (keys.some((k) => ['q', 'from', 'to', 'f', 'by'].includes(k)))
-			this.load();
+		if (keys.some((k) => ['q', 'from', 'to', 'f', 'by'].includes(k))) this.load();
 		else if (keys.some((k) => ['sel', 'lanes'].includes(k)))
 			this.chosen().catch((e) => /** @type {any} */ (e).name === 'AbortError' || this.failed(e));
-		if (keys.includes('heat'))
-			this.drawHeat();
+		if (keys.includes('heat')) this.drawHeat();
 	}
 	cancel() {
 		this.asking?.abort();
@@ -134,11 +200,14 @@ class Timeline {
 		this.asking = new AbortController();
 		this.idle();
 		this.dimming = setTimeout(() => this.host.classList.add('loads'), DIM_MS);
-		this.slow = setTimeout(() => { this.busy.hidden = false; }, SLOW_MS);
+		this.slow = setTimeout(() => {
+			this.busy.hidden = false;
+		}, SLOW_MS);
 		return this.asking.signal;
 	}
 	async load() {
-		const mine = ++this.turn, { state } = this.app;
+		const mine = ++this.turn,
+			{ state } = this.app;
 		state.q ||= firstType(this.app);
 		this.bar?.set({ q: state.q, by: state.by, from: state.from, to: state.to });
 		const signal = this.begin();
@@ -146,49 +215,73 @@ class Timeline {
 			await this.loadAll(signal);
 			this.trouble.hidden = true;
 		} catch (e) {
-			if (/** @type {any} */ (e).name !== 'AbortError')
-				this.failed(e);
+			if (/** @type {any} */ (e).name !== 'AbortError') this.failed(e);
 		}
-		if (mine !== this.turn)
-			return;
+		if (mine !== this.turn) return;
 		this.idle();
 		document.body.dataset.drawn = String(mine);
 	}
 	/** The lanes say which times these are; the others are asked for the same ones. @param {AbortSignal} signal */
 	async loadAll(signal) {
-		const { app } = this, { from, to } = app.state, px = this.measure();
+		const { app } = this,
+			{ from, to } = app.state,
+			px = this.measure();
 		if (!app.status.data.has_times)
 			throw Object.assign(new Error('The samples here have no times.'), { hint: 'Explore shows them.' });
-		const answer = await this.lanes.ask({ from, to, px }, signal).catch((e) => this.onlyTimes(e, { from, to, px }, signal));
+		const answer = await this.lanes
+			.ask({ from, to, px }, signal)
+			.catch((e) => this.onlyTimes(e, { from, to, px }, signal));
 		this.view = { from: answer.from_ns / 1e6, to: answer.to_ns / 1e6, width: px, gutter: this.gutter };
 		this.drawAxis();
 		this.lanes.draw(this.view);
 		this.text.textContent = this.words(answer);
-		await Promise.all([this.strips.load(this.view, this.times(), signal), this.loadGpu(signal), this.chosen(signal)]);
+		await Promise.all([
+			this.strips.load(this.view, this.times(), signal),
+			this.loadGpu(signal),
+			this.chosen(signal)
+		]);
 		this.why.draw();
 		this.drawHeat();
 	}
-	/** Of values that are no time there are no lanes; the rest is there. @param {any} e @param {{from: string, to: string, px: number}} times @param {AbortSignal} signal @returns {Promise<any>} */
+	/**
+	 * Of values that are no time there are no lanes; the rest is there.
+	 * @param {any} e
+	 * @param {{from: string, to: string, px: number}} times
+	 * @param {AbortSignal} signal
+	 * @returns {Promise<any>}
+	 */
 	async onlyTimes(e, times, signal) {
-		if (e.status !== 400 || !/^lanes show time/.test(e.message))
-			throw e;
-		const range = await this.app.ask('api/v1/range', { q: this.app.state.q, from: times.from, to: times.to }, signal), length = range.steps * range.step_ns;
-		return this.lanes.none(`${e.message}. ${e.hint || ''}`, { from_ns: range.from_ns, to_ns: range.from_ns + length, bucket_ns: length, buckets: 1 });
+		if (e.status !== 400 || !/^lanes show time/.test(e.message)) throw e;
+		const range = await this.app.ask(
+				'api/v1/range',
+				{ q: this.app.state.q, from: times.from, to: times.to },
+				signal
+			),
+			length = range.steps * range.step_ns;
+		return this.lanes.none(`${e.message}. ${e.hint || ''}`, {
+			from_ns: range.from_ns,
+			to_ns: range.from_ns + length,
+			bucket_ns: length,
+			buckets: 1
+		});
 	}
 	/** @param {AbortSignal} signal */
 	async loadGpu(signal) {
 		this.gpuHost.hidden = !this.hasGpu();
-		if (!this.hasGpu() || !this.view)
-			return;
+		if (!this.hasGpu() || !this.view) return;
 		await this.gpu.ask({ ...this.times(), px: this.view.width }, signal);
 		this.gpu.draw(this.view);
 	}
 	/** @param {any} answer of /api/v1/lanes */
 	words(answer) {
-		const { view, app } = this, span = view ? view.to - view.from : 0, hasClock = app.status.data.from !== null;
+		const { view, app } = this,
+			span = view ? view.to - view.from : 0,
+			hasClock = app.status.data.from !== null;
 		const at = (/** @type {number} */ ms) => momentText(ms, Math.min(span, 3600e3), hasClock);
-		const how = answer.exact ? 'each sample at its time' : `sums of ${value(answer.resolution_ns, 'nanoseconds')} each` +
-			(answer.ids_missing ? ', which do not know threads: lanes are names' : '');
+		const how = answer.exact
+			? 'each sample at its time'
+			: `sums of ${value(answer.resolution_ns, 'nanoseconds')} each` +
+				(answer.ids_missing ? ', which do not know threads: lanes are names' : '');
 		return view ? `${at(view.from)} – ${at(view.to)} (${value(span, 'milliseconds')}) · ${how}` : '';
 	}
 	/** @param {any} e */
@@ -196,7 +289,11 @@ class Timeline {
 		const isQuestion = /parameter q|selector/.test(e.message);
 		this.bar?.refuse(isQuestion ? e : null);
 		this.trouble.hidden = isQuestion;
-		this.trouble.replaceChildren(el('p', {}, e.message), e.hint ? el('pre', {}, e.hint) : '', button('Try again', () => this.load()));
+		this.trouble.replaceChildren(
+			el('p', {}, e.message),
+			e.hint ? el('pre', {}, e.hint) : '',
+			button('Try again', () => this.load())
+		);
 	}
 
 	/* --- what is chosen --- */
@@ -211,15 +308,20 @@ class Timeline {
 	}
 	/** @param {AbortSignal} [signal] */
 	async chosen(signal) {
-		const span = this.brush(), { view, app } = this;
+		const span = this.brush(),
+			{ view, app } = this;
 		this.zoomIn.hidden = this.clear.hidden = !span;
 		this.drawBrush(span);
 		this.lanes.drawChosen();
-		if (!view)
-			return;
-		const [from, to] = this.brushOr(), whole = !span;
+		if (!view) return;
+		const [from, to] = this.brushOr(),
+			whole = !span;
 		const times = whole ? this.times() : { from: moment(app, from), to: moment(app, to) };
-		await this.detail.load({ ...this.question(), ...times, ...chosenSelector(app, this.lanes.answer) }, [from, to], signal || this.begin());
+		await this.detail.load(
+			{ ...this.question(), ...times, ...chosenSelector(app, this.lanes.answer) },
+			[from, to],
+			signal || this.begin()
+		);
 		this.idle();
 	}
 	/** @param {[number, number]|null} span */
@@ -229,35 +331,57 @@ class Timeline {
 	}
 	/** The second of two ranges: what changed from the first. @param {[number, number]} span */
 	compare(span) {
-		const first = this.brush(), { app } = this, at = (/** @type {number} */ ms) => moment(app, ms);
-		if (!first)
-			return this.pick(span);
+		const first = this.brush(),
+			{ app } = this,
+			at = (/** @type {number} */ ms) => moment(app, ms);
+		if (!first) return this.pick(span);
 		const q = chosenSelector(app, this.lanes.answer).q || app.state.q;
-		app.go('compare', { q, from: at(first[0]), to: at(first[1]), qb: q, fromb: at(span[0]), tob: at(span[1]), sel: '' });
+		app.go('compare', {
+			q,
+			from: at(first[0]),
+			to: at(first[1]),
+			qb: q,
+			fromb: at(span[0]),
+			tob: at(span[1]),
+			sel: ''
+		});
 	}
 	zoomToBrush() {
 		const span = this.brush();
-		if (!span)
-			return;
-		this.app.setState({ from: moment(this.app, span[0]), to: moment(this.app, span[1]), sel: '', fit: this.app.state.fit || this.asked() }, { push: true });
+		if (!span) return;
+		this.app.setState(
+			{
+				from: moment(this.app, span[0]),
+				to: moment(this.app, span[1]),
+				sel: '',
+				fit: this.app.state.fit || this.asked()
+			},
+			{ push: true }
+		);
 	}
 	/** What was asked for before any zoom. */
 	asked() {
 		return `${this.app.state.from || ''}..${this.app.state.to || ''}`;
 	}
 	fit() {
-		const { data } = this.app.status, [from, to] = (this.app.state.fit || '..').split('..');
+		const { data } = this.app.status,
+			[from, to] = (this.app.state.fit || '..').split('..');
 		this.app.setState({ from, to, sel: '', fit: '' }, { push: true });
-		if (data.kind !== 'store' && !from && !to)
-			this.app.setState({ from: '', to: '' });
+		if (data.kind !== 'store' && !from && !to) this.app.setState({ from: '', to: '' });
 	}
-	/** The times that are shown, by a factor around a moment, or moved by a share of them. @param {number} factor @param {number} by @param {number} [around] */
+	/**
+	 * The times that are shown, by a factor around a moment, or moved by a share of them.
+	 * @param {number} factor
+	 * @param {number} by
+	 * @param {number} [around]
+	 */
 	move(factor, by, around) {
 		const { view } = this;
-		if (!view)
-			return;
-		const span = view.to - view.from, middle = around ?? (view.from + view.to) / 2, least = Math.max(span * factor, LEAST_SPAN_MS);
-		const from = middle - (middle - view.from) * least / span + by * span;
+		if (!view) return;
+		const span = view.to - view.from,
+			middle = around ?? (view.from + view.to) / 2,
+			least = Math.max(span * factor, LEAST_SPAN_MS);
+		const from = middle - ((middle - view.from) * least) / span + by * span;
 		this.view = { ...view, from: Math.max(0, from), to: Math.max(0, from) + least };
 		this.drawAxis();
 		this.lanes.draw(this.view);
@@ -267,10 +391,13 @@ class Timeline {
 		this.settle = setTimeout(() => this.app.setState({ ...this.times(), fit }), SETTLE_MS);
 	}
 	mark() {
-		const { app } = this, at = Number.isFinite(this.cursor) ? this.cursor : this.brush()?.[0];
-		if (at === undefined)
-			return;
-		const list = (app.state.marks || '').split(',').filter(Boolean).slice(1 - MAX_MARKS);
+		const { app } = this,
+			at = Number.isFinite(this.cursor) ? this.cursor : this.brush()?.[0];
+		if (at === undefined) return;
+		const list = (app.state.marks || '')
+			.split(',')
+			.filter(Boolean)
+			.slice(1 - MAX_MARKS);
 		app.setState({ marks: [...list, at.toFixed(3)].join(',') });
 		this.drawMarks();
 		this.said.textContent = 'marked';
@@ -291,29 +418,47 @@ class Timeline {
 		return v.gutter + Math.max(0, Math.min(1, (ms - v.from) / (v.to - v.from))) * v.width;
 	}
 	drawAxis() {
-		const view = /** @type {View} */ (this.view), hasClock = this.app.status.data.from !== null;
+		const view = /** @type {View} */ (this.view),
+			hasClock = this.app.status.data.from !== null;
 		this.axis.setAttribute('viewBox', `0 0 ${view.gutter + view.width + RIGHT_PX} ${AXIS_PX}`);
-		this.axis.replaceChildren(...marks(view.from, view.to, view.width, hasClock).flatMap((m) => [
-			svg('line', { class: 'tick', x1: m.x + view.gutter, x2: m.x + view.gutter, y1: AXIS_PX - 5, y2: AXIS_PX }),
-			svg('text', { x: m.x + view.gutter, y: AXIS_PX - 8, 'text-anchor': 'middle', class: 'time' }, m.text)]));
+		this.axis.replaceChildren(
+			...marks(view.from, view.to, view.width, hasClock).flatMap((m) => [
+				svg('line', {
+					class: 'tick',
+					x1: m.x + view.gutter,
+					x2: m.x + view.gutter,
+					y1: AXIS_PX - 5,
+					y2: AXIS_PX
+				}),
+				svg('text', { x: m.x + view.gutter, y: AXIS_PX - 8, 'text-anchor': 'middle', class: 'time' }, m.text)
+			])
+		);
 		this.drawMarks();
 	}
 	drawMarks() {
-		const list = (this.app.state.marks || '').split(',').filter(Boolean).map(Number).filter((v) => Number.isFinite(v)).slice(0, MAX_MARKS);
+		const list = (this.app.state.marks || '')
+			.split(',')
+			.filter(Boolean)
+			.map(Number)
+			.filter((v) => Number.isFinite(v))
+			.slice(0, MAX_MARKS);
 		const { view } = this;
-		this.marks.replaceChildren(...list.filter((ms) => view && ms >= view.from && ms <= view.to).map((ms) => {
-			const line = el('div', { class: 'tl-mark' });
-			line.style.left = `${this.x(ms)}px`;
-			return line;
-		}));
+		this.marks.replaceChildren(
+			...list
+				.filter((ms) => view && ms >= view.from && ms <= view.to)
+				.map((ms) => {
+					const line = el('div', { class: 'tl-mark' });
+					line.style.left = `${this.x(ms)}px`;
+					return line;
+				})
+		);
 	}
 	/** @param {[number, number]|null} span @param {boolean} [second] */
 	drawBrush(span, second) {
 		const { view } = this;
 		this.band.hidden = !span || !view || span[1] < view.from || span[0] > view.to;
 		this.band.classList.toggle('second', !!second);
-		if (!span || this.band.hidden)
-			return;
+		if (!span || this.band.hidden) return;
 		const left = this.x(span[0]);
 		this.band.style.left = `${left}px`;
 		this.band.style.width = `${Math.max(1, this.x(span[1]) - left)}px`;
@@ -322,8 +467,7 @@ class Timeline {
 	setCursor(ms) {
 		this.cursor = ms;
 		this.line.hidden = !Number.isFinite(ms) || !this.view;
-		if (!this.line.hidden)
-			this.line.style.left = `${this.x(ms)}px`;
+		if (!this.line.hidden) this.line.style.left = `${this.x(ms)}px`;
 		this.strips.point(ms);
 	}
 	turnHeat() {
@@ -333,18 +477,19 @@ class Timeline {
 		const isOn = this.app.state.heat === '1';
 		this.heatButton.setAttribute('aria-pressed', String(isOn));
 		this.heatHost.hidden = !isOn;
-		if (!isOn || !this.view)
-			return;
+		if (!isOn || !this.view) return;
 		const { draw } = await import('./time_panes.js');
-		await draw('heatmap', this.heatHost, this.app, { ...this.question(), ...this.times() }).catch((/** @type {Error} */ e) => this.app.notify(e.message));
+		await draw('heatmap', this.heatHost, this.app, { ...this.question(), ...this.times() }).catch(
+			(/** @type {Error} */ e) => this.app.notify(e.message)
+		);
 	}
 
 	/* --- hands --- */
 
 	listen() {
 		const { signal } = this.off;
-		this.listenPointer(signal);
-		addEventListener('keydown', (e) => this.onKey(e), { signal });
+		listenPointer(this, signal);
+		addEventListener('keydown', (e) => onKey(this, e), { signal });
 		this.sizes = new ResizeObserver(() => {
 			if (this.view && Math.abs(this.measure() - this.view.width) > 1) {
 				clearTimeout(this.settle);
@@ -356,81 +501,20 @@ class Timeline {
 	}
 	/** The moment under the pointer; NaN: it is on the names. @param {PointerEvent|MouseEvent|WheelEvent} e */
 	at(e) {
-		const { view } = this, x = e.clientX - this.plot.getBoundingClientRect().left - (view?.gutter || 0);
+		const { view } = this,
+			x = e.clientX - this.plot.getBoundingClientRect().left - (view?.gutter || 0);
 		return !view || x < 0 ? NaN : view.from + Math.min(1, x / view.width) * (view.to - view.from);
-	}
-	/** @param {AbortSignal} signal */
-	listenPointer(signal) {
-		let from = NaN, drags = false;
-		const on = (/** @type {string} */ name, /** @type {(e: any) => void} */ fn) => this.plot.addEventListener(name, fn, { signal });
-		/** @returns {[number, number]} */
-		const span = (/** @type {PointerEvent} */ e) => {
-			const to = Number.isNaN(this.at(e)) ? /** @type {View} */ (this.view).from : this.at(e);
-			return [Math.min(from, to), Math.max(from, to)];
-		};
-		on('pointerdown', (e) => {
-			from = this.at(e);
-			drags = !e.button && Number.isFinite(from) && !e.target.closest('button, input, .tl-chart');
-			if (drags)
-				this.plot.setPointerCapture(e.pointerId);
-		});
-		on('pointermove', (e) => {
-			this.setCursor(this.at(e));
-			this.lanes.point(e, this.cursor);
-			if (drags)
-				this.drawBrush(span(e), e.shiftKey && !!this.brush());
-		});
-		on('pointerleave', () => this.setCursor(NaN));
-		on('pointercancel', () => { drags = false; this.drawBrush(this.brush()); });
-		on('pointerup', (e) => {
-			if (!drags)
-				return;
-			drags = false;
-			const [a, b] = span(e), view = /** @type {View} */ (this.view);
-			if ((b - a) / (view.to - view.from) * view.width < LEAST_PX)
-				this.drawBrush(this.brush());
-			else if (e.shiftKey && this.brush())
-				this.compare([a, b]);
-			else
-				this.pick([a, b]);
-		});
-		on('dblclick', (e) => {
-			const brush = this.brush(), at = this.at(e);
-			if (brush && at >= brush[0] && at <= brush[1])
-				this.zoomToBrush();
-		});
-		this.plot.addEventListener('wheel', (/** @type {WheelEvent} */ e) => {
-			if (!e.ctrlKey && !e.metaKey || Number.isNaN(this.at(e)))
-				return;
-			e.preventDefault();
-			this.move(e.deltaY > 0 ? 1.25 : 0.8, 0, this.at(e));
-		}, { signal, passive: false });
 	}
 	/** Shift and arrows: a part, from the middle of what is shown on. @param {number} way */
 	grow(way) {
-		const view = /** @type {View} */ (this.view), step = (view.to - view.from) / 50, brush = this.brush();
-		const middle = Number.isFinite(this.cursor) ? this.cursor : (view.from + view.to) / 2, [from, to] = brush || [middle, middle];
+		const view = /** @type {View} */ (this.view),
+			step = (view.to - view.from) / 50,
+			brush = this.brush();
+		const middle = Number.isFinite(this.cursor) ? this.cursor : (view.from + view.to) / 2,
+			[from, to] = brush || [middle, middle];
 		const end = Math.max(view.from, Math.min(view.to, to + way * step));
 		this.app.setState({ sel: spanText(Math.min(from, end), Math.max(from, end)) });
 		this.said.textContent = `chosen: ${value(Math.abs(end - from), 'milliseconds')}`;
-	}
-	/** @param {KeyboardEvent} e */
-	onKey(e) {
-		const inside = e.target instanceof Element && e.target.closest('.tl-chart, .tl-detail, .tl-heat');
-		if (isTyping(e) || inside || e.ctrlKey || e.metaKey || e.altKey || !this.view)
-			return;
-		/** @type {{[key: string]: () => void}} */
-		const keys = { w: () => this.move(0.5, 0), s: () => this.move(2, 0), '+': () => this.move(0.5, 0), '-': () => this.move(2, 0), a: () => this.move(1, -0.25),
-			d: () => this.move(1, 0.25), f: () => this.fit(), m: () => this.mark(), h: () => this.turnHeat(), Escape: () => this.pick(null) };
-		if (e.target === this.plot || e.target === document.body) {
-			keys.ArrowLeft = () => e.shiftKey ? this.grow(-1) : this.move(1, -0.1);
-			keys.ArrowRight = () => e.shiftKey ? this.grow(1) : this.move(1, 0.1);
-			keys.Enter = () => this.zoomToBrush();
-		}
-		if (!Object.hasOwn(keys, e.key))
-			return;
-		e.preventDefault();
-		keys[e.key]();
 	}
 }
 

@@ -7,5 +7,7 @@ export const firstType = (app) => (app.types.find((t) => t.type === 'cpu') || ap
 /** A moment as the server takes it. @param {App} app @param {number} ms */
 export function moment(app, ms) {
 	const { from, from_ns } = app.status.data;
-	return from === null ? `start+${Math.max(0, ms - from_ns / 1e6).toFixed(3)}ms` : new Date(Math.round(ms)).toISOString();
+	return from === null
+		? `start+${Math.max(0, ms - from_ns / 1e6).toFixed(3)}ms`
+		: new Date(Math.round(ms)).toISOString();
 }

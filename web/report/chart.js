@@ -1,49 +1,63 @@
-/* chart.js: what one thread did, in the order of time, as a tree for flame.js. It is what src/format/flame_chart.h describes: a wait is there
- * from its start to its end; a sample of a moment stands for its period around it, no further than half the way to the next one, and as far as
- * there when that is at most 3/4 of a period away. Equal frames that touch are one box. What nobody saw stays a gap. */
+/* chart.js: what one thread did, in the order of time, as a tree for flame.js. It is what src/format/flame_chart.h
+ * describes: a wait is there from its start to its end; a sample of a moment stands for its period around it, no
+ * further than half the way to the next one, and as far as there when that is at most 3/4 of a period away. Equal
+ * frames that touch are one box. What nobody saw stays a gap. */
 import { Tree } from '../tree.js';
 
 /** @typedef {import('./container.js').ReportType} ReportType */
 /** @typedef {import('./container.js').Samples} Samples */
 /** @typedef {{start: number, end: number, node: number}} Span */
 
-const MAX_BOXES = 500000, JITTER = 0.75;
+const MAX_BOXES = 500000,
+	JITTER = 0.75;
 
 /** The thread's samples: what is only a sum (a marker worth less than the time it covers) has no place.
  * @param {ReportType} type @param {Samples} s @param {number} thread */
 function placed(type, s, thread) {
-	const { tree } = type, rows = [];
+	const { tree } = type,
+		rows = [];
 	for (let i = 0; i < s.n; i++) {
 		const isSum = s.length && s.value[i] < s.length[i] && tree.frames.kind[tree.frame[s.node[i]]] === 'marker';
-		if (s.thread[i] === thread && !isSum)
-			rows.push(i);
+		if (s.thread[i] === thread && !isSum) rows.push(i);
 	}
 	return rows;
 }
 /** ns. @param {ReportType} type @param {Samples} s @param {number[]} rows */
 function periodOf(type, s, rows) {
 	const { info } = type;
-	if (info.period && info.period_unit === 'nanoseconds')
-		return info.period;
-	const gaps = rows.slice(1).map((row, i) => s.time[row] - s.time[rows[i]]).sort((a, b) => a - b);
+	if (info.period && info.period_unit === 'nanoseconds') return info.period;
+	const gaps = rows
+		.slice(1)
+		.map((row, i) => s.time[row] - s.time[rows[i]])
+		.sort((a, b) => a - b);
 	return gaps.length ? gaps[gaps.length >> 1] : 1;
 }
 /** @param {Samples} s @param {number[]} rows @param {number} period @returns {Span[]} one after the other */
 function spansOf(s, rows, period) {
-	const length = (/** @type {number} */ i) => s.length ? s.length[i] : 0, reach = (/** @type {number} */ d) => d <= JITTER * period ? d : period / 2;
+	const length = (/** @type {number} */ i) => (s.length ? s.length[i] : 0),
+		reach = (/** @type {number} */ d) => (d <= JITTER * period ? d : period / 2);
 	const spans = rows.map((i) => ({ start: s.time[i], end: s.time[i] + length(i), node: s.node[i] }));
 	const moment = rows.map((i) => !length(i));
 	let last = -Infinity;
-	return spans.map((span, k) => {
-		if (moment[k]) {
-			const at = s.time[rows[k]], before = spans[k - 1], after = spans[k + 1], half = (/** @type {number} */ other) => moment[other] ? 2 : 1;
-			span.start = at - (before ? reach(Math.max(0, at - (moment[k - 1] ? s.time[rows[k - 1]] : before.end)) / half(k - 1)) : period / 2);
-			span.end = at + (after ? reach(Math.max(0, after.start - at) / half(k + 1)) : period / 2);
-		}
-		const cut = { ...span, start: Math.max(span.start, last) };
-		last = Math.max(last, span.end);
-		return cut;
-	}).filter((span) => span.end > span.start);
+	return spans
+		.map((span, k) => {
+			if (moment[k]) {
+				const at = s.time[rows[k]],
+					before = spans[k - 1],
+					after = spans[k + 1],
+					half = (/** @type {number} */ other) => (moment[other] ? 2 : 1);
+				span.start =
+					at -
+					(before
+						? reach(Math.max(0, at - (moment[k - 1] ? s.time[rows[k - 1]] : before.end)) / half(k - 1))
+						: period / 2);
+				span.end = at + (after ? reach(Math.max(0, after.start - at) / half(k + 1)) : period / 2);
+			}
+			const cut = { ...span, start: Math.max(span.start, last) };
+			last = Math.max(last, span.end);
+			return cut;
+		})
+		.filter((span) => span.end > span.start);
 }
 
 /* Boxes in pre-order: a frame comes after what called it, and siblings in the order of time. */
@@ -62,17 +76,22 @@ class Boxes {
 	/** Ends those from a depth on. @param {number} depth */
 	close(depth) {
 		while (this.open.length > depth) {
-			const box = /** @type {number} */ (this.open.pop()), width = this.last - this.start[box];
+			const box = /** @type {number} */ (this.open.pop()),
+				width = this.last - this.start[box];
 			this.self[box] += width;
-			if (this.open.length)
-				this.self[this.open[this.open.length - 1]] -= width;
+			if (this.open.length) this.self[this.open[this.open.length - 1]] -= width;
 		}
 	}
 	/** @param {Span} span */
 	add(span) {
 		const path = this.tree.path(span.node);
 		let same = 1;
-		while (span.start <= this.last && same < this.open.length && same < path.length && this.frame[this.open[same]] === this.tree.frame[path[same]])
+		while (
+			span.start <= this.last &&
+			same < this.open.length &&
+			same < path.length &&
+			this.frame[this.open[same]] === this.tree.frame[path[same]]
+		)
 			same++;
 		this.close(same);
 		for (let d = same; d < path.length; d++) {
@@ -91,18 +110,27 @@ class Boxes {
 export function hasOrder(type) {
 	return Boolean(type.samples && !type.info.timeline?.window_ns);
 }
-/** @param {ReportType} type @param {number} thread @param {number} from @param {number} to ns since the origin @returns {Tree} */
+/**
+ * @param {ReportType} type
+ * @param {number} thread
+ * @param {number} from
+ * @param {number} to ns since the origin
+ * @returns {Tree}
+ */
 export function chartTree(type, thread, from, to) {
-	const s = /** @type {Samples} */ (type.samples), rows = placed(type, s, thread), boxes = new Boxes(type.tree, from);
+	const s = /** @type {Samples} */ (type.samples),
+		rows = placed(type, s, thread),
+		boxes = new Boxes(type.tree, from);
 	for (const { start, end, node } of spansOf(s, rows, periodOf(type, s, rows))) {
-		if (end > from && start < to)
-			boxes.add({ start: Math.max(start, from), end: Math.min(end, to), node });
+		if (end > from && start < to) boxes.add({ start: Math.max(start, from), end: Math.min(end, to), node });
 	}
 	boxes.close(1);
 	boxes.last = to;
 	boxes.close(0);
 	const header = { ...type.tree.header, unit: 'nanoseconds', total: to - from };
-	const tree = new Tree(header, type.tree.frames, Uint16Array.from(boxes.depth), Uint32Array.from(boxes.frame), { self: Float64Array.from(boxes.self) });
+	const tree = new Tree(header, type.tree.frames, Uint16Array.from(boxes.depth), Uint32Array.from(boxes.frame), {
+		self: Float64Array.from(boxes.self)
+	});
 	tree.startNs = Float64Array.from(boxes.start);
 	return tree;
 }

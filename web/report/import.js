@@ -1,4 +1,5 @@
-/* import.js: the page's Import screen: a file is dropped or chosen, the server reads it and keeps nothing, and it is shown as a report is. */
+/* import.js: the page's Import screen: a file is dropped or chosen, the server reads it and keeps nothing, and it is
+ * shown as a report is. */
 import { decodeContainer, gunzip } from './container.js';
 import { el } from '../page/dom.js';
 import { button } from './dom.js';
@@ -15,10 +16,17 @@ class Import {
 		this.words = el('p', { role: 'status' });
 		this.trouble = el('p', { role: 'alert', class: 'rp-note', hidden: true });
 		this.view = el('div');
-		this.drop = el('div', { class: 'rp-drop' }, [el('h1', {}, ['Look at a file']),
-			el('p', {}, ['Drop a profile here: a recording of cresset, pprof, folded stacks, perf.data, perf script, speedscope, Chrome or Firefox profiles, ',
-				'callgrind, OTLP; packed with gzip, zstd or xz, too. The server reads it, keeps nothing, and shows it here.']),
-			button('Choose a file', 'a profile of any format', () => this.file.click()), this.file, this.words]);
+		this.drop = el('div', { class: 'rp-drop' }, [
+			el('h1', {}, ['Look at a file']),
+			el('p', {}, [
+				'Drop a profile here: a recording of cresset, pprof, folded stacks, perf.data, perf script, speedscope, ' +
+					'Chrome or Firefox profiles, ',
+				'callgrind, OTLP; packed with gzip, zstd or xz, too. The server reads it, keeps nothing, and shows it here.'
+			]),
+			button('Choose a file', 'a profile of any format', () => this.file.click()),
+			this.file,
+			this.words
+		]);
 		this.root = el('div', { class: 'rp-import' }, [this.drop, this.trouble, this.view]);
 		this.off = new AbortController();
 		const { signal } = this.off;
@@ -28,8 +36,7 @@ class Import {
 		this.styles = addStyles();
 		host.replaceChildren(this.root);
 		countDrawn();
-		if (app.dropped)
-			this.open(app.dropped);
+		if (app.dropped) this.open(app.dropped);
 		app.dropped = null;
 	}
 	unmount() {
@@ -51,13 +58,13 @@ class Import {
 	}
 	/** @param {File|undefined} file */
 	async open(file) {
-		if (!file)
-			return;
+		if (!file) return;
 		this.asking?.abort();
-		const asking = this.asking = new AbortController();
+		const asking = (this.asking = new AbortController());
 		this.say(`Reading ${file.name} …`, '');
 		try {
-			const answer = await this.app.fetch('api/v1/open', {}, asking.signal, file), bytes = new Uint8Array(await answer.arrayBuffer());
+			const answer = await this.app.fetch('api/v1/open', {}, asking.signal, file),
+				bytes = new Uint8Array(await answer.arrayBuffer());
 			this.viewer?.destroy();
 			this.viewer = new Viewer(this.view, decodeContainer(await gunzip(bytes)), true);
 			this.drop.classList.add('rp-small');

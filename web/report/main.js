@@ -5,17 +5,20 @@ import { Viewer } from './viewer.js';
 
 /** @param {string} text  base64 */
 function bytesOf(text) {
-	const binary = atob(text), bytes = new Uint8Array(binary.length);
-	for (let i = 0; i < bytes.length; i++)
-		bytes[i] = binary.charCodeAt(i);
+	const binary = atob(text),
+		bytes = new Uint8Array(binary.length);
+	for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
 	return bytes;
 }
 async function start() {
-	const host = /** @type {HTMLElement} */ (document.getElementById('report')), data = /** @type {HTMLElement} */ (document.getElementById('data'));
+	const host = /** @type {HTMLElement} */ (document.getElementById('report')),
+		data = /** @type {HTMLElement} */ (document.getElementById('data'));
 	try {
 		new Viewer(host, decodeContainer(await gunzip(bytesOf(data.textContent || ''))));
 	} catch (e) {
-		host.replaceChildren(el('p', { role: 'alert' }, [`This report cannot be shown: ${/** @type {Error} */ (e).message}`]));
+		host.replaceChildren(
+			el('p', { role: 'alert' }, [`This report cannot be shown: ${/** @type {Error} */ (e).message}`])
+		);
 	}
 }
 start();

@@ -9,24 +9,21 @@ class Message {
 	}
 	/** @param {number} value */
 	varint(value) {
-		for (; value > 127; value = Math.floor(value / 128))
-			this.bytes.push(value % 128 | 128);
+		for (; value > 127; value = Math.floor(value / 128)) this.bytes.push((value % 128) | 128);
 		this.bytes.push(value);
 	}
 	/** @param {number} field @param {number} value */
 	number(field, value) {
-		if (!value)
-			return this;
+		if (!value) return this;
 		this.varint(field << 3);
 		this.varint(value);
 		return this;
 	}
 	/** @param {number} field @param {ArrayLike<number>} data */
 	data(field, data) {
-		this.varint(field << 3 | 2);
+		this.varint((field << 3) | 2);
 		this.varint(data.length);
-		for (let i = 0; i < data.length; i++)
-			this.bytes.push(data[i]);
+		for (let i = 0; i < data.length; i++) this.bytes.push(data[i]);
 		return this;
 	}
 	/** @param {number} field @param {number[]} values */
@@ -38,7 +35,14 @@ class Message {
 }
 
 /* Field numbers of Profile. */
-const SAMPLE_TYPE = 1, SAMPLE = 2, MAPPING = 3, LOCATION = 4, FUNCTION = 5, STRINGS = 6, TIME_NS = 9, DURATION_NS = 10;
+const SAMPLE_TYPE = 1,
+	SAMPLE = 2,
+	MAPPING = 3,
+	LOCATION = 4,
+	FUNCTION = 5,
+	STRINGS = 6,
+	TIME_NS = 9,
+	DURATION_NS = 10;
 
 class PprofStrings {
 	constructor() {
@@ -54,16 +58,31 @@ class PprofStrings {
 
 /** @param {Tree} t @param {PprofStrings} strings @param {(field: number, m: Message) => void} put */
 function putFrames(t, strings, put) {
-	const f = t.frames, mappings = new Map();
+	const f = t.frames,
+		mappings = new Map();
 	for (let i = 0; i < f.count; i++) {
 		const binary = f.mapping[i];
 		if (binary && !mappings.has(binary)) {
 			mappings.set(binary, mappings.size + 1);
 			put(MAPPING, new Message().number(1, mappings.size).number(5, strings.id(binary)).number(7, 1));
 		}
-		const line = new Message().number(1, i + 1).number(2, f.line[i]).bytes, name = strings.id(f.name[i] || '[unknown]');
-		put(LOCATION, new Message().number(1, i + 1).number(2, mappings.get(binary) || 0).data(4, line));
-		put(FUNCTION, new Message().number(1, i + 1).number(2, name).number(3, name).number(4, strings.id(f.file[i])));
+		const line = new Message().number(1, i + 1).number(2, f.line[i]).bytes,
+			name = strings.id(f.name[i] || '[unknown]');
+		put(
+			LOCATION,
+			new Message()
+				.number(1, i + 1)
+				.number(2, mappings.get(binary) || 0)
+				.data(4, line)
+		);
+		put(
+			FUNCTION,
+			new Message()
+				.number(1, i + 1)
+				.number(2, name)
+				.number(3, name)
+				.number(4, strings.id(f.file[i]))
+		);
 	}
 }
 /** @param {Tree} t @param {(field: number, m: Message) => void} put */
@@ -73,14 +92,18 @@ function putStacks(t, put) {
 	for (let i = 0; i < t.n; i++) {
 		path.length = t.depth[i];
 		path.push(t.frame[i] + 1);
-		if (t.self[i] > 0)
-			put(SAMPLE, new Message().numbers(1, path.slice(1).reverse()).numbers(2, [t.self[i]]));
+		if (t.self[i] > 0) put(SAMPLE, new Message().numbers(1, path.slice(1).reverse()).numbers(2, [t.self[i]]));
 	}
 }
 
-/** @param {Tree} t @param {{sampleType: string, unit: string, startNs: number, durationNs: number}} about @returns {Uint8Array} */
+/**
+ * @param {Tree} t
+ * @param {{sampleType: string, unit: string, startNs: number, durationNs: number}} about
+ * @returns {Uint8Array}
+ */
 export function pprofBytes(t, about) {
-	const strings = new PprofStrings(), encoder = new TextEncoder();
+	const strings = new PprofStrings(),
+		encoder = new TextEncoder();
 	/** @type {Uint8Array[]} */
 	const parts = [];
 	/** @param {number} field @param {ArrayLike<number>} bytes */
@@ -90,9 +113,10 @@ export function pprofBytes(t, about) {
 	put(SAMPLE_TYPE, new Message().number(1, strings.id(about.sampleType)).number(2, strings.id(about.unit)));
 	putFrames(t, strings, put);
 	putStacks(t, put);
-	for (const text of strings.ids.keys())
-		putData(STRINGS, encoder.encode(text));
-	parts.push(Uint8Array.from(new Message().number(TIME_NS, about.startNs).number(DURATION_NS, about.durationNs).bytes));
+	for (const text of strings.ids.keys()) putData(STRINGS, encoder.encode(text));
+	parts.push(
+		Uint8Array.from(new Message().number(TIME_NS, about.startNs).number(DURATION_NS, about.durationNs).bytes)
+	);
 	return joined(parts);
 }
 /** @param {Uint8Array[]} parts */

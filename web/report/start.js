@@ -1,5 +1,5 @@
-/* start.js: the only script of a report that stands in it as text: its hash is in the page's policy. It unpacks the modules and starts
- * them; they find the data themselves. */
+/* start.js: the only script of a report that stands in it as text: its hash is in the page's policy. It unpacks the
+ * modules and starts them; they find the data themselves. */
 'use strict';
 (async () => {
 	const text = atob(/** @type {HTMLElement} */ (document.getElementById('modules')).textContent || '');

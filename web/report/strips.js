@@ -1,5 +1,5 @@
-/* strips.js: when it happened: a strip with the total over time, a strip for each thread, and a brush over all of them. Every number comes
- * from the samples; nothing is drawn where there are none. */
+/* strips.js: when it happened: a strip with the total over time, a strip for each thread, and a brush over all of
+ * them. Every number comes from the samples; nothing is drawn where there are none. */
 import { grouped, plain, value } from '../units.js';
 import { el } from '../page/dom.js';
 
@@ -7,7 +7,13 @@ import { el } from '../page/dom.js';
 /** @typedef {import('./container.js').ReportType} ReportType */
 /** @typedef {{from: number, to: number}} Brush  nanoseconds since the origin */
 
-const LANE = 22, TOP = 48, AXIS = 18, LANES_SHOWN = 4, MAX_LANES = 1000, DRAG_PX = 3, BAR = 4;
+const LANE = 22,
+	TOP = 48,
+	AXIS = 18,
+	LANES_SHOWN = 4,
+	MAX_LANES = 1000,
+	DRAG_PX = 3,
+	BAR = 4;
 
 /** Seconds without noise: 1.25. @param {number} ns */
 function seconds(ns) {
@@ -15,7 +21,11 @@ function seconds(ns) {
 }
 
 export class Strips {
-	/** @param {HTMLElement} host @param {Report} report @param {(brush: Brush|null, threads: Set<number>|null) => void} onChange */
+	/**
+	 * @param {HTMLElement} host
+	 * @param {Report} report
+	 * @param {(brush: Brush|null, threads: Set<number>|null) => void} onChange
+	 */
 	constructor(host, report, onChange) {
 		this.report = report;
 		this.onChange = onChange;
@@ -36,8 +46,17 @@ export class Strips {
 		this.more = el('button', { type: 'button', onclick: () => this.showAll() });
 		this.note = el('span', { class: 'rp-dim' });
 		this.body = el('div', { class: 'rp-strips' }, [this.names, el('div', { class: 'rp-canvas' }, [this.canvas])]);
-		host.append(el('div', { class: 'rp-row' }, [el('h2', {}, ['When']), el('label', {}, ['from ', this.from]), el('label', {}, ['to ', this.to]), this.whole,
-			this.note, this.more]), this.body);
+		host.append(
+			el('div', { class: 'rp-row' }, [
+				el('h2', {}, ['When']),
+				el('label', {}, ['from ', this.from]),
+				el('label', {}, ['to ', this.to]),
+				this.whole,
+				this.note,
+				this.more
+			]),
+			this.body
+		);
 		this.canvas.onpointerdown = (e) => this.drag(e);
 		this.canvas.onkeydown = (e) => this.key(e);
 		this.canvas.ondblclick = () => this.choose(null);
@@ -46,7 +65,13 @@ export class Strips {
 	}
 	/** @param {string} words */
 	field(words) {
-		return el('input', { type: 'text', inputMode: 'decimal', size: 9, 'aria-label': words, onchange: () => this.typed() });
+		return el('input', {
+			type: 'text',
+			inputMode: 'decimal',
+			size: 9,
+			'aria-label': words,
+			onchange: () => this.typed()
+		});
 	}
 	destroy() {
 		this.watch.disconnect();
@@ -57,9 +82,9 @@ export class Strips {
 	/** @param {ReportType} type */
 	setType(type) {
 		this.type = type;
-		const s = type.samples, sums = new Map();
-		for (let i = 0; s && i < s.n; i++)
-			sums.set(s.thread[i], (sums.get(s.thread[i]) || 0) + s.value[i]);
+		const s = type.samples,
+			sums = new Map();
+		for (let i = 0; s && i < s.n; i++) sums.set(s.thread[i], (sums.get(s.thread[i]) || 0) + s.value[i]);
 		this.sums = sums;
 		this.lanes = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, MAX_LANES);
 		this.update();
@@ -68,18 +93,24 @@ export class Strips {
 	nameOf(thread) {
 		const t = this.report.header.threads[thread];
 		const id = t?.tid ?? t?.pid;
-		return !t || !thread ? 'other threads' : plain(t.name || t.process || 'thread') + (id === null || id === undefined ? '' : ` ${id}`);
+		return !t || !thread
+			? 'other threads'
+			: plain(t.name || t.process || 'thread') + (id === null || id === undefined ? '' : ` ${id}`);
 	}
 	showAll() {
 		this.all = !this.all;
 		this.update();
 	}
 	update() {
-		const shown = this.lanes.slice(0, this.all ? MAX_LANES : LANES_SHOWN), hidden = this.lanes.length - shown.length;
+		const shown = this.lanes.slice(0, this.all ? MAX_LANES : LANES_SHOWN),
+			hidden = this.lanes.length - shown.length;
 		this.shown = shown;
 		this.more.hidden = this.lanes.length <= LANES_SHOWN;
 		this.more.textContent = this.all ? 'fewer threads' : `${grouped(hidden)} more threads`;
-		this.names.replaceChildren(el('div', { class: 'rp-lane rp-all' }, ['all threads']), ...shown.map((t) => this.laneName(t)));
+		this.names.replaceChildren(
+			el('div', { class: 'rp-lane rp-all' }, ['all threads']),
+			...shown.map((t) => this.laneName(t))
+		);
 		this.whole.hidden = !this.brush;
 		this.from.value = seconds(this.brush ? this.brush.from : 0);
 		this.to.value = seconds(this.brush ? this.brush.to : this.end);
@@ -89,25 +120,39 @@ export class Strips {
 		this.draw();
 	}
 	words() {
-		const info = this.type?.info.timeline, windowNs = this.report.windowNs;
-		const parts = [this.brush ? value(this.brush.to - this.brush.from, 'ns') : 'Drag over a part to see what ran then.'];
+		const info = this.type?.info.timeline,
+			windowNs = this.report.windowNs;
+		const parts = [
+			this.brush ? value(this.brush.to - this.brush.from, 'ns') : 'Drag over a part to see what ran then.'
+		];
 		if (windowNs)
-			parts.push(`times are exact to ${value(windowNs, 'ns')}: ${grouped(info?.sampled || 0)} samples were too many to keep one by one`);
-		if (info?.left_out)
-			parts.push(`${grouped(info.left_out)} samples have times that cannot be shown`);
+			parts.push(
+				`times are exact to ${value(windowNs, 'ns')}: ${grouped(info?.sampled || 0)} samples were too many to ` +
+					`keep one by one`
+			);
+		if (info?.left_out) parts.push(`${grouped(info.left_out)} samples have times that cannot be shown`);
 		return parts.join(' · ');
 	}
 	/** @param {number} thread */
 	laneName(thread) {
-		const name = this.nameOf(thread), chosen = this.threads?.has(thread) || false;
-		return el('button', { type: 'button', class: 'rp-lane', title: `${name}: only this thread`, 'aria-pressed': chosen,
-			onclick: () => this.toggle(thread) }, [name]);
+		const name = this.nameOf(thread),
+			chosen = this.threads?.has(thread) || false;
+		return el(
+			'button',
+			{
+				type: 'button',
+				class: 'rp-lane',
+				title: `${name}: only this thread`,
+				'aria-pressed': chosen,
+				onclick: () => this.toggle(thread)
+			},
+			[name]
+		);
 	}
 	/** @param {number} thread */
 	toggle(thread) {
 		const threads = new Set(this.threads || []);
-		if (!threads.delete(thread))
-			threads.add(thread);
+		if (!threads.delete(thread)) threads.add(thread);
 		this.threads = threads.size ? threads : null;
 		this.changed();
 	}
@@ -118,7 +163,8 @@ export class Strips {
 	choose(brush) {
 		const w = this.report.windowNs || 1;
 		if (brush) {
-			const from = Math.max(0, Math.round(brush.from / w) * w), to = Math.min(Math.ceil(this.end / w) * w, Math.round(brush.to / w) * w);
+			const from = Math.max(0, Math.round(brush.from / w) * w),
+				to = Math.min(Math.ceil(this.end / w) * w, Math.round(brush.to / w) * w);
 			brush = { from, to: Math.max(to, from + w) };
 		}
 		this.brush = brush;
@@ -129,12 +175,11 @@ export class Strips {
 		this.onChange(this.brush, this.threads);
 	}
 	typed() {
-		const from = Number(this.from.value), to = Number(this.to.value);
+		const from = Number(this.from.value),
+			to = Number(this.to.value);
 		const ok = from >= 0 && to > from && this.to.value.trim() !== '';
-		for (const field of [this.from, this.to])
-			field.toggleAttribute('aria-invalid', !ok);
-		if (ok)
-			this.choose({ from: Math.round(from * 1e9), to: Math.round(to * 1e9) });
+		for (const field of [this.from, this.to]) field.toggleAttribute('aria-invalid', !ok);
+		if (ok) this.choose({ from: Math.round(from * 1e9), to: Math.round(to * 1e9) });
 	}
 	/** @param {PointerEvent} e */
 	drag(e) {
@@ -142,31 +187,40 @@ export class Strips {
 			const box = this.canvas.getBoundingClientRect();
 			return Math.min(1, Math.max(0, (m.clientX - box.left) / box.width)) * this.end;
 		};
-		const start = at(e), startX = e.clientX;
+		const start = at(e),
+			startX = e.clientX;
 		this.canvas.setPointerCapture(e.pointerId);
 		this.canvas.onpointermove = (m) => {
-			this.live = Math.abs(m.clientX - startX) < DRAG_PX ? null : { from: Math.min(start, at(m)), to: Math.max(start, at(m)) };
+			this.live =
+				Math.abs(m.clientX - startX) < DRAG_PX
+					? null
+					: { from: Math.min(start, at(m)), to: Math.max(start, at(m)) };
 			this.draw();
 		};
 		this.canvas.onpointerup = this.canvas.onpointercancel = () => {
 			this.canvas.onpointermove = this.canvas.onpointerup = this.canvas.onpointercancel = null;
 			const live = this.live;
 			this.live = null;
-			if (live)
-				this.choose(live);
+			if (live) this.choose(live);
 		};
 	}
 	/** @param {KeyboardEvent} e */
 	key(e) {
-		const step = this.end / 100, now = this.brush || { from: 0, to: this.end }, by = e.key === 'ArrowLeft' ? -step : e.key === 'ArrowRight' ? step : 0;
-		if (e.key === 'Escape' && this.brush)
-			this.choose(null);
-		else if (!by)
-			return;
+		const step = this.end / 100,
+			now = this.brush || { from: 0, to: this.end },
+			by = e.key === 'ArrowLeft' ? -step : e.key === 'ArrowRight' ? step : 0;
+		if (e.key === 'Escape' && this.brush) this.choose(null);
+		else if (!by) return;
 		else if (e.shiftKey || !this.brush)
-			this.choose({ from: now.from, to: Math.min(this.end, Math.max(now.from + step, now.to + (this.brush ? by : by < 0 ? by : 0))) });
+			this.choose({
+				from: now.from,
+				to: Math.min(this.end, Math.max(now.from + step, now.to + (this.brush ? by : by < 0 ? by : 0)))
+			});
 		else
-			this.choose({ from: Math.max(0, Math.min(now.from + by, this.end - step)), to: Math.min(this.end, Math.max(now.to + by, step)) });
+			this.choose({
+				from: Math.max(0, Math.min(now.from + by, this.end - step)),
+				to: Math.min(this.end, Math.max(now.to + by, step))
+			});
 		e.preventDefault();
 		e.stopPropagation();
 	}
@@ -174,51 +228,73 @@ export class Strips {
 	/* --- drawing --- */
 
 	draw() {
-		const width = Math.floor(this.canvas.parentElement?.clientWidth || 0), lanes = this.shown || [], height = TOP + LANE * lanes.length + AXIS;
-		if (!width || !this.type)
-			return;
-		const ratio = Math.min(3, devicePixelRatio || 1), ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
+		const width = Math.floor(this.canvas.parentElement?.clientWidth || 0),
+			lanes = this.shown || [],
+			height = TOP + LANE * lanes.length + AXIS;
+		if (!width || !this.type) return;
+		const ratio = Math.min(3, devicePixelRatio || 1),
+			ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
 		this.canvas.width = width * ratio;
 		this.canvas.height = height * ratio;
 		this.canvas.style.height = `${height}px`;
 		ctx.scale(ratio, ratio);
-		const ink = getComputedStyle(this.canvas), columns = this.columns(width);
+		const ink = getComputedStyle(this.canvas),
+			columns = this.columns(width);
 		this.drawTop(ctx, columns[0], ink);
-		lanes.forEach((_, lane) => this.drawLane(ctx, columns[2 * lane + 1], columns[2 * lane + 2], TOP + LANE * lane, ink));
+		lanes.forEach((_, lane) =>
+			this.drawLane(ctx, columns[2 * lane + 1], columns[2 * lane + 2], TOP + LANE * lane, ink)
+		);
 		this.drawAxis(ctx, width, height, ink);
 		this.drawBrush(ctx, width, height - AXIS, ink);
 		this.canvas.setAttribute('aria-label', this.label());
 	}
 	label() {
 		const what = `${this.type?.info.name} over ${value(this.end, 'ns')}, ${this.lanes.length} threads`;
-		return `${what}. Arrow keys move the chosen part, with Shift they widen it, Escape takes it back.` +
-			(this.brush ? ` Chosen: ${this.from.value} s to ${this.to.value} s.` : '');
+		return (
+			`${what}. Arrow keys move the chosen part, with Shift they widen it, Escape takes it back.` +
+			(this.brush ? ` Chosen: ${this.from.value} s to ${this.to.value} s.` : '')
+		);
 	}
-	/** Sums by pixel: of all threads first, then two of each lane: at work, waiting. What covers time is spread over it. @param {number} width */
+	/**
+	 * Sums by pixel: of all threads first, then two of each lane: at work, waiting. What covers time is spread over it.
+	 * @param {number} width
+	 */
 	columns(width) {
-		const s = this.type?.samples, row = new Map((this.shown || []).map((t, i) => [t, 2 * i + 1])), waits = this.type ? waitNodes(this.type.tree) : [];
-		const out = Array.from({ length: 2 * row.size + 1 }, () => new Float64Array(width)), scale = width / this.end;
+		const s = this.type?.samples,
+			row = new Map((this.shown || []).map((t, i) => [t, 2 * i + 1])),
+			waits = this.type ? waitNodes(this.type.tree) : [];
+		const out = Array.from({ length: 2 * row.size + 1 }, () => new Float64Array(width)),
+			scale = width / this.end;
 		for (let i = 0; s && i < s.n; i++) {
-			const a = s.time[i] * scale, b = a + (s.length ? s.length[i] : 0) * scale, lane = row.get(s.thread[i]);
+			const a = s.time[i] * scale,
+				b = a + (s.length ? s.length[i] : 0) * scale,
+				lane = row.get(s.thread[i]);
 			spread(out[0], a, b, s.value[i]);
-			if (lane !== undefined)
-				spread(out[lane + waits[s.node[i]]], a, b, s.value[i]);
+			if (lane !== undefined) spread(out[lane + waits[s.node[i]]], a, b, s.value[i]);
 		}
 		return out;
 	}
 	/** @param {CanvasRenderingContext2D} ctx @param {Float64Array} columns @param {CSSStyleDeclaration} ink */
 	drawTop(ctx, columns, ink) {
 		const sums = new Float64Array(Math.ceil(columns.length / BAR));
-		columns.forEach((v, x) => { sums[x / BAR | 0] += v; });
+		columns.forEach((v, x) => {
+			sums[(x / BAR) | 0] += v;
+		});
 		const most = sums.reduce((m, v) => Math.max(m, v), 0) || 1;
 		ctx.fillStyle = ink.getPropertyValue('--rp-strip');
 		sums.forEach((v, bar) => {
-			const height = (TOP - 8) * v / most;
+			const height = ((TOP - 8) * v) / most;
 			ctx.fillRect(bar * BAR, TOP - 2 - height, BAR - 1, height);
 		});
 	}
-	/** Each pixel has the colour of what there was more of. @param {CanvasRenderingContext2D} ctx @param {Float64Array} work
-	 * @param {Float64Array} wait @param {number} y @param {CSSStyleDeclaration} ink */
+	/**
+	 * Each pixel has the colour of what there was more of.
+	 * @param {CanvasRenderingContext2D} ctx
+	 * @param {Float64Array} work
+	 * @param {Float64Array} wait
+	 * @param {number} y
+	 * @param {CSSStyleDeclaration} ink
+	 */
 	drawLane(ctx, work, wait, y, ink) {
 		const most = work.reduce((m, v, x) => Math.max(m, v, wait[x]), 0) || 1;
 		const colours = ['--rp-on', '--rp-off'].map((name) => ink.getPropertyValue(name));
@@ -227,28 +303,37 @@ export class Strips {
 		work.forEach((v, x) => {
 			const more = Math.max(v, wait[x]);
 			ctx.fillStyle = colours[v >= wait[x] ? 0 : 1];
-			ctx.globalAlpha = 0.35 + 0.65 * more / most;
-			if (more > 0)
-				ctx.fillRect(x, y + 3, 1, LANE - 7);
+			ctx.globalAlpha = 0.35 + (0.65 * more) / most;
+			if (more > 0) ctx.fillRect(x, y + 3, 1, LANE - 7);
 		});
 		ctx.globalAlpha = 1;
 	}
-	/** @param {CanvasRenderingContext2D} ctx @param {number} width @param {number} height @param {CSSStyleDeclaration} ink */
+	/**
+	 * @param {CanvasRenderingContext2D} ctx
+	 * @param {number} width
+	 * @param {number} height
+	 * @param {CSSStyleDeclaration} ink
+	 */
 	drawAxis(ctx, width, height, ink) {
 		const ticks = Math.max(1, Math.floor(width / 110));
 		ctx.fillStyle = ink.getPropertyValue('--rp-dim');
 		ctx.font = '12px system-ui, sans-serif';
 		for (let i = 0; i <= ticks; i++) {
 			ctx.textAlign = i === 0 ? 'left' : i === ticks ? 'right' : 'center';
-			ctx.fillText(value(this.end * i / ticks, 'ns'), width * i / ticks, height - 4);
+			ctx.fillText(value((this.end * i) / ticks, 'ns'), (width * i) / ticks, height - 4);
 		}
 	}
-	/** @param {CanvasRenderingContext2D} ctx @param {number} width @param {number} height @param {CSSStyleDeclaration} ink */
+	/**
+	 * @param {CanvasRenderingContext2D} ctx
+	 * @param {number} width
+	 * @param {number} height
+	 * @param {CSSStyleDeclaration} ink
+	 */
 	drawBrush(ctx, width, height, ink) {
 		const brush = this.live || this.brush;
-		if (!brush)
-			return;
-		const x = brush.from / this.end * width, w = Math.max(1, (brush.to - brush.from) / this.end * width);
+		if (!brush) return;
+		const x = (brush.from / this.end) * width,
+			w = Math.max(1, ((brush.to - brush.from) / this.end) * width);
 		ctx.fillStyle = ink.getPropertyValue('--rp-pick');
 		ctx.fillRect(x, 0, w, height);
 		ctx.fillStyle = ink.getPropertyValue('--rp-accent');
@@ -258,21 +343,25 @@ export class Strips {
 }
 
 const WAIT = /^\[(blocked: |off-CPU|sched-wait)/;
-/** By node, 1: what ends there waited. A marker says so, and all of a type that counts waits. @param {import('../tree.js').Tree} t */
+/**
+ * By node, 1: what ends there waited. A marker says so, and all of a type that counts waits.
+ * @param {import('../tree.js').Tree} t
+ */
 function waitNodes(t) {
 	const all = t.header.type === 'off-cpu' || t.header.type === 'sched-wait';
-	const frames = Uint8Array.from(t.frames.name, (name, i) => all || t.frames.kind[i] === 'marker' && WAIT.test(name) ? 1 : 0);
+	const frames = Uint8Array.from(t.frames.name, (name, i) =>
+		all || (t.frames.kind[i] === 'marker' && WAIT.test(name)) ? 1 : 0
+	);
 	return Uint8Array.from(t.frame, (frame) => frames[frame]);
 }
 /** @param {Float64Array} sums @param {number} a @param {number} b @param {number} v */
 function spread(sums, a, b, v) {
-	const first = Math.min(sums.length - 1, Math.max(0, Math.floor(a))), last = Math.min(sums.length - 1, Math.max(0, Math.floor(b)));
+	const first = Math.min(sums.length - 1, Math.max(0, Math.floor(a))),
+		last = Math.min(sums.length - 1, Math.max(0, Math.floor(b)));
 	if (last <= first) {
 		sums[first] += v;
 		return;
 	}
 	const each = v / (b - a);
-	for (let x = first; x <= last; x++)
-		sums[x] += each * Math.max(0, Math.min(b, x + 1) - Math.max(a, x));
+	for (let x = first; x <= last; x++) sums[x] += each * Math.max(0, Math.min(b, x + 1) - Math.max(a, x));
 }
-

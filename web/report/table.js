@@ -21,7 +21,11 @@ export class FunctionTable {
 
 	/** @param {HTMLElement} host @param {(name: string) => void} onPick @param {(name: string) => void} onOpen */
 	constructor(host, onPick, onOpen) {
-		this.table = new Table(host, { name: 'Functions', pick: (row) => onPick(row.function), open: (row) => onOpen(row.function) });
+		this.table = new Table(host, {
+			name: 'Functions',
+			pick: (row) => onPick(row.function),
+			open: (row) => onOpen(row.function)
+		});
 		this.words = el('p', { class: 'rp-dim' });
 		host.append(this.words);
 		this.isDiff = false;
@@ -31,13 +35,19 @@ export class FunctionTable {
 	}
 	/** @param {Tree} tree */
 	setTree(tree) {
-		const isDiff = Boolean(tree.totalB), unit = tree.header.unit;
-		const columns = isDiff ? diffColumns({ norm: isOfShares(tree) ? 'share' : 'abs', unit }, ['before', 'now'])
-			: columnsOf({ unit, total: tree.total[0] }).map((c) => c.class === 'kind' ? { ...c, class: 'kind narrow' } : c);
-		this.columns = matchMedia('(max-width: 700px)').matches ? columns.filter((c) => !WIDE.includes(c.name)) : columns;
+		const isDiff = Boolean(tree.totalB),
+			unit = tree.header.unit;
+		const columns = isDiff
+			? diffColumns({ norm: isOfShares(tree) ? 'share' : 'abs', unit }, ['before', 'now'])
+			: columnsOf({ unit, total: tree.total[0] }).map((c) =>
+					c.class === 'kind' ? { ...c, class: 'kind narrow' } : c
+				);
+		this.columns = matchMedia('(max-width: 700px)').matches
+			? columns.filter((c) => !WIDE.includes(c.name))
+			: columns;
 		this.rows = isDiff ? diffRows(tree) : functionRows(tree);
 		if (this.table.columns.length !== this.columns.length)
-			this.table.sorted = this.columns.findIndex((c) => isDiff ? c.name === 'Δ' : c.name.startsWith('Self'));
+			this.table.sorted = this.columns.findIndex((c) => (isDiff ? c.name === 'Δ' : c.name.startsWith('Self')));
 		this.isDiff = isDiff;
 		this.show();
 	}
@@ -47,10 +57,15 @@ export class FunctionTable {
 		this.show();
 	}
 	show() {
-		const { test } = this, rows = test ? this.rows.filter((r) => test(r.function)) : this.rows, n = grouped(rows.length);
+		const { test } = this,
+			rows = test ? this.rows.filter((r) => test(r.function)) : this.rows,
+			n = grouped(rows.length);
 		this.table.set(rows, this.columns);
-		this.words.textContent = this.isDiff ? `${n} functions with anything of their own. Between: where the change is, with 95 %; of so many some ${
-			grouped(Math.ceil(CHANCE * rows.length))} would look likely by chance.` : `${n} functions. Self: the function's own; total: with all that it calls.`;
+		this.words.textContent = this.isDiff
+			? `${n} functions with anything of their own. Between: where the change is, with 95 %; of so many some ${grouped(
+					Math.ceil(CHANCE * rows.length)
+				)} would look likely by chance.`
+			: `${n} functions. Self: the function's own; total: with all that it calls.`;
 	}
 	/** @param {string} name */
 	mark(name) {

@@ -1,5 +1,6 @@
-/* viewer.js: a report as a page: what is known of it, its types, when it happened, the graph, the table, callers and callees, search and
- * export. It is the same in report.html and in the page's Import screen, and asks nobody for anything. */
+/* viewer.js: a report as a page: what is known of it, its types, when it happened, the graph, the table, callers and
+ * callees, search and export. It is the same in report.html and in the page's Import screen, and asks nobody for
+ * anything. */
 import { MODES } from '../colours.js';
 import { Flame } from '../flame.js';
 import { matcher } from '../flame/search.js';
@@ -19,9 +20,21 @@ import { FunctionTable } from './table.js';
 /** @typedef {import('./strips.js').Brush} Brush */
 
 /** @type {[key: string, words: string][]} */
-const KEYS = [['/', 'search'], ['n N', 'next and previous match'], ['0 Esc', 'everything again'], ['i', 'root below'], ['v', 'callees first: who calls a function'], ['o', 'a thread alone: in order of time'],
-	['c', 'next colours'], ['t', 'graph, table or both'], ['[ ]', 'previous and next type'], ['e', 'export'], ['D', 'dark or light'],
-	['arrows, Enter', 'in the graph: another frame, zoom to it'], ['?', 'these keys']];
+const KEYS = [
+	['/', 'search'],
+	['n N', 'next and previous match'],
+	['0 Esc', 'everything again'],
+	['i', 'root below'],
+	['v', 'callees first: who calls a function'],
+	['o', 'a thread alone: in order of time'],
+	['c', 'next colours'],
+	['t', 'graph, table or both'],
+	['[ ]', 'previous and next type'],
+	['e', 'export'],
+	['D', 'dark or light'],
+	['arrows, Enter', 'in the graph: another frame, zoom to it'],
+	['?', 'these keys']
+];
 const PANES = ['both', 'graph', 'table'];
 
 export class Viewer {
@@ -42,30 +55,59 @@ export class Viewer {
 	tabs = el('div', { role: 'tablist', 'aria-label': 'Types', class: 'rp-tabs' });
 	when = el('section', { 'aria-label': 'When' });
 	total = el('strong');
-	input = el('input', { type: 'search', placeholder: 'search, or /expression/', spellcheck: false, 'aria-label': 'Search functions',
-		oninput: () => this.typed(), onkeydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter') this.flame.next(); } });
+	input = el('input', {
+		type: 'search',
+		placeholder: 'search, or /expression/',
+		spellcheck: false,
+		'aria-label': 'Search functions',
+		oninput: () => this.typed(),
+		onkeydown: (/** @type {KeyboardEvent} */ e) => {
+			if (e.key === 'Enter') this.flame.next();
+		}
+	});
 	foundText = el('span', { role: 'status', class: 'rp-dim rp-found' });
 	colours = el('select', { onchange: () => this.flame.setMode(/** @type {any} */ (this.colours.value)) });
 	invertButton = button('callers first', 'turn all stacks round (v)', () => this.invert());
 	paneButton = button('', 'graph, table or both (t)', () => this.nextPanes());
-	exportBox = el('details', { class: 'rp-menu-box' }, [el('summary', { title: 'export what is shown (e)' }, ['Export']),
-		el('div', { class: 'rp-menu' }, [...Object.entries(EXPORTS).map(([ending, { words }]) => button(words, `.${ending}`, () => this.exportAs(ending))),
-			button('table, CSV', '.csv', () => this.exportAs('csv'))])]);
+	exportBox = el('details', { class: 'rp-menu-box' }, [
+		el('summary', { title: 'export what is shown (e)' }, ['Export']),
+		el('div', { class: 'rp-menu' }, [
+			...Object.entries(EXPORTS).map(([ending, { words }]) =>
+				button(words, `.${ending}`, () => this.exportAs(ending))
+			),
+			button('table, CSV', '.csv', () => this.exportAs('csv'))
+		])
+	]);
 	graphBox = el('div', { class: 'rp-graph' });
 	tableBox = el('div', { class: 'rp-table' });
 	menu = el('div', { class: 'rp-menu rp-float', role: 'menu', hidden: true });
 	around = el('section', { 'aria-label': 'Callers and callees', hidden: true });
-	help = el('dialog', { class: 'rp-help', 'aria-label': 'Keys' }, [el('h2', {}, ['Keys']),
-		el('dl', {}, KEYS.flatMap(([key, words]) => [el('dt', {}, [key]), el('dd', {}, [words])])),
-		el('p', {}, ['A frame is a function, as wide as its share; below it (with the root on top) is what it called. Click it to look closer.']),
-		button('Close', 'Escape', () => this.help.close())]);
+	help = el('dialog', { class: 'rp-help', 'aria-label': 'Keys' }, [
+		el('h2', {}, ['Keys']),
+		el(
+			'dl',
+			{},
+			KEYS.flatMap(([key, words]) => [el('dt', {}, [key]), el('dd', {}, [words])])
+		),
+		el('p', {}, [
+			'A frame is a function, as wide as its share; below it (with the root on top) is what it called. Click ' +
+				'it to look closer.'
+		]),
+		button('Close', 'Escape', () => this.help.close())
+	]);
 	order = el('section', { 'aria-label': 'In order of time', hidden: true });
-	orderButton = button('in order of time', 'what the chosen thread did, one after the other (o)', () => this.toggleOrder());
+	orderButton = button('in order of time', 'what the chosen thread did, one after the other (o)', () =>
+		this.toggleOrder()
+	);
 	noteBox = el('p', { role: 'status', class: 'rp-note', hidden: true });
 	panesBox = el('div', { class: 'rp-panes' }, [this.tableBox, this.graphBox]);
 	root = el('div', { class: 'rp' });
 
-	/** @param {HTMLElement} host @param {Report} report @param {boolean} [isGuest]  what is around it has a theme, help and a heading of its own */
+	/**
+	 * @param {HTMLElement} host
+	 * @param {Report} report
+	 * @param {boolean} [isGuest]  what is around it has a theme, help and a heading of its own
+	 */
 	constructor(host, report, isGuest = false) {
 		this.report = report;
 		this.isGuest = isGuest;
@@ -77,15 +119,25 @@ export class Viewer {
 		this.build(host);
 		this.flame = new Flame(this.graphBox, { label: 'Flame graph' });
 		this.flame.on('menu', ({ node, x, y }) => this.openMenu(node, x, y));
-		this.flame.on('mode', ({ mode }) => { this.colours.value = mode; });
+		this.flame.on('mode', ({ mode }) => {
+			this.colours.value = mode;
+		});
 		this.flame.on('search', ({ found }) => this.showFound(found));
-		this.table = new FunctionTable(this.tableBox, (name) => this.search(name), (name) => this.openSandwich(name));
+		this.table = new FunctionTable(
+			this.tableBox,
+			(name) => this.search(name),
+			(name) => this.openSandwich(name)
+		);
 		if (report.types.some((t) => t.samples))
 			this.strips = new Strips(this.when, report, (brush, threads) => this.setRange(brush, threads));
 		this.when.hidden = !this.strips;
 		this.off = new AbortController();
 		document.addEventListener('keydown', (e) => this.key(e), { signal: this.off.signal });
-		document.addEventListener('pointerdown', (e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(), { signal: this.off.signal });
+		document.addEventListener(
+			'pointerdown',
+			(e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(),
+			{ signal: this.off.signal }
+		);
 		addEventListener('theme', () => this.strips?.draw(), { signal: this.off.signal });
 		this.showType(this.at);
 		this.showPanes();
@@ -103,25 +155,68 @@ export class Viewer {
 
 	/** @param {HTMLElement} host */
 	build(host) {
-		const bar = el('div', { class: 'rp-row rp-bar' }, [this.total, this.input, button('◀', 'previous match (N)', () => this.flame.previous()),
-			button('▶', 'next match (n)', () => this.flame.next()), this.foundText, el('span', { class: 'rp-gap' }), el('label', {}, ['colours ', this.colours]),
-			this.orderButton, this.invertButton, button('flip', 'root below or on top (i)', () => this.flame.flip()), button('reset', 'everything again (0)', () => this.flame.reset()),
-			this.paneButton, this.exportBox, ...this.isGuest ? [] : [button('◐', 'dark or light (D)', () => this.theme()), button('?', 'keys', () => this.help.showModal())]]);
-		this.root.append(this.head, this.tabs, this.when, el('section', { 'aria-label': 'Where', id: 'rp-panel', role: 'tabpanel' },
-			[bar, this.noteBox, this.order, this.panesBox]), this.around, this.menu, this.help);
+		const bar = el('div', { class: 'rp-row rp-bar' }, [
+			this.total,
+			this.input,
+			button('◀', 'previous match (N)', () => this.flame.previous()),
+			button('▶', 'next match (n)', () => this.flame.next()),
+			this.foundText,
+			el('span', { class: 'rp-gap' }),
+			el('label', {}, ['colours ', this.colours]),
+			this.orderButton,
+			this.invertButton,
+			button('flip', 'root below or on top (i)', () => this.flame.flip()),
+			button('reset', 'everything again (0)', () => this.flame.reset()),
+			this.paneButton,
+			this.exportBox,
+			...(this.isGuest
+				? []
+				: [
+						button('◐', 'dark or light (D)', () => this.theme()),
+						button('?', 'keys', () => this.help.showModal())
+					])
+		]);
+		this.root.append(
+			this.head,
+			this.tabs,
+			this.when,
+			el('section', { 'aria-label': 'Where', id: 'rp-panel', role: 'tabpanel' }, [
+				bar,
+				this.noteBox,
+				this.order,
+				this.panesBox
+			]),
+			this.around,
+			this.menu,
+			this.help
+		);
 		host.replaceChildren(this.root);
 	}
 	showTabs() {
 		const unit = (/** @type {import('./container.js').TypeInfo} */ t) => value(t.total, t.unit);
-		const tabs = this.report.types.map(({ info, label }, i) => el('button', { type: 'button', role: 'tab', 'aria-selected': i === this.at,
-			'aria-controls': 'rp-panel', tabIndex: i === this.at ? 0 : -1, onclick: () => this.showType(i) },
-		[this.report.types.filter((t) => t.label === label).length > 1 ? `${plain(label)}:${plain(info.sample_type)}` : plain(label),
-			el('span', { class: 'rp-dim' }, [' ' + unit(info)])]));
+		const tabs = this.report.types.map(({ info, label }, i) =>
+			el(
+				'button',
+				{
+					type: 'button',
+					role: 'tab',
+					'aria-selected': i === this.at,
+					'aria-controls': 'rp-panel',
+					tabIndex: i === this.at ? 0 : -1,
+					onclick: () => this.showType(i)
+				},
+				[
+					this.report.types.filter((t) => t.label === label).length > 1
+						? `${plain(label)}:${plain(info.sample_type)}`
+						: plain(label),
+					el('span', { class: 'rp-dim' }, [' ' + unit(info)])
+				]
+			)
+		);
 		this.tabs.replaceChildren(...tabs);
 		this.tabs.onkeydown = (/** @type {KeyboardEvent} */ e) => {
 			const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
-			if (!by)
-				return;
+			if (!by) return;
 			this.showType((this.at + by + tabs.length) % tabs.length);
 			/** @type {HTMLElement} */ (this.tabs.children[this.at]).focus();
 		};
@@ -138,8 +233,7 @@ export class Viewer {
 		this.closeAround();
 		this.showTabs();
 		showHead(this.head, this.report, this.type.info);
-		if (!this.isGuest)
-			document.title = titleOfReport(this.report);
+		if (!this.isGuest) document.title = titleOfReport(this.report);
 		this.when.hidden = !this.strips || !this.type.samples;
 		this.strips?.setType(this.type);
 		this.refresh(false);
@@ -155,8 +249,11 @@ export class Viewer {
 	}
 	/** @param {boolean} keepZoom */
 	refresh(keepZoom) {
-		const { type, brush, threads } = this, part = type.samples && (brush || threads);
-		const upright = part ? rangeTree(type, brush ? brush.from : 0, brush ? brush.to : Infinity, threads) : type.tree;
+		const { type, brush, threads } = this,
+			part = type.samples && (brush || threads);
+		const upright = part
+			? rangeTree(type, brush ? brush.from : 0, brush ? brush.to : Infinity, threads)
+			: type.tree;
 		this.tree = this.inverted ? invert(upright) : upright;
 		this.upright = upright;
 		this.flame.setTree(this.tree, { keepZoom });
@@ -167,18 +264,22 @@ export class Viewer {
 		this.root.dataset.shown = String(+(this.root.dataset.shown || 0) + 1);
 	}
 	showTotal() {
-		const { info } = this.type, now = this.upright?.totalB || this.upright?.total || [0], whole = info.total;
+		const { info } = this.type,
+			now = this.upright?.totalB || this.upright?.total || [0],
+			whole = info.total;
 		const words = [value(now[0], info.unit)];
-		if (info.scale && info.scaled_unit)
-			words.push(`≈ ${value(now[0] * info.scale, info.scaled_unit)}`);
-		if (this.brush || this.threads)
-			words.push(`(${share(now[0], whole)} of all)`);
-		if (info.older_total !== undefined)
-			words.push(`(before: ${value(info.older_total, info.unit)})`);
+		if (info.scale && info.scaled_unit) words.push(`≈ ${value(now[0] * info.scale, info.scaled_unit)}`);
+		if (this.brush || this.threads) words.push(`(${share(now[0], whole)} of all)`);
+		if (info.older_total !== undefined) words.push(`(before: ${value(info.older_total, info.unit)})`);
 		this.total.textContent = words.join(' ');
 		this.root.dataset.total = String(now[0]);
 		this.noteBox.hidden = now[0] > 0;
-		this.noteBox.textContent = now[0] > 0 ? '' : this.brush || this.threads ? 'No samples in this part. Choose another one, or the whole time.' : 'There are no samples of this type.';
+		this.noteBox.textContent =
+			now[0] > 0
+				? ''
+				: this.brush || this.threads
+					? 'No samples in this part. Choose another one, or the whole time.'
+					: 'There are no samples of this type.';
 	}
 	/** The one thread that is chosen, -1 without. */
 	get thread() {
@@ -190,13 +291,14 @@ export class Viewer {
 	}
 	/** One thread, from left to right. */
 	showOrder() {
-		const { brush, thread, strips } = this, end = strips ? strips.end : 0;
+		const { brush, thread, strips } = this,
+			end = strips ? strips.end : 0;
 		this.orderButton.hidden = thread < 0;
 		this.orderButton.setAttribute('aria-pressed', String(Boolean(this.inOrder)));
 		this.order.hidden = thread < 0 || !this.inOrder;
-		if (this.order.hidden || !strips)
-			return;
-		const name = plain(strips.nameOf(thread)), part = brush || { from: 0, to: end };
+		if (this.order.hidden || !strips) return;
+		const name = plain(strips.nameOf(thread)),
+			part = brush || { from: 0, to: end };
 		if (!this.chart) {
 			const box = el('div', { class: 'rp-half' });
 			this.orderTitle = el('h2');
@@ -225,7 +327,10 @@ export class Viewer {
 		this.tableBox.hidden = this.panes === 'graph';
 	}
 	theme() {
-		const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+		const root = document.documentElement,
+			dark = root.dataset.theme
+				? root.dataset.theme === 'dark'
+				: matchMedia('(prefers-color-scheme: dark)').matches;
 		root.dataset.theme = dark ? 'light' : 'dark';
 		this.strips?.draw();
 	}
@@ -234,42 +339,66 @@ export class Viewer {
 
 	/** Highlights what matches, everywhere. @param {string} text */
 	search(text) {
-		if (this.input.value !== text)
-			this.input.value = text;
+		if (this.input.value !== text) this.input.value = text;
 		const found = this.flame.setSearch(text);
 		this.chart?.setSearch(text);
 		this.table.mark(text);
-		if (found.error)
-			this.showFound(found);
+		if (found.error) this.showFound(found);
 		return found;
 	}
 	/** What is typed is all that the table lists, too. */
 	typed() {
 		const text = this.input.value;
-		if (!this.search(text).error)
-			this.table.setFilter(text ? matcher(text) : () => true, text);
+		if (!this.search(text).error) this.table.setFilter(text ? matcher(text) : () => true, text);
 	}
 	/** @param {import('../flame/search.js').Found} found */
 	showFound(found) {
-		const { unit } = this.tree.header, now = this.tree.totalB ? this.tree.totalB[0] : this.tree.total[0];
-		const matched = this.tree.totalB ? found.matchedB : found.matched, self = this.tree.totalB ? found.selfB : found.self;
+		const { unit } = this.tree.header,
+			now = this.tree.totalB ? this.tree.totalB[0] : this.tree.total[0];
+		const matched = this.tree.totalB ? found.matchedB : found.matched,
+			self = this.tree.totalB ? found.selfB : found.self;
 		this.input.toggleAttribute('aria-invalid', Boolean(found.error));
-		this.foundText.textContent = found.error || (found.text ? `${share(matched, now)} (${value(matched, unit)}) · ${share(self, now)} self · ` +
-			`${grouped(found.frames)} frames` : '');
+		this.foundText.textContent =
+			found.error ||
+			(found.text
+				? `${share(matched, now)} (${value(matched, unit)}) · ${share(self, now)} self · ` +
+					`${grouped(found.frames)} frames`
+				: '');
 	}
 
 	/* --- a frame's menu, callers and callees --- */
 
 	/** @param {number} node @param {number} x @param {number} y */
 	openMenu(node, x, y) {
-		const name = this.tree.name(node), stack = this.tree.path(node).slice(1).map((i) => this.tree.name(i));
+		const name = this.tree.name(node),
+			stack = this.tree
+				.path(node)
+				.slice(1)
+				.map((i) => this.tree.name(i));
 		/** @type {[string, () => void][]} */
-		const items = [['Zoom', () => this.flame.zoomTo(node)], ['Callers and callees', () => this.openSandwich(name)], ['Search this name', () => this.search(name)],
-			['Copy name', () => void navigator.clipboard?.writeText(plain(name))], ['Copy stack', () => void navigator.clipboard?.writeText(stack.map(plain).join('\n'))]];
-		this.menu.replaceChildren(...items.map(([words, run]) => el('button', { type: 'button', role: 'menuitem', onclick: () => {
-			this.closeMenu();
-			run();
-		} }, [words])));
+		const items = [
+			['Zoom', () => this.flame.zoomTo(node)],
+			['Callers and callees', () => this.openSandwich(name)],
+			['Search this name', () => this.search(name)],
+			['Copy name', () => void navigator.clipboard?.writeText(plain(name))],
+			['Copy stack', () => void navigator.clipboard?.writeText(stack.map(plain).join('\n'))]
+		];
+		this.menu.replaceChildren(
+			...items.map(([words, run]) =>
+				el(
+					'button',
+					{
+						type: 'button',
+						role: 'menuitem',
+						onclick: () => {
+							this.closeMenu();
+							run();
+						}
+					},
+					[words]
+				)
+			)
+		);
 		this.menu.hidden = false;
 		this.menu.style.left = `${Math.max(4, Math.min(x, innerWidth - this.menu.offsetWidth - 8))}px`;
 		this.menu.style.top = `${Math.max(4, Math.min(y, innerHeight - this.menu.offsetHeight - 8))}px`;
@@ -280,16 +409,27 @@ export class Viewer {
 	}
 	/** @param {string} name */
 	openSandwich(name) {
-		if (!this.upright)
-			return;
-		const around = sandwich(this.upright, name), above = el('div', { class: 'rp-half' }), below = el('div', { class: 'rp-half' });
+		if (!this.upright) return;
+		const around = sandwich(this.upright, name),
+			above = el('div', { class: 'rp-half' }),
+			below = el('div', { class: 'rp-half' });
 		this.closeAround();
-		if (!around)
-			return;
-		this.around.replaceChildren(el('div', { class: 'rp-row' }, [el('h2', {}, [`Callers and callees of ${plain(name)}`]),
-			button('close', 'Escape', () => this.closeAround())]), el('h3', {}, ['who calls it']), above, el('h3', {}, ['what it calls']), below);
+		if (!around) return;
+		this.around.replaceChildren(
+			el('div', { class: 'rp-row' }, [
+				el('h2', {}, [`Callers and callees of ${plain(name)}`]),
+				button('close', 'Escape', () => this.closeAround())
+			]),
+			el('h3', {}, ['who calls it']),
+			above,
+			el('h3', {}, ['what it calls']),
+			below
+		);
 		this.around.hidden = false;
-		this.halves = [new Flame(above, { minimap: false, label: 'Callers' }), new Flame(below, { minimap: false, legend: false, label: 'Callees' })];
+		this.halves = [
+			new Flame(above, { minimap: false, label: 'Callers' }),
+			new Flame(below, { minimap: false, legend: false, label: 'Callees' })
+		];
 		this.halves[0].setTree(around.callers);
 		this.halves[0].flip();
 		this.halves[1].setTree(around.callees);
@@ -306,14 +446,29 @@ export class Viewer {
 
 	/** @param {string} ending */
 	async exportAs(ending) {
-		const { info } = this.type, { meta } = this.report.header, title = `${titleOfReport(this.report)} · ${info.name} · ${this.total.textContent}`;
-		const view = { mode: this.flame.mode, zoom: this.flame.zoom, heading: plain(title).slice(0, 150), sampleType: info.sample_type || info.name, unit: this.tree.header.unit,
-			startNs: meta.start_ms * 1e6, durationNs: this.brush ? this.brush.to - this.brush.from : meta.duration_ns };
-		const picture = ending === 'svg' || ending === 'png', tree = picture ? this.tree : this.upright || this.tree;
+		const { info } = this.type,
+			{ meta } = this.report.header,
+			title = `${titleOfReport(this.report)} · ${info.name} · ${this.total.textContent}`;
+		const view = {
+			mode: this.flame.mode,
+			zoom: this.flame.zoom,
+			heading: plain(title).slice(0, 150),
+			sampleType: info.sample_type || info.name,
+			unit: this.tree.header.unit,
+			startNs: meta.start_ms * 1e6,
+			durationNs: this.brush ? this.brush.to - this.brush.from : meta.duration_ns
+		};
+		const picture = ending === 'svg' || ending === 'png',
+			tree = picture ? this.tree : this.upright || this.tree;
 		const name = (info.name || 'profile').replace(/[^\w.-]+/g, '-');
 		this.exportBox.open = false;
 		try {
-			saveBlob(ending === 'csv' ? new Blob([this.table.csv()], { type: 'text/csv' }) : await EXPORTS[ending].make(tree, view), `${name}.${ending}`);
+			saveBlob(
+				ending === 'csv'
+					? new Blob([this.table.csv()], { type: 'text/csv' })
+					: await EXPORTS[ending].make(tree, view),
+				`${name}.${ending}`
+			);
 		} catch (e) {
 			this.noteBox.textContent = `It cannot be exported: ${/** @type {Error} */ (e).message}`;
 			this.noteBox.hidden = false;
@@ -321,47 +476,54 @@ export class Viewer {
 	}
 	/** @param {KeyboardEvent} e */
 	key(e) {
-		const at = /** @type {HTMLElement} */ (e.target), typing = /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
-		if (e.defaultPrevented || e.altKey || e.metaKey || e.ctrlKey && e.key !== 'f' || this.help.open)
-			return;
-		if (e.key === 'Escape')
-			this.escape(typing);
-		else if (typing && !e.ctrlKey || !this.command(e.ctrlKey ? 'ctrl-f' : e.key))
-			return;
+		const at = /** @type {HTMLElement} */ (e.target),
+			typing = /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName);
+		if (e.defaultPrevented || e.altKey || e.metaKey || (e.ctrlKey && e.key !== 'f') || this.help.open) return;
+		if (e.key === 'Escape') this.escape(typing);
+		else if ((typing && !e.ctrlKey) || !this.command(e.ctrlKey ? 'ctrl-f' : e.key)) return;
 		e.preventDefault();
 	}
 	/** @param {boolean} typing */
 	escape(typing) {
-		if (!this.menu.hidden)
-			this.closeMenu();
-		else if (this.exportBox.open)
-			this.exportBox.open = false;
+		if (!this.menu.hidden) this.closeMenu();
+		else if (this.exportBox.open) this.exportBox.open = false;
 		else if (typing) {
 			this.input.value = '';
 			this.typed();
-		} else if (!this.around.hidden)
-			this.closeAround();
-		else
-			this.flame.reset();
+		} else if (!this.around.hidden) this.closeAround();
+		else this.flame.reset();
 	}
 	/** @param {string} key */
 	command(key) {
-		const types = this.report.types.length, find = () => {
-			this.input.focus();
-			this.input.select();
-		};
+		const types = this.report.types.length,
+			find = () => {
+				this.input.focus();
+				this.input.select();
+			};
 		/** @type {{[key: string]: () => void}} */
 		const commands = {
-			'/': find, 'ctrl-f': find, n: () => void this.flame.next(), N: () => void this.flame.previous(), 0: () => this.flame.reset(), i: () => this.flame.flip(),
-			v: () => this.invert(), o: () => this.thread < 0 || this.toggleOrder(), c: () => this.flame.cycleMode(), t: () => this.nextPanes(), D: () => this.theme(), '?': () => this.help.showModal(),
-			'[': () => this.showType((this.at + types - 1) % types), ']': () => this.showType((this.at + 1) % types),
+			'/': find,
+			'ctrl-f': find,
+			n: () => void this.flame.next(),
+			N: () => void this.flame.previous(),
+			0: () => this.flame.reset(),
+			i: () => this.flame.flip(),
+			v: () => this.invert(),
+			o: () => this.thread < 0 || this.toggleOrder(),
+			c: () => this.flame.cycleMode(),
+			t: () => this.nextPanes(),
+			D: () => this.theme(),
+			'?': () => this.help.showModal(),
+			'[': () => this.showType((this.at + types - 1) % types),
+			']': () => this.showType((this.at + 1) % types),
 			e: () => {
 				this.exportBox.open = !this.exportBox.open;
-				/** @type {HTMLElement} */ (this.exportBox.querySelector(this.exportBox.open ? 'button' : 'summary')).focus();
-			},
+				/** @type {HTMLElement} */ (
+					this.exportBox.querySelector(this.exportBox.open ? 'button' : 'summary')
+				).focus();
+			}
 		};
-		if (!Object.hasOwn(commands, key) || this.isGuest && 'D?'.includes(key))
-			return false;
+		if (!Object.hasOwn(commands, key) || (this.isGuest && 'D?'.includes(key))) return false;
 		commands[key]();
 		return true;
 	}

@@ -14,7 +14,12 @@ export class Chart {
 		this.host = host;
 		this.box = el('div', { class: 'tl-chart-box' });
 		host.append(this.box);
-		this.flame = new Flame(this.box, { order: 'time', minimap: false, legend: false, label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.' });
+		this.flame = new Flame(this.box, {
+			order: 'time',
+			minimap: false,
+			legend: false,
+			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+		});
 	}
 	destroy() {
 		this.flame.destroy();
@@ -23,7 +28,12 @@ export class Chart {
 	/** @param {any} question @param {import('../timeline.js').View} view */
 	async load(question, view) {
 		this.box.style.width = `${view.width}px`; /* under its lane */
-		const bytes = await this.app.ask('api/v1/chart', { ...question, from: moment(this.app, view.from), to: moment(this.app, view.to), fmt: 'bin' });
+		const bytes = await this.app.ask('api/v1/chart', {
+			...question,
+			from: moment(this.app, view.from),
+			to: moment(this.app, view.to),
+			fmt: 'bin'
+		});
 		this.flame.setTree(decodeTree(bytes));
 	}
 }

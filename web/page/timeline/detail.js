@@ -1,4 +1,5 @@
-/* detail.js: what is merged in the part that is chosen, of the lanes that are chosen: a flame graph and a table; or what differs between two parts. */
+/* detail.js: what is merged in the part that is chosen, of the lanes that are chosen: a flame graph and a table; or
+ * what differs between two parts. */
 
 import { Flame } from '../../flame.js';
 import { decodeTree } from '../../tree.js';
@@ -18,16 +19,28 @@ export class Detail {
 	constructor(host, app) {
 		this.app = app;
 		this.host = host;
-		const flame = el('div', { class: 'tl-flame' }), table = el('div', { class: 'tl-table' });
+		const flame = el('div', { class: 'tl-flame' }),
+			table = el('div', { class: 'tl-table' });
 		this.title = el('h2', {}, 'What is chosen');
 		this.text = el('span', { class: 'dim tl-sum', role: 'status' });
 		this.types = select([], { 'aria-label': 'Type', onchange: () => this.again() });
 		this.typeLabel = labelled('of', this.types);
 		this.back = button('Back to what is chosen', () => this.again(), { hidden: true });
-		host.append(el('div', { class: 'row' }, this.title, this.typeLabel, this.text, this.back), this.empty = el('p', { class: 'empty', hidden: true }), flame, table);
-		this.flame = new Flame(flame, { label: 'Flame graph of what is chosen. Arrow keys move between frames, Enter zooms, Escape shows everything.' });
+		host.append(
+			el('div', { class: 'row' }, this.title, this.typeLabel, this.text, this.back),
+			(this.empty = el('p', { class: 'empty', hidden: true })),
+			flame,
+			table
+		);
+		this.flame = new Flame(flame, {
+			label: 'Flame graph of what is chosen. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+		});
 		this.flame.on('zoom', ({ node }) => this.table.mark(node > 0 ? this.flame.tree.name(node) : ''));
-		this.table = new Table(table, { name: 'Functions', pick: (row) => this.find(row.function), open: (row) => this.find(row.function) });
+		this.table = new Table(table, {
+			name: 'Functions',
+			pick: (row) => this.find(row.function),
+			open: (row) => this.find(row.function)
+		});
 		this.tableHost = table;
 		this.fillTypes();
 	}
@@ -36,7 +49,8 @@ export class Detail {
 		this.table.destroy();
 	}
 	fillTypes() {
-		const own = splitSelector(this.app.state.q).type, have = this.app.types.map((t) => t.type);
+		const own = splitSelector(this.app.state.q).type,
+			have = this.app.types.map((t) => t.type);
 		const list = own === 'cpu' ? BESIDE.filter((t) => have.includes(t)) : [own];
 		if (list.join() !== [...this.types.options].map((o) => o.value).join())
 			this.types.replaceChildren(...list.map((t) => el('option', { value: t }, t)));
@@ -51,24 +65,41 @@ export class Detail {
 	/** The question, of the type that is looked at. @param {any} params */
 	typed(params) {
 		const type = this.types.value;
-		return type && !this.typeLabel.hidden ? { ...params, q: joinSelector(type, splitSelector(params.q).match) } : params;
+		return type && !this.typeLabel.hidden
+			? { ...params, q: joinSelector(type, splitSelector(params.q).match) }
+			: params;
 	}
 	again() {
 		if (this.last)
-			this.load(this.last.params, this.last.span, new AbortController().signal).catch((e) => this.app.notify(e.message));
+			this.load(this.last.params, this.last.span, new AbortController().signal).catch((e) =>
+				this.app.notify(e.message)
+			);
 	}
 	/** @param {any} params @param {[number, number]} span ms @param {AbortSignal} signal */
 	async load(params, span, signal) {
 		this.fillTypes();
 		this.last = { params, span };
-		const asked = this.typed(params), px = Math.max(300, this.host.clientWidth);
-		const [bytes, report] = await Promise.all([this.app.ask('api/v1/flame', { ...asked, fmt: 'bin', px }, signal), this.app.ask('api/v1/top', { ...asked, n: ROWS }, signal)]);
-		const tree = decodeTree(bytes), scaled = report.scale ? ` (${value(report.total * report.scale, report.scaled_unit)})` : '', seconds = (span[1] - span[0]) / 1e3;
-		const busy = report.scaled_unit === 'nanoseconds' || report.unit === 'nanoseconds' ? report.total * (report.scale || 1) / 1e9 / seconds : NaN;
+		const asked = this.typed(params),
+			px = Math.max(300, this.host.clientWidth);
+		const [bytes, report] = await Promise.all([
+			this.app.ask('api/v1/flame', { ...asked, fmt: 'bin', px }, signal),
+			this.app.ask('api/v1/top', { ...asked, n: ROWS }, signal)
+		]);
+		const tree = decodeTree(bytes),
+			scaled = report.scale ? ` (${value(report.total * report.scale, report.scaled_unit)})` : '',
+			seconds = (span[1] - span[0]) / 1e3;
+		const busy =
+			report.scaled_unit === 'nanoseconds' || report.unit === 'nanoseconds'
+				? (report.total * (report.scale || 1)) / 1e9 / seconds
+				: NaN;
 		this.title.textContent = 'What is chosen';
 		this.back.hidden = true;
-		this.text.textContent = `${value(report.total, report.unit)}${scaled} in ${value(seconds, 'seconds')}` + (busy > 0 ? ` · ${busy.toPrecision(3)} threads at a time` : '') +
-			(report.total === report.unfiltered_total ? '' : ` · filtered: ${share(report.total, report.unfiltered_total)} of all`);
+		this.text.textContent =
+			`${value(report.total, report.unit)}${scaled} in ${value(seconds, 'seconds')}` +
+			(busy > 0 ? ` · ${busy.toPrecision(3)} threads at a time` : '') +
+			(report.total === report.unfiltered_total
+				? ''
+				: ` · filtered: ${share(report.total, report.unfiltered_total)} of all`);
 		this.text.dataset.total = String(report.total);
 		this.show(tree);
 		this.tableHost.hidden = false;

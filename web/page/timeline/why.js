@@ -1,5 +1,5 @@
-/* why.js: why was it idle, or busy: the times in which a strip is below or above a threshold, inside of what is chosen, against the others: which stacks ran in
- * these and not in those. */
+/* why.js: why was it idle, or busy: the times in which a strip is below or above a threshold, inside of what is
+ * chosen, against the others: which stacks ran in these and not in those. */
 
 import { button, el, select } from '../dom.js';
 import { moment } from '../times.js';
@@ -12,75 +12,130 @@ import { amount } from './strips.js';
 
 export const MAX_INTERVALS = 64; /* the server's */
 
-/** Where a line is below (or at least) a threshold, and where it is not; what is not known is neither. Neighbours are one.
- * @param {Line} line @param {number} threshold @param {boolean} below @param {[number, number]} inside @returns {{those: Spans, others: Spans}} */
+/**
+ * Where a line is below (or at least) a threshold, and where it is not; what is not known is neither. Neighbours are
+ * one.
+ * @param {Line} line
+ * @param {number} threshold
+ * @param {boolean} below
+ * @param {[number, number]} inside
+ * @returns {{those: Spans, others: Spans}}
+ */
 export function intervals(line, threshold, below, inside) {
-	const those = /** @type {Spans} */ ([]), others = /** @type {Spans} */ ([]), step = line.at.length > 1 ? line.at[1] - line.at[0] : 0;
+	const those = /** @type {Spans} */ ([]),
+		others = /** @type {Spans} */ ([]),
+		step = line.at.length > 1 ? line.at[1] - line.at[0] : 0;
 	line.values.forEach((v, i) => {
-		const from = Math.max(inside[0], line.at[i]), to = Math.min(inside[1], line.at[i] + step);
-		if (v === null || to <= from)
-			return;
-		const list = (v < threshold) === below ? those : others, last = list[list.length - 1];
-		if (last && last[1] === from)
-			last[1] = to;
-		else
-			list.push([from, to]);
+		const from = Math.max(inside[0], line.at[i]),
+			to = Math.min(inside[1], line.at[i] + step);
+		if (v === null || to <= from) return;
+		const list = v < threshold === below ? those : others,
+			last = list[list.length - 1];
+		if (last && last[1] === from) last[1] = to;
+		else list.push([from, to]);
 	});
 	return { those, others };
 }
 /** The longest ones, when there are too many. @param {Spans} spans */
 export function longest(spans) {
-	if (spans.length <= MAX_INTERVALS)
-		return spans;
-	return [...spans].sort((a, b) => b[1] - b[0] - (a[1] - a[0])).slice(0, MAX_INTERVALS).sort((a, b) => a[0] - b[0]);
+	if (spans.length <= MAX_INTERVALS) return spans;
+	return [...spans]
+		.sort((a, b) => b[1] - b[0] - (a[1] - a[0]))
+		.slice(0, MAX_INTERVALS)
+		.sort((a, b) => a[0] - b[0]);
 }
 const length = (/** @type {Spans} */ spans) => spans.reduce((sum, [a, b]) => sum + b - a, 0);
 
 export class Why {
-	/** @param {HTMLElement} host @param {App} app @param {{series: () => Line[], brush: () => [number, number], show: (params: any, text: string) => Promise<void>}} options */
+	/**
+	 * @param {HTMLElement} host
+	 * @param {App} app
+	 * @param {{series: () => Line[], brush: () => [number, number], show: (params: any, text: string) => Promise<void>}}
+	 * options
+	 */
 	constructor(host, app, options) {
 		this.app = app;
 		this.options = options;
 		this.host = host;
 		this.line = select([], { 'aria-label': 'strip', onchange: () => this.suggest() });
-		this.way = select([['below', 'below'], ['above', 'at least']], { 'aria-label': 'below or above' });
+		this.way = select(
+			[
+				['below', 'below'],
+				['above', 'at least']
+			],
+			{ 'aria-label': 'below or above' }
+		);
 		this.threshold = el('input', { type: 'number', step: 'any', min: 0, 'aria-label': 'threshold', size: 8 });
 		this.unit = el('span', { class: 'dim' });
-		host.append(el('span', {}, 'Why was'), this.line, this.way, this.threshold, this.unit, el('span', {}, '?'),
-			button('Show what ran then', () => this.ask(), { title: 'What ran in these times of what is chosen, against the others' }));
+		host.append(
+			el('span', {}, 'Why was'),
+			this.line,
+			this.way,
+			this.threshold,
+			this.unit,
+			el('span', {}, '?'),
+			button('Show what ran then', () => this.ask(), {
+				title: 'What ran in these times of what is chosen, against the others'
+			})
+		);
 		this.host.hidden = true;
 	}
 	/** GPUs come first where there are any: that is the question most often. */
 	draw() {
-		const lines = this.options.series(), old = this.line.value;
+		const lines = this.options.series(),
+			old = this.line.value;
 		this.host.hidden = !lines.length;
 		this.line.replaceChildren(...lines.map((l) => el('option', { value: l.title }, l.title)));
-		if (lines.some((l) => l.title === old))
-			this.line.value = old;
-		else
-			this.suggest();
+		if (lines.some((l) => l.title === old)) this.line.value = old;
+		else this.suggest();
 	}
 	chosen() {
 		return this.options.series().find((l) => l.title === this.line.value);
 	}
 	/** Half of the greatest. */
 	suggest() {
-		const line = this.chosen(), most = Math.max(0, ...(line?.values || []).map((v) => v || 0));
+		const line = this.chosen(),
+			most = Math.max(0, ...(line?.values || []).map((v) => v || 0));
 		this.threshold.value = String(+(most / 2).toPrecision(2));
-		this.unit.textContent = line ? line.unit === 'share' ? '(1: all of it)' : line.unit : '';
+		this.unit.textContent = line ? (line.unit === 'share' ? '(1: all of it)' : line.unit) : '';
 	}
 	async ask() {
-		const line = this.chosen(), below = this.way.value === 'below', threshold = Number(this.threshold.value);
-		if (!line)
-			return;
+		const line = this.chosen(),
+			below = this.way.value === 'below',
+			threshold = Number(this.threshold.value);
+		if (!line) return;
 		const { those, others } = intervals(line, threshold, below, this.options.brush());
 		if (!those.length || !others.length)
-			return this.app.notify(`${line.title} is ${those.length ? 'always' : 'never'} ${below ? 'below' : 'at least'} ${amount(threshold, line.unit)} in what is chosen.`);
-		const list = (/** @type {Spans} */ spans) => longest(spans).map(([a, b]) => `${moment(this.app, a)}..${moment(this.app, b)}`).join(',');
-		const [from, to] = this.options.brush(), at = { afrom: moment(this.app, from), ato: moment(this.app, to) };
-		const text = `${line.title} ${below ? 'below' : 'at least'} ${amount(threshold, line.unit)}: ${those.length} times, ${value(length(those), 'milliseconds')} (more there: red), against ` +
-			`${others.length} times, ${value(length(others), 'milliseconds')}` + (Math.max(those.length, others.length) > MAX_INTERVALS ? `; the ${MAX_INTERVALS} longest of each` : '');
+			return this.app.notify(
+				`${line.title} is ${those.length ? 'always' : 'never'} ${below ? 'below' : 'at least'} ` +
+					`${amount(threshold, line.unit)} in what is chosen.`
+			);
+		const list = (/** @type {Spans} */ spans) =>
+			longest(spans)
+				.map(([a, b]) => `${moment(this.app, a)}..${moment(this.app, b)}`)
+				.join(',');
+		const [from, to] = this.options.brush(),
+			at = { afrom: moment(this.app, from), ato: moment(this.app, to) };
+		const text =
+			`${line.title} ${below ? 'below' : 'at least'} ${amount(threshold, line.unit)}: ${those.length} times, ` +
+			`${value(length(those), 'milliseconds')} (more there: red), against ` +
+			`${others.length} times, ${value(length(others), 'milliseconds')}` +
+			(Math.max(those.length, others.length) > MAX_INTERVALS ? `; the ${MAX_INTERVALS} longest of each` : '');
 		const { q } = this.app.state;
-		await this.options.show({ a: q, b: q, ...at, awithin: list(others), bfrom: at.afrom, bto: at.ato, bwithin: list(those), norm: 'rate' }, text).catch((e) => this.app.notify(e.message));
+		await this.options
+			.show(
+				{
+					a: q,
+					b: q,
+					...at,
+					awithin: list(others),
+					bfrom: at.afrom,
+					bto: at.ato,
+					bwithin: list(those),
+					norm: 'rate'
+				},
+				text
+			)
+			.catch((e) => this.app.notify(e.message));
 	}
 }
