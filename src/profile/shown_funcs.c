@@ -130,8 +130,8 @@ uint32_t shown_funcs_find_lead(struct shown_funcs *s, struct profile *p, uint32_
 	const struct stack *kid = &p->stacks.stacks.v[s->kids.kid[at]];
 	if (kid->depth == kid->shared)
 		return TREE_NONE;
-	struct shown_run run = shown_funcs_get(s, p, p->stacks.own.v[kid->own]);
-	uint32_t func = s->lists.v[run.first];
+	const struct shown_run *run = shown_funcs_get(s, p, p->stacks.own.v[kid->own]);
+	uint32_t func = s->lists.v[run->first];
 	s->lead[at] = func + 1;
 	return func;
 }

@@ -36,13 +36,13 @@ void shown_funcs_free(struct shown_funcs *s); /* NULL is fine */
 uint64_t shown_funcs_bytes(const struct shown_funcs *s);
 
 void shown_funcs_resolve(struct shown_funcs *s, struct profile *p, uint32_t frame);
-/* Valid until the next call; the list until another frame is resolved. */
-static inline struct shown_run shown_funcs_get(struct shown_funcs *s, struct profile *p,
-					       uint32_t frame)
+/* Valid until shown_funcs_of; the list until another frame is resolved. By address: who takes it apart waits for what it just wrote. */
+static inline const struct shown_run *shown_funcs_get(struct shown_funcs *s, struct profile *p,
+						      uint32_t frame)
 {
 	if (!s->frames.v[frame].is_resolved)
 		shown_funcs_resolve(s, p, frame);
-	return s->frames.v[frame];
+	return &s->frames.v[frame];
 }
 
 /* kids and lead as the table is now. */

@@ -4,6 +4,9 @@
 
 /* --- which stacks --- */
 
+/* What is taken of a large table is anywhere in memory: it is asked for this many ahead. */
+enum { PART_AHEAD = 8 };
+
 /* Below this share of the table numbers of their own are worth their making. */
 enum { PART_OF = 8 };
 
@@ -52,17 +55,31 @@ static void part_add(struct tree_stacks *s, uint32_t stack)
 		part_push(s, s->wanted.v[--s->wanted.n]);
 }
 
-/* Own frames as far as they are needed. */
-static void part_take_frames(struct tree_stacks *s)
+/* Own frames as far as they are needed, by id. */
+static void part_take_own(struct tree_stacks *s)
 {
+	const uint32_t *all = s->p->stacks.own.v;
 	for (uint32_t i = 0; i < s->part.n; i++) {
 		struct stack *stack = &s->part.v[i];
-		const uint32_t *own = &s->p->stacks.own.v[stack->own];
+		const uint32_t *own = &all[stack->own];
 		uint32_t want = s->part_wants.v[i].want;
+		if (i + PART_AHEAD < s->part.n)
+			__builtin_prefetch(&all[stack[PART_AHEAD].own]);
 		stack->own = s->part_own.n;
 		stack->depth = want > stack->shared ? want : stack->shared;
-		for (uint32_t k = stack->shared; k < stack->depth; k++)
-			vec_push(&s->part_own, part_frame(s, own[k - stack->shared]));
+		vec_append(&s->part_own, own, (size_t)(stack->depth - stack->shared));
+	}
+}
+
+/* Ids become numbers. */
+static void part_take_frames(struct tree_stacks *s)
+{
+	uint32_t *own = s->part_own.v;
+	size_t n = s->part_own.n;
+	for (size_t i = 0; i < n; i++) {
+		if (i + 2 * PART_AHEAD < n)
+			__builtin_prefetch(&s->frame_number[own[i + 2 * PART_AHEAD]], 1);
+		own[i] = part_frame(s, own[i]);
 	}
 }
 
@@ -72,15 +89,23 @@ static void take_part(struct tree_stacks *s, const uint32_t *used, size_t n_used
 	s->stack_number = shown_funcs_take_stacks(s->shown, s->p);
 	s->frame_number = shown_funcs_take_frames(s->shown, s->p);
 	part_push(s, (struct stack_want){ 0, 0 });
-	for (size_t i = 0; i < n_used; i++)
+	for (size_t i = 0; i < n_used; i++) {
+		uint32_t later = used[i + PART_AHEAD < n_used ? i + PART_AHEAD : i];
+		__builtin_prefetch(&s->p->stacks.stacks.v[later]);
+		__builtin_prefetch(&s->stack_number[later]);
 		part_add(s, used[i]);
+	}
+	part_take_own(s);
 	part_take_frames(s);
 	s->stacks = s->part.v;
 	s->own = s->part_own.v;
 	s->n = s->part.n;
 	s->n_own = s->part_own.n;
 	s->n_frames = s->part_frames.n;
-	vec_reserve(&s->t->nodes, s->t->nodes.n + s->n_own); /* about what will come */
+	/* About what will come. */
+	vec_reserve(&s->t->nodes, s->t->nodes.n + s->n_own);
+	map_reserve(&s->t->func_index, s->n_frames);
+	map_reserve(&s->strings, s->n_frames);
 }
 
 /* Rooms are given back as they were. */
@@ -157,7 +182,7 @@ static uint32_t func_of(struct tree_stacks *s, uint32_t shown)
 	return func == TREE_NONE ? TREE_NONE : func - 1;
 }
 
-static struct shown_run frame_run(struct tree_stacks *s, uint32_t number)
+static const struct shown_run *frame_run(struct tree_stacks *s, uint32_t number)
 {
 	uint32_t frame = s->is_part ? s->part_frames.v[number] : number;
 	return shown_funcs_get(s->shown, s->p, frame);
@@ -167,24 +192,29 @@ static struct shown_run frame_run(struct tree_stacks *s, uint32_t number)
 
 static unsigned frame_bits(struct tree_stacks *s, uint32_t number)
 {
-	uint8_t *known = &s->frame_bits[number];
-	if (!*known) {
-		struct shown_run run = frame_run(s, number);
-		unsigned bits = 0;
-		for (uint32_t i = 0; i < run.n; i++)
-			bits |= func_bits(s, s->shown->lists.v[run.first + i]);
-		*known = 1 + bits;
-	}
-	return *known - 1;
+	const struct shown_run *run = frame_run(s, number);
+	unsigned bits = 0;
+	for (uint32_t i = 0; i < run->n; i++)
+		bits |= func_bits(s, s->shown->lists.v[run->first + i]);
+	return bits;
 }
 
-static uint32_t own_match_depth(struct tree_stacks *s, const struct stack *stack, unsigned bit)
+/* One frame after the other as they are in memory, before stacks ask for them in any order. */
+static void find_frame_bits(struct tree_stacks *s)
 {
-	for (uint32_t depth = stack->shared; depth < stack->depth; depth++) {
-		uint32_t frame = s->own[stack->own + depth - stack->shared];
-		if (frame_bits(s, frame) & bit)
-			return depth;
-	}
+	s->frame_bits = xreallocarray(NULL, s->n_frames, sizeof *s->frame_bits);
+	for (size_t i = 0; i < s->n_frames; i++)
+		s->frame_bits[i] = frame_bits(s, i);
+}
+
+static uint32_t own_match_depth(const struct tree_stacks *s, const struct stack *stack,
+				unsigned bit)
+{
+	const uint32_t *own = &s->own[stack->own];
+	uint32_t n = stack->depth - stack->shared;
+	for (uint32_t i = 0; i < n; i++)
+		if (s->frame_bits[own[i]] & bit)
+			return stack->shared + i;
 	return TREE_NONE;
 }
 
@@ -227,15 +257,35 @@ static bool func_repeats(const struct tree_stacks *s, uint32_t node, uint32_t fu
 	       x->binary == y->binary && x->file == y->file;
 }
 
+/* What frame_node will read of frames that it has not met. */
+static void prefetch_frames(const struct tree_stacks *s, const uint32_t *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!s->only_func[frames[i]])
+			__builtin_prefetch(
+				&s->shown->frames
+					 .v[s->is_part ? s->part_frames.v[frames[i]] : frames[i]]);
+}
+
+static uint32_t line_node(struct tree_stacks *s, uint32_t node, uint32_t func)
+{
+	if (s->opts->collapse_recursion && func_repeats(s, node, func))
+		return node;
+	return tree_child(s->t, node, func);
+}
+
 static uint32_t frame_node(struct tree_stacks *s, uint32_t node, uint32_t frame)
 {
-	struct shown_run run = frame_run(s, frame);
-	for (uint32_t i = 0; i < run.n; i++) {
-		uint32_t func = func_of(s, s->shown->lists.v[run.first + i]);
+	if (s->only_func[frame])
+		return line_node(s, node, s->only_func[frame] - 1);
+	const struct shown_run *run = frame_run(s, frame);
+	for (uint32_t i = 0; i < run->n; i++) {
+		uint32_t func = func_of(s, s->shown->lists.v[run->first + i]);
 		if (func == TREE_NONE)
 			continue;
-		if (!s->opts->collapse_recursion || !func_repeats(s, node, func))
-			node = tree_child(s->t, node, func);
+		if (run->n == 1)
+			s->only_func[frame] = func + 1;
+		node = line_node(s, node, func);
 	}
 	return node;
 }
@@ -252,6 +302,7 @@ static void add_own_nodes(struct tree_stacks *s, uint32_t number, uint32_t want)
 		node = slots[done] - 1;
 	if (done == 0)
 		vec_push(&s->walked, number);
+	prefetch_frames(s, frames + done, n - done);
 	for (; done < n; done++) {
 		node = frame_node(s, node, frames[done]);
 		slots[done] = node + 1;
@@ -305,8 +356,9 @@ void tree_stacks_init(struct tree_stacks *s, struct profile *p, struct tree *t,
 	else
 		take_all(s);
 	s->node_at = xcalloc(s->n_own, sizeof *s->node_at);
+	s->only_func = xcalloc(s->n_frames, sizeof *s->only_func);
 	if (opts->focus || opts->ignore)
-		s->frame_bits = xcalloc(s->n_frames, sizeof *s->frame_bits);
+		find_frame_bits(s);
 	if (opts->focus)
 		s->focus_depth = focus_depths(s);
 	if (opts->ignore)
@@ -325,6 +377,7 @@ void tree_stacks_done(struct tree_stacks *s)
 	free(s->focus_depth);
 	free(s->ignore_depth);
 	free(s->node_at);
+	free(s->only_func);
 }
 
 void tree_spreads_grow(struct tree *t)

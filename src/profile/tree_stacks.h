@@ -38,8 +38,10 @@ struct tree_stacks {
 	/* By function shown: of the tree + 1; FUNC_… + 1. 0: not asked yet. */
 	VEC(uint32_t) func_of;
 	VEC(uint8_t) func_bits;
+	uint32_t *
+		only_func; /* by frame number: of the tree + 1, where it shows but one; 0: not asked yet, or it shows others */
 	uint8_t *
-		frame_bits; /* by frame number: of all its functions, + 1; NULL without focus and ignore */
+		frame_bits; /* by frame number: of all its functions; NULL without focus and ignore */
 	/* By stack number: the smallest depth of a frame that matches, TREE_NONE; NULL without such a
 	 * filter. */
 	uint32_t *focus_depth, *ignore_depth;

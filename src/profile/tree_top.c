@@ -143,7 +143,7 @@ static void offer(struct tops *s, const struct place *place, uint32_t func)
 	vec_push(&s->offers, (struct offer){ key, func, *place });
 }
 
-static struct shown_run last_frame(struct tops *s, const struct place *place)
+static const struct shown_run *last_frame(struct tops *s, const struct place *place)
 {
 	struct top_dict *d = &s->dicts[place->dict];
 	const struct stack *stack = &d->p->stacks.stacks.v[place->stack];
@@ -155,9 +155,9 @@ static struct shown_run last_frame(struct tops *s, const struct place *place)
 static void arrive(struct tops *s, struct place place)
 {
 	struct top_dict *d = &s->dicts[place.dict];
-	struct shown_run run = last_frame(s, &place);
-	for (; place.line < run.n; place.line++) {
-		uint32_t func = d->shown->lists.v[run.first + place.line];
+	const struct shown_run *run = last_frame(s, &place);
+	for (; place.line < run->n; place.line++) {
+		uint32_t func = d->shown->lists.v[run->first + place.line];
 		if (is_dropped(s, d, func) || repeats(s, d, func))
 			continue;
 		offer(s, &place, func);
@@ -209,7 +209,7 @@ static void follow(struct tops *s, struct place place)
 {
 	const struct top_dict *d = &s->dicts[place.dict];
 	const struct stack *stack = &d->p->stacks.stacks.v[place.stack];
-	if (place.depth > stack->shared && place.line + 1 < last_frame(s, &place).n) {
+	if (place.depth > stack->shared && place.line + 1 < last_frame(s, &place)->n) {
 		place.line++;
 		arrive(s, place);
 		return;

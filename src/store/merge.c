@@ -205,46 +205,6 @@ static void merge_head(void *ctx, const struct view_head *h)
 	free(room);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-/* Of more stacks than one in this many all frames of a dictionary get names: that is done once, and costs nothing then. */
-enum { MANY = 8 };
-
-struct frame_list {
-	VEC(uint32_t) v;
-};
-
-/* The own frames of a stack and of those that it shares frames with; each stack is seen once. */
-static void add_frames(const struct stack_table *t, uint32_t stack, uint64_t *seen,
-		       struct frame_list *out)
-{
-	while (stack && !(seen[stack / 64] >> stack % 64 & 1)) {
-		const struct stack *st = &t->stacks.v[stack];
-
-		seen[stack / 64] |= 1ull << stack % 64;
-		vec_append(&out->v, &t->own.v[st->own], (size_t)(st->depth - st->shared));
-		stack = st->parent;
-	}
-}
-
-static int name_stacks(struct store_view *v, struct profile *dict, struct names_applied *named,
-		       const struct stack_list_sums *list, struct err *err)
-{
-	const struct stack_table *t = &dict->stacks;
-	struct frame_list frames = { 0 };
-
-	if (list->n > t->stacks.n / MANY)
-		return names_db_apply(v->names, dict, named, NULL, 0, err);
-	uint64_t *seen = xcalloc(t->stacks.n / 64 + 1, sizeof *seen);
-	for (size_t i = 0; i < list->n; i++)
-		add_frames(t, list->stack[i], seen, &frames);
-	free(seen);
-	int rc =
-		frames.v.n ? names_db_apply(v->names, dict, named, frames.v.v, frames.v.n, err) : 0;
-	vec_done(&frames.v);
-	return rc;
-}
-
 /* --- parts ------------------------------------------------------------------------------------ */
 
 static int merge_part(struct merge *m, struct view_part *vp, struct store_sums *out,
@@ -267,7 +227,8 @@ static int merge_part(struct merge *m, struct view_part *vp, struct store_sums *
 		view_heads(m->v, vp, m->from_ns, m->to_ns, merge_head, m);
 	stack_sums_take(&m->sums, &list);
 	if (rc == 0 && m->v->names)
-		rc = name_stacks(m->v, dict, &reader->names, &list, err);
+		rc = names_db_apply_stacks(m->v->names, dict, &reader->names, list.stack, list.n,
+					   err);
 	*out = (struct store_sums){ .dict = dict,
 				    .n = list.n,
 				    .stack = list.stack,

@@ -9,6 +9,7 @@
 void names_applied_done(struct names_applied *a)
 {
 	vec_done(&a->frames);
+	vec_done(&a->stacks);
 	*a = (struct names_applied){ 0 };
 }
 
@@ -36,7 +37,7 @@ static int by_place(const void *a, const void *b)
 static void refresh_applied(struct names_applied *a, uint64_t version, size_t frames)
 {
 	if (a->version != version)
-		a->frames.n = a->n = a->gathered_frames = 0;
+		a->frames.n = a->n = a->gathered_frames = a->stacks.n = 0;
 	a->version = version;
 	vec_reserve(&a->frames, frames);
 	while (a->frames.n < frames)
@@ -208,6 +209,61 @@ static void apply_found(struct profile *dict, const struct names_found *found)
 	}
 }
 
+/* --- those of stacks -------------------------------------------------------------------------- */
+
+/* Of more stacks than one in this many all frames of a dictionary get names: that is done once, and costs nothing then. */
+enum { MANY = 8 };
+
+/* What is asked for. */
+struct wanted {
+	const uint32_t *frames; /* NULL: all of them */
+	size_t n;
+	const uint32_t *stacks; /* NULL: frames say it */
+	size_t n_stacks;
+	VEC(uint32_t) of_stacks;
+};
+
+/* A bit for each stack of the dictionary, those that have what is known now. */
+static void refresh_stacks(struct names_applied *a, const struct names_gathered *g, size_t stacks)
+{
+	size_t words = stacks / 64 + 1;
+
+	if (!names_gathered_is_empty(g) && a->stacks_gathered != g->generation)
+		a->stacks.n = 0;
+	a->stacks_gathered = g->generation;
+	vec_reserve(&a->stacks, words);
+	while (a->stacks.n < words)
+		a->stacks.v[a->stacks.n++] = 0;
+}
+
+/* The own frames of a stack and of those that it shares frames with; each stack is seen once. */
+static void add_frames(const struct stack_table *t, uint32_t stack, uint64_t *seen,
+		       struct wanted *out)
+{
+	while (stack && !(seen[stack / 64] >> stack % 64 & 1)) {
+		const struct stack *st = &t->stacks.v[stack];
+
+		seen[stack / 64] |= 1ull << stack % 64;
+		vec_append(&out->of_stacks, &t->own.v[st->own], (size_t)(st->depth - st->shared));
+		stack = st->parent;
+	}
+}
+
+/* Under the lock of what is gathered. */
+static void want_frames(struct wanted *w, const struct profile *dict, struct names_applied *a,
+			const struct names_gathered *g)
+{
+	const struct stack_table *t = &dict->stacks;
+
+	if (!w->stacks)
+		return;
+	refresh_stacks(a, g, t->stacks.n);
+	for (size_t i = 0; i < w->n_stacks; i++)
+		add_frames(t, w->stacks[i], a->stacks.v, w);
+	w->frames = w->of_stacks.v;
+	w->n = w->of_stacks.n;
+}
+
 /* --- both ------------------------------------------------------------------------------------- */
 
 /* Whether all frames have what is gathered. */
@@ -219,8 +275,8 @@ static bool has_gathered(const struct names_applied *a, const struct names_gathe
 
 /* Memory first, and the tables as they are at that moment: see names_db_write. */
 static int look(struct names_db *db, struct names_gathered *g, struct profile *dict,
-		struct names_applied *applied, const uint32_t *frames, size_t n,
-		struct names_found *found, struct err *err)
+		struct names_applied *applied, struct wanted *w, struct names_found *found,
+		struct err *err)
 {
 	size_t all = dict->frames.frames.n;
 	uint64_t version = 0;
@@ -230,9 +286,10 @@ static int look(struct names_db *db, struct names_gathered *g, struct profile *d
 	rc = names_version_read(db->db, &version, err);
 	if (rc == 0) {
 		refresh_applied(applied, version, all);
-		if (!has_gathered(applied, g, all))
-			find_gathered(db, g, dict, frames, n, found);
-		if (!frames) {
+		want_frames(w, dict, applied, g);
+		if (w->n && !has_gathered(applied, g, all))
+			find_gathered(db, g, dict, w->frames, w->n, found);
+		if (!w->frames && !w->stacks) {
 			applied->gathered = g->generation;
 			applied->gathered_frames = all;
 		}
@@ -241,19 +298,18 @@ static int look(struct names_db *db, struct names_gathered *g, struct profile *d
 	return rc;
 }
 
-int names_db_apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
-		   const uint32_t *frames, size_t n, struct err *err)
+static int apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
+		 struct wanted *w, struct err *err)
 {
 	struct names_gathered *g = &(db->opts.beside ?: db)->gathered;
 	struct names_found found = { 0 };
 	struct asked asked = { 0 };
 	int rc = db_exec(db->db, "BEGIN", err);
 
-	n = frames ? n : dict->frames.frames.n;
 	if (rc == 0)
-		rc = look(db, g, dict, applied, frames, n, &found, err);
+		rc = look(db, g, dict, applied, w, &found, err);
 	if (rc == 0) {
-		collect_asked(dict, applied, frames, n, &asked);
+		collect_asked(dict, applied, w->frames, w->n, &asked);
 		rc = apply_asked(db, dict, &asked, err);
 	}
 	if (rc == 0)
@@ -264,5 +320,24 @@ int names_db_apply(struct names_db *db, struct profile *dict, struct names_appli
 	vec_done(&found.v);
 	vec_done(&found.lines);
 	vec_done(&asked.v);
+	vec_done(&w->of_stacks);
 	return rc;
+}
+
+int names_db_apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
+		   const uint32_t *frames, size_t n, struct err *err)
+{
+	struct wanted w = { .frames = frames, .n = frames ? n : dict->frames.frames.n };
+
+	return apply(db, dict, applied, &w, err);
+}
+
+int names_db_apply_stacks(struct names_db *db, struct profile *dict, struct names_applied *applied,
+			  const uint32_t *stacks, size_t n, struct err *err)
+{
+	struct wanted w = { .stacks = stacks, .n_stacks = n };
+
+	if (n > dict->stacks.stacks.n / MANY)
+		return names_db_apply(db, dict, applied, NULL, 0, err);
+	return n ? apply(db, dict, applied, &w, err) : 0;
 }

@@ -90,11 +90,17 @@ struct names_applied {
 	size_t n;          /* of those */
 	uint64_t gathered; /* which names of memory all of the first gathered_frames have */
 	size_t gathered_frames;
+	VEC(uint64_t)
+	stacks; /* a bit for each: its frames have names of the version, and of memory as it was then */
+	uint64_t stacks_gathered;
 };
 void names_applied_done(struct names_applied *a);
 
 /* Gives dict the names of these frames (NULL: of all), where there are any. A second time costs next to nothing unless something changed. */
 int names_db_apply(struct names_db *db, struct profile *dict, struct names_applied *applied,
 		   const uint32_t *frames, size_t n, struct err *err);
+/* The same for the frames of these stacks; perhaps more have names then. */
+int names_db_apply_stacks(struct names_db *db, struct profile *dict, struct names_applied *applied,
+			  const uint32_t *stacks, size_t n, struct err *err);
 
 #endif

@@ -157,9 +157,9 @@ static uint32_t known_function(struct summing *s, struct dict_functions *d, uint
 static struct function_sum *add_frame(struct summing *s, struct dict_functions *d, uint32_t frame,
 				      uint32_t number)
 {
-	struct shown_run run = shown_funcs_get(d->funcs, d->dict, frame);
+	const struct shown_run *run = shown_funcs_get(d->funcs, d->dict, frame);
 	struct function_sum *last = NULL;
-	for (uint32_t k = run.first; k < run.first + run.n; k++) {
+	for (uint32_t k = run->first; k < run->first + run->n; k++) {
 		uint32_t shown = d->funcs->lists.v[k];
 		if (s->l->no_kernel && d->funcs->all.v[shown].kind == FRAME_KERNEL)
 			continue;

@@ -253,8 +253,33 @@ static void offer(struct names_db *db, const struct given *g)
 	profile_free(p);
 }
 
+/* Stacks that share `frame`, and too many others for all of the dictionary to be asked for. */
+static uint32_t add_stack(struct profile *p, uint32_t frame, uint32_t leaf)
+{
+	const uint32_t frames[] = { frame, add_frame(p, 1, leaf) };
+
+	return profile_sink(p)->ops->stack(profile_sink(p), frames, 2);
+}
+
+static void add_stacks(struct profile *p, uint32_t frame)
+{
+	for (uint32_t i = 0; i < 40; i++)
+		add_stack(p, frame, i);
+}
+
+/* Each time another stack of them. */
+static void apply_stack(struct names_db *db, struct profile *p, struct names_applied *a,
+			uint32_t frame, uint32_t leaf)
+{
+	uint32_t stack = add_stack(p, frame, leaf);
+	struct err err = { 0 };
+
+	ck_assert_msg(names_db_apply_stacks(db, p, a, &stack, 1, &err) == 0, "%s", err.text);
+	ck_assert_uint_lt(a->n, p->frames.frames.n);
+}
+
 /* What stays after each offer, in a dictionary that asks every time, when names are written after offers of which the bit is set. */
-static void check_offers(uint32_t written)
+static void check_offers(uint32_t written, bool by_stack)
 {
 	char *dir = folder();
 	struct names_db *db = open_db(dir, false);
@@ -270,11 +295,17 @@ static void check_offers(uint32_t written)
 		{ &corrected, &corrected }, { &inlined, &inlined },     { &with_file, &inlined },
 	};
 
+	if (by_stack)
+		add_stacks(p, frame);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		offer(db, steps[i].offered);
 		if (written >> i & 1)
 			write_all(db);
-		apply_all(db, p, &applied); /* the same dictionary: old data shows new names */
+		/* The same dictionary: old data shows new names. */
+		if (by_stack)
+			apply_stack(db, p, &applied, frame, i < 3 ? 50 : i);
+		else
+			apply_all(db, p, &applied);
 		check_frame(p, frame, steps[i].stays);
 	}
 	names_applied_done(&applied);
@@ -285,9 +316,12 @@ static void check_offers(uint32_t written)
 
 START_TEST(better_or_newer_wins)
 {
-	for (uint32_t written = 0; written < 64; written += 7)
-		check_offers(written);
-	check_offers(63);
+	for (uint32_t written = 0; written < 64; written += 7) {
+		check_offers(written, false);
+		check_offers(written, true);
+	}
+	check_offers(63, false);
+	check_offers(63, true);
 }
 END_TEST
 
