@@ -170,7 +170,7 @@ $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
 test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)
-test-unit: $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
+test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped
 	BUILD=$(BUILD) tests/run all
