@@ -117,8 +117,8 @@ $(BUILD)/gen/report.js: $(BUILD)/tools/mkassets $(WEB_FILES) $(WEB_ENTRY)
 	@mkdir -p $(@D)
 	$(BUILD)/tools/mkassets bundle $(WEB_ENTRY) >$@
 # The page's modules in few files: what the first screen needs is one, what it loads beside another, what is asked for by hand a third.
-PAGE_PACKS := page/app.js+page/explore.js page/host.js+page/live.js+page/deeper.js+page/time_panes.js \
-              page/help.js+page/menu.js+page/export.js+page/complete.js
+PAGE_PACKS := page/app.js+page/explore.js page/host.js+page/live.js+page/deeper.js+page/time_panes.js+page/counted.js \
+              page/help.js+page/menu.js+page/export.js+page/complete.js page/timeline.js+page/timeline/chart.js
 $(BUILD)/gen/web.S: $(BUILD)/tools/mkassets $(WEB_FILES) $(report_js) $(BUILD)/stamp/web
 	@rm -rf $(@D)/packs && mkdir -p $(@D)/web
 	$(BUILD)/tools/mkassets pack web $(@D)/packs $(PAGE_PACKS)

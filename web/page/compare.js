@@ -12,6 +12,7 @@ import { RangeGraph } from './range.js';
 import { NORMS } from './state.js';
 import { Table } from './table.js';
 import { firstType, moment } from './times.js';
+import { troubleOf } from './trouble.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -233,11 +234,7 @@ class Compare {
 		const side = /parameter a\b/.test(e.message) ? 'a' : /parameter b\b/.test(e.message) ? 'b' : '';
 		SIDES.forEach((s) => this.bars[s].refuse(s === side ? e : null));
 		this.trouble.hidden = !!side;
-		this.trouble.replaceChildren(
-			el('p', {}, e.message),
-			e.hint ? el('pre', {}, e.hint) : '',
-			button('Try again', () => this.load())
-		);
+		this.trouble.replaceChildren(...troubleOf(this.app, e, () => this.load()));
 	}
 	/** @param {any} table @param {Uint8Array} bytes */
 	draw(table, bytes) {

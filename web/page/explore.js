@@ -11,6 +11,7 @@ import { RangeGraph } from './range.js';
 import { splitSelector, joinSelector, withCondition } from './selector.js';
 import { parseSpan, spanText } from './state.js';
 import { firstType, moment } from './times.js';
+import { troubleOf } from './trouble.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -227,16 +228,7 @@ class Explore {
 		const isQuestion = /parameter q|selector/.test(e.message);
 		this.bar.refuse(isQuestion ? e : null);
 		this.trouble.hidden = isQuestion;
-		this.trouble.replaceChildren(
-			el('p', {}, e.message),
-			e.hint ? el('pre', {}, e.hint) : '',
-			button('Try again', () => this.load()),
-			button('Copy details', () =>
-				navigator.clipboard?.writeText(
-					`${e.message}\n${e.hint || ''}\n${e.status || ''} ${e.code || ''}\n${location.href}`
-				)
-			)
-		);
+		this.trouble.replaceChildren(...troubleOf(this.app, e, () => this.load()));
 	}
 
 	/* --- times --- */

@@ -77,18 +77,15 @@ export function whyEmpty(app, report, range) {
 				app.setState({ f: formatFilters(filters.slice(0, -1)) }, { push: true })
 			)
 		];
-	if (!data.from_ns && !data.to_ns)
-		return [
-			el(
-				'p',
-				{},
-				'There is nothing here yet. What `cresset up` records comes every ten seconds; what others send at once.'
-			)
-		];
 	const at = (/** @type {number} */ ns) => momentText(ns / 1e6, 86400e3 * 2, data.from !== null);
-	const text = `Nothing of this is between these times. There is data from ${at(data.from_ns)} to ${at(data.to_ns)}.`;
+	const text = data.from_ns
+		? `Nothing of this is between these times. There is data from ${at(data.from_ns)} to ${at(data.to_ns)}.`
+		: 'There is nothing of this here.';
 	return [
 		el('p', {}, range && range.groups.length ? 'There is nothing in the part that is chosen.' : text),
-		button('Show all there is', () => app.setState({ from: 'start', to: 'end', sel: '' }, { push: true }))
+		button('Show all there is', () => {
+			const isStore = data.kind === 'store';
+			app.setState({ from: isStore ? 'start' : '', to: isStore ? 'end' : '', sel: '' }, { push: true });
+		})
 	];
 }

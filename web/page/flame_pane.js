@@ -13,8 +13,8 @@ export class FlamePane {
 	/**
 	 * @param {HTMLElement} host
 	 * @param {App} app
-	 * @param {{menu: (event: any) => void, deeper: (node: number) => void, found: (text: string, wrong: string) =>
-	 * void}} options
+	 * @param {{menu: (event: any) => void, deeper: (node: number) => void,
+	 *   found: (text: string, wrong: string) => void, count: (search: string) => void}} options
 	 */
 	constructor(host, app, options) {
 		this.app = app;
@@ -25,6 +25,9 @@ export class FlamePane {
 		/** @type {any} */
 		this.tree = null;
 		this.sets = false;
+		this.isPruned = false;
+		/** Of all stacks, also of what is not drawn. @type {{text: string, matched: number, self: number}|null} */
+		this.count = null;
 	}
 	destroy() {
 		this.flames.forEach((f) => f.destroy());
@@ -38,6 +41,8 @@ export class FlamePane {
 		this.sets = true;
 		if (this.flames.length !== trees.length) this.build(trees.length);
 		this.tree = trees[trees.length - 1];
+		this.isPruned = trees.length === 1 && this.tree.frames.kind.includes('rest');
+		this.count = null;
 		trees.forEach((t, i) => this.flames[i].setTree(t, { keepZoom }));
 		this.show();
 		this.sets = false;
@@ -93,16 +98,28 @@ export class FlamePane {
 		if (state.z && !this.flame.zoomTo(state.z, { animate: false })) this.options.deeper(-1);
 		else if (!state.z && this.flame.zoom) this.flame.reset();
 	}
-	/** "12.3 % total (4.1 s) · 3.9 % self · 214 frames · 3/214" @param {any} found @param {Flame} flame */
+	/** What a search found, in words, and counted where not all of it is drawn. @param {any} found @param {Flame} flame */
 	found(found, flame) {
-		const { total, header } = /** @type {any} */ (flame.tree),
-			at = flame.atMatch;
-		const text =
-			!found.text || found.error
-				? ''
-				: `${share(found.matched, total[0])} total (${value(found.matched, header.unit)}) · ` +
-					`${share(found.self, total[0])} self · ${found.frames} frames${at < 0 ? '' : ` · ${at + 1}/${found.frames}`}`;
-		this.options.found(text, found.error);
+		const isSearch = found.text && !found.error;
+		this.options.found(isSearch ? this.words(found, flame) : '', found.error);
+		if (isSearch && this.isPruned && this.count?.text !== found.text) this.options.count(found.text);
+	}
+	/** "12.3 % total (4.1 s) · 3.9 % self · 214 frames · 3/214" @param {any} found @param {any} flame */
+	words(found, { tree, atMatch }) {
+		const isCounted = this.count?.text === found.text,
+			{ matched, self } = isCounted ? /** @type {any} */ (this.count) : found;
+		const least = this.isPruned && !isCounted ? '≥ ' : '';
+		return (
+			`${least}${share(matched, tree.total[0])} total (${value(matched, tree.header.unit)}) · ` +
+			`${least}${share(self, tree.total[0])} self · ${found.frames} frames` +
+			(this.isPruned ? ' drawn' : '') +
+			(atMatch < 0 ? '' : ` · ${atMatch + 1}/${found.frames}`)
+		);
+	}
+	/** @param {{text: string, matched: number, self: number}} count */
+	setCount(count) {
+		this.count = count;
+		if (this.flame?.found.text === count.text) this.found(this.flame.found, this.flame);
 	}
 	/** @param {number} by */
 	step(by) {

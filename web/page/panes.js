@@ -25,6 +25,7 @@ const TITLES = /** @type {{[name: string]: [string, string]}} */ ({
 	]
 });
 const ROWS = 5000; /* of the table */
+const COUNT_MS = 150; /* between two letters, at most */
 const EVERYTHING = 200000; /* px: what is turned round needs more than what is seen of it */
 
 export class Panes {
@@ -50,6 +51,12 @@ export class Panes {
 		this.tree = null;
 		this.asked = this.arranged = this.deeperAt = '';
 		this.drawn = '';
+		/** @type {{key: string, count: {text: string, matched: number, self: number}}|null} */
+		this.counted = null;
+		/** @type {AbortController|null} */
+		this.counter = null;
+		/** @type {ReturnType<typeof setTimeout>|undefined} */
+		this.counting = undefined;
 		/** @type {Map<string, HTMLElement>} */
 		this.bodies = new Map();
 		this.build();
@@ -112,7 +119,8 @@ export class Panes {
 		this.flame = new FlamePane(into('flame'), app, {
 			menu: (e) => this.menu(e),
 			deeper: (node) => this.deeper(node),
-			found: (text, wrong) => this.found(text, wrong)
+			found: (text, wrong) => this.found(text, wrong),
+			count: (text) => this.count(text)
 		});
 		this.table = new Table(into('table'), {
 			name: 'Functions',
@@ -127,6 +135,8 @@ export class Panes {
 		this.arrange();
 	}
 	destroy() {
+		clearTimeout(this.counting);
+		this.counter?.abort();
 		this.flame.destroy();
 		this.table.destroy();
 		this.leave?.(/** @type {HTMLElement} */ (this.body('chart')));
@@ -244,6 +254,26 @@ export class Panes {
 		this.result.textContent = wrong || text;
 		this.result.classList.toggle('bad', !!wrong);
 		this.search.setAttribute('aria-invalid', String(!!wrong));
+	}
+
+	/**
+	 * What is too narrow to be drawn is counted by the server, when nobody has typed for a moment.
+	 * @param {string} text
+	 */
+	count(text) {
+		const question = this.question(),
+			key = JSON.stringify([question, text]);
+		if (this.counted?.key === key) return this.flame.setCount(this.counted.count);
+		clearTimeout(this.counting);
+		this.counter?.abort();
+		const { signal } = (this.counter = new AbortController());
+		this.counting = setTimeout(async () => {
+			const { counted } = await import('./counted.js');
+			const count = await counted(this.app, question, text, signal).catch(() => null);
+			if (!count || signal.aborted) return;
+			this.counted = { key, count: { text, ...count } };
+			this.flame.setCount(this.counted.count);
+		}, COUNT_MS);
 	}
 
 	/* --- doing --- */

@@ -8,6 +8,7 @@ import { queryBar } from './query_bar.js';
 import { joinSelector, splitSelector } from './selector.js';
 import { parseSpan, spanText } from './state.js';
 import { firstType, moment } from './times.js';
+import { troubleOf } from './trouble.js';
 import { value } from '../units.js';
 import { Detail } from './timeline/detail.js';
 import { listenPointer, onKey } from './timeline/hands.js';
@@ -289,11 +290,7 @@ export class Timeline {
 		const isQuestion = /parameter q|selector/.test(e.message);
 		this.bar?.refuse(isQuestion ? e : null);
 		this.trouble.hidden = isQuestion;
-		this.trouble.replaceChildren(
-			el('p', {}, e.message),
-			e.hint ? el('pre', {}, e.hint) : '',
-			button('Try again', () => this.load())
-		);
+		this.trouble.replaceChildren(...troubleOf(this.app, e, () => this.load()));
 	}
 
 	/* --- what is chosen --- */

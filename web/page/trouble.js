@@ -1,0 +1,39 @@
+/* trouble.js: what is said instead of a picture, and what can be done about it. */
+
+import { plain } from '../units.js';
+import { button, copy, el } from './dom.js';
+
+const RECORDED = ['cpu', 'off-cpu', 'sched-wait'],
+	MOST = 8; /* types that are offered */
+
+/** @param {import('./app.js').App} app @param {string} type that is not here @returns {Node[]} */
+function nothingOf(app, type) {
+	if (!app.types.length)
+		return [
+			el(
+				'p',
+				{},
+				'There is nothing here yet. What `cresset up` records comes every ten seconds; what others send at once.'
+			),
+			button('Look again', () => location.reload())
+		];
+	const how = RECORDED.includes(type) ? ` \`cresset up -e ${type}\` records it.` : '';
+	const others = app.types.slice(0, MOST).map((t) => t.type);
+	return [
+		el('p', {}, plain(`Nothing of type ${type} was recorded here.${how}`)),
+		...others.map((t) => button(plain(t), () => app.setState({ q: t, sel: '' }, { push: true })))
+	];
+}
+
+/** @param {import('./app.js').App} app @param {any} e @param {() => void} again @returns {(Node|string)[]} */
+export function troubleOf(app, e, again) {
+	const [, type] = /^there is no type '([^']+)' here/.exec(e.message) || [];
+	if (type) return nothingOf(app, type);
+	const details = `${e.message}\n${e.hint || ''}\n${e.status || ''} ${e.code || ''}\n${location.href}`;
+	return [
+		el('p', {}, e.message),
+		e.hint ? el('pre', {}, e.hint) : '',
+		button('Try again', again),
+		button('Copy details', () => copy(details).then(() => app.notify('The details are copied.')))
+	];
+}
