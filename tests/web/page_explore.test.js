@@ -362,7 +362,9 @@ on('help says the keys, and nothing is loaded before it is used', '', async (pag
 		'timeline.js',
 		'live.js',
 		'complete.js',
-		'time_panes.js'
+		'time_panes.js',
+		'host.js',
+		'line_graph.js'
 	])
 		assert.ok(!first.includes(name), name);
 	await page.keyboard.press('?');

@@ -267,6 +267,59 @@ paging('a thread opens into its flame chart', `q=cpu&${span}`, async (page) => {
 	await page.click('.tl-lane:has-text("spin") .tl-more');
 	await page.waitForSelector('.tl-chart .flame-body canvas');
 	assert.strictEqual(await page.getAttribute('.tl-lane:has-text("spin") .tl-more', 'aria-expanded'), 'true');
+	/* main, as long as it was seen: but for the pause, ten minutes. */
+	await page.focus('.tl-chart .flame-body canvas');
+	for (const key of ['Home', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+	assert.match(await page.textContent('.tl-chart .flame-live'), /^spin,.* 40\.0 % of view/);
+});
+paging('Shift and dragging: what is chosen against another part', `q=cpu&${span}`, async (page) => {
+	const old = await sums(page);
+	await drag(page, 60, 180);
+	await changed(page, old);
+	await page.keyboard.down('Shift');
+	await drag(page, 300, 420);
+	await page.keyboard.up('Shift');
+	await page.waitForURL(/\/compare\?/);
+	await page.waitForFunction(() => /per second/.test(document.querySelector('.verdict')?.textContent || ''));
+	const second = (key) => Date.parse(state(page, key)) / 1000 - start;
+	[60, 180, 300, 420].forEach((want, i) =>
+		assert.ok(Math.abs(second(['from', 'to', 'fromb', 'tob'][i]) - want) < 1, page.url())
+	);
+	const get = (key) => encodeURIComponent(state(page, key));
+	const times = `afrom=${get('from')}&ato=${get('to')}&bfrom=${get('fromb')}&bto=${get('tob')}`;
+	const answer = await ask(`diff?a=cpu&${times}&norm=share&n=0`);
+	const shown = await page.$$eval('.virtual tbody tr:not(.spacer)', (l) =>
+		l.map((r) => [...r.cells].slice(1, 4).map((c) => c.textContent))
+	);
+	const percent = (v) => `${v.toFixed(v < 9.995 ? 2 : 1)} %`;
+	assert.deepStrictEqual(
+		shown.sort(),
+		answer.rows.map((r) => [r.function, percent(r.self.older), percent(r.self.newer)]).sort()
+	);
+});
+paging('keys and the wheel move and zoom', `q=cpu&${span}`, async (page) => {
+	const times = () => ['from', 'to'].map((key) => Date.parse(state(page, key)) / 1000 - start);
+	const near = (want) => times().forEach((t, i) => assert.ok(Math.abs(t - want[i]) < 0.5, `${times()}: ${want}`));
+	await page.keyboard.press('w');
+	await drawn(page, 2);
+	near([150, 450]);
+	await page.keyboard.press('d');
+	await drawn(page, 3);
+	near([225, 525]);
+	await page.keyboard.press('a');
+	await drawn(page, 4);
+	near([150, 450]);
+	/* What is under the pointer stays there. */
+	const { x, y } = await xOf(page, 225, 150, 450);
+	await page.mouse.move(x, y);
+	await page.keyboard.down('Control');
+	await page.mouse.wheel(0, -100);
+	await page.keyboard.up('Control');
+	await drawn(page, 5);
+	near([225 - 0.8 * 75, 225 + 0.8 * 225]);
+	await page.keyboard.press('m');
+	assert.ok(Math.abs(+state(page, 'marks') / 1000 - start - 225) < 1, state(page, 'marks'));
+	assert.strictEqual(await page.locator('.tl-mark').count(), 1);
 });
 paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
 	assert.strictEqual(await page.inputValue('.tl-why input'), '0.5');
@@ -296,7 +349,43 @@ paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
 paging('the heatmap chooses, too', `q=cpu&${span}&heat=1`, async (page) => {
 	await page.waitForSelector('.tl-heat .heat');
 	assert.strictEqual(await page.getAttribute('.tl-tools [aria-pressed]', 'aria-pressed'), 'true');
+	const heat = await ask(`heatmap?q=cpu&${span}`),
+		old = await sums(page);
+	await page.focus('.tl-heat .heat');
+	for (const key of ['ArrowRight', 'ArrowRight', 'Shift+ArrowRight']) await page.keyboard.press(key);
+	await page.keyboard.press('Enter');
+	await changed(page, old);
+	const [from, to] = state(page, 'sel').split('-').map(Number),
+		zero = (heat.epoch_ns + heat.start_ns) / 1e6;
+	assert.deepStrictEqual(
+		[Math.round(from - zero), Math.round(to - from)],
+		[(2 * heat.column_ns) / 1e6, (heat.column_ns + heat.row_ns) / 1e6]
+	);
+	const time = (ms) => new Date(Math.round(ms)).toISOString();
+	assert.strictEqual(await total(page), (await ask(`top?q=cpu&from=${time(from)}&to=${time(to)}`)).total);
 });
+paging(
+	'fingers choose a part, too',
+	`q=cpu&${span}`,
+	async (page) => {
+		const touch = await page.context().newCDPSession(page),
+			old = await sums(page);
+		const point = async (s) => {
+			const { x, y } = await xOf(page, s);
+			return [{ x, y }];
+		};
+		await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: await point(120) });
+		for (const s of [150, 200, 300])
+			await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: await point(s) });
+		await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+		await changed(page, old);
+		const [from, to] = state(page, 'sel').split('-').map(Number),
+			time = (ms) => new Date(Math.round(ms)).toISOString();
+		assert.ok(Math.abs(from / 1000 - start - 120) < 3 && Math.abs(to / 1000 - start - 300) < 3, state(page, 'sel'));
+		assert.strictEqual(await total(page), (await ask(`top?q=cpu&from=${time(from)}&to=${time(to)}`)).total);
+	},
+	{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+);
 paging(
 	'a recording has lanes, too',
 	'q=wall',
