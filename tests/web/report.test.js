@@ -390,11 +390,28 @@ for (const [width, height] of [
 				);
 				const background = await page.$eval('body', (e) => getComputedStyle(e).backgroundColor);
 				assert.strictEqual(background, colorScheme === 'dark' ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)');
+				assert.ok(await axisInk(page), `the axis has the colours of ${colorScheme}`);
 				await shot(page, `report-${width}-${colorScheme}`);
 			}
 		},
 		{ viewport: { width, height } }
 	);
+
+/* Whether there is text in the colour that dim text has now, where the axis is. */
+const axisInk = (page) =>
+	page.$eval('.rp-canvas canvas', (canvas) => {
+		const { width, height } = canvas,
+			copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+		copy.fillStyle = getComputedStyle(canvas).getPropertyValue('--rp-dim');
+		copy.fillRect(0, 0, 1, 1);
+		const want = copy.getImageData(0, 0, 1, 1).data;
+		copy.clearRect(0, 0, width, height);
+		copy.drawImage(canvas, 0, 0);
+		const { data } = copy.getImageData(0, height - 16, width, 16);
+		for (let i = 0; i < data.length; i += 4)
+			if (data[i + 3] > 200 && [0, 1, 2].every((k) => Math.abs(data[i + k] - want[k]) < 12)) return true;
+		return false;
+	});
 
 test('what is damaged is said', async () => {
 	const html = fs.readFileSync(at('waits.html'), 'utf8'),

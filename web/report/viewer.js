@@ -138,7 +138,10 @@ export class Viewer {
 			(e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(),
 			{ signal: this.off.signal }
 		);
-		addEventListener('theme', () => this.strips?.draw(), { signal: this.off.signal });
+		const redraw = () => this.strips?.draw(),
+			{ signal } = this.off;
+		addEventListener('theme', redraw, { signal });
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw, { signal });
 		this.showType(this.at);
 		this.showPanes();
 	}
