@@ -94,7 +94,7 @@ static bool is_wanted(const struct naming *n, struct naming_want *w, enum symbol
 		w->was_given = false;
 		w->due_ns = 0;
 	}
-	if (!w->frames.n || now_ns < w->due_ns)
+	if (!w->frames.n || now_ns < w->due_ns || (w->was_read && now_ns < n->again_ns))
 		return false;
 	return state == SYMBOLS_NONE ||
 	       (now_ns != UINT64_MAX && symbols_thread_is_free(n->symbols));
@@ -102,13 +102,16 @@ static bool is_wanted(const struct naming *n, struct naming_want *w, enum symbol
 
 uint32_t naming_next(struct naming *n, const struct profile *dict, uint64_t now_ns)
 {
+	const struct naming_want *next = NULL;
+
 	for (size_t i = 0; i < n->wants.n; i++) {
 		struct naming_want *w = &n->wants.v[i];
 
-		if (w->frames.n && is_wanted(n, w, state_of(n, dict, w->mapping), now_ns))
-			return w->mapping;
+		if (w->frames.n && (!next || w->due_ns < next->due_ns) &&
+		    is_wanted(n, w, state_of(n, dict, w->mapping), now_ns))
+			next = w;
 	}
-	return MAPPING_NONE;
+	return next ? next->mapping : MAPPING_NONE;
 }
 
 static void remember(struct naming *n, const struct naming_want *w)
@@ -119,13 +122,22 @@ static void remember(struct naming *n, const struct naming_want *w)
 		map_put(&n->done, hash_mix(w->key, slot->key), 1);
 }
 
-static uint64_t due_after(uint64_t now_ns, uint64_t cost_ns)
+static uint64_t no_longer(uint64_t wait_ns)
+{
+	return wait_ns < NAMING_MAX_WAIT_NS ? wait_ns : NAMING_MAX_WAIT_NS;
+}
+
+/* That of a first time is the price of something new: others do not wait for it. */
+static void wait_after(struct naming *n, struct naming_want *w, uint64_t now_ns, uint64_t cost_ns)
 {
 	uint64_t wait_ns = cost_ns * NAMING_WAIT_PER_COST;
 
 	if (wait_ns < NAMING_MIN_WAIT_NS)
 		wait_ns = NAMING_MIN_WAIT_NS;
-	return now_ns + (wait_ns < NAMING_MAX_WAIT_NS ? wait_ns : NAMING_MAX_WAIT_NS);
+	w->due_ns = now_ns + no_longer(wait_ns);
+	if (w->was_read)
+		n->again_ns = now_ns + no_longer(cost_ns * NAMING_ALL_WAIT_PER_COST);
+	w->was_read = true;
 }
 
 /* Its frames stay: who they are to be named by is known when it was dealt with. */
@@ -189,7 +201,7 @@ bool naming_file(struct naming *n, struct profile *dict, uint32_t mapping, int f
 	if (fd >= 0)
 		remember(n, w);
 	uint64_t end_ns = clock_mono_ns();
-	w->due_ns = due_after(end_ns, end_ns - begin_ns);
+	wait_after(n, w, end_ns, end_ns - begin_ns);
 	map_done(&w->frames);
 	return s.named > 0;
 }
