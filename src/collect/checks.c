@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "collect/host_metrics.h"
 #include "collect/off_cpu.h"
+#include "collect/perf_refused.h"
 #include "collect/sampler.h"
 #include "collect/side_band.h"
 #include "profile/profile.h"
@@ -146,7 +147,7 @@ static void check_clock(struct check *c)
 
 	if (fd < 0) {
 		say(c, CHECK_MISSING, "no sampling event can be opened: %s", strerror(-fd));
-		remedy(c, "needs CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0");
+		remedy(c, perf_refused_remedy(perf_paranoid()));
 		return;
 	}
 	close(fd);

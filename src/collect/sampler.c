@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "collect/cpus.h"
 #include "collect/off_cpu.h"
+#include "collect/perf_refused.h"
 #include "collect/target.h"
 #include "sample.skel.h"
 
@@ -84,8 +85,8 @@ static int no_event(int rc, struct err *err)
 	if (rc != -EACCES && rc != -EPERM)
 		return err_set(err, -rc, "cannot open a sampling event: %s", strerror(-rc));
 	err_set(err, EPERM, "cannot open a sampling event: %s", strerror(-rc));
-	return err_hint(err, "needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0\ntry:  sudo "
-			     "cresset record …");
+	return err_hint(err, "%s\ntry:  sudo cresset record …",
+			perf_refused_remedy(perf_paranoid()));
 }
 
 static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/cpus.h"
+#include "collect/perf_refused.h"
 #include "collect/side_ring.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ static int refused(int rc, struct err *err)
 	if (rc != -EACCES && rc != -EPERM)
 		return err_set(err, -rc, "cannot watch processes: %s", strerror(-rc));
 	err_set(err, EPERM, "cannot watch processes: %s", strerror(-rc));
-	return err_hint(err, "needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0");
+	return err_hint(err, "%s", perf_refused_remedy(perf_paranoid()));
 }
 
 static int map_ring(struct side_band *sb, struct cpu_ring *c, struct err *err)
