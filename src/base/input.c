@@ -33,6 +33,7 @@ struct input {
 	char *coded_buf;
 	struct cur coded; /* unpacked, not decoded yet */
 	const char *p, *end;
+	const char *memory_end; /* of memory that is shown piece by piece; NULL: all is */
 	char *window;
 	size_t cap;
 	uint64_t total;     /* plain bytes so far */
@@ -49,6 +50,12 @@ void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name,
 {
 	in->may_go_on = may_go_on;
 	in->watcher = ctx;
+	/* What lies in memory becomes pieces, too. */
+	if (in->ended && !in->window && in->end - in->p > INPUT_WINDOW) {
+		in->memory_end = in->end;
+		in->end = in->p + INPUT_WINDOW;
+		in->ended = false;
+	}
 }
 
 static int input_fail(struct input *in, struct err *err)
@@ -151,6 +158,16 @@ static void input_make_room(struct input *in)
 	in->end = in->window + left;
 }
 
+/* One more piece of the caller's memory. */
+static void input_show_more(struct input *in)
+{
+	size_t left = in->memory_end - in->end;
+	in->end += left < INPUT_WINDOW ? left : INPUT_WINDOW;
+	in->ended = in->end == in->memory_end;
+	if (in->ended)
+		in->memory_end = NULL;
+}
+
 /* Adds at least one byte behind end, or finds that there is none. */
 static int input_fill(struct input *in, struct err *err)
 {
@@ -158,6 +175,10 @@ static int input_fill(struct input *in, struct err *err)
 		return input_fail(in, err);
 	if (in->ended)
 		return 0;
+	if (in->memory_end) {
+		input_show_more(in);
+		return 0;
+	}
 	input_make_room(in);
 	char *at = in->window + (in->end - in->p);
 	size_t room = in->window + in->cap - at;

@@ -6,6 +6,7 @@
 #include "profile/sum.h"
 #include "query/time.h"
 #include "server/arrival.h"
+#include "server/ask.h"
 #include "server/body_profile.h"
 #include "server/handlers.h"
 
@@ -86,6 +87,21 @@ static void reply_push(struct arrival *a)
 	reply_body(a->r, "application/json", &b);
 }
 
+static unsigned status_of(int rc)
+{
+	switch (rc) {
+	case -EFBIG:
+	case -E2BIG:
+	case -ENOMEM:
+		return 413;
+	case -EBUSY:
+	case -ECANCELED:
+	case -ETIME:
+		return 503;
+	}
+	return 400;
+}
+
 void handle_push(struct request *r)
 {
 	struct arrival *a = arrival_new(r);
@@ -94,17 +110,16 @@ void handle_push(struct request *r)
 	if (!a || !arrival_unpack(a))
 		return;
 	struct profile *p = arrival_profile(a);
-	int rc = body_read_profile(r, p, NULL, &err);
+	struct guard_limits limits = ask_limits(r); /* few bytes may say much */
+	int rc = body_read_profile(r, p, &limits, &err);
 	if (rc == 0)
 		rc = settle_time(r, p, &err);
 	if (rc == 0)
 		rc = add_labels(r, p, &err);
 	if (rc < 0) {
-		arrival_refuse(a,
-			       rc == -EFBIG || rc == -E2BIG ? 413
-			       : rc == -EBUSY               ? 503
-							    : 400,
-			       &err);
+		if (rc == -ENOMEM)
+			err_hint(&err, "in parts it fits; --memory of the server sets the limit");
+		arrival_refuse(a, status_of(rc), &err);
 		return;
 	}
 	if (type && *type)

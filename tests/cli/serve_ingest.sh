@@ -240,4 +240,13 @@ serve tests/golden/folded/simple.txt
 send "$tmp/m3" >/dev/null
 is "a file takes nothing" "$(code)" 403
 stop
+# Short lines, each a stack of its own: the profile is many times as large as the body.
+seq 300000 | sed 's/.*/a;b;& 1/' >"$tmp/wide"
+serve --data "$tmp/small" --memory 32M
+post 'api/v1/profiles?type=cpu' --data-binary "@$tmp/wide" >"$tmp/refused"
+is "a profile that takes more memory than a question" "$(code)" 413
+has "… is refused with the remedy" "in parts it fits" "$(cat "$tmp/refused")"
+head -100 "$tmp/wide" | post 'api/v1/profiles?type=cpu' --data-binary @- >/dev/null
+is "… a part of it is taken" "$(code)" 200
+stop
 finish

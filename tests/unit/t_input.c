@@ -321,7 +321,60 @@ START_TEST(one_byte_order_mark_is_taken)
 }
 END_TEST
 
+/* --- who watches --- */
+
+struct watch {
+	uint32_t asked, most;
+};
+
+static int count_to(void *ctx, const char *name, struct err *err)
+{
+	struct watch *w = ctx;
+	return ++w->asked > w->most ? err_set(err, ECANCELED, "%s is too much", name) : 0;
+}
+
+/* Memory comes in pieces to a reader that is watched: the same bytes, lines that lie across two included, or an end in the middle. */
+START_TEST(memory_is_asked_about_piece_by_piece)
+{
+	enum { LINES = 100000 };
+	struct buf text = { 0 };
+	struct watch all = { 0, UINT32_MAX }, some = { 0, 2 };
+	struct input *in;
+	struct err err;
+	const char *line;
+	size_t len;
+	bool cut;
+	int rc;
+	for (int i = 0; i < LINES; i++)
+		buf_addf(&text, "line %06d\n", i);
+	ck_assert_int_eq(input_open_memory(text.data, text.len, &in, NULL), 0);
+	input_watch(in, count_to, &all);
+	for (int i = 0; i < LINES; i++) {
+		char want[16];
+		snprintf(want, sizeof want, "line %06d", i);
+		ck_assert_int_eq(input_line(in, &line, &len, &cut, NULL), 1);
+		ck_assert_uint_eq(len, strlen(want));
+		ck_assert(memcmp(line, want, len) == 0);
+	}
+	ck_assert_int_eq(input_line(in, &line, &len, &cut, NULL), 0);
+	ck_assert_uint_ge(all.asked, text.len >> 18);
+	input_close(in);
+
+	ck_assert_int_eq(input_open_memory(text.data, text.len, &in, NULL), 0);
+	input_watch(in, count_to, &some);
+	int n = 0;
+	while ((rc = input_line(in, &line, &len, &cut, &err)) > 0)
+		n++;
+	ck_assert_int_eq(rc, -ECANCELED);
+	ck_assert_int_gt(n, 0);
+	ck_assert_int_lt(n, LINES);
+	input_close(in);
+	buf_done(&text);
+}
+END_TEST
+
 UNIT_MAIN("input", lines_end_in_lf_or_crlf, packed_files_read_like_plain_ones,
 	  packed_memory_reads_like_plain, a_pipe_that_drips_is_recognized, a_peek_consumes_nothing,
 	  a_line_that_is_too_long_is_cut, all_of_it_up_to_a_limit, reads_come_in_any_size,
-	  what_cannot_be_read_says_why, memory_is_one_window, one_byte_order_mark_is_taken)
+	  what_cannot_be_read_says_why, memory_is_one_window, one_byte_order_mark_is_taken,
+	  memory_is_asked_about_piece_by_piece)
