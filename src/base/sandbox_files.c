@@ -163,6 +163,19 @@ int sandbox_bound_capabilities(void)
 	return 0;
 }
 
+/* A service whose system calls are filtered may not say so; errno stays. */
+static bool has_none(struct __user_cap_header_struct *head)
+{
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
+	int why = errno;
+	bool none = syscall(SYS_capget, head, has) == 0;
+
+	for (int i = 0; none && i < _LINUX_CAPABILITY_U32S_3; i++)
+		none = !has[i].permitted && !has[i].effective && !has[i].inheritable;
+	errno = why;
+	return none;
+}
+
 /* Those of the bounding set can be gained by nothing but a file that is run, which no_new_privs rules out: where taking them out is not
  * permitted, all is well. */
 static int drop_capabilities(void)
@@ -175,9 +188,9 @@ static int drop_capabilities(void)
 		return rc;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
 		return -errno;
-	if (syscall(SYS_capset, &head, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (syscall(SYS_capset, &head, none) && !has_none(&head))
 		return -errno;
-	return 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 }
 
 /* What is in memory is everybody's profiles, and tokens: no core file has it, and no other process of the user. */

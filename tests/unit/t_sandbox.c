@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -464,7 +465,36 @@ START_TEST(all_threads_are_filtered)
 }
 END_TEST
 
+/* As a service manager filters calls: whoever has no capability needs none to give up, and whoever has one is told. */
+static int without_capset(bool has_some)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	struct sandbox s = { 0 };
+
+	if (!has_some && geteuid() == 0 && setresuid(65534, 65534, 65534))
+		return 90;
+	if (!filter || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(capset), 0) ||
+	    seccomp_load(filter))
+		return 91;
+	return -sandbox_files(&s, NULL);
+}
+START_TEST(a_filter_may_refuse_what_is_needless)
+{
+	for (int has_some = 0; has_some <= (geteuid() == 0); has_some++) {
+		int status;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(without_capset(has_some));
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		ck_assert(WIFEXITED(status));
+		ck_assert_int_eq(WEXITSTATUS(status), has_some ? EPERM : 0);
+	}
+}
+END_TEST
+
 UNIT_MAIN("sandbox", what_only_an_attacker_does_is_the_end, the_end_cannot_be_averted,
 	  what_a_library_may_try_is_refused, files_outside_cannot_be_opened,
 	  what_a_certificate_links_to_can_be_replaced, what_is_needed_works,
-	  nothing_is_left_to_be_used, all_threads_are_filtered)
+	  nothing_is_left_to_be_used, all_threads_are_filtered,
+	  a_filter_may_refuse_what_is_needless)
