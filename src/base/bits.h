@@ -118,15 +118,16 @@ static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigne
 	struct bit_reader r = *from; /* in registers */
 	size_t i = 0;
 	while (i < n && r.at / 8 + 8 <= r.len) {
-		uint64_t next = bits_peek(&r);
+		uint64_t zeros = ~bits_peek(
+			&r); /* where zeros are: what a number waits for of the one before is no more than this */
 		unsigned left = 64 - r.at % 8, first = left;
 		for (; i < n; i++) {
-			unsigned ones = __builtin_clzll(~next | 1), bits = ones + 1 + low;
+			unsigned zero = 63 - __builtin_clzll(zeros | 1), ones = 63 - zero;
+			unsigned bits = 64 + low - zero;
 			if (ones >= RICE_MOST_ONES || bits > left)
 				break;
-			next <<= ones + 1;
-			out[i] = (uint64_t)ones << low | next >> 1 >> (63 - low);
-			next <<= low;
+			out[i] = (uint64_t)ones << low | ~(zeros << (ones + 1)) >> 1 >> (63 - low);
+			zeros <<= bits;
 			left -= bits;
 		}
 		r.at += first - left;

@@ -158,9 +158,17 @@ bool cur_varints(struct cur *c, uint64_t *out, size_t n)
 {
 	const uint8_t *p = c->p, *end = c->end;
 	size_t i = 0, bytes = 0;
-	while (n - i >= 8 && end - p >= 8 && take_eight(p, out + i)) {
-		p += 8;
-		i += 8;
+	while (n - i >= 8 && end - p >= 8 * 8) {
+		if (take_eight(p, out + i)) {
+			p += 8;
+			i += 8;
+			continue;
+		}
+		size_t some = i + 8;
+		for (; i < some && (bytes = take_any(p, &out[i])); i++)
+			p += bytes;
+		if (i < some)
+			break;
 	}
 	for (; i < n && end - p >= 8 && (bytes = take_any(p, &out[i])); i++)
 		p += bytes;

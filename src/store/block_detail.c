@@ -157,13 +157,14 @@ static bool find_places(struct walk *w, const struct piece *p, const uint32_t *i
 {
 	struct some_rows s = w->some;
 	uint32_t last_window = 0;
+	bool may_be_late = p->first + p->windows > p->all_windows;
 	for (size_t i = 0; i < s.n; i++) {
 		uint32_t at = p->per_window ? (unsigned __int128)p->per_window * w->codes[i] >> 64
 					    : w->codes[i] / p->windows;
 		s.id[i] = at;
 		s.window[i] = p->first + (uint32_t)(w->codes[i] - (uint64_t)at * p->windows);
 	}
-	for (size_t i = 0; i < s.n; i++)
+	for (size_t i = 0; may_be_late && i < s.n; i++)
 		last_window = s.window[i] > last_window ? s.window[i] : last_window;
 	for (size_t i = 0; ids && i < s.n; i++)
 		s.id[i] = ids[s.id[i]];
