@@ -6,6 +6,7 @@
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
+me=$$ # others on this machine may burn, too
 chmod 755 "$tmp" # the store process is nobody
 data=$tmp/data
 up() { begin_always up --data "$data" --listen 127.0.0.1:0; }
@@ -19,10 +20,10 @@ is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset
 is "… nor gets any" "$(sed -n 's/^NoNewPrivs:\t//p' "/proc/$(half cresset-store)/status")" 1
 is "the folder is the store process's alone" "$(stat -c %U:%a "$data")" nobody:700
 
-"$progs/burn" burner 3 >/dev/null
-until_stored burner
-near "a program is in the store, sample by sample" "$(burnt burner)" 297 60
-"$cresset" query --data "$data" 'cpu{comm="burner"}' --csv >"$tmp/top.csv" 2>"$tmp/err"
+"$progs/burn" "$me-burner" 3 >/dev/null
+until_stored "$me-burner"
+near "a program is in the store, sample by sample" "$(burnt "$me-burner")" 297 60
+"$cresset" query --data "$data" 'cpu{comm="'"$me"'-burner"}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 holds "… with its functions' names" grep -q burn_loop "$tmp/top.csv"
 "$cresset" query --data "$data" 'cpu{}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 holds "… and the kernel's" grep -q '\[kernel\]' "$tmp/top.csv"
@@ -42,7 +43,7 @@ until_metric() { # UNIX-TIME: until points of after it are there
 		sleep 0.5
 	done
 }
-"$progs/burn" hot 8 >/dev/null &
+"$progs/burn" "$me-hot" 8 >/dev/null &
 hot=$!
 sleep 1
 from=$(date +%s) began=$EPOCHREALTIME busy=$(host_busy)
@@ -52,8 +53,8 @@ wait $hot
 until_metric $((from + 7))
 near "CPU busy is what /proc/stat says (in thousandths)" "$(metric 'system_cpu_busy{}' "$from" $((from + 6)) | awk '{ printf "%d", 1000 * $1 }')" "${busy%.*}" 250
 is "the memory is that of /proc/meminfo" "$(ask "SELECT max(value) FROM metrics WHERE name = 'system_memory_limit'" | awk '{ printf "%d", $1 / 1024 }')" "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)"
-hot_ms() { ask "SELECT CAST(1000 * (max(value) - min(value)) AS INT) FROM metrics WHERE name = 'process_cpu_time' AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = 'hot')"; }
-until_stored hot
+hot_ms() { ask "SELECT CAST(1000 * (max(value) - min(value)) AS INT) FROM metrics WHERE name = 'process_cpu_time' AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = '$me-hot')"; }
+until_stored "$me-hot"
 until_metric "$(date +%s)"
 near "a program that burns is among the busiest: ms that it has burnt" "$(hot_ms)" 8000 500
 is "the rest of the host is there" "$(ask "SELECT count(DISTINCT name) >= 10 FROM metrics")" 1
@@ -76,48 +77,48 @@ else
 	skip "the page answers" "no curl here"
 fi
 
-before=$(burnt burner)
+before=$(burnt "$me-burner")
 kill -9 "$(half cresset-store)"
 until_said "store process runs" 2
 is "the death of the store process is said" "$(grep -c 'store process was killed by signal 9' "$tmp/log")" 1
-is "… and nothing that was stored is lost or there twice" "$(burnt burner)" "$before"
-"$progs/burn" second 2 >/dev/null &
+is "… and nothing that was stored is lost or there twice" "$(burnt "$me-burner")" "$before"
+"$progs/burn" "$me-second" 2 >/dev/null &
 sleep 1
 kill -9 "$(half cresset-store)"
 wait $!
-until_stored second
-near "what comes while it is away comes later" "$(burnt second)" 198 40
+until_stored "$me-second"
+near "what comes while it is away comes later" "$(burnt "$me-second")" 198 40
 kill -9 "$(half cresset-collect)"
 until_said "collector runs" 2
-"$progs/burn" third 2 >/dev/null
-until_stored third
-near "a collector that was killed is back" "$(burnt third)" 198 40
-is "… and nothing is there twice" "$(burnt burner)" "$before"
+"$progs/burn" "$me-third" 2 >/dev/null
+until_stored "$me-third"
+near "a collector that was killed is back" "$(burnt "$me-third")" 198 40
+is "… and nothing is there twice" "$(burnt "$me-burner")" "$before"
 
 # Kills in quick succession; what was seen in the store stays.
-"$progs/burn" fourth 6 >/dev/null &
+"$progs/burn" "$me-fourth" 6 >/dev/null &
 seen=0
 for _ in 1 2 3; do
 	sleep 1
 	kill -9 "$(half cresset-store)" 2>/dev/null
-	now=$(burnt fourth)
+	now=$(burnt "$me-fourth")
 	[ "$now" -ge "$seen" ] || not_ok "what was stored was lost" "$now after $seen"
 	seen=$now
 done
 wait $!
 
-"$progs/burn" last 1 >/dev/null
+"$progs/burn" "$me-last" 1 >/dev/null
 end_always
 is "it ends" $status 0
 holds "… within 5 s (${stop_ms} ms)" [ "$stop_ms" -lt 5000 ]
-near "… with the last of what was recorded" "$(burnt last)" 99 25
-near "nothing is there more often than it was" "$(burnt fourth)" 594 120
+near "… with the last of what was recorded" "$(burnt "$me-last")" 99 25
+near "nothing is there more often than it was" "$(burnt "$me-fourth")" 594 120
 is "… no point of a metric either" "$(ask "SELECT count(*) FROM (SELECT 1 FROM metrics GROUP BY series, time HAVING count(*) > 1)")" 0
 holds "no half is left" test -z "$(pgrep -f "cresset up -v --data $data")"
 
-sum=$(burnt burner)
+sum=$(burnt "$me-burner")
 up
-is "after the next start the data is still there" "$(burnt burner)" "$sum"
+is "after the next start the data is still there" "$(burnt "$me-burner")" "$sum"
 kill -HUP "$always"
 sleep 0.2
 holds "SIGHUP is no reason to end" kill -0 "$always"
@@ -148,9 +149,9 @@ if mkdir "$tmp/disk" && mount -t tmpfs -o size=16m tmpfs "$tmp/disk" 2>/dev/null
 	holds "a full disk is said" grep -q "No space left on device" "$tmp/log"
 	rm "$tmp/disk/filler"
 	until_said "collector runs"
-	"$progs/burn" roomy 2 >/dev/null
-	until_stored roomy
-	near "… and when there is room it records" "$(burnt roomy)" 198 60
+	"$progs/burn" "$me-roomy" 2 >/dev/null
+	until_stored "$me-roomy"
+	near "… and when there is room it records" "$(burnt "$me-roomy")" 198 60
 	end_always
 	is "it ends well" $status 0
 else
