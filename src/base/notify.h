@@ -6,4 +6,8 @@
  * ours. */
 void notify_init(const char *state);
 
+/* The same in two steps, for who may open no socket later on: the socket, or -1; then as often as there is something to say. */
+int notify_open(void);
+void notify_tell(int fd, const char *state); /* fd -1: to nobody */
+
 #endif

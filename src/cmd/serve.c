@@ -179,6 +179,7 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	sigset_t all;
 	mem_give_back(LARGE_BYTES);
 	block_signals(&all);
+	int init = notify_open(); /* in the sandbox there are no new sockets */
 	int rc = server_start(&opts, &server, &err);
 	if (rc < 0)
 		return cmd_fail(rc == -EINVAL || rc == -EPERM ? CMD_USAGE
@@ -188,10 +189,10 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 				&err);
 	int status = say_where(server);
 	if (status == CMD_OK) {
-		notify_init("READY=1");
+		notify_tell(init, "READY=1");
 		wait_for_end(line, o, &all, server);
 	}
-	notify_init("STOPPING=1");
+	notify_tell(init, "STOPPING=1");
 	server_stop(server);
 	return status;
 }

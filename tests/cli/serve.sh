@@ -222,4 +222,25 @@ fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve
 fails "no address" 2 "no address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
 fails "no folder of a store" 6 "cannot make" serve --data "$tmp/url/x"
+
+# --- the init system is told, from inside the sandbox
+if command -v python3 >/dev/null; then
+	python3 - "$tmp/notify" >"$tmp/notified" <<-'END' &
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		while True:
+		    print(s.recv(4096).decode(), flush=True)
+	END
+	pids+=($!)
+	for _ in $(seq 100); do [ -S "$tmp/notify" ] && break; sleep 0.05; done
+	NOTIFY_SOCKET=$tmp/notify serve "$waits"
+	for _ in $(seq 100); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
+	is "that it is ready" "$(cat "$tmp/notified")" READY=1
+	stop
+	for _ in $(seq 100); do grep -q STOPPING=1 "$tmp/notified" && break; sleep 0.05; done
+	is "… and that it ends" "$(tail -n 1 "$tmp/notified")" STOPPING=1
+else
+	skip "that it is ready" "no python3"
+fi
 finish
