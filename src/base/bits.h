@@ -111,15 +111,15 @@ static inline uint64_t bits_get_rice(struct bit_reader *r, unsigned low, unsigne
 	return (uint64_t)ones << low | next << (ones + 1) >> 1 >> (63 - low);
 }
 
-/* n of them, in much less time than one by one: what was read of memory once is used up first. */
+/* n of them, in much less time than one by one: what was read of memory once is used up first, and of the one before a number waits only for
+ * where it ends. */
 static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigned plain,
 				  uint64_t *out, size_t n)
 {
 	struct bit_reader r = *from; /* in registers */
 	size_t i = 0;
 	while (i < n && r.at / 8 + 8 <= r.len) {
-		uint64_t zeros = ~bits_peek(
-			&r); /* where zeros are: what a number waits for of the one before is no more than this */
+		uint64_t zeros = ~bits_peek(&r);
 		unsigned left = 64 - r.at % 8, first = left;
 		for (; i < n; i++) {
 			unsigned zero = 63 - __builtin_clzll(zeros | 1), ones = 63 - zero;

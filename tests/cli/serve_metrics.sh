@@ -83,6 +83,8 @@ is "bytes, refused ones too" "$(ingest bytes_total)" "$bytes"
 is "numbers that are missing" "$(ingest missing_batches) $(ingest senders)" "2 1"
 is "refused, by status" "$(ingest refused_total ',code="412"') $(ingest refused_total ',code="400"')" "1 2"
 is "the store has them" "$(value 'cresset_store_batches_total{tenant=""}')" 4
+is "… each row as it was, too" "$(value 'cresset_store_hot_rows_total{tenant=""}')" "$(value 'cresset_store_rows_total{tenant=""}')"
+holds "… and there are some" [ "$(value 'cresset_store_hot_rows_total{tenant=""}')" -gt 0 ]
 is "a whole batch that later ones may be packed against" "$(ingest key_bytes) $(ls "$tmp/data/keys")" "$(wc -c <"$tmp/a.zst") ${agent//-/}"
 holds "… on the disk and in memory" [ "$(value 'cresset_store_disk_bytes{tenant=""}')" -gt 1000 ]
 holds "… and in memory" [ "$(value 'cresset_store_memory_bytes{tenant=""}')" -gt 0 ]

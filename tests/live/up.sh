@@ -23,6 +23,7 @@ is "the folder is the store process's alone" "$(stat -c %U:%a "$data")" nobody:7
 "$progs/burn" "$me-burner" 3 >/dev/null
 until_stored "$me-burner"
 near "a program is in the store, sample by sample" "$(burnt "$me-burner")" 297 60
+is "… each as it was: of a thread, and no sum of a window" "$(ask "SELECT count(*) > 0, count(*) - count(tid), count(*) - count(cpu) FROM samples WHERE type = 'cpu'")" "1,0,0"
 "$cresset" query --data "$data" 'cpu{comm="'"$me"'-burner"}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 holds "… with its functions' names" grep -q burn_loop "$tmp/top.csv"
 "$cresset" query --data "$data" 'cpu{}' --csv >"$tmp/top.csv" 2>"$tmp/err"
