@@ -310,8 +310,17 @@ on('compare with the time before: one gesture', '', async (page, { get }) => {
 on(
 	'compare: dragging sets the side that is chosen',
 	'compare?q=wall&from=start&to=start%2B2s&fromb=start%2B4s&tob=end',
-	async (page) => {
+	async (page, { get }) => {
 		assert.strictEqual(await page.locator('.range .pick').count(), 2);
+		/* Each where its times are, not where the graph's steps are. */
+		const [a, b] = await page.$$eval('.range .pick', (l) =>
+			l.map((r) => [+r.getAttribute('x'), +r.getAttribute('width')])
+		);
+		const width = await page.$eval('.range', (r) => r.viewBox.baseVal.width);
+		const second = a[1] / 2;
+		assert.ok(Math.abs(b[0] - a[0] - 4 * second) < 1, `${a} ${b} of ${width}`);
+		const { from_ns: first, to_ns: last } = (await get('api/v1/status')).data;
+		assert.ok(Math.abs(b[1] - ((last - first) / 1e9 - 4) * second) < 2, `${a} ${b} of ${width}`);
 		await page.click('[data-side=a]');
 		await after(page, () => drag(page, '.range', 0.1, 0.3));
 		assert.strictEqual(state(page).fromb, 'start+4s');

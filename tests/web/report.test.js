@@ -390,17 +390,18 @@ for (const [width, height] of [
 				);
 				const background = await page.$eval('body', (e) => getComputedStyle(e).backgroundColor);
 				assert.strictEqual(background, colorScheme === 'dark' ? 'rgb(22, 24, 28)' : 'rgb(255, 255, 255)');
-				assert.ok(await axisInk(page), `the axis has the colours of ${colorScheme}`);
+				await axisInk(page);
 				await shot(page, `report-${width}-${colorScheme}`);
 			}
 		},
 		{ viewport: { width, height } }
 	);
 
-/* Whether there is text in the colour that dim text has now, where the axis is. */
+/* Once there is text in the colour that dim text has now, where the axis is. */
 const axisInk = (page) =>
-	page.$eval('.rp-canvas canvas', (canvas) => {
-		const { width, height } = canvas,
+	page.waitForFunction(() => {
+		const canvas = document.querySelector('.rp-canvas canvas'),
+			{ width, height } = canvas,
 			copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
 		copy.fillStyle = getComputedStyle(canvas).getPropertyValue('--rp-dim');
 		copy.fillRect(0, 0, 1, 1);

@@ -4,7 +4,8 @@
  * state changed; a screen without it is mounted anew when the address changes by itself (back, forward). */
 
 import { button, copy, el } from './dom.js';
-import { formatState, momentOf, parseState } from './state.js';
+import { formatState, parseState } from './state.js';
+import { momentsOf } from './times.js';
 
 /** @typedef {{type: string, sample_type: string, unit: string, aggregation: string, [more: string]: any}} Type */
 /** @typedef {{unmount(): void, update?(keys: string[]): void}} Screen */
@@ -246,28 +247,17 @@ function turnTheme() {
 }
 /** Relative times become those that are meant now. */
 function pinned() {
-	const {
-			state,
-			status: { data }
-		} = app,
-		kept = { ...state },
-		now = Date.now();
-	const at = { now, start: data.from_ns / 1e6, end: data.to_ns / 1e6 },
-		isStore = data.kind === 'store';
+	const { state, status } = app,
+		kept = { ...state };
 	for (const [from, to] of [
 		['from', 'to'],
 		['fromb', 'tob']
 	]) {
-		if (data.from === null || (from === 'fromb' && !state.qb)) continue; /* without a clock nothing goes with it */
-		for (const [key, otherwise] of [
-			[from, isStore ? 'now-15m' : 'start'],
-			[to, isStore ? 'now' : 'end']
-		]) {
-			const ms = momentOf(state[key] || otherwise, at);
-			kept[key] = Number.isNaN(ms)
-				? state[key]
-				: new Date(key === to ? Math.ceil(ms) : Math.floor(ms)).toISOString();
-		}
+		if (status.data.from === null || (from === 'fromb' && !state.qb))
+			continue; /* without a clock nothing goes with it */
+		const [start, end] = momentsOf(app, state[from], state[to]);
+		if (!Number.isNaN(start)) kept[from] = new Date(Math.floor(start)).toISOString();
+		if (!Number.isNaN(end)) kept[to] = new Date(Math.ceil(end)).toISOString();
 	}
 	return kept;
 }

@@ -11,7 +11,7 @@ import { queryBar } from './query_bar.js';
 import { RangeGraph } from './range.js';
 import { NORMS } from './state.js';
 import { Table } from './table.js';
-import { firstType, moment } from './times.js';
+import { firstType, moment, momentsOf } from './times.js';
 import { troubleOf } from './trouble.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -269,12 +269,17 @@ class Compare {
 		const { app } = this,
 			data = app.status.data;
 		if (!data.has_times) return;
-		const [ra, rb] = await Promise.all(
-			SIDES.map((s) => app.ask('api/v1/range', { ...this.question(s), step: '3650d' }))
-		);
-		const ends = await Promise.all(SIDES.map((s, i) => this.endOf(s, i ? rb : ra)));
-		const from = Math.min(ra.from_ns, rb.from_ns) / 1e6,
-			to = Math.max(...ends),
+		const picks = SIDES.map((side) => {
+			const { from, to } = this.question(side),
+				[start, end] = momentsOf(app, from, to);
+			return {
+				from: Number.isNaN(start) ? data.from_ns / 1e6 : start,
+				to: Number.isNaN(end) ? data.to_ns / 1e6 : end,
+				side
+			};
+		});
+		const from = Math.min(...picks.map((p) => p.from)),
+			to = Math.max(...picks.map((p) => p.to)),
 			margin = (to - from) * 0.15;
 		const first = Math.max(from - margin, data.from_ns / 1e6),
 			last = Math.min(to + margin, Math.max(to, data.to_ns / 1e6));
@@ -283,20 +288,7 @@ class Compare {
 			from: moment(app, first),
 			to: moment(app, Math.max(last, first + 1))
 		});
-		this.graph.draw(range, [
-			{ from: ra.from_ns / 1e6, to: ends[0], side: 'a' },
-			{ from: rb.from_ns / 1e6, to: ends[1], side: 'b' }
-		]);
-	}
-	/** ms, as far as it is known without asking: a moment, or now. @param {'a'|'b'} side @param {any} range */
-	async endOf(side, range) {
-		const { to } = this.question(side),
-			{ data } = this.app.status,
-			at = Date.parse(to);
-		if (!Number.isNaN(at)) return at;
-		const since = /^start\+([\d.]+)(ms|s)$/.exec(to);
-		if (since) return data.from_ns / 1e6 + +since[1] * (since[2] === 's' ? 1000 : 1);
-		return data.kind === 'store' && to !== 'end' ? Date.now() : Math.max(data.to_ns, range.from_ns) / 1e6;
+		this.graph.draw(range, picks);
 	}
 	/** @param {'a'|'b'} side */
 	sets(side) {

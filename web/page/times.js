@@ -1,5 +1,7 @@
 /* times.js: what every screen says alike: which type it begins with, and when something was. */
 
+import { momentOf } from './state.js';
+
 /** @typedef {import('./app.js').App} App */
 
 /** The type that is shown when nobody says. @param {App} app */
@@ -10,4 +12,18 @@ export function moment(app, ms) {
 	return from === null
 		? `start+${Math.max(0, ms - from_ns / 1e6).toFixed(3)}ms`
 		: new Date(Math.round(ms)).toISOString();
+}
+
+/**
+ * What two times of the address mean now; NaN: they do not say.
+ * @param {App} app
+ * @param {string} from
+ * @param {string} to
+ * @returns {[number, number]} ms
+ */
+export function momentsOf(app, from, to) {
+	const { data } = app.status,
+		isStore = data.kind === 'store',
+		at = { now: Date.now(), start: data.from_ns / 1e6, end: data.to_ns / 1e6 };
+	return [momentOf(from || (isStore ? 'now-15m' : 'start'), at), momentOf(to || (isStore ? 'now' : 'end'), at)];
 }
