@@ -27,7 +27,8 @@ holds "a killed recorder leaves its .tmp" test -s "$tmp/killed.cresset.tmp"
 holds "… which opens" "$cresset" report "$tmp/killed.cresset.tmp"
 # --- up: a collector that is stopped for a while cannot empty its ring. What it says of that, and what the store has, are the same.
 chmod 755 "$tmp"
-"$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --buffer 512K --listen none 2>"$tmp/up.err" &
+# It comes first: what it loses before it is stopped would be up to what else runs here.
+nice -n -10 "$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --buffer 512K --listen none 2>"$tmp/up.err" &
 up=$!
 pids+=("$up")
 lost() { # WHICH: the greatest value of these series
