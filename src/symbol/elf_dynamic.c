@@ -109,3 +109,18 @@ bool elf_table_of_dynamic(const struct elf_file *f, const struct elf_layout *lay
 	*t = found;
 	return true;
 }
+
+bool elf_dynamic_find(const struct elf_file *f, const struct elf_layout *layout,
+		      struct elf_dynamic_tables *out)
+{
+	struct dynamic d = { 0 };
+	struct elf_dynamic_tables found = { 0 };
+	if (!dynamic_read(f, &d) || !elf_layout_offset(layout, d.symbols, &found.symbols) ||
+	    !elf_layout_offset(layout, d.names, &found.names))
+		return false;
+	found.names_size = d.names_size;
+	if (d.gnu_hash && !elf_layout_offset(layout, d.gnu_hash, &found.gnu_hash))
+		return false;
+	*out = found;
+	return true;
+}

@@ -72,6 +72,14 @@ bool elf_table_of_section(const struct elf_file *f, uint32_t type, struct elf_ta
 bool elf_table_of_dynamic(const struct elf_file *f, const struct elf_layout *layout,
 			  struct elf_table *t);
 
+/* What PT_DYNAMIC says, in offsets of the file. */
+struct elf_dynamic_tables {
+	uint64_t symbols, names, names_size;
+	uint64_t gnu_hash; /* 0: there is none */
+};
+bool elf_dynamic_find(const struct elf_file *f, const struct elf_layout *layout,
+		      struct elf_dynamic_tables *out);
+
 /* x86-64: stubs of .plt, .plt.sec and .plt.got, by the GOT entry they jump through and its relocation. */
 void elf_symbols_add_plt(struct elf_symbols *s, const struct elf_file *f);
 

@@ -1,0 +1,32 @@
+/* runtime/cpython_names.h: the code objects of a process that frames were seen of: read once each. */
+#ifndef CRESSET_RUNTIME_CPYTHON_NAMES_H
+#define CRESSET_RUNTIME_CPYTHON_NAMES_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "runtime/cpython_code.h"
+
+/* Of a process. When either is reached, all are let go and read anew. */
+enum { CPYTHON_MAX_KEPT = 65536, CPYTHON_MAX_KEPT_BYTES = 16 << 20 };
+
+struct cpython_kept {
+	uint64_t addr;
+	uint32_t stamp;
+	uint16_t version;
+	struct cpython_code code;
+};
+struct cpython_names { /* zeroed = empty */
+	VEC(struct cpython_kept) v;
+	struct map by_code;
+	size_t bytes;
+};
+
+void cpython_names_done(struct cpython_names *n);
+
+/* NULL: not read yet. Until the next cpython_names_add. */
+const struct cpython_kept *cpython_names_get(const struct cpython_names *n, uint64_t addr,
+					     uint32_t stamp);
+/* Takes the code. */
+const struct cpython_kept *cpython_names_add(struct cpython_names *n, struct cpython_kept kept);
+
+#endif
