@@ -106,6 +106,10 @@ _Static_assert(sizeof(struct event_thread) == 160, "event_thread has no padding"
 enum {
 	STACK_FRAMES = 1,
 	STACK_PORTABLE = 2, /* no user frame is an address: the same stack in every process */
+	STACK_PYTHON_CUT =
+		4, /* there are more frames of Python, which were not read or are too many */
+	STACK_PYTHON_GROUPS =
+		8, /* of a sample with a copy of its stack: groups of them instead of native frames */
 };
 struct event_stack {
 	__u32 kind; /* EVENT_STACK */
@@ -113,10 +117,12 @@ struct event_stack {
 	__u64 stack_hash;
 	__u16 walk_end; /* enum walk_end */
 	__u16 flags;
-	__u32 syscall; /* of a wait: its number + 1; 0: not in a system call, or no wait */
+	__u32 syscall;  /* of a wait: its number + 1; 0: not in a system call, or no wait */
+	__u32 tgid;     /* of one that took it; 0 unless it has frames of Python */
+	__u32 n_python; /* words of the user part: frames of Python (bpf/cpython_walk.h) */
 	__u64 addr[];
 };
-_Static_assert(sizeof(struct event_stack) == 24, "event_stack has no padding");
+_Static_assert(sizeof(struct event_stack) == 32, "event_stack has no padding");
 
 /* A sample whose walk met something that is not loaded yet: user space walks the copy of its stack. Its stack_hash is that of the
  * kernel part. */
@@ -162,6 +168,7 @@ enum counter {
 	COUNT_WAITS_LOST,    /* the ring refused */
 	COUNT_WAITS_UNSEEN,  /* the switch at their end was not seen */
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
+	COUNT_PYTHON_UNREAD, /* stacks with frames of Python that cannot be read */
 	COUNT_TRACES_UNREAD, /* samples whose thread has a span that cannot be read (bpf/trace.h) */
 	COUNTERS
 };

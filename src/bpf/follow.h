@@ -5,10 +5,27 @@
 #ifndef CRESSET_BPF_FOLLOW_H
 #define CRESSET_BPF_FOLLOW_H
 
+#include "bpf/cpython_walk.h"
 #include "bpf/targets.h"
 #include "bpf/trace_read.h"
 
 /* --- address spaces that begin and end -------------------------------------------------------------------------------- */
+
+static __always_inline void fork_python(__u32 parent, __u32 child)
+{
+	struct cpython_process *p = bpf_map_lookup_elem(&cpython_processes, &parent);
+
+	if (p)
+		bpf_map_update_elem(&cpython_processes, &child, p, BPF_ANY);
+}
+
+/* What the walkers know of a program that is over. */
+static __always_inline void forget_space(__u32 tgid)
+{
+	bpf_map_delete_elem(&processes, &tgid);
+	bpf_map_delete_elem(&recipes, &tgid);
+	bpf_map_delete_elem(&cpython_processes, &tgid);
+}
 
 /* A child has its parent's mappings. */
 SEC("tp_btf/sched_process_fork")
@@ -24,6 +41,8 @@ int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
 	if (!p)
 		return 0;
 	copy = *p;
+	if (copy.has_python)
+		fork_python(parent_tgid, child_tgid);
 	bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY);
 	return 0;
 }
@@ -32,22 +51,21 @@ int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(space_exec, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = task->tgid, tid = task->pid;
 
-	bpf_map_delete_elem(&processes, &tgid);
-	bpf_map_delete_elem(&recipes, &tgid);
+	forget_space(tgid);
+	bpf_map_delete_elem(&python_threads, &tid);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(space_exit, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = task->tgid, tid = task->pid;
 
-	if (task->signal->live.counter == 0) {
-		bpf_map_delete_elem(&processes, &tgid);
-		bpf_map_delete_elem(&recipes, &tgid);
-	}
+	bpf_map_delete_elem(&python_threads, &tid);
+	if (task->signal->live.counter == 0)
+		forget_space(tgid);
 	return 0;
 }
 

@@ -24,8 +24,9 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
-/* A power of two above WALK_MAX_KERNEL + WALK_MAX_USER, so that an index can be bounded by a mask. */
-enum { SCRATCH_ADDRS = 1024 };
+/* Python's frames are two words each, and have native ones between them. As many as leave room for the rest in the largest value that a
+ * per-CPU map can have, 32 KiB. */
+enum { SCRATCH_ADDRS = 3584, SCRATCH_USER = SCRATCH_ADDRS - WALK_MAX_KERNEL };
 /* A read of user memory takes about as long for so many bytes as for a word: the next frames' words are there, too. */
 enum { WINDOW = 256 };
 
@@ -36,6 +37,8 @@ struct scratch {
 	__u64 window_at, has_window; /* of the stack that is being walked */
 	__u64 window[WINDOW / 8];
 	__u64 user_hash;
+	__u64 python; /* nonzero: frames of Python's wait for their places */
+	__u64 python_woke_ns;
 	__u64 raw_since_ns;
 	__u32 raw_sent;
 	__u32 index; /* its own */
@@ -51,6 +54,7 @@ struct scratch {
 	struct thread_record record;
 	__u32 reserved;
 };
+_Static_assert(sizeof(struct scratch) <= 32 << 10, "the most that a per-CPU map takes");
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
 /* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
@@ -90,6 +94,13 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } counters SEC(".maps");
+
+#define HASH_SEED 0xc2b2ae3d27d4eb4full
+static __always_inline __u64 mix(__u64 h, __u64 v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ (h >> 29);
+}
 
 static __always_inline struct scratch *scratch_for(__u32 index)
 {

@@ -26,7 +26,7 @@ enum {
  * byte; or, where there is no file, the address. */
 enum { FRAME_OFFSET_BITS = 36 };
 #define FRAME_OFFSET_MASK ((1ull << FRAME_OFFSET_BITS) - 1)
-#define FRAME_MAX_OBJECT  (1u << 27)
+#define FRAME_MAX_OBJECT  (1u << 26) /* bit 62: bpf/cpython.h */
 #define FRAME_ADDRESS     (1ull << 63)
 
 struct space_mapping {
@@ -42,7 +42,7 @@ struct space_process {
 	__u64 image;
 	__u64 sent_ns; /* CLOCK_MONOTONIC */
 	__u32 n_maps;
-	__u32 reserved;
+	__u32 has_python; /* it is in the table of those (bpf/cpython_walk.h) */
 };
 
 struct space_block_key {

@@ -5,7 +5,7 @@
 #ifndef CRESSET_BPF_STACK_H
 #define CRESSET_BPF_STACK_H
 
-#include "bpf/maps.h"
+#include "bpf/cpython_place.h"
 
 /* --- what the walk needs -------------------------------------------------------------------------------------------- */
 
@@ -92,18 +92,14 @@ static __always_inline struct known_frame *walk_known(struct walk *w, __u32 i)
 	return k ? &k->frames[i & (KNOWN_FRAMES - 1)] : 0;
 }
 
-#define HASH_SEED 0xc2b2ae3d27d4eb4full
-static __always_inline __u64 mix(__u64 h, __u64 v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ (h >> 29);
-}
-
 static __always_inline void walk_put(struct walk *w, __u64 frame)
 {
 	struct scratch *s = scratch_of(w);
+	__u32 at = s->head.n_kernel + s->head.n_python + w->n;
 
-	s->addr[(s->head.n_kernel + w->n) & (SCRATCH_ADDRS - 1)] = frame;
+	asm volatile("" : "+r"(at));
+	if (at < SCRATCH_ADDRS)
+		s->addr[at] = frame;
 	s->user_hash = mix(s->user_hash, frame);
 	w->n++;
 }
@@ -120,10 +116,15 @@ static long walk_step(__u32 i, void *ctx)
 {
 	struct scratch_ref *ref = ctx;
 	struct walk *w = &ref->s->walk;
-	__u32 at = known_index(w, walk_pc(w)) & (KNOWN_FRAMES - 1);
+	__u64 pc = walk_pc(w), sp = w->sp;
+	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
 	(void)i;
-	return walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index);
+	if (walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index))
+		return 1;
+	if (ref->s->python)
+		python_place(ref->s->index, pc, sp);
+	return 0;
 }
 
 /* User addresses by the kernel's helper, which cannot say why it ended. */
@@ -138,12 +139,32 @@ static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
 }
 
+/* Python's frames, which come first. Nonzero: there are more. */
+static __always_inline int begin_python(struct scratch *s, const struct space_process *p,
+					__u32 tgid, __u64 now_ns)
+{
+	int is_cut;
+
+	s->python = 0;
+	s->head.n_python = 0;
+	if (!p || !p->has_python)
+		return 0;
+	is_cut = python_collect(s->index, tgid, now_ns);
+	if (!s->head.n_python)
+		return is_cut;
+	s->head.tgid = tgid;
+	if (max_user >= WALK_MAX_USER)
+		s->walk.max = SCRATCH_USER - LOAD(s->head.n_python);
+	return is_cut;
+}
+
 /* By our own walk. */
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
 	struct scratch_ref ref = { s, known_of(s) };
+	int is_cut;
 
 	w->use_tables = use_tables;
 	w->max = max_user;
@@ -152,23 +173,25 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	s->has_window = 0;
 	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
+	is_cut = begin_python(s, p, tgid, now_ns);
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
 	} else if (ref.known) {
-		bpf_loop(WALK_MAX_USER + 1, walk_step, &ref, 0);
+		bpf_loop(SCRATCH_USER + 1, walk_step, &ref, 0);
 	}
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);
-	s->head.n_user = w->n;
+	s->head.n_user = s->head.n_python + w->n;
 	s->head.walk_end = w->end;
-	s->head.flags = STACK_FRAMES | (w->has_address ? 0 : STACK_PORTABLE);
+	s->head.flags = STACK_FRAMES | (is_cut ? STACK_PYTHON_CUT : 0) |
+			(w->has_address || s->head.n_python ? 0 : STACK_PORTABLE);
 }
 
 /* Returns the number of its addresses. Our walk has hashed its own user part; most: of how many addresses that is left: those of the kernel
  * (WALK_MAX_KERNEL), or those of both sides (twice that). */
-static __always_inline __u32 hash_stack(struct scratch *s, const __u32 most)
+static __always_inline __u32 hash_words(struct scratch *s, __u32 most)
 {
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
 		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
@@ -176,13 +199,38 @@ static __always_inline __u32 hash_stack(struct scratch *s, const __u32 most)
 	__u64 hash = mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 
 	/* Read anew each time: the verifier must not conclude from a loop that ended how many there are. */
-	for (__u32 i = 0; i < most; i++) {
-		if (i >= LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0))
+	for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++) {
+		if (i >= most || i >= LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0))
 			break;
 		hash = mix(hash, s->addr[i]);
 	}
 	s->head.stack_hash = hash ? hash : 1;
 	return (__u32)LOAD(s->head.n_kernel) + LOAD(s->head.n_user);
+}
+
+/* The same of a scratch by its index. A global function: verified once. */
+__weak int hash_scratch(__u32 index, __u32 most)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s ? hash_words(s, most) : 0;
+}
+
+static __always_inline __u32 hash_stack(struct scratch *s, __u32 most)
+{
+	return (__u32)hash_scratch(s->index, most) & 0xffff;
+}
+
+/* Names are read from the memory of the process, which may end any moment: the reader is woken, but not more often than it is worth. */
+#define PYTHON_WAKE_NS 20000000ull
+static __always_inline __u64 python_wake(struct scratch *s)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (now_ns - s->python_woke_ns < PYTHON_WAKE_NS)
+		return BPF_RB_NO_WAKEUP;
+	s->python_woke_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
 }
 
 /* Sends the contents unless this CPU has sent them. A refused stack stays unmarked and is tried again with its next sample. */
@@ -191,11 +239,12 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 	__u32 slot = s->head.stack_hash & (SEEN_SLOTS - 1);
 	__u64 *mark = bpf_map_lookup_elem(&seen, &slot);
 	__u64 want = s->head.stack_hash ^ (seen_epoch << 48);
-	__u64 bytes = sizeof s->head + (__u64)(n & (SCRATCH_ADDRS - 1)) * 8;
+	__u64 bytes = sizeof s->head + (__u64)n * 8;
 
-	if (!mark || *mark == want)
+	if (!mark || *mark == want || n > SCRATCH_ADDRS)
 		return;
-	if (bpf_ringbuf_output(&ring, s, bytes, BPF_RB_NO_WAKEUP)) {
+	if (bpf_ringbuf_output(&ring, s, bytes,
+			       s->head.n_python ? python_wake(s) : BPF_RB_NO_WAKEUP)) {
 		count(COUNT_STACK_RING_FULL);
 		return;
 	}
@@ -277,25 +326,42 @@ static __always_inline int send_with_stack(const struct event_sample *ev,
 	return send_raw(ev, wait, w, RAW_SMALL);
 }
 
-/* The kernel part goes its ordinary way. wait is NULL for samples of a CPU. */
+/* What goes its ordinary way: the kernel part; and Python's frames, with groups instead of places. Returns the number of words. */
+static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python)
+{
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &s->index);
+
+	s->head.n_user = s->head.n_python = 0;
+	s->head.walk_end = WALK_NO_USER;
+	if (n_python && p) {
+		s->head.n_python = n_python;
+		python_use_groups(s, p);
+	}
+	return hash_stack(s, WALK_MAX_KERNEL);
+}
+
+/* wait is NULL for samples of a CPU. */
 static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
 				      struct scratch *s)
 {
-	__u16 n_user = s->head.n_user;
-	__u32 n;
+	const __u32 n_user = s->head.n_user, n_python = s->head.n_python;
+	const __u64 user_hash = s->user_hash;
+	__u32 n = hash_without_user(s, n_python);
 
-	s->head.n_user = 0;
-	s->head.walk_end = WALK_NO_USER;
-	n = hash_stack(s, WALK_MAX_KERNEL);
 	ev->stack_hash = n ? s->head.stack_hash : 0;
 	if (send_with_stack(ev, wait, s)) {
+		if (n_python)
+			python_write_groups(s->index);
 		if (n)
 			send_stack(s, n);
 		return 1;
 	}
 	count(COUNT_RAW_REFUSED);
+	s->head.flags &= ~STACK_PYTHON_GROUPS;
 	s->head.n_user = n_user;
+	s->head.n_python = n_python;
 	s->head.walk_end = WALK_NOT_LOADED;
+	s->user_hash = user_hash;
 	return 0;
 }
 

@@ -75,6 +75,21 @@ static __always_inline void take_trace_of(struct task_struct *task, const struct
 		s->trace = (struct event_trace){ 0 };
 }
 
+/* Likewise its frames of Python. */
+static __always_inline void take_python_of(struct task_struct *task, const struct thread_time *t,
+					   struct scratch *s, __u64 now_ns, int sleepable)
+{
+	__u64 since_ns = *(volatile __u64 *)&t->last_ns;
+
+	if (!sleepable)
+		return;
+	python_collect_of(task, s, now_ns);
+	if (task->on_cpu || *(volatile __u64 *)&t->last_ns != since_ns) {
+		s->head.n_user = s->head.n_python = 0;
+		s->head.flags = 0;
+	}
+}
+
 /* copy: of t, with the wait until now. */
 static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
 					struct thread_time *copy, const struct wait_filter *filter,
@@ -93,12 +108,17 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	s->wait.waker_comm[0] = 0;
 	begin_stack(task, s);
 	if (!user_regs(task, s->walk.regs) || !use_loop || !use_tables) {
-		send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
+		struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns),
+					 .wait = s->wait };
+
+		ev.sample.trace = s->trace;
+		send_hashed(&ev, s, hash_words(s, WHOLE_STACK));
 		return;
 	}
 	note_syscall(task, s);
 	take_trace_of(task, t, s, sleepable);
-	send_stack(s, hash_stack(s, WHOLE_STACK));
+	take_python_of(task, t, s, now_ns, sleepable);
+	send_stack(s, hash_words(s, WHOLE_STACK));
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
 	else

@@ -304,6 +304,27 @@ static __always_inline int step_by_sp(struct walk *w)
 	return 0;
 }
 
+/* Code of no file that keeps no frame pointer, but goes on, behind its call, with `add $N,%rsp; ret`: what CPython calls its loop by with
+ * -X perf, to 3.13. Zero when it is. */
+static __always_inline int step_by_epilogue(struct walk *w)
+{
+	__u64 code, ra;
+	__u32 size;
+
+	if (!w->use_tables || w->map.object || walk_read(w, &code, sizeof code, w->ip))
+		return 1;
+	size = code >> 24 & 0xff;
+	if ((code & 0xff00ffffffull) != 0xc300c48348ull || size > 127 ||
+	    walk_read(w, &ra, sizeof ra, w->sp + size))
+		return 1;
+	w->exact = 0;
+	w->ip = ra;
+	w->sp += size + 8;
+	w->by_rule = 0;
+	w->by_fp++;
+	return 0;
+}
+
 /* Of code that says nothing about its frames. */
 static __always_inline int step_by_fp(struct walk *w)
 {
@@ -469,7 +490,7 @@ static __always_inline int walk_frame(struct walk *w)
 		return 1;
 	}
 	if (!rule)
-		return step_by_fp(w);
+		return step_by_epilogue(w) ? step_by_fp(w) : 0;
 	if (UNWIND_KIND(rule->cfa) == UNWIND_GAP)
 		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
 	if (!step_by_rule(w, rule, pc))

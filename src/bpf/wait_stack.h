@@ -83,23 +83,26 @@ static __always_inline void send_wait(const struct event_wait *ev)
 #define WHOLE_STACK ((use_loop ? 1 : 2) * WALK_MAX_KERNEL)
 #define KERNEL_PART WALK_MAX_KERNEL
 
+static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s, __u32 n)
+{
+	if (n) {
+		ev->sample.stack_hash = s->head.stack_hash;
+		send_stack(s, n);
+	}
+	send_wait(ev);
+}
+
 /* The stack and the span in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
 					   const struct wait_info *w, const __u32 most,
 					   __u64 now_ns)
 {
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
-	__u32 n;
 
 	ev.sample.trace = s->trace;
 	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
 		return;
-	n = hash_stack(s, most);
-	if (n) {
-		ev.sample.stack_hash = s->head.stack_hash;
-		send_stack(s, n);
-	}
-	send_wait(&ev);
+	send_hashed(&ev, s, hash_stack(s, most));
 }
 
 /* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */

@@ -94,6 +94,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.min_block_set = true,
 		.max_block_ns = ALWAYS_MAX_BLOCK_S * 1000000000ull,
 		.max_rate = o->max_rate,
+		.show_python_native = o->python_native,
 		.buffer_bytes = o->buffer_bytes,
 		.stack_bytes = ALWAYS_STACK_BYTES,
 	};

@@ -6,6 +6,7 @@
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/python_native.h"
 #include "cmd/relabel_rules.h"
 
 struct always_opts {
@@ -14,6 +15,7 @@ struct always_opts {
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
 	const char *config;
 	const struct yaml *relabel;
+	int python_native; /* 1: show */
 };
 extern const char *const always_event_words[];
 
@@ -45,6 +47,14 @@ extern const char *const always_event_words[];
 		  OPT_U64,       ALWAYS_ROW(T, max_rate), \
 		  .def = "200",  .min = 1, \
 		  .max = 1000000 }, \
+		{ NULL, \
+		  "python-native", \
+		  "HOW", \
+		  "the interpreter's own frames between Python's: fold, show", \
+		  OPT_ENUM, \
+		  ALWAYS_ROW(T, python_native), \
+		  .words = python_native_words, \
+		  .def = "fold" }, \
 	{ \
 		NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
 			.group = "Cost and limits", \

@@ -9,6 +9,8 @@
 #include "collect/thread_context.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 enum { TEXT_MAX = 1024 };
 
@@ -28,7 +30,7 @@ static const char *frames_words(const struct inspected *o)
 }
 
 static const char jit_remedy[] = "start it so that it writes one: node --perf-basic-prof, java "
-				 "-XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1 …";
+				 "-XX:+DumpPerfMapAtExit …";
 
 /* --- text --------------------------------------------------------------------------------------- */
 
@@ -116,6 +118,42 @@ static void add_jit(struct buf *b, const struct term *term, const struct inspect
 	buf_addc(b, '\n');
 }
 
+/* --- interpreters ------------------------------------------------------------------------------- */
+
+static enum check_state runtime_state(const struct inspected_runtime *r)
+{
+	return !r->is_read                          ? CHECK_MISSING
+	       : r->named + r->left_out < r->frames ? CHECK_LIMITED
+						    : CHECK_OK;
+}
+
+static void add_runtime(struct buf *b, const struct term *term, const struct inspected_runtime *r)
+{
+	buf_addc(b, ' ');
+	term_check(b, term, runtime_state(r));
+	buf_addf(b, " functions in %s", r->language);
+	add_field(b, "by");
+	for (const char *line = r->said, *end; *line; line = end + !!*end) {
+		end = strchrnul(line, '\n');
+		if (line != r->said)
+			buf_adds(b, "\n              ");
+		esc_term(b, line, end - line, TEXT_MAX);
+	}
+	add_field(b, "frames");
+	if (r->threads) {
+		fmt_count(b, r->frames - r->left_out);
+		buf_addf(b, " in %" PRIu64 " %s at this moment, ", r->threads,
+			 r->threads == 1 ? "thread" : "threads");
+		fmt_count(b, r->named);
+		buf_adds(b, " with names");
+	} else {
+		buf_adds(b, "native ones only");
+	}
+	buf_addc(b, '\n');
+}
+
+/* --- */
+
 static bool has_spans(const struct inspected_context *c)
 {
 	return c->variable_in && !c->variable_errno && process_context_has_threads(&c->says);
@@ -181,6 +219,8 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	for (size_t i = 0; i < in->files.n; i++)
 		add_file(b, term, &in->files.v[i]);
 	add_jit(b, term, in);
+	for (size_t i = 0; i < in->runtimes.all.n; i++)
+		add_runtime(b, term, &in->runtimes.all.v[i]);
 	if (in->files.n || in->jit_bytes)
 		add_context(b, term, &in->context);
 	else
@@ -209,6 +249,19 @@ static void json_file(struct json *j, const struct inspected *o)
 	json_key_text(j, "remedy", o->remedy.text);
 	json_end(j);
 	buf_done(&id);
+}
+
+static void json_runtime(struct json *j, const struct inspected_runtime *r)
+{
+	json_obj(j);
+	json_key_text(j, "name", r->name);
+	json_key_text(j, "language", r->language);
+	json_key_text(j, "state", check_word(runtime_state(r)));
+	json_key_text(j, "by", r->said);
+	json_key_u64(j, "threads", r->threads);
+	json_key_u64(j, "frames", r->frames - r->left_out);
+	json_key_u64(j, "named", r->named);
+	json_end(j);
 }
 
 static void json_context(struct json *j, const struct inspected_context *c)
@@ -242,6 +295,11 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	json_key_u64(&j, "bytes", in->jit_bytes);
 	json_key_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
 	json_key_text(&j, "remedy", wants_map ? jit_remedy : NULL);
+	json_end(&j);
+	json_key(&j, "runtimes");
+	json_arr(&j);
+	for (size_t i = 0; i < in->runtimes.all.n; i++)
+		json_runtime(&j, &in->runtimes.all.v[i]);
 	json_end(&j);
 	json_key(&j, "context");
 	json_context(&j, &in->context);

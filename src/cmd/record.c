@@ -7,6 +7,7 @@
 #include "cmd/filter.h"
 #include "cmd/interrupt.h"
 #include "cmd/names_env.h"
+#include "cmd/python_native.h"
 #include "cmd/trial.h"
 #include "format/format.h"
 
@@ -17,6 +18,7 @@
 static const char *const wait_hook_words[] = { "auto", "sched_exit", "sys_exit", NULL };
 /* As enum unwind_mode. */
 static const char *const unwind_words[] = { "auto", "fp", "dwarf", NULL };
+const char *const python_native_words[] = { "fold", "show", NULL };
 
 enum { MAX_RATE_MAX = 10000000 };
 
@@ -49,6 +51,8 @@ static const struct cmd_opt record_options[] = {
 	{ NULL, "unwind", "HOW",
 	  "auto: by unwind tables, else frame pointers; fp; dwarf: as auto, or fail", OPT_ENUM,
 	  WHAT(unwind), .words = unwind_words, .def = "auto" },
+	{ NULL, "python-native", "HOW", "the interpreter's own frames between Python's: fold, show",
+	  OPT_ENUM, WHAT(python_native), .words = python_native_words, .def = "fold" },
 	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
 	  WHAT(list_events) },
 	{ "m", "min-block", "TIME", "no stack below; a bare number is us", OPT_DURATION,
@@ -110,6 +114,7 @@ static int settle(struct recording *r)
 	r->collect.no_user = o->no_user;
 	r->collect.buffer_bytes = o->buffer_bytes;
 	r->collect.unwind = o->unwind;
+	r->collect.show_python_native = o->python_native;
 	r->collect.unwind_bytes = o->unwind_bytes;
 	names_env(&r->line->arena, &r->collect.names);
 	return status;

@@ -30,7 +30,8 @@ struct record_opts {
 	uint64_t freq_hz, duration_ns;
 	bool no_kernel, no_user, list_events;
 	uint64_t max_depth;
-	int unwind; /* enum unwind_mode */
+	int unwind;        /* enum unwind_mode */
+	int python_native; /* 1: show */
 	int wait_hook;
 	uint64_t unwind_bytes;
 

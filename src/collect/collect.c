@@ -332,8 +332,10 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.relabel = opts->relabel,
 		.stack_bytes = opts->stack_bytes,
 		.keep_kernel_names = opts->keep_kernel_names,
+		.show_python_native = opts->show_python_native,
 	};
 	struct space_maps maps;
+	struct runtime_maps runtimes;
 	uint32_t pages =
 		sysconf(_SC_NPROCESSORS_ONLN) >= 32 ? SIDE_RING_PAGES_MANY_CPUS : SIDE_RING_PAGES;
 	int rc = check_pid_namespace(err);
@@ -346,6 +348,10 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		rc = sampler_open(opts, c->epoll_fd, TAG_RING, &c->sampler, err);
 	if (!rc && sampler_space_maps(c->sampler, &maps))
 		resolve.space = &maps;
+	if (resolve.space) {
+		runtimes = sampler_runtime_maps(c->sampler);
+		resolve.runtimes = &runtimes;
+	}
 	if (!rc)
 		resolve.traced = sampler_traced_maps(c->sampler);
 	c->resolver = resolver_new(&resolve);
@@ -387,14 +393,20 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	return rc;
 }
 
-/* The events come first, so that sampling starts without waiting for the snapshot; their samples are held back until it is there. */
+/* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else
+ * the events do, so that sampling starts without waiting for it; their samples are held back until it is there. */
 int collect_start(struct collector *c, struct err *err)
 {
-	int rc = sampler_start(c->sampler, err);
+	bool all = c->opts.target == TARGET_ALL;
 
+	if (all)
+		resolve_snapshot(c->resolver);
+	resolve_sync(c->resolver);
+	int rc = sampler_start(c->sampler, err);
 	if (rc)
 		return rc;
-	resolve_snapshot(c->resolver);
+	if (!all)
+		resolve_snapshot(c->resolver);
 	resolve_sync(c->resolver);
 	return 0;
 }
@@ -421,7 +433,9 @@ static int read_when_due(struct collector *c, struct err *err)
 
 static int wait_ms(const struct collector *c, int timeout_ms)
 {
-	int64_t left_ms = ((int64_t)(c->next_read_ns - clock_mono_ns()) + 999999) / 1000000;
+	uint64_t sync_ns = resolve_sync_ns(c->resolver);
+	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
+	int64_t left_ms = ((int64_t)(next_ns - clock_mono_ns()) + 999999) / 1000000;
 
 	if (left_ms < 0)
 		left_ms = 0;
@@ -446,7 +460,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 	}
 	if (side && side_band_is_urgent(c->side))
 		read_burst(c, timeout_ms);
-	else if (tables)
+	else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
 	return read_when_due(c, err);
 }
@@ -471,6 +485,9 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_LATE, c->order.late },
 		{ LOSS_TRACES_UNREAD, n[COUNT_TRACES_UNREAD] },
 		{ LOSS_TRACED_FULL, resolved.traced_refused },
+		{ LOSS_PYTHON_UNREAD, n[COUNT_PYTHON_UNREAD] + resolved.python_unplaced },
+		{ LOSS_PYTHON_UNNAMED, resolved.python_unnamed },
+		{ LOSS_PYTHONS_FULL, resolved.pythons_refused },
 	};
 
 	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -611,9 +628,9 @@ void collect_free(struct collector *c)
 {
 	if (!c)
 		return;
+	resolver_free(c->resolver); /* it has rows in the sampler's maps */
 	sampler_close(c->sampler);
 	side_band_close(c->side);
-	resolver_free(c->resolver);
 	order_done(&c->order);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);

@@ -71,6 +71,7 @@ struct collect_opts {
 	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */
 	uint64_t min_block_ns, max_block_ns;
 	bool min_block_set;
+	bool show_python_native;   /* also the interpreter's own frames between Python's */
 	bool kernel_threads;       /* also waits without a user frame */
 	bool wakers, waker_stacks; /* who ended a wait; with its stack */
 	uint32_t max_rate;         /* stacks of waits per second; 0 = 20000 */

@@ -23,6 +23,7 @@ struct inspector {
 	uint32_t pid;
 	struct name_files *files;
 	struct inspection *out;
+	struct runtime_finds runtimes;
 	struct map seen; /* hash of what tells files apart → index in out->files */
 };
 
@@ -57,7 +58,7 @@ static const char *frame_section(const struct elf_file *f)
 	return elf_file_section(f, ".debug_frame", SHT_NULL, &section) ? ".debug_frame" : NULL;
 }
 
-static void inspect_elf(struct inspector *in, int fd, struct inspected *o)
+static void inspect_elf(struct inspector *in, int fd, const struct proc_map *m, struct inspected *o)
 {
 	struct elf_file f;
 	struct unwind_table table = { 0 };
@@ -69,6 +70,7 @@ static void inspect_elf(struct inspector *in, int fd, struct inspected *o)
 		   elf_file_section(&f, ".note.go.buildid", SHT_NULL, &section);
 	if (f.header.e_ident[EI_CLASS] == ELFCLASS32)
 		in->out->is_32bit = true;
+	runtime_finds_add(&in->runtimes, &f, o->path, m->start, m->pgoff);
 	if (unwind_table_build(fd, &table, NULL) == 0) {
 		o->frames_from = frame_section(&f);
 		o->frame_rows = table.n_rows;
@@ -144,7 +146,7 @@ static void add_file(struct inspector *in, const struct proc_map *m)
 	int fd = open_map(in->pid, m);
 	o.open_errno = fd < 0 ? -fd : 0;
 	if (fd >= 0) {
-		inspect_elf(in, fd, &o);
+		inspect_elf(in, fd, m, &o);
 		inspect_names(in, fd, &o);
 		close(fd);
 	}
@@ -233,6 +235,9 @@ int inspect_process(uint32_t pid, struct name_files *files, const char *debuginf
 	if (rc == 0)
 		rc = proc_maps_read(pid, on_map, &in);
 	map_done(&in.seen);
+	if (rc == 0)
+		inspect_runtimes(&in.runtimes, pid, &result.runtimes);
+	runtime_finds_done(&in.runtimes);
 	if (rc) {
 		inspection_done(&result);
 		rc = rc == -ENOENT ? -ESRCH : rc == -EPERM ? -EACCES : rc;
@@ -254,5 +259,6 @@ void inspection_done(struct inspection *i)
 		free(i->files.v[k].debug_file);
 	}
 	vec_done(&i->files);
+	inspected_runtimes_done(&i->runtimes);
 	free(i->context.variable_in);
 }

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/trace.h"
 #include "collect/elf_names.h"
+#include "collect/inspect_runtime.h"
 #include "collect/process_context.h"
 #include "collect/remedy.h"
 #include "profile/frame.h"
@@ -50,6 +51,7 @@ struct inspection {
 	bool has_perf_map;
 	bool is_32bit;
 	struct inspected_context context;
+	struct inspected_runtimes runtimes; /* interpreters that are known here */
 };
 
 enum { INSPECT_MAX_FILES = 4096 };

@@ -204,7 +204,9 @@ static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 			  .size_bytes = s->stack_bytes,
 			  .is_whole = s->is_whole },
 	};
-	struct unwind_source source = { &w, read_memory, find_map, get_table, get_chunk, NULL };
+	struct unwind_source source = {
+		&w, read_memory, find_map, get_table, get_chunk, NULL, NULL
+	};
 	uint64_t regs[PT_REGS_WORDS];
 
 	for (int i = 0; i < PT_REGS_WORDS; i++)

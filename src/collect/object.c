@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "collect/mapped_file.h"
 #include "collect/vdso.h"
+#include "runtime/runtime.h"
 #include "symbol/symbol.h"
 
 #include <errno.h>
@@ -216,6 +217,8 @@ static void object_free(struct object_table *t, struct object *o)
 	t->n--;
 	map_done(&o->frames);
 	free(o->variable);
+	if (o->runtime)
+		o->runtime_kind->object_free(o->runtime);
 	free(o->name);
 	free(o);
 }

@@ -34,6 +34,8 @@ enum {
 enum { OBJECT_MAX = 65536 }; /* objects at once; later ones are not known */
 
 struct elf_tls;
+struct runtime_kind;
+struct runtime_object;
 
 enum object_kind {
 	OBJECT_FILE, /* frames are file offsets */
@@ -64,6 +66,10 @@ struct object {
 
 	bool variable_known;
 	struct elf_tls *variable; /* collect/thread_context.h; NULL: it has none */
+
+	bool runtime_known;
+	const struct runtime_kind *runtime_kind;
+	struct runtime_object *runtime; /* collect/interpreted.h; NULL: it has none */
 
 	uint32_t number, table; /* in frames and of the unwind table (collect/space.h); 0 = none */
 

@@ -100,6 +100,7 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 		{ bpf->maps.held_storage, held && storage },
 		{ bpf->maps.held_hash, held && !storage },
 		{ bpf->maps.open_scratch, o->on },
+		{ bpf->maps.open_python, o->on },
 		{ bpf->maps.interrupts, o->on && wakers },
 	};
 
@@ -111,6 +112,7 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf, bool waker_stacks)
 {
 	bpf_map__set_max_entries(bpf->maps.scratches, !o->on ? 1 : waker_stacks ? 3 : 2);
+	bpf_map__set_max_entries(bpf->maps.python_walks, !o->on ? 1 : waker_stacks ? 3 : 2);
 	bpf_map__set_max_entries(bpf->maps.known, o->on ? 2 : 1);
 }
 

@@ -44,7 +44,10 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 			  opts->max_open_files ? opts->max_open_files : default_open_files());
 	process_table_init(&r->processes, &r->objects);
 	if (opts->space)
-		r->space = space_new(opts->space, &r->objects);
+		r->interpreted =
+			opts->runtimes ? interpreted_new(opts->runtimes, &r->objects) : NULL;
+	if (opts->space)
+		r->space = space_new(opts->space, &r->objects, r->interpreted);
 	kernel_space_init(&r->kernel, r->sink);
 	r->kernel.keeps_symbols = opts->keep_kernel_names;
 	label_table_init(&r->labels, opts->host_root);
@@ -76,6 +79,7 @@ void resolver_free(struct resolver *r)
 	jit_table_done(&r->jits);
 	process_table_done(&r->processes);
 	space_free(r->space);
+	interpreted_free(r->interpreted);
 	object_table_done(&r->objects);
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
@@ -114,10 +118,23 @@ static void sweep(struct resolver *r, uint64_t now_ns)
 	object_trim(&r->objects);
 }
 
+/* Others are known from their first sample on; those would be without their frames. */
+static void expect_interpreters(struct resolver *r)
+{
+	for (size_t i = 0; i < r->processes.all.n; i++) {
+		const struct process *p = r->processes.all.v[i];
+
+		if (p && p->image && interpreted_is_likely(r->interpreted, p->image))
+			space_expect(r->space, p->pid);
+	}
+}
+
 void resolve_snapshot(struct resolver *r)
 {
 	r->snapshot_ns = clock_mono_ns();
 	proc_scan_all(&r->processes, r->snapshot_ns);
+	if (r->space && r->interpreted && r->opts.space->all_processes)
+		expect_interpreters(r);
 }
 
 /* A process that no record told of is looked up in /proc; NULL when the table is full. */
@@ -169,6 +186,11 @@ void resolve_sync(struct resolver *r)
 int resolve_fd(const struct resolver *r)
 {
 	return r->space ? space_fd(r->space) : -1;
+}
+
+uint64_t resolve_sync_ns(const struct resolver *r)
+{
+	return r->space ? space_look_ns(r->space) : UINT64_MAX;
 }
 
 bool resolve_is_busy(const struct resolver *r)
@@ -246,6 +268,8 @@ void resolve_apply(struct resolver *r, const struct side_record *rec)
 
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over)
 {
+	if (r->interpreted && st->n_python)
+		interpreted_seen(r->interpreted, st);
 	*epoch_over |= stack_cache_put(&r->stacks, st);
 }
 
@@ -567,4 +591,12 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
 	if (r->space)
 		space_get_stats(r->space, &out->tables);
+	if (r->interpreted) {
+		struct interpreted_stats in;
+
+		interpreted_get_stats(r->interpreted, &in);
+		out->pythons_refused = in.refused;
+		out->python_unplaced = r->python_unplaced;
+		out->python_unnamed = in.unnamed;
+	}
 }

@@ -18,6 +18,7 @@
 #include "collect/space.h"
 #include "collect/traced.h"
 #include "profile/sink.h"
+#include "runtime/runtime.h"
 
 struct resolver;
 
@@ -36,7 +37,9 @@ struct resolve_opts {
 	bool no_kernel, no_user;        /* leave that side of stacks out */
 	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
-	struct traced_maps traced;      /* zeroed: spans of threads are not read */
+	const struct runtime_maps *runtimes; /* of the walker; NULL: it does not know of any */
+	bool show_python_native;   /* also the interpreter's own frames between Python's */
+	struct traced_maps traced; /* zeroed: spans of threads are not read */
 	struct name_files_opts names;
 	const char *host;                /* a label of every series; NULL: none */
 	const struct label_text *labels; /* as struct collect_opts */
@@ -54,8 +57,9 @@ struct resolve_stats {
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	int64_t short_off_ns; /* waits without a stack, of all threads whose exact times have come */
 	struct table_store_stats tables;
-	uint64_t traced_refused;    /* processes */
-	struct name_failures names; /* likewise */
+	uint64_t traced_refused;                                   /* processes */
+	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
+	struct name_failures names;                                /* likewise */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);
@@ -75,6 +79,8 @@ void resolve_missed(struct resolver *r, const struct event_raw *raw);
 /* Tells the walker what was seen since; call it after reading, and when the descriptor (-1: none) is readable. */
 void resolve_sync(struct resolver *r);
 int resolve_fd(const struct resolver *r);
+/* When it wants to be called again; UINT64_MAX: never. */
+uint64_t resolve_sync_ns(const struct resolver *r);
 bool resolve_is_busy(const struct resolver *r); /* tables are being built */
 
 /* Keeps the contents of a stack under its hash (replaced when it is there already). Bounded: past

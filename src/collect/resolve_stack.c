@@ -113,7 +113,7 @@ static bool run_time_address(const struct event_stack *st, const uint64_t *user,
 static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
 				 const uint64_t *user)
 {
-	uint32_t i = st->n_user ? 1 : 0;
+	uint32_t i = st->n_python + (st->n_user > st->n_python);
 	uint64_t addr;
 
 	if (!p->image || !p->image->maps.n)
@@ -141,6 +141,15 @@ static enum walk_end no_frame_pointer(const struct event_stack *st)
 	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
 }
 
+bool resolver_push_user(struct resolver *r, const struct process *p, const struct event_stack *st,
+			uint32_t i)
+{
+	uint64_t element = stack_element(r, p, st, (const uint64_t *)st->addr + st->n_kernel, i);
+
+	vec_push(&r->stack, element);
+	return (element & JIT_ADDRESS) != 0;
+}
+
 /* Appends to r->stack, root first. Returns why it ends there; *has_jit tells whether it has addresses. */
 static enum walk_end build_stack(struct resolver *r, const struct process *p,
 				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
@@ -152,12 +161,10 @@ static enum walk_end build_stack(struct resolver *r, const struct process *p,
 
 	if (marker)
 		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
-	for (uint32_t i = n_user; i-- > 0;) {
-		uint64_t element = stack_element(r, p, st, user, i);
-
-		*has_jit |= (element & JIT_ADDRESS) != 0;
-		vec_push(&r->stack, element);
-	}
+	if (st->n_python)
+		resolver_push_python(r, p, st, n_user, end, has_jit);
+	for (uint32_t i = st->n_python ? 0 : n_user; i-- > 0;)
+		*has_jit |= resolver_push_user(r, p, st, i);
 	for (uint32_t i = r->opts.no_kernel ? 0 : st->n_kernel; i-- > 0;)
 		vec_push(&r->stack,
 			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
@@ -185,7 +192,8 @@ static void check_leaf(struct resolver *r, struct process *p, const struct event
 	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
 	uint64_t leaf;
 
-	if (!st->n_user || r->opts.no_user || !run_time_address(st, user, 0, &leaf) ||
+	if (st->n_user <= st->n_python || r->opts.no_user ||
+	    !run_time_address(st, user, st->n_python, &leaf) ||
 	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
 		return;
 	if (!p->image || !image_find(p->image, leaf))
@@ -273,6 +281,9 @@ static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t n
 			r->stack.v[i] = unknown_frame(r);
 }
 
+/* Words of a copied stack that has frames of Python, as in the kernel (bpf/maps.h). */
+enum { RAW_MAX_FRAMES = 3400 };
+
 /* --- whole stacks ----------------------------------------------------------------------------- */
 
 /* What tells stacks with the same addresses apart. */
@@ -290,11 +301,11 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	return hash;
 }
 
-/* A stack with the kernel part of one and room for a user part; to be freed. */
-static struct event_stack *with_kernel_part(const struct event_stack *kernel)
+/* A stack with the kernel part of one and room for a user part of so many words; to be freed. */
+static struct event_stack *with_kernel_part(const struct event_stack *kernel, uint32_t n_user)
 {
 	struct event_stack *st =
-		xcalloc(1, sizeof *st + (kernel->n_kernel + WALK_MAX_USER) * sizeof st->addr[0]);
+		xcalloc(1, sizeof *st + (kernel->n_kernel + n_user) * sizeof st->addr[0]);
 
 	memcpy(st->addr, kernel->addr, kernel->n_kernel * sizeof st->addr[0]);
 	st->n_kernel = kernel->n_kernel;
@@ -302,27 +313,48 @@ static struct event_stack *with_kernel_part(const struct event_stack *kernel)
 	return st;
 }
 
+/* The same, with Python's frames first; room is for what follows them. */
+static struct event_stack *with_python(const struct event_stack *kernel,
+				       const struct event_stack *python, uint32_t room)
+{
+	struct event_stack *st = with_kernel_part(kernel, python->n_python + room);
+
+	memcpy(st->addr + st->n_kernel, python->addr + python->n_kernel,
+	       python->n_python * sizeof st->addr[0]);
+	st->n_user = st->n_python = python->n_python;
+	st->tgid = python->tgid;
+	st->flags = python->flags;
+	return st;
+}
+
 /* Walks the copy that came along. */
 static struct event_stack *walked(struct resolver *r, const struct process *p,
 				  const struct event_raw *raw)
 {
-	uint64_t early = raw->ev.wait.kernel_hash;
-	struct event_stack *st =
-		with_kernel_part(stack_contents(r, early ? early : raw->ev.sample.stack_hash));
-	struct unwind_walk w = space_walk(r->space, p->image, raw,
-					  (uint64_t *)st->addr + st->n_kernel, r->opts.max_user);
+	uint64_t early = raw->ev.wait.kernel_hash, hash = raw->ev.sample.stack_hash;
+	const struct event_stack *sent = stack_contents(r, hash);
+	struct python_groups groups = python_groups_of(sent);
+	bool has_python = groups.end != NULL;
+	uint32_t room = has_python ? RAW_MAX_FRAMES : r->opts.max_user;
+	const struct event_stack *kernel = early ? stack_contents(r, early) : sent;
+	struct event_stack *st = with_python(kernel, has_python ? sent : &empty_stack, room);
+	struct unwind_walk w = space_walk(r->space, p->image, raw, groups,
+					  (uint64_t *)st->addr + st->n_kernel + st->n_python, room);
 
-	st->n_user = w.n;
+	r->python_unplaced += sent->n_python && !has_python;
+	st->n_user += w.n;
 	st->walk_end = w.end;
-	st->flags = STACK_FRAMES;
+	st->flags = STACK_FRAMES | (st->flags & STACK_PYTHON_CUT);
 	return st;
 }
 
 static struct event_stack *joined(const struct event_stack *kernel, const struct event_stack *user)
 {
-	struct event_stack *st = with_kernel_part(kernel);
+	struct event_stack *st = with_kernel_part(kernel, user->n_user);
 
 	st->n_user = user->n_user;
+	st->n_python = user->n_python;
+	st->tgid = user->tgid;
 	st->walk_end = user->walk_end;
 	st->flags = user->flags;
 	memcpy(st->addr + st->n_kernel, user->addr + user->n_kernel,

@@ -1,10 +1,11 @@
-/* collect/resolver.h: the resolver's inside, for the two files it is in: resolve.c (processes, samples, names) and resolve_stack.c (from
- * the stacks of the kernel to those of the sink). */
+/* collect/resolver.h: the resolver's inside, for the files it is in: resolve.c (processes, samples, names), resolve_stack.c (from
+ * the stacks of the kernel to those of the sink) and resolve_python.c (frames of Python among the native ones). */
 #ifndef CRESSET_COLLECT_RESOLVER_H
 #define CRESSET_COLLECT_RESOLVER_H
 
 #include "collect/account.h"
 #include "collect/context_search.h"
+#include "collect/interpreted.h"
 #include "collect/jit.h"
 #include "collect/kernel_space.h"
 #include "collect/resolve.h"
@@ -29,15 +30,17 @@ struct resolver {
 	struct jit_table jits;
 	struct context_search search;
 	struct traced traced;
-	struct space *space;       /* NULL: frame pointers only */
-	struct map leaf_samples;   /* frame → samples */
-	struct label_table labels; /* of processes */
-	VEC(uint64_t) stack;       /* the one being built, as jit_hold takes it */
+	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
+	struct space *space;             /* NULL: frame pointers only */
+	struct map leaf_samples;         /* frame → samples */
+	struct label_table labels;       /* of processes */
+	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;
+	uint64_t python_unplaced; /* stacks with frames of Python that no native frame runs */
 	struct name_failures name_failures;
 };
 
@@ -55,5 +58,12 @@ struct stack_ref {
 /* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
+
+/* Appends a frame of the user part to r->stack; true when it is code made at run time. */
+bool resolver_push_user(struct resolver *r, const struct process *p, const struct event_stack *st,
+			uint32_t i);
+/* The same of the whole user part, n_user words, root first, where it has frames of Python. */
+void resolver_push_python(struct resolver *r, const struct process *p, const struct event_stack *st,
+			  uint32_t n_user, enum walk_end end, bool *has_jit);
 
 #endif

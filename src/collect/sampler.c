@@ -222,8 +222,8 @@ static const enum sample_filter filters[] = {
 /* What is not used takes no room. */
 static void shrink_space(struct sampler *s)
 {
-	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks,
-				   s->bpf->maps.tables };
+	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks, s->bpf->maps.tables,
+				   s->bpf->maps.cpython_processes, s->bpf->maps.cpython_layouts };
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_max_entries(maps[i], 1);
@@ -412,7 +412,7 @@ bool sampler_targets_gone(struct sampler *s)
 
 static bool stack_fits(const struct event_stack *st, size_t size)
 {
-	return size >= sizeof *st &&
+	return size >= sizeof *st && st->n_python <= st->n_user &&
 	       size == sizeof *st + ((size_t)st->n_kernel + st->n_user) * sizeof st->addr[0];
 }
 
@@ -476,6 +476,31 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.all_processes = s->opts.target == TARGET_ALL,
 	};
 	return s->use_tables;
+}
+
+static int runtime_map(const struct sampler *s, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(s->bpf->obj, name);
+}
+
+static int put_runtime_row(void *ctx, const char *map, uint32_t key, const void *value, size_t size)
+{
+	int fd = runtime_map(ctx, map);
+
+	(void)size;
+	return fd < 0 ? fd : bpf_map_update_elem(fd, &key, value, BPF_ANY);
+}
+
+static int drop_runtime_row(void *ctx, const char *map, uint32_t key)
+{
+	int fd = runtime_map(ctx, map);
+
+	return fd < 0 ? fd : bpf_map_delete_elem(fd, &key);
+}
+
+struct runtime_maps sampler_runtime_maps(struct sampler *s)
+{
+	return (struct runtime_maps){ put_runtime_row, drop_runtime_row, s };
 }
 
 struct traced_maps sampler_traced_maps(const struct sampler *s)

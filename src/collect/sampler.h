@@ -9,6 +9,7 @@
 #include "collect/collect.h"
 #include "collect/space.h"
 #include "collect/traced.h"
+#include "runtime/runtime.h"
 
 struct sampler;
 
@@ -37,6 +38,9 @@ int sampler_report(struct sampler *s);
 
 /* The maps that tell the walker of address spaces. False: it follows frame pointers only. */
 bool sampler_space_maps(const struct sampler *s, struct space_maps *out);
+
+/* Puts into, and drops from, the maps of runtimes' walkers; good until the sampler is closed. */
+struct runtime_maps sampler_runtime_maps(struct sampler *s);
 
 /* The maps that tell where threads keep their spans. */
 struct traced_maps sampler_traced_maps(const struct sampler *s);

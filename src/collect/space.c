@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/interpreted.h"
 #include "collect/proc_scan.h"
+#include "collect/process_memory.h"
 #include "collect/stack_copy.h"
 
 #include <bpf/bpf.h>
@@ -13,6 +15,8 @@
 
 #define SCAN_AGAIN_NS  1000000000ull
 #define SWEEP_EVERY_NS 5000000000ull
+#define LOOK_FIRST_NS  5000000ull
+#define LOOK_LAST_NS   1000000000ull
 
 /* An image that the kernel has. */
 struct sent_image {
@@ -24,9 +28,17 @@ struct sent_image {
 struct numbered {
 	uint32_t object, number, table;
 };
+/* A process whose runtime has not begun yet. */
+struct waiting {
+	uint32_t pid;
+	uint64_t look_ns,
+		wait_ns; /* when it is looked at next; how long that was since the last time */
+};
 struct space {
 	struct space_maps maps;
 	struct object_table *objects;
+	struct interpreted *interpreted;
+	VEC(struct waiting) waiting;
 	struct process_table live; /* as of now */
 	struct table_store *tables;
 	VEC(uint32_t) changed; /* pids */
@@ -41,7 +53,8 @@ struct space {
 
 /* --- life --------------------------------------------------------------------------------------------------------------- */
 
-struct space *space_new(const struct space_maps *maps, struct object_table *objects)
+struct space *space_new(const struct space_maps *maps, struct object_table *objects,
+			struct interpreted *interpreted)
 {
 	struct space *s = xcalloc(1, sizeof *s);
 	struct table_store_opts store = {
@@ -52,6 +65,7 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 
 	s->maps = *maps;
 	s->objects = objects;
+	s->interpreted = interpreted;
 	s->next_number = 1;
 	s->tables = table_store_new(&store);
 	if (!s->tables) {
@@ -69,6 +83,7 @@ void space_free(struct space *s)
 	table_store_free(s->tables);
 	process_table_done(&s->live);
 	vec_done(&s->changed);
+	vec_done(&s->waiting);
 	map_done(&s->images);
 	vec_done(&s->sent);
 	vec_done(&s->free_sent);
@@ -215,6 +230,22 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes --------------------------------------------------------------------------------------------------------------- */
 
+/* wait_ns: how long to wait for its runtime to begin, if it has not. */
+static void put_process(struct space *s, struct process *p, uint32_t n_maps, uint64_t wait_ns)
+{
+	bool waits = false;
+	struct space_process out = {
+		.image = p->image->id,
+		.n_maps = n_maps,
+		.sent_ns = clock_mono_ns(),
+		.has_python = s->interpreted && interpreted_look(s->interpreted, p, &waits),
+	};
+
+	bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY);
+	if (waits)
+		vec_push(&s->waiting, (struct waiting){ p->pid, out.sent_ns + wait_ns, wait_ns });
+}
+
 /* One that has ended meanwhile takes no sample any more. */
 static void send_process(struct space *s, struct process *p)
 {
@@ -223,15 +254,48 @@ static void send_process(struct space *s, struct process *p)
 	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
-	struct space_process out = {
-		.image = p->image->id,
-		.n_maps = sent->n_maps,
-		.sent_ns = clock_mono_ns(),
-	};
-	bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY);
+	put_process(s, p, sent->n_maps, LOOK_FIRST_NS);
 	p->sent_image = p->image->id;
 	if (before)
 		forget_image(s, before);
+}
+
+static void look_again(struct space *s, const struct waiting *w)
+{
+	struct process *p = process_find(&s->live, w->pid);
+	const uint32_t *at = p ? map_get(&s->images, p->sent_image) : NULL;
+	uint64_t wait_ns = 2 * w->wait_ns;
+
+	if (at && p->image && p->sent_image == p->image->id && !p->leader_gone)
+		put_process(s, p, s->sent.v[*at].n_maps,
+			    wait_ns < LOOK_LAST_NS ? wait_ns : LOOK_LAST_NS);
+}
+
+/* At processes whose runtime had not begun when they mapped it. */
+static void look_at_waiting(struct space *s)
+{
+	uint64_t now_ns = s->waiting.n ? clock_mono_ns() : 0;
+
+	for (size_t i = 0; i < s->waiting.n;) {
+		struct waiting w = s->waiting.v[i];
+
+		if (now_ns < w.look_ns) {
+			i++;
+			continue;
+		}
+		s->waiting.v[i] = s->waiting.v[--s->waiting.n];
+		look_again(s, &w);
+	}
+}
+
+uint64_t space_look_ns(const struct space *s)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < s->waiting.n; i++)
+		if (s->waiting.v[i].look_ns < first_ns)
+			first_ns = s->waiting.v[i].look_ns;
+	return first_ns;
 }
 
 static void remove_process(struct space *s, struct process *p)
@@ -240,6 +304,8 @@ static void remove_process(struct space *s, struct process *p)
 		bpf_map_delete_elem(s->maps.processes, &p->pid);
 		forget_image(s, p->sent_image);
 	}
+	if (s->interpreted)
+		interpreted_forget(s->interpreted, p->pid);
 	process_remove(&s->live, p);
 }
 
@@ -267,6 +333,8 @@ static void on_exec(struct space *s, const struct side_record *r)
 	if (!p)
 		return;
 	process_exec(&s->live, p);
+	if (s->interpreted)
+		interpreted_forget(s->interpreted, p->pid);
 	p->scanned_ns = 0;
 	vec_push(&s->changed, r->pid);
 }
@@ -352,6 +420,7 @@ void space_sync(struct space *s)
 			send_process(s, p);
 	}
 	vec_clear(&s->changed);
+	look_at_waiting(s);
 	table_store_poll(s->tables);
 	sweep(s);
 }
@@ -373,12 +442,16 @@ struct raw_walk {
 	const struct image *image;
 	uint32_t pid;
 	struct stack_copy stack;
+	struct python_groups groups;
 };
 
+/* Code, which some steps look at, is as it was, while the process is there. */
 static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct raw_walk *r = ctx;
 
+	if (r->image && image_find(r->image, address))
+		return process_memory_read(r->pid, address, to, size) == 0;
 	return stack_copy_read(&r->stack, to, size, address);
 }
 
@@ -407,8 +480,14 @@ static const void *raw_chunk(void *ctx, uint32_t chunk)
 	return table_store_chunk(r->space->tables, chunk);
 }
 
+static uint64_t raw_behind(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa)
+{
+	return python_groups_mark(&((struct raw_walk *)ctx)->groups, pc, sp, cfa);
+}
+
 struct unwind_walk space_walk(struct space *s, const struct image *image,
-			      const struct event_raw *raw, uint64_t *frames, uint32_t max_frames)
+			      const struct event_raw *raw, struct python_groups groups,
+			      uint64_t *frames, uint32_t max_frames)
 {
 	struct raw_walk r = {
 		.space = s,
@@ -418,8 +497,10 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			   .fp = raw->regs[PT_FP],
 			   .data = raw->stack,
 			   .size_bytes = raw->stack_bytes },
+		.groups = groups,
 	};
-	struct unwind_source source = { &r, raw_read, raw_find, raw_table, raw_chunk, NULL };
+	struct unwind_source source = { &r,        raw_read, raw_find,  raw_table,
+					raw_chunk, NULL,     raw_behind };
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 

@@ -9,11 +9,14 @@
 
 #include "bpf/event.h"
 #include "collect/process.h"
+#include "collect/python_groups.h"
 #include "collect/side_band.h"
 #include "collect/table_store.h"
 #include "unwind/walk.h"
 
 struct space;
+
+struct interpreted;
 
 /* Maps of bpf/sample.bpf.c; they stay the caller's. */
 struct space_maps {
@@ -23,8 +26,9 @@ struct space_maps {
 	bool all_processes;
 };
 
-/* objects is shared with the resolver. NULL when there can be no thread that builds tables. */
-struct space *space_new(const struct space_maps *maps, struct object_table *objects);
+/* objects and interpreted are shared with the resolver. NULL when there can be no thread that builds tables. */
+struct space *space_new(const struct space_maps *maps, struct object_table *objects,
+			struct interpreted *interpreted);
 void space_free(struct space *s); /* before the objects; NULL is fine */
 
 /* One record, just read, whose file is open (object_of_record). */
@@ -36,15 +40,18 @@ void space_missed(struct space *s, const struct event_raw *raw);
 /* What changed goes to the kernel, tables that were built too. Call it after reading, and when the descriptor is readable. */
 void space_sync(struct space *s);
 int space_fd(const struct space *s);
+/* When space_sync has something to look at again; UINT64_MAX: never. */
+uint64_t space_look_ns(const struct space *s);
 /* Tables are being built. */
 bool space_is_busy(struct space *s);
 
 /* The object of a frame; NULL when it is gone. */
 struct object *space_object(struct space *s, uint64_t frame);
 
-/* Walks the copy of a stack in the address space that the process had at that time. max_frames words in frames. */
+/* Walks the copy of a stack in the address space that the process had at that time, with marks for the groups. max_frames words in frames. */
 struct unwind_walk space_walk(struct space *s, const struct image *image,
-			      const struct event_raw *raw, uint64_t *frames, uint32_t max_frames);
+			      const struct event_raw *raw, struct python_groups groups,
+			      uint64_t *frames, uint32_t max_frames);
 
 void space_get_stats(const struct space *s, struct table_store_stats *out);
 

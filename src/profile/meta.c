@@ -38,6 +38,12 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 "", 0 },
 	[LOSS_TRACED_FULL] = { "traced_full",
 			       "processes whose threads' traces are not read: too many", "", 0 },
+	[LOSS_PYTHON_UNREAD] = { "python_unread", "stacks without all their frames of Python", "",
+				 0 },
+	[LOSS_PYTHON_UNNAMED] = { "python_unnamed",
+				  "frames of Python without a name: their code was gone", "", 0 },
+	[LOSS_PYTHONS_FULL] = { "pythons_full",
+				"processes whose frames of Python are not read: too many", "", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
 };

@@ -67,6 +67,20 @@ struct known_frame *unwind_known_new(void)
 	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
 }
 
+/* One frame, and what is behind it; 0: the walk is over. */
+static int walk_one(struct walk *w)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+	uint64_t pc = walk_pc(w), sp = w->sp;
+
+	if (walk_known_frame(w, walk_known(w, known_index(w, pc))) && walk_frame(w))
+		return 0;
+	uint64_t word = s->behind ? s->behind(s->ctx, pc, sp, w->sp) : 0;
+	if (word && w->n < w->max)
+		walk_put(w, word);
+	return 1;
+}
+
 struct unwind_walk unwind_walk(const struct unwind_source *source,
 			       const uint64_t regs[PT_REGS_WORDS], uint64_t *frames, uint32_t max)
 {
@@ -79,7 +93,7 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 	w->max = max;
 	w->settled = 1;
 	walk_begin(w);
-	while (!walk_known_frame(w, walk_known(w, known_index(w, walk_pc(w)))) || !walk_frame(w))
+	while (walk_one(w))
 		;
 	if (w->end == WALK_NOT_LOADED && !w->missing) /* all mappings there are were looked at */
 		w->end = WALK_NO_FP;

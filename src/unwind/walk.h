@@ -21,6 +21,8 @@ struct unwind_source {
 	const void *(*chunk)(void *ctx, uint32_t chunk);
 	/* What walks of the same mappings and tables have found so far; NULL: nothing is kept. */
 	struct known_frame *known;
+	/* What else has its place behind the frame whose code is at pc and whose stack is from sp to cfa: a word; 0: nothing. May be NULL. */
+	uint64_t (*behind)(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa);
 };
 
 /* To be freed with free. */

@@ -80,6 +80,36 @@ touch "/tmp/perf-$pid.map"
 is "… with a map has none" "$(jq -c .jit "$tmp/json")" "{\"bytes\":65536,\"perf_map\":\"/tmp/perf-$pid.map\",\"remedy\":null}"
 rm "/tmp/perf-$pid.map"
 
+is "a program in C has no interpreter in it" "$(jq -c .runtimes "$tmp/json")" '[]'
+
+cat >"$tmp/waits.py" <<'PY'
+import sys
+import threading
+import time
+def inner():
+    time.sleep(1000)
+def outer():
+    inner()
+threading.Thread(target=outer, daemon=True).start()
+outer()
+PY
+start python3 "$tmp/waits.py" # three frames in the first thread, two and those of threading.py in the second
+pid=${pids[-1]}
+for _ in $(seq 100); do
+	[ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" = 2 ] && break
+	sleep 0.05
+done
+sleep 0.2
+"$cresset" doctor --json "$pid" >"$tmp/json"
+runtime() { jq -r ".runtimes[0].$1" "$tmp/json"; }
+is "a program in Python" "$(runtime language) $(runtime state)" "python ok"
+has "… its version" "CPython $(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" "$(runtime by)"
+is "… both of its threads" "$(runtime threads)" 2
+holds "… all their frames, by name" [ "$(runtime frames)" -ge 8 ]
+is "… every one" "$(runtime named)" "$(runtime frames)"
+run_cresset doctor "$pid"
+has "the same as text" "in 2 threads at this moment, $(runtime named) with names" "$out"
+
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$cresset" doctor "$pid" >"$tmp/out" 2>"$tmp/err"
 	is "somebody else's process" $? 3

@@ -128,7 +128,7 @@ static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struc
 	struct event_sample s = {
 		.kind = EVENT_SAMPLE, .time_ns = time_ns, .tgid = pid, .tid = tid, .cgroup_id = 1
 	};
-	uint64_t space[3 + 16];
+	uint64_t space[sizeof(struct event_stack) / 8 + 16];
 	struct event_stack *st = (struct event_stack *)space;
 	bool over = false;
 

@@ -283,7 +283,7 @@ static inline const void *stepped_chunk(void *ctx, uint32_t chunk)
 static inline struct unwind_walk stepped_walk(struct stepped *s, uint64_t *frames, uint32_t max)
 {
 	struct unwind_source source = {
-		s, stepped_read, stepped_find, stepped_table, stepped_chunk, s->known
+		s, stepped_read, stepped_find, stepped_table, stepped_chunk, s->known, NULL
 	};
 	uint64_t regs[PT_REGS_WORDS];
 

@@ -23,7 +23,7 @@ static bool setup(void)
 	if (!space_maps_create(&maps, 32))
 		return false;
 	object_table_init(&objects, 100);
-	space = space_new(&maps, &objects);
+	space = space_new(&maps, &objects, NULL);
 	ck_assert_ptr_nonnull(space);
 	return true;
 }
@@ -248,7 +248,8 @@ START_TEST(stacks_sent_along_are_walked)
 	process_table_init(&processes, &objects);
 	struct process *p = process_add(&processes, getpid());
 	proc_scan(&processes, p, 1);
-	struct unwind_walk w = space_walk(space, p->image, t.raw, frames, 64);
+	struct unwind_walk w =
+		space_walk(space, p->image, t.raw, (struct python_groups){ 0 }, frames, 64);
 	ck_assert_uint_eq(w.end, WALK_COMPLETE);
 	ck_assert_uint_eq(w.n, t.n + 1);
 	ck_assert_uint_eq(w.by_table, t.n);
@@ -257,9 +258,9 @@ START_TEST(stacks_sent_along_are_walked)
 			frames[i + 1] & FRAME_OFFSET_MASK,
 			file_offset(p->image, (uintptr_t)t.callers[i + WITHIN_BACKTRACE] - 1));
 	t.raw->stack_bytes = 512; /* what is missing is said to be */
-	w = space_walk(space, p->image, t.raw, frames, 64);
+	w = space_walk(space, p->image, t.raw, (struct python_groups){ 0 }, frames, 64);
 	ck_assert_uint_eq(w.end, WALK_CUT);
-	w = space_walk(space, NULL, t.raw, frames, 64);
+	w = space_walk(space, NULL, t.raw, (struct python_groups){ 0 }, frames, 64);
 	ck_assert_uint_eq(w.end, WALK_NO_FP);
 	ck_assert_uint_eq(w.n, 1);
 	process_table_done(&processes);

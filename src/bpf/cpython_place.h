@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/cpython_place.h: where the frames of CPython that were collected (bpf/cpython_walk.h) have their places among native ones: by marks
+ * while those are walked; or as groups for user space, which walks the copy of a stack. */
+#ifndef CRESSET_BPF_CPYTHON_PLACE_H
+#define CRESSET_BPF_CPYTHON_PLACE_H
+
+#include "bpf/cpython_walk.h"
+
+/* --- groups without a place, for a sample that has a copy of its stack --------------------------------------------------- */
+
+static __always_inline void python_write(struct python_ref *ref, __u64 word)
+{
+	__u32 at = ref->s->head.n_kernel + ref->s->head.n_python + ref->p->n_written;
+
+	asm volatile("" : "+r"(at));
+	if (at < SCRATCH_ADDRS)
+		ref->s->addr[at] = word;
+	ref->p->n_written++;
+}
+
+static long python_write_group(__u32 i, void *ctx)
+{
+	struct python_ref *ref = ctx;
+	struct python_group *g = &ref->p->groups[i & (PYTHON_GROUPS - 1)];
+
+	if (i >= ref->p->n_groups)
+		return 1;
+	python_write(ref, CPYTHON_MARK(g->first, g->n));
+	python_write(ref, g->entry);
+	return 0;
+}
+
+static __always_inline void python_write_loops(struct python_ref *ref,
+					       const struct python_cursor *c)
+{
+	const struct cpython_runtime *r =
+		&ref->p->process.runtimes[c->runtime & (CPYTHON_MAX_RUNTIMES - 1)];
+
+	python_write(ref, CPYTHON_MARK(c->first, c->end - c->first));
+	python_write(ref, 0);
+	for (int i = 0; i < CPYTHON_MAX_LOOPS; i++) {
+		python_write(ref, r->loops[i].start);
+		python_write(ref, r->loops[i].end);
+	}
+}
+
+/* Behind the frames, instead of native ones. */
+static __always_inline void python_add_groups(struct python_ref *ref)
+{
+	struct python_walk *p = ref->p;
+
+	p->n_written = 0;
+	bpf_loop(PYTHON_GROUPS, python_write_group, ref, 0);
+	for (__u32 i = 0; i < PYTHON_STATES; i++)
+		if (i < p->n_cursors && p->cursors[i].by_loop)
+			python_write_loops(ref, &p->cursors[i]);
+}
+
+__weak int python_write_groups(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+	struct python_ref ref;
+
+	if (!s || !p)
+		return 0;
+	ref = (struct python_ref){ s, p, 0 };
+	python_add_groups(&ref);
+	return 0;
+}
+
+/* What is left to hash_stack, of a stack without native frames. */
+static __always_inline void python_use_groups(struct scratch *s, struct python_walk *p)
+{
+	s->head.n_user = s->head.n_python + p->n_group_words;
+	s->head.flags |= STACK_PYTHON_GROUPS;
+	s->user_hash = mix(p->words_hash, p->groups_hash);
+}
+
+/* --- of another thread --------------------------------------------------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_walk);
+} open_python SEC(".maps");
+
+/* Its frames, in groups, into s; of a thread that waits. */
+static __always_inline void python_collect_of(struct task_struct *task, struct scratch *s,
+					      __u64 now_ns)
+{
+	__u32 zero = 0, tgid = task->tgid;
+	struct python_walk *p = bpf_map_lookup_elem(&open_python, &zero);
+	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
+	struct python_ref ref = { s, p, task };
+
+	if (!p || !process)
+		return;
+	s->user_hash = HASH_SEED;
+	s->head.n_python = 0;
+	p->process = *process;
+	python_start(p, task, now_ns);
+	bpf_loop(PYTHON_STEPS, python_step_of, &ref, 0);
+	if (python_end(s, p))
+		s->head.flags |= STACK_PYTHON_CUT;
+	if (!s->head.n_python)
+		return;
+	s->head.tgid = tgid;
+	python_use_groups(s, p);
+	python_add_groups(&ref);
+}
+
+/* --- their places ------------------------------------------------------------------------------------------------------ */
+
+static __always_inline int python_is_loop(const struct python_walk *p, __u32 runtime, __u64 pc)
+{
+	const struct cpython_runtime *r =
+		&p->process.runtimes[runtime & (CPYTHON_MAX_RUNTIMES - 1)];
+
+	for (int i = 0; i < CPYTHON_MAX_LOOPS; i++)
+		if (pc >= r->loops[i].start && pc < r->loops[i].end)
+			return 1;
+	return 0;
+}
+
+/* Which frames the native frame runs that has the stack from sp to cfa; 0: none. */
+static __always_inline __u64 python_mark(struct python_walk *p, __u32 i, __u64 pc, __u64 sp,
+					 __u64 cfa)
+{
+	struct python_cursor *c = &p->cursors[i & (PYTHON_STATES - 1)];
+	struct python_group *g;
+	__u32 next = LOAD(c->next);
+
+	if (next >= c->end)
+		return 0;
+	if (c->by_loop) {
+		if (!python_is_loop(p, c->runtime, pc))
+			return 0;
+		c->next = next + 1;
+		return CPYTHON_MARK(next, 1);
+	}
+	g = &p->groups[next & (PYTHON_GROUPS - 1)];
+	if (g->entry - sp >= cfa - sp)
+		return 0;
+	c->next = next + 1;
+	return CPYTHON_MARK(g->first, g->n);
+}
+
+/* After a native frame: puts the mark where it runs Python's. */
+__weak int python_place(__u32 index, __u64 pc, __u64 sp)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+
+	if (!s || !p)
+		return 0;
+	for (__u32 i = 0; i < PYTHON_STATES; i++) {
+		__u64 mark;
+
+		if (i >= p->n_cursors)
+			break;
+		mark = python_mark(p, i, pc, sp, s->walk.sp);
+		if (!mark)
+			continue;
+		if (s->walk.n < s->walk.max)
+			walk_put(&s->walk, mark);
+		break;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/cpython_walk.h: the frames of CPython on a thread's stack (bpf/cpython.h).
+ *
+ * Before the native frames are walked Python's own are collected: from the thread's state (found in the lists of the interpreters by
+ * its id, and remembered for a while) along the chain of frames. They come first in the user part, two words each, innermost first, and
+ * fall into groups: those that one call of the interpreter's loop runs. While the native frames are walked, each one that holds on its stack
+ * what a group was begun with is followed by a mark that says which group it runs (to 3.10: each one whose code is that of the loop).
+ *
+ *     user part = { code, place } n_python words … , then native frames and marks, as they are walked
+ *
+ * Everything read is the process's and may be anything: the steps are bounded, and what cannot be read is counted. */
+#ifndef CRESSET_BPF_CPYTHON_WALK_H
+#define CRESSET_BPF_CPYTHON_WALK_H
+
+#include "bpf/cpython.h"
+#include "bpf/maps.h"
+
+enum {
+	PYTHON_STATES = 4,     /* of one thread, in several interpreters */
+	PYTHON_GROUPS = 512,   /* further ones have no place */
+	PYTHON_THREADS = 2048, /* of a process that are looked through for one thread */
+	PYTHON_STEPS = PYTHON_THREADS + 2 * PYTHON_MAX_FRAMES,
+};
+/* How long what was found is good. Looking through many threads takes long, so that is done less often. */
+#define PYTHON_KEEP_NS     100000000ull
+#define PYTHON_NONE_NS     2000000ull /* a thread that has no state may get one any moment */
+#define PYTHON_PER_STEP_NS 100000ull
+
+/* --- what user space tells ----------------------------------------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PYTHON_MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct cpython_process);
+} cpython_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CPYTHON_MAX_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct cpython_layout);
+} cpython_layouts SEC(".maps");
+
+/* --- what is remembered ---------------------------------------------------------------------------------------------- */
+
+struct python_state {
+	__u64 at;
+	__u32 runtime; /* of its process */
+	__u32 reserved;
+};
+struct python_thread {
+	__u64 until_ns;
+	__u32 n; /* 0: it runs no Python */
+	__u32 reserved;
+	struct python_state states[PYTHON_STATES];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tid */
+	__type(value, struct python_thread);
+} python_threads SEC(".maps");
+
+/* --- a walk ---------------------------------------------------------------------------------------------------------- */
+
+struct python_group {
+	__u64 entry;    /* what the call of the loop has on its stack */
+	__u32 first, n; /* frames */
+};
+/* The groups of one state that have not got their place yet: by index, or, where each frame is one, frames. */
+struct python_cursor {
+	__u32 first, next, end;
+	__u32 runtime;
+	__u32 by_loop;
+};
+enum python_turns { PYTHON_FIND = 0, PYTHON_BEGIN, PYTHON_CHAIN };
+struct python_walk {
+	struct cpython_process process;
+	struct cpython_layout layout; /* of the runtime at hand */
+	__u32 turn;                   /* enum python_turns */
+	__u32 tid;
+	__u64 thread_pointer;
+	struct python_thread thread;
+	/* PYTHON_FIND */
+	__u64 interp, state;
+	__u32 runtime, n_runtimes; /* n_runtimes: that were begun */
+	__u32 steps, was_searched;
+	/* PYTHON_BEGIN, PYTHON_CHAIN */
+	__u32 n_states;              /* that were begun */
+	__u32 n_frames, first_frame; /* first_frame: of the group at hand */
+	__u32 n_groups;
+	__u32 n_group_words, n_written; /* n_group_words: of those without a place */
+	__u64 words_hash, groups_hash;  /* words_hash: of the frames */
+	__u64 frame, cframe;
+	__u64 stamp[CPYTHON_MAX_STAMP];
+	__u8 bytes[CPYTHON_MAX_FRAME];
+	__u32 n_cursors, is_cut; /* is_cut: there are more frames */
+	struct python_cursor cursors[PYTHON_STATES];
+	struct python_group groups[PYTHON_GROUPS];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct python_walk);
+} python_walks SEC(".maps");
+
+struct python_ref {
+	struct scratch *s;
+	struct python_walk *p;
+	struct task_struct *task; /* another than the current one */
+};
+
+/* The memory of the current task, or, in sleepable programs, of that one. */
+static __always_inline int python_read(struct task_struct *task, void *to, __u32 size,
+				       __u64 address)
+{
+	if (task)
+		return bpf_copy_from_user_task(to, size, (const void *)address, task, 0) != 0;
+	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+}
+
+static __always_inline int python_word(struct task_struct *task, __u64 *out, __u64 address)
+{
+	return python_read(task, out, sizeof *out, address);
+}
+
+static __always_inline void python_use_runtime(struct python_walk *p, __u32 runtime)
+{
+	__u32 at = LOAD(p->process.runtimes[runtime & (CPYTHON_MAX_RUNTIMES - 1)].layout);
+	struct cpython_layout *layout = bpf_map_lookup_elem(&cpython_layouts, &at);
+
+	p->runtime = runtime;
+	if (layout)
+		p->layout = *layout;
+}
+
+/* --- the states of a thread --------------------------------------------------------------------------------------------- */
+
+static __always_inline void python_found(struct python_walk *p, __u64 at)
+{
+	__u32 n = LOAD(p->thread.n);
+
+	if (n >= PYTHON_STATES)
+		return;
+	p->thread.states[n & (PYTHON_STATES - 1)] =
+		(struct python_state){ .at = at, .runtime = p->runtime };
+	p->thread.n = n + 1;
+}
+
+static __always_inline void python_keep(struct python_walk *p)
+{
+	__u32 tid = p->tid;
+	__u64 long_ns = p->steps * PYTHON_PER_STEP_NS;
+	__u64 least_ns = p->thread.n ? PYTHON_KEEP_NS : PYTHON_NONE_NS;
+
+	p->thread.until_ns = bpf_ktime_get_ns() + (long_ns > least_ns ? long_ns : least_ns);
+	bpf_map_update_elem(&python_threads, &tid, &p->thread, BPF_ANY);
+	p->turn = PYTHON_BEGIN;
+}
+
+static __always_inline void python_next_runtime(struct task_struct *task, struct python_walk *p)
+{
+	__u32 i = LOAD(p->n_runtimes);
+
+	if (i >= CPYTHON_MAX_RUNTIMES || i >= p->process.n || p->steps > PYTHON_THREADS) {
+		python_keep(p);
+		return;
+	}
+	p->n_runtimes = i + 1;
+	python_use_runtime(p, i);
+	if (python_word(task, &p->interp,
+			p->process.runtimes[i & (CPYTHON_MAX_RUNTIMES - 1)].head_at))
+		p->interp = 0;
+}
+
+/* One thread, interpreter or runtime. */
+static __always_inline void python_find(struct task_struct *task, struct python_walk *p)
+{
+	__u64 id, at = p->state, interp = p->interp;
+
+	p->steps++;
+	if (at && p->steps <= PYTHON_THREADS) {
+		if (python_word(task, &id, at + p->layout.thread_id) ||
+		    python_word(task, &p->state, at + p->layout.thread_next))
+			p->state = 0;
+		else if (id == p->thread_pointer)
+			python_found(p, at);
+	} else if (interp && p->steps <= PYTHON_THREADS) {
+		if (python_word(task, &p->state, interp + p->layout.interp_threads) ||
+		    python_word(task, &p->interp, interp + p->layout.interp_next))
+			p->state = p->interp = 0;
+	} else {
+		python_next_runtime(task, p);
+	}
+}
+
+/* --- the frames of a state ---------------------------------------------------------------------------------------------- */
+
+static __always_inline int python_unread(struct python_walk *p)
+{
+	p->is_cut = 1;
+	count(COUNT_PYTHON_UNREAD);
+	return 1;
+}
+
+static __always_inline void python_end_group(struct python_walk *p, __u64 entry)
+{
+	__u32 i = LOAD(p->n_groups);
+
+	p->groups_hash = mix(p->groups_hash, entry);
+
+	if (i < PYTHON_GROUPS) {
+		p->groups[i & (PYTHON_GROUPS - 1)] = (struct python_group){
+			.entry = entry, .first = p->first_frame, .n = p->n_frames - p->first_frame
+		};
+		p->n_groups = i + 1;
+	}
+	p->first_frame = p->n_frames;
+}
+
+/* The state at hand has no further frames. */
+static __always_inline void python_end_state(struct python_walk *p)
+{
+	__u32 i = (LOAD(p->n_cursors) - 1) & (PYTHON_STATES - 1);
+
+	p->cursors[i].end = p->cursors[i].by_loop ? p->n_frames : p->n_groups;
+	p->n_group_words += p->cursors[i].by_loop ? CPYTHON_LOOP_GROUP_WORDS : 0;
+	p->turn = PYTHON_BEGIN;
+}
+
+static __always_inline int python_first_frame(struct task_struct *task, struct python_walk *p,
+					      __u64 state)
+{
+	__u64 at;
+
+	p->cframe = 0;
+	if (python_word(task, &at, state + p->layout.thread_frame))
+		return 1;
+	if (!(p->layout.flags & CPYTHON_CFRAME)) {
+		p->frame = at;
+		return 0;
+	}
+	p->cframe = at;
+	return python_word(task, &p->frame, at + p->layout.cframe_frame);
+}
+
+/* The next state; nonzero: there is none. */
+static __always_inline int python_begin(struct task_struct *task, struct python_walk *p)
+{
+	__u32 i = LOAD(p->n_states), by_loop;
+	__u64 id, at;
+
+	if (i >= PYTHON_STATES || i >= p->thread.n)
+		return 1;
+	at = p->thread.states[i & (PYTHON_STATES - 1)].at;
+	python_use_runtime(p, p->thread.states[i & (PYTHON_STATES - 1)].runtime);
+	if (python_word(task, &id, at + p->layout.thread_id) || id != p->thread_pointer) {
+		if (p->was_searched || p->n_frames)
+			return 1;
+		p->was_searched = 1;
+		p->thread.n = 0;
+		p->turn = PYTHON_FIND;
+		return 0;
+	}
+	p->n_states = i + 1;
+	if (python_first_frame(task, p, at))
+		return python_unread(p);
+	by_loop = p->layout.flags & CPYTHON_FRAME_OBJECTS;
+	p->first_frame = p->n_frames;
+	p->cursors[i & (PYTHON_STATES - 1)] =
+		(struct python_cursor){ .first = by_loop ? p->n_frames : p->n_groups,
+					.next = by_loop ? p->n_frames : p->n_groups,
+					.runtime = p->runtime,
+					.by_loop = by_loop };
+	p->n_cursors = i + 1;
+	p->turn = PYTHON_CHAIN;
+	return 0;
+}
+
+static __always_inline __u64 python_frame_word(const struct python_walk *p, __u32 offset)
+{
+	return *(const __u64 *)(p->bytes + (offset & (CPYTHON_MAX_FRAME - 8)));
+}
+
+static __always_inline __u32 python_frame_int(const struct python_walk *p, __u32 offset)
+{
+	return *(const __u32 *)(p->bytes + (offset & (CPYTHON_MAX_FRAME - 4)));
+}
+
+/* In bytes, from the first instruction of the code. */
+static __always_inline __u32 python_offset(const struct python_walk *p, __u64 code)
+{
+	const struct cpython_layout *l = &p->layout;
+	__u32 offset;
+
+	if (!(l->flags & CPYTHON_FRAME_OBJECTS))
+		return python_frame_word(p, l->frame_instr) - code - l->code_instr;
+	offset = python_frame_int(p, l->frame_instr);
+	return l->flags & CPYTHON_UNITS && (__s32)offset >= 0 ? offset * 2 : offset;
+}
+
+static __always_inline int python_put(struct scratch *s, __u64 word)
+{
+	__u32 at = s->head.n_kernel + s->head.n_python;
+
+	asm volatile("" : "+r"(at));
+	if (at >= SCRATCH_ADDRS)
+		return 1;
+	s->addr[at] = word;
+	s->user_hash = mix(s->user_hash, word);
+	s->head.n_python++;
+	return 0;
+}
+
+/* The frame in p->bytes. */
+static __always_inline int python_append(struct task_struct *task, struct scratch *s,
+					 struct python_walk *p)
+{
+	__u64 code = python_frame_word(p, p->layout.frame_code);
+	__u32 words = LOAD(p->layout.stamp_words);
+
+	if (p->layout.flags & CPYTHON_TAGGED)
+		code &= ~CPYTHON_TAG;
+	/* No more of them, but where the group ends tells where those before it have their place. */
+	if (p->n_frames >= (max_user < WALK_MAX_USER ? max_user : PYTHON_MAX_FRAMES)) {
+		p->is_cut = 1;
+		return p->layout.flags & CPYTHON_FRAME_OBJECTS;
+	}
+	if (words > CPYTHON_MAX_STAMP ||
+	    python_read(task, p->stamp, words * 8, code + p->layout.stamp_at))
+		return python_unread(p);
+	p->n_frames++;
+	return python_put(s, cpython_frame_code(code)) ||
+	       python_put(s, cpython_frame_place(cpython_stamp(p->stamp, words),
+						 python_offset(p, code)));
+}
+
+/* One frame; nonzero: the chain cannot be followed further, neither can those of other states. */
+static __always_inline int python_chain(struct task_struct *task, struct scratch *s,
+					struct python_walk *p)
+{
+	const __u32 flags = p->layout.flags;
+	__u32 bytes = LOAD(p->layout.frame_bytes);
+	__u64 at = p->frame;
+	int is_entry;
+
+	if (!at) {
+		python_end_state(p);
+		return 0;
+	}
+	if (bytes > CPYTHON_MAX_FRAME || python_read(task, p->bytes, bytes, at))
+		return python_unread(p);
+	p->frame = python_frame_word(p, p->layout.frame_previous);
+	is_entry =
+		!(flags & CPYTHON_FRAME_OBJECTS) &&
+		p->bytes[p->layout.frame_entry & (CPYTHON_MAX_FRAME - 1)] >= p->layout.entry_from;
+	if (is_entry && !(flags & CPYTHON_ENTRY_IS_FRAME)) {
+		python_end_group(p, at);
+		return 0;
+	}
+	if (python_append(task, s, p))
+		return 1;
+	if (!is_entry)
+		return 0;
+	python_end_group(p, p->cframe);
+	return python_word(task, &p->cframe, p->cframe + p->layout.cframe_previous) && p->frame
+		       ? python_unread(p)
+		       : 0;
+}
+
+static __always_inline int python_turn(struct task_struct *task, struct python_ref *ref)
+{
+	struct python_walk *p = ref->p;
+
+	if (p->turn == PYTHON_CHAIN)
+		return python_chain(task, ref->s, p) != 0;
+	if (p->turn == PYTHON_BEGIN)
+		return python_begin(task, p) != 0;
+	python_find(task, p);
+	return 0;
+}
+
+static long python_step(__u32 i, void *ctx)
+{
+	(void)i;
+	return python_turn(0, ctx);
+}
+
+static long python_step_of(__u32 i, void *ctx)
+{
+	struct python_ref *ref = ctx;
+
+	(void)i;
+	return python_turn(ref->task, ref);
+}
+
+static __always_inline void python_start(struct python_walk *p, struct task_struct *task,
+					 __u64 now_ns)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
+
+	p->tid = tid;
+	p->thread_pointer = BPF_CORE_READ(task, thread.fsbase);
+	p->interp = p->state = 0;
+	p->runtime = p->n_runtimes = p->steps = 0;
+	p->n_states = p->n_frames = p->first_frame = p->n_groups = 0;
+	p->n_cursors = p->is_cut = p->n_group_words = 0;
+	p->groups_hash = HASH_SEED;
+	p->thread.n = 0;
+	p->was_searched = !known || now_ns >= known->until_ns;
+	p->turn = p->was_searched ? PYTHON_FIND : PYTHON_BEGIN;
+	if (!p->was_searched)
+		p->thread = *known;
+}
+
+static __always_inline int python_end(struct scratch *s, struct python_walk *p)
+{
+	if (p->turn == PYTHON_CHAIN)
+		python_end_state(p);
+	s->python = p->n_cursors;
+	p->words_hash = s->user_hash;
+	p->n_group_words += p->n_groups * CPYTHON_GROUP_WORDS;
+	return p->is_cut;
+}
+
+/* Python's frames of the current thread, into the scratch of that index. A global function: verified once. */
+__weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
+	struct python_ref ref;
+
+	if (!s || !p || !process)
+		return 0;
+	p->process = *process;
+	python_start(p, (struct task_struct *)bpf_get_current_task(), now_ns);
+	if (!p->thread_pointer)
+		return 0;
+	ref = (struct python_ref){ s, p, 0 };
+	bpf_loop(PYTHON_STEPS, python_step, &ref, 0);
+	return python_end(s, p);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* Stacks with frames of Python, from those of the kernel to those of the sink. */
+#include "collect/python_order.h"
+#include "collect/resolver.h"
+#include "collect/walk_end.h"
+
+static bool is_interpreter(struct resolver *r, uint64_t word)
+{
+	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
+
+	return o && interpreted_is_runtime(o);
+}
+
+static bool is_left_out(struct resolver *r, const struct python_order *o, size_t i)
+{
+	if (o->all.v[i].kind == PYTHON_FRAME || o->all.v[i].kind == PYTHON_CUT)
+		return false;
+	if (python_order_is_trampoline(o, i))
+		return true;
+	return !r->opts.show_python_native &&
+	       python_order_folds(o, i, is_interpreter(r, o->words[o->all.v[i].at]));
+}
+
+static void push_python(struct resolver *r, uint32_t pid, const uint64_t words[2])
+{
+	struct interpreted_frame in;
+
+	interpreted_frame(r->interpreted, pid, words, &in);
+	if (in.named == RUNTIME_LEFT_OUT)
+		return;
+	struct frame f = {
+		.kind = in.kind,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, in.named == RUNTIME_NAMED ? in.name : "[unknown]"),
+		.file = sink_string(r->sink, in.file),
+		.line = in.line,
+	};
+	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+}
+
+static void push_cut(struct resolver *r)
+{
+	struct frame f = {
+		.kind = FRAME_MARKER,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, "[truncated: frames of Python]"),
+	};
+
+	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+}
+
+void resolver_push_python(struct resolver *r, const struct process *p, const struct event_stack *st,
+			  uint32_t n_user, enum walk_end end, bool *has_jit)
+{
+	const uint64_t *words = (const uint64_t *)st->addr + st->n_kernel;
+	struct python_order o;
+
+	bool is_cut = st->flags & STACK_PYTHON_CUT;
+
+	python_order_init(&o, words, n_user, st->n_python, !walk_end_marker(end), is_cut);
+	r->python_unplaced += python_order_lacks(&o);
+	if (is_cut && (python_order_lacks(&o) || !st->n_python))
+		push_cut(r);
+	for (size_t i = o.all.n; i-- > 0;) {
+		uint32_t at = o.all.v[i].at;
+
+		if (is_left_out(r, &o, i))
+			continue;
+		if (o.all.v[i].kind == PYTHON_CUT)
+			push_cut(r);
+		else if (o.all.v[i].kind == PYTHON_FRAME)
+			push_python(r, st->tgid, words + at);
+		else
+			*has_jit |= resolver_push_user(r, p, st, at);
+	}
+	python_order_done(&o);
+}

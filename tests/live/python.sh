@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Python as it was written: the stacks of programs of known structure (tests/live/python/shapes.py), with names and lines, in their place among
+# the native ones, on this Debian's Python, on the newest there is, and on an old one. All there are: tests/soak/python.sh, and here with
+# CRESSET_PYTHONS=all.
+. tests/live/lib.sh
+. tests/live/lib_python.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+
+interpreters >"$tmp/interpreters"
+[ -s "$tmp/interpreters" ] || { echo "1..0 # SKIP no Python"; exit 0; }
+if [ "${CRESSET_PYTHONS-}" = all ]; then
+	cp "$tmp/interpreters" "$tmp/chosen"
+else # this Debian's, the newest, and the oldest shared one
+	{
+		grep ' debian ' "$tmp/interpreters"
+		tail -1 "$tmp/interpreters"
+		grep ' shared ' "$tmp/interpreters" | awk '$1 !~ /^3\.6\./' | head -1
+	} | sort -Vu >"$tmp/chosen"
+fi
+while read -r -u 3 version build path; do look "$version" "$build" "$path"; done 3<"$tmp/chosen"
+finish
