@@ -380,7 +380,7 @@ on('help says the keys, and nothing is loaded before it is used', '', async (pag
 	await page.waitForSelector('dialog[open]');
 	assert.match(await page.textContent('dialog'), /next match/);
 	await page.keyboard.press('Escape');
-	assert.strictEqual(await page.locator('dialog').count(), 0);
+	await page.waitForSelector('dialog', { state: 'detached' });
 });
 on('the first picture takes 55 kB at most', '', async (page) => {
 	const sizes = await page.evaluate(() =>
