@@ -6,8 +6,9 @@
 #include "base/vec.h"
 #include "runtime/cpython_code.h"
 
-/* Of a process. When either is reached, all are let go and read anew. */
-enum { CPYTHON_MAX_KEPT = 65536, CPYTHON_MAX_KEPT_BYTES = 16 << 20 };
+/* Of a process, of which a service may have hundreds. When either is reached, all are let go and read anew; whoever asks keeps the frames'
+ * names, so that is seldom. */
+enum { CPYTHON_MAX_KEPT = 1024, CPYTHON_MAX_KEPT_BYTES = 128 << 10 };
 
 struct cpython_kept {
 	uint64_t addr;
