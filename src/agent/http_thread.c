@@ -70,6 +70,7 @@ int http_thread_ask(struct http_thread *t, const struct http_request *r, struct 
 	/* A copy: another one may be set while this one is on its way. */
 	pthread_mutex_lock(&t->lock);
 	memcpy(token, t->token, sizeof token);
+	t->asked_n_tokens = t->n_tokens;
 	pthread_mutex_unlock(&t->lock);
 	whole.connect_ms = CONNECT_MS;
 	whole.total_ms = TOTAL_MS;
@@ -106,8 +107,14 @@ bool http_thread_is_held(struct http_thread *t)
 	return held;
 }
 
+bool http_thread_has_new_token(const struct http_thread *t)
+{
+	return t->n_tokens != t->asked_n_tokens;
+}
+
 void http_thread_set_token(struct http_thread *t, const char *token)
 {
+	t->n_tokens += strcmp(t->token, token) != 0;
 	snprintf(t->token, sizeof t->token, "%s", token);
 	t->holds = false;
 	pthread_cond_broadcast(&t->news);

@@ -32,6 +32,7 @@ struct http_thread {
 	pthread_cond_t news;
 	bool holds, tries_now, has_ended; /* tries_now: http_thread_back_off is over */
 	char token[HTTP_THREAD_TOKEN_MAX];
+	uint64_t n_tokens; /* that were set */
 
 	atomic_bool is_over;
 	struct http_client *client;
@@ -39,7 +40,9 @@ struct http_thread {
 	void *ctx;
 	pthread_t thread;
 	bool is_started;
-	uint32_t failures; /* in a row; the thread's own */
+	/* The thread's own. */
+	uint32_t failures;       /* in a row */
+	uint64_t asked_n_tokens; /* n_tokens of the last request */
 };
 
 void http_thread_init(struct http_thread *t, const struct http_thread_opts *opts);
@@ -51,6 +54,8 @@ int http_thread_ask(struct http_thread *t, const struct http_request *r, struct 
 /* One more failure: waits as verdict.h has it, or until it is over or tries_now. */
 void http_thread_back_off(struct http_thread *t, uint64_t retry_after_s);
 bool http_thread_is_held(struct http_thread *t);
+/* By the thread, with the lock held: another token was set after the last request had taken its own. Its answer says nothing of that one. */
+bool http_thread_has_new_token(const struct http_thread *t);
 
 /* By any thread, with the lock held. Copied; "": none. */
 void http_thread_set_token(struct http_thread *t, const char *token);

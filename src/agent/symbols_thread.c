@@ -79,16 +79,31 @@ static long ask(struct symbols_thread *s, const char *method, const uint8_t *id,
 	return rc ? rc : status;
 }
 
-static void keeps_none(struct symbols_thread *s, const char *why)
+/* With the lock held. */
+static int keeps_none(struct symbols_thread *s, const char *why, struct err *err)
 {
-	pthread_mutex_lock(&s->http.lock);
 	s->none_until_ns = clock_mono_ns() + NONE_KEPT_NS;
-	bool was_said = s->is_said;
-	s->is_said = true;
-	pthread_mutex_unlock(&s->http.lock);
-	if (!was_said)
+	if (!s->is_said)
 		log_warn("%s takes no symbol tables (%s): names are found on this machine",
 			 s->http.url, why);
+	s->is_said = true;
+	return err_set(err, EPERM, "%s keeps none", s->http.url);
+}
+
+/* A refusal is of the token that the request had: one that came meanwhile is tried, too. */
+static int refused(struct symbols_thread *s, long status, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->http.lock);
+	if (status != 403)
+		rc = keeps_none(s, "it knows no such address", err);
+	else if (http_thread_has_new_token(&s->http))
+		rc = err_set(err, EAGAIN, "%s refused the token before this one", s->http.url);
+	else
+		rc = keeps_none(s, "it keeps none, or the token may not write", err);
+	pthread_mutex_unlock(&s->http.lock);
+	return rc;
 }
 
 /* What is neither yes nor no. */
@@ -96,14 +111,8 @@ static int judge(struct symbols_thread *s, long status, struct err *err)
 {
 	if (status < 0)
 		return (int)status;
-	if (status == 404 || status == 405 || status == 501) {
-		keeps_none(s, "it knows no such address");
-		return err_set(err, EPERM, "%s keeps none", s->http.url);
-	}
-	if (status == 403) {
-		keeps_none(s, "it keeps none, or the token may not write");
-		return err_set(err, EPERM, "%s keeps none", s->http.url);
-	}
+	if (status == 403 || status == 404 || status == 405 || status == 501)
+		return refused(s, status, err);
 	if (status == 400)
 		return err_set(err, EINVAL, "%s refuses it", s->http.url);
 	return err_set(err, EAGAIN, "%s does not take symbol tables now: status %ld", s->http.url,

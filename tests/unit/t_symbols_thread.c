@@ -38,6 +38,8 @@ struct stub {
 	const struct turn *script;
 	atomic_uint turns; /* that are over */
 	atomic_bool is_wrong, ends;
+	struct symbols_thread *_Atomic asker;
+	const char *tokens[TURNS_MAX]; /* the asker gets one before the turn's answer; NULL: none */
 };
 
 static void wait_ms(int64_t ms)
@@ -90,6 +92,9 @@ static void serve_one(struct stub *s, int fd)
 		return;
 	}
 	read_body(fd, head, has, turn->takes);
+	const char *token = s->tokens[atomic_load(&s->turns) % TURNS_MAX];
+	if (token)
+		symbols_thread_set_token(atomic_load(&s->asker), token);
 	send(fd, turn->answer, strlen(turn->answer), MSG_NOSIGNAL);
 	atomic_fetch_add(&s->turns, 1);
 }
@@ -314,6 +319,57 @@ START_TEST(who_keeps_none_is_not_asked_again)
 }
 END_TEST
 
+/* The old one is refused just when the new one is there: that is no reason to wait. */
+START_TEST(a_refusal_of_the_token_before_says_nothing_of_this_one)
+{
+	static const struct turn script[] = { { 'H', ABSENT, 0 },
+					      { 'P', STATUS("403 Forbidden"), ALL },
+					      { 'H', STATUS("403 Forbidden"), 0 },
+					      { 'H', ABSENT, 0 },
+					      { 'P', CREATED, ALL },
+					      { 0 } };
+	struct stub s;
+	struct world w;
+
+	stub_start(&s, free_port(), script);
+	world_init(&w, s.port);
+	symbols_thread_set_token(w.thread, "first");
+	s.tokens[1] = "second";
+	s.tokens[2] = "third";
+	atomic_store(&s.asker, w.thread);
+	for (int i = 0; i < 1000 && state(&w) == SYMBOLS_UNKNOWN; i++) {
+		give(&w);
+		wait_ms(20);
+	}
+	ck_assert_int_eq(state(&w), SYMBOLS_THERE);
+	world_done(&w);
+	stub_stop(&s);
+	ck_assert(!atomic_load(&s.is_wrong));
+	ck_assert_uint_eq(atomic_load(&s.turns), 5);
+}
+END_TEST
+
+/* The same token set again is no other one. */
+START_TEST(a_refusal_of_this_token_stays_when_it_is_set_again)
+{
+	static const struct turn script[] = { { 'H', STATUS("403 Forbidden"), 0 }, { 0 } };
+	static const uint8_t other[] = { 1, 2, 3, 4 };
+	struct stub s;
+	struct world w;
+
+	stub_start(&s, free_port(), script);
+	world_init(&w, s.port);
+	symbols_thread_set_token(w.thread, "only");
+	s.tokens[0] = "only";
+	atomic_store(&s.asker, w.thread);
+	ck_assert(give(&w));
+	until_free(&w);
+	ck_assert_int_eq(symbols_thread_state(w.thread, other, sizeof other), SYMBOLS_NONE);
+	world_done(&w);
+	stub_stop(&s);
+}
+END_TEST
+
 /* --- kill -9 ----------------------------------------------------------------------------------- */
 
 enum { KILLS = 6 };
@@ -359,4 +415,6 @@ START_TEST(a_server_that_is_killed_has_all_or_nothing)
 END_TEST
 
 UNIT_MAIN("symbols_thread", a_table_bears_what_a_server_does, a_server_that_is_away_gets_it_later,
-	  who_keeps_none_is_not_asked_again, a_server_that_is_killed_has_all_or_nothing)
+	  who_keeps_none_is_not_asked_again, a_refusal_of_the_token_before_says_nothing_of_this_one,
+	  a_refusal_of_this_token_stays_when_it_is_set_again,
+	  a_server_that_is_killed_has_all_or_nothing)
