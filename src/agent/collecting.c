@@ -15,7 +15,7 @@
 enum {
 	OUTBOX_MAX_BYTES = 4 << 20, /* of samples that wait: minutes of a busy machine */
 	POLL_MS = 250,
-	SEND_MS = 10,  /* while the other side is slow to read */
+	SEND_MS = 10,  /* while the other side is slow to read, or says too much */
 	STOP_MS = 100, /* at the end */
 };
 /* A dictionary is exchanged for an empty one when it is that large or old. */
@@ -187,7 +187,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
 static int connect_to(struct collecting *c, int fd, struct err *err)
 {
 	outbox_connect(&c->outbox, fd);
-	return collect_watch(c->collector, fd, err);
+	return collect_watch_news(c->collector, fd, err);
 }
 
 static int hear(struct collecting *c, struct err *err)
@@ -205,8 +205,13 @@ static int hear(struct collecting *c, struct err *err)
 		if (what == CONTROL_GONE)
 			break;
 	}
-	outbox_run(&c->outbox, file_of, c);
+	outbox_run(&c->outbox, clock_mono_ns(), file_of, c);
 	return rc;
+}
+
+static bool waits_for_turn(const struct collecting *c)
+{
+	return stream_has_more(&c->outbox.stream) || outbox_is_behind(&c->outbox);
 }
 
 static int collect(struct collecting *c, struct err *err)
@@ -214,9 +219,7 @@ static int collect(struct collecting *c, struct err *err)
 	int rc = 0;
 
 	while (!rc && !c->is_over) {
-		int timeout_ms = stream_has_more(&c->outbox.stream) ? SEND_MS : POLL_MS;
-
-		rc = collect_run(c->collector, timeout_ms, err);
+		rc = collect_run(c->collector, waits_for_turn(c) ? SEND_MS : POLL_MS, err);
 		uint64_t now_ns = clock_mono_ns();
 		host_metrics_look(c->host, now_ns);
 		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
@@ -230,11 +233,13 @@ static int collect(struct collecting *c, struct err *err)
 static void wait_for_answers(struct collecting *c)
 {
 	struct stream *s = &c->outbox.stream;
-	struct pollfd stream = { .fd = s->fd,
-				 .events = POLLIN | (stream_has_more(s) ? POLLOUT : 0) };
+	bool is_behind = outbox_is_behind(&c->outbox);
+	struct pollfd stream = {
+		.fd = s->fd, .events = (is_behind ? 0 : POLLIN) | (stream_has_more(s) ? POLLOUT : 0)
+	};
 
-	poll(&stream, 1, STOP_MS);
-	outbox_run(&c->outbox, file_of, c);
+	poll(&stream, 1, is_behind ? SEND_MS : STOP_MS);
+	outbox_run(&c->outbox, clock_mono_ns(), file_of, c);
 }
 
 /* The last batch is taken, and what is new in it is named. */

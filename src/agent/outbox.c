@@ -194,7 +194,7 @@ void outbox_connect(struct outbox *o, int fd)
 {
 	stream_close(&o->stream);
 	stream_open(&o->stream, fd, WIRE_MAX_TO_COLLECTOR);
-	o->on_its_way = false;
+	o->on_its_way = o->is_behind = false;
 	o->answers = 0;
 	/* Nobody asks any more about what was acknowledged. */
 	bool is_numbered = o->batches.n && o->batches.v[0].head.sequence;
@@ -281,6 +281,7 @@ static int hand_over(struct outbox *o, const struct stream_message *m,
 static int take(struct outbox *o, const struct stream_message *m,
 		int (*file)(void *ctx, uint32_t mapping), void *ctx)
 {
+	o->heard++;
 	if (m->with_fd)
 		return -EPROTO;
 	if ((m->type == WIRE_ACK || m->type == WIRE_IDLE) && m->len == sizeof(struct wire_done))
@@ -290,10 +291,12 @@ static int take(struct outbox *o, const struct stream_message *m,
 	return -EPROTO;
 }
 
-/* A store process that asks without taking the answers is not read any more. A sound one asks for one file at a time. */
-static bool can_answer(const struct outbox *o)
+/* A store process that asks without taking the answers is not read any more, and one that says much only now and then. A sound one asks
+ * for one file at a time. */
+static bool can_hear(const struct outbox *o)
 {
-	return o->stream.fds.n < STREAM_MAX_FDS && o->answers < MAX_ANSWERS;
+	return o->stream.fds.n < STREAM_MAX_FDS && o->answers < MAX_ANSWERS &&
+	       o->heard < OUTBOX_HEARD;
 }
 
 static int take_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void *ctx)
@@ -301,7 +304,7 @@ static int take_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mappin
 	struct stream_message m;
 	int rc = 0;
 
-	while (!rc && can_answer(o) && (rc = stream_next(&o->stream, &m)) > 0)
+	while (!rc && can_hear(o) && (rc = stream_next(&o->stream, &m)) > 0)
 		rc = take(o, &m, file, ctx);
 	return rc;
 }
@@ -311,8 +314,10 @@ static int read_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mappin
 	enum { READS = 16 }; /* then others have their turn */
 	int rc = take_answers(o, file, ctx);
 
-	for (int i = 0; !rc && i < READS && can_answer(o); i++) {
+	o->is_behind = true;
+	for (int i = 0; !rc && i < READS && can_hear(o); i++) {
 		rc = stream_read(&o->stream);
+		o->is_behind = rc > 0;
 		if (rc <= 0)
 			return rc == -EAGAIN ? 0 : rc ? rc : -EPIPE;
 		rc = take_answers(o, file, ctx);
@@ -320,10 +325,20 @@ static int read_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mappin
 	return rc;
 }
 
-int outbox_run(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void *ctx)
+static void begin_turn(struct outbox *o, uint64_t now_ns)
+{
+	if (now_ns < o->turn_ns + OUTBOX_TURN_NS)
+		return;
+	o->turn_ns = now_ns;
+	o->heard = 0;
+}
+
+int outbox_run(struct outbox *o, uint64_t now_ns, int (*file)(void *ctx, uint32_t mapping),
+	       void *ctx)
 {
 	if (!stream_is_open(&o->stream))
 		return -ENOTCONN;
+	begin_turn(o, now_ns);
 	int rc = read_answers(o, file, ctx);
 	if (!rc && !o->on_its_way && o->batches.n)
 		send_first(o);
@@ -333,7 +348,7 @@ int outbox_run(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void 
 		o->answers = 0;
 	if (rc) {
 		stream_close(&o->stream);
-		o->on_its_way = false;
+		o->on_its_way = o->is_behind = false;
 	}
 	return rc;
 }

@@ -30,9 +30,14 @@ struct outbox {
 	VEC(struct outbox_batch) batches;         /* the oldest first */
 	bool on_its_way;                          /* the first one */
 	uint32_t answers;                         /* about files, since all was written last */
+	uint64_t turn_ns;                         /* when the other side had its turn, and … */
+	uint32_t heard;                           /* … messages of it since */
+	bool is_behind;                           /* there may be more of them */
 };
 
 enum { OUTBOX_MAX_OLD = 2 }; /* profiles that only batches refer to */
+/* Of the other side: one that was taken over may ask for ever. What that costs: tests/live/hostile_store.sh. */
+enum { OUTBOX_HEARD = 64, OUTBOX_TURN_NS = 50000000 };
 
 /* p is the outbox's from here on. max_bytes: of batches that wait; the oldest go when there are more. */
 void outbox_init(struct outbox *o, struct profile *p, uint64_t max_bytes);
@@ -57,7 +62,13 @@ uint64_t outbox_set_profile(struct outbox *o, struct profile *p);
 /* A new stream to a store process, or to the same one. */
 void outbox_connect(struct outbox *o, int fd);
 /* Sends what is next, and hands over what was asked for: file(ctx, mapping) is a descriptor that stays the callee's, or -errno. Call it
- * whenever the stream is ready, and after outbox_add. 0, or -errno: the stream is closed now. */
-int outbox_run(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void *ctx);
+ * whenever the stream is ready, and after outbox_add; now_ns: any clock that goes on. 0, or -errno: the stream is closed now. */
+int outbox_run(struct outbox *o, uint64_t now_ns, int (*file)(void *ctx, uint32_t mapping),
+	       void *ctx);
+/* The other side said more than it is heard for now (OUTBOX_HEARD in OUTBOX_TURN_NS): the stream stays readable, and is no reason to wake. */
+static inline bool outbox_is_behind(const struct outbox *o)
+{
+	return o->is_behind;
+}
 
 #endif

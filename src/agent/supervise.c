@@ -27,6 +27,7 @@ enum { COLLECTOR, KEEPER, PARTS };
 #define COLLECTOR_END_NS (4 * SECOND_NS)  /* then it is killed */
 #define KEEPER_END_NS    (10 * SECOND_NS)
 #define TOKEN_NS         (10 * SECOND_NS)
+enum { HEARD_MAX = 16 }; /* a sound part says one thing: that it is ready */
 
 struct part {
 	const char *name, *comm;
@@ -35,6 +36,7 @@ struct part {
 	int control;
 	bool is_ready, was_ready, is_asked; /* is_asked: to end, and to begin again at once */
 	uint64_t started_ns, again_ns, backoff_ns;
+	uint32_t heard; /* messages since it was started */
 };
 struct supervisor {
 	const struct up_opts *opts;
@@ -86,6 +88,7 @@ static int start(struct supervisor *s, struct part *p)
 	p->control = ends[0];
 	p->started_ns = clock_mono_ns();
 	p->is_ready = false;
+	p->heard = 0;
 	return 0;
 }
 
@@ -124,24 +127,42 @@ static void start_due(struct supervisor *s)
 	}
 }
 
-/* One that has closed its end, and lives on, is not polled any more: that would never wait. */
+static void close_control(struct part *p)
+{
+	if (p->control >= 0)
+		close(p->control);
+	p->control = -1;
+}
+
+static void take_control(struct supervisor *s, struct part *p, enum control what, int fd)
+{
+	if (what == CONTROL_STREAM || what == CONTROL_TOKEN)
+		close(fd);
+	if (what != CONTROL_READY || p->is_ready)
+		return;
+	p->is_ready = p->was_ready = true;
+	log_verbose("the %s runs as process %d", p->name, (int)p->pid);
+	join(s);
+}
+
+/* One that has closed its end, and lives on, is not polled any more: that would never wait. One that says more and more has been taken
+ * over, or is broken. */
 static void hear(struct supervisor *s, struct part *p)
 {
-	enum control what;
+	enum control what = CONTROL_READY;
 	int fd;
 
-	while ((what = control_receive(p->control, &fd)) != CONTROL_NOTHING && what)
-		if (what == CONTROL_STREAM || what == CONTROL_TOKEN)
-			close(fd);
-		else if (what == CONTROL_READY && !p->is_ready) {
-			p->is_ready = p->was_ready = true;
-			log_verbose("the %s runs as process %d", p->name, (int)p->pid);
-			join(s);
-		}
-	if (what == CONTROL_GONE) {
-		close(p->control);
-		p->control = -1;
+	while (what != CONTROL_NOTHING && what != CONTROL_GONE && p->heard < HEARD_MAX) {
+		what = control_receive(p->control, &fd);
+		take_control(s, p, what, fd);
+		p->heard++;
 	}
+	if (p->heard >= HEARD_MAX) {
+		log_warn("the %s says too much and is killed", p->name);
+		kill(p->pid, SIGKILL);
+	}
+	if (what == CONTROL_GONE || p->heard >= HEARD_MAX)
+		close_control(p);
 }
 
 /* --- the token -------------------------------------------------------------------------------- */
@@ -215,9 +236,7 @@ static void has_ended(struct supervisor *s, struct part *p, int status)
 
 	p->pid = 0;
 	p->is_ready = false;
-	if (p->control >= 0)
-		close(p->control);
-	p->control = -1;
+	close_control(p);
 	if (s->is_over || p->is_asked)
 		return;
 	if (cannot_work_here(p, status)) {
@@ -314,9 +333,7 @@ static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t wi
 	end(s, p, within_ns);
 	p->is_asked = p->is_ready = false;
 	p->again_ns = p->backoff_ns = 0;
-	if (p->control >= 0)
-		close(p->control);
-	p->control = -1;
+	close_control(p);
 }
 
 /* The collector first: the store process takes what it sends last. */

@@ -516,13 +516,23 @@ int collect_stop(struct collector *c, struct err *err)
 
 /* --- always on -------------------------------------------------------------------------------------------------------- */
 
-int collect_watch(struct collector *c, int fd, struct err *err)
+static int watch(struct collector *c, int fd, uint32_t events, struct err *err)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = TAG_OTHER };
+	struct epoll_event ev = { .events = events, .data.u64 = TAG_OTHER };
 
 	if (epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &ev))
 		return err_set(err, errno, "cannot wait for a descriptor: %s", strerror(errno));
 	return 0;
+}
+
+int collect_watch(struct collector *c, int fd, struct err *err)
+{
+	return watch(c, fd, EPOLLIN, err);
+}
+
+int collect_watch_news(struct collector *c, int fd, struct err *err)
+{
+	return watch(c, fd, EPOLLIN | EPOLLET, err);
 }
 
 int collect_cut(struct collector *c, struct err *err)

@@ -142,6 +142,8 @@ void collect_symbolize(struct collector *c);
 /* collect_run returns when this descriptor of the caller's is readable, too, until it is closed. (What collect_run itself waits for cannot be
  * waited for elsewhere: to poll a ring of perf events says once that it is readable.) */
 int collect_watch(struct collector *c, int fd, struct err *err);
+/* Likewise, but when something more has come: what is left unread there is no reason. */
+int collect_watch_news(struct collector *c, int fd, struct err *err);
 /* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
  * time is told to the sink. No sample comes twice, and those that are on their way come after it. */
 int collect_cut(struct collector *c, struct err *err);

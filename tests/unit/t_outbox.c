@@ -26,6 +26,7 @@ struct world {
 	struct profile *profile; /* the outbox's */
 	int64_t given[FUNCTIONS];
 	uint32_t files_asked, points_given;
+	uint64_t now_ns;
 };
 
 static void open_store(struct world *w)
@@ -94,7 +95,8 @@ static void pump(struct world *w)
 	struct err err = { 0 };
 
 	for (int i = 0; i < 1000 && !outbox_is_idle(&w->outbox); i++) {
-		ck_assert_int_eq(outbox_run(&w->outbox, no_file, w), 0);
+		ck_assert_int_eq(outbox_run(&w->outbox, w->now_ns += OUTBOX_TURN_NS, no_file, w),
+				 0);
 		ck_assert_msg(keeper_run(&w->keeper, &err) == 0, "%s", err.text);
 	}
 	ck_assert(outbox_is_idle(&w->outbox));
@@ -254,7 +256,7 @@ START_TEST(whatever_breaks)
 		if (what < 3)
 			ck_assert_uint_eq(add_batch(&w, &rng, rng_next(&rng) % 100, true), 0);
 		else if (what < 6)
-			outbox_run(&w.outbox, no_file, &w);
+			outbox_run(&w.outbox, w.now_ns += OUTBOX_TURN_NS, no_file, &w);
 		else if (what < 9)
 			keeper_run(&w.keeper, &err);
 		else if (what == 9)
@@ -357,7 +359,7 @@ static void ask_for_ever(int (*file)(void *ctx, uint32_t mapping))
 		for (int k = 0; k < 100; k++)
 			stream_put(&peer, WIRE_WANT, &want, sizeof want, -1);
 		stream_flush(&peer);
-		ck_assert_int_eq(outbox_run(&w.outbox, file, &w), 0);
+		ck_assert_int_eq(outbox_run(&w.outbox, w.now_ns += OUTBOX_TURN_NS, file, &w), 0);
 		ck_assert_int_le(open_fds(), before + STREAM_MAX_FDS);
 		ck_assert_uint_le(w.outbox.stream.out.cap, 1 << 20);
 		ck_assert_uint_le(w.outbox.stream.in.cap, 1 << 20);
@@ -373,6 +375,37 @@ START_TEST(asks_for_ever)
 {
 	ask_for_ever(stderr_file);
 	ask_for_ever(no_file);
+}
+END_TEST
+
+/* Nor does one that takes every answer keep the collector busy: it is heard for so much in a turn, and then in the next one. */
+START_TEST(takes_every_answer_and_asks_for_ever)
+{
+	enum { TURNS = 100, CALLS = 20 };
+	struct wire_want want = { .generation = 1 };
+	struct stream peer;
+	struct world w;
+	int ends[2];
+
+	world_init(&w, 1 << 20);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	outbox_connect(&w.outbox, ends[0]);
+	stream_open(&peer, ends[1], 1000);
+	for (int i = 0; i < TURNS * CALLS; i++) {
+		for (int k = 0; k < OUTBOX_HEARD; k++)
+			stream_put(&peer, WIRE_WANT, &want, sizeof want, -1);
+		stream_flush(&peer);
+		w.now_ns += OUTBOX_TURN_NS / CALLS;
+		ck_assert_int_eq(outbox_run(&w.outbox, w.now_ns, no_file, &w), 0);
+		while (stream_read(&peer) > 0)
+			for (struct stream_message m; stream_next(&peer, &m) > 0;)
+				ck_assert_int_le(m.type, WIRE_FILE);
+		ck_assert_uint_le(w.files_asked, (i / CALLS + 2) * OUTBOX_HEARD);
+	}
+	ck_assert(outbox_is_behind(&w.outbox));
+	ck_assert_uint_ge(w.files_asked, (TURNS - 1) * OUTBOX_HEARD);
+	stream_close(&peer);
+	world_done(&w);
 }
 END_TEST
 
@@ -407,7 +440,7 @@ START_TEST(says_anything)
 			ck_assert(write(to, head, sizeof head) > 0);
 			ck_assert_int_eq(write(to, bytes, n), (ssize_t)n);
 		}
-		outbox_run(&w.outbox, no_file, &w);
+		outbox_run(&w.outbox, w.now_ns += OUTBOX_TURN_NS, no_file, &w);
 		keeper_run(&w.keeper, &err);
 		close(ends[1]);
 		close(other[1]);
@@ -418,4 +451,4 @@ START_TEST(says_anything)
 END_TEST
 
 UNIT_MAIN("outbox", batches_arrive, whatever_breaks, nobody_there, old_dictionaries, asks_for_ever,
-	  says_anything)
+	  takes_every_answer_and_asks_for_ever, says_anything)

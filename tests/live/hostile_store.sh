@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# cresset up with a store process that was taken over: whatever it says to the collector and to the supervisor, and however often, the machine's CPU
+# stays the machine's, and both go on.
+# run: alongside
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+
+chmod 755 "$tmp" # the store process is nobody
+python3 -c 'import ctypes, os, sys
+p = ctypes.CDLL(None).syscall(434, os.getpid(), 0)
+sys.exit(ctypes.CDLL(None).syscall(438, p, 0, 0) < 0)' || { echo "1..0 # SKIP no pidfd_getfd"; exit 0; }
+# In hundredths of a second.
+cpu() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+talk() { python3 tests/live/hostile_store.py "$(half cresset-store)" "$@"; }
+
+begin_always up --data "$tmp/data" --listen none
+until_said "store process runs"
+sleep 2 # it has named what is there
+
+# Its own files are opened for it as often as its due, and no more; the rest of the time the collector waits as before.
+collector=$(half cresset-collect)
+from=$(cpu "$collector")
+sleep 4
+idle=$(($(cpu "$collector") - from)) from=$(cpu "$collector")
+said=$(talk stream 4)
+holds "a store process can ask the collector for files" test "${said:-0}" -gt 100
+is "… which lives" "$(half cresset-collect)" "$collector"
+holds "… and asking for ever keeps a tenth of a CPU busy at most (4 s: $(($(cpu "$collector") - from)) of 400 ticks, $idle before)" \
+	test $(($(cpu "$collector") - from)) -le $((idle + 40))
+
+# The supervisor hears of a process that it is ready, once.
+store=$(half cresset-store)
+talk control 2 >"$tmp/said"
+until_said "store process runs" 2
+holds "who says too much to the supervisor is killed, and it says so" grep -q "the store process says too much and is killed" "$tmp/log"
+holds "… and another one begins" test "$(half cresset-store)" != "$store" -a -n "$(half cresset-store)"
+is "the collector is the same" "$(half cresset-collect)" "$collector"
+end_always
+is "it ends as ever" "$status" 0
+finish
