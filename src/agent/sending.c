@@ -7,6 +7,7 @@
 #include "agent/up.h"
 #include "base/http_get.h"
 #include "base/log.h"
+#include "base/privileges.h"
 
 #include <errno.h>
 #include <netdb.h>

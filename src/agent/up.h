@@ -74,7 +74,4 @@ int collecting_run(const struct up_opts *opts, struct name_guard *guard, int con
 int keeping_run(const struct up_opts *opts, struct name_guard *guard, int control);
 int sending_run(const struct up_opts *opts, struct name_guard *guard, int control);
 
-/* Becomes this user for good,. What is left goes with the sandbox (base/sandbox.h). */
-int privileges_drop(uid_t uid, gid_t gid, struct err *err);
-
 #endif

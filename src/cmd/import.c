@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/privileges.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/format_name.h"
@@ -289,6 +290,8 @@ static int import_all(struct import *im)
 	struct store_stats stats;
 	struct err err = { 0 };
 
+	if (privileges_become_owner(im->opts->data, PRIVILEGES_READ_ALL, &err) < 0)
+		return cmd_fail(CMD_PERMISSION, &err);
 	if (store_open(im->opts->data, &how, &im->store, &err) < 0)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
 	for (size_t i = 0; i < im->files.n && im->status == CMD_OK; i++)

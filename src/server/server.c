@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/privileges.h"
 #include "base/sandbox.h"
 #include "server/access.h"
 #include "server/http.h"
@@ -70,6 +71,25 @@ int server_load(struct err *err)
 	return mhd_load(&mhd, err);
 }
 
+/* Root has no more rights than others in the sandbox: a store of somebody else's is served as that user. Addresses are bound by then. */
+static int become_owner(const struct server_opts *o, struct err *err)
+{
+	const char *const needs[] = { o->path, o->tokens, o->tls_cert, o->tls_key, o->ui_dir };
+	int rc = o->path ? privileges_become_owner(o->path, PRIVILEGES_NONE, err) : 0;
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+		if (!needs[i] || access(needs[i], R_OK) == 0)
+			continue;
+		err_set(err, errno, "cannot read %s as user %u, whom %s belongs to: %s", needs[i],
+			(unsigned)getuid(), o->path, strerror(errno));
+		return err_hint(err,
+				"the server gives up being root: let that user read it, and enter "
+				"the folders that it is in");
+	}
+	return 0;
+}
+
 /* The folder is made here: a rule for it needs one, and the one around it cannot be synced later. */
 static int enter_sandbox(struct server *s, struct err *err)
 {
@@ -79,6 +99,8 @@ static int enter_sandbox(struct server *s, struct err *err)
 	if (dir && mkdir(dir, 0750) < 0 && errno != EEXIST)
 		return err_set(err, errno, "cannot make %s: %s", dir, strerror(errno));
 	int rc = dir ? fs_sync_dir_of(dir, err) : 0;
+	if (rc == 0)
+		rc = become_owner(&s->opts, err);
 	return rc ? rc : sandbox_files(s->opts.sandbox, err);
 }
 
