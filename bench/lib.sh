@@ -25,9 +25,9 @@ row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4"; }
 calc() { awk "BEGIN { printf \"%.4g\", $1 }"; }
 met() { awk "BEGIN { print ($1) ? \"yes\" : \"no\" }"; }
 # CPU time of a process and all its threads so far, in ns.
-cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
+cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 # Run time of a process's BPF programs so far, in ns (kernel.bpf_stats_enabled).
-bpf_ns() { cat "/proc/$1"/fdinfo/* 2>/dev/null | awk '/^run_time_ns:/ { n += $2 } END { print n + 0 }'; }
+bpf_ns() { cat "/proc/$1"/fdinfo/* 2>/dev/null | awk '/^run_time_ns:/ { n += $2 } END { printf "%.0f\n", n }'; }
 busy_cpus() { # SECONDS: keeps every CPU busy for that long
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
 		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null
