@@ -45,10 +45,13 @@ static inline __u64 cpython_frame_place(__u32 stamp, __u32 offset)
 
 /* Among the native frames of such a stack: the one before it, on the side of the leaf, is the call of the loop that runs these n of
  * Python's frames. */
-#define CPYTHON_IS_MARK        (1ull << 61)
-#define CPYTHON_MARK(first, n) (CPYTHON_FRAME | CPYTHON_IS_MARK | (__u64)(first) << 16 | (n))
-#define CPYTHON_MARK_FIRST(w)  ((w) >> 16 & 0xffff)
-#define CPYTHON_MARK_N(w)      ((w)&0xffff)
+#define CPYTHON_IS_MARK              (1ull << 61)
+#define CPYTHON_MARK(first, n)       (CPYTHON_FRAME | CPYTHON_IS_MARK | (__u64)(first) << 16 | (n))
+#define CPYTHON_MARK_FIRST(w)        ((w) >> 16 & 0xffff)
+#define CPYTHON_MARK_N(w)            ((w)&0xffff)
+/* To 3.10: which one it runs is known by their order alone. None is left for calls beyond the last frame. */
+#define CPYTHON_BY_ORDER             (1ull << 60)
+#define CPYTHON_ORDER_MARK(first, n) (CPYTHON_MARK(first, n) | CPYTHON_BY_ORDER)
 
 enum {
 	PYTHON_MAX_PROCESSES = 16384,

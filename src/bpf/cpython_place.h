@@ -139,7 +139,7 @@ static __always_inline __u64 python_mark(struct python_walk *p, __u32 i, __u64 p
 		if (!python_is_loop(p, c->runtime, pc))
 			return 0;
 		c->next = next + 1;
-		return CPYTHON_MARK(next, 1);
+		return CPYTHON_ORDER_MARK(next, 1);
 	}
 	g = &p->groups[next & (PYTHON_GROUPS - 1)];
 	if (g->entry - sp >= cfa - sp)
@@ -148,26 +148,33 @@ static __always_inline __u64 python_mark(struct python_walk *p, __u32 i, __u64 p
 	return CPYTHON_MARK(g->first, g->n);
 }
 
+/* The same of a call of the loop that no frame is left for: user space sees that their numbers differ (collect/python_turns.h). */
+static __always_inline __u64 python_mark_beyond(const struct python_walk *p, __u32 i, __u64 pc)
+{
+	const struct python_cursor *c = &p->cursors[i & (PYTHON_STATES - 1)];
+
+	if (!c->by_loop || c->first >= c->end || !python_is_loop(p, c->runtime, pc))
+		return 0;
+	return CPYTHON_ORDER_MARK(0, 0);
+}
+
 /* After a native frame: puts the mark where it runs Python's. */
 __weak int python_place(__u32 index, __u64 pc, __u64 sp)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+	__u64 mark = 0;
 
 	if (!s || !p)
 		return 0;
-	for (__u32 i = 0; i < PYTHON_STATES; i++) {
-		__u64 mark;
-
-		if (i >= p->n_cursors)
-			break;
-		mark = python_mark(p, i, pc, sp, s->walk.sp);
-		if (!mark)
-			continue;
-		if (s->walk.n < s->walk.max)
-			walk_put(&s->walk, mark);
-		break;
-	}
+	for (__u32 i = 0; i < PYTHON_STATES && !mark; i++)
+		if (i < p->n_cursors)
+			mark = python_mark(p, i, pc, sp, s->walk.sp);
+	for (__u32 i = 0; i < PYTHON_STATES && !mark; i++)
+		if (i < p->n_cursors)
+			mark = python_mark_beyond(p, i, pc);
+	if (mark && s->walk.n < s->walk.max)
+		walk_put(&s->walk, mark);
 	return 0;
 }
 

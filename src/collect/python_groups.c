@@ -22,15 +22,15 @@ static bool is_loop(const uint64_t *ranges, uint64_t pc)
 	return false;
 }
 
-/* The frames of the group at hand one after the other: the rest stays there. */
+/* The frames of the group at hand one after the other: the rest stays there. None, once there are no more. */
 static uint64_t next_of_loop(uint64_t *mark)
 {
 	uint64_t first = CPYTHON_MARK_FIRST(*mark), n = CPYTHON_MARK_N(*mark);
 
 	if (!n)
-		return 0;
+		return first ? CPYTHON_ORDER_MARK(0, 0) : 0;
 	*mark = CPYTHON_MARK(first + 1, n - 1);
-	return CPYTHON_MARK(first, 1);
+	return CPYTHON_ORDER_MARK(first, 1);
 }
 
 uint64_t python_groups_mark(struct python_groups *g, uint64_t pc, uint64_t sp, uint64_t cfa)

@@ -3,12 +3,6 @@
 #include "bpf/cpython.h"
 #include "bpf/space.h"
 
-static bool is_mark(const struct python_order *o, uint32_t at)
-{
-	return at < o->n_words && !(o->words[at] & FRAME_ADDRESS) && o->words[at] & CPYTHON_FRAME &&
-	       o->words[at] & CPYTHON_IS_MARK;
-}
-
 static void add(struct python_order *o, enum python_part_kind kind, uint32_t at)
 {
 	if (kind == PYTHON_FRAME) {
@@ -20,40 +14,47 @@ static void add(struct python_order *o, enum python_part_kind kind, uint32_t at)
 
 static void add_frames(struct python_order *o, uint32_t from, uint32_t to)
 {
-	to = to < o->n_python ? to : o->n_python;
+	to = to < o->in.n_python ? to : o->in.n_python;
 	for (uint32_t at = from; at + 1 < to; at += 2)
 		add(o, PYTHON_FRAME, at);
-	if (o->is_cut && to > from && to == o->n_python)
+	if (o->in.is_cut && to > from && to == o->in.n_python)
 		add(o, PYTHON_CUT, to);
 	o->placed = to > o->placed ? to : o->placed;
 }
 
-/* The mark behind a native frame says which frames of Python it runs. */
+/* Those that a call of the loop runs, by the mark behind it. */
+static void add_marked(struct python_order *o, uint64_t mark)
+{
+	uint32_t first = CPYTHON_MARK_FIRST(mark), n = CPYTHON_MARK_N(mark);
+
+	if (mark & CPYTHON_BY_ORDER && o->turns.fit != PYTHON_AS_MARKED) {
+		uint32_t turn = o->turn++;
+
+		n = turn >= o->turns.without && turn < o->turns.end;
+		first = n ? turn - o->turns.without : 0;
+	}
+	add_frames(o, 2 * first, 2 * (first + n));
+}
+
 static void add_native(struct python_order *o, uint32_t at)
 {
-	uint64_t mark = is_mark(o, at + 1) ? o->words[at + 1] : 0;
-	uint32_t first = CPYTHON_MARK_FIRST(mark);
+	uint64_t mark = python_mark_at(&o->in, at + 1);
 
 	if (mark)
-		add_frames(o, 2 * first, 2 * (first + CPYTHON_MARK_N(mark)));
+		add_marked(o, mark);
 	add(o, mark ? PYTHON_LOOP : PYTHON_NATIVE, at);
 }
 
-void python_order_init(struct python_order *o, const uint64_t *words, uint32_t n_words,
-		       uint32_t n_python, bool is_whole, bool is_cut)
+void python_order_init(struct python_order *o, const struct python_stack *in)
 {
-	*o = (struct python_order){
-		.words = words,
-		.n_words = n_words,
-		.n_python = n_python & ~1u,
-		.is_cut = is_cut,
-		.innermost = UINT32_MAX,
-	};
-	for (uint32_t at = n_python; at < n_words; at++)
-		if (!is_mark(o, at))
+	*o = (struct python_order){ .in = *in, .innermost = UINT32_MAX };
+	o->in.n_python &= ~1u;
+	o->turns = python_turns_of(in);
+	for (uint32_t at = in->n_python; at < in->n_words; at++)
+		if (!python_mark_at(in, at))
 			add_native(o, at);
-	if (!is_whole)
-		add_frames(o, o->placed, o->n_python);
+	if (!in->is_whole && o->turns.fit != PYTHON_UNFIT)
+		add_frames(o, o->placed, o->in.n_python);
 }
 
 void python_order_done(struct python_order *o)
@@ -63,7 +64,7 @@ void python_order_done(struct python_order *o)
 
 bool python_order_lacks(const struct python_order *o)
 {
-	return o->placed < o->n_python;
+	return o->placed < o->in.n_python;
 }
 
 bool python_order_is_trampoline(const struct python_order *o, size_t i)
@@ -71,7 +72,7 @@ bool python_order_is_trampoline(const struct python_order *o, size_t i)
 	const struct python_part *p = &o->all.v[i];
 
 	return i && p[-1].kind == PYTHON_LOOP && p->kind == PYTHON_NATIVE &&
-	       o->words[p->at] & FRAME_ADDRESS;
+	       o->in.words[p->at] & FRAME_ADDRESS;
 }
 
 bool python_order_folds(const struct python_order *o, size_t i, bool is_interpreter)

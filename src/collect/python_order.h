@@ -4,6 +4,7 @@
 #define CRESSET_COLLECT_PYTHON_ORDER_H
 
 #include "base/vec.h"
+#include "collect/python_turns.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,18 +17,17 @@ struct python_part {
 	uint32_t at; /* of the words; a frame of Python has two */
 };
 struct python_order {
-	const uint64_t *words; /* of the user part */
-	uint32_t n_words, n_python;
-	bool is_cut;                   /* there are more frames of Python than that */
+	struct python_stack in;
+	struct python_turns turns;
+	uint32_t turn;                 /* how many calls were seen that are marked by their order */
 	uint32_t placed;               /* so many of the latter have a place */
 	uint32_t innermost, outermost; /* of all: frames of Python */
 	VEC(struct python_part) all;   /* leaf first */
 };
 
-/* n_python of the n_words are frames of Python. What of them has no place on a stack that was walked to its end (is_whole) is left out;
- * on others it has its place behind that end. is_cut: there are more of them, further out. python_order_done frees. */
-void python_order_init(struct python_order *o, const uint64_t *words, uint32_t n_words,
-		       uint32_t n_python, bool is_whole, bool is_cut);
+/* What of the frames of Python has no place on a stack that was walked to its end is left out; on others it has its place behind that end.
+ * The words stay the caller's, and stay. python_order_done frees. */
+void python_order_init(struct python_order *o, const struct python_stack *in);
 void python_order_done(struct python_order *o);
 
 /* Whether some were left out. */

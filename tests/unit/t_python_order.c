@@ -37,7 +37,8 @@ static const char *shown(const struct python_order *o)
 }
 
 #define ORDER(o, words, n_python, is_whole) \
-	python_order_init(o, words, sizeof words / sizeof *words, n_python, is_whole, false)
+	python_order_init(o, &(struct python_stack){ words, sizeof words / sizeof *words, \
+						     n_python, is_whole, .is_cut = false })
 
 START_TEST(groups_come_before_the_call_that_runs_them)
 {
@@ -116,7 +117,8 @@ START_TEST(what_is_missing_is_said_where_it_is)
 	};
 	struct python_order o;
 
-	python_order_init(&o, words, sizeof words / sizeof *words, 4, true, true);
+	python_order_init(&o, &(struct python_stack){ words, sizeof words / sizeof *words, 4,
+						      .is_whole = true, .is_cut = true });
 	ck_assert_str_eq(shown(&o), "P0 (L4) P2 C4 (L6) N8");
 	python_order_done(&o);
 }
@@ -138,6 +140,105 @@ START_TEST(marks_that_lie)
 				  o.all.v[i].kind == PYTHON_FRAME ? 3 : 10);
 	ck_assert_str_eq(shown(&o), "P0 (L4) (L6) (L8)");
 	python_order_done(&o);
+}
+END_TEST
+
+/* --- calls that only their order tells apart ---------------------------------------------------- */
+
+#define TURN(n) CPYTHON_ORDER_MARK(n, 1)
+#define BEYOND  CPYTHON_ORDER_MARK(0, 0)
+#define SWITCH  0x77
+static bool switches(void *ctx, uint64_t word)
+{
+	(void)ctx;
+	return word == NATIVE(SWITCH);
+}
+
+static const char *in_turn(const uint64_t *words, uint32_t n_words, uint32_t n_python,
+			   bool is_whole, bool *lacks)
+{
+	struct python_stack in = { words, n_words, n_python, is_whole, .is_switch = switches };
+	struct python_order o;
+
+	python_order_init(&o, &in);
+	const char *text = shown(&o);
+	*lacks = python_order_lacks(&o);
+	python_order_done(&o);
+	return text;
+}
+
+#define ASSERT_IN_TURN(words, n_python, is_whole, is_lacking, text) \
+	do { \
+		bool lacks; \
+		ck_assert_str_eq( \
+			in_turn(words, sizeof words / sizeof *words, n_python, is_whole, &lacks), \
+			text); \
+		ck_assert(lacks == (is_lacking)); \
+	} while (0)
+
+START_TEST(a_call_without_a_frame_yet_is_the_innermost)
+{
+	const uint64_t even[] = { 0x10,    1,         0x20,    2,        NATIVE(1),
+				  TURN(0), NATIVE(2), TURN(1), NATIVE(3) };
+	const uint64_t more[] = { 0x10,      1,       0x20,      2,      NATIVE(1), TURN(0),
+				  NATIVE(2), TURN(1), NATIVE(3), BEYOND, NATIVE(4) };
+
+	ASSERT_IN_TURN(even, 4, true, false, "P0 (L4) P2 (L6) N8");
+	ASSERT_IN_TURN(more, 4, true, false, "(L4) P0 (L6) P2 (L8) N10");
+	/* Of a stack whose outer end is missing, too. */
+	ASSERT_IN_TURN(more, 4, false, false, "(L4) P0 (L6) P2 (L8) N10");
+}
+END_TEST
+
+START_TEST(calls_that_were_not_seen_are_the_outermost)
+{
+	const uint64_t words[] = { 0x10, 1, 0x20, 2, NATIVE(1), TURN(0), NATIVE(2) };
+
+	ASSERT_IN_TURN(words, 4, false, false, "P0 (L4) (N6) P2");
+}
+END_TEST
+
+START_TEST(numbers_that_do_not_fit_place_none)
+{
+	/* Two calls of an interpreter whose state was not found; frames that are on another thread's stack. */
+	const uint64_t more[] = {
+		0x10, 1, NATIVE(1), TURN(0), NATIVE(2), BEYOND, NATIVE(3), BEYOND
+	};
+	const uint64_t less[] = { 0x10, 1, 0x20, 2, NATIVE(1), TURN(0), NATIVE(2) };
+
+	ASSERT_IN_TURN(more, 2, true, true, "(L2) (L4) (L6)");
+	ASSERT_IN_TURN(more, 2, false, true, "(L2) (L4) (L6)");
+	ASSERT_IN_TURN(less, 4, true, true, "(L4) N6");
+}
+END_TEST
+
+START_TEST(calls_beyond_a_switch_of_stacks_are_of_others)
+{
+	const uint64_t fits[] = { 0x10,      1,      NATIVE(1), TURN(0), NATIVE(SWITCH),
+				  NATIVE(2), BEYOND, NATIVE(3), BEYOND };
+	/* It switches right now, and its innermost call ends. */
+	const uint64_t ends[] = { 0x10,      1,      NATIVE(SWITCH), NATIVE(1), TURN(0),
+				  NATIVE(2), BEYOND, NATIVE(SWITCH), NATIVE(3), BEYOND };
+	const uint64_t fits_not[] = { 0x10,      1,         0x20,           2,
+				      NATIVE(1), TURN(0),   NATIVE(SWITCH), NATIVE(2),
+				      TURN(1),   NATIVE(3), BEYOND };
+
+	ASSERT_IN_TURN(fits, 2, true, false, "P0 (L2) N4 (L5) (L7)");
+	ASSERT_IN_TURN(ends, 2, true, false, "N2 (L3) P0 (L5) N7 (L8)");
+	ASSERT_IN_TURN(fits_not, 4, true, true, "(L4) N6 (L7) (L9)");
+}
+END_TEST
+
+START_TEST(two_interpreters_with_an_order_each_stay_as_marked)
+{
+	const uint64_t words[] = { 0x10,    1,         0x20,    2,         NATIVE(1),
+				   TURN(1), NATIVE(2), TURN(0), NATIVE(3), BEYOND };
+	const uint64_t mixed[] = { 0x10,      1,       0x20,      2,
+				   NATIVE(1), TURN(0), NATIVE(2), CPYTHON_MARK(1, 1),
+				   NATIVE(3), BEYOND };
+
+	ASSERT_IN_TURN(words, 4, true, false, "P2 (L4) P0 (L6) (L8)");
+	ASSERT_IN_TURN(mixed, 4, true, false, "P0 (L4) P2 (L6) (L8)");
 }
 END_TEST
 
@@ -177,10 +278,12 @@ START_TEST(to_3_10_each_call_of_the_loop_has_one_frame)
 	struct python_groups g = python_groups_of(st);
 
 	ck_assert_uint_eq(python_groups_mark(&g, 0xfff, 0, 1), 0);
-	ck_assert_uint_eq(python_groups_mark(&g, 0x1000, 0, 1), CPYTHON_MARK(0, 1));
+	ck_assert_uint_eq(python_groups_mark(&g, 0x1000, 0, 1), CPYTHON_ORDER_MARK(0, 1));
 	ck_assert_uint_eq(python_groups_mark(&g, 0x2000, 0, 1), 0);
-	ck_assert_uint_eq(python_groups_mark(&g, 0x50ff, 0, 1), CPYTHON_MARK(1, 1));
-	ck_assert_uint_eq(python_groups_mark(&g, 0x1000, 0, 1), 0); /* there are no more */
+	ck_assert_uint_eq(python_groups_mark(&g, 0x50ff, 0, 1), CPYTHON_ORDER_MARK(1, 1));
+	ck_assert_uint_eq(python_groups_mark(&g, 0x1000, 0, 1),
+			  CPYTHON_ORDER_MARK(0, 0)); /* there are no more */
+	ck_assert_uint_eq(python_groups_mark(&g, 0x2000, 0, 1), 0);
 	free(st);
 }
 END_TEST
@@ -204,5 +307,8 @@ END_TEST
 UNIT_MAIN("python_order", groups_come_before_the_call_that_runs_them, frames_of_others_between_stay,
 	  code_made_to_call_the_loop_is_no_frame, frames_without_a_place,
 	  what_is_missing_is_said_where_it_is, marks_that_lie,
+	  a_call_without_a_frame_yet_is_the_innermost, calls_that_were_not_seen_are_the_outermost,
+	  numbers_that_do_not_fit_place_none, calls_beyond_a_switch_of_stacks_are_of_others,
+	  two_interpreters_with_an_order_each_stay_as_marked,
 	  a_group_is_at_the_frame_that_holds_its_entry, to_3_10_each_call_of_the_loop_has_one_frame,
 	  stacks_without_groups_have_none)
