@@ -10,6 +10,21 @@ uint64_t python_mark_at(const struct python_stack *s, uint32_t at)
 	return s->words[at] & CPYTHON_IS_MARK ? s->words[at] : 0;
 }
 
+/* What a call of the loop calls while its frame is not in the chain: _Py_CheckFunctionResult, PyErr_Occurred, _PyErr_Occurred at
+ * the most. */
+enum { MAX_WITHIN_ENDS = 3 };
+
+/* Whether the innermost call may be at its first or last instructions: the first mark is right behind it. */
+static bool may_lack_frame(const struct python_stack *s)
+{
+	uint32_t last = s->n_python + MAX_WITHIN_ENDS + 1;
+
+	for (uint32_t at = s->n_python; at <= last; at++)
+		if (python_mark_at(s, at))
+			return true;
+	return false;
+}
+
 /* All of them. False when the marks are not one row: there are several interpreters of which some tell by address. */
 static bool count_turns(const struct python_stack *s, uint32_t *n)
 {
@@ -50,7 +65,7 @@ struct python_turns python_turns_of(const struct python_stack *s)
 	own = n > n_frames ? turns_of_this_stack(s, n) : n;
 	if (own == n_frames || (own < n_frames && n <= n_frames && !s->is_whole))
 		return (struct python_turns){ PYTHON_IN_TURN, 0, own };
-	if (own == n_frames + 1)
+	if (own == n_frames + 1 && may_lack_frame(s))
 		return (struct python_turns){ PYTHON_IN_TURN, 1, own };
 	return (struct python_turns){ PYTHON_UNFIT, 0, 0 };
 }

@@ -1,9 +1,10 @@
 /* collect/python_turns.h: which frame of Python each call of the loop runs where only their order tells (CPython to 3.10).
  *
- * A call has its frame in the chain but for its first and last instructions: the innermost one may be without. So which one is it when there
- * is one call more than frames? On a stack of its own it is the innermost. A greenlet's chain ends where the greenlet began, and the calls
- * beyond belong to others. Where the numbers fit no such reading, as with an interpreter that another thread has made, none has a frame:
- * none rather than another's. */
+ * A call has its frame in the chain but for its first and last instructions: the innermost one may be without. So with one call more than
+ * frames it is that one, if it has called next to nothing. A greenlet's chain ends where the greenlet began, and the calls beyond belong to
+ * others. Where the numbers fit no such reading, as with an interpreter that another thread has made, none has a frame: none rather
+ * than another's.
+ */
 #ifndef CRESSET_COLLECT_PYTHON_TURNS_H
 #define CRESSET_COLLECT_PYTHON_TURNS_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which call of the interpreter's loop runs which frame of Python, where only their order tells (to 3.10): at a call's first and last
-# instructions, and where another thread has made the interpreter; and greenlets, whose stacks are copied in and out.
+# Which call of the interpreter's loop runs which frame of Python, where only their order tells (to 3.10): at a call's first
+# and last instructions, and where another thread has made the interpreter; and greenlets, whose stacks are copied in and out.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
@@ -84,7 +84,8 @@ n=0
 while read -r -u 3 version build path; do
 	n=$((n + 1))
 	recorded_file "$path" "$tmp/calls.py"
-	of_them 100 "$version $build: a function that C calls is behind that" '^[^;]*;_start;.*;main;(.*;)?compare[; ]' ';main;.*;qsort[^;]*;.*;compare[; ]'
+	of_them 100 "$version $build: a function that C calls is behind that" \
+		'^[^;]*;_start;.*;main;(.*;)?compare[; ]' ';main;.*;qsort[^;]*;.*;compare[; ]'
 	[[ $version != 3.[67].* ]] || continue
 	recorded_file "$path" "$tmp/sub.py"
 	none_of "$version $build: no frame of an interpreter is in another's place" ';(interp_run_string|maker[; ])|frames of Python' \
@@ -126,7 +127,8 @@ if /usr/bin/python3 -c 'import greenlet' 2>/dev/null; then
 	recorded_file /usr/bin/python3 "$tmp/greenlets.py"
 	begun='^[^;]*;_start;.*g_initialstub[^;]*;.*inner_bootstrap[^;]*;(.*;)?'
 	of_them 100 "greenlets: whole stacks, behind the code that begins one" ';spin[; ]' "${begun}[ab]_main;[ab]_work;spin[; ]"
-	none_of "… with frames of one only" ';spin[; ]' ';a_(main|work);(.*;)?b_(main|work)[; ]|;b_(main|work);(.*;)?a_(main|work)[; ]'
+	none_of "… with frames of one only" ';spin[; ]' \
+		';a_(main|work);(.*;)?b_(main|work)[; ]|;b_(main|work);(.*;)?a_(main|work)[; ]'
 	a=$(folded_sum ';a_work;spin[; ]' <"$tmp/out.folded") b=$(folded_sum ';b_work;spin[; ]' <"$tmp/out.folded")
 	near "… and half of the time each" "$a" $(((a + b) / 2)) "$(((a + b) / 10))"
 else

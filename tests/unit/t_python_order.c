@@ -212,6 +212,19 @@ START_TEST(numbers_that_do_not_fit_place_none)
 }
 END_TEST
 
+START_TEST(a_call_that_is_at_work_has_a_frame)
+{
+	/* What it calls at its ends calls little; so here another one is without. */
+	const uint64_t ends[] = { 0x10,      1,       NATIVE(7), NATIVE(8), NATIVE(9),
+				  NATIVE(1), TURN(0), NATIVE(2), BEYOND };
+	const uint64_t works[] = { 0x10,      1,         NATIVE(6), NATIVE(7), NATIVE(8),
+				   NATIVE(9), NATIVE(1), TURN(0),   NATIVE(2), BEYOND };
+
+	ASSERT_IN_TURN(ends, 2, true, false, "N2 N3 N4 (L5) P0 (L7)");
+	ASSERT_IN_TURN(works, 2, true, true, "N2 N3 N4 N5 (L6) (L8)");
+}
+END_TEST
+
 START_TEST(calls_beyond_a_switch_of_stacks_are_of_others)
 {
 	const uint64_t fits[] = { 0x10,      1,      NATIVE(1), TURN(0), NATIVE(SWITCH),
@@ -308,7 +321,8 @@ UNIT_MAIN("python_order", groups_come_before_the_call_that_runs_them, frames_of_
 	  code_made_to_call_the_loop_is_no_frame, frames_without_a_place,
 	  what_is_missing_is_said_where_it_is, marks_that_lie,
 	  a_call_without_a_frame_yet_is_the_innermost, calls_that_were_not_seen_are_the_outermost,
-	  numbers_that_do_not_fit_place_none, calls_beyond_a_switch_of_stacks_are_of_others,
+	  numbers_that_do_not_fit_place_none, a_call_that_is_at_work_has_a_frame,
+	  calls_beyond_a_switch_of_stacks_are_of_others,
 	  two_interpreters_with_an_order_each_stay_as_marked,
 	  a_group_is_at_the_frame_that_holds_its_entry, to_3_10_each_call_of_the_loop_has_one_frame,
 	  stacks_without_groups_have_none)
