@@ -61,16 +61,18 @@ cat >"$tmp/sub.py" <<-'PY'
 	    while time.time() < end:
 	        for _ in range(1000):
 	            pass
+	# (It ends by itself: from 3.9 to 3.11 threads of one interpreter do not hear that those of another want the lock.)
 	def runner():
 	    interpreters.run_string(made[0], """
+	import time
 	def sub_spin():
 	    for i in range(5000):
 	        pass
 	def sub_work():
-	    while True:
+	    while time.time() < %f:
 	        sub_spin()
 	sub_work()
-	""")
+	""" % end)
 	threading.Thread(target=maker, daemon=True).start()
 	while not made:
 	    time.sleep(0.01)
