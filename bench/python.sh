@@ -8,9 +8,16 @@ stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT
 
 debian=$(printf '%s\n' /usr/bin/python3.[0-9] /usr/bin/python3.[0-9][0-9] | grep -v '[*[]' | sort -V | tail -1)
-# 3.12 and newer only: -X perf.
+# 3.12 and newer only: -X perf, which leaves a file.
+can_be_perfed() { # PYTHON
+	"$1" -X perf -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null &
+	wait $!
+	local status=$?
+	rm -f "/tmp/perf-$!.map"
+	return $status
+}
 for perfable in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3 "$debian" ''; do
-	[ -x "$perfable" ] && "$perfable" -X perf -c '' 2>/dev/null && "$perfable" -c 'import sys; sys.exit(sys.version_info < (3, 12))' && break
+	[ -x "$perfable" ] && can_be_perfed "$perfable" && break
 done
 
 # --- one stack ---
@@ -75,6 +82,7 @@ round plain >/dev/null
 if [ -n "$perfable" ]; then
 	worker without "$perfable"
 	worker trampolines "$perfable" -X perf
+	trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; rm -f "/tmp/perf-'"${pids[-1]}"'.map"; cleanup' EXIT
 	round without >/dev/null
 	round trampolines >/dev/null
 fi

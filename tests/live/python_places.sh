@@ -171,6 +171,7 @@ if newest '3.(1[2-9])[.0-9]* shared'; then
 	most "… each function below its caller" "$tmp/perf.folded" 'hot_[ab]' ";$hot"
 	is "… and none twice" "$(grep -c 'py::' "$tmp/perf.folded")" 0
 	kill -9 "${pids[-1]}"
+	rm -f "/tmp/perf-${pids[-1]}.map"
 else
 	skip "-X perf" "no shared 3.12 or newer"
 fi
