@@ -37,8 +37,9 @@ struct live_feed {
 	struct top_cpus cpus;
 	struct collect_stats stats;
 	uint64_t cut_due_ns; /* when all threads are asked again */
-	uint64_t window_ns, start_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
-	int64_t shift_ns; /* from CLOCK_MONOTONIC to Unix time, the same all the time */
+	uint64_t window_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
+	uint64_t start_ns; /* of the profile at hand */
+	int64_t shift_ns;  /* from CLOCK_MONOTONIC to Unix time, the same all the time */
 	struct buf what;
 };
 
@@ -211,6 +212,7 @@ static void live_hold(struct feed *base, bool held)
 		return;
 	if (held) {
 		f->held = f->profile;
+		f->start_ns = clock_mono_ns();
 		set_profile(f, profile_new(), &err);
 		return;
 	}
