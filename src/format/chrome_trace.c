@@ -477,6 +477,11 @@ bool chrome_trace_detect(const char *head, size_t len)
 const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.summary = "Chrome trace events: DevTools, Perfetto, PyTorch",
+	.notes = "What was recorded without times cannot be written. A moment that was sampled is "
+		 "drawn as the period around it.",
+	.endings = (const char *const[]){ ".trace.json", NULL },
+	.one_type = true,
 	.detect = chrome_trace_detect,
 	.read = chrome_trace_read,
+	.write = chrome_trace_write,
 };

@@ -265,13 +265,13 @@ static int compare_lanes(const void *a, const void *b)
 }
 
 /* The heaviest, in order. */
-static void choose_lanes(struct flame_chart *c)
+static void choose_lanes(struct flame_chart *c, size_t max)
 {
 	c->n_threads = c->lanes.n;
-	if (c->lanes.n <= CHART_MAX_LANES)
+	if (c->lanes.n <= max)
 		return;
 	qsort(c->lanes.v, c->lanes.n, sizeof *c->lanes.v, compare_values);
-	c->lanes.n = CHART_MAX_LANES;
+	c->lanes.n = max;
 	qsort(c->lanes.v, c->lanes.n, sizeof *c->lanes.v, compare_lanes);
 }
 
@@ -285,7 +285,7 @@ static void add_lanes(struct chart_build *b)
 		add_lane(b, first, i);
 		first = i;
 	}
-	choose_lanes(b->out);
+	choose_lanes(b->out, b->opts->max_lanes ? b->opts->max_lanes : CHART_MAX_LANES);
 	for (size_t i = 0; i < b->out->lanes.n; i++)
 		b->out->lanes.v[i].name = lane_name(b->p, b->out->lanes.v[i].row);
 }

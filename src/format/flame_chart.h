@@ -22,7 +22,8 @@
 #include "profile/tree.h"
 
 enum {
-	CHART_MAX_LANES = 64, /* those with the greatest sums; more threads are counted only */
+	/* Unless more are asked for: those with the greatest sums; other threads are counted only. */
+	CHART_MAX_LANES = 64,
 	CHART_MAX_DEPTH = 200 /* frames of a stack, from its root; deeper ones are counted */
 };
 
@@ -54,6 +55,7 @@ struct flame_chart {
 struct chart_opts {
 	const struct tree_opts *tree; /* neither inverted nor max_depth */
 	bool by_state; /* waiting and running have nodes of their own, for colours that say which */
+	size_t max_lanes; /* 0: CHART_MAX_LANES */
 };
 
 /* -EINVAL with the words in err for a bad regular expression or type. Every sample has a time. */

@@ -6,6 +6,7 @@
 #include "profile/sum.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,13 +26,13 @@ bool v8_us(const struct json_value *v, int64_t *ns)
 	char *end;
 	if (v->token == JSON_NUMBER) {
 		*ns = v->is_integer ? sum_mul(v->integer, V8_NS_PER_US)
-				    : value_clamp(v->number * V8_NS_PER_US);
+				    : value_clamp(round(v->number * V8_NS_PER_US));
 		return true;
 	}
 	if (v->token != JSON_STRING || v->len == 0)
 		return false;
 	double us = strtod(v->text, &end);
-	*ns = value_clamp(us * V8_NS_PER_US);
+	*ns = value_clamp(round(us * V8_NS_PER_US));
 	return end == v->text + v->len && us == us;
 }
 

@@ -92,6 +92,32 @@ else
 fi
 rm "$dir"/*
 
+# --- a trace: what each thread did when, checked against what tests/fixture/waits.c says of its recording
+"$BUILD/fixture/waits" "$dir/waits.cresset"
+ends "a trace" 0 convert "$dir/waits.cresset" -o "$dir/waits.trace.json"
+python3 - "$dir/waits.trace.json" >"$tmp/out" <<'END'
+import json, sys
+from collections import defaultdict
+sums, tracks, names = defaultdict(int), defaultdict(list), {}
+for e in json.load(open(sys.argv[1]))["traceEvents"]:
+    if e["ph"] == "M":
+        names[e["name"], e["tid"]] = e["args"]["name"]
+        continue
+    begin, length = round(e["ts"] * 1000), round(e["dur"] * 1000)
+    sums[e["tid"], e["name"]] += length
+    open_ends = tracks[e["tid"]]
+    while open_ends and open_ends[-1] <= begin:
+        open_ends.pop()
+    assert not open_ends or begin + length <= open_ends[-1], e
+    open_ends.append(begin + length)
+print(names["thread_name", 100], sums[100, "main"], sums[100, "[sched-wait]"], sums[100, "poll"])
+print(names["thread_name", 101], sums[101, "start"], sums[101, "take"], sums[101, "[blocked: futex/lock]"])
+print(names["thread_name", 200], sums[200, "[blocked: disk I/O]"])
+END
+is "… has each thread's time" "$(cat "$tmp/out")" "$(printf '%s\n' 'web 10000000000 1000000000 5000000000' 'worker 9250000000 9250000000 8500000000' 'db 2000000000')"
+fails "a trace of what has no times" 7 "have no times" convert $folded/simple.txt -o "$dir/simple.trace.json"
+rm "$dir"/*
+
 # --- filters act on what is written, in formats of stacks and of trees alike
 labels=$pprof/parca-labels.pb.gz
 ends "hide" 0 convert $folded/simple.txt -o "$dir/a.folded" --hide '^b$'

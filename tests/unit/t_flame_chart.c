@@ -60,7 +60,7 @@ static struct flame_chart built(struct profile *p, const struct tree_opts *o, bo
 {
 	struct flame_chart c;
 	struct err err = { 0 };
-	struct chart_opts opts = { o, by_state };
+	struct chart_opts opts = { .tree = o, .by_state = by_state };
 	ck_assert_msg(flame_chart_build(p, &opts, &c, &err) == 0, "%s", err.text);
 	return c;
 }
