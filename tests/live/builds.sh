@@ -44,7 +44,7 @@ fi
 begin "$tmp/out.folded" --comm 'sh-*' -F 499
 for name in "${names[@]}"; do
 	while [ "$(jobs -rp | wc -l)" -gt 2 ]; do wait -n; done # the recorder is one
-	"$tmp/sh-$name" 20 & # rounds of some 50 ms: no period comes near that of the sampling
+	"$tmp/sh-$name" 1000 & # ms of CPU time: 499 samples, however long it takes
 done
 for job in $(jobs -rp); do [ "$job" = "$recorder" ] || wait "$job"; done
 end
@@ -54,9 +54,9 @@ is "recording ends with 0" $? 0
 awk '{
 	n = $NF; sub(/ [0-9]+$/, "")
 	gsub(/ \[clone [^]]*\]/, ""); gsub(/\([^;]*\)/, ""); gsub(/<[^;]*>/, ""); gsub(/\.(constprop|isra|part)\.[0-9]+/, "")
-	sub(/;work;.*/, ";work")
 	k = split($0, frame, ";"); line = frame[1]
 	for (i = 2; i <= k; i++) { f = frame[i]; sub(/^.*[ :]/, "", f); sub(/^main\./, "", f); line = line ";" f }
+	sub(/;work;.*/, ";work", line)
 	print line, n
 }' "$tmp/out.folded" >"$tmp/plain.folded"
 

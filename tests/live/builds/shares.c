@@ -1,5 +1,7 @@
-/* shares ROUNDS: half of the time in alpha → work, three tenths in beta → gamma → work, two tenths in delta → work. */
+/* shares CPU_MS: half of that CPU time in alpha → work, three tenths in beta → gamma → work, two tenths in delta → work; in rounds of 25
+ * to 50 ms, whatever the machine and the compiler: no period comes near that of the sampling. */
 #include <stdlib.h>
+#include <time.h>
 
 #ifdef __clang__
 #define APART __attribute__((noinline))
@@ -14,7 +16,7 @@ void alpha(int n);
 void beta(int n);
 void gamma_(int n);
 void delta(int n);
-void run(int rounds);
+void run(int cpu_ms);
 
 APART void work(int n)
 {
@@ -44,18 +46,25 @@ APART void delta(int n)
 	work(2 * n);
 	sink = sink + 3;
 }
-APART void run(int rounds)
+APART void run(int cpu_ms)
 {
-	for (int i = 0; i < rounds; i++) {
-		alpha(2500);
-		beta(2500);
-		delta(2500);
+	clock_t begin = clock(), now = begin, before;
+	int n = 40;
+
+	while (now - begin < cpu_ms * (CLOCKS_PER_SEC / 1000)) {
+		alpha(n);
+		beta(n);
+		delta(n);
+		before = now;
+		now = clock();
+		if (now - before < CLOCKS_PER_SEC / 40)
+			n *= 2;
 	}
 	sink = sink + 4;
 }
 
 int main(int argc, char **argv)
 {
-	run(argc > 1 ? (int)strtol(argv[1], NULL, 10) : 100);
+	run(argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5000);
 	return 0;
 }

@@ -1,5 +1,6 @@
 // As shares.c, with methods and templates: the names are the same without their classes and arguments.
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 #define APART __attribute__((noinline))
@@ -41,12 +42,19 @@ APART void delta(int n)
 	sink = sink + 3;
 }
 }
-APART static void run(part &p, int rounds)
+APART static void run(part &p, int cpu_ms)
 {
-	for (int i = 0; i < rounds; i++) {
-		p.alpha(2500);
-		beta(2500);
-		parts::delta(2500);
+	std::clock_t begin = std::clock(), now = begin, before;
+	int n = 40;
+
+	while (now - begin < cpu_ms * (CLOCKS_PER_SEC / 1000)) {
+		p.alpha(n);
+		beta(n);
+		parts::delta(n);
+		before = now;
+		now = std::clock();
+		if (now - before < CLOCKS_PER_SEC / 40)
+			n *= 2;
 	}
 	sink = sink + 4;
 }
@@ -54,6 +62,6 @@ APART static void run(part &p, int rounds)
 int main(int argc, char **argv)
 {
 	half h;
-	run(h, argc > 1 ? std::atoi(argv[1]) : 100);
+	run(h, argc > 1 ? std::atoi(argv[1]) : 5000);
 	return 0;
 }

@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 	"strconv"
+	"syscall"
 )
 
 var sink uint32
@@ -39,20 +40,32 @@ func delta(n int) {
 	sink += 3
 }
 
+func cpuMs() int64 {
+	var used syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return (used.Utime.Nano() + used.Stime.Nano()) / 1e6
+}
+
 //go:noinline
-func run(rounds int) {
-	for i := 0; i < rounds; i++ {
-		alpha(2500)
-		beta(2500)
-		delta(2500)
+func run(ms int64) {
+	begin, n := cpuMs(), 40
+	for now := begin; now-begin < ms; {
+		alpha(n)
+		beta(n)
+		delta(n)
+		before := now
+		now = cpuMs()
+		if now-before < 25 {
+			n *= 2
+		}
 	}
 	sink += 4
 }
 
 func main() {
-	rounds := 100
+	ms := 5000
 	if len(os.Args) > 1 {
-		rounds, _ = strconv.Atoi(os.Args[1])
+		ms, _ = strconv.Atoi(os.Args[1])
 	}
-	run(rounds)
+	run(int64(ms))
 }

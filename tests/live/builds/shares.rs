@@ -25,16 +25,25 @@ fn beta(n: u64) -> u64 {
 fn delta(n: u64) -> u64 {
     black_box(work(2 * n)) + 4
 }
+extern "C" {
+    fn clock() -> i64; // of libc: µs of CPU time
+}
 #[inline(never)]
-fn run(rounds: u64) -> u64 {
-    let mut sum = 0u64;
-    for _ in 0..rounds {
-        sum ^= black_box(alpha(2500)) ^ black_box(beta(2500)) ^ black_box(delta(2500));
+fn run(cpu_ms: i64) -> u64 {
+    let (begin, mut n, mut sum) = (unsafe { clock() }, 40, 0u64);
+    let mut now = begin;
+    while now - begin < cpu_ms * 1000 {
+        sum ^= black_box(alpha(n)) ^ black_box(beta(n)) ^ black_box(delta(n));
+        let before = now;
+        now = unsafe { clock() };
+        if now - before < 25_000 {
+            n *= 2;
+        }
     }
     black_box(sum)
 }
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(100);
-    run(rounds);
+    let cpu_ms = std::env::args().nth(1).and_then(|s| s.parse().ok()).unwrap_or(5000);
+    run(cpu_ms);
 }
