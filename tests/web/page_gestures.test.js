@@ -69,8 +69,8 @@ on('waits', 'menu: no stacks with it, and it alone hidden', '', async (page, { g
 	await after(page, () => menu(page, 'No stacks with this', 'main', 'poll'));
 	assert.strictEqual(state(page).f, '-s.fn~^poll$');
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get, param('ignore', '^poll$'))).total));
-	await page.goBack();
-	await page.waitForFunction(() => !document.querySelector('.chip.filter'));
+	await after(page, () => page.goBack());
+	assert.strictEqual(await page.locator('.chip.filter').count(), 0);
 	await after(page, () => menu(page, 'Hide this function', 'main', 'poll'));
 	const answer = await top(get, param('hide', '^poll$'));
 	assert.strictEqual(await shownSeconds(page), seconds(answer.total));
@@ -113,8 +113,8 @@ on(
 on('waits', 'menu: callers and callees, and the timeline', '', async (page) => {
 	await after(page, () => menu(page, 'Callers and callees', 'main', 'work'));
 	assert.strictEqual(state(page).sw, 'work');
-	await page.goBack();
-	await page.waitForFunction(() => document.querySelectorAll('.flame-box').length === 1);
+	await after(page, () => page.goBack());
+	assert.strictEqual(await page.locator('.flame-box').count(), 1);
 	await menu(page, 'Find in the timeline', 'main', 'work');
 	await page.waitForURL(/\/timeline\?/);
 	await page.waitForSelector('.tl-sum');

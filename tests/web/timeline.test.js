@@ -265,7 +265,7 @@ paging('the keyboard alone does', `q=cpu&${span}`, async (page) => {
 });
 paging('a thread opens into its flame chart', `q=cpu&${span}`, async (page) => {
 	await page.click('.tl-lane:has-text("spin") .tl-more');
-	await page.waitForSelector('.tl-chart .flame-body canvas');
+	await page.waitForSelector('.tl-chart [aria-busy=false] .flame-body canvas');
 	assert.strictEqual(await page.getAttribute('.tl-lane:has-text("spin") .tl-more', 'aria-expanded'), 'true');
 	/* main, as long as it was seen: but for the pause, ten minutes. */
 	await page.focus('.tl-chart .flame-body canvas');

@@ -12,7 +12,8 @@ export class Chart {
 	constructor(host, app) {
 		this.app = app;
 		this.host = host;
-		this.box = el('div', { class: 'tl-chart-box' });
+		this.off = new AbortController();
+		this.box = el('div', { class: 'tl-chart-box', 'aria-busy': 'true' }); /* until the stacks are there */
 		host.append(this.box);
 		this.flame = new Flame(this.box, {
 			order: 'time',
@@ -22,18 +23,16 @@ export class Chart {
 		});
 	}
 	destroy() {
+		this.off.abort();
 		this.flame.destroy();
 		this.host.replaceChildren();
 	}
 	/** @param {any} question @param {import('../timeline.js').View} view */
 	async load(question, view) {
 		this.box.style.width = `${view.width}px`; /* under its lane */
-		const bytes = await this.app.ask('api/v1/chart', {
-			...question,
-			from: moment(this.app, view.from),
-			to: moment(this.app, view.to),
-			fmt: 'bin'
-		});
+		const times = { from: moment(this.app, view.from), to: moment(this.app, view.to) };
+		const bytes = await this.app.ask('api/v1/chart', { ...question, ...times, fmt: 'bin' }, this.off.signal);
 		this.flame.setTree(decodeTree(bytes));
+		this.box.setAttribute('aria-busy', 'false');
 	}
 }

@@ -436,12 +436,16 @@ export class Lanes {
 	async openChart(row, host) {
 		host.hidden = false;
 		const { Chart } = await import('./chart.js');
+		if (![...this.rows.values()].includes(row)) return; /* it has gone meanwhile */
 		row.chart = new Chart(host, this.app);
 		const { q } = splitOf(this.options.question().q, row.lane);
 		const view = /** @type {View} */ (this.view);
 		await row.chart
 			.load({ ...this.options.question(), q, px: view.width }, view)
-			.catch((/** @type {Error} */ e) => host.replaceChildren(el('p', { class: 'dim' }, e.message)));
+			.catch(
+				(/** @type {Error} */ e) =>
+					e.name === 'AbortError' || host.replaceChildren(el('p', { class: 'dim' }, e.message))
+			);
 	}
 	/** What is under the pointer, in words. @param {PointerEvent} e @param {number} ms */
 	point(e, ms) {
