@@ -17,6 +17,7 @@ EVERYWHERE = 0.99
 SHARE_POINTS = 0.03
 ENOUGH = 2000  # samples
 FAULTS_DEPTH = 100  # frames that faulthandler writes
+DEEP = 500  # calls of shape_deep
 
 
 class Source:
@@ -248,14 +249,12 @@ def check_odd_names(report, recording, source, ran):
     report.holds("names nobody thinks of", seen == set(source.odd_names), repr(seen ^ set(source.odd_names)) if seen ^ set(source.odd_names) else "")
 
 
-def check_deep(report, recording, source):
+def check_deep(report, recording):
     deep = [s[0] for s in recording.of("cpu") if s[4] == "deep"]
     if deep:
-        all_there = sum(sum(t[0] == "recurse" for t in s.tokens) == 400 and not s.why for s in deep)
-        cut = sum(s.is_cut and not s.why for s in deep)
-        ok = all_there + (0 if source.qualified else cut)
-        report.holds("400 calls are there, or what is missing is said", len(deep) >= 20 and ok >= len(deep) * EVERYWHERE,
-                     "%d of %d all there, %d say so" % (all_there, len(deep), cut))
+        right = [sum(t[0] == "recurse" for t in s.tokens) == DEEP and s.is_whole and not s.why for s in deep]
+        report.holds("all of %d calls are there, from _start on" % DEEP, len(deep) >= 20 and sum(right) >= len(deep) * EVERYWHERE,
+                     "%d of %d" % (sum(right), len(deep)))
 
 
 def check_naps(report, recording, truth):
@@ -296,7 +295,7 @@ def main():
     check_shares(report, recording, truth)
     check_threads(report, recording, truth)
     check_odd_names(report, recording, source, {name for name, *_ in truth["shape"]})
-    check_deep(report, recording, source)
+    check_deep(report, recording)
     check_naps(report, recording, truth)
     if len(sys.argv) > 5:
         check_faults(report, recording, sys.argv[5], source)

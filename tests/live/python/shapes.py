@@ -137,7 +137,7 @@ def shape_exceptions(until):
             sum_up(3000)  # shape_exceptions > sum_up
 
 
-# --- recursion; deep: about as many as a stack may have, where each call takes frames of C, too ---
+# --- recursion ---
 def recurse(depth, until):
     if depth > 1:
         recurse(depth - 1, until)  # recurse > recurse
@@ -151,7 +151,7 @@ def shape_recursion(until):
 
 
 def shape_deep(until):
-    recurse(400, until)  # shape_deep > recurse
+    recurse(500, until)  # shape_deep > recurse
 
 
 # --- generators: their frames live on the heap ---
