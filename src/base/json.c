@@ -129,6 +129,12 @@ void json_bool(struct json *j, bool v)
 	buf_adds(j->out, v ? "true" : "false");
 }
 
+void json_raw(struct json *j, const char *text, size_t len)
+{
+	json_value(j);
+	buf_add(j->out, text, len);
+}
+
 void json_key_str(struct json *j, const char *key, const char *value)
 {
 	json_key(j, key);

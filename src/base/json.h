@@ -38,6 +38,9 @@ void json_i64(struct json *j, int64_t v);
 void json_num(struct json *j, double v);
 void json_bool(struct json *j, bool v);
 
+/* A value that is JSON already, without a newline at its end. */
+void json_raw(struct json *j, const char *text, size_t len);
+
 /* A key with its value. */
 void json_key_str(struct json *j, const char *key, const char *value);
 void json_key_text(struct json *j, const char *key, const char *value); /* "" is null, too */

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "cmd/load.h"
+#include "cmd/report_gpu.h"
 #include "cmd/report_heatmap.h"
 #include "cmd/report_names.h"
 #include "format/format.h"
@@ -17,7 +18,7 @@
 struct report_opts {
 	struct filter_opts filter;
 	uint64_t top_n;
-	bool tree, csv, heatmap;
+	bool tree, csv, heatmap, gpu_idle;
 	const char *callers, *diff, *output;
 };
 
@@ -38,6 +39,9 @@ static const struct cmd_opt report_options[] = {
 	  SHOW(heatmap), .basic = true },
 	{ "o", "output", "OUT.svg", "where --heatmap goes to, as a picture; - for standard output",
 	  OPT_STRING, SHOW(output) },
+	{ NULL, "gpu-idle", NULL,
+	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
+	  OPT_FLAG, SHOW(gpu_idle) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
 			  "root frames: comm pid process unit pod user ... none; binary: a table "
@@ -139,6 +143,8 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 {
 	struct tree_opts opts = { 0 }, older_opts = { 0 };
 	struct tree *tree = NULL;
+	if (o->gpu_idle)
+		return report_gpu_idle(line, &o->filter, p, o->top_n, o->csv);
 	int status = older ? filter_settle_pair(line, &o->filter, p, older, &opts, &older_opts)
 			   : filter_settle(line, &o->filter, p, &opts);
 	if (status != CMD_OK)
@@ -167,6 +173,12 @@ static int check_views(const struct cmd_line *line, const struct report_opts *o)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)
 		return cmd_usage(line, "choose one of --tree and --callers");
+	if (o->gpu_idle && (other || o->heatmap))
+		return cmd_usage(line, "choose one of --gpu-idle and --%s",
+				 other ? other : "heatmap");
+	if (o->gpu_idle && o->filter.match)
+		return cmd_usage(line, "--gpu-idle needs the samples of GPUs, too: --type says "
+				       "which others to look at");
 	if (o->heatmap && other)
 		return cmd_usage(line, "choose one of --heatmap and --%s", other);
 	if (o->output && !o->heatmap)
