@@ -42,6 +42,7 @@ FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
 LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
+DOUBLES   := $(patsubst tests/doubles/%.c,$(BUILD)/doubles/%,$(wildcard tests/doubles/lib*.c))
 FIXTURES  := $(patsubst tests/fixture/%.c,$(BUILD)/fixture/%,$(wildcard tests/fixture/*.c))
 SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
@@ -168,8 +169,13 @@ $(BUILD)/live/publish: tests/live/prog/process_context.h
 $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
 	$(addprefix tests/live/prog/,trace.h trace.c trace_lib.c process_context.h)
 
+# Doubles of vendors' libraries, by the names that programs load them by. Each says how it wants to be built: "// build: FLAGS".
+$(BUILD)/doubles/%: tests/doubles/%.c $(wildcard tests/doubles/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $< $$(sed -n 's,^// build: ,,p' $<) -lpthread
+
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
-test-bin: all $(unit_bin) $(LIVE_BIN) $(FIXTURES)
+test-bin: all $(unit_bin) $(LIVE_BIN) $(DOUBLES) $(FIXTURES)
 test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped

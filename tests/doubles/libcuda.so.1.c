@@ -1,0 +1,778 @@
+/* tests/doubles/libcuda.so.1.c: a CUDA driver without a device.
+ *
+ * Its exports begin as those of the real driver (535) do: cmpl $0x321cba00, off(%rip) and then je at +10; cuGetProcAddress answers with
+ * the exported addresses; it has a thread cuda-EvtHandlr; and it enters the library that CUDA_INJECTION64_PATH names. The device is a line
+ * of time for each stream: a kernel begins when the one before it has ended and takes what the script (script.h) says.
+ *
+ *     device N name "…" memory BYTES    there is one of 80 GB unless some are named
+ *     kernel NAME ns N                  what a kernel takes; NAME * is all others (10000)
+ *     copy bytes_per_us N               (20000)
+ *     wait spin|sleep|none              how synchronising calls wait until the device is done (sleep); none: they do not
+ *     fail FUNCTION CODE after N        answers CODE from call N on (0), without doing anything
+ *     cost FUNCTION ns N                the call takes so much of the CPU
+ *
+ * Memory of the device is numbers; memory of the host and managed memory are there. Nothing of the vendor's headers is copied. */
+// build: -shared -fPIC -O2 -fno-omit-frame-pointer -fvisibility=hidden -fcf-protection=none -Wl,-soname,libcuda.so.1 -ldl
+#include "cuda.h"
+#include "script.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef u64 addr_t; /* CUdeviceptr */
+
+enum {
+	OK = 0,
+	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
+	NOT_INITIALIZED = 3,
+	NO_DEVICE = 100,
+	INVALID_CONTEXT = 201,
+	NOT_FOUND = 500,
+	NOT_READY = 600,
+};
+
+/* The word that every export compares: 0x321cba00 once the driver is being taken down. */
+__attribute__((used, visibility("hidden"))) u32 double_guard;
+
+/* The entry of an export, the driver's 32 bytes, before its body, which it jumps to through a table. */
+#define API(name, ...) \
+	int name##_body(__VA_ARGS__) __attribute__((used, visibility("hidden"))); \
+	asm(".section .data.rel.ro,\"aw\"\n.p2align 3\n" #name "_slot: .quad " #name "_body\n" \
+	    ".text\n.p2align 5\n.globl " #name "\n.type " #name ",@function\n" #name ":\n" \
+	    ".cfi_startproc\n" \
+	    "cmpl $0x321cba00, double_guard(%rip)\n" \
+	    ".byte 0x74, 0x0c\n" \
+	    "jmp *" #name "_slot(%rip)\n" \
+	    ".byte 0x66, 0x0f, 0x1f, 0x44, 0, 0\n" \
+	    "mov $4, %eax\nret\n.byte 0x66, 0x90\n" \
+	    ".cfi_endproc\n.size " #name ", . - " #name "\n"); \
+	int name##_body(__VA_ARGS__)
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* --- the script ------------------------------------------------------------------------------------------------------- */
+
+enum { DEVICES = 16, NAMES = 256 };
+enum wait_how { WAIT_SLEEP, WAIT_SPIN, WAIT_NONE };
+struct named {
+	char name[128];
+	u64 value, after;
+	u64 calls;
+};
+static struct {
+	struct {
+		char name[64];
+		u64 memory;
+	} device[DEVICES];
+	u32 n_devices;
+	struct named kernels[NAMES], fails[NAMES], costs[NAMES];
+	u32 n_kernels, n_fails, n_costs;
+	u64 other_kernel_ns, copy_bytes_per_us;
+	enum wait_how wait;
+} script = { .other_kernel_ns = 10000, .copy_bytes_per_us = 20000 };
+
+static void add_named(struct named *list, u32 *n, const char *name, u64 value, u64 after)
+{
+	if (*n == NAMES)
+		return;
+	snprintf(list[*n].name, sizeof list[*n].name, "%s", name);
+	list[*n].value = value;
+	list[(*n)++].after = after;
+}
+
+static void device_statement(int n, char **w)
+{
+	u64 i = strtoull(w[1], NULL, 0);
+
+	if (i >= DEVICES)
+		return;
+	if (script.n_devices <= i)
+		script.n_devices = i + 1;
+	script.device[i].memory = script_number(n, w, "memory", 80000000000ull);
+	for (int k = 2; k + 1 < n; k++)
+		if (strcmp(w[k], "name") == 0)
+			snprintf(script.device[i].name, sizeof script.device[i].name, "%s",
+				 w[k + 1]);
+}
+
+static void statement(int n, char **w)
+{
+	if (n < 3)
+		return;
+	if (!strcmp(w[0], "device"))
+		device_statement(n, w);
+	else if (!strcmp(w[0], "kernel") && !strcmp(w[1], "*"))
+		script.other_kernel_ns = script_number(n, w, "ns", 10000);
+	else if (!strcmp(w[0], "kernel"))
+		add_named(script.kernels, &script.n_kernels, w[1], script_number(n, w, "ns", 10000),
+			  0);
+	else if (!strcmp(w[0], "copy"))
+		script.copy_bytes_per_us = script_number(n, w, "bytes_per_us", 20000);
+	else if (!strcmp(w[0], "fail") && !strncmp(w[1], "cu", 2))
+		add_named(script.fails, &script.n_fails, w[1], strtoull(w[2], NULL, 0),
+			  script_number(n, w, "after", 0));
+	else if (!strcmp(w[0], "cost"))
+		add_named(script.costs, &script.n_costs, w[1], script_number(n, w, "ns", 0), 0);
+}
+
+static void wait_statement(int n, char **w)
+{
+	if (n >= 2 && !strcmp(w[0], "wait"))
+		script.wait = !strcmp(w[1], "spin")   ? WAIT_SPIN
+			      : !strcmp(w[1], "none") ? WAIT_NONE
+						      : WAIT_SLEEP;
+}
+
+__attribute__((constructor)) static void read_script(void)
+{
+	script_read(statement);
+	script_read(wait_statement);
+	if (!script.n_devices)
+		script.device[script.n_devices++].memory = 80000000000ull;
+	for (u32 i = 0; i < script.n_devices; i++)
+		if (!script.device[i].name[0])
+			snprintf(script.device[i].name, sizeof script.device[i].name, "Double %u",
+				 i);
+}
+
+static struct named *find_named(struct named *list, u32 n, const char *name)
+{
+	for (u32 i = 0; i < n; i++)
+		if (strcmp(list[i].name, name) == 0)
+			return &list[i];
+	return NULL;
+}
+
+__attribute__((visibility("default"))) u64 double_cuda_kernel_ns(const char *name)
+{
+	struct named *k = find_named(script.kernels, script.n_kernels, name);
+
+	return k ? k->value : script.other_kernel_ns;
+}
+
+/* --- listeners -------------------------------------------------------------------------------------------------------- */
+
+enum { LISTENERS = 4 };
+static struct listener {
+	double_cuda_listener call;
+	void *ctx;
+} listeners[LISTENERS];
+static u32 n_listeners; /* a place is never reused for another one before it is NULL */
+
+__attribute__((visibility("default"))) int double_cuda_subscribe(double_cuda_listener call,
+								 void *ctx)
+{
+	for (int i = 0; i < LISTENERS; i++)
+		if (!listeners[i].call) {
+			listeners[i].ctx = ctx;
+			__atomic_store_n(&listeners[i].call, call, __ATOMIC_RELEASE);
+			__atomic_add_fetch(&n_listeners, 1, __ATOMIC_RELEASE);
+			return 0;
+		}
+	return -1;
+}
+
+__attribute__((visibility("default"))) void double_cuda_unsubscribe(double_cuda_listener call,
+								    void *ctx)
+{
+	for (int i = 0; i < LISTENERS; i++)
+		if (listeners[i].call == call && listeners[i].ctx == ctx) {
+			__atomic_store_n(&listeners[i].call, (double_cuda_listener)NULL,
+					 __ATOMIC_RELEASE);
+			__atomic_sub_fetch(&n_listeners, 1, __ATOMIC_RELEASE);
+		}
+}
+
+static bool is_heard(void)
+{
+	return __atomic_load_n(&n_listeners, __ATOMIC_ACQUIRE) != 0;
+}
+
+static void tell(const struct double_cuda_event *e)
+{
+	for (int i = 0; i < LISTENERS; i++) {
+		double_cuda_listener call = __atomic_load_n(&listeners[i].call, __ATOMIC_ACQUIRE);
+
+		if (call)
+			call(listeners[i].ctx, e);
+	}
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------------------ */
+
+struct context {
+	u32 id, device;
+	bool is_primary, is_gone;
+};
+static __thread struct {
+	u32 correlation, depth, tid;
+	struct context *context;
+} self;
+static u32 last_correlation;
+
+static u32 own_tid(void)
+{
+	if (!self.tid)
+		self.tid = syscall(SYS_gettid);
+	return self.tid;
+}
+
+static void tell_call(u32 kind, u32 domain, const char *name, int result)
+{
+	struct double_cuda_event e = { .kind = kind,
+				       .domain = domain,
+				       .name = name,
+				       .result = result,
+				       .correlation = self.correlation,
+				       .tid = own_tid() };
+
+	if (self.context) {
+		e.device = self.context->device;
+		e.context = self.context->id;
+	}
+	if (is_heard())
+		tell(&e);
+}
+
+static u32 enter(u32 domain, const char *name)
+{
+	if (!self.depth++)
+		self.correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
+	tell_call(DOUBLE_CALL_ENTER, domain, name, 0);
+	return self.correlation;
+}
+
+static int leave(u32 domain, const char *name, int result)
+{
+	tell_call(DOUBLE_CALL_EXIT, domain, name, result);
+	self.depth--;
+	return result;
+}
+
+__attribute__((visibility("default"))) u32 double_cuda_runtime_enter(const char *name)
+{
+	return enter(DOUBLE_RUNTIME, name);
+}
+
+__attribute__((visibility("default"))) void double_cuda_runtime_exit(const char *name, int result)
+{
+	leave(DOUBLE_RUNTIME, name, result);
+}
+
+static void burn(u64 ns)
+{
+	for (u64 end = now_ns() + ns; now_ns() < end;)
+		;
+}
+
+/* What the script has for a call: its cost, then its failure. */
+static int scripted(const char *name)
+{
+	struct named *cost = script.n_costs ? find_named(script.costs, script.n_costs, name) : NULL;
+	struct named *fail = script.n_fails ? find_named(script.fails, script.n_fails, name) : NULL;
+
+	if (cost)
+		burn(cost->value);
+	return fail && __atomic_fetch_add(&fail->calls, 1, __ATOMIC_RELAXED) >= fail->after
+		       ? (int)fail->value
+		       : OK;
+}
+
+/* The body of a call between its beginning and its end. */
+#define CALL(name, ...) \
+	do { \
+		enter(DOUBLE_DRIVER, #name); \
+		int result_ = scripted(#name); \
+		if (result_ == OK) \
+			result_ = (__VA_ARGS__); \
+		return leave(DOUBLE_DRIVER, #name, result_); \
+	} while (0)
+
+/* --- the device ------------------------------------------------------------------------------------------------------- */
+
+struct stream {
+	u32 id, device, context;
+	u64 end_ns;
+	struct graph *captures;
+};
+struct function {
+	char *name;
+	u32 module;
+};
+struct graph {
+	u32 id, n, room;
+	struct function **kernels;
+};
+struct work_queue {
+	struct double_cuda_event *v;
+	size_t n, room;
+};
+enum { CONTEXTS = 64 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stream defaults[DEVICES];
+static struct context primaries[DEVICES], contexts[CONTEXTS];
+static u32 n_contexts, last_stream, last_graph, last_module, last_context = DEVICES;
+static struct work_queue queue;
+static int wake_fd = -1;
+static bool is_initialized;
+static u64 used_bytes[DEVICES];
+
+static struct context *current(void)
+{
+	return self.context;
+}
+
+static struct stream *stream_of(struct stream *s)
+{
+	u32 device = current() ? current()->device : 0;
+
+	if ((uintptr_t)s > 2)
+		return s;
+	defaults[device].device = device;
+	defaults[device].context = current() ? current()->id : 0;
+	return &defaults[device];
+}
+
+/* The work of a call in its stream; under the lock. */
+static void begin_work(struct stream *s, struct double_cuda_event *e, u64 takes_ns)
+{
+	u64 now = now_ns();
+
+	e->kind = DOUBLE_WORK;
+	e->start_ns = s->end_ns > now ? s->end_ns : now;
+	e->end_ns = s->end_ns = e->start_ns + takes_ns;
+	e->device = s->device;
+	e->context = s->context;
+	e->stream = s->id;
+	e->correlation = self.correlation;
+	e->tid = own_tid();
+	if (!is_heard())
+		return;
+	if (queue.n == queue.room) {
+		queue.room = queue.room ? 2 * queue.room : 256;
+		queue.v = realloc(queue.v, queue.room * sizeof *queue.v);
+	}
+	queue.v[queue.n++] = *e;
+	if (queue.n == 1 && wake_fd >= 0)
+		eventfd_write(wake_fd, 1);
+}
+
+/* Hands out what is done by then. */
+static void hand_out(u64 until_ns)
+{
+	struct work_queue done = { 0 };
+	size_t kept = 0;
+
+	pthread_mutex_lock(&lock);
+	if (queue.n)
+		done.v = malloc(queue.n * sizeof *done.v);
+	for (size_t i = 0; i < queue.n; i++)
+		if (queue.v[i].end_ns <= until_ns)
+			done.v[done.n++] = queue.v[i];
+		else
+			queue.v[kept++] = queue.v[i];
+	queue.n = kept;
+	pthread_mutex_unlock(&lock);
+	for (size_t i = 0; i < done.n; i++)
+		tell(&done.v[i]);
+	free(done.v);
+}
+
+__attribute__((visibility("default"))) void double_cuda_flush(int force)
+{
+	hand_out(force ? UINT64_MAX : now_ns());
+}
+
+static void *handle_events(void *unused)
+{
+	struct pollfd p = { .fd = wake_fd, .events = POLLIN };
+	eventfd_t n;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "cuda-EvtHandlr");
+	for (;;) {
+		pthread_mutex_lock(&lock);
+		int wait_ms = queue.n ? 1 : -1;
+		pthread_mutex_unlock(&lock);
+		if (poll(&p, 1, wait_ms) > 0)
+			eventfd_read(wake_fd, &n);
+		hand_out(now_ns());
+	}
+	return NULL;
+}
+
+static void until_ns(u64 end_ns)
+{
+	struct timespec t = { end_ns / 1000000000, end_ns % 1000000000 };
+
+	if (script.wait == WAIT_SPIN)
+		while (now_ns() < end_ns)
+			;
+	else if (script.wait == WAIT_SLEEP)
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+			;
+	if (is_heard())
+		hand_out(script.wait == WAIT_NONE ? UINT64_MAX : now_ns());
+}
+
+/* A synchronising call: device UINT32_MAX: of the one stream. */
+static int wait_for(struct stream *s)
+{
+	struct double_cuda_event e = { .name = "sync", .work = DOUBLE_SYNC };
+
+	pthread_mutex_lock(&lock);
+	u64 end = s->end_ns, begin = now_ns();
+	pthread_mutex_unlock(&lock);
+	until_ns(end);
+	if (!is_heard())
+		return OK;
+	e.kind = DOUBLE_WORK;
+	e.device = s->device;
+	e.context = s->context;
+	e.stream = s->id;
+	e.correlation = self.correlation;
+	e.tid = own_tid();
+	e.start_ns = begin;
+	e.end_ns = now_ns();
+	tell(&e);
+	return OK;
+}
+
+enum { STREAMS = 4096 };
+static struct stream *streams[STREAMS];
+
+static int wait_for_device(void)
+{
+	struct stream *last = stream_of(NULL);
+
+	pthread_mutex_lock(&lock);
+	for (u32 i = 0; i < STREAMS && i <= last_stream; i++)
+		if (streams[i] && streams[i]->device == last->device &&
+		    streams[i]->end_ns > last->end_ns)
+			last = streams[i];
+	pthread_mutex_unlock(&lock);
+	return wait_for(last);
+}
+
+static int launch_one(struct stream *s, struct function *f, struct double_cuda_event *e)
+{
+	e->name = f->name;
+	e->work = DOUBLE_KERNEL;
+	e->module = f->module;
+	begin_work(s, e, double_cuda_kernel_ns(f->name));
+	return OK;
+}
+
+static int launch(struct function *f, struct stream *stream, const u32 grid[3], const u32 block[3],
+		  u32 shared)
+{
+	struct stream *s = stream_of(stream);
+	struct double_cuda_event e = { .shared_bytes = shared };
+
+	if (!f)
+		return INVALID_VALUE;
+	memcpy(e.grid, grid, sizeof e.grid);
+	memcpy(e.block, block, sizeof e.block);
+	pthread_mutex_lock(&lock);
+	if (s->captures) {
+		struct graph *g = s->captures;
+
+		if (g->n == g->room) {
+			g->room = g->room ? 2 * g->room : 16;
+			g->kernels = realloc(g->kernels, g->room * sizeof *g->kernels);
+		}
+		g->kernels[g->n++] = f;
+	} else {
+		launch_one(s, f, &e);
+	}
+	pthread_mutex_unlock(&lock);
+	return OK;
+}
+
+/* --- the beginning ---------------------------------------------------------------------------------------------------- */
+
+static void inject(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*begin)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+
+	if (begin)
+		begin();
+}
+
+static int initialize(void)
+{
+	pthread_t thread;
+
+	if (__atomic_exchange_n(&is_initialized, true, __ATOMIC_ACQ_REL))
+		return OK;
+	wake_fd = eventfd(0, EFD_CLOEXEC);
+	if (!pthread_create(&thread, NULL, handle_events, NULL))
+		pthread_detach(thread);
+	inject();
+	return OK;
+}
+
+API(cuInit, u32 flags)
+{
+	CALL(cuInit, flags ? INVALID_VALUE : initialize());
+}
+
+API(cuDriverGetVersion, int *version)
+{
+	CALL(cuDriverGetVersion, (*version = 13000, OK));
+}
+
+API(cuDeviceGetCount, int *n)
+{
+	CALL(cuDeviceGetCount, !is_initialized ? NOT_INITIALIZED : (*n = script.n_devices, OK));
+}
+
+API(cuDeviceGet, int *device, int ordinal)
+{
+	CALL(cuDeviceGet, !is_initialized                    ? NOT_INITIALIZED
+			  : (u32)ordinal >= script.n_devices ? 101
+							     : (*device = ordinal, OK));
+}
+
+static int copy_text(char *to, int size, const char *from)
+{
+	snprintf(to, size, "%s", from);
+	return OK;
+}
+
+API(cuDeviceGetName, char *name, int size, int device)
+{
+	CALL(cuDeviceGetName, copy_text(name, size, script.device[device].name));
+}
+
+static int uuid(unsigned char out[16], int device)
+{
+	memset(out, 0xd0 + device, 16);
+	return OK;
+}
+
+API(cuDeviceGetUuid_v2, unsigned char *out, int device)
+{
+	CALL(cuDeviceGetUuid_v2, uuid(out, device));
+}
+
+API(cuDeviceGetAttribute, int *value, int attribute, int device)
+{
+	(void)device;
+	/* 16: multiprocessors, 75 and 76: compute capability 9.0, 13: clock in kHz */
+	CALL(cuDeviceGetAttribute, (*value = attribute == 16   ? 132
+					     : attribute == 75 ? 9
+					     : attribute == 13 ? 1980000
+							       : 0,
+				    OK));
+}
+
+API(cuDeviceTotalMem_v2, size_t *bytes, int device)
+{
+	CALL(cuDeviceTotalMem_v2, (*bytes = script.device[device].memory, OK));
+}
+
+static int tell_context(const struct context *c, u32 kind)
+{
+	struct double_cuda_event e = { .kind = kind, .device = c->device, .context = c->id };
+
+	if (is_heard())
+		tell(&e);
+	return OK;
+}
+
+static void forget_memory(u32 context);
+
+static int create_context(struct context **out, int device)
+{
+	pthread_mutex_lock(&lock);
+	struct context *c = n_contexts < CONTEXTS ? &contexts[n_contexts++] : NULL;
+	if (c)
+		*c = (struct context){ ++last_context, device, false, false };
+	pthread_mutex_unlock(&lock);
+	if (!c)
+		return OUT_OF_MEMORY;
+	*out = self.context = c;
+	return tell_context(c, DOUBLE_CONTEXT_CREATED);
+}
+
+static int destroy_context(struct context *c)
+{
+	if (!c || c->is_gone)
+		return INVALID_CONTEXT;
+	forget_memory(c->id);
+	c->is_gone = true;
+	if (self.context == c)
+		self.context = NULL;
+	return tell_context(c, DOUBLE_CONTEXT_DESTROYED);
+}
+
+API(cuCtxCreate_v2, struct context **out, u32 flags, int device)
+{
+	(void)flags;
+	CALL(cuCtxCreate_v2, create_context(out, device));
+}
+
+API(cuCtxDestroy_v2, struct context *c)
+{
+	CALL(cuCtxDestroy_v2, destroy_context(c));
+}
+
+API(cuCtxSetCurrent, struct context *c)
+{
+	CALL(cuCtxSetCurrent, (self.context = c, OK));
+}
+
+API(cuCtxGetCurrent, struct context **out)
+{
+	CALL(cuCtxGetCurrent, (*out = self.context, OK));
+}
+
+API(cuCtxPushCurrent_v2, struct context *c)
+{
+	CALL(cuCtxPushCurrent_v2, (self.context = c, OK));
+}
+
+API(cuCtxPopCurrent_v2, struct context **out)
+{
+	CALL(cuCtxPopCurrent_v2, (out ? (void)(*out = self.context) : (void)0, OK));
+}
+
+API(cuCtxGetDevice, int *device)
+{
+	CALL(cuCtxGetDevice, !current() ? INVALID_CONTEXT : (*device = current()->device, OK));
+}
+
+API(cuCtxSynchronize, void)
+{
+	CALL(cuCtxSynchronize, wait_for_device());
+}
+
+static int retain(struct context **out, int device)
+{
+	struct context *c = &primaries[device];
+	bool is_new = !c->id;
+
+	if ((u32)device >= script.n_devices)
+		return 101;
+	c->id = device + 1;
+	c->device = device;
+	c->is_primary = true;
+	*out = c;
+	return is_new ? tell_context(c, DOUBLE_CONTEXT_CREATED) : OK;
+}
+
+static int reset(int device)
+{
+	struct context *c = &primaries[device];
+
+	if (!c->id)
+		return OK;
+	forget_memory(c->id);
+	tell_context(c, DOUBLE_CONTEXT_DESTROYED);
+	c->id = 0;
+	return OK;
+}
+
+API(cuDevicePrimaryCtxRetain, struct context **out, int device)
+{
+	CALL(cuDevicePrimaryCtxRetain, retain(out, device));
+}
+
+API(cuDevicePrimaryCtxRelease_v2, int device)
+{
+	(void)device;
+	CALL(cuDevicePrimaryCtxRelease_v2, OK);
+}
+
+API(cuDevicePrimaryCtxReset_v2, int device)
+{
+	CALL(cuDevicePrimaryCtxReset_v2, reset(device));
+}
+
+/* --- modules ---------------------------------------------------------------------------------------------------------- */
+
+struct module {
+	u32 id;
+};
+
+__attribute__((visibility("default"))) u32 double_cuda_module(const void *image, size_t bytes)
+{
+	struct double_cuda_event e = { .kind = DOUBLE_MODULE_LOADED,
+				       .image = image,
+				       .image_bytes = bytes };
+
+	e.module = __atomic_add_fetch(&last_module, 1, __ATOMIC_RELAXED);
+	e.context = current() ? current()->id : 0;
+	e.device = current() ? current()->device : 0;
+	if (is_heard())
+		tell(&e);
+	return e.module;
+}
+
+static struct function *function_of(const char *name, u32 module)
+{
+	struct function *f = malloc(sizeof *f);
+
+	*f = (struct function){ strdup(name), module };
+	return f;
+}
+
+__attribute__((visibility("default"))) void *double_cuda_function(const char *name)
+{
+	return function_of(name, last_module);
+}
+
+static int load_module(struct module **out, const void *image)
+{
+	*out = malloc(sizeof **out);
+	(*out)->id = double_cuda_module(image, 0);
+	return OK;
+}
+
+static int unload_module(struct module *m)
+{
+	struct double_cuda_event e = { .kind = DOUBLE_MODULE_UNLOADED, .module = m->id };
+
+	if (is_heard())
+		tell(&e);
+	free(m);
+	return OK;
+}
+
+API(cuModuleLoadData, struct module **out, const void *image)
+{
+	CALL(cuModuleLoadData, load_module(out, image));
+}
+
+API(cuModuleUnload, struct module *m)
+{
+	CALL(cuModuleUnload, unload_module(m));
+}
+
+API(cuModuleGetFunction, struct function **out, struct module *m, const char *name)
+{
+	CALL(cuModuleGetFunction, (*out = function_of(name, m ? m->id : 0), OK));
+}
+
+#include "libcuda_memory.h"
+#include "libcuda_work.h"
