@@ -164,6 +164,7 @@ int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 int cmd_print(struct buf *b);
 
 extern const struct cmd cmd_up, cmd_agent, cmd_top, cmd_record, cmd_report, cmd_flame, cmd_diff,
-	cmd_convert, cmd_query, cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_completion, cmd_help;
+	cmd_convert, cmd_query, cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_gpu, cmd_completion,
+	cmd_help;
 
 #endif

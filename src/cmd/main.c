@@ -8,9 +8,9 @@
 #include <locale.h>
 
 static const struct cmd *const commands[] = {
-	&cmd_up,     &cmd_agent,      &cmd_top,   &cmd_record, &cmd_report, &cmd_flame,
-	&cmd_diff,   &cmd_convert,    &cmd_query, &cmd_sql,    &cmd_serve,  &cmd_token,
-	&cmd_doctor, &cmd_completion, &cmd_help,  NULL,
+	&cmd_up,     &cmd_agent,   &cmd_top,        &cmd_record, &cmd_report, &cmd_flame,
+	&cmd_diff,   &cmd_convert, &cmd_query,      &cmd_sql,    &cmd_serve,  &cmd_token,
+	&cmd_doctor, &cmd_gpu,     &cmd_completion, &cmd_help,   NULL,
 };
 
 /* -h, --help-all and --version, wherever they stand. True when one was asked for. */

@@ -1,0 +1,58 @@
+/* cresset gpu: devices, and what is put into the programs that use them. Each subcommand is a row of a table, in a file of its own. */
+#include "cmd/gpu.h"
+
+#include <string.h>
+
+#define PART(title, member) .group = title, .offset = offsetof(struct gpu_opts, member)
+static const struct cmd_opt gpu_options[] = {
+	{ "n", "dry-run", NULL, "only say what would be done, and to which thread", OPT_FLAG,
+	  PART("Attaching", dry_run), .basic = true },
+	{ NULL, "force", "WHY,...",
+	  "attach in spite of: young, no-library, seccomp, user-namespace", OPT_CHOICES,
+	  PART("Attaching", forced), .words = gpu_force_words, .basic = true },
+	{ NULL, "library", "FILE", "attach this one instead of the one installed", OPT_STRING,
+	  PART("Attaching", library) },
+	{ NULL, "wait", "TIME", "look so long for a thread that can be stopped", OPT_DURATION,
+	  PART("Attaching", wait_ns), .def = "5s" },
+	{ 0 },
+};
+
+static const struct gpu_subcommand subcommands[] = {
+	{ "attach", "the id of a process", 1, gpu_attach_run },
+};
+
+static int gpu_run(struct cmd_line *line, const void *opts)
+{
+	const char *what = line->args.v[0];
+
+	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
+		const struct gpu_subcommand *s = &subcommands[i];
+		if (strcmp(what, s->name) != 0)
+			continue;
+		if (line->args.n != 1 + s->args)
+			return cmd_usage(line, s->args ? "%s takes %s" : "%s takes no argument",
+					 s->name, s->takes);
+		return s->run(line, opts);
+	}
+	return cmd_usage(line, "'%s' is none of: attach", what);
+}
+
+const struct cmd cmd_gpu = {
+	.name = "gpu",
+	.summary = "what programs that use a GPU are measured with",
+	.usage = "attach PID [OPTIONS]",
+	.about = "attach puts the library that measures GPU time into a process that runs already, without restarting it. One thread that waits for something "
+		 "is stopped for less than a millisecond, mostly, and goes on as it was; the library is loaded by a thread of its own. Processes in which that "
+		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.",
+	.examples = {
+		"cresset gpu attach 1234 --dry-run\twhether it can be, nothing is touched",
+		"sudo cresset gpu attach 1234\tputs the library into that process",
+	},
+	.options = gpu_options,
+	.opts_size = sizeof(struct gpu_opts),
+	.min_args = 1,
+	.max_args = 2,
+	.arg_name = "attach",
+	.has_json = true,
+	.run = gpu_run,
+};

@@ -1,0 +1,23 @@
+/* cmd/gpu.h: the subcommands of cresset gpu. */
+#ifndef CRESSET_CMD_GPU_H
+#define CRESSET_CMD_GPU_H
+
+#include "cmd/cmd.h"
+
+struct gpu_opts {
+	bool dry_run;
+	struct choice_list forced;
+	const char *library;
+	uint64_t wait_ns;
+};
+struct gpu_subcommand {
+	const char *name;
+	const char *takes; /* what its argument is */
+	uint32_t args;
+	int (*run)(const struct cmd_line *line, const struct gpu_opts *o);
+};
+
+extern const char *const gpu_force_words[];
+int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o);
+
+#endif

@@ -1,0 +1,182 @@
+/* cresset gpu attach PID: late attach (gpu/attach.h), for people and scripts. */
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/gpu.h"
+#include "collect/attach_view.h"
+#include "gpu/cuda_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PLACE_MAX = 512 };
+
+const char *const gpu_force_words[] = { "young", "no-library", "seccomp", "user-namespace", NULL };
+static const enum gpu_attach_refusal forced[] = { GPU_ATTACH_YOUNG, GPU_ATTACH_NO_LIBRARY,
+						  GPU_ATTACH_SECCOMP, GPU_ATTACH_USER_NAMESPACE };
+
+/* --- the library --------------------------------------------------------------------------------- */
+
+/* Beside this program, as it is built, or where it is installed to. */
+static int read_installed(const char *name, struct buf *image, struct err *err)
+{
+	static const char *const folders[] = { "", "../lib/cresset/" };
+	char self[PLACE_MAX], path[2 * PLACE_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n < 0 ? 0 : n] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash)
+		slash[1] = '\0';
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		snprintf(path, sizeof path, "%s%s%s", self, folders[i], name);
+		if (access(path, F_OK) == 0)
+			return fs_read_at(AT_FDCWD, path, GPU_ATTACH_MAX_BYTES, image, err);
+	}
+	err_set(err, ENOENT, "%s is not there", name);
+	return err_hint(err, "looked beside this program, and in ../lib/cresset from "
+			     "there\n--library FILE names another place");
+}
+
+/* --- what was done ------------------------------------------------------------------------------- */
+
+static const char *verdict(const struct gpu_attach_report *r, bool dry_run)
+{
+	return r->already   ? "already"
+	       : r->refusal ? "refused"
+	       : dry_run    ? "possible"
+	       : r->loaded  ? "loaded"
+			    : "failed";
+}
+
+static void put_json(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,
+		     const struct err *err)
+{
+	struct json j = json_to(b);
+
+	json_obj(&j);
+	json_key_u64(&j, "pid", pid);
+	json_key_text(&j, "result", verdict(r, dry_run));
+	json_key_text(&j, "refusal", r->refusal ? gpu_attach_refusal_words[r->refusal] : NULL);
+	json_key_text(&j, "error", err->code ? err->text : NULL);
+	json_key_u64(&j, "tid", r->tid);
+	json_key_text(&j, "thread", r->tid ? r->thread : NULL);
+	json_key_text(&j, "syscall", r->syscall);
+	json_key_bool(&j, "at_entry", r->at_entry);
+	json_key_bool(&j, "restarted", r->restarted);
+	json_key_bool(&j, "by_file", r->by_file);
+	json_key_u64(&j, "stop_us", r->held_ns / 1000);
+	json_key_u64(&j, "load_us", r->load_ns / 1000);
+	json_key_u64(&j, "rounds", r->rounds);
+	json_key_u64(&j, "pages_left", r->pages_left);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+static void put_thread(struct buf *b, const struct gpu_attach_report *r)
+{
+	buf_addf(b, "thread %" PRIu32 " (", r->tid);
+	esc_term(b, r->thread, strlen(r->thread), sizeof r->thread);
+	buf_addf(b, ") in %s", r->syscall ? r->syscall : "a system call");
+}
+
+static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run)
+{
+	buf_addf(b, "process %" PRIu32 ": ", pid);
+	if (r->already) {
+		buf_adds(b, "the library is there already; nothing was done\n");
+		return;
+	}
+	if (dry_run) {
+		buf_adds(b, "can be attached to: ");
+		put_thread(b, r);
+		buf_adds(b, " would be stopped; nothing was done\n");
+		return;
+	}
+	buf_adds(b, "the library is loaded\n  stopped   ");
+	put_thread(b, r);
+	buf_addf(b,
+		 ", for %" PRIu64
+		 " us\n  restored  registers, vector registers, errno, signal mask%s\n",
+		 r->held_ns / 1000, r->restarted ? "; the call was begun anew" : "");
+	buf_addf(b, "  loaded    %" PRIu64 " us later, by a thread of its own%s\n",
+		 r->load_ns / 1000, r->by_file ? ", from /tmp of the process" : "");
+}
+
+static int status_of(int rc, const struct gpu_attach_report *r)
+{
+	switch (r->refusal) {
+	case GPU_ATTACH_NOT_REFUSED:
+		return rc == -ESRCH     ? CMD_NO_TARGET
+		       : rc == -EBADMSG ? CMD_BAD_INPUT
+		       : rc < 0         ? CMD_FAILED
+					: CMD_OK;
+	case GPU_ATTACH_GONE:
+	case GPU_ATTACH_ZOMBIE:
+		return CMD_NO_TARGET;
+	case GPU_ATTACH_PERMISSION:
+	case GPU_ATTACH_PTRACE_SCOPE:
+	case GPU_ATTACH_LSM:
+		return CMD_PERMISSION;
+	default:
+		return CMD_UNSUPPORTED;
+	}
+}
+
+/* --- the command --------------------------------------------------------------------------------- */
+
+static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gpu_attach_opts *opts)
+{
+	struct gpu_attach_report report;
+	struct err err = { 0 };
+	struct buf b = { 0 };
+	int rc = gpu_attach(pid, opts, &report, &err), status = status_of(rc, &report);
+
+	if (line->globals.json)
+		put_json(&b, pid, &report, opts->dry_run, &err);
+	else if (rc == 0)
+		put_text(&b, pid, &report, opts->dry_run);
+	if (report.pages_left)
+		log_warn("%" PRIu32 " pages of ours stay mapped in process %" PRIu32,
+			 report.pages_left, pid);
+	if (rc < 0)
+		cmd_fail(status, &err);
+	int printed = cmd_print(&b);
+	return status ? status : printed;
+}
+
+int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o)
+{
+	struct gpu_attach_library library = cuda_attach_library;
+	struct gpu_attach_opts opts = { .view = &attach_view,
+					.library = &library,
+					.dry_run = o->dry_run,
+					.wait_ns = o->wait_ns };
+	struct buf image = { 0 };
+	struct err err = { 0 };
+	uint64_t pid;
+
+	if (parse_u64(line->args.v[1], &pid) < 0 || pid == 0 || pid > INT32_MAX)
+		return cmd_usage(line, "'%s' is no process id", line->args.v[1]);
+	for (int i = 0; i < o->forced.n; i++)
+		opts.forced |= 1u << forced[o->forced.v[i]];
+	int rc = o->library ? fs_read_at(AT_FDCWD, o->library, GPU_ATTACH_MAX_BYTES, &image, &err)
+			    : read_installed(library.name, &image, &err);
+	if (rc < 0) {
+		buf_done(&image);
+		return cmd_fail(CMD_BAD_INPUT, &err);
+	}
+	if (o->library) {
+		const char *slash = strrchr(o->library, '/');
+		library.name = slash ? slash + 1 : o->library;
+	}
+	opts.image = image.data;
+	opts.size = image.len;
+	int status = attach_one(line, pid, &opts);
+	buf_done(&image);
+	return status;
+}

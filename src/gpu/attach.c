@@ -1,0 +1,356 @@
+#include "gpu/attach.h"
+
+#include "base/clock.h"
+#include "gpu/attach_call.h"
+#include "gpu/attach_file.h"
+#include "gpu/attach_load.h"
+#include "gpu/attach_refuse.h"
+#include "gpu/attach_thread.h"
+#include "symbol/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_NS 5000000000ull
+#define CALL_NS 2000000000ull
+#define LOAD_NS 10000000000ull
+
+static int check_image(const struct gpu_attach_opts *o, struct err *err)
+{
+	struct elf_file f = { 0 };
+	bool right = false;
+
+	if (o->size <= GPU_ATTACH_MAX_BYTES &&
+	    elf_file_open_image(&f, o->image, o->size, NULL) == 0) {
+		right = f.header.e_type == ET_DYN && f.header.e_machine == EM_X86_64;
+		elf_file_close(&f);
+	}
+	return right ? 0
+		     : err_set(err, EBADMSG, "%s is no shared library for this machine",
+			       o->library->name);
+}
+
+#ifdef __x86_64__
+
+struct job {
+	uint32_t pid;
+	const struct gpu_attach_opts *opts;
+	struct gpu_attach_report *out;
+	struct err *err;
+	struct attach_symbols symbols;
+	int pidfd, rc;
+};
+
+static int refused(struct job *j, enum gpu_attach_refusal why)
+{
+	j->out->refusal = why;
+	return -ECANCELED;
+}
+
+/* --- a thread ------------------------------------------------------------------------------------ */
+
+static void note_thread(struct gpu_attach_report *out, uint32_t tid, const char *name, int nr)
+{
+	out->tid = tid;
+	memcpy(out->thread, name, sizeof out->thread);
+	out->syscall = attach_parking_call(nr);
+}
+
+/* What was safe a moment ago may have gone on. */
+static bool is_still_safe(struct job *j, const struct attach_stop *s, uint64_t stack_end)
+{
+	struct attach_place p = { s->nr, s->regs.rdi, s->regs.rsp, s->site + 2 };
+
+	return attach_place_is_safe(j->pid, &p, stack_end, &j->symbols);
+}
+
+/* 1: stopped; 0: not this one; or -errno. */
+static int try_stop(struct job *j, const struct attach_choice *c, struct attach_stop *s)
+{
+	int rc = attach_stop(s, j->pid, c->best.tid);
+
+	if (rc == -EPERM)
+		return refused(j, attach_refused_by_kernel(j->pid, j->err));
+	if (rc < 0)
+		return 0;
+	if (is_still_safe(j, s, c->best.stack_end))
+		return 1;
+	attach_give_back(s);
+	return 0;
+}
+
+/* 1: stopped, or found when it is dry_run; 0: none until then; or -errno. */
+static int stop_parked(struct job *j, uint64_t until_ns, struct attach_stop *s)
+{
+	struct timespec nap = { 0, 1000000 };
+	struct attach_choice c;
+	uint32_t skip = 0;
+
+	do {
+		int rc = attach_choose(j->pid, j->opts, &j->symbols, skip, &c);
+		if (rc < 0)
+			return refused(j, attach_say(GPU_ATTACH_GONE, j->pid, "", j->err));
+		j->out->rounds++;
+		j->out->threads = c.threads;
+		j->out->parked = c.parked;
+		skip = c.parked ? c.best.tid
+				: 0; /* if it comes to nothing, another one is tried next */
+		if (c.parked) {
+			note_thread(j->out, c.best.tid, c.best.name, c.best.place.nr);
+			rc = j->opts->dry_run ? 1 : try_stop(j, &c, s);
+			if (rc)
+				return rc;
+		}
+		nanosleep(&nap, NULL);
+		nap.tv_nsec = nap.tv_nsec < 16000000 ? nap.tv_nsec * 2 : nap.tv_nsec;
+	} while (clock_mono_ns() < until_ns);
+	return 0;
+}
+
+static bool is_wanted(void *ctx, const struct attach_stop *s)
+{
+	struct job *j = ctx;
+
+	return s->nr != SYS_futex && attach_parking_call(s->nr) &&
+	       is_still_safe(j, s, attach_stack_end(j->pid, j->opts->view, s->regs.rsp));
+}
+
+/* By turns, some time each, until one enters a call. As stop_parked. */
+static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s)
+{
+	enum { TURN_NS = 200000000, TURNS = 64 };
+	uint32_t tids[TURNS];
+	size_t n = attach_threads(j->pid, tids, TURNS);
+
+	for (size_t i = 0; n && clock_mono_ns() < until_ns; i = (i + 1) % n) {
+		int rc = attach_stop_at_entry(s, j->pid, tids[i], clock_mono_ns() + TURN_NS,
+					      is_wanted, j);
+		if (rc == -EPERM)
+			return refused(j, attach_refused_by_kernel(j->pid, j->err));
+		if (rc < 0)
+			continue;
+		j->out->at_entry = true;
+		note_thread(j->out, tids[i], (char[16]){ 0 }, s->nr);
+		return 1;
+	}
+	return 0;
+}
+
+static int stop_some(struct job *j, struct attach_stop *s)
+{
+	uint64_t wait_ns = j->opts->wait_ns ? j->opts->wait_ns : WAIT_NS, now_ns = clock_mono_ns();
+	char detail[64];
+	int rc = stop_parked(j, now_ns + wait_ns, s);
+
+	if (rc == 0 && !j->opts->dry_run)
+		rc = stop_entering(j, clock_mono_ns() + wait_ns, s);
+	if (rc)
+		return rc;
+	snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
+	return refused(j, attach_say(GPU_ATTACH_NO_THREAD, j->pid, detail, j->err));
+}
+
+/* --- the steps ----------------------------------------------------------------------------------- */
+
+static int call_and_load(struct job *j, struct attach_call *c, struct attach_stop *s,
+			 bool is_written)
+{
+	struct attach_load load = {
+		.pidfd = j->pidfd,
+		.is_written = is_written,
+		.image = j->opts->image,
+		.size = j->opts->size,
+		.limit_ns = j->opts->load_ns ? j->opts->load_ns : LOAD_NS,
+	};
+	int rc = attach_call(c, s, j->err);
+	uint64_t then_ns = clock_mono_ns();
+
+	j->out->held_ns = then_ns - s->since_ns;
+	j->out->restarted = s->is_rewound || j->out->at_entry;
+	j->out->pages_left = c->stays_mapped ? ATTACH_BYTES / 4096 : 0;
+	load.memory = c->fd;
+	if (rc == 0)
+		rc = attach_load(&load, j->err);
+	j->out->load_ns = clock_mono_ns() - then_ns;
+	if (c->fd >= 0)
+		close(c->fd);
+	j->out->loaded = rc == 0;
+	return rc;
+}
+
+static int by_memory(struct job *j, struct attach_call *c)
+{
+	struct attach_stop s;
+	int rc = stop_some(j, &s);
+
+	if (rc == 1 && j->opts->dry_run)
+		return 0;
+	return rc == 1 ? call_and_load(j, c, &s, false) : rc;
+}
+
+static int write_file(const struct attach_file *f, const void *image, size_t size)
+{
+	ssize_t n = pwrite(f->fd, image, size, 0);
+
+	return n == (ssize_t)size ? 0 : n < 0 ? -errno : -ENOSPC;
+}
+
+static int with_files(struct job *j, struct attach_call *c, struct attach_file *memory,
+		      struct attach_file *library)
+{
+	struct attach_stop s;
+	int rc = write_file(library, j->opts->image, j->opts->size);
+
+	if (rc < 0)
+		return err_set(j->err, -rc, "cannot write %s of process %" PRIu32 ": %s",
+			       library->path, j->pid, strerror(-rc));
+	c->file = memory->path;
+	c->library = library->path;
+	j->out->by_file = true;
+	rc = stop_some(j, &s);
+	if (rc == 1)
+		rc = call_and_load(j, c, &s, true);
+	if (rc == -EACCES || rc == -EPERM)
+		return refused(
+			j, attach_say(GPU_ATTACH_NO_EXEC_MEMORY, j->pid, strerror(-rc), j->err));
+	return rc;
+}
+
+static int by_file(struct job *j, struct attach_call *c)
+{
+	struct attach_file memory, library;
+	int rc = attach_file_make(j->pid, "cresset-attach", &memory, j->err);
+
+	if (rc < 0)
+		return rc;
+	rc = attach_file_make(j->pid, j->opts->library->name, &library, j->err);
+	if (rc == 0) {
+		rc = with_files(j, c, &memory, &library);
+		attach_file_drop(&library);
+	}
+	attach_file_drop(&memory);
+	return rc;
+}
+
+static int work(struct job *j)
+{
+	struct attach_call c = {
+		.symbols = &j->symbols,
+		.pidfd = j->pidfd,
+		.library = j->opts->library->name,
+		.limit_ns = j->opts->call_ns ? j->opts->call_ns : CALL_NS,
+		.fd = -1,
+	};
+	struct err first = { 0 };
+	struct err *err = j->err;
+
+	j->err = err ? err : &first;
+	int rc = by_memory(j, &c);
+	if (c.no_exec) {
+		*j->err = (struct err){ 0 };
+		rc = by_file(j, &c);
+	}
+	j->err = err;
+	return rc;
+}
+
+/* The kernel takes this thread for the tracer, and lets everything go when it ends. */
+static void *run(void *arg)
+{
+	struct job *j = arg;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	j->rc = work(j);
+	return NULL;
+}
+
+/* Signals wait meanwhile: whoever ends us with one shall not do it while a thread has registers of ours. */
+static int run_apart(struct job *j)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&thread, NULL, run, j);
+	if (rc == 0)
+		pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc ? err_set(j->err, rc, "cannot start a thread: %s", strerror(rc)) : j->rc;
+}
+
+static int attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
+		  struct err *err)
+{
+	struct job j = { .pid = pid, .opts = opts, .out = out, .err = err };
+
+	if (attach_symbols_find(pid, opts->view, &j.symbols, NULL) < 0)
+		return refused(&j, attach_say(GPU_ATTACH_LIBC, pid, "", err));
+	j.pidfd = syscall(SYS_pidfd_open, pid, 0);
+	int rc = j.pidfd < 0 ? refused(&j, attach_say(GPU_ATTACH_GONE, pid, "", err))
+			     : run_apart(&j);
+	if (j.pidfd >= 0)
+		close(j.pidfd);
+	attach_symbols_done(&j.symbols);
+	return rc;
+}
+
+#else
+
+static int attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
+		  struct err *err)
+{
+	(void)opts;
+	out->refusal = attach_say(GPU_ATTACH_32BIT, pid, "", err);
+	return -ECANCELED;
+}
+
+#endif
+
+/* Two at once would both load it. The name goes with the socket. */
+static int lock(uint32_t pid, struct err *err)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cresset-attach-%" PRIu32,
+			   pid);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&name,
+			    offsetof(struct sockaddr_un, sun_path) + 1 + len) == 0)
+		return fd;
+	int rc = errno == EADDRINUSE ? -EBUSY : -errno;
+	if (fd >= 0)
+		close(fd);
+	return err_set(err, -rc,
+		       rc == -EBUSY ? "somebody else is attaching to process %" PRIu32
+				    : "cannot lock process %" PRIu32,
+		       pid);
+}
+
+int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
+	       struct err *err)
+{
+	*out = (struct gpu_attach_report){ 0 };
+	int rc = check_image(opts, err), held = rc < 0 ? rc : lock(pid, err);
+
+	if (held < 0)
+		return held;
+	out->refusal = attach_refuse(pid, opts, &out->already, err);
+	if (out->refusal)
+		rc = -ECANCELED;
+	else if (!out->already)
+		rc = attach(pid, opts, out, err);
+	close(held);
+	return rc;
+}

@@ -1,0 +1,331 @@
+#include "gpu/attach_stop.h"
+
+#ifdef __x86_64__
+
+#include "base/clock.h"
+#include "gpu/attach_status.h"
+#include "gpu/attach_thread.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum {
+	STOP_NS = 1000000000, /* a thread in a call that can be interrupted stops at once */
+	SPINS = 50,           /* yields, before sleeping */
+	NAP_NS = 20000,
+	SYSCALL_STOP = SIGTRAP | 0x80,
+	SYSCALL_BYTES = 2,
+	/* include/linux/errno.h of the kernel: what an interrupted call returns to nobody but us. */
+	ERESTARTSYS = 512,
+	ERESTARTNOINTR = 513,
+	ERESTARTNOHAND = 514,
+	ERESTART_RESTARTBLOCK = 516,
+};
+
+static long trace(int request, pid_t tid, void *addr, void *data)
+{
+	long rc = syscall(SYS_ptrace, request, tid, addr, data);
+	return rc < 0 ? -errno : rc;
+}
+
+static void nap(unsigned turn)
+{
+	struct timespec ts = { 0, NAP_NS };
+
+	if (turn < SPINS)
+		sched_yield();
+	else
+		nanosleep(&ts, NULL);
+}
+
+/* Its next stop. -ETIMEDOUT; -ESRCH: it has ended. */
+static int wait_stop(struct attach_stop *s, uint64_t until_ns, int *status)
+{
+	for (unsigned turn = 0;; turn++) {
+		pid_t got = waitpid(s->tid, status, __WALL | WNOHANG);
+		if (got == s->tid && WIFSTOPPED(*status)) {
+			s->is_stopped = true;
+			s->sig = *status >> 16 == 0 && WSTOPSIG(*status) != SYSCALL_STOP
+					 ? WSTOPSIG(*status)
+					 : 0;
+			return 0;
+		}
+		if (got < 0 || got == s->tid) {
+			s->is_traced = s->is_stopped = false;
+			return -ESRCH;
+		}
+		if (clock_mono_ns() > until_ns)
+			return -ETIMEDOUT;
+		nap(turn);
+	}
+}
+
+static int go_on(struct attach_stop *s, int request, int sig)
+{
+	s->is_stopped = false;
+	return trace(request, s->tid, NULL, (void *)(intptr_t)sig);
+}
+
+void attach_let_go(struct attach_stop *s)
+{
+	int status;
+
+	if (s->is_traced && !s->is_stopped && trace(PTRACE_INTERRUPT, s->tid, NULL, NULL) == 0)
+		wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+	if (s->is_traced && s->is_stopped)
+		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
+	s->is_traced = s->is_stopped = false;
+}
+
+/* What it has been doing: a system call, whose instruction is just behind it. */
+static int take_place(struct attach_stop *s)
+{
+	uint8_t code[SYSCALL_BYTES];
+	struct iovec to = { code, sizeof code };
+	struct iovec from = { NULL, sizeof code };
+
+	if (trace(PTRACE_GETREGS, s->tid, NULL, &s->regs) < 0 ||
+	    trace(PTRACE_GETSIGMASK, s->tid, (void *)sizeof s->mask, &s->mask) < 0)
+		return -ESRCH;
+	from.iov_base = (void *)(uintptr_t)(s->regs.rip - SYSCALL_BYTES);
+	if ((int64_t)s->regs.orig_rax < 0 ||
+	    process_vm_readv(s->pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof code ||
+	    code[0] != 0x0f || code[1] != 0x05)
+		return -EAGAIN;
+	s->nr = s->regs.orig_rax;
+	s->site = s->regs.rip - SYSCALL_BYTES;
+	return 0;
+}
+
+/* epoll_wait and some others just fail when they are interrupted. As nobody has sent a signal, the program must not see that: the call is begun anew. Those that
+ * take a mask of signals find out themselves whether one has come. */
+static void rewind_interrupted(struct attach_stop *s)
+{
+	struct attach_status status;
+	bool takes_mask = s->nr == SYS_epoll_pwait || s->nr == SYS_epoll_pwait2 ||
+			  s->nr == SYS_pselect6 || s->nr == SYS_ppoll;
+
+	if ((int64_t)s->regs.rax != -EINTR)
+		return;
+	if (!takes_mask &&
+	    (attach_status_read(s->pid, s->tid, &status) < 0 || status.pending & ~s->mask))
+		return;
+	s->regs.rip = s->site;
+	s->regs.rax = s->nr;
+	s->regs.orig_rax = -1;
+	s->is_rewound = true;
+}
+
+static int seize(struct attach_stop *s, pid_t pid, pid_t tid)
+{
+	*s = (struct attach_stop){ .pid = pid, .tid = tid };
+	int rc = trace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
+	s->is_traced = rc == 0;
+	return rc;
+}
+
+int attach_stop(struct attach_stop *s, pid_t pid, pid_t tid)
+{
+	int status, rc = seize(s, pid, tid);
+
+	if (rc < 0)
+		return rc;
+	s->since_ns = clock_mono_ns();
+	rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (rc == 0)
+		rc = wait_stop(s, s->since_ns + STOP_NS, &status);
+	if (rc == 0 && status >> 8 != (SIGTRAP | PTRACE_EVENT_STOP << 8))
+		rc = -EAGAIN; /* a signal or SIGSTOP was first: it gets that when let go */
+	if (rc == 0)
+		rc = take_place(s);
+	if (rc == 0 && !attach_parking_call(s->nr))
+		rc = -EAGAIN;
+	if (rc < 0) {
+		attach_let_go(s);
+		return rc;
+	}
+	rewind_interrupted(s);
+	return 0;
+}
+
+/* --- by its system calls ----------------------------------------------------------------------- */
+
+static bool is_entry(const struct attach_stop *s)
+{
+	struct ptrace_syscall_info info = { 0 };
+
+	return trace(PTRACE_GET_SYSCALL_INFO, s->tid, (void *)sizeof info, &info) > 0 &&
+	       info.op == PTRACE_SYSCALL_INFO_ENTRY;
+}
+
+/* The call is not done now: it is begun anew when the thread is given back. */
+static int put_off(struct attach_stop *s)
+{
+	struct user_regs_struct none = s->regs;
+	int status;
+
+	none.orig_rax = -1;
+	if (trace(PTRACE_SETREGS, s->tid, NULL, &none) < 0 || go_on(s, PTRACE_SYSCALL, 0) < 0)
+		return -ESRCH;
+	int rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+	s->regs.rip = s->site;
+	s->regs.rax = s->nr;
+	s->regs.orig_rax = -1;
+	return rc;
+}
+
+/* One stop of a thread whose calls are watched. 1: it is the one; 0: on; or -errno. */
+static int at_stop(struct attach_stop *s, int status, attach_wanted_fn *wanted, void *ctx)
+{
+	int sig = WSTOPSIG(status);
+
+	if (sig == SYSCALL_STOP && is_entry(s) && take_place(s) == 0 && wanted(ctx, s)) {
+		s->since_ns = clock_mono_ns();
+		int rc = put_off(s);
+		return rc < 0 ? rc : 1;
+	}
+	if (status >> 16 == PTRACE_EVENT_STOP && sig != SIGTRAP)
+		return go_on(s, PTRACE_LISTEN,
+			     0); /* somebody stops the whole process: it stays so */
+	return go_on(s, PTRACE_SYSCALL, s->sig);
+}
+
+int attach_stop_at_entry(struct attach_stop *s, pid_t pid, pid_t tid, uint64_t until_ns,
+			 attach_wanted_fn *wanted, void *ctx)
+{
+	int status, rc = seize(s, pid, tid);
+
+	if (rc == 0)
+		rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	while (rc == 0) {
+		rc = wait_stop(s, until_ns, &status);
+		if (rc == 0)
+			rc = at_stop(s, status, wanted, ctx);
+	}
+	if (rc == 1)
+		return 0;
+	attach_let_go(s);
+	return rc == -ETIMEDOUT ? -EAGAIN : rc;
+}
+
+/* --- in the stopped thread --------------------------------------------------------------------- */
+
+int attach_block_signals(struct attach_stop *s, uint64_t mask)
+{
+	return trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof mask, &mask) < 0 ? -ESRCH : 0;
+}
+
+static int until_syscall_stop(struct attach_stop *s)
+{
+	int status, rc;
+
+	do {
+		if (go_on(s, PTRACE_SYSCALL, 0) < 0)
+			return -ESRCH;
+		rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+	} while (rc == 0 && WSTOPSIG(status) != SYSCALL_STOP);
+	return rc;
+}
+
+int attach_remote(struct attach_stop *s, long nr, const uint64_t args[6], int64_t *result)
+{
+	struct user_regs_struct r = s->regs;
+
+	r.rip = s->site;
+	r.rax = nr;
+	r.orig_rax = -1;
+	r.rdi = args[0];
+	r.rsi = args[1];
+	r.rdx = args[2];
+	r.r10 = args[3];
+	r.r8 = args[4];
+	r.r9 = args[5];
+	if (trace(PTRACE_SETREGS, s->tid, NULL, &r) < 0)
+		return -ESRCH;
+	int rc = until_syscall_stop(s); /* as it enters */
+	if (rc == 0)
+		rc = until_syscall_stop(s);
+	if (rc == 0 && trace(PTRACE_GETREGS, s->tid, NULL, &r) < 0)
+		rc = -ESRCH;
+	if (rc == 0)
+		*result = r.rax;
+	return rc;
+}
+
+int attach_run(struct attach_stop *s, uint64_t rip, uint64_t rsp, uint64_t r12, uint64_t r13,
+	       uint64_t r14)
+{
+	struct user_regs_struct r = s->regs;
+
+	r.orig_rax = -1;
+	r.rip = rip;
+	r.rsp = rsp;
+	r.r12 = r12;
+	r.r13 = r13;
+	r.r14 = r14;
+	r.r15 = 0;
+	if (trace(PTRACE_SETREGS, s->tid, NULL, &r) < 0)
+		return -ESRCH;
+	return go_on(s, PTRACE_CONT, 0) < 0 ? -ESRCH : 0;
+}
+
+bool attach_is_running(struct attach_stop *s, int *sig)
+{
+	int status;
+	int rc = wait_stop(s, 0, &status);
+
+	*sig = 0;
+	if (rc == -ETIMEDOUT)
+		return true;
+	if (rc < 0)
+		return false;
+	if (status >> 16 == PTRACE_EVENT_STOP) /* somebody stops the whole process: after us */
+		return go_on(s, PTRACE_CONT, 0) == 0;
+	*sig = s->sig;
+	return false;
+}
+
+int attach_interrupt(struct attach_stop *s, struct user_regs_struct *at)
+{
+	int status, rc = 0;
+
+	if (!s->is_stopped) {
+		rc = trace(PTRACE_INTERRUPT, s->tid, NULL, NULL);
+		if (rc == 0)
+			rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+	}
+	if (rc == 0 && trace(PTRACE_GETREGS, s->tid, NULL, at) < 0)
+		rc = -ESRCH;
+	return rc;
+}
+
+void attach_give_back(struct attach_stop *s)
+{
+	if (s->is_traced && s->is_stopped) {
+		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
+		trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof s->mask, &s->mask);
+		s->sig = 0; /* of a fault in what we ran */
+	}
+	attach_let_go(s);
+}
+
+void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out)
+{
+	int64_t rc = s->regs.orig_rax == UINT64_MAX ? 0 : -(int64_t)s->regs.rax;
+
+	*out = s->regs;
+	if (rc == ERESTARTSYS || rc == ERESTARTNOINTR || rc == ERESTARTNOHAND ||
+	    rc == ERESTART_RESTARTBLOCK) {
+		out->rip = s->site;
+		out->rax = rc == ERESTART_RESTARTBLOCK ? SYS_restart_syscall : s->nr;
+	}
+}
+
+#endif

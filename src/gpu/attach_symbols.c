@@ -1,0 +1,236 @@
+#include "gpu/attach_symbols.h"
+
+#include "base/mem.h"
+#include "symbol/elf_find.h"
+#include "symbol/elf_layout.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* _int_malloc and the like have no dynamic symbols: they are in the same object file, in front of the first that has. */
+enum { BEFORE_MALLOC = 16 << 10, OBJECTS_MAX = 32, TEXT_PIECE = 64 << 10, TEXT_MAX = 16 << 20 };
+
+enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
+struct object {
+	struct gpu_map first; /* with offset 0; its name is not kept */
+	enum role role;
+	uint64_t code_start, code_end;
+};
+struct objects {
+	struct object v[OBJECTS_MAX];
+	size_t n;
+};
+
+static bool begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* musl is its own loader. */
+static int role_of(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	if (begins(name, "libc.so") || begins(name, "libc-") || begins(name, "libpthread") ||
+	    begins(name, "libdl.so") || begins(name, "libdl-") || begins(name, "ld-musl-"))
+		return ROLE_LIBC;
+	if (begins(name, "ld-linux") || begins(name, "ld-2.") || begins(name, "ld.so"))
+		return ROLE_LOADER;
+	return strstr(name, "malloc") && strstr(name, ".so") ? ROLE_MALLOC : -1;
+}
+
+static bool visit(void *ctx, const struct gpu_map *m)
+{
+	struct objects *all = ctx;
+	int role = role_of(m->name);
+	struct object *o = all->n ? &all->v[all->n - 1] : NULL;
+
+	if (role < 0)
+		return true;
+	if (m->pgoff == 0 && all->n < OBJECTS_MAX &&
+	    !(o && o->first.ino == m->ino && o->first.maj == m->maj)) {
+		o = &all->v[all->n++];
+		*o = (struct object){ .first = *m, .role = role };
+		o->first.name = "";
+	}
+	if (o && m->executable && o->first.ino == m->ino) {
+		o->code_start = o->code_start ? o->code_start : m->start;
+		o->code_end = m->end;
+	}
+	return true;
+}
+
+static void add_range(struct attach_symbols *s, uint64_t start, uint64_t end,
+		      enum attach_range_kind kind)
+{
+	struct attach_range r = { start, end, kind };
+	vec_push(&s->ranges, r);
+}
+
+struct opened {
+	struct elf_file elf;
+	uint64_t bias;
+};
+
+static uint64_t find(const struct opened *o, const char *name)
+{
+	GElf_Sym sym;
+	return elf_find_dynamic(&o->elf, name, &sym) && GELF_ST_TYPE(sym.st_info) == STT_FUNC
+		       ? o->bias + sym.st_value
+		       : 0;
+}
+
+static void take_functions(const struct opened *o, struct attach_symbols *s)
+{
+	const struct {
+		uint64_t *to;
+		const char *name;
+	} wanted[] = {
+		{ &s->pthread_create, "pthread_create" },
+		{ &s->pthread_detach, "pthread_detach" },
+		{ &s->dlopen, "dlopen" },
+		{ &s->dlopen, "__libc_dlopen_mode" }, /* glibc before 2.34 without libdl */
+		{ &s->dlerror, "dlerror" },
+		{ &s->munmap, "munmap" },
+		{ &s->errno_location, "__errno_location" },
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		if (!*wanted[i].to)
+			*wanted[i].to = find(o, wanted[i].name);
+}
+
+static void take_named(const struct opened *o, const char *const *names,
+		       enum attach_range_kind kind, struct attach_symbols *s)
+{
+	GElf_Sym sym;
+
+	for (; *names; names++)
+		if (elf_find_dynamic(&o->elf, *names, &sym) && sym.st_size)
+			add_range(s, o->bias + sym.st_value, o->bias + sym.st_value + sym.st_size,
+				  kind);
+}
+
+static const char *const waits[] = { "pthread_cond_wait",
+				     "pthread_cond_timedwait",
+				     "pthread_cond_clockwait",
+				     "sem_wait",
+				     "sem_timedwait",
+				     "sem_clockwait",
+				     NULL };
+/* Constructors run below it. Of musl, which has no other loader; elsewhere it is one frame more. */
+static const char *const loads[] = { "dlopen", "dlclose", "dl_iterate_phdr", NULL };
+
+/* From the first to the last function of malloc.c, and what is in front. */
+static void take_malloc(const struct opened *o, struct attach_symbols *s)
+{
+	static const char *const names[] = { "malloc",
+					     "free",
+					     "calloc",
+					     "realloc",
+					     "memalign",
+					     "aligned_alloc",
+					     "posix_memalign",
+					     "malloc_trim",
+					     "mallinfo2",
+					     "malloc_info",
+					     "malloc_stats",
+					     "mallopt",
+					     "malloc_usable_size",
+					     "valloc",
+					     "pvalloc" };
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		GElf_Sym sym;
+		if (!elf_find_dynamic(&o->elf, names[i], &sym))
+			continue;
+		low = sym.st_value < low ? sym.st_value : low;
+		high = sym.st_value + sym.st_size > high ? sym.st_value + sym.st_size : high;
+	}
+	if (high && high - low < 4 * BEFORE_MALLOC)
+		add_range(s, o->bias + low - BEFORE_MALLOC, o->bias + high, ATTACH_NO_CALL_FROM);
+}
+
+/* The code that handlers of signals return to: mov $15, %rax; syscall. */
+static void take_restorer(const struct opened *o, const struct object *at, struct attach_symbols *s)
+{
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	uint64_t size = at->code_end - at->first.start;
+	uint8_t *piece = xmalloc(TEXT_PIECE);
+
+	for (uint64_t from = 0; from < size && from < TEXT_MAX; from += TEXT_PIECE - sizeof code) {
+		size_t n = elf_file_read_some(&o->elf, from, piece, TEXT_PIECE);
+		for (uint8_t *p = piece; (p = memmem(p, piece + n - p, code, sizeof code)); p++) {
+			uint64_t addr =
+				at->first.start + from + (p - piece); /* text lies as in the file */
+			add_range(s, addr, addr + 1, ATTACH_NO_WORD);
+		}
+		if (n < TEXT_PIECE)
+			break;
+	}
+	free(piece);
+}
+
+static void take_object(const struct opened *o, const struct object *at, struct attach_symbols *s)
+{
+	if (at->role == ROLE_LIBC) {
+		take_functions(o, s);
+		take_named(o, waits, ATTACH_WAITS, s);
+		take_named(o, loads, ATTACH_NO_CALL_FROM, s);
+		take_malloc(o, s);
+		take_restorer(o, at, s);
+	} else {
+		add_range(s, at->code_start, at->code_end, ATTACH_NO_CALL_FROM);
+	}
+}
+
+static void read_object(uint32_t pid, const struct gpu_attach_view *view, const struct object *at,
+			struct attach_symbols *s)
+{
+	struct opened o = { 0 };
+	struct elf_layout layout = { 0 };
+	uint64_t vaddr;
+	int fd = view->open(pid, &at->first);
+
+	if (fd < 0)
+		return;
+	if (elf_file_open(&o.elf, fd, NULL) == 0) {
+		if (elf_layout_read(&layout, &o.elf, NULL) == 0 &&
+		    elf_layout_vaddr(&layout, 0, &vaddr)) {
+			o.bias = at->first.start - vaddr;
+			take_object(&o, at, s);
+		}
+		elf_layout_done(&layout);
+		elf_file_close(&o.elf);
+	}
+	close(fd);
+}
+
+int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
+			struct attach_symbols *out, struct err *err)
+{
+	struct objects *all = xcalloc(1, sizeof *all);
+	struct attach_symbols got = { 0 };
+	int rc = view->maps(pid, visit, all);
+
+	for (size_t i = 0; rc == 0 && i < all->n; i++)
+		read_object(pid, view, &all->v[i], &got);
+	free(all);
+	if (rc < 0)
+		return err_set(err, -rc, "cannot read the mappings of process %u: %s", pid,
+			       strerror(-rc));
+	if (!got.pthread_create || !got.pthread_detach || !got.dlopen || !got.munmap ||
+	    !got.errno_location) {
+		attach_symbols_done(&got);
+		return err_set(err, ENOTSUP, "process %u has no C library that is known here", pid);
+	}
+	*out = got;
+	return 0;
+}
+
+void attach_symbols_done(struct attach_symbols *s)
+{
+	vec_done(&s->ranges);
+}

@@ -1,0 +1,9 @@
+/* gpu/cuda_attach.h: what is attached to programs that use CUDA. */
+#ifndef CRESSET_GPU_CUDA_ATTACH_H
+#define CRESSET_GPU_CUDA_ATTACH_H
+
+#include "gpu/attach.h"
+
+extern const struct gpu_attach_library cuda_attach_library;
+
+#endif
