@@ -203,14 +203,16 @@ struct line_program {
 	const struct elf_layout *layout;
 	struct dwarf_rows *rows;
 	VEC(struct sequence) sequences;
-	size_t first; /* row of the sequence at hand */
-	bool falls;   /* its addresses do not only rise: the rest of it is left out */
+	size_t first;               /* row of the sequence at hand */
+	bool falls;                 /* its addresses do not only rise: the rest of it is left out */
+	struct dwarf_call_row call; /* context and name of the rows to come */
 };
 
 static struct line_state program_reset(struct line_program *p)
 {
 	p->first = p->rows->v.n;
 	p->falls = false;
+	p->call = (struct dwarf_call_row){ 0 };
 	return (struct line_state){ .line = 1, .file = 1 };
 }
 
@@ -224,6 +226,15 @@ static inline struct line_state program_advance(const struct line_header *h, str
 	}
 	at.addr += operations * h->min_instruction;
 	return at;
+}
+
+static void program_keep(struct line_program *p, uint64_t addr, uint32_t file, uint32_t line)
+{
+	struct dwarf_call_row row = { addr, p->call.name, file, line, p->call.context };
+	if (p->rows->calls.n < p->rows->keep_calls)
+		vec_push(&p->rows->calls, row);
+	else
+		p->falls = p->rows->skipped = true;
 }
 
 static inline void program_add(struct line_program *p, uint64_t addr, uint32_t file, uint32_t line)
@@ -241,10 +252,19 @@ static inline void program_add(struct line_program *p, uint64_t addr, uint32_t f
 		vec_push(&rows->v, row);
 }
 
+static inline void program_row(struct line_program *p, struct line_state at)
+{
+	if (p->rows->keep_calls)
+		program_keep(p, at.addr, at.file, at.line);
+	program_add(p, at.addr, at.file, at.line);
+}
+
 static struct line_state program_end_sequence(struct line_program *p, uint64_t addr)
 {
 	struct dwarf_rows *rows = p->rows;
 	size_t n = rows->v.n - p->first;
+	if (rows->keep_calls)
+		program_keep(p, addr, ROW_GAP, 0);
 	if (n && !elf_layout_code_end(p->layout, rows->v.v[p->first].addr)) {
 		rows->v.n = p->first;
 	} else if (n) {
@@ -274,6 +294,15 @@ static struct line_state program_extended(struct line_program *p, const uint8_t 
 			vec_push(&p->rows->files, file);
 		break;
 	}
+	case DW_LNE_NVIDIA_inlined_call: {
+		uint64_t context = cur_varint(&in);
+		p->call.context = context < UINT32_MAX ? context : 0;
+		p->call.name = cur_varint(&in);
+		break;
+	}
+	case DW_LNE_NVIDIA_set_function_name:
+		p->call.name = cur_varint(&in);
+		break;
 	}
 	return at;
 }
@@ -289,7 +318,7 @@ static inline struct line_state program_standard(struct line_program *p, struct 
 		return body && len ? program_extended(p, body, len, at) : at;
 	}
 	case DW_LNS_copy:
-		program_add(p, at.addr, at.file, at.line);
+		program_row(p, at);
 		break;
 	case DW_LNS_advance_pc:
 		return program_advance(h, at, cur_varint(c));
@@ -324,7 +353,7 @@ static void program_run(struct line_program *p)
 		if (opcode >= opcode_base) {
 			at = program_advance(h, at, h->operations[opcode]);
 			at.line += h->lines[opcode];
-			program_add(p, at.addr, at.file, at.line);
+			program_row(p, at);
 		} else {
 			at = program_standard(p, &c, opcode, at);
 		}
@@ -363,6 +392,17 @@ static void sort_sequences(struct line_program *p)
 	rows->v.n = rows->v.cap = n;
 }
 
+uint64_t rows_next(struct dwarf_sections *s, uint64_t offset)
+{
+	struct cur c = sections_cur(s, DWARF_LINE, offset, 12);
+	const uint8_t *start = c.p;
+	uint64_t length = cur_u32(&c), size = s->s[DWARF_LINE].size;
+	if (length == UINT32_MAX)
+		length = cur_u64(&c);
+	uint64_t behind = offset + (c.p - start);
+	return c.bad || length >= size || behind >= size - length ? 0 : behind + length;
+}
+
 void rows_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint64_t offset,
 	       const struct dwarf_sizes *sizes, const char *comp_dir, size_t comp_dir_len,
 	       const struct elf_layout *layout)
@@ -389,6 +429,7 @@ void rows_done(struct dwarf_rows *rows)
 	vec_done(&rows->v);
 	vec_done(&rows->dirs);
 	vec_done(&rows->files);
+	vec_done(&rows->calls);
 	free(rows->paths);
 	arena_done(&rows->text);
 }

@@ -22,6 +22,13 @@ struct dwarf_row {
 	uint64_t addr;
 	uint32_t file, line; /* file ROW_GAP: no code of this unit from here on */
 };
+/* A row as the program made it, for whoever sets keep_calls. NVIDIA's compilers say with it what was inlined where: the row belongs to
+ * the function at `name` of .debug_str (0: not said), which was inlined at row number `context`, counted from 1 from the table's first row on,
+ * ends of sequences included (0: not inlined). */
+struct dwarf_call_row {
+	uint64_t addr, name;
+	uint32_t file, line, context; /* file ROW_GAP: the end of a sequence */
+};
 struct dwarf_path {                    /* a file or folder: where its name is */
 	enum dwarf_section_id section; /* DWARF_SECTIONS: it has none */
 	uint64_t offset;
@@ -35,8 +42,13 @@ struct dwarf_rows { /* zeroed = empty */
 	const char *comp_dir; /* NULL: not known */
 	const char **paths;   /* of files, once somebody asked */
 	struct arena text;
+	size_t keep_calls; /* how many calls rows_read is to keep at most; set by the owner */
+	VEC(struct dwarf_call_row) calls;
 	bool skipped; /* some of it could not be read */
 };
+
+/* Where the table behind the one at offset begins, 0 when there is none. */
+uint64_t rows_next(struct dwarf_sections *s, uint64_t offset);
 
 /* Reads the table at offset. comp_dir: as the unit says, or NULL. */
 void rows_read(struct dwarf_rows *rows, struct dwarf_sections *s, uint64_t offset,

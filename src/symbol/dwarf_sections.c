@@ -248,6 +248,17 @@ const char *sections_string(struct dwarf_sections *s, enum dwarf_section_id id, 
 	}
 }
 
+uint8_t *sections_own(struct dwarf_sections *s, enum dwarf_section_id id)
+{
+	struct dwarf_section *sec = &s->s[id];
+	if (!sec->size || sec->size > DWARF_MAX_UNPACKED || !sections_load(s, id, 0, sec->size))
+		return NULL;
+	free(sec->present);
+	sec->present = NULL;
+	sec->packing = sec->packing == DWARF_PLAIN ? DWARF_OWNED : sec->packing;
+	return sec->data;
+}
+
 void sections_trim(struct dwarf_sections *s)
 {
 	if (s->read_bytes <= DWARF_KEEP_BYTES)

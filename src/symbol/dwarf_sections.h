@@ -34,7 +34,7 @@ enum dwarf_section_id {
 struct dwarf_section {
 	uint64_t size;              /* unpacked; 0: there is none */
 	uint64_t offset, file_size; /* of its bytes in the file */
-	enum dwarf_packing { DWARF_PLAIN, DWARF_ZLIB, DWARF_ZSTD } packing;
+	enum dwarf_packing { DWARF_PLAIN, DWARF_ZLIB, DWARF_ZSTD, DWARF_OWNED } packing;
 	uint8_t *data;    /* address space; NULL before the first use */
 	uint8_t *present; /* one bit a block */
 	bool broken;      /* could not be unpacked */
@@ -65,6 +65,10 @@ struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint
 /* The string at offset, cut to DWARF_MAX_STRING; *len bytes, not always NUL-terminated. NULL when offset lies outside. */
 const char *sections_string(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			    size_t *len);
+
+/* Reads all of a section, to be changed by the caller: from then on the section is what he makes of it (relocation), and stays until
+ * sections_done. NULL when there is none or it has more than DWARF_MAX_UNPACKED bytes. */
+uint8_t *sections_own(struct dwarf_sections *s, enum dwarf_section_id id);
 
 /* Drops what was read when it is more than DWARF_KEEP_BYTES. */
 void sections_trim(struct dwarf_sections *s);

@@ -141,7 +141,13 @@ enum dwarf_lns { /* opcodes of line programs */
 		 DW_LNS_const_add_pc,
 		 DW_LNS_fixed_advance_pc,
 };
-enum dwarf_lne { DW_LNE_end_sequence = 1, DW_LNE_set_address, DW_LNE_define_file };
+enum dwarf_lne {
+	DW_LNE_end_sequence = 1,
+	DW_LNE_set_address,
+	DW_LNE_define_file,
+	DW_LNE_NVIDIA_inlined_call = 0x90,
+	DW_LNE_NVIDIA_set_function_name,
+};
 enum dwarf_lnct { DW_LNCT_path = 1, DW_LNCT_directory_index };
 
 enum dwarf_sect { /* columns of .debug_cu_index, version 2 (GNU) and 5 */
