@@ -134,6 +134,7 @@ link = $(CC) $(cppflags) $(cflags) -MMD -MP -MT $@ -MF $@.d $(ldflags) -o $@ $<
 $(BUILD)/unit/t_%: tests/unit/t_%.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
 	$(link) $(BUILD)/libcresset.a -lcheck -lsubunit -lrt $(libs)
+$(BUILD)/unit/t_nvml: $(BUILD)/doubles/libnvidia-ml.so.1
 $(BUILD)/unit/t_kernel_lookup: $(BUILD)/unit/lookup.bpf.o
 $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)

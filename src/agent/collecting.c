@@ -41,6 +41,8 @@ struct collecting {
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
 	uint64_t left_out; /* samples, since the start */
+	enum gpu_state gpu_said;
+	bool gpu_hangs; /* and that was said */
 	bool is_over;
 };
 
@@ -118,6 +120,27 @@ static void name_kernel(struct collecting *c, uint64_t now_ns, bool at_once)
 		end_ns + (wait_ns < KERNEL_NAMES_MAX_NS ? wait_ns : KERNEL_NAMES_MAX_NS);
 }
 
+/* Once for each change; a machine without GPUs is nothing to talk about. */
+static void say_gpus(struct collecting *c)
+{
+	const struct gpu_status s = host_metrics_gpu(c->host);
+
+	if (s.hangs_ns && !c->gpu_hangs)
+		log_warn("the GPU driver does not answer: no metrics of GPUs until it does");
+	else if (!s.hangs_ns && c->gpu_hangs)
+		log_info("the GPU driver answers again");
+	c->gpu_hangs = s.hangs_ns > 0;
+	if (s.state == c->gpu_said)
+		return;
+	if (s.state == GPU_FAILED)
+		log_warn("no metrics of GPUs: %s", s.words);
+	else if (s.state == GPU_ABSENT)
+		log_verbose("no GPUs: %s", s.words);
+	else if (s.state == GPU_WORKS)
+		log_verbose("metrics of GPUs, through %s", s.backend);
+	c->gpu_said = s.state;
+}
+
 /* Before the samples are taken out: they say who was busy. */
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
@@ -134,6 +157,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
 	host_metrics_take(c->host, &interval, &otlp);
 	outbox_set_metrics(&c->outbox, &otlp);
+	say_gpus(c);
 }
 
 static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)

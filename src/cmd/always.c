@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "cmd/gpu_env.h"
 #include "cmd/machine.h"
 #include "cmd/trial.h"
 
@@ -96,6 +97,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.max_rate = o->max_rate,
 		.show_python_native = o->python_native,
 		.buffer_bytes = o->buffer_bytes,
+		.gpu_script = gpu_env().script,
 		.stack_bytes = ALWAYS_STACK_BYTES,
 	};
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_data.h"
+#include "cmd/doctor_gpu.h"
 #include "cmd/doctor_pid.h"
 #include "cmd/trial.h"
 #include "collect/collect.h"
@@ -141,6 +142,8 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 	if (line->args.n)
 		return doctor_pid(line, line->args.v[0]);
 	size_t n = collect_checks(checks, CHECKS_MAX);
+	if (n < CHECKS_MAX)
+		doctor_gpu(&checks[n++]);
 	trial_run(&trial);
 	if (line->globals.json) {
 		add_json(&b, checks, n, &trial);

@@ -18,6 +18,7 @@ static const struct cmd_opt gpu_options[] = {
 };
 
 static const struct gpu_subcommand subcommands[] = {
+	{ "list", "", 0, gpu_list_run },
 	{ "attach", "the id of a process", 1, gpu_attach_run },
 };
 
@@ -34,17 +35,19 @@ static int gpu_run(struct cmd_line *line, const void *opts)
 					 s->name, s->takes);
 		return s->run(line, opts);
 	}
-	return cmd_usage(line, "'%s' is none of: attach", what);
+	return cmd_usage(line, "'%s' is none of: list, attach", what);
 }
 
 const struct cmd cmd_gpu = {
 	.name = "gpu",
-	.summary = "what programs that use a GPU are measured with",
-	.usage = "attach PID [OPTIONS]",
-	.about = "attach puts the library that measures GPU time into a process that runs already, without restarting it. One thread that waits for something "
+	.summary = "GPUs, who uses them, and what those programs are measured with",
+	.usage = "list | attach PID [OPTIONS]",
+	.about = "list shows the GPUs of this machine: how busy they are, their memory, and the processes that use them, as the driver tells.\n"
+		 "attach puts the library that measures GPU time into a process that runs already, without restarting it. One thread that waits for something "
 		 "is stopped for less than a millisecond, mostly, and goes on as it was; the library is loaded by a thread of its own. Processes in which that "
 		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.",
 	.examples = {
+		"cresset gpu list\twhich GPUs there are, and who uses them",
 		"cresset gpu attach 1234 --dry-run\twhether it can be, nothing is touched",
 		"sudo cresset gpu attach 1234\tputs the library into that process",
 	},
@@ -52,7 +55,7 @@ const struct cmd cmd_gpu = {
 	.opts_size = sizeof(struct gpu_opts),
 	.min_args = 1,
 	.max_args = 2,
-	.arg_name = "attach",
+	.arg_name = "list or attach",
 	.has_json = true,
 	.run = gpu_run,
 };

@@ -18,6 +18,7 @@ struct gpu_subcommand {
 };
 
 extern const char *const gpu_force_words[];
+int gpu_list_run(const struct cmd_line *line, const struct gpu_opts *o);
 int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o);
 
 #endif

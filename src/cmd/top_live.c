@@ -9,6 +9,7 @@
 #include "cmd/names_env.h"
 #include "cmd/top.h"
 #include "cmd/top_cpus.h"
+#include "cmd/top_gpus.h"
 #include "cmd/top_names.h"
 #include "cmd/top_rows.h"
 #include "cmd/trial.h"
@@ -35,6 +36,7 @@ struct live_feed {
 	size_t source_rows;
 	struct top_names names;
 	struct top_cpus cpus;
+	struct top_gpus gpus;
 	struct collect_stats stats;
 	uint64_t cut_due_ns; /* when all threads are asked again */
 	uint64_t window_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
@@ -185,6 +187,7 @@ static int live_take(struct feed *base, bool with_waits, struct feed_take *out, 
 				   .rate_hz = f->collect.freq_hz,
 				   .samples = f->stats.samples,
 				   .lost = f->stats.lost };
+	top_gpus_look(&f->gpus, out->gpus, sizeof out->gpus);
 	if (collect_targets_gone(f->collector))
 		snprintf(out->note, sizeof out->note, "All that was watched has ended.");
 	take_costs(f, now_ns, out);
@@ -229,6 +232,7 @@ static void live_close(struct feed *base)
 	top_names_done(&f->names);
 	collect_free(f->collector);
 	top_cpus_done(&f->cpus);
+	top_gpus_done(&f->gpus);
 	profile_free(f->profile);
 	profile_free(f->held);
 	buf_done(&f->what);
@@ -302,6 +306,7 @@ int top_live(struct cmd_line *line, const struct top_opts *o, struct feed **out)
 		return status;
 	}
 	top_cpus_look(&f->cpus);
+	top_gpus_init(&f->gpus);
 	f->base = (struct feed){ .ops = &live_ops, .goes_on = true, .is_live = true };
 	f->base.what = buf_cstr(&f->what);
 	*out = &f->base;

@@ -85,6 +85,8 @@ struct collect_opts {
 	uint64_t stack_bytes;           /* for stacks as they were sent; 0 = 8 MiB */
 	/* The kernel's symbols stay in memory (some MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
 	bool keep_kernel_names;
+	const char *
+		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
 

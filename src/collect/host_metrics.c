@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "collect/host_cpu.h"
 #include "collect/host_devices.h"
+#include "collect/host_gpu.h"
 #include "collect/host_losses.h"
 #include "collect/host_memory.h"
 #include "collect/host_processes.h"
@@ -29,6 +30,8 @@ struct host_metrics {
 	struct host_processes processes;
 	struct host_device_facts facts;
 	struct host_losses losses;
+	struct gpu_watch *gpus; /* NULL: there is no thread for it */
+	struct gpu_machine gpu_machine;
 	struct buf text;
 	uint64_t looked_ns, page_bytes;
 };
@@ -63,6 +66,8 @@ struct host_metrics *host_metrics_new(const struct collect_opts *opts)
 	h->page_bytes = sysconf(_SC_PAGESIZE);
 	host_cpu_init(&h->cpu);
 	host_processes_init(&h->processes, read_process, h);
+	h->gpus = gpu_watch_start(
+		&(struct gpu_watch_opts){ .source = { .script = opts->gpu_script } });
 	return h;
 }
 
@@ -72,6 +77,8 @@ void host_metrics_free(struct host_metrics *h)
 		return;
 	host_cpu_done(&h->cpu);
 	host_processes_done(&h->processes);
+	gpu_watch_stop(h->gpus);
+	vec_done(&h->gpu_machine.devices);
 	buf_done(&h->text);
 	free(h);
 }
@@ -150,6 +157,25 @@ static uint64_t start_boot_ns(const struct host_interval *i)
 	return now_ns > back_ns ? now_ns - back_ns : 0;
 }
 
+/* --- GPUs ------------------------------------------------------------------------------------- */
+
+static void put_gpus(struct host_metrics *h, struct host_points *w)
+{
+	struct gpu_reading reading = { 0 };
+
+	if (!h->gpus)
+		return;
+	const struct gpu_status status = gpu_watch_state(h->gpus);
+	gpu_watch_take(h->gpus, &h->gpu_machine, &reading);
+	host_gpu_put(&h->gpu_machine, &reading, &status, w);
+	gpu_reading_done(&reading);
+}
+
+struct gpu_status host_metrics_gpu(struct host_metrics *h)
+{
+	return h->gpus ? gpu_watch_state(h->gpus) : (struct gpu_status){ .state = GPU_ABSENT };
+}
+
 /* --- an interval ------------------------------------------------------------------------------ */
 
 void host_metrics_look(struct host_metrics *h, uint64_t now_mono_ns)
@@ -171,6 +197,7 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 	put_files(h, &w);
 	count_samples(&h->processes, i->samples);
 	host_processes_put(&h->processes, start_boot_ns(i), i->start_wall_ns, &w);
+	put_gpus(h, &w);
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	otlp_metrics_encode(&w.m, w.p, out);

@@ -1,16 +1,17 @@
-/* collect/host_metrics.h: how the host is, as metrics: CPU, memory, pressure, disks, networks and the busiest processes, once for each interval of a profile.
+/* collect/host_metrics.h: how the host is, as metrics: CPU, memory, pressure, disks, networks, GPUs and the busiest processes, once for each interval of a profile.
  *
  *     host_metrics_new
  *     host_metrics_look   now and then, which counts threads that want a CPU
  *     host_metrics_take   an interval is over: one message of OTLP metrics
  *
- * What is measured is in the headers of its sources (host_cpu.h, host_memory.h, host_devices.h, host_processes.h) and in docs/query.md. Counters are the kernel's own, so
- * rates are right over any time. A file that is not there gives no series. */
+ * What is measured is in the headers of its sources (host_cpu.h, host_memory.h, host_devices.h, host_gpu.h, host_processes.h) and in docs/query.md. Counters are the kernel's own, so
+ * rates are right over any time. A file that is not there gives no series. GPUs are read by a thread of their own, once a second. */
 #ifndef CRESSET_COLLECT_HOST_METRICS_H
 #define CRESSET_COLLECT_HOST_METRICS_H
 
 #include "base/buf.h"
 #include "collect/collect.h"
+#include "gpu/watch.h"
 #include "profile/profile.h"
 
 #include <stdint.h>
@@ -32,6 +33,9 @@ void host_metrics_free(struct host_metrics *h); /* NULL is fine */
 void host_metrics_look(struct host_metrics *h, uint64_t now_mono_ns);
 /* Appends the message to out, not packed. */
 void host_metrics_take(struct host_metrics *h, const struct host_interval *i, struct buf *out);
+
+/* How it is with GPUs. */
+struct gpu_status host_metrics_gpu(struct host_metrics *h);
 
 /* For doctor: which of it this kernel has. */
 void host_metrics_check(struct check *c);

@@ -18,7 +18,7 @@ struct host_metric {
 	const char *name, *unit;
 	enum otlp_metric_kind kind; /* OTLP_GAUGE, OTLP_COUNTER */
 };
-enum { HOST_MAX_LABELS = 2, HOST_MAX_FIXED = 32 };
+enum { HOST_MAX_LABELS = 4, HOST_MAX_FIXED = 32 };
 
 struct host_points {
 	struct profile *p;

@@ -26,7 +26,7 @@ enum {
 	GPU_PROCESS_NAME = 16,
 };
 
-struct gpu_opts {
+struct gpu_source {
 	const char *
 		script; /* a file in place of the devices of this machine (gpu/scripted.h); NULL: none */
 };
@@ -77,7 +77,7 @@ struct gpu_backend {
 
 	/* 0 and *out; -ENODEV: there is nothing of the kind here, as err says; -EAGAIN: something is, and does not work now; err says what. call stays the
 	 * caller's, and is there until close. */
-	int (*open)(const struct gpu_opts *opts, gpu_call *call, struct gpu_session **out,
+	int (*open)(const struct gpu_source *opts, gpu_call *call, struct gpu_session **out,
 		    struct err *err);
 	void (*close)(struct gpu_session *s); /* NULL is fine */
 

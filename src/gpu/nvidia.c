@@ -51,7 +51,7 @@ static int begin(void *library, gpu_call *call, struct gpu_session **out, struct
 }
 
 /* What it was loaded for may come later, so it is not kept in memory until then. */
-static int nvidia_open(const struct gpu_opts *opts, gpu_call *call, struct gpu_session **out,
+static int nvidia_open(const struct gpu_source *opts, gpu_call *call, struct gpu_session **out,
 		       struct err *err)
 {
 	(void)opts;

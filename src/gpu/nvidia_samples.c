@@ -27,11 +27,15 @@ static int ask(struct nvidia_read *r, const struct kind *k, uint32_t *type, uint
 		*n = room;
 		result = nvidia_ask(s, samples, r->handle, k->kind, r->seen->samples_us[k->kind],
 				    type, n, s->samples.v);
-		if (result == NVML_OK && *n > room)
-			return NVML_INSUFFICIENT_SIZE; /* written past the end it would be, or a lie */
+		if (result == NVML_OK && *n > room) {
+			r->out->implausible++;
+			return NVML_NOT_SUPPORTED;
+		}
 		room = *n > room ? *n : 2 * room;
 		room = room > GPU_MAX_SAMPLES ? GPU_MAX_SAMPLES : room;
 	}
+	if (result == NVML_INSUFFICIENT_SIZE)
+		r->out->truncated++;
 	return result;
 }
 

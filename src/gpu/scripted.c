@@ -207,7 +207,7 @@ static void scripted_close(struct gpu_session *s)
 	free(s);
 }
 
-static int scripted_open(const struct gpu_opts *opts, gpu_call *call, struct gpu_session **out,
+static int scripted_open(const struct gpu_source *opts, gpu_call *call, struct gpu_session **out,
 			 struct err *err)
 {
 	struct buf text = { 0 };

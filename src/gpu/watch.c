@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define SECOND_NS 1000000000ull
 enum { SLOW_EVERY = 10 }; /* readings */
 
 /* Two know it, who asks and the thread; it goes with the last of them. */
 struct gpu_watch {
-	struct gpu_opts opts;
+	struct gpu_source source;
 	uint64_t interval_ns, retry_ns;
 	gpu_call call;
 	pthread_mutex_t lock; /* of what follows */
@@ -43,7 +44,7 @@ static void drop(struct gpu_watch *w)
 	pthread_cond_destroy(&w->answered);
 	vec_done(&w->machine.devices);
 	gpu_reading_done(&w->reading);
-	free((char *)w->opts.script);
+	free((char *)w->source.script);
 	free(w);
 }
 
@@ -90,7 +91,7 @@ static enum gpu_state begin(struct watching *t, struct err *err)
 
 	for (int i = 0; gpu_backends[i] && !t->session; i++) {
 		struct err why = { 0 };
-		int rc = gpu_backends[i]->open(&t->w->opts, &t->w->call, &t->session, &why);
+		int rc = gpu_backends[i]->open(&t->w->source, &t->w->call, &t->session, &why);
 		if (rc == 0)
 			t->backend = gpu_backends[i];
 		if (rc && (rc != -ENODEV || state == GPU_ABSENT))
@@ -213,13 +214,16 @@ static void read_once(struct watching *t)
 }
 
 /* False: it is over. Seconds that were missed, because the driver took them, are not made up for. */
-static bool wait_for_turn(struct gpu_watch *w, uint64_t *next_ns)
+static bool wait_for_turn(const struct watching *t, uint64_t *next_ns)
 {
+	struct gpu_watch *w = t->w;
 	uint64_t now_ns = clock_mono_ns();
 
 	*next_ns += w->interval_ns;
 	if (*next_ns < now_ns)
 		*next_ns = now_ns + w->interval_ns;
+	if (!t->session)
+		*next_ns = t->retry_ns;
 	pthread_mutex_lock(&w->lock);
 	while (!w->is_over && cond_wait_until(&w->wakes, &w->lock, *next_ns))
 		;
@@ -234,9 +238,10 @@ static void *run(void *arg)
 	struct watching t = { .w = w };
 	uint64_t next_ns = clock_mono_ns();
 
+	prctl(PR_SET_NAME, "cresset-gpu", 0, 0, 0);
 	do
 		read_once(&t);
-	while (wait_for_turn(w, &next_ns));
+	while (wait_for_turn(&t, &next_ns));
 	leave(&t);
 	vec_done(&t.machine.devices);
 	gpu_reading_done(&t.reading);
@@ -271,7 +276,7 @@ struct gpu_watch *gpu_watch_start(const struct gpu_watch_opts *opts)
 {
 	struct gpu_watch *w = xcalloc(1, sizeof *w);
 
-	w->opts.script = opts->gpu.script ? xstrdup(opts->gpu.script) : NULL;
+	w->source.script = opts->source.script ? xstrdup(opts->source.script) : NULL;
 	w->interval_ns = opts->interval_ns ? opts->interval_ns : SECOND_NS;
 	w->retry_ns = opts->retry_ns ? opts->retry_ns : 60 * SECOND_NS;
 	pthread_mutex_init(&w->lock, NULL);

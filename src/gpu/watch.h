@@ -18,7 +18,7 @@ enum {
 #define GPU_WATCHDOG_NS 1000000000ull
 
 struct gpu_watch_opts {
-	struct gpu_opts gpu;
+	struct gpu_source source;
 	uint64_t interval_ns; /* 0: 1 s */
 	uint64_t retry_ns;    /* 0: 60 s */
 };

@@ -27,7 +27,8 @@ struct feed_take {
 	uint64_t rate_hz;           /* asked for, a second and CPU; 0: not known */
 	uint64_t samples, lost;     /* so far; lost UINT64_MAX: not known */
 	double own_cpu, bpf_cpu;    /* what it costs, in CPUs; negative: not known */
-	char note[160];             /* what is wrong at the moment, from outside; "" */
+	char gpus[512]; /* how they are, in one line: from outside; "": there are none */
+	char note[160]; /* what is wrong at the moment, from outside; "" */
 };
 
 struct feed;

@@ -61,6 +61,7 @@ static void json_head(const struct ui *ui, struct json *j)
 	json_known(j, "rate_hz", t->rate_hz > 0, (double)t->rate_hz);
 	json_key_u64(j, "samples", t->samples);
 	json_known(j, "lost", t->lost != UINT64_MAX, (double)t->lost);
+	json_key_text(j, "gpus", t->gpus);
 	json_known(j, "own_cpu_percent", t->own_cpu >= 0, 100 * t->own_cpu);
 	json_known(j, "bpf_cpu_percent", t->bpf_cpu >= 0, 100 * t->bpf_cpu);
 }

@@ -225,11 +225,11 @@ int ui_write(struct ui *ui, const char *path, struct err *err)
 
 void ui_layout(const struct ui *ui, struct ui_places *out)
 {
-	int cpus = ui_cpu_lines(ui);
-	*out = (struct ui_places){ .cpu_lines = cpus,
-				   .tabs_y = 1 + cpus,
-				   .body_y = 2 + cpus,
-				   .body_rows = ui->grid.rows - 3 - cpus,
+	int bars = ui_cpu_lines(ui) + ui_gpu_lines(ui);
+	*out = (struct ui_places){ .cpu_lines = ui_cpu_lines(ui),
+				   .tabs_y = 1 + bars,
+				   .body_y = 2 + bars,
+				   .body_rows = ui->grid.rows - 3 - bars,
 				   .foot_y = ui->grid.rows - 1 };
 }
 

@@ -107,6 +107,7 @@ void ui_draw_help(struct ui *ui, const struct ui_places *places); /* ui_help.c *
 bool ui_has_zooms(const struct ui *ui);                           /* and filters */
 void ui_draw_zooms(struct ui *ui, int y);
 int ui_cpu_lines(const struct ui *ui);
+int ui_gpu_lines(const struct ui *ui);
 int64_t ui_from_ns(const struct ui *ui); /* of what counts: the window, zero and reset */
 uint32_t ui_cpu_count(const struct ui *ui);
 struct feed_cpu ui_cpu(const struct ui *ui, uint32_t cpu);

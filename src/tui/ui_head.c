@@ -153,6 +153,20 @@ static void draw_cpus(struct ui *ui)
 	}
 }
 
+/* --- GPUs ------------------------------------------------------------------------------------- */
+
+int ui_gpu_lines(const struct ui *ui)
+{
+	return *ui->take.gpus != '\0';
+}
+
+static void draw_gpus(struct ui *ui)
+{
+	if (ui_gpu_lines(ui))
+		grid_put(&ui->grid, 1 + ui_cpu_lines(ui), 0, ui->grid.cols, GRID_PLAIN,
+			 ui->take.gpus);
+}
+
 /* --- tabs ------------------------------------------------------------------------------------- */
 
 int ui_tab_at(const struct ui *ui, int x)
@@ -191,5 +205,6 @@ void ui_draw_head(struct ui *ui, const struct ui_places *places)
 {
 	draw_title(ui);
 	draw_cpus(ui);
+	draw_gpus(ui);
 	draw_tabs(ui, places->tabs_y);
 }

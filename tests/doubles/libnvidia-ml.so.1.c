@@ -1,0 +1,611 @@
+/* tests/doubles/libnvidia-ml.so.1.c: NVIDIA's management library without a driver. What it answers is in the script (script.h), which is read by nvmlInit_v2:
+ *
+ *     nvml driver "…"                        what the driver calls itself (550.54.15)
+ *     device N name "…" uuid … memory BYTES  in this order; also mig COUNT: it is partitioned, and an instance has memory / COUNT
+ *     metric N KEY V[,V…]                    the answer of each call for that, and the last one of all that follow; -1: all bits set. What no
+ *                                            line names is not supported. Keys are those of the table below
+ *     sample N power|gpu|memory MS V         buffered at so many ms after nvmlInit_v2
+ *     process N pid P memory BYTES sm PERCENT
+ *     crowd N count K                        K processes 1000000… of 1 MiB each
+ *     count N                                so many devices are said to be there
+ *     lost N after C                         answers no more once its temperature was asked for C times
+ *     fail FUNCTION CODE after C             answers CODE from call C on (0)
+ *     hang FUNCTION ms MS after C            call C takes so long
+ *     unterminated                           texts fill their room, without an end
+ *     lie                                    lists are said to be longer than their room, and that all is well
+ *
+ * Nothing of the vendor's header is copied. */
+// build: -shared -fPIC -O1 -fvisibility=hidden -Wl,-soname,libnvidia-ml.so.1
+#include "script.h"
+
+#include <time.h>
+
+#define API __attribute__((visibility("default"))) int
+
+enum { OK, INVALID = 2, UNSUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, LOST = 15 };
+enum { DEVICES = 80, INSTANCES = 8, VALUES = 512, LIST = 64, EVENTS = 32 };
+
+struct nvmlDevice {
+	char name[128], uuid[128];
+	uint64_t memory, lost_after, asked;
+	uint32_t index, mig, is_instance;
+};
+typedef struct nvmlDevice *device_t;
+
+static struct nvmlDevice devices[DEVICES], instances[DEVICES][INSTANCES];
+static struct values {
+	uint32_t device, n, calls;
+	char key[32];
+	int64_t v[LIST];
+} values[VALUES];
+static struct sample_at {
+	uint32_t device, kind, ms, value;
+} samples[VALUES];
+static struct process_of {
+	uint32_t device, pid, sm;
+	uint64_t memory;
+} processes[8192];
+static struct event {
+	char function[64];
+	int code;
+	uint32_t ms, after, calls, hangs;
+} events[EVENTS];
+static uint32_t n_devices, n_values, n_samples, n_processes, n_events, said_count;
+static int is_unterminated, is_lying;
+static uint64_t begun_us;
+static char driver[128];
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* --- the script ------------------------------------------------------------------------------- */
+
+static const char *text(int n, char **words, const char *key, const char *otherwise)
+{
+	for (int i = 1; i + 1 < n; i++)
+		if (strcmp(words[i], key) == 0)
+			return words[i + 1];
+	return otherwise;
+}
+
+static void add_device(int n, char **words)
+{
+	uint32_t i = n_devices++;
+	struct nvmlDevice *d = &devices[i];
+
+	snprintf(d->name, sizeof d->name, "%s", text(n, words, "name", "NVIDIA Double"));
+	snprintf(d->uuid, sizeof d->uuid, "%s", text(n, words, "uuid", ""));
+	if (!*d->uuid)
+		snprintf(d->uuid, sizeof d->uuid, "GPU-00000000-0000-0000-0000-%012u", i);
+	d->memory = script_number(n, words, "memory", 80000000000);
+	d->mig = (uint32_t)script_number(n, words, "mig", 0);
+	d->lost_after = UINT64_MAX;
+	d->index = i;
+	for (uint32_t k = 0; k < d->mig && k < INSTANCES; k++) {
+		struct nvmlDevice *part = &instances[i][k];
+		*part = *d;
+		part->is_instance = 1;
+		part->memory = d->memory / d->mig;
+		snprintf(part->uuid, sizeof part->uuid, "MIG-%u-%u", i, k);
+	}
+}
+
+static void add_metric(char **words)
+{
+	struct values *v = &values[n_values++];
+
+	v->device = (uint32_t)atoi(words[1]);
+	snprintf(v->key, sizeof v->key, "%s", words[2]);
+	for (char *p = words[3]; *p && v->n < LIST; p += *p == ',')
+		v->v[v->n++] = strtoll(p, &p, 10);
+}
+
+static void add_sample(char **words)
+{
+	uint32_t kind = strcmp(words[2], "power") == 0 ? 0 : strcmp(words[2], "gpu") == 0 ? 1 : 2;
+
+	samples[n_samples++] = (struct sample_at){ .device = (uint32_t)atoi(words[1]),
+						   .kind = kind,
+						   .ms = (uint32_t)atoi(words[3]),
+						   .value = (uint32_t)atoi(words[4]) };
+}
+
+static void add_event(int n, char **words)
+{
+	struct event *e = &events[n_events++];
+
+	snprintf(e->function, sizeof e->function, "%s", words[1]);
+	e->hangs = strcmp(words[0], "hang") == 0;
+	e->code = e->hangs ? 0 : atoi(words[2]);
+	e->ms = (uint32_t)script_number(n, words, "ms", 0);
+	e->after = (uint32_t)script_number(n, words, "after", 0);
+}
+
+static void add_crowd(int n, char **words)
+{
+	uint64_t count = script_number(n, words, "count", 0);
+
+	for (uint32_t i = 0; i < count && n_processes < 8192; i++)
+		processes[n_processes++] = (struct process_of){ .device = (uint32_t)atoi(words[1]),
+								.pid = 1000000 + i,
+								.memory = 1 << 20 };
+}
+
+static void statement(int n, char **words)
+{
+	const char *w = words[0];
+
+	if (strcmp(w, "nvml") == 0)
+		snprintf(driver, sizeof driver, "%s", text(n, words, "driver", driver));
+	else if (strcmp(w, "device") == 0 && n_devices < DEVICES)
+		add_device(n, words);
+	else if (strcmp(w, "metric") == 0 && n >= 4 && n_values < VALUES)
+		add_metric(words);
+	else if (strcmp(w, "sample") == 0 && n >= 5 && n_samples < VALUES)
+		add_sample(words);
+	else if (strcmp(w, "process") == 0 && n >= 3 && n_processes < 8192)
+		processes[n_processes++] = (struct process_of){
+			.device = (uint32_t)atoi(words[1]),
+			.pid = (uint32_t)script_number(n, words, "pid", 1),
+			.sm = (uint32_t)script_number(n, words, "sm", 0),
+			.memory = script_number(n, words, "memory", 0),
+		};
+	else if (strcmp(w, "crowd") == 0 && n >= 2)
+		add_crowd(n, words);
+	else if (strcmp(w, "count") == 0 && n == 2)
+		said_count = (uint32_t)strtoll(words[1], NULL, 10);
+	else if (strcmp(w, "lost") == 0 && n >= 2)
+		devices[atoi(words[1]) % DEVICES].lost_after = script_number(n, words, "after", 0);
+	else if ((strcmp(w, "fail") == 0 || strcmp(w, "hang") == 0) && n >= 3 && n_events < EVENTS)
+		add_event(n, words);
+	is_unterminated |= strcmp(w, "unterminated") == 0;
+	is_lying |= strcmp(w, "lie") == 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static int enter(const char *function)
+{
+	int code = OK;
+
+	for (uint32_t i = 0; i < n_events; i++) {
+		struct event *e = &events[i];
+		if (strcmp(e->function, function) != 0)
+			continue;
+		uint32_t call = e->calls++;
+		if (e->hangs && call == e->after)
+			nanosleep(&(struct timespec){ e->ms / 1000, e->ms % 1000 * 1000000L },
+				  NULL);
+		if (!e->hangs && call >= e->after)
+			code = e->code;
+	}
+	return code;
+}
+
+static int enter_of(const char *function, device_t d)
+{
+	int code = enter(function);
+
+	return code ? code : d->asked > devices[d->index].lost_after ? LOST : OK;
+}
+
+static struct values *find(device_t d, const char *key)
+{
+	for (uint32_t i = 0; i < n_values && !d->is_instance; i++)
+		if (values[i].device == d->index && strcmp(values[i].key, key) == 0)
+			return &values[i];
+	return NULL;
+}
+
+static int answer(device_t d, const char *key, int64_t *out)
+{
+	struct values *v = find(d, key);
+
+	if (!v)
+		return UNSUPPORTED;
+	uint32_t call = v->calls++;
+	*out = v->v[call < v->n ? call : v->n - 1];
+	return OK;
+}
+
+static int answer32(device_t d, const char *key, uint32_t *out)
+{
+	int64_t v = 0;
+	int rc = answer(d, key, &v);
+
+	if (rc == OK)
+		*out = (uint32_t)v;
+	return rc;
+}
+
+static int answer64(device_t d, const char *key, uint64_t *out)
+{
+	int64_t v = 0;
+	int rc = answer(d, key, &v);
+
+	if (rc == OK)
+		*out = (uint64_t)v;
+	return rc;
+}
+
+static int say(char *out, uint32_t size, const char *what)
+{
+	if (is_unterminated)
+		memset(out, 'A', size);
+	else if (strlen(what) >= size)
+		return TOO_SMALL;
+	else
+		strcpy(out, what);
+	return OK;
+}
+
+/* --- the machine ------------------------------------------------------------------------------ */
+
+API nvmlInit_v2(void)
+{
+	n_devices = n_values = n_samples = n_processes = n_events = said_count = 0;
+	is_unterminated = is_lying = 0;
+	memset(values, 0, sizeof values);
+	memset(events, 0, sizeof events);
+	memset(devices, 0, sizeof devices);
+	snprintf(driver, sizeof driver, "550.54.15");
+	script_read(statement);
+	begun_us = now_us();
+	return enter("nvmlInit_v2");
+}
+
+API nvmlShutdown(void)
+{
+	return enter("nvmlShutdown");
+}
+
+API nvmlSystemGetDriverVersion(char *out, uint32_t size)
+{
+	int rc = enter("nvmlSystemGetDriverVersion");
+
+	return rc ? rc : say(out, size, driver);
+}
+
+API nvmlDeviceGetCount_v2(uint32_t *out)
+{
+	*out = said_count ? said_count : n_devices;
+	return enter("nvmlDeviceGetCount_v2");
+}
+
+API nvmlDeviceGetHandleByIndex_v2(uint32_t i, device_t *out)
+{
+	if (i >= n_devices)
+		return INVALID;
+	*out = &devices[i];
+	return enter("nvmlDeviceGetHandleByIndex_v2");
+}
+
+API nvmlDeviceGetName(device_t d, char *out, uint32_t size)
+{
+	int rc = enter_of("nvmlDeviceGetName", d);
+
+	return rc ? rc : say(out, size, d->name);
+}
+
+API nvmlDeviceGetUUID(device_t d, char *out, uint32_t size)
+{
+	int rc = enter_of("nvmlDeviceGetUUID", d);
+
+	return rc ? rc : say(out, size, d->uuid);
+}
+
+struct pci {
+	char legacy[16];
+	uint32_t numbers[5];
+	char text[32];
+};
+API nvmlDeviceGetPciInfo_v3(device_t d, struct pci *out)
+{
+	int rc = enter_of("nvmlDeviceGetPciInfo_v3", d);
+	char bus[32];
+
+	snprintf(bus, sizeof bus, "00000000:%02X:00.0", d->index + 1);
+	return rc ? rc : say(out->text, sizeof out->text, bus);
+}
+
+API nvmlDeviceGetMigMode(device_t d, uint32_t *now, uint32_t *pending)
+{
+	int rc = enter_of("nvmlDeviceGetMigMode", d);
+
+	*now = *pending = d->mig > 0;
+	return rc;
+}
+
+API nvmlDeviceGetMaxMigDeviceCount(device_t d, uint32_t *out)
+{
+	*out = d->mig ? 7 : 0;
+	return enter_of("nvmlDeviceGetMaxMigDeviceCount", d);
+}
+
+API nvmlDeviceGetMigDeviceHandleByIndex(device_t d, uint32_t i, device_t *out)
+{
+	if (i >= d->mig || i >= INSTANCES)
+		return NOT_FOUND;
+	*out = &instances[d->index][i];
+	return enter_of("nvmlDeviceGetMigDeviceHandleByIndex", d);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+#define NUMBER(function, key) \
+	API function(device_t d, uint32_t *out) \
+	{ \
+		int rc = enter_of(#function, d); \
+		return rc ? rc : answer32(d, key, out); \
+	}
+NUMBER(nvmlDeviceGetPowerUsage, "power_mw")
+NUMBER(nvmlDeviceGetEnforcedPowerLimit, "power_limit_mw")
+NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, "pcie_generation")
+NUMBER(nvmlDeviceGetCurrPcieLinkWidth, "pcie_width")
+NUMBER(nvmlDeviceGetPcieReplayCounter, "pcie_replays")
+NUMBER(nvmlDeviceGetPerformanceState, "performance_state")
+NUMBER(nvmlDeviceGetFanSpeed, "fan")
+
+#define OF_KIND(function, ...) \
+	API function(device_t d, uint32_t kind, uint32_t *out) \
+	{ \
+		static const char *const keys[] = { __VA_ARGS__ }; \
+		int rc = enter_of(#function, d); \
+		if (kind >= sizeof keys / sizeof *keys) \
+			return INVALID; \
+		return rc ? rc : answer32(d, keys[kind], out); \
+	}
+OF_KIND(nvmlDeviceGetClockInfo, "clock_graphics", "clock_sm", "clock_mem", "clock_video")
+OF_KIND(nvmlDeviceGetMaxClockInfo, "max_graphics", "max_sm", "max_mem", "max_video")
+OF_KIND(nvmlDeviceGetTemperatureThreshold, "shutdown", "slowdown", "memory_max", "gpu_max")
+OF_KIND(nvmlDeviceGetPcieThroughput, "pcie_tx_kb", "pcie_rx_kb")
+
+API nvmlDeviceGetTemperature(device_t d, uint32_t sensor, uint32_t *out)
+{
+	d->asked++;
+	int rc = enter_of("nvmlDeviceGetTemperature", d);
+
+	return sensor ? INVALID : rc ? rc : answer32(d, "temperature", out);
+}
+
+API nvmlDeviceGetTotalEnergyConsumption(device_t d, uint64_t *out)
+{
+	int rc = enter_of("nvmlDeviceGetTotalEnergyConsumption", d);
+
+	return rc ? rc : answer64(d, "energy_mj", out);
+}
+
+API nvmlDeviceGetCurrentClocksThrottleReasons(device_t d, uint64_t *out)
+{
+	int rc = enter_of("nvmlDeviceGetCurrentClocksThrottleReasons", d);
+
+	return rc ? rc : answer64(d, "throttled", out);
+}
+
+API nvmlDeviceGetTotalEccErrors(device_t d, uint32_t kind, uint32_t counter, uint64_t *out)
+{
+	int rc = enter_of("nvmlDeviceGetTotalEccErrors", d);
+
+	if (counter != 0 || kind > 1)
+		return INVALID;
+	return rc ? rc : answer64(d, kind ? "ecc_uncorrected" : "ecc_corrected", out);
+}
+
+/* With no room, how many there are: success when that is 0. */
+API nvmlDeviceGetRetiredPages(device_t d, uint32_t cause, uint32_t *count, uint64_t *addresses)
+{
+	int rc = enter_of("nvmlDeviceGetRetiredPages", d);
+
+	if (rc || cause > 1 || addresses)
+		return rc ? rc : INVALID;
+	rc = answer32(d, cause ? "retired_double_bit" : "retired_single_bit", count);
+	return rc ? rc : *count ? TOO_SMALL : OK;
+}
+
+API nvmlDeviceGetRemappedRows(device_t d, uint32_t *corrected, uint32_t *uncorrected,
+			      uint32_t *pending, uint32_t *failed)
+{
+	int rc = enter_of("nvmlDeviceGetRemappedRows", d);
+
+	*pending = *failed = 0;
+	rc = rc ? rc : answer32(d, "remapped_corrected", corrected);
+	return rc ? rc : answer32(d, "remapped_uncorrected", uncorrected);
+}
+
+API nvmlDeviceGetEncoderUtilization(device_t d, uint32_t *out, uint32_t *period_us)
+{
+	int rc = enter_of("nvmlDeviceGetEncoderUtilization", d);
+
+	*period_us = 167000;
+	return rc ? rc : answer32(d, "encoder", out);
+}
+
+API nvmlDeviceGetDecoderUtilization(device_t d, uint32_t *out, uint32_t *period_us)
+{
+	int rc = enter_of("nvmlDeviceGetDecoderUtilization", d);
+
+	*period_us = 167000;
+	return rc ? rc : answer32(d, "decoder", out);
+}
+
+struct utilization {
+	uint32_t gpu, memory;
+};
+API nvmlDeviceGetUtilizationRates(device_t d, struct utilization *out)
+{
+	int rc = enter_of("nvmlDeviceGetUtilizationRates", d);
+
+	rc = rc ? rc : answer32(d, "gpu", &out->gpu);
+	return rc ? rc : answer32(d, "memory", &out->memory);
+}
+
+struct memory {
+	uint64_t total, free, used;
+};
+API nvmlDeviceGetMemoryInfo(device_t d, struct memory *out)
+{
+	int rc = enter_of("nvmlDeviceGetMemoryInfo", d);
+	uint64_t used = 0;
+
+	rc = rc || d->is_instance ? rc : answer64(d, "used", &used);
+	*out = (struct memory){ d->memory, d->memory - used, used };
+	return rc;
+}
+
+struct memory_v2 {
+	uint32_t version;
+	uint64_t total, reserved, free, used;
+};
+API nvmlDeviceGetMemoryInfo_v2(device_t d, struct memory_v2 *out)
+{
+	int rc = enter_of("nvmlDeviceGetMemoryInfo_v2", d);
+	uint64_t used = 0, reserved = 0;
+
+	if (out->version != (sizeof *out | 2u << 24))
+		return 25; /* NVML_ERROR_ARGUMENT_VERSION_MISMATCH */
+	rc = rc || d->is_instance ? rc : answer64(d, "used", &used);
+	rc = rc || d->is_instance ? rc : answer64(d, "reserved", &reserved);
+	out->total = d->memory;
+	out->reserved = reserved;
+	out->used = used;
+	out->free = d->memory - used - reserved;
+	return rc;
+}
+
+struct field {
+	uint32_t id, scope;
+	int64_t time_us, latency_us;
+	uint32_t type;
+	int result;
+	union {
+		double d;
+		uint64_t u64;
+	} value;
+};
+API nvmlDeviceGetFieldValues(device_t d, int n, struct field *out)
+{
+	int rc = enter_of("nvmlDeviceGetFieldValues", d);
+
+	for (int i = 0; i < n && rc == OK; i++) {
+		out[i].type = 3; /* unsigned long long */
+		out[i].time_us = (int64_t)now_us();
+		out[i].result = out[i].scope != UINT32_MAX ? INVALID
+				: out[i].id == 138 ? answer64(d, "nvlink_tx_kib", &out[i].value.u64)
+				: out[i].id == 139 ? answer64(d, "nvlink_rx_kib", &out[i].value.u64)
+						   : UNSUPPORTED;
+	}
+	return rc;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+struct sample {
+	uint64_t time_us;
+	union {
+		double d;
+		uint32_t u32;
+	} value;
+};
+API nvmlDeviceGetSamples(device_t d, uint32_t kind, uint64_t seen_us, uint32_t *type,
+			 uint32_t *count, struct sample *out)
+{
+	int rc = enter_of("nvmlDeviceGetSamples", d);
+	uint32_t room = *count, n = 0, kept = 0;
+
+	for (uint32_t i = 0; i < n_samples; i++) {
+		uint64_t at_us = begun_us + samples[i].ms * 1000ull;
+		if (samples[i].device != d->index || samples[i].kind != kind)
+			continue;
+		kept++;
+		if (at_us <= seen_us || at_us > now_us())
+			continue;
+		if (n < room)
+			out[n] = (struct sample){ .time_us = at_us, .value.u32 = samples[i].value };
+		n++;
+	}
+	*type = 1; /* unsigned int */
+	*count = is_lying ? room + 1000 : n;
+	return rc ? rc : !kept ? UNSUPPORTED : n > room ? TOO_SMALL : n ? OK : NOT_FOUND;
+}
+
+struct process {
+	uint32_t pid;
+	uint64_t memory;
+	uint32_t gpu, compute;
+};
+static int list(device_t d, uint32_t *count, struct process *out)
+{
+	uint32_t room = *count, n = 0;
+
+	for (uint32_t i = 0; i < n_processes; i++) {
+		if (processes[i].device != d->index)
+			continue;
+		if (n < room)
+			out[n] = (struct process){ .pid = processes[i].pid,
+						   .memory = processes[i].memory,
+						   .gpu = UINT32_MAX,
+						   .compute = UINT32_MAX };
+		n++;
+	}
+	*count = is_lying ? room + 1000 : n;
+	return n > room ? TOO_SMALL : OK;
+}
+
+API nvmlDeviceGetComputeRunningProcesses_v3(device_t d, uint32_t *count, struct process *out)
+{
+	int rc = enter_of("nvmlDeviceGetComputeRunningProcesses_v3", d);
+
+	return rc ? rc : list(d, count, out);
+}
+
+API nvmlDeviceGetComputeRunningProcesses_v2(device_t d, uint32_t *count, struct process *out)
+{
+	int rc = enter_of("nvmlDeviceGetComputeRunningProcesses_v2", d);
+
+	return rc ? rc : list(d, count, out);
+}
+
+struct process_v1 {
+	uint32_t pid;
+	uint64_t memory;
+};
+API nvmlDeviceGetComputeRunningProcesses(device_t d, uint32_t *count, struct process_v1 *out)
+{
+	int rc = enter_of("nvmlDeviceGetComputeRunningProcesses", d);
+	static struct process all[8192];
+	uint32_t room = *count;
+
+	rc = rc ? rc : list(d, count, all);
+	for (uint32_t i = 0; i < *count && i < room && i < 8192; i++)
+		out[i] = (struct process_v1){ all[i].pid, all[i].memory };
+	return rc;
+}
+
+struct use {
+	uint32_t pid;
+	uint64_t time_us;
+	uint32_t sm, memory, encoder, decoder;
+};
+API nvmlDeviceGetProcessUtilization(device_t d, struct use *out, uint32_t *count, uint64_t seen_us)
+{
+	int rc = enter_of("nvmlDeviceGetProcessUtilization", d);
+	uint32_t room = *count, n = 0;
+
+	(void)seen_us;
+	for (uint32_t i = 0; i < n_processes; i++) {
+		if (processes[i].device != d->index || !processes[i].sm)
+			continue;
+		if (n < room)
+			out[n] = (struct use){ .pid = processes[i].pid,
+					       .time_us = now_us(),
+					       .sm = processes[i].sm };
+		n++;
+	}
+	*count = is_lying ? room + 1000 : n;
+	return rc ? rc : n > room ? TOO_SMALL : n ? OK : NOT_FOUND;
+}
