@@ -50,7 +50,7 @@ BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
 
 .PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
         check check-layers check-fmt check-sh check-web check-cc check-web-weight fmt FORCE
-all: $(BUILD)/cresset ## build/cresset: the one binary (default)
+all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
 
 # --- the binary ------------------------------------------------------------------------------------------------------
 $(BUILD)/cresset: $(BUILD)/src/cmd/main.o $(BUILD)/libcresset.a
@@ -73,6 +73,15 @@ $(stamps): FORCE
 	@mkdir -p $(@D)
 	@echo $(call quote,$(stamp)) | cmp -s - $@ || echo $(call quote,$(stamp)) >$@
 quote = '$(subst ','\'',$(1))'
+
+# The part that runs inside GPU programs: libc only, of any version since 2.17; only what the driver calls is seen from outside.
+inject_src := $(wildcard src/gpu/inject/*.c) src/gpu/ring_write.c src/gpu/sampler.c
+$(BUILD)/libcresset-cuda.so: $(inject_src) $(wildcard src/gpu/inject/*.h) src/gpu/ring.h src/gpu/ring_write.h src/gpu/sampler.h \
+                             $(BUILD)/stamp/flags
+	@mkdir -p $(@D)
+	$(CC) $(cppflags) -include base/poison.h -include gpu/inject/old_libc.h \
+	    $(filter-out -fsanitize% -fno-sanitize%,$(cflags)) -fno-stack-protector -fPIC -fvisibility=hidden \
+	    -ftls-model=initial-exec -shared -Wl,-soname,libcresset-cuda.so -Wl,-z,nodelete -Wl,-z,defs $(filter-out -fsanitize%,$(ldflags)) -o $@ $(inject_src)
 
 # BPF: one object per source, compiled without any header of the running kernel, wrapped by its skeleton. bpftool's
 # linker drops the DWARF and keeps the BTF.
@@ -165,6 +174,14 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
+# Libraries that stand in for the vendor's: tests/doubles/NAME.c is NAME.so, with the versions that programs ask for beside it.
+$(BUILD)/doubles/%.so: tests/doubles/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Itests -fPIC -shared -MMD -MP -MT $@ -MF $@.d -Wl,-soname,$(@F) -o $@ $< -lpthread -ldl
+$(BUILD)/doubles/libcupti.so.13: $(BUILD)/doubles/libcupti.so
+	ln -sf libcupti.so $@
+$(BUILD)/live/gpu_play: tests/doubles/libcupti.h
+$(BUILD)/unit/t_gpu_inject: $(addprefix $(BUILD)/,live/gpu_play doubles/libcupti.so.13 libcresset-cuda.so)
 $(BUILD)/live/waits: tests/live/prog/waits.h
 $(BUILD)/live/publish: tests/live/prog/process_context.h
 $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
@@ -207,7 +224,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 	BUILD=$(BUILD) bench/run ui
 
 # --- the house -------------------------------------------------------------------------------------------------------
-C_FILES  := $(wildcard src/*/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
+C_FILES  := $(wildcard src/*/*.[ch] src/gpu/inject/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
 SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh web/vendor/make-uplot)
 JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
@@ -246,6 +263,7 @@ share := $(DESTDIR)$(PREFIX)/share
 lib   := $(DESTDIR)$(PREFIX)/lib
 install: all man completions ## into PREFIX=/usr/local (DESTDIR honoured)
 	install -D -m 755 $(BUILD)/cresset $(DESTDIR)$(PREFIX)/bin/cresset
+	install -D -m 755 $(BUILD)/libcresset-cuda.so $(lib)/cresset/libcresset-cuda.so
 	install -D -m 644 -t $(share)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 -t $(share)/man/man5 $(BUILD)/man/*.5
 	install -D -m 644 $(BUILD)/completions/bash $(share)/bash-completion/completions/cresset
@@ -261,4 +279,4 @@ clean: ## remove every build folder
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d $(BUILD)/doubles/*.d)

@@ -1,0 +1,110 @@
+/* The program's threads at a launch. Everything a call needs is its thread's own: four words of thread-local memory that lie in the
+ * thread's static block (so that the first touch does not allocate), and a lane. */
+#include "gpu/inject/calls.h"
+#include "gpu/inject/launch_probe.h"
+#include "gpu/inject/library.h"
+#include "gpu/sampler.h"
+
+LAUNCH_PROBE_SEMAPHORE;
+
+enum { TIMED_EVERY = 32 }; /* one of so many calls is timed, and counts for all */
+
+struct caller {
+	struct ring_lane *lane;
+	void *ring; /* that lane is of */
+	bool shared;
+	uint32_t last; /* correlation id of the call before: the driver's call inside the runtime's has the same */
+	uint32_t window;
+	uint32_t calls;
+	struct launch_sampler sampler;
+};
+static _Thread_local struct caller caller;
+
+static uint64_t coarse_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* Who attached to the probe takes the stack at it: this is the function that he sees first. */
+static __attribute__((noinline)) uint32_t sample(struct caller *me, uint32_t correlation, uint32_t cbid)
+{
+	uint32_t per_s = __atomic_load_n(&ring_control()->stacks_per_s, __ATOMIC_RELAXED);
+	uint32_t weight = launch_sample(&me->sampler, per_s, thread_id(), per_s ? coarse_ns() : 0);
+
+	if (weight) {
+		launch_probe(correlation, cbid, weight);
+		ring_lane_add(&me->lane->probes, me->shared, 1);
+	}
+	return weight;
+}
+
+static void record_call(struct caller *me, void *ring, uint32_t domain, uint32_t cbid, uint32_t correlation)
+{
+	struct ring_call call = {
+		.r = { .type = RING_CALL, .correlation = correlation },
+		.tid = thread_id(), .cbid = cbid, .domain = domain,
+	};
+	if (launch_semaphore)
+		call.weight = sample(me, correlation, cbid);
+	ring_write(ring, me->lane, me->shared, &call.r, sizeof call);
+	ring_lane_add(&me->lane->calls, me->shared, 1);
+}
+
+static bool is_one_of(uint32_t cbid, const uint16_t *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (calls[i] == cbid)
+			return true;
+	return false;
+}
+
+static bool ends_context(uint32_t domain, uint32_t cbid)
+{
+	if (domain == CUPTI_DOMAIN_DRIVER)
+		return is_one_of(cbid, ending_calls_driver, sizeof ending_calls_driver / 2);
+	return is_one_of(cbid, ending_calls_runtime, sizeof ending_calls_runtime / 2);
+}
+
+static void on_api(uint32_t domain, uint32_t cbid, const struct cupti_call *call)
+{
+	struct caller *me = &caller;
+	void *ring = library.ring;
+	uint32_t window = __atomic_load_n(&library.window, __ATOMIC_ACQUIRE);
+
+	if (call->site != CUPTI_SITE_ENTER || !ring || !window)
+		return;
+	if (ends_context(domain, cbid)) {
+		session_flush_now(true);
+		return;
+	}
+	if (me->window == window && me->last == call->correlation)
+		return;
+	me->window = window;
+	me->last = call->correlation;
+	if (me->ring != ring) {
+		me->ring = ring;
+		me->lane = ring_lane_take(ring, RING_LANE_CALL, thread_id(), &me->shared);
+	}
+	if (++me->calls % TIMED_EVERY) {
+		record_call(me, ring, domain, cbid, call->correlation);
+		return;
+	}
+	uint64_t from = monotonic_ns();
+
+	record_call(me, ring, domain, cbid, call->correlation);
+	ring_lane_add(&me->lane->busy_ns, me->shared, (monotonic_ns() - from) * TIMED_EVERY);
+}
+
+void on_call(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+	(void)user;
+	if (domain == CUPTI_DOMAIN_DRIVER || domain == CUPTI_DOMAIN_RUNTIME)
+		on_api(domain, cbid, data);
+	else if (domain == CUPTI_DOMAIN_STATE && cbid == CUPTI_STATE_FATAL) {
+		ring_control()->error_part = RING_PART_FATAL;
+		library.inert = true;
+	}
+}

@@ -1,0 +1,161 @@
+/* gpu/inject/cupti_abi.h: what is used of NVIDIA's CUPTI, declared here: numbers, functions, and of each record the part that has stood at
+ * the same place since CUDA 11 (records only grow at the end). tests/unit/t_gpu_cupti_abi.c compares it with the real headers where there are
+ * some. */
+#ifndef CRESSET_GPU_INJECT_CUPTI_ABI_H
+#define CRESSET_GPU_INJECT_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	CUPTI_OK = 0,
+	CUPTI_OUT_OF_MEMORY = 8,
+	CUPTI_MAX_LIMIT = 12, /* no more records */
+	CUPTI_NOT_INITIALIZED = 15,
+	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_UNKNOWN = 999,
+
+	/* Versions of the interface: 13.0 before its first update hangs when kernels are switched off; before 13.1 update 1 graph launches
+	 * have wrong ids in every session but the first. */
+	CUPTI_OLDEST = 14,
+	CUPTI_SWITCHES_OFF = 130001,
+	CUPTI_RESUBSCRIBES = 130101,
+
+	CUPTI_KIND_MEMCPY = 1,
+	CUPTI_KIND_MEMSET = 2,
+	CUPTI_KIND_KERNEL = 10, /* concurrent; 3 would serialize them */
+	CUPTI_KIND_OVERHEAD = 17,
+	CUPTI_KIND_MEMCPY_PEER = 22,
+	CUPTI_KIND_SYNC = 38,
+	CUPTI_KIND_MEMORY = 49,
+	CUPTI_KIND_GRAPH = 51,
+
+	CUPTI_DOMAIN_DRIVER = 1,
+	CUPTI_DOMAIN_RUNTIME = 2,
+	CUPTI_DOMAIN_RESOURCE = 3,
+	CUPTI_DOMAIN_STATE = 6,
+	CUPTI_RESOURCE_CONTEXT_GOING = 2,
+	CUPTI_RESOURCE_MODULE_GOING = 7,
+	CUPTI_STATE_FATAL = 1,
+	CUPTI_SITE_ENTER = 0,
+
+	CUPTI_FLUSH_FORCED = 1,
+};
+
+struct cupti_call {
+	uint32_t site, pad0;
+	const char *function;
+	const void *params;
+	void *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_id, pad1;
+	uint64_t *tool_data;
+	uint32_t correlation, pad2;
+};
+struct cupti_subscriber_params {
+	size_t size;
+	const char *name;
+	char *other_name; /* filled with the name of the tool that has it */
+	size_t other_size;
+};
+
+struct cupti_kernel {
+	uint32_t kind;
+	uint16_t cache_config, registers;
+	uint64_t partition;
+	uint64_t start, end, completed;
+	uint32_t device, context, stream;
+	int32_t grid[3], block[3];
+	int32_t shared_static, shared_dynamic;
+	uint32_t local_per_thread, local_total, correlation;
+	int64_t grid_id;
+	const char *name;
+	void *reserved;
+	uint64_t queued, submitted;
+	uint8_t launch_type, carveout_requested;
+	uint8_t pad0[6];
+	uint64_t graph_node;
+	uint32_t shared_limit, graph;
+};
+struct cupti_copy {
+	uint32_t kind;
+	uint8_t copy_kind, from, to, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+	uint32_t runtime_correlation, pad0;
+	void *reserved;
+	uint64_t graph_node;
+	uint32_t graph;
+};
+struct cupti_peer_copy {
+	uint32_t kind;
+	uint8_t copy_kind, from, to, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream;
+	uint32_t from_device, from_context, to_device, to_context;
+	uint32_t correlation;
+	void *reserved;
+	uint64_t graph_node;
+	uint32_t graph;
+};
+struct cupti_set {
+	uint32_t kind, value;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+	uint16_t flags, memory_kind;
+	uint32_t pad0;
+	void *reserved;
+	uint64_t graph_node;
+	uint32_t graph;
+};
+struct cupti_sync {
+	uint32_t kind, type;
+	uint64_t start, end;
+	uint32_t correlation, context, stream, event;
+};
+struct cupti_memory {
+	uint32_t kind, op, memory_kind, correlation;
+	uint64_t address, bytes, time, pc;
+	uint32_t pid, device, context, stream;
+};
+struct cupti_graph {
+	uint32_t kind, correlation;
+	uint64_t start, end;
+	uint32_t device, graph, context, stream;
+};
+struct cupti_overhead {
+	uint32_t kind, overhead_kind, object_kind, object[3];
+	uint64_t start, end;
+};
+
+typedef void cupti_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
+typedef void cupti_request(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+/* Its functions, by name; the first ones must be there. */
+#define CUPTI_FUNCTIONS(must, may) \
+	must(GetVersion, uint32_t *version) \
+	must(Subscribe, void **subscriber, cupti_callback *fn, void *user) \
+	must(Unsubscribe, void *subscriber) \
+	must(EnableCallback, uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid) \
+	must(ActivityRegisterCallbacks, cupti_request *request, cupti_completed *completed) \
+	must(ActivityEnable, uint32_t kind) \
+	must(ActivityDisable, uint32_t kind) \
+	must(ActivityFlushAll, uint32_t flag) \
+	must(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) \
+	must(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *dropped) \
+	may(Subscribe_v2, void **subscriber, cupti_callback *fn, void *user, \
+	    struct cupti_subscriber_params *params) \
+	may(ActivityRegisterTimestampCallback, uint64_t (*fn)(void)) \
+	may(ActivityFlushPeriod, uint32_t ms) \
+	may(ActivityEnableAllSyncRecords, uint8_t enable) \
+	may(ActivitySetAttribute, uint32_t attribute, size_t *size, void *value)
+
+#define CUPTI_MEMBER(name, ...) int (*name)(__VA_ARGS__);
+struct cupti {
+	CUPTI_FUNCTIONS(CUPTI_MEMBER, CUPTI_MEMBER)
+};
+#undef CUPTI_MEMBER
+
+#endif

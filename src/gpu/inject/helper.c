@@ -1,0 +1,212 @@
+/* The library's thread. */
+#include "gpu/inject/library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct ring_shape shape = {
+	.buffer_lanes = RING_BUFFER_LANES, .buffer_size = RING_BUFFER_LANE_SIZE, .call_lanes = RING_CALL_LANES,
+	.call_size = RING_CALL_LANE_SIZE, .names_size = RING_NAMES_SIZE,
+};
+
+static void *map_private(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Whether another copy of this library got here first. Reads its own maps without memory of the program's. */
+static bool has_ring(void)
+{
+	static const char want[] = "/memfd:" RING_NAME " ";
+	static char text[4096 + sizeof want];
+	size_t kept = 0;
+	ssize_t n;
+	bool found = false;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && !found && (n = read(fd, text + kept, sizeof text - kept)) > 0) {
+		size_t len = kept + n;
+
+		found = memmem(text, len, want, sizeof want - 1);
+		kept = len < sizeof want ? len : sizeof want - 1;
+		memmove(text, text + len - kept, kept);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* The descriptor stays open for the agent, which then needs fewer rights to find the ring; nothing here uses it again. */
+static void *make_ring(void)
+{
+	size_t size = ring_size(&shape);
+	int fd = syscall(SYS_memfd_create, RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *ring = MAP_FAILED;
+
+	if (fd < 0)
+		return NULL;
+	if (!ftruncate(fd, size) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED) {
+		close(fd);
+		return NULL;
+	}
+	ring_lay_out(ring, &shape, getpid());
+	return ring;
+}
+
+static bool set_up(void)
+{
+	if (has_ring())
+		return false;
+	library.buffers = map_private((size_t)BUFFERS * BUFFER_SIZE);
+	library.names.slots = map_private(NAME_SLOTS * sizeof *library.names.slots);
+	library.names.n_slots = NAME_SLOTS;
+	if (!library.buffers || !library.names.slots)
+		return false;
+	struct ring_control *c = make_ring();
+
+	if (!c)
+		return false;
+	library.names.ring = c;
+	library.ring = c;
+	c->state = RING_PARKED;
+	__atomic_store_n(&c->magic, RING_MAGIC, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Sleeps until the agent rings, or for so long; 0: for good. */
+static void sleep_until_rung(uint32_t seen, uint64_t ns)
+{
+	struct timespec t = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	syscall(SYS_futex, &ring_control()->bell, FUTEX_WAIT, seen, ns ? &t : NULL, NULL, 0);
+}
+
+static void write_window(bool open, uint32_t generation, uint32_t want)
+{
+	bool shared;
+	struct ring_window w = { .r = { .type = RING_WINDOW, .correlation = generation },
+				 .time_ns = monotonic_ns(), .open = open, .want = want };
+	struct ring_lane *lane = ring_lane_take(library.ring, RING_LANE_BUFFER, thread_id(), &shared);
+
+	ring_write(library.ring, lane, shared, &w.r, sizeof w);
+}
+
+static void say(enum ring_state state)
+{
+	__atomic_store_n(&ring_control()->state, state, __ATOMIC_RELEASE);
+}
+
+static bool wanted(uint64_t now)
+{
+	const struct ring_control *c = ring_control();
+	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_RELAXED);
+	uint64_t until = __atomic_load_n(&c->deadline_ns, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&c->want, __ATOMIC_RELAXED) & RING_WANT_ALL && now < until &&
+	       (now < beat || now - beat < RING_AGENT_GONE_MS * 1000000ull);
+}
+
+/* The shorter of a tick and what is left of the window. */
+static uint64_t pause_ns(uint64_t now)
+{
+	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);
+	uint64_t tick = RING_TICK_MS * 1000000ull;
+
+	return until > now && until - now < tick ? until - now : tick;
+}
+
+static void end_window(uint32_t generation)
+{
+	struct ring_control *c = ring_control();
+	uint64_t from = monotonic_ns();
+
+	__atomic_store_n(&library.window, 0, __ATOMIC_RELEASE);
+	session_close();
+	write_window(false, generation, 0);
+	c->closed_ns = monotonic_ns();
+	c->helper_ns += c->closed_ns - from;
+}
+
+/* One window, from here to its end. */
+static void run_window(uint32_t generation)
+{
+	struct ring_control *c = ring_control();
+	uint32_t want = __atomic_load_n(&c->want, __ATOMIC_RELAXED) & RING_WANT_ALL, code = 0;
+	uint64_t from = monotonic_ns();
+	enum ring_part part = session_open(want, &code);
+
+	c->error_part = part;
+	c->error_code = code;
+	if (part) {
+		session_close();
+		c->helper_ns += monotonic_ns() - from;
+		library.inert |= code != CUPTI_MULTIPLE_SUBSCRIBERS && code != CUPTI_OUT_OF_MEMORY;
+		say(library.inert ? RING_INERT : code == CUPTI_MULTIPLE_SUBSCRIBERS ? RING_BUSY : RING_PARKED);
+		return;
+	}
+	write_window(true, generation, want);
+	__atomic_store_n(&library.window, generation | 1u << 31, __ATOMIC_RELEASE);
+	c->opened_ns = monotonic_ns();
+	c->helper_ns += c->opened_ns - from;
+	say(RING_OPEN);
+	for (uint64_t now = c->opened_ns;; now = monotonic_ns()) {
+		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+
+		if (!wanted(now) || library.inert ||
+		    __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE) != generation)
+			break;
+		sleep_until_rung(bell, pause_ns(now));
+		uint64_t woken = monotonic_ns();
+
+		session_flush(false);
+		c->helper_ns += monotonic_ns() - woken;
+	}
+	end_window(generation);
+	say(library.inert ? RING_INERT : library.muted ? RING_MUTED : RING_PARKED);
+}
+
+/* What has not been handed over when the program ends; the agent can read the ring after that. */
+static void at_exit(void)
+{
+	if (library.ring && library.window)
+		session_flush_now(true);
+}
+
+void *helper_main(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "cresset-cuda");
+	if (!set_up())
+		return NULL;
+	struct ring_control *c = ring_control();
+	bool opened = false;
+
+	for (;;) {
+		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+		uint32_t generation = __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE);
+
+		if (generation == c->seen) {
+			sleep_until_rung(bell, 0);
+			continue;
+		}
+		if (!library.inert && wanted(monotonic_ns())) {
+			if (!opened)
+				atexit(at_exit);
+			opened = true;
+			run_window(generation);
+		}
+		__atomic_store_n(&c->seen, generation, __ATOMIC_RELEASE);
+	}
+}
