@@ -174,14 +174,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
-# Libraries that stand in for the vendor's: tests/doubles/NAME.c is NAME.so, with the versions that programs ask for beside it.
-$(BUILD)/doubles/%.so: tests/doubles/%.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Itests -fPIC -shared -MMD -MP -MT $@ -MF $@.d -Wl,-soname,$(@F) -o $@ $< -lpthread -ldl
-$(BUILD)/doubles/libcupti.so.13: $(BUILD)/doubles/libcupti.so
-	ln -sf libcupti.so $@
-$(BUILD)/live/gpu_play: tests/doubles/libcupti.h
-$(BUILD)/unit/t_gpu_inject: $(addprefix $(BUILD)/,live/gpu_play doubles/libcupti.so.13 libcresset-cuda.so)
+$(BUILD)/unit/t_gpu_inject: $(addprefix $(BUILD)/,live/gpu_play doubles/libcuda.so.1 doubles/libcupti.so.13 libcresset-cuda.so)
+$(BUILD)/doubles/libcupti.so.13: src/gpu/inject/cupti_abi.h
 $(BUILD)/live/waits: tests/live/prog/waits.h
 $(BUILD)/live/publish: tests/live/prog/process_context.h
 $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
@@ -279,4 +273,4 @@ clean: ## remove every build folder
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d $(BUILD)/doubles/*.d)
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)

@@ -1,33 +1,31 @@
-/* A CUPTI without a GPU: the functions that libcresset-cuda.so uses, with the records of the real one, made of what a fake driver reports
- * (tests/doubles/libcupti.h: double_cupti_api, double_cupti_done; where a libcuda double is loaded, it is asked to report here).
+/* tests/doubles/libcupti.so.13.c: a CUPTI without a GPU: the functions that libcresset-cuda.so uses, with the records of the real one, made
+ * of what the driver's double reports (cuda.h).
  *
  * What is behind the parts of a record that are used is filled with 0xa5, times are of CLOCK_REALTIME unless another clock was given before
  * anything was enabled, and what the documentation forbids ends the process with a message.
  *
- * Statements in the file named by CRESSET_DOUBLE; lines of others are passed over:
- *
- *     cupti version N      what cuptiGetVersion says; 130101 by itself. Below 130001 kernels cannot be switched off: it hangs
- *     cupti busy NAME      subscribing fails with 39, for a tool called NAME
- *     cupti unknown        every call but the version fails with 999, as without a driver
- *     cupti memory         kernels cannot be enabled: out of memory (8)
- *     cupti drop N         every Nth record is dropped, and counted so
- *     cupti late MS        records are handed over only so long after the work
- *     cupti overhead NS    each flush costs that much, and says so */
-#include "doubles/libcupti.h"
+ *     cupti version N        what cuptiGetVersion says (130101). Below 130001 kernels cannot be switched off: it hangs
+ *     cupti busy "…"         subscribing fails with 39, for a tool called so
+ *     cupti unknown          every call but the version fails with 999, as without a driver
+ *     cupti memory           kernels cannot be enabled: out of memory (8)
+ *     cupti drop N           every Nth record is dropped, and counted so
+ *     cupti late MS          records are handed over only so long after the last of them
+ *     cupti overhead NS      each flush costs that much, and says so
+ *     cupti correlation N    ids begin there, and wrap */
+// build: -shared -fPIC -O2 -fvisibility=hidden -Wl,-soname,libcupti.so.13 -ldl
+#include "../../src/gpu/inject/cupti_abi.h"
+#include "cuda.h"
+#include "script.h"
 
-#include "gpu/inject/cupti_abi.h"
-
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
 
-enum { KINDS = 64, CBIDS = 1024, RECORD_MAX = 256, KERNEL_SIZE = 216, OLD_KERNEL_SIZE = 208, QUEUE = 64, NAMES = 4096 };
+enum { KINDS = 64, CBIDS = 1024, KERNEL_SIZE = 216, OLD_KERNEL_SIZE = 208, STREAMS = 256, NAMES = 4096 };
 
 struct filled {
 	uint8_t *data;
@@ -36,7 +34,7 @@ struct filled {
 };
 static struct {
 	pthread_mutex_t lock;
-	uint32_t version, drop_every, late_ms;
+	uint32_t version, drop_every, late_ms, first_correlation;
 	uint64_t overhead_ns;
 	bool unknown, no_memory;
 	char busy[64];
@@ -49,6 +47,9 @@ static struct {
 	int64_t offset_ns; /* of the clock that was not given */
 	struct filled now;
 	uint64_t records, dropped;
+	struct cupti_graph graphs[STREAMS]; /* being executed */
+	bool listens;
+	void (*driver_flush)(int force);
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .version = 130101 };
 
 static uint64_t clock_ns(clockid_t id)
@@ -67,36 +68,35 @@ static void forbidden(const char *what)
 
 /* --- the script --- */
 
-static void statement(const char *line)
+static void statement(int n, char **w)
 {
-	unsigned long long n;
+	uint64_t v = n > 2 ? strtoull(w[2], NULL, 0) : 0;
 
-	if (sscanf(line, "cupti version %llu", &n) == 1)
-		state.version = n;
-	else if (sscanf(line, "cupti drop %llu", &n) == 1)
-		state.drop_every = n;
-	else if (sscanf(line, "cupti late %llu", &n) == 1)
-		state.late_ms = n;
-	else if (sscanf(line, "cupti overhead %llu", &n) == 1)
-		state.overhead_ns = n;
-	else if (!strncmp(line, "cupti unknown", 13))
+	if (n < 2 || strcmp(w[0], "cupti"))
+		return;
+	if (!strcmp(w[1], "version"))
+		state.version = v;
+	else if (!strcmp(w[1], "drop"))
+		state.drop_every = v;
+	else if (!strcmp(w[1], "late"))
+		state.late_ms = v;
+	else if (!strcmp(w[1], "overhead"))
+		state.overhead_ns = v;
+	else if (!strcmp(w[1], "correlation"))
+		state.first_correlation = v;
+	else if (!strcmp(w[1], "unknown"))
 		state.unknown = true;
-	else if (!strncmp(line, "cupti memory", 12))
+	else if (!strcmp(w[1], "memory"))
 		state.no_memory = true;
-	else if (sscanf(line, "cupti busy %63[^\n]", state.busy) != 1 && !strncmp(line, "cupti", 5))
-		forbidden(line);
+	else if (!strcmp(w[1], "busy"))
+		snprintf(state.busy, sizeof state.busy, "%s", n > 2 ? w[2] : "?");
+	else
+		forbidden(w[1]);
 }
 
 __attribute__((constructor)) static void read_script(void)
 {
-	const char *path = getenv("CRESSET_DOUBLE");
-	FILE *f = path ? fopen(path, "re") : NULL;
-	char line[512];
-
-	while (f && fgets(line, sizeof line, f))
-		statement(line);
-	if (f)
-		fclose(f);
+	script_read(statement);
 }
 
 /* --- buffers --- */
@@ -172,87 +172,168 @@ static const char *name_kept(const char *name)
 	return names[i];
 }
 
-static void add_kernel(const struct double_done *d)
+static uint32_t id_of(const struct double_cuda_event *e)
+{
+	return e->correlation + state.first_correlation;
+}
+
+static void add_kernel(const struct double_cuda_event *e)
 {
 	struct cupti_kernel k = {
-		.kind = CUPTI_KIND_KERNEL, .registers = 32, .start = time_of(d->start_ns), .end = time_of(d->end_ns),
-		.device = d->device, .context = 1 + d->device, .stream = d->stream, .grid = { 64, 2, 1 },
-		.block = { 256, 1, 1 }, .shared_dynamic = 1024, .correlation = d->correlation,
-		.name = name_kept(d->name), .graph_node = d->graph_node, .graph = d->graph,
+		.kind = CUPTI_KIND_KERNEL, .registers = 32, .start = time_of(e->start_ns), .end = time_of(e->end_ns),
+		.device = e->device, .context = e->context, .stream = e->stream,
+		.grid = { e->grid[0], e->grid[1], e->grid[2] }, .block = { e->block[0], e->block[1], e->block[2] },
+		.shared_dynamic = e->shared_bytes, .correlation = id_of(e), .name = name_kept(e->name),
+		.graph_node = e->graph_node, .graph = e->graph,
 	};
 	add(&k, sizeof k, state.version >= 130000 ? KERNEL_SIZE : OLD_KERNEL_SIZE);
 }
 
-static void add_copy(const struct double_done *d)
+static void add_copy(const struct double_cuda_event *e)
 {
 	struct cupti_copy c = {
-		.kind = d->work == DOUBLE_COPY ? CUPTI_KIND_MEMCPY : 0, .copy_kind = d->kind, .from = 1, .to = 3,
-		.bytes = d->bytes, .start = time_of(d->start_ns), .end = time_of(d->end_ns), .device = d->device,
-		.stream = d->stream, .correlation = d->correlation, .graph = d->graph,
+		.kind = CUPTI_KIND_MEMCPY, .copy_kind = e->copy_kind, .from = 1, .to = 3, .bytes = e->bytes,
+		.start = time_of(e->start_ns), .end = time_of(e->end_ns), .device = e->device, .stream = e->stream,
+		.correlation = id_of(e), .graph = e->graph,
 	};
 	add(&c, sizeof c, 96);
 }
 
-static void add_set(const struct double_done *d)
+static void add_set(const struct double_cuda_event *e)
 {
 	struct cupti_set s = {
-		.kind = CUPTI_KIND_MEMSET, .bytes = d->bytes, .start = time_of(d->start_ns),
-		.end = time_of(d->end_ns), .device = d->device, .stream = d->stream,
-		.correlation = d->correlation, .memory_kind = 3, .graph = d->graph,
+		.kind = CUPTI_KIND_MEMSET, .bytes = e->bytes, .start = time_of(e->start_ns),
+		.end = time_of(e->end_ns), .device = e->device, .stream = e->stream, .correlation = id_of(e),
+		.memory_kind = 3, .graph = e->graph,
 	};
 	add(&s, sizeof s, 88);
 }
 
-static void add_sync(const struct double_done *d)
+static void add_sync(const struct double_cuda_event *e)
 {
 	struct cupti_sync s = {
-		.kind = CUPTI_KIND_SYNC, .type = d->kind, .start = time_of(d->start_ns), .end = time_of(d->end_ns),
-		.correlation = d->correlation, .stream = d->stream,
+		.kind = CUPTI_KIND_SYNC, .type = 4, .start = time_of(e->start_ns), .end = time_of(e->end_ns),
+		.correlation = id_of(e), .stream = e->stream,
 	};
 	add(&s, sizeof s, 56);
 }
 
-static void add_graph(const struct double_done *d)
-{
-	struct cupti_graph g = {
-		.kind = CUPTI_KIND_GRAPH, .correlation = d->correlation, .start = time_of(d->start_ns),
-		.end = time_of(d->end_ns), .device = d->device, .graph = d->graph, .stream = d->stream,
-	};
-	add(&g, sizeof g, 56);
-}
-
-static void add_memory(const struct double_done *d)
+static void add_memory(const struct double_cuda_event *e)
 {
 	struct cupti_memory m = {
-		.kind = CUPTI_KIND_MEMORY, .op = d->kind, .memory_kind = 3, .correlation = d->correlation,
-		.address = d->address, .bytes = d->bytes, .time = time_of(d->start_ns), .device = d->device,
+		.kind = CUPTI_KIND_MEMORY, .op = e->work == DOUBLE_ALLOC ? 1 : 2, .memory_kind = 3,
+		.correlation = id_of(e), .address = e->address, .bytes = e->bytes, .time = time_of(e->start_ns),
+		.device = e->device,
 	};
 	add(&m, sizeof m, 128);
 }
 
-/* The kernels of a graph have no records of their own while graphs have. */
-API void double_cupti_done(const struct double_done *d)
+static void end_graph(uint32_t stream)
 {
-	switch (d->work) {
-	case DOUBLE_KERNEL:
-		if (!d->graph || !state.enabled[CUPTI_KIND_GRAPH])
-			add_kernel(d);
-		break;
-	case DOUBLE_COPY: add_copy(d); break;
-	case DOUBLE_SET: add_set(d); break;
-	case DOUBLE_SYNC: add_sync(d); break;
-	case DOUBLE_GRAPH: add_graph(d); break;
-	case DOUBLE_MEMORY: add_memory(d); break;
+	struct cupti_graph g = state.graphs[stream];
+
+	memset(&state.graphs[stream], 0, sizeof g);
+	if (g.kind)
+		add(&g, sizeof g, 56);
+}
+
+/* A graph's kernels, one after another in its stream, make one record: it ends where other work of the stream begins. */
+static void on_graph_node(const struct double_cuda_event *e)
+{
+	struct cupti_graph *g = &state.graphs[e->stream % STREAMS];
+
+	if (g->kind && g->correlation != id_of(e))
+		end_graph(e->stream % STREAMS);
+	if (!g->kind)
+		*g = (struct cupti_graph){ .kind = CUPTI_KIND_GRAPH, .correlation = id_of(e),
+					   .start = time_of(e->start_ns), .device = e->device, .graph = e->graph,
+					   .context = e->context, .stream = e->stream };
+	g->end = time_of(e->end_ns);
+}
+
+/* The kernels of a graph have no records of their own while graphs have. */
+static void on_work(const struct double_cuda_event *e)
+{
+	if (e->work == DOUBLE_KERNEL && e->graph && state.enabled[CUPTI_KIND_GRAPH]) {
+		on_graph_node(e);
+		return;
+	}
+	end_graph(e->stream % STREAMS);
+	switch (e->work) {
+	case DOUBLE_KERNEL: add_kernel(e); break;
+	case DOUBLE_COPY: add_copy(e); break;
+	case DOUBLE_MEMSET: add_set(e); break;
+	case DOUBLE_SYNC: add_sync(e); break;
+	case DOUBLE_ALLOC: case DOUBLE_FREE: add_memory(e); break;
 	}
 }
 
-API void double_cupti_api(uint32_t site, uint32_t domain, uint32_t cbid, const char *name, uint32_t correlation)
+static uint32_t cbid_of(uint32_t domain, const char *name)
 {
-	struct cupti_call call = { .site = site, .function = name, .correlation = correlation };
-	cupti_callback *callback = __atomic_load_n(&state.callback, __ATOMIC_ACQUIRE);
+	static const struct {
+		uint16_t domain, cbid;
+		const char *name;
+	} ids[] = {
+		{ 1, 307, "cuLaunchKernel" }, { 1, 442, "cuLaunchKernel_ptsz" }, { 1, 652, "cuLaunchKernelEx" },
+		{ 1, 477, "cuLaunchCooperativeKernel" }, { 1, 514, "cuGraphLaunch" }, { 1, 276, "cuMemcpyHtoD_v2" },
+		{ 1, 277, "cuMemcpyHtoDAsync_v2" }, { 1, 278, "cuMemcpyDtoH_v2" }, { 1, 279, "cuMemcpyDtoHAsync_v2" },
+		{ 1, 280, "cuMemcpyDtoD_v2" }, { 1, 281, "cuMemcpyDtoDAsync_v2" }, { 1, 305, "cuMemcpy" },
+		{ 1, 306, "cuMemcpyAsync" }, { 1, 249, "cuMemsetD8_v2" }, { 1, 216, "cuMemsetD8Async" },
+		{ 1, 251, "cuMemsetD32_v2" }, { 1, 322, "cuCtxDestroy_v2" }, { 1, 544, "cuDevicePrimaryCtxRelease_v2" },
+		{ 1, 545, "cuDevicePrimaryCtxReset_v2" }, { 2, 211, "cudaLaunchKernel" },
+		{ 2, 430, "cudaLaunchKernelExC" }, { 2, 311, "cudaGraphLaunch" }, { 2, 31, "cudaMemcpy" },
+		{ 2, 41, "cudaMemcpyAsync" }, { 2, 49, "cudaMemset" }, { 2, 51, "cudaMemsetAsync" },
+		{ 2, 164, "cudaDeviceReset" },
+	};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		if (ids[i].domain == domain && !strcmp(ids[i].name, name))
+			return ids[i].cbid;
+	return CBIDS; /* a call that nobody can ask for here */
+}
 
-	if (callback && domain < 8 && cbid < CBIDS && state.wanted[domain][cbid])
-		callback(state.user, domain, cbid, &call);
+static void on_call(const struct double_cuda_event *e)
+{
+	struct cupti_call call = { .site = e->kind == DOUBLE_CALL_EXIT, .function = e->name,
+				   .correlation = id_of(e), .context_id = e->context };
+	cupti_callback *callback = __atomic_load_n(&state.callback, __ATOMIC_ACQUIRE);
+	uint32_t cbid = callback ? cbid_of(e->domain, e->name) : CBIDS;
+
+	if (cbid < CBIDS && state.wanted[e->domain][cbid])
+		callback(state.user, e->domain, cbid, &call);
+}
+
+static pthread_mutex_t in_order = PTHREAD_MUTEX_INITIALIZER;
+
+static void end_graphs(void)
+{
+	pthread_mutex_lock(&in_order);
+	for (uint32_t i = 0; i < STREAMS; i++)
+		end_graph(i);
+	pthread_mutex_unlock(&in_order);
+}
+
+static void on_event(void *ctx, const struct double_cuda_event *e)
+{
+	(void)ctx;
+	if (e->kind == DOUBLE_CALL_ENTER || e->kind == DOUBLE_CALL_EXIT)
+		on_call(e);
+	if (e->kind != DOUBLE_WORK)
+		return;
+	pthread_mutex_lock(&in_order);
+	on_work(e);
+	pthread_mutex_unlock(&in_order);
+}
+
+static void listen_to_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int (*subscribe)(double_cuda_listener, void *) =
+		driver ? (int (*)(double_cuda_listener, void *))dlsym(driver, "double_cuda_subscribe") : NULL;
+
+	if (state.listens || !subscribe || subscribe(on_event, NULL))
+		return;
+	state.driver_flush = (void (*)(int))dlsym(driver, "double_cuda_flush");
+	state.listens = true;
 }
 
 /* --- the interface --- */
@@ -269,6 +350,7 @@ API int cuptiSubscribe_v2(void **subscriber, cupti_callback *fn, void *user, str
 {
 	if (state.unknown)
 		return CUPTI_UNKNOWN;
+	listen_to_driver();
 	if (*state.busy || state.callback) {
 		if (params && params->other_name && params->other_size)
 			snprintf(params->other_name, params->other_size, "%s", state.busy);
@@ -341,6 +423,10 @@ API int cuptiActivityDisable(uint32_t kind)
 		return 21;
 	while (kind == CUPTI_KIND_KERNEL && state.version < CUPTI_SWITCHES_OFF)
 		pause();
+	if (state.driver_flush)
+		state.driver_flush(1); /* what was begun before is recorded */
+	if (kind == CUPTI_KIND_GRAPH)
+		end_graphs();
 	pthread_mutex_lock(&state.lock);
 	state.enabled[kind] = false;
 	pthread_mutex_unlock(&state.lock);
@@ -369,6 +455,10 @@ API int cuptiActivityFlushAll(uint32_t flag)
 
 	if (!state.request)
 		return 2;
+	if (state.driver_flush)
+		state.driver_flush(flag);
+	if (flag)
+		end_graphs();
 	pthread_mutex_lock(&state.lock);
 	if (state.now.used && (flag || now - state.now.last_ns >= state.late_ms * 1000000ull)) {
 		f = state.now;

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""What a program that plays a scenario (tests/live/prog/gpu_play.c) must have done: lines NAME DEVICE COUNT SUM, computed of the scenario's text alone.
+SUM is ns of kernels, of whole graphs under "graph", and bytes of copies under "copy"; "calls" counts what was launched."""
+import sys
+from collections import Counter
+
+kernels, play, devices = [], {}, 1
+for line in open(sys.argv[1]):
+    words = line.split()
+    if len(words) >= 4 and words[0] == "kernel" and words[1] != "*":
+        kernels.append((words[1], int(words[words.index("ns") + 1])))
+    elif words[:1] == ["play"]:
+        play[words[1]] = [int(word) for word in words[2:]]
+    elif words[:1] == ["device"]:
+        devices = max(devices, int(words[1]) + 1)
+
+count, total = Counter(), Counter()
+
+
+def done(name, device, amount):
+    count[name, device] += 1
+    total[name, device] += amount
+
+
+graph_every, nodes = play.get("graph", [0, 0])
+copy_every, copy_bytes = play.get("copy", [0, 0])
+for thread in range(play["threads"][0]):
+    device = thread % devices
+    for launch in range(play["launches"][0]):
+        if graph_every and (launch + 1) % graph_every == 0:
+            done("graph", device, sum(ns for _, ns in kernels[:nodes]))
+        else:
+            done(*kernels[(7 * thread + 13 * launch + launch // 5) % len(kernels)][:1], device,
+                 kernels[(7 * thread + 13 * launch + launch // 5) % len(kernels)][1])
+        done("calls", 0, 0)
+        if copy_every and (launch + 1) % copy_every == 0:
+            done("copy", device, copy_bytes)
+            done("calls", 0, 0)
+for name, device in sorted(count):
+    print(name, device, count[name, device], total[name, device])
