@@ -374,12 +374,14 @@ static void begin_work(struct stream *s, struct double_cuda_event *e, u64 takes_
 		eventfd_write(wake_fd, 1);
 }
 
-/* Hands out what is done by then. */
+/* Hands out what is done by then, in order: when it returns, no other thread is still at it. */
 static void hand_out(u64 until_ns)
 {
+	static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 	struct work_queue done = { 0 };
 	size_t kept = 0;
 
+	pthread_mutex_lock(&telling);
 	pthread_mutex_lock(&lock);
 	if (queue.n)
 		done.v = malloc(queue.n * sizeof *done.v);
@@ -392,6 +394,7 @@ static void hand_out(u64 until_ns)
 	pthread_mutex_unlock(&lock);
 	for (size_t i = 0; i < done.n; i++)
 		tell(&done.v[i]);
+	pthread_mutex_unlock(&telling);
 	free(done.v);
 }
 

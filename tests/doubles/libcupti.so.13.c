@@ -237,7 +237,7 @@ static void end_graph(uint32_t stream)
 		add(&g, sizeof g, 56);
 }
 
-/* A graph's kernels, one after another in its stream, make one record: it ends where other work of the stream begins. */
+/* A graph's kernels make one record, as long as all of them, which is complete where other work of the stream begins. */
 static void on_graph_node(const struct double_cuda_event *e)
 {
 	struct cupti_graph *g = &state.graphs[e->stream % STREAMS];
@@ -246,9 +246,10 @@ static void on_graph_node(const struct double_cuda_event *e)
 		end_graph(e->stream % STREAMS);
 	if (!g->kind)
 		*g = (struct cupti_graph){ .kind = CUPTI_KIND_GRAPH, .correlation = id_of(e),
-					   .start = time_of(e->start_ns), .device = e->device, .graph = e->graph,
-					   .context = e->context, .stream = e->stream };
-	g->end = time_of(e->end_ns);
+					   .start = time_of(e->start_ns), .end = time_of(e->start_ns),
+					   .device = e->device, .graph = e->graph, .context = e->context,
+					   .stream = e->stream };
+	g->end += e->end_ns - e->start_ns;
 }
 
 /* The kernels of a graph have no records of their own while graphs have. */

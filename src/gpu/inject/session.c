@@ -126,6 +126,8 @@ enum ring_part session_open(uint32_t want, uint32_t *code)
 	if (!part && (*code = register_callbacks()))
 		part = RING_PART_CALLBACKS;
 	if (!part) {
+		if (library.muted) /* what it recorded meanwhile */
+			library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		__atomic_store_n(&library.muted, 0, __ATOMIC_RELEASE);
 		switch_callbacks(true, want);
 		if ((*code = enable(want)))

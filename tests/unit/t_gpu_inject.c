@@ -1,0 +1,349 @@
+/* The library inside a GPU program, on the doubles: what is recorded is what was played, to the nanosecond; parked it does nothing; it gives way. */
+#include "unit.h"
+
+#include "gpu_program.h"
+
+#define DEVICES "device 0 name \"First\"\ndevice 1 name \"Second\"\nwait none\n"
+#define KERNELS \
+	"kernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\nkernel layer_norm ns 271\nkernel copy_k ns 17\n"
+
+/* Everything of two windows; between them nothing is recorded. */
+START_TEST(windows)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 4\nplay launches 5000\nplay copy 50 4096\nplay pace 200\n", NULL);
+	ck_assert_int_eq(program_now_is(&p).state, RING_PARKED);
+	program_play(&p, true);
+	ck_assert_uint_eq(p.records, 0);
+	uint64_t from = clock_mono_ns();
+
+	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
+	program_play(&p, true);
+	struct ring_state_now now = program_close(&p);
+
+	ck_assert_int_eq(now.state, RING_PARKED);
+	ck_assert_uint_eq(now.dropped + now.cupti_dropped + now.names_lost + now.unknown_records + now.bad_bytes, 0);
+	ck_assert_uint_eq(now.calls, 4 * 5100);
+	ck_assert_uint_gt(now.busy_ns, 0);
+	program_check(&p);
+	/* The clock is the kernel's. */
+	ck_assert_uint_ge(p.earliest_ns, from);
+	ck_assert_uint_le(p.earliest_ns, clock_mono_ns());
+	uint64_t records = p.records;
+
+	program_play(&p, true);
+	ck_assert_uint_eq(p.records, records);
+	program_open(&p, RING_WANT_KERNELS);
+	p.n_sums = 0;
+	program_play(&p, true);
+	program_close(&p);
+	ck_assert_uint_eq(program_sum(&p, "calls", 0)->count, 0);
+	ck_assert_uint_gt(program_sum(&p, "gemm", 0)->sum, 0);
+	ck_assert_uint_eq(p.opened, 2);
+	ck_assert_uint_eq(p.closed, 2);
+	program_end(&p);
+}
+END_TEST
+
+/* The promise: a million launches by 8 threads on 2 devices, graphs among them; ids wrap on the way. */
+START_TEST(million)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 8\nplay launches 131072\nplay graph 16 4\nplay pace 1000\n"
+			  "cupti correlation 4294800000\n", "cupti");
+	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
+	program_play(&p, true);
+	struct ring_state_now now = program_close(&p);
+
+	ck_assert_uint_eq(now.dropped, 0);
+	ck_assert_uint_eq(now.cupti_dropped, 0);
+	ck_assert_uint_eq(now.calls, 8 * 131072);
+	ck_assert_uint_gt(p.first_call, p.last_call);
+	program_check(&p);
+	program_end(&p);
+}
+END_TEST
+
+/* Nobody reads: what is missing is counted, one by one. */
+START_TEST(full)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 4\nplay launches 60000\n", NULL);
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	program_play(&p, false);
+	struct ring_state_now now = program_close(&p);
+
+	ck_assert_uint_gt(now.dropped, 0);
+	ck_assert_uint_eq(p.records + now.dropped + now.cupti_dropped, 2 * 4 * 60000 + 2);
+	program_end(&p);
+}
+END_TEST
+
+/* What CUPTI itself drops. */
+START_TEST(cupti_drops)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 5000\ncupti drop 7\n", NULL);
+	program_open(&p, RING_WANT_KERNELS);
+	program_play(&p, true);
+	struct ring_state_now now = program_close(&p);
+
+	ck_assert_uint_eq(now.cupti_dropped, 10000 / 7);
+	ck_assert_uint_eq(p.records, 2 + 10000 - 10000 / 7);
+	program_end(&p);
+}
+END_TEST
+
+START_TEST(late_records)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 300\ncupti late 100000\ncupti overhead 5000\n", NULL);
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	program_play(&p, true);
+	ck_assert_uint_eq(program_sum(&p, "gemm", 0)->count, 0);
+	ck_assert_uint_eq(program_close(&p).dropped, 0);
+	program_check(&p);
+	program_end(&p);
+}
+END_TEST
+
+/* System calls and switches of one thread, by the kernel. */
+static uint64_t switches_of(pid_t pid, const char *name)
+{
+	char path[128], line[256];
+	uint64_t n = UINT64_MAX;
+
+	for (int tid = pid; tid < pid + 64; tid++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
+		FILE *f = fopen(path, "r");
+		bool is_it = false;
+		unsigned long v;
+
+		while (f && fgets(line, sizeof line, f)) {
+			is_it |= !strncmp(line, "Name:", 5) && strstr(line, name);
+			if (is_it && strstr(line, "ctxt_switches:") && sscanf(line, "%*s %lu", &v) == 1)
+				n = n == UINT64_MAX ? v : n + v;
+		}
+		if (f)
+			fclose(f);
+	}
+	return n;
+}
+
+/* A thread that is never switched to makes no call: three seconds beside a program at work, before and after a window. */
+START_TEST(parked)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 2000\n", NULL);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 100; i++) /* until it sleeps */
+			program_pause();
+		uint64_t before = switches_of(p.pid, "cresset-cuda"), until = clock_mono_ns() + 3000000000ull;
+
+		ck_assert_uint_ne(before, UINT64_MAX);
+		program_play(&p, true);
+		while (clock_mono_ns() < until)
+			program_pause();
+		ck_assert_uint_eq(switches_of(p.pid, "cresset-cuda"), before);
+		program_open(&p, RING_WANT_ALL);
+		ck_assert_int_eq(program_close(&p).state, RING_PARKED);
+	}
+	program_end(&p);
+}
+END_TEST
+
+/* No heartbeat any more: within two seconds it is parked, though the window had a minute. */
+START_TEST(agent_gone)
+{
+	struct gpu_program p = { 0 };
+	struct ring_state_now now;
+
+	program_start(&p, DEVICES KERNELS "play threads 1\nplay launches 100\n", NULL);
+	program_open(&p, RING_WANT_ALL);
+	ring_beat(p.ring, clock_mono_ns());
+	uint64_t from = clock_mono_ns();
+
+	do {
+		program_pause();
+		ring_now(p.ring, &now);
+		ck_assert_uint_lt(clock_mono_ns() - from, 2000000000ull);
+	} while (now.state != RING_PARKED);
+	ck_assert_uint_gt(clock_mono_ns() - from, 900000000ull);
+	/* Another one takes over, and it works as before. */
+	struct ring_reader *next;
+	struct err err;
+
+	while (clock_mono_ns() - from < RING_AGENT_GONE_MS * 1000000ull)
+		program_pause();
+	ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &next, &err), 0);
+	ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &p.ring, &err), -EBUSY);
+	ring_close(p.ring);
+	p.ring = next;
+	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
+	program_play(&p, true);
+	program_close(&p);
+	program_check(&p);
+	program_end(&p);
+}
+END_TEST
+
+/* A window ends by itself. */
+START_TEST(deadline)
+{
+	struct gpu_program p = { 0 };
+	struct ring_state_now now;
+	uint64_t from = clock_mono_ns();
+
+	program_start(&p, DEVICES KERNELS "play threads 1\nplay launches 100\n", NULL);
+	from = clock_mono_ns();
+	ring_window(p.ring, RING_WANT_ALL, 0, from, from + 300000000ull);
+	do {
+		program_pause();
+		ring_beat(p.ring, clock_mono_ns());
+		ring_now(p.ring, &now);
+		ck_assert_uint_lt(clock_mono_ns() - from, 5000000000ull);
+	} while (now.generation_seen != now.generation_asked);
+	ck_assert_int_eq(now.state, RING_PARKED);
+	ck_assert_uint_ge(now.closed_ns, from + 300000000ull);
+	program_end(&p);
+}
+END_TEST
+
+/* Another tool has CUPTI: said by name; and every way in which CUPTI can be of no use. The program goes on in all of them. */
+static void refused(const char *fault, enum ring_state state, enum ring_part part, uint32_t code)
+{
+	struct gpu_program p = { 0 };
+	char scenario[1024];
+
+	snprintf(scenario, sizeof scenario, DEVICES KERNELS "play threads 2\nplay launches 100\n%s\n", fault);
+	program_start(&p, scenario, NULL);
+	for (int i = 0; i < 2; i++) { /* asking again changes nothing */
+		struct ring_state_now now = program_open(&p, RING_WANT_ALL);
+
+		ck_assert_msg(now.state == state, "%s: %s", fault, ring_state_text(now.state));
+		ck_assert_msg(now.error_part == part, "%s: %s", fault, ring_part_text(now.error_part));
+		ck_assert_uint_eq(now.error_code, code);
+		if (state == RING_BUSY)
+			ck_assert_str_eq(now.other, "Nsight Systems");
+	}
+	program_play(&p, true);
+	ck_assert_uint_eq(p.records, 0);
+	program_end(&p);
+}
+START_TEST(refusals)
+{
+	refused("cupti busy \"Nsight Systems\"", RING_BUSY, RING_PART_SUBSCRIBE, 39);
+	refused("cupti unknown", RING_INERT, RING_PART_SUBSCRIBE, 999);
+	refused("cupti memory", RING_PARKED, RING_PART_ENABLE, 8);
+	refused("cupti version 12", RING_INERT, RING_PART_TOO_OLD, 12);
+}
+END_TEST
+
+/* A CUPTI that hangs when kernels are switched off is not switched off: what it records between windows is thrown away. */
+START_TEST(cannot_switch_off)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti version 130000\n", NULL);
+	for (int i = 0; i < 2; i++) {
+		p.n_sums = p.records = 0;
+		ck_assert_int_eq(program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS).state, RING_OPEN);
+		program_play(&p, true);
+		struct ring_state_now now = program_close(&p);
+
+		ck_assert_int_eq(now.state, RING_MUTED);
+		ck_assert_uint_eq(now.cupti_version, 130000);
+		program_check(&p);
+		uint64_t records = p.records;
+
+		program_play(&p, true);
+		ck_assert_uint_eq(p.records, records);
+	}
+	program_end(&p);
+}
+END_TEST
+
+/* A child of fork writes nothing, in a window least of all; its parent goes on. What was not handed over when contexts end is not lost. */
+START_TEST(fork_and_end)
+{
+	struct gpu_program p = { 0 };
+	struct ring_reader *own;
+	struct err err;
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n", NULL);
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	fputs("fork\n", p.to);
+	program_expect(&p, "child");
+	ring_poll(p.ring, SIZE_MAX, program_record, &p);
+	ck_assert_uint_eq(p.records, 1);
+	program_play(&p, true);
+	fputs("end\n", p.to);
+	program_expect(&p, "ended");
+	ring_poll(p.ring, SIZE_MAX, program_record, &p);
+	program_check(&p);
+	ck_assert_int_eq(ring_open(getpid(), clock_mono_ns(), &own, &err), -ENOENT);
+	program_close(&p);
+	program_end(&p);
+}
+END_TEST
+
+/* The program ends in an open window: the ring outlives it. */
+START_TEST(exit_in_window)
+{
+	struct gpu_program p = { 0 };
+	int status;
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n", NULL);
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	program_play(&p, true);
+	fclose(p.to);
+	waitpid(p.pid, &status, 0);
+	ck_assert_int_eq(status, 0);
+	ring_poll(p.ring, SIZE_MAX, program_record, &p);
+	program_check(&p);
+	ring_close(p.ring);
+	fclose(p.from);
+	unlink(p.script);
+}
+END_TEST
+
+static int line_count(const char *command)
+{
+	char line[512];
+	int n = 0;
+	FILE *f = popen(command, "r");
+
+	while (f && fgets(line, sizeof line, f))
+		n++;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+/* The program's process is all that it touches: it needs libc, of any version since 2.17, allocates nothing, and shows one name. */
+START_TEST(needs_only_libc)
+{
+	char command[512];
+
+#define RUN(what) (snprintf(command, sizeof command, what, program_build()), line_count(command))
+	ck_assert_int_eq(RUN("readelf -dW %s/libcresset-cuda.so | grep '(NEEDED)'"), 1);
+	ck_assert_int_eq(RUN("readelf -dW %s/libcresset-cuda.so | grep '(NEEDED)' | grep -F '[libc.so.6]'"), 1);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -wE 'malloc|calloc|realloc|free|__tls_get_addr'"), 0);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -oE 'GLIBC_[0-9.]+' | sort -uV |"
+			     " awk -F. '$2 > 17'"), 0);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -v '\\*UND\\*' | grep -cw InitializeInjection"), 1);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep ' g  *DF'"), 1);
+	/* The probe: its name, five bytes of no operation, its three words. */
+	ck_assert_int_eq(RUN("readelf -nW %s/libcresset-cuda.so | grep -E 'Name: launch|Provider: cresset'"), 2);
+#undef RUN
+}
+END_TEST
+
+UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone, deadline, refusals,
+	  cannot_switch_off, fork_and_end, exit_in_window, needs_only_libc)
