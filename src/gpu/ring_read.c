@@ -228,29 +228,40 @@ static void wake(struct ring_control *c)
 	syscall(SYS_futex, &c->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Another agent may have taken it, when this one did not beat in time. */
+static bool is_ours(const struct ring_reader *r)
+{
+	return __atomic_load_n(&control(r)->agent, __ATOMIC_ACQUIRE) == r->token;
+}
+
 void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, uint64_t now_ns, uint64_t until_ns)
 {
 	struct ring_control *c = control(r);
 
+	if (!is_ours(r))
+		return;
 	__atomic_store_n(&c->want, want, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->stacks_per_s, stacks_per_s, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->deadline_ns, until_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->generation, ++r->generation, __ATOMIC_RELEASE);
+	r->generation = __atomic_add_fetch(&c->generation, 1, __ATOMIC_RELEASE);
 	wake(c);
 }
 
 void ring_beat(struct ring_reader *r, uint64_t now_ns)
 {
-	__atomic_store_n(&control(r)->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+	if (is_ours(r))
+		__atomic_store_n(&control(r)->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
 }
 
 void ring_close(struct ring_reader *r)
 {
 	if (!r)
 		return;
+	uint64_t ours = r->token;
+
 	ring_window(r, 0, 0, 0, 0);
-	__atomic_store_n(&control(r)->agent, 0, __ATOMIC_RELEASE);
+	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	munmap(r->ring, r->size);
 	for (uint32_t i = 0; i < r->n_names; i++)
 		free(r->names[i]);
@@ -360,7 +371,7 @@ size_t ring_poll(struct ring_reader *r, size_t max_bytes, ring_record_fn *fn, vo
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < r->n_lanes; i++)
+	for (uint32_t i = 0; i < r->n_lanes && is_ours(r); i++)
 		n += lane_poll(r, i, max_bytes, fn, ctx);
 	return n;
 }
@@ -377,6 +388,7 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out)
 		.opened_ns = c.opened_ns, .closed_ns = c.closed_ns, .helper_ns = c.helper_ns,
 		.overhead_ns = c.overhead_ns, .cupti_dropped = c.cupti_dropped, .names_lost = c.names_lost,
 		.unknown_records = c.unknown_records, .bad_bytes = r->bad_bytes,
+		.taken = !is_ours(r),
 	};
 	for (uint32_t i = 0; i < r->n_lanes; i++) {
 		const struct ring_lane *l = lane_shared(r, i);

@@ -52,6 +52,7 @@ struct ring_state_now {
 	uint64_t dropped, cupti_dropped, names_lost, unknown_records;
 	uint64_t bad_bytes; /* not read: they cannot be records */
 	char other[64];     /* printable */
+	bool taken;         /* by another agent: this one reads and asks no more */
 };
 void ring_now(struct ring_reader *r, struct ring_state_now *out);
 

@@ -162,7 +162,7 @@ static inline void program_record(void *ctx, const union ring_any *r, const char
 	}
 }
 
-static inline struct ring_state_now program_now_is(struct gpu_program *p)
+static inline struct ring_state_now program_state(struct gpu_program *p)
 {
 	struct ring_state_now now;
 
@@ -201,7 +201,7 @@ static inline struct ring_state_now program_close(struct gpu_program *p)
 	}
 	ck_assert_uint_eq(now.generation_seen, now.generation_asked);
 	ring_poll(p->ring, SIZE_MAX, program_record, p);
-	return program_now_is(p);
+	return program_state(p);
 }
 
 /* Has it play, reading as it goes (unless it is too slow a reader). */

@@ -13,7 +13,7 @@ START_TEST(windows)
 	struct gpu_program p = { 0 };
 
 	program_start(&p, DEVICES KERNELS "play threads 4\nplay launches 5000\nplay copy 50 4096\nplay pace 200\n", NULL);
-	ck_assert_int_eq(program_now_is(&p).state, RING_PARKED);
+	ck_assert_int_eq(program_state(&p).state, RING_PARKED);
 	program_play(&p, true);
 	ck_assert_uint_eq(p.records, 0);
 	uint64_t from = clock_mono_ns();
@@ -182,9 +182,14 @@ START_TEST(agent_gone)
 	while (clock_mono_ns() - from < RING_AGENT_GONE_MS * 1000000ull)
 		program_pause();
 	ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &next, &err), 0);
-	ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &p.ring, &err), -EBUSY);
+	struct ring_reader *third = next;
+
+	ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &third, &err), -EBUSY);
+	ck_assert(program_state(&p).taken);
+	ring_window(p.ring, RING_WANT_ALL, 0, clock_mono_ns(), UINT64_MAX);
 	ring_close(p.ring);
 	p.ring = next;
+	ck_assert_int_eq(program_state(&p).state, RING_PARKED);
 	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
 	program_play(&p, true);
 	program_close(&p);
