@@ -63,7 +63,7 @@ static int refused(struct job *j, enum gpu_attach_refusal why)
 static void note_thread(struct gpu_attach_report *out, uint32_t tid, const char *name, int nr)
 {
 	out->tid = tid;
-	memcpy(out->thread, name, sizeof out->thread);
+	snprintf(out->thread, sizeof out->thread, "%s", name);
 	out->syscall = attach_parking_call(nr);
 }
 
@@ -78,15 +78,16 @@ static bool is_still_safe(struct job *j, const struct attach_stop *s, uint64_t s
 /* 1: stopped; 0: not this one; or -errno. */
 static int try_stop(struct job *j, const struct attach_choice *c, struct attach_stop *s)
 {
+	attach_hurry(true);
 	int rc = attach_stop(s, j->pid, c->best.tid);
 
 	if (rc == -EPERM)
 		return refused(j, attach_refused_by_kernel(j->pid, j->err));
-	if (rc < 0)
-		return 0;
-	if (is_still_safe(j, s, c->best.stack_end))
+	if (rc == 0 && is_still_safe(j, s, c->best.stack_end))
 		return 1;
-	attach_give_back(s);
+	if (rc == 0)
+		attach_give_back(s);
+	attach_hurry(false);
 	return 0;
 }
 
@@ -141,7 +142,7 @@ static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s
 		if (rc < 0)
 			continue;
 		j->out->at_entry = true;
-		note_thread(j->out, tids[i], (char[16]){ 0 }, s->nr);
+		note_thread(j->out, tids[i], "", s->nr);
 		return 1;
 	}
 	return 0;
@@ -175,6 +176,7 @@ static int call_and_load(struct job *j, struct attach_call *c, struct attach_sto
 	};
 	int rc = attach_call(c, s, j->err);
 	uint64_t then_ns = clock_mono_ns();
+	attach_hurry(false);
 
 	j->out->held_ns = then_ns - s->since_ns;
 	j->out->restarted = s->is_rewound || j->out->at_entry;

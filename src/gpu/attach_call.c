@@ -99,6 +99,7 @@ static void fill_words(const struct attach_call *c, const struct attach_stop *s,
 		.open_nr = c->file ? SYS_open : SYS_memfd_create,
 		.open_flags = c->file ? O_RDONLY | O_CLOEXEC | O_NOFOLLOW : c->flags,
 	};
+	memcpy(w->sched, s->sched, sizeof w->sched);
 	memcpy(w->name, c->library, strnlen(c->library, sizeof w->name - 1));
 }
 

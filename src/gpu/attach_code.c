@@ -57,7 +57,13 @@ __asm__(".pushsection .rodata.attach_code, \"a\"\n"
 	"	xor %r9d, %r9d\n"
 	"	mov $270, %eax\n"
 	"	syscall\n"
-	/* Nobody came. rt_sigprocmask(SIG_SETMASK, &mask, NULL, 8) */
+	/* Nobody came. sched_setattr(0, &sched, 0) */
+	"	xor %edi, %edi\n"
+	"	lea W+720(%rip), %rsi\n"
+	"	xor %edx, %edx\n"
+	"	mov $314, %eax\n"
+	"	syscall\n"
+	/* rt_sigprocmask(SIG_SETMASK, &mask, NULL, 8) */
 	"	mov $2, %edi\n"
 	"	lea W+56(%rip), %rsi\n"
 	"	xor %edx, %edx\n"

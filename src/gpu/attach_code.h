@@ -65,6 +65,7 @@ struct attach_words {
 	char name[128];
 	char path[64]; /* for dlopen */
 	char error[256];
+	uint8_t sched[64]; /* struct sched_attr of the stopped thread, as it was */
 };
 enum attach_stage { ATTACH_STARTING, ATTACH_OPENED, ATTACH_FINISHED };
 
@@ -76,6 +77,7 @@ _Static_assert(offsetof(struct attach_words, saved_errno) == 264, "as above");
 _Static_assert(offsetof(struct attach_words, name) == 272, "as above");
 _Static_assert(offsetof(struct attach_words, path) == 400, "as above");
 _Static_assert(offsetof(struct attach_words, error) == 464, "as above");
+_Static_assert(offsetof(struct attach_words, sched) == 720, "as above");
 
 extern const uint8_t attach_code[ATTACH_WORDS] __attribute__((visibility("hidden")));
 

@@ -22,6 +22,7 @@ enum {
 	NAP_NS = 20000,
 	SYSCALL_STOP = SIGTRAP | 0x80,
 	SYSCALL_BYTES = 2,
+	RESET_ON_FORK = 1, /* SCHED_FLAG_RESET_ON_FORK */
 	/* include/linux/errno.h of the kernel: what an interrupted call returns to nobody but us. */
 	ERESTARTSYS = 512,
 	ERESTARTNOINTR = 513,
@@ -34,6 +35,59 @@ static long trace(int request, pid_t tid, void *addr, void *data)
 	long rc = syscall(SYS_ptrace, request, tid, addr, data);
 	return rc < 0 ? -errno : rc;
 }
+
+/* --- in front of others --------------------------------------------------------------------------- */
+
+/* struct sched_attr of the kernel, whose header does not go together with the C library's. */
+struct priority {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+	uint32_t util_min, util_max;
+};
+_Static_assert(sizeof(struct priority) <= sizeof((struct attach_stop *)0)->sched, "room for it");
+
+/* New threads of a raised one are ordinary. */
+static int raise_thread(pid_t tid)
+{
+	struct priority first = {
+		.size = sizeof first, .policy = SCHED_FIFO, .priority = 1, .flags = RESET_ON_FORK
+	};
+
+	return syscall(SYS_sched_setattr, tid, &first, 0);
+}
+
+void attach_hurry(bool on)
+{
+	struct priority usual = { .size = sizeof usual, .policy = SCHED_OTHER };
+
+	if (on)
+		raise_thread(0);
+	else
+		syscall(SYS_sched_setattr, 0, &usual, 0);
+}
+
+static void raise_stopped(struct attach_stop *s)
+{
+	struct priority had = { 0 };
+
+	if (syscall(SYS_sched_getattr, s->tid, &had, sizeof had, 0) < 0)
+		return;
+	memcpy(s->sched, &had, sizeof had);
+	if (had.policy == SCHED_OTHER || had.policy == SCHED_BATCH || had.policy == SCHED_IDLE)
+		s->is_raised = raise_thread(s->tid) == 0;
+}
+
+static void lower_stopped(struct attach_stop *s)
+{
+	if (s->is_raised)
+		syscall(SYS_sched_setattr, s->tid, s->sched, 0);
+	s->is_raised = false;
+}
+
+/* --- stops ---------------------------------------------------------------------------------------- */
 
 static void nap(unsigned turn)
 {
@@ -79,6 +133,7 @@ void attach_let_go(struct attach_stop *s)
 
 	if (s->is_traced && !s->is_stopped && trace(PTRACE_INTERRUPT, s->tid, NULL, NULL) == 0)
 		wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+	lower_stopped(s);
 	if (s->is_traced && s->is_stopped)
 		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
 	s->is_traced = s->is_stopped = false;
@@ -137,6 +192,7 @@ int attach_stop(struct attach_stop *s, pid_t pid, pid_t tid)
 
 	if (rc < 0)
 		return rc;
+	raise_stopped(s);
 	s->since_ns = clock_mono_ns();
 	rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (rc == 0)
@@ -187,6 +243,7 @@ static int at_stop(struct attach_stop *s, int status, attach_wanted_fn *wanted, 
 	int sig = WSTOPSIG(status);
 
 	if (sig == SYSCALL_STOP && is_entry(s) && take_place(s) == 0 && wanted(ctx, s)) {
+		raise_stopped(s);
 		s->since_ns = clock_mono_ns();
 		int rc = put_off(s);
 		return rc < 0 ? rc : 1;

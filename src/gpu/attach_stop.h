@@ -22,7 +22,13 @@ struct attach_stop {
 	bool is_traced, is_stopped;
 	int sig;           /* that it was about to get when it stopped */
 	uint64_t since_ns; /* of the stop */
+	uint8_t sched[64]; /* struct sched_attr it had; the first word is 0 where it is not known */
+	bool is_raised;
 };
+
+/* The thread that calls this, and threads while they are stopped, come before all that share the processors by turns: otherwise the stop would take as many turns as
+ * there are steps. Without the permission nothing changes. */
+void attach_hurry(bool on);
 
 /* 0, stopped in a system call: regs, nr, site are there. -EAGAIN: it is in none now, and goes on; -ETIMEDOUT: it does not stop; -ESRCH; -EPERM. */
 int attach_stop(struct attach_stop *s, pid_t pid, pid_t tid);

@@ -3,12 +3,12 @@
 #include "base/mem.h"
 #include "symbol/elf_find.h"
 #include "symbol/elf_layout.h"
+#include "symbol/elf_symbols.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* _int_malloc and the like have no dynamic symbols: they are in the same object file, in front of the first that has. */
 enum { BEFORE_MALLOC = 16 << 10, OBJECTS_MAX = 32, TEXT_PIECE = 64 << 10, TEXT_MAX = 16 << 20 };
 
 enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
@@ -101,56 +101,59 @@ static void take_functions(const struct opened *o, struct attach_symbols *s)
 			*wanted[i].to = find(o, wanted[i].name);
 }
 
-static void take_named(const struct opened *o, const char *const *names,
-		       enum attach_range_kind kind, struct attach_symbols *s)
-{
-	GElf_Sym sym;
+/* Functions by all their versions, of which the loader's look-up gives one. */
+struct named {
+	const char *name;
+	enum attach_range_kind kind;
+	uint32_t before; /* bytes in front of it: static functions of the same source */
+};
+static const struct named named[] = {
+	{ "pthread_cond_wait", ATTACH_WAITS, 0 },
+	{ "pthread_cond_timedwait", ATTACH_WAITS, 0 },
+	{ "pthread_cond_clockwait", ATTACH_WAITS, 0 },
+	{ "sem_wait", ATTACH_WAITS, 512 },
+	{ "sem_timedwait", ATTACH_WAITS, 512 },
+	{ "sem_clockwait", ATTACH_WAITS, 512 },
+	/* Constructors run below it. Of musl, which has no other loader; elsewhere it is one frame more. */
+	{ "dlopen", ATTACH_NO_CALL_FROM, 0 },
+	{ "dlclose", ATTACH_NO_CALL_FROM, 0 },
+	{ "dl_iterate_phdr", ATTACH_NO_CALL_FROM, 0 },
+	/* _int_malloc and the like lie in front of, and between, those that have names. */
+	{ "malloc", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "free", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "calloc", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "realloc", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "memalign", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "aligned_alloc", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "posix_memalign", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "malloc_trim", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+	{ "malloc_info", ATTACH_NO_CALL_FROM, BEFORE_MALLOC },
+};
 
-	for (; *names; names++)
-		if (elf_find_dynamic(&o->elf, *names, &sym) && sym.st_size)
-			add_range(s, o->bias + sym.st_value, o->bias + sym.st_value + sym.st_size,
-				  kind);
+static void take_range(const struct opened *o, const struct elf_symbol *sym, const char *name,
+		       struct attach_symbols *s)
+{
+	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+		if (strcmp(name, named[i].name) == 0)
+			add_range(s, o->bias + sym->addr - named[i].before,
+				  o->bias + sym->addr + sym->size, named[i].kind);
 }
 
-static const char *const waits[] = { "pthread_cond_wait",
-				     "pthread_cond_timedwait",
-				     "pthread_cond_clockwait",
-				     "sem_wait",
-				     "sem_timedwait",
-				     "sem_clockwait",
-				     NULL };
-/* Constructors run below it. Of musl, which has no other loader; elsewhere it is one frame more. */
-static const char *const loads[] = { "dlopen", "dlclose", "dl_iterate_phdr", NULL };
-
-/* From the first to the last function of malloc.c, and what is in front. */
-static void take_malloc(const struct opened *o, struct attach_symbols *s)
+static void take_ranges(const struct opened *o, const struct elf_layout *layout,
+			struct attach_symbols *s)
 {
-	static const char *const names[] = { "malloc",
-					     "free",
-					     "calloc",
-					     "realloc",
-					     "memalign",
-					     "aligned_alloc",
-					     "posix_memalign",
-					     "malloc_trim",
-					     "mallinfo2",
-					     "malloc_info",
-					     "malloc_stats",
-					     "mallopt",
-					     "malloc_usable_size",
-					     "valloc",
-					     "pvalloc" };
-	uint64_t low = UINT64_MAX, high = 0;
+	struct elf_symbols all = { 0 };
+	struct elf_table table;
+	char name[32];
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		GElf_Sym sym;
-		if (!elf_find_dynamic(&o->elf, names[i], &sym))
-			continue;
-		low = sym.st_value < low ? sym.st_value : low;
-		high = sym.st_value + sym.st_size > high ? sym.st_value + sym.st_size : high;
-	}
-	if (high && high - low < 4 * BEFORE_MALLOC)
-		add_range(s, o->bias + low - BEFORE_MALLOC, o->bias + high, ATTACH_NO_CALL_FROM);
+	if ((elf_table_of_section(&o->elf, SHT_DYNSYM, &table) ||
+	     elf_table_of_dynamic(&o->elf, layout, &table)) &&
+	    elf_symbols_add_table(&all, &o->elf, &table, layout, NULL) > 0)
+		elf_symbols_finish(&all, layout);
+	for (size_t i = 0; i < all.v.n; i++)
+		if (elf_symbols_name(&all, all.v.v[i].name, name, sizeof name))
+			take_range(o, &all.v.v[i], name, s);
+	elf_symbols_done(&all);
 }
 
 /* The code that handlers of signals return to: mov $15, %rax; syscall. */
@@ -173,13 +176,12 @@ static void take_restorer(const struct opened *o, const struct object *at, struc
 	free(piece);
 }
 
-static void take_object(const struct opened *o, const struct object *at, struct attach_symbols *s)
+static void take_object(const struct opened *o, const struct elf_layout *layout,
+			const struct object *at, struct attach_symbols *s)
 {
 	if (at->role == ROLE_LIBC) {
 		take_functions(o, s);
-		take_named(o, waits, ATTACH_WAITS, s);
-		take_named(o, loads, ATTACH_NO_CALL_FROM, s);
-		take_malloc(o, s);
+		take_ranges(o, layout, s);
 		take_restorer(o, at, s);
 	} else {
 		add_range(s, at->code_start, at->code_end, ATTACH_NO_CALL_FROM);
@@ -200,7 +202,7 @@ static void read_object(uint32_t pid, const struct gpu_attach_view *view, const 
 		if (elf_layout_read(&layout, &o.elf, NULL) == 0 &&
 		    elf_layout_vaddr(&layout, 0, &vaddr)) {
 			o.bias = at->first.start - vaddr;
-			take_object(&o, at, s);
+			take_object(&o, &layout, at, s);
 		}
 		elf_layout_done(&layout);
 		elf_file_close(&o.elf);
