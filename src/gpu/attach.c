@@ -22,9 +22,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_NS 5000000000ull
-#define CALL_NS 2000000000ull
-#define LOAD_NS 10000000000ull
+#define WAIT_NS  5000000000ull
+#define CALL_NS  2000000000ull
+#define LOAD_NS  10000000000ull
+#define ENTER_NS 1000000000ull /* at least so long threads are watched, when none is parked */
+
+/* What of a segment is not in the file is there in memory all the same, until it is touched: then the process dies. */
+static bool has_all_segments(const struct elf_file *f)
+{
+	size_t n = 0;
+	GElf_Phdr p;
+
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!gelf_getphdr(f->elf, i, &p) || p.p_offset > f->size ||
+		    p.p_filesz > f->size - p.p_offset)
+			return false;
+	return n > 0;
+}
 
 static int check_image(const struct gpu_attach_opts *o, struct err *err)
 {
@@ -33,11 +49,13 @@ static int check_image(const struct gpu_attach_opts *o, struct err *err)
 
 	if (o->size <= GPU_ATTACH_MAX_BYTES &&
 	    elf_file_open_image(&f, o->image, o->size, NULL) == 0) {
-		right = f.header.e_type == ET_DYN && f.header.e_machine == EM_X86_64;
+		right = f.header.e_type == ET_DYN && f.header.e_machine == EM_X86_64 &&
+			has_all_segments(&f);
 		elf_file_close(&f);
 	}
 	return right ? 0
-		     : err_set(err, EBADMSG, "%s is no shared library for this machine",
+		     : err_set(err, EBADMSG,
+			       "%s is no shared library for this machine, or not all of it",
 			       o->library->name);
 }
 
@@ -130,7 +148,7 @@ static bool is_wanted(void *ctx, const struct attach_stop *s)
 /* By turns, some time each, until one enters a call. As stop_parked. */
 static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s)
 {
-	enum { TURN_NS = 200000000, TURNS = 64 };
+	enum { TURN_NS = 50000000, TURNS = 64 };
 	uint32_t tids[TURNS];
 	size_t n = attach_threads(j->pid, tids, TURNS);
 
@@ -155,7 +173,8 @@ static int stop_some(struct job *j, struct attach_stop *s)
 	int rc = stop_parked(j, now_ns + wait_ns, s);
 
 	if (rc == 0 && !j->opts->dry_run)
-		rc = stop_entering(j, clock_mono_ns() + wait_ns, s);
+		rc = stop_entering(j, clock_mono_ns() + (wait_ns > ENTER_NS ? wait_ns : ENTER_NS),
+				   s);
 	if (rc)
 		return rc;
 	snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);

@@ -144,7 +144,7 @@ static void take_ranges(const struct opened *o, const struct elf_layout *layout,
 {
 	struct elf_symbols all = { 0 };
 	struct elf_table table;
-	char name[32];
+	char name[256];
 
 	if ((elf_table_of_section(&o->elf, SHT_DYNSYM, &table) ||
 	     elf_table_of_dynamic(&o->elf, layout, &table)) &&

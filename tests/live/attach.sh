@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# Late attach into programs of known truth: each looks itself whether anything of it has changed. The long proof is tests/soak/attach.sh.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/live/lib.sh
+. tests/live/lib_attach.sh
+
+# --- parked in each call: three times each, nothing is seen of it ---
+for mode in poll epoll select nanosleep read recv accept cond sem wait sigtimedwait raw; do
+	begin "$mode"
+	by=
+	for _ in 1 2 3; do inject && by+=" $(field result) $(field thread)"; done
+	# Between two of its calls another one is taken.
+	holds "$mode: attached, by the thread that is meant for it" grep -q 'loaded cuda-EvtHandlr' <<<"$by"
+	sleep 0.06 # the call that was interrupted ends
+	is "$mode: alive, and nothing has changed" "$(asked)" "3 attached, ok"
+	ended
+	is "$mode: setuid works, and it ends well" $? 0
+done
+
+# --- hammers ---
+begin poll --malloc 2
+for _ in $(seq 8); do inject; done
+is "malloc beside: alive and correct" "$(asked)" "8 attached, ok"
+ended
+is "malloc beside: ends well" $? 0
+begin poll --malloc 1 --dlopen 2
+for _ in $(seq 8); do inject; done
+is "dlopen beside: alive and correct" "$(asked)" "8 attached, ok"
+ended
+is "dlopen beside: ends well" $? 0
+
+# --- without a parked thread ---
+begin spin
+inject --wait 100ms
+is "never seen parked: caught as it enters a call" "$status $(field at_entry)" "0 true"
+is "never seen parked: nothing has changed" "$(asked)" "1 attached, ok"
+ended
+is "never seen parked: ends well" $? 0
+begin mutex
+inject --wait 200ms
+is "only in futexes of locks: no thread is safe" "$status $(field refusal)" "4 no-thread"
+is "…and it is not traced any more" "$(sed -n 's/^TracerPid:\t//p' "/proc/$target/status")" 0
+
+# --- again, and for nothing ---
+begin poll
+ln -sf "$progs/attach_lib" "$tmp/libsame.so"
+same=("$cresset" gpu attach "$target" --library "$tmp/libsame.so" --force "young,no-library" --json)
+json=$("${same[@]}" --dry-run)
+is "a dry run names the thread" "$(field result) $(field thread) $(field stop_us)" "possible cuda-EvtHandlr 0"
+is "…and does nothing" "$(asked)" "0 attached, ok"
+json=$("${same[@]}")
+first=$(size_of "$target")
+for _ in $(seq 10); do json=$("${same[@]}"); done
+is "what is there is not attached again, nor stopped" "$(field result) $(field stop_us)" "already 0"
+is "…and nothing has grown" "$(size_of "$target")" "$first"
+printf 'no library' >"$tmp/text.so"
+"$cresset" gpu attach "$target" --library "$tmp/text.so" --force young,no-library 2>/dev/null
+is "what is no library is bad input" $? 6
+
+# A library that the process's loader refuses leaves nothing behind.
+for i in $(seq 6); do
+	json=$("$cresset" gpu attach "$target" --library "$progs/attach_lib_undefined" --force young,no-library --json 2>"$tmp/errors")
+	[ "$i" -gt 1 ] || { sleep 0.05 && first=$(size_of "$target"); }
+done
+sleep 0.05
+holds "a library that cannot be loaded: the loader's words" grep -q 'cannot load the library: .*attach_nowhere' "$tmp/errors"
+is "…and nothing of the attempts stays" "$(size_of "$target")" "$first"
+is "…and nothing has changed" "$(asked)" "1 attached, ok"
+head -c 700 "$progs/attach_lib" >"$tmp/cut.so" # its loader would read beyond the end, and die
+"$cresset" gpu attach "$target" --library "$tmp/cut.so" --force young,no-library 2>/dev/null
+is "a library that is cut is never given to it" $? 6
+
+# --- we are killed meanwhile ---
+for i in $(seq 12); do
+	ln -sf "$progs/attach_lib" "$tmp/k$i.so"
+	"$cresset" gpu attach "$target" --library "$tmp/k$i.so" --force young,no-library >/dev/null 2>&1 &
+	killer=$!
+	sleep 0.0$((i % 4))$((RANDOM % 10))
+	kill -9 $killer 2>/dev/null
+	wait $killer 2>/dev/null
+done
+sleep 0.1
+is "killed at any moment: not stopped, not traced" "$(sed -n 's/^TracerPid:\t//p' "/proc/$target/status") $(sed -n 's/^State:\t\([A-Z]\).*/\1/p' "/proc/$target/status")" "0 S"
+holds "…and alive" test -n "$(asked)"
+kill -9 "$target"
+wait "$target" 2>/dev/null
+is "a process that is gone" "$("${same[@]}" 2>/dev/null | sed 's/.*"refusal":"\([a-z-]*\)".*/\1/')" gone
+
+# --- refusals ---
+refusal() { # PID [OPTIONS]
+	json=$("$cresset" gpu attach "$1" --library "$progs/attach_lib" --json "${@:2}" 2>"$tmp/errors")
+	field refusal
+}
+one_line() { [ "$(head -1 "$tmp/errors" | wc -l)" = 1 ] && grep -q "process $1 $2" "$tmp/errors"; }
+start "$progs/attach_static"
+is "static" "$(refusal $!)" static
+holds "…is said" one_line $! "is linked statically"
+start "$progs/attached" poll >/dev/null
+is "young" "$(refusal $! --force no-library)" young
+is "without the library it needs" "$(refusal $! --force young)" no-library
+plain=$!
+kill -STOP $plain
+sleep 0.05
+is "stopped" "$(refusal $plain)" stopped
+kill -CONT $plain
+is "a thread's number" "$(refusal "$(find /proc/$plain/task -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | tail -1)")" thread
+start strace -qq -o "$tmp/strace" -p $plain
+sleep 0.3
+is "traced" "$(refusal $plain)" traced
+holds "…by whom is said" one_line $plain "is traced already, by .*strace"
+start "$progs/attach_odd" vfork >/dev/null
+sleep 0.1
+is "the parent of vfork, in state D" "$(refusal $!)" uninterruptible
+is "…and its child, with the same memory" "$(refusal "$(pgrep -P $!)")" shared-memory
+start "$progs/attach_odd" seccomp-kill >/dev/null
+sleep 0.1
+is "a filter of system calls" "$(refusal $! --force young,no-library)" seccomp
+holds "…and it lives" kill -0 $!
+start "$progs/attach_odd" seccomp-errno >/dev/null
+filtered=$!
+sleep 0.1
+json=$("$cresset" gpu attach $filtered --library "$progs/attach_lib" --force young,no-library,seccomp --json 2>/dev/null)
+is "one that forbids openat, forced: dlopen fails" "$(field result)" failed
+holds "…and it lives" kill -0 $filtered
+is "kernel thread" "$(refusal 2)" kernel-thread
+bash -c 'sleep 0 & exec sleep 30' &
+pids+=($!)
+sleep 0.2
+is "zombie" "$(refusal "$(pgrep -P $!)")" zombie
+
+# --- namespaces, and memory that cannot be run ---
+inside() { # OPTIONS of unshare, then a command before
+	unshare "$@" "$progs/attached" poll >"$tmp/inside" &
+	pids+=($!)
+	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
+	target=$(pgrep -n -x attached)
+	said=$tmp/inside
+}
+inside -m -p -f --kill-child --mount-proc
+inject
+is "other pid and mount namespaces: attached" "$status $(field by_file)" "0 false"
+is "…nothing has changed" "$(asked)" "1 attached, ok"
+inside -U -r -m -p -f --kill-child --mount-proc
+inject
+is "another user namespace: refused" "$(field refusal)" user-namespace
+inject --force user-namespace,young,no-library
+is "…attached when forced" "$status" 0
+is "…nothing has changed" "$(asked)" "1 attached, ok"
+if [ -e /proc/sys/vm/memfd_noexec ]; then
+	unshare -p -f --kill-child --mount-proc sh -c "echo 2 >/proc/sys/vm/memfd_noexec && exec '$progs/attached' poll" >"$tmp/inside" &
+	pids+=($!)
+	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
+	target=$(pgrep -n -x attached)
+	inject
+	is "memory that cannot be run: a file in /tmp" "$status $(field by_file)" "0 true"
+	is "…nothing has changed" "$(asked)" "1 attached, ok"
+	is "…and no file stays" "$(find /tmp -maxdepth 1 -name 'cresset-attach.*' -o -maxdepth 1 -name "lib$count.so*" | wc -l)" 0
+else
+	skip "memory that cannot be run" "no vm.memfd_noexec here"
+fi
+
+# Of all injections above; other programs run beside this test, so the bars themselves are the soak test's, and this only sees what is wrong by far.
+p50=$(percentile "$tmp/stops" 50)
+echo "# stops: $(wc -l <"$tmp/stops"), p50 $p50 us, p99 $(percentile "$tmp/stops" 99) us, load $(cut -d' ' -f1 /proc/loadavg)"
+holds "half of the stops are shorter than 10 ms" test "$p50" -lt 10000
+finish
