@@ -21,9 +21,9 @@ static void say_works(const struct gpu_now *now, struct check *c)
 
 	for (size_t i = 0; i < m->devices.n; i++)
 		gpus += !m->devices.v[i].is_instance;
-	snprintf(c->detail, sizeof c->detail, "%u, %.60s, driver %.40s; %zu processes use them",
-		 gpus, m->devices.n ? m->devices.v[0].name : "", m->driver,
-		 now->reading.processes.n);
+	snprintf(c->detail, sizeof c->detail,
+		 "%u, %.60s, driver %.40s; processes that use them: %zu", gpus,
+		 m->devices.n ? m->devices.v[0].name : "", m->driver, now->reading.processes.n);
 	if (!lost && !m->left_out)
 		return;
 	c->state = CHECK_LIMITED;

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,11 @@ static int nvidia_discover(struct gpu_session *s, struct gpu_machine *out, struc
 
 /* --- readings --------------------------------------------------------------------------------- */
 
+double nvidia_in(double value, double unit)
+{
+	return unit < 1 ? value / round(1 / unit) : value * unit;
+}
+
 bool nvidia_heard(struct nvidia_read *r, int result)
 {
 	r->is_lost |= result == NVML_GPU_IS_LOST;
@@ -190,7 +196,7 @@ void nvidia_put_u32(struct nvidia_read *r, enum gpu_metric metric, uint32_t valu
 	if (value == NVML_UNKNOWN_32 || value > most)
 		r->out->implausible++;
 	else
-		gpu_point_put(r->out, r->device, metric, r->now_ns, value * unit);
+		gpu_point_put(r->out, r->device, metric, r->now_ns, nvidia_in(value, unit));
 }
 
 static void read_gpu(struct nvidia_read *r)

@@ -48,6 +48,8 @@ struct nvidia_read {
 		 : NVML_FUNCTION_NOT_FOUND)
 /* What a call of a device gave: whether it gave an answer. Of a device that is lost nothing else is asked. */
 bool nvidia_heard(struct nvidia_read *r, int result);
+/* So many of a unit: 70 % are 0.7, and not 0.7000000000000001. */
+double nvidia_in(double value, double unit);
 /* In the metric's unit, unless the driver says that it does not know, or it is more than can be. */
 void nvidia_put_u32(struct nvidia_read *r, enum gpu_metric metric, uint32_t value, double unit,
 		    double most);

@@ -91,7 +91,7 @@ static void put_u64(struct nvidia_read *r, enum gpu_metric metric, uint64_t valu
 	if (value == NVML_UNKNOWN_64)
 		r->out->implausible++;
 	else
-		gpu_point_put(r->out, r->device, metric, r->now_ns, (double)value * unit);
+		gpu_point_put(r->out, r->device, metric, r->now_ns, nvidia_in((double)value, unit));
 }
 
 static void read_energy(struct nvidia_read *r)

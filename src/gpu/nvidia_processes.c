@@ -114,7 +114,7 @@ static void read_used(struct nvidia_read *r, size_t from)
 		}
 		struct gpu_process *p = find(r, from, u->pid);
 		p->has_utilization = true;
-		p->utilization = u->sm * PERCENT;
+		p->utilization = nvidia_in(u->sm, PERCENT);
 		last_us = u->time_us > last_us ? u->time_us : last_us;
 	}
 	r->seen->processes_us = last_us;

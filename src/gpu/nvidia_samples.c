@@ -77,7 +77,7 @@ static bool read_kind(struct nvidia_read *r, const struct kind *k)
 			continue;
 		}
 		gpu_point_put(r->out, r->device, k->metric, (int64_t)s->time_us * 1000,
-			      value * k->unit);
+			      nvidia_in(value, k->unit));
 		last_us = s->time_us > last_us ? s->time_us : last_us;
 		is_any = true;
 	}

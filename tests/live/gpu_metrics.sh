@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Metrics of GPUs, from NVIDIA's library (tests/doubles/libnvidia-ml.so.1.c, found as the real one is) to the store: what the script of the library says is what a
+# query answers, number by number; a driver that hangs stops nothing else; and without one there is one line in doctor.
+# run: alongside
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+chmod 755 "$tmp" # the store process is nobody
+data=$tmp/data
+export CRESSET_DOUBLE=$tmp/script
+ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r'; }
+with_gpus() { LD_LIBRARY_PATH=$PWD/$BUILD/doubles "$@"; }
+# In the order of their times: metric LABELS… as KEY=VALUE
+values() {
+	local name=$1 where="" l
+	shift
+	for l; do where+=" AND series IN (SELECT series FROM labels WHERE key = '${l%%=*}' AND value = '${l#*=}')"; done
+	ask "SELECT value FROM metrics WHERE name = '$name'$where ORDER BY time"
+}
+until_values() { # COUNT NAME LABEL…
+	for _ in $(seq 120); do
+		[ "$(values "${@:2}" | wc -l)" -ge "$1" ] && return
+		sleep 0.25
+	done
+}
+
+# --- every number of the script, in the metric's unit; memory is asked for once before the first reading, when devices are looked for
+start sleep 300
+user=$!
+cat >"$tmp/script" <<END
+nvml driver "550.54.15"
+device 0 name "NVIDIA H100 80GB HBM3" uuid GPU-a memory 80000000000
+device 1 name "NVIDIA H100 80GB HBM3" uuid GPU-b memory 40000000000 mig 2
+metric 0 gpu 10,20,30,70,5
+metric 0 memory 12,13
+metric 0 used 0,1000000000,3000000000
+metric 0 reserved 500
+metric 0 power_mw 350125,99000
+metric 0 energy_mj 1000,351500,701000,1051000,1400000
+metric 0 temperature 45,46,47
+metric 0 clock_sm 1980
+metric 0 max_sm 1981
+metric 0 pcie_rx_kb 2500
+metric 1 gpu 7
+metric 1 memory 1
+metric 1 fan 61
+metric 1 ecc_uncorrected 3
+process 0 pid $user memory 4096000 sm 12
+END
+with_gpus begin_always up --data "$data" --listen none
+until_values 6 hw_gpu_energy device=0
+end_always
+is "it ends as it should" "$status" 0
+
+# The n-th number of a list, the last one for all beyond, divided.
+says() { # LIST DIVISOR COUNT
+	awk -v list="$1" -v d="$2" -v n="$3" 'BEGIN { k = split(list, v, ","); for (i = 1; i <= n; i++) printf "%.12g\n", v[i < k ? i : k] / d }'
+}
+same() { # NAME WANT-LIST DIVISOR METRIC LABEL…
+	local got
+	got=$(values "${@:4}")
+	is "$1" "$got" "$(says "$2" "$3" "$(wc -l <<<"$got")")"
+}
+same "utilisation of the first GPU" 10,20,30,70,5 100 hw_gpu_utilization device=0 task=general
+same "… of the other one" 7 100 hw_gpu_utilization device=1
+same "… of the memory's controller" 12,13 100 hw_gpu_memory_controller_utilization device=0
+same "memory in use" 1000000000,3000000000 1 hw_gpu_memory_usage device=0
+same "… that is free" 78999999500,76999999500 1 hw_gpu_memory_free device=0
+same "power" 350125,99000 1000 hw_gpu_power device=0
+same "energy" 1000,351500,701000,1051000,1400000 1000 hw_gpu_energy device=0
+same "temperature" 45,46,47 1 hw_gpu_temperature uuid=GPU-a
+same "a clock" 1980000000 1 hw_gpu_speed device=0 clock=sm
+same "its limit, now and then" 1981000000 1 hw_gpu_speed_limit device=0 clock=sm
+same "PCIe" 2500000 1 hw_gpu_pcie_throughput device=0 direction=receive
+same "a fan" 61 100 hw_gpu_fan_speed_ratio device=1
+same "errors" 3 1 hw_gpu_errors device=1 type=uncorrected
+same "an instance's memory, which is not added to the GPU's" 20000000000 1 hw_gpu_instance_memory_limit device=1:1
+same "a process's memory" 4096000 1 process_gpu_memory_usage process=sleep
+same "… and its utilisation" 12 100 process_gpu_utilization process=sleep device=0
+same "what the GPU is called" 1 1 hw_gpu_info "model=NVIDIA H100 80GB HBM3" driver=550.54.15 device=0
+n=$(values hw_gpu_power device=0 | wc -l)
+is "limits are read once in ten times" "$(values hw_gpu_speed_limit device=0 | wc -l)" $(((n + 9) / 10))
+is "energy is a counter, and known from second to second" \
+	"$(ask "SELECT count(*) - count(DISTINCT time), max(time) - min(time) > 4000000000, max(time) - min(time) < 1500000000 * count(*) FROM metrics WHERE name = 'hw_gpu_energy'")" 0,1,1
+is "nothing is made up" "$(ask "SELECT count(*) FROM metrics WHERE name IN ('hw_gpu_link_io', 'hw_gpu_performance_state', 'cresset_gpu_left_out')")" 0
+from=$(ask "SELECT min(time) / 1000000000 FROM metrics WHERE name = 'hw_gpu_power'")
+"$cresset" query --data "$data" 'hw_gpu_temperature{device="0"}' --from "$from" --to $((from + 60)) --range 60s --reduce max --csv >"$tmp/csv"
+is "a query says so, too" "$(sed -n '2s/.*,//p' "$tmp/csv" | tr -d '\r')" 47
+
+# --- a driver that hangs
+data=$tmp/hang
+cat >"$tmp/script" <<END
+device 0 name G uuid GPU-a memory 1000
+metric 0 temperature 40
+hang nvmlDeviceGetFanSpeed ms 60000 after 2
+END
+with_gpus begin_always up --data "$data" --listen none
+until_said "the GPU driver does not answer"
+holds "a driver that hangs is said" grep -q "the GPU driver does not answer" "$tmp/log"
+"$progs/burn" "gpu-hang" 3 >/dev/null
+burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
+until_stored gpu-hang
+near "samples go on" "$(burnt gpu-hang)" 297 60
+is "… and the other metrics" "$(ask "SELECT max(h.time) > max(g.time) + 1000000000 FROM metrics h, metrics g WHERE h.name = 'system_memory_limit' AND g.name = 'hw_gpu_temperature'")" 1
+is "of the GPU there is what was read before" "$(values hw_gpu_temperature | sort | uniq -c | tr -s ' ')" " 2 40"
+end_always
+is "it ends nevertheless" "$status" 0
+near "… at once: ms" "$stop_ms" 2500 2500
+sed -i 's/ after 2/ after 0/' "$tmp/script"
+with_gpus "$cresset" doctor >"$tmp/doctor"
+holds "doctor says so" grep -q "GPUs .*the driver does not answer" "$tmp/doctor"
+with_gpus "$cresset" gpu list >"$tmp/list" 2>&1
+is "… and gpu list, and ends" $? 1
+
+# --- lists, and none
+cat >"$tmp/script" <<END
+nvml driver "550.54.15"
+device 0 name G uuid GPU-a memory 1000
+device 1 name G uuid GPU-b memory 1000
+metric 0 gpu 37
+metric 0 memory 0
+process 1 pid $user memory 4096 sm 50
+lost 0 after 0
+END
+with_gpus "$cresset" gpu list --json >"$tmp/list"
+is "gpu list: who uses what" "$(jq -c '[.driver, .devices[1].uuid, (.devices[1].processes[] | [.name, .memory_bytes, .pid])]' "$tmp/list")" "[\"550.54.15\",\"GPU-b\",[\"sleep\",4096,$user]]"
+is "… and what is lost" "$(jq -c '[.devices[].is_lost]' "$tmp/list")" "[true,false]"
+with_gpus "$cresset" doctor >"$tmp/doctor"
+holds "doctor: it is lost" grep -q "1 of them lost" "$tmp/doctor"
+with_gpus "$cresset" top --once >"$tmp/top" 2>&1
+holds "top has a line for them" grep -q "^GPU 0: lost   GPU 1:" "$tmp/top"
+echo "fail nvmlInit_v2 9" >"$tmp/script"
+with_gpus "$cresset" gpu list >"$tmp/list"
+is "no driver: one line" "$(cat "$tmp/list")" "no GPUs: NVIDIA's library is here, but it cannot begin: the driver is not loaded"
+if ldconfig -p | grep -q libnvidia-ml.so.1; then
+	skip "nothing of it here" "this machine has NVIDIA's library"
+else
+	is "nothing of it here" "$("$cresset" gpu list)" "no GPUs: no NVIDIA driver: libnvidia-ml.so.1 is not here"
+fi
+
+# --- the other backend: the same from a script of its own
+data=$tmp/scripted
+cat >"$tmp/played" <<END
+driver 1.0
+device 0 X-1 1000 A GPU of no vendor
+metric 0 hw_gpu_utilization:general 0.25,0.5,0.75
+metric 0 hw_gpu_power 120.5
+process 0 $user 512 0.5
+END
+CRESSET_GPU_SCRIPT=$tmp/played begin_always up --data "$data" --listen none
+until_values 4 hw_gpu_utilization
+end_always
+same "a script plays GPUs of no vendor" 25,50,75 100 hw_gpu_utilization device=0 uuid=X-1
+same "… and who uses them" 50 100 process_gpu_utilization process=sleep
+echo "metric 0 nonsense 1" >"$tmp/played"
+CRESSET_GPU_SCRIPT=$tmp/played "$cresset" gpu list >"$tmp/list"
+is "a script that makes no sense" "$(cat "$tmp/list")" "no GPUs: $tmp/played: line 1 of the script is no statement"
+finish
