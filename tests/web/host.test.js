@@ -36,7 +36,13 @@ on('all hosts are added up', ALL, async (page) => {
 	assert.deepStrictEqual(await captions(page), [
 		['CPUs busy', '1.5 on average, 2 at most, of 8'],
 		['Threads that want a CPU', '4 on average, 4 at most'],
-		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB']
+		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB'],
+		['GPUs busy', '0: 25.0 % on average, 25.0 % at most; 1: 75.0 % on average, 75.0 % at most'],
+		[
+			'Memory of GPUs',
+			'0: 10.0 GB on average, 10.0 GB at most; 1: 20.0 GB on average, 20.0 GB at most, of 80.0 GB'
+		],
+		['Power of GPUs', '0: 300 W on average, 300 W at most; 1: 300 W on average, 500 W at most']
 	]);
 });
 on('one host of them', ALL + '&q=' + encodeURIComponent('cpu{comm="",host="h0"}'), async (page) => {
@@ -45,7 +51,10 @@ on('one host of them', ALL + '&q=' + encodeURIComponent('cpu{comm="",host="h0"}'
 		[
 			'1.5 on average, 2 at most, of 4',
 			'3 on average, 3 at most',
-			'2.15 GB on average, 2.15 GB at most, of 8.59 GB'
+			'2.15 GB on average, 2.15 GB at most, of 8.59 GB',
+			'0: 25.0 % on average, 25.0 % at most; 1: 75.0 % on average, 75.0 % at most',
+			'0: 10.0 GB on average, 10.0 GB at most; 1: 20.0 GB on average, 20.0 GB at most, of 80.0 GB',
+			'0: 300 W on average, 300 W at most; 1: 300 W on average, 500 W at most'
 		]
 	);
 });
@@ -77,10 +86,26 @@ on('a line is as high as its values', ALL, async (page) => {
 		share = 3.22 / 17.2;
 	assert.ok(Math.abs(memory[Math.round(memory.length / 4)] - 32 * share) <= 2, String(memory));
 });
+on('each GPU is a line of its own', ALL, async (page) => {
+	/* 75 % of what can be: so high is the highest of the two lines, all the time. */
+	const busy = await columns(graph(page, 3));
+	assert.ok(Math.abs(busy[Math.round(busy.length / 4)] - 32 * 0.75) <= 2, String(busy));
+	/* 300 W are the higher of the two in the first half, 500 W in the second. */
+	const power = await columns(graph(page, 5)),
+		at = (part) => power[Math.round(power.length * part)];
+	assert.ok(Math.abs(at(0.25) - 32 * 0.6) <= 2, String(power));
+	assert.ok(Math.abs(at(0.75) - 32) <= 2, String(power));
+});
+on('a host without GPUs has no strips of them', ALL + '&q=' + encodeURIComponent('cpu{host="h1"}'), async (page) => {
+	assert.deepStrictEqual(
+		(await captions(page)).map((c) => c[0]),
+		['CPUs busy', 'Threads that want a CPU', 'Memory in use']
+	);
+});
 on('lines follow the window', ALL, async (page) => {
 	const wide = (await columns(graph(page, 0))).length;
 	await page.setViewportSize({ width: 900, height: 720 });
-	await page.waitForFunction((w) => document.querySelector('.line-graph canvas').width < w, wide);
+	await page.waitForFunction((w) => document.querySelector('.line-graph canvas').width !== w, wide);
 	assert.strictEqual((await columns(graph(page, 0))).length, await page.$eval('.line-graph', (e) => e.clientWidth));
 });
 on('metrics are no profiles to choose', ALL, async (page) => {

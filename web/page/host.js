@@ -1,13 +1,14 @@
-/* host.js: the host while the profile was made: CPUs, threads that want one, memory. */
+/* host.js: the host while the profile was made: CPUs, threads that want one, memory, GPUs. */
 
-import { plain, value } from '../units.js';
+import { plain, share, value } from '../units.js';
 import { el } from './dom.js';
 import { conditions, splitSelector } from './selector.js';
 
 /**
- * Each is the sum over the hosts that are chosen, less another one where there is one; `of` is what there could be.
- * Metrics are named in docs/query.md.
- * @type {{name: string, metric: string, less?: string, of?: string, unit: string}[]}
+ * Each is the sum over the hosts that are chosen, less another one where there is one; `of` is what there could be. Of
+ * GPUs each is a line of its own. Metrics are named in docs/query.md.
+ * @typedef {{name: string, metric: string, less?: string, of?: string, unit: string, match?: string, by?: string}} Row
+ * @type {Row[]}
  */
 const HOST = [
 	{ name: 'CPUs busy', metric: 'system_cpu_busy', of: 'system_cpu_logical_count', unit: '' },
@@ -18,9 +19,24 @@ const HOST = [
 		less: 'system_memory_available',
 		of: 'system_memory_limit',
 		unit: 'bytes'
-	}
+	},
+	{ name: 'GPUs busy', metric: 'hw_gpu_utilization', match: 'task="general"', by: 'host,device', unit: '%' },
+	{
+		name: 'Memory of GPUs',
+		metric: 'hw_gpu_memory_usage',
+		by: 'host,device',
+		of: 'hw_gpu_memory_limit',
+		unit: 'bytes'
+	},
+	{ name: 'Power of GPUs', metric: 'hw_gpu_power', by: 'host,device', unit: 'W' }
 ];
-const STRIP = { height: 34, steps: 100, step: 15, gap: 300 }; /* px, at most, s at least, s that are bridged */
+const STRIP = {
+	height: 34,
+	steps: 100,
+	step: 15,
+	gap: 300,
+	named: 4
+}; /* px, at most, s at least, s that are bridged, in words */
 let turn = 0;
 /** @type {import('./line_graph.js').LineGraph[]} */
 const graphs = [];
@@ -30,9 +46,8 @@ export async function drawHost(host, app, range) {
 	const mine = ++turn,
 		has = (/** @type {string|undefined} */ name) => !name || app.metrics.some((t) => t.type === name);
 	const shown = HOST.filter((h) => [h.metric, h.less, h.of].every(has));
-	const names = /** @type {string[]} */ ([
-		...new Set(shown.flatMap((h) => [h.metric, h.less, h.of]).filter(Boolean))
-	]);
+	/** @type {Map<string, Row>} */
+	const asked = new Map(shown.flatMap((h) => [h.metric, h.less, h.of].flatMap((name) => (name ? [[name, h]] : []))));
 	/* Of the conditions only that on the host means anything for it. */
 	const match = splitSelector(app.state.q).match,
 		kept = conditions(match)
@@ -41,12 +56,19 @@ export async function drawHost(host, app, range) {
 			.join(',');
 	const step = `${Math.max(STRIP.step, Math.ceil((range.steps * range.step_ns) / 1e9 / STRIP.steps))}s`;
 	const answers = await Promise.all(
-		names.map((name) =>
-			app.ask('api/v1/metrics', { q: `${name}{${kept}}`, from: app.state.from, to: app.state.to, step })
+		[...asked].map(([name, { match: more, by }]) =>
+			app.ask('api/v1/metrics', {
+				q: `${name}{${[kept, more].filter(Boolean).join()}}`,
+				from: app.state.from,
+				to: app.state.to,
+				step,
+				...(by && { by })
+			})
 		)
 	).catch(() => []);
 	if (mine !== turn) return;
-	const values = Object.fromEntries(names.map((name, i) => [name, answers[i]?.groups[0]?.values || []]));
+	/** @type {Groups} */
+	const values = Object.fromEntries([...asked.keys()].map((name, i) => [name, answers[i]?.groups || []]));
 	const stepMs = (answers[0]?.step_ns || 1e9) / 1e6,
 		figures = shown.map((h) => figure(h, values)).filter((f) => f !== null);
 	const { LineGraph } = figures.length ? await import('./line_graph.js') : { LineGraph: null };
@@ -54,53 +76,70 @@ export async function drawHost(host, app, range) {
 	graphs.splice(0).forEach((g) => g.destroy());
 	host.hidden = !figures.length;
 	host.replaceChildren(...figures.map((f) => f.element));
-	for (const { box, list, max } of figures) if (LineGraph) graphs.push(new LineGraph(box, lines(list, max, stepMs)));
+	for (const { box, lists, max } of figures)
+		if (LineGraph) graphs.push(new LineGraph(box, lines(lists, max, stepMs)));
 }
-/**
- * null: not known.
- * @param {{metric: string, less?: string}} h
- * @param {{[name: string]: (number|null)[]}} values
- * @returns {(number|null)[]}
- */
-function hostValues(h, values) {
-	return values[h.metric].map((v, i) => {
-		const less = h.less ? values[h.less][i] : 0;
-		return v === null || less === null || less === undefined ? null : v - less;
+/** @typedef {(number|null)[]} List null: not known */
+/** @typedef {{[name: string]: {labels: {[key: string]: string}, values: List}[]}} Groups */
+/** @param {Row} h @param {Groups} values @param {number} group @returns {List} */
+function hostValues(h, values, group) {
+	const lesser = h.less && values[h.less][group]?.values;
+	return values[h.metric][group].values.map((v, i) => {
+		const less = h.less ? lesser && lesser[i] : 0;
+		return v === null || less === null || less === undefined || less === '' ? null : v - less;
 	});
 }
-/** @param {typeof HOST[0]} h @param {{[name: string]: (number|null)[]}} values */
+/** "0", and where there are several hosts "h1 0". @param {Row} h @param {Groups} values */
+function deviceNames(h, values) {
+	const all = values[h.metric].map((g) => g.labels),
+		one = new Set(all.map((l) => l.host)).size < 2;
+	return all.map((l) => (one ? l.device : `${l.host} ${l.device}`));
+}
+/** @param {Row} h @param {Groups} values */
 function figure(h, values) {
-	const list = hostValues(h, values),
-		known = /** @type {number[]} */ (list.filter((v) => v !== null));
-	if (!known.length) return null;
-	const of = h.of ? Math.max(...values[h.of].map((v) => v ?? 0)) : 0,
-		most = Math.max(...known);
-	const average = known.reduce((sum, v) => sum + v, 0) / known.length;
-	const text = (/** @type {number} */ v) => (h.unit ? value(v, h.unit) : String(+v.toPrecision(3)));
-	const words = el('span', {}, `${text(average)} on average, ${text(most)} at most${of ? `, of ${text(of)}` : ''}`);
+	if (h.by)
+		values[h.metric].sort((a, b) => (a.labels.host + a.labels.device < b.labels.host + b.labels.device ? -1 : 1));
+	const lists = values[h.metric].map((_, i) => hostValues(h, values, i)),
+		known = lists.map((list) => /** @type {number[]} */ (list.filter((v) => v !== null)));
+	if (!known.flat().length) return null;
+	const of = h.of ? Math.max(...values[h.of].flatMap((g) => g.values.map((v) => v ?? 0))) : 0;
+	const text = (/** @type {number} */ v) =>
+		h.unit === 'bytes' ? value(v, h.unit) : h.unit === '%' ? share(v, 1) : `${+v.toPrecision(3)} ${h.unit}`.trim();
+	const names = h.by ? deviceNames(h, values) : [];
+	const words = known.flatMap((list, i) =>
+		list.length
+			? `${h.by ? names[i] + ': ' : ''}${text(list.reduce((sum, v) => sum + v, 0) / list.length)} on average, ` +
+				`${text(Math.max(...list))} at most`
+			: []
+	);
+	const more = words.length - STRIP.named,
+		all =
+			words.slice(0, STRIP.named).join('; ') +
+			(more > 0 ? `; ${more} more` : '') +
+			(of ? `, of ${text(of)}` : '');
 	const box = el('div', { class: 'line-graph', 'aria-hidden': 'true' });
 	return {
-		element: el('figure', {}, el('figcaption', {}, plain(h.name), words), box),
+		element: el('figure', {}, el('figcaption', {}, plain(h.name), el('span', {}, plain(all))), box),
 		box,
-		list,
-		max: Math.max(of, most, 1e-9)
+		lists,
+		max: Math.max(of, h.unit === '%' ? 1 : 0, ...known.flat(), 1e-9)
 	};
 }
 /**
  * Values stand in the middle of their steps.
- * @param {(number|null)[]} list
+ * @param {List[]} lists
  * @param {number} max
  * @param {number} step ms
  * @returns {import('./line_graph.js').Lines}
  */
-function lines(list, max, step) {
+function lines(lists, max, step) {
 	return {
-		at: list.map((_, i) => (i + 0.5) * step),
-		lines: [list],
-		colours: ['--g6'],
-		fill: '40',
+		at: lists[0].map((_, i) => (i + 0.5) * step),
+		lines: lists,
+		colours: lists.map((_, i) => `--g${(6 + i) % 8}`),
+		fill: lists.length > 1 ? '10' : '40',
 		from: 0,
-		to: list.length * step,
+		to: lists[0].length * step,
 		bridge: STRIP.gap * 1e3,
 		max,
 		height: STRIP.height,
