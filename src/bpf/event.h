@@ -15,6 +15,7 @@ enum {
 	EVENT_RAW = 3,
 	EVENT_WAIT = 4,
 	EVENT_THREAD = 5,
+	EVENT_GPU = 6, /* bpf/gpu_event.h */
 };
 
 enum {

@@ -83,6 +83,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct sched_entity se;
 	struct thread_struct thread;
+	unsigned long nvcsw; /* times that it gave up the CPU of its own will */
 };
 
 struct task_struct___before_5_14 {

@@ -36,6 +36,7 @@ struct scratch {
 	struct walk walk;
 	__u64 window_at, has_window; /* of the stack that is being walked */
 	__u64 window[WINDOW / 8];
+	__u64 top_word; /* what is at the top of the stack, where a probe has put something else there; 0: what is there */
 	__u64 user_hash;
 	__u64 python; /* nonzero: frames of Python's wait for their places */
 	__u64 python_woke_ns;

@@ -158,6 +158,16 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 	return is_cut;
 }
 
+/* The words from the stack pointer on, the topmost as it was. */
+static __always_inline int window_with_top(struct scratch *s)
+{
+	s->window_at = s->walk.regs[PT_SP];
+	if (bpf_probe_read_user(s->window, WINDOW, (const void *)s->window_at))
+		return 0;
+	s->window[0] = s->top_word;
+	return 1;
+}
+
 /* By our own walk. */
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
@@ -170,7 +180,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	w->max = max_user;
 	w->image = p ? p->image : 0;
 	w->n_maps = p ? p->n_maps : 0;
-	s->has_window = 0;
+	s->has_window = s->top_word && window_with_top(s);
 	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
 	is_cut = begin_python(s, p, tgid, now_ns);
@@ -306,6 +316,8 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
 					 (void *)(sp + i * RAW_PIECE)))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
+	if (scratch_of(w)->top_word)
+		__builtin_memcpy(raw->stack, &scratch_of(w)->top_word, 8);
 	bpf_ringbuf_submit(raw, wake_flags(4));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);

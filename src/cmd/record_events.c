@@ -17,13 +17,13 @@
 	ROW("inuse", "memory in use", 0) \
 	ROW("lock", "waits for locks", 0) \
 	ROW("gpu-time", "GPU time by the CPU stack that asked for it", 0) \
-	ROW("gpu-wait", "CPU waiting for the GPU", 0) \
-	ROW("gpu-launch", "GPU kernel launches", 0) \
-	ROW("gpu-copy", "copies to and from the GPU", 0) \
+	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
+	ROW("gpu-launch", "GPU kernel launches", COLLECT_GPU_LAUNCH) \
+	ROW("gpu-copy", "copies to and from the GPU", COLLECT_GPU_COPY) \
 	ROW("gpu-stall", "why GPU instructions stall", 0) \
-	ROW("hbm-alloc", "GPU memory allocations", 0) \
-	ROW("hbm-inuse", "GPU memory in use", 0) \
-	ROW("nccl", "communication between GPUs", 0)
+	ROW("hbm-alloc", "GPU memory allocations", COLLECT_HBM_ALLOC) \
+	ROW("hbm-inuse", "GPU memory in use", COLLECT_HBM_INUSE) \
+	ROW("nccl", "communication between GPUs", COLLECT_NCCL)
 
 #define WORD(name, what, bit) name,
 #define KIND(name, what, bit) { name, what, bit },

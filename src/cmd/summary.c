@@ -86,6 +86,36 @@ static void add_waits(struct buf *b, const struct summary *s)
 		 " shorter ones were left out and others weigh more; times of threads are exact\n");
 }
 
+static void add_gpu_count(struct buf *b, uint64_t n, const char *what)
+{
+	if (!n)
+		return;
+	buf_adds(b, ", ");
+	fmt_count(b, n);
+	buf_adds(b, what);
+}
+
+/* What the probes on a GPU's libraries saw, also of what has no stack. */
+static void add_gpu(struct buf *b, const struct summary *s)
+{
+	const struct gpu_probes_stats *g = &s->r->stats.gpu;
+	const uint64_t *n = g->counters;
+	if (!(s->r->collect.events & COLLECT_GPU))
+		return;
+	if (!g->files)
+		buf_adds(b, "  gpu   no library of a GPU was seen that could be probed");
+	else
+		buf_addf(b, "  gpu   %u probes in %u files by %s", g->probes, g->files, g->how);
+	add_gpu_count(b, n[GPU_COUNT_LAUNCHES], " launches");
+	add_gpu_count(b, n[GPU_COUNT_COPIES], " copies");
+	add_gpu_count(b, n[GPU_COUNT_SHORT_WAITS], " short waits without a stack");
+	add_gpu_count(b, n[GPU_COUNT_FREES_UNKNOWN], " frees of what was allocated before");
+	add_gpu_count(b, g->refused_launches, " launch functions refused: a probe would be slow");
+	if (g->problem[0])
+		buf_addf(b, "; %s", g->problem);
+	buf_addc(b, '\n');
+}
+
 static void add_cost(struct buf *b, const struct summary *s)
 {
 	const struct profile_meta *m = &s->r->profile->meta;
@@ -261,6 +291,7 @@ static int print_text(const struct summary *s)
 	add_result(&b, s);
 	add_top(&b, s);
 	add_waits(&b, s);
+	add_gpu(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);

@@ -1,7 +1,9 @@
 #include "collect/collect.h"
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
+#include "collect/gpu_probes.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
 #include "collect/sampler.h"
@@ -45,6 +47,7 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side;
 	struct resolver *resolver;
+	struct gpu_probes *gpu; /* NULL: nothing of a GPU was asked for */
 	struct order order;
 	int epoll_fd;
 	int64_t side_pause_ns;
@@ -76,7 +79,7 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 	if (!c->first_sample_ns)
 		c->first_sample_ns = raw->ev.sample.time_ns;
 	c->samples++;
-	c->waits += raw->ev.wait.parts != 0;
+	c->waits += raw->ev.wait.parts != 0 && raw->ev.wait.parts != PART_GPU;
 	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
 }
@@ -99,6 +102,16 @@ static void on_thread(void *ctx, const struct event_thread *t)
 	order_add_thread(&c->order, t);
 }
 
+static void on_gpu(void *ctx, const struct event_gpu *g)
+{
+	struct collector *c = ctx;
+
+	if (!c->first_sample_ns)
+		c->first_sample_ns = g->sample.time_ns;
+	c->samples++;
+	order_add_gpu(&c->order, g);
+}
+
 static void on_stack(void *ctx, const struct event_stack *st)
 {
 	struct collector *c = ctx;
@@ -110,6 +123,8 @@ static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
 
+	if (c->gpu && r->kind == SIDE_MMAP)
+		gpu_probes_mapped(c->gpu, r->pid, r->name, r->start, r->len);
 	resolve_seen(c->resolver, r);
 	order_add_side(&c->order, r);
 }
@@ -184,8 +199,8 @@ static void wait_for_tables(struct collector *c)
 /* Empties all rings, then takes what is older than the moment before that (or everything, at the end). */
 static int read_all(struct collector *c, bool everything, struct err *err)
 {
-	static const struct sampler_reader reader = { on_sample, on_stack, on_raw, on_wait,
-						      on_thread };
+	static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
+						      on_wait,   on_thread, on_gpu };
 	static const struct order_ops ops = { take_sample, take_side };
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
@@ -200,6 +215,8 @@ static int read_all(struct collector *c, bool everything, struct err *err)
 	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
 	if (c->epoch_over) {
 		sampler_new_epoch(c->sampler);
+		if (c->gpu)
+			gpu_probes_new_epoch(c->gpu);
 		c->epoch_over = false;
 	}
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
@@ -275,6 +292,31 @@ static uint32_t wall_type(struct sink *sink)
 	return sink->ops->type(sink, &t);
 }
 
+static uint32_t count_type(struct sink *sink, const char *name, const char *unit,
+			   enum aggregation aggregation)
+{
+	struct type t = time_type(sink, name);
+
+	t.unit = sink_string(sink, unit);
+	t.aggregation = aggregation;
+	return sink->ops->type(sink, &t);
+}
+
+static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
+{
+	return (struct gpu_types){
+		events & COLLECT_GPU_LAUNCH ? count_type(s, "gpu-launch", "count", AGG_SUM)
+					    : TYPE_NONE,
+		events & COLLECT_GPU_WAIT ? wait_type(s, "gpu-wait") : TYPE_NONE,
+		events & COLLECT_GPU_COPY ? count_type(s, "gpu-copy", "bytes", AGG_SUM) : TYPE_NONE,
+		events & COLLECT_NCCL ? count_type(s, "nccl", "bytes", AGG_SUM) : TYPE_NONE,
+		events & COLLECT_HBM_ALLOC ? count_type(s, "hbm-alloc", "bytes", AGG_SUM)
+					   : TYPE_NONE,
+		events & COLLECT_HBM_INUSE ? count_type(s, "hbm-inuse", "bytes", AGG_SNAPSHOT)
+					   : TYPE_NONE,
+	};
+}
+
 static uint32_t cpu_type(struct sink *sink)
 {
 	struct type t = {
@@ -298,6 +340,7 @@ static struct resolve_types types_of(const struct collect_opts *opts, struct sin
 		.sched_wait =
 			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
 		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
+		.gpu = gpu_types_of(events, sink),
 		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
 	};
 
@@ -355,6 +398,10 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	if (!rc)
 		resolve.traced = sampler_traced_maps(c->sampler);
 	c->resolver = resolver_new(&resolve);
+	if (!rc && opts->events & COLLECT_GPU)
+		c->gpu = gpu_probes_new(c->sampler, opts);
+	if (c->gpu && opts->wait_exec) /* its first calls come sooner than news of its mappings */
+		gpu_probes_expect(c->gpu);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
@@ -395,6 +442,11 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 /* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else
  * the events do, so that sampling starts without waiting for it; their samples are held back until it is there. */
+static void found_gpu_file(void *ctx, const char *path, int fd)
+{
+	gpu_probes_add(ctx, path, fd);
+}
+
 int collect_start(struct collector *c, struct err *err)
 {
 	bool all = c->opts.target == TARGET_ALL;
@@ -407,6 +459,8 @@ int collect_start(struct collector *c, struct err *err)
 		return rc;
 	if (!all)
 		resolve_snapshot(c->resolver);
+	if (c->gpu)
+		resolve_find_files(c->resolver, gpu_probes_want, found_gpu_file, c->gpu);
 	resolve_sync(c->resolver);
 	return 0;
 }
@@ -499,6 +553,43 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	}
 }
 
+/* --- GPUs ------------------------------------------------------------------------------------------------------------- */
+
+static void take_rest(void *ctx, uint32_t tid, const struct gpu_thread *t)
+{
+	struct collector *c = ctx;
+	char path[32];
+	struct event_gpu ev = {
+		.sample = { .kind = EVENT_GPU,
+			    .tgid = t->tgid,
+			    .tid = tid,
+			    .time_ns = clock_mono_ns(),
+			    .stack_hash = t->last_hash,
+			    .cpu = SAMPLE_NO_ID },
+		.gpu = { .parts = PART_GPU,
+			 .what = GPU_LAUNCH,
+			 .weight = t->rates[GPU_RATE_LAUNCH].skipped },
+	};
+
+	snprintf(path, sizeof path, "/proc/%u/comm", tid);
+	fs_read_line(path, ev.sample.comm, sizeof ev.sample.comm);
+	order_add_gpu(&c->order, &ev);
+}
+
+static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
+{
+	const struct gpu_block_key key = { address, pid, flags };
+	struct gpu_block block;
+
+	return gpu_probes_has_block(ctx, &key, &block);
+}
+
+static void stop_gpu(struct collector *c)
+{
+	gpu_probes_detach(c->gpu);
+	gpu_probes_rest(c->gpu, take_rest, c);
+}
+
 int collect_stop(struct collector *c, struct err *err)
 {
 	struct sampler_stats before;
@@ -506,8 +597,12 @@ int collect_stop(struct collector *c, struct err *err)
 	sampler_get_stats(c->sampler, &before);
 	int rc = before.wait_hook ? report(c, err) : 0;
 	sampler_stop(c->sampler);
+	if (c->gpu)
+		stop_gpu(c);
 	if (!rc)
 		rc = read_all(c, true, err);
+	if (c->gpu)
+		resolve_gpu_snapshot(c->resolver, clock_mono_ns(), is_allocated, c->gpu);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
 	hand_over_losses(c, &c->last);
@@ -629,6 +724,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
+	if (c->gpu)
+		gpu_probes_get_stats(c->gpu, &out->gpu);
 	if (!out->wait_hook)
 		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
@@ -638,6 +735,7 @@ void collect_free(struct collector *c)
 {
 	if (!c)
 		return;
+	gpu_probes_free(c->gpu);
 	resolver_free(c->resolver); /* it has rows in the sampler's maps */
 	sampler_close(c->sampler);
 	side_band_close(c->side);

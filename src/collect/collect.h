@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "collect/elf_names.h"
 #include "collect/series_hook.h"
 #include "profile/relabel.h"
@@ -39,6 +40,15 @@ enum collect_event {
 	COLLECT_OFF_CPU = 2,
 	COLLECT_SCHED_WAIT = 4,
 	COLLECT_WALL = 8,
+	COLLECT_GPU_LAUNCH = 16,
+	COLLECT_GPU_WAIT = 32,
+	COLLECT_GPU_COPY = 64,
+	COLLECT_HBM_ALLOC = 128,
+	COLLECT_HBM_INUSE = 256,
+	COLLECT_NCCL = 512,
+	/* By probes on the GPU's libraries (collect/gpu_probes.h). */
+	COLLECT_GPU = COLLECT_GPU_LAUNCH | COLLECT_GPU_WAIT | COLLECT_GPU_COPY | COLLECT_HBM_ALLOC |
+		      COLLECT_HBM_INUSE | COLLECT_NCCL,
 };
 
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
@@ -87,6 +97,7 @@ struct collect_opts {
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
+	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
 
@@ -102,6 +113,17 @@ static inline uint64_t collect_max_block_ns(const struct collect_opts *opts)
 {
 	return opts->max_block_ns == 3600000000000ull ? 0 : opts->max_block_ns;
 }
+
+/* Of probes on the libraries of GPUs. */
+struct gpu_probes_stats {
+	uint64_t counters[GPU_COUNTERS];
+	uint32_t files, probes;    /* attached */
+	uint32_t refused_launches; /* that would have been single-stepped */
+	uint32_t refused_files;    /* that cannot be probed, or are too many */
+	uint64_t attach_ns;        /* of all of them */
+	const char *how;           /* "uprobe.multi", "uprobes"; NULL: nothing is attached */
+	char problem[160];         /* the first one; "": none */
+};
 
 struct collect_stats {
 	uint64_t samples, truncated,
@@ -126,6 +148,7 @@ struct collect_stats {
 	uint64_t waits;         /* of the samples */
 	uint64_t waits_sampled; /* others stand for them: more than max_rate */
 	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
+	struct gpu_probes_stats gpu; /* zeros where nothing of one was asked for */
 };
 
 struct collector;

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "collect/side_band.h"
 
 struct order_entry {
@@ -21,6 +22,7 @@ union order_event {
 	struct event_sample sample;
 	struct event_wait wait;
 	struct event_thread thread;
+	struct event_gpu gpu;
 };
 struct order_sample {
 	union order_event ev;
@@ -49,6 +51,7 @@ struct order_ops {
 
 void order_add_sample(struct order *o, const struct event_sample *s);
 void order_add_wait(struct order *o, const struct event_wait *w);
+void order_add_gpu(struct order *o, const struct event_gpu *g);
 void order_add_thread(struct order *o, const struct event_thread *t);
 void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */

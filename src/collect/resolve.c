@@ -87,6 +87,7 @@ void resolver_free(struct resolver *r)
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
+	gpu_live_done(&r->gpu_live);
 	label_table_done(&r->labels);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
@@ -97,6 +98,7 @@ void resolver_free(struct resolver *r)
 
 static void remove_process(struct resolver *r, struct process *p)
 {
+	gpu_live_end(&r->gpu_live, p->pid);
 	jit_close(&r->jits, p);
 	traced_forget(&r->traced, p);
 	process_remove(&r->processes, p);
@@ -222,6 +224,7 @@ static void apply_comm(struct resolver *r, const struct side_record *rec)
 		return;
 	jit_close(&r->jits, p);
 	traced_forget(&r->traced, p);
+	gpu_live_end(&r->gpu_live, p->pid);
 	process_exec(&r->processes, p);
 }
 
@@ -282,12 +285,13 @@ static const char *type_name(const struct resolver *r, uint32_t type)
 	return type == t->cpu          ? "cpu"
 	       : type == t->off_cpu    ? "off-cpu"
 	       : type == t->sched_wait ? "sched-wait"
-				       : "wall";
+	       : type == t->wall       ? "wall"
+				       : resolver_gpu_type_name(t, type);
 }
 
 /* SERIES_LEFT_OUT: nothing of this sample is wanted. */
-static uint32_t series_of(struct resolver *r, struct process *p, const struct event_sample *s,
-			  uint32_t type, int64_t period_ns)
+uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
+			 uint32_t type, int64_t period_ns)
 {
 	struct series_key key = { .type = type, .period = period_ns };
 
@@ -301,9 +305,8 @@ static uint32_t series_of(struct resolver *r, struct process *p, const struct ev
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* One sample of the sink, whose stack is resolved here. Returns why that ends. */
-static enum walk_end put_sample(struct resolver *r, struct process *p, struct sample *sample,
-				const struct stack_ref *ref, enum account_part held_as)
+enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
+			   const struct stack_ref *ref, enum account_part held_as)
 {
 	struct resolved_stack stack;
 
@@ -332,7 +335,7 @@ static uint32_t link_of(struct resolver *r, const struct event_sample *s)
 	return link_is_none(&link) ? 0 : r->sink->ops->link(r->sink, &link);
 }
 
-static struct sample sample_of(struct resolver *r, const struct event_sample *s)
+struct sample resolver_sample(struct resolver *r, const struct event_sample *s)
 {
 	return (struct sample){
 		.time_ns = s->time_ns,
@@ -348,17 +351,17 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 				const struct event_raw *raw)
 {
 	struct stack_ref ref = { .sample = s, .raw = raw };
-	struct sample sample = sample_of(r, s);
+	struct sample sample = resolver_sample(r, s);
 	enum walk_end end = WALK_COMPLETE;
 
 	if (r->types.cpu != TYPE_NONE) {
-		sample.series = series_of(r, p, s, r->types.cpu, r->types.period_ns);
-		end = put_sample(r, p, &sample, &ref, ACCOUNT_NONE);
+		sample.series = resolver_series(r, p, s, r->types.cpu, r->types.period_ns);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
 	}
 	if (r->types.wall != TYPE_NONE) {
-		sample.series = series_of(r, p, s, r->types.wall, r->types.period_ns);
+		sample.series = resolver_series(r, p, s, r->types.wall, r->types.period_ns);
 		sample.value = r->types.period_ns;
-		end = put_sample(r, p, &sample, &ref, ACCOUNT_ON_CPU);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_ON_CPU);
 	}
 	return end;
 }
@@ -375,7 +378,7 @@ static enum walk_end put_piece(struct resolver *r, struct process *p, const stru
 			       const struct wait_piece *piece, double weight)
 {
 	struct stack_ref ref = { .sample = s, .wait = w, .raw = raw, .part = piece->part };
-	struct sample sample = sample_of(r, s);
+	struct sample sample = resolver_sample(r, s);
 	enum walk_end end = WALK_COMPLETE;
 
 	sample.time_ns = piece->start_ns;
@@ -383,12 +386,12 @@ static enum walk_end put_piece(struct resolver *r, struct process *p, const stru
 	sample.value =
 		weight == 1 ? (int64_t)piece->length_ns : (int64_t)(piece->length_ns * weight);
 	if (piece->type != TYPE_NONE) {
-		sample.series = series_of(r, p, s, piece->type, 0);
-		end = put_sample(r, p, &sample, &ref, ACCOUNT_NONE);
+		sample.series = resolver_series(r, p, s, piece->type, 0);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
 	}
 	if (r->types.wall != TYPE_NONE) {
-		sample.series = series_of(r, p, s, r->types.wall, 0);
-		end = put_sample(r, p, &sample, &ref, piece->part);
+		sample.series = resolver_series(r, p, s, r->types.wall, 0);
+		end = resolver_put(r, p, &sample, &ref, piece->part);
 	}
 	return end;
 }
@@ -425,7 +428,7 @@ static void put_thread(struct resolver *r, struct process *p, const struct event
 			((r->opts.series_hook.apply || r->opts.relabel) && type != TYPE_NONE);
 
 	if (is_asked)
-		series = series_of(r, p, &t->sample, type, 0);
+		series = resolver_series(r, p, &t->sample, type, 0);
 	if (series != SERIES_LEFT_OUT)
 		account_thread(&r->accounts, t, series);
 }
@@ -446,6 +449,8 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 	context_search_look(&r->search, p, s->mappings, s->time_ns);
 	if (s->kind == EVENT_THREAD)
 		put_thread(r, p, &ev->thread);
+	else if (s->kind == EVENT_GPU || (raw && ev->gpu.gpu.parts == PART_GPU))
+		r->ends[resolver_gpu(r, p, &ev->gpu, raw)]++;
 	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))
 		r->ends[put_wait(r, p, &ev->wait, raw)]++;
 	else
@@ -560,6 +565,28 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	accounts_set_sink(&r->accounts, sink);
 	jit_table_set_sink(&r->jits, sink);
 	map_done(&r->leaf_samples);
+}
+
+void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
+			void (*found)(void *ctx, const char *path, int fd), void *ctx)
+{
+	for (size_t i = 0; i < r->processes.all.n; i++) {
+		const struct process *p = r->processes.all.v[i];
+
+		for (size_t k = 0; p && p->image && k < p->image->maps.n; k++) {
+			const struct image_map *m = &p->image->maps.v[k];
+			const struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+
+			const char *name = r->objects.all.v[m->object]->name;
+
+			if (!name || !is_wanted(name))
+				continue;
+			struct object *o = object_use(&r->objects, m->object, &place);
+			int fd = object_fd(&r->objects, o);
+			if (fd >= 0)
+				found(ctx, o->name, fd);
+		}
+	}
 }
 
 int resolve_file(struct resolver *r, uint32_t mapping)

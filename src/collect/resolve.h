@@ -11,6 +11,7 @@
 #define CRESSET_COLLECT_RESOLVE_H
 
 #include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "collect/elf_names.h"
 #include "collect/order.h"
 #include "collect/series_hook.h"
@@ -25,6 +26,9 @@ struct resolver;
 #define TYPE_NONE UINT32_MAX /* is not recorded */
 struct resolve_types {       /* of the sink */
 	uint32_t cpu, off_cpu, sched_wait, wall;
+	struct gpu_types {
+		uint32_t launch, wait, copy, nccl, alloc, inuse;
+	} gpu;
 	int64_t period_ns; /* of samples on a CPU */
 };
 
@@ -109,6 +113,15 @@ bool resolve_name_kernel(struct resolver *r);
 /* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects and unwind tables stay.
  * Not while `wall` is recorded, and nothing may be held. */
 void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types);
+/* The files that processes have mapped and whose path is wanted; the descriptors stay the resolver's. The same file may come more than
+ * once. */
+void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
+			void (*found)(void *ctx, const char *path, int fd), void *ctx);
+/* What of a GPU's memory is in use now, as samples. is_there: whether the kernel still has it. */
+void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
+			  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
+					   uint32_t flags),
+			  void *ctx);
 /* The file that a mapping of the sink is of, open for reading; it stays the resolver's until the next call of anything. -ENOENT: there
  * is none, or none any more. */
 int resolve_file(struct resolver *r, uint32_t mapping);

@@ -256,6 +256,20 @@ static void push_state(struct resolver *r, const struct event_stack *st, enum ac
 	buf_done(&name);
 }
 
+/* Code made at run time gets no name. */
+static void forget_jit(struct resolver *r, size_t from)
+{
+	for (size_t i = from; i < r->stack.n; i++)
+		if (r->stack.v[i] & JIT_ADDRESS)
+			r->stack.v[i] = unknown_frame(r);
+}
+
+uint32_t resolver_stack_without_jit(struct resolver *r)
+{
+	forget_jit(r, 0);
+	return intern_stack(r, WALK_COMPLETE).stack;
+}
+
 /* Who ended the wait, and from where. Code made at run time is without a name there: it is another process's. */
 static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t now_ns)
 {
@@ -276,9 +290,8 @@ static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t n
 		return;
 	size_t from = r->stack.n;
 	build_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
-	for (size_t i = from; has_jit && i < r->stack.n; i++)
-		if (r->stack.v[i] & JIT_ADDRESS)
-			r->stack.v[i] = unknown_frame(r);
+	if (has_jit)
+		forget_jit(r, from);
 }
 
 /* Words of a copied stack that has frames of Python, as in the kernel (bpf/maps.h). */

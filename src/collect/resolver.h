@@ -1,10 +1,12 @@
 /* collect/resolver.h: the resolver's inside, for the files it is in: resolve.c (processes, samples, names), resolve_stack.c (from
- * the stacks of the kernel to those of the sink) and resolve_python.c (frames of Python among the native ones). */
+ * the stacks of the kernel to those of the sink), resolve_python.c (frames of Python among the native ones) and resolve_gpu.c (calls of a
+ * GPU's libraries). */
 #ifndef CRESSET_COLLECT_RESOLVER_H
 #define CRESSET_COLLECT_RESOLVER_H
 
 #include "collect/account.h"
 #include "collect/context_search.h"
+#include "collect/gpu_live.h"
 #include "collect/interpreted.h"
 #include "collect/jit.h"
 #include "collect/kernel_space.h"
@@ -32,6 +34,7 @@ struct resolver {
 	struct traced traced;
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
+	struct gpu_live gpu_live;        /* memory of GPUs */
 	struct map leaf_samples;         /* frame → samples */
 	struct label_table labels;       /* of processes */
 	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
@@ -58,6 +61,22 @@ struct stack_ref {
 /* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
+
+uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
+			 uint32_t type, int64_t period_ns);
+/* Without series, stack and value (1). */
+struct sample resolver_sample(struct resolver *r, const struct event_sample *s);
+/* One sample of the sink, whose stack is resolved here. Returns why that ends. */
+enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
+			   const struct stack_ref *ref, enum account_part held_as);
+
+/* resolve_gpu.c. Returns why the stack ends. */
+enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			   const struct event_raw *raw);
+const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type);
+
+/* After a stack that is to be held back: that stack, its code made at run time without names. */
+uint32_t resolver_stack_without_jit(struct resolver *r);
 
 /* Appends a frame of the user part to r->stack; true when it is code made at run time. */
 bool resolver_push_user(struct resolver *r, const struct process *p, const struct event_stack *st,

@@ -441,6 +441,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->reader->wait(s->reader_ctx, data);
 	else if (kind == EVENT_THREAD && size == sizeof(struct event_thread))
 		s->reader->thread(s->reader_ctx, data);
+	else if (kind == EVENT_GPU && size == sizeof(struct event_gpu))
+		s->reader->gpu(s->reader_ctx, data);
 	return 0;
 }
 
@@ -506,6 +508,27 @@ struct runtime_maps sampler_runtime_maps(struct sampler *s)
 struct traced_maps sampler_traced_maps(const struct sampler *s)
 {
 	return (struct traced_maps){ bpf_map__fd(s->bpf->maps.recipes), &s->bpf->bss->traced };
+}
+
+struct sampler_knobs sampler_get_knobs(const struct sampler *s)
+{
+	const struct sample_bpf__rodata *k = s->bpf->rodata;
+
+	return (struct sampler_knobs){
+		.filter = k->filter,
+		.filter_cgroup_id = k->filter_cgroup_id,
+		.max_user = k->max_user,
+		.wake_bytes = k->wake_bytes,
+		.epoch = s->bpf->data->seen_epoch,
+		.want_user = k->want_user,
+		.use_tables = k->use_tables,
+		.is_plain = s->program == s->bpf->progs.sample_plain,
+	};
+}
+
+struct bpf_object *sampler_object(const struct sampler *s)
+{
+	return s->bpf->obj;
 }
 
 void sampler_new_epoch(struct sampler *s)

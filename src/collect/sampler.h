@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "collect/collect.h"
 #include "collect/space.h"
 #include "collect/traced.h"
@@ -29,6 +30,7 @@ struct sampler_reader {
 	void (*raw)(void *ctx, const struct event_raw *raw);
 	void (*wait)(void *ctx, const struct event_wait *w);
 	void (*thread)(void *ctx, const struct event_thread *t);
+	void (*gpu)(void *ctx, const struct event_gpu *g);
 };
 int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
 
@@ -44,6 +46,16 @@ struct runtime_maps sampler_runtime_maps(struct sampler *s);
 
 /* The maps that tell where threads keep their spans. */
 struct traced_maps sampler_traced_maps(const struct sampler *s);
+
+/* For another object of programs that shares its maps: what both have to agree on. */
+struct sampler_knobs {
+	uint32_t filter, max_user;
+	uint64_t filter_cgroup_id, wake_bytes, epoch;
+	bool want_user, use_tables, is_plain; /* is_plain: the kernel's helper walks */
+};
+struct sampler_knobs sampler_get_knobs(const struct sampler *s);
+struct bpf_object;
+struct bpf_object *sampler_object(const struct sampler *s);
 
 /* Makes every CPU send the contents of stacks anew. */
 void sampler_new_epoch(struct sampler *s);

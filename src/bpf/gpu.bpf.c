@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* bpf/gpu.bpf.c: probes on the libraries that programs use a GPU by: at the beginning of calls, and at the end of those that wait or allocate.
+ *
+ * Loaded when a process has such a library, beside sample.bpf.c, whose maps it shares where they are of the same name, but for the places that
+ * stacks are built in: a task in a probe may be preempted, and another one come to a probe on the same CPU. All probes of a kind are one program;
+ * the cookie is the number of the row that says what the function's arguments are. */
+#include "bpf/gpu_call.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* What does not wait for the call's end. A function does one of the first three at most. */
+static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
+				     const struct gpu_probe_row *row, struct gpu_call *call)
+{
+	__u32 what = row->what;
+
+	if (what & (GPU_LAUNCH | GPU_COPY | GPU_NCCL))
+		counted_call(ctx, t, row, call);
+	if (what & GPU_FREE)
+		free_block(t, row, call, argument(ctx, row->address));
+	if (what & GPU_USE)
+		t->context = argument(ctx, row->address);
+	if (what & GPU_RESET)
+		reset_context(t, row, call,
+			      row->address == GPU_NO_ARG ? t->context
+							 : argument(ctx, row->address));
+}
+
+SEC("uprobe")
+int gpu_enter(struct pt_regs *ctx)
+{
+	__u32 at = (__u32)bpf_get_attach_cookie(ctx);
+	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
+	struct gpu_call call = { 0 };
+	struct gpu_thread *t;
+
+	if (!row || !begin_call(ctx, &call))
+		return 0;
+	t = thread_of(&call);
+	if (!t || is_nested(t, row, &call))
+		return 0;
+	t->sp = call.sp;
+	t->ret = call.ret;
+	t->ip = call.ip;
+	t->from = call.ip - row->below;
+	t->to = call.ip + row->beyond;
+	t->row = at;
+	call.bytes = bytes_of(ctx, row);
+	at_entry(ctx, t, row, &call);
+	if (row->what & GPU_AT_RETURN)
+		keep_until_return(ctx, t, row, &call);
+	return 0;
+}
+
+SEC("uretprobe")
+int gpu_return(struct pt_regs *ctx)
+{
+	__u32 at = (__u32)bpf_get_attach_cookie(ctx), tid = (__u32)bpf_get_current_pid_tgid();
+	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
+	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
+	struct event_gpu ev = { 0 };
+
+	if (!row || !t || t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
+		return 0;
+	if (row->what & GPU_WAIT ? end_wait(t, row, &ev) : end_alloc(ctx, t, row, &ev))
+		send_with(ctx, &ev, t);
+	t->sp = 0;
+	return 0;
+}
+
+/* A thread that ends takes with it what it launched since its last stack; that is sent first. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(gpu_exit, struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
+
+	if (!t)
+		return 0;
+	for (__u32 i = 0; i < GPU_RATES; i++)
+		if (t->rates[i].skipped && i == GPU_RATE_LAUNCH)
+			send_rest(t, tid);
+	bpf_map_delete_elem(&gpu_threads, &tid);
+	return 0;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/gpu_call.h: one call of a function that has a probe: who makes it, whether another call made it, what its arguments are, and what is
+ * sent of it. */
+#ifndef CRESSET_BPF_GPU_CALL_H
+#define CRESSET_BPF_GPU_CALL_H
+
+#include "bpf/gpu_event.h"
+#include "bpf/stack.h"
+#include "bpf/targets.h"
+
+const volatile __u64 gpu_min_wait_ns = 1000000; /* shorter waits are only counted */
+/* Stacks of a thread in a window of time; of more calls one of some is taken. */
+const volatile __u32 gpu_window_stacks = 200;
+#define GPU_WINDOW_NS 100000000ull
+const volatile __u32 gpu_plain_walk = 0; /* no bpf_loop: the kernel's helper walks */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GPU_MAX_ROWS);
+	__type(key, __u32);
+	__type(value, struct gpu_probe_row);
+} gpu_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tid */
+	__type(value, struct gpu_thread);
+} gpu_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 20);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct gpu_block_key);
+	__type(value, struct gpu_block);
+} gpu_blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, GPU_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} gpu_counters SEC(".maps");
+
+/* Which of a CPU's places to build a stack in are taken. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} gpu_busy SEC(".maps");
+
+static __always_inline void gpu_count(__u32 which, __u64 n)
+{
+	__u64 *at = bpf_map_lookup_elem(&gpu_counters, &which);
+
+	if (at) /* a task that is preempted here goes on on the same CPU */
+		__sync_fetch_and_add(at, n);
+}
+
+static __always_inline __u64 switches_now(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nvcsw);
+}
+
+/* --- who calls ---------------------------------------------------------------------------------------------------------- */
+
+struct gpu_call {
+	__u64 sp, ret, ip, now_ns, bytes;
+	__u32 tgid, tid;
+	char comm[EVENT_COMM_LEN];
+};
+
+/* A register as a whole word. Written out, as the verifier refuses what compilers make of several such loads: one with a computed place. */
+static __always_inline __u64 word_of(struct pt_regs *ctx, const int word)
+{
+	__u64 value;
+
+	asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(word * 8));
+	return value;
+}
+
+enum { PT_DI = 14, PT_SI = 13, PT_DX = 12, PT_CX = 11, PT_R8 = 9, PT_R9 = 8, PT_AX = 10 };
+static __always_inline __u64 argument(struct pt_regs *ctx, __u32 n)
+{
+	switch (n) {
+	case 0:
+		return word_of(ctx, PT_DI);
+	case 1:
+		return word_of(ctx, PT_SI);
+	case 2:
+		return word_of(ctx, PT_DX);
+	case 3:
+		return word_of(ctx, PT_CX);
+	case 4:
+		return word_of(ctx, PT_R8);
+	case 5:
+		return word_of(ctx, PT_R9);
+	}
+	return 0;
+}
+
+/* False: not of those that are watched. */
+static __always_inline int begin_call(struct pt_regs *ctx, struct gpu_call *call)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	call->tid = (__u32)pid_tgid;
+	call->tgid = pid_tgid >> 32;
+	bpf_get_current_comm(call->comm, sizeof call->comm);
+	if (!wanted(call->tgid, call->tid, call->comm))
+		return 0;
+	call->sp = word_of(ctx, PT_SP);
+	call->ip = word_of(ctx, PT_IP);
+	if (bpf_probe_read_user(&call->ret, sizeof call->ret, (void *)call->sp)) {
+		gpu_count(GPU_COUNT_UNREADABLE, 1);
+		return 0;
+	}
+	call->now_ns = bpf_ktime_get_ns();
+	return 1;
+}
+
+static __always_inline struct gpu_thread *thread_of(const struct gpu_call *call)
+{
+	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &call->tid);
+	struct gpu_thread none = { .tgid = call->tgid };
+
+	if (t)
+		return t;
+	bpf_map_update_elem(&gpu_threads, &call->tid, &none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&gpu_threads, &call->tid);
+	if (!t)
+		gpu_count(GPU_COUNT_THREADS_FULL, 1);
+	return t;
+}
+
+/* Whether a call that has a probe made this one: it comes from that one's library, whose frame lies further up the stack and still has its
+ * return address (or that of the probe at its return). */
+static __always_inline int is_nested(const struct gpu_thread *t, const struct gpu_probe_row *row,
+				     const struct gpu_call *call)
+{
+	__u64 ret = call->ret;
+	int is_inside = (ret >= t->from && ret < t->to) ||
+			(ret >= call->ip - row->below && ret < call->ip + row->beyond);
+
+	if (!is_inside || call->sp >= t->sp)
+		return 0;
+	if (bpf_probe_read_user(&ret, sizeof ret, (void *)t->sp) || ret != LOAD(t->ret)) {
+		const struct gpu_probe_row *outer;
+		__u32 at = t->row;
+
+		outer = bpf_map_lookup_elem(&gpu_rows, &at);
+		if (!outer || !(outer->what & GPU_AT_RETURN))
+			return 0;
+	}
+	gpu_count(GPU_COUNT_NESTED, 1);
+	return 1;
+}
+
+/* --- arguments ---------------------------------------------------------------------------------------------------------- */
+
+static __always_inline __u64 product_at(__u64 address, const int n)
+{
+	__u64 words[3] = { 1, 1, 1 };
+
+	if (bpf_probe_read_user(words, n * 8, (void *)address)) {
+		gpu_count(GPU_COUNT_UNREADABLE, 1);
+		return 0;
+	}
+	return words[0] * words[1] * (n == 3 ? words[2] : 1);
+}
+
+/* GPU_BYTES_PITCH is known on return. */
+static __always_inline __u64 bytes_of(struct pt_regs *ctx, const struct gpu_probe_row *row)
+{
+	__u64 a, b = row->b;
+
+	if (row->bytes == GPU_BYTES_NONE)
+		return 0;
+	a = argument(ctx, row->a);
+	switch (row->bytes) {
+	case GPU_BYTES_ARG:
+		return a;
+	case GPU_BYTES_PRODUCT:
+		return a * argument(ctx, row->b);
+	case GPU_BYTES_TYPED:
+		b = (__u32)argument(ctx, row->b);
+		return b < GPU_TYPES ? a * row->type_bytes[b & (GPU_TYPES - 1)] : 0;
+	case GPU_BYTES_PLANE:
+		return product_at(a + b, 2);
+	case GPU_BYTES_VOLUME:
+		return product_at(a + b, 3);
+	}
+	return 0;
+}
+
+/* --- stacks ------------------------------------------------------------------------------------------------------------- */
+
+/* NULL: two tasks that were preempted on this CPU have both. To be given back. */
+static __always_inline struct scratch *take_scratch(void)
+{
+	for (__u32 i = 0; i < 2; i++) {
+		__u32 at = i;
+		__u64 *busy = bpf_map_lookup_elem(&gpu_busy, &at);
+
+		if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0)
+			return scratch_for(at);
+	}
+	gpu_count(GPU_COUNT_BUSY, 1);
+	return 0;
+}
+
+static __always_inline void give_scratch(struct scratch *s)
+{
+	__u32 at = s->index & 1;
+	__u64 *busy = bpf_map_lookup_elem(&gpu_busy, &at);
+
+	if (busy)
+		__sync_lock_test_and_set(busy, 0);
+}
+
+#define TAKE_WORD(word) regs[word] = word_of(ctx, word)
+static __always_inline void copy_regs(struct pt_regs *ctx, __u64 *regs)
+{
+	TAKE_WORD(0), TAKE_WORD(1), TAKE_WORD(2), TAKE_WORD(3), TAKE_WORD(4), TAKE_WORD(5);
+	TAKE_WORD(6), TAKE_WORD(7), TAKE_WORD(8), TAKE_WORD(9), TAKE_WORD(10), TAKE_WORD(11);
+	TAKE_WORD(12), TAKE_WORD(13), TAKE_WORD(14), TAKE_WORD(16), TAKE_WORD(17), TAKE_WORD(19);
+}
+
+/* A global function: verified once. */
+__weak int gpu_walk(__u32 index, __u32 tgid, __u64 now_ns)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		walk_by_rules(s, tgid, now_ns);
+	return 0;
+}
+
+/* t: at the return of its call: the stack is that of the call at its entry. */
+static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *s,
+					   const struct gpu_thread *t, __u32 tgid, __u64 now_ns)
+{
+	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
+	s->top_word = 0;
+	copy_regs(ctx, s->walk.regs);
+	if (t) {
+		s->walk.regs[PT_IP] = t->ip;
+		s->walk.regs[PT_SP] = t->sp;
+		s->top_word = t->ret;
+	}
+	if (!want_user)
+		return;
+	if (gpu_plain_walk)
+		walk_by_helper(ctx, s);
+	else
+		gpu_walk(s->index, tgid, now_ns);
+}
+
+static __always_inline void send_gpu(struct event_gpu *ev)
+{
+	if (!bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)))
+		return;
+	gpu_count(GPU_COUNT_LOST, 1);
+	if (ev->gpu.what == GPU_LAUNCH)
+		gpu_count(GPU_COUNT_LOST_LAUNCHES, ev->gpu.weight);
+}
+
+static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_thread *t,
+				       const struct gpu_probe_row *row, __u32 what, __u64 now_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	ev->sample.kind = EVENT_GPU;
+	ev->sample.tid = (__u32)pid_tgid;
+	ev->sample.tgid = pid_tgid >> 32;
+	bpf_get_current_comm(ev->sample.comm, sizeof ev->sample.comm);
+	ev->sample.cpu = bpf_get_smp_processor_id();
+	ev->sample.cgroup_id = bpf_get_current_cgroup_id();
+	ev->sample.time_ns = ev->gpu.start_ns = now_ns;
+	ev->gpu.parts = PART_GPU;
+	ev->gpu.what = what;
+	ev->gpu.weight = 1;
+	ev->gpu.context = t->context;
+	ev->gpu.flags = row->flags;
+}
+
+/* The event with the call's stack; its hash, 0: it has none in the kernel. */
+static __always_inline __u64 send_with(struct pt_regs *ctx, struct event_gpu *ev,
+				       const struct gpu_thread *at_return)
+{
+	struct scratch *s = take_scratch();
+	__u32 n;
+
+	if (!s) {
+		send_gpu(ev);
+		return 0;
+	}
+	ev->sample.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
+	take_gpu_stack(ctx, s, at_return, ev->sample.tgid, ev->sample.time_ns);
+	if (s->head.walk_end == WALK_NOT_LOADED &&
+	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s)) {
+		give_scratch(s);
+		return 0;
+	}
+	ev->sample.kind = EVENT_GPU;
+	n = hash_stack(s, (gpu_plain_walk ? 2 : 1) * WALK_MAX_KERNEL);
+	ev->sample.stack_hash = n ? s->head.stack_hash : 0;
+	if (n)
+		send_stack(s, n);
+	give_scratch(s);
+	send_gpu(ev);
+	return ev->sample.stack_hash;
+}
+
+/* --- calls that may be many: launches and copies ------------------------------------------------------------------------ */
+
+/* Up to the window's number of stacks of all, then of one of 2, 4, 8 …; in the next window of one of as many as this one would have needed. */
+static __always_inline void next_window(struct gpu_rate *r, __u64 now_ns)
+{
+	if (now_ns - r->window_ns < GPU_WINDOW_NS)
+		return;
+	r->one_of = now_ns - r->window_ns < 2 * GPU_WINDOW_NS && gpu_window_stacks
+			    ? r->seen / gpu_window_stacks
+			    : 0;
+	r->window_ns = now_ns;
+	r->seen = r->taken = 0;
+}
+
+/* Whether this one gets a stack. By chance, so that no loop of calls is in step with it. */
+static __always_inline int takes_stack(struct gpu_rate *r, __u64 now_ns)
+{
+	next_window(r, now_ns);
+	r->skipped++;
+	r->seen++;
+	if (r->one_of > 1 && bpf_get_prandom_u32() % r->one_of)
+		return 0;
+	if (++r->taken % (gpu_window_stacks ? gpu_window_stacks : 1) == 0)
+		r->one_of = r->one_of ? 2 * r->one_of : 2;
+	return 1;
+}
+
+static __always_inline void count_call(__u32 calls, __u32 sum, __u64 bytes)
+{
+	gpu_count(calls, 1);
+	gpu_count(sum, bytes);
+}
+
+static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread *t,
+					 const struct gpu_probe_row *row,
+					 const struct gpu_call *call)
+{
+	struct event_gpu ev = { 0 };
+	__u32 what = GPU_LAUNCH;
+	struct gpu_rate *r = &t->rates[GPU_RATE_LAUNCH];
+	__u64 hash;
+
+	if (row->what & GPU_COPY) {
+		what = GPU_COPY;
+		r = &t->rates[GPU_RATE_COPY];
+		count_call(GPU_COUNT_COPIES, GPU_COUNT_COPY_BYTES, call->bytes);
+	} else if (row->what & GPU_NCCL) {
+		what = GPU_NCCL;
+		r = &t->rates[GPU_RATE_NCCL];
+		count_call(GPU_COUNT_NCCL, GPU_COUNT_NCCL_BYTES, call->bytes);
+	} else {
+		gpu_count(GPU_COUNT_LAUNCHES, 1);
+	}
+	if (!takes_stack(r, call->now_ns))
+		return;
+	fill_event(&ev, t, row, what, call->now_ns);
+	ev.gpu.weight = r->skipped;
+	ev.gpu.value = call->bytes;
+	r->skipped = 0;
+	hash = send_with(ctx, &ev, 0);
+	if (what == GPU_LAUNCH)
+		t->last_hash = hash;
+}
+
+/* Launches of a thread that ends. */
+static __always_inline void send_rest(const struct gpu_thread *t, __u32 tid)
+{
+	struct event_gpu ev = { 0 };
+	struct gpu_probe_row none = { 0 };
+
+	fill_event(&ev, t, &none, GPU_LAUNCH, bpf_ktime_get_ns());
+	ev.gpu.weight = t->rates[GPU_RATE_LAUNCH].skipped;
+	ev.sample.stack_hash = t->last_hash;
+	send_gpu(&ev);
+}
+
+/* --- waits and memory --------------------------------------------------------------------------------------------------- */
+
+static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_thread *t,
+					      const struct gpu_probe_row *row,
+					      const struct gpu_call *call)
+{
+	t->start_ns = call->now_ns;
+	t->bytes = call->bytes;
+	if (row->what & GPU_ALLOC)
+		t->address_at = argument(ctx, row->address);
+	if (row->bytes == GPU_BYTES_PITCH) {
+		t->pitch_at = argument(ctx, row->a);
+		t->times = argument(ctx, row->b);
+	}
+	if (row->what & GPU_WAIT)
+		t->switches = switches_now();
+}
+
+/* False: too short. */
+static __always_inline int end_wait(struct gpu_thread *t, const struct gpu_probe_row *row,
+				    struct event_gpu *ev)
+{
+	__u64 now_ns = bpf_ktime_get_ns(), length_ns = now_ns - t->start_ns;
+
+	if (length_ns < gpu_min_wait_ns) {
+		gpu_count(GPU_COUNT_SHORT_WAITS, 1);
+		gpu_count(GPU_COUNT_SHORT_NS, length_ns);
+		return 0;
+	}
+	fill_event(ev, t, row, GPU_WAIT, now_ns);
+	ev->gpu.start_ns = t->start_ns;
+	ev->gpu.value = length_ns;
+	ev->gpu.how = switches_now() == t->switches ? GPU_HOW_SPIN : GPU_HOW_SLEEP;
+	return 1;
+}
+
+static __always_inline int read_word_at(__u64 address, __u64 *out)
+{
+	if (!bpf_probe_read_user(out, sizeof *out, (void *)address))
+		return 1;
+	gpu_count(GPU_COUNT_UNREADABLE, 1);
+	return 0;
+}
+
+/* False: nothing was allocated. */
+static __always_inline int end_alloc(struct pt_regs *ctx, struct gpu_thread *t,
+				     const struct gpu_probe_row *row, struct event_gpu *ev)
+{
+	struct gpu_block_key key = { .tgid = t->tgid, .flags = row->flags };
+	struct gpu_block block = { .bytes = t->bytes, .context = t->context };
+	__u64 pitch;
+
+	if ((__u32)word_of(ctx, PT_AX)) {
+		gpu_count(GPU_COUNT_ALLOC_FAILED, 1);
+		return 0;
+	}
+	if (!read_word_at(t->address_at, &key.address))
+		return 0;
+	if (row->bytes == GPU_BYTES_PITCH) {
+		if (!read_word_at(t->pitch_at, &pitch))
+			return 0;
+		block.bytes = pitch * t->times;
+	}
+	block.time_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&gpu_blocks, &key, &block, BPF_ANY))
+		gpu_count(GPU_COUNT_BLOCKS_FULL, 1);
+	fill_event(ev, t, row, GPU_ALLOC, block.time_ns);
+	ev->gpu.value = block.bytes;
+	ev->gpu.address = key.address;
+	return 1;
+}
+
+static __always_inline void free_block(struct gpu_thread *t, const struct gpu_probe_row *row,
+				       const struct gpu_call *call, __u64 address)
+{
+	struct gpu_block_key key = { .address = address, .tgid = call->tgid, .flags = row->flags };
+	struct gpu_block *block;
+	struct event_gpu ev = { 0 };
+
+	if (!address)
+		return;
+	block = bpf_map_lookup_elem(&gpu_blocks, &key);
+	if (!block) {
+		gpu_count(GPU_COUNT_FREES_UNKNOWN, 1);
+		return;
+	}
+	fill_event(&ev, t, row, GPU_FREE, call->now_ns);
+	ev.gpu.value = block->bytes;
+	ev.gpu.address = address;
+	bpf_map_delete_elem(&gpu_blocks, &key);
+	send_gpu(&ev);
+}
+
+/* User space frees what was allocated for it. */
+static __always_inline void reset_context(struct gpu_thread *t, const struct gpu_probe_row *row,
+					  const struct gpu_call *call, __u64 context)
+{
+	struct event_gpu ev = { 0 };
+
+	fill_event(&ev, t, row, GPU_RESET, call->now_ns);
+	ev.gpu.context = context;
+	send_gpu(&ev);
+}
+
+#endif

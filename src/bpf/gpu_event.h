@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/gpu_event.h: calls of a GPU's libraries, as the probes see them: what a probe is told of its function, and what it sends. Shared by
+ * BPF and user space; no vendor is known here. */
+#ifndef CRESSET_BPF_GPU_EVENT_H
+#define CRESSET_BPF_GPU_EVENT_H
+
+#include "bpf/event.h"
+
+/* What a function does, one bit each. */
+enum gpu_what {
+	GPU_LAUNCH = 1, /* begins work on the device */
+	GPU_WAIT = 2,   /* returns when the device is done */
+	GPU_ALLOC = 4,
+	GPU_FREE = 8,
+	GPU_COPY = 16,  /* to, from or on the device */
+	GPU_NCCL = 32,  /* between devices */
+	GPU_RESET = 64, /* frees all there is of a context */
+	GPU_USE = 128,  /* the thread goes on with another device or context */
+};
+enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those that are probed at their return, too */
+
+/* How many bytes; a and b are numbers of arguments. */
+enum gpu_bytes {
+	GPU_BYTES_NONE = 0,
+	GPU_BYTES_ARG,     /* a */
+	GPU_BYTES_PRODUCT, /* a * b */
+	GPU_BYTES_PITCH,   /* what a points to on return, * b */
+	GPU_BYTES_TYPED,   /* a of the type b, whose sizes the row has */
+	GPU_BYTES_PLANE,   /* the product of two words b bytes into what a points to */
+	GPU_BYTES_VOLUME,  /* … of three */
+};
+/* An address is one of memory, or a handle: those are told apart. */
+enum { GPU_ADDRESS_HANDLE = 1 };
+enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };
+
+/* One probe. */
+struct gpu_probe_row {
+	__u32 what; /* bits of enum gpu_what */
+	__u8 bytes; /* enum gpu_bytes */
+	__u8 a, b;
+	/* GPU_ALLOC: which argument points to where the address goes. GPU_FREE: which is the address. GPU_RESET, GPU_USE: which is the device
+	 * or context; GPU_NO_ARG: the thread's. */
+	__u8 address;
+	__u8 flags;
+	__u8 reserved[7];
+	__u8 type_bytes[GPU_TYPES];
+	__u64 skipped; /* the probe is so many bytes behind the function's first instruction */
+	__u64 below, beyond; /* the library's code: from address - below up to address + beyond */
+};
+_Static_assert(sizeof(struct gpu_probe_row) == 56, "gpu_probe_row has no padding");
+enum { GPU_MAX_ROWS = 4096 };
+
+/* What is in place of an event's wait_info. */
+enum { PART_GPU = 8 }; /* beside enum wait_part */
+enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP };
+struct gpu_info {
+	__u64 start_ns; /* of the call */
+	__u64 value;    /* bytes, or ns of GPU_WAIT; 0 of GPU_LAUNCH */
+	__u64 weight;   /* so many calls this one stands for */
+	__u64 address;
+	__u64 none;  /* 0: where a wait has its kernel part */
+	__u32 parts; /* PART_GPU */
+	__u32 what;  /* one bit of enum gpu_what */
+	__u64 correlation;
+	__u64 context; /* the device or context that the thread uses, as it named it; 0: the first */
+	__u32 how;     /* enum gpu_how, of GPU_WAIT */
+	__u32 flags;   /* of the row */
+	__u64 reserved;
+};
+_Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");
+_Static_assert(__builtin_offsetof(struct gpu_info, parts) ==
+		       __builtin_offsetof(struct wait_info, parts),
+	       "which of them it is can be told");
+
+struct event_gpu {
+	struct event_sample sample; /* kind is EVENT_GPU, or EVENT_RAW in an event_raw */
+	struct gpu_info gpu;
+};
+
+/* What is allocated: a row until it is freed. */
+struct gpu_block_key {
+	__u64 address;
+	__u32 tgid;
+	__u32 flags; /* GPU_ADDRESS_HANDLE */
+};
+struct gpu_block {
+	__u64 bytes, time_ns, context;
+};
+
+/* Counters of the probes, summed over CPUs. */
+enum gpu_counter {
+	GPU_COUNT_LAUNCHES = 0,  /* calls that began work, outermost only */
+	GPU_COUNT_NESTED,        /* calls that another call made */
+	GPU_COUNT_SHORT_WAITS,   /* waits below the limit, */
+	GPU_COUNT_SHORT_NS,      /* their time */
+	GPU_COUNT_COPIES,        /* calls */
+	GPU_COUNT_COPY_BYTES,    /* of all of them */
+	GPU_COUNT_NCCL,          /* calls */
+	GPU_COUNT_NCCL_BYTES,    /* of all of them */
+	GPU_COUNT_ALLOC_FAILED,  /* allocations that the library refused */
+	GPU_COUNT_FREES_UNKNOWN, /* of what was not seen to be allocated */
+	GPU_COUNT_BLOCKS_FULL,   /* allocations that were not kept: no room */
+	GPU_COUNT_THREADS_FULL,  /* calls of threads that nothing can be kept of */
+	GPU_COUNT_BUSY,          /* calls without a stack: the CPU's place to build one was taken */
+	GPU_COUNT_LOST,          /* events the ring refused */
+	GPU_COUNT_LOST_LAUNCHES, /* launches they stood for */
+	GPU_COUNT_UNREADABLE,    /* calls whose arguments could not be read */
+	GPU_COUNTERS
+};
+
+/* The rest of what a thread has launched since its last stack: sent when it ends, or read at the end. */
+enum gpu_rate_of { GPU_RATE_LAUNCH = 0, GPU_RATE_COPY, GPU_RATE_NCCL, GPU_RATES };
+struct gpu_rate {
+	__u64 window_ns;   /* when the window began */
+	__u64 skipped;     /* calls since the last stack */
+	__u32 seen, taken; /* in the window */
+	__u32 one_of;      /* stacks are taken of one of so many; 0: of all */
+	__u32 reserved;
+};
+struct gpu_thread {
+	/* The outermost call: until its frame is left. sp 0: none. */
+	__u64 sp, ret, ip;
+	__u64 from, to; /* the library's code */
+	__u64 start_ns, bytes, address_at, pitch_at, times;
+	__u64 switches; /* of its own will, up to then */
+	__u64 context;
+	__u64 last_hash; /* of the last stack of a launch */
+	__u32 row, tgid;
+	struct gpu_rate rates[GPU_RATES];
+};
+_Static_assert(sizeof(struct gpu_thread) == 208, "gpu_thread has no padding");
+
+#endif

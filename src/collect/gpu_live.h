@@ -1,0 +1,36 @@
+/* collect/gpu_live.h: what processes have allocated on GPUs and not freed: one row an allocation, with the stack that asked for it. */
+#ifndef CRESSET_COLLECT_GPU_LIVE_H
+#define CRESSET_COLLECT_GPU_LIVE_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GPU_LIVE_MAX = 1 << 20 }; /* rows, 64 bytes each */
+
+struct gpu_allocation {
+	uint64_t address, bytes, time_ns, context;
+	uint32_t pid, tid;
+	uint32_t flags;         /* as struct gpu_probe_row */
+	uint32_t series, stack; /* of the sink */
+	bool is_live;
+};
+struct gpu_live { /* zeroed = empty */
+	struct map by_address;
+	VEC(struct gpu_allocation) all;
+	VEC(uint32_t) free_rows;
+	uint64_t refused; /* for which there was no room */
+};
+
+/* One that is already there was freed unseen. */
+void gpu_live_add(struct gpu_live *l, const struct gpu_allocation *a);
+void gpu_live_free(struct gpu_live *l, uint32_t pid, uint64_t address, uint32_t flags);
+/* All of a context up to then. */
+void gpu_live_reset(struct gpu_live *l, uint32_t pid, uint64_t context, uint64_t until_ns);
+/* All of a process that has ended. */
+void gpu_live_end(struct gpu_live *l, uint32_t pid);
+void gpu_live_done(struct gpu_live *l);
+
+#endif

@@ -1,0 +1,120 @@
+/* gpu/cuda_probes.c: functions of NVIDIA's driver, runtime and NCCL, as their public interfaces have them (CUDA 11 … 13). Offsets into structures are
+ * those of cuda.h: CUDA_MEMCPY2D and CUDA_MEMCPY3D, whose sizes are 128 and 200 bytes. */
+#include "gpu/probes.h"
+
+/* clang-format off */
+#define ROW(name, ...) { #name, { __VA_ARGS__ } },
+/* The same with a stream of the thread's own as the default. */
+#define BOTH(name, ...) ROW(name, __VA_ARGS__) ROW(name##_ptsz, __VA_ARGS__)
+
+
+#define LAUNCH         .what = GPU_LAUNCH
+#define WAIT           .what = GPU_WAIT
+#define ALLOC(at, from) .what = GPU_ALLOC, .address = (at), .bytes = GPU_BYTES_ARG, .a = (from)
+#define PITCHED        .what = GPU_ALLOC, .address = 0, .bytes = GPU_BYTES_PITCH, .a = 1, .b = 3
+#define FREE           .what = GPU_FREE, .address = 0
+#define COPY(from)      .what = GPU_COPY, .bytes = GPU_BYTES_ARG, .a = (from)
+#define COPY_WAIT(from) .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_ARG, .a = (from)
+#define PLANE          .what = GPU_COPY, .bytes = GPU_BYTES_PLANE, .a = 0, .b = 112
+#define VOLUME         .what = GPU_COPY, .bytes = GPU_BYTES_VOLUME, .a = 0, .b = 176
+#define RECT           .what = GPU_COPY, .bytes = GPU_BYTES_PRODUCT, .a = 4, .b = 5
+
+/* Those that matter most come first. */
+static const struct gpu_probe driver_probes[] = {
+	BOTH(cuLaunchKernel, LAUNCH)
+	BOTH(cuLaunchKernelEx, LAUNCH)
+	BOTH(cuGraphLaunch, LAUNCH)
+	BOTH(cuLaunchCooperativeKernel, LAUNCH)
+	ROW(cuCtxSynchronize, WAIT)
+	BOTH(cuStreamSynchronize, WAIT)
+	ROW(cuEventSynchronize, WAIT)
+	ROW(cuMemAlloc_v2, ALLOC(0, 1))
+	BOTH(cuMemAllocAsync, ALLOC(0, 1))
+	BOTH(cuMemAllocFromPoolAsync, ALLOC(0, 1))
+	ROW(cuMemAllocManaged, ALLOC(0, 1))
+	ROW(cuMemAllocPitch_v2, PITCHED)
+	ROW(cuMemCreate, ALLOC(0, 1), .flags = GPU_ADDRESS_HANDLE)
+	ROW(cuMemFree_v2, FREE)
+	BOTH(cuMemFreeAsync, FREE)
+	ROW(cuMemRelease, FREE, .flags = GPU_ADDRESS_HANDLE)
+	ROW(cuCtxDestroy_v2, .what = GPU_RESET, .address = 0)
+	ROW(cuDevicePrimaryCtxReset_v2, .what = GPU_RESET, .address = 0)
+	ROW(cuCtxSetCurrent, .what = GPU_USE, .address = 0)
+	ROW(cuCtxPushCurrent_v2, .what = GPU_USE, .address = 0)
+	ROW(cuMemcpyHtoD_v2, COPY_WAIT(2))
+	ROW(cuMemcpyHtoD_v2_ptds, COPY_WAIT(2))
+	ROW(cuMemcpyDtoH_v2, COPY_WAIT(2))
+	ROW(cuMemcpyDtoH_v2_ptds, COPY_WAIT(2))
+	ROW(cuMemcpyDtoD_v2, COPY_WAIT(2))
+	ROW(cuMemcpyDtoD_v2_ptds, COPY_WAIT(2))
+	ROW(cuMemcpy, COPY_WAIT(2))
+	ROW(cuMemcpy_ptds, COPY_WAIT(2))
+	BOTH(cuMemcpyHtoDAsync_v2, COPY(2))
+	BOTH(cuMemcpyDtoHAsync_v2, COPY(2))
+	BOTH(cuMemcpyDtoDAsync_v2, COPY(2))
+	BOTH(cuMemcpyAsync, COPY(2))
+	ROW(cuMemcpyPeer, COPY_WAIT(4))
+	BOTH(cuMemcpyPeerAsync, COPY(4))
+	ROW(cuMemcpy2D_v2, PLANE)
+	ROW(cuMemcpy2DUnaligned_v2, PLANE)
+	BOTH(cuMemcpy2DAsync_v2, PLANE)
+	ROW(cuMemcpy3D_v2, VOLUME)
+	BOTH(cuMemcpy3DAsync_v2, VOLUME)
+};
+
+/* Of __cudaLaunchKernel nothing: it jumps to cudaLaunchKernel. What has no row here is seen in the driver, which does it. */
+static const struct gpu_probe runtime_probes[] = {
+	BOTH(cudaLaunchKernel, LAUNCH)
+	BOTH(cudaLaunchKernelExC, LAUNCH)
+	BOTH(cudaGraphLaunch, LAUNCH)
+	BOTH(cudaLaunchCooperativeKernel, LAUNCH)
+	ROW(cudaDeviceSynchronize, WAIT)
+	BOTH(cudaStreamSynchronize, WAIT)
+	ROW(cudaEventSynchronize, WAIT)
+	ROW(cudaMalloc, ALLOC(0, 1))
+	BOTH(cudaMallocAsync, ALLOC(0, 1))
+	BOTH(cudaMallocFromPoolAsync, ALLOC(0, 1))
+	ROW(cudaMallocManaged, ALLOC(0, 1))
+	ROW(cudaMallocPitch, PITCHED)
+	ROW(cudaFree, FREE)
+	BOTH(cudaFreeAsync, FREE)
+	ROW(cudaDeviceReset, .what = GPU_RESET, .address = GPU_NO_ARG)
+	ROW(cudaSetDevice, .what = GPU_USE, .address = 0)
+	ROW(cudaMemcpy, COPY_WAIT(2))
+	ROW(cudaMemcpy_ptds, COPY_WAIT(2))
+	BOTH(cudaMemcpyAsync, COPY(2))
+	ROW(cudaMemcpyPeer, COPY_WAIT(4))
+	ROW(cudaMemcpyPeerAsync, COPY(4))
+	ROW(cudaMemcpy2D, RECT)
+	ROW(cudaMemcpy2D_ptds, RECT)
+	BOTH(cudaMemcpy2DAsync, RECT)
+};
+
+/* ncclDataType_t: int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 fp8e4m3 fp8e5m2. */
+#define NCCL_TYPES .type_bytes = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }
+#define NCCL(count, type) .what = GPU_NCCL, .bytes = GPU_BYTES_TYPED, .a = (count), .b = (type), NCCL_TYPES
+static const struct gpu_probe nccl_probes[] = {
+	ROW(ncclAllReduce, NCCL(2, 3))
+	ROW(ncclReduceScatter, NCCL(2, 3))
+	ROW(ncclAllGather, NCCL(2, 3))
+	ROW(ncclBroadcast, NCCL(2, 3))
+	ROW(ncclBcast, NCCL(1, 2))
+	ROW(ncclReduce, NCCL(2, 3))
+	ROW(ncclAlltoAll, NCCL(2, 3))
+	ROW(ncclGather, NCCL(2, 3))
+	ROW(ncclScatter, NCCL(2, 3))
+	ROW(ncclSend, NCCL(1, 2))
+	ROW(ncclRecv, NCCL(1, 2))
+};
+
+/* clang-format on */
+#define LIBRARY(file, list) \
+	{ \
+		.name = (file), .important = 24, .probes = (list), \
+		.n = sizeof(list) / sizeof *(list) \
+	}
+static const struct gpu_library driver = LIBRARY("libcuda.so", driver_probes);
+static const struct gpu_library runtime = LIBRARY("libcudart.so", runtime_probes);
+static const struct gpu_library nccl = LIBRARY("libnccl.so", nccl_probes);
+
+const struct gpu_library *const gpu_libraries[] = { &driver, &runtime, &nccl, NULL };

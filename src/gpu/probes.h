@@ -1,0 +1,46 @@
+/* gpu/probes.h: which functions of which libraries tell what a program does with its GPU, and where in a given file of such a library they are. No vendor
+ * is known to who uses it: each has its rows in a file of its own. */
+#ifndef CRESSET_GPU_PROBES_H
+#define CRESSET_GPU_PROBES_H
+
+#include "base/vec.h"
+#include "bpf/gpu_event.h"
+#include "symbol/elf_file.h"
+
+#include <stdbool.h>
+
+struct gpu_probe {
+	const char *symbol;
+	struct gpu_probe_row row; /* but for where it is */
+};
+struct gpu_library {
+	const char *name; /* its files begin with it: "libcuda.so" */
+	uint32_t
+		important; /* so many of the first probes are worth a probe each where the kernel cannot place many at once */
+	const struct gpu_probe *probes;
+	size_t n;
+};
+/* NULL behind the last. */
+extern const struct gpu_library *const gpu_libraries[];
+
+/* The library that a file of this path is by its name; NULL: none. */
+const struct gpu_library *gpu_library_of(const char *path);
+
+/* A probe in a file. */
+struct gpu_place {
+	uint64_t entry_offset; /* of the function, in the file */
+	uint64_t offset;       /* where the probe goes: behind it by row.skipped */
+	struct gpu_probe_row row;
+	bool is_stepped; /* the kernel cannot emulate the instruction there */
+};
+struct gpu_places {
+	VEC(struct gpu_place) all;
+	uint32_t refused; /* launches that would be single-stepped */
+};
+
+/* wanted: bits of enum gpu_what; a function that does none of that has no place. 0, or why the file cannot be read. */
+int gpu_places_find(const struct elf_file *f, const struct gpu_library *library, uint32_t wanted,
+		    struct gpu_places *out, struct err *err);
+void gpu_places_done(struct gpu_places *p); /* a zeroed one is fine */
+
+#endif
