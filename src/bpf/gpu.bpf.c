@@ -10,61 +10,80 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* What does not wait for the call's end. A function does one of the first three at most. */
 static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
-				     const struct gpu_probe_row *row, struct gpu_call *call)
+				     const struct gpu_probe_row *row, struct gpu_place *p)
 {
 	__u32 what = row->what;
 
 	if (what & (GPU_LAUNCH | GPU_COPY | GPU_NCCL))
-		counted_call(ctx, t, row, call);
+		counted_call(ctx, t, row, p);
 	if (what & GPU_FREE)
-		free_block(t, row, call, argument(ctx, row->address));
+		free_block(t, row, p, argument(ctx, row->address));
 	if (what & GPU_USE)
 		t->context = argument(ctx, row->address);
 	if (what & GPU_RESET)
-		reset_context(t, row, call,
+		reset_context(t, row, p,
 			      row->address == GPU_NO_ARG ? t->context
 							 : argument(ctx, row->address));
+}
+
+static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
+{
+	__u32 at = (__u32)bpf_get_attach_cookie(ctx);
+	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
+	struct gpu_call *call = &p->call;
+	struct gpu_thread *t;
+
+	if (!row || !begin_call(ctx, call))
+		return;
+	t = thread_of(p);
+	if (!t || is_nested(t, row, call))
+		return;
+	t->sp = call->sp;
+	t->ret = call->ret;
+	t->ip = call->ip;
+	t->from = call->ip - row->below;
+	t->to = call->ip + row->beyond;
+	t->row = at;
+	call->bytes = bytes_of(ctx, row);
+	at_entry(ctx, t, row, p);
+	if (row->what & GPU_AT_RETURN)
+		keep_until_return(ctx, t, row, call);
 }
 
 SEC("uprobe")
 int gpu_enter(struct pt_regs *ctx)
 {
-	__u32 at = (__u32)bpf_get_attach_cookie(ctx);
-	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
-	struct gpu_call call = { 0 };
-	struct gpu_thread *t;
+	struct gpu_place *p = take_place();
 
-	if (!row || !begin_call(ctx, &call))
+	if (!p)
 		return 0;
-	t = thread_of(&call);
-	if (!t || is_nested(t, row, &call))
-		return 0;
-	t->sp = call.sp;
-	t->ret = call.ret;
-	t->ip = call.ip;
-	t->from = call.ip - row->below;
-	t->to = call.ip + row->beyond;
-	t->row = at;
-	call.bytes = bytes_of(ctx, row);
-	at_entry(ctx, t, row, &call);
-	if (row->what & GPU_AT_RETURN)
-		keep_until_return(ctx, t, row, &call);
+	enter(ctx, p);
+	give_place(p);
 	return 0;
+}
+
+static __always_inline void leave(struct pt_regs *ctx, struct gpu_place *p)
+{
+	__u32 at = (__u32)bpf_get_attach_cookie(ctx), tid = (__u32)bpf_get_current_pid_tgid();
+	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
+	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
+
+	if (!row || !t || t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
+		return;
+	if (row->what & GPU_WAIT ? end_wait(t, row, &p->ev) : end_alloc(ctx, t, row, &p->ev))
+		send_with(ctx, p, t);
+	t->sp = 0;
 }
 
 SEC("uretprobe")
 int gpu_return(struct pt_regs *ctx)
 {
-	__u32 at = (__u32)bpf_get_attach_cookie(ctx), tid = (__u32)bpf_get_current_pid_tgid();
-	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
-	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
-	struct event_gpu ev = { 0 };
+	struct gpu_place *p = take_place();
 
-	if (!row || !t || t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
+	if (!p)
 		return 0;
-	if (row->what & GPU_WAIT ? end_wait(t, row, &ev) : end_alloc(ctx, t, row, &ev))
-		send_with(ctx, &ev, t);
-	t->sp = 0;
+	leave(ctx, p);
+	give_place(p);
 	return 0;
 }
 
@@ -77,9 +96,8 @@ int BPF_PROG(gpu_exit, struct task_struct *task)
 
 	if (!t)
 		return 0;
-	for (__u32 i = 0; i < GPU_RATES; i++)
-		if (t->rates[i].skipped && i == GPU_RATE_LAUNCH)
-			send_rest(t, tid);
+	if (t->rates[GPU_RATE_LAUNCH].skipped)
+		send_rest(t);
 	bpf_map_delete_elem(&gpu_threads, &tid);
 	return 0;
 }

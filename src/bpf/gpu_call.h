@@ -45,13 +45,29 @@ struct {
 	__type(value, __u64);
 } gpu_counters SEC(".maps");
 
-/* Which of a CPU's places to build a stack in are taken. */
+struct gpu_call {
+	__u64 sp, ret, ip, now_ns, bytes;
+	__u32 tgid, tid;
+	char comm[EVENT_COMM_LEN];
+};
+
+/* Where a call is looked at, each with a scratch of the same index for its stack. A task that looks at one may be preempted by another that does:
+ * then that one takes the next place. */
+struct gpu_place {
+	__u64 busy;
+	struct gpu_call call;
+	struct event_gpu ev;
+	struct gpu_thread none; /* of a thread that is seen first */
+	__u32 index, reserved;
+};
+enum { GPU_PLACES = 2 };
+_Static_assert((int)GPU_PLACES <= (int)SCRATCHES, "each has its scratch");
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, GPU_PLACES);
 	__type(key, __u32);
-	__type(value, __u64);
-} gpu_busy SEC(".maps");
+	__type(value, struct gpu_place);
+} gpu_places SEC(".maps");
 
 static __always_inline void gpu_count(__u32 which, __u64 n)
 {
@@ -70,11 +86,26 @@ static __always_inline __u64 switches_now(void)
 
 /* --- who calls ---------------------------------------------------------------------------------------------------------- */
 
-struct gpu_call {
-	__u64 sp, ret, ip, now_ns, bytes;
-	__u32 tgid, tid;
-	char comm[EVENT_COMM_LEN];
-};
+/* NULL: all are taken, which is counted. To be given back. */
+static __always_inline struct gpu_place *take_place(void)
+{
+	for (__u32 i = 0; i < GPU_PLACES; i++) {
+		__u32 at = i;
+		struct gpu_place *p = bpf_map_lookup_elem(&gpu_places, &at);
+
+		if (p && __sync_val_compare_and_swap(&p->busy, 0, 1) == 0) {
+			p->index = i;
+			return p;
+		}
+	}
+	gpu_count(GPU_COUNT_BUSY, 1);
+	return 0;
+}
+
+static __always_inline void give_place(struct gpu_place *p)
+{
+	__sync_lock_test_and_set(&p->busy, 0);
+}
 
 /* A register as a whole word. Written out, as the verifier refuses what compilers make of several such loads: one with a computed place. */
 static __always_inline __u64 word_of(struct pt_regs *ctx, const int word)
@@ -125,15 +156,16 @@ static __always_inline int begin_call(struct pt_regs *ctx, struct gpu_call *call
 	return 1;
 }
 
-static __always_inline struct gpu_thread *thread_of(const struct gpu_call *call)
+static __always_inline struct gpu_thread *thread_of(struct gpu_place *p)
 {
-	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &call->tid);
-	struct gpu_thread none = { .tgid = call->tgid };
+	__u32 tid = p->call.tid;
+	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
 
 	if (t)
 		return t;
-	bpf_map_update_elem(&gpu_threads, &call->tid, &none, BPF_NOEXIST);
-	t = bpf_map_lookup_elem(&gpu_threads, &call->tid);
+	p->none.tgid = p->call.tgid; /* the rest is zeros at all times */
+	bpf_map_update_elem(&gpu_threads, &tid, &p->none, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&gpu_threads, &tid);
 	if (!t)
 		gpu_count(GPU_COUNT_THREADS_FULL, 1);
 	return t;
@@ -201,29 +233,6 @@ static __always_inline __u64 bytes_of(struct pt_regs *ctx, const struct gpu_prob
 
 /* --- stacks ------------------------------------------------------------------------------------------------------------- */
 
-/* NULL: two tasks that were preempted on this CPU have both. To be given back. */
-static __always_inline struct scratch *take_scratch(void)
-{
-	for (__u32 i = 0; i < 2; i++) {
-		__u32 at = i;
-		__u64 *busy = bpf_map_lookup_elem(&gpu_busy, &at);
-
-		if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0)
-			return scratch_for(at);
-	}
-	gpu_count(GPU_COUNT_BUSY, 1);
-	return 0;
-}
-
-static __always_inline void give_scratch(struct scratch *s)
-{
-	__u32 at = s->index & 1;
-	__u64 *busy = bpf_map_lookup_elem(&gpu_busy, &at);
-
-	if (busy)
-		__sync_lock_test_and_set(busy, 0);
-}
-
 #define TAKE_WORD(word) regs[word] = word_of(ctx, word)
 static __always_inline void copy_regs(struct pt_regs *ctx, __u64 *regs)
 {
@@ -272,10 +281,11 @@ static __always_inline void send_gpu(struct event_gpu *ev)
 }
 
 static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_thread *t,
-				       const struct gpu_probe_row *row, __u32 what, __u64 now_ns)
+				       __u32 flags, __u32 what, __u64 now_ns)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
+	__builtin_memset(ev, 0, sizeof *ev);
 	ev->sample.kind = EVENT_GPU;
 	ev->sample.tid = (__u32)pid_tgid;
 	ev->sample.tgid = pid_tgid >> 32;
@@ -287,33 +297,29 @@ static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_th
 	ev->gpu.what = what;
 	ev->gpu.weight = 1;
 	ev->gpu.context = t->context;
-	ev->gpu.flags = row->flags;
+	ev->gpu.flags = flags;
 }
 
-/* The event with the call's stack; its hash, 0: it has none in the kernel. */
-static __always_inline __u64 send_with(struct pt_regs *ctx, struct event_gpu *ev,
+/* The place's event with the call's stack; its hash, 0: it has none in the kernel. */
+static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 				       const struct gpu_thread *at_return)
 {
-	struct scratch *s = take_scratch();
+	struct scratch *s = scratch_for(p->index);
+	struct event_gpu *ev = &p->ev;
 	__u32 n;
 
-	if (!s) {
-		send_gpu(ev);
+	if (!s)
 		return 0;
-	}
 	ev->sample.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
 	take_gpu_stack(ctx, s, at_return, ev->sample.tgid, ev->sample.time_ns);
 	if (s->head.walk_end == WALK_NOT_LOADED &&
-	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s)) {
-		give_scratch(s);
+	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s))
 		return 0;
-	}
 	ev->sample.kind = EVENT_GPU;
 	n = hash_stack(s, (gpu_plain_walk ? 2 : 1) * WALK_MAX_KERNEL);
 	ev->sample.stack_hash = n ? s->head.stack_hash : 0;
 	if (n)
 		send_stack(s, n);
-	give_scratch(s);
 	send_gpu(ev);
 	return ev->sample.stack_hash;
 }
@@ -352,10 +358,9 @@ static __always_inline void count_call(__u32 calls, __u32 sum, __u64 bytes)
 }
 
 static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread *t,
-					 const struct gpu_probe_row *row,
-					 const struct gpu_call *call)
+					 const struct gpu_probe_row *row, struct gpu_place *p)
 {
-	struct event_gpu ev = { 0 };
+	const struct gpu_call *call = &p->call;
 	__u32 what = GPU_LAUNCH;
 	struct gpu_rate *r = &t->rates[GPU_RATE_LAUNCH];
 	__u64 hash;
@@ -373,22 +378,21 @@ static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread 
 	}
 	if (!takes_stack(r, call->now_ns))
 		return;
-	fill_event(&ev, t, row, what, call->now_ns);
-	ev.gpu.weight = r->skipped;
-	ev.gpu.value = call->bytes;
+	fill_event(&p->ev, t, row->flags, what, call->now_ns);
+	p->ev.gpu.weight = r->skipped;
+	p->ev.gpu.value = call->bytes;
 	r->skipped = 0;
-	hash = send_with(ctx, &ev, 0);
+	hash = send_with(ctx, p, 0);
 	if (what == GPU_LAUNCH)
 		t->last_hash = hash;
 }
 
 /* Launches of a thread that ends. */
-static __always_inline void send_rest(const struct gpu_thread *t, __u32 tid)
+static __always_inline void send_rest(const struct gpu_thread *t)
 {
-	struct event_gpu ev = { 0 };
-	struct gpu_probe_row none = { 0 };
+	struct event_gpu ev;
 
-	fill_event(&ev, t, &none, GPU_LAUNCH, bpf_ktime_get_ns());
+	fill_event(&ev, t, 0, GPU_LAUNCH, bpf_ktime_get_ns());
 	ev.gpu.weight = t->rates[GPU_RATE_LAUNCH].skipped;
 	ev.sample.stack_hash = t->last_hash;
 	send_gpu(&ev);
@@ -423,7 +427,7 @@ static __always_inline int end_wait(struct gpu_thread *t, const struct gpu_probe
 		gpu_count(GPU_COUNT_SHORT_NS, length_ns);
 		return 0;
 	}
-	fill_event(ev, t, row, GPU_WAIT, now_ns);
+	fill_event(ev, t, row->flags, GPU_WAIT, now_ns);
 	ev->gpu.start_ns = t->start_ns;
 	ev->gpu.value = length_ns;
 	ev->gpu.how = switches_now() == t->switches ? GPU_HOW_SPIN : GPU_HOW_SLEEP;
@@ -460,18 +464,19 @@ static __always_inline int end_alloc(struct pt_regs *ctx, struct gpu_thread *t,
 	block.time_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&gpu_blocks, &key, &block, BPF_ANY))
 		gpu_count(GPU_COUNT_BLOCKS_FULL, 1);
-	fill_event(ev, t, row, GPU_ALLOC, block.time_ns);
+	fill_event(ev, t, row->flags, GPU_ALLOC, block.time_ns);
 	ev->gpu.value = block.bytes;
 	ev->gpu.address = key.address;
 	return 1;
 }
 
 static __always_inline void free_block(struct gpu_thread *t, const struct gpu_probe_row *row,
-				       const struct gpu_call *call, __u64 address)
+				       struct gpu_place *p, __u64 address)
 {
-	struct gpu_block_key key = { .address = address, .tgid = call->tgid, .flags = row->flags };
+	struct gpu_block_key key = { .address = address,
+				     .tgid = p->call.tgid,
+				     .flags = row->flags };
 	struct gpu_block *block;
-	struct event_gpu ev = { 0 };
 
 	if (!address)
 		return;
@@ -480,22 +485,20 @@ static __always_inline void free_block(struct gpu_thread *t, const struct gpu_pr
 		gpu_count(GPU_COUNT_FREES_UNKNOWN, 1);
 		return;
 	}
-	fill_event(&ev, t, row, GPU_FREE, call->now_ns);
-	ev.gpu.value = block->bytes;
-	ev.gpu.address = address;
+	fill_event(&p->ev, t, row->flags, GPU_FREE, p->call.now_ns);
+	p->ev.gpu.value = block->bytes;
+	p->ev.gpu.address = address;
 	bpf_map_delete_elem(&gpu_blocks, &key);
-	send_gpu(&ev);
+	send_gpu(&p->ev);
 }
 
 /* User space frees what was allocated for it. */
 static __always_inline void reset_context(struct gpu_thread *t, const struct gpu_probe_row *row,
-					  const struct gpu_call *call, __u64 context)
+					  struct gpu_place *p, __u64 context)
 {
-	struct event_gpu ev = { 0 };
-
-	fill_event(&ev, t, row, GPU_RESET, call->now_ns);
-	ev.gpu.context = context;
-	send_gpu(&ev);
+	fill_event(&p->ev, t, row->flags, GPU_RESET, p->call.now_ns);
+	p->ev.gpu.context = context;
+	send_gpu(&p->ev);
 }
 
 #endif

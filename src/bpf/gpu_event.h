@@ -102,7 +102,7 @@ enum gpu_counter {
 	GPU_COUNT_FREES_UNKNOWN, /* of what was not seen to be allocated */
 	GPU_COUNT_BLOCKS_FULL,   /* allocations that were not kept: no room */
 	GPU_COUNT_THREADS_FULL,  /* calls of threads that nothing can be kept of */
-	GPU_COUNT_BUSY,          /* calls without a stack: the CPU's place to build one was taken */
+	GPU_COUNT_BUSY, /* calls not looked at: tasks that were preempted while they did had all places */
 	GPU_COUNT_LOST,          /* events the ring refused */
 	GPU_COUNT_LOST_LAUNCHES, /* launches they stood for */
 	GPU_COUNT_UNREADABLE,    /* calls whose arguments could not be read */

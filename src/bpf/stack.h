@@ -16,8 +16,13 @@ static __always_inline struct scratch *scratch_of(struct walk *w)
 
 static __always_inline int walk_read(struct walk *w, void *to, __u32 size, __u64 address)
 {
-	(void)w;
-	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+	struct scratch *s = scratch_of(w);
+
+	if (bpf_probe_read_user(to, size, (const void *)address))
+		return 1;
+	if (s->top_word && address == w->regs[PT_SP] && size >= sizeof s->top_word)
+		__builtin_memcpy(to, &s->top_word, sizeof s->top_word);
+	return 0;
 }
 
 /* A word of the stack. */

@@ -203,7 +203,8 @@ static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
 	return n;
 }
 
-/* The places of those that begin, or of those that are seen at their return, too. */
+/* The places of those that begin, or of those that are seen at their return, too: at the same instruction, before which the return address is still
+ * the caller's. */
 static struct gpu_link_places select_places(const struct gpu_places *places, uint32_t n,
 					    uint64_t first_cookie, bool at_return)
 {
@@ -215,7 +216,7 @@ static struct gpu_link_places select_places(const struct gpu_places *places, uin
 
 		if (at_return && !(p->row.what & GPU_AT_RETURN))
 			continue;
-		out.offsets[out.n] = at_return ? p->entry_offset : p->offset;
+		out.offsets[out.n] = p->offset;
 		out.cookies[out.n++] = first_cookie + i;
 	}
 	return out;

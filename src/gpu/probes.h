@@ -29,7 +29,7 @@ const struct gpu_library *gpu_library_of(const char *path);
 /* A probe in a file. */
 struct gpu_place {
 	uint64_t entry_offset; /* of the function, in the file */
-	uint64_t offset;       /* where the probe goes: behind it by row.skipped */
+	uint64_t offset;       /* where the probe goes, also that at its return: behind it by row.skipped */
 	struct gpu_probe_row row;
 	bool is_stepped; /* the kernel cannot emulate the instruction there */
 };

@@ -75,6 +75,15 @@ API(cuMemcpyAsync, addr_t to, addr_t from, size_t bytes, struct stream *s)
 	CALL(cuMemcpyAsync, copy(bytes, 4, s, false));
 }
 
+struct rect {
+	u64 words[14], width, height;
+};
+
+API(cuMemcpy2DAsync_v2, const struct rect *r, struct stream *s)
+{
+	CALL(cuMemcpy2DAsync_v2, copy(r->width * r->height, 4, s, false));
+}
+
 API(cuMemsetD8_v2, addr_t to, unsigned char value, size_t n)
 {
 	(void)to, (void)value;

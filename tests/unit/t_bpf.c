@@ -45,10 +45,31 @@ static const struct way {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
+/* Loads it, and closes it. */
+static void check_programs(struct bpf_object *obj, const char *clang, __u32 filter, const char *way)
+{
+	struct bpf_program *p;
+
+	ck_assert_msg(bpf_object__load(obj) == 0, "%s, filter %u, %s: does not load", clang, filter,
+		      way);
+	bpf_object__for_each_program(p, obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof info;
+
+		ck_assert_int_eq(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
+		printf("# %-8s filter %u %-13s %-26s %6u verified instructions, %u bytes jited\n",
+		       clang, filter, way, bpf_program__name(p), info.verified_insns,
+		       info.jited_prog_len);
+		ck_assert_uint_gt(info.verified_insns, 0);
+		ck_assert_uint_lt(info.verified_insns, MAX_VERIFIED);
+	}
+	bpf_object__close(obj);
+}
+
 static void check_object(const char *path, const char *clang, __u32 filter, const struct way *way)
 {
 	struct bpf_object *obj = bpf_object__open_file(path, NULL);
-	struct bpf_program *p;
 
 	ck_assert_ptr_nonnull(obj);
 	set_knob(obj, "filter", filter);
@@ -58,39 +79,39 @@ static void check_object(const char *path, const char *clang, __u32 filter, cons
 	set_knob(obj, "at_sys_exit", way->at_sys_exit);
 	set_knob(obj, "use_task_storage", way->use_task_storage);
 	set_knob(obj, "use_loop", way->use_loop);
-	ck_assert_msg(bpf_object__load(obj) == 0, "%s, filter %u, %s: does not load", clang, filter,
-		      way->name);
-	bpf_object__for_each_program(p, obj)
-	{
-		struct bpf_prog_info info = { 0 };
-		__u32 len = sizeof info;
+	check_programs(obj, clang, filter, way->name);
+}
 
-		ck_assert_int_eq(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
-		printf("# %-8s filter %u %-13s %-26s %6u verified instructions, %u bytes jited\n",
-		       clang, filter, way->name, bpf_program__name(p), info.verified_insns,
-		       info.jited_prog_len);
-		ck_assert_uint_gt(info.verified_insns, 0);
-		ck_assert_uint_lt(info.verified_insns, MAX_VERIFIED);
-	}
-	bpf_object__close(obj);
+/* bpf/gpu.bpf.c, with the kernel's walk, too. */
+static void check_gpu(const char *path, const char *clang, __u32 filter, __u32 plain)
+{
+	struct bpf_object *obj = bpf_object__open_file(path, NULL);
+
+	ck_assert_ptr_nonnull(obj);
+	set_knob(obj, "filter", filter);
+	set_knob(obj, "gpu_plain_walk", plain);
+	check_programs(obj, clang, filter, plain ? "gpu, plain" : "gpu");
 }
 
 static void check_clang(const char *version)
 {
-	char clang[32], dir[] = "/tmp/cresset-bpf-XXXXXX", path[64], command[512];
+	char clang[32], dir[] = "/tmp/cresset-bpf-XXXXXX", path[64], gpu[64], command[512];
 
 	if (geteuid())
 		T_SKIP("loading BPF programs needs root");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(clang, sizeof clang, "clang-%s", version);
 	snprintf(path, sizeof path, "%s/bpf/sample.bpf.o", dir);
-	snprintf(command, sizeof command, "make -s BUILD=%s BPF_CC=%s %s >/dev/null", dir, clang,
-		 path);
+	snprintf(gpu, sizeof gpu, "%s/bpf/gpu.bpf.o", dir);
+	snprintf(command, sizeof command, "make -s BUILD=%s BPF_CC=%s %s %s >/dev/null", dir, clang,
+		 path, gpu);
 	ck_assert_msg(system(command) == 0, "%s failed", command);
 	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++)
 		check_object(path, clang, filter, &ways[0]);
 	for (int way = 1; way < WAYS; way++)
 		check_object(path, clang, FILTER_TGID, &ways[way]);
+	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++)
+		check_gpu(gpu, clang, filter, filter == FILTER_COMM);
 	snprintf(command, sizeof command, "rm -rf %s", dir);
 	ck_assert_int_eq(system(command), 0);
 }

@@ -1,0 +1,263 @@
+// build: -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -rdynamic
+/* gpu_calls SCENARIO: makes the calls of a GPU's libraries that a file says, a statement a line:
+ *
+ *     CALLER launch N KERNEL       cudaLaunchKernel          CALLER driver N KERNEL    cuLaunchKernel
+ *     CALLER graph N NODES         cudaGraphLaunch           CALLER wait N KERNEL      launches, then cudaDeviceSynchronize, N times
+ *     CALLER alloc N BYTES         cudaMalloc, kept          CALLER free N             the last N that were kept
+ *     CALLER pitch N WIDTH         cudaMallocPitch, 16 rows  CALLER handle N BYTES     cuMemCreate; CALLER release N
+ *     CALLER pool N BYTES          cudaMallocAsync, and cudaFreeAsync at once
+ *     CALLER copy N BYTES          cudaMemcpyAsync           CALLER copywait N BYTES   cudaMemcpy
+ *     CALLER copy2d N BYTES        cuMemcpy2DAsync_v2, 4 rows
+ *     CALLER allreduce N COUNT     ncclAllReduce of floats   CALLER bcast N COUNT      ncclBcast of halfs
+ *     CALLER threads N KERNEL      4 threads, each N times cudaLaunchKernel
+ *     CALLER deep N KERNEL         as launch, 20 frames further down
+ *     CALLER reset 1               cudaDeviceReset
+ *     - sleep MS      - stop 0 (until SIGCONT)      - child 1 (the rest in a child; the parent waits for it)
+ *
+ * CALLER is one of three functions. The libraries are loaded by their names, as programs do. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KEPT = 1 << 16, DEPTH = 20, THREADS = 4 };
+struct dim {
+	unsigned x, y, z;
+};
+static struct {
+	int (*launch)(const void *, struct dim, struct dim, void **, size_t, void *);
+	int (*sync)(void);
+	int (*alloc)(void **, size_t);
+	int (*free)(void *);
+	int (*pitch)(void **, size_t *, size_t, size_t);
+	int (*alloc_async)(void **, size_t, void *);
+	int (*free_async)(void *, void *);
+	int (*copy)(void *, const void *, size_t, int);
+	int (*copy_async)(void *, const void *, size_t, int, void *);
+	int (*reset)(void);
+	int (*stream)(void **);
+	int (*capture)(void *, int);
+	int (*captured)(void *, void **);
+	int (*instantiate)(void **, void *, uint64_t);
+	int (*graph)(void *, void *);
+	void (*add)(void **, const char *, char *, const char *, int, void *, void *, void *,
+		    void *, int *);
+	int (*driver)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+		      void *, void **, void **);
+	int (*create)(uint64_t *, size_t, const void *, uint64_t);
+	int (*release)(uint64_t);
+	int (*copy2d)(const void *, void *);
+	void *(*function)(const char *);
+	int (*allreduce)(const void *, void *, size_t, int, int, void *, void *);
+	int (*bcast)(void *, size_t, int, int, void *, void *);
+} gpu;
+
+static void *need(void *library, const char *name)
+{
+	void *p = library ? dlsym(library, name) : NULL;
+
+	if (!p) {
+		fprintf(stderr, "gpu_calls: %s: %s\n", name, dlerror());
+		exit(1);
+	}
+	return p;
+}
+
+static void load(void)
+{
+	void *rt = dlopen("libcudart.so.13", RTLD_NOW), *cu = dlopen("libcuda.so.1", RTLD_NOW),
+	     *nccl = dlopen("libnccl.so.2", RTLD_NOW);
+#define GET(member, library, name) *(void **)&gpu.member = need(library, name)
+	GET(launch, rt, "cudaLaunchKernel"), GET(sync, rt, "cudaDeviceSynchronize");
+	GET(alloc, rt, "cudaMalloc"), GET(free, rt, "cudaFree");
+	GET(pitch, rt, "cudaMallocPitch"), GET(alloc_async, rt, "cudaMallocAsync");
+	GET(free_async, rt, "cudaFreeAsync"), GET(copy, rt, "cudaMemcpy");
+	GET(copy_async, rt, "cudaMemcpyAsync"), GET(reset, rt, "cudaDeviceReset");
+	GET(stream, rt, "cudaStreamCreate"), GET(capture, rt, "cudaStreamBeginCapture");
+	GET(captured, rt, "cudaStreamEndCapture");
+	GET(instantiate, rt, "cudaGraphInstantiate"), GET(graph, rt, "cudaGraphLaunch");
+	GET(add, rt, "__cudaRegisterFunction"), GET(driver, cu, "cuLaunchKernel");
+	GET(create, cu, "cuMemCreate"), GET(release, cu, "cuMemRelease");
+	GET(copy2d, cu, "cuMemcpy2DAsync_v2"), GET(function, cu, "double_cuda_function");
+	GET(allreduce, nccl, "ncclAllReduce"), GET(bcast, nccl, "ncclBcast");
+}
+
+static const struct dim one = { 1, 1, 1 };
+static void *kept[KEPT];
+static uint64_t handles[KEPT];
+static int n_kept, n_handles;
+
+/* A kernel's stand-in on the host: its address is what the runtime knows it by. */
+static const char *kernel_of(const char *name)
+{
+	static char names[16][64];
+	static int n;
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return names[i];
+	snprintf(names[n], sizeof names[n], "%s", name);
+	gpu.add(NULL, names[n], NULL, names[n], 0, NULL, NULL, NULL, NULL, NULL);
+	return names[n++];
+}
+
+static void *graph_of(int nodes)
+{
+	void *stream, *graph, *exec;
+	const char *k = kernel_of("node");
+
+	gpu.stream(&stream);
+	gpu.capture(stream, 0);
+	for (int i = 0; i < nodes; i++)
+		gpu.launch(k, one, one, NULL, 0, stream);
+	gpu.captured(stream, &graph);
+	gpu.instantiate(&exec, graph, 0);
+	return exec;
+}
+
+static __attribute__((noinline)) int launch_deep(const char *kernel, int depth)
+{
+	char room[64] = { depth };
+
+	if (depth)
+		return launch_deep(kernel, depth - 1) + room[0];
+	return gpu.launch(kernel, one, one, NULL, 0, NULL) + room[0];
+}
+
+struct thread_work {
+	const char *kernel;
+	int n;
+};
+static void *thread_launches(void *arg)
+{
+	const struct thread_work *w = arg;
+
+	for (int i = 0; i < w->n; i++)
+		gpu.launch(w->kernel, one, one, NULL, 0, NULL);
+	return NULL;
+}
+
+static void launch_in_threads(const char *kernel, int n)
+{
+	pthread_t threads[THREADS];
+	struct thread_work w = { kernel, n };
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, thread_launches, &w);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void alloc_some(int n, size_t bytes)
+{
+	for (int i = 0; i < n; i++)
+		gpu.alloc(&kept[n_kept++], bytes);
+}
+
+/* One that is there in each function that calls it, so that its frame is that function's. */
+static inline __attribute__((always_inline)) void act(const char *what, int n, const char *with)
+{
+	uint64_t rect[16] = { [14] = strtoull(with, NULL, 0), [15] = 4 };
+	const char *kernel = !strcmp(what, "launch") || !strcmp(what, "wait") ||
+					     !strcmp(what, "threads") || !strcmp(what, "deep")
+				     ? kernel_of(with)
+				     : NULL;
+	void *function = !strcmp(what, "driver") ? gpu.function(with) : NULL;
+	void *exec = !strcmp(what, "graph") ? graph_of(atoi(with)) : NULL;
+	size_t bytes = strtoull(with, NULL, 0), pitch;
+	void *p;
+
+	if (!strcmp(what, "threads"))
+		launch_in_threads(kernel, n);
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(what, "launch"))
+			gpu.launch(kernel, one, one, NULL, 0, NULL);
+		else if (!strcmp(what, "driver"))
+			gpu.driver(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+		else if (!strcmp(what, "graph"))
+			gpu.graph(exec, NULL);
+		else if (!strcmp(what, "deep"))
+			launch_deep(kernel, DEPTH);
+		else if (!strcmp(what, "wait"))
+			gpu.launch(kernel, one, one, NULL, 0, NULL), gpu.sync();
+		else if (!strcmp(what, "alloc"))
+			gpu.alloc(&kept[n_kept++], bytes);
+		else if (!strcmp(what, "free"))
+			gpu.free(kept[--n_kept]);
+		else if (!strcmp(what, "pitch"))
+			gpu.pitch(&kept[n_kept++], &pitch, bytes, 16);
+		else if (!strcmp(what, "handle"))
+			gpu.create(&handles[n_handles++], bytes, NULL, 0);
+		else if (!strcmp(what, "release"))
+			gpu.release(handles[--n_handles]);
+		else if (!strcmp(what, "pool"))
+			gpu.alloc_async(&p, bytes, NULL), gpu.free_async(p, NULL);
+		else if (!strcmp(what, "copy"))
+			gpu.copy_async(kept, kept, bytes, 1, NULL);
+		else if (!strcmp(what, "copywait"))
+			gpu.copy(kept, kept, bytes, 2);
+		else if (!strcmp(what, "copy2d"))
+			gpu.copy2d(rect, NULL);
+		else if (!strcmp(what, "allreduce"))
+			gpu.allreduce(NULL, NULL, bytes, 7, 0, NULL, NULL);
+		else if (!strcmp(what, "bcast"))
+			gpu.bcast(NULL, bytes, 6, 0, NULL, NULL);
+		else if (!strcmp(what, "reset"))
+			gpu.reset(), n_kept = 0;
+	}
+}
+
+#define CALLER(name) \
+	static __attribute__((noinline)) void name(const char *what, int n, const char *with) \
+	{ \
+		act(what, n, with); \
+		asm volatile("" ::"r"(what)); \
+	}
+CALLER(train)
+CALLER(infer)
+CALLER(setup)
+
+static void pause_here(const char *what, int n)
+{
+	int status;
+
+	if (!strcmp(what, "sleep"))
+		usleep(n * 1000);
+	else if (!strcmp(what, "stop"))
+		raise(SIGSTOP);
+	else if (!strcmp(what, "child") && fork()) {
+		wait(&status);
+		exit(WEXITSTATUS(status));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = argc > 1 ? fopen(argv[1], "re") : NULL;
+	char caller[32], what[32], with[64], line[256];
+	int n;
+
+	if (!f)
+		return 2;
+	load();
+	alloc_some(0, 0);
+	while (fgets(line, sizeof line, f)) {
+		snprintf(with, sizeof with, "0");
+		if (sscanf(line, "%31s %31s %d %63s", caller, what, &n, with) < 3)
+			continue;
+		if (caller[0] == '-')
+			pause_here(what, n);
+		else if (!strcmp(caller, "train"))
+			train(what, n, with);
+		else if (!strcmp(caller, "infer"))
+			infer(what, n, with);
+		else
+			setup(what, n, with);
+	}
+	return 0;
+}
