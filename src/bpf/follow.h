@@ -47,12 +47,15 @@ int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Another program: nothing that was known about its mappings holds. */
-SEC("tp_btf/sched_process_exec")
+/* Another program: nothing that was known about its mappings holds. To be forgotten before it maps anything: by sched_process_exec user space
+ * may have told what that is. So where exec gives the thread its new name: then its memory has no code yet, other than at any other change. */
+SEC("tp_btf/task_rename")
 int BPF_PROG(space_exec, struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
 
+	if (!BPF_CORE_READ(task, mm) || BPF_CORE_READ(task, mm, start_code))
+		return 0;
 	forget_space(tgid);
 	bpf_map_delete_elem(&python_threads, &tid);
 	return 0;
