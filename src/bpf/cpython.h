@@ -94,6 +94,8 @@ struct cpython_layout {
 	__u16 frame_instr;
 	/* From 3.11: a byte; when it is entry_from or more, the frame is the entry frame. */
 	__u16 frame_entry, entry_from;
+	/* 3.9: a byte; 0 when no call runs the frame. 0: there is none. */
+	__u16 frame_executing;
 
 	/* code object */
 	__u16 code_instr;            /* from 3.11: where its instructions begin */
@@ -110,7 +112,7 @@ struct cpython_layout {
 	__u16 type;          /* of any object: its type */
 	__u16 thread_interp;
 };
-_Static_assert(sizeof(struct cpython_layout) == 66, "cpython_layout has no padding");
+_Static_assert(sizeof(struct cpython_layout) == 68, "cpython_layout has no padding");
 
 /* What tells a code object from another one that has its address later: words of it that never change. */
 static inline __u32 cpython_stamp(const __u64 *words, __u32 n)

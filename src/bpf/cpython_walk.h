@@ -340,6 +340,15 @@ static __always_inline int python_append(struct task_struct *task, struct scratc
 						 python_offset(p, code)));
 }
 
+/* 3.9: while an exception is thrown into a generator that delegates to another, the chain ends with the first one's frame, which no call runs:
+ * those that called it are not to be found. */
+static __always_inline int python_ends_early(const struct python_walk *p)
+{
+	__u32 at = p->layout.frame_executing;
+
+	return at && !p->frame && !p->bytes[at & (CPYTHON_MAX_FRAME - 1)];
+}
+
 /* One frame; nonzero: the chain cannot be followed further, neither can those of other states. */
 static __always_inline int python_chain(struct task_struct *task, struct scratch *s,
 					struct python_walk *p)
@@ -356,6 +365,8 @@ static __always_inline int python_chain(struct task_struct *task, struct scratch
 	if (bytes > CPYTHON_MAX_FRAME || python_read(task, p->bytes, bytes, at))
 		return python_unread(p);
 	p->frame = python_frame_word(p, p->layout.frame_previous);
+	if (python_ends_early(p))
+		return python_unread(p);
 	is_entry =
 		!(flags & CPYTHON_FRAME_OBJECTS) &&
 		p->bytes[p->layout.frame_entry & (CPYTHON_MAX_FRAME - 1)] >= p->layout.entry_from;

@@ -14,7 +14,7 @@
 #define THREADS     .interp_next = 0, .thread_next = 8, .thread_interp = 16
 
 /* To 3.10: frame objects. Code objects begin with so many ints more from 3.8 on: all behind them lies `by` bytes later. */
-#define FRAME_OBJECTS(minor, more_flags, head_at, id_at, instr_at, by) \
+#define FRAME_OBJECTS(minor, more_flags, head_at, id_at, instr_at, by, ...) \
 	{ \
 		{ .version = V(3, minor), \
 		  .flags = CPYTHON_FRAME_OBJECTS | (more_flags), \
@@ -26,6 +26,7 @@
 		  .frame_previous = 24, \
 		  .frame_code = 32, \
 		  .frame_instr = instr_at, \
+		  __VA_ARGS__ \
 		  .code_first_line = 36 + (by) / 2, \
 		  .code_file = 96 + (by), \
 		  .code_name = 104 + (by), \
@@ -44,7 +45,7 @@ static const struct cpython_shape table[] = {
 	FRAME_OBJECTS(6, 0, 0, 152, 120, 0),
 	FRAME_OBJECTS(7, 0, 24, 176, 104, 0),
 	FRAME_OBJECTS(8, 0, 32, 176, 104, 8),
-	FRAME_OBJECTS(9, 0, 32, 176, 104, 8),
+	FRAME_OBJECTS(9, 0, 32, 176, 104, 8, .frame_executing = 116, ),
 	FRAME_OBJECTS(10, CPYTHON_UNITS, 32, 176, 96, 8),
 	{ { .version = V(3, 11),
 	    .flags = CPYTHON_CFRAME | CPYTHON_ENTRY_IS_FRAME,

@@ -90,12 +90,42 @@ cat >"$tmp/sub.py" <<-'PY'
 	os._exit(0)
 PY
 
+# --- an exception thrown into a generator that delegates to another: no call runs the first one meanwhile ---
+cat >"$tmp/thrown.py" <<-'PY'
+	import time
+	def spin():
+	    for i in range(20000):
+	        pass
+	def catches():
+	    while True:
+	        try:
+	            yield
+	        except ValueError:
+	            spin()
+	def delegates():
+	    yield from catches()
+	def throws():
+	    thrown.throw(ValueError)
+	thrown = delegates()
+	next(thrown)
+	end = time.time() + 1
+	while time.time() < end:
+	    thrown.throw(ValueError)
+	while time.time() < end + 1:
+	    throws()
+PY
+
 n=0
 while read -r -u 3 version build path; do
 	n=$((n + 1))
 	recorded_file "$path" "$tmp/calls.py"
 	of_them 100 "$version $build: a function that C calls is behind that" \
 		'^[^;]*;_start;.*;main;(.*;)?compare[; ]' ';main;.*;qsort[^;]*;.*;compare[; ]'
+	recorded_file "$path" "$tmp/thrown.py"
+	of_them 100 "$version $build: who throws into a generator is there, or that it is missing is said" \
+		';spin[; ]|frames of Python' ';<module>;(.*;)?(throws;)?(delegates;)?catches;spin[; ]|\[truncated: frames of Python\]'
+	none_of "… and none is in another's place" ';spin[; ]|frames of Python' \
+		';delegates;(.*;)?(throws|spin)[; ]|;throws;(.*;)?spin;catches|;spin;.*;(spin|catches)[; ]'
 	[[ $version != 3.[67].* ]] || continue
 	recorded_file "$path" "$tmp/sub.py"
 	none_of "$version $build: no frame of an interpreter is in another's place" ';(interp_run_string|maker[; ])|frames of Python' \
