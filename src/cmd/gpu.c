@@ -48,8 +48,8 @@ const struct cmd cmd_gpu = {
 		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.",
 	.examples = {
 		"cresset gpu list\twhich GPUs there are, and who uses them",
-		"cresset gpu attach 1234 --dry-run\twhether it can be, nothing is touched",
-		"sudo cresset gpu attach 1234\tputs the library into that process",
+		"cresset gpu attach 4242 --dry-run\twhether it can be, nothing is touched",
+		"sudo cresset gpu attach 4242\tputs the library into that process",
 	},
 	.options = gpu_options,
 	.opts_size = sizeof(struct gpu_opts),

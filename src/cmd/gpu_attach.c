@@ -42,6 +42,20 @@ static int read_installed(const char *name, struct buf *image, struct err *err)
 			     "there\n--library FILE names another place");
 }
 
+/* A dry run only needs its name. */
+static int read_library(struct gpu_attach_library *library, const struct gpu_opts *o,
+			struct buf *image, struct err *err)
+{
+	const char *slash = o->library ? strrchr(o->library, '/') : NULL;
+
+	if (o->library)
+		library->name = slash ? slash + 1 : o->library;
+	if (o->dry_run)
+		return 0;
+	return o->library ? fs_read_at(AT_FDCWD, o->library, GPU_ATTACH_MAX_BYTES, image, err)
+			  : read_installed(library->name, image, err);
+}
+
 /* --- what was done ------------------------------------------------------------------------------- */
 
 static const char *verdict(const struct gpu_attach_report *r, bool dry_run)
@@ -164,15 +178,10 @@ int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o)
 		return cmd_usage(line, "'%s' is no process id", line->args.v[1]);
 	for (int i = 0; i < o->forced.n; i++)
 		opts.forced |= 1u << forced[o->forced.v[i]];
-	int rc = o->library ? fs_read_at(AT_FDCWD, o->library, GPU_ATTACH_MAX_BYTES, &image, &err)
-			    : read_installed(library.name, &image, &err);
+	int rc = read_library(&library, o, &image, &err);
 	if (rc < 0) {
 		buf_done(&image);
 		return cmd_fail(CMD_BAD_INPUT, &err);
-	}
-	if (o->library) {
-		const char *slash = strrchr(o->library, '/');
-		library.name = slash ? slash + 1 : o->library;
 	}
 	opts.image = image.data;
 	opts.size = image.len;

@@ -363,7 +363,7 @@ int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_atta
 	       struct err *err)
 {
 	*out = (struct gpu_attach_report){ 0 };
-	int rc = check_image(opts, err), held = rc < 0 ? rc : lock(pid, err);
+	int rc = opts->dry_run ? 0 : check_image(opts, err), held = rc < 0 ? rc : lock(pid, err);
 
 	if (held < 0)
 		return held;

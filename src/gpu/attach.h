@@ -76,7 +76,7 @@ struct gpu_attach_library {
 struct gpu_attach_opts {
 	const struct gpu_attach_view *view;
 	const struct gpu_attach_library *library;
-	const void *image; /* its bytes; an ELF file for this machine */
+	const void *image; /* its bytes; an ELF file for this machine; NULL: of a dry run */
 	size_t size;
 	bool dry_run;      /* look and choose */
 	uint32_t forced;   /* 1 << refusal: is passed over, if it is of GPU_ATTACH_FORCEABLE */

@@ -23,6 +23,8 @@ printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog
 chmod +x prog
 start sh -c 'while :; do :; done'
 spinning=${pids[0]}
+start sleep 600
+waiting=${pids[1]}
 
 cresset doctor >/dev/null 2>&1
 can_record=$?
@@ -37,6 +39,7 @@ run_example() { # LINE
 	line=${line/-d 10/-d 1}
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
+	[[ $line != 'cresset gpu attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"
 	case $line in
 	'cresset top' | 'cresset top -p '*) line="$line --once" ;;
 	'cresset up'*) line="timeout --foreground --preserve-status -s INT 2 $line --data $tmp/up --listen 127.0.0.1:0" ;;
@@ -61,7 +64,7 @@ n=0
 while read -r line; do
 	n=$((n + 1))
 	case $line in
-	*'cresset record '* | *'cresset doctor'* | 'cresset up'* | 'cresset agent '* | 'cresset top' | 'cresset top -p '*)
+	*'cresset record '* | *'cresset doctor'* | *'cresset gpu attach '* | 'cresset up'* | 'cresset agent '* | 'cresset top' | 'cresset top -p '*)
 		if [ $can_record != 0 ]; then
 			skip "$line" "recording does not work here"
 			continue
