@@ -14,12 +14,15 @@ static const struct cmd_opt gpu_options[] = {
 	  PART("Attaching", library) },
 	{ NULL, "wait", "TIME", "look so long for a thread that can be stopped", OPT_DURATION,
 	  PART("Attaching", wait_ns), .def = "5s" },
+	{ NULL, "stacks", NULL, "each instruction as a folded stack, for a flame graph", OPT_FLAG,
+	  PART("Code", stacks) },
 	{ 0 },
 };
 
 static const struct gpu_subcommand subcommands[] = {
 	{ "list", "", 0, gpu_list_run },
 	{ "attach", "the id of a process", 1, gpu_attach_run },
+	{ "code", "files", GPU_SOME, gpu_code_run },
 };
 
 static int gpu_run(struct cmd_line *line, const void *opts)
@@ -30,32 +33,34 @@ static int gpu_run(struct cmd_line *line, const void *opts)
 		const struct gpu_subcommand *s = &subcommands[i];
 		if (strcmp(what, s->name) != 0)
 			continue;
-		if (line->args.n != 1 + s->args)
+		if (s->args == GPU_SOME ? line->args.n < 2 : line->args.n != 1 + s->args)
 			return cmd_usage(line, s->args ? "%s takes %s" : "%s takes no argument",
 					 s->name, s->takes);
 		return s->run(line, opts);
 	}
-	return cmd_usage(line, "'%s' is none of: list, attach", what);
+	return cmd_usage(line, "'%s' is none of: list, attach, code", what);
 }
 
 const struct cmd cmd_gpu = {
 	.name = "gpu",
 	.summary = "GPUs, who uses them, and what those programs are measured with",
-	.usage = "list | attach PID [OPTIONS]",
+	.usage = "list | attach PID | code FILE... [OPTIONS]",
 	.about = "list shows the GPUs of this machine: how busy they are, their memory, and the processes that use them, as the driver tells.\n"
 		 "attach puts the library that measures GPU time into a process that runs already, without restarting it. One thread that waits for something "
 		 "is stopped for less than a millisecond, mostly, and goes on as it was; the library is loaded by a thread of its own. Processes in which that "
-		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.",
+		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.\n"
+		 "code lists what is in NVIDIA device code (cubin files, as nvcc -cubin makes them): each instruction with its offset, its name, its line, and the "
+		 "functions that were inlined around it. Lines need -lineinfo.",
 	.examples = {
 		"cresset gpu list\twhich GPUs there are, and who uses them",
-		"cresset gpu attach 4242 --dry-run\twhether it can be, nothing is touched",
 		"sudo cresset gpu attach 4242\tputs the library into that process",
+		"cresset gpu code tests/golden/gpu/lines.sm_90.cubin\tevery instruction with its line",
 	},
 	.options = gpu_options,
 	.opts_size = sizeof(struct gpu_opts),
 	.min_args = 1,
-	.max_args = 2,
-	.arg_name = "list or attach",
+	.max_args = UINT32_MAX,
+	.arg_name = "list, attach or code",
 	.has_json = true,
 	.run = gpu_run,
 };

@@ -9,16 +9,19 @@ struct gpu_opts {
 	struct choice_list forced;
 	const char *library;
 	uint64_t wait_ns;
+	bool stacks;
 };
+enum { GPU_SOME = UINT32_MAX };
 struct gpu_subcommand {
 	const char *name;
 	const char *takes; /* what its argument is */
-	uint32_t args;
+	uint32_t args; /* GPU_SOME: one or more */
 	int (*run)(const struct cmd_line *line, const struct gpu_opts *o);
 };
 
 extern const char *const gpu_force_words[];
 int gpu_list_run(const struct cmd_line *line, const struct gpu_opts *o);
 int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o);
+int gpu_code_run(const struct cmd_line *line, const struct gpu_opts *o);
 
 #endif

@@ -12,45 +12,51 @@ enum {
 
 /* --- relocation ------------------------------------------------------------------------------------------------------ */
 
-/* Each says where a sequence begins: in 8 bytes of 0 behind DW_LNE_set_address. */
-static void relocate_one(struct cubin_lines *l, uint8_t *data, uint64_t size, const Elf64_Rela *r,
+struct relocation_table {
+	uint64_t offset, n; /* in the file */
+	size_t size;        /* of an entry: Elf64_Rel and Elf64_Rela begin alike */
+};
+
+/* Each says where a sequence begins, in the bytes behind DW_LNE_set_address. Without an addend of its own (files for up to sm_89) the bytes
+ * are the addend. */
+static bool relocate_one(uint8_t *data, uint64_t size, const Elf64_Rela *r, bool has_addend,
 			 cubin_symbol_fn *symbol, void *ctx)
 {
-	uint64_t addr, width = ELF64_R_TYPE(r->r_info) == R_CUDA_32 ? 4 : 8;
+	uint64_t addr, addend = 0, width = ELF64_R_TYPE(r->r_info) == R_CUDA_32 ? 4 : 8;
 	if (size < width || r->r_offset > size - width ||
-	    !symbol(ctx, ELF64_R_SYM(r->r_info), &addr)) {
-		l->skipped++;
-		return;
-	}
-	addr = htole64(addr + r->r_addend);
+	    !symbol(ctx, ELF64_R_SYM(r->r_info), &addr))
+		return false;
+	memcpy(&addend, data + r->r_offset, width);
+	addr = htole64(addr + (has_addend ? (uint64_t)r->r_addend : le64toh(addend)));
 	memcpy(data + r->r_offset, &addr, width);
+	return true;
 }
 
-static void relocate(struct cubin_lines *l, const struct elf_file *f, const GElf_Shdr *rela,
-		     cubin_symbol_fn *symbol, void *ctx)
+static void relocate(struct cubin_lines *l, const struct elf_file *f,
+		     const struct relocation_table *t, cubin_symbol_fn *symbol, void *ctx)
 {
 	uint8_t *data = sections_own(&l->sections, DWARF_LINE);
-	uint64_t n = rela->sh_size / sizeof(Elf64_Rela);
-	if (!data || n > MAX_RELOCATIONS) {
-		l->skipped++;
-		return;
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		Elf64_Rela r;
-		if (!elf_file_read(f, rela->sh_offset + i * sizeof r, &r, sizeof r)) {
-			l->skipped++;
+	uint64_t size = l->sections.s[DWARF_LINE].size;
+	for (uint64_t i = 0; data && i < t->n && i < MAX_RELOCATIONS; i++) {
+		Elf64_Rela r = { 0 };
+		if (!elf_file_read(f, t->offset + i * t->size, &r, t->size))
 			break;
-		}
-		relocate_one(l, data, l->sections.s[DWARF_LINE].size, &r, symbol, ctx);
+		l->skipped += !relocate_one(data, size, &r, t->size == sizeof r, symbol, ctx);
 	}
+	l->skipped += !data || t->n > MAX_RELOCATIONS;
 }
 
 static void relocate_all(struct cubin_lines *l, const struct elf_file *f, cubin_symbol_fn *symbol,
 			 void *ctx)
 {
-	GElf_Shdr rela;
-	if (elf_file_section(f, ".rela.debug_line", SHT_RELA, &rela))
-		relocate(l, f, &rela, symbol, ctx);
+	GElf_Shdr s;
+	bool found = elf_file_section(f, ".rela.debug_line", SHT_RELA, &s) ||
+		     elf_file_section(f, ".rel.debug_line", SHT_REL, &s);
+	if (!found)
+		return;
+	size_t size = s.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	const struct relocation_table t = { s.sh_offset, s.sh_size / size, size };
+	relocate(l, f, &t, symbol, ctx);
 }
 
 /* --- reading --------------------------------------------------------------------------------------------------------- */
@@ -134,10 +140,25 @@ bool cubin_lines_find(const struct cubin_lines *l, uint64_t addr, struct cubin_l
 	return true;
 }
 
-static struct cubin_path split_path(struct cubin_lines *l, const char *path)
+/* "/a/b/../c" is "/a/c". What ".." would be below the first folder stays. */
+static void drop_dots(char *path)
 {
+	char *up;
+	while ((up = strstr(path, "/../")) != NULL && up != path) {
+		char *before = up;
+		while (before > path && before[-1] != '/')
+			before--;
+		if (before == path || strncmp(before, "../", 3) == 0)
+			break;
+		memmove(before, up + 4, strlen(up + 4) + 1);
+	}
+}
+
+static struct cubin_path split_path(struct cubin_lines *l, char *path)
+{
+	drop_dots(path);
 	const char *slash = strrchr(path, '/');
-	struct cubin_path p = { .file = arena_dup(&l->text, path, strlen(path)) };
+	struct cubin_path p = { .file = path };
 	if (slash) {
 		p.file = arena_dup(&l->text, slash + 1, strlen(slash + 1));
 		p.dir = arena_dup(&l->text, path, slash == path ? 1 : slash - path);
@@ -156,7 +177,8 @@ static struct cubin_path path_of(struct cubin_lines *l, struct cubin_line_table 
 		const char *path = rows_path(&t->rows, &l->sections, file);
 		if (!path)
 			return none;
-		t->paths[file] = split_path(l, path);
+		char *own = arena_dup(&l->text, path, strlen(path));
+		t->paths[file] = split_path(l, own);
 	}
 	return t->paths[file];
 }

@@ -206,6 +206,7 @@ struct line_program {
 	size_t first;               /* row of the sequence at hand */
 	bool falls;                 /* its addresses do not only rise: the rest of it is left out */
 	struct dwarf_call_row call; /* context and name of the rows to come */
+	size_t first_call;          /* of the sequence at hand */
 };
 
 static struct line_state program_reset(struct line_program *p)
@@ -213,6 +214,7 @@ static struct line_state program_reset(struct line_program *p)
 	p->first = p->rows->v.n;
 	p->falls = false;
 	p->call = (struct dwarf_call_row){ 0 };
+	p->first_call = p->rows->calls.n;
 	return (struct line_state){ .line = 1, .file = 1 };
 }
 
@@ -296,7 +298,8 @@ static struct line_state program_extended(struct line_program *p, const uint8_t 
 	}
 	case DW_LNE_NVIDIA_inlined_call: {
 		uint64_t context = cur_varint(&in);
-		p->call.context = context < UINT32_MAX ? context : 0;
+		p->call.context =
+			context && context <= DWARF_MAX_ROWS ? p->first_call + context : 0;
 		p->call.name = cur_varint(&in);
 		break;
 	}

@@ -22,9 +22,9 @@ struct dwarf_row {
 	uint64_t addr;
 	uint32_t file, line; /* file ROW_GAP: no code of this unit from here on */
 };
-/* A row as the program made it, for whoever sets keep_calls. NVIDIA's compilers say with it what was inlined where: the row belongs to
- * the function at `name` of .debug_str (0: not said), which was inlined at row number `context`, counted from 1 from the table's first row on,
- * ends of sequences included (0: not inlined). */
+/* A row as the program made it, for an owner that sets keep_calls. NVIDIA's compilers say with it what was inlined where: the row belongs
+ * to the function at `name` of .debug_str (0: not said), which was inlined at calls.v[context - 1] (0: not inlined). In the file the rows of
+ * each sequence are counted anew, from 1. */
 struct dwarf_call_row {
 	uint64_t addr, name;
 	uint32_t file, line, context; /* file ROW_GAP: the end of a sequence */
