@@ -13,7 +13,7 @@
 #include "gpu/backend.h"
 
 enum {
-	GPU_MAX_POINTS = 1 << 18
+	GPU_MAX_POINTS = 1 << 16
 }; /* that wait to be taken: minutes of many devices; then the oldest go */
 #define GPU_WATCHDOG_NS 1000000000ull
 
