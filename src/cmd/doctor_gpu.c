@@ -28,8 +28,7 @@ static void say_works(const struct gpu_now *now, struct check *c)
 		return;
 	c->state = CHECK_LIMITED;
 	snprintf(c->remedy, sizeof c->remedy,
-		 "%u of them lost, %u do not answer: the kernel's log says more (dmesg | grep -i "
-		 "nvrm)",
+		 "%u of them lost, %u do not answer: the kernel's log says more: dmesg | tail",
 		 lost, m->left_out);
 }
 

@@ -182,6 +182,8 @@ static const struct {
 	  "The folder that names and debug files are kept in between runs; empty: nothing is kept. "
 	  "Without it that is "
 	  "/var/cache/cresset for root, for others XDG_CACHE_HOME/cresset or ~/.cache/cresset." },
+	{ "CRESSET_GPU_SCRIPT",
+	  "A file that plays GPUs in place of those of this machine, for tests." },
 	{ "DEBUGINFOD_URLS", "Servers that are asked for debug files of programs, separated by "
 			     "blanks; none is asked without it. They learn "
 			     "build ids, and nothing else. sudo takes it out of the environment "
