@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Calls of a GPU's libraries by CPU stack, on doubles of the libraries: every launch, byte and allocation is that of the scenario, and stands at the
+# function that asked for it.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
+types=gpu-launch,gpu-wait,gpu-copy,hbm-alloc,hbm-inuse,nccl
+printf 'kernel slow ns 5000000\nkernel * ns 1000\n' >"$CRESSET_DOUBLE"
+
+# Stacks of a type as tests/live/gpu_truth names them: from the scenario's function on.
+calls() {
+	folded "$1" "$2" | sed -E 's/;act;/;/; s/^.*;(train|infer|setup|thread_launches);/\1;/; s/(;launch_deep)+/;launch_deep/' |
+		awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (key in sum) print key, sum[key] }' | LC_ALL=C sort
+}
+# is_truth NAME FILE SCENARIO TYPE…
+is_truth() {
+	local name=$1 file=$2 scenario=$3 type
+	shift 3
+	for type; do is "$name: $type" "$(calls "$file" "$type")" "$(tests/live/gpu_truth "$type" "$scenario")"; done
+}
+
+# --- from its start to its end -------------------------------------------------------------------------------------------
+cat >"$tmp/all" <<-END
+	setup alloc 1 4096
+	setup launch 1 warm
+	- sleep 600
+	train launch 300 saxpy
+	infer driver 120 gemm
+	infer graph 10 7
+	train deep 50 saxpy
+	train threads 100 saxpy
+	setup alloc 10 1048576
+	train alloc 3 2000000
+	setup free 2
+	setup pitch 2 1000
+	setup handle 3 2097152
+	setup release 1
+	infer pool 20 5000
+	train copy 30 100000
+	train copywait 3 4096
+	infer copy2d 2 1000
+	train allreduce 20 1000
+	infer bcast 5 3000
+	train wait 4 slow
+	- sleep 100
+END
+for how in sleep spin; do
+	printf 'kernel slow ns 5000000\nkernel * ns 1000\nwait %s\n' $how >"$CRESSET_DOUBLE"
+	timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/all.cresset" -- "$progs/gpu_calls" "$tmp/all" 2>"$tmp/err"
+	is "the driver would $how: the recording" $? 0
+	is_truth "the driver would $how" "$tmp/all.cresset" "$tmp/all" gpu-launch hbm-alloc hbm-inuse gpu-copy nccl
+	# Each of four waits is at least the kernel's 5 ms; the copies that wait are below 1 ms.
+	waited=$(calls "$tmp/all.cresset" gpu-wait | awk '$1 == "train;cudaDeviceSynchronize" { print $2 }')
+	holds "the driver would $how: waits in µs ($waited)" test "${waited:-0}" -ge 19900 -a "${waited:-0}" -lt 200000
+done
+holds "one link for all places of a file" grep -q 'by uprobe.multi' "$tmp/err"
+holds "no launch function was refused" test -z "$(grep refused "$tmp/err")"
+
+# --- a program as nvcc makes it ------------------------------------------------------------------------------------------
+timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/nvcc.cresset" -- tests/doubles/fixture/vector_add 400 >"$tmp/out" 2>"$tmp/err"
+is "nvcc -cudart shared: it runs" "$(cat "$tmp/out")" "800 launches: no error"
+is "nvcc -cudart shared: launches" "$(folded "$tmp/nvcc.cresset" gpu-launch | awk '{ n += $NF } END { print n }')" 800
+
+# --- one that runs already: what it frees was allocated before -----------------------------------------------------------
+cat >"$tmp/late" <<-END
+	setup alloc 6 1000000
+	- stop 0
+	train alloc 4 2000
+	- sleep 300
+	train launch 7 saxpy
+	train free 4
+	setup free 2
+	train alloc 2 3000
+	- stop 0
+END
+start "$progs/gpu_calls" "$tmp/late"
+late=$!
+stopped() { for _ in $(seq 300); do grep -q '^State:.*stopped' "/proc/$1/status" && return; sleep 0.02; done; return 1; }
+stopped "$late"
+begin "$tmp/late.cresset" -e $types -p "$late"
+kill -CONT "$late"
+sleep 0.1
+stopped "$late"
+end
+is "late: what is in use was allocated since" "$(calls "$tmp/late.cresset" hbm-inuse)" "train;cudaMalloc 6000"
+is "late: allocations" "$(calls "$tmp/late.cresset" hbm-alloc)" "train;cudaMalloc 14000"
+is "late: launches" "$(calls "$tmp/late.cresset" gpu-launch)" "train;cudaLaunchKernel 7"
+holds "late: frees of what was not seen are counted" grep -q '2 frees of what was allocated before' "$tmp/begin.err"
+kill -9 "$late"
+
+# --- ends: a reset and an exit free what there is ------------------------------------------------------------------------
+printf 'setup alloc 5 1000\nsetup launch 1 warm\n- sleep 400\nsetup alloc 5 1000\nsetup reset 1\ntrain alloc 2 700\n- sleep 100\n' >"$tmp/reset"
+timeout 60 "$cresset" record --no-progress -e hbm-inuse,hbm-alloc -o "$tmp/reset.cresset" -- "$progs/gpu_calls" "$tmp/reset" 2>"$tmp/err"
+is_truth "after a reset" "$tmp/reset.cresset" "$tmp/reset" hbm-inuse
+printf 'setup alloc 1 1000\n- sleep 400\ntrain alloc 9 1000\n- sleep 200\n' >"$tmp/ends"
+begin "$tmp/ends.cresset" -e hbm-inuse,hbm-alloc,gpu-launch --comm gpu_calls
+"$progs/gpu_calls" "$tmp/ends"
+sleep 2.5 # a process that has ended is forgotten after a second
+printf -- '- sleep 600\ntrain launch 3 saxpy\n' >"$tmp/more"
+"$progs/gpu_calls" "$tmp/more"
+end
+is "after its end a process has nothing in use" "$(calls "$tmp/ends.cresset" hbm-inuse)" ""
+is "… what it allocated is known" "$(calls "$tmp/ends.cresset" hbm-alloc | awk '/^train/ { print $2 }')" 9000
+
+# --- more launches than stacks: weights make up for them -----------------------------------------------------------------
+printf 'setup launch 1 warm\n- sleep 400\ntrain launch 60000 saxpy\ninfer launch 20000 gemm\n' >"$tmp/many"
+timeout 60 "$cresset" record --no-progress -e gpu-launch --max-rate 2000 -o "$tmp/many.cresset" -- "$progs/gpu_calls" "$tmp/many" 2>"$tmp/err"
+is "many: all launches are there" "$(calls "$tmp/many.cresset" gpu-launch | awk '{ n += $NF } END { print n }')" 80001
+# Stacks are some hundreds at least: 3 σ of a share of 3/4 of 300 is 7.5 %.
+train=$(calls "$tmp/many.cresset" gpu-launch | awk '/^train/ { n += $NF } END { print n + 0 }')
+near "many: those of one of two" "$train" 60000 6500
+
+# --- a library in a container, and another file of the same library ------------------------------------------------------
+mkdir -p "$tmp/box" "$tmp/libs"
+cp "$BUILD"/doubles/lib*.so.* "$tmp/libs"
+# The first launch that is seen has the process's mappings read; the probes may come after a launch.
+printf 'setup launch 1 warm\n- sleep 600\nsetup launch 1 warm\n- sleep 400\ntrain launch 40 saxpy\n- sleep 300\n' >"$tmp/box.scenario"
+begin "$tmp/box.cresset" -e gpu-launch --comm gpu_calls
+# shellcheck disable=SC2016
+unshare -m sh -c 'mount -t tmpfs t "$1/box" && cp "$1"/libs/lib*.so.* "$1/box" && LD_LIBRARY_PATH=$1/box exec "$2" "$1/box.scenario"' - \
+	"$tmp" "$progs/gpu_calls" &
+box=$!
+LD_LIBRARY_PATH=$tmp/libs "$progs/gpu_calls" "$tmp/box.scenario"
+wait $box
+end
+is "in a container, and of another file: launches" "$(calls "$tmp/box.cresset" gpu-launch | grep ^train)" "train;cudaLaunchKernel 80"
+
+# --- a program that uses no GPU ------------------------------------------------------------------------------------------
+timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/none.cresset" -- true 2>"$tmp/err"
+is "a program that uses none: its status" $? 0
+holds "a program that uses none: no launch is counted" test -z "$(grep launches "$tmp/err")"
+finish
