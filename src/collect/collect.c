@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "collect/gpu_live.h"
 #include "collect/gpu_probes.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
@@ -249,6 +250,54 @@ static int relieve(struct collector *c, struct err *err)
 	return 0;
 }
 
+/* --- GPUs ------------------------------------------------------------------------------------------------------------- */
+
+static void take_rest(void *ctx, uint32_t tid, const struct gpu_thread *t)
+{
+	struct collector *c = ctx;
+	char path[32];
+	struct event_gpu ev = {
+		.sample = { .kind = EVENT_GPU,
+			    .tgid = t->tgid,
+			    .tid = tid,
+			    .time_ns = clock_mono_ns(),
+			    .stack_hash = t->last_hash,
+			    .cpu = SAMPLE_NO_ID },
+		.gpu = { .parts = PART_GPU,
+			 .what = GPU_LAUNCH,
+			 .weight = t->rates[GPU_RATE_LAUNCH].skipped },
+	};
+
+	snprintf(path, sizeof path, "/proc/%u/comm", tid);
+	fs_read_line(path, ev.sample.comm, sizeof ev.sample.comm);
+	order_add_gpu(&c->order, &ev);
+}
+
+static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
+{
+	const struct gpu_block_key key = { address, pid, flags };
+	struct gpu_block block;
+
+	return gpu_probes_has_block(ctx, &key, &block);
+}
+
+/* One that goes with its context or process, unless another one has its address by now. */
+static void forget_block(void *ctx, const struct gpu_allocation *a)
+{
+	const struct collector *c = ctx;
+	const struct gpu_block_key key = { a->address, a->pid, a->flags };
+	struct gpu_block block;
+
+	if (c->gpu && gpu_probes_has_block(c->gpu, &key, &block) && block.time_ns == a->time_ns)
+		gpu_probes_drop_block(c->gpu, &key);
+}
+
+static void stop_gpu(struct collector *c)
+{
+	gpu_probes_detach(c->gpu);
+	gpu_probes_rest(c->gpu, take_rest, c);
+}
+
 /* --- life ------------------------------------------------------------------------------------------------------------- */
 
 /* Ids in the kernel's events are those of the first pid namespace; in another one they would name other processes. */
@@ -376,6 +425,9 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.stack_bytes = opts->stack_bytes,
 		.keep_kernel_names = opts->keep_kernel_names,
 		.show_python_native = opts->show_python_native,
+		.keep_ended_memory = opts->wait_exec,
+		.gpu_gone = forget_block,
+		.gpu_ctx = c,
 	};
 	struct space_maps maps;
 	struct runtime_maps runtimes;
@@ -524,7 +576,11 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 {
 	const uint64_t *n = stats->counters;
 	struct resolve_stats resolved;
+	struct gpu_probes_stats gpu = { 0 };
+	const uint64_t *g = gpu.counters;
 
+	if (c->gpu)
+		gpu_probes_get_stats(c->gpu, &gpu);
 	resolve_get_stats(c->resolver, &resolved);
 	const struct {
 		enum loss reason;
@@ -542,6 +598,12 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_PYTHON_UNREAD, n[COUNT_PYTHON_UNREAD] + resolved.python_unplaced },
 		{ LOSS_PYTHON_UNNAMED, resolved.python_unnamed },
 		{ LOSS_PYTHONS_FULL, resolved.pythons_refused },
+		{ LOSS_GPU_RING_FULL, g[GPU_COUNT_LOST] },
+		{ LOSS_GPU_UNSEEN, g[GPU_COUNT_BUSY] + g[GPU_COUNT_THREADS_FULL] },
+		{ LOSS_GPU_UNREADABLE, g[GPU_COUNT_UNREADABLE] },
+		{ LOSS_GPU_MEMORY_FULL, g[GPU_COUNT_BLOCKS_FULL] + resolved.gpu_memory_refused },
+		{ LOSS_GPU_FREES_UNKNOWN, g[GPU_COUNT_FREES_UNKNOWN] },
+		{ LOSS_GPU_UNPROBED, gpu.refused_launches + gpu.refused_files },
 	};
 
 	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -551,43 +613,6 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 			c->sink->ops->loss(c->sink, losses[i].reason, losses[i].n - *given);
 		*given = losses[i].n;
 	}
-}
-
-/* --- GPUs ------------------------------------------------------------------------------------------------------------- */
-
-static void take_rest(void *ctx, uint32_t tid, const struct gpu_thread *t)
-{
-	struct collector *c = ctx;
-	char path[32];
-	struct event_gpu ev = {
-		.sample = { .kind = EVENT_GPU,
-			    .tgid = t->tgid,
-			    .tid = tid,
-			    .time_ns = clock_mono_ns(),
-			    .stack_hash = t->last_hash,
-			    .cpu = SAMPLE_NO_ID },
-		.gpu = { .parts = PART_GPU,
-			 .what = GPU_LAUNCH,
-			 .weight = t->rates[GPU_RATE_LAUNCH].skipped },
-	};
-
-	snprintf(path, sizeof path, "/proc/%u/comm", tid);
-	fs_read_line(path, ev.sample.comm, sizeof ev.sample.comm);
-	order_add_gpu(&c->order, &ev);
-}
-
-static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
-{
-	const struct gpu_block_key key = { address, pid, flags };
-	struct gpu_block block;
-
-	return gpu_probes_has_block(ctx, &key, &block);
-}
-
-static void stop_gpu(struct collector *c)
-{
-	gpu_probes_detach(c->gpu);
-	gpu_probes_rest(c->gpu, take_rest, c);
 }
 
 int collect_stop(struct collector *c, struct err *err)

@@ -20,6 +20,13 @@ static void drop(struct gpu_live *l, uint32_t row)
 	vec_push(&l->free_rows, row);
 }
 
+static void drop_and_tell(struct gpu_live *l, uint32_t row)
+{
+	drop(l, row);
+	if (l->gone)
+		l->gone(l->ctx, &l->all.v[row]);
+}
+
 void gpu_live_add(struct gpu_live *l, const struct gpu_allocation *a)
 {
 	uint32_t *old = row_of(l, a->pid, a->address, a->flags), row = l->all.n;
@@ -56,7 +63,7 @@ void gpu_live_reset(struct gpu_live *l, uint32_t pid, uint64_t context, uint64_t
 		const struct gpu_allocation *a = &l->all.v[i];
 
 		if (a->is_live && a->pid == pid && a->context == context && a->time_ns <= until_ns)
-			drop(l, i);
+			drop_and_tell(l, i);
 	}
 }
 
@@ -64,7 +71,7 @@ void gpu_live_end(struct gpu_live *l, uint32_t pid)
 {
 	for (size_t i = 0; l->by_address.n && i < l->all.n; i++)
 		if (l->all.v[i].is_live && l->all.v[i].pid == pid)
-			drop(l, i);
+			drop_and_tell(l, i);
 }
 
 void gpu_live_done(struct gpu_live *l)

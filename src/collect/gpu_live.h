@@ -22,6 +22,9 @@ struct gpu_live { /* zeroed = empty */
 	VEC(struct gpu_allocation) all;
 	VEC(uint32_t) free_rows;
 	uint64_t refused; /* for which there was no room */
+	/* Told of those that go with their context or process; NULL: nobody is. */
+	void (*gone)(void *ctx, const struct gpu_allocation *a);
+	void *ctx;
 };
 
 /* One that is already there was freed unseen. */

@@ -65,6 +65,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 					    .min_block_ns = opts->min_block_ns,
 					    .max_block_ns = opts->max_block_ns,
 				    });
+	r->gpu_live.gone = opts->gpu_gone;
+	r->gpu_live.ctx = opts->gpu_ctx;
 	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
 	return r;
 }
@@ -98,7 +100,8 @@ void resolver_free(struct resolver *r)
 
 static void remove_process(struct resolver *r, struct process *p)
 {
-	gpu_live_end(&r->gpu_live, p->pid);
+	if (!r->opts.keep_ended_memory)
+		gpu_live_end(&r->gpu_live, p->pid);
 	jit_close(&r->jits, p);
 	traced_forget(&r->traced, p);
 	process_remove(&r->processes, p);
@@ -612,6 +615,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.names = r->name_failures,
 		.short_off_ns = r->accounts.short_off_ns,
 		.traced_refused = r->traced.refused,
+		.gpu_memory_refused = r->gpu_live.refused,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)

@@ -22,6 +22,7 @@
 #include "runtime/runtime.h"
 
 struct resolver;
+struct gpu_allocation;
 
 #define TYPE_NONE UINT32_MAX /* is not recorded */
 struct resolve_types {       /* of the sink */
@@ -53,6 +54,11 @@ struct resolve_opts {
 	const char *host_root;  /* the folder that is the host's "/"; NULL: that of process 1 */
 	uint64_t stack_bytes;   /* as struct collect_opts */
 	bool keep_kernel_names; /* likewise */
+	/* A process that ends keeps what it has allocated on a GPU: of a command that is recorded to its end, what it had then is shown. */
+	bool keep_ended_memory;
+	/* Told of what goes with its context or process; may be NULL. */
+	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
+	void *gpu_ctx;
 };
 struct resolve_stats {
 	uint32_t processes, objects, open_files;
@@ -63,6 +69,7 @@ struct resolve_stats {
 	struct table_store_stats tables;
 	uint64_t traced_refused;                                   /* processes */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
+	uint64_t gpu_memory_refused;                               /* allocations */
 	struct name_failures names;                                /* likewise */
 };
 

@@ -51,10 +51,16 @@ enum loss {
 	LOSS_LINKS_DROPPED, /* samples whose trace was dropped: too many spans (profile/link.h) */
 	LOSS_TRACES_UNREAD, /* samples whose thread has a span that could not be read (bpf/trace.h) */
 	LOSS_TRACED_FULL,   /* processes the spans of whose threads are not read: too many */
-	LOSS_PYTHON_UNREAD,  /* stacks without all frames of Python (bpf/cpython_walk.h) */
-	LOSS_PYTHON_UNNAMED, /* frames of Python without a name: their code was gone */
-	LOSS_PYTHONS_FULL,   /* processes whose frames of Python are not read: too many */
-	LOSS_LEFT_OUT,       /* samples of series that nobody asked for (collect/series_hook.h) */
+	LOSS_PYTHON_UNREAD,     /* stacks without all frames of Python (bpf/cpython_walk.h) */
+	LOSS_PYTHON_UNNAMED,    /* frames of Python without a name: their code was gone */
+	LOSS_PYTHONS_FULL,      /* processes whose frames of Python are not read: too many */
+	LOSS_GPU_RING_FULL,     /* calls of a GPU's libraries the ring buffer had no room for */
+	LOSS_GPU_UNSEEN,        /* calls not looked at (bpf/gpu_call.h): no room to do so */
+	LOSS_GPU_UNREADABLE,    /* calls with arguments that could not be read */
+	LOSS_GPU_MEMORY_FULL,   /* allocations not kept: no room */
+	LOSS_GPU_FREES_UNKNOWN, /* frees of what was not seen to be allocated */
+	LOSS_GPU_UNPROBED,      /* launch functions and libraries without a probe (gpu/probes.h) */
+	LOSS_LEFT_OUT, /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -92,7 +92,8 @@ kill -9 "$late"
 printf 'setup alloc 5 1000\nsetup launch 1 warm\n- sleep 400\nsetup alloc 5 1000\nsetup reset 1\ntrain alloc 2 700\n- sleep 100\n' >"$tmp/reset"
 timeout 60 "$cresset" record --no-progress -e hbm-inuse,hbm-alloc -o "$tmp/reset.cresset" -- "$progs/gpu_calls" "$tmp/reset" 2>"$tmp/err"
 is_truth "after a reset" "$tmp/reset.cresset" "$tmp/reset" hbm-inuse
-printf 'setup alloc 1 1000\n- sleep 400\ntrain alloc 9 1000\n- sleep 200\n' >"$tmp/ends"
+# The first call that is seen has the process's mappings read; the probes may come after a call.
+printf 'setup alloc 1 1000\n- sleep 600\nsetup alloc 1 1000\n- sleep 400\ntrain alloc 9 1000\n- sleep 200\n' >"$tmp/ends"
 begin "$tmp/ends.cresset" -e hbm-inuse,hbm-alloc,gpu-launch --comm gpu_calls
 "$progs/gpu_calls" "$tmp/ends"
 sleep 2.5 # a process that has ended is forgotten after a second
@@ -113,7 +114,6 @@ near "many: those of one of two" "$train" 60000 6500
 # --- a library in a container, and another file of the same library ------------------------------------------------------
 mkdir -p "$tmp/box" "$tmp/libs"
 cp "$BUILD"/doubles/lib*.so.* "$tmp/libs"
-# The first launch that is seen has the process's mappings read; the probes may come after a launch.
 printf 'setup launch 1 warm\n- sleep 600\nsetup launch 1 warm\n- sleep 400\ntrain launch 40 saxpy\n- sleep 300\n' >"$tmp/box.scenario"
 begin "$tmp/box.cresset" -e gpu-launch --comm gpu_calls
 # shellcheck disable=SC2016
