@@ -117,12 +117,12 @@ static inline uint64_t collect_max_block_ns(const struct collect_opts *opts)
 /* Of probes on the libraries of GPUs. */
 struct gpu_probes_stats {
 	uint64_t counters[GPU_COUNTERS];
-	uint32_t files, probes;    /* attached */
-	uint32_t refused_launches; /* that would have been single-stepped */
-	uint32_t refused_files;    /* that cannot be probed, or are too many */
-	uint64_t attach_ns;        /* of all of them */
-	const char *how;           /* "uprobe.multi", "uprobes"; NULL: nothing is attached */
-	char problem[160];         /* the first one; "": none */
+	uint32_t files, probes;        /* attached */
+	uint32_t refused_launches;     /* that would have been single-stepped */
+	uint32_t refused_files;        /* that cannot be probed, or are too many */
+	uint64_t attach_ns, detach_ns; /* of all of them */
+	const char *how;               /* "uprobe.multi", "uprobes"; NULL: nothing is attached */
+	char problem[160];             /* the first one; "": none */
 };
 
 struct collect_stats {

@@ -309,6 +309,8 @@ static int probe_file(struct gpu_probes *g, const struct gpu_library *library, i
 		return rc;
 	}
 	vec_push(&g->files, file);
+	if (file.entry_link >= 0 || file.return_link >= 0 || file.links.n)
+		g->stats.files++;
 	g->stats.attach_ns += clock_mono_ns() - begin_ns;
 	return 0;
 }
@@ -436,7 +438,6 @@ static void sum_counters(struct gpu_probes *g, uint64_t *out)
 void gpu_probes_get_stats(struct gpu_probes *g, struct gpu_probes_stats *out)
 {
 	*out = g->stats;
-	out->files = g->files.n;
 	if (!g->bpf)
 		return;
 	out->how = g->is_multi ? "uprobe.multi" : "uprobes";
@@ -447,8 +448,12 @@ void gpu_probes_get_stats(struct gpu_probes *g, struct gpu_probes_stats *out)
 
 void gpu_probes_detach(struct gpu_probes *g)
 {
+	uint64_t begin_ns = clock_mono_ns();
+
 	for (size_t i = 0; i < g->files.n; i++)
 		detach_file(&g->files.v[i]);
+	if (!g->is_detached)
+		g->stats.detach_ns = clock_mono_ns() - begin_ns;
 	g->is_detached = true;
 }
 
