@@ -1,0 +1,128 @@
+/* Calls of a GPU's libraries on the running kernel, by every way that there is to see them: also by those that only older kernels need. What is
+ * seen is in tests/live/gpu_calls.sh. */
+// run: alone
+#include "base/clock.h"
+#include "collect/collect.h"
+#include "profile/profile.h"
+#include "profile/state.h"
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LAUNCHES = 70, BLOCKS = 5, BLOCK = 4096, MS = 1000000 };
+
+/* Maps the driver's double, and once told makes its calls, until it is killed. */
+static pid_t start_caller(int go_fd, int done_fd)
+{
+	const char *build = getenv("BUILD");
+	char path[256], byte = 0;
+	void *function, *driver, *context;
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+		      void *, void **, void **);
+	int (*alloc)(uint64_t *, size_t), (*release)(uint64_t), (*init)(unsigned);
+	int (*retain)(void **, int), (*use)(void *);
+	void *(*kernel)(const char *);
+	uint64_t address[BLOCKS];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	snprintf(path, sizeof path, "%s/doubles/libcuda.so.1", build ? build : "build");
+	driver = dlopen(path, RTLD_NOW);
+	if (!driver)
+		_exit(1);
+#define GET(what, name) *(void **)&what = dlsym(driver, name)
+	GET(launch, "cuLaunchKernel"), GET(kernel, "double_cuda_function"), GET(init, "cuInit");
+	GET(alloc, "cuMemAlloc_v2"), GET(release, "cuMemFree_v2");
+	GET(retain, "cuDevicePrimaryCtxRetain"), GET(use, "cuCtxSetCurrent");
+	function = kernel("k");
+	if (init(0) || retain(&context, 0) || use(context) || write(done_fd, &byte, 1) != 1 ||
+	    read(go_fd, &byte, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < LAUNCHES; i++)
+		launch(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+	for (int i = 0; i < BLOCKS; i++)
+		alloc(&address[i], BLOCK);
+	release(address[0]);
+	if (write(done_fd, &byte, 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static int64_t sum_of(struct profile *p, const char *name)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->samples.n; i++) {
+		const struct series *s = &p->series.series.v[p->samples.series[i]];
+		uint32_t type = p->series.types.v[s->type].name;
+
+		if (strcmp(profile_str(p, type), name) == 0)
+			sum += p->samples.value[i];
+	}
+	return sum;
+}
+
+static void check_way(bool no_uprobe_multi, bool plain_walk)
+{
+	int go[2], done[2];
+	struct err err = { 0 };
+	struct collector *c = NULL;
+	struct collect_stats stats;
+	struct profile *p = profile_new();
+	char byte = 0;
+
+	ck_assert_int_eq(pipe(go), 0);
+	ck_assert_int_eq(pipe(done), 0);
+	uint32_t pid = start_caller(go[0], done[1]);
+	struct collect_opts opts = { .target = TARGET_PID,
+				     .ids = &pid,
+				     .n_ids = 1,
+				     .events = COLLECT_GPU_LAUNCH | COLLECT_HBM_ALLOC |
+					       COLLECT_HBM_INUSE,
+				     .no_uprobe_multi = no_uprobe_multi,
+				     .plain_walk = plain_walk };
+
+	ck_assert_int_eq(read(done[0], &byte, 1), 1);
+	ck_assert_msg(collect_open(&opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
+	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(write(go[1], &byte, 1), 1);
+	ck_assert_int_eq(read(done[0], &byte, 1), 1);
+	for (uint64_t end_ns = clock_mono_ns() + 300ull * MS; clock_mono_ns() < end_ns;)
+		ck_assert_int_eq(collect_run(c, 20, &err), 0);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_get_stats(c, &stats);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+
+	ck_assert_msg(!stats.gpu.problem[0], "%s", stats.gpu.problem);
+	ck_assert_str_eq(stats.gpu.how, no_uprobe_multi ? "uprobes" : "uprobe.multi");
+	ck_assert_uint_eq(stats.gpu.files, 1);
+	ck_assert_uint_eq(stats.lost, 0);
+	ck_assert_uint_eq(stats.gpu.counters[GPU_COUNT_LAUNCHES], LAUNCHES);
+	ck_assert_int_eq(sum_of(p, "gpu-launch"), LAUNCHES);
+	ck_assert_int_eq(sum_of(p, "hbm-alloc"), BLOCKS * BLOCK);
+	ck_assert_int_eq(sum_of(p, "hbm-inuse"), (BLOCKS - 1) * BLOCK);
+	collect_free(c);
+	profile_free(p);
+	close(go[0]), close(go[1]), close(done[0]), close(done[1]);
+}
+
+#define WAY(name, ...) \
+	START_TEST(name) \
+	{ \
+		if (geteuid()) \
+			T_SKIP("needs root"); \
+		check_way(__VA_ARGS__); \
+	} \
+	END_TEST
+WAY(multi, false, false)
+WAY(one_by_one, true, false)
+WAY(plain, false, true)
+
+UNIT_MAIN("collect_gpu", multi, one_by_one, plain)
