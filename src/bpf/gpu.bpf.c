@@ -8,13 +8,13 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What does not wait for the call's end. A function does one of the first three at most. */
+/* What does not wait for the call's end. A function does one of the first four at most. */
 static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 				     const struct gpu_probe_row *row, struct gpu_place *p)
 {
 	__u32 what = row->what;
 
-	if (what & (GPU_LAUNCH | GPU_COPY | GPU_NCCL))
+	if (what & (GPU_LAUNCH | GPU_COPY | GPU_NCCL | GPU_STACK))
 		counted_call(ctx, t, row, p);
 	if (what & GPU_FREE)
 		free_block(t, row, p, argument(ctx, row->address));
@@ -24,6 +24,17 @@ static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 		reset_context(t, row, p,
 			      row->address == GPU_NO_ARG ? t->context
 							 : argument(ctx, row->address));
+}
+
+static __always_inline void keep_call(struct gpu_thread *t, const struct gpu_probe_row *row,
+				      const struct gpu_call *call, __u32 at)
+{
+	t->sp = call->sp;
+	t->ret = call->ret;
+	t->ip = call->ip;
+	t->from = call->ip - row->below;
+	t->to = call->ip + row->beyond;
+	t->row = at;
 }
 
 static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
@@ -36,15 +47,14 @@ static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
 	if (!row || !begin_call(ctx, call))
 		return;
 	t = thread_of(p);
-	if (!t || is_nested(t, row, call))
+	if (!t)
 		return;
-	t->sp = call->sp;
-	t->ret = call->ret;
-	t->ip = call->ip;
-	t->from = call->ip - row->below;
-	t->to = call->ip + row->beyond;
-	t->row = at;
-	call->bytes = bytes_of(ctx, row);
+	if (!(row->what & GPU_STACK)) { /* which comes in the middle of a call */
+		if (is_nested(t, row, call))
+			return;
+		keep_call(t, row, call, at);
+		call->bytes = bytes_of(ctx, row);
+	}
 	at_entry(ctx, t, row, p);
 	if (row->what & GPU_AT_RETURN)
 		keep_until_return(ctx, t, row, call);

@@ -357,14 +357,21 @@ static __always_inline void count_call(__u32 calls, __u32 sum, __u64 bytes)
 	gpu_count(sum, bytes);
 }
 
-static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread *t,
-					 const struct gpu_probe_row *row, struct gpu_place *p)
+/* False: it gets no stack. */
+static __always_inline int begin_event(struct pt_regs *ctx, struct gpu_thread *t,
+				       const struct gpu_probe_row *row, struct gpu_place *p)
 {
 	const struct gpu_call *call = &p->call;
 	__u32 what = GPU_LAUNCH;
 	struct gpu_rate *r = &t->rates[GPU_RATE_LAUNCH];
-	__u64 hash;
 
+	if (row->what & GPU_STACK) {
+		fill_event(&p->ev, t, row->flags, GPU_STACK, call->now_ns);
+		p->ev.gpu.correlation = (__u32)argument(ctx, 0);
+		p->ev.gpu.value = (__u32)argument(ctx, 1);
+		p->ev.gpu.weight = (__u32)argument(ctx, 2);
+		return 1;
+	}
 	if (row->what & GPU_COPY) {
 		what = GPU_COPY;
 		r = &t->rates[GPU_RATE_COPY];
@@ -377,13 +384,23 @@ static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread 
 		gpu_count(GPU_COUNT_LAUNCHES, 1);
 	}
 	if (!takes_stack(r, call->now_ns))
-		return;
+		return 0;
 	fill_event(&p->ev, t, row->flags, what, call->now_ns);
 	p->ev.gpu.weight = r->skipped;
 	p->ev.gpu.value = call->bytes;
 	r->skipped = 0;
+	return 1;
+}
+
+static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread *t,
+					 const struct gpu_probe_row *row, struct gpu_place *p)
+{
+	__u64 hash;
+
+	if (!begin_event(ctx, t, row, p))
+		return;
 	hash = send_with(ctx, p, 0);
-	if (what == GPU_LAUNCH)
+	if (row->what & GPU_LAUNCH)
 		t->last_hash = hash;
 }
 

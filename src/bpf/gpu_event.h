@@ -17,6 +17,9 @@ enum gpu_what {
 	GPU_NCCL = 32,  /* between devices */
 	GPU_RESET = 64, /* frees all there is of a context */
 	GPU_USE = 128,  /* the thread goes on with another device or context */
+	/* A library in the program asks for the stack of a launch: a probe that is in its code, with the launch's correlation id, what it called,
+	 * and how many launches it stands for as first arguments. */
+	GPU_STACK = 256,
 };
 enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those that are probed at their return, too */
 

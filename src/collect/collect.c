@@ -426,6 +426,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.keep_kernel_names = opts->keep_kernel_names,
 		.show_python_native = opts->show_python_native,
 		.keep_ended_memory = opts->wait_exec,
+		.gpu_stack = opts->gpu_stack,
+		.gpu_stack_ctx = opts->gpu_stack_ctx,
 		.gpu_gone = forget_block,
 		.gpu_ctx = c,
 	};

@@ -46,9 +46,10 @@ enum collect_event {
 	COLLECT_HBM_ALLOC = 128,
 	COLLECT_HBM_INUSE = 256,
 	COLLECT_NCCL = 512,
+	COLLECT_GPU_STACK = 1024, /* to gpu_stack, below */
 	/* By probes on the GPU's libraries (collect/gpu_probes.h). */
 	COLLECT_GPU = COLLECT_GPU_LAUNCH | COLLECT_GPU_WAIT | COLLECT_GPU_COPY | COLLECT_HBM_ALLOC |
-		      COLLECT_HBM_INUSE | COLLECT_NCCL,
+		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK,
 };
 
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
@@ -97,6 +98,10 @@ struct collect_opts {
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
+	/* Of COLLECT_GPU_STACK: the stack, of the sink, that a launch of this correlation id has; it stands for so many. May be NULL. */
+	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
+			  uint32_t stack, uint32_t weight);
+	void *gpu_stack_ctx;
 	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };

@@ -65,6 +65,7 @@ int gpu_link_multi(int program, int file, const struct gpu_link_places *places, 
 		.path = address_of(path),
 		.offsets = address_of(places->offsets),
 		.cookies = address_of(places->cookies),
+		.counters = address_of(places->counters),
 		.n = places->n,
 		.at_return = at_return ? AT_RETURN : 0,
 	};
@@ -73,12 +74,13 @@ int gpu_link_multi(int program, int file, const struct gpu_link_places *places, 
 	return create(&attr);
 }
 
-struct bpf_link *gpu_link_one(struct bpf_program *program, int file, uint64_t offset,
-			      uint64_t cookie, bool at_return)
+struct bpf_link *gpu_link_one(struct bpf_program *program, int file,
+			      const struct gpu_link_places *places, uint32_t i, bool at_return)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookie, .retprobe = at_return);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = places->cookies[i],
+		    .ref_ctr_offset = places->counters[i], .retprobe = at_return);
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &opts);
+	return bpf_program__attach_uprobe_opts(program, -1, path, places->offsets[i], &opts);
 }

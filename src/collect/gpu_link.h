@@ -16,12 +16,14 @@ bool gpu_link_has_multi(void);
 
 struct gpu_link_places {
 	uint64_t *offsets, *cookies;
+	uint64_t *
+		counters; /* of those who have attached, which the program's memory has at that offset of the file; 0: none */
 	uint32_t n;
 };
 /* All places at once: a link's descriptor, or -errno. at_return: where the functions return. */
 int gpu_link_multi(int program, int file, const struct gpu_link_places *places, bool at_return);
 /* One of them, where the kernel has nothing better. NULL and errno. */
-struct bpf_link *gpu_link_one(struct bpf_program *program, int file, uint64_t offset,
-			      uint64_t cookie, bool at_return);
+struct bpf_link *gpu_link_one(struct bpf_program *program, int file,
+			      const struct gpu_link_places *places, uint32_t i, bool at_return);
 
 #endif

@@ -44,6 +44,8 @@ static uint32_t wanted_calls(uint32_t events)
 
 	if (events & COLLECT_GPU_LAUNCH)
 		wanted |= GPU_LAUNCH;
+	if (events & COLLECT_GPU_STACK)
+		wanted |= GPU_STACK;
 	if (events & COLLECT_GPU_WAIT)
 		wanted |= GPU_WAIT;
 	if (events & COLLECT_GPU_COPY)
@@ -209,6 +211,7 @@ static struct gpu_link_places select_places(const struct gpu_places *places, uin
 					    uint64_t first_cookie, bool at_return)
 {
 	struct gpu_link_places out = { xcalloc(n + 1, sizeof(uint64_t)),
+				       xcalloc(n + 1, sizeof(uint64_t)),
 				       xcalloc(n + 1, sizeof(uint64_t)), 0 };
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -217,6 +220,7 @@ static struct gpu_link_places select_places(const struct gpu_places *places, uin
 		if (at_return && !(p->row.what & GPU_AT_RETURN))
 			continue;
 		out.offsets[out.n] = p->offset;
+		out.counters[out.n] = p->counter;
 		out.cookies[out.n++] = first_cookie + i;
 	}
 	return out;
@@ -229,8 +233,7 @@ static int attach_one_by_one(struct gpu_probes *g, struct probed_file *file, int
 		at_return ? g->bpf->progs.gpu_return : g->bpf->progs.gpu_enter;
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		struct bpf_link *link =
-			gpu_link_one(program, fd, p->offsets[i], p->cookies[i], at_return);
+		struct bpf_link *link = gpu_link_one(program, fd, p, i, at_return);
 
 		if (!link)
 			return -errno;
@@ -258,6 +261,7 @@ static int attach_side(struct gpu_probes *g, struct probed_file *file, int fd,
 	g->stats.probes += rc < 0 ? 0 : p.n;
 	free(p.offsets);
 	free(p.cookies);
+	free(p.counters);
 	return rc < 0 ? rc : 0;
 }
 

@@ -56,6 +56,9 @@ struct resolve_opts {
 	bool keep_kernel_names; /* likewise */
 	/* A process that ends keeps what it has allocated on a GPU: of a command that is recorded to its end, what it had then is shown. */
 	bool keep_ended_memory;
+	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
+			  uint32_t stack, uint32_t weight); /* as struct collect_opts */
+	void *gpu_stack_ctx;
 	/* Told of what goes with its context or process; may be NULL. */
 	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
 	void *gpu_ctx;

@@ -59,6 +59,18 @@ static enum walk_end put_alloc(struct resolver *r, struct process *p, const stru
 	return end;
 }
 
+/* Of a launch that a library in the program tells of: who asked has its work by the correlation id. */
+static enum walk_end hand_stack(struct resolver *r, struct process *p, const struct event_gpu *ev,
+				const struct stack_ref *ref)
+{
+	enum walk_end end = WALK_COMPLETE;
+
+	if (r->opts.gpu_stack)
+		r->opts.gpu_stack(r->opts.gpu_stack_ctx, ev->sample.tgid, ev->sample.tid,
+				  ev->gpu.correlation, stack_now(r, p, ref, &end), ev->gpu.weight);
+	return end;
+}
+
 enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			   const struct event_raw *raw)
 {
@@ -86,6 +98,8 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 		type = t->nccl;
 		sample.value = g->value * g->weight;
 		break;
+	case GPU_STACK:
+		return hand_stack(r, p, ev, &ref);
 	case GPU_ALLOC:
 		return put_alloc(r, p, ev, &ref);
 	case GPU_FREE:

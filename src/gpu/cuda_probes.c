@@ -115,6 +115,9 @@ static const struct gpu_probe nccl_probes[] = {
 	}
 static const struct gpu_library driver = LIBRARY("libcuda.so", driver_probes);
 static const struct gpu_library runtime = LIBRARY("libcudart.so", runtime_probes);
+/* Of our own library in the program (gpu/inject/). */
+static const struct gpu_probe inject_probes[] = { { "cresset:launch", { .what = GPU_STACK } } };
+static const struct gpu_library inject = LIBRARY("libcresset-cuda.so", inject_probes);
 static const struct gpu_library nccl = LIBRARY("libnccl.so", nccl_probes);
 
-const struct gpu_library *const gpu_libraries[] = { &driver, &runtime, &nccl, NULL };
+const struct gpu_library *const gpu_libraries[] = { &driver, &runtime, &nccl, &inject, NULL };

@@ -1,5 +1,6 @@
 #include "gpu/probes.h"
 
+#include "gpu/code_probe.h"
 #include "gpu/prologue.h"
 #include "symbol/elf_find.h"
 #include "symbol/elf_layout.h"
@@ -76,6 +77,35 @@ static void add_place(const struct elf_file *f, const struct elf_layout *layout,
 	vec_push(&out->all, place);
 }
 
+/* One in the code of the library, which it calls with the arguments that the row's functions have. */
+static void add_code_probe(const struct elf_file *f, const struct elf_layout *layout,
+			   const struct gpu_probe *probe, struct gpu_places *out)
+{
+	struct code_probe found;
+	struct gpu_place place = { .row = probe->row };
+
+	if (!code_probe_find(f, probe->symbol, &found))
+		return;
+	if (!elf_layout_offset(layout, found.address, &place.offset) ||
+	    (found.counter && !elf_layout_offset(layout, found.counter, &place.counter))) {
+		out->refused++;
+		return;
+	}
+	place.entry_offset = place.offset;
+	vec_push(&out->all, place);
+}
+
+static void find_probe(const struct elf_file *f, const struct elf_layout *layout,
+		       const struct gpu_probe *probe, struct gpu_places *out)
+{
+	GElf_Sym sym;
+
+	if (strchr(probe->symbol, ':'))
+		add_code_probe(f, layout, probe, out);
+	else if (elf_find_dynamic(f, probe->symbol, &sym) && sym.st_value)
+		add_place(f, layout, probe, sym.st_value, out);
+}
+
 int gpu_places_find(const struct elf_file *f, const struct gpu_library *library, uint32_t wanted,
 		    struct gpu_places *out, struct err *err)
 {
@@ -84,13 +114,9 @@ int gpu_places_find(const struct elf_file *f, const struct gpu_library *library,
 	if (f->header.e_machine != EM_X86_64)
 		return err_set(err, ENOTSUP, "%s is not for this kind of machine", library->name);
 	int rc = elf_layout_read(&layout, f, err);
-	for (size_t i = 0; !rc && i < library->n; i++) {
-		GElf_Sym sym;
-
-		if ((library->probes[i].row.what & wanted) &&
-		    elf_find_dynamic(f, library->probes[i].symbol, &sym) && sym.st_value)
-			add_place(f, &layout, &library->probes[i], sym.st_value, out);
-	}
+	for (size_t i = 0; !rc && i < library->n; i++)
+		if (library->probes[i].row.what & wanted)
+			find_probe(f, &layout, &library->probes[i], out);
 	elf_layout_done(&layout);
 	return rc;
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 struct gpu_probe {
-	const char *symbol;
+	const char *symbol;       /* "provider:name" of a probe that is in the code */
 	struct gpu_probe_row row; /* but for where it is */
 };
 struct gpu_library {
@@ -29,7 +29,10 @@ const struct gpu_library *gpu_library_of(const char *path);
 /* A probe in a file. */
 struct gpu_place {
 	uint64_t entry_offset; /* of the function, in the file */
-	uint64_t offset;       /* where the probe goes, also that at its return: behind it by row.skipped */
+	uint64_t
+		offset; /* where the probe goes, also that at its return: behind it by row.skipped */
+	uint64_t
+		counter; /* of a probe in the code: the offset of its count of those who have attached; 0: none */
 	struct gpu_probe_row row;
 	bool is_stepped; /* the kernel cannot emulate the instruction there */
 };

@@ -113,6 +113,103 @@ static void check_way(bool no_uprobe_multi, bool plain_walk)
 	close(go[0]), close(go[1]), close(done[0]), close(done[1]);
 }
 
+/* --- stacks that a library in the program asks for ------------------------------------------------------------------------- */
+
+enum { ASKED = 40 };
+
+/* Tells of launches 0 … ASKED - 1, whose weight is one more, when it is told to go; then of none, as nobody is attached any more. Each time it
+ * answers how many had attached. */
+static pid_t start_teller(int go_fd, int done_fd)
+{
+	const char *build = getenv("BUILD");
+	char path[256];
+	int (*tell)(uint32_t, uint32_t, uint32_t), attached = 0, byte;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	snprintf(path, sizeof path, "%s/doubles/libcresset-cuda.so", build ? build : "build");
+	void *library = dlopen(path, RTLD_NOW);
+	if (!library)
+		_exit(1);
+	*(void **)&tell = dlsym(library, "double_launch");
+	for (int round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < (round == 1 ? ASKED : 1); i++)
+			attached = tell(i, 7, i + 1);
+		if (write(done_fd, &attached, sizeof attached) < 0 || read(go_fd, &byte, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+struct told {
+	uint32_t pid, n;
+	uint64_t correlations, weights;
+};
+
+static void on_stack(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation, uint32_t stack,
+		     uint32_t weight)
+{
+	struct told *t = ctx;
+
+	ck_assert_uint_eq(pid, t->pid);
+	ck_assert_uint_eq(tid, t->pid);
+	ck_assert_uint_ne(stack, 0);
+	ck_assert_uint_eq(weight, correlation + 1);
+	t->n++;
+	t->correlations += correlation;
+	t->weights += weight;
+}
+
+static int next_round(const int go[2], const int done[2])
+{
+	int attached = -1;
+
+	if (go)
+		ck_assert_int_eq(write(go[1], "", 1), 1);
+	ck_assert_int_eq(read(done[0], &attached, sizeof attached), sizeof attached);
+	return attached;
+}
+
+START_TEST(asked_for)
+{
+	int go[2], done[2];
+	struct err err = { 0 };
+	struct collector *c = NULL;
+	struct told told = { 0 };
+
+	if (geteuid())
+		T_SKIP("needs root");
+	ck_assert_int_eq(pipe(go), 0);
+	ck_assert_int_eq(pipe(done), 0);
+	struct profile *p = profile_new();
+	told.pid = start_teller(go[0], done[1]);
+	struct collect_opts opts = { .target = TARGET_PID,
+				     .ids = &told.pid,
+				     .n_ids = 1,
+				     .events = COLLECT_GPU_STACK,
+				     .gpu_stack = on_stack,
+				     .gpu_stack_ctx = &told };
+
+	ck_assert_int_eq(next_round(NULL, done), 0);
+	ck_assert_msg(collect_open(&opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
+	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
+	ck_assert_int_ge(next_round(go, done), 1);
+	for (uint64_t end_ns = clock_mono_ns() + 300ull * MS; clock_mono_ns() < end_ns;)
+		ck_assert_int_eq(collect_run(c, 20, &err), 0);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	ck_assert_int_eq(next_round(go, done), 0);
+	ck_assert_uint_eq(told.n, ASKED);
+	ck_assert_uint_eq(told.correlations, ASKED * (ASKED - 1) / 2);
+	ck_assert_uint_eq(told.weights, ASKED * (ASKED + 1) / 2);
+	kill(told.pid, SIGKILL);
+	waitpid(told.pid, NULL, 0);
+	collect_free(c);
+	profile_free(p);
+	close(go[0]), close(go[1]), close(done[0]), close(done[1]);
+}
+END_TEST
+
 #define WAY(name, ...) \
 	START_TEST(name) \
 	{ \
@@ -125,4 +222,4 @@ WAY(multi, false, false)
 WAY(one_by_one, true, false)
 WAY(plain, false, true)
 
-UNIT_MAIN("collect_gpu", multi, one_by_one, plain)
+UNIT_MAIN("collect_gpu", multi, one_by_one, plain, asked_for)
