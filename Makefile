@@ -175,7 +175,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
-$(BUILD)/unit/t_gpu_inject: $(addprefix $(BUILD)/,live/gpu_play doubles/libcuda.so.1 doubles/libcupti.so.13 libcresset-cuda.so)
+$(BUILD)/unit/t_gpu_probe: $(BUILD)/unit/launch_probe.bpf.o
+$(BUILD)/unit/t_gpu_inject $(BUILD)/unit/t_gpu_probe: $(addprefix $(BUILD)/,live/gpu_play doubles/libcuda.so.1 doubles/libcupti.so.13 libcresset-cuda.so)
 $(BUILD)/doubles/libcupti.so.13: src/gpu/inject/cupti_abi.h
 $(BUILD)/live/waits: tests/live/prog/waits.h
 $(BUILD)/live/publish: tests/live/prog/process_context.h

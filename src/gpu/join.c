@@ -107,7 +107,8 @@ static struct launch *add_launch(struct gpu_join *j, uint64_t key)
 	return l;
 }
 
-void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack, uint32_t weight)
+void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
+		    uint32_t weight)
 {
 	struct launch *l = add_launch(j, key_of(pid, correlation));
 
@@ -166,8 +167,13 @@ static void tell_exact(struct gpu_join *j, const struct launch *l, const struct 
 	if (l->tid)
 		add_part(j, group_of(j, w->pid, 0, w->work), l->stack, x);
 	j->counts.exact_ns += w->ns;
-	j->fn(j->ctx, &(struct gpu_share){ .pid = w->pid, .stack = l->stack, .work = w->work, .ns = w->ns,
-					   .low_ns = w->ns, .high_ns = w->ns, .is_exact = true });
+	j->fn(j->ctx, &(struct gpu_share){ .pid = w->pid,
+					   .stack = l->stack,
+					   .work = w->work,
+					   .ns = w->ns,
+					   .low_ns = w->ns,
+					   .high_ns = w->ns,
+					   .is_exact = true });
 }
 
 /* Work that has waited: its launch has a stack by now, or has none. */
@@ -194,7 +200,8 @@ static void drop_settled(struct gpu_join *j)
 	j->first_waiting = 0;
 }
 
-void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work, uint64_t ns, uint64_t now_ns)
+void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work,
+		   uint64_t ns, uint64_t now_ns)
 {
 	struct waiting w = { key_of(pid, correlation), now_ns, ns, pid, work };
 	const struct launch *l = find_launch(j, w.key);
@@ -227,8 +234,9 @@ void gpu_join_settle(struct gpu_join *j, uint64_t now_ns)
 static void tell_unknown(struct gpu_join *j, const struct group *g)
 {
 	j->counts.unknown_ns += g->ns;
-	j->fn(j->ctx, &(struct gpu_share){ .pid = g->pid, .work = g->work, .ns = g->ns, .low_ns = 0,
-					   .high_ns = g->ns });
+	j->fn(j->ctx,
+	      &(struct gpu_share){
+		      .pid = g->pid, .work = g->work, .ns = g->ns, .low_ns = 0, .high_ns = g->ns });
 }
 
 /* Shares g out by the parts that begin at first: rounded so that the sum stays. */
@@ -251,7 +259,8 @@ static void share_out(struct gpu_join *j, const struct group *g, uint32_t first)
 		double p = j->parts.v[at].sum / sum;
 
 		before += p;
-		uint64_t end = j->parts.v[at].next == NO_PART ? g->ns : (uint64_t)llround(before * g->ns);
+		uint64_t end =
+			j->parts.v[at].next == NO_PART ? g->ns : (uint64_t)llround(before * g->ns);
 
 		if (end > g->ns)
 			end = g->ns;
@@ -261,9 +270,13 @@ static void share_out(struct gpu_join *j, const struct group *g, uint32_t first)
 		double low = (centre - half) * g->ns, high = (centre + half) * g->ns;
 
 		told += ns;
-		j->fn(j->ctx, &(struct gpu_share){ .pid = g->pid, .stack = j->parts.v[at].stack, .work = g->work, .ns = ns,
-						   .low_ns = low > 0 ? (low < ns ? (uint64_t)low : ns) : 0,
-						   .high_ns = high > ns ? (uint64_t)ceil(high) : ns });
+		j->fn(j->ctx,
+		      &(struct gpu_share){ .pid = g->pid,
+					   .stack = j->parts.v[at].stack,
+					   .work = g->work,
+					   .ns = ns,
+					   .low_ns = low > 0 ? (low < ns ? (uint64_t)low : ns) : 0,
+					   .high_ns = high > ns ? (uint64_t)ceil(high) : ns });
 	}
 	j->counts.estimated_ns += g->ns;
 }

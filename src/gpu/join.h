@@ -6,13 +6,14 @@
  *     gpu_join_call    RING_CALL: each launch, by which thread
  *     gpu_join_work    RING_KERNEL, RING_COPY, …: what ran, how long
  *
- * Work whose launch has a stack goes to it, exactly, as soon as both are there. Work whose launch has none after hold_ns is kept in a sum for (process,
- * thread, work) until gpu_join_flush, which shares it out as the sampled launches of the same thread and work went, of the process where the thread
- * has none, else to stack 0. So totals are exact, and what of them is an estimate is marked, with an interval.
+ * Work whose launch has a stack goes to it, exactly, as soon as both are there. Work whose launch has none after
+ * hold_ns is kept in a sum for (process, thread, work) until gpu_join_flush, which shares it out as the sampled
+ * launches of the same thread and work went, of the process where the thread has none, else to stack 0. So totals are
+ * exact, and what of them is an estimate is marked, with an interval.
  *
- * A sampled launch with weight w stands for w of them, its time x for w·x: a stack's share is p = Σ_stack w·x / Σ w·x. Its interval is Wilson's
- * (profile/interval.h) at 1 / (Σ(w·x)²/(Σ w·x)² + 1/n) samples, n the launches that are shared out: what is known of the share, and how far those
- * launches scatter about it themselves.
+ * A sampled launch with weight w stands for w of them, its time x for w·x: a stack's share is p = Σ_stack w·x / Σ
+ * w·x. Its interval is Wilson's (profile/interval.h) at 1 / (Σ(w·x)²/(Σ w·x)² + 1/n) samples, n the launches that are
+ * shared out: what is known of the share, and how far those launches scatter about it themselves.
  *
  * Memory is bounded: of launches the last max_launches are known. */
 #ifndef CRESSET_GPU_JOIN_H
@@ -42,9 +43,11 @@ struct gpu_join *gpu_join_new(const struct gpu_join_opts *opts, gpu_share_fn *fn
 void gpu_join_free(struct gpu_join *j); /* NULL is fine; what has not been flushed is gone */
 
 /* stack: not 0. weight: at least 1. */
-void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack, uint32_t weight);
+void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
+		    uint32_t weight);
 void gpu_join_call(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t tid);
-void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work, uint64_t ns, uint64_t now_ns);
+void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work,
+		   uint64_t ns, uint64_t now_ns);
 
 /* Gives up waiting for stacks of what has waited long enough. */
 void gpu_join_settle(struct gpu_join *j, uint64_t now_ns);

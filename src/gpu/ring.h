@@ -5,23 +5,24 @@
  *     8192     names                    { u32 len, bytes, padding to 8 }: a name is known by where its length stands
  *     …        the lanes' records
  *
- * The library makes the memfd, named RING_NAME and sealed against shrinking, and keeps it for the life of the process; the agent finds
- * it in /proc/PID/maps, so that neither containers nor programs that close every descriptor are in the way, and comes back to it as often
- * as it likes.
+ * The library makes the memfd, named RING_NAME and sealed against shrinking, and keeps it for the life of the
+ * process; the agent finds it in /proc/PID/maps, so that neither containers nor programs that close every descriptor
+ * are in the way, and comes back to it as often as it likes.
  *
- * A lane has one writer, a thread, and one reader, the agent: head and tail are positions that only grow, modulo size they are places. Records
- * are whole: they never wrap, a RING_PAD fills the end. Threads that find no lane of their own share the last of their kind under
- * its lock. A record that does not fit is counted in dropped and gone: the library never waits. Names are written before the record that
- * uses them and never moved: a reader that has seen the record sees the name.
+ * A lane has one writer, a thread, and one reader, the agent: head and tail are positions that only grow, modulo size
+ * they are places. Records are whole: they never wrap, a RING_PAD fills the end. Threads that find no lane of their
+ * own share the last of their kind under its lock. A record that does not fit is counted in dropped and gone: the
+ * library never waits. Names are written before the record that uses them and never moved: a reader that has seen the
+ * record sees the name.
  *
- * Little endian; times are CLOCK_MONOTONIC ns; correlation ids are CUPTI's, 32 bits for each process. The writer is a program of any
- * user: to the agent everything but its own words is untrusted input. */
+ * Little endian; times are CLOCK_MONOTONIC ns; correlation ids are CUPTI's, 32 bits for each process. The writer is a
+ * program of any user: to the agent everything but its own words is untrusted input. */
 #ifndef CRESSET_GPU_RING_H
 #define CRESSET_GPU_RING_H
 
 #include <linux/types.h>
 
-#define RING_NAME "cresset-ring"
+#define RING_NAME  "cresset-ring"
 #define RING_MAGIC 0x3155504754535243ull /* "CRSTGPU1" */
 
 enum {
@@ -29,7 +30,8 @@ enum {
 	RING_LANES_AT = 4096,
 	RING_NAMES_AT = 8192,
 	RING_LANES_MAX = 32,
-	RING_NAME_BYTES = 256, /* longer ones end in ~ and the hash of the whole, so that two stay two */
+	RING_NAME_BYTES =
+		256, /* longer ones end in ~ and the hash of the whole, so that two stay two */
 	RING_SIZE_MAX = 64 << 20,
 	/* What the library makes. */
 	RING_NAMES_SIZE = 512 << 10,
@@ -55,7 +57,8 @@ enum {
 enum ring_state {
 	RING_PARKED = 1, /* nothing enabled, the thread asleep */
 	RING_OPEN = 2,
-	RING_MUTED = 3, /* a CUPTI that must not be switched off: its records are thrown away unread */
+	RING_MUTED =
+		3, /* a CUPTI that must not be switched off: its records are thrown away unread */
 	RING_BUSY = 4,  /* another tool has CUPTI; the next window tries again */
 	RING_INERT = 5, /* for good: error_part says where */
 };
@@ -63,9 +66,9 @@ enum ring_state {
 /* Where an error comes from; error_code is CUPTI's, or an errno. */
 enum ring_part {
 	RING_PART_NONE,
-	RING_PART_NO_CUPTI,  /* none mapped, none beside the runtime */
-	RING_PART_SYMBOLS,   /* a CUPTI without a function that is needed */
-	RING_PART_TOO_OLD,   /* code: its version */
+	RING_PART_NO_CUPTI, /* none mapped, none beside the runtime */
+	RING_PART_SYMBOLS,  /* a CUPTI without a function that is needed */
+	RING_PART_TOO_OLD,  /* code: its version */
 	RING_PART_SUBSCRIBE,
 	RING_PART_CALLBACKS,
 	RING_PART_ENABLE,
@@ -105,16 +108,18 @@ _Static_assert(sizeof(struct ring_control) == 272, "ring_control has no padding"
 struct ring_lane {
 	__u64 head; /* writer's */
 	__u64 dropped;
-	__u64 calls, probes, busy_ns; /* the cost of the writer, so that threads don't meet in one line */
-	__u32 owner;                  /* tid; 0: free */
+	__u64 calls, probes,
+		busy_ns; /* the cost of the writer, so that threads don't meet in one line */
+	__u32 owner;     /* tid; 0: free */
 	__u32 lock;
 	__u32 at, size; /* size: a power of two */
 	__u64 reserved0;
-	__u64 tail;     /* the reader's, in a line of its own */
+	__u64 tail; /* the reader's, in a line of its own */
 	__u64 reserved1[7];
 };
 _Static_assert(sizeof(struct ring_lane) == 128, "two cache lines");
-_Static_assert(RING_LANES_MAX * sizeof(struct ring_lane) <= RING_NAMES_AT - RING_LANES_AT, "lanes fit");
+_Static_assert(RING_LANES_MAX * sizeof(struct ring_lane) <= RING_NAMES_AT - RING_LANES_AT,
+	       "lanes fit");
 
 enum ring_type {
 	RING_PAD,
@@ -189,8 +194,9 @@ union ring_any {
 	struct ring_call call;
 	struct ring_window window;
 };
-_Static_assert(sizeof(struct ring_copy) == 48 && sizeof(struct ring_sync) == 32 && sizeof(struct ring_graph) == 40 &&
-		       sizeof(struct ring_memory) == 40 && sizeof(struct ring_call) == 24 && sizeof(struct ring_window) == 24,
+_Static_assert(sizeof(struct ring_copy) == 48 && sizeof(struct ring_sync) == 32 &&
+		       sizeof(struct ring_graph) == 40 && sizeof(struct ring_memory) == 40 &&
+		       sizeof(struct ring_call) == 24 && sizeof(struct ring_window) == 24,
 	       "records have no padding");
 
 #endif

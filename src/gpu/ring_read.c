@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -54,10 +54,10 @@ static int check_lanes(struct ring_reader *r, struct err *err)
 
 		l->at = __atomic_load_n(&there->at, __ATOMIC_RELAXED);
 		l->size = __atomic_load_n(&there->size, __ATOMIC_RELAXED);
-		if (l->size < 4096 || l->size & (l->size - 1) || l->at & 7 || l->at < RING_NAMES_AT ||
-		    l->at > r->size || l->size > r->size - l->at)
-			return err_set(err, EPROTO, "ring: lane %u lies at %u, %u bytes, in %zu", i, l->at,
-				       l->size, r->size);
+		if (l->size < 4096 || l->size & (l->size - 1) || l->at & 7 ||
+		    l->at < RING_NAMES_AT || l->at > r->size || l->size > r->size - l->at)
+			return err_set(err, EPROTO, "ring: lane %u lies at %u, %u bytes, in %zu", i,
+				       l->at, l->size, r->size);
 		/* What was written for nobody is not read: it is of a window before. */
 		l->tail = __atomic_load_n(&there->head, __ATOMIC_ACQUIRE) & ~7ull;
 		uint64_t tail = __atomic_load_n(&there->tail, __ATOMIC_ACQUIRE);
@@ -77,11 +77,13 @@ static int check_control(struct ring_reader *r, uint32_t owner, struct err *err)
 	if (__atomic_load_n(&control(r)->magic, __ATOMIC_ACQUIRE) != RING_MAGIC)
 		return err_set(err, EPROTO, "ring: no ring, or not ready");
 	if (c.version != RING_VERSION)
-		return err_set(err, EPROTO, "ring: version %u, this program knows %d", c.version, RING_VERSION);
+		return err_set(err, EPROTO, "ring: version %u, this program knows %d", c.version,
+			       RING_VERSION);
 	if (owner && c.pid != owner)
 		return err_set(err, ENOENT, "ring: of process %u, inherited", c.pid);
-	if (!c.lanes || c.lanes > RING_LANES_MAX || c.size != r->size || c.names_at != RING_NAMES_AT ||
-	    c.names_size & 7 || c.names_size > r->size - RING_NAMES_AT)
+	if (!c.lanes || c.lanes > RING_LANES_MAX || c.size != r->size ||
+	    c.names_at != RING_NAMES_AT || c.names_size & 7 ||
+	    c.names_size > r->size - RING_NAMES_AT)
 		return err_set(err, EPROTO, "ring: %u lanes and %u bytes of names in %zu", c.lanes,
 			       c.names_size, r->size);
 	r->n_lanes = c.lanes;
@@ -99,7 +101,8 @@ static int check_file(int fd, size_t *size, struct err *err)
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st))
 		return err_set(err, EPROTO, "ring: no sealed memfd");
-	if (st.st_size < RING_NAMES_AT || st.st_size > RING_SIZE_MAX || st.st_blksize != sysconf(_SC_PAGESIZE))
+	if (st.st_size < RING_NAMES_AT || st.st_size > RING_SIZE_MAX ||
+	    st.st_blksize != sysconf(_SC_PAGESIZE))
 		return err_set(err, EPROTO, "ring: %lld bytes", (long long)st.st_size);
 	*size = st.st_size;
 	return 0;
@@ -234,7 +237,8 @@ static bool is_ours(const struct ring_reader *r)
 	return __atomic_load_n(&control(r)->agent, __ATOMIC_ACQUIRE) == r->token;
 }
 
-void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, uint64_t now_ns, uint64_t until_ns)
+void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, uint64_t now_ns,
+		 uint64_t until_ns)
 {
 	struct ring_control *c = control(r);
 
@@ -261,7 +265,8 @@ void ring_close(struct ring_reader *r)
 	uint64_t ours = r->token;
 
 	ring_window(r, 0, 0, 0, 0);
-	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	munmap(r->ring, r->size);
 	for (uint32_t i = 0; i < r->n_names; i++)
 		free(r->names[i]);
@@ -276,10 +281,14 @@ void ring_close(struct ring_reader *r)
 static size_t type_size(uint32_t type)
 {
 	static const uint8_t sizes[RING_TYPES] = {
-		[RING_KERNEL] = sizeof(struct ring_kernel), [RING_COPY] = sizeof(struct ring_copy),
-		[RING_SET] = sizeof(struct ring_copy),	    [RING_SYNC] = sizeof(struct ring_sync),
-		[RING_GRAPH] = sizeof(struct ring_graph),   [RING_MEMORY] = sizeof(struct ring_memory),
-		[RING_CALL] = sizeof(struct ring_call),	    [RING_WINDOW] = sizeof(struct ring_window),
+		[RING_KERNEL] = sizeof(struct ring_kernel),
+		[RING_COPY] = sizeof(struct ring_copy),
+		[RING_SET] = sizeof(struct ring_copy),
+		[RING_SYNC] = sizeof(struct ring_sync),
+		[RING_GRAPH] = sizeof(struct ring_graph),
+		[RING_MEMORY] = sizeof(struct ring_memory),
+		[RING_CALL] = sizeof(struct ring_call),
+		[RING_WINDOW] = sizeof(struct ring_window),
 	};
 	return type < RING_TYPES ? sizes[type] : 0;
 }
@@ -313,14 +322,16 @@ static const char *name_text(struct ring_reader *r, uint32_t at)
 	if (r->n_names == RING_READ_NAMES)
 		return r->scratch.text;
 	if (!(r->n_names & (r->n_names - 1)))
-		r->names = xreallocarray(r->names, r->n_names ? 2 * r->n_names : 1, sizeof *r->names);
+		r->names =
+			xreallocarray(r->names, r->n_names ? 2 * r->n_names : 1, sizeof *r->names);
 	r->names[r->n_names] = xmalloc(sizeof **r->names);
 	*r->names[r->n_names] = r->scratch;
 	map_put(&r->name_of, at, ++r->n_names);
 	return r->names[r->n_names - 1]->text;
 }
 
-/* What of a lane is there to be read: whole words, no more than it holds. A head that cannot be loses what it may have held. */
+/* What of a lane is there to be read: whole words, no more than it holds. A head that cannot be loses what it may
+ * have held. */
 static uint64_t lane_held(struct ring_reader *r, struct lane_read *l, uint64_t head)
 {
 	uint64_t held = head - l->tail;
@@ -332,7 +343,8 @@ static uint64_t lane_held(struct ring_reader *r, struct lane_read *l, uint64_t h
 	return 0;
 }
 
-static size_t lane_poll(struct ring_reader *r, uint32_t i, size_t max_bytes, ring_record_fn *fn, void *ctx)
+static size_t lane_poll(struct ring_reader *r, uint32_t i, size_t max_bytes, ring_record_fn *fn,
+			void *ctx)
 {
 	struct lane_read *l = &r->lanes[i];
 	struct ring_lane *there = lane_shared(r, i);
@@ -359,7 +371,8 @@ static size_t lane_poll(struct ring_reader *r, uint32_t i, size_t max_bytes, rin
 
 		memcpy(&record, from, want);
 		record.r = head; /* what was checked, whatever stands there by now */
-		fn(ctx, &record, record.r.type == RING_KERNEL ? name_text(r, record.kernel.name) : "");
+		fn(ctx, &record,
+		   record.r.type == RING_KERNEL ? name_text(r, record.kernel.name) : "");
 		n++;
 	}
 	l->tail += used;
@@ -383,11 +396,20 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out)
 	const struct ring_control c = *control(r);
 
 	*out = (struct ring_state_now){
-		.state = c.state, .error_part = c.error_part, .error_code = c.error_code,
-		.cupti_version = c.cupti_version, .generation_asked = r->generation, .generation_seen = c.seen,
-		.opened_ns = c.opened_ns, .closed_ns = c.closed_ns, .helper_ns = c.helper_ns,
-		.overhead_ns = c.overhead_ns, .cupti_dropped = c.cupti_dropped, .names_lost = c.names_lost,
-		.unknown_records = c.unknown_records, .bad_bytes = r->bad_bytes,
+		.state = c.state,
+		.error_part = c.error_part,
+		.error_code = c.error_code,
+		.cupti_version = c.cupti_version,
+		.generation_asked = r->generation,
+		.generation_seen = c.seen,
+		.opened_ns = c.opened_ns,
+		.closed_ns = c.closed_ns,
+		.helper_ns = c.helper_ns,
+		.overhead_ns = c.overhead_ns,
+		.cupti_dropped = c.cupti_dropped,
+		.names_lost = c.names_lost,
+		.unknown_records = c.unknown_records,
+		.bad_bytes = r->bad_bytes,
 		.taken = !is_ours(r),
 	};
 	for (uint32_t i = 0; i < r->n_lanes; i++) {
@@ -405,11 +427,16 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out)
 const char *ring_state_text(enum ring_state state)
 {
 	switch (state) {
-	case RING_PARKED: return "parked";
-	case RING_OPEN: return "window open";
-	case RING_MUTED: return "muted: this CUPTI cannot be switched off again";
-	case RING_BUSY: return "another tool has CUPTI";
-	case RING_INERT: return "inert";
+	case RING_PARKED:
+		return "parked";
+	case RING_OPEN:
+		return "window open";
+	case RING_MUTED:
+		return "muted: this CUPTI cannot be switched off again";
+	case RING_BUSY:
+		return "another tool has CUPTI";
+	case RING_INERT:
+		return "inert";
 	}
 	return "unknown";
 }

@@ -5,8 +5,9 @@
  *     ring_poll                 what has been written, each record checked and copied before it is handed on
  *     ring_close                the library parks, the memory is given back
  *
- * Nothing in the ring is believed: places and sizes are read once, when it is opened; a position or a length that cannot be costs what
- * that lane holds (counted in bad_bytes), never more. Names are cut at RING_NAME_BYTES, and RING_READ_NAMES of them are kept. */
+ * Nothing in the ring is believed: places and sizes are read once, when it is opened; a position or a length that
+ * cannot be costs what that lane holds (counted in bad_bytes), never more. Names are cut at RING_NAME_BYTES, and
+ * RING_READ_NAMES of them are kept. */
 #ifndef CRESSET_GPU_RING_READ_H
 #define CRESSET_GPU_RING_READ_H
 
@@ -22,20 +23,24 @@ enum { RING_READ_NAMES = 1 << 16 };
 
 struct ring_reader;
 
-/* The ring of a running process. -ENOENT when it has none, -EBUSY when another agent has it, -EPROTO when it is none of this version or not
- * well-formed; err says more. Needs what ptrace needs; a ring whose descriptor the program closed, CAP_SYS_ADMIN too. */
+/* The ring of a running process. -ENOENT when it has none, -EBUSY when another agent has it, -EPROTO when it is none
+ * of this version or not well-formed; err says more. Needs what ptrace needs; a ring whose descriptor the program
+ * closed, CAP_SYS_ADMIN too. */
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err);
 /* The same of a memfd, which stays the caller's. owner: the pid it must be of in its own namespace; 0: any. */
-int ring_open_fd(int fd, uint32_t owner, uint64_t now_ns, struct ring_reader **out, struct err *err);
+int ring_open_fd(int fd, uint32_t owner, uint64_t now_ns, struct ring_reader **out,
+		 struct err *err);
 /* Parks the library. NULL is fine. */
 void ring_close(struct ring_reader *r);
 
 /* want: RING_WANT_*, 0 closes. Wakes the library's thread. */
-void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, uint64_t now_ns, uint64_t until_ns);
+void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, uint64_t now_ns,
+		 uint64_t until_ns);
 /* At least every RING_AGENT_GONE_MS / 2 while a window is open. */
 void ring_beat(struct ring_reader *r, uint64_t now_ns);
 
-/* name: of a kernel, NUL-terminated, valid until the next call; "" when it is not known. The record is the reader's copy. */
+/* name: of a kernel, NUL-terminated, valid until the next call; "" when it is not known. The record is the reader's
+ * copy. */
 typedef void ring_record_fn(void *ctx, const union ring_any *record, const char *name);
 
 /* Reads at most max_bytes of every lane. Returns the number of records handed on. */

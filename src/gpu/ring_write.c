@@ -102,7 +102,8 @@ static bool lane_lock(struct ring_lane *lane)
 }
 
 /* The only writer of this lane. A copy by words: the sizes are few and small. */
-static bool put(void *ring, struct ring_lane *lane, const struct ring_record *record, uint32_t words)
+static bool put(void *ring, struct ring_lane *lane, const struct ring_record *record,
+		uint32_t words)
 {
 	uint64_t head = lane->head, tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
 	uint32_t size = lane->size, place = head & (size - 1), need = words * 8;
@@ -126,7 +127,8 @@ static bool put(void *ring, struct ring_lane *lane, const struct ring_record *re
 	return true;
 }
 
-bool ring_write(void *ring, struct ring_lane *lane, bool shared, struct ring_record *record, size_t size)
+bool ring_write(void *ring, struct ring_lane *lane, bool shared, struct ring_record *record,
+		size_t size)
 {
 	record->words = size / 8;
 	if (shared && !lane_lock(lane)) {
@@ -144,7 +146,8 @@ bool ring_write(void *ring, struct ring_lane *lane, bool shared, struct ring_rec
 
 /* --- names --- */
 
-/* By words of 8 bytes: kernels of templates have names of hundreds of bytes, and each record asks. 0 stands for a free slot. */
+/* By words of 8 bytes: kernels of templates have names of hundreds of bytes, and each record asks. 0 stands for a
+ * free slot. */
 static uint64_t name_hash(const char *name, size_t len)
 {
 	uint64_t h = len * 0x9e3779b97f4a7c15ull, word;
@@ -182,8 +185,8 @@ static uint32_t name_write(struct ring_names *names, const char *name, size_t le
 			__atomic_fetch_add(&c->names_lost, 1, __ATOMIC_RELAXED);
 			return 0;
 		}
-	} while (!__atomic_compare_exchange_n(&c->names_used, &at, at + need, true, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&c->names_used, &at, at + need, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	char *to = (char *)names->ring + c->names_at + at;
 
 	memcpy(to + 4, name, stored);

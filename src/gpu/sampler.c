@@ -11,13 +11,13 @@ static uint32_t draw(struct launch_sampler *s)
 	return s->random * 0x2545f4914f6cdd1dull >> 32;
 }
 
-/* A gap of which each launch after it has the chance 1/mean: geometric, by so many draws as it takes to leave the loop; for large means in
- * steps of half of them. -log2(u) of a uniform u is the number of leading zeros and a fraction, which a straight line gives well enough: the
- * mean is kept exactly by the weights, which are counted. */
+/* A gap of which each launch after it has the chance 1/mean: geometric, by so many draws as it takes to leave the
+ * loop; for large means in steps of half of them. -log2(u) of a uniform u is the number of leading zeros and a
+ * fraction, which a straight line gives well enough: the mean is kept exactly by the weights, which are counted. */
 static uint32_t gap(struct launch_sampler *s)
 {
 	uint32_t u = draw(s) | 1, zeros = __builtin_clz(u);
-	uint32_t part = u << zeros << 1;                       /* what follows the leading one */
+	uint32_t part = u << zeros << 1; /* what follows the leading one */
 	uint64_t log2_q16 = ((uint64_t)(zeros + 1) << 16) - (part >> 16);
 	uint64_t scaled = log2_q16 * (s->mean - 1) * 45426ull; /* ln 2 · 2^16 */
 

@@ -5,8 +5,12 @@ static const double newest = 0.2; /* its weight in the moving mean */
 void window_init(struct window *w, double budget, uint32_t seed, uint64_t now_ns)
 {
 	*w = (struct window){
-		.budget = budget > 1e-9 ? budget : 1e-9, .cost = -1, .began_ns = now_ns, .next_ns = now_ns,
-		.length_ns = WINDOW_FIRST_NS, .random = (seed + 1ull) * 0x9e3779b97f4a7c15ull | 1,
+		.budget = budget > 1e-9 ? budget : 1e-9,
+		.cost = -1,
+		.began_ns = now_ns,
+		.next_ns = now_ns,
+		.length_ns = WINDOW_FIRST_NS,
+		.random = (seed + 1ull) * 0x9e3779b97f4a7c15ull | 1,
 	};
 }
 
@@ -27,7 +31,8 @@ static double spread(struct window *w)
 	return 0.75 + (double)(w->random * 0x2545f4914f6cdd1dull >> 32) / 0x1p33;
 }
 
-/* What a window costs does not shrink with it altogether, and so cannot be told of the share alone: the length moves a step at a time. */
+/* What a window costs does not shrink with it altogether, and so cannot be told of the share alone: the length moves
+ * a step at a time. */
 static void choose_length(struct window *w)
 {
 	double period = w->length_ns * w->cost / w->budget;
@@ -45,10 +50,12 @@ static uint64_t grown(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-void window_done(struct window *w, uint64_t opened_ns, uint64_t closed_ns, const struct window_cost *sums)
+void window_done(struct window *w, uint64_t opened_ns, uint64_t closed_ns,
+		 const struct window_cost *sums)
 {
 	uint64_t open = closed_ns > opened_ns ? closed_ns - opened_ns : 1;
-	double spent = grown(sums->busy_ns, w->spent.busy_ns) + grown(sums->helper_ns, w->spent.helper_ns) +
+	double spent = grown(sums->busy_ns, w->spent.busy_ns) +
+		       grown(sums->helper_ns, w->spent.helper_ns) +
 		       grown(sums->overhead_ns, w->spent.overhead_ns) +
 		       (double)WINDOW_PROBE_NS * grown(sums->probes, w->spent.probes);
 	double cost = spent / open;

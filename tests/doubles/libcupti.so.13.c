@@ -1,8 +1,8 @@
-/* tests/doubles/libcupti.so.13.c: a CUPTI without a GPU: the functions that libcresset-cuda.so uses, with the records of the real one, made
- * of what the driver's double reports (cuda.h).
+/* tests/doubles/libcupti.so.13.c: a CUPTI without a GPU: the functions that libcresset-cuda.so uses, with the records
+ * of the real one, made of what the driver's double reports (cuda.h).
  *
- * What is behind the parts of a record that are used is filled with 0xa5, times are of CLOCK_REALTIME unless another clock was given before
- * anything was enabled, and what the documentation forbids ends the process with a message.
+ * What is behind the parts of a record that are used is filled with 0xa5, times are of CLOCK_REALTIME unless another
+ * clock was given before anything was enabled, and what the documentation forbids ends the process with a message.
  *
  *     cupti version N        what cuptiGetVersion says (130101). Below 130001 kernels cannot be switched off: it hangs
  *     cupti busy "…"         subscribing fails with 39, for a tool called so
@@ -25,7 +25,14 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { KINDS = 64, CBIDS = 1024, KERNEL_SIZE = 216, OLD_KERNEL_SIZE = 208, STREAMS = 256, NAMES = 4096 };
+enum {
+	KINDS = 64,
+	CBIDS = 1024,
+	KERNEL_SIZE = 216,
+	OLD_KERNEL_SIZE = 208,
+	STREAMS = 256,
+	NAMES = 4096
+};
 
 struct filled {
 	uint8_t *data;
@@ -180,11 +187,20 @@ static uint32_t id_of(const struct double_cuda_event *e)
 static void add_kernel(const struct double_cuda_event *e)
 {
 	struct cupti_kernel k = {
-		.kind = CUPTI_KIND_KERNEL, .registers = 32, .start = time_of(e->start_ns), .end = time_of(e->end_ns),
-		.device = e->device, .context = e->context, .stream = e->stream,
-		.grid = { e->grid[0], e->grid[1], e->grid[2] }, .block = { e->block[0], e->block[1], e->block[2] },
-		.shared_dynamic = e->shared_bytes, .correlation = id_of(e), .name = name_kept(e->name),
-		.graph_node = e->graph_node, .graph = e->graph,
+		.kind = CUPTI_KIND_KERNEL,
+		.registers = 32,
+		.start = time_of(e->start_ns),
+		.end = time_of(e->end_ns),
+		.device = e->device,
+		.context = e->context,
+		.stream = e->stream,
+		.grid = { e->grid[0], e->grid[1], e->grid[2] },
+		.block = { e->block[0], e->block[1], e->block[2] },
+		.shared_dynamic = e->shared_bytes,
+		.correlation = id_of(e),
+		.name = name_kept(e->name),
+		.graph_node = e->graph_node,
+		.graph = e->graph,
 	};
 	add(&k, sizeof k, state.version >= 130000 ? KERNEL_SIZE : OLD_KERNEL_SIZE);
 }
@@ -192,9 +208,17 @@ static void add_kernel(const struct double_cuda_event *e)
 static void add_copy(const struct double_cuda_event *e)
 {
 	struct cupti_copy c = {
-		.kind = CUPTI_KIND_MEMCPY, .copy_kind = e->copy_kind, .from = 1, .to = 3, .bytes = e->bytes,
-		.start = time_of(e->start_ns), .end = time_of(e->end_ns), .device = e->device, .stream = e->stream,
-		.correlation = id_of(e), .graph = e->graph,
+		.kind = CUPTI_KIND_MEMCPY,
+		.copy_kind = e->copy_kind,
+		.from = 1,
+		.to = 3,
+		.bytes = e->bytes,
+		.start = time_of(e->start_ns),
+		.end = time_of(e->end_ns),
+		.device = e->device,
+		.stream = e->stream,
+		.correlation = id_of(e),
+		.graph = e->graph,
 	};
 	add(&c, sizeof c, 96);
 }
@@ -202,9 +226,15 @@ static void add_copy(const struct double_cuda_event *e)
 static void add_set(const struct double_cuda_event *e)
 {
 	struct cupti_set s = {
-		.kind = CUPTI_KIND_MEMSET, .bytes = e->bytes, .start = time_of(e->start_ns),
-		.end = time_of(e->end_ns), .device = e->device, .stream = e->stream, .correlation = id_of(e),
-		.memory_kind = 3, .graph = e->graph,
+		.kind = CUPTI_KIND_MEMSET,
+		.bytes = e->bytes,
+		.start = time_of(e->start_ns),
+		.end = time_of(e->end_ns),
+		.device = e->device,
+		.stream = e->stream,
+		.correlation = id_of(e),
+		.memory_kind = 3,
+		.graph = e->graph,
 	};
 	add(&s, sizeof s, 88);
 }
@@ -212,8 +242,12 @@ static void add_set(const struct double_cuda_event *e)
 static void add_sync(const struct double_cuda_event *e)
 {
 	struct cupti_sync s = {
-		.kind = CUPTI_KIND_SYNC, .type = 4, .start = time_of(e->start_ns), .end = time_of(e->end_ns),
-		.correlation = id_of(e), .stream = e->stream,
+		.kind = CUPTI_KIND_SYNC,
+		.type = 4,
+		.start = time_of(e->start_ns),
+		.end = time_of(e->end_ns),
+		.correlation = id_of(e),
+		.stream = e->stream,
 	};
 	add(&s, sizeof s, 56);
 }
@@ -221,8 +255,13 @@ static void add_sync(const struct double_cuda_event *e)
 static void add_memory(const struct double_cuda_event *e)
 {
 	struct cupti_memory m = {
-		.kind = CUPTI_KIND_MEMORY, .op = e->work == DOUBLE_ALLOC ? 1 : 2, .memory_kind = 3,
-		.correlation = id_of(e), .address = e->address, .bytes = e->bytes, .time = time_of(e->start_ns),
+		.kind = CUPTI_KIND_MEMORY,
+		.op = e->work == DOUBLE_ALLOC ? 1 : 2,
+		.memory_kind = 3,
+		.correlation = id_of(e),
+		.address = e->address,
+		.bytes = e->bytes,
+		.time = time_of(e->start_ns),
 		.device = e->device,
 	};
 	add(&m, sizeof m, 128);
@@ -237,7 +276,8 @@ static void end_graph(uint32_t stream)
 		add(&g, sizeof g, 56);
 }
 
-/* A graph's kernels make one record, as long as all of them, which is complete where other work of the stream begins. */
+/* A graph's kernels make one record, as long as all of them, which is complete where other work of the stream
+ * begins. */
 static void on_graph_node(const struct double_cuda_event *e)
 {
 	struct cupti_graph *g = &state.graphs[e->stream % STREAMS];
@@ -245,9 +285,13 @@ static void on_graph_node(const struct double_cuda_event *e)
 	if (g->kind && g->correlation != id_of(e))
 		end_graph(e->stream % STREAMS);
 	if (!g->kind)
-		*g = (struct cupti_graph){ .kind = CUPTI_KIND_GRAPH, .correlation = id_of(e),
-					   .start = time_of(e->start_ns), .end = time_of(e->start_ns),
-					   .device = e->device, .graph = e->graph, .context = e->context,
+		*g = (struct cupti_graph){ .kind = CUPTI_KIND_GRAPH,
+					   .correlation = id_of(e),
+					   .start = time_of(e->start_ns),
+					   .end = time_of(e->start_ns),
+					   .device = e->device,
+					   .graph = e->graph,
+					   .context = e->context,
 					   .stream = e->stream };
 	g->end += e->end_ns - e->start_ns;
 }
@@ -261,11 +305,22 @@ static void on_work(const struct double_cuda_event *e)
 	}
 	end_graph(e->stream % STREAMS);
 	switch (e->work) {
-	case DOUBLE_KERNEL: add_kernel(e); break;
-	case DOUBLE_COPY: add_copy(e); break;
-	case DOUBLE_MEMSET: add_set(e); break;
-	case DOUBLE_SYNC: add_sync(e); break;
-	case DOUBLE_ALLOC: case DOUBLE_FREE: add_memory(e); break;
+	case DOUBLE_KERNEL:
+		add_kernel(e);
+		break;
+	case DOUBLE_COPY:
+		add_copy(e);
+		break;
+	case DOUBLE_MEMSET:
+		add_set(e);
+		break;
+	case DOUBLE_SYNC:
+		add_sync(e);
+		break;
+	case DOUBLE_ALLOC:
+	case DOUBLE_FREE:
+		add_memory(e);
+		break;
 	}
 }
 
@@ -275,15 +330,32 @@ static uint32_t cbid_of(uint32_t domain, const char *name)
 		uint16_t domain, cbid;
 		const char *name;
 	} ids[] = {
-		{ 1, 307, "cuLaunchKernel" }, { 1, 442, "cuLaunchKernel_ptsz" }, { 1, 652, "cuLaunchKernelEx" },
-		{ 1, 477, "cuLaunchCooperativeKernel" }, { 1, 514, "cuGraphLaunch" }, { 1, 276, "cuMemcpyHtoD_v2" },
-		{ 1, 277, "cuMemcpyHtoDAsync_v2" }, { 1, 278, "cuMemcpyDtoH_v2" }, { 1, 279, "cuMemcpyDtoHAsync_v2" },
-		{ 1, 280, "cuMemcpyDtoD_v2" }, { 1, 281, "cuMemcpyDtoDAsync_v2" }, { 1, 305, "cuMemcpy" },
-		{ 1, 306, "cuMemcpyAsync" }, { 1, 249, "cuMemsetD8_v2" }, { 1, 216, "cuMemsetD8Async" },
-		{ 1, 251, "cuMemsetD32_v2" }, { 1, 322, "cuCtxDestroy_v2" }, { 1, 544, "cuDevicePrimaryCtxRelease_v2" },
-		{ 1, 545, "cuDevicePrimaryCtxReset_v2" }, { 2, 211, "cudaLaunchKernel" },
-		{ 2, 430, "cudaLaunchKernelExC" }, { 2, 311, "cudaGraphLaunch" }, { 2, 31, "cudaMemcpy" },
-		{ 2, 41, "cudaMemcpyAsync" }, { 2, 49, "cudaMemset" }, { 2, 51, "cudaMemsetAsync" },
+		{ 1, 307, "cuLaunchKernel" },
+		{ 1, 442, "cuLaunchKernel_ptsz" },
+		{ 1, 652, "cuLaunchKernelEx" },
+		{ 1, 477, "cuLaunchCooperativeKernel" },
+		{ 1, 514, "cuGraphLaunch" },
+		{ 1, 276, "cuMemcpyHtoD_v2" },
+		{ 1, 277, "cuMemcpyHtoDAsync_v2" },
+		{ 1, 278, "cuMemcpyDtoH_v2" },
+		{ 1, 279, "cuMemcpyDtoHAsync_v2" },
+		{ 1, 280, "cuMemcpyDtoD_v2" },
+		{ 1, 281, "cuMemcpyDtoDAsync_v2" },
+		{ 1, 305, "cuMemcpy" },
+		{ 1, 306, "cuMemcpyAsync" },
+		{ 1, 249, "cuMemsetD8_v2" },
+		{ 1, 216, "cuMemsetD8Async" },
+		{ 1, 251, "cuMemsetD32_v2" },
+		{ 1, 322, "cuCtxDestroy_v2" },
+		{ 1, 544, "cuDevicePrimaryCtxRelease_v2" },
+		{ 1, 545, "cuDevicePrimaryCtxReset_v2" },
+		{ 2, 211, "cudaLaunchKernel" },
+		{ 2, 430, "cudaLaunchKernelExC" },
+		{ 2, 311, "cudaGraphLaunch" },
+		{ 2, 31, "cudaMemcpy" },
+		{ 2, 41, "cudaMemcpyAsync" },
+		{ 2, 49, "cudaMemset" },
+		{ 2, 51, "cudaMemsetAsync" },
 		{ 2, 164, "cudaDeviceReset" },
 	};
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
@@ -294,8 +366,10 @@ static uint32_t cbid_of(uint32_t domain, const char *name)
 
 static void on_call(const struct double_cuda_event *e)
 {
-	struct cupti_call call = { .site = e->kind == DOUBLE_CALL_EXIT, .function = e->name,
-				   .correlation = id_of(e), .context_id = e->context };
+	struct cupti_call call = { .site = e->kind == DOUBLE_CALL_EXIT,
+				   .function = e->name,
+				   .correlation = id_of(e),
+				   .context_id = e->context };
 	cupti_callback *callback = __atomic_load_n(&state.callback, __ATOMIC_ACQUIRE);
 	uint32_t cbid = callback ? cbid_of(e->domain, e->name) : CBIDS;
 
@@ -329,7 +403,9 @@ static void listen_to_driver(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int (*subscribe)(double_cuda_listener, void *) =
-		driver ? (int (*)(double_cuda_listener, void *))dlsym(driver, "double_cuda_subscribe") : NULL;
+		driver ? (int (*)(double_cuda_listener, void *))dlsym(driver,
+								      "double_cuda_subscribe")
+		       : NULL;
 
 	if (state.listens || !subscribe || subscribe(on_event, NULL))
 		return;
@@ -346,8 +422,10 @@ API int cuptiGetVersion(uint32_t *version)
 	return 0;
 }
 
-API int cuptiSubscribe_v2(void **subscriber, cupti_callback *fn, void *user, struct cupti_subscriber_params *params);
-API int cuptiSubscribe_v2(void **subscriber, cupti_callback *fn, void *user, struct cupti_subscriber_params *params)
+API int cuptiSubscribe_v2(void **subscriber, cupti_callback *fn, void *user,
+			  struct cupti_subscriber_params *params);
+API int cuptiSubscribe_v2(void **subscriber, cupti_callback *fn, void *user,
+			  struct cupti_subscriber_params *params)
 {
 	if (state.unknown)
 		return CUPTI_UNKNOWN;
@@ -442,7 +520,9 @@ API int cuptiActivityEnableAllSyncRecords(uint8_t enable)
 
 static void add_overhead(uint64_t from)
 {
-	struct cupti_overhead o = { .kind = CUPTI_KIND_OVERHEAD, .overhead_kind = 1 << 16, .start = from,
+	struct cupti_overhead o = { .kind = CUPTI_KIND_OVERHEAD,
+				    .overhead_kind = 1 << 16,
+				    .start = from,
 				    .end = from + state.overhead_ns };
 	if (state.overhead_ns)
 		add(&o, sizeof o, 56);
@@ -475,11 +555,18 @@ API int cuptiActivityFlushAll(uint32_t flag)
 static size_t record_size(uint32_t kind)
 {
 	switch (kind) {
-	case CUPTI_KIND_KERNEL: return state.version >= 130000 ? KERNEL_SIZE : OLD_KERNEL_SIZE;
-	case CUPTI_KIND_MEMCPY: return 96;
-	case CUPTI_KIND_MEMSET: return 88;
-	case CUPTI_KIND_SYNC: case CUPTI_KIND_GRAPH: case CUPTI_KIND_OVERHEAD: return 56;
-	case CUPTI_KIND_MEMORY: return 128;
+	case CUPTI_KIND_KERNEL:
+		return state.version >= 130000 ? KERNEL_SIZE : OLD_KERNEL_SIZE;
+	case CUPTI_KIND_MEMCPY:
+		return 96;
+	case CUPTI_KIND_MEMSET:
+		return 88;
+	case CUPTI_KIND_SYNC:
+	case CUPTI_KIND_GRAPH:
+	case CUPTI_KIND_OVERHEAD:
+		return 56;
+	case CUPTI_KIND_MEMORY:
+		return 128;
 	}
 	forbidden("a record of no kind");
 	return 0;

@@ -1,5 +1,6 @@
-/* Any bytes as the ring of a GPU program. The first tells whether they stand over its control page and lanes, too (1), or in a ring that is well
- * laid out (0) over the names and what the two lanes hold; then follow the lanes' heads, two bytes each. */
+/* Any bytes as the ring of a GPU program. The first tells whether they stand over its control page and lanes, too
+ * (1), or in a ring that is well laid out (0) over the names and what the two lanes hold; then follow the lanes'
+ * heads, two bytes each. */
 #include "gpu/ring_read.h"
 #include "gpu/ring_write.h"
 
@@ -11,7 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct ring_shape shape = { .buffer_lanes = 1, .buffer_size = 4096, .call_lanes = 1, .call_size = 4096,
+static const struct ring_shape shape = { .buffer_lanes = 1,
+					 .buffer_size = 4096,
+					 .call_lanes = 1,
+					 .call_size = 4096,
 					 .names_size = 512 };
 
 static void check(void *ctx, const union ring_any *r, const char *name)
@@ -28,7 +32,8 @@ static void overlay(char *ring, const uint8_t *data, size_t size)
 	size_t room = ring_size(&shape) - RING_NAMES_AT;
 
 	if (*data & 1) {
-		size_t n = size - 5 < sizeof *c + 2 * sizeof *lanes ? size - 5 : sizeof *c + 2 * sizeof *lanes;
+		size_t n = size - 5 < sizeof *c + 2 * sizeof *lanes ? size - 5
+								    : sizeof *c + 2 * sizeof *lanes;
 		size_t control = n < sizeof *c ? n : sizeof *c;
 
 		memcpy(ring, data + 5, control);
@@ -64,11 +69,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct ring_state_now now;
 
 		for (int i = 0; i < 2; i++)
-			lanes[i].head = lanes[i].tail + (data[1 + 2 * i] | (data[2 + 2 * i] & 31) << 8);
+			lanes[i].head =
+				lanes[i].tail + (data[1 + 2 * i] | (data[2 + 2 * i] & 31) << 8);
 		while (ring_poll(r, 512, check, &n))
 			;
 		ring_now(r, &now);
-		if (strlen(now.other) >= sizeof now.other || !ring_state_text(now.state) || !ring_part_text(now.error_part))
+		if (strlen(now.other) >= sizeof now.other || !ring_state_text(now.state) ||
+		    !ring_part_text(now.error_part))
 			abort();
 		ring_close(r);
 	}

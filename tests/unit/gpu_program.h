@@ -1,4 +1,5 @@
-/* tests/unit/gpu_program.h: a program (tests/live/prog/gpu_play.c) on the doubles with the library inside, and what its ring said. */
+/* tests/unit/gpu_program.h: a program (tests/live/prog/gpu_play.c) on the doubles with the library inside, and what
+ * its ring said. */
 #ifndef CRESSET_TESTS_GPU_PROGRAM_H
 #define CRESSET_TESTS_GPU_PROGRAM_H
 
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,16 +151,23 @@ static inline void program_record(void *ctx, const union ring_any *r, const char
 		if (r->kernel.end_ns > p->latest_ns)
 			p->latest_ns = r->kernel.end_ns;
 		break;
-	case RING_GRAPH: program_add(p, "graph", r->graph.device, r->graph.end_ns - r->graph.start_ns); break;
-	case RING_COPY: program_add(p, "copy", r->copy.device, r->copy.bytes); break;
+	case RING_GRAPH:
+		program_add(p, "graph", r->graph.device, r->graph.end_ns - r->graph.start_ns);
+		break;
+	case RING_COPY:
+		program_add(p, "copy", r->copy.device, r->copy.bytes);
+		break;
 	case RING_CALL:
 		program_add(p, "calls", 0, 0);
 		p->first_call = p->first_call ? p->first_call : r->r.correlation;
 		p->last_call = r->r.correlation;
 		p->weights += r->call.weight;
 		break;
-	case RING_WINDOW: r->window.open ? p->opened++ : p->closed++; break;
-	default: break;
+	case RING_WINDOW:
+		r->window.open ? p->opened++ : p->closed++;
+		break;
+	default:
+		break;
 	}
 }
 
@@ -170,13 +179,11 @@ static inline struct ring_state_now program_state(struct gpu_program *p)
 	return now;
 }
 
-/* Reads until the library has dealt with the window asked for last: it is open, or will not be. */
-static inline struct ring_state_now program_open(struct gpu_program *p, uint32_t want)
+/* Waits until the library has dealt with the window asked for last: it is open, or will not be. */
+static inline struct ring_state_now program_wait(struct gpu_program *p)
 {
 	struct ring_state_now now;
-	uint64_t at = clock_mono_ns();
 
-	ring_window(p->ring, want, 0, at, at + 60000000000ull);
 	for (int i = 0; i < PROGRAM_WAIT_MS; i++) {
 		ring_beat(p->ring, clock_mono_ns());
 		ring_now(p->ring, &now);
@@ -188,13 +195,27 @@ static inline struct ring_state_now program_open(struct gpu_program *p, uint32_t
 	return now;
 }
 
+static inline struct ring_state_now program_open_with(struct gpu_program *p, uint32_t want,
+						      uint32_t stacks_per_s)
+{
+	uint64_t at = clock_mono_ns();
+
+	ring_window(p->ring, want, stacks_per_s, at, at + 60000000000ull);
+	return program_wait(p);
+}
+static inline struct ring_state_now program_open(struct gpu_program *p, uint32_t want)
+{
+	return program_open_with(p, want, 0);
+}
+
 /* Closes it, waits for that, reads the rest. */
 static inline struct ring_state_now program_close(struct gpu_program *p)
 {
 	struct ring_state_now now = { 0 };
 
 	ring_window(p->ring, 0, 0, clock_mono_ns(), 0);
-	for (int i = 0; i < PROGRAM_WAIT_MS && now.generation_seen != now.generation_asked + !i; i++) {
+	for (int i = 0; i < PROGRAM_WAIT_MS && now.generation_seen != now.generation_asked + !i;
+	     i++) {
 		ring_poll(p->ring, SIZE_MAX, program_record, p);
 		program_pause();
 		ring_now(p->ring, &now);
@@ -241,8 +262,9 @@ static inline void program_check(struct gpu_program *p)
 	while (fscanf(f, "%256s %u %lu %lu", name, &device, &count, &sum) == 4) {
 		struct gpu_sum *s = program_sum(p, name, device);
 
-		ck_assert_msg(s->count == count && s->sum == sum, "%s on device %u: %lu, %lu; must be %lu, %lu", name,
-			      device, s->count, s->sum, count, sum);
+		ck_assert_msg(s->count == count && s->sum == sum,
+			      "%s on device %u: %lu, %lu; must be %lu, %lu", name, device, s->count,
+			      s->sum, count, sum);
 		n++;
 	}
 	ck_assert_int_eq(pclose(f), 0);

@@ -1,4 +1,5 @@
-/* What we declare of CUPTI against its headers, and what we ask of it against the library itself, where the CUDA toolkit is installed. */
+/* What we declare of CUPTI against its headers, and what we ask of it against the library itself, where the CUDA
+ * toolkit is installed. */
 #include "unit.h"
 
 #include "gpu/inject/calls.h"
@@ -23,8 +24,10 @@ static bool find(const char *pattern, char out[512])
 /* The folder of cupti.h. */
 static bool find_headers(char out[512])
 {
-	bool found = find("/usr/local/cuda/include/cupti.h", out) || find("/usr/local/cuda-*/include/cupti.h", out) ||
-		     find("/usr/local/cuda*/extras/CUPTI/include/cupti.h", out) || find("/usr/include/cupti.h", out);
+	bool found = find("/usr/local/cuda/include/cupti.h", out) ||
+		     find("/usr/local/cuda-*/include/cupti.h", out) ||
+		     find("/usr/local/cuda*/extras/CUPTI/include/cupti.h", out) ||
+		     find("/usr/include/cupti.h", out);
 
 	if (found)
 		*strrchr(out, '/') = 0;
@@ -37,25 +40,32 @@ START_TEST(headers)
 
 	if (!find_headers(include))
 		T_SKIP("no CUPTI headers are installed");
-	snprintf(command, sizeof command, "cc -std=gnu11 -fsyntax-only -Isrc -I%s tests/unit/gpu/cupti_abi_check.c", include);
+	snprintf(command, sizeof command,
+		 "cc -std=gnu11 -fsyntax-only -Isrc -I%s tests/unit/gpu/cupti_abi_check.c",
+		 include);
 	ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
-static const char *const wanted_names = "(cu|cuda)(Memcpy|Memset|Launch|GraphLaunch|ThreadExit|DeviceReset|CtxDestroy|DevicePrimaryCtxRe(lease|set))";
+static const char *const wanted_names = "(cu|cuda)(Memcpy|Memset|Launch|GraphLaunch|ThreadExit|"
+					"DeviceReset|CtxDestroy|DevicePrimaryCtxRe(lease|set))";
 
 /* The name that the headers give this number must be one of the calls meant. */
-static void check_calls(const char *include, const char *file, const char *domain, const uint16_t *calls, size_t n)
+static void check_calls(const char *include, const char *file, const char *domain,
+			const uint16_t *calls, size_t n)
 {
 	char command[1400], line[256];
 
 	for (size_t i = 0; i < n; i++) {
-		snprintf(command, sizeof command, "grep -E 'CUPTI_%s_TRACE_CBID_[^ ]* *= %u,' %s/%s", domain, calls[i], include, file);
+		snprintf(command, sizeof command,
+			 "grep -E 'CUPTI_%s_TRACE_CBID_[^ ]* *= %u,' %s/%s", domain, calls[i],
+			 include, file);
 		FILE *f = popen(command, "r");
 
 		ck_assert_ptr_nonnull(f);
 		if (fgets(line, sizeof line, f)) { /* an older toolkit has fewer */
-			snprintf(command, sizeof command, "echo '%.*s' | grep -qE 'CBID_%s'", (int)strcspn(line, "\n"), line, wanted_names);
+			snprintf(command, sizeof command, "echo '%.*s' | grep -qE 'CBID_%s'",
+				 (int)strcspn(line, "\n"), line, wanted_names);
 			ck_assert_msg(system(command) == 0, "%u is %s", calls[i], line);
 		}
 		pclose(f);
@@ -68,7 +78,8 @@ START_TEST(call_numbers)
 
 	if (!find_headers(include))
 		T_SKIP("no CUPTI headers are installed");
-#define CHECK(calls, file, domain) check_calls(include, file, domain, calls, sizeof calls / sizeof *calls)
+#define CHECK(calls, file, domain) \
+	check_calls(include, file, domain, calls, sizeof calls / sizeof *calls)
 	CHECK(launch_calls_runtime, "cupti_runtime_cbid.h", "RUNTIME");
 	CHECK(copy_calls_runtime, "cupti_runtime_cbid.h", "RUNTIME");
 	CHECK(ending_calls_runtime, "cupti_runtime_cbid.h", "RUNTIME");
@@ -84,7 +95,8 @@ START_TEST(real_library)
 {
 	char path[512];
 
-	if (!find("/usr/local/cuda/lib64/libcupti.so.1[1-9]", path) && !find("/usr/local/cuda-*/lib64/libcupti.so.1[1-9]", path) &&
+	if (!find("/usr/local/cuda/lib64/libcupti.so.1[1-9]", path) &&
+	    !find("/usr/local/cuda-*/lib64/libcupti.so.1[1-9]", path) &&
 	    !find("/usr/lib/*/libcupti.so.1[1-9]*", path))
 		T_SKIP("no libcupti is installed");
 	void *lib = dlopen(path, RTLD_NOW);
@@ -99,7 +111,8 @@ START_TEST(real_library)
 	ck_assert_uint_ge(version, CUPTI_OLDEST);
 	if (access("/dev/nvidiactl", F_OK) == 0)
 		T_SKIP("there is a driver");
-	int rc = ((int (*)(void **, void *, void *))dlsym(lib, "cuptiSubscribe"))(&subscriber, NULL, NULL);
+	int rc = ((int (*)(void **, void *, void *))dlsym(lib, "cuptiSubscribe"))(&subscriber, NULL,
+										  NULL);
 
 	ck_assert_int_ne(rc, CUPTI_OK);
 	ck_assert_int_ne(rc, CUPTI_MULTIPLE_SUBSCRIBERS);

@@ -1,18 +1,23 @@
-/* The library inside a GPU program, on the doubles: what is recorded is what was played, to the nanosecond; parked it does nothing; it gives way. */
+/* The library inside a GPU program, on the doubles: what is recorded is what was played, to the nanosecond; parked
+ * it does nothing; it gives way. */
 #include "unit.h"
 
 #include "gpu_program.h"
 
 #define DEVICES "device 0 name \"First\"\ndevice 1 name \"Second\"\nwait none\n"
 #define KERNELS \
-	"kernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\nkernel layer_norm ns 271\nkernel copy_k ns 17\n"
+	"kernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\nkernel " \
+	"layer_norm ns 271\nkernel copy_k ns 17\n"
 
 /* Everything of two windows; between them nothing is recorded. */
 START_TEST(windows)
 {
 	struct gpu_program p = { 0 };
 
-	program_start(&p, DEVICES KERNELS "play threads 4\nplay launches 5000\nplay copy 50 4096\nplay pace 200\n", NULL);
+	program_start(&p,
+		      DEVICES KERNELS
+		      "play threads 4\nplay launches 5000\nplay copy 50 4096\nplay pace 200\n",
+		      NULL);
 	ck_assert_int_eq(program_state(&p).state, RING_PARKED);
 	program_play(&p, true);
 	ck_assert_uint_eq(p.records, 0);
@@ -23,7 +28,9 @@ START_TEST(windows)
 	struct ring_state_now now = program_close(&p);
 
 	ck_assert_int_eq(now.state, RING_PARKED);
-	ck_assert_uint_eq(now.dropped + now.cupti_dropped + now.names_lost + now.unknown_records + now.bad_bytes, 0);
+	ck_assert_uint_eq(now.dropped + now.cupti_dropped + now.names_lost + now.unknown_records +
+				  now.bad_bytes,
+			  0);
 	ck_assert_uint_eq(now.calls, 4 * 5100);
 	ck_assert_uint_gt(now.busy_ns, 0);
 	program_check(&p);
@@ -51,8 +58,11 @@ START_TEST(million)
 {
 	struct gpu_program p = { 0 };
 
-	program_start(&p, DEVICES KERNELS "play threads 8\nplay launches 131072\nplay graph 16 4\nplay pace 1000\n"
-			  "cupti correlation 4294800000\n", "cupti");
+	program_start(&p,
+		      DEVICES KERNELS
+		      "play threads 8\nplay launches 131072\nplay graph 16 4\nplay pace 1000\n"
+		      "cupti correlation 4294800000\n",
+		      "cupti");
 	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
 	program_play(&p, true);
 	struct ring_state_now now = program_close(&p);
@@ -87,7 +97,8 @@ START_TEST(cupti_drops)
 {
 	struct gpu_program p = { 0 };
 
-	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 5000\ncupti drop 7\n", NULL);
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 5000\ncupti drop 7\n",
+		      NULL);
 	program_open(&p, RING_WANT_KERNELS);
 	program_play(&p, true);
 	struct ring_state_now now = program_close(&p);
@@ -102,7 +113,10 @@ START_TEST(late_records)
 {
 	struct gpu_program p = { 0 };
 
-	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 300\ncupti late 100000\ncupti overhead 5000\n", NULL);
+	program_start(&p,
+		      DEVICES KERNELS
+		      "play threads 2\nplay launches 300\ncupti late 100000\ncupti overhead 5000\n",
+		      NULL);
 	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
 	program_play(&p, true);
 	ck_assert_uint_eq(program_sum(&p, "gemm", 0)->count, 0);
@@ -126,7 +140,8 @@ static uint64_t switches_of(pid_t pid, const char *name)
 
 		while (f && fgets(line, sizeof line, f)) {
 			is_it |= !strncmp(line, "Name:", 5) && strstr(line, name);
-			if (is_it && strstr(line, "ctxt_switches:") && sscanf(line, "%*s %lu", &v) == 1)
+			if (is_it && strstr(line, "ctxt_switches:") &&
+			    sscanf(line, "%*s %lu", &v) == 1)
 				n = n == UINT64_MAX ? v : n + v;
 		}
 		if (f)
@@ -135,7 +150,8 @@ static uint64_t switches_of(pid_t pid, const char *name)
 	return n;
 }
 
-/* A thread that is never switched to makes no call: three seconds beside a program at work, before and after a window. */
+/* A thread that is never switched to makes no call: three seconds beside a program at work, before and after a
+ * window. */
 START_TEST(parked)
 {
 	struct gpu_program p = { 0 };
@@ -144,7 +160,8 @@ START_TEST(parked)
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 100; i++) /* until it sleeps */
 			program_pause();
-		uint64_t before = switches_of(p.pid, "cresset-cuda"), until = clock_mono_ns() + 3000000000ull;
+		uint64_t before = switches_of(p.pid, "cresset-cuda"),
+			 until = clock_mono_ns() + 3000000000ull;
 
 		ck_assert_uint_ne(before, UINT64_MAX);
 		program_play(&p, true);
@@ -220,19 +237,22 @@ START_TEST(deadline)
 }
 END_TEST
 
-/* Another tool has CUPTI: said by name; and every way in which CUPTI can be of no use. The program goes on in all of them. */
+/* Another tool has CUPTI: said by name; and every way in which CUPTI can be of no use. The program goes on in all of
+ * them. */
 static void refused(const char *fault, enum ring_state state, enum ring_part part, uint32_t code)
 {
 	struct gpu_program p = { 0 };
 	char scenario[1024];
 
-	snprintf(scenario, sizeof scenario, DEVICES KERNELS "play threads 2\nplay launches 100\n%s\n", fault);
+	snprintf(scenario, sizeof scenario,
+		 DEVICES KERNELS "play threads 2\nplay launches 100\n%s\n", fault);
 	program_start(&p, scenario, NULL);
 	for (int i = 0; i < 2; i++) { /* asking again changes nothing */
 		struct ring_state_now now = program_open(&p, RING_WANT_ALL);
 
 		ck_assert_msg(now.state == state, "%s: %s", fault, ring_state_text(now.state));
-		ck_assert_msg(now.error_part == part, "%s: %s", fault, ring_part_text(now.error_part));
+		ck_assert_msg(now.error_part == part, "%s: %s", fault,
+			      ring_part_text(now.error_part));
 		ck_assert_uint_eq(now.error_code, code);
 		if (state == RING_BUSY)
 			ck_assert_str_eq(now.other, "Nsight Systems");
@@ -250,15 +270,19 @@ START_TEST(refusals)
 }
 END_TEST
 
-/* A CUPTI that hangs when kernels are switched off is not switched off: what it records between windows is thrown away. */
+/* A CUPTI that hangs when kernels are switched off is not switched off: what it records between windows is thrown
+ * away. */
 START_TEST(cannot_switch_off)
 {
 	struct gpu_program p = { 0 };
 
-	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti version 130000\n", NULL);
+	program_start(&p,
+		      DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti version 130000\n",
+		      NULL);
 	for (int i = 0; i < 2; i++) {
 		p.n_sums = p.records = 0;
-		ck_assert_int_eq(program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS).state, RING_OPEN);
+		ck_assert_int_eq(program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS).state,
+				 RING_OPEN);
 		program_play(&p, true);
 		struct ring_state_now now = program_close(&p);
 
@@ -274,14 +298,16 @@ START_TEST(cannot_switch_off)
 }
 END_TEST
 
-/* A child of fork writes nothing, in a window least of all; its parent goes on. What was not handed over when contexts end is not lost. */
+/* A child of fork writes nothing, in a window least of all; its parent goes on. What was not handed over when
+ * contexts end is not lost. */
 START_TEST(fork_and_end)
 {
 	struct gpu_program p = { 0 };
 	struct ring_reader *own;
 	struct err err;
 
-	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n", NULL);
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n",
+		      NULL);
 	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
 	fputs("fork\n", p.to);
 	program_expect(&p, "child");
@@ -304,7 +330,8 @@ START_TEST(exit_in_window)
 	struct gpu_program p = { 0 };
 	int status;
 
-	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n", NULL);
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti late 100000\n",
+		      NULL);
 	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
 	program_play(&p, true);
 	fclose(p.to);
@@ -331,24 +358,35 @@ static int line_count(const char *command)
 	return n;
 }
 
-/* The program's process is all that it touches: it needs libc, of any version since 2.17, allocates nothing, and shows one name. */
+/* The program's process is all that it touches: it needs libc, of any version since 2.17, allocates nothing, and
+ * shows one name. */
 START_TEST(needs_only_libc)
 {
 	char command[512];
 
 #define RUN(what) (snprintf(command, sizeof command, what, program_build()), line_count(command))
 	ck_assert_int_eq(RUN("readelf -dW %s/libcresset-cuda.so | grep '(NEEDED)'"), 1);
-	ck_assert_int_eq(RUN("readelf -dW %s/libcresset-cuda.so | grep '(NEEDED)' | grep -F '[libc.so.6]'"), 1);
-	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -wE 'malloc|calloc|realloc|free|__tls_get_addr'"), 0);
-	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -oE 'GLIBC_[0-9.]+' | sort -uV |"
-			     " awk -F. '$2 > 17'"), 0);
-	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -v '\\*UND\\*' | grep -cw InitializeInjection"), 1);
+	ck_assert_int_eq(
+		RUN("readelf -dW %s/libcresset-cuda.so | grep '(NEEDED)' | grep -F '[libc.so.6]'"),
+		1);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -wE "
+			     "'malloc|calloc|realloc|free|__tls_get_addr'"),
+			 0);
+	ck_assert_int_eq(
+		RUN("objdump -T %s/libcresset-cuda.so | grep -oE 'GLIBC_[0-9.]+' | sort -uV |"
+		    " awk -F. '$2 > 17'"),
+		0);
+	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep -v '\\*UND\\*' | grep -cw "
+			     "InitializeInjection"),
+			 1);
 	ck_assert_int_eq(RUN("objdump -T %s/libcresset-cuda.so | grep ' g  *DF'"), 1);
 	/* The probe: its name, five bytes of no operation, its three words. */
-	ck_assert_int_eq(RUN("readelf -nW %s/libcresset-cuda.so | grep -E 'Name: launch|Provider: cresset'"), 2);
+	ck_assert_int_eq(
+		RUN("readelf -nW %s/libcresset-cuda.so | grep -E 'Name: launch|Provider: cresset'"),
+		2);
 #undef RUN
 }
 END_TEST
 
-UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone, deadline, refusals,
-	  cannot_switch_off, fork_and_end, exit_in_window, needs_only_libc)
+UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone,
+	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, needs_only_libc)

@@ -26,7 +26,8 @@ static void scenario_read(struct scenario *s, int seed, int launches)
 	char command[128], line[256];
 
 	memset(s, 0, sizeof *s);
-	snprintf(command, sizeof command, "python3 tests/unit/gpu_scenario.py %d %d", seed, launches);
+	snprintf(command, sizeof command, "python3 tests/unit/gpu_scenario.py %d %d", seed,
+		 launches);
 	FILE *f = popen(command, "r");
 
 	ck_assert_ptr_nonnull(f);
@@ -35,8 +36,8 @@ static void scenario_read(struct scenario *s, int seed, int launches)
 		uint32_t pid, stack, work;
 		uint64_t ns;
 
-		if (sscanf(line, "launch %lu %u %u %u %u %u %lu", &c.us, &c.pid, &c.tid, &c.correlation, &c.stack, &c.work,
-			   &c.ns) == 7)
+		if (sscanf(line, "launch %lu %u %u %u %u %u %lu", &c.us, &c.pid, &c.tid,
+			   &c.correlation, &c.stack, &c.work, &c.ns) == 7)
 			vec_push(&s->calls, c);
 		else if (sscanf(line, "answer %u %u %u %lu", &pid, &stack, &work, &ns) == 4)
 			s->answer[pid][stack][work] = ns;
@@ -79,7 +80,8 @@ static void feed(struct scenario *s, struct gpu_join *j, int how, size_t apart)
 			else if (what == 1 && c->weight)
 				gpu_join_stack(j, c->pid, c->correlation, c->stack, c->weight);
 			else if (what == 2)
-				gpu_join_work(j, c->pid, c->correlation, c->work, c->ns, 1000 * c->us);
+				gpu_join_work(j, c->pid, c->correlation, c->work, c->ns,
+					      1000 * c->us);
 		}
 	gpu_join_settle(j, 1000 * s->calls.v[n - 1].us);
 	gpu_join_flush(j);
@@ -94,7 +96,8 @@ START_TEST(exact)
 		scenario_read(&s, 1 + how, 30000);
 		for (size_t i = 0; i < s.calls.n; i++)
 			s.calls.v[i].weight = 1;
-		struct gpu_join *j = gpu_join_new(&(struct gpu_join_opts){ .hold_ns = UINT64_MAX }, on_share, &s);
+		struct gpu_join *j = gpu_join_new(&(struct gpu_join_opts){ .hold_ns = UINT64_MAX },
+						  on_share, &s);
 
 		feed(&s, j, how, how * 400);
 		for (int p = 0; p < PIDS; p++)
@@ -102,7 +105,8 @@ START_TEST(exact)
 				for (int w = 0; w < WORKS; w++)
 					ck_assert_uint_eq(s.got[p][k][w].ns, s.answer[p][k][w]);
 		ck_assert_uint_eq(s.estimates, 0);
-		ck_assert_uint_eq(gpu_join_counts(j).estimated_ns + gpu_join_counts(j).unknown_ns, 0);
+		ck_assert_uint_eq(gpu_join_counts(j).estimated_ns + gpu_join_counts(j).unknown_ns,
+				  0);
 		gpu_join_free(j);
 		vec_done(&s.calls);
 	}
@@ -118,7 +122,8 @@ static uint64_t sample_all(struct scenario *s, uint32_t per_s, uint32_t seed)
 	for (size_t i = 0; i < s->calls.n; i++) {
 		struct call *c = &s->calls.v[i];
 
-		c->weight = launch_sample(&samplers[c->tid], per_s, seed * TIDS + c->tid, 1000 * c->us + 1);
+		c->weight = launch_sample(&samplers[c->tid], per_s, seed * TIDS + c->tid,
+					  1000 * c->us + 1);
 		weights += c->weight;
 	}
 	return weights;
@@ -138,7 +143,8 @@ static void check_cells(struct scenario *s, int *cells, int *inside)
 				want += s->answer[p][k][w];
 				if (k && (s->answer[p][k][w] || c->ns)) {
 					++*cells;
-					*inside += c->low <= s->answer[p][k][w] && s->answer[p][k][w] <= c->high;
+					*inside += c->low <= s->answer[p][k][w] &&
+						   s->answer[p][k][w] <= c->high;
 				}
 			}
 			ck_assert_uint_eq(got, want);
@@ -170,8 +176,8 @@ START_TEST(estimates)
 		gpu_join_free(j);
 		vec_done(&s.calls);
 	}
-	fprintf(stderr, "%d of %d cells inside; %.1f %% of %lu launches had a stack\n", inside, cells, 100.0 * stacks / launches,
-		launches);
+	fprintf(stderr, "%d of %d cells inside; %.1f %% of %lu launches had a stack\n", inside,
+		cells, 100.0 * stacks / launches, launches);
 	ck_assert_uint_lt(stacks, launches / 5);
 	ck_assert_int_gt(cells, 600);
 	ck_assert_int_ge(100 * inside, 95 * cells);
@@ -184,11 +190,10 @@ START_TEST(rates)
 	static const struct {
 		uint32_t per_s, gap_ns, at_least, at_most;
 	} cases[] = {
-		{ 100, 20000000, 500, 500 },  /* 50 a second: all of them */
-		{ 100, 100000, 800, 1250 },   /* 10 000 a second */
-		{ 100, 2000, 800, 1250 },     /* 500 000 */
-		{ 1000, 100000, 8000, 12500 },
-		{ 0, 1000000, 10000, 10000 }, /* no limit */
+		{ 100, 20000000, 500, 500 }, /* 50 a second: all of them */
+		{ 100, 100000, 800, 1250 },  /* 10 000 a second */
+		{ 100, 2000, 800, 1250 },    /* 500 000 */
+		{ 1000, 100000, 8000, 12500 }, { 0, 1000000, 10000, 10000 }, /* no limit */
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct launch_sampler s = { 0 };
@@ -200,7 +205,8 @@ START_TEST(rates)
 			hits += weight != 0;
 			weights += weight;
 		}
-		ck_assert_msg(hits >= cases[i].at_least && hits <= cases[i].at_most, "case %zu: %lu hits", i, hits);
+		ck_assert_msg(hits >= cases[i].at_least && hits <= cases[i].at_most,
+			      "case %zu: %lu hits", i, hits);
 		ck_assert_uint_eq(weights + s.skipped, n);
 	}
 }
@@ -212,7 +218,8 @@ START_TEST(unknown)
 	struct scenario s;
 
 	memset(&s, 0, sizeof s);
-	struct gpu_join *j = gpu_join_new(&(struct gpu_join_opts){ .max_launches = 4 }, on_share, &s);
+	struct gpu_join *j =
+		gpu_join_new(&(struct gpu_join_opts){ .max_launches = 4 }, on_share, &s);
 
 	gpu_join_call(j, 1, 10, 7);
 	gpu_join_work(j, 1, 10, 3, 500, 0);

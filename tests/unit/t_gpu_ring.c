@@ -19,12 +19,16 @@ struct made {
 	size_t size;
 	struct ring_names names;
 };
-static const struct ring_shape small = { .buffer_lanes = 2, .buffer_size = 8192, .call_lanes = 4, .call_size = 4096,
+static const struct ring_shape small = { .buffer_lanes = 2,
+					 .buffer_size = 8192,
+					 .call_lanes = 4,
+					 .call_size = 4096,
 					 .names_size = 4096 };
 
 static struct made make(const struct ring_shape *shape)
 {
-	struct made m = { .fd = memfd_create(RING_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC), .size = ring_size(shape) };
+	struct made m = { .fd = memfd_create(RING_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC),
+			  .size = ring_size(shape) };
 
 	ck_assert_int_ge(m.fd, 0);
 	ck_assert_int_eq(ftruncate(m.fd, m.size), 0);
@@ -46,7 +50,8 @@ static struct ring_reader *reader(const struct made *m)
 	struct ring_reader *r = NULL;
 	struct err err = { 0 };
 
-	ck_assert_msg(ring_open_fd(m->fd, getpid(), clock_mono_ns(), &r, &err) == 0, "%s", err.text);
+	ck_assert_msg(ring_open_fd(m->fd, getpid(), clock_mono_ns(), &r, &err) == 0, "%s",
+		      err.text);
 	return r;
 }
 
@@ -78,11 +83,16 @@ static void in_order(void *ctx, const union ring_any *r, const char *name)
 
 static bool write_nth(struct made *m, struct ring_lane *lane, uint64_t i)
 {
-	struct ring_kernel k = { .r = { .type = RING_KERNEL, .correlation = i }, .start_ns = i, .end_ns = i + 5,
-				 .name = ring_name(&m->names, "gemm"), .grid = { 1, 2, i + 3 }, .registers = 77 };
+	struct ring_kernel k = { .r = { .type = RING_KERNEL, .correlation = i },
+				 .start_ns = i,
+				 .end_ns = i + 5,
+				 .name = ring_name(&m->names, "gemm"),
+				 .grid = { 1, 2, i + 3 },
+				 .registers = 77 };
 	struct ring_call c = { .r = { .type = RING_CALL, .correlation = i }, .tid = 9 };
 
-	return i % 3 ? ring_write(m->ring, lane, false, &c.r, sizeof c) : ring_write(m->ring, lane, false, &k.r, sizeof k);
+	return i % 3 ? ring_write(m->ring, lane, false, &c.r, sizeof c)
+		     : ring_write(m->ring, lane, false, &k.r, sizeof k);
 }
 
 /* Through the end of the lane hundreds of times, in every alignment; and past 2^32 bytes. */
@@ -178,7 +188,9 @@ static void *write_calls(void *arg)
 	struct ring_lane *lane = ring_lane_take(w->m->ring, RING_LANE_CALL, gettid(), &shared);
 
 	for (uint32_t i = 0; i < EACH; i++) {
-		struct ring_call c = { .r = { .type = RING_CALL, .correlation = i }, .tid = w->tid, .cbid = i ^ w->tid };
+		struct ring_call c = { .r = { .type = RING_CALL, .correlation = i },
+				       .tid = w->tid,
+				       .cbid = i ^ w->tid };
 
 		w->dropped += !ring_write(w->m->ring, lane, shared, &c.r, sizeof c);
 		if (i % 64 == 0)
@@ -329,9 +341,17 @@ START_TEST(lies)
 		uint64_t head;
 		uint16_t type, words;
 	} cases[] = {
-		{ 80, RING_KERNEL, 0 }, { 80, RING_KERNEL, 3 }, { 80, RING_KERNEL, 10 }, { 64, RING_KERNEL, 9 },
-		{ 80, 999, 0xffff },	{ 80, RING_PAD, 0 },	{ 8, RING_PAD, 2000 },	 { 77, RING_KERNEL, 9 },
-		{ 8200, RING_KERNEL, 9 }, { UINT64_MAX - 7, RING_KERNEL, 9 }, { UINT64_MAX, RING_KERNEL, 9 },
+		{ 80, RING_KERNEL, 0 },
+		{ 80, RING_KERNEL, 3 },
+		{ 80, RING_KERNEL, 10 },
+		{ 64, RING_KERNEL, 9 },
+		{ 80, 999, 0xffff },
+		{ 80, RING_PAD, 0 },
+		{ 8, RING_PAD, 2000 },
+		{ 77, RING_KERNEL, 9 },
+		{ 8200, RING_KERNEL, 9 },
+		{ UINT64_MAX - 7, RING_KERNEL, 9 },
+		{ UINT64_MAX, RING_KERNEL, 9 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct made m = make(&small);
@@ -345,7 +365,8 @@ START_TEST(lies)
 		lane->head = cases[i].head;
 		ring_poll(r, SIZE_MAX, any_record, &n);
 		ring_now(r, &now);
-		ck_assert_msg(n == 0 && now.bad_bytes > 0, "case %zu: %lu records, %lu bytes bad", i, n, now.bad_bytes);
+		ck_assert_msg(n == 0 && now.bad_bytes > 0, "case %zu: %lu records, %lu bytes bad",
+			      i, n, now.bad_bytes);
 		lane->head = lane->tail;
 		struct ring_call c = { .r = { .type = RING_CALL } };
 
@@ -448,7 +469,8 @@ START_TEST(not_opened)
 }
 END_TEST
 
-/* Somebody without any rights who has the ring: for a second he writes what he likes where he likes, heads most of all. */
+/* Somebody without any rights who has the ring: for a second he writes what he likes where he likes, heads most of
+ * all. */
 static void scribble(struct made *m)
 {
 	static const uint8_t words[9] = { 2, 9, 6, 6, 4, 5, 5, 3, 3 };
@@ -461,12 +483,19 @@ static void scribble(struct made *m)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			struct ring_lane *lane = lane_of(m, x % 6);
 
-			if (i % 3 == 0) /* mostly whole words, now and then more than there can be */
-				lane->head = lane->tail + ((x >> 20) % (lane->size + 64) & (x & 15 ? ~7ull : ~0ull));
+			if (i % 3 ==
+			    0) /* mostly whole words, now and then more than there can be */
+				lane->head = lane->tail + ((x >> 20) % (lane->size + 64) &
+							   (x & 15 ? ~7ull : ~0ull));
 			else if (i % 3 == 1)
-				*(uint64_t *)(m->ring + ((x >> 8) % (m->size - RING_NAMES_AT) & ~7ull) + RING_NAMES_AT) = x;
+				*(uint64_t *)(m->ring +
+					      ((x >> 8) % (m->size - RING_NAMES_AT) & ~7ull) +
+					      RING_NAMES_AT) = x;
 			else /* what looks like a record, at the reader's place */
-				*(uint64_t *)(m->ring + (i & 1 ? RING_NAMES_AT + 4096 + ((x >> 8) & 0x1ff8) : (lane->at + (lane->tail & (4095 & ~7ull))) & 0xffff)) =
+				*(uint64_t *)(m->ring +
+					      (i & 1 ? RING_NAMES_AT + 4096 + ((x >> 8) & 0x1ff8)
+						     : (lane->at + (lane->tail & (4095 & ~7ull))) &
+							       0xffff)) =
 					x % 9 | (uint64_t)words[x % 9] << 16;
 		}
 	_exit(0);
@@ -495,4 +524,5 @@ START_TEST(hostile)
 }
 END_TEST
 
-UNIT_MAIN("gpu-ring", wraps, full, writers, names, names_at_once, lies, later_version, not_opened, hostile)
+UNIT_MAIN("gpu-ring", wraps, full, writers, names, names_at_once, lies, later_version, not_opened,
+	  hostile)

@@ -100,9 +100,10 @@ START_TEST(settles)
 			double right = full < budgets[b] ? 1 : budgets[b] / full;
 
 			ck_assert_msg(duty > 0.8 * right && duty < 1.2 * right,
-				      "script %zu, budget %g: duty %g, right is %g (spent %g)", s, budgets[b], duty, right,
-				      spent);
-			ck_assert_msg(spent < 1.2 * budgets[b], "script %zu, budget %g: spent %g", s, budgets[b], spent);
+				      "script %zu, budget %g: duty %g, right is %g (spent %g)", s,
+				      budgets[b], duty, right, spent);
+			ck_assert_msg(spent < 1.2 * budgets[b], "script %zu, budget %g: spent %g",
+				      s, budgets[b], spent);
 		}
 }
 END_TEST

@@ -12,8 +12,8 @@ void on_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	while (library.ring && used != (1u << BUFFERS) - 1) {
 		uint32_t i = __builtin_ctz(~used);
 
-		if (!__atomic_compare_exchange_n(&library.buffers_used, &used, used | 1u << i, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&library.buffers_used, &used, used | 1u << i,
+						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		*buffer = library.buffers + (size_t)i * BUFFER_SIZE;
 		*size = BUFFER_SIZE;
@@ -42,8 +42,13 @@ static void on_kernel(struct writer *w, const struct cupti_kernel *k)
 {
 	struct ring_kernel out = {
 		.r = { .type = RING_KERNEL, .correlation = k->correlation },
-		.start_ns = k->start, .end_ns = k->end, .name = ring_name(&library.names, k->name),
-		.stream = k->stream, .device = k->device, .graph = k->graph, .graph_node = k->graph_node,
+		.start_ns = k->start,
+		.end_ns = k->end,
+		.name = ring_name(&library.names, k->name),
+		.stream = k->stream,
+		.device = k->device,
+		.graph = k->graph,
+		.graph_node = k->graph_node,
 		.grid = { k->grid[0], k->grid[1], k->grid[2] },
 		.shared_bytes = k->shared_static + k->shared_dynamic,
 		.block = { narrow(k->block[0]), narrow(k->block[1]), narrow(k->block[2]) },
@@ -52,34 +57,48 @@ static void on_kernel(struct writer *w, const struct cupti_kernel *k)
 	write_record(w, &out.r, sizeof out);
 }
 
-static void on_copy(struct writer *w, const struct cupti_copy *c)
+/* A copy between devices has the same record up to the stream. */
+static void on_copy(struct writer *w, const struct cupti_copy *c, uint32_t correlation,
+		    uint32_t graph)
 {
 	struct ring_copy out = {
-		.r = { .type = RING_COPY, .correlation = c->correlation },
-		.start_ns = c->start, .end_ns = c->end, .bytes = c->bytes, .device = c->device,
-		.stream = c->stream, .graph = c->graph, .kind = c->copy_kind, .from = c->from, .to = c->to,
+		.r = { .type = RING_COPY, .correlation = correlation },
+		.start_ns = c->start,
+		.end_ns = c->end,
+		.bytes = c->bytes,
+		.device = c->device,
+		.stream = c->stream,
+		.graph = graph,
+		.kind = c->copy_kind,
+		.from = c->from,
+		.to = c->to,
 		.flags = c->flags,
 	};
 	write_record(w, &out.r, sizeof out);
 }
 
+static void on_host_copy(struct writer *w, const struct cupti_copy *c)
+{
+	on_copy(w, c, c->correlation, c->graph);
+}
+
 static void on_peer_copy(struct writer *w, const struct cupti_peer_copy *c)
 {
-	struct ring_copy out = {
-		.r = { .type = RING_COPY, .correlation = c->correlation },
-		.start_ns = c->start, .end_ns = c->end, .bytes = c->bytes, .device = c->device,
-		.stream = c->stream, .graph = c->graph, .kind = c->copy_kind, .from = c->from, .to = c->to,
-		.flags = c->flags,
-	};
-	write_record(w, &out.r, sizeof out);
+	on_copy(w, (const void *)c, c->correlation, c->graph);
 }
 
 static void on_set(struct writer *w, const struct cupti_set *s)
 {
 	struct ring_copy out = {
 		.r = { .type = RING_SET, .correlation = s->correlation },
-		.start_ns = s->start, .end_ns = s->end, .bytes = s->bytes, .device = s->device,
-		.stream = s->stream, .graph = s->graph, .to = s->memory_kind, .flags = s->flags,
+		.start_ns = s->start,
+		.end_ns = s->end,
+		.bytes = s->bytes,
+		.device = s->device,
+		.stream = s->stream,
+		.graph = s->graph,
+		.to = s->memory_kind,
+		.flags = s->flags,
 	};
 	write_record(w, &out.r, sizeof out);
 }
@@ -88,7 +107,10 @@ static void on_sync(struct writer *w, const struct cupti_sync *s)
 {
 	struct ring_sync out = {
 		.r = { .type = RING_SYNC, .correlation = s->correlation },
-		.start_ns = s->start, .end_ns = s->end, .kind = s->type, .stream = s->stream,
+		.start_ns = s->start,
+		.end_ns = s->end,
+		.kind = s->type,
+		.stream = s->stream,
 	};
 	write_record(w, &out.r, sizeof out);
 }
@@ -97,7 +119,10 @@ static void on_graph(struct writer *w, const struct cupti_graph *g)
 {
 	struct ring_graph out = {
 		.r = { .type = RING_GRAPH, .correlation = g->correlation },
-		.start_ns = g->start, .end_ns = g->end, .device = g->device, .stream = g->stream,
+		.start_ns = g->start,
+		.end_ns = g->end,
+		.device = g->device,
+		.stream = g->stream,
 		.graph = g->graph,
 	};
 	write_record(w, &out.r, sizeof out);
@@ -107,8 +132,12 @@ static void on_memory(struct writer *w, const struct cupti_memory *m)
 {
 	struct ring_memory out = {
 		.r = { .type = RING_MEMORY, .correlation = m->correlation },
-		.time_ns = m->time, .address = m->address, .bytes = m->bytes, .device = m->device,
-		.op = m->op, .kind = m->memory_kind,
+		.time_ns = m->time,
+		.address = m->address,
+		.bytes = m->bytes,
+		.device = m->device,
+		.op = m->op,
+		.kind = m->memory_kind,
 	};
 	write_record(w, &out.r, sizeof out);
 }
@@ -119,15 +148,30 @@ static void on_record(struct writer *w, const void *record)
 	const struct cupti_overhead *o = record;
 
 	switch (o->kind) {
-	case CUPTI_KIND_KERNEL: on_kernel(w, record); return;
-	case CUPTI_KIND_MEMCPY: on_copy(w, record); return;
-	case CUPTI_KIND_MEMCPY_PEER: on_peer_copy(w, record); return;
-	case CUPTI_KIND_MEMSET: on_set(w, record); return;
-	case CUPTI_KIND_SYNC: on_sync(w, record); return;
-	case CUPTI_KIND_GRAPH: on_graph(w, record); return;
-	case CUPTI_KIND_MEMORY: on_memory(w, record); return;
+	case CUPTI_KIND_KERNEL:
+		on_kernel(w, record);
+		return;
+	case CUPTI_KIND_MEMCPY:
+		on_host_copy(w, record);
+		return;
+	case CUPTI_KIND_MEMCPY_PEER:
+		on_peer_copy(w, record);
+		return;
+	case CUPTI_KIND_MEMSET:
+		on_set(w, record);
+		return;
+	case CUPTI_KIND_SYNC:
+		on_sync(w, record);
+		return;
+	case CUPTI_KIND_GRAPH:
+		on_graph(w, record);
+		return;
+	case CUPTI_KIND_MEMORY:
+		on_memory(w, record);
+		return;
 	case CUPTI_KIND_OVERHEAD:
-		__atomic_fetch_add(&c->overhead_ns, o->end > o->start ? o->end - o->start : 0, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->overhead_ns, o->end > o->start ? o->end - o->start : 0,
+				   __ATOMIC_RELAXED);
 		return;
 	}
 	__atomic_fetch_add(&c->unknown_records, 1, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-/* The program's threads at a launch. Everything a call needs is its thread's own: four words of thread-local memory that lie in the
- * thread's static block (so that the first touch does not allocate), and a lane. */
+/* The program's threads at a launch. Everything a call needs is its thread's own: four words of thread-local memory
+ * that lie in the thread's static block (so that the first touch does not allocate), and a lane. */
 #include "gpu/inject/calls.h"
 #include "gpu/inject/launch_probe.h"
 #include "gpu/inject/library.h"
@@ -13,7 +13,8 @@ struct caller {
 	struct ring_lane *lane;
 	void *ring; /* that lane is of */
 	bool shared;
-	uint32_t last; /* correlation id of the call before: the driver's call inside the runtime's has the same */
+	uint32_t
+		last; /* correlation id of the call before: the driver's call inside the runtime's has the same */
 	uint32_t window;
 	uint32_t calls;
 	struct launch_sampler sampler;
@@ -29,7 +30,8 @@ static uint64_t coarse_ns(void)
 }
 
 /* Who attached to the probe takes the stack at it: this is the function that he sees first. */
-static __attribute__((noinline)) uint32_t sample(struct caller *me, uint32_t correlation, uint32_t cbid)
+static __attribute__((noinline)) uint32_t sample(struct caller *me, uint32_t correlation,
+						 uint32_t cbid)
 {
 	uint32_t per_s = __atomic_load_n(&ring_control()->stacks_per_s, __ATOMIC_RELAXED);
 	uint32_t weight = launch_sample(&me->sampler, per_s, thread_id(), per_s ? coarse_ns() : 0);
@@ -41,11 +43,14 @@ static __attribute__((noinline)) uint32_t sample(struct caller *me, uint32_t cor
 	return weight;
 }
 
-static void record_call(struct caller *me, void *ring, uint32_t domain, uint32_t cbid, uint32_t correlation)
+static void record_call(struct caller *me, void *ring, uint32_t domain, uint32_t cbid,
+			uint32_t correlation)
 {
 	struct ring_call call = {
 		.r = { .type = RING_CALL, .correlation = correlation },
-		.tid = thread_id(), .cbid = cbid, .domain = domain,
+		.tid = thread_id(),
+		.cbid = cbid,
+		.domain = domain,
 	};
 	if (launch_semaphore)
 		call.weight = sample(me, correlation, cbid);

@@ -1,6 +1,6 @@
-/* gpu/inject/cupti_abi.h: what is used of NVIDIA's CUPTI, declared here: numbers, functions, and of each record the part that has stood at
- * the same place since CUDA 11 (records only grow at the end). tests/unit/t_gpu_cupti_abi.c compares it with the real headers where there are
- * some. */
+/* gpu/inject/cupti_abi.h: what is used of NVIDIA's CUPTI, declared here: numbers, functions, and of each record the
+ * part that has stood at the same place since CUDA 11 (records only grow at the end). tests/unit/t_gpu_cupti_abi.c
+ * compares it with the real headers where there are some. */
 #ifndef CRESSET_GPU_INJECT_CUPTI_ABI_H
 #define CRESSET_GPU_INJECT_CUPTI_ABI_H
 
@@ -15,8 +15,8 @@ enum {
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
 	CUPTI_UNKNOWN = 999,
 
-	/* Versions of the interface: 13.0 before its first update hangs when kernels are switched off; before 13.1 update 1 graph launches
-	 * have wrong ids in every session but the first. */
+	/* Versions of the interface: 13.0 before its first update hangs when kernels are switched off; before 13.1
+	 * update 1 graph launches have wrong ids in every session but the first. */
 	CUPTI_OLDEST = 14,
 	CUPTI_SWITCHES_OFF = 130001,
 	CUPTI_RESUBSCRIBES = 130101,
@@ -131,26 +131,32 @@ struct cupti_overhead {
 
 typedef void cupti_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void cupti_request(uint8_t **buffer, size_t *size, size_t *max_records);
-typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid);
 
 /* Its functions, by name; the first ones must be there. */
 #define CUPTI_FUNCTIONS(must, may) \
-	must(GetVersion, uint32_t *version) \
-	must(Subscribe, void **subscriber, cupti_callback *fn, void *user) \
-	must(Unsubscribe, void *subscriber) \
-	must(EnableCallback, uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid) \
-	must(ActivityRegisterCallbacks, cupti_request *request, cupti_completed *completed) \
-	must(ActivityEnable, uint32_t kind) \
-	must(ActivityDisable, uint32_t kind) \
-	must(ActivityFlushAll, uint32_t flag) \
-	must(ActivityGetNextRecord, uint8_t *buffer, size_t valid, void **record) \
-	must(ActivityGetNumDroppedRecords, void *context, uint32_t stream, size_t *dropped) \
-	may(Subscribe_v2, void **subscriber, cupti_callback *fn, void *user, \
-	    struct cupti_subscriber_params *params) \
-	may(ActivityRegisterTimestampCallback, uint64_t (*fn)(void)) \
-	may(ActivityFlushPeriod, uint32_t ms) \
-	may(ActivityEnableAllSyncRecords, uint8_t enable) \
-	may(ActivitySetAttribute, uint32_t attribute, size_t *size, void *value)
+	must(GetVersion, uint32_t *version) must(Subscribe, void **subscriber, cupti_callback *fn, \
+						 void *user) must(Unsubscribe, void *subscriber) \
+		must(EnableCallback, uint32_t enable, void *subscriber, uint32_t domain, \
+		     uint32_t cbid) must(ActivityRegisterCallbacks, cupti_request *request, \
+					 cupti_completed *completed) must(ActivityEnable, \
+									  uint32_t kind) \
+			must(ActivityDisable, uint32_t kind) must(ActivityFlushAll, uint32_t flag) \
+				must(ActivityGetNextRecord, uint8_t *buffer, size_t valid, \
+				     void **record) must(ActivityGetNumDroppedRecords, \
+							 void *context, uint32_t stream, \
+							 size_t *dropped) \
+					may(Subscribe_v2, void **subscriber, cupti_callback *fn, \
+					    void *user, struct cupti_subscriber_params *params) \
+						may(ActivityRegisterTimestampCallback, \
+						    uint64_t (*fn)(void)) may(ActivityFlushPeriod, \
+									      uint32_t ms) \
+							may(ActivityEnableAllSyncRecords, \
+							    uint8_t enable) \
+								may(ActivitySetAttribute, \
+								    uint32_t attribute, \
+								    size_t *size, void *value)
 
 #define CUPTI_MEMBER(name, ...) int (*name)(__VA_ARGS__);
 struct cupti {

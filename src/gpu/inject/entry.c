@@ -1,5 +1,5 @@
-/* Being loaded: by the driver (CUDA_INJECTION64_PATH), which then calls InitializeInjection, or by dlopen from a thread that an agent
- * made. Either way the loading thread does no more than to start the helper's. */
+/* Being loaded: by the driver (CUDA_INJECTION64_PATH), which then calls InitializeInjection, or by dlopen from a
+ * thread that an agent made. Either way the loading thread does no more than to start the helper's. */
 #include "gpu/inject/library.h"
 
 #include <pthread.h>

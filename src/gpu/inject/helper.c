@@ -13,13 +13,17 @@
 #include <unistd.h>
 
 static const struct ring_shape shape = {
-	.buffer_lanes = RING_BUFFER_LANES, .buffer_size = RING_BUFFER_LANE_SIZE, .call_lanes = RING_CALL_LANES,
-	.call_size = RING_CALL_LANE_SIZE, .names_size = RING_NAMES_SIZE,
+	.buffer_lanes = RING_BUFFER_LANES,
+	.buffer_size = RING_BUFFER_LANE_SIZE,
+	.call_lanes = RING_CALL_LANES,
+	.call_size = RING_CALL_LANE_SIZE,
+	.names_size = RING_NAMES_SIZE,
 };
 
 static void *map_private(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -46,7 +50,8 @@ static bool has_ring(void)
 	return found;
 }
 
-/* The descriptor stays open for the agent, which then needs fewer rights to find the ring; nothing here uses it again. */
+/* The descriptor stays open for the agent, which then needs fewer rights to find the ring; nothing here uses it
+ * again. */
 static void *make_ring(void)
 {
 	size_t size = ring_size(&shape);
@@ -97,8 +102,11 @@ static void write_window(bool open, uint32_t generation, uint32_t want)
 {
 	bool shared;
 	struct ring_window w = { .r = { .type = RING_WINDOW, .correlation = generation },
-				 .time_ns = monotonic_ns(), .open = open, .want = want };
-	struct ring_lane *lane = ring_lane_take(library.ring, RING_LANE_BUFFER, thread_id(), &shared);
+				 .time_ns = monotonic_ns(),
+				 .open = open,
+				 .want = want };
+	struct ring_lane *lane =
+		ring_lane_take(library.ring, RING_LANE_BUFFER, thread_id(), &shared);
 
 	ring_write(library.ring, lane, shared, &w.r, sizeof w);
 }
@@ -153,7 +161,9 @@ static void run_window(uint32_t generation)
 		session_close();
 		c->helper_ns += monotonic_ns() - from;
 		library.inert |= code != CUPTI_MULTIPLE_SUBSCRIBERS && code != CUPTI_OUT_OF_MEMORY;
-		say(library.inert ? RING_INERT : code == CUPTI_MULTIPLE_SUBSCRIBERS ? RING_BUSY : RING_PARKED);
+		say(library.inert                        ? RING_INERT
+		    : code == CUPTI_MULTIPLE_SUBSCRIBERS ? RING_BUSY
+							 : RING_PARKED);
 		return;
 	}
 	write_window(true, generation, want);

@@ -1,6 +1,7 @@
-/* gpu/inject/launch_probe.h: the statically defined probe cresset:launch(correlation, cbid, weight), in the format of SystemTap's <sys/sdt.h>
- * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation): a note that says where the probe, its semaphore and its arguments
- * are. The place is five bytes of no operation, not one: kernels from 6.18 on then make a call of it instead of a trap. */
+/* gpu/inject/launch_probe.h: the statically defined probe cresset:launch(correlation, cbid, weight), in the format of
+ * SystemTap's <sys/sdt.h> (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation): a note that says
+ * where the probe, its semaphore and its arguments are. The place is five bytes of no operation, not one: kernels
+ * from 6.18 on then make a call of it instead of a trap. */
 #ifndef CRESSET_GPU_INJECT_LAUNCH_PROBE_H
 #define CRESSET_GPU_INJECT_LAUNCH_PROBE_H
 
@@ -13,12 +14,12 @@ extern volatile uint16_t launch_semaphore __attribute__((visibility("hidden")));
 	__extension__ volatile uint16_t launch_semaphore __attribute__((section(".probes"), used))
 
 #if defined(__x86_64__)
-#define LAUNCH_PROBE_NOP ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#define LAUNCH_PROBE_NOP  ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 #define LAUNCH_PROBE_ARGS "4@%%edi 4@%%esi 4@%%edx"
 #define LAUNCH_PROBE_REGS(a, b, c) \
 	register uint32_t a_ __asm__("edi") = (a), b_ __asm__("esi") = (b), c_ __asm__("edx") = (c)
 #elif defined(__aarch64__)
-#define LAUNCH_PROBE_NOP "nop"
+#define LAUNCH_PROBE_NOP  "nop"
 #define LAUNCH_PROBE_ARGS "4@x0 4@x1 4@x2"
 #define LAUNCH_PROBE_REGS(a, b, c) \
 	register uint32_t a_ __asm__("w0") = (a), b_ __asm__("w1") = (b), c_ __asm__("w2") = (c)

@@ -7,8 +7,9 @@
  *     calls.c     the program's threads at a launch: a record, now and then the probe that a stack is taken at
  *     buffers.c   CUPTI's records, into the ring
  *
- * It takes nothing of the program's memory: the ring and its arena are mapped, its thread's stack is too, nothing calls malloc but CUPTI itself.
- * Parked, nothing is enabled and the thread sleeps without a timeout. It is never unloaded. The program's threads never wait for it. */
+ * It takes nothing of the program's memory: the ring and its arena are mapped, its thread's stack is too, nothing
+ * calls malloc but CUPTI itself. Parked, nothing is enabled and the thread sleeps without a timeout. It is never
+ * unloaded. The program's threads never wait for it. */
 #ifndef CRESSET_GPU_INJECT_LIBRARY_H
 #define CRESSET_GPU_INJECT_LIBRARY_H
 
@@ -28,10 +29,10 @@ struct library {
 	uint32_t version;
 	void *subscriber;
 	bool found, registered, inert;
-	uint32_t enabled;   /* RING_WANT_* in force */
-	uint32_t in_cupti;  /* somebody is inside; see session_enter */
+	uint32_t enabled;  /* RING_WANT_* in force */
+	uint32_t in_cupti; /* somebody is inside; see session_enter */
 	struct ring_names names;
-	uint8_t *buffers; /* BUFFERS of BUFFER_SIZE */
+	uint8_t *buffers;      /* BUFFERS of BUFFER_SIZE */
 	uint32_t buffers_used; /* bits */
 };
 extern struct library library __attribute__((visibility("hidden")));
@@ -67,6 +68,7 @@ void session_flush_now(bool forced);
 /* CUPTI's callbacks. */
 void on_call(void *user, uint32_t domain, uint32_t cbid, const void *data);
 void on_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records);
-void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			 size_t valid);
 
 #endif

@@ -1,5 +1,6 @@
-/* Which CUPTI: the one that the program has mapped, else the one that lies beside its CUDA runtime, else the dynamic loader's of the
- * driver's major version. Two of different majors in one process end badly, so one that is mapped decides. */
+/* Which CUPTI: the one that the program has mapped, else the one that lies beside its CUDA runtime, else the dynamic
+ * loader's of the driver's major version. Two of different majors in one process end badly, so one that is mapped
+ * decides. */
 #include "gpu/inject/library.h"
 
 #include <dlfcn.h>
@@ -49,15 +50,18 @@ static void *open_in(const char *runtime, const char *folder, int major)
 	const char *slash = strrchr(runtime, '/');
 	int len = slash ? (int)(slash - runtime) : 0;
 
-	if (!len || snprintf(path, sizeof path, "%.*s/%slibcupti.so.%d", len, runtime, folder, major) >= PATH_MAX)
+	if (!len || snprintf(path, sizeof path, "%.*s/%slibcupti.so.%d", len, runtime, folder,
+			     major) >= PATH_MAX)
 		return NULL;
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The toolkit's folders, and those of the wheels: nvidia/cuXX/lib has both, nvidia/cuda_runtime/lib stands beside nvidia/cuda_cupti. */
+/* The toolkit's folders, and those of the wheels: nvidia/cuXX/lib has both, nvidia/cuda_runtime/lib stands beside
+ * nvidia/cuda_cupti. */
 static void *open_beside(const char *runtime)
 {
-	static const char *const folders[] = { "", "../../cuda_cupti/lib/", "../extras/CUPTI/lib64/",
+	static const char *const folders[] = { "", "../../cuda_cupti/lib/",
+					       "../extras/CUPTI/lib64/",
 					       "../../../extras/CUPTI/lib64/" };
 	int major = major_of(runtime, "libcudart.so.");
 	void *found = NULL;

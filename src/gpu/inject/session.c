@@ -10,10 +10,10 @@
 static const struct {
 	uint32_t want, kind;
 } kinds[] = {
-	{ RING_WANT_KERNELS, CUPTI_KIND_KERNEL },    { RING_WANT_KERNELS, CUPTI_KIND_GRAPH },
-	{ RING_WANT_COPIES, CUPTI_KIND_MEMCPY },     { RING_WANT_COPIES, CUPTI_KIND_MEMCPY_PEER },
-	{ RING_WANT_COPIES, CUPTI_KIND_MEMSET },     { RING_WANT_SYNCS, CUPTI_KIND_SYNC },
-	{ RING_WANT_MEMORY, CUPTI_KIND_MEMORY },     { RING_WANT_ALL, CUPTI_KIND_OVERHEAD },
+	{ RING_WANT_KERNELS, CUPTI_KIND_KERNEL }, { RING_WANT_KERNELS, CUPTI_KIND_GRAPH },
+	{ RING_WANT_COPIES, CUPTI_KIND_MEMCPY },  { RING_WANT_COPIES, CUPTI_KIND_MEMCPY_PEER },
+	{ RING_WANT_COPIES, CUPTI_KIND_MEMSET },  { RING_WANT_SYNCS, CUPTI_KIND_SYNC },
+	{ RING_WANT_MEMORY, CUPTI_KIND_MEMORY },  { RING_WANT_ALL, CUPTI_KIND_OVERHEAD },
 };
 
 /* Only one thread at a time: the helper, or one of the program that ends a context. */
@@ -41,7 +41,8 @@ static bool can_switch_off(void)
 static int subscribe(void)
 {
 	struct ring_control *c = ring_control();
-	struct cupti_subscriber_params params = { sizeof params, "cresset", c->other, sizeof c->other };
+	struct cupti_subscriber_params params = { sizeof params, "cresset", c->other,
+						  sizeof c->other };
 
 	if (library.subscriber)
 		return 0;
@@ -61,11 +62,14 @@ static void switch_callbacks(bool on, uint32_t want)
 	struct cupti *c = &library.cupti;
 
 	if (want & RING_WANT_CALLS) {
-		switch_calls(on, CUPTI_DOMAIN_RUNTIME, launch_calls_runtime, LENGTH(launch_calls_runtime));
-		switch_calls(on, CUPTI_DOMAIN_DRIVER, launch_calls_driver, LENGTH(launch_calls_driver));
+		switch_calls(on, CUPTI_DOMAIN_RUNTIME, launch_calls_runtime,
+			     LENGTH(launch_calls_runtime));
+		switch_calls(on, CUPTI_DOMAIN_DRIVER, launch_calls_driver,
+			     LENGTH(launch_calls_driver));
 	}
 	if (want & RING_WANT_CALLS && want & RING_WANT_COPIES) {
-		switch_calls(on, CUPTI_DOMAIN_RUNTIME, copy_calls_runtime, LENGTH(copy_calls_runtime));
+		switch_calls(on, CUPTI_DOMAIN_RUNTIME, copy_calls_runtime,
+			     LENGTH(copy_calls_runtime));
 		switch_calls(on, CUPTI_DOMAIN_DRIVER, copy_calls_driver, LENGTH(copy_calls_driver));
 	}
 	switch_calls(on, CUPTI_DOMAIN_RUNTIME, ending_calls_runtime, LENGTH(ending_calls_runtime));

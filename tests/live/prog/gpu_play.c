@@ -1,15 +1,17 @@
 // build: -O2 -fno-omit-frame-pointer
-/* A GPU program of known truth, on the driver's double: what it launches is a function of the scenario alone (the file that CRESSET_DOUBLE names, see
- * tests/doubles), which tests/unit/gpu_answers.py computes by itself.
+/* A GPU program of known truth, on the driver's double: what it launches is a function of the scenario alone (the
+ * file that CRESSET_DOUBLE names, see tests/doubles), which tests/unit/gpu_answers.py computes by itself.
  *
  *     play threads N             thread T works on device T modulo their number, in a stream of its own
- *     play launches N            of each thread; launch I is of kernel (7 T + 13 I + I / 5) modulo the kernels that have a line of their own
+ *     play launches N            of each thread; launch I is of kernel (7 T + 13 I + I / 5) modulo the kernels that
+ *     have a line of their own
  *     play graph EVERY NODES     each EVERYth launch is a graph of the first NODES kernels instead
  *     play copy EVERY BYTES      each EVERYth launch is followed by a copy to the device
  *     play pace US               a pause after each 64 launches
  *
- * It says "ready" and then does what it reads, a word a line: go (and says "done"), fork (a child that launches and says "child"), end (its
- * contexts), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a program that profiles itself does. */
+ * It says "ready" and then does what it reads, a word a line: go (and says "done"), fork (a child that launches and
+ * says "child"), end (its contexts), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a
+ * program that profiles itself does. */
 #include "../../doubles/script.h"
 
 #include <dlfcn.h>
@@ -20,13 +22,17 @@
 
 enum { KERNELS = 64, THREADS = 64, DEVICES = 16 };
 
-static int (*cuInit)(unsigned), (*cuDeviceGetCount)(int *), (*cuCtxCreate)(void **, unsigned, int), (*cuCtxSetCurrent)(void *);
-static int (*cuCtxSynchronize)(void), (*cuStreamCreate)(void **, unsigned), (*cuModuleLoadData)(void **, const void *);
-static int (*cuModuleGetFunction)(void **, void *, const char *), (*cuGraphCreate)(void **, unsigned), (*cuCtxDestroy)(void *);
+static int (*cuInit)(unsigned), (*cuDeviceGetCount)(int *), (*cuCtxCreate)(void **, unsigned, int),
+	(*cuCtxSetCurrent)(void *);
+static int (*cuCtxSynchronize)(void), (*cuStreamCreate)(void **, unsigned),
+	(*cuModuleLoadData)(void **, const void *);
+static int (*cuModuleGetFunction)(void **, void *, const char *),
+	(*cuGraphCreate)(void **, unsigned), (*cuCtxDestroy)(void *);
 static int (*cuGraphAddKernelNode)(uint64_t *, void *, const uint64_t *, size_t, void **);
 static int (*cuGraphInstantiate)(void **, void *, uint64_t), (*cuGraphLaunch)(void *, void *);
 static int (*cuMemcpyHtoDAsync)(uint64_t, const void *, size_t, void *);
-static int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+static int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			     unsigned, void *, void **, void **);
 
 static struct {
 	char kernel[KERNELS][128];
@@ -64,11 +70,13 @@ static void load(void)
 		_exit(3);
 	}
 #define GET(f, name) *(void **)&f = dlsym(lib, name)
-	GET(cuInit, "cuInit"), GET(cuDeviceGetCount, "cuDeviceGetCount"), GET(cuCtxCreate, "cuCtxCreate_v2");
+	GET(cuInit, "cuInit"), GET(cuDeviceGetCount, "cuDeviceGetCount"),
+		GET(cuCtxCreate, "cuCtxCreate_v2");
 	GET(cuCtxSetCurrent, "cuCtxSetCurrent"), GET(cuCtxSynchronize, "cuCtxSynchronize");
 	GET(cuStreamCreate, "cuStreamCreate"), GET(cuModuleLoadData, "cuModuleLoadData");
 	GET(cuModuleGetFunction, "cuModuleGetFunction"), GET(cuGraphCreate, "cuGraphCreate");
-	GET(cuGraphAddKernelNode, "cuGraphAddKernelNode_v2"), GET(cuGraphInstantiate, "cuGraphInstantiateWithFlags");
+	GET(cuGraphAddKernelNode, "cuGraphAddKernelNode_v2"),
+		GET(cuGraphInstantiate, "cuGraphInstantiateWithFlags");
 	GET(cuGraphLaunch, "cuGraphLaunch"), GET(cuLaunchKernel, "cuLaunchKernel");
 	GET(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"), GET(cuCtxDestroy, "cuCtxDestroy_v2");
 }

@@ -7,21 +7,22 @@
 
 #define SAME(ours, a, theirs, b) \
 	_Static_assert(offsetof(struct ours, a) == offsetof(theirs, b), #theirs "." #b); \
-	_Static_assert(sizeof(((struct ours *)0)->a) == sizeof(((theirs *)0)->b), "size of " #theirs "." #b)
+	_Static_assert(sizeof(((struct ours *)0)->a) == sizeof(((theirs *)0)->b), \
+		       "size of " #theirs "." #b)
 #define EQUAL(a, b) _Static_assert((int)(a) == (int)(b), #b)
 
 #if CUPTI_API_VERSION >= 130000
 #define KERNEL CUpti_ActivityKernel10
-#define COPY CUpti_ActivityMemcpy6
-#define SYNC CUpti_ActivitySynchronization2
+#define COPY   CUpti_ActivityMemcpy6
+#define SYNC   CUpti_ActivitySynchronization2
 #elif CUPTI_API_VERSION >= 18
 #define KERNEL CUpti_ActivityKernel9
-#define COPY CUpti_ActivityMemcpy5
-#define SYNC CUpti_ActivitySynchronization
+#define COPY   CUpti_ActivityMemcpy5
+#define SYNC   CUpti_ActivitySynchronization
 #else
 #define KERNEL CUpti_ActivityKernel5
-#define COPY CUpti_ActivityMemcpy4
-#define SYNC CUpti_ActivitySynchronization
+#define COPY   CUpti_ActivityMemcpy4
+#define SYNC   CUpti_ActivitySynchronization
 #endif
 
 SAME(cupti_kernel, kind, KERNEL, kind);
@@ -109,7 +110,8 @@ SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
 SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
 SAME(cupti_subscriber_params, other_name, CUpti_SubscriberParams, oldSubscriberName);
 SAME(cupti_subscriber_params, other_size, CUpti_SubscriberParams, oldSubscriberSize);
-_Static_assert(sizeof(struct cupti_subscriber_params) == sizeof(CUpti_SubscriberParams), "subscriber params");
+_Static_assert(sizeof(struct cupti_subscriber_params) == sizeof(CUpti_SubscriberParams),
+	       "subscriber params");
 #endif
 
 EQUAL(CUPTI_OK, CUPTI_SUCCESS);
