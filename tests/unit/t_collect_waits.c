@@ -3,38 +3,50 @@
 // run: alone
 #include "base/clock.h"
 #include "collect/collect.h"
+#include "other_process.h"
 #include "profile/profile.h"
 #include "profile/state.h"
 #include "unit.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITS = 25, WAIT_MS = 10, MS = 1000000 };
+/* The WAITS are shorter than LEAST_LONG_MS also where a timer is late; the others, before and after them, are LONG_MS. */
+enum { WAITS = 25, WAIT_MS = 10, LONG_MS = 500, LEAST_LONG_MS = 400, MS = 1000000 };
 
-/* Waits WAITS times, writes how long that was together, then once more, until it is killed. */
-static pid_t start_waiter(int out_fd)
+static void wait_ms(int ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * (long)MS }, NULL);
+}
+
+/* When it may, waits WAITS times, writes how long that was together, then waits until it is killed. Before, it waits LONG_MS at a time; the
+ * recording may begin in the middle of one of these, so that there is a whole one, too. */
+static pid_t start_waiter(const atomic_bool *go, int out_fd)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	struct timespec pause = { .tv_nsec = WAIT_MS * MS };
 	int64_t sum_ns = 0;
 
-	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL); /* recording begins */
+	while (!*go)
+		wait_ms(LONG_MS);
+	wait_ms(LONG_MS);
 	for (int i = 0; i < WAITS; i++) {
 		uint64_t from_ns = clock_mono_ns();
 
-		nanosleep(&pause, NULL);
+		wait_ms(WAIT_MS);
 		sum_ns += clock_mono_ns() - from_ns;
 	}
 	if (write(out_fd, &sum_ns, sizeof sum_ns) < 0)
 		_exit(1);
 	for (;;)
-		pause.tv_sec = 3600, nanosleep(&pause, NULL);
+		nanosleep(&(struct timespec){ .tv_sec = 3600 }, NULL);
 }
 
 struct seen {
@@ -58,11 +70,15 @@ static bool is_whole(const struct profile *p, uint32_t stack)
 	return p->frames.frames.v[frames[0]].kind == FRAME_NATIVE;
 }
 
-/* The first wait is the second before, the last one goes on at the end. */
+/* The recording begins in the first wait, and ends in the last. */
 static struct seen look(struct profile *p, uint32_t pid)
 {
 	struct seen s = { 0 };
+	int64_t first_ns = INT64_MAX;
 
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.pid[i] == pid && p->samples.time_ns[i] < first_ns)
+			first_ns = p->samples.time_ns[i];
 	for (size_t i = 0; i < p->samples.n; i++) {
 		int64_t length_ns = sample_length_ns(&p->samples, i);
 
@@ -70,9 +86,9 @@ static struct seen look(struct profile *p, uint32_t pid)
 			continue;
 		ck_assert(ends_in(p, p->samples.stack[i], "[blocked: sleep/timer]"));
 		ck_assert_int_eq(p->samples.value[i], length_ns);
-		if (length_ns >= 100 * MS) {
+		if (length_ns >= LEAST_LONG_MS * MS || p->samples.time_ns[i] == first_ns) {
 			s.open++;
-			s.open_ns = length_ns;
+			s.open_ns = length_ns > s.open_ns ? length_ns : s.open_ns;
 		} else {
 			s.n++;
 			s.off_ns += length_ns;
@@ -82,15 +98,40 @@ static struct seen look(struct profile *p, uint32_t pid)
 	return s;
 }
 
+static void run(struct collector *c)
+{
+	struct err err = { 0 };
+
+	ck_assert_msg(collect_run(c, 20, &err) == 0, "%s", err.text);
+}
+
+/* Until the WAITS are over, and the last one has lasted for LONG_MS; returns how long they were. */
+static int64_t run_through(struct collector *c, pid_t pid, int in_fd)
+{
+	struct pollfd in = { .fd = in_fd, .events = POLLIN };
+	int64_t truth_ns;
+
+	while (poll(&in, 1, 0) == 0)
+		run(c);
+	ck_assert_int_eq(read(in_fd, &truth_ns, sizeof truth_ns), sizeof truth_ns);
+	while (!process_waits(pid))
+		run(c);
+	for (uint64_t end_ns = clock_mono_ns() + LONG_MS * (uint64_t)MS; clock_mono_ns() < end_ns;)
+		run(c);
+	return truth_ns;
+}
+
 static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk)
 {
 	int ends[2];
 	struct err err = { 0 };
-	int64_t truth_ns;
+	atomic_bool *go =
+		mmap(NULL, sizeof *go, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+	ck_assert_ptr_ne(go, MAP_FAILED);
 	ck_assert_int_eq(pipe(ends), 0);
 	struct profile *p = profile_new();
-	uint32_t pid = start_waiter(ends[1]);
+	uint32_t pid = start_waiter(go, ends[1]);
 	struct collect_opts opts = { .target = TARGET_PID,
 				     .ids = &pid,
 				     .n_ids = 1,
@@ -103,12 +144,11 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 
 	ck_assert_msg(collect_open(&opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
 	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
-	for (uint64_t end_ns = clock_mono_ns() + 1700ull * MS; clock_mono_ns() < end_ns;)
-		ck_assert_int_eq(collect_run(c, 20, &err), 0);
+	*go = true;
+	int64_t truth_ns = run_through(c, pid, ends[0]);
 	ck_assert_int_eq(collect_stop(c, &err), 0);
 	collect_symbolize(c);
 	collect_get_stats(c, &stats);
-	ck_assert_int_eq(read(ends[0], &truth_ns, sizeof truth_ns), sizeof truth_ns);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 
@@ -120,7 +160,7 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 	ck_assert_int_le(s.off_ns, truth_ns);
 	ck_assert_int_ge(s.off_ns, WAITS * WAIT_MS * (int64_t)MS * 99 / 100);
 	ck_assert_uint_ge(s.open, 1);
-	ck_assert_int_ge(s.open_ns, 100 * MS);
+	ck_assert_int_ge(s.open_ns, LEAST_LONG_MS * MS);
 	if (!plain_walk) /* frame pointers end in libc */
 		ck_assert_uint_ge(s.whole, s.n + s.open - 1);
 	ck_assert_uint_eq(p->threads.all.n, 1);
@@ -131,6 +171,7 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 	profile_free(p);
 	close(ends[0]);
 	close(ends[1]);
+	munmap(go, sizeof *go);
 }
 
 #define WAY(name, ...) \
