@@ -85,7 +85,7 @@ samples=$(awk "BEGIN { print $on_us / 1e6 * $freq }")
 most=$(of_thread spin ';run_spin;most_work(_\[c\])? ') less=$(of_thread spin ';run_spin;less_work(_\[c\])? ')
 near "three quarters of one thread's work" "$(awk "BEGIN { print $most / ($most + $less + 1) }")" 0.75 "$(awk "BEGIN { print 4 * sqrt(.75 * .25 / ($samples + 1)) }")"
 near "… are nearly all of it" $((most + less)) "$on_us" "$(awk "BEGIN { print $(slack_us "$on_us" "$switches" wall) + $on_us * 4 * sqrt(.02 / ($samples + 1)) }")"
-sleep_life=$(awk '$2 == "sleep" { print $3 }' "$tmp/wall.truth")
+sleep_life=$(awk '$2 == "sleep" { print $3 - $5 - $6 }' "$tmp/wall.truth") # but for its CPU time, and its waits for a CPU
 near "a thread that sleeps" "$(of_thread sleep ';sleep_long;.*[[]blocked: sleep')" "$sleep_life" "$(awk "BEGIN { print $sleep_life / 20 }")"
 is "waits below the minimum have no stack" "$(awk "BEGIN { print $(of_thread short '[[]blocked') < $(awk '$2 == "short" { print $3 / 10 }' "$tmp/wall.truth") }")" 1
 short_us=$(of_thread short 'off-CPU below 1ms')
@@ -103,7 +103,10 @@ is "… and its CPU time, and its waits for a CPU" "$(times sys_exit)" ""
 # --- begun and ended in the middle of everything: threads that are there all the time have all of the recording ---
 start "$progs/mixed" 8 >"$tmp/part.truth"
 mixed=${pids[-1]}
-sleep 0.5
+for _ in $(seq 500); do # until all of those are there, by their names
+	[ "$(cat /proc/"$mixed"/task/*/comm 2>/dev/null | grep -cxE 'spin|short|sleep|ping|pong|pin-[ab]|lock-[ab]')" = 9 ] && break
+	sleep 0.01
+done
 timeout 30 "$cresset" record -q --json -e wall -F $freq -p "$mixed" -d 2 -o "$tmp/part.cresset" >"$tmp/part.json"
 is "a part of it: the recording" $? 0
 folded "$tmp/part.cresset" wall --by tid >"$tmp/part.folded"
