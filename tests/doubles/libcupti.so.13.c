@@ -12,7 +12,7 @@
  *     cupti late MS          records are handed over only so long after the last of them
  *     cupti overhead NS      each flush costs that much, and says so
  *     cupti correlation N    ids begin there, and wrap */
-// build: -shared -fPIC -O2 -fvisibility=hidden -Wl,-soname,libcupti.so.13 -ldl
+// build: -shared -fPIC -O2 -fno-omit-frame-pointer -fvisibility=hidden -Wl,-soname,libcupti.so.13 -ldl
 #include "../../src/gpu/inject/cupti_abi.h"
 #include "cuda.h"
 #include "script.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a program that plays a scenario (tests/live/prog/gpu_play.c) must have done: lines NAME DEVICE COUNT SUM, computed of the scenario's text alone.
-SUM is ns of kernels, of whole graphs under "graph", and bytes of copies under "copy"; "calls" counts what was launched."""
+SUM is ns of kernels, of whole graphs under "graph", and bytes of copies under "copy"; "calls" counts what was launched. With the word "sides" after the
+scenario, kernels are NAME/even and NAME/odd, by the function that launched them."""
 import sys
 from collections import Counter
 
@@ -15,6 +16,7 @@ for line in open(sys.argv[1]):
         devices = max(devices, int(words[1]) + 1)
 
 count, total = Counter(), Counter()
+side = ["/even", "/odd"] if "sides" in sys.argv else ["", ""]
 
 
 def done(name, device, amount):
@@ -30,8 +32,8 @@ for thread in range(play["threads"][0]):
         if graph_every and (launch + 1) % graph_every == 0:
             done("graph", device, sum(ns for _, ns in kernels[:nodes]))
         else:
-            done(*kernels[(7 * thread + 13 * launch + launch // 5) % len(kernels)][:1], device,
-                 kernels[(7 * thread + 13 * launch + launch // 5) % len(kernels)][1])
+            name, ns = kernels[(7 * thread + 13 * launch + launch // 5) % len(kernels)]
+            done(name + side[launch % 2], device, ns)
         done("calls", 0, 0)
         if copy_every and (launch + 1) % copy_every == 0:
             done("copy", device, copy_bytes)

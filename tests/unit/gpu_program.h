@@ -32,6 +32,8 @@ struct gpu_program {
 	uint64_t earliest_ns, latest_ns; /* of kernels */
 	uint32_t first_call, last_call;  /* correlation ids as they came */
 	uint64_t weights;
+	ring_record_fn *also; /* told each record, too */
+	void *also_ctx;
 };
 
 static inline void program_pause(void)
@@ -143,6 +145,8 @@ static inline void program_record(void *ctx, const union ring_any *r, const char
 	struct gpu_program *p = ctx;
 
 	p->records++;
+	if (p->also)
+		p->also(p->also_ctx, r, name);
 	switch (r->r.type) {
 	case RING_KERNEL:
 		program_add(p, name, r->kernel.device, r->kernel.end_ns - r->kernel.start_ns);
@@ -248,14 +252,15 @@ static inline void program_play(struct gpu_program *p, bool reads)
 }
 
 /* Compares the sums with those that gpu_answers.py computes of the scenario. */
-static inline void program_check(struct gpu_program *p)
+static inline void program_check_as(struct gpu_program *p, const char *how)
 {
 	char command[256], name[RING_NAME_BYTES + 1];
 	uint64_t count, sum;
 	uint32_t device;
 	size_t n = 0;
 
-	snprintf(command, sizeof command, "python3 tests/unit/gpu_answers.py %s", p->script);
+	snprintf(command, sizeof command, "python3 tests/unit/gpu_answers.py %s %s", p->script,
+		 how);
 	FILE *f = popen(command, "r");
 
 	ck_assert_ptr_nonnull(f);
@@ -270,6 +275,10 @@ static inline void program_check(struct gpu_program *p)
 	ck_assert_int_eq(pclose(f), 0);
 	ck_assert_uint_gt(n, 0);
 	ck_assert_uint_eq(n, p->n_sums);
+}
+static inline void program_check(struct gpu_program *p)
+{
+	program_check_as(p, "");
 }
 
 #endif

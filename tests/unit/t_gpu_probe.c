@@ -2,6 +2,8 @@
  * others' weight, and is nothing when nobody has attached. */
 #include "unit.h"
 
+#include "bpf/launch_probe.h"
+#include "gpu/join.h"
 #include "gpu_program.h"
 
 #include <bpf/bpf.h>
@@ -147,4 +149,156 @@ START_TEST(fires)
 }
 END_TEST
 
-UNIT_MAIN("gpu-probe", fires)
+/* --- whose time it is --- */
+
+enum { EVEN = 1, ODD, NEITHER, SIDES };
+static const char *const side_names[SIDES] = { "/unknown", "/even", "/odd", "/neither" };
+
+struct joined {
+	struct gpu_program *p;
+	struct gpu_join *join;
+	uint64_t from[SIDES], to[SIDES]; /* addresses of the two functions that launch */
+	char names[8][32];               /* of work */
+	uint64_t estimates;
+};
+
+static uint32_t work_of(struct joined *j, const char *name)
+{
+	uint32_t i = 0;
+
+	while (*j->names[i] && strcmp(j->names[i], name) && i < 7)
+		i++;
+	snprintf(j->names[i], sizeof j->names[i], "%s", name);
+	return i;
+}
+
+static void to_join(void *ctx, const union ring_any *r, const char *name)
+{
+	struct joined *j = ctx;
+
+	if (r->r.type == RING_CALL)
+		gpu_join_call(j->join, j->p->pid, r->r.correlation, r->call.tid);
+	else if (r->r.type == RING_KERNEL)
+		gpu_join_work(j->join, j->p->pid, r->r.correlation, work_of(j, name),
+			      r->kernel.end_ns - r->kernel.start_ns, clock_mono_ns());
+}
+
+static int on_launch_call(void *ctx, void *data, size_t size)
+{
+	const struct launch_call *call = data;
+	struct joined *j = ctx;
+	uint32_t side = NEITHER;
+
+	(void)size;
+	for (int64_t i = 0; i < call->bytes / 8; i++)
+		for (uint32_t s = EVEN; s <= ODD; s++)
+			if (call->stack[i] >= j->from[s] && call->stack[i] < j->to[s])
+				side = s;
+	gpu_join_stack(j->join, j->p->pid, call->correlation, side, call->weight);
+	return 0;
+}
+
+static void on_share(void *ctx, const struct gpu_share *share)
+{
+	struct joined *j = ctx;
+	char name[64];
+
+	snprintf(name, sizeof name, "%s%s", j->names[share->work], side_names[share->stack]);
+	program_add(j->p, name, 0, share->ns);
+	j->estimates += !share->is_exact;
+}
+
+/* Where the two functions are in the running program: their symbols, and where its file is mapped. */
+static void find_sides(struct joined *j)
+{
+	char command[256], name[64];
+	uint64_t at, size, base;
+
+	snprintf(command, sizeof command, "/proc/%d/maps", j->p->pid);
+	FILE *f = fopen(command, "r");
+
+	ck_assert_int_eq(fscanf(f, "%lx", &base), 1);
+	fclose(f);
+	snprintf(command, sizeof command, "nm -S %s/live/gpu_play", program_build());
+	f = popen(command, "r");
+	while (fgets(command, sizeof command, f)) {
+		if (sscanf(command, "%lx %lx %*c %63s", &at, &size, name) != 3)
+			continue;
+		uint32_t s = !strcmp(name, "launch_even")  ? EVEN
+			     : !strcmp(name, "launch_odd") ? ODD
+							   : 0;
+
+		j->from[s] = base + at;
+		j->to[s] = base + at + size;
+	}
+	pclose(f);
+	ck_assert_uint_gt(j->to[EVEN], j->from[EVEN]);
+	ck_assert_uint_gt(j->to[ODD], j->from[ODD]);
+}
+
+/* Plays in a window with so many stacks a second; the sums of p are then GPU time by kernel and launching function. */
+static void play_joined(struct joined *j, uint32_t stacks_per_s)
+{
+	struct gpu_program *p = j->p;
+	struct probe probe;
+
+	attach(&probe, p->pid);
+	struct ring_buffer *calls = ring_buffer__new(
+		bpf_object__find_map_fd_by_name(probe.object, "calls"), on_launch_call, j, NULL);
+
+	j->join = gpu_join_new(&(struct gpu_join_opts){ 0 }, on_share, j);
+	p->also = to_join;
+	p->also_ctx = j;
+	ck_assert_int_eq(program_open_with(p, RING_WANT_ALL, stacks_per_s).state, RING_OPEN);
+	program_play(p, true);
+	program_close(p);
+	p->also = NULL;
+	p->n_sums = 0;
+	ck_assert_int_gt(ring_buffer__consume(calls), 0);
+	gpu_join_flush(j->join);
+	gpu_join_free(j->join);
+	ring_buffer__free(calls);
+	detach(&probe);
+}
+
+static uint64_t kernel_time(struct gpu_program *p, const char *kernel)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < p->n_sums; i++)
+		if (!strncmp(p->sums[i].name, kernel, strlen(kernel)))
+			ns += p->sums[i].sum;
+	return ns;
+}
+
+/* From the program's function through the driver into the kernel on the device: with a stack for each launch every
+ * nanosecond is where it belongs, with a hundred a second the sums stay. */
+START_TEST(whose_time)
+{
+	struct gpu_program p = { 0 };
+	struct joined j = { .p = &p };
+
+	if (geteuid())
+		T_SKIP("attaching a probe needs root");
+	program_start(&p,
+		      "device 0 name \"First\"\nwait none\nkernel gemm ns 1500\nkernel softmax ns "
+		      "333\nplay threads 3\n"
+		      "play launches 5000\nplay pace 2000\n",
+		      NULL);
+	find_sides(&j);
+	play_joined(&j, 0);
+	ck_assert_uint_eq(j.estimates, 0);
+	program_sum(&p, "calls", 0)->count = 3 * 5000;
+	program_check_as(&p, "sides");
+	uint64_t gemm = kernel_time(&p, "gemm"), softmax = kernel_time(&p, "softmax");
+
+	p.n_sums = 0;
+	play_joined(&j, 100);
+	ck_assert_uint_gt(j.estimates, 0);
+	ck_assert_uint_eq(kernel_time(&p, "gemm"), gemm);
+	ck_assert_uint_eq(kernel_time(&p, "softmax"), softmax);
+	program_end(&p);
+}
+END_TEST
+
+UNIT_MAIN("gpu-probe", fires, whose_time)
