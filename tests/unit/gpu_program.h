@@ -58,13 +58,16 @@ static inline void program_expect(struct gpu_program *p, const char *want)
 
 static inline void program_run(struct gpu_program *p, int in[2], int out[2], const char *argument)
 {
-	char library[4096], doubles[4096], program[4096], cwd[2048];
+	char library[4096], doubles[4096], program[4096], cwd[2048], copy[128];
 
 	ck_assert_ptr_nonnull(getcwd(cwd, sizeof cwd));
 	snprintf(library, sizeof library, "%s/%s/libcresset-cuda.so", cwd, program_build());
 	snprintf(doubles, sizeof doubles, "%s/%s/doubles", cwd, program_build());
 	snprintf(program, sizeof program, "%s/%s/live/gpu_play", cwd, program_build());
-	setenv("CUDA_INJECTION64_PATH", library, 1);
+	snprintf(copy, sizeof copy, "%s.so", p->script);
+	setenv(argument && !strcmp(argument, "late") ? "CRESSET_LATE" : "CUDA_INJECTION64_PATH",
+	       library, 1);
+	setenv("CRESSET_LATE_COPY", copy, 1);
 	setenv("LD_LIBRARY_PATH", doubles, 1);
 	setenv("CRESSET_DOUBLE", p->script, 1);
 	dup2(in[0], 0);
@@ -85,6 +88,13 @@ static inline void program_start(struct gpu_program *p, const char *scenario, co
 	ck_assert_int_eq(write(fd, scenario, strlen(scenario)), strlen(scenario));
 	close(fd);
 	ck_assert_int_eq(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	if (argument && !strcmp(argument, "late")) {
+		char command[512];
+
+		snprintf(command, sizeof command, "cp %s/libcresset-cuda.so %s.so", program_build(),
+			 p->script);
+		ck_assert_int_eq(system(command), 0);
+	}
 	p->pid = fork();
 	if (!p->pid)
 		program_run(p, in, out, argument);

@@ -345,6 +345,41 @@ START_TEST(exit_in_window)
 }
 END_TEST
 
+static int line_count(const char *command);
+
+/* Loaded by dlopen alone while the program runs, and a second time as another file: there is one ring, and it works. */
+START_TEST(loaded_late)
+{
+	struct gpu_program p = { 0 };
+	char command[128];
+
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 3000\nplay pace 100\n",
+		      "late");
+	ck_assert_int_eq(program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS).state, RING_OPEN);
+	program_play(&p, true);
+	ck_assert_int_eq(program_close(&p).state, RING_PARKED);
+	program_check(&p);
+	snprintf(command, sizeof command, "grep -c 'memfd:%s' /proc/%d/maps | grep -x 1", RING_NAME,
+		 p.pid);
+	ck_assert_int_eq(line_count(command), 1);
+	/* Coming back needs nothing of the program; neither does going. */
+	for (int i = 0; i < 50; i++) {
+		struct err err;
+
+		ring_close(p.ring);
+		ck_assert_int_eq(ring_open(p.pid, clock_mono_ns(), &p.ring, &err), 0);
+	}
+	p.n_sums = 0;
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	program_play(&p, true);
+	program_close(&p);
+	program_check(&p);
+	snprintf(command, sizeof command, "%s.so", p.script);
+	unlink(command);
+	program_end(&p);
+}
+END_TEST
+
 static int line_count(const char *command)
 {
 	char line[512];
@@ -389,4 +424,5 @@ START_TEST(needs_only_libc)
 END_TEST
 
 UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone,
-	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, needs_only_libc)
+	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, loaded_late,
+	  needs_only_libc)

@@ -11,7 +11,7 @@
  *
  * It says "ready" and then does what it reads, a word a line: go (and says "done"), fork (a child that launches and
  * says "child"), end (its contexts), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a
- * program that profiles itself does. */
+ * program that profiles itself does; with "late" the library once it is set up. */
 #include "../../doubles/script.h"
 
 #include <dlfcn.h>
@@ -172,6 +172,18 @@ static void play_in_child(void)
 	puts(status ? "child failed" : "child");
 }
 
+/* Loads the library as an agent has it loaded into a program that runs: dlopen, nothing else; and then a copy of it. */
+static void load_late(void)
+{
+	const char *path = getenv("CRESSET_LATE"), *copy = getenv("CRESSET_LATE_COPY");
+
+	if (!path || !copy || !dlopen(path, RTLD_NOW))
+		_exit(4);
+	usleep(100000); /* the first one's thread makes its ring */
+	if (!dlopen(copy, RTLD_NOW))
+		_exit(4);
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -182,6 +194,8 @@ int main(int argc, char **argv)
 		return 3;
 	load();
 	set_up();
+	if (argc > 1 && !strcmp(argv[1], "late"))
+		load_late();
 	puts("ready");
 	while (fgets(line, sizeof line, stdin)) {
 		if (!strcmp(line, "go\n"))
