@@ -85,6 +85,7 @@ static void put_json(struct buf *b, uint32_t pid, const struct gpu_attach_report
 	json_key_bool(&j, "by_file", r->by_file);
 	json_key_u64(&j, "stop_us", r->held_ns / 1000);
 	json_key_u64(&j, "load_us", r->load_ns / 1000);
+	json_key_u64(&j, "given_back", r->given_back);
 	json_key_u64(&j, "rounds", r->rounds);
 	json_key_u64(&j, "pages_left", r->pages_left);
 	json_end(&j);

@@ -197,7 +197,8 @@ static int call_and_load(struct job *j, struct attach_call *c, struct attach_sto
 	uint64_t then_ns = clock_mono_ns();
 	attach_hurry(false);
 
-	j->out->held_ns = then_ns - s->since_ns;
+	j->out->held_ns =
+		then_ns - s->since_ns > j->out->held_ns ? then_ns - s->since_ns : j->out->held_ns;
 	j->out->restarted = s->is_rewound || j->out->at_entry;
 	j->out->pages_left = c->stays_mapped ? ATTACH_BYTES / 4096 : 0;
 	load.memory = c->fd;
@@ -210,14 +211,27 @@ static int call_and_load(struct job *j, struct attach_call *c, struct attach_sto
 	return rc;
 }
 
-static int by_memory(struct job *j, struct attach_call *c)
+/* A thread is given back rather than left to wait for the loader's lock, and the next moment tried, for half of the time there is. */
+static int stop_and_load(struct job *j, struct attach_call *c, bool is_written)
 {
+	uint64_t wait_ns = j->opts->wait_ns ? j->opts->wait_ns : WAIT_NS,
+		 until_ns = clock_mono_ns() + wait_ns / 2;
+	struct timespec nap = { 0, 500000 };
 	struct attach_stop s;
-	int rc = stop_some(j, &s);
 
-	if (rc == 1 && j->opts->dry_run)
-		return 0;
-	return rc == 1 ? call_and_load(j, c, &s, false) : rc;
+	for (;;) {
+		int rc = stop_some(j, &s);
+		if (rc == 1 && j->opts->dry_run)
+			return 0;
+		if (rc == 1)
+			rc = call_and_load(j, c, &s, is_written);
+		if (rc != -EAGAIN)
+			return rc;
+		j->out->given_back++;
+		nanosleep(&nap, NULL);
+		nap.tv_nsec = nap.tv_nsec < 32000000 ? nap.tv_nsec * 3 / 2 : nap.tv_nsec;
+		c->is_patient = clock_mono_ns() > until_ns;
+	}
 }
 
 static int write_file(const struct attach_file *f, const void *image, size_t size)
@@ -230,7 +244,6 @@ static int write_file(const struct attach_file *f, const void *image, size_t siz
 static int with_files(struct job *j, struct attach_call *c, struct attach_file *memory,
 		      struct attach_file *library)
 {
-	struct attach_stop s;
 	int rc = write_file(library, j->opts->image, j->opts->size);
 
 	if (rc < 0)
@@ -239,9 +252,7 @@ static int with_files(struct job *j, struct attach_call *c, struct attach_file *
 	c->file = memory->path;
 	c->library = library->path;
 	j->out->by_file = true;
-	rc = stop_some(j, &s);
-	if (rc == 1)
-		rc = call_and_load(j, c, &s, true);
+	rc = stop_and_load(j, c, true);
 	if (rc == -EACCES || rc == -EPERM)
 		return refused(
 			j, attach_say(GPU_ATTACH_NO_EXEC_MEMORY, j->pid, strerror(-rc), j->err));
@@ -277,7 +288,7 @@ static int work(struct job *j)
 	struct err *err = j->err;
 
 	j->err = err ? err : &first;
-	int rc = by_memory(j, &c);
+	int rc = stop_and_load(j, &c, false);
 	if (c.no_exec) {
 		*j->err = (struct err){ 0 };
 		rc = by_file(j, &c);

@@ -97,7 +97,8 @@ struct gpu_attach_report {
 	bool at_entry;       /* it was caught as it entered that, by watching its system calls */
 	bool restarted;      /* the call had been cut short, and was begun anew */
 	bool by_file; /* a file in /tmp of the process instead of memory: memfds cannot be run there */
-	uint64_t held_ns;    /* from the stop until the thread went on */
+	uint64_t held_ns; /* from the stop until the thread went on; of several stops the longest */
+	uint32_t given_back; /* stops that came to nothing, because the loader was at work */
 	uint64_t load_ns;    /* from then on until the library was loaded */
 	uint32_t threads;    /* that were looked at, the last time */
 	uint32_t parked;     /* of them: in one of the calls, and safe */

@@ -8,6 +8,7 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +21,7 @@
 #define MFD_EXEC 0x10U /* 6.3: where sysctl vm.memfd_noexec would take it away */
 #endif
 
-enum { RED_ZONE = 128, NAME_ROOM = 256, NAP_NS = 20000, XSAVE_LEAF = 0xd };
+enum { RED_ZONE = 128, NAME_ROOM = 256, NAP_NS = 20000, LOCK_NS = 300000, XSAVE_LEAF = 0xd };
 
 #define BIT(sig)       (1ull << ((sig)-1))
 /* A blocked signal of a fault would set its handler back to the default for the whole process. */
@@ -208,6 +209,24 @@ static int run_code(struct attach_call *c, struct attach_stop *s, int64_t fd, st
 	return rc;
 }
 
+/* The thread would wait for it in pthread_create, as long as somebody is off the processor who has it. */
+static bool loader_is_free(const struct attach_call *c, const struct attach_stop *s)
+{
+	uint64_t until_ns = clock_mono_ns() + LOCK_NS;
+	uint32_t lock = 0;
+	struct iovec to = { &lock, sizeof lock };
+	struct iovec from = { (void *)(uintptr_t)c->symbols->loader_lock, sizeof lock };
+
+	if (!c->symbols->loader_lock || c->is_patient)
+		return true;
+	do {
+		if (process_vm_readv(s->pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof lock || !lock)
+			return true;
+		sched_yield();
+	} while (clock_mono_ns() < until_ns);
+	return false;
+}
+
 static bool vectors_fit(void)
 {
 	unsigned a, size, c, d;
@@ -220,7 +239,7 @@ static int say(const struct attach_call *c, int rc, struct err *err)
 {
 	if (rc == 0 && !c->has_thread)
 		return err_set(err, ENOMEM, "pthread_create failed: %s", strerror(c->create_rc));
-	if (rc < 0 && !(err && err->code))
+	if (rc < 0 && rc != -EAGAIN && !(err && err->code))
 		return err_set(err, -rc, "the thread could not be used: %s", strerror(-rc));
 	return rc;
 }
@@ -235,10 +254,14 @@ int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err)
 	int rc = vectors_fit() ? attach_block_signals(s, ~0ull) : -ENOTSUP;
 	if (rc == 0)
 		rc = make_memory(c, s, &fd);
-	if (rc == 0)
+	if (rc == 0 && !loader_is_free(c, s))
+		rc = -EAGAIN;
+	if (rc == 0) {
 		rc = run_code(c, s, fd, err);
-	else if (fd >= 0 && s->is_stopped)
+	} else if (fd >= 0 && s->is_stopped) {
+		undo_memory(c, s);
 		attach_remote(s, SYS_close, (uint64_t[6]){ fd }, &ignored);
+	}
 	attach_give_back(s);
 	return say(c, rc, err);
 }

@@ -15,6 +15,7 @@ struct attach_call {
 	const char *
 		library; /* what the new thread opens: the path of another file, or the name of its memfd */
 	uint64_t limit_ns;
+	bool is_patient; /* waits for the loader's lock, however long somebody holds it */
 	/* What came of it. */
 	int fd;            /* of the memory, ours; -1: there is none */
 	uint64_t base;     /* where it is mapped there */
@@ -25,7 +26,8 @@ struct attach_call {
 	unsigned flags;    /* of memfd_create there */
 };
 
-/* s is stopped, and not traced any more afterwards, whatever comes. 0; -EACCES: see no_exec; -ETIMEDOUT: given up; -EFAULT: it crashed, which the process
+/* s is stopped, and not traced any more afterwards, whatever comes. 0; -EACCES: see no_exec; -EAGAIN: the loader is
+ * at work just now, try again; -ETIMEDOUT: given up; -EFAULT: it crashed, which the process
  * does not see; -ENOMEM: pthread_create failed, or mmap; -ESRCH. */
 int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { BEFORE_MALLOC = 16 << 10, OBJECTS_MAX = 32, TEXT_PIECE = 64 << 10, TEXT_MAX = 16 << 20 };
@@ -176,6 +177,48 @@ static void take_restorer(const struct opened *o, const struct object *at, struc
 	free(piece);
 }
 
+/* --- the loader's lock --------------------------------------------------------------------------- */
+
+/* pthread_mutex_t of glibc: lock, count, owner, users, kind, spins, list. Recursive ones that nobody waits for in any special way. */
+static bool is_recursive_mutex(const uint32_t *m)
+{
+	enum { RECURSIVE = 1, WORDS = 10 };
+
+	for (int i = 5; i < WORDS; i++)
+		if (m[i])
+			return false;
+	return m[0] <= 2 && m[1] < 1000 && m[4] == RECURSIVE;
+}
+
+/* In the loader's state, _rtld_global, three of them follow each other: for loading, for its list, for thread-local storage. The last is what pthread_create
+ * takes, since glibc 2.34. */
+static uint64_t find_lock(uint32_t pid, uint64_t addr, uint64_t size)
+{
+	enum { STATE_MAX = 16 << 10, MUTEX = 10, MUTEXES = 3 };
+	uint32_t *words = xcalloc(STATE_MAX / sizeof *words, sizeof *words);
+	uint64_t found = 0;
+	size_t n = (size < STATE_MAX ? size : STATE_MAX) / sizeof *words;
+	struct iovec to = { words, n * sizeof *words },
+		     from = { (void *)(uintptr_t)addr, n * sizeof *words };
+
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)to.iov_len)
+		for (size_t i = 0; i + MUTEXES * MUTEX <= n && !found; i += 2)
+			if (is_recursive_mutex(words + i) &&
+			    is_recursive_mutex(words + i + MUTEX) &&
+			    is_recursive_mutex(words + i + 2 * MUTEX))
+				found = addr + (i + 2 * MUTEX) * sizeof *words;
+	free(words);
+	return found;
+}
+
+static void take_lock(uint32_t pid, const struct opened *o, struct attach_symbols *s)
+{
+	GElf_Sym sym;
+
+	if (elf_find_dynamic(&o->elf, "_rtld_global", &sym))
+		s->loader_lock = find_lock(pid, o->bias + sym.st_value, sym.st_size);
+}
+
 static void take_object(const struct opened *o, const struct elf_layout *layout,
 			const struct object *at, struct attach_symbols *s)
 {
@@ -203,6 +246,8 @@ static void read_object(uint32_t pid, const struct gpu_attach_view *view, const 
 		    elf_layout_vaddr(&layout, 0, &vaddr)) {
 			o.bias = at->first.start - vaddr;
 			take_object(&o, &layout, at, s);
+			if (at->role == ROLE_LOADER)
+				take_lock(pid, &o, s);
 		}
 		elf_layout_done(&layout);
 		elf_file_close(&o.elf);

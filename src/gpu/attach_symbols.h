@@ -18,6 +18,8 @@ struct attach_range {
 };
 struct attach_symbols { /* zeroed = empty; addresses are those in the process */
 	uint64_t pthread_create, pthread_detach, dlopen, dlerror, munmap, errno_location;
+	uint64_t
+		loader_lock; /* of the loader's, that pthread_create takes: a word that is 0 while it is free; 0: not found */
 	VEC(struct attach_range) ranges;
 };
 
