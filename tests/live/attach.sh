@@ -133,7 +133,7 @@ inside() { # OPTIONS of unshare, then a command before
 	unshare "$@" "$progs/attached" poll >"$tmp/inside" &
 	pids+=($!)
 	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
-	target=$(pgrep -n -x attached)
+	target=$(pgrep -P "${pids[-1]}")
 	said=$tmp/inside
 }
 inside -m -p -f --kill-child --mount-proc
@@ -150,7 +150,7 @@ if [ -e /proc/sys/vm/memfd_noexec ]; then
 	unshare -p -f --kill-child --mount-proc sh -c "echo 2 >/proc/sys/vm/memfd_noexec && exec '$progs/attached' poll" >"$tmp/inside" &
 	pids+=($!)
 	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
-	target=$(pgrep -n -x attached)
+	target=$(pgrep -P "${pids[-1]}")
 	inject
 	is "memory that cannot be run: a file in /tmp" "$status $(field by_file)" "0 true"
 	is "…nothing has changed" "$(asked)" "1 attached, ok"
