@@ -114,15 +114,27 @@ static enum gpu_state begin(struct watching *t, struct err *err)
 	return state;
 }
 
-/* Whose points are of other devices are of no use. */
-static void change_machine(struct watching *t)
+static bool are_same(const struct gpu_machine *a, const struct gpu_machine *b)
+{
+	bool same = a->devices.n == b->devices.n;
+
+	for (size_t i = 0; same && i < a->devices.n; i++)
+		same = strcmp(a->devices.v[i].label, b->devices.v[i].label) == 0 &&
+		       strcmp(a->devices.v[i].uuid, b->devices.v[i].uuid) == 0;
+	return same;
+}
+
+/* Points that wait are of devices by their place: of other ones they are of no use. */
+static void drop_strange(struct watching *t, bool works)
 {
 	struct gpu_watch *w = t->w;
 
 	pthread_mutex_lock(&w->lock);
-	w->status.dropped += w->reading.points.n;
-	vec_clear(&w->reading.points);
-	vec_clear(&w->reading.processes);
+	if (!works || !are_same(&w->machine, &t->machine)) {
+		w->status.dropped += w->reading.points.n;
+		vec_clear(&w->reading.points);
+		vec_clear(&w->reading.processes);
+	}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -131,8 +143,8 @@ static void begin_anew(struct watching *t)
 	struct err err = { 0 };
 
 	leave(t);
-	change_machine(t);
 	enum gpu_state state = begin(t, &err);
+	drop_strange(t, state == GPU_WORKS);
 	t->retry_ns = state == GPU_WORKS ? 0 : clock_mono_ns() + t->w->retry_ns;
 	t->readings = 0;
 	if (state != GPU_WORKS)

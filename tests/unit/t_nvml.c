@@ -488,10 +488,56 @@ START_TEST(a_lost_device_is_looked_for_again)
 }
 END_TEST
 
+/* Of a second device that goes on, nothing is missing while the first one is looked for. */
+START_TEST(others_go_on_while_one_is_looked_for)
+{
+	play("device 0\ndevice 1\nmetric 0 temperature 40\nmetric 1 temperature 50\nlost 0 after "
+	     "1\n");
+	const struct gpu_watch_opts opts = { .interval_ns = 10000000, .retry_ns = 30000000 };
+	struct gpu_watch *w = gpu_watch_start(&opts);
+	struct gpu_machine machine = { 0 };
+	struct gpu_reading reading = { 0 };
+	for (uint64_t end_ns = clock_mono_ns() + 20000000000;
+	     gpu_watch_state(w).readings < 30 && clock_mono_ns() < end_ns;)
+		usleep(5000);
+	gpu_watch_take(w, &machine, &reading);
+	size_t of_second = 0;
+	for (size_t i = 0; i < reading.points.n; i++)
+		of_second += reading.points.v[i].device == 1 &&
+			     reading.points.v[i].metric == GPU_TEMPERATURE;
+	ck_assert_uint_ge(of_second, 30);
+	ck_assert_uint_eq(gpu_watch_state(w).dropped, 0);
+	gpu_watch_stop(w);
+	vec_done(&machine.devices);
+	gpu_reading_done(&reading);
+	end_play();
+}
+END_TEST
+
+START_TEST(a_driver_that_comes_later)
+{
+	play("fail nvmlInit_v2 9\n");
+	const struct gpu_watch_opts opts = { .interval_ns = 10000000, .retry_ns = 30000000 };
+	struct gpu_watch *w = gpu_watch_start(&opts);
+	gpu_watch_wait(w, 10000000000);
+	ck_assert_int_eq(gpu_watch_state(w).state, GPU_ABSENT);
+	FILE *f = fopen(getenv("CRESSET_DOUBLE"), "w");
+	fputs("device 0\nmetric 0 temperature 40\n", f);
+	fclose(f);
+	for (uint64_t end_ns = clock_mono_ns() + 20000000000;
+	     gpu_watch_state(w).state != GPU_WORKS && clock_mono_ns() < end_ns;)
+		usleep(5000);
+	ck_assert_int_eq(gpu_watch_state(w).state, GPU_WORKS);
+	gpu_watch_stop(w);
+	end_play();
+}
+END_TEST
+
 UNIT_MAIN("nvml", every_answer_in_its_unit, nothing_is_supported, each_function_may_be_missing,
 	  no_driver_and_one_that_fails, a_device_that_is_lost_is_not_asked_again,
 	  instances_have_memory_only, numbers_that_cannot_be_are_left_out, counts_that_cannot_be,
 	  texts_without_an_end, processes_with_memory_and_utilization,
 	  more_processes_than_there_is_room_for, lists_that_lie_about_their_length,
 	  buffered_samples_have_their_own_times, a_driver_that_hangs_holds_nobody_up,
-	  who_stops_does_not_wait_for_a_driver, a_lost_device_is_looked_for_again)
+	  who_stops_does_not_wait_for_a_driver, a_lost_device_is_looked_for_again,
+	  others_go_on_while_one_is_looked_for, a_driver_that_comes_later)
