@@ -49,8 +49,11 @@ most "$version that runs already" "$tmp/late.folded" . "^[^;]*;_start;.*;$shares
 most "… each function below its caller" "$tmp/late.folded" 'hot_[ab]' ";$hot"
 attached "$tmp/shown.folded" "${pids[-1]}" --python-native show
 most "… also where the interpreter's own frames are shown" "$tmp/shown.folded" 'hot_[ab]' ';<module>;(.*;)?main;(.*;)?run;(.*;)?shape_shares;(.*;)?outer;(.*;)?middle;(.*;)?hot_[ab]'
-sed 's/^/-/' "$tmp/late.folded" | cat - "$tmp/shown.folded" >"$tmp/both.folded"
-most "… which are there, and are not without" "$tmp/both.folded" . '(^[^-].*_PyEval_EvalFrameDefault)|(^-([^_]|_[^P]|_P[^y]|_Py[^E])*$)'
+{
+	sed '/_PyEval_EvalFrameDefault/!s/^/folded;/' "$tmp/late.folded"
+	sed 's/^/shown;/' "$tmp/shown.folded"
+} >"$tmp/both.folded"
+most "… which are there, and are not without" "$tmp/both.folded" . '^folded;|^shown;.*_PyEval_EvalFrameDefault'
 
 # --- always on ---
 chmod 755 "$tmp"
