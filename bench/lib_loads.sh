@@ -193,3 +193,12 @@ load_postgres() {
 	load_missing='no backend of postgres came'
 	return 1
 }
+
+# A host with many Pythons: 20 processes of 4 threads each. Two of them compute; all other threads wait, most of the time.
+load_pythons() {
+	local python i
+	python=$(printf '%s\n' /usr/bin/python3.[0-9] /usr/bin/python3.[0-9][0-9] | grep -v '[*[]' | sort -V | tail -1)
+	[ -n "$python" ] || { load_missing="python3 is not here (package python3)"; return 1; }
+	for i in $(seq 20); do own timeout "$1" "$python" bench/python_work.py threads $((i <= 2)); done
+	load_pids=$(IFS=,; echo "${load_own[*]}") load_comm=python3
+}

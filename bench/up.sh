@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# cresset up at its defaults on a busy machine: programs that compute, servers under load, a compiler that begins anew all the time. What all
-# of its processes and its BPF programs take of a CPU, from the tenth second on; the memory of both processes; how long the flame graph of
-# the last 15 minutes takes meanwhile. BENCH_SECONDS: of each load (default 200: ten minutes together).
+# cresset up at its defaults on a busy machine: programs that compute, servers under load, a compiler that begins anew all the time, many
+# programs in Python. What all of its processes and its BPF programs take of a CPU, from the tenth second on; the memory of both processes;
+# how long the flame graph of the last 15 minutes takes meanwhile. BENCH_SECONDS: of each load (default 200: 13 minutes together).
 . bench/lib.sh
 . bench/lib_loads.sh
 seconds=${BENCH_SECONDS:-200}
@@ -72,6 +72,7 @@ under() { # WORDS LOAD…: the CPU time with those running
 under "two programs that compute" sqlite openssl
 under "servers under load (nginx, redis, PostgreSQL)" nginx redis postgres
 under "a compiler that begins anew all the time" cc1 cc1
+under "20 programs in Python of 4 threads each, two of them busy" pythons
 
 load_begin sqlite 60
 ask 40
