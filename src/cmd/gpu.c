@@ -54,7 +54,7 @@ const struct cmd cmd_gpu = {
 	.examples = {
 		"cresset gpu list\twhich GPUs there are, and who uses them",
 		"sudo cresset gpu attach 4242\tputs the library into that process",
-		"cresset gpu code tests/golden/gpu/lines.sm_90.cubin\tevery instruction with its line",
+		"cresset gpu code kernels.cubin\teach instruction with its line",
 	},
 	.options = gpu_options,
 	.opts_size = sizeof(struct gpu_opts),

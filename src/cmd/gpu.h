@@ -15,7 +15,7 @@ enum { GPU_SOME = UINT32_MAX };
 struct gpu_subcommand {
 	const char *name;
 	const char *takes; /* what its argument is */
-	uint32_t args; /* GPU_SOME: one or more */
+	uint32_t args;     /* GPU_SOME: one or more */
 	int (*run)(const struct cmd_line *line, const struct gpu_opts *o);
 };
 

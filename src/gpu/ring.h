@@ -30,8 +30,8 @@ enum {
 	RING_LANES_AT = 4096,
 	RING_NAMES_AT = 8192,
 	RING_LANES_MAX = 32,
-	RING_NAME_BYTES =
-		256, /* longer ones end in ~ and the hash of the whole, so that two stay two */
+	/* Longer ones end in ~ and the hash of the whole, so that two stay two. */
+	RING_NAME_BYTES = 256,
 	RING_SIZE_MAX = 64 << 20,
 	/* What the library makes. */
 	RING_NAMES_SIZE = 512 << 10,

@@ -26,8 +26,7 @@
 		  .frame_previous = 24, \
 		  .frame_code = 32, \
 		  .frame_instr = instr_at, \
-		  __VA_ARGS__ \
-		  .code_first_line = 36 + (by) / 2, \
+		  __VA_ARGS__.code_first_line = 36 + (by) / 2, \
 		  .code_file = 96 + (by), \
 		  .code_name = 104 + (by), \
 		  .code_lines = 112 + (by), \

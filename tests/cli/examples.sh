@@ -18,6 +18,7 @@ done >cpu.script
 cresset convert cpu.script -o cpu.cresset
 cp a.cresset cresset-20250102-030405.cresset
 cp a.pb.gz cpu.pb.gz
+cp "$OLDPWD/tests/golden/gpu/lines.sm_90.cubin" kernels.cubin
 echo cresset_0123 >token
 printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog
 chmod +x prog
