@@ -1,5 +1,6 @@
 /* Late attach, without another process: what /proc says, names of mappings, which calls are safe; and the code that runs in a process, run in this one, where
  * nobody comes for it. The rest needs processes: tests/live/attach.sh. */
+#include "collect/attach_view.h"
 #include "gpu/attach_call.h"
 #include "gpu/attach_refuse.h"
 #include "gpu/attach_status.h"
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -126,6 +128,86 @@ START_TEST(never_there)
 		ck_assert(strncmp(err.text, "process 41 ", 11) == 0);
 		ck_assert_ptr_null(strchr(err.text, '\n'));
 	}
+}
+END_TEST
+
+/* Against what the loader says of this process. */
+START_TEST(symbols)
+{
+	struct attach_symbols s = { 0 };
+	struct err err = { 0 };
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	uint64_t loader = getauxval(AT_BASE);
+	size_t kinds[ATTACH_WAITS + 1] = { 0 };
+
+	if (!libc || !loader)
+		T_SKIP("no glibc of x86-64 here");
+	ck_assert_int_eq(attach_symbols_find(getpid(), &attach_view, &s, &err), 0);
+	ck_assert_uint_eq(s.pthread_create, (uintptr_t)dlsym(libc, "pthread_create"));
+	ck_assert_uint_eq(s.pthread_detach, (uintptr_t)dlsym(libc, "pthread_detach"));
+	ck_assert_uint_eq(s.dlopen, (uintptr_t)dlsym(libc, "dlopen"));
+	ck_assert_uint_eq(s.dlerror, (uintptr_t)dlsym(libc, "dlerror"));
+	ck_assert_uint_eq(s.munmap, (uintptr_t)dlsym(libc, "munmap"));
+	ck_assert_uint_eq(s.errno_location, (uintptr_t)dlsym(libc, "__errno_location"));
+	bool in_cond = false, in_malloc = false, in_loader = false;
+	for (size_t i = 0; i < s.ranges.n; i++) {
+		const struct attach_range *r = &s.ranges.v[i];
+		uint64_t cond = (uintptr_t)dlsym(libc, "pthread_cond_timedwait") + 100,
+			 malloc = (uintptr_t)dlsym(libc, "malloc");
+		kinds[r->kind]++;
+		in_cond |= r->kind == ATTACH_WAITS && cond >= r->start && cond < r->end;
+		in_malloc |=
+			r->kind == ATTACH_NO_CALL_FROM && malloc >= r->start && malloc < r->end;
+		in_loader |= r->kind == ATTACH_NO_CALL_FROM && loader + 0x8000 >= r->start &&
+			     loader + 0x8000 < r->end;
+	}
+	ck_assert(in_cond); /* of its versions the one that is used */
+	ck_assert(in_malloc);
+	ck_assert(in_loader);
+	ck_assert_uint_ge(kinds[ATTACH_NO_WORD], 1);
+	if (s.loader_lock) { /* since glibc 2.34 */
+		ck_assert_uint_gt(s.loader_lock, loader);
+		ck_assert_uint_lt(s.loader_lock, loader + (1 << 20));
+		ck_assert_uint_eq(*(uint32_t *)(uintptr_t)s.loader_lock, 0);
+	}
+	attach_symbols_done(&s);
+}
+END_TEST
+
+static volatile bool handler_is_safe;
+static struct attach_symbols in_handler;
+
+/* Its stack has the frame that the kernel made: whatever was interrupted may hold anything. */
+static void on_signal(int sig)
+{
+	struct attach_place p = { .nr = SYS_poll,
+				  .sp = (uintptr_t)__builtin_frame_address(0) & ~7ull,
+				  .pc = 1 };
+
+	(void)sig;
+	handler_is_safe = attach_place_is_safe(
+		getpid(), &p, attach_stack_end(getpid(), &attach_view, p.sp), &in_handler);
+}
+
+START_TEST(handler)
+{
+	struct attach_symbols all = { 0 };
+
+	ck_assert_int_eq(attach_symbols_find(getpid(), &attach_view, &all, NULL), 0);
+	for (size_t i = 0; i < all.ranges.n; i++)
+		if (all.ranges.v[i].kind == ATTACH_NO_WORD)
+			vec_push(&in_handler.ranges, all.ranges.v[i]);
+	struct attach_place here = { .nr = SYS_poll,
+				     .sp = (uintptr_t)__builtin_frame_address(0) & ~7ull,
+				     .pc = 1 };
+	uint64_t end = attach_stack_end(getpid(), &attach_view, here.sp);
+	ck_assert(attach_place_is_safe(getpid(), &here, end, &in_handler));
+	handler_is_safe = true;
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	ck_assert(!handler_is_safe);
+	attach_symbols_done(&all);
+	attach_symbols_done(&in_handler);
 }
 END_TEST
 
@@ -273,4 +355,5 @@ END_TEST
 
 #endif
 
-UNIT_MAIN("attach", system_calls, status, age, names_of_mappings, never_there, stacks, nobody_comes)
+UNIT_MAIN("attach", system_calls, status, age, names_of_mappings, never_there, symbols, handler,
+	  stacks, nobody_comes)
