@@ -93,6 +93,7 @@ static void fill_words(const struct attach_call *c, const struct attach_stop *s,
 		.dlerror = c->symbols->dlerror,
 		.munmap = c->symbols->munmap,
 		.errno_location = c->symbols->errno_location,
+		.loader_lock = c->is_patient ? 0 : c->symbols->loader_lock,
 		.mask = s->mask,
 		.thread_mask = OF_THREAD,
 		.regs = { r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9, r.r10,
@@ -258,6 +259,8 @@ int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err)
 		rc = -EAGAIN;
 	if (rc == 0) {
 		rc = run_code(c, s, fd, err);
+		if (rc == 0 && c->create_rc == -EAGAIN)
+			rc = -EAGAIN;
 	} else if (fd >= 0 && s->is_stopped) {
 		undo_memory(c, s);
 		attach_remote(s, SYS_close, (uint64_t[6]){ fd }, &ignored);

@@ -66,6 +66,8 @@ struct attach_words {
 	char path[64]; /* for dlopen */
 	char error[256];
 	uint8_t sched[64]; /* struct sched_attr of the stopped thread, as it was */
+	uint64_t
+		loader_lock; /* when the word it points to is not 0, pthread_create is not called: create_rc is -EAGAIN */
 };
 enum attach_stage { ATTACH_STARTING, ATTACH_OPENED, ATTACH_FINISHED };
 
@@ -78,6 +80,7 @@ _Static_assert(offsetof(struct attach_words, name) == 272, "as above");
 _Static_assert(offsetof(struct attach_words, path) == 400, "as above");
 _Static_assert(offsetof(struct attach_words, error) == 464, "as above");
 _Static_assert(offsetof(struct attach_words, sched) == 720, "as above");
+_Static_assert(offsetof(struct attach_words, loader_lock) == 784, "as above");
 
 extern const uint8_t attach_code[ATTACH_WORDS] __attribute__((visibility("hidden")));
 
