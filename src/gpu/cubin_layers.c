@@ -59,18 +59,15 @@ uint32_t cubin_layers(struct cubin *c, uint32_t text, uint64_t offset, const cha
 {
 	struct cubin_frame frames[CUBIN_MAX_DEPTH];
 	struct layering l = { layers, fn, ctx, 0 };
-	uint32_t n = cubin_lookup(c, text, offset, frames, CUBIN_MAX_DEPTH), texts;
-	const struct cubin_text *t = cubin_texts(c, &texts);
+	uint32_t n = cubin_lookup(c, text, offset, frames, CUBIN_MAX_DEPTH);
 	if (n == 0)
 		return 0;
 	add_folders(&l, frames[0].dir);
 	if (frames[0].file)
 		add(&l, CUBIN_FILE, FRAME_GPU_SOURCE, frames[0].file, NULL);
-	for (uint32_t i = n; i-- > 0;) {
-		bool kernel = i == n - 1 && t[text].kernel;
-		add(&l, CUBIN_FUNCTIONS, kernel ? FRAME_GPU_KERNEL : FRAME_GPU_FUNCTION,
+	for (uint32_t i = n; i-- > 0;)
+		add(&l, CUBIN_FUNCTIONS, FRAME_GPU_FUNCTION,
 		    frames[i].name ? frames[i].name : "[unknown]", &frames[i]);
-	}
 	add_instruction(&l, c, text, offset, stall);
 	return l.n;
 }

@@ -2,7 +2,7 @@
  *
  *     folders of the source file … ; file ; kernel ; device functions, called or inlined … ; mnemonic ; stall reason ; offset
  *
- * Kinds: gpu-source for folders and file, gpu-kernel, gpu-function, gpu-instruction for mnemonic and offset ("0x1a0"), gpu-stall. */
+ * Kinds: gpu-source for folders and file, gpu-function for the kernel too, gpu-instruction for mnemonic and offset ("0x1a0"), gpu-stall. */
 #ifndef CRESSET_GPU_CUBIN_LAYERS_H
 #define CRESSET_GPU_CUBIN_LAYERS_H
 
