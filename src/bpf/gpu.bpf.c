@@ -29,6 +29,7 @@ static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 static __always_inline void keep_call(struct gpu_thread *t, const struct gpu_probe_row *row,
 				      const struct gpu_call *call, __u32 at)
 {
+	t->return_at = t->inner_at = 0;
 	t->sp = call->sp;
 	t->ret = call->ret;
 	t->ip = call->ip;
@@ -50,8 +51,13 @@ static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
 	if (!t)
 		return;
 	if (!(row->what & GPU_STACK)) { /* which comes in the middle of a call */
-		if (is_nested(t, row, call))
+		if (is_nested(t, row, call)) {
+			if (row->what & GPU_AT_RETURN) {
+				t->inner_at = call->sp;
+				t->inner_ret = call->ret;
+			}
 			return;
+		}
 		keep_call(t, row, call, at);
 		call->bytes = bytes_of(ctx, row);
 	}
@@ -78,11 +84,15 @@ static __always_inline void leave(struct pt_regs *ctx, struct gpu_place *p)
 	const struct gpu_probe_row *row = bpf_map_lookup_elem(&gpu_rows, &at);
 	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
 
-	if (!row || !t || t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
+	if (!row || !t)
+		return;
+	if (t->inner_at && t->inner_at + 8 == word_of(ctx, PT_SP))
+		t->inner_at = 0;
+	if (t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
 		return;
 	if (row->what & GPU_WAIT ? end_wait(t, row, &p->ev) : end_alloc(ctx, t, row, &p->ev))
 		send_with(ctx, p, t);
-	t->sp = 0;
+	t->sp = t->return_at = 0;
 }
 
 SEC("uretprobe")

@@ -24,14 +24,6 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* tid */
-	__type(value, struct gpu_thread);
-} gpu_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 20);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct gpu_block_key);
@@ -256,12 +248,13 @@ static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *
 					   const struct gpu_thread *t, __u32 tgid, __u64 now_ns)
 {
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	s->top_word = 0;
+	s->patched_at = s->inner_at = 0;
 	copy_regs(ctx, s->walk.regs);
 	if (t) {
 		s->walk.regs[PT_IP] = t->ip;
 		s->walk.regs[PT_SP] = t->sp;
-		s->top_word = t->ret;
+		s->patched_at = t->sp;
+		s->patched_word = t->ret;
 	}
 	if (!want_user)
 		return;
@@ -423,6 +416,7 @@ static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_th
 {
 	t->start_ns = call->now_ns;
 	t->bytes = call->bytes;
+	t->return_at = call->sp;
 	if (row->what & GPU_ALLOC)
 		t->address_at = argument(ctx, row->address);
 	if (row->bytes == GPU_BYTES_PITCH) {

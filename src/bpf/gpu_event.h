@@ -129,9 +129,11 @@ struct gpu_thread {
 	__u64 switches; /* of its own will, up to then */
 	__u64 context;
 	__u64 last_hash; /* of the last stack of a launch */
+	/* Where the return addresses of the call, and of one that it has made, would be while their returns are probed; else 0. */
+	__u64 return_at, inner_at, inner_ret;
 	__u32 row, tgid;
 	struct gpu_rate rates[GPU_RATES];
 };
-_Static_assert(sizeof(struct gpu_thread) == 208, "gpu_thread has no padding");
+_Static_assert(sizeof(struct gpu_thread) == 232, "gpu_thread has no padding");
 
 #endif

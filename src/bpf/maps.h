@@ -6,6 +6,7 @@
 #define CRESSET_BPF_MAPS_H
 
 #include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "bpf/kernel.h"
 #include "bpf/thread_time.h"
 #include "bpf/trace.h"
@@ -36,7 +37,8 @@ struct scratch {
 	struct walk walk;
 	__u64 window_at, has_window; /* of the stack that is being walked */
 	__u64 window[WINDOW / 8];
-	__u64 top_word; /* what is at the top of the stack, where a probe has put something else there; 0: what is there */
+	/* Words of the stack where probes at the return of calls have put something else: where, and what was there. 0: there is none. */
+	__u64 patched_at, patched_word, inner_at, inner_word;
 	__u64 user_hash;
 	__u64 python; /* nonzero: frames of Python's wait for their places */
 	__u64 python_woke_ns;
@@ -151,6 +153,36 @@ struct {
 	__type(key, __u32);
 	__array(values, struct segment);
 } segments SEC(".maps");
+
+/* --- calls of a GPU's libraries (bpf/gpu_call.h) ---------------------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tid */
+	__type(value, struct gpu_thread);
+} gpu_threads SEC(".maps");
+const volatile __u32 has_gpu = 0; /* there may be such probes */
+
+/* What to read instead of the return address of the call that the current thread is in. */
+static __always_inline void patch_return(struct scratch *s)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	const struct gpu_thread *t = has_gpu ? bpf_map_lookup_elem(&gpu_threads, &tid) : 0;
+
+	s->patched_at = t ? t->return_at : 0;
+	s->patched_word = t ? t->ret : 0;
+	s->inner_at = t ? t->inner_at : 0;
+	s->inner_word = t ? t->inner_ret : 0;
+}
+
+static __always_inline __u64 patched(const struct scratch *s, __u64 address, __u64 word)
+{
+	return address == s->patched_at ? s->patched_word
+	       : address == s->inner_at ? s->inner_word
+					: word;
+}
 
 static __always_inline void add(__u32 which, __u64 more)
 {

@@ -20,8 +20,9 @@ static __always_inline int walk_read(struct walk *w, void *to, __u32 size, __u64
 
 	if (bpf_probe_read_user(to, size, (const void *)address))
 		return 1;
-	if (s->top_word && address == w->regs[PT_SP] && size >= sizeof s->top_word)
-		__builtin_memcpy(to, &s->top_word, sizeof s->top_word);
+	if (size % 8 == 0)
+		for (__u32 i = 0; i < size / 8; i++)
+			((__u64 *)to)[i] = patched(s, address + 8 * i, ((__u64 *)to)[i]);
 	return 0;
 }
 
@@ -38,7 +39,7 @@ static __always_inline int walk_word(struct walk *w, __u64 address, __u64 *out)
 		s->window_at = address;
 		at = 0;
 	}
-	*out = *(__u64 *)((void *)s->window + at);
+	*out = patched(s, address, *(__u64 *)((void *)s->window + at));
 	return 0;
 }
 
@@ -163,16 +164,6 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 	return is_cut;
 }
 
-/* The words from the stack pointer on, the topmost as it was. */
-static __always_inline int window_with_top(struct scratch *s)
-{
-	s->window_at = s->walk.regs[PT_SP];
-	if (bpf_probe_read_user(s->window, WINDOW, (const void *)s->window_at))
-		return 0;
-	s->window[0] = s->top_word;
-	return 1;
-}
-
 /* By our own walk. */
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
@@ -185,7 +176,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	w->max = max_user;
 	w->image = p ? p->image : 0;
 	w->n_maps = p ? p->n_maps : 0;
-	s->has_window = s->top_word && window_with_top(s);
+	s->has_window = 0;
 	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
 	is_cut = begin_python(s, p, tgid, now_ns);
@@ -299,6 +290,16 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 	return !bpf_probe_read_user(&word, sizeof word, (void *)(w->regs[PT_SP] + bytes));
 }
 
+/* In the copy of a stack. */
+static __always_inline void patch_copy(struct event_raw *raw, __u64 address, __u64 sp, __u64 word,
+				       const __u32 room)
+{
+	__u64 at = address - sp;
+
+	if (address && at <= room - 8)
+		__builtin_memcpy(raw->stack + at, &word, 8);
+}
+
 /* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
 static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
 				    struct walk *w, const __u32 room)
@@ -321,8 +322,8 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
 					 (void *)(sp + i * RAW_PIECE)))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
-	if (scratch_of(w)->top_word)
-		__builtin_memcpy(raw->stack, &scratch_of(w)->top_word, 8);
+	patch_copy(raw, scratch_of(w)->patched_at, sp, scratch_of(w)->patched_word, room);
+	patch_copy(raw, scratch_of(w)->inner_at, sp, scratch_of(w)->inner_word, room);
 	bpf_ringbuf_submit(raw, wake_flags(4));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);

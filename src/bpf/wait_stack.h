@@ -69,6 +69,7 @@ static __always_inline void end_stack(void *ctx, struct task_struct *task, struc
 		return;
 	}
 	take_trace(s, task->tgid);
+	patch_return(s);
 	if (want_user)
 		walk_user(ctx, s, task->tgid, now_ns);
 }

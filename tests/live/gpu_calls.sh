@@ -56,6 +56,16 @@ done
 holds "one link for all places of a file" grep -q 'by uprobe.multi' "$tmp/err"
 holds "no launch function was refused" test -z "$(grep refused "$tmp/err")"
 
+# --- samples and waits in the middle of a call whose return is probed: their stacks are whole --------------------------------
+printf 'setup launch 1 warm\n- sleep 500\ntrain wait 30 slow\n- sleep 100\n' >"$tmp/inside"
+for how in sleep:off-cpu spin:cpu; do
+	printf 'kernel slow ns 30000000\nkernel * ns 1000\nwait %s\n' "${how%:*}" >"$CRESSET_DOUBLE"
+	timeout 60 "$cresset" record --no-progress -F 199 -e cpu,off-cpu,gpu-wait -o "$tmp/inside.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
+	whole=$(folded "$tmp/inside.cresset" "${how#*:}" | awk '/;main;train;act;cudaDeviceSynchronize;cuCtxSynchronize_body;/ { n++ } END { print n + 0 }')
+	holds "inside a wait, ${how#*:}: whole stacks" test "$whole" -gt 0
+	is "inside a wait, ${how#*:}: no other ones" "$(folded "$tmp/inside.cresset" "${how#*:}" | grep 'until_ns' | grep -v ';train;act;cudaDeviceSynchronize;')" ""
+done
+
 # --- a program as nvcc makes it ------------------------------------------------------------------------------------------
 timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/nvcc.cresset" -- tests/doubles/fixture/vector_add 400 >"$tmp/out" 2>"$tmp/err"
 is "nvcc -cudart shared: it runs" "$(cat "$tmp/out")" "800 launches: no error"
