@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "collect/collect_types.h"
 #include "collect/gpu_live.h"
 #include "collect/gpu_probes.h"
 #include "collect/order.h"
@@ -313,89 +314,6 @@ static int check_pid_namespace(struct err *err)
 		err, "run it in the host's pid namespace, for example:  docker run --pid=host …");
 }
 
-/* The types of what is asked for. Waits have no period: they say themselves how long they are; the samples among them have the timer's,
- * though they may be worth more or less than that. */
-static struct type time_type(struct sink *sink, const char *name)
-{
-	return (struct type){
-		.name = sink_string(sink, name),
-		.sample_type = sink_string(sink, name),
-		.unit = sink_string(sink, "nanoseconds"),
-		.aggregation = AGG_SUM,
-	};
-}
-
-static uint32_t wait_type(struct sink *sink, const char *name)
-{
-	struct type t = time_type(sink, name);
-
-	return sink->ops->type(sink, &t);
-}
-
-static uint32_t wall_type(struct sink *sink)
-{
-	struct type t = time_type(sink, "wall");
-
-	t.period_type = sink_string(sink, "cpu");
-	t.period_unit = sink_string(sink, "nanoseconds");
-	return sink->ops->type(sink, &t);
-}
-
-static uint32_t count_type(struct sink *sink, const char *name, const char *unit,
-			   enum aggregation aggregation)
-{
-	struct type t = time_type(sink, name);
-
-	t.unit = sink_string(sink, unit);
-	t.aggregation = aggregation;
-	return sink->ops->type(sink, &t);
-}
-
-static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
-{
-	return (struct gpu_types){
-		events & COLLECT_GPU_LAUNCH ? count_type(s, "gpu-launch", "count", AGG_SUM)
-					    : TYPE_NONE,
-		events & COLLECT_GPU_WAIT ? wait_type(s, "gpu-wait") : TYPE_NONE,
-		events & COLLECT_GPU_COPY ? count_type(s, "gpu-copy", "bytes", AGG_SUM) : TYPE_NONE,
-		events & COLLECT_NCCL ? count_type(s, "nccl", "bytes", AGG_SUM) : TYPE_NONE,
-		events & COLLECT_HBM_ALLOC ? count_type(s, "hbm-alloc", "bytes", AGG_SUM)
-					   : TYPE_NONE,
-		events & COLLECT_HBM_INUSE ? count_type(s, "hbm-inuse", "bytes", AGG_SNAPSHOT)
-					   : TYPE_NONE,
-	};
-}
-
-static uint32_t cpu_type(struct sink *sink)
-{
-	struct type t = {
-		.name = sink_string(sink, "cpu"),
-		.sample_type = sink_string(sink, "samples"),
-		.unit = sink_string(sink, "count"),
-		.period_type = sink_string(sink, "cpu"),
-		.period_unit = sink_string(sink, "nanoseconds"),
-		.aggregation = AGG_SUM,
-	};
-
-	return sink->ops->type(sink, &t);
-}
-
-static struct resolve_types types_of(const struct collect_opts *opts, struct sink *sink)
-{
-	uint32_t events = opts->events ? opts->events : COLLECT_CPU;
-	struct resolve_types t = {
-		.cpu = events & COLLECT_CPU ? cpu_type(sink) : TYPE_NONE,
-		.off_cpu = events & COLLECT_OFF_CPU ? wait_type(sink, "off-cpu") : TYPE_NONE,
-		.sched_wait =
-			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
-		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
-		.gpu = gpu_types_of(events, sink),
-		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
-	};
-
-	return t;
-}
-
 static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = tag };
@@ -409,7 +327,7 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 {
 	struct resolve_opts resolve = {
 		.sink = c->sink,
-		.types = types_of(opts, c->sink),
+		.types = collect_types(opts, c->sink),
 		.min_block_ns = collect_min_block_ns(opts),
 		.max_block_ns = collect_max_block_ns(opts),
 		.max_open_files = opts->max_open_files,
@@ -690,7 +608,7 @@ int collect_set_sink(struct collector *c, struct sink *sink, struct err *err)
 {
 	if (c->opts.events & COLLECT_WALL)
 		return err_set(err, EINVAL, "samples of wall are held: their sink stays");
-	const struct resolve_types types = types_of(&c->opts, sink);
+	const struct resolve_types types = collect_types(&c->opts, sink);
 	resolve_set_sink(c->resolver, sink, &types);
 	c->sink = sink;
 	return 0;

@@ -1,0 +1,84 @@
+#include "collect/collect_types.h"
+
+/* The types of what is asked for. Waits have no period: they say themselves how long they are; the samples among them have the timer's,
+ * though they may be worth more or less than that. */
+static struct type time_type(struct sink *sink, const char *name)
+{
+	return (struct type){
+		.name = sink_string(sink, name),
+		.sample_type = sink_string(sink, name),
+		.unit = sink_string(sink, "nanoseconds"),
+		.aggregation = AGG_SUM,
+	};
+}
+
+static uint32_t wait_type(struct sink *sink, const char *name)
+{
+	struct type t = time_type(sink, name);
+
+	return sink->ops->type(sink, &t);
+}
+
+static uint32_t wall_type(struct sink *sink)
+{
+	struct type t = time_type(sink, "wall");
+
+	t.period_type = sink_string(sink, "cpu");
+	t.period_unit = sink_string(sink, "nanoseconds");
+	return sink->ops->type(sink, &t);
+}
+
+static uint32_t count_type(struct sink *sink, const char *name, const char *unit,
+			   enum aggregation aggregation)
+{
+	struct type t = time_type(sink, name);
+
+	t.unit = sink_string(sink, unit);
+	t.aggregation = aggregation;
+	return sink->ops->type(sink, &t);
+}
+
+static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
+{
+	return (struct gpu_types){
+		events & COLLECT_GPU_LAUNCH ? count_type(s, "gpu-launch", "count", AGG_SUM)
+					    : TYPE_NONE,
+		events & COLLECT_GPU_WAIT ? wait_type(s, "gpu-wait") : TYPE_NONE,
+		events & COLLECT_GPU_COPY ? count_type(s, "gpu-copy", "bytes", AGG_SUM) : TYPE_NONE,
+		events & COLLECT_NCCL ? count_type(s, "nccl", "bytes", AGG_SUM) : TYPE_NONE,
+		events & COLLECT_HBM_ALLOC ? count_type(s, "hbm-alloc", "bytes", AGG_SUM)
+					   : TYPE_NONE,
+		events & COLLECT_HBM_INUSE ? count_type(s, "hbm-inuse", "bytes", AGG_SNAPSHOT)
+					   : TYPE_NONE,
+	};
+}
+
+static uint32_t cpu_type(struct sink *sink)
+{
+	struct type t = {
+		.name = sink_string(sink, "cpu"),
+		.sample_type = sink_string(sink, "samples"),
+		.unit = sink_string(sink, "count"),
+		.period_type = sink_string(sink, "cpu"),
+		.period_unit = sink_string(sink, "nanoseconds"),
+		.aggregation = AGG_SUM,
+	};
+
+	return sink->ops->type(sink, &t);
+}
+
+struct resolve_types collect_types(const struct collect_opts *opts, struct sink *sink)
+{
+	uint32_t events = opts->events ? opts->events : COLLECT_CPU;
+	struct resolve_types t = {
+		.cpu = events & COLLECT_CPU ? cpu_type(sink) : TYPE_NONE,
+		.off_cpu = events & COLLECT_OFF_CPU ? wait_type(sink, "off-cpu") : TYPE_NONE,
+		.sched_wait =
+			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
+		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
+		.gpu = gpu_types_of(events, sink),
+		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
+	};
+
+	return t;
+}
