@@ -7,6 +7,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,7 +115,7 @@ static int check_file(int fd, size_t *size, struct err *err)
 static int take(struct ring_reader *r, uint64_t now_ns, struct err *err)
 {
 	struct ring_control *c = control(r);
-	uint64_t there = __atomic_load_n(&c->agent, __ATOMIC_ACQUIRE);
+	__u64 there = __atomic_load_n(&c->agent, __ATOMIC_ACQUIRE);
 	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_ACQUIRE);
 
 	if (there && now_ns - beat < RING_AGENT_GONE_MS * 1000000ull)
@@ -262,7 +265,7 @@ void ring_close(struct ring_reader *r)
 {
 	if (!r)
 		return;
-	uint64_t ours = r->token;
+	__u64 ours = r->token;
 
 	ring_window(r, 0, 0, 0, 0);
 	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL,

@@ -3,8 +3,7 @@
  * file that CRESSET_DOUBLE names, see tests/doubles), which tests/unit/gpu_answers.py computes by itself.
  *
  *     play threads N             thread T works on device T modulo their number, in a stream of its own
- *     play launches N            of each thread; launch I is of kernel (7 T + 13 I + I / 5) modulo the kernels that
- *     have a line of their own
+ *     play launches N            of each thread; launch I is of kernel (7 T + 13 I + I / 5) modulo the kernels named
  *     play graph EVERY NODES     each EVERYth launch is a graph of the first NODES kernels instead
  *     play copy EVERY BYTES      each EVERYth launch is followed by a copy to the device
  *     play pace US               a pause after each 64 launches
