@@ -14,7 +14,7 @@
 #define THREADS     .interp_next = 0, .thread_next = 8, .thread_interp = 16
 
 /* To 3.10: frame objects. Code objects begin with so many ints more from 3.8 on: all behind them lies `by` bytes later. */
-#define FRAME_OBJECTS(minor, more_flags, head_at, id_at, instr_at, by, ...) \
+#define FRAME_OBJECTS(minor, more_flags, head_at, id_at, instr_at, executing_at, by) \
 	{ \
 		{ .version = V(3, minor), \
 		  .flags = CPYTHON_FRAME_OBJECTS | (more_flags), \
@@ -26,7 +26,8 @@
 		  .frame_previous = 24, \
 		  .frame_code = 32, \
 		  .frame_instr = instr_at, \
-		  __VA_ARGS__.code_first_line = 36 + (by) / 2, \
+		  .frame_executing = executing_at, \
+		  .code_first_line = 36 + (by) / 2, \
 		  .code_file = 96 + (by), \
 		  .code_name = 104 + (by), \
 		  .code_lines = 112 + (by), \
@@ -41,11 +42,11 @@
 #define CODE_FROM_311 .code_file = 112, .code_name = 120, .code_qualname = 128, .code_lines = 136
 
 static const struct cpython_shape table[] = {
-	FRAME_OBJECTS(6, 0, 0, 152, 120, 0),
-	FRAME_OBJECTS(7, 0, 24, 176, 104, 0),
-	FRAME_OBJECTS(8, 0, 32, 176, 104, 8),
-	FRAME_OBJECTS(9, 0, 32, 176, 104, 8, .frame_executing = 116, ),
-	FRAME_OBJECTS(10, CPYTHON_UNITS, 32, 176, 96, 8),
+	FRAME_OBJECTS(6, 0, 0, 152, 120, 0, 0),
+	FRAME_OBJECTS(7, 0, 24, 176, 104, 0, 0),
+	FRAME_OBJECTS(8, 0, 32, 176, 104, 0, 8),
+	FRAME_OBJECTS(9, 0, 32, 176, 104, 116, 8),
+	FRAME_OBJECTS(10, CPYTHON_UNITS, 32, 176, 96, 0, 8),
 	{ { .version = V(3, 11),
 	    .flags = CPYTHON_CFRAME | CPYTHON_ENTRY_IS_FRAME,
 	    THREADS,
