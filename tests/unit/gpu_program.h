@@ -65,8 +65,9 @@ static inline void program_run(struct gpu_program *p, int in[2], int out[2], con
 	snprintf(doubles, sizeof doubles, "%s/%s/doubles", cwd, program_build());
 	snprintf(program, sizeof program, "%s/%s/live/gpu_play", cwd, program_build());
 	snprintf(copy, sizeof copy, "%s.so", p->script);
-	setenv(argument && !strcmp(argument, "late") ? "CRESSET_LATE" : "CUDA_INJECTION64_PATH",
-	       library, 1);
+	if (!argument || !strcmp(argument, "cupti"))
+		setenv("CUDA_INJECTION64_PATH", library, 1);
+	setenv("CRESSET_LATE", library, 1);
 	setenv("CRESSET_LATE_COPY", copy, 1);
 	setenv("LD_LIBRARY_PATH", doubles, 1);
 	setenv("CRESSET_DOUBLE", p->script, 1);
@@ -104,6 +105,15 @@ static inline void program_start(struct gpu_program *p, const char *scenario, co
 	p->from = fdopen(out[0], "r");
 	setvbuf(p->to, NULL, _IONBF, 0);
 	program_expect(p, "ready");
+	if (argument && !strcmp(argument, "attached")) {
+		char command[512];
+
+		snprintf(command, sizeof command,
+			 "%s/cresset gpu attach %d --force young --library %s/libcresset-cuda.so "
+			 ">&2",
+			 program_build(), p->pid, program_build());
+		ck_assert_int_eq(system(command), 0);
+	}
 	struct err err = { 0 };
 	int rc = -ENOENT;
 

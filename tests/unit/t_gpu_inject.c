@@ -380,6 +380,23 @@ START_TEST(loaded_late)
 }
 END_TEST
 
+/* Put into the running program by the command, out of a memfd. */
+START_TEST(attached)
+{
+	struct gpu_program p = { 0 };
+
+	if (geteuid())
+		T_SKIP("attaching to a process needs root");
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 3000\nplay pace 100\n",
+		      "attached");
+	ck_assert_int_eq(program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS).state, RING_OPEN);
+	program_play(&p, true);
+	ck_assert_int_eq(program_close(&p).state, RING_PARKED);
+	program_check(&p);
+	program_end(&p);
+}
+END_TEST
+
 static int line_count(const char *command)
 {
 	char line[512];
@@ -425,4 +442,4 @@ END_TEST
 
 UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone,
 	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, loaded_late,
-	  needs_only_libc)
+	  attached, needs_only_libc)
