@@ -68,6 +68,7 @@ begin_trace 'tracepoint:sched:sched_switch {
 	@at[cpu] = nsecs; @last[cpu] = args->next_pid;
 	if (@out[args->next_pid]) { @ns = @ns + (nsecs - @out[args->next_pid]); delete(@out[args->next_pid]); }
 	if (args->prev_comm == "waits") { @out[args->prev_pid] = nsecs; } }
+	tracepoint:sched:sched_process_fork { if (comm == "waits") { @out[args->child_pid] = nsecs; } }
 	END { clear(@out); clear(@at); clear(@last); }' "$tmp/trace" && traced=1
 waits_run every '-m 0' 10 20 futex sleep pipe_read fault direct sync short
 [ -z "${traced-}" ] || end_trace
