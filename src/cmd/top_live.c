@@ -152,12 +152,12 @@ static void take_costs(struct live_feed *f, uint64_t now_ns, struct feed_take *o
 /* To ask all threads how long they have waited may take long: then it is done less often, so that it costs 1 % of a CPU. */
 static int catch_up(struct live_feed *f, bool with_waits, struct err *err)
 {
-	uint64_t begin_ns = clock_mono_ns();
-	if (!with_waits || begin_ns < f->cut_due_ns)
+	uint64_t begin_cpu_ns = clock_cpu_ns();
+	if (!with_waits || clock_mono_ns() < f->cut_due_ns)
 		return collect_catch_up(f->collector, err);
 	int rc = collect_cut(f->collector, err);
-	uint64_t end_ns = clock_mono_ns(), wait_ns = (end_ns - begin_ns) * CUT_WAIT_PER_COST;
-	f->cut_due_ns = end_ns + (wait_ns < f->window_ns / 2 ? wait_ns : f->window_ns / 2);
+	uint64_t wait_ns = (clock_cpu_ns() - begin_cpu_ns) * CUT_WAIT_PER_COST;
+	f->cut_due_ns = clock_mono_ns() + (wait_ns < f->window_ns / 2 ? wait_ns : f->window_ns / 2);
 	return rc;
 }
 

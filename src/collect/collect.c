@@ -55,6 +55,7 @@ struct collector {
 	int64_t side_pause_ns;
 	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
 	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
+	uint64_t cut_ns;      /* until when the last cut asked for waits that go on */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	bool epoch_over;
 	uint64_t given[LOSS_REASONS]; /* losses that were told to the sink */
@@ -237,6 +238,22 @@ static int report(struct collector *c, struct err *err)
 	if (more < 0)
 		rc = err_set(err, -more, "cannot read the times of threads: %s", strerror(-more));
 	return rc;
+}
+
+/* What was reported is handed out, too, unless it is held for its tables: else the sink it goes to would depend on how long the report took. */
+static int take_report(struct collector *c, struct err *err)
+{
+	uint64_t now_ns, end_ns;
+
+	c->cut_ns = clock_mono_ns();
+	end_ns = c->cut_ns + BARRIER_NS;
+	while ((now_ns = clock_mono_ns()) <= end_ns) { /* other rings may have older records yet */
+		uint64_t left_ns = end_ns + 1 - now_ns;
+
+		pause_ns(c, left_ns < SIDE_PAUSE_MAX_NS ? left_ns : SIDE_PAUSE_MAX_NS);
+		read_side(c);
+	}
+	return read_all(c, false, err);
 }
 
 /* When too many samples of `wall` wait for the times of their threads: asks for those, and hands out once they have been taken. */
@@ -581,6 +598,8 @@ int collect_cut(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &stats);
 	int rc = stats.wait_hook ? report(c, err) : read_all(c, false, err);
+	if (!rc && stats.wait_hook)
+		rc = take_report(c, err);
 	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
 	resolve_give_held(c->resolver);
@@ -652,6 +671,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.processes = r.processes,
 		.objects = r.objects,
 		.first_sample_ns = c->first_sample_ns,
+		.cut_is_held = c->order.taken_ns < c->cut_ns,
 		.clock = s.clock,
 		.walker = s.walker,
 		.frames_by_table = s.counters[COUNT_BY_TABLE],

@@ -141,7 +141,8 @@ struct collect_stats {
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */
 	uint64_t first_sample_ns;   /* CLOCK_MONOTONIC, 0 = none yet */
-	const char *clock;          /* "cpu-clock" or "cycles" */
+	bool cut_is_held; /* what the last collect_cut reported is not in the sink yet: it waits for unwind tables, 10 s at most */
+	const char *clock;  /* "cpu-clock" or "cycles" */
 	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw, raw_bytes; /* samples that were walked in user space; of read_bytes */
@@ -175,7 +176,8 @@ int collect_watch(struct collector *c, int fd, struct err *err);
 /* Likewise, but when something more has come: what is left unread there is no reason. */
 int collect_watch_news(struct collector *c, int fd, struct err *err);
 /* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
- * time is told to the sink. No sample comes twice, and those that are on their way come after it. */
+ * time is told to the sink. No sample comes twice. With waits it takes 20 ms more, so that all from before it is in the sink, but for what is
+ * held until unwind tables are built (collect_stats.cut_is_held); that comes after it. */
 int collect_cut(struct collector *c, struct err *err);
 /* The same without the waits that go on, for who wants to see samples early and often: asking every thread is most of what a cut costs. */
 int collect_catch_up(struct collector *c, struct err *err);
