@@ -206,6 +206,7 @@ static int start(struct recording *r)
 	r->start_mono_ns = clock_mono_ns();
 	describe_start(r);
 	int rc = collect_start(r->collector, &err);
+	r->all_on_ns = clock_mono_ns();
 	r->start_cpu_ns = clock_cpu_ns();
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
@@ -233,7 +234,7 @@ static bool is_over(struct recording *r, uint64_t now_ns)
 {
 	if (interrupt_count())
 		return true;
-	if (r->opts->duration_ns && now_ns - r->start_mono_ns >= r->opts->duration_ns)
+	if (r->opts->duration_ns && now_ns - r->all_on_ns >= r->opts->duration_ns)
 		return true;
 	if (!r->child.pid)
 		return collect_targets_gone(r->collector);
@@ -245,7 +246,7 @@ static bool is_over(struct recording *r, uint64_t now_ns)
 
 static int wait_ms(const struct recording *r, uint64_t now_ns)
 {
-	uint64_t end_ns = r->start_mono_ns + r->opts->duration_ns;
+	uint64_t end_ns = r->all_on_ns + r->opts->duration_ns;
 	bool ends_itself = r->collect.target == TARGET_PID || r->collect.target == TARGET_TID;
 	int poll_ms = ends_itself ? POLL_TARGET_MS : POLL_MS;
 	if (!r->opts->duration_ns || end_ns - now_ns > poll_ms * 1000000ull)
