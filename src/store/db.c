@@ -492,15 +492,16 @@ int db_sync_log(struct db *db, struct err *err)
 	return sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, err);
 }
 
-/* Where others have the file open, the journal stays, and no error tells. */
+/* Where others have the file open, the log stays, and no error tells. What changes in the file are some bytes of its head, which one write brings there whole:
+ * a journal of that, found beside a log by who may only read, would keep the file from being read after a crash. */
 static int drop_wal(struct db *db, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(db, "PRAGMA journal_mode=DELETE", err);
+	sqlite3_stmt *s = db_prepare(db, "PRAGMA journal_mode=MEMORY", err);
 	int rc = s ? db_step(db, s, err) : -EIO;
 
 	if (rc > 0) {
 		const char *mode = (const char *)sqlite3_column_text(s, 0);
-		rc = mode && strcmp(mode, "delete") == 0
+		rc = mode && strcmp(mode, "memory") == 0
 			     ? 0
 			     : err_set(err, EBUSY, "%s: is open elsewhere", db->path);
 	}
