@@ -203,13 +203,13 @@ static void say_start(const struct recording *r)
 static int start(struct recording *r)
 {
 	struct err err = { 0 };
-	r->start_mono_ns = clock_mono_ns();
-	describe_start(r);
 	int rc = collect_start(r->collector, &err);
 	r->all_on_ns = clock_mono_ns();
 	r->start_cpu_ns = clock_cpu_ns();
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
+	r->start_mono_ns = collect_started_ns(r->collector);
+	describe_start(r);
 	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,
 		      r->opts->duration_ns);
 	if (r->child.pid) {

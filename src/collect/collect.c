@@ -53,7 +53,7 @@ struct collector {
 	struct order order;
 	int epoll_fd;
 	int64_t side_pause_ns;
-	uint64_t next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t started_ns, next_read_ns, next_cpus_ns, next_pause_ns;
 	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
 	uint64_t cut_ns;      /* until when the last cut asked for waits that go on */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
@@ -443,6 +443,7 @@ int collect_start(struct collector *c, struct err *err)
 	if (all)
 		resolve_snapshot(c->resolver);
 	resolve_sync(c->resolver);
+	c->started_ns = clock_mono_ns();
 	int rc = sampler_start(c->sampler, err);
 	if (rc)
 		return rc;
@@ -452,6 +453,11 @@ int collect_start(struct collector *c, struct err *err)
 		resolve_find_files(c->resolver, gpu_probes_want, found_gpu_file, c->gpu);
 	resolve_sync(c->resolver);
 	return 0;
+}
+
+uint64_t collect_started_ns(const struct collector *c)
+{
+	return c->started_ns;
 }
 
 static int read_when_due(struct collector *c, struct err *err)

@@ -163,6 +163,8 @@ struct collector;
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err);
 int collect_start(struct collector *c, struct err *err);
+/* When that opened the first event, CLOCK_MONOTONIC: nothing is from before. */
+uint64_t collect_started_ns(const struct collector *c);
 /* Waits at most timeout_ms (a signal ends the wait early). Returns 0, or -errno on an internal failure. */
 int collect_run(struct collector *c, int timeout_ms, struct err *err);
 /* True once every process or thread that was a target has ended (TARGET_PID, TARGET_TID only). */
