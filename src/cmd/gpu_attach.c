@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/gpu.h"
+#include "cmd/gpu_library.h"
 #include "collect/attach_view.h"
 #include "gpu/cuda_attach.h"
 
@@ -13,33 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PLACE_MAX = 512 };
-
 const char *const gpu_force_words[] = { "young", "no-library", "seccomp", "user-namespace", NULL };
 static const enum gpu_attach_refusal forced[] = { GPU_ATTACH_YOUNG, GPU_ATTACH_NO_LIBRARY,
 						  GPU_ATTACH_SECCOMP, GPU_ATTACH_USER_NAMESPACE };
 
 /* --- the library --------------------------------------------------------------------------------- */
 
-/* Beside this program, as it is built, or where it is installed to. */
 static int read_installed(const char *name, struct buf *image, struct err *err)
 {
-	static const char *const folders[] = { "", "../lib/cresset/" };
-	char self[PLACE_MAX], path[2 * PLACE_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char path[GPU_LIBRARY_PATH_MAX];
+	int rc = gpu_library_path(name, path, err);
 
-	self[n < 0 ? 0 : n] = '\0';
-	char *slash = strrchr(self, '/');
-	if (slash)
-		slash[1] = '\0';
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		snprintf(path, sizeof path, "%s%s%s", self, folders[i], name);
-		if (access(path, F_OK) == 0)
-			return fs_read_at(AT_FDCWD, path, GPU_ATTACH_MAX_BYTES, image, err);
-	}
-	err_set(err, ENOENT, "%s is not there", name);
-	return err_hint(err, "looked beside this program, and in ../lib/cresset from "
-			     "there\n--library FILE names another place");
+	return rc ? rc : fs_read_at(AT_FDCWD, path, GPU_ATTACH_MAX_BYTES, image, err);
 }
 
 /* A dry run only needs its name. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/filter.h"
+#include "cmd/gpu_library.h"
 #include "cmd/interrupt.h"
 #include "cmd/names_env.h"
 #include "cmd/python_native.h"
@@ -141,6 +142,8 @@ static int open_collector(struct recording *r)
 {
 	struct err err = { 0 };
 	if (r->line->command.n) {
+		if (r->collect.events & COLLECT_GPU_TIME && gpu_library_inject(&err) < 0)
+			return cmd_fail(CMD_UNSUPPORTED, &err);
 		if (child_start(&r->child, r->line->command.v, &err) < 0)
 			return cmd_fail(CMD_FAILED, &err);
 		r->child_id = r->child.pid;

@@ -16,7 +16,7 @@
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
 	ROW("lock", "waits for locks", 0) \
-	ROW("gpu-time", "GPU time by the CPU stack that asked for it", 0) \
+	ROW("gpu-time", "GPU time by the CPU stack that asked for it", COLLECT_GPU_TIME) \
 	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
 	ROW("gpu-launch", "GPU kernel launches", COLLECT_GPU_LAUNCH) \
 	ROW("gpu-copy", "copies to and from the GPU", COLLECT_GPU_COPY) \
@@ -120,12 +120,22 @@ static int check_waits(const struct cmd_line *line, const struct record_opts *o)
 	return CMD_OK;
 }
 
+/* Whose programs are to be watched has to be known before they show a stack. */
+static int check_gpu_time(const struct cmd_line *line, const struct record_opts *o)
+{
+	if (event_bits(&o->events) & COLLECT_GPU_TIME && (o->tids.n || o->comm || o->cgroup))
+		return cmd_usage(line, "-e gpu-time needs -p, -a or -- COMMAND");
+	return CMD_OK;
+}
+
 int events_settle(const struct cmd_line *line, const struct record_opts *o,
 		  struct collect_opts *collect)
 {
 	int status = check_built(&o->events);
 	if (status == CMD_OK)
 		status = check_waits(line, o);
+	if (status == CMD_OK)
+		status = check_gpu_time(line, o);
 	collect->events = event_bits(&o->events);
 	collect->min_block_ns = o->min_block_ns;
 	collect->min_block_set = true;
@@ -134,6 +144,7 @@ int events_settle(const struct cmd_line *line, const struct record_opts *o,
 	collect->wakers = o->wakers || o->waker_stacks;
 	collect->waker_stacks = o->waker_stacks;
 	collect->max_rate = o->max_rate;
+	collect->gpu_stacks_per_s = o->max_rate;
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cmd/record.h"
 #include "collect/walk_end.h"
+#include "gpu/cuda_attach.h"
 #include "profile/top.h"
 
 #include <fcntl.h>
@@ -102,6 +103,8 @@ static void add_gpu(struct buf *b, const struct summary *s)
 	const uint64_t *n = g->counters;
 	if (!(s->r->collect.events & COLLECT_GPU))
 		return;
+	if (s->r->collect.events == COLLECT_GPU_TIME && !s->r->stats.gpu_time.programs)
+		return;
 	if (!g->files)
 		buf_adds(b, "  gpu   no library of a GPU was seen that could be probed");
 	else
@@ -116,6 +119,35 @@ static void add_gpu(struct buf *b, const struct summary *s)
 	buf_addc(b, '\n');
 	log_verbose("probes: %u files attached in %.1f ms, detached in %.1f ms", g->files,
 		    g->attach_ns / 1e6, g->detach_ns / 1e6);
+}
+
+/* What ran on GPUs, and how well it is known for whom. */
+static void add_gpu_time(struct buf *b, const struct summary *s)
+{
+	const struct gpu_time_stats *t = &s->r->stats.gpu_time;
+	if (!(s->r->collect.events & COLLECT_GPU_TIME))
+		return;
+	buf_adds(b, "  gpu time  ");
+	if (t->programs) {
+		fmt_duration(b, t->exact_ns + t->estimated_ns + t->unknown_ns);
+		buf_addf(b, " in %" PRIu64 " kernels and copies of %u program%s: ", t->records,
+			 t->programs, t->programs == 1 ? "" : "s");
+		fmt_duration(b, t->exact_ns);
+		buf_adds(b, " by exact stack, ");
+		fmt_duration(b, t->estimated_ns);
+		buf_adds(b, " by estimate, ");
+		fmt_duration(b, t->unknown_ns);
+		buf_adds(b, " without a stack");
+	} else {
+		buf_adds(b, "no program has the library that says what runs on a GPU: start it "
+			    "with " CUDA_INJECTION_VARIABLE "=…/libcresset-cuda.so, or cresset gpu "
+			    "attach PID");
+	}
+	if (t->problem[0]) {
+		buf_adds(b, "; ");
+		esc_term(b, t->problem, strlen(t->problem), sizeof t->problem);
+	}
+	buf_addc(b, '\n');
 }
 
 static void add_cost(struct buf *b, const struct summary *s)
@@ -294,6 +326,7 @@ static int print_text(const struct summary *s)
 	add_top(&b, s);
 	add_waits(&b, s);
 	add_gpu(&b, s);
+	add_gpu_time(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
@@ -333,6 +366,13 @@ static void put_numbers(struct json *j, const struct summary *s)
 	json_key_u64(j, "objects", st->objects);
 	json_key_str(j, "clock", st->clock);
 	json_key_str(j, "walker", st->walker);
+	if (r->collect.events & COLLECT_GPU_TIME) {
+		json_key_u64(j, "gpu_programs", st->gpu_time.programs);
+		json_key_u64(j, "gpu_records", st->gpu_time.records);
+		json_key_u64(j, "gpu_exact_ns", st->gpu_time.exact_ns);
+		json_key_u64(j, "gpu_estimated_ns", st->gpu_time.estimated_ns);
+		json_key_u64(j, "gpu_unknown_ns", st->gpu_time.unknown_ns);
+	}
 	if (!st->wait_hook)
 		return;
 	json_key_str(j, "wait_hook", st->wait_hook);

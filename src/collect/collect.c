@@ -6,6 +6,7 @@
 #include "collect/collect_types.h"
 #include "collect/gpu_live.h"
 #include "collect/gpu_probes.h"
+#include "collect/gpu_time.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
 #include "collect/sampler.h"
@@ -49,7 +50,8 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side;
 	struct resolver *resolver;
-	struct gpu_probes *gpu; /* NULL: nothing of a GPU was asked for */
+	struct gpu_probes *gpu;    /* NULL: nothing of a GPU was asked for */
+	struct gpu_time *gpu_time; /* NULL: it was not asked for */
 	struct order order;
 	int epoll_fd;
 	int64_t side_pause_ns;
@@ -122,12 +124,23 @@ static void on_stack(void *ctx, const struct event_stack *st)
 	resolve_stack_contents(c->resolver, st, &c->epoch_over);
 }
 
+/* A process that has the library in it. */
+static void found_gpu_program(void *ctx, uint32_t pid)
+{
+	struct collector *c = ctx;
+
+	if (c->opts.target == TARGET_ALL || sampler_is_target(c->sampler, pid))
+		gpu_time_expect(c->gpu_time, pid, clock_mono_ns());
+}
+
 static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
 
 	if (c->gpu && r->kind == SIDE_MMAP)
 		gpu_probes_mapped(c->gpu, r->pid, r->name, r->start, r->len);
+	if (c->gpu_time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
+		found_gpu_program(c, r->pid);
 	resolve_seen(c->resolver, r);
 	order_add_side(&c->order, r);
 }
@@ -340,6 +353,31 @@ static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 	return 0;
 }
 
+/* Whose window is opened has to be known before anything of it was seen. */
+static int open_gpu_time(struct collector *c, const struct gpu_types *types, struct err *err)
+{
+	struct gpu_time_opts opts = { .sink = c->sink,
+				      .resolver = c->resolver,
+				      .time_type = types->time,
+				      .window_type = types->window,
+				      .stacks_per_s = c->opts.gpu_stacks_per_s };
+
+	if (c->opts.target != TARGET_ALL && c->opts.target != TARGET_PID)
+		return err_set(err, EOPNOTSUPP,
+			       "GPU time is recorded of processes or the whole machine only");
+	c->gpu_time = gpu_time_new(&opts, clock_mono_ns());
+	return 0;
+}
+
+/* The resolver is there before what its launches are for. */
+static void on_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+		      uint32_t weight)
+{
+	struct collector *c = ctx;
+
+	gpu_time_launch(c->gpu_time, pid, correlation, origin, weight);
+}
+
 static int open_parts(struct collector *c, const struct collect_opts *opts, struct err *err)
 {
 	struct resolve_opts resolve = {
@@ -363,6 +401,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.keep_ended_memory = opts->wait_exec,
 		.gpu_stack = opts->gpu_stack,
 		.gpu_stack_ctx = opts->gpu_stack_ctx,
+		.gpu_launch = opts->events & COLLECT_GPU_TIME ? on_launch : NULL,
+		.gpu_launch_ctx = c,
 		.gpu_gone = forget_block,
 		.gpu_ctx = c,
 	};
@@ -389,6 +429,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	c->resolver = resolver_new(&resolve);
 	if (!rc && opts->events & COLLECT_GPU)
 		c->gpu = gpu_probes_new(c->sampler, opts);
+	if (!rc && opts->events & COLLECT_GPU_TIME)
+		rc = open_gpu_time(c, &resolve.types.gpu, err);
 	if (c->gpu && opts->wait_exec) /* its first calls come sooner than news of its mappings */
 		gpu_probes_expect(c->gpu);
 	if (!rc)
@@ -451,6 +493,8 @@ int collect_start(struct collector *c, struct err *err)
 		resolve_snapshot(c->resolver);
 	if (c->gpu)
 		resolve_find_files(c->resolver, gpu_probes_want, found_gpu_file, c->gpu);
+	if (c->gpu_time)
+		resolve_find_processes(c->resolver, gpu_time_wants, found_gpu_program, c);
 	resolve_sync(c->resolver);
 	return 0;
 }
@@ -484,6 +528,10 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 {
 	uint64_t sync_ns = resolve_sync_ns(c->resolver);
 	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
+	uint64_t gpu_ns = c->gpu_time ? gpu_time_due_ns(c->gpu_time) : UINT64_MAX;
+
+	if (gpu_ns < next_ns)
+		next_ns = gpu_ns;
 	int64_t left_ms = ((int64_t)(next_ns - clock_mono_ns()) + 999999) / 1000000;
 
 	if (left_ms < 0)
@@ -511,6 +559,8 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		read_burst(c, timeout_ms);
 	else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
+	if (c->gpu_time)
+		gpu_time_run(c->gpu_time, clock_mono_ns());
 	return read_when_due(c, err);
 }
 
@@ -520,8 +570,11 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	const uint64_t *n = stats->counters;
 	struct resolve_stats resolved;
 	struct gpu_probes_stats gpu = { 0 };
+	struct gpu_time_stats ran = { 0 };
 	const uint64_t *g = gpu.counters;
 
+	if (c->gpu_time)
+		gpu_time_get_stats(c->gpu_time, &ran);
 	if (c->gpu)
 		gpu_probes_get_stats(c->gpu, &gpu);
 	resolve_get_stats(c->resolver, &resolved);
@@ -546,6 +599,9 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_GPU_UNREADABLE, g[GPU_COUNT_UNREADABLE] },
 		{ LOSS_GPU_MEMORY_FULL, g[GPU_COUNT_BLOCKS_FULL] + resolved.gpu_memory_refused },
 		{ LOSS_GPU_FREES_UNKNOWN, g[GPU_COUNT_FREES_UNKNOWN] },
+		{ LOSS_GPU_RECORDS, ran.dropped },
+		{ LOSS_GPU_NAMES, ran.names_lost },
+		{ LOSS_GPU_RING_BAD, ran.bad },
 		{ LOSS_GPU_UNPROBED, gpu.refused_launches + gpu.refused_files },
 	};
 
@@ -564,11 +620,15 @@ int collect_stop(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &before);
 	int rc = before.wait_hook ? report(c, err) : 0;
+	if (c->gpu_time)
+		gpu_time_stop(c->gpu_time);
 	sampler_stop(c->sampler);
 	if (c->gpu)
 		stop_gpu(c);
 	if (!rc)
 		rc = read_all(c, true, err);
+	if (c->gpu_time)
+		gpu_time_flush(c->gpu_time);
 	if (c->gpu)
 		resolve_gpu_snapshot(c->resolver, clock_mono_ns(), is_allocated, c->gpu);
 	sampler_get_stats(c->sampler, &c->last);
@@ -631,8 +691,8 @@ bool collect_name_kernel(struct collector *c)
 
 int collect_set_sink(struct collector *c, struct sink *sink, struct err *err)
 {
-	if (c->opts.events & COLLECT_WALL)
-		return err_set(err, EINVAL, "samples of wall are held: their sink stays");
+	if (c->opts.events & (COLLECT_WALL | COLLECT_GPU_TIME))
+		return err_set(err, EINVAL, "samples are held: their sink stays");
 	const struct resolve_types types = collect_types(&c->opts, sink);
 	resolve_set_sink(c->resolver, sink, &types);
 	c->sink = sink;
@@ -697,6 +757,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	memcpy(out->ends, r.ends, sizeof out->ends);
 	if (c->gpu)
 		gpu_probes_get_stats(c->gpu, &out->gpu);
+	if (c->gpu_time)
+		gpu_time_get_stats(c->gpu_time, &out->gpu_time);
 	if (!out->wait_hook)
 		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
@@ -706,6 +768,7 @@ void collect_free(struct collector *c)
 {
 	if (!c)
 		return;
+	gpu_time_free(c->gpu_time);
 	gpu_probes_free(c->gpu);
 	resolver_free(c->resolver); /* it has rows in the sampler's maps */
 	sampler_close(c->sampler);

@@ -47,9 +47,10 @@ enum collect_event {
 	COLLECT_HBM_INUSE = 256,
 	COLLECT_NCCL = 512,
 	COLLECT_GPU_STACK = 1024, /* to gpu_stack, below */
+	COLLECT_GPU_TIME = 2048,  /* collect/gpu_time.h; of processes, or of all */
 	/* By probes on the GPU's libraries (collect/gpu_probes.h). */
 	COLLECT_GPU = COLLECT_GPU_LAUNCH | COLLECT_GPU_WAIT | COLLECT_GPU_COPY | COLLECT_HBM_ALLOC |
-		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK,
+		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK | COLLECT_GPU_TIME,
 };
 
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
@@ -98,6 +99,8 @@ struct collect_opts {
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
+	/* Of COLLECT_GPU_TIME: launches of one thread that get a stack, each second; 0: all. */
+	uint32_t gpu_stacks_per_s;
 	/* Of COLLECT_GPU_STACK: the stack, of the sink, that a launch of this correlation id has; it stands for so many. May be NULL. */
 	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
 			  uint32_t stack, uint32_t weight);
@@ -130,6 +133,15 @@ struct gpu_probes_stats {
 	char problem[160];             /* the first one; "": none */
 };
 
+/* Of what ran on GPUs (collect/gpu_time.h). */
+struct gpu_time_stats {
+	uint32_t programs;                           /* that were watched */
+	uint64_t records;                            /* kernels, copies, sets, graphs */
+	uint64_t exact_ns, estimated_ns, unknown_ns; /* by how well their stack is known */
+	uint64_t dropped, names_lost, bad;
+	char problem[160]; /* the first one; "": none */
+};
+
 struct collect_stats {
 	uint64_t samples, truncated,
 		unsymbolized;     /* truncated: samples whose stack ends in a marker */
@@ -154,6 +166,7 @@ struct collect_stats {
 	uint64_t waits;         /* of the samples */
 	uint64_t waits_sampled; /* others stand for them: more than max_rate */
 	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
+	struct gpu_time_stats gpu_time;
 	struct gpu_probes_stats gpu; /* zeros where nothing of one was asked for */
 };
 
@@ -185,7 +198,7 @@ int collect_cut(struct collector *c, struct err *err);
 int collect_catch_up(struct collector *c, struct err *err);
 /* True when there was one without. Those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
-/* Right after collect_cut: from here on everything goes to another sink. -EINVAL while `wall` is recorded: its samples are held. */
+/* Right after collect_cut: from here on everything goes to another sink. -EINVAL while `wall` or GPU time is recorded: samples are held. */
 int collect_set_sink(struct collector *c, struct sink *sink, struct err *err);
 /* The file that a mapping of the sink is of, for reading; it stays the collector's until the next call. -ENOENT: there is none. */
 int collect_file(struct collector *c, uint32_t mapping);

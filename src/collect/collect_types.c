@@ -50,6 +50,8 @@ static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
 					   : TYPE_NONE,
 		events & COLLECT_HBM_INUSE ? count_type(s, "hbm-inuse", "bytes", AGG_SNAPSHOT)
 					   : TYPE_NONE,
+		events & COLLECT_GPU_TIME ? wait_type(s, "gpu-time") : TYPE_NONE,
+		events & COLLECT_GPU_TIME ? wait_type(s, "gpu-window") : TYPE_NONE,
 	};
 }
 

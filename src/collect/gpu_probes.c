@@ -44,7 +44,7 @@ static uint32_t wanted_calls(uint32_t events)
 
 	if (events & COLLECT_GPU_LAUNCH)
 		wanted |= GPU_LAUNCH;
-	if (events & COLLECT_GPU_STACK)
+	if (events & (COLLECT_GPU_STACK | COLLECT_GPU_TIME))
 		wanted |= GPU_STACK;
 	if (events & COLLECT_GPU_WAIT)
 		wanted |= GPU_WAIT;

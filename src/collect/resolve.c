@@ -90,6 +90,7 @@ void resolver_free(struct resolver *r)
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
 	gpu_live_done(&r->gpu_live);
+	gpu_origins_done(&r->gpu_origins);
 	label_table_done(&r->labels);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
@@ -292,9 +293,9 @@ static const char *type_name(const struct resolver *r, uint32_t type)
 				       : resolver_gpu_type_name(t, type);
 }
 
-/* SERIES_LEFT_OUT: nothing of this sample is wanted. */
-uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
-			 uint32_t type, int64_t period_ns)
+struct series_key resolver_series_key(struct resolver *r, struct process *p,
+				      const struct event_sample *s, uint32_t type,
+				      int64_t period_ns)
 {
 	struct series_key key = { .type = type, .period = period_ns };
 
@@ -303,6 +304,15 @@ uint32_t resolver_series(struct resolver *r, struct process *p, const struct eve
 		process_set_name(p, key.comm);
 	memcpy(key.process, p->name[0] ? p->name : key.comm, sizeof key.process);
 	key.labels = process_labels(&r->labels, p, s->cgroup_id, clock_mono_ns());
+	return key;
+}
+
+/* SERIES_LEFT_OUT: nothing of this sample is wanted. */
+uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
+			 uint32_t type, int64_t period_ns)
+{
+	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
+
 	return series_cache_get(&r->series, &key, type_name(r, type));
 }
 
@@ -589,6 +599,29 @@ void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
 			if (fd >= 0)
 				found(ctx, o->name, fd);
 		}
+	}
+}
+
+static bool has_mapped(const struct resolver *r, const struct process *p,
+		       bool (*is_wanted)(const char *path))
+{
+	for (size_t k = 0; p->image && k < p->image->maps.n; k++) {
+		const char *name = r->objects.all.v[p->image->maps.v[k].object]->name;
+
+		if (name && is_wanted(name))
+			return true;
+	}
+	return false;
+}
+
+void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
+			    void (*found)(void *ctx, uint32_t pid), void *ctx)
+{
+	for (size_t i = 0; i < r->processes.all.n; i++) {
+		const struct process *p = r->processes.all.v[i];
+
+		if (p && has_mapped(r, p, is_wanted))
+			found(ctx, p->pid);
 	}
 }
 

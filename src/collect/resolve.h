@@ -28,7 +28,7 @@ struct gpu_allocation;
 struct resolve_types {       /* of the sink */
 	uint32_t cpu, off_cpu, sched_wait, wall;
 	struct gpu_types {
-		uint32_t launch, wait, copy, nccl, alloc, inuse;
+		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window;
 	} gpu;
 	int64_t period_ns; /* of samples on a CPU */
 };
@@ -59,6 +59,10 @@ struct resolve_opts {
 	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
 			  uint32_t stack, uint32_t weight); /* as struct collect_opts */
 	void *gpu_stack_ctx;
+	/* Likewise, for resolve_gpu_ran: origin is the launch's stack, thread and labels. */
+	void (*gpu_launch)(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+			   uint32_t weight);
+	void *gpu_launch_ctx;
 	/* Told of what goes with its context or process; may be NULL. */
 	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
 	void *gpu_ctx;
@@ -132,6 +136,18 @@ void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 			  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
 					   uint32_t flags),
 			  void *ctx);
+/* Something that ran on a GPU, or when that was watched, as a sample. */
+struct gpu_ran {
+	uint32_t type;
+	uint32_t origin, pid; /* origin 0: who launched it is not known */
+	uint64_t start_ns, length_ns, ns;
+	uint32_t gpu, stream;         /* plus 1; 0: there is no such label */
+	uint32_t frames[2], n_frames; /* of the sink, at the leaf */
+};
+void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
+/* The processes that have mapped a file whose path is wanted. */
+void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
+			    void (*found)(void *ctx, uint32_t pid), void *ctx);
 /* The file that a mapping of the sink is of, open for reading; it stays the resolver's until the next call of anything. -ENOENT: there
  * is none, or none any more. */
 int resolve_file(struct resolver *r, uint32_t mapping);

@@ -1,17 +1,21 @@
 #include "collect/resolver.h"
 
+#include <string.h>
+
 /* Calls of a GPU's libraries: what each is worth, in its type. */
 
 const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type)
 {
 	const struct gpu_types *g = &t->gpu;
 
-	return type == g->launch  ? "gpu-launch"
-	       : type == g->wait  ? "gpu-wait"
-	       : type == g->copy  ? "gpu-copy"
-	       : type == g->nccl  ? "nccl"
-	       : type == g->alloc ? "hbm-alloc"
-				  : "hbm-inuse";
+	return type == g->launch   ? "gpu-launch"
+	       : type == g->wait   ? "gpu-wait"
+	       : type == g->copy   ? "gpu-copy"
+	       : type == g->nccl   ? "nccl"
+	       : type == g->alloc  ? "hbm-alloc"
+	       : type == g->time   ? "gpu-time"
+	       : type == g->window ? "gpu-window"
+				   : "hbm-inuse";
 }
 
 /* Memory of code without names, so that an allocation need not wait for them. */
@@ -64,10 +68,24 @@ static enum walk_end hand_stack(struct resolver *r, struct process *p, const str
 				const struct stack_ref *ref)
 {
 	enum walk_end end = WALK_COMPLETE;
+	uint32_t stack = stack_now(r, p, ref, &end);
 
 	if (r->opts.gpu_stack)
 		r->opts.gpu_stack(r->opts.gpu_stack_ctx, ev->sample.tgid, ev->sample.tid,
-				  ev->gpu.correlation, stack_now(r, p, ref, &end), ev->gpu.weight);
+				  ev->gpu.correlation, stack, ev->gpu.weight);
+	if (r->opts.gpu_launch) {
+		struct gpu_origin origin = {
+			.key = resolver_series_key(r, p, &ev->sample, r->types.gpu.time, 0),
+			.stack = stack,
+			.pid = ev->sample.tgid,
+			.tid = ev->sample.tid,
+		};
+		uint32_t id = gpu_origins_put(&r->gpu_origins, &origin);
+
+		if (id)
+			r->opts.gpu_launch(r->opts.gpu_launch_ctx, ev->sample.tgid,
+					   ev->gpu.correlation, id, ev->gpu.weight);
+	}
 	return end;
 }
 
@@ -135,4 +153,45 @@ void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 		if (a->is_live && is_there(ctx, a->pid, a->address, a->flags))
 			r->sink->ops->sample(r->sink, &sample);
 	}
+}
+
+/* One whose launch was not told of: what is known of its process by now. */
+static struct gpu_origin origin_of(struct resolver *r, const struct gpu_ran *ran)
+{
+	const struct process *p = process_find(&r->processes, ran->pid);
+	struct gpu_origin origin = { .pid = ran->pid, .tid = ran->pid };
+
+	if (ran->origin)
+		return *gpu_origins_get(&r->gpu_origins, ran->origin);
+	if (p) {
+		memcpy(origin.key.comm, p->name, strnlen(p->name, sizeof origin.key.comm));
+		memcpy(origin.key.process, origin.key.comm, sizeof origin.key.process);
+		origin.key.labels = p->labels;
+	}
+	return origin;
+}
+
+void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
+{
+	struct gpu_origin origin = origin_of(r, ran);
+	struct sample sample = {
+		.time_ns = ran->start_ns,
+		.length_ns = ran->length_ns,
+		.value = ran->ns,
+		.pid = origin.pid,
+		.tid = origin.tid,
+		.cpu = SAMPLE_NO_ID,
+	};
+
+	origin.key.type = ran->type;
+	origin.key.gpu = ran->gpu;
+	origin.key.stream = ran->stream;
+	sample.series = series_cache_get(&r->series, &origin.key,
+					 resolver_gpu_type_name(&r->types, ran->type));
+	if (sample.series == SERIES_LEFT_OUT) {
+		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
+		return;
+	}
+	sample.stack = r->sink->ops->stack_above(r->sink, origin.stack, ran->frames, ran->n_frames);
+	r->sink->ops->sample(r->sink, &sample);
 }

@@ -7,6 +7,7 @@
 #include "collect/account.h"
 #include "collect/context_search.h"
 #include "collect/gpu_live.h"
+#include "collect/gpu_origins.h"
 #include "collect/interpreted.h"
 #include "collect/jit.h"
 #include "collect/kernel_space.h"
@@ -35,6 +36,7 @@ struct resolver {
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
 	struct gpu_live gpu_live;        /* memory of GPUs */
+	struct gpu_origins gpu_origins;  /* who launches what runs on them */
 	struct map leaf_samples;         /* frame → samples */
 	struct label_table labels;       /* of processes */
 	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
@@ -62,6 +64,10 @@ struct stack_ref {
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
 
+/* What tells its series from others. */
+struct series_key resolver_series_key(struct resolver *r, struct process *p,
+				      const struct event_sample *s, uint32_t type,
+				      int64_t period_ns);
 uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
 			 uint32_t type, int64_t period_ns);
 /* Without series, stack and value (1). */

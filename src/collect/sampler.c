@@ -402,6 +402,13 @@ static int add_targets(struct sampler *s, struct err *err)
 	return add[s->opts.target] ? add[s->opts.target](s, err) : 0;
 }
 
+bool sampler_is_target(struct sampler *s, uint32_t pid)
+{
+	struct target t;
+
+	return bpf_map__lookup_elem(s->bpf->maps.targets, &pid, sizeof pid, &t, sizeof t, 0) == 0;
+}
+
 bool sampler_targets_gone(struct sampler *s)
 {
 	uint32_t id;

@@ -59,6 +59,8 @@ struct bpf_object *sampler_object(const struct sampler *s);
 
 /* Makes every CPU send the contents of stacks anew. */
 void sampler_new_epoch(struct sampler *s);
+/* Whether a process is one (TARGET_PID). */
+bool sampler_is_target(struct sampler *s, uint32_t pid);
 /* No target is left (TARGET_PID and TARGET_TID). */
 bool sampler_targets_gone(struct sampler *s);
 

@@ -1,8 +1,10 @@
 #include "collect/series_cache.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 16, "series_key has no padding");
+_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 24, "series_key has no padding");
 
 void series_cache_init(struct series_cache *c, struct sink *sink,
 		       const struct series_cache_opts *opts)
@@ -38,17 +40,30 @@ static void add_label(struct series_labels *l, const char *key, const char *valu
 		l->v[l->n++] = (struct label_text){ key, value };
 }
 
-/* names: room for the two that have no NUL where they are. */
+/* What is put together of a key rather than known as text. */
+struct series_texts {
+	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], gpu[12], stream[12];
+};
+
+static void add_number(struct series_labels *l, const char *key, uint32_t plus_one, char text[12])
+{
+	if (!plus_one)
+		return;
+	snprintf(text, 12, "%" PRIu32, plus_one - 1);
+	add_label(l, key, text);
+}
+
 static void put_together(const struct series_cache *c, const struct series_key *key,
-			 char names[2][EVENT_COMM_LEN + 1], struct series_labels *out)
+			 struct series_texts *texts, struct series_labels *out)
 {
 	const struct label_table *t = c->opts.labels;
 
-	memcpy(names[0], key->comm, EVENT_COMM_LEN);
-	memcpy(names[1], key->process, EVENT_COMM_LEN);
-	names[0][EVENT_COMM_LEN] = names[1][EVENT_COMM_LEN] = '\0';
-	add_label(out, "comm", names[0]);
-	add_label(out, "process", names[1]);
+	memcpy(texts->comm, key->comm, EVENT_COMM_LEN);
+	memcpy(texts->process, key->process, EVENT_COMM_LEN);
+	add_label(out, "comm", texts->comm);
+	add_label(out, "process", texts->process);
+	add_number(out, "gpu", key->gpu, texts->gpu);
+	add_number(out, "stream", key->stream, texts->stream);
 	for (int k = 0; k < PROCESS_LABELS; k++)
 		add_label(out, process_label_keys[k],
 			  strtab_get(&t->texts, t->sets.v[key->labels].v[k]));
@@ -61,11 +76,11 @@ static uint32_t add_series(struct series_cache *c, const struct series_key *key,
 			   const char *type_name)
 {
 	struct sink *s = c->sink;
-	char names[2][EVENT_COMM_LEN + 1];
+	struct series_texts room = { 0 };
 	struct series_labels texts = { .type = type_name };
 	struct series series = { .type = key->type, .period = key->period };
 
-	put_together(c, key, names, &texts);
+	put_together(c, key, &room, &texts);
 	if (c->opts.hook.apply && !c->opts.hook.apply(c->opts.hook.ctx, &texts))
 		return SERIES_LEFT_OUT;
 	if (!relabel_labels(c->opts.relabel, s, texts.v, texts.n, &series.labels))

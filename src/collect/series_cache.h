@@ -28,6 +28,7 @@ struct series_key {
 	uint32_t labels;              /* of the process */
 	uint32_t type;
 	int64_t period;
+	uint32_t gpu, stream; /* of what ran on a device, plus 1; 0: there is no such label */
 };
 struct series_cache_opts {
 	const struct label_table *labels;

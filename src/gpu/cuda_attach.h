@@ -6,4 +6,7 @@
 
 extern const struct gpu_attach_library cuda_attach_library;
 
+/* The variable that names the library to a program that starts. */
+#define CUDA_INJECTION_VARIABLE "CUDA_INJECTION64_PATH"
+
 #endif

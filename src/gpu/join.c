@@ -15,7 +15,7 @@ struct launch {
 	uint32_t tid, stack, weight;
 };
 struct waiting {
-	uint64_t key, since_ns, ns;
+	uint64_t key, since_ns, start_ns, ns;
 	uint32_t pid, work;
 };
 /* What the sampled launches of a group did by one stack. */
@@ -173,6 +173,7 @@ static void tell_exact(struct gpu_join *j, const struct launch *l, const struct 
 					   .ns = w->ns,
 					   .low_ns = w->ns,
 					   .high_ns = w->ns,
+					   .start_ns = w->start_ns,
 					   .is_exact = true });
 }
 
@@ -201,9 +202,9 @@ static void drop_settled(struct gpu_join *j)
 }
 
 void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work,
-		   uint64_t ns, uint64_t now_ns)
+		   uint64_t start_ns, uint64_t ns, uint64_t now_ns)
 {
-	struct waiting w = { key_of(pid, correlation), now_ns, ns, pid, work };
+	struct waiting w = { key_of(pid, correlation), now_ns, start_ns, ns, pid, work };
 	const struct launch *l = find_launch(j, w.key);
 
 	if (l && l->stack) {

@@ -35,6 +35,7 @@ struct gpu_share {
 	uint32_t pid, stack, work;
 	uint64_t ns;
 	uint64_t low_ns, high_ns; /* of an estimate; ns when exact */
+	uint64_t start_ns;        /* of the one piece of work, when exact */
 	bool is_exact;
 };
 typedef void gpu_share_fn(void *ctx, const struct gpu_share *share);
@@ -46,8 +47,9 @@ void gpu_join_free(struct gpu_join *j); /* NULL is fine; what has not been flush
 void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
 		    uint32_t weight);
 void gpu_join_call(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t tid);
+/* start_ns is handed back with the share when it is exact. */
 void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work,
-		   uint64_t ns, uint64_t now_ns);
+		   uint64_t start_ns, uint64_t ns, uint64_t now_ns);
 
 /* Gives up waiting for stacks of what has waited long enough. */
 void gpu_join_settle(struct gpu_join *j, uint64_t now_ns);

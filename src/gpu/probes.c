@@ -8,12 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* "libcuda.so", "libcuda.so.1", "libcuda.so.535.261.03", not "libcuda.so-old". */
+/* "libcuda.so", "libcuda.so.1", "libcuda.so.535.261.03", not "libcuda.so-old"; "memfd:libcresset-cuda.so (deleted)", as a late attach loads it. */
 static bool is_named(const char *file, const char *name)
 {
+	static const char memfd[] = "memfd:";
 	size_t len = strlen(name);
 
-	return strncmp(file, name, len) == 0 && (file[len] == 0 || file[len] == '.');
+	if (strncmp(file, memfd, sizeof memfd - 1) == 0)
+		file += sizeof memfd - 1;
+	return strncmp(file, name, len) == 0 &&
+	       (file[len] == 0 || file[len] == '.' || file[len] == ' ');
 }
 
 const struct gpu_library *gpu_library_of(const char *path)

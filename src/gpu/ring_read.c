@@ -458,3 +458,34 @@ const char *ring_part_text(enum ring_part part)
 	};
 	return part < sizeof texts / sizeof *texts ? texts[part] : "unknown";
 }
+
+const char *ring_work_text(const union ring_any *record)
+{
+	static const char *const copies[] = {
+		"[copy]",
+		"[copy host to device]",
+		"[copy device to host]",
+		"[copy host to array]",
+		"[copy array to host]",
+		"[copy array to array]",
+		"[copy array to device]",
+		"[copy device to array]",
+		"[copy device to device]",
+		"[copy host to host]",
+		"[copy between devices]",
+	};
+	uint8_t kind = record->copy.kind;
+
+	switch (record->r.type) {
+	case RING_COPY:
+		return copies[kind < sizeof copies / sizeof *copies ? kind : 0];
+	case RING_SET:
+		return "[set]";
+	case RING_SYNC:
+		return "[sync]";
+	case RING_GRAPH:
+		return "[graph]";
+	default:
+		return "[unknown]";
+	}
+}

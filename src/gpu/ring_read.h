@@ -64,5 +64,7 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out);
 /* For people: "parked", "another tool has CUPTI" …; a state that cannot be is "unknown". */
 const char *ring_state_text(enum ring_state state);
 const char *ring_part_text(enum ring_part part);
+/* What a record stands for that has no name: "[copy host to device]", "[set]", "[graph]". */
+const char *ring_work_text(const union ring_any *record);
 
 #endif

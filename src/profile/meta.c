@@ -59,6 +59,11 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_GPU_UNPROBED] = { "gpu_unprobed",
 				"functions and files of a GPU's libraries that cannot be probed",
 				"", 0 },
+	[LOSS_GPU_RECORDS] = { "gpu_records",
+			       "kernels and copies dropped in the program that ran them", "", 1 },
+	[LOSS_GPU_NAMES] = { "gpu_names", "names of GPU kernels there was no room for", "", 0 },
+	[LOSS_GPU_RING_BAD] = { "gpu_ring_bad", "records of a GPU program that cannot be: not read",
+				"", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
 };

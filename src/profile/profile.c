@@ -86,6 +86,25 @@ static void profile_stacks(struct sink *s, const struct stack_list *lists, uint3
 		ids[i] = profile_stack(s, lists[i].frames, lists[i].n);
 }
 
+static uint32_t profile_stack_above(struct sink *s, uint32_t stack, const uint32_t *frames,
+				    uint32_t n)
+{
+	struct profile *p = profile_of(s);
+	uint32_t depth = stack_depth(&p->stacks, stack), id;
+	uint32_t *all = xreallocarray(NULL, (size_t)depth + n, sizeof *all);
+	check_frames(p, frames, n);
+	memcpy(all + depth, frames, n * sizeof *all);
+	if (depth + n > STACK_MAX_DEPTH) {
+		stack_frames(&p->stacks, stack, all);
+		id = profile_deep_stack(p, all, depth + n);
+	} else {
+		struct stack_list list = { all, depth + n, depth, stack };
+		stack_intern_all(&p->stacks, &list, 1, &id);
+	}
+	free(all);
+	return id;
+}
+
 static uint32_t profile_type(struct sink *s, const struct type *t)
 {
 	return type_intern(&profile_of(s)->series, t);
@@ -217,6 +236,7 @@ static const struct sink_ops profile_ops = {
 	.origin = profile_origin,
 	.stack = profile_stack,
 	.stacks = profile_stacks,
+	.stack_above = profile_stack_above,
 	.type = profile_type,
 	.labels = profile_labels,
 	.series = profile_series,

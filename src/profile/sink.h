@@ -60,6 +60,9 @@ enum loss {
 	LOSS_GPU_MEMORY_FULL,   /* allocations not kept: no room */
 	LOSS_GPU_FREES_UNKNOWN, /* frees of what was not seen to be allocated */
 	LOSS_GPU_UNPROBED,      /* launch functions and libraries without a probe (gpu/probes.h) */
+	LOSS_GPU_RECORDS,       /* of what ran on GPUs: dropped in the program (gpu/ring.h) */
+	LOSS_GPU_NAMES,         /* names of kernels there was no room for */
+	LOSS_GPU_RING_BAD,      /* records of what ran on GPUs that cannot be */
 	LOSS_LEFT_OUT, /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
@@ -86,6 +89,8 @@ struct sink_ops {
 	uint32_t (*stack)(struct sink *s, const uint32_t *frames, uint32_t n);
 	/* The same of up to STACK_BATCH at once: what has many saves time. */
 	void (*stacks)(struct sink *s, const struct stack_list *lists, uint32_t n, uint32_t *ids);
+	/* A stack with n further frames at its leaf. */
+	uint32_t (*stack_above)(struct sink *s, uint32_t stack, const uint32_t *frames, uint32_t n);
 	uint32_t (*type)(struct sink *s, const struct type *t);
 	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
 	uint32_t (*series)(struct sink *s, const struct series *series);

@@ -80,7 +80,7 @@ static void feed(struct scenario *s, struct gpu_join *j, int how, size_t apart)
 			else if (what == 1 && c->weight)
 				gpu_join_stack(j, c->pid, c->correlation, c->stack, c->weight);
 			else if (what == 2)
-				gpu_join_work(j, c->pid, c->correlation, c->work, c->ns,
+				gpu_join_work(j, c->pid, c->correlation, c->work, c->us, c->ns,
 					      1000 * c->us);
 		}
 	gpu_join_settle(j, 1000 * s->calls.v[n - 1].us);
@@ -222,11 +222,11 @@ START_TEST(unknown)
 		gpu_join_new(&(struct gpu_join_opts){ .max_launches = 4 }, on_share, &s);
 
 	gpu_join_call(j, 1, 10, 7);
-	gpu_join_work(j, 1, 10, 3, 500, 0);
+	gpu_join_work(j, 1, 10, 3, 0, 500, 0);
 	gpu_join_stack(j, 1, 11, 2, 1);
 	for (uint32_t c = 20; c < 24; c++)
 		gpu_join_call(j, 1, c, 7);
-	gpu_join_work(j, 1, 11, 4, 700, 0);
+	gpu_join_work(j, 1, 11, 4, 0, 700, 0);
 	gpu_join_settle(j, 1999999999);
 	ck_assert_uint_eq(s.got[1][0][3].ns + s.estimates, 0);
 	gpu_join_stack(j, 1, 10, 2, 1); /* too late for its launch, not for its work */

@@ -180,7 +180,8 @@ static void to_join(void *ctx, const union ring_any *r, const char *name)
 		gpu_join_call(j->join, j->p->pid, r->r.correlation, r->call.tid);
 	else if (r->r.type == RING_KERNEL)
 		gpu_join_work(j->join, j->p->pid, r->r.correlation, work_of(j, name),
-			      r->kernel.end_ns - r->kernel.start_ns, clock_mono_ns());
+			      r->kernel.start_ns, r->kernel.end_ns - r->kernel.start_ns,
+			      clock_mono_ns());
 }
 
 static int on_launch_call(void *ctx, void *data, size_t size)

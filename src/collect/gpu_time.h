@@ -1,0 +1,58 @@
+/* collect/gpu_time.h: what ran on GPUs, and for whom: of each program that has the library inside (gpu/ring.h) the records of its kernels, copies
+ * and sets, joined (gpu/join.h) with the CPU stacks that the probes on its launches took.
+ *
+ *     gpu_time_expect   a process that has mapped the library: its ring is looked for, a window opened for as long as this goes on
+ *     gpu_time_run      now and then: looks, beats, reads
+ *     gpu_time_launch   what the resolver says of a launch
+ *     gpu_time_stop     closes the windows, reads what was left
+ *     gpu_time_flush    waits for no stack any more; after the last launch was told
+ *
+ * Samples of type gpu-time are ns; their stack is that of the launch, "-", and what ran:
+ *
+ *     record whose launch has a stack          that stack, its own time and length
+ *     one of launches of which some have one   shares by those (an estimate): a moment, at the end
+ *     one without any                          "[no stack]", no length: a moment, at the end
+ *
+ * so that all of the time is in the sum. Samples of gpu-window say when a program was watched. Records are the word of a program of any user: those that
+ * lie outside of the recorded time are counted and left out; programs and kinds of work are bounded. */
+#ifndef CRESSET_COLLECT_GPU_TIME_H
+#define CRESSET_COLLECT_GPU_TIME_H
+
+#include "collect/collect.h"
+#include "collect/resolve.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gpu_time;
+
+enum {
+	GPU_TIME_PROGRAMS = 256,      /* watched at once; each maps some 8 MiB of shared memory */
+	GPU_TIME_WORKS = 1 << 18,     /* {kernel, device, stream} */
+	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after it was mapped */
+};
+
+struct gpu_time_opts {
+	struct sink *sink;
+	struct resolver *resolver; /* the caller's, as the sink */
+	uint32_t time_type, window_type;
+	uint32_t stacks_per_s; /* of a thread; 0: every launch */
+};
+struct gpu_time *gpu_time_new(const struct gpu_time_opts *opts, uint64_t now_ns);
+void gpu_time_free(struct gpu_time *g); /* NULL is fine */
+
+/* Whether a path is the library's. */
+bool gpu_time_wants(const char *path);
+void gpu_time_expect(struct gpu_time *g, uint32_t pid, uint64_t now_ns);
+void gpu_time_run(struct gpu_time *g, uint64_t now_ns);
+/* When it wants to be called again; UINT64_MAX: never. */
+uint64_t gpu_time_due_ns(const struct gpu_time *g);
+/* As resolve_opts.gpu_launch; ctx: struct gpu_time. */
+void gpu_time_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+		     uint32_t weight);
+/* Takes as long as the programs need for their last records, at most 2 s. */
+void gpu_time_stop(struct gpu_time *g);
+void gpu_time_flush(struct gpu_time *g);
+void gpu_time_get_stats(const struct gpu_time *g, struct gpu_time_stats *out);
+
+#endif
