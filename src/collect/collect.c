@@ -129,8 +129,10 @@ static void found_gpu_program(void *ctx, uint32_t pid)
 {
 	struct collector *c = ctx;
 
-	if (c->opts.target == TARGET_ALL || sampler_is_target(c->sampler, pid))
-		gpu_time_expect(c->gpu_time, pid, clock_mono_ns());
+	if (c->opts.target != TARGET_ALL && !sampler_is_target(c->sampler, pid))
+		return;
+	resolve_expect(c->resolver, pid);
+	gpu_time_expect(c->gpu_time, pid, clock_mono_ns());
 }
 
 static void on_side(void *ctx, const struct side_record *r)

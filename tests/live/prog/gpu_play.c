@@ -1,4 +1,4 @@
-// build: -O2 -fno-omit-frame-pointer -fno-ipa-icf
+// build: -O2 -fno-omit-frame-pointer
 /* A GPU program of known truth, on the driver's double: what it launches is a function of the scenario alone (the
  * file that CRESSET_DOUBLE names, see tests/doubles), which tests/unit/gpu_answers.py computes by itself.
  *
