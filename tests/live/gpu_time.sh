@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy stands at the function that launched it, at its own time.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
+unset CUDA_INJECTION64_PATH
+library=$PWD/$BUILD/libcresset-cuda.so
+devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
+kernels='copy bytes_per_us 1000\nkernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\n'
+
+# Plays once or more, with half a second before each and at the end: play FILE TIMES [OPTION…]
+play() {
+	local file=$1 times=$2
+	shift 2
+	(for _ in $(seq "$times"); do sleep 0.5; echo go; done; sleep 0.5) |
+		timeout 60 "$cresset" record --no-progress -e gpu-time "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+}
+# Sums in ns of a device as gpu_answers.py has them: NAME/SIDE DEVICE NS, and NAME DEVICE NS of what has no side.
+sums() {
+	folded "$1" gpu-time --unit ns --match "{gpu=\"$2\"}" | sed 's/axpy(float\*, float\*, float)/_Z4axpyPfS_f/' |
+		awk -v gpu="$2" '{
+			ns = $NF; sub(/ [0-9]+$/, ""); n = split($0, f, ";")
+			side = /;work;launch_even;cuLaunchKernel/ ? "/even" : /;work;launch_odd;cuLaunchKernel/ ? "/odd" : ""
+			if (f[n - 1] != "-") side = "/" f[n - 1]
+			sum[f[n] side] += ns
+		} END { for (key in sum) print key, gpu, sum[key] }' | LC_ALL=C sort
+}
+# The same of the scenario alone, which has a copy take as many ns as it has bytes.
+answers() {
+	python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk -v gpu="$1" '$2 == gpu && $1 != "calls" {
+		name = $1 == "copy" ? "[copy host to device]" : $1 == "graph" ? "[graph]" : $1
+		print name, $2, $4 }' | LC_ALL=C sort
+}
+
+# Compares both devices of a recording: is_exact NAME FILE
+is_exact() {
+	local gpu
+	for gpu in 0 1; do is "$1: GPU $gpu by stack and kernel, in ns" "$(sums "$2" $gpu)" "$(answers $gpu)"; done
+}
+
+# --- a program from its start to its end: it is given the library -----------------------------------------------------------
+printf "$devices${kernels}play threads 4\nplay launches 3000\nplay copy 50 4096\nplay graph 16 3\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+play "$tmp/all.cresset" 1
+is "from start to end: its status" $? 0
+is "from start to end: it has run" "$(tr '\n' ' ' <"$tmp/out")" "ready done "
+is_exact "from start to end" "$tmp/all.cresset"
+holds "from start to end: all of it has an exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without a stack$' "$tmp/err"
+holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
+is "from start to end: devices and streams are told apart" \
+	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT count(*) FROM series WHERE type = 'gpu-time'" --format csv | tail -1)" 4
+
+# --- over time: each record its own -------------------------------------------------------------------------------------------
+printf "$devices${kernels}play threads 2\nplay launches 640\nplay copy 50 4096\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+play "$tmp/two.cresset" 2
+"$cresset" convert -q --type gpu-time "$tmp/two.cresset" -o "$tmp/two.trace.json"
+is "a trace: each kernel as often, and as long, as it ran" "$(python3 - "$tmp/two.trace.json" <<'END'
+import json, sys
+from collections import Counter
+count, total = Counter(), Counter()
+for e in json.load(open(sys.argv[1]))["traceEvents"]:
+    if e["ph"] == "X" and (e.get("cat") == "gpu-kernel" or e["name"].startswith("[copy")):
+        count[e["name"]] += 1
+        total[e["name"]] += round(e["dur"] * 1000)
+for name in sorted(count):
+    print(name.replace("axpy(float*, float*, float)", "_Z4axpyPfS_f"), count[name], total[name])
+END
+)" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" {
+	name = $1 == "copy" ? "[copy host to device]" : $1; n[name] += 2 * $3; ns[name] += 2 * $4
+} END { for (name in n) print name, n[name], ns[name] }' | LC_ALL=C sort)"
+"$cresset" report --gpu-idle --json "$tmp/two.cresset" >"$tmp/idle.json" 2>"$tmp/idle.err"
+# One thread on each device: what ran there never overlaps, so that busy is the sum. The second round begins with kernel (7 * device) modulo 3,
+# some 400 ms after the first one ended; within one nothing is idle for longer than its pauses of 9 ms.
+idle() { python3 -c 'import json, sys
+for d in json.load(open(sys.argv[1]))["devices"]: print(d["gpu"], '"$1"')' "$tmp/idle.json"; }
+is "idle: busy is what kernels and copies took" "$(idle 'd["busy_ns"]')" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" |
+	awk '$1 != "calls" { ns[$2] += 2 * $4 } END { for (gpu in ns) print gpu, ns[gpu] }' | sort)"
+is "idle: what ended the pause" "$(idle '[c["name"] for c in d["ended_by"] if c["name"] and c["longest_ns"] >= 200000000]')" \
+	"$(printf "0 ['gemm']\n1 ['axpy(float*, float*, float)']")"
+is "idle: it is known when the program was watched" "$(idle 'd["exact"]')" "$(printf '0 True\n1 True')"
+
+# --- one that runs already ------------------------------------------------------------------------------------------------------
+printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+mkfifo "$tmp/in"
+CUDA_INJECTION64_PATH=$library "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
+player=$!
+pids+=("$player")
+exec 3>"$tmp/in"
+said() { for _ in $(seq 300); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
+said ready 1
+echo go >&3
+said "done" 1
+for round in 1 2; do
+	begin "$tmp/late.cresset" -e gpu-time -p "$player"
+	sleep 0.5
+	echo go >&3
+	said "done" $((round + 1))
+	end
+	is_exact "one that runs already, $round" "$tmp/late.cresset"
+done
+
+# --- more launches than stacks: the sum stays, and it is said what is an estimate ----------------------------------------------
+begin "$tmp/some.cresset" -e gpu-time -p "$player" --max-rate 200
+sleep 0.5
+echo go >&3
+said "done" 4
+end
+exec 3>&-
+total() { folded "$1" gpu-time --unit ns | awk '{ n += $NF } END { print n + 0 }'; }
+truth() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }'; }
+is "more launches than stacks: the sum" "$(total "$tmp/some.cresset")" "$(truth)"
+holds "more launches than stacks: a part is an estimate" grep -Eq 'exact stack, [1-9][0-9.]* .?s by estimate, 0 ns without' "$tmp/begin.err"
+
+# --- records that never came ----------------------------------------------------------------------------------------------------
+printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\ncupti drop 7\n" >"$CRESSET_DOUBLE"
+play "$tmp/drop.cresset" 1
+holds "dropped records are counted" grep -q "lost  $((4000 / 7)): kernels and copies dropped in the program" "$tmp/err"
+holds "… and those that came are there" grep -q " in $((4000 - 4000 / 7)) kernels and copies" "$tmp/err"
+
+# --- who cannot say what ran ------------------------------------------------------------------------------------------------------
+printf "$devices${kernels}play threads 1\nplay launches 10\ncupti busy \"Nsight Systems\"\n" >"$CRESSET_DOUBLE"
+play "$tmp/busy.cresset" 1
+holds "another tool has the GPU: its name" grep -q 'Nsight Systems' "$tmp/err"
+timeout 60 "$cresset" record --no-progress -e gpu-time -o "$tmp/none.cresset" -- true 2>"$tmp/err"
+is "a program that uses none: its status" $? 0
+holds "… and what is missing" grep -q 'CUDA_INJECTION64_PATH=.*cresset gpu attach PID' "$tmp/err"
+"$cresset" record --no-progress -e gpu-time --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"
+is "a target that cannot be told beforehand: its status" $? 2
+holds "… and why" grep -q -- '-e gpu-time needs -p' "$tmp/err"
+"$cresset" report --gpu-idle "$tmp/none.cresset" 2>"$tmp/err"
+holds "idle of a recording without any" grep -q 'record with -e gpu-time' "$tmp/err"
+finish
