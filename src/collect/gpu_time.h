@@ -9,11 +9,11 @@
  *
  * Samples of type gpu-time are ns; their stack is that of the launch, "-", and what ran:
  *
- *     record whose launch has a stack          that stack, its own time and length
- *     one of launches of which some have one   shares by those (an estimate): a moment, at the end
- *     one without any                          "[no stack]", no length: a moment, at the end
+ *     record whose launch has a stack          that stack
+ *     one of launches of which some have one   as those went (an estimate): each stack has its share of such records, the first ones first
+ *     one without any                          "[no stack]"
  *
- * so that all of the time is in the sum. Samples of gpu-window say when a program was watched. Records are the word of a program of any user: those that
+ * each with its own time and length, cut in two where a share ends, so that all of the time is in the sum and where it was. Samples of gpu-window say when a program was watched. Records are the word of a program of any user: those that
  * lie outside of the recorded time are counted and left out; programs and kinds of work are bounded. */
 #ifndef CRESSET_COLLECT_GPU_TIME_H
 #define CRESSET_COLLECT_GPU_TIME_H
@@ -27,8 +27,9 @@
 struct gpu_time;
 
 enum {
-	GPU_TIME_PROGRAMS = 256,      /* watched at once; each maps some 8 MiB of shared memory */
-	GPU_TIME_WORKS = 1 << 18,     /* {kernel, device, stream} */
+	GPU_TIME_PROGRAMS = 256,  /* watched at once; each maps some 8 MiB of shared memory */
+	GPU_TIME_WORKS = 1 << 18, /* {kernel, device, stream} */
+	GPU_TIME_HELD = 1 << 20,  /* records without a stack; further ones are moments at the end */
 	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after it was mapped */
 };
 

@@ -89,6 +89,7 @@ void resolver_free(struct resolver *r)
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
+	map_done(&r->teller_frames);
 	gpu_live_done(&r->gpu_live);
 	gpu_origins_done(&r->gpu_origins);
 	label_table_done(&r->labels);
@@ -578,6 +579,8 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	accounts_set_sink(&r->accounts, sink);
 	jit_table_set_sink(&r->jits, sink);
 	map_done(&r->leaf_samples);
+	map_done(&r->teller_frames);
+	gpu_origins_done(&r->gpu_origins);
 }
 
 void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),

@@ -117,6 +117,7 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 		sample.value = g->value * g->weight;
 		break;
 	case GPU_STACK:
+		ref.is_launch = true;
 		return hand_stack(r, p, ev, &ref);
 	case GPU_ALLOC:
 		return put_alloc(r, p, ev, &ref);

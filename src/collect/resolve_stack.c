@@ -1,6 +1,7 @@
 #include "collect/resolver.h"
 
 #include "base/mem.h"
+#include "collect/gpu_time.h"
 #include "collect/walk_end.h"
 
 #include <inttypes.h>
@@ -60,6 +61,8 @@ static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offs
 	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
 	uint32_t frame = r->sink->ops->frame(r->sink, &f);
 	map_put(&o->frames, offset, frame);
+	if (o->name && gpu_time_wants(o->name))
+		map_put(&r->teller_frames, frame, 1);
 	return frame;
 }
 
@@ -306,7 +309,7 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	const struct wait_info *w = ref->wait;
 
 	if (!w)
-		return hash;
+		return ref->is_launch ? hash_mix(hash, 1) : hash;
 	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
 	if (ref->part != ACCOUNT_SCHED_WAIT && w->waker_comm[0])
 		hash = hash_mix(hash,
@@ -389,6 +392,13 @@ static const struct event_stack *all_contents(struct resolver *r, const struct p
 	return st;
 }
 
+static void drop_teller(struct resolver *r)
+{
+	while (r->stack.n && !(r->stack.v[r->stack.n - 1] & JIT_ADDRESS) &&
+	       map_get(&r->teller_frames, r->stack.v[r->stack.n - 1]))
+		r->stack.n--;
+}
+
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out)
 {
@@ -406,6 +416,8 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 		check_leaf(r, p, st, now_ns);
 	vec_clear(&r->stack);
 	out->end = build_stack(r, p, st, now_ns, &has_jit);
+	if (ref->is_launch)
+		drop_teller(r);
 	if (ref->wait)
 		push_state(r, st, ref->part);
 	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)

@@ -38,6 +38,7 @@ struct resolver {
 	struct gpu_live gpu_live;        /* memory of GPUs */
 	struct gpu_origins gpu_origins;  /* who launches what runs on them */
 	struct map leaf_samples;         /* frame → samples */
+	struct map teller_frames;        /* those of the library that tells of launches → 1 */
 	struct label_table labels;       /* of processes */
 	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
@@ -59,6 +60,7 @@ struct stack_ref {
 	const struct event_raw *raw;  /* it came along; NULL: it was walked in the kernel */
 	/* Which of a wait's stacks: ACCOUNT_NONE: that of a sample on a CPU. All but the leaf is the same. */
 	enum account_part part;
+	bool is_launch; /* that a library in the program tells of: without that one's frames at the leaf */
 };
 /* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,

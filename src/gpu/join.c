@@ -190,6 +190,8 @@ static void settle_one(struct gpu_join *j, const struct waiting *w)
 
 	g->ns += w->ns;
 	g->launches++;
+	if (j->opts.held)
+		j->opts.held(j->ctx, w->pid, w->work, w->start_ns, w->ns);
 }
 
 static void drop_settled(struct gpu_join *j)

@@ -28,6 +28,8 @@ struct gpu_join_opts {
 	uint32_t max_launches; /* 0: 131072 */
 	uint64_t hold_ns;      /* how long a stack may come after the work; 0: 2 s */
 	double z;              /* of the intervals; 0: 1.96, 95 in 100 */
+	/* Told of each piece of work that goes into a sum, before that is shared out; may be NULL. ctx is the shares'. */
+	void (*held)(void *ctx, uint32_t pid, uint32_t work, uint64_t start_ns, uint64_t ns);
 };
 
 /* A piece of GPU time, or a share of a sum. stack 0: not known. work: what the caller called it. */
