@@ -116,6 +116,22 @@ is "more launches than stacks: each record has its time" "$(idle 'd["busy_ns"]')
 	awk '$1 != "calls" { ns[$2] += $4 } END { for (gpu in ns) print gpu, ns[gpu] }' | sort)"
 holds "more launches than stacks: a part is an estimate" grep -Eq 'exact stack, [1-9][0-9.]* .?s by estimate, 0 ns without' "$tmp/begin.err"
 
+# --- the library comes late: while it is recorded --------------------------------------------------------------------------------
+env -u CUDA_INJECTION64_PATH "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
+attached=$!
+pids+=("$attached")
+exec 3>"$tmp/in"
+said ready 1
+begin "$tmp/attached.cresset" -e gpu-time -p "$attached"
+holds "attached while it is recorded" "$cresset" gpu attach "$attached" --force young
+sleep 0.7
+echo go >&3
+said "done" 1
+end
+exec 3>&-
+is_exact "attached while it is recorded" "$tmp/attached.cresset"
+holds "… by exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without a stack$' "$tmp/begin.err"
+
 # --- records that never came ----------------------------------------------------------------------------------------------------
 printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\ncupti drop 7\n" >"$CRESSET_DOUBLE"
 play "$tmp/drop.cresset" 1
