@@ -61,12 +61,15 @@ END_TEST
 
 START_TEST(names)
 {
-	static const char *const are[] = { "/usr/lib/libcuda.so.1", "libcuda.so",
-					   "/x/libcudart.so.13", "/a/b/libcuda.so.535.261.03",
-					   "/n/libnccl.so.2" };
+	static const char *const are[] = {
+		"/usr/lib/libcuda.so.1", "libcuda.so",
+		"/x/libcudart.so.13",    "/a/b/libcuda.so.535.261.03",
+		"/n/libnccl.so.2",       "/memfd:libcresset-cuda.so (deleted)"
+	};
 	static const char *const are_not[] = { "/usr/lib/libcuda.so-old",
 					       "/libcudadevrt.a",
 					       "libcuda.sock",
+					       "/memfd:libcuda (deleted)",
 					       "/libcuda.so/x",
 					       "",
 					       "/" };

@@ -151,6 +151,26 @@ START_TEST(a_stack_that_is_too_deep_keeps_its_leaf)
 }
 END_TEST
 
+/* The same stack as if all of its frames had been given, also of none and of one that is too deep with them. */
+START_TEST(frames_are_put_above_a_stack)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	uint32_t *frames = calloc(STACK_MAX_DEPTH + 2, sizeof *frames);
+	const uint32_t depths[] = { 0, 1, 2, 7, 300, STACK_MAX_DEPTH - 2, STACK_MAX_DEPTH };
+	for (uint32_t i = 0; i < STACK_MAX_DEPTH + 2; i++)
+		frames[i] = by_address(p, FRAME_NATIVE, "prog", i % 13);
+	for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+		uint32_t below = s->ops->stack(s, frames, depths[i]);
+		uint32_t above = s->ops->stack_above(s, below, frames + depths[i], 2);
+		ck_assert_uint_eq(above, s->ops->stack(s, frames, depths[i] + 2));
+		ck_assert_uint_eq(s->ops->stack_above(s, below, frames, 0), below);
+	}
+	free(frames);
+	profile_free(p);
+}
+END_TEST
+
 /* --- tables --- */
 
 START_TEST(every_kind_and_loss_has_its_row)
@@ -429,10 +449,10 @@ END_TEST
 UNIT_MAIN("profile", frames_without_a_name_are_module_and_offset,
 	  binaries_are_the_last_part_of_the_path, names_win_over_the_frame_s_own,
 	  mappings_are_equal_by_build_id_or_else_by_file, frames_are_equal_by_address_or_by_name,
-	  a_stack_that_is_too_deep_keeps_its_leaf, every_kind_and_loss_has_its_row,
-	  types_are_picked_by_sample_type_then_by_name, totals_are_the_sums_of_their_type,
-	  only_lost_samples_count_as_such, merging_into_nothing_is_a_copy,
-	  merging_in_any_order_is_the_same, merging_adds_totals,
+	  a_stack_that_is_too_deep_keeps_its_leaf, frames_are_put_above_a_stack,
+	  every_kind_and_loss_has_its_row, types_are_picked_by_sample_type_then_by_name,
+	  totals_are_the_sums_of_their_type, only_lost_samples_count_as_such,
+	  merging_into_nothing_is_a_copy, merging_in_any_order_is_the_same, merging_adds_totals,
 	  times_of_different_hosts_meet_on_one_clock, times_stay_where_a_wall_clock_is_unknown,
 	  samples_without_times_stay_without, what_is_known_about_both_is_merged,
 	  the_shorter_path_of_one_build_id_stays)
