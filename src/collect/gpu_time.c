@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "collect/gpu_held.h"
 #include "gpu/join.h"
 #include "gpu/probes.h"
 #include "gpu/ring_read.h"
@@ -24,7 +25,6 @@ enum {
 	MAX_LAUNCHES = 1 << 18,
 	MAX_HOPES = 1024,
 };
-#define NO_HELD      UINT32_MAX
 #define HOLD_NS      5000000000ull
 #define STOP_NS      2000000000ull
 #define SLACK_NS     1000000000ull
@@ -46,14 +46,6 @@ struct work {
 	uint32_t frame; /* of the sink */
 	uint32_t gpu, stream;
 };
-/* A record that gets its stack by estimate, and those of one process and work, in order. */
-struct held {
-	uint64_t start_ns, ns;
-	uint32_t next; /* NO_HELD: the last */
-};
-struct queue {
-	uint32_t first, last;
-};
 struct gpu_time {
 	struct gpu_time_opts opts;
 	struct gpu_join *join;
@@ -66,9 +58,7 @@ struct gpu_time {
 	struct map frame_of; /* name → frame */
 	struct map work_of;
 	VEC(struct work) works;
-	VEC(struct held) held;
-	VEC(struct queue) queues;
-	struct map queue_of;             /* process and work */
+	struct gpu_held held;
 	uint32_t dash, no_stack, window; /* frames */
 	struct gpu_time_stats stats;
 };
@@ -107,52 +97,24 @@ static void put_work(struct gpu_time *g, const struct gpu_share *share, uint64_t
 		resolve_gpu_ran(g->opts.resolver, &ran);
 }
 
-static struct queue *queue_of(struct gpu_time *g, uint32_t pid, uint32_t work)
+/* A share takes records until it is used up. */
+static void put_estimate(struct gpu_time *g, const struct gpu_share *share)
 {
-	const uint32_t *known = map_get(&g->queue_of, (uint64_t)pid << 32 | work);
+	uint64_t left = share->ns, start_ns, ns;
 
-	return known ? &g->queues.v[*known] : NULL;
+	while (left &&
+	       (ns = gpu_held_take(&g->held, share->pid, share->work, left, &start_ns)) > 0) {
+		put_work(g, share, start_ns, ns, ns);
+		left -= ns;
+	}
+	put_work(g, share, clock_mono_ns(), 0, left);
 }
 
 static void on_held(void *ctx, uint32_t pid, uint32_t work, uint64_t start_ns, uint64_t ns)
 {
 	struct gpu_time *g = ctx;
-	uint32_t at = g->held.n;
 
-	if (at >= GPU_TIME_HELD)
-		return;
-	struct queue *q = queue_of(g, pid, work);
-	if (!q) {
-		map_put(&g->queue_of, (uint64_t)pid << 32 | work, g->queues.n);
-		vec_push(&g->queues, (struct queue){ NO_HELD, NO_HELD });
-		q = &g->queues.v[g->queues.n - 1];
-	}
-	vec_push(&g->held, (struct held){ start_ns, ns, NO_HELD });
-	if (q->first == NO_HELD)
-		q->first = at;
-	else
-		g->held.v[q->last].next = at;
-	q->last = at;
-}
-
-/* A share takes records until it is used up. */
-static void put_estimate(struct gpu_time *g, const struct gpu_share *share)
-{
-	struct queue *q = queue_of(g, share->pid, share->work);
-	uint64_t left = share->ns;
-
-	while (left && q && q->first != NO_HELD) {
-		struct held *h = &g->held.v[q->first];
-		uint64_t ns = h->ns < left ? h->ns : left;
-
-		put_work(g, share, h->start_ns, ns, ns);
-		h->start_ns += ns;
-		h->ns -= ns;
-		left -= ns;
-		if (!h->ns)
-			q->first = h->next;
-	}
-	put_work(g, share, clock_mono_ns(), 0, left);
+	gpu_held_add(&g->held, pid, work, start_ns, ns);
 }
 
 static void on_share(void *ctx, const struct gpu_share *share)
@@ -508,9 +470,7 @@ void gpu_time_stop(struct gpu_time *g)
 void gpu_time_flush(struct gpu_time *g)
 {
 	gpu_join_flush(g->join);
-	vec_clear(&g->held);
-	vec_clear(&g->queues);
-	map_clear(&g->queue_of);
+	gpu_held_done(&g->held);
 }
 
 void gpu_time_get_stats(const struct gpu_time *g, struct gpu_time_stats *out)
@@ -551,9 +511,7 @@ void gpu_time_free(struct gpu_time *g)
 	vec_done(&g->programs);
 	vec_done(&g->hopes);
 	vec_done(&g->works);
-	vec_done(&g->held);
-	vec_done(&g->queues);
-	map_done(&g->queue_of);
+	gpu_held_done(&g->held);
 	map_done(&g->frame_of);
 	map_done(&g->work_of);
 	strtab_done(&g->names);

@@ -27,9 +27,8 @@
 struct gpu_time;
 
 enum {
-	GPU_TIME_PROGRAMS = 256,  /* watched at once; each maps some 8 MiB of shared memory */
-	GPU_TIME_WORKS = 1 << 18, /* {kernel, device, stream} */
-	GPU_TIME_HELD = 1 << 20,  /* records without a stack; further ones are moments at the end */
+	GPU_TIME_PROGRAMS = 256,      /* watched at once; each maps some 8 MiB of shared memory */
+	GPU_TIME_WORKS = 1 << 18,     /* {kernel, device, stream} */
 	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after it was mapped */
 };
 
