@@ -20,10 +20,18 @@ static void put_one(struct host_losses *h, enum loss reason, uint64_t lost, int6
 	h->was_put[reason] = true;
 }
 
+/* Hosts without GPUs, most of them, are not told of what cannot happen there. */
+static bool is_told_always(enum loss reason)
+{
+	bool is_of_gpu = reason >= LOSS_GPU_RING_FULL && reason <= LOSS_GPU_RING_BAD;
+
+	return loss_reasons[reason].is_sample && !is_of_gpu;
+}
+
 void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], int64_t start_ns,
 		     struct host_points *w)
 {
 	for (int i = 0; i < LOSS_REASONS; i++)
-		if (i != LOSS_LEFT_OUT && (lost[i] || h->was_put[i] || loss_reasons[i].is_sample))
+		if (i != LOSS_LEFT_OUT && (lost[i] || h->was_put[i] || is_told_always(i)))
 			put_one(h, i, lost[i], start_ns, w);
 }

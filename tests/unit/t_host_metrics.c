@@ -334,9 +334,7 @@ START_TEST(losses_of_the_collector)
 		       "cresset_lost{ring_full,sample,db7} 3 @20\n"
 		       "cresset_lost{sampler_busy,sample,db7} 0 @20\n"
 		       "cresset_lost{waits_unseen,sample,db7} 0 @20\n"
-		       "cresset_lost{queue_full,sample,db7} 0 @20\n"
-		       "cresset_lost{gpu_ring_full,sample,db7} 0 @20\n"
-		       "cresset_lost{gpu_unseen,sample,db7} 0 @20\n");
+		       "cresset_lost{queue_full,sample,db7} 0 @20\n");
 	lost[LOSS_OBJECT_GONE] = 2;
 	lost[LOSS_QUEUE_FULL] = 5;
 	w.time_ns = 30;
@@ -346,9 +344,7 @@ START_TEST(losses_of_the_collector)
 		       "cresset_lost{waits_unseen,sample,db7} 0 @30\n"
 		       "cresset_lost{queue_full,sample,db7} 5 @30\n"
 		       "cresset_lost{object_gone,detail,db7} 0 @20\n"
-		       "cresset_lost{object_gone,detail,db7} 2 @30\n"
-		       "cresset_lost{gpu_ring_full,sample,db7} 0 @30\n"
-		       "cresset_lost{gpu_unseen,sample,db7} 0 @30\n");
+		       "cresset_lost{object_gone,detail,db7} 2 @30\n");
 	host_points_done(&w);
 }
 END_TEST
