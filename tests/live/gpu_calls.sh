@@ -126,8 +126,10 @@ mkdir -p "$tmp/box" "$tmp/libs"
 cp "$BUILD"/doubles/lib*.so.* "$tmp/libs"
 printf 'setup launch 1 warm\n- sleep 600\nsetup launch 1 warm\n- sleep 400\ntrain launch 40 saxpy\n- sleep 300\n' >"$tmp/box.scenario"
 begin "$tmp/box.cresset" -e gpu-launch --comm gpu_calls
-# shellcheck disable=SC2016
-unshare -m sh -c 'mount -t tmpfs t "$1/box" && cp "$1"/libs/lib*.so.* "$1/box" && LD_LIBRARY_PATH=$1/box exec "$2" "$1/box.scenario"' - \
+# In a chroot, whose root is no mount point, unshare cannot keep mounts from spreading.
+spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
+# shellcheck disable=SC2016,SC2086
+unshare -m $spread sh -c 'mount -t tmpfs t "$1/box" && cp "$1"/libs/lib*.so.* "$1/box" && LD_LIBRARY_PATH=$1/box exec "$2" "$1/box.scenario"' - \
 	"$tmp" "$progs/gpu_calls" &
 box=$!
 LD_LIBRARY_PATH=$tmp/libs "$progs/gpu_calls" "$tmp/box.scenario"

@@ -1,4 +1,5 @@
-/* Programs that must be left alone: attach_odd vfork | seccomp-errno | seccomp-kill. They say "ready", and in the filtered ones a thread polls. */
+/* Programs that must be left alone: attach_odd vfork | seccomp-errno | seccomp-kill; and one that traces another: attach_odd trace PID. They
+ * say "ready", and in the filtered ones a thread polls. */
 // build: -O1
 #include <errno.h>
 #include <linux/audit.h>
@@ -7,8 +8,10 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +35,9 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (strcmp(what, "trace") == 0 &&
+	    ptrace(PTRACE_SEIZE, argc > 2 ? atoi(argv[2]) : 0, NULL, NULL) != 0)
+		perror("trace");
 	puts("ready");
 	fflush(stdout);
 	if (strcmp(what, "vfork") == 0 && vfork() == 0) {
