@@ -321,7 +321,9 @@ static int judge_samples(const struct recording *r)
 	}
 	if (r->stats.samples)
 		return CMD_OK;
-	log_warn("no sample was recorded: nothing of the target ran on a CPU");
+	bool only_gpu = r->collect.events && !(r->collect.events & ~(uint32_t)COLLECT_GPU);
+	log_warn("no sample was recorded: %s", only_gpu ? "the target asked nothing of a GPU"
+							: "nothing of the target ran on a CPU");
 	return r->child.pid ? CMD_OK : CMD_NO_SAMPLE;
 }
 
