@@ -176,8 +176,10 @@ $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
 $(BUILD)/unit/t_gpu_probe: $(BUILD)/unit/launch_probe.bpf.o
-$(BUILD)/unit/t_gpu_inject $(BUILD)/unit/t_gpu_probe: $(addprefix $(BUILD)/,live/gpu_play doubles/libcuda.so.1 doubles/libcupti.so.13 libcresset-cuda.so)
-$(BUILD)/doubles/libcupti.so.13: src/gpu/inject/cupti_abi.h
+$(BUILD)/unit/t_gpu_stalls: $(BUILD)/doubles/libcupti-old.so.13
+$(BUILD)/doubles/libcupti-old.so.13: tests/doubles/libcupti.so.13.c
+$(BUILD)/unit/t_gpu_inject $(BUILD)/unit/t_gpu_stalls $(BUILD)/unit/t_gpu_probe: $(addprefix $(BUILD)/,live/gpu_play doubles/libcuda.so.1 doubles/libcupti.so.13 libcresset-cuda.so)
+$(BUILD)/doubles/libcupti.so.13 $(BUILD)/doubles/libcupti-old.so.13: src/gpu/inject/cupti_abi.h
 $(BUILD)/live/waits: tests/live/prog/waits.h
 $(BUILD)/live/publish: tests/live/prog/process_context.h
 $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/trace*.c)): \
@@ -189,7 +191,7 @@ $(BUILD)/doubles/%: tests/doubles/%.c $(wildcard tests/doubles/*.h)
 	$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $< $$(sed -n 's,^// build: ,,p' $<) -lpthread
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
-test-bin: all $(unit_bin) $(LIVE_BIN) $(DOUBLES) $(FIXTURES)
+test-bin: all $(unit_bin) $(LIVE_BIN) $(DOUBLES) $(FIXTURES) $(BUILD)/soak/gpu_windows
 test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
 test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped

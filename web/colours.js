@@ -23,7 +23,8 @@ const ROOT = 0,
 	KERNEL_RGB = 0xf0a050;
 const ON_CPU_RGB = 0xe5635a,
 	OFF_CPU_RGB = 0x6089e6,
-	SCHED_RGB = 0x9aa0a8;
+	SCHED_RGB = 0x9aa0a8,
+	GPU_RGB = 0x6ccfc4;
 /** @returns {Group[]} the first groups of every mode but diff */
 function common() {
 	return [
@@ -46,8 +47,9 @@ const KINDS = [
 	['interpreted', 0xcdb8e8, 'js ruby php lua perl erlang interpreted'],
 	['kernel', KERNEL_RGB, 'kernel'],
 	['off-CPU', OFF_CPU_RGB, ''],
+	['waiting for a GPU', GPU_RGB, ''],
 	['GPU source', 0xc9f0ea, 'gpu-source'],
-	['GPU kernel', 0x6ccfc4, 'gpu-kernel gpu-function'],
+	['GPU kernel', GPU_RGB, 'gpu-kernel gpu-function'],
 	['GPU instruction', 0x36a294, 'gpu-instruction'],
 	['GPU stall', 0x0e6a62, 'gpu-stall'],
 	['group, marker', SCHED_RGB, 'marker']
@@ -68,7 +70,9 @@ function nativeLabel(name, file) {
  * @param {string} kind @param {string} name @param {string} file */
 export function kindLabel(kind, name, file) {
 	if (kind === 'native') return nativeLabel(name, file);
-	if (kind === 'marker' && stateOf(name) === OFF) return 'off-CPU';
+	const state = kind === 'marker' ? stateOf(name) : UNSAID;
+	if (state === OFF) return 'off-CPU';
+	if (state === GPU) return 'waiting for a GPU';
 	return LABEL_OF_KIND.get(kind) ?? '';
 }
 /** @param {Tree} t @returns {Partial<Paint>} */
@@ -86,13 +90,15 @@ function paintKind(t) {
 const UNSAID = 0,
 	ON = 1,
 	OFF = 2,
-	SCHED = 3;
+	SCHED = 3,
+	GPU = 4;
 /** @type {[start: string, state: number][]} */
 const MARKERS = [
 	['[blocked: ', OFF],
 	['[off-CPU below ', OFF],
 	['[off-CPU]', OFF],
 	['[sched-wait]', SCHED],
+	['[waiting for GPU', GPU],
 	['[on-CPU, not sampled]', ON],
 	['[off-CPU, not sampled]', OFF]
 ];
@@ -149,9 +155,10 @@ function paintWall(t) {
 		{ label: 'several above it', rgb: 0xd9c2e0, self: -1, order: 1 },
 		{ label: 'on-CPU', rgb: ON_CPU_RGB, self: 0 },
 		{ label: 'off-CPU', rgb: OFF_CPU_RGB, self: 0 },
-		{ label: 'waiting for a CPU', rgb: SCHED_RGB, self: 0 }
+		{ label: 'waiting for a CPU', rgb: SCHED_RGB, self: 0 },
+		{ label: 'waiting for a GPU', rgb: GPU_RGB, self: 0 }
 	);
-	const ofNode = prevailing(t, state, SCHED, 0.99);
+	const ofNode = prevailing(t, state, GPU, 0.99);
 	for (let i = 0; i < t.n; i++) {
 		groups[several + state[i]].self += t.self[i];
 		ofNode[i] = t.frames.kind[t.frame[i]] === 'rest' ? REST : several + ofNode[i];

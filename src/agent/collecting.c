@@ -43,6 +43,9 @@ struct collecting {
 	uint64_t left_out; /* samples, since the start */
 	enum gpu_state gpu_said;
 	bool gpu_hangs; /* and that was said */
+	struct gpu_probes_stats gpu_probes;
+	struct gpu_time_stats gpu_time;
+	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
 	bool is_over;
 };
 
@@ -141,6 +144,24 @@ static void say_gpus(struct collecting *c)
 	c->gpu_said = s.state;
 }
 
+/* What comes new, and what is wrong with a program: that is said once by who watches it. */
+static void say_gpu_programs(struct collecting *c)
+{
+	const struct gpu_time_stats *t = &c->gpu_time;
+
+	if (c->gpu_probes.files != c->gpu_files_said)
+		log_verbose("calls of %u libraries of GPUs are seen", c->gpu_probes.files);
+	if (t->programs != c->gpu_programs_said)
+		log_verbose("GPU time of %u program%s is watched", t->watching,
+			    t->watching == 1 ? "" : "s");
+	for (uint32_t i = c->gpu_problems_said; i < t->problems; i++)
+		if (i + GPU_TIME_RECENT >= t->problems)
+			log_warn("no GPU time of a program: %s", t->recent[i % GPU_TIME_RECENT]);
+	c->gpu_files_said = c->gpu_probes.files;
+	c->gpu_programs_said = t->programs;
+	c->gpu_problems_said = t->problems;
+}
+
 /* Before the samples are taken out: they say who was busy. */
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
@@ -150,14 +171,18 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 						.now_wall_ns =
 							clock_mono_ns() + clock_wall_offset_ns(),
 						.samples = c->profile,
-						.lost = lost };
+						.lost = lost,
+						.gpu_probes = &c->gpu_probes,
+						.gpu_time = &c->gpu_time };
 	struct buf otlp = { 0 };
 
 	for (int i = 0; i < LOSS_REASONS; i++)
 		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
+	collect_get_gpu_stats(c->collector, &c->gpu_probes, &c->gpu_time);
 	host_metrics_take(c->host, &interval, &otlp);
 	outbox_set_metrics(&c->outbox, &otlp);
 	say_gpus(c);
+	say_gpu_programs(c);
 }
 
 static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
@@ -189,14 +214,20 @@ static int renew_dictionary(struct collecting *c, struct err *err)
 	if (bytes < DICTIONARY_BYTES && c->cut_ns - c->begun_ns < DICTIONARY_AGE_NS)
 		return 0;
 	log_verbose("a new dictionary, after %llu KiB", (unsigned long long)bytes >> 10);
+	struct profile *old = c->profile;
+	struct profile_copy copy;
+
 	c->profile = new_profile(c);
-	int rc = collect_set_sink(c->collector, profile_sink(c->profile), err);
+	profile_copy_init(&copy, old, c->profile);
+	int rc = collect_set_sink(c->collector, profile_sink(c->profile), &copy, err);
+	profile_copy_done(&copy);
 	take_dropped(c, outbox_set_profile(&c->outbox, c->profile));
 	return rc;
 }
 
 static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
 {
+	collect_gpu_told(c->collector, host_metrics_told(c->host));
 	int rc = collect_cut(c->collector, err);
 
 	if (rc)
@@ -269,6 +300,7 @@ static void wait_for_answers(struct collecting *c)
 /* The last batch is taken, and what is new in it is named. */
 static int finish(struct collecting *c, struct err *err)
 {
+	collect_gpu_told(c->collector, host_metrics_told(c->host));
 	int rc = collect_stop(c->collector, err);
 	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
 

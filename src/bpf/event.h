@@ -61,7 +61,9 @@ struct event_sample {
 	char comm[EVENT_COMM_LEN]; /* of the thread */
 	struct event_trace trace;
 	__u32 mappings; /* of its memory, how many; 0: it has none */
-	__u32 reserved;
+	/* Inside a call that waits for a GPU: 1, and so many user frames are those of what it calls; 0: in none. In an event_raw just 1: that is
+	 * found in the copy of its stack. */
+	__u32 gpu_call;
 };
 _Static_assert(sizeof(struct event_sample) == 88, "event_sample has no padding");
 
@@ -98,9 +100,11 @@ struct event_thread {
 	__u64 first_ns;
 	__u64 on_ns, off_ns, run_ns, stopped_ns;
 	__u64 long_off_ns, long_run_ns, long_stopped_ns;
+	/* Of all that, inside calls that wait for a GPU. */
+	__u64 gpu_on_ns, gpu_off_ns, long_gpu_off_ns;
 	__u64 ended;
 };
-_Static_assert(sizeof(struct event_thread) == 160, "event_thread has no padding");
+_Static_assert(sizeof(struct event_thread) == 184, "event_thread has no padding");
 
 /* Leaf first, kernel part before the user part. Kernel addresses, and user addresses without STACK_FRAMES: the first of each part is the
  * exact instruction, the others are return addresses. With it the user part is frames as bpf/space.h has them. */
@@ -135,6 +139,7 @@ struct event_raw {
 	__u64 regs[PT_REGS_WORDS];
 	__u32 table;       /* that was not there, 0: a mapping */
 	__u32 stack_bytes; /* from regs' stack pointer on */
+	__u64 call_sp;     /* of the caller of the call that waits for a GPU; 0: it is in none */
 	__u8 stack[];
 };
 

@@ -4,11 +4,12 @@
  * Loaded when a process has such a library, beside sample.bpf.c, whose maps it shares where they are of the same name, but for the places that
  * stacks are built in: a task in a probe may be preempted, and another one come to a probe on the same CPU. All probes of a kind are one program;
  * the cookie is the number of the row that says what the function's arguments are. */
-#include "bpf/gpu_call.h"
+#include "bpf/gpu_bytes.h"
+#include "bpf/gpu_memory.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What does not wait for the call's end. A function does one of the first four at most. */
+/* What does not wait for the call's end. A function does one of these at most. */
 static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 				     const struct gpu_probe_row *row, struct gpu_place *p)
 {
@@ -17,7 +18,13 @@ static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 	if (what & (GPU_LAUNCH | GPU_COPY | GPU_NCCL | GPU_STACK))
 		counted_call(ctx, t, row, p);
 	if (what & GPU_FREE)
-		free_block(t, row, p, argument(ctx, row->address));
+		release_block(t, row, p, argument(ctx, row->address));
+	if (what & GPU_MAP)
+		map_block(ctx, p);
+	if (what & GPU_UNMAP)
+		unmap_blocks(ctx, t, p);
+	if (what & GPU_RETAIN)
+		retain_block(ctx, p);
 	if (what & GPU_USE)
 		t->context = argument(ctx, row->address);
 	if (what & GPU_RESET)
@@ -29,6 +36,8 @@ static __always_inline void at_entry(struct pt_regs *ctx, struct gpu_thread *t,
 static __always_inline void keep_call(struct gpu_thread *t, const struct gpu_probe_row *row,
 				      const struct gpu_call *call, __u32 at)
 {
+	if (t->waits_sp) /* its end was not seen */
+		note_wait(t, 0);
 	t->return_at = t->inner_at = 0;
 	t->sp = call->sp;
 	t->ret = call->ret;
@@ -59,7 +68,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
 			return;
 		}
 		keep_call(t, row, call, at);
-		call->bytes = bytes_of(ctx, row);
+		call->bytes = bytes_of(ctx, p, row, at);
 	}
 	at_entry(ctx, t, row, p);
 	if (row->what & GPU_AT_RETURN)

@@ -8,11 +8,14 @@
 #include "bpf/gpu_event.h"
 #include "bpf/stack.h"
 #include "bpf/targets.h"
+#include "bpf/task_map.h"
 
 const volatile __u64 gpu_min_wait_ns = 1000000; /* shorter waits are only counted */
 /* Stacks of a thread in a window of time; of more calls one of some is taken. */
 const volatile __u32 gpu_window_stacks = 200;
 #define GPU_WINDOW_NS 100000000ull
+const volatile __u32 gpu_want_waits = 1; /* as events of their own */
+const volatile __u32 gpu_has_times = 0;  /* the times of threads are kept */
 const volatile __u32 gpu_plain_walk = 0; /* no bpf_loop: the kernel's helper walks */
 
 struct {
@@ -21,14 +24,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct gpu_probe_row);
 } gpu_rows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 20);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct gpu_block_key);
-	__type(value, struct gpu_block);
-} gpu_blocks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -43,12 +38,21 @@ struct gpu_call {
 	char comm[EVENT_COMM_LEN];
 };
 
+/* What an array is made of, as it is described in the program's memory, and how much that is. */
+struct gpu_array {
+	__u64 size[3];
+	__u32 type, channels, flags, reserved;
+	__u64 cell_bytes, bytes;
+};
+enum { GPU_MAX_LEVELS = 20 };
+
 /* Where a call is looked at, each with a scratch of the same index for its stack. A task that looks at one may be preempted by another that does:
  * then that one takes the next place. */
 struct gpu_place {
 	__u64 busy;
 	struct gpu_call call;
 	struct event_gpu ev;
+	struct gpu_array array;
 	struct gpu_thread none; /* of a thread that is seen first */
 	__u32 index, reserved;
 };
@@ -186,43 +190,6 @@ static __always_inline int is_nested(const struct gpu_thread *t, const struct gp
 	return 1;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------------- */
-
-static __always_inline __u64 product_at(__u64 address, const int n)
-{
-	__u64 words[3] = { 1, 1, 1 };
-
-	if (bpf_probe_read_user(words, n * 8, (void *)address)) {
-		gpu_count(GPU_COUNT_UNREADABLE, 1);
-		return 0;
-	}
-	return words[0] * words[1] * (n == 3 ? words[2] : 1);
-}
-
-/* GPU_BYTES_PITCH is known on return. */
-static __always_inline __u64 bytes_of(struct pt_regs *ctx, const struct gpu_probe_row *row)
-{
-	__u64 a, b = row->b;
-
-	if (row->bytes == GPU_BYTES_NONE)
-		return 0;
-	a = argument(ctx, row->a);
-	switch (row->bytes) {
-	case GPU_BYTES_ARG:
-		return a;
-	case GPU_BYTES_PRODUCT:
-		return a * argument(ctx, row->b);
-	case GPU_BYTES_TYPED:
-		b = (__u32)argument(ctx, row->b);
-		return b < GPU_TYPES ? a * row->type_bytes[b & (GPU_TYPES - 1)] : 0;
-	case GPU_BYTES_PLANE:
-		return product_at(a + b, 2);
-	case GPU_BYTES_VOLUME:
-		return product_at(a + b, 3);
-	}
-	return 0;
-}
-
 /* --- stacks ------------------------------------------------------------------------------------------------------------- */
 
 #define TAKE_WORD(word) regs[word] = word_of(ctx, word)
@@ -249,6 +216,7 @@ static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *
 {
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
 	s->patched_at = s->inner_at = 0;
+	no_call(s);
 	copy_regs(ctx, s->walk.regs);
 	if (t) {
 		s->walk.regs[PT_IP] = t->ip;
@@ -408,7 +376,40 @@ static __always_inline void send_rest(const struct gpu_thread *t)
 	send_gpu(&ev);
 }
 
-/* --- waits and memory --------------------------------------------------------------------------------------------------- */
+/* --- the times of the thread ------------------------------------------------------------------------------------------- */
+
+/* This task's times now. It may be switched while it reads them: then once more. */
+static __always_inline struct call_times own_times(const struct thread_time *t)
+{
+	struct call_times c = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		__u64 last_ns = *(const volatile __u64 *)&t->last_ns;
+
+		c = thread_times_now(t, bpf_ktime_get_ns());
+		if (*(const volatile __u64 *)&t->last_ns == last_ns)
+			break;
+	}
+	return c;
+}
+
+/* It goes into a call that waits, or comes out of it. */
+static __always_inline void note_wait(struct gpu_thread *g, __u64 waits_sp)
+{
+	struct thread_time *t = gpu_has_times ? times_of(bpf_get_current_task_btf(), 0) : 0;
+	struct call_times now;
+
+	g->waits_sp = waits_sp;
+	if (!t || !t->first_ns)
+		return;
+	now = own_times(t);
+	if (waits_sp)
+		thread_calls(t, &now);
+	else
+		thread_returns(t, &now);
+}
+
+/* --- waits --------------------------------------------------------------------------------------------------- */
 
 static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_thread *t,
 					      const struct gpu_probe_row *row,
@@ -423,8 +424,10 @@ static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_th
 		t->pitch_at = argument(ctx, row->a);
 		t->times = argument(ctx, row->b);
 	}
-	if (row->what & GPU_WAIT)
+	if (row->what & GPU_WAIT) {
 		t->switches = switches_now();
+		note_wait(t, call->sp + 8);
+	}
 }
 
 /* False: too short. */
@@ -433,6 +436,9 @@ static __always_inline int end_wait(struct gpu_thread *t, const struct gpu_probe
 {
 	__u64 now_ns = bpf_ktime_get_ns(), length_ns = now_ns - t->start_ns;
 
+	note_wait(t, 0);
+	if (!gpu_want_waits)
+		return 0;
 	if (length_ns < gpu_min_wait_ns) {
 		gpu_count(GPU_COUNT_SHORT_WAITS, 1);
 		gpu_count(GPU_COUNT_SHORT_NS, length_ns);
@@ -443,73 +449,6 @@ static __always_inline int end_wait(struct gpu_thread *t, const struct gpu_probe
 	ev->gpu.value = length_ns;
 	ev->gpu.how = switches_now() == t->switches ? GPU_HOW_SPIN : GPU_HOW_SLEEP;
 	return 1;
-}
-
-static __always_inline int read_word_at(__u64 address, __u64 *out)
-{
-	if (!bpf_probe_read_user(out, sizeof *out, (void *)address))
-		return 1;
-	gpu_count(GPU_COUNT_UNREADABLE, 1);
-	return 0;
-}
-
-/* False: nothing was allocated. */
-static __always_inline int end_alloc(struct pt_regs *ctx, struct gpu_thread *t,
-				     const struct gpu_probe_row *row, struct event_gpu *ev)
-{
-	struct gpu_block_key key = { .tgid = t->tgid, .flags = row->flags };
-	struct gpu_block block = { .bytes = t->bytes, .context = t->context };
-	__u64 pitch;
-
-	if ((__u32)word_of(ctx, PT_AX)) {
-		gpu_count(GPU_COUNT_ALLOC_FAILED, 1);
-		return 0;
-	}
-	if (!read_word_at(t->address_at, &key.address))
-		return 0;
-	if (row->bytes == GPU_BYTES_PITCH) {
-		if (!read_word_at(t->pitch_at, &pitch))
-			return 0;
-		block.bytes = pitch * t->times;
-	}
-	block.time_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&gpu_blocks, &key, &block, BPF_ANY))
-		gpu_count(GPU_COUNT_BLOCKS_FULL, 1);
-	fill_event(ev, t, row->flags, GPU_ALLOC, block.time_ns);
-	ev->gpu.value = block.bytes;
-	ev->gpu.address = key.address;
-	return 1;
-}
-
-static __always_inline void free_block(struct gpu_thread *t, const struct gpu_probe_row *row,
-				       struct gpu_place *p, __u64 address)
-{
-	struct gpu_block_key key = { .address = address,
-				     .tgid = p->call.tgid,
-				     .flags = row->flags };
-	struct gpu_block *block;
-
-	if (!address)
-		return;
-	block = bpf_map_lookup_elem(&gpu_blocks, &key);
-	if (!block) {
-		gpu_count(GPU_COUNT_FREES_UNKNOWN, 1);
-		return;
-	}
-	fill_event(&p->ev, t, row->flags, GPU_FREE, p->call.now_ns);
-	p->ev.gpu.value = block->bytes;
-	p->ev.gpu.address = address;
-	bpf_map_delete_elem(&gpu_blocks, &key);
-	send_gpu(&p->ev);
-}
-
-/* User space frees what was allocated for it. */
-static __always_inline void reset_context(struct gpu_thread *t, const struct gpu_probe_row *row,
-					  struct gpu_place *p, __u64 context)
-{
-	fill_event(&p->ev, t, row->flags, GPU_RESET, p->call.now_ns);
-	p->ev.gpu.context = context;
-	send_gpu(&p->ev);
 }
 
 #endif

@@ -20,6 +20,11 @@ enum gpu_what {
 	/* A library in the program asks for the stack of a launch: a probe that is in its code, with the launch's correlation id, what it called,
 	 * and how many launches it stands for as first arguments. */
 	GPU_STACK = 256,
+	/* Memory that has a handle gets an address: (address, bytes, …, handle); it has it no more: (address, bytes); and has one more handle:
+	 * (…, address). */
+	GPU_MAP = 512,
+	GPU_UNMAP = 1024,
+	GPU_RETAIN = 2048,
 };
 enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those that are probed at their return, too */
 
@@ -32,9 +37,12 @@ enum gpu_bytes {
 	GPU_BYTES_TYPED,   /* a of the type b, whose sizes the row has */
 	GPU_BYTES_PLANE,   /* the product of two words b bytes into what a points to */
 	GPU_BYTES_VOLUME,  /* … of three */
+	/* Of an array that a points to the description of: b sizes, then a 32-bit type, whose bytes the row has, how many channels of it, flags. */
+	GPU_BYTES_ARRAY,
 };
-/* An address is one of memory, or a handle: those are told apart. */
-enum { GPU_ADDRESS_HANDLE = 1 };
+/* An address is one of memory, or a handle, or one that a handle's memory is mapped at: those are told apart. */
+enum { GPU_ADDRESS_HANDLE = 1, GPU_ADDRESS_MAPPED = 2 };
+enum { GPU_UNMAPPED_AT_ONCE = 16 };
 enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };
 
 /* One probe. */
@@ -46,8 +54,11 @@ struct gpu_probe_row {
 	 * or context; GPU_NO_ARG: the thread's. */
 	__u8 address;
 	__u8 flags;
-	__u8 reserved[7];
-	__u8 type_bytes[GPU_TYPES];
+	/* GPU_BYTES_ARRAY: the argument that says how many levels there are, GPU_NO_ARG: one; flags of those that have no memory of their own; of
+	 * those whose third size is one of layers. */
+	__u8 levels, void_flags, layer_flags;
+	__u8 reserved[4];
+	__u8 type_bytes[GPU_TYPES]; /* by type; of arrays pairs: type, bytes */
 	__u64 skipped; /* the probe is so many bytes behind the function's first instruction */
 	__u64 below, beyond; /* the library's code: from address - below up to address + beyond */
 };
@@ -56,7 +67,8 @@ enum { GPU_MAX_ROWS = 4096 };
 
 /* What is in place of an event's wait_info. */
 enum { PART_GPU = 8 }; /* beside enum wait_part */
-enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP };
+/* GPU_HOW_ESTIMATE: no wait, and of no event: user space has worked it out. */
+enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP, GPU_HOW_ESTIMATE };
 struct gpu_info {
 	__u64 start_ns; /* of the call */
 	__u64 value;    /* bytes, or ns of GPU_WAIT; 0 of GPU_LAUNCH */
@@ -85,10 +97,13 @@ struct event_gpu {
 struct gpu_block_key {
 	__u64 address;
 	__u32 tgid;
-	__u32 flags; /* GPU_ADDRESS_HANDLE */
+	__u32 flags; /* GPU_ADDRESS_… */
 };
 struct gpu_block {
-	__u64 bytes, time_ns, context;
+	__u64 bytes, time_ns;
+	__u64 context;    /* of GPU_ADDRESS_MAPPED: the handle */
+	__u64 mapped_at;  /* the last time; 0: it never was */
+	__u32 refs, maps; /* handles of it that were not released, addresses it has */
 };
 
 /* Counters of the probes, summed over CPUs. */
@@ -131,9 +146,10 @@ struct gpu_thread {
 	__u64 last_hash; /* of the last stack of a launch */
 	/* Where the return addresses of the call, and of one that it has made, would be while their returns are probed; else 0. */
 	__u64 return_at, inner_at, inner_ret;
+	__u64 waits_sp; /* inside of one that waits: its caller's stack pointer; else 0 */
 	__u32 row, tgid;
 	struct gpu_rate rates[GPU_RATES];
 };
-_Static_assert(sizeof(struct gpu_thread) == 232, "gpu_thread has no padding");
+_Static_assert(sizeof(struct gpu_thread) == 240, "gpu_thread has no padding");
 
 #endif

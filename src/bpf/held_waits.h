@@ -27,6 +27,7 @@ static __always_inline void send_user_part(void *ctx, struct task_struct *task, 
 
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
 	s->trace = (struct event_trace){ 0 };
+	no_call(s);
 	if (h && h->n && user_regs(task, s->walk.regs))
 		end = held_end(task, h, s->walk.regs);
 	if (end == WALK_COMPLETE)
@@ -44,6 +45,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 
 	ev.sample.stack_hash = s->head.stack_hash;
 	ev.sample.trace = s->trace;
+	ev.sample.gpu_call = s->gpu_call;
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
 		if (i >= h->n)
 			break;
@@ -80,6 +82,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 	if (h && h->stack_hash) {
 		ev.sample.stack_hash = h->stack_hash;
 		ev.sample.trace = h->trace;
+		ev.sample.gpu_call = h->gpu_call;
 		send_wait(&ev);
 		return;
 	}
@@ -121,6 +124,7 @@ static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *ta
 	if (early) {
 		h->stack_hash = s->head.stack_hash;
 		h->trace = s->trace;
+		h->gpu_call = s->gpu_call;
 	}
 	t->holds = h->n || early;
 }

@@ -39,6 +39,7 @@ struct scratch {
 	__u64 window[WINDOW / 8];
 	/* Words of the stack where probes at the return of calls have put something else: where, and what was there. 0: there is none. */
 	__u64 patched_at, patched_word, inner_at, inner_word;
+	__u64 call_sp; /* of the caller of the call that waits for a GPU; 0: it is in none */
 	__u64 user_hash;
 	__u64 python; /* nonzero: frames of Python's wait for their places */
 	__u64 python_woke_ns;
@@ -55,7 +56,7 @@ struct scratch {
 	/* The span that the thread works for. */
 	struct event_trace trace;
 	struct thread_record record;
-	__u32 reserved;
+	__u32 gpu_call; /* as in struct event_sample */
 };
 _Static_assert(sizeof(struct scratch) <= 32 << 10, "the most that a per-CPU map takes");
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
@@ -165,16 +166,22 @@ struct {
 } gpu_threads SEC(".maps");
 const volatile __u32 has_gpu = 0; /* there may be such probes */
 
-/* What to read instead of the return address of the call that the current thread is in. */
-static __always_inline void patch_return(struct scratch *s)
+/* What to read instead of the return address of the call that a thread is in, and whether that call waits. */
+static __always_inline void patch_return(struct scratch *s, __u32 tid)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct gpu_thread *t = has_gpu ? bpf_map_lookup_elem(&gpu_threads, &tid) : 0;
 
 	s->patched_at = t ? t->return_at : 0;
 	s->patched_word = t ? t->ret : 0;
 	s->inner_at = t ? t->inner_at : 0;
 	s->inner_word = t ? t->inner_ret : 0;
+	s->call_sp = t ? t->waits_sp : 0;
+	s->gpu_call = s->call_sp != 0;
+}
+
+static __always_inline void no_call(struct scratch *s)
+{
+	s->call_sp = s->gpu_call = 0;
 }
 
 static __always_inline __u64 patched(const struct scratch *s, __u64 address, __u64 word)

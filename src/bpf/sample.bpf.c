@@ -99,8 +99,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
 	take_trace(s, ev.tgid);
 	ev.trace = s->trace;
-	patch_return(s);
+	patch_return(s, ev.tid);
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
+	ev.gpu_call = s->gpu_call;
 	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
 		return 0;
 	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);

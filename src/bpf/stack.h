@@ -126,6 +126,9 @@ static long walk_step(__u32 i, void *ctx)
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
 	(void)i;
+	if (sp &&
+	    sp == ref->s->call_sp) /* the frames so far are those of the call, and inside of it */
+		ref->s->gpu_call = w->n;
 	if (walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index))
 		return 1;
 	if (ref->s->python)
@@ -300,6 +303,13 @@ static __always_inline void patch_copy(struct event_raw *raw, __u64 address, __u
 		__builtin_memcpy(raw->stack + at, &word, 8);
 }
 
+static __always_inline void patch_copies(struct event_raw *raw, const struct scratch *s, __u64 sp,
+					 const __u32 room)
+{
+	patch_copy(raw, s->patched_at, sp, s->patched_word, room);
+	patch_copy(raw, s->inner_at, sp, s->inner_word, room);
+}
+
 /* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
 static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
 				    struct walk *w, const __u32 room)
@@ -316,14 +326,15 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 	else
 		raw->ev.wait = (struct wait_info){ 0 };
 	raw->table = w->missing;
+	raw->call_sp = scratch_of(w)->call_sp;
+	raw->ev.sample.gpu_call = raw->call_sp != 0;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
 	for (__u32 i = 0; i < room / RAW_PIECE; i++)
 		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
 					 (void *)(sp + i * RAW_PIECE)))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
-	patch_copy(raw, scratch_of(w)->patched_at, sp, scratch_of(w)->patched_word, room);
-	patch_copy(raw, scratch_of(w)->inner_at, sp, scratch_of(w)->inner_word, room);
+	patch_copies(raw, scratch_of(w), sp, room);
 	bpf_ringbuf_submit(raw, wake_flags(4));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);

@@ -6,7 +6,7 @@
 
 #include "bpf/stack.h"
 #include "bpf/targets.h"
-#include "bpf/thread_time.h"
+#include "bpf/task_map.h"
 
 const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
@@ -14,7 +14,6 @@ const volatile __u64 max_block_ns = 3600000000000ull;
 const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
 const volatile __u32 at_sys_exit = 0;         /* the second way */
 const volatile __u32 use_loop = 1;            /* bpf_loop, as the walker needs it */
-const volatile __u32 use_task_storage = 1;    /* since 5.11; else hash tables */
 const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more waits are sampled */
 
 #define RATE_WINDOW_NS 100000000ull
@@ -28,53 +27,11 @@ struct held_waits {
 	__u64 stack_hash; /* of a wait outside of system calls, and its span */
 	struct event_trace trace;
 	__u32 n;
-	__u32 reserved;
+	__u32 gpu_call; /* of such a wait */
 	struct wait_info waits[HELD_WAITS];
 };
 
-#define TASK_MAP(name, value_t) \
-	struct { \
-		__uint(type, BPF_MAP_TYPE_TASK_STORAGE); \
-		__uint(map_flags, BPF_F_NO_PREALLOC); \
-		__type(key, int); \
-		__type(value, value_t); \
-	} name##_storage SEC(".maps"); \
-	struct { \
-		__uint(type, BPF_MAP_TYPE_HASH); \
-		__uint(max_entries, 65536); \
-		__uint(map_flags, BPF_F_NO_PREALLOC); \
-		__type(key, __u32); \
-		__type(value, value_t); \
-	} name##_hash SEC(".maps"); \
-	static const value_t name##_zero; \
-	static __always_inline value_t *name##_of(struct task_struct *task, int create) \
-	{ \
-		__u32 tid; \
-		value_t *t; \
-\
-		if (use_task_storage) \
-			return bpf_task_storage_get(&name##_storage, task, 0, \
-						    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0); \
-		tid = task->pid; \
-		t = bpf_map_lookup_elem(&name##_hash, &tid); \
-		if (t || !create) \
-			return t; \
-		bpf_map_update_elem(&name##_hash, &tid, &name##_zero, BPF_NOEXIST); \
-		return bpf_map_lookup_elem(&name##_hash, &tid); \
-	} \
-	static __always_inline void name##_forget(struct task_struct *task) \
-	{ \
-		__u32 tid; \
-\
-		if (use_task_storage) \
-			return; /* goes with the task */ \
-		tid = task->pid; \
-		bpf_map_delete_elem(&name##_hash, &tid); \
-	}
-
-typedef struct thread_time thread_time_t;
 typedef struct held_waits held_waits_t;
-TASK_MAP(times, thread_time_t)
 TASK_MAP(held, held_waits_t)
 
 /* The iterator may sleep and so change its CPU; only one runs at a time. */
@@ -118,6 +75,8 @@ static __always_inline void send_thread(struct task_struct *task, const struct t
 					__u64 now_ns, __u32 tid, __u64 ended)
 {
 	struct event_thread ev = { .sample = sample_of(task, EVENT_THREAD, now_ns) };
+	const struct call_times now = { t->on_ns, t->off_ns, t->long_off_ns };
+	struct call_times calls;
 
 	ev.sample.tid = tid;
 	ev.first_ns = t->first_ns;
@@ -128,6 +87,10 @@ static __always_inline void send_thread(struct task_struct *task, const struct t
 	ev.long_off_ns = t->long_off_ns;
 	ev.long_run_ns = t->long_run_ns;
 	ev.long_stopped_ns = t->long_stopped_ns;
+	calls = thread_in_calls(t, &now);
+	ev.gpu_on_ns = calls.on_ns;
+	ev.gpu_off_ns = calls.off_ns;
+	ev.long_gpu_off_ns = calls.long_off_ns;
 	ev.ended = ended;
 	if (bpf_ringbuf_output(&ring, &ev, sizeof ev, wake_flags(1)))
 		count(COUNT_RING_FULL);

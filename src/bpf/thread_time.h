@@ -10,6 +10,8 @@
  *     thread_comes     it is on a CPU again
  *     thread_came      it has been on a CPU for a while: the switch was not seen
  *     wait_choose      what of that gets a stack
+ *     thread_calls     it calls something that waits for a GPU, until
+ *     thread_returns   that call is over
  */
 #ifndef CRESSET_BPF_THREAD_TIME_H
 #define CRESSET_BPF_THREAD_TIME_H
@@ -30,16 +32,23 @@ enum thread_is {
 	THREAD_DEAD
 };
 
+/* Those of its times that may be in calls that wait for a GPU. long_off_ns: what wait_choose chose. */
+struct call_times {
+	__u64 on_ns, off_ns, long_off_ns;
+};
+
 struct thread_time {
 	__u64 first_ns, last_ns; /* of the first stamp, of the last switch */
 	__u64 on_ns, off_ns, run_ns, stopped_ns;
 	__u64 long_off_ns, long_run_ns, long_stopped_ns; /* of that, what wait_choose chose */
 	__u64 run_delay;                                 /* of sched_info, when it left the CPU */
-	__u64 reported_ns; /* until when a wait that goes on was reported */
-	__u32 is;          /* enum thread_is, since last_ns */
-	__u32 wanted;      /* whether it was a target when its exit began */
-	__u32 holds;       /* there is something in its held_waits (bpf/held_waits.h) */
-	__u32 reserved;
+	__u64 reported_ns;       /* until when a wait that goes on was reported */
+	__u32 is;                /* enum thread_is, since last_ns */
+	__u32 wanted;            /* whether it was a target when its exit began */
+	__u32 holds;             /* there is something in its held_waits (bpf/held_waits.h) */
+	__u32 in_call;           /* one that waits for a GPU */
+	struct call_times calls; /* in such calls that are over */
+	struct call_times began; /* its times when the one it is in began */
 	__u32 waker_tgid, waker_tid;
 	__u64 waker_hash;
 	char waker_comm[EVENT_COMM_LEN];
@@ -140,6 +149,52 @@ static __always_inline struct away thread_came(struct thread_time *t, __u64 now_
 	thread_adds(t, &a);
 	thread_comes(t, came_ns);
 	return a;
+}
+
+/* --- calls that wait for a GPU ---------------------------------------------------------------------------------------- */
+
+/* Its times until now, of a thread that runs: asked for by itself. */
+static __always_inline struct call_times thread_times_now(const struct thread_time *t, __u64 now_ns)
+{
+	struct call_times c = { t->on_ns, t->off_ns, t->long_off_ns };
+
+	if (t->is == THREAD_RUNS && now_ns > t->last_ns)
+		c.on_ns += now_ns - t->last_ns;
+	return c;
+}
+
+/* What is read while the thread runs may be of before its call. */
+static __always_inline __u64 time_since(__u64 now, __u64 began)
+{
+	return now > began ? now - began : 0;
+}
+
+/* In calls until now, when its times are those of now. */
+static __always_inline struct call_times thread_in_calls(const struct thread_time *t,
+							 const struct call_times *now)
+{
+	struct call_times c = t->calls;
+
+	if (t->in_call) {
+		c.on_ns += time_since(now->on_ns, t->began.on_ns);
+		c.off_ns += time_since(now->off_ns, t->began.off_ns);
+		c.long_off_ns += time_since(now->long_off_ns, t->began.long_off_ns);
+	}
+	return c;
+}
+
+static __always_inline void thread_returns(struct thread_time *t, const struct call_times *now)
+{
+	t->calls = thread_in_calls(t, now);
+	t->in_call = 0;
+}
+
+/* One whose end was not seen is over. */
+static __always_inline void thread_calls(struct thread_time *t, const struct call_times *now)
+{
+	thread_returns(t, now);
+	t->began = *now;
+	t->in_call = 1;
 }
 
 /* Which waits get a stack. */

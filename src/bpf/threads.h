@@ -52,12 +52,15 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 	raw->ev.sample.trace = s->trace;
 	raw->ev.wait = s->wait;
 	raw->table = 0;
+	raw->call_sp = s->call_sp;
+	raw->ev.sample.gpu_call = s->gpu_call;
 	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
 	for (__u32 i = 0; i < room / RAW_PIECE; i++)
 		if (!copy_from(task, raw->stack + i * RAW_PIECE, RAW_PIECE, sp + i * RAW_PIECE,
 			       sleepable))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
+	patch_copies(raw, s, sp, room);
 	bpf_ringbuf_submit(raw, 0);
 	return 1;
 }
@@ -116,6 +119,7 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 		return;
 	}
 	note_syscall(task, s);
+	patch_return(s, task->pid);
 	take_trace_of(task, t, s, sleepable);
 	take_python_of(task, t, s, now_ns, sleepable);
 	send_stack(s, hash_words(s, WHOLE_STACK));

@@ -14,6 +14,7 @@ static __always_inline void begin_stack(struct task_struct *task, struct scratch
 
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
 	s->trace = (struct event_trace){ 0 };
+	no_call(s);
 	if (bytes > 0)
 		s->head.n_kernel = ((__u64)bytes / 8) & 127;
 }
@@ -69,7 +70,7 @@ static __always_inline void end_stack(void *ctx, struct task_struct *task, struc
 		return;
 	}
 	take_trace(s, task->tgid);
-	patch_return(s);
+	patch_return(s, task->pid);
 	if (want_user)
 		walk_user(ctx, s, task->tgid, now_ns);
 }
@@ -101,6 +102,7 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
 
 	ev.sample.trace = s->trace;
+	ev.sample.gpu_call = s->gpu_call;
 	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
 		return;
 	send_hashed(&ev, s, hash_stack(s, most));

@@ -20,7 +20,7 @@ static const uint32_t always_events[] = { COLLECT_CPU, COLLECT_OFF_CPU, COLLECT_
 
 /* What always-on use can afford. */
 enum {
-	ALWAYS_STACK_BYTES = 2 << 20,
+	ALWAYS_STACK_BYTES = 1 << 20,
 	ALWAYS_MAX_BLOCK_S = 3600,
 };
 
@@ -61,6 +61,8 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 {
 	struct err err = { 0 };
 
+	if (!(o->gpu_budget_percent.v > 0))
+		return cmd_usage(line, "--gpu-budget is to be more than 0: --gpu=0 has no windows");
 	machine_init(&a->machine);
 	always_add_label(a, "host", a->machine.name.nodename);
 	for (int i = 0; i < MACHINE_LABELS; i++)
@@ -98,11 +100,14 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.show_python_native = o->python_native,
 		.buffer_bytes = o->buffer_bytes,
 		.gpu_script = gpu_env().script,
+		.gpu_budget = o->gpu_budget_percent.v / 100,
+		.gpu_stacks_per_s = o->max_rate,
 		.stack_bytes = ALWAYS_STACK_BYTES,
 	};
 
 	for (int i = 0; i < o->events.n; i++)
 		collect.events |= always_events[o->events.v[i]];
+	collect.events |= gpu_level_events(o->gpu);
 	return collect;
 }
 
@@ -172,6 +177,13 @@ int always_settle_folder(struct up_opts *up, const char *process, struct err *er
 }
 
 /* --- permissions ------------------------------------------------------------------------------ */
+
+int always_check_gpu(const struct always_opts *o)
+{
+	struct err err = { 0 };
+
+	return gpu_level_check(o->gpu, &err) ? cmd_fail(CMD_UNSUPPORTED, &err) : CMD_OK;
+}
 
 int always_check_permissions(struct err *err)
 {

@@ -6,6 +6,7 @@
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/gpu_level.h"
 #include "cmd/python_native.h"
 #include "cmd/relabel_rules.h"
 
@@ -13,6 +14,8 @@ struct always_opts {
 	struct choice_list events;
 	struct str_list only, exclude;
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
+	int gpu; /* enum gpu_level */
+	struct opt_number gpu_budget_percent;
 	const char *config;
 	const struct yaml *relabel;
 	int python_native; /* 1: show */
@@ -41,6 +44,16 @@ extern const char *const always_event_words[];
 		  "TIME",       "no stack of shorter waits; a bare number is us", \
 		  OPT_DURATION, ALWAYS_ROW(T, min_block_ns), \
 		  .def = "1ms", .bare_unit_ns = 1000 }, \
+		{ NULL, \
+		  "gpu", \
+		  "LEVEL", \
+		  "what programs ask of GPUs: auto (0 and 1), off, require; 0: calls, 1: GPU " \
+		  "time, 2: stalls", \
+		  OPT_ENUM, \
+		  ALWAYS_ROW(T, gpu), \
+		  .bare = "auto", \
+		  .def = "auto", \
+		  .words = gpu_level_words }, \
 		CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 		{ NULL,          "max-rate", \
 		  "N",           "stacks of waits per second; of more a weighted sample is taken", \
@@ -55,6 +68,14 @@ extern const char *const always_event_words[];
 		  ALWAYS_ROW(T, python_native), \
 		  .words = python_native_words, \
 		  .def = "fold" }, \
+		{ NULL, \
+		  "gpu-budget", \
+		  "PCT", \
+		  "of a program's time, what windows of GPU time may cost; 100: no window ends", \
+		  OPT_PERCENT, \
+		  .group = "Cost and limits", \
+		  .offset = offsetof(struct T, always.gpu_budget_percent), \
+		  .def = "0.1" }, \
 	{ \
 		NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
 			.group = "Cost and limits", \
@@ -82,6 +103,8 @@ bool always_add_label(struct always *a, const char *key, const char *value);
 struct collect_opts always_collect(const struct always_opts *o, const struct always *a);
 
 int always_check_permissions(struct err *err);
+/* Status, with what is missing printed: --gpu=require. */
+int always_check_gpu(const struct always_opts *o);
 /* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; nobody, whose it becomes, where that is
  * root and the folder is empty. process: what it is called. */
 int always_settle_folder(struct up_opts *up, const char *process, struct err *err);

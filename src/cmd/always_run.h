@@ -13,7 +13,8 @@ struct always_key {
 #define ALWAYS_KEYS \
 	{ "events", UP_COLLECTOR }, { "freq", UP_COLLECTOR }, { "only", UP_COLLECTOR }, \
 		{ "exclude", UP_COLLECTOR }, { "min-block", UP_COLLECTOR }, \
-		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, \
+		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, { "gpu", UP_COLLECTOR }, \
+		{ "gpu-budget", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \
 	}

@@ -34,11 +34,17 @@ static const struct cmd_opt convert_options[] = {
 	{ 0 },
 };
 
+/* Beside threads it has what ran on GPUs: two types, at least. */
+static bool shows_more(const struct format *f, const struct profile *p)
+{
+	return f->has_counters && profile_pick_type(p, "gpu-time") != UINT32_MAX;
+}
+
 /* Once, however many outputs hold one type only. */
 static void note_types(const struct outputs *outputs, const struct profile *p)
 {
 	for (size_t i = 0; i < outputs->n; i++) {
-		if (!outputs->v[i].format->one_type)
+		if (!outputs->v[i].format->one_type || shows_more(outputs->v[i].format, p))
 			continue;
 		note_other_types(p, profile_pick_type(p, NULL));
 		return;

@@ -142,8 +142,7 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 	if (line->args.n)
 		return doctor_pid(line, line->args.v[0]);
 	size_t n = collect_checks(checks, CHECKS_MAX);
-	if (n < CHECKS_MAX)
-		doctor_gpu(&checks[n++]);
+	n += doctor_gpu(checks + n, CHECKS_MAX - n);
 	trial_run(&trial);
 	if (line->globals.json) {
 		add_json(&b, checks, n, &trial);

@@ -1,9 +1,10 @@
-/* cmd/doctor_gpu.h: doctor's line about GPUs. */
+/* cmd/doctor_gpu.h: doctor's lines about GPUs: one where there are none. */
 #ifndef CRESSET_CMD_DOCTOR_GPU_H
 #define CRESSET_CMD_DOCTOR_GPU_H
 
 #include "collect/collect.h"
 
-void doctor_gpu(struct check *out);
+enum { DOCTOR_GPU_CHECKS = 3 };
+size_t doctor_gpu(struct check *out, size_t max); /* how many; 0 when there is no room for all */
 
 #endif

@@ -22,8 +22,15 @@ static const struct cmd_opt gpu_options[] = {
 static const struct gpu_subcommand subcommands[] = {
 	{ "list", "", 0, gpu_list_run },
 	{ "attach", "the id of a process", 1, gpu_attach_run },
+	{ "detach", "the id of a process", 1, gpu_detach_run },
+	{ "status", "at most the id of a process", GPU_MAYBE, gpu_status_run },
 	{ "code", "files", GPU_SOME, gpu_code_run },
 };
+
+static bool takes(const struct gpu_subcommand *s, size_t args)
+{
+	return s->args == GPU_SOME ? args >= 1 : s->args == GPU_MAYBE ? args <= 1 : args == s->args;
+}
 
 static int gpu_run(struct cmd_line *line, const void *opts)
 {
@@ -33,34 +40,38 @@ static int gpu_run(struct cmd_line *line, const void *opts)
 		const struct gpu_subcommand *s = &subcommands[i];
 		if (strcmp(what, s->name) != 0)
 			continue;
-		if (s->args == GPU_SOME ? line->args.n < 2 : line->args.n != 1 + s->args)
+		if (!takes(s, line->args.n - 1))
 			return cmd_usage(line, s->args ? "%s takes %s" : "%s takes no argument",
 					 s->name, s->takes);
 		return s->run(line, opts);
 	}
-	return cmd_usage(line, "'%s' is none of: list, attach, code", what);
+	return cmd_usage(line, "'%s' is none of: list, attach, detach, status, code", what);
 }
 
 const struct cmd cmd_gpu = {
 	.name = "gpu",
 	.summary = "GPUs, who uses them, and what those programs are measured with",
-	.usage = "list | attach PID | code FILE... [OPTIONS]",
-	.about = "list shows the GPUs of this machine: how busy they are, their memory, and the processes that use them, as the driver tells.\n"
+	.usage = "list | attach PID | detach PID | status [PID] | code FILE... [OPTIONS]",
+	.about = "list shows the GPUs of this machine: how busy they are, their memory, and the processes that use them, as the driver tells. Without a GPU or a driver the status is 4.\n"
 		 "attach puts the library that measures GPU time into a process that runs already, without restarting it. One thread that waits for something "
 		 "is stopped for less than a millisecond, mostly, and goes on as it was; the library is loaded by a thread of its own. Processes in which that "
 		 "could do harm are refused, and told why. A second attach finds the library and does nothing. It needs root.\n"
+		 "detach has that library close its window, give its memory back and sleep: nothing of it is in use any more. attach brings it back, and then stops "
+		 "no thread.\n"
+		 "status shows how the library is in each program that has it, or in this one: parked, open, detached, of no use and why; its CUPTI, who reads it, "
+		 "what was lost, what it has cost; and whether probes are in the program's GPU libraries. Programs of other users need root.\n"
 		 "code lists what is in NVIDIA device code (cubin files, as nvcc -cubin makes them): each instruction with its offset, its name, its line, and the "
 		 "functions that were inlined around it. Lines need -lineinfo.",
 	.examples = {
-		"cresset gpu list\twhich GPUs there are, and who uses them",
 		"sudo cresset gpu attach 4242\tputs the library into that process",
+		"sudo cresset gpu status\twhat is measured how, and what it costs",
 		"cresset gpu code kernels.cubin\teach instruction with its line",
 	},
 	.options = gpu_options,
 	.opts_size = sizeof(struct gpu_opts),
 	.min_args = 1,
 	.max_args = UINT32_MAX,
-	.arg_name = "list, attach or code",
+	.arg_name = "list, attach, detach, status or code",
 	.has_json = true,
 	.run = gpu_run,
 };

@@ -11,17 +11,19 @@ struct gpu_opts {
 	uint64_t wait_ns;
 	bool stacks;
 };
-enum { GPU_SOME = UINT32_MAX };
+enum { GPU_SOME = UINT32_MAX, GPU_MAYBE = UINT32_MAX - 1 };
 struct gpu_subcommand {
 	const char *name;
 	const char *takes; /* what its argument is */
-	uint32_t args;     /* GPU_SOME: one or more */
+	uint32_t args;     /* GPU_SOME: one or more; GPU_MAYBE: one or none */
 	int (*run)(const struct cmd_line *line, const struct gpu_opts *o);
 };
 
 extern const char *const gpu_force_words[];
 int gpu_list_run(const struct cmd_line *line, const struct gpu_opts *o);
 int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o);
+int gpu_detach_run(const struct cmd_line *line, const struct gpu_opts *o);
+int gpu_status_run(const struct cmd_line *line, const struct gpu_opts *o);
 int gpu_code_run(const struct cmd_line *line, const struct gpu_opts *o);
 
 #endif

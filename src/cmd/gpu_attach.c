@@ -7,6 +7,7 @@
 #include "cmd/gpu_library.h"
 #include "collect/attach_view.h"
 #include "gpu/cuda_attach.h"
+#include "gpu/ring_look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,9 +45,10 @@ static int read_library(struct gpu_attach_library *library, const struct gpu_opt
 
 /* --- what was done ------------------------------------------------------------------------------- */
 
-static const char *verdict(const struct gpu_attach_report *r, bool dry_run)
+static const char *verdict(const struct gpu_attach_report *r, bool dry_run, bool is_back)
 {
-	return r->already   ? "already"
+	return is_back      ? "reattached"
+	       : r->already ? "already"
 	       : r->refusal ? "refused"
 	       : dry_run    ? "possible"
 	       : r->loaded  ? "loaded"
@@ -54,13 +56,13 @@ static const char *verdict(const struct gpu_attach_report *r, bool dry_run)
 }
 
 static void put_json(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,
-		     const struct err *err)
+		     bool is_back, const struct err *err)
 {
 	struct json j = json_to(b);
 
 	json_obj(&j);
 	json_key_u64(&j, "pid", pid);
-	json_key_text(&j, "result", verdict(r, dry_run));
+	json_key_text(&j, "result", verdict(r, dry_run, is_back));
 	json_key_text(&j, "refusal", r->refusal ? gpu_attach_refusal_words[r->refusal] : NULL);
 	json_key_text(&j, "error", err->code ? err->text : NULL);
 	json_key_u64(&j, "tid", r->tid);
@@ -85,9 +87,14 @@ static void put_thread(struct buf *b, const struct gpu_attach_report *r)
 	buf_addf(b, ") in %s", r->syscall ? r->syscall : "a system call");
 }
 
-static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run)
+static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,
+		     bool is_back)
 {
 	buf_addf(b, "process %" PRIu32 ": ", pid);
+	if (is_back) {
+		buf_adds(b, "the library was detached, and is back; nothing was stopped\n");
+		return;
+	}
 	if (r->already) {
 		buf_adds(b, "the library is there already; nothing was done\n");
 		return;
@@ -130,17 +137,36 @@ static int status_of(int rc, const struct gpu_attach_report *r)
 
 /* --- the command --------------------------------------------------------------------------------- */
 
+/* A library that is there may have been detached. One that is only being loaded, or another one, has no ring. */
+static int bring_back(uint32_t pid, const struct gpu_attach_library *library, bool *is_back,
+		      struct err *err)
+{
+	struct err why = { 0 };
+	int rc = strcmp(library->name, cuda_attach_library.name) ? -EALREADY
+								 : ring_reattach(pid, &why);
+
+	*is_back = rc == 0;
+	if (rc != -ETIMEDOUT && rc != -ENOMEM)
+		return 0;
+	*err = why;
+	return rc;
+}
+
 static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gpu_attach_opts *opts)
 {
 	struct gpu_attach_report report;
 	struct err err = { 0 };
 	struct buf b = { 0 };
-	int rc = gpu_attach(pid, opts, &report, &err), status = status_of(rc, &report);
+	bool is_back = false;
+	int rc = gpu_attach(pid, opts, &report, &err), status;
 
+	if (rc == 0 && report.already && !opts->dry_run)
+		rc = bring_back(pid, opts->library, &is_back, &err);
+	status = status_of(rc, &report);
 	if (line->globals.json)
-		put_json(&b, pid, &report, opts->dry_run, &err);
+		put_json(&b, pid, &report, opts->dry_run, is_back, &err);
 	else if (rc == 0)
-		put_text(&b, pid, &report, opts->dry_run);
+		put_text(&b, pid, &report, opts->dry_run, is_back);
 	if (report.pages_left)
 		log_warn("%" PRIu32 " pages of ours stay mapped in process %" PRIu32,
 			 report.pages_left, pid);

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/gpu.h"
+#include "cmd/gpu_env.h"
 #include "cmd/gpu_now.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void json_device(struct json *j, const struct gpu_now *now, uint32_t i)
 	const struct gpu_device *d = &now->machine.devices.v[i];
 
 	json_obj(j);
-	json_key_str(j, "device", d->label);
+	json_key_str(j, "gpu", d->label);
 	json_key_text(j, "uuid", d->uuid);
 	json_key_text(j, "model", d->name);
 	json_key_text(j, "bus", d->bus);
@@ -141,23 +142,44 @@ static void list_json(const struct gpu_now *now, struct buf *b)
 	buf_addc(b, '\n');
 }
 
+/* Why there is nothing to list: the driver does not answer or does not work, or what plays it cannot be read. */
+static int fail(const struct gpu_now *now)
+{
+	struct err err = { 0 };
+
+	if (now->status.state == GPU_FAILED && gpu_env().script) {
+		err_set(&err, EBADMSG, "%s", now->status.words);
+		err_hint(&err, "CRESSET_GPU_SCRIPT names a file that plays GPUs");
+		return cmd_fail(CMD_BAD_INPUT, &err);
+	}
+	if (now->status.state == GPU_FAILED)
+		err_set(&err, EIO, "the GPUs cannot be looked at: %s", now->status.words);
+	else
+		err_set(&err, ETIMEDOUT, "the GPU driver does not answer");
+	return cmd_fail(CMD_FAILED, &err);
+}
+
 int gpu_list_run(const struct cmd_line *line, const struct gpu_opts *o)
 {
 	struct gpu_now now = { 0 };
-	struct err err = { 0 };
 	struct buf b = { 0 };
 
 	(void)o;
 	gpu_now_read(&now);
-	if (now.status.hangs_ns || now.status.state == GPU_STARTING) {
-		err_set(&err, ETIMEDOUT, "the GPU driver does not answer");
+	if (now.status.hangs_ns || now.status.state == GPU_STARTING ||
+	    now.status.state == GPU_FAILED) {
+		int status = fail(&now);
+
 		gpu_now_done(&now);
-		return cmd_fail(CMD_FAILED, &err);
+		return status;
 	}
+	bool none = !now.machine.devices.n;
+
 	if (line->globals.json)
 		list_json(&now, &b);
 	else
 		list_text(&now, &b);
 	gpu_now_done(&now);
-	return cmd_print(&b);
+	int status = cmd_print(&b);
+	return status == CMD_OK && none ? CMD_UNSUPPORTED : status;
 }

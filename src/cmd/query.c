@@ -35,6 +35,9 @@ static const struct cmd_opt query_options[] = {
 	  SHOW(callers), .basic = true },
 	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
 	  SHOW(heatmap) },
+	{ NULL, "gpu-idle", NULL,
+	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
+	  OPT_FLAG, SHOW(gpu_idle) },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
 	  .max = UINT32_MAX },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv) },
@@ -80,7 +83,7 @@ static int parse_selector(struct query_cmd *c)
 {
 	struct err err = { 0 };
 	if (!c->line->args.n)
-		return query_asks_list(c->opts)
+		return query_asks_list(c->opts) || c->opts->gpu_idle
 			       ? CMD_OK
 			       : cmd_usage(c->line, "SELECTOR is missing: 'cpu{}'");
 	if (selector_parse(c->line->args.v[0], &c->selector, &err) < 0)
@@ -132,7 +135,7 @@ static int settle_query(struct query_cmd *c)
 	c->q.limits = (struct guard_limits){ .time_ns = c->opts->timeout_ns,
 					     .memory_bytes = c->opts->memory_bytes };
 	int status = settle_range(c);
-	if (status == CMD_OK)
+	if (status == CMD_OK && !c->opts->gpu_idle)
 		status = settle_type(c);
 	if (status == CMD_OK)
 		status = settle_by(c);
@@ -229,6 +232,8 @@ static int show_tree(const struct query_cmd *c)
 static int show(const struct query_cmd *c)
 {
 	const struct query_opts *o = c->opts;
+	if (o->gpu_idle)
+		return query_gpu_idle(c);
 	if (query_asks_metric(c))
 		return query_show_metric(c);
 	if (o->reduce)
@@ -253,7 +258,7 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 	} views[] = {
 		{ "range", o->range_ns, false },       { "tree", o->tree, false },
 		{ "callers", o->callers, false },      { "heatmap", o->heatmap, true },
-		{ "diff", query_asks_diff(o), false },
+		{ "diff", query_asks_diff(o), false }, { "gpu-idle", o->gpu_idle, false },
 	};
 	const char *first = NULL;
 	if (line->globals.json && o->csv)

@@ -16,7 +16,7 @@ struct query_opts {
 	struct text_opts text;
 	struct remote_opts remote;
 	uint64_t range_ns, top_n, timeout_ns, memory_bytes;
-	bool tree, csv, heatmap, types, labels, series;
+	bool tree, csv, heatmap, gpu_idle, types, labels, series;
 	int norm, reduce;
 };
 
@@ -52,6 +52,9 @@ int query_show_diff(const struct query_cmd *c);
 /* -o, --format, --heatmap: the answer as a profile. */
 int query_write(const struct query_cmd *c);
 int query_heatmap(const struct query_cmd *c);
+
+/* --gpu-idle */
+int query_gpu_idle(const struct query_cmd *c);
 
 /* Says so where ids decide that the samples do not all have (query_tree.ids_missing). */
 void query_note_ids(bool missing);

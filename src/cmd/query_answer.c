@@ -3,29 +3,33 @@
 #include "cmd/query.h"
 #include "cmd/report_heatmap.h"
 #include "format/diff_table.h"
+#include "query/catalog.h"
+#include "query/gpu_tracks.h"
 #include "query/part.h"
 
 /* --- the answer as a profile --- */
 
-/* A store's answer is added up; a file's keeps its times. */
-static int answer_profile(const struct query_cmd *c, struct profile **out)
+/* A store's answer is added up; a file's keeps its times, as does what shows when. */
+static int answer_profile(const struct query_cmd *c, bool with_times, struct profile **out)
 {
 	struct tree_opts tree;
 	struct err err = { 0 };
 	bool ids_missing = false;
 	int rc = query_root_frames(&c->q, &tree, &err);
 	if (rc == 0)
-		rc = query_part(&c->q, &tree, c->file != NULL, out, &ids_missing, &err);
+		rc = query_part(&c->q, &tree, with_times || c->file, out, &ids_missing, &err);
 	if (rc == 0)
 		query_note_ids(ids_missing);
 	return rc < 0 ? query_fail(&err) : CMD_OK;
 }
 
-static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p)
+static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p,
+			 const struct format_counters *counters)
 {
 	struct format_write_opts write = text_write_opts(&c->opts->text);
 	struct filter_opts by = { .by.n = c->opts->by.n };
 	struct err err = { 0 };
+	write.counters = counters;
 	filter_default_by(&by, p, &write.tree);
 	if (!p->samples.n)
 		log_info("there are no samples to write");
@@ -34,20 +38,61 @@ static int write_outputs(const struct query_cmd *c, struct outputs *outputs, str
 	return outputs_finish(outputs, p, &write);
 }
 
+/* Some of them show when, or all do: those want other samples than the rest. */
+static int shows_when(const struct query_cmd *c, const struct outputs *outputs, bool *when)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < outputs->n; i++)
+		n += outputs->v[i].format->has_counters;
+	*when = n > 0;
+	return n && n < outputs->n
+		       ? cmd_usage(c->line,
+				   "a trace is of its own: ask for other outputs without it")
+		       : CMD_OK;
+}
+
+/* Numbers of processes are a host's own. */
+static void note_hosts(const struct profile *p)
+{
+	struct catalog_texts hosts = { 0 };
+	catalog_values(p, NULL, "host", &hosts);
+	if (hosts.all.n > 1)
+		log_info(
+			"these are %zu hosts: threads with equal numbers share a track; choose one "
+			"with {host=\"%s\"}",
+			hosts.all.n, hosts.all.v[0]);
+	catalog_texts_done(&hosts);
+}
+
+/* What ran on GPUs, and how they were. */
+static int add_gpus(const struct query_cmd *c, struct profile *p, struct format_counters *counters)
+{
+	struct err err = { 0 };
+	note_hosts(p);
+	return query_gpu_tracks(&c->q, p, counters, &err) < 0 ? query_fail(&err) : CMD_OK;
+}
+
 int query_write(const struct query_cmd *c)
 {
 	const char *const standard_output[] = { "-" };
 	struct str_list paths = c->opts->outputs;
 	struct outputs outputs = { 0 };
+	struct format_counters counters = { 0 };
 	struct profile *p = NULL;
+	bool when = false;
 	if (!paths.n)
 		paths = (struct str_list){ (const char **)standard_output, 1 };
 	int status = outputs_settle(c->line, &paths, c->opts->format, &outputs);
 	if (status == CMD_OK)
-		status = answer_profile(c, &p);
+		status = shows_when(c, &outputs, &when);
 	if (status == CMD_OK)
-		status = write_outputs(c, &outputs, p);
+		status = answer_profile(c, when, &p);
+	if (status == CMD_OK && when)
+		status = add_gpus(c, p, &counters);
+	if (status == CMD_OK)
+		status = write_outputs(c, &outputs, p, &counters);
 	outputs_abort(&outputs);
+	format_counters_done(&counters);
 	profile_free(p);
 	return status;
 }

@@ -28,7 +28,7 @@ static void add_filters(struct question *q, const struct query_opts *o)
 
 static void add_query(struct question *q, const struct query_cmd *c)
 {
-	question_add(q, "q", c->line->args.v[0]);
+	question_add(q, "q", c->line->args.n ? c->line->args.v[0] : NULL);
 	question_add(q, "from", c->opts->from);
 	question_add(q, "to", c->opts->to);
 	add_list(q, "by", &c->opts->by);
@@ -100,11 +100,21 @@ static void ask_table(const struct query_cmd *c, struct question *q)
 		question_add_u64(q, "n", c->opts->top_n);
 }
 
+static int ask_gpu_idle(const struct query_cmd *c, struct question *q)
+{
+	question_init(q, "api/v1/gpu-idle");
+	add_query(q, c);
+	question_add_u64(q, "n", c->opts->top_n);
+	return needs_json(c, "--gpu-idle");
+}
+
 static int ask_view(const struct query_cmd *c, struct question *q)
 {
 	const struct query_opts *o = c->opts;
 	if (query_asks_list(o))
 		return ask_list(c, q);
+	if (o->gpu_idle)
+		return ask_gpu_idle(c, q);
 	if (o->range_ns)
 		return ask_range(c, q);
 	if (query_asks_diff(o)) {
@@ -152,7 +162,7 @@ static int check(const struct query_cmd *c)
 	const struct query_opts *o = c->opts;
 	if (o->data)
 		return cmd_usage(c->line, "choose one of --data and --server");
-	if (!c->line->args.n && !query_asks_list(o))
+	if (!c->line->args.n && !query_asks_list(o) && !o->gpu_idle)
 		return cmd_usage(c->line, "SELECTOR is missing: 'cpu{}'");
 	if (o->memory_bytes)
 		return cmd_usage(c->line, "option --max-memory: the server decides that");

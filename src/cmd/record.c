@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/filter.h"
+#include "cmd/gpu_env.h"
+#include "cmd/gpu_level.h"
 #include "cmd/gpu_library.h"
 #include "cmd/interrupt.h"
 #include "cmd/names_env.h"
@@ -43,6 +45,8 @@ static const struct cmd_opt record_options[] = {
 	  .words = event_words, .def = "cpu", .basic = true },
 	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, WHAT(freq_hz), .def = "99",
 	  .min = 1, .max = 10000, .basic = true },
+	{ NULL, "gpu", "LEVEL", "all that GPUs do: 0 calls, 1 and time, 2 and stalls", OPT_ENUM,
+	  WHAT(gpu), .words = gpu_level_words, .bare = "1", .def = "auto", .basic = true },
 	{ "d", "duration", "TIME", "stop after 500ms, 10s, 15m ...", OPT_DURATION,
 	  WHAT(duration_ns), .min = 1, .basic = true },
 	{ NULL, "no-kernel", NULL, "leave kernel frames out", OPT_FLAG, WHAT(no_kernel) },
@@ -107,6 +111,7 @@ static int settle(struct recording *r)
 	machine_init(&r->machine);
 	r->collect.host = r->machine.name.nodename;
 	r->collect.labels = r->machine.labels;
+	r->collect.gpu_script = gpu_env().script;
 	r->collect.n_labels = MACHINE_LABELS;
 	r->collect.freq_hz = o->freq_hz;
 	r->collect.wait_hook = o->wait_hook;
@@ -137,13 +142,25 @@ static int open_outputs(struct recording *r)
 	return rc < 0 ? cmd_fail(CMD_NO_OUTPUT, &err) : per_thread_open(r);
 }
 
+static int inject_library(struct recording *r)
+{
+	struct err err = { 0 };
+	if (!(r->collect.events & COLLECT_GPU_INSIDE) || gpu_library_inject(&err) == 0)
+		return CMD_OK;
+	if (events_need_library(r->opts))
+		return cmd_fail(CMD_UNSUPPORTED, &err);
+	log_warn("no GPU time is recorded: %s", err.text);
+	r->collect.events &= ~(uint32_t)COLLECT_GPU_INSIDE;
+	return CMD_OK;
+}
+
 /* The command is forked first: its pid is the target. */
 static int open_collector(struct recording *r)
 {
 	struct err err = { 0 };
 	if (r->line->command.n) {
-		if (r->collect.events & COLLECT_GPU_TIME && gpu_library_inject(&err) < 0)
-			return cmd_fail(CMD_UNSUPPORTED, &err);
+		if (inject_library(r) != CMD_OK)
+			return CMD_UNSUPPORTED;
 		if (child_start(&r->child, r->line->command.v, &err) < 0)
 			return cmd_fail(CMD_FAILED, &err);
 		r->child_id = r->child.pid;

@@ -29,6 +29,7 @@ struct record_opts {
 	struct choice_list events;
 	uint64_t freq_hz, duration_ns;
 	bool no_kernel, no_user, list_events;
+	int gpu; /* enum gpu_level */
 	uint64_t max_depth;
 	int unwind;        /* enum unwind_mode */
 	int python_native; /* 1: show */
@@ -76,6 +77,8 @@ int events_list(const struct cmd_line *line);
  * options that do not go together. */
 int events_settle(const struct cmd_line *line, const struct record_opts *o,
 		  struct collect_opts *collect);
+/* GPU time was asked for, not only all that there is of a GPU: without the library in the command it cannot be. */
+bool events_need_library(const struct record_opts *o);
 /* "cpu 99 Hz", "off-cpu": appended to b, dot between them. */
 void events_describe(struct buf *b, const char *dot, const struct record_opts *o);
 

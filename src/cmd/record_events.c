@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/gpu_level.h"
 #include "cmd/record.h"
 #include "cmd/trial.h"
 
@@ -11,7 +12,7 @@
 	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
 	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
-	ROW("wall", "running and waiting together", COLLECT_WALL) \
+	ROW("wall", "running and waiting together, for a GPU too", COLLECT_WALL) \
 	ROW("page-fault", "who grows a process", 0) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
@@ -20,7 +21,7 @@
 	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
 	ROW("gpu-launch", "GPU kernel launches", COLLECT_GPU_LAUNCH) \
 	ROW("gpu-copy", "copies to and from the GPU", COLLECT_GPU_COPY) \
-	ROW("gpu-stall", "why GPU instructions stall", 0) \
+	ROW("gpu-stall", "why GPU instructions stall", COLLECT_GPU_STALL) \
 	ROW("hbm-alloc", "GPU memory allocations", COLLECT_HBM_ALLOC) \
 	ROW("hbm-inuse", "GPU memory in use", COLLECT_HBM_INUSE) \
 	ROW("nccl", "communication between GPUs", COLLECT_NCCL)
@@ -123,20 +124,47 @@ static int check_waits(const struct cmd_line *line, const struct record_opts *o)
 /* Whose programs are to be watched has to be known before they show a stack. */
 static int check_gpu_time(const struct cmd_line *line, const struct record_opts *o)
 {
-	if (event_bits(&o->events) & COLLECT_GPU_TIME && (o->tids.n || o->comm || o->cgroup))
-		return cmd_usage(line, "-e gpu-time needs -p, -a or -- COMMAND");
+	uint32_t inside = event_bits(&o->events) & COLLECT_GPU_INSIDE;
+	if (inside && (o->tids.n || o->comm || o->cgroup))
+		return cmd_usage(line, "-e %s needs -p, -a or -- COMMAND",
+				 inside & COLLECT_GPU_TIME ? "gpu-time" : "gpu-stall");
 	return CMD_OK;
+}
+
+/* One that --gpu leaves out is not to be asked for. */
+static int check_gpu_level(const struct cmd_line *line, const struct record_opts *o)
+{
+	uint32_t out = o->gpu == GPU_LEVEL_AUTO ? 0 : COLLECT_GPU & ~gpu_level_events(o->gpu);
+	for (int i = 0; i < o->events.n; i++)
+		if (kinds[o->events.v[i]].bit & out)
+			return cmd_usage(line, "--gpu=%s leaves out what -e %s asks for",
+					 gpu_level_words[o->gpu], kinds[o->events.v[i]].name);
+	return CMD_OK;
+}
+
+/* What --gpu adds to -e. */
+static uint32_t gpu_bits(const struct record_opts *o)
+{
+	bool can_have_time = !o->tids.n && !o->comm && !o->cgroup;
+	if (o->gpu == GPU_LEVEL_AUTO)
+		return 0;
+	return gpu_level_events(o->gpu) & ~(can_have_time ? 0u : (uint32_t)COLLECT_GPU_INSIDE);
 }
 
 int events_settle(const struct cmd_line *line, const struct record_opts *o,
 		  struct collect_opts *collect)
 {
+	struct err err = { 0 };
 	int status = check_built(&o->events);
 	if (status == CMD_OK)
 		status = check_waits(line, o);
 	if (status == CMD_OK)
 		status = check_gpu_time(line, o);
-	collect->events = event_bits(&o->events);
+	if (status == CMD_OK)
+		status = check_gpu_level(line, o);
+	if (status == CMD_OK && gpu_level_check(o->gpu, &err))
+		status = cmd_fail(CMD_UNSUPPORTED, &err);
+	collect->events = event_bits(&o->events) | gpu_bits(o);
 	collect->min_block_ns = o->min_block_ns;
 	collect->min_block_set = true;
 	collect->max_block_ns = o->max_block_ns;
@@ -148,6 +176,11 @@ int events_settle(const struct cmd_line *line, const struct record_opts *o,
 	return status;
 }
 
+bool events_need_library(const struct record_opts *o)
+{
+	return event_bits(&o->events) & COLLECT_GPU_INSIDE || o->gpu == GPU_LEVEL_REQUIRE;
+}
+
 void events_describe(struct buf *b, const char *dot, const struct record_opts *o)
 {
 	for (int i = 0; i < o->events.n; i++) {
@@ -156,4 +189,8 @@ void events_describe(struct buf *b, const char *dot, const struct record_opts *o
 		if (k->bit & (COLLECT_CPU | COLLECT_WALL))
 			buf_addf(b, " %llu Hz", (unsigned long long)o->freq_hz);
 	}
+	if (gpu_bits(o))
+		buf_addf(b, "%sGPU calls%s%s", dot,
+			 gpu_bits(o) & COLLECT_GPU_TIME ? " and time" : "",
+			 gpu_bits(o) & COLLECT_GPU_STALL ? " and stalls" : "");
 }

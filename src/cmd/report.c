@@ -96,15 +96,21 @@ static int print_top(const struct cmd_line *line, const struct report_opts *o, s
 	return status;
 }
 
+/* What is said of rows besides. */
+struct report_extra {
+	const struct table_binaries *binaries;
+	const struct estimates *estimates;
+};
+
 static int report_tree(const struct cmd_line *line, const struct report_opts *o,
-		       const struct profile *p, struct tree *tree,
-		       const struct table_binaries *binaries)
+		       const struct profile *p, struct tree *tree, const struct report_extra *extra)
 {
 	struct table table = {
 		.profile = p,
 		.tree = tree,
 		.with_tree = o->tree,
-		.binaries = binaries,
+		.binaries = extra->binaries,
+		.estimates = extra->estimates,
 	};
 	if (o->tree)
 		tree_sort(tree, ORDER_TOTAL);
@@ -131,9 +137,24 @@ static int report_binaries(const struct cmd_line *line, const struct report_opts
 	struct report_names names;
 	struct tree *tree = tree_by_binary(functions);
 	report_names_init(&names, p);
-	int status = report_tree(line, o, p, tree, &names.binaries);
+	int status = report_tree(line, o, p, tree,
+				 &(struct report_extra){ .binaries = &names.binaries });
 	report_names_done(&names);
 	tree_free(tree);
+	return status;
+}
+
+/* Of functions. */
+static int report_functions(const struct cmd_line *line, const struct report_opts *o,
+			    struct profile *p, const struct tree_opts *opts, struct tree *tree)
+{
+	struct estimates *estimates = NULL;
+	struct err err = { 0 };
+	int rc = tree->is_diff ? 0 : estimates_build(p, opts, &estimates, &err);
+	int status = rc < 0 ? cmd_fail(CMD_USAGE, &err)
+			    : report_tree(line, o, p, tree,
+					  &(struct report_extra){ .estimates = estimates });
+	estimates_free(estimates);
 	return status;
 }
 
@@ -144,7 +165,8 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 	struct tree_opts opts = { 0 }, older_opts = { 0 };
 	struct tree *tree = NULL;
 	if (o->gpu_idle)
-		return report_gpu_idle(line, &o->filter, p, o->top_n, o->csv);
+		return report_gpu_idle(line, &o->filter, p,
+				       &(struct report_gpu_opts){ o->top_n, o->csv });
 	int status = older ? filter_settle_pair(line, &o->filter, p, older, &opts, &older_opts)
 			   : filter_settle(line, &o->filter, p, &opts);
 	if (status != CMD_OK)
@@ -160,7 +182,7 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 	if (is_by_binary(o))
 		status = report_binaries(line, o, p, tree);
 	else
-		status = report_tree(line, o, p, tree, NULL);
+		status = report_functions(line, o, p, &opts, tree);
 	tree_free(tree);
 	return status;
 }

@@ -2,60 +2,25 @@
 
 #include "base/escape.h"
 #include "base/fmt.h"
-#include "base/json.h"
 #include "format/columns.h"
 #include "format/diff_table.h"
 #include "format/headline.h"
 #include "format/table_rows.h"
 #include "format/value.h"
-#include "query/gpu_idle.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { NAME_MAX_COLUMNS = 60, PIDS_SHOWN = 8 };
-#define CONFIDENCE 0.95
+enum { NAME_MAX_COLUMNS = 60, OWNERS_SHOWN = 8 };
 
 struct idle_report {
-	const struct cmd_line *line;
-	struct profile *p;
-	const struct tree_opts *opts;
+	const struct gpu_idle *idle;
 	struct table_opts table;
-	struct gpu_idle idle;
-};
-/* Of one device, what its owners did in both of its states. */
-struct idle_change {
-	struct tree *idle, *busy;
-	struct diff *diff;
-	struct diff_table table;
 };
 
-static int change_build(struct idle_report *r, const struct gpu_idle_device *d,
-			struct idle_change *c, struct err *err)
+static const char *text_of(const struct idle_report *r, uint32_t string)
 {
-	struct tree_opts opts = *r->opts;
-	struct diff_opts how = { DIFF_SHARE, CONFIDENCE };
-	opts.with_spread = true;
-	opts.type = d->idle_type;
-	int rc = tree_build(r->p, &opts, &c->idle, err);
-	opts.type = d->busy_type;
-	rc = rc ? rc : tree_build(r->p, &opts, &c->busy, err);
-	if (rc)
-		return rc;
-	struct diff_side idle = { c->idle, stretches_sum(&d->idle) / 1e9 },
-			 busy = { c->busy, stretches_sum(&d->busy) / 1e9 };
-	rc = diff_build(idle, busy, &how, &c->diff, err);
-	c->table = (struct diff_table){ .diff = c->diff,
-					.newer = { "idle", r->p, c->idle, idle.seconds },
-					.older = { "busy", r->p, c->busy, busy.seconds } };
-	return rc;
-}
-
-static void change_done(struct idle_change *c)
-{
-	diff_free(c->diff);
-	tree_free(c->idle);
-	tree_free(c->busy);
+	return profile_str(r->idle->p, string);
 }
 
 static uint64_t gaps_of(const struct gpu_idle_device *d)
@@ -70,7 +35,9 @@ static size_t classes_shown(const struct idle_report *r, const struct gpu_idle_d
 
 static const char *class_name(const struct idle_report *r, const struct gpu_idle_class *c)
 {
-	return c->name ? profile_str(r->p, c->name) : "(not over when this ends)";
+	if (c->name)
+		return text_of(r, c->name);
+	return c->is_over ? "(what ran is not known)" : "(not over when this ends)";
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -81,20 +48,61 @@ static void put_share(struct buf *b, const struct gpu_idle_device *d, const stru
 	buf_addf(b, " (%.2f %%)", value_percent(stretches_sum(part), stretches_sum(&d->watched)));
 }
 
-static void put_owners(const struct gpu_idle_device *d, struct buf *b)
+static void put_owner(const struct idle_report *r, const struct gpu_idle_owner *o, struct buf *b)
 {
-	buf_adds(b, "used by process");
-	for (size_t i = 0; i < d->pids.n && i < PIDS_SHOWN; i++)
-		buf_addf(b, "%s %u", i ? "," : d->pids.n > 1 ? "es" : "", d->pids.v[i]);
-	if (d->pids.n > PIDS_SHOWN)
-		buf_addf(b, " and %zu more", d->pids.n - PIDS_SHOWN);
+	if (o->pid != SAMPLE_NO_ID)
+		buf_addf(b, "%u", o->pid);
+	if (o->pid != SAMPLE_NO_ID && o->name)
+		buf_addc(b, ' ');
+	columns_fit(b, text_of(r, o->name), NAME_MAX_COLUMNS);
+}
+
+static void put_owners(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
+{
+	static const char *const words[] = {
+		[GPU_OWNED_RAN] = "used by process",
+		[GPU_OWNED_LISTED] = "the driver lists process",
+		[GPU_OWNED_CALLED] = "the driver lists none; a GPU's library was called by process",
+	};
+	if (!d->owners.n) {
+		buf_adds(b, "nobody is known to use it\n");
+		return;
+	}
+	buf_adds(b, words[d->owned]);
+	buf_adds(b, d->owners.n > 1 ? "es " : " ");
+	for (size_t i = 0; i < d->owners.n && i < OWNERS_SHOWN; i++) {
+		buf_adds(b, i ? ", " : "");
+		put_owner(r, &d->owners.v[i], b);
+	}
+	if (d->owners.n > OWNERS_SHOWN)
+		buf_addf(b, " and %zu more", d->owners.n - OWNERS_SHOWN);
 	buf_addc(b, '\n');
+}
+
+static void put_source(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
+{
+	buf_adds(b, HEADLINE_SEPARATOR);
+	if (d->source == GPU_IDLE_RECORDS) {
+		buf_adds(b, "exact: from the times of kernels and copies\n");
+		return;
+	}
+	buf_adds(b, "\302\261 ");
+	fmt_duration(b, d->uncertain_ns);
+	buf_addf(b, ": from readings of its driver below %g %%, one each ",
+		 100 * r->idle->threshold);
+	fmt_duration(b, d->period_ns);
+	buf_adds(b, "; shorter gaps are not seen\n");
 }
 
 static void put_head(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
 {
+	bool in_windows = d->source == GPU_IDLE_RECORDS && r->idle->has_windows;
 	buf_adds(b, "GPU ");
-	columns_fit(b, profile_str(r->p, d->label), NAME_MAX_COLUMNS);
+	columns_fit(b, text_of(r, d->label), NAME_MAX_COLUMNS);
+	if (d->host) {
+		buf_adds(b, " of ");
+		columns_fit(b, text_of(r, d->host), NAME_MAX_COLUMNS);
+	}
 	buf_adds(b, ": idle ");
 	put_share(b, d, &d->idle);
 	buf_adds(b, " in ");
@@ -103,9 +111,11 @@ static void put_head(const struct idle_report *r, const struct gpu_idle_device *
 	put_share(b, d, &d->busy);
 	buf_adds(b, " of ");
 	fmt_duration(b, stretches_sum(&d->watched));
-	buf_adds(b, r->idle.has_windows ? " watched" : " recorded");
-	buf_adds(b, HEADLINE_SEPARATOR "exact: from the times of kernels and copies\n");
-	put_owners(d, b);
+	buf_adds(b, in_windows                       ? " watched"
+		    : d->source == GPU_IDLE_READINGS ? " read"
+						     : " recorded");
+	put_source(r, d, b);
+	put_owners(r, d, b);
 }
 
 static void put_time(struct buf *b, int64_t ns)
@@ -136,164 +146,131 @@ static void put_classes(const struct idle_report *r, const struct gpu_idle_devic
 		buf_addf(b, "(+%zu kinds)\n", d->classes.n - shown);
 }
 
-static int put_text(struct idle_report *r, const struct gpu_idle_device *d, struct buf *b,
-		    struct err *err)
+static int put_change(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b,
+		      struct err *err)
 {
-	struct idle_change c = { 0 };
-	struct buf text = { 0 };
-	int rc = change_build(r, d, &c, err);
+	struct gpu_idle_change c;
+	int rc = gpu_idle_compare(r->idle, d, &c, err);
+	const struct diff_table table = {
+		.diff = c.diff,
+		.newer = { "idle", r->idle->p, c.idle, stretches_sum(&d->idle) / 1e9 },
+		.older = { "busy", r->idle->p, c.busy, stretches_sum(&d->busy) / 1e9 },
+	};
 	if (rc == 0) {
-		put_head(r, d, &text);
-		buf_addc(&text, '\n');
-		put_classes(r, d, &text);
-		buf_adds(&text, "\nWhat its processes did while it was idle (new), against while "
-				"it was busy (old):\n");
-		if (r->table.utf8)
-			buf_add(b, text.data, text.len);
-		else
-			table_ascii(&text, b);
-		diff_table_text(&c.table, &r->table, b);
+		buf_adds(b, "\nWhat its processes did while it was idle (new), against while "
+			    "it was busy (old):\n");
+		diff_table_text(&table, &r->table, b);
 	}
-	buf_done(&text);
-	change_done(&c);
+	gpu_idle_change_done(&c);
 	return rc;
 }
 
-/* --- for programs ------------------------------------------------------------------------------- */
+static int put_text(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b,
+		    struct err *err)
+{
+	struct buf text = { 0 };
+	struct err why = { 0 };
+	put_head(r, d, &text);
+	if (d->classes.n) {
+		buf_addc(&text, '\n');
+		put_classes(r, d, &text);
+	}
+	if (r->table.utf8)
+		buf_add(b, text.data, text.len);
+	else
+		table_ascii(&text, b);
+	buf_done(&text);
+	int rc = put_change(r, d, b, &why);
+	if (rc == -ENODATA) {
+		buf_addf(b, "\nNo stacks to compare: %s\n", why.text);
+		return 0;
+	}
+	if (rc)
+		*err = why;
+	return rc;
+}
+
+static int put_texts(const struct idle_report *r, struct buf *b, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < r->idle->devices.n; i++) {
+		buf_adds(b, i ? "\n" : "");
+		rc = put_text(r, &r->idle->devices.v[i], b, err);
+	}
+	return rc;
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------- */
 
 static void put_csv_text(struct buf *b, const char *text)
 {
 	esc_csv(b, text, strlen(text), SIZE_MAX);
 }
 
-static int put_csv(struct idle_report *r, struct buf *b)
+static void put_csv_row(const struct idle_report *r, const struct gpu_idle_device *d,
+			const struct gpu_idle_class *c, struct buf *b)
 {
-	buf_adds(b, "gpu,gaps,total_ns,median_ns,longest_ns,ended_by\n");
-	for (size_t i = 0; i < r->idle.devices.n; i++) {
-		const struct gpu_idle_device *d = &r->idle.devices.v[i];
-		for (size_t k = 0; k < classes_shown(r, d); k++) {
-			const struct gpu_idle_class *c = &d->classes.v[k];
-			put_csv_text(b, profile_str(r->p, d->label));
-			buf_addf(b, ",%llu,%lld,%lld,%lld,", (unsigned long long)c->gaps,
-				 (long long)c->total_ns, (long long)c->median_ns,
-				 (long long)c->longest_ns);
-			put_csv_text(b, profile_str(r->p, c->name));
-			buf_addc(b, '\n');
-		}
+	put_csv_text(b, text_of(r, d->label));
+	buf_addf(b, ",%llu,%lld,%lld,%lld,", (unsigned long long)c->gaps, (long long)c->total_ns,
+		 (long long)c->median_ns, (long long)c->longest_ns);
+	put_csv_text(b, text_of(r, c->name));
+	buf_addf(b, ",%d,", c->is_over);
+	put_csv_text(b, text_of(r, d->host));
+	buf_addf(b, ",%s,%lld\n", gpu_idle_source_names[d->source], (long long)d->period_ns);
+}
+
+static void put_csv(const struct idle_report *r, struct buf *b)
+{
+	buf_adds(b, "gpu,gaps,total_ns,median_ns,longest_ns,ended_by,over,host,source,period_ns\n");
+	for (size_t i = 0; i < r->idle->devices.n; i++) {
+		const struct gpu_idle_device *d = &r->idle->devices.v[i];
+		for (size_t k = 0; k < classes_shown(r, d); k++)
+			put_csv_row(r, d, &d->classes.v[k], b);
 	}
-	return 0;
 }
 
-static void json_classes(const struct idle_report *r, const struct gpu_idle_device *d,
-			 struct json *j)
-{
-	json_key(j, "ended_by");
-	json_arr(j);
-	for (size_t i = 0; i < classes_shown(r, d); i++) {
-		const struct gpu_idle_class *c = &d->classes.v[i];
-		json_obj(j);
-		json_key_text(j, "name", profile_str(r->p, c->name));
-		json_key_u64(j, "gaps", c->gaps);
-		json_key_i64(j, "total_ns", c->total_ns);
-		json_key_i64(j, "median_ns", c->median_ns);
-		json_key_i64(j, "longest_ns", c->longest_ns);
-		json_end(j);
-	}
-	json_end(j);
-}
+/* --- all together -------------------------------------------------------------------------------- */
 
-static int json_device(struct idle_report *r, const struct gpu_idle_device *d, struct json *j,
-		       struct err *err)
-{
-	struct idle_change c = { 0 };
-	struct buf change = { 0 };
-	int rc = change_build(r, d, &c, err);
-	if (rc == 0) {
-		json_obj(j);
-		json_key_str(j, "gpu", profile_str(r->p, d->label));
-		json_key_i64(j, "watched_ns", stretches_sum(&d->watched));
-		json_key_i64(j, "busy_ns", stretches_sum(&d->busy));
-		json_key_i64(j, "idle_ns", stretches_sum(&d->idle));
-		json_key_u64(j, "gaps", gaps_of(d));
-		json_key_bool(j, "exact", true);
-		json_key(j, "processes");
-		json_arr(j);
-		for (size_t i = 0; i < d->pids.n; i++)
-			json_u64(j, d->pids.v[i]);
-		json_end(j);
-		json_classes(r, d, j);
-		json_key(j, "change");
-		diff_table_json(&c.table, &r->table, &change);
-		json_raw(j, change.data, change.len - 1);
-		json_end(j);
-	}
-	buf_done(&change);
-	change_done(&c);
-	return rc;
-}
-
-static int put_json(struct idle_report *r, struct buf *b, struct err *err)
-{
-	struct json j = json_to(b);
-	int rc = 0;
-	json_obj(&j);
-	json_key_str(&j, "format", "cresset.gpu-idle");
-	json_key_u64(&j, "version", 1);
-	json_key_bool(&j, "windows", r->idle.has_windows);
-	json_key(&j, "devices");
-	json_arr(&j);
-	for (size_t i = 0; rc == 0 && i < r->idle.devices.n; i++)
-		rc = json_device(r, &r->idle.devices.v[i], &j, err);
-	json_end(&j);
-	json_end(&j);
-	buf_addc(b, '\n');
-	return rc;
-}
-
-static int put_texts(struct idle_report *r, struct buf *b, struct err *err)
-{
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < r->idle.devices.n; i++) {
-		buf_adds(b, i ? "\n" : "");
-		rc = put_text(r, &r->idle.devices.v[i], b, err);
-	}
-	return rc;
-}
-
-/* --- which samples of the owners ----------------------------------------------------------------- */
-
-/* What says most of what threads did. */
-static void choose_type(const struct profile *p, struct filter_opts *f)
-{
-	static const char *const types[] = { "wall", "cpu", "off-cpu" };
-	for (size_t i = 0; !f->type && i < sizeof types / sizeof *types; i++)
-		for (size_t k = 0; k < p->series.types.n; k++)
-			if (strcmp(profile_str(p, p->series.types.v[k].name), types[i]) == 0)
-				f->type = types[i];
-}
-
-int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filter,
-		    struct profile *p, uint32_t top_n, bool csv)
+int report_gpu_print(const struct cmd_line *line, const struct report_gpu_opts *opts,
+		     const struct gpu_idle *idle)
 {
 	const struct term *term = &line->term;
-	struct filter_opts f = *filter;
-	struct tree_opts opts = { 0 };
-	struct idle_report r = { .line = line, .p = p, .opts = &opts };
+	struct idle_report r = { .idle = idle };
 	struct buf b = { 0 };
 	struct err err = { 0 };
-	r.table = (struct table_opts){ top_n, term->width_out, term->utf8, term->color_out };
-	choose_type(p, &f);
-	int status = filter_settle(line, &f, p, &opts);
-	if (status != CMD_OK)
-		return status;
-	int rc = gpu_idle_build(p, &opts, &r.idle, &err);
-	if (rc == 0)
-		rc = line->globals.json ? put_json(&r, &b, &err)
-		     : csv              ? put_csv(&r, &b)
-					: put_texts(&r, &b, &err);
-	gpu_idle_done(&r.idle);
+	int rc = 0;
+	r.table = (struct table_opts){ opts->top_n, term->width_out, term->utf8, term->color_out };
+	if (line->globals.json)
+		rc = gpu_idle_json(idle, opts->top_n, &b, &err);
+	else if (opts->csv)
+		put_csv(&r, &b);
+	else
+		rc = put_texts(&r, &b, &err);
 	if (rc == 0)
 		return cmd_print(&b);
 	buf_done(&b);
-	return cmd_fail(rc == -ENODATA ? CMD_NO_SAMPLE : CMD_USAGE, &err);
+	return report_gpu_fail(rc, &err);
+}
+
+int report_gpu_fail(int rc, const struct err *err)
+{
+	return cmd_fail(rc == -ENODATA ? CMD_NO_SAMPLE : CMD_USAGE, err);
+}
+
+int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filter,
+		    struct profile *p, const struct report_gpu_opts *opts)
+{
+	static const struct gpu_idle_opts defaults = { 0 };
+	struct tree_opts tree = { 0 };
+	struct gpu_idle idle = { 0 };
+	struct err err = { 0 };
+	int status = filter_settle(line, filter, p, &tree);
+	if (status != CMD_OK)
+		return status;
+	if (!filter->type)
+		tree.type = gpu_idle_type(p);
+	int rc = gpu_idle_build(p, &tree, &defaults, &idle, &err);
+	status = rc ? report_gpu_fail(rc, &err) : report_gpu_print(line, opts, &idle);
+	gpu_idle_done(&idle);
+	return status;
 }

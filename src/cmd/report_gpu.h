@@ -1,13 +1,24 @@
-/* cmd/report_gpu.h: report --gpu-idle: how long GPUs had nothing to do, what ended that, and what their processes did meanwhile. */
+/* cmd/report_gpu.h: --gpu-idle: how long GPUs had nothing to do, what ended that, and what their processes did meanwhile. */
 #ifndef CRESSET_CMD_REPORT_GPU_H
 #define CRESSET_CMD_REPORT_GPU_H
 
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
 #include "profile/profile.h"
+#include "query/gpu_idle.h"
 
 /* Onto standard output as text, CSV (gaps only) or JSON; at most top_n rows of each table. Returns an exit status. */
+struct report_gpu_opts {
+	uint32_t top_n;
+	bool csv;
+};
+int report_gpu_print(const struct cmd_line *line, const struct report_gpu_opts *opts,
+		     const struct gpu_idle *idle);
+/* What gpu_idle_build or gpu_idle_query failed with. */
+int report_gpu_fail(int rc, const struct err *err);
+
+/* Of a file. */
 int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filter,
-		    struct profile *p, uint32_t top_n, bool csv);
+		    struct profile *p, const struct report_gpu_opts *opts);
 
 #endif

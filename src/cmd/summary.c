@@ -103,7 +103,8 @@ static void add_gpu(struct buf *b, const struct summary *s)
 	const uint64_t *n = g->counters;
 	if (!(s->r->collect.events & COLLECT_GPU))
 		return;
-	if (s->r->collect.events == COLLECT_GPU_TIME && !s->r->stats.gpu_time.programs)
+	if (!(s->r->collect.events & ~(uint32_t)COLLECT_GPU_INSIDE) &&
+	    !s->r->stats.gpu_time.programs)
 		return;
 	if (!g->files)
 		buf_adds(b, "  gpu   no library of a GPU was seen that could be probed");
@@ -125,7 +126,7 @@ static void add_gpu(struct buf *b, const struct summary *s)
 static void add_gpu_time(struct buf *b, const struct summary *s)
 {
 	const struct gpu_time_stats *t = &s->r->stats.gpu_time;
-	if (!(s->r->collect.events & COLLECT_GPU_TIME))
+	if (!(s->r->collect.events & COLLECT_GPU_INSIDE))
 		return;
 	buf_adds(b, "  gpu time  ");
 	if (t->programs) {
@@ -147,6 +148,30 @@ static void add_gpu_time(struct buf *b, const struct summary *s)
 		buf_adds(b, "; ");
 		esc_term(b, t->problem, strlen(t->problem), sizeof t->problem);
 	}
+	buf_addc(b, '\n');
+}
+
+/* Where kernels stalled, and how well it is known for whom. */
+static void add_gpu_stalls(struct buf *b, const struct summary *s)
+{
+	const struct gpu_stall_stats *t = &s->r->stats.gpu_stall;
+	if (!(s->r->collect.events & COLLECT_GPU_STALL) || !s->r->stats.gpu_time.programs)
+		return;
+	buf_addf(b,
+		 "  gpu stalls  %" PRIu64 " samples at %" PRIu64 " places of %" PRIu64
+		 " functions: %" PRIu64 " by exact stack, %" PRIu64 " by estimate",
+		 t->samples, t->places, t->functions, t->exact, t->estimated);
+	if (t->estimated)
+		buf_addf(b, " (\302\261%.1f %%)", 100 * t->estimate_error);
+	buf_addf(b, ", %" PRIu64 " without a stack", t->no_stack);
+	if (t->shortest_period)
+		buf_addf(b, "; one in %llu", 1ull << t->shortest_period);
+	if (t->longest_period > t->shortest_period)
+		buf_addf(b, " to %llu", 1ull << t->longest_period);
+	if (t->shortest_period)
+		buf_adds(b, " cycles of a multiprocessor");
+	if (t->other)
+		buf_addf(b, "; %" PRIu64 " more in kernels of the driver's own", t->other);
 	buf_addc(b, '\n');
 }
 
@@ -327,6 +352,7 @@ static int print_text(const struct summary *s)
 	add_waits(&b, s);
 	add_gpu(&b, s);
 	add_gpu_time(&b, s);
+	add_gpu_stalls(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
@@ -366,12 +392,25 @@ static void put_numbers(struct json *j, const struct summary *s)
 	json_key_u64(j, "objects", st->objects);
 	json_key_str(j, "clock", st->clock);
 	json_key_str(j, "walker", st->walker);
-	if (r->collect.events & COLLECT_GPU_TIME) {
+	if (r->collect.events & COLLECT_GPU_INSIDE) {
 		json_key_u64(j, "gpu_programs", st->gpu_time.programs);
 		json_key_u64(j, "gpu_records", st->gpu_time.records);
 		json_key_u64(j, "gpu_exact_ns", st->gpu_time.exact_ns);
 		json_key_u64(j, "gpu_estimated_ns", st->gpu_time.estimated_ns);
 		json_key_u64(j, "gpu_unknown_ns", st->gpu_time.unknown_ns);
+	}
+	if (r->collect.events & COLLECT_GPU_STALL) {
+		json_key_u64(j, "gpu_stalls", st->gpu_stall.samples);
+		json_key_u64(j, "gpu_stalls_not_issued", st->gpu_stall.not_issued);
+		json_key_u64(j, "gpu_stalls_exact", st->gpu_stall.exact);
+		json_key_u64(j, "gpu_stalls_estimated", st->gpu_stall.estimated);
+		json_key_num(j, "gpu_stalls_estimate_error", st->gpu_stall.estimate_error);
+		json_key_u64(j, "gpu_stalls_without_stack", st->gpu_stall.no_stack);
+		json_key_u64(j, "gpu_stalls_without_code", st->gpu_stall.no_code);
+		json_key_u64(j, "gpu_stalls_of_others", st->gpu_stall.other);
+		json_key_u64(j, "gpu_stall_period_cycles",
+			     st->gpu_stall.shortest_period ? 1ull << st->gpu_stall.shortest_period
+							   : 0);
 	}
 	if (!st->wait_hook)
 		return;

@@ -72,7 +72,7 @@ static int set_profile(struct live_feed *f, struct profile *p, struct err *err)
 	describe(f, p);
 	f->profile = p;
 	top_names_begin(&f->names);
-	return collect_set_sink(f->collector, profile_sink(p), err);
+	return collect_set_sink(f->collector, profile_sink(p), NULL, err);
 }
 
 /* Before the profile changes; that of one that is held is still good. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENDED_KEPT = 1024 };
+enum { ENDED_KEPT = 256 };
 
 void accounts_init(struct accounts *a, const struct account_opts *opts)
 {
@@ -69,7 +69,8 @@ static void forget_ended(struct accounts *a)
 	a->all.n = n;
 }
 
-void account_thread(struct accounts *a, const struct event_thread *t, uint32_t series)
+void account_thread(struct accounts *a, const struct event_thread *t,
+		    const struct account_series *series)
 {
 	uint32_t i = account_of(a, t->sample.tid, t->first_ns);
 	struct account *acc = &a->all.v[i];
@@ -77,7 +78,7 @@ void account_thread(struct accounts *a, const struct event_thread *t, uint32_t s
 	a->short_off_ns -= acc->exact.off_ns - acc->exact.long_off_ns;
 	a->short_off_ns += t->off_ns - t->long_off_ns;
 	acc->exact = *t;
-	acc->series = series;
+	acc->series = *series;
 	acc->known = true;
 	acc->over = t->ended;
 	put_row(a, t);
@@ -111,8 +112,16 @@ static uint32_t marker_stack(struct sink *s, const char *name)
 	return s->ops->stack(s, &frame, 1);
 }
 
+static uint32_t series_of_part(const struct account *acc, enum account_part part)
+{
+	return part == ACCOUNT_GPU_SPIN    ? acc->series.spin
+	       : part == ACCOUNT_GPU_SLEEP ? acc->series.sleep
+					   : acc->series.rest;
+}
+
 /* What a thread has no samples of, since the last time. */
-static void put_leaf(struct accounts *a, const struct account *acc, const char *marker, int64_t ns)
+static void put_leaf(struct accounts *a, const struct account *acc, enum account_part part,
+		     const char *marker, int64_t ns)
 {
 	struct sink *s = a->opts.sink;
 	int64_t from_ns = acc->until_ns ? acc->until_ns : (int64_t)acc->exact.first_ns;
@@ -120,7 +129,7 @@ static void put_leaf(struct accounts *a, const struct account *acc, const char *
 		.time_ns = from_ns,
 		.length_ns = acc->exact.sample.time_ns - from_ns,
 		.value = ns,
-		.series = acc->series,
+		.series = series_of_part(acc, part),
 		.stack = marker_stack(s, marker),
 		.pid = acc->exact.sample.tgid,
 		.tid = acc->tid,
@@ -156,10 +165,13 @@ struct exact_part {
 static struct exact_part exact_of(const struct event_thread *t, enum account_part part)
 {
 	const struct exact_part parts[ACCOUNT_PARTS] = {
-		[ACCOUNT_ON_CPU] = { t->on_ns, t->on_ns },
-		[ACCOUNT_OFF_CPU] = { t->off_ns, t->long_off_ns },
+		[ACCOUNT_ON_CPU] = { t->on_ns - t->gpu_on_ns, t->on_ns - t->gpu_on_ns },
+		[ACCOUNT_OFF_CPU] = { t->off_ns - t->gpu_off_ns,
+				      t->long_off_ns - t->long_gpu_off_ns },
 		[ACCOUNT_SCHED_WAIT] = { t->run_ns, t->long_run_ns },
 		[ACCOUNT_STOPPED] = { t->stopped_ns, t->long_stopped_ns },
+		[ACCOUNT_GPU_SPIN] = { t->gpu_on_ns, t->gpu_on_ns },
+		[ACCOUNT_GPU_SLEEP] = { t->gpu_off_ns, t->long_gpu_off_ns },
 	};
 
 	return parts[part];
@@ -170,6 +182,8 @@ static const char *const not_sampled[ACCOUNT_PARTS] = {
 	[ACCOUNT_OFF_CPU] = STATE_OFF_MARKER,
 	[ACCOUNT_SCHED_WAIT] = STATE_SCHED_WAIT_MARKER,
 	[ACCOUNT_STOPPED] = "[blocked: stopped]",
+	[ACCOUNT_GPU_SPIN] = STATE_GPU_WAIT_MARKER,
+	[ACCOUNT_GPU_SLEEP] = STATE_GPU_WAIT_MARKER,
 };
 
 /* "1ms" */
@@ -187,9 +201,9 @@ static void add_time(struct buf *b, uint64_t ns)
 }
 
 /* "[off-CPU below 1ms]", and where a limit was asked for "[off-CPU below 1ms or above 50ms]" */
-static void name_of_short(struct buf *b, const struct account_opts *opts)
+static void name_of_short(struct buf *b, const struct account_opts *opts, enum account_part part)
 {
-	buf_adds(b, "[off-CPU below ");
+	buf_adds(b, part == ACCOUNT_GPU_SLEEP ? "[waiting for GPU below " : "[off-CPU below ");
 	add_time(b, opts->min_block_ns);
 	if (opts->max_block_ns) {
 		buf_adds(b, " or above ");
@@ -198,28 +212,35 @@ static void name_of_short(struct buf *b, const struct account_opts *opts)
 	buf_addc(b, ']');
 }
 
+static void put_short(struct accounts *a, const struct account *acc, enum account_part part,
+		      int64_t ns)
+{
+	struct buf name = { 0 };
+
+	if (part == ACCOUNT_OFF_CPU || part == ACCOUNT_GPU_SLEEP)
+		name_of_short(&name, &a->opts, part);
+	else
+		buf_adds(&name, not_sampled[part]);
+	put_leaf(a, acc, part, buf_cstr(&name), ns);
+	buf_done(&name);
+}
+
 /* What has no samples. */
 static void put_missing(struct accounts *a, struct account *acc, const struct scales *scales)
 {
-	struct buf off = { 0 };
-
-	name_of_short(&off, &a->opts);
 	for (int part = ACCOUNT_ON_CPU; part < ACCOUNT_PARTS; part++) {
 		struct exact_part exact = exact_of(&acc->exact, part);
 		int64_t missing = exact.all - exact.of_long - acc->given_short[part];
 		const struct scale *s = &scales->part[part];
 
 		if (missing > 0)
-			put_leaf(a, acc,
-				 part == ACCOUNT_OFF_CPU ? buf_cstr(&off) : not_sampled[part],
-				 missing);
+			put_short(a, acc, part, missing);
 		if (!s->held && s->want > 0)
-			put_leaf(a, acc, not_sampled[part], s->want);
+			put_leaf(a, acc, part, not_sampled[part], s->want);
 		acc->given_short[part] += missing;
 		acc->given_long[part] += s->want;
 	}
 	acc->until_ns = acc->exact.sample.time_ns;
-	buf_done(&off);
 }
 
 static struct scales *wanted_scales(const struct accounts *a)
@@ -238,6 +259,8 @@ static struct scales *wanted_scales(const struct accounts *a)
 			s->want = acc->known ? exact_of(&acc->exact, part).of_long -
 						       acc->given_long[part]
 					     : s->held;
+			if (s->want < 0) /* a call was read too short while its thread ran */
+				s->want = 0;
 		}
 	}
 	return all;

@@ -3,7 +3,7 @@
  * A `wall` profile adds up to the life of every thread. Its samples on the CPU are a statistic: here they are scaled so that those of a
  * thread add up to its exact time on the CPU; so are waits where only some were sent. What has no sample becomes a leaf of its own:
  *
- *     [on-CPU, not sampled]   [off-CPU below 1ms]   [sched-wait]   [blocked: stopped]
+ *     [on-CPU, not sampled]   [off-CPU below 1ms]   [sched-wait]   [blocked: stopped]   [waiting for GPU]   [waiting for GPU below 1ms]
  */
 #ifndef CRESSET_COLLECT_ACCOUNT_H
 #define CRESSET_COLLECT_ACCOUNT_H
@@ -23,6 +23,8 @@ enum account_part {
 	ACCOUNT_OFF_CPU,
 	ACCOUNT_SCHED_WAIT,
 	ACCOUNT_STOPPED,
+	ACCOUNT_GPU_SPIN,  /* inside a call that waits for a GPU, on the CPU */
+	ACCOUNT_GPU_SLEEP, /* … blocked */
 	ACCOUNT_PARTS
 };
 
@@ -36,11 +38,15 @@ struct account_opts {
 	uint64_t min_block_ns, max_block_ns;
 	int64_t start_ns; /* of the recording: threads that were there before begin then */
 };
+/* Of what a thread has no samples of. */
+struct account_series {
+	uint32_t rest, spin, sleep; /* the latter two: of ACCOUNT_GPU_SPIN and ACCOUNT_GPU_SLEEP */
+};
 struct account {
 	uint32_t tid;
-	uint32_t series; /* of what it has no samples of */
-	bool over;       /* the thread has ended, or goes by another id now */
-	bool known;      /* exact times have come */
+	struct account_series series;
+	bool over;  /* the thread has ended, or goes by another id now */
+	bool known; /* exact times have come */
 	struct event_thread exact;
 	int64_t until_ns;                   /* of what went to the sink so far: */
 	int64_t given_long[ACCOUNT_PARTS];  /* as samples, or instead of some */
@@ -65,8 +71,9 @@ void accounts_done(struct accounts *a);
 
 /* One sample: to the sink, or held. */
 void account_sample(struct accounts *a, const struct sample *s, enum account_part part);
-/* The exact times of a thread until now; series: for `wall`, in case it has no samples. */
-void account_thread(struct accounts *a, const struct event_thread *t, uint32_t series);
+/* The exact times of a thread until now; series: for `wall`. */
+void account_thread(struct accounts *a, const struct event_thread *t,
+		    const struct account_series *series);
 /* All that is held goes to the sink, with what is missing. Call it when the times of all threads have just come. */
 void accounts_flush(struct accounts *a);
 

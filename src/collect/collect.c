@@ -1,12 +1,9 @@
 #include "collect/collect.h"
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/mem.h"
+#include "collect/collect_gpu.h"
 #include "collect/collect_types.h"
-#include "collect/gpu_live.h"
-#include "collect/gpu_probes.h"
-#include "collect/gpu_time.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
 #include "collect/sampler.h"
@@ -50,8 +47,7 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side;
 	struct resolver *resolver;
-	struct gpu_probes *gpu;    /* NULL: nothing of a GPU was asked for */
-	struct gpu_time *gpu_time; /* NULL: it was not asked for */
+	struct collect_gpu gpu;
 	struct order order;
 	int epoll_fd;
 	int64_t side_pause_ns;
@@ -124,25 +120,11 @@ static void on_stack(void *ctx, const struct event_stack *st)
 	resolve_stack_contents(c->resolver, st, &c->epoch_over);
 }
 
-/* A process that has the library in it. */
-static void found_gpu_program(void *ctx, uint32_t pid)
-{
-	struct collector *c = ctx;
-
-	if (c->opts.target != TARGET_ALL && !sampler_is_target(c->sampler, pid))
-		return;
-	resolve_expect(c->resolver, pid);
-	gpu_time_expect(c->gpu_time, pid, clock_mono_ns());
-}
-
 static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
 
-	if (c->gpu && r->kind == SIDE_MMAP)
-		gpu_probes_mapped(c->gpu, r->pid, r->name, r->start, r->len);
-	if (c->gpu_time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
-		found_gpu_program(c, r->pid);
+	collect_gpu_seen(&c->gpu, r);
 	resolve_seen(c->resolver, r);
 	order_add_side(&c->order, r);
 }
@@ -233,8 +215,7 @@ static int read_all(struct collector *c, bool everything, struct err *err)
 	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
 	if (c->epoch_over) {
 		sampler_new_epoch(c->sampler);
-		if (c->gpu)
-			gpu_probes_new_epoch(c->gpu);
+		collect_gpu_new_epoch(&c->gpu);
 		c->epoch_over = false;
 	}
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
@@ -283,54 +264,6 @@ static int relieve(struct collector *c, struct err *err)
 	return 0;
 }
 
-/* --- GPUs ------------------------------------------------------------------------------------------------------------- */
-
-static void take_rest(void *ctx, uint32_t tid, const struct gpu_thread *t)
-{
-	struct collector *c = ctx;
-	char path[32];
-	struct event_gpu ev = {
-		.sample = { .kind = EVENT_GPU,
-			    .tgid = t->tgid,
-			    .tid = tid,
-			    .time_ns = clock_mono_ns(),
-			    .stack_hash = t->last_hash,
-			    .cpu = SAMPLE_NO_ID },
-		.gpu = { .parts = PART_GPU,
-			 .what = GPU_LAUNCH,
-			 .weight = t->rates[GPU_RATE_LAUNCH].skipped },
-	};
-
-	snprintf(path, sizeof path, "/proc/%u/comm", tid);
-	fs_read_line(path, ev.sample.comm, sizeof ev.sample.comm);
-	order_add_gpu(&c->order, &ev);
-}
-
-static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
-{
-	const struct gpu_block_key key = { address, pid, flags };
-	struct gpu_block block;
-
-	return gpu_probes_has_block(ctx, &key, &block);
-}
-
-/* One that goes with its context or process, unless another one has its address by now. */
-static void forget_block(void *ctx, const struct gpu_allocation *a)
-{
-	const struct collector *c = ctx;
-	const struct gpu_block_key key = { a->address, a->pid, a->flags };
-	struct gpu_block block;
-
-	if (c->gpu && gpu_probes_has_block(c->gpu, &key, &block) && block.time_ns == a->time_ns)
-		gpu_probes_drop_block(c->gpu, &key);
-}
-
-static void stop_gpu(struct collector *c)
-{
-	gpu_probes_detach(c->gpu);
-	gpu_probes_rest(c->gpu, take_rest, c);
-}
-
 /* --- life ------------------------------------------------------------------------------------------------------------- */
 
 /* Ids in the kernel's events are those of the first pid namespace; in another one they would name other processes. */
@@ -355,31 +288,6 @@ static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 	return 0;
 }
 
-/* Whose window is opened has to be known before anything of it was seen. */
-static int open_gpu_time(struct collector *c, const struct gpu_types *types, struct err *err)
-{
-	struct gpu_time_opts opts = { .sink = c->sink,
-				      .resolver = c->resolver,
-				      .time_type = types->time,
-				      .window_type = types->window,
-				      .stacks_per_s = c->opts.gpu_stacks_per_s };
-
-	if (c->opts.target != TARGET_ALL && c->opts.target != TARGET_PID)
-		return err_set(err, EOPNOTSUPP,
-			       "GPU time is recorded of processes or the whole machine only");
-	c->gpu_time = gpu_time_new(&opts, clock_mono_ns());
-	return 0;
-}
-
-/* The resolver is there before what its launches are for. */
-static void on_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
-		      uint32_t weight)
-{
-	struct collector *c = ctx;
-
-	gpu_time_launch(c->gpu_time, pid, correlation, origin, weight);
-}
-
 static int open_parts(struct collector *c, const struct collect_opts *opts, struct err *err)
 {
 	struct resolve_opts resolve = {
@@ -401,12 +309,6 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 		.keep_kernel_names = opts->keep_kernel_names,
 		.show_python_native = opts->show_python_native,
 		.keep_ended_memory = opts->wait_exec,
-		.gpu_stack = opts->gpu_stack,
-		.gpu_stack_ctx = opts->gpu_stack_ctx,
-		.gpu_launch = opts->events & COLLECT_GPU_TIME ? on_launch : NULL,
-		.gpu_launch_ctx = c,
-		.gpu_gone = forget_block,
-		.gpu_ctx = c,
 	};
 	struct space_maps maps;
 	struct runtime_maps runtimes;
@@ -428,13 +330,12 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	}
 	if (!rc)
 		resolve.traced = sampler_traced_maps(c->sampler);
-	c->resolver = resolver_new(&resolve);
-	if (!rc && opts->events & COLLECT_GPU)
-		c->gpu = gpu_probes_new(c->sampler, opts);
-	if (!rc && opts->events & COLLECT_GPU_TIME)
-		rc = open_gpu_time(c, &resolve.types.gpu, err);
-	if (c->gpu && opts->wait_exec) /* its first calls come sooner than news of its mappings */
-		gpu_probes_expect(c->gpu);
+	c->gpu =
+		(struct collect_gpu){ .opts = &c->opts, .sampler = c->sampler, .order = &c->order };
+	collect_gpu_hooks(&c->gpu, &resolve);
+	c->resolver = c->gpu.resolver = resolver_new(&resolve);
+	if (!rc)
+		rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
@@ -475,11 +376,6 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 /* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else
  * the events do, so that sampling starts without waiting for it; their samples are held back until it is there. */
-static void found_gpu_file(void *ctx, const char *path, int fd)
-{
-	gpu_probes_add(ctx, path, fd);
-}
-
 int collect_start(struct collector *c, struct err *err)
 {
 	bool all = c->opts.target == TARGET_ALL;
@@ -493,10 +389,7 @@ int collect_start(struct collector *c, struct err *err)
 		return rc;
 	if (!all)
 		resolve_snapshot(c->resolver);
-	if (c->gpu)
-		resolve_find_files(c->resolver, gpu_probes_want, found_gpu_file, c->gpu);
-	if (c->gpu_time)
-		resolve_find_processes(c->resolver, gpu_time_wants, found_gpu_program, c);
+	collect_gpu_start(&c->gpu);
 	resolve_sync(c->resolver);
 	return 0;
 }
@@ -530,7 +423,7 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 {
 	uint64_t sync_ns = resolve_sync_ns(c->resolver);
 	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
-	uint64_t gpu_ns = c->gpu_time ? gpu_time_due_ns(c->gpu_time) : UINT64_MAX;
+	uint64_t gpu_ns = collect_gpu_due_ns(&c->gpu);
 
 	if (gpu_ns < next_ns)
 		next_ns = gpu_ns;
@@ -561,8 +454,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		read_burst(c, timeout_ms);
 	else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
-	if (c->gpu_time)
-		gpu_time_run(c->gpu_time, clock_mono_ns());
+	collect_gpu_run(&c->gpu, clock_mono_ns());
 	return read_when_due(c, err);
 }
 
@@ -573,12 +465,10 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	struct resolve_stats resolved;
 	struct gpu_probes_stats gpu = { 0 };
 	struct gpu_time_stats ran = { 0 };
+	struct gpu_stall_stats stall = { 0 };
 	const uint64_t *g = gpu.counters;
 
-	if (c->gpu_time)
-		gpu_time_get_stats(c->gpu_time, &ran);
-	if (c->gpu)
-		gpu_probes_get_stats(c->gpu, &gpu);
+	collect_gpu_stats(&c->gpu, &gpu, &ran, &stall);
 	resolve_get_stats(c->resolver, &resolved);
 	const struct {
 		enum loss reason;
@@ -604,6 +494,8 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_GPU_RECORDS, ran.dropped },
 		{ LOSS_GPU_NAMES, ran.names_lost },
 		{ LOSS_GPU_RING_BAD, ran.bad },
+		{ LOSS_GPU_STALLS, stall.dropped + stall.refused },
+		{ LOSS_GPU_CODE, stall.no_code },
 		{ LOSS_GPU_UNPROBED, gpu.refused_launches + gpu.refused_files },
 	};
 
@@ -622,17 +514,12 @@ int collect_stop(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &before);
 	int rc = before.wait_hook ? report(c, err) : 0;
-	if (c->gpu_time)
-		gpu_time_stop(c->gpu_time);
+	collect_gpu_stop_time(&c->gpu);
 	sampler_stop(c->sampler);
-	if (c->gpu)
-		stop_gpu(c);
+	collect_gpu_stop_probes(&c->gpu);
 	if (!rc)
 		rc = read_all(c, true, err);
-	if (c->gpu_time)
-		gpu_time_flush(c->gpu_time);
-	if (c->gpu)
-		resolve_gpu_snapshot(c->resolver, clock_mono_ns(), is_allocated, c->gpu);
+	collect_gpu_finish(&c->gpu);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
 	hand_over_losses(c, &c->last);
@@ -660,17 +547,24 @@ int collect_watch_news(struct collector *c, int fd, struct err *err)
 	return watch(c, fd, EPOLLIN | EPOLLET, err);
 }
 
+void collect_gpu_told(struct collector *c, const struct gpu_reading *told)
+{
+	collect_gpu_take_told(&c->gpu, told);
+}
+
 int collect_cut(struct collector *c, struct err *err)
 {
 	struct sampler_stats stats;
 
 	sampler_get_stats(c->sampler, &stats);
+	bool awaits_launches = collect_gpu_begin_cut(&c->gpu, clock_mono_ns());
 	int rc = stats.wait_hook ? report(c, err) : read_all(c, false, err);
-	if (!rc && stats.wait_hook)
+	if (!rc && (stats.wait_hook || awaits_launches))
 		rc = take_report(c, err);
 	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
 	resolve_give_held(c->resolver);
+	collect_gpu_cut(&c->gpu, clock_mono_ns(), c->order.taken_ns >= c->cut_ns);
 	hand_over_losses(c, &stats);
 	return rc;
 }
@@ -691,12 +585,14 @@ bool collect_name_kernel(struct collector *c)
 	return resolve_name_kernel(c->resolver);
 }
 
-int collect_set_sink(struct collector *c, struct sink *sink, struct err *err)
+int collect_set_sink(struct collector *c, struct sink *sink, struct profile_copy *copy,
+		     struct err *err)
 {
-	if (c->opts.events & (COLLECT_WALL | COLLECT_GPU_TIME))
+	if (c->opts.events & COLLECT_WALL)
 		return err_set(err, EINVAL, "samples are held: their sink stays");
 	const struct resolve_types types = collect_types(&c->opts, sink);
-	resolve_set_sink(c->resolver, sink, &types);
+	collect_gpu_set_sink(&c->gpu, sink, &types.gpu);
+	resolve_set_sink(c->resolver, sink, &types, copy);
 	c->sink = sink;
 	return 0;
 }
@@ -757,21 +653,27 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
-	if (c->gpu)
-		gpu_probes_get_stats(c->gpu, &out->gpu);
-	if (c->gpu_time)
-		gpu_time_get_stats(c->gpu_time, &out->gpu_time);
+	collect_gpu_stats(&c->gpu, &out->gpu, &out->gpu_time, &out->gpu_stall);
 	if (!out->wait_hook)
 		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
+}
+
+void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
+			   struct gpu_time_stats *time)
+{
+	struct gpu_stall_stats stall;
+
+	*probes = (struct gpu_probes_stats){ 0 };
+	*time = (struct gpu_time_stats){ 0 };
+	collect_gpu_stats(&c->gpu, probes, time, &stall);
 }
 
 void collect_free(struct collector *c)
 {
 	if (!c)
 		return;
-	gpu_time_free(c->gpu_time);
-	gpu_probes_free(c->gpu);
+	collect_gpu_done(&c->gpu);
 	resolver_free(c->resolver); /* it has rows in the sampler's maps */
 	sampler_close(c->sampler);
 	side_band_close(c->side);

@@ -22,6 +22,7 @@
 #include "bpf/gpu_event.h"
 #include "collect/elf_names.h"
 #include "collect/series_hook.h"
+#include "profile/copy.h"
 #include "profile/relabel.h"
 #include "profile/sink.h"
 
@@ -48,9 +49,12 @@ enum collect_event {
 	COLLECT_NCCL = 512,
 	COLLECT_GPU_STACK = 1024, /* to gpu_stack, below */
 	COLLECT_GPU_TIME = 2048,  /* collect/gpu_time.h; of processes, or of all */
+	COLLECT_GPU_STALL = 4096, /* collect/gpu_stall.h; likewise */
+	/* By a library in the program (gpu/ring.h). */
+	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* By probes on the GPU's libraries (collect/gpu_probes.h). */
 	COLLECT_GPU = COLLECT_GPU_LAUNCH | COLLECT_GPU_WAIT | COLLECT_GPU_COPY | COLLECT_HBM_ALLOC |
-		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK | COLLECT_GPU_TIME,
+		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK | COLLECT_GPU_INSIDE,
 };
 
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
@@ -99,6 +103,9 @@ struct collect_opts {
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
+	/* Of COLLECT_GPU_TIME, always on: what windows may cost each program, of the wall time; 0: all of the time is watched, and limits are
+	 * those of a recording. */
+	double gpu_budget;
 	/* Of COLLECT_GPU_TIME: launches of one thread that get a stack, each second; 0: all. */
 	uint32_t gpu_stacks_per_s;
 	/* Of COLLECT_GPU_STACK: the stack, of the sink, that a launch of this correlation id has; it stands for so many. May be NULL. */
@@ -108,6 +115,12 @@ struct collect_opts {
 	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
+
+/* Whether calls of GPUs' libraries are probed: also for `wall`, which tells time in calls that wait for a GPU from other time. */
+static inline bool collect_probes_gpu(const struct collect_opts *opts)
+{
+	return opts->events & (COLLECT_GPU | COLLECT_WALL);
+}
 
 static inline uint64_t collect_min_block_ns(const struct collect_opts *opts)
 {
@@ -134,12 +147,30 @@ struct gpu_probes_stats {
 };
 
 /* Of what ran on GPUs (collect/gpu_time.h). */
+enum { GPU_TIME_RECENT = 4 };
 struct gpu_time_stats {
-	uint32_t programs;                           /* that were watched */
-	uint64_t records;                            /* kernels, copies, sets, graphs */
+	uint32_t programs;              /* that were watched */
+	uint32_t watching, given_up;    /* now; given_up: of these, no window will open */
+	uint64_t watched_ns, window_ns; /* of all of them; in windows */
+	uint64_t records;               /* kernels, copies, sets, graphs */
 	uint64_t exact_ns, estimated_ns, unknown_ns; /* by how well their stack is known */
 	uint64_t dropped, names_lost, bad;
-	char problem[160]; /* the first one; "": none */
+	uint32_t problems;
+	char problem[160];                 /* the first one; "": none */
+	char recent[GPU_TIME_RECENT][160]; /* the last ones: I is at I modulo their number */
+};
+
+/* Of where kernels stalled (collect/gpu_stall.h). */
+struct gpu_stall_stats {
+	uint64_t samples, not_issued;        /* not_issued: of samples */
+	uint64_t exact, estimated, no_stack; /* samples, by how well their stack is known */
+	double estimate_error; /* of those by estimate, the mean share that may be another stack's; 95 in 100 */
+	uint64_t no_code; /* samples in device code that is not there */
+	uint64_t other;   /* samples in kernels that are not the program's */
+	uint64_t functions, places, modules;
+	uint32_t shortest_period, longest_period; /* powers of two cycles; 0: none is known */
+	uint64_t dropped, refused,
+		cubins_lost; /* refused: samples for which there was no room here */
 };
 
 struct collect_stats {
@@ -167,6 +198,7 @@ struct collect_stats {
 	uint64_t waits_sampled; /* others stand for them: more than max_rate */
 	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
 	struct gpu_time_stats gpu_time;
+	struct gpu_stall_stats gpu_stall;
 	struct gpu_probes_stats gpu; /* zeros where nothing of one was asked for */
 };
 
@@ -190,6 +222,9 @@ void collect_symbolize(struct collector *c);
 int collect_watch(struct collector *c, int fd, struct err *err);
 /* Likewise, but when something more has come: what is left unread there is no reason. */
 int collect_watch_news(struct collector *c, int fd, struct err *err);
+/* What the driver told of GPUs since the last time (gpu/watch.h): for memory in use that nobody counted. The caller's. */
+struct gpu_reading;
+void collect_gpu_told(struct collector *c, const struct gpu_reading *told);
 /* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
  * time is told to the sink. No sample comes twice. With waits it takes 20 ms more, so that all from before it is in the sink, but for what is
  * held until unwind tables are built (collect_stats.cut_is_held); that comes after it. */
@@ -198,12 +233,17 @@ int collect_cut(struct collector *c, struct err *err);
 int collect_catch_up(struct collector *c, struct err *err);
 /* True when there was one without. Those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
-/* Right after collect_cut: from here on everything goes to another sink. -EINVAL while `wall` or GPU time is recorded: samples are held. */
-int collect_set_sink(struct collector *c, struct sink *sink, struct err *err);
+/* Right after collect_cut: from here on everything goes to another sink. copy: from the one there was to that one, for what is in use on GPUs;
+ * NULL: that is forgotten. -EINVAL while `wall` is recorded: samples are held. */
+int collect_set_sink(struct collector *c, struct sink *sink, struct profile_copy *copy,
+		     struct err *err);
 /* The file that a mapping of the sink is of, for reading; it stays the collector's until the next call. -ENOENT: there is none. */
 int collect_file(struct collector *c, uint32_t mapping);
 
 void collect_get_stats(struct collector *c, struct collect_stats *out);
+/* Only what is seen of GPUs, which costs less. */
+void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
+			   struct gpu_time_stats *time);
 void collect_free(struct collector *c);
 
 /* What works here, for doctor: one row per capability. `need` says what it is for; `remedy` is "" when ok. */

@@ -38,6 +38,18 @@ static uint32_t count_type(struct sink *sink, const char *name, const char *unit
 	return sink->ops->type(sink, &t);
 }
 
+/* One of a multiprocessor in so many cycles. */
+static uint32_t stall_type(struct sink *sink, const char *name)
+{
+	struct type t = time_type(sink, name);
+
+	t.sample_type = sink_string(sink, "samples");
+	t.unit = sink_string(sink, "count");
+	t.period_type = sink_string(sink, "gpu");
+	t.period_unit = sink_string(sink, "cycles");
+	return sink->ops->type(sink, &t);
+}
+
 static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
 {
 	return (struct gpu_types){
@@ -52,6 +64,14 @@ static struct gpu_types gpu_types_of(uint32_t events, struct sink *s)
 					   : TYPE_NONE,
 		events & COLLECT_GPU_TIME ? wait_type(s, "gpu-time") : TYPE_NONE,
 		events & COLLECT_GPU_TIME ? wait_type(s, "gpu-window") : TYPE_NONE,
+		events & COLLECT_GPU_TIME ? wait_type(s, "gpu-queue") : TYPE_NONE,
+		events & COLLECT_GPU_STALL ? stall_type(s, "gpu-stall") : TYPE_NONE,
+		events & COLLECT_GPU_STALL ? stall_type(s, "gpu-stall-not-issued") : TYPE_NONE,
+		events & COLLECT_HBM_ALLOC ? count_type(s, "hbm-alloc-objects", "count", AGG_SUM)
+					   : TYPE_NONE,
+		events & COLLECT_HBM_INUSE
+			? count_type(s, "hbm-inuse-objects", "count", AGG_SNAPSHOT)
+			: TYPE_NONE,
 	};
 }
 

@@ -26,7 +26,7 @@ void gpu_held_add(struct gpu_held *h, uint32_t pid, uint32_t work, uint64_t star
 	struct held_queue *q = queue_of(h, pid, work);
 	uint32_t at = h->records.n;
 
-	if (at >= GPU_HELD_MAX || !ns)
+	if (at >= (h->max ? h->max : (uint32_t)GPU_HELD_MAX) || !ns)
 		return;
 	if (!q)
 		q = add_queue(h, pid, work);

@@ -21,6 +21,7 @@ struct gpu_held { /* zeroed = empty */
 	VEC(struct held_record) records;
 	VEC(struct held_queue) queues;
 	struct map queue_of; /* process and work */
+	uint32_t max;        /* records; 0: GPU_HELD_MAX */
 };
 
 void gpu_held_add(struct gpu_held *h, uint32_t pid, uint32_t work, uint64_t start_ns, uint64_t ns);

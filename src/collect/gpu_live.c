@@ -11,7 +11,7 @@ static uint32_t *row_of(const struct gpu_live *l, uint32_t pid, uint64_t address
 	return map_get(&l->by_address, key_of(pid, address, flags));
 }
 
-static void drop(struct gpu_live *l, uint32_t row)
+void gpu_live_drop(struct gpu_live *l, uint32_t row)
 {
 	struct gpu_allocation *a = &l->all.v[row];
 
@@ -22,7 +22,7 @@ static void drop(struct gpu_live *l, uint32_t row)
 
 static void drop_and_tell(struct gpu_live *l, uint32_t row)
 {
-	drop(l, row);
+	gpu_live_drop(l, row);
 	if (l->gone)
 		l->gone(l->ctx, &l->all.v[row]);
 }
@@ -38,7 +38,7 @@ void gpu_live_add(struct gpu_live *l, const struct gpu_allocation *a)
 	}
 	if (l->free_rows.n) {
 		row = l->free_rows.v[--l->free_rows.n];
-	} else if (l->all.n == GPU_LIVE_MAX) {
+	} else if (l->all.n >= (l->max ? l->max : (uint32_t)GPU_LIVE_MAX)) {
 		l->refused++;
 		return;
 	} else {
@@ -54,7 +54,7 @@ void gpu_live_free(struct gpu_live *l, uint32_t pid, uint64_t address, uint32_t 
 	const uint32_t *row = row_of(l, pid, address, flags);
 
 	if (row)
-		drop(l, *row);
+		gpu_live_drop(l, *row);
 }
 
 void gpu_live_reset(struct gpu_live *l, uint32_t pid, uint64_t context, uint64_t until_ns)

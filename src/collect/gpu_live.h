@@ -8,19 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GPU_LIVE_MAX = 1 << 20 }; /* rows, 64 bytes each */
+enum { GPU_LIVE_MAX = 1 << 20 }; /* rows, 48 bytes each */
 
 struct gpu_allocation {
 	uint64_t address, bytes, time_ns, context;
-	uint32_t pid, tid;
-	uint32_t flags;         /* as struct gpu_probe_row */
-	uint32_t series, stack; /* of the sink */
+	uint32_t pid;
+	uint32_t flags;  /* as struct gpu_probe_row */
+	uint32_t origin; /* who asked for it (collect/gpu_origins.h) */
 	bool is_live;
 };
 struct gpu_live { /* zeroed = empty */
 	struct map by_address;
 	VEC(struct gpu_allocation) all;
 	VEC(uint32_t) free_rows;
+	uint32_t max;     /* rows; 0: GPU_LIVE_MAX */
 	uint64_t refused; /* for which there was no room */
 	/* Told of those that go with their context or process; NULL: nobody is. */
 	void (*gone)(void *ctx, const struct gpu_allocation *a);
@@ -30,6 +31,8 @@ struct gpu_live { /* zeroed = empty */
 /* One that is already there was freed unseen. */
 void gpu_live_add(struct gpu_live *l, const struct gpu_allocation *a);
 void gpu_live_free(struct gpu_live *l, uint32_t pid, uint64_t address, uint32_t flags);
+/* That one, of which nobody is told. */
+void gpu_live_drop(struct gpu_live *l, uint32_t row);
 /* All of a context up to then. */
 void gpu_live_reset(struct gpu_live *l, uint32_t pid, uint64_t context, uint64_t until_ns);
 /* All of a process that has ended. */

@@ -22,7 +22,7 @@ uint32_t gpu_origins_put(struct gpu_origins *o, const struct gpu_origin *origin)
 {
 	struct origin_search search = { o, origin };
 
-	if (o->all.n >= GPU_ORIGINS_MAX)
+	if (o->all.n >= (o->max ? o->max : (uint32_t)GPU_ORIGINS_MAX))
 		return 0;
 	uint32_t i = map_intern(&o->index, hash_bytes(origin, sizeof *origin), o->all.n,
 				same_origin, &search);

@@ -10,6 +10,9 @@
 
 enum { GPU_ORIGINS_MAX = 1 << 20 };
 
+/* The number that one has from now on. */
+typedef uint32_t gpu_origin_move(void *ctx, uint32_t id);
+
 struct gpu_origin {
 	struct series_key key;    /* type, gpu and stream are of no account */
 	uint32_t stack, pid, tid; /* stack: of the sink */
@@ -18,6 +21,7 @@ struct gpu_origin {
 struct gpu_origins { /* zeroed = empty */
 	VEC(struct gpu_origin) all;
 	struct map index;
+	uint32_t max; /* 0: GPU_ORIGINS_MAX */
 };
 
 /* From 1 on; 0: there is no room. */

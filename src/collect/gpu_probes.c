@@ -3,12 +3,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "collect/gpu_files.h"
 #include "collect/gpu_link.h"
 #include "gpu.skel.h"
 #include "gpu/probes.h"
 
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -44,16 +44,17 @@ static uint32_t wanted_calls(uint32_t events)
 
 	if (events & COLLECT_GPU_LAUNCH)
 		wanted |= GPU_LAUNCH;
-	if (events & (COLLECT_GPU_STACK | COLLECT_GPU_TIME))
+	if (events & (COLLECT_GPU_STACK | COLLECT_GPU_INSIDE))
 		wanted |= GPU_STACK;
-	if (events & COLLECT_GPU_WAIT)
+	if (events & (COLLECT_GPU_WAIT | COLLECT_WALL))
 		wanted |= GPU_WAIT;
 	if (events & COLLECT_GPU_COPY)
 		wanted |= GPU_COPY;
 	if (events & COLLECT_NCCL)
 		wanted |= GPU_NCCL;
 	if (events & (COLLECT_HBM_ALLOC | COLLECT_HBM_INUSE))
-		wanted |= GPU_ALLOC | GPU_FREE | GPU_RESET | GPU_USE;
+		wanted |= GPU_ALLOC | GPU_FREE | GPU_RESET | GPU_USE | GPU_MAP | GPU_UNMAP |
+			  GPU_RETAIN;
 	return wanted;
 }
 
@@ -86,6 +87,24 @@ static bool is_own_map(const char *name)
 	return strchr(name, '.') != NULL; /* variables */
 }
 
+/* The times of threads are kept in one of two kinds of map, or not at all. */
+static bool is_map_of_times(const struct gpu_probes *g, const struct bpf_map *map)
+{
+	return map == g->bpf->maps.times_storage || map == g->bpf->maps.times_hash;
+}
+
+static void use_times(struct gpu_probes *g, struct bpf_map *map, bool is_there)
+{
+	struct gpu_bpf__rodata *k = g->bpf->rodata;
+
+	if (is_there) {
+		k->gpu_has_times = 1;
+		k->use_task_storage = map == g->bpf->maps.times_storage;
+	} else {
+		bpf_map__set_autocreate(map, false);
+	}
+}
+
 static int share_maps(struct gpu_probes *g)
 {
 	struct bpf_object *sampler = sampler_object(g->sampler);
@@ -97,6 +116,8 @@ static int share_maps(struct gpu_probes *g)
 		int fd = is_own_map(name) ? -1 : bpf_object__find_map_fd_by_name(sampler, name);
 		int rc = fd >= 0 ? bpf_map__reuse_fd(map, fd) : 0;
 
+		if (is_map_of_times(g, map))
+			use_times(g, map, fd >= 0);
 		if (rc)
 			return rc;
 	}
@@ -115,6 +136,7 @@ static void set_knobs(struct gpu_probes *g)
 	k->use_tables = s.use_tables;
 	k->wake_bytes = s.wake_bytes;
 	k->gpu_plain_walk = s.is_plain;
+	k->gpu_want_waits = (g->opts.events & COLLECT_GPU_WAIT) != 0;
 	k->gpu_min_wait_ns = collect_min_block_ns(&g->opts);
 	if (g->opts.max_rate)
 		k->gpu_window_stacks = g->opts.max_rate / WINDOWS_PER_SECOND
@@ -353,36 +375,14 @@ void gpu_probes_mapped(struct gpu_probes *g, uint32_t pid, const char *path, uin
 
 /* --- files that are not mapped yet -------------------------------------------------------------------------------------- */
 
-static void expect_folder(struct gpu_probes *g, const char *folder)
+static void add_expected(void *ctx, const char *name, int fd)
 {
-	DIR *dir = *folder ? opendir(folder) : NULL;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		if (!gpu_probes_want(entry->d_name))
-			continue;
-		int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		gpu_probes_add(g, entry->d_name, fd);
-		close(fd);
-	}
-	if (dir)
-		closedir(dir);
+	gpu_probes_add(ctx, name, fd);
 }
 
 void gpu_probes_expect(struct gpu_probes *g)
 {
-	static const char *const folders[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
-					       "/usr/local/cuda/lib64", "/usr/local/lib" };
-	const char *own = getenv("LD_LIBRARY_PATH");
-	char *copy = own ? xstrdup(own) : NULL, *rest = copy;
-
-	for (char *folder; rest && (folder = strsep(&rest, ":"));)
-		expect_folder(g, folder);
-	free(copy);
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		expect_folder(g, folders[i]);
+	gpu_files_expected(add_expected, g);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------------ */
@@ -415,8 +415,15 @@ bool gpu_probes_has_block(struct gpu_probes *g, const struct gpu_block_key *key,
 
 void gpu_probes_drop_block(struct gpu_probes *g, const struct gpu_block_key *key)
 {
-	if (g->bpf)
-		bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), key);
+	struct gpu_block_key map = { 0, key->tgid, GPU_ADDRESS_MAPPED };
+	struct gpu_block block;
+
+	if (!gpu_probes_has_block(g, key, &block))
+		return;
+	map.address = block.mapped_at;
+	if (map.address)
+		bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), &map);
+	bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), key);
 }
 
 void gpu_probes_new_epoch(struct gpu_probes *g)

@@ -18,7 +18,7 @@ static void put_info(const struct gpu_machine *m, struct host_points *w)
 {
 	for (size_t i = 0; i < m->devices.n; i++) {
 		const struct gpu_device *d = &m->devices.v[i];
-		const struct label_text labels[HOST_MAX_LABELS] = { { "device", d->label },
+		const struct label_text labels[HOST_MAX_LABELS] = { { "gpu", d->label },
 								    { "uuid", d->uuid },
 								    { "model", d->name },
 								    { "driver", m->driver } };
@@ -30,7 +30,7 @@ static void put_info(const struct gpu_machine *m, struct host_points *w)
 static void put_instance(const struct gpu_device *d, const struct gpu_point *p,
 			 struct host_points *w)
 {
-	const struct label_text labels[HOST_MAX_LABELS] = { { "device", d->label },
+	const struct label_text labels[HOST_MAX_LABELS] = { { "gpu", d->label },
 							    { "uuid", d->uuid } };
 
 	if (p->metric == GPU_MEMORY_LIMIT || p->metric == GPU_MEMORY_USAGE)
@@ -44,7 +44,7 @@ static void put_point(const struct gpu_machine *m, const struct gpu_point *p, st
 	const struct gpu_device *d = &m->devices.v[p->device];
 	const struct host_metric metric = { row->name, row->unit,
 					    row->is_counter ? OTLP_COUNTER : OTLP_GAUGE };
-	const struct label_text labels[HOST_MAX_LABELS] = { { "device", d->label },
+	const struct label_text labels[HOST_MAX_LABELS] = { { "gpu", d->label },
 							    { "uuid", d->uuid },
 							    { row->key, row->value } };
 
@@ -92,7 +92,7 @@ static void add(struct name_sums *s, const struct gpu_process *p)
 static void put_sums(const struct name_sums *s, const struct gpu_device *d, struct host_points *w)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct label_text labels[HOST_MAX_LABELS] = { { "device", d->label },
+		const struct label_text labels[HOST_MAX_LABELS] = { { "gpu", d->label },
 								    { "process", s->v[i].name } };
 		if (s->v[i].has_memory)
 			host_put(w, &process_memory, labels, s->v[i].memory_bytes);

@@ -5,6 +5,7 @@
 #include "collect/host_cpu.h"
 #include "collect/host_devices.h"
 #include "collect/host_gpu.h"
+#include "collect/host_gpu_time.h"
 #include "collect/host_losses.h"
 #include "collect/host_memory.h"
 #include "collect/host_processes.h"
@@ -30,8 +31,10 @@ struct host_metrics {
 	struct host_processes processes;
 	struct host_device_facts facts;
 	struct host_losses losses;
+	struct host_gpu_time gpu_time;
 	struct gpu_watch *gpus; /* NULL: there is no thread for it */
 	struct gpu_machine gpu_machine;
+	struct gpu_reading gpu_told; /* not put yet */
 	struct buf text;
 	uint64_t looked_ns, page_bytes;
 };
@@ -79,6 +82,7 @@ void host_metrics_free(struct host_metrics *h)
 	host_processes_done(&h->processes);
 	gpu_watch_stop(h->gpus);
 	vec_done(&h->gpu_machine.devices);
+	gpu_reading_done(&h->gpu_told);
 	buf_done(&h->text);
 	free(h);
 }
@@ -161,14 +165,20 @@ static uint64_t start_boot_ns(const struct host_interval *i)
 
 static void put_gpus(struct host_metrics *h, struct host_points *w)
 {
-	struct gpu_reading reading = { 0 };
-
 	if (!h->gpus)
 		return;
 	const struct gpu_status status = gpu_watch_state(h->gpus);
-	gpu_watch_take(h->gpus, &h->gpu_machine, &reading);
-	host_gpu_put(&h->gpu_machine, &reading, &status, w);
-	gpu_reading_done(&reading);
+	host_gpu_put(&h->gpu_machine, &h->gpu_told, &status, w);
+	gpu_reading_done(&h->gpu_told);
+	h->gpu_told = (struct gpu_reading){ 0 };
+}
+
+/* Once for each put: devices may be other ones the next time. */
+const struct gpu_reading *host_metrics_told(struct host_metrics *h)
+{
+	if (h->gpus && !h->gpu_told.points.n && !h->gpu_told.processes.n)
+		gpu_watch_take(h->gpus, &h->gpu_machine, &h->gpu_told);
+	return &h->gpu_told;
 }
 
 struct gpu_status host_metrics_gpu(struct host_metrics *h)
@@ -197,7 +207,10 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 	put_files(h, &w);
 	count_samples(&h->processes, i->samples);
 	host_processes_put(&h->processes, start_boot_ns(i), i->start_wall_ns, &w);
+	host_metrics_told(h);
 	put_gpus(h, &w);
+	if (i->gpu_probes && i->gpu_time)
+		host_gpu_time_put(&h->gpu_time, i->gpu_probes, i->gpu_time, &w);
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	otlp_metrics_encode(&w.m, w.p, out);

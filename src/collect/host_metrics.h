@@ -23,6 +23,9 @@ struct host_interval {
 	int64_t now_wall_ns;           /* its end, or a bit later: when files are read */
 	const struct profile *samples; /* on-CPU samples of it: who was busy */
 	const uint64_t *lost;          /* by reason, since the collector began; NULL: nobody says */
+	/* Of what is seen of GPUs; NULL, as the other: nobody says. */
+	const struct gpu_probes_stats *gpu_probes;
+	const struct gpu_time_stats *gpu_time;
 };
 
 /* Labels of every series are the host's and the fixed ones of these options (collect/collect.h), which stay the caller's. */
@@ -34,6 +37,8 @@ void host_metrics_look(struct host_metrics *h, uint64_t now_mono_ns);
 /* Appends the message to out, not packed. */
 void host_metrics_take(struct host_metrics *h, const struct host_interval *i, struct buf *out);
 
+/* What was read of GPUs since the last host_metrics_take, which puts it; stays there until that. */
+const struct gpu_reading *host_metrics_told(struct host_metrics *h);
 /* How it is with GPUs. */
 struct gpu_status host_metrics_gpu(struct host_metrics *h);
 

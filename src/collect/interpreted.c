@@ -1,5 +1,6 @@
 #include "collect/interpreted.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collect/process_memory.h"
 #include "profile/strtab.h"
@@ -11,10 +12,14 @@
 
 enum {
 	MAX_KINDS = 8,
-	MAX_PLACES = 16,         /* objects of one process with a runtime in them */
-	MAX_NAMED = 32 << 10,    /* frames of a generation */
-	MAX_NAME_BYTES = 4 << 20 /* their text */
+	MAX_PLACES = 16,          /* objects of one process with a runtime in them */
+	MAX_NAMED = 8 << 10,      /* frames of a generation */
+	MAX_NAME_BYTES = 1 << 20, /* their text */
+	ENDED_KEPT = 1 << 10,     /* frames of processes that have ended, not worth forgetting */
 };
+
+/* By then all samples of a process that has ended are named. */
+#define NAMED_WITHIN_NS 10000000000ull
 
 struct named_frame {
 	enum runtime_named named;
@@ -33,7 +38,7 @@ struct attached {
 	uint32_t pid, kind;
 	struct runtime_process *process;
 	struct runtime_place places[MAX_PLACES];
-	size_t n;
+	size_t n, n_named; /* n_named: frames that were asked for */
 };
 struct interpreted {
 	struct object_table *objects;
@@ -43,6 +48,8 @@ struct interpreted {
 	VEC(struct attached *) all; /* NULL where free */
 	VEC(uint32_t) free_ids;
 	struct named_frames young, old;
+	size_t n_ended;     /* frames of processes that have ended, among them */
+	uint64_t turned_ns; /* when young was begun with, because of these */
 	struct interpreted_stats stats;
 };
 
@@ -154,12 +161,36 @@ static void keep(struct interpreted *in, struct attached *a)
 	map_put(&in->by_pid, a->pid, id);
 }
 
+/* The older generation goes: what of it is asked for again is read again. */
+static void turn_generation(struct interpreted *in)
+{
+	named_done(&in->old);
+	in->old = in->young;
+	named_init(&in->young);
+	in->n_ended = 0;
+}
+
+/* What is still to be named of them is in one of the last two generations. */
+static void forget_ended(struct interpreted *in, size_t n_named)
+{
+	in->n_ended += n_named;
+	if (in->n_ended < in->young.all.n / 2 + ENDED_KEPT)
+		return;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns >= in->turned_ns + NAMED_WITHIN_NS) {
+		turn_generation(in);
+		in->turned_ns = now_ns;
+	}
+}
+
 void interpreted_forget(struct interpreted *in, uint32_t pid)
 {
 	const uint32_t *id = map_get(&in->by_pid, pid);
 
 	if (!id)
 		return;
+	forget_ended(in, in->all.v[*id]->n_named);
 	detach(in->all.v[*id]);
 	in->all.v[*id] = NULL;
 	vec_push(&in->free_ids, *id);
@@ -260,14 +291,10 @@ static uint64_t frame_key(uint32_t pid, const uint64_t words[2])
 	return hash_mix(pid, hash_mix(words[0], words[1]));
 }
 
-/* The older generation goes: what of it is asked for again is read again. */
 static struct named_frame *put(struct interpreted *in, uint64_t key, const struct named_frame *f)
 {
-	if (in->young.all.n >= MAX_NAMED || in->young.texts.arena.total >= MAX_NAME_BYTES) {
-		named_done(&in->old);
-		in->old = in->young;
-		named_init(&in->young);
-	}
+	if (in->young.all.n >= MAX_NAMED || in->young.texts.arena.total >= MAX_NAME_BYTES)
+		turn_generation(in);
 	map_put(&in->young.index, key, in->young.all.n);
 	vec_push(&in->young.all, *f);
 	return &in->young.all.v[in->young.all.n - 1];
@@ -294,6 +321,7 @@ static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
 	struct named_frame named = { .named = RUNTIME_GONE, .kind = FRAME_PYTHON, .is_early = !a };
 
 	if (a) {
+		a->n_named++;
 		named.named = runtimes[a->kind]->name_frame(a->process, words, &f);
 		named.kind = in->frame_kinds[a->kind];
 	}

@@ -204,9 +204,11 @@ static struct user_walk walk(struct local_stacks *l, const struct user_stack *s)
 			  .size_bytes = s->stack_bytes,
 			  .is_whole = s->is_whole },
 	};
-	struct unwind_source source = {
-		&w, read_memory, find_map, get_table, get_chunk, NULL, NULL
-	};
+	struct unwind_source source = { .ctx = &w,
+					.read = read_memory,
+					.find = find_map,
+					.table = get_table,
+					.chunk = get_chunk };
 	uint64_t regs[PT_REGS_WORDS];
 
 	for (int i = 0; i < PT_REGS_WORDS; i++)

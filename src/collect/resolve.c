@@ -48,6 +48,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 			opts->runtimes ? interpreted_new(opts->runtimes, &r->objects) : NULL;
 	if (opts->space)
 		r->space = space_new(opts->space, &r->objects, r->interpreted);
+	r->opts.space = NULL; /* these were the caller's */
+	r->opts.runtimes = NULL;
 	kernel_space_init(&r->kernel, r->sink);
 	r->kernel.keeps_symbols = opts->keep_kernel_names;
 	label_table_init(&r->labels, opts->host_root);
@@ -65,6 +67,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 					    .min_block_ns = opts->min_block_ns,
 					    .max_block_ns = opts->max_block_ns,
 				    });
+	r->gpu_live.max = opts->gpu_max_live;
+	r->gpu_origins.max = opts->gpu_max_origins;
 	r->gpu_live.gone = opts->gpu_gone;
 	r->gpu_live.ctx = opts->gpu_ctx;
 	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
@@ -89,9 +93,11 @@ void resolver_free(struct resolver *r)
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
-	map_done(&r->teller_frames);
+	map_done(&r->inside_frames);
 	gpu_live_done(&r->gpu_live);
 	gpu_origins_done(&r->gpu_origins);
+	vec_done(&r->gpu_owners);
+	vec_done(&r->gpu_befores);
 	label_table_done(&r->labels);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
@@ -140,7 +146,7 @@ void resolve_snapshot(struct resolver *r)
 {
 	r->snapshot_ns = clock_mono_ns();
 	proc_scan_all(&r->processes, r->snapshot_ns);
-	if (r->space && r->interpreted && r->opts.space->all_processes)
+	if (r->space && r->interpreted && space_has_all_processes(r->space))
 		expect_interpreters(r);
 }
 
@@ -317,6 +323,15 @@ uint32_t resolver_series(struct resolver *r, struct process *p, const struct eve
 	return series_cache_get(&r->series, &key, type_name(r, type));
 }
 
+uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct event_sample *s,
+			     uint32_t type, int64_t period_ns, enum gpu_how how)
+{
+	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
+
+	key.how = how;
+	return series_cache_get(&r->series, &key, type_name(r, type));
+}
+
 /* --- samples ---------------------------------------------------------------------------------- */
 
 enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
@@ -373,9 +388,13 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
 	}
 	if (r->types.wall != TYPE_NONE) {
-		sample.series = resolver_series(r, p, s, r->types.wall, r->types.period_ns);
+		ref.part = s->gpu_call ? ACCOUNT_GPU_SPIN : ACCOUNT_NONE;
+		ref.folds_call = true;
+		sample.series = resolver_series_how(r, p, s, r->types.wall, r->types.period_ns,
+						    s->gpu_call ? GPU_HOW_SPIN : GPU_HOW_NONE);
 		sample.value = r->types.period_ns;
-		end = resolver_put(r, p, &sample, &ref, ACCOUNT_ON_CPU);
+		end = resolver_put(r, p, &sample, &ref,
+				   s->gpu_call ? ACCOUNT_GPU_SPIN : ACCOUNT_ON_CPU);
 	}
 	return end;
 }
@@ -404,8 +423,14 @@ static enum walk_end put_piece(struct resolver *r, struct process *p, const stru
 		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
 	}
 	if (r->types.wall != TYPE_NONE) {
-		sample.series = resolver_series(r, p, s, r->types.wall, 0);
-		end = resolver_put(r, p, &sample, &ref, piece->part);
+		bool is_gpu = s->gpu_call && piece->part == ACCOUNT_OFF_CPU;
+
+		if (is_gpu)
+			ref.part = ACCOUNT_GPU_SLEEP;
+		ref.folds_call = true;
+		sample.series = resolver_series_how(r, p, s, r->types.wall, 0,
+						    is_gpu ? GPU_HOW_SLEEP : GPU_HOW_NONE);
+		end = resolver_put(r, p, &sample, &ref, ref.part);
 	}
 	return end;
 }
@@ -437,14 +462,19 @@ static enum walk_end put_wait(struct resolver *r, struct process *p, const struc
 /* The times of a thread that nobody wants samples of are not wanted, either. */
 static void put_thread(struct resolver *r, struct process *p, const struct event_thread *t)
 {
-	uint32_t type = r->types.wall != TYPE_NONE ? r->types.wall : r->types.off_cpu, series = 0;
+	uint32_t type = r->types.wall != TYPE_NONE ? r->types.wall : r->types.off_cpu;
+	struct account_series series = { 0 };
 	bool is_asked = r->types.wall != TYPE_NONE ||
 			((r->opts.series_hook.apply || r->opts.relabel) && type != TYPE_NONE);
 
 	if (is_asked)
-		series = resolver_series(r, p, &t->sample, type, 0);
-	if (series != SERIES_LEFT_OUT)
-		account_thread(&r->accounts, t, series);
+		series.rest = resolver_series(r, p, &t->sample, type, 0);
+	if (is_asked && (t->gpu_on_ns || t->gpu_off_ns)) {
+		series.spin = resolver_series_how(r, p, &t->sample, type, 0, GPU_HOW_SPIN);
+		series.sleep = resolver_series_how(r, p, &t->sample, type, 0, GPU_HOW_SLEEP);
+	}
+	if (series.rest != SERIES_LEFT_OUT)
+		account_thread(&r->accounts, t, &series);
 }
 
 void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw)
@@ -554,37 +584,46 @@ bool resolve_name_kernel(struct resolver *r)
 	return true;
 }
 
-static void forget_frames(struct object_table *t)
+/* Files of which frames were copied are asked for by what they are called there. */
+static uint32_t copied_mapping(const struct profile_copy *copy, uint32_t mapping)
+{
+	return copy && mapping != MAPPING_NONE && copy->mapping[mapping]
+		       ? copy->mapping[mapping] - 1
+		       : MAPPING_NONE;
+}
+
+static void forget_frames(struct object_table *t, const struct profile_copy *copy)
 {
 	for (size_t i = 0; i < t->all.n; i++) {
 		struct object *o = t->all.v[i];
 
 		if (!o)
 			continue;
-		o->mapping = MAPPING_NONE;
+		o->mapping = copied_mapping(copy, o->mapping);
 		map_done(&o->frames);
 	}
 }
 
-void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types)
+void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
+		      struct profile_copy *copy)
 {
 	r->sink = r->opts.sink = sink;
 	r->types = *types;
 	r->unknown_frame = FRAME_NONE;
-	forget_frames(&r->objects);
+	label_table_renew(&r->labels, &r->processes);
+	resolver_gpu_renumber(r, true, copy);
+	forget_frames(&r->objects, copy);
 	kernel_space_set_sink(&r->kernel, sink);
 	stack_cache_forget(&r->stacks);
-	label_table_renew(&r->labels, &r->processes);
 	series_cache_set_sink(&r->series, sink);
 	accounts_set_sink(&r->accounts, sink);
 	jit_table_set_sink(&r->jits, sink);
 	map_done(&r->leaf_samples);
-	map_done(&r->teller_frames);
-	gpu_origins_done(&r->gpu_origins);
+	map_done(&r->inside_frames);
 }
 
 void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
-			void (*found)(void *ctx, const char *path, int fd), void *ctx)
+			void (*found)(void *ctx, uint32_t pid, const char *path, int fd), void *ctx)
 {
 	for (size_t i = 0; i < r->processes.all.n; i++) {
 		const struct process *p = r->processes.all.v[i];
@@ -600,7 +639,7 @@ void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
 			struct object *o = object_use(&r->objects, m->object, &place);
 			int fd = object_fd(&r->objects, o);
 			if (fd >= 0)
-				found(ctx, o->name, fd);
+				found(ctx, p->pid, o->name, fd);
 		}
 	}
 }

@@ -13,11 +13,13 @@
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"
 #include "collect/elf_names.h"
+#include "collect/gpu_origins.h"
 #include "collect/order.h"
 #include "collect/series_hook.h"
 #include "collect/side_band.h"
 #include "collect/space.h"
 #include "collect/traced.h"
+#include "profile/copy.h"
 #include "profile/sink.h"
 #include "runtime/runtime.h"
 
@@ -28,7 +30,9 @@ struct gpu_allocation;
 struct resolve_types {       /* of the sink */
 	uint32_t cpu, off_cpu, sched_wait, wall;
 	struct gpu_types {
-		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window;
+		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window, queue, stall,
+			not_issued;
+		uint32_t alloc_objects, inuse_objects; /* how many, beside alloc and inuse */
 	} gpu;
 	int64_t period_ns; /* of samples on a CPU */
 };
@@ -61,10 +65,13 @@ struct resolve_opts {
 	void *gpu_stack_ctx;
 	/* Likewise, for resolve_gpu_ran: origin is the launch's stack, thread and labels. */
 	void (*gpu_launch)(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
-			   uint32_t weight);
+			   uint32_t weight, uint64_t time_ns);
 	void *gpu_launch_ctx;
 	/* Told of what goes with its context or process; may be NULL. */
 	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
+	/* Origins get other numbers: whoever keeps some asks for each what it is now (0: nothing any more). May be NULL. */
+	void (*gpu_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
+	uint32_t gpu_max_live, gpu_max_origins; /* 0: as gpu_live.h and gpu_origins.h have it */
 	void *gpu_ctx;
 };
 struct resolve_stats {
@@ -124,25 +131,40 @@ void resolve_symbolize(struct resolver *r);
 void resolve_give_held(struct resolver *r);
 /* Names the kernel's frames; false when none has come since the last time. */
 bool resolve_name_kernel(struct resolver *r);
-/* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects and unwind tables stay.
- * Not while `wall` is recorded, and nothing may be held. */
-void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types);
+/* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects, unwind tables and what is
+ * known of GPUs stay. Not while `wall` is recorded, and nothing may be held. copy: from the sink that there was to this one; NULL: stacks of
+ * what is in use on GPUs and of launches are forgotten. */
+void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
+		      struct profile_copy *copy);
 /* The files that processes have mapped and whose path is wanted; the descriptors stay the resolver's. The same file may come more than
  * once. */
 void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
-			void (*found)(void *ctx, const char *path, int fd), void *ctx);
-/* What of a GPU's memory is in use now, as samples. is_there: whether the kernel still has it. */
+			void (*found)(void *ctx, uint32_t pid, const char *path, int fd),
+			void *ctx);
+/* What of a GPU's memory is in use now, as samples, one for each origin; of a process that had some the last time and has none now, one of 0.
+ * is_there: whether the kernel still has it, else it is forgotten; NULL: nobody asks. */
 void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 			  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
 					   uint32_t flags),
 			  void *ctx);
+/* Origins that nobody refers to any more are forgotten, when there are many. */
+void resolve_gpu_trim(struct resolver *r);
+/* What each process has of a GPU's memory beyond what was counted, as an estimate: of the driver's figures of all. is_target: also of processes of which
+ * no allocation was seen. Of a process that had some the last time and has none now, 0. */
+struct gpu_reading;
+void resolve_gpu_before(struct resolver *r, uint64_t now_ns, const struct gpu_reading *told,
+			bool (*is_target)(void *ctx, uint32_t pid), void *ctx);
 /* Something that ran on a GPU, or when that was watched, as a sample. */
 struct gpu_ran {
 	uint32_t type;
 	uint32_t origin, pid; /* origin 0: who launched it is not known */
 	uint64_t start_ns, length_ns, ns;
 	uint32_t gpu, stream;         /* plus 1; 0: there is no such label */
+	uint32_t samples;             /* that its stack was estimated of; 0: it was not */
 	uint32_t frames[2], n_frames; /* of the sink, at the leaf */
+	const uint32_t *more;         /* below those; the caller's */
+	uint32_t n_more;
+	int64_t period;
 };
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
 /* The processes that have mapped a file whose path is wanted. */

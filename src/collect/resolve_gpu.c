@@ -1,5 +1,8 @@
 #include "collect/resolver.h"
 
+#include "base/mem.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* Calls of a GPU's libraries: what each is worth, in its type. */
@@ -8,14 +11,19 @@ const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type)
 {
 	const struct gpu_types *g = &t->gpu;
 
-	return type == g->launch   ? "gpu-launch"
-	       : type == g->wait   ? "gpu-wait"
-	       : type == g->copy   ? "gpu-copy"
-	       : type == g->nccl   ? "nccl"
-	       : type == g->alloc  ? "hbm-alloc"
-	       : type == g->time   ? "gpu-time"
-	       : type == g->window ? "gpu-window"
-				   : "hbm-inuse";
+	return type == g->launch          ? "gpu-launch"
+	       : type == g->wait          ? "gpu-wait"
+	       : type == g->copy          ? "gpu-copy"
+	       : type == g->nccl          ? "nccl"
+	       : type == g->alloc         ? "hbm-alloc"
+	       : type == g->time          ? "gpu-time"
+	       : type == g->window        ? "gpu-window"
+	       : type == g->queue         ? "gpu-queue"
+	       : type == g->stall         ? "gpu-stall"
+	       : type == g->not_issued    ? "gpu-stall-not-issued"
+	       : type == g->alloc_objects ? "hbm-alloc-objects"
+	       : type == g->inuse_objects ? "hbm-inuse-objects"
+					  : "hbm-inuse";
 }
 
 /* Memory of code without names, so that an allocation need not wait for them. */
@@ -32,34 +40,63 @@ static uint32_t stack_now(struct resolver *r, struct process *p, const struct st
 	return resolver_stack_without_jit(r);
 }
 
+static void put_sample(struct resolver *r, const struct sample *sample)
+{
+	if (sample->series == SERIES_LEFT_OUT)
+		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
+	else
+		r->sink->ops->sample(r->sink, sample);
+}
+
+/* Who asked, and from where: the same for memory and for what runs. */
+static uint32_t put_origin(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			   uint32_t stack)
+{
+	struct gpu_origin origin = {
+		.key = resolver_series_key(r, p, &ev->sample, 0, 0),
+		.stack = stack,
+		.pid = ev->sample.tgid,
+		.tid = ev->sample.tid,
+	};
+
+	return gpu_origins_put(&r->gpu_origins, &origin);
+}
+
+static void keep_alloc(struct resolver *r, struct process *p, const struct event_gpu *ev,
+		       uint32_t stack)
+{
+	const struct gpu_info *g = &ev->gpu;
+	struct gpu_allocation a = { .address = g->address,
+				    .bytes = g->value,
+				    .time_ns = ev->sample.time_ns,
+				    .context = g->context,
+				    .pid = ev->sample.tgid,
+				    .flags = g->flags,
+				    .origin = put_origin(r, p, ev, stack) };
+
+	if (a.origin)
+		gpu_live_add(&r->gpu_live, &a);
+	else
+		r->gpu_live.refused++;
+}
+
 static enum walk_end put_alloc(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			       const struct stack_ref *ref)
 {
-	const struct gpu_info *g = &ev->gpu;
 	struct sample sample = resolver_sample(r, &ev->sample);
-	struct gpu_allocation a = { .address = g->address,
-				    .bytes = g->value,
-				    .time_ns = sample.time_ns,
-				    .context = g->context,
-				    .pid = sample.pid,
-				    .tid = sample.tid,
-				    .flags = g->flags };
 	enum walk_end end;
 
-	a.stack = sample.stack = stack_now(r, p, ref, &end);
-	sample.value = g->value;
+	sample.stack = stack_now(r, p, ref, &end);
 	if (r->types.gpu.alloc != TYPE_NONE) {
+		sample.value = ev->gpu.value;
 		sample.series = resolver_series(r, p, &ev->sample, r->types.gpu.alloc, 0);
-		if (sample.series == SERIES_LEFT_OUT)
-			r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
-		else
-			r->sink->ops->sample(r->sink, &sample);
+		put_sample(r, &sample);
+		sample.value = 1;
+		sample.series = resolver_series(r, p, &ev->sample, r->types.gpu.alloc_objects, 0);
+		put_sample(r, &sample);
 	}
-	if (r->types.gpu.inuse != TYPE_NONE) {
-		a.series = resolver_series(r, p, &ev->sample, r->types.gpu.inuse, 0);
-		if (a.series != SERIES_LEFT_OUT)
-			gpu_live_add(&r->gpu_live, &a);
-	}
+	if (r->types.gpu.inuse != TYPE_NONE)
+		keep_alloc(r, p, ev, sample.stack);
 	return end;
 }
 
@@ -74,17 +111,12 @@ static enum walk_end hand_stack(struct resolver *r, struct process *p, const str
 		r->opts.gpu_stack(r->opts.gpu_stack_ctx, ev->sample.tgid, ev->sample.tid,
 				  ev->gpu.correlation, stack, ev->gpu.weight);
 	if (r->opts.gpu_launch) {
-		struct gpu_origin origin = {
-			.key = resolver_series_key(r, p, &ev->sample, r->types.gpu.time, 0),
-			.stack = stack,
-			.pid = ev->sample.tgid,
-			.tid = ev->sample.tid,
-		};
-		uint32_t id = gpu_origins_put(&r->gpu_origins, &origin);
+		uint32_t id = put_origin(r, p, ev, stack);
 
 		if (id)
 			r->opts.gpu_launch(r->opts.gpu_launch_ctx, ev->sample.tgid,
-					   ev->gpu.correlation, id, ev->gpu.weight);
+					   ev->gpu.correlation, id, ev->gpu.weight,
+					   ev->sample.time_ns);
 	}
 	return end;
 }
@@ -130,8 +162,96 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 	}
 	if (type == TYPE_NONE)
 		return WALK_COMPLETE;
-	sample.series = resolver_series(r, p, &ev->sample, type, 0);
+	sample.series = resolver_series_how(r, p, &ev->sample, type, 0, g->how);
 	return resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+}
+
+/* --- memory in use ------------------------------------------------------------------------------ */
+
+struct in_use {
+	uint64_t bytes, objects;
+};
+
+static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin origin, uint32_t type,
+		      uint64_t value)
+{
+	struct sample sample = {
+		.time_ns = now_ns,
+		.value = value,
+		.stack = origin.stack,
+		.pid = origin.pid,
+		.tid = origin.tid,
+		.cpu = SAMPLE_NO_ID,
+	};
+
+	origin.key.type = type;
+	sample.series =
+		series_cache_get(&r->series, &origin.key, resolver_gpu_type_name(&r->types, type));
+	if (sample.series != SERIES_LEFT_OUT)
+		r->sink->ops->sample(r->sink, &sample);
+}
+
+static void put_in_use(struct resolver *r, uint64_t now_ns, uint32_t id, struct in_use sum)
+{
+	const struct gpu_origin *origin = gpu_origins_get(&r->gpu_origins, id);
+
+	put_value(r, now_ns, *origin, r->types.gpu.inuse, sum.bytes);
+	put_value(r, now_ns, *origin, r->types.gpu.inuse_objects, sum.objects);
+}
+
+/* Whose memory it is, as snapshots are told apart (query/plan.h). */
+static uint64_t owner_of(const struct resolver *r, uint32_t id)
+{
+	const struct gpu_origin *o = gpu_origins_get(&r->gpu_origins, id);
+
+	return hash_mix(hash_bytes(o->key.process, sizeof o->key.process),
+			hash_mix(o->pid, o->key.labels));
+}
+
+/* By origin, from 1 on. */
+static struct in_use *sums_in_use(struct resolver *r,
+				  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
+						   uint32_t flags),
+				  void *ctx)
+{
+	struct in_use *sums = xcalloc(r->gpu_origins.all.n + 1, sizeof *sums);
+
+	for (size_t i = 0; i < r->gpu_live.all.n; i++) {
+		const struct gpu_allocation *a = &r->gpu_live.all.v[i];
+
+		if (!a->is_live)
+			continue;
+		if (is_there && !is_there(ctx, a->pid, a->address, a->flags)) {
+			gpu_live_drop(&r->gpu_live, i);
+			continue;
+		}
+		sums[a->origin].bytes += a->bytes;
+		sums[a->origin].objects++;
+	}
+	return sums;
+}
+
+/* What had some and has none is told once: else what it had last would stand for now. */
+static void note_owners(struct resolver *r, uint64_t now_ns, const struct in_use *sums)
+{
+	struct map now = { 0 };
+	VEC(uint32_t) owners = { 0 };
+
+	for (uint32_t id = 1; id <= r->gpu_origins.all.n; id++) {
+		uint64_t owner = sums[id].objects ? owner_of(r, id) : 0;
+
+		if (!sums[id].objects || map_get(&now, owner))
+			continue;
+		map_put(&now, owner, 1);
+		vec_push(&owners, id);
+	}
+	for (size_t i = 0; i < r->gpu_owners.n; i++)
+		if (!map_get(&now, owner_of(r, r->gpu_owners.v[i])))
+			put_in_use(r, now_ns, r->gpu_owners.v[i], (struct in_use){ 0 });
+	vec_clear(&r->gpu_owners);
+	vec_append(&r->gpu_owners, owners.v, owners.n);
+	vec_done(&owners);
+	map_done(&now);
 }
 
 void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
@@ -139,37 +259,104 @@ void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 					   uint32_t flags),
 			  void *ctx)
 {
-	for (size_t i = 0; i < r->gpu_live.all.n; i++) {
-		const struct gpu_allocation *a = &r->gpu_live.all.v[i];
-		struct sample sample = {
-			.time_ns = now_ns,
-			.value = a->bytes,
-			.series = a->series,
-			.stack = a->stack,
-			.pid = a->pid,
-			.tid = a->tid,
-			.cpu = SAMPLE_NO_ID,
-		};
+	if (r->types.gpu.inuse == TYPE_NONE || (!r->gpu_live.by_address.n && !r->gpu_owners.n))
+		return;
+	struct in_use *sums = sums_in_use(r, is_there, ctx);
 
-		if (a->is_live && is_there(ctx, a->pid, a->address, a->flags))
-			r->sink->ops->sample(r->sink, &sample);
-	}
+	for (uint32_t id = 1; id <= r->gpu_origins.all.n; id++)
+		if (sums[id].objects)
+			put_in_use(r, now_ns, id, sums[id]);
+	note_owners(r, now_ns, sums);
+	free(sums);
 }
 
-/* One whose launch was not told of: what is known of its process by now. */
-static struct gpu_origin origin_of(struct resolver *r, const struct gpu_ran *ran)
-{
-	const struct process *p = process_find(&r->processes, ran->pid);
-	struct gpu_origin origin = { .pid = ran->pid, .tid = ran->pid };
+/* --- origins ------------------------------------------------------------------------------------ */
 
-	if (ran->origin)
-		return *gpu_origins_get(&r->gpu_origins, ran->origin);
+struct renumber {
+	struct resolver *r;
+	struct gpu_origins old;
+	uint32_t *to; /* plus 1 */
+	bool is_new_sink;
+	struct profile_copy *copy;
+};
+
+static uint32_t renumbered(void *ctx, uint32_t id)
+{
+	struct renumber *n = ctx;
+
+	if (!id || n->to[id])
+		return id ? n->to[id] - 1 : 0;
+	struct gpu_origin origin = *gpu_origins_get(&n->old, id);
+	if (n->is_new_sink) {
+		const struct process *p = process_find(&n->r->processes, origin.pid);
+
+		origin.key.labels = p ? p->labels : 0;
+		origin.stack = n->copy ? profile_copy_stack(n->copy, origin.stack) : 0;
+	}
+	uint32_t now = gpu_origins_put(&n->r->gpu_origins, &origin);
+	n->to[id] = now + 1;
+	return now;
+}
+
+void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy)
+{
+	struct renumber n = { r, r->gpu_origins, NULL, is_new_sink, copy };
+
+	if (!n.old.all.n)
+		return;
+	n.to = xcalloc(n.old.all.n + 1, sizeof *n.to);
+	r->gpu_origins = (struct gpu_origins){ .max = n.old.max };
+	for (size_t i = 0; i < r->gpu_live.all.n; i++)
+		if (r->gpu_live.all.v[i].is_live)
+			r->gpu_live.all.v[i].origin = renumbered(&n, r->gpu_live.all.v[i].origin);
+	for (size_t i = 0; i < r->gpu_owners.n; i++)
+		r->gpu_owners.v[i] = renumbered(&n, r->gpu_owners.v[i]);
+	for (size_t i = 0; i < r->gpu_befores.n; i++)
+		r->gpu_befores.v[i] = renumbered(&n, r->gpu_befores.v[i]);
+	if (r->opts.gpu_renamed)
+		r->opts.gpu_renamed(r->opts.gpu_ctx, renumbered, &n);
+	gpu_origins_done(&n.old);
+	free(n.to);
+}
+
+void resolve_gpu_trim(struct resolver *r)
+{
+	uint32_t max = r->gpu_origins.max ? r->gpu_origins.max : (uint32_t)GPU_ORIGINS_MAX;
+
+	if (r->gpu_origins.all.n > max / 2)
+		resolver_gpu_renumber(r, false, NULL);
+}
+
+/* --- what ran ----------------------------------------------------------------------------------- */
+
+struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid)
+{
+	const struct process *p = process_find(&r->processes, pid);
+	struct gpu_origin origin = { .pid = pid, .tid = pid };
+
 	if (p) {
 		memcpy(origin.key.comm, p->name, strnlen(p->name, sizeof origin.key.comm));
 		memcpy(origin.key.process, origin.key.comm, sizeof origin.key.process);
 		origin.key.labels = p->labels;
 	}
 	return origin;
+}
+
+/* One whose launch was not told of. */
+static struct gpu_origin origin_of(struct resolver *r, const struct gpu_ran *ran)
+{
+	return ran->origin ? *gpu_origins_get(&r->gpu_origins, ran->origin)
+			   : resolver_gpu_origin_of(r, ran->pid);
+}
+
+/* To 1, 2 or 5 times a power of ten: a label has few values. An interval is rather too wide than too narrow. */
+static uint32_t round_down(uint32_t n)
+{
+	uint32_t step = 1;
+
+	while (n / 10 >= step)
+		step *= 10;
+	return n / step >= 5 ? 5 * step : n / step >= 2 ? 2 * step : n ? step : 0;
 }
 
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
@@ -187,6 +374,8 @@ void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
 	origin.key.type = ran->type;
 	origin.key.gpu = ran->gpu;
 	origin.key.stream = ran->stream;
+	origin.key.samples = round_down(ran->samples);
+	origin.key.period = ran->period;
 	sample.series = series_cache_get(&r->series, &origin.key,
 					 resolver_gpu_type_name(&r->types, ran->type));
 	if (sample.series == SERIES_LEFT_OUT) {
@@ -194,5 +383,8 @@ void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
 		return;
 	}
 	sample.stack = r->sink->ops->stack_above(r->sink, origin.stack, ran->frames, ran->n_frames);
+	if (ran->n_more)
+		sample.stack =
+			r->sink->ops->stack_above(r->sink, sample.stack, ran->more, ran->n_more);
 	r->sink->ops->sample(r->sink, &sample);
 }

@@ -1,8 +1,8 @@
 #include "collect/resolver.h"
 
 #include "base/mem.h"
-#include "collect/gpu_time.h"
 #include "collect/walk_end.h"
+#include "gpu/probes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,8 +61,9 @@ static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offs
 	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
 	uint32_t frame = r->sink->ops->frame(r->sink, &f);
 	map_put(&o->frames, offset, frame);
-	if (o->name && gpu_time_wants(o->name))
-		map_put(&r->teller_frames, frame, 1);
+	enum gpu_inside inside = o->name ? gpu_inside_of(o->name) : GPU_INSIDE_NONE;
+	if (inside != GPU_INSIDE_NONE)
+		map_put(&r->inside_frames, frame, inside);
 	return frame;
 }
 
@@ -242,14 +243,20 @@ static void push_marker(struct resolver *r, const char *name)
 	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
 }
 
-/* "[blocked: disk I/O]", "[sched-wait]" */
+static bool is_folded(const struct stack_ref *ref)
+{
+	return ref->folds_call && ref->sample->gpu_call;
+}
+
+/* "[blocked: disk I/O]", "[sched-wait]", "[waiting for GPU]" */
 static void push_state(struct resolver *r, const struct event_stack *st, enum account_part part)
 {
 	enum wait_reason reason = part == ACCOUNT_STOPPED ? WAIT_STOPPED : WAIT_OTHER;
 	struct buf name = { 0 };
 
-	if (part == ACCOUNT_SCHED_WAIT) {
-		push_marker(r, STATE_SCHED_WAIT_MARKER);
+	if (part == ACCOUNT_SCHED_WAIT || part == ACCOUNT_GPU_SPIN || part == ACCOUNT_GPU_SLEEP) {
+		push_marker(r, part == ACCOUNT_SCHED_WAIT ? STATE_SCHED_WAIT_MARKER
+							  : STATE_GPU_WAIT_MARKER);
 		return;
 	}
 	if (part == ACCOUNT_OFF_CPU)
@@ -308,6 +315,8 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	uint64_t hash = ref->sample->stack_hash;
 	const struct wait_info *w = ref->wait;
 
+	if (is_folded(ref))
+		hash = hash_mix(hash, hash_mix(ref->part, ref->sample->gpu_call));
 	if (!w)
 		return ref->is_launch ? hash_mix(hash, 1) : hash;
 	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
@@ -345,7 +354,7 @@ static struct event_stack *with_python(const struct event_stack *kernel,
 
 /* Walks the copy that came along. */
 static struct event_stack *walked(struct resolver *r, const struct process *p,
-				  const struct event_raw *raw)
+				  const struct event_raw *raw, uint32_t *inside)
 {
 	uint64_t early = raw->ev.wait.kernel_hash, hash = raw->ev.sample.stack_hash;
 	const struct event_stack *sent = stack_contents(r, hash);
@@ -361,6 +370,7 @@ static struct event_stack *walked(struct resolver *r, const struct process *p,
 	st->n_user += w.n;
 	st->walk_end = w.end;
 	st->flags = STACK_FRAMES | (st->flags & STACK_PYTHON_CUT);
+	*inside = w.called ? w.called - 1 : 0;
 	return st;
 }
 
@@ -378,25 +388,47 @@ static struct event_stack *joined(const struct event_stack *kernel, const struct
 	return st;
 }
 
-/* All there is of a stack. *owned is to be freed. */
+/* All there is of a stack, *inside: how many user frames are inside of the call that waits for a GPU. *owned is to be freed. */
 static const struct event_stack *all_contents(struct resolver *r, const struct process *p,
 					      const struct stack_ref *ref,
-					      struct event_stack **owned)
+					      struct event_stack **owned, uint32_t *inside)
 {
 	*owned = NULL;
+	*inside = ref->sample->gpu_call ? ref->sample->gpu_call - 1 : 0;
 	if (ref->raw)
-		return *owned = walked(r, p, ref->raw);
+		return *owned = walked(r, p, ref->raw, inside);
 	const struct event_stack *st = stack_contents(r, ref->sample->stack_hash);
 	if (ref->wait && ref->wait->kernel_hash)
 		return *owned = joined(stack_contents(r, ref->wait->kernel_hash), st);
 	return st;
 }
 
+/* Of the frame that so many are further in than. */
+static enum gpu_inside inside_at(const struct resolver *r, size_t n)
+{
+	uint64_t frame = n < r->stack.n ? r->stack.v[r->stack.n - 1 - n] : JIT_ADDRESS;
+	const uint32_t *inside = frame & JIT_ADDRESS ? NULL : map_get(&r->inside_frames, frame);
+
+	return inside ? (enum gpu_inside) * inside : GPU_INSIDE_NONE;
+}
+
+/* A launch ends in the function that the program called. */
 static void drop_teller(struct resolver *r)
 {
-	while (r->stack.n && !(r->stack.v[r->stack.n - 1] & JIT_ADDRESS) &&
-	       map_get(&r->teller_frames, r->stack.v[r->stack.n - 1]))
+	while (inside_at(r, 0) == GPU_INSIDE_TELLER)
 		r->stack.n--;
+	while (inside_at(r, 0) == GPU_INSIDE_CALL && inside_at(r, 1) == GPU_INSIDE_CALL)
+		r->stack.n--;
+}
+
+/* What a call that waits for a GPU does inside is the driver's business, in the kernel, too; where the walk did not come as far as the call, all of
+ * the user part is left. */
+static void drop_inside(struct resolver *r, const struct event_stack *st, uint32_t inside)
+{
+	uint32_t n = inside + (r->opts.no_kernel ? 0 : st->n_kernel);
+
+	if (r->stack.n)
+		r->stack.n -= n < r->stack.n ? n : r->stack.n - 1;
 }
 
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
@@ -406,19 +438,22 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	const struct resolved_stack *known = ref->raw ? NULL : known_stack(r, p, hash);
 	struct event_stack *owned;
 	bool has_jit = false;
+	uint32_t inside;
 
 	if (known) {
 		*out = *known;
 		return true;
 	}
-	const struct event_stack *st = all_contents(r, p, ref, &owned);
+	const struct event_stack *st = all_contents(r, p, ref, &owned, &inside);
 	if (!ref->raw)
 		check_leaf(r, p, st, now_ns);
 	vec_clear(&r->stack);
 	out->end = build_stack(r, p, st, now_ns, &has_jit);
 	if (ref->is_launch)
 		drop_teller(r);
-	if (ref->wait)
+	if (is_folded(ref))
+		drop_inside(r, st, inside);
+	if (ref->part != ACCOUNT_NONE)
 		push_state(r, st, ref->part);
 	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)
 		push_waker(r, ref->wait, now_ns);

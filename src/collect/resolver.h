@@ -36,9 +36,11 @@ struct resolver {
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
 	struct gpu_live gpu_live;        /* memory of GPUs */
-	struct gpu_origins gpu_origins;  /* who launches what runs on them */
+	struct gpu_origins gpu_origins;  /* who allocates that, and launches what runs on them */
+	VEC(uint32_t) gpu_owners;        /* origins of those that had memory, one of each process */
+	VEC(uint32_t) gpu_befores;       /* origins of [before attach] of the last snapshot */
 	struct map leaf_samples;         /* frame → samples */
-	struct map teller_frames;        /* those of the library that tells of launches → 1 */
+	struct map inside_frames;        /* → enum gpu_inside (gpu/probes.h) */
 	struct label_table labels;       /* of processes */
 	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
@@ -58,9 +60,10 @@ struct stack_ref {
 	const struct event_sample *sample;
 	const struct wait_info *wait; /* NULL: of a sample on a CPU */
 	const struct event_raw *raw;  /* it came along; NULL: it was walked in the kernel */
-	/* Which of a wait's stacks: ACCOUNT_NONE: that of a sample on a CPU. All but the leaf is the same. */
+	/* Which of a wait's stacks: ACCOUNT_NONE: that of a sample on a CPU, which may be ACCOUNT_GPU_SPIN, too. All but the leaf is the same. */
 	enum account_part part;
-	bool is_launch; /* that a library in the program tells of: without that one's frames at the leaf */
+	bool folds_call; /* without what a call that waits for a GPU does inside, when it is in one */
+	bool is_launch; /* that a library in the program tells of: without frames of those that tell at the leaf */
 };
 /* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
@@ -72,15 +75,22 @@ struct series_key resolver_series_key(struct resolver *r, struct process *p,
 				      int64_t period_ns);
 uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
 			 uint32_t type, int64_t period_ns);
+/* Of a thread that waits for a GPU. */
+uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct event_sample *s,
+			     uint32_t type, int64_t period_ns, enum gpu_how how);
 /* Without series, stack and value (1). */
 struct sample resolver_sample(struct resolver *r, const struct event_sample *s);
 /* One sample of the sink, whose stack is resolved here. Returns why that ends. */
 enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
 			   const struct stack_ref *ref, enum account_part held_as);
 
-/* resolve_gpu.c. Returns why the stack ends. */
+/* resolve_gpu.c; memory of before is in resolve_gpu_before.c. Returns why the stack ends. */
 enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			   const struct event_raw *raw);
+/* Those that are referred to get new numbers; is_new_sink: labels have other numbers by now, and stacks are copied, or (NULL) gone. */
+void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
+/* What is known of a process by now, that no event of its own tells of. */
+struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
 const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type);
 
 /* After a stack that is to be held back: that stack, its code made at run time without names. */

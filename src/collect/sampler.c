@@ -242,7 +242,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->wake_bytes = s->ring_bytes / 2;
 	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
-	k->has_gpu = (s->opts.events & COLLECT_GPU) != 0;
+	k->has_gpu = collect_probes_gpu(&s->opts);
 	if (!k->has_gpu)
 		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
 	bpf_program__set_autoload(s->bpf->progs.sample_walk, samples_cpus(s) && !plain);

@@ -1,10 +1,12 @@
 #include "collect/series_cache.h"
 
+#include "profile/estimate.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 24, "series_key has no padding");
+_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 32, "series_key has no padding");
 
 void series_cache_init(struct series_cache *c, struct sink *sink,
 		       const struct series_cache_opts *opts)
@@ -42,7 +44,8 @@ static void add_label(struct series_labels *l, const char *key, const char *valu
 
 /* What is put together of a key rather than known as text. */
 struct series_texts {
-	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], gpu[12], stream[12];
+	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], gpu[12], stream[12],
+		samples[12];
 };
 
 static void add_number(struct series_labels *l, const char *key, uint32_t plus_one, char text[12])
@@ -52,6 +55,13 @@ static void add_number(struct series_labels *l, const char *key, uint32_t plus_o
 	snprintf(text, 12, "%" PRIu32, plus_one - 1);
 	add_label(l, key, text);
 }
+
+static const char *const how_names[] = {
+	[GPU_HOW_NONE] = NULL,
+	[GPU_HOW_SPIN] = "spin",
+	[GPU_HOW_SLEEP] = "sleep",
+	[GPU_HOW_ESTIMATE] = "estimate",
+};
 
 static void put_together(const struct series_cache *c, const struct series_key *key,
 			 struct series_texts *texts, struct series_labels *out)
@@ -64,6 +74,8 @@ static void put_together(const struct series_cache *c, const struct series_key *
 	add_label(out, "process", texts->process);
 	add_number(out, "gpu", key->gpu, texts->gpu);
 	add_number(out, "stream", key->stream, texts->stream);
+	add_number(out, ESTIMATE_LABEL, key->samples ? key->samples + 1 : 0, texts->samples);
+	add_label(out, "how", how_names[key->how]);
 	for (int k = 0; k < PROCESS_LABELS; k++)
 		add_label(out, process_label_keys[k],
 			  strtab_get(&t->texts, t->sets.v[key->labels].v[k]));

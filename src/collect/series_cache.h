@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "bpf/event.h"
+#include "bpf/gpu_event.h"
 #include "collect/labels.h"
 #include "collect/series_hook.h"
 #include "profile/relabel.h"
@@ -29,6 +29,9 @@ struct series_key {
 	uint32_t type;
 	int64_t period;
 	uint32_t gpu, stream; /* of what ran on a device, plus 1; 0: there is no such label */
+	/* Of which its stack was estimated (profile/estimate.h); 0: it was not. */
+	uint32_t samples;
+	uint32_t how; /* enum gpu_how: a thread waits for a GPU; its memory is estimated */
 };
 struct series_cache_opts {
 	const struct label_table *labels;

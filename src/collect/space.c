@@ -322,6 +322,11 @@ static void on_fork(struct space *s, const struct side_record *r)
 		vec_push(&s->changed, r->pid);
 }
 
+bool space_has_all_processes(const struct space *s)
+{
+	return s->maps.all_processes;
+}
+
 static void on_exec(struct space *s, const struct side_record *r)
 {
 	struct process *p = process_find(&s->live, r->pid);
@@ -499,8 +504,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			   .size_bytes = raw->stack_bytes },
 		.groups = groups,
 	};
-	struct unwind_source source = { &r,        raw_read, raw_find,  raw_table,
-					raw_chunk, NULL,     raw_behind };
+	struct unwind_source source = { &r,        raw_read, raw_find,   raw_table,
+					raw_chunk, NULL,     raw_behind, raw->call_sp };
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 

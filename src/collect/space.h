@@ -30,6 +30,8 @@ struct space_maps {
 struct space *space_new(const struct space_maps *maps, struct object_table *objects,
 			struct interpreted *interpreted);
 void space_free(struct space *s); /* before the objects; NULL is fine */
+/* As struct space_maps. */
+bool space_has_all_processes(const struct space *s);
 
 /* One record, just read, whose file is open (object_of_record). */
 void space_seen(struct space *s, const struct side_record *r);

@@ -478,9 +478,10 @@ const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.summary = "Chrome trace events: DevTools, Perfetto, PyTorch",
 	.notes = "What was recorded without times cannot be written. A moment that was sampled is "
-		 "drawn as the period around it.",
+		 "drawn as the period around it. What ran on GPUs is beside it, whatever the type.",
 	.endings = (const char *const[]){ ".trace.json", NULL },
 	.one_type = true,
+	.has_counters = true,
 	.detect = chrome_trace_detect,
 	.read = chrome_trace_read,
 	.write = chrome_trace_write,

@@ -4,69 +4,42 @@
 #include "format/chrome_trace.h"
 #include "format/flame_chart.h"
 #include "format/headline.h"
+#include "format/trace_counters.h"
+#include "format/trace_gpu.h"
 #include "profile/time_range.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { TRACE_FLUSH = 64 * 1024, TRACE_MERGE_FIRST_NS = 1000 };
+enum { TRACE_MERGE_FIRST_NS = 1000 };
 
 struct trace_writer {
 	struct profile *p;
 	const struct format_write_opts *opts;
-	struct out *out;
-	struct buf text; /* not yet handed to out */
+	struct trace_put put;
 	struct buf name;
-	struct json json;
-	struct flame_chart chart;
+	struct flame_chart chart; /* without lanes where only GPUs are shown */
+	struct trace_gpu gpu;
+	const char *type_name;
 	struct chart_boxes boxes; /* of the lane that is written */
 	uint64_t merged;          /* frames, of all lanes */
 };
 
-static int flush_text(struct trace_writer *w, size_t keep, struct err *err)
-{
-	if (w->text.len <= keep)
-		return 0;
-	int rc = out_write(w->out, w->text.data, w->text.len, err);
-	buf_clear(&w->text);
-	return rc;
-}
-
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void begin_event(struct trace_writer *w, const char *phase, const struct chart_lane *lane)
+static struct trace_track track_of(const struct chart_lane *lane)
 {
-	json_obj(&w->json);
-	json_key_str(&w->json, "ph", phase);
-	if (lane->pid != SAMPLE_NO_ID)
-		json_key_u64(&w->json, "pid", lane->pid);
-	if (lane->tid != SAMPLE_NO_ID)
-		json_key_u64(&w->json, "tid", lane->tid);
+	return (struct trace_track){ lane->pid, lane->tid };
 }
 
-static void put_name_event(struct trace_writer *w, const struct chart_lane *lane, const char *what,
-			   const char *name)
-{
-	struct json *j = &w->json;
-	if (!*name)
-		return;
-	begin_event(w, "M", lane);
-	json_key_str(j, "name", what);
-	json_key(j, "args");
-	json_obj(j);
-	json_key_str(j, "name", name);
-	json_end(j);
-	json_end(j);
-}
-
-static const char *process_name(const struct trace_writer *w, const struct chart_lane *lane)
+static const char *label_text(const struct trace_writer *w, uint32_t row, const char *name)
 {
 	const struct series_table *t = &w->p->series;
-	uint32_t key = strtab_find(&w->p->strings, "process");
+	uint32_t key = strtab_find(&w->p->strings, name);
 	const struct label *l =
 		key == UINT32_MAX
 			? NULL
-			: label_find(t, t->series.v[w->p->samples.series[lane->row]].labels, key);
+			: label_find(t, t->series.v[w->p->samples.series[row]].labels, key);
 	return l && !l->is_num ? profile_str(w->p, l->str) : "";
 }
 
@@ -75,8 +48,9 @@ static void put_names(struct trace_writer *w, size_t i)
 {
 	const struct chart_lane *lane = &w->chart.lanes.v[i];
 	if (i == 0 || lane[-1].pid != lane->pid)
-		put_name_event(w, lane, "process_name", process_name(w, lane));
-	put_name_event(w, lane, "thread_name", profile_str(w->p, lane->name));
+		trace_put_name(&w->put, track_of(lane), "process_name",
+			       label_text(w, lane->row, "process"));
+	trace_put_name(&w->put, track_of(lane), "thread_name", profile_str(w->p, lane->name));
 }
 
 static void put_box(struct trace_writer *w, const struct chart_lane *lane,
@@ -85,7 +59,7 @@ static void put_box(struct trace_writer *w, const struct chart_lane *lane,
 	const struct tree *t = w->chart.tree;
 	const struct tree_func *f = &t->funcs.v[t->nodes.v[box->node].func];
 	const char *binary = strtab_get(&t->strings, f->binary);
-	struct json *j = &w->json;
+	struct json *j = &w->put.json;
 	buf_clear(&w->name);
 	if (box->merged > 1) {
 		fmt_count(&w->name, box->merged);
@@ -95,11 +69,11 @@ static void put_box(struct trace_writer *w, const struct chart_lane *lane,
 		buf_adds(&w->name, strtab_get(&t->strings, f->name));
 		buf_adds(&w->name, format_suffix(f->kind, w->opts->annotate));
 	}
-	begin_event(w, "X", lane);
+	trace_put_begin(&w->put, "X", track_of(lane));
 	json_key_str(j, "name", buf_cstr(&w->name));
 	json_key_str(j, "cat", frame_kinds[f->kind].name);
-	json_key_num(j, "ts", box->from_ns / 1e3);
-	json_key_num(j, "dur", (box->to_ns - box->from_ns) / 1e3);
+	trace_put_time(&w->put, "ts", box->from_ns);
+	trace_put_time(&w->put, "dur", box->to_ns - box->from_ns);
 	if (*binary) {
 		json_key(j, "args");
 		json_obj(j);
@@ -122,9 +96,61 @@ static int put_lane(struct trace_writer *w, size_t i, struct err *err)
 	}
 	w->merged += w->boxes.merged;
 	put_names(w, i);
+	size_t launch = trace_gpu_first(&w->gpu, lane->pid, lane->tid);
+	struct trace_thread thread = { track_of(lane), &w->chart, lane };
 	for (size_t k = 0; rc == 0 && k < w->boxes.all.n; k++) {
-		put_box(w, lane, &w->boxes.all.v[k], min_ns);
-		rc = flush_text(w, TRACE_FLUSH, err);
+		const struct chart_box *box = &w->boxes.all.v[k];
+		trace_gpu_put_launches(&w->gpu, &launch, &thread, box->from_ns, &w->put);
+		put_box(w, lane, box, min_ns);
+		rc = trace_put_flush(&w->put, TRACE_FLUSH_BYTES, err);
+	}
+	trace_gpu_put_launches(&w->gpu, &launch, &thread, INT64_MAX, &w->put);
+	return rc ? rc : trace_put_flush(&w->put, TRACE_FLUSH_BYTES, err);
+}
+
+/* --- threads that launch, and have nothing else here ---------------------------------------------- */
+
+static bool has_lane(const struct trace_writer *w, const struct gpu_launch *l)
+{
+	size_t low = 0, high = w->chart.lanes.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct chart_lane *lane = &w->chart.lanes.v[middle];
+		if (lane->pid == l->pid && lane->tid == l->tid)
+			return true;
+		if (lane->pid < l->pid || (lane->pid == l->pid && lane->tid < l->tid))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static int put_launching(struct trace_writer *w, size_t *at, struct err *err)
+{
+	const struct gpu_launch *l = &w->gpu.launches.v[*at];
+	struct trace_thread thread = { { l->pid, l->tid }, &w->chart, NULL };
+	int rc = 0;
+	trace_put_name(&w->put, thread.track, "process_name", label_text(w, l->row, "process"));
+	trace_put_name(&w->put, thread.track, "thread_name", label_text(w, l->row, "comm"));
+	while (rc == 0 && *at < w->gpu.launches.n) {
+		const struct gpu_launch *next = &w->gpu.launches.v[*at];
+		if (next->pid != thread.track.pid || next->tid != thread.track.tid)
+			break;
+		trace_gpu_put_launches(&w->gpu, at, &thread, next->time_ns + 1, &w->put);
+		rc = trace_put_flush(&w->put, TRACE_FLUSH_BYTES, err);
+	}
+	return rc;
+}
+
+static int put_launches(struct trace_writer *w, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->gpu.launches.n;) {
+		if (has_lane(w, &w->gpu.launches.v[i]))
+			i++;
+		else
+			rc = put_launching(w, &i, err);
 	}
 	return rc;
 }
@@ -141,17 +167,18 @@ static void put_count(struct json *j, const char *key, uint64_t n)
 static void put_other(struct trace_writer *w)
 {
 	const struct flame_chart *c = &w->chart;
-	struct json *j = &w->json;
+	struct json *j = &w->put.json;
 	struct buf text = { 0 };
 	json_key(j, "otherData");
 	json_obj(j);
 	json_key_str(j, "exporter", "cresset " CRESSET_VERSION);
-	json_key_str(j, "type", c->tree->type_name);
+	json_key_str(j, "type", w->type_name);
 	headline_start_json(j, w->p->meta.start_wall_ns);
 	headline_origin(w->p, &text);
 	json_key_text(j, "recorded", buf_cstr(&text));
 	buf_clear(&text);
-	headline_counts(w->p, c->tree, &text);
+	if (c->tree)
+		headline_counts(w->p, c->tree, &text);
 	json_key_text(j, "samples", buf_cstr(&text));
 	if (c->period_ns > 0)
 		json_key_i64(j, "sample_stands_for_ns", c->period_ns);
@@ -160,13 +187,18 @@ static void put_other(struct trace_writer *w)
 	put_count(j, "samples_hidden_by_others", c->hidden);
 	put_count(j, "stacks_cut", c->cut);
 	put_count(j, "known_as_sums_only", c->placeless > 0 ? c->placeless : 0);
+	put_count(j, "gpu_slices", w->gpu.slices.n);
+	put_count(j, "gpu_slices_without_track", w->gpu.hidden);
+	put_count(j, "gpu_slices_merged", w->gpu.merged);
+	put_count(j, "gpu_ns_known_as_sums_only", w->gpu.summed_ns > 0 ? w->gpu.summed_ns : 0);
+	put_count(j, "gpu_launches", w->gpu.launches.n);
 	json_end(j);
 	buf_done(&text);
 }
 
 static int write_trace(struct trace_writer *w, struct err *err)
 {
-	struct json *j = &w->json;
+	struct json *j = &w->put.json;
 	int rc = 0;
 	json_obj(j);
 	json_key_str(j, "displayTimeUnit", "ns");
@@ -174,35 +206,73 @@ static int write_trace(struct trace_writer *w, struct err *err)
 	json_arr(j);
 	for (size_t i = 0; rc == 0 && i < w->chart.lanes.n; i++)
 		rc = put_lane(w, i, err);
+	rc = rc ? rc : put_launches(w, err);
+	rc = rc ? rc : trace_gpu_put(&w->gpu, &w->put, err);
+	if (rc == 0 && w->opts->counters)
+		rc = trace_counters_put(w->opts->counters, w->p->meta.start_wall_ns, &w->put, err);
 	if (rc)
 		return rc;
 	json_end(j);
 	put_other(w);
 	json_end(j);
-	buf_addc(&w->text, '\n');
-	return flush_text(w, 0, err);
+	buf_addc(&w->put.text, '\n');
+	return trace_put_flush(&w->put, TRACE_FLUSH_ALL, err);
+}
+
+/* --- what is shown ------------------------------------------------------------------------------- */
+
+static bool is_of_gpu(const struct profile *p, uint32_t type)
+{
+	return strncmp(profile_str(p, p->series.types.v[type].name), "gpu-", strlen("gpu-")) == 0;
+}
+
+/* Threads are shown beside GPUs where that is not asked otherwise: by what says most of them. */
+static uint32_t threads_type(const struct profile *p)
+{
+	static const char *const types[] = { "wall", "cpu", "off-cpu" };
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		for (uint32_t k = 0; k < p->series.types.n; k++)
+			if (strcmp(profile_str(p, p->series.types.v[k].name), types[i]) == 0)
+				return k;
+	return UINT32_MAX;
+}
+
+static int build(struct trace_writer *w, struct tree_opts *tree, struct err *err)
+{
+	struct chart_opts chart = { .tree = tree, .max_lanes = TRACE_MAX_LANES };
+	int rc = trace_gpu_build(w->p, tree, &w->gpu, err);
+	uint32_t threads = w->opts->type ? UINT32_MAX : threads_type(w->p);
+	if (rc)
+		return rc;
+	if (is_of_gpu(w->p, tree->type) && threads != UINT32_MAX)
+		tree->type = threads;
+	w->type_name = profile_str(w->p, w->p->series.types.v[tree->type].name);
+	/* What ran on GPUs is not what the threads that launched it did. */
+	if (w->gpu.lanes.n && strcmp(w->type_name, "gpu-time") == 0)
+		return 0;
+	return flame_chart_build(w->p, &chart, &w->chart, err);
 }
 
 int chrome_trace_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		       struct err *err)
 {
 	struct tree_opts tree = opts->tree;
-	struct chart_opts chart = { .tree = &tree, .max_lanes = TRACE_MAX_LANES };
-	struct trace_writer w = { .p = p, .opts = opts, .out = out };
+	struct trace_writer w = { .p = p, .opts = opts };
 	int rc = format_pick_type(p, opts->type, &tree.type, err);
 	if (rc == 0 && !profile_has_times(p))
 		rc = err_set(err, EINVAL, "the samples here have no times");
 	if (rc)
 		return rc;
-	w.json = json_to(&w.text);
+	trace_put_init(&w.put, out);
 	/* Time on x has neither callers on top nor frames around threads. */
 	tree.inverted = false;
 	tree.max_depth = 0;
-	rc = flame_chart_build(p, &chart, &w.chart, err);
+	rc = build(&w, &tree, err);
 	rc = rc ? rc : write_trace(&w, err);
 	flame_chart_done(&w.chart);
+	trace_gpu_done(&w.gpu);
 	vec_done(&w.boxes.all);
-	buf_done(&w.text);
+	trace_put_done(&w.put);
 	buf_done(&w.name);
 	return rc;
 }

@@ -69,8 +69,8 @@ static bool is_thread(const void *ctx, uint32_t i)
 	const struct container *c = ((const void *const *)ctx)[0];
 	const struct container_thread *want = ((const void *const *)ctx)[1];
 	const struct container_thread *t = &c->threads.v[i];
-	return t->pid == want->pid && t->tid == want->tid &&
-	       (want->tid != SAMPLE_NO_ID || t->name == want->name);
+	return t->pid == want->pid && t->tid == want->tid && t->gpu == want->gpu &&
+	       t->stream == want->stream && (want->tid != SAMPLE_NO_ID || t->name == want->name);
 }
 
 /* Its number; 0 when there are too many, or nothing tells them apart. */
@@ -79,11 +79,18 @@ static uint32_t thread_of(struct container *c, size_t row)
 	const struct profile *p = c->p;
 	const struct sample_columns *s = &p->samples;
 	uint32_t labels = p->series.series.v[s->series[row]].labels;
-	struct container_thread t = { s->pid[row], s->tid[row], thread_text(p, labels, "comm"),
-				      thread_text(p, labels, "process") };
+	struct container_thread t = { s->pid[row],
+				      s->tid[row],
+				      thread_text(p, labels, "comm"),
+				      thread_text(p, labels, "process"),
+				      thread_text(p, labels, "gpu"),
+				      thread_text(p, labels, "stream") };
+	if (t.stream) /* each stream is a lane, whichever threads asked */
+		t.tid = SAMPLE_NO_ID;
 	if (t.pid == SAMPLE_NO_ID && t.tid == SAMPLE_NO_ID && !t.name)
 		return 0;
 	uint64_t key = hash_mix((uint64_t)t.pid << 32 | t.tid, t.tid == SAMPLE_NO_ID ? t.name : 0);
+	key = hash_mix(key, (uint64_t)t.gpu << 32 | t.stream);
 	const void *ctx[2] = { c, &t };
 	uint32_t found, fresh = c->threads.n;
 	if (map_lookup(&c->thread_index, key, is_thread, ctx, &found))
@@ -114,6 +121,10 @@ static void put_threads(const struct container *c, struct json *j)
 		put_id(j, "tid", t->tid);
 		json_key_text(j, "name", profile_str(c->p, t->name));
 		json_key_text(j, "process", profile_str(c->p, t->process));
+		if (t->stream) {
+			json_key_text(j, "gpu", profile_str(c->p, t->gpu));
+			json_key_text(j, "stream", profile_str(c->p, t->stream));
+		}
 		json_end(j);
 	}
 	json_end(j);
@@ -293,7 +304,8 @@ void container_begin(struct container *c, const struct profile *p, uint32_t show
 	*c = (struct container){ .p = p, .shown = shown };
 	c->json = json_to(&c->types);
 	json_arr(&c->json);
-	vec_push(&c->threads, (struct container_thread){ SAMPLE_NO_ID, SAMPLE_NO_ID, 0, 0 });
+	vec_push(&c->threads,
+		 (struct container_thread){ .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID });
 }
 
 void container_done(struct container *c)

@@ -30,6 +30,7 @@ enum {
 struct container_thread {
 	uint32_t pid, tid;
 	uint32_t name, process; /* strings */
+	uint32_t gpu, stream;   /* of what ran on a GPU, for which tid is SAMPLE_NO_ID; else 0 */
 };
 /* may_go_on (NULL: always) is asked before each step, a tree of a type, its samples, packing, with what is held and what the step takes:
  * anything but 0 is the end of it. Steps themselves are bounded by the limits above and by the profile, which is in memory.

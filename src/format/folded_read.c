@@ -309,12 +309,14 @@ static struct type folded_type(const struct folded_reader *r)
 	const char *name = "samples", *sample_type = name, *unit = "count";
 	if (2 * n[STATE_UNSAID] <= r->rows.n) {
 		bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
-		name = on + off + ready > 1 ? "wall"
-		       : off                ? "off-cpu"
-		       : ready              ? "sched-wait"
-					    : "cpu";
-		sample_type = off || ready ? name : sample_type;
-		unit = off || ready ? "microseconds" : unit;
+		bool gpu = n[STATE_GPU_WAIT];
+
+		name = gpu || on + off + ready > 1 ? "wall"
+		       : off                       ? "off-cpu"
+		       : ready                     ? "sched-wait"
+						   : "cpu";
+		sample_type = off || ready || gpu ? name : sample_type;
+		unit = off || ready || gpu ? "microseconds" : unit;
 	}
 	return (struct type){ .name = sink_string(s, name),
 			      .sample_type = sink_string(s, sample_type),

@@ -29,6 +29,7 @@ enum annotate {
 	ANNOTATE_ALL = 0x7f
 };
 
+struct format_counters;
 struct format_write_opts {
 	const char *type; /* NULL: default */
 	struct tree_opts
@@ -43,6 +44,8 @@ struct format_write_opts {
 	bool icicle;         /* root on top */
 	bool older_widths;   /* of a difference: frames are as wide as the older side */
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
+	/* Beside the samples, for formats that have counters; NULL: none. */
+	const struct format_counters *counters;
 };
 
 /* What a reader may ask the machine it runs on, for files that were recorded there. */
@@ -67,6 +70,7 @@ struct format {
 	const char *notes;   /* what it cannot say, in sentences, for the manual; may be NULL */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
 	bool one_type;              /* holds one type only */
+	bool has_counters; /* shows when: threads, what ran on GPUs, and counters (counter.h) */
 	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked
 	 * in the order of the table. */
 	bool (*detect)(const char *head, size_t len);

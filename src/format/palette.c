@@ -20,7 +20,13 @@ struct palette {
 	uint32_t n_legend;
 };
 
-enum { RGB_ROOT = 0xd9dce1, RGB_REST = 0xe4e6ea, RGB_UNKNOWN = 0xb8bcc2, RGB_KERNEL = 0xf0a050 };
+enum {
+	RGB_ROOT = 0xd9dce1,
+	RGB_REST = 0xe4e6ea,
+	RGB_UNKNOWN = 0xb8bcc2,
+	RGB_KERNEL = 0xf0a050,
+	RGB_GPU = 0x6ccfc4
+};
 
 struct meaning {
 	uint32_t rgb;
@@ -41,6 +47,7 @@ enum {
 	KIND_SCRIPT,
 	KIND_KERNEL,
 	KIND_OFF_CPU,
+	KIND_GPU_WAIT,
 	KIND_GPU_SOURCE,
 	KIND_GPU_KERNEL,
 	KIND_GPU_INSTRUCTION,
@@ -58,6 +65,7 @@ static const struct meaning kind_meanings[KIND_END - PALETTE_OWN] = {
 	[KIND_SCRIPT - PALETTE_OWN] = { 0xcdb8e8, "interpreted", false },
 	[KIND_KERNEL - PALETTE_OWN] = { RGB_KERNEL, "kernel", false },
 	[KIND_OFF_CPU - PALETTE_OWN] = { 0x6089e6, "off-CPU", false },
+	[KIND_GPU_WAIT - PALETTE_OWN] = { 0x6ccfc4, "waiting for a GPU", false },
 	[KIND_GPU_SOURCE - PALETTE_OWN] = { 0xc9f0ea, "GPU source", false },
 	[KIND_GPU_KERNEL - PALETTE_OWN] = { 0x6ccfc4, "GPU kernel", false },
 	[KIND_GPU_INSTRUCTION - PALETTE_OWN] = { 0x36a294, "GPU instruction", false },
@@ -153,17 +161,20 @@ static uint8_t swatch_of_native(const char *name, const char *file)
 	return strstr(name, "::") ? KIND_CPP : KIND_NATIVE;
 }
 
-static bool is_off_cpu_marker(const struct tree_func *f, const char *name)
+static uint8_t swatch_of_marker(const char *name)
 {
-	return f->kind == FRAME_MARKER && state_of_marker(name, strlen(name)) == STATE_OFF_CPU;
+	enum thread_state state = state_of_marker(name, strlen(name));
+	return state == STATE_OFF_CPU    ? KIND_OFF_CPU
+	       : state == STATE_GPU_WAIT ? KIND_GPU_WAIT
+					 : KIND_MARKER;
 }
 
 static uint8_t swatch_of_func(const struct palette *p, uint32_t func)
 {
 	const struct tree_func *f = &p->tree->funcs.v[func];
 	const char *name = func_name(p, func);
-	if (is_off_cpu_marker(f, name))
-		return KIND_OFF_CPU;
+	if (f->kind == FRAME_MARKER)
+		return swatch_of_marker(name);
 	if (f->kind == FRAME_NATIVE)
 		return swatch_of_native(name, strtab_get(&p->tree->strings, f->file));
 	return f->kind < FRAME_KINDS ? swatch_of_kind[f->kind] : PALETTE_UNKNOWN;
@@ -288,6 +299,7 @@ static const struct {
 	[STATE_ON_CPU] = { 0xe5635a, "on-CPU" },
 	[STATE_OFF_CPU] = { 0x6089e6, "off-CPU" },
 	[STATE_SCHED_WAIT] = { 0x9aa0a8, "waiting for a CPU" },
+	[STATE_GPU_WAIT] = { 0x6ccfc4, "waiting for a GPU" },
 };
 enum { RGB_SEVERAL = 0xd9c2e0 };
 

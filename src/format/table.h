@@ -9,7 +9,9 @@
  *     total      of what is shown; unfiltered_total: before focus, ignore and time; truncated: of stacks that were cut short;
  *                in a difference old_total
  *     top        [{function, kind, binary, file, self, total, self_percent, total_percent}], and in a difference
- *                old_self, old_total, old_self_percent, old_total_percent, change_points (of self_percent)
+ *                old_self, old_total, old_self_percent, old_total_percent, change_points (of self_percent); where stacks are estimates
+ *                (profile/estimate.h) self_low, self_high, total_low, total_high: intervals of 95 %
+ *     estimated  how much of total is of such stacks, where there are any
  *     tree       [{depth, function, kind, binary, file, inlined, self, total, total_percent}] in pre-order, root first, and in
  *                a difference old_self, old_total
  *     callers_of, callers, callees   the function, and two trees with it as their roots
@@ -21,6 +23,7 @@
  *     self_percent,total_percent,self,total,kind,function,binary,file[,old_self,old_total]
  *     depth,total_percent,self,total,kind,function,binary,file[,old_self,old_total]            tree
  *     side,depth,…                                                                             callers
+ *     …,self_low,self_high,total_low,total_high                                                where stacks are estimates
  *     …,frames,names_from,remedy                                                               a table of binaries
  *
  * Percentages are of `total`, in CSV and JSON with four digits behind the point. Text comes from a profile and is made harmless
@@ -30,6 +33,7 @@
 
 #include "base/buf.h"
 #include "format/format.h"
+#include "profile/estimate.h"
 #include "profile/profile.h"
 #include "profile/top.h"
 #include "profile/tree.h"
@@ -64,6 +68,7 @@ struct table {
 	const char *function;                 /* whose they are */
 	/* NULL: the functions of the tree are functions, not binaries. */
 	const struct table_binaries *binaries;
+	const struct estimates *estimates; /* of the samples of the tree; NULL: all is exact */
 };
 
 struct table_opts {

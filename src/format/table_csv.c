@@ -38,6 +38,17 @@ static void csv_head(struct buf *b, const struct tree *t, const char *first)
 	buf_adds(b, t->is_diff ? ",old_self,old_total" : "");
 }
 
+static void csv_estimate(struct buf *b, const struct table *t, const struct top_row *r)
+{
+	if (!t->estimates)
+		return;
+	struct estimate e = estimates_get(t->estimates, t->tree, r->func, r->self, r->total);
+	csv_value(b, e.self_low);
+	csv_value(b, e.self_high);
+	csv_value(b, e.total_low);
+	csv_value(b, e.total_high);
+}
+
 static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 {
 	uint32_t n;
@@ -45,6 +56,7 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 	struct top_row *rows = table_rows(t, top_n, &n);
 	struct map index = t->binaries ? binaries_index(t->binaries) : (struct map){ 0 };
 	csv_head(b, t->tree, "self_percent,");
+	buf_adds(b, t->estimates ? ",self_low,self_high,total_low,total_high" : "");
 	if (t->binaries)
 		binaries_csv_head(b);
 	buf_addc(b, '\n');
@@ -56,6 +68,7 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 		csv_value(b, r->total);
 		csv_func(b, t->tree, r->func);
 		csv_older(b, t->tree, r->other_self, r->other_total);
+		csv_estimate(b, t, r);
 		if (t->binaries)
 			binaries_csv(b, t->binaries, &index, table_name(t->tree, r->func));
 		buf_addc(b, '\n');

@@ -70,8 +70,20 @@ static void json_func(struct json *j, const struct tree *t, uint32_t func)
 	json_key_text(j, "file", table_file(t, func));
 }
 
-static void json_row(struct json *j, const struct tree *t, const struct top_row *r)
+static void json_estimate(struct json *j, const struct table *t, const struct top_row *r)
 {
+	if (!t->estimates)
+		return;
+	struct estimate e = estimates_get(t->estimates, t->tree, r->func, r->self, r->total);
+	json_key_i64(j, "self_low", e.self_low);
+	json_key_i64(j, "self_high", e.self_high);
+	json_key_i64(j, "total_low", e.total_low);
+	json_key_i64(j, "total_high", e.total_high);
+}
+
+static void json_row(struct json *j, const struct table *table, const struct top_row *r)
+{
+	const struct tree *t = table->tree;
 	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
 	json_obj(j);
 	json_func(j, t, r->func);
@@ -86,6 +98,7 @@ static void json_row(struct json *j, const struct tree *t, const struct top_row 
 		json_percent(j, "old_total_percent", r->other_total, root->other_total);
 		json_percent(j, "change_points", table_change(t, r), 100);
 	}
+	json_estimate(j, table, r);
 	json_end(j);
 }
 
@@ -96,7 +109,7 @@ static void json_top(struct json *j, const struct table *t, uint32_t top_n)
 	json_key(j, "top");
 	json_arr(j);
 	for (uint32_t i = 0; i < n; i++)
-		json_row(j, t->tree, &rows[i]);
+		json_row(j, t, &rows[i]);
 	json_end(j);
 	free(rows);
 }
@@ -137,6 +150,8 @@ void table_json(const struct table *t, const struct table_opts *opts, struct buf
 	json_totals(&j, t->tree);
 	if (t->top)
 		json_top(&j, t, opts->top_n);
+	if (t->estimates)
+		json_key_i64(&j, "estimated", estimates_total(t->estimates));
 	if (t->with_tree)
 		json_tree(&j, "tree", t->tree, t->tree);
 	if (t->callers && t->callees) {

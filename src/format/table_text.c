@@ -71,7 +71,7 @@ static void head_text(const struct table *t, struct buf *b)
 
 /* Where the columns of the top table are: numbers are fixed, names share what is left of the line. */
 struct top_layout {
-	bool filtered;
+	bool filtered, with_estimates;
 	uint32_t kind, function, binary;
 };
 
@@ -85,10 +85,12 @@ static uint32_t widest(const struct tree *t, const struct top_row *rows, uint32_
 	return least;
 }
 
-static struct top_layout top_layout(const struct tree *tree, const struct table_opts *opts,
+static struct top_layout top_layout(const struct table *t, const struct table_opts *opts,
 				    const struct top_row *rows, uint32_t n)
 {
-	struct top_layout l = { .filtered = table_is_filtered(tree) };
+	const struct tree *tree = t->tree;
+	struct top_layout l = { .filtered = table_is_filtered(tree),
+				.with_estimates = t->estimates && !tree->is_diff };
 	l.kind = widest(tree, rows, n, table_kind, strlen("kind"));
 	l.binary = widest(tree, rows, n, table_binary, strlen("binary"));
 	l.function = widest(tree, rows, n, table_name, strlen("function"));
@@ -100,7 +102,8 @@ static struct top_layout top_layout(const struct tree *tree, const struct table_
 		l.kind = KIND_MAX;
 	uint32_t used = 2 * (NUMBER_WIDTH + 1) + 2 * (VALUE_WIDTH + 1) + l.kind + 2;
 	used += tree->is_diff ? VALUE_WIDTH + 1 : l.filtered ? NUMBER_WIDTH + 1 : 0;
-	uint32_t room = width - used;
+	used += l.with_estimates ? VALUE_WIDTH + 1 : 0;
+	uint32_t room = width > used ? width - used : 0;
 	if (l.binary > BINARY_MAX || l.function + l.binary > room)
 		l.binary = l.binary < room / 3 ? l.binary : room / 3;
 	if (l.function > room - l.binary)
@@ -120,6 +123,10 @@ static void top_header(const struct top_layout *l, bool is_diff, const struct ta
 		buf_addf(&line, "%*s ", NUMBER_WIDTH, "all %");
 	buf_addf(&line, "%*s %*s ", VALUE_WIDTH, is_diff ? "old self" : "self", VALUE_WIDTH,
 		 is_diff ? "self" : "total");
+	if (l->with_estimates) {
+		columns_right(&line, "\302\261", VALUE_WIDTH);
+		buf_addc(&line, ' ');
+	}
 	columns_left(&line, "kind", l->kind + 1);
 	columns_left(&line, "function", l->function + 1);
 	columns_fit(&line, "binary", l->binary);
@@ -133,9 +140,22 @@ static void change_cell(struct buf *b, double points)
 	buf_addf(b, "%s%*.2f ", sign, VALUE_WIDTH - 1, points);
 }
 
-static void top_numbers(const struct tree *tree, const struct top_layout *l,
-			const struct top_row *r, struct buf *b)
+/* Of the total, the farther side; nothing where it is exact. */
+static void estimate_cell(const struct table *t, const struct top_row *r, struct buf *b)
 {
+	struct estimate e = estimates_get(t->estimates, t->tree, r->func, r->self, r->total);
+	int64_t below = r->total - e.total_low, above = e.total_high - r->total;
+	int64_t off = above > below ? above : below;
+	if (off > 0)
+		value_cell(b, off, t->tree->unit);
+	else
+		buf_addf(b, "%*s", VALUE_WIDTH + 1, "");
+}
+
+static void top_numbers(const struct table *t, const struct top_layout *l, const struct top_row *r,
+			struct buf *b)
+{
+	const struct tree *tree = t->tree;
 	const struct tree_node *root = &tree->nodes.v[TREE_ROOT];
 	if (tree->is_diff) {
 		percent_cell(b, r->other_self, root->other_total);
@@ -151,12 +171,15 @@ static void top_numbers(const struct tree *tree, const struct top_layout *l,
 		percent_cell(b, r->total, tree->unfiltered_total);
 	value_cell(b, r->self, tree->unit);
 	value_cell(b, r->total, tree->unit);
+	if (l->with_estimates)
+		estimate_cell(t, r, b);
 }
 
-static void top_line(const struct tree *t, const struct top_layout *l, const struct top_row *r,
+static void top_line(const struct table *table, const struct top_layout *l, const struct top_row *r,
 		     struct buf *b)
 {
-	top_numbers(t, l, r, b);
+	const struct tree *t = table->tree;
+	top_numbers(table, l, r, b);
 	columns_left(b, table_kind(t, r->func), l->kind);
 	buf_addc(b, ' ');
 	columns_left(b, table_name(t, r->func), l->function);
@@ -171,14 +194,19 @@ static void top_text(const struct table *t, const struct table_opts *opts, struc
 {
 	uint32_t n;
 	struct top_row *rows = table_rows(t, opts->top_n, &n);
-	struct top_layout l = top_layout(t->tree, opts, rows, n);
+	struct top_layout l = top_layout(t, opts, rows, n);
 	top_header(&l, t->tree->is_diff, opts, b);
 	for (uint32_t i = 0; i < n; i++)
-		top_line(t->tree, &l, &rows[i], b);
+		top_line(t, &l, &rows[i], b);
 	if (n < t->top->rows.n) {
 		buf_adds(b, "(+");
 		fmt_count(b, t->top->rows.n - n);
 		buf_adds(b, " functions)\n");
+	}
+	if (l.with_estimates) {
+		buf_adds(b, "\302\261 of totals: ");
+		value_fmt(b, estimates_total(t->estimates), t->tree->unit);
+		buf_adds(b, " have their stacks by estimate; 95 % intervals\n");
 	}
 	free(rows);
 }

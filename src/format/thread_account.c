@@ -56,7 +56,7 @@ static void choose_series(struct accountant *c)
 		if (c->factor_ns[i])
 			c->out->is_known[c->state_of_series[i]] = true;
 	}
-	for (int s = STATE_ON_CPU; s < THREAD_STATES; s++)
+	for (int s = STATE_ON_CPU; s <= STATE_SCHED_WAIT; s++)
 		c->out->is_known[s] |= has_wall || p->threads.all.n;
 }
 
@@ -200,6 +200,22 @@ static void add_wait(struct accountant *c, uint32_t stack, int64_t ns)
 	c->waits.v[i].n++;
 }
 
+/* What is measured of a thread does not know of GPUs: it waited for one on the CPU or off it. */
+static void add_gpu_wait(struct accountant *c, struct thread_account *a, uint32_t series,
+			 int64_t ns)
+{
+	const struct series *s = &c->p->series.series.v[series];
+	const struct label *how =
+		label_find(&c->p->series, s->labels, strtab_find(&c->p->strings, "how"));
+	bool is_on_cpu = how && !how->is_num && strcmp(profile_str(c->p, how->str), "spin") == 0;
+	int64_t *other = &a->ns[is_on_cpu ? STATE_ON_CPU : STATE_OFF_CPU];
+	c->out->is_known[STATE_GPU_WAIT] = true;
+	if (!a->is_exact)
+		return;
+	a->ns[STATE_GPU_WAIT] = sum_add(a->ns[STATE_GPU_WAIT], ns);
+	*other = sum_sub(*other, ns);
+}
+
 static void add_row(struct accountant *c, struct thread_account *a, size_t row, int64_t *sums,
 		    int64_t *stopped_ns)
 {
@@ -215,6 +231,8 @@ static void add_row(struct accountant *c, struct thread_account *a, size_t row, 
 		return;
 	}
 	sums[state.state] = sum_add(sums[state.state], ns);
+	if (state.state == STATE_GPU_WAIT)
+		add_gpu_wait(c, a, series, ns);
 	if (state.state == STATE_OFF_CPU)
 		add_reason(c, a, state.reason ? state.reason : marker_words(c, stack), ns);
 	if (state.state != STATE_ON_CPU)

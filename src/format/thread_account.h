@@ -58,7 +58,8 @@ size_t thread_accounts_sum(const struct thread_accounts *a, size_t first,
 
 static inline int64_t thread_account_total(const struct thread_account *t)
 {
-	return t->ns[STATE_ON_CPU] + t->ns[STATE_OFF_CPU] + t->ns[STATE_SCHED_WAIT] + t->stopped_ns;
+	return t->ns[STATE_ON_CPU] + t->ns[STATE_OFF_CPU] + t->ns[STATE_SCHED_WAIT] +
+	       t->ns[STATE_GPU_WAIT] + t->stopped_ns;
 }
 
 #endif

@@ -168,6 +168,8 @@ static void add_account(struct buf *b, const struct profile *p, const struct thr
 	add_state(b, a, t, STATE_OFF_CPU, "off-CPU");
 	add_reasons(b, p, t);
 	add_state(b, a, t, STATE_SCHED_WAIT, "sched-wait");
+	if (a->is_known[STATE_GPU_WAIT])
+		add_state(b, a, t, STATE_GPU_WAIT, "GPU-wait");
 	if (t->stopped_ns)
 		add_line(b, "", "stopped", t->stopped_ns, t->life_ns);
 	add_line(b, "", "total", thread_account_total(t), t->life_ns);
@@ -258,8 +260,10 @@ static void add_row(struct buf *b, const struct thread_accounts *a, const struct
 	else
 		buf_adds(b, "         -");
 	buf_addf(b, "  %6.1f %%", share(thread_account_total(t), t->life_ns));
-	for (int s = STATE_ON_CPU; s < THREAD_STATES; s++)
+	for (int s = STATE_ON_CPU; s <= STATE_SCHED_WAIT; s++)
 		add_known_time(b, a, t, s);
+	if (a->is_known[STATE_GPU_WAIT])
+		add_known_time(b, a, t, STATE_GPU_WAIT);
 	add_time(b, thread_account_total(t), 11);
 	buf_adds(b, *role ? "  " : "");
 	esc_term(b, role, strlen(role), NAME_MAX_BYTES);
@@ -271,8 +275,9 @@ static void add_table(struct buf *b, const struct profile *p, const struct threa
 {
 	struct thread_account rest = { .is_exact = true };
 	size_t left_out = 0;
-	buf_addf(b, "\n%10s   %8s  %8s  %8s%11s%11s%11s%11s  role\n", "thread", "alive", "busy",
-		 "coverage", "on-CPU", "off-CPU", "sched-wait", "total");
+	buf_addf(b, "\n%10s   %8s  %8s  %8s%11s%11s%11s%s%11s  role\n", "thread", "alive", "busy",
+		 "coverage", "on-CPU", "off-CPU", "sched-wait",
+		 a->is_known[STATE_GPU_WAIT] ? "   GPU-wait" : "", "total");
 	for (size_t i = first; i < first + n; i++) {
 		const struct thread_account *t = &a->all.v[i];
 		char id[16] = "unknown";

@@ -35,3 +35,11 @@ void gpu_point_put(struct gpu_reading *r, uint32_t device, enum gpu_metric metri
 
 	vec_push(&r->points, p);
 }
+
+const struct gpu_backend *gpu_backend_of(const char *name)
+{
+	for (int i = 0; name && gpu_backends[i]; i++)
+		if (strcmp(gpu_backends[i]->name, name) == 0)
+			return gpu_backends[i];
+	return NULL;
+}

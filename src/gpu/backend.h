@@ -71,6 +71,13 @@ void gpu_reading_done(struct gpu_reading *r);
 /* When the call that now runs began, CLOCK_MONOTONIC; 0: none runs. */
 typedef _Atomic uint64_t gpu_call;
 
+/* Who may take samples of what a GPU executes, and read its counters. */
+enum gpu_profiling {
+	GPU_PROFILING_UNKNOWN,
+	GPU_PROFILING_ALL,
+	GPU_PROFILING_ADMIN, /* root, and who has CAP_SYS_ADMIN */
+};
+
 struct gpu_session;
 struct gpu_backend {
 	const char *name; /* "nvidia" */
@@ -86,7 +93,12 @@ struct gpu_backend {
 	/* Appends to out; with_slow: also what hardly ever changes. Devices that are gone meanwhile become is_lost, and are not asked again. */
 	void (*metrics)(struct gpu_session *s, struct gpu_machine *m, bool with_slow,
 			struct gpu_reading *out);
+
+	/* As the driver is set; may be NULL. */
+	enum gpu_profiling (*profiling)(void);
 };
+/* The one of that name; NULL: none. */
+const struct gpu_backend *gpu_backend_of(const char *name);
 
 /* NULL behind the last. */
 extern const struct gpu_backend *const gpu_backends[];

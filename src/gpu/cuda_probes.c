@@ -6,17 +6,26 @@
 #define ROW(name, ...) { #name, { __VA_ARGS__ } },
 /* The same with a stream of the thread's own as the default. */
 #define BOTH(name, ...) ROW(name, __VA_ARGS__) ROW(name##_ptsz, __VA_ARGS__)
-
+/* Of those that have no stream among their arguments. */
+#define DEFAULTS(name, ...) ROW(name, __VA_ARGS__) ROW(name##_ptds, __VA_ARGS__)
 
 #define LAUNCH         .what = GPU_LAUNCH
 #define WAIT           .what = GPU_WAIT
 #define ALLOC(at, from) .what = GPU_ALLOC, .address = (at), .bytes = GPU_BYTES_ARG, .a = (from)
 #define PITCHED        .what = GPU_ALLOC, .address = 0, .bytes = GPU_BYTES_PITCH, .a = 1, .b = 3
+/* CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR. Sparse ones and those that are mapped later have no memory; layers and faces
+ * are no depth. Formats whose channels are whole bytes; the memory of others, compressed ones mostly, is not known. */
+#define FORMATS        .type_bytes = { 0x01, 1, 0x02, 2, 0x03, 4, 0x08, 1, 0x09, 2, 0x0a, 4, 0x10, 2, 0x20, 4 }
+#define ARRAY(sizes, from) .what = GPU_ALLOC, .address = 0, .bytes = GPU_BYTES_ARRAY, .a = 1, .b = (sizes), \
+	.levels = (from), .void_flags = 0xc0, .layer_flags = 0x05, .flags = GPU_ADDRESS_HANDLE, FORMATS
 #define FREE           .what = GPU_FREE, .address = 0
 #define COPY(from)      .what = GPU_COPY, .bytes = GPU_BYTES_ARG, .a = (from)
 #define COPY_WAIT(from) .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_ARG, .a = (from)
 #define PLANE          .what = GPU_COPY, .bytes = GPU_BYTES_PLANE, .a = 0, .b = 112
 #define VOLUME         .what = GPU_COPY, .bytes = GPU_BYTES_VOLUME, .a = 0, .b = 176
+#define PLANE_WAIT     .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_PLANE, .a = 0, .b = 112
+#define VOLUME_WAIT    .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_VOLUME, .a = 0, .b = 176
+#define RECT_WAIT      .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_PRODUCT, .a = 4, .b = 5
 #define RECT           .what = GPU_COPY, .bytes = GPU_BYTES_PRODUCT, .a = 4, .b = 5
 
 /* Those that matter most come first. */
@@ -53,13 +62,30 @@ static const struct gpu_probe driver_probes[] = {
 	BOTH(cuMemcpyDtoHAsync_v2, COPY(2))
 	BOTH(cuMemcpyDtoDAsync_v2, COPY(2))
 	BOTH(cuMemcpyAsync, COPY(2))
-	ROW(cuMemcpyPeer, COPY_WAIT(4))
+	DEFAULTS(cuMemcpyPeer, COPY_WAIT(4))
 	BOTH(cuMemcpyPeerAsync, COPY(4))
-	ROW(cuMemcpy2D_v2, PLANE)
-	ROW(cuMemcpy2DUnaligned_v2, PLANE)
+	DEFAULTS(cuMemcpy2D_v2, PLANE_WAIT)
+	DEFAULTS(cuMemcpy2DUnaligned_v2, PLANE_WAIT)
 	BOTH(cuMemcpy2DAsync_v2, PLANE)
-	ROW(cuMemcpy3D_v2, VOLUME)
+	DEFAULTS(cuMemcpy3D_v2, VOLUME_WAIT)
 	BOTH(cuMemcpy3DAsync_v2, VOLUME)
+	DEFAULTS(cuMemcpy3DPeer, VOLUME_WAIT)
+	BOTH(cuMemcpy3DPeerAsync, VOLUME)
+	DEFAULTS(cuMemcpyHtoA_v2, COPY_WAIT(3))
+	DEFAULTS(cuMemcpyAtoH_v2, COPY_WAIT(3))
+	DEFAULTS(cuMemcpyDtoA_v2, COPY_WAIT(3))
+	DEFAULTS(cuMemcpyAtoD_v2, COPY_WAIT(3))
+	DEFAULTS(cuMemcpyAtoA_v2, COPY_WAIT(4))
+	BOTH(cuMemcpyHtoAAsync_v2, COPY(3))
+	BOTH(cuMemcpyAtoHAsync_v2, COPY(3))
+	ROW(cuMemMap, .what = GPU_MAP)
+	ROW(cuMemUnmap, .what = GPU_UNMAP)
+	ROW(cuMemRetainAllocationHandle, .what = GPU_RETAIN)
+	ROW(cuArrayCreate_v2, ARRAY(2, GPU_NO_ARG))
+	ROW(cuArray3DCreate_v2, ARRAY(3, GPU_NO_ARG))
+	ROW(cuMipmappedArrayCreate, ARRAY(3, 2))
+	ROW(cuArrayDestroy, FREE, .flags = GPU_ADDRESS_HANDLE)
+	ROW(cuMipmappedArrayDestroy, FREE, .flags = GPU_ADDRESS_HANDLE)
 };
 
 /* Of __cudaLaunchKernel nothing: it jumps to cudaLaunchKernel. What has no row here is seen in the driver, which does it. */
@@ -85,8 +111,7 @@ static const struct gpu_probe runtime_probes[] = {
 	BOTH(cudaMemcpyAsync, COPY(2))
 	ROW(cudaMemcpyPeer, COPY_WAIT(4))
 	ROW(cudaMemcpyPeerAsync, COPY(4))
-	ROW(cudaMemcpy2D, RECT)
-	ROW(cudaMemcpy2D_ptds, RECT)
+	DEFAULTS(cudaMemcpy2D, RECT_WAIT)
 	BOTH(cudaMemcpy2DAsync, RECT)
 };
 
@@ -121,3 +146,12 @@ static const struct gpu_library inject = LIBRARY("libcresset-cuda.so", inject_pr
 static const struct gpu_library nccl = LIBRARY("libnccl.so", nccl_probes);
 
 const struct gpu_library *const gpu_libraries[] = { &driver, &runtime, &nccl, &inject, NULL };
+
+/* CUPTI, which the driver calls for calls of the runtime, too, calls ours back. */
+const struct gpu_inside_row gpu_inside_rows[] = {
+	{ "libcresset-cuda.so", GPU_INSIDE_TELLER },
+	{ "libcupti.so", GPU_INSIDE_TELLER },
+	{ "libcuda.so", GPU_INSIDE_CALL },
+	{ "libcudart.so", GPU_INSIDE_CALL },
+	{ NULL, GPU_INSIDE_NONE },
+};

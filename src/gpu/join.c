@@ -11,7 +11,7 @@ enum { MAX_LAUNCHES = 1 << 17, NO_PART = UINT32_MAX };
 #define HOLD_NS 2000000000ull
 
 struct launch {
-	uint64_t key;
+	uint64_t key, time_ns;
 	uint32_t tid, stack, weight;
 };
 struct waiting {
@@ -108,12 +108,13 @@ static struct launch *add_launch(struct gpu_join *j, uint64_t key)
 }
 
 void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
-		    uint32_t weight)
+		    uint32_t weight, uint64_t time_ns)
 {
 	struct launch *l = add_launch(j, key_of(pid, correlation));
 
 	l->stack = stack;
 	l->weight = weight ? weight : 1;
+	l->time_ns = time_ns;
 }
 
 void gpu_join_call(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t tid)
@@ -174,6 +175,7 @@ static void tell_exact(struct gpu_join *j, const struct launch *l, const struct 
 					   .low_ns = w->ns,
 					   .high_ns = w->ns,
 					   .start_ns = w->start_ns,
+					   .launch_ns = l->time_ns,
 					   .is_exact = true });
 }
 
@@ -232,6 +234,35 @@ void gpu_join_settle(struct gpu_join *j, uint64_t now_ns)
 	drop_settled(j);
 }
 
+/* A slot that is forgotten has the key of no process. */
+static void forget_launches(struct gpu_join *j, uint32_t pid)
+{
+	for (uint32_t i = 0; i < j->opts.max_launches && i < j->n_launches; i++) {
+		struct launch *l = &j->launches[i];
+
+		if (l->key >> 32 != pid)
+			continue;
+		map_del(&j->launch_of, l->key);
+		*l = (struct launch){ 0 };
+	}
+}
+
+void gpu_join_forget(struct gpu_join *j, uint32_t pid)
+{
+	size_t kept = j->first_waiting;
+
+	for (size_t i = j->first_waiting; i < j->waiting.n; i++) {
+		struct waiting w = j->waiting.v[i];
+
+		if (w.pid == pid)
+			settle_one(j, &w);
+		else
+			j->waiting.v[kept++] = w;
+	}
+	j->waiting.n = kept;
+	forget_launches(j, pid);
+}
+
 /* --- estimates --- */
 
 static void tell_unknown(struct gpu_join *j, const struct group *g)
@@ -278,6 +309,9 @@ static void share_out(struct gpu_join *j, const struct group *g, uint32_t first)
 					   .stack = j->parts.v[at].stack,
 					   .work = g->work,
 					   .ns = ns,
+					   .samples = n < 1     ? 1
+						      : n > 1e9 ? 1000000000
+								: (uint32_t)n,
 					   .low_ns = low > 0 ? (low < ns ? (uint64_t)low : ns) : 0,
 					   .high_ns = high > ns ? (uint64_t)ceil(high) : ns });
 	}
@@ -293,6 +327,25 @@ void gpu_join_flush(struct gpu_join *j)
 	}
 	vec_clear(&j->waiting);
 	j->first_waiting = 0;
+	gpu_join_share(j);
+}
+
+bool gpu_join_waits(const struct gpu_join *j)
+{
+	return j->first_waiting < j->waiting.n;
+}
+
+void gpu_join_rename(struct gpu_join *j, uint32_t (*to)(void *ctx, uint32_t stack), void *ctx)
+{
+	uint64_t n = j->n_launches < j->opts.max_launches ? j->n_launches : j->opts.max_launches;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (j->launches[i].stack)
+			j->launches[i].stack = to(ctx, j->launches[i].stack);
+}
+
+void gpu_join_share(struct gpu_join *j)
+{
 	for (size_t i = 0, n = j->groups.n; i < n; i++) {
 		struct group g = j->groups.v[i];
 

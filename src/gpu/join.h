@@ -37,7 +37,10 @@ struct gpu_share {
 	uint32_t pid, stack, work;
 	uint64_t ns;
 	uint64_t low_ns, high_ns; /* of an estimate; ns when exact */
-	uint64_t start_ns;        /* of the one piece of work, when exact */
+	uint32_t
+		samples; /* that an estimate rests on, as many as scatter like it; 0: exact, or not known */
+	uint64_t start_ns;  /* of the one piece of work, when exact */
+	uint64_t launch_ns; /* of its launch, likewise */
 	bool is_exact;
 };
 typedef void gpu_share_fn(void *ctx, const struct gpu_share *share);
@@ -45,18 +48,28 @@ typedef void gpu_share_fn(void *ctx, const struct gpu_share *share);
 struct gpu_join *gpu_join_new(const struct gpu_join_opts *opts, gpu_share_fn *fn, void *ctx);
 void gpu_join_free(struct gpu_join *j); /* NULL is fine; what has not been flushed is gone */
 
-/* stack: not 0. weight: at least 1. */
+/* stack: not 0. weight: at least 1. time_ns is handed back with shares that are exact. */
 void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
-		    uint32_t weight);
+		    uint32_t weight, uint64_t time_ns);
 void gpu_join_call(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t tid);
 /* start_ns is handed back with the share when it is exact. */
 void gpu_join_work(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t work,
 		   uint64_t start_ns, uint64_t ns, uint64_t now_ns);
 
+/* The process runs another program from here on, whose correlations begin anew: none of its launches is remembered. */
+void gpu_join_forget(struct gpu_join *j, uint32_t pid);
+
 /* Gives up waiting for stacks of what has waited long enough. */
 void gpu_join_settle(struct gpu_join *j, uint64_t now_ns);
 /* Waits for nothing any more and shares out all sums. At the end of each profile. */
 void gpu_join_flush(struct gpu_join *j);
+
+/* Shares out all sums, and goes on waiting. */
+void gpu_join_share(struct gpu_join *j);
+bool gpu_join_waits(const struct gpu_join *j); /* for the stack of something that ran */
+/* Stacks are called otherwise from now on: to(ctx, stack) of each that is remembered, once or more; 0: it is forgotten. Right after
+ * gpu_join_share or gpu_join_flush. */
+void gpu_join_rename(struct gpu_join *j, uint32_t (*to)(void *ctx, uint32_t stack), void *ctx);
 
 /* Since it was made. */
 struct gpu_join_counts {

@@ -242,4 +242,5 @@ const struct gpu_backend gpu_nvidia = {
 	.close = nvidia_close,
 	.discover = nvidia_discover,
 	.metrics = nvidia_metrics,
+	.profiling = nvidia_profiling,
 };

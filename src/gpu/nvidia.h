@@ -10,6 +10,10 @@
 
 extern const struct gpu_backend gpu_nvidia;
 
+/* Of the driver's module on this machine, and of the text of /proc/driver/nvidia/params. */
+enum gpu_profiling nvidia_profiling(void);
+enum gpu_profiling nvidia_profiling_parse(const char *text, size_t len);
+
 /* --- between its files ------------------------------------------------------------------------ */
 
 /* Of what NVML has buffered: what was read already, µs. */

@@ -30,6 +30,16 @@ const struct gpu_library *gpu_library_of(const char *path)
 	return NULL;
 }
 
+enum gpu_inside gpu_inside_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+
+	for (const struct gpu_inside_row *row = gpu_inside_rows; row->name; row++)
+		if (is_named(file, row->name))
+			return row->inside;
+	return GPU_INSIDE_NONE;
+}
+
 /* The library's code, from its first executable byte to its last. */
 static void code_range(const struct elf_layout *layout, uint64_t *start, uint64_t *end)
 {
@@ -99,15 +109,18 @@ static void add_code_probe(const struct elf_file *f, const struct elf_layout *la
 	vec_push(&out->all, place);
 }
 
+/* Of what the function does, what is wanted. */
 static void find_probe(const struct elf_file *f, const struct elf_layout *layout,
-		       const struct gpu_probe *probe, struct gpu_places *out)
+		       const struct gpu_probe *probe, uint32_t wanted, struct gpu_places *out)
 {
 	GElf_Sym sym;
+	struct gpu_probe asked = *probe;
 
+	asked.row.what &= wanted;
 	if (strchr(probe->symbol, ':'))
-		add_code_probe(f, layout, probe, out);
+		add_code_probe(f, layout, &asked, out);
 	else if (elf_find_dynamic(f, probe->symbol, &sym) && sym.st_value)
-		add_place(f, layout, probe, sym.st_value, out);
+		add_place(f, layout, &asked, sym.st_value, out);
 }
 
 int gpu_places_find(const struct elf_file *f, const struct gpu_library *library, uint32_t wanted,
@@ -120,7 +133,7 @@ int gpu_places_find(const struct elf_file *f, const struct gpu_library *library,
 	int rc = elf_layout_read(&layout, f, err);
 	for (size_t i = 0; !rc && i < library->n; i++)
 		if (library->probes[i].row.what & wanted)
-			find_probe(f, &layout, &library->probes[i], out);
+			find_probe(f, &layout, &library->probes[i], wanted, out);
 	elf_layout_done(&layout);
 	return rc;
 }

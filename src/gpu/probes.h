@@ -26,6 +26,20 @@ extern const struct gpu_library *const gpu_libraries[];
 /* The library that a file of this path is by its name; NULL: none. */
 const struct gpu_library *gpu_library_of(const char *path);
 
+/* What stands innermost where the program's stack is told of from inside of it. */
+enum gpu_inside {
+	GPU_INSIDE_NONE,
+	GPU_INSIDE_TELLER, /* our own library, and what calls it: none of these frames is the program's doing */
+	GPU_INSIDE_CALL, /* what the program called: of frames in a row the outermost is that function */
+};
+/* Files, by how they begin; the last one has no name. */
+struct gpu_inside_row {
+	const char *name;
+	enum gpu_inside inside;
+};
+extern const struct gpu_inside_row gpu_inside_rows[];
+enum gpu_inside gpu_inside_of(const char *path);
+
 /* A probe in a file. */
 struct gpu_place {
 	uint64_t entry_offset; /* of the function, in the file */
@@ -41,7 +55,7 @@ struct gpu_places {
 	uint32_t refused; /* launches that would be single-stepped */
 };
 
-/* wanted: bits of enum gpu_what; a function that does none of that has no place. 0, or why the file cannot be read. */
+/* wanted: bits of enum gpu_what; a function that does none of that has no place, the rows have no others. 0, or why the file cannot be read. */
 int gpu_places_find(const struct elf_file *f, const struct gpu_library *library, uint32_t wanted,
 		    struct gpu_places *out, struct err *err);
 void gpu_places_done(struct gpu_places *p); /* a zeroed one is fine */

@@ -15,6 +15,9 @@
  * library never waits. Names are written before the record that uses them and never moved: a reader that has seen the
  * record sees the name.
  *
+ * A second memfd, CUBINS_NAME, holds the device code that was loaded while stalls were sampled: images as RING_MODULE
+ * says, from CUBINS_AT on, written once before the record that tells of them. It is made with the first such window.
+ *
  * Little endian; times are CLOCK_MONOTONIC ns; correlation ids are CUPTI's, 32 bits for each process. The writer is a
  * program of any user: to the agent everything but its own words is untrusted input. */
 #ifndef CRESSET_GPU_RING_H
@@ -22,8 +25,12 @@
 
 #include <linux/types.h>
 
-#define RING_NAME  "cresset-ring"
-#define RING_MAGIC 0x3155504754535243ull /* "CRSTGPU1" */
+#define RING_NAME       "cresset-ring"
+#define CUBINS_NAME     "cresset-cubins"
+#define RING_MAGIC      0x3155504754535243ull /* "CRSTGPU1" */
+/* What is left of a ring that was given back: control and lanes without room, so that it can be asked for again. */
+#define RING_STUB_NAME  "cresset-detached"
+#define RING_STUB_MAGIC 0x3055504754535243ull /* "CRSTGPU0" */
 
 enum {
 	RING_VERSION = 1,
@@ -33,6 +40,8 @@ enum {
 	/* Longer ones end in ~ and the hash of the whole, so that two stay two. */
 	RING_NAME_BYTES = 256,
 	RING_SIZE_MAX = 64 << 20,
+	CUBINS_SIZE = 64 << 20,
+	CUBINS_AT = 4096,
 	/* What the library makes. */
 	RING_NAMES_SIZE = 512 << 10,
 	RING_BUFFER_LANES = 4, /* the first ones: records of what ran, in bursts */
@@ -42,6 +51,8 @@ enum {
 	/* Agent and library. */
 	RING_AGENT_GONE_MS = 1200,
 	RING_TICK_MS = 250,
+	RING_STALL_TICK_MS =
+		50, /* while stalls are sampled: new contexts are begun with, full ones emptied */
 };
 
 /* Bits of want. */
@@ -50,8 +61,12 @@ enum {
 	RING_WANT_COPIES = 2,
 	RING_WANT_SYNCS = 4,
 	RING_WANT_MEMORY = 8,
-	RING_WANT_CALLS = 16, /* a record for each launch, and the probe for stacks */
-	RING_WANT_ALL = 31,
+	RING_WANT_CALLS = 16,  /* a record for each launch, and the probe for stacks */
+	RING_WANT_ALL = 31,    /* that does not keep the device busy */
+	RING_WANT_STALLS = 32, /* where kernels stall, by PC sampling */
+	RING_WANT_ANY = 63,
+	/* Beside these: only where it can be switched off again, and costs nothing between windows. */
+	RING_WANT_OFF_AFTER = 1 << 30,
 };
 
 enum ring_state {
@@ -59,8 +74,9 @@ enum ring_state {
 	RING_OPEN = 2,
 	RING_MUTED =
 		3, /* a CUPTI that must not be switched off: its records are thrown away unread */
-	RING_BUSY = 4,  /* another tool has CUPTI; the next window tries again */
-	RING_INERT = 5, /* for good: error_part says where */
+	RING_BUSY = 4,     /* another tool has CUPTI; the next window tries again */
+	RING_INERT = 5,    /* for good: error_part says where */
+	RING_DETACHED = 6, /* of a stub: the ring was given back */
 };
 
 /* Where an error comes from; error_code is CUPTI's, or an errno. */
@@ -72,7 +88,13 @@ enum ring_part {
 	RING_PART_SUBSCRIBE,
 	RING_PART_CALLBACKS,
 	RING_PART_ENABLE,
-	RING_PART_FATAL, /* CUPTI gave up */
+	RING_PART_FATAL,    /* CUPTI gave up */
+	RING_PART_STAYS_ON, /* a CUPTI that cannot be switched off again; code: its version */
+	/* Of stalls alone: the rest of a window goes on. */
+	RING_PART_STALLS_ABSENT, /* a CUPTI without PC sampling */
+	RING_PART_STALLS_DENIED, /* not without a privilege */
+	RING_PART_STALLS_MEMORY, /* out of memory, or the device's buffer was full */
+	RING_PART_STALLS,        /* else */
 };
 
 struct ring_control {
@@ -90,7 +112,8 @@ struct ring_control {
 	__u32 stacks_per_s; /* for each thread; 0: every launch */
 	__u64 deadline_ns, heartbeat_ns;
 	__u64 agent; /* who has it: so that two agents don't read one ring */
-	__u64 reserved1[3];
+	__u64 reserved1[2];
+	__u64 detach; /* not 0: the ring is to be given back, to be left alone; 0 in a stub: a new one is wanted */
 
 	/* By the library. */
 	__u32 state, seen; /* seen: the last generation dealt with */
@@ -102,8 +125,15 @@ struct ring_control {
 	__u64 cupti_dropped;        /* records that CUPTI had no room for */
 	__u64 names_lost, unknown_records;
 	char other[64]; /* the tool that has CUPTI */
+
+	__u32 features;               /* RING_WANT_* that it knows; 0: it knows nothing of stalls */
+	__u32 stall_part, stall_code; /* why there are none, or no more in this window */
+	__u32 contexts;               /* sampled now */
+	__u64 stall_dropped;          /* samples that the device had no room for */
+	__u64 stall_other;            /* samples in kernels that are not the program's */
+	__u64 cubins_lost;            /* images that there was no room for */
 };
-_Static_assert(sizeof(struct ring_control) == 272, "ring_control has no padding");
+_Static_assert(sizeof(struct ring_control) == 312, "ring_control has no padding");
 
 struct ring_lane {
 	__u64 head; /* writer's */
@@ -131,6 +161,10 @@ enum ring_type {
 	RING_MEMORY,
 	RING_CALL,
 	RING_WINDOW,
+	RING_STALL_NAME,
+	RING_STALL_CONFIG,
+	RING_MODULE,
+	RING_STALL,
 	RING_TYPES
 };
 
@@ -184,6 +218,30 @@ struct ring_window {
 	__u64 time_ns;
 	__u32 open, want;
 };
+/* The reasons of a context, each once in a window, before its first RING_STALL. */
+struct ring_stall_name {
+	struct ring_record r; /* correlation: its number */
+	__u32 name, context;
+};
+/* How a context is sampled: each of its multiprocessors once in 2^period cycles. */
+struct ring_stall_config {
+	struct ring_record r;
+	__u64 time_ns;
+	__u32 device, context;
+	__u32 period, mode;                                  /* mode 1: continuous */
+	__u32 reasons, multiprocessors, clock_khz, reserved; /* 0: not known */
+};
+struct ring_module {
+	struct ring_record r;
+	__u64 crc; /* CUPTI's */
+	__u64 at, size;
+};
+/* How often an instruction of a function was seen with a reason, since it was last told of. */
+struct ring_stall {
+	struct ring_record r; /* correlation: 0 unless kernels are serialized */
+	__u64 crc, offset;
+	__u32 name, reason, samples, context;
+};
 union ring_any {
 	struct ring_record r;
 	struct ring_kernel kernel;
@@ -193,7 +251,14 @@ union ring_any {
 	struct ring_memory memory;
 	struct ring_call call;
 	struct ring_window window;
+	struct ring_stall_name stall_name;
+	struct ring_stall_config stall_config;
+	struct ring_module module;
+	struct ring_stall stall;
 };
+_Static_assert(sizeof(struct ring_stall_name) == 16 && sizeof(struct ring_stall_config) == 48 &&
+		       sizeof(struct ring_module) == 32 && sizeof(struct ring_stall) == 40,
+	       "records have no padding");
 _Static_assert(sizeof(struct ring_copy) == 48 && sizeof(struct ring_sync) == 32 &&
 		       sizeof(struct ring_graph) == 40 && sizeof(struct ring_memory) == 40 &&
 		       sizeof(struct ring_call) == 24 && sizeof(struct ring_window) == 24,

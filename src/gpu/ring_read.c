@@ -2,6 +2,8 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "gpu/ring_find.h"
+#include "gpu/time_space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +27,10 @@ struct name_kept {
 struct ring_reader {
 	char *ring;
 	size_t size;
-	uint64_t token; /* this agent */
+	uint64_t token;   /* this agent */
+	int64_t ahead_ns; /* of the program's clock, in its time namespace, before ours */
 	uint32_t generation;
+	bool is_resting;
 	uint32_t n_lanes;
 	struct lane_read lanes[RING_LANES_MAX];
 	uint32_t names_at, names_size;
@@ -35,6 +39,8 @@ struct ring_reader {
 	uint32_t n_names;
 	uint64_t bad_bytes;
 	struct name_kept scratch;
+	pid_t pid;          /* 0: not known */
+	const char *cubins; /* CUBINS_SIZE; NULL: not there, or not needed yet */
 };
 
 static struct ring_control *control(const struct ring_reader *r)
@@ -96,21 +102,6 @@ static int check_control(struct ring_reader *r, uint32_t owner, struct err *err)
 	return check_lanes(r, err);
 }
 
-/* The pages may not go away below the reader, nor come from anything but ordinary shared memory. */
-static int check_file(int fd, size_t *size, struct err *err)
-{
-	struct stat st;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st))
-		return err_set(err, EPROTO, "ring: no sealed memfd");
-	if (st.st_size < RING_NAMES_AT || st.st_size > RING_SIZE_MAX ||
-	    st.st_blksize != sysconf(_SC_PAGESIZE))
-		return err_set(err, EPROTO, "ring: %lld bytes", (long long)st.st_size);
-	*size = st.st_size;
-	return 0;
-}
-
 /* Takes the ring from an agent that is gone. */
 static int take(struct ring_reader *r, uint64_t now_ns, struct err *err)
 {
@@ -118,7 +109,7 @@ static int take(struct ring_reader *r, uint64_t now_ns, struct err *err)
 	__u64 there = __atomic_load_n(&c->agent, __ATOMIC_ACQUIRE);
 	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_ACQUIRE);
 
-	if (there && now_ns - beat < RING_AGENT_GONE_MS * 1000000ull)
+	if (there && (beat > now_ns || now_ns - beat < RING_AGENT_GONE_MS * 1000000ull))
 		return err_set(err, EBUSY, "ring: another agent reads it");
 	r->token = hash_mix((uint64_t)getpid() << 32 | (uint32_t)(uintptr_t)r, now_ns) | 1;
 	__atomic_store_n(&c->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
@@ -131,7 +122,7 @@ static int take(struct ring_reader *r, uint64_t now_ns, struct err *err)
 int ring_open_fd(int fd, uint32_t owner, uint64_t now_ns, struct ring_reader **out, struct err *err)
 {
 	size_t size = 0;
-	int rc = check_file(fd, &size, err);
+	int rc = ring_check_file(fd, &size, err);
 
 	if (rc)
 		return rc;
@@ -155,74 +146,33 @@ int ring_open_fd(int fd, uint32_t owner, uint64_t now_ns, struct ring_reader **o
 	return 0;
 }
 
-/* The process's pid in the innermost namespace that it is in. */
-static uint32_t own_pid(pid_t pid)
+struct opening {
+	uint32_t owner;
+	uint64_t now_ns;
+	struct ring_reader **out;
+};
+
+static int open_found(void *ctx, int fd, struct err *err)
 {
-	char path[64], line[512];
-	uint32_t found = 0;
+	struct opening *o = ctx;
 
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	FILE *f = fopen(path, "re");
-
-	while (f && fgets(line, sizeof line, f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		char *last = strrchr(line, '\t');
-
-		found = last ? strtoul(last + 1, NULL, 10) : 0;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Through the program's own descriptor where it still has it: that needs less than map_files. */
-static int open_mapped(pid_t pid, const char *range, uint64_t inode)
-{
-	char path[96];
-	struct stat st;
-
-	for (int n = 0; n < 1024; n++) {
-		snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, n);
-		if (stat(path, &st) || st.st_ino != inode || !S_ISREG(st.st_mode))
-			continue;
-		int fd = open(path, O_RDWR | O_CLOEXEC);
-
-		if (fd >= 0 && fcntl(fd, F_GET_SEALS) >= 0)
-			return fd;
-		if (fd >= 0)
-			close(fd);
-	}
-	snprintf(path, sizeof path, "/proc/%d/map_files/%s", pid, range);
-	return open(path, O_RDWR | O_CLOEXEC);
+	return ring_open_fd(fd, o->owner, o->now_ns, o->out, err);
 }
 
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err)
 {
-	char path[64], line[PATH_MAX + 256];
-	int rc = err_set(err, ENOENT, "process %d has no ring", pid), fd;
+	struct opening o = { ring_owner(pid), now_ns, out };
+	int64_t ahead_ns;
+	int rc = time_space_ahead(pid, &ahead_ns, err);
 
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return err_set(err, errno, "%s: cannot be read", path);
-	while (rc && fgets(line, sizeof line, f)) {
-		char range[64];
-		unsigned long inode;
-
-		if (!strstr(line, "/memfd:" RING_NAME " ") ||
-		    sscanf(line, "%63s %*s %*s %*s %lu", range, &inode) != 2)
-			continue;
-		fd = open_mapped(pid, range, inode);
-		if (fd < 0) {
-			rc = err_set(err, errno, "ring of process %d: cannot be opened", pid);
-			continue;
-		}
-		rc = ring_open_fd(fd, own_pid(pid), now_ns, out, err);
-		close(fd);
+	if (rc)
+		return rc;
+	o.now_ns += ahead_ns;
+	rc = ring_find(pid, RING_NAME, O_RDWR, open_found, &o, err);
+	if (rc == 0) {
+		(*out)->pid = pid;
+		(*out)->ahead_ns = ahead_ns;
 	}
-	fclose(f);
 	return rc;
 }
 
@@ -249,28 +199,67 @@ void ring_window(struct ring_reader *r, uint32_t want, uint32_t stacks_per_s, ui
 		return;
 	__atomic_store_n(&c->want, want, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->stacks_per_s, stacks_per_s, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->deadline_ns, until_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->deadline_ns, ring_time(until_ns, r->ahead_ns), __ATOMIC_RELAXED);
+	__atomic_store_n(&c->heartbeat_ns, ring_time(now_ns, r->ahead_ns), __ATOMIC_RELAXED);
 	r->generation = __atomic_add_fetch(&c->generation, 1, __ATOMIC_RELEASE);
 	wake(c);
+}
+
+void ring_give_back(struct ring_reader *r, uint64_t now_ns)
+{
+	if (!is_ours(r))
+		return;
+	__atomic_store_n(&control(r)->detach, 1, __ATOMIC_RELEASE);
+	ring_window(r, 0, 0, now_ns, 0);
 }
 
 void ring_beat(struct ring_reader *r, uint64_t now_ns)
 {
 	if (is_ours(r))
-		__atomic_store_n(&control(r)->heartbeat_ns, now_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&control(r)->heartbeat_ns, ring_time(now_ns, r->ahead_ns),
+				 __ATOMIC_RELEASE);
+}
+
+/* Of a shared mapping that takes away the page table's entries, and no contents. */
+void ring_give_pages(struct ring_reader *r)
+{
+	madvise(r->ring, r->size, MADV_DONTNEED);
+}
+
+static void let_go(struct ring_reader *r)
+{
+	__u64 ours = r->token;
+
+	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+}
+
+void ring_rest(struct ring_reader *r)
+{
+	let_go(r);
+	r->is_resting = true;
+	ring_give_pages(r);
+}
+
+int ring_again(struct ring_reader *r, uint64_t now_ns, struct err *err)
+{
+	int rc = r->is_resting ? take(r, ring_time(now_ns, r->ahead_ns), err) : 0;
+
+	if (rc || !r->is_resting)
+		return rc;
+	r->is_resting = false;
+	return check_lanes(r, err);
 }
 
 void ring_close(struct ring_reader *r)
 {
 	if (!r)
 		return;
-	__u64 ours = r->token;
-
 	ring_window(r, 0, 0, 0, 0);
-	__atomic_compare_exchange_n(&control(r)->agent, &ours, 0, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_RELAXED);
+	let_go(r);
 	munmap(r->ring, r->size);
+	if (r->cubins)
+		munmap((void *)r->cubins, CUBINS_SIZE);
 	for (uint32_t i = 0; i < r->n_names; i++)
 		free(r->names[i]);
 	free(r->names);
@@ -292,6 +281,10 @@ static size_t type_size(uint32_t type)
 		[RING_MEMORY] = sizeof(struct ring_memory),
 		[RING_CALL] = sizeof(struct ring_call),
 		[RING_WINDOW] = sizeof(struct ring_window),
+		[RING_STALL_NAME] = sizeof(struct ring_stall_name),
+		[RING_STALL_CONFIG] = sizeof(struct ring_stall_config),
+		[RING_MODULE] = sizeof(struct ring_module),
+		[RING_STALL] = sizeof(struct ring_stall),
 	};
 	return type < RING_TYPES ? sizes[type] : 0;
 }
@@ -331,6 +324,21 @@ static const char *name_text(struct ring_reader *r, uint32_t at)
 	*r->names[r->n_names] = r->scratch;
 	map_put(&r->name_of, at, ++r->n_names);
 	return r->names[r->n_names - 1]->text;
+}
+
+/* Of a record that has one. */
+static const char *record_name(struct ring_reader *r, const union ring_any *record)
+{
+	switch (record->r.type) {
+	case RING_KERNEL:
+		return name_text(r, record->kernel.name);
+	case RING_STALL_NAME:
+		return name_text(r, record->stall_name.name);
+	case RING_STALL:
+		return name_text(r, record->stall.name);
+	default:
+		return "";
+	}
 }
 
 /* What of a lane is there to be read: whole words, no more than it holds. A head that cannot be loses what it may
@@ -374,8 +382,9 @@ static size_t lane_poll(struct ring_reader *r, uint32_t i, size_t max_bytes, rin
 
 		memcpy(&record, from, want);
 		record.r = head; /* what was checked, whatever stands there by now */
-		fn(ctx, &record,
-		   record.r.type == RING_KERNEL ? name_text(r, record.kernel.name) : "");
+		if (r->ahead_ns)
+			ring_shift(&record, -r->ahead_ns);
+		fn(ctx, &record, record_name(r, &record));
 		n++;
 	}
 	l->tail += used;
@@ -392,18 +401,61 @@ size_t ring_poll(struct ring_reader *r, size_t max_bytes, ring_record_fn *fn, vo
 	return n;
 }
 
+/* --- device code --- */
+
+static int map_cubins(void *ctx, int fd, struct err *err)
+{
+	struct ring_reader *r = ctx;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || st.st_size != CUBINS_SIZE ||
+	    st.st_blksize != sysconf(_SC_PAGESIZE))
+		return err_set(err, EPROTO, "device code: no sealed memfd of its size");
+	void *map = mmap(NULL, CUBINS_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return err_set(err, errno, "device code: cannot be mapped");
+	r->cubins = map;
+	return 0;
+}
+
+int ring_cubins_fd(struct ring_reader *r, int fd)
+{
+	struct err err;
+
+	return r->cubins ? 0 : map_cubins(r, fd, &err);
+}
+
+bool ring_has_cubins(struct ring_reader *r)
+{
+	struct err err;
+
+	return r->cubins ||
+	       (r->pid && !ring_find(r->pid, CUBINS_NAME, O_RDONLY, map_cubins, r, &err));
+}
+
+bool ring_module_copy(struct ring_reader *r, const struct ring_module *m, void *out)
+{
+	if (m->at < CUBINS_AT || m->at > CUBINS_SIZE || m->size > CUBINS_SIZE - m->at || !m->size)
+		return false;
+	if (!ring_has_cubins(r))
+		return false;
+	memcpy(out, r->cubins + m->at, m->size);
+	return true;
+}
+
 /* --- state --- */
 
-void ring_now(struct ring_reader *r, struct ring_state_now *out)
+void ring_state_of(const void *ring, uint32_t lanes, struct ring_state_now *out)
 {
-	const struct ring_control c = *control(r);
+	const struct ring_control c = *(const struct ring_control *)ring;
 
 	*out = (struct ring_state_now){
 		.state = c.state,
 		.error_part = c.error_part,
 		.error_code = c.error_code,
 		.cupti_version = c.cupti_version,
-		.generation_asked = r->generation,
 		.generation_seen = c.seen,
 		.opened_ns = c.opened_ns,
 		.closed_ns = c.closed_ns,
@@ -412,11 +464,18 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out)
 		.cupti_dropped = c.cupti_dropped,
 		.names_lost = c.names_lost,
 		.unknown_records = c.unknown_records,
-		.bad_bytes = r->bad_bytes,
-		.taken = !is_ours(r),
+		.knows_stalls = c.features & RING_WANT_STALLS,
+		.stall_part = c.stall_part,
+		.stall_code = c.stall_code,
+		.contexts = c.contexts,
+		.stall_dropped = c.stall_dropped,
+		.stall_other = c.stall_other,
+		.cubins_lost = c.cubins_lost,
+		.given_back = c.detach != 0,
 	};
-	for (uint32_t i = 0; i < r->n_lanes; i++) {
-		const struct ring_lane *l = lane_shared(r, i);
+	for (uint32_t i = 0; i < lanes; i++) {
+		const struct ring_lane *l =
+			(const struct ring_lane *)((const char *)ring + RING_LANES_AT) + i;
 
 		out->calls += __atomic_load_n(&l->calls, __ATOMIC_RELAXED);
 		out->probes += __atomic_load_n(&l->probes, __ATOMIC_RELAXED);
@@ -427,65 +486,12 @@ void ring_now(struct ring_reader *r, struct ring_state_now *out)
 		out->other[i] = c.other[i] >= ' ' && c.other[i] < 127 ? c.other[i] : '?';
 }
 
-const char *ring_state_text(enum ring_state state)
+void ring_now(struct ring_reader *r, struct ring_state_now *out)
 {
-	switch (state) {
-	case RING_PARKED:
-		return "parked";
-	case RING_OPEN:
-		return "window open";
-	case RING_MUTED:
-		return "muted: this CUPTI cannot be switched off again";
-	case RING_BUSY:
-		return "another tool has CUPTI";
-	case RING_INERT:
-		return "inert";
-	}
-	return "unknown";
-}
-
-const char *ring_part_text(enum ring_part part)
-{
-	static const char *const texts[] = {
-		[RING_PART_NONE] = "",
-		[RING_PART_NO_CUPTI] = "no libcupti is mapped, none lies beside the CUDA runtime",
-		[RING_PART_SYMBOLS] = "libcupti lacks a function",
-		[RING_PART_TOO_OLD] = "libcupti is too old",
-		[RING_PART_SUBSCRIBE] = "cuptiSubscribe failed",
-		[RING_PART_CALLBACKS] = "cuptiActivityRegisterCallbacks failed",
-		[RING_PART_ENABLE] = "cuptiActivityEnable failed",
-		[RING_PART_FATAL] = "CUPTI reported a fatal error",
-	};
-	return part < sizeof texts / sizeof *texts ? texts[part] : "unknown";
-}
-
-const char *ring_work_text(const union ring_any *record)
-{
-	static const char *const copies[] = {
-		"[copy]",
-		"[copy host to device]",
-		"[copy device to host]",
-		"[copy host to array]",
-		"[copy array to host]",
-		"[copy array to array]",
-		"[copy array to device]",
-		"[copy device to array]",
-		"[copy device to device]",
-		"[copy host to host]",
-		"[copy between devices]",
-	};
-	uint8_t kind = record->copy.kind;
-
-	switch (record->r.type) {
-	case RING_COPY:
-		return copies[kind < sizeof copies / sizeof *copies ? kind : 0];
-	case RING_SET:
-		return "[set]";
-	case RING_SYNC:
-		return "[sync]";
-	case RING_GRAPH:
-		return "[graph]";
-	default:
-		return "[unknown]";
-	}
+	ring_state_of(r->ring, r->n_lanes, out);
+	out->opened_ns = ring_time(out->opened_ns, -r->ahead_ns);
+	out->closed_ns = ring_time(out->closed_ns, -r->ahead_ns);
+	out->generation_asked = r->generation;
+	out->bad_bytes = r->bad_bytes;
+	out->taken = !r->is_resting && !is_ours(r);
 }

@@ -113,6 +113,25 @@ void profile_copy_names(struct profile_copy *c, uint32_t frame, uint32_t to)
 		names_set(&c->to->names, to, copy, n);
 }
 
+uint32_t profile_copy_stack(struct profile_copy *c, uint32_t stack)
+{
+	uint32_t n = stack_depth(&c->from->stacks, stack);
+	uint32_t *frames = xreallocarray(NULL, n + 1, sizeof *frames);
+	bool is_new;
+
+	stack_frames(&c->from->stacks, stack, frames);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t frame = frames[i];
+
+		frames[i] = profile_copy_frame(c, frame, &is_new);
+		if (is_new)
+			profile_copy_names(c, frame, frames[i]);
+	}
+	uint32_t copy = stack_intern(&c->to->stacks, frames, n);
+	free(frames);
+	return copy;
+}
+
 static void grow(uint32_t **v, size_t *n, size_t want)
 {
 	if (*n >= want)

@@ -34,5 +34,7 @@ uint32_t profile_copy_series(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_frame(struct profile_copy *c, uint32_t frame, bool *is_new);
 /* All names of a frame, for its id in `to`. */
 void profile_copy_names(struct profile_copy *c, uint32_t frame, uint32_t to);
+/* With its frames and their names. */
+uint32_t profile_copy_stack(struct profile_copy *c, uint32_t stack);
 
 #endif

@@ -64,6 +64,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_GPU_NAMES] = { "gpu_names", "names of GPU kernels there was no room for", "", 0 },
 	[LOSS_GPU_RING_BAD] = { "gpu_ring_bad", "records of a GPU program that cannot be: not read",
 				"", 0 },
+	[LOSS_GPU_STALLS] = { "gpu_stalls", "samples of GPU stalls there was no room for", "", 1 },
+	[LOSS_GPU_CODE] = { "gpu_code",
+			    "samples of GPU stalls in code that was loaded before, or not kept", "",
+			    0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
 };

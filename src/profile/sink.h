@@ -63,7 +63,9 @@ enum loss {
 	LOSS_GPU_RECORDS,       /* of what ran on GPUs: dropped in the program (gpu/ring.h) */
 	LOSS_GPU_NAMES,         /* names of kernels there was no room for */
 	LOSS_GPU_RING_BAD,      /* records of what ran on GPUs that cannot be */
-	LOSS_LEFT_OUT, /* samples of series that nobody asked for (collect/series_hook.h) */
+	LOSS_GPU_STALLS, /* samples of stalls that the device or the collector had no room for */
+	LOSS_GPU_CODE,   /* samples of stalls in device code that is not there */
+	LOSS_LEFT_OUT,   /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
 struct loss_info {

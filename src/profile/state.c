@@ -7,12 +7,12 @@
 
 #define BLOCKED "[blocked: "
 #define BELOW   "[off-CPU below "
+#define GPU     "[waiting for GPU"
 
 const char *const thread_state_names[THREAD_STATES] = {
-	[STATE_UNSAID] = "",
-	[STATE_ON_CPU] = "on-cpu",
-	[STATE_OFF_CPU] = "off-cpu",
-	[STATE_SCHED_WAIT] = "sched-wait",
+	[STATE_UNSAID] = "",           [STATE_ON_CPU] = "on-cpu",
+	[STATE_OFF_CPU] = "off-cpu",   [STATE_SCHED_WAIT] = "sched-wait",
+	[STATE_GPU_WAIT] = "gpu-wait",
 };
 
 const char *const wait_reason_names[WAIT_REASONS] = {
@@ -31,6 +31,7 @@ static const struct {
 	{ BELOW, STATE_OFF_CPU },
 	{ STATE_OFF_CPU_MARKER, STATE_OFF_CPU },
 	{ STATE_SCHED_WAIT_MARKER, STATE_SCHED_WAIT },
+	{ GPU, STATE_GPU_WAIT },
 	{ STATE_ON_MARKER, STATE_ON_CPU },
 	{ STATE_OFF_MARKER, STATE_OFF_CPU },
 };

@@ -2,6 +2,7 @@
  *
  *     main;read_file;pread64;[blocked: disk I/O]            it waited, and for what
  *     main;work;[sched-wait]                                it was ready to run, but had no CPU
+ *     main;train;cudaDeviceSynchronize;[waiting for GPU]    it was in a call that waits for a GPU, on the CPU or not
  *     main;read_file;[off-CPU]                              it waited; the file it was read from does not say for what
  *     [off-CPU below 1ms]                                   waits too short for a stack, all together
  *     [on-CPU, not sampled]                                 time on the CPU of a thread that no sample met
@@ -18,10 +19,11 @@ enum thread_state {
 	STATE_ON_CPU,
 	STATE_OFF_CPU,
 	STATE_SCHED_WAIT,
+	STATE_GPU_WAIT,
 	THREAD_STATES
 };
-extern const char
-	*const thread_state_names[THREAD_STATES]; /* "", "on-cpu", "off-cpu", "sched-wait" */
+extern const char *const
+	thread_state_names[THREAD_STATES]; /* "", "on-cpu", "off-cpu", "sched-wait", "gpu-wait" */
 
 /* Why a thread is blocked: the words in the brackets, as in "[blocked: futex/lock]". */
 enum wait_reason {
@@ -40,6 +42,7 @@ enum wait_reason {
 extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/lock", … */
 
 #define STATE_SCHED_WAIT_MARKER "[sched-wait]"
+#define STATE_GPU_WAIT_MARKER   "[waiting for GPU]"
 #define STATE_ON_MARKER         "[on-CPU, not sampled]"
 #define STATE_OFF_MARKER        "[off-CPU, not sampled]"
 #define STATE_OFF_CPU_MARKER    "[off-CPU]"

@@ -2,7 +2,7 @@
  *
  *     lane      the samples that have the same values of the labels of `by`: a thread, unless somebody asks for other labels
  *     bucket    a pixel: how much time of a lane was on the CPU, blocked, waiting for a CPU in it
- *     span      of a lane that is one thread: a stack from a moment to another, where that is wide enough to be seen by itself
+ *     span      of a lane that is one thread, or one stream of a GPU: a stack from a moment to another, where that is wide enough to be seen by itself
  *
  * Where samples have times of their own and are few enough (LANES_MAX_ROWS), they are looked at one by one (exact). Else sums over windows are:
  * there are no spans then, and a store's windows know neither pid, tid nor cpu, which are left out of `by` (ids_missing).
@@ -12,7 +12,8 @@
  * the same question has, to the nanosecond.
  *
  * Beside `cpu` the waits of the same threads are there, too, where they were recorded: of types off-cpu and sched-wait, by the same
- * conditions on labels. Filters count: focus and ignore say which samples, hide, no_kernel and no_user what may be called their leaf. */
+ * conditions on labels. On a GPU (gpu-time) what runs is on, a synchronization that waits ([sync …]) is wait; each sample is a span of its own.
+ * Filters count: focus and ignore say which samples, hide, no_kernel and no_user what may be called their leaf. */
 #ifndef CRESSET_QUERY_LANES_H
 #define CRESSET_QUERY_LANES_H
 
@@ -24,6 +25,7 @@ enum {
 	LANES_MAX_ROWS = 1 << 19, /* samples that are looked at one by one */
 	LANES_MAX_KEYS = QUERY_MAX_GROUPS,
 	LANES_MAX_TYPES = 3,
+	LANES_ASKERS = 3,
 };
 
 /* stack: SAMPLE_NO_ID where it is none of query_lanes.stacks. */
@@ -48,7 +50,10 @@ struct lane {
 };
 struct lane_stack {
 	const char *leaf; /* who was called last; of waits the frame that says what for */
-	char id[33];      /* profile/stack_id.h */
+	/* Of what ran on a GPU: the functions that asked for it, who called first, first. The last are a library's as a rule. */
+	const char *askers[LANES_ASKERS];
+	uint32_t n_askers; /* 0: not on one */
+	char id[33];       /* profile/stack_id.h */
 };
 struct query_lanes {
 	int64_t from_ns, to_ns; /* as asked; in windows from the first one's start */

@@ -102,13 +102,18 @@ static void lane_json(struct json *j, const struct query_lanes *l, const struct 
 	json_end(j);
 }
 
-static void key_texts(struct json *j, const char *key, const char *const *texts, uint32_t n)
+static void put_texts(struct json *j, const char *const *texts, uint32_t n)
 {
-	json_key(j, key);
 	json_arr(j);
 	for (uint32_t i = 0; i < n; i++)
 		json_str(j, texts[i]);
 	json_end(j);
+}
+
+static void key_texts(struct json *j, const char *key, const char *const *texts, uint32_t n)
+{
+	json_key(j, key);
+	put_texts(j, texts, n);
 }
 
 static void head_json(struct json *j, const struct query_lanes *l)
@@ -135,6 +140,8 @@ static void stacks_json(struct json *j, const struct query_lanes *l)
 		json_arr(j);
 		json_str(j, l->stacks[i].leaf);
 		json_str(j, l->stacks[i].id);
+		if (l->stacks[i].n_askers)
+			put_texts(j, l->stacks[i].askers, l->stacks[i].n_askers);
 		json_end(j);
 	}
 	json_end(j);

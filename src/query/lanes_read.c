@@ -9,6 +9,7 @@
 
 enum { LOOK_EVERY = 1 << 14 };
 enum { READ_FALLS_BACK = 1 };
+#define SYNC "[sync" /* what begins so waits for a GPU, and runs nothing there */
 
 /* --- types ------------------------------------------------------------------------------------ */
 
@@ -65,6 +66,7 @@ static int add_type(struct lanes_work *w, uint32_t type)
 	t->q.type = type;
 	memcpy(t->q.by, w->out->by, sizeof t->q.by);
 	t->q.n_by = w->out->n_by;
+	t->is_gpu = strcmp(type_name(catalog, type), "gpu-time") == 0;
 	for (int i = 0; i < PLAIN_TYPES; i++) {
 		if (strcmp(plain_types[i].name, type_name(catalog, type)) != 0)
 			continue;
@@ -133,7 +135,10 @@ static enum lane_state state_of_fact(const struct lane_type *t, const struct sta
 		[STATE_ON_CPU] = LANE_ON,
 		[STATE_OFF_CPU] = LANE_OFF,
 		[STATE_SCHED_WAIT] = LANE_WAIT,
+		[STATE_GPU_WAIT] = LANE_OFF,
 	};
+	if (t->is_gpu)
+		return strncmp(f->leaf, SYNC, strlen(SYNC)) == 0 ? LANE_WAIT : LANE_ON;
 	return f->state == STATE_UNSAID ? t->state : states[f->state];
 }
 

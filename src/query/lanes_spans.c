@@ -82,8 +82,8 @@ static const struct lane_row *next_row(const struct lane_row *r, const struct la
 	return r < end ? r : NULL;
 }
 
-/* Equal stacks that touch are one span. */
-static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n)
+/* Equal stacks that touch are one span, but for what ran on a GPU one after the other. */
+static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n, bool is_stream)
 {
 	const struct lanes_work *w = g->w;
 	const struct lane_row *end = rows + n, *before = NULL;
@@ -97,7 +97,7 @@ static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n)
 		s.to_ns = s.to_ns < w->q->to_ns ? s.to_ns : w->q->to_ns;
 		if (s.to_ns <= s.from_ns)
 			continue;
-		bool goes_on = open.to_ns == s.from_ns && open.state == s.state &&
+		bool goes_on = !is_stream && open.to_ns == s.from_ns && open.state == s.state &&
 			       open.stack == s.stack && open.to_ns > open.from_ns;
 		if (goes_on) {
 			open.to_ns = s.to_ns;
@@ -111,17 +111,44 @@ static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
+static const char *frame_name(struct profile *dict, uint32_t frame)
+{
+	struct shown_line line = { 0 };
+	profile_frame_lines(dict, frame, &line, 1);
+	return profile_str(dict, line.name);
+}
+
+/* The functions before the "-" that parts what ran on a GPU from who asked for it. */
+static void find_askers(const struct spanning *g, struct profile *dict, uint32_t stack,
+			struct lane_stack *out)
+{
+	uint32_t *frames = g->w->facts.frames.v, dash = stack_depth(&dict->stacks, stack);
+	stack_frames(&dict->stacks, stack, frames);
+	while (dash > 0) {
+		uint32_t frame = frames[--dash];
+		if (dict->frames.frames.v[frame].kind == FRAME_MARKER &&
+		    strcmp(frame_name(dict, frame), "-") == 0)
+			break;
+	}
+	out->n_askers = dash < LANES_ASKERS ? dash : LANES_ASKERS;
+	for (uint32_t i = 0; i < out->n_askers; i++) {
+		const char *name = frame_name(dict, frames[dash - out->n_askers + i]);
+		out->askers[i] = arena_dup(&g->w->out->arena, name, strlen(name));
+	}
+}
+
 static uint32_t answer_stack(struct spanning *g, uint32_t fact)
 {
 	const struct stack_fact *f = &g->w->facts.all.v[fact];
 	struct profile *dict = g->w->facts.dicts.v[f->dict];
 	const uint32_t *known = map_get(&g->stack_of, fact);
-	struct lane_stack s;
+	struct lane_stack s = { 0 };
 	if (known)
 		return *known;
 	struct stack_id id = stack_id_of(&g->ids[f->dict], dict, f->stack);
 	stack_id_text(&id, s.id);
 	s.leaf = arena_dup(&g->w->out->arena, f->leaf, strlen(f->leaf));
+	find_askers(g, dict, f->stack, &s);
 	map_put(&g->stack_of, fact, g->stacks.n);
 	vec_push(&g->stacks, s);
 	return g->stacks.n - 1;
@@ -136,12 +163,13 @@ static void take_spans(struct spanning *g, struct lane *lane)
 	vec_clear(&g->spans);
 }
 
-static bool is_thread(const struct query_lanes *out, const struct lane *lane)
+/* Whether lanes are told apart by a label, and this one has it. */
+static bool has_label(const struct query_lanes *out, const struct lane *lane, const char *label)
 {
-	bool has_tid = false;
+	bool has = false;
 	for (uint32_t i = 0; i < out->n_by; i++)
-		has_tid |= strcmp(out->by[i], "tid") == 0 && *lane->names[i];
-	return has_tid;
+		has |= strcmp(out->by[i], label) == 0 && *lane->names[i];
+	return has;
 }
 
 static void add_lanes(struct spanning *g)
@@ -152,9 +180,13 @@ static void add_lanes(struct spanning *g)
 		uint32_t slot = lanes_slot(w, w->rows.v[first].key);
 		for (end = first + 1; end < w->rows.n && lanes_slot(w, w->rows.v[end].key) == slot;)
 			end++;
-		if (slot >= w->out->n_lanes || !is_thread(w->out, &w->out->lanes[slot]))
+		if (slot >= w->out->n_lanes)
 			continue;
-		add_lane(g, w->rows.v + first, end - first);
+		const struct lane *lane = &w->out->lanes[slot];
+		bool is_stream = has_label(w->out, lane, "stream");
+		if (!is_stream && !has_label(w->out, lane, "tid"))
+			continue;
+		add_lane(g, w->rows.v + first, end - first, is_stream);
 		take_spans(g, &w->out->lanes[slot]);
 	}
 }

@@ -23,6 +23,7 @@ struct lane_type {
 	int64_t *ns;           /* by series: what a value is worth; 0: no time */
 	enum lane_state state; /* where no stack says another */
 	bool by_stack;         /* stacks say the state, or whether the sample counts */
+	bool is_gpu;           /* what ran on GPUs */
 	VEC(uint32_t) key_of;  /* by group; KEY_UNKNOWN */
 };
 struct lane_sum {

@@ -26,6 +26,8 @@ void handle_chart(struct request *r);
 void handle_heatmap(struct request *r);
 /* route_lanes.c */
 void handle_lanes(struct request *r);
+/* route_gpu.c */
+void handle_gpu_idle(struct request *r);
 /* route_sql.c */
 void handle_sql(struct request *r);
 /* route_otlp.c */

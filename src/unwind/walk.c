@@ -10,6 +10,7 @@ struct twin {
 	struct walk walk;
 	const struct unwind_source *source;
 	uint64_t *frames;
+	uint32_t called;
 };
 
 static struct twin *twin_of(struct walk *w)
@@ -73,6 +74,8 @@ static int walk_one(struct walk *w)
 	const struct unwind_source *s = twin_of(w)->source;
 	uint64_t pc = walk_pc(w), sp = w->sp;
 
+	if (sp && sp == s->call_sp)
+		twin_of(w)->called = w->n;
 	if (walk_known_frame(w, walk_known(w, known_index(w, pc))) && walk_frame(w))
 		return 0;
 	uint64_t word = s->behind ? s->behind(s->ctx, pc, sp, w->sp) : 0;
@@ -103,5 +106,6 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 		.missing = w->missing,
 		.by_table = w->by_table,
 		.by_fp = w->by_fp,
+		.called = t.called,
 	};
 }

@@ -23,6 +23,7 @@ struct unwind_source {
 	struct known_frame *known;
 	/* What else has its place behind the frame whose code is at pc and whose stack is from sp to cfa: a word; 0: nothing. May be NULL. */
 	uint64_t (*behind)(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa);
+	uint64_t call_sp; /* a caller's stack pointer; 0: none is looked for */
 };
 
 /* To be freed with free. */
@@ -33,6 +34,8 @@ struct unwind_walk {
 	uint32_t n;               /* frames, leaf first, as bpf/space.h has them */
 	uint32_t missing;         /* the table that was not there, of WALK_NOT_LOADED */
 	uint32_t by_table, by_fp; /* steps */
+	uint32_t
+		called; /* so many frames are below the one whose stack pointer is call_sp; 0: it was not met */
 };
 
 /* Walks from the registers (struct pt_regs, bpf/event.h) on; at most max frames. */

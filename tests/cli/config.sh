@@ -18,6 +18,10 @@ fails "no time" 2 "$conf:2: retention: 'banana' is not a time" up --config "$con
 says 'freq: 5000'
 fails "out of range" 2 "$conf:1: freq: '5000' is not between 1 and 1000" up --config "$conf"
 fails "… also when something else was typed" 2 "$conf:1: freq: '5000'" up --config "$conf" --freq 20
+says 'gpu: 0' 'gpu-budget: 200'
+fails "more than all" 2 "$conf:2: gpu-budget: '200' is more than 100 percent" up --config "$conf"
+says 'gpu: most'
+fails "an unknown word" 2 "$conf:1: gpu: 'most' is not known" agent --config "$conf" --server https://prof.example
 says 'events: [cpu, of-cpu]'
 fails "an unknown word in a list" 2 "$conf:1: events: 'of-cpu' is not known" up --config "$conf"
 says 'freq: [19]'

@@ -16,5 +16,6 @@ fails "not device code" 6 "not a file of NVIDIA device code" gpu code "$cresset"
 fails "not ELF" 6 "not an ELF" gpu code README.md
 fails "no such file" 6 "cannot open" gpu code "$tmp/none"
 fails "no file" 2 "code takes files" gpu code
+fails "a process for detach" 2 "detach takes the id of a process" gpu detach
 fails "no such word" 2 "'bake' is none of" gpu bake x
 finish

@@ -19,7 +19,7 @@ is "… which is said" "$(of .windows "$tmp/window.cresset" "$tmp/gpu.cresset" |
 is "a part of the time" "$(of "$times" "$tmp/gpu.cresset" --time 0.5s-2.04s)" $'["0",1540,1090,450,15,700]\n["1",1540,500,1040,1,700]'
 is "… whose gaps are cut at its edges" "$(of "$ended" "$tmp/gpu.cresset" --time 0.58s-0.89s)" $'["gemm",3,80,30,30]\n[null,1,20,20,20]'
 "$cresset" -q report --gpu-idle --csv "$tmp/gpu.cresset" >"$tmp/out"
-is "CSV" "$(cat "$tmp/out")" $'gpu,gaps,total_ns,median_ns,longest_ns,ended_by\n0,99,2970000000,30000000,30000000,gemm\n0,1,30000000,30000000,30000000,\n1,1,9000000000,9000000000,9000000000,'
+is "CSV" "$(cat "$tmp/out")" $'gpu,gaps,total_ns,median_ns,longest_ns,ended_by,over,host,source,period_ns\n0,99,2970000000,30000000,30000000,gemm,1,,records,0\n0,1,30000000,30000000,30000000,,0,,records,0\n1,1,9000000000,9000000000,9000000000,,0,,records,0'
 "$cresset" -q report --gpu-idle "$tmp/gpu.cresset" >"$tmp/out"
 has "text says how long" "GPU 0: idle 3.00 s (30.00 %) in 100 gaps, busy 7.00 s (70.00 %) of 10.0 s recorded" "$(cat "$tmp/out")"
 has "… of windows, that they are" "GPU 0: idle 1.50 s (30.00 %) in 50 gaps, busy 3.50 s (70.00 %) of 5.00 s watched" "$("$cresset" -q report --gpu-idle "$tmp/window.cresset")"

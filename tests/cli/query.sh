@@ -133,7 +133,7 @@ fails "a bad expression" 2 "bad regular expression" query --data "$waits" wall -
 
 # --- the examples of docs/query.md, as they stand
 docs=$PWD/docs/query.md
-mkdir "$tmp/examples" && "$BUILD/fixture/host" "$tmp/examples/DIR" && "$BUILD/fixture/metrics" "$tmp/examples/DIR" && cd "$tmp/examples" || exit
+mkdir "$tmp/examples" && "$BUILD/fixture/host" "$tmp/examples/DIR" && "$BUILD/fixture/metrics" "$tmp/examples/DIR" && "$BUILD/fixture/gpu_store" "$tmp/examples/DIR" && cd "$tmp/examples" || exit
 "$cresset" convert "$OLDPWD/$script/perf-funcab-cmd-01.txt" -o cpu.cresset 2>/dev/null
 n=0
 while read -r line; do

@@ -93,7 +93,7 @@ is "… ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/err")"
 ends "events" 0 record --list-events
 has "… work or not" "not in this version" "$out"
 ends "events as JSON" 0 record --list-events --json
-holds "… name those that work" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
+holds "… name those that work" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "gpu-stall", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
 
 # --- a command
 run() { "$cresset" record -q -o "$dir/x.folded" "$@"; }

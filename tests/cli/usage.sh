@@ -32,6 +32,13 @@ fails "no time at all" 2 "option --duration: '0' is too small" record -d 0
 fails "not a length of waits" 2 "'long' is not a time" record -e off-cpu -m long
 fails "no wait at all" 2 "option --max-block: '0' is too small" record -e off-cpu --max-block 0
 fails "no stack a second" 2 "'0' is not between 1 and 10000000" record -e wall --max-rate 0
+fails "no level of GPU data" 2 "option --gpu: '3' is not known" record --gpu=3
+fails "… of what is always on" 2 "option --gpu: 'al' is not known" up --gpu=al
+fails "events that it leaves out" 2 "--gpu=off leaves out what -e gpu-launch asks for" record --gpu=off -e cpu,gpu-launch
+fails "… that are more than it lets through" 2 "--gpu=0 leaves out what -e gpu-time asks for" record --gpu=0 -e gpu-time
+fails "a budget of nothing" 2 "--gpu-budget is to be more than 0" up --gpu-budget 0
+fails "… of more than there is" 2 "'101' is more than 100 percent" up --gpu-budget 101
+fails "… that is no number" 2 "'some' is not a number" agent --server https://prof.example --gpu-budget some
 fails "a folder is needed" 2 "option --per-thread needs an argument: DIR" record --per-thread
 fails "not a size" 2 "'big' is not a size" record --buffer big
 fails "too large a size" 2 "'2T' is too large" record --buffer 2T

@@ -43,6 +43,7 @@ struct double_cuda_event {
 	uint64_t bytes, address;
 	uint32_t copy_kind; /* cudaMemcpyKind: 1 to the device, 2 from it, 3 on it */
 	uint32_t grid[3], block[3], shared_bytes;
+	void *handle; /* of the context, where the event is a call's or a context's */
 	uint32_t module;
 	const void *image; /* of a module, NULL: none */
 	size_t image_bytes;

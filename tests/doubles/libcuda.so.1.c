@@ -7,6 +7,7 @@
  *     device N name "…" memory BYTES    there is one of 80 GB unless some are named
  *     kernel NAME ns N                  what a kernel takes; NAME * is all others (10000)
  *     copy bytes_per_us N               (20000)
+ *     module FILE KERNEL…               these kernels are in that image, which is loaded when the first of them is launched
  *     wait spin|sleep|none              how synchronising calls wait until the device is done (sleep); none: they do not
  *     fail FUNCTION CODE after N        answers CODE from call N on (0), without doing anything
  *     cost FUNCTION ns N                the call takes so much of the CPU
@@ -86,6 +87,12 @@ static struct {
 	u32 n_kernels, n_fails, n_costs;
 	u64 other_kernel_ns, copy_bytes_per_us;
 	enum wait_how wait;
+	struct lazy_module {
+		char path[256], kernels[8][128];
+		u32 n_kernels;
+		bool is_loaded;
+	} modules[16];
+	u32 n_modules;
 } script = { .other_kernel_ns = 10000, .copy_bytes_per_us = 20000 };
 
 static void add_named(struct named *list, u32 *n, const char *name, u64 value, u64 after)
@@ -112,10 +119,24 @@ static void device_statement(int n, char **w)
 				 w[k + 1]);
 }
 
+static void module_statement(int n, char **w)
+{
+	struct lazy_module *m = &script.modules[script.n_modules];
+
+	if (script.n_modules == sizeof script.modules / sizeof *script.modules)
+		return;
+	script.n_modules++;
+	snprintf(m->path, sizeof m->path, "%s", w[1]);
+	for (int i = 2; i < n && m->n_kernels < 8; i++)
+		snprintf(m->kernels[m->n_kernels++], 128, "%s", w[i]);
+}
+
 static void statement(int n, char **w)
 {
 	if (n < 3)
 		return;
+	if (!strcmp(w[0], "module"))
+		module_statement(n, w);
 	if (!strcmp(w[0], "device"))
 		device_statement(n, w);
 	else if (!strcmp(w[0], "kernel") && !strcmp(w[1], "*"))
@@ -246,6 +267,7 @@ static void tell_call(u32 kind, u32 domain, const char *name, int result)
 	if (self.context) {
 		e.device = self.context->device;
 		e.context = self.context->id;
+		e.handle = self.context;
 	}
 	if (is_heard())
 		tell(&e);
@@ -483,6 +505,8 @@ static int launch_one(struct stream *s, struct function *f, struct double_cuda_e
 	return OK;
 }
 
+static void load_lazily(const char *kernel);
+
 static int launch(struct function *f, struct stream *stream, const u32 grid[3], const u32 block[3],
 		  u32 shared)
 {
@@ -491,6 +515,8 @@ static int launch(struct function *f, struct stream *stream, const u32 grid[3], 
 
 	if (!f)
 		return INVALID_VALUE;
+	if (script.n_modules)
+		load_lazily(f->name);
 	memcpy(e.grid, grid, sizeof e.grid);
 	memcpy(e.block, block, sizeof e.block);
 	pthread_mutex_lock(&lock);
@@ -596,7 +622,9 @@ API(cuDeviceTotalMem_v2, size_t *bytes, int device)
 
 static int tell_context(const struct context *c, u32 kind)
 {
-	struct double_cuda_event e = { .kind = kind, .device = c->device, .context = c->id };
+	struct double_cuda_event e = {
+		.kind = kind, .device = c->device, .context = c->id, .handle = (void *)c
+	};
 
 	if (is_heard())
 		tell(&e);
@@ -730,6 +758,35 @@ __attribute__((visibility("default"))) u32 double_cuda_module(const void *image,
 	if (is_heard())
 		tell(&e);
 	return e.module;
+}
+
+static bool has_kernel(const struct lazy_module *m, const char *kernel)
+{
+	for (u32 i = 0; i < m->n_kernels; i++)
+		if (!strcmp(m->kernels[i], kernel))
+			return true;
+	return false;
+}
+
+/* The image is the driver's own for as long as the listeners are told of it: then it is gone. */
+static void load_lazily(const char *kernel)
+{
+	for (u32 i = 0; i < script.n_modules; i++) {
+		struct lazy_module *m = &script.modules[i];
+
+		if (!has_kernel(m, kernel) ||
+		    __atomic_exchange_n(&m->is_loaded, true, __ATOMIC_ACQ_REL))
+			continue;
+		FILE *f = fopen(m->path, "re");
+		char *image = malloc(1 << 20);
+		size_t n = f ? fread(image, 1, 1 << 20, f) : 0;
+
+		double_cuda_module(image, n);
+		memset(image, 0, n);
+		free(image);
+		if (f)
+			fclose(f);
+	}
 }
 
 static struct function *function_of(const char *name, u32 module)

@@ -157,6 +157,189 @@ static int create_handle(u64 *out, u64 bytes)
 	return allocate(out, bytes, handle);
 }
 
+/* --- handles of memory, and where it is mapped ------------------------------------------------------------------------------- */
+
+/* What a handle stands for goes when nothing is left of it: no handle, no mapping. */
+struct mapping {
+	addr_t at;
+	u64 bytes, handle; /* 0: the place is free */
+};
+enum { MAPPINGS = 4096 };
+static struct mapping mappings[MAPPINGS];
+static u32 mapped_handles; /* places that were ever used */
+struct reference {
+	u64 handle;
+	u32 refs;
+};
+static struct reference references[MAPPINGS];
+
+static struct reference *reference_of(u64 handle)
+{
+	for (u32 i = 0; i < MAPPINGS; i++)
+		if (references[i].handle == handle)
+			return &references[i];
+	return NULL;
+}
+
+static bool is_mapped(u64 handle)
+{
+	for (u32 i = 0; i < mapped_handles; i++)
+		if (mappings[i].handle == handle)
+			return true;
+	return false;
+}
+
+static int create_shared(u64 *out, u64 bytes)
+{
+	int rc = create_handle(out, bytes);
+	struct reference *r;
+
+	pthread_mutex_lock(&lock);
+	r = rc == OK ? reference_of(0) : NULL;
+	if (r)
+		*r = (struct reference){ *out, 1 };
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static int release_if_unused(u64 handle)
+{
+	struct reference *r = reference_of(handle);
+
+	if (!r || r->refs || is_mapped(handle))
+		return OK;
+	r->handle = 0;
+	return release(handle);
+}
+
+static int release_shared(u64 handle)
+{
+	struct reference *r = reference_of(handle);
+
+	if (!handle || !r || !r->refs)
+		return INVALID_VALUE;
+	r->refs--;
+	return release_if_unused(handle);
+}
+
+static int map_at(addr_t at, u64 bytes, u64 handle)
+{
+	u32 i = 0;
+
+	while (i < mapped_handles && mappings[i].handle)
+		i++;
+	if (i == MAPPINGS || !reference_of(handle))
+		return INVALID_VALUE;
+	mappings[i] = (struct mapping){ at, bytes, handle };
+	mapped_handles += i == mapped_handles;
+	return OK;
+}
+
+static int unmap_range(addr_t at, u64 bytes)
+{
+	for (u32 i = 0; i < mapped_handles; i++) {
+		u64 handle = mappings[i].handle;
+
+		if (!handle || mappings[i].at < at ||
+		    mappings[i].at + mappings[i].bytes > at + bytes)
+			continue;
+		mappings[i].handle = 0;
+		release_if_unused(handle);
+	}
+	return OK;
+}
+
+static int retain_at(u64 *out, addr_t at)
+{
+	for (u32 i = 0; i < mapped_handles; i++)
+		if (mappings[i].handle && mappings[i].at == at) {
+			*out = mappings[i].handle;
+			reference_of(*out)->refs++;
+			return OK;
+		}
+	return INVALID_VALUE;
+}
+
+/* --- arrays ------------------------------------------------------------------------------------------------------------------- */
+
+struct array_2d {
+	u64 width, height;
+	u32 format, channels;
+};
+struct array_3d {
+	u64 width, height, depth;
+	u32 format, channels, flags;
+};
+
+/* Of formats with whole bytes: the low bits of their numbers say how many. */
+static u64 format_bytes(u32 format)
+{
+	switch (format) {
+	case 0x01:
+	case 0x08:
+		return 1;
+	case 0x02:
+	case 0x09:
+	case 0x10:
+		return 2;
+	}
+	return 4;
+}
+
+static int create_array(u64 *out, const struct array_3d *d, u32 levels)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < levels; i++) {
+		u64 depth = d->flags & 1 ? d->depth : d->depth >> i;
+
+		bytes += (d->width >> i ? d->width >> i : 1) *
+			 (d->height >> i ? d->height >> i : 1) * (depth ? depth : 1);
+	}
+	if (d->flags & 0x40) { /* sparse */
+		*out = __atomic_fetch_add(&blocks.next_handle, 512, __ATOMIC_RELAXED);
+		return OK;
+	}
+	return create_handle(out, bytes * format_bytes(d->format) * d->channels);
+}
+
+static int create_flat(u64 *out, const struct array_2d *d)
+{
+	struct array_3d full = { d->width, d->height, 0, d->format, d->channels, 0 };
+
+	return create_array(out, &full, 1);
+}
+
+API(cuArrayCreate_v2, u64 *out, const struct array_2d *d)
+{
+	CALL(cuArrayCreate_v2, create_flat(out, d));
+}
+
+API(cuArray3DCreate_v2, u64 *out, const struct array_3d *d)
+{
+	CALL(cuArray3DCreate_v2, create_array(out, d, 1));
+}
+
+API(cuMipmappedArrayCreate, u64 *out, const struct array_3d *d, u32 levels)
+{
+	CALL(cuMipmappedArrayCreate, create_array(out, d, levels));
+}
+
+API(cuArrayDestroy, u64 array)
+{
+	CALL(cuArrayDestroy, release(array));
+}
+
+API(cuMipmappedArrayDestroy, u64 array)
+{
+	CALL(cuMipmappedArrayDestroy, release(array));
+}
+
+API(cuMemRetainAllocationHandle, u64 *out, addr_t at)
+{
+	CALL(cuMemRetainAllocationHandle, retain_at(out, at));
+}
+
 static int memory_left(size_t *left, size_t *all)
 {
 	u32 device = current() ? current()->device : 0;
@@ -209,12 +392,12 @@ API(cuMemFreeAsync, addr_t address, struct stream *s)
 API(cuMemCreate, u64 *handle, size_t bytes, const void *properties, u64 flags)
 {
 	(void)properties, (void)flags;
-	CALL(cuMemCreate, create_handle(handle, bytes));
+	CALL(cuMemCreate, create_shared(handle, bytes));
 }
 
 API(cuMemRelease, u64 handle)
 {
-	CALL(cuMemRelease, release(handle));
+	CALL(cuMemRelease, release_shared(handle));
 }
 
 API(cuMemAddressReserve, addr_t *out, size_t bytes, size_t align, addr_t where, u64 flags)
@@ -227,14 +410,13 @@ API(cuMemAddressReserve, addr_t *out, size_t bytes, size_t align, addr_t where, 
 
 API(cuMemMap, addr_t at, size_t bytes, size_t offset, u64 handle, u64 flags)
 {
-	(void)at, (void)bytes, (void)offset, (void)handle, (void)flags;
-	CALL(cuMemMap, OK);
+	(void)offset, (void)flags;
+	CALL(cuMemMap, map_at(at, bytes, handle));
 }
 
 API(cuMemUnmap, addr_t at, size_t bytes)
 {
-	(void)at, (void)bytes;
-	CALL(cuMemUnmap, OK);
+	CALL(cuMemUnmap, unmap_range(at, bytes));
 }
 
 API(cuMemAllocHost_v2, void **out, size_t bytes)

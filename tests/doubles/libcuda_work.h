@@ -79,6 +79,11 @@ struct rect {
 	u64 words[14], width, height;
 };
 
+API(cuMemcpy2D_v2, const struct rect *r)
+{
+	CALL(cuMemcpy2D_v2, copy(r->width * r->height, 4, NULL, true));
+}
+
 API(cuMemcpy2DAsync_v2, const struct rect *r, struct stream *s)
 {
 	CALL(cuMemcpy2DAsync_v2, copy(r->width * r->height, 4, s, false));

@@ -11,7 +11,21 @@
  *     cupti drop N           every Nth record is dropped, and counted so
  *     cupti late MS          records are handed over only so long after the last of them
  *     cupti overhead NS      each flush costs that much, and says so
- *     cupti correlation N    ids begin there, and wrap */
+ *     cupti correlation N    ids begin there, and wrap
+ *
+ * and, of PC sampling (libcupti_stalls.h),
+ *
+ *     stall KERNEL OFFSET REASON N [M]   each time KERNEL runs in a context that is sampled, N samples at OFFSET with REASON (as
+ *                            "long_scoreboard"), of which M in cycles without an instruction issued
+ *     module FILE KERNEL…    (libcuda) whose number those samples have
+ *     stalls spread N        each stall is at N places instead of one, 16 bytes apart (1)
+ *     stalls period N        what the period is, as a power of two cycles (11)
+ *     stalls drop N          the samples of every Nth kernel are dropped by the device, and counted so
+ *     stalls other N         each kernel is N samples in kernels of the driver's own, too
+ *     stalls late            samples come with Disable alone, none before
+ *     stalls memory N        the Nth reading says that the device's buffer was full (8); 0: enabling says so
+ *     stalls denied          enabling fails for want of a privilege (35)
+ *     stalls error CODE      configuring fails so */
 // build: -shared -fPIC -O2 -fno-omit-frame-pointer -fvisibility=hidden -Wl,-soname,libcupti.so.13 -ldl
 #include "../../src/gpu/inject/cupti_abi.h"
 #include "cuda.h"
@@ -73,11 +87,15 @@ static void forbidden(const char *what)
 	abort();
 }
 
+#include "libcupti_stalls.h"
+
 /* --- the script --- */
 
 static void statement(int n, char **w)
 {
 	uint64_t v = n > 2 ? strtoull(w[2], NULL, 0) : 0;
+
+	stalls_statement(n, w);
 
 	if (n < 2 || strcmp(w[0], "cupti"))
 		return;
@@ -299,6 +317,8 @@ static void on_graph_node(const struct double_cuda_event *e)
 /* The kernels of a graph have no records of their own while graphs have. */
 static void on_work(const struct double_cuda_event *e)
 {
+	if (e->work == DOUBLE_KERNEL)
+		stalls_ran(e);
 	if (e->work == DOUBLE_KERNEL && e->graph && state.enabled[CUPTI_KIND_GRAPH]) {
 		on_graph_node(e);
 		return;
@@ -369,6 +389,7 @@ static void on_call(const struct double_cuda_event *e)
 	struct cupti_call call = { .site = e->kind == DOUBLE_CALL_EXIT,
 				   .function = e->name,
 				   .correlation = id_of(e),
+				   .context = e->handle,
 				   .context_id = e->context };
 	cupti_callback *callback = __atomic_load_n(&state.callback, __ATOMIC_ACQUIRE);
 	uint32_t cbid = callback ? cbid_of(e->domain, e->name) : CBIDS;
@@ -387,11 +408,31 @@ static void end_graphs(void)
 	pthread_mutex_unlock(&in_order);
 }
 
+static void on_resource(const struct double_cuda_event *e)
+{
+	struct cupti_module module = { e->module, 0, e->image_bytes, e->image };
+	struct cupti_resource r = { .context = e->handle };
+	cupti_callback *callback = __atomic_load_n(&state.callback, __ATOMIC_ACQUIRE);
+	uint32_t cbid = e->kind == DOUBLE_CONTEXT_CREATED     ? CUPTI_RESOURCE_CONTEXT_CREATED
+			: e->kind == DOUBLE_CONTEXT_DESTROYED ? CUPTI_RESOURCE_CONTEXT_GOING
+							      : CUPTI_RESOURCE_MODULE_LOADED;
+
+	if (e->kind == DOUBLE_MODULE_LOADED)
+		r.descriptor = &module;
+	if (callback && state.wanted[CUPTI_DOMAIN_RESOURCE][cbid])
+		callback(state.user, CUPTI_DOMAIN_RESOURCE, cbid, &r);
+	if (e->kind == DOUBLE_CONTEXT_DESTROYED)
+		stalls_gone(e->handle);
+}
+
 static void on_event(void *ctx, const struct double_cuda_event *e)
 {
 	(void)ctx;
 	if (e->kind == DOUBLE_CALL_ENTER || e->kind == DOUBLE_CALL_EXIT)
 		on_call(e);
+	if (e->kind == DOUBLE_CONTEXT_CREATED || e->kind == DOUBLE_CONTEXT_DESTROYED ||
+	    e->kind == DOUBLE_MODULE_LOADED)
+		on_resource(e);
 	if (e->kind != DOUBLE_WORK)
 		return;
 	pthread_mutex_lock(&in_order);

@@ -2,6 +2,7 @@
 #include "gpu/attach_code.h"
 #include "gpu/attach_refuse.h"
 #include "gpu/attach_status.h"
+#include "gpu/time_space.h"
 #include "memory_file.h"
 #ifdef __x86_64__
 #include "gpu/attach_call.h"
@@ -36,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct attach_status status;
 	struct attach_syscall call;
 	uint64_t ticks;
+	int64_t ahead_ns;
 	char *text = malloc(size + 1);
 
 	memcpy(text, data, size);
@@ -45,6 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (attach_syscall_parse(text, &call) && call.nr < -1)
 		abort();
 	attach_start_parse(text, size, &ticks);
+	if (time_space_parse(text, size, &ahead_ns) &&
+	    (ahead_ns < -(1ll << 30) * 1000000000 || ahead_ns > ((1ll << 30) + 1) * 1000000000))
+		abort();
 	if (attach_is_library(text, "libx.so") && !strstr(text, "libx.so"))
 		abort();
 	read_words(data, size);

@@ -48,7 +48,7 @@ for how in sleep spin; do
 	printf 'kernel slow ns 5000000\nkernel * ns 1000\nwait %s\n' $how >"$CRESSET_DOUBLE"
 	timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/all.cresset" -- "$progs/gpu_calls" "$tmp/all" 2>"$tmp/err"
 	is "the driver would $how: the recording" $? 0
-	is_truth "the driver would $how" "$tmp/all.cresset" "$tmp/all" gpu-launch hbm-alloc hbm-inuse gpu-copy nccl
+	is_truth "the driver would $how" "$tmp/all.cresset" "$tmp/all" gpu-launch hbm-alloc hbm-inuse hbm-alloc-objects hbm-inuse-objects gpu-copy nccl
 	# Each of four waits is at least the kernel's 5 ms; the copies that wait are below 1 ms.
 	waited=$(calls "$tmp/all.cresset" gpu-wait | awk '$1 == "train;cudaDeviceSynchronize" { print $2 }')
 	holds "the driver would $how: waits in µs ($waited)" test "${waited:-0}" -ge 19900 -a "${waited:-0}" -lt 200000
@@ -98,6 +98,40 @@ is "late: launches" "$(calls "$tmp/late.cresset" gpu-launch)" "train;cudaLaunchK
 holds "late: frees of what was not seen are counted" grep -q '2 frees of what was allocated before' "$tmp/begin.err"
 kill -9 "$late"
 
+# --- what it had before, by the driver's figures of processes: two devices of a script ----------------------------------------
+export CRESSET_GPU_SCRIPT=$tmp/gpus
+before() { # MEMORY_OF_GPU_0 MEMORY_OF_GPU_1 OPTION…: what is recorded of one that had 6 MB, frees 1 MB of that and allocates 5 × 2000 bytes
+	local had=$1 other=$2 pid
+	shift 2
+	start "$progs/gpu_calls" "$tmp/before"
+	pid=${pids[-1]}
+	stopped "$pid"
+	printf 'device 0 X-0 80000000000 A\ndevice 1 X-1 80000000000 B\nprocess 0 %s %s 0\nprocess 1 %s %s 0\nprocess 1 1 5000 0\n' \
+		"$pid" "$had" "$pid" "$other" >"$tmp/gpus"
+	begin "$tmp/before.cresset" -e hbm-inuse "$@" -p "$pid"
+	kill -CONT "$pid"
+	sleep 0.3
+	stopped "$pid"
+	end
+	kill -9 "$pid"
+}
+printf 'setup alloc 6 1000000\n- stop 0\nsetup free 1\ntrain alloc 1 2000\n- sleep 300\ntrain alloc 4 2000\n- stop 0\n' >"$tmp/before"
+# As in the scenario: 5 MB of before, 10 kB since, and 3 MB that the driver needs, on two devices.
+before 6010000 2000000
+is "before: counted is what it asked for since" "$(calls "$tmp/before.cresset" hbm-inuse | grep -v before)" "train;cudaMalloc 10000"
+is "before: the rest of the driver's figures, of that process only" "$(folded "$tmp/before.cresset" hbm-inuse | grep before)" "gpu_calls;[before attach] 8000000"
+is "before: it says that it is an estimate" "$(folded "$tmp/before.cresset" hbm-inuse --match 'hbm-inuse{how="estimate"}')" "gpu_calls;[before attach] 8000000"
+before 9000 1000
+is "before: never less than nothing" "$(folded "$tmp/before.cresset" hbm-inuse | grep -c before)" 0
+printf 'no script\n' >"$tmp/bad"
+CRESSET_GPU_SCRIPT=$tmp/bad before 6010000 2000000
+is "before: no figures, no estimate" "$(calls "$tmp/before.cresset" hbm-inuse)" "train;cudaMalloc 10000"
+# Of a command there is no before: what the driver says beyond is its own.
+printf 'device 0 X-0 80000000000 A\nprocess 0 1 5000 0\n' >"$tmp/gpus"
+timeout 60 "$cresset" record --no-progress -e hbm-inuse -o "$tmp/before.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
+is "before: nothing of a command" "$(folded "$tmp/before.cresset" hbm-inuse | grep -c before)" 0
+unset CRESSET_GPU_SCRIPT
+
 # --- ends: a reset and an exit free what there is ------------------------------------------------------------------------
 printf 'setup alloc 5 1000\nsetup launch 1 warm\n- sleep 400\nsetup alloc 5 1000\nsetup reset 1\ntrain alloc 2 700\n- sleep 100\n' >"$tmp/reset"
 timeout 60 "$cresset" record --no-progress -e hbm-inuse,hbm-alloc -o "$tmp/reset.cresset" -- "$progs/gpu_calls" "$tmp/reset" 2>"$tmp/err"
@@ -112,6 +146,30 @@ printf -- '- sleep 600\ntrain launch 3 saxpy\n' >"$tmp/more"
 end
 is "after its end a process has nothing in use" "$(calls "$tmp/ends.cresset" hbm-inuse)" ""
 is "… what it allocated is known" "$(calls "$tmp/ends.cresset" hbm-alloc | awk '/^train/ { print $2 }')" 9000
+
+# --- memory that is no plain block: arrays, and handles that are mapped -----------------------------------------------------------
+cat >"$tmp/odd" <<-END
+	setup launch 1 warm
+	- sleep 500
+	setup array 3 1000
+	train array3d 4 100
+	train mipmap 2 129
+	infer sparse 5 4096
+	infer unarray 6
+	setup mapped 6 2097152
+	train mapped 3 4194304
+	train unmap 1
+	infer retained 2 2097152
+	infer unmap 1
+	setup rect 3 1000
+	- sleep 100
+END
+timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd" 2>"$tmp/err"
+is_truth "arrays and handles" "$tmp/odd.cresset" "$tmp/odd" hbm-alloc hbm-inuse hbm-alloc-objects hbm-inuse-objects gpu-copy
+is "arrays and handles: no free is unknown" "$(grep -c 'frees of what' "$tmp/err")" 0
+sed '/sleep 100/i infer unmapall 1' "$tmp/odd" >"$tmp/odd.all"
+timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd.all" 2>"$tmp/err"
+is_truth "one call unmaps many" "$tmp/odd.cresset" "$tmp/odd.all" hbm-inuse
 
 # --- more launches than stacks: weights make up for them -----------------------------------------------------------------
 printf 'setup launch 1 warm\n- sleep 400\ntrain launch 60000 saxpy\ninfer launch 20000 gemm\n' >"$tmp/many"

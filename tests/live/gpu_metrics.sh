@@ -48,7 +48,7 @@ metric 1 ecc_uncorrected 3
 process 0 pid $user memory 4096000 sm 12
 END
 with_gpus begin_always up --data "$data" --listen none
-until_values 6 hw_gpu_energy device=0
+until_values 6 hw_gpu_energy gpu=0
 end_always
 is "it ends as it should" "$status" 0
 
@@ -61,30 +61,30 @@ same() { # NAME WANT-LIST DIVISOR METRIC LABEL…
 	got=$(values "${@:4}")
 	is "$1" "$got" "$(says "$2" "$3" "$(wc -l <<<"$got")")"
 }
-same "utilisation of the first GPU" 10,20,30,70,5 100 hw_gpu_utilization device=0 task=general
-same "… of the other one" 7 100 hw_gpu_utilization device=1
-same "… of the memory's controller" 12,13 100 hw_gpu_memory_controller_utilization device=0
-same "memory in use" 1000000000,3000000000 1 hw_gpu_memory_usage device=0
-same "… that is free" 78999999500,76999999500 1 hw_gpu_memory_free device=0
-same "power" 350125,99000 1000 hw_gpu_power device=0
-same "energy" 1000,351500,701000,1051000,1400000 1000 hw_gpu_energy device=0
+same "utilisation of the first GPU" 10,20,30,70,5 100 hw_gpu_utilization gpu=0 task=general
+same "… of the other one" 7 100 hw_gpu_utilization gpu=1
+same "… of the memory's controller" 12,13 100 hw_gpu_memory_controller_utilization gpu=0
+same "memory in use" 1000000000,3000000000 1 hw_gpu_memory_usage gpu=0
+same "… that is free" 78999999500,76999999500 1 hw_gpu_memory_free gpu=0
+same "power" 350125,99000 1000 hw_gpu_power gpu=0
+same "energy" 1000,351500,701000,1051000,1400000 1000 hw_gpu_energy gpu=0
 same "temperature" 45,46,47 1 hw_gpu_temperature uuid=GPU-a
-same "a clock" 1980000000 1 hw_gpu_speed device=0 clock=sm
-same "its limit, now and then" 1981000000 1 hw_gpu_speed_limit device=0 clock=sm
-same "PCIe" 2500000 1 hw_gpu_pcie_throughput device=0 direction=receive
-same "a fan" 61 100 hw_gpu_fan_speed_ratio device=1
-same "errors" 3 1 hw_gpu_errors device=1 type=uncorrected
-same "an instance's memory, which is not added to the GPU's" 20000000000 1 hw_gpu_instance_memory_limit device=1:1
+same "a clock" 1980000000 1 hw_gpu_speed gpu=0 clock=sm
+same "its limit, now and then" 1981000000 1 hw_gpu_speed_limit gpu=0 clock=sm
+same "PCIe" 2500000 1 hw_gpu_pcie_throughput gpu=0 direction=receive
+same "a fan" 61 100 hw_gpu_fan_speed_ratio gpu=1
+same "errors" 3 1 hw_gpu_errors gpu=1 type=uncorrected
+same "an instance's memory, which is not added to the GPU's" 20000000000 1 hw_gpu_instance_memory_limit gpu=1:1
 same "a process's memory" 4096000 1 process_gpu_memory_usage process=sleep
-same "… and its utilisation" 12 100 process_gpu_utilization process=sleep device=0
-same "what the GPU is called" 1 1 hw_gpu_info "model=NVIDIA H100 80GB HBM3" driver=550.54.15 device=0
-n=$(values hw_gpu_power device=0 | wc -l)
-is "limits are read once in ten times" "$(values hw_gpu_speed_limit device=0 | wc -l)" $(((n + 9) / 10))
+same "… and its utilisation" 12 100 process_gpu_utilization process=sleep gpu=0
+same "what the GPU is called" 1 1 hw_gpu_info "model=NVIDIA H100 80GB HBM3" driver=550.54.15 gpu=0
+n=$(values hw_gpu_power gpu=0 | wc -l)
+is "limits are read once in ten times" "$(values hw_gpu_speed_limit gpu=0 | wc -l)" $(((n + 9) / 10))
 is "energy is a counter, and known from second to second" \
 	"$(ask "SELECT count(*) - count(DISTINCT time), max(time) - min(time) > 4000000000, max(time) - min(time) < 1500000000 * count(*) FROM metrics WHERE name = 'hw_gpu_energy'")" 0,1,1
 is "nothing is made up" "$(ask "SELECT count(*) FROM metrics WHERE name IN ('hw_gpu_link_io', 'hw_gpu_performance_state', 'cresset_gpu_left_out')")" 0
 from=$(ask "SELECT min(time) / 1000000000 FROM metrics WHERE name = 'hw_gpu_power'")
-"$cresset" query --data "$data" 'hw_gpu_temperature{device="0"}' --from "$from" --to $((from + 60)) --range 60s --reduce max --csv >"$tmp/csv"
+"$cresset" query --data "$data" 'hw_gpu_temperature{gpu="0"}' --from "$from" --to $((from + 60)) --range 60s --reduce max --csv >"$tmp/csv"
 is "a query says so, too" "$(sed -n '2s/.*,//p' "$tmp/csv" | tr -d '\r')" 47
 
 # --- a driver that hangs
@@ -126,11 +126,13 @@ with_gpus "$cresset" gpu list --json >"$tmp/list"
 is "gpu list: who uses what" "$(jq -c '[.driver, .devices[1].uuid, (.devices[1].processes[] | [.name, .memory_bytes, .pid])]' "$tmp/list")" "[\"550.54.15\",\"GPU-b\",[\"sleep\",4096,$user]]"
 is "… and what is lost" "$(jq -c '[.devices[].is_lost]' "$tmp/list")" "[true,false]"
 with_gpus "$cresset" doctor >"$tmp/doctor"
+holds "doctor: who may profile" grep -q "GPU profiling  *the driver" "$tmp/doctor"
 holds "doctor: it is lost" grep -q "1 of them lost" "$tmp/doctor"
 with_gpus "$cresset" top --once >"$tmp/top" 2>&1
 holds "top has a line for them" grep -q "^GPU 0: lost   GPU 1:" "$tmp/top"
 echo "fail nvmlInit_v2 9" >"$tmp/script"
 with_gpus "$cresset" gpu list >"$tmp/list"
+is "no driver: its status" $? 4
 is "no driver: one line" "$(cat "$tmp/list")" "no GPUs: NVIDIA's library is here, but it cannot begin: the driver is not loaded"
 if ldconfig -p | grep -q libnvidia-ml.so.1; then
 	skip "nothing of it here" "this machine has NVIDIA's library"
@@ -143,16 +145,29 @@ data=$tmp/scripted
 cat >"$tmp/played" <<END
 driver 1.0
 device 0 X-1 1000 A GPU of no vendor
-metric 0 hw_gpu_utilization:general 0.25,0.5,0.75
+metric 0 hw_gpu_utilization:general 0.25,0.5,0.75,0,0.04,0.5
 metric 0 hw_gpu_power 120.5
 process 0 $user 512 0.5
 END
 CRESSET_GPU_SCRIPT=$tmp/played begin_always up --data "$data" --listen none
-until_values 4 hw_gpu_utilization
+until_values 7 hw_gpu_utilization
 end_always
-same "a script plays GPUs of no vendor" 25,50,75 100 hw_gpu_utilization device=0 uuid=X-1
+same "a script plays GPUs of no vendor" 25,50,75,0,4,50 100 hw_gpu_utilization gpu=0 uuid=X-1
 same "… and who uses them" 50 100 process_gpu_utilization process=sleep
+"$cresset" -q query --data "$data" --gpu-idle --from start --to end --json >"$tmp/idle"
+is "when it was idle, by these readings" "$(jq -c '.devices[] | select(.source == "readings") | [.busy_ns, .idle_ns, .gaps, .uncertain_ns]' "$tmp/idle")" \
+	"$(ask "SELECT time, value FROM metrics WHERE name = 'hw_gpu_utilization' ORDER BY time" | python3 tests/cli/gpu_idle_answers.py 0.05)"
+is "… by whom" "$(jq -c '.devices[] | select(.source == "readings") | [.source, .owned, .owners[0].process]' "$tmp/idle")" '["readings","listed","sleep"]'
+"$cresset" -q query --data "$data" cpu --from start --to end -o "$tmp/up.trace.json"
+is "a trace of it: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json")" ""
+has_counters=$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json" counters | sed 's/ by its driver//')
+is "… its counters" "$(sed -E 's/ of [^/]*//; s/ [0-9]+( [0-9.]+ [0-9.]+)$/ N\1/' <<<"$has_counters")" $'GPU 0/power (W) N 120.5 120.5\nGPU 0/utilization general N 0 0.75'
 echo "metric 0 nonsense 1" >"$tmp/played"
-CRESSET_GPU_SCRIPT=$tmp/played "$cresset" gpu list >"$tmp/list"
-is "a script that makes no sense" "$(cat "$tmp/list")" "no GPUs: $tmp/played: line 1 of the script is no statement"
+CRESSET_GPU_SCRIPT=$tmp/played "$cresset" gpu list >"$tmp/list" 2>"$tmp/log"
+is "a script that makes no sense" $? 6
+is "… is an error" "$(head -1 "$tmp/log")" "cresset: error: $tmp/played: line 1 of the script is no statement"
+is "… and nothing else" "$(cat "$tmp/list")" ""
+CRESSET_GPU_SCRIPT=$tmp/nowhere "$cresset" gpu list --json >"$tmp/list" 2>"$tmp/log"
+is "one that is not there" "$? $(cat "$tmp/list")" "6 "
+holds "… and why" grep -q 'cannot open .*/nowhere: No such file' "$tmp/log"
 finish

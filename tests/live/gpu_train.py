@@ -1,4 +1,5 @@
-"""gpu_train.py N: a program in Python that launches kernels through ctypes: train() N times, infer() half as often."""
+"""gpu_train.py N [KERNEL [wait [MS]]]: a program in Python that launches a kernel through ctypes: train() N times, infer() half as often, and waits for
+ each if told to; another before. Where MS is given, train() decodes for so much time of the CPU after each, and there is more time before it."""
 import ctypes
 import sys
 import time
@@ -13,18 +14,32 @@ class Dim(ctypes.Structure):
 launch = runtime.cudaLaunchKernel
 launch.argtypes = [ctypes.c_void_p, Dim, Dim, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 one = Dim(1, 1, 1)
-kernel = ctypes.create_string_buffer(b"saxpy")
+waits = len(sys.argv) > 3
+decode_s = float(sys.argv[4]) / 1000 if len(sys.argv) > 4 else 0
+kernel = ctypes.create_string_buffer(sys.argv[2].encode() if len(sys.argv) > 2 else b"saxpy")
+first = ctypes.create_string_buffer(b"warm_up")
 register = runtime["__cudaRegisterFunction"]
-register(None, kernel, None, kernel, 0, None, None, None, None, None)
+for name in kernel, first:
+    register(None, name, None, name, 0, None, None, None, None, None)
 
 
-def step():
-    launch(ctypes.addressof(kernel), one, one, None, 0, None)
+def step(what=kernel):
+    launch(ctypes.addressof(what), one, one, None, 0, None)
+    if waits and what is kernel:
+        runtime.cudaDeviceSynchronize()
+
+
+def decode():
+    end = time.thread_time() + decode_s
+    while time.thread_time() < end:
+        pass
 
 
 def train(n):
     for _ in range(n):
         step()
+        if decode_s:
+            decode()
 
 
 def infer(n):
@@ -33,11 +48,11 @@ def infer(n):
 
 
 def warm():
-    step()
+    step(first)
 
 
 def main():
-    for _ in range(3):
+    for _ in range(8 if decode_s else 3):
         warm()
         time.sleep(0.4)
     train(int(sys.argv[1]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What late attach promises: 1000 injections into 50 fresh processes that hammer malloc and the loader on all CPUs, every one alive and correct afterwards, how long a
-# thread was stopped; then 1000 cycles of attaching to one process, which must not grow.
+# thread was stopped; then 1000 cycles of attaching to one process, and 1000 of attaching to and detaching from one with a GPU (a double), which must not grow.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib.sh
 . tests/live/lib_attach.sh
@@ -49,4 +49,48 @@ sleep 0.1
 is "1000 cycles, half of them with a library that cannot be loaded: each as it should" $wrong 0
 is "…descriptors, mappings and threads have not grown" "$(size_of "$target")" "$first"
 is "…and the process has not changed" "$(asked)" "1 attached, ok"
+
+# --- attach and detach: the library closes its ring, and makes it anew ---
+printf 'wait none\nkernel gemm ns 1500\nplay threads 2\nplay launches 1000\nplay pace 300\n' >"$tmp/double"
+mkfifo "$tmp/in"
+LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
+target=$!
+pids+=("$target")
+exec 3>"$tmp/in"
+played() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
+result() { "$cresset" gpu "$1" "$target" --json "${@:2}" 2>"$tmp/errors" | sed -n 's/.*"result":"\([a-z]*\)".*/\1/p'; }
+played ready 1
+is "a program with a GPU: attached" "$(result attach --force young)" loaded
+for _ in $(seq 100); do "$cresset" gpu status "$target" | grep -q parked && break || sleep 0.05; done
+result detach >/dev/null
+off=$(size_of "$target")
+result attach >/dev/null
+on=$(size_of "$target") wrong=0 grown=0
+for _ in $(seq "${CYCLES:-1000}"); do
+	[ "$(result detach)" = detached ] || wrong=$((wrong + 1))
+	[ "$(size_of "$target")" = "$off" ] || grown=$((grown + 1))
+	[ "$(result attach)" = reattached ] || wrong=$((wrong + 1))
+	[ "$(size_of "$target")" = "$on" ] || grown=$((grown + 1))
+done
+is "${CYCLES:-1000} cycles of detaching and attaching: each as it should" $wrong 0
+is "…descriptors, mappings and threads have not grown after the first, detached nor attached" $grown 0
+echo "# descriptors, mappings, threads: detached $off, attached $on"
+echo go >&3
+holds "…and the program goes on" played "done" 1
+begin_record() {
+	"$cresset" record --no-progress -e gpu-time -p "$target" -o "$tmp/x.cresset" 2>"$tmp/errors" &
+	recorder=$!
+	pids+=("$recorder")
+	for _ in $(seq 100); do "$cresset" gpu status "$target" --json | grep -q '"state":"open"' && return || sleep 0.05; done
+}
+begin_record
+echo go >&3
+played "done" 2
+kill -INT $recorder
+wait $recorder
+is "…and what it does is seen as before" "$("$cresset" convert "$tmp/x.cresset" -q --type gpu-time --unit ns -o - --format folded | awk '{ n += $NF } END { print n }')" \
+	$((2 * 1000 * 1500))
+exec 3>&-
+wait "$target"
+is "…until its end" $? 0
 finish

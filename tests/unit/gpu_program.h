@@ -59,10 +59,12 @@ static inline void program_expect(struct gpu_program *p, const char *want)
 static inline void program_run(struct gpu_program *p, int in[2], int out[2], const char *argument)
 {
 	char library[4096], doubles[4096], program[4096], cwd[2048], copy[128];
+	const char *first = getenv("PROGRAM_FIRST"); /* a folder of libraries that go before */
 
 	ck_assert_ptr_nonnull(getcwd(cwd, sizeof cwd));
 	snprintf(library, sizeof library, "%s/%s/libcresset-cuda.so", cwd, program_build());
-	snprintf(doubles, sizeof doubles, "%s/%s/doubles", cwd, program_build());
+	snprintf(doubles, sizeof doubles, "%s:%s/%s/doubles", first ? first : "", cwd,
+		 program_build());
 	snprintf(program, sizeof program, "%s/%s/live/gpu_play", cwd, program_build());
 	snprintf(copy, sizeof copy, "%s.so", p->script);
 	if (!argument || !strcmp(argument, "cupti"))
@@ -259,7 +261,8 @@ static inline void program_play(struct gpu_program *p, bool reads)
 	fputs("go\n", p->to);
 	fcntl(fileno(p->from), F_SETFL, flags | O_NONBLOCK);
 	for (int i = 0; n < 0 && i < 6 * PROGRAM_WAIT_MS; i++) {
-		ring_beat(p->ring, clock_mono_ns());
+		if (p->ring) /* it may be detached */
+			ring_beat(p->ring, clock_mono_ns());
 		if (reads)
 			ring_poll(p->ring, SIZE_MAX, program_record, p);
 		n = read(fileno(p->from), line, sizeof line);

@@ -282,9 +282,12 @@ static inline const void *stepped_chunk(void *ctx, uint32_t chunk)
 /* Addresses of frames, leaf first; of callers that of the call's last byte. */
 static inline struct unwind_walk stepped_walk(struct stepped *s, uint64_t *frames, uint32_t max)
 {
-	struct unwind_source source = {
-		s, stepped_read, stepped_find, stepped_table, stepped_chunk, s->known, NULL
-	};
+	struct unwind_source source = { .ctx = s,
+					.read = stepped_read,
+					.find = stepped_find,
+					.table = stepped_table,
+					.chunk = stepped_chunk,
+					.known = s->known };
 	uint64_t regs[PT_REGS_WORDS];
 
 	_Static_assert(sizeof s->regs >= sizeof regs, "user_regs_struct begins with pt_regs");

@@ -10,6 +10,7 @@ enum { MS = 1000000, PERIOD = 10 * MS };
 static struct profile *p;
 static struct accounts accounts;
 static uint32_t series, stacks[3];
+static struct account_series of_thread;
 static int64_t now_ns; /* of the samples */
 
 static void setup(bool wall)
@@ -21,6 +22,7 @@ static void setup(bool wall)
 	struct series of = { .type = s->ops->type(s, &t) };
 
 	series = s->ops->series(s, &of);
+	of_thread = (struct account_series){ series, series, series };
 	for (uint32_t i = 0; i < 3; i++) {
 		struct frame f = { .mapping = MAPPING_NONE,
 				   .function = sink_string(s, i ? i == 1 ? "b" : "c" : "a") };
@@ -96,11 +98,11 @@ START_TEST(samples_are_scaled)
 	t.off_ns = 23 * MS;
 	t.long_off_ns = 20 * MS;
 	t.run_ns = 4 * MS;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	t = thread_of(6, 200 * MS); /* never sampled */
 	t.on_ns = 3 * MS;
 	t.stopped_ns = 2 * MS;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	accounts_flush(&accounts);
 	ck_assert_int_eq(value_of(5, "a") + value_of(5, "b"), 61 * MS + 7);
 	ck_assert_int_le(llabs(value_of(5, "a") * 7 - 4ll * (61 * MS + 7)), 7);
@@ -116,6 +118,71 @@ START_TEST(samples_are_scaled)
 }
 END_TEST
 
+/* Calls that wait for a GPU have their time, on the CPU and off it, in shares of their samples; the rest keeps its own. */
+START_TEST(gpu_waits)
+{
+	setup(true);
+	struct sink *s = profile_sink(p);
+	struct series other = { .type = p->series.series.v[series].type, .period = 1 };
+	of_thread.spin = s->ops->series(s, &other);
+	add(5, 0, PERIOD, ACCOUNT_ON_CPU);
+	add(5, 1, PERIOD, ACCOUNT_GPU_SPIN);
+	add(5, 2, PERIOD, ACCOUNT_GPU_SPIN);
+	add(5, 2, 30 * MS, ACCOUNT_GPU_SLEEP);
+	struct event_thread t = thread_of(5, 200 * MS);
+	t.on_ns = 50 * MS + 3;
+	t.gpu_on_ns = 44 * MS + 1;
+	t.off_ns = 45 * MS;
+	t.long_off_ns = 40 * MS;
+	t.gpu_off_ns = 34 * MS;
+	t.long_gpu_off_ns = 30 * MS;
+	t.run_ns = 2 * MS;
+	account_thread(&accounts, &t, &of_thread);
+	t = thread_of(6, 200 * MS); /* no sample met it */
+	t.on_ns = t.gpu_on_ns = 3 * MS;
+	account_thread(&accounts, &t, &of_thread);
+	accounts_flush(&accounts);
+	ck_assert_int_eq(value_of(5, "a"), 6 * MS + 2);
+	ck_assert_int_eq(value_of(5, "b") + value_of(5, "c"), 44 * MS + 1 + 30 * MS);
+	ck_assert_int_eq(value_of(5, "b"), 22 * MS);
+	ck_assert_int_eq(value_of(5, "[waiting for GPU below 1ms]"), 4 * MS);
+	ck_assert_int_eq(value_of(5, "[off-CPU below 1ms]"), 1 * MS);
+	ck_assert_int_eq(value_of(5, "[off-CPU, not sampled]"), 10 * MS);
+	ck_assert_int_eq(total_of(5), 50 * MS + 3 + 45 * MS + 2 * MS);
+	ck_assert_int_eq(value_of(6, "[waiting for GPU]"), 3 * MS);
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.tid[i] == 6)
+			ck_assert_uint_eq(p->samples.series[i], of_thread.spin);
+	teardown();
+}
+END_TEST
+
+/* A call that was read too short while its thread ran makes up for it in the next interval: nothing is taken back. */
+START_TEST(gpu_wait_read_short)
+{
+	setup(true);
+	struct event_thread t = thread_of(5, 100 * MS);
+	t.on_ns = 50 * MS;
+	t.gpu_on_ns = 10 * MS;
+	account_thread(&accounts, &t, &of_thread);
+	accounts_flush(&accounts);
+	t.sample.time_ns = 200 * MS;
+	t.on_ns = 60 * MS;
+	t.gpu_on_ns = 25 * MS; /* it was in the call all the time, and 5 ms of before */
+	account_thread(&accounts, &t, &of_thread);
+	accounts_flush(&accounts);
+	ck_assert_int_eq(value_of(5, "[on-CPU, not sampled]"), 40 * MS);
+	ck_assert_int_eq(value_of(5, "[waiting for GPU]"), 25 * MS);
+	t.sample.time_ns = 300 * MS;
+	t.on_ns = 80 * MS;
+	account_thread(&accounts, &t, &of_thread);
+	accounts_flush(&accounts);
+	ck_assert_int_eq(value_of(5, "[on-CPU, not sampled]"), 55 * MS);
+	ck_assert_int_eq(total_of(5), 80 * MS);
+	teardown();
+}
+END_TEST
+
 /* A limit that was asked for is in the name of what lies beyond it. */
 START_TEST(beyond_both_limits)
 {
@@ -123,7 +190,7 @@ START_TEST(beyond_both_limits)
 	accounts.opts.max_block_ns = 50 * MS;
 	struct event_thread t = thread_of(5, 200 * MS);
 	t.off_ns = 60 * MS;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	accounts_flush(&accounts);
 	ck_assert_int_eq(value_of(5, "[off-CPU below 1ms or above 50ms]"), 60 * MS);
 	teardown();
@@ -139,7 +206,7 @@ START_TEST(waits_are_exact_in_sum)
 	struct event_thread t = thread_of(5, 200 * MS);
 	t.off_ns = t.long_off_ns = 101 * MS;
 	t.run_ns = t.long_run_ns = 5 * MS; /* its samples got lost */
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	accounts_flush(&accounts);
 	ck_assert_int_eq(value_of(5, "c"), 101 * MS);
 	ck_assert_int_eq(value_of(5, "[sched-wait]"), 5 * MS);
@@ -156,7 +223,7 @@ START_TEST(intervals_and_reused_ids)
 	add(5, 0, PERIOD, ACCOUNT_ON_CPU);
 	t.on_ns = 12 * MS;
 	t.off_ns = 5 * MS;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	accounts_flush(&accounts);
 	ck_assert_int_eq(total_of(5), 17 * MS);
 	add(5, 1, PERIOD, ACCOUNT_ON_CPU);
@@ -164,13 +231,13 @@ START_TEST(intervals_and_reused_ids)
 	t.on_ns = 20 * MS;
 	t.off_ns = 6 * MS;
 	t.ended = 1;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	t = thread_of(5, 300 * MS); /* the next thread 5 */
 	t.first_ns = 250 * MS;
 	now_ns = 260 * MS;
 	t.on_ns = 40 * MS;
 	add(5, 2, PERIOD, ACCOUNT_ON_CPU);
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	accounts_flush(&accounts);
 	ck_assert_int_eq(value_of(5, "a"), 12 * MS);
 	ck_assert_int_eq(value_of(5, "b"), 8 * MS);
@@ -191,7 +258,7 @@ START_TEST(late_samples)
 
 	t.on_ns = 30 * MS;
 	t.ended = 1;
-	account_thread(&accounts, &t, series);
+	account_thread(&accounts, &t, &of_thread);
 	s.stack = stacks[0];
 	account_sample(&accounts, &s, ACCOUNT_ON_CPU);
 	s.stack = stacks[1];
@@ -227,7 +294,7 @@ START_TEST(without_wall)
 		t.off_ns = 3;
 		t.long_off_ns = 1;
 		t.ended = 1;
-		account_thread(&accounts, &t, series);
+		account_thread(&accounts, &t, &of_thread);
 	}
 	ck_assert_int_eq(accounts.short_off_ns, 20000);
 	ck_assert_uint_lt(accounts.all.n, 5000);
@@ -237,5 +304,6 @@ START_TEST(without_wall)
 }
 END_TEST
 
-UNIT_MAIN("account", samples_are_scaled, beyond_both_limits, waits_are_exact_in_sum,
-	  intervals_and_reused_ids, late_samples, times_that_never_came, without_wall)
+UNIT_MAIN("account", samples_are_scaled, gpu_waits, gpu_wait_read_short, beyond_both_limits,
+	  waits_are_exact_in_sum, intervals_and_reused_ids, late_samples, times_that_never_came,
+	  without_wall)

@@ -79,6 +79,7 @@ static void check_object(const char *path, const char *clang, __u32 filter, cons
 	set_knob(obj, "at_sys_exit", way->at_sys_exit);
 	set_knob(obj, "use_task_storage", way->use_task_storage);
 	set_knob(obj, "use_loop", way->use_loop);
+	set_knob(obj, "has_gpu", 1);
 	check_programs(obj, clang, filter, way->name);
 }
 
@@ -90,6 +91,8 @@ static void check_gpu(const char *path, const char *clang, __u32 filter, __u32 p
 	ck_assert_ptr_nonnull(obj);
 	set_knob(obj, "filter", filter);
 	set_knob(obj, "gpu_plain_walk", plain);
+	set_knob(obj, "gpu_has_times", 1);
+	set_knob(obj, "use_task_storage", filter != FILTER_TID);
 	check_programs(obj, clang, filter, plain ? "gpu, plain" : "gpu");
 }
 

@@ -308,8 +308,8 @@ START_TEST(one_sink_after_the_other)
 		if (i + 1 == SINKS)
 			break;
 		sinks[i + 1] = profile_new();
-		ck_assert_msg(collect_set_sink(c, profile_sink(sinks[i + 1]), &err) == 0, "%s",
-			      err.text);
+		ck_assert_msg(collect_set_sink(c, profile_sink(sinks[i + 1]), NULL, &err) == 0,
+			      "%s", err.text);
 	}
 	uint64_t end_ns = clock_mono_ns();
 	while (process_cpu_ns(busy) < used_ns + 1000000000)
@@ -350,7 +350,7 @@ START_TEST(wall_keeps_its_sink)
 	struct collector *c = collector(&opts, p);
 	struct err err = { 0 };
 
-	ck_assert_int_eq(collect_set_sink(c, profile_sink(other), &err), -EINVAL);
+	ck_assert_int_eq(collect_set_sink(c, profile_sink(other), NULL, &err), -EINVAL);
 	collect_free(c);
 	profile_free(p);
 	profile_free(other);

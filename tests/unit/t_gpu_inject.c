@@ -2,6 +2,7 @@
  * it does nothing; it gives way. */
 #include "unit.h"
 
+#include "gpu/ring_look.h"
 #include "gpu_program.h"
 
 #define DEVICES "device 0 name \"First\"\ndevice 1 name \"Second\"\nwait none\n"
@@ -380,6 +381,191 @@ START_TEST(loaded_late)
 }
 END_TEST
 
+/* What of the program could grow: descriptors, mappings, threads; and what it has of ours. */
+static void sizes_of(pid_t pid, int out[4])
+{
+	static const char *const commands[] = { "ls /proc/%d/fd", "cat /proc/%d/maps",
+						"ls /proc/%d/task",
+						"cd /proc/%d && { grep memfd:cresset- maps; "
+						"ls -l fd | grep memfd:cresset-; }" };
+	char command[128];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(command, sizeof command, commands[i], pid);
+		out[i] = line_count(command);
+	}
+}
+
+static struct ring_look look(pid_t pid)
+{
+	struct ring_look now = { 0 };
+	struct err err = { 0 };
+
+	ck_assert_msg(ring_look(pid, clock_mono_ns(), &now, &err) == 0, "%s", err.text);
+	return now;
+}
+
+static void detach(struct gpu_program *p)
+{
+	struct err err = { 0 };
+
+	ring_close(p->ring);
+	p->ring = NULL;
+	ck_assert_msg(ring_detach(p->pid, &err) == 0, "%s", err.text);
+	ck_assert(look(p->pid).detached);
+	ck_assert_int_eq(look(p->pid).now.state, RING_DETACHED);
+	ck_assert_int_eq(ring_open(p->pid, clock_mono_ns(), &p->ring, &err), -ENOENT);
+}
+
+static void reattach(struct gpu_program *p)
+{
+	struct err err = { 0 };
+
+	ck_assert_msg(ring_reattach(p->pid, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(ring_open(p->pid, clock_mono_ns(), &p->ring, &err), 0);
+	ck_assert(!look(p->pid).detached);
+}
+
+/* The ring is given back and taken again as often as one likes: nothing grows, sums go on, records are as exact as
+ * before; a program that runs meanwhile does not notice. */
+START_TEST(detached)
+{
+	struct gpu_program p = { 0 };
+	struct err err = { 0 };
+	int before[4], now[4];
+
+	program_start(&p,
+		      DEVICES KERNELS
+		      "play threads 4\nplay launches 5000\nplay copy 50 4096\nplay pace 100\n",
+		      NULL);
+	program_open(&p, RING_WANT_ANY);
+	program_play(&p, true);
+	sizes_of(p.pid, now);
+	ck_assert_int_eq(now[3], 4); /* ring and device code, mapped and open */
+	uint64_t calls = program_close(&p).calls;
+
+	program_check(&p);
+	ck_assert_int_eq(ring_detach(p.pid, &err), -EBUSY);
+	ck_assert(look(p.pid).has_agent);
+	detach(&p);
+	sizes_of(p.pid, before);
+	ck_assert_int_eq(before[3], 1); /* the stub */
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(ring_detach(p.pid, &err), -EALREADY);
+		program_play(&p, false);
+		reattach(&p);
+		ck_assert_int_eq(ring_reattach(p.pid, &err), -EALREADY);
+		p.n_sums = p.records = 0;
+		ck_assert_int_eq(program_open(&p, RING_WANT_ANY).state, RING_OPEN);
+		program_play(&p, true);
+		sizes_of(p.pid, now);
+		ck_assert_int_eq(now[3], 4);
+		struct ring_state_now state = program_close(&p);
+
+		program_check(&p);
+		calls += 4 * 5100;
+		ck_assert_uint_eq(state.calls, calls);
+		ck_assert_uint_eq(state.dropped + state.bad_bytes, 0);
+		detach(&p);
+		sizes_of(p.pid, now);
+		ck_assert_int_eq(now[0], before[0]);
+		ck_assert_int_lt(now[1], before[1] + 8); /* threads of the program come and go */
+		ck_assert_int_eq(now[2], before[2]);
+		ck_assert_int_eq(now[3], before[3]);
+		ck_assert_uint_eq(look(p.pid).now.calls, calls);
+	}
+	program_end(&p);
+}
+END_TEST
+
+/* In the middle of everything: windows are open, threads launch, CUPTI hands records over. What is lost is lost, and
+ * nothing else happens. */
+START_TEST(detached_at_work)
+{
+	struct gpu_program p = { 0 };
+	char line[16];
+
+	program_start(&p,
+		      DEVICES KERNELS
+		      "play threads 4\nplay launches 40000\nplay copy 50 4096\nplay pace 300\n",
+		      NULL);
+	program_open(&p, RING_WANT_ALL);
+	fputs("go\n", p.to);
+	for (int i = 0; i < 25; i++) {
+		detach(&p);
+		reattach(&p);
+		program_open(&p, RING_WANT_ALL);
+	}
+	ck_assert_ptr_nonnull(fgets(line, sizeof line, p.from));
+	ck_assert_str_eq(line, "done\n");
+	uint64_t dropped = program_close(&p).dropped;
+
+	/* And from then on it is exact again. */
+	p.n_sums = p.records = 0;
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_COPIES | RING_WANT_CALLS);
+	program_play(&p, true);
+	struct ring_state_now now = program_close(&p);
+
+	ck_assert_uint_eq(now.dropped, dropped);
+	program_check(&p);
+	ck_assert_uint_eq(now.bad_bytes, 0);
+	/* A child of a detached program is none of it. */
+	detach(&p);
+	fputs("fork\n", p.to);
+	program_expect(&p, "child");
+	program_end(&p);
+}
+END_TEST
+
+static void is_exact_to_its_end(struct gpu_program *p)
+{
+	p->n_sums = p->records = 0;
+	program_open(p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	program_play(p, true);
+	program_close(p);
+	program_check(p);
+	program_end(p);
+}
+
+/* A CUPTI that cannot be switched off goes on, unread, without memory of ours. */
+START_TEST(detached_muted)
+{
+	struct gpu_program p = { 0 };
+
+	program_start(&p,
+		      DEVICES KERNELS "play threads 2\nplay launches 1000\ncupti version 130000\n",
+		      NULL);
+	program_open(&p, RING_WANT_KERNELS | RING_WANT_CALLS);
+	ck_assert_int_eq(program_close(&p).state, RING_MUTED);
+	detach(&p);
+	program_play(&p, false);
+	reattach(&p);
+	ck_assert_int_eq(program_state(&p).state, RING_MUTED);
+	is_exact_to_its_end(&p);
+}
+END_TEST
+
+/* A program may close every descriptor and use their numbers again. */
+START_TEST(detached_without_descriptors)
+{
+	struct gpu_program p = { 0 };
+	char command[128];
+
+	if (geteuid())
+		T_SKIP("a ring without a descriptor is only found by root");
+	program_start(&p, DEVICES KERNELS "play threads 2\nplay launches 1000\n", NULL);
+	fputs("close\n", p.to);
+	program_expect(&p, "closed");
+	snprintf(command, sizeof command, "ls -l /proc/%d/fd | grep -c /dev/null | grep -x 64",
+		 p.pid);
+	ck_assert_int_eq(line_count(command), 1);
+	detach(&p);
+	ck_assert_int_eq(line_count(command), 1);
+	reattach(&p);
+	is_exact_to_its_end(&p);
+}
+END_TEST
+
 /* Put into the running program by the command, out of a memfd. */
 START_TEST(attached)
 {
@@ -442,4 +628,5 @@ END_TEST
 
 UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone,
 	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, loaded_late,
-	  attached, needs_only_libc)
+	  detached, detached_at_work, detached_muted, detached_without_descriptors, attached,
+	  needs_only_libc)

@@ -78,7 +78,7 @@ static void feed(struct scenario *s, struct gpu_join *j, int how, size_t apart)
 			if (what == 0)
 				gpu_join_call(j, c->pid, c->correlation, c->tid);
 			else if (what == 1 && c->weight)
-				gpu_join_stack(j, c->pid, c->correlation, c->stack, c->weight);
+				gpu_join_stack(j, c->pid, c->correlation, c->stack, c->weight, 0);
 			else if (what == 2)
 				gpu_join_work(j, c->pid, c->correlation, c->work, c->us, c->ns,
 					      1000 * c->us);
@@ -223,13 +223,13 @@ START_TEST(unknown)
 
 	gpu_join_call(j, 1, 10, 7);
 	gpu_join_work(j, 1, 10, 3, 0, 500, 0);
-	gpu_join_stack(j, 1, 11, 2, 1);
+	gpu_join_stack(j, 1, 11, 2, 1, 0);
 	for (uint32_t c = 20; c < 24; c++)
 		gpu_join_call(j, 1, c, 7);
 	gpu_join_work(j, 1, 11, 4, 0, 700, 0);
 	gpu_join_settle(j, 1999999999);
 	ck_assert_uint_eq(s.got[1][0][3].ns + s.estimates, 0);
-	gpu_join_stack(j, 1, 10, 2, 1); /* too late for its launch, not for its work */
+	gpu_join_stack(j, 1, 10, 2, 1, 0); /* too late for its launch, not for its work */
 	gpu_join_settle(j, 2000000000);
 	gpu_join_flush(j);
 	ck_assert_uint_eq(s.got[1][2][3].ns, 500);
@@ -244,4 +244,36 @@ START_TEST(unknown)
 }
 END_TEST
 
-UNIT_MAIN("gpu-join", exact, estimates, rates, unknown)
+/* Another program as the same process: correlations begin anew, and mean other launches. */
+START_TEST(forgotten)
+{
+	struct scenario s;
+
+	memset(&s, 0, sizeof s);
+	struct gpu_join *j =
+		gpu_join_new(&(struct gpu_join_opts){ .max_launches = 4 }, on_share, &s);
+
+	gpu_join_stack(j, 1, 10, 2, 1, 0);
+	gpu_join_stack(j, 2, 10, 3, 1, 0);
+	gpu_join_work(j, 1, 11, 4, 0, 70, 0);
+	gpu_join_work(j, 2, 12, 4, 0, 40, 0);
+	gpu_join_forget(j, 1);
+	gpu_join_stack(j, 1, 11, 2, 1, 0); /* not of what waited */
+	gpu_join_stack(j, 2, 12, 3, 1, 0);
+	gpu_join_work(j, 1, 10, 3, 0, 500, 0);
+	gpu_join_work(j, 2, 10, 3, 0, 300, 0);
+	for (uint32_t c = 20; c < 30; c++) /* places are used again */
+		gpu_join_stack(j, 2, c, 5, 1, 0);
+	gpu_join_work(j, 2, 29, 3, 0, 9, 0);
+	gpu_join_flush(j);
+	ck_assert_uint_eq(s.got[1][2][3].ns, 0);
+	ck_assert_uint_eq(s.got[1][0][3].ns, 500);
+	ck_assert_uint_eq(s.got[1][0][4].ns, 70);
+	ck_assert_uint_eq(s.got[2][3][3].ns, 300);
+	ck_assert_uint_eq(s.got[2][5][3].ns, 9);
+	ck_assert_uint_eq(s.got[2][0][4].ns + s.got[2][3][4].ns, 40);
+	gpu_join_free(j);
+}
+END_TEST
+
+UNIT_MAIN("gpu-join", exact, estimates, rates, unknown, forgotten)

@@ -195,7 +195,7 @@ static int on_launch_call(void *ctx, void *data, size_t size)
 		for (uint32_t s = EVEN; s <= ODD; s++)
 			if (call->stack[i] >= j->from[s] && call->stack[i] < j->to[s])
 				side = s;
-	gpu_join_stack(j->join, j->p->pid, call->correlation, side, call->weight);
+	gpu_join_stack(j->join, j->p->pid, call->correlation, side, call->weight, 0);
 	return 0;
 }
 

@@ -82,6 +82,23 @@ START_TEST(names)
 }
 END_TEST
 
+START_TEST(insides)
+{
+	ck_assert_int_eq(gpu_inside_of("/opt/libcresset-cuda.so"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/memfd:libcresset-cuda.so (deleted)"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/x/CUPTI/lib64/libcupti.so.13"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("libcupti.so.2025.3.1"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/x/libcudart.so.13"), GPU_INSIDE_CALL);
+	ck_assert_int_eq(gpu_inside_of("/x/libcuda.so.535.261.03"), GPU_INSIDE_CALL);
+	ck_assert_int_eq(gpu_inside_of("/x/libcuptix.so"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of("/x/libnccl.so.2"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of("/x/libcupti.so/python"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of(""), GPU_INSIDE_NONE);
+	/* It is not probed. */
+	ck_assert_ptr_null(gpu_library_of("/x/libcupti.so.13"));
+}
+END_TEST
+
 static void find(const char *name, uint32_t wanted, struct gpu_places *out)
 {
 	const char *build = getenv("BUILD");
@@ -127,4 +144,4 @@ START_TEST(in_files)
 }
 END_TEST
 
-UNIT_MAIN("gpu_probes", entries, refused, names, in_files)
+UNIT_MAIN("gpu_probes", entries, refused, names, insides, in_files)

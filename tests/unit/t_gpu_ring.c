@@ -41,6 +41,14 @@ static struct made make(const struct ring_shape *shape)
 	((struct ring_control *)m.ring)->magic = RING_MAGIC;
 	return m;
 }
+static void unmake(struct made *m)
+{
+	munmap(m->ring, m->size);
+	close(m->fd);
+	free(m->names.slots);
+}
+/* Goes with its test. */
+#define MADE __attribute__((cleanup(unmake))) struct made
 static struct ring_lane *lane_of(const struct made *m, int i)
 {
 	return (struct ring_lane *)(m->ring + RING_LANES_AT) + i;
@@ -98,7 +106,7 @@ static bool write_nth(struct made *m, struct ring_lane *lane, uint64_t i)
 /* Through the end of the lane hundreds of times, in every alignment; and past 2^32 bytes. */
 START_TEST(wraps)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	bool shared;
 	struct ring_lane *lane = ring_lane_take(m.ring, RING_LANE_BUFFER, 9, &shared);
 	struct order o = { .name = "gemm" };
@@ -126,7 +134,7 @@ END_TEST
 /* Too small: what fits is there, the rest is counted, and it goes on when there is room. */
 START_TEST(full)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	struct ring_lane *lane = lane_of(&m, 0);
 	struct order o = { .name = "gemm" };
@@ -202,7 +210,7 @@ static void *write_calls(void *arg)
 /* More threads than lanes, and a reader beside them: nothing is lost but what is counted, nothing is torn. */
 START_TEST(writers)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	struct writer w[WRITERS];
 	pthread_t threads[WRITERS];
@@ -252,7 +260,7 @@ static const char *name_at(struct made *m, struct ring_reader *r, uint32_t at, c
 
 START_TEST(names)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	char out[512], long_name[700], other[700];
 
@@ -303,7 +311,7 @@ static void *write_names(void *arg)
 }
 START_TEST(names_at_once)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	struct writer w[4];
 	pthread_t threads[4];
@@ -319,6 +327,8 @@ START_TEST(names_at_once)
 		snprintf(name, sizeof name, "kernel %d", i % 100);
 		ck_assert_str_eq(name_at(&m, r, w[i / 100].names[i % 100], out), name);
 	}
+	for (int i = 0; i < 4; i++)
+		free(w[i].names);
 	ring_close(r);
 }
 END_TEST
@@ -354,7 +364,7 @@ START_TEST(lies)
 		{ UINT64_MAX, RING_KERNEL, 9 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct made m = make(&small);
+		MADE m = make(&small);
 		struct ring_reader *r = reader(&m);
 		struct ring_lane *lane = lane_of(&m, 0);
 		struct ring_record *at = (void *)(m.ring + lane->at);
@@ -374,8 +384,6 @@ START_TEST(lies)
 		ring_poll(r, SIZE_MAX, any_record, &n);
 		ck_assert_msg(n == 1, "case %zu does not go on", i);
 		ring_close(r);
-		munmap(m.ring, m.size);
-		close(m.fd);
 	}
 }
 END_TEST
@@ -383,7 +391,7 @@ END_TEST
 /* A type of a later version is passed over. */
 START_TEST(later_version)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	uint64_t words[4] = { 0 }, n = 0;
 	struct ring_record *later = (void *)words;
@@ -401,14 +409,15 @@ END_TEST
 
 static int open_after(void (*spoil)(struct made *m))
 {
-	struct made m = make(&small);
-	struct ring_reader *r;
+	MADE m = make(&small);
+	struct ring_reader *r = NULL;
 	struct err err = { 0 };
 
 	spoil(&m);
 	int rc = ring_open_fd(m.fd, getpid(), clock_mono_ns(), &r, &err);
 
 	ck_assert(rc == 0 || *err.text);
+	ring_close(r);
 	return rc;
 }
 #define CONTROL(m) ((struct ring_control *)(m)->ring)
@@ -502,7 +511,7 @@ static void scribble(struct made *m)
 }
 START_TEST(hostile)
 {
-	struct made m = make(&small);
+	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
 	struct ring_state_now now;
 	uint64_t n = 0, polls = 0;
@@ -524,5 +533,48 @@ START_TEST(hostile)
 }
 END_TEST
 
-UNIT_MAIN("gpu-ring", wraps, full, writers, names, names_at_once, lies, later_version, not_opened,
-	  hostile)
+/* One that rests lets another one have the ring, and goes on after it: each record is read once. */
+START_TEST(by_turns)
+{
+	MADE m = make(&small);
+	bool shared;
+	struct ring_lane *lane = ring_lane_take(m.ring, RING_LANE_BUFFER, 9, &shared);
+	struct order o = { .name = "gemm" };
+	struct ring_reader *first = reader(&m), *second = NULL;
+	struct ring_state_now now;
+	struct err err = { 0 };
+	uint64_t now_ns = clock_mono_ns();
+
+	ck_assert_int_eq(ring_open_fd(m.fd, getpid(), now_ns, &second, &err), -EBUSY);
+	ck_assert(write_nth(&m, lane, 0));
+	ring_poll(first, SIZE_MAX, in_order, &o);
+	ring_rest(first);
+	ck_assert(write_nth(&m, lane, 1));
+	ck_assert_uint_eq(ring_poll(first, SIZE_MAX, in_order, &o), 0);
+	second = reader(&m);
+	ring_poll(second, SIZE_MAX, in_order, &o);
+	ck_assert_uint_eq(o.next, 2);
+	ring_now(first, &now);
+	ck_assert(!now.taken);
+	ck_assert_int_eq(ring_again(first, now_ns, &err), -EBUSY);
+	ck_assert(write_nth(&m, lane, 2));
+	ring_close(second);
+	ck_assert_int_eq(ring_again(first, now_ns, &err), 0);
+	ring_poll(first, SIZE_MAX, in_order, &o);
+	ck_assert_uint_eq(o.next, 3);
+	/* Who has it against its will says so. */
+	ring_rest(first);
+	second = reader(&m);
+	((struct ring_control *)m.ring)->heartbeat_ns = 0;
+	ck_assert_int_eq(ring_again(first, now_ns, &err), 0);
+	ring_now(second, &now);
+	ck_assert(now.taken);
+	ring_close(second);
+	ring_now(first, &now);
+	ck_assert(!now.taken);
+	ring_close(first);
+}
+END_TEST
+
+UNIT_MAIN("gpu-ring", by_turns, wraps, full, writers, names, names_at_once, lies, later_version,
+	  not_opened, hostile)

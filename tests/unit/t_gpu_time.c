@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "collect/gpu_time.h"
 #include "gpu/ring_write.h"
+#include "gpu/window.h"
 #include "profile/profile.h"
 
 #include <fcntl.h>
@@ -25,29 +26,37 @@ struct world {
 	uint64_t now_ns;
 };
 
-static void make_ring(struct world *w)
+static void *make_memory(const char *name, size_t size)
 {
-	int fd = memfd_create(RING_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC);
-	size_t size = ring_size(&shape);
+	int fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 
 	ck_assert_int_eq(ftruncate(fd, size), 0);
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	w->ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	ck_assert_ptr_ne(w->ring, MAP_FAILED);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	close(fd);
+	return memory;
+}
+
+static void make_ring(struct world *w)
+{
+	w->ring = make_memory(RING_NAME, ring_size(&shape));
+	free(w->names.slots);
 	ring_lay_out(w->ring, &shape, getpid());
 	w->names = (struct ring_names){ .ring = w->ring, .n_slots = 64 };
 	w->names.slots = calloc(w->names.n_slots, sizeof *w->names.slots);
 	((struct ring_control *)w->ring)->magic = RING_MAGIC;
 }
 
-static struct world world_new(void)
+static struct world world_with(double budget)
 {
 	struct world w = { .profile = profile_new(), .now_ns = clock_mono_ns() };
 	struct sink *s = profile_sink(w.profile);
 	struct type time = { .name = sink_string(s, "gpu-time") },
 		    window = { .name = sink_string(s, "gpu-window") };
 	struct resolve_opts resolve = { .sink = s };
-	struct gpu_time_opts opts = { .sink = s };
+	struct gpu_time_opts opts = { .sink = s, .budget = budget, .queue_type = TYPE_NONE };
 
 	opts.time_type = resolve.types.gpu.time = s->ops->type(s, &time);
 	opts.window_type = resolve.types.gpu.window = s->ops->type(s, &window);
@@ -57,6 +66,11 @@ static struct world world_new(void)
 	gpu_time_expect(w.time, getpid(), w.now_ns);
 	gpu_time_run(w.time, w.now_ns);
 	return w;
+}
+
+static struct world world_new(void)
+{
+	return world_with(0);
 }
 
 /* What the library does when its window is over: nobody waits for it in vain. */
@@ -91,9 +105,9 @@ static void kernel(struct world *w, const char *name, uint64_t start_ns, uint64_
 				 .device = 1,
 				 .stream = 9 };
 	bool shared;
+	struct ring_lane *lane = ring_lane_take(w->ring, RING_LANE_BUFFER, gettid(), &shared);
 
-	ring_write(w->ring, ring_lane_take(w->ring, RING_LANE_BUFFER, gettid(), &shared), shared,
-		   &k.r, sizeof k);
+	ring_write(w->ring, lane, shared, &k.r, sizeof k);
 }
 
 /* Without a stack, in its place in time, by its plain name. */
@@ -162,4 +176,222 @@ START_TEST(full)
 }
 END_TEST
 
-UNIT_MAIN("gpu_time", without_a_stack, lies, full)
+static int64_t sum_of(const struct profile *p)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->samples.n; i++)
+		sum += p->samples.value[i];
+	return sum;
+}
+
+/* More in an interval than are kept one by one: the rest is one sum, and nothing is missing; the next interval begins anew. */
+START_TEST(density)
+{
+	enum { N = GPU_TIME_EXACT + 3000 };
+	struct world w = world_with(1);
+
+	for (int i = 0; i < N; i++) {
+		kernel(&w, "k", w.now_ns, w.now_ns + 3);
+		if (i % 64 == 63)
+			gpu_time_read(w.time, w.now_ns);
+	}
+	gpu_time_read(w.time, w.now_ns);
+	ck_assert(gpu_time_waits(w.time)); /* for stacks, of which there are none */
+	ck_assert_uint_eq(w.profile->samples.n, 0);
+	gpu_time_cut(w.time, w.now_ns, true);
+	ck_assert(!gpu_time_waits(w.time));
+	ck_assert_uint_eq(w.profile->samples.n, GPU_TIME_EXACT + 1);
+	ck_assert_int_eq(sum_of(w.profile), 3 * N);
+	ck_assert_int_eq(sample_length_ns(&w.profile->samples, GPU_TIME_EXACT), 0);
+	kernel(&w, "k", w.now_ns, w.now_ns + 5);
+	gpu_time_read(w.time, w.now_ns);
+	gpu_time_cut(w.time, w.now_ns, true);
+	ck_assert_uint_eq(w.profile->samples.n, GPU_TIME_EXACT + 2);
+	ck_assert_int_eq(sample_length_ns(&w.profile->samples, GPU_TIME_EXACT + 1), 5);
+	struct gpu_time_stats stats = world_end(&w);
+	ck_assert_uint_eq(stats.dropped + stats.bad, 0);
+	profile_free(w.profile);
+}
+END_TEST
+
+/* One sink after the other: what waits for its stack is in the second one, once, and by its name there. */
+START_TEST(another_sink)
+{
+	struct world w = world_with(1);
+	struct profile *first = w.profile, *second = profile_new();
+	struct sink *s = profile_sink(second);
+	struct type other = { .name = sink_string(s, "cpu") },
+		    time = { .name = sink_string(s, "gpu-time") },
+		    window = { .name = sink_string(s, "gpu-window") };
+	struct resolve_types types = { 0 };
+	uint32_t frames[8];
+
+	kernel(&w, "first", w.now_ns, w.now_ns + 3);
+	gpu_time_read(w.time, w.now_ns);
+	gpu_time_cut(w.time, w.now_ns, true);
+	kernel(&w, "second", w.now_ns, w.now_ns + 7);
+	gpu_time_read(w.time, w.now_ns);
+	gpu_time_cut(w.time, w.now_ns, false);
+	ck_assert_int_eq(sum_of(first), 3);
+	types.cpu = s->ops->type(s, &other);
+	types.gpu.time = s->ops->type(s, &time);
+	types.gpu.window = s->ops->type(s, &window);
+	gpu_time_set_sink(w.time, s, &types.gpu);
+	resolve_set_sink(w.resolver, s, &types, NULL);
+	gpu_time_cut(w.time, w.now_ns, true);
+	ck_assert_int_eq(sum_of(first), 3);
+	ck_assert_uint_eq(second->samples.n, 1);
+	ck_assert_int_eq(second->samples.value[0], 7);
+	stack_frames(&second->stacks, second->samples.stack[0], frames);
+	ck_assert_str_eq(profile_str(second, second->frames.frames.v[frames[1]].function),
+			 "second");
+	world_end(&w);
+	profile_free(first);
+	profile_free(second);
+}
+END_TEST
+
+/* Plays the library: the window that was asked for was open from then to its end, and has cost so much. */
+static void play_window(struct world *w, uint64_t cost_ns)
+{
+	struct ring_control *c = w->ring;
+
+	c->opened_ns = w->now_ns;
+	c->closed_ns = w->now_ns = c->deadline_ns;
+	c->helper_ns += cost_ns;
+	c->seen = c->generation;
+}
+
+/* Milliseconds until another window is asked for; at most that many. */
+static int next_window_ms(struct world *w, int max_ms)
+{
+	struct ring_control *c = w->ring;
+	uint32_t generation = c->generation;
+
+	for (int ms = 0; ms < max_ms; ms++, w->now_ns += 1000000) {
+		gpu_time_run(w->time, w->now_ns);
+		if (c->generation != generation)
+			return ms;
+	}
+	return max_ms;
+}
+
+/* As far apart as the budget says: 20 ms for 1 ms, of which 1 % may be spent, begin 100 ms after each other, a quarter of the gap of 80 ms more
+ * or less. */
+START_TEST(windows)
+{
+	struct world w = world_with(0.01);
+	struct ring_control *c = w.ring;
+
+	ck_assert_uint_ne(c->generation, 0);
+	ck_assert_uint_eq(c->want, RING_WANT_KERNELS | RING_WANT_COPIES | RING_WANT_CALLS |
+					   RING_WANT_OFF_AFTER);
+	ck_assert_uint_eq(c->deadline_ns - w.now_ns, WINDOW_FIRST_NS);
+	w.now_ns += 1000000;
+	ck_assert_int_eq(next_window_ms(&w, 10), 10); /* this one is open */
+	w.now_ns = c->deadline_ns - WINDOW_FIRST_NS;
+	play_window(&w, 1000000);
+	int ms = next_window_ms(&w, 1000);
+	ck_assert_int_ge(ms, 59);
+	ck_assert_int_le(ms, 121); /* it is looked for every 20 ms at most while one is open */
+	/* Who cannot be switched off is not asked again, which is told once. */
+	c->error_part = RING_PART_STAYS_ON;
+	play_window(&w, 0);
+	ck_assert_int_eq(next_window_ms(&w, 120000), 120000);
+	struct gpu_time_stats stats;
+	gpu_time_get_stats(w.time, &stats);
+	ck_assert_uint_eq(stats.given_up, 1);
+	ck_assert_uint_eq(stats.problems, 1);
+	ck_assert_ptr_ne(strstr(stats.recent[0], "too old to be switched off"), NULL);
+	world_end(&w);
+	profile_free(w.profile);
+}
+END_TEST
+
+static uint32_t watching(struct world *w)
+{
+	struct gpu_time_stats stats;
+
+	gpu_time_run(w->time, w->now_ns);
+	gpu_time_get_stats(w->time, &stats);
+	ck_assert_uint_eq(stats.problems, 0);
+	return stats.watching;
+}
+
+/* What the library does when it is told to leave, and what is there from then on. */
+static struct ring_control *give_back(struct world *w)
+{
+	struct ring_control *ring = w->ring, *stub = make_memory(RING_STUB_NAME, RING_NAMES_AT);
+
+	ring->detach = 1;
+	*stub = *ring;
+	stub->magic = RING_STUB_MAGIC;
+	stub->size = RING_NAMES_AT;
+	munmap(w->ring, ring_size(&shape));
+	return stub;
+}
+
+/* A program that was detached is waited for however long that takes; attached again it is found, whatever its budget. */
+static void comes_back(double budget)
+{
+	struct world w = world_with(budget);
+
+	ck_assert_uint_eq(watching(&w), 1);
+	kernel(&w, "k", w.now_ns, w.now_ns + 3);
+	gpu_time_read(w.time, w.now_ns);
+	struct ring_control *stub = give_back(&w);
+
+	w.now_ns += 1500000000;
+	ck_assert_uint_eq(watching(&w), 0);
+	for (int s = 0; s < 120; s++, w.now_ns += 1000000000)
+		ck_assert_uint_eq(watching(&w), 0);
+	munmap(stub, RING_NAMES_AT);
+	make_ring(&w);
+	w.now_ns += 1500000000;
+	ck_assert_uint_eq(watching(&w), 1);
+	ck_assert_uint_ne(((struct ring_control *)w.ring)->generation, 0);
+	kernel(&w, "k", w.now_ns, w.now_ns + 5);
+	gpu_time_read(w.time, w.now_ns);
+	struct gpu_time_stats stats = world_end(&w);
+
+	ck_assert_uint_eq(stats.records, 2);
+	ck_assert_uint_eq(stats.unknown_ns, 8);
+	profile_free(w.profile);
+}
+
+START_TEST(given_back)
+{
+	comes_back(0);
+	comes_back(0.01);
+	comes_back(1);
+}
+END_TEST
+
+/* Another program under the same pid: what the one before had is read to its end, and the ring of the new one is another. */
+START_TEST(exec)
+{
+	struct world w = world_with(1);
+
+	kernel(&w, "before", w.now_ns, w.now_ns + 3);
+	gpu_time_exec(w.time, getpid(), w.now_ns);
+	ck_assert_uint_eq(watching(&w), 0);
+	munmap(w.ring, ring_size(&shape));
+	w.now_ns += 1000000;
+	gpu_time_expect(w.time, getpid(), w.now_ns);
+	ck_assert_uint_eq(watching(&w), 0);
+	make_ring(&w);
+	w.now_ns += 1500000000;
+	ck_assert_uint_eq(watching(&w), 1);
+	kernel(&w, "after", w.now_ns, w.now_ns + 5);
+	gpu_time_read(w.time, w.now_ns);
+	struct gpu_time_stats stats = world_end(&w);
+
+	ck_assert_uint_eq(stats.programs, 2);
+	ck_assert_uint_eq(stats.records, 2);
+	ck_assert_uint_eq(stats.unknown_ns, 8);
+	profile_free(w.profile);
+}
+END_TEST
+
+UNIT_MAIN("gpu_time", without_a_stack, lies, full, density, another_sink, windows, given_back, exec)

@@ -4,6 +4,7 @@
 
 #include "collect/host_cpu.h"
 #include "collect/host_devices.h"
+#include "collect/host_gpu_time.h"
 #include "collect/host_losses.h"
 #include "collect/host_memory.h"
 #include "collect/host_metrics.h"
@@ -349,6 +350,50 @@ START_TEST(losses_of_the_collector)
 }
 END_TEST
 
+/* How much is seen of GPUs: nothing to say without any; shares are of the interval, not of all time. */
+START_TEST(gpu_time_of_the_collector)
+{
+	struct host_points w;
+	struct host_gpu_time h = { 0 };
+	struct gpu_probes_stats probes = { 0 };
+	struct gpu_time_stats t = { 0 };
+
+	host_points_init(&w, "db7");
+	host_gpu_time_put(&h, &probes, &t, &w);
+	puts_these(&w, "");
+	probes.files = 2;
+	host_gpu_time_put(&h, &probes, &t, &w);
+	puts_these(&w, "cresset_gpu_probed_files{db7} 2\n");
+	t = (struct gpu_time_stats){ .programs = 5,
+				     .watching = 3,
+				     .given_up = 1,
+				     .watched_ns = 1000,
+				     .window_ns = 10,
+				     .exact_ns = 2000000000 };
+	host_gpu_time_put(&h, &probes, &t, &w);
+	puts_these(&w, "cresset_gpu_probed_files{db7} 2\n"
+		       "cresset_gpu_time_programs{db7,watched} 2\n"
+		       "cresset_gpu_time_programs{db7,given_up} 1\n"
+		       "cresset_gpu_time_coverage{db7} 0.01\n"
+		       "cresset_gpu_time{db7,exact} 2\n"
+		       "cresset_gpu_time{db7,estimate} 0\n"
+		       "cresset_gpu_time{db7,unknown} 0\n");
+	t.watched_ns = 2000;
+	t.window_ns = 510;
+	t.given_up = 0;
+	t.estimated_ns = 500000000;
+	probes.files = 0;
+	host_gpu_time_put(&h, &probes, &t, &w);
+	puts_these(&w, "cresset_gpu_time_programs{watched,db7} 3\n"
+		       "cresset_gpu_time_programs{given_up,db7} 0\n"
+		       "cresset_gpu_time_coverage{db7} 0.5\n"
+		       "cresset_gpu_time{db7,exact} 2\n"
+		       "cresset_gpu_time{db7,estimate} 0.5\n"
+		       "cresset_gpu_time{db7,unknown} 0\n");
+	host_points_done(&w);
+}
+END_TEST
+
 START_TEST(this_host)
 {
 	const struct label_text env = { "env", "test" };
@@ -387,4 +432,4 @@ END_TEST
 UNIT_MAIN("host_metrics", cpu_time_by_mode_and_core, what_falls_by_a_few_ticks_stays,
 	  odd_lines_of_cpus_are_passed_over, waits_for_a_cpu, load_and_run_queue, memory_in_parts,
 	  pressure, disks, networks, devices_are_bounded, cut_and_damaged_files,
-	  losses_of_the_collector, this_host)
+	  losses_of_the_collector, gpu_time_of_the_collector, this_host)

@@ -297,6 +297,99 @@ START_TEST(spans_end_where_nobody_looked)
 }
 END_TEST
 
+/* --- GPUs --- */
+
+static void put_work(struct profile *p, const char *stream, const char *stack, int64_t time_ns,
+		     int64_t length_ns)
+{
+	struct sink *s = profile_sink(p);
+	struct type type = { .name = sink_string(s, "gpu-time"),
+			     .sample_type = sink_string(s, "gpu-time"),
+			     .unit = sink_string(s, "nanoseconds") };
+	struct label labels[] = {
+		{ .key = sink_string(s, "gpu"), .str = sink_string(s, "0") },
+		{ .key = sink_string(s, "stream"), .str = sink_string(s, stream) },
+	};
+	struct series series = { .type = s->ops->type(s, &type),
+				 .labels = s->ops->labels(s, labels, 2) };
+	uint32_t frames[8], n = 0;
+	char *text = xstrdup(stack), *rest = text, *word;
+	while ((word = strsep(&rest, ";"))) {
+		bool is_marker = *word == '[' || strcmp(word, "-") == 0;
+		struct frame frame = { .kind = is_marker ? FRAME_MARKER : FRAME_NATIVE,
+				       .mapping = MAPPING_NONE,
+				       .function = sink_string(s, word) };
+		frames[n++] = s->ops->frame(s, &frame);
+	}
+	free(text);
+	struct sample sample = { .time_ns = time_ns,
+				 .length_ns = length_ns,
+				 .value = length_ns,
+				 .series = s->ops->series(s, &series),
+				 .stack = s->ops->stack(s, frames, n),
+				 .pid = 7,
+				 .tid = SAMPLE_NO_ID,
+				 .cpu = SAMPLE_NO_ID };
+	s->ops->sample(s, &sample);
+}
+
+static struct query_lanes ask_streams(struct source *s, uint32_t px)
+{
+	struct query q = {
+		.source = s, .from_ns = 0, .to_ns = 100000, .by = { "gpu", "stream" }, .n_by = 2
+	};
+	return ask(&q, px, 50);
+}
+
+/* Two launches of the same stack that touch are two boxes; what waits for the GPU runs nothing. */
+START_TEST(streams_have_a_span_for_each_thing_that_ran)
+{
+	struct profile *p = profile_new();
+	put_work(p, "7", "main;launch;-;gemm", 10000, 20000);
+	put_work(p, "7", "main;launch;-;gemm", 30000, 20000);
+	put_work(p, "7", "main;copy;-;[copy host to device]", 60000, 10000);
+	put_work(p, "7", "main;-;[sync]", 70000, 30000);
+	put_work(p, "9", "[no stack];-;a-b;-", 0, 5000);
+	put_work(p, "9", "main;work", 50000, 5000);
+	struct source *s = source_of_profile(p);
+	struct query_lanes l = ask_streams(s, 100);
+	static const struct {
+		int64_t from_ns, to_ns;
+		uint32_t state;
+		const char *leaf, *askers[LANES_ASKERS + 1];
+	} want[] = { { 10000, 30000, LANE_ON, "gemm", { "main", "launch" } },
+		     { 30000, 50000, LANE_ON, "gemm", { "main", "launch" } },
+		     { 60000, 70000, LANE_ON, "[copy host to device]", { "main", "copy" } },
+		     { 70000, 100000, LANE_WAIT, "[sync]", { "main" } },
+		     { 0, 5000, LANE_ON, "-", { "[no stack]", "-", "a-b" } },
+		     { 50000, 55000, LANE_ON, "work", { NULL } } };
+	ck_assert_uint_eq(l.n_lanes, 2);
+	ck_assert_int_eq(l.lanes[0].total_ns[LANE_ON], 50000);
+	ck_assert_int_eq(l.lanes[0].total_ns[LANE_WAIT], 30000);
+	ck_assert_uint_eq(l.lanes[0].n_spans, 4);
+	ck_assert_uint_eq(l.lanes[1].n_spans, 2);
+	for (int i = 0; i < 6; i++) {
+		const struct lane_span *got = &l.lanes[i / 4].spans[i % 4];
+		const struct lane_stack *stack = &l.stacks[got->stack];
+		ck_assert_int_eq(got->from_ns, want[i].from_ns);
+		ck_assert_int_eq(got->to_ns, want[i].to_ns);
+		ck_assert_uint_eq(got->state, want[i].state);
+		ck_assert_str_eq(stack->leaf, want[i].leaf);
+		for (uint32_t k = 0; k < stack->n_askers; k++)
+			ck_assert_pstr_eq(stack->askers[k], want[i].askers[k]);
+		ck_assert_ptr_null(want[i].askers[stack->n_askers]);
+	}
+	query_lanes_done(&l);
+	/* Too narrow to be told apart: in the buckets. */
+	l = ask_streams(s, 4);
+	ck_assert_uint_eq(l.lanes[0].n_spans, 0);
+	ck_assert_int_eq(l.lanes[0].total_ns[LANE_ON], 50000);
+	query_lanes_done(&l);
+	source_close(s);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(what_is_no_time_has_no_lanes)
 {
 	struct world w;
@@ -416,5 +509,5 @@ END_TEST
 
 UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
-	  what_is_no_time_has_no_lanes, a_day_of_many_series_stays_small,
-	  what_is_new_in_a_store_is_exact)
+	  streams_have_a_span_for_each_thing_that_ran, what_is_no_time_has_no_lanes,
+	  a_day_of_many_series_stays_small, what_is_new_in_a_store_is_exact)

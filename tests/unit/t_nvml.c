@@ -533,11 +533,32 @@ START_TEST(a_driver_that_comes_later)
 }
 END_TEST
 
-UNIT_MAIN("nvml", every_answer_in_its_unit, nothing_is_supported, each_function_may_be_missing,
-	  no_driver_and_one_that_fails, a_device_that_is_lost_is_not_asked_again,
-	  instances_have_memory_only, numbers_that_cannot_be_are_left_out, counts_that_cannot_be,
-	  texts_without_an_end, processes_with_memory_and_utilization,
-	  more_processes_than_there_is_room_for, lists_that_lie_about_their_length,
-	  buffered_samples_have_their_own_times, a_driver_that_hangs_holds_nobody_up,
-	  who_stops_does_not_wait_for_a_driver, a_lost_device_is_looked_for_again,
-	  others_go_on_while_one_is_looked_for, a_driver_that_comes_later)
+static enum gpu_profiling profiling(const char *text)
+{
+	return nvidia_profiling_parse(text, strlen(text));
+}
+
+START_TEST(who_may_profile)
+{
+	ck_assert_int_eq(profiling("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\nx: 0\n"),
+			 GPU_PROFILING_ADMIN);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly: 0\n"), GPU_PROFILING_ALL);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly: 0"), GPU_PROFILING_ALL);
+	ck_assert_int_eq(profiling(""), GPU_PROFILING_UNKNOWN);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly:"), GPU_PROFILING_UNKNOWN);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly: \n"), GPU_PROFILING_UNKNOWN);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly: 10\n"), GPU_PROFILING_UNKNOWN);
+	ck_assert_int_eq(profiling("RmProfilingAdminOnly: x\n"), GPU_PROFILING_UNKNOWN);
+	ck_assert_int_eq(profiling("NotRmProfilingAdminOnly: 0\n"), GPU_PROFILING_UNKNOWN);
+}
+END_TEST
+
+UNIT_MAIN("nvml", who_may_profile, every_answer_in_its_unit, nothing_is_supported,
+	  each_function_may_be_missing, no_driver_and_one_that_fails,
+	  a_device_that_is_lost_is_not_asked_again, instances_have_memory_only,
+	  numbers_that_cannot_be_are_left_out, counts_that_cannot_be, texts_without_an_end,
+	  processes_with_memory_and_utilization, more_processes_than_there_is_room_for,
+	  lists_that_lie_about_their_length, buffered_samples_have_their_own_times,
+	  a_driver_that_hangs_holds_nobody_up, who_stops_does_not_wait_for_a_driver,
+	  a_lost_device_is_looked_for_again, others_go_on_while_one_is_looked_for,
+	  a_driver_that_comes_later)

@@ -20,6 +20,9 @@ START_TEST(markers_say_what_a_thread_did)
 		{ "[off-CPU]", STATE_OFF_CPU, NULL },
 		{ "[sched-wait]", STATE_SCHED_WAIT, NULL },
 		{ "[on-CPU, not sampled]", STATE_ON_CPU, NULL },
+		{ "[waiting for GPU]", STATE_GPU_WAIT, NULL },
+		{ "[waiting for GPU below 1ms]", STATE_GPU_WAIT, NULL },
+		{ "[waiting for", STATE_UNSAID, NULL },
 		{ "[woken by: bash (1)]", STATE_UNSAID, NULL },
 		{ "[truncated: depth]", STATE_UNSAID, NULL },
 		{ "-", STATE_UNSAID, NULL },
@@ -61,7 +64,8 @@ START_TEST(words_are_fixed)
 		"disk I/O",   "page fault",       "wait for child",
 		"stopped",
 	};
-	static const char *const states[THREAD_STATES] = { "", "on-cpu", "off-cpu", "sched-wait" };
+	static const char *const states[THREAD_STATES] = { "", "on-cpu", "off-cpu", "sched-wait",
+							   "gpu-wait" };
 	for (int i = 0; i < WAIT_REASONS; i++)
 		ck_assert_str_eq(wait_reason_names[i], reasons[i]);
 	for (int i = 0; i < THREAD_STATES; i++)
@@ -71,6 +75,8 @@ START_TEST(words_are_fixed)
 	ck_assert_int_eq(state_of_type("off-cpu"), STATE_OFF_CPU);
 	ck_assert_int_eq(state_of_type("sched-wait"), STATE_SCHED_WAIT);
 	ck_assert_int_eq(state_of_type("alloc"), STATE_UNSAID);
+	ck_assert_int_eq(state_of_type("gpu-wait"),
+			 STATE_UNSAID); /* cpu and off-cpu have that time, too */
 }
 END_TEST
 

@@ -273,6 +273,59 @@ START_TEST(weights_add_up)
 }
 END_TEST
 
-UNIT_MAIN("thread_time", states, sums_are_the_life, queue_clock_runs_ahead, filter,
-	  every_wait_is_its_own, reported_while_it_goes_on, comes_without_having_left,
-	  leaves_without_having_come, weights_add_up)
+/* --- calls that wait for a GPU ---------------------------------------------------------------------------------------- */
+
+/* 3 ms of work; a call of 10 ms: 2 on the CPU, 5 blocked, 1 queued, 2 on the CPU; 4 ms of work; a call that goes on. */
+START_TEST(calls)
+{
+	struct thread_time t = { 0 };
+	struct call_times now;
+
+	thread_begins(&t, 100 * MS, THREAD_RUNS);
+	now = thread_times_now(&t, 103 * MS);
+	ck_assert_uint_eq(now.on_ns, 3 * MS);
+	thread_calls(&t, &now);
+	thread_leaves(&t, 105 * MS, 0, THREAD_BLOCKED);
+	comes(&t, &above_1ms, 111 * MS, 1 * MS);
+	now = thread_times_now(&t, 113 * MS);
+	struct call_times in = thread_in_calls(&t, &now);
+	ck_assert_uint_eq(in.on_ns, 4 * MS);
+	thread_returns(&t, &now);
+	ck_assert_uint_eq(t.calls.on_ns, 4 * MS);
+	ck_assert_uint_eq(t.calls.off_ns, 5 * MS);
+	ck_assert_uint_eq(t.calls.long_off_ns, 5 * MS);
+	now = thread_times_now(&t, 117 * MS);
+	in = thread_in_calls(&t, &now);
+	ck_assert_uint_eq(in.on_ns, 4 * MS); /* it is in none */
+	thread_calls(&t, &now);
+	thread_leaves(&t, 118 * MS, 0, THREAD_BLOCKED);
+	comes(&t, &above_1ms, 118 * MS + MS / 2, 0); /* too short for a stack */
+	now = thread_times_now(&t, 119 * MS);
+	in = thread_in_calls(&t, &now);
+	ck_assert_uint_eq(in.on_ns, 5 * MS + MS / 2);
+	ck_assert_uint_eq(in.off_ns, 5 * MS + MS / 2);
+	ck_assert_uint_eq(in.long_off_ns, 5 * MS);
+	thread_calls(&t, &now); /* its end was not seen */
+	ck_assert_uint_eq(t.calls.on_ns, 5 * MS + MS / 2);
+	ck_assert_uint_eq(sum_of(&t) + 119 * MS - t.last_ns, 19 * MS);
+}
+END_TEST
+
+/* Sums of another moment than the call's never are less than nothing. */
+START_TEST(calls_read_from_elsewhere)
+{
+	struct thread_time t = { 0 };
+	struct call_times now, before;
+
+	thread_begins(&t, 100 * MS, THREAD_RUNS);
+	before = thread_times_now(&t, 101 * MS);
+	now = thread_times_now(&t, 102 * MS);
+	thread_calls(&t, &now);
+	ck_assert_uint_eq(thread_in_calls(&t, &before).on_ns, 0);
+	ck_assert_uint_eq(thread_times_now(&t, 99 * MS).on_ns, 0); /* another CPU's clock */
+}
+END_TEST
+
+UNIT_MAIN("thread_time", calls, calls_read_from_elsewhere, states, sums_are_the_life,
+	  queue_clock_runs_ahead, filter, every_wait_is_its_own, reported_while_it_goes_on,
+	  comes_without_having_left, leaves_without_having_come, weights_add_up)

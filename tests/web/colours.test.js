@@ -41,6 +41,8 @@ const FUNCTIONS = [
 	'[blocked: disk I/O]',
 	'[off-CPU below 1ms]',
 	'[sched-wait]',
+	'[waiting for GPU]',
+	'[waiting for GPU below 1ms]',
 	'-',
 	'kernel.cu_[G]',
 	'FFMA_[g]',

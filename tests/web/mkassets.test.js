@@ -349,3 +349,154 @@ test('what cannot be packed is refused', () => {
 		assert.match(stderr, word);
 	}
 });
+
+/* --- short names --- */
+
+/* What every name means to TypeScript: which variable, or the name itself where nothing here declares it. */
+function meanings(text) {
+	const file = 'x.js',
+		source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS),
+		host = {
+			getSourceFile: (name) => (name === file ? source : undefined),
+			getDefaultLibFileName: () => '',
+			writeFile: () => {},
+			getCurrentDirectory: () => '',
+			getCanonicalFileName: (name) => name,
+			useCaseSensitiveFileNames: () => true,
+			getNewLine: () => '\n',
+			fileExists: (name) => name === file,
+			readFile: () => undefined
+		};
+	const options = { allowJs: true, noLib: true, noResolve: true, target: ts.ScriptTarget.Latest },
+		checker = ts.createProgram([file], options, host).getTypeChecker(),
+		numbers = new Map(),
+		out = [];
+	assert.deepStrictEqual(
+		source.parseDiagnostics.map((d) => d.messageText),
+		[]
+	);
+	const variable = (node, symbol) => {
+		const isHere = symbol?.declarations?.length && symbol.declarations[0].getSourceFile() === source;
+		if (!isHere) return out.push('free ' + node.text);
+		if (!numbers.has(symbol)) numbers.set(symbol, numbers.size);
+		out.push('variable ' + numbers.get(symbol));
+	};
+	const visit = (node) => {
+		const { parent } = node;
+		if (ts.isShorthandPropertyAssignment(node)) {
+			out.push('key ' + node.name.text);
+			variable(node.name, checker.getShorthandAssignmentValueSymbol(node));
+			if (node.objectAssignmentInitializer) visit(node.objectAssignmentInitializer);
+		} else if (
+			ts.isBindingElement(node) &&
+			!node.propertyName &&
+			!node.dotDotDotToken &&
+			ts.isObjectBindingPattern(parent)
+		) {
+			out.push('key ' + node.name.text);
+			variable(node.name, checker.getSymbolAtLocation(node.name));
+			if (node.initializer) visit(node.initializer);
+		} else if (ts.isIdentifier(node)) {
+			const isKey =
+				(ts.isPropertyAccessExpression(parent) && parent.name === node) ||
+				(ts.isBindingElement(parent) && parent.propertyName === node) ||
+				ts.isImportSpecifier(parent) ||
+				ts.isExportSpecifier(parent) ||
+				((ts.isPropertyAssignment(parent) ||
+					ts.isMethodDeclaration(parent) ||
+					ts.isAccessor(parent) ||
+					ts.isPropertyDeclaration(parent)) &&
+					parent.name === node);
+			if (isKey) out.push('key ' + node.text);
+			else variable(node, checker.getSymbolAtLocation(node));
+		} else if (ts.isLiteralExpression(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {
+			out.push('text ' + node.text);
+		} else ts.forEachChild(node, visit);
+	};
+	visit(source);
+	return out;
+}
+test('meanings differ where names do not mean the same', () => {
+	const same = (a, b) => assert.deepStrictEqual(meanings(a), meanings(b)),
+		other = (a, b) => assert.notDeepStrictEqual(meanings(a), meanings(b));
+	same('const one = 1, two = { one }; f(two, g)', 'const a = 1, b = { one: a }; f(b, g)');
+	other('const one = 1, two = 2; f(one)', 'const one = 1, two = 2; f(two)');
+	other('const one = 1; f(one)', 'const one = 1; f(two)');
+	other('f(g)', 'f(h)');
+	other('const { one } = o', 'const { two: one } = o');
+	other('o.one', 'o.two');
+	other('(a) => { let b; return (c) => b + c }', '(a) => { let b; return (b) => b + b }');
+});
+const names = (text) => execFileSync(mkassets, ['names', write('names.js', text)], { encoding: 'utf8' });
+
+test('names of variables get short, and all of the page mean what they meant', () => {
+	const groups = String(fs.readFileSync(path.join(project, 'Makefile')))
+		.replace(/\\\n/g, ' ')
+		.match(/^PAGE_PACKS := (.*)$/m)[1]
+		.trim()
+		.split(/\s+/);
+	const web = path.join(project, 'web'),
+		[long, short] = ['long', 'short'].map((d) => path.join(dir, d));
+	execFileSync(mkassets, ['pack-as-named', web, long, ...groups]);
+	execFileSync(mkassets, ['pack', web, short, ...groups]);
+	const files = fs.readdirSync(long, { recursive: true }).filter((f) => f.endsWith('.js'));
+	assert(files.length > 5);
+	const sizes = [];
+	for (const file of files) {
+		const [a, b] = [long, short].map((d) => fs.readFileSync(path.join(d, file), 'utf8'));
+		assert.deepStrictEqual(meanings(b), meanings(a), file);
+		sizes.push([a.length, b.length]);
+	}
+	const [before, now] = [0, 1].map((i) => sizes.reduce((sum, pair) => sum + pair[i], 0));
+	assert(now < 0.9 * before, `${before} ${now}`);
+	const entry = path.join(web, 'report', 'main.js'),
+		bundle = (what) => execFileSync(mkassets, [what, entry], { encoding: 'utf8' });
+	assert.deepStrictEqual(meanings(bundle('bundle')), meanings(bundle('bundle-as-named')));
+});
+
+/* Statements that set `it`; with short names it is the same. */
+const named = [
+	'const first = 1, { second, third: [fourth = first + 1] } = { second: 2, third: [] }; it = [first, second, fourth]',
+	'const value = 3, o = { value, other: value, value2() { return value } }; it = [o.value, o.other, o.value2()]',
+	'function sum(a, { b = a, ...rest }, ...[c]) { return a + b + c + rest.d } it = sum(1, { d: 4 }, 3)',
+	'class Thing { #own = 1; name = 2; static made = 3; constructor(name) { this.other = name; } get both() { return ' +
+		'this.#own + this.other } *each(n) { yield n; yield this.name } } it = [new Thing(5).both, ' +
+		'...new Thing(1).each(7), ' +
+		'Thing.made]',
+	'const long = 2; { const long = 3; it = long } it += long',
+	'const f = (long) => ({ long, again: long * 2 }), g = async (x) => x; it = f(4).again + f(1).long + typeof g',
+	'let a = 1, b = 2; const swap = (a) => `${a}${`${b + a}`}`; [a, b] = [b, a]; it = swap("x") + a + b',
+	'try { throw { message: "m" } } catch ({ message }) { it = message }',
+	'const get = 1, set = 2, of = [3], as = 4; for (const from of of) it = { get, set, of, from, as }',
+	'let n = 0; for (let i = 0, to = 3; i < to; i++) n += i; it = n ? n : -n',
+	'const obj = { delete: 1, "quoted": 2, [`computed${1}`]: 3, async: 4, get got() { return 5 } }; it = { ...obj }.got',
+	'const Math2 = Math, isNaN2 = isNaN; it = [Math2.max(1, 2), isNaN2(NaN), ((Math) => Math)(7)]',
+	'var late = typeof later; function later() { return arguments.length } it = late + later(1, 2)',
+	'const many = [' +
+		Array.from({ length: 80 }, (_, i) => `(name${i}, other${i}) => name${i} - other${i}`) +
+		']; it = ' +
+		'many.map((f, i) => f(i, 2)).join()',
+	'function all(' +
+		Array.from({ length: 200 }, (_, i) => `name${i}`) +
+		') { return ' +
+		Array.from({ length: 200 }, (_, i) => `name${i}`).join('+"-"+') +
+		' } it = all(...Array(200).keys())'
+];
+test('what has short names does the same', () => {
+	for (const code of named) {
+		const [a, b] = [code, names(code)].map((text) => {
+			const context = vm.createContext({});
+			vm.runInContext(text, context);
+			return JSON.stringify(context.it);
+		});
+		assert(a !== undefined, code);
+		assert.strictEqual(b, a, code);
+	}
+	const short = names(
+		'const something = 1; function more(another) { return another + something + window.something }'
+	);
+	assert(!/another|const something/.test(short) && /window\.something/.test(short), short);
+	for (const broken of ['const {', 'class', '(a', 'const a = `${', '{ a, ', 'const', 'let [', 'function', ') =>'])
+		spawnSync(mkassets, ['names', write('broken.js', broken)], { stdio: 'ignore' }).status === null &&
+			assert.fail(`ended by a signal: ${broken}`);
+});

@@ -109,23 +109,25 @@ picturing('every frame of every stack is there, as wide as its share', {}, async
 	for (const f of all) if (f.value > 2) close(f.width, (1180 * f.value) / total(stacks), f.name);
 });
 
-/* Which of red, blue and grey a colour is by far, and lilac. */
+/* Which of red, blue, teal and grey a colour is by far, and lilac. */
 function hue(fill) {
 	const [r, g, b] = fill.match(/\d+/g).map(Number);
 	if (r > 1.8 * g && r > 1.8 * b) return 'red';
 	if (b > 1.4 * g && b > 1.8 * r) return 'blue';
+	if (g > 1.6 * r && b > 1.6 * r && Math.abs(g - b) < 20) return 'teal';
 	return Math.max(r, g, b) - Math.min(r, g, b) < 20 ? 'grey' : r > g && b > g ? 'lilac' : fill;
 }
 
-test('a wall profile is red on the CPU, blue off it, and grey where it waits for one', async () => {
+test('a wall profile: red on the CPU, blue off it, grey where it waits for one, teal for a GPU', async () => {
 	const wall = draw(
 		dir,
 		'wall',
-		`app;main;work_[c] 350
+		`app;main;work_[c] 280
 app;main;read;vfs_read_[k];[blocked: disk I/O]_[o] 250
 app;main;read_[c] 50
 app;main;lock;[blocked: futex/lock];[woken by: other (7)]_[o] 50
 app;main;ready;[sched-wait] 100
+app;main;sync;[waiting for GPU] 70
 app;main;[off-CPU below 1ms]_[o] 100
 idle;[blocked: poll/epoll]_[o] 100
 `
@@ -146,18 +148,21 @@ idle;[blocked: poll/epoll]_[o] 100
 			'[woken by: other (7)]_[o]': 'blue',
 			ready: 'grey',
 			'[sched-wait]': 'grey',
+			sync: 'teal',
+			'[waiting for GPU]': 'teal',
 			'[off-CPU below 1ms]_[o]': 'blue',
 			idle: 'blue',
 			'[blocked: poll/epoll]_[o]': 'blue'
 		});
 		assert.deepStrictEqual(await page.$$eval('.legend text', (list) => list.map((t) => t.textContent)), [
 			'off-CPU 50.0 %',
-			'on-CPU 40.0 %',
+			'on-CPU 33.0 %',
 			'waiting for a CPU 10.0 %',
+			'waiting for a GPU 7.0 %',
 			'several above it'
 		]);
 		const legend = await page.$$eval('.legend rect', (list) => list.map((r) => getComputedStyle(r).fill));
-		assert.deepStrictEqual(legend.map(hue), ['blue', 'red', 'grey', 'lilac']);
+		assert.deepStrictEqual(legend.map(hue), ['blue', 'red', 'grey', 'teal', 'lilac']);
 		const labels = await page.$$eval('.t text', (list) => list.map((t) => t.textContent));
 		assert.ok(labels.includes('work') && labels.includes('[blocked: disk I/O]'), labels.join());
 	});

@@ -21,16 +21,16 @@ static int check_meta(const struct modules *m)
 	return 0;
 }
 
-int bundle(const char *entry, struct buf *out)
+int bundle(const char *entry, bool keep_names, struct buf *out)
 {
-	struct modules m = { 0 };
+	struct modules m = { .keep_names = keep_names };
 	int rc = modules_read(&m, NULL, entry);
 	if (rc == 0)
 		rc = check_meta(&m);
 	if (rc == 0) {
 		buf_adds(out, "(() => {\n'use strict';\n");
-		for (size_t i = 0; i < m.order.n; i++)
-			module_write(&m, m.order.v[i], write_later, &m, out);
+		for (size_t i = 0; rc == 0 && i < m.order.n; i++)
+			rc = module_write(&m, m.order.v[i], write_later, &m, out);
 		buf_adds(out, "})();\n");
 	}
 	modules_done(&m);

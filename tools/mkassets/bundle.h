@@ -9,6 +9,6 @@
 #include "base/buf.h"
 
 /* Appends the script. -1: what is wrong is on standard error. */
-int bundle(const char *entry, struct buf *out);
+int bundle(const char *entry, bool keep_names, struct buf *out);
 
 #endif

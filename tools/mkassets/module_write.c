@@ -1,6 +1,10 @@
 #include "modules.h"
+#include "names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MODULE_LEVEL = 2 }; /* (() => { */
 
 static void write_text(const struct module *m, later_writer *later, const void *arg,
 		       struct buf *out)
@@ -24,8 +28,8 @@ void pair_write(const char *name, const char *value, struct buf *out)
 	buf_addf(out, "%s,", value);
 }
 
-void module_write(const struct modules *all, uint32_t id, later_writer *later, const void *arg,
-		  struct buf *out)
+static void write_whole(const struct modules *all, uint32_t id, later_writer *later,
+			const void *arg, struct buf *out)
 {
 	const struct module *m = all->all.v[id];
 	buf_addf(out, "const %s = (() => {\n", m->name);
@@ -38,4 +42,20 @@ void module_write(const struct modules *all, uint32_t id, later_writer *later, c
 	for (size_t i = 0; i < m->exports.n; i++)
 		pair_write(m->exports.v[i].name, m->exports.v[i].value, out);
 	buf_adds(out, "};\n})();\n");
+}
+
+int module_write(const struct modules *all, uint32_t id, later_writer *later, const void *arg,
+		 struct buf *out)
+{
+	struct buf text = { 0 };
+	const char *trouble = NULL;
+	write_whole(all, id, later, arg, &text);
+	if (all->keep_names || strstr(all->all.v[id]->path, "/vendor/")) /* those are short */
+		buf_add(out, text.data, text.len);
+	else
+		trouble = names_shorten(text.data, text.len, MODULE_LEVEL, out);
+	if (trouble)
+		fprintf(stderr, "%s: %s\n", all->all.v[id]->path, trouble);
+	buf_done(&text);
+	return trouble ? -1 : 0;
 }

@@ -30,6 +30,7 @@ struct modules {
 	VEC(struct module *) all;
 	VEC(uint32_t) order; /* each behind those that it imports */
 	char *root;          /* that names are made of; NULL: they are numbers */
+	bool keep_names; /* variables are called what they are called in the sources (names.h) */
 };
 
 /* root: NULL, or the folder that all modules are below. -1: what is wrong is on standard error. */
@@ -40,9 +41,10 @@ void modules_done(struct modules *m);
 
 /* "name:value,", "name," where both are the same: of what is between { and }. */
 void pair_write(const char *name, const char *value, struct buf *out);
-/* `const NAME = (() => { … })();`, where write_later writes what import() of a module is, without the ) behind it. */
+/* `const NAME = (() => { … })();`, where write_later writes what import() of a module is, without the ) behind it. -1: what is wrong is on standard
+ * error. */
 typedef void later_writer(const void *arg, uint32_t module, struct buf *out);
-void module_write(const struct modules *m, uint32_t id, later_writer *later, const void *arg,
-		  struct buf *out);
+int module_write(const struct modules *m, uint32_t id, later_writer *later, const void *arg,
+		 struct buf *out);
 
 #endif

@@ -283,12 +283,15 @@ static int write_pack(const struct packs *p, int number, const char *dir)
 	struct place at = { p, number };
 	struct buf out = { 0 };
 	char *path = xasprintf("%s/%s", dir, below_web(p, p->main[number]));
+	int rc = 0;
 	write_imports(p, number, &out);
-	for (size_t i = 0; i < p->modules.order.n; i++)
+	for (size_t i = 0; rc == 0 && i < p->modules.order.n; i++)
 		if (p->owner[p->modules.order.v[i]] == number)
-			module_write(&p->modules, p->modules.order.v[i], write_later, &at, &out);
+			rc = module_write(&p->modules, p->modules.order.v[i], write_later, &at,
+					  &out);
 	write_exports(p, number, &out);
-	int rc = make_folders(path);
+	if (rc == 0)
+		rc = make_folders(path);
 	if (rc == 0)
 		rc = write_file(path, out.data, out.len);
 	free(path);
@@ -304,9 +307,9 @@ static int write_packs(struct packs *p, const char *dir)
 	return rc;
 }
 
-int pack(const char *web, const char *dir, char *const *groups, int n)
+int pack(const char *web, const char *dir, char *const *groups, int n, bool keep_names)
 {
-	struct packs p = { 0 };
+	struct packs p = { .modules.keep_names = keep_names };
 	char *entry = xasprintf("%s/%.*s", web, (int)strcspn(groups[0], "+"), groups[0]);
 	int rc = modules_read(&p.modules, web, entry);
 	p.owner = xcalloc(p.modules.all.n, sizeof *p.owner);

@@ -6,10 +6,12 @@
 #ifndef CRESSET_TOOLS_PACK_H
 #define CRESSET_TOOLS_PACK_H
 
+#include <stdbool.h>
+
 enum { PACKS_MAX = 64 };
 
 /* Below dir, at the paths that they have below web. A group: "page/a.js+page/b.js"; the first entry of the first one starts the page, and what that
  * group needs is in its pack. -1: what is wrong is on standard error. */
-int pack(const char *web, const char *dir, char *const *groups, int n);
+int pack(const char *web, const char *dir, char *const *groups, int n, bool keep_names);
 
 #endif

@@ -9,8 +9,10 @@ import { momentText } from './axis.js';
 
 const NAMELESS = /^\[unknown|\+0x[0-9a-f]+$|^0x[0-9a-f]+$/;
 
-/** Of the table's own time: what has an address for a name. @param {any} report */
+/** Of the table's own time: what has an address for a name; leaves of gpu-stall are places in code.
+ * @param {any} report */
 function nameless(report) {
+	if (/^gpu-stall/.test(report.type)) return 0;
 	return report.top.reduce(
 		(/** @type {number} */ sum, /** @type {any} */ r) => sum + (NAMELESS.test(r.function) ? r.self : 0),
 		0

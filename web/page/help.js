@@ -55,6 +55,7 @@ const KEYS = [
 			['Enter', 'zoom to it'],
 			['m', 'mark the moment under the cursor'],
 			['h', 'heatmap'],
+			['click on a box of a GPU', 'who asked for it'],
 			['Esc', 'choose nothing']
 		]
 	],
@@ -85,7 +86,8 @@ const READING = [
 	'Percentages are of what is in view, and of everything. A search changes none of them; a filter says how ' +
 		'much is left.',
 	'Grey boxes named “(… frames)” stand for what is too narrow to draw: zoom in, and they come.',
-	'“[blocked: …]” and “[sched-wait]” at the end of a stack are time in which it waited, and for what.'
+	'“[blocked: …]”, “[sched-wait]” and “[waiting for GPU]” at the end of a stack are time in which it ' +
+		'waited, and for what.'
 ];
 
 /** @param {string} route */

@@ -20,15 +20,15 @@ const HOST = [
 		of: 'system_memory_limit',
 		unit: 'bytes'
 	},
-	{ name: 'GPUs busy', metric: 'hw_gpu_utilization', match: 'task="general"', by: 'host,device', unit: '%' },
+	{ name: 'GPUs busy', metric: 'hw_gpu_utilization', match: 'task="general"', by: 'host,gpu', unit: '%' },
 	{
 		name: 'Memory of GPUs',
 		metric: 'hw_gpu_memory_usage',
-		by: 'host,device',
+		by: 'host,gpu',
 		of: 'hw_gpu_memory_limit',
 		unit: 'bytes'
 	},
-	{ name: 'Power of GPUs', metric: 'hw_gpu_power', by: 'host,device', unit: 'W' }
+	{ name: 'Power of GPUs', metric: 'hw_gpu_power', by: 'host,gpu', unit: 'W' }
 ];
 const STRIP = {
 	height: 34,
@@ -93,12 +93,11 @@ function hostValues(h, values, group) {
 function deviceNames(h, values) {
 	const all = values[h.metric].map((g) => g.labels),
 		one = new Set(all.map((l) => l.host)).size < 2;
-	return all.map((l) => (one ? l.device : `${l.host} ${l.device}`));
+	return all.map((l) => (one ? l.gpu : `${l.host} ${l.gpu}`));
 }
 /** @param {Row} h @param {Groups} values */
 function figure(h, values) {
-	if (h.by)
-		values[h.metric].sort((a, b) => (a.labels.host + a.labels.device < b.labels.host + b.labels.device ? -1 : 1));
+	if (h.by) values[h.metric].sort((a, b) => (a.labels.host + a.labels.gpu < b.labels.host + b.labels.gpu ? -1 : 1));
 	const lists = values[h.metric].map((_, i) => hostValues(h, values, i)),
 		known = lists.map((list) => /** @type {number[]} */ (list.filter((v) => v !== null)));
 	if (!known.flat().length) return null;

@@ -77,6 +77,7 @@ const KEYS = {
 	rec: ['', oneOf(['1'])],
 	sw: ['', text],
 	sel: ['', isSpan],
+	stack: ['', (v) => (/^([0-9a-f]{32})?$/.test(v) ? '' : 'is no stack')],
 	qb: ['', text],
 	fromb: ['', isTime],
 	tob: ['', isTime],

@@ -5,13 +5,15 @@ import { marks, momentText } from './axis.js';
 import { button, el, svg } from './dom.js';
 import { filterParams } from './filters.js';
 import { queryBar } from './query_bar.js';
-import { joinSelector, splitSelector } from './selector.js';
+import { condition, joinSelector, splitSelector } from './selector.js';
 import { parseSpan, spanText } from './state.js';
 import { firstType, moment } from './times.js';
 import { troubleOf } from './trouble.js';
 import { value } from '../units.js';
 import { Detail } from './timeline/detail.js';
 import { listenPointer, onKey } from './timeline/hands.js';
+import { Idle } from './timeline/idle.js';
+import { STREAMS } from './timeline/lane.js';
 import { Lanes, chosenSelector } from './timeline/lanes.js';
 import { Strips } from './timeline/strips.js';
 import { Why } from './timeline/why.js';
@@ -33,7 +35,11 @@ const GUTTER_PX = 190,
 	RIGHT_PX = 10,
 	MAX_MARKS = 20;
 /* Types whose samples ran on a GPU have lanes of their own, by these labels. */
-const GPU_LANES = { type: /^gpu-time/, by: 'host,gpu,stream' };
+const GPU_LANES = { type: /^gpu-time/, by: 'host,gpu,stream,comm,pid' },
+	GPU_METRIC = 'hw_gpu_utilization';
+/* A store adds whole windows (10 s) up, but where the samples themselves are asked for. */
+const EXACT_MS = 60e3,
+	EACH_SAMPLE = 'tid=~".*"';
 
 export class Timeline {
 	/** @param {HTMLElement} host @param {App} app */
@@ -48,13 +54,19 @@ export class Timeline {
 		this.cursor = NaN;
 		app.state.q ||= firstType(app);
 		this.gutter = GUTTER_PX;
+		this.whyIdle = new Idle(app, {
+			has: this.hasGpu() || app.metrics.some((m) => m.type === GPU_METRIC),
+			brush: () => (this.view ? this.brush() : undefined),
+			times: () => this.times(),
+			pick: (span) => this.pick(span)
+		});
 		this.build();
 		const say = (/** @type {string} */ text) => {
 			this.status.textContent = text;
 		};
 		this.strips = new Strips(this.stripHost, app);
 		this.lanes = new Lanes(this.laneHost, app, { say, question: () => this.question() });
-		this.gpu = new Lanes(this.gpuHost, app, { say, question: () => this.gpuQuestion() });
+		this.gpu = new Lanes(this.gpuHost, app, { say, question: () => this.gpuQuestion(), look: STREAMS });
 		this.detail = new Detail(this.detailHost, app);
 		this.why = new Why(this.whyHost, app, {
 			series: () => this.strips.series(),
@@ -123,6 +135,7 @@ export class Timeline {
 			heat,
 			this.plot,
 			this.status,
+			this.whyIdle.panel,
 			this.detailHost,
 			this.busy,
 			this.said
@@ -147,6 +160,7 @@ export class Timeline {
 			this.zoomIn,
 			this.clear,
 			this.heatButton,
+			this.whyIdle.button,
 			this.text,
 			this.whyHost
 		);
@@ -182,9 +196,10 @@ export class Timeline {
 	/** @param {string[]} keys that changed */
 	update(keys) {
 		if (keys.some((k) => ['q', 'from', 'to', 'f', 'by'].includes(k))) this.load();
-		else if (keys.some((k) => ['sel', 'lanes'].includes(k)))
+		else if (keys.some((k) => ['sel', 'lanes', 'stack'].includes(k)))
 			this.chosen().catch((e) => /** @type {any} */ (e).name === 'AbortError' || this.failed(e));
 		if (keys.includes('heat')) this.drawHeat();
+		if (['idle', 'sel'].some((k) => keys.includes(k))) this.whyIdle.draw();
 	}
 	cancel() {
 		this.asking?.abort();
@@ -238,11 +253,11 @@ export class Timeline {
 		this.text.textContent = this.words(answer);
 		await Promise.all([
 			this.strips.load(this.view, this.times(), signal),
-			this.loadGpu(signal),
-			this.chosen(signal)
+			this.loadGpu(signal).then(() => this.chosen(signal))
 		]);
 		this.why.draw();
 		this.drawHeat();
+		this.whyIdle.draw();
 	}
 	/**
 	 * Of values that are no time there are no lanes; the rest is there.
@@ -307,23 +322,48 @@ export class Timeline {
 	async chosen(signal) {
 		const span = this.brush(),
 			{ view, app } = this;
-		this.zoomIn.hidden = this.clear.hidden = !span;
+		this.zoomIn.hidden = !span;
+		this.clear.hidden = !span && !app.state.stack;
 		this.drawBrush(span);
 		this.lanes.drawChosen();
+		this.gpu.drawChosen();
 		if (!view) return;
 		const [from, to] = this.brushOr(),
 			whole = !span;
 		const times = whole ? this.times() : { from: moment(app, from), to: moment(app, to) };
-		await this.detail.load(
-			{ ...this.question(), ...times, ...chosenSelector(app, this.lanes.answer) },
-			[from, to],
-			signal || this.begin()
-		);
+		const asked = { ...this.question(), ...times, ...this.chosenQuestion() };
+		if (this.lanes.answer?.exact && to - from < EXACT_MS) {
+			const { type, match } = splitSelector(asked.q);
+			asked.q = joinSelector(type, [match.trim(), EACH_SAMPLE].filter(Boolean).join(', '));
+		}
+		await this.detail.load(asked, [from, to], signal || this.begin());
 		this.idle();
+	}
+	/** Who asked for the box that was clicked on, else the streams or the threads that are chosen. */
+	chosenQuestion() {
+		const { app } = this,
+			{ q } = this.gpuQuestion(),
+			{ type, match } = splitSelector(q),
+			{ stack } = app.state;
+		if (stack && type)
+			return {
+				q: joinSelector(type, [match.trim(), condition('stack_id', '=', stack)].filter(Boolean).join(', '))
+			};
+		const streams = chosenSelector(app, this.gpu.answer, q);
+		return streams.q ? streams : chosenSelector(app, this.lanes.answer, app.state.q);
+	}
+	/** @param {{id: string, leaf: string}|null} span */
+	pickStack(span) {
+		if (!span) return;
+		this.app.setState({ stack: span.id }, { push: true });
+		this.said.textContent = `who asked for ${span.leaf}`;
 	}
 	/** @param {[number, number]|null} span */
 	pick(span) {
-		this.app.setState({ sel: span ? spanText(span[0], span[1]) : '' }, { push: true });
+		this.app.setState(
+			{ sel: span ? spanText(span[0], span[1]) : '', ...(span ? {} : { stack: '' }) },
+			{ push: true }
+		);
 		this.said.textContent = span ? `chosen: ${value(span[1] - span[0], 'milliseconds')}` : 'nothing is chosen';
 	}
 	/** The second of two ranges: what changed from the first. @param {[number, number]} span */
@@ -332,7 +372,7 @@ export class Timeline {
 			{ app } = this,
 			at = (/** @type {number} */ ms) => moment(app, ms);
 		if (!first) return this.pick(span);
-		const q = chosenSelector(app, this.lanes.answer).q || app.state.q;
+		const q = this.chosenQuestion().q || app.state.q;
 		app.go('compare', {
 			q,
 			from: at(first[0]),
@@ -382,6 +422,7 @@ export class Timeline {
 		this.view = { ...view, from: Math.max(0, from), to: Math.max(0, from) + least };
 		this.drawAxis();
 		this.lanes.draw(this.view);
+		this.gpu.draw(this.view);
 		this.drawBrush(this.brush());
 		clearTimeout(this.settle);
 		const fit = this.app.state.fit || this.asked();

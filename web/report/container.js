@@ -12,7 +12,11 @@ const REPORT_MAGIC = 'CRC',
  * start_ms: number, duration_ns: number, own_cpu_ns: number, own_peak_bytes: number, lost_samples: number, losses:
  * Loss[]}} Meta
  */
-/** @typedef {{pid: number|null, tid: number|null, name: string|null, process: string|null}} Thread */
+/**
+ * gpu, stream: it is no thread, but what ran in a stream of a GPU.
+ * @typedef {{pid: number|null, tid: number|null, name: string|null, process: string|null, gpu?: string|null, stream?:
+ * string}} Thread
+ */
 /**
  * @typedef {{rows: number, bytes: number, window_ns: number, sampled: number, left_out: number, lengths: boolean}}
  * TimelineInfo

@@ -1,7 +1,9 @@
-/* strips.js: when it happened: a strip with the total over time, a strip for each thread, and a brush over all of
- * them. Every number comes from the samples; nothing is drawn where there are none. */
+/* strips.js: when it happened: a strip with the total over time, a strip for each thread and for each stream of a GPU,
+ * and a brush over all of them. Every number comes from the samples; nothing is drawn where there are none. */
 import { grouped, plain, value } from '../units.js';
 import { el } from '../page/dom.js';
+import { GpuLanes } from './gpu_lanes.js';
+import { spread } from './spread.js';
 
 /** @typedef {import('./container.js').Report} Report */
 /** @typedef {import('./container.js').ReportType} ReportType */
@@ -11,6 +13,8 @@ const LANE = 22,
 	TOP = 48,
 	AXIS = 18,
 	LANES_SHOWN = 4,
+	STREAMS_SHOWN = 8,
+	ZOOM = 0.8,
 	MAX_LANES = 1000,
 	DRAG_PX = 3,
 	BAR = 4;
@@ -25,17 +29,25 @@ export class Strips {
 	 * @param {HTMLElement} host
 	 * @param {Report} report
 	 * @param {(brush: Brush|null, threads: Set<number>|null) => void} onChange
+	 * @param {(node: number) => void} onWork what ran on a GPU was clicked on: a node of its type's tree
 	 */
-	constructor(host, report, onChange) {
+	constructor(host, report, onChange, onWork) {
 		this.report = report;
 		this.onChange = onChange;
+		this.onWork = onWork;
 		this.end = report.endNs;
+		this.gpu = new GpuLanes(report);
+		/** What is in sight. @type {Brush} */
+		this.view = { from: 0, to: this.end };
 		/** @type {Brush|null} */
 		this.brush = null;
 		/** @type {Set<number>|null} */
 		this.threads = null;
 		/** @type {number[]} */
 		this.lanes = [];
+		/** In sight. @type {number[]} */
+		this.streams = [];
+		this.isOfGpu = false;
 		this.all = false;
 		/** @type {HTMLCanvasElement} */
 		this.canvas = el('canvas', { tabIndex: 0, role: 'img' });
@@ -43,6 +55,11 @@ export class Strips {
 		this.from = this.field('from, s');
 		this.to = this.field('to, s');
 		this.whole = el('button', { type: 'button', hidden: true, onclick: () => this.choose(null) }, ['whole time']);
+		this.zoomIn = el('button', { type: 'button', hidden: true, onclick: () => this.look(this.brush) }, [
+			'zoom to it'
+		]);
+		this.zoomOut = el('button', { type: 'button', hidden: true, onclick: () => this.look(null) }, ['zoom out']);
+		this.hint = el('p', { class: 'rp-dim rp-hint', hidden: !this.gpu.lanes.length });
 		this.more = el('button', { type: 'button', onclick: () => this.showAll() });
 		this.note = el('span', { class: 'rp-dim' });
 		this.body = el('div', { class: 'rp-strips' }, [this.names, el('div', { class: 'rp-canvas' }, [this.canvas])]);
@@ -52,11 +69,16 @@ export class Strips {
 				el('label', {}, ['from ', this.from]),
 				el('label', {}, ['to ', this.to]),
 				this.whole,
+				this.zoomIn,
+				this.zoomOut,
 				this.note,
 				this.more
 			]),
-			this.body
+			this.body,
+			this.hint
 		);
+		this.canvas.onpointermove = (e) => this.point(e);
+		this.canvas.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
 		this.canvas.onpointerdown = (e) => this.drag(e);
 		this.canvas.onkeydown = (e) => this.key(e);
 		this.canvas.ondblclick = () => this.choose(null);
@@ -82,17 +104,27 @@ export class Strips {
 	/** @param {ReportType} type */
 	setType(type) {
 		this.type = type;
-		const s = type.samples,
+		const hasStreams = (/** @type {ReportType} */ t) => !!t.samples?.thread.some((lane) => this.gpu.rows.has(lane));
+		this.isOfGpu = hasStreams(type);
+		/* Beside what is of a GPU threads are shown as another type knows them. */
+		this.laneType = this.isOfGpu ? this.report.types.find((t) => t.samples && !hasStreams(t)) : type;
+		const s = this.laneType?.samples,
 			sums = new Map();
 		for (let i = 0; s && i < s.n; i++) sums.set(s.thread[i], (sums.get(s.thread[i]) || 0) + s.value[i]);
 		this.sums = sums;
-		this.lanes = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, MAX_LANES);
+		this.lanes = [...sums.keys()]
+			.filter((t) => !this.gpu.rows.has(t))
+			.sort((a, b) => sums.get(b) - sums.get(a))
+			.slice(0, MAX_LANES);
+		const kept = [...(this.threads || [])].filter((t) => this.gpu.rows.has(t) === this.isOfGpu);
+		this.threads = kept.length ? new Set(kept) : null;
 		this.update();
 	}
 	/** @param {number} thread */
 	nameOf(thread) {
 		const t = this.report.header.threads[thread];
 		const id = t?.tid ?? t?.pid;
+		if (t?.stream) return plain(['GPU', t.gpu, 'stream', t.stream, t.name].filter(Boolean).join(' '));
 		return !t || !thread
 			? 'other threads'
 			: plain(t.name || t.process || 'thread') + (id === null || id === undefined ? '' : ` ${id}`);
@@ -105,13 +137,18 @@ export class Strips {
 		const shown = this.lanes.slice(0, this.all ? MAX_LANES : LANES_SHOWN),
 			hidden = this.lanes.length - shown.length;
 		this.shown = shown;
-		this.more.hidden = this.lanes.length <= LANES_SHOWN;
-		this.more.textContent = this.all ? 'fewer threads' : `${grouped(hidden)} more threads`;
+		this.streams = this.gpu.lanes.slice(0, this.all ? MAX_LANES : STREAMS_SHOWN);
+		const others = hidden + this.gpu.lanes.length - this.streams.length;
+		this.more.hidden = this.lanes.length <= LANES_SHOWN && this.gpu.lanes.length <= STREAMS_SHOWN;
+		this.more.textContent = this.all
+			? 'fewer lanes'
+			: `${grouped(others)} more ${others > hidden ? 'lanes' : 'threads'}`;
 		this.names.replaceChildren(
-			el('div', { class: 'rp-lane rp-all' }, ['all threads']),
-			...shown.map((t) => this.laneName(t))
+			el('div', { class: 'rp-lane rp-all' }, [this.isOfGpu ? 'all streams' : 'all threads']),
+			...[...this.streams, ...shown].map((t) => this.laneName(t))
 		);
-		this.whole.hidden = !this.brush;
+		this.whole.hidden = this.zoomIn.hidden = !this.brush;
+		this.zoomOut.hidden = !this.view.from && this.view.to === this.end;
 		this.from.value = seconds(this.brush ? this.brush.from : 0);
 		this.to.value = seconds(this.brush ? this.brush.to : this.end);
 		this.from.removeAttribute('aria-invalid');
@@ -142,8 +179,9 @@ export class Strips {
 			{
 				type: 'button',
 				class: 'rp-lane',
-				title: `${name}: only this thread`,
+				title: `${name}: only this one`,
 				'aria-pressed': chosen,
+				disabled: this.gpu.rows.has(thread) !== this.isOfGpu,
 				onclick: () => this.toggle(thread)
 			},
 			[name]
@@ -155,6 +193,40 @@ export class Strips {
 		if (!threads.delete(thread)) threads.add(thread);
 		this.threads = threads.size ? threads : null;
 		this.changed();
+	}
+
+	/* --- zoom, and what is under the pointer --- */
+
+	/** @param {Brush|null} part null: all of it */
+	look(part) {
+		const from = Math.max(0, part?.from || 0);
+		this.view = { from, to: Math.max(from + 1, Math.min(this.end, part?.to ?? this.end)) };
+		this.update();
+	}
+	/** @param {WheelEvent} e */
+	wheel(e) {
+		if (!e.ctrlKey && !e.metaKey) return;
+		e.preventDefault();
+		const at = this.momentAt(e),
+			factor = e.deltaY > 0 ? 1 / ZOOM : ZOOM;
+		this.look({ from: at - (at - this.view.from) * factor, to: at + (this.view.to - at) * factor });
+	}
+	/** @param {MouseEvent} e ns */
+	momentAt(e) {
+		const box = this.canvas.getBoundingClientRect(),
+			{ from, to } = this.view;
+		return from + Math.min(1, Math.max(0, (e.clientX - box.left) / box.width)) * (to - from);
+	}
+	/** What ran on a GPU under the pointer; -1: nothing. @param {MouseEvent} e */
+	workAt(e) {
+		const y = e.clientY - this.canvas.getBoundingClientRect().top - TOP,
+			lane = this.streams[Math.floor(y / LANE)];
+		return y < 0 || lane === undefined ? -1 : this.gpu.rowAt(lane, this.momentAt(e));
+	}
+	/** @param {PointerEvent} e */
+	point(e) {
+		const row = this.workAt(e);
+		this.hint.textContent = row < 0 ? '' : this.gpu.words(row);
 	}
 
 	/* --- the brush --- */
@@ -183,11 +255,8 @@ export class Strips {
 	}
 	/** @param {PointerEvent} e */
 	drag(e) {
-		const at = (/** @type {PointerEvent} */ m) => {
-			const box = this.canvas.getBoundingClientRect();
-			return Math.min(1, Math.max(0, (m.clientX - box.left) / box.width)) * this.end;
-		};
-		const start = at(e),
+		const at = (/** @type {PointerEvent} */ m) => this.momentAt(m),
+			start = at(e),
 			startX = e.clientX;
 		this.canvas.setPointerCapture(e.pointerId);
 		this.canvas.onpointermove = (m) => {
@@ -198,15 +267,18 @@ export class Strips {
 			this.draw();
 		};
 		this.canvas.onpointerup = this.canvas.onpointercancel = () => {
-			this.canvas.onpointermove = this.canvas.onpointerup = this.canvas.onpointercancel = null;
-			const live = this.live;
+			this.canvas.onpointermove = (m) => this.point(m);
+			this.canvas.onpointerup = this.canvas.onpointercancel = null;
+			const live = this.live,
+				row = this.workAt(e);
 			this.live = null;
 			if (live) this.choose(live);
+			else if (row >= 0 && this.gpu.samples) this.onWork(this.gpu.samples.node[row]);
 		};
 	}
 	/** @param {KeyboardEvent} e */
 	key(e) {
-		const step = this.end / 100,
+		const step = (this.view.to - this.view.from) / 100,
 			now = this.brush || { from: 0, to: this.end },
 			by = e.key === 'ArrowLeft' ? -step : e.key === 'ArrowRight' ? step : 0;
 		if (e.key === 'Escape' && this.brush) this.choose(null);
@@ -230,7 +302,8 @@ export class Strips {
 	draw() {
 		const width = Math.floor(this.canvas.parentElement?.clientWidth || 0),
 			lanes = this.shown || [],
-			height = TOP + LANE * lanes.length + AXIS;
+			{ streams } = this,
+			height = TOP + LANE * (streams.length + lanes.length) + AXIS;
 		if (!width || !this.type) return;
 		const ratio = Math.min(3, devicePixelRatio || 1),
 			ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
@@ -241,15 +314,20 @@ export class Strips {
 		const ink = getComputedStyle(this.canvas),
 			columns = this.columns(width);
 		this.drawTop(ctx, columns[0], ink);
+		const scale = width / (this.view.to - this.view.from),
+			x = (/** @type {number} */ ns) => (ns - this.view.from) * scale;
+		streams.forEach((lane, i) => this.gpu.draw(ctx, lane, { x, width, y: TOP + LANE * i + 3, height: LANE - 7 }));
 		lanes.forEach((_, lane) =>
-			this.drawLane(ctx, columns[2 * lane + 1], columns[2 * lane + 2], TOP + LANE * lane, ink)
+			this.drawLane(ctx, columns[2 * lane + 1], columns[2 * lane + 2], TOP + LANE * (streams.length + lane), ink)
 		);
 		this.drawAxis(ctx, width, height, ink);
 		this.drawBrush(ctx, width, height - AXIS, ink);
 		this.canvas.setAttribute('aria-label', this.label());
 	}
 	label() {
-		const what = `${this.type?.info.name} over ${value(this.end, 'ns')}, ${this.lanes.length} threads`;
+		const what =
+			`${this.type?.info.name} over ${value(this.end, 'ns')}, ${this.lanes.length} threads` +
+			(this.gpu.lanes.length ? `, ${this.gpu.lanes.length} streams of GPUs` : '');
 		return (
 			`${what}. Arrow keys move the chosen part, with Shift they widen it, Escape takes it back.` +
 			(this.brush ? ` Chosen: ${this.from.value} s to ${this.to.value} s.` : '')
@@ -260,17 +338,21 @@ export class Strips {
 	 * @param {number} width
 	 */
 	columns(width) {
-		const s = this.type?.samples,
+		const { type, laneType } = this,
+			{ from, to } = this.view,
 			row = new Map((this.shown || []).map((t, i) => [t, 2 * i + 1])),
-			waits = this.type ? waitNodes(this.type.tree) : [];
+			waits = laneType ? waitNodes(laneType.tree) : [];
 		const out = Array.from({ length: 2 * row.size + 1 }, () => new Float64Array(width)),
-			scale = width / this.end;
-		for (let i = 0; s && i < s.n; i++) {
-			const a = s.time[i] * scale,
-				b = a + (s.length ? s.length[i] : 0) * scale,
-				lane = row.get(s.thread[i]);
-			spread(out[0], a, b, s.value[i]);
-			if (lane !== undefined) spread(out[lane + waits[s.node[i]]], a, b, s.value[i]);
+			scale = width / (to - from);
+		for (const t of new Set([type, laneType])) {
+			const s = t?.samples;
+			for (let i = 0; s && i < s.n; i++) {
+				const a = (s.time[i] - from) * scale,
+					b = a + (s.length ? s.length[i] : 0) * scale,
+					lane = t === laneType ? row.get(s.thread[i]) : undefined;
+				if (t === type) spread(out[0], a, b, s.value[i]);
+				if (lane !== undefined) spread(out[lane + waits[s.node[i]]], a, b, s.value[i]);
+			}
 		}
 		return out;
 	}
@@ -315,12 +397,13 @@ export class Strips {
 	 * @param {CSSStyleDeclaration} ink
 	 */
 	drawAxis(ctx, width, height, ink) {
-		const ticks = Math.max(1, Math.floor(width / 110));
+		const ticks = Math.max(1, Math.floor(width / 110)),
+			{ from, to } = this.view;
 		ctx.fillStyle = ink.getPropertyValue('--rp-dim');
 		ctx.font = '12px system-ui, sans-serif';
 		for (let i = 0; i <= ticks; i++) {
 			ctx.textAlign = i === 0 ? 'left' : i === ticks ? 'right' : 'center';
-			ctx.fillText(value((this.end * i) / ticks, 'ns'), (width * i) / ticks, height - 4);
+			ctx.fillText(value(from + ((to - from) * i) / ticks, 'ns'), (width * i) / ticks, height - 4);
 		}
 	}
 	/**
@@ -331,9 +414,10 @@ export class Strips {
 	 */
 	drawBrush(ctx, width, height, ink) {
 		const brush = this.live || this.brush;
-		if (!brush) return;
-		const x = (brush.from / this.end) * width,
-			w = Math.max(1, ((brush.to - brush.from) / this.end) * width);
+		if (!brush || (brush.from <= this.view.from && brush.to >= this.view.to)) return;
+		const scale = width / (this.view.to - this.view.from),
+			x = (brush.from - this.view.from) * scale,
+			w = Math.max(1, (brush.to - brush.from) * scale);
 		ctx.fillStyle = ink.getPropertyValue('--rp-pick');
 		ctx.fillRect(x, 0, w, height);
 		ctx.fillStyle = ink.getPropertyValue('--rp-accent');
@@ -342,7 +426,7 @@ export class Strips {
 	}
 }
 
-const WAIT = /^\[(blocked: |off-CPU|sched-wait)/;
+const WAIT = /^\[(blocked: |off-CPU|sched-wait|waiting for GPU)/;
 /**
  * By node, 1: what ends there waited. A marker says so, and all of a type that counts waits.
  * @param {import('../tree.js').Tree} t
@@ -353,15 +437,4 @@ function waitNodes(t) {
 		all || (t.frames.kind[i] === 'marker' && WAIT.test(name)) ? 1 : 0
 	);
 	return Uint8Array.from(t.frame, (frame) => frames[frame]);
-}
-/** @param {Float64Array} sums @param {number} a @param {number} b @param {number} v */
-function spread(sums, a, b, v) {
-	const first = Math.min(sums.length - 1, Math.max(0, Math.floor(a))),
-		last = Math.min(sums.length - 1, Math.max(0, Math.floor(b)));
-	if (last <= first) {
-		sums[first] += v;
-		return;
-	}
-	const each = v / (b - a);
-	for (let x = first; x <= last; x++) sums[x] += each * Math.max(0, Math.min(b, x + 1) - Math.max(a, x));
 }

@@ -37,6 +37,14 @@ const KEYS = [
 ];
 const PANES = ['both', 'graph', 'table'];
 
+/** The node at the end of a path; -1: there is none. @param {Tree} t @param {string[]} names */
+function nodeOf(t, names) {
+	let depth = 1;
+	for (let i = 1; i < t.n && t.depth[i] >= depth; i++)
+		if (t.depth[i] === depth && t.name(i) === names[depth - 1] && depth++ === names.length) return i;
+	return -1;
+}
+
 export class Viewer {
 	/** @type {Brush|null} */
 	brush = null;
@@ -129,7 +137,12 @@ export class Viewer {
 			(name) => this.openSandwich(name)
 		);
 		if (report.types.some((t) => t.samples))
-			this.strips = new Strips(this.when, report, (brush, threads) => this.setRange(brush, threads));
+			this.strips = new Strips(
+				this.when,
+				report,
+				(brush, threads) => this.setRange(brush, threads),
+				(node) => this.showWork(node)
+			);
 		this.when.hidden = !this.strips;
 		this.off = new AbortController();
 		document.addEventListener('keydown', (e) => this.key(e), { signal: this.off.signal });
@@ -239,10 +252,23 @@ export class Viewer {
 		if (!this.isGuest) document.title = titleOfReport(this.report);
 		this.when.hidden = !this.strips || !this.type.samples;
 		this.strips?.setType(this.type);
+		this.threads = this.strips?.threads || null;
 		this.refresh(false);
 		const modes = MODES.filter((mode) => mode !== 'diff' || this.tree.isDiff);
 		this.colours.replaceChildren(...modes.map((mode) => el('option', { value: mode }, [mode])));
 		this.colours.value = this.flame.mode;
+	}
+	/** Who asked for what ran on a GPU. @param {number} node of the tree of that type */
+	showWork(node) {
+		const { gpu } = /** @type {Strips} */ (this.strips),
+			whole = this.report.types[gpu.at].tree,
+			names = whole
+				.path(node)
+				.slice(1)
+				.map((i) => whole.name(i));
+		this.inverted = false;
+		this.showType(gpu.at);
+		this.flame.zoomTo(Math.max(0, nodeOf(this.tree, names)));
 	}
 	/** @param {Brush|null} brush @param {Set<number>|null} threads */
 	setRange(brush, threads) {

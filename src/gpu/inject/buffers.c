@@ -33,6 +33,16 @@ static void write_record(struct writer *w, struct ring_record *r, size_t size)
 	ring_write(w->ring, w->lane, w->shared, r, size);
 }
 
+void write_here(struct ring_record *record, size_t size)
+{
+	struct writer w = { .ring = library.ring };
+
+	if (!w.ring)
+		return;
+	w.lane = ring_lane_take(w.ring, RING_LANE_BUFFER, thread_id(), &w.shared);
+	write_record(&w, record, size);
+}
+
 static uint16_t narrow(int32_t v)
 {
 	return v < 0 ? 0 : v > 0xffff ? 0xffff : v;
@@ -203,12 +213,16 @@ static void read_buffer(void *ring, void *context, uint32_t stream, uint8_t *buf
 
 void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
-	void *ring = library.ring;
+	void *ring;
 
 	(void)size;
 	if (!buffer)
 		return;
+	/* Said before it is looked: who gives the ring back looks the other way round. */
+	__atomic_fetch_add(&library.in_ring, 1, __ATOMIC_SEQ_CST);
+	ring = __atomic_load_n(&library.ring, __ATOMIC_SEQ_CST);
 	if (ring && !__atomic_load_n(&library.muted, __ATOMIC_ACQUIRE))
 		read_buffer(ring, context, stream, buffer, valid);
+	__atomic_fetch_sub(&library.in_ring, 1, __ATOMIC_SEQ_CST);
 	give_back(buffer);
 }

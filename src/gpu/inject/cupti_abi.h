@@ -12,7 +12,9 @@ enum {
 	CUPTI_OUT_OF_MEMORY = 8,
 	CUPTI_MAX_LIMIT = 12, /* no more records */
 	CUPTI_NOT_INITIALIZED = 15,
+	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_VIRTUALIZED_PRIVILEGES = 40,
 	CUPTI_UNKNOWN = 999,
 
 	/* Versions of the interface: 13.0 before its first update hangs when kernels are switched off; before 13.1
@@ -20,6 +22,7 @@ enum {
 	CUPTI_OLDEST = 14,
 	CUPTI_SWITCHES_OFF = 130001,
 	CUPTI_RESUBSCRIBES = 130101,
+	CUPTI_WIDE_PCS = 22, /* 12.4: struct cupti_pc got its last member */
 
 	CUPTI_KIND_MEMCPY = 1,
 	CUPTI_KIND_MEMSET = 2,
@@ -34,12 +37,23 @@ enum {
 	CUPTI_DOMAIN_RUNTIME = 2,
 	CUPTI_DOMAIN_RESOURCE = 3,
 	CUPTI_DOMAIN_STATE = 6,
+	CUPTI_RESOURCE_CONTEXT_CREATED = 1,
 	CUPTI_RESOURCE_CONTEXT_GOING = 2,
-	CUPTI_RESOURCE_MODULE_GOING = 7,
+	CUPTI_RESOURCE_MODULE_LOADED = 6,
 	CUPTI_STATE_FATAL = 1,
 	CUPTI_SITE_ENTER = 0,
 
 	CUPTI_FLUSH_FORCED = 1,
+
+	CUPTI_PC_PERIOD = 1, /* attributes of PC sampling */
+	CUPTI_PC_SCRATCH_SIZE = 3,
+	CUPTI_PC_HARDWARE_SIZE = 4,
+	CUPTI_PC_MODE = 5,
+	CUPTI_PC_FORMAT = 7,
+	CUPTI_PC_BUFFER = 8,
+	CUPTI_PC_CONTINUOUS = 1,
+	CUPTI_PC_PARSED = 1,
+	CUPTI_STALL_NAME_BYTES = 128,
 };
 
 struct cupti_call {
@@ -52,6 +66,15 @@ struct cupti_call {
 	uint32_t context_id, pad1;
 	uint64_t *tool_data;
 	uint32_t correlation, pad2;
+};
+struct cupti_resource {
+	void *context, *handle;
+	void *descriptor; /* of modules: struct cupti_module */
+};
+struct cupti_module {
+	uint32_t id, pad0;
+	size_t size;
+	const char *cubin;
 };
 struct cupti_subscriber_params {
 	size_t size;
@@ -129,6 +152,72 @@ struct cupti_overhead {
 	uint64_t start, end;
 };
 
+/* PC sampling, from cupti_pcsampling.h's documentation. Each begins with its size up to the last member. */
+struct cupti_stall {
+	uint32_t reason, samples;
+};
+struct cupti_pc {
+	size_t size;
+	uint64_t crc, offset;
+	uint32_t function, pad0;
+	char *name; /* CUPTI's, shared with the names of kernels: it stays */
+	size_t n_stalls;
+	struct cupti_stall *stalls;
+	uint32_t correlation, pad1; /* of serialized mode */
+};
+enum { CUPTI_NARROW_PC = 56 }; /* up to stalls */
+struct cupti_pcs {
+	size_t size, room;
+	uint64_t samples, dropped;
+	size_t n, remaining;
+	uint64_t range;
+	struct cupti_pc *pcs;
+	uint64_t other_samples; /* of kernels that are not the program's */
+	uint8_t hardware_full;
+	uint8_t pad0[7];
+};
+struct cupti_pc_attribute {
+	uint32_t attribute, status;
+	union {
+		uint64_t words[3];
+		uint32_t number;
+		size_t size;
+		void *buffer;
+	};
+};
+struct cupti_pc_context { /* of Enable, Disable */
+	size_t size;
+	void *reserved, *context;
+};
+struct cupti_pc_configuration {
+	size_t size;
+	void *reserved, *context;
+	size_t n;
+	struct cupti_pc_attribute *attributes;
+};
+struct cupti_pc_get {
+	size_t size;
+	void *reserved, *context;
+	struct cupti_pcs *pcs;
+};
+struct cupti_pc_reason_count {
+	size_t size;
+	void *reserved, *context;
+	size_t *n;
+};
+struct cupti_pc_reasons {
+	size_t size;
+	void *reserved, *context;
+	size_t n;
+	uint32_t *indices;
+	char **names;
+};
+struct cupti_cubin_crc {
+	size_t size, cubin_size;
+	const void *cubin;
+	uint64_t crc;
+};
+
 typedef void cupti_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void cupti_request(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -156,7 +245,22 @@ typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, si
 							    uint8_t enable) \
 								may(ActivitySetAttribute, \
 								    uint32_t attribute, \
-								    size_t *size, void *value)
+								    size_t *size, void *value) \
+									CUPTI_PC_FUNCTIONS(may)
+
+/* For PC sampling; without one of them there is none. */
+#define CUPTI_PC_FUNCTIONS(may) \
+	may(PCSamplingEnable, struct cupti_pc_context *params) may( \
+		PCSamplingDisable, \
+		struct cupti_pc_context *params) may(PCSamplingSetConfigurationAttribute, \
+						     struct cupti_pc_configuration *params) \
+		may(PCSamplingGetConfigurationAttribute, struct cupti_pc_configuration *params) \
+			may(PCSamplingGetData, \
+			    struct cupti_pc_get *params) may(PCSamplingGetNumStallReasons, \
+							     struct cupti_pc_reason_count *params) \
+				may(PCSamplingGetStallReasons, struct cupti_pc_reasons *params) \
+					may(GetCubinCrc, struct cupti_cubin_crc *params) \
+						may(GetDeviceId, void *context, uint32_t *device)
 
 #define CUPTI_MEMBER(name, ...) int (*name)(__VA_ARGS__);
 struct cupti {

@@ -24,14 +24,20 @@ uint32_t thread_id(void)
 /* A child has no helper and no CUDA: it must write to no ring, least of all its parent's. */
 static void in_child(void)
 {
-	void *ring = library.ring;
+	void *ring = library.ring, *stub = library.stub;
 
 	library.inert = true;
 	library.window = 0;
-	library.ring = NULL;
+	library.ring = library.stub = NULL;
 	own_tid = 0;
+	if (library.cubins.memory)
+		munmap(library.cubins.memory, CUBINS_SIZE);
+	library.cubins.memory = NULL;
+	library.stalls = 0;
 	if (ring)
 		munmap(ring, ((struct ring_control *)ring)->size);
+	if (stub)
+		munmap(stub, RING_NAMES_AT);
 }
 
 /* A small stack, unless the program's thread-local variables, which glibc puts there, do not fit. */

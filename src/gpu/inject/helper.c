@@ -1,10 +1,7 @@
 /* The library's thread. */
 #include "gpu/inject/library.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,15 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct ring_shape shape = {
-	.buffer_lanes = RING_BUFFER_LANES,
-	.buffer_size = RING_BUFFER_LANE_SIZE,
-	.call_lanes = RING_CALL_LANES,
-	.call_size = RING_CALL_LANE_SIZE,
-	.names_size = RING_NAMES_SIZE,
-};
-
-static void *map_private(size_t size)
+void *map_private(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -28,64 +17,23 @@ static void *map_private(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Whether another copy of this library got here first. Reads its own maps without memory of the program's. */
-static bool has_ring(void)
-{
-	static const char want[] = "/memfd:" RING_NAME " ";
-	static char text[4096 + sizeof want];
-	size_t kept = 0;
-	ssize_t n;
-	bool found = false;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && !found && (n = read(fd, text + kept, sizeof text - kept)) > 0) {
-		size_t len = kept + n;
-
-		found = memmem(text, len, want, sizeof want - 1);
-		kept = len < sizeof want ? len : sizeof want - 1;
-		memmove(text, text + len - kept, kept);
-	}
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-/* The descriptor stays open for the agent, which then needs fewer rights to find the ring; nothing here uses it
- * again. */
-static void *make_ring(void)
-{
-	size_t size = ring_size(&shape);
-	int fd = syscall(SYS_memfd_create, RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *ring = MAP_FAILED;
-
-	if (fd < 0)
-		return NULL;
-	if (!ftruncate(fd, size) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
-		ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ring == MAP_FAILED) {
-		close(fd);
-		return NULL;
-	}
-	ring_lay_out(ring, &shape, getpid());
-	return ring;
-}
-
 static bool set_up(void)
 {
-	if (has_ring())
+	if (own_ring_is_taken())
 		return false;
 	library.buffers = map_private((size_t)BUFFERS * BUFFER_SIZE);
 	library.names.slots = map_private(NAME_SLOTS * sizeof *library.names.slots);
 	library.names.n_slots = NAME_SLOTS;
 	if (!library.buffers || !library.names.slots)
 		return false;
-	struct ring_control *c = make_ring();
+	struct ring_control *c = own_ring_make();
 
 	if (!c)
 		return false;
 	library.names.ring = c;
 	library.ring = c;
 	c->state = RING_PARKED;
+	c->features = RING_WANT_ANY;
 	__atomic_store_n(&c->magic, RING_MAGIC, __ATOMIC_RELEASE);
 	return true;
 }
@@ -100,15 +48,11 @@ static void sleep_until_rung(uint32_t seen, uint64_t ns)
 
 static void write_window(bool open, uint32_t generation, uint32_t want)
 {
-	bool shared;
 	struct ring_window w = { .r = { .type = RING_WINDOW, .correlation = generation },
 				 .time_ns = monotonic_ns(),
 				 .open = open,
 				 .want = want };
-	struct ring_lane *lane =
-		ring_lane_take(library.ring, RING_LANE_BUFFER, thread_id(), &shared);
-
-	ring_write(library.ring, lane, shared, &w.r, sizeof w);
+	write_here(&w.r, sizeof w);
 }
 
 static void say(enum ring_state state)
@@ -122,7 +66,7 @@ static bool wanted(uint64_t now)
 	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_RELAXED);
 	uint64_t until = __atomic_load_n(&c->deadline_ns, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&c->want, __ATOMIC_RELAXED) & RING_WANT_ALL && now < until &&
+	return __atomic_load_n(&c->want, __ATOMIC_RELAXED) & RING_WANT_ANY && now < until &&
 	       (now < beat || now - beat < RING_AGENT_GONE_MS * 1000000ull);
 }
 
@@ -130,7 +74,7 @@ static bool wanted(uint64_t now)
 static uint64_t pause_ns(uint64_t now)
 {
 	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);
-	uint64_t tick = RING_TICK_MS * 1000000ull;
+	uint64_t tick = (library.stalls ? RING_STALL_TICK_MS : RING_TICK_MS) * 1000000ull;
 
 	return until > now && until - now < tick ? until - now : tick;
 }
@@ -141,32 +85,43 @@ static void end_window(uint32_t generation)
 	uint64_t from = monotonic_ns();
 
 	__atomic_store_n(&library.window, 0, __ATOMIC_RELEASE);
+	pc_sampling_close();
 	session_close();
 	write_window(false, generation, 0);
 	c->closed_ns = monotonic_ns();
 	c->helper_ns += c->closed_ns - from;
 }
 
+/* A window for stalls alone ends where there are none any more. */
+static bool is_of_use(uint32_t want)
+{
+	return library.stalls || want & ~(uint32_t)(RING_WANT_STALLS | RING_WANT_CALLS);
+}
+
 /* One window, from here to its end. */
 static void run_window(uint32_t generation)
 {
 	struct ring_control *c = ring_control();
-	uint32_t want = __atomic_load_n(&c->want, __ATOMIC_RELAXED) & RING_WANT_ALL, code = 0;
+	uint32_t asked = __atomic_load_n(&c->want, __ATOMIC_RELAXED), code = 0;
+	uint32_t want = asked & RING_WANT_ANY;
 	uint64_t from = monotonic_ns();
-	enum ring_part part = session_open(want, &code);
+	enum ring_part part = session_open(asked & (RING_WANT_ANY | RING_WANT_OFF_AFTER), &code);
 
 	c->error_part = part;
 	c->error_code = code;
 	if (part) {
 		session_close();
 		c->helper_ns += monotonic_ns() - from;
-		library.inert |= code != CUPTI_MULTIPLE_SUBSCRIBERS && code != CUPTI_OUT_OF_MEMORY;
+		library.inert |= code != CUPTI_MULTIPLE_SUBSCRIBERS &&
+				 code != CUPTI_OUT_OF_MEMORY && part != RING_PART_STAYS_ON;
 		say(library.inert                        ? RING_INERT
 		    : code == CUPTI_MULTIPLE_SUBSCRIBERS ? RING_BUSY
 							 : RING_PARKED);
 		return;
 	}
 	write_window(true, generation, want);
+	if (want & RING_WANT_STALLS)
+		pc_sampling_open();
 	__atomic_store_n(&library.window, generation | 1u << 31, __ATOMIC_RELEASE);
 	c->opened_ns = monotonic_ns();
 	c->helper_ns += c->opened_ns - from;
@@ -174,13 +129,14 @@ static void run_window(uint32_t generation)
 	for (uint64_t now = c->opened_ns;; now = monotonic_ns()) {
 		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
 
-		if (!wanted(now) || library.inert ||
+		if (!wanted(now) || library.inert || !is_of_use(want) ||
 		    __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE) != generation)
 			break;
 		sleep_until_rung(bell, pause_ns(now));
 		uint64_t woken = monotonic_ns();
 
 		session_flush(false);
+		pc_sampling_run();
 		c->helper_ns += monotonic_ns() - woken;
 	}
 	end_window(generation);
@@ -190,8 +146,10 @@ static void run_window(uint32_t generation)
 /* What has not been handed over when the program ends; the agent can read the ring after that. */
 static void at_exit(void)
 {
-	if (library.ring && library.window)
-		session_flush_now(true);
+	if (!library.ring || !library.window)
+		return;
+	pc_sampling_exit();
+	session_flush_now(true);
 }
 
 void *helper_main(void *unused)
@@ -218,5 +176,7 @@ void *helper_main(void *unused)
 			run_window(generation);
 		}
 		__atomic_store_n(&c->seen, generation, __ATOMIC_RELEASE);
+		if (__atomic_load_n(&c->detach, __ATOMIC_ACQUIRE))
+			own_ring_leave();
 	}
 }

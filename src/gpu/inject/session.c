@@ -16,6 +16,10 @@ static const struct {
 	{ RING_WANT_MEMORY, CUPTI_KIND_MEMORY },  { RING_WANT_ALL, CUPTI_KIND_OVERHEAD },
 };
 
+static const uint16_t stall_events[] = { CUPTI_RESOURCE_CONTEXT_CREATED,
+					 CUPTI_RESOURCE_CONTEXT_GOING,
+					 CUPTI_RESOURCE_MODULE_LOADED };
+
 /* Only one thread at a time: the helper, or one of the program that ends a context. */
 static bool enter_at_once(void)
 {
@@ -74,6 +78,15 @@ static void switch_callbacks(bool on, uint32_t want)
 	}
 	switch_calls(on, CUPTI_DOMAIN_RUNTIME, ending_calls_runtime, LENGTH(ending_calls_runtime));
 	switch_calls(on, CUPTI_DOMAIN_DRIVER, ending_calls_driver, LENGTH(ending_calls_driver));
+	if (want & RING_WANT_STALLS) {
+		switch_calls(on, CUPTI_DOMAIN_RESOURCE, stall_events, LENGTH(stall_events));
+		if (!(want & RING_WANT_CALLS)) { /* which say what contexts there are */
+			switch_calls(on, CUPTI_DOMAIN_RUNTIME, launch_calls_runtime,
+				     LENGTH(launch_calls_runtime));
+			switch_calls(on, CUPTI_DOMAIN_DRIVER, launch_calls_driver,
+				     LENGTH(launch_calls_driver));
+		}
+	}
 	c->EnableCallback(on, library.subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL);
 }
 
@@ -125,6 +138,10 @@ enum ring_part session_open(uint32_t want, uint32_t *code)
 		library.found = !part;
 		*code = part == RING_PART_TOO_OLD ? library.version : 0;
 	}
+	if (!part && want & RING_WANT_OFF_AFTER && !library.enabled && !can_switch_off()) {
+		part = RING_PART_STAYS_ON;
+		*code = library.version;
+	}
 	if (!part && (*code = subscribe()))
 		part = RING_PART_SUBSCRIBE;
 	if (!part && (*code = register_callbacks()))
@@ -172,7 +189,7 @@ void session_close(void)
 		return;
 	session_enter();
 	if (library.subscriber)
-		switch_callbacks(false, RING_WANT_ALL);
+		switch_callbacks(false, RING_WANT_ANY);
 	if (library.enabled && can_switch_off())
 		disable();
 	if (library.registered)

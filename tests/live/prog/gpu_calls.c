@@ -8,10 +8,17 @@
  *     CALLER pool N BYTES          cudaMallocAsync, and cudaFreeAsync at once
  *     CALLER copy N BYTES          cudaMemcpyAsync           CALLER copywait N BYTES   cudaMemcpy
  *     CALLER copy2d N BYTES        cuMemcpy2DAsync_v2, 4 rows
+ *     CALLER rect N BYTES          cuMemcpy2D_v2, 4 rows, which waits
+ *     CALLER array N WIDTH         cuArrayCreate_v2, 8 rows of two floats       CALLER array3d N WIDTH  cuArray3DCreate_v2, 4 rows, 2 deep, 4 halfs
+ *     CALLER mipmap N WIDTH        cuMipmappedArrayCreate, as high, 3 layers of bytes, 3 levels         CALLER sparse N WIDTH  without memory
+ *     CALLER unarray N             destroys the last N of these
+ *     CALLER mapped N BYTES        cuMemCreate, cuMemMap, cuMemRelease: it stays   CALLER retained N BYTES  … cuMemRetainAllocationHandle, too
+ *     CALLER unmap N               cuMemUnmap of the last N of these              CALLER unmapall 1       of all by one call
  *     CALLER allreduce N COUNT     ncclAllReduce of floats   CALLER bcast N COUNT      ncclBcast of halfs
  *     CALLER threads N KERNEL      4 threads, each N times cudaLaunchKernel
  *     CALLER deep N KERNEL         as launch, 20 frames further down
  *     CALLER reset 1               cudaDeviceReset
+ *     - clocks 1      prints how long it was in calls that wait so far, and how much of that on a CPU, in ns
  *     - sleep MS      - stop 0 (until SIGCONT)      - child 1 (the rest in a child; the parent waits for it)
  *
  * CALLER is one of three functions. The libraries are loaded by their names, as programs do. */
@@ -23,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { KEPT = 1 << 16, DEPTH = 20, THREADS = 4 };
@@ -52,6 +60,15 @@ static struct {
 	int (*create)(uint64_t *, size_t, const void *, uint64_t);
 	int (*release)(uint64_t);
 	int (*copy2d)(const void *, void *);
+	int (*copy_rect)(const void *);
+	int (*array)(uint64_t *, const void *);
+	int (*array3d)(uint64_t *, const void *);
+	int (*mipmap)(uint64_t *, const void *, unsigned);
+	int (*destroy)(uint64_t);
+	int (*reserve)(uint64_t *, size_t, size_t, uint64_t, uint64_t);
+	int (*map)(uint64_t, size_t, size_t, uint64_t, uint64_t);
+	int (*unmap)(uint64_t, size_t);
+	int (*retain)(uint64_t *, uint64_t);
 	void *(*function)(const char *);
 	int (*allreduce)(const void *, void *, size_t, int, int, void *, void *);
 	int (*bcast)(void *, size_t, int, int, void *, void *);
@@ -84,10 +101,43 @@ static void load(void)
 	GET(add, rt, "__cudaRegisterFunction"), GET(driver, cu, "cuLaunchKernel");
 	GET(create, cu, "cuMemCreate"), GET(release, cu, "cuMemRelease");
 	GET(copy2d, cu, "cuMemcpy2DAsync_v2"), GET(function, cu, "double_cuda_function");
+	GET(copy_rect, cu, "cuMemcpy2D_v2"), GET(array, cu, "cuArrayCreate_v2");
+	GET(array3d, cu, "cuArray3DCreate_v2"), GET(mipmap, cu, "cuMipmappedArrayCreate");
+	GET(destroy, cu, "cuArrayDestroy"), GET(reserve, cu, "cuMemAddressReserve");
+	GET(map, cu, "cuMemMap"), GET(unmap, cu, "cuMemUnmap");
+	GET(retain, cu, "cuMemRetainAllocationHandle");
 	GET(allreduce, nccl, "ncclAllReduce"), GET(bcast, nccl, "ncclBcast");
 }
 
+static uint64_t arrays[KEPT];
+static struct {
+	uint64_t at, bytes;
+} mapped[KEPT];
+static int n_arrays, n_mapped;
+
 static const struct dim one = { 1, 1, 1 };
+static long long in_calls_ns, in_calls_cpu_ns;
+
+static long long clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static inline __attribute__((always_inline)) void begin_wait(void)
+{
+	in_calls_cpu_ns -= clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	in_calls_ns -= clock_ns(CLOCK_MONOTONIC);
+}
+
+static inline __attribute__((always_inline)) void end_wait(void)
+{
+	in_calls_ns += clock_ns(CLOCK_MONOTONIC);
+	in_calls_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static void *kept[KEPT];
 static uint64_t handles[KEPT];
 static int n_kept, n_handles;
@@ -159,6 +209,36 @@ static void alloc_some(int n, size_t bytes)
 		gpu.alloc(&kept[n_kept++], bytes);
 }
 
+struct array_2d {
+	uint64_t width, height;
+	uint32_t format, channels;
+};
+struct array_3d {
+	uint64_t width, height, depth;
+	uint32_t format, channels, flags;
+};
+enum { HALFS = 0x10, FLOATS = 0x20, BYTES = 0x01, LAYERED = 1, SPARSE = 0x40 };
+
+/* Where the next one of so many bytes goes: all of them are beside each other. */
+static uint64_t next_address(size_t bytes)
+{
+	static uint64_t at;
+
+	if (!at)
+		gpu.reserve(&at, (size_t)1 << 40, 0, 0, 0);
+	mapped[n_mapped].bytes = bytes;
+	mapped[n_mapped].at = at;
+	at += bytes;
+	return mapped[n_mapped++].at;
+}
+
+static void unmap_all(void)
+{
+	gpu.unmap(mapped[0].at,
+		  mapped[n_mapped - 1].at + mapped[n_mapped - 1].bytes - mapped[0].at);
+	n_mapped = 0;
+}
+
 /* One that is there in each function that calls it, so that its frame is that function's. */
 static inline __attribute__((always_inline)) void act(const char *what, int n, const char *with)
 {
@@ -170,6 +250,11 @@ static inline __attribute__((always_inline)) void act(const char *what, int n, c
 	void *function = !strcmp(what, "driver") ? gpu.function(with) : NULL;
 	void *exec = !strcmp(what, "graph") ? graph_of(atoi(with)) : NULL;
 	size_t bytes = strtoull(with, NULL, 0), pitch;
+	struct array_2d flat = { bytes, 8, FLOATS, 2 };
+	struct array_3d deep = { bytes, 4, 2, HALFS, 4, 0 };
+	struct array_3d layers = { bytes, bytes, 3, BYTES, 1, LAYERED };
+	struct array_3d sparse = { bytes, bytes, 3, BYTES, 1, SPARSE };
+	uint64_t handle;
 	void *p;
 
 	if (!strcmp(what, "threads"))
@@ -184,7 +269,8 @@ static inline __attribute__((always_inline)) void act(const char *what, int n, c
 		else if (!strcmp(what, "deep"))
 			launch_deep(kernel, DEPTH);
 		else if (!strcmp(what, "wait"))
-			gpu.launch(kernel, one, one, NULL, 0, NULL), gpu.sync();
+			gpu.launch(kernel, one, one, NULL, 0, NULL), begin_wait(), gpu.sync(),
+				end_wait();
 		else if (!strcmp(what, "alloc"))
 			gpu.alloc(&kept[n_kept++], bytes);
 		else if (!strcmp(what, "free"))
@@ -200,9 +286,33 @@ static inline __attribute__((always_inline)) void act(const char *what, int n, c
 		else if (!strcmp(what, "copy"))
 			gpu.copy_async(kept, kept, bytes, 1, NULL);
 		else if (!strcmp(what, "copywait"))
-			gpu.copy(kept, kept, bytes, 2);
+			begin_wait(), gpu.copy(kept, kept, bytes, 2), end_wait();
 		else if (!strcmp(what, "copy2d"))
 			gpu.copy2d(rect, NULL);
+		else if (!strcmp(what, "rect"))
+			begin_wait(), gpu.copy_rect(rect), end_wait();
+		else if (!strcmp(what, "array"))
+			gpu.array(&arrays[n_arrays++], &flat);
+		else if (!strcmp(what, "array3d"))
+			gpu.array3d(&arrays[n_arrays++], &deep);
+		else if (!strcmp(what, "mipmap"))
+			gpu.mipmap(&arrays[n_arrays++], &layers, 3);
+		else if (!strcmp(what, "sparse"))
+			gpu.array3d(&arrays[n_arrays++], &sparse);
+		else if (!strcmp(what, "unarray"))
+			gpu.destroy(arrays[--n_arrays]);
+		else if (!strcmp(what, "mapped"))
+			gpu.create(&handle, bytes, NULL, 0),
+				gpu.map(next_address(bytes), bytes, 0, handle, 0),
+				gpu.release(handle);
+		else if (!strcmp(what, "retained"))
+			gpu.create(&handle, bytes, NULL, 0),
+				gpu.map(next_address(bytes), bytes, 0, handle, 0),
+				gpu.retain(&handle, mapped[n_mapped - 1].at), gpu.release(handle);
+		else if (!strcmp(what, "unmap"))
+			n_mapped--, gpu.unmap(mapped[n_mapped].at, mapped[n_mapped].bytes);
+		else if (!strcmp(what, "unmapall"))
+			unmap_all();
 		else if (!strcmp(what, "allreduce"))
 			gpu.allreduce(NULL, NULL, bytes, 7, 0, NULL, NULL);
 		else if (!strcmp(what, "bcast"))
@@ -228,6 +338,8 @@ static void pause_here(const char *what, int n)
 
 	if (!strcmp(what, "sleep"))
 		usleep(n * 1000);
+	else if (!strcmp(what, "clocks"))
+		printf("%lld %lld\n", in_calls_ns, in_calls_cpu_ns), fflush(stdout);
 	else if (!strcmp(what, "stop"))
 		raise(SIGSTOP);
 	else if (!strcmp(what, "child") && fork()) {

@@ -8,18 +8,21 @@
  *     play copy EVERY BYTES      each EVERYth launch is followed by a copy to the device
  *     play pace US               a pause after each 64 launches
  *
- * It says "ready" and then does what it reads, a word a line: go (and says "done"), fork (a child that launches and
- * says "child"), end (its contexts), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a
+ * It says "ready" and then does what it reads, a word a line: go (and says "done"), warm (a kernel of that name in each
+ * context), fresh (each kernel once in a context of its own, which is made for that and destroyed), fork (a child that
+ * launches and says "child"), end (its contexts), close (all descriptors but the first three, and has their numbers
+ * again), exec (itself, from the start, as the same process), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a
  * program that profiles itself does; with "late" the library once it is set up. */
 #include "../../doubles/script.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { KERNELS = 64, THREADS = 64, DEVICES = 16 };
+enum { KERNELS = 64, THREADS = 64, DEVICES = 16, DESCRIPTORS = 64 };
 
 static int (*cuInit)(unsigned), (*cuDeviceGetCount)(int *), (*cuCtxCreate)(void **, unsigned, int),
 	(*cuCtxSetCurrent)(void *);
@@ -37,7 +40,7 @@ static struct {
 	char kernel[KERNELS][128];
 	int n_kernels, threads, launches, graph_every, nodes, copy_every, copy_bytes, pace_us;
 } script = { .threads = 1 };
-static void *contexts[DEVICES], *functions[KERNELS], *graph;
+static void *contexts[DEVICES], *functions[KERNELS], *graph, *warm_up;
 static int n_devices;
 
 static void statement(int n, char **w)
@@ -99,6 +102,7 @@ static void set_up(void)
 		cuGraphAddKernelNode(&node, made, NULL, 0, params);
 	}
 	cuGraphInstantiate(&graph, made, 0);
+	cuModuleGetFunction(&warm_up, module, "warm");
 }
 
 /* Two ways to a launch, so that stacks can be told apart: even and odd ones. */
@@ -157,6 +161,29 @@ static void play(void)
 	puts("done");
 }
 
+static void warm(void)
+{
+	for (int i = 0; i < n_devices; i++) {
+		cuCtxSetCurrent(contexts[i]);
+		launch_even(warm_up, NULL);
+		cuCtxSynchronize();
+	}
+	puts("warm");
+}
+
+static void play_fresh(void)
+{
+	void *context, *stream;
+
+	cuCtxCreate(&context, 0, 0);
+	cuStreamCreate(&stream, 0);
+	for (int i = 0; i < script.n_kernels; i++)
+		launch_odd(functions[i], stream);
+	cuCtxSynchronize();
+	cuCtxDestroy(context);
+	puts("fresh");
+}
+
 static void play_in_child(void)
 {
 	pid_t child = fork();
@@ -169,6 +196,18 @@ static void play_in_child(void)
 
 	waitpid(child, &status, 0);
 	puts(status ? "child failed" : "child");
+}
+
+static void close_all(void)
+{
+	for (int fd = 3; fd < 3 + DESCRIPTORS; fd++) {
+		int null = open("/dev/null", O_RDONLY);
+
+		dup2(null, fd);
+		if (null != fd && (null < 3 || null >= 3 + DESCRIPTORS))
+			close(null);
+	}
+	puts("closed");
 }
 
 /* Loads the library as an agent has it loaded into a program that runs: dlopen, nothing else; and then a copy of it. */
@@ -199,8 +238,16 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof line, stdin)) {
 		if (!strcmp(line, "go\n"))
 			play();
+		else if (!strcmp(line, "warm\n"))
+			warm();
+		else if (!strcmp(line, "fresh\n"))
+			play_fresh();
 		else if (!strcmp(line, "fork\n"))
 			play_in_child();
+		else if (!strcmp(line, "exec\n"))
+			execv(argv[0], argv);
+		else if (!strcmp(line, "close\n"))
+			close_all();
 		else if (!strcmp(line, "end\n")) {
 			for (int i = 0; i < n_devices; i++)
 				cuCtxDestroy(contexts[i]);

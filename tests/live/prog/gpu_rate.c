@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 {
 	static double ns[MOST];
 	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *function;
+	int (*begin)(unsigned);
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		      void *, void **, void **);
 	void *(*kernel)(const char *);
@@ -35,8 +36,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !cuda)
 		return 2;
+	*(void **)&begin = dlsym(cuda, "cuInit");
 	*(void **)&launch = dlsym(cuda, "cuLaunchKernel");
 	*(void **)&kernel = dlsym(cuda, "double_cuda_function");
+	begin(0); /* its threads, as every such program has: with a single one locks cost less */
 	function = kernel("k");
 	from = seconds(CLOCK_MONOTONIC) + 0.5;
 	end = from + atof(argv[1]);

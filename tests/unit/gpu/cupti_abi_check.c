@@ -1,6 +1,7 @@
 /* Our declarations of CUPTI beside its own: compiled, never run, by t_gpu_cupti_abi where there is a toolkit. */
 #include <cuda.h>
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 
 #include "gpu/inject/calls.h"
 #include "gpu/inject/cupti_abi.h"
@@ -134,3 +135,86 @@ EQUAL(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 EQUAL(CUPTI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
 EQUAL(CUPTI_STATE_FATAL, CUPTI_CBID_STATE_FATAL_ERROR);
 #endif
+EQUAL(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+EQUAL(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+EQUAL(CUPTI_RESOURCE_CONTEXT_GOING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+EQUAL(CUPTI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+EQUAL(CUPTI_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+EQUAL(CUPTI_VIRTUALIZED_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+SAME(cupti_call, context, CUpti_CallbackData, context);
+SAME(cupti_resource, context, CUpti_ResourceData, context);
+SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_module, id, CUpti_ModuleResourceData, moduleId);
+SAME(cupti_module, size, CUpti_ModuleResourceData, cubinSize);
+SAME(cupti_module, cubin, CUpti_ModuleResourceData, pCubin);
+
+/* --- PC sampling --- */
+
+#define WHOLE(ours, theirs) \
+	_Static_assert(sizeof(struct ours) == sizeof(theirs), "size of " #theirs)
+SAME(cupti_stall, reason, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+SAME(cupti_stall, samples, CUpti_PCSamplingStallReason, samples);
+WHOLE(cupti_stall, CUpti_PCSamplingStallReason);
+SAME(cupti_pc, crc, CUpti_PCSamplingPCData, cubinCrc);
+SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+SAME(cupti_pc, function, CUpti_PCSamplingPCData, functionIndex);
+SAME(cupti_pc, name, CUpti_PCSamplingPCData, functionName);
+SAME(cupti_pc, n_stalls, CUpti_PCSamplingPCData, stallReasonCount);
+SAME(cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+_Static_assert(offsetof(struct cupti_pc, correlation) == CUPTI_NARROW_PC, "the narrow one");
+#if CUPTI_API_VERSION >= 22
+SAME(cupti_pc, correlation, CUpti_PCSamplingPCData, correlationId);
+WHOLE(cupti_pc, CUpti_PCSamplingPCData);
+#else
+_Static_assert(sizeof(CUpti_PCSamplingPCData) == CUPTI_NARROW_PC, "the narrow one");
+#endif
+SAME(cupti_pcs, room, CUpti_PCSamplingData, collectNumPcs);
+SAME(cupti_pcs, samples, CUpti_PCSamplingData, totalSamples);
+SAME(cupti_pcs, dropped, CUpti_PCSamplingData, droppedSamples);
+SAME(cupti_pcs, n, CUpti_PCSamplingData, totalNumPcs);
+SAME(cupti_pcs, remaining, CUpti_PCSamplingData, remainingNumPcs);
+SAME(cupti_pcs, range, CUpti_PCSamplingData, rangeId);
+SAME(cupti_pcs, pcs, CUpti_PCSamplingData, pPcData);
+#if CUPTI_API_VERSION >= 22
+SAME(cupti_pcs, other_samples, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+SAME(cupti_pcs, hardware_full, CUpti_PCSamplingData, hardwareBufferFull);
+WHOLE(cupti_pcs, CUpti_PCSamplingData);
+#endif
+SAME(cupti_pc_attribute, attribute, CUpti_PCSamplingConfigurationInfo, attributeType);
+SAME(cupti_pc_attribute, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
+SAME(cupti_pc_attribute, words, CUpti_PCSamplingConfigurationInfo, attributeData.invalidData);
+SAME(cupti_pc_attribute, number, CUpti_PCSamplingConfigurationInfo,
+     attributeData.samplingPeriodData);
+SAME(cupti_pc_attribute, size, CUpti_PCSamplingConfigurationInfo,
+     attributeData.hardwareBufferSizeData);
+SAME(cupti_pc_attribute, buffer, CUpti_PCSamplingConfigurationInfo,
+     attributeData.samplingDataBufferData);
+WHOLE(cupti_pc_attribute, CUpti_PCSamplingConfigurationInfo);
+SAME(cupti_pc_context, context, CUpti_PCSamplingEnableParams, ctx);
+WHOLE(cupti_pc_context, CUpti_PCSamplingEnableParams);
+WHOLE(cupti_pc_context, CUpti_PCSamplingDisableParams);
+SAME(cupti_pc_configuration, n, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+SAME(cupti_pc_configuration, attributes, CUpti_PCSamplingConfigurationInfoParams,
+     pPCSamplingConfigurationInfo);
+WHOLE(cupti_pc_configuration, CUpti_PCSamplingConfigurationInfoParams);
+SAME(cupti_pc_get, pcs, CUpti_PCSamplingGetDataParams, pcSamplingData);
+WHOLE(cupti_pc_get, CUpti_PCSamplingGetDataParams);
+SAME(cupti_pc_reason_count, n, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+WHOLE(cupti_pc_reason_count, CUpti_PCSamplingGetNumStallReasonsParams);
+SAME(cupti_pc_reasons, n, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+SAME(cupti_pc_reasons, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+SAME(cupti_pc_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+WHOLE(cupti_pc_reasons, CUpti_PCSamplingGetStallReasonsParams);
+SAME(cupti_cubin_crc, cubin_size, CUpti_GetCubinCrcParams, cubinSize);
+SAME(cupti_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
+SAME(cupti_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
+WHOLE(cupti_cubin_crc, CUpti_GetCubinCrcParams);
+EQUAL(CUPTI_PC_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+EQUAL(CUPTI_PC_SCRATCH_SIZE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+EQUAL(CUPTI_PC_HARDWARE_SIZE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE);
+EQUAL(CUPTI_PC_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+EQUAL(CUPTI_PC_FORMAT, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT);
+EQUAL(CUPTI_PC_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+EQUAL(CUPTI_PC_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+EQUAL(CUPTI_PC_PARSED, CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED);
+EQUAL(CUPTI_STALL_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE);

@@ -59,6 +59,7 @@ test('native code: its language by names and files', () => {
 	])
 		assert.strictEqual(kindLabel('native', name, file), label, name);
 	assert.strictEqual(kindLabel('marker', '[blocked: futex/lock]', ''), 'off-CPU');
+	assert.strictEqual(kindLabel('marker', '[waiting for GPU]', ''), 'waiting for a GPU');
 });
 test('text on every fill has a contrast of 4.5', () => {
 	const t = buildTree(randomStacks(1));
@@ -108,23 +109,28 @@ test('wall: by the marker nearest to the leaf, and what is nearly all of a subtr
 	});
 	const t = buildTree(
 		[
-			at(['main', 'work'], 600),
+			at(['main', 'work'], 400),
 			at(['main', 'wait', '[blocked: poll]'], 300),
-			at(['main', 'wait', '[sched-wait]'], 100)
+			at(['main', 'wait', '[sched-wait]'], 100),
+			at(['main', 'sync', '[waiting for GPU]'], 200)
 		],
 		{ type: 'wall' }
 	);
 	const p = paint(t, 'wall'),
 		label = (name) => p.groups[p.ofNode[Array.from({ length: t.n }, (_, i) => t.name(i)).indexOf(name)]].label;
-	assert.deepStrictEqual(['main', 'work', 'wait', '[blocked: poll]', '[sched-wait]'].map(label), [
+	assert.deepStrictEqual(['main', 'work', 'wait', '[blocked: poll]', '[sched-wait]', 'sync'].map(label), [
 		'several above it',
 		'on-CPU',
 		'several above it',
 		'off-CPU',
-		'waiting for a CPU'
+		'waiting for a CPU',
+		'waiting for a GPU'
 	]);
 	const share = Object.fromEntries(p.groups.map((g) => [g.label, g.self]));
-	assert.deepStrictEqual([share['on-CPU'], share['off-CPU'], share['waiting for a CPU']], [0.6, 0.3, 0.1]);
+	assert.deepStrictEqual(
+		['on-CPU', 'off-CPU', 'waiting for a CPU', 'waiting for a GPU'].map((l) => share[l]),
+		[0.4, 0.3, 0.1, 0.2]
+	);
 	assert.strictEqual(modeFor(t), 'wall');
 });
 test('wall on random trees, beside counting every stack', () => {

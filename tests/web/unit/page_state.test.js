@@ -46,7 +46,8 @@ test('bad values are left out and said, and nothing else is', () => {
 		f: 's.fn',
 		inv: '2',
 		norm: 'x',
-		to: 'now-'
+		to: 'now-',
+		stack: 'x'
 	};
 	const { state, notices } = parseState(
 		'?' + new URLSearchParams({ ...bad, q: 'cpu', __proto__: 'x', constructor: 'y' })

@@ -42,14 +42,15 @@ export class Detail {
 			open: (row) => this.find(row.function)
 		});
 		this.tableHost = table;
-		this.fillTypes();
+		this.fillTypes(app.state.q);
 	}
 	destroy() {
 		this.flame.destroy();
 		this.table.destroy();
 	}
-	fillTypes() {
-		const own = splitSelector(this.app.state.q).type,
+	/** @param {string} q what is asked */
+	fillTypes(q) {
+		const own = splitSelector(q).type,
 			have = this.app.types.map((t) => t.type);
 		const list = own === 'cpu' ? BESIDE.filter((t) => have.includes(t)) : [own];
 		if (list.join() !== [...this.types.options].map((o) => o.value).join())
@@ -77,7 +78,7 @@ export class Detail {
 	}
 	/** @param {any} params @param {[number, number]} span ms @param {AbortSignal} signal */
 	async load(params, span, signal) {
-		this.fillTypes();
+		this.fillTypes(params.q);
 		this.last = { params, span };
 		const asked = this.typed(params),
 			px = Math.max(300, this.host.clientWidth);
@@ -92,11 +93,11 @@ export class Detail {
 			report.scaled_unit === 'nanoseconds' || report.unit === 'nanoseconds'
 				? (report.total * (report.scale || 1)) / 1e9 / seconds
 				: NaN;
-		this.title.textContent = 'What is chosen';
+		this.title.textContent = this.app.state.stack ? 'Who asked for it' : 'What is chosen';
 		this.back.hidden = true;
 		this.text.textContent =
 			`${value(report.total, report.unit)}${scaled} in ${value(seconds, 'seconds')}` +
-			(busy > 0 ? ` · ${busy.toPrecision(3)} threads at a time` : '') +
+			(busy > 0 ? ` · ${busy.toPrecision(3)} ${/^gpu/.test(asked.q) ? 'streams' : 'threads'} at a time` : '') +
 			(report.total === report.unfiltered_total
 				? ''
 				: ` · filtered: ${share(report.total, report.unfiltered_total)} of all`);

@@ -30,7 +30,9 @@ export function listenPointer(timeline, signal) {
 /** @param {Timeline} timeline @param {(name: string, fn: (e: any) => void) => void} on */
 function listenDrag(timeline, on) {
 	let from = NaN,
-		drags = false;
+		drags = false,
+		/** @type {EventTarget|null} */
+		under = null;
 	/** @returns {[number, number]} */
 	const span = (/** @type {PointerEvent} */ e) => {
 		const at = timeline.at(e),
@@ -39,12 +41,13 @@ function listenDrag(timeline, on) {
 	};
 	on('pointerdown', (e) => {
 		from = timeline.at(e);
+		under = e.target;
 		drags = !e.button && Number.isFinite(from) && !e.target.closest('button, input, .tl-chart');
 		if (drags) timeline.plot.setPointerCapture(e.pointerId);
 	});
 	on('pointermove', (e) => {
 		timeline.setCursor(timeline.at(e));
-		timeline.lanes.point(e, timeline.cursor);
+		for (const lanes of [timeline.lanes, timeline.gpu]) lanes.point(e, timeline.cursor);
 		if (drags) timeline.drawBrush(span(e), e.shiftKey && !!timeline.brush());
 	});
 	on('pointercancel', () => {
@@ -52,17 +55,24 @@ function listenDrag(timeline, on) {
 		timeline.drawBrush(timeline.brush());
 	});
 	on('pointerup', (e) => {
-		if (drags) take(timeline, span(e), e.shiftKey);
+		if (drags) take(timeline, span(e), e.shiftKey, under);
 		drags = false;
 	});
 }
 
-/** @param {Timeline} timeline @param {[number, number]} span @param {boolean} isSecond */
-function take(timeline, [a, b], isSecond) {
+/**
+ * @param {Timeline} timeline
+ * @param {[number, number]} span
+ * @param {boolean} isSecond
+ * @param {EventTarget|null} under where it began
+ */
+function take(timeline, [a, b], isSecond, under) {
 	const view = /** @type {View} */ (timeline.view),
 		brush = timeline.brush();
-	if (((b - a) / (view.to - view.from)) * view.width < LEAST_PX) timeline.drawBrush(brush);
-	else if (isSecond && brush) timeline.compare([a, b]);
+	if (((b - a) / (view.to - view.from)) * view.width < LEAST_PX) {
+		timeline.drawBrush(brush);
+		timeline.pickStack(timeline.gpu.spanAt(under, a));
+	} else if (isSecond && brush) timeline.compare([a, b]);
 	else timeline.pick([a, b]);
 }
 

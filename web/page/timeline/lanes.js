@@ -1,31 +1,21 @@
-/* lanes.js: a strip for each thread: red on the CPU, blue off it, grey where it waited for one; hatched where only
- * sums are known. Those that are chosen come first. Only the rows in sight are made. A row opens into the flame chart
- * of its thread. */
+/* lanes.js: lanes below each other, of threads or of streams. Those that are chosen come first. Only the rows in sight
+ * are made. A thread's row opens into its flame chart. */
 
 import { el } from '../dom.js';
 import { joinSelector, splitSelector, condition } from '../selector.js';
-import { plain, share, value } from '../../units.js';
 import { momentText } from '../axis.js';
+import { STREAMS, THREADS, drawLane, laneName, laneShares, laneTitle, spanAt, wordsAt } from './lane.js';
 
 /** @typedef {import('../app.js').App} App */
 /** @typedef {import('../timeline.js').View} View */
-/**
- * @typedef {{labels?: {[name: string]: string}, count?: number, on_ns: number, off_ns: number, wait_ns: number,
- * density: number[], spans: number[]}} Lane
- */
+/** @typedef {import('./lane.js').Lane} Lane */
+/** @typedef {import('./lane.js').Look} Look */
 
 const ROW_PX = 26,
-	LANE_PX = 22,
 	CHART_PX = 200,
 	MORE = 6,
-	LABEL_FROM_PX = 28,
-	CHAR_PX = 6.6,
 	MAX_CHOSEN = 32,
 	LANES = 100;
-const STATES = /** @type {('on'|'off'|'wait')[]} */ (['on', 'off', 'wait']),
-	INK = '#111';
-const FILL = { on: '#e5635a', off: '#6089e6', wait: '#9aa0a8', gpu: '#6ccfc4' };
-const TEXTS = { on: 'on the CPU', off: 'blocked', wait: 'waiting for a CPU' };
 
 /** What a lane is called in the address. @param {Lane} lane @param {string[]} by */
 export function laneId(lane, by) {
@@ -43,11 +33,12 @@ const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
  * it says so.
  * @param {App} app
  * @param {any} answer of /api/v1/lanes
+ * @param {string} q what it answers
  * @returns {{q?: string}}
  */
-export function chosenSelector(app, answer) {
+export function chosenSelector(app, answer, q) {
 	const lanes = chosenLanes(app, answer),
-		{ type, match } = splitSelector(app.state.q);
+		{ type, match } = splitSelector(q);
 	if (!lanes.length) return {};
 	const by = labelsThatTell(answer.by, lanes),
 		list = by.map((name) => {
@@ -80,164 +71,16 @@ export function alsoTaken(app, answer) {
 		: [];
 	return taken.length - lanes.length;
 }
-/** @param {Lane} lane */
-export function laneName(lane) {
-	const l = lane.labels;
-	if (!l) return `${lane.count} others`;
-	const name = l.comm || l.process || Object.values(l).filter(Boolean).join(' ') || 'all';
-	return plain(l.tid ? `${name} ${l.tid}` : name);
-}
-/** @param {Lane} lane */
-function laneTitle(lane) {
-	return lane.labels
-		? plain(
-				Object.entries(lane.labels)
-					.filter(([, v]) => v)
-					.map(([k, v]) => `${k} ${v}`)
-					.join(', ')
-			)
-		: 'threads without a lane of their own';
-}
-/** "on 40 %, …" of the time that is known. @param {Lane} lane */
-export function laneShares(lane) {
-	const parts = /** @type {['on'|'off'|'wait', number][]} */ ([
-			['on', lane.on_ns],
-			['off', lane.off_ns],
-			['wait', lane.wait_ns]
-		]),
-		all = lane.on_ns + lane.off_ns + lane.wait_ns;
-	return parts
-		.filter(([, ns]) => ns > 0)
-		.map(([state, ns]) => `${TEXTS[state]} ${value(ns, 'nanoseconds')} (${share(ns, all)})`)
-		.join(', ');
-}
-
-/** Runs of buckets that are alike: [bucket, n, on, off, wait]. @param {number[]} density */
-export function* runsOf(density) {
-	for (let i = 0, bucket = 0; i + 5 <= density.length; i += 5) {
-		bucket += density[i];
-		yield { bucket, n: density[i + 1], parts: [density[i + 2], density[i + 3], density[i + 4]] };
-		bucket += density[i + 1];
-	}
-}
-/** [from, to, state, stack]: ns since the answer's beginning. @param {number[]} spans */
-export function* spansOf(spans) {
-	for (let i = 0, at = 0; i + 4 <= spans.length; i += 4) {
-		at += spans[i];
-		yield { from: at, to: at + spans[i + 1], state: spans[i + 2], stack: spans[i + 3] };
-		at += spans[i + 1];
-	}
-}
-
-/* --- a lane ---------------------------------------------------------------------------------- */
-
-/** Lines over what is only known as a sum. @param {CanvasRenderingContext2D} c */
-function hatch(c) {
-	const tile = new OffscreenCanvas(6, 6),
-		t = /** @type {OffscreenCanvasRenderingContext2D} */ (tile.getContext('2d'));
-	t.strokeStyle = 'rgba(255, 255, 255, .45)';
-	for (const x of [-6, 0, 6]) {
-		t.moveTo(x, 6);
-		t.lineTo(x + 6, 0);
-	}
-	t.stroke();
-	return /** @type {CanvasPattern} */ (c.createPattern(tile, 'repeat'));
-}
-/** Draws a lane, whose times need not be those that are shown: a zoom stretches it until the server has answered.
- * @param {HTMLCanvasElement} canvas @param {Lane} lane @param {any} answer @param {View} view */
-export function drawLane(canvas, lane, answer, view) {
-	const ratio = devicePixelRatio || 1,
-		c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-	canvas.width = view.width * ratio;
-	canvas.height = LANE_PX * ratio;
-	canvas.style.width = `${view.width}px`;
-	c.scale(ratio, ratio);
-	const x = (/** @type {number} */ ns) =>
-		(((answer.from_ns + ns) / 1e6 - view.from) / (view.to - view.from)) * view.width;
-	drawDensity(c, lane, answer, x);
-	drawSpans(c, lane, answer, x, view);
-}
-/**
- * From below: on the CPU, waiting for one, off it.
- * @param {CanvasRenderingContext2D} c
- * @param {Lane} lane
- * @param {any} answer
- * @param {(ns: number) => number} x
- */
-function drawDensity(c, lane, answer, x) {
-	const full = answer.bucket_ns / answer.part_ns,
-		runs = [...runsOf(lane.density)],
-		most = Math.max(full, ...runs.map((r) => r.parts[0] + r.parts[2]));
-	const lines = answer.exact ? null : hatch(c);
-	for (const { bucket, n, parts } of runs) {
-		const left = x(bucket * answer.bucket_ns),
-			width = x((bucket + n) * answer.bucket_ns) - left;
-		let y = LANE_PX;
-		for (const [state, part] of /** @type {['on'|'wait'|'off', number][]} */ ([
-			['on', parts[0]],
-			['wait', parts[2]],
-			['off', Math.min(parts[1], most - parts[0] - parts[2])]
-		])) {
-			const height = (Math.max(0, part) / most) * LANE_PX;
-			c.fillStyle = FILL[state];
-			c.fillRect(left, (y -= height), width, height);
-		}
-		if (lines) {
-			c.fillStyle = lines;
-			c.fillRect(left, y, width, LANE_PX - y);
-		}
-	}
-}
-/**
- * @param {CanvasRenderingContext2D} c
- * @param {Lane} lane
- * @param {any} answer
- * @param {(ns: number) => number} x
- * @param {View} view
- */
-function drawSpans(c, lane, answer, x, view) {
-	c.font = '11px system-ui, sans-serif';
-	c.textBaseline = 'middle';
-	for (const s of spansOf(lane.spans)) {
-		const left = Math.max(0, x(s.from)),
-			right = Math.min(view.width, x(s.to)),
-			leaf = answer.stacks[s.stack][0];
-		if (right <= left) continue;
-		c.fillStyle = /gpu|cuda.*sync/i.test(leaf) && s.state === 1 ? FILL.gpu : FILL[STATES[s.state]];
-		c.fillRect(left, 0, Math.max(0.5, right - left - 0.5), LANE_PX);
-		if (right - left < LABEL_FROM_PX) continue;
-		c.fillStyle = INK;
-		c.fillText(cut(plain(leaf), Math.floor((right - left - 6) / CHAR_PX)), left + 3, LANE_PX / 2);
-	}
-}
-/** @param {string} text @param {number} n */
-const cut = (text, n) => (text.length <= n ? text : n < 2 ? '' : text.slice(0, n - 1) + '…');
-
-/** What a lane did at a moment. @param {Lane} lane @param {any} answer @param {number} ms */
-function wordsAt(lane, answer, ms) {
-	const ns = ms * 1e6 - answer.from_ns;
-	for (const s of spansOf(lane.spans))
-		if (ns >= s.from && ns < s.to)
-			return `${TEXTS[STATES[s.state]]} for ${value(s.to - s.from, 'nanoseconds')}: ${plain(answer.stacks[s.stack][0])}`;
-	const at = ns / answer.bucket_ns;
-	for (const { bucket, n, parts } of runsOf(lane.density))
-		if (at >= bucket && at < bucket + n)
-			return (
-				`of ${value(answer.bucket_ns, 'nanoseconds')}: ` +
-				STATES.map((state, i) =>
-					parts[i] ? `${TEXTS[state]} ${value(parts[i] * answer.part_ns, 'nanoseconds')}` : ''
-				)
-					.filter(Boolean)
-					.join(', ')
-			);
-	return 'not seen';
-}
-
 /* --- all of them ------------------------------------------------------------------------------ */
 
 export class Lanes {
-	/** @param {HTMLElement} host @param {App} app @param {{say: (text: string) => void, question: () => any}} options */
+	/**
+	 * @param {HTMLElement} host
+	 * @param {App} app
+	 * @param {{say: (text: string) => void, question: () => any, look?: Look}} options
+	 */
 	constructor(host, app, options) {
+		this.look = options.look || THREADS;
 		this.app = app;
 		this.options = options;
 		/** @type {any} */
@@ -257,7 +100,11 @@ export class Lanes {
 		this.legend = el(
 			'ul',
 			{ class: 'legend tl-legend' },
-			...STATES.map((s) => el('li', {}, el('i', { class: `tl-dot ${s}` }), TEXTS[s]))
+			...this.look.legend.map(([colour, text]) => {
+				const dot = el('i', { class: 'tl-dot' });
+				dot.style.backgroundColor = colour;
+				return el('li', {}, dot, text);
+			})
 		);
 		this.head = el(
 			'div',
@@ -307,15 +154,22 @@ export class Lanes {
 		this.view = view;
 		this.drawn = this.answer;
 		if (isNew) this.sort();
-		this.rows.forEach((r) => drawLane(r.canvas, r.lane, this.answer, view));
+		this.rows.forEach((r) => this.drawOne(r.canvas, r.lane));
 		this.drawRows();
 	}
-	/** Those that are chosen first. */
+	/** @param {HTMLCanvasElement} canvas @param {Lane} lane */
+	drawOne(canvas, lane) {
+		if (this.view) drawLane(canvas, lane, this.answer, this.view, this.look, this.app.state.stack);
+	}
+	/** Those that are chosen first; streams by their names. */
 	sort() {
 		const { answer, app } = this,
 			ids = chosenIds(app),
-			rank = (/** @type {Lane} */ l) => (ids.includes(laneId(l, answer.by)) ? 0 : 1);
-		this.order = [...answer.lanes].sort((a, b) => rank(a) - rank(b));
+			rank = (/** @type {Lane} */ l) => (ids.includes(laneId(l, answer.by)) ? 0 : 1),
+			name = (/** @type {Lane} */ l) => (this.look === STREAMS ? laneId(l, answer.by) : '');
+		this.order = [...answer.lanes].sort(
+			(a, b) => rank(a) - rank(b) || name(a).localeCompare(name(b), 'en', { numeric: true })
+		);
 		if (answer.others) this.order.push(answer.others);
 		for (const row of this.rows.values()) {
 			row.chart?.destroy();
@@ -369,7 +223,7 @@ export class Lanes {
 	/** @param {string} id @param {Lane} lane */
 	make(id, lane) {
 		const name = laneName(lane),
-			canvas = el('canvas', { role: 'img', 'aria-label': `${name}: ${laneShares(lane)}` }),
+			canvas = el('canvas', { role: 'img', 'aria-label': `${name}: ${laneShares(lane, this.look)}` }),
 			chart = el('div', { class: 'tl-chart', hidden: true });
 		const box = el('input', {
 			type: 'checkbox',
@@ -399,9 +253,9 @@ export class Lanes {
 				},
 				el(
 					'div',
-					{ class: 'tl-name', title: `${laneTitle(lane)}: ${laneShares(lane)}` },
+					{ class: 'tl-name', title: `${laneTitle(lane, this.look)}: ${laneShares(lane, this.look)}` },
 					lane.labels ? box : null,
-					canOpen ? more : el('span', { class: 'tl-more' }),
+					canOpen ? more : this.look === STREAMS ? null : el('span', { class: 'tl-more' }),
 					el('span', { class: 'tl-who' }, name)
 				),
 				canvas,
@@ -410,7 +264,7 @@ export class Lanes {
 		const row = { element, canvas, box, lane, chart: /** @type {any} */ (null) };
 		this.rows.set(id, row);
 		this.list.append(element);
-		if (this.view) drawLane(canvas, lane, this.answer, this.view);
+		this.drawOne(canvas, lane);
 		if (this.open.has(id) && canOpen) this.openChart(row, chart);
 		return row;
 	}
@@ -447,14 +301,23 @@ export class Lanes {
 					e.name === 'AbortError' || host.replaceChildren(el('p', { class: 'dim' }, e.message))
 			);
 	}
+	/** @param {EventTarget|null} target @param {number} ms */
+	rowAt(target, ms) {
+		return Number.isFinite(ms) ? [...this.rows.values()].find((r) => r.canvas === target) : undefined;
+	}
+	/** The span that was clicked on. @param {EventTarget|null} target @param {number} ms */
+	spanAt(target, ms) {
+		const row = this.rowAt(target, ms);
+		return row ? spanAt(row.lane, this.answer, ms) : null;
+	}
 	/** What is under the pointer, in words. @param {PointerEvent} e @param {number} ms */
 	point(e, ms) {
-		const row = Number.isFinite(ms) && [...this.rows.values()].find((r) => r.canvas === e.target);
+		const row = this.rowAt(e.target, ms);
 		if (!row) return;
 		const span = (this.answer.buckets * this.answer.bucket_ns) / 1e6;
 		this.options.say(
 			`${laneName(row.lane)} · ${momentText(ms, Math.min(span, 1e3), this.app.status.data.from !== null)} · ` +
-				`${wordsAt(row.lane, this.answer, ms)}`
+				`${wordsAt(row.lane, this.answer, ms, this.look)}`
 		);
 	}
 }

@@ -22,12 +22,19 @@ const HEIGHT_PX = 48,
 	LEAST_STEP_MS = 10e3;
 /** In this order. @type {Kind[]} */
 const KINDS = [
-	{ title: 'GPU busy', metric: 'hw_gpu_utilization', by: 'gpu', unit: 'share', most: 1 },
+	{
+		title: 'GPU busy',
+		metric: 'hw_gpu_utilization',
+		by: 'gpu',
+		match: 'task="general"',
+		unit: 'share',
+		most: 1
+	},
 	{ title: 'GPU memory', metric: 'hw_gpu_memory_usage', by: 'gpu', unit: 'bytes', stacked: true },
-	{ title: 'GPU power', metric: 'hw_power', by: 'gpu', unit: 'W' },
-	{ title: 'GPU temperature', metric: 'hw_temperature', by: 'gpu', unit: '°C' },
-	{ title: 'GPU clock', metric: 'hw_gpu_clock', by: 'gpu', unit: 'Hz' },
-	{ title: 'PCIe', metric: 'hw_gpu_io', by: 'gpu,direction', unit: 'bytes/s' },
+	{ title: 'GPU power', metric: 'hw_gpu_power', by: 'gpu', unit: 'W' },
+	{ title: 'GPU temperature', metric: 'hw_gpu_temperature', by: 'gpu', unit: '°C' },
+	{ title: 'GPU clock', metric: 'hw_gpu_speed', by: 'gpu', match: 'clock="sm"', unit: 'Hz' },
+	{ title: 'PCIe', metric: 'hw_gpu_pcie_throughput', by: 'gpu,direction', unit: 'bytes/s' },
 	{ title: 'CPUs busy', metric: 'system_cpu_busy', by: 'cpu', unit: 'CPUs', stacked: true, top: 64 },
 	{ title: 'Run queue', metric: 'system_cpu_run_queue', by: '', unit: 'threads' },
 	{ title: 'Busiest programs', metric: 'process_cpu_time', by: 'process', unit: 'CPUs', stacked: true, top: LINES },
@@ -51,7 +58,7 @@ export function amount(v, unit) {
 	return `${+v.toPrecision(3)} ${unit}`;
 }
 /** Those of the question that say which host. @param {string} q */
-function hostMatch(q) {
+export function hostMatch(q) {
 	const { match } = splitSelector(q);
 	return conditions(match)
 		.filter((c) => c.label === 'host')

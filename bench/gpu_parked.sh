@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# What the parked library and its probe, to which nobody has attached, cost a program: pairs of runs of one that launches kernels through the driver's double
+# as fast as it can, one without the library and one with it, each pair in the other order than the one before.
+. bench/lib.sh
+pairs=${BENCH_ROUNDS:-100} seconds=${BENCH_SECONDS:-0.25}
+library=$PWD/$BUILD/libcresset-cuda.so
+export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
+printf 'kernel * ns 1\nwait none\n' >"$CRESSET_DOUBLE"
+[ -e "$BUILD/doubles/libcuda.so.1" ] && [ -e "$library" ] || exit 1
+
+# CPU time of a launch, in ns: of the program alone, or with the library. Addresses are the same each time.
+cpu=$(($(nproc) - 1))
+rate() { setarch -R taskset -c $cpu env CUDA_INJECTION64_PATH="$1" "$progs/gpu_rate" "$seconds"; }
+alone() { rate ""; }
+parked() { rate "$library"; }
+# Is it parked, while the program runs?
+begin_parked() {
+	CUDA_INJECTION64_PATH=$library "$progs/gpu_rate" 3 >/dev/null &
+	target=$!
+	pids+=("$target")
+	for _ in $(seq 50); do "$cresset" gpu status "$target" 2>/dev/null | grep -q 'library   parked' && return; sleep 0.05; done
+	say "the library is not parked"
+	exit 1
+}
+# Median of the ratios, and its 95 % interval by order statistics: the ranks n/2 -+ 0.98 √n.
+medians() {
+	awk '{ print $2 / $1 }' "$1" | sort -g | awk '
+		function at(k) { return v[k < 1 ? 1 : k > NR ? NR : k] }
+		{ v[NR] = $1 }
+		END { low = int(NR / 2 - 0.98 * sqrt(NR))
+			printf "%.4f %.4f %.4f\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, at(low), at(NR + 1 - low) }'
+}
+begin_parked
+wait "$target"
+for i in $(seq "$pairs"); do
+	if [ $((i % 2)) = 0 ]; then
+		a=$(alone) b=$(parked)
+	else
+		b=$(parked) a=$(alone)
+	fi
+	echo "$a $b" | tee -a "$tmp/pairs" >&2
+done
+read -r median low high < <(medians "$tmp/pairs")
+say "$(awk '{ print $1 }' "$tmp/pairs" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }') ns a launch without it"
+row "a launch with the parked library, its probe unattached, against one without (median of $pairs alternating pairs, 95 % interval)" "contains 1.00, at most ± 1 % wide" \
+	"$median ($low–$high)" "$(met "$low <= 1 && $high >= 1 && $high - $low <= 0.02")"

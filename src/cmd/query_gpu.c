@@ -1,0 +1,45 @@
+/* cresset query --gpu-idle: a selector chooses the samples of owners, and so the hosts. */
+#include "base/log.h"
+#include "cmd/query.h"
+#include "cmd/report_gpu.h"
+
+#include <errno.h>
+
+static int settle_type(struct query *q, const struct profile *catalog, struct err *err)
+{
+	uint32_t others, best = gpu_idle_type(catalog);
+	q->type = best;
+	if (!q->selector)
+		return 0;
+	if (best != GPU_IDLE_TYPE_NONE && !selector_type_text(q->selector) &&
+	    selector_takes_type(q->selector, catalog, best))
+		return 0;
+	return query_ask_type(q, &others, err);
+}
+
+/* Of a part of it exact times may be gone. */
+static void note_exact(const struct gpu_idle *idle)
+{
+	if (idle->exact_from_ns)
+		log_info("exact times are kept of the last hours only: what ran on GPUs before is "
+			 "left out");
+}
+
+int query_gpu_idle(const struct query_cmd *c)
+{
+	static const struct gpu_idle_opts defaults = { 0 };
+	const struct report_gpu_opts opts = { c->opts->top_n, c->opts->csv };
+	struct query q = c->q;
+	struct gpu_idle idle = { 0 };
+	struct err err = { 0 };
+	if (settle_type(&q, c->catalog, &err) < 0)
+		return query_fail(&err);
+	int rc = gpu_idle_query(&q, &defaults, &idle, &err);
+	int status = rc == 0          ? report_gpu_print(c->line, &opts, &idle)
+		     : rc == -ENODATA ? report_gpu_fail(rc, &err)
+				      : query_fail(&err);
+	if (rc == 0)
+		note_exact(&idle);
+	gpu_idle_done(&idle);
+	return status;
+}

@@ -1,0 +1,285 @@
+#include "collect/collect_gpu.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "collect/gpu_before.h"
+#include "collect/gpu_live.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* What is kept where something runs always. */
+enum { MAX_LIVE_ALWAYS = 1 << 16, MAX_ORIGINS_ALWAYS = 1 << 14 };
+
+/* --- allocations ------------------------------------------------------------------------------ */
+
+static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
+{
+	const struct gpu_block_key key = { address, pid, flags };
+	struct gpu_block block;
+
+	return gpu_probes_has_block(ctx, &key, &block);
+}
+
+/* One that goes with its context or process, unless another one has its address by now. */
+static void forget_block(void *ctx, const struct gpu_allocation *a)
+{
+	const struct collect_gpu *g = ctx;
+	const struct gpu_block_key key = { a->address, a->pid, a->flags };
+	struct gpu_block block;
+
+	if (g->probes && gpu_probes_has_block(g->probes, &key, &block) &&
+	    block.time_ns == a->time_ns)
+		gpu_probes_drop_block(g->probes, &key);
+}
+
+/* Whoever keeps origins is told what they are called now. */
+static void on_renamed(void *ctx, gpu_origin_move *to, void *to_ctx)
+{
+	struct collect_gpu *g = ctx;
+
+	if (g->time)
+		gpu_time_rename(g->time, to, to_ctx);
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
+
+/* The resolver is there before what its launches are for. */
+static void on_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+		      uint32_t weight, uint64_t time_ns)
+{
+	struct collect_gpu *g = ctx;
+
+	gpu_time_launch(g->time, pid, correlation, origin, weight, time_ns);
+}
+
+void collect_gpu_hooks(struct collect_gpu *g, struct resolve_opts *resolve)
+{
+	resolve->gpu_stack = g->opts->gpu_stack;
+	resolve->gpu_stack_ctx = g->opts->gpu_stack_ctx;
+	resolve->gpu_launch = g->opts->events & COLLECT_GPU_INSIDE ? on_launch : NULL;
+	resolve->gpu_launch_ctx = g;
+	resolve->gpu_gone = forget_block;
+	resolve->gpu_renamed = on_renamed;
+	resolve->gpu_max_live = g->opts->gpu_budget > 0 ? MAX_LIVE_ALWAYS : 0;
+	resolve->gpu_max_origins = g->opts->gpu_budget > 0 ? MAX_ORIGINS_ALWAYS : 0;
+	resolve->gpu_ctx = g;
+}
+
+/* Whose window is opened has to be known before anything of it was seen. */
+static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types,
+		     struct err *err)
+{
+	struct gpu_time_opts opts = { .sink = sink,
+				      .resolver = g->resolver,
+				      .time_type = types->time,
+				      .window_type = types->window,
+				      .queue_type = types->queue,
+				      .stacks_per_s = g->opts->gpu_stacks_per_s,
+				      .budget = g->opts->gpu_budget };
+	struct gpu_stall_opts stall = { sink, g->resolver, types->stall, types->not_issued };
+
+	if (g->opts->target != TARGET_ALL && g->opts->target != TARGET_PID)
+		return err_set(err, EOPNOTSUPP,
+			       "GPU time is recorded of processes or the whole machine only");
+	if (g->opts->events & COLLECT_GPU_STALL)
+		opts.stall = g->stall = gpu_stall_new(&stall);
+	g->time = gpu_time_new(&opts, clock_mono_ns());
+	return 0;
+}
+
+int collect_gpu_open(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types,
+		     struct err *err)
+{
+	if (collect_probes_gpu(g->opts))
+		g->probes = gpu_probes_new(g->sampler, g->opts);
+	if (g->probes &&
+	    g->opts->wait_exec) /* its first calls come sooner than news of its mappings */
+		gpu_probes_expect(g->probes);
+	return g->opts->events & COLLECT_GPU_INSIDE ? open_time(g, sink, types, err) : 0;
+}
+
+void collect_gpu_done(struct collect_gpu *g)
+{
+	gpu_time_free(g->time);
+	gpu_stall_free(g->stall);
+	gpu_probes_free(g->probes);
+	gpu_before_done(&g->before);
+}
+
+/* --- programs ----------------------------------------------------------------------------------- */
+
+/* Of threads and groups it is known only when they ask something. */
+static bool may_be_target(const struct collect_gpu *g, uint32_t pid)
+{
+	return g->opts->target != TARGET_PID || sampler_is_target(g->sampler, pid);
+}
+
+/* A process that has the library in it. */
+static void found_program(void *ctx, uint32_t pid)
+{
+	struct collect_gpu *g = ctx;
+
+	if (!may_be_target(g, pid))
+		return;
+	resolve_expect(g->resolver, pid);
+	gpu_time_expect(g->time, pid, clock_mono_ns());
+}
+
+static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
+{
+	struct collect_gpu *g = ctx;
+
+	if (may_be_target(g, pid))
+		gpu_probes_add(g->probes, path, fd);
+}
+
+void collect_gpu_start(struct collect_gpu *g)
+{
+	gpu_before_begin(&g->before);
+	if (g->probes)
+		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
+	if (g->time)
+		resolve_find_processes(g->resolver, gpu_time_wants, found_program, g);
+}
+
+void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
+{
+	if (g->probes && r->kind == SIDE_MMAP && may_be_target(g, r->pid))
+		gpu_probes_mapped(g->probes, r->pid, r->name, r->start, r->len);
+	if (g->time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
+		found_program(g, r->pid);
+	if (g->time && r->kind == SIDE_COMM && r->exec)
+		gpu_time_exec(g->time, r->pid, clock_mono_ns());
+}
+
+uint64_t collect_gpu_due_ns(const struct collect_gpu *g)
+{
+	return g->time ? gpu_time_due_ns(g->time) : UINT64_MAX;
+}
+
+void collect_gpu_run(struct collect_gpu *g, uint64_t now_ns)
+{
+	if (g->time)
+		gpu_time_run(g->time, now_ns);
+}
+
+void collect_gpu_new_epoch(struct collect_gpu *g)
+{
+	if (g->probes)
+		gpu_probes_new_epoch(g->probes);
+}
+
+/* --- intervals ---------------------------------------------------------------------------------- */
+
+bool collect_gpu_begin_cut(struct collect_gpu *g, uint64_t now_ns)
+{
+	if (!g->time)
+		return false;
+	gpu_time_read(g->time, now_ns);
+	return gpu_time_waits(g->time);
+}
+
+void collect_gpu_take_told(struct collect_gpu *g, const struct gpu_reading *told)
+{
+	if (g->opts->events & COLLECT_HBM_INUSE)
+		gpu_before_told(&g->before, told, clock_mono_ns());
+}
+
+/* Always on: with what the driver told meanwhile. */
+static void put_snapshot(struct collect_gpu *g, uint64_t now_ns, bool asks)
+{
+	resolve_gpu_snapshot(g->resolver, now_ns, asks ? is_allocated : NULL, g->probes);
+	if (g->opts->events & COLLECT_HBM_INUSE && g->opts->gpu_budget > 0)
+		gpu_before_snapshot(&g->before, g->resolver, now_ns);
+}
+
+/* When an event was lost that may have been a free, the kernel's table is asked. */
+static void put_in_use(struct collect_gpu *g, uint64_t now_ns)
+{
+	struct gpu_probes_stats stats;
+
+	gpu_probes_get_stats(g->probes, &stats);
+	bool has_lost = stats.counters[GPU_COUNT_LOST] != g->calls_lost;
+	g->calls_lost = stats.counters[GPU_COUNT_LOST];
+	put_snapshot(g, now_ns, has_lost);
+}
+
+void collect_gpu_cut(struct collect_gpu *g, uint64_t now_ns, bool has_stacks)
+{
+	if (g->time)
+		gpu_time_cut(g->time, now_ns, has_stacks);
+	if (g->stall)
+		gpu_stall_flush(g->stall);
+	if (g->probes)
+		put_in_use(g, now_ns);
+	resolve_gpu_trim(g->resolver);
+}
+
+void collect_gpu_set_sink(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types)
+{
+	if (g->time)
+		gpu_time_set_sink(g->time, sink, types);
+	if (g->stall)
+		gpu_stall_set_sink(g->stall, sink, types);
+}
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+void collect_gpu_stop_time(struct collect_gpu *g)
+{
+	if (g->time)
+		gpu_time_stop(g->time);
+}
+
+static void take_rest(void *ctx, uint32_t tid, const struct gpu_thread *t)
+{
+	struct collect_gpu *g = ctx;
+	char path[32];
+	struct event_gpu ev = {
+		.sample = { .kind = EVENT_GPU,
+			    .tgid = t->tgid,
+			    .tid = tid,
+			    .time_ns = clock_mono_ns(),
+			    .stack_hash = t->last_hash,
+			    .cpu = SAMPLE_NO_ID },
+		.gpu = { .parts = PART_GPU,
+			 .what = GPU_LAUNCH,
+			 .weight = t->rates[GPU_RATE_LAUNCH].skipped },
+	};
+
+	snprintf(path, sizeof path, "/proc/%u/comm", tid);
+	fs_read_line(path, ev.sample.comm, sizeof ev.sample.comm);
+	order_add_gpu(g->order, &ev);
+}
+
+void collect_gpu_stop_probes(struct collect_gpu *g)
+{
+	if (!g->probes)
+		return;
+	gpu_probes_detach(g->probes);
+	gpu_probes_rest(g->probes, take_rest, g);
+}
+
+void collect_gpu_finish(struct collect_gpu *g)
+{
+	if (g->time)
+		gpu_time_flush(g->time);
+	if (g->stall)
+		gpu_stall_flush(g->stall);
+	if (g->probes)
+		put_snapshot(g, clock_mono_ns(), true);
+	if (g->opts->events & COLLECT_HBM_INUSE && !(g->opts->gpu_budget > 0))
+		gpu_before_put(g->resolver, g->opts, clock_mono_ns());
+}
+
+void collect_gpu_stats(const struct collect_gpu *g, struct gpu_probes_stats *probes,
+		       struct gpu_time_stats *time, struct gpu_stall_stats *stall)
+{
+	if (g->probes)
+		gpu_probes_get_stats(g->probes, probes);
+	if (g->time)
+		gpu_time_get_stats(g->time, time);
+	if (g->stall)
+		gpu_stall_get_stats(g->stall, stall);
+}

@@ -1,0 +1,176 @@
+#include "base/json.h"
+#include "format/diff_table.h"
+#include "profile/sum.h"
+#include "query/gpu_idle.h"
+
+#include <errno.h>
+
+struct idle_json {
+	const struct gpu_idle *g;
+	uint32_t top_n;
+	struct json *j;
+};
+
+static size_t shown(const struct idle_json *w, size_t n)
+{
+	return w->top_n && w->top_n < n ? w->top_n : n;
+}
+
+static void put_text(const struct idle_json *w, const char *key, uint32_t string)
+{
+	json_key_text(w->j, key, profile_str(w->g->p, string));
+}
+
+static void put_owners(const struct idle_json *w, const struct gpu_idle_device *d)
+{
+	struct json *j = w->j;
+	json_key(j, "processes");
+	json_arr(j);
+	for (size_t i = 0; i < d->owners.n; i++)
+		if (d->owners.v[i].pid != SAMPLE_NO_ID)
+			json_u64(j, d->owners.v[i].pid);
+	json_end(j);
+	json_key(j, "owners");
+	json_arr(j);
+	for (size_t i = 0; i < d->owners.n; i++) {
+		json_obj(j);
+		json_key(j, "pid");
+		if (d->owners.v[i].pid != SAMPLE_NO_ID)
+			json_u64(j, d->owners.v[i].pid);
+		else
+			json_str(j, NULL);
+		put_text(w, "process", d->owners.v[i].name);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_classes(const struct idle_json *w, const struct gpu_idle_device *d)
+{
+	struct json *j = w->j;
+	json_key(j, "ended_by");
+	json_arr(j);
+	for (size_t i = 0; i < shown(w, d->classes.n); i++) {
+		const struct gpu_idle_class *c = &d->classes.v[i];
+		json_obj(j);
+		put_text(w, "name", c->name);
+		json_key_bool(j, "over", c->is_over);
+		json_key_u64(j, "gaps", c->gaps);
+		json_key_i64(j, "total_ns", c->total_ns);
+		json_key_i64(j, "median_ns", c->median_ns);
+		json_key_i64(j, "longest_ns", c->longest_ns);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_longest(const struct idle_json *w, const struct gpu_idle_device *d)
+{
+	const struct profile_meta *m = &w->g->p->meta;
+	int64_t shift_ns = w->g->own ? 0 : sum_sub(m->start_wall_ns, m->start_mono_ns);
+	struct json *j = w->j;
+	json_key(j, "longest");
+	json_arr(j);
+	for (size_t i = 0; i < shown(w, d->longest.n); i++) {
+		const struct gpu_idle_gap *gap = &d->longest.v[i];
+		const struct gpu_idle_class *c = &d->classes.v[gap->class];
+		json_obj(j);
+		json_key_i64(j, "from_ns", sum_add(gap->from_ns, shift_ns));
+		json_key_i64(j, "to_ns", sum_add(gap->to_ns, shift_ns));
+		put_text(w, "name", c->name);
+		json_key_bool(j, "over", c->is_over);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_change(const struct idle_json *w, const struct gpu_idle_device *d,
+		       const struct gpu_idle_change *c)
+{
+	const struct diff_table table = {
+		.diff = c->diff,
+		.newer = { "idle", w->g->p, c->idle, stretches_sum(&d->idle) / 1e9 },
+		.older = { "busy", w->g->p, c->busy, stretches_sum(&d->busy) / 1e9 },
+	};
+	const struct table_opts opts = { .top_n = w->top_n };
+	struct buf text = { 0 };
+	diff_table_json(&table, &opts, &text);
+	json_raw(w->j, text.data, text.len - 1);
+	buf_done(&text);
+}
+
+/* What cannot be compared is no failure. */
+static int put_compared(const struct idle_json *w, const struct gpu_idle_device *d, struct err *err)
+{
+	struct gpu_idle_change c;
+	struct err why = { 0 };
+	int rc = gpu_idle_compare(w->g, d, &c, &why);
+	json_key(w->j, "change");
+	if (rc == 0)
+		put_change(w, d, &c);
+	else
+		json_str(w->j, NULL);
+	json_key_text(w->j, "no_change", rc ? why.text : "");
+	gpu_idle_change_done(&c);
+	if (rc == 0 || rc == -ENODATA)
+		return 0;
+	if (err)
+		*err = why;
+	return rc;
+}
+
+static int put_device(const struct idle_json *w, const struct gpu_idle_device *d, struct err *err)
+{
+	struct json *j = w->j;
+	json_obj(j);
+	json_key_str(j, "gpu", profile_str(w->g->p, d->label));
+	put_text(w, "host", d->host);
+	json_key_bool(j, "exact", d->source == GPU_IDLE_RECORDS);
+	json_key_str(j, "source", gpu_idle_source_names[d->source]);
+	json_key(j, "period_ns");
+	if (d->source == GPU_IDLE_READINGS)
+		json_i64(j, d->period_ns);
+	else
+		json_str(j, NULL);
+	json_key_i64(j, "watched_ns", stretches_sum(&d->watched));
+	json_key_i64(j, "busy_ns", stretches_sum(&d->busy));
+	json_key_i64(j, "idle_ns", stretches_sum(&d->idle));
+	json_key_i64(j, "uncertain_ns", d->uncertain_ns);
+	json_key_u64(j, "gaps", d->idle.all.n);
+	json_key_str(j, "owned", gpu_idle_owned_names[d->owned]);
+	put_owners(w, d);
+	put_classes(w, d);
+	put_longest(w, d);
+	int rc = put_compared(w, d, err);
+	json_end(j);
+	return rc;
+}
+
+int gpu_idle_json(const struct gpu_idle *g, uint32_t top_n, struct buf *b, struct err *err)
+{
+	struct json j = json_to(b);
+	struct idle_json w = { g, top_n, &j };
+	int rc = 0;
+	json_obj(&j);
+	json_key_str(&j, "format", "cresset.gpu-idle");
+	json_key_u64(&j, "version", 1);
+	json_key_bool(&j, "windows", g->has_windows);
+	json_key_num(&j, "threshold", g->threshold);
+	json_key(&j, "exact_from_ns");
+	if (g->exact_from_ns)
+		json_i64(&j, g->exact_from_ns);
+	else
+		json_str(&j, NULL);
+	json_key_text(&j, "type",
+		      g->tree.type == GPU_IDLE_TYPE_NONE
+			      ? ""
+			      : profile_str(g->p, g->p->series.types.v[g->tree.type].name));
+	json_key(&j, "devices");
+	json_arr(&j);
+	for (size_t i = 0; rc == 0 && i < g->devices.n; i++)
+		rc = put_device(&w, &g->devices.v[i], err);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+	return rc;
+}

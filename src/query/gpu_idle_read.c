@@ -1,0 +1,167 @@
+/* From a source: the samples and readings that the question needs, as one profile. */
+#include "query/gpu_idle_work.h"
+
+#include "profile/sum.h"
+#include "query/gpu_gather.h"
+
+#include <string.h>
+
+struct idle_read {
+	struct gpu_gather gather;
+	const struct gpu_idle_opts *opts;
+	struct profile *p;
+	uint32_t type; /* of p, of the owners' samples */
+	VEC(struct gpu_idle_readings) readings;
+};
+
+/* --- samples ---------------------------------------------------------------------------------------- */
+
+/* The owners' type comes first: it is type 0 of the profile. */
+static int read_samples(struct idle_read *r)
+{
+	static const char *const names[] = { "gpu-time", "gpu-window" };
+	int rc = 0;
+	r->type = GPU_IDLE_TYPE_NONE;
+	if (r->gather.q->type != GPU_IDLE_TYPE_NONE) {
+		rc = gpu_gather_type(&r->gather, r->gather.q->type, r->gather.q->selector, &r->p);
+		r->type = 0;
+	}
+	return rc ? rc : gpu_gather_types(&r->gather, names, sizeof names / sizeof *names, &r->p);
+}
+
+static int read_callers(struct idle_read *r)
+{
+	static const char *const names[] = { "gpu-launch", "gpu-wait", "gpu-copy", "hbm-alloc",
+					     "hbm-inuse" };
+	for (size_t i = 0; i < r->readings.n; i++)
+		if (!r->readings.v[i].listed.n)
+			return gpu_gather_types(&r->gather, names, sizeof names / sizeof *names,
+						&r->p);
+	return 0;
+}
+
+/* --- readings ----------------------------------------------------------------------------------------- */
+
+/* Neighbours outside reach in. */
+static int read_points(struct idle_read *r, uint32_t series, struct metric_points *to)
+{
+	return gpu_gather_points(&r->gather, series, GPU_IDLE_MAX_GAP_NS, to);
+}
+
+static int add_readings(struct idle_read *r, uint32_t series)
+{
+	struct gpu_idle_readings readings = {
+		.host = sink_string(profile_sink(r->p),
+				    gpu_gather_label(&r->gather, series, "host")),
+		.label = sink_string(profile_sink(r->p),
+				     gpu_gather_label(&r->gather, series, "gpu")),
+	};
+	int rc = read_points(r, series, &readings.points);
+	if (rc == 0 && readings.points.n)
+		vec_push(&r->readings, readings);
+	else
+		vec_done(&readings.points);
+	return rc;
+}
+
+/* A process that the driver lists at some moment of the range. */
+static int add_listed(struct idle_read *r, uint32_t series)
+{
+	uint32_t host = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "host"));
+	uint32_t label = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "gpu"));
+	struct metric_points points = { 0 };
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < r->readings.n; i++) {
+		struct gpu_idle_readings *to = &r->readings.v[i];
+		if (to->host != host || to->label != label)
+			continue;
+		rc = read_points(r, series, &points);
+		if (points.n)
+			vec_push(&to->listed,
+				 sink_string(profile_sink(r->p),
+					     gpu_gather_label(&r->gather, series, "process")));
+		vec_clear(&points);
+	}
+	vec_done(&points);
+	return rc;
+}
+
+static int read_readings(struct idle_read *r)
+{
+	uint32_t n = r->gather.catalog->series.series.n;
+	int rc = 0;
+	if (!r->gather.q->source->ops->points)
+		return 0;
+	if (!r->p)
+		r->p = profile_new();
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_utilization") &&
+		    strcmp(gpu_gather_label(&r->gather, i, "task"), "general") == 0)
+			rc = add_readings(r, i);
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		if (gpu_gather_is_metric(&r->gather, i, "process_gpu_memory_usage"))
+			rc = add_listed(r, i);
+	return rc ? rc : read_callers(r);
+}
+
+/* --- all together ------------------------------------------------------------------------------------- */
+
+static int read_all(struct idle_read *r)
+{
+	int rc = read_samples(r);
+	return rc ? rc : read_readings(r);
+}
+
+/* The part of the range that there is anything of; parts of the profile may say less. */
+static void settle_range(struct idle_read *r)
+{
+	struct profile_meta *m = &r->p->meta;
+	int64_t first_ns, end_ns;
+	r->gather.q->source->ops->range(r->gather.q->source, &first_ns, &end_ns);
+	first_ns = r->gather.q->from_ns > first_ns ? r->gather.q->from_ns : first_ns;
+	end_ns = r->gather.q->to_ns < end_ns ? r->gather.q->to_ns : end_ns;
+	m->start_mono_ns = first_ns;
+	m->duration_ns = end_ns > first_ns ? end_ns - first_ns : 0;
+}
+
+static int build(struct idle_read *r, struct gpu_idle *out)
+{
+	struct idle_hosts hosts = { .is_limited = r->gather.is_limited };
+	struct idle_scope scope = { &hosts, r->gather.q->source->window_ns != 0 };
+	struct gpu_idle_opts opts = { .threshold = r->opts->threshold,
+				      .readings = r->readings.v,
+				      .n_readings = r->readings.n };
+	struct tree_opts tree = r->gather.q->tree;
+	if (!r->p)
+		r->p = profile_new();
+	settle_range(r);
+	tree.type = r->type;
+	tree.time_from_ns = tree.time_to_ns = 0;
+	for (size_t i = 0; i < r->gather.chosen.n; i++)
+		vec_push(&hosts.all,
+			 sink_string(profile_sink(r->p),
+				     strtab_get(&r->gather.hosts, r->gather.chosen.v[i])));
+	int rc = idle_build_in(r->p, &tree, &opts, &scope, out, r->gather.err);
+	out->own = r->p;
+	r->p = NULL;
+	vec_done(&hosts.all);
+	return rc;
+}
+
+int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, struct gpu_idle *out,
+		   struct err *err)
+{
+	struct idle_read r = { .opts = opts };
+	*out = (struct gpu_idle){ 0 };
+	int rc = gpu_gather_init(&r.gather, q, err);
+	rc = rc ? rc : read_all(&r);
+	rc = rc ? rc : build(&r, out);
+	gpu_gather_done(&r.gather);
+	for (size_t i = 0; i < r.readings.n; i++) {
+		vec_done(&r.readings.v[i].points);
+		vec_done(&r.readings.v[i].listed);
+	}
+	vec_done(&r.readings);
+	profile_free(r.p);
+	return rc;
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Where kernels stall, on doubles of the libraries: each sample of each instruction, with its source, below the functions that launched its kernel.
+. tests/live/lib.sh
+. tests/live/lib_python.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
+unset CUDA_INJECTION64_PATH
+devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
+saxpy=_Z5saxpyPfPKffi
+module="module $PWD/tests/golden/gpu/lines.sm_90.cubin $saxpy _Z3sumIdEvPT_PKS0_i\n"
+kernels="kernel $saxpy ns 1500\nkernel softmax ns 400\nkernel _Z3sumIdEvPT_PKS0_i ns 333\n"
+# Inlined three deep, in a device function, in the kernel itself; of code that is not there.
+stalls="stall $saxpy 0x100 long_scoreboard 7 3\nstall $saxpy 0x100 selected 2\nstall $saxpy 672 short_scoreboard 5 5\nstall $saxpy 0 wait 1
+stall _Z3sumIdEvPT_PKS0_i 304 membar 3 1\nstall softmax 0xfff0 barrier 4 2\n"
+
+said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
+# Another agent on this machine may have taken the program's ring first, which it says: then once more. undisturbed COMMAND…
+undisturbed() {
+	local rc
+	for _ in 1 2 3 4 5; do
+		"$@"
+		rc=$?
+		grep -q 'another agent' "$tmp/err" || break
+	done
+	return $rc
+}
+# Plays in contexts that are sampled: play FILE [OPTION…]
+play() { undisturbed play_once "$@"; }
+play_once() {
+	local file=$1
+	shift
+	: >"$tmp/out"
+	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go; said "done" 1; sleep 0.3) |
+		timeout 60 "$cresset" record --no-progress -e gpu-stall "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+}
+# How often who launched what, of the scenario alone.
+launches() {
+	python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk '$1 ~ "/" { split($1, at, "/"); print at[1], "launch_" at[2], $3 }' >"$tmp/launches"
+}
+# same NAME FILE SAMPLES [NOT_ISSUED]
+same() {
+	folded "$2" gpu-stall --annotate=g,G >"$tmp/folded"
+	is "$1: samples" "$(python3 tests/live/gpu_stall_check.py "$CRESSET_DOUBLE" "$tmp/folded" "$tmp/launches" 2>&1)" "$3 samples"
+	[ -n "${4-}" ] || return
+	folded "$2" gpu-stall-not-issued --annotate=g,G >"$tmp/folded"
+	is "$1: … of which nothing was issued" "$(python3 tests/live/gpu_stall_check.py "$CRESSET_DOUBLE" "$tmp/folded" "$tmp/launches" --not-issued 2>&1)" "$4 samples"
+}
+total() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk -v column="$1" '{ n += $column } END { print n + 0 }'; }
+
+# --- a program from its start to its end ----------------------------------------------------------------------------------------
+printf "$devices$module$kernels${stalls}stalls period 12\nplay threads 4\nplay launches 3000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+launches
+play "$tmp/all.cresset"
+is "from start to end: its status" $? 0
+same "from start to end" "$tmp/all.cresset" "$(total 4)" "$(total 5)"
+holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
+holds "from start to end: stacks by estimate are said to be" grep -Eq "gpu stalls  $(total 4) samples .* 0 by exact stack, $(total 4) by estimate \(.*%\), 0 without" "$tmp/err"
+holds "… and how often was sampled" grep -q 'one in 4096 cycles of a multiprocessor' "$tmp/err"
+is "… and for which code there is none" "$(sed -n 's/^ *note  *\([0-9,]*\): samples of GPU stalls in code that.*/\1/p' "$tmp/err" | tr -d ,)" \
+	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk '$1 == "softmax" { print $4 }')"
+is "from start to end: the period is in the recording" \
+	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT DISTINCT period, period_unit FROM series WHERE type = 'gpu-stall'" --format csv | tail -1)" 4096,cycles
+is "from start to end: what is an estimate has that label" "$(folded "$tmp/all.cresset" gpu-stall --match '{estimated_from=~".+"}' | folded_sum)" "$(total 4)"
+is "from start to end: time was not asked for" "$(folded "$tmp/all.cresset" gpu-time 2>/dev/null | folded_sum)" 0
+"$cresset" convert -q --type gpu-stall "$tmp/all.cresset" -o "$tmp/all.pb.gz"
+is "as pprof: the sum" "$("$cresset" convert -q "$tmp/all.pb.gz" -o - --format folded | folded_sum)" "$(total 4)"
+
+# --- one that ends as soon as it is done --------------------------------------------------------------------------------------------
+play_short() {
+	: >"$tmp/out"
+	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go) |
+		timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/short.cresset" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+}
+undisturbed play_short
+same "one that ends at once" "$tmp/short.cresset" "$(total 4)"
+
+# --- together with time; a graph's kernels are nobody's own --------------------------------------------------------------------
+printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1600\nplay graph 16 2\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+play "$tmp/both.cresset" -e gpu-time
+is "with gpu-time: the sum of samples" "$(folded "$tmp/both.cresset" gpu-stall | folded_sum)" "$(total 4)"
+is "with gpu-time: the sum of ns" "$(folded "$tmp/both.cresset" gpu-time --unit ns | grep -v ';warm ' | folded_sum)" \
+	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }')"
+
+# --- one that runs already: its code was loaded before ---------------------------------------------------------------------------
+printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+launches
+exec 3> >(CUDA_INJECTION64_PATH=$PWD/$BUILD/libcresset-cuda.so exec "$progs/gpu_play" >"$tmp/out")
+player=$!
+said ready 1
+echo go >&3
+said "done" 1
+begin "$tmp/late.cresset" -e gpu-stall -p "$player"
+sleep 0.5
+echo warm >&3
+said warm 1
+sleep 0.4
+echo go >&3
+said "done" 2
+end
+exec 3>&-
+sed -i '/^module/d' "$CRESSET_DOUBLE"
+same "one that runs already, without its source" "$tmp/late.cresset" "$(total 4)"
+
+# --- Python: from train() to the instruction ---------------------------------------------------------------------------------------
+printf "wait none\n$module${kernels}stall $saxpy 0x100 long_scoreboard 6 2\nstall $saxpy 672 wait 3\n" >"$CRESSET_DOUBLE"
+printf '%s train 600\n%s infer 300\n' $saxpy $saxpy >"$tmp/launches"
+while read -r version _ python; do
+	case $version in 3.[6-9].* | 3.10.*) continue ;; esac
+	"$python" -c 'import ctypes' 2>/dev/null || continue
+	train() { timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 600 $saxpy 2>"$tmp/err"; }
+	undisturbed train
+	is "$version: it runs" $? 0
+	same "$version: train() and infer()" "$tmp/py.cresset" 8100
+	is "$version: from train() through cudaLaunchKernel into the kernel and its stall" \
+		"$(folded "$tmp/py.cresset" gpu-stall | awk '/;main;train;step;.*;cudaLaunchKernel;-;.*;saxpy\(.*;HFMA2;memory \(long scoreboard\);0x100 / { n += $NF } END { print n + 0 }')" 3600
+	last=$tmp/py.cresset
+done < <(interpreters)
+if [ -n "${last-}" ]; then
+	"$cresset" convert -q --type gpu-stall "$last" -o "$tmp/train.svg"
+	holds "a flame graph of it" grep -q 'memory (long scoreboard)' "$tmp/train.svg"
+	[ -z "${KEEP_SVG-}" ] || cp "$tmp/train.svg" "$KEEP_SVG"
+else
+	skip "Python" "no interpreter from 3.11 on with ctypes is here"
+fi
+
+# --- always on: interval by interval, each sample once ------------------------------------------------------------------------------
+. tests/live/lib_always.sh
+printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+launches
+chmod 755 "$tmp" # the store process is nobody
+cp "$progs/gpu_play" "$tmp/gs$$" # others on this machine may play, too
+begin_always up --data "$tmp/data" --listen 127.0.0.1:0 --gpu=2 --gpu-budget 100 --max-rate 1000000
+: >"$tmp/out"
+exec 3> >(CUDA_INJECTION64_PATH=$PWD/$BUILD/libcresset-cuda.so exec "$tmp/gs$$" >"$tmp/out")
+said ready 1
+sleep 1
+echo warm >&3
+said warm 1
+sleep 0.4
+for round in 1 2 3; do
+	echo go >&3
+	said "done" "$round"
+	sleep 1.2
+done
+exec 3>&-
+sleep 1.5
+end_always
+is "always on: it ends well" "$status" 0
+for type in gpu-stall:4 gpu-stall-not-issued:5; do
+	column=${type#*:} type=${type%:*}
+	"$cresset" query --data "$tmp/data" "$type{process=\"gs$$\"}" -o - --format folded --annotate=g,G >"$tmp/folded" 2>>"$tmp/err"
+	is "always on: the sum of $type" "$(folded_sum <"$tmp/folded")" "$((3 * $(total "$column")))"
+done
+holds "always on: with source and reason" grep -q 'saxpy(.*HFMA2_\[g\];memory (long scoreboard)_\[g\];0x100_\[g\] ' "$tmp/folded"
+
+# --- what there is not -------------------------------------------------------------------------------------------------------------
+printf "$devices$kernels${stalls}stalls drop 4\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
+play "$tmp/drop.cresset"
+got=$(folded "$tmp/drop.cresset" gpu-stall | folded_sum)
+is "what the device drops is counted" "$(sed -n 's/^ *lost  *\([0-9,]*\): samples of GPU stalls there was no room for.*/\1/p' "$tmp/err" | tr -d ,)" $(($(total 4) - got))
+holds "… and is not all" test "$got" -gt 0 -a "$got" -lt "$(total 4)"
+for fault in "denied:needs a privilege" "memory 2:no memory to sample stalls" "error 7:cuptiPCSampling"; do
+	printf "$devices$kernels${stalls}stalls ${fault%%:*}\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
+	play "$tmp/none.cresset" -e gpu-time
+	is "stalls ${fault%%:*}: its status" $? 0
+	holds "stalls ${fault%%:*}: why" grep -q "${fault#*:}" "$tmp/err"
+	is "stalls ${fault%%:*}: time is there" "$(folded "$tmp/none.cresset" gpu-time --unit ns | grep -v ';warm ' | folded_sum)" \
+		"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }')"
+done
+mkdir "$tmp/old"
+ln -s "$PWD/$BUILD/doubles/libcupti-old.so.13" "$tmp/old/libcupti.so.13"
+LD_LIBRARY_PATH=$tmp/old:$LD_LIBRARY_PATH play "$tmp/none.cresset" -e gpu-time
+holds "a CUPTI without PC sampling: said" grep -q 'this libcupti does not sample stalls' "$tmp/err"
+"$cresset" record --no-progress -e gpu-stall --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"
+is "a target that cannot be told beforehand: its status" $? 2
+holds "… and why" grep -q -- '-e gpu-stall needs -p' "$tmp/err"
+holds "it is listed as what works" sh -c "'$cresset' record --list-events | grep -q '^gpu-stall .*works here'"
+finish

@@ -1,0 +1,228 @@
+/* When GPUs were idle, by readings of their driver and beside records of part of the time. tests/cli/gpu_idle*.sh have the rest. */
+#include "unit.h"
+
+#include "query/gpu_idle_work.h"
+
+#include <errno.h>
+
+#define S INT64_C(1000000000)
+
+struct world {
+	struct profile *p;
+	struct gpu_idle_readings readings;
+	struct gpu_idle_opts opts;
+	struct gpu_idle idle;
+	uint32_t wall;
+};
+
+static uint32_t text(struct world *w, const char *s)
+{
+	return sink_string(profile_sink(w->p), s);
+}
+
+static uint32_t type(struct world *w, const char *name)
+{
+	struct type t = { .name = text(w, name),
+			  .sample_type = text(w, name),
+			  .unit = text(w, "nanoseconds") };
+	return type_intern(&w->p->series, &t);
+}
+
+/* gpu: NULL of what is on none. */
+static void sample(struct world *w, const char *type_name, uint32_t pid, const char *gpu,
+		   int64_t from_ns, int64_t length_ns)
+{
+	struct sink *s = profile_sink(w->p);
+	struct frame f = { .mapping = MAPPING_NONE, .function = text(w, type_name) };
+	uint32_t frame = s->ops->frame(s, &f);
+	struct label l = { .key = text(w, "gpu"), .str = text(w, gpu) };
+	struct series series = { .type = type(w, type_name),
+				 .labels = s->ops->labels(s, &l, gpu ? 1 : 0) };
+	struct sample one = { .time_ns = from_ns,
+			      .length_ns = length_ns,
+			      .value = length_ns ? length_ns : S / 10,
+			      .series = s->ops->series(s, &series),
+			      .stack = s->ops->stack(s, &frame, 1),
+			      .pid = pid,
+			      .tid = pid,
+			      .cpu = SAMPLE_NO_ID };
+	s->ops->sample(s, &one);
+}
+
+static struct world world_new(int64_t duration_s)
+{
+	struct world w = { .p = profile_new() };
+	w.p->meta.duration_ns = duration_s * S;
+	w.wall = type(&w, "wall");
+	w.readings.label = text(&w, "0");
+	return w;
+}
+
+static void reading(struct world *w, int64_t at_ns, double share)
+{
+	vec_push(&w->readings.points, (struct metric_point){ at_ns, share });
+}
+
+static int build(struct world *w, struct err *err)
+{
+	struct tree_opts tree = { .type = w->wall };
+	w->opts.readings = &w->readings;
+	w->opts.n_readings = 1;
+	return gpu_idle_build(w->p, &tree, &w->opts, &w->idle, err);
+}
+
+static void world_free(struct world *w)
+{
+	gpu_idle_done(&w->idle);
+	vec_done(&w->readings.points);
+	vec_done(&w->readings.listed);
+	profile_free(w->p);
+}
+
+static void check_times(const struct gpu_idle_device *d, int64_t watched, int64_t busy,
+			int64_t idle)
+{
+	ck_assert_int_eq(stretches_sum(&d->watched), watched);
+	ck_assert_int_eq(stretches_sum(&d->busy), busy);
+	ck_assert_int_eq(stretches_sum(&d->idle), idle);
+}
+
+/* Each reading is of the time since the one before, unless that is too long ago; what is outside of the range is cut. */
+START_TEST(readings_that_are_far_apart)
+{
+	struct world w = world_new(60);
+	reading(&w, -2 * S, 1);
+	reading(&w, 2 * S, 0.049); /* idle for 4 s, of which 2 are in the range */
+	reading(&w, 3 * S, 0.05);  /* busy for 1 s */
+	reading(&w, 14 * S, 0);    /* not known for 11 s */
+	reading(&w, 24 * S, 0);    /* idle for 10 s */
+	reading(&w, 25 * S, 1);    /* busy for 1 s */
+	ck_assert_int_eq(build(&w, NULL), 0);
+	ck_assert_uint_eq(w.idle.devices.n, 1);
+	const struct gpu_idle_device *d = &w.idle.devices.v[0];
+	ck_assert_int_eq(d->source, GPU_IDLE_READINGS);
+	check_times(d, 14 * S, 2 * S, 12 * S);
+	ck_assert_uint_eq(d->idle.all.n, 2);
+	ck_assert_int_eq(d->period_ns, 4 * S); /* of 1, 1, 4, 10 and 11 */
+	ck_assert_int_eq(d->uncertain_ns, 2 * 4 * S);
+	ck_assert_uint_eq(d->longest.n, 2);
+	ck_assert_int_eq(d->longest.v[0].from_ns, 14 * S);
+	ck_assert(d->classes.v[0].is_over && d->classes.v[0].name == 0);
+	ck_assert_uint_eq(d->classes.n, 1);
+	world_free(&w);
+}
+END_TEST
+
+START_TEST(the_threshold_is_asked_for)
+{
+	struct world w = world_new(10);
+	for (int i = 0; i <= 10; i++)
+		reading(&w, i * S, i % 2 ? 0.3 : 0.8);
+	w.opts.threshold = 0.5;
+	ck_assert_int_eq(build(&w, NULL), 0);
+	check_times(&w.idle.devices.v[0], 10 * S, 5 * S, 5 * S);
+	world_free(&w);
+}
+END_TEST
+
+START_TEST(one_reading_says_nothing)
+{
+	struct world w = world_new(10);
+	struct err err = { 0 };
+	reading(&w, S, 0);
+	ck_assert_int_eq(build(&w, &err), -ENODATA);
+	world_free(&w);
+}
+END_TEST
+
+/* Who called a library of GPUs, where the driver lists nobody; and what they did while it was idle. */
+START_TEST(owners_are_those_that_called)
+{
+	struct world w = world_new(10);
+	for (int i = 0; i <= 10; i++)
+		reading(&w, i * S, i <= 5);
+	sample(&w, "gpu-launch", 7, NULL, S, 0);
+	sample(&w, "gpu-launch", 7, NULL, 2 * S, 0);
+	for (int i = 0; i < 10; i++)
+		for (uint32_t pid = 7; pid < 9; pid++)
+			sample(&w, "wall", pid, NULL, i * S, 0);
+	ck_assert_int_eq(build(&w, NULL), 0);
+	const struct gpu_idle_device *d = &w.idle.devices.v[0];
+	ck_assert_int_eq(d->owned, GPU_OWNED_CALLED);
+	ck_assert_uint_eq(d->owners.n, 1);
+	ck_assert_uint_eq(d->owners.v[0].pid, 7);
+	ck_assert_uint_eq(d->busy_samples, 5);
+	ck_assert_uint_eq(d->idle_samples, 5);
+	world_free(&w);
+}
+END_TEST
+
+/* Windows of a small part of the time say exactly what was in them; readings the rest. Of most of the time they leave nothing to say. */
+START_TEST(records_of_a_part)
+{
+	for (int window_s = 4; window_s <= 5; window_s++) {
+		struct world w = world_new(10);
+		for (int i = 0; i <= 10; i++)
+			reading(&w, i * S, 1);
+		sample(&w, "gpu-window", 7, NULL, 0, window_s * S);
+		sample(&w, "gpu-time", 7, "0", S, S);
+		ck_assert_int_eq(build(&w, NULL), 0);
+		ck_assert_uint_eq(w.idle.devices.n, window_s < 5 ? 2 : 1);
+		check_times(&w.idle.devices.v[0], window_s * S, S, (window_s - 1) * S);
+		ck_assert_int_eq(w.idle.devices.v[0].source, GPU_IDLE_RECORDS);
+		if (window_s < 5)
+			check_times(&w.idle.devices.v[1], 10 * S, 10 * S, 0);
+		world_free(&w);
+	}
+}
+END_TEST
+
+/* Sums over windows of time are no records: what is known begins behind them. */
+START_TEST(sums_are_not_exact)
+{
+	struct world w = world_new(20);
+	struct idle_scope scope = { .ids_say_exact = true };
+	struct tree_opts tree = { .type = w.wall };
+	sample(&w, "gpu-time", SAMPLE_NO_ID, "0", 0, 10 * S);
+	sample(&w, "gpu-time", 7, "0", 12 * S, S);
+	sample(&w, "wall", SAMPLE_NO_ID, NULL, 15 * S, 0);
+	sample(&w, "wall", 7, NULL, 15 * S, 0);
+	ck_assert_int_eq(idle_build_in(w.p, &tree, &w.opts, &scope, &w.idle, NULL), 0);
+	ck_assert_int_eq(w.idle.exact_from_ns, 10 * S);
+	check_times(&w.idle.devices.v[0], 10 * S, S, 9 * S);
+	ck_assert_uint_eq(w.idle.devices.v[0].idle_samples, 1);
+	world_free(&w);
+}
+END_TEST
+
+/* Works that were summed up have no times: of the second that they are of nothing is known. */
+START_TEST(sums_of_works)
+{
+	struct world w = world_new(20);
+	sample(&w, "gpu-time", 7, "0", 12 * S, S);
+	sample(&w, "gpu-time", 7, "0", 3 * S, 0);
+	sample(&w, "gpu-time", 7, "0", 3 * S + S / 10, 0);
+	ck_assert_int_eq(build(&w, NULL), 0);
+	check_times(&w.idle.devices.v[0], 20 * S - IDLE_SUM_NS - S / 10, S,
+		    19 * S - IDLE_SUM_NS - S / 10);
+	ck_assert_uint_eq(w.idle.devices.v[0].idle.all.n, 3);
+	world_free(&w);
+}
+END_TEST
+
+START_TEST(sums_only)
+{
+	struct world w = world_new(20);
+	struct idle_scope scope = { .ids_say_exact = true };
+	struct tree_opts tree = { .type = w.wall };
+	struct err err = { 0 };
+	sample(&w, "gpu-time", SAMPLE_NO_ID, "0", 0, 10 * S);
+	ck_assert_int_eq(idle_build_in(w.p, &tree, &w.opts, &scope, &w.idle, &err), -ENODATA);
+	ck_assert_ptr_nonnull(strstr(err.text, "as sums over time only"));
+	world_free(&w);
+}
+END_TEST
+
+UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_asked_for,
+	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part,
+	  sums_are_not_exact, sums_of_works, sums_only)
