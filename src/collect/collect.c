@@ -564,6 +564,7 @@ int collect_cut(struct collector *c, struct err *err)
 	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
 	resolve_give_held(c->resolver);
+	resolve_sweep(c->resolver, c->order.taken_ns);
 	collect_gpu_cut(&c->gpu, clock_mono_ns(), c->order.taken_ns >= c->cut_ns);
 	hand_over_losses(c, &stats);
 	return rc;
@@ -576,6 +577,7 @@ int collect_catch_up(struct collector *c, struct err *err)
 	sampler_get_stats(c->sampler, &stats);
 	int rc = read_all(c, false, err);
 	resolve_give_held(c->resolver);
+	resolve_sweep(c->resolver, c->order.taken_ns);
 	hand_over_losses(c, &stats);
 	return rc;
 }

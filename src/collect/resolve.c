@@ -115,8 +115,7 @@ static void remove_process(struct resolver *r, struct process *p)
 	process_remove(&r->processes, p);
 }
 
-/* Ended processes go, and objects that nobody uses. */
-static void sweep(struct resolver *r, uint64_t now_ns)
+void resolve_sweep(struct resolver *r, uint64_t now_ns)
 {
 	if (now_ns < r->swept_ns + SWEEP_EVERY_NS)
 		return;
@@ -260,7 +259,7 @@ static void apply_lost(struct resolver *r, const struct side_record *rec)
 
 void resolve_apply(struct resolver *r, const struct side_record *rec)
 {
-	sweep(r, rec->time_ns);
+	resolve_sweep(r, rec->time_ns);
 	switch (rec->kind) {
 	case SIDE_MMAP:
 		apply_mmap(r, rec);
@@ -487,7 +486,7 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 				  .cgroup_id = s->cgroup_id
 	};
 
-	sweep(r, s->time_ns);
+	resolve_sweep(r, s->time_ns);
 	struct process *p = known_process(r, s->tgid, s->time_ns);
 	p = p ? p : &nobody;
 	context_search_look(&r->search, p, s->mappings, s->time_ns);

@@ -127,6 +127,9 @@ bool resolve_is_full(const struct resolver *r);
 void resolve_symbolize(struct resolver *r);
 /* --- always on: one sink after the other */
 
+/* Processes that ended long enough before then go, and objects that nobody uses. Each event does so as of its time; where none comes, it has to be
+ * said that what came until then was given. */
+void resolve_sweep(struct resolver *r, uint64_t now_ns);
 /* Samples that are held for the names of their code go to the sink, with the names there are now. */
 void resolve_give_held(struct resolver *r);
 /* Names the kernel's frames; false when none has come since the last time. */
