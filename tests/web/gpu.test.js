@@ -290,7 +290,7 @@ test('a box for each thing that ran, in its colour, and what it is under the poi
 test('a click shows who asked for it, and the address keeps that', () =>
 	timeline(WALL, async (page) => {
 		await does(page, async () => page.mouse.click(...(await pointAt(lane(page, 'GPU 0'), 530 / 2000))));
-		const { stack } = state(page),
+		const { stack } = await state(page),
 			top = await ask(`top?q=gpu-time%7Bstack_id%3D"${stack}"%7D&${span(0, 2)}`);
 		assert.strictEqual(await total(page), top.total);
 		assert.strictEqual(top.total, 20 * 60 * MS);
@@ -312,7 +312,7 @@ test('a click shows who asked for it, and the address keeps that', () =>
 		});
 		assert.ok(Math.abs((await total(page)) - top.total / 2) <= 3 * MS, await page.textContent('.tl-sum'));
 		await does(page, () => page.keyboard.press('Escape'));
-		assert.deepStrictEqual([state(page).stack, state(page).sel], [undefined, undefined]);
+		assert.deepStrictEqual([(await state(page)).stack, (await state(page)).sel], [undefined, undefined]);
 		assert.strictEqual(await total(page), 4 * SECOND);
 	}));
 test('a stream that is chosen is what is merged; zoom and brush are shared', () =>
@@ -363,7 +363,7 @@ test('why a GPU was idle: how long, what ended it, what was different', () =>
 		assert.deepStrictEqual(rows['[blocked: futex/lock]'].slice(0, 2), ['100.0 %', '0.00 %']);
 		/* One of its gaps is a part of the time; the panel goes on to show all of them. */
 		await does(page, () => page.click('.tl-idle .row button >> nth=0'));
-		const [from, to] = state(page).sel.split('-').map(Number);
+		const [from, to] = (await state(page)).sel.split('-').map(Number);
 		assert.deepStrictEqual([Math.round(from - start * 1000) % 100, Math.round(to - from)], [70, 30]);
 		assert.strictEqual(await total(page), 60 * MS); /* two threads, not the ten seconds around it */
 		assert.match(await page.innerText('.tl-idle'), /idle 600 ms \(30\.0 %\) in 20 gaps/);
@@ -377,7 +377,7 @@ test('why a GPU was idle: how long, what ended it, what was different', () =>
 		await page.mouse.move(end, y, { steps: 4 });
 		await page.mouse.up();
 		await page.waitForFunction(() => /in 1\d gaps/.test(document.querySelector('.tl-idle').innerText));
-		const [a, b] = state(page).sel.split('-').map(Number),
+		const [a, b] = (await state(page)).sel.split('-').map(Number),
 			told = await ask(
 				`gpu-idle?from=${new Date(Math.round(a)).toISOString()}&to=${new Date(Math.round(b)).toISOString()}`
 			);

@@ -60,7 +60,9 @@ function paging(target, name, where, fn, options) {
 		assert.deepStrictEqual(page.trouble, []);
 	});
 }
-const state = (page) => Object.fromEntries(new URL(page.url()).searchParams);
+/* As the page has it now; page.url() comes later. */
+const address = (page) => page.evaluate(() => location.href);
+const state = async (page) => Object.fromEntries(new URL(await address(page)).searchParams);
 const rows = (page) =>
 	page.$$eval('.virtual tbody tr:not(.spacer)', (list) => list.map((r) => [...r.cells].map((c) => c.textContent)));
 async function drag(page, selector, from, to, keys = []) {
@@ -106,4 +108,20 @@ const columns = (locator) =>
 	});
 const wide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-module.exports = { serve, open, drawn, after, columns, paging, state, rows, drag, serious, shot, turns, wide, launch };
+module.exports = {
+	serve,
+	open,
+	address,
+	drawn,
+	after,
+	columns,
+	paging,
+	state,
+	rows,
+	drag,
+	serious,
+	shot,
+	turns,
+	wide,
+	launch
+};

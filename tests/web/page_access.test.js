@@ -8,7 +8,7 @@ const http = require('node:http');
 const path = require('node:path');
 const { after: atEnd, before, test } = require('node:test');
 const { program, tempDir } = require('./picture.js');
-const { after, launch, open, rows, serious, serve, shot, state, wide } = require('./page.js');
+const { address, after, launch, open, rows, serious, serve, shot, state, wide } = require('./page.js');
 
 const HOSTILE = [
 	'<img src=x onerror=document.title="owned">',
@@ -117,7 +117,7 @@ test('dark and light by hand, and kept', async () => {
 	assert.notStrictEqual(dark, light);
 	await page.reload();
 	assert.strictEqual(await colour(), dark);
-	assert.strictEqual(new URL(page.url()).search.includes('theme'), false);
+	assert.strictEqual(new URL(await address(page)).search.includes('theme'), false);
 	await page.context().close();
 });
 test('by keyboard alone: ask, choose, search, filter, compare', async () => {
@@ -134,11 +134,11 @@ test('by keyboard alone: ask, choose, search, filter, compare', async () => {
 	await page.keyboard.press('PageDown');
 	await page.keyboard.press('Shift+PageDown');
 	await after(page, () => page.keyboard.press('Enter'));
-	assert.ok(state(page).sel);
+	assert.ok((await state(page)).sel);
 	await page.keyboard.press('/');
 	await page.keyboard.type('main');
 	await page.keyboard.press('Escape');
-	assert.strictEqual(state(page).s, 'main');
+	assert.strictEqual((await state(page)).s, 'main');
 	await tabTo('document.activeElement.tagName === "CANVAS"');
 	await page.keyboard.press('ArrowDown');
 	await page.keyboard.press('Shift+Enter');
@@ -147,7 +147,7 @@ test('by keyboard alone: ask, choose, search, filter, compare', async () => {
 		for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowDown');
 		await page.keyboard.press('Enter');
 	});
-	assert.match(state(page).f, /^s\.fn~/);
+	assert.match((await state(page)).f, /^s\.fn~/);
 	await page.focus('h1 ~ nav a >> nth=0');
 	await tabTo('document.activeElement.textContent === "Compare with the time before"');
 	await page.keyboard.press('Enter');
@@ -233,7 +233,7 @@ test('below a path of a proxy', async () => {
 		page = await open(browser, proxy.url, 'explore?by=comm');
 	await page.click('#routes a >> text=Targets');
 	await page.waitForSelector('.card');
-	assert.strictEqual(new URL(page.url()).pathname, '/tools/cresset/targets');
+	assert.strictEqual(new URL(await address(page)).pathname, '/tools/cresset/targets');
 	await page.reload();
 	await page.waitForSelector('.card');
 	await page.goBack();

@@ -5,7 +5,7 @@ const { execFileSync } = require('node:child_process');
 const path = require('node:path');
 const { after: atEnd, before } = require('node:test');
 const { project, tempDir } = require('./picture.js');
-const { after, drag, launch, paging, rows, serve, state } = require('./page.js');
+const { address, after, drag, launch, paging, rows, serve, state } = require('./page.js');
 
 const recording = path.join(tempDir(), 'waits.cresset');
 let browser, server;
@@ -20,10 +20,7 @@ atEnd(async () => {
 });
 const on = (name, where, fn, options) => paging(() => ({ browser, server }), name, where, fn, options);
 const total = (page) => page.textContent('.facts .total');
-const span = (page) =>
-	state(page)
-		.sel.split('-')
-		.map((ms) => new Date(Math.round(+ms)).toISOString());
+const span = async (page) => (await state(page)).sel.split('-').map((ms) => new Date(Math.round(+ms)).toISOString());
 const names = (list) => list.map((r) => r[1]);
 const nameSet = (list) => [...list].sort();
 
@@ -50,7 +47,7 @@ on('the flame graph has the totals of the API', '', async (page, { url }) => {
 });
 on('dragging chooses a part, and totals are those of the API', '', async (page, { get }) => {
 	await after(page, () => drag(page, '.range', 0.25, 0.5));
-	const [from, to] = span(page),
+	const [from, to] = await span(page),
 		{ top, total: sum } = await get(`api/v1/top?q=wall&n=0&from=${from}&to=${to}`);
 	assert.ok(sum > 0 && sum < 22250000000);
 	assert.strictEqual(parseFloat(await total(page)), +(sum / 1e9).toFixed(2));
@@ -67,14 +64,14 @@ on('a part is chosen by keyboard alone', '', async (page, { get }) => {
 	for (const key of ['Home', ...Array(9).fill('ArrowRight'), ...Array(20).fill('Shift+ArrowRight')])
 		await page.keyboard.press(key);
 	await after(page, () => page.keyboard.press('Enter'));
-	const [from, to] = state(page).sel.split('-').map(Number),
+	const [from, to] = (await state(page)).sel.split('-').map(Number),
 		range = await get('api/v1/range?q=wall'),
 		step = range.step_ns / 1e6;
 	assert.ok(Math.abs((to - from) / step - 21) < 0.01, `${(to - from) / step} steps`);
 	assert.ok(Math.abs((from - range.from_ns / 1e6) / step - 9) < 0.01);
 	await page.focus('.range');
 	await after(page, () => page.keyboard.press('Escape'));
-	assert.strictEqual(state(page).sel, undefined);
+	assert.strictEqual((await state(page)).sel, undefined);
 });
 on('labels tell apart, one is chosen, and it is completed', '', async (page) => {
 	await after(page, () => page.selectOption('.query label:has-text("By") select', 'comm'));
@@ -98,7 +95,7 @@ on('labels tell apart, one is chosen, and it is completed', '', async (page) => 
 	);
 	await page.keyboard.press('ArrowDown');
 	await after(page, () => page.keyboard.press('Enter'));
-	assert.strictEqual(state(page).q, 'wall{comm="web"}');
+	assert.strictEqual((await state(page)).q, 'wall{comm="web"}');
 	assert.match(await total(page), /^10\.0 s/);
 });
 on('a search says how much it found; matches are stepped through', '?s=work', async (page, { get }) => {
@@ -121,7 +118,7 @@ on('a search says how much it found; matches are stepped through', '?s=work', as
 	assert.match(await page.textContent('.result'), new RegExp(`${frames}/${frames}$`));
 	await page.fill('input[type=search]', '/(/');
 	assert.match(await page.textContent('.result.bad'), /bad expression/);
-	assert.strictEqual(state(page).s, '/(/');
+	assert.strictEqual((await state(page)).s, '/(/');
 });
 on("filters are the server's; both bases stay in sight", '?f=s.fn~main;-x.kind~marker', async (page, { get }) => {
 	const answer = await get('api/v1/top?q=wall&n=0&focus=main&hide=kind%3Amarker');
@@ -131,7 +128,7 @@ on("filters are the server's; both bases stay in sight", '?f=s.fn~main;-x.kind~m
 	);
 	assert.deepStrictEqual(nameSet(names(await rows(page))), nameSet(answer.top.map((r) => r.function)));
 	await after(page, () => page.click('.chip.filter button >> text=hide frames'));
-	assert.strictEqual(state(page).f, 's.fn~main;!-x.kind~marker');
+	assert.strictEqual((await state(page)).f, 's.fn~main;!-x.kind~marker');
 	await after(page, () => page.click('[aria-label^="take away: only stacks"]'));
 	assert.match(await total(page), /22\.[23] s/);
 	await page.click('text=+ Filter');
@@ -154,7 +151,7 @@ on('filters that leave nothing say so', '?f=s.fn~nobody', async (page) => {
 });
 on('twice on a row: who calls it, and whom it calls', '', async (page) => {
 	await after(page, () => page.dblclick('.virtual button:text-is("work")'));
-	assert.strictEqual(state(page).sw, 'work');
+	assert.strictEqual((await state(page)).sw, 'work');
 	assert.strictEqual(await page.locator('.flame-box').count(), 2);
 	await after(page, () => page.click('[aria-label="back to the whole"]'));
 	assert.strictEqual(await page.locator('.flame-box').count(), 1);
@@ -162,7 +159,7 @@ on('twice on a row: who calls it, and whom it calls', '', async (page) => {
 on('once: it is marked in the graph', '', async (page) => {
 	await page.click('.virtual button >> text=crunch');
 	await page.waitForFunction(() => /3\.37 % total/.test(document.querySelector('.result').textContent));
-	assert.strictEqual(state(page).s, '/^crunch$/');
+	assert.strictEqual((await state(page)).s, '/^crunch$/');
 	assert.strictEqual(await page.locator('tr.picked').count(), 1);
 });
 on('the table is sorted by what is clicked', '', async (page) => {
@@ -188,13 +185,13 @@ on('a menu for a frame: only stacks with it, zoom, copy', '', async (page) => {
 	await menu();
 	await page.click('.menu >> text=Zoom');
 	await page.waitForFunction(() => new URLSearchParams(location.search).has('z'));
-	const link = page.url();
+	const link = await address(page);
 	await page.reload();
 	await page.waitForFunction(() => document.body.dataset.drawn);
-	assert.strictEqual(page.url(), link, 'the zoom is in the link');
+	assert.strictEqual(await address(page), link, 'the zoom is in the link');
 	await menu();
 	await after(page, () => page.click('.menu >> text=Only stacks with this'));
-	assert.match(state(page).f, /^s\.fn~\^.*\$$/);
+	assert.match((await state(page)).f, /^s\.fn~\^.*\$$/);
 });
 on('inverted: leaves first', '?inv=1', async (page) => {
 	await page.focus('.flame-body canvas');
@@ -222,7 +219,7 @@ on('a heatmap: a part is chosen by its cells', '?v=heatmap', async (page, { get 
 	for (const key of ['ArrowRight', 'ArrowRight', 'Shift+ArrowDown', 'Shift+ArrowDown'])
 		await page.keyboard.press(key);
 	await after(page, () => page.keyboard.press('Enter'));
-	const [from, to] = state(page).sel.split('-').map(Number),
+	const [from, to] = (await state(page)).sel.split('-').map(Number),
 		zero = (heat.epoch_ns + heat.start_ns) / 1e6;
 	assert.deepStrictEqual(
 		[Math.round(from - zero), Math.round(to - from)],
@@ -272,17 +269,17 @@ on(
 );
 on('panes: two at most, and one at least', '', async (page) => {
 	await after(page, () => page.keyboard.press('4'));
-	assert.strictEqual(state(page).v, 'table,heatmap');
+	assert.strictEqual((await state(page)).v, 'table,heatmap');
 	await after(page, () => page.click('[data-pane=table]'));
-	assert.strictEqual(state(page).v, 'heatmap');
+	assert.strictEqual((await state(page)).v, 'heatmap');
 	await page.click('[data-pane=heatmap]');
-	assert.strictEqual(state(page).v, 'heatmap');
+	assert.strictEqual((await state(page)).v, 'heatmap');
 });
 on('compare with the time before: one gesture', '', async (page, { get }) => {
 	await after(page, () => drag(page, '.range', 0.5, 0.75, ['Shift']));
 	await page.waitForURL(/\/compare\?/);
 	await page.waitForFunction(() => /per second/.test(document.querySelector('.verdict')?.textContent || ''));
-	const s = state(page),
+	const s = await state(page),
 		{ from, to, fromb, tob } = s;
 	assert.strictEqual(to, fromb);
 	assert.ok(Math.abs(Date.parse(to) - Date.parse(from) - (Date.parse(tob) - Date.parse(fromb))) <= 1);
@@ -301,11 +298,11 @@ on('compare with the time before: one gesture', '', async (page, { get }) => {
 			.concat(first.self.certainty)
 	);
 	await after(page, () => page.click('text=Swap A and B'));
-	assert.deepStrictEqual([state(page).from, state(page).fromb], [fromb, from]);
+	assert.deepStrictEqual([(await state(page)).from, (await state(page)).fromb], [fromb, from]);
 	await page.click('text=Open A');
 	await page.waitForURL(/\/explore\?/);
 	await page.waitForSelector('.facts .total');
-	assert.strictEqual(state(page).from, fromb);
+	assert.strictEqual((await state(page)).from, fromb);
 });
 on(
 	'compare: dragging sets the side that is chosen',
@@ -323,10 +320,10 @@ on(
 		assert.ok(Math.abs(b[1] - ((last - first) / 1e9 - 4) * second) < 2, `${a} ${b} of ${width}`);
 		await page.click('[data-side=a]');
 		await after(page, () => drag(page, '.range', 0.1, 0.3));
-		assert.strictEqual(state(page).fromb, 'start+4s');
-		assert.ok(Date.parse(state(page).from) < Date.parse(state(page).to));
+		assert.strictEqual((await state(page)).fromb, 'start+4s');
+		assert.ok(Date.parse((await state(page)).from) < Date.parse((await state(page)).to));
 		await after(page, () => page.selectOption('label:has-text("Compare") select', 'abs'));
-		assert.strictEqual(state(page).norm, 'abs');
+		assert.strictEqual((await state(page)).norm, 'abs');
 	}
 );
 on(
@@ -356,7 +353,7 @@ on('a bad value in a link is left out and said', '?v=nothing&by=comm&later=1', a
 	assert.match(await page.textContent('#notices'), /v=nothing/);
 	assert.strictEqual(await page.locator('.pane').count(), 2);
 	await after(page, () => page.selectOption('.query label:has-text("By") select', ''));
-	assert.strictEqual(state(page).later, '1', 'what is not known is kept');
+	assert.strictEqual((await state(page)).later, '1', 'what is not known is kept');
 });
 on('help says the keys, and nothing is loaded before it is used', '', async (page) => {
 	const loaded = () =>

@@ -67,7 +67,7 @@ async function menu(page, entry, ...names) {
 
 on('waits', 'menu: no stacks with it, and it alone hidden', '', async (page, { get }) => {
 	await after(page, () => menu(page, 'No stacks with this', 'main', 'poll'));
-	assert.strictEqual(state(page).f, '-s.fn~^poll$');
+	assert.strictEqual((await state(page)).f, '-s.fn~^poll$');
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get, param('ignore', '^poll$'))).total));
 	await after(page, () => page.goBack());
 	assert.strictEqual(await page.locator('.chip.filter').count(), 0);
@@ -112,13 +112,13 @@ on(
 );
 on('waits', 'menu: callers and callees, and the timeline', '', async (page) => {
 	await after(page, () => menu(page, 'Callers and callees', 'main', 'work'));
-	assert.strictEqual(state(page).sw, 'work');
+	assert.strictEqual((await state(page)).sw, 'work');
 	await after(page, () => page.goBack());
 	assert.strictEqual(await page.locator('.flame-box').count(), 1);
 	await menu(page, 'Find in the timeline', 'main', 'work');
 	await page.waitForURL(/\/timeline\?/);
 	await page.waitForSelector('.tl-sum');
-	assert.strictEqual(state(page).s, '/^work$/');
+	assert.strictEqual((await state(page)).s, '/^work$/');
 });
 
 /* --- keys --- */
@@ -126,11 +126,11 @@ on('waits', 'menu: callers and callees, and the timeline', '', async (page) => {
 on('waits', 'keys: flip, invert, colours, panes', '', async (page, { get }) => {
 	const { total: sum } = await top(get);
 	await page.keyboard.press('i');
-	assert.strictEqual(state(page).flip, '1');
+	assert.strictEqual((await state(page)).flip, '1');
 	await page.keyboard.press('i');
-	assert.strictEqual(state(page).flip, undefined);
+	assert.strictEqual((await state(page)).flip, undefined);
 	await after(page, () => page.keyboard.press('v'));
-	assert.strictEqual(state(page).inv, '1');
+	assert.strictEqual((await state(page)).inv, '1');
 	assert.strictEqual(await shownSeconds(page), seconds(sum));
 	await page.focus('.flame-body canvas');
 	for (const key of ['Home', 'ArrowDown']) await page.keyboard.press(key);
@@ -138,7 +138,7 @@ on('waits', 'keys: flip, invert, colours, panes', '', async (page, { get }) => {
 	const before = await page.innerText('.flame-legend');
 	await page.keyboard.press('c');
 	await page.waitForFunction((text) => document.querySelector('.flame-legend').innerText !== text, before);
-	assert.ok(state(page).c);
+	assert.ok((await state(page)).c);
 	await page.keyboard.press('t');
 	await page.waitForFunction(() => !document.querySelector('.pane.table'));
 	await page.keyboard.press('2');
@@ -157,7 +157,7 @@ on(
 		await page.waitForSelector('.flame-dock, .flame-tip.docked, [class*=dock]');
 		await focus(page, 'main', 'poll');
 		await after(page, () => page.keyboard.press('x'));
-		assert.strictEqual(state(page).f, '-x.fn~^poll$');
+		assert.strictEqual((await state(page)).f, '-x.fn~^poll$');
 		assert.deepStrictEqual(await names(page), functions(await top(get, param('hide', '^poll$'))));
 		await page.keyboard.press('e');
 		await page.waitForSelector('.menu >> text=pprof');
@@ -173,14 +173,14 @@ on(
 on('types', 'keys: the next type, and the one before', '', async (page, { get }) => {
 	const types = await page.$$eval('.query select >> nth=0', (l) => [...l[0].options].map((o) => o.value));
 	assert.ok(types.length > 1, String(types));
-	const first = state(page).q || types[0];
+	const first = (await state(page)).q || types[0];
 	await after(page, () => page.keyboard.press(']'));
 	const next = types[(types.indexOf(first) + 1) % types.length];
-	assert.strictEqual(state(page).q, next);
+	assert.strictEqual((await state(page)).q, next);
 	const { total: sum, unit } = await top(get, '', next);
 	assert.ok((await total(page)).length > 0 && sum > 0, unit);
 	await after(page, () => page.keyboard.press('['));
-	assert.strictEqual(state(page).q || first, first);
+	assert.strictEqual((await state(page)).q || first, first);
 });
 
 /* --- filters --- */
@@ -188,15 +188,15 @@ on('types', 'keys: the next type, and the one before', '', async (page, { get })
 on('mixed', 'filters: a common one; they are moved by arrows', '?q=samples', async (page, { get }) => {
 	await page.click('text=+ Filter');
 	await after(page, () => page.selectOption('[aria-label="Common filters"]', { label: 'the kernel' }));
-	assert.strictEqual(state(page).f, '-x.kind~^kernel$');
+	assert.strictEqual((await state(page)).f, '-x.kind~^kernel$');
 	const answer = await top(get, param('hide', 'kind:^kernel$'), 'samples');
 	assert.deepStrictEqual(await names(page), functions(answer));
 	await page.fill('.filter-form input', '^c$');
 	await after(page, () => page.press('.filter-form input', 'Enter'));
-	assert.strictEqual(state(page).f, '-x.kind~^kernel$;s.fn~^c$');
+	assert.strictEqual((await state(page)).f, '-x.kind~^kernel$;s.fn~^c$');
 	assert.strictEqual(parseFloat(await total(page)), 30);
 	await after(page, () => page.press('.chip.filter >> nth=0 >> button >> nth=0', 'ArrowRight'));
-	assert.strictEqual(state(page).f, 's.fn~^c$;-x.kind~^kernel$');
+	assert.strictEqual((await state(page)).f, 's.fn~^c$;-x.kind~^kernel$');
 	assert.strictEqual(parseFloat(await total(page)), 30);
 });
 
@@ -267,9 +267,7 @@ on(
 				await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: point(share) });
 			await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 		});
-		const [from, to] = state(page)
-			.sel.split('-')
-			.map((ms) => new Date(Math.round(+ms)).toISOString());
+		const [from, to] = (await state(page)).sel.split('-').map((ms) => new Date(Math.round(+ms)).toISOString());
 		const { total: sum } = await top(get, `&from=${from}&to=${to}`);
 		const range = await get('api/v1/range?q=wall'),
 			length = (range.steps * range.step_ns) / 1e6;

@@ -6,7 +6,7 @@ const { execFileSync, spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { after, before, test } = require('node:test');
-const { columns } = require('./page.js');
+const { address, columns } = require('./page.js');
 const { project, program, tempDir, launch, shot } = require('./picture.js');
 
 const fixture = (name, ...args) =>
@@ -51,7 +51,7 @@ const at = (s) => new Date((start + s) * 1000).toISOString();
 const span = `from=${at(0)}&to=${at(LENGTH)}`;
 const ask = async (what, of = url) => (await fetch(of + 'api/v1/' + what)).json();
 const drawn = (page, turn = 1) => page.waitForFunction((n) => +document.body.dataset.drawn >= n, turn);
-const state = (page, key) => new URL(page.url()).searchParams.get(key);
+const state = async (page, key) => new URL(await address(page)).searchParams.get(key);
 const total = (page) => page.$eval('.tl-sum', (e) => +e.dataset.total);
 /** What the detail shows, once it is another than before. */
 const changed = (page, old) => page.waitForFunction((v) => document.querySelector('.tl-sum').textContent !== v, old);
@@ -210,7 +210,7 @@ paging('what is brushed is what the API says', `q=cpu&${span}`, async (page) => 
 	const old = await sums(page);
 	await drag(page, 200, 400);
 	await changed(page, old);
-	const [from, to] = state(page, 'sel').split('-').map(Number),
+	const [from, to] = (await state(page, 'sel')).split('-').map(Number),
 		time = (ms) => new Date(Math.round(ms)).toISOString();
 	assert.ok(Math.abs((to - from) / 1000 - 200) < 2, `${to - from} ms`);
 	const top = await ask(`top?q=cpu&from=${time(from)}&to=${time(to)}&n=500`);
@@ -226,7 +226,7 @@ paging('what is brushed is what the API says', `q=cpu&${span}`, async (page) => 
 	assert.strictEqual((await page.$$eval('.tl-who', (l) => l.map((e) => e.textContent)))[0], 'late 503');
 	/* A link shows the same. */
 	const again = await page.context().newPage();
-	await again.goto(page.url());
+	await again.goto(await address(page));
 	await drawn(again);
 	assert.strictEqual(await total(again), await total(page));
 	assert.strictEqual(await again.isChecked('.tl-lane:has-text("late") input'), true);
@@ -237,31 +237,31 @@ paging('a double click zooms to what is brushed, f shows everything', `q=cpu&${s
 	const middle = await xOf(page, 330);
 	await page.mouse.dblclick(middle.x, middle.y);
 	await drawn(page, 2);
-	assert.strictEqual(state(page, 'sel'), null);
-	assert.ok(Math.abs(Date.parse(state(page, 'from')) / 1000 - start - IDLE) < 2);
+	assert.strictEqual(await state(page, 'sel'), null);
+	assert.ok(Math.abs(Date.parse(await state(page, 'from')) / 1000 - start - IDLE) < 2);
 	assert.deepStrictEqual((await page.$$eval('.tl-who', (l) => l.map((e) => e.textContent))).slice(0, 2), [
 		'late 503',
 		'sleeper 502'
 	]);
 	await page.keyboard.press('f');
 	await drawn(page, 3);
-	assert.strictEqual(state(page, 'from'), at(0));
+	assert.strictEqual(await state(page, 'from'), at(0));
 });
 paging('the keyboard alone does', `q=cpu&${span}`, async (page) => {
 	await page.focus('.tl-plot');
 	await page.keyboard.press('Shift+ArrowRight');
 	await page.keyboard.press('Shift+ArrowRight');
-	const [from, to] = state(page, 'sel').split('-').map(Number);
+	const [from, to] = (await state(page, 'sel')).split('-').map(Number);
 	assert.ok(Math.abs(to - from - 24000) < 100, `${to - from}`);
 	await page.keyboard.press('Enter');
 	await drawn(page, 2);
-	assert.ok(Math.abs(Date.parse(state(page, 'to')) - Date.parse(state(page, 'from')) - 24000) < 100);
+	assert.ok(Math.abs(Date.parse(await state(page, 'to')) - Date.parse(await state(page, 'from')) - 24000) < 100);
 	await page.keyboard.press('s');
 	await drawn(page, 3);
-	assert.ok(Math.abs(Date.parse(state(page, 'to')) - Date.parse(state(page, 'from')) - 48000) < 200);
+	assert.ok(Math.abs(Date.parse(await state(page, 'to')) - Date.parse(await state(page, 'from')) - 48000) < 200);
 	await page.keyboard.press('m');
 	await page.keyboard.press('Escape');
-	assert.strictEqual(state(page, 'sel'), null);
+	assert.strictEqual(await state(page, 'sel'), null);
 });
 paging('a thread opens into its flame chart', `q=cpu&${span}`, async (page) => {
 	await page.click('.tl-lane:has-text("spin") .tl-more');
@@ -281,11 +281,12 @@ paging('Shift and dragging: what is chosen against another part', `q=cpu&${span}
 	await page.keyboard.up('Shift');
 	await page.waitForURL(/\/compare\?/);
 	await page.waitForFunction(() => /per second/.test(document.querySelector('.verdict')?.textContent || ''));
-	const second = (key) => Date.parse(state(page, key)) / 1000 - start;
+	const { searchParams } = new URL(await address(page));
+	const second = (key) => Date.parse(searchParams.get(key)) / 1000 - start;
 	[60, 180, 300, 420].forEach((want, i) =>
-		assert.ok(Math.abs(second(['from', 'to', 'fromb', 'tob'][i]) - want) < 1, page.url())
+		assert.ok(Math.abs(second(['from', 'to', 'fromb', 'tob'][i]) - want) < 1, String(searchParams))
 	);
-	const get = (key) => encodeURIComponent(state(page, key));
+	const get = (key) => encodeURIComponent(searchParams.get(key));
 	const times = `afrom=${get('from')}&ato=${get('to')}&bfrom=${get('fromb')}&bto=${get('tob')}`;
 	const answer = await ask(`diff?a=cpu&${times}&norm=share&n=0`);
 	const shown = await page.$$eval('.virtual tbody tr:not(.spacer)', (l) =>
@@ -298,17 +299,21 @@ paging('Shift and dragging: what is chosen against another part', `q=cpu&${span}
 	);
 });
 paging('keys and the wheel move and zoom', `q=cpu&${span}`, async (page) => {
-	const times = () => ['from', 'to'].map((key) => Date.parse(state(page, key)) / 1000 - start);
-	const near = (want) => times().forEach((t, i) => assert.ok(Math.abs(t - want[i]) < 0.5, `${times()}: ${want}`));
+	const near = async (want) => {
+		for (const [i, key] of ['from', 'to'].entries()) {
+			const time = await state(page, key);
+			assert.ok(Math.abs(Date.parse(time) / 1000 - start - want[i]) < 0.5, `${time}: ${want}`);
+		}
+	};
 	await page.keyboard.press('w');
 	await drawn(page, 2);
-	near([150, 450]);
+	await near([150, 450]);
 	await page.keyboard.press('d');
 	await drawn(page, 3);
-	near([225, 525]);
+	await near([225, 525]);
 	await page.keyboard.press('a');
 	await drawn(page, 4);
-	near([150, 450]);
+	await near([150, 450]);
 	/* What is under the pointer stays there. */
 	const { x, y } = await xOf(page, 225, 150, 450);
 	await page.mouse.move(x, y);
@@ -316,9 +321,9 @@ paging('keys and the wheel move and zoom', `q=cpu&${span}`, async (page) => {
 	await page.mouse.wheel(0, -100);
 	await page.keyboard.up('Control');
 	await drawn(page, 5);
-	near([225 - 0.8 * 75, 225 + 0.8 * 225]);
+	await near([225 - 0.8 * 75, 225 + 0.8 * 225]);
 	await page.keyboard.press('m');
-	assert.ok(Math.abs(+state(page, 'marks') / 1000 - start - 225) < 1, state(page, 'marks'));
+	assert.ok(Math.abs(+(await state(page, 'marks')) / 1000 - start - 225) < 1, await state(page, 'marks'));
 	assert.strictEqual(await page.locator('.tl-mark').count(), 1);
 });
 paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
@@ -355,7 +360,7 @@ paging('the heatmap chooses, too', `q=cpu&${span}&heat=1`, async (page) => {
 	for (const key of ['ArrowRight', 'ArrowRight', 'Shift+ArrowRight']) await page.keyboard.press(key);
 	await page.keyboard.press('Enter');
 	await changed(page, old);
-	const [from, to] = state(page, 'sel').split('-').map(Number),
+	const [from, to] = (await state(page, 'sel')).split('-').map(Number),
 		zero = (heat.epoch_ns + heat.start_ns) / 1e6;
 	assert.deepStrictEqual(
 		[Math.round(from - zero), Math.round(to - from)],
@@ -383,9 +388,12 @@ paging(
 			await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: await point(s) });
 		await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 		await changed(page, old);
-		const [from, to] = state(page, 'sel').split('-').map(Number),
+		const [from, to] = (await state(page, 'sel')).split('-').map(Number),
 			time = (ms) => new Date(Math.round(ms)).toISOString();
-		assert.ok(Math.abs(from / 1000 - start - 120) < 3 && Math.abs(to / 1000 - start - 300) < 3, state(page, 'sel'));
+		assert.ok(
+			Math.abs(from / 1000 - start - 120) < 3 && Math.abs(to / 1000 - start - 300) < 3,
+			await state(page, 'sel')
+		);
 		/* Of each sample's own time, not of the windows around it. */
 		const each = encodeURIComponent('cpu{tid=~".*"}'),
 			told = await ask(`top?q=${each}&from=${time(from)}&to=${time(to)}`);
