@@ -1,9 +1,13 @@
 #include "query/lanes.h"
 
+#include "base/buf.h"
 #include "profile/sum.h"
 #include "query/lanes_work.h"
+#include "query/time.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +237,20 @@ static int check_question(const struct query *q, const struct lanes_opts *opts, 
 	return q->source->is_block ? err_set(err, EINVAL, "the samples here have no times") : 0;
 }
 
+static void say_moment(struct source *s, int64_t ns, char out[LANES_MOMENT_MAX])
+{
+	struct buf text = { 0 };
+	int64_t start_ns, end_ns;
+
+	s->ops->range(s, &start_ns, &end_ns);
+	if (s->since_start)
+		buf_addf(&text, "start+%" PRId64 "ns", ns > start_ns ? ns - start_ns : 0);
+	else
+		time_text(&text, ns);
+	snprintf(out, LANES_MOMENT_MAX, "%s", buf_cstr(&text));
+	buf_done(&text);
+}
+
 int query_lanes(const struct query *q, const struct lanes_opts *opts, struct query_lanes *out,
 		struct err *err)
 {
@@ -245,10 +263,13 @@ int query_lanes(const struct query *q, const struct lanes_opts *opts, struct que
 	guard_begin(&w.guard, &q->limits, q->source);
 	rc = answer(&w);
 	guard_end(&w.guard, q->source);
-	if (rc == 0)
+	if (rc == 0) {
+		say_moment(q->source, lanes.from_ns, lanes.from);
+		say_moment(q->source, lanes.to_ns, lanes.to);
 		*out = lanes;
-	else
+	} else {
 		query_lanes_done(&lanes);
+	}
 	lanes_types_done(&w);
 	stack_facts_done(&w.facts);
 	strtab_done(&w.keys);

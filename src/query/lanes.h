@@ -21,6 +21,7 @@
 
 enum {
 	LANES_MAX_PX = 8192,
+	LANES_MOMENT_MAX = 48,
 	LANES_MAX = 500,          /* that are told apart; the rest is one */
 	LANES_MAX_ROWS = 1 << 19, /* samples that are looked at one by one */
 	LANES_MAX_KEYS = QUERY_MAX_GROUPS,
@@ -57,6 +58,7 @@ struct lane_stack {
 };
 struct query_lanes {
 	int64_t from_ns, to_ns; /* as asked; in windows from the first one's start */
+	char from[LANES_MOMENT_MAX], to[LANES_MOMENT_MAX]; /* the same as moments (query/time.h) */
 	int64_t bucket_ns;
 	size_t buckets;
 	bool is_exact, ids_missing;

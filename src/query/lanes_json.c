@@ -124,6 +124,8 @@ static void head_json(struct json *j, const struct query_lanes *l)
 	key_texts(j, "by", l->by, l->n_by);
 	json_key_i64(j, "from_ns", l->from_ns);
 	json_key_i64(j, "to_ns", l->to_ns);
+	json_key_str(j, "from", l->from);
+	json_key_str(j, "to", l->to);
 	json_key_i64(j, "bucket_ns", l->bucket_ns);
 	json_key_u64(j, "buckets", l->buckets);
 	json_key_bool(j, "exact", l->is_exact);

@@ -2,6 +2,7 @@
  *
  *     format "cresset.lanes", version 1, types [names]
  *     by [labels], from_ns, to_ns, bucket_ns, buckets
+ *     from, to                                the same moments as a question has them, to the nanosecond
  *     exact, resolution_ns, ids_missing       query/lanes.h
  *     part_ns                                 what times in density are counted in
  *     lanes      [{labels {name: value, …}, on_ns, off_ns, wait_ns, density […], spans […]}]

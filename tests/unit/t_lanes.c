@@ -6,6 +6,7 @@
 
 #include "query/lanes.h"
 #include "query/lanes_json.h"
+#include "query/time.h"
 
 #include <string.h>
 
@@ -154,6 +155,22 @@ static void assert_lane(const struct world *w, const struct query *q, const stru
 	}
 }
 
+/* Asked again with the moments that an answer tells, the times are the same to the nanosecond. */
+static void assert_moments(struct source *s, const struct query_lanes *l)
+{
+	struct time_words words = { 0 };
+	struct err err = { 0 };
+	int64_t from_ns, to_ns;
+
+	s->ops->range(s, &words.start_ns, &words.end_ns);
+	ck_assert_int_eq(time_parse(l->from, &words, "from", &from_ns, &err), 0);
+	ck_assert_int_eq(time_parse(l->to, &words, "to", &to_ns, &err), 0);
+	ck_assert_int_eq(from_ns, l->from_ns > words.start_ns || !s->since_start ? l->from_ns
+										 : words.start_ns);
+	ck_assert_int_eq(to_ns,
+			 l->to_ns > words.start_ns || !s->since_start ? l->to_ns : words.start_ns);
+}
+
 START_TEST(buckets_are_what_the_samples_have)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -171,6 +188,7 @@ START_TEST(buckets_are_what_the_samples_have)
 		ck_assert_uint_le(l.buckets, px);
 		ck_assert_uint_eq(l.rest.n, 0);
 		ck_assert_uint_le(l.n_lanes, THREADS);
+		assert_moments(s, &l);
 		for (uint32_t i = 0; i < l.n_lanes; i++) {
 			assert_lane(&w, &q, &l, &l.lanes[i]);
 			ck_assert_uint_le(l.lanes[i].n_spans, px);
@@ -498,6 +516,7 @@ START_TEST(what_is_new_in_a_store_is_exact)
 	ck_assert(l.is_exact);
 	ck_assert(!l.ids_missing);
 	ck_assert_uint_eq(l.n_lanes, 2);
+	assert_moments(s, &l);
 	for (uint32_t i = 0; i < l.n_lanes; i++)
 		assert_lane(&w, &q, &l, &l.lanes[i]);
 	query_lanes_done(&l);

@@ -21,7 +21,12 @@ import { Why } from './timeline/why.js';
 /** @typedef {import('./app.js').App} App */
 /**
  * What the parts of the screen share.
- * @typedef {{from: number, to: number, width: number, gutter: number}} View  ms, px; gutter: of the names on the left
+ * @typedef {object} View
+ * @property {number} from  ms
+ * @property {number} to
+ * @property {number} width  px
+ * @property {number} gutter  px of the names on the left
+ * @property {{from: string, to: string}} [times]  as the server said them, to the nanosecond
  */
 
 const DIM_MS = 150,
@@ -190,7 +195,7 @@ export class Timeline {
 	times() {
 		const { view, app } = this;
 		return view
-			? { from: moment(app, view.from), to: moment(app, view.to) }
+			? view.times || { from: moment(app, view.from), to: moment(app, view.to) }
 			: { from: app.state.from, to: app.state.to };
 	}
 	/** @param {string[]} keys that changed */
@@ -247,7 +252,13 @@ export class Timeline {
 		const answer = await this.lanes
 			.ask({ from, to, px }, signal)
 			.catch((e) => this.onlyTimes(e, { from, to, px }, signal));
-		this.view = { from: answer.from_ns / 1e6, to: answer.to_ns / 1e6, width: px, gutter: this.gutter };
+		this.view = {
+			from: answer.from_ns / 1e6,
+			to: answer.to_ns / 1e6,
+			width: px,
+			gutter: this.gutter,
+			times: answer.from && { from: answer.from, to: answer.to }
+		};
 		this.drawAxis();
 		this.lanes.draw(this.view);
 		this.text.textContent = this.words(answer);
@@ -419,7 +430,7 @@ export class Timeline {
 			middle = around ?? (view.from + view.to) / 2,
 			least = Math.max(span * factor, LEAST_SPAN_MS);
 		const from = middle - ((middle - view.from) * least) / span + by * span;
-		this.view = { ...view, from: Math.max(0, from), to: Math.max(0, from) + least };
+		this.view = { ...view, from: Math.max(0, from), to: Math.max(0, from) + least, times: undefined };
 		this.drawAxis();
 		this.lanes.draw(this.view);
 		this.gpu.draw(this.view);
