@@ -105,6 +105,8 @@ holds "in use: all that was allocated" until_in_use 6000512
 go_on
 holds "… right after frees: what was not freed" until_in_use 4000000
 sleep 2.5
+until_named() { for _ in $(seq 100); do stacks hbm-inuse "$caller" | grep -q ';train;' && return; sleep 0.1; done; return 1; }
+holds "its functions get their names" until_named
 is "… and the same later, by who asked for it" "$(in_use)" "train;cudaMalloc 4000000 "
 go_on
 holds "… all freed: nothing, at once" until_in_use 0
