@@ -69,6 +69,9 @@ struct stack_ref {
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
 
+/* resolve_sample.c: an event of a process, in each type that it has something of. */
+void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,
+		    const struct event_raw *raw);
 /* What tells its series from others. */
 struct series_key resolver_series_key(struct resolver *r, struct process *p,
 				      const struct event_sample *s, uint32_t type,

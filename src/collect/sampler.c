@@ -1,13 +1,10 @@
-#include "collect/sampler.h"
+#include "collect/sampler_state.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/cpus.h"
-#include "collect/off_cpu.h"
 #include "collect/perf_refused.h"
-#include "collect/target.h"
-#include "sample.skel.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,28 +21,6 @@
 
 enum { RING_DEFAULT_BYTES = 1 << 20, RING_MAX_BYTES = 1 << 30 };
 enum { SEGMENT_BYTES = UNWIND_SEGMENT_CHUNKS * UNWIND_CHUNK, UNWIND_DEFAULT_BYTES = 32 << 20 };
-enum { FOLLOW_PROGRAMS = 6 };
-
-struct cpu_event {
-	uint32_t cpu;
-	struct bpf_link *link; /* owns the perf event */
-};
-struct sampler {
-	struct sample_bpf *bpf;
-	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
-	struct ring_buffer *ring;
-	struct bpf_link *follow[FOLLOW_PROGRAMS];
-	struct off_cpu off_cpu;
-	VEC(struct cpu_event) events;
-	struct collect_opts opts;
-	const char *clock;
-	uint64_t ring_bytes;
-	bool use_tables;
-	uint32_t max_segments;
-	uint64_t read_bytes, raw_bytes;      /* of events so far, raw_bytes those of EVENT_RAW */
-	const struct sampler_reader *reader; /* during sampler_read only */
-	void *reader_ctx;
-};
 
 /* --- events ----------------------------------------------------------------------------------------------------------- */
 
@@ -286,7 +261,7 @@ static int load(struct sampler *s, struct err *err)
 
 static int attach_follow(struct sampler *s, struct err *err)
 {
-	struct bpf_program *progs[FOLLOW_PROGRAMS] = {
+	struct bpf_program *progs[SAMPLER_FOLLOW_PROGRAMS] = {
 		s->bpf->progs.follow_fork, s->bpf->progs.follow_exec, s->bpf->progs.follow_exit,
 		s->bpf->progs.space_fork,  s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
 	};
@@ -294,7 +269,7 @@ static int attach_follow(struct sampler *s, struct err *err)
 	int rc = off_cpu_attach(&s->off_cpu, s->bpf);
 	if (rc)
 		return not_loaded(rc, err);
-	for (int i = 0; i < FOLLOW_PROGRAMS; i++) {
+	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++) {
 		if (!bpf_program__autoload(progs[i]))
 			continue;
 		s->follow[i] = bpf_program__attach(progs[i]);
@@ -309,113 +284,6 @@ int sampler_start(struct sampler *s, struct err *err)
 	int rc = off_cpu_start(&s->off_cpu, s->bpf);
 
 	return rc ? not_loaded(rc, err) : sampler_update_cpus(s, err);
-}
-
-/* --- targets ---------------------------------------------------------------------------------------------------------- */
-
-static bool task_exists(enum target_kind kind, uint32_t id)
-{
-	char path[64], line[256];
-
-	if (kind == TARGET_TID)
-		return syscall(SYS_tkill, (pid_t)id, 0) == 0 || errno == EPERM;
-	/* kill() also takes a thread's id: /proc tells whether it is a process. */
-	snprintf(path, sizeof path, "/proc/%u/status", id);
-	struct buf b = { 0 };
-	if (fs_read_at(AT_FDCWD, path, 64 * 1024, &b, NULL)) {
-		buf_done(&b);
-		return false;
-	}
-	snprintf(line, sizeof line, "\nTgid:\t%u\n", id);
-	bool ok = strstr(buf_cstr(&b), line) && !strstr(b.data, "\nState:\tZ") &&
-		  !strstr(b.data, "\nState:\tX");
-	buf_done(&b);
-	return ok;
-}
-
-static int no_target(const struct sampler *s, uint32_t id, struct err *err)
-{
-	bool thread = s->opts.target == TARGET_TID;
-
-	err_set(err, ESRCH, "no %s with id %u", thread ? "thread" : "process", id);
-	return err_hint(
-		err, thread ? "list threads with:  ps -eLo tid,pid,comm"
-			    : "list processes with:  ps -eo pid,comm   (for a thread use --tid)");
-}
-
-/* The exit program is attached already, so a target that ends right after the check is taken out again. */
-static int add_ids(struct sampler *s, struct err *err)
-{
-	struct target t = { .wait_exec = s->opts.wait_exec };
-
-	for (size_t i = 0; i < s->opts.n_ids; i++) {
-		uint32_t id = s->opts.ids[i];
-
-		if (bpf_map__update_elem(s->bpf->maps.targets, &id, sizeof id, &t, sizeof t,
-					 BPF_ANY))
-			return err_set(err, E2BIG, "more than %u targets", s->opts.max_targets);
-		if (!task_exists(s->opts.target, id)) {
-			bpf_map__delete_elem(s->bpf->maps.targets, &id, sizeof id, 0);
-			return no_target(s, id, err);
-		}
-	}
-	return 0;
-}
-
-static int add_comm(struct sampler *s, struct err *err)
-{
-	struct glob_program *g = xmalloc(sizeof *g);
-	uint32_t zero = 0;
-	int rc = target_compile_glob(s->opts.comm, g, err);
-
-	if (!rc &&
-	    bpf_map__update_elem(s->bpf->maps.comm_glob, &zero, sizeof zero, g, sizeof *g, BPF_ANY))
-		rc = err_set(err, errno, "cannot set the thread name to watch: %s",
-			     strerror(errno));
-	free(g);
-	return rc;
-}
-
-static int add_cgroup(struct sampler *s, struct err *err)
-{
-	uint32_t zero = 0;
-	int fd = target_open_cgroup(s->opts.cgroup, err), rc = 0;
-
-	if (fd < 0)
-		return fd;
-	if (bpf_map__update_elem(s->bpf->maps.cgroup, &zero, sizeof zero, &fd, sizeof fd, BPF_ANY))
-		rc = err_set(err, errno, "cannot watch cgroup '%s': %s", s->opts.cgroup,
-			     strerror(errno));
-	close(fd);
-	return rc;
-}
-
-static int add_targets(struct sampler *s, struct err *err)
-{
-	static int (*const add[])(struct sampler *, struct err *) = {
-		[TARGET_PID] = add_ids,
-		[TARGET_TID] = add_ids,
-		[TARGET_COMM] = add_comm,
-		[TARGET_CGROUP] = add_cgroup,
-	};
-
-	return add[s->opts.target] ? add[s->opts.target](s, err) : 0;
-}
-
-bool sampler_is_target(struct sampler *s, uint32_t pid)
-{
-	struct target t;
-
-	return bpf_map__lookup_elem(s->bpf->maps.targets, &pid, sizeof pid, &t, sizeof t, 0) == 0;
-}
-
-bool sampler_targets_gone(struct sampler *s)
-{
-	uint32_t id;
-
-	if (s->opts.target != TARGET_PID && s->opts.target != TARGET_TID)
-		return false;
-	return bpf_map__get_next_key(s->bpf->maps.targets, NULL, &id, sizeof id) == -ENOENT;
 }
 
 /* --- ring ------------------------------------------------------------------------------------------------------------- */
@@ -584,7 +452,7 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	if (!rc)
 		rc = attach_follow(s, err);
 	if (!rc)
-		rc = add_targets(s, err);
+		rc = sampler_add_targets(s, err);
 	if (rc)
 		sampler_close(s);
 	else
@@ -598,83 +466,9 @@ void sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	vec_done(&s->events);
-	for (int i = 0; i < FOLLOW_PROGRAMS; i++)
+	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++)
 		bpf_link__destroy(s->follow[i]);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->bpf);
 	free(s);
-}
-
-/* --- statistics ------------------------------------------------------------------------------------------------------- */
-
-static void sum_counters(struct sampler *s, uint64_t *out)
-{
-	int n = libbpf_num_possible_cpus();
-	uint64_t *values = xcalloc(n > 0 ? n : 1, sizeof *values);
-
-	for (uint32_t c = 0; n > 0 && c < COUNTERS; c++) {
-		if (bpf_map__lookup_elem(s->bpf->maps.counters, &c, sizeof c, values,
-					 n * sizeof *values, 0))
-			continue;
-		for (int i = 0; i < n; i++)
-			out[c] += values[i];
-	}
-	free(values);
-}
-
-/* What the kernel charges for a map, as /proc shows it for its descriptor. */
-static uint64_t map_bytes(const struct bpf_map *map)
-{
-	if (bpf_map__fd(map) < 0) /* was not needed */
-		return 0;
-	char path[64];
-	struct buf b = { 0 };
-	uint64_t bytes = 0;
-
-	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", bpf_map__fd(map));
-	if (!fs_read_at(AT_FDCWD, path, 4096, &b, NULL)) {
-		const char *at = strstr(buf_cstr(&b), "memlock:");
-
-		bytes = at ? strtoull(at + 8, NULL, 10) : 0;
-	}
-	buf_done(&b);
-	return bytes;
-}
-
-static void sum_programs(struct sampler *s, struct sampler_stats *out)
-{
-	struct bpf_program *p;
-
-	bpf_object__for_each_program(p, s->bpf->obj)
-	{
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof info;
-
-		if (bpf_program__fd(p) < 0 ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
-			continue;
-		out->run_ns += info.run_time_ns;
-		out->runs += info.run_cnt;
-		out->busy += info.recursion_misses;
-	}
-}
-
-void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
-{
-	struct bpf_map *map;
-
-	*out = (struct sampler_stats){
-		.cpus = s->events.n,
-		.ring_bytes = s->ring_bytes,
-		.read_bytes = s->read_bytes,
-		.raw_bytes = s->raw_bytes,
-		.clock = s->clock,
-		.wait_hook = off_cpu_hook(&s->off_cpu),
-		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
-			  : s->use_tables                          ? "unwind tables"
-								   : "frame pointers",
-	};
-	sum_counters(s, out->counters);
-	sum_programs(s, out);
-	bpf_object__for_each_map(map, s->bpf->obj) out->kernel_map_bytes += map_bytes(map);
 }

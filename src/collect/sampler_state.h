@@ -1,0 +1,35 @@
+/* collect/sampler_state.h: what the files of the sampler share. Only sampler*.c include it. */
+#ifndef CRESSET_COLLECT_SAMPLER_STATE_H
+#define CRESSET_COLLECT_SAMPLER_STATE_H
+
+#include "collect/off_cpu.h"
+#include "collect/sampler.h"
+#include "sample.skel.h"
+
+enum { SAMPLER_FOLLOW_PROGRAMS = 6 };
+
+struct cpu_event {
+	uint32_t cpu;
+	struct bpf_link *link; /* owns the perf event */
+};
+struct sampler {
+	struct sample_bpf *bpf;
+	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
+	struct ring_buffer *ring;
+	struct bpf_link *follow[SAMPLER_FOLLOW_PROGRAMS];
+	struct off_cpu off_cpu;
+	VEC(struct cpu_event) events;
+	struct collect_opts opts;
+	const char *clock;
+	uint64_t ring_bytes;
+	bool use_tables;
+	uint32_t max_segments;
+	uint64_t read_bytes, raw_bytes;      /* of events so far, raw_bytes those of EVENT_RAW */
+	const struct sampler_reader *reader; /* during sampler_read only */
+	void *reader_ctx;
+};
+
+/* sampler_targets.c: those of opts. The exit program has to be attached by then. */
+int sampler_add_targets(struct sampler *s, struct err *err);
+
+#endif
