@@ -1,5 +1,6 @@
 /* The resolver on processes that really run: what they are made of comes from the kernel's own
  * records, the samples from here. */
+// run: alone: what it takes is compared with what comes and goes on the machine
 #include "program_copy.h"
 #include "resolve_world.h"
 
