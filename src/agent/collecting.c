@@ -42,6 +42,7 @@ struct collecting {
 	uint64_t lost_ever[LOSS_REASONS];
 	uint64_t left_out; /* samples, since the start */
 	enum gpu_state gpu_said;
+	bool has_gpus;  /* which GPUs there are is known */
 	bool gpu_hangs; /* and that was said */
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
@@ -225,8 +226,20 @@ static int renew_dictionary(struct collecting *c, struct err *err)
 	return rc;
 }
 
+/* Which GPUs there are. */
+static void name_gpus(struct collecting *c)
+{
+	struct gpu_machine machine = { 0 };
+
+	c->has_gpus = host_metrics_gpus(c->host, &machine);
+	if (c->has_gpus)
+		collect_gpu_named(c->collector, &machine);
+	vec_done(&machine.devices);
+}
+
 static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
 {
+	name_gpus(c);
 	collect_gpu_told(c->collector, host_metrics_told(c->host));
 	int rc = collect_cut(c->collector, err);
 
@@ -277,6 +290,8 @@ static int collect(struct collecting *c, struct err *err)
 		rc = collect_run(c->collector, waits_for_turn(c) ? SEND_MS : POLL_MS, err);
 		uint64_t now_ns = clock_mono_ns();
 		host_metrics_look(c->host, now_ns);
+		if (!c->has_gpus)
+			name_gpus(c);
 		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
 			rc = end_interval(c, now_ns, err);
 		if (!rc)

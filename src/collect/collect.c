@@ -547,6 +547,11 @@ int collect_watch_news(struct collector *c, int fd, struct err *err)
 	return watch(c, fd, EPOLLIN | EPOLLET, err);
 }
 
+void collect_gpu_named(struct collector *c, const struct gpu_machine *m)
+{
+	collect_gpu_take_names(&c->gpu, m);
+}
+
 void collect_gpu_told(struct collector *c, const struct gpu_reading *told)
 {
 	collect_gpu_take_told(&c->gpu, told);

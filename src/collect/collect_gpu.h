@@ -12,6 +12,7 @@
 #include "collect/resolve.h"
 #include "collect/sampler.h"
 #include "collect/side_band.h"
+#include "gpu/watch.h"
 
 struct collect_gpu {               /* zeroed = nothing was asked for */
 	struct gpu_probes *probes; /* NULL: no event of a GPU was */
@@ -22,6 +23,7 @@ struct collect_gpu {               /* zeroed = nothing was asked for */
 	struct resolver *resolver;
 	struct order *order;
 	struct gpu_before before;
+	struct gpu_watch *watch; /* NULL: somebody else says which GPUs there are, or it was said */
 	uint64_t calls_lost; /* when it was last asked whether allocations are still there */
 };
 
@@ -44,7 +46,8 @@ void collect_gpu_new_epoch(struct collect_gpu *g);
  * unwind tables), what is in use now and the sums of what ran go to the sink. True: there are launches to wait for. */
 bool collect_gpu_begin_cut(struct collect_gpu *g, uint64_t now_ns);
 void collect_gpu_cut(struct collect_gpu *g, uint64_t now_ns, bool has_stacks);
-/* As collect_gpu_told. */
+/* As collect_gpu_named and collect_gpu_told. */
+void collect_gpu_take_names(struct collect_gpu *g, const struct gpu_machine *m);
 void collect_gpu_take_told(struct collect_gpu *g, const struct gpu_reading *told);
 /* Before resolve_set_sink. */
 void collect_gpu_set_sink(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types);

@@ -104,14 +104,15 @@ static void note_period(struct gpu_stall *s, uint32_t period)
 		t->longest_period = period;
 }
 
-static void on_config(struct gpu_stall *s, uint32_t pid, const struct ring_stall_config *c)
+static void on_config(struct gpu_stall *s, const struct gpu_stall_told *told)
 {
-	uint64_t key = key_of(pid, c->context, 0);
+	const struct ring_stall_config *c = &told->record->stall_config;
+	uint64_t key = key_of(told->pid, c->context, 0);
 	const uint32_t *known = map_get(&s->context_of, key);
 	struct context context = {
-		.pid = pid,
+		.pid = told->pid,
 		.id = c->context,
-		.gpu = c->device == UINT32_MAX ? 0 : c->device + 1,
+		.gpu = told->gpu,
 		.period = c->period <= PERIOD_MAX ? c->period : 0,
 	};
 
@@ -180,21 +181,22 @@ static void on_stall(struct gpu_stall *s, uint32_t pid, const struct ring_stall 
 		row->samples += r->samples;
 }
 
-void gpu_stall_record(struct gpu_stall *s, uint32_t pid, const union ring_any *r, const char *name,
-		      uint64_t now_ns)
+void gpu_stall_record(struct gpu_stall *s, const struct gpu_stall_told *told)
 {
+	const union ring_any *r = told->record;
+
 	switch (r->r.type) {
 	case RING_STALL_NAME:
-		on_name(s, pid, &r->stall_name, name);
+		on_name(s, told->pid, &r->stall_name, told->name);
 		break;
 	case RING_STALL_CONFIG:
-		on_config(s, pid, &r->stall_config);
+		on_config(s, told);
 		break;
 	case RING_MODULE:
-		gpu_stall_code_placed(&s->code, pid, &r->module);
+		gpu_stall_code_placed(&s->code, told->pid, &r->module);
 		break;
 	case RING_STALL:
-		on_stall(s, pid, &r->stall, name, now_ns);
+		on_stall(s, told->pid, &r->stall, told->name, told->now_ns);
 		break;
 	default:
 		break;

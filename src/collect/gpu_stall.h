@@ -37,11 +37,18 @@ struct gpu_stall_opts {
 struct gpu_stall *gpu_stall_new(const struct gpu_stall_opts *opts);
 void gpu_stall_free(struct gpu_stall *s); /* NULL is fine */
 
-/* name: as ring_record_fn. Records of other types are passed over. */
-void gpu_stall_record(struct gpu_stall *s, uint32_t pid, const union ring_any *r, const char *name,
-		      uint64_t now_ns);
+/* A record of that process's ring, handed on at now_ns. */
+struct gpu_stall_told {
+	uint32_t pid;
+	uint32_t gpu; /* of RING_STALL_CONFIG: its device, as struct gpu_ran has it */
+	uint64_t now_ns;
+	const union ring_any *record;
+	const char *name; /* as ring_record_fn */
+};
+/* Records of other types are passed over. */
+void gpu_stall_record(struct gpu_stall *s, const struct gpu_stall_told *told);
 void gpu_stall_read(struct gpu_stall *s, uint32_t pid, struct ring_reader *ring);
-/* kernel: its name as the ring has it; NULL: several at once. gpu: plus 1. */
+/* kernel: its name as the ring has it; NULL: several at once. gpu: as struct gpu_ran has it. */
 void gpu_stall_ran(struct gpu_stall *s, const struct gpu_share *share, uint32_t gpu,
 		   const char *kernel);
 /* What a program says that it lost, since before. */

@@ -34,6 +34,7 @@ enum {
 #define SLACK_NS     1000000000ull
 #define DENSE_NS     1000000000ull
 #define WINDOW_UNTIL UINT64_MAX
+#define NAMES_WITHIN_NS 1000000000ull /* of the start */
 #define LOOK_IDLE_NS 1000000000ull /* whether a program is still there */
 
 struct program {
@@ -43,6 +44,8 @@ struct program {
 	uint64_t window_ns; /* when the window opened; 0: none is open */
 	struct ring_state_now before;
 	struct gpu_windows windows; /* where there is more than one */
+	uint32_t gpus[RING_DEVICES_MAX]; /* as struct gpu_ran has them; 0: not known yet … */
+	uint32_t gpus_since;             /* … by gpu_names.since */
 	bool is_told;               /* that something is wrong with it */
 };
 struct gpu_time {
@@ -51,7 +54,7 @@ struct gpu_time {
 	uint64_t start_ns, next_ns;
 	struct gpu_hopes hopes;
 	VEC(struct program) programs;
-	const struct program *reading;
+	struct program *reading;
 	uint64_t read_ns;
 	struct gpu_works works;
 	struct gpu_held held;
@@ -203,6 +206,43 @@ static void on_share(void *ctx, const struct gpu_share *share)
 	put_work(g, share, share->start_ns, share->ns, share->ns);
 }
 
+/* --- which GPU ---------------------------------------------------------------------------------------------------------- */
+
+/* 0: no label. */
+static uint32_t gpu_of(struct gpu_time *g, struct program *p, uint32_t number)
+{
+	struct gpu_names *names = resolve_gpu_names(g->opts.resolver);
+	struct ring_device is;
+
+	if (number == UINT32_MAX)
+		return 0;
+	if (p->gpus_since != names->since)
+		memset(p->gpus, 0, sizeof p->gpus);
+	p->gpus_since = names->since;
+	if (number < RING_DEVICES_MAX && p->gpus[number])
+		return p->gpus[number];
+	if (!ring_device(p->ring, number, &is))
+		return gpu_names_put(names, number, NULL);
+	return p->gpus[number] = gpu_names_put(names, number, &is);
+}
+
+/* One of each GPU where the program has a context; of a library that does not say so, one of all. */
+static void put_windows(struct gpu_time *g, struct program *p, struct gpu_ran *ran)
+{
+	struct ring_device is;
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < RING_DEVICES_MAX; i++) {
+		if (!ring_device(p->ring, i, &is) || !(is.flags & RING_DEVICE_CONTEXT))
+			continue;
+		is_any = true;
+		ran->gpu = gpu_of(g, p, i);
+		resolve_gpu_ran(g->opts.resolver, ran);
+	}
+	if (!is_any)
+		resolve_gpu_ran(g->opts.resolver, ran);
+}
+
 static void put_window(struct gpu_time *g, struct program *p, uint64_t end_ns)
 {
 	struct gpu_ran ran = {
@@ -217,7 +257,7 @@ static void put_window(struct gpu_time *g, struct program *p, uint64_t end_ns)
 		ran.length_ns = ran.ns = end_ns - p->window_ns;
 		g->stats.window_ns += ran.ns;
 		if (ran.type != TYPE_NONE)
-			resolve_gpu_ran(g->opts.resolver, &ran);
+			put_windows(g, p, &ran);
 	}
 	p->window_ns = 0;
 }
@@ -245,7 +285,7 @@ static void on_work(struct gpu_time *g, const union ring_any *r, uint32_t work, 
 
 static void on_window(struct gpu_time *g, const struct ring_window *w)
 {
-	struct program *p = &g->programs.v[g->reading - g->programs.v];
+	struct program *p = g->reading;
 
 	if (!is_plausible(g, w->time_ns, w->time_ns))
 		return;
@@ -254,7 +294,7 @@ static void on_window(struct gpu_time *g, const struct ring_window *w)
 		p->window_ns = w->time_ns;
 }
 
-static uint32_t label_of(uint32_t number)
+static uint32_t stream_of(uint32_t number)
 {
 	return number == UINT32_MAX ? 0 : number + 1;
 }
@@ -262,8 +302,21 @@ static uint32_t label_of(uint32_t number)
 static uint32_t work_of(struct gpu_time *g, enum frame_kind kind, const char *name, uint32_t device,
 			uint32_t stream)
 {
-	return gpu_works_put(&g->works, kind, name, label_of(device), label_of(stream),
-			     RING_READ_NAMES);
+	return gpu_works_put(&g->works, kind, name, gpu_of(g, g->reading, device),
+			     stream_of(stream), RING_READ_NAMES);
+}
+
+static void on_stall(struct gpu_time *g, const union ring_any *r, const char *name)
+{
+	struct gpu_stall_told told = { .pid = g->reading->pid,
+				       .now_ns = g->read_ns,
+				       .record = r,
+				       .name = name };
+
+	if (r->r.type == RING_STALL_CONFIG)
+		told.gpu = gpu_of(g, g->reading, r->stall_config.device);
+	if (g->opts.stall)
+		gpu_stall_record(g->opts.stall, &told);
 }
 
 static void on_record(void *ctx, const union ring_any *r, const char *name)
@@ -295,8 +348,7 @@ static void on_record(void *ctx, const union ring_any *r, const char *name)
 		on_window(g, &r->window);
 		break;
 	default:
-		if (g->opts.stall)
-			gpu_stall_record(g->opts.stall, g->reading->pid, r, name, g->read_ns);
+		on_stall(g, r, name);
 		break;
 	}
 }
@@ -507,12 +559,23 @@ static uint64_t next_due_ns(const struct gpu_time *g, uint64_t now_ns)
 	return next_ns;
 }
 
+/* What runs is named after what the driver lists, which somebody asks meanwhile. */
+static bool waits_for_names(const struct gpu_time *g, uint64_t now_ns)
+{
+	return is_always(g) && !resolve_gpu_names(g->opts.resolver)->is_told &&
+	       now_ns < g->start_ns + NAMES_WITHIN_NS;
+}
+
 void gpu_time_run(struct gpu_time *g, uint64_t now_ns)
 {
 	size_t kept = 0;
 
 	if (now_ns < g->next_ns)
 		return;
+	if (waits_for_names(g, now_ns)) {
+		g->next_ns = now_ns + EVERY_NS;
+		return;
+	}
 	gpu_hopes_look(&g->hopes, now_ns);
 	for (size_t i = 0; i < g->programs.n; i++) {
 		struct program *p = &g->programs.v[i];

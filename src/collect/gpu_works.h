@@ -19,7 +19,7 @@ enum {
 struct gpu_work {
 	uint32_t name;        /* of names */
 	uint32_t kind;        /* enum frame_kind */
-	uint32_t gpu, stream; /* plus 1; 0: not known */
+	uint32_t gpu, stream; /* as struct gpu_ran has them; 0: not known */
 };
 struct gpu_works {
 	struct strtab names;

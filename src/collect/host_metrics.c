@@ -181,6 +181,11 @@ const struct gpu_reading *host_metrics_told(struct host_metrics *h)
 	return &h->gpu_told;
 }
 
+bool host_metrics_gpus(struct host_metrics *h, struct gpu_machine *out)
+{
+	return !h->gpus || gpu_watch_machine(h->gpus, out);
+}
+
 struct gpu_status host_metrics_gpu(struct host_metrics *h)
 {
 	return h->gpus ? gpu_watch_state(h->gpus) : (struct gpu_status){ .state = GPU_ABSENT };

@@ -39,6 +39,8 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 
 /* What was read of GPUs since the last host_metrics_take, which puts it; stays there until that. */
 const struct gpu_reading *host_metrics_told(struct host_metrics *h);
+/* Which GPUs there are: replaces what is in out. False: that is not known yet. */
+bool host_metrics_gpus(struct host_metrics *h, struct gpu_machine *out);
 /* How it is with GPUs. */
 struct gpu_status host_metrics_gpu(struct host_metrics *h);
 

@@ -55,6 +55,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	label_table_init(&r->labels, opts->host_root);
 	series_cache_init(&r->series, r->sink,
 			  &(struct series_cache_opts){ .labels = &r->labels,
+						       .gpus = &r->gpu_names,
 						       .host = opts->host,
 						       .fixed = opts->labels,
 						       .n_fixed = opts->n_labels,
@@ -94,6 +95,7 @@ void resolver_free(struct resolver *r)
 	wait_reasons_done(&r->reasons);
 	map_done(&r->leaf_samples);
 	map_done(&r->inside_frames);
+	gpu_names_done(&r->gpu_names);
 	gpu_live_done(&r->gpu_live);
 	gpu_origins_done(&r->gpu_origins);
 	vec_done(&r->gpu_owners);

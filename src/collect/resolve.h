@@ -13,6 +13,7 @@
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"
 #include "collect/elf_names.h"
+#include "collect/gpu_names.h"
 #include "collect/gpu_origins.h"
 #include "collect/order.h"
 #include "collect/series_hook.h"
@@ -162,7 +163,8 @@ struct gpu_ran {
 	uint32_t type;
 	uint32_t origin, pid; /* origin 0: who launched it is not known */
 	uint64_t start_ns, length_ns, ns;
-	uint32_t gpu, stream;         /* plus 1; 0: there is no such label */
+	uint32_t gpu;                 /* as resolve_gpu_names has it, plus 1; 0: there is no such label */
+	uint32_t stream;              /* likewise, its number */
 	uint32_t samples;             /* that its stack was estimated of; 0: it was not */
 	uint32_t frames[2], n_frames; /* of the sink, at the leaf */
 	const uint32_t *more;         /* below those; the caller's */
@@ -170,6 +172,8 @@ struct gpu_ran {
 	int64_t period;
 };
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
+/* What GPUs are called; for the caller to add to. */
+struct gpu_names *resolve_gpu_names(struct resolver *r);
 /* The processes that have mapped a file whose path is wanted. */
 void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
 			    void (*found)(void *ctx, uint32_t pid), void *ctx);

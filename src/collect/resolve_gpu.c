@@ -359,6 +359,11 @@ static uint32_t round_down(uint32_t n)
 	return n / step >= 5 ? 5 * step : n / step >= 2 ? 2 * step : n ? step : 0;
 }
 
+struct gpu_names *resolve_gpu_names(struct resolver *r)
+{
+	return &r->gpu_names;
+}
+
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
 {
 	struct gpu_origin origin = origin_of(r, ran);

@@ -7,6 +7,7 @@
 #include "collect/account.h"
 #include "collect/context_search.h"
 #include "collect/gpu_live.h"
+#include "collect/gpu_names.h"
 #include "collect/gpu_origins.h"
 #include "collect/interpreted.h"
 #include "collect/jit.h"
@@ -35,6 +36,7 @@ struct resolver {
 	struct traced traced;
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
+	struct gpu_names gpu_names;
 	struct gpu_live gpu_live;        /* memory of GPUs */
 	struct gpu_origins gpu_origins;  /* who allocates that, and launches what runs on them */
 	VEC(uint32_t) gpu_owners;        /* origins of those that had memory, one of each process */

@@ -44,8 +44,7 @@ static void add_label(struct series_labels *l, const char *key, const char *valu
 
 /* What is put together of a key rather than known as text. */
 struct series_texts {
-	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], gpu[12], stream[12],
-		samples[12];
+	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], stream[12], samples[12];
 };
 
 static void add_number(struct series_labels *l, const char *key, uint32_t plus_one, char text[12])
@@ -67,12 +66,16 @@ static void put_together(const struct series_cache *c, const struct series_key *
 			 struct series_texts *texts, struct series_labels *out)
 {
 	const struct label_table *t = c->opts.labels;
+	const struct gpu_name *gpu = gpu_names_get(c->opts.gpus, key->gpu);
 
 	memcpy(texts->comm, key->comm, EVENT_COMM_LEN);
 	memcpy(texts->process, key->process, EVENT_COMM_LEN);
 	add_label(out, "comm", texts->comm);
 	add_label(out, "process", texts->process);
-	add_number(out, "gpu", key->gpu, texts->gpu);
+	if (gpu) {
+		add_label(out, "gpu", gpu->label);
+		add_label(out, "uuid", gpu->uuid);
+	}
 	add_number(out, "stream", key->stream, texts->stream);
 	add_number(out, ESTIMATE_LABEL, key->samples ? key->samples + 1 : 0, texts->samples);
 	add_label(out, "how", how_names[key->how]);

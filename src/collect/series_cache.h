@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "bpf/gpu_event.h"
+#include "collect/gpu_names.h"
 #include "collect/labels.h"
 #include "collect/series_hook.h"
 #include "profile/relabel.h"
@@ -28,13 +29,15 @@ struct series_key {
 	uint32_t labels;              /* of the process */
 	uint32_t type;
 	int64_t period;
-	uint32_t gpu, stream; /* of what ran on a device, plus 1; 0: there is no such label */
+	uint32_t gpu; /* of what ran on one: its place in the names of GPUs, plus 1; 0: there is no such label */
+	uint32_t stream; /* likewise, its number */
 	/* Of which its stack was estimated (profile/estimate.h); 0: it was not. */
 	uint32_t samples;
 	uint32_t how; /* enum gpu_how: a thread waits for a GPU; its memory is estimated */
 };
 struct series_cache_opts {
 	const struct label_table *labels;
+	const struct gpu_names *gpus;
 	const char *host;               /* NULL: there is no such label */
 	const struct label_text *fixed; /* further labels of all series */
 	size_t n_fixed;

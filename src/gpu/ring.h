@@ -1,6 +1,7 @@
 /* gpu/ring.h: what the library inside a GPU program and the agent share: one memfd for each program.
  *
  *     0        struct ring_control      wishes of the agent, state of the library
+ *     2048     struct ring_device[64]   which GPU is which, by the program's numbers
  *     4096     struct ring_lane[lanes]  at most 32
  *     8192     names                    { u32 len, bytes, padding to 8 }: a name is known by where its length stands
  *     …        the lanes' records
@@ -34,6 +35,8 @@
 
 enum {
 	RING_VERSION = 1,
+	RING_DEVICES_AT = 2048,
+	RING_DEVICES_MAX = 64,
 	RING_LANES_AT = 4096,
 	RING_NAMES_AT = 8192,
 	RING_LANES_MAX = 32,
@@ -134,6 +137,27 @@ struct ring_control {
 	__u64 cubins_lost;            /* images that there was no room for */
 };
 _Static_assert(sizeof(struct ring_control) == 312, "ring_control has no padding");
+
+/* A GPU, whatever the program's number of it is: that is its place here, and follows CUDA_VISIBLE_DEVICES. */
+struct ring_device {
+	__u8 uuid[16];
+	__u32 domain; /* of PCI */
+	__u8 bus, slot;
+	__u16 reserved0;
+	__u32 flags; /* RING_DEVICE_*; written last. 0: the library has not said yet, or never does */
+	__u32 reserved1;
+};
+enum {
+	RING_DEVICE_UUID = 1,
+	RING_DEVICE_BUS = 2,
+	RING_DEVICE_INSTANCE = 4, /* a part of a GPU: the UUID is that part's, the bus the whole's */
+	RING_DEVICE_CONTEXT = 8,  /* the program has had a context there */
+};
+_Static_assert(sizeof(struct ring_device) == 32 &&
+		       sizeof(struct ring_control) <= RING_DEVICES_AT &&
+		       RING_DEVICES_AT + RING_DEVICES_MAX * sizeof(struct ring_device) <=
+			       RING_LANES_AT,
+	       "devices fit");
 
 struct ring_lane {
 	__u64 head; /* writer's */

@@ -447,6 +447,19 @@ bool ring_module_copy(struct ring_reader *r, const struct ring_module *m, void *
 
 /* --- state --- */
 
+bool ring_device(const struct ring_reader *r, uint32_t number, struct ring_device *out)
+{
+	if (number >= RING_DEVICES_MAX)
+		return false;
+	const struct ring_device *there =
+		(const struct ring_device *)(r->ring + RING_DEVICES_AT) + number;
+	uint32_t flags = __atomic_load_n(&there->flags, __ATOMIC_ACQUIRE);
+
+	*out = *there;
+	out->flags = flags;
+	return flags & (RING_DEVICE_UUID | RING_DEVICE_BUS);
+}
+
 void ring_state_of(const void *ring, uint32_t lanes, struct ring_state_now *out)
 {
 	const struct ring_control c = *(const struct ring_control *)ring;

@@ -63,6 +63,9 @@ int ring_again(struct ring_reader *r, uint64_t now_ns, struct err *err);
 /* Its pages are not this process's until they are read again. */
 void ring_give_pages(struct ring_reader *r);
 
+/* Which GPU has this number in the program. False: the library does not say, or not yet. */
+bool ring_device(const struct ring_reader *r, uint32_t number, struct ring_device *out);
+
 /* What the library says of itself, and what was lost; sums since it was loaded. */
 struct ring_state_now {
 	enum ring_state state;

@@ -317,13 +317,28 @@ void gpu_watch_stop(struct gpu_watch *w)
 	drop(w);
 }
 
+static void copy_machine(const struct gpu_machine *from, struct gpu_machine *to)
+{
+	vec_clear(&to->devices);
+	vec_append(&to->devices, from->devices.v, from->devices.n);
+	memcpy(to->driver, from->driver, sizeof to->driver);
+	to->left_out = from->left_out;
+}
+
+bool gpu_watch_machine(struct gpu_watch *w, struct gpu_machine *out)
+{
+	pthread_mutex_lock(&w->lock);
+	bool is_known = w->status.state != GPU_STARTING;
+	if (is_known)
+		copy_machine(&w->machine, out);
+	pthread_mutex_unlock(&w->lock);
+	return is_known;
+}
+
 void gpu_watch_take(struct gpu_watch *w, struct gpu_machine *machine, struct gpu_reading *out)
 {
 	pthread_mutex_lock(&w->lock);
-	vec_clear(&machine->devices);
-	vec_append(&machine->devices, w->machine.devices.v, w->machine.devices.n);
-	memcpy(machine->driver, w->machine.driver, sizeof machine->driver);
-	machine->left_out = w->machine.left_out;
+	copy_machine(&w->machine, machine);
 	vec_append(&out->points, w->reading.points.v, w->reading.points.n);
 	vec_append(&out->processes, w->reading.processes.v, w->reading.processes.n);
 	vec_clear(&w->reading.points);

@@ -46,6 +46,8 @@ void gpu_watch_stop(struct gpu_watch *w);   /* NULL is fine */
 
 /* Appends what came since the last time. machine is replaced: points are of its devices; those of before a change of devices are gone, and counted. */
 void gpu_watch_take(struct gpu_watch *w, struct gpu_machine *machine, struct gpu_reading *out);
+/* Which devices there are, alone: replaces what is in out. False: that is not known yet. */
+bool gpu_watch_machine(struct gpu_watch *w, struct gpu_machine *out);
 struct gpu_status gpu_watch_state(struct gpu_watch *w);
 /* Waits until a first answer is there, or that long. */
 void gpu_watch_wait(struct gpu_watch *w, uint64_t max_ns);

@@ -4,7 +4,8 @@
  * the exported addresses; it has a thread cuda-EvtHandlr; and it enters the library that CUDA_INJECTION64_PATH names. The device is a line
  * of time for each stream: a kernel begins when the one before it has ended and takes what the script (script.h) says.
  *
- *     device N name "…" memory BYTES    there is one of 80 GB unless some are named
+ *     device N name "…" memory BYTES uuid …   there is one of 80 GB unless some are named. CUDA_VISIBLE_DEVICES says which of them the
+ *                                       program has, in its own order: numbers, or UUIDs, apart by commas
  *     kernel NAME ns N                  what a kernel takes; NAME * is all others (10000)
  *     copy bytes_per_us N               (20000)
  *     module FILE KERNEL…               these kernels are in that image, which is loaded when the first of them is launched
@@ -78,9 +79,10 @@ struct named {
 	u64 calls;
 };
 static struct {
-	struct {
-		char name[64];
+	struct device {
+		char name[64], uuid[64];
 		u64 memory;
+		u32 index; /* of all that there are */
 	} device[DEVICES];
 	u32 n_devices;
 	struct named kernels[NAMES], fails[NAMES], costs[NAMES];
@@ -113,10 +115,14 @@ static void device_statement(int n, char **w)
 	if (script.n_devices <= i)
 		script.n_devices = i + 1;
 	script.device[i].memory = script_number(n, w, "memory", 80000000000ull);
-	for (int k = 2; k + 1 < n; k++)
+	for (int k = 2; k + 1 < n; k++) {
 		if (strcmp(w[k], "name") == 0)
 			snprintf(script.device[i].name, sizeof script.device[i].name, "%s",
 				 w[k + 1]);
+		if (strcmp(w[k], "uuid") == 0)
+			snprintf(script.device[i].uuid, sizeof script.device[i].uuid, "%s",
+				 w[k + 1]);
+	}
 }
 
 static void module_statement(int n, char **w)
@@ -161,16 +167,55 @@ static void wait_statement(int n, char **w)
 						      : WAIT_SLEEP;
 }
 
+static u32 device_named(const struct device *all, u32 n, const char *word)
+{
+	u32 i = 0;
+
+	if (*word >= '0' && *word <= '9')
+		return strtoul(word, NULL, 10);
+	while (i < n && strcmp(all[i].uuid, word) != 0)
+		i++;
+	return i;
+}
+
+/* Of those that there are; the first that there is not ends the list. */
+static void choose_visible(void)
+{
+	const char *said = getenv("CUDA_VISIBLE_DEVICES");
+	char list[256], *rest = list, *word;
+	struct device all[DEVICES];
+	u32 n = 0, n_all = script.n_devices;
+
+	if (!said)
+		return;
+	snprintf(list, sizeof list, "%s", said);
+	memcpy(all, script.device, sizeof all);
+	while ((word = strsep(&rest, ",")) && n < DEVICES && *word) {
+		u32 i = device_named(all, n_all, word);
+
+		if (i >= n_all)
+			break;
+		script.device[n++] = all[i];
+	}
+	script.n_devices = n;
+}
+
 __attribute__((constructor)) static void read_script(void)
 {
 	script_read(statement);
 	script_read(wait_statement);
 	if (!script.n_devices)
 		script.device[script.n_devices++].memory = 80000000000ull;
-	for (u32 i = 0; i < script.n_devices; i++)
+	for (u32 i = 0; i < script.n_devices; i++) {
+		script.device[i].index = i;
 		if (!script.device[i].name[0])
 			snprintf(script.device[i].name, sizeof script.device[i].name, "Double %u",
 				 i);
+		if (!script.device[i].uuid[0])
+			snprintf(script.device[i].uuid, sizeof script.device[i].uuid,
+				 "GPU-00000000-0000-0000-0000-%012u", i);
+	}
+	choose_visible();
 }
 
 static struct named *find_named(struct named *list, u32 n, const char *name)
@@ -595,8 +640,23 @@ API(cuDeviceGetName, char *name, int size, int device)
 
 static int uuid(unsigned char out[16], int device)
 {
-	memset(out, 0xd0 + device, 16);
+	u32 n = 0;
+
+	if ((u32)device >= script.n_devices)
+		return 101;
+	for (const char *at = script.device[device].uuid + strlen("GPU-"); *at && n < 32; at++)
+		if (*at != '-') {
+			u32 digit = *at <= '9' ? *at - '0' : (*at | 0x20) - 'a' + 10;
+
+			out[n / 2] = n % 2 ? out[n / 2] | digit : digit << 4;
+			n++;
+		}
 	return OK;
+}
+
+API(cuDeviceGetUuid, unsigned char *out, int device)
+{
+	CALL(cuDeviceGetUuid, uuid(out, device));
 }
 
 API(cuDeviceGetUuid_v2, unsigned char *out, int device)
@@ -606,9 +666,9 @@ API(cuDeviceGetUuid_v2, unsigned char *out, int device)
 
 API(cuDeviceGetAttribute, int *value, int attribute, int device)
 {
-	(void)device;
-	/* 16: multiprocessors, 75 and 76: compute capability 9.0, 13: clock in kHz */
+	/* 16: multiprocessors, 75 and 76: compute capability 9.0, 13: clock in kHz, 33: bus */
 	CALL(cuDeviceGetAttribute, (*value = attribute == 16   ? 132
+					     : attribute == 33 ? (int)script.device[device].index + 1
 					     : attribute == 75 ? 9
 					     : attribute == 13 ? 1980000
 							       : 0,
@@ -727,6 +787,18 @@ static int reset(int device)
 API(cuDevicePrimaryCtxRetain, struct context **out, int device)
 {
 	CALL(cuDevicePrimaryCtxRetain, retain(out, device));
+}
+
+static int primary_state(u32 *flags, int *active, int device)
+{
+	*flags = 0;
+	*active = primaries[device].id != 0;
+	return OK;
+}
+
+API(cuDevicePrimaryCtxGetState, int device, u32 *flags, int *active)
+{
+	CALL(cuDevicePrimaryCtxGetState, primary_state(flags, active, device));
 }
 
 API(cuDevicePrimaryCtxRelease_v2, int device)

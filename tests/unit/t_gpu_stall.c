@@ -279,7 +279,7 @@ START_TEST(ended)
 	types.gpu.stall = types.gpu.not_issued = 0;
 	for (uint32_t i = 0; i < GPU_STALL_CONTEXTS; i++) {
 		r.stall_config.context = i;
-		gpu_stall_record(w.stall, gone, &r, "", w.now_ns);
+		gpu_stall_record(w.stall, &(struct gpu_stall_told){ gone, 0, w.now_ns, &r, "" });
 	}
 	begin(&w, 5);
 	stall(&w, "f", 0x10, STALLED, 7);

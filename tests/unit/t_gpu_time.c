@@ -61,6 +61,7 @@ static struct world world_with(double budget)
 	opts.time_type = resolve.types.gpu.time = s->ops->type(s, &time);
 	opts.window_type = resolve.types.gpu.window = s->ops->type(s, &window);
 	opts.resolver = w.resolver = resolver_new(&resolve);
+	gpu_names_told(resolve_gpu_names(w.resolver), &(struct gpu_machine){ 0 });
 	w.time = gpu_time_new(&opts, w.now_ns);
 	make_ring(&w);
 	gpu_time_expect(w.time, getpid(), w.now_ns);

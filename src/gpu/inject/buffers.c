@@ -64,6 +64,7 @@ static void on_kernel(struct writer *w, const struct cupti_kernel *k)
 		.block = { narrow(k->block[0]), narrow(k->block[1]), narrow(k->block[2]) },
 		.registers = k->registers,
 	};
+	devices_ran(w->ring, k->device);
 	write_record(w, &out.r, sizeof out);
 }
 
@@ -84,6 +85,7 @@ static void on_copy(struct writer *w, const struct cupti_copy *c, uint32_t corre
 		.to = c->to,
 		.flags = c->flags,
 	};
+	devices_ran(w->ring, c->device);
 	write_record(w, &out.r, sizeof out);
 }
 
@@ -110,6 +112,7 @@ static void on_set(struct writer *w, const struct cupti_set *s)
 		.to = s->memory_kind,
 		.flags = s->flags,
 	};
+	devices_ran(w->ring, s->device);
 	write_record(w, &out.r, sizeof out);
 }
 
@@ -135,6 +138,7 @@ static void on_graph(struct writer *w, const struct cupti_graph *g)
 		.stream = g->stream,
 		.graph = g->graph,
 	};
+	devices_ran(w->ring, g->device);
 	write_record(w, &out.r, sizeof out);
 }
 

@@ -70,11 +70,13 @@ static bool wanted(uint64_t now)
 	       (now < beat || now - beat < RING_AGENT_GONE_MS * 1000000ull);
 }
 
-/* The shorter of a tick and what is left of the window. */
-static uint64_t pause_ns(uint64_t now)
+/* The shorter of a tick and what is left of the window. A driver that does not say yet which GPU is which is asked often: before
+ * anything runs there. */
+static uint64_t pause_ns(uint64_t now, bool knows_devices)
 {
 	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);
-	uint64_t tick = (library.stalls ? RING_STALL_TICK_MS : RING_TICK_MS) * 1000000ull;
+	uint64_t tick = (library.stalls || !knows_devices ? RING_STALL_TICK_MS : RING_TICK_MS) *
+			1000000ull;
 
 	return until > now && until - now < tick ? until - now : tick;
 }
@@ -84,6 +86,7 @@ static void end_window(uint32_t generation)
 	struct ring_control *c = ring_control();
 	uint64_t from = monotonic_ns();
 
+	devices_tell();
 	__atomic_store_n(&library.window, 0, __ATOMIC_RELEASE);
 	pc_sampling_close();
 	session_close();
@@ -119,6 +122,8 @@ static void run_window(uint32_t generation)
 							 : RING_PARKED);
 		return;
 	}
+	bool knows_devices = devices_tell();
+
 	write_window(true, generation, want);
 	if (want & RING_WANT_STALLS)
 		pc_sampling_open();
@@ -132,9 +137,10 @@ static void run_window(uint32_t generation)
 		if (!wanted(now) || library.inert || !is_of_use(want) ||
 		    __atomic_load_n(&c->generation, __ATOMIC_ACQUIRE) != generation)
 			break;
-		sleep_until_rung(bell, pause_ns(now));
+		sleep_until_rung(bell, pause_ns(now, knows_devices));
 		uint64_t woken = monotonic_ns();
 
+		knows_devices = knows_devices || devices_tell();
 		session_flush(false);
 		pc_sampling_run();
 		c->helper_ns += monotonic_ns() - woken;

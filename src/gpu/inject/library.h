@@ -9,6 +9,7 @@
  *     buffers.c   CUPTI's records, into the ring
  *     pc_sampling.c   where kernels stall: in which contexts, and until when
  *     pc_switch.c     … of one context, switched on and off
+ *     devices.c   which GPU is which
  *     cubins.c    the device code that is loaded meanwhile, for who reads the samples
  *
  * It takes nothing of the program's memory: the ring and its arena are mapped, its thread's stack is too, nothing
@@ -119,6 +120,11 @@ void pc_sampling_going(void *context);
 bool pc_sampling_leave(void);
 /* The program ends. */
 void pc_sampling_exit(void);
+
+/* The helper's: says which GPU is which, and where there are contexts. False: the driver does not say yet. */
+bool devices_tell(void);
+/* Something ran there. */
+void devices_ran(void *ring, uint32_t number);
 
 bool cubins_open(void);
 /* Gives the memory and its descriptor back, and forgets what was kept. False: somebody is writing there, and it stays. */

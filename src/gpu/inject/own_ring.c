@@ -160,6 +160,8 @@ static void carry_over(struct ring_control *to, const struct ring_control *from)
 	size_t by_library = offsetof(struct ring_control, state);
 
 	memcpy((char *)to + by_library, (const char *)from + by_library, sizeof *to - by_library);
+	memcpy((char *)to + RING_DEVICES_AT, (const char *)from + RING_DEVICES_AT,
+	       RING_DEVICES_MAX * sizeof(struct ring_device));
 	to->names_used = 8;
 	to->generation = to->seen = from->generation;
 	for (uint32_t i = 0; i < to->lanes; i++) {
