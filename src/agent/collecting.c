@@ -25,6 +25,7 @@ enum {
 #define KERNEL_NAMES_PER_COST 1000
 #define KERNEL_NAMES_MAX_NS   600000000000ull
 #define LOSSES_SAID_NS        60000000000ull
+#define CLOCK_SET_NS          100000
 /* The whole stop is to take less than 5 s. */
 #define STOP_NAMES_NS         1500000000ull
 #define STOP_NS               3500000000ull
@@ -37,6 +38,7 @@ struct collecting {
 	struct outbox outbox;
 	struct host_metrics *host;
 	uint64_t begun_ns, cut_ns; /* of the dictionary; of the interval */
+	int64_t ahead_ns;          /* of Unix time, before the samples' clock; 0: not known yet */
 	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
@@ -163,6 +165,17 @@ static void say_gpu_programs(struct collecting *c)
 	c->gpu_problems_said = t->problems;
 }
 
+/* Both clocks run alike, so what is measured differs by nothing but how well that went, until somebody sets one. Intervals that follow each other then do so
+ * in the store as well: what goes on over the edge has no hole there. */
+static int64_t ahead_ns(struct collecting *c)
+{
+	int64_t now_ns = clock_wall_offset_ns(), apart_ns = now_ns - c->ahead_ns;
+
+	if (!c->ahead_ns || apart_ns > CLOCK_SET_NS || apart_ns < -CLOCK_SET_NS)
+		c->ahead_ns = now_ns;
+	return c->ahead_ns;
+}
+
 /* Before the samples are taken out: they say who was busy. */
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
@@ -170,7 +183,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 	const struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
 						.duration_ns = head->duration_ns,
 						.now_wall_ns =
-							clock_mono_ns() + clock_wall_offset_ns(),
+							(int64_t)clock_mono_ns() + c->ahead_ns,
 						.samples = c->profile,
 						.lost = lost,
 						.gpu_probes = &c->gpu_probes,
@@ -190,7 +203,7 @@ static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
 {
 	struct wire_batch head = {
 		.start_mono_ns = c->cut_ns,
-		.start_wall_ns = c->cut_ns + clock_wall_offset_ns(),
+		.start_wall_ns = (int64_t)c->cut_ns + ahead_ns(c),
 		.duration_ns = now_ns - c->cut_ns,
 		.is_last = is_last,
 	};

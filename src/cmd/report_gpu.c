@@ -94,15 +94,25 @@ static void put_source(const struct idle_report *r, const struct gpu_idle_device
 	buf_adds(b, "; shorter gaps are not seen\n");
 }
 
-static void put_head(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
+static void put_name(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
 {
-	bool in_windows = d->source == GPU_IDLE_RECORDS && r->idle->has_windows;
-	buf_adds(b, "GPU ");
+	buf_adds(b, d->is_part ? "What was watched of GPU " : "GPU ");
 	columns_fit(b, text_of(r, d->label), NAME_MAX_COLUMNS);
 	if (d->host) {
 		buf_adds(b, " of ");
 		columns_fit(b, text_of(r, d->host), NAME_MAX_COLUMNS);
 	}
+	if (d->model && !d->is_part) {
+		buf_adds(b, " (");
+		columns_fit(b, text_of(r, d->model), NAME_MAX_COLUMNS);
+		buf_addc(b, ')');
+	}
+}
+
+static void put_head(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
+{
+	bool in_windows = d->source == GPU_IDLE_RECORDS && r->idle->has_windows;
+	put_name(r, d, b);
 	buf_adds(b, ": idle ");
 	put_share(b, d, &d->idle);
 	buf_adds(b, " in ");

@@ -15,17 +15,20 @@ const char *const gpu_idle_owned_names[] = { [GPU_OWNED_RAN] = "ran",
 					     [GPU_OWNED_CALLED] = "called",
 					     [GPU_OWNED_NONE] = "none" };
 
+void gpu_idle_device_done(struct gpu_idle_device *d)
+{
+	stretches_done(&d->watched);
+	stretches_done(&d->busy);
+	stretches_done(&d->idle);
+	vec_done(&d->owners);
+	vec_done(&d->classes);
+	vec_done(&d->longest);
+}
+
 void gpu_idle_done(struct gpu_idle *g)
 {
-	for (size_t i = 0; i < g->devices.n; i++) {
-		struct gpu_idle_device *d = &g->devices.v[i];
-		stretches_done(&d->watched);
-		stretches_done(&d->busy);
-		stretches_done(&d->idle);
-		vec_done(&d->owners);
-		vec_done(&d->classes);
-		vec_done(&d->longest);
-	}
+	for (size_t i = 0; i < g->devices.n; i++)
+		gpu_idle_device_done(&g->devices.v[i]);
 	vec_done(&g->devices);
 	profile_free(g->own);
 	g->own = NULL;
@@ -76,6 +79,7 @@ static void find_facts(struct idle_build *b)
 		f->is_asked = s->type == b->tree->type;
 		f->host = text_of(p, s, "host");
 		f->gpu = text_of(p, s, "gpu");
+		f->uuid = text_of(p, s, "uuid");
 		f->name = text_of(p, s, "process");
 		f->name = f->name ? f->name : text_of(p, s, "comm");
 	}
@@ -120,7 +124,8 @@ static int compare_devices(const void *a, const void *b, void *p)
 	const struct gpu_idle_device *x = a, *y = b;
 	int order = strcmp(profile_str(p, x->host), profile_str(p, y->host));
 	order = order ? order : strcmp(profile_str(p, x->label), profile_str(p, y->label));
-	return order ? order : (int)x->source - (int)y->source;
+	order = order ? order : strcmp(profile_str(p, x->uuid), profile_str(p, y->uuid));
+	return order ? order : (int)x->is_part - (int)y->is_part;
 }
 
 static struct stretches asked_stretch(const struct profile *p, const struct tree_opts *tree)

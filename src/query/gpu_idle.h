@@ -9,11 +9,15 @@
  *
  *     records    a kernel, a copy or a set runs on it: samples of type gpu-time that cover time and have a label `gpu`; those of synchronizations ([sync …] at
  *                the leaf) are none. It is watched in the windows of samples of type gpu-window, in those that all of its owners have; where nobody says
- *                which they were, all of the recorded time, but what has sums of works only, for which no times are kept. What is watched and not busy is a gap, up to the nanosecond
+ *                which they were, all of the recorded time, but what has sums of works only, for which no times are kept. What is watched and not busy is a gap, up to the nanosecond.
+ *                A window with a label `gpu` is of that one, also where nothing ran; one without, of all
  *     readings   of hw_gpu_utilization{task="general"}, where records are of less than half of the time, or there are none: each reading is of the
  *                time since the one before. One that is below a threshold is idle. What ended a gap is not known, and each end of a gap is as far off as readings lie apart
  *
- * Owners of records are the processes that ran something on that GPU: they have a context there. Of readings they are the processes that the
+ * A GPU is the same where host and label `uuid` are, or, where one side has none, host and label `gpu`. Each is one device; where readings say
+ * more than records of a part of the time, that part follows it.
+ *
+ * Owners of records are the processes that ran something on that GPU, or had a window of it: they have a context there. Of readings they are the processes that the
  * driver lists (process_gpu_memory_usage), by name; where it lists none on any GPU of a host, all of that host that called a GPU's library (gpu-launch, gpu-wait, gpu-copy, hbm-alloc, hbm-inuse).
  *
  * Their samples of one type (stacks on CPUs, waits) are divided by these times: what covers time is cut at the edges as every range of time cuts
@@ -59,9 +63,11 @@ struct gpu_idle_gap {
 	uint32_t class;
 };
 struct gpu_idle_device {
-	uint32_t label; /* the value of `gpu`, or `device` of readings */
-	uint32_t host;  /* 0: there is no such label */
+	uint32_t label; /* the value of `gpu`; of readings where there are some: its driver's */
+	uint32_t host, uuid; /* 0: there is no such label */
+	uint32_t model;      /* what its driver calls the kind; 0: not known */
 	enum gpu_idle_source source;
+	bool is_part; /* of the device before it, which is by readings: what records say of a part of the time */
 	int64_t period_ns;    /* of readings: how far they lie apart, as a rule; of records 0 */
 	int64_t uncertain_ns; /* idle and busy may be off by this, each way; of records 0 */
 	struct stretches watched, busy, idle;
@@ -86,7 +92,7 @@ struct gpu_idle {
 
 /* Readings of one GPU, for gpu_idle_build. Strings are the profile's, times on its clock. */
 struct gpu_idle_readings {
-	uint32_t host, label;
+	uint32_t host, label, uuid, model; /* uuid, model 0: not known */
 	struct metric_points points; /* ascending */
 	VEC(uint32_t) listed;        /* names of processes */
 };
@@ -125,13 +131,14 @@ void gpu_idle_change_done(struct gpu_idle_change *c);
  *     format "cresset.gpu-idle", version 1, windows (whether the program says when it was watched), threshold
  *     exact_from_ns   null, or from when on exact times are kept
  *     type            of the owners' samples; null: none
- *     devices         [{gpu, host (null: none), exact, source "records" | "readings", period_ns (null: exact)
+ *     devices         each GPU once: [{gpu, host, uuid, model (null: none), exact, source "records" | "readings", period_ns (null: exact)
  *                       watched_ns, busy_ns, idle_ns, uncertain_ns, gaps
  *                       owned "ran" | "listed" | "called" | "none", processes [pids], owners [{pid, process}] (null: not known)
  *                       ended_by [{name (null: not known, or not over), over, gaps, total_ns, median_ns, longest_ns}]
  *                       longest  [{from_ns, to_ns, name, over}]     Unix time; of a file that knows no clock since its start
  *                       change   {cresset.diff: idle as newer, busy as older (format/diff_table.h)}, null: nothing can be compared
- *                       no_change   why, in words; null: there is one }] */
+ *                       no_change   why, in words; null: there is one
+ *                       records     of readings: what records say of a part of the time, a device as these; null: nothing }] */
 int gpu_idle_json(const struct gpu_idle *g, uint32_t top_n, struct buf *b, struct err *err);
 
 #endif

@@ -119,12 +119,13 @@ static int put_compared(const struct idle_json *w, const struct gpu_idle_device 
 	return rc;
 }
 
-static int put_device(const struct idle_json *w, const struct gpu_idle_device *d, struct err *err)
+static void put_times(const struct idle_json *w, const struct gpu_idle_device *d)
 {
 	struct json *j = w->j;
-	json_obj(j);
 	json_key_str(j, "gpu", profile_str(w->g->p, d->label));
 	put_text(w, "host", d->host);
+	put_text(w, "uuid", d->uuid);
+	put_text(w, "model", d->model);
 	json_key_bool(j, "exact", d->source == GPU_IDLE_RECORDS);
 	json_key_str(j, "source", gpu_idle_source_names[d->source]);
 	json_key(j, "period_ns");
@@ -138,11 +139,36 @@ static int put_device(const struct idle_json *w, const struct gpu_idle_device *d
 	json_key_i64(j, "uncertain_ns", d->uncertain_ns);
 	json_key_u64(j, "gaps", d->idle.all.n);
 	json_key_str(j, "owned", gpu_idle_owned_names[d->owned]);
+}
+
+/* part: of it, by records; NULL: there is none. */
+static int put_device(const struct idle_json *w, const struct gpu_idle_device *d,
+		      const struct gpu_idle_device *part, struct err *err)
+{
+	json_obj(w->j);
+	put_times(w, d);
 	put_owners(w, d);
 	put_classes(w, d);
 	put_longest(w, d);
 	int rc = put_compared(w, d, err);
-	json_end(j);
+	json_key(w->j, "records");
+	if (rc == 0 && part)
+		rc = put_device(w, part, NULL, err);
+	else
+		json_str(w->j, NULL);
+	json_end(w->j);
+	return rc;
+}
+
+static int put_devices(const struct idle_json *w, struct err *err)
+{
+	const struct gpu_idle_device *d = w->g->devices.v, *end = d + w->g->devices.n;
+	int rc = 0;
+	for (; rc == 0 && d < end; d++) {
+		bool has_part = d + 1 < end && d[1].is_part;
+		rc = put_device(w, d, has_part ? d + 1 : NULL, err);
+		d += has_part;
+	}
 	return rc;
 }
 
@@ -167,8 +193,7 @@ int gpu_idle_json(const struct gpu_idle *g, uint32_t top_n, struct buf *b, struc
 			      : profile_str(g->p, g->p->series.types.v[g->tree.type].name));
 	json_key(&j, "devices");
 	json_arr(&j);
-	for (size_t i = 0; rc == 0 && i < g->devices.n; i++)
-		rc = put_device(&w, &g->devices.v[i], err);
+	rc = put_devices(&w, err);
 	json_end(&j);
 	json_end(&j);
 	buf_addc(b, '\n');

@@ -4,6 +4,7 @@
 #include "profile/sum.h"
 #include "query/gpu_gather.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct idle_read {
@@ -48,6 +49,23 @@ static int read_points(struct idle_read *r, uint32_t series, struct metric_point
 	return gpu_gather_points(&r->gather, series, GPU_IDLE_MAX_GAP_NS, to);
 }
 
+static int compare_points(const void *a, const void *b)
+{
+	const struct metric_point *x = a, *y = b;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Of several series: other labels of the host's changed meanwhile. */
+static struct gpu_idle_readings *same_gpu(struct idle_read *r, const struct gpu_idle_readings *one)
+{
+	for (size_t i = 0; i < r->readings.n; i++) {
+		struct gpu_idle_readings *have = &r->readings.v[i];
+		if (have->host == one->host && have->label == one->label && have->uuid == one->uuid)
+			return have;
+	}
+	return NULL;
+}
+
 static int add_readings(struct idle_read *r, uint32_t series)
 {
 	struct gpu_idle_readings readings = {
@@ -55,13 +73,32 @@ static int add_readings(struct idle_read *r, uint32_t series)
 				    gpu_gather_label(&r->gather, series, "host")),
 		.label = sink_string(profile_sink(r->p),
 				     gpu_gather_label(&r->gather, series, "gpu")),
+		.uuid = sink_string(profile_sink(r->p),
+				    gpu_gather_label(&r->gather, series, "uuid")),
 	};
 	int rc = read_points(r, series, &readings.points);
-	if (rc == 0 && readings.points.n)
+	struct gpu_idle_readings *same = rc == 0 ? same_gpu(r, &readings) : NULL;
+	if (same) {
+		vec_append(&same->points, readings.points.v, readings.points.n);
+		qsort(same->points.v, same->points.n, sizeof *same->points.v, compare_points);
+	} else if (rc == 0 && readings.points.n) {
 		vec_push(&r->readings, readings);
-	else
-		vec_done(&readings.points);
+		return 0;
+	}
+	vec_done(&readings.points);
 	return rc;
+}
+
+/* What the driver calls a GPU, whenever it said so. */
+static void add_model(struct idle_read *r, uint32_t series)
+{
+	uint32_t host = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "host"));
+	uint32_t label = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "gpu"));
+	for (size_t i = 0; i < r->readings.n; i++)
+		if (r->readings.v[i].host == host && r->readings.v[i].label == label)
+			r->readings.v[i].model =
+				sink_string(profile_sink(r->p),
+					    gpu_gather_label(&r->gather, series, "model"));
 }
 
 /* A process that the driver lists at some moment of the range. */
@@ -98,6 +135,9 @@ static int read_readings(struct idle_read *r)
 		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_utilization") &&
 		    strcmp(gpu_gather_label(&r->gather, i, "task"), "general") == 0)
 			rc = add_readings(r, i);
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_info"))
+			add_model(r, i);
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		if (gpu_gather_is_metric(&r->gather, i, "process_gpu_memory_usage"))
 			rc = add_listed(r, i);

@@ -10,25 +10,41 @@
 #define SYNC "[sync"
 
 static struct gpu_idle_device *add_device(struct idle_build *b, enum gpu_idle_source source,
-					  uint32_t host, uint32_t label)
+					  uint32_t host, uint32_t label, uint32_t uuid)
 {
 	vec_push(&b->out->devices, (struct gpu_idle_device){ .source = source,
 							     .host = host,
 							     .label = label,
+							     .uuid = uuid,
 							     .idle_type = GPU_IDLE_TYPE_NONE,
 							     .busy_type = GPU_IDLE_TYPE_NONE });
 	vec_push(&b->works, (gpu_works){ 0 });
 	return &b->out->devices.v[b->out->devices.n - 1];
 }
 
+static bool is_same(const struct gpu_idle_device *d, uint32_t host, uint32_t label, uint32_t uuid)
+{
+	return d->host == host && (d->uuid && uuid ? d->uuid == uuid : d->label == label);
+}
+
+/* NULL: there is none. */
+static struct gpu_idle_device *find_device(struct idle_build *b, uint32_t host, uint32_t label,
+					   uint32_t uuid)
+{
+	for (size_t i = 0; i < b->out->devices.n; i++)
+		if (is_same(&b->out->devices.v[i], host, label, uuid))
+			return &b->out->devices.v[i];
+	return NULL;
+}
+
 static struct gpu_idle_device *device_of(struct idle_build *b, const struct idle_facts *f)
 {
-	for (size_t i = 0; i < b->out->devices.n; i++) {
-		struct gpu_idle_device *d = &b->out->devices.v[i];
-		if (d->host == f->host && d->label == f->gpu)
-			return d;
-	}
-	return add_device(b, GPU_IDLE_RECORDS, f->host, f->gpu);
+	struct gpu_idle_device *d = find_device(b, f->host, f->gpu, f->uuid);
+
+	if (!d)
+		return add_device(b, GPU_IDLE_RECORDS, f->host, f->gpu, f->uuid);
+	d->uuid = d->uuid ? d->uuid : f->uuid;
+	return d;
 }
 
 static void keep_both(struct stretches *a, const struct stretches *b)
@@ -64,6 +80,15 @@ static void add_sum(struct gpu_idle_device *d, int64_t from_ns)
 	stretches_add(&d->idle, from_ns, sum_add(from_ns, IDLE_SUM_NS));
 }
 
+/* Who has one of a GPU has a context there. */
+static void find_window(struct idle_build *b, size_t row)
+{
+	const struct idle_facts *f = idle_facts_of(b, row);
+	vec_push(&b->windows, (uint32_t)row);
+	if (f->gpu && idle_is_exact(b, row) && idle_host_counts(b, f->host))
+		idle_own(device_of(b, f), b->p->samples.pid[row], f->name);
+}
+
 /* In order of time as the samples are, mostly; classes sort it. */
 static void find_work(struct idle_build *b)
 {
@@ -72,7 +97,7 @@ static void find_work(struct idle_build *b)
 		const struct idle_facts *f = idle_facts_of(b, row);
 		int64_t length_ns = sample_length_ns(c, row), from_ns = c->time_ns[row];
 		if (f->is == SERIES_WINDOW)
-			vec_push(&b->windows, (uint32_t)row);
+			find_window(b, row);
 		if (f->is != SERIES_TIME || !f->gpu || !idle_is_exact(b, row) ||
 		    !idle_host_counts(b, f->host))
 			continue;
@@ -93,13 +118,18 @@ static void find_work(struct idle_build *b)
 
 /* --- when that is known --------------------------------------------------------------------------- */
 
-static void windows_of(const struct idle_build *b, uint32_t host, uint32_t pid,
+static bool is_window_of(const struct gpu_idle_device *d, const struct idle_facts *f)
+{
+	return f->gpu ? is_same(d, f->host, f->gpu, f->uuid) : d->host == f->host;
+}
+
+static void windows_of(const struct idle_build *b, const struct gpu_idle_device *d, uint32_t pid,
 		       struct stretches *out)
 {
 	const struct sample_columns *c = &b->p->samples;
 	for (size_t i = 0; i < b->windows.n; i++) {
 		uint32_t row = b->windows.v[i];
-		if (idle_facts_of(b, row)->host == host && c->pid[row] == pid)
+		if (c->pid[row] == pid && is_window_of(d, idle_facts_of(b, row)))
 			stretches_add(out, c->time_ns[row],
 				      sum_add(c->time_ns[row], sample_length_ns(c, row)));
 	}
@@ -129,7 +159,7 @@ static void find_watched(struct idle_build *b, struct gpu_idle_device *d)
 	stretches_done(&exact);
 	for (size_t i = 0; b->out->has_windows && i < d->owners.n; i++) {
 		struct stretches windows = { 0 };
-		windows_of(b, d->host, d->owners.v[i].pid, &windows);
+		windows_of(b, d, d->owners.v[i].pid, &windows);
 		keep_both(&d->watched, &windows);
 		stretches_done(&windows);
 	}
@@ -200,21 +230,24 @@ static size_t count_edges(const struct gpu_idle_device *d)
 }
 
 /* Records say more, but of what time? */
-static bool has_records(const struct idle_build *b, uint32_t host)
+static bool says_enough(const struct idle_build *b, const struct gpu_idle_device *d)
 {
-	int64_t asked_ns = stretches_sum(&b->asked);
-	for (size_t i = 0; i < b->out->devices.n; i++) {
-		const struct gpu_idle_device *d = &b->out->devices.v[i];
-		if (d->source == GPU_IDLE_RECORDS && d->host == host &&
-		    stretches_sum(&d->watched) >= asked_ns / 2)
-			return true;
-	}
-	return false;
+	return stretches_sum(&d->watched) >= stretches_sum(&b->asked) / 2;
+}
+
+/* What the driver says of the GPU that records are of: their label may be a program's number. */
+static void take_name(struct gpu_idle_device *d, const struct gpu_idle_readings *r)
+{
+	d->label = r->label;
+	d->uuid = r->uuid ? r->uuid : d->uuid;
+	d->model = r->model;
 }
 
 static void add_readings(struct idle_build *b, const struct gpu_idle_readings *r)
 {
-	struct gpu_idle_device *d = add_device(b, GPU_IDLE_READINGS, r->host, r->label);
+	struct gpu_idle_device *d =
+		add_device(b, GPU_IDLE_READINGS, r->host, r->label, r->uuid);
+	take_name(d, r);
 	d->period_ns = median_ns(&r->points);
 	read_times(b->out, r, d);
 	keep_both(&d->watched, &b->asked);
@@ -225,11 +258,36 @@ static void add_readings(struct idle_build *b, const struct gpu_idle_readings *r
 	d->owned = r->listed.n ? GPU_OWNED_LISTED : GPU_OWNED_NONE;
 }
 
+static void drop_device(struct idle_build *b, struct gpu_idle_device *d)
+{
+	size_t i = (size_t)(d - b->out->devices.v);
+	gpu_idle_device_done(d);
+	vec_done(&b->works.v[i]);
+	b->out->devices.v[i] = b->out->devices.v[--b->out->devices.n];
+	b->works.v[i] = b->works.v[--b->works.n];
+}
+
+/* Of a GPU that records are of, too. Where no time was watched, they say nothing beside readings. */
+static void find_reading(struct idle_build *b, const struct gpu_idle_readings *r)
+{
+	struct gpu_idle_device *records = find_device(b, r->host, r->label, r->uuid);
+	uint32_t uuid = records ? records->uuid : 0;
+	if (records)
+		take_name(records, r);
+	if (r->points.n < 2 || (records && says_enough(b, records)))
+		return;
+	if (records && records->watched.all.n)
+		records->is_part = true;
+	else if (records)
+		drop_device(b, records);
+	add_readings(b, r);
+	if (!r->uuid)
+		b->out->devices.v[b->out->devices.n - 1].uuid = uuid;
+}
+
 void idle_find_readings(struct idle_build *b)
 {
-	for (size_t i = 0; i < b->opts->n_readings; i++) {
-		const struct gpu_idle_readings *r = &b->opts->readings[i];
-		if (r->points.n > 1 && idle_host_counts(b, r->host) && !has_records(b, r->host))
-			add_readings(b, r);
-	}
+	for (size_t i = 0; i < b->opts->n_readings; i++)
+		if (idle_host_counts(b, b->opts->readings[i].host))
+			find_reading(b, &b->opts->readings[i]);
 }

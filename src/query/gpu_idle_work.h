@@ -22,7 +22,7 @@ enum idle_series { SERIES_OTHER, SERIES_TIME, SERIES_WINDOW, SERIES_CALL };
 struct idle_facts {
 	enum idle_series is;
 	bool is_asked; /* of the owners' type */
-	uint32_t host, gpu, name;
+	uint32_t host, gpu, uuid, name;
 };
 struct idle_hosts {
 	VEC(uint32_t) all; /* strings of the profile */
@@ -51,6 +51,7 @@ static inline const struct idle_facts *idle_facts_of(const struct idle_build *b,
 	return &b->facts[b->p->samples.series[row]];
 }
 
+void gpu_idle_device_done(struct gpu_idle_device *d);
 bool idle_is_exact(const struct idle_build *b, size_t row);
 bool idle_host_counts(const struct idle_build *b, uint32_t host);
 

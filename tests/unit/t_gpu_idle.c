@@ -168,10 +168,12 @@ START_TEST(records_of_a_part)
 		sample(&w, "gpu-time", 7, "0", S, S);
 		ck_assert_int_eq(build(&w, NULL), 0);
 		ck_assert_uint_eq(w.idle.devices.n, window_s < 5 ? 2 : 1);
-		check_times(&w.idle.devices.v[0], window_s * S, S, (window_s - 1) * S);
-		ck_assert_int_eq(w.idle.devices.v[0].source, GPU_IDLE_RECORDS);
+		const struct gpu_idle_device *records = &w.idle.devices.v[window_s < 5];
+		check_times(records, window_s * S, S, (window_s - 1) * S);
+		ck_assert_int_eq(records->source, GPU_IDLE_RECORDS);
+		ck_assert(records->is_part == (window_s < 5));
 		if (window_s < 5)
-			check_times(&w.idle.devices.v[1], 10 * S, 10 * S, 0);
+			check_times(&w.idle.devices.v[0], 10 * S, 10 * S, 0);
 		world_free(&w);
 	}
 }

@@ -99,12 +99,14 @@ async function partsOf(app, times, pick) {
 	const match = hostMatch(app.state.q).join(', ');
 	try {
 		const answer = await app.ask('api/v1/gpu-idle', { ...(match ? { q: `{${match}}` } : {}), ...times, n: ROWS });
-		return answer.devices.flatMap((/** @type {any} */ d) => [
+		return answer.devices
+			.flatMap((/** @type {any} */ d) => (d.records ? [d, { ...d.records, of: 'What was watched of ' }] : [d]))
+			.flatMap((/** @type {any} */ d) => [
 			el(
 				'h2',
 				{},
 				plain(
-					`GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} (${share(d.idle_ns, d.watched_ns)}) ` +
+					`${d.of || ''}GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} (${share(d.idle_ns, d.watched_ns)}) ` +
 						`in ${grouped(d.gaps)} gap${d.gaps === 1 ? '' : 's'}`
 				)
 			),
