@@ -38,6 +38,9 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "gpu-idle", NULL,
 	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
 	  OPT_FLAG, SHOW(gpu_idle) },
+	{ NULL, "gpu-idle-threshold", "PERCENT",
+	  "where readings of a driver say so: a GPU is idle below this (5)", OPT_PERCENT,
+	  SHOW(gpu_idle_threshold) },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
 	  .max = UINT32_MAX },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv) },
@@ -263,6 +266,10 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 	const char *first = NULL;
 	if (line->globals.json && o->csv)
 		return cmd_usage(line, "choose one of --json and --csv");
+	if (o->gpu_idle_threshold.set && !o->gpu_idle)
+		return cmd_usage(line, "--gpu-idle-threshold goes with --gpu-idle");
+	if (o->gpu_idle_threshold.set && !(o->gpu_idle_threshold.v > 0))
+		return cmd_usage(line, "--gpu-idle-threshold: below 0 percent nothing is idle");
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
 		if (!views[i].asked)
 			continue;

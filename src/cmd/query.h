@@ -15,6 +15,7 @@ struct query_opts {
 	struct str_list by, outputs;
 	struct text_opts text;
 	struct remote_opts remote;
+	struct opt_number gpu_idle_threshold; /* in percent */
 	uint64_t range_ns, top_n, timeout_ns, memory_bytes;
 	bool tree, csv, heatmap, gpu_idle, types, labels, series;
 	int norm, reduce;

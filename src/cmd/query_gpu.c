@@ -27,14 +27,14 @@ static void note_exact(const struct gpu_idle *idle)
 
 int query_gpu_idle(const struct query_cmd *c)
 {
-	static const struct gpu_idle_opts defaults = { 0 };
+	const struct gpu_idle_opts how = { .threshold = c->opts->gpu_idle_threshold.v / 100 };
 	const struct report_gpu_opts opts = { c->opts->top_n, c->opts->csv };
 	struct query q = c->q;
 	struct gpu_idle idle = { 0 };
 	struct err err = { 0 };
 	if (settle_type(&q, c->catalog, &err) < 0)
 		return query_fail(&err);
-	int rc = gpu_idle_query(&q, &defaults, &idle, &err);
+	int rc = gpu_idle_query(&q, &how, &idle, &err);
 	int status = rc == 0          ? report_gpu_print(c->line, &opts, &idle)
 		     : rc == -ENODATA ? report_gpu_fail(rc, &err)
 				      : query_fail(&err);

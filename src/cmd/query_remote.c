@@ -100,12 +100,16 @@ static void ask_table(const struct query_cmd *c, struct question *q)
 		question_add_u64(q, "n", c->opts->top_n);
 }
 
-static int ask_gpu_idle(const struct query_cmd *c, struct question *q)
+static void ask_gpu_idle(const struct query_cmd *c, struct question *q)
 {
+	const struct opt_number *threshold = &c->opts->gpu_idle_threshold;
+	char share[32];
+	snprintf(share, sizeof share, "%.17g", threshold->v / 100);
 	question_init(q, "api/v1/gpu-idle");
 	add_query(q, c);
 	question_add_u64(q, "n", c->opts->top_n);
-	return needs_json(c, "--gpu-idle");
+	question_add(q, "fmt", table_format(c));
+	question_add(q, "threshold", threshold->set ? share : NULL);
 }
 
 static int ask_view(const struct query_cmd *c, struct question *q)
@@ -113,11 +117,11 @@ static int ask_view(const struct query_cmd *c, struct question *q)
 	const struct query_opts *o = c->opts;
 	if (query_asks_list(o))
 		return ask_list(c, q);
-	if (o->gpu_idle)
-		return ask_gpu_idle(c, q);
 	if (o->range_ns)
 		return ask_range(c, q);
-	if (query_asks_diff(o)) {
+	if (o->gpu_idle) {
+		ask_gpu_idle(c, q);
+	} else if (query_asks_diff(o)) {
 		ask_diff(c, q);
 	} else if (o->heatmap) {
 		question_init(q, "api/v1/heatmap");

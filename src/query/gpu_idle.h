@@ -27,6 +27,7 @@
 
 #include "base/err.h"
 #include "base/stretches.h"
+#include "format/table.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
@@ -125,6 +126,12 @@ struct gpu_idle_change {
 int gpu_idle_compare(const struct gpu_idle *g, const struct gpu_idle_device *d,
 		     struct gpu_idle_change *c, struct err *err);
 void gpu_idle_change_done(struct gpu_idle_change *c);
+
+/* For people: a paragraph, what ended gaps and the difference of each. With top_n rows of each table, as opts has it. Errors as of gpu_idle_compare. */
+int gpu_idle_text(const struct gpu_idle *g, const struct table_opts *opts, struct buf *b,
+		  struct err *err);
+/* Gaps by what ended them. */
+void gpu_idle_csv(const struct gpu_idle *g, uint32_t top_n, struct buf *b);
 
 /* As JSON, with a newline at the end; at most top_n (0: all) rows of each table. Keys are only ever added:
  *

@@ -60,7 +60,9 @@ static struct gpu_idle_readings *same_gpu(struct idle_read *r, const struct gpu_
 {
 	for (size_t i = 0; i < r->readings.n; i++) {
 		struct gpu_idle_readings *have = &r->readings.v[i];
-		if (have->host == one->host && have->label == one->label && have->uuid == one->uuid)
+		bool is_same = have->uuid && one->uuid ? have->uuid == one->uuid
+						       : have->label == one->label;
+		if (have->host == one->host && is_same)
 			return have;
 	}
 	return NULL;

@@ -20,6 +20,12 @@ is "what is idle" "$(of .threshold)" 0.05
 is "… as a script has it of the readings" "$(of "$read0 | [.busy_ns, .idle_ns, .gaps, .uncertain_ns]")" \
 	"$("$cresset" query --data "$store" 'hw_gpu_utilization{host="read",gpu="0",task="general"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:41Z --range 1s --csv |
 		python3 tests/cli/gpu_idle_answers.py 0.05)"
+for percent in 1 2 2.5 90 95; do
+	is "… below $percent %" "$(of "$read0 | [.busy_ns, .idle_ns, .gaps, .uncertain_ns]" --gpu-idle-threshold "$percent%")" \
+		"$("$cresset" query --data "$store" 'hw_gpu_utilization{host="read",gpu="0",task="general"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:41Z --range 1s --csv |
+			python3 tests/cli/gpu_idle_answers.py "$(awk -v p="$percent" 'BEGIN { print p / 100 }')")"
+done
+is "… which is said" "$(of .threshold --gpu-idle-threshold 2.5)" 0.025
 is "who: those that ran something" "$(of "$exact0 | [.owned, .owners[0].pid, .owners[0].process]")" '["ran",700,"serve"]'
 is "who: those that the driver lists" "$(of "$read0 | [.owned, .processes, .owners[0].pid, .owners[0].process]")" '["listed",[],null,"train"]'
 is "who: nobody" "$(of '.devices[2] | [.owned, .owners]')" '["none",[]]'
@@ -47,7 +53,9 @@ has "… why there are no stacks" "No stacks to compare: nobody says who uses it
 fails "a store without GPUs" 8 "nothing here says what ran on GPUs" query --data "$tmp/none" --gpu-idle --from start --to end
 fails "another view at once" 2 "choose one of --tree and --gpu-idle" query --data "$store" --gpu-idle --tree
 fails "a file at once" 2 "-o takes what is selected" query --data "$store" --gpu-idle -o "$tmp/x.svg"
-fails "a server, but as JSON" 2 "--server answers --gpu-idle as JSON only: add --json" query --server http://127.0.0.1:1 --gpu-idle 'wall{}'
+fails "a threshold of nothing" 2 "--gpu-idle-threshold goes with --gpu-idle" query --data "$store" --gpu-idle-threshold 5 'wall{}'
+fails "… of 0" 2 "below 0 percent nothing is idle" query --data "$store" --gpu-idle --gpu-idle-threshold 0
+fails "… of more than there is" 2 "more than 100 percent" query --data "$store" --gpu-idle --gpu-idle-threshold 101
 fails "a type that is not there" 2 "heap" query --data "$store" --gpu-idle 'heap{}'
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset"
 is "a recording is asked likewise" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --json | jq -c '.devices[] | [.gpu, .host, .watched_ns / 1e6, .busy_ns / 1e6, .gaps]')" $'["0",null,10000,7000,100]\n["1",null,10000,1000,1]'
@@ -57,5 +65,7 @@ for part in "" 'wall{}'; do
 	is "a server says the same${part:+ of $part}" "$("$cresset" query --server "$url" --gpu-idle --json --top 2 ${part:+"$part"})" \
 		"$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --json --top 2 ${part:+"$part"})"
 done
+is "… as text" "$("$cresset" query --server "$url" --gpu-idle)" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle)"
+is "… as CSV" "$("$cresset" query --server "$url" --gpu-idle --csv)" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --csv)"
 stop
 finish
