@@ -42,8 +42,7 @@ static void uuid_text(const struct ring_device *d, char out[64])
 {
 	const __u8 *u = d->uuid;
 
-	snprintf(out, 64,
-		 "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	snprintf(out, 64, "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		 d->flags & RING_DEVICE_INSTANCE ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4],
 		 u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }

@@ -29,13 +29,13 @@ enum {
 	MAX_READ_ALWAYS =
 		1 << 20, /* bytes of each lane at once: as large as the library makes them */
 };
-#define HOLD_NS      5000000000ull
-#define STOP_NS      2000000000ull
-#define SLACK_NS     1000000000ull
-#define DENSE_NS     1000000000ull
-#define WINDOW_UNTIL UINT64_MAX
+#define HOLD_NS         5000000000ull
+#define STOP_NS         2000000000ull
+#define SLACK_NS        1000000000ull
+#define DENSE_NS        1000000000ull
+#define WINDOW_UNTIL    UINT64_MAX
 #define NAMES_WITHIN_NS 1000000000ull /* of the start */
-#define LOOK_IDLE_NS 1000000000ull /* whether a program is still there */
+#define LOOK_IDLE_NS    1000000000ull /* whether a program is still there */
 
 struct program {
 	uint32_t pid;
@@ -43,10 +43,10 @@ struct program {
 	uint64_t found_ns;
 	uint64_t window_ns; /* when the window opened; 0: none is open */
 	struct ring_state_now before;
-	struct gpu_windows windows; /* where there is more than one */
+	struct gpu_windows windows;      /* where there is more than one */
 	uint32_t gpus[RING_DEVICES_MAX]; /* as struct gpu_ran has them; 0: not known yet … */
 	uint32_t gpus_since;             /* … by gpu_names.since */
-	bool is_told;               /* that something is wrong with it */
+	bool is_told;                    /* that something is wrong with it */
 };
 struct gpu_time {
 	struct gpu_time_opts opts;
@@ -308,10 +308,9 @@ static uint32_t work_of(struct gpu_time *g, enum frame_kind kind, const char *na
 
 static void on_stall(struct gpu_time *g, const union ring_any *r, const char *name)
 {
-	struct gpu_stall_told told = { .pid = g->reading->pid,
-				       .now_ns = g->read_ns,
-				       .record = r,
-				       .name = name };
+	struct gpu_stall_told told = {
+		.pid = g->reading->pid, .now_ns = g->read_ns, .record = r, .name = name
+	};
 
 	if (r->r.type == RING_STALL_CONFIG)
 		told.gpu = gpu_of(g, g->reading, r->stall_config.device);

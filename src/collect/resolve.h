@@ -163,9 +163,9 @@ struct gpu_ran {
 	uint32_t type;
 	uint32_t origin, pid; /* origin 0: who launched it is not known */
 	uint64_t start_ns, length_ns, ns;
-	uint32_t gpu;                 /* as resolve_gpu_names has it, plus 1; 0: there is no such label */
-	uint32_t stream;              /* likewise, its number */
-	uint32_t samples;             /* that its stack was estimated of; 0: it was not */
+	uint32_t gpu;     /* as resolve_gpu_names has it, plus 1; 0: there is no such label */
+	uint32_t stream;  /* likewise, its number */
+	uint32_t samples; /* that its stack was estimated of; 0: it was not */
 	uint32_t frames[2], n_frames; /* of the sink, at the leaf */
 	const uint32_t *more;         /* below those; the caller's */
 	uint32_t n_more;

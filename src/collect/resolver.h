@@ -37,14 +37,14 @@ struct resolver {
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
 	struct gpu_names gpu_names;
-	struct gpu_live gpu_live;        /* memory of GPUs */
-	struct gpu_origins gpu_origins;  /* who allocates that, and launches what runs on them */
-	VEC(uint32_t) gpu_owners;        /* origins of those that had memory, one of each process */
-	VEC(uint32_t) gpu_befores;       /* origins of [before attach] of the last snapshot */
-	struct map leaf_samples;         /* frame → samples */
-	struct map inside_frames;        /* → enum gpu_inside (gpu/probes.h) */
-	struct label_table labels;       /* of processes */
-	VEC(uint64_t) stack;             /* the one being built, as jit_hold takes it */
+	struct gpu_live gpu_live;       /* memory of GPUs */
+	struct gpu_origins gpu_origins; /* who allocates that, and launches what runs on them */
+	VEC(uint32_t) gpu_owners;       /* origins of those that had memory, one of each process */
+	VEC(uint32_t) gpu_befores;      /* origins of [before attach] of the last snapshot */
+	struct map leaf_samples;        /* frame → samples */
+	struct map inside_frames;       /* → enum gpu_inside (gpu/probes.h) */
+	struct label_table labels;      /* of processes */
+	VEC(uint64_t) stack;            /* the one being built, as jit_hold takes it */
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;

@@ -29,7 +29,8 @@ struct series_key {
 	uint32_t labels;              /* of the process */
 	uint32_t type;
 	int64_t period;
-	uint32_t gpu; /* of what ran on one: its place in the names of GPUs, plus 1; 0: there is no such label */
+	uint32_t
+		gpu; /* of what ran on one: its place in the names of GPUs, plus 1; 0: there is no such label */
 	uint32_t stream; /* likewise, its number */
 	/* Of which its stack was estimated (profile/estimate.h); 0: it was not. */
 	uint32_t samples;

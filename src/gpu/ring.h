@@ -150,11 +150,11 @@ struct ring_device {
 enum {
 	RING_DEVICE_UUID = 1,
 	RING_DEVICE_BUS = 2,
-	RING_DEVICE_INSTANCE = 4, /* a part of a GPU: the UUID is that part's, the bus the whole's */
-	RING_DEVICE_CONTEXT = 8,  /* the program has had a context there */
+	RING_DEVICE_INSTANCE =
+		4,               /* a part of a GPU: the UUID is that part's, the bus the whole's */
+	RING_DEVICE_CONTEXT = 8, /* the program has had a context there */
 };
-_Static_assert(sizeof(struct ring_device) == 32 &&
-		       sizeof(struct ring_control) <= RING_DEVICES_AT &&
+_Static_assert(sizeof(struct ring_device) == 32 && sizeof(struct ring_control) <= RING_DEVICES_AT &&
 		       RING_DEVICES_AT + RING_DEVICES_MAX * sizeof(struct ring_device) <=
 			       RING_LANES_AT,
 	       "devices fit");

@@ -94,8 +94,8 @@ struct gpu_idle {
 /* Readings of one GPU, for gpu_idle_build. Strings are the profile's, times on its clock. */
 struct gpu_idle_readings {
 	uint32_t host, label, uuid, model; /* uuid, model 0: not known */
-	struct metric_points points; /* ascending */
-	VEC(uint32_t) listed;        /* names of processes */
+	struct metric_points points;       /* ascending */
+	VEC(uint32_t) listed;              /* names of processes */
 };
 struct gpu_idle_opts {
 	double threshold; /* 0: GPU_IDLE_THRESHOLD */

@@ -98,9 +98,8 @@ static void add_model(struct idle_read *r, uint32_t series)
 	uint32_t label = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "gpu"));
 	for (size_t i = 0; i < r->readings.n; i++)
 		if (r->readings.v[i].host == host && r->readings.v[i].label == label)
-			r->readings.v[i].model =
-				sink_string(profile_sink(r->p),
-					    gpu_gather_label(&r->gather, series, "model"));
+			r->readings.v[i].model = sink_string(
+				profile_sink(r->p), gpu_gather_label(&r->gather, series, "model"));
 }
 
 /* A process that the driver lists at some moment of the range. */

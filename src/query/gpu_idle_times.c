@@ -245,8 +245,7 @@ static void take_name(struct gpu_idle_device *d, const struct gpu_idle_readings 
 
 static void add_readings(struct idle_build *b, const struct gpu_idle_readings *r)
 {
-	struct gpu_idle_device *d =
-		add_device(b, GPU_IDLE_READINGS, r->host, r->label, r->uuid);
+	struct gpu_idle_device *d = add_device(b, GPU_IDLE_READINGS, r->host, r->label, r->uuid);
 	take_name(d, r);
 	d->period_ns = median_ns(&r->points);
 	read_times(b->out, r, d);

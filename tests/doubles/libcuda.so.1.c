@@ -667,12 +667,13 @@ API(cuDeviceGetUuid_v2, unsigned char *out, int device)
 API(cuDeviceGetAttribute, int *value, int attribute, int device)
 {
 	/* 16: multiprocessors, 75 and 76: compute capability 9.0, 13: clock in kHz, 33: bus */
-	CALL(cuDeviceGetAttribute, (*value = attribute == 16   ? 132
-					     : attribute == 33 ? (int)script.device[device].index + 1
-					     : attribute == 75 ? 9
-					     : attribute == 13 ? 1980000
-							       : 0,
-				    OK));
+	CALL(cuDeviceGetAttribute,
+	     (*value = attribute == 16   ? 132
+		       : attribute == 33 ? (int)script.device[device].index + 1
+		       : attribute == 75 ? 9
+		       : attribute == 13 ? 1980000
+					 : 0,
+	      OK));
 }
 
 API(cuDeviceTotalMem_v2, size_t *bytes, int device)

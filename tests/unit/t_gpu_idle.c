@@ -28,16 +28,20 @@ static uint32_t type(struct world *w, const char *name)
 	return type_intern(&w->p->series, &t);
 }
 
-/* gpu: NULL of what is on none. */
-static void sample(struct world *w, const char *type_name, uint32_t pid, const char *gpu,
-		   int64_t from_ns, int64_t length_ns)
+/* gpu, uuid: NULL: there is no such label. */
+static void sample_of(struct world *w, const char *type_name, uint32_t pid, const char *gpu,
+		      const char *uuid, int64_t from_ns, int64_t length_ns)
 {
 	struct sink *s = profile_sink(w->p);
 	struct frame f = { .mapping = MAPPING_NONE, .function = text(w, type_name) };
 	uint32_t frame = s->ops->frame(s, &f);
-	struct label l = { .key = text(w, "gpu"), .str = text(w, gpu) };
+	struct label l[2] = { { .key = text(w, "gpu"), .str = gpu ? text(w, gpu) : 0 },
+			      { .key = text(w, "uuid"), .str = uuid ? text(w, uuid) : 0 } };
 	struct series series = { .type = type(w, type_name),
-				 .labels = s->ops->labels(s, &l, gpu ? 1 : 0) };
+				 .labels = s->ops->labels(s, l,
+							  !gpu   ? 0
+							  : uuid ? 2
+								 : 1) };
 	struct sample one = { .time_ns = from_ns,
 			      .length_ns = length_ns,
 			      .value = length_ns ? length_ns : S / 10,
@@ -47,6 +51,12 @@ static void sample(struct world *w, const char *type_name, uint32_t pid, const c
 			      .tid = pid,
 			      .cpu = SAMPLE_NO_ID };
 	s->ops->sample(s, &one);
+}
+
+static void sample(struct world *w, const char *type_name, uint32_t pid, const char *gpu,
+		   int64_t from_ns, int64_t length_ns)
+{
+	sample_of(w, type_name, pid, gpu, NULL, from_ns, length_ns);
 }
 
 static struct world world_new(int64_t duration_s)
@@ -179,6 +189,97 @@ START_TEST(records_of_a_part)
 }
 END_TEST
 
+static const struct gpu_idle_device *device(const struct world *w, const char *label)
+{
+	const struct gpu_idle_device *found = NULL;
+	for (size_t i = 0; i < w->idle.devices.n; i++) {
+		const struct gpu_idle_device *d = &w->idle.devices.v[i];
+		if (strcmp(profile_str(w->p, d->label), label) != 0)
+			continue;
+		ck_assert_ptr_null(found); /* each once */
+		found = d;
+	}
+	ck_assert_ptr_nonnull(found);
+	return found;
+}
+
+/* A GPU that a process has a window of is watched, and idle, where nothing runs on it; the windows of another GPU are none of its. */
+START_TEST(windows_alone)
+{
+	struct world w = world_new(10);
+	sample(&w, "gpu-window", 7, "0", S, 4 * S);
+	sample(&w, "gpu-window", 7, "1", 0, 8 * S);
+	sample(&w, "gpu-window", 8, "1", 2 * S, 8 * S);
+	sample(&w, "gpu-time", 7, "0", 2 * S, S);
+	sample(&w, "wall", 7, NULL, 5 * S, 0);
+	sample(&w, "wall", 8, NULL, 5 * S, 0);
+	sample(&w, "wall", 9, NULL, 5 * S, 0);
+	ck_assert_int_eq(build(&w, NULL), 0);
+	ck_assert_uint_eq(w.idle.devices.n, 2);
+	check_times(device(&w, "0"), 4 * S, S, 3 * S);
+	ck_assert_uint_eq(device(&w, "0")->owners.n, 1);
+	const struct gpu_idle_device *d = device(&w, "1");
+	check_times(d, 6 * S, 0, 6 * S);
+	ck_assert_int_eq(d->source, GPU_IDLE_RECORDS);
+	ck_assert_uint_eq(d->owners.n, 2);
+	ck_assert_uint_eq(d->idle_samples, 2);
+	ck_assert_uint_eq(d->classes.n, 1);
+	ck_assert(!d->classes.v[0].is_over);
+	world_free(&w);
+}
+END_TEST
+
+/* Two programs that number the same two GPUs the other way round; the driver has names of its own for them. */
+START_TEST(numbers_swapped)
+{
+	struct world w = world_new(10);
+	struct gpu_idle_readings readings[2] = {
+		{ .label = text(&w, "0"), .uuid = text(&w, "GPU-a"), .model = text(&w, "First") },
+		{ .label = text(&w, "1"), .uuid = text(&w, "GPU-b"), .model = text(&w, "Second") }
+	};
+	struct tree_opts tree = { .type = w.wall };
+	struct gpu_idle_opts opts = { .readings = readings, .n_readings = 2 };
+	for (int i = 0; i <= 10; i++)
+		for (int k = 0; k < 2; k++)
+			vec_push(&readings[k].points, (struct metric_point){ i * S, 1 });
+	sample_of(&w, "gpu-time", 7, "0", "GPU-a", S, S);
+	sample_of(&w, "gpu-time", 7, "1", "GPU-b", 3 * S, S);
+	sample_of(&w, "gpu-time", 8, "1", "GPU-a", 5 * S, 2 * S);
+	sample_of(&w, "gpu-time", 8, "0", "GPU-b", 7 * S, 3 * S);
+	ck_assert_int_eq(gpu_idle_build(w.p, &tree, &opts, &w.idle, NULL), 0);
+	ck_assert_uint_eq(w.idle.devices.n, 2);
+	check_times(device(&w, "0"), 10 * S, 3 * S, 7 * S);
+	check_times(device(&w, "1"), 10 * S, 4 * S, 6 * S);
+	ck_assert_str_eq(profile_str(w.p, device(&w, "1")->model), "Second");
+	ck_assert_str_eq(profile_str(w.p, device(&w, "1")->uuid), "GPU-b");
+	vec_done(&readings[0].points);
+	vec_done(&readings[1].points);
+	world_free(&w);
+}
+END_TEST
+
+/* Records whose windows are elsewhere say nothing beside readings; nor do two GPUs of one number become one. */
+START_TEST(readings_alone)
+{
+	struct world w = world_new(10);
+	for (int i = 0; i <= 10; i++)
+		reading(&w, i * S, i % 2);
+	w.readings.uuid = text(&w, "GPU-a");
+	sample_of(&w, "gpu-window", 7, "3", "GPU-a", 20 * S, S);
+	sample_of(&w, "gpu-window", 7, "0", "GPU-b", 0, 10 * S);
+	ck_assert_int_eq(build(&w, NULL), 0);
+	ck_assert_uint_eq(w.idle.devices.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct gpu_idle_device *d = &w.idle.devices.v[i];
+		bool is_a = strcmp(profile_str(w.p, d->uuid), "GPU-a") == 0;
+		ck_assert_str_eq(profile_str(w.p, d->label), "0");
+		ck_assert_int_eq(d->source, is_a ? GPU_IDLE_READINGS : GPU_IDLE_RECORDS);
+		check_times(d, 10 * S, is_a ? 5 * S : 0, is_a ? 5 * S : 10 * S);
+	}
+	world_free(&w);
+}
+END_TEST
+
 /* Sums over windows of time are no records: what is known begins behind them. */
 START_TEST(sums_are_not_exact)
 {
@@ -226,5 +327,5 @@ START_TEST(sums_only)
 END_TEST
 
 UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_asked_for,
-	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part,
-	  sums_are_not_exact, sums_of_works, sums_only)
+	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part, windows_alone,
+	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only)

@@ -598,6 +598,54 @@ static int line_count(const char *command)
 
 /* The program's process is all that it touches: it needs libc, of any version since 2.17, allocates nothing, and
  * shows one name. */
+static void check_device(struct gpu_program *p, uint32_t number, uint8_t last, uint8_t bus)
+{
+	struct ring_device d;
+
+	ck_assert(ring_device(p->ring, number, &d));
+	ck_assert_uint_eq(d.uuid[15], last);
+	ck_assert_uint_eq(d.bus, bus);
+	ck_assert_uint_eq(d.flags & ~(uint32_t)RING_DEVICE_CONTEXT,
+			  RING_DEVICE_UUID | RING_DEVICE_BUS);
+}
+
+static bool has_context(struct gpu_program *p, uint32_t number)
+{
+	struct ring_device d;
+
+	return ring_device(p->ring, number, &d) && d.flags & RING_DEVICE_CONTEXT;
+}
+
+/* Which GPU is which, as this program numbers them, from the first window on, also in the next ring; and which it has used. */
+START_TEST(which_gpu)
+{
+	struct gpu_program p = { 0 };
+	struct ring_device d;
+
+	setenv("CUDA_VISIBLE_DEVICES", "2,0", 1);
+	program_start(&p,
+		      DEVICES "device 2 name \"Third\"\n" KERNELS
+			      "play threads 1\nplay launches 100\n",
+		      NULL);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	ck_assert(!ring_device(p.ring, 0, &d));
+	program_open(&p, RING_WANT_KERNELS);
+	check_device(&p, 0, 2, 3);
+	check_device(&p, 1, 0, 1);
+	ck_assert(!ring_device(p.ring, 2, &d));
+	ck_assert(!ring_device(p.ring, RING_DEVICES_MAX, &d));
+	ck_assert(!has_context(&p, 0));
+	program_play(&p, true);
+	program_close(&p);
+	ck_assert(has_context(&p, 0) && !has_context(&p, 1));
+	detach(&p);
+	reattach(&p);
+	check_device(&p, 0, 2, 3);
+	ck_assert(has_context(&p, 0) && !has_context(&p, 1));
+	program_end(&p);
+}
+END_TEST
+
 START_TEST(needs_only_libc)
 {
 	char command[512];
@@ -629,4 +677,4 @@ END_TEST
 UNIT_MAIN("gpu-inject", windows, million, full, cupti_drops, late_records, parked, agent_gone,
 	  deadline, refusals, cannot_switch_off, fork_and_end, exit_in_window, loaded_late,
 	  detached, detached_at_work, detached_muted, detached_without_descriptors, attached,
-	  needs_only_libc)
+	  which_gpu, needs_only_libc)

@@ -144,12 +144,25 @@ test('readings say so, and what is asked badly or is not there is refused', asyn
 			['1', 'readings', false, 0, 0]
 		]
 	);
+	/* Readings are all of 5 % or more, and less than all of the time. */
+	const below = await ask(`gpu-idle?${hour}&threshold=1`, host);
+	assert.strictEqual(below.threshold, 1);
+	assert.deepStrictEqual(
+		below.devices.map((d) => [d.busy_ns, d.idle_ns]),
+		read.devices.map((d) => [0, d.watched_ns])
+	);
 	const status = async (what, of = gpu) => (await fetch(`${of.url}api/v1/${what}`)).status;
 	for (const [what, expected, of] of [
 		[`gpu-idle?${span(0, 10)}&n=x`, 400],
 		[`gpu-idle?${span(0, 10)}&px=3`, 400],
 		[`gpu-idle?q=${encodeURIComponent('wall{')}`, 400],
 		['gpu-idle?q=heap', 400],
+		[`gpu-idle?${span(0, 10)}&threshold=0.5`, 200],
+		...['0', '1.01', '-1', '5%', '', 'nan', 'inf'].map((share) => [
+			`gpu-idle?${span(0, 10)}&threshold=${encodeURIComponent(share)}`,
+			400
+		]),
+		[`gpu-idle?${span(0, 10)}&fmt=xml`, 400],
 		['gpu-idle?from=2&to=1', 400],
 		[`gpu-idle?${span(0, 10)}&focus=(`, 400],
 		[`gpu-idle?${span(60, 70)}`, 404],

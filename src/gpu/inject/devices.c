@@ -10,7 +10,7 @@ static struct driver {
 	int (*count)(int *n);
 	int (*get)(int *device, int ordinal);
 	int (*attribute)(int *value, int attribute, int device);
-	int (*uuid)(uint8_t *out, int device);    /* of an instance: its own … */
+	int (*uuid)(uint8_t *out, int device);     /* of an instance: its own … */
 	int (*gpu_uuid)(uint8_t *out, int device); /* … and of the GPU that it is a part of */
 	int (*primary)(int device, unsigned *flags, int *active);
 	bool is_there;

@@ -75,8 +75,8 @@ static bool wanted(uint64_t now)
 static uint64_t pause_ns(uint64_t now, bool knows_devices)
 {
 	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);
-	uint64_t tick = (library.stalls || !knows_devices ? RING_STALL_TICK_MS : RING_TICK_MS) *
-			1000000ull;
+	uint64_t tick =
+		(library.stalls || !knows_devices ? RING_STALL_TICK_MS : RING_TICK_MS) * 1000000ull;
 
 	return until > now && until - now < tick ? until - now : tick;
 }

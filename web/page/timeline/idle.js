@@ -102,17 +102,17 @@ async function partsOf(app, times, pick) {
 		return answer.devices
 			.flatMap((/** @type {any} */ d) => (d.records ? [d, { ...d.records, of: 'What was watched of ' }] : [d]))
 			.flatMap((/** @type {any} */ d) => [
-			el(
-				'h2',
-				{},
-				plain(
-					`${d.of || ''}GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} (${share(d.idle_ns, d.watched_ns)}) ` +
-						`in ${grouped(d.gaps)} gap${d.gaps === 1 ? '' : 's'}`
-				)
-			),
-			el('p', { class: 'how' }, wordsOf(d, answer)),
-			...(d.gaps ? [classes(d), longest(d, pick), ...change(d)] : [])
-		]);
+				el(
+					'h2',
+					{},
+					plain(
+						`${d.of || ''}GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} (${share(d.idle_ns, d.watched_ns)}) ` +
+							`in ${grouped(d.gaps)} gap${d.gaps === 1 ? '' : 's'}`
+					)
+				),
+				el('p', { class: 'how' }, wordsOf(d, answer)),
+				...(d.gaps ? [classes(d), longest(d, pick), ...change(d)] : [])
+			]);
 	} catch (e) {
 		return [el('p', { class: 'empty' }, /** @type {Error} */ (e).message)];
 	}
