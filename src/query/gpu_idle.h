@@ -91,7 +91,7 @@ struct gpu_idle {
 	int64_t exact_from_ns;
 };
 
-/* Readings of one GPU, for gpu_idle_build. Strings are the profile's, times on its clock. */
+/* What the driver says of one GPU, for gpu_idle_build; without points, what it is called. Strings are the profile's, times on its clock. */
 struct gpu_idle_readings {
 	uint32_t host, label, uuid, model; /* uuid, model 0: not known */
 	struct metric_points points;       /* ascending */

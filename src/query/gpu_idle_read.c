@@ -35,7 +35,7 @@ static int read_callers(struct idle_read *r)
 	static const char *const names[] = { "gpu-launch", "gpu-wait", "gpu-copy", "hbm-alloc",
 					     "hbm-inuse" };
 	for (size_t i = 0; i < r->readings.n; i++)
-		if (!r->readings.v[i].listed.n)
+		if (r->readings.v[i].points.n && !r->readings.v[i].listed.n)
 			return gpu_gather_types(&r->gather, names, sizeof names / sizeof *names,
 						&r->p);
 	return 0;
@@ -68,38 +68,36 @@ static struct gpu_idle_readings *same_gpu(struct idle_read *r, const struct gpu_
 	return NULL;
 }
 
-static int add_readings(struct idle_read *r, uint32_t series)
+static struct gpu_idle_readings *readings_of(struct idle_read *r, uint32_t series)
 {
-	struct gpu_idle_readings readings = {
-		.host = sink_string(profile_sink(r->p),
-				    gpu_gather_label(&r->gather, series, "host")),
-		.label = sink_string(profile_sink(r->p),
-				     gpu_gather_label(&r->gather, series, "gpu")),
-		.uuid = sink_string(profile_sink(r->p),
-				    gpu_gather_label(&r->gather, series, "uuid")),
+	struct sink *s = profile_sink(r->p);
+	struct gpu_idle_readings one = {
+		.host = sink_string(s, gpu_gather_label(&r->gather, series, "host")),
+		.label = sink_string(s, gpu_gather_label(&r->gather, series, "gpu")),
+		.uuid = sink_string(s, gpu_gather_label(&r->gather, series, "uuid")),
 	};
-	int rc = read_points(r, series, &readings.points);
-	struct gpu_idle_readings *same = rc == 0 ? same_gpu(r, &readings) : NULL;
-	if (same) {
-		vec_append(&same->points, readings.points.v, readings.points.n);
-		qsort(same->points.v, same->points.n, sizeof *same->points.v, compare_points);
-	} else if (rc == 0 && readings.points.n) {
-		vec_push(&r->readings, readings);
-		return 0;
-	}
-	vec_done(&readings.points);
-	return rc;
+	struct gpu_idle_readings *same = same_gpu(r, &one);
+	if (same)
+		return same;
+	vec_push(&r->readings, one);
+	return &r->readings.v[r->readings.n - 1];
 }
 
 /* What the driver calls a GPU, whenever it said so. */
 static void add_model(struct idle_read *r, uint32_t series)
 {
-	uint32_t host = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "host"));
-	uint32_t label = strtab_find(&r->p->strings, gpu_gather_label(&r->gather, series, "gpu"));
-	for (size_t i = 0; i < r->readings.n; i++)
-		if (r->readings.v[i].host == host && r->readings.v[i].label == label)
-			r->readings.v[i].model = sink_string(
-				profile_sink(r->p), gpu_gather_label(&r->gather, series, "model"));
+	const char *model = gpu_gather_label(&r->gather, series, "model");
+	readings_of(r, series)->model = sink_string(profile_sink(r->p), model);
+}
+
+static int add_readings(struct idle_read *r, uint32_t series)
+{
+	struct metric_points *points = &readings_of(r, series)->points;
+	size_t before = points->n;
+	int rc = read_points(r, series, points);
+	if (before && points->n > before)
+		qsort(points->v, points->n, sizeof *points->v, compare_points);
+	return rc;
 }
 
 /* A process that the driver lists at some moment of the range. */
@@ -132,13 +130,13 @@ static int read_readings(struct idle_read *r)
 		return 0;
 	if (!r->p)
 		r->p = profile_new();
+	for (uint32_t i = 0; i < n; i++)
+		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_info"))
+			add_model(r, i);
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_utilization") &&
 		    strcmp(gpu_gather_label(&r->gather, i, "task"), "general") == 0)
 			rc = add_readings(r, i);
-	for (uint32_t i = 0; rc == 0 && i < n; i++)
-		if (gpu_gather_is_metric(&r->gather, i, "hw_gpu_info"))
-			add_model(r, i);
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		if (gpu_gather_is_metric(&r->gather, i, "process_gpu_memory_usage"))
 			rc = add_listed(r, i);
