@@ -1,10 +1,10 @@
 /* collect/host_gpu.h: readings of GPUs (gpu/watch.h) as metrics of the host, each point with its own time.
  *
- *     hw_gpu_…{device,uuid,…}                    the rows of gpu/metric.h
+ *     hw_gpu_…{gpu,uuid,…}                       the rows of gpu/metric.h
  *     hw_gpu_instance_memory_usage, _limit       By, gauges: of a GPU that is partitioned; they are in its own figures, too
- *     hw_gpu_info{device,uuid,model,driver}      1
- *     process_gpu_utilization{device,process}    1, gauge: share of the time in which it had something running
- *     process_gpu_memory_usage{device,process}   By, gauge
+ *     hw_gpu_info{gpu,uuid,model,driver}         1
+ *     process_gpu_utilization{gpu,process}       1, gauge: share of the time in which it had something running
+ *     process_gpu_memory_usage{gpu,process}      By, gauge
  *     cresset_gpu_left_out{reason}               counter: of what the driver said, that is not there
  *
  * Processes of one name are added up: a pid is no label. */

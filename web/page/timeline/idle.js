@@ -99,20 +99,22 @@ async function partsOf(app, times, pick) {
 	const match = hostMatch(app.state.q).join(', ');
 	try {
 		const answer = await app.ask('api/v1/gpu-idle', { ...(match ? { q: `{${match}}` } : {}), ...times, n: ROWS });
-		return answer.devices
-			.flatMap((/** @type {any} */ d) => (d.records ? [d, { ...d.records, of: 'What was watched of ' }] : [d]))
-			.flatMap((/** @type {any} */ d) => [
-				el(
-					'h2',
-					{},
-					plain(
-						`${d.of || ''}GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} (${share(d.idle_ns, d.watched_ns)}) ` +
-							`in ${grouped(d.gaps)} gap${d.gaps === 1 ? '' : 's'}`
-					)
-				),
-				el('p', { class: 'how' }, wordsOf(d, answer)),
-				...(d.gaps ? [classes(d), longest(d, pick), ...change(d)] : [])
-			]);
+		/* Where readings say more, what records say of the part that was watched comes below. */
+		const parts = answer.devices.flatMap((/** @type {any} */ d) =>
+			d.records ? [d, { ...d.records, of: 'What was watched of ' }] : [d]
+		);
+		return parts.flatMap((/** @type {any} */ d) => [
+			el(
+				'h2',
+				{},
+				plain(
+					`${d.of || ''}GPU ${d.gpu}${d.host ? ` of ${d.host}` : ''}: idle ${time(d.idle_ns)} ` +
+						`(${share(d.idle_ns, d.watched_ns)}) in ${grouped(d.gaps)} gap${d.gaps === 1 ? '' : 's'}`
+				)
+			),
+			el('p', { class: 'how' }, wordsOf(d, answer)),
+			...(d.gaps ? [classes(d), longest(d, pick), ...change(d)] : [])
+		]);
 	} catch (e) {
 		return [el('p', { class: 'empty' }, /** @type {Error} */ (e).message)];
 	}
