@@ -25,7 +25,7 @@ cppflags := -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DCRESSET_VERSION='"$(VERSION)"' 
 cflags   := -std=gnu11 -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
             -fno-strict-aliasing -fno-omit-frame-pointer -fstack-protector-strong $(CFLAGS)
 ldflags  := -Wl,-z,relro,-z,now $(LDFLAGS)
-libs     := -lbpf -lsqlite3 -lseccomp -lyaml -lncursesw -lelf -liberty -lxxhash -ldeflate -lzstd -llzma -lz -lpthread -lm
+libs     := -lbpf -lsqlite3 -lseccomp -lyaml -lncursesw -lelf -liberty -lxxhash -ldeflate -lzstd -llz4 -llzma -lz -lpthread -lm
 
 # --- what there is ---------------------------------------------------------------------------------------------------
 BPF_SRC   := $(wildcard src/bpf/*.bpf.c)

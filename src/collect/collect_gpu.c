@@ -79,7 +79,8 @@ static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_
 				      .queue_type = types->queue,
 				      .stacks_per_s = g->opts->gpu_stacks_per_s,
 				      .budget = g->opts->gpu_budget };
-	struct gpu_stall_opts stall = { sink, g->resolver, types->stall, types->not_issued };
+	struct gpu_stall_opts stall = { sink, g->resolver, types->stall, types->not_issued,
+					g->opts->gpu_budget > 0 };
 
 	if (g->opts->target != TARGET_ALL && g->opts->target != TARGET_PID)
 		return err_set(err, EOPNOTSUPP,

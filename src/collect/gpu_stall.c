@@ -22,7 +22,7 @@ static const double z95 = 1.96;
 
 struct context {
 	uint32_t pid, id;
-	uint32_t gpu, period; /* gpu: plus 1; 0: not known */
+	uint32_t gpu, period, model; /* gpu: plus 1; 0: not known */
 };
 struct reason {
 	uint32_t pid, context, number;
@@ -114,6 +114,7 @@ static void on_config(struct gpu_stall *s, const struct gpu_stall_told *told)
 		.id = c->context,
 		.gpu = told->gpu,
 		.period = c->period <= PERIOD_MAX ? c->period : 0,
+		.model = c->model,
 	};
 
 	note_period(s, context.period);
@@ -158,13 +159,13 @@ static void on_stall(struct gpu_stall *s, uint32_t pid, const struct ring_stall 
 	const uint32_t *reason = map_get(&s->reason_of, key_of(pid, r->context, r->reason));
 	struct row_key key = { .pid = pid,
 			       .function = strtab_put(&s->texts, function),
-			       .module = gpu_stall_code_sampled(&s->code, pid, r->crc),
 			       .offset = r->offset };
 
 	if (!context || !reason) { /* a program that does not say what it means, or too many */
 		s->stats.refused += r->samples;
 		return;
 	}
+	key.module = gpu_stall_code_sampled(&s->code, pid, r->crc, s->contexts.v[*context].model);
 	key.gpu = s->contexts.v[*context].gpu;
 	key.period = s->contexts.v[*context].period;
 	key.words = s->reasons.v[*reason].words;
@@ -262,16 +263,19 @@ static void add_bare(struct frames *f, const char *function, const char *words, 
 
 static void build_frames(struct gpu_stall *s, const struct row *row, struct frames *out)
 {
-	struct device_code *code = gpu_stall_code_get(&s->code, row->key.module);
 	const char *function = strtab_get(&s->texts, row->key.function);
 	const char *words = strtab_get(&s->texts, row->key.words);
 
+	bool is_unclear;
+
 	*out = (struct frames){ .s = s };
-	if (code && device_code_layers(code, function, row->key.offset, words, add_frame, out) > 0)
+	if (gpu_stall_code_layers(&s->code, row->key.module, function, row->key.offset, words,
+				  add_frame, out, &is_unclear))
 		return;
 	out->n = 0;
 	add_bare(out, function, words, row->key.offset);
 	s->stats.no_code += row->samples;
+	s->stats.unclear += is_unclear ? row->samples : 0;
 }
 
 /* The stacks of one function, and how many of its samples each has. */
@@ -392,12 +396,25 @@ static bool is_same_function(const struct row_key *a, const struct row_key *b)
 	return a->pid == b->pid && a->gpu == b->gpu && a->function == b->function;
 }
 
+/* Code that was not handed over is looked for by all that was sampled of it. */
+static void find_code(struct gpu_stall *s)
+{
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct row_key *key = &s->rows.v[i].key;
+
+		gpu_stall_code_need(&s->code, key->module, strtab_get(&s->texts, key->function),
+				    key->offset);
+	}
+	gpu_stall_code_search(&s->code, !s->opts.is_always);
+}
+
 void gpu_stall_flush(struct gpu_stall *s)
 {
 	struct row *rows = s->rows.v;
 
 	if (s->rows.n)
 		qsort(rows, s->rows.n, sizeof *rows, by_function);
+	find_code(s);
 	for (size_t i = 0, end; i < s->rows.n; i = end) {
 		struct launchers l = launchers_of(s, &rows[i].key);
 
@@ -416,6 +433,8 @@ void gpu_stall_get_stats(const struct gpu_stall *s, struct gpu_stall_stats *out)
 {
 	*out = s->stats;
 	out->modules = s->code.copied;
+	out->in_files = s->code.in_files;
+	out->unread = gpu_stall_code_unread(&s->code);
 	out->estimate_error = s->stats.estimated ? s->error / (double)s->stats.estimated : 0;
 }
 

@@ -33,6 +33,7 @@ struct gpu_stall_opts {
 	struct sink *sink;
 	struct resolver *resolver; /* the caller's, as the sink */
 	uint32_t type, not_issued_type;
+	bool is_always; /* nobody waits for files that are looked through */
 };
 struct gpu_stall *gpu_stall_new(const struct gpu_stall_opts *opts);
 void gpu_stall_free(struct gpu_stall *s); /* NULL is fine */

@@ -1,16 +1,19 @@
 #include "collect/gpu_stall_code.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "gpu/device_code.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void close_module(struct gpu_stall_module *m)
 {
 	free(m->image);
 	device_code_close(m->code);
+	gpu_code_found_done(&m->found);
+	vec_done(&m->functions);
 }
 
 void gpu_stall_code_done(struct gpu_stall_code *c)
@@ -19,6 +22,7 @@ void gpu_stall_code_done(struct gpu_stall_code *c)
 		close_module(&c->modules.v[i]);
 	vec_done(&c->modules);
 	map_done(&c->index);
+	gpu_code_files_free(c->files);
 }
 
 static uint32_t module_of(struct gpu_stall_code *c, uint32_t pid, uint64_t crc)
@@ -44,7 +48,7 @@ void gpu_stall_code_forget_ended(struct gpu_stall_code *c)
 		struct gpu_stall_module m = c->modules.v[i];
 
 		if (kill(m.pid, 0) && errno == ESRCH) {
-			c->bytes -= m.size;
+			c->bytes -= m.size + m.found.bytes;
 			close_module(&m);
 			continue;
 		}
@@ -52,14 +56,19 @@ void gpu_stall_code_forget_ended(struct gpu_stall_code *c)
 		c->modules.v[n++] = m;
 	}
 	c->modules.n = n;
+	if (c->files)
+		gpu_code_files_forget_ended(c->files);
 }
 
-uint32_t gpu_stall_code_sampled(struct gpu_stall_code *c, uint32_t pid, uint64_t crc)
+uint32_t gpu_stall_code_sampled(struct gpu_stall_code *c, uint32_t pid, uint64_t crc,
+				uint32_t model)
 {
 	uint32_t i = module_of(c, pid, crc);
 
-	if (i != GPU_STALL_NO_MODULE && !c->modules.v[i].is_sampled)
-		c->modules.v[i].is_sampled = c->is_pending = true;
+	if (i == GPU_STALL_NO_MODULE || c->modules.v[i].is_sampled)
+		return i;
+	c->modules.v[i].model = model;
+	c->modules.v[i].is_sampled = c->is_pending = true;
 	return i;
 }
 
@@ -92,6 +101,16 @@ static void copy_image(struct gpu_stall_code *c, struct gpu_stall_module *m,
 	c->copied++;
 }
 
+/* Whether its memory has it will be seen; what is in files takes longer. */
+static void want_files(struct gpu_stall_code *c, struct gpu_stall_module *m)
+{
+	m->is_wanted = true;
+	if (!c->files)
+		c->files = gpu_code_files_new();
+	if (c->files)
+		gpu_code_files_want(c->files, m->pid, m->model);
+}
+
 void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_reader *ring)
 {
 	bool others = false;
@@ -101,6 +120,8 @@ void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_rea
 	for (size_t i = 0; c->is_pending && i < c->modules.n; i++) {
 		struct gpu_stall_module *m = &c->modules.v[i];
 
+		if (m->is_sampled && !m->is_placed && !m->is_wanted && m->pid == pid)
+			want_files(c, m);
 		if (m->is_done || !m->is_sampled || !m->is_placed)
 			continue;
 		if (m->pid == pid)
@@ -111,17 +132,94 @@ void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_rea
 	c->is_pending = others;
 }
 
-struct device_code *gpu_stall_code_get(struct gpu_stall_code *c, uint32_t module)
+/* --- naming --------------------------------------------------------------------------------------------------------------- */
+
+/* What the program handed over: NULL: nothing, or it is none. */
+static struct device_code *handed_over(struct gpu_stall_module *m)
+{
+	struct err err;
+	void *image = m->image;
+
+	m->image = NULL;
+	if (image && device_code_open(image, m->size, &m->code, &err))
+		m->code = NULL;
+	return m->code;
+}
+
+void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *function,
+			 uint64_t offset)
 {
 	struct gpu_stall_module *m = module == GPU_STALL_NO_MODULE ? NULL : &c->modules.v[module];
-	struct err err;
+	struct gpu_code_wanted *last;
 
-	if (m && m->image) {
-		void *image = m->image;
+	if (!m || !m->is_wanted || m->found.n || handed_over(m))
+		return;
+	last = m->functions.n ? &m->functions.v[m->functions.n - 1] : NULL;
+	if (!last || strcmp(last->function, function) != 0)
+		vec_push(&m->functions, (struct gpu_code_wanted){ function, offset });
+	else if (last->offset < offset)
+		last->offset = offset;
+}
 
-		m->image = NULL;
-		if (device_code_open(image, m->size, &m->code, &err))
-			m->code = NULL;
+void gpu_stall_code_search(struct gpu_stall_code *c, bool wait)
+{
+	if (c->files && wait)
+		gpu_code_files_wait(c->files, GPU_CODE_WAIT_MS);
+	for (size_t i = 0; i < c->modules.n; i++) {
+		struct gpu_stall_module *m = &c->modules.v[i];
+
+		if (!m->functions.n)
+			continue;
+		if (c->files && c->bytes < GPU_STALL_CODE_BYTES)
+			gpu_code_files_find(c->files, m->pid, m->model, m->functions.v,
+					    m->functions.n, GPU_STALL_CODE_BYTES - c->bytes,
+					    &m->found);
+		c->bytes += m->found.bytes;
+		c->in_files += m->found.n > 0;
+		vec_done(&m->functions);
 	}
-	return m ? m->code : NULL;
+}
+
+static void spell_layer(void *ctx, enum frame_kind kind, const char *name, const char *file,
+			uint32_t line)
+{
+	buf_addf(ctx, "%d %s %s %u\n", kind, name, file ? file : "", line);
+}
+
+/* Whether each of them says the same of the place. */
+static bool are_alike(const struct gpu_code_found *f, const char *function, uint64_t offset,
+		      const char *stall)
+{
+	struct buf first = { 0 }, other = { 0 };
+	bool alike = true;
+
+	for (uint32_t i = 0; f->n > 1 && alike && i < f->n; i++) {
+		buf_clear(&other);
+		device_code_layers(f->code[i], function, offset, stall, spell_layer,
+				   i ? &other : &first);
+		alike = !i || strcmp(buf_cstr(&first), buf_cstr(&other)) == 0;
+	}
+	buf_done(&first);
+	buf_done(&other);
+	return alike;
+}
+
+uint32_t gpu_stall_code_layers(struct gpu_stall_code *c, uint32_t module, const char *function,
+			       uint64_t offset, const char *stall, device_layer_fn *fn, void *ctx,
+			       bool *is_unclear)
+{
+	struct gpu_stall_module *m = module == GPU_STALL_NO_MODULE ? NULL : &c->modules.v[module];
+	struct device_code *code = m ? handed_over(m) : NULL;
+
+	*is_unclear = false;
+	if (!code && m && m->found.n) {
+		*is_unclear = !are_alike(&m->found, function, offset, stall);
+		code = *is_unclear ? NULL : m->found.code[0];
+	}
+	return code ? device_code_layers(code, function, offset, stall, fn, ctx) : 0;
+}
+
+uint64_t gpu_stall_code_unread(const struct gpu_stall_code *c)
+{
+	return c->files ? gpu_code_files_unread(c->files) : 0;
 }

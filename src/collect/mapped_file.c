@@ -35,6 +35,11 @@ static int open_regular(int path_fd, struct stat *st)
 	return fd;
 }
 
+int mapped_file_open_at(int process, const char *name, struct stat *st)
+{
+	return open_regular(openat(process, name, O_PATH | O_CLOEXEC), st);
+}
+
 int plain_file_open(const char *path, struct stat *st)
 {
 	return open_regular(open(path, O_PATH | O_CLOEXEC), st);

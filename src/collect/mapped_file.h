@@ -26,6 +26,9 @@ struct mapped_file {
 /* Returns a read-only descriptor and its status, or -errno. */
 int mapped_file_open(const struct mapped_file *f, struct stat *st);
 
+/* What "map_files/START-END" of an open /proc/PID leads to, if that is a regular file. */
+int mapped_file_open_at(int process, const char *name, struct stat *st);
+
 /* A regular file by its path in the root directory and mount namespace of a process; symbolic links
  * cannot lead out of there. */
 int process_root_open(uint32_t pid, const char *path, struct stat *st);

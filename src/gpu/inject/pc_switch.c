@@ -13,6 +13,8 @@ enum {
 	HOST_BYTES_MAX = 16 << 20,
 	SM_COUNT = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, …_CLOCK_RATE */
 	CLOCK_KHZ = 13,
+	SM_MAJOR = 75,
+	SM_MINOR = 76,
 };
 #define PC_BYTES (sizeof(struct cupti_pc) + REASONS_MAX * sizeof(struct cupti_stall))
 _Static_assert(SCRATCH_BYTES + 2 * (sizeof(struct cupti_pcs) + PCS * PC_BYTES) <= HOST_BYTES_MAX,
@@ -186,6 +188,8 @@ static void write_config(const struct pc_sampled *c, size_t reasons)
 		.reasons = reasons,
 		.multiprocessors = device_attribute(c->device, SM_COUNT),
 		.clock_khz = device_attribute(c->device, CLOCK_KHZ),
+		.model = 10 * device_attribute(c->device, SM_MAJOR) +
+			 device_attribute(c->device, SM_MINOR),
 	};
 
 	write_here(&config.r, sizeof config);
