@@ -16,6 +16,8 @@ static const struct cmd_opt gpu_options[] = {
 	  PART("Attaching", wait_ns), .def = "5s" },
 	{ NULL, "stacks", NULL, "each instruction as a folded stack, for a flame graph", OPT_FLAG,
 	  PART("Code", stacks) },
+	{ NULL, "image", "N", "of a file with several cubins only this one, instruction by instruction",
+	  OPT_U64, PART("Code", image) },
 	{ 0 },
 };
 
@@ -61,7 +63,8 @@ const struct cmd cmd_gpu = {
 		 "status shows how the library is in each program that has it, or in this one: parked, open, detached, of no use and why; its CUPTI, who reads it, "
 		 "what was lost, what it has cost; and whether probes are in the program's GPU libraries. Programs of other users need root.\n"
 		 "code lists what is in NVIDIA device code (cubin files, as nvcc -cubin makes them): each instruction with its offset, its name, its line, and the "
-		 "functions that were inlined around it. Lines need -lineinfo.",
+		 "functions that were inlined around it. Lines need -lineinfo. Of programs, libraries and fat binaries (nvcc -fatbin) it lists the cubins inside, "
+		 "for which devices they are, and their functions; --image shows one of them as above.",
 	.examples = {
 		"sudo cresset gpu attach 4242\tputs the library into that process",
 		"sudo cresset gpu status\twhat is measured how, and what it costs",

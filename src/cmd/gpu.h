@@ -10,6 +10,7 @@ struct gpu_opts {
 	const char *library;
 	uint64_t wait_ns;
 	bool stacks;
+	uint64_t image; /* from 1 on; 0: all */
 };
 enum { GPU_SOME = UINT32_MAX, GPU_MAYBE = UINT32_MAX - 1 };
 struct gpu_subcommand {

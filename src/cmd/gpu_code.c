@@ -3,11 +3,13 @@
 
 #include "base/escape.h"
 #include "gpu/cubin_layers.h"
+#include "gpu/fatbin.h"
 #include "gpu/sass.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -91,21 +93,104 @@ static void add_stacks(struct buf *b, struct cubin *c)
 				buf_adds(b, " 1\n");
 }
 
-static int add_file(struct buf *b, const char *path, bool as_stacks, struct err *err)
+/* --- files with several ---------------------------------------------------------------------------------------------- */
+
+static void add_names(struct buf *b, const struct cubin *c)
+{
+	uint32_t n;
+	const struct cubin_text *t = cubin_texts(c, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		buf_addf(b, "  %s ", t[i].kernel ? "kernel" : "function");
+		add_text(b, t[i].name);
+		buf_addf(b, "  %" PRIu64 " bytes\n", t[i].size);
+	}
+}
+
+static void add_head(struct buf *b, uint32_t number, const struct fatbin_image *i)
+{
+	static const char *const packings[] = { "", ", LZ4", ", zstd" };
+	buf_addf(b, "image %" PRIu32 ": sm_%" PRIu32 "%s, %" PRIu64 " bytes%s\n", number, i->sm,
+		 i->is_ptx ? " PTX" : "", i->size, packings[i->packing]);
+}
+
+/* One that cannot be read is said to be so, unless it is the one that was asked for. */
+static int add_image(struct buf *b, const struct fatbin *f, uint32_t index,
+		     const struct gpu_opts *o, struct err *err)
+{
+	uint32_t n;
+	const struct fatbin_image *i = &fatbin_images(f, &n)[index];
+	struct cubin *c;
+	void *bytes;
+	if (i->is_ptx)
+		return o->image ? err_set(err, ENODATA, "image %u is PTX, not device code", index + 1)
+				: 0;
+	int rc = fatbin_unpack(f, index, &bytes, err);
+	if (rc < 0)
+		return rc;
+	rc = cubin_open_image(bytes, i->size, &c, err);
+	if (rc == 0) {
+		if (o->stacks)
+			add_stacks(b, c);
+		else if (o->image)
+			add_list(b, c);
+		else
+			add_names(b, c);
+		cubin_close(c);
+	}
+	free(bytes);
+	return rc;
+}
+
+static int add_fatbin(struct buf *b, const struct fatbin *f, const struct gpu_opts *o,
+		      struct err *err)
+{
+	uint32_t n;
+	const struct fatbin_image *images = fatbin_images(f, &n);
+	if (o->image > n)
+		return err_set(err, ENODATA, "there are %" PRIu32 " images in it", n);
+	if (o->image)
+		return add_image(b, f, o->image - 1, o, err);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!o->stacks)
+			add_head(b, i + 1, &images[i]);
+		if (add_image(b, f, i, o, err) < 0 && !o->stacks)
+			buf_addf(b, "  %s\n", err->text);
+	}
+	if (fatbin_skipped(f) && !o->stacks)
+		buf_addf(b, "%" PRIu64 " images or containers could not be read\n",
+			 fatbin_skipped(f));
+	return 0;
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------------- */
+
+/* What is neither is told of as what it is not. */
+static int add_open_file(struct buf *b, int fd, const struct gpu_opts *o, struct err *err)
 {
 	struct cubin *c;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int rc = fd < 0 ? err_set(err, errno, "cannot open: %s", strerror(errno))
-			: cubin_open(fd, &c, err);
+	struct fatbin *f;
+	struct err other = { 0 };
+	int rc = cubin_open(fd, &c, err);
 	if (rc == 0) {
-		if (as_stacks)
+		if (o->stacks)
 			add_stacks(b, c);
 		else
 			add_list(b, c);
 		cubin_close(c);
-	} else {
-		err_prefix(err, "%s", path);
+	} else if (rc == -ENOEXEC && fatbin_open(fd, &f, &other) == 0) {
+		rc = add_fatbin(b, f, o, err);
+		fatbin_close(f);
 	}
+	return rc;
+}
+
+static int add_file(struct buf *b, const char *path, const struct gpu_opts *o, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc = fd < 0 ? err_set(err, errno, "cannot open: %s", strerror(errno))
+			: add_open_file(b, fd, o, err);
+	if (rc < 0)
+		err_prefix(err, "%s", path);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -116,7 +201,7 @@ int gpu_code_run(const struct cmd_line *line, const struct gpu_opts *o)
 	struct buf b = { 0 };
 	struct err err = { 0 };
 	for (uint32_t i = 1; i < line->args.n; i++) {
-		if (add_file(&b, line->args.v[i], o->stacks, &err) < 0) {
+		if (add_file(&b, line->args.v[i], o, &err) < 0) {
 			buf_done(&b);
 			return cmd_fail(CMD_BAD_INPUT, &err);
 		}
