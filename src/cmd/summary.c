@@ -172,6 +172,11 @@ static void add_gpu_stalls(struct buf *b, const struct summary *s)
 		buf_adds(b, " cycles of a multiprocessor");
 	if (t->other)
 		buf_addf(b, "; %" PRIu64 " more in kernels of the driver's own", t->other);
+	if (t->in_files)
+		buf_addf(b, "; code of %" PRIu64 " modules from files", t->in_files);
+	if (t->unclear)
+		buf_addf(b, "; %" PRIu64 " in functions of which files have different ones",
+			 t->unclear);
 	buf_addc(b, '\n');
 }
 
@@ -407,6 +412,8 @@ static void put_numbers(struct json *j, const struct summary *s)
 		json_key_num(j, "gpu_stalls_estimate_error", st->gpu_stall.estimate_error);
 		json_key_u64(j, "gpu_stalls_without_stack", st->gpu_stall.no_stack);
 		json_key_u64(j, "gpu_stalls_without_code", st->gpu_stall.no_code);
+		json_key_u64(j, "gpu_stalls_unclear_code", st->gpu_stall.unclear);
+		json_key_u64(j, "gpu_stalls_modules_in_files", st->gpu_stall.in_files);
 		json_key_u64(j, "gpu_stalls_of_others", st->gpu_stall.other);
 		json_key_u64(j, "gpu_stall_period_cycles",
 			     st->gpu_stall.shortest_period ? 1ull << st->gpu_stall.shortest_period

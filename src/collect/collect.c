@@ -496,6 +496,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_GPU_RING_BAD, ran.bad },
 		{ LOSS_GPU_STALLS, stall.dropped + stall.refused },
 		{ LOSS_GPU_CODE, stall.no_code },
+		{ LOSS_GPU_CODE_UNREAD, stall.unread },
 		{ LOSS_GPU_UNPROBED, gpu.refused_launches + gpu.refused_files },
 	};
 

@@ -23,7 +23,7 @@ static void put_one(struct host_losses *h, enum loss reason, uint64_t lost, int6
 /* Hosts without GPUs, most of them, are not told of what cannot happen there. */
 static bool is_told_always(enum loss reason)
 {
-	bool is_of_gpu = reason >= LOSS_GPU_RING_FULL && reason <= LOSS_GPU_CODE;
+	bool is_of_gpu = reason >= LOSS_GPU_RING_FULL && reason <= LOSS_GPU_CODE_UNREAD;
 
 	return loss_reasons[reason].is_sample && !is_of_gpu;
 }

@@ -66,8 +66,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				"", 0 },
 	[LOSS_GPU_STALLS] = { "gpu_stalls", "samples of GPU stalls there was no room for", "", 1 },
 	[LOSS_GPU_CODE] = { "gpu_code",
-			    "samples of GPU stalls in code that was loaded before, or not kept", "",
+			    "samples of GPU stalls in code that is neither kept nor in a file", "",
 			    0 },
+	[LOSS_GPU_CODE_UNREAD] = { "gpu_code_unread",
+				   "pieces of GPU code in files that could not be read", "", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
 };
