@@ -16,8 +16,9 @@ static const struct cmd_opt gpu_options[] = {
 	  PART("Attaching", wait_ns), .def = "5s" },
 	{ NULL, "stacks", NULL, "each instruction as a folded stack, for a flame graph", OPT_FLAG,
 	  PART("Code", stacks) },
-	{ NULL, "image", "N", "of a file with several cubins only this one, instruction by instruction",
-	  OPT_U64, PART("Code", image) },
+	{ NULL, "image", "N",
+	  "of a file with several cubins only this one, instruction by instruction", OPT_U64,
+	  PART("Code", image) },
 	{ 0 },
 };
 

@@ -122,7 +122,8 @@ static int add_image(struct buf *b, const struct fatbin *f, uint32_t index,
 	struct cubin *c;
 	void *bytes;
 	if (i->is_ptx)
-		return o->image ? err_set(err, ENODATA, "image %u is PTX, not device code", index + 1)
+		return o->image ? err_set(err, ENODATA, "image %u is PTX, not device code",
+					  index + 1)
 				: 0;
 	int rc = fatbin_unpack(f, index, &bytes, err);
 	if (rc < 0)

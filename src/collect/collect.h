@@ -168,8 +168,9 @@ struct gpu_stall_stats {
 	uint64_t no_code; /* samples in device code that is not there */
 	uint64_t other;   /* samples in kernels that are not the program's */
 	uint64_t unclear; /* of no_code: in functions of which several files have different ones */
-	uint64_t functions, places, modules, in_files; /* modules: images handed over; in_files: found there */
-	uint64_t unread; /* pieces of files with device code that could not be read */
+	uint64_t functions, places;
+	uint64_t modules, in_files; /* images that programs handed over, and found in their files */
+	uint64_t unread;            /* pieces of files with device code that could not be read */
 	uint32_t shortest_period, longest_period; /* powers of two cycles; 0: none is known */
 	uint64_t dropped, refused,
 		cubins_lost; /* refused: samples for which there was no room here */

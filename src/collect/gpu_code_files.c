@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 19 };
+enum { NICE = 19, ENVIRONMENT_MAX = 256 << 10 };
 
 struct job {
 	uint32_t pid, model;
@@ -146,7 +146,7 @@ static bool on_map(void *ctx, const struct proc_map *m)
 static void look_through(struct search *s, const struct opened *o)
 {
 	struct gpu_code_files *f = s->f;
-	struct file file = { o->st.st_dev, o->st.st_ino,  o->st.st_size,
+	struct file file = { o->st.st_dev,  o->st.st_ino,  o->st.st_size,
 			     o->st.st_mtim, s->job->model, NULL };
 
 	if (f->files.n < GPU_CODE_FILES && f->with_code < GPU_CODE_WITH_CODE)
@@ -165,10 +165,28 @@ static void look_through(struct search *s, const struct opened *o)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* As it was when the program began; what is longer is not looked at. */
+static bool is_bypassed(int dir)
+{
+	int fd = openat(dir, "environ", O_RDONLY | O_CLOEXEC);
+	char *text = xcalloc(1, ENVIRONMENT_MAX + 1), *p = text;
+	bool found = false;
+
+	for (ssize_t n; fd >= 0 && (n = read(fd, p, text + ENVIRONMENT_MAX - p)) > 0;)
+		p += n;
+	for (char *v = text; v < p && !found; v += strlen(v) + 1)
+		found = device_file_is_bypass(v);
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return found;
+}
+
 /* All of them are opened first: the program may end while they are looked through. */
 static void find_files(struct search *s)
 {
-	int maps = openat(s->job->dir, "maps", O_RDONLY | O_CLOEXEC);
+	int maps =
+		is_bypassed(s->job->dir) ? -1 : openat(s->job->dir, "maps", O_RDONLY | O_CLOEXEC);
 
 	if (maps >= 0) {
 		proc_maps_read_fd(maps, on_map, s);

@@ -10,7 +10,8 @@
 
 enum {
 	GPU_CODE_FUNCTIONS = 1 << 20, /* of a file; further ones are not found */
-	GPU_CODE_FILE_MS = 20000, /* of the processor's time, for one file; libcublasLt takes 0.4 s */
+	/* Of the processor's time, for one file; libcublasLt takes 0.4 s. */
+	GPU_CODE_FILE_MS = 20000,
 };
 
 struct gpu_code_function {

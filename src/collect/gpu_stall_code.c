@@ -120,14 +120,14 @@ void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_rea
 	for (size_t i = 0; c->is_pending && i < c->modules.n; i++) {
 		struct gpu_stall_module *m = &c->modules.v[i];
 
-		if (m->is_sampled && !m->is_placed && !m->is_wanted && m->pid == pid)
-			want_files(c, m);
-		if (m->is_done || !m->is_sampled || !m->is_placed)
+		if (m->is_done || !m->is_sampled || (m->is_wanted && !m->is_placed))
 			continue;
-		if (m->pid == pid)
+		if (m->pid != pid)
+			others = true;
+		else if (m->is_placed)
 			copy_image(c, m, ring);
 		else
-			others = true;
+			want_files(c, m);
 	}
 	c->is_pending = others;
 }

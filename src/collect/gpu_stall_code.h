@@ -25,7 +25,7 @@ struct gpu_stall_module {
 	void *image; /* until it is opened */
 	uint64_t size;
 	struct device_code *code;
-	struct gpu_code_found found; /* in files */
+	struct gpu_code_found found;           /* in files */
 	VEC(struct gpu_code_wanted) functions; /* that were sampled, until the flush */
 };
 struct gpu_stall_code { /* zeroed = empty */

@@ -40,6 +40,7 @@ static int unpack(const void *file, uint32_t image, void **out, size_t *size, st
 
 const struct device_file_kind cuda_file = {
 	.vendor = "nvidia",
+	.bypass = "CUDA_FORCE_PTX_JIT=1",
 	.open = open_fatbin,
 	.close = close_fatbin,
 	.skipped = skipped,

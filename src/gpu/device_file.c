@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct device_file_kind *const device_file_kinds[] = { &cuda_file, NULL };
 
@@ -12,6 +13,15 @@ struct device_file {
 	const struct device_file_kind *kind;
 	void *file;
 };
+
+bool device_file_is_bypass(const char *variable)
+{
+	for (size_t i = 0; device_file_kinds[i]; i++)
+		if (device_file_kinds[i]->bypass &&
+		    strcmp(device_file_kinds[i]->bypass, variable) == 0)
+			return true;
+	return false;
+}
 
 int device_file_open(int fd, struct device_file **out, struct err *err)
 {

@@ -16,6 +16,8 @@ typedef void device_function_fn(void *ctx, const char *name, uint64_t size);
 
 struct device_file_kind {
 	const char *vendor;
+	/* "NAME=value" in a program's environment: it runs none of it, but code made anew; NULL: there is no such. */
+	const char *bypass;
 	int (*open)(int fd, void **out, struct err *err);
 	void (*close)(void *file);
 	uint64_t (*skipped)(const void *file);
@@ -27,6 +29,9 @@ struct device_file_kind {
 extern const struct device_file_kind *const device_file_kinds[];
 
 struct device_file;
+
+/* Whether with this in its environment ("NAME=value") a program runs other code than its files have. */
+bool device_file_is_bypass(const char *variable);
 
 /* fd stays the caller's and must stay open until close. -ENODATA or -ENOEXEC: there is no such code in it. */
 int device_file_open(int fd, struct device_file **out, struct err *err);

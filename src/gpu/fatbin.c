@@ -75,8 +75,7 @@ static bool read_entry(const struct fatbin *f, uint64_t at, uint64_t end, struct
 	e->sm = le32toh(e->sm);
 	e->flags = le64toh(e->flags);
 	e->unpacked = le64toh(e->unpacked);
-	return e->header >= ENTRY_BYTES && e->header <= end - at &&
-	       e->size <= end - at - e->header;
+	return e->header >= ENTRY_BYTES && e->header <= end - at && e->size <= end - at - e->header;
 }
 
 static bool is_sound(const struct fatbin_image *i, const struct entry *e)

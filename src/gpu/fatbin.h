@@ -7,7 +7,7 @@
  *         flags  0x2000: one LZ4 block; 0x8000: one zstd frame; neither: as it is, with 0 packed and unpacked bytes
  *
  * The form is not published: these are what others have found (nvopen-tools' FORMAT_SPECIFICATION.md, n-eiling's cuda-fatbin-decompression, ZLUDA), compared with
- * what fatbinary of CUDA 13.0 writes in each of its modes, and with 13 of NVIDIA's own libraries, in which these rules find each container's end.
+ * what fatbinary of CUDA 13.0 writes in each of its modes, and with 14 of NVIDIA's own libraries, in which these rules find each container's end.
  *
  * Files come from targets and are hostile: they are read with pread, in pieces; what cannot be read is counted. One thread at a time. */
 #ifndef CRESSET_GPU_FATBIN_H

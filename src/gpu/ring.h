@@ -252,7 +252,7 @@ struct ring_stall_config {
 	struct ring_record r;
 	__u64 time_ns;
 	__u32 device, context;
-	__u32 period, mode;                                  /* mode 1: continuous */
+	__u32 period, mode;                               /* mode 1: continuous */
 	__u32 reasons, multiprocessors, clock_khz, model; /* 0: not known; model: 90 for sm_90 */
 };
 struct ring_module {

@@ -66,7 +66,7 @@ enum loss {
 	LOSS_GPU_STALLS, /* samples of stalls that the device or the collector had no room for */
 	LOSS_GPU_CODE,   /* samples of stalls in device code that is not there */
 	LOSS_GPU_CODE_UNREAD, /* pieces of device code in a program's files that cannot be read */
-	LOSS_LEFT_OUT,   /* samples of series that nobody asked for (collect/series_hook.h) */
+	LOSS_LEFT_OUT,        /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -74,7 +74,7 @@ folded "$tmp/a.cresset" gpu-stall --annotate=g,G >"$tmp/folded"
 is "… nor shown" "$(awk '/;-;saxpy\(float\*, float const\*, float, int\)_\[G\];shared memory[^;]*;0x2a0_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $unclear
 is "… but where they agree" "$(awk '/;lines.cu_\[G\]|;scale.cuh_\[G\]/ && /;HFMA2_\[g\];memory[^;]*;0x100_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $(($(total) - unclear))
 
-# Of what a device cannot run, and what cannot be read.
+# Of what a device cannot run, what cannot be read, and where the driver compiles all code anew.
 sed -i '/^module/d' "$CRESSET_DOUBLE"
 program lz4:80:$gpu/lines.sm_80.cubin / zstd:100:$gpu/lines.sm_100.cubin
 late "$tmp/a.cresset"
@@ -83,6 +83,9 @@ program cut-lz4:90:$gpu/lines.sm_90.cubin / cut-zstd:90:$gpu/linked.sm_90.cubin 
 late "$tmp/a.cresset"
 exactly "broken: not taken" "$tmp/a.cresset"
 is "… and counted" "$(noted 'pieces of GPU code in files')" 3
+program lz4:90:$gpu/lines.sm_90.cubin
+CUDA_FORCE_PTX_JIT=1 late "$tmp/a.cresset"
+exactly "compiled anew: not taken" "$tmp/a.cresset"
 
 # Handed over, beside a file that has something else by that name.
 scenario "$module$both$stalls$plays"

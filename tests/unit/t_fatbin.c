@@ -124,9 +124,10 @@ START_TEST(what_a_device_runs)
 
 	temp_dir(dir);
 	struct fatbin *f = made_of(
-		dir, "lz4:80:lines.sm_80.cubin zstd:86:lines.sm_86.cubin plain:90:lines.sm_90.cubin "
-		     "ptx:zstd:90:lines.cu / lz4:75:lines.sm_75.cubin plain:89:lines.sm_89.cubin "
-		     "zstd:80:ops.sm_80.cubin zstd:120:ops.sm_120.cubin");
+		dir,
+		"lz4:80:lines.sm_80.cubin zstd:86:lines.sm_86.cubin plain:90:lines.sm_90.cubin "
+		"ptx:zstd:90:lines.cu / lz4:75:lines.sm_75.cubin plain:89:lines.sm_89.cubin "
+		"zstd:80:ops.sm_80.cubin zstd:120:ops.sm_120.cubin");
 
 	is_file(f, 0, GPU "lines.sm_80.cubin");
 	is_file(f, 1, GPU "lines.sm_86.cubin");
@@ -198,8 +199,8 @@ START_TEST(sizes_that_cannot_be)
 	const struct {
 		size_t at;
 		uint64_t value;
-	} lies[] = { { 16 + 56, UINT64_MAX },     { 16 + 56, 0 },      { 16 + 56, 1ull << 29 },
-		     { 16 + 56, 200ull << 20 },   { 16 + 8, 1 << 30 }, { 16 + 4, 16 },
+	} lies[] = { { 16 + 56, UINT64_MAX },      { 16 + 56, 0 },      { 16 + 56, 1ull << 29 },
+		     { 16 + 56, 200ull << 20 },    { 16 + 8, 1 << 30 }, { 16 + 4, 16 },
 		     { 16 + 4, 0xffffffffffffull } };
 	size_t size;
 	char *bytes = read_bytes(GPU "lines.default.fatbin", &size);
@@ -253,10 +254,11 @@ START_TEST(names_of_functions)
 
 		snprintf(path, sizeof path, GPU "%s.cubin", cubins[i]);
 		char *bytes = read_bytes(path, &size);
-		char *want = shell("readelf -SW %s | sed -n 's/.* \\.text\\.\\([^ ]*\\) *PROGBITS *[0-9a-f]* "
-				   "*[0-9a-f]* *\\([0-9a-f]*\\) .*/\\1 0x\\2/p' | while read -r name size; do "
-				   "echo $name $((size)); done",
-				   path);
+		char *want = shell(
+			"readelf -SW %s | sed -n 's/.* \\.text\\.\\([^ ]*\\) *PROGBITS *[0-9a-f]* "
+			"*[0-9a-f]* *\\([0-9a-f]*\\) .*/\\1 0x\\2/p' | while read -r name size; do "
+			"echo $name $((size)); done",
+			path);
 
 		ck_assert(cubin_names(bytes, size, spell, got));
 		ck_assert_str_eq(got, want);

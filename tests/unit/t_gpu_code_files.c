@@ -21,7 +21,8 @@ static void map_program(const char *entries)
 	char path[64];
 
 	snprintf(path, sizeof path, "%s/program%d", dir, n_programs++);
-	shell_do("me=$(readlink -f /bin/true); cd " GPU " && python3 fatbin.py %s ELF:$me %s", path, entries);
+	shell_do("me=$(readlink -f /bin/true); cd " GPU " && python3 fatbin.py %s ELF:$me %s", path,
+		 entries);
 	int fd = file_open(path);
 
 	ck_assert_ptr_ne(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0), MAP_FAILED);
@@ -90,8 +91,8 @@ START_TEST(the_one_that_fits)
 
 	ck_assert_uint_eq(found.n, 1);
 	ck_assert_uint_eq(found.bytes, 40072); /* of lines.sm_90.cubin */
-	ck_assert_uint_gt(
-		device_code_layers(found.code[0], SAXPY, 0x100, NULL, note_line, &line), 3);
+	ck_assert_uint_gt(device_code_layers(found.code[0], SAXPY, 0x100, NULL, note_line, &line),
+			  3);
 	ck_assert_uint_eq(line, 4); /* scale.cuh:4, innermost */
 	gpu_code_found_done(&found);
 	ck_assert_uint_eq(fit(f, SAXPY, 1919), 1);
@@ -125,12 +126,12 @@ END_TEST
 /* All functions sampled under one number are of one image. */
 START_TEST(by_all_its_functions)
 {
-	struct gpu_code_files *f =
-		world("lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin / lz4:90:lines.sm_90.cubin");
+	struct gpu_code_files *f = world(
+		"lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin / lz4:90:lines.sm_90.cubin");
 	const struct gpu_code_wanted two[] = { { SAXPY, 0x40 }, { HEAVY, 0x40 } };
 
 	look(f, MODEL);
-	ck_assert_uint_eq(fit(f, SAXPY, 0), 2); /* the same image twice is one */
+	ck_assert_uint_eq(fit(f, SAXPY, 0), 2);   /* the same image twice is one */
 	ck_assert_uint_eq(fit(f, SAXPY, 896), 1); /* it is 896 bytes in linked.sm_90.cubin */
 	struct gpu_code_found found = find_some(f, MODEL, two, 2, UINT32_MAX);
 
@@ -200,7 +201,8 @@ START_TEST(of_nobody)
 	gpu_code_files_want(f, 1 << 30, MODEL); /* no process has that number */
 	gpu_code_files_want(f, 1, MODEL);
 	gpu_code_files_wait(f, GPU_CODE_WAIT_MS);
-	gpu_code_files_find(f, 1, MODEL, &w, 1, UINT32_MAX, &found); /* not what others have mapped */
+	gpu_code_files_find(f, 1, MODEL, &w, 1, UINT32_MAX,
+			    &found); /* not what others have mapped */
 	ck_assert_uint_eq(found.n, 0);
 	gpu_code_files_forget_ended(f);
 	ck_assert_uint_eq(fit(f, SAXPY, 0), 1);
