@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const lane_state_names[LANE_STATES] = { "on", "off", "wait" };
+const char *const lane_state_names[LANE_STATES] = { "on", "off", "wait", "gpu_wait" };
 
 static const char *const thread_labels[] = { "host", "process", "pid", "comm", "tid" };
 enum { THREAD_LABELS = sizeof thread_labels / sizeof *thread_labels };
@@ -94,9 +94,10 @@ static uint32_t rank_lanes(const struct lanes_work *w, struct lane_rank *out)
 	for (uint32_t key = 0; (size_t)key * LANE_STATES < w->sums.n; key++) {
 		const int64_t *sums = w->sums.v + (size_t)key * LANE_STATES;
 		struct lane_rank rank = { key, sums[LANE_ON],
-					  sum_add(sums[LANE_OFF], sums[LANE_WAIT]),
+					  sum_add(sum_add(sums[LANE_OFF], sums[LANE_WAIT]),
+						  sums[LANE_GPU_WAIT]),
 					  strtab_get(&w->keys, key), strtab_len(&w->keys, key) };
-		if (sums[LANE_ON] || sums[LANE_OFF] || sums[LANE_WAIT])
+		if (rank.on_ns || rank.other_ns)
 			out[n++] = rank;
 	}
 	if (n)

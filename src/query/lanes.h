@@ -1,7 +1,7 @@
 /* query/lanes.h: what threads did when, for a picture that is so many pixels wide: a day costs what ten seconds cost.
  *
  *     lane      the samples that have the same values of the labels of `by`: a thread, unless somebody asks for other labels
- *     bucket    a pixel: how much time of a lane was on the CPU, blocked, waiting for a CPU in it
+ *     bucket    a pixel: how much time of a lane was on the CPU, blocked, waiting for a CPU, waiting for a GPU in it
  *     span      of a lane that is one thread, or one stream of a GPU: a stack from a moment to another, where that is wide enough to be seen by itself
  *
  * Where samples have times of their own and are few enough (LANES_MAX_ROWS), they are looked at one by one (exact). Else sums over windows are:
@@ -12,7 +12,8 @@
  * the same question has, to the nanosecond.
  *
  * Beside `cpu` the waits of the same threads are there, too, where they were recorded: of types off-cpu and sched-wait, by the same
- * conditions on labels. On a GPU (gpu-time) what runs is on, a synchronization that waits ([sync …]) is wait; each sample is a span of its own.
+ * conditions on labels. Where a call waited for a GPU ([waiting for GPU] in `wall`, and all of `gpu-wait`) that is what is said, whether the thread ran meanwhile or
+ * not. On a GPU (gpu-time) what runs is on, a synchronization that waits ([sync …]) is wait; each sample is a span of its own.
  * Filters count: focus and ignore say which samples, hide, no_kernel and no_user what may be called their leaf. */
 #ifndef CRESSET_QUERY_LANES_H
 #define CRESSET_QUERY_LANES_H
@@ -30,8 +31,8 @@ enum {
 };
 
 /* stack: SAMPLE_NO_ID where it is none of query_lanes.stacks. */
-enum lane_state { LANE_ON, LANE_OFF, LANE_WAIT, LANE_STATES };
-extern const char *const lane_state_names[LANE_STATES]; /* "on", "off", "wait" */
+enum lane_state { LANE_ON, LANE_OFF, LANE_WAIT, LANE_GPU_WAIT, LANE_STATES };
+extern const char *const lane_state_names[LANE_STATES]; /* "on", "off", "wait", "gpu_wait" */
 
 struct lanes_opts {
 	uint32_t px;    /* 1 … LANES_MAX_PX */

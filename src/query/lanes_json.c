@@ -87,14 +87,18 @@ static void spans_json(struct json *j, const struct query_lanes *l, const struct
 
 static void lane_json(struct json *j, const struct query_lanes *l, const struct lane *lane)
 {
-	static const char *const totals[LANE_STATES] = { "on_ns", "off_ns", "wait_ns" };
+	struct buf key = { 0 };
 	json_obj(j);
 	if (lane->names)
 		labels_json(j, l->by, lane->names, l->n_by);
 	else
 		json_key_u64(j, "count", lane->n);
-	for (int s = 0; s < LANE_STATES; s++)
-		json_key_i64(j, totals[s], lane->total_ns[s]);
+	for (int s = 0; s < LANE_STATES; s++) {
+		buf_clear(&key);
+		buf_addf(&key, "%s_ns", lane_state_names[s]);
+		json_key_i64(j, buf_cstr(&key), lane->total_ns[s]);
+	}
+	buf_done(&key);
 	json_key(j, "density");
 	density_json(j, l, lane);
 	json_key(j, "spans");
@@ -119,9 +123,10 @@ static void key_texts(struct json *j, const char *key, const char *const *texts,
 static void head_json(struct json *j, const struct query_lanes *l)
 {
 	json_key_str(j, "format", "cresset.lanes");
-	json_key_u64(j, "version", 1);
+	json_key_u64(j, "version", 2);
 	key_texts(j, "types", l->types, l->n_types);
 	key_texts(j, "by", l->by, l->n_by);
+	key_texts(j, "states", lane_state_names, LANE_STATES);
 	json_key_i64(j, "from_ns", l->from_ns);
 	json_key_i64(j, "to_ns", l->to_ns);
 	json_key_str(j, "from", l->from);

@@ -13,14 +13,16 @@ enum { READ_FALLS_BACK = 1 };
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Types whose name says what the thread did. */
+/* Types whose name says what the thread did. What waits for a GPU is in the times of the others, too: it is not beside them. */
 static const struct {
 	const char *name;
 	enum lane_state state;
+	bool is_beside_cpu;
 } plain_types[] = {
-	{ "cpu", LANE_ON },
-	{ "off-cpu", LANE_OFF },
-	{ "sched-wait", LANE_WAIT },
+	{ "cpu", LANE_ON, false },
+	{ "off-cpu", LANE_OFF, true },
+	{ "sched-wait", LANE_WAIT, true },
+	{ "gpu-wait", LANE_GPU_WAIT, false },
 };
 enum { PLAIN_TYPES = sizeof plain_types / sizeof *plain_types };
 
@@ -88,7 +90,7 @@ int lanes_types_init(struct lanes_work *w)
 	int rc = add_type(w, w->q->type);
 	for (uint32_t i = 0; is_cpu && rc == 0 && i < catalog->series.types.n; i++)
 		for (int k = LANE_ON + 1; rc == 0 && k < PLAIN_TYPES; k++)
-			if (w->n_types < LANES_MAX_TYPES &&
+			if (w->n_types < LANES_MAX_TYPES && plain_types[k].is_beside_cpu &&
 			    strcmp(type_name(catalog, i), plain_types[k].name) == 0)
 				rc = add_type(w, i);
 	return rc;
@@ -135,7 +137,7 @@ static enum lane_state state_of_fact(const struct lane_type *t, const struct sta
 		[STATE_ON_CPU] = LANE_ON,
 		[STATE_OFF_CPU] = LANE_OFF,
 		[STATE_SCHED_WAIT] = LANE_WAIT,
-		[STATE_GPU_WAIT] = LANE_OFF,
+		[STATE_GPU_WAIT] = LANE_GPU_WAIT,
 	};
 	if (t->is_gpu)
 		return strncmp(f->leaf, SYNC, strlen(SYNC)) == 0 ? LANE_WAIT : LANE_ON;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { THREADS = 5, STACKS = 6, PERIOD_NS = 1000 };
+enum { TYPES = LANE_GPU_WAIT }; /* that are beside cpu, with it: each is one state */
 
 /* --- samples whose truth is known --------------------------------------------------------------- */
 
@@ -21,7 +22,7 @@ struct piece { /* one sample, as the test knows it */
 struct world {
 	struct profile *p;
 	VEC(struct piece) pieces;
-	uint32_t types[LANE_STATES], stacks[STACKS];
+	uint32_t types[TYPES], stacks[STACKS];
 	struct rng rng;
 };
 
@@ -80,7 +81,7 @@ static void put_random(struct world *w, int64_t range_ns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct piece piece = { .thread = rng_below(&w->rng, THREADS),
-				       .state = rng_below(&w->rng, LANE_STATES),
+				       .state = rng_below(&w->rng, TYPES),
 				       .stack = rng_below(&w->rng, STACKS),
 				       .time_ns = 1 + rng_below(&w->rng, range_ns) };
 		if (piece.state == LANE_ON) {
@@ -228,7 +229,7 @@ START_TEST(totals_are_those_of_trees)
 		ck_assert_msg(query_lanes(&q, &opts, &l, &err) == 0, "%s", err.text);
 		ck_assert(l.is_exact || seed % 2);
 		coarse += !l.is_exact;
-		for (int state = 0; state < LANE_STATES; state++) {
+		for (int state = 0; state < TYPES; state++) {
 			struct query type = q;
 			struct query_tree t;
 			int64_t sum = l.rest.total_ns[state];
@@ -316,6 +317,66 @@ START_TEST(spans_end_where_nobody_looked)
 END_TEST
 
 /* --- GPUs --- */
+
+/* Of one type, pid 7 and tid 8: from moment to moment. */
+static void put_state(struct profile *p, uint32_t type, const char *stack, int64_t time_ns,
+		      int64_t length_ns)
+{
+	struct sink *s = profile_sink(p);
+	struct series series = { .type = type, .labels = s->ops->labels(s, NULL, 0) };
+	struct sample sample = { .time_ns = time_ns,
+				 .length_ns = length_ns,
+				 .value = length_ns,
+				 .series = s->ops->series(s, &series),
+				 .stack = waits_stack(p, stack),
+				 .pid = 7,
+				 .tid = 8,
+				 .cpu = SAMPLE_NO_ID };
+	s->ops->sample(s, &sample);
+}
+
+/* In wall a stack says that it waits for a GPU, whether it spun on the CPU or slept; all of gpu-wait does; and beside cpu nothing is counted twice. */
+START_TEST(waiting_for_a_gpu_is_a_state_of_its_own)
+{
+	struct profile *p = profile_new();
+	uint32_t wall = add_type(p, "wall", false), waits = add_type(p, "gpu-wait", false);
+	uint32_t cpu = add_type(p, "cpu", false);
+	put_state(p, wall, "main;work", 1000, 2000);
+	put_state(p, wall, "main;sync;[waiting for GPU]", 3000, 4000);
+	put_state(p, wall, "main;read;[blocked: disk I/O]", 7000, 500);
+	put_state(p, wall, "main;work;[sched-wait]", 7500, 300);
+	put_state(p, waits, "main;sync", 3000, 4000);
+	put_state(p, cpu, "main;work", 1000, 2000);
+	struct source *s = source_of_profile(p);
+	const struct {
+		uint32_t type;
+		int64_t ns[LANE_STATES];
+	} want[] = { { wall, { 2000, 500, 300, 4000 } },
+		     { waits, { 0, 0, 0, 4000 } },
+		     { cpu, { 2000, 0, 0, 0 } } };
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct query q = { .source = s, .type = want[i].type, .to_ns = 10000 };
+		struct query_lanes l = ask(&q, 100, 1);
+		ck_assert_uint_eq(l.n_lanes, 1);
+		for (int state = 0; state < LANE_STATES; state++)
+			ck_assert_int_eq(l.lanes[0].total_ns[state], want[i].ns[state]);
+		query_lanes_done(&l);
+	}
+	struct query q = { .source = s, .type = wall, .to_ns = 10000 };
+	struct query_lanes l = ask(&q, 100, 1);
+	ck_assert_uint_eq(l.lanes[0].n_spans, 4);
+	ck_assert_uint_eq(l.lanes[0].spans[1].state, LANE_GPU_WAIT);
+	ck_assert_str_eq(l.stacks[l.lanes[0].spans[1].stack].leaf, "[waiting for GPU]");
+	struct buf b = { 0 };
+	lanes_json(&l, &b);
+	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), "\"states\":[\"on\",\"off\",\"wait\",\"gpu_wait\"]"));
+	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), "\"gpu_wait_ns\":4000"));
+	buf_done(&b);
+	query_lanes_done(&l);
+	source_close(s);
+	profile_free(p);
+}
+END_TEST
 
 static void put_work(struct profile *p, const char *stream, const char *stack, int64_t time_ns,
 		     int64_t length_ns)
@@ -528,5 +589,6 @@ END_TEST
 
 UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
+	  waiting_for_a_gpu_is_a_state_of_its_own,
 	  streams_have_a_span_for_each_thing_that_ran, what_is_no_time_has_no_lanes,
 	  a_day_of_many_series_stays_small, what_is_new_in_a_store_is_exact)

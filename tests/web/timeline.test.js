@@ -113,7 +113,7 @@ test('a bucket counts what is in it', async () => {
 	const lanes = await ask(`lanes?q=cpu&${span}&px=600&by=comm`);
 	for (const lane of lanes.lanes) {
 		const sum = [0, 0, 0];
-		for (let i = 0; i < lane.density.length; i += 5)
+		for (let i = 0; i < lane.density.length; i += 6)
 			for (let k = 0; k < 3; k++) sum[k] += lane.density[i + 1] * lane.density[i + 2 + k] * lanes.part_ns;
 		[lane.on_ns, lane.off_ns, lane.wait_ns].forEach((ns, k) =>
 			assert.ok(Math.abs(ns - sum[k]) <= lanes.part_ns, `${lane.labels.comm} ${k}: ${ns} ${sum[k]}`)

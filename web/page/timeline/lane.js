@@ -1,4 +1,4 @@
-/* lane.js: one lane: a thread, red on the CPU, blue off it, grey where it waited for one; or a stream of a GPU, a box
+/* lane.js: one lane: a thread, red on the CPU, blue off it, grey where it waited for one, teal for a GPU; or a stream of a GPU, a box
  * for each thing that ran. Hatched where only sums are known. */
 
 import { COPY, KERNEL, SYNC, workColour } from '../../gpu.js';
@@ -7,26 +7,28 @@ import { plain, share, value } from '../../units.js';
 /** @typedef {import('../timeline.js').View} View */
 /**
  * @typedef {{labels?: {[name: string]: string}, count?: number, on_ns: number, off_ns: number, wait_ns: number,
- * density: number[], spans: number[]}} Lane
+ * gpu_wait_ns: number, density: number[], spans: number[]}} Lane
  */
 
 const LANE_PX = 22,
 	LABEL_FROM_PX = 28,
 	CHAR_PX = 6.6;
-const STATES = /** @type {('on'|'off'|'wait')[]} */ (['on', 'off', 'wait']),
+/** As /api/v1/lanes counts them. @typedef {'on'|'off'|'wait'|'gpu_wait'} State */
+const STATES = /** @type {State[]} */ (['on', 'off', 'wait', 'gpu_wait']),
+	RUN = 2 + STATES.length,
 	INK = '#111';
 /**
  * texts, fill: of states. colour: of a span. legend: what colours mean.
  * @typedef {{texts: {[state: string]: string}, fill: {[state: string]: string}, colour: (leaf: string, state:
  * number) => string, legend: [colour: string, text: string][], none: string}} Look
  */
-const FILL = { on: '#e5635a', off: '#6089e6', wait: SYNC },
-	TEXTS = { on: 'on the CPU', off: 'blocked', wait: 'waiting for a CPU' };
+const FILL = { on: '#e5635a', off: '#6089e6', wait: SYNC, gpu_wait: KERNEL },
+	TEXTS = { on: 'on the CPU', off: 'blocked', wait: 'waiting for a CPU', gpu_wait: 'waiting for a GPU' };
 /** @type {Look} */
 export const THREADS = {
 	texts: TEXTS,
 	fill: FILL,
-	colour: (leaf, state) => (state === 1 && /gpu|cuda.*sync/i.test(leaf) ? KERNEL : FILL[STATES[state]]),
+	colour: (_, state) => FILL[STATES[state]],
 	legend: STATES.map((s) => [FILL[s], TEXTS[s]]),
 	none: 'threads'
 };
@@ -64,23 +66,19 @@ export function laneTitle(lane, look) {
 }
 /** "on 40 %, …" of the time that is known. @param {Lane} lane @param {Look} look */
 export function laneShares(lane, look) {
-	const parts = /** @type {['on'|'off'|'wait', number][]} */ ([
-			['on', lane.on_ns],
-			['off', lane.off_ns],
-			['wait', lane.wait_ns]
-		]),
-		all = lane.on_ns + lane.off_ns + lane.wait_ns;
+	const parts = STATES.map((state) => ({ state, ns: lane[`${state}_ns`] })),
+		all = parts.reduce((sum, { ns }) => sum + ns, 0);
 	return parts
-		.filter(([, ns]) => ns > 0)
-		.map(([state, ns]) => `${look.texts[state]} ${value(ns, 'nanoseconds')} (${share(ns, all)})`)
+		.filter(({ ns }) => ns > 0)
+		.map(({ state, ns }) => `${look.texts[state]} ${value(ns, 'nanoseconds')} (${share(ns, all)})`)
 		.join(', ');
 }
 
-/** Runs of buckets that are alike: [bucket, n, on, off, wait]. @param {number[]} density */
+/** Runs of buckets that are alike, with a part for each state. @param {number[]} density */
 function* runsOf(density) {
-	for (let i = 0, bucket = 0; i + 5 <= density.length; i += 5) {
+	for (let i = 0, bucket = 0; i + RUN <= density.length; i += RUN) {
 		bucket += density[i];
-		yield { bucket, n: density[i + 1], parts: [density[i + 2], density[i + 3], density[i + 4]] };
+		yield { bucket, n: density[i + 1], parts: density.slice(i + 2, i + RUN) };
 		bucket += density[i + 1];
 	}
 }
@@ -121,7 +119,7 @@ export function drawLane(canvas, lane, answer, view, look, stack) {
 	drawSpans(c, lane, answer, x, view, look, stack);
 }
 /**
- * From below: on the CPU, waiting for one, off it.
+ * From below: on the CPU, waiting for one, waiting for a GPU, off it.
  * @param {CanvasRenderingContext2D} c
  * @param {Lane} lane
  * @param {any} answer
@@ -131,16 +129,17 @@ export function drawLane(canvas, lane, answer, view, look, stack) {
 function drawDensity(c, lane, answer, x, look) {
 	const full = answer.bucket_ns / answer.part_ns,
 		runs = [...runsOf(lane.density)],
-		most = Math.max(full, ...runs.map((r) => r.parts[0] + r.parts[2]));
+		most = Math.max(full, ...runs.map(({ parts: [on, , wait, gpu] }) => on + wait + gpu));
 	const lines = answer.exact ? null : hatch(c);
-	for (const { bucket, n, parts } of runs) {
+	for (const { bucket, n, parts: [on, off, wait, gpu] } of runs) {
 		const left = x(bucket * answer.bucket_ns),
 			width = x((bucket + n) * answer.bucket_ns) - left;
 		let y = LANE_PX;
-		for (const [state, part] of /** @type {['on'|'wait'|'off', number][]} */ ([
-			['on', parts[0]],
-			['wait', parts[2]],
-			['off', Math.min(parts[1], most - parts[0] - parts[2])]
+		for (const [state, part] of /** @type {[State, number][]} */ ([
+			['on', on],
+			['wait', wait],
+			['gpu_wait', gpu],
+			['off', Math.min(off, most - on - wait - gpu)]
 		])) {
 			const height = (Math.max(0, part) / most) * LANE_PX;
 			c.fillStyle = look.fill[state];
