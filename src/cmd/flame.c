@@ -9,6 +9,7 @@
 #include "format/html.h"
 #include "format/svg.h"
 #include "profile/time_range.h"
+#include "query/gpu_beside.h"
 
 #include <errno.h>
 
@@ -92,6 +93,7 @@ static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struc
 		.icicle = o->icicle,
 		.older_widths = o->diff && o->widths,
 		.force = o->force,
+		.beside = query_gpu_beside,
 	};
 	struct tree_opts *tree = &s->write.tree;
 	int status = s->older ? filter_settle_pair(line, &o->filter, s->p, s->older, tree,

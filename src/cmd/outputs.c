@@ -5,6 +5,7 @@
 #include "cmd/format_name.h"
 #include "cmd/interrupt.h"
 #include "format/cresset.h"
+#include "query/gpu_beside.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@ const char *const annotate_words[] = { "k", "j", "i", "c", "o", "G", "g", NULL }
 
 struct format_write_opts text_write_opts(const struct text_opts *o)
 {
-	struct format_write_opts w = { .min_width_px = 0.1 };
+	struct format_write_opts w = { .min_width_px = 0.1, .beside = query_gpu_beside };
 	for (int i = 0; i < o->annotate.n; i++)
 		w.annotate |= 1u << o->annotate.v[i];
 	if (o->unit != UNIT_DEFAULT)

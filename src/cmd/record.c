@@ -230,6 +230,7 @@ static int start(struct recording *r)
 		return cmd_fail(collect_status(rc), &err);
 	r->start_mono_ns = collect_started_ns(r->collector);
 	describe_start(r);
+	record_gpu_start(r);
 	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,
 		      r->opts->duration_ns);
 	if (r->child.pid) {
@@ -285,6 +286,7 @@ static int look_around(struct recording *r, uint64_t now_ns, uint64_t *next_keep
 	if (now_ns < *next_keep_up_ns)
 		return CMD_OK;
 	*next_keep_up_ns = now_ns + KEEP_UP_EVERY_NS;
+	record_gpu_take(r);
 	return outputs_keep_up(&r->outputs, r->profile, err) < 0 ? CMD_NO_OUTPUT : CMD_OK;
 }
 
@@ -311,6 +313,8 @@ static int stop(struct recording *r)
 	r->end_mono_ns = clock_mono_ns();
 	progress_say(&r->progress, "finding names");
 	int rc = collect_stop(r->collector, &err);
+	record_gpu_take(r);
+	record_gpu_stop(r);
 	r->end_cpu_ns = clock_cpu_ns();
 	collect_symbolize(r->collector);
 	collect_get_stats(r->collector, &r->stats);
@@ -396,6 +400,7 @@ static int record_run(struct cmd_line *line, const void *opts)
 	interrupt_install();
 	r.profile = profile_new();
 	status = record(&r);
+	record_gpu_stop(&r);
 	outputs_abort(&r.outputs);
 	free(r.per_thread.summary);
 	collect_free(r.collector);

@@ -4,6 +4,7 @@
  *     record_events.c  the kinds of events, and --list-events
  *     record_target.c  who is recorded
  *     record_threads.c --per-thread
+ *     record_gpu.c     how GPUs are, by their driver
  *     child.c          `-- CMD`
  *     outputs.c        the files, opened before the start and written at the end
  *     interrupt.c      Ctrl-C and friends
@@ -19,6 +20,7 @@
 #include "cmd/progress.h"
 #include "collect/collect.h"
 #include "format/thread_files.h"
+#include "gpu/watch.h"
 #include "profile/profile.h"
 
 struct record_opts {
@@ -64,6 +66,7 @@ struct recording {
 	struct profile *profile;
 	struct collector *collector;
 	struct collect_stats stats;
+	struct gpu_watch *gpus; /* NULL: nothing of a GPU is recorded */
 	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
 	uint64_t all_on_ns; /* from here on nothing is left out; --duration counts from here */
 	uint64_t start_cpu_ns, end_cpu_ns; /* own CPU time, start-up and symbolizing apart */
@@ -92,6 +95,12 @@ void target_describe(struct buf *b, const struct cmd_line *line, const struct re
 /* Makes the folder before anything is recorded. CMD_OK, or the exit status with the error printed, as the other. */
 int per_thread_open(const struct recording *r);
 int per_thread_write(struct recording *r, const struct format_write_opts *opts);
+
+/* --- record_gpu.c: all do nothing where nothing of a GPU is recorded. */
+void record_gpu_start(struct recording *r);
+/* What was read since the last time, into the profile; never waits for a driver. */
+void record_gpu_take(struct recording *r);
+void record_gpu_stop(struct recording *r);
 
 /* --- summary.c */
 /* The most memory that this process ever had, in bytes; 0 = unknown. */

@@ -31,7 +31,6 @@ int report_gpu_fail(int rc, const struct err *err)
 int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filter,
 		    struct profile *p, const struct report_gpu_opts *opts)
 {
-	static const struct gpu_idle_opts defaults = { 0 };
 	struct tree_opts tree = { 0 };
 	struct gpu_idle idle = { 0 };
 	struct err err = { 0 };
@@ -40,7 +39,7 @@ int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filte
 		return status;
 	if (!filter->type)
 		tree.type = gpu_idle_type(p);
-	int rc = gpu_idle_build(p, &tree, &defaults, &idle, &err);
+	int rc = gpu_idle_of_file(p, &tree, &idle, &err);
 	status = rc ? report_gpu_fail(rc, &err) : report_gpu_print(line, opts, &idle);
 	gpu_idle_done(&idle);
 	return status;

@@ -312,6 +312,7 @@ void container_done(struct container *c)
 {
 	buf_done(&c->types);
 	buf_done(&c->parts);
+	buf_done(&c->beside);
 	vec_done(&c->threads);
 	map_done(&c->thread_index);
 }
@@ -331,6 +332,10 @@ static void put_header(struct container *c, struct buf *b)
 	buf_adds(b, ",\"types\":");
 	json_end(&c->json);
 	buf_add(b, c->types.data, c->types.len);
+	if (c->beside.len) {
+		buf_adds(b, ",\"gpu\":");
+		buf_add(b, c->beside.data, c->beside.len);
+	}
 	buf_addc(b, '}');
 }
 
@@ -417,6 +422,18 @@ static int add_type(struct container *c, struct profile *p, uint32_t type,
 	return rc;
 }
 
+/* What is beside the samples may be made from copies of them. */
+enum { BESIDE_BYTES = 2 * sizeof(struct sample) };
+
+static int add_beside(struct container *c, struct profile *p, const struct format_write_opts *opts,
+		      struct err *err)
+{
+	if (!opts->beside)
+		return 0;
+	int rc = may_go_on(c, p->samples.n * BESIDE_BYTES, err);
+	return rc ? rc : opts->beside(p, opts, &c->beside, err);
+}
+
 int container_write(struct profile *p, const struct format_write_opts *opts,
 		    const struct container_watch *watch, struct buf *gz, struct err *err)
 {
@@ -436,6 +453,8 @@ int container_write(struct profile *p, const struct format_write_opts *opts,
 			watch->shown(watch->ctx, t);
 		tree_free(t);
 	}
+	if (rc == 0)
+		rc = add_beside(&c, p, opts, err);
 	if (rc == 0)
 		rc = container_end(&c, gz, err);
 	container_done(&c);

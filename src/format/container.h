@@ -46,6 +46,7 @@ struct container {
 	uint32_t shown,
 		shown_row; /* the type that is seen first, and which row of the header it is */
 	struct buf types, parts;
+	struct buf beside; /* JSON; empty: nothing */
 	struct json json; /* to types */
 	uint32_t n_types;
 	VEC(struct container_thread) threads; /* 0: all that have no place */

@@ -6,6 +6,7 @@
 #ifndef CRESSET_FORMAT_FORMAT_H
 #define CRESSET_FORMAT_FORMAT_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
@@ -46,6 +47,9 @@ struct format_write_opts {
 	bool force;          /* more than SVG_MAX_RECTS rectangles */
 	/* Beside the samples, for formats that have counters; NULL: none. */
 	const struct format_counters *counters;
+	/* Of a page: what else it has beside the samples, as JSON (query/gpu_beside.h). p may get strings. NULL: nothing. */
+	int (*beside)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
+		      struct err *err);
 };
 
 /* What a reader may ask the machine it runs on, for files that were recorded there. */

@@ -26,6 +26,7 @@ enum chunk_type {
 	CHUNK_THREADS = 15, /* always with CHUNK_OPTIONAL */
 	CHUNK_LINKS = 16,   /* spans of traces */
 	CHUNK_LINKED = 17,  /* samples, some of which belong to spans of traces */
+	CHUNK_READINGS = 18, /* always with CHUNK_OPTIONAL */
 	CHUNK_TYPES_END
 };
 enum {

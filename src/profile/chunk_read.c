@@ -93,6 +93,7 @@ void chunk_reader_done(struct chunk_reader *t)
 	vec_done(&t->lines);
 	vec_done(&t->labels);
 	vec_done(&t->samples);
+	vec_done(&t->readings);
 	vec_done(&t->meta.comments);
 	vec_done(&t->meta.sample_types);
 }
@@ -435,6 +436,34 @@ static bool read_thread(struct chunk_reader *t, struct cur *c)
 	return !c->bad;
 }
 
+/* Values are those before them but for these bits, the highest of which are a number's lowest: those that stand still are 0. */
+static void read_points(struct chunk_reader *t, struct cur *c, uint32_t n)
+{
+	uint64_t time = 0, bits = 0;
+	vec_clear(&t->readings);
+	vec_reserve(&t->readings, n);
+	for (uint32_t i = 0; i < n && !c->bad; i++) {
+		time += (uint64_t)unzigzag(cur_varint(c));
+		bits ^= __builtin_bswap64(cur_varint(c));
+		struct reading_point point = { .time_ns = (int64_t)time };
+		memcpy(&point.value, &bits, sizeof bits);
+		vec_push(&t->readings, point);
+	}
+}
+
+static bool read_readings(struct chunk_reader *t, struct cur *c)
+{
+	enum { POINT_BYTES = 2 }; /* at least */
+	struct reading_key key = { .name = get_id(c, &t->strings) };
+	key.unit = get_id(c, &t->strings);
+	key.labels = get_id(c, &t->sets);
+	key.is_counter = get_u32(c, 1);
+	read_points(t, c, get_u32(c, cur_left(c) / POINT_BYTES));
+	if (!c->bad)
+		t->sink->ops->readings(t->sink, &key, t->readings.v, t->readings.n);
+	return !c->bad;
+}
+
 /* --- meta ------------------------------------------------------------------------------------- */
 
 static void read_meta_numbers(struct chunk_reader *t, struct cur *c)
@@ -531,6 +560,7 @@ static bool (*const row_readers[])(struct chunk_reader *t, struct cur *c) = {
 	[CHUNK_META] = read_meta,        [CHUNK_ORIGINS] = read_origin,
 	[CHUNK_SPANS] = read_spans,      [CHUNK_THREADS] = read_thread,
 	[CHUNK_LINKS] = read_link,       [CHUNK_LINKED] = read_linked,
+	[CHUNK_READINGS] = read_readings,
 };
 
 bool chunk_apply(struct chunk_reader *t, uint32_t type, struct cur payload)

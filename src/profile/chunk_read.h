@@ -27,6 +27,7 @@ struct chunk_reader {
 	VEC(struct line) lines;
 	VEC(struct label) labels;
 	VEC(struct sample) samples;
+	VEC(struct reading_point) readings;
 	uint64_t frames_given, samples_given;
 	struct profile_meta meta; /* the last one, in the sink's ids; given by chunk_reader_end */
 	bool has_meta;

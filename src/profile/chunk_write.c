@@ -10,6 +10,7 @@
 enum {
 	CHUNK_TARGET = 256 * 1024, /* bytes of a payload before compression, about */
 	SAMPLES_PER_CHUNK = 16384,
+	READINGS_PER_ROW = 65536,
 	CHUNK_LEVEL = 3,  /* of zstd; both of these are chunk_writer_size()'s to change */
 	CHUNK_SMALL = 64, /* bytes that are not worth compressing */
 };
@@ -30,6 +31,7 @@ struct chunk_writer {
 	uint32_t origins_until;
 	VEC(struct thread_times) threads; /* by row: as written */
 	uint32_t threads_until;
+	VEC(size_t) readings; /* by series: points as written */
 	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
 	uint32_t names_until; /* frames whose names have been looked at in this round */
 };
@@ -81,7 +83,8 @@ static bool chunk_pack(struct chunk_writer *w)
 static int chunk_give(struct chunk_writer *w, enum chunk_type type, struct err *err)
 {
 	uint32_t packed = chunk_pack(w) ? CHUNK_ZSTD : 0;
-	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS;
+	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS ||
+			type == CHUNK_READINGS;
 	struct buf *payload = packed ? &w->packed : &w->chunk;
 	int rc = w->out->put(w->out->ctx, type, packed | (optional ? CHUNK_OPTIONAL : 0),
 			     payload->data, payload->len, err);
@@ -354,6 +357,50 @@ static int put_samples(struct chunk_writer *w, const struct profile *p, struct e
 	return rc;
 }
 
+/* --- readings --------------------------------------------------------------------------------- */
+
+static void put_points(struct chunk_writer *w, const struct reading_point *points, size_t n)
+{
+	uint64_t time = 0, bits = 0, now;
+	put(w, n);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&now, &points[i].value, sizeof now);
+		put(w, zigzag((int64_t)((uint64_t)points[i].time_ns - time)));
+		put(w, __builtin_bswap64(now ^ bits));
+		time = (uint64_t)points[i].time_ns;
+		bits = now;
+	}
+}
+
+/* What was added since, of one series. */
+static int put_new_points(struct chunk_writer *w, const struct reading_series *s, size_t *done,
+			  struct err *err)
+{
+	int rc = 0;
+	while (rc == 0 && *done < s->points.n) {
+		size_t n = s->points.n - *done;
+		n = n < READINGS_PER_ROW ? n : READINGS_PER_ROW;
+		put(w, s->key.name);
+		put(w, s->key.unit);
+		put(w, s->key.labels);
+		put(w, s->key.is_counter);
+		put_points(w, s->points.v + *done, n);
+		*done += n;
+		rc = chunk_end(w, CHUNK_READINGS, false, err);
+	}
+	return rc;
+}
+
+static int put_readings(struct chunk_writer *w, const struct profile *p, struct err *err)
+{
+	int rc = 0;
+	while (w->readings.n < p->readings.all.n)
+		vec_push(&w->readings, 0);
+	for (size_t i = 0; rc == 0 && i < p->readings.all.n; i++)
+		rc = put_new_points(w, &p->readings.all.v[i], &w->readings.v[i], err);
+	return rc ? rc : chunk_end(w, CHUNK_READINGS, true, err);
+}
+
 /* --- meta ------------------------------------------------------------------------------------- */
 
 static void put_list(struct chunk_writer *w, const uint32_t *v, size_t n)
@@ -436,6 +483,7 @@ void chunk_writer_free(struct chunk_writer *w)
 	vec_done(&w->names);
 	vec_done(&w->origins);
 	vec_done(&w->threads);
+	vec_done(&w->readings);
 	free(w);
 }
 
@@ -504,6 +552,8 @@ int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 	for (size_t i = 0; rc == 0 && i < sizeof tables / sizeof *tables; i++)
 		if (types & 1u << tables[i].type)
 			rc = put_table(w, p, &tables[i], err);
+	if (rc == 0 && types & 1u << CHUNK_READINGS)
+		rc = put_readings(w, p, err);
 	if (rc == 0 && types & 1u << CHUNK_META)
 		rc = put_meta(w, p, err);
 	if (rc == 0 && types & 1u << CHUNK_SAMPLES)

@@ -249,6 +249,26 @@ static void merge_samples(struct merge *m, int64_t shift_ns)
 	}
 }
 
+static void merge_readings(struct merge *m, int64_t shift_ns)
+{
+	struct sink *sink = profile_sink(m->dst);
+	VEC(struct reading_point) points = { 0 };
+	for (size_t i = 0; i < m->src->readings.all.n; i++) {
+		const struct reading_series *from = &m->src->readings.all.v[i];
+		struct reading_key key = from->key;
+		key.name = m->string[key.name];
+		key.unit = m->string[key.unit];
+		key.labels = m->set[key.labels];
+		vec_clear(&points);
+		for (size_t k = 0; k < from->points.n; k++)
+			vec_push(&points, (struct reading_point){
+						  sum_add(from->points.v[k].time_ns, shift_ns),
+						  from->points.v[k].value });
+		sink->ops->readings(sink, &key, points.v, points.n);
+	}
+	vec_done(&points);
+}
+
 static void merge_threads(struct merge *m, int64_t shift_ns)
 {
 	for (size_t i = 0; i < m->src->threads.all.n; i++) {
@@ -388,6 +408,7 @@ void profile_merge(struct profile *dst, const struct profile *src)
 	merge_links(&m);
 	merge_samples(&m, shift_ns);
 	merge_threads(&m, shift_ns);
+	merge_readings(&m, shift_ns);
 	merge_meta(&m, shift_ns);
 	merge_done(&m);
 }

@@ -70,6 +70,9 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			    0 },
 	[LOSS_GPU_CODE_UNREAD] = { "gpu_code_unread",
 				   "pieces of GPU code in files that could not be read", "", 0 },
+	[LOSS_READINGS_FULL] = { "readings_full",
+				 "readings of GPUs beyond what a recording keeps",
+				 "record for a shorter time", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
 };

@@ -192,6 +192,15 @@ static void profile_thread(struct sink *s, const struct thread_times *row)
 	thread_table_put(&p->threads, row);
 }
 
+static void profile_readings(struct sink *s, const struct reading_key *key,
+			     const struct reading_point *points, size_t n)
+{
+	struct profile *p = profile_of(s);
+	assert(key->name < p->strings.all.n && key->unit < p->strings.all.n &&
+	       (key->labels == 0 || key->labels < p->series.sets.n));
+	p->meta.loss[LOSS_READINGS_FULL] += readings_put(&p->readings, key, points, n);
+}
+
 static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
 {
 	profile_of(s)->meta.loss[reason] += n;
@@ -210,6 +219,7 @@ static uint64_t profile_kept_bytes(const struct sink *s)
 	       vec_size_bytes(&p->stacks.stacks) + vec_size_bytes(&p->stacks.own) +
 	       map_size_bytes(&p->stacks.branches) + vec_size_bytes(&p->threads.all) +
 	       map_size_bytes(&p->threads.index) + link_table_bytes(&p->links) +
+	       p->readings.n_points * sizeof(struct reading_point) +
 	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
 	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
 	       map_size_bytes(&series->series_index) + shown_funcs_bytes(p->shown);
@@ -243,6 +253,7 @@ static const struct sink_ops profile_ops = {
 	.link = profile_link,
 	.sample = profile_sample,
 	.thread = profile_thread,
+	.readings = profile_readings,
 	.loss = profile_loss,
 	.kept_bytes = profile_kept_bytes,
 	.meta = profile_meta,
@@ -270,6 +281,7 @@ void profile_free(struct profile *p)
 	sample_columns_done(&p->samples);
 	thread_table_done(&p->threads);
 	link_table_done(&p->links);
+	readings_done(&p->readings);
 	vec_done(&p->meta.comments);
 	vec_done(&p->meta.sample_types);
 	shown_funcs_free(p->shown);

@@ -15,6 +15,7 @@
 #include "profile/link.h"
 #include "profile/names.h"
 #include "profile/origins.h"
+#include "profile/readings.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/stack.h"
@@ -64,6 +65,7 @@ struct profile {
 	struct sample_columns samples;
 	struct thread_table threads;
 	struct link_table links;
+	struct readings readings;
 	struct profile_meta meta;
 	struct shown_funcs *shown; /* shown_funcs.h; NULL: nobody has asked for it */
 };

@@ -298,6 +298,26 @@ static void select_threads(struct selection *s)
 	}
 }
 
+/* Of a part of the time those of that part; filters of stacks say nothing of them. */
+static void select_readings(struct selection *s)
+{
+	const struct tree_opts *o = &s->opts->tree;
+	struct sink *to = profile_sink(s->to);
+	int64_t start_ns = s->from->meta.start_mono_ns;
+	int64_t from_ns = o->time_from_ns ? sum_add(start_ns, o->time_from_ns) : INT64_MIN;
+	int64_t to_ns = o->time_to_ns ? sum_add(start_ns, o->time_to_ns) : INT64_MAX;
+	for (size_t i = 0; i < s->from->readings.all.n; i++) {
+		const struct reading_series *from = &s->from->readings.all.v[i];
+		struct reading_key key = { profile_copy_string(&s->copy, from->key.name),
+					   profile_copy_string(&s->copy, from->key.unit),
+					   profile_copy_labels(&s->copy, from->key.labels),
+					   from->key.is_counter };
+		for (size_t k = 0; k < from->points.n; k++)
+			if (from->points.v[k].time_ns >= from_ns && from->points.v[k].time_ns < to_ns)
+				to->ops->readings(to, &key, &from->points.v[k], 1);
+	}
+}
+
 int profile_select(struct profile *p, const struct select_opts *opts, struct profile **out,
 		   struct err *err)
 {
@@ -312,6 +332,7 @@ int profile_select(struct profile *p, const struct select_opts *opts, struct pro
 				select_row(&s, row, &part);
 		select_origins(&s);
 		select_threads(&s);
+		select_readings(&s);
 		*out = s.to;
 	}
 	selection_done(&s);

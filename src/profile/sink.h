@@ -12,6 +12,7 @@
 #include "profile/frame.h"
 #include "profile/link.h"
 #include "profile/names.h"
+#include "profile/readings.h"
 #include "profile/series.h"
 #include "profile/stack.h"
 #include "profile/thread.h"
@@ -66,6 +67,7 @@ enum loss {
 	LOSS_GPU_STALLS, /* samples of stalls that the device or the collector had no room for */
 	LOSS_GPU_CODE,   /* samples of stalls in device code that is not there */
 	LOSS_GPU_CODE_UNREAD, /* pieces of device code in a program's files that cannot be read */
+	LOSS_READINGS_FULL,   /* readings beyond what a profile keeps (profile/readings.h) */
 	LOSS_LEFT_OUT,        /* samples of series that nobody asked for (collect/series_hook.h) */
 	LOSS_REASONS
 };
@@ -102,6 +104,9 @@ struct sink_ops {
 	void (*sample)(struct sink *s, const struct sample *sample);
 	/* The exact times of a thread; a later row of the same one replaces it. */
 	void (*thread)(struct sink *s, const struct thread_times *row);
+	/* More points of a series that was read beside the samples; what there is no room for is counted. */
+	void (*readings)(struct sink *s, const struct reading_key *key,
+			 const struct reading_point *points, size_t n);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
 	/* The memory of all it was given but for the samples: what does not come again is what
 	 * makes it grow. */

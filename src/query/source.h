@@ -139,7 +139,7 @@ static inline void source_close(struct source *s) /* NULL is fine */
 		s->ops->close(s);
 }
 
-/* p stays the caller's and must not change. */
+/* p stays the caller's and must not change, but that what was read beside its samples becomes series of it. */
 struct source *source_of_profile(struct profile *p);
 /* A view of dir (store/store.h), read-only: beside a running service, too. */
 int source_open_store(const char *dir, struct source **out, struct err *err);

@@ -4,6 +4,7 @@
 #include "profile/time_range.h"
 #include "profile/weight.h"
 #include "query/source.h"
+#include "query/source_readings.h"
 #include "query/steps.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ struct source_profile {
 		end_max_ns; /* by index in rows, of its series up to here; NULL: nothing covers time */
 	struct sample_weight *weight; /* by series */
 	uint32_t *slot;               /* by stack, while sums are made: index in sums.all + 1 */
+	struct source_readings readings;
 };
 
 /* --- times --- */
@@ -395,9 +397,20 @@ static int profile_whole_rows(struct source *base, const bool *wanted, int64_t f
 	return give_rows(base, wanted, from_ns, to_ns, whole_row, row, ctx, err);
 }
 
+static int profile_points(struct source *base, uint32_t series, int64_t from_ns, int64_t to_ns,
+			  source_points_fn points, void *ctx, struct err *err)
+{
+	size_t n;
+	const struct metric_point *first =
+		source_readings_in(&of(base)->readings, series, from_ns, to_ns, &n);
+	(void)err;
+	return n ? points(ctx, first, n) : 0;
+}
+
 static void profile_close(struct source *base)
 {
 	struct source_profile *s = of(base);
+	source_readings_done(&s->readings);
 	free(s->rows);
 	free(s->start);
 	free(s->end_max_ns);
@@ -413,6 +426,7 @@ static const struct source_ops profile_ops = {
 	.steps = profile_steps,
 	.rows = profile_rows,
 	.whole_rows = profile_whole_rows,
+	.points = profile_points,
 	.close = profile_close,
 };
 
@@ -426,6 +440,7 @@ struct source *source_of_profile(struct profile *p)
 	s->base.since_start = !p->meta.start_wall_ns;
 	s->shift_ns = sum_sub(p->meta.start_wall_ns, p->meta.start_mono_ns);
 	s->slot = xcalloc(p->stacks.stacks.n, sizeof *s->slot);
+	source_readings_init(&s->readings, p, s->shift_ns);
 	find_extent(s);
 	index_rows(s);
 	weigh_series(s);

@@ -1,6 +1,7 @@
 /* POST /api/v1/open: a file in any format that can be read, as what the page's Import screen shows. Nothing of it is kept. */
 #include "base/clock.h"
 #include "format/container.h"
+#include "query/gpu_beside.h"
 #include "query/part.h"
 #include "server/ask.h"
 #include "server/body_profile.h"
@@ -39,7 +40,7 @@ static int open_body(struct request *r, struct profile *p, struct buf *gz, struc
 {
 	struct guard_limits limits = ask_limits(r);
 	struct guard guard = { &limits, clock_mono_ns() };
-	struct format_write_opts opts = { 0 };
+	struct format_write_opts opts = { .beside = query_gpu_beside };
 	int rc = body_read_profile(r, p, &limits, err);
 	if (rc < 0)
 		return rc;

@@ -3,6 +3,7 @@
 #include "format/html.h"
 #include "format/table.h"
 #include "profile/top.h"
+#include "query/gpu_beside.h"
 #include "query/part.h"
 #include "server/answer.h"
 #include "server/ask.h"
@@ -91,7 +92,8 @@ static void write_options(const struct request *r, const struct profile *p,
 {
 	*out = (struct format_write_opts){ .title = request_param(r, "title"),
 					   .palette = request_param(r, "palette"),
-					   .icicle = icicle };
+					   .icicle = icicle,
+					   .beside = query_gpu_beside };
 	if (!tree->n_by && !request_param(r, "by"))
 		query_default_frames(p, &out->tree);
 }
