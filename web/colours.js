@@ -107,7 +107,7 @@ function stateOf(name) {
 	return MARKERS.find(([start]) => name.startsWith(start))?.[1] ?? UNSAID;
 }
 /** The state of the self value of each node: the marker that is nearest to the leaf says it. @param {Tree} t */
-function states(t) {
+export function states(t) {
 	const f = t.frames,
 		unmarked = t.header.type === 'off-cpu' ? OFF : ON;
 	const own = Uint8Array.from(f.name, (name, i) => (f.kind[i] === 'marker' ? stateOf(name) : UNSAID));

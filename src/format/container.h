@@ -47,7 +47,7 @@ struct container {
 		shown_row; /* the type that is seen first, and which row of the header it is */
 	struct buf types, parts;
 	struct buf beside; /* JSON; empty: nothing */
-	struct json json; /* to types */
+	struct json json;  /* to types */
 	uint32_t n_types;
 	VEC(struct container_thread) threads; /* 0: all that have no place */
 	struct map thread_index;

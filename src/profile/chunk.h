@@ -20,12 +20,12 @@ enum chunk_type {
 	CHUNK_STACKS = 9,
 	CHUNK_SAMPLES = 10,
 	CHUNK_META = 11,
-	CHUNK_COMMIT = 12,  /* how many samples there were: not of any table */
-	CHUNK_ORIGINS = 13, /* always with CHUNK_OPTIONAL */
-	CHUNK_SPANS = 14,   /* samples that cover time */
-	CHUNK_THREADS = 15, /* always with CHUNK_OPTIONAL */
-	CHUNK_LINKS = 16,   /* spans of traces */
-	CHUNK_LINKED = 17,  /* samples, some of which belong to spans of traces */
+	CHUNK_COMMIT = 12,   /* how many samples there were: not of any table */
+	CHUNK_ORIGINS = 13,  /* always with CHUNK_OPTIONAL */
+	CHUNK_SPANS = 14,    /* samples that cover time */
+	CHUNK_THREADS = 15,  /* always with CHUNK_OPTIONAL */
+	CHUNK_LINKS = 16,    /* spans of traces */
+	CHUNK_LINKED = 17,   /* samples, some of which belong to spans of traces */
 	CHUNK_READINGS = 18, /* always with CHUNK_OPTIONAL */
 	CHUNK_TYPES_END
 };

@@ -552,14 +552,14 @@ void chunk_reader_end(struct chunk_reader *t)
 }
 
 static bool (*const row_readers[])(struct chunk_reader *t, struct cur *c) = {
-	[CHUNK_STRINGS] = read_string,   [CHUNK_MAPPINGS] = read_mapping,
-	[CHUNK_FRAMES] = read_frame,     [CHUNK_FUNCTIONS] = read_function,
-	[CHUNK_NAMES] = read_names,      [CHUNK_TYPES] = read_type,
-	[CHUNK_LABELS] = read_label_set, [CHUNK_SERIES] = read_series,
-	[CHUNK_STACKS] = read_stack,     [CHUNK_SAMPLES] = read_samples,
-	[CHUNK_META] = read_meta,        [CHUNK_ORIGINS] = read_origin,
-	[CHUNK_SPANS] = read_spans,      [CHUNK_THREADS] = read_thread,
-	[CHUNK_LINKS] = read_link,       [CHUNK_LINKED] = read_linked,
+	[CHUNK_STRINGS] = read_string,    [CHUNK_MAPPINGS] = read_mapping,
+	[CHUNK_FRAMES] = read_frame,      [CHUNK_FUNCTIONS] = read_function,
+	[CHUNK_NAMES] = read_names,       [CHUNK_TYPES] = read_type,
+	[CHUNK_LABELS] = read_label_set,  [CHUNK_SERIES] = read_series,
+	[CHUNK_STACKS] = read_stack,      [CHUNK_SAMPLES] = read_samples,
+	[CHUNK_META] = read_meta,         [CHUNK_ORIGINS] = read_origin,
+	[CHUNK_SPANS] = read_spans,       [CHUNK_THREADS] = read_thread,
+	[CHUNK_LINKS] = read_link,        [CHUNK_LINKED] = read_linked,
 	[CHUNK_READINGS] = read_readings,
 };
 

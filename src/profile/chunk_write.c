@@ -83,8 +83,7 @@ static bool chunk_pack(struct chunk_writer *w)
 static int chunk_give(struct chunk_writer *w, enum chunk_type type, struct err *err)
 {
 	uint32_t packed = chunk_pack(w) ? CHUNK_ZSTD : 0;
-	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS ||
-			type == CHUNK_READINGS;
+	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS || type == CHUNK_READINGS;
 	struct buf *payload = packed ? &w->packed : &w->chunk;
 	int rc = w->out->put(w->out->ctx, type, packed | (optional ? CHUNK_OPTIONAL : 0),
 			     payload->data, payload->len, err);

@@ -313,7 +313,8 @@ static void select_readings(struct selection *s)
 					   profile_copy_labels(&s->copy, from->key.labels),
 					   from->key.is_counter };
 		for (size_t k = 0; k < from->points.n; k++)
-			if (from->points.v[k].time_ns >= from_ns && from->points.v[k].time_ns < to_ns)
+			if (from->points.v[k].time_ns >= from_ns &&
+			    from->points.v[k].time_ns < to_ns)
 				to->ops->readings(to, &key, &from->points.v[k], 1);
 	}
 }

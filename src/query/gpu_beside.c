@@ -91,8 +91,8 @@ static bool has_type(const struct profile *p, const char *name)
 	return false;
 }
 
-int query_gpu_beside(struct profile *p, const struct format_write_opts *opts,
-		     struct buf *json, struct err *err)
+int query_gpu_beside(struct profile *p, const struct format_write_opts *opts, struct buf *json,
+		     struct err *err)
 {
 	static const struct select_opts everything = { 0 };
 	struct profile *own;

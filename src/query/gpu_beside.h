@@ -14,7 +14,7 @@ enum {
  *     start_ns   Unix time of the recording's start, in which the others count; 0: they count from there
  *     metrics    [cresset.metric (query/answer_json.h)]: each gauge of a GPU, by host and all its labels
  *     idle       cresset.gpu-idle (query/gpu_idle.h); null: nothing says when they were busy */
-int query_gpu_beside(struct profile *p, const struct format_write_opts *opts,
-		     struct buf *json, struct err *err);
+int query_gpu_beside(struct profile *p, const struct format_write_opts *opts, struct buf *json,
+		     struct err *err);
 
 #endif

@@ -15,8 +15,7 @@ struct file_readings {
 static uint32_t label_of(const struct profile *p, const struct reading_series *s, const char *key)
 {
 	uint32_t id = strtab_find(&p->strings, key);
-	const struct label *l =
-		id == UINT32_MAX ? NULL : label_find(&p->series, s->key.labels, id);
+	const struct label *l = id == UINT32_MAX ? NULL : label_find(&p->series, s->key.labels, id);
 	return l && !l->is_num ? l->str : 0;
 }
 

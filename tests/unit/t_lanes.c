@@ -369,7 +369,8 @@ START_TEST(waiting_for_a_gpu_is_a_state_of_its_own)
 	ck_assert_str_eq(l.stacks[l.lanes[0].spans[1].stack].leaf, "[waiting for GPU]");
 	struct buf b = { 0 };
 	lanes_json(&l, &b);
-	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), "\"states\":[\"on\",\"off\",\"wait\",\"gpu_wait\"]"));
+	ck_assert_ptr_nonnull(
+		strstr(buf_cstr(&b), "\"states\":[\"on\",\"off\",\"wait\",\"gpu_wait\"]"));
 	ck_assert_ptr_nonnull(strstr(buf_cstr(&b), "\"gpu_wait_ns\":4000"));
 	buf_done(&b);
 	query_lanes_done(&l);
@@ -589,6 +590,6 @@ END_TEST
 
 UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
-	  waiting_for_a_gpu_is_a_state_of_its_own,
-	  streams_have_a_span_for_each_thing_that_ran, what_is_no_time_has_no_lanes,
-	  a_day_of_many_series_stays_small, what_is_new_in_a_store_is_exact)
+	  waiting_for_a_gpu_is_a_state_of_its_own, streams_have_a_span_for_each_thing_that_ran,
+	  what_is_no_time_has_no_lanes, a_day_of_many_series_stays_small,
+	  what_is_new_in_a_store_is_exact)

@@ -363,7 +363,7 @@ test('why a GPU was idle: how long, what ended it, what was different', () =>
 		);
 		const cells = (selector) =>
 			page.$$eval(selector, (list) => list.map((r) => [...r.cells].map((c) => c.textContent)));
-		assert.deepStrictEqual((await cells('.tl-gaps tr')).slice(1, 3), [
+		assert.deepStrictEqual((await cells('.idle-gaps tr')).slice(1, 3), [
 			['19', '570 ms', '30.0 ms', '30.0 ms', 'gemm'],
 			['1', '30.0 ms', '30.0 ms', '30.0 ms', 'not over when this ends']
 		]);

@@ -29,7 +29,7 @@ const REPORT_MAGIC = 'CRC',
  */
 /**
  * @typedef {{version: number, made_by: string, meta: Meta, origin_ns: number, threads: Thread[], shown: number,
- * types: TypeInfo[]}} ReportHeader
+ * types: TypeInfo[], gpu?: {start_ns: number, metrics: any[], idle: any}}} ReportHeader
  */
 /**
  * Rows in order of time, in nanoseconds since the report's origin. length 0: a moment.

@@ -1,8 +1,11 @@
-/* strips.js: when it happened: a strip with the total over time, a strip for each thread and for each stream of a GPU,
- * and a brush over all of them. Every number comes from the samples; nothing is drawn where there are none. */
+/* strips.js: when it happened: a strip with the total over time, one for each metric of GPUs, for each thread and for
+ * each stream, and a brush over all of them. Every number comes from the samples and readings; nothing is drawn where
+ * there are none. */
+import { states } from '../colours.js';
 import { grouped, plain, value } from '../units.js';
 import { el } from '../page/dom.js';
 import { GpuLanes } from './gpu_lanes.js';
+import { Metrics } from './metrics.js';
 import { spread } from './spread.js';
 
 /** @typedef {import('./container.js').Report} Report */
@@ -11,6 +14,7 @@ import { spread } from './spread.js';
 
 const LANE = 22,
 	TOP = 48,
+	METRIC = 34,
 	AXIS = 18,
 	LANES_SHOWN = 4,
 	STREAMS_SHOWN = 8,
@@ -37,6 +41,10 @@ export class Strips {
 		this.onWork = onWork;
 		this.end = report.endNs;
 		this.gpu = new GpuLanes(report);
+		this.metrics = new Metrics(report);
+		/** Where lanes begin. */
+		this.top = TOP + METRIC * this.metrics.strips.length;
+		this.now = this.metrics.strips.map((_, i) => el('span', { class: 'rp-dim' }, this.metrics.words(i, NaN)));
 		/** What is in sight. @type {Brush} */
 		this.view = { from: 0, to: this.end };
 		/** @type {Brush|null} */
@@ -62,22 +70,21 @@ export class Strips {
 		this.hint = el('p', { class: 'rp-dim rp-hint', hidden: !this.gpu.lanes.length });
 		this.more = el('button', { type: 'button', onclick: () => this.showAll() });
 		this.note = el('span', { class: 'rp-dim' });
+		this.legend = el('div', { class: 'rp-legend' });
 		this.body = el('div', { class: 'rp-strips' }, [this.names, el('div', { class: 'rp-canvas' }, [this.canvas])]);
-		host.append(
-			el('div', { class: 'rp-row' }, [
-				el('h2', {}, ['When']),
-				el('label', {}, ['from ', this.from]),
-				el('label', {}, ['to ', this.to]),
-				this.whole,
-				this.zoomIn,
-				this.zoomOut,
-				this.note,
-				this.more
-			]),
-			this.body,
-			this.hint
-		);
+		this.bar = el('div', { class: 'rp-row' }, [
+			el('h2', {}, ['When']),
+			el('label', {}, ['from ', this.from]),
+			el('label', {}, ['to ', this.to]),
+			this.whole,
+			this.zoomIn,
+			this.zoomOut,
+			this.note,
+			this.more
+		]);
+		host.append(this.bar, this.body, this.legend, this.hint);
 		this.canvas.onpointermove = (e) => this.point(e);
+		this.canvas.onpointerleave = () => this.showNow(NaN);
 		this.canvas.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
 		this.canvas.onpointerdown = (e) => this.drag(e);
 		this.canvas.onkeydown = (e) => this.key(e);
@@ -145,6 +152,9 @@ export class Strips {
 			: `${grouped(others)} more ${others > hidden ? 'lanes' : 'threads'}`;
 		this.names.replaceChildren(
 			el('div', { class: 'rp-lane rp-all' }, [this.isOfGpu ? 'all streams' : 'all threads']),
+			...this.now.map((now, i) =>
+				el('div', { class: 'rp-metric', title: this.metrics.label(i) }, this.metrics.title(i), now)
+			),
 			...[...this.streams, ...shown].map((t) => this.laneName(t))
 		);
 		this.whole.hidden = this.zoomIn.hidden = !this.brush;
@@ -219,7 +229,7 @@ export class Strips {
 	}
 	/** What ran on a GPU under the pointer; -1: nothing. @param {MouseEvent} e */
 	workAt(e) {
-		const y = e.clientY - this.canvas.getBoundingClientRect().top - TOP,
+		const y = e.clientY - this.canvas.getBoundingClientRect().top - this.top,
 			lane = this.streams[Math.floor(y / LANE)];
 		return y < 0 || lane === undefined ? -1 : this.gpu.rowAt(lane, this.momentAt(e));
 	}
@@ -227,6 +237,13 @@ export class Strips {
 	point(e) {
 		const row = this.workAt(e);
 		this.hint.textContent = row < 0 ? '' : this.gpu.words(row);
+		this.showNow(this.momentAt(e));
+	}
+	/** @param {number} ns NaN: at none */
+	showNow(ns) {
+		this.now.forEach((now, i) => {
+			now.textContent = now.title = this.metrics.words(i, ns);
+		});
 	}
 
 	/* --- the brush --- */
@@ -303,7 +320,7 @@ export class Strips {
 		const width = Math.floor(this.canvas.parentElement?.clientWidth || 0),
 			lanes = this.shown || [],
 			{ streams } = this,
-			height = TOP + LANE * (streams.length + lanes.length) + AXIS;
+			height = this.top + LANE * (streams.length + lanes.length) + AXIS;
 		if (!width || !this.type) return;
 		const ratio = Math.min(3, devicePixelRatio || 1),
 			ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
@@ -316,33 +333,62 @@ export class Strips {
 		this.drawTop(ctx, columns[0], ink);
 		const scale = width / (this.view.to - this.view.from),
 			x = (/** @type {number} */ ns) => (ns - this.view.from) * scale;
-		streams.forEach((lane, i) => this.gpu.draw(ctx, lane, { x, width, y: TOP + LANE * i + 3, height: LANE - 7 }));
-		lanes.forEach((_, lane) =>
-			this.drawLane(ctx, columns[2 * lane + 1], columns[2 * lane + 2], TOP + LANE * (streams.length + lane), ink)
+		this.metrics.strips.forEach((_, i) => {
+			const y = TOP + METRIC * i;
+			ctx.fillStyle = ink.getPropertyValue('--rp-line');
+			ctx.fillRect(0, y, width, 0.5);
+			this.metrics.draw(ctx, i, { x, y, height: METRIC - 2, ink });
+		});
+		streams.forEach((lane, i) =>
+			this.gpu.draw(ctx, lane, { x, width, y: this.top + LANE * i + 3, height: LANE - 7 })
 		);
+		lanes.forEach((_, lane) => {
+			const first = 1 + STATES.length * lane;
+			this.drawLane(
+				ctx,
+				columns.slice(first, first + STATES.length),
+				this.top + LANE * (streams.length + lane),
+				ink
+			);
+		});
+		this.showLegend(ink);
 		this.drawAxis(ctx, width, height, ink);
 		this.drawBrush(ctx, width, height - AXIS, ink);
 		this.canvas.setAttribute('aria-label', this.label());
 	}
+	/** What colours of threads mean, of those that there are. @param {CSSStyleDeclaration} ink */
+	showLegend(ink) {
+		const s = this.laneType?.samples,
+			of = s && this.lanes.length && this.laneType ? statesOf(this.laneType.tree) : [],
+			seen = new Set(s?.node.map((node) => of[node]));
+		this.legend.replaceChildren(
+			...STATES.flatMap((name, i) => {
+				const dot = el('i');
+				dot.style.backgroundColor = ink.getPropertyValue(name);
+				return seen.has(i) ? [el('span', {}, dot, WORDS[i])] : [];
+			})
+		);
+	}
 	label() {
 		const what =
 			`${this.type?.info.name} over ${value(this.end, 'ns')}, ${this.lanes.length} threads` +
-			(this.gpu.lanes.length ? `, ${this.gpu.lanes.length} streams of GPUs` : '');
+			(this.gpu.lanes.length ? `, ${this.gpu.lanes.length} streams of GPUs` : '') +
+			this.metrics.strips.map((_, i) => `, ${this.metrics.title(i)}`).join('');
 		return (
 			`${what}. Arrow keys move the chosen part, with Shift they widen it, Escape takes it back.` +
 			(this.brush ? ` Chosen: ${this.from.value} s to ${this.to.value} s.` : '')
 		);
 	}
 	/**
-	 * Sums by pixel: of all threads first, then two of each lane: at work, waiting. What covers time is spread over it.
+	 * Sums by pixel: of all threads first, then one of each lane for each state. What covers time is spread over it.
 	 * @param {number} width
 	 */
 	columns(width) {
 		const { type, laneType } = this,
 			{ from, to } = this.view,
-			row = new Map((this.shown || []).map((t, i) => [t, 2 * i + 1])),
-			waits = laneType ? waitNodes(laneType.tree) : [];
-		const out = Array.from({ length: 2 * row.size + 1 }, () => new Float64Array(width)),
+			row = new Map((this.shown || []).map((t, i) => [t, 1 + STATES.length * i])),
+			state = laneType ? statesOf(laneType.tree) : [];
+		const out = Array.from({ length: STATES.length * row.size + 1 }, () => new Float64Array(width)),
 			scale = width / (to - from);
 		for (const t of new Set([type, laneType])) {
 			const s = t?.samples;
@@ -351,7 +397,7 @@ export class Strips {
 					b = a + (s.length ? s.length[i] : 0) * scale,
 					lane = t === laneType ? row.get(s.thread[i]) : undefined;
 				if (t === type) spread(out[0], a, b, s.value[i]);
-				if (lane !== undefined) spread(out[lane + waits[s.node[i]]], a, b, s.value[i]);
+				if (lane !== undefined) spread(out[lane + state[s.node[i]]], a, b, s.value[i]);
 			}
 		}
 		return out;
@@ -370,21 +416,22 @@ export class Strips {
 		});
 	}
 	/**
-	 * Each pixel has the colour of what there was more of.
+	 * Each pixel has the colour of what there was most of.
 	 * @param {CanvasRenderingContext2D} ctx
-	 * @param {Float64Array} work
-	 * @param {Float64Array} wait
+	 * @param {Float64Array[]} parts by state
 	 * @param {number} y
 	 * @param {CSSStyleDeclaration} ink
 	 */
-	drawLane(ctx, work, wait, y, ink) {
-		const most = work.reduce((m, v, x) => Math.max(m, v, wait[x]), 0) || 1;
-		const colours = ['--rp-on', '--rp-off'].map((name) => ink.getPropertyValue(name));
+	drawLane(ctx, parts, y, ink) {
+		const [work] = parts,
+			most = parts.flatMap((part) => [...part]).reduce((m, v) => Math.max(m, v), 0) || 1;
+		const colours = STATES.map((name) => ink.getPropertyValue(name));
 		ctx.fillStyle = ink.getPropertyValue('--rp-line');
 		ctx.fillRect(0, y + LANE - 1, work.length, 0.5);
-		work.forEach((v, x) => {
-			const more = Math.max(v, wait[x]);
-			ctx.fillStyle = colours[v >= wait[x] ? 0 : 1];
+		work.forEach((_, x) => {
+			const at = parts.map((part) => part[x]),
+				more = Math.max(...at);
+			ctx.fillStyle = colours[at.indexOf(more)];
 			ctx.globalAlpha = 0.35 + (0.65 * more) / most;
 			if (more > 0) ctx.fillRect(x, y + 3, 1, LANE - 7);
 		});
@@ -426,15 +473,13 @@ export class Strips {
 	}
 }
 
-const WAIT = /^\[(blocked: |off-CPU|sched-wait|waiting for GPU)/;
-/**
- * By node, 1: what ends there waited. A marker says so, and all of a type that counts waits.
- * @param {import('../tree.js').Tree} t
- */
-function waitNodes(t) {
-	const all = t.header.type === 'off-cpu' || t.header.type === 'sched-wait';
-	const frames = Uint8Array.from(t.frames.name, (name, i) =>
-		all || (t.frames.kind[i] === 'marker' && WAIT.test(name)) ? 1 : 0
-	);
-	return Uint8Array.from(t.frame, (frame) => frames[frame]);
+/** By colour, in the order of the states of colours.js, which count from 1. */
+const STATES = ['--rp-on', '--rp-off', '--rp-wait', '--rp-gpu'],
+	WORDS = ['on the CPU', 'blocked', 'waiting for a CPU', 'waiting for a GPU'];
+/** Of types that count waits and say no more. @type {{[type: string]: number}} */
+const OF_TYPE = { 'sched-wait': 2, 'gpu-wait': 3 };
+/** By node: what a thread did that ended there. @param {import('../tree.js').Tree} t */
+function statesOf(t) {
+	const own = OF_TYPE[t.header.type];
+	return states(t).map((state) => own ?? state - 1);
 }

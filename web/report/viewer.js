@@ -4,6 +4,7 @@
 import { MODES } from '../colours.js';
 import { Flame } from '../flame.js';
 import { matcher } from '../flame/search.js';
+import { idleParts } from '../gpu_idle.js';
 import { invert, sandwich } from '../tree_shape.js';
 import { grouped, plain, share, value } from '../units.js';
 import { chartTree, hasOrder } from './chart.js';
@@ -62,6 +63,10 @@ export class Viewer {
 	head = el('header', { class: 'rp-head' });
 	tabs = el('div', { role: 'tablist', 'aria-label': 'Types', class: 'rp-tabs' });
 	when = el('section', { 'aria-label': 'When' });
+	idle = el('section', { 'aria-label': 'Why the GPU was idle', class: 'rp-idle', hidden: true });
+	idleButton = button('Why was the GPU idle?', 'gaps, what ended them, and what its processes did meanwhile', () =>
+		this.toggleIdle()
+	);
 	total = el('strong');
 	input = el('input', {
 		type: 'search',
@@ -144,6 +149,8 @@ export class Viewer {
 				(node) => this.showWork(node)
 			);
 		this.when.hidden = !this.strips;
+		if (report.header.gpu?.idle) this.strips?.bar.append(this.idleButton);
+		this.idleButton.setAttribute('aria-pressed', 'false');
 		this.off = new AbortController();
 		document.addEventListener('keydown', (e) => this.key(e), { signal: this.off.signal });
 		document.addEventListener(
@@ -196,6 +203,7 @@ export class Viewer {
 			this.head,
 			this.tabs,
 			this.when,
+			this.idle,
 			el('section', { 'aria-label': 'Where', id: 'rp-panel', role: 'tabpanel' }, [
 				bar,
 				this.noteBox,
@@ -309,6 +317,17 @@ export class Viewer {
 				: this.brush || this.threads
 					? 'No samples in this part. Choose another one, or the whole time.'
 					: 'There are no samples of this type.';
+	}
+	/** Of the whole recording, whatever part of it is chosen: a gap chooses one. */
+	toggleIdle() {
+		const { gpu, origin_ns } = this.report.header,
+			start = gpu ? gpu.start_ns + origin_ns : 0;
+		this.idle.hidden = !this.idle.hidden;
+		this.idleButton.setAttribute('aria-pressed', String(!this.idle.hidden));
+		if (!this.idle.childNodes.length)
+			this.idle.append(
+				...idleParts(gpu?.idle, (from, to) => this.strips?.choose({ from: from - start, to: to - start }))
+			);
 	}
 	/** The one thread that is chosen, -1 without. */
 	get thread() {

@@ -1,5 +1,5 @@
-/* lane.js: one lane: a thread, red on the CPU, blue off it, grey where it waited for one, teal for a GPU; or a stream of a GPU, a box
- * for each thing that ran. Hatched where only sums are known. */
+/* lane.js: one lane: a thread, red on the CPU, blue off it, grey where it waited for one, teal for a GPU; or a stream
+ * of a GPU, a box for each thing that ran. Hatched where only sums are known. */
 
 import { COPY, KERNEL, SYNC, workColour } from '../../gpu.js';
 import { plain, share, value } from '../../units.js';
@@ -131,7 +131,11 @@ function drawDensity(c, lane, answer, x, look) {
 		runs = [...runsOf(lane.density)],
 		most = Math.max(full, ...runs.map(({ parts: [on, , wait, gpu] }) => on + wait + gpu));
 	const lines = answer.exact ? null : hatch(c);
-	for (const { bucket, n, parts: [on, off, wait, gpu] } of runs) {
+	for (const {
+		bucket,
+		n,
+		parts: [on, off, wait, gpu]
+	} of runs) {
 		const left = x(bucket * answer.bucket_ns),
 			width = x((bucket + n) * answer.bucket_ns) - left;
 		let y = LANE_PX;

@@ -3,8 +3,8 @@
 
 import { button, el, select } from '../dom.js';
 import { moment } from '../times.js';
+import { amount } from '../../readings.js';
 import { value } from '../../units.js';
-import { amount } from './strips.js';
 
 /** @typedef {import('../app.js').App} App */
 /** @typedef {{title: string, unit: string, at: number[], values: (number|null)[]}} Line */
