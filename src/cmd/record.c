@@ -169,6 +169,7 @@ static int open_collector(struct recording *r)
 		r->collect.n_ids = 1;
 		r->collect.wait_exec = true;
 	}
+	record_gpu_start(r);
 	int rc = collect_open(&r->collect, profile_sink(r->profile), &r->collector, &err);
 	return rc < 0 ? cmd_fail(collect_status(rc), &err) : CMD_OK;
 }
@@ -223,6 +224,7 @@ static void say_start(const struct recording *r)
 static int start(struct recording *r)
 {
 	struct err err = { 0 };
+	record_gpu_name(r);
 	int rc = collect_start(r->collector, &err);
 	r->all_on_ns = clock_mono_ns();
 	r->start_cpu_ns = clock_cpu_ns();
@@ -230,7 +232,6 @@ static int start(struct recording *r)
 		return cmd_fail(collect_status(rc), &err);
 	r->start_mono_ns = collect_started_ns(r->collector);
 	describe_start(r);
-	record_gpu_start(r);
 	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,
 		      r->opts->duration_ns);
 	if (r->child.pid) {

@@ -98,6 +98,8 @@ int per_thread_write(struct recording *r, const struct format_write_opts *opts);
 
 /* --- record_gpu.c: all do nothing where nothing of a GPU is recorded. */
 void record_gpu_start(struct recording *r);
+/* Before anything runs that is called after a GPU; waits a second at most. */
+void record_gpu_name(struct recording *r);
 /* What was read since the last time, into the profile; never waits for a driver. */
 void record_gpu_take(struct recording *r);
 void record_gpu_stop(struct recording *r);

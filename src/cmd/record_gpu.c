@@ -1,5 +1,5 @@
 /* Readings of GPUs during a recording of what happens on them: what their driver says once a second, as `cresset up` keeps it (collect/host_gpu.h), beside the
- * samples. A thread of its own waits for the driver; nothing here does. */
+ * samples; and what they are called. A thread of its own waits for the driver; here it is waited for once, at the start. */
 #include "base/clock.h"
 #include "cmd/gpu_env.h"
 #include "cmd/record.h"
@@ -7,10 +7,24 @@
 #include "profile/copy.h"
 #include "profile/sum.h"
 
+#define NAMES_PATIENCE_NS 1000000000ull
+
 void record_gpu_start(struct recording *r)
 {
 	if (r->collect.events & COLLECT_GPU)
 		r->gpus = gpu_watch_start(&(struct gpu_watch_opts){ .source = gpu_env() });
+}
+
+void record_gpu_name(struct recording *r)
+{
+	struct gpu_machine machine = { 0 };
+
+	if (!r->gpus)
+		return;
+	gpu_watch_wait(r->gpus, NAMES_PATIENCE_NS);
+	if (gpu_watch_machine(r->gpus, &machine))
+		collect_gpu_named(r->collector, &machine);
+	vec_done(&machine.devices);
 }
 
 void record_gpu_stop(struct recording *r)

@@ -225,7 +225,7 @@ void collect_symbolize(struct collector *c);
 int collect_watch(struct collector *c, int fd, struct err *err);
 /* Likewise, but when something more has come: what is left unread there is no reason. */
 int collect_watch_news(struct collector *c, int fd, struct err *err);
-/* Which GPUs this machine has, for their names; of something that runs always they are waited for, a second at most. The caller's. */
+/* Which GPUs this machine has, for their names: before collect_start, or as soon as it is known; what runs always waits for it, a second at most. The caller's. */
 struct gpu_machine;
 void collect_gpu_named(struct collector *c, const struct gpu_machine *m);
 /* What the driver told of GPUs since the last time (gpu/watch.h): for memory in use that nobody counted. The caller's. */

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define NAMES_PATIENCE_NS 1000000000ull
-
 /* What is kept where something runs always. */
 enum { MAX_LIVE_ALWAYS = 1 << 16, MAX_ORIGINS_ALWAYS = 1 << 14 };
 
@@ -88,25 +86,7 @@ static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_
 	if (g->opts->events & COLLECT_GPU_STALL)
 		opts.stall = g->stall = gpu_stall_new(&stall);
 	g->time = gpu_time_new(&opts, clock_mono_ns());
-	if (g->opts->gpu_budget <= 0)
-		g->watch = gpu_watch_start(
-			&(struct gpu_watch_opts){ .source = { .script = g->opts->gpu_script } });
 	return 0;
-}
-
-/* Before anything runs that is named after it. */
-static void take_own_names(struct collect_gpu *g)
-{
-	struct gpu_machine machine = { 0 };
-
-	if (!g->watch)
-		return;
-	gpu_watch_wait(g->watch, NAMES_PATIENCE_NS);
-	if (gpu_watch_machine(g->watch, &machine))
-		collect_gpu_take_names(g, &machine);
-	gpu_watch_stop(g->watch);
-	g->watch = NULL;
-	vec_done(&machine.devices);
 }
 
 int collect_gpu_open(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types,
@@ -126,7 +106,6 @@ void collect_gpu_done(struct collect_gpu *g)
 	gpu_stall_free(g->stall);
 	gpu_probes_free(g->probes);
 	gpu_before_done(&g->before);
-	gpu_watch_stop(g->watch);
 }
 
 /* --- programs ----------------------------------------------------------------------------------- */
@@ -159,7 +138,6 @@ static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
 void collect_gpu_start(struct collect_gpu *g)
 {
 	gpu_before_begin(&g->before);
-	take_own_names(g);
 	if (g->probes)
 		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
 	if (g->time)

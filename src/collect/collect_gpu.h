@@ -12,7 +12,6 @@
 #include "collect/resolve.h"
 #include "collect/sampler.h"
 #include "collect/side_band.h"
-#include "gpu/watch.h"
 
 struct collect_gpu {               /* zeroed = nothing was asked for */
 	struct gpu_probes *probes; /* NULL: no event of a GPU was */
@@ -23,8 +22,7 @@ struct collect_gpu {               /* zeroed = nothing was asked for */
 	struct resolver *resolver;
 	struct order *order;
 	struct gpu_before before;
-	struct gpu_watch *watch; /* NULL: somebody else says which GPUs there are, or it was said */
-	uint64_t calls_lost;     /* when it was last asked whether allocations are still there */
+	uint64_t calls_lost; /* when it was last asked whether allocations are still there */
 };
 
 /* What the resolver tells of, before it is there; g stays where it is. */

@@ -87,7 +87,7 @@ static uint64_t feed(struct gpu_stall *s, const uint8_t *data, size_t size)
 		if (r.r.type == RING_MODULE && r.module.size > 1 << 16)
 			r.module.size %= 1 << 16;
 		told += r.r.type == RING_STALL ? r.stall.samples : 0;
-		gpu_stall_record(s, 1, &r, name, 5);
+		gpu_stall_record(s, &(struct gpu_stall_told){ 1, 1, 5, &r, name });
 	}
 	if (size > 1 && *data == CODE)
 		memcpy(cubins + CUBINS_AT, data + 1, size - 1 < 1 << 16 ? size - 1 : 1 << 16);
