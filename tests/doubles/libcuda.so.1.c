@@ -644,6 +644,7 @@ static int uuid(unsigned char out[16], int device)
 
 	if ((u32)device >= script.n_devices)
 		return 101;
+	memset(out, 0, 16);
 	for (const char *at = script.device[device].uuid + strlen("GPU-"); *at && n < 32; at++)
 		if (*at != '-') {
 			u32 digit = *at <= '9' ? *at - '0' : (*at | 0x20) - 'a' + 10;
