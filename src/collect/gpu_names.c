@@ -108,7 +108,6 @@ static struct gpu_name make_name(const struct gpu_names *n, uint32_t number,
 	if (is->flags & RING_DEVICE_UUID)
 		uuid_text(is, name.uuid);
 	if (told) {
-		name.is_of_driver = true;
 		snprintf(name.label, sizeof name.label, "%s", told->label);
 		if (*told->uuid)
 			snprintf(name.uuid, sizeof name.uuid, "%.*s", (int)sizeof name.uuid - 1,

@@ -23,7 +23,6 @@ struct gpu_name {
 	char label[24], uuid[64];
 	struct ring_device is; /* flags 0: not known */
 	uint32_t number;       /* the program's */
-	bool is_of_driver;
 };
 struct gpu_names { /* zeroed = none */
 	VEC(struct gpu_name) all;
