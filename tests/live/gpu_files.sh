@@ -95,4 +95,39 @@ program lz4:90:$gpu/linked.sm_90.cubin
 (said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go; said "done" 1; sleep 0.3) |
 	timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/a.cresset" -- "$player_file" >"$tmp/out" 2>"$tmp/begin.err"
 exactly "handed over: that is taken" "$tmp/a.cresset"
+
+# Always on: nobody waits for the files, so that the first intervals may lack source; no sample is lost for it.
+. tests/live/lib_always.sh
+program lz4:80:$gpu/lines.sm_80.cubin zstd:90:$gpu/lines.sm_90.cubin
+name=gf$$
+mv "$player_file" "$tmp/$name" # others on this machine may play, too
+chmod 755 "$tmp"              # the store process is nobody
+: >"$tmp/out"
+exec 3> >(exec "$tmp/$name" >"$tmp/out")
+player=$!
+said ready 1
+echo go >&3
+said "done" 1
+"$cresset" gpu attach "$player" --force young >"$tmp/attach" 2>&1
+begin_always up --data "$tmp/data" --listen 127.0.0.1:0 --gpu=2 --gpu-budget 100 --max-rate 1000000
+for _ in $(seq 400); do [ "$("$cresset" gpu status "$player" --json | jq -r '.processes[0].state')" = open ] && break; sleep 0.05; done
+echo warm >&3
+said warm 1
+sleep 1
+asked() { "$cresset" query --data "$tmp/data" "gpu-stall{process=\"$name\"}" -o - --format folded --annotate=g,G >"$tmp/folded" 2>>"$tmp/err"; }
+with_source() { asked; grep 'HFMA2_\[g\];memory (long scoreboard)_\[g\];0x100_\[g\] ' "$tmp/folded" | folded_sum; }
+for rounds in $(seq 20); do # until the thread that reads files had its turn
+	echo go >&3
+	said "done" $((rounds + 1))
+	sleep 1.5
+	[ "$(with_source)" -gt 0 ] && break
+done
+exec 3>&-
+sleep 1.5
+end_always
+known=$(with_source)
+is "always on: the sum" "$(folded_sum <"$tmp/folded")" $((rounds * $(total)))
+plain=$(grep 'saxpy(.*_\[G\];memory (long scoreboard)_\[g\];0x100_\[g\] ' "$tmp/folded" | folded_sum)
+is "always on: each with source or without" $((known + plain)) $((rounds * $(total $saxpy) * 7 / 12))
+holds "always on: with source from some interval on" test "$known" -ge $(($(total $saxpy) * 7 / 12))
 finish

@@ -5,6 +5,7 @@
 #include "gpu/fatbin.h"
 #include "shell.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -272,5 +273,43 @@ START_TEST(names_of_functions)
 }
 END_TEST
 
+/* Libraries of NVIDIA's own, where they are installed: every container is read, every image is a cubin of the kind that its entry says (e_flags, see gpu/cubin.h). */
+START_TEST(real_libraries)
+{
+	char *paths = shell(
+		     "ls /usr/local/cuda/lib*/libcublas.so.* /usr/local/cuda/lib*/libcurand.so.* "
+		     "2>/dev/null | xargs -r readlink -f | sort -u"),
+	     *rest = paths;
+	int n_files = 0;
+
+	for (char *path; (path = strsep(&rest, "\n")) && *path; n_files++) {
+		struct fatbin *f = open_good(file_open(path));
+		uint32_t n, n_all, *v = fatbin_choose(f, 0, &n);
+		const struct fatbin_image *images = fatbin_images(f, &n_all);
+
+		ck_assert_uint_eq(fatbin_skipped(f), 0);
+		ck_assert_uint_gt(n, 50);
+		for (uint32_t i = 0; i < n; i++) {
+			struct err err = { 0 };
+			Elf64_Ehdr *h;
+			void *bytes;
+
+			ck_assert_msg(fatbin_unpack(f, v[i], &bytes, &err) == 0, "%s", err.text);
+			h = bytes;
+			ck_assert_int_eq(h->e_machine, EM_CUDA);
+			ck_assert_uint_eq(h->e_flags >> (h->e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) &
+						  0xff,
+					  images[v[i]].sm);
+			free(bytes);
+		}
+		free(v);
+		fatbin_close(f);
+	}
+	free(paths);
+	if (!n_files)
+		T_SKIP("no library of CUDA's is installed");
+}
+END_TEST
+
 UNIT_MAIN("fatbin", made_by_fatbinary, in_a_program, what_a_device_runs, broken_ones_are_counted,
-	  cut_short, sizes_that_cannot_be, what_is_none, names_of_functions)
+	  cut_short, sizes_that_cannot_be, what_is_none, names_of_functions, real_libraries)
