@@ -1,12 +1,10 @@
 #include "collect/gpu_code_files.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/gpu_code_index.h"
 #include "collect/mapped_file.h"
 #include "collect/proc_maps.h"
-#include "gpu/device_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +53,7 @@ struct gpu_code_files {
 /* --- the thread: files ---------------------------------------------------------------------------------------------------- */
 
 struct opened {
-	int fd;
+	struct gpu_code_index *index; /* not read yet */
 	struct stat st;
 };
 struct search {
@@ -114,6 +112,42 @@ static bool has_file(const struct search *s, const struct stat *st)
 	return false;
 }
 
+/* The index becomes the list's. */
+static void remember(struct search *s, const struct stat *st, struct gpu_code_index *index)
+{
+	struct gpu_code_files *f = s->f;
+	struct file file = {
+		st->st_dev, st->st_ino, st->st_size, st->st_mtim, s->job->model, index
+	};
+
+	pthread_mutex_lock(&f->lock);
+	vec_push(&f->files, file);
+	if (index) {
+		f->with_code++;
+		f->unread += index->unread;
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (index)
+		add_known(s, f->files.n - 1);
+}
+
+/* One without code is told by its headers alone. */
+static void open_new(struct search *s, int fd, const struct stat *st)
+{
+	struct gpu_code_files *f = s->f;
+	bool has_room = f->files.n + s->opened.n < GPU_CODE_FILES &&
+			f->with_code + s->opened.n < GPU_CODE_WITH_CODE;
+	struct gpu_code_index *index = has_room ? gpu_code_index_open(fd, s->job->model) : NULL;
+
+	if (index) {
+		vec_push(&s->opened, (struct opened){ index, *st });
+		return;
+	}
+	close(fd);
+	if (f->files.n + s->opened.n < GPU_CODE_FILES)
+		remember(s, st, NULL);
+}
+
 static bool on_map(void *ctx, const struct proc_map *m)
 {
 	struct search *s = ctx;
@@ -139,30 +173,8 @@ static bool on_map(void *ctx, const struct proc_map *m)
 	if (known != UINT32_MAX || has_file(s, &st))
 		close(fd);
 	else
-		vec_push(&s->opened, (struct opened){ fd, st });
+		open_new(s, fd, &st);
 	return s->opened.n < GPU_CODE_OPENED;
-}
-
-static void look_through(struct search *s, const struct opened *o)
-{
-	struct gpu_code_files *f = s->f;
-	struct file file = { o->st.st_dev,  o->st.st_ino,  o->st.st_size,
-			     o->st.st_mtim, s->job->model, NULL };
-
-	if (f->files.n < GPU_CODE_FILES && f->with_code < GPU_CODE_WITH_CODE)
-		file.index = gpu_code_index_new(o->fd, s->job->model, &f->stop);
-	if (!file.index)
-		close(o->fd);
-	pthread_mutex_lock(&f->lock);
-	if (f->files.n < GPU_CODE_FILES) {
-		vec_push(&f->files, file);
-		add_known(s, f->files.n - 1);
-	}
-	if (file.index) {
-		f->with_code++;
-		f->unread += file.index->unread;
-	}
-	pthread_mutex_unlock(&f->lock);
 }
 
 /* As it was when the program began; what is longer is not looked at. */
@@ -192,11 +204,10 @@ static void find_files(struct search *s)
 		proc_maps_read_fd(maps, on_map, s);
 		close(maps);
 	}
-	for (size_t i = 0; i < s->opened.n; i++)
-		if (s->f->stop)
-			close(s->opened.v[i].fd);
-		else
-			look_through(s, &s->opened.v[i]);
+	for (size_t i = 0; i < s->opened.n; i++) {
+		gpu_code_index_read(s->opened.v[i].index, &s->f->stop);
+		remember(s, &s->opened.v[i].st, s->opened.v[i].index);
+	}
 	vec_done(&s->opened);
 }
 
@@ -390,113 +401,18 @@ uint64_t gpu_code_files_unread(struct gpu_code_files *f)
 	return unread;
 }
 
-/* --- finding ---------------------------------------------------------------------------------------------------------------- */
-
-struct fitting {
-	const struct gpu_code_index *index;
-	uint32_t image;
-};
-struct fittings {
-	struct fitting v[GPU_CODE_FITTING];
-	uint32_t n;
-	bool is_full; /* there are more */
-};
-
-static bool has_function(const struct fitting *at, const struct gpu_code_wanted *w)
-{
-	uint32_t n;
-	const struct gpu_code_function *f =
-		gpu_code_index_find(at->index, gpu_code_hash(w->function), &n);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (f[i].image == at->image && w->offset < f[i].size)
-			return true;
-	return false;
-}
-
-static bool has_all(const struct fitting *at, const struct gpu_code_wanted *w, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!has_function(at, &w[i]))
-			return false;
-	return true;
-}
-
-static void find_in(const struct gpu_code_index *x, const struct gpu_code_wanted *w, size_t n,
-		    struct fittings *out)
-{
-	uint32_t n_first;
-	const struct gpu_code_function *first =
-		gpu_code_index_find(x, gpu_code_hash(w->function), &n_first);
-
-	for (uint32_t i = 0; i < n_first && !out->is_full; i++) {
-		struct fitting at = { x, first[i].image };
-
-		if (!has_all(&at, w, n))
-			continue;
-		if (out->n == GPU_CODE_FITTING)
-			out->is_full = true;
-		else
-			out->v[out->n++] = at;
-	}
-}
-
-struct image {
-	uint64_t hash;
-	size_t size;
-};
-
-/* False: it is not to be had, or there is no room. */
-static bool open_one(const struct fitting *at, uint64_t max_bytes, struct image *seen,
-		     struct gpu_code_found *out)
-{
-	struct image image;
-	struct err err;
-	void *bytes;
-
-	if (device_file_unpack(at->index->file, at->image, &bytes, &image.size, &err))
-		return false;
-	image.hash = hash_bytes(bytes, image.size);
-	for (uint32_t i = 0; i < out->n; i++)
-		if (seen[i].hash == image.hash && seen[i].size == image.size) {
-			free(bytes);
-			return true;
-		}
-	if (out->n == GPU_CODE_ALIKE || image.size > max_bytes - out->bytes) {
-		free(bytes);
-		return false;
-	}
-	if (device_code_open(bytes, image.size, &out->code[out->n], &err))
-		return false;
-	out->bytes += image.size;
-	seen[out->n++] = image;
-	return true;
-}
-
-void gpu_code_found_done(struct gpu_code_found *f)
-{
-	for (uint32_t i = 0; i < f->n; i++)
-		device_code_close(f->code[i]);
-	*f = (struct gpu_code_found){ 0 };
-}
-
 void gpu_code_files_find(struct gpu_code_files *f, uint32_t pid, uint32_t model,
 			 const struct gpu_code_wanted *wanted, size_t n, uint64_t max_bytes,
-			 struct gpu_code_found *out)
+			 uint64_t until_ns, struct gpu_code_found *out)
 {
-	struct image seen[GPU_CODE_ALIKE];
-	struct fittings fit = { 0 };
+	struct gpu_code_fitting_images fit = { .until_ns = until_ns };
 
-	*out = (struct gpu_code_found){ 0 };
 	pthread_mutex_lock(&f->lock);
 	const struct program *p = n ? program_of(f, pid, model) : NULL;
 
 	for (size_t i = 0; p && i < p->files.n; i++)
 		if (f->files.v[p->files.v[i]].index)
-			find_in(f->files.v[p->files.v[i]].index, wanted, n, &fit);
+			gpu_code_fit_in(f->files.v[p->files.v[i]].index, wanted, n, &fit);
 	pthread_mutex_unlock(&f->lock);
-	for (uint32_t i = 0; i < fit.n && !fit.is_full; i++)
-		fit.is_full = !open_one(&fit.v[i], max_bytes, seen, out);
-	if (fit.is_full)
-		gpu_code_found_done(out);
+	gpu_code_fit_open(&fit, max_bytes, out);
 }

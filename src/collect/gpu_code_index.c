@@ -51,7 +51,7 @@ static int by_hash(const void *a, const void *b)
 	return x->image < y->image ? -1 : x->image > y->image;
 }
 
-static void read_images(struct gpu_code_index *x, const atomic_bool *stop)
+void gpu_code_index_read(struct gpu_code_index *x, const atomic_bool *stop)
 {
 	uint64_t until_ns = clock_thread_ns() + GPU_CODE_FILE_MS * 1000000ull;
 	uint32_t n, *images = device_file_choose(x->file, x->model, &n);
@@ -69,7 +69,7 @@ static void read_images(struct gpu_code_index *x, const atomic_bool *stop)
 		qsort(x->functions.v, x->functions.n, sizeof *x->functions.v, by_hash);
 }
 
-struct gpu_code_index *gpu_code_index_new(int fd, uint32_t model, const atomic_bool *stop)
+struct gpu_code_index *gpu_code_index_open(int fd, uint32_t model)
 {
 	struct device_file *file;
 	struct err err;
@@ -82,7 +82,6 @@ struct gpu_code_index *gpu_code_index_new(int fd, uint32_t model, const atomic_b
 	x->model = model;
 	x->file = file;
 	x->unread = device_file_skipped(file);
-	read_images(x, stop);
 	return x;
 }
 
@@ -97,21 +96,18 @@ void gpu_code_index_free(struct gpu_code_index *x)
 }
 
 const struct gpu_code_function *gpu_code_index_find(const struct gpu_code_index *x, uint64_t hash,
-						    uint32_t *n)
+						    uint32_t image)
 {
-	const struct gpu_code_function *v = x->functions.v;
-	size_t lo = 0, hi = x->functions.n, end;
+	const struct gpu_code_function wanted = { .hash = hash, .image = image };
+	size_t lo = 0, hi = x->functions.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (v[mid].hash < hash)
+		if (by_hash(&x->functions.v[mid], &wanted) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (end = lo; end < x->functions.n && v[end].hash == hash; end++)
-		;
-	*n = end - lo;
-	return *n ? v + lo : NULL;
+	return lo < x->functions.n && x->functions.v[lo].hash == hash ? &x->functions.v[lo] : NULL;
 }

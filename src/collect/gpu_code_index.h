@@ -22,17 +22,19 @@ struct gpu_code_index {
 	int fd; /* its own */
 	uint32_t model;
 	struct device_file *file;
-	VEC(struct gpu_code_function) functions; /* by hash */
+	VEC(struct gpu_code_function) functions; /* by hash and image */
 	uint64_t unread;                         /* containers and images */
 };
 
-/* fd becomes the index's when there is one, NULL when the file has no device code. Once stop is true the rest stays unread. */
-struct gpu_code_index *gpu_code_index_new(int fd, uint32_t model, const atomic_bool *stop);
+/* fd becomes the index's when there is one, NULL when the file has no device code. */
+struct gpu_code_index *gpu_code_index_open(int fd, uint32_t model);
+/* Looks into the images, once. When stop becomes true the rest stays unread. */
+void gpu_code_index_read(struct gpu_code_index *x, const atomic_bool *stop);
 void gpu_code_index_free(struct gpu_code_index *x); /* NULL is fine */
 
 uint64_t gpu_code_hash(const char *function);
-/* The functions of that hash; NULL when there is none. */
+/* The function of that hash in the first image from this number on that has it; NULL: none has. */
 const struct gpu_code_function *gpu_code_index_find(const struct gpu_code_index *x, uint64_t hash,
-						    uint32_t *n);
+						    uint32_t image);
 
 #endif

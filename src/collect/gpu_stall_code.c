@@ -1,6 +1,7 @@
 #include "collect/gpu_stall_code.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -150,19 +151,22 @@ void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *
 			 uint64_t offset)
 {
 	struct gpu_stall_module *m = module == GPU_STALL_NO_MODULE ? NULL : &c->modules.v[module];
-	struct gpu_code_wanted *last;
+	struct gpu_code_wanted *last, w = { gpu_code_hash(function), offset };
 
 	if (!m || !m->is_wanted || m->found.n || handed_over(m))
 		return;
 	last = m->functions.n ? &m->functions.v[m->functions.n - 1] : NULL;
-	if (!last || strcmp(last->function, function) != 0)
-		vec_push(&m->functions, (struct gpu_code_wanted){ function, offset });
+	if (!last || last->hash != w.hash)
+		vec_push(&m->functions, w);
 	else if (last->offset < offset)
 		last->offset = offset;
 }
 
 void gpu_stall_code_search(struct gpu_stall_code *c, bool wait)
 {
+	uint64_t until_ns =
+		clock_thread_ns() + 1000000ull * (wait ? GPU_CODE_WAIT_MS : GPU_CODE_SEARCH_MS);
+
 	if (c->files && wait)
 		gpu_code_files_wait(c->files, GPU_CODE_WAIT_MS);
 	for (size_t i = 0; i < c->modules.n; i++) {
@@ -173,7 +177,7 @@ void gpu_stall_code_search(struct gpu_stall_code *c, bool wait)
 		if (c->files && c->bytes < GPU_STALL_CODE_BYTES)
 			gpu_code_files_find(c->files, m->pid, m->model, m->functions.v,
 					    m->functions.n, GPU_STALL_CODE_BYTES - c->bytes,
-					    &m->found);
+					    until_ns, &m->found);
 		c->bytes += m->found.bytes;
 		c->in_files += m->found.n > 0;
 		vec_done(&m->functions);

@@ -45,7 +45,7 @@ void gpu_stall_code_placed(struct gpu_stall_code *c, uint32_t pid, const struct 
 void gpu_stall_code_forget_ended(struct gpu_stall_code *c);
 /* Copies what is needed of a program's. */
 void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_reader *ring);
-/* Before samples are named: all places of a module that was not handed over, then the search. The function must stay until then. wait: for files that are looked at. */
+/* Before samples are named: all places of a module that was not handed over, then the search. wait: for files that are looked at. */
 void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *function,
 			 uint64_t offset);
 void gpu_stall_code_search(struct gpu_stall_code *c, bool wait);

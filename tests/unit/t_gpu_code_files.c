@@ -1,4 +1,5 @@
 /* Device code out of the files that a process has mapped. The process is this one: it maps programs that tests/golden/gpu/fatbin.py made, as the loader would. */
+#include "base/clock.h"
 #include "collect/gpu_code_files.h"
 #include "collect/gpu_code_index.h"
 #include "gpu/device_code.h"
@@ -56,14 +57,14 @@ static struct gpu_code_found find_some(struct gpu_code_files *f, uint32_t model,
 {
 	struct gpu_code_found found;
 
-	gpu_code_files_find(f, getpid(), model, w, n, max, &found);
+	gpu_code_files_find(f, getpid(), model, w, n, max, UINT64_MAX, &found);
 	return found;
 }
 
 /* How many different images have that function, at an offset. */
 static uint32_t fit(struct gpu_code_files *f, const char *function, uint64_t offset)
 {
-	const struct gpu_code_wanted w = { function, offset };
+	const struct gpu_code_wanted w = { gpu_code_hash(function), offset };
 	struct gpu_code_found found = find_some(f, MODEL, &w, 1, UINT32_MAX);
 	uint32_t n = found.n;
 
@@ -83,7 +84,7 @@ START_TEST(the_one_that_fits)
 {
 	struct gpu_code_files *f = world("lz4:80:lines.sm_80.cubin zstd:90:lines.sm_90.cubin / "
 					 "lz4:90:ops.sm_90.cubin");
-	const struct gpu_code_wanted w = { SAXPY, 0x100 };
+	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0x100 };
 	uint32_t line = 0;
 
 	look(f, MODEL);
@@ -106,7 +107,7 @@ END_TEST
 START_TEST(of_another_model)
 {
 	struct gpu_code_files *f = world("lz4:80:lines.sm_80.cubin / zstd:100:lines.sm_100.cubin");
-	const struct gpu_code_wanted w = { SAXPY, 0 };
+	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
 
 	look(f, MODEL);
 	ck_assert_uint_eq(fit(f, SAXPY, 0), 0);
@@ -128,7 +129,8 @@ START_TEST(by_all_its_functions)
 {
 	struct gpu_code_files *f = world(
 		"lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin / lz4:90:lines.sm_90.cubin");
-	const struct gpu_code_wanted two[] = { { SAXPY, 0x40 }, { HEAVY, 0x40 } };
+	const struct gpu_code_wanted two[] = { { gpu_code_hash(SAXPY), 0x40 },
+					       { gpu_code_hash(HEAVY), 0x40 } };
 
 	look(f, MODEL);
 	ck_assert_uint_eq(fit(f, SAXPY, 0), 2);   /* the same image twice is one */
@@ -145,7 +147,7 @@ END_TEST
 START_TEST(too_much_of_it)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin");
-	const struct gpu_code_wanted w = { SAXPY, 0 };
+	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
 
 	look(f, MODEL);
 	for (uint64_t max = 0; max < 40072 + 43488; max += 5000) {
@@ -154,6 +156,20 @@ START_TEST(too_much_of_it)
 		ck_assert_uint_eq(found.n, 0); /* one of two would be a guess */
 		ck_assert_uint_eq(found.bytes, 0);
 	}
+	world_end(f);
+}
+END_TEST
+
+START_TEST(out_of_time)
+{
+	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin");
+	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
+	struct gpu_code_found found;
+
+	look(f, MODEL);
+	gpu_code_files_find(f, getpid(), MODEL, &w, 1, UINT32_MAX, clock_thread_ns() - 1, &found);
+	ck_assert_uint_eq(found.n, 0);
+	ck_assert_uint_eq(fit(f, SAXPY, 0), 1);
 	world_end(f);
 }
 END_TEST
@@ -194,14 +210,14 @@ END_TEST
 START_TEST(of_nobody)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin");
-	const struct gpu_code_wanted w = { SAXPY, 0 };
+	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
 	struct gpu_code_found found;
 
 	look(f, MODEL);
 	gpu_code_files_want(f, 1 << 30, MODEL); /* no process has that number */
 	gpu_code_files_want(f, 1, MODEL);
 	gpu_code_files_wait(f, GPU_CODE_WAIT_MS);
-	gpu_code_files_find(f, 1, MODEL, &w, 1, UINT32_MAX,
+	gpu_code_files_find(f, 1, MODEL, &w, 1, UINT32_MAX, UINT64_MAX,
 			    &found); /* not what others have mapped */
 	ck_assert_uint_eq(found.n, 0);
 	gpu_code_files_forget_ended(f);
@@ -211,4 +227,4 @@ START_TEST(of_nobody)
 END_TEST
 
 UNIT_MAIN("gpu_code_files", the_one_that_fits, of_another_model, by_all_its_functions,
-	  too_much_of_it, broken_files, mapped_later, of_nobody)
+	  too_much_of_it, out_of_time, broken_files, mapped_later, of_nobody)
