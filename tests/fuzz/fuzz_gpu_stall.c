@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PIECE = 50, RAN = 5, CODE = 255 };
+enum { PIECE = 50, RAN = 5, CODE = 255, PID = 1 << 30 /* no process has it: nobody's files */ };
 static const struct ring_shape shape = { .buffer_lanes = 1,
 					 .buffer_size = 4096,
 					 .call_lanes = 1,
@@ -56,7 +56,7 @@ static struct ring_reader *make_ring(void)
 
 static void ran(struct gpu_stall *s, const uint8_t *data, const char *name)
 {
-	struct gpu_share share = { .pid = 1 };
+	struct gpu_share share = { .pid = PID };
 	uint32_t words[4];
 
 	memcpy(words, data, sizeof words);
@@ -87,7 +87,7 @@ static uint64_t feed(struct gpu_stall *s, const uint8_t *data, size_t size)
 		if (r.r.type == RING_MODULE && r.module.size > 1 << 16)
 			r.module.size %= 1 << 16;
 		told += r.r.type == RING_STALL ? r.stall.samples : 0;
-		gpu_stall_record(s, &(struct gpu_stall_told){ 1, 1, 5, &r, name });
+		gpu_stall_record(s, &(struct gpu_stall_told){ PID, 1, 5, &r, name });
 	}
 	if (size > 1 && *data == CODE)
 		memcpy(cubins + CUBINS_AT, data + 1, size - 1 < 1 << 16 ? size - 1 : 1 << 16);
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gpu_stall *s = gpu_stall_new(&opts);
 	uint64_t told = feed(s, data, size);
 
-	gpu_stall_read(s, 1, ring);
+	gpu_stall_read(s, PID, ring);
 	gpu_stall_flush(s);
 	gpu_stall_get_stats(s, &stats);
 	for (size_t i = 0; i < profile->samples.n; i++)

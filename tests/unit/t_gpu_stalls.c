@@ -188,6 +188,7 @@ START_TEST(windows)
 		ck_assert_uint_eq(s.config[i].period, 13);
 		ck_assert_uint_eq(s.config[i].mode, 1);
 		ck_assert_uint_eq(s.config[i].multiprocessors, 132);
+		ck_assert_uint_eq(s.config[i].model, 90);
 		ck_assert_uint_eq(s.config[i].clock_khz, 1980000);
 		ck_assert_uint_eq(s.config[i].reasons, 40);
 		ck_assert_uint_ne(s.config[i].context, s.config[i ^ 1].context);
