@@ -71,6 +71,32 @@ static bool open_one(const struct gpu_code_fitting *at, uint64_t max_bytes, stru
 	return true;
 }
 
+static void ignore(void *ctx, enum frame_kind kind, const char *name, const char *file,
+		   uint32_t line)
+{
+	(void)ctx, (void)kind, (void)name, (void)file, (void)line;
+}
+
+static bool code_has_all(struct device_code *code, const struct gpu_code_wanted *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!device_code_layers(code, w[i].function, w[i].offset, NULL, ignore, NULL))
+			return false;
+	return true;
+}
+
+void gpu_code_found_keep(struct gpu_code_found *f, const struct gpu_code_wanted *w, size_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (code_has_all(f->code[i], w, n))
+			f->code[kept++] = f->code[i];
+		else
+			device_code_close(f->code[i]);
+	f->n = kept;
+}
+
 void gpu_code_found_done(struct gpu_code_found *f)
 {
 	for (uint32_t i = 0; i < f->n; i++)

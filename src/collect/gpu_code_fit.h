@@ -15,6 +15,7 @@ enum {
 
 /* A function that was sampled, with the largest offset. */
 struct gpu_code_wanted {
+	const char *function;
 	uint64_t hash; /* gpu_code_hash() */
 	uint64_t offset;
 };
@@ -41,6 +42,8 @@ struct gpu_code_found { /* zeroed = none */
 /* Opens them, of at most max_bytes in all. All or none: where one is not to be had, or there are too many, *out is empty. */
 void gpu_code_fit_open(const struct gpu_code_fitting_images *fit, uint64_t max_bytes,
 		       struct gpu_code_found *out);
+/* Closes those that do not have all of these, too. */
+void gpu_code_found_keep(struct gpu_code_found *f, const struct gpu_code_wanted *w, size_t n);
 void gpu_code_found_done(struct gpu_code_found *f);
 
 #endif

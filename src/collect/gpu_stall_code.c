@@ -151,15 +151,38 @@ void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *
 			 uint64_t offset)
 {
 	struct gpu_stall_module *m = module == GPU_STALL_NO_MODULE ? NULL : &c->modules.v[module];
-	struct gpu_code_wanted *last, w = { gpu_code_hash(function), offset };
+	struct gpu_code_wanted *last;
 
-	if (!m || !m->is_wanted || m->found.n || handed_over(m))
+	if (!m || !m->is_wanted || m->is_refuted || handed_over(m))
 		return;
 	last = m->functions.n ? &m->functions.v[m->functions.n - 1] : NULL;
-	if (!last || last->hash != w.hash)
-		vec_push(&m->functions, w);
+	if (!last || strcmp(last->function, function) != 0)
+		vec_push(&m->functions,
+			 (struct gpu_code_wanted){ function, gpu_code_hash(function), offset });
 	else if (last->offset < offset)
 		last->offset = offset;
+}
+
+static void find_in_files(struct gpu_stall_code *c, struct gpu_stall_module *m, uint64_t until_ns)
+{
+	if (!c->files || c->bytes >= GPU_STALL_CODE_BYTES)
+		return;
+	gpu_code_files_find(c->files, m->pid, m->model, m->functions.v, m->functions.n,
+			    GPU_STALL_CODE_BYTES - c->bytes, until_ns, &m->found);
+	c->bytes += m->found.bytes;
+	c->in_files += m->found.n > 0;
+}
+
+/* What was found by other functions has these, too, or is not it: then none is. */
+static void keep_what_fits(struct gpu_stall_code *c, struct gpu_stall_module *m)
+{
+	gpu_code_found_keep(&m->found, m->functions.v, m->functions.n);
+	if (m->found.n)
+		return;
+	m->is_refuted = true;
+	c->bytes -= m->found.bytes;
+	c->in_files--;
+	gpu_code_found_done(&m->found);
 }
 
 void gpu_stall_code_search(struct gpu_stall_code *c, bool wait)
@@ -174,12 +197,10 @@ void gpu_stall_code_search(struct gpu_stall_code *c, bool wait)
 
 		if (!m->functions.n)
 			continue;
-		if (c->files && c->bytes < GPU_STALL_CODE_BYTES)
-			gpu_code_files_find(c->files, m->pid, m->model, m->functions.v,
-					    m->functions.n, GPU_STALL_CODE_BYTES - c->bytes,
-					    until_ns, &m->found);
-		c->bytes += m->found.bytes;
-		c->in_files += m->found.n > 0;
+		if (m->found.n)
+			keep_what_fits(c, m);
+		else
+			find_in_files(c, m, until_ns);
 		vec_done(&m->functions);
 	}
 }

@@ -21,6 +21,7 @@ struct gpu_stall_module {
 	uint32_t pid, model;                 /* model: of its device; 0: not known */
 	bool is_sampled, is_placed, is_done; /* done: copied, or cannot be */
 	bool is_wanted;                      /* out of files */
+	bool is_refuted;                     /* an image fitted, until more was sampled */
 	struct ring_module place;
 	void *image; /* until it is opened */
 	uint64_t size;
@@ -45,7 +46,7 @@ void gpu_stall_code_placed(struct gpu_stall_code *c, uint32_t pid, const struct 
 void gpu_stall_code_forget_ended(struct gpu_stall_code *c);
 /* Copies what is needed of a program's. */
 void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_reader *ring);
-/* Before samples are named: all places of a module that was not handed over, then the search. wait: for files that are looked at. */
+/* Before samples are named: all places of a module that was not handed over, then the search. The function must stay until then. wait: for files that are looked at. */
 void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *function,
 			 uint64_t offset);
 void gpu_stall_code_search(struct gpu_stall_code *c, bool wait);

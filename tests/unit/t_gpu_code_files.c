@@ -64,7 +64,7 @@ static struct gpu_code_found find_some(struct gpu_code_files *f, uint32_t model,
 /* How many different images have that function, at an offset. */
 static uint32_t fit(struct gpu_code_files *f, const char *function, uint64_t offset)
 {
-	const struct gpu_code_wanted w = { gpu_code_hash(function), offset };
+	const struct gpu_code_wanted w = { function, gpu_code_hash(function), offset };
 	struct gpu_code_found found = find_some(f, MODEL, &w, 1, UINT32_MAX);
 	uint32_t n = found.n;
 
@@ -84,7 +84,7 @@ START_TEST(the_one_that_fits)
 {
 	struct gpu_code_files *f = world("lz4:80:lines.sm_80.cubin zstd:90:lines.sm_90.cubin / "
 					 "lz4:90:ops.sm_90.cubin");
-	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0x100 };
+	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0x100 };
 	uint32_t line = 0;
 
 	look(f, MODEL);
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(of_another_model)
 {
 	struct gpu_code_files *f = world("lz4:80:lines.sm_80.cubin / zstd:100:lines.sm_100.cubin");
-	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
+	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
 
 	look(f, MODEL);
 	ck_assert_uint_eq(fit(f, SAXPY, 0), 0);
@@ -129,8 +129,8 @@ START_TEST(by_all_its_functions)
 {
 	struct gpu_code_files *f = world(
 		"lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin / lz4:90:lines.sm_90.cubin");
-	const struct gpu_code_wanted two[] = { { gpu_code_hash(SAXPY), 0x40 },
-					       { gpu_code_hash(HEAVY), 0x40 } };
+	const struct gpu_code_wanted two[] = { { SAXPY, gpu_code_hash(SAXPY), 0x40 },
+					       { HEAVY, gpu_code_hash(HEAVY), 0x40 } };
 
 	look(f, MODEL);
 	ck_assert_uint_eq(fit(f, SAXPY, 0), 2);   /* the same image twice is one */
@@ -144,10 +144,31 @@ START_TEST(by_all_its_functions)
 }
 END_TEST
 
+/* What more was sampled later: one of two has it, then none. */
+START_TEST(what_is_kept)
+{
+	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin");
+	const struct gpu_code_wanted saxpy = { SAXPY, gpu_code_hash(SAXPY), 0 },
+				     heavy = { HEAVY, 0, 16 }, end = { SAXPY, 0, 896 };
+
+	look(f, MODEL);
+	struct gpu_code_found found = find_some(f, MODEL, &saxpy, 1, UINT32_MAX);
+
+	gpu_code_found_keep(&found, &saxpy, 1);
+	ck_assert_uint_eq(found.n, 2);
+	gpu_code_found_keep(&found, &heavy, 1);
+	ck_assert_uint_eq(found.n, 1);
+	gpu_code_found_keep(&found, &end, 1);
+	ck_assert_uint_eq(found.n, 0);
+	gpu_code_found_done(&found);
+	world_end(f);
+}
+END_TEST
+
 START_TEST(too_much_of_it)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin");
-	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
+	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
 
 	look(f, MODEL);
 	for (uint64_t max = 0; max < 40072 + 43488; max += 5000) {
@@ -163,7 +184,7 @@ END_TEST
 START_TEST(out_of_time)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin");
-	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
+	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
 	struct gpu_code_found found;
 
 	look(f, MODEL);
@@ -210,7 +231,7 @@ END_TEST
 START_TEST(of_nobody)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin");
-	const struct gpu_code_wanted w = { gpu_code_hash(SAXPY), 0 };
+	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
 	struct gpu_code_found found;
 
 	look(f, MODEL);
@@ -226,5 +247,5 @@ START_TEST(of_nobody)
 }
 END_TEST
 
-UNIT_MAIN("gpu_code_files", the_one_that_fits, of_another_model, by_all_its_functions,
+UNIT_MAIN("gpu_code_files", the_one_that_fits, of_another_model, by_all_its_functions, what_is_kept,
 	  too_much_of_it, out_of_time, broken_files, mapped_later, of_nobody)

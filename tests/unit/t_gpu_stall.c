@@ -1,5 +1,5 @@
 /* What a program says of where its kernels stall, true or not: this process plays the program, with a ring and device code of its own. */
-#include "unit.h"
+#include "shell.h"
 
 #include "base/clock.h"
 #include "collect/gpu_stall.h"
@@ -229,6 +229,64 @@ START_TEST(layers)
 }
 END_TEST
 
+/* A file with code of its own, mapped as the loader would. */
+static void map_program(const char *entries)
+{
+	char dir[32];
+
+	temp_dir(dir);
+	shell_do("me=$(readlink -f /bin/true); cd tests/golden/gpu && python3 fatbin.py %s/p "
+		 "ELF:$me %s",
+		 dir, entries);
+	char *path = shell("echo -n %s/p", dir);
+	int fd = file_open(path);
+
+	ck_assert_ptr_ne(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0), MAP_FAILED);
+	close(fd);
+	free(path);
+	shell_do("rm -rf %s", dir);
+}
+
+static uint64_t read_and_flush(struct world *w)
+{
+	struct gpu_stall_stats stats;
+
+	w->now_ns += 100000000;
+	gpu_time_run(w->time, w->now_ns);
+	gpu_stall_flush(w->stall);
+	gpu_stall_get_stats(w->stall, &stats);
+	return stats.no_code;
+}
+
+/* What was loaded before is in a file; what is sampled later narrows down what it can be, until nothing is left. */
+START_TEST(out_of_files)
+{
+	struct world w = world_new();
+
+	map_program("lz4:90:lines.sm_90.cubin / zstd:90:linked.sm_90.cubin");
+	begin(&w, 11);
+	stall(&w, KERNEL, 0x100, STALLED, 40); /* both say the same */
+	ck_assert_uint_eq(read_and_flush(&w), 0);
+	ck_assert_ptr_nonnull(strstr(text_of(&w, 0), ";HFMA2;memory (long scoreboard);0x100"));
+	stall(&w, KERNEL, 672, STALLED, 5); /* they do not */
+	ck_assert_uint_eq(read_and_flush(&w), 5);
+	stall(&w, "_ZN4deep5heavyEfi", 0, STALLED, 3); /* it is linked.sm_90.cubin */
+	stall(&w, KERNEL, 672, STALLED, 7);
+	ck_assert_uint_eq(read_and_flush(&w), 5);
+	ck_assert_ptr_nonnull(strstr(text_of(&w, 2), ";STG;memory (long scoreboard);0x2a0"));
+	stall(&w, KERNEL, 1904, STALLED, 2); /* it is not: there it is 896 bytes */
+	ck_assert_uint_eq(read_and_flush(&w), 7);
+	stall(&w, KERNEL, 0x100, STALLED, 1); /* nor anything that is known */
+	ck_assert_uint_eq(read_and_flush(&w), 8);
+	struct gpu_stall_stats stats = world_end(&w);
+
+	ck_assert_uint_eq(stats.samples, 58);
+	ck_assert_uint_eq(stats.unclear, 5);
+	ck_assert_uint_eq(stats.in_files + stats.modules + stats.unread, 0);
+	profile_free(w.profile);
+}
+END_TEST
+
 /* Samples after a flush and another sink are that one's, and those before are not told again. */
 START_TEST(another_sink)
 {
@@ -413,4 +471,5 @@ START_TEST(shares)
 }
 END_TEST
 
-UNIT_MAIN("gpu-stall", layers, another_sink, ended, no_code, lies, one_launcher, shares)
+UNIT_MAIN("gpu-stall", layers, out_of_files, another_sink, ended, no_code, lies, one_launcher,
+	  shares)
