@@ -12,6 +12,7 @@ import { plain, value } from './units.js';
 /** @typedef {{kind: Kind, names: string[], at: number[], lines: (number|null)[][]}} Series  ms */
 
 export const LINES = 8;
+export const READ_MS = 1e3; /* how often a recording reads */
 /** In this order. @type {Kind[]} */
 export const KINDS = [
 	{
@@ -55,7 +56,7 @@ export function seriesOf(kind, answer) {
 		at = Array.from({ length: answer.steps }, (_, i) => answer.from_ns / 1e6 + i * step);
 	const all = answer.groups.map((/** @type {any} */ g) => ({
 		name: plain(Object.values(g.labels).filter(Boolean).join(' ') || kind.title),
-		values: g.values,
+		values: step < 2 * READ_MS ? g.values.map(joined) : g.values,
 		sum: sum(g.values)
 	}));
 	if (kind.top !== undefined && kind.top < 64)
@@ -73,6 +74,13 @@ export function seriesOf(kind, answer) {
 		lines: all.map((/** @type {any} */ g) => g.values)
 	};
 }
+/**
+ * Readings are not quite even: a step of one may have none, between two that have.
+ * @param {number|null} v
+ * @param {number} i
+ * @param {(number|null)[]} values
+ */
+const joined = (v, i, values) => v ?? (values[i + 1] == null ? null : (values[i - 1] ?? null));
 const sum = (/** @type {(number|null)[]} */ list) => list.reduce((/** @type {number} */ a, b) => a + (b || 0), 0);
 /** Of what is known; null: nothing is. @param {(number|null)[]} list */
 function added(list) {

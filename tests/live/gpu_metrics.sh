@@ -162,6 +162,36 @@ is "… by whom" "$(jq -c '.devices[] | select(.source == "readings") | [.source
 is "a trace of it: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json")" ""
 has_counters=$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json" counters | sed 's/ by its driver//')
 is "… its counters" "$(sed -E 's/ of [^/]*//; s/ [0-9]+( [0-9.]+ [0-9.]+)$/ N\1/' <<<"$has_counters")" $'GPU 0/power (W) N 120.5 120.5\nGPU 0/utilization general N 0 0.75'
+# --- a recording of what happens on GPUs has them beside its samples, one of something else does not
+sed -i "s/^metric 0 hw_gpu_power.*/metric 0 hw_gpu_power 100,200,300,400/" "$tmp/played"
+CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e wall,gpu-launch -d 6 -o "$tmp/r.cresset" -o "$tmp/r.html" -o "$tmp/r.pb.gz"
+data=$tmp/r.cresset
+n=$(values hw_gpu_power gpu=0 | wc -l)
+holds "a recording of 6 s has what was read once a second ($n)" [ "$n" -ge 4 ]
+is "… its power" "$(values hw_gpu_power gpu=0 | xargs)" "$(says 100,200,300,400 1 "$n" | xargs)"
+is "… how busy it was" "$(values hw_gpu_utilization gpu=0 | xargs)" "$(says 25,50,75,0,4,50 100 "$n" | xargs)"
+is "… who used it" "$(ask "SELECT DISTINCT l.value FROM metrics m JOIN labels l ON l.series = m.series AND l.key = 'process' WHERE m.name = 'process_gpu_memory_usage'")" sleep
+is "… inside of its time" "$(ask "SELECT count(*) FROM metrics WHERE time < (SELECT min(time) FROM samples) - 1000000000")" 0
+"$cresset" -q report --gpu-idle --json "$data" >"$tmp/idle"
+is "when it was idle, by these readings" "$(jq -c '.devices[] | select(.source == "readings") | [.idle_ns, .gaps]' "$tmp/idle")" \
+	"$(ask "SELECT time, value FROM metrics WHERE name = 'hw_gpu_utilization' ORDER BY time" | python3 tests/cli/gpu_idle_answers.py 0.05 | jq -c '.[1:3]')"
+header=$(python3 tests/cli/report_header.py "$tmp/r.html")
+is "its page has the same idle times" "$(jq -c '.gpu.idle.devices[] | [.gpu, .source, .idle_ns, .gaps, .owned]' <<<"$header")" \
+	"$(jq -c '.devices[] | [.gpu, .source, .idle_ns, .gaps, .owned]' "$tmp/idle")"
+is "… and the same power" "$(jq '.gpu.metrics[] | select(.metric == "hw_gpu_power").groups[0].values | map(select(. != null)) | max' <<<"$header")" \
+	"$(values hw_gpu_power gpu=0 | sort -g | tail -1)"
+data=$tmp/r.pb.gz
+is "files that cannot say it have samples only" "$(ask "SELECT count(*) FROM metrics") $(ask "SELECT count(*) > 0 FROM samples")" "0 1"
+CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e off-cpu -d 2 -o "$tmp/other.cresset"
+data=$tmp/other.cresset
+is "without GPU events nothing is read" "$(ask "SELECT count(*) FROM metrics")" 0
+echo "hang 2 30" >>"$tmp/played"
+before=$SECONDS
+CRESSET_GPU_SCRIPT=$tmp/played timeout 60 "$cresset" -q record -p "$user" -e wall,gpu-launch -d 4 -o "$tmp/hung.cresset"
+is "a driver that hangs holds up no recording" "$?" 0
+holds "… which ends" [ $((SECONDS - before)) -lt 20 ]
+data=$tmp/hung.cresset
+is "… with what was read" "$(values hw_gpu_power gpu=0 | xargs)" 100
 echo "metric 0 nonsense 1" >"$tmp/played"
 CRESSET_GPU_SCRIPT=$tmp/played "$cresset" gpu list >"$tmp/list" 2>"$tmp/log"
 is "a script that makes no sense" $? 6

@@ -326,6 +326,42 @@ START_TEST(sums_only)
 }
 END_TEST
 
+/* Of a profile that was read of a driver, the same as of readings that are handed over: times, and who is listed. */
+START_TEST(readings_of_a_recording)
+{
+	struct world w = world_new(10);
+	struct sink *s = profile_sink(w.p);
+	struct tree_opts tree = { .type = w.wall };
+	struct label labels[] = { { .key = text(&w, "gpu"), .str = text(&w, "0") },
+				  { .key = text(&w, "task"), .str = text(&w, "general") },
+				  { .key = text(&w, "process"), .str = text(&w, "train") } };
+	struct label encoder[] = { labels[0],
+				   { .key = labels[1].key, .str = text(&w, "encoder") } };
+	const struct reading_key keys[] = {
+		{ text(&w, "hw_gpu_utilization"), text(&w, "1"), s->ops->labels(s, labels, 2), 0 },
+		{ text(&w, "hw_gpu_utilization"), text(&w, "1"), s->ops->labels(s, encoder, 2), 0 },
+	};
+	labels[1] = labels[2];
+	const struct reading_key listed = { text(&w, "process_gpu_memory_usage"), text(&w, "By"),
+					    s->ops->labels(s, labels, 2), 0 };
+	for (int i = 10; i >= 0; i--) { /* in no order */
+		struct reading_point busy = { i * S, i > 3 ? 0.9 : 0.01 }, always = { i * S, 1 };
+		struct reading_point memory = { i * S, 1e9 };
+		s->ops->readings(s, &keys[0], &busy, 1);
+		s->ops->readings(s, &keys[1], &always, 1);
+		s->ops->readings(s, &listed, &memory, 1);
+	}
+	struct err err = { 0 };
+	ck_assert_msg(gpu_idle_of_file(w.p, &tree, &w.idle, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(w.idle.devices.n, 1);
+	const struct gpu_idle_device *d = &w.idle.devices.v[0];
+	ck_assert_int_eq(d->source, GPU_IDLE_READINGS);
+	check_times(d, 10 * S, 7 * S, 3 * S);
+	ck_assert_int_eq(d->owned, GPU_OWNED_LISTED);
+	world_free(&w);
+}
+END_TEST
+
 UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_asked_for,
 	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part, windows_alone,
-	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only)
+	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only, readings_of_a_recording)

@@ -7,6 +7,8 @@
 #include "store/recording.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -511,8 +513,95 @@ START_TEST(the_documented_rows_are_the_written_ones)
 }
 END_TEST
 
-UNIT_MAIN("recording", everything_comes_back, extreme_samples_come_back, large_tables_come_back,
-	  an_empty_profile_comes_back, the_same_profile_is_the_same_file, every_commit_can_be_read,
+/* --- readings --- */
+
+enum { READ_SERIES = 3, READ_POINTS = 150000 };
+
+static double read_value(int series, int i)
+{
+	return series == 0 ? 0.25 : series == 1 ? i * 0.1 : i % 7 == 0 ? NAN : -1e300 / (i + 1);
+}
+
+/* From point number `first` on, in any order of times, with the same point twice. */
+static void put_readings(struct profile *p, int first, int end)
+{
+	struct sink *s = profile_sink(p);
+	for (int k = 0; k < READ_SERIES; k++) {
+		struct label l = { .key = sink_string(s, "gpu"),
+				   .str = sink_string(s, k ? "1" : "0") };
+		struct reading_key key = { sink_string(s, k ? "hw_gpu_power" : "hw_gpu_fan"),
+					   sink_string(s, k ? "W" : "1"),
+					   k < 2 ? s->ops->labels(s, &l, 1) : 0, k == 2 };
+		for (int i = first; i < end; i++) {
+			struct reading_point point = { i % 100 == 3 ? INT64_MIN + i : i * 1000ll,
+						       read_value(k, i) };
+			s->ops->readings(s, &key, &point, 1);
+		}
+	}
+}
+
+static void same_readings(const struct profile *a, const struct profile *b)
+{
+	ck_assert_uint_eq(a->readings.all.n, b->readings.all.n);
+	ck_assert_uint_eq(a->readings.n_points, b->readings.n_points);
+	for (size_t i = 0; i < a->readings.all.n; i++) {
+		const struct reading_series *x = &a->readings.all.v[i], *y = &b->readings.all.v[i];
+		ck_assert_str_eq(profile_str(a, x->key.name), profile_str(b, y->key.name));
+		ck_assert_str_eq(profile_str(a, x->key.unit), profile_str(b, y->key.unit));
+		ck_assert_uint_eq(x->key.labels != 0, y->key.labels != 0);
+		ck_assert_uint_eq(x->key.is_counter, y->key.is_counter);
+		ck_assert_uint_eq(x->points.n, y->points.n);
+		ck_assert_mem_eq(x->points.v, y->points.v, x->points.n * sizeof *x->points.v);
+	}
+}
+
+/* All in one go, and bit by bit while samples leave the memory: the same points, bit by bit. */
+START_TEST(readings_come_back)
+{
+	char dir[32], path[64];
+	struct profile *p = profile_new(), *q;
+	struct recorder *r;
+	struct err err = { 0 };
+	make_path(dir, path);
+	ck_assert_int_eq(recorder_open(path, &r, &err), 0);
+	for (int i = 0; i < READ_POINTS; i += READ_POINTS / 3) {
+		put_readings(p, i, i + READ_POINTS / 3);
+		ck_assert_int_eq(recorder_commit(r, p, &err), 0);
+		recorder_drop_samples(r, p);
+	}
+	ck_assert_int_eq(recorder_finish(r, p, &err), 0);
+	q = read_path(path);
+	same_readings(p, q);
+	write_path(q, path);
+	profile_free(q);
+	q = read_path(path);
+	same_readings(p, q);
+	ck_assert_uint_eq(q->meta.loss[LOSS_READINGS_FULL], 0);
+	profile_free(q);
+	profile_free(p);
+	shell_do("rm -r %s", dir);
+}
+END_TEST
+
+/* What there is no room for is counted. */
+START_TEST(readings_have_an_end)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct reading_key key = { sink_string(s, "hw_gpu_power"), sink_string(s, "W"), 0, false };
+	struct reading_point *points = calloc(READINGS_MAX_POINTS, sizeof *points);
+	s->ops->readings(s, &key, points, READINGS_MAX_POINTS - 1);
+	s->ops->readings(s, &key, points, 3);
+	ck_assert_uint_eq(p->readings.n_points, READINGS_MAX_POINTS);
+	ck_assert_uint_eq(p->meta.loss[LOSS_READINGS_FULL], 2);
+	free(points);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("recording", readings_come_back, readings_have_an_end, everything_comes_back,
+	  extreme_samples_come_back, large_tables_come_back, an_empty_profile_comes_back,
+	  the_same_profile_is_the_same_file, every_commit_can_be_read,
 	  an_aborted_recording_leaves_nothing, what_is_no_file_is_refused,
 	  dropped_samples_are_in_the_file_and_come_back, a_recording_without_a_name_leaves_no_file,
 	  sqlite_finds_no_fault, it_opens_however_it_comes, it_opens_in_a_folder_that_is_read_only,

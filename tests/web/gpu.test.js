@@ -23,7 +23,7 @@ const start = Math.floor(Date.now() / 1000 / 10) * 10 - 1800,
 const span = (from, to, since = start) =>
 	`from=${new Date((since + from) * 1000).toISOString()}&to=${new Date((since + to) * 1000).toISOString()}`;
 const LANES = 'q=gpu-time&by=host,gpu,stream,comm,pid';
-let browser, gpu, host, both, plain;
+let browser, gpu, host, both, plain, more;
 
 before(async () => {
 	fixture('gpu', at('new.cresset'), 0, start);
@@ -31,12 +31,15 @@ before(async () => {
 	fixture('gpu', at('file.cresset'));
 	fixture('host', at('host'));
 	fixture('gpu_store', at('both'));
+	fixture('gpu', at('more.cresset'), 0, start, 'more');
+	cresset('convert', at('more.cresset'), '-o', at('more.html'));
 	cresset('convert', at('file.cresset'), '-o', at('gpu.html'));
-	[gpu, host, both, plain] = await Promise.all([
+	[gpu, host, both, plain, more] = await Promise.all([
 		serve(['--data', at('store')]),
 		serve([at('host')]),
 		serve([at('both')]),
-		serve([path.join(project, 'tests/golden/folded/simple.txt')])
+		serve([path.join(project, 'tests/golden/folded/simple.txt')]),
+		serve([at('more.cresset')])
 	]);
 	for (const name of ['new', 'old']) {
 		const answer = await fetch(`${gpu.url}api/v1/profiles?label=host%3Dh0`, {
@@ -49,7 +52,7 @@ before(async () => {
 });
 after(async () => {
 	await browser?.close();
-	for (const server of [gpu, host, both, plain]) server?.stop();
+	for (const server of [gpu, host, both, plain, more]) server?.stop();
 });
 
 const ask = (what, of = gpu) => of.get(`api/v1/${what}`);
@@ -466,6 +469,53 @@ test('records and readings of several hosts, on one axis', () =>
 		},
 		{ of: both }
 	));
+/* The colours of a lane at these moments of two seconds, halfway up. */
+const colours = (locator, list) =>
+	Promise.all(
+		list.map((ms) =>
+			locator.evaluate((canvas, part) => {
+				const c = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+				c.drawImage(canvas, 0, 0);
+				const at = [Math.floor(canvas.width * part), canvas.height - 3];
+				return [...c.getImageData(...at, 1, 1).data].slice(0, 3).join();
+			}, ms / 2000)
+		)
+	);
+test('a thread that waits for a GPU is teal, and said to', () =>
+	timeline(
+		`q=wall&${span(0, 2)}`,
+		async (page) => {
+			const serve = page.locator('.tl-lanes .tl-lane:has-text("serve 900") canvas');
+			/* Waits for a GPU, is blocked, waits for a CPU, runs. */
+			assert.deepStrictEqual(await colours(serve, [530, 565, 575, 590]), [
+				'108,207,196',
+				'96,137,230',
+				'154,160,168',
+				'229,99,90'
+			]);
+			assert.match(await serve.getAttribute('aria-label'), /waiting for a GPU 1\.20 s \(60\.0 %\)/);
+			await page.mouse.move(...(await pointAt(serve, 530 / 2000)));
+			assert.match(
+				await page.textContent('.tl-status'),
+				/serve 900 .* waiting for a GPU for 60\.0 ms: \[waiting for GPU\]$/
+			);
+			assert.deepStrictEqual(
+				await page.$$eval('.tl-lanes .tl-legend li', (list) => list.map((e) => e.textContent)),
+				['on the CPU', 'blocked', 'waiting for a CPU', 'waiting for a GPU']
+			);
+			/* What the recording read beside its samples, on the same axis. */
+			const titles = await page.$$eval('.tl-strip .tl-name > span:first-child', (list) =>
+				list.map((e) => e.textContent)
+			);
+			assert.deepStrictEqual(titles, ['GPU busy', 'GPU memory', 'GPU power']);
+			assert.deepStrictEqual(await page.$$eval('.tl-now', (list) => list.map((e) => e.textContent)), [
+				'0 70 %, 1 100 %',
+				'28.0 GB',
+				'0 100 W, 1 60 W'
+			]);
+		},
+		{ of: more }
+	));
 test('without GPUs there is neither', () =>
 	timeline(
 		'',
@@ -501,7 +551,7 @@ async function report(fn, how = {}) {
 		trouble = [];
 	page.on('pageerror', (e) => trouble.push('error: ' + e.message));
 	page.on('console', (m) => trouble.push('console: ' + m.text()));
-	await page.goto('file://' + at('gpu.html'));
+	await page.goto('file://' + at(how.file || 'gpu.html'));
 	await page.waitForSelector('.rp-strips canvas');
 	await page.waitForFunction(() => +document.querySelector('.rp').dataset.shown >= 1);
 	await fn(page);
@@ -570,6 +620,125 @@ test('a report is closer around the pointer after the wheel', () =>
 		assert.strictEqual(await page.textContent('.rp-hint'), '');
 		await shot(page, 'gpu-report');
 	}));
+/* The colour of a report's row at a moment of its ten seconds, with its alpha. */
+const rowColour = (page, ms, y) =>
+	page.locator('.rp-strips canvas').evaluate(
+		(canvas, [part, y]) => {
+			const ratio = canvas.width / canvas.clientWidth;
+			const c = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+			c.drawImage(canvas, 0, 0);
+			return [...c.getImageData(Math.floor(canvas.width * part), Math.floor(y * ratio), 1, 1).data];
+		},
+		[ms / 10000, y]
+	);
+const METRICS = 3,
+	METRIC = 34;
+test('a report has strips of its GPUs on the same clock, and waits for a GPU in teal', () =>
+	report(
+		async (page) => {
+			assert.deepStrictEqual(
+				await page.$$eval('.rp-metric', (list) =>
+					list.map((e) => [e.firstChild.textContent, e.lastChild.textContent])
+				),
+				[
+					['GPU busy', '≤ 100 %'],
+					['GPU memory', '≤ 28.0 GB'],
+					['GPU power', '≤ 190 W']
+				]
+			);
+			const now = async (ms) => {
+				await page.mouse.move(...(await inReport(page, ms, 0)));
+				return page.$$eval('.rp-metric span', (list) => list.map((e) => e.textContent));
+			};
+			assert.deepStrictEqual(await now(2500), ['0 70 %, 1 100 %', '28.0 GB', '0 120 W, 1 70 W']);
+			assert.deepStrictEqual(await now(3500), ['0 70 %, 1 0.0 %', '28.0 GB', '0 130 W, 1 75 W']);
+			/* Memory of both, on top of each other: 20 of 28 GB from below. */
+			const memory = (share) => rowColour(page, 5000, 48 + METRIC * 2 - 2 - share * (METRIC - 5));
+			assert.deepStrictEqual((await memory(0.6)).slice(0, 3), [59, 120, 196]);
+			assert.deepStrictEqual((await memory(0.9)).slice(0, 3), [224, 123, 57]);
+			/* Lanes: two streams, then train, serve; closer, so that each wait has its pixels. */
+			await page.fill('input[aria-label="to, s"]', '1');
+			await page.keyboard.press('Enter');
+			await page.click('text=zoom to it');
+			const y = 48 + METRIC * METRICS + 22 * 3 + 11,
+				of = async (ms) => (await rowColour(page, ms * 10, y)).slice(0, 3);
+			/* What is not opaque is kept multiplied by how opaque it is, in whole numbers. */
+			const near = (got, want) =>
+				assert.ok(
+					got.every((v, i) => Math.abs(v - want[i]) <= 2),
+					`${got} ${want}`
+				);
+			near(await of(530), [108, 207, 196]);
+			near(await of(565), [79, 127, 224]);
+			near(await of(575), [154, 160, 168]);
+			assert.deepStrictEqual(await page.$$eval('.rp-legend span', (list) => list.map((e) => e.textContent)), [
+				'on the CPU',
+				'blocked',
+				'waiting for a CPU',
+				'waiting for a GPU'
+			]);
+			assert.match(
+				await page.getAttribute('.rp-strips canvas', 'aria-label'),
+				/2 streams of GPUs, GPU busy, GPU memory, GPU power\./
+			);
+		},
+		{ file: 'more.html' }
+	));
+test('a report says why a GPU was idle, as the command line does', () =>
+	report(
+		async (page) => {
+			assert.strictEqual(await page.isHidden('.rp-idle'), true);
+			await page.click('text=Why was the GPU idle?');
+			const text = await page.innerText('.rp-idle'),
+				told = JSON.parse(cresset('-q', 'report', '--gpu-idle', '--json', at('more.cresset'))).devices[0];
+			assert.match(text, /GPU 0: idle 3\.00 s \(30\.0 %\) in 100 gaps/);
+			assert.match(text, /GPU 1: idle 9\.00 s \(90\.0 %\) in 1 gap\n/);
+			assert.deepStrictEqual([told.idle_ns, told.gaps], [3 * SECOND, 100]);
+			const cells = await page.$$eval('.idle-gaps tr', (list) =>
+				list.map((r) => [...r.cells].map((c) => c.textContent))
+			);
+			assert.deepStrictEqual(cells.slice(1, 3), [
+				['99', '2.97 s', '30.0 ms', '30.0 ms', 'gemm'],
+				['1', '30.0 ms', '30.0 ms', '30.0 ms', 'not over when this ends']
+			]);
+			const rows = Object.fromEntries(
+				(
+					await page.$$eval('.rp-idle .virtual >> nth=0 >> tbody tr:not(.spacer)', (list) =>
+						list.map((r) => [...r.cells].map((c) => c.textContent))
+					)
+				).map((r) => [r[1], r.slice(2)])
+			);
+			assert.deepStrictEqual(rows.decode.slice(0, 3), ['0.00 %', '100.0 %', '▲ +100.0 %']);
+			/* One of its gaps is the part that is chosen; the panel stays what it is. */
+			await page.click('.rp-idle .row button >> nth=0');
+			const [from, to] = await page.$$eval('.rp-row input[aria-label]', (list) =>
+				list.slice(0, 2).map((e) => +e.value)
+			);
+			assert.deepStrictEqual([Math.round(from * 1000) % 100, Math.round((to - from) * 1000)], [70, 30]);
+			assert.strictEqual(await page.innerText('.rp-idle'), text);
+			await page.click('text=Why was the GPU idle?');
+			assert.strictEqual(await page.isHidden('.rp-idle'), true);
+		},
+		{ file: 'more.html' }
+	));
+test('a report without readings has no strips of them', () =>
+	report(async (page) => {
+		assert.strictEqual(await page.locator('.rp-metric').count(), 0);
+		assert.strictEqual(await page.locator('text=Why was the GPU idle?').count(), 1);
+	}));
+for (const [name, how] of [
+	['1600-dark', { viewport: { width: 1600, height: 900 }, colorScheme: 'dark' }],
+	['390', { viewport: { width: 390, height: 844 } }]
+])
+	test(`pictures of a report with strips: ${name}`, () =>
+		report(
+			async (page) => {
+				await page.click('text=Why was the GPU idle?');
+				await shot(page, `gpu-report-strips-${name}`, { fullPage: true });
+				assert.ok((await wide(page)) <= 0);
+			},
+			{ ...how, file: 'more.html' }
+		));
 for (const [name, how] of [
 	['1600-dark', { viewport: { width: 1600, height: 900 }, colorScheme: 'dark' }],
 	['390', { viewport: { width: 390, height: 844 } }]

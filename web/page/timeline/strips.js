@@ -3,7 +3,7 @@
 
 import { el } from '../dom.js';
 import { conditions, splitSelector } from '../selector.js';
-import { KINDS, LINES, amount, drawnLines, greatest, seriesOf, textAt, totals } from '../../readings.js';
+import { KINDS, LINES, READ_MS, amount, drawnLines, greatest, seriesOf, textAt, totals } from '../../readings.js';
 
 /** @typedef {import('../app.js').App} App */
 /** @typedef {import('../timeline.js').View} View */
@@ -12,8 +12,7 @@ import { KINDS, LINES, amount, drawnLines, greatest, seriesOf, textAt, totals } 
 const HEIGHT_PX = 48,
 	TOP_PX = 3,
 	STEP_PX = 3,
-	LEAST_STEP_MS = 10e3,
-	GPU_STEP_MS = 1e3; /* their drivers are read once a second */
+	LEAST_STEP_MS = 10e3;
 
 /** Those of the question that say which host. @param {string} q */
 export function hostMatch(q) {
@@ -96,8 +95,8 @@ export class Strips {
 		const have = new Set(this.app.metrics.map((m) => m.type)),
 			kinds = KINDS.filter((k) => have.has(k.metric)),
 			hosts = hostMatch(this.app.state.q);
-		const pixels = Math.ceil((view.to - view.from) / (view.width / STEP_PX)),
-			least = (/** @type {string} */ metric) => (metric.startsWith('hw_gpu') ? GPU_STEP_MS : LEAST_STEP_MS);
+		const least = this.app.status.data.kind === 'file' ? READ_MS : LEAST_STEP_MS,
+			step = Math.max(least, Math.ceil((view.to - view.from) / (view.width / STEP_PX)));
 		const answers = await Promise.all(
 			kinds.map((kind) =>
 				this.app.ask(
@@ -106,7 +105,7 @@ export class Strips {
 						q: `${kind.metric}{${[...hosts, kind.match].filter(Boolean).join(', ')}}`,
 						...times,
 						by: kind.by || 'none',
-						step: `${Math.max(pixels, least(kind.metric))}ms`
+						step: `${step}ms`
 					},
 					signal
 				)
