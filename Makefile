@@ -49,7 +49,7 @@ BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
 .PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
-        check check-layers check-fmt check-sh check-web check-cc check-web-weight fmt FORCE
+        check check-layers check-fmt check-sh check-web check-cc check-web-weight pictures fmt FORCE
 all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
 
 # --- the binary ------------------------------------------------------------------------------------------------------
@@ -246,6 +246,8 @@ check-cc: ## everything compiles without a warning under clang, too, in build-cl
 	$(MAKE) BUILD=build-clang CC=$(CLANG) CFLAGS=-O0 all
 check-web-weight: all ## what a browser loads, packed: each file, and whether it is more than promised
 	cd tests/web && BUILD=$(BUILD) node --test --test-reporter=spec weight.test.js
+pictures: all $(FIXTURES) ## the documentation's pictures that come from recordings of known truth: docs/timeline.png
+	cd tests/web && BUILD=$(BUILD) node doc_pictures.js
 check: all check-layers check-fmt check-sh check-web check-cc asan ## what must be green before a commit
 
 # Both are made of the tables that the program itself parses with.

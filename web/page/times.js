@@ -6,7 +6,11 @@ import { momentOf } from './state.js';
 
 /** The type that is shown when nobody says. @param {App} app */
 export const firstType = (app) => (app.types.find((t) => t.type === 'cpu') || app.types[0])?.type || 'cpu';
-/** A moment as the server takes it; the ends of all there is leave nothing of it out. @param {App} app @param {number} ms */
+/**
+ * A moment as the server takes it; the ends of all there is leave nothing of it out.
+ * @param {App} app
+ * @param {number} ms
+ */
 export function moment(app, ms) {
 	const { from, from_ns, to_ns } = app.status.data,
 		round = ms >= to_ns / 1e6 ? Math.ceil : ms <= from_ns / 1e6 ? Math.floor : Math.round;
