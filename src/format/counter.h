@@ -1,4 +1,4 @@
-/* format/counter.h: numbers over time beside the samples of a profile, for formats that can show them: metrics, which profiles have none of (profile/series.h). */
+/* format/counter.h: numbers over time beside the samples of a profile, for formats that can show them: metrics. */
 #ifndef CRESSET_FORMAT_COUNTER_H
 #define CRESSET_FORMAT_COUNTER_H
 

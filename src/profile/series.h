@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The last two are metrics: numbers over time, without stacks or samples; only a store has them. */
+/* The last two are metrics: numbers over time, without stacks or samples. A store has them; of a recording they are its readings (readings.h), which become such
+ * series where questions are put to it. */
 enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1, AGG_GAUGE = 2, AGG_COUNTER = 3 };
 
 /* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu,
