@@ -458,7 +458,8 @@ static bool read_readings(struct chunk_reader *t, struct cur *c)
 	key.unit = get_id(c, &t->strings);
 	key.labels = get_id(c, &t->sets);
 	key.is_counter = get_u32(c, 1);
-	read_points(t, c, get_u32(c, cur_left(c) / POINT_BYTES));
+	size_t most = cur_left(c) / POINT_BYTES;
+	read_points(t, c, get_u32(c, most < READINGS_MAX_POINTS ? most : READINGS_MAX_POINTS));
 	if (!c->bad)
 		t->sink->ops->readings(t->sink, &key, t->readings.v, t->readings.n);
 	return !c->bad;
