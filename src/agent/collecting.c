@@ -1,4 +1,5 @@
 /* The collector process. */
+#include "agent/attaching.h"
 #include "agent/control.h"
 #include "agent/outbox.h"
 #include "agent/up.h"
@@ -37,8 +38,9 @@ struct collecting {
 	struct profile *profile;
 	struct outbox outbox;
 	struct host_metrics *host;
-	uint64_t begun_ns, cut_ns; /* of the dictionary; of the interval */
-	int64_t ahead_ns;          /* of Unix time, before the samples' clock; 0: not known yet */
+	struct attaching *attaching; /* NULL: nobody is attached to */
+	uint64_t begun_ns, cut_ns;   /* of the dictionary; of the interval */
+	int64_t ahead_ns; /* of Unix time, before the samples' clock; 0: not known yet */
 	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
@@ -187,7 +189,8 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 						.samples = c->profile,
 						.lost = lost,
 						.gpu_probes = &c->gpu_probes,
-						.gpu_time = &c->gpu_time };
+						.gpu_time = &c->gpu_time,
+						.gpu_attach = attaching_counts(c->attaching) };
 	struct buf otlp = { 0 };
 
 	for (int i = 0; i < LOSS_REASONS; i++)
@@ -305,6 +308,7 @@ static int collect(struct collecting *c, struct err *err)
 		host_metrics_look(c->host, now_ns);
 		if (!c->has_gpus)
 			name_gpus(c);
+		attaching_run(c->attaching, c->collector, now_ns);
 		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
 			rc = end_interval(c, now_ns, err);
 		if (!rc)
@@ -349,12 +353,17 @@ static int finish(struct collecting *c, struct err *err)
 
 static int start(struct collecting *c, struct err *err)
 {
-	int rc = collect_open(&c->opts->collect, profile_sink(c->profile), &c->collector, err);
+	struct collect_opts opts = c->opts->collect;
+
+	attaching_hook(c->attaching, &opts);
+	int rc = collect_open(&opts, profile_sink(c->profile), &c->collector, err);
 
 	if (!rc)
 		rc = collect_start(c->collector, err);
 	if (!rc)
 		rc = collect_watch(c->collector, c->control, err);
+	if (!rc)
+		rc = attaching_watch(c->attaching, c->collector, err);
 	if (!rc)
 		control_send(c->control, CONTROL_READY, -1);
 	c->cut_ns = clock_mono_ns();
@@ -367,6 +376,7 @@ int collecting_run(const struct up_opts *opts, struct name_guard *guard, int con
 	struct collecting c = { .opts = opts, .control = control };
 	struct err err = { 0 };
 
+	c.attaching = attaching_new(&opts->attach);
 	c.profile = new_profile(&c);
 	c.host = host_metrics_new(&opts->collect);
 	outbox_init(&c.outbox, c.profile, OUTBOX_MAX_BYTES);
@@ -378,6 +388,7 @@ int collecting_run(const struct up_opts *opts, struct name_guard *guard, int con
 	else
 		finish(&c, &err);
 	collect_free(c.collector);
+	attaching_free(c.attaching);
 	host_metrics_free(c.host);
 	outbox_done(&c.outbox);
 	return rc;

@@ -2,6 +2,7 @@
  *
  *     supervise.c    forks both, joins them by a socket, restarts what dies
  *     collecting.c   the collector: privileged; samples go to the store process every interval
+ *     attaching.c    its part, and a process, for programs that are to get the GPU library
  *     keeping.c      the store process: has no privilege; keeps what comes, and finds its names
  *     sending.c      the sending process of `cresset agent`, in its place: a spool, and a server far away
  *     taking.c       the loop of these two
@@ -45,6 +46,13 @@ struct up_target {
 	uint64_t spool_bytes; /* in data_dir */
 };
 
+/* Which programs get the GPU library by themselves (agent/attaching.h). */
+struct up_attach {
+	struct series_hook takes; /* of the labels of their GPU time; apply NULL: none */
+	const char *library;      /* its file */
+	uint32_t forced;          /* gpu_attach_opts.forced */
+};
+
 /* The processes, as bits. */
 enum { UP_COLLECTOR = 1, UP_KEEPER = 2 };
 
@@ -56,6 +64,7 @@ struct up_reload {
 
 struct up_opts {
 	struct collect_opts collect;
+	struct up_attach attach;
 	struct store_opts store;
 	struct up_target target;
 	const char *data_dir;

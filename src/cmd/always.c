@@ -3,8 +3,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "cmd/gpu_env.h"
+#include "cmd/gpu_library.h"
 #include "cmd/machine.h"
 #include "cmd/trial.h"
+#include "gpu/cuda_attach.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +19,10 @@
 /* As always_events. */
 const char *const always_event_words[] = { "cpu", "off-cpu", "sched-wait", NULL };
 static const uint32_t always_events[] = { COLLECT_CPU, COLLECT_OFF_CPU, COLLECT_SCHED_WAIT };
+
+/* As forced. */
+const char *const always_force_words[] = { "seccomp", "user-namespace", NULL };
+static const enum gpu_attach_refusal forced[] = { GPU_ATTACH_SECCOMP, GPU_ATTACH_USER_NAMESPACE };
 
 /* What always-on use can afford. */
 enum {
@@ -34,6 +40,7 @@ struct always {
 	const char *host;
 	struct label_text labels[ALWAYS_MAX_LABELS];
 	size_t n_labels;
+	char gpu_library[GPU_LIBRARY_PATH_MAX]; /* with --gpu-attach */
 };
 
 bool always_add_label(struct always *a, const char *key, const char *value)
@@ -57,6 +64,24 @@ void always_free(struct always *a)
 	free(a);
 }
 
+static int settle_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
+{
+	struct err err = { 0 };
+	int status = choose_settle_attach(line, &a->choose, &o->gpu_attach);
+
+	if (status == CMD_OK && o->gpu_force.n && !o->gpu_attach.n)
+		status = cmd_usage(line,
+				   "--gpu-attach-force is of --gpu-attach, which is not there");
+	if (status != CMD_OK || !o->gpu_attach.n)
+		return status;
+	if (!(gpu_level_events(o->gpu) & COLLECT_GPU_INSIDE))
+		return cmd_usage(line, "--gpu-attach is for GPU time, which --gpu=%s leaves out",
+				 gpu_level_words[o->gpu]);
+	return gpu_library_path(cuda_attach_library.name, a->gpu_library, &err)
+		       ? cmd_fail(CMD_UNSUPPORTED, &err)
+		       : CMD_OK;
+}
+
 static int settle(struct cmd_line *line, const struct always_opts *o, struct always *a)
 {
 	struct err err = { 0 };
@@ -69,7 +94,8 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 		always_add_label(a, a->machine.labels[i].key, a->machine.labels[i].value);
 	if (relabel_read(o->relabel, o->config, &a->relabel, &err))
 		return cmd_fail(CMD_USAGE, &err);
-	return choose_settle(line, &a->choose, &o->only, &o->exclude);
+	int status = choose_settle(line, &a->choose, &o->only, &o->exclude);
+	return status == CMD_OK ? settle_attach(line, o, a) : status;
 }
 
 int always_new(struct cmd_line *line, const struct always_opts *o, struct always **out)
@@ -109,6 +135,16 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		collect.events |= always_events[o->events.v[i]];
 	collect.events |= gpu_level_events(o->gpu);
 	return collect;
+}
+
+struct up_attach always_attach(const struct always_opts *o, const struct always *a)
+{
+	struct up_attach attach = { .takes = choose_attach_hook(&a->choose),
+				    .library = a->gpu_library };
+
+	for (int i = 0; i < o->gpu_force.n; i++)
+		attach.forced |= 1u << forced[o->gpu_force.v[i]];
+	return attach;
 }
 
 /* --- the folder ---------------------------------------------------------------------------- */

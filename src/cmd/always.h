@@ -12,7 +12,8 @@
 
 struct always_opts {
 	struct choice_list events;
-	struct str_list only, exclude;
+	struct str_list only, exclude, gpu_attach;
+	struct choice_list gpu_force;
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent;
@@ -20,7 +21,7 @@ struct always_opts {
 	const struct yaml *relabel;
 	int python_native; /* 1: show */
 };
-extern const char *const always_event_words[];
+extern const char *const always_event_words[], *const always_force_words[];
 
 /* Rows for the option table of a command whose options struct T has a member `always`. */
 #define ALWAYS_ROW(T, member) .group = "What to record", .offset = offsetof(struct T, always.member)
@@ -54,6 +55,20 @@ extern const char *const always_event_words[];
 		  .bare = "auto", \
 		  .def = "auto", \
 		  .words = gpu_level_words }, \
+		{ NULL, \
+		  "gpu-attach", \
+		  "SELECTOR", \
+		  "put the GPU library into these programs by itself: 'comm=\"train\"'; " \
+		  "repeatable", \
+		  OPT_STRINGS, \
+		  ALWAYS_ROW(T, gpu_attach) }, \
+		{ NULL, \
+		  "gpu-attach-force", \
+		  "WHY,...", \
+		  "… also into those that are refused else: seccomp, user-namespace", \
+		  OPT_CHOICES, \
+		  ALWAYS_ROW(T, gpu_force), \
+		  .words = always_force_words }, \
 		CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 		{ NULL,          "max-rate", \
 		  "N",           "stacks of waits per second; of more a weighted sample is taken", \
@@ -101,6 +116,7 @@ void always_free(struct always *a); /* NULL is fine */
 /* Of every series, as host another name of this machine; both stay the caller's. False: there are too many. */
 bool always_add_label(struct always *a, const char *key, const char *value);
 struct collect_opts always_collect(const struct always_opts *o, const struct always *a);
+struct up_attach always_attach(const struct always_opts *o, const struct always *a);
 
 int always_check_permissions(struct err *err);
 /* Status, with what is missing printed: --gpu=require. */

@@ -14,7 +14,8 @@ struct always_key {
 	{ "events", UP_COLLECTOR }, { "freq", UP_COLLECTOR }, { "only", UP_COLLECTOR }, \
 		{ "exclude", UP_COLLECTOR }, { "min-block", UP_COLLECTOR }, \
 		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, { "gpu", UP_COLLECTOR }, \
-		{ "gpu-budget", UP_COLLECTOR }, \
+		{ "gpu-budget", UP_COLLECTOR }, { "gpu-attach", UP_COLLECTOR }, \
+		{ "gpu-attach-force", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \
 	}

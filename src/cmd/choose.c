@@ -46,14 +46,37 @@ int choose_settle(struct cmd_line *line, struct choose *c, const struct str_list
 	return status;
 }
 
+int choose_settle_attach(struct cmd_line *line, struct choose *c, const struct str_list *attach)
+{
+	int status = CMD_OK;
+
+	for (size_t i = 0; i < attach->n && status == CMD_OK; i++) {
+		struct selector **s;
+
+		vec_push(&c->attach, NULL);
+		s = &c->attach.v[i];
+		status = add(line, "gpu-attach", attach->v[i], s);
+		if (status == CMD_OK && selector_type_text(*s))
+			status = cmd_usage(
+				line,
+				"option --gpu-attach: '%s' names a type: programs are chosen "
+				"by labels: 'comm=\"train\"'; all of them: '{}'",
+				attach->v[i]);
+	}
+	return status;
+}
+
 void choose_done(struct choose *c)
 {
 	for (size_t i = 0; i < c->only.n; i++)
 		selector_free(c->only.v[i]);
 	for (size_t i = 0; i < c->exclude.n; i++)
 		selector_free(c->exclude.v[i]);
+	for (size_t i = 0; i < c->attach.n; i++)
+		selector_free(c->attach.v[i]);
 	vec_done(&c->only);
 	vec_done(&c->exclude);
+	vec_done(&c->attach);
 }
 
 static const char *get(void *ctx, const char *label)
@@ -83,4 +106,20 @@ struct series_hook choose_hook(const struct choose *c)
 	bool any = c->only.n || c->exclude.n;
 
 	return any ? (struct series_hook){ keeps, (void *)c } : (struct series_hook){ 0 };
+}
+
+static bool attaches(void *ctx, struct series_labels *labels)
+{
+	const struct choose *c = ctx;
+	bool takes = false;
+
+	for (size_t i = 0; i < c->attach.n && !takes; i++)
+		takes = selector_takes_labels(c->attach.v[i], labels->type, get, labels);
+	return takes && keeps(ctx, labels);
+}
+
+struct series_hook choose_attach_hook(const struct choose *c)
+{
+	return c->attach.n ? (struct series_hook){ attaches, (void *)c }
+			   : (struct series_hook){ 0 };
 }

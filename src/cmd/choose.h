@@ -12,6 +12,7 @@
 struct selector;
 struct choose { /* zeroed = everything is recorded */
 	VEC(struct selector *) only, exclude;
+	VEC(struct selector *) attach;
 };
 void choose_done(struct choose *c);
 
@@ -21,6 +22,10 @@ int choose_settle(struct cmd_line *line, struct choose *c, const struct str_list
 
 /* Without a function where there is nothing to choose. c has to outlive it. */
 struct series_hook choose_hook(const struct choose *c);
+
+/* --gpu-attach: likewise, of programs that are to get the GPU library: one of the selectors takes them, and their GPU time is recorded. After choose_settle. */
+int choose_settle_attach(struct cmd_line *line, struct choose *c, const struct str_list *attach);
+struct series_hook choose_attach_hook(const struct choose *c);
 
 #define CHOOSE_OPTIONS(only_at, exclude_at) \
 	{ NULL,        "only",  "SELECTOR",   "only these: 'unit=\"nginx.service\"'; repeatable", \

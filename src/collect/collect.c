@@ -141,6 +141,7 @@ static void take_side(void *ctx, const struct side_record *r)
 	struct collector *c = ctx;
 
 	resolve_apply(c->resolver, r);
+	collect_gpu_applied(&c->gpu, r);
 }
 
 static void read_side(struct collector *c)
@@ -556,6 +557,11 @@ void collect_gpu_named(struct collector *c, const struct gpu_machine *m)
 void collect_gpu_told(struct collector *c, const struct gpu_reading *told)
 {
 	collect_gpu_take_told(&c->gpu, told);
+}
+
+bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_hook *hook)
+{
+	return resolve_ask_labels(c->resolver, pid, hook);
 }
 
 int collect_cut(struct collector *c, struct err *err)

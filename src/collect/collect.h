@@ -57,6 +57,14 @@ enum collect_event {
 		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK | COLLECT_GPU_INSIDE,
 };
 
+/* What happens to processes that have the library of a GPU's driver in them; MAPPED also to those that had it before, at the start. */
+enum gpu_program_news {
+	GPU_PROGRAM_MAPPED,
+	GPU_PROGRAM_FORKED, /* any process is a child of another one */
+	GPU_PROGRAM_EXEC,   /* any process runs another program */
+	GPU_PROGRAM_ENDED,  /* any process ends */
+};
+
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
 enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
 
@@ -112,6 +120,9 @@ struct collect_opts {
 	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
 			  uint32_t stack, uint32_t weight);
 	void *gpu_stack_ctx;
+	/* Told in the order in which it happened, with the machine a target; parent: of FORKED. NULL: nobody asks. */
+	void (*gpu_program)(void *ctx, enum gpu_program_news what, uint32_t pid, uint32_t parent);
+	void *gpu_program_ctx;
 	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 };
@@ -231,6 +242,8 @@ void collect_gpu_named(struct collector *c, const struct gpu_machine *m);
 /* What the driver told of GPUs since the last time (gpu/watch.h): for memory in use that nobody counted. The caller's. */
 struct gpu_reading;
 void collect_gpu_told(struct collector *c, const struct gpu_reading *told);
+/* What the hook says to the labels that the process's samples of GPU time would have now; false of one that is not known. */
+bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_hook *hook);
 /* Ends an interval: waits that go on are reported up to now, samples that are held for names are let go, and what was lost since the last
  * time is told to the sink. No sample comes twice. With waits it takes 20 ms more, so that all from before it is in the sink, but for what is
  * held until unwind tables are built (collect_stats.cut_is_held); that comes after it. */

@@ -4,6 +4,8 @@
 #include "base/fs.h"
 #include "collect/gpu_before.h"
 #include "collect/gpu_live.h"
+#include "gpu/attach_refuse.h"
+#include "gpu/cuda_attach.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -135,9 +137,27 @@ static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
 		gpu_probes_add(g->probes, path, fd);
 }
 
+static void tell(const struct collect_gpu *g, enum gpu_program_news what, uint32_t pid,
+		 uint32_t parent)
+{
+	g->opts->gpu_program(g->opts->gpu_program_ctx, what, pid, parent);
+}
+
+static bool is_driver(const char *path)
+{
+	return attach_is_library(path, cuda_attach_library.needs);
+}
+
+static void has_driver(void *ctx, uint32_t pid)
+{
+	tell(ctx, GPU_PROGRAM_MAPPED, pid, 0);
+}
+
 void collect_gpu_start(struct collect_gpu *g)
 {
 	gpu_before_begin(&g->before);
+	if (g->opts->gpu_program)
+		resolve_find_processes(g->resolver, is_driver, has_driver, g);
 	if (g->probes)
 		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
 	if (g->time)
@@ -152,6 +172,20 @@ void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 		found_program(g, r->pid);
 	if (g->time && r->kind == SIDE_COMM && r->exec)
 		gpu_time_exec(g->time, r->pid, clock_mono_ns());
+}
+
+void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r)
+{
+	if (!g->opts->gpu_program)
+		return;
+	if (r->kind == SIDE_MMAP && is_driver(r->name))
+		tell(g, GPU_PROGRAM_MAPPED, r->pid, 0);
+	else if (r->kind == SIDE_COMM && r->exec)
+		tell(g, GPU_PROGRAM_EXEC, r->pid, 0);
+	else if (r->kind == SIDE_FORK && r->pid != r->ppid)
+		tell(g, GPU_PROGRAM_FORKED, r->pid, r->ppid);
+	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
+		tell(g, GPU_PROGRAM_ENDED, r->pid, 0);
 }
 
 uint64_t collect_gpu_due_ns(const struct collect_gpu *g)

@@ -4,6 +4,7 @@ static const struct host_metric files = { "cresset_gpu_probed_files", "{file}", 
 static const struct host_metric programs = { "cresset_gpu_time_programs", "{program}", OTLP_GAUGE };
 static const struct host_metric coverage = { "cresset_gpu_time_coverage", "1", OTLP_GAUGE };
 static const struct host_metric seconds = { "cresset_gpu_time", "s", OTLP_COUNTER };
+static const struct host_metric attached = { "cresset_gpu_attached", "{program}", OTLP_COUNTER };
 
 static void put(struct host_points *w, const struct host_metric *metric, const char *key,
 		const char *value, double v)
@@ -38,4 +39,12 @@ void host_gpu_time_put(struct host_gpu_time *h, const struct gpu_probes_stats *p
 	put(w, &seconds, "how", "exact", t->exact_ns / 1e9);
 	put(w, &seconds, "how", "estimate", t->estimated_ns / 1e9);
 	put(w, &seconds, "how", "unknown", t->unknown_ns / 1e9);
+}
+
+void host_gpu_attach_put(const struct host_gpu_attach *n, struct host_points *w)
+{
+	put(w, &attached, "result", "attached", n->attached);
+	put(w, &attached, "result", "refused", n->refused);
+	put(w, &attached, "result", "failed", n->failed);
+	put(w, &attached, "result", "left_out", n->left_out);
 }

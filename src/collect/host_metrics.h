@@ -18,6 +18,7 @@
 
 struct host_metrics;
 
+struct host_gpu_attach;
 struct host_interval {
 	int64_t start_wall_ns, duration_ns;
 	int64_t now_wall_ns;           /* its end, or a bit later: when files are read */
@@ -26,6 +27,7 @@ struct host_interval {
 	/* Of what is seen of GPUs; NULL, as the other: nobody says. */
 	const struct gpu_probes_stats *gpu_probes;
 	const struct gpu_time_stats *gpu_time;
+	const struct host_gpu_attach *gpu_attach; /* NULL: nobody is attached to */
 };
 
 /* Labels of every series are the host's and the fixed ones of these options (collect/collect.h), which stay the caller's. */

@@ -163,18 +163,18 @@ static const struct cgroup_place *remember(struct label_table *t, uint64_t cgrou
 	return k.place;
 }
 
-/* NULL when it cannot be known any more. */
+/* NULL when it cannot be known any more. cgroup_id 0: of a process that was never sampled; that of others is not this one. */
 static const struct cgroup_place *place_of(struct label_table *t, const struct process *p,
 					   uint64_t cgroup_id, struct cgroup_place *space)
 {
-	const uint32_t *known = map_get(&t->cgroups, cgroup_id);
+	const uint32_t *known = cgroup_id ? map_get(&t->cgroups, cgroup_id) : NULL;
 	bool unified;
 
 	if (known)
 		return t->known.v[*known].place;
 	if (cgroup_place_of(p->pid, space, &unified))
 		return NULL;
-	return unified ? remember(t, cgroup_id, space) : space;
+	return unified && cgroup_id ? remember(t, cgroup_id, space) : space;
 }
 
 static void look_at_place(struct label_table *t, const struct cgroup_place *place, bool may_look,

@@ -177,6 +177,8 @@ struct gpu_names *resolve_gpu_names(struct resolver *r);
 /* The processes that have mapped a file whose path is wanted. */
 void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
 			    void (*found)(void *ctx, uint32_t pid), void *ctx);
+/* As collect_ask_labels. */
+bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook);
 /* The file that a mapping of the sink is of, open for reading; it stays the resolver's until the next call of anything. -ENOENT: there
  * is none, or none any more. */
 int resolve_file(struct resolver *r, uint32_t mapping);

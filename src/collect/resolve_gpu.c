@@ -1,5 +1,6 @@
 #include "collect/resolver.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -340,6 +341,18 @@ struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid)
 		origin.key.labels = p->labels;
 	}
 	return origin;
+}
+
+bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook)
+{
+	struct process *p = process_find(&r->processes, pid);
+
+	if (!p)
+		return false;
+	process_labels(&r->labels, p, p->cgroup_id, clock_mono_ns());
+	const struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
+	return series_cache_ask(&r->series, &origin.key,
+				resolver_gpu_type_name(&r->types, r->types.gpu.time), hook);
 }
 
 /* One whose launch was not told of. */

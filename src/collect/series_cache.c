@@ -87,6 +87,16 @@ static void put_together(const struct series_cache *c, const struct series_key *
 		add_label(out, c->opts.fixed[i].key, c->opts.fixed[i].value);
 }
 
+bool series_cache_ask(const struct series_cache *c, const struct series_key *key,
+		      const char *type_name, const struct series_hook *hook)
+{
+	struct series_texts room = { 0 };
+	struct series_labels texts = { .type = type_name };
+
+	put_together(c, key, &room, &texts);
+	return hook->apply(hook->ctx, &texts);
+}
+
 static uint32_t add_series(struct series_cache *c, const struct series_key *key,
 			   const char *type_name)
 {

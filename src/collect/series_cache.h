@@ -62,5 +62,8 @@ void series_cache_set_sink(struct series_cache *c, struct sink *sink);
 /* key has no padding that is not zero. type_name: of key->type. SERIES_LEFT_OUT: its samples are not wanted. */
 uint32_t series_cache_get(struct series_cache *c, const struct series_key *key,
 			  const char *type_name);
+/* What another hook says to the labels of such a series; the series is not made. */
+bool series_cache_ask(const struct series_cache *c, const struct series_key *key,
+		      const char *type_name, const struct series_hook *hook);
 
 #endif
