@@ -187,7 +187,7 @@ static bool may_pass(enum gpu_attach_refusal why)
 	       why == GPU_ATTACH_SHARED_MEMORY || why == GPU_ATTACH_NO_THREAD;
 }
 
-/* -ETIMEDOUT and -EIO are for good: what of ours stayed there may be more each time. */
+/* -ETIMEDOUT and -EIO are for good: what of ours stayed there may be more each time. One that ended after it was stopped may have done so for us. */
 static enum attach_end end_of(int rc, const struct gpu_attach_report *r)
 {
 	if (rc == 0)
@@ -196,7 +196,7 @@ static enum attach_end end_of(int rc, const struct gpu_attach_report *r)
 		return ATTACH_END_LATER;
 	switch (r->refusal) {
 	case GPU_ATTACH_NOT_REFUSED:
-		return rc == -ESRCH ? ATTACH_END_GONE : ATTACH_END_FAILED;
+		return rc == -ESRCH && !r->held_ns ? ATTACH_END_GONE : ATTACH_END_FAILED;
 	case GPU_ATTACH_GONE:
 	case GPU_ATTACH_ZOMBIE:
 	case GPU_ATTACH_IS_THREAD:

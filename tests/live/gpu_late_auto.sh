@@ -8,17 +8,26 @@ export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
 chmod 755 "$tmp" # the store process is nobody
-data=$tmp/data
+data=$tmp/data program=$cresset
 # Others on this machine may play, too: programs go by names of their own.
 for name in chosen early other stopped filtered injected exec late; do
 	cp "$progs/gpu_play" "$tmp/$name$$"
 done
 cp "$progs/attach_odd" "$tmp/filtered$$"
+cp "$progs/attached" "$tmp/stopped$$"
 devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
 kernels='copy bytes_per_us 1000\nkernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\n'
 printf "$devices${kernels}play threads 2\nplay launches 1000\nplay copy 50 4096\nplay pace 9000\n" >"$CRESSET_DOUBLE"
 
+# Without the ends of pipes to programs, which would never be closed.
+apart() {
+	local fd
+	for fd in "${to[@]}"; do exec {fd}>&-; done
+	exec "$@"
+}
+program_apart() { apart "$program" "$@"; }
 up() {
+	local cresset=program_apart
 	rm -rf "$data"
 	begin_always up --data "$data" --listen none --gpu-budget 100 --max-rate 1000000 "$@"
 }
@@ -39,7 +48,7 @@ begin() {
 	local name=$1 fd
 	shift
 	mkfifo "$tmp/$name.in"
-	"$@" "$tmp/$name$$" <"$tmp/$name.in" >"$tmp/$name.out" &
+	apart "$@" "$tmp/$name$$" <"$tmp/$name.in" >"$tmp/$name.out" &
 	of[$name]=$!
 	pids+=("$!")
 	exec {fd}>"$tmp/$name.in"
@@ -60,11 +69,143 @@ end_of() {
 
 # --- chosen or not ------------------------------------------------------------------------------------------------------------
 begin early
-up --gpu-attach "comm=\"chosen$$\"" --gpu-attach "comm=\"early$$\""
+up --gpu-attach "comm=\"chosen$$\"" --gpu-attach "process=~\"early$$|injected$$\""
 begin chosen
 begin other
-holds "one that runs before it: attached to" until_log "process ${of[early]} (early$$) has the GPU library now"
+begin injected env CUDA_INJECTION64_PATH="$library"
+holds "one that runs before it: attached to" until_log "process ${of[early]} (early$$) has the GPU library now: .* stopped in .* for [0-9]* us"
 holds "one that begins after it, too" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
+holds "one that has it from its start is left alone" until_log "process ${of[injected]} had the GPU library before"
+for name in early chosen injected; do until_state "${of[$name]}" open; done
+for name in early chosen other injected; do play $name; done
+play chosen
+sleep 1.2
+is "one that nobody has chosen never gets it" "$(has_library "${of[other]}"; echo $?)" 1
 end_always
-cat "$tmp/log"
+"$cresset" record --no-progress -e gpu-time -p "${of[other]}" -d 3 -o "$tmp/hand.cresset" 2>/dev/null & # as it would be by hand
+recording=$!
+"$cresset" gpu attach "${of[other]}" >/dev/null
+until_state "${of[other]}" open
+play other
+wait $recording
+is "GPU time of the first is exact, in ns" "$(gpu_ns "early$$")" "$(answers 1)"
+is "… and of the second" "$(gpu_ns "chosen$$")" "$(answers 2)"
+is "… and of one that had it" "$(gpu_ns "injected$$")" "$(answers 1)"
+is "… by stack as of one that is recorded by hand" \
+	"$("$cresset" query --data "$data" "gpu-time{process=\"early$$\"}" --unit ns -o - --format folded | sed 's/^[^;]*;//' | LC_ALL=C sort)" \
+	"$("$cresset" convert -q --type gpu-time --unit ns "$tmp/hand.cresset" -o - --format folded | sed 's/^[^;]*;//' | LC_ALL=C sort)"
+is "each was said once" "$(grep -c 'has the GPU library now' "$tmp/log")" 2
+is "… and counted" "$(attached attached) $(attached refused) $(attached failed) $(attached left_out)" "2 0 0 0"
+for name in early chosen other injected; do
+	end_of $name
+	is "$name has not noticed" $? 0
+done
+
+# --- refused: for good, and for a while ---------------------------------------------------------------------------------------
+# Programs with the driver's library that use no GPU: driver NAME ARG
+driver() {
+	apart env LD_PRELOAD="$PWD/$BUILD/doubles/libcuda.so.1" "$tmp/$1$$" "$2" >"$tmp/$1.out" &
+	of[$1]=$!
+	pids+=("$!")
+	for _ in $(seq 200); do grep -q ready "$tmp/$1.out" && return; sleep 0.02; done
+}
+up --gpu-attach "comm=~\".*$$\""
+driver stopped poll
+kill -STOP "${of[stopped]}"
+driver filtered seccomp-errno
+holds "one that is stopped: said" until_log "not yet attached to: process ${of[stopped]} is stopped; it is tried again in 5 s"
+holds "one that filters its system calls: said" until_log "not attached to: process ${of[filtered]} filters its system calls"
+kill -CONT "${of[stopped]}"
+holds "one that goes on: attached to after all" until_log "process ${of[stopped]} (stopped$$) has the GPU library now"
+sleep 1.2
+end_always
+is "each refusal was said once" "$(grep -c 'not yet attached to' "$tmp/log") $(grep -c 'not attached to' "$tmp/log")" "1 1"
+is "… and counted" "$(attached attached) $(attached refused) $(attached failed)" "1 1 0"
+is "the one with the filter is without the library" "$(has_library "${of[filtered]}"; echo $?)" 1
+kill -USR1 "${of[stopped]}"
+sleep 0.2
+is "nothing of the other one has changed" "$(tail -n1 "$tmp/stopped.out")" "0 attached, ok"
+up --gpu-attach "comm=\"filtered$$\"" --gpu-attach-force seccomp
+holds "the one with the filter, forced: it cannot load it, which is said" until_log "attaching has failed: .* process cannot load the library"
+holds "… and it lives" kill -0 "${of[filtered]}"
+sleep 1.2
+end_always
+is "… once, and counted" "$(grep -c 'attaching has failed' "$tmp/log") $(attached failed)" "1 1"
+kill -9 "${of[stopped]}" "${of[filtered]}"
+
+# --- another program as the same process; one that was detached; the process that attaches -------------------------------------
+printf 'gpu-attach:\n  - comm="exec%s"\n' $$ >"$tmp/config.yaml"
+up --config "$tmp/config.yaml"
+begin exec
+holds "chosen by a file: attached to" until_log "process ${of[exec]} (exec$$) has the GPU library now"
+: >"$tmp/exec.out"
+echo exec >&"${to[exec]}"
+rounds[exec]=0
+until_said "process ${of[exec]} (exec$$) has the GPU library now" 2
+is "it runs another program: attached to anew" "$(grep -c "process ${of[exec]} (exec$$) has the GPU library now" "$tmp/log")" 2
+until_state "${of[exec]}" open
+play exec
+begin late
+printf 'gpu-attach: comm="late%s"\n' $$ >"$tmp/config.yaml"
+kill -HUP "$always"
+holds "another choice, read again: the next one" until_log "process ${of[late]} (late$$) has the GPU library now"
+helper=$(pgrep -P "$(half cresset-collect)" -x cresset-attach)
+kill -9 "$helper"
+holds "the process that attaches is killed: that is said" until_log "the process that attaches has ended"
+until_state "${of[late]}" open
+play late
+sleep 1.2
+end_always
+is "… and all else goes on" "$status $(gpu_ns "late$$")" "0 $(answers 1)"
+is "… also of the one before" "$(gpu_ns "exec$$")" "$(answers 1)"
+until_state "${of[exec]}" parked
+holds "detached by hand" "$cresset" gpu detach "${of[exec]}"
+CRESSET_GPU_ATTACH="comm=\"exec$$\"" up
+holds "chosen by the environment, but it was detached: left alone" until_log "process ${of[exec]} had the GPU library before"
+is "… it still is" "$(state "${of[exec]}")" detached
+end_always
+for name in exec late; do
+	end_of $name
+	is "$name has not noticed" $? 0
+done
+
+# --- an agent; and nobody, where nothing is said ---------------------------------------------------------------------------------
+begin chosen
+begin other
+begin_agent() { # OPTION…
+	local cresset=program_apart
+	begin_always agent --server http://127.0.0.1:9 --spool "$tmp/spool" "$@"
+}
+begin_agent
+is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)")" ""
+end_always
+is "… and none was" "$(grep -c 'has the GPU library now' "$tmp/log") $(has_library "${of[chosen]}"; echo $?)" "0 1"
+begin_agent --gpu-attach '{}' --exclude "comm=\"other$$\""
+holds "an agent: attached to" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
+sleep 1.2
+end_always
+is "… but not to what it leaves out" "$(has_library "${of[other]}"; echo $?)" 1
+end_of chosen
+end_of other
+
+# --- what is no choice ---------------------------------------------------------------------------------------------------------
+refused() { # STATUS WORDS OPTION…
+	"$cresset" up --data "$tmp/none" "${@:3}" 2>"$tmp/err"
+	is "${*:3}: its status" $? "$1"
+	holds "… $2" grep -q "$2" "$tmp/err"
+}
+refused 2 "selector, column 1: it is empty" --gpu-attach ''
+refused 2 "a value in quotes is missing" --gpu-attach 'comm=x'
+refused 2 "nothing is expected here" --gpu-attach '{}}'
+refused 2 "asks for more than labels" --gpu-attach 'pid="1"'
+refused 2 "programs are chosen by labels" --gpu-attach 'gpu-time{comm="x"}'
+refused 2 "GPU time, which --gpu=off leaves out" --gpu-attach '{}' --gpu=off
+refused 2 "GPU time, which --gpu=0 leaves out" --gpu-attach '{}' --gpu=0
+refused 2 "is of --gpu-attach" --gpu-attach-force seccomp
+refused 2 "young" --gpu-attach '{}' --gpu-attach-force young
+mkdir "$tmp/bare"
+cp "$cresset" "$tmp/bare/cresset"
+"$tmp/bare/cresset" up --data "$tmp/none" --gpu-attach '{}' 2>"$tmp/err"
+is "no library is installed: its status" $? 4
+holds "… its name" grep -q 'libcresset-cuda.so is not there' "$tmp/err"
 finish
