@@ -47,7 +47,7 @@ declare -A of to rounds
 begin() {
 	local name=$1 fd
 	shift
-	mkfifo "$tmp/$name.in"
+	[ -p "$tmp/$name.in" ] || mkfifo "$tmp/$name.in"
 	apart "$@" "$tmp/$name$$" <"$tmp/$name.in" >"$tmp/$name.out" &
 	of[$name]=$!
 	pids+=("$!")
@@ -131,7 +131,7 @@ holds "… and it lives" kill -0 "${of[filtered]}"
 sleep 1.2
 end_always
 is "… once, and counted" "$(grep -c 'attaching has failed' "$tmp/log") $(attached failed)" "1 1"
-kill -9 "${of[stopped]}" "${of[filtered]}"
+for name in stopped filtered; do kill -9 "${of[$name]}" && wait "${of[$name]}"; done 2>/dev/null
 
 # --- another program as the same process; one that was detached; the process that attaches -------------------------------------
 printf 'gpu-attach:\n  - comm="exec%s"\n' $$ >"$tmp/config.yaml"
@@ -160,8 +160,8 @@ is "… and all else goes on" "$status $(gpu_ns "late$$")" "0 $(answers 1)"
 is "… also of the one before" "$(gpu_ns "exec$$")" "$(answers 1)"
 until_state "${of[exec]}" parked
 holds "detached by hand" "$cresset" gpu detach "${of[exec]}"
-CRESSET_GPU_ATTACH="comm=\"exec$$\"" up
-holds "chosen by the environment, but it was detached: left alone" until_log "process ${of[exec]} had the GPU library before"
+up --gpu-attach "comm=\"exec$$\""
+holds "chosen, but it was detached: left alone" until_log "process ${of[exec]} had the GPU library before"
 is "… it still is" "$(state "${of[exec]}")" detached
 end_always
 for name in exec late; do
