@@ -77,9 +77,10 @@ static int settle_attach(struct cmd_line *line, const struct always_opts *o, str
 	if (!(gpu_level_events(o->gpu) & COLLECT_GPU_INSIDE))
 		return cmd_usage(line, "--gpu-attach is for GPU time, which --gpu=%s leaves out",
 				 gpu_level_words[o->gpu]);
-	return gpu_library_path(cuda_attach_library.name, a->gpu_library, &err)
-		       ? cmd_fail(CMD_UNSUPPORTED, &err)
-		       : CMD_OK;
+	if (!gpu_library_path(cuda_attach_library.name, a->gpu_library, &err))
+		return CMD_OK;
+	err_hint(&err, "looked beside this program, and in ../lib/cresset from there");
+	return cmd_fail(CMD_UNSUPPORTED, &err);
 }
 
 static int settle(struct cmd_line *line, const struct always_opts *o, struct always *a)

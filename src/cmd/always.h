@@ -65,7 +65,7 @@ extern const char *const always_event_words[], *const always_force_words[];
 		{ NULL, \
 		  "gpu-attach-force", \
 		  "WHY,...", \
-		  "… also into those that are refused else: seccomp, user-namespace", \
+		  "with --gpu-attach, also into those it refuses else: seccomp, user-namespace", \
 		  OPT_CHOICES, \
 		  ALWAYS_ROW(T, gpu_force), \
 		  .words = always_force_words }, \

@@ -4,6 +4,7 @@
 #include "cmd/gpu_library.h"
 #include "cmd/gpu_now.h"
 #include "collect/gpu_survey.h"
+#include "gpu/attach_refuse.h"
 #include "gpu/cuda_attach.h"
 
 #include <stdio.h>
@@ -104,6 +105,27 @@ static void say_library(const struct gpu_survey *s, struct check *c)
 	}
 }
 
+static void say_attach(struct check *c)
+{
+	enum gpu_attach_refusal why = attach_refused_always();
+
+	*c = (struct check){ .name = "GPU attach", .state = CHECK_OK };
+	if (why == GPU_ATTACH_NOT_REFUSED) {
+		snprintf(c->detail, sizeof c->detail,
+			 "programs that run can get the library: gpu attach, up --gpu-attach");
+		return;
+	}
+	c->state = CHECK_LIMITED;
+	snprintf(c->detail, sizeof c->detail,
+		 why == GPU_ATTACH_PTRACE_SCOPE
+			 ? "no program that runs can get the library: kernel.yama.ptrace_scope is 3"
+			 : "programs of other users cannot get the library while they run");
+	snprintf(c->remedy, sizeof c->remedy,
+		 why == GPU_ATTACH_PTRACE_SCOPE
+			 ? "give it to programs that start: " CUDA_INJECTION_VARIABLE
+			 : "run as root, or with CAP_SYS_PTRACE");
+}
+
 size_t doctor_gpu(struct check *out, size_t max)
 {
 	struct gpu_survey survey = { 0 };
@@ -121,6 +143,8 @@ size_t doctor_gpu(struct check *out, size_t max)
 		say_profiling(&now, &out[n++]);
 	if (is_here || survey.all.n)
 		say_library(&survey, &out[n++]);
+	if (is_here || survey.all.n)
+		say_attach(&out[n++]);
 	gpu_survey_done(&survey);
 	gpu_now_done(&now);
 	return n;

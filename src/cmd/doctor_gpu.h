@@ -4,7 +4,7 @@
 
 #include "collect/collect.h"
 
-enum { DOCTOR_GPU_CHECKS = 3 };
+enum { DOCTOR_GPU_CHECKS = 4 };
 size_t doctor_gpu(struct check *out, size_t max); /* how many; 0 when there is no room for all */
 
 #endif

@@ -260,10 +260,25 @@ static bool has_capability(void)
 	return has;
 }
 
+static bool nobody_may_trace(void)
+{
+	char scope[8] = "";
+
+	fs_read_line("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+	return *scope == '3';
+}
+
+enum gpu_attach_refusal attach_refused_always(void)
+{
+	return nobody_may_trace() ? GPU_ATTACH_PTRACE_SCOPE
+	       : has_capability() ? GPU_ATTACH_NOT_REFUSED
+				  : GPU_ATTACH_PERMISSION;
+}
+
 /* EPERM for ptrace although everything of the user's is there can only be a module's. */
 enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 {
-	char scope[8] = "", modules[128] = "", label[96] = "", path[48], detail[256];
+	char modules[128] = "", label[96] = "", path[48], detail[256];
 	struct attach_status s;
 
 	if (attach_status_read(pid, 0, &s) < 0)
@@ -272,8 +287,7 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 		detail_of_comm(s.tracer, detail, sizeof detail);
 		return attach_say(GPU_ATTACH_TRACED, pid, detail, err);
 	}
-	fs_read_line("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
-	if (*scope == '3')
+	if (nobody_may_trace())
 		return attach_say(GPU_ATTACH_PTRACE_SCOPE, pid, "", err);
 	if (!has_capability() || in_other_user_namespace(pid))
 		return attach_say(GPU_ATTACH_PERMISSION, pid, "", err);

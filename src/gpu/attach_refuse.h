@@ -10,6 +10,9 @@ enum gpu_attach_refusal attach_refuse(uint32_t pid, const struct gpu_attach_opts
 /* The same of what the kernel says to ptrace: 0 or -errno. */
 enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err);
 
+/* Whether processes of any user can be traced from here at all: NOT_REFUSED, PTRACE_SCOPE or PERMISSION. */
+enum gpu_attach_refusal attach_refused_always(void);
+
 /* One name of a mapping: "/memfd:libx.so (deleted)", "/usr/lib/libx.so", "/tmp/libx.so.12.ab (deleted)" are all libx.so. */
 bool attach_is_library(const char *mapped, const char *name);
 
