@@ -131,7 +131,7 @@ static _Noreturn void serve(const struct attacher_opts *o, int fd)
 	if (dup2(fd, STDERR_FILENO + 1) < 0)
 		_exit(1);
 	fd = STDERR_FILENO + 1;
-	syscall(SYS_close_range, fd + 1, ~0u, 0);
+	closefrom(fd + 1);
 	for (;;) {
 		ssize_t n = recv(fd, &r, sizeof r, 0);
 

@@ -83,7 +83,7 @@ static const char *const hints[GPU_ATTACH_REFUSALS] = {
 enum gpu_attach_refusal attach_say(enum gpu_attach_refusal why, uint32_t pid, const char *detail,
 				   struct err *err)
 {
-	char text[300];
+	char text[400];
 
 	snprintf(text, sizeof text, texts[why], detail);
 	err_set(err, ECANCELED, "process %" PRIu32 " %s", pid, text);
@@ -278,7 +278,7 @@ enum gpu_attach_refusal attach_refused_always(void)
 /* EPERM for ptrace although everything of the user's is there can only be a module's. */
 enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 {
-	char modules[128] = "", label[96] = "", path[48], detail[256];
+	char modules[128] = "", label[96] = "", path[48], detail[352];
 	struct attach_status s;
 
 	if (attach_status_read(pid, 0, &s) < 0)
@@ -294,7 +294,12 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 	fs_read_line("/sys/kernel/security/lsm", modules, sizeof modules);
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/attr/current", pid);
 	fs_read_line(path, label, sizeof label);
-	snprintf(detail, sizeof detail, "%s%s%s", *modules ? modules : "not named by the kernel",
-		 *label ? ", which calls it " : "", label);
+	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp == 2;
+	snprintf(detail, sizeof detail, "%s%s%s%s",
+		 is_filtered ? "or by a filter of our own system calls, which has to allow ptrace "
+			       "and pidfd_getfd: "
+			     : "",
+		 *modules ? modules : "not named by the kernel", *label ? ", which calls it " : "",
+		 label);
 	return attach_say(GPU_ATTACH_LSM, pid, detail, err);
 }

@@ -216,7 +216,7 @@ START_TEST(another_program_is_looked_at_anew)
 	attach_list_exec(&list, 5, 100 * S);
 	ck_assert_uint_eq(next(101 * S), 0);
 	ck_assert_uint_eq(next(103 * S), 5);
-	attach_list_exec(&list, 5, 103 * S); /* while it is attached to */
+	attach_list_exec(&list, 5, 103 * S);                          /* while it is attached to */
 	ck_assert_int_eq(told(0, 0, 104 * S).end, ATTACH_END_LOADED); /* into the one before */
 	ck_assert_uint_eq(next(106 * S), 5);
 	told(0, 0, 107 * S);
