@@ -138,12 +138,11 @@ static uint64_t try_wait_ns(uint32_t tries)
 	return ns;
 }
 
-/* Whether it is to be attached to now. */
-static bool is_due(struct attach_list *l, struct attach_entry *e, uint64_t now_ns)
+/* Whether one that is due is to be attached to. */
+static bool is_taken(struct attach_list *l, struct attach_entry *e, uint64_t now_ns)
 {
-	if (!e->pid || e->state != ATTACH_WAITS || now_ns < e->next_ns)
-		return false;
 	uint64_t start = start_of(l, e->pid);
+
 	if (!start) {
 		drop(l, e);
 		return false;
@@ -158,24 +157,35 @@ static bool is_due(struct attach_list *l, struct attach_entry *e, uint64_t now_n
 	return false;
 }
 
-/* Of those that are due, the one that has waited longest. */
-uint32_t attach_list_next(struct attach_list *l, uint64_t now_ns, uint64_t *start)
+/* The one that has waited longest; NULL: nobody is due. */
+static struct attach_entry *first_due(const struct attach_list *l, uint64_t now_ns)
 {
 	struct attach_entry *first = NULL;
 
-	if (l->busy || now_ns < l->next_ns)
-		return 0;
 	for (size_t i = 0; i < l->all.n; i++) {
 		struct attach_entry *e = &l->all.v[i];
-		if (is_due(l, e, now_ns) && (!first || e->next_ns < first->next_ns))
+		if (e->pid && e->state == ATTACH_WAITS && e->next_ns <= now_ns &&
+		    (!first || e->next_ns < first->next_ns))
 			first = e;
 	}
-	if (!first)
+	return first;
+}
+
+uint32_t attach_list_next(struct attach_list *l, uint64_t now_ns, uint64_t *start)
+{
+	struct attach_entry *e;
+
+	if (l->busy || now_ns < l->next_ns)
 		return 0;
-	first->state = ATTACH_BUSY;
-	l->busy = first->pid;
-	*start = first->start;
-	return first->pid;
+	for (int looks = 0; looks < ATTACH_LOOKS && (e = first_due(l, now_ns)); looks++)
+		if (is_taken(l, e, now_ns)) {
+			e->state = ATTACH_BUSY;
+			l->busy = e->pid;
+			*start = e->start;
+			return e->pid;
+		}
+	l->next_ns = now_ns + ATTACH_LOOK_NS;
+	return 0;
 }
 
 /* --- what came of it -------------------------------------------------------------------------- */

@@ -23,10 +23,12 @@
 
 #define ATTACH_SETTLE_NS 2100000000ull  /* more than what is young */
 #define ATTACH_PAUSE_NS  500000000ull   /* between two */
+#define ATTACH_LOOK_NS   100000000ull   /* between two looks for one */
 #define ATTACH_SWEEP_NS  10000000000ull /* a full list is looked through no sooner than that */
 enum {
 	ATTACH_LIST_MAX = 1024, /* processes that are known, and live */
 	ATTACH_TRIES = 6,
+	ATTACH_LOOKS = 16, /* at labels, each time */
 };
 
 struct attach_list_opts {

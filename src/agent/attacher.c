@@ -166,6 +166,7 @@ void attacher_stop(struct attacher *a)
 	if (a->fd >= 0)
 		close(a->fd);
 	a->fd = -1;
+	waitpid(a->pid, NULL, WNOHANG); /* if it has ended by now */
 }
 
 /* --- asking it -------------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ begin() {
 play() {
 	rounds[$1]=$((rounds[$1] + 1))
 	echo go >&"${to[$1]}"
-	for _ in $(seq 500); do [ "$(grep -c done "$tmp/$1.out")" = "${rounds[$1]}" ] && return; sleep 0.02; done
+	for _ in $(seq 500); do [ "$(grep -c "done" "$tmp/$1.out")" = "${rounds[$1]}" ] && return; sleep 0.02; done
 	return 1
 }
 end_of() {

@@ -113,6 +113,26 @@ START_TEST(one_at_a_time_with_pauses_and_in_turn)
 }
 END_TEST
 
+/* Who asks waits for the answers: they are few at once, and each gets its turn. */
+START_TEST(looks_are_bounded)
+{
+	begin();
+	for (uint32_t pid = 1; pid <= 100; pid++) {
+		run(pid, pid, pid == 100);
+		attach_list_mapped(&list, pid, 0);
+	}
+	uint32_t pid = 0;
+	for (uint64_t now_ns = 3 * S; !pid && now_ns < 4 * S; now_ns += ATTACH_LOOK_NS) {
+		unsigned before = world.asked;
+		pid = next(now_ns);
+		ck_assert_uint_le(world.asked - before, ATTACH_LOOKS);
+		ck_assert_uint_eq(next(now_ns + ATTACH_LOOK_NS - 1), 0);
+	}
+	ck_assert_uint_eq(pid, 100);
+	attach_list_done(&list);
+}
+END_TEST
+
 START_TEST(what_may_pass_is_tried_a_few_times)
 {
 	static const enum gpu_attach_refusal passing[] = {
@@ -297,7 +317,8 @@ START_TEST(memory_is_bounded)
 END_TEST
 
 UNIT_MAIN("attach_list", who_is_chosen_gets_it_once, labels_may_come_later,
-	  one_at_a_time_with_pauses_and_in_turn, what_may_pass_is_tried_a_few_times,
-	  what_may_not_pass_is_asked_once, failures_are_for_good_but_for_a_lock,
-	  another_program_is_looked_at_anew, another_process_of_the_same_number_is_another,
-	  children_have_what_their_parents_have, memory_is_bounded)
+	  one_at_a_time_with_pauses_and_in_turn, looks_are_bounded,
+	  what_may_pass_is_tried_a_few_times, what_may_not_pass_is_asked_once,
+	  failures_are_for_good_but_for_a_lock, another_program_is_looked_at_anew,
+	  another_process_of_the_same_number_is_another, children_have_what_their_parents_have,
+	  memory_is_bounded)
