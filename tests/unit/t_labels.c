@@ -45,6 +45,21 @@ START_TEST(own)
 }
 END_TEST
 
+/* Whose group is not known by number, as no sample told of it: it is read, and is no other one's. */
+START_TEST(never_sampled)
+{
+	struct process p = process_of(getpid());
+
+	label_table_init(&table, "/");
+	ck_assert_str_ne(label(process_labels(&table, &p, 0, S), LABEL_EXECUTABLE), "");
+	ck_assert_uint_eq(table.known.n, 0);
+	ck_assert(!map_get(&table.cgroups, 0));
+	process_labels(&table, &p, 1, S); /* now it was */
+	ck_assert_uint_eq(table.looks, 2);
+	label_table_done(&table);
+}
+END_TEST
+
 /* After ½, 1, 2 … 64 s, and in another group at once. */
 START_TEST(looking_again)
 {
@@ -230,4 +245,5 @@ START_TEST(uids)
 }
 END_TEST
 
-UNIT_MAIN("labels", own, looking_again, budget, inherited, in_a_unit, in_a_container, uids)
+UNIT_MAIN("labels", own, never_sampled, looking_again, budget, inherited, in_a_unit, in_a_container,
+	  uids)
