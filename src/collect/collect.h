@@ -57,7 +57,7 @@ enum collect_event {
 		      COLLECT_HBM_INUSE | COLLECT_NCCL | COLLECT_GPU_STACK | COLLECT_GPU_INSIDE,
 };
 
-/* What happens to processes that have the library of a GPU's driver in them; MAPPED also to those that had it before, at the start. */
+/* What happens to processes that have the library of a GPU's driver in them; MAPPED also of those that had it before, and again of all when records were lost. */
 enum gpu_program_news {
 	GPU_PROGRAM_MAPPED,
 	GPU_PROGRAM_FORKED, /* any process is a child of another one */

@@ -153,11 +153,16 @@ static void has_driver(void *ctx, uint32_t pid)
 	tell(ctx, GPU_PROGRAM_MAPPED, pid, 0);
 }
 
+static void find_programs(struct collect_gpu *g)
+{
+	resolve_find_processes(g->resolver, is_driver, has_driver, g);
+}
+
 void collect_gpu_start(struct collect_gpu *g)
 {
 	gpu_before_begin(&g->before);
 	if (g->opts->gpu_program)
-		resolve_find_processes(g->resolver, is_driver, has_driver, g);
+		find_programs(g);
 	if (g->probes)
 		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
 	if (g->time)
@@ -186,6 +191,8 @@ void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r)
 		tell(g, GPU_PROGRAM_FORKED, r->pid, r->ppid);
 	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		tell(g, GPU_PROGRAM_ENDED, r->pid, 0);
+	else if (r->kind == SIDE_LOST) /* the resolver has looked at all processes anew */
+		find_programs(g);
 }
 
 uint64_t collect_gpu_due_ns(const struct collect_gpu *g)
