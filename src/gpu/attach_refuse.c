@@ -295,11 +295,10 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/attr/current", pid);
 	fs_read_line(path, label, sizeof label);
 	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp == 2;
-	snprintf(detail, sizeof detail, "%s%s%s%s",
-		 is_filtered ? "or by a filter of our own system calls, which has to allow ptrace "
-			       "and pidfd_getfd: "
-			     : "",
-		 *modules ? modules : "not named by the kernel", *label ? ", which calls it " : "",
-		 label);
+	snprintf(detail, sizeof detail, "%s%s%s%s", *modules ? modules : "not named by the kernel",
+		 *label ? ", which calls it " : "", label,
+		 is_filtered ? "; or by the filter of system calls that we are under, which has to "
+			       "allow ptrace and pidfd_getfd"
+			     : "");
 	return attach_say(GPU_ATTACH_LSM, pid, detail, err);
 }
