@@ -180,7 +180,7 @@ begin_agent
 is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)")" ""
 end_always
 is "… and none was" "$(grep -c 'has the GPU library now' "$tmp/log") $(has_library "${of[chosen]}"; echo $?)" "0 1"
-begin_agent --gpu-attach '{}' --exclude "comm=\"other$$\""
+begin_agent --gpu-attach "{comm=~\".*$$\"}" --exclude "comm=\"other$$\""
 holds "an agent: attached to" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
 sleep 1.2
 end_always
