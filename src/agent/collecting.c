@@ -40,7 +40,7 @@ struct collecting {
 	struct host_metrics *host;
 	struct attaching *attaching; /* NULL: nobody is attached to */
 	uint64_t begun_ns, cut_ns;   /* of the dictionary; of the interval */
-	int64_t ahead_ns; /* of Unix time, before the samples' clock; 0: not known yet */
+	int64_t ahead_ns;            /* of Unix time, before the samples' clock; 0: not known yet */
 	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];

@@ -364,4 +364,5 @@ END_TEST
 
 UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_asked_for,
 	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part, windows_alone,
-	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only, readings_of_a_recording)
+	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only,
+	  readings_of_a_recording)
