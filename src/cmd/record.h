@@ -67,6 +67,7 @@ struct recording {
 	struct collector *collector;
 	struct collect_stats stats;
 	struct gpu_watch *gpus;              /* NULL: nothing of a GPU is recorded */
+	uint64_t gpus_mono_ns;               /* from then on they are read */
 	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
 	uint64_t all_on_ns; /* from here on nothing is left out; --duration counts from here */
 	uint64_t start_cpu_ns, end_cpu_ns; /* own CPU time, start-up and symbolizing apart */

@@ -11,6 +11,7 @@
 
 void record_gpu_start(struct recording *r)
 {
+	r->gpus_mono_ns = clock_mono_ns();
 	if (r->collect.events & COLLECT_GPU)
 		r->gpus = gpu_watch_start(&(struct gpu_watch_opts){ .source = gpu_env() });
 }
@@ -33,11 +34,11 @@ void record_gpu_stop(struct recording *r)
 	r->gpus = NULL;
 }
 
-/* What the driver had kept from before the start is left out. */
+/* What the driver had kept from before it was first asked is left out; how things were as the recording began is not. */
 static void put_points(struct recording *r, const struct host_points *w)
 {
 	struct sink *sink = profile_sink(r->profile);
-	int64_t wall_offset_ns = clock_wall_offset_ns(), start_ns = r->start_mono_ns;
+	int64_t wall_offset_ns = clock_wall_offset_ns(), start_ns = r->gpus_mono_ns;
 	struct profile_copy copy;
 
 	profile_copy_init(&copy, w->p, r->profile);

@@ -62,6 +62,8 @@ static void find_extent(struct source_profile *s)
 		s->from_ns = from < s->from_ns ? from : s->from_ns;
 		s->to_ns = to > s->to_ns ? to : s->to_ns;
 	}
+	if (s->has_times)
+		source_readings_reach(&s->readings, &s->from_ns, &s->to_ns);
 }
 
 /* --- the index --- */

@@ -39,6 +39,18 @@ void source_readings_done(struct source_readings *r)
 	*r = (struct source_readings){ 0 };
 }
 
+void source_readings_reach(const struct source_readings *r, int64_t *from_ns, int64_t *to_ns)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct metric_points *p = &r->of[i];
+		if (!p->n)
+			continue;
+		*from_ns = p->v[0].time_ns < *from_ns ? p->v[0].time_ns : *from_ns;
+		int64_t end_ns = sum_add(p->v[p->n - 1].time_ns, 1);
+		*to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+	}
+}
+
 static size_t first_from(const struct metric_points *p, int64_t time_ns)
 {
 	size_t low = 0, high = p->n;

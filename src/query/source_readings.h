@@ -12,6 +12,8 @@ struct source_readings {
 
 /* p gets a type for each name, and a series for each that was read. Points are in order of time, moved by shift_ns, no two of the same moment. */
 void source_readings_init(struct source_readings *r, struct profile *p, int64_t shift_ns);
+/* Makes a range longer where there are some outside. */
+void source_readings_reach(const struct source_readings *r, int64_t *from_ns, int64_t *to_ns);
 void source_readings_done(struct source_readings *r);
 
 /* Those in [from_ns, to_ns): n of them from the result on. */
