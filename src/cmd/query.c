@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cmd/data.h"
 #include "cmd/match.h"
+#include "cmd/report_gpu.h"
 #include "format/table.h"
 #include "profile/top.h"
 #include "query/metrics.h"
@@ -266,10 +267,9 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 	const char *first = NULL;
 	if (line->globals.json && o->csv)
 		return cmd_usage(line, "choose one of --json and --csv");
-	if (o->gpu_idle_threshold.set && !o->gpu_idle)
-		return cmd_usage(line, "--gpu-idle-threshold goes with --gpu-idle");
-	if (o->gpu_idle_threshold.set && !(o->gpu_idle_threshold.v > 0))
-		return cmd_usage(line, "--gpu-idle-threshold: below 0 percent nothing is idle");
+	int status = report_gpu_check(line, o->gpu_idle, &o->gpu_idle_threshold);
+	if (status != CMD_OK)
+		return status;
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
 		if (!views[i].asked)
 			continue;

@@ -28,7 +28,7 @@ static void note_exact(const struct gpu_idle *idle)
 int query_gpu_idle(const struct query_cmd *c)
 {
 	const struct gpu_idle_opts how = { .threshold = c->opts->gpu_idle_threshold.v / 100 };
-	const struct report_gpu_opts opts = { c->opts->top_n, c->opts->csv };
+	const struct report_gpu_opts opts = { .top_n = c->opts->top_n, .csv = c->opts->csv };
 	struct query q = c->q;
 	struct gpu_idle idle = { 0 };
 	struct err err = { 0 };

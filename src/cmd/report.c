@@ -19,6 +19,7 @@ struct report_opts {
 	struct filter_opts filter;
 	uint64_t top_n;
 	bool tree, csv, heatmap, gpu_idle;
+	struct opt_number gpu_idle_threshold; /* in percent */
 	const char *callers, *diff, *output;
 };
 
@@ -42,6 +43,9 @@ static const struct cmd_opt report_options[] = {
 	{ NULL, "gpu-idle", NULL,
 	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
 	  OPT_FLAG, SHOW(gpu_idle) },
+	{ NULL, "gpu-idle-threshold", "PERCENT",
+	  "where readings of a driver say so: a GPU is idle below this (5)", OPT_PERCENT,
+	  SHOW(gpu_idle_threshold) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
 			  "root frames: comm pid process unit pod user ... none; binary: a table "
@@ -166,7 +170,8 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 	struct tree *tree = NULL;
 	if (o->gpu_idle)
 		return report_gpu_idle(line, &o->filter, p,
-				       &(struct report_gpu_opts){ o->top_n, o->csv });
+				       &(struct report_gpu_opts){ o->top_n, o->csv,
+								  o->gpu_idle_threshold.v / 100 });
 	int status = older ? filter_settle_pair(line, &o->filter, p, older, &opts, &older_opts)
 			   : filter_settle(line, &o->filter, p, &opts);
 	if (status != CMD_OK)
@@ -191,6 +196,9 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 static int check_views(const struct cmd_line *line, const struct report_opts *o)
 {
 	const char *other = o->tree ? "tree" : o->callers ? "callers" : o->diff ? "diff" : NULL;
+	int status = report_gpu_check(line, o->gpu_idle, &o->gpu_idle_threshold);
+	if (status != CMD_OK)
+		return status;
 	if (line->globals.json && o->csv)
 		return cmd_usage(line, "choose one of --json and --csv");
 	if (o->tree && o->callers)

@@ -23,6 +23,15 @@ int report_gpu_print(const struct cmd_line *line, const struct report_gpu_opts *
 	return report_gpu_fail(rc, &err);
 }
 
+int report_gpu_check(const struct cmd_line *line, bool is_asked, const struct opt_number *threshold)
+{
+	if (threshold->set && !is_asked)
+		return cmd_usage(line, "--gpu-idle-threshold goes with --gpu-idle");
+	if (threshold->set && !(threshold->v > 0))
+		return cmd_usage(line, "--gpu-idle-threshold: below 0 percent nothing is idle");
+	return CMD_OK;
+}
+
 int report_gpu_fail(int rc, const struct err *err)
 {
 	return cmd_fail(rc == -ENODATA ? CMD_NO_SAMPLE : CMD_USAGE, err);
@@ -39,7 +48,7 @@ int report_gpu_idle(const struct cmd_line *line, const struct filter_opts *filte
 		return status;
 	if (!filter->type)
 		tree.type = gpu_idle_type(p);
-	int rc = gpu_idle_of_file(p, &tree, &idle, &err);
+	int rc = gpu_idle_of_file(p, &tree, opts->threshold, &idle, &err);
 	status = rc ? report_gpu_fail(rc, &err) : report_gpu_print(line, opts, &idle);
 	gpu_idle_done(&idle);
 	return status;

@@ -11,9 +11,13 @@
 struct report_gpu_opts {
 	uint32_t top_n;
 	bool csv;
+	double threshold; /* of readings of a file: a share; 0: GPU_IDLE_THRESHOLD */
 };
 int report_gpu_print(const struct cmd_line *line, const struct report_gpu_opts *opts,
 		     const struct gpu_idle *idle);
+/* Of --gpu-idle and --gpu-idle-threshold, in percent: an exit status. */
+int report_gpu_check(const struct cmd_line *line, bool is_asked,
+		     const struct opt_number *threshold);
 /* What gpu_idle_build or gpu_idle_query failed with. */
 int report_gpu_fail(int rc, const struct err *err);
 

@@ -68,7 +68,7 @@ static int put_idle(struct profile *p, const struct format_write_opts *opts, str
 	tree.type = gpu_idle_type(p);
 	tree.n_by = tree.max_depth = 0;
 	tree.inverted = false;
-	int rc = gpu_idle_of_file(p, &tree, &idle, &why);
+	int rc = gpu_idle_of_file(p, &tree, 0, &idle, &why);
 	if (rc == 0)
 		rc = gpu_idle_json(&idle, GPU_BESIDE_ROWS, json, &why);
 	gpu_idle_done(&idle);

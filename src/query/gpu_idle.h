@@ -111,9 +111,9 @@ uint32_t gpu_idle_type(const struct profile *p);
 int gpu_idle_build(struct profile *p, const struct tree_opts *tree,
 		   const struct gpu_idle_opts *opts, struct gpu_idle *out, struct err *err);
 
-/* The same of a profile with what it read of GPUs' drivers (profile/readings.h). */
-int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, struct gpu_idle *out,
-		     struct err *err);
+/* The same of a profile with what it read of GPUs' drivers (profile/readings.h). threshold: as of the options. */
+int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, double threshold,
+		     struct gpu_idle *out, struct err *err);
 
 /* The same of a source. q->type is that of the owners' samples, or GPU_IDLE_TYPE_NONE; q->selector chooses among these, and with them the hosts: what runs on
  * GPUs is looked at whoever it is of. q->by and q->within do not count; opts->readings are found here. Errors as of query_profile, too. */

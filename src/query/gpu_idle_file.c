@@ -59,12 +59,14 @@ static void find_readings(struct file_readings *r)
 			add_listed(r, &all->all.v[i]);
 }
 
-int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, struct gpu_idle *out,
-		     struct err *err)
+int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, double threshold,
+		     struct gpu_idle *out, struct err *err)
 {
 	struct file_readings r = { .p = p };
 	find_readings(&r);
-	const struct gpu_idle_opts opts = { .readings = r.all.v, .n_readings = r.all.n };
+	const struct gpu_idle_opts opts = { .threshold = threshold,
+					    .readings = r.all.v,
+					    .n_readings = r.all.n };
 	int rc = gpu_idle_build(p, tree, &opts, out, err);
 	for (size_t i = 0; i < r.all.n; i++) {
 		vec_done(&r.all.v[i].points);

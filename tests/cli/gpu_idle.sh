@@ -28,6 +28,7 @@ has "… and who" "used by process 700" "$(cat "$tmp/out")"
 fails "a file without GPUs" 8 "nothing here says what ran on GPUs" report --gpu-idle tests/golden/folded/simple.txt
 fails "another view at once" 2 "choose one of --gpu-idle and --tree" report --gpu-idle --tree "$tmp/gpu.cresset"
 fails "a heatmap at once" 2 "choose one of --gpu-idle and --heatmap" report --gpu-idle --heatmap "$tmp/gpu.cresset"
+fails "a threshold of nothing" 2 "--gpu-idle-threshold goes with --gpu-idle" report --gpu-idle-threshold 5 "$tmp/gpu.cresset"
 fails "a selector" 2 "--type says which others" report --gpu-idle --match 'wall{}' "$tmp/gpu.cresset"
 fails "a type that is not there" 2 "no type" report --gpu-idle --type heap "$tmp/gpu.cresset"
 finish

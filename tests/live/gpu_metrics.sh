@@ -175,6 +175,9 @@ is "… inside of its time" "$(ask "SELECT count(*) FROM metrics WHERE time < (S
 "$cresset" -q report --gpu-idle --json "$data" >"$tmp/idle"
 is "when it was idle, by these readings" "$(jq -c '.devices[] | select(.source == "readings") | [.idle_ns, .gaps]' "$tmp/idle")" \
 	"$(ask "SELECT time, value FROM metrics WHERE name = 'hw_gpu_utilization' ORDER BY time" | python3 tests/cli/gpu_idle_answers.py 0.05 | jq -c '.[1:3]')"
+"$cresset" -q report --gpu-idle --gpu-idle-threshold 3% --json "$data" >"$tmp/idle3"
+is "… below 3 %" "$(jq -c '.devices[] | select(.source == "readings") | [.idle_ns, .gaps]' "$tmp/idle3")" \
+	"$(ask "SELECT time, value FROM metrics WHERE name = 'hw_gpu_utilization' ORDER BY time" | python3 tests/cli/gpu_idle_answers.py 0.03 | jq -c '.[1:3]')"
 header=$(python3 tests/cli/report_header.py "$tmp/r.html")
 is "its page has the same idle times" "$(jq -c '.gpu.idle.devices[] | [.gpu, .source, .idle_ns, .gaps, .owned]' <<<"$header")" \
 	"$(jq -c '.devices[] | [.gpu, .source, .idle_ns, .gaps, .owned]' "$tmp/idle")"

@@ -352,7 +352,7 @@ START_TEST(readings_of_a_recording)
 		s->ops->readings(s, &listed, &memory, 1);
 	}
 	struct err err = { 0 };
-	ck_assert_msg(gpu_idle_of_file(w.p, &tree, &w.idle, &err) == 0, "%s", err.text);
+	ck_assert_msg(gpu_idle_of_file(w.p, &tree, 0, &w.idle, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(w.idle.devices.n, 1);
 	const struct gpu_idle_device *d = &w.idle.devices.v[0];
 	ck_assert_int_eq(d->source, GPU_IDLE_READINGS);
