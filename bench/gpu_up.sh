@@ -39,9 +39,9 @@ exec 3>"$tmp/in"
 (while echo go; do sleep 0.2; done) >&3 2>/dev/null &
 pids+=("$!")
 sleep 10 # its ring is found, the governor has settled
-launches=$(grep -c done "$tmp/out") from=$EPOCHREALTIME
+launches=$(grep -c "done" "$tmp/out") from=$EPOCHREALTIME
 busy=$(share "$seconds")
-rate=$(calc "($(grep -c done "$tmp/out") - $launches) * 1e5 / ($EPOCHREALTIME - $from)")
+rate=$(calc "($(grep -c "done" "$tmp/out") - $launches) * 1e5 / ($EPOCHREALTIME - $from)")
 collecting=$(pss "$collector")
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT
