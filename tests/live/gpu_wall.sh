@@ -48,7 +48,7 @@ adds_up() { # NAME HOW
 		"$(awk "BEGIN { print $cpu * .03 + 32 * 50000 + 1e6 + $steal * 1000 }")"
 	near "$1: … asleep" "$(wall_ns "$file" 'wall{how="sleep"}' '\\[waiting for GPU')" "$((waited - cpu - queued - brief / 2))" \
 		"$(awk "BEGIN { print $brief / 2 + $waited * .02 + $cpu * .03 + 32 * 50000 + 1e6 + $steal * 1000 }")"
-	holds "$1: the driver would $2" test "$(wall_ns "$file" "wall{how=\"$2\"}" .)" -gt "$(of "$waited" .4)"
+	holds "$1: the driver would $2" test "$(wall_ns "$file" "wall{how=\"$2\"}" .)" -gt "$(of "$((waited - queued - brief))" .4)" # but for waits for a CPU
 	is "$1: nothing of the driver's own functions" "$(folded "$file" wall | grep -c 'cuCtxSynchronize_body\|until_ns')" 0
 	is "$1: all with a stack ends at the call" "$(folded "$file" wall | grep -F '[waiting for GPU]' | grep ';main;' |
 		grep -vcE ';main;(train;act;cudaDeviceSynchronize|infer;act;cudaMemcpy);\[waiting for GPU\] ')" 0
