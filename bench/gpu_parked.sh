@@ -11,7 +11,7 @@ printf 'kernel * ns 1\nwait none\n' >"$CRESSET_DOUBLE"
 # CPU time of a launch, in ns: of the program alone, or with the library. Addresses are the same each time.
 cpu=$(($(nproc) - 1))
 rate() { setarch -R taskset -c $cpu env CUDA_INJECTION64_PATH="$1" "$progs/gpu_rate" "$seconds"; }
-alone() { rate ""; }
+alone() { rate "${library%o}x"; } # which is not there: the environment is as long, so that the stack is where it is
 parked() { rate "$library"; }
 # Is it parked, while the program runs?
 begin_parked() {
