@@ -2,7 +2,7 @@
 # The store's last hours: recent samples are there as they were taken, those of yesterday as sums of windows, and what cannot be known of these is said.
 # And ids of stacks, by which either is found.
 . tests/cli/lib.sh
-now=$(date +%s)
+now=$(($(date +%s) / 10 * 10)) # windows of 10 s: what is seconds apart lies in one
 trace=30313233343536373839616263646566
 # Samples of pid 7, tid 8 (main;work, one of them of a trace) and of pid 9, tid 9 (main;idle), a second apart.
 message() { # UNIX-TIME
