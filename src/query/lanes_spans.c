@@ -12,6 +12,7 @@ struct spanning {
 	struct lanes_work *w;
 	VEC(struct lane_span) spans; /* state and fact */
 	struct map stack_of;         /* fact → stack of the answer */
+	struct map stack_of_id;      /* the same by the first bytes of its id */
 	VEC(struct lane_stack) stacks;
 	struct stack_ids *ids; /* by dictionary */
 };
@@ -82,6 +83,18 @@ static const struct lane_row *next_row(const struct lane_row *r, const struct la
 	return r < end ? r : NULL;
 }
 
+/* A stack has a fact in each dictionary: that of the day before midnight, and of the one behind. */
+static bool is_same_stack(struct spanning *g, uint32_t a, uint32_t b)
+{
+	const struct stack_fact *f = &g->w->facts.all.v[a], *h = &g->w->facts.all.v[b];
+	struct stack_id ids[2];
+	if (a == b || f->dict == h->dict)
+		return a == b;
+	ids[0] = stack_id_of(&g->ids[f->dict], g->w->facts.dicts.v[f->dict], f->stack);
+	ids[1] = stack_id_of(&g->ids[h->dict], g->w->facts.dicts.v[h->dict], h->stack);
+	return memcmp(&ids[0], &ids[1], sizeof ids[0]) == 0;
+}
+
 /* Equal stacks that touch are one span, but for what ran on a GPU one after the other. */
 static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n, bool is_stream)
 {
@@ -98,7 +111,8 @@ static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n, 
 		if (s.to_ns <= s.from_ns)
 			continue;
 		bool goes_on = !is_stream && open.to_ns == s.from_ns && open.state == s.state &&
-			       open.stack == s.stack && open.to_ns > open.from_ns;
+			       open.to_ns > open.from_ns &&
+			       is_same_stack(g, open.stack, s.stack);
 		if (goes_on) {
 			open.to_ns = s.to_ns;
 			continue;
@@ -137,21 +151,32 @@ static void find_askers(const struct spanning *g, struct profile *dict, uint32_t
 	}
 }
 
-static uint32_t answer_stack(struct spanning *g, uint32_t fact)
+static uint32_t add_stack(struct spanning *g, const struct stack_fact *f)
 {
-	const struct stack_fact *f = &g->w->facts.all.v[fact];
 	struct profile *dict = g->w->facts.dicts.v[f->dict];
-	const uint32_t *known = map_get(&g->stack_of, fact);
-	struct lane_stack s = { 0 };
-	if (known)
-		return *known;
 	struct stack_id id = stack_id_of(&g->ids[f->dict], dict, f->stack);
+	struct lane_stack s = { 0 };
+	uint64_t first;
+	memcpy(&first, id.bytes, sizeof first);
 	stack_id_text(&id, s.id);
+	const uint32_t *known = map_get(&g->stack_of_id, first);
+	if (known && strcmp(g->stacks.v[*known].id, s.id) == 0)
+		return *known;
 	s.leaf = arena_dup(&g->w->out->arena, f->leaf, strlen(f->leaf));
 	find_askers(g, dict, f->stack, &s);
-	map_put(&g->stack_of, fact, g->stacks.n);
+	map_put(&g->stack_of_id, first, g->stacks.n);
 	vec_push(&g->stacks, s);
 	return g->stacks.n - 1;
+}
+
+static uint32_t answer_stack(struct spanning *g, uint32_t fact)
+{
+	const uint32_t *known = map_get(&g->stack_of, fact);
+	if (known)
+		return *known;
+	uint32_t stack = add_stack(g, &g->w->facts.all.v[fact]);
+	map_put(&g->stack_of, fact, stack);
+	return stack;
 }
 
 static void take_spans(struct spanning *g, struct lane *lane)
@@ -206,4 +231,5 @@ void lanes_add_spans(struct lanes_work *w)
 	vec_done(&g.spans);
 	vec_done(&g.stacks);
 	map_done(&g.stack_of);
+	map_done(&g.stack_of_id);
 }

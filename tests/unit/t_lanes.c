@@ -588,8 +588,44 @@ START_TEST(what_is_new_in_a_store_is_exact)
 }
 END_TEST
 
+/* Each day has stacks of its own. */
+START_TEST(a_span_goes_on_over_midnight)
+{
+	const int64_t midnight_ns = 20001 * DAY_NS, tick_ns = SECOND_NS / 10;
+	struct store_world sw;
+	struct world w;
+	struct source *s;
+	struct err err = { 0 };
+	bool duplicate;
+	store_world_init(&sw, (struct store_opts){ 0 });
+	sw.now_ns = midnight_ns + 10 * SECOND_NS;
+	world_init(&w, 1);
+	for (int i = -50; i < 50; i++)
+		put(&w, (struct piece){ .time_ns = midnight_ns + i * tick_ns,
+					.value_ns = tick_ns,
+					.stack = i >= 20 });
+	struct store_batch batch = { .p = w.p };
+	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	struct query q = { .source = s,
+			   .from_ns = midnight_ns - 5 * SECOND_NS,
+			   .to_ns = midnight_ns + 5 * SECOND_NS };
+	struct query_lanes l = ask(&q, 100, 50);
+	ck_assert_uint_eq(l.n_lanes, 1);
+	ck_assert_uint_eq(l.n_stacks, 2);
+	ck_assert_uint_eq(l.lanes[0].n_spans, 2);
+	ck_assert_int_eq(l.lanes[0].spans[0].from_ns, q.from_ns);
+	ck_assert_int_eq(l.lanes[0].spans[0].to_ns, l.lanes[0].spans[1].from_ns);
+	ck_assert_int_gt(l.lanes[0].spans[1].from_ns, midnight_ns + SECOND_NS);
+	query_lanes_done(&l);
+	source_close(s);
+	world_done(&w);
+	store_world_done(&sw);
+}
+END_TEST
+
 UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
 	  waiting_for_a_gpu_is_a_state_of_its_own, streams_have_a_span_for_each_thing_that_ran,
 	  what_is_no_time_has_no_lanes, a_day_of_many_series_stays_small,
-	  what_is_new_in_a_store_is_exact)
+	  what_is_new_in_a_store_is_exact, a_span_goes_on_over_midnight)
