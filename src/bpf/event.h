@@ -132,12 +132,14 @@ _Static_assert(sizeof(struct event_stack) == 32, "event_stack has no padding");
 /* A sample whose walk met something that is not loaded yet: user space walks the copy of its stack. Its stack_hash is that of the
  * kernel part. */
 enum { RAW_MAX_STACK = 32 << 10 };
+#define RAW_NOT_WALKED \
+	0xffffffffu /* in place of a table: a wait that goes on, whose stack is walked by user space anyhow */
 /* struct pt_regs of x86-64, as words. */
 enum { PT_FP = 4, PT_IP = 16, PT_CS = 17, PT_SP = 19, PT_REGS_WORDS = 21 };
 struct event_raw {
 	struct event_wait ev; /* sample.kind is EVENT_RAW; without parts: no wait */
 	__u64 regs[PT_REGS_WORDS];
-	__u32 table;       /* that was not there, 0: a mapping */
+	__u32 table;       /* that was not there, 0: a mapping; or RAW_NOT_WALKED */
 	__u32 stack_bytes; /* from regs' stack pointer on */
 	__u64 call_sp;     /* of the caller of the call that waits for a GPU; 0: it is in none */
 	__u8 stack[];

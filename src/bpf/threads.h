@@ -51,7 +51,7 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 	raw->ev.sample.stack_hash = s->head.stack_hash;
 	raw->ev.sample.trace = s->trace;
 	raw->ev.wait = s->wait;
-	raw->table = 0;
+	raw->table = RAW_NOT_WALKED;
 	raw->call_sp = s->call_sp;
 	raw->ev.sample.gpu_call = s->gpu_call;
 	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);

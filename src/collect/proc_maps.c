@@ -63,7 +63,7 @@ static void unescape(char *name)
 	char *to = name;
 
 	for (const char *from = name; *from; to++) {
-		bool newline = strncmp(from, "\\012", 4) == 0;
+		bool newline = *from == '\\' && strncmp(from, "\\012", 4) == 0;
 
 		*to = newline ? '\n' : *from;
 		from += newline ? 4 : 1;

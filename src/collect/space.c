@@ -392,9 +392,20 @@ void space_expect(struct space *s, uint32_t pid)
 	vec_push(&s->changed, pid);
 }
 
+/* By its mappings, since /proc was asked for them. */
+static bool is_known(const struct space *s, uint32_t pid)
+{
+	const struct process *p = process_find(&s->live, pid);
+
+	return p && p->scanned_ns && p->image;
+}
+
 void space_missed(struct space *s, const struct event_raw *raw)
 {
-	if (raw->table) {
+	if (raw->table == RAW_NOT_WALKED) {
+		if (!is_known(s, raw->ev.sample.tgid))
+			space_expect(s, raw->ev.sample.tgid);
+	} else if (raw->table) {
 		for (size_t i = 0; i < s->numbered.n; i++)
 			if (s->numbered.v[i].table == raw->table)
 				want_table(s, s->objects->all.v[s->numbered.v[i].object]);

@@ -37,7 +37,7 @@ bool space_has_all_processes(const struct space *s);
 void space_seen(struct space *s, const struct side_record *r);
 /* A process that is going to be sampled: has its tables loaded. */
 void space_expect(struct space *s, uint32_t pid);
-/* A sample that met something that is not loaded: has it loaded. */
+/* A sample that met something that is not loaded, or whose walk is left to user space: has it loaded. */
 void space_missed(struct space *s, const struct event_raw *raw);
 /* What changed goes to the kernel, tables that were built too. Call it after reading, and when the descriptor is readable. */
 void space_sync(struct space *s);

@@ -111,8 +111,7 @@ static void add_lane(struct spanning *g, const struct lane_row *rows, size_t n, 
 		if (s.to_ns <= s.from_ns)
 			continue;
 		bool goes_on = !is_stream && open.to_ns == s.from_ns && open.state == s.state &&
-			       open.to_ns > open.from_ns &&
-			       is_same_stack(g, open.stack, s.stack);
+			       open.to_ns > open.from_ns && is_same_stack(g, open.stack, s.stack);
 		if (goes_on) {
 			open.to_ns = s.to_ns;
 			continue;

@@ -53,13 +53,20 @@ static struct event_raw *raw_of(uint32_t pid)
 	return raw;
 }
 
-static void load(uint32_t pid)
+/* table: as in a raw event. */
+static void load_for(uint32_t pid, uint32_t table)
 {
 	struct event_raw *raw = raw_of(pid);
 
+	raw->table = table;
 	space_missed(space, raw);
 	settle();
 	free(raw);
+}
+
+static void load(uint32_t pid)
+{
+	load_for(pid, 0);
 }
 
 /* The mapping of an address, found in the maps as the walker finds it. False when there is none. */
@@ -138,6 +145,28 @@ START_TEST(every_mapping_is_told)
 	struct compared c = compare(getpid());
 	ck_assert_uint_ge(c.files, 3);
 	ck_assert_uint_eq(c.tables, c.files);
+	teardown();
+}
+END_TEST
+
+/* Threads that wait are reported again and again: their processes are not read from /proc each time. */
+START_TEST(waits_that_go_on_have_a_process_read_once)
+{
+	const size_t size = 4096;
+	struct space_mapping m;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	load_for(getpid(), RAW_NOT_WALKED);
+	ck_assert(in_kernel(getpid(), (uintptr_t)compare, &m));
+	void *code = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert(code != MAP_FAILED);
+	nanosleep(&(struct timespec){ 1, 100000000 }, NULL); /* it might be, from now on */
+	load_for(getpid(), RAW_NOT_WALKED);
+	ck_assert(!in_kernel(getpid(), (uintptr_t)code, &m));
+	load(getpid());
+	ck_assert(in_kernel(getpid(), (uintptr_t)code, &m));
+	munmap(code, size);
 	teardown();
 }
 END_TEST
@@ -269,4 +298,5 @@ START_TEST(stacks_sent_along_are_walked)
 }
 END_TEST
 
-UNIT_MAIN("space", every_mapping_is_told, processes_come_and_go, stacks_sent_along_are_walked)
+UNIT_MAIN("space", every_mapping_is_told, waits_that_go_on_have_a_process_read_once,
+	  processes_come_and_go, stacks_sent_along_are_walked)
