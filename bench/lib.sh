@@ -27,7 +27,13 @@ met() { awk "BEGIN { print ($1) ? \"yes\" : \"no\" }"; }
 # CPU time of a process and all its threads so far, in ns.
 cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 # Run time of a process's BPF programs so far, in ns (kernel.bpf_stats_enabled).
-bpf_ns() { cat "/proc/$1"/fdinfo/* 2>/dev/null | awk '/^run_time_ns:/ { n += $2 } END { printf "%.0f\n", n }'; }
+# Of a process's BPF programs, but for those over threads: they run in its own system calls, so its CPU time has them.
+bpf_ns() { # PID
+	local own
+	own=$(bpftool prog show -j 2>/dev/null | jq -r '.[] | select((.name // "") | startswith("threads_")) | .id' | xargs)
+	cat "/proc/$1"/fdinfo/* 2>/dev/null |
+		awk -v own=" $own " '/^prog_id:/ { id = $2 } /^run_time_ns:/ && !index(own, " " id " ") { n += $2 } END { printf "%.0f\n", n }'
+}
 busy_cpus() { # SECONDS: keeps every CPU busy for that long
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
 		start taskset -c "$cpu" "$progs/burn" busy-"$cpu" "$1" >/dev/null
