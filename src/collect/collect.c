@@ -2,12 +2,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/collect_gpu.h"
+#include "collect/collect_state.h"
 #include "collect/collect_types.h"
-#include "collect/order.h"
-#include "collect/resolve.h"
-#include "collect/sampler.h"
-#include "collect/side_band.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,247 +19,13 @@ enum {
 	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
-	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
-	 * with four busy loops on two CPUs). */
-	BARRIER_NS = 20000000,
 	/* A program that begins maps its libraries one after the other: the reader, woken by the first mapping, opens its file and lets
 	 * more come. For a part of the time between two samples, so that few are taken of what is not known yet. */
 	SIDE_PAUSES_PER_PERIOD = 16,
-	SIDE_PAUSE_MAX_NS = 2000000,
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
-	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
-	SIDE_PAUSE_LATE_NS = 300000,
-	SIDE_PAUSE_AGAIN_NS = 1000000000,
 };
-
-/* How long, and how many bytes of, samples that came with their stacks wait for tables. */
-#define RAW_WAIT_NS 10000000000ull
-enum { RAW_WAIT_BYTES = 8 << 20 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
-
-struct collector {
-	struct sink *sink;
-	struct sampler *sampler;
-	struct side_band *side;
-	struct resolver *resolver;
-	struct collect_gpu gpu;
-	struct order order;
-	int epoll_fd;
-	int64_t side_pause_ns;
-	uint64_t started_ns, next_read_ns, next_cpus_ns, next_pause_ns;
-	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
-	uint64_t cut_ns;      /* until when the last cut asked for waits that go on */
-	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
-	bool epoch_over;
-	uint64_t given[LOSS_REASONS]; /* losses that were told to the sink */
-	struct sampler_stats last;    /* as of collect_stop */
-	struct collect_opts opts;     /* for types */
-};
-
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
-
-static void on_sample(void *ctx, const struct event_sample *ev)
-{
-	struct collector *c = ctx;
-
-	if (!c->first_sample_ns)
-		c->first_sample_ns = ev->time_ns;
-	c->samples++;
-	order_add_sample(&c->order, ev);
-}
-
-static void on_raw(void *ctx, const struct event_raw *raw)
-{
-	struct collector *c = ctx;
-
-	if (!c->first_sample_ns)
-		c->first_sample_ns = raw->ev.sample.time_ns;
-	c->samples++;
-	c->waits += raw->ev.wait.parts != 0 && raw->ev.wait.parts != PART_GPU;
-	resolve_missed(c->resolver, raw);
-	order_add_raw(&c->order, raw);
-}
-
-static void on_wait(void *ctx, const struct event_wait *w)
-{
-	struct collector *c = ctx;
-
-	if (!c->first_sample_ns)
-		c->first_sample_ns = w->sample.time_ns;
-	c->samples++;
-	c->waits++;
-	order_add_wait(&c->order, w);
-}
-
-static void on_thread(void *ctx, const struct event_thread *t)
-{
-	struct collector *c = ctx;
-
-	order_add_thread(&c->order, t);
-}
-
-static void on_gpu(void *ctx, const struct event_gpu *g)
-{
-	struct collector *c = ctx;
-
-	if (!c->first_sample_ns)
-		c->first_sample_ns = g->sample.time_ns;
-	c->samples++;
-	order_add_gpu(&c->order, g);
-}
-
-static void on_stack(void *ctx, const struct event_stack *st)
-{
-	struct collector *c = ctx;
-
-	resolve_stack_contents(c->resolver, st, &c->epoch_over);
-}
-
-static void on_side(void *ctx, const struct side_record *r)
-{
-	struct collector *c = ctx;
-
-	collect_gpu_seen(&c->gpu, r);
-	resolve_seen(c->resolver, r);
-	order_add_side(&c->order, r);
-}
-
-static void take_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
-{
-	struct collector *c = ctx;
-
-	resolve_event(c->resolver, ev, raw);
-}
-
-static void take_side(void *ctx, const struct side_record *r)
-{
-	struct collector *c = ctx;
-
-	resolve_apply(c->resolver, r);
-	collect_gpu_applied(&c->gpu, r);
-}
-
-static void read_side(struct collector *c)
-{
-	side_band_drain(c->side, on_side, c);
-	resolve_sync(c->resolver);
-}
-
-static void pause_ns(struct collector *c, int64_t ns)
-{
-	uint64_t begin_ns = clock_mono_ns();
-
-	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL); /* a signal ends it */
-	uint64_t now_ns = clock_mono_ns();
-	if (now_ns > begin_ns + ns + SIDE_PAUSE_LATE_NS)
-		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
-}
-
-/* The walker is told of the mappings of a burst at once. */
-static void read_burst(struct collector *c, int timeout_ms)
-{
-	int64_t ns = c->side_pause_ns;
-
-	if (timeout_ms >= 0 && ns > timeout_ms * 1000000ll)
-		ns = timeout_ms * 1000000ll;
-	if (ns && clock_mono_ns() >= c->next_pause_ns) {
-		side_band_drain(c->side, on_side, c);
-		pause_ns(c, ns);
-	}
-	read_side(c);
-}
-
-/* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
-static uint64_t before_waiting_raw(const struct collector *c, uint64_t barrier_ns)
-{
-	uint64_t oldest_ns = order_oldest_raw_ns(&c->order);
-	bool waits = oldest_ns <= barrier_ns && resolve_is_busy(c->resolver) &&
-		     c->order.raw_bytes < RAW_WAIT_BYTES &&
-		     clock_mono_ns() - oldest_ns < RAW_WAIT_NS;
-
-	return waits ? oldest_ns - 1 : barrier_ns;
-}
-
-static void wait_for_tables(struct collector *c)
-{
-	uint64_t end_ns = clock_mono_ns() + RAW_WAIT_NS;
-	struct timespec pause = { .tv_nsec = 1000000 };
-
-	while (order_oldest_raw_ns(&c->order) != UINT64_MAX && resolve_is_busy(c->resolver) &&
-	       clock_mono_ns() < end_ns) {
-		nanosleep(&pause, NULL);
-		resolve_sync(c->resolver);
-	}
-}
-
-/* Empties all rings, then takes what is older than the moment before that (or everything, at the end). */
-static int read_all(struct collector *c, bool everything, struct err *err)
-{
-	static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
-						      on_wait,   on_thread, on_gpu };
-	static const struct order_ops ops = { take_sample, take_side };
-	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
-
-	read_side(c);
-	int rc = sampler_read(c->sampler, &reader, c);
-	if (everything) /* processes that mapped while the samples were read */
-		side_band_drain(c->side, on_side, c);
-	resolve_sync(c->resolver);
-	if (everything)
-		wait_for_tables(c);
-	barrier_ns = before_waiting_raw(c, barrier_ns);
-	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
-	if (c->epoch_over) {
-		sampler_new_epoch(c->sampler);
-		collect_gpu_new_epoch(&c->gpu);
-		c->epoch_over = false;
-	}
-	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
-}
-
-/* Has the kernel send the times of all threads and the waits that go on. */
-static int report(struct collector *c, struct err *err)
-{
-	int rc, more;
-
-	do {
-		more = sampler_report(c->sampler);
-		rc = read_all(c, false, err);
-	} while (more > 0 && !rc);
-	c->reported_ns = clock_mono_ns();
-	if (more < 0)
-		rc = err_set(err, -more, "cannot read the times of threads: %s", strerror(-more));
-	return rc;
-}
-
-/* What was reported is handed out, too, unless it is held for its tables: else the sink it goes to would depend on how long the report took. */
-static int take_report(struct collector *c, struct err *err)
-{
-	uint64_t now_ns, end_ns;
-
-	c->cut_ns = clock_mono_ns();
-	end_ns = c->cut_ns + BARRIER_NS;
-	while ((now_ns = clock_mono_ns()) <= end_ns) { /* other rings may have older records yet */
-		uint64_t left_ns = end_ns + 1 - now_ns;
-
-		pause_ns(c, left_ns < SIDE_PAUSE_MAX_NS ? left_ns : SIDE_PAUSE_MAX_NS);
-		read_side(c);
-	}
-	return read_all(c, false, err);
-}
-
-/* When too many samples of `wall` wait for the times of their threads: asks for those, and hands out once they have been taken. */
-static int relieve(struct collector *c, struct err *err)
-{
-	if (!c->reported_ns)
-		return resolve_is_full(c->resolver) ? report(c, err) : 0;
-	if (c->order.taken_ns <= c->reported_ns)
-		return 0;
-	resolve_flush(c->resolver);
-	c->reported_ns = 0;
-	return 0;
-}
 
 /* --- life ------------------------------------------------------------------------------------------------------------- */
 
@@ -353,7 +115,7 @@ static int64_t side_pause_ns(int64_t period_ns)
 
 	if (pause_ns < SIDE_PAUSE_MIN_NS)
 		return 0;
-	return pause_ns < SIDE_PAUSE_MAX_NS ? pause_ns : SIDE_PAUSE_MAX_NS;
+	return pause_ns < COLLECT_PAUSE_MAX_NS ? pause_ns : COLLECT_PAUSE_MAX_NS;
 }
 
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
@@ -406,9 +168,9 @@ static int read_when_due(struct collector *c, struct err *err)
 	int rc = 0;
 
 	if (now_ns >= c->next_read_ns) {
-		rc = read_all(c, false, err);
+		rc = collector_read(c, false, err);
 		if (!rc)
-			rc = relieve(c, err);
+			rc = collector_relieve(c, err);
 		c->next_read_ns = clock_mono_ns() + READ_EVERY_NS;
 	}
 	if (!rc && now_ns >= c->next_cpus_ns) {
@@ -452,7 +214,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 			side = true;
 	}
 	if (side && side_band_is_urgent(c->side))
-		read_burst(c, timeout_ms);
+		collector_read_burst(c, timeout_ms);
 	else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
 	collect_gpu_run(&c->gpu, clock_mono_ns());
@@ -515,12 +277,12 @@ int collect_stop(struct collector *c, struct err *err)
 	struct sampler_stats before;
 
 	sampler_get_stats(c->sampler, &before);
-	int rc = before.wait_hook ? report(c, err) : 0;
+	int rc = before.wait_hook ? collector_report(c, err) : 0;
 	collect_gpu_stop_time(&c->gpu);
 	sampler_stop(c->sampler);
 	collect_gpu_stop_probes(&c->gpu);
 	if (!rc)
-		rc = read_all(c, true, err);
+		rc = collector_read(c, true, err);
 	collect_gpu_finish(&c->gpu);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
@@ -570,9 +332,9 @@ int collect_cut(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &stats);
 	bool awaits_launches = collect_gpu_begin_cut(&c->gpu, clock_mono_ns());
-	int rc = stats.wait_hook ? report(c, err) : read_all(c, false, err);
+	int rc = stats.wait_hook ? collector_report(c, err) : collector_read(c, false, err);
 	if (!rc && (stats.wait_hook || awaits_launches))
-		rc = take_report(c, err);
+		rc = collector_take_report(c, err);
 	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
 	resolve_give_held(c->resolver);
@@ -587,7 +349,7 @@ int collect_catch_up(struct collector *c, struct err *err)
 	struct sampler_stats stats;
 
 	sampler_get_stats(c->sampler, &stats);
-	int rc = read_all(c, false, err);
+	int rc = collector_read(c, false, err);
 	resolve_give_held(c->resolver);
 	resolve_sweep(c->resolver, c->order.taken_ns);
 	hand_over_losses(c, &stats);
