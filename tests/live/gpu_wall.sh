@@ -101,6 +101,7 @@ while read -r version _ python; do
 	timeout 60 "$cresset" record --no-progress -e wall,gpu-wait -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 40 slow wait 2>"$tmp/err"
 	is "$version: it runs" $? 0
 	called=$(folded "$tmp/py.cresset" gpu-wait --unit ns | awk '/;main;train;step;/ { n += $NF } END { print n + 0 }')
+	holds "$version: … and it does wait ($called ns)" test "$called" -gt 0
 	near "$version: train() waits for the GPU" "$(wall_ns "$tmp/py.cresset" wall ';main;train;step;.*;cudaDeviceSynchronize;\\[(waiting for GPU|sched-wait)')" \
 		"$called" "$(awk "BEGIN { print $called * .1 }")"
 done < <(interpreters)
