@@ -6,6 +6,7 @@
 #include "cmd/interrupt.h"
 #include "format/cresset.h"
 #include "query/gpu_beside.h"
+#include "query/gpu_counters.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -225,11 +226,26 @@ int outputs_keep_up(struct outputs *o, struct profile *p, struct err *err)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+/* Counters are those that are given, else what p read beside its samples. */
+static int write_format(struct output *o, struct profile *p, const struct format_write_opts *opts,
+			double *min_width_px, struct err *err)
+{
+	struct format_counters counters = { 0 };
+	struct format_write_opts own = *opts;
+	if (o->format->has_counters && !opts->counters) {
+		gpu_counters_of_profile(p, &counters);
+		own.counters = &counters;
+	}
+	int rc = format_write_fitting(o->format, p, &own, &o->out, min_width_px, err);
+	format_counters_done(&counters);
+	return rc;
+}
+
 static int write_one(struct output *o, struct profile *p, const struct format_write_opts *opts,
 		     struct err *err)
 {
 	double min_width_px;
-	int rc = format_write_fitting(o->format, p, opts, &o->out, &min_width_px, err);
+	int rc = write_format(o, p, opts, &min_width_px, err);
 	if (rc == 0 && min_width_px > opts->min_width_px)
 		log_info("%s: frames narrower than %g pixels are drawn as one rest", o->path,
 			 min_width_px);

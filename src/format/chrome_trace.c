@@ -478,7 +478,9 @@ const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.summary = "Chrome trace events: DevTools, Perfetto, PyTorch",
 	.notes = "What was recorded without times cannot be written. A moment that was sampled is "
-		 "drawn as the period around it. What ran on GPUs is beside it, whatever the type.",
+		 "drawn as the period around it. What ran on GPUs, and how they were by their "
+		 "driver, is beside it, "
+		 "whatever the type.",
 	.endings = (const char *const[]){ ".trace.json", NULL },
 	.one_type = true,
 	.has_counters = true,

@@ -10,11 +10,13 @@ static int put_counter(const struct format_counter *c, uint32_t pid, int64_t sta
 {
 	const struct trace_track track = { pid, SAMPLE_NO_ID };
 	struct json *j = &put->json;
+	size_t i = 0;
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < c->points.n; i++) {
+	while (i + 1 < c->points.n && c->points.v[i + 1].time_ns <= start_wall_ns)
+		i++;
+	for (; rc == 0 && i < c->points.n; i++) {
 		int64_t at_ns = sum_sub(c->points.v[i].time_ns, start_wall_ns);
-		if (at_ns < 0)
-			continue;
+		at_ns = at_ns > 0 ? at_ns : 0;
 		trace_put_begin(put, "C", track);
 		json_key_str(j, "name", c->name);
 		trace_put_time(put, "ts", at_ns);

@@ -7,7 +7,7 @@
 
 enum { TRACE_COUNTERS_PID = 20000000 }; /* of the first one: no process has such a number */
 
-/* start_wall_ns: when the trace begins; what is before is left out. */
+/* start_wall_ns: when the trace begins, with the last value that was there before. */
 int trace_counters_put(const struct format_counters *c, int64_t start_wall_ns,
 		       struct trace_put *put, struct err *err);
 

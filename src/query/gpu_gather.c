@@ -8,14 +8,16 @@
 #include <math.h>
 #include <string.h>
 
+const char *gpu_label_text(const struct profile *p, uint32_t set, const char *key)
+{
+	uint32_t id = strtab_find(&p->strings, key);
+	const struct label *l = id == UINT32_MAX ? NULL : label_find(&p->series, set, id);
+	return l && !l->is_num ? profile_str(p, l->str) : "";
+}
+
 const char *gpu_gather_label(const struct gpu_gather *g, uint32_t series, const char *key)
 {
-	const struct profile *p = g->catalog;
-	uint32_t id = strtab_find(&p->strings, key);
-	const struct label *l =
-		id == UINT32_MAX ? NULL
-				 : label_find(&p->series, p->series.series.v[series].labels, id);
-	return l && !l->is_num ? profile_str(p, l->str) : "";
+	return gpu_label_text(g->catalog, g->catalog->series.series.v[series].labels, key);
 }
 
 static const char *type_name(const struct profile *p, uint32_t type)

@@ -27,7 +27,8 @@ int gpu_gather_type(struct gpu_gather *g, uint32_t type, const struct selector *
 /* Of all types of these names but q's own. */
 int gpu_gather_types(struct gpu_gather *g, const char *const *names, size_t n, struct profile **p);
 
-/* The value of a label of a series of the catalog; "": there is none. */
+/* The value of a label of a set of a profile; "": there is none. And of a series of the catalog. */
+const char *gpu_label_text(const struct profile *p, uint32_t set, const char *key);
 const char *gpu_gather_label(const struct gpu_gather *g, uint32_t series, const char *key);
 /* Whether a series is of this metric, of a host that counts. */
 bool gpu_gather_is_metric(const struct gpu_gather *g, uint32_t series, const char *name);

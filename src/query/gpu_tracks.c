@@ -1,14 +1,9 @@
 #include "query/gpu_tracks.h"
 
-#include "base/buf.h"
-#include "gpu/metric.h"
+#include "query/gpu_counters.h"
 #include "query/gpu_gather.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define PREFIX "hw_gpu_"
 
 struct tracks {
 	struct gpu_gather gather;
@@ -34,74 +29,35 @@ static int add_samples(struct gpu_gather *g, struct profile *p)
 
 /* --- metrics ------------------------------------------------------------------------------------- */
 
-static bool is_of_row(const struct tracks *t, uint32_t series, const struct gpu_metric_row *row)
-{
-	return !row->is_counter && !row->is_slow &&
-	       gpu_gather_is_metric(&t->gather, series, row->name) &&
-	       (!row->key ||
-		strcmp(gpu_gather_label(&t->gather, series, row->key), row->value) == 0);
-}
-
-static char *track_name(const struct tracks *t, uint32_t series)
-{
-	const char *host = gpu_gather_label(&t->gather, series, "host");
-	struct buf b = { 0 };
-	buf_addf(&b, "GPU %s", gpu_gather_label(&t->gather, series, "gpu"));
-	if (*host)
-		buf_addf(&b, " of %s", host);
-	buf_adds(&b, " by its driver");
-	char *name = xstrdup(buf_cstr(&b));
-	buf_done(&b);
-	return name;
-}
-
-static char *counter_name(const struct gpu_metric_row *row)
-{
-	struct buf b = { 0 };
-	const char *name = row->name;
-	name += strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? strlen(PREFIX) : 0;
-	for (; *name; name++)
-		buf_addc(&b, *name == '_' ? ' ' : *name);
-	if (row->key)
-		buf_addf(&b, " %s", row->value);
-	if (strcmp(row->unit, "1") != 0)
-		buf_addf(&b, " (%s)", row->unit);
-	char *text = xstrdup(buf_cstr(&b));
-	buf_done(&b);
-	return text;
-}
-
 /* No two points of a moment are in a series, and no two series are of one GPU and row, but where labels of a host's changed meanwhile: each is a counter of
  * its own then. */
-static int add_counter(struct tracks *t, uint32_t series, const struct gpu_metric_row *row)
+static int add_counter(struct tracks *t, uint32_t series, struct format_counter *c)
 {
-	struct format_counter c = { 0 };
 	struct metric_points points = { 0 };
 	int rc = gpu_gather_points(&t->gather, series, 0, &points);
 	for (size_t i = 0; i < points.n; i++)
-		vec_push(&c.points,
+		vec_push(&c->points,
 			 (struct format_counter_point){ points.v[i].time_ns, points.v[i].value });
 	vec_done(&points);
-	t->points += c.points.n;
-	rc = rc ? rc : guard_memory(&t->gather.guard, t->points * sizeof *c.points.v, t->err);
-	if (rc || !c.points.n) {
-		vec_done(&c.points);
-		return rc;
-	}
-	c.track = track_name(t, series);
-	c.name = counter_name(row);
-	vec_push(&t->out->all, c);
-	return 0;
+	t->points += c->points.n;
+	return rc ? rc : guard_memory(&t->gather.guard, t->points * sizeof *c->points.v, t->err);
 }
 
-static int compare_counters(const void *a, const void *b)
+static int add_series(struct tracks *t, uint32_t series)
 {
-	const struct format_counter *x = a, *y = b;
-	int order = strverscmp(x->track, y->track);
-	order = order ? order : strcmp(x->name, y->name);
-	return order ? order
-		     : (x->points.v[0].time_ns > y->points.v[0].time_ns) -
-			       (x->points.v[0].time_ns < y->points.v[0].time_ns);
+	const struct profile *p = t->gather.catalog;
+	const struct series *s = &p->series.series.v[series];
+	const char *metric = profile_str(p, p->series.types.v[s->type].name);
+	struct format_counter c = { 0 };
+	if (!gpu_gather_is_metric(&t->gather, series, metric) ||
+	    !gpu_counter_name(p, metric, s->labels, &c))
+		return 0;
+	int rc = add_counter(t, series, &c);
+	if (rc == 0 && c.points.n)
+		vec_push(&t->out->all, c);
+	else
+		format_counter_done(&c);
+	return rc;
 }
 
 static int add_counters(struct tracks *t)
@@ -109,12 +65,9 @@ static int add_counters(struct tracks *t)
 	int rc = 0;
 	if (!t->gather.q->source->ops->points)
 		return 0;
-	for (uint32_t i = 0; i < t->gather.catalog->series.series.n; i++)
-		for (int k = 0; rc == 0 && k < GPU_METRICS; k++)
-			if (is_of_row(t, i, &gpu_metrics[k]))
-				rc = add_counter(t, i, &gpu_metrics[k]);
-	if (t->out->all.n)
-		qsort(t->out->all.v, t->out->all.n, sizeof *t->out->all.v, compare_counters);
+	for (uint32_t i = 0; rc == 0 && i < t->gather.catalog->series.series.n; i++)
+		rc = add_series(t, i);
+	gpu_counters_order(t->out);
 	return rc;
 }
 

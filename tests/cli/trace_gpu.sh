@@ -20,6 +20,30 @@ is "… and no threads" "$(jq '[.traceEvents[] | select(.ph == "X" and .pid < 10
 ends "some of it" 0 convert "$tmp/gpu.cresset" --focus gemm -o "$tmp/gemm.trace.json"
 is "… is that" "$(rules "$tmp/gemm.trace.json" lanes)" 'GPU 0/stream 7 100 6000000000'
 
+# --- how GPUs were, by their driver: each reading of a recording, at its time, as SQL has them
+"$BUILD/fixture/gpu" "$tmp/more.cresset" 0 1763719200 more
+read_of() { # FILE FROM_S TO_S
+	"$cresset" sql --data "$1" --format csv "SELECT 'GPU ' || g.value || ' by its driver/' || CASE name WHEN 'hw_gpu_power' THEN 'power (W)'
+		WHEN 'hw_gpu_memory_usage' THEN 'memory usage (By)' ELSE 'utilization general' END, time - 1763719200000000000 - $2 * 1000000000, printf('%g', m.value)
+		FROM metrics m JOIN labels g ON g.series = m.series AND g.key = 'gpu'
+		WHERE time >= (1763719200 + $2) * 1000000000 AND time < (1763719200 + $3) * 1000000000" | tail -n +2 | tr -d '\r"' | tr , ' ' | sort
+}
+points() { rules "$1" points | sort; }
+ends "a recording with readings" 0 convert "$tmp/more.cresset" -o "$tmp/more.trace.json"
+is "… keeps the rules" "$(rules "$tmp/more.trace.json")" ""
+is "… has a counter for each" "$(rules "$tmp/more.trace.json" counters | sed -n 1,3p)" "$(printf 'GPU 0 by its driver/%s\n' 'memory usage (By) 10 20000000000 20000000000' 'power (W) 10 100 190' 'utilization general 10 0.7 0.7')"
+is "… with every reading" "$(points "$tmp/more.trace.json")" "$(read_of "$tmp/more.cresset" 0 10)"
+is "… which are some" "$(read_of "$tmp/more.cresset" 0 10 | wc -l)" 60
+ends "an answer of it" 0 query --data "$tmp/more.cresset" wall -o "$tmp/answer.trace.json"
+holds "… is the same" cmp "$tmp/answer.trace.json" "$tmp/more.trace.json"
+ends "a part of its time" 0 convert "$tmp/more.cresset" --time 2s-4.5s -o "$tmp/some.trace.json"
+is "… has the readings of that" "$(points "$tmp/some.trace.json")" "$(read_of "$tmp/more.cresset" 2 4)"
+"$BUILD/fixture/gpu" "$tmp/clockless.cresset" 0 0 more
+ends "of one that knows no time" 0 convert "$tmp/clockless.cresset" -o "$tmp/clockless.trace.json"
+is "… the same" "$(points "$tmp/clockless.trace.json")" "$(points "$tmp/more.trace.json")"
+"$cresset" convert -q "$tmp/more.cresset" "$tmp/more.cresset" -o "$tmp/twice.trace.json"
+is "of two that overlap: a moment's once" "$(points "$tmp/twice.trace.json")" "$(points "$tmp/more.trace.json")"
+
 # --- many, by chance: works at once, streams of several processes, threads that have nothing but launches
 "$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 20000 >"$tmp/works"
 ends "many works" 0 convert "$tmp/many.cresset" -o "$tmp/many.trace.json"

@@ -107,4 +107,8 @@ elif asked == "counters":
     for (pid, name), points in sorted(counters.items(), key=lambda c: (names[("process_name", c[0][0])], c[0][1])):
         values = [v for _, v in points]
         print(f"{names[('process_name', pid)]}/{name}", len(points), min(values), max(values))
+elif asked == "points":
+    for (pid, name), points in sorted(counters.items()):
+        for at, value in points:
+            print(f"{names[('process_name', pid)]}/{name}", at, f"{value:g}")
 print("\n".join(broken), end="\n" if broken else "")

@@ -164,7 +164,7 @@ has_counters=$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json" counters | 
 is "… its counters" "$(sed -E 's/ of [^/]*//; s/ [0-9]+( [0-9.]+ [0-9.]+)$/ N\1/' <<<"$has_counters")" $'GPU 0/power (W) N 120.5 120.5\nGPU 0/utilization general N 0 0.75'
 # --- a recording of what happens on GPUs has them beside its samples, one of something else does not
 sed -i "s/^metric 0 hw_gpu_power.*/metric 0 hw_gpu_power 100,200,300,400/" "$tmp/played"
-CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e wall,gpu-launch -d 6 -o "$tmp/r.cresset" -o "$tmp/r.html" -o "$tmp/r.pb.gz"
+CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e wall,gpu-launch -d 6 -o "$tmp/r.cresset" -o "$tmp/r.html" -o "$tmp/r.pb.gz" -o "$tmp/r.trace.json"
 data=$tmp/r.cresset
 n=$(values hw_gpu_power gpu=0 | wc -l)
 holds "a recording of 6 s has what was read once a second ($n)" [ "$n" -ge 4 ]
@@ -183,6 +183,13 @@ is "its page has the same idle times" "$(jq -c '.gpu.idle.devices[] | [.gpu, .so
 	"$(jq -c '.devices[] | [.gpu, .source, .idle_ns, .gaps, .owned]' "$tmp/idle")"
 is "… and the same power" "$(jq '.gpu.metrics[] | select(.metric == "hw_gpu_power").groups[0].values | map(select(. != null)) | max' <<<"$header")" \
 	"$(values hw_gpu_power gpu=0 | sort -g | tail -1)"
+is "its trace: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json")" ""
+start_ns=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["gpu"]["start_ns"])' <<<"$header")
+is "… its counter has each reading at its time, that from before it began at its start" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json" points | sed -n 's/^GPU 0.* by its driver\/power (W) //p')" \
+	"$(ask "SELECT max(time - $start_ns, 0), printf('%g', value) FROM metrics WHERE name = 'hw_gpu_power' ORDER BY time" | tr -d '"' | tr , ' ' |
+		awk '{ if (NR > 1 && $1 != at) print line; at = $1; line = $0 } END { print line }')"
+"$cresset" convert -q "$data" -o "$tmp/again.trace.json"
+is "… as a trace of the recording has" "$(python3 tests/cli/trace_rules.py "$tmp/again.trace.json" points)" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json" points)"
 data=$tmp/r.pb.gz
 is "files that cannot say it have samples only" "$(ask "SELECT count(*) FROM metrics") $(ask "SELECT count(*) > 0 FROM samples")" "0 1"
 CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e off-cpu -d 2 -o "$tmp/other.cresset"
