@@ -42,7 +42,7 @@ struct import {
 	struct store *store;
 	int64_t at_ns; /* of opts->at */
 	struct str_list files;
-	uint64_t imported, known, bad, samples;
+	uint64_t imported, known, bad, samples, points;
 	int status; /* CMD_OK, or what ends everything */
 };
 
@@ -139,22 +139,13 @@ static int identify(const struct import *im, const char *path, const struct prof
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-static int64_t first_time_ns(const struct profile *p)
-{
-	int64_t first = p->samples.n ? p->samples.time_ns[0] : 0;
-
-	for (size_t i = 1; i < p->samples.n; i++)
-		first = p->samples.time_ns[i] < first ? p->samples.time_ns[i] : first;
-	return first;
-}
-
 /* The file's own, else its name's, else what was told. */
 static int settle_time(const struct import *im, const char *path, struct profile *p,
 		       struct err *err)
 {
-	int64_t first_ns = first_time_ns(p), ns = im->at_ns;
+	int64_t first_ns = profile_first_ns(p), ns = im->at_ns;
 
-	if (p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS || !p->samples.n)
+	if (p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS)
 		return 0;
 	if (!name_time(path, &ns) && !im->opts->at) {
 		err_set(err, ENODATA, "%s: neither the file nor its name tells a time", path);
@@ -167,31 +158,70 @@ static int settle_time(const struct import *im, const char *path, struct profile
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Piece by piece, numbered: a file that was begun and not ended goes on where it was. *fresh: any piece is new. */
-static int send_pieces(struct import *im, struct profile *p, const uint8_t *sender, bool *fresh,
-		       struct err *err)
+/* What is sent of a file: piece by piece, numbered, so that one that was begun and not ended goes on where it was. */
+struct sending {
+	struct import *im;
+	struct profile *p;
+	struct store_batch batch;
+	uint64_t samples, points; /* that are new */
+	bool is_fresh;            /* anything is */
+};
+
+static int send_piece(struct sending *s, struct err *err)
 {
-	struct sample_columns all = p->samples;
-	struct store_batch batch = { .p = p, .sender = sender };
+	bool duplicate;
+
+	s->batch.sequence++;
+	int rc = store_ingest(s->im->store, &s->batch, 1, &duplicate, err);
+	if (rc || duplicate)
+		return rc;
+	s->is_fresh = true;
+	s->samples += s->p->samples.n;
+	s->points += s->batch.metrics ? s->batch.metrics->n : 0;
+	return 0;
+}
+
+static int send_samples(struct sending *s, struct err *err)
+{
+	struct sample_columns all = s->p->samples;
 	int rc = 0;
 
-	*fresh = false;
 	for (size_t at = 0; rc == 0 && at < all.n; at += BATCH_ROWS) {
-		bool duplicate;
 		size_t left = all.n - at;
-		p->samples = sample_rows(&all, at, left < BATCH_ROWS ? left : BATCH_ROWS);
-		batch.sequence++;
-		rc = store_ingest(im->store, &batch, 1, &duplicate, err);
-		*fresh |= rc == 0 && !duplicate;
+		s->p->samples = sample_rows(&all, at, left < BATCH_ROWS ? left : BATCH_ROWS);
+		rc = send_piece(s, err);
 	}
-	p->samples = all;
+	s->p->samples = all;
+	return rc;
+}
+
+/* Behind the samples: of a file that was imported when readings were not they are what is new. */
+static int send_readings(struct sending *s, struct err *err)
+{
+	struct sample_columns all = s->p->samples;
+	struct metric_samples points = { 0 };
+	struct reading_place at = { 0 };
+	int rc = 0;
+
+	s->p->samples = (struct sample_columns){ 0 };
+	s->batch.metrics = &points;
+	while (rc == 0) {
+		vec_clear(&points);
+		metric_samples_add_readings(s->p, &at, &points);
+		if (!points.n)
+			break;
+		rc = send_piece(s, err);
+	}
+	s->p->samples = all;
+	s->batch.metrics = NULL;
+	vec_done(&points);
 	return rc;
 }
 
 static int send_profile(struct import *im, const char *path, struct profile *p, struct err *err)
 {
 	uint8_t sender[STORE_SENDER_BYTES];
-	bool fresh;
+	struct sending s = { .im = im, .p = p, .batch = { .p = p, .sender = sender } };
 	int rc = settle_time(im, path, p, err);
 
 	if (rc == 0)
@@ -199,14 +229,18 @@ static int send_profile(struct import *im, const char *path, struct profile *p, 
 	if (rc)
 		return rc;
 	profile_add_labels(p, im->opts->labels.v, im->opts->labels.n);
-	rc = send_pieces(im, p, sender, &fresh, err);
+	rc = send_samples(&s, err);
+	if (rc == 0)
+		rc = send_readings(&s, err);
 	if (rc) {
 		err_prefix(err, "%s", path);
 		return rc;
 	}
-	im->imported += fresh || !p->samples.n;
-	im->known += !fresh && p->samples.n;
-	im->samples += fresh ? p->samples.n : 0;
+	bool is_known = s.batch.sequence && !s.is_fresh;
+	im->imported += !is_known;
+	im->known += is_known;
+	im->samples += s.samples;
+	im->points += s.points;
 	return 0;
 }
 
@@ -270,13 +304,20 @@ static int finish(struct import *im)
 
 static void say(const struct import *im, uint64_t expired)
 {
-	log_info("%s: %" PRIu64 " %s with %" PRIu64 " samples imported", im->opts->data,
-		 im->imported, im->imported == 1 ? "file" : "files", im->samples);
+	struct buf points = { 0 };
+
+	if (im->points)
+		buf_addf(&points, " and %" PRIu64 " readings", im->points);
+	log_info("%s: %" PRIu64 " %s with %" PRIu64 " samples%s imported", im->opts->data,
+		 im->imported, im->imported == 1 ? "file" : "files", im->samples,
+		 buf_cstr(&points));
+	buf_done(&points);
 	if (im->known)
 		log_info("%" PRIu64 " %s there already: nothing changes by %s", im->known,
 			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
 	if (expired)
-		log_warn("%" PRIu64 " samples are older than what the store keeps: left out",
+		log_warn("%" PRIu64
+			 " samples and readings are older than what the store keeps: left out",
 			 expired);
 	if (im->bad)
 		log_warn("%" PRIu64 " %s passed over", im->bad,

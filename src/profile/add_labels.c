@@ -29,6 +29,20 @@ static uint32_t labels_with(struct profile *p, uint32_t set, const struct label 
 	return id;
 }
 
+static void label_readings(struct profile *p, const struct label *given, size_t n)
+{
+	struct readings old = p->readings;
+
+	p->readings = (struct readings){ 0 };
+	for (size_t i = 0; i < old.all.n; i++) {
+		const struct reading_series *s = &old.all.v[i];
+		struct reading_key key = s->key;
+		key.labels = labels_with(p, key.labels, given, n);
+		readings_put(&p->readings, &key, s->points.v, s->points.n);
+	}
+	readings_done(&old);
+}
+
 void profile_add_labels(struct profile *p, const char *const *texts, size_t n)
 {
 	size_t n_series = p->series.series.n;
@@ -47,6 +61,8 @@ void profile_add_labels(struct profile *p, const char *const *texts, size_t n)
 	}
 	for (size_t i = 0; n && i < p->samples.n; i++)
 		p->samples.series[i] = now[p->samples.series[i]];
+	if (n)
+		label_readings(p, given, n);
 	free(given);
 	free(now);
 }

@@ -1,4 +1,4 @@
-/* profile/add_labels.h: labels for all samples of a profile. */
+/* profile/add_labels.h: labels for all samples and readings of a profile. */
 #ifndef CRESSET_PROFILE_ADD_LABELS_H
 #define CRESSET_PROFILE_ADD_LABELS_H
 

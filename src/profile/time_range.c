@@ -92,6 +92,20 @@ void time_range_text(struct buf *b, int64_t from_ns, int64_t to_ns)
 	put_seconds(b, to_ns);
 }
 
+int64_t profile_first_ns(const struct profile *p)
+{
+	int64_t first_ns = INT64_MAX;
+	for (size_t i = 0; i < p->samples.n; i++)
+		first_ns = p->samples.time_ns[i] < first_ns ? p->samples.time_ns[i] : first_ns;
+	for (size_t i = 0; i < p->readings.all.n; i++) {
+		const struct reading_series *r = &p->readings.all.v[i];
+		for (size_t k = 0; k < r->points.n; k++)
+			if (r->points.v[k].time_ns < first_ns)
+				first_ns = r->points.v[k].time_ns;
+	}
+	return first_ns;
+}
+
 bool profile_has_times(const struct profile *p)
 {
 	for (size_t i = 0; i < p->samples.n; i++)

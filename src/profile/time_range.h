@@ -39,6 +39,9 @@ static inline int64_t sample_worth_up_to(int64_t value, int64_t length_ns, int64
 	return (int64_t)((__int128)value * x_ns / length_ns);
 }
 
+/* The earliest time there is of samples and readings, on their clock; INT64_MAX: there are none. */
+int64_t profile_first_ns(const struct profile *p);
+
 /* Whether any sample has a time. A profile without samples has nothing that lacks one. */
 bool profile_has_times(const struct profile *p);
 

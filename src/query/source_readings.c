@@ -6,17 +6,11 @@
 
 #include <stdlib.h>
 
-static uint32_t series_of(struct profile *p, const struct reading_key *key)
-{
-	return metric_series(p, profile_str(p, key->name), profile_str(p, key->unit),
-			     key->is_counter ? METRIC_COUNTER : METRIC_GAUGE, key->labels);
-}
-
 void source_readings_init(struct source_readings *r, struct profile *p, int64_t shift_ns)
 {
 	uint32_t *series = xcalloc(p->readings.all.n + 1, sizeof *series);
 	for (size_t i = 0; i < p->readings.all.n; i++)
-		series[i] = series_of(p, &p->readings.all.v[i].key);
+		series[i] = metric_series_of_reading(p, &p->readings.all.v[i].key);
 	*r = (struct source_readings){ .n = p->series.series.n };
 	r->of = xcalloc(r->n + 1, sizeof *r->of);
 	for (size_t i = 0; i < p->readings.all.n; i++) {

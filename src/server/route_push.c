@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "profile/add_labels.h"
 #include "profile/sum.h"
+#include "profile/time_range.h"
 #include "query/time.h"
 #include "server/arrival.h"
 #include "server/ask.h"
@@ -24,16 +25,14 @@ static int settle_time(const struct request *r, struct profile *p, struct err *e
 {
 	struct time_words words = { .now_ns = (int64_t)clock_wall_ns() };
 	const char *from = request_param(r, "from"), *to = request_param(r, "to");
-	int64_t first_ns = INT64_MAX, from_ns, to_ns = words.now_ns;
+	int64_t first_ns = profile_first_ns(p), from_ns, to_ns = words.now_ns;
 	int rc = to ? time_parse(to, &words, "parameter to", &to_ns, err) : 0;
 	from_ns = sum_sub(to_ns, p->meta.duration_ns);
 	if (rc == 0 && from)
 		rc = time_parse(from, &words, "parameter from", &from_ns, err);
 	if (rc == 0 && to && from_ns > to_ns)
 		rc = err_set(err, EINVAL, "parameter to is earlier than parameter from");
-	for (size_t i = 0; i < p->samples.n; i++)
-		first_ns = p->samples.time_ns[i] < first_ns ? p->samples.time_ns[i] : first_ns;
-	if (rc || p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS || !p->samples.n)
+	if (rc || p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS)
 		return rc;
 	p->meta.start_wall_ns = from_ns;
 	p->meta.start_mono_ns = first_ns;
@@ -73,6 +72,17 @@ static void name_types(struct profile *p, const char *name)
 	free(now);
 }
 
+/* What a recording read beside its samples are metrics here. One batch takes so many points: the others are left out, and counted. */
+static void take_readings(struct arrival *a)
+{
+	struct reading_place at = { 0 };
+	metric_samples_add_readings(a->in.batch.p, &at, &a->points);
+	a->rejected = a->news.rejected = a->in.batch.p->readings.n_points - a->points.n;
+	if (a->rejected)
+		buf_addf(&a->why, "%llu readings beyond the %d that one request takes",
+			 (unsigned long long)a->rejected, METRIC_MAX_BATCH_POINTS);
+}
+
 /* --- the route -------------------------------------------------------------------------------- */
 
 static void reply_push(struct arrival *a)
@@ -81,6 +91,10 @@ static void reply_push(struct arrival *a)
 	struct json j = json_to(&b);
 	json_obj(&j);
 	json_key_u64(&j, "samples", a->news.samples);
+	if (a->points.n)
+		json_key_u64(&j, "points", a->points.n);
+	if (a->rejected)
+		json_key_u64(&j, "rejected", a->rejected);
 	json_key_bool(&j, "duplicate", a->news.duplicate);
 	json_end(&j);
 	buf_addc(&b, '\n');
@@ -124,6 +138,7 @@ void handle_push(struct request *r)
 	}
 	if (type && *type)
 		name_types(p, type);
+	take_readings(a);
 	a->reply = reply_push;
 	arrival_commit(a);
 }

@@ -3,6 +3,7 @@
 #include "base/radix.h"
 #include "base/varint.h"
 #include "base/vec.h"
+#include "profile/sum.h"
 
 #include <errno.h>
 
@@ -21,6 +22,33 @@ uint32_t metric_series(struct profile *p, const char *name, const char *unit, en
 	const struct series series = { .type = type_intern(&p->series, &type), .labels = labels };
 
 	return series_intern(&p->series, &series);
+}
+
+uint32_t metric_series_of_reading(struct profile *p, const struct reading_key *key)
+{
+	return metric_series(p, profile_str(p, key->name), profile_str(p, key->unit),
+			     key->is_counter ? METRIC_COUNTER : METRIC_GAUGE, key->labels);
+}
+
+void metric_samples_add_readings(struct profile *p, struct reading_place *at,
+				 struct metric_samples *out)
+{
+	const struct readings *all = &p->readings;
+	int64_t shift_ns =
+		p->meta.start_wall_ns ? sum_sub(p->meta.start_wall_ns, p->meta.start_mono_ns) : 0;
+
+	while (at->series < all->all.n && out->n < METRIC_MAX_BATCH_POINTS) {
+		const struct reading_series *r = &all->all.v[at->series];
+		uint32_t series = metric_series_of_reading(p, &r->key);
+		for (; at->point < r->points.n && out->n < METRIC_MAX_BATCH_POINTS; at->point++) {
+			const struct reading_point *point = &r->points.v[at->point];
+			vec_push(out,
+				 (struct metric_sample){ series, sum_add(point->time_ns, shift_ns),
+							 point->value });
+		}
+		if (at->point == r->points.n)
+			*at = (struct reading_place){ .series = at->series + 1 };
+	}
 }
 
 int metric_samples_check(const struct metric_samples *m, const struct profile *p, struct err *err)

@@ -31,6 +31,8 @@ enum { METRIC_MAX_BATCH_POINTS = 1 << 20 };
 uint32_t metric_series(struct profile *p, const char *name, const char *unit, enum metric_kind kind,
 		       uint32_t labels);
 
+uint32_t metric_series_of_reading(struct profile *p, const struct reading_key *key);
+
 static inline enum metric_kind metric_kind_of(const struct type *t)
 {
 	return t->aggregation == AGG_COUNTER ? METRIC_COUNTER : METRIC_GAUGE;
@@ -43,6 +45,14 @@ int metric_samples_check(const struct metric_samples *m, const struct profile *p
 void metric_samples_encode(const struct metric_samples *m, struct buf *out);
 /* Appends to out, ids of series as they were written. False for anything metric_samples_encode cannot have written. */
 bool metric_samples_decode(struct cur in, struct metric_samples *out);
+
+struct reading_place { /* zeroed: the first one */
+	size_t series, point;
+};
+/* Appends what p read beside its samples (profile/readings.h), from *at on as many as a batch takes; *at is then behind them. Times are p's, Unix time where it
+ * knows no wall clock. p gets the series. */
+void metric_samples_add_readings(struct profile *p, struct reading_place *at,
+				 struct metric_samples *out);
 
 /* Points as they came: in order of time afterwards, the last one of each moment. */
 void metric_points_order(struct metric_points *points);

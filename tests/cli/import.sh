@@ -72,6 +72,30 @@ ends "with another label" 6 convert "$dir" --data "$tmp/days" --label service=ba
 has "… it is another" "6 files with" "$errs"
 is "… series" "$("$cresset" query --data "$tmp/days" --values service)" $'back\nfront'
 
+# --- what a recording read of GPUs: metrics there, as `up` keeps them
+"$BUILD/fixture/gpu" "$tmp/gpu.cresset" 0 1763719200 more
+metrics() { sql "$1" "SELECT name, time, value, (SELECT value FROM labels l WHERE l.series = m.series AND key = 'gpu') FROM metrics m ORDER BY 1, 2, 4" | tail -n +2; }
+ends "a recording with readings" 0 convert "$tmp/gpu.cresset" --data "$tmp/gpus"
+has "… says so" "1 file with 2301 samples and 60 readings imported" "$errs"
+metrics "$tmp/gpu.cresset" >"$tmp/want"
+metrics "$tmp/gpus" >"$tmp/have"
+is "… which are some" "$(wc -l <"$tmp/want")" 60
+holds "… are there, each at its time" cmp "$tmp/want" "$tmp/have"
+ends "… again" 0 convert "$tmp/gpu.cresset" --data "$tmp/gpus"
+has "… is known" "1 was there already" "$errs"
+metrics "$tmp/gpus" >"$tmp/have"
+holds "… and changes nothing" cmp "$tmp/want" "$tmp/have"
+idle() { jq -c '.devices[] | [.gpu, .source, .busy_ns, .idle_ns, .uncertain_ns, .gaps]' <<<"$out"; }
+ends "when GPUs were idle, of the store" 0 query --gpu-idle --json --data "$tmp/gpus" "${all[@]}"
+is "… by readings" "$(idle)" $'["0","readings",9000000000,0,0,0]\n["1","readings",2000000000,7000000000,1000000000,1]'
+ends "with a label" 0 convert "$tmp/gpu.cresset" --data "$tmp/labeled" --label host=db7
+ends "… the readings have it, too" 0 query --data "$tmp/labeled" 'hw_gpu_power{host="db7",gpu="1"}' "${all[@]}" --reduce max --csv
+is "… as samples have" "$("$cresset" query --data "$tmp/labeled" --values host)" db7
+"$BUILD/fixture/gpu" "$tmp/clockless.cresset" 0 0 more
+ends "of no known time" 0 convert "$tmp/clockless.cresset" --data "$tmp/clockless" --at 1763719200
+metrics "$tmp/clockless" >"$tmp/have"
+holds "… at that which is told" cmp "$tmp/want" "$tmp/have"
+
 # --- other names, and none
 for name in heap-1795255200.folded heap-1795255200000.folded 20261121T100000Z.folded 2026-11-21_10-00-00.folded x.20261121100000.y.folded; do
 	cp $folded/simple.txt "$tmp/$name"

@@ -189,6 +189,14 @@ push 'type=recording' "$tmp/simple.cresset" >/dev/null
 is "a recording, which is a database, by a server that may open no files" "$(code) $(get api/v1/status | jq -c '[.sandbox.seccomp, .sandbox.capabilities]')" \
 	"200 [true,false]"
 is "… says what it says there" "$(get api/v1/flame q=recording fmt=folded | sort)" "$("$cresset" convert -q "$tmp/simple.cresset" -o - --to folded | sort)"
+"$BUILD/fixture/gpu" "$tmp/gpu.cresset" 3 $((now - 600)) more
+is "a recording with readings of GPUs" "$(push 'label=host=gpu1' "$tmp/gpu.cresset" | jq -c .)" '{"samples":2022,"points":60,"duplicate":false}'
+is "… they are metrics, with the labels" "$(get api/v1/metrics q='hw_gpu_power{host="gpu1",gpu="1"}' from=$((now - 600)) to=$((now - 590)) step=1s reduce=max | jq -c '[.groups[].values[]]')" '[60,65,70,75,80,85,90,95,100,105]'
+devices='[.devices[] | [.gpu, .source, .busy_ns, .idle_ns, .uncertain_ns, .gaps, .records.idle_ns]]'
+is "… when they were idle, as of the recording" "$(get api/v1/gpu-idle from=$((now - 700)) to="$now" q='{host="gpu1"}' | jq -c "$devices")" "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
+has "… by readings" '["1","readings",2000000000,7000000000,' "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
+push 'type=other&label=host=gpu2' "$tmp/gpu.cresset" >/dev/null
+is "… keep their names where types are called otherwise" "$(get api/v1/series match='hw_gpu_power{host="gpu2"}' | jq -c length)" 2
 head -c $(($(stat -c %s "$tmp/simple.cresset") / 2)) "$tmp/simple.cresset" >"$tmp/half.cresset"
 push 'type=half' "$tmp/half.cresset" >/dev/null
 is "half a recording" "$(code) $(get api/v1/series match=half | jq -c .)" "400 []"

@@ -2,6 +2,7 @@
  * list of all points that were ever given. */
 #define UNIT_TIMEOUT_S 120
 
+#include "profile/add_labels.h"
 #include "rand.h"
 #include "store/store_state.h"
 #include "unit.h"
@@ -287,6 +288,64 @@ START_TEST(a_batch_comes_back_from_bytes)
 {
 	for (int i = 0; i < 30; i++)
 		check_bytes(i);
+}
+END_TEST
+
+/* n readings of a GPU, one a second, whose values are their places among all. */
+static void put_readings(struct profile *p, const char *gpu, size_t n)
+{
+	struct sink *sink = profile_sink(p);
+	const struct label label = { .key = sink_string(sink, "gpu"),
+				     .str = sink_string(sink, gpu) };
+	const struct reading_key key = { sink_string(sink, "hw_gpu_power"), sink_string(sink, "W"),
+					 sink->ops->labels(sink, &label, 1), false };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct reading_point point = { i * SECOND_NS, p->readings.n_points };
+		sink->ops->readings(sink, &key, &point, 1);
+	}
+}
+
+START_TEST(readings_come_in_pieces)
+{
+	static const char *const labels[] = { "host=db7" };
+	struct profile *p = profile_new();
+	struct metric_samples points = { 0 };
+	struct reading_place at = { 0 };
+	size_t sizes[] = { METRIC_MAX_BATCH_POINTS / 2, METRIC_MAX_BATCH_POINTS,
+			   METRIC_MAX_BATCH_POINTS / 2 + 7 };
+	size_t n = 0, pieces = 0, wrong = 0;
+
+	p->meta.start_wall_ns = START_NS;
+	p->meta.start_mono_ns = 5 * SECOND_NS;
+	for (int i = 0; i < 3; i++)
+		put_readings(p, (const char *[]){ "0", "1", "2" }[i], sizes[i]);
+	profile_add_labels(p, labels, 1);
+	ck_assert_uint_eq(p->readings.all.n, 3);
+	while (metric_samples_add_readings(p, &at, &points), points.n) {
+		ck_assert_uint_le(points.n, METRIC_MAX_BATCH_POINTS);
+		for (size_t i = 0; i < points.n; i++, n++) {
+			size_t gpu = (n >= sizes[0]) + (n >= sizes[0] + sizes[1]);
+			size_t first = gpu ? sizes[0] + (gpu - 1) * sizes[1] : 0;
+			wrong += (size_t)points.v[i].value != n || points.v[i].series != gpu ||
+				 points.v[i].time_ns !=
+					 START_NS + ((int64_t)(n - first) - 5) * SECOND_NS;
+		}
+		vec_clear(&points);
+		pieces++;
+	}
+	ck_assert_uint_eq(n, sizes[0] + sizes[1] + sizes[2]);
+	ck_assert_uint_eq(pieces, 3);
+	ck_assert_uint_eq(wrong, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct series *s = &p->series.series.v[i];
+		const struct label *host =
+			label_find(&p->series, s->labels, strtab_find(&p->strings, "host"));
+		ck_assert(type_is_metric(&p->series.types.v[s->type]));
+		ck_assert_str_eq(profile_str(p, host->str), "db7");
+	}
+	vec_done(&points);
+	profile_free(p);
 }
 END_TEST
 
@@ -655,7 +714,7 @@ START_TEST(nothing_acknowledged_is_lost)
 }
 END_TEST
 
-UNIT_MAIN("metric_store", a_batch_comes_back_from_bytes, points_are_there_whatever_happens,
-	  a_view_is_of_one_moment, hours_become_a_day, damage_is_counted, rows_are_what_was_written,
-	  wrong_batches_are_refused, days_take_their_points_along, series_are_bounded,
-	  nothing_acknowledged_is_lost)
+UNIT_MAIN("metric_store", a_batch_comes_back_from_bytes, readings_come_in_pieces,
+	  points_are_there_whatever_happens, a_view_is_of_one_moment, hours_become_a_day,
+	  damage_is_counted, rows_are_what_was_written, wrong_batches_are_refused,
+	  days_take_their_points_along, series_are_bounded, nothing_acknowledged_is_lost)
