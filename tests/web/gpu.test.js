@@ -709,12 +709,22 @@ test('a report says why a GPU was idle, as the command line does', () =>
 				).map((r) => [r[1], r.slice(2)])
 			);
 			assert.deepStrictEqual(rows.decode.slice(0, 3), ['0.00 %', '100.0 %', '▲ +100.0 %']);
-			/* One of its gaps is the part that is chosen; the panel stays what it is. */
+			assert.match(text, /^Of the whole recording\n/);
+			/* One of its gaps is the part that is chosen; the panel stays what it is, and says of what. */
 			await page.click('.rp-idle .row button >> nth=0');
 			const [from, to] = await page.$$eval('.rp-row input[aria-label]', (list) =>
 				list.slice(0, 2).map((e) => +e.value)
 			);
 			assert.deepStrictEqual([Math.round(from * 1000) % 100, Math.round((to - from) * 1000)], [70, 30]);
+			const [first, ...rest] = (await page.innerText('.rp-idle')).split('\n');
+			assert.deepStrictEqual(rest, text.split('\n').slice(1));
+			/* What it says of the part can be done. */
+			const [, words] = first.match(
+					/^Of the whole recording; of this part: cresset (report --gpu-idle --time \S+)$/
+				),
+				[part] = JSON.parse(cresset('-q', ...words.split(' '), '--json', at('more.cresset'))).devices;
+			assert.deepStrictEqual([part.idle_ns, part.watched_ns], [30e6, 30e6]);
+			await page.click('button:text-is("whole time")');
 			assert.strictEqual(await page.innerText('.rp-idle'), text);
 			await page.click('text=Why was the GPU idle?');
 			assert.strictEqual(await page.isHidden('.rp-idle'), true);

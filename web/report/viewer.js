@@ -67,6 +67,7 @@ export class Viewer {
 	idleButton = button('Why was the GPU idle?', 'gaps, what ended them, and what its processes did meanwhile', () =>
 		this.toggleIdle()
 	);
+	idleOf = el('p', { class: 'how' });
 	total = el('strong');
 	input = el('input', {
 		type: 'search',
@@ -298,6 +299,7 @@ export class Viewer {
 		this.invertButton.setAttribute('aria-pressed', String(this.inverted));
 		this.showTotal();
 		this.showOrder();
+		this.showIdle();
 		this.root.dataset.shown = String(+(this.root.dataset.shown || 0) + 1);
 	}
 	showTotal() {
@@ -318,7 +320,6 @@ export class Viewer {
 					? 'No samples in this part. Choose another one, or the whole time.'
 					: 'There are no samples of this type.';
 	}
-	/** Of the whole recording, whatever part of it is chosen: a gap chooses one. */
 	toggleIdle() {
 		const { gpu, origin_ns } = this.report.header,
 			start = gpu ? gpu.start_ns + origin_ns : 0;
@@ -326,8 +327,18 @@ export class Viewer {
 		this.idleButton.setAttribute('aria-pressed', String(!this.idle.hidden));
 		if (!this.idle.childNodes.length)
 			this.idle.append(
+				this.idleOf,
 				...idleParts(gpu?.idle, (from, to) => this.strips?.choose({ from: from - start, to: to - start }))
 			);
+	}
+	/** Why GPUs were idle is of all of it: gaps and intervals are not in the file for a part. */
+	showIdle() {
+		const { brush } = this,
+			s = (/** @type {number} */ ns) =>
+				`${Math.max(0, +((ns + this.report.header.origin_ns) / 1e9).toFixed(6))}s`;
+		this.idleOf.textContent =
+			'Of the whole recording' +
+			(brush ? `; of this part: cresset report --gpu-idle --time ${s(brush.from)}-${s(brush.to)}` : '');
 	}
 	/** The one thread that is chosen, -1 without. */
 	get thread() {
