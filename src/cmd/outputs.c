@@ -226,13 +226,13 @@ int outputs_keep_up(struct outputs *o, struct profile *p, struct err *err)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* Counters are those that are given, else what p read beside its samples. */
+/* With what p read beside its samples, where it is shown as counters. */
 static int write_format(struct output *o, struct profile *p, const struct format_write_opts *opts,
 			double *min_width_px, struct err *err)
 {
 	struct format_counters counters = { 0 };
 	struct format_write_opts own = *opts;
-	if (o->format->has_counters && !opts->counters) {
+	if (o->format->has_counters) {
 		gpu_counters_of_profile(p, &counters);
 		own.counters = &counters;
 	}

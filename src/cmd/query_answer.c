@@ -4,51 +4,36 @@
 #include "cmd/report_heatmap.h"
 #include "format/diff_table.h"
 #include "query/catalog.h"
+#include "query/gpu_beside.h"
 #include "query/gpu_tracks.h"
 #include "query/part.h"
+#include "query/snapshots.h"
+
+#include <errno.h>
 
 /* --- the answer as a profile --- */
 
-/* A store's answer is added up; a file's keeps its times, as does what shows when. */
-static int answer_profile(const struct query_cmd *c, bool with_times, struct profile **out)
+/* Of a store: a page has a timeline of so many. */
+enum { TIMELINE_SAMPLES = 1 << 21 };
+
+/* What the outputs want. */
+enum wish {
+	WISH_SUMS,     /* of a store; a file's answer keeps its times */
+	WISH_TIMELINE, /* where times are exact, and samples not too many: a page */
+	WISH_TIMES,    /* as they are known: a trace */
+};
+
+static int read_answer(const struct query_cmd *c, const struct query *q, bool with_times,
+		       struct profile **out, struct err *err)
 {
 	struct tree_opts tree;
-	struct err err = { 0 };
 	bool ids_missing = false;
-	int rc = query_root_frames(&c->q, &tree, &err);
+	int rc = query_root_frames(q, &tree, err);
 	if (rc == 0)
-		rc = query_part(&c->q, &tree, with_times || c->file, out, &ids_missing, &err);
+		rc = query_part(q, &tree, with_times || c->file, out, &ids_missing, err);
 	if (rc == 0)
 		query_note_ids(ids_missing);
-	return rc < 0 ? query_fail(&err) : CMD_OK;
-}
-
-static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p,
-			 const struct format_counters *counters)
-{
-	struct format_write_opts write = text_write_opts(&c->opts->text);
-	struct filter_opts by = { .by.n = c->opts->by.n };
-	struct err err = { 0 };
-	write.counters = counters;
-	filter_default_by(&by, p, &write.tree);
-	if (!p->samples.n)
-		log_info("there are no samples to write");
-	if (outputs_open(c->line, outputs, &err) < 0)
-		return cmd_fail(CMD_NO_OUTPUT, &err);
-	return outputs_finish(outputs, p, &write);
-}
-
-/* Some of them show when, or all do: those want other samples than the rest. */
-static int shows_when(const struct query_cmd *c, const struct outputs *outputs, bool *when)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < outputs->n; i++)
-		n += outputs->v[i].format->has_counters;
-	*when = n > 0;
-	return n && n < outputs->n
-		       ? cmd_usage(c->line,
-				   "a trace is of its own: ask for other outputs without it")
-		       : CMD_OK;
+	return rc;
 }
 
 /* Numbers of processes are a host's own. */
@@ -64,12 +49,70 @@ static void note_hosts(const struct profile *p)
 	catalog_texts_done(&hosts);
 }
 
-/* What ran on GPUs, and how they were. */
-static int add_gpus(const struct query_cmd *c, struct profile *p, struct format_counters *counters)
+/* With what ran on GPUs, and how they were. *out is the caller's in any case. */
+static int read_timed(const struct query_cmd *c, const struct query *q, struct profile **out,
+		      struct err *err)
+{
+	int rc = read_answer(c, q, true, out, err);
+	if (rc == 0)
+		rc = query_gpu_tracks(q, *out, err);
+	if (rc == 0)
+		note_hosts(*out);
+	return rc;
+}
+
+/* Sums, where there are too many samples, or not all times are known. */
+static int read_page(const struct query_cmd *c, struct profile **out, struct err *err)
+{
+	struct query q = c->q;
+	q.is_exact = true;
+	q.limits.rows = TIMELINE_SAMPLES;
+	int rc = read_timed(c, &q, out, err);
+	if (rc != -ERANGE && rc != -E2BIG && rc != -ENOMEM)
+		return rc;
+	log_info("%s: the page has no timeline; ask for less, or later, time", err->text);
+	profile_free(*out);
+	*out = NULL;
+	*err = (struct err){ 0 };
+	return read_answer(c, &c->q, false, out, err);
+}
+
+static int answer_profile(const struct query_cmd *c, enum wish wish, struct profile **out)
 {
 	struct err err = { 0 };
-	note_hosts(p);
-	return query_gpu_tracks(&c->q, p, counters, &err) < 0 ? query_fail(&err) : CMD_OK;
+	int rc = wish == WISH_SUMS               ? read_answer(c, &c->q, false, out, &err)
+		 : wish == WISH_TIMES || c->file ? read_timed(c, &c->q, out, &err)
+						 : read_page(c, out, &err);
+	return rc < 0 ? query_fail(&err) : CMD_OK;
+}
+
+static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p)
+{
+	struct format_write_opts write = text_write_opts(&c->opts->text);
+	struct filter_opts by = { .by.n = c->opts->by.n };
+	struct err err = { 0 };
+	write.beside = query_gpu_beside_answer;
+	filter_default_by(&by, p, &write.tree);
+	if (!p->samples.n)
+		log_info("there are no samples to write");
+	if (outputs_open(c->line, outputs, &err) < 0)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	return outputs_finish(outputs, p, &write);
+}
+
+/* Some of them show when, or all do: those want other samples than the rest. What is in use has no times but the last one. */
+static int wish_of(const struct query_cmd *c, const struct outputs *outputs, enum wish *wish)
+{
+	size_t timelines = 0, traces = 0;
+	for (size_t i = 0; i < outputs->n; i++) {
+		timelines += outputs->v[i].format->has_timeline;
+		traces += outputs->v[i].format->has_counters;
+	}
+	bool all = timelines == outputs->n && !(query_is_snapshot(&c->q) && !traces);
+	*wish = !all ? WISH_SUMS : traces ? WISH_TIMES : WISH_TIMELINE;
+	return traces && !all ? cmd_usage(c->line,
+					  "a trace is of its own: ask for other outputs without it")
+			      : CMD_OK;
 }
 
 int query_write(const struct query_cmd *c)
@@ -77,22 +120,18 @@ int query_write(const struct query_cmd *c)
 	const char *const standard_output[] = { "-" };
 	struct str_list paths = c->opts->outputs;
 	struct outputs outputs = { 0 };
-	struct format_counters counters = { 0 };
 	struct profile *p = NULL;
-	bool when = false;
+	enum wish wish = WISH_SUMS;
 	if (!paths.n)
 		paths = (struct str_list){ (const char **)standard_output, 1 };
 	int status = outputs_settle(c->line, &paths, c->opts->format, &outputs);
 	if (status == CMD_OK)
-		status = shows_when(c, &outputs, &when);
+		status = wish_of(c, &outputs, &wish);
 	if (status == CMD_OK)
-		status = answer_profile(c, when, &p);
-	if (status == CMD_OK && when)
-		status = add_gpus(c, p, &counters);
+		status = answer_profile(c, wish, &p);
 	if (status == CMD_OK)
-		status = write_outputs(c, &outputs, p, &counters);
+		status = write_outputs(c, &outputs, p);
 	outputs_abort(&outputs);
-	format_counters_done(&counters);
 	profile_free(p);
 	return status;
 }

@@ -2,16 +2,12 @@
 
 #include <stdlib.h>
 
-void format_counter_done(struct format_counter *c)
-{
-	free(c->track);
-	free(c->name);
-	vec_done(&c->points);
-}
-
 void format_counters_done(struct format_counters *c)
 {
-	for (size_t i = 0; i < c->all.n; i++)
-		format_counter_done(&c->all.v[i]);
+	for (size_t i = 0; i < c->all.n; i++) {
+		free(c->all.v[i].track);
+		free(c->all.v[i].name);
+		vec_done(&c->all.v[i].points);
+	}
 	vec_done(&c->all);
 }

@@ -18,7 +18,6 @@ struct format_counter {
 struct format_counters { /* by track */
 	VEC(struct format_counter) all;
 };
-void format_counter_done(struct format_counter *c);
 void format_counters_done(struct format_counters *c);
 
 #endif

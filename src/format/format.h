@@ -74,7 +74,8 @@ struct format {
 	const char *notes;   /* what it cannot say, in sentences, for the manual; may be NULL */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none = only by name */
 	bool one_type;              /* holds one type only */
-	bool has_counters; /* shows when: threads, what ran on GPUs, and counters (counter.h) */
+	bool has_timeline; /* shows when: threads, what ran on GPUs, and what their driver said */
+	bool has_counters; /* … nothing but that, and what was said as counters (counter.h) */
 	/* Whether the first bytes (already unpacked, up to INPUT_PEEK) look like this format. Asked
 	 * in the order of the table. */
 	bool (*detect)(const char *head, size_t len);

@@ -235,5 +235,6 @@ const struct format format_html = {
 	.notes = "One file that needs nothing else, not even a network. It can be looked at, not "
 		 "read back.",
 	.endings = (const char *const[]){ ".html", ".htm", NULL },
+	.has_timeline = true,
 	.write = html_write,
 };

@@ -16,5 +16,8 @@ enum {
  *     idle       cresset.gpu-idle (query/gpu_idle.h); null: nothing says when they were busy */
 int query_gpu_beside(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		     struct err *err);
+/* The same of an answer of a source, which has not all that tells idle times: idle is null. */
+int query_gpu_beside_answer(struct profile *p, const struct format_write_opts *opts,
+			    struct buf *json, struct err *err);
 
 #endif

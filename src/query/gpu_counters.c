@@ -55,15 +55,9 @@ static char *counter_name(const struct gpu_metric_row *row)
 	return text;
 }
 
-bool gpu_counter_name(const struct profile *p, const char *metric, uint32_t labels,
-		      struct format_counter *c)
+bool gpu_counter_shows(const struct profile *p, const char *metric, uint32_t labels)
 {
-	const struct gpu_metric_row *row = find_row(p, metric, labels);
-	if (!row)
-		return false;
-	c->track = track_name(p, labels);
-	c->name = counter_name(row);
-	return true;
+	return find_row(p, metric, labels) != NULL;
 }
 
 /* --- order --------------------------------------------------------------------------------------- */
@@ -76,12 +70,6 @@ static int compare_counters(const void *a, const void *b)
 	return order ? order
 		     : (x->points.v[0].time_ns > y->points.v[0].time_ns) -
 			       (x->points.v[0].time_ns < y->points.v[0].time_ns);
-}
-
-void gpu_counters_order(struct format_counters *c)
-{
-	if (c->all.n)
-		qsort(c->all.v, c->all.n, sizeof *c->all.v, compare_counters);
 }
 
 /* --- of a profile -------------------------------------------------------------------------------- */
@@ -102,18 +90,24 @@ static void add_points(const struct reading_series *from, int64_t shift_ns,
 	vec_done(&points);
 }
 
+/* No two points of a moment are in a row, and no two rows are of one GPU and metric, but where labels of a host's changed meanwhile: each is a counter of its own
+ * then. */
 void gpu_counters_of_profile(const struct profile *p, struct format_counters *out)
 {
 	int64_t shift_ns = sum_sub(p->meta.start_wall_ns, p->meta.start_mono_ns);
 	for (size_t i = 0; i < p->readings.all.n; i++) {
 		const struct reading_series *r = &p->readings.all.v[i];
+		const struct gpu_metric_row *row =
+			find_row(p, profile_str(p, r->key.name), r->key.labels);
 		struct format_counter c = { 0 };
-		add_points(r, shift_ns, &c);
-		if (c.points.n &&
-		    gpu_counter_name(p, profile_str(p, r->key.name), r->key.labels, &c))
-			vec_push(&out->all, c);
-		else
-			vec_done(&c.points);
+		if (row)
+			add_points(r, shift_ns, &c);
+		if (!c.points.n)
+			continue;
+		c.track = track_name(p, r->key.labels);
+		c.name = counter_name(row);
+		vec_push(&out->all, c);
 	}
-	gpu_counters_order(out);
+	if (out->all.n)
+		qsort(out->all.v, out->all.n, sizeof *out->all.v, compare_counters);
 }

@@ -5,13 +5,10 @@
 #include "format/counter.h"
 #include "profile/profile.h"
 
-/* Sets track and name, the caller's afterwards, of a metric with these labels (a set of p). False: it is shown as no counter. */
-bool gpu_counter_name(const struct profile *p, const char *metric, uint32_t labels,
-		      struct format_counter *c);
-/* All that have points, by track and name. */
-void gpu_counters_order(struct format_counters *c);
+/* Whether a metric with these labels (a set of p) is shown as one. */
+bool gpu_counter_shows(const struct profile *p, const char *metric, uint32_t labels);
 
-/* What p read beside its samples (profile/readings.h), but for what is no number, added to out. */
+/* What p read beside its samples (profile/readings.h), but for what is no number, added to out: by track and name. */
 void gpu_counters_of_profile(const struct profile *p, struct format_counters *out);
 
 #endif

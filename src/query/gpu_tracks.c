@@ -1,5 +1,6 @@
 #include "query/gpu_tracks.h"
 
+#include "profile/copy.h"
 #include "query/gpu_counters.h"
 #include "query/gpu_gather.h"
 
@@ -7,8 +8,8 @@
 
 struct tracks {
 	struct gpu_gather gather;
-	struct format_counters *out;
-	uint64_t points;
+	struct profile *p;
+	struct profile_copy copy; /* of the catalog */
 	struct err *err;
 };
 
@@ -27,60 +28,61 @@ static int add_samples(struct gpu_gather *g, struct profile *p)
 	return rc;
 }
 
-/* --- metrics ------------------------------------------------------------------------------------- */
+/* --- readings ------------------------------------------------------------------------------------ */
 
-/* No two points of a moment are in a series, and no two series are of one GPU and row, but where labels of a host's changed meanwhile: each is a counter of
- * its own then. */
-static int add_counter(struct tracks *t, uint32_t series, struct format_counter *c)
+static int put_points(struct tracks *t, uint32_t series, const struct metric_points *points)
 {
-	struct metric_points points = { 0 };
-	int rc = gpu_gather_points(&t->gather, series, 0, &points);
-	for (size_t i = 0; i < points.n; i++)
-		vec_push(&c->points,
-			 (struct format_counter_point){ points.v[i].time_ns, points.v[i].value });
-	vec_done(&points);
-	t->points += c->points.n;
-	return rc ? rc : guard_memory(&t->gather.guard, t->points * sizeof *c->points.v, t->err);
+	const struct profile *from = t->gather.catalog;
+	const struct series *s = &from->series.series.v[series];
+	const struct type *type = &from->series.types.v[s->type];
+	struct sink *sink = profile_sink(t->p);
+	const struct reading_key key = { profile_copy_string(&t->copy, type->name),
+					 profile_copy_string(&t->copy, type->unit),
+					 profile_copy_labels(&t->copy, s->labels), false };
+	for (size_t i = 0; i < points->n; i++) {
+		const struct reading_point point = { points->v[i].time_ns, points->v[i].value };
+		sink->ops->readings(sink, &key, &point, 1);
+	}
+	return guard_memory(&t->gather.guard, sink->ops->kept_bytes(sink), t->err);
 }
 
-static int add_series(struct tracks *t, uint32_t series)
+/* Times of an answer are its source's, and so are those of points. */
+static int add_readings(struct tracks *t, uint32_t series)
 {
-	const struct profile *p = t->gather.catalog;
-	const struct series *s = &p->series.series.v[series];
-	const char *metric = profile_str(p, p->series.types.v[s->type].name);
-	struct format_counter c = { 0 };
+	const struct profile *from = t->gather.catalog;
+	const struct series *s = &from->series.series.v[series];
+	const char *metric = profile_str(from, from->series.types.v[s->type].name);
+	struct metric_points points = { 0 };
 	if (!gpu_gather_is_metric(&t->gather, series, metric) ||
-	    !gpu_counter_name(p, metric, s->labels, &c))
+	    !gpu_counter_shows(from, metric, s->labels))
 		return 0;
-	int rc = add_counter(t, series, &c);
-	if (rc == 0 && c.points.n)
-		vec_push(&t->out->all, c);
-	else
-		format_counter_done(&c);
+	int rc = gpu_gather_points(&t->gather, series, 0, &points);
+	if (rc == 0 && points.n)
+		rc = put_points(t, series, &points);
+	vec_done(&points);
 	return rc;
 }
 
-static int add_counters(struct tracks *t)
+static int add_all_readings(struct tracks *t)
 {
 	int rc = 0;
 	if (!t->gather.q->source->ops->points)
 		return 0;
+	profile_copy_init(&t->copy, t->gather.catalog, t->p);
 	for (uint32_t i = 0; rc == 0 && i < t->gather.catalog->series.series.n; i++)
-		rc = add_series(t, i);
-	gpu_counters_order(t->out);
+		rc = add_readings(t, i);
+	profile_copy_done(&t->copy);
 	return rc;
 }
 
-int query_gpu_tracks(const struct query *q, struct profile *p, struct format_counters *out,
-		     struct err *err)
+int query_gpu_tracks(const struct query *q, struct profile *p, struct err *err)
 {
-	struct tracks t = { .out = out, .err = err };
-	*out = (struct format_counters){ 0 };
+	struct tracks t = { .p = p, .err = err };
 	int rc = gpu_gather_init(&t.gather, q, err);
 	if (rc == 0)
 		rc = add_samples(&t.gather, p);
 	if (rc == 0)
-		rc = add_counters(&t);
+		rc = add_all_readings(&t);
 	gpu_gather_done(&t.gather);
 	return rc == -ENODATA ? 0 : rc;
 }

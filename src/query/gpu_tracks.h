@@ -2,12 +2,10 @@
 #ifndef CRESSET_QUERY_GPU_TRACKS_H
 #define CRESSET_QUERY_GPU_TRACKS_H
 
-#include "format/counter.h"
 #include "query/plan.h"
 
-/* p: the answer to q as a profile with times; gets the samples of gpu-time and gpu-queue. out: gauges of gpu/metric.h in q's range, as they were read; to be done in any
- * case. */
-int query_gpu_tracks(const struct query *q, struct profile *p, struct format_counters *out,
-		     struct err *err);
+/* p: the answer to q as a profile with times; gets the samples of gpu-time and gpu-queue, and as its readings (profile/readings.h) what is shown as counters
+ * (query/gpu_counters.h) in q's range. */
+int query_gpu_tracks(const struct query *q, struct profile *p, struct err *err);
 
 #endif

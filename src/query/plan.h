@@ -49,6 +49,7 @@ struct query {
 	/* Filters and shape: of it type, by and the times do not count. */
 	struct tree_opts tree;
 	struct guard_limits limits;
+	bool is_exact; /* query_profile: -ERANGE with words where sums over windows are all that is left */
 };
 
 /* The type a selector asks for: the catalog's default where it takes that, else the first it takes. *others: how many more it takes, metrics beside a profile aside.

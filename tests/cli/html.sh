@@ -89,6 +89,38 @@ holds "a tree takes at most 5 bytes a node, names and base64 included: $(bytes "
 "$cresset" flame "$tmp/large.folded" --diff "$tmp/larger.folded" -o "$dir/l.html" 2>/dev/null
 holds "a difference at most 6: $(bytes "$dir/l.html") for $(nodes "$dir/l.html")" test "$(bytes "$dir/l.html")" -le $(($(nodes "$dir/l.html") * 6))
 
+# --- of a store: a timeline where times are exact, with what ran on GPUs and what their driver said: tests/fixture/gpu_store.c
+"$BUILD/fixture/gpu_store" "$tmp/store"
+range=(--from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:40Z)
+rows='[[t["name"], t["total"], (t.get("timeline") or {}).get("rows")] for t in h["types"]]'
+ends "of a store" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html"
+is "… has each sample at its time, and what ran on GPUs" "$(field "$dir/s.html" "$rows")" "[['wall', 100000000000, 1000], ['gpu-time', 60000000000, 100]]"
+is "… its threads" "$(field "$dir/s.html" '{(t["pid"], t["name"]) for t in h["threads"] if t["tid"]}')" "{(700, 'serve')}"
+is "… the readings of that host's GPUs" "$(field "$dir/s.html" '[[m["metric"], [[g["labels"]["gpu"], max(g["values"])] for g in m["groups"]]] for m in h["gpu"]["metrics"]]')" "[['hw_gpu_utilization', [['0', 0.6]]]]"
+is "… on its clock" "$(field "$dir/s.html" 'h["gpu"]["start_ns"]')" 1795255200000000000
+is "… and idle times only where all that tells them is there" "$(field "$dir/s.html" 'h["gpu"]["idle"]')" None
+ends "a part of it" 0 query --data "$tmp/store" --from 2026-11-21T10:00:10Z --to 2026-11-21T10:00:20Z 'wall{host="exact"}' --focus work -o "$dir/p.html"
+is "… is that part" "$(field "$dir/p.html" "$rows")" "[['wall', 6000000000, 60], ['gpu-time', 6000000000, 10]]"
+ends "beside others" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.folded"
+is "… it has sums, as they have" "$(field "$dir/s.html" "$rows")" "[['wall', 100000000000, None]]"
+ends "beside a trace" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.trace.json"
+is "… both have times" "$(field "$dir/s.html" "$rows") $(jq .otherData.gpu_slices "$dir/s.trace.json")" "[['wall', 100000000000, 1000], ['gpu-time', 60000000000, 100]] 100"
+"$BUILD/fixture/gpu" "$tmp/gpu.cresset" 0 1763719200 more
+"$cresset" -q convert "$tmp/gpu.cresset" --data "$tmp/old"
+ends "where exact times are gone" 0 query --data "$tmp/old" --from start --to end wall -o "$dir/o.html"
+has "… it is said" "exact times are kept of the last hours only: the page has no timeline" "$errs"
+is "… and it has the sums" "$(field "$dir/o.html" "$rows") $(field "$dir/o.html" '"gpu" in h')" "[['wall', 30000000000, None]] False"
+"$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
+"$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
+total=$("$cresset" query --data "$tmp/many" gpu-time --from start --to end --json | jq .total)
+for limit in "limit of 2,097,152 rows" "more memory than 52.4 MB"; do
+	ends "of too much" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$dir/m.html" --max-memory "$([[ $limit = *MB ]] && echo 50M || echo 1G)"
+	has "… it is said" "$limit: the page has no timeline" "$errs"
+	is "… and it has the sums" "$(field "$dir/m.html" "$rows")" "[['gpu-time', $total, None]]"
+done
+ends "of a recording" 0 query --data "$tmp/gpu.cresset" wall -o "$dir/r.html"
+is "… likewise" "$(field "$dir/r.html" "$rows") $(field "$dir/r.html" 'len(h["gpu"]["metrics"])')" "[['wall', 30000000000, 1900], ['gpu-time', 10000000000, 202], ['gpu-queue', 6890000000, 199]] 3"
+
 # --- from a server
 serve "$tmp/waits.cresset"
 get api/v1/flame q=wall fmt=html >"$tmp/s.html"
