@@ -162,6 +162,10 @@ is "… by whom" "$(jq -c '.devices[] | select(.source == "readings") | [.source
 is "a trace of it: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json")" ""
 has_counters=$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json" counters | sed 's/ by its driver//')
 is "… its counters" "$(sed -E 's/ of [^/]*//; s/ [0-9]+( [0-9.]+ [0-9.]+)$/ N\1/' <<<"$has_counters")" $'GPU 0/power (W) N 120.5 120.5\nGPU 0/utilization general N 0 0.75'
+"$cresset" -q query --data "$data" cpu --from start --to end -o "$tmp/up.html"
+page=$(python3 tests/cli/report_header.py "$tmp/up.html")
+is "a page of it has them, too" "$(jq -c '[.gpu.metrics[] | [.metric, (.groups[0].values | map(select(. != null)) | min, max)]] | sort' <<<"$page")" '[["hw_gpu_power",120.5,120.5],["hw_gpu_utilization",0,0.75]]'
+is "… and its samples at their times" "$(jq -c '[.types[] | select(.name == "cpu") | .samples == .timeline.rows]' <<<"$page")" '[true]'
 # --- a recording of what happens on GPUs has them beside its samples, one of something else does not
 sed -i "s/^metric 0 hw_gpu_power.*/metric 0 hw_gpu_power 100,200,300,400/" "$tmp/played"
 CRESSET_GPU_SCRIPT=$tmp/played "$cresset" -q record -p "$user" -e wall,gpu-launch -d 6 -o "$tmp/r.cresset" -o "$tmp/r.html" -o "$tmp/r.pb.gz" -o "$tmp/r.trace.json"
