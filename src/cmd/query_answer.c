@@ -6,35 +6,18 @@
 #include "query/catalog.h"
 #include "query/gpu_beside.h"
 #include "query/gpu_tracks.h"
+#include "query/page.h"
 #include "query/part.h"
 #include "query/snapshots.h"
 
-#include <errno.h>
-
 /* --- the answer as a profile --- */
-
-/* Of a store: a page has a timeline of so many. */
-enum { TIMELINE_SAMPLES = 1 << 21 };
 
 /* What the outputs want. */
 enum wish {
-	WISH_SUMS,     /* of a store; a file's answer keeps its times */
-	WISH_TIMELINE, /* where times are exact, and samples not too many: a page */
-	WISH_TIMES,    /* as they are known: a trace */
+	WISH_SUMS, /* of a store; a file's answer keeps its times */
+	WISH_PAGE,
+	WISH_TIMES, /* as they are known, for traces, and GPUs */
 };
-
-static int read_answer(const struct query_cmd *c, const struct query *q, bool with_times,
-		       struct profile **out, struct err *err)
-{
-	struct tree_opts tree;
-	bool ids_missing = false;
-	int rc = query_root_frames(q, &tree, err);
-	if (rc == 0)
-		rc = query_part(q, &tree, with_times || c->file, out, &ids_missing, err);
-	if (rc == 0)
-		query_note_ids(ids_missing);
-	return rc;
-}
 
 /* Numbers of processes are a host's own. */
 static void note_hosts(const struct profile *p)
@@ -49,40 +32,49 @@ static void note_hosts(const struct profile *p)
 	catalog_texts_done(&hosts);
 }
 
-/* With what ran on GPUs, and how they were. *out is the caller's in any case. */
-static int read_timed(const struct query_cmd *c, const struct query *q, struct profile **out,
+static int read_part(const struct query_cmd *c, const struct tree_opts *tree, bool with_times,
+		     struct profile **out, struct err *err)
+{
+	bool ids_missing = false;
+	int rc = query_part(&c->q, tree, with_times || c->file, out, &ids_missing, err);
+	if (rc == 0)
+		query_note_ids(ids_missing);
+	return rc;
+}
+
+static int read_timed(const struct query_cmd *c, const struct tree_opts *tree, struct profile **out,
 		      struct err *err)
 {
-	int rc = read_answer(c, q, true, out, err);
+	int rc = read_part(c, tree, true, out, err);
 	if (rc == 0)
-		rc = query_gpu_tracks(q, *out, err);
+		rc = query_gpu_tracks(&c->q, *out, err);
 	if (rc == 0)
 		note_hosts(*out);
 	return rc;
 }
 
-/* Sums, where there are too many samples, or not all times are known. */
-static int read_page(const struct query_cmd *c, struct profile **out, struct err *err)
+static int read_page(const struct query_cmd *c, const struct tree_opts *tree, struct profile **out,
+		     struct err *err)
 {
-	struct query q = c->q;
-	q.is_exact = true;
-	q.limits.rows = TIMELINE_SAMPLES;
-	int rc = read_timed(c, &q, out, err);
-	if (rc != -ERANGE && rc != -E2BIG && rc != -ENOMEM)
-		return rc;
-	log_info("%s: the page has no timeline; ask for less, or later, time", err->text);
-	profile_free(*out);
-	*out = NULL;
-	*err = (struct err){ 0 };
-	return read_answer(c, &c->q, false, out, err);
+	struct err why;
+	int rc = query_page(&c->q, tree, c->file != NULL, out, &why, err);
+	if (rc == 0 && *why.text)
+		log_info("%s: the page has no timeline; ask for less, or later, time", why.text);
+	else if (rc == 0 && !query_is_snapshot(&c->q))
+		note_hosts(*out);
+	return rc;
 }
 
+/* *out is the caller's in any case. */
 static int answer_profile(const struct query_cmd *c, enum wish wish, struct profile **out)
 {
+	struct tree_opts tree;
 	struct err err = { 0 };
-	int rc = wish == WISH_SUMS               ? read_answer(c, &c->q, false, out, &err)
-		 : wish == WISH_TIMES || c->file ? read_timed(c, &c->q, out, &err)
-						 : read_page(c, out, &err);
+	int rc = query_root_frames(&c->q, &tree, &err);
+	if (rc == 0)
+		rc = wish == WISH_PAGE    ? read_page(c, &tree, out, &err)
+		     : wish == WISH_TIMES ? read_timed(c, &tree, out, &err)
+					  : read_part(c, &tree, false, out, &err);
 	return rc < 0 ? query_fail(&err) : CMD_OK;
 }
 
@@ -100,7 +92,7 @@ static int write_outputs(const struct query_cmd *c, struct outputs *outputs, str
 	return outputs_finish(outputs, p, &write);
 }
 
-/* Some of them show when, or all do: those want other samples than the rest. What is in use has no times but the last one. */
+/* Some of them show when, or all do: those want other samples than the rest. */
 static int wish_of(const struct query_cmd *c, const struct outputs *outputs, enum wish *wish)
 {
 	size_t timelines = 0, traces = 0;
@@ -108,8 +100,8 @@ static int wish_of(const struct query_cmd *c, const struct outputs *outputs, enu
 		timelines += outputs->v[i].format->has_timeline;
 		traces += outputs->v[i].format->has_counters;
 	}
-	bool all = timelines == outputs->n && !(query_is_snapshot(&c->q) && !traces);
-	*wish = !all ? WISH_SUMS : traces ? WISH_TIMES : WISH_TIMELINE;
+	bool all = timelines == outputs->n;
+	*wish = !all ? WISH_SUMS : traces ? WISH_TIMES : WISH_PAGE;
 	return traces && !all ? cmd_usage(c->line,
 					  "a trace is of its own: ask for other outputs without it")
 			      : CMD_OK;

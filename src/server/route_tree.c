@@ -4,6 +4,7 @@
 #include "format/table.h"
 #include "profile/top.h"
 #include "query/gpu_beside.h"
+#include "query/page.h"
 #include "query/part.h"
 #include "server/answer.h"
 #include "server/ask.h"
@@ -93,9 +94,19 @@ static void write_options(const struct request *r, const struct profile *p,
 	*out = (struct format_write_opts){ .title = request_param(r, "title"),
 					   .palette = request_param(r, "palette"),
 					   .icicle = icicle,
-					   .beside = query_gpu_beside };
+					   .beside = query_gpu_beside_answer };
 	if (!tree->n_by && !request_param(r, "by"))
 		query_default_frames(p, &out->tree);
+}
+
+/* A page says nothing of why it has no timeline. */
+static int read_part(const struct ask *a, const struct format *format, const struct tree_opts *tree,
+		     struct profile **out, struct err *err)
+{
+	bool is_file = a->r->tenant->data.file != NULL;
+	struct err why;
+	return format == &format_html ? query_page(&a->q, tree, is_file, out, &why, err)
+				      : query_part(&a->q, tree, is_file, out, NULL, err);
 }
 
 static int write_part(struct ask *a, const struct format *format, struct out *out, struct err *err)
@@ -109,7 +120,7 @@ static int write_part(struct ask *a, const struct format *format, struct out *ou
 	if (rc == 0)
 		rc = query_root_frames(&a->q, &tree, err);
 	if (rc == 0)
-		rc = query_part(&a->q, &tree, a->r->tenant->data.file != NULL, &p, NULL, err);
+		rc = read_part(a, format, &tree, &p, err);
 	if (rc == 0) {
 		write_options(a->r, p, &tree, icicle, &write);
 		rc = format_write_fitting(format, p, &write, out, &min_width_px, err);

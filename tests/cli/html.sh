@@ -157,6 +157,14 @@ is "… and the server is well" "$(get healthz >/dev/null; cat "$tmp/code")" 200
 post api/v1/open -H 'Content-Encoding: br' --data-binary x >/dev/null
 is "an encoding that nobody knows" "$(cat "$tmp/code")" 415
 stop
+serve "$tmp/store"
+get api/v1/flame q='wall{host="exact"}' from=2026-11-21T10:00:10Z to=2026-11-21T10:00:20Z focus=work fmt=html >"$tmp/s.html"
+is "fmt=html of a store has what a file of the command line has" "$(header "$tmp/s.html")" "$(header "$dir/p.html")"
+stop
+serve "$tmp/old"
+get api/v1/flame q=wall from=start to=end fmt=html >"$tmp/s.html"
+is "… where exact times are gone, too" "$(field "$tmp/s.html" "$rows")" "[['wall', 30000000000, None]]"
+stop
 is "the server ends well" "$status" 0
 
 # --- a file may take no more of the server than a question
