@@ -56,8 +56,11 @@ static int read_timed(const struct query_cmd *c, const struct tree_opts *tree, s
 static int read_page(const struct query_cmd *c, const struct tree_opts *tree, struct profile **out,
 		     struct err *err)
 {
+	bool ids_missing = false;
 	struct err why;
-	int rc = query_page(&c->q, tree, c->file != NULL, out, &why, err);
+	int rc = query_page(&c->q, tree, c->file != NULL, out, &ids_missing, &why, err);
+	if (rc == 0)
+		query_note_ids(ids_missing);
 	if (rc == 0 && *why.text)
 		log_info("%s: the page has no timeline; ask for less, or later, time", why.text);
 	else if (rc == 0 && !query_is_snapshot(&c->q))

@@ -105,7 +105,7 @@ static int read_part(const struct ask *a, const struct format *format, const str
 {
 	bool is_file = a->r->tenant->data.file != NULL;
 	struct err why;
-	return format == &format_html ? query_page(&a->q, tree, is_file, out, &why, err)
+	return format == &format_html ? query_page(&a->q, tree, is_file, out, NULL, &why, err)
 				      : query_part(&a->q, tree, is_file, out, NULL, err);
 }
 
