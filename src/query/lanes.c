@@ -87,12 +87,23 @@ static int rank_cmp(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* Those that have anything, in order. Sums are those of one step. */
+static int64_t sum_all(const int64_t *v, size_t n)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum = sum_add(sum, v[i]);
+	return sum;
+}
+
+/* Those that have anything, in order. Sums are by key. */
 static uint32_t rank_lanes(const struct lanes_work *w, struct lane_rank *out)
 {
+	size_t steps = w->axis.n, each = LANE_STATES * steps;
 	uint32_t n = 0;
-	for (uint32_t key = 0; (size_t)key * LANE_STATES < w->sums.n; key++) {
-		const int64_t *sums = w->sums.v + (size_t)key * LANE_STATES;
+	for (uint32_t key = 0; key * each < w->sums.n; key++) {
+		int64_t sums[LANE_STATES];
+		for (int i = 0; i < LANE_STATES; i++)
+			sums[i] = sum_all(w->sums.v + key * each + i * steps, steps);
 		struct lane_rank rank = { key, sums[LANE_ON],
 					  sum_add(sum_add(sums[LANE_OFF], sums[LANE_WAIT]),
 						  sums[LANE_GPU_WAIT]),
@@ -117,15 +128,23 @@ static const char **split_key(struct lanes_work *w, uint32_t key)
 	return names;
 }
 
-static int choose_lanes(struct lanes_work *w)
+/* Sums by key: of all buckets where they are not too many, so that everything is read once; else their totals. */
+static int add_up_all(struct lanes_work *w)
 {
 	const struct step_axis buckets = w->axis;
+	uint64_t memory = w->q->limits.memory_bytes / 8 / sizeof *w->sums.v;
 	int64_t length_ns = sum_sub(step_axis_end_ns(&buckets), buckets.from_ns);
-	w->axis = (struct step_axis){ buckets.from_ns, length_ns, 1 };
+	w->max_sums = memory && memory < LANES_MAX_SUMS ? memory : LANES_MAX_SUMS;
 	int rc = lanes_add_up(w);
-	w->axis = buckets;
-	if (rc < 0)
+	w->max_sums = SIZE_MAX;
+	if (rc != LANES_TOO_WIDE)
 		return rc;
+	w->axis = (struct step_axis){ buckets.from_ns, length_ns, 1 };
+	return lanes_add_up(w);
+}
+
+static void choose_lanes(struct lanes_work *w)
+{
 	struct lane_rank *ranks = xcalloc(w->keys.all.n + 1, sizeof *ranks);
 	uint32_t n = rank_lanes(w, ranks), shown = n < w->opts->lanes ? n : w->opts->lanes;
 	w->n_slots = w->keys.all.n;
@@ -140,7 +159,24 @@ static int choose_lanes(struct lanes_work *w)
 		w->out->lanes[i] = (struct lane){ split_key(w, ranks[i].key), .n = 1 };
 	}
 	free(ranks);
-	return 0;
+}
+
+static void add_sums(int64_t *to, const int64_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = sum_add(to[i], from[i]);
+}
+
+/* Sums by key become those of their lanes. */
+static void move_sums(struct lanes_work *w)
+{
+	size_t n = LANE_STATES * w->axis.n;
+	int64_t *sums = xcalloc((w->out->n_lanes + 1) * n, sizeof *sums);
+	for (uint32_t key = 0; key * n < w->sums.n; key++)
+		add_sums(sums + lanes_slot(w, key) * n, w->sums.v + key * n, n);
+	vec_done(&w->sums);
+	w->sums.v = sums;
+	w->sums.n = w->sums.cap = (w->out->n_lanes + 1) * n;
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -160,9 +196,18 @@ static void take_times(struct lanes_work *w, uint32_t slot, struct lane *lane)
 static int take_sums(struct lanes_work *w)
 {
 	struct query_lanes *out = w->out;
-	size_t cells = (size_t)(out->n_lanes + 1) * LANE_STATES * w->axis.n;
-	int rc = guard_memory(&w->guard, 2 * cells * sizeof(int64_t), w->err);
+	const struct step_axis buckets = w->axis;
+	int rc = add_up_all(w);
 	if (rc == 0)
+		choose_lanes(w);
+	bool has_all = w->axis.n == buckets.n;
+	size_t cells = (size_t)(out->n_lanes + 1) * LANE_STATES * buckets.n;
+	w->axis = buckets;
+	if (rc == 0)
+		rc = guard_memory(&w->guard, 2 * cells * sizeof(int64_t), w->err);
+	if (rc == 0 && has_all)
+		move_sums(w);
+	else if (rc == 0)
 		rc = lanes_add_up(w);
 	for (uint32_t i = 0; rc == 0 && i < out->n_lanes; i++)
 		take_times(w, i, &out->lanes[i]);
@@ -214,8 +259,6 @@ static int answer(struct lanes_work *w)
 		rc = try_exact(w);
 	if (rc > 0)
 		rc = begin(w, false);
-	if (rc == 0)
-		rc = choose_lanes(w);
 	if (rc == 0)
 		rc = take_sums(w);
 	if (rc < 0)

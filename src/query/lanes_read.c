@@ -101,6 +101,7 @@ void lanes_types_done(struct lanes_work *w)
 	for (uint32_t i = 0; i < w->n_types; i++) {
 		groups_done(&w->types[i].groups);
 		vec_done(&w->types[i].key_of);
+		vec_done(&w->types[i].goes);
 		free(w->types[i].ns);
 	}
 	w->n_types = 0;
@@ -203,10 +204,13 @@ int lanes_read_rows(struct lanes_work *w)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
+/* NULL: there would be too many. */
 static int64_t *sums_at(struct lanes_work *w, uint32_t key, enum lane_state state)
 {
 	size_t slot = lanes_slot(w, key);
 	size_t end = (slot + 1) * LANE_STATES * w->axis.n, before = w->sums.n;
+	if (end > w->max_sums)
+		return NULL;
 	if (end > before) {
 		vec_reserve(&w->sums, end);
 		memset(w->sums.v + before, 0, (end - before) * sizeof *w->sums.v);
@@ -216,9 +220,8 @@ static int64_t *sums_at(struct lanes_work *w, uint32_t key, enum lane_state stat
 }
 
 /* A moment stands for the time it is worth, around it, but not outside of the range. */
-static void add_moment(struct lanes_work *w, const struct lane_row *row)
+static void add_moment(struct lanes_work *w, const struct lane_row *row, int64_t *sums)
 {
-	int64_t *sums = sums_at(w, row->key, row->state);
 	int64_t worth_ns = row->value_ns > 0 ? row->value_ns : 0;
 	int64_t from_ns = sum_sub(row->time_ns, worth_ns / 2), to_ns = sum_add(from_ns, worth_ns);
 	from_ns = from_ns > w->q->from_ns ? from_ns : w->q->from_ns;
@@ -234,11 +237,13 @@ static int add_rows(struct lanes_work *w)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < w->rows.n; i++) {
 		const struct lane_row *row = &w->rows.v[i];
+		int64_t *sums = sums_at(w, row->key, row->state);
+		if (!sums)
+			return LANES_TOO_WIDE;
 		if (row->is_moment)
-			add_moment(w, row);
+			add_moment(w, row, sums);
 		else
-			step_axis_add(&w->axis, row->time_ns, row->length_ns, row->value_ns,
-				      sums_at(w, row->key, row->state));
+			step_axis_add(&w->axis, row->time_ns, row->length_ns, row->value_ns, sums);
 		if (i % LOOK_EVERY == 0)
 			rc = guard_check(&w->guard, w->err);
 	}
@@ -252,22 +257,116 @@ static int add_one(void *ctx, const struct source_row *row)
 	struct lane_row r;
 	if (!look_at(t, row, &r))
 		return groups_check(&t->groups, w->err);
-	step_axis_add(&w->axis, r.time_ns, r.length_ns, r.value_ns, sums_at(w, r.key, r.state));
+	int64_t *sums = sums_at(w, r.key, r.state);
+	if (!sums)
+		return LANES_TOO_WIDE;
+	step_axis_add(&w->axis, r.time_ns, r.length_ns, r.value_ns, sums);
 	return ++w->looked % LOOK_EVERY ? 0 : check_size(w);
 }
 
-static int add_columns(void *ctx, const struct source_columns *c)
+/* --- sums of windows -------------------------------------------------------------------------- */
+
+enum { GOES_UNKNOWN, GOES_NOWHERE, GOES_TO_STATE };
+
+static uint8_t find_out(struct lane_type *t, struct profile *dict, uint32_t stack)
+{
+	struct stack_facts *facts = &t->work->facts;
+	uint32_t fact = stack_facts_get(facts, dict, stack);
+	const struct stack_fact *f = &facts->all.v[fact];
+	t->goes.v[stack] = f->passes ? GOES_TO_STATE + state_of_fact(t, f) : GOES_NOWHERE;
+	return t->goes.v[stack];
+}
+
+/* Where the values of all stacks of a dictionary go that are known: days come one after the other. */
+static void begin_dict(struct lane_type *t, struct profile *dict)
+{
+	size_t n = dict->stacks.stacks.n;
+	size_t known = t->goes_dict == dict ? t->goes.n : 0;
+	if (known >= n)
+		return;
+	vec_reserve(&t->goes, n);
+	memset(t->goes.v + known, GOES_UNKNOWN, n - known);
+	t->goes.n = n;
+	t->goes_dict = dict;
+}
+
+/* Of windows from the axis' start on: the step is (first + window) / windows of a step. */
+struct window_steps {
+	int64_t first;
+	uint64_t windows, inverse; /* 2^64 / windows, rounded up; of one: 0 */
+};
+
+static bool find_steps(const struct step_axis *a, const struct source_columns *c,
+		       struct window_steps *out)
+{
+	int64_t since_ns = sum_sub(c->time_ns, a->from_ns);
+	if (since_ns % c->length_ns || a->step_ns % c->length_ns)
+		return false;
+	uint64_t windows = (uint64_t)a->step_ns / (uint64_t)c->length_ns;
+	*out = (struct window_steps){ since_ns / c->length_ns, windows, UINT64_MAX / windows + 1 };
+	return true;
+}
+
+/* Exact below 2^32 windows: 292 years have fewer. */
+static size_t step_of(const struct window_steps *s, uint32_t window)
+{
+	uint64_t at = (uint64_t)(s->first + window);
+	return s->windows == 1 ? at : (unsigned __int128)s->inverse * at >> 64;
+}
+
+/* sums: of all states of the lane that they belong to. */
+static void add_windows(struct lane_type *t, const struct source_columns *c,
+			const struct window_steps *steps, int64_t *sums)
+{
+	int64_t ns = t->ns[c->series];
+	size_t n = t->work->axis.n;
+	for (size_t i = 0; i < c->n; i++) {
+		uint8_t goes = t->goes.v[c->stack[i]];
+		size_t step = step_of(steps, c->window[i]);
+		if (!goes)
+			goes = find_out(t, c->dict, c->stack[i]);
+		if (goes == GOES_NOWHERE || step >= n)
+			continue;
+		int64_t *sum = &sums[(goes - GOES_TO_STATE) * n + step];
+		*sum = sum_add(*sum, sum_mul(c->value[i], ns));
+	}
+}
+
+static int add_one_by_one(struct lane_type *t, const struct source_columns *c)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < c->n; i++) {
 		struct source_row row = source_columns_row(c, i);
-		rc = add_one(ctx, &row);
+		rc = add_one(t, &row);
 	}
 	return rc;
 }
 
+/* All are of one group: windows have no ids. */
+static int add_columns(void *ctx, const struct source_columns *c)
+{
+	struct lane_type *t = ctx;
+	struct lanes_work *w = t->work;
+	struct source_row row = source_columns_row(c, 0);
+	struct window_steps steps;
+	uint32_t group = groups_of_row(&t->groups, &row);
+	if (group == GROUP_NONE)
+		return groups_check(&t->groups, w->err);
+	if (!find_steps(&w->axis, c, &steps))
+		return add_one_by_one(t, c);
+	begin_dict(t, c->dict);
+	int64_t *sums = sums_at(w, key_of_group(t, group), 0);
+	if (!sums)
+		return LANES_TOO_WIDE;
+	add_windows(t, c, &steps, sums);
+	w->looked += c->n;
+	return check_size(w);
+}
+
+/* --- sums of series --------------------------------------------------------------------------- */
+
 /* Which series are worth `ns`, and where their sums go. */
-static bool next_series(struct lane_type *t, bool *done, uint32_t *place, int64_t *ns)
+static bool next_series(struct lane_type *t, bool *done, uint32_t *place, int64_t *ns, bool *fits)
 {
 	bool any = false;
 	for (uint32_t i = 0; i < t->groups.catalog->series.series.n; i++) {
@@ -280,7 +379,7 @@ static bool next_series(struct lane_type *t, bool *done, uint32_t *place, int64_
 		if (t->ns[i] != *ns)
 			continue;
 		uint32_t key = key_of_group(t, t->groups.of_series[i]);
-		sums_at(t->work, key, t->state);
+		*fits &= sums_at(t->work, key, t->state) != NULL;
 		place[i] = lanes_slot(t->work, key) * LANE_STATES + t->state;
 		done[i] = true;
 	}
@@ -297,9 +396,10 @@ static int add_series(struct lane_type *t)
 	uint32_t *place = xcalloc(n + 1, sizeof *place);
 	int64_t ns = 1;
 	int rc = 0;
-	while (rc == 0 && next_series(t, done, place, &ns)) {
-		rc = check_size(w);
-		if (rc < 0)
+	bool fits = true;
+	while (rc == 0 && next_series(t, done, place, &ns, &fits)) {
+		rc = fits ? check_size(w) : LANES_TOO_WIDE;
+		if (rc)
 			break;
 		int64_t *sums = xcalloc(w->sums.n + 1, sizeof *sums);
 		rc = w->q->source->ops->steps(w->q->source, place, a->from_ns, a->step_ns, a->n,

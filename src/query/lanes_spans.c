@@ -90,8 +90,8 @@ static bool is_same_stack(struct spanning *g, uint32_t a, uint32_t b)
 	struct stack_id ids[2];
 	if (a == b || f->dict == h->dict)
 		return a == b;
-	ids[0] = stack_id_of(&g->ids[f->dict], g->w->facts.dicts.v[f->dict], f->stack);
-	ids[1] = stack_id_of(&g->ids[h->dict], g->w->facts.dicts.v[h->dict], h->stack);
+	ids[0] = stack_id_of(&g->ids[f->dict], g->w->facts.dicts.v[f->dict].dict, f->stack);
+	ids[1] = stack_id_of(&g->ids[h->dict], g->w->facts.dicts.v[h->dict].dict, h->stack);
 	return memcmp(&ids[0], &ids[1], sizeof ids[0]) == 0;
 }
 
@@ -152,7 +152,7 @@ static void find_askers(const struct spanning *g, struct profile *dict, uint32_t
 
 static uint32_t add_stack(struct spanning *g, const struct stack_fact *f)
 {
-	struct profile *dict = g->w->facts.dicts.v[f->dict];
+	struct profile *dict = g->w->facts.dicts.v[f->dict].dict;
 	struct stack_id id = stack_id_of(&g->ids[f->dict], dict, f->stack);
 	struct lane_stack s = { 0 };
 	uint64_t first;

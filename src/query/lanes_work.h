@@ -25,6 +25,9 @@ struct lane_type {
 	bool by_stack;         /* stacks say the state, or whether the sample counts */
 	bool is_gpu;           /* what ran on GPUs */
 	VEC(uint32_t) key_of;  /* by group; KEY_UNKNOWN */
+	/* By stack of a dictionary, for windows: where its values go. */
+	struct profile *goes_dict;
+	VEC(uint8_t) goes; /* GOES_UNKNOWN, GOES_NOWHERE, or its enum lane_state behind these */
 };
 struct lane_sum {
 	int64_t total_ns[LANE_STATES];
@@ -41,11 +44,13 @@ struct lanes_work {
 	bool exact;
 	VEC(struct lane_row) rows; /* exact: all of them */
 	size_t max_rows;
-	/* What is being added up: sums[(slot * LANE_STATES + state) * axis.n + step], where a key's slot is slots[key], or itself without slots. */
+	/* What is being added up: sums[(slot * LANE_STATES + state) * axis.n + step], where a key's slot is slots[key], or itself without slots.
+	 * There are no more than max_sums; beyond that LANES_TOO_WIDE. */
 	struct step_axis axis;
 	uint32_t *slots;
 	uint32_t n_slots; /* keys; those that came later are of the rest */
 	VEC(int64_t) sums;
+	size_t max_sums;
 	uint64_t looked; /* at rows of windows */
 	struct err *err;
 };
@@ -65,7 +70,8 @@ void lanes_types_done(struct lanes_work *w);
 
 /* Every sample into rows; 1: there are too many, or some are windows, and rows are empty. */
 int lanes_read_rows(struct lanes_work *w);
-/* The sums of axis. */
+/* The sums of axis; LANES_TOO_WIDE: they would be more than max_sums. */
+enum { LANES_TOO_WIDE = 1 };
 int lanes_add_up(struct lanes_work *w);
 
 /* Of the lanes that are threads; rows are sorted by it. Sums are there. */

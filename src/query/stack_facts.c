@@ -1,5 +1,8 @@
 #include "query/stack_facts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 int stack_facts_init(struct stack_facts *s, const struct tree_opts *opts, struct err *err)
 {
 	*s = (struct stack_facts){ .has_filter = opts->focus || opts->ignore };
@@ -9,26 +12,30 @@ int stack_facts_init(struct stack_facts *s, const struct tree_opts *opts, struct
 void stack_facts_done(struct stack_facts *s)
 {
 	tree_filter_done(&s->filter);
+	for (size_t i = 0; i < s->dicts.n; i++)
+		free(s->dicts.v[i].known);
 	vec_done(&s->dicts);
 	vec_done(&s->all);
 	vec_done(&s->frames);
-	map_done(&s->index);
 }
 
 uint64_t stack_facts_bytes(const struct stack_facts *s)
 {
-	return vec_size_bytes(&s->all) + map_size_bytes(&s->index);
+	uint64_t bytes = vec_size_bytes(&s->all);
+	for (size_t i = 0; i < s->dicts.n; i++)
+		bytes += s->dicts.v[i].n * sizeof *s->dicts.v[i].known;
+	return bytes;
 }
 
 static uint32_t find_dict(struct stack_facts *s, struct profile *dict)
 {
-	if (s->last_dict < s->dicts.n && s->dicts.v[s->last_dict] == dict)
+	if (s->last_dict < s->dicts.n && s->dicts.v[s->last_dict].dict == dict)
 		return s->last_dict;
 	uint32_t i = 0;
-	while (i < s->dicts.n && s->dicts.v[i] != dict)
+	while (i < s->dicts.n && s->dicts.v[i].dict != dict)
 		i++;
 	if (i == s->dicts.n)
-		vec_push(&s->dicts, dict);
+		vec_push(&s->dicts, (struct stack_facts_of){ .dict = dict });
 	return s->last_dict = i;
 }
 
@@ -68,16 +75,27 @@ static struct stack_fact find_out(struct stack_facts *s, struct profile *dict, u
 	return f;
 }
 
+/* Stacks are numbered from 0, so one look is enough; of a dictionary that has got more there is more room. */
+static uint32_t *known_at(struct stack_facts_of *of, uint32_t stack)
+{
+	if (stack >= of->n) {
+		uint32_t n = of->dict->stacks.stacks.n;
+		n = n > stack ? n : stack + 1;
+		of->known = xreallocarray(of->known, n, sizeof *of->known);
+		memset(of->known + of->n, 0, (n - of->n) * sizeof *of->known);
+		of->n = n;
+	}
+	return &of->known[stack];
+}
+
 uint32_t stack_facts_get(struct stack_facts *s, struct profile *dict, uint32_t stack)
 {
-	uint32_t dict_id = find_dict(s, dict), fresh = s->all.n;
-	uint64_t key = (uint64_t)dict_id << 32 | stack;
-	const uint32_t *known = map_get(&s->index, key);
-	if (known)
-		return *known;
+	uint32_t dict_id = find_dict(s, dict), *known = known_at(&s->dicts.v[dict_id], stack);
+	if (*known)
+		return *known - 1;
 	struct stack_fact f = find_out(s, dict, stack);
 	f.dict = dict_id;
 	vec_push(&s->all, f);
-	map_put(&s->index, key, fresh);
-	return fresh;
+	*known = s->all.n;
+	return *known - 1;
 }

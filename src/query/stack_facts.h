@@ -3,7 +3,6 @@
 #ifndef CRESSET_QUERY_STACK_FACTS_H
 #define CRESSET_QUERY_STACK_FACTS_H
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/stack_id.h"
 #include "profile/state.h"
@@ -15,13 +14,18 @@ struct stack_fact {
 	enum thread_state state;
 	const char *leaf; /* of the dictionary; "" where nothing is left */
 };
+/* What is known of the stacks of a dictionary. */
+struct stack_facts_of {
+	struct profile *dict;
+	uint32_t *known; /* by stack: its index in all and 1; 0: not looked at */
+	uint32_t n;
+};
 struct stack_facts {
 	struct tree_filter filter;
 	bool has_filter; /* focus or ignore */
-	VEC(struct profile *) dicts;
+	VEC(struct stack_facts_of) dicts;
 	uint32_t last_dict;
 	VEC(struct stack_fact) all;
-	struct map index; /* (dict, stack) → all */
 	VEC(uint32_t) frames;
 };
 
