@@ -94,6 +94,7 @@ struct some_rows {
 	uint32_t *id, *window; /* id: of the stack */
 	int64_t *value;
 	size_t n;
+	bool all_asked; /* no window is outside of the walk's */
 };
 /* Takes rows, and says where the next ones go; there is room for as many as the detail has left, at most SOME_ROWS. */
 typedef void rows_fn(void *ctx, struct some_rows *rows);
@@ -297,6 +298,9 @@ static bool walk(struct walk *w, const struct detail *d, uint64_t *n)
 		if (!open_piece(w->c, d, in, first, &p))
 			return false;
 		p.most_rows = d->rows - *n;
+		uint32_t left = d->windows - first;
+		uint32_t end = first + (left < d->piece_windows ? left : d->piece_windows);
+		w->some.all_asked = first >= w->from && end <= w->to;
 		if (!walk_piece(w, &p))
 			return false;
 		*n += p.rows;
@@ -309,7 +313,6 @@ static bool walk(struct walk *w, const struct detail *d, uint64_t *n)
 struct column_writer {
 	struct block_columns *out;
 	uint32_t from, windows;
-	bool all; /* no window is outside */
 };
 
 /* Rows are where they belong, but for those of other windows. */
@@ -318,13 +321,13 @@ static void keep_columns(void *ctx, struct some_rows *rows)
 	struct column_writer *w = ctx;
 	struct block_columns *out = w->out;
 	size_t n = 0;
-	for (size_t i = 0; !w->all && i < rows->n; i++) {
+	for (size_t i = 0; !rows->all_asked && i < rows->n; i++) {
 		rows->id[n] = rows->id[i];
 		rows->window[n] = rows->window[i];
 		rows->value[n] = rows->value[i];
 		n += rows->window[i] - w->from < w->windows;
 	}
-	out->n += w->all ? rows->n : n;
+	out->n += rows->all_asked ? rows->n : n;
 	rows->id = out->stack + out->n;
 	rows->window = out->window + out->n;
 	rows->value = out->value + out->n;
@@ -372,8 +375,8 @@ static int read_columns(struct block_coder *c, const struct block_sums *sums, co
 			const struct detail *d, uint32_t from, uint32_t to,
 			struct block_columns *out, struct err *err)
 {
-	struct column_writer writer = { out, from, to > from ? to - from : 0,
-					from == 0 && to >= d->windows };
+	struct column_writer writer = { out, from, to > from ? to - from : 0 };
+	bool all = from == 0 && to >= d->windows;
 	struct walk w;
 	uint64_t read;
 	out->n = 0;
@@ -383,8 +386,8 @@ static int read_columns(struct block_coder *c, const struct block_sums *sums, co
 	w.ids = ids;
 	w.rows = keep_columns;
 	w.ctx = &writer;
-	w.some = (struct some_rows){ out->stack, out->window, out->value, 0 };
-	if (!walk(&w, d, &read) || (writer.all && read != d->rows)) {
+	w.some = (struct some_rows){ .id = out->stack, .window = out->window, .value = out->value };
+	if (!walk(&w, d, &read) || (all && read != d->rows)) {
 		out->n = 0;
 		return block_bad(err, "detail that is not that of its stacks");
 	}
@@ -512,7 +515,7 @@ static bool add_parts(struct block_coder *c, const struct block_sums *sums, cons
 	walk_begin(&w, c, sums, from, to);
 	w.rows = add_part;
 	w.ctx = &adder;
-	w.some = (struct some_rows){ id, window, value, 0 };
+	w.some = (struct some_rows){ .id = id, .window = window, .value = value };
 	return walk(&w, d, &read);
 }
 

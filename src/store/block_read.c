@@ -96,29 +96,27 @@ static void make_room(struct block_sums *s, uint32_t n, bool weighted)
 	}
 }
 
-static bool read_ids(struct cur *in, uint32_t n, uint32_t max_stack, uint32_t *ids)
+/* gaps: room for n. */
+static bool read_ids(struct cur *in, uint32_t n, uint32_t max_stack, uint64_t *gaps, uint32_t *ids)
 {
-	struct cur c = *in;
 	uint64_t next = 0;
+	if (!cur_varints(in, gaps, n))
+		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t gap = cur_varint(&c);
-		if (gap >= max_stack - next)
+		if (gaps[i] >= max_stack - next)
 			return false;
-		ids[i] = next + gap;
-		next += gap + 1;
+		ids[i] = next + gaps[i];
+		next += gaps[i] + 1;
 	}
-	*in = c;
-	return !c.bad;
+	return true;
 }
 
 static bool read_totals(struct cur *in, uint32_t n, uint8_t flags, int64_t *totals)
 {
-	struct cur c = *in;
-	bool ok = true;
-	for (uint32_t i = 0; i < n; i++)
-		ok &= block_value_of(cur_varint(&c), flags, &totals[i]);
-	*in = c;
-	return ok && !c.bad;
+	bool ok = cur_varints(in, (uint64_t *)totals, n);
+	for (uint32_t i = 0; ok && i < n; i++)
+		ok = block_value_of((uint64_t)totals[i], flags, &totals[i]);
+	return ok;
 }
 
 static bool read_counts(struct cur *in, uint32_t n, uint32_t *counts)
@@ -157,7 +155,7 @@ static int read_sums(struct cur *in, uint8_t flags, uint32_t max_stack, struct b
 	if (in->bad || n > BLOCK_MAX_STACKS || n > cur_left(in) / 2)
 		return block_bad(err, "more stacks than it has bytes for");
 	make_room(s, n, flags & BLOB_WEIGHTED);
-	if (!read_ids(in, n, max_stack, s->stack))
+	if (!read_ids(in, n, max_stack, (uint64_t *)s->total, s->stack))
 		return block_bad(err, "a stack that is not there");
 	if (!read_totals(in, n, flags, s->total))
 		return block_bad(err, "no total of a stack");

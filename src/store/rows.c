@@ -163,20 +163,36 @@ static int give_row(const struct rows *t, const struct store_row *row)
 	return t->taker.row(t->taker.ctx, row);
 }
 
-/* Windows of hours that answer with their own rows. */
-static void drop_hot(const struct rows *t, int64_t slot_ns, struct block_columns *c)
+static bool is_hot(const struct rows *t, const struct part_ref *ref, uint32_t window)
 {
-	size_t n = 0;
+	return view_hot_has(t->v, ref->from_ns + window * BLOCK_WINDOW_NS);
+}
 
-	if (!t->v->hot.n)
-		return;
-	for (size_t i = 0; i < c->n; i++) {
-		c->stack[n] = c->stack[i];
-		c->window[n] = c->window[i];
-		c->value[n] = c->value[i];
-		n += !view_hot_has(t->v, slot_ns + c->window[i] * BLOCK_WINDOW_NS);
+/* Up to the next full hour. */
+static uint32_t hour_end(const struct part_ref *ref, uint32_t window)
+{
+	uint64_t since_hour = ((uint64_t)ref->from_ns / BLOCK_WINDOW_NS + window) % HEAD_WINDOWS;
+
+	return window + HEAD_WINDOWS - (uint32_t)since_hour;
+}
+
+/* From w->to on, before end, the next windows of hours that do not answer with their own rows. False: there are none. */
+static bool next_windows(const struct rows *t, const struct part_ref *ref, uint32_t end,
+			 struct window_range *w)
+{
+	uint32_t at = w->to;
+
+	if (!t->v->hot.n) {
+		*w = (struct window_range){ at, end };
+		return at < end;
 	}
-	c->n = n;
+	while (at < end && is_hot(t, ref, at))
+		at = hour_end(ref, at);
+	w->from = at;
+	while (at < end && !is_hot(t, ref, at))
+		at = hour_end(ref, at);
+	w->to = at < end ? at : end;
+	return w->from < w->to;
 }
 
 static int give_columns(const struct rows *t, const struct part_ref *ref, struct store_row row)
@@ -200,12 +216,15 @@ static int give_columns(const struct rows *t, const struct part_ref *ref, struct
 static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
 		       struct store_row row, struct err *err)
 {
-	int rc = part_read_columns(t->part, ref, w.from, w.to, &t->rows, err);
+	struct window_range some = { w.from, w.from };
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	drop_hot(t, ref->from_ns, &t->rows);
-	return give_columns(t, ref, row);
+	while (rc == 0 && next_windows(t, ref, w.to, &some)) {
+		rc = part_read_columns(t->part, ref, some.from, some.to, &t->rows, err);
+		if (rc == 0)
+			rc = give_columns(t, ref, row);
+	}
+	return rc;
 }
 
 /* Detail is gone: everything is in the middle, as it is for store_merge. */
