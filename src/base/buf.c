@@ -138,37 +138,72 @@ static bool take_eight(const uint8_t *p, uint64_t *out)
 	return true;
 }
 
-/* A number of up to eight bytes, without a look at how many: whose lengths are anything costs no more than one of a byte. 0: it has more. */
-static size_t take_any(const uint8_t *p, uint64_t *out)
+/* The lowest seven bits of each byte, together. */
+static uint64_t without_high_bits(uint64_t v)
+{
+	v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;
+	v = (v & 0x00003fff00003fffull) | (v & 0x3fff00003fff0000ull) >> 2;
+	return (v & 0x000000000fffffffull) | (v & 0x0fffffff00000000ull) >> 4;
+}
+
+static uint64_t load_eight(const uint8_t *p)
 {
 	uint64_t v;
 	memcpy(&v, p, sizeof v);
-	v = le64toh(v);
-	uint64_t ends = ~v & HIGH_BITS;
+	return le64toh(v);
+}
+
+/* A number of up to eight bytes, without a look at how many: whose lengths are anything costs no more than one of a byte. 0: it has more. */
+static size_t take_any(const uint8_t *p, uint64_t *out)
+{
+	uint64_t v = load_eight(p), ends = ~v & HIGH_BITS;
 	if (!ends)
 		return 0;
-	v &= ends ^ (ends - 1);
-	v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;
-	v = (v & 0x00003fff00003fffull) | (v & 0x3fff00003fff0000ull) >> 2;
-	*out = (v & 0x000000000fffffffull) | (v & 0x0fffffff00000000ull) >> 4;
+	*out = without_high_bits(v & (ends ^ (ends - 1)));
 	return __builtin_ctzll(ends) / 8 + 1;
+}
+
+/* Two numbers of up to eight bytes together: where the next ones begin is known in much less time than twice that of one. 0: they have more. */
+static size_t take_two(const uint8_t *p, uint64_t out[2])
+{
+	uint64_t v = load_eight(p), ends = ~v & HIGH_BITS, later = ends & (ends - 1);
+	if (!later)
+		return 0;
+	uint64_t first = ends ^ (ends - 1), both = later ^ (later - 1);
+	out[0] = without_high_bits(v & first);
+	out[1] = without_high_bits((v & both & ~first) >> __builtin_ctzll(ends) >> 1);
+	return __builtin_ctzll(later) / 8 + 1;
+}
+
+/* Eight numbers of any length, of 64 bytes at most; NULL: one is longer. Apart, so that the loop over those of a byte each stays small. */
+__attribute__((noinline)) static const uint8_t *take_mixed(const uint8_t *p, uint64_t out[8])
+{
+	for (size_t i = 0; i < 8;) {
+		size_t two = i + 1 < 8 ? take_two(p, out + i) : 0;
+		size_t bytes = two ? two : take_any(p, out + i);
+		if (!bytes)
+			return NULL;
+		p += bytes;
+		i += two ? 2 : 1;
+	}
+	return p;
 }
 
 bool cur_varints(struct cur *c, uint64_t *out, size_t n)
 {
-	const uint8_t *p = c->p, *end = c->end;
-	size_t i = 0, bytes = 0;
+	const uint8_t *p = c->p, *end = c->end, *next;
+	size_t i = 0, bytes;
 	while (n - i >= 8 && end - p >= 8 * 8) {
 		if (take_eight(p, out + i)) {
 			p += 8;
 			i += 8;
 			continue;
 		}
-		size_t some = i + 8;
-		for (; i < some && (bytes = take_any(p, &out[i])); i++)
-			p += bytes;
-		if (i < some)
+		next = take_mixed(p, out + i);
+		if (!next)
 			break;
+		p = next;
+		i += 8;
 	}
 	for (; i < n && end - p >= 8 && (bytes = take_any(p, &out[i])); i++)
 		p += bytes;

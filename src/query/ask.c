@@ -8,18 +8,25 @@
 
 enum { STORE_DEFAULT_S = 15 * 60 };
 
+static void range_of(void *ctx, int64_t *start_ns, int64_t *end_ns)
+{
+	struct source *s = ctx;
+	s->ops->range(s, start_ns, end_ns);
+}
+
 void query_span_of(struct source *s, const struct profile *file, struct query_span *out)
 {
-	*out = (struct query_span){ .words.now_ns = clock_wall_ns() };
-	s->ops->range(s, &out->from_ns, &out->to_ns);
-	out->words.start_ns = out->from_ns;
-	out->words.end_ns = out->to_ns;
-	if (file) /* waits may begin before the recording does */
-		out->words.start_ns = file->meta.start_wall_ns;
+	*out = (struct query_span){ .words = { .now_ns = clock_wall_ns() } };
 	if (!file) {
+		out->words.range = range_of;
+		out->words.ctx = s;
 		out->to_ns = out->words.now_ns;
 		out->from_ns = out->to_ns - STORE_DEFAULT_S * INT64_C(1000000000);
+		return;
 	}
+	range_of(s, &out->from_ns, &out->to_ns);
+	out->words.start_ns = file->meta.start_wall_ns; /* waits may begin before */
+	out->words.end_ns = out->to_ns;
 }
 
 static int parse_moment(const struct query_span *span, const char *text, const char *what,

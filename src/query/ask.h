@@ -17,7 +17,7 @@ struct query_span {
 	struct time_words words;
 	int64_t from_ns, to_ns;
 };
-/* file: what the source is made of; NULL: a store. */
+/* file: what the source is made of; NULL: a store, which has to be there as long as *out is used. */
 void query_span_of(struct source *s, const struct profile *file, struct query_span *out);
 
 struct query_range_words {

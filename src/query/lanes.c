@@ -286,11 +286,12 @@ static void say_moment(struct source *s, int64_t ns, char out[LANES_MOMENT_MAX])
 	struct buf text = { 0 };
 	int64_t start_ns, end_ns;
 
-	s->ops->range(s, &start_ns, &end_ns);
-	if (s->since_start)
+	if (s->since_start) {
+		s->ops->range(s, &start_ns, &end_ns);
 		buf_addf(&text, "start+%" PRId64 "ns", ns > start_ns ? ns - start_ns : 0);
-	else
+	} else {
 		time_text(&text, ns);
+	}
 	snprintf(out, LANES_MOMENT_MAX, "%s", buf_cstr(&text));
 	buf_done(&text);
 }

@@ -197,18 +197,25 @@ static int parse_rfc3339(struct parser *p, int64_t *out_ns)
 
 /* --- */
 
+enum { NOW, START, END, WORDS };
+
+static int64_t word_ns(const struct time_words *words, int word)
+{
+	int64_t start_ns = words->start_ns, end_ns = words->end_ns;
+	if (word == NOW)
+		return words->now_ns;
+	if (words->range)
+		words->range(words->ctx, &start_ns, &end_ns);
+	return word == START ? start_ns : end_ns;
+}
+
 static int parse_any(struct parser *p, const struct time_words *words, int64_t *ns)
 {
-	const struct {
-		const char *name;
-		int64_t ns;
-	} known[] = { { "now", words->now_ns },
-		      { "start", words->start_ns },
-		      { "end", words->end_ns } };
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		if (!take_word(p, known[i].name))
+	static const char *const names[WORDS] = { "now", "start", "end" };
+	for (int i = 0; i < WORDS; i++) {
+		if (!take_word(p, names[i]))
 			continue;
-		*ns = known[i].ns;
+		*ns = word_ns(words, i);
 		return parse_offset(p, ns);
 	}
 	size_t digits = strspn(p->at, "0123456789");

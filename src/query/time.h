@@ -13,9 +13,11 @@
 
 #include <stdint.h>
 
-/* Unix time in ns. */
+/* Unix time in ns. To find out the first and the last moment takes time: range is asked for both when one is needed; NULL: they are known. */
 struct time_words {
 	int64_t now_ns, start_ns, end_ns;
+	void (*range)(void *ctx, int64_t *start_ns, int64_t *end_ns);
+	void *ctx;
 };
 
 /* what: whose time it is, for the words ("option --from"). -EINVAL with words that name the column and the text there in the hint. */

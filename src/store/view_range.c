@@ -41,11 +41,19 @@ static int take_block(struct range *r, struct part *part, const struct part_ref 
 		      struct err *err)
 {
 	int rc = part_read_windows(part, ref, r->windows, err);
+	uint32_t first = 0, end = ref->windows;
 
-	for (uint32_t i = 0; rc == 0 && i < ref->windows; i++)
-		if (r->windows[i])
-			take_window(r, ref->from_ns + i * BLOCK_WINDOW_NS);
-	return rc;
+	if (rc)
+		return rc;
+	while (first < end && !r->windows[first])
+		first++;
+	while (first < end && !r->windows[end - 1])
+		end--;
+	if (first == end)
+		return 0;
+	take_window(r, ref->from_ns + first * BLOCK_WINDOW_NS);
+	take_window(r, ref->from_ns + (end - 1) * BLOCK_WINDOW_NS);
+	return 0;
 }
 
 /* From both ends, until what follows cannot be further out. */

@@ -46,6 +46,7 @@ struct store_view {
 	VEC(struct view_hot) hot;    /* as in store.hot, but for those that are bad */
 	bool (*stop)(void *ctx);     /* NULL: nobody does */
 	void *stop_ctx;
+	uint32_t blocks_read;
 	bool has_range;
 	int64_t from_ns, to_ns;
 };
@@ -95,8 +96,8 @@ int view_hot_rows(struct store_view *v, const struct view_hot_ask *ask, struct e
 void view_hot_open(struct store_view *v);
 void view_hot_close(struct store_view *v);
 
-/* 0, or -ECANCELED. */
-int view_go_on(const struct store_view *v, struct err *err);
+/* Before each block that is read: 0, or -ECANCELED. */
+int view_go_on(struct store_view *v, struct err *err);
 
 static inline uint32_t view_series(const struct store_view *v)
 {
