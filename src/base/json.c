@@ -106,6 +106,28 @@ void json_i64(struct json *j, int64_t v)
 	buf_addu(j->out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+/* Up to four digits behind the point and 15 in all, as percentages have: what is below would give the same, in ten times the time. */
+static bool json_short_num(struct json *j, double v)
+{
+	if (!(fabs(v) < 1e11) || (v == 0 && signbit(v)))
+		return false;
+	int64_t parts = (int64_t)nearbyint(fabs(v) * 1e4), behind = parts % 10000;
+	if ((double)parts / 1e4 != fabs(v))
+		return false;
+	if (v < 0)
+		buf_addc(j->out, '-');
+	buf_addu(j->out, (uint64_t)parts / 10000);
+	if (!behind)
+		return true;
+	char digits[] = { '.', '0' + behind / 1000, '0' + behind / 100 % 10,
+			  '0' + behind / 10 % 10, '0' + behind % 10 };
+	size_t n = sizeof digits;
+	while (digits[n - 1] == '0')
+		n--;
+	buf_add(j->out, digits, n);
+	return true;
+}
+
 /* A decimal of up to 15 digits survives the way through a normal double, so when one of that length reads back, %.15g is
  * the shortest; 17 digits always read back. Subnormal numbers have fewer digits: there the search starts at one. */
 void json_num(struct json *j, double v)
@@ -116,6 +138,8 @@ void json_num(struct json *j, double v)
 		buf_adds(j->out, "null");
 		return;
 	}
+	if (json_short_num(j, v))
+		return;
 	int digits = fpclassify(v) == FP_SUBNORMAL ? 1 : 15;
 	do
 		snprintf(text, sizeof text, "%.*g", digits, v);
