@@ -67,10 +67,29 @@ void json_end(struct json *j)
 	j->depth--;
 }
 
+/* What esc_json leaves as it is, wherever it stands: all but " < \ and what is no printable ASCII. */
+static const bool is_plain[256] = {
+	[0x20 ... 0x21] = true,
+	[0x23 ... 0x3b] = true,
+	[0x3d ... 0x5b] = true,
+	[0x5d ... 0x7e] = true,
+};
+
 static void json_quoted(struct json *j, const char *s)
 {
-	buf_addc(j->out, '"');
-	esc_json(j->out, s, strlen(s), SIZE_MAX);
+	size_t len = strlen(s), plain = 0;
+	buf_reserve(j->out, len + 2);
+	char *to = j->out->data + j->out->len;
+	*to++ = '"';
+	for (; plain < len && is_plain[(uint8_t)s[plain]]; plain++)
+		to[plain] = s[plain];
+	if (plain == len) {
+		to[len] = '"';
+		j->out->len += len + 2;
+		return;
+	}
+	j->out->len++;
+	esc_json(j->out, s, len, SIZE_MAX);
 	buf_addc(j->out, '"');
 }
 

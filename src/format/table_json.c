@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/mem.h"
 #include "format/headline.h"
 #include "format/outline.h"
 #include "format/table_binaries.h"
@@ -6,6 +7,7 @@
 #include "format/value.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Four digits behind the point: more would be noise. */
 static void json_percent(struct json *j, const char *key, double part, double whole)
@@ -114,9 +116,29 @@ static void json_top(struct json *j, const struct table *t, uint32_t top_n)
 	free(rows);
 }
 
+/* Where a function's words were written; len 0: not yet. */
+struct written {
+	size_t at, len;
+};
+
+/* Most functions are in a tree many times: behind another member, their words are copied from where they are. */
+static void json_func_again(struct json *j, const struct tree *t, uint32_t func, struct written *w)
+{
+	if (!w->len) {
+		w->at = j->out->len;
+		json_func(j, t, func);
+		json_key_bool(j, "inlined", t->funcs.v[func].inlined);
+		w->len = j->out->len - w->at;
+		return;
+	}
+	buf_reserve(j->out, w->len);
+	buf_add(j->out, j->out->data + w->at, w->len);
+}
+
 static void json_tree(struct json *j, const char *key, const struct tree *t,
 		      const struct tree *base)
 {
+	struct written *written = xcalloc(t->funcs.n + 1, sizeof *written);
 	struct outline o = { 0 };
 	outline_build(t, ORDER_TOTAL, INT64_MIN, &o);
 	json_key(j, key);
@@ -125,8 +147,7 @@ static void json_tree(struct json *j, const char *key, const struct tree *t,
 		const struct tree_node *n = &t->nodes.v[o.rows.v[i].node];
 		json_obj(j);
 		json_key_i64(j, "depth", o.rows.v[i].depth);
-		json_func(j, t, n->func);
-		json_key_bool(j, "inlined", t->funcs.v[n->func].inlined);
+		json_func_again(j, t, n->func, &written[n->func]);
 		json_key_i64(j, "self", n->self);
 		json_key_i64(j, "total", n->total);
 		json_percent(j, "total_percent", n->total, base->nodes.v[TREE_ROOT].total);
@@ -138,6 +159,7 @@ static void json_tree(struct json *j, const char *key, const struct tree *t,
 	}
 	json_end(j);
 	outline_done(&o);
+	free(written);
 }
 
 void table_json(const struct table *t, const struct table_opts *opts, struct buf *b)
