@@ -138,8 +138,8 @@ static bool json_short_num(struct json *j, double v)
 	buf_addu(j->out, (uint64_t)parts / 10000);
 	if (!behind)
 		return true;
-	char digits[] = { '.', '0' + behind / 1000, '0' + behind / 100 % 10,
-			  '0' + behind / 10 % 10, '0' + behind % 10 };
+	char digits[] = { '.', '0' + behind / 1000, '0' + behind / 100 % 10, '0' + behind / 10 % 10,
+			  '0' + behind % 10 };
 	size_t n = sizeof digits;
 	while (digits[n - 1] == '0')
 		n--;

@@ -154,5 +154,28 @@ START_TEST(numbers_read_back_and_are_shortest)
 }
 END_TEST
 
+/* Those of few digits, and what is next to them, are as printf has them. */
+START_TEST(numbers_of_few_digits_are_printf_s)
+{
+	struct buf b = { 0 };
+	struct rng r = { 23 };
+	for (int i = 0; i < 30000; i++) {
+		double v = (double)(rng_next(&r) >> (12 + rng_below(&r, 52))) / 1e4;
+		char want[40];
+		if (i % 3 == 1)
+			v = nextafter(v, i % 2 ? INFINITY : -INFINITY);
+		v = rng_below(&r, 2) ? v : -v;
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(want, sizeof want, "%.*g", digits, v);
+			if (strtod(want, NULL) == v)
+				break;
+		}
+		if (v == 0 || fpclassify(v) == FP_NORMAL)
+			ck_assert_str_eq(num(&b, v), want);
+	}
+	buf_done(&b);
+}
+END_TEST
+
 UNIT_MAIN("json", writes_a_tree, writes_members, nests_to_the_limit, known_numbers,
-	  numbers_read_back_and_are_shortest)
+	  numbers_read_back_and_are_shortest, numbers_of_few_digits_are_printf_s)

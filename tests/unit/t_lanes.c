@@ -556,6 +556,64 @@ START_TEST(a_day_of_many_series_stays_small)
 }
 END_TEST
 
+static int64_t sum_of(const struct world *w, uint32_t stack)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < w->pieces.n; i++)
+		sum += w->pieces.v[i].stack == stack ? w->pieces.v[i].value_ns : 0;
+	return sum;
+}
+
+/* Where all sums have no room, lanes are chosen by their totals first: the answer is the same. */
+START_TEST(lanes_are_the_same_with_little_memory)
+{
+	enum { PX = 500, LANES = 2 };
+	struct store_world sw;
+	struct world w;
+	struct source *s;
+	struct err err = { 0 };
+	bool duplicate;
+	store_world_init(&sw, (struct store_opts){ 0 });
+	world_init(&w, 3);
+	for (uint32_t i = 0; i < 3000; i++)
+		put(&w,
+		    (struct piece){ .thread = rng_below(&w.rng, THREADS),
+				    .stack = rng_below(&w.rng, STACKS),
+				    .time_ns = START_NS - 1 - rng_below(&w.rng, 20000) * SECOND_NS,
+				    .value_ns = PERIOD_NS });
+	struct store_batch batch = { .p = w.p };
+	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	store_world_maintain(&sw);
+	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	/* Stacks decide what counts: "main;x" only. */
+	struct query q = { .source = s,
+			   .from_ns = START_NS - 20000 * SECOND_NS,
+			   .to_ns = START_NS,
+			   .tree.focus = "^x$" };
+	struct query_lanes all = ask(&q, PX, LANES);
+	q.limits.memory_bytes = 400 * PX;
+	struct query_lanes little = ask(&q, PX, LANES);
+	struct buf a = { 0 }, b = { 0 };
+	lanes_json(&all, &a);
+	lanes_json(&little, &b);
+	ck_assert_str_eq(buf_cstr(&a), buf_cstr(&b));
+	ck_assert(!all.is_exact);
+	ck_assert_uint_eq(all.n_lanes, LANES);
+	ck_assert_uint_eq(all.rest.n, THREADS - LANES);
+	int64_t sum = all.rest.total_ns[LANE_ON];
+	for (uint32_t i = 0; i < all.n_lanes; i++)
+		sum += all.lanes[i].total_ns[LANE_ON];
+	ck_assert_int_eq(sum, sum_of(&w, 3));
+	buf_done(&a);
+	buf_done(&b);
+	query_lanes_done(&all);
+	query_lanes_done(&little);
+	source_close(s);
+	world_done(&w);
+	store_world_done(&sw);
+}
+END_TEST
+
 /* The last minutes of a store have samples with their own times, and threads. */
 START_TEST(what_is_new_in_a_store_is_exact)
 {
@@ -628,4 +686,5 @@ UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
 	  waiting_for_a_gpu_is_a_state_of_its_own, streams_have_a_span_for_each_thing_that_ran,
 	  what_is_no_time_has_no_lanes, a_day_of_many_series_stays_small,
-	  what_is_new_in_a_store_is_exact, a_span_goes_on_over_midnight)
+	  lanes_are_the_same_with_little_memory, what_is_new_in_a_store_is_exact,
+	  a_span_goes_on_over_midnight)
