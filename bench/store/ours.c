@@ -307,7 +307,7 @@ static int add_row(void *ctx, const struct store_row *row)
 static void ask_rows(struct ours *e, const bool *wanted)
 {
 	struct err err = { 0 };
-	const struct store_taker taker = { add_row, add_columns, e };
+	const struct store_taker taker = { .row = add_row, .columns = add_columns, .ctx = e };
 	check(store_columns(e->view, wanted, time_of(0), time_of(model_windows(e->opts.m)), &taker,
 			    &err),
 	      &err);

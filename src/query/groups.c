@@ -135,7 +135,8 @@ int groups_read(const struct groups *g, int64_t from_ns, int64_t to_ns, source_r
 {
 	struct source *s = g->q->source;
 	return g->by_stack ? s->ops->rows(s, g->wanted, from_ns, to_ns, row, ctx, err)
-			   : source_columns(s, g->wanted, from_ns, to_ns, row, columns, ctx, err);
+			   : source_columns(s, g->wanted, from_ns, to_ns, row, columns, NULL, ctx,
+					    err);
 }
 
 int groups_check(const struct groups *g, struct err *err)

@@ -332,6 +332,22 @@ static void add_windows(struct lane_type *t, const struct source_columns *c,
 	}
 }
 
+/* Threads mostly do the same for long, or a filter takes none of their stacks. */
+static bool go_to_one_place(void *ctx, struct profile *dict, const uint32_t *stacks, uint32_t n)
+{
+	struct lane_type *t = ctx;
+	uint8_t first = GOES_UNKNOWN;
+	begin_dict(t, dict);
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t goes = t->goes.v[stacks[i]];
+		goes = goes ? goes : find_out(t, dict, stacks[i]);
+		first = first ? first : goes;
+		if (goes != first)
+			return false;
+	}
+	return true;
+}
+
 static int add_one_by_one(struct lane_type *t, const struct source_columns *c)
 {
 	int rc = 0;
@@ -423,7 +439,7 @@ static int add_up_type(struct lane_type *t)
 	return t->groups.by_stack || t->groups.by_ids
 		       ? s->ops->rows(s, t->groups.wanted, from_ns, to_ns, add_one, t, w->err)
 		       : source_columns(s, t->groups.wanted, from_ns, to_ns, add_one, add_columns,
-					t, w->err);
+					go_to_one_place, t, w->err);
 }
 
 int lanes_add_up(struct lanes_work *w)

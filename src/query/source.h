@@ -81,6 +81,8 @@ static inline struct source_row source_columns_row(const struct source_columns *
 				    .cpu = SAMPLE_NO_ID,
 				    .is_window = true };
 }
+/* Whether it makes no difference which of these stacks a value is of. */
+typedef bool (*source_same_fn)(void *ctx, struct profile *dict, const uint32_t *stacks, uint32_t n);
 typedef int (*source_points_fn)(void *ctx, const struct metric_point *points, size_t n);
 
 struct source;
@@ -101,9 +103,11 @@ struct source_ops {
 	/* Every sample there is, exact ones where they are kept, else windows. Ends when row returns other than 0, which is returned. */
 	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		    source_row_fn row, void *ctx, struct err *err);
-	/* The same, of windows many at once. NULL: it has none. */
+	/* The same, of windows many at once. NULL: it has none. Where all stacks of a series are the same, its windows come as a whole, each with any
+	 * of them; same NULL: they never are. */
 	int (*columns)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
-		       source_row_fn row, source_columns_fn columns, void *ctx, struct err *err);
+		       source_row_fn row, source_columns_fn columns, source_same_fn same, void *ctx,
+		       struct err *err);
 	/* rows of samples that begin in the range, none of them cut. NULL: rows cuts none. */
 	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_row_fn row, void *ctx, struct err *err);
@@ -127,11 +131,11 @@ static inline bool source_is_stopped(const struct source *s)
 }
 static inline int source_columns(struct source *s, const bool *wanted, int64_t from_ns,
 				 int64_t to_ns, source_row_fn row, source_columns_fn columns,
-				 void *ctx, struct err *err)
+				 source_same_fn same, void *ctx, struct err *err)
 {
 	if (!s->ops->columns)
 		return s->ops->rows(s, wanted, from_ns, to_ns, row, ctx, err);
-	return s->ops->columns(s, wanted, from_ns, to_ns, row, columns, ctx, err);
+	return s->ops->columns(s, wanted, from_ns, to_ns, row, columns, same, ctx, err);
 }
 static inline void source_close(struct source *s) /* NULL is fine */
 {

@@ -94,6 +94,7 @@ static int steps(struct source *s, const uint32_t *group, int64_t from_ns, int64
 struct row_call {
 	source_row_fn row;
 	source_columns_fn columns;
+	source_same_fn same;
 	void *ctx;
 };
 
@@ -138,11 +139,22 @@ static int give_columns(void *ctx, const struct store_columns *c)
 	return call->columns(call->ctx, &columns);
 }
 
-static int columns(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
-		   source_row_fn row, source_columns_fn fn, void *ctx, struct err *err)
+static bool ask_same(void *ctx, struct profile *dict, const uint32_t *stacks, uint32_t n)
 {
-	struct row_call call = { .row = row, .columns = fn, .ctx = ctx };
-	const struct store_taker taker = { give_row, give_columns, &call };
+	const struct row_call *call = ctx;
+
+	return call->same(call->ctx, dict, stacks, n);
+}
+
+static int columns(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
+		   source_row_fn row, source_columns_fn fn, source_same_fn same, void *ctx,
+		   struct err *err)
+{
+	struct row_call call = { .row = row, .columns = fn, .same = same, .ctx = ctx };
+	const struct store_taker taker = { .row = give_row,
+					   .columns = give_columns,
+					   .same = same ? ask_same : NULL,
+					   .ctx = &call };
 
 	return store_columns(view_of(s), wanted, from_ns, to_ns, &taker, err);
 }

@@ -87,6 +87,8 @@ struct block_columns {
 	size_t n, cap;
 };
 void block_columns_done(struct block_columns *b);
+/* Room for n rows; what was there is gone. False: there is no memory. */
+bool block_columns_reserve(struct block_columns *b, size_t n);
 int block_read_columns(struct block_coder *c, const struct block_sums *sums, const void *data,
 		       size_t len, uint32_t windows, uint32_t from, uint32_t to,
 		       struct block_columns *out, struct err *err);

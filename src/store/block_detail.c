@@ -352,7 +352,7 @@ static void walk_begin(struct walk *w, struct block_coder *c, const struct block
 	w->to = to;
 }
 
-static bool reserve(struct block_columns *b, size_t n)
+bool block_columns_reserve(struct block_columns *b, size_t n)
 {
 	if (n < b->cap)
 		return true;
@@ -380,7 +380,7 @@ static int read_columns(struct block_coder *c, const struct block_sums *sums, co
 	struct walk w;
 	uint64_t read;
 	out->n = 0;
-	if (!reserve(out, d->rows))
+	if (!block_columns_reserve(out, d->rows))
 		return no_room(d->rows, err);
 	walk_begin(&w, c, sums, from, to);
 	w.ids = ids;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "profile/sum.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,7 @@ struct rows {
 	struct store_taker taker;
 	struct block_sums block; /* kept from block to block, as rows are */
 	struct block_columns rows;
+	VEC(int64_t) sums;
 	/* Of one part's heads: rows are handed over without the lock. */
 	VEC(struct store_row) copied;
 };
@@ -213,14 +215,49 @@ static int give_columns(const struct rows *t, const struct part_ref *ref, struct
 	return rc;
 }
 
+/* Whether any of a block's stacks may stand for all: t->block has them then. */
+static int find_same(struct rows *t, const struct part_ref *ref, bool *same, struct err *err)
+{
+	*same = false;
+	if (!t->taker.same)
+		return 0;
+	int rc = part_read_summary(t->part, ref, &t->block, err);
+	if (rc == 0 && t->block.n)
+		*same = t->taker.same(t->taker.ctx, part_dict(t->part), t->block.stack, t->block.n);
+	return rc;
+}
+
+/* Windows as a whole, as one of the block's stacks. */
+static int read_whole_windows(struct rows *t, const struct part_ref *ref, struct window_range w,
+			      struct err *err)
+{
+	struct block_columns *c = &t->rows;
+
+	if (!block_columns_reserve(c, w.to - w.from))
+		return err_set(err, ENOMEM, "no memory for the windows of a block");
+	vec_reserve(&t->sums, ref->windows);
+	int rc = part_read_windows(t->part, ref, t->sums.v, err);
+	c->n = 0;
+	for (uint32_t i = w.from; rc == 0 && i < w.to; i++) {
+		if (!t->sums.v[i])
+			continue;
+		c->stack[c->n] = t->block.stack[0];
+		c->window[c->n] = i;
+		c->value[c->n++] = t->sums.v[i];
+	}
+	return rc;
+}
+
 static int give_detail(struct rows *t, const struct part_ref *ref, struct window_range w,
 		       struct store_row row, struct err *err)
 {
 	struct window_range some = { w.from, w.from };
-	int rc = 0;
+	bool same;
+	int rc = find_same(t, ref, &same, err);
 
 	while (rc == 0 && next_windows(t, ref, w.to, &some)) {
-		rc = part_read_columns(t->part, ref, some.from, some.to, &t->rows, err);
+		rc = same ? read_whole_windows(t, ref, some, err)
+			  : part_read_columns(t->part, ref, some.from, some.to, &t->rows, err);
 		if (rc == 0)
 			rc = give_columns(t, ref, row);
 	}
@@ -318,13 +355,13 @@ static int give_part(struct rows *t, struct view_part *vp, struct err *err)
 }
 
 static int give_rows(struct store_view *v, const struct view_hot_ask *ask,
-		     int (*columns)(void *ctx, const struct store_columns *c), struct err *err)
+		     const struct store_taker *taker, struct err *err)
 {
 	struct rows t = { .v = v,
 			  .wanted = ask->wanted,
 			  .from_ns = ask->from_ns,
 			  .to_ns = ask->to_ns,
-			  .taker = { ask->row, columns, ask->ctx } };
+			  .taker = *taker };
 	int64_t from_ns = ask->from_ns, to_ns = ask->to_ns;
 	int rc = view_names(v, err);
 
@@ -335,6 +372,7 @@ static int give_rows(struct store_view *v, const struct view_hot_ask *ask,
 			rc = give_part(&t, &v->parts.v[i], err);
 	block_sums_done(&t.block);
 	block_columns_done(&t.rows);
+	vec_done(&t.sums);
 	vec_done(&t.copied);
 	return rc ? rc : view_hot_rows(v, ask, err);
 }
@@ -344,7 +382,7 @@ int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_
 {
 	const struct view_hot_ask ask = { wanted, from_ns, to_ns, false, row, ctx };
 
-	return give_rows(v, &ask, NULL, err);
+	return give_rows(v, &ask, &(struct store_taker){ .row = row, .ctx = ctx }, err);
 }
 
 int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
@@ -352,7 +390,7 @@ int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int
 {
 	const struct view_hot_ask ask = { wanted, from_ns, to_ns, false, taker->row, taker->ctx };
 
-	return give_rows(v, &ask, taker->columns, err);
+	return give_rows(v, &ask, taker, err);
 }
 
 int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
@@ -360,5 +398,5 @@ int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, 
 {
 	const struct view_hot_ask ask = { wanted, from_ns, to_ns, true, row, ctx };
 
-	return give_rows(v, &ask, NULL, err);
+	return give_rows(v, &ask, &(struct store_taker){ .row = row, .ctx = ctx }, err);
 }

@@ -167,9 +167,12 @@ struct store_columns {
 	const uint32_t *stack, *window;
 	const int64_t *value;
 };
+/* same: whether it makes no difference which of these stacks a value is of; then windows are given as a whole, each with any of them, and what
+ * takes most of the time is not read. NULL: it always does. */
 struct store_taker {
 	int (*row)(void *ctx, const struct store_row *row);
 	int (*columns)(void *ctx, const struct store_columns *c);
+	bool (*same)(void *ctx, struct profile *dict, const uint32_t *stacks, uint32_t n);
 	void *ctx;
 };
 int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,

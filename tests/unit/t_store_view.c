@@ -178,7 +178,9 @@ static void check_rows(struct world *w, struct store_view *v, const struct keys 
 		       const struct question *q, size_t rows)
 {
 	struct got_rows got = { .catalog = store_view_catalog(v), .q = q }, columns = got;
-	const struct store_taker taker = { take_row, take_columns, &columns };
+	const struct store_taker taker = { .row = take_row,
+					   .columns = take_columns,
+					   .ctx = &columns };
 	struct tally expected = { 0 };
 	bool *wanted = wanted_of(v, k, q->wanted);
 
