@@ -134,9 +134,9 @@ int groups_read(const struct groups *g, int64_t from_ns, int64_t to_ns, source_r
 		source_columns_fn columns, void *ctx, struct err *err)
 {
 	struct source *s = g->q->source;
-	return g->by_stack ? s->ops->rows(s, g->wanted, from_ns, to_ns, row, ctx, err)
-			   : source_columns(s, g->wanted, from_ns, to_ns, row, columns, NULL, ctx,
-					    err);
+	return g->by_stack
+		       ? s->ops->rows(s, g->wanted, from_ns, to_ns, row, ctx, err)
+		       : source_columns(s, g->wanted, from_ns, to_ns, row, columns, NULL, ctx, err);
 }
 
 int groups_check(const struct groups *g, struct err *err)

@@ -614,6 +614,89 @@ START_TEST(lanes_are_the_same_with_little_memory)
 }
 END_TEST
 
+/* Of wall, a value of a second for one of these stacks in each window of three hours. */
+static void put_thread(struct profile *p, const char *comm, const char *const stacks[2],
+		       int64_t from_ns)
+{
+	struct sink *s = profile_sink(p);
+	struct label label = { .key = sink_string(s, "comm"), .str = sink_string(s, comm) };
+	struct series series = { .type = add_type(p, "wall", false),
+				 .labels = s->ops->labels(s, &label, 1) };
+	for (int64_t i = 0; i < 3 * 360; i++) {
+		struct sample sample = { .time_ns = from_ns + i * 10 * SECOND_NS,
+					 .value = SECOND_NS,
+					 .series = s->ops->series(s, &series),
+					 .stack = waits_stack(p, stacks[i % 2]),
+					 .pid = SAMPLE_NO_ID,
+					 .tid = SAMPLE_NO_ID,
+					 .cpu = SAMPLE_NO_ID };
+		s->ops->sample(s, &sample);
+	}
+}
+
+static void assert_states(const struct query_lanes *l, const char *comm,
+			  const int64_t seconds[LANE_STATES])
+{
+	for (uint32_t i = 0; i < l->n_lanes; i++)
+		for (int st = 0; strcmp(l->lanes[i].names[0], comm) == 0 && st < LANE_STATES; st++)
+			ck_assert_int_eq(l->lanes[i].total_ns[st], SECOND_NS * seconds[st]);
+}
+
+/* Whether a thread did one thing all the time or several, and whether stacks say so or a filter asks. */
+START_TEST(windows_tell_states_apart)
+{
+	static const struct {
+		const char *comm, *stacks[2];
+		int64_t seconds[LANE_STATES], focused[LANE_STATES];
+	} threads[] = {
+		{ "runs", { "main;work", "main;x" }, { 1080 }, { 540 } },
+		{ "waits",
+		  { "main;a;[blocked: disk I/O]", "main;b;[blocked: disk I/O]" },
+		  { 0, 1080 },
+		  { 0 } },
+		{ "both",
+		  { "main;work", "main;work;[blocked: disk I/O]" },
+		  { 540, 540 },
+		  { 540, 540 } },
+		{ "queues",
+		  { "work;[sched-wait]", "work;[sched-wait]" },
+		  { 0, 0, 1080 },
+		  { 0, 0, 1080 } },
+	};
+	struct store_world sw;
+	struct profile *p = profile_new();
+	struct source *s;
+	struct err err = { 0 };
+	bool duplicate;
+	int64_t from_ns = START_NS - 5 * 3600 * SECOND_NS;
+	store_world_init(&sw, (struct store_opts){ 0 });
+	for (size_t i = 0; i < 4; i++)
+		put_thread(p, threads[i].comm, threads[i].stacks, from_ns);
+	struct store_batch batch = { .p = p };
+	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	store_world_maintain(&sw);
+	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	for (int focused = 0; focused < 2; focused++) {
+		struct query q = { .source = s,
+				   .from_ns = from_ns,
+				   .to_ns = START_NS,
+				   .by = { "comm" },
+				   .n_by = 1,
+				   .tree.focus = focused ? "^work$" : NULL };
+		struct query_lanes l = ask(&q, 100, 10);
+		ck_assert(!l.is_exact);
+		ck_assert_uint_eq(l.n_lanes, focused ? 3 : 4);
+		for (size_t i = 0; i < 4; i++)
+			assert_states(&l, threads[i].comm,
+				      focused ? threads[i].focused : threads[i].seconds);
+		query_lanes_done(&l);
+	}
+	source_close(s);
+	profile_free(p);
+	store_world_done(&sw);
+}
+END_TEST
+
 /* The last minutes of a store have samples with their own times, and threads. */
 START_TEST(what_is_new_in_a_store_is_exact)
 {
@@ -686,5 +769,5 @@ UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
 	  known_threads_have_known_shares, spans_end_where_nobody_looked,
 	  waiting_for_a_gpu_is_a_state_of_its_own, streams_have_a_span_for_each_thing_that_ran,
 	  what_is_no_time_has_no_lanes, a_day_of_many_series_stays_small,
-	  lanes_are_the_same_with_little_memory, what_is_new_in_a_store_is_exact,
-	  a_span_goes_on_over_midnight)
+	  lanes_are_the_same_with_little_memory, windows_tell_states_apart,
+	  what_is_new_in_a_store_is_exact, a_span_goes_on_over_midnight)
