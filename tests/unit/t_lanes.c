@@ -583,6 +583,7 @@ START_TEST(lanes_are_the_same_with_little_memory)
 				    .value_ns = PERIOD_NS });
 	struct store_batch batch = { .p = w.p };
 	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	sw.now_ns = START_NS + DAY_NS; /* all are blocks */
 	store_world_maintain(&sw);
 	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
 	/* Stacks decide what counts: "main;x" only. */
@@ -674,6 +675,7 @@ START_TEST(windows_tell_states_apart)
 		put_thread(p, threads[i].comm, threads[i].stacks, from_ns);
 	struct store_batch batch = { .p = p };
 	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	sw.now_ns = START_NS + DAY_NS; /* all are blocks */
 	store_world_maintain(&sw);
 	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
 	for (int focused = 0; focused < 2; focused++) {
