@@ -25,9 +25,7 @@ enum {
 	LANES_MOMENT_MAX = 48,
 	LANES_MAX = 500,          /* that are told apart; the rest is one */
 	LANES_MAX_ROWS = 1 << 19, /* samples that are looked at one by one */
-	LANES_MAX_SUMS =
-		1
-		<< 21, /* before lanes are chosen; of more only totals, and samples are read twice */
+	LANES_MAX_SUMS = 1 << 21, /* before some are chosen; of more, rows are read twice */
 	LANES_MAX_KEYS = QUERY_MAX_GROUPS,
 	LANES_MAX_TYPES = 3,
 	LANES_ASKERS = 3,
