@@ -243,16 +243,6 @@ static struct profile *copy_names(const struct names_offer *o)
 	return p;
 }
 
-/* All but an eighth of the frames, and no strings of others to speak of: the profile is written as it is. */
-static bool is_all_fresh(const struct names_offer *o)
-{
-	const struct profile *p = o->p;
-	size_t frames = p->frames.frames.n, others = frames / 8;
-
-	return o->fresh.n + others >= frames &&
-	       p->strings.all.n <= 3 * p->names.functions.n + 2 * p->frames.mappings.n + others;
-}
-
 static int put_profile_names(struct buf *b, const struct profile *p, struct err *err)
 {
 	struct chunk_writer *w = chunk_writer_new();
@@ -276,7 +266,7 @@ static int put_names(struct buf *b, const struct names_offer *o, struct err *err
 	}
 	put(b, o->day);
 	size_t before = b->len;
-	if (is_all_fresh(o))
+	if (names_offer_is_all(o))
 		rc = put_profile_names(b, o->p, err);
 	if (rc != -EFBIG)
 		return rc;

@@ -164,7 +164,7 @@ static uint32_t *find_mappings(struct names_db *db, const struct names_gathered 
 	return ids;
 }
 
-static void find_frame(const struct names_gathered *g, const struct profile *dict, uint32_t frame,
+static void find_frame(struct names_gathered *g, const struct profile *dict, uint32_t frame,
 		       const uint32_t *mappings, struct names_copy *copy, struct names_found *out)
 {
 	const struct frame *f = &dict->frames.frames.v[frame];
@@ -179,7 +179,7 @@ static void find_frame(const struct names_gathered *g, const struct profile *dic
 	vec_append(&out->lines, there, lines.n);
 }
 
-static void find_gathered(struct names_db *db, const struct names_gathered *g, struct profile *dict,
+static void find_gathered(struct names_db *db, struct names_gathered *g, struct profile *dict,
 			  const uint32_t *frames, size_t n, struct names_found *out)
 {
 	uint32_t *mappings = find_mappings(db, g, dict);

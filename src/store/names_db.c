@@ -231,13 +231,37 @@ void names_offer_done(struct names_offer *o)
 	*o = (struct names_offer){ 0 };
 }
 
+bool names_offer_is_all(const struct names_offer *o)
+{
+	const struct profile *p = o->p;
+	size_t frames = p->frames.frames.n, others = frames / 8;
+
+	return o->fresh.n + others >= frames &&
+	       p->strings.all.n <= 3 * p->names.functions.n + 2 * p->frames.mappings.n + others;
+}
+
 /* What was offered comes into memory. */
 struct names_taking {
 	struct names_db *db;
 	const struct names_offer *o;
-	struct names_copy copy;
-	uint32_t *mappings; /* by the profile's: the gathered one; 0: not asked for yet */
+	VEC(uint32_t) frames; /* those that no batch before has brought */
+	uint32_t *mappings;   /* by the profile's: the gathered one; 0: not asked for yet */
 };
+
+static void pick_frames(struct names_taking *t)
+{
+	struct names_seen *seen = &t->db->seen;
+	const struct names_fresh *fresh = t->o->fresh.v;
+	size_t n = t->o->fresh.n;
+
+	vec_reserve(&t->frames, n);
+	for (size_t i = 0; i < n; i++) {
+		if (i + TAKE_AHEAD < n)
+			names_seen_prefetch(seen, fresh[i + TAKE_AHEAD].hash);
+		if (names_seen_put(seen, fresh[i].hash))
+			t->frames.v[t->frames.n++] = fresh[i].frame;
+	}
+}
 
 static uint32_t take_mapping(struct names_taking *t, uint32_t id)
 {
@@ -250,32 +274,60 @@ static uint32_t take_mapping(struct names_taking *t, uint32_t id)
 	return t->mappings[id];
 }
 
-static void take_frame(struct names_taking *t, uint32_t frame)
+static void take_frame(struct names_taking *t, uint32_t frame, const struct line *lines, uint32_t n)
 {
 	const struct frame *f = &t->o->p->frames.frames.v[frame];
-	struct names_lines lines = frame_lines(t->o->p, frame);
 
-	names_gathered_put(&t->db->gathered, take_mapping(t, f->mapping), f->offset, &lines,
-			   &t->copy);
+	names_gathered_put(&t->db->gathered, take_mapping(t, f->mapping), f->offset, lines, n);
+}
+
+/* Each function and string is looked for in memory. */
+static void take_some(struct names_taking *t)
+{
+	const struct profile *p = t->o->p;
+	struct names_gathered *g = &t->db->gathered;
+	struct line there[NAMES_MAX_INLINE];
+	struct names_copy copy;
+
+	names_copy_init(&copy, &p->strings, &p->names);
+	names_copy_to(&copy, &g->strings, &g->names);
+	for (size_t i = 0; i < t->frames.n; i++) {
+		struct names_lines lines = frame_lines(p, t->frames.v[i]);
+
+		names_copy_lines(&copy, &lines, there);
+		take_frame(t, t->frames.v[i], there, lines.n);
+	}
+	names_copy_done(&copy);
+}
+
+static void take_all(struct names_taking *t)
+{
+	const struct profile *p = t->o->p;
+	struct line there[NAMES_MAX_INLINE];
+	uint32_t by = names_gathered_append(&t->db->gathered, &p->strings, &p->names);
+
+	for (size_t i = 0; i < t->frames.n; i++) {
+		struct names_lines lines = frame_lines(p, t->frames.v[i]);
+
+		for (uint32_t k = 0; k < lines.n; k++) {
+			there[k] = lines.lines[k];
+			there[k].function += by;
+		}
+		take_frame(t, t->frames.v[i], there, lines.n);
+	}
 }
 
 static void take_fresh(struct names_db *db, const struct names_offer *o)
 {
-	const struct names_fresh *fresh = o->fresh.v;
-	struct names_gathered *g = &db->gathered;
 	struct names_taking t = { .db = db, .o = o };
 
 	t.mappings = xcalloc(o->p->frames.mappings.n + 1, sizeof *t.mappings);
-	names_copy_init(&t.copy, &o->p->strings, &o->p->names);
-	names_copy_to(&t.copy, &g->strings, &g->names);
-	map_reserve(&g->index, o->fresh.n);
-	for (size_t i = 0; i < o->fresh.n; i++) {
-		if (i + TAKE_AHEAD < o->fresh.n)
-			names_seen_prefetch(&db->seen, fresh[i + TAKE_AHEAD].hash);
-		take_frame(&t, fresh[i].frame);
-		names_seen_put(&db->seen, fresh[i].hash);
-	}
-	names_copy_done(&t.copy);
+	pick_frames(&t);
+	if (t.frames.n == o->fresh.n && names_offer_is_all(o))
+		take_all(&t);
+	else
+		take_some(&t);
+	vec_done(&t.frames);
 	free(t.mappings);
 }
 

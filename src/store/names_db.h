@@ -59,7 +59,10 @@ struct names_offer {
 /* The mappings of p are used on this day from now on. seq: of the batch, or less; never less than before. */
 void names_db_offer(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq,
 		    struct names_offer *out);
+/* Several may be offered before the first is taken: what two of them have is taken once. */
 void names_db_take(struct names_db *db, const struct names_offer *o, uint64_t seq);
+/* All but an eighth of the frames are fresh, and there are no strings of others to speak of: to copy the tables as they are costs least. */
+bool names_offer_is_all(const struct names_offer *o);
 void names_offer_done(struct names_offer *o); /* zeroed is fine */
 /* What was offered is not safe: which days mappings are used on is asked anew. */
 void names_db_forget_offers(struct names_db *db);

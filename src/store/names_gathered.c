@@ -29,6 +29,7 @@ void names_gathered_clear(struct names_gathered *g)
 {
 	free_tables(g);
 	g->names = (struct names){ 0 };
+	g->indexed = 0;
 	strtab_init(&g->keys);
 	strtab_init(&g->strings);
 	vec_push(&g->days, 0);
@@ -50,7 +51,7 @@ uint64_t names_gathered_bytes(const struct names_gathered *g)
 
 	return strtab_bytes(&g->keys) + strtab_bytes(&g->strings) + vec_size_bytes(&g->days) +
 	       vec_size_bytes(&n->functions) + vec_size_bytes(&n->lines) +
-	       vec_size_bytes(&n->by_frame) + map_size_bytes(&n->function_index) +
+	       map_size_bytes(&n->function_index) +
 	       vec_size_bytes(&g->entries) + map_size_bytes(&g->index);
 }
 
@@ -74,9 +75,59 @@ uint32_t names_gathered_mapping(const struct names_gathered *g, const void *key,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+struct names_lines names_gathered_lines(const struct names_gathered *g, uint32_t entry)
+{
+	struct line_run run = g->entries.v[entry].run;
+
+	return (struct names_lines){ &g->strings, &g->names, g->names.lines.v + run.first, run.n };
+}
+
+void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
+			const struct line *lines, uint32_t n)
+{
+	struct gathered_entry e = { offset, mapping, { g->names.lines.n, n } };
+
+	vec_append(&g->names.lines, lines, n);
+	vec_push(&g->entries, e);
+	g->generation++;
+}
+
+/* 0 is "" in both. */
+static uint32_t moved(uint32_t string, uint32_t by)
+{
+	return string ? string + by : 0;
+}
+
+uint32_t names_gathered_append(struct names_gathered *g, const struct strtab *strings,
+			       const struct names *names)
+{
+	struct strtab *to = &g->strings;
+	uint32_t by = to->all.n - 1, first = g->names.functions.n;
+
+	vec_reserve(&to->all, to->all.n + strings->all.n);
+	for (uint32_t i = 1; i < strings->all.n; i++) {
+		struct strtab_entry e = strings->all.v[i];
+
+		e.s = arena_dup(&to->arena, e.s, e.len);
+		to->all.v[to->all.n++] = e;
+	}
+	vec_append(&g->names.functions, names->functions.v, names->functions.n);
+	for (size_t i = first; i < g->names.functions.n; i++) {
+		struct function *f = &g->names.functions.v[i];
+
+		f->name = moved(f->name, by);
+		f->linkage = moved(f->linkage, by);
+		f->file = moved(f->file, by);
+	}
+	return first;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
 struct entry_key {
 	const struct names_gathered *g;
-	struct gathered_entry e;
+	uint32_t mapping;
+	uint64_t offset;
 };
 
 static bool entry_same(const void *ctx, uint32_t id)
@@ -84,41 +135,40 @@ static bool entry_same(const void *ctx, uint32_t id)
 	const struct entry_key *key = ctx;
 	const struct gathered_entry *e = &key->g->entries.v[id];
 
-	return e->mapping == key->e.mapping && e->offset == key->e.offset;
+	return e->mapping == key->mapping && e->offset == key->offset;
 }
 
-struct names_lines names_gathered_lines(const struct names_gathered *g, uint32_t entry)
+/* The first entry of a place has its best list. */
+static void index_entry(struct names_gathered *g, uint32_t entry)
 {
-	struct names_lines l = { .strings = &g->strings, .names = &g->names };
+	struct gathered_entry *e = &g->entries.v[entry];
+	struct entry_key key = { g, e->mapping, e->offset };
+	uint32_t first = map_intern(&g->index, hash_mix(e->mapping, e->offset), entry, entry_same,
+				    &key);
 
-	l.n = names_get(&g->names, entry, &l.lines);
-	return l;
-}
-
-void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
-			const struct names_lines *lines, struct names_copy *copy)
-{
-	struct entry_key key = { g, { mapping, offset } };
-	uint32_t fresh = g->entries.n;
-	uint32_t entry = map_intern(&g->index, hash_mix(mapping, offset), fresh, entry_same, &key);
-	struct line there[NAMES_MAX_INLINE];
-
-	if (entry == fresh)
-		vec_push(&g->entries, key.e);
-	struct names_lines old = names_gathered_lines(g, entry);
-	if (names_lines_less(lines, &old))
+	if (first == entry)
 		return;
-	names_copy_lines(copy, lines, there);
-	names_set(&g->names, entry, there, lines->n);
-	g->generation++;
+	struct names_lines old = names_gathered_lines(g, first),
+			   newer = names_gathered_lines(g, entry);
+	if (!names_lines_less(&newer, &old))
+		g->entries.v[first].run = e->run;
 }
 
-bool names_gathered_find(const struct names_gathered *g, uint32_t mapping, uint64_t offset,
+static void index_all(struct names_gathered *g)
+{
+	map_reserve(&g->index, g->entries.n - g->indexed);
+	for (; g->indexed < g->entries.n; g->indexed++)
+		index_entry(g, g->indexed);
+}
+
+bool names_gathered_find(struct names_gathered *g, uint32_t mapping, uint64_t offset,
 			 struct names_lines *out)
 {
-	struct entry_key key = { g, { mapping, offset } };
+	struct entry_key key = { g, mapping, offset };
 	uint32_t entry;
 
+	if (g->indexed < g->entries.n)
+		index_all(g);
 	if (!map_lookup(&g->index, hash_mix(mapping, offset), entry_same, &key, &entry))
 		return false;
 	*out = names_gathered_lines(g, entry);

@@ -1,5 +1,8 @@
-/* store/names_gathered.h: names that came and are not in names.db yet, in memory. One writer adds and clears; readers of this process look into it,
- * too: whoever changes it, and readers while they look, hold `lock`. */
+/* store/names_gathered.h: names that came and are not in names.db yet, in memory, in the order they came. One writer adds and clears; readers of this
+ * process look into it, too: whoever changes it, and readers while they look, hold `lock`.
+ *
+ * Most of what comes is written before anybody asks for it: an index is made when somebody asks, of what came since. One place may so have
+ * several lists; names_lines_less says which one holds. */
 #ifndef CRESSET_STORE_NAMES_GATHERED_H
 #define CRESSET_STORE_NAMES_GATHERED_H
 
@@ -12,18 +15,20 @@
 #include <stdint.h>
 
 struct gathered_entry {
-	uint32_t mapping;
 	uint64_t offset;
+	uint32_t mapping;
+	struct line_run run; /* of names.lines */
 };
 
 struct names_gathered {
 	pthread_mutex_t lock;
 	struct strtab keys; /* of mappings (names_db.h); a mapping is its key's number, from 1 */
 	VEC(int32_t) days;  /* by mapping: the last one it was used on */
-	struct strtab strings;
-	struct names names; /* by entry */
+	struct strtab strings; /* some have no index: they may be there twice, as functions may */
+	struct names names;    /* functions and lines */
 	VEC(struct gathered_entry) entries;
-	struct map index;    /* (mapping, offset) → entry */
+	struct map index;    /* (mapping, offset) → entry, of the first `indexed` ones */
+	size_t indexed;
 	uint64_t generation; /* other than before when a name came; from 1 */
 };
 void names_gathered_init(struct names_gathered *g);
@@ -38,11 +43,15 @@ uint32_t names_gathered_use(struct names_gathered *g, const void *key, size_t le
 /* 0: it is not here. */
 uint32_t names_gathered_mapping(const struct names_gathered *g, const void *key, size_t len);
 
-/* The better list stays, of two that are as good this one. copy: into strings and names of these. */
+/* Adds a list: lines of functions that are in g->names. */
 void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
-			const struct names_lines *lines, struct names_copy *copy);
-/* False: there is none. */
-bool names_gathered_find(const struct names_gathered *g, uint32_t mapping, uint64_t offset,
+			const struct line *lines, uint32_t n);
+/* Copies all strings and functions of these tables behind those that are there, which is faster than to look which ones are known. Returns
+ * what is to be added to a function's number. */
+uint32_t names_gathered_append(struct names_gathered *g, const struct strtab *strings,
+			       const struct names *names);
+/* The best list of this place. False: there is none. */
+bool names_gathered_find(struct names_gathered *g, uint32_t mapping, uint64_t offset,
 			 struct names_lines *out);
 struct names_lines names_gathered_lines(const struct names_gathered *g, uint32_t entry);
 

@@ -65,11 +65,14 @@ bool names_seen_has(struct names_seen *s, uint64_t hash)
 	return known;
 }
 
-void names_seen_put(struct names_seen *s, uint64_t hash)
+bool names_seen_put(struct names_seen *s, uint64_t hash)
 {
 	uint64_t *set = set_of(s, hash), key = hash ? hash : 1;
+	int at = place_of(set, key);
+	bool is_new = set[at] != key;
 
-	move_to_front(set, place_of(set, key), key);
+	move_to_front(set, at, key);
+	return is_new;
 }
 
 uint64_t names_seen_bytes(const struct names_seen *s)

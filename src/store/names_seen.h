@@ -17,7 +17,8 @@ void names_seen_clear(struct names_seen *s);
 void names_seen_prefetch(const struct names_seen *s, uint64_t hash);
 /* Whether it was met, and still is known; then it is as if it was met now. */
 bool names_seen_has(struct names_seen *s, uint64_t hash);
-void names_seen_put(struct names_seen *s, uint64_t hash);
+/* Now it is met. False: it was known. */
+bool names_seen_put(struct names_seen *s, uint64_t hash);
 
 uint64_t names_seen_bytes(const struct names_seen *s);
 

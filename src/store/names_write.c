@@ -1,30 +1,35 @@
 /* What was gathered is merged into the tables. */
 #include "store/names_db_state.h"
 
+#include "base/mem.h"
+#include "base/radix.h"
+
 #include <stdlib.h>
 
 struct order { /* of entries */
 	VEC(uint32_t) v;
 };
 
-static int by_place(const void *a, const void *b, void *ctx)
+/* By mapping, then offset; of one place as they came. *ends: where each mapping's end, to be freed. */
+static void order_entries(const struct names_gathered *g, struct order *out, size_t **ends)
 {
-	const struct names_gathered *g = ctx;
-	const struct gathered_entry *x = &g->entries.v[*(const uint32_t *)a];
-	const struct gathered_entry *y = &g->entries.v[*(const uint32_t *)b];
+	const struct gathered_entry *e = g->entries.v;
+	size_t n = g->entries.n, *at = xcalloc(g->days.n + 1, sizeof *at);
+	struct radix_key *room = xreallocarray(NULL, 2 * n + 1, sizeof *room);
 
-	if (x->mapping != y->mapping)
-		return x->mapping < y->mapping ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-static void order_entries(struct names_gathered *g, struct order *out)
-{
-	vec_reserve(&out->v, g->entries.n);
-	for (uint32_t i = 0; i < g->entries.n; i++)
-		vec_push(&out->v, i);
-	if (out->v.n)
-		qsort_r(out->v.v, out->v.n, sizeof *out->v.v, by_place, g);
+	for (size_t i = 0; i < n; i++) {
+		room[i] = (struct radix_key){ e[i].offset, i };
+		at[e[i].mapping + 1]++;
+	}
+	for (size_t m = 0; m < g->days.n; m++)
+		at[m + 1] += at[m];
+	const struct radix_key *sorted = radix_sort(room, n);
+	vec_reserve(&out->v, n);
+	out->v.n = n;
+	for (size_t i = 0; i < n; i++)
+		out->v.v[at[e[sorted[i].row].mapping]++] = sorted[i].row;
+	free(room);
+	*ends = at;
 }
 
 /* Names of one mapping that go into the tables. */
@@ -47,6 +52,21 @@ static const struct names_lines *pick_lines(const struct names_lines *old,
 					    const struct names_lines *newer)
 {
 	return names_lines_less(newer, old) ? old : newer;
+}
+
+/* Of all that came for the place of the first entry. Returns how many that are. */
+static size_t best_newer(const struct names_writing *w, const uint32_t *entries, size_t n,
+			 struct names_lines *out)
+{
+	size_t i = 1;
+
+	*out = names_gathered_lines(w->g, entries[0]);
+	for (; i < n && offset_of(w, entries[i]) == offset_of(w, entries[0]); i++) {
+		struct names_lines next = names_gathered_lines(w->g, entries[i]);
+
+		*out = *pick_lines(out, &next);
+	}
+	return i;
 }
 
 /* Both, ascending, in `into`; whether that is something else than the old ones. */
@@ -73,7 +93,7 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 		if (has_old)
 			a = names_chunk_lines(old, e++);
 		if (has_new)
-			b = names_gathered_lines(w->g, entries[i++]);
+			i += best_newer(w, entries + i, n - i, &b);
 		const struct names_lines *best = pick_lines(&a, &b);
 		changed |= best == &b && !(has_old && names_lines_equal(&a, &b));
 		names_chunk_append(into, offset, best, best == &b ? &w->copy : &old_copy);
@@ -125,22 +145,21 @@ int names_write_all(struct names_db *db, struct err *err)
 	struct names_gathered *g = &db->gathered;
 	struct names_writing w = { .db = db->db, .g = g };
 	struct order order = { 0 };
-	size_t i = 0;
+	size_t *ends;
 	int rc = 0;
 
-	order_entries(g, &order);
+	order_entries(g, &order, &ends);
 	names_copy_init(&w.copy, &g->strings, &g->names);
 	for (uint32_t mapping = 1; rc == 0 && mapping < g->days.n; mapping++) {
-		size_t first = i;
+		size_t first = ends[mapping - 1];
 
-		while (i < order.v.n && g->entries.v[order.v.v[i]].mapping == mapping)
-			i++;
-		rc = write_mapping(&w, mapping, order.v.v + first, i - first, err);
+		rc = write_mapping(&w, mapping, order.v.v + first, ends[mapping] - first, err);
 	}
 	if (rc == 0 && w.changed)
 		rc = names_version_next(db->db, err);
 	names_packer_done(&w.packer);
 	names_copy_done(&w.copy);
 	vec_done(&order.v);
+	free(ends);
 	return rc;
 }
