@@ -18,8 +18,9 @@ bool pb_next_rare(struct cur *c, struct pb_field *f)
 
 void pb_put_varint(struct buf *b, uint64_t v)
 {
-	char bytes[VARINT_MAX_BYTES];
-	buf_add(b, bytes, varint_write(bytes, v));
+	if (b->cap - b->len < VARINT_MAX_BYTES)
+		buf_reserve(b, VARINT_MAX_BYTES);
+	b->len += varint_write(b->data + b->len, v);
 }
 
 static void pb_put_tag(struct buf *b, uint32_t field, enum pb_wire wire)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/pb.h"
+#include "base/varint.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -255,7 +256,18 @@ void names_packer_done(struct names_packer *p)
 	ZSTD_freeCCtx(p->zstd);
 	buf_done(&p->raw);
 	buf_done(&p->packed);
+	buf_done(&p->strings.bytes);
+	buf_done(&p->functions.bytes);
+	buf_done(&p->entries.bytes);
 	*p = (struct names_packer){ 0 };
+}
+
+static bool pack_if_it_fits(struct names_packer *p, size_t entries)
+{
+	if (p->raw.len > NAMES_CHUNK_MAX_BYTES && entries > 1)
+		return false;
+	pack(p);
+	return true;
 }
 
 bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p)
@@ -263,10 +275,90 @@ bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p)
 	buf_clear(&p->raw);
 	put_tables(c, &p->raw);
 	put_entries(c, &p->raw);
-	if (p->raw.len > NAMES_CHUNK_MAX_BYTES && c->entries.n > 1)
-		return false;
-	pack(p);
-	return true;
+	return pack_if_it_fits(p, c->entries.n);
+}
+
+/* --- writing lists as they are ---------------------------------------------------------------- */
+
+static void table_begin(struct names_pack_table *t)
+{
+	buf_clear(&t->bytes);
+	t->n = 0;
+}
+
+static void table_end(const struct names_pack_table *t, struct buf *raw)
+{
+	pb_put_varint(raw, t->n);
+	buf_add(raw, t->bytes.data, t->bytes.len);
+}
+
+void names_pack_begin(struct names_packer *p, struct names_copy *from)
+{
+	names_copy_to(from, NULL, NULL);
+	table_begin(&p->strings);
+	table_begin(&p->functions);
+	table_begin(&p->entries);
+	p->before = 0;
+}
+
+static uint32_t pack_string(struct names_packer *p, struct names_copy *from, uint32_t id)
+{
+	struct buf *b = &p->strings.bytes;
+
+	if (id == 0)
+		return 0;
+	if (!is_there(from, from->string[id])) {
+		struct strtab_entry e = from->from_strings->all.v[id];
+
+		pb_put_varint(b, e.len);
+		buf_add(b, e.s, e.len);
+		from->string[id] = note_there(from, ++p->strings.n);
+	}
+	return from->string[id];
+}
+
+static uint32_t pack_function(struct names_packer *p, struct names_copy *from, uint32_t id)
+{
+	const struct function *f = &from->from_names->functions.v[id];
+	struct buf *b = &p->functions.bytes;
+
+	if (!is_there(from, from->function[id])) {
+		pb_put_varint(b, pack_string(p, from, f->name));
+		pb_put_varint(b, pack_string(p, from, f->linkage));
+		pb_put_varint(b, pack_string(p, from, f->file));
+		pb_put_varint(b, f->start_line);
+		from->function[id] = note_there(from, p->functions.n++);
+	}
+	return from->function[id];
+}
+
+void names_pack_add(struct names_packer *p, uint64_t offset, const struct names_lines *lines,
+		    struct names_copy *from)
+{
+	struct buf *b = &p->entries.bytes;
+
+	pb_put_varint(b, offset - p->before);
+	pb_put_varint(b, lines->n);
+	for (uint32_t i = 0; i < lines->n; i++) {
+		pb_put_varint(b, pack_function(p, from, lines->lines[i].function));
+		pb_put_varint(b, lines->lines[i].line);
+		pb_put_varint(b, lines->lines[i].column);
+	}
+	p->before = offset;
+	p->entries.n++;
+}
+
+bool names_pack_end(struct names_packer *p)
+{
+	struct buf *raw = &p->raw;
+
+	buf_clear(raw);
+	buf_reserve(raw, p->strings.bytes.len + p->functions.bytes.len + p->entries.bytes.len +
+				 3 * VARINT_MAX_BYTES);
+	table_end(&p->strings, raw);
+	table_end(&p->functions, raw);
+	table_end(&p->entries, raw);
+	return pack_if_it_fits(p, p->entries.n);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

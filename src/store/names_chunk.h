@@ -73,10 +73,20 @@ void names_chunk_append(struct names_chunk *c, uint64_t offset, const struct nam
 struct names_packer { /* zeroed, before the first */
 	ZSTD_CCtx *zstd;
 	struct buf raw, packed;
+	struct names_pack_table { /* of a chunk that is made of lists */
+		struct buf bytes;
+		uint32_t n;
+	} strings, functions, entries;
+	uint64_t before; /* the last offset */
 };
 void names_packer_done(struct names_packer *p);
 /* Into p->packed. False when that would be too long, and it is not one entry alone. */
 bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p);
+/* The same of lists as they are, the offsets ascending, without a chunk between: begin, add each, end. from: copies into nothing else meanwhile. */
+void names_pack_begin(struct names_packer *p, struct names_copy *from);
+void names_pack_add(struct names_packer *p, uint64_t offset, const struct names_lines *lines,
+		    struct names_copy *from);
+bool names_pack_end(struct names_packer *p);
 /* into: initialised and empty; only to be read afterwards: its strings have no index. -EBADMSG. */
 int names_chunk_decode(const void *data, size_t len, struct names_chunk *into, struct err *err);
 

@@ -51,8 +51,8 @@ uint64_t names_gathered_bytes(const struct names_gathered *g)
 
 	return strtab_bytes(&g->keys) + strtab_bytes(&g->strings) + vec_size_bytes(&g->days) +
 	       vec_size_bytes(&n->functions) + vec_size_bytes(&n->lines) +
-	       map_size_bytes(&n->function_index) +
-	       vec_size_bytes(&g->entries) + map_size_bytes(&g->index);
+	       map_size_bytes(&n->function_index) + vec_size_bytes(&g->entries) +
+	       map_size_bytes(&g->index);
 }
 
 uint32_t names_gathered_use(struct names_gathered *g, const void *key, size_t len, int32_t day)
@@ -143,8 +143,8 @@ static void index_entry(struct names_gathered *g, uint32_t entry)
 {
 	struct gathered_entry *e = &g->entries.v[entry];
 	struct entry_key key = { g, e->mapping, e->offset };
-	uint32_t first = map_intern(&g->index, hash_mix(e->mapping, e->offset), entry, entry_same,
-				    &key);
+	uint32_t first =
+		map_intern(&g->index, hash_mix(e->mapping, e->offset), entry, entry_same, &key);
 
 	if (first == entry)
 		return;

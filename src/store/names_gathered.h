@@ -22,12 +22,12 @@ struct gathered_entry {
 
 struct names_gathered {
 	pthread_mutex_t lock;
-	struct strtab keys; /* of mappings (names_db.h); a mapping is its key's number, from 1 */
-	VEC(int32_t) days;  /* by mapping: the last one it was used on */
+	struct strtab keys;    /* of mappings (names_db.h); a mapping is its key's number, from 1 */
+	VEC(int32_t) days;     /* by mapping: the last one it was used on */
 	struct strtab strings; /* some have no index: they may be there twice, as functions may */
 	struct names names;    /* functions and lines */
 	VEC(struct gathered_entry) entries;
-	struct map index;    /* (mapping, offset) → entry, of the first `indexed` ones */
+	struct map index; /* (mapping, offset) → entry, of the first `indexed` ones */
 	size_t indexed;
 	uint64_t generation; /* other than before when a name came; from 1 */
 };

@@ -259,8 +259,8 @@ static int delete_chunk(struct db *db, int64_t row, struct err *err)
 	return run(db, s, err);
 }
 
-static int insert_chunk(struct db *db, int64_t mapping, const struct names_chunk *c,
-			const struct buf *data, struct err *err)
+int names_chunk_insert(struct db *db, int64_t mapping, uint64_t first, const struct buf *data,
+		       struct err *err)
 {
 	sqlite3_stmt *s =
 		db_prepare(db, "INSERT INTO names(mapping,first,data) VALUES(?1,?2,?3)", err);
@@ -268,7 +268,7 @@ static int insert_chunk(struct db *db, int64_t mapping, const struct names_chunk
 	if (!s)
 		return -EIO;
 	sqlite3_bind_int64(s, 1, mapping);
-	sqlite3_bind_int64(s, 2, to_column(c->entries.v[0].offset));
+	sqlite3_bind_int64(s, 2, to_column(first));
 	sqlite3_bind_blob64(s, 3, data->data, data->len, SQLITE_STATIC);
 	return run(db, s, err);
 }
@@ -292,7 +292,8 @@ static int insert_pieces(struct db *db, int64_t mapping, const struct names_chun
 			 struct names_packer *packer, struct err *err)
 {
 	if (c->entries.n <= NAMES_CHUNK_ENTRIES && names_chunk_encode(c, packer))
-		return insert_chunk(db, mapping, c, &packer->packed, err);
+		return names_chunk_insert(db, mapping, c->entries.v[0].offset, &packer->packed,
+					  err);
 
 	size_t half = c->entries.n / 2, from[] = { 0, half, c->entries.n };
 	int rc = 0;

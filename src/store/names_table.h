@@ -42,5 +42,8 @@ void names_stretch_done(struct names_stretch *t);
 /* Chunk c, in as many pieces as it needs, in place of what is there. */
 int names_stretch_write(struct db *db, int64_t mapping, const struct names_stretch *t,
 			const struct names_chunk *c, struct names_packer *packer, struct err *err);
+/* What was packed, as one more chunk. first: its first offset. */
+int names_chunk_insert(struct db *db, int64_t mapping, uint64_t first, const struct buf *data,
+		       struct err *err);
 
 #endif

@@ -54,21 +54,6 @@ static const struct names_lines *pick_lines(const struct names_lines *old,
 	return names_lines_less(newer, old) ? old : newer;
 }
 
-/* Of all that came for the place of the first entry. Returns how many that are. */
-static size_t best_newer(const struct names_writing *w, const uint32_t *entries, size_t n,
-			 struct names_lines *out)
-{
-	size_t i = 1;
-
-	*out = names_gathered_lines(w->g, entries[0]);
-	for (; i < n && offset_of(w, entries[i]) == offset_of(w, entries[0]); i++) {
-		struct names_lines next = names_gathered_lines(w->g, entries[i]);
-
-		*out = *pick_lines(out, &next);
-	}
-	return i;
-}
-
 /* Both, ascending, in `into`; whether that is something else than the old ones. */
 static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 			const uint32_t *entries, size_t n, struct names_chunk *into)
@@ -79,10 +64,7 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 
 	names_copy_init(&old_copy, &old->strings, &old->names);
 	names_copy_to(&old_copy, &into->strings, &into->names);
-	if (old->entries.n)
-		names_copy_to(&w->copy, &into->strings, &into->names);
-	else
-		names_copy_alone(&w->copy, into);
+	names_copy_to(&w->copy, &into->strings, &into->names);
 	for (size_t i = 0; i < n || e < end;) {
 		uint64_t newer = i < n ? offset_of(w, entries[i]) : 0;
 		bool has_old = e < end && (i == n || e->offset <= newer);
@@ -93,7 +75,7 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 		if (has_old)
 			a = names_chunk_lines(old, e++);
 		if (has_new)
-			i += best_newer(w, entries + i, n - i, &b);
+			b = names_gathered_lines(w->g, entries[i++]);
 		const struct names_lines *best = pick_lines(&a, &b);
 		changed |= best == &b && !(has_old && names_lines_equal(&a, &b));
 		names_chunk_append(into, offset, best, best == &b ? &w->copy : &old_copy);
@@ -102,30 +84,81 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 	return changed;
 }
 
+/* A mapping has no names yet: these are its first. As many pieces as it takes. */
+static int write_fresh(struct names_writing *w, const uint32_t *entries, size_t n, struct err *err)
+{
+	bool fits = n <= NAMES_CHUNK_ENTRIES;
+
+	if (fits) {
+		names_pack_begin(&w->packer, &w->copy);
+		for (size_t i = 0; i < n; i++) {
+			struct names_lines lines = names_gathered_lines(w->g, entries[i]);
+
+			names_pack_add(&w->packer, offset_of(w, entries[i]), &lines, &w->copy);
+		}
+		fits = names_pack_end(&w->packer);
+	}
+	if (fits)
+		return names_chunk_insert(w->db, w->mapping, offset_of(w, entries[0]),
+					  &w->packer.packed, err);
+	int rc = write_fresh(w, entries, n / 2, err);
+	return rc ? rc : write_fresh(w, entries + n / 2, n - n / 2, err);
+}
+
+static int write_merged(struct names_writing *w, const struct names_stretch *t,
+			const uint32_t *entries, size_t n, struct err *err)
+{
+	struct names_chunk merged;
+	int rc = 0;
+
+	names_chunk_init(&merged);
+	if (merge_names(w, &t->chunk, entries, n, &merged)) {
+		w->changed = true;
+		rc = names_stretch_write(w->db, w->mapping, t, &merged, &w->packer, err);
+	}
+	names_chunk_done(&merged);
+	return rc;
+}
+
 /* Those of the entries that belong to the chunk of the first one. *taken: how many that are. */
 static int write_stretch(struct names_writing *w, const uint32_t *entries, size_t n, size_t *taken,
 			 struct err *err)
 {
-	struct names_chunk merged;
 	struct names_stretch t;
 	int rc = names_stretch_find(w->db, w->mapping, offset_of(w, entries[0]), &t, err);
 
-	names_chunk_init(&merged);
-	if (rc == 0) {
-		for (*taken = 1; *taken < n && offset_of(w, entries[*taken]) <= t.last;)
-			++*taken;
-		if (merge_names(w, &t.chunk, entries, *taken, &merged)) {
-			w->changed = true;
-			rc = names_stretch_write(w->db, w->mapping, &t, &merged, &w->packer, err);
-		}
+	for (*taken = 1; *taken < n && offset_of(w, entries[*taken]) <= t.last;)
+		++*taken;
+	if (rc == 0 && t.row) {
+		rc = write_merged(w, &t, entries, *taken, err);
+	} else if (rc == 0) {
+		w->changed = true;
+		rc = write_fresh(w, entries, *taken, err);
 	}
-	names_chunk_done(&merged);
 	names_stretch_done(&t);
 	return rc;
 }
 
-static int write_mapping(struct names_writing *w, uint32_t mapping, const uint32_t *entries,
-			 size_t n, struct err *err)
+/* Of the lists of each place, in the order they came, the best one stays. Returns how many places that are. */
+static size_t keep_best(const struct names_writing *w, uint32_t *entries, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!kept || offset_of(w, entries[kept - 1]) != offset_of(w, entries[i])) {
+			entries[kept++] = entries[i];
+			continue;
+		}
+		struct names_lines old = names_gathered_lines(w->g, entries[kept - 1]);
+		struct names_lines next = names_gathered_lines(w->g, entries[i]);
+		if (!names_lines_less(&next, &old))
+			entries[kept - 1] = entries[i];
+	}
+	return kept;
+}
+
+static int write_mapping(struct names_writing *w, uint32_t mapping, uint32_t *entries, size_t n,
+			 struct err *err)
 {
 	struct names_key key = { strtab_get(&w->g->keys, mapping),
 				 strtab_len(&w->g->keys, mapping) };
@@ -135,6 +168,7 @@ static int write_mapping(struct names_writing *w, uint32_t mapping, const uint32
 	if (n == 0)
 		return names_mapping_use(w->db, key, day, err);
 	int rc = names_mapping_make(w->db, key, day, &w->mapping, err);
+	n = keep_best(w, entries, n);
 	for (size_t i = 0; rc == 0 && i < n; i += taken)
 		rc = write_stretch(w, entries + i, n - i, &taken, err);
 	return rc;
