@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL /* most of what is hashed is so short that a call costs as much */
 #include <xxhash.h>
 
 enum { MAP_FIRST_SLOTS = 16 };
@@ -75,7 +77,9 @@ void map_reserve(struct map *m, uint32_t more)
 	assert(cap <= MAP_MAX_SLOTS);
 	struct map old = *m;
 	m->cap = cap;
-	m->slots = xcalloc(m->cap, sizeof *m->slots);
+	m->slots = xreallocarray(NULL, cap, sizeof *m->slots);
+	memset(m->slots, 0,
+	       cap * sizeof *m->slots); /* fresh pages that are read first fault twice */
 	map_each (&old, s)
 		*map_find_free(m, s->key) = *s;
 	free(old.slots);

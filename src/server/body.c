@@ -83,17 +83,27 @@ static unsigned no_room(struct request *r, uint64_t bytes, struct err *err)
 	return refuse(r, 413);
 }
 
+/* For what comes first: all of it and one byte, where a frame says how much that is, so that zstd unpacks it where it stays. */
+static uint64_t first_piece(const struct request *r, enum unpack_kind kind)
+{
+	const struct buf *data = &r->body.data;
+	uint64_t said =
+		kind == UNPACK_ZSTD ? otlp_unpacked_bytes(data->data, data->len) : UINT64_MAX;
+	return said >= PIECE && said <= max_body(r) ? said + 1 : PIECE;
+}
+
 /* Appends what is unpacked until the end, or the limit. */
-static unsigned unpack_all(struct request *r, struct unpack *u, struct buf *out, struct err *err)
+static unsigned unpack_all(struct request *r, struct unpack *u, uint64_t piece, struct buf *out,
+			   struct err *err)
 {
 	struct cur in = cur_of(r->body.data.data, r->body.data.len);
 	uint64_t packed = r->body.data.len;
-	for (;;) {
+	for (;; piece = PIECE) {
 		size_t got;
-		if (!reserve(r, packed + out->len + PIECE))
-			return no_room(r, packed + out->len + PIECE, err);
-		buf_reserve(out, PIECE);
-		int rc = unpack_step(u, &in, true, out->data + out->len, PIECE, &got, err);
+		if (!reserve(r, packed + out->len + piece))
+			return no_room(r, packed + out->len + piece, err);
+		buf_reserve(out, piece);
+		int rc = unpack_step(u, &in, true, out->data + out->len, piece, &got, err);
 		if (rc < 0)
 			return rc == -E2BIG ? refuse(r, 413) : 400;
 		out->len += got;
@@ -112,7 +122,7 @@ static unsigned unpack_as(struct request *r, enum unpack_kind kind, bool keep, s
 	struct buf plain = { 0 };
 	struct unpack *u = unpack_new(kind);
 	unpack_limit_window(u, UNPACK_HTTP_WINDOW_LOG);
-	unsigned status = unpack_all(r, u, &plain, err);
+	unsigned status = unpack_all(r, u, first_piece(r, kind), &plain, err);
 	unpack_free(u);
 	if (status) {
 		buf_done(&plain);

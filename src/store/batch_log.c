@@ -193,13 +193,17 @@ static void put_position(struct buf *b, const struct chunk_position *at)
 static int put_chunks(struct buf *b, struct chunk_writer *w, const struct profile *p,
 		      uint32_t types, struct err *err)
 {
-	struct buf chunks = { 0 };
-	const struct chunk_out out = { .put = put_chunk, .ctx = &chunks, .plain = true };
-	int rc = chunk_write(w, p, types, &out, err);
+	const struct chunk_out out = { .put = put_chunk, .ctx = b, .plain = true };
+	size_t before = b->len;
+	char bytes[VARINT_MAX_BYTES];
 
-	put(b, chunks.len);
-	buf_add(b, chunks.data, chunks.len);
-	buf_done(&chunks);
+	buf_reserve(b, VARINT_MAX_BYTES);
+	b->len += VARINT_MAX_BYTES;
+	int rc = chunk_write(w, p, types, &out, err);
+	size_t len = b->len - before - VARINT_MAX_BYTES, n = varint_write(bytes, len);
+	memcpy(b->data + before, bytes, n);
+	memmove(b->data + before + n, b->data + before + VARINT_MAX_BYTES, len);
+	b->len = before + n + len;
 	return rc;
 }
 

@@ -84,6 +84,16 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 	return changed;
 }
 
+enum { PACK_AHEAD = 8 };
+static void prefetch(const struct names_writing *w, const uint32_t *entries, size_t n, size_t i)
+{
+	if (i < n) {
+		struct names_lines lines = names_gathered_lines(w->g, entries[i]);
+
+		names_pack_prefetch(&lines);
+	}
+}
+
 /* A mapping has no names yet: these are its first. As many pieces as it takes. */
 static int write_fresh(struct names_writing *w, const uint32_t *entries, size_t n, struct err *err)
 {
@@ -94,6 +104,7 @@ static int write_fresh(struct names_writing *w, const uint32_t *entries, size_t 
 		for (size_t i = 0; i < n; i++) {
 			struct names_lines lines = names_gathered_lines(w->g, entries[i]);
 
+			prefetch(w, entries, n, i + PACK_AHEAD);
 			names_pack_add(&w->packer, offset_of(w, entries[i]), &lines, &w->copy);
 		}
 		fits = names_pack_end(&w->packer);
