@@ -280,24 +280,6 @@ bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p)
 
 /* --- writing lists as they are ---------------------------------------------------------------- */
 
-static void prefetch_string(const struct strtab *t, uint32_t id)
-{
-	const char *s = strtab_get(t, id);
-
-	__builtin_prefetch(s);
-	__builtin_prefetch(s + strtab_len(t, id));
-}
-
-void names_pack_prefetch(const struct names_lines *lines)
-{
-	for (uint32_t i = 0; i < lines->n && i < 4; i++) {
-		const struct function *f = line_function(lines, i);
-
-		prefetch_string(lines->strings, f->name);
-		prefetch_string(lines->strings, f->file);
-	}
-}
-
 static void table_begin(struct names_pack_table *t)
 {
 	buf_clear(&t->bytes);

@@ -87,8 +87,6 @@ void names_pack_begin(struct names_packer *p, struct names_copy *from);
 void names_pack_add(struct names_packer *p, uint64_t offset, const struct names_lines *lines,
 		    struct names_copy *from);
 bool names_pack_end(struct names_packer *p);
-/* Asks for the memory of what these lines are called. */
-void names_pack_prefetch(const struct names_lines *lines);
 /* into: initialised and empty; only to be read afterwards: its strings have no index. -EBADMSG. */
 int names_chunk_decode(const void *data, size_t len, struct names_chunk *into, struct err *err);
 

@@ -304,8 +304,11 @@ static void take_all(struct names_taking *t)
 {
 	const struct profile *p = t->o->p;
 	struct line there[NAMES_MAX_INLINE];
-	uint32_t by = names_gathered_append(&t->db->gathered, &p->strings, &p->names);
+	struct names_gathered *g = &t->db->gathered;
+	uint32_t by = names_gathered_append(g, &p->strings, &p->names);
 
+	vec_reserve(&g->entries, g->entries.n + t->frames.n);
+	vec_reserve(&g->names.lines, g->names.lines.n + p->names.lines.n);
 	for (size_t i = 0; i < t->frames.n; i++) {
 		struct names_lines lines = frame_lines(p, t->frames.v[i]);
 

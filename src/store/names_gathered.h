@@ -43,7 +43,7 @@ uint32_t names_gathered_use(struct names_gathered *g, const void *key, size_t le
 /* 0: it is not here. */
 uint32_t names_gathered_mapping(const struct names_gathered *g, const void *key, size_t len);
 
-/* Adds a list: lines of functions that are in g->names. */
+/* Adds a list, of one line at least: lines of functions that are in g->names. */
 void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t offset,
 			const struct line *lines, uint32_t n);
 /* Copies all strings and functions of these tables behind those that are there, which is faster than to look which ones are known. Returns

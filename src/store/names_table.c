@@ -64,23 +64,28 @@ int names_mapping_find(struct db *db, struct names_key key, int64_t *id, struct 
 	return read_int(db, s, id, err);
 }
 
-int names_mapping_make(struct db *db, struct names_key key, int32_t day, int64_t *id,
+static int add_mapping(struct db *db, struct names_key key, int32_t day, int64_t *id,
 		       struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(
-		db,
-		"INSERT INTO mapping(key,day) VALUES(?1,?2) ON CONFLICT(key) DO UPDATE SET "
-		"day=max(day,?2) RETURNING id",
-		err);
-	int rc;
+	sqlite3_stmt *s = db_prepare(db, "INSERT INTO mapping(key,day) VALUES(?1,?2)", err);
 
 	if (!s)
 		return -EIO;
 	sqlite3_bind_blob(s, 1, key.data, (int)key.len, SQLITE_STATIC);
 	sqlite3_bind_int(s, 2, day);
-	while ((rc = db_step(db, s, err)) > 0)
-		*id = sqlite3_column_int64(s, 0);
+	int rc = run(db, s, err);
+	*id = sqlite3_last_insert_rowid(db_handle(db));
 	return rc;
+}
+
+int names_mapping_make(struct db *db, struct names_key key, int32_t day, int64_t *id,
+		       struct err *err)
+{
+	int rc = names_mapping_find(db, key, id, err);
+
+	if (rc == 0)
+		return add_mapping(db, key, day, id, err);
+	return rc < 0 ? rc : names_mapping_use(db, key, day, err);
 }
 
 int names_mapping_use(struct db *db, struct names_key key, int32_t day, struct err *err)

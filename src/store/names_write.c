@@ -84,13 +84,18 @@ static bool merge_names(struct names_writing *w, const struct names_chunk *old,
 	return changed;
 }
 
-enum { PACK_AHEAD = 8 };
-static void prefetch(const struct names_writing *w, const uint32_t *entries, size_t n, size_t i)
+/* Names lie in the order they came, all over: they are asked for together, step by step, for each step is one more wait. */
+static void prefetch_names(const struct names_gathered *g, const uint32_t *entries, size_t n)
 {
-	if (i < n) {
-		struct names_lines lines = names_gathered_lines(w->g, entries[i]);
+	uint32_t functions[NAMES_CHUNK_ENTRIES];
 
-		names_pack_prefetch(&lines);
+	for (size_t i = 0; i < n; i++)
+		functions[i] = g->names.lines.v[g->entries.v[entries[i]].run.first].function;
+	for (size_t i = 0; i < n; i++) {
+		const struct function *f = &g->names.functions.v[functions[i]];
+
+		__builtin_prefetch(strtab_get(&g->strings, f->name));
+		__builtin_prefetch(strtab_get(&g->strings, f->file));
 	}
 }
 
@@ -100,11 +105,11 @@ static int write_fresh(struct names_writing *w, const uint32_t *entries, size_t 
 	bool fits = n <= NAMES_CHUNK_ENTRIES;
 
 	if (fits) {
+		prefetch_names(w->g, entries, n);
 		names_pack_begin(&w->packer, &w->copy);
 		for (size_t i = 0; i < n; i++) {
 			struct names_lines lines = names_gathered_lines(w->g, entries[i]);
 
-			prefetch(w, entries, n, i + PACK_AHEAD);
 			names_pack_add(&w->packer, offset_of(w, entries[i]), &lines, &w->copy);
 		}
 		fits = names_pack_end(&w->packer);
