@@ -422,6 +422,68 @@ START_TEST(offered_is_not_taken)
 }
 END_TEST
 
+/* Batches that come together are offered before the first is taken: what they have in common is in memory once. */
+START_TEST(offered_together_is_taken_once)
+{
+	char *dir = folder();
+	struct names_db *db = open_db(dir, false);
+	struct profile *p = profile_new();
+	struct names_offer first, second;
+	uint64_t bytes;
+
+	for (uint32_t i = 0; i < OFFSETS; i++)
+		name_frame(p, add_frame(p, i % MAPPINGS, i), &(struct given){ i, 1, true, true });
+	names_db_offer(db, p, 3, 7, &first);
+	names_db_offer(db, p, 3, 8, &second);
+	ck_assert_uint_eq(first.fresh.n, OFFSETS);
+	ck_assert_uint_eq(second.fresh.n, OFFSETS);
+	names_db_take(db, &first, 7);
+	bytes = names_db_gathered_bytes(db);
+	names_db_take(db, &second, 8);
+	ck_assert_uint_eq(names_db_gathered_bytes(db), bytes);
+	names_offer_done(&first);
+	names_offer_done(&second);
+	profile_free(p);
+	names_db_close(db);
+	remove_folder(dir);
+}
+END_TEST
+
+/* More lists of one place than a chunk has places, some of them asked for before they are written: the last of the best stays. */
+START_TEST(one_place_has_many_lists)
+{
+	enum { LISTS = 700 };
+	const struct given best = { 9999, 1, true, true }, less = { 5, 1, false, true };
+
+	for (uint32_t asked = 0; asked < 3; asked++) {
+		char *dir = folder();
+		struct names_db *db = open_db(dir, false);
+		struct profile *p = profile_new();
+		uint32_t frame = add_frame(p, 0, 1);
+		struct names_applied applied = { 0 };
+
+		for (uint32_t i = 0; i < LISTS; i++) {
+			offer(db, &(struct given){ i, 1, true, true });
+			if (asked && i % (100 * asked) == 0)
+				apply_all(db, p, &applied);
+		}
+		offer(db, &best);
+		offer(db, &less);
+		if (asked)
+			apply_all(db, p, &applied);
+		if (asked)
+			check_frame(p, frame, &best);
+		write_all(db);
+		apply_all(db, p, &applied);
+		check_frame(p, frame, &best);
+		names_applied_done(&applied);
+		profile_free(p);
+		names_db_close(db);
+		remove_folder(dir);
+	}
+}
+END_TEST
+
 /* However much comes, so much is remembered of it; what is forgotten is offered again, and changes nothing. */
 START_TEST(little_is_remembered)
 {
@@ -624,6 +686,48 @@ START_TEST(chunks_from_elsewhere)
 }
 END_TEST
 
+/* What is packed without a chunk between is the same, byte by byte. */
+START_TEST(lists_are_packed_as_chunks_are)
+{
+	struct profile *p = profile_new();
+	struct names_packer with = { 0 }, without = { 0 };
+	uint32_t frames[NAMES_CHUNK_ENTRIES];
+
+	for (uint32_t i = 0; i < NAMES_CHUNK_ENTRIES; i++) {
+		frames[i] = add_frame(p, 0, i);
+		name_frame(p, frames[i], &(struct given){ i / 3, 1 + i % 4, i % 2, i % 3 == 0 });
+	}
+	for (uint32_t n = 1; n <= NAMES_CHUNK_ENTRIES; n = 2 * n + 1) {
+		struct names_lines l = { .strings = &p->strings, .names = &p->names };
+		struct names_copy copy, pack;
+		struct names_chunk c;
+
+		names_chunk_init(&c);
+		names_copy_init(&copy, &p->strings, &p->names);
+		names_copy_init(&pack, &p->strings, &p->names);
+		names_copy_to(&copy, &c.strings, &c.names);
+		names_pack_begin(&without, &pack);
+		for (uint32_t i = 0; i < n; i++) {
+			l.n = names_get(&p->names, frames[i], &l.lines);
+			names_chunk_append(&c, 7 + 900 * i, &l, &copy);
+			names_pack_add(&without, 7 + 900 * i, &l, &pack);
+		}
+		ck_assert(names_chunk_encode(&c, &with));
+		ck_assert(names_pack_end(&without));
+		ck_assert_uint_eq(with.packed.len, without.packed.len);
+		ck_assert_mem_eq(with.packed.data, without.packed.data, with.packed.len);
+		names_copy_done(&copy);
+		names_copy_done(&pack);
+		names_chunk_done(&c);
+	}
+	names_packer_done(&with);
+	names_packer_done(&without);
+	profile_free(p);
+}
+END_TEST
+
 UNIT_MAIN("names_db", names_come_back, many_at_once, better_or_newer_wins, another_reader_sees_them,
-	  gathered_names_are_seen, offered_is_not_taken, little_is_remembered, seen_by_sets,
-	  files_are_told_apart, unused_mappings_go, damaged_names_are_none, chunks_from_elsewhere)
+	  gathered_names_are_seen, offered_is_not_taken, offered_together_is_taken_once,
+	  one_place_has_many_lists, little_is_remembered, seen_by_sets, files_are_told_apart,
+	  unused_mappings_go, damaged_names_are_none, chunks_from_elsewhere,
+	  lists_are_packed_as_chunks_are)
