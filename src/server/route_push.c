@@ -119,10 +119,10 @@ static unsigned status_of(int rc)
 void handle_push(struct request *r)
 {
 	struct arrival *a = arrival_new(r);
-	const char *type = request_param(r, "type");
 	struct err err = { 0 };
-	if (!a || !arrival_unpack(a))
+	if (!a || !arrival_unpack(a)) /* then r is answered, and gone */
 		return;
+	const char *type = request_param(r, "type");
 	struct profile *p = arrival_profile(a);
 	struct guard_limits limits = ask_limits(r); /* few bytes may say much */
 	int rc = body_read_profile(r, p, &limits, &err);
