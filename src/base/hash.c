@@ -77,9 +77,9 @@ void map_reserve(struct map *m, uint32_t more)
 	assert(cap <= MAP_MAX_SLOTS);
 	struct map old = *m;
 	m->cap = cap;
+	/* Not calloc: fresh pages that are read before they are written fault twice. */
 	m->slots = xreallocarray(NULL, cap, sizeof *m->slots);
-	memset(m->slots, 0,
-	       cap * sizeof *m->slots); /* fresh pages that are read first fault twice */
+	memset(m->slots, 0, cap * sizeof *m->slots);
 	map_each (&old, s)
 		*map_find_free(m, s->key) = *s;
 	free(old.slots);

@@ -17,6 +17,7 @@ static void free_tables(struct names_gathered *g)
 	names_done(&g->names);
 	vec_done(&g->entries);
 	map_done(&g->index);
+	vec_done(&g->best);
 }
 
 void names_gathered_done(struct names_gathered *g)
@@ -29,7 +30,6 @@ void names_gathered_clear(struct names_gathered *g)
 {
 	free_tables(g);
 	g->names = (struct names){ 0 };
-	g->indexed = 0;
 	strtab_init(&g->keys);
 	strtab_init(&g->strings);
 	vec_push(&g->days, 0);
@@ -52,7 +52,7 @@ uint64_t names_gathered_bytes(const struct names_gathered *g)
 	return strtab_bytes(&g->keys) + strtab_bytes(&g->strings) + vec_size_bytes(&g->days) +
 	       vec_size_bytes(&n->functions) + vec_size_bytes(&n->lines) +
 	       map_size_bytes(&n->function_index) + vec_size_bytes(&g->entries) +
-	       map_size_bytes(&g->index);
+	       map_size_bytes(&g->index) + vec_size_bytes(&g->best);
 }
 
 uint32_t names_gathered_use(struct names_gathered *g, const void *key, size_t len, int32_t day)
@@ -138,27 +138,26 @@ static bool entry_same(const void *ctx, uint32_t id)
 	return e->mapping == key->mapping && e->offset == key->offset;
 }
 
-/* The first entry of a place has its best list. */
 static void index_entry(struct names_gathered *g, uint32_t entry)
 {
-	struct gathered_entry *e = &g->entries.v[entry];
+	const struct gathered_entry *e = &g->entries.v[entry];
 	struct entry_key key = { g, e->mapping, e->offset };
 	uint32_t first =
 		map_intern(&g->index, hash_mix(e->mapping, e->offset), entry, entry_same, &key);
 
-	if (first == entry)
-		return;
-	struct names_lines old = names_gathered_lines(g, first),
-			   newer = names_gathered_lines(g, entry);
+	vec_push(&g->best, entry);
+	struct names_lines old = names_gathered_lines(g, g->best.v[first]);
+	struct names_lines newer = names_gathered_lines(g, entry);
 	if (!names_lines_less(&newer, &old))
-		g->entries.v[first].run = e->run;
+		g->best.v[first] = entry;
 }
 
 static void index_all(struct names_gathered *g)
 {
-	map_reserve(&g->index, g->entries.n - g->indexed);
-	for (; g->indexed < g->entries.n; g->indexed++)
-		index_entry(g, g->indexed);
+	map_reserve(&g->index, g->entries.n - g->best.n);
+	vec_reserve(&g->best, g->entries.n);
+	while (g->best.n < g->entries.n)
+		index_entry(g, g->best.n);
 }
 
 bool names_gathered_find(struct names_gathered *g, uint32_t mapping, uint64_t offset,
@@ -167,10 +166,10 @@ bool names_gathered_find(struct names_gathered *g, uint32_t mapping, uint64_t of
 	struct entry_key key = { g, mapping, offset };
 	uint32_t entry;
 
-	if (g->indexed < g->entries.n)
+	if (g->best.n < g->entries.n)
 		index_all(g);
 	if (!map_lookup(&g->index, hash_mix(mapping, offset), entry_same, &key, &entry))
 		return false;
-	*out = names_gathered_lines(g, entry);
+	*out = names_gathered_lines(g, g->best.v[entry]);
 	return true;
 }

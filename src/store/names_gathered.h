@@ -2,7 +2,7 @@
  * process look into it, too: whoever changes it, and readers while they look, hold `lock`.
  *
  * Most of what comes is written before anybody asks for it: an index is made when somebody asks, of what came since. One place may so have
- * several lists; names_lines_less says which one holds. */
+ * several lists; names_lines_less says which one holds. Who asks changes `index` and `best` alone: the writer may read the others without `lock`. */
 #ifndef CRESSET_STORE_NAMES_GATHERED_H
 #define CRESSET_STORE_NAMES_GATHERED_H
 
@@ -27,8 +27,8 @@ struct names_gathered {
 	struct strtab strings; /* some have no index: they may be there twice, as functions may */
 	struct names names;    /* functions and lines */
 	VEC(struct gathered_entry) entries;
-	struct map index; /* (mapping, offset) → entry, of the first `indexed` ones */
-	size_t indexed;
+	struct map index; /* (mapping, offset) → the first entry there, of those that `best` has */
+	VEC(uint32_t) best;  /* by entry: of a place's first one, the one with the best list */
 	uint64_t generation; /* other than before when a name came; from 1 */
 };
 void names_gathered_init(struct names_gathered *g);
