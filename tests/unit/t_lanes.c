@@ -496,6 +496,23 @@ END_TEST
 
 /* --- a day in a store ------------------------------------------------------------------------- */
 
+/* Everything of the profile, in the store. */
+static void store_all(struct store_world *sw, struct profile *p)
+{
+	struct store_batch batch = { .p = p };
+	struct err err = { 0 };
+	bool duplicate;
+	ck_assert_msg(store_ingest(sw->s, &batch, 1, &duplicate, &err) == 0, "%s", err.text);
+}
+
+static struct source *source_of(struct store_world *sw)
+{
+	struct source *s;
+	struct err err = { 0 };
+	ck_assert_int_eq(source_of_store(sw->s, &s, &err), 0);
+	return s;
+}
+
 enum { DAY_SERIES = 800, DAY_STEP_S = 600 };
 
 /* 800 threads' names; number i runs i samples in each of the day's ten minutes. */
@@ -509,12 +526,8 @@ static void fill_day(struct store_world *sw, int64_t from_ns)
 			    (struct piece){ .thread = i,
 					    .time_ns = from_ns + (at + i % DAY_STEP_S) * SECOND_NS,
 					    .value_ns = i * (int64_t)PERIOD_NS });
-		struct store_batch batch = { .p = w.p };
-		struct err err = { 0 };
-		bool duplicate;
 		sw->now_ns = from_ns + (at + DAY_STEP_S) * SECOND_NS;
-		ck_assert_msg(store_ingest(sw->s, &batch, 1, &duplicate, &err) == 0, "%s",
-			      err.text);
+		store_all(sw, w.p);
 		store_world_maintain(sw);
 		world_done(&w);
 	}
@@ -523,12 +536,10 @@ static void fill_day(struct store_world *sw, int64_t from_ns)
 START_TEST(a_day_of_many_series_stays_small)
 {
 	struct store_world sw;
-	struct source *s;
-	struct err err = { 0 };
 	store_world_init(&sw, (struct store_opts){ 0 });
 	int64_t from_ns = START_NS / DAY_NS * DAY_NS;
 	fill_day(&sw, from_ns);
-	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	struct source *s = source_of(&sw);
 	struct query q = { .source = s, .from_ns = from_ns, .to_ns = from_ns + DAY_NS };
 	struct query_lanes l = ask(&q, 1600, 50);
 	ck_assert(!l.is_exact);
@@ -570,9 +581,6 @@ START_TEST(lanes_are_the_same_with_little_memory)
 	enum { PX = 500, LANES = 2 };
 	struct store_world sw;
 	struct world w;
-	struct source *s;
-	struct err err = { 0 };
-	bool duplicate;
 	store_world_init(&sw, (struct store_opts){ 0 });
 	world_init(&w, 3);
 	for (uint32_t i = 0; i < 3000; i++)
@@ -581,11 +589,10 @@ START_TEST(lanes_are_the_same_with_little_memory)
 				    .stack = rng_below(&w.rng, STACKS),
 				    .time_ns = START_NS - 1 - rng_below(&w.rng, 20000) * SECOND_NS,
 				    .value_ns = PERIOD_NS });
-	struct store_batch batch = { .p = w.p };
-	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	store_all(&sw, w.p);
 	sw.now_ns = START_NS + DAY_NS; /* all are blocks */
 	store_world_maintain(&sw);
-	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	struct source *s = source_of(&sw);
 	/* Stacks decide what counts: "main;x" only. */
 	struct query q = { .source = s,
 			   .from_ns = START_NS - 20000 * SECOND_NS,
@@ -666,18 +673,14 @@ START_TEST(windows_tell_states_apart)
 	};
 	struct store_world sw;
 	struct profile *p = profile_new();
-	struct source *s;
-	struct err err = { 0 };
-	bool duplicate;
 	int64_t from_ns = START_NS - 5 * 3600 * SECOND_NS;
 	store_world_init(&sw, (struct store_opts){ 0 });
 	for (size_t i = 0; i < 4; i++)
 		put_thread(p, threads[i].comm, threads[i].stacks, from_ns);
-	struct store_batch batch = { .p = p };
-	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
+	store_all(&sw, p);
 	sw.now_ns = START_NS + DAY_NS; /* all are blocks */
 	store_world_maintain(&sw);
-	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	struct source *s = source_of(&sw);
 	for (int focused = 0; focused < 2; focused++) {
 		struct query q = { .source = s,
 				   .from_ns = from_ns,
@@ -704,18 +707,14 @@ START_TEST(what_is_new_in_a_store_is_exact)
 {
 	struct store_world sw;
 	struct world w;
-	struct source *s;
-	struct err err = { 0 };
-	bool duplicate;
 	store_world_init(&sw, (struct store_opts){ 0 });
 	world_init(&w, 1);
 	for (int i = 0; i < 100; i++)
 		put(&w, (struct piece){ .thread = i % 2,
 					.time_ns = START_NS - 10 * SECOND_NS + i * (SECOND_NS / 10),
 					.value_ns = PERIOD_NS });
-	struct store_batch batch = { .p = w.p };
-	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
-	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	store_all(&sw, w.p);
+	struct source *s = source_of(&sw);
 	struct query q = { .source = s, .from_ns = START_NS - 10 * SECOND_NS, .to_ns = START_NS };
 	struct query_lanes l = ask(&q, 100, 50);
 	ck_assert(l.is_exact);
@@ -737,9 +736,6 @@ START_TEST(a_span_goes_on_over_midnight)
 	const int64_t midnight_ns = 20001 * DAY_NS, tick_ns = SECOND_NS / 10;
 	struct store_world sw;
 	struct world w;
-	struct source *s;
-	struct err err = { 0 };
-	bool duplicate;
 	store_world_init(&sw, (struct store_opts){ 0 });
 	sw.now_ns = midnight_ns + 10 * SECOND_NS;
 	world_init(&w, 1);
@@ -747,9 +743,8 @@ START_TEST(a_span_goes_on_over_midnight)
 		put(&w, (struct piece){ .time_ns = midnight_ns + i * tick_ns,
 					.value_ns = tick_ns,
 					.stack = i >= 20 });
-	struct store_batch batch = { .p = w.p };
-	ck_assert_int_eq(store_ingest(sw.s, &batch, 1, &duplicate, &err), 0);
-	ck_assert_int_eq(source_of_store(sw.s, &s, &err), 0);
+	store_all(&sw, w.p);
+	struct source *s = source_of(&sw);
 	struct query q = { .source = s,
 			   .from_ns = midnight_ns - 5 * SECOND_NS,
 			   .to_ns = midnight_ns + 5 * SECOND_NS };
