@@ -73,7 +73,7 @@ extern const char *const always_event_words[], *const always_force_words[];
 		{ NULL,          "max-rate", \
 		  "N",           "stacks of waits per second; of more a weighted sample is taken", \
 		  OPT_U64,       ALWAYS_ROW(T, max_rate), \
-		  .def = "200",  .min = 1, \
+		  .def = "100",  .min = 1, \
 		  .max = 1000000 }, \
 		{ NULL, \
 		  "python-native", \
