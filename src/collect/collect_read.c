@@ -17,13 +17,18 @@ enum {
 #define RAW_WAIT_NS 10000000000ull
 enum { RAW_WAIT_BYTES = 8 << 20 };
 
+static void note_sample(struct collector *c, uint64_t time_ns)
+{
+	if (!c->first_sample_ns)
+		c->first_sample_ns = time_ns;
+	c->samples++;
+}
+
 static void on_sample(void *ctx, const struct event_sample *ev)
 {
 	struct collector *c = ctx;
 
-	if (!c->first_sample_ns)
-		c->first_sample_ns = ev->time_ns;
-	c->samples++;
+	note_sample(c, ev->time_ns);
 	order_add_sample(&c->order, ev);
 }
 
@@ -31,9 +36,7 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 {
 	struct collector *c = ctx;
 
-	if (!c->first_sample_ns)
-		c->first_sample_ns = raw->ev.sample.time_ns;
-	c->samples++;
+	note_sample(c, raw->ev.sample.time_ns);
 	c->waits += raw->ev.wait.parts != 0 && raw->ev.wait.parts != PART_GPU;
 	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
@@ -43,9 +46,7 @@ static void on_wait(void *ctx, const struct event_wait *w)
 {
 	struct collector *c = ctx;
 
-	if (!c->first_sample_ns)
-		c->first_sample_ns = w->sample.time_ns;
-	c->samples++;
+	note_sample(c, w->sample.time_ns);
 	c->waits++;
 	order_add_wait(&c->order, w);
 }
@@ -61,9 +62,7 @@ static void on_gpu(void *ctx, const struct event_gpu *g)
 {
 	struct collector *c = ctx;
 
-	if (!c->first_sample_ns)
-		c->first_sample_ns = g->sample.time_ns;
-	c->samples++;
+	note_sample(c, g->sample.time_ns);
 	order_add_gpu(&c->order, g);
 }
 
