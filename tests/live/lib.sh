@@ -110,6 +110,43 @@ end_trace() {
 	wait "$tracer"
 }
 
+# The kernel's own trace of events, beside what follows: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 is none. Its stamps are of
+# the clock that ours are of. Who looks at an event sees it in the order in which they came: what begins before a recording and what
+# begins in it enclose its stamps, whatever takes the CPU away between them. Ends by itself when the test does.
+declare -A ftrace_fd ftrace_pid
+begin_ftrace() {
+	local out=$1 fd
+	rm -f "$out" "$out.end"
+	mkfifo "$out.end"
+	# shellcheck disable=SC2016
+	unshare -m bash -c 'out=$1; shift
+		mount -t tracefs t /sys/kernel/tracing && dir=/sys/kernel/tracing/instances/cresset-test-$$ && mkdir "$dir" || exit
+		echo mono >"$dir/trace_clock"
+		while [ $# -gt 0 ]; do
+			echo "$2" >"$dir/events/$1/filter" && echo 1 >"$dir/events/$1/enable" || break
+			shift 2
+		done
+		[ $# -gt 0 ] || : >"$out"
+		read -r _
+		echo 0 >"$dir/tracing_on"
+		[ $# -gt 0 ] || grep -v "^#" "$dir/trace" >"$out"
+		rmdir "$dir"' - "$@" <"$out.end" 2>"$out.err" &
+	ftrace_pid[$out]=$!
+	exec {fd}>"$out.end"
+	ftrace_fd[$out]=$fd
+	for _ in $(seq 100); do
+		[ -e "$out" ] && return
+		kill -0 "${ftrace_pid[$out]}" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+end_ftrace() {
+	local fd=${ftrace_fd[$1]}
+	exec {fd}>&-
+	wait "${ftrace_pid[$1]}"
+}
+
 # Folded stacks of one or more types of a recording, in µs: folded FILE TYPE[,TYPE] [OPTION…]
 folded() {
 	local file=$1 type

@@ -18,25 +18,45 @@ threads_of() {
 }
 
 # --- threads of mixed behaviour, from the first to the last moment ---
-# bpftrace tells when each was made and when it left the CPU for the last time, which the program's clocks only enclose. Interrupts may
-# come between its stamp of the fork and ours, but ours is over before the new thread is woken for the first time. Ours of the last switch
-# comes when its program is over, so that it reads the clock last.
+# The kernel's trace tells when each was made and when it left the CPU for the last time, which the program's clocks only enclose.
+# Interrupts may come between its stamp of the fork and ours, but ours is over before the new thread is woken for the first time. Our
+# stamp of the last switch lies between those of two traces: one began before the recording, one in it. The host may take the CPU away
+# anywhere between.
+lives_of() { # BEFORE AFTER: "TID LEAST_US MOST_US", each thread that both saw to the end
+	awk '
+		match($0, / [0-9]+\.[0-9]+: /) { us = substr($0, RSTART, RLENGTH - 2) * 1e6; $0 = substr($0, RSTART + RLENGTH) }
+		function pid_of(name) { match($0, " " name "=[0-9]+"); return substr($0, RSTART + length(name) + 2, RLENGTH - length(name) - 2) }
+		/^sched_process_fork:/ { forked[pid_of("child_pid")] = us }
+		/^sched_wakeup_new:/ { woken[pid_of("pid")] = us }
+		/^sched_switch:/ { if (FNR == NR) before[pid_of("prev_pid")] = us; else after[pid_of("prev_pid")] = us }
+		END { for (p in after) if (p in woken && p in before) printf "%d %d %d\n", p, before[p] - woken[p], after[p] - forked[p] }' "$1" "$2"
+}
 mixed_run() { # NAME SECONDS OPTION…: leaves NAME.truth, NAME.folded, NAME.threads and NAME.lives
-	local name=$1 seconds=$2 traced='' from
+	local name=$1 seconds=$2 from recorder traced=
 	shift 2
 	from=$(steal_us)
-	begin_trace 'tracepoint:sched:sched_process_fork { @forked[args->child_pid] = nsecs; }
-		tracepoint:sched:sched_wakeup_new /@forked[args->pid]/ { @woken[args->pid] = nsecs; }
-		tracepoint:sched:sched_switch /args->prev_state & 0x30 && @woken[args->prev_pid]/ {
-			$woken = @woken[args->prev_pid]; $forked = @forked[args->prev_pid];
-			delete(@forked[args->prev_pid]); delete(@woken[args->prev_pid]);
-			printf("life %d %d %d\n", args->prev_pid, (nsecs - $woken) / 1000, (nsecs - $forked) / 1000); }
-		END { clear(@forked); clear(@woken); }' "$tmp/$name.trace" && traced=1
-	timeout 60 "$cresset" record -q -e wall -F $freq "$@" -o "$tmp/$name.cresset" -- "$progs/mixed" "$seconds" >"$tmp/$name.truth" 2>"$tmp/$name.err"
+	mkfifo "$tmp/$name.go"
+	begin_ftrace "$tmp/$name.before" sched/sched_process_fork 0 sched/sched_wakeup_new 0 sched/sched_switch 'prev_state & 0x30' && traced=1
+	# shellcheck disable=SC2016
+	timeout 60 "$cresset" record -q -e wall -F $freq "$@" -o "$tmp/$name.cresset" -- \
+		sh -c ': >"$1"; read -r _ <"$2"; exec "$3" "$4"' - "$tmp/$name.there" "$tmp/$name.go" "$progs/mixed" "$seconds" \
+		>"$tmp/$name.truth" 2>"$tmp/$name.err" &
+	recorder=$!
+	for _ in $(seq 500); do [ -e "$tmp/$name.there" ] && break; sleep 0.02; done
+	begin_ftrace "$tmp/$name.after" sched/sched_switch 'prev_state & 0x30' || traced=
+	echo >"$tmp/$name.go"
+	wait $recorder
 	is "$name: the recording" $? 0
-	[ -z "$traced" ] || end_trace
+	end_ftrace "$tmp/$name.after"
+	end_ftrace "$tmp/$name.before"
 	stolen_us "$from" >"$tmp/$name.steal"
-	awk '/^life/ { print $2, $3, $4 }' "$tmp/$name.trace" 2>/dev/null >"$tmp/$name.lives"
+	if [ $traced ]; then
+		lives_of "$tmp/$name.before" "$tmp/$name.after" >"$tmp/$name.lives"
+		is "$name: the kernel's trace has each thread" "$(join <(sort "$tmp/$name.truth") <(sort "$tmp/$name.lives") | wc -l)" "$(wc -l <"$tmp/$name.truth")"
+	else
+		: >"$tmp/$name.lives"
+		skip "$name: the kernel's trace has each thread" "there is no tracefs: $(tail -n 1 "$tmp/$name.before.err")"
+	fi
 	folded "$tmp/$name.cresset" wall --by tid >"$tmp/$name.folded"
 	threads_of <"$tmp/$name.folded" >"$tmp/$name.threads"
 }
@@ -48,10 +68,10 @@ lives() {
 		!seen[$1] { print $1, $2 ": is not there"; next }
 		{
 			sum = on[$1] + blocked[$1] + ready[$1]
-			# 0.1 %, and 0.1 ms: some dozen stacks are rounded to 1 µs, and two programs stamp a switch one after the other
+			# 0.1 %, and 0.1 ms: some dozen stacks are rounded to 1 µs
 			slop = $3 / 1000 + 100
 			if (most[$1]) {
-				if (sum < least[$1] - slop || sum > most[$1] + slop) print $1, $2 ": has", sum, "µs, bpftrace saw", least[$1], "to", most[$1]
+				if (sum < least[$1] - slop || sum > most[$1] + slop) print $1, $2 ": has", sum, "µs, the kernel saw", least[$1], "to", most[$1]
 			} else if (sum < $3 - $4 - slop || sum > $3 + slop + ready[$1]) # after its last word to others it may have to wait again
 				print $1, $2 ": has", sum, "µs, lived", $3 - $4, "to", $3
 		}' "$tmp/$1.threads" "$tmp/$1.lives" "$tmp/$1.truth"
