@@ -7,29 +7,38 @@
 #define WAIT_FIRST_NS (SECOND_NS / 4)
 #define WAIT_LAST_NS  (2 * SECOND_NS)
 #define ANYHOW_NS     (120 * SECOND_NS)
-#define SHARE         1000 /* of a CPU: one part of so many */
-#define SHARE_OF_ONE  2000
-#define BURST_NS      ((int64_t)(10 * SECOND_NS / SHARE))
+#define FILL_NS       (SECOND_NS / 1000)
+#define SHARE_OF_ONE  2000 /* of a CPU: one part of so many */
 
-static bool has_share(struct context_search *s, bool is_old, uint64_t now_ns)
+static const struct share {
+	uint32_t parts; /* of a CPU: one of so many */
+	int64_t burst_ns;
+} shares[SEARCH_AGES] = {
+	[SEARCH_FIRST] = { 1000, 60000000 },
+	[SEARCH_YOUNG] = { 2000, 10000000 },
+	[SEARCH_OLD] = { 1000, 10000000 },
+};
+
+/* wait_ns grows with each reading. */
+static enum search_age age_of(const struct process_search *p)
 {
-	uint64_t since_ns = s->filled_ns, passed_ns = now_ns > since_ns ? now_ns - since_ns : 0;
-	int64_t more_ns = passed_ns > 10 * SECOND_NS ? BURST_NS : (int64_t)(passed_ns / SHARE);
-
-	if (more_ns)
-		s->filled_ns = now_ns;
-	for (int i = 0; i < 2; i++) {
-		int64_t left_ns = s->left_ns[i] + more_ns;
-
-		s->left_ns[i] = left_ns < BURST_NS ? left_ns : BURST_NS;
-	}
-	return s->left_ns[is_old] > 0;
+	return p->wait_ns >= WAIT_LAST_NS   ? SEARCH_OLD
+	       : p->wait_ns > WAIT_FIRST_NS ? SEARCH_YOUNG
+					    : SEARCH_FIRST;
 }
 
-/* Grows with each reading, up to WAIT_LAST_NS. */
-static bool is_old(const struct process_search *p)
+static bool has_share(struct context_search *s, enum search_age age, uint64_t now_ns)
 {
-	return p->wait_ns >= WAIT_LAST_NS;
+	uint64_t passed_ns = now_ns > s->filled_ns ? now_ns - s->filled_ns : 0;
+
+	for (int i = 0; i < SEARCH_AGES && passed_ns >= FILL_NS; i++) {
+		int64_t left_ns = s->left_ns[i] + (int64_t)(passed_ns / shares[i].parts);
+
+		s->left_ns[i] = left_ns < shares[i].burst_ns ? left_ns : shares[i].burst_ns;
+	}
+	if (passed_ns >= FILL_NS)
+		s->filled_ns = now_ns;
+	return s->left_ns[age] > 0;
 }
 
 static bool is_due(const struct process_search *p, uint32_t mappings, uint64_t now_ns)
@@ -40,7 +49,7 @@ static bool is_due(const struct process_search *p, uint32_t mappings, uint64_t n
 
 static void read_mappings(struct context_search *s, struct process *p, uint64_t now_ns)
 {
-	bool old = is_old(&p->search);
+	enum search_age age = age_of(&p->search);
 	uint64_t begin_ns = clock_thread_ns();
 
 	p->context_addr = process_context_find(p->pid);
@@ -53,7 +62,7 @@ static void read_mappings(struct context_search *s, struct process *p, uint64_t 
 		wait_ns = took_ns * SHARE_OF_ONE;
 	p->search.next_ns = now_ns + wait_ns;
 	p->search.read_ns = now_ns;
-	s->left_ns[old] -= took_ns;
+	s->left_ns[age] -= took_ns;
 	s->reads++;
 	s->found += p->is_published;
 }
@@ -70,7 +79,7 @@ void context_search_look(struct context_search *s, struct process *p, uint32_t m
 		search->next_ns = now_ns + WAIT_FIRST_NS;
 		search->read_ns = now_ns;
 	}
-	if (!is_due(search, mappings, now_ns) || !has_share(s, is_old(search), now_ns))
+	if (!is_due(search, mappings, now_ns) || !has_share(s, age_of(search), now_ns))
 		return;
 	/* What has just been made may get its name only now. */
 	search->is_unsettled = search->mappings != mappings;

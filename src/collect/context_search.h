@@ -8,8 +8,9 @@
  *     ¼ s, ½ s, 1 s, from then on 2 s after the last time; if reading takes so long that this is more than 0.05 % of a CPU, later
  *     again after two minutes without any of that: it may have given one back
  *
- * while the share of time for it lasts, 0.1 % of a CPU; one of its own for processes that are read the first times, so that old ones that make and give back
- * mappings all the time do not make new ones wait. A share that was not used lasts for a burst of 10 s' worth. */
+ * while the share of time for it lasts, a part of a CPU. Those that are read for the first time, those that are still young and old ones have
+ * a share each: so processes that make and give back mappings all the time, or hundreds that were there already, do not make a new one
+ * wait. A share that was not used lasts for a burst. */
 #ifndef CRESSET_COLLECT_CONTEXT_SEARCH_H
 #define CRESSET_COLLECT_CONTEXT_SEARCH_H
 
@@ -17,10 +18,12 @@
 
 #include <stdint.h>
 
+enum search_age { SEARCH_FIRST, SEARCH_YOUNG, SEARCH_OLD, SEARCH_AGES };
+
 struct context_search {
-	uint64_t filled_ns;    /* when the shares were filled up; 0: not yet */
-	int64_t left_ns[2];    /* of CPU time; of old processes: [1] */
-	uint64_t reads, found; /* of mappings */
+	uint64_t filled_ns;           /* when the shares were filled up; 0: not yet */
+	int64_t left_ns[SEARCH_AGES]; /* of CPU time */
+	uint64_t reads, found;        /* of mappings */
 };
 
 /* A process of which a sample came, taken now_ns, with so many mappings (0: not known). p->is_published is set when the context's has been

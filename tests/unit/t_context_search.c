@@ -88,21 +88,31 @@ START_TEST(not_ready)
 }
 END_TEST
 
+/* A process without a context, until *parent is closed. */
+static pid_t one_without(int *parent)
+{
+	int ends[2];
+	char byte;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	*parent = ends[1];
+	return pid;
+}
+
 /* The share of old processes is used up by those that map all the time; a new one is found as soon as without them. */
 START_TEST(crowd)
 {
 	enum { CROWD = 500 };
 	struct context_search s = { 0 };
 	struct process *all = calloc(CROWD, sizeof *all), fresh = { .pid = getpid() };
-	int parent[2];
-	char byte;
+	int parent;
+	pid_t pid = one_without(&parent);
 
-	ck_assert_int_eq(pipe(parent), 0);
-	pid_t pid = fork();
-	if (pid == 0) { /* has none */
-		close(parent[1]);
-		_exit(read(parent[0], &byte, 1) != 0);
-	}
 	for (int i = 0; i < CROWD; i++) /* the same one will do */
 		all[i] = (struct process){ .pid = pid, .search.wait_ns = 2 * S };
 	uint64_t found_ns = 0, now_ns = 100 * S, spent_ns;
@@ -116,10 +126,37 @@ START_TEST(crowd)
 	}
 	ck_assert_uint_eq(found_ns, 120 * S + 250 * MS);
 	/* A burst of 10 s and 40 s of a thousandth of a CPU, and the last one may be begun with nothing left but a little. */
-	spent_ns = 50 * S / 1000 - s.left_ns[1];
+	spent_ns = 50 * S / 1000 - s.left_ns[SEARCH_OLD];
 	ck_assert_uint_le(spent_ns, 50 * S / 1000 + 5 * MS);
 	ck_assert_uint_ge(s.reads, 20);
-	close(parent[1]);
+	close(parent);
+	free(all);
+}
+END_TEST
+
+/* Recording begins beside hundreds that map all the time: they are young for long, which is nothing to one that is begun later. */
+START_TEST(hundreds_at_once)
+{
+	enum { CROWD = 6000, NEVER_READ = 300 };
+	struct context_search s = { 0 };
+	struct process *all = calloc(CROWD, sizeof *all), fresh = { .pid = getpid() };
+	int parent;
+	pid_t pid = one_without(&parent);
+
+	for (int i = 0; i < CROWD; i++)
+		all[i] = (struct process){ .pid = pid, .search.wait_ns = i < NEVER_READ ? 0 : S };
+	uint64_t found_ns = 0, now_ns = 100 * S;
+	for (uint32_t n = 1; now_ns < 104 * S; now_ns += 50 * MS, n++) {
+		for (int i = 0; i < CROWD; i++)
+			context_search_look(&s, &all[i], n, now_ns);
+		if (now_ns == 102 * S)
+			map_context();
+		if (now_ns >= 102 * S && !found_ns && search(&s, &fresh, 10, now_ns, now_ns + 1))
+			found_ns = now_ns;
+	}
+	ck_assert_uint_eq(found_ns, 102 * S + 250 * MS);
+	ck_assert_int_le(s.left_ns[SEARCH_YOUNG], 1000000); /* it is used up */
+	close(parent);
 	free(all);
 }
 END_TEST
@@ -137,4 +174,4 @@ START_TEST(others)
 }
 END_TEST
 
-UNIT_MAIN("context_search", found_early, found_late, not_ready, crowd, others)
+UNIT_MAIN("context_search", found_early, found_late, not_ready, crowd, hundreds_at_once, others)
