@@ -203,6 +203,16 @@ static uint32_t object_add(struct object_table *t, enum object_kind kind, char *
 	return id;
 }
 
+static void object_done(struct object *o)
+{
+	map_done(&o->frames);
+	free(o->variable);
+	if (o->runtime)
+		o->runtime_kind->object_free(o->runtime);
+	free(o->name);
+	free(o);
+}
+
 static void object_free(struct object_table *t, struct object *o)
 {
 	close_fd(t, o);
@@ -215,12 +225,7 @@ static void object_free(struct object_table *t, struct object *o)
 	t->all.v[o->id] = NULL;
 	vec_push(&t->free_ids, o->id);
 	t->n--;
-	map_done(&o->frames);
-	free(o->variable);
-	if (o->runtime)
-		o->runtime_kind->object_free(o->runtime);
-	free(o->name);
-	free(o);
+	object_done(o);
 }
 
 static bool is_idle(const struct object *o)
@@ -244,9 +249,7 @@ void object_table_done(struct object_table *t)
 			continue;
 		if (o->fd >= 0)
 			close(o->fd);
-		map_done(&o->frames);
-		free(o->name);
-		free(o);
+		object_done(o);
 	}
 	vec_done(&t->all);
 	vec_done(&t->free_ids);

@@ -245,9 +245,9 @@ START_TEST(only_lost_samples_count_as_such)
 	struct sink *s = profile_sink(p);
 	uint64_t want = 0;
 	for (int i = 0; i < LOSS_REASONS; i++) {
-		s->ops->loss(s, i, 1 << i);
-		s->ops->loss(s, i, 1 << i);
-		want += loss_reasons[i].is_sample ? 2 << i : 0;
+		s->ops->loss(s, i, 1ull << i);
+		s->ops->loss(s, i, 1ull << i);
+		want += loss_reasons[i].is_sample ? 2ull << i : 0;
 	}
 	ck_assert_uint_eq(profile_lost_samples(p), want);
 	ck_assert_int_eq(loss_reasons[LOSS_RING_FULL].is_sample, 1);

@@ -122,7 +122,7 @@ static void send_hour(struct month *m)
 static void forget_old(struct month *m)
 {
 	for (size_t i = 0; i < m->sent.n; i++)
-		if (m->sent.v[i] && m->sent_ns.v[i] < m->at.s->kept_from_ns - DAY_NS) {
+		if (m->sent.v[i] && m->sent_ns.v[i] + DAY_NS < m->at.s->kept_from_ns) {
 			profile_free(m->sent.v[i]);
 			m->sent.v[i] = NULL;
 		}
