@@ -82,7 +82,9 @@ struct wait_info {
 	__u32 parts; /* bits of enum wait_part: which are shown; 0: this is no wait */
 	__u32 waker_tgid;
 	__u32 waker_tid; /* 0: not known, or an interrupt (then the name says so) */
-	__u32 reserved;
+	/* Of one that goes on, as threads are asked: tells it from others of its thread; 0: it is over. Told again while its thread has not run,
+	 * it comes without a stack (stack_hash is 0): that is still the one which was copied the first time. */
+	__u32 going_on;
 	__u64 waker_hash; /* of its stack, 0: none */
 	char waker_comm[EVENT_COMM_LEN];
 };

@@ -272,7 +272,7 @@ static __always_inline __u64 wake_flags(__u32 of)
 
 /* No more of these a second and CPU are sent, and none when half of the ring is full: other samples need the room. */
 enum { RAW_PER_SECOND = 500 };
-enum { RAW_PIECE = 512, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
+enum { RAW_PIECE = 512, RAW_PAGE = 4096, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
 
 static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns)
 {

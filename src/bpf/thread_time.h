@@ -43,6 +43,7 @@ struct thread_time {
 	__u64 long_off_ns, long_run_ns, long_stopped_ns; /* of that, what wait_choose chose */
 	__u64 run_delay;                                 /* of sched_info, when it left the CPU */
 	__u64 reported_ns;       /* until when a wait that goes on was reported */
+	__u64 copied_epoch;      /* seen_epoch when its stack was copied for that; 0: not yet */
 	__u32 is;                /* enum thread_is, since last_ns */
 	__u32 wanted;            /* whether it was a target when its exit began */
 	__u32 holds;             /* there is something in its held_waits (bpf/held_waits.h) */
@@ -257,7 +258,7 @@ static __always_inline int wait_choose(const struct wait_filter *f, struct threa
 	w->off_ns = a->off_ns + a->stopped_ns;
 	w->run_ns = a->run_ns;
 	w->kernel_hash = 0;
-	w->reserved = 0;
+	w->going_on = 0;
 	leave_out_reported(t, w);
 	return w->parts != 0;
 }

@@ -32,11 +32,50 @@ int threads_begin(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Threads whose copied stacks could not be walked to their end: they are copied again, there may be a table for them by now. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32); /* tid */
+	__type(value, __u8);
+} copied_again SEC(".maps");
+
+static __always_inline __u32 going_on_key(const struct thread_time *t)
+{
+	return (__u32)(t->last_ns >> 8) | 1;
+}
+
+/* It has not run since its stack was copied, and user space still has that. */
+static __always_inline int is_copied(const struct task_struct *task, const struct thread_time *t)
+{
+	__u32 tid = task->pid;
+
+	return t->reported_ns > t->last_ns && t->copied_epoch == seen_epoch && !t->in_call &&
+	       !bpf_map_lookup_elem(&copied_again, &tid);
+}
+
 /* The memory of another task: its own in user space, or a wait that cannot be copied. */
 static __always_inline int copy_from(struct task_struct *task, void *to, __u32 size, __u64 from,
 				     int sleepable)
 {
 	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
+}
+
+/* To its place in the copy: at once, or what can be read of it. False: it ends there, as stacks have no holes. */
+static __always_inline int copy_page(struct task_struct *task, struct event_raw *raw,
+				     const __u32 at, __u64 from, int sleepable)
+{
+	if (!copy_from(task, raw->stack + at, RAW_PAGE, from, sleepable)) {
+		raw->stack_bytes = at + RAW_PAGE;
+		return 1;
+	}
+	for (__u32 i = 0; i < RAW_PAGE / RAW_PIECE; i++) {
+		if (copy_from(task, raw->stack + at + i * RAW_PIECE, RAW_PIECE,
+			      from + i * RAW_PIECE, sleepable))
+			break;
+		raw->stack_bytes = at + (i + 1) * RAW_PIECE;
+	}
+	return 0;
 }
 
 static __always_inline int send_open(struct task_struct *task, struct scratch *s, __u64 now_ns,
@@ -56,12 +95,11 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 	raw->ev.sample.gpu_call = s->gpu_call;
 	__builtin_memcpy(raw->regs, s->walk.regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
-	for (__u32 i = 0; i < room / RAW_PIECE; i++)
-		if (!copy_from(task, raw->stack + i * RAW_PIECE, RAW_PIECE, sp + i * RAW_PIECE,
-			       sleepable))
-			raw->stack_bytes = (i + 1) * RAW_PIECE;
+	for (__u32 i = 0; i < room / RAW_PAGE; i++)
+		if (!copy_page(task, raw, i * RAW_PAGE, sp + i * RAW_PAGE, sleepable))
+			break;
 	patch_copies(raw, s, sp, room);
-	bpf_ringbuf_submit(raw, 0);
+	bpf_ringbuf_submit(raw, BPF_RB_NO_WAKEUP); /* who reads this asked for it */
 	return 1;
 }
 
@@ -93,6 +131,24 @@ static __always_inline void take_python_of(struct task_struct *task, const struc
 	}
 }
 
+/* Told again, without its stack. */
+static __always_inline void send_again(struct task_struct *task, const struct thread_time *t,
+				       struct scratch *s, __u64 now_ns, int sleepable)
+{
+	struct event_wait *ev = bpf_ringbuf_reserve(&ring, sizeof *ev, 0);
+
+	if (!ev) {
+		count(COUNT_WAITS_LOST);
+		return;
+	}
+	s->trace = (struct event_trace){ 0 };
+	take_trace_of(task, t, s, sleepable);
+	ev->sample = sample_of(task, EVENT_WAIT, now_ns);
+	ev->sample.trace = s->trace;
+	ev->wait = s->wait;
+	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
+}
+
 /* copy: of t, with the wait until now. */
 static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
 					struct thread_time *copy, const struct wait_filter *filter,
@@ -100,6 +156,7 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 {
 	__u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
+	int copied = is_copied(task, t);
 	__u64 word;
 	int sent;
 
@@ -109,6 +166,12 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	s->wait.waker_tid = 0;
 	s->wait.waker_hash = 0;
 	s->wait.waker_comm[0] = 0;
+	if (copied) {
+		s->wait.going_on = going_on_key(t);
+		send_again(task, t, s, now_ns, sleepable);
+		return;
+	}
+	t->copied_epoch = 0;
 	begin_stack(task, s);
 	if (!user_regs(task, s->walk.regs) || !use_loop || !use_tables) {
 		struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns),
@@ -123,11 +186,14 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	take_trace_of(task, t, s, sleepable);
 	take_python_of(task, t, s, now_ns, sleepable);
 	send_stack(s, hash_words(s, WHOLE_STACK));
+	s->wait.going_on = going_on_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
 	else
 		sent = send_open(task, s, now_ns, RAW_MIDDLE, sleepable);
-	if (!sent)
+	if (sent)
+		t->copied_epoch = seen_epoch;
+	else
 		count(COUNT_WAITS_LOST);
 }
 

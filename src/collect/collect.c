@@ -93,6 +93,8 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	}
 	if (!rc)
 		resolve.traced = sampler_traced_maps(c->sampler);
+	resolve.copy_again = sampler_copy_again;
+	resolve.copy_ctx = c->sampler;
 	c->gpu =
 		(struct collect_gpu){ .opts = &c->opts, .sampler = c->sampler, .order = &c->order };
 	collect_gpu_hooks(&c->gpu, &resolve);

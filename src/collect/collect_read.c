@@ -70,7 +70,7 @@ static void on_stack(void *ctx, const struct event_stack *st)
 {
 	struct collector *c = ctx;
 
-	resolve_stack_contents(c->resolver, st, &c->epoch_over);
+	resolve_stack_contents(c->resolver, st);
 }
 
 static void on_side(void *ctx, const struct side_record *r)
@@ -166,10 +166,9 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 		wait_for_tables(c);
 	barrier_ns = before_waiting_raw(c, barrier_ns);
 	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
-	if (c->epoch_over) {
+	if (resolve_take_epoch_over(c->resolver)) {
 		sampler_new_epoch(c->sampler);
 		collect_gpu_new_epoch(&c->gpu);
-		c->epoch_over = false;
 	}
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
 }

@@ -26,10 +26,9 @@ struct collector {
 	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
 	uint64_t cut_ns;      /* until when the last cut asked for waits that go on */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
-	bool epoch_over;
-	uint64_t given[LOSS_REASONS]; /* losses that were told to the sink */
-	struct sampler_stats last;    /* as of collect_stop */
-	struct collect_opts opts;     /* for types */
+	uint64_t given[LOSS_REASONS];             /* losses that were told to the sink */
+	struct sampler_stats last;                /* as of collect_stop */
+	struct collect_opts opts;                 /* for types */
 };
 
 /* --- collect_read.c: what the kernel sends -------------------------------------------------------------------- */

@@ -8,13 +8,18 @@
 static void add_entry(struct order *o, uint64_t time_ns, uint32_t index, bool is_side)
 {
 	o->late += time_ns <= o->taken_ns;
+	if (!o->entries.n || time_ns < o->oldest_ns)
+		o->oldest_ns = time_ns;
 	vec_push(&o->entries, (struct order_entry){ time_ns, o->seq++, index, is_side });
 }
 
 static void add_sample(struct order *o, const struct order_sample *s)
 {
 	add_entry(o, s->ev.sample.time_ns, o->samples.n, false);
-	o->raw_bytes += s->raw ? s->raw->stack_bytes : 0;
+	if (s->raw) {
+		o->raw_bytes += s->raw->stack_bytes;
+		o->n_raw++;
+	}
 	vec_push(&o->samples, *s);
 }
 
@@ -62,7 +67,7 @@ uint64_t order_oldest_raw_ns(const struct order *o)
 {
 	uint64_t oldest_ns = UINT64_MAX;
 
-	for (size_t i = 0; i < o->samples.n; i++) {
+	for (size_t i = 0; i < o->samples.n && o->n_raw; i++) {
 		const struct order_sample *s = &o->samples.v[i];
 
 		if (s->raw && s->ev.sample.time_ns < oldest_ns)
@@ -100,17 +105,21 @@ static void hand_out(struct order *o, const struct order_entry *e, const struct 
 		struct order_sample *s = &o->samples.v[e->index];
 
 		ops->sample(ctx, &s->ev, s->raw);
+		if (s->raw) {
+			o->raw_bytes -= s->raw->stack_bytes;
+			o->n_raw--;
+		}
 		free(s->raw);
 		s->raw = NULL;
 	}
 }
 
 /* Moves what was held back into fresh arrays, so that memory follows what is waiting, not what ever came. */
-static void keep_rest(struct order *o, size_t from)
+static void keep_rest(struct order *o)
 {
-	struct order rest = { .seq = o->seq, .taken_ns = 0, .late = 0 };
+	struct order rest = { .seq = o->seq };
 
-	for (size_t i = from; i < o->entries.n; i++) {
+	for (size_t i = 0; i < o->entries.n; i++) {
 		const struct order_entry *e = &o->entries.v[i];
 
 		if (e->is_side) {
@@ -121,6 +130,7 @@ static void keep_rest(struct order *o, size_t from)
 			add_sample(&rest, &o->samples.v[e->index]);
 			o->samples.v[e->index].raw = NULL;
 		}
+		rest.entries.v[i].seq = e->seq;
 	}
 	rest.taken_ns = o->taken_ns;
 	rest.late = o->late;
@@ -128,17 +138,43 @@ static void keep_rest(struct order *o, size_t from)
 	*o = rest;
 }
 
+/* Moves what is due out of the entries. */
+static void part_due(struct order *o, uint64_t barrier_ns)
+{
+	size_t n = 0;
+
+	o->oldest_ns = UINT64_MAX;
+	for (size_t i = 0; i < o->entries.n; i++) {
+		struct order_entry e = o->entries.v[i];
+
+		if (e.time_ns <= barrier_ns) {
+			vec_push(&o->due, e);
+			continue;
+		}
+		o->entries.v[n++] = e;
+		if (e.time_ns < o->oldest_ns)
+			o->oldest_ns = e.time_ns;
+	}
+	o->entries.n = n;
+}
+
 void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx)
 {
-	size_t i = 0;
+	bool any = o->entries.n && o->oldest_ns <= barrier_ns;
 
-	if (o->entries.n)
-		qsort(o->entries.v, o->entries.n, sizeof *o->entries.v, by_time);
-	for (; i < o->entries.n && o->entries.v[i].time_ns <= barrier_ns; i++)
-		hand_out(o, &o->entries.v[i], ops, ctx);
+	if (!any) {
+		o->taken_ns = barrier_ns;
+		return;
+	}
+	part_due(o, barrier_ns);
+	qsort(o->due.v, o->due.n, sizeof *o->due.v, by_time);
+	for (size_t i = 0; i < o->due.n; i++)
+		hand_out(o, &o->due.v[i], ops, ctx);
+	o->gone += o->due.n;
+	vec_clear(&o->due);
 	o->taken_ns = barrier_ns;
-	if (i)
-		keep_rest(o, i);
+	if (o->gone >= o->entries.n)
+		keep_rest(o);
 }
 
 void order_done(struct order *o)
@@ -146,6 +182,7 @@ void order_done(struct order *o)
 	for (size_t i = 0; i < o->samples.n; i++)
 		free(o->samples.v[i].raw);
 	vec_done(&o->entries);
+	vec_done(&o->due);
 	vec_done(&o->samples);
 	vec_done(&o->sides);
 	buf_done(&o->names);

@@ -32,15 +32,18 @@ struct order_side {
 	struct side_record rec; /* its name is not valid here … */
 	size_t name;            /* … but starts there in names; SIZE_MAX = none */
 };
-struct order { /* zeroed = empty */
-	VEC(struct order_entry) entries;
+struct order {                                /* zeroed = empty */
+	VEC(struct order_entry) entries, due; /* due: of order_take */
 	VEC(struct order_sample) samples;
 	VEC(struct order_side) sides;
 	struct buf names;
 	uint64_t seq;
 	uint64_t taken_ns;  /* the last barrier */
+	uint64_t oldest_ns; /* no entry is older; nothing of this when there is none */
+	size_t gone;        /* places in samples and sides that were handed out */
 	uint64_t raw_bytes; /* of stacks */
-	uint64_t late;      /* entries that came in older than that */
+	size_t n_raw;
+	uint64_t late; /* entries that came in older than that */
 };
 
 struct order_ops {

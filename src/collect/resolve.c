@@ -90,6 +90,7 @@ void resolver_free(struct resolver *r)
 	object_table_done(&r->objects);
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
+	going_on_done(&r->going_on);
 	series_cache_done(&r->series);
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
@@ -281,11 +282,19 @@ void resolve_apply(struct resolver *r, const struct side_record *rec)
 	}
 }
 
-void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over)
+void resolve_stack_contents(struct resolver *r, const struct event_stack *st)
 {
 	if (r->interpreted && st->n_python)
 		interpreted_seen(r->interpreted, st);
-	*epoch_over |= stack_cache_put(&r->stacks, st);
+	r->epoch_over |= stack_cache_put(&r->stacks, st);
+}
+
+bool resolve_take_epoch_over(struct resolver *r)
+{
+	bool over = r->epoch_over;
+
+	r->epoch_over = false;
+	return over;
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -50,6 +50,9 @@ struct resolve_opts {
 	const struct runtime_maps *runtimes; /* of the walker; NULL: it does not know of any */
 	bool show_python_native;   /* also the interpreter's own frames between Python's */
 	struct traced_maps traced; /* zeroed: spans of threads are not read */
+	/* The stack of a wait that goes on is to be copied again the next time, or need not be. NULL: it always is. */
+	void (*copy_again)(void *ctx, uint32_t tid, bool again);
+	void *copy_ctx;
 	struct name_files_opts names;
 	const char *host;                /* a label of every series; NULL: none */
 	const struct label_text *labels; /* as struct collect_opts */
@@ -110,9 +113,10 @@ uint64_t resolve_sync_ns(const struct resolver *r);
 bool resolve_is_busy(const struct resolver *r); /* tables are being built */
 
 /* Keeps the contents of a stack under its hash (replaced when it is there already). Bounded: past
- * STACK_CACHE_MAX_BYTES the older half is dropped and *epoch_over is set: the caller has the kernel
- * send contents anew. */
-void resolve_stack_contents(struct resolver *r, const struct event_stack *st, bool *epoch_over);
+ * STACK_CACHE_MAX_BYTES the older half is dropped. */
+void resolve_stack_contents(struct resolver *r, const struct event_stack *st);
+/* Whether contents were dropped since it was asked the last time: then the caller has the kernel send them anew. */
+bool resolve_take_epoch_over(struct resolver *r);
 
 /* One event in time order: a sample, a wait, or the times of a thread, to the sink: its stack resolved in its process, with its
  * labels (collect/labels.h). raw is NULL when the stack was walked in the kernel. */

@@ -180,6 +180,16 @@ static enum walk_end put_wait(struct resolver *r, struct process *p, const struc
 	return end;
 }
 
+/* It goes on, and its thread has not run since it was told with its stack. */
+static enum walk_end put_wait_again(struct resolver *r, struct process *p,
+				    const struct event_wait *ev)
+{
+	struct event_wait again = *ev;
+
+	again.sample.stack_hash = resolver_going_on(r, ev);
+	return put_wait(r, p, &again, NULL);
+}
+
 /* The times of a thread that nobody wants samples of are not wanted, either. */
 static void put_thread(struct resolver *r, struct process *p, const struct event_thread *t)
 {
@@ -207,6 +217,8 @@ void resolver_event(struct resolver *r, struct process *p, const union order_eve
 		put_thread(r, p, &ev->thread);
 	else if (s->kind == EVENT_GPU || (raw && ev->gpu.gpu.parts == PART_GPU))
 		r->ends[resolver_gpu(r, p, &ev->gpu, raw)]++;
+	else if (s->kind == EVENT_WAIT && ev->wait.wait.going_on)
+		r->ends[put_wait_again(r, p, &ev->wait)]++;
 	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))
 		r->ends[put_wait(r, p, &ev->wait, raw)]++;
 	else

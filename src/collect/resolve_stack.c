@@ -388,6 +388,34 @@ static struct event_stack *joined(const struct event_stack *kernel, const struct
 	return st;
 }
 
+/* For when the wait is told again. */
+static void keep_going_on(struct resolver *r, const struct stack_ref *ref, struct event_stack *st)
+{
+	struct going_on_wait w = { .tid = ref->sample->tid,
+				   .key = ref->wait->going_on,
+				   .is_cut = walk_end_marker(st->walk_end) != NULL };
+
+	st->kind = EVENT_STACK;
+	w.hash = hash_bytes(st, event_stack_bytes(st)) | 1;
+	st->stack_hash = w.hash;
+	r->epoch_over |= stack_cache_put(&r->stacks, st);
+	going_on_put(&r->going_on, &w, ref->sample->time_ns);
+	if (r->opts.copy_again)
+		r->opts.copy_again(r->opts.copy_ctx, w.tid, w.is_cut);
+}
+
+uint64_t resolver_going_on(struct resolver *r, const struct event_wait *ev)
+{
+	uint32_t tid = ev->sample.tid;
+	const struct going_on_wait *w =
+		going_on_get(&r->going_on, tid, ev->wait.going_on, ev->sample.time_ns);
+	bool is_there = w && stack_cache_get(&r->stacks, w->hash);
+
+	if ((!is_there || w->is_cut) && r->opts.copy_again)
+		r->opts.copy_again(r->opts.copy_ctx, tid, true);
+	return is_there ? w->hash : UINT64_MAX;
+}
+
 /* All there is of a stack, *inside: how many user frames are inside of the call that waits for a GPU. *owned is to be freed. */
 static const struct event_stack *all_contents(struct resolver *r, const struct process *p,
 					      const struct stack_ref *ref,
@@ -395,8 +423,12 @@ static const struct event_stack *all_contents(struct resolver *r, const struct p
 {
 	*owned = NULL;
 	*inside = ref->sample->gpu_call ? ref->sample->gpu_call - 1 : 0;
-	if (ref->raw)
-		return *owned = walked(r, p, ref->raw, inside);
+	if (ref->raw) {
+		*owned = walked(r, p, ref->raw, inside);
+		if (ref->wait && ref->wait->going_on)
+			keep_going_on(r, ref, *owned);
+		return *owned;
+	}
 	const struct event_stack *st = stack_contents(r, ref->sample->stack_hash);
 	if (ref->wait && ref->wait->kernel_hash)
 		return *owned = joined(stack_contents(r, ref->wait->kernel_hash), st);

@@ -6,6 +6,7 @@
 
 #include "collect/account.h"
 #include "collect/context_search.h"
+#include "collect/going_on.h"
 #include "collect/gpu_live.h"
 #include "collect/gpu_names.h"
 #include "collect/gpu_origins.h"
@@ -26,6 +27,8 @@ struct resolver {
 	struct process_table processes;
 	struct kernel_space kernel;
 	struct stack_cache stacks;
+	struct going_on going_on;
+	bool epoch_over; /* contents of the stack cache have gone */
 	struct wait_reasons reasons;
 	bool reasons_read;
 	struct accounts accounts;
@@ -70,6 +73,9 @@ struct stack_ref {
 /* The stack in the sink. False when it has code made at run time: then it is in r->stack, to be held back. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
+
+/* The stack of a wait that is told again, as hash of its contents; one that has none when it is not known. */
+uint64_t resolver_going_on(struct resolver *r, const struct event_wait *ev);
 
 /* resolve_sample.c: an event of a process, in each type that it has something of. */
 void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,

@@ -388,6 +388,18 @@ struct traced_maps sampler_traced_maps(const struct sampler *s)
 	return (struct traced_maps){ bpf_map__fd(s->bpf->maps.recipes), &s->bpf->bss->traced };
 }
 
+void sampler_copy_again(void *ctx, uint32_t tid, bool again)
+{
+	const struct sampler *s = ctx;
+	int map = bpf_map__fd(s->bpf->maps.copied_again);
+	uint8_t value = 1;
+
+	if (again)
+		bpf_map_update_elem(map, &tid, &value, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &tid);
+}
+
 struct sampler_knobs sampler_get_knobs(const struct sampler *s)
 {
 	const struct sample_bpf__rodata *k = s->bpf->rodata;

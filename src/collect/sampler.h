@@ -47,6 +47,9 @@ struct runtime_maps sampler_runtime_maps(struct sampler *s);
 /* The maps that tell where threads keep their spans. */
 struct traced_maps sampler_traced_maps(const struct sampler *s);
 
+/* ctx: the sampler. The stack of this thread's wait, which goes on, is copied again the next time that it is told; or need not be. */
+void sampler_copy_again(void *ctx, uint32_t tid, bool again);
+
 /* For another object of programs that shares its maps: what both have to agree on. */
 struct sampler_knobs {
 	uint32_t filter, max_user;

@@ -25,17 +25,12 @@ static struct event_stack *contents_get(const struct stack_contents *g, uint64_t
 	return i ? g->all.v[*i] : NULL;
 }
 
-static size_t contents_bytes(const struct event_stack *st)
-{
-	return sizeof *st + (st->n_kernel + (size_t)st->n_user) * sizeof st->addr[0];
-}
-
 static void contents_put(struct stack_contents *g, const struct event_stack *st)
 {
 	struct event_stack *old = contents_get(g, st->stack_hash);
-	size_t size = contents_bytes(st);
+	size_t size = event_stack_bytes(st);
 
-	if (old && contents_bytes(old) == size) {
+	if (old && event_stack_bytes(old) == size) {
 		memcpy(old, st, size);
 		return;
 	}

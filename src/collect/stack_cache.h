@@ -20,6 +20,11 @@ enum {
 	STACK_CACHE_MAX_RESOLVED = 32 << 10, /* then all are forgotten */
 };
 
+static inline size_t event_stack_bytes(const struct event_stack *st)
+{
+	return sizeof *st + (st->n_kernel + (size_t)st->n_user) * sizeof st->addr[0];
+}
+
 struct stack_contents {
 	struct arena arena;
 	struct map index;

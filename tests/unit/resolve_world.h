@@ -130,7 +130,6 @@ static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struc
 	};
 	uint64_t space[sizeof(struct event_stack) / 8 + 16];
 	struct event_stack *st = (struct event_stack *)space;
-	bool over = false;
 
 	*st = (struct event_stack){ .kind = EVENT_STACK,
 				    .n_kernel = g.n_kernel,
@@ -140,7 +139,7 @@ static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struc
 	memcpy(st->addr, g.addr, sizeof g.addr);
 	snprintf(s.comm, sizeof s.comm, "%s", comm);
 	s.stack_hash = st->stack_hash;
-	resolve_stack_contents(resolver, st, &over);
+	resolve_stack_contents(resolver, st);
 	take_event(&s);
 }
 

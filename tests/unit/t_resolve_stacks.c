@@ -138,7 +138,6 @@ START_TEST(stacks_are_kept)
 				  .stack_hash = 99,
 				  .time_ns = clock_mono_ns(),
 				  .comm = "x" };
-	bool over = false;
 
 	if (!setup())
 		T_SKIP(NEEDS);
@@ -146,7 +145,7 @@ START_TEST(stacks_are_kept)
 	st->n_user = 1;
 	st->stack_hash = 99;
 	st->addr[0] = 0x1000;
-	resolve_stack_contents(resolver, st, &over);
+	resolve_stack_contents(resolver, st);
 	struct side_record fork = { .kind = SIDE_FORK, .pid = 4000000, .tid = 4000000, .ppid = 1 };
 	struct side_record exec = {
 		.kind = SIDE_COMM, .pid = 4000000, .tid = 4000000, .exec = true
@@ -163,7 +162,7 @@ START_TEST(stacks_are_kept)
 	record(map, "[uprobes]", 0);
 	take_event(&s);
 	ck_assert_str_eq(stack_of(3), "[uprobes]+0x0");
-	ck_assert(!over);
+	ck_assert(!resolve_take_epoch_over(resolver));
 	free(st);
 	teardown();
 }
@@ -185,11 +184,9 @@ START_TEST(contents_are_bounded)
 		st->addr[i] = (uintptr_t)function_of_the_test + 1;
 	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
 	for (uint64_t i = 1; i <= 20000; i++) { /* 82 MB */
-		bool over = false;
-
 		st->stack_hash = i;
-		resolve_stack_contents(resolver, st, &over);
-		times_over += over;
+		resolve_stack_contents(resolver, st);
+		times_over += resolve_take_epoch_over(resolver);
 	}
 	ck_assert_int_gt(times_over, 5);
 	size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;

@@ -1,0 +1,71 @@
+/* What is kept of waits that go on, by thread and wait, and for how long. */
+#include "collect/going_on.h"
+#include "unit.h"
+
+#define S 1000000000ull
+
+static void put(struct going_on *g, uint32_t tid, uint32_t key, uint64_t now_ns)
+{
+	going_on_put(g, &(struct going_on_wait){ .hash = tid * 1000 + key, .tid = tid, .key = key },
+		     now_ns);
+}
+
+static uint64_t get(struct going_on *g, uint32_t tid, uint32_t key, uint64_t now_ns)
+{
+	const struct going_on_wait *w = going_on_get(g, tid, key, now_ns);
+
+	return w ? w->hash : 0;
+}
+
+/* Of one thread the last wait, and no other. */
+START_TEST(the_last_wait_of_a_thread)
+{
+	struct going_on g = { 0 };
+
+	ck_assert_uint_eq(get(&g, 1, 1, 0), 0);
+	put(&g, 1, 1, 100 * S);
+	put(&g, 2, 7, 100 * S);
+	ck_assert_uint_eq(get(&g, 1, 1, 100 * S), 1001);
+	put(&g, 1, 3, 110 * S);
+	ck_assert_uint_eq(get(&g, 1, 1, 110 * S), 0);
+	ck_assert_uint_eq(get(&g, 1, 3, 110 * S), 1003);
+	ck_assert_uint_eq(get(&g, 2, 3, 110 * S), 0);
+	ck_assert_uint_eq(get(&g, 2, 7, 110 * S), 2007);
+	going_on_done(&g);
+}
+END_TEST
+
+/* What is told every ten seconds stays; what is told no more goes, and its memory. */
+START_TEST(told_or_gone)
+{
+	enum { THREADS = 5000 };
+	struct going_on g = { 0 };
+
+	for (uint32_t t = 1; t <= THREADS; t++)
+		put(&g, t, 5, 100 * S);
+	for (uint64_t now_ns = 110 * S; now_ns < 1000 * S; now_ns += 10 * S)
+		for (uint32_t t = 1; t <= 10; t++)
+			ck_assert_uint_eq(get(&g, t, 5, now_ns), t * 1000 + 5);
+	ck_assert_uint_eq(get(&g, 11, 5, 1000 * S), 0);
+	ck_assert_uint_le(g.young.all.n, 10);
+	ck_assert_uint_le(g.old.all.n, 10);
+	going_on_done(&g);
+}
+END_TEST
+
+/* However long ago threads were asked the last time: all that was told then is there. */
+START_TEST(asked_again_after_an_hour)
+{
+	struct going_on g = { 0 };
+
+	for (uint32_t t = 1; t <= 100; t++)
+		put(&g, t, 5, 100 * S);
+	for (uint32_t t = 1; t <= 100; t++)
+		ck_assert_uint_eq(get(&g, t, 5, 3700 * S), t * 1000 + 5);
+	for (uint32_t t = 1; t <= 100; t++)
+		ck_assert_uint_eq(get(&g, t, 5, 7300 * S), t * 1000 + 5);
+	going_on_done(&g);
+}
+END_TEST
+
+UNIT_MAIN("going_on", the_last_wait_of_a_thread, told_or_gone, asked_again_after_an_hour)
