@@ -8,6 +8,7 @@
 #include "format/table.h"
 #include "profile/top.h"
 #include "query/metrics.h"
+#include "query/page.h"
 
 #include <errno.h>
 #include <string.h>
@@ -207,8 +208,7 @@ static void explain_nothing(const struct query_cmd *c, const struct query_tree *
 void query_note_ids(bool missing)
 {
 	if (missing)
-		log_info("of a part of the range only sums of 10 s are kept: pid, tid, cpu and "
-			 "trace_id are not known there");
+		log_info("%s", query_ids_missing_words);
 }
 
 static int show_tree(const struct query_cmd *c)

@@ -3,12 +3,14 @@
 #include "cmd/query.h"
 #include "cmd/report_heatmap.h"
 #include "format/diff_table.h"
+#include "format/html.h"
 #include "query/catalog.h"
-#include "query/gpu_beside.h"
 #include "query/gpu_tracks.h"
 #include "query/page.h"
 #include "query/part.h"
 #include "query/snapshots.h"
+
+#include <errno.h>
 
 /* --- the answer as a profile --- */
 
@@ -18,6 +20,14 @@ enum wish {
 	WISH_PAGE,
 	WISH_TIMES, /* as they are known, for traces, and GPUs */
 };
+
+static bool has_page(const struct outputs *outputs)
+{
+	bool has = false;
+	for (size_t i = 0; i < outputs->n; i++)
+		has |= outputs->v[i].format == &format_html;
+	return has;
+}
 
 /* Numbers of processes are a host's own. */
 static void note_hosts(const struct profile *p)
@@ -53,40 +63,57 @@ static int read_timed(const struct query_cmd *c, const struct tree_opts *tree, s
 	return rc;
 }
 
-static int read_page(const struct query_cmd *c, const struct tree_opts *tree, struct profile **out,
-		     struct err *err)
+static int read_page(const struct query_cmd *c, const struct tree_opts *tree,
+		     struct query_page *page, struct err *err)
 {
-	bool ids_missing = false;
-	struct err why;
-	int rc = query_page(&c->q, tree, c->file != NULL, out, &ids_missing, &why, err);
-	if (rc == 0)
-		query_note_ids(ids_missing);
-	if (rc == 0 && *why.text)
-		log_info("%s: the page has no timeline; ask for less, or later, time", why.text);
-	else if (rc == 0 && !query_is_snapshot(&c->q))
-		note_hosts(*out);
+	int rc = query_page(&c->q, tree, c->file != NULL, page, err);
+	if (rc == 0 && !page->no_timeline.code && !query_is_snapshot(&c->q))
+		note_hosts(page->p);
 	return rc;
 }
 
-/* *out is the caller's in any case. */
-static int answer_profile(const struct query_cmd *c, enum wish wish, struct profile **out)
+/* Other outputs have it, too. */
+static int read_beside(const struct query_cmd *c, const struct tree_opts *tree, enum wish wish,
+		       struct query_page *page, struct err *err)
+{
+	int rc = query_page_idle(&c->q, c->file != NULL, page, err);
+	if (rc == 0)
+		rc = wish == WISH_TIMES ? read_timed(c, tree, &page->p, err)
+					: read_part(c, tree, false, &page->p, err);
+	if (rc == 0 && wish == WISH_SUMS && !c->file) {
+		err_set(&page->no_timeline, ERANGE, "the files beside it are made of sums");
+		err_hint(&page->no_timeline, "ask for the page alone");
+	}
+	if (rc == 0)
+		query_page_notes(page);
+	return rc;
+}
+
+/* page is to be done in any case. */
+static int answer_profile(const struct query_cmd *c, const struct outputs *outputs, enum wish wish,
+			  struct query_page *page)
 {
 	struct tree_opts tree;
 	struct err err = { 0 };
 	int rc = query_root_frames(&c->q, &tree, &err);
 	if (rc == 0)
-		rc = wish == WISH_PAGE    ? read_page(c, &tree, out, &err)
-		     : wish == WISH_TIMES ? read_timed(c, &tree, out, &err)
-					  : read_part(c, &tree, false, out, &err);
+		rc = wish == WISH_PAGE    ? read_page(c, &tree, page, &err)
+		     : has_page(outputs)  ? read_beside(c, &tree, wish, page, &err)
+		     : wish == WISH_TIMES ? read_timed(c, &tree, &page->p, &err)
+					  : read_part(c, &tree, false, &page->p, &err);
+	for (size_t i = 0; rc == 0 && page->notes[i]; i++)
+		log_info("%s", page->notes[i]);
 	return rc < 0 ? query_fail(&err) : CMD_OK;
 }
 
-static int write_outputs(const struct query_cmd *c, struct outputs *outputs, struct profile *p)
+static int write_outputs(const struct query_cmd *c, struct outputs *outputs,
+			 const struct query_page *page)
 {
+	struct profile *p = page->p;
 	struct format_write_opts write = text_write_opts(&c->opts->text);
 	struct filter_opts by = { .by.n = c->opts->by.n };
 	struct err err = { 0 };
-	write.beside = query_gpu_beside_answer;
+	query_page_opts(page, &write);
 	filter_default_by(&by, p, &write.tree);
 	if (!p->samples.n)
 		log_info("there are no samples to write");
@@ -115,7 +142,7 @@ int query_write(const struct query_cmd *c)
 	const char *const standard_output[] = { "-" };
 	struct str_list paths = c->opts->outputs;
 	struct outputs outputs = { 0 };
-	struct profile *p = NULL;
+	struct query_page page = { 0 };
 	enum wish wish = WISH_SUMS;
 	if (!paths.n)
 		paths = (struct str_list){ (const char **)standard_output, 1 };
@@ -123,11 +150,11 @@ int query_write(const struct query_cmd *c)
 	if (status == CMD_OK)
 		status = wish_of(c, &outputs, &wish);
 	if (status == CMD_OK)
-		status = answer_profile(c, wish, &p);
+		status = answer_profile(c, &outputs, wish, &page);
 	if (status == CMD_OK)
-		status = write_outputs(c, &outputs, p);
+		status = write_outputs(c, &outputs, &page);
 	outputs_abort(&outputs);
-	profile_free(p);
+	query_page_done(&page);
 	return status;
 }
 

@@ -5,18 +5,6 @@
 
 #include <errno.h>
 
-static int settle_type(struct query *q, const struct profile *catalog, struct err *err)
-{
-	uint32_t others, best = gpu_idle_type(catalog);
-	q->type = best;
-	if (!q->selector)
-		return 0;
-	if (best != GPU_IDLE_TYPE_NONE && !selector_type_text(q->selector) &&
-	    selector_takes_type(q->selector, catalog, best))
-		return 0;
-	return query_ask_type(q, &others, err);
-}
-
 /* Of a part of it exact times may be gone. */
 static void note_exact(const struct gpu_idle *idle)
 {
@@ -32,7 +20,7 @@ int query_gpu_idle(const struct query_cmd *c)
 	struct query q = c->q;
 	struct gpu_idle idle = { 0 };
 	struct err err = { 0 };
-	if (settle_type(&q, c->catalog, &err) < 0)
+	if (gpu_idle_ask_type(&q, &err) < 0)
 		return query_fail(&err);
 	int rc = gpu_idle_query(&q, &how, &idle, &err);
 	int status = rc == 0          ? report_gpu_print(c->line, &opts, &idle)

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/http_get.h"
 #include "base/json_read.h"
+#include "base/log.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -134,6 +135,9 @@ int remote_try(const struct remote_opts *o, struct question *q, struct buf *answ
 		.body = q->body,
 		.body_len = q->body ? strlen(q->body) : 0,
 		.status = &status,
+		.want_header = "X-Cresset-Note",
+		.header_value = q->note,
+		.header_size = sizeof q->note,
 	};
 	int rc = read_token(o, token, err);
 	request.token = *token ? token : NULL;
@@ -151,6 +155,8 @@ int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answ
 {
 	struct err err = { 0 };
 	int status = remote_try(o, q, answer, &err);
+	if (status == CMD_OK && *q->note)
+		log_info("%s", q->note);
 	return status == CMD_OK ? CMD_OK : cmd_fail(status, &err);
 }
 

@@ -28,6 +28,8 @@ struct question {
 	struct buf path;
 	const char *body; /* NULL: GET */
 	bool has_params;
+	char note
+		[1024]; /* what the server says beside its answer (X-Cresset-Note), cut; "": nothing */
 };
 void question_init(struct question *q, const char *path);
 /* value NULL: nothing is added. */
@@ -37,7 +39,7 @@ void question_add_u64(struct question *q, const char *name, uint64_t value);
 /* Appends the answer. CMD_OK, or an exit status with the words in err; nothing is printed. q is done with. */
 int remote_try(const struct remote_opts *o, struct question *q, struct buf *answer,
 	       struct err *err);
-/* Appends the answer. CMD_OK, or the exit status with the server's words printed. q is done with. */
+/* Appends the answer. CMD_OK, or the exit status with the server's words printed; what it says beside an answer is, too. q is done with. */
 int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer);
 /* Into a file; "-" is standard output. Returns an exit status. */
 int remote_write(const char *path, const struct buf *answer);

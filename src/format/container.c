@@ -35,7 +35,16 @@ static void put_losses(struct json *j, const struct profile_meta *meta)
 	json_end(j);
 }
 
-static void put_meta(struct json *j, const char *key, const struct profile *p)
+static void put_notes(struct json *j, char *const *notes)
+{
+	json_key(j, "notes");
+	json_arr(j);
+	for (; notes && *notes; notes++)
+		json_str(j, *notes);
+	json_end(j);
+}
+
+static void put_meta(struct json *j, const char *key, const struct profile *p, char *const *notes)
 {
 	const struct profile_meta *meta = &p->meta;
 	json_key(j, key);
@@ -52,6 +61,7 @@ static void put_meta(struct json *j, const char *key, const struct profile *p)
 	json_key_i64(j, "own_peak_bytes", meta->own_peak_bytes);
 	json_key_i64(j, "lost_samples", profile_lost_samples(p));
 	put_losses(j, meta);
+	put_notes(j, notes);
 	json_end(j);
 }
 
@@ -290,7 +300,7 @@ void container_add_diff(struct container *c, uint32_t type, struct tree *t,
 	json_key(j, "older_factor"); /* 0: shares are compared */
 	json_num(j, t->other_factor);
 	if (older)
-		put_meta(j, "older", older);
+		put_meta(j, "older", older, NULL);
 	free(container_put_tree(t, CONTAINER_MAX_NODES, diff_norm(t), &c->parts));
 	json_key_i64(j, "tree_bytes", c->parts.len - before);
 	json_end(j);
@@ -323,7 +333,7 @@ static void put_header(struct container *c, struct buf *b)
 	json_obj(&j);
 	json_key_i64(&j, "version", CONTAINER_VERSION);
 	json_key_text(&j, "made_by", "cresset " CRESSET_VERSION);
-	put_meta(&j, "meta", c->p);
+	put_meta(&j, "meta", c->p, c->notes);
 	json_key_i64(&j, "origin_ns", sum_sub(time_origin(c->p), c->p->meta.start_mono_ns));
 	put_threads(c, &j);
 	json_key_i64(&j, "shown", c->shown_row);
@@ -445,6 +455,7 @@ int container_write(struct profile *p, const struct format_write_opts *opts,
 		return rc;
 	container_begin(&c, p, shown);
 	c.watch = watch;
+	c.notes = opts->notes;
 	for (uint32_t i = 0; rc == 0 && i < p->series.types.n; i++) {
 		struct tree *t = NULL;
 		if (wanted[i])

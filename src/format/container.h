@@ -46,8 +46,9 @@ struct container {
 	uint32_t shown,
 		shown_row; /* the type that is seen first, and which row of the header it is */
 	struct buf types, parts;
-	struct buf beside; /* JSON; empty: nothing */
-	struct json json;  /* to types */
+	struct buf beside;  /* JSON; empty: nothing */
+	char *const *notes; /* as of format_write_opts */
+	struct json json;   /* to types */
 	uint32_t n_types;
 	VEC(struct container_thread) threads; /* 0: all that have no place */
 	struct map thread_index;

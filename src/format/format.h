@@ -50,6 +50,9 @@ struct format_write_opts {
 	/* Of a page: what else it has beside the samples, as JSON (query/gpu_beside.h). p may get strings. NULL: nothing. */
 	int (*beside)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		      struct err *err);
+	const void *beside_of; /* what it is made of; its own matter */
+	char *const *
+		notes; /* of a page: what it does not show, and why, in sentences; the last is NULL. NULL: nothing */
 };
 
 /* What a reader may ask the machine it runs on, for files that were recorded there. */

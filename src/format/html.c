@@ -129,6 +129,15 @@ static void put_title(struct page *page)
 	buf_done(&origin);
 }
 
+static void put_notes(struct page *page)
+{
+	for (char *const *note = page->opts->notes; note && *note; note++) {
+		buf_adds(&page->b, "<p>");
+		svg_text(&page->b, *note, SIZE_MAX);
+		buf_adds(&page->b, "</p>\n");
+	}
+}
+
 static void put_head(struct page *page)
 {
 	struct buf *b = &page->b;
@@ -151,6 +160,7 @@ static void put_head(struct page *page)
 	buf_adds(b,
 		 "</p>\n<p>The flame graph and all else here needs JavaScript; nothing leaves this "
 		 "file.</p>\n");
+	put_notes(page);
 	buf_add(b, page->table.data, page->table.len);
 	buf_adds(b, "</noscript></main>\n");
 }

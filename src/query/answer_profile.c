@@ -88,8 +88,10 @@ static int add_sample(struct answering *a, struct sample *s, struct profile *dic
 static int add_row(void *ctx, const struct source_row *row)
 {
 	struct answering *a = ctx;
-	if (a->q->is_exact && row->is_window)
-		return err_set(a->err, ERANGE, "exact times are kept of the last hours only");
+	if (a->q->is_exact && row->is_window) {
+		err_set(a->err, ERANGE, "exact times are kept of the last hours only");
+		return err_hint(a->err, "ask for less, or later, time");
+	}
 	if (a->snapshots && !snapshots_has(a->snapshots, row))
 		return 0;
 	if (groups_of_row(&a->groups, row) == GROUP_NONE)

@@ -91,45 +91,67 @@ static bool has_type(const struct profile *p, const char *name)
 	return false;
 }
 
-typedef int (*idle_fn)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
-		       struct err *err);
+static bool tells_of_gpus(const struct profile *p)
+{
+	return profile_has_times(p) && (has_type(p, "gpu-time") || p->readings.all.n);
+}
 
-static int put_beside(struct profile *p, const struct format_write_opts *opts, idle_fn idle,
-		      struct buf *json, struct err *err)
+/* Both answers add series and samples of their own: they get a copy. */
+static int copy_whole(struct profile *p, struct profile **own, struct err *err)
 {
 	static const struct select_opts everything = { 0 };
-	struct profile *own;
-	if (!profile_has_times(p) || (!has_type(p, "gpu-time") && !p->readings.all.n))
-		return 0;
-	/* Both answers add series and samples of their own. */
-	int rc = profile_select(p, &everything, &own, err);
-	if (rc)
-		return rc;
-	buf_addf(json, "{\"start_ns\":%lld,\"metrics\":[", (long long)own->meta.start_wall_ns);
-	rc = put_metrics(own, json, err);
+	return profile_select(p, &everything, own, err);
+}
+
+static int begin(struct profile *own, const char *part, int64_t part_ns, struct buf *json,
+		 struct err *err)
+{
+	buf_addf(json, "{\"start_ns\":%lld,\"part\":\"cresset %s\",\"part_ns\":%lld,\"metrics\":[",
+		 (long long)own->meta.start_wall_ns, part, (long long)part_ns);
+	int rc = put_metrics(own, json, err);
 	buf_adds(json, "],\"idle\":");
-	rc = rc ? rc : idle(own, opts, json, err);
-	buf_addc(json, '}');
-	profile_free(own);
 	return rc;
 }
 
 int query_gpu_beside(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		     struct err *err)
 {
-	return put_beside(p, opts, put_idle, json, err);
-}
-
-static int put_no_idle(struct profile *p, const struct format_write_opts *opts, struct buf *json,
-		       struct err *err)
-{
-	(void)p, (void)opts, (void)err;
-	buf_adds(json, "null");
-	return 0;
+	struct profile *own;
+	if (!tells_of_gpus(p))
+		return 0;
+	int rc = copy_whole(p, &own, err);
+	if (rc)
+		return rc;
+	rc = begin(own, "report --gpu-idle --time As-Bs", 0, json, err);
+	rc = rc ? rc : put_idle(own, opts, json, err);
+	buf_addc(json, '}');
+	profile_free(own);
+	return rc;
 }
 
 int query_gpu_beside_answer(struct profile *p, const struct format_write_opts *opts,
 			    struct buf *json, struct err *err)
 {
-	return put_beside(p, opts, put_no_idle, json, err);
+	const struct buf *idle = opts->beside_of;
+	struct profile *own;
+	if (!idle->len && !tells_of_gpus(p))
+		return 0;
+	int rc = copy_whole(p, &own, err);
+	if (rc)
+		return rc;
+	/* Where the source knows no clock, an answer's times are the source's, too. */
+	bool is_unix = own->meta.start_wall_ns != 0;
+	if (!is_unix)
+		own->meta.start_wall_ns = own->meta.start_mono_ns;
+	rc = begin(own,
+		   is_unix ? "query --gpu-idle --from A --to B"
+			   : "query --gpu-idle --from start+As --to start+Bs",
+		   own->meta.start_wall_ns, json, err);
+	if (idle->len)
+		buf_add(json, idle->data, idle->len);
+	else
+		buf_adds(json, "null");
+	buf_addc(json, '}');
+	profile_free(own);
+	return rc;
 }

@@ -119,13 +119,19 @@ int gpu_gather_types(struct gpu_gather *g, const char *const *names, size_t n, s
 
 /* --- metrics ---------------------------------------------------------------------------------------- */
 
-bool gpu_gather_is_metric(const struct gpu_gather *g, uint32_t series, const char *name)
+bool gpu_gather_is_of(const struct gpu_gather *g, uint32_t series, const char *name)
 {
 	const struct profile *p = g->catalog;
-	uint32_t type = p->series.series.v[series].type;
-	return !series_is_free(&p->series, series) && type_is_metric(&p->series.types.v[type]) &&
-	       strcmp(type_name(p, type), name) == 0 &&
+	return !series_is_free(&p->series, series) &&
+	       strcmp(type_name(p, p->series.series.v[series].type), name) == 0 &&
 	       is_chosen(g, gpu_gather_label(g, series, "host"));
+}
+
+bool gpu_gather_is_metric(const struct gpu_gather *g, uint32_t series, const char *name)
+{
+	const struct series_table *s = &g->catalog->series;
+	return gpu_gather_is_of(g, series, name) &&
+	       type_is_metric(&s->types.v[s->series.v[series].type]);
 }
 
 static int keep_points(void *ctx, const struct metric_point *points, size_t n)

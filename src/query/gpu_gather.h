@@ -30,7 +30,9 @@ int gpu_gather_types(struct gpu_gather *g, const char *const *names, size_t n, s
 /* The value of a label of a set of a profile; "": there is none. And of a series of the catalog. */
 const char *gpu_label_text(const struct profile *p, uint32_t set, const char *key);
 const char *gpu_gather_label(const struct gpu_gather *g, uint32_t series, const char *key);
-/* Whether a series is of this metric, of a host that counts. */
+/* Whether a series is of the type, or metric, of this name, and of a host that counts. */
+bool gpu_gather_is_of(const struct gpu_gather *g, uint32_t series, const char *name);
+/* Whether it is a metric, too. */
 bool gpu_gather_is_metric(const struct gpu_gather *g, uint32_t series, const char *name);
 /* Appends its points, from so long before the range to so long behind it, without those that are no number. */
 int gpu_gather_points(struct gpu_gather *g, uint32_t series, int64_t beyond_ns,

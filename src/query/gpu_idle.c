@@ -34,14 +34,29 @@ void gpu_idle_done(struct gpu_idle *g)
 	g->own = NULL;
 }
 
+static const char *const thread_types[] = { "wall", "cpu", "off-cpu" };
+enum { THREAD_TYPES = sizeof thread_types / sizeof *thread_types };
+
+static bool is_named(const struct profile *p, uint32_t type, const char *name)
+{
+	return strcmp(profile_str(p, p->series.types.v[type].name), name) == 0;
+}
+
 uint32_t gpu_idle_type(const struct profile *p)
 {
-	static const char *const types[] = { "wall", "cpu", "off-cpu" };
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+	for (size_t i = 0; i < THREAD_TYPES; i++)
 		for (uint32_t k = 0; k < p->series.types.n; k++)
-			if (strcmp(profile_str(p, p->series.types.v[k].name), types[i]) == 0)
+			if (is_named(p, k, thread_types[i]))
 				return k;
 	return GPU_IDLE_TYPE_NONE;
+}
+
+bool gpu_idle_is_of_threads(const struct profile *p, uint32_t type)
+{
+	bool is = false;
+	for (size_t i = 0; i < THREAD_TYPES; i++)
+		is |= is_named(p, type, thread_types[i]);
+	return is;
 }
 
 /* --- series ------------------------------------------------------------------------------------- */
@@ -164,7 +179,7 @@ static void build_done(struct idle_build *b)
 	free(b->facts);
 }
 
-static int nothing_known(const struct gpu_idle *g, struct err *err)
+int idle_nothing_known(const struct gpu_idle *g, struct err *err)
 {
 	if (g->exact_from_ns) {
 		err_set(err, ENODATA, "what ran on GPUs is known as sums over time only");
@@ -194,7 +209,7 @@ int idle_build_in(struct profile *p, const struct tree_opts *tree, const struct 
 	idle_find_readings(&b);
 	settle_devices(&b);
 	build_done(&b);
-	return out->devices.n ? 0 : nothing_known(out, err);
+	return out->devices.n ? 0 : idle_nothing_known(out, err);
 }
 
 int gpu_idle_build(struct profile *p, const struct tree_opts *tree,

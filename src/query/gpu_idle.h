@@ -101,10 +101,13 @@ struct gpu_idle_opts {
 	double threshold; /* 0: GPU_IDLE_THRESHOLD */
 	const struct gpu_idle_readings *readings;
 	size_t n_readings;
+	bool of_hosts; /* of gpu_idle_query: q only chooses the hosts; owners' samples are of gpu_idle_type, all of them */
 };
 
 /* The type whose stacks say most of what threads did: wall, else cpu, else off-cpu. GPU_IDLE_TYPE_NONE: there is none. */
 uint32_t gpu_idle_type(const struct profile *p);
+/* Whether it is one of these. */
+bool gpu_idle_is_of_threads(const struct profile *p, uint32_t type);
 
 /* tree: type is that of the samples of owners, or GPU_IDLE_TYPE_NONE; the range of time counts, filters by frame are for the trees. p gets two types and their
  * samples for each device, and stays the caller's. -ENODATA with words when nothing says what ran on GPUs. out is to be done in any case. */
@@ -119,6 +122,8 @@ int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, double thr
  * GPUs is looked at whoever it is of. q->by and q->within do not count; opts->readings are found here. Errors as of query_profile, too. */
 int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, struct gpu_idle *out,
 		   struct err *err);
+/* q->type, as q->selector has it; where that names none it is gpu_idle_type. -EINVAL as of query_ask_type (query/ask.h). */
+int gpu_idle_ask_type(struct query *q, struct err *err);
 void gpu_idle_done(struct gpu_idle *g);
 
 /* What owners of a device did while it was idle (newer) against while it was busy (older): shares of each, with intervals of 95 %. */

@@ -2,6 +2,7 @@
 #include "query/gpu_idle_work.h"
 
 #include "profile/sum.h"
+#include "query/ask.h"
 #include "query/gpu_gather.h"
 
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 
 struct idle_read {
 	struct gpu_gather gather;
+	struct query
+		owners; /* what the gather asks, where owners' samples are others than those that chose the hosts */
 	const struct gpu_idle_opts *opts;
 	struct profile *p;
 	uint32_t type; /* of p, of the owners' samples */
@@ -16,6 +19,25 @@ struct idle_read {
 };
 
 /* --- samples ---------------------------------------------------------------------------------------- */
+
+static void choose_owners(struct idle_read *r)
+{
+	r->owners = *r->gather.q;
+	r->owners.type = gpu_idle_type(r->gather.catalog);
+	r->owners.selector = r->gather.host;
+	r->gather.q = &r->owners;
+}
+
+/* Of the hosts that count there is something that says when GPUs were busy, whenever that was. */
+static bool may_be_known(const struct idle_read *r)
+{
+	static const char *const names[] = { "gpu-time", "gpu-window", "hw_gpu_utilization" };
+	for (uint32_t i = 0; i < r->gather.catalog->series.series.n; i++)
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			if (gpu_gather_is_of(&r->gather, i, names[k]))
+				return true;
+	return false;
+}
 
 /* The owners' type comes first: it is type 0 of the profile. */
 static int read_samples(struct idle_read *r)
@@ -193,6 +215,10 @@ int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, stru
 	struct idle_read r = { .opts = opts };
 	*out = (struct gpu_idle){ 0 };
 	int rc = gpu_gather_init(&r.gather, q, err);
+	if (rc == 0 && !may_be_known(&r))
+		rc = idle_nothing_known(out, err);
+	if (rc == 0 && opts->of_hosts)
+		choose_owners(&r);
 	rc = rc ? rc : read_all(&r);
 	rc = rc ? rc : build(&r, out);
 	gpu_gather_done(&r.gather);
@@ -203,4 +229,15 @@ int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, stru
 	vec_done(&r.readings);
 	profile_free(r.p);
 	return rc;
+}
+
+int gpu_idle_ask_type(struct query *q, struct err *err)
+{
+	const struct profile *catalog = q->source->ops->catalog(q->source);
+	uint32_t others, best = gpu_idle_type(catalog);
+	q->type = best;
+	if (!q->selector || (best != GPU_IDLE_TYPE_NONE && !selector_type_text(q->selector) &&
+			     selector_takes_type(q->selector, catalog, best)))
+		return 0;
+	return query_ask_type(q, &others, err);
 }

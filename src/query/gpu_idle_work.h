@@ -67,6 +67,9 @@ void idle_own(struct gpu_idle_device *d, uint32_t pid, uint32_t name);
 void idle_find_owners(struct idle_build *b, struct gpu_idle_device *d);
 void idle_divide_samples(struct idle_build *b, struct gpu_idle_device *d);
 
+/* -ENODATA with words: there are no devices. */
+int idle_nothing_known(const struct gpu_idle *g, struct err *err);
+
 /* gpu_idle_build of what is in scope; scope may be NULL. */
 int idle_build_in(struct profile *p, const struct tree_opts *tree, const struct gpu_idle_opts *opts,
 		  const struct idle_scope *scope, struct gpu_idle *out, struct err *err);

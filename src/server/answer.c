@@ -57,6 +57,19 @@ const char *answer_html_policy(struct request *r)
 	return policy;
 }
 
+const char *answer_note(struct request *r, char *const *notes)
+{
+	struct buf b = { 0 };
+	for (; *notes; notes++) {
+		buf_adds(&b, b.len ? ". " : "");
+		for (const char *s = *notes; *s; s++)
+			buf_addc(&b, *s >= ' ' && *s <= '~' ? *s : '?');
+	}
+	const char *note = b.len ? arena_dup(&r->arena, b.data, b.len) : NULL;
+	buf_done(&b);
+	return note;
+}
+
 int answer_open(struct out *out, struct err *err)
 {
 	*out = (struct out){ .fd = memfd_create("cresset answer", MFD_CLOEXEC) };

@@ -17,6 +17,9 @@
 /* Of a page in one file: what it says of itself (format/html.h), in a sandbox of its own, too; with room for saving what it exports. */
 const char *answer_html_policy(struct request *r);
 
+/* The sentences of a page (format_write_opts.notes) as one line for a header; NULL: there are none. */
+const char *answer_note(struct request *r, char *const *notes);
+
 /* Tables: what fmt may ask for, their types of content, and how many rows there are when nobody says. */
 enum table_format { TABLE_JSON, TABLE_CSV, TABLE_TEXT };
 enum { TOP_DEFAULT = 30 };

@@ -157,6 +157,7 @@ static void add_headers(const struct request *r, struct MHD_Response *response)
 		{ "WWW-Authenticate", y->challenge },
 		{ "Retry-After", y->retry_after_s ? seconds : NULL },
 		{ "X-Cresset-Key", y->key_sequence ? key : NULL },
+		{ "X-Cresset-Note", y->note },
 		{ "Connection", y->closes ? "close" : NULL },
 	};
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)

@@ -72,6 +72,7 @@ struct reply {
 	const char *challenge; /* WWW-Authenticate */
 	unsigned retry_after_s;
 	uint64_t key_sequence; /* X-Cresset-Key; 0: none */
+	const char *note;      /* X-Cresset-Note; NULL: none */
 	bool closes;           /* the connection ends with it */
 };
 

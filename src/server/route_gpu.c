@@ -7,17 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of owners' samples, what a selector does not say is the type that says most. */
-static int settle_type(struct ask *a, struct err *err)
-{
-	uint32_t others, best = gpu_idle_type(a->catalog);
-	const struct selector *s = a->selector;
-	bool is_free = !s || (!selector_type_text(s) && best != GPU_IDLE_TYPE_NONE &&
-			      selector_takes_type(s, a->catalog, best));
-	a->q.type = best;
-	return is_free ? 0 : query_ask_type(&a->q, &others, err);
-}
-
 struct idle_ask {
 	uint64_t top_n;
 	int format; /* enum table_format */
@@ -54,7 +43,7 @@ static int ask_idle(struct ask *a, struct request *r, struct idle_ask *out, stru
 	if (rc == 0)
 		rc = query_span_parse(&a->span, &words, &a->q, err);
 	if (rc == 0)
-		rc = settle_type(a, err);
+		rc = gpu_idle_ask_type(&a->q, err);
 	return rc == 0 ? ask_filters(a, err) : rc;
 }
 

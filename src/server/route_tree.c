@@ -3,7 +3,6 @@
 #include "format/html.h"
 #include "format/table.h"
 #include "profile/top.h"
-#include "query/gpu_beside.h"
 #include "query/page.h"
 #include "query/part.h"
 #include "server/answer.h"
@@ -88,49 +87,47 @@ static const struct {
 	{ NULL, "application/octet-stream", NULL },
 };
 
-static void write_options(const struct request *r, const struct profile *p,
+static void write_options(const struct request *r, const struct query_page *page,
 			  const struct tree_opts *tree, bool icicle, struct format_write_opts *out)
 {
 	*out = (struct format_write_opts){ .title = request_param(r, "title"),
 					   .palette = request_param(r, "palette"),
-					   .icicle = icicle,
-					   .beside = query_gpu_beside_answer };
+					   .icicle = icicle };
+	query_page_opts(page, out);
 	if (!tree->n_by && !request_param(r, "by"))
-		query_default_frames(p, &out->tree);
+		query_default_frames(page->p, &out->tree);
 }
 
-/* A page says nothing of why it has no timeline. */
 static int read_part(const struct ask *a, const struct format *format, const struct tree_opts *tree,
-		     struct profile **out, struct err *err)
+		     struct query_page *page, struct err *err)
 {
 	bool is_file = a->r->tenant->data.file != NULL;
-	struct err why;
-	return format == &format_html ? query_page(&a->q, tree, is_file, out, NULL, &why, err)
-				      : query_part(&a->q, tree, is_file, out, NULL, err);
+	return format == &format_html ? query_page(&a->q, tree, is_file, page, err)
+				      : query_part(&a->q, tree, is_file, &page->p, NULL, err);
 }
 
-static int write_part(struct ask *a, const struct format *format, struct out *out, struct err *err)
+static int write_part(struct ask *a, const struct format *format, struct query_page *page,
+		      struct out *out, struct err *err)
 {
 	struct format_write_opts write;
 	struct tree_opts tree;
-	struct profile *p = NULL;
 	double min_width_px;
 	bool icicle;
 	int rc = request_flag(a->r, "icicle", &icicle, err);
 	if (rc == 0)
 		rc = query_root_frames(&a->q, &tree, err);
 	if (rc == 0)
-		rc = read_part(a, format, &tree, &p, err);
+		rc = read_part(a, format, &tree, page, err);
 	if (rc == 0) {
-		write_options(a->r, p, &tree, icicle, &write);
-		rc = format_write_fitting(format, p, &write, out, &min_width_px, err);
+		write_options(a->r, page, &tree, icicle, &write);
+		rc = format_write_fitting(format, page->p, &write, out, &min_width_px, err);
 	}
-	profile_free(p);
 	return rc;
 }
 
 static void flame_file(struct ask *a, const struct format *format)
 {
+	struct query_page page = { 0 };
 	struct err err = { 0 };
 	struct out out;
 	size_t i = 0;
@@ -141,11 +138,14 @@ static void flame_file(struct ask *a, const struct format *format)
 		reply_failure(a->r, &err);
 		return;
 	}
-	rc = write_part(a, format, &out, &err);
+	rc = write_part(a, format, &page, &out, &err);
 	answer_close(a->r, contents[i].type, &out, rc, &err);
-	if (rc == 0)
+	if (rc == 0) {
 		a->r->reply.policy =
 			format == &format_html ? answer_html_policy(a->r) : contents[i].policy;
+		a->r->reply.note = answer_note(a->r, page.notes);
+	}
+	query_page_done(&page);
 }
 
 static const struct format *asked_format(const char *name, struct err *err)

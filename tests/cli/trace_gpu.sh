@@ -59,7 +59,7 @@ is "… is that part" "$(answers "$tmp/part.trace.json" "$tmp/works" 2100000 470
 range=(--from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:40Z)
 ends "of a store" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$tmp/exact.trace.json"
 is "… keeps the rules" "$(rules "$tmp/exact.trace.json")" ""
-is "… has what ran, of that host" "$(rules "$tmp/exact.trace.json" lanes)" 'GPU 0 of exact/stream ? 100 60000000000'
+is "… has what ran, of that host" "$(rules "$tmp/exact.trace.json" lanes)" 'GPU 0 of exact/stream 7 100 60000000000'
 is "… and what its driver says" "$(rules "$tmp/exact.trace.json" counters)" 'GPU 0 of exact by its driver/utilization general 100 0.6 0.6'
 is "… beside exact times of threads" "$(jq -c '[.traceEvents[] | select(.ph == "X" and .pid == 700 and .name[0:1] == "w") | [.name, .ts, .dur]] | .[0:2]' "$tmp/exact.trace.json")" '[["work",0,600000],["wait",600000,400000]]'
 ends "another host" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="read"}' -o "$tmp/read.trace.json"
@@ -72,5 +72,5 @@ is "… keep the rules" "$(rules "$tmp/hosts.trace.json")" ""
 fails "with other outputs" 2 "a trace is of its own" query --data "$tmp/store" "${range[@]}" wall -o "$tmp/a.trace.json" -o "$tmp/a.svg"
 ends "a part of a minute" 0 query --data "$tmp/store" --from 2026-11-21T10:00:03.25Z --to 2026-11-21T10:00:05Z 'wall{host="exact"}' -o "$tmp/short.trace.json"
 is "… keeps the rules" "$(rules "$tmp/short.trace.json")" ""
-is "… and begins with it" "$(rules "$tmp/short.trace.json" lanes; rules "$tmp/short.trace.json" counters)" $'GPU 0 of exact/stream ? 2 950000000\nGPU 0 of exact by its driver/utilization general 1 0.6 0.6'
+is "… and begins with it" "$(rules "$tmp/short.trace.json" lanes; rules "$tmp/short.trace.json" counters)" $'GPU 0 of exact/stream 7 2 950000000\nGPU 0 of exact by its driver/utilization general 1 0.6 0.6'
 finish

@@ -445,7 +445,7 @@ test('records and readings of several hosts, on one axis', () =>
 			assert.match(text, /below 5\.00 % is idle, give or take 19\.0 s\. Processes: train \(has memory there/);
 			assert.match(text, /GPU 1 of read: idle 1 min 40 s \(100\.0 %\) in 1 gap\s.*Nobody is known to use it/s);
 			assert.deepStrictEqual(await page.$$eval('.tl-gpu .tl-who', (list) => list.map((e) => e.textContent)), [
-				'GPU 0 serve exact'
+				'GPU 0 stream 7 serve exact'
 			]);
 			/* The same moment, at the same place: strips, streams, threads. */
 			const boxes = await Promise.all(
@@ -709,7 +709,7 @@ test('a report says why a GPU was idle, as the command line does', () =>
 				).map((r) => [r[1], r.slice(2)])
 			);
 			assert.deepStrictEqual(rows.decode.slice(0, 3), ['0.00 %', '100.0 %', '▲ +100.0 %']);
-			assert.match(text, /^Of the whole recording\n/);
+			assert.match(text, /^Of the whole time\n/);
 			/* One of its gaps is the part that is chosen; the panel stays what it is, and says of what. */
 			await page.click('.rp-idle .row button >> nth=0');
 			const [from, to] = await page.$$eval('.rp-row input[aria-label]', (list) =>
@@ -719,9 +719,7 @@ test('a report says why a GPU was idle, as the command line does', () =>
 			const [first, ...rest] = (await page.innerText('.rp-idle')).split('\n');
 			assert.deepStrictEqual(rest, text.split('\n').slice(1));
 			/* What it says of the part can be done. */
-			const [, words] = first.match(
-					/^Of the whole recording; of this part: cresset (report --gpu-idle --time \S+)$/
-				),
+			const [, words] = first.match(/^Of the whole time; of this part: cresset (report --gpu-idle --time \S+)$/),
 				[part] = JSON.parse(cresset('-q', ...words.split(' '), '--json', at('more.cresset'))).devices;
 			assert.deepStrictEqual([part.idle_ns, part.watched_ns], [30e6, 30e6]);
 			await page.click('button:text-is("whole time")');

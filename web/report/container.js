@@ -10,7 +10,7 @@ const REPORT_MAGIC = 'CRC',
 /**
  * @typedef {{command?: string, host?: string, kernel?: string, clock?: string, cpus: number, start?: string,
  * start_ms: number, duration_ns: number, own_cpu_ns: number, own_peak_bytes: number, lost_samples: number, losses:
- * Loss[]}} Meta
+ * Loss[], notes: string[]}} Meta
  */
 /**
  * gpu, stream: it is no thread, but what ran in a stream of a GPU.
@@ -29,7 +29,7 @@ const REPORT_MAGIC = 'CRC',
  */
 /**
  * @typedef {{version: number, made_by: string, meta: Meta, origin_ns: number, threads: Thread[], shown: number,
- * types: TypeInfo[], gpu?: {start_ns: number, metrics: any[], idle: any}}} ReportHeader
+ * types: TypeInfo[], gpu?: {start_ns: number, part: string, part_ns: number, metrics: any[], idle: any}}} ReportHeader
  */
 /**
  * Rows in order of time, in nanoseconds since the report's origin. length 0: a moment.

@@ -108,6 +108,7 @@ export function showHead(host, report, type) {
 				.map((s) => plain(String(s)))
 				.join(' · ')
 		]),
+		...meta.notes.map((note) => el('p', { class: 'rp-note' }, [plain(note)])),
 		el('div', { class: 'rp-row' }, [
 			...chips(report, type),
 			el('details', {}, [

@@ -63,8 +63,8 @@ export class Viewer {
 	head = el('header', { class: 'rp-head' });
 	tabs = el('div', { role: 'tablist', 'aria-label': 'Types', class: 'rp-tabs' });
 	when = el('section', { 'aria-label': 'When' });
-	idle = el('section', { 'aria-label': 'Why the GPU was idle', class: 'rp-idle', hidden: true });
-	idleButton = button('Why was the GPU idle?', 'gaps, what ended them, and what its processes did meanwhile', () =>
+	idle = el('section', { 'aria-label': 'Why was the GPU idle?', class: 'rp-idle', hidden: true });
+	idleButton = button('Why was the GPU idle?', 'gaps, what ended them, what its processes did meanwhile', () =>
 		this.toggleIdle()
 	);
 	idleOf = el('p', { class: 'how' });
@@ -149,18 +149,16 @@ export class Viewer {
 				(brush, threads) => this.setRange(brush, threads),
 				(node) => this.showWork(node)
 			);
-		this.when.hidden = !this.strips;
-		if (report.header.gpu?.idle) this.strips?.bar.append(this.idleButton);
-		this.idleButton.setAttribute('aria-pressed', 'false');
+		if (report.header.gpu?.idle) (this.strips?.bar || this.when).append(this.idleButton);
 		this.off = new AbortController();
-		document.addEventListener('keydown', (e) => this.key(e), { signal: this.off.signal });
+		const redraw = () => this.strips?.draw(),
+			{ signal } = this.off;
+		document.addEventListener('keydown', (e) => this.key(e), { signal });
 		document.addEventListener(
 			'pointerdown',
 			(e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(),
-			{ signal: this.off.signal }
+			{ signal }
 		);
-		const redraw = () => this.strips?.draw(),
-			{ signal } = this.off;
 		addEventListener('theme', redraw, { signal });
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw, { signal });
 		this.showType(this.at);
@@ -259,7 +257,7 @@ export class Viewer {
 		this.showTabs();
 		showHead(this.head, this.report, this.type.info);
 		if (!this.isGuest) document.title = titleOfReport(this.report);
-		this.when.hidden = !this.strips || !this.type.samples;
+		this.when.hidden = this.strips ? !this.type.samples : !this.when.firstChild;
 		this.strips?.setType(this.type);
 		this.threads = this.strips?.threads || null;
 		this.refresh(false);
@@ -314,31 +312,30 @@ export class Viewer {
 		this.root.dataset.total = String(now[0]);
 		this.noteBox.hidden = now[0] > 0;
 		this.noteBox.textContent =
-			now[0] > 0
-				? ''
-				: this.brush || this.threads
-					? 'No samples in this part. Choose another one, or the whole time.'
-					: 'There are no samples of this type.';
+			this.brush || this.threads
+				? 'No samples in this part. Choose another one, or the whole time.'
+				: 'There are no samples of this type.';
 	}
 	toggleIdle() {
 		const { gpu, origin_ns } = this.report.header,
 			start = gpu ? gpu.start_ns + origin_ns : 0;
 		this.idle.hidden = !this.idle.hidden;
-		this.idleButton.setAttribute('aria-pressed', String(!this.idle.hidden));
-		if (!this.idle.childNodes.length)
+		if (!this.idle.firstChild)
 			this.idle.append(
 				this.idleOf,
 				...idleParts(gpu?.idle, (from, to) => this.strips?.choose({ from: from - start, to: to - start }))
 			);
+		this.showIdle();
 	}
 	/** Why GPUs were idle is of all of it: gaps and intervals are not in the file for a part. */
 	showIdle() {
 		const { brush } = this,
-			s = (/** @type {number} */ ns) =>
-				`${Math.max(0, +((ns + this.report.header.origin_ns) / 1e9).toFixed(6))}s`;
+			{ gpu, origin_ns } = this.report.header,
+			s = (/** @type {number} */ ns) => String(+((ns + origin_ns + (gpu?.part_ns || 0)) / 1e9).toFixed(6));
+		this.idleButton.setAttribute('aria-pressed', String(!this.idle.hidden));
 		this.idleOf.textContent =
-			'Of the whole recording' +
-			(brush ? `; of this part: cresset report --gpu-idle --time ${s(brush.from)}-${s(brush.to)}` : '');
+			'Of the whole time' +
+			(brush && gpu ? '; of this part: ' + gpu.part.replace('A', s(brush.from)).replace('B', s(brush.to)) : '');
 	}
 	/** The one thread that is chosen, -1 without. */
 	get thread() {
