@@ -43,23 +43,19 @@ static void note_hosts(const struct profile *p)
 }
 
 static int read_part(const struct query_cmd *c, const struct tree_opts *tree, bool with_times,
-		     struct profile **out, struct err *err)
+		     struct query_page *page, struct err *err)
 {
-	bool ids_missing = false;
-	int rc = query_part(&c->q, tree, with_times || c->file, out, &ids_missing, err);
-	if (rc == 0)
-		query_note_ids(ids_missing);
-	return rc;
+	return query_part(&c->q, tree, with_times || c->file, &page->p, &page->ids_missing, err);
 }
 
-static int read_timed(const struct query_cmd *c, const struct tree_opts *tree, struct profile **out,
-		      struct err *err)
+static int read_timed(const struct query_cmd *c, const struct tree_opts *tree,
+		      struct query_page *page, struct err *err)
 {
-	int rc = read_part(c, tree, true, out, err);
+	int rc = read_part(c, tree, true, page, err);
 	if (rc == 0)
-		rc = query_gpu_tracks(&c->q, *out, err);
+		rc = query_gpu_tracks(&c->q, page->p, err);
 	if (rc == 0)
-		note_hosts(*out);
+		note_hosts(page->p);
 	return rc;
 }
 
@@ -72,14 +68,20 @@ static int read_page(const struct query_cmd *c, const struct tree_opts *tree,
 	return rc;
 }
 
-/* Other outputs have it, too. */
-static int read_beside(const struct query_cmd *c, const struct tree_opts *tree, enum wish wish,
+static int read_wish(const struct query_cmd *c, const struct tree_opts *tree, enum wish wish,
+		     struct query_page *page, struct err *err)
+{
+	return wish == WISH_TIMES ? read_timed(c, tree, page, err)
+				  : read_part(c, tree, false, page, err);
+}
+
+/* A page that shares its profile with other outputs. */
+static int read_shared(const struct query_cmd *c, const struct tree_opts *tree, enum wish wish,
 		       struct query_page *page, struct err *err)
 {
 	int rc = query_page_idle(&c->q, c->file != NULL, page, err);
 	if (rc == 0)
-		rc = wish == WISH_TIMES ? read_timed(c, tree, &page->p, err)
-					: read_part(c, tree, false, &page->p, err);
+		rc = read_wish(c, tree, wish, page, err);
 	if (rc == 0 && wish == WISH_SUMS && !c->file) {
 		err_set(&page->no_timeline, ERANGE, "the files beside it are made of sums");
 		err_hint(&page->no_timeline, "ask for the page alone");
@@ -95,15 +97,18 @@ static int answer_profile(const struct query_cmd *c, const struct outputs *outpu
 {
 	struct tree_opts tree;
 	struct err err = { 0 };
+	bool is_page = has_page(outputs);
 	int rc = query_root_frames(&c->q, &tree, &err);
 	if (rc == 0)
-		rc = wish == WISH_PAGE    ? read_page(c, &tree, page, &err)
-		     : has_page(outputs)  ? read_beside(c, &tree, wish, page, &err)
-		     : wish == WISH_TIMES ? read_timed(c, &tree, &page->p, &err)
-					  : read_part(c, &tree, false, &page->p, &err);
-	for (size_t i = 0; rc == 0 && page->notes[i]; i++)
+		rc = wish == WISH_PAGE ? read_page(c, &tree, page, &err)
+		     : is_page         ? read_shared(c, &tree, wish, page, &err)
+				       : read_wish(c, &tree, wish, page, &err);
+	if (rc < 0)
+		return query_fail(&err);
+	query_note_ids(page->ids_missing && !is_page); /* a page's notes have it */
+	for (size_t i = 0; page->notes[i]; i++)
 		log_info("%s", page->notes[i]);
-	return rc < 0 ? query_fail(&err) : CMD_OK;
+	return CMD_OK;
 }
 
 static int write_outputs(const struct query_cmd *c, struct outputs *outputs,

@@ -28,8 +28,7 @@ struct question {
 	struct buf path;
 	const char *body; /* NULL: GET */
 	bool has_params;
-	char note
-		[1024]; /* what the server says beside its answer (X-Cresset-Note), cut; "": nothing */
+	char note[1024]; /* X-Cresset-Note of the answer, cut; "": none */
 };
 void question_init(struct question *q, const char *path);
 /* value NULL: nothing is added. */

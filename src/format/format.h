@@ -51,8 +51,8 @@ struct format_write_opts {
 	int (*beside)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		      struct err *err);
 	const void *beside_of; /* what it is made of; its own matter */
-	char *const *
-		notes; /* of a page: what it does not show, and why, in sentences; the last is NULL. NULL: nothing */
+	/* Of a page: what it does not show, and why, in sentences; the last is NULL. NULL: nothing. */
+	char *const *notes;
 };
 
 /* What a reader may ask the machine it runs on, for files that were recorded there. */

@@ -10,8 +10,7 @@
 
 struct idle_read {
 	struct gpu_gather gather;
-	struct query
-		owners; /* what the gather asks, where owners' samples are others than those that chose the hosts */
+	struct query owners; /* what it asks when q has only chosen the hosts */
 	const struct gpu_idle_opts *opts;
 	struct profile *p;
 	uint32_t type; /* of p, of the owners' samples */

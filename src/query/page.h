@@ -11,12 +11,8 @@
 #include "format/format.h"
 #include "query/plan.h"
 
-enum {
-	PAGE_SAMPLES =
-		1
-		<< 21, /* for a timeline of a store: of a type; for idle times: of all that tells them */
-	PAGE_NOTES = 3,
-};
+/* Of a store: PAGE_SAMPLES of a type for a timeline, and of all types for idle times. */
+enum { PAGE_SAMPLES = 1 << 21, PAGE_NOTES = 3 };
 
 struct query_page {
 	struct profile *p;

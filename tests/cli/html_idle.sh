@@ -90,15 +90,26 @@ is "… is said in the page" "$(notes "$page" | tail -1)" "of a part of the rang
 limit="the answer is larger than the limit of 2,097,152 rows"
 ends "of too much" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$page"
 has "… why there is no timeline" "$limit: the page has no timeline; ask for less time, or fewer series" "$(notes "$page")"
+query --data "$tmp/many" gpu-time --from start --to end -o "$page" --max-memory 50M
+is "… nor idle times" "$(notes "$page")" "$(printf 'the answer needs more memory than 52.4 MB: the page %s; ask for less time, or fewer series\n' "has no timeline" "does not tell why GPUs were idle")"
 ends "beside other files" 0 query --data "$tmp/store" "${range[@]}" "$exact" -o "$page" -o "$dir/x.folded"
 is "… it has no timeline, and says why" "$(notes "$page")" "the files beside it are made of sums: the page has no timeline; ask for the page alone"
 is "… but why GPUs were idle" "$(idle_times "$page")" "0 100000000000 60000000000 40000000000 100"
+query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$page" -o "$dir/x.folded"
+is "… and what is not known" "$(notes "$page" | tail -1)" "of a part of the range only sums of 10 s are kept: pid, tid, cpu and trace_id are not known there"
 ends "beside a trace" 0 query --data "$tmp/store" "${range[@]}" "$exact" -o "$page" -o "$dir/x.trace.json"
 is "… it has both" "$(notes "$page"; idle_times "$page")" "0 100000000000 60000000000 40000000000 100"
 "$BUILD/fixture/metrics" "$tmp/none"
 type=$("$cresset" query --data "$tmp/none" --types --json | jq -r '[.[] | select(.aggregation == "sum")][0].type')
 ends "without GPUs" 0 query --data "$tmp/none" --from start --to end "$type" -o "$page"
 is "… there is nothing of them, and nobody misses it" "$(header "$page" | jq -c .gpu) $(notes "$page" | grep -c GPU)" "null 0"
+
+serve --data "$tmp/calls"
+post "api/v1/profiles?type=gpu-launch&label=host%3Dh0" --data-binary $'main;launch 3\n' >/dev/null
+is "calls of a GPU alone" "$(cat "$tmp/code")" 200
+get api/v1/flame q=gpu-launch from=now-1h to=now fmt=html >"$page"
+is "… tell no idle times, which is said" "$(notes "$page" | tail -1)" "nothing here says what ran on GPUs: the page does not tell why GPUs were idle; record with -e gpu-time"
+stop
 
 # --- from a server: the same page, and the same words
 serve "$tmp/store"
