@@ -10,8 +10,6 @@ import { grouped, plain, share, value } from './units.js';
 
 const GAPS = 6,
 	CLASSES = 12;
-/* What there is no room for on a narrow screen. */
-const WIDE = ['Δ %', 'between'];
 const time = (/** @type {number} */ ns) => value(ns, 'nanoseconds');
 
 /** How it is known, and whose it is. @param {any} d a device of the answer @param {any} answer */
@@ -73,10 +71,9 @@ function change(d) {
 			open: () => {}
 		});
 	table.sorted = 4;
-	const columns = diffColumns(d.change, ['busy', 'idle']);
 	table.set(
 		d.change.rows.map((/** @type {any} */ r) => ({ ...r, ...r.self })),
-		matchMedia('(max-width: 700px)').matches ? columns.filter((c) => !WIDE.includes(c.name)) : columns
+		diffColumns(d.change, ['busy', 'idle'])
 	);
 	return [
 		el(

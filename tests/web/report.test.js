@@ -403,7 +403,7 @@ const axisInk = (page) =>
 		const canvas = document.querySelector('.rp-canvas canvas'),
 			{ width, height } = canvas,
 			copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
-		copy.fillStyle = getComputedStyle(canvas).getPropertyValue('--rp-dim');
+		copy.fillStyle = getComputedStyle(canvas).getPropertyValue('--dim');
 		copy.fillRect(0, 0, 1, 1);
 		const want = copy.getImageData(0, 0, 1, 1).data;
 		copy.clearRect(0, 0, width, height);

@@ -20,7 +20,13 @@ export function diffColumns(table, sides = ['A', 'B']) {
 		/** @type {string} */ name,
 		/** @type {string} */ key,
 		/** @type {(v: number) => string} */ as
-	) => ({ name, right: true, by: (/** @type {any} */ r) => r[key], text: (/** @type {any} */ r) => as(r[key]) });
+	) => ({
+		name,
+		right: true,
+		class: 'each',
+		by: (/** @type {any} */ r) => r[key],
+		text: (/** @type {any} */ r) => as(r[key])
+	});
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind narrow' },
 		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
@@ -35,6 +41,7 @@ export function diffColumns(table, sides = ['A', 'B']) {
 		{
 			name: 'Δ %',
 			right: true,
+			class: 'percent',
 			by: (r) => (r.older ? (r.newer - r.older) / r.older : Infinity),
 			text: (r) => (r.older ? `${((100 * (r.newer - r.older)) / r.older).toFixed(0)} %` : 'new')
 		},

@@ -12,36 +12,28 @@ const ROW_PX = 22,
  */
 /** @param {any} report an answer of /api/v1/top @returns {Column[]} */
 export function columnsOf(report) {
-	const number = (
-		/** @type {string} */ name,
-		/** @type {(r: any) => number} */ by,
-		/** @type {(r: any) => string} */ text
-	) => ({ name, by, text, right: true });
 	const unit = /^(nanoseconds|bytes)$/.test(report.unit) ? report.unit : ''; /* how many need no word on each line */
+	const number = (/** @type {string} */ name, /** @type {'self'|'total'} */ key) => [
+		{
+			name,
+			by: (/** @type {any} */ r) => r[key],
+			text: (/** @type {any} */ r) => value(r[key], unit),
+			right: true,
+			class: 'roomy'
+		},
+		{
+			name: name + ' %',
+			by: (/** @type {any} */ r) => r[key],
+			text: (/** @type {any} */ r) => share(r[key], report.total),
+			right: true
+		}
+	];
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind' },
 		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
-		number(
-			'Self',
-			(r) => r.self,
-			(r) => value(r.self, unit)
-		),
-		number(
-			'Self %',
-			(r) => r.self,
-			(r) => share(r.self, report.total)
-		),
-		number(
-			'Total',
-			(r) => r.total,
-			(r) => value(r.total, unit)
-		),
-		number(
-			'Total %',
-			(r) => r.total,
-			(r) => share(r.total, report.total)
-		),
-		{ name: 'Binary', by: (r) => r.binary || '', text: (r) => plain(r.binary || ''), class: 'binary' }
+		...number('Self', 'self'),
+		...number('Total', 'total'),
+		{ name: 'Binary', by: (r) => r.binary || '', text: (r) => plain(r.binary || ''), class: 'binary roomy' }
 	];
 }
 
@@ -133,9 +125,9 @@ export class Table {
 			? document.activeElement?.closest('tr')?.getAttribute('aria-rowindex')
 			: null;
 		this.body.replaceChildren(
-			spacer(first, this.columns.length),
+			spacer(first),
 			...this.rows.slice(first, last).map((r, i) => this.row(r, first + i)),
-			spacer(this.rows.length - last, this.columns.length)
+			spacer(this.rows.length - last)
 		);
 		if (focused) this.body.querySelector(`tr[aria-rowindex="${focused}"] button`)?.focus({ preventScroll: true });
 	}
@@ -192,10 +184,10 @@ export class Table {
 		return copy(this.csv());
 	}
 }
-/** @param {number} rows @param {number} columns */
-function spacer(rows, columns) {
+/** @param {number} rows */
+function spacer(rows) {
 	const tr = el('tr', { class: 'spacer', 'aria-hidden': 'true' }),
-		td = el('td', { colSpan: columns });
+		td = el('td');
 	td.style.height = `${Math.max(0, rows) * ROW_PX}px`;
 	tr.append(td);
 	return tr;

@@ -335,7 +335,7 @@ export class Strips {
 			x = (/** @type {number} */ ns) => (ns - this.view.from) * scale;
 		this.metrics.strips.forEach((_, i) => {
 			const y = TOP + METRIC * i;
-			ctx.fillStyle = ink.getPropertyValue('--rp-line');
+			ctx.fillStyle = ink.getPropertyValue('--line');
 			ctx.fillRect(0, y, width, 0.5);
 			this.metrics.draw(ctx, i, { x, y, height: METRIC - 2, ink });
 		});
@@ -426,7 +426,7 @@ export class Strips {
 		const [work] = parts,
 			most = parts.flatMap((part) => [...part]).reduce((m, v) => Math.max(m, v), 0) || 1;
 		const colours = STATES.map((name) => ink.getPropertyValue(name));
-		ctx.fillStyle = ink.getPropertyValue('--rp-line');
+		ctx.fillStyle = ink.getPropertyValue('--line');
 		ctx.fillRect(0, y + LANE - 1, work.length, 0.5);
 		work.forEach((_, x) => {
 			const at = parts.map((part) => part[x]),
@@ -446,7 +446,7 @@ export class Strips {
 	drawAxis(ctx, width, height, ink) {
 		const ticks = Math.max(1, Math.floor(width / 110)),
 			{ from, to } = this.view;
-		ctx.fillStyle = ink.getPropertyValue('--rp-dim');
+		ctx.fillStyle = ink.getPropertyValue('--dim');
 		ctx.font = '12px system-ui, sans-serif';
 		for (let i = 0; i <= ticks; i++) {
 			ctx.textAlign = i === 0 ? 'left' : i === ticks ? 'right' : 'center';
@@ -467,7 +467,7 @@ export class Strips {
 			w = Math.max(1, (brush.to - brush.from) * scale);
 		ctx.fillStyle = ink.getPropertyValue('--rp-pick');
 		ctx.fillRect(x, 0, w, height);
-		ctx.fillStyle = ink.getPropertyValue('--rp-accent');
+		ctx.fillStyle = ink.getPropertyValue('--accent');
 		ctx.fillRect(x, 0, 1, height);
 		ctx.fillRect(x + w - 1, 0, 1, height);
 	}

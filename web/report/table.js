@@ -8,8 +8,6 @@ import { diffRows, functionRows, isOfShares } from './functions.js';
 /** @typedef {import('../tree.js').Tree} Tree */
 
 const CHANCE = 0.05;
-/* What there is no room for on a narrow screen. */
-const WIDE = ['Self', 'Total', 'Binary', 'before', 'now', 'Δ %'];
 
 export class FunctionTable {
 	/** @type {((name: string) => boolean)|undefined} */
@@ -37,17 +35,14 @@ export class FunctionTable {
 	setTree(tree) {
 		const isDiff = Boolean(tree.totalB),
 			unit = tree.header.unit;
-		const columns = isDiff
+		this.columns = isDiff
 			? diffColumns({ norm: isOfShares(tree) ? 'share' : 'abs', unit }, ['before', 'now'])
 			: columnsOf({ unit, total: tree.total[0] }).map((c) =>
 					c.class === 'kind' ? { ...c, class: 'kind narrow' } : c
 				);
-		this.columns = matchMedia('(max-width: 700px)').matches
-			? columns.filter((c) => !WIDE.includes(c.name))
-			: columns;
 		this.rows = isDiff ? diffRows(tree) : functionRows(tree);
 		if (this.table.columns.length !== this.columns.length)
-			this.table.sorted = this.columns.findIndex((c) => (isDiff ? c.name === 'Δ' : c.name.startsWith('Self')));
+			this.table.sorted = isDiff ? 4 : 3; /* Δ, Self %: always there */
 		this.isDiff = isDiff;
 		this.show();
 	}
