@@ -7,9 +7,8 @@ import UPlot from '../vendor/uplot.js';
  * at: ms. lines: values at those moments; null: not known, which is a gap; a line is drawn over those before it.
  * colours: the names of CSS variables, #rrggbb each. fill: how opaque areas are, 00 … ff; none: no areas. end: of
  * the last value, where each holds until the next one; else they are joined. bridge: ms of a gap that is joined, too.
- * width: px; else as wide as its host.
  * @typedef {{at: number[], lines: (number|null)[][], colours: string[], fill?: string, from: number, to: number,
- * end?: number, bridge?: number, max: number, width?: number, height: number, top: number, lineWidth: number}} Lines
+ * end?: number, bridge?: number, max: number, height: number, top: number, lineWidth: number}} Lines
  */
 
 const HIDDEN = { show: false };
@@ -51,12 +50,10 @@ function options(lines, width) {
 export class LineGraph {
 	/** @param {HTMLElement} host in the page, and empty @param {Lines} lines */
 	constructor(host, lines) {
-		const width = () => lines.width || host.clientWidth,
-			plot = new UPlot(options(lines, width()), data(lines), host);
+		const { height } = lines,
+			plot = new UPlot(options(lines, host.clientWidth), data(lines), host);
 		this.plot = plot;
-		this.sizes = new ResizeObserver(
-			() => plot.width !== width() && plot.setSize({ width: width(), height: lines.height })
-		);
+		this.sizes = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height }));
 		this.sizes.observe(host);
 	}
 	destroy() {

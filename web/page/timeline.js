@@ -58,7 +58,7 @@ export class Timeline {
 		this.turn = 0;
 		this.cursor = NaN;
 		app.state.q ||= firstType(app);
-		this.gutter = GUTTER_PX;
+		this.wide = 0; /* px of all, as it was last measured */
 		this.whyIdle = new Idle(app, {
 			has: this.hasGpu() || app.metrics.some((m) => m.type === GPU_METRIC),
 			brush: () => (this.view ? this.brush() : undefined),
@@ -246,7 +246,7 @@ export class Timeline {
 	async loadAll(signal) {
 		const { app } = this,
 			{ from, to } = app.state,
-			px = this.measure();
+			px = this.measure().width;
 		if (!app.status.data.has_times)
 			throw Object.assign(new Error('The samples here have no times.'), { hint: 'Explore shows them.' });
 		const answer = await this.lanes
@@ -255,8 +255,7 @@ export class Timeline {
 		this.view = {
 			from: answer.from_ns / 1e6,
 			to: answer.to_ns / 1e6,
-			width: px,
-			gutter: this.gutter,
+			...this.measure(),
 			times: answer.from && { from: answer.from, to: answer.to }
 		};
 		this.drawAxis();
@@ -431,10 +430,7 @@ export class Timeline {
 			least = Math.max(span * factor, LEAST_SPAN_MS);
 		const from = middle - ((middle - view.from) * least) / span + by * span;
 		this.view = { ...view, from: Math.max(0, from), to: Math.max(0, from) + least, times: undefined };
-		this.drawAxis();
-		this.lanes.draw(this.view);
-		this.gpu.draw(this.view);
-		this.drawBrush(this.brush());
+		this.redraw(this.view);
 		clearTimeout(this.settle);
 		const fit = this.app.state.fit || this.asked();
 		this.settle = setTimeout(() => this.app.setState({ ...this.times(), fit }), SETTLE_MS);
@@ -454,12 +450,22 @@ export class Timeline {
 
 	/* --- drawing --- */
 
-	/** How wide the plots are. */
+	/** How wide the plots are, and their names. */
 	measure() {
-		const width = this.plot.clientWidth || 1000;
-		this.gutter = width < NARROW_PX ? NARROW_GUTTER_PX : GUTTER_PX;
-		this.plot.style.setProperty('--gutter', `${this.gutter}px`);
-		return Math.max(50, Math.floor(width - this.gutter - RIGHT_PX));
+		this.wide = this.plot.clientWidth;
+		const all = this.wide || 1000,
+			gutter = all < NARROW_PX ? NARROW_GUTTER_PX : GUTTER_PX,
+			width = Math.max(50, all - gutter - RIGHT_PX);
+		this.plot.style = `--gutter: ${gutter}px; --width: ${width}px`;
+		return { gutter, width };
+	}
+	/** Where everything is now, of what is known already. @param {View} view */
+	redraw(view) {
+		this.drawAxis();
+		this.lanes.draw(view);
+		this.gpu.draw(view);
+		this.drawBrush(this.brush());
+		this.setCursor(this.cursor);
 	}
 	/** @param {number} ms @returns {number} px from the left edge of all */
 	x(ms) {
@@ -539,14 +545,19 @@ export class Timeline {
 		const { signal } = this.off;
 		listenPointer(this, signal);
 		addEventListener('keydown', (e) => onKey(this, e), { signal });
-		this.sizes = new ResizeObserver(() => {
-			if (this.view && Math.abs(this.measure() - this.view.width) > 1) {
-				clearTimeout(this.settle);
-				this.settle = setTimeout(() => this.load(), SETTLE_MS);
-			}
-		});
+		this.sizes = new ResizeObserver(() => this.resize());
 		this.sizes.observe(this.plot);
+		/* The window may be higher, the screen another one, with more pixels. */
+		addEventListener('resize', () => this.view && this.redraw(this.view), { signal });
 		signal.addEventListener('abort', () => this.sizes?.disconnect());
+	}
+	/** What is there follows at once; what the server knows of this width comes when it stays. */
+	resize() {
+		if (this.plot.clientWidth === this.wide) return;
+		const size = this.measure();
+		if (this.view) this.redraw((this.view = { ...this.view, ...size }));
+		clearTimeout(this.settle);
+		this.settle = setTimeout(() => this.load(), SETTLE_MS);
 	}
 	/** The moment under the pointer; NaN: it is on the names. @param {PointerEvent|MouseEvent|WheelEvent} e */
 	at(e) {

@@ -29,7 +29,6 @@ export class Chart {
 	}
 	/** @param {any} question @param {import('../timeline.js').View} view */
 	async load(question, view) {
-		this.box.style.width = `${view.width}px`; /* under its lane */
 		const times = { from: moment(this.app, view.from), to: moment(this.app, view.to) };
 		const bytes = await this.app.ask('api/v1/chart', { ...question, ...times, fmt: 'bin' }, this.off.signal);
 		this.flame.setTree(decodeTree(bytes));

@@ -111,7 +111,6 @@ export function drawLane(canvas, lane, answer, view, look, stack) {
 		c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
 	canvas.width = view.width * ratio;
 	canvas.height = LANE_PX * ratio;
-	canvas.style.width = `${view.width}px`;
 	c.scale(ratio, ratio);
 	const x = (/** @type {number} */ ns) =>
 		(((answer.from_ns + ns) / 1e6 - view.from) / (view.to - view.from)) * view.width;

@@ -195,6 +195,7 @@ export class Lanes {
 		return ROW_PX + (this.open.has(laneId(lane, this.answer.by)) ? CHART_PX : 0);
 	}
 	drawRows() {
+		this.list.style.height = `${this.order.reduce((sum, lane) => sum + this.height(lane), 0)}px`;
 		const top = this.scroller.scrollTop - MORE * ROW_PX,
 			bottom = this.scroller.scrollTop + this.scroller.clientHeight + MORE * ROW_PX,
 			seen = new Set();
@@ -204,21 +205,16 @@ export class Lanes {
 				id = laneId(lane, this.answer.by) + (lane.labels ? '' : 'others');
 			if (y + height >= top && y <= bottom) {
 				seen.add(id);
-				this.place(this.rows.get(id) || this.make(id, lane), y);
+				(this.rows.get(id) || this.make(id, lane)).element.style.top = `${y}px`;
 			}
 			y += height;
 		}
-		this.list.style.height = `${y}px`;
 		for (const [id, row] of this.rows)
 			if (!seen.has(id) && !row.element.contains(document.activeElement)) {
 				row.chart?.destroy();
 				row.element.remove();
 				this.rows.delete(id);
 			}
-	}
-	/** @param {{element: HTMLElement}} row @param {number} y */
-	place(row, y) {
-		row.element.style.top = `${y}px`;
 	}
 	/** @param {string} id @param {Lane} lane */
 	make(id, lane) {

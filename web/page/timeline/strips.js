@@ -58,7 +58,6 @@ class Strip {
 			to: view.to,
 			end,
 			max,
-			width: view.width,
 			height: HEIGHT_PX,
 			top: TOP_PX,
 			lineWidth: 1
