@@ -4,7 +4,7 @@ import { value } from '../units.js';
 import { decodeTree } from '../tree.js';
 import { Flame } from '../flame.js';
 import { diffColumns } from './diff_columns.js';
-import { button, copy, countDrawn, el, labelled, select } from './dom.js';
+import { button, copy, countDrawn, el, finest, labelled, select } from './dom.js';
 import { filterBar } from './filter_bar.js';
 import { filterParams } from './filters.js';
 import { queryBar } from './query_bar.js';
@@ -219,7 +219,7 @@ class Compare {
 		try {
 			const [table, bytes] = await Promise.all([
 				app.ask('api/v1/diff', { ...params, n: ROWS }),
-				app.ask('api/v1/diff', { ...params, fmt: 'bin', px: Math.round(this.flame.width * 2) || 2000 }),
+				app.ask('api/v1/diff', { ...params, fmt: 'bin', px: finest() }),
 				this.drawRange()
 			]);
 			if (mine === this.turn) this.draw(table, bytes);

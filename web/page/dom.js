@@ -65,6 +65,8 @@ export function save(blob, name) {
 	a.remove();
 	setTimeout(() => URL.revokeObjectURL(href), 60e3);
 }
+/** px, for what the server leaves out of pictures: twice what this screen can show, however wide the window is. */
+export const finest = () => Math.round(2 * devicePixelRatio * Math.max(screen.width, screen.height));
 /** How often something was drawn whole: what waits for the page sees it in the body. */
 export function countDrawn() {
 	document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);

@@ -1,7 +1,7 @@
 /* panes.js: what is below the graph over time: flame graph, table, chart, heatmap; one of them, or two side by side. */
 
 import { decodeTree } from '../tree.js';
-import { button, el, select } from './dom.js';
+import { button, el, finest, select } from './dom.js';
 import { FlamePane } from './flame_pane.js';
 import { addFilter, exactly } from './filters.js';
 import { MODES, PANES, defaultOf } from './state.js';
@@ -179,13 +179,11 @@ export class Panes {
 	/** What the flame graph is asked for. */
 	treeQuestion() {
 		const { state } = this.app,
-			box = /** @type {HTMLElement} */ (this.body('flame'));
-		const wide = Math.round((box.clientWidth || 1200) * (window.devicePixelRatio || 1) * 2),
 			question = this.question();
 		return {
 			...question,
 			fmt: 'bin',
-			px: state.sw || state.rec ? EVERYTHING : wide,
+			px: state.sw || state.rec ? EVERYTHING : finest(),
 			inverted: state.inv && !state.sw ? 1 : '',
 			focus: [question.focus, state.sw && exactly(state.sw)].filter(Boolean).join('\n')
 		};

@@ -4,7 +4,7 @@ import { Flame } from '../flame.js';
 import { decodeTree } from '../tree.js';
 import { value } from '../units.js';
 import { momentText } from './axis.js';
-import { el, svg } from './dom.js';
+import { el, finest, svg } from './dom.js';
 import { conditions, splitSelector } from './selector.js';
 import { spanText } from './state.js';
 import { address } from './app.js';
@@ -46,9 +46,7 @@ export function leave(host) {
  * @param {AbortSignal} [signal]
  */
 async function drawThread(host, app, question, signal) {
-	const tree = decodeTree(
-		await app.ask('api/v1/chart', { ...question, fmt: 'bin', px: host.clientWidth || 1200 }, signal)
-	);
+	const tree = decodeTree(await app.ask('api/v1/chart', { ...question, fmt: 'bin', px: finest() }, signal));
 	let flame = charts.get(host);
 	if (!flame) {
 		const box = el('div', { class: 'flame-box' });
