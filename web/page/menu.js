@@ -94,6 +94,7 @@ export function openMenu(x, y, name, list, back) {
 	const close = () => {
 		menu.remove();
 		removeEventListener('pointerdown', outside, true);
+		removeEventListener('resize', close);
 		back();
 	};
 	const items = list.map(([text, fn]) =>
@@ -134,5 +135,6 @@ export function openMenu(x, y, name, list, back) {
 	menu.style.left = `${Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8))}px`;
 	menu.style.top = `${Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8))}px`;
 	addEventListener('pointerdown', outside, true);
+	addEventListener('resize', close);
 	items[0]?.focus();
 }

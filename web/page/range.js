@@ -115,6 +115,7 @@ export class RangeGraph {
 		this.drawAxis(max);
 		this.setPicks(picks);
 		this.drawLegend();
+		this.setCursor(Math.min(this.cursor, range.steps - 1), true);
 	}
 	text() {
 		const span = this.last - this.first,

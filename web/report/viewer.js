@@ -151,7 +151,10 @@ export class Viewer {
 			);
 		if (report.header.gpu?.idle) (this.strips?.bar || this.when).append(this.idleButton);
 		this.off = new AbortController();
-		const redraw = () => this.strips?.draw(),
+		const redraw = () => {
+				this.closeMenu();
+				this.strips?.draw();
+			},
 			{ signal } = this.off;
 		document.addEventListener('keydown', (e) => this.key(e), { signal });
 		document.addEventListener(
@@ -159,7 +162,8 @@ export class Viewer {
 			(e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(),
 			{ signal }
 		);
-		addEventListener('theme', redraw, { signal });
+		/* The screen may be another one, with more pixels. */
+		for (const what of ['theme', 'resize']) addEventListener(what, redraw, { signal });
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw, { signal });
 		this.showType(this.at);
 		this.showPanes();
