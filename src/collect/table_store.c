@@ -48,6 +48,8 @@ struct table_store *table_store_new(const struct table_store_opts *opts)
 	struct table_store *s = xcalloc(1, sizeof *s);
 
 	s->opts = *opts;
+	if (!s->opts.rest_ns)
+		s->opts.rest_ns = STORE_REST_NS;
 	s->builder = table_builder_new();
 	if (!s->builder) {
 		free(s);
@@ -182,9 +184,9 @@ static void free_chunks(struct table_store *s, uint32_t chunk, uint32_t n, uint6
 	s->free.v[i] = (struct free_run){ chunk, n, since_ns };
 }
 
-static bool has_rested(const struct free_run *r, uint64_t now_ns)
+static bool has_rested(const struct free_run *r, uint64_t now_ns, uint64_t rest_ns)
 {
-	return !r->since_ns || now_ns - r->since_ns >= STORE_REST_NS;
+	return !r->since_ns || now_ns - r->since_ns >= rest_ns;
 }
 
 static void join_rested(struct table_store *s, uint64_t now_ns)
@@ -194,7 +196,7 @@ static void join_rested(struct table_store *s, uint64_t now_ns)
 	for (size_t i = 0; i < s->free.n; i++) {
 		struct free_run *r = &s->free.v[i], *last = n ? &s->free.v[n - 1] : NULL;
 
-		if (has_rested(r, now_ns))
+		if (has_rested(r, now_ns, s->opts.rest_ns))
 			r->since_ns = 0;
 		if (last && !last->since_ns && !r->since_ns && last->chunk + last->n == r->chunk)
 			last->n += r->n;

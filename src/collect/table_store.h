@@ -20,6 +20,7 @@ struct table_store_opts {
 	int tables_fd,
 		segments_fd; /* maps `tables` and `segments` of bpf/sample.bpf.c; the caller's */
 	uint32_t max_segments;
+	uint64_t rest_ns; /* how long freed chunks rest; 0: STORE_REST_NS */
 };
 struct table_store_stats {
 	uint32_t tables;   /* ready */

@@ -53,8 +53,9 @@ static void kernel_open(struct kernel *k)
 	k->program = bpf_program__fd(bpf_object__find_program_by_name(k->object, "look_all"));
 	k->lookups = map_memory(k, "lookups", LOOKUP_BATCH * sizeof *k->lookups);
 	k->run = map_memory(k, ".bss", sizeof *k->run);
-	k->store = table_store_new(
-		&(struct table_store_opts){ map_fd(k, "tables"), map_fd(k, "segments"), SEGMENTS });
+	k->store = table_store_new(&(struct table_store_opts){ .tables_fd = map_fd(k, "tables"),
+							       .segments_fd = map_fd(k, "segments"),
+							       .max_segments = SEGMENTS });
 	ck_assert_ptr_nonnull(k->store);
 }
 

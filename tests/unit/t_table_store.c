@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SEGMENTS = 2 };
+enum { SEGMENTS = 2, REST_NS = 2000000 /* nobody walks here */ };
 static const char *const file = "/proc/self/exe";
 
 static struct space_maps maps;
@@ -19,7 +19,8 @@ static bool setup(uint32_t max_segments)
 {
 	if (!space_maps_create(&maps, max_segments))
 		return false;
-	struct table_store_opts opts = { maps.tables, maps.segments, max_segments };
+	struct table_store_opts opts = { maps.tables, maps.segments, max_segments,
+					 .rest_ns = REST_NS };
 	store = table_store_new(&opts);
 	ck_assert_ptr_nonnull(store);
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
