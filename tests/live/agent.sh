@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cresset agent: what runs is in a server's store soon, with names, over TLS with a token; server and agent may be killed at any moment, and
 # the server may be away: each sample is there once, and no number is missing. Another OTLP server gets what it can read.
-# run: alongside
+# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/cli/lib_serve.sh

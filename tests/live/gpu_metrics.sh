@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Metrics of GPUs, from NVIDIA's library (tests/doubles/libnvidia-ml.so.1.c, found as the real one is) to the store: what the script of the library says is what a
 # query answers, number by number; a driver that hangs stops nothing else; and without one there is one line in doctor.
-# run: alongside
+# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cresset up: what runs is in the store soon, with names; each half may be killed at any moment, and nothing that was stored is lost or there
 # twice; it stops within seconds; the data is there when it starts again.
-# run: alongside
+# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
