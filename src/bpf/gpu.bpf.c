@@ -87,6 +87,16 @@ int gpu_enter(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Notes where a thread is on its way to; 0: the return is not probed any more. */
+static __always_inline __u64 returned(struct gpu_thread *t, __u64 at, __u64 to)
+{
+	if (at) {
+		t->back_at = at;
+		t->back_to = to;
+	}
+	return 0;
+}
+
 static __always_inline void leave(struct pt_regs *ctx, struct gpu_place *p)
 {
 	__u32 at = (__u32)bpf_get_attach_cookie(ctx), tid = (__u32)bpf_get_current_pid_tgid();
@@ -96,12 +106,13 @@ static __always_inline void leave(struct pt_regs *ctx, struct gpu_place *p)
 	if (!row || !t)
 		return;
 	if (t->inner_at && t->inner_at + 8 == word_of(ctx, PT_SP))
-		t->inner_at = 0;
+		t->inner_at = returned(t, t->inner_at, t->inner_ret);
 	if (t->row != at || t->sp + 8 != word_of(ctx, PT_SP))
 		return;
 	if (row->what & GPU_WAIT ? end_wait(t, row, &p->ev) : end_alloc(ctx, t, row, &p->ev))
 		send_with(ctx, p, t);
-	t->sp = t->return_at = 0;
+	t->return_at = returned(t, t->return_at, t->ret);
+	t->sp = 0;
 }
 
 SEC("uretprobe")

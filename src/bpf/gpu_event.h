@@ -146,10 +146,12 @@ struct gpu_thread {
 	__u64 last_hash; /* of the last stack of a launch */
 	/* Where the return addresses of the call, and of one that it has made, would be while their returns are probed; else 0. */
 	__u64 return_at, inner_at, inner_ret;
-	__u64 waits_sp; /* inside of one that waits: its caller's stack pointer; else 0 */
+	__u64 back_at,
+		back_to; /* of the last return that was probed: where its address was, and that */
+	__u64 waits_sp;  /* inside of one that waits: its caller's stack pointer; else 0 */
 	__u32 row, tgid;
 	struct gpu_rate rates[GPU_RATES];
 };
-_Static_assert(sizeof(struct gpu_thread) == 240, "gpu_thread has no padding");
+_Static_assert(sizeof(struct gpu_thread) == 256, "gpu_thread has no padding");
 
 #endif

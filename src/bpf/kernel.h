@@ -28,9 +28,19 @@ struct pt_regs___x86_64 {
 	unsigned long cx, r11, ip, flags;
 };
 
+/* A page of a process for code of probes. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
 	unsigned long start_code;
 	int map_count;
+	struct uprobes_state uprobes_state;
 };
 
 struct kernfs_node {

@@ -39,6 +39,7 @@ struct scratch {
 	__u64 window[WINDOW / 8];
 	/* Words of the stack where probes at the return of calls have put something else: where, and what was there. 0: there is none. */
 	__u64 patched_at, patched_word, inner_at, inner_word;
+	__u64 back_at, back_word; /* the same of a return that has just been told of */
 	__u64 call_sp; /* of the caller of the call that waits for a GPU; 0: it is in none */
 	__u64 user_hash;
 	__u64 python; /* nonzero: frames of Python's wait for their places */
@@ -175,6 +176,8 @@ static __always_inline void patch_return(struct scratch *s, __u32 tid)
 	s->patched_word = t ? t->ret : 0;
 	s->inner_at = t ? t->inner_at : 0;
 	s->inner_word = t ? t->inner_ret : 0;
+	s->back_at = t ? t->back_at : 0;
+	s->back_word = t ? t->back_to : 0;
 	s->call_sp = t ? t->waits_sp : 0;
 	s->gpu_call = s->call_sp != 0;
 }

@@ -168,6 +168,33 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 }
 
 /* By our own walk. */
+/* A call with a probe at its return comes back by way of the kernel's page of code for probes, which saves three registers and asks the kernel
+ * where to: the walk begins there. */
+static __always_inline void leave_probes_page(struct scratch *s)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 sp = s->walk.regs[PT_SP], page;
+
+	if ((!s->patched_at && !s->back_at) ||
+	    !bpf_core_field_exists(((struct xol_area *)0)->vaddr))
+		return;
+	page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	if (!page || s->walk.regs[PT_IP] - page >= 4096)
+		return;
+	for (int saved = 0; saved <= 3; saved++) {
+		__u64 back_sp = sp + saved * 8, to = patched(s, back_sp - 8, 0);
+
+		if (back_sp - 8 == s->back_at && !to)
+			to = s->back_word;
+
+		if (to) {
+			s->walk.regs[PT_IP] = to;
+			s->walk.regs[PT_SP] = back_sp;
+			return;
+		}
+	}
+}
+
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
 	struct walk *w = &s->walk;
@@ -175,6 +202,9 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	struct scratch_ref ref = { s, known_of(s) };
 	int is_cut;
 
+	leave_probes_page(s);
+	if (s->walk.regs[PT_SP] == s->call_sp) /* it has returned, its probe has not said so yet */
+		no_call(s);
 	w->use_tables = use_tables;
 	w->max = max_user;
 	w->image = p ? p->image : 0;

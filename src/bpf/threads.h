@@ -33,9 +33,10 @@ int threads_begin(struct bpf_iter__task *ctx)
 }
 
 /* Threads whose copied stacks could not be walked to their end: they are copied again, there may be a table for them by now. */
+enum { COPIED_AGAIN_MAX = 1024 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, COPIED_AGAIN_MAX);
 	__type(key, __u32); /* tid */
 	__type(value, __u8);
 } copied_again SEC(".maps");

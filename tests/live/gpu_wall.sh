@@ -85,6 +85,14 @@ near "short: they are the GPU's, but for waits for a CPU" "$((gpu + queued + bri
 	"$(awk "BEGIN { print $waited * .2 + 500 * 50000 + $brief / 2 }")"
 holds "short: most of it has no stack" test "$(wall_ns "$tmp/short.cresset" wall '\\[waiting for GPU below 1ms\\]')" -gt "$(of "$((waited - queued - brief))" .3)"
 
+# --- sampled so often that it is met on its way back, too: the call has returned, its probe has not said so yet -----------------------
+printf 'setup launch 1 warm\n- sleep 400\ntrain wait 4000 quick\n- clocks 1\n- sleep 100\n' >"$tmp/scenario"
+recorded often -e wall -F 4999
+is "often: all with a stack ends at the call" "$(folded "$tmp/often.cresset" wall | grep -F '[waiting for GPU]' | grep ';main;' |
+	grep -vE ';train;act;cudaDeviceSynchronize;\[waiting for GPU\]')" ""
+holds "often: … and was met on the way back" test "$(folded "$tmp/often.cresset" wall | grep -c ';uprobe_handle_trampoline')" -gt 0
+is "often: … where the caller is shown" "$(folded "$tmp/often.cresset" wall | grep -F '[uprobes]')" ""
+
 # --- a call that is not over at the end: it began while it was recorded, and is read from another thread ------------------------
 printf 'setup launch 1 warm\n- stop 0\ntrain wait 1 long\n' >"$tmp/scenario"
 is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
