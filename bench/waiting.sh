@@ -39,4 +39,4 @@ beside() { # WORDS PROCESSES THREADS US
 }
 beside "300 processes and 300 threads that wait all the time" 300 300 1000000000
 beside "3000 processes and 3000 threads that wait all the time" 3000 3000 1000000000
-beside "… where the threads wake twice a second" 3000 3000 500000
+beside "3000 processes that wait and 3000 threads that wake twice a second" 3000 3000 500000
