@@ -215,7 +215,7 @@ static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *
 					   const struct gpu_thread *t, __u32 tgid, __u64 now_ns)
 {
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
-	s->patched_at = s->inner_at = 0;
+	s->patched_at = s->inner_at = s->back_at = 0;
 	no_call(s);
 	copy_regs(ctx, s->walk.regs);
 	if (t) {

@@ -168,8 +168,9 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 }
 
 /* By our own walk. */
-/* A call with a probe at its return comes back by way of the kernel's page of code for probes, which saves three registers and asks the kernel
- * where to: the walk begins there. */
+/* A call with a probe at its return comes back by way of the first slot of the kernel's page of code for probes (the others are for instructions under
+ * a probe), which saves three registers and asks the kernel where to: the walk begins there. */
+enum { PROBE_SLOT_BYTES = 128 };
 static __always_inline void leave_probes_page(struct scratch *s)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -179,14 +180,13 @@ static __always_inline void leave_probes_page(struct scratch *s)
 	    !bpf_core_field_exists(((struct xol_area *)0)->vaddr))
 		return;
 	page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-	if (!page || s->walk.regs[PT_IP] - page >= 4096)
+	if (!page || s->walk.regs[PT_IP] - page >= PROBE_SLOT_BYTES)
 		return;
 	for (int saved = 0; saved <= 3; saved++) {
 		__u64 back_sp = sp + saved * 8, to = patched(s, back_sp - 8, 0);
 
 		if (back_sp - 8 == s->back_at && !to)
 			to = s->back_word;
-
 		if (to) {
 			s->walk.regs[PT_IP] = to;
 			s->walk.regs[PT_SP] = back_sp;

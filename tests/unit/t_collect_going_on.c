@@ -76,7 +76,7 @@ struct interval {
 	struct told threads[2 * IDLE];
 	size_t n;
 	int64_t begin_ns, end_ns; /* of the cuts */
-	uint64_t read_bytes;
+	uint64_t read_bytes;      /* most of one cut */
 };
 
 static char *stack_text(struct profile *p, uint32_t stack)
@@ -132,16 +132,17 @@ static void cut(struct collector *c, struct interval *v)
 	struct collect_stats before, stats;
 	struct err err = { 0 };
 
-	collect_get_stats(c, &before);
 	do {
+		collect_get_stats(c, &before);
 		for (uint64_t end_ns = clock_mono_ns() + 300000000; clock_mono_ns() < end_ns;)
 			ck_assert_msg(collect_run(c, 20, &err) == 0, "%s", err.text);
 		v->begin_ns = clock_mono_ns();
 		ck_assert_msg(collect_cut(c, &err) == 0, "%s", err.text);
 		v->end_ns = clock_mono_ns();
 		collect_get_stats(c, &stats);
+		if (stats.read_bytes - before.read_bytes > v->read_bytes)
+			v->read_bytes = stats.read_bytes - before.read_bytes;
 	} while (stats.cut_is_held);
-	v->read_bytes = stats.read_bytes - before.read_bytes;
 }
 
 static void record(struct interval *v, pid_t pid)
