@@ -84,7 +84,7 @@ struct thread_struct {
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
-	int on_cpu;
+	unsigned int on_cpu; /* a narrower one since 7.3: libbpf adapts unsigned loads only */
 	int pid, tgid;
 	char comm[16];
 	struct mm_struct *mm;

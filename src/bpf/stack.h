@@ -280,7 +280,9 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 	__u64 want = s->head.stack_hash ^ (seen_epoch << 48);
 	__u64 bytes = sizeof s->head + (__u64)n * 8;
 
-	if (!mark || *mark == want || n > SCRATCH_ADDRS)
+	/* Checked on the very register that the helper gets: the verifier of 6.1 does not carry a bound from one copy to another. */
+	asm volatile("" : "+r"(bytes));
+	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
 	if (bpf_ringbuf_output(&ring, s, bytes,
 			       s->head.n_python ? python_wake(s) : BPF_RB_NO_WAKEUP)) {
