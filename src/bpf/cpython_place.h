@@ -19,16 +19,12 @@ static __always_inline void python_write(struct python_ref *ref, __u64 word)
 	ref->p->n_written++;
 }
 
-static long python_write_group(__u32 i, void *ctx)
+static __always_inline void python_write_group(struct python_ref *ref, __u32 i)
 {
-	struct python_ref *ref = ctx;
 	struct python_group *g = &ref->p->groups[i & (PYTHON_GROUPS - 1)];
 
-	if (i >= ref->p->n_groups)
-		return 1;
 	python_write(ref, CPYTHON_MARK(g->first, g->n));
 	python_write(ref, g->entry);
-	return 0;
 }
 
 static __always_inline void python_write_loops(struct python_ref *ref,
@@ -51,7 +47,8 @@ static __always_inline void python_add_groups(struct python_ref *ref)
 	struct python_walk *p = ref->p;
 
 	p->n_written = 0;
-	bpf_loop(PYTHON_GROUPS, python_write_group, ref, 0);
+	for (__u32 i = 0; i < PYTHON_GROUPS && i < LOAD(p->n_groups); i++)
+		python_write_group(ref, i);
 	for (__u32 i = 0; i < PYTHON_STATES; i++)
 		if (i < p->n_cursors && p->cursors[i].by_loop)
 			python_write_loops(ref, &p->cursors[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * bpf/follow.h: processes that begin and end: what the walker knows of their address spaces, and targets. space_fork is loaded when
- * there are tables, space_exec and space_exit always, the follow programs when there are pids or tids to follow. */
+ * there are tables, space_exec and space_exit always, the follow programs when there are pids or tids to follow. They are raw
+ * tracepoints, so that a kernel without BTF of its own has them, too (--btf). */
 #ifndef CRESSET_BPF_FOLLOW_H
 #define CRESSET_BPF_FOLLOW_H
 
@@ -28,10 +29,10 @@ static __always_inline void forget_space(__u32 tgid)
 }
 
 /* A child has its parent's mappings. */
-SEC("tp_btf/sched_process_fork")
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, child_tgid = child->tgid;
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
 	struct space_process *p;
 	struct space_process copy;
 
@@ -49,10 +50,10 @@ int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
 
 /* Another program: nothing that was known about its mappings holds. To be forgotten before it maps anything: by sched_process_exec user space
  * may have told what that is. So where exec gives the thread its new name: then its memory has no code yet, other than at any other change. */
-SEC("tp_btf/task_rename")
+SEC("raw_tp/task_rename")
 int BPF_PROG(space_exec, struct task_struct *task)
 {
-	__u32 tgid = task->tgid, tid = task->pid;
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
 	if (!BPF_CORE_READ(task, mm) || BPF_CORE_READ(task, mm, start_code))
 		return 0;
@@ -61,13 +62,19 @@ int BPF_PROG(space_exec, struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+/* At the exit of a thread. */
+static __always_inline int is_last_thread(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, signal, live.counter) == 0;
+}
+
+SEC("raw_tp/sched_process_exit")
 int BPF_PROG(space_exit, struct task_struct *task)
 {
-	__u32 tgid = task->tgid, tid = task->pid;
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
 	bpf_map_delete_elem(&python_threads, &tid);
-	if (task->signal->live.counter == 0)
+	if (is_last_thread(task))
 		forget_space(tgid);
 	return 0;
 }
@@ -75,10 +82,10 @@ int BPF_PROG(space_exit, struct task_struct *task)
 /* --- following targets ---------------------------------------------------------------------------------------------- */
 
 /* Runs before the child can: no sample of it is missed. */
-SEC("tp_btf/sched_process_fork")
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, child_tgid = child->tgid;
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
 	struct target *t;
 	struct target copy;
 
@@ -93,10 +100,10 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int BPF_PROG(follow_exec, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = BPF_CORE_READ(task, tgid);
 	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
 
 	if (t)
@@ -104,12 +111,12 @@ int BPF_PROG(follow_exec, struct task_struct *task)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int BPF_PROG(follow_exit, struct task_struct *task)
 {
-	__u32 id = filter == FILTER_TID ? task->pid : task->tgid;
+	__u32 id = filter == FILTER_TID ? BPF_CORE_READ(task, pid) : BPF_CORE_READ(task, tgid);
 
-	if (filter == FILTER_TGID && task->signal->live.counter > 0)
+	if (filter == FILTER_TGID && !is_last_thread(task))
 		return 0;
 	bpf_map_delete_elem(&targets, &id);
 	return 0;

@@ -396,7 +396,7 @@ static __always_inline struct call_times own_times(const struct thread_time *t)
 /* It goes into a call that waits, or comes out of it. */
 static __always_inline void note_wait(struct gpu_thread *g, __u64 waits_sp)
 {
-	struct thread_time *t = gpu_has_times ? times_of(bpf_get_current_task_btf(), 0) : 0;
+	struct thread_time *t = gpu_has_times ? times_of_current() : 0;
 	struct call_times now;
 
 	g->waits_sp = waits_sp;

@@ -11,16 +11,18 @@
 static __always_inline __u32 held_end(struct task_struct *task, const struct held_waits *h,
 				      const __u64 *regs)
 {
-	if (!task->mm)
+	__u64 mm = (__u64)BPF_CORE_READ(task, mm);
+
+	if (!mm)
 		return WALK_UNREADABLE; /* it exits */
-	if (h->mm != (__u64)task->mm)
+	if (h->mm != mm)
 		return WALK_EXEC;
 	/* It waited behind the exit of its system call: this is another one. */
 	return regs[PT_IP] != h->ip ? WALK_CUT : WALK_COMPLETE;
 }
 
 /* Sends the user part of the current task, with or without held waits. */
-static __always_inline void send_user_part(void *ctx, struct task_struct *task, struct scratch *s,
+static __always_inline void send_user_part(struct task_struct *task, struct scratch *s,
 					   const struct held_waits *h, __u64 now_ns)
 {
 	__u32 end = WALK_COMPLETE;
@@ -31,10 +33,10 @@ static __always_inline void send_user_part(void *ctx, struct task_struct *task, 
 	if (h && h->n && user_regs(task, s->walk.regs))
 		end = held_end(task, h, s->walk.regs);
 	if (end == WALK_COMPLETE)
-		end_stack(ctx, task, s, now_ns);
+		end_stack(task, s, now_ns);
 	else
 		s->head.walk_end = end;
-	send_stack(s, hash_stack(s, WHOLE_STACK));
+	send_stack(s, hash_stack(s, WALK_MAX_KERNEL));
 }
 
 /* The waits that are held, with the user part in s. */
@@ -50,7 +52,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 		if (i >= h->n)
 			break;
 		ev.wait = h->waits[i];
-		if (!use_loop || s->head.walk_end != WALK_NOT_LOADED ||
+		if (s->head.walk_end != WALK_NOT_LOADED ||
 		    !send_with_stack(&ev.sample, &ev.wait, s))
 			send_wait(&ev);
 	}
@@ -64,8 +66,8 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 	__u32 n;
 
 	if (user_regs(task, s->walk.regs))
-		note_syscall(task, s);
-	n = hash_stack(s, KERNEL_PART);
+		note_syscall(s);
+	n = hash_stack(s, WALK_MAX_KERNEL);
 	send_stack(s, n);
 	return s->head.stack_hash;
 }
@@ -75,7 +77,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 				 __u64 now_ns)
 {
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = s->wait };
-	struct held_waits *h = held_of(task, 1);
+	struct held_waits *h = held_of(task);
 	__u32 i;
 
 	ev.wait.kernel_hash = kernel_part(task, s);
@@ -102,23 +104,20 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 
 /* At switch-out, in the task's context: room is made for the next wait of a system call; and where the wait does not pass sys_exit, as
  * it is outside of system calls or behind that on the way back, its user part is taken at once. */
-static __always_inline void leave_for_sys_exit(void *ctx, struct task_struct *task,
-					       struct thread_time *t, __u64 now_ns)
+static __always_inline void leave_for_sys_exit(struct task_struct *task, struct thread_time *t,
+					       __u64 now_ns)
 {
 	struct scratch *s = scratch_for(SCRATCH_WAIT);
-	struct held_waits *h = held_of(task, 0);
+	struct held_waits *h = held_of(task);
 	int full = h && h->n >= (t->is == THREAD_DEAD ? 1 : HELD_WAITS), early;
 
 	early = t->is != THREAD_DEAD && !(t->is == THREAD_BLOCKED && in_syscall(task)) &&
 		is_wanted(task, t);
-	if (h)
-		h->stack_hash = 0;
-	else if (early)
-		h = held_of(task, 1);
 	if (!s || !h)
 		return;
+	h->stack_hash = 0;
 	if (full || early)
-		send_user_part(ctx, task, s, h, now_ns);
+		send_user_part(task, s, h, now_ns);
 	if (full)
 		send_held(task, s, h, now_ns);
 	if (early) {

@@ -62,12 +62,6 @@ struct scratch {
 _Static_assert(sizeof(struct scratch) <= 32 << 10, "the most that a per-CPU map takes");
 /* Samples interrupt waits, which come between the wait of one task and the waking of another. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
-/* What callbacks of loops get: the verifier follows a pointer through the stack, not through a map. */
-struct known_frames;
-struct scratch_ref {
-	struct scratch *s;
-	struct known_frames *known;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCRATCHES);

@@ -55,10 +55,10 @@ static __always_inline void lose_wait(struct task_struct *task, struct thread_ti
 		count(COUNT_WAITS_UNSEEN);
 }
 
-static __always_inline void leave(void *ctx, struct task_struct *task, int preempted,
-				  __u32 prev_state, __u64 now_ns)
+static __always_inline void leave(struct task_struct *task, int preempted, __u32 prev_state,
+				  __u64 now_ns)
 {
-	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
+	struct thread_time *t = task->pid ? times_of(task) : 0;
 
 	if (!t || !t->first_ns)
 		return;
@@ -67,7 +67,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, int preem
 	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
 	if (at_sys_exit && is_user_task(task) &&
 	    (t->holds || t->is != THREAD_BLOCKED || !in_syscall(task)))
-		leave_for_sys_exit(ctx, task, t, now_ns);
+		leave_for_sys_exit(task, t, now_ns);
 	if (t->is != THREAD_DEAD)
 		return;
 	if (t->wanted)
@@ -90,7 +90,7 @@ static __always_inline void begin_wait(struct task_struct *task, struct thread_t
 	if (s->is_late)
 		s->head.n_kernel = 0; /* it does not stand there any more */
 	if (!has_user)
-		send_wait_with(task, s, &s->wait, KERNEL_PART, now_ns);
+		send_wait_with(task, s, &s->wait, now_ns);
 	else if (at_sys_exit)
 		hold(task, t, s, now_ns);
 	else
@@ -99,7 +99,7 @@ static __always_inline void begin_wait(struct task_struct *task, struct thread_t
 
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
 {
-	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
+	struct thread_time *t = task->pid ? times_of(task) : 0;
 	const struct wait_filter filter = shown_waits();
 	struct scratch *s;
 	struct away a;
@@ -123,7 +123,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	thread_comes(t, now_ns);
 }
 
-static __always_inline int switched(void *ctx, int preempted, struct task_struct *prev,
+static __always_inline int switched(int preempted, struct task_struct *prev,
 				    struct task_struct *next, __u32 prev_state)
 {
 	struct scratch *s = scratch_for(SCRATCH_WAIT);
@@ -134,7 +134,7 @@ static __always_inline int switched(void *ctx, int preempted, struct task_struct
 	if (s)
 		s->next = (__u64)next;
 	set_blind(s, 0);
-	leave(ctx, prev, preempted, prev_state, now_ns);
+	leave(prev, preempted, prev_state, now_ns);
 	come(next, now_ns);
 	return 0;
 }
@@ -143,7 +143,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(off_switch, int preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	return switched(ctx, preempt, prev, next, prev_state);
+	return switched(preempt, prev, next, prev_state);
 }
 
 /* Before 5.18 the tracepoint does not tell the state. */
@@ -151,17 +151,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(off_switch_before_5_18, int preempt, struct task_struct *prev,
 	     struct task_struct *next)
 {
-	__u32 state = bpf_core_field_exists(prev->__state)
-			      ? prev->__state
-			      : ((struct task_struct___before_5_14 *)prev)->state;
-
-	return switched(ctx, preempt, prev, next, state);
+	return switched(preempt, prev, next, state_of(prev));
 }
 
 /* The switch to this task was not seen, but what comes after it is. */
 static __always_inline void come_late(struct task_struct *task, struct scratch *s)
 {
-	struct thread_time *t = task->pid ? times_of(task, 0) : 0;
+	struct thread_time *t = task->pid ? times_of(task) : 0;
 
 	s->next = (__u64)task;
 	if (t && t->is != THREAD_RUNS)
@@ -184,8 +180,8 @@ int BPF_PROG(off_switched, int is_switch)
 		return 0;
 	s->task = 0;
 	now_ns = bpf_ktime_get_ns();
-	end_stack(ctx, task, s, now_ns);
-	send_wait_with(task, s, &s->wait, WHOLE_STACK, now_ns);
+	end_stack(task, s, now_ns);
+	send_wait_with(task, s, &s->wait, now_ns);
 	return 0;
 }
 
@@ -199,46 +195,53 @@ int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 
 	if (!holders)
 		return 0;
-	task = bpf_get_current_task_btf();
+	task = current_task();
 	s = scratch_for(SCRATCH_WAIT);
 	if (!s)
 		return 0;
-	if (s->is_blind) {
+	if (has_current_task_btf && s->is_blind) {
 		set_blind(s, 0);
 		s->is_late = 1;
 		come_late(task, s);
 		s->is_late = 0;
 	}
-	h = held_of(task, 0);
+	h = held_of_current();
 	if (!h || !h->n)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	send_user_part(ctx, task, s, h, now_ns);
+	send_user_part(task, s, h, now_ns);
 	send_held(task, s, h, now_ns);
 	return 0;
 }
 
 /* --- threads that begin and end --------------------------------------------------------------------------------------- */
 
+/* All that is kept of a thread is made here, where the kernel may allocate: never at a switch, where the run queue is locked. */
+static __always_inline struct thread_time *keep_thread(struct task_struct *task)
+{
+	struct thread_time *t = times_make(task);
+
+	if (!t || (at_sys_exit && !held_make(task)))
+		count(COUNT_TASKS_UNKNOWN);
+	return t;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(off_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct thread_time *t = times_of(child, 1);
+	struct thread_time *t = keep_thread(child);
 
-	if (!t) {
-		count(COUNT_TASKS_UNKNOWN);
-		return 0;
-	}
-	thread_begins(t, bpf_ktime_get_ns(), THREAD_FORKED);
+	if (t)
+		thread_begins(t, bpf_ktime_get_ns(), THREAD_FORKED);
 	return 0;
 }
 
 /* A command that was waited for begins here; and a thread that was not the first one of its process takes over its id. Comes before
  * the program that opens the target. */
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(off_exec, struct task_struct *task, int old_pid)
+int BPF_PROG(off_exec, struct task_struct *task, unsigned int old_pid)
 {
-	struct thread_time *t = times_of(task, 0);
+	struct thread_time *t = times_of(task);
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 tgid = task->tgid;
 	struct target *target = bpf_map_lookup_elem(&targets, &tgid);
@@ -262,7 +265,7 @@ int BPF_PROG(off_exec, struct task_struct *task, int old_pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(off_exit, struct task_struct *task)
 {
-	struct thread_time *t = times_of(task, 0);
+	struct thread_time *t = times_of(task);
 
 	if (t)
 		t->wanted = (is_user_task(task) || want_kernel_threads) && wanted_task(task);

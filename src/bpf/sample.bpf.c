@@ -3,8 +3,8 @@
  * in follow.h.
  *
  * sample_walk and sample_plain are the same sampler with another walk of the user stack: our own (bpf/unwind.h), or the kernel's
- * helper (frame pointers, at most kernel.perf_event_max_stack frames) where bpf_loop is missing. Everything that goes wrong is counted in
- * `counters`. */
+ * helper (frame pointers, at most kernel.perf_event_max_stack frames) where the verifier refuses ours. Everything that goes wrong is
+ * counted in `counters`. */
 #include "bpf/follow.h"
 #include "bpf/off_cpu.h"
 #include "bpf/stack.h"
@@ -28,11 +28,12 @@ static __always_inline void regs_of_interrupt(struct bpf_perf_event_data *ctx, _
 /* The user registers saved when the task entered the kernel. False for tasks without a user side. */
 static __always_inline int regs_of_task(__u64 *regs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 
-	if (!task->mm || (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER)))
+	if (!BPF_CORE_READ(task, mm) ||
+	    (BPF_CORE_READ(task, flags) & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER)))
 		return 0;
-	if (bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, (void *)bpf_task_pt_regs(task)))
+	if (bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, entry_regs(task)))
 		return 0;
 	return regs[PT_IP] != 0;
 }

@@ -118,21 +118,35 @@ __weak int walk_any_frame(__u32 index)
 	return s ? walk_frame(&s->walk) : 1;
 }
 
-static long walk_step(__u32 i, void *ctx)
+/* One frame. Nonzero: the walk is over. */
+static __always_inline int walk_step(struct scratch *s, struct known_frames *known)
 {
-	struct scratch_ref *ref = ctx;
-	struct walk *w = &ref->s->walk;
+	struct walk *w = &s->walk;
 	__u64 pc = walk_pc(w), sp = w->sp;
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
-	(void)i;
-	if (sp &&
-	    sp == ref->s->call_sp) /* the frames so far are those of the call, and inside of it */
-		ref->s->gpu_call = w->n;
-	if (walk_known_frame(w, &ref->known->frames[at]) && walk_any_frame(ref->s->index))
+	if (sp && sp == s->call_sp) /* the frames so far are those of the call, and inside of it */
+		s->gpu_call = w->n;
+	if (walk_known_frame(w, &known->frames[at]) && walk_any_frame(s->index))
 		return 1;
-	if (ref->s->python)
-		python_place(ref->s->index, pc, sp);
+	if (s->python)
+		python_place(s->index, pc, sp);
+	return 0;
+}
+
+/* A walk takes this many frames at a time. Each time is a call of a global function, which the verifier looks at once, and which is
+ * there on all kernels, other than bpf_loop (5.17). */
+enum { FRAMES_AT_ONCE = 8 };
+__weak int walk_some_frames(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct known_frames *known = s ? known_of(s) : 0;
+
+	if (!s || !known)
+		return 1;
+	for (int i = 0; i < FRAMES_AT_ONCE; i++)
+		if (walk_step(s, known))
+			return 1;
 	return 0;
 }
 
@@ -199,7 +213,6 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
-	struct scratch_ref ref = { s, known_of(s) };
 	int is_cut;
 
 	leave_probes_page(s);
@@ -217,8 +230,10 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
-	} else if (ref.known) {
-		bpf_loop(SCRATCH_USER + 1, walk_step, &ref, 0);
+	} else {
+		for (int i = 0; i < SCRATCH_USER / FRAMES_AT_ONCE + 1; i++)
+			if (walk_some_frames(s->index))
+				break;
 	}
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);

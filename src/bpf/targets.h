@@ -83,7 +83,7 @@ static __always_inline __u32 mappings_of(struct task_struct *task)
 
 static __always_inline __u64 cgroup_of(struct task_struct *task)
 {
-	return task->cgroups->dfl_cgrp->kn->id;
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
 static __always_inline int in_cgroup(struct task_struct *task)

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/task_map.h: what is kept of every thread, where: its times, which both objects of programs have. */
+ * bpf/task_map.h: what is kept of every thread, where: its times, which both objects of programs have.
+ *
+ *     NAME_make(task)        where the kernel may allocate: at fork, in the iterator over tasks
+ *     NAME_of(task)          NULL: nothing is kept of it
+ *     NAME_of_current()      the same of the current task
+ *     NAME_forget(task)      at its end
+ */
 #ifndef CRESSET_BPF_TASK_MAP_H
 #define CRESSET_BPF_TASK_MAP_H
 
 #include "bpf/kernel.h"
 #include "bpf/thread_time.h"
 
-const volatile __u32 use_task_storage = 1; /* since 5.11; else hash tables */
+const volatile __u32 use_task_storage = 1; /* for these programs since 5.12; else hash tables */
 
 #define TASK_MAP(name, value_t) \
 	struct { \
@@ -24,18 +30,30 @@ const volatile __u32 use_task_storage = 1; /* since 5.11; else hash tables */
 		__type(value, value_t); \
 	} name##_hash SEC(".maps"); \
 	static const value_t name##_zero; \
-	static __always_inline value_t *name##_of(struct task_struct *task, int create) \
+	static __always_inline value_t *name##_of(struct task_struct *task) \
 	{ \
 		__u32 tid; \
-		value_t *t; \
+\
+		if (use_task_storage) \
+			return bpf_task_storage_get(&name##_storage, task, 0, 0); \
+		tid = task->pid; \
+		return bpf_map_lookup_elem(&name##_hash, &tid); \
+	} \
+	static __always_inline value_t *name##_of_current(void) \
+	{ \
+		__u32 tid = (__u32)bpf_get_current_pid_tgid(); \
+\
+		return use_task_storage ? name##_of(bpf_get_current_task_btf()) : \
+					  bpf_map_lookup_elem(&name##_hash, &tid); \
+	} \
+	static __always_inline value_t *name##_make(struct task_struct *task) \
+	{ \
+		__u32 tid; \
 \
 		if (use_task_storage) \
 			return bpf_task_storage_get(&name##_storage, task, 0, \
-						    create ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0); \
+						    BPF_LOCAL_STORAGE_GET_F_CREATE); \
 		tid = task->pid; \
-		t = bpf_map_lookup_elem(&name##_hash, &tid); \
-		if (t || !create) \
-			return t; \
 		bpf_map_update_elem(&name##_hash, &tid, &name##_zero, BPF_NOEXIST); \
 		return bpf_map_lookup_elem(&name##_hash, &tid); \
 	} \

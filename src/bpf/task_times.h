@@ -13,7 +13,6 @@ const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
 const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
 const volatile __u32 at_sys_exit = 0;         /* the second way */
-const volatile __u32 use_loop = 1;            /* bpf_loop, as the walker needs it */
 const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more waits are sampled */
 
 #define RATE_WINDOW_NS 100000000ull
@@ -46,7 +45,7 @@ struct {
 
 static __always_inline int is_user_task(struct task_struct *task)
 {
-	return !(task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
+	return !(task->flags & TASK_PF_NO_USER);
 }
 
 /* Its exit makes a target be forgotten, and has waits of its own. */
@@ -61,8 +60,8 @@ static __always_inline struct event_sample sample_of(struct task_struct *task, _
 	struct event_sample ev = { .kind = kind, .time_ns = now_ns };
 
 	ev.cpu = bpf_get_smp_processor_id();
-	ev.tgid = task->tgid;
-	ev.tid = task->pid;
+	ev.tgid = BPF_CORE_READ(task, tgid);
+	ev.tid = BPF_CORE_READ(task, pid);
 	ev.cgroup_id = cgroup_of(task);
 	ev.mappings = mappings_of(task);
 	bpf_probe_read_kernel(ev.comm, sizeof ev.comm, task->comm);

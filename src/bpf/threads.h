@@ -16,16 +16,12 @@ int threads_begin(struct bpf_iter__task *ctx)
 
 	if (!task || !task->pid)
 		return 0;
-	t = times_of(task, 1);
-	if (!t) {
-		count(COUNT_TASKS_UNKNOWN);
-		return 0;
-	}
-	if (t->first_ns)
+	t = keep_thread(task);
+	if (!t || t->first_ns)
 		return 0;
 	t->run_delay = task->sched_info.run_delay;
 	t->last_ns = bpf_ktime_get_ns();
-	is = task->on_cpu ? THREAD_RUNS : thread_state(0, task->__state);
+	is = task->on_cpu ? THREAD_RUNS : thread_state(0, state_of(task));
 	if (t->is == THREAD_UNKNOWN) /* else it has been switched meanwhile */
 		t->is = is;
 	t->first_ns = t->last_ns;
@@ -174,19 +170,19 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	}
 	t->copied_epoch = 0;
 	begin_stack(task, s);
-	if (!user_regs(task, s->walk.regs) || !use_loop || !use_tables) {
+	if (!user_regs(task, s->walk.regs) || !use_tables) {
 		struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns),
 					 .wait = s->wait };
 
 		ev.sample.trace = s->trace;
-		send_hashed(&ev, s, hash_words(s, WHOLE_STACK));
+		send_hashed(&ev, s, hash_words(s, WALK_MAX_KERNEL));
 		return;
 	}
-	note_syscall(task, s);
+	note_syscall(s);
 	patch_return(s, task->pid);
 	take_trace_of(task, t, s, sleepable);
 	take_python_of(task, t, s, now_ns, sleepable);
-	send_stack(s, hash_words(s, WHOLE_STACK));
+	send_stack(s, hash_words(s, WALK_MAX_KERNEL));
 	s->wait.going_on = going_on_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
@@ -202,7 +198,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 {
 	static const char pace[64];
 	struct task_struct *task = ctx->task;
-	struct thread_time *t = task && task->pid ? times_of(task, 0) : 0;
+	struct thread_time *t = task && task->pid ? times_of(task) : 0;
 	const struct wait_filter filter = shown_waits();
 	struct thread_time copy;
 	struct away a = { 0 };

@@ -100,8 +100,7 @@ static __always_inline int trace_take(const struct thread_record *record, struct
 
 static __always_inline int has_threads_of_its_own(struct task_struct *task)
 {
-	return !(BPF_CORE_READ(task, flags) &
-		 (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER));
+	return !(BPF_CORE_READ(task, flags) & TASK_PF_NO_USER);
 }
 
 static __always_inline int trace_of(struct task_struct *task, __u32 tgid, struct scratch *s,

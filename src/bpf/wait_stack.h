@@ -20,20 +20,30 @@ static __always_inline void begin_stack(struct task_struct *task, struct scratch
 }
 
 /* SYSCALL leaves the return address in rcx and the flags in r11; an interrupt or fault does not. */
+enum { PT_R11 = 6, PT_CX = 11, PT_ORIG_AX = 15, PT_FLAGS = 18 };
 static __always_inline int in_syscall(struct task_struct *task)
 {
-	struct pt_regs___x86_64 *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs___x86_64 *regs = entry_regs(task);
+	__u64 words[PT_FLAGS - PT_R11 + 1];
 
-	return regs->cx == regs->ip && regs->r11 == regs->flags;
+	if (has_task_pt_regs)
+		return regs->cx == regs->ip && regs->r11 == regs->flags;
+	if (bpf_probe_read_kernel(words, sizeof words, (__u64 *)regs + PT_R11))
+		return 0;
+	return words[PT_CX - PT_R11] == words[PT_IP - PT_R11] &&
+	       words[0] == words[PT_FLAGS - PT_R11];
 }
 
-enum { PT_ORIG_AX = 15 };
+static __always_inline int regs_in_syscall(const __u64 *regs)
+{
+	return regs[PT_CX] == regs[PT_IP] && regs[PT_R11] == regs[PT_FLAGS];
+}
 
 /* The registers that the task came into the kernel with, also where its memory is going or gone. */
 static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
 {
-	if (!is_user_task(task) ||
-	    bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, (void *)bpf_task_pt_regs(task)))
+	if ((BPF_CORE_READ(task, flags) & TASK_PF_NO_USER) ||
+	    bpf_probe_read_kernel(regs, PT_REGS_WORDS * 8, entry_regs(task)))
 		return 0;
 	return regs[PT_IP] != 0;
 }
@@ -41,38 +51,33 @@ static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
 /* An exec that has given up the old memory, but does not run the new program yet. */
 static __always_inline int is_in_exec(struct task_struct *task)
 {
-	return task->mm && !task->mm->start_code;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return mm && !BPF_CORE_READ(mm, start_code);
 }
 
-static __always_inline void note_syscall(struct task_struct *task, struct scratch *s)
+static __always_inline void note_syscall(struct scratch *s)
 {
-	if (in_syscall(task))
+	if (regs_in_syscall(s->walk.regs))
 		s->head.syscall = (__u32)s->walk.regs[PT_ORIG_AX] + 1;
 }
 
-static __always_inline void walk_user(void *ctx, struct scratch *s, __u32 tgid, __u64 now_ns)
-{
-	if (use_loop)
-		walk_by_rules(s, tgid, now_ns);
-	else
-		walk_by_helper(ctx, s);
-}
-
 /* The user part of the current task, behind the kernel part, and its span. */
-static __always_inline void end_stack(void *ctx, struct task_struct *task, struct scratch *s,
-				      __u64 now_ns)
+static __always_inline void end_stack(struct task_struct *task, struct scratch *s, __u64 now_ns)
 {
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+
 	if (!user_regs(task, s->walk.regs))
 		return;
-	note_syscall(task, s);
+	note_syscall(s);
 	if (is_in_exec(task)) {
 		s->head.walk_end = WALK_EXEC;
 		return;
 	}
-	take_trace(s, task->tgid);
-	patch_return(s, task->pid);
+	take_trace(s, tgid);
+	patch_return(s, BPF_CORE_READ(task, pid));
 	if (want_user)
-		walk_user(ctx, s, task->tgid, now_ns);
+		walk_by_rules(s, tgid, now_ns);
 }
 
 static __always_inline void send_wait(const struct event_wait *ev)
@@ -80,10 +85,6 @@ static __always_inline void send_wait(const struct event_wait *ev)
 	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)))
 		count(COUNT_WAITS_LOST);
 }
-
-/* What is left to hash_stack. */
-#define WHOLE_STACK ((use_loop ? 1 : 2) * WALK_MAX_KERNEL)
-#define KERNEL_PART WALK_MAX_KERNEL
 
 static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s, __u32 n)
 {
@@ -96,16 +97,15 @@ static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s
 
 /* The stack and the span in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
-					   const struct wait_info *w, const __u32 most,
-					   __u64 now_ns)
+					   const struct wait_info *w, __u64 now_ns)
 {
 	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
 
 	ev.sample.trace = s->trace;
 	ev.sample.gpu_call = s->gpu_call;
-	if (use_loop && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
+	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
 		return;
-	send_hashed(&ev, s, hash_stack(s, most));
+	send_hashed(&ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }
 
 /* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */

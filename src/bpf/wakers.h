@@ -53,32 +53,31 @@ static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __
 	bytes = bpf_get_stack(ctx, s->addr, WALK_MAX_KERNEL * 8, OWN_FRAMES);
 	if (bytes > 0)
 		s->head.n_kernel = ((__u64)bytes / 8) & 127;
-	end_stack(ctx, task, s, now_ns);
-	send_stack(s, hash_stack(s, WHOLE_STACK));
+	end_stack(task, s, now_ns);
+	send_stack(s, hash_stack(s, WALK_MAX_KERNEL));
 	return s->head.stack_hash;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(off_waking, struct task_struct *task)
 {
-	struct thread_time *t = times_of(task, 0);
-	struct task_struct *waker = bpf_get_current_task_btf();
-	__u64 now_ns = bpf_ktime_get_ns();
+	struct thread_time *t = times_of(task);
+	__u64 waker = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
 
 	if (!t || t->is != THREAD_BLOCKED || 2 * (now_ns - t->last_ns) < min_block_ns ||
 	    !(want_kernel_threads || is_user_task(task)) || !is_wanted(task, t))
 		return 0;
 	t->waker_hash = 0;
 	t->waker_tid = t->waker_tgid = 0;
-	if (in_interrupt() || !waker->pid) {
+	if (in_interrupt() || !(__u32)waker) {
 		__builtin_memcpy(t->waker_comm, "interrupt", 10);
 		return 0;
 	}
-	t->waker_tgid = waker->tgid;
-	t->waker_tid = waker->pid;
-	bpf_probe_read_kernel(t->waker_comm, sizeof t->waker_comm, waker->comm);
+	t->waker_tgid = waker >> 32;
+	t->waker_tid = (__u32)waker;
+	bpf_get_current_comm(t->waker_comm, sizeof t->waker_comm);
 	if (want_waker_stacks)
-		t->waker_hash = waker_stack(ctx, waker, now_ns);
+		t->waker_hash = waker_stack(ctx, current_task(), now_ns);
 	return 0;
 }
 
