@@ -125,6 +125,28 @@ struct collect_opts {
 	void *gpu_program_ctx;
 	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
 	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
+	const char *
+		btf_file; /* kernel types to use in place of /sys/kernel/btf/vmlinux; NULL: that. The caller's */
+	/* A program that the kernel's verifier refuses: its whole log. NULL: nobody asks. */
+	void (*on_refused)(void *ctx, const char *program, const char *log);
+	void *on_refused_ctx;
+	uint32_t without; /* bits of enum kernel_feature that are taken as absent (tests) */
+};
+
+/* A part of a recording that a kernel may refuse by itself. */
+enum collect_group {
+	GROUP_WALKER = 0,
+	GROUP_RUNTIMES,
+	GROUP_WAITS,
+	GROUP_WAKERS,
+	GROUP_GPU,
+	COLLECT_GROUPS,
+};
+/* Which of what was asked for is not recorded, and why. */
+struct collect_missing {
+	enum collect_group group;
+	/* One line: "the kernel's verifier refuses off_sys_exit: R2 min value is outside …", "this kernel has no task_struct.sched_info". */
+	char why[200];
 };
 
 /* Whether calls of GPUs' libraries are probed: also for `wall`, which tells time in calls that wait for a GPU from other time. */
@@ -218,9 +240,12 @@ struct collect_stats {
 
 struct collector;
 
-/* -EPERM: permission missing; -EOPNOTSUPP: kernel or feature missing; -ESRCH: target not found; -EINVAL: options. */
+/* -EPERM: permission missing; -EOPNOTSUPP: kernel or feature missing; -ESRCH: target not found; -EINVAL: options. Succeeds when at least one of
+ * the events can be recorded: collect_get_missing has the rest. */
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err);
+/* Good until collect_free. Call it after collect_open; GPU's may come later, when a library is first seen. */
+size_t collect_get_missing(const struct collector *c, const struct collect_missing **out);
 int collect_start(struct collector *c, struct err *err);
 /* When that opened the first event, CLOCK_MONOTONIC: nothing is from before. */
 uint64_t collect_started_ns(const struct collector *c);
