@@ -22,19 +22,19 @@
 #include <stdint.h>
 
 enum refusal_step {
-	REFUSED_TYPES,      /* reading the kernel's types (BTF), or relocating programs against them */
-	REFUSED_MAP,        /* making a map */
-	REFUSED_PROGRAM,    /* loading a program */
-	REFUSED_ATTACH,     /* attaching one */
+	REFUSED_TYPES,   /* reading the kernel's types (BTF), or relocating programs against them */
+	REFUSED_MAP,     /* making a map */
+	REFUSED_PROGRAM, /* loading a program */
+	REFUSED_ATTACH,  /* attaching one */
 	REFUSED_PERF_EVENT, /* perf_event_open */
 	REFUSAL_STEPS,
 };
 
 struct refusal {
 	enum refusal_step step;
-	int error;        /* errno or -errno */
-	const char *name; /* of the program, the map or the event; NULL: not known */
-	const char *log;  /* the verifier's, or its end; NULL or "": there is none */
+	int error;            /* errno or -errno */
+	const char *name;     /* of the program, the map or the event; NULL: not known */
+	const char *log;      /* the verifier's, or its end; NULL or "": there is none */
 	const char *btf_file; /* as in collect_opts */
 };
 
@@ -44,6 +44,8 @@ struct refusal_facts {
 	uint64_t capabilities;   /* effective, by number */
 	bool in_user_namespace;  /* another one than the first: capabilities of it do not count */
 	bool has_seccomp_filter; /* this process has one */
+	/* What calls that the kernel itself can only answer with EINVAL and EFAULT were answered with. */
+	int bpf_error, perf_error;
 	enum refusal_lockdown lockdown;
 	char security_modules[128]; /* "lockdown,yama,selinux,bpf"; "": not known */
 	int perf_paranoid;
@@ -54,8 +56,11 @@ struct refusal_facts {
 };
 void refusal_read_facts(struct refusal_facts *out);
 
-/* Which of CAP_BPF, CAP_PERFMON are missing: " CAP_BPF CAP_PERFMON", "" when none is. */
-void refusal_missing_capabilities(const struct refusal_facts *f, char *to, size_t size);
+bool refusal_has_capability(const struct refusal_facts *f, int number);
+/* The system call "bpf()" or "perf_event_open()" that a seccomp filter refuses; NULL: none. */
+const char *refusal_filtered_call(const struct refusal_facts *f);
+/* Those of security_modules that can deny BPF and performance events: "selinux, bpf"; "": none. */
+void refusal_modules_that_deny(const struct refusal_facts *f, char *to, size_t size);
 
 /* Sets err to "cannot load the BPF programs: " and the cause, and its hint to what helps ("" when nothing is known to). Returns -EPERM where a
  * permission is missing, -EOPNOTSUPP where the kernel lacks something, else -error. */

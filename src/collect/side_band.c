@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/cpus.h"
-#include "collect/perf_refused.h"
+#include "collect/refusal.h"
 #include "collect/side_ring.h"
 
 #include <errno.h>
@@ -74,14 +74,6 @@ static int open_event(const struct side_band *sb, uint32_t cpu, enum ring_kind k
 	return fd < 0 ? -errno : fd;
 }
 
-static int refused(int rc, struct err *err)
-{
-	if (rc != -EACCES && rc != -EPERM)
-		return err_set(err, -rc, "cannot watch processes: %s", strerror(-rc));
-	err_set(err, EPERM, "cannot watch processes: %s", strerror(-rc));
-	return err_hint(err, "%s", perf_refused_remedy(perf_paranoid()));
-}
-
 static int map_ring(struct side_band *sb, struct cpu_ring *c, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = sb->tag };
@@ -118,7 +110,8 @@ static int open_ring(struct side_band *sb, uint32_t cpu, enum ring_kind kind, st
 	if (c.fd == -ENODEV)
 		return 0; /* went offline meanwhile */
 	if (c.fd < 0)
-		return refused(c.fd, err);
+		return refusal_explain(
+			&(struct refusal){ .step = REFUSED_PERF_EVENT, .error = c.fd }, err);
 	int rc = map_ring(sb, &c, err);
 	if (rc)
 		close_ring(sb, &c);
