@@ -93,6 +93,15 @@ $(BUILD)/unit/%.bpf.o: tests/unit/bpf/%.bpf.c
 	$(bpf_object)
 $(BUILD)/bpf/%.bpf.o: src/bpf/%.bpf.c
 	$(bpf_object)
+# The same by each clang that is supported, whatever the build's own is: tests load and read these, also where there is no compiler.
+clangs    := 14 19
+clang_obj := $(foreach v,$(clangs),$(BPF_SRC:src/bpf/%.c=$(BUILD)/unit/bpf-$(v)/%.o))
+define clang_rule
+$(BUILD)/unit/bpf-$(1)/%.bpf.o: override BPF_CC := clang-$(1)
+$(BUILD)/unit/bpf-$(1)/%.bpf.o: src/bpf/%.bpf.c
+	$$(bpf_object)
+endef
+$(foreach v,$(clangs),$(eval $(call clang_rule,$(v))))
 define bpf_object
 	@mkdir -p $(@D)
 	$(BPF_CC) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(bpf_arch) -Isrc $(bpf_inc) \
@@ -145,6 +154,7 @@ $(BUILD)/unit/t_%: tests/unit/t_%.c $(BUILD)/libcresset.a
 	$(link) $(BUILD)/libcresset.a -lcheck -lsubunit -lrt $(libs)
 $(BUILD)/unit/t_nvml: $(BUILD)/doubles/libnvidia-ml.so.1
 $(BUILD)/unit/t_kernel_lookup: $(BUILD)/unit/lookup.bpf.o
+$(BUILD)/unit/t_bpf: $(clang_obj)
 $(BUILD)/unit/t_gpu_probes $(BUILD)/unit/t_collect_gpu: $(DOUBLES)
 $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)
@@ -279,4 +289,4 @@ clean: ## remove every build folder
 help: ## this list
 	@sed -En 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)
+-include $(wildcard $(BUILD)/src/*/*.d $(BUILD)/bpf/*.d $(BUILD)/unit/*.d $(BUILD)/unit/bpf-*/*.d $(BUILD)/fuzz/*.d $(BUILD)/soak/*.d $(BUILD)/bench/*.d)
