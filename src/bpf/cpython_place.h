@@ -27,6 +27,33 @@ static __always_inline void python_write_group(struct python_ref *ref, __u32 i)
 	python_write(ref, g->entry);
 }
 
+/* So many at a time, as turns are taken. Nonzero: there are no more. */
+enum { PYTHON_GROUPS_AT_ONCE = 16 };
+__weak int python_write_some_groups(__u32 index, __u32 first)
+{
+	struct python_ref ref = { bpf_map_lookup_elem(&scratches, &index),
+				  bpf_map_lookup_elem(&python_walks, &index), 0 };
+
+	if (!use_python || !ref.s || !ref.p)
+		return 1;
+	for (__u32 i = 0; i < PYTHON_GROUPS_AT_ONCE; i++) {
+		if (first + i >= LOAD(ref.p->n_groups))
+			return 1;
+		python_write_group(&ref, first + i);
+	}
+	return 0;
+}
+
+static long python_write_group_of(__u32 i, void *ctx)
+{
+	struct python_ref *ref = ctx;
+
+	if (i >= ref->p->n_groups)
+		return 1;
+	python_write_group(ref, i);
+	return 0;
+}
+
 static __always_inline void python_write_loops(struct python_ref *ref,
 					       const struct python_cursor *c)
 {
@@ -41,29 +68,31 @@ static __always_inline void python_write_loops(struct python_ref *ref,
 	}
 }
 
-/* Behind the frames, instead of native ones. */
-static __always_inline void python_add_groups(struct python_ref *ref)
+/* Of frames whose calls are told by the loop's code. */
+static __always_inline void python_add_loops(struct python_ref *ref)
 {
 	struct python_walk *p = ref->p;
 
-	p->n_written = 0;
-	for (__u32 i = 0; i < PYTHON_GROUPS && i < LOAD(p->n_groups); i++)
-		python_write_group(ref, i);
 	for (__u32 i = 0; i < PYTHON_STATES; i++)
 		if (i < p->n_cursors && p->cursors[i].by_loop)
 			python_write_loops(ref, &p->cursors[i]);
 }
 
+/* Behind the frames, instead of native ones. */
 __weak int python_write_groups(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	struct python_ref ref;
 
-	if (!s || !p)
+	if (!use_python || !s || !p)
 		return 0;
 	ref = (struct python_ref){ s, p, 0 };
-	python_add_groups(&ref);
+	p->n_written = 0;
+	for (__u32 i = 0; i < PYTHON_GROUPS; i += PYTHON_GROUPS_AT_ONCE)
+		if (python_write_some_groups(index, i))
+			break;
+	python_add_loops(&ref);
 	return 0;
 }
 
@@ -93,7 +122,7 @@ static __always_inline void python_collect_of(struct task_struct *task, struct s
 	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
 	struct python_ref ref = { s, p, task };
 
-	if (!p || !process)
+	if (!use_python || !p || !process)
 		return;
 	s->user_hash = HASH_SEED;
 	s->head.n_python = 0;
@@ -106,7 +135,9 @@ static __always_inline void python_collect_of(struct task_struct *task, struct s
 		return;
 	s->head.tgid = tgid;
 	python_use_groups(s, p);
-	python_add_groups(&ref);
+	p->n_written = 0;
+	bpf_loop(PYTHON_GROUPS, python_write_group_of, &ref, 0);
+	python_add_loops(&ref);
 }
 
 /* --- their places ------------------------------------------------------------------------------------------------------ */
@@ -162,7 +193,7 @@ __weak int python_place(__u32 index, __u64 pc, __u64 sp)
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	__u64 mark = 0;
 
-	if (!s || !p)
+	if (!use_python || !s || !p)
 		return 0;
 	for (__u32 i = 0; i < PYTHON_STATES && !mark; i++)
 		if (i < p->n_cursors)

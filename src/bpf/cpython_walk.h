@@ -397,18 +397,26 @@ static __always_inline int python_turn(struct task_struct *task, struct python_r
 }
 
 /* A walk takes this many turns at a time, as bpf/stack.h does with frames. Nonzero: it is over. A global function: verified once. */
-enum { PYTHON_TURNS_AT_ONCE = 16 };
+enum { PYTHON_TURNS_AT_ONCE = 8 };
 __weak int python_some_turns(__u32 index)
 {
 	struct python_ref ref = { bpf_map_lookup_elem(&scratches, &index),
 				  bpf_map_lookup_elem(&python_walks, &index), 0 };
 
-	if (!ref.s || !ref.p)
+	if (!use_python || !ref.s || !ref.p)
 		return 1;
 	for (int i = 0; i < PYTHON_TURNS_AT_ONCE; i++)
 		if (python_turn(0, &ref))
 			return 1;
 	return 0;
+}
+
+/* All of them. */
+static __always_inline void python_turns(__u32 index)
+{
+	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
+		if (python_some_turns(index))
+			break;
 }
 
 /* For bpf_loop, which kernels with sleepable iterators have. */
@@ -457,15 +465,13 @@ __weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
 
-	if (!s || !p || !process)
+	if (!use_python || !s || !p || !process)
 		return 0;
 	p->process = *process;
 	python_start(p, (struct task_struct *)bpf_get_current_task(), now_ns);
 	if (!p->thread_pointer)
 		return 0;
-	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
-		if (python_some_turns(index))
-			break;
+	python_turns(index);
 	return python_end(s, p);
 }
 

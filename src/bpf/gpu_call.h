@@ -16,7 +16,6 @@ const volatile __u32 gpu_window_stacks = 200;
 #define GPU_WINDOW_NS 100000000ull
 const volatile __u32 gpu_want_waits = 1; /* as events of their own */
 const volatile __u32 gpu_has_times = 0;  /* the times of threads are kept */
-const volatile __u32 gpu_plain_walk = 0; /* no bpf_loop: the kernel's helper walks */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -224,11 +223,7 @@ static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *
 		s->patched_at = t->sp;
 		s->patched_word = t->ret;
 	}
-	if (!want_user)
-		return;
-	if (gpu_plain_walk)
-		walk_by_helper(ctx, s);
-	else
+	if (want_user)
 		gpu_walk(s->index, tgid, now_ns);
 }
 
@@ -277,7 +272,7 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s))
 		return 0;
 	ev->sample.kind = EVENT_GPU;
-	n = hash_stack(s, (gpu_plain_walk ? 2 : 1) * WALK_MAX_KERNEL);
+	n = hash_stack(s, WALK_MAX_KERNEL);
 	ev->sample.stack_hash = n ? s->head.stack_hash : 0;
 	if (n)
 		send_stack(s, n);

@@ -43,18 +43,18 @@ static __always_inline void send_user_part(struct task_struct *task, struct scra
 static __always_inline void send_held(struct task_struct *task, struct scratch *s,
 				      struct held_waits *h, __u64 now_ns)
 {
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns) };
+	struct event_wait *ev = begin_wait_event(s, task, now_ns);
 
-	ev.sample.stack_hash = s->head.stack_hash;
-	ev.sample.trace = s->trace;
-	ev.sample.gpu_call = s->gpu_call;
+	ev->sample.stack_hash = s->head.stack_hash;
+	ev->sample.trace = s->trace;
+	ev->sample.gpu_call = s->gpu_call;
 	for (__u32 i = 0; i < HELD_WAITS; i++) {
 		if (i >= h->n)
 			break;
-		ev.wait = h->waits[i];
+		ev->wait = h->waits[i];
 		if (s->head.walk_end != WALK_NOT_LOADED ||
-		    !send_with_stack(&ev.sample, &ev.wait, s))
-			send_wait(&ev);
+		    !send_with_stack(&ev->sample, &ev->wait, s))
+			send_wait(ev);
 	}
 	h->n = 0;
 	__sync_fetch_and_add(&holders, -1);
@@ -76,16 +76,16 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 static __always_inline void hold(struct task_struct *task, struct thread_time *t, struct scratch *s,
 				 __u64 now_ns)
 {
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = s->wait };
+	struct event_wait *ev = begin_wait_event(s, task, now_ns);
 	struct held_waits *h = held_of(task);
 	__u32 i;
 
-	ev.wait.kernel_hash = kernel_part(task, s);
+	ev->wait.kernel_hash = kernel_part(task, s);
 	if (h && h->stack_hash) {
-		ev.sample.stack_hash = h->stack_hash;
-		ev.sample.trace = h->trace;
-		ev.sample.gpu_call = h->gpu_call;
-		send_wait(&ev);
+		ev->sample.stack_hash = h->stack_hash;
+		ev->sample.trace = h->trace;
+		ev->sample.gpu_call = h->gpu_call;
+		send_wait(ev);
 		return;
 	}
 	if (!h || h->n >= HELD_WAITS) {
@@ -95,7 +95,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 	if (!h->n)
 		__sync_fetch_and_add(&holders, 1);
 	i = h->n & (HELD_WAITS - 1);
-	h->waits[i] = ev.wait;
+	h->waits[i] = ev->wait;
 	h->mm = (__u64)task->mm;
 	h->ip = s->walk.regs[PT_IP];
 	h->n = i + 1;

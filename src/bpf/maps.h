@@ -14,6 +14,8 @@
 
 const volatile __u32 max_user = WALK_MAX_USER;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
+/* The walk of Python's frames; where it is off each global function of it ends at once, so that the verifier looks at none. */
+const volatile __u32 use_python = 1;
 const volatile __u64 wake_bytes =
 	1 << 19; /* the reader is woken when this much of the ring is full */
 
@@ -57,6 +59,11 @@ struct scratch {
 	/* The span that the thread works for. */
 	struct event_trace trace;
 	struct thread_record record;
+	/* What is being sent: programs have little room on their stacks. */
+	union {
+		struct event_wait out_wait;
+		struct event_thread out_thread;
+	};
 	__u32 gpu_call; /* as in struct event_sample */
 };
 _Static_assert(sizeof(struct scratch) <= 32 << 10, "the most that a per-CPU map takes");

@@ -55,6 +55,15 @@ static __always_inline void lose_wait(struct task_struct *task, struct thread_ti
 		count(COUNT_WAITS_UNSEEN);
 }
 
+static __always_inline void tell_end(struct task_struct *task, const struct thread_time *t,
+				     __u64 now_ns)
+{
+	struct scratch *s = scratch_for(SCRATCH_WAIT);
+
+	if (s)
+		send_thread(&s->out_thread, task, t, now_ns, task->pid, 1);
+}
+
 static __always_inline void leave(struct task_struct *task, int preempted, __u32 prev_state,
 				  __u64 now_ns)
 {
@@ -71,7 +80,7 @@ static __always_inline void leave(struct task_struct *task, int preempted, __u32
 	if (t->is != THREAD_DEAD)
 		return;
 	if (t->wanted)
-		send_thread(task, t, now_ns, task->pid, 1);
+		tell_end(task, t, now_ns);
 	times_forget(task);
 	if (at_sys_exit)
 		held_forget(task);
@@ -90,7 +99,7 @@ static __always_inline void begin_wait(struct task_struct *task, struct thread_t
 	if (s->is_late)
 		s->head.n_kernel = 0; /* it does not stand there any more */
 	if (!has_user)
-		send_wait_with(task, s, &s->wait, now_ns);
+		send_wait_with(task, s, now_ns);
 	else if (at_sys_exit)
 		hold(task, t, s, now_ns);
 	else
@@ -181,7 +190,7 @@ int BPF_PROG(off_switched, int is_switch)
 	s->task = 0;
 	now_ns = bpf_ktime_get_ns();
 	end_stack(task, s, now_ns);
-	send_wait_with(task, s, &s->wait, now_ns);
+	send_wait_with(task, s, now_ns);
 	return 0;
 }
 
@@ -243,6 +252,7 @@ int BPF_PROG(off_exec, struct task_struct *task, unsigned int old_pid)
 {
 	struct thread_time *t = times_of(task);
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct event_thread ev;
 	__u32 tgid = task->tgid;
 	struct target *target = bpf_map_lookup_elem(&targets, &tgid);
 
@@ -255,7 +265,7 @@ int BPF_PROG(off_exec, struct task_struct *task, unsigned int old_pid)
 			came_unseen(task, t, now_ns);
 		t->on_ns += now_ns - t->last_ns;
 		if (wanted_task(task))
-			send_thread(task, t, now_ns, old_pid, 1);
+			send_thread(&ev, task, t, now_ns, old_pid, 1);
 		thread_begins(t, now_ns, THREAD_RUNS);
 	}
 	return 0;

@@ -150,6 +150,15 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
+/* All of them. */
+__weak int walk_frames(__u32 index)
+{
+	for (int i = 0; i < SCRATCH_USER / FRAMES_AT_ONCE + 1; i++)
+		if (walk_some_frames(index))
+			break;
+	return 0;
+}
+
 /* User addresses by the kernel's helper, which cannot say why it ended. */
 static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 {
@@ -231,9 +240,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
 	} else {
-		for (int i = 0; i < SCRATCH_USER / FRAMES_AT_ONCE + 1; i++)
-			if (walk_some_frames(s->index))
-				break;
+		walk_frames(s->index);
 	}
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);

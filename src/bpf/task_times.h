@@ -54,44 +54,55 @@ static __always_inline int is_wanted(struct task_struct *task, const struct thre
 	return t->wanted || wanted_task(task);
 }
 
-static __always_inline struct event_sample sample_of(struct task_struct *task, __u32 kind,
-						     __u64 now_ns)
+static __always_inline void begin_sample(struct event_sample *ev, struct task_struct *task,
+					 __u32 kind, __u64 now_ns)
 {
-	struct event_sample ev = { .kind = kind, .time_ns = now_ns };
+	*ev = (struct event_sample){ .kind = kind, .time_ns = now_ns };
+	ev->cpu = bpf_get_smp_processor_id();
+	ev->tgid = BPF_CORE_READ(task, tgid);
+	ev->tid = BPF_CORE_READ(task, pid);
+	ev->cgroup_id = cgroup_of(task);
+	ev->mappings = mappings_of(task);
+	bpf_probe_read_kernel(ev->comm, sizeof ev->comm, task->comm);
+}
 
-	ev.cpu = bpf_get_smp_processor_id();
-	ev.tgid = BPF_CORE_READ(task, tgid);
-	ev.tid = BPF_CORE_READ(task, pid);
-	ev.cgroup_id = cgroup_of(task);
-	ev.mappings = mappings_of(task);
-	bpf_probe_read_kernel(ev.comm, sizeof ev.comm, task->comm);
+/* The wait of s, in s. */
+static __always_inline struct event_wait *begin_wait_event(struct scratch *s,
+							   struct task_struct *task, __u64 now_ns)
+{
+	struct event_wait *ev = &s->out_wait;
+
+	begin_sample(&ev->sample, task, EVENT_WAIT, now_ns);
+	ev->wait = s->wait;
 	return ev;
 }
 
 /* --- exact times ------------------------------------------------------------------------------------------------------ */
 
-static __always_inline void send_thread(struct task_struct *task, const struct thread_time *t,
-					__u64 now_ns, __u32 tid, __u64 ended)
+/* ev: the place that it is sent from. */
+static __always_inline void send_thread(struct event_thread *ev, struct task_struct *task,
+					const struct thread_time *t, __u64 now_ns, __u32 tid,
+					__u64 ended)
 {
-	struct event_thread ev = { .sample = sample_of(task, EVENT_THREAD, now_ns) };
 	const struct call_times now = { t->on_ns, t->off_ns, t->long_off_ns };
 	struct call_times calls;
 
-	ev.sample.tid = tid;
-	ev.first_ns = t->first_ns;
-	ev.on_ns = t->on_ns;
-	ev.off_ns = t->off_ns;
-	ev.run_ns = t->run_ns;
-	ev.stopped_ns = t->stopped_ns;
-	ev.long_off_ns = t->long_off_ns;
-	ev.long_run_ns = t->long_run_ns;
-	ev.long_stopped_ns = t->long_stopped_ns;
+	begin_sample(&ev->sample, task, EVENT_THREAD, now_ns);
+	ev->sample.tid = tid;
+	ev->first_ns = t->first_ns;
+	ev->on_ns = t->on_ns;
+	ev->off_ns = t->off_ns;
+	ev->run_ns = t->run_ns;
+	ev->stopped_ns = t->stopped_ns;
+	ev->long_off_ns = t->long_off_ns;
+	ev->long_run_ns = t->long_run_ns;
+	ev->long_stopped_ns = t->long_stopped_ns;
 	calls = thread_in_calls(t, &now);
-	ev.gpu_on_ns = calls.on_ns;
-	ev.gpu_off_ns = calls.off_ns;
-	ev.long_gpu_off_ns = calls.long_off_ns;
-	ev.ended = ended;
-	if (bpf_ringbuf_output(&ring, &ev, sizeof ev, wake_flags(1)))
+	ev->gpu_on_ns = calls.on_ns;
+	ev->gpu_off_ns = calls.off_ns;
+	ev->long_gpu_off_ns = calls.long_off_ns;
+	ev->ended = ended;
+	if (bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)))
 		count(COUNT_RING_FULL);
 }
 

@@ -83,7 +83,7 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 
 	if (!raw)
 		return 0;
-	raw->ev.sample = sample_of(task, EVENT_RAW, now_ns);
+	begin_sample(&raw->ev.sample, task, EVENT_RAW, now_ns);
 	raw->ev.sample.stack_hash = s->head.stack_hash;
 	raw->ev.sample.trace = s->trace;
 	raw->ev.wait = s->wait;
@@ -140,24 +140,23 @@ static __always_inline void send_again(struct task_struct *task, const struct th
 	}
 	s->trace = (struct event_trace){ 0 };
 	take_trace_of(task, t, s, sleepable);
-	ev->sample = sample_of(task, EVENT_WAIT, now_ns);
+	begin_sample(&ev->sample, task, EVENT_WAIT, now_ns);
 	ev->sample.trace = s->trace;
 	ev->wait = s->wait;
 	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
 }
 
 /* copy: of t, with the wait until now. */
-static __always_inline void report_open(struct task_struct *task, struct thread_time *t,
-					struct thread_time *copy, const struct wait_filter *filter,
-					const struct away *a, __u64 now_ns, int sleepable)
+static __always_inline void report_open(struct task_struct *task, struct scratch *s,
+					struct thread_time *t, struct thread_time *copy,
+					const struct wait_filter *filter, const struct away *a,
+					__u64 now_ns, int sleepable)
 {
-	__u32 zero = 0;
-	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
 	int copied = is_copied(task, t);
 	__u64 word;
 	int sent;
 
-	if (!s || !wait_choose(filter, copy, a, &s->wait))
+	if (!wait_choose(filter, copy, a, &s->wait))
 		return;
 	t->reported_ns = now_ns;
 	s->wait.waker_tid = 0;
@@ -171,11 +170,10 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 	t->copied_epoch = 0;
 	begin_stack(task, s);
 	if (!user_regs(task, s->walk.regs) || !use_tables) {
-		struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns),
-					 .wait = s->wait };
+		struct event_wait *ev = begin_wait_event(s, task, now_ns);
 
-		ev.sample.trace = s->trace;
-		send_hashed(&ev, s, hash_words(s, WALK_MAX_KERNEL));
+		ev->sample.trace = s->trace;
+		send_hashed(ev, s, hash_words(s, WALK_MAX_KERNEL));
 		return;
 	}
 	note_syscall(s);
@@ -197,6 +195,8 @@ static __always_inline void report_open(struct task_struct *task, struct thread_
 static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 {
 	static const char pace[64];
+	__u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
 	struct task_struct *task = ctx->task;
 	struct thread_time *t = task && task->pid ? times_of(task) : 0;
 	const struct wait_filter filter = shown_waits();
@@ -205,7 +205,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	__u64 now_ns = bpf_ktime_get_ns();
 	int open;
 
-	if (!t || !t->first_ns || t->is == THREAD_DEAD || !wanted_task(task) ||
+	if (!s || !t || !t->first_ns || t->is == THREAD_DEAD || !wanted_task(task) ||
 	    !(want_kernel_threads || is_user_task(task)))
 		return 0;
 	copy = *t;
@@ -219,8 +219,8 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	}
 	open = away_passes(&filter, &a);
 	if (open)
-		report_open(task, t, &copy, &filter, &a, now_ns, sleepable);
-	send_thread(task, &copy, now_ns, task->pid, 0);
+		report_open(task, s, t, &copy, &filter, &a, now_ns, sleepable);
+	send_thread(&s->out_thread, task, &copy, now_ns, task->pid, 0);
 	/* The reader gets a turn after every stack, and after 64 threads. */
 	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);
 	return 0;

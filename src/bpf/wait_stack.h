@@ -21,22 +21,21 @@ static __always_inline void begin_stack(struct task_struct *task, struct scratch
 
 /* SYSCALL leaves the return address in rcx and the flags in r11; an interrupt or fault does not. */
 enum { PT_R11 = 6, PT_CX = 11, PT_ORIG_AX = 15, PT_FLAGS = 18 };
-static __always_inline int in_syscall(struct task_struct *task)
-{
-	struct pt_regs___x86_64 *regs = entry_regs(task);
-	__u64 words[PT_FLAGS - PT_R11 + 1];
-
-	if (has_task_pt_regs)
-		return regs->cx == regs->ip && regs->r11 == regs->flags;
-	if (bpf_probe_read_kernel(words, sizeof words, (__u64 *)regs + PT_R11))
-		return 0;
-	return words[PT_CX - PT_R11] == words[PT_IP - PT_R11] &&
-	       words[0] == words[PT_FLAGS - PT_R11];
-}
-
 static __always_inline int regs_in_syscall(const __u64 *regs)
 {
 	return regs[PT_CX] == regs[PT_IP] && regs[PT_R11] == regs[PT_FLAGS];
+}
+
+static __always_inline int in_syscall(struct task_struct *task)
+{
+	struct pt_regs___x86_64 *regs = entry_regs(task);
+	struct scratch *s;
+
+	if (has_task_pt_regs)
+		return regs->cx == regs->ip && regs->r11 == regs->flags;
+	s = scratch_for(SCRATCH_WAIT);
+	return s && !bpf_probe_read_kernel(s->walk.regs, PT_REGS_WORDS * 8, regs) &&
+	       regs_in_syscall(s->walk.regs);
 }
 
 /* The registers that the task came into the kernel with, also where its memory is going or gone. */
@@ -97,15 +96,15 @@ static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s
 
 /* The stack and the span in s and all that is known of the wait. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
-					   const struct wait_info *w, __u64 now_ns)
+					   __u64 now_ns)
 {
-	struct event_wait ev = { .sample = sample_of(task, EVENT_WAIT, now_ns), .wait = *w };
+	struct event_wait *ev = begin_wait_event(s, task, now_ns);
 
-	ev.sample.trace = s->trace;
-	ev.sample.gpu_call = s->gpu_call;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev.sample, &ev.wait, s))
+	ev->sample.trace = s->trace;
+	ev->sample.gpu_call = s->gpu_call;
+	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev->sample, &ev->wait, s))
 		return;
-	send_hashed(&ev, s, hash_stack(s, WALK_MAX_KERNEL));
+	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }
 
 /* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */

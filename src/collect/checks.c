@@ -162,57 +162,65 @@ static void check_clock(struct check *c)
 	       "no hardware counters here; in a virtual machine the host can pass a PMU through");
 }
 
-static void check_walker(struct check *c)
+/* Loads and attaches the programs of these events, as a recording would; why: what of it the kernel refuses, "": nothing. */
+static int try_events(uint32_t events, char *why, size_t size, struct err *err)
 {
-	if (sampler_has_loop()) {
-		say(c, CHECK_OK, "unwind tables, else frame pointers; up to %d user frames",
-		    WALK_MAX_USER);
-		return;
-	}
-	say(c, CHECK_LIMITED,
-	    "frame pointers by the kernel's helper, up to kernel.perf_event_max_stack frames");
-	remedy(c, "kernel 5.17 or newer walks code without frame pointers, too; here such stacks "
-		  "end in [truncated: kernel]");
-}
-
-/* Loads and attaches the programs of waits, as a recording would. */
-static int try_waits(struct err *err)
-{
-	struct collect_opts opts = { .events = COLLECT_OFF_CPU,
-				     .target = TARGET_COMM,
-				     .comm = "-" };
+	struct collect_opts opts = { .events = events, .target = TARGET_COMM, .comm = "-" };
+	const struct collect_missing *missing;
 	struct sampler *s = NULL;
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
+	why[0] = '\0';
 	int rc = sampler_open(&opts, epoll_fd, 0, &s, err);
 	if (!rc)
 		rc = sampler_start(s, err);
+	if (!rc && sampler_get_missing(s, &missing))
+		snprintf(why, size, "%s", missing[0].why);
 	sampler_close(s);
 	if (epoll_fd >= 0)
 		close(epoll_fd);
 	return rc;
 }
 
-static void check_waits(struct check *c)
+static void check_walker(struct check *c)
 {
-	struct off_cpu_paths paths;
+	char why[200];
 	struct err err = { 0 };
 
-	off_cpu_find_paths(&paths);
-	if (!paths.known || try_waits(&err)) {
-		say(c, CHECK_MISSING, "no off-cpu, sched-wait and wall: %.100s",
-		    paths.known ? err.text : "no kernel type information");
+	if (try_events(COLLECT_CPU, why, sizeof why, &err)) {
+		say(c, CHECK_MISSING, "%.150s", err.text);
+		remedy(c, err.hint);
+	} else if (why[0]) {
+		say(c, CHECK_LIMITED,
+		    "frame pointers by the kernel's helper, up to kernel.perf_event_max_stack "
+		    "frames: %.50s",
+		    why);
+		remedy(c, "stacks of code without frame pointers end in [truncated: kernel] here");
+	} else {
+		say(c, CHECK_OK, "unwind tables, else frame pointers; up to %d user frames",
+		    WALK_MAX_USER);
+	}
+}
+
+static void check_waits(struct check *c)
+{
+	struct kernel_features kernel;
+	struct err err = { 0 };
+	char why[200];
+
+	if (try_events(COLLECT_OFF_CPU, why, sizeof why, &err)) {
+		say(c, CHECK_MISSING, "no off-cpu, sched-wait and wall: %.100s", err.text);
 		remedy(c, err.hint);
 		return;
 	}
-	say(c, paths.sched_exit && paths.copy_from_task ? CHECK_OK : CHECK_LIMITED,
-	    "stacks taken at %s; times in %s%s",
-	    paths.sched_exit ? "sched_exit_tp" : "sys_exit (some 20 ns on each system call)",
-	    paths.task_storage ? "task storage" : "hash tables",
-	    paths.copy_from_task ? "" : "; of waits that go on the kernel part only");
+	kernel_features_find(NULL, 0, &kernel);
+	bool exit = kernel.has & FEATURE_SCHED_EXIT, copies = kernel.has & FEATURE_COPY_FROM_TASK;
+	say(c, exit && copies ? CHECK_OK : CHECK_LIMITED, "stacks taken at %s; times in %s%s",
+	    exit ? "sched_exit_tp" : "sys_exit (some 20 ns on each system call)",
+	    kernel.has & FEATURE_TASK_STORAGE ? "task storage" : "hash tables",
+	    copies ? "" : "; of waits that go on the kernel part only");
 	if (c->state == CHECK_LIMITED)
-		remedy(c, paths.sched_exit ? "kernel 5.18 or newer"
-					   : "kernel 6.16 or newer costs less");
+		remedy(c, exit ? "kernel 5.18 or newer" : "kernel 6.16 or newer costs less");
 }
 
 static void check_side_band(struct check *c)

@@ -141,9 +141,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 size_t collect_get_missing(const struct collector *c, const struct collect_missing **out)
 {
-	(void)c;
-	*out = NULL;
-	return 0;
+	return sampler_get_missing(c->sampler, out);
 }
 
 /* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else

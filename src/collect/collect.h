@@ -81,7 +81,7 @@ struct collect_opts {
 	uint32_t freq_hz;     /* 1…10000, default 99 */
 	uint32_t max_depth;   /* user frames, ≤ 512 (0 = that) */
 	bool no_kernel, no_user;
-	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel has no loops */
+	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel refuses our walk */
 	uint64_t unwind_bytes;   /* kernel memory of tables, whole MiB; 0 = 32 MiB */
 	uint64_t
 		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */
@@ -90,7 +90,7 @@ struct collect_opts {
 	const char
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
 	struct name_files_opts names;
-	bool plain_walk; /* walk with the kernel's helper only, as on kernels before 5.17 (tests) */
+	bool plain_walk; /* walk with the kernel's helper only, as where the verifier refuses our walk (tests) */
 	uint32_t events; /* bits of enum collect_event; 0 = COLLECT_CPU */
 	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */
 	uint64_t min_block_ns, max_block_ns;
@@ -123,14 +123,12 @@ struct collect_opts {
 	/* Told in the order in which it happened, with the machine a target; parent: of FORKED. NULL: nobody asks. */
 	void (*gpu_program)(void *ctx, enum gpu_program_news what, uint32_t pid, uint32_t parent);
 	void *gpu_program_ctx;
-	bool no_uprobe_multi; /* attach probes one by one, as on kernels before 6.6 (tests) */
-	bool no_task_storage; /* keep times in a hash table, as on kernels before 5.11 (tests) */
 	const char *
 		btf_file; /* kernel types to use in place of /sys/kernel/btf/vmlinux; NULL: that. The caller's */
 	/* A program that the kernel's verifier refuses: its whole log. NULL: nobody asks. */
 	void (*on_refused)(void *ctx, const char *program, const char *log);
 	void *on_refused_ctx;
-	uint32_t without; /* bits of enum kernel_feature that are taken as absent (tests) */
+	uint32_t without; /* bits of enum kernel_feature (collect/kernel_features.h) that are taken as absent (tests) */
 };
 
 /* A part of a recording that a kernel may refuse by itself. */

@@ -135,7 +135,9 @@ static void set_knobs(struct gpu_probes *g)
 	k->want_user = s.want_user;
 	k->use_tables = s.use_tables;
 	k->wake_bytes = s.wake_bytes;
-	k->gpu_plain_walk = s.is_plain;
+	k->has_current_task_btf = (s.has & FEATURE_CURRENT_TASK) != 0;
+	k->has_task_pt_regs = (s.has & FEATURE_TASK_REGS) != 0;
+	k->use_python = s.use_python;
 	k->gpu_want_waits = (g->opts.events & COLLECT_GPU_WAIT) != 0;
 	k->gpu_min_wait_ns = collect_min_block_ns(&g->opts);
 	if (g->opts.max_rate)
@@ -154,7 +156,7 @@ static int load(struct gpu_probes *g)
 		return -errno;
 	set_knobs(g);
 	int rc = share_maps(g);
-	g->is_multi = !g->opts.no_uprobe_multi && gpu_link_has_multi();
+	g->is_multi = sampler_get_knobs(g->sampler).has & FEATURE_UPROBE_MULTI;
 	if (!rc && g->is_multi) {
 		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_enter, type);
 		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_return, type);

@@ -4,51 +4,10 @@
 #include "sample.skel.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* --- what this kernel has ---------------------------------------------------------------------- */
-
-static bool has_tracepoint(const struct btf *btf, const char *name)
-{
-	char type[64];
-
-	snprintf(type, sizeof type, "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-}
-
-/* The number of a tracepoint's arguments. */
-static int n_args(const struct btf *btf, const char *name)
-{
-	char type[64];
-
-	snprintf(type, sizeof type, "btf_trace_%s", name);
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-	for (int depth = 0; t && depth < 4 && !btf_is_func_proto(t); depth++)
-		t = btf__type_by_id(btf, t->type);
-	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
-}
-
-void off_cpu_find_paths(struct off_cpu_paths *out)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	*out = (struct off_cpu_paths){ 0 };
-	if (!btf)
-		return;
-	out->known = has_tracepoint(btf, "sched_switch");
-	out->sched_exit = has_tracepoint(btf, "sched_exit_tp");
-	out->prev_state = n_args(btf, "sched_switch") >= 4;
-	out->interrupts = has_tracepoint(btf, "local_timer_entry");
-	out->copy_from_task =
-		btf__find_by_name_kind(btf, "bpf_copy_from_user_task", BTF_KIND_FUNC) > 0;
-	btf__free(btf);
-	out->task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
-}
 
 /* --- before loading ---------------------------------------------------------------------------- */
 
@@ -63,15 +22,16 @@ enum { OFF_CPU_PROGRAMS = 18 };
 static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
 			  struct off_cpu_program *out)
 {
-	bool on = o->on, irq = on && wakers && o->paths.interrupts;
+	bool on = o->on, irq = on && wakers && (o->has & FEATURE_INTERRUPTS);
+	bool prev_state = o->has & FEATURE_PREV_STATE;
 	const struct off_cpu_program all[OFF_CPU_PROGRAMS] = {
 		{ bpf->progs.off_exec, on, false },
 		{ bpf->progs.off_exit, on, false },
 		{ bpf->progs.off_fork, on, true },
 		{ bpf->progs.off_switched, on && !o->at_sys_exit, true },
 		{ bpf->progs.off_sys_exit, on && o->at_sys_exit, true },
-		{ bpf->progs.off_switch, on && o->paths.prev_state, true },
-		{ bpf->progs.off_switch_before_5_18, on && !o->paths.prev_state, true },
+		{ bpf->progs.off_switch, on && prev_state, true },
+		{ bpf->progs.off_switch_before_5_18, on && !prev_state, true },
 		{ bpf->progs.irq_handler_begins, irq, true },
 		{ bpf->progs.irq_handler_ends, irq, true },
 		{ bpf->progs.softirq_begins, irq, true },
@@ -90,7 +50,7 @@ static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool 
 
 static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers)
 {
-	bool storage = o->paths.task_storage, held = o->on && o->at_sys_exit;
+	bool storage = o->has & FEATURE_TASK_STORAGE, held = o->on && o->at_sys_exit;
 	const struct {
 		struct bpf_map *map;
 		bool wanted;
@@ -144,7 +104,7 @@ static uint64_t cgroup_number(const char *path)
 }
 
 static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
-		      const struct collect_opts *opts, bool plain)
+		      const struct collect_opts *opts)
 {
 	enum { DEFAULT_RATE = 20000, WINDOWS_PER_SECOND = 10 };
 	struct sample_bpf__rodata *k = bpf->rodata;
@@ -158,48 +118,39 @@ static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
 	k->want_wakers = opts->wakers;
 	k->want_waker_stacks = opts->waker_stacks;
 	k->at_sys_exit = o->at_sys_exit;
-	k->use_loop = !plain;
-	k->use_task_storage = o->paths.task_storage;
+	k->use_task_storage = (o->has & FEATURE_TASK_STORAGE) != 0;
 	k->waits_per_window = (rate + WINDOWS_PER_SECOND - 1) / WINDOWS_PER_SECOND;
 	if (opts->target == TARGET_CGROUP)
 		k->filter_cgroup_id = cgroup_number(opts->cgroup);
 }
 
-static void set_paths(struct off_cpu *o, const struct collect_opts *opts)
-{
-	o->at_sys_exit = opts->wait_hook == WAIT_HOOK_SYS_EXIT ||
-			 (opts->wait_hook == WAIT_HOOK_AUTO && !o->paths.sched_exit);
-	if (opts->no_task_storage)
-		o->paths.task_storage = false;
-}
-
 int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts,
-		    bool plain, struct err *err)
+		    const struct kernel_features *kernel, struct err *err)
 {
 	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+	bool has_sched_exit = kernel->has & FEATURE_SCHED_EXIT;
+	bool copies;
 
 	o->report_fd = -1;
 	o->on = wanted_parts(opts->events);
-	if (o->on)
-		off_cpu_find_paths(&o->paths);
-	set_paths(o, opts);
-	if (o->on && (!o->paths.known || (!o->at_sys_exit && !o->paths.sched_exit))) {
-		err_set(err, EOPNOTSUPP,
-			o->paths.known ? "cannot record waits: this kernel has no sched_exit_tp"
-				       : "cannot record waits: this kernel has no BTF");
-		return err_hint(err, "see what is missing:  cresset doctor");
+	o->has = kernel->has;
+	o->at_sys_exit = opts->wait_hook == WAIT_HOOK_SYS_EXIT ||
+			 (opts->wait_hook == WAIT_HOOK_AUTO && !has_sched_exit);
+	if (o->on && !o->at_sys_exit && !has_sched_exit) {
+		err_set(err, EOPNOTSUPP, "cannot record waits: this kernel has no sched_exit_tp");
+		return err_hint(err, "it is of Linux 6.16; every kernel has --wait-hook sys_exit");
 	}
 	list_programs(o, bpf, opts->wakers, programs);
 	for (int i = 0; i < OFF_CPU_PROGRAMS; i++)
 		bpf_program__set_autoload(programs[i].prog, programs[i].wanted);
+	copies = o->has & FEATURE_COPY_FROM_TASK;
 	bpf_program__set_autoload(bpf->progs.threads_begin, o->on);
-	bpf_program__set_autoload(bpf->progs.threads_report, o->on && o->paths.copy_from_task);
-	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18,
-				  o->on && !o->paths.copy_from_task);
+	bpf_program__set_autoload(bpf->progs.threads_report, o->on && copies);
+	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18, o->on && !copies);
 	create_maps(o, bpf, opts->wakers);
 	size_scratches(o, bpf, opts->waker_stacks);
 	if (o->on)
-		set_knobs(o, bpf, opts, plain);
+		set_knobs(o, bpf, opts);
 	return 0;
 }
 
@@ -271,7 +222,7 @@ int off_cpu_report(struct off_cpu *o, struct sample_bpf *bpf)
 	if (!o->on)
 		return 0;
 	if (o->report_fd < 0)
-		o->report_fd = open_iterator(o->paths.copy_from_task
+		o->report_fd = open_iterator(o->has & FEATURE_COPY_FROM_TASK
 						     ? bpf->progs.threads_report
 						     : bpf->progs.threads_report_before_5_18);
 	if (o->report_fd < 0)

@@ -10,25 +10,15 @@
 
 #include "base/err.h"
 #include "collect/collect.h"
+#include "collect/kernel_features.h"
 
 #include <bpf/libbpf.h>
 
 struct sample_bpf;
 
-/* What the running kernel has, from its BTF. */
-struct off_cpu_paths {
-	bool known;          /* there is BTF, with the scheduler's tracepoints */
-	bool sched_exit;     /* sched_exit_tp: 6.16 */
-	bool prev_state;     /* sched_switch tells the state: 5.18 */
-	bool task_storage;   /* 5.11 */
-	bool copy_from_task; /* user memory of other tasks: 5.18 */
-	bool interrupts;     /* irq_vectors, for wakers */
-};
-void off_cpu_find_paths(struct off_cpu_paths *out);
-
 enum { OFF_CPU_LINKS = 20 };
 struct off_cpu {
-	struct off_cpu_paths paths;
+	uint32_t has; /* struct kernel_features */
 	bool on;          /* waits are asked for */
 	bool at_sys_exit; /* where user stacks are taken */
 	struct bpf_link *links[OFF_CPU_LINKS];
@@ -36,9 +26,9 @@ struct off_cpu {
 	int report_fd; /* a report that is under way; -1: none */
 };
 
-/* Sets what is loaded and how. -EOPNOTSUPP when waits are asked for and this kernel cannot tell them. */
+/* Sets what is loaded and how. -EOPNOTSUPP when waits are asked for at a place that this kernel does not have. */
 int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts,
-		    bool plain, struct err *err);
+		    const struct kernel_features *kernel, struct err *err);
 /* Both: 0 or -errno of the program that could not be attached. */
 int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf);
 int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf);

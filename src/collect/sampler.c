@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/cpus.h"
-#include "collect/perf_refused.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -18,9 +17,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { RING_DEFAULT_BYTES = 1 << 20, RING_MAX_BYTES = 1 << 30 };
-enum { SEGMENT_BYTES = UNWIND_SEGMENT_CHUNKS * UNWIND_CHUNK, UNWIND_DEFAULT_BYTES = 32 << 20 };
 
 /* --- events ----------------------------------------------------------------------------------------------------------- */
 
@@ -55,15 +51,6 @@ int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock)
 			  false, cpu);
 }
 
-static int no_event(int rc, struct err *err)
-{
-	if (rc != -EACCES && rc != -EPERM)
-		return err_set(err, -rc, "cannot open a sampling event: %s", strerror(-rc));
-	err_set(err, EPERM, "cannot open a sampling event: %s", strerror(-rc));
-	return err_hint(err, "%s\ntry:  sudo cresset record …",
-			perf_refused_remedy(perf_paranoid()));
-}
-
 static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
 {
 	int fd = sampler_open_event(cpu, s->opts.freq_hz, &s->clock);
@@ -71,7 +58,7 @@ static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
 	if (fd == -ENODEV)
 		return 0; /* went offline meanwhile */
 	if (fd < 0)
-		return no_event(fd, err);
+		return sampler_refused(s, REFUSED_PERF_EVENT, fd, NULL, err);
 	struct bpf_link *link = bpf_program__attach_perf_event(s->program, fd); /* enables it */
 	if (!link) {
 		int rc = errno;
@@ -96,15 +83,10 @@ static void wait_phase(struct sampler *s, uint32_t n_cpus)
 	nanosleep(&pause, NULL);
 }
 
-static bool samples_cpus(const struct sampler *s)
-{
-	return !s->opts.events || (s->opts.events & (COLLECT_CPU | COLLECT_WALL));
-}
-
 int sampler_update_cpus(struct sampler *s, struct err *err)
 {
 	struct cpu_list online = { 0 };
-	int rc = samples_cpus(s) ? cpu_list_online(s->opts.cpus_file, &online) : 0;
+	int rc = sampler_samples_cpus(s) ? cpu_list_online(s->opts.cpus_file, &online) : 0;
 
 	if (rc)
 		return err_set(err, -rc, "cannot read which CPUs are online: %s", strerror(-rc));
@@ -144,120 +126,7 @@ void sampler_stop(struct sampler *s)
 	vec_clear(&s->events);
 }
 
-/* --- loading ---------------------------------------------------------------------------------------------------------- */
-
-bool sampler_has_loop(void)
-{
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1;
-}
-
-static int not_loaded(int rc, struct err *err)
-{
-	rc = rc < 0 ? -rc : rc;
-	if (rc == EPERM || rc == EACCES) {
-		err_set(err, EPERM, "cannot load the BPF programs: %s", strerror(rc));
-		return err_hint(err, "needs CAP_BPF and CAP_PERFMON\ntry:  sudo cresset record …\n"
-				     " or:  sudo setcap "
-				     "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore=ep "
-				     "$(command -v cresset)");
-	}
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		err_set(err, EOPNOTSUPP,
-			"cannot load the BPF programs: this kernel has no BTF "
-			"(/sys/kernel/btf/vmlinux)");
-		return err_hint(err,
-				"needs a kernel built with CONFIG_DEBUG_INFO_BTF=y, 5.10 or newer");
-	}
-	err_set(err, EOPNOTSUPP, "cannot load the BPF programs: %s", strerror(rc));
-	return err_hint(err, "see what is missing:  cresset doctor");
-}
-
-/* Of as many waits as are asked for it holds what comes while the reader does not get a CPU. */
-static uint64_t ring_size(const struct collect_opts *opts)
-{
-	enum { WAITS_LAST_MS = 200 };
-	uint64_t size = sysconf(_SC_PAGESIZE), want = opts->buffer_bytes;
-	uint64_t waits =
-		(uint64_t)opts->max_rate * WAITS_LAST_MS / 1000 * sizeof(struct event_wait);
-
-	if (!want)
-		want = RING_DEFAULT_BYTES;
-	if (opts->events & ~COLLECT_CPU && waits > want)
-		want = waits;
-	while (size < want && size < RING_MAX_BYTES)
-		size *= 2;
-	return size;
-}
-
-static const enum sample_filter filters[] = {
-	[TARGET_ALL] = FILTER_ALL,   [TARGET_PID] = FILTER_TGID,      [TARGET_TID] = FILTER_TID,
-	[TARGET_COMM] = FILTER_COMM, [TARGET_CGROUP] = FILTER_CGROUP,
-};
-
-/* What is not used takes no room. */
-static void shrink_space(struct sampler *s)
-{
-	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks, s->bpf->maps.tables,
-				   s->bpf->maps.cpython_processes, s->bpf->maps.cpython_layouts };
-
-	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-		bpf_map__set_max_entries(maps[i], 1);
-}
-
-static void set_knobs(struct sampler *s, bool plain)
-{
-	struct sample_bpf__rodata *k = s->bpf->rodata;
-	bool follow = s->opts.target == TARGET_PID || s->opts.target == TARGET_TID;
-
-	k->filter = filters[s->opts.target];
-	k->want_kernel = !s->opts.no_kernel;
-	k->want_user = !s->opts.no_user;
-	if (s->opts.max_depth && s->opts.max_depth < WALK_MAX_USER)
-		k->max_user = s->opts.max_depth;
-	k->wake_bytes = s->ring_bytes / 2;
-	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
-	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
-	k->has_gpu = collect_probes_gpu(&s->opts);
-	if (!k->has_gpu)
-		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
-	bpf_program__set_autoload(s->bpf->progs.sample_walk, samples_cpus(s) && !plain);
-	bpf_program__set_autoload(s->bpf->progs.sample_plain, samples_cpus(s) && plain);
-	k->use_tables = s->use_tables;
-	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
-	if (!s->use_tables)
-		shrink_space(s);
-	bpf_program__set_autoload(s->bpf->progs.space_fork, s->use_tables);
-	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
-	bpf_program__set_autoload(s->bpf->progs.follow_exec, follow && s->opts.wait_exec);
-	bpf_program__set_autoload(s->bpf->progs.follow_exit, follow);
-	s->program = plain ? s->bpf->progs.sample_plain : s->bpf->progs.sample_walk;
-}
-
-static int no_tables(struct err *err)
-{
-	err_set(err, EOPNOTSUPP,
-		"cannot walk stacks by unwind tables: this kernel has no bpf_loop");
-	return err_hint(err, "needs kernel 5.17 or newer; --unwind fp follows frame pointers");
-}
-
-static int load(struct sampler *s, struct err *err)
-{
-	s->bpf = sample_bpf__open();
-	if (!s->bpf)
-		return not_loaded(errno, err);
-	bool plain = s->opts.plain_walk || !sampler_has_loop();
-	s->use_tables = !plain && !s->opts.no_user && s->opts.unwind != UNWIND_FP;
-	if (s->opts.unwind == UNWIND_TABLES && !s->use_tables)
-		return no_tables(err);
-	s->max_segments = s->opts.unwind_bytes / SEGMENT_BYTES;
-	set_knobs(s, plain);
-	int rc = off_cpu_prepare(&s->off_cpu, s->bpf, &s->opts, plain, err);
-	if (rc)
-		return rc;
-	rc = sample_bpf__load(s->bpf);
-	mem_trim(); /* the kernel's BTF was some 10 MB of heap */
-	return rc ? not_loaded(rc, err) : 0;
-}
+/* --- attaching ---------------------------------------------------------------------------------------------------------- */
 
 static int attach_follow(struct sampler *s, struct err *err)
 {
@@ -267,14 +136,16 @@ static int attach_follow(struct sampler *s, struct err *err)
 	};
 
 	int rc = off_cpu_attach(&s->off_cpu, s->bpf);
+
 	if (rc)
-		return not_loaded(rc, err);
+		return sampler_refused(s, REFUSED_ATTACH, rc, NULL, err);
 	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++) {
 		if (!bpf_program__autoload(progs[i]))
 			continue;
 		s->follow[i] = bpf_program__attach(progs[i]);
 		if (!s->follow[i])
-			return not_loaded(errno, err);
+			return sampler_refused(s, REFUSED_ATTACH, errno,
+					       bpf_program__name(progs[i]), err);
 	}
 	return 0;
 }
@@ -283,7 +154,7 @@ int sampler_start(struct sampler *s, struct err *err)
 {
 	int rc = off_cpu_start(&s->off_cpu, s->bpf);
 
-	return rc ? not_loaded(rc, err) : sampler_update_cpus(s, err);
+	return rc ? sampler_refused(s, REFUSED_ATTACH, rc, NULL, err) : sampler_update_cpus(s, err);
 }
 
 /* --- ring ------------------------------------------------------------------------------------------------------------- */
@@ -412,13 +283,25 @@ struct sampler_knobs sampler_get_knobs(const struct sampler *s)
 		.epoch = s->bpf->data->seen_epoch,
 		.want_user = k->want_user,
 		.use_tables = k->use_tables,
-		.is_plain = s->program == s->bpf->progs.sample_plain,
+		.use_python = k->use_python,
+		.has = s->kernel.has,
 	};
 }
 
 struct bpf_object *sampler_object(const struct sampler *s)
 {
 	return s->bpf->obj;
+}
+
+uint32_t sampler_events(const struct sampler *s)
+{
+	return s->opts.events;
+}
+
+size_t sampler_get_missing(const struct sampler *s, const struct collect_missing **out)
+{
+	*out = s->missing;
+	return s->n_missing;
 }
 
 void sampler_new_epoch(struct sampler *s)
@@ -450,15 +333,10 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	s->opts = *opts;
 	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
 	s->opts.max_targets = opts->max_targets ? opts->max_targets : COLLECT_MAX_TARGETS;
-	if (!s->opts.unwind_bytes)
-		s->opts.unwind_bytes = UNWIND_DEFAULT_BYTES;
-	if (s->opts.unwind_bytes < SEGMENT_BYTES)
-		s->opts.unwind_bytes = SEGMENT_BYTES;
-	s->ring_bytes = ring_size(opts);
 	s->clock = "cpu-clock";
 	rc = check_rate(s->opts.freq_hz, err);
 	if (!rc)
-		rc = load(s, err);
+		rc = sampler_load(s, err);
 	if (!rc)
 		rc = open_ring(s, epoll_fd, tag, err);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"
 #include "collect/collect.h"
+#include "collect/kernel_features.h"
 #include "collect/space.h"
 #include "collect/traced.h"
 #include "runtime/runtime.h"
@@ -17,6 +18,9 @@ struct sampler;
 /* tag: data.u64 of the ring's descriptor in epoll_fd. Errors as collect_open. */
 int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, struct sampler **out,
 		 struct err *err);
+/* What is left of collect_opts.events; and what is missing, good until sampler_close. */
+uint32_t sampler_events(const struct sampler *s);
+size_t sampler_get_missing(const struct sampler *s, const struct collect_missing **out);
 /* Opens the sampling events, each CPU at another phase of the period. */
 int sampler_start(struct sampler *s, struct err *err);
 /* Opens events on CPUs that came online, forgets those that went. */
@@ -54,7 +58,8 @@ void sampler_copy_again(void *ctx, uint32_t tid, bool again);
 struct sampler_knobs {
 	uint32_t filter, max_user;
 	uint64_t filter_cgroup_id, wake_bytes, epoch;
-	bool want_user, use_tables, is_plain; /* is_plain: the kernel's helper walks */
+	uint32_t has; /* struct kernel_features */
+	bool want_user, use_tables, use_python;
 };
 struct sampler_knobs sampler_get_knobs(const struct sampler *s);
 struct bpf_object;
@@ -81,8 +86,6 @@ struct sampler_stats {
 void sampler_get_stats(struct sampler *s, struct sampler_stats *out);
 void sampler_close(struct sampler *s);
 
-/* Whether this kernel has the loop helper of the walker (5.17). */
-bool sampler_has_loop(void);
 /* Opens a sampling event on a CPU, disabled: cycles with NMI where there is a PMU, else cpu-clock. Returns the descriptor or -errno;
  * *clock names it. */
 int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock);

@@ -2,7 +2,9 @@
 #ifndef CRESSET_COLLECT_SAMPLER_STATE_H
 #define CRESSET_COLLECT_SAMPLER_STATE_H
 
+#include "collect/kernel_features.h"
 #include "collect/off_cpu.h"
+#include "collect/refusal.h"
 #include "collect/sampler.h"
 #include "sample.skel.h"
 
@@ -17,9 +19,12 @@ struct sampler {
 	struct bpf_program *program; /* the one of sample_walk, sample_plain in use */
 	struct ring_buffer *ring;
 	struct bpf_link *follow[SAMPLER_FOLLOW_PROGRAMS];
+	struct kernel_features kernel;
 	struct off_cpu off_cpu;
 	VEC(struct cpu_event) events;
-	struct collect_opts opts;
+	struct collect_opts opts; /* without what is missing */
+	struct collect_missing missing[COLLECT_GROUPS];
+	size_t n_missing;
 	const char *clock;
 	uint64_t ring_bytes;
 	bool use_tables;
@@ -28,6 +33,13 @@ struct sampler {
 	const struct sampler_reader *reader; /* during sampler_read only */
 	void *reader_ctx;
 };
+
+/* sampler_load.c: all that opts ask for and the kernel takes. */
+int sampler_load(struct sampler *s, struct err *err);
+/* Says why the kernel refused something; name: of what, NULL: not known. */
+int sampler_refused(const struct sampler *s, enum refusal_step step, int rc, const char *name,
+		    struct err *err);
+bool sampler_samples_cpus(const struct sampler *s);
 
 /* sampler_targets.c: those of opts. The exit program has to be attached by then. */
 int sampler_add_targets(struct sampler *s, struct err *err);

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "bpf/event.h"
+#include "collect/kernel_features.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -35,17 +36,80 @@ static void set_knob(struct bpf_object *obj, const char *name, __u32 value)
 	ck_abort_msg("no knob %s", name);
 }
 
-/* Ways of the kernel side that need knobs to be reached: what a knob switches off is not verified. */
+/* Ways of the kernel side that need knobs to be reached: what a knob switches off is not verified. Each needs what it does not do without. */
 static const struct way {
 	const char *name;
-	__u32 at_sys_exit, use_task_storage, use_loop;
+	uint32_t needs, without;
 } ways[] = {
-	{ "sched_exit_tp", 0, 1, 1 },
-	{ "sys_exit", 1, 1, 1 },
-	{ "hash tables", 1, 0, 1 },
-	{ "no loop", 1, 0, 0 },
+	{ "sched_exit_tp", FEATURE_SCHED_EXIT, 0 },
+	{ "sys_exit", FEATURE_TASK_STORAGE | FEATURE_TASK_REGS, FEATURE_SCHED_EXIT },
+	{ "hash tables", FEATURE_TASK_REGS, FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE },
+	{ "as 5.14", FEATURE_TASK_STORAGE, FEATURE_SCHED_EXIT | FEATURE_TASK_REGS },
+	{ "as 5.10", 0,
+	  FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE | FEATURE_TASK_REGS | FEATURE_CURRENT_TASK |
+		  FEATURE_GROWING_TABLES },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
+
+/* Programs that not every kernel has a place for, by how their names begin. */
+static const struct {
+	const char *begins;
+	uint32_t needs;
+} places[] = {
+	{ "off_switched", FEATURE_SCHED_EXIT },
+	{ "off_switch_before_5_18", 0 },
+	{ "off_switch", FEATURE_PREV_STATE },
+	{ "threads_report_before_5_18", 0 },
+	{ "threads_report", FEATURE_COPY_FROM_TASK },
+	{ "irq_", FEATURE_INTERRUPTS },
+	{ "softirq_", FEATURE_INTERRUPTS },
+	{ "local_timer_", FEATURE_INTERRUPTS },
+	{ "call_function_single_", FEATURE_INTERRUPTS },
+};
+
+static void choose_programs(struct bpf_object *obj, uint32_t has)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, obj)
+	{
+		for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+			if (strncmp(bpf_program__name(p), places[i].begins,
+				    strlen(places[i].begins)))
+				continue;
+			bpf_program__set_autoload(p, (has & places[i].needs) == places[i].needs);
+			break;
+		}
+	}
+}
+
+/* As collect/sampler_load.c has them. */
+static void choose_maps(struct bpf_object *obj, uint32_t has)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, obj)
+	{
+		enum bpf_map_type type = bpf_map__type(map);
+
+		if (type == BPF_MAP_TYPE_TASK_STORAGE)
+			bpf_map__set_autocreate(map, has & FEATURE_TASK_STORAGE);
+		if (type != BPF_MAP_TYPE_HASH || has & FEATURE_GROWING_TABLES)
+			continue;
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
+		if (bpf_map__max_entries(map) > 1024)
+			bpf_map__set_max_entries(map, 1024);
+	}
+}
+
+static void choose(struct bpf_object *obj, uint32_t has)
+{
+	set_knob(obj, "use_task_storage", (has & FEATURE_TASK_STORAGE) != 0);
+	set_knob(obj, "has_task_pt_regs", (has & FEATURE_TASK_REGS) != 0);
+	set_knob(obj, "has_current_task_btf", (has & FEATURE_CURRENT_TASK) != 0);
+	choose_programs(obj, has);
+	choose_maps(obj, has);
+}
 
 /* Loads it, and closes it. */
 static void check_programs(struct bpf_object *obj, const char *clang, __u32 filter, const char *way)
@@ -59,6 +123,8 @@ static void check_programs(struct bpf_object *obj, const char *clang, __u32 filt
 		struct bpf_prog_info info = { 0 };
 		__u32 len = sizeof info;
 
+		if (!bpf_program__autoload(p))
+			continue;
 		ck_assert_int_eq(bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len), 0);
 		printf("# %-8s filter %u %-13s %-26s %6u verified instructions, %u bytes jited\n",
 		       clang, filter, way, bpf_program__name(p), info.verified_insns,
@@ -71,31 +137,43 @@ static void check_programs(struct bpf_object *obj, const char *clang, __u32 filt
 
 static void check_object(const char *path, const char *clang, __u32 filter, const struct way *way)
 {
-	struct bpf_object *obj = bpf_object__open_file(path, NULL);
+	struct kernel_features kernel;
+	struct bpf_object *obj;
 
+	kernel_features_find(NULL, way->without, &kernel);
+	if ((kernel.has & way->needs) != way->needs) {
+		printf("# %-8s filter %u %-13s is not of this kernel\n", clang, filter, way->name);
+		return;
+	}
+	obj = bpf_object__open_file(path, NULL);
 	ck_assert_ptr_nonnull(obj);
 	set_knob(obj, "filter", filter);
 	set_knob(obj, "want_waits", WAIT_OFF_CPU | WAIT_SCHED | WAIT_STOPPED_PART);
 	set_knob(obj, "want_waker_stacks", 1);
 	set_knob(obj, "want_wakers", 1);
-	set_knob(obj, "at_sys_exit", way->at_sys_exit);
-	set_knob(obj, "use_task_storage", way->use_task_storage);
-	set_knob(obj, "use_loop", way->use_loop);
+	set_knob(obj, "at_sys_exit", !(kernel.has & FEATURE_SCHED_EXIT));
 	set_knob(obj, "has_gpu", 1);
+	choose(obj, kernel.has);
 	check_programs(obj, clang, filter, way->name);
 }
 
-/* bpf/gpu.bpf.c, with the kernel's walk, too. */
-static void check_gpu(const char *path, const char *clang, __u32 filter, __u32 plain)
+/* bpf/gpu.bpf.c, with and without task storage. */
+static void check_gpu(const char *path, const char *clang, __u32 filter)
 {
-	struct bpf_object *obj = bpf_object__open_file(path, NULL);
+	struct kernel_features kernel;
+	struct bpf_object *obj;
 
+	kernel_features_find(NULL, filter == FILTER_TID ? FEATURE_TASK_STORAGE : 0, &kernel);
+	if (!(kernel.has & FEATURE_ATTACH_COOKIE)) {
+		printf("# %-8s gpu is not of this kernel: no cookies of probes\n", clang);
+		return;
+	}
+	obj = bpf_object__open_file(path, NULL);
 	ck_assert_ptr_nonnull(obj);
 	set_knob(obj, "filter", filter);
-	set_knob(obj, "gpu_plain_walk", plain);
 	set_knob(obj, "gpu_has_times", 1);
-	set_knob(obj, "use_task_storage", filter != FILTER_TID);
-	check_programs(obj, clang, filter, plain ? "gpu, plain" : "gpu");
+	choose(obj, kernel.has);
+	check_programs(obj, clang, filter, "gpu");
 }
 
 static void check_clang(const char *version)
@@ -112,8 +190,7 @@ static void check_clang(const char *version)
 	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++) {
 		for (int way = 0; way < WAYS; way++)
 			check_object(path, clang, filter, &ways[way]);
-		check_gpu(gpu, clang, filter, 0);
-		check_gpu(gpu, clang, filter, 1);
+		check_gpu(gpu, clang, filter);
 	}
 }
 

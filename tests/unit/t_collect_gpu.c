@@ -3,6 +3,7 @@
 // run: alone
 #include "base/clock.h"
 #include "collect/collect.h"
+#include "collect/kernel_features.h"
 #include "profile/profile.h"
 #include "profile/state.h"
 #include "unit.h"
@@ -122,7 +123,15 @@ static void write_script(char *path)
 	setenv("CRESSET_DOUBLE", path, 1);
 }
 
-static void check_way(bool no_uprobe_multi, bool plain_walk, bool no_task_storage)
+static bool kernel_has(uint32_t feature, uint32_t without)
+{
+	struct kernel_features kernel;
+
+	kernel_features_find(NULL, without, &kernel);
+	return kernel.has & feature;
+}
+
+static void check_way(uint32_t without)
 {
 	char script[] = "/tmp/cresset-double.XXXXXX";
 	int go[2], done[2];
@@ -141,9 +150,7 @@ static void check_way(bool no_uprobe_multi, bool plain_walk, bool no_task_storag
 				     .n_ids = 1,
 				     .events = COLLECT_GPU_LAUNCH | COLLECT_HBM_ALLOC |
 					       COLLECT_HBM_INUSE | COLLECT_WALL,
-				     .no_task_storage = no_task_storage,
-				     .no_uprobe_multi = no_uprobe_multi,
-				     .plain_walk = plain_walk };
+				     .without = without };
 
 	ck_assert_int_eq(read(done[0], &byte, 1), 1);
 	ck_assert_msg(collect_open(&opts, profile_sink(p), &c, &err) == 0, "%s", err.text);
@@ -160,7 +167,8 @@ static void check_way(bool no_uprobe_multi, bool plain_walk, bool no_task_storag
 	waitpid(pid, NULL, 0);
 
 	ck_assert_msg(!stats.gpu.problem[0], "%s", stats.gpu.problem);
-	ck_assert_str_eq(stats.gpu.how, no_uprobe_multi ? "uprobes" : "uprobe.multi");
+	ck_assert_str_eq(stats.gpu.how,
+			 kernel_has(FEATURE_UPROBE_MULTI, without) ? "uprobe.multi" : "uprobes");
 	ck_assert_uint_eq(stats.gpu.files, 1);
 	ck_assert_uint_eq(stats.lost, 0);
 	ck_assert_uint_eq(stats.gpu.counters[GPU_COUNT_LAUNCHES], LAUNCHES + 1);
@@ -377,17 +385,17 @@ START_TEST(memory_over_sinks)
 }
 END_TEST
 
-#define WAY(name, ...) \
+#define WAY(name, without) \
 	START_TEST(name) \
 	{ \
 		if (geteuid()) \
 			T_SKIP("needs root"); \
-		check_way(__VA_ARGS__); \
+		check_way(without); \
 	} \
 	END_TEST
-WAY(multi, false, false, false)
-WAY(one_by_one, true, false, false)
-WAY(plain, false, true, false)
-WAY(hash_tables, false, false, true)
+WAY(multi, 0)
+WAY(one_by_one, FEATURE_UPROBE_MULTI)
+WAY(growing_tables, FEATURE_GROWING_TABLES)
+WAY(hash_tables, FEATURE_TASK_STORAGE)
 
-UNIT_MAIN("collect_gpu", multi, one_by_one, plain, hash_tables, asked_for, memory_over_sinks)
+UNIT_MAIN("collect_gpu", multi, one_by_one, growing_tables, hash_tables, asked_for, memory_over_sinks)

@@ -3,6 +3,7 @@
 // run: alone
 #include "base/clock.h"
 #include "collect/collect.h"
+#include "collect/kernel_features.h"
 #include "other_process.h"
 #include "profile/profile.h"
 #include "profile/state.h"
@@ -121,7 +122,7 @@ static int64_t run_through(struct collector *c, pid_t pid, int in_fd)
 	return truth_ns;
 }
 
-static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk)
+static void check_way(uint32_t without)
 {
 	int ends[2];
 	struct err err = { 0 };
@@ -136,9 +137,7 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 				     .ids = &pid,
 				     .n_ids = 1,
 				     .events = COLLECT_OFF_CPU,
-				     .wait_hook = hook,
-				     .no_task_storage = no_task_storage,
-				     .plain_walk = plain_walk };
+				     .without = without };
 	struct collector *c = NULL;
 	struct collect_stats stats;
 
@@ -161,8 +160,8 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 	ck_assert_int_ge(s.off_ns, WAITS * WAIT_MS * (int64_t)MS * 99 / 100);
 	ck_assert_uint_ge(s.open, 1);
 	ck_assert_int_ge(s.open_ns, LEAST_LONG_MS * MS);
-	if (!plain_walk) /* frame pointers end in libc */
-		ck_assert_uint_ge(s.whole, s.n + s.open - 1);
+	/* Of the wait that goes on there is no copy of its stack without FEATURE_COPY_FROM_TASK. */
+	ck_assert_uint_ge(s.whole, s.n + s.open - 1);
 	ck_assert_uint_eq(p->threads.all.n, 1);
 	const struct thread_times *t = &p->threads.all.v[0];
 	ck_assert_int_eq(t->on_ns + t->off_ns + t->wait_ns + t->stopped_ns,
@@ -174,20 +173,34 @@ static void check_way(enum wait_hook hook, bool no_task_storage, bool plain_walk
 	munmap(go, sizeof *go);
 }
 
-#define WAY(name, ...) \
+/* What 5.15 lacks, and 5.10. */
+#define NOT_5_15 \
+	(FEATURE_COPY_FROM_TASK | FEATURE_PREV_STATE | FEATURE_GROWING_TABLES | \
+	 FEATURE_UPROBE_MULTI | FEATURE_SCHED_EXIT)
+#define NOT_5_10 \
+	(NOT_5_15 | FEATURE_CURRENT_TASK | FEATURE_TASK_STORAGE | FEATURE_TASK_REGS | \
+	 FEATURE_ATTACH_COOKIE)
+
+#define WAY(name, without) \
 	START_TEST(name) \
 	{ \
 		if (geteuid()) \
 			T_SKIP("needs root"); \
-		check_way(__VA_ARGS__); \
+		check_way(without); \
 	} \
 	END_TEST
 /* clang-format off */
-WAY(sched_exit, WAIT_HOOK_SCHED_EXIT, false, false)
-WAY(sched_exit_and_hash_tables, WAIT_HOOK_SCHED_EXIT, true, false)
-WAY(sys_exit, WAIT_HOOK_SYS_EXIT, false, false)
-WAY(sys_exit_and_hash_tables, WAIT_HOOK_SYS_EXIT, true, false)
-WAY(without_loops, WAIT_HOOK_SYS_EXIT, true, true)
+WAY(with_all, 0)
+WAY(without_sched_exit, FEATURE_SCHED_EXIT)
+WAY(without_prev_state, FEATURE_PREV_STATE)
+WAY(without_copies, FEATURE_COPY_FROM_TASK)
+WAY(without_growing_tables, FEATURE_GROWING_TABLES)
+WAY(without_task_storage, FEATURE_TASK_STORAGE)
+WAY(without_task_regs, FEATURE_TASK_REGS)
+WAY(without_task_regs_at_sys_exit, FEATURE_TASK_REGS | FEATURE_SCHED_EXIT)
+WAY(without_current_task, FEATURE_CURRENT_TASK)
+WAY(as_5_15, NOT_5_15)
+WAY(as_5_10, NOT_5_10)
 /* clang-format on */
 
 /* Waits are refused in words where the kernel cannot tell them, not recorded wrongly. */
@@ -208,5 +221,7 @@ START_TEST(options_that_do_not_fit)
 }
 END_TEST
 
-UNIT_MAIN("collect_waits", sched_exit, sched_exit_and_hash_tables, sys_exit,
-	  sys_exit_and_hash_tables, without_loops, options_that_do_not_fit)
+UNIT_MAIN("collect_waits", with_all, without_sched_exit, without_prev_state, without_copies,
+	  without_growing_tables, without_task_storage, without_task_regs,
+	  without_task_regs_at_sys_exit, without_current_task, as_5_15, as_5_10,
+	  options_that_do_not_fit)
