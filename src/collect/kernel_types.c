@@ -258,23 +258,28 @@ static bool is_signed(enum kernel_value v)
 	return v == KERNEL_S32 || v == KERNEL_S64;
 }
 
-static int size_of(enum kernel_value v)
+static unsigned size_of(enum kernel_value v)
 {
 	return v == KERNEL_U32 || v == KERNEL_S32 ? 4 : 8;
+}
+
+/* Whether libbpf gives the instructions another size, where the kernel's integer has one. */
+static bool adapts(const struct kernel_type_row *row, const struct btf_type *t)
+{
+	return !(row->access & KERNEL_COPIED) && !is_signed(row->value) &&
+	       !(btf_int_encoding(t) & BTF_INT_SIGNED) &&
+	       (t->size == 1 || t->size == 2 || t->size == 4 || t->size == 8);
 }
 
 static void compare_int(const struct kernel_type_row *row, const struct btf_type *t,
 			struct difference *d)
 {
-	int wanted = size_of(row->value), size = (int)t->size;
-	bool adapts = row->access & KERNEL_LOADED && !(row->access & KERNEL_COPIED) &&
-		      !is_signed(row->value) && !(btf_int_encoding(t) & BTF_INT_SIGNED) &&
-		      (size == 1 || size == 2 || size == 4 || size == 8);
+	unsigned wanted = size_of(row->value);
 
 	if (!btf_is_int(t) || btf_int_offset(t))
 		differs(d, "is no integer");
-	else if (size != wanted && !adapts)
-		differs(d, "has %d byte%s instead of %d", size, size == 1 ? "" : "s", wanted);
+	else if (t->size != wanted && !adapts(row, t))
+		differs(d, "has %u byte%s instead of %u", t->size, t->size == 1 ? "" : "s", wanted);
 }
 
 static void compare_field(const struct btf *btf, const struct kernel_type_row *row, __u32 id,
