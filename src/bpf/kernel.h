@@ -129,8 +129,8 @@ const volatile __u32 has_task_pt_regs = 1;     /* since 5.15 */
 /* To be read by BPF_CORE_READ: without the helper the verifier knows no type of it. */
 static __always_inline struct task_struct *current_task(void)
 {
-	return has_current_task_btf ? bpf_get_current_task_btf() :
-				      (struct task_struct *)bpf_get_current_task();
+	return has_current_task_btf ? bpf_get_current_task_btf()
+				    : (struct task_struct *)bpf_get_current_task();
 }
 
 enum { X86_KERNEL_STACK_BYTES = 16 << 10, X86_PT_REGS_BYTES = 21 * 8 };
@@ -147,9 +147,9 @@ static __always_inline void *entry_regs(struct task_struct *task)
 /* It was `state` before 5.14. */
 static __always_inline __u32 state_of(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->__state) ?
-		       task->__state :
-		       (__u32)((struct task_struct___before_5_14 *)task)->state;
+	return bpf_core_field_exists(task->__state)
+		       ? task->__state
+		       : (__u32)((struct task_struct___before_5_14 *)task)->state;
 }
 
 enum {

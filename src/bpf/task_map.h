@@ -43,8 +43,8 @@ const volatile __u32 use_task_storage = 1; /* for these programs since 5.12; els
 	{ \
 		__u32 tid = (__u32)bpf_get_current_pid_tgid(); \
 \
-		return use_task_storage ? name##_of(bpf_get_current_task_btf()) : \
-					  bpf_map_lookup_elem(&name##_hash, &tid); \
+		return use_task_storage ? name##_of(bpf_get_current_task_btf()) \
+					: bpf_map_lookup_elem(&name##_hash, &tid); \
 	} \
 	static __always_inline value_t *name##_make(struct task_struct *task) \
 	{ \

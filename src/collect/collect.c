@@ -6,6 +6,7 @@
 #include "collect/collect_types.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -51,8 +52,29 @@ static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 	return 0;
 }
 
-static int open_parts(struct collector *c, const struct collect_opts *opts, struct err *err)
+/* Loads the programs; what is asked for is from then on what the kernel takes. */
+static int open_sampler(struct collector *c, struct err *err)
 {
+	int rc = check_pid_namespace(err);
+
+	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epoll_fd < 0)
+		return err_set(err, errno, "cannot create an epoll descriptor: %s",
+			       strerror(errno));
+	if (!rc)
+		rc = sampler_open(&c->opts, c->epoll_fd, TAG_RING, &c->sampler, err);
+	if (!rc)
+		c->opts.events = sampler_events(c->sampler);
+	return rc;
+}
+
+static int open_parts(struct collector *c, struct err *err)
+{
+	const struct collect_opts *opts = &c->opts;
+	int rc = open_sampler(c, err);
+
+	if (rc)
+		return rc;
 	struct resolve_opts resolve = {
 		.sink = c->sink,
 		.types = collect_types(opts, c->sink),
@@ -77,30 +99,21 @@ static int open_parts(struct collector *c, const struct collect_opts *opts, stru
 	struct runtime_maps runtimes;
 	uint32_t pages =
 		sysconf(_SC_NPROCESSORS_ONLN) >= 32 ? SIDE_RING_PAGES_MANY_CPUS : SIDE_RING_PAGES;
-	int rc = check_pid_namespace(err);
 
-	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->epoll_fd < 0)
-		return err_set(err, errno, "cannot create an epoll descriptor: %s",
-			       strerror(errno));
-	if (!rc)
-		rc = sampler_open(opts, c->epoll_fd, TAG_RING, &c->sampler, err);
-	if (!rc && sampler_space_maps(c->sampler, &maps))
+	if (sampler_space_maps(c->sampler, &maps))
 		resolve.space = &maps;
 	if (resolve.space) {
 		runtimes = sampler_runtime_maps(c->sampler);
 		resolve.runtimes = &runtimes;
 	}
-	if (!rc)
-		resolve.traced = sampler_traced_maps(c->sampler);
+	resolve.traced = sampler_traced_maps(c->sampler);
 	resolve.copy_again = sampler_copy_again;
 	resolve.copy_ctx = c->sampler;
 	c->gpu =
 		(struct collect_gpu){ .opts = &c->opts, .sampler = c->sampler, .order = &c->order };
 	collect_gpu_hooks(&c->gpu, &resolve);
 	c->resolver = c->gpu.resolver = resolver_new(&resolve);
-	if (!rc)
-		rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
+	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
@@ -131,7 +144,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	c->opts = *opts;
 	c->epoll_fd = -1;
 	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
-	rc = open_parts(c, opts, err);
+	rc = open_parts(c, err);
 	if (rc)
 		collect_free(c);
 	else
@@ -139,9 +152,21 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	return rc;
 }
 
-size_t collect_get_missing(const struct collector *c, const struct collect_missing **out)
+size_t collect_get_missing(struct collector *c, const struct collect_missing **out)
 {
-	return sampler_get_missing(c->sampler, out);
+	const struct collect_missing *sampler;
+	size_t n = sampler_get_missing(c->sampler, &sampler);
+	const char *gpu = c->gpu.probes ? gpu_probes_refused(c->gpu.probes) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		c->missing[i] = sampler[i];
+	if (gpu) {
+		c->missing[n].group = GROUP_GPU;
+		snprintf(c->missing[n].why, sizeof c->missing[n].why, "%s", gpu);
+		n++;
+	}
+	*out = c->missing;
+	return n;
 }
 
 /* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else

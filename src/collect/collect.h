@@ -128,7 +128,8 @@ struct collect_opts {
 	/* A program that the kernel's verifier refuses: its whole log. NULL: nobody asks. */
 	void (*on_refused)(void *ctx, const char *program, const char *log);
 	void *on_refused_ctx;
-	uint32_t without; /* bits of enum kernel_feature (collect/kernel_features.h) that are taken as absent (tests) */
+	uint32_t
+		without; /* bits of enum kernel_feature (collect/kernel_features.h) that are taken as absent (tests) */
 };
 
 /* A part of a recording that a kernel may refuse by itself. */
@@ -243,7 +244,7 @@ struct collector;
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err);
 /* Good until collect_free. Call it after collect_open; GPU's may come later, when a library is first seen. */
-size_t collect_get_missing(const struct collector *c, const struct collect_missing **out);
+size_t collect_get_missing(struct collector *c, const struct collect_missing **out);
 int collect_start(struct collector *c, struct err *err);
 /* When that opened the first event, CLOCK_MONOTONIC: nothing is from before. */
 uint64_t collect_started_ns(const struct collector *c);

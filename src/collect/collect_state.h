@@ -28,7 +28,8 @@ struct collector {
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
 	uint64_t given[LOSS_REASONS];             /* losses that were told to the sink */
 	struct sampler_stats last;                /* as of collect_stop */
-	struct collect_opts opts;                 /* for types */
+	struct collect_opts opts;                 /* for types; without what is missing */
+	struct collect_missing missing[COLLECT_GROUPS];
 };
 
 /* --- collect_read.c: what the kernel sends -------------------------------------------------------------------- */

@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "collect/gpu_files.h"
 #include "collect/gpu_link.h"
+#include "collect/kernel_features.h"
+#include "collect/load.h"
+#include "collect/refusal.h"
 #include "gpu.skel.h"
 #include "gpu/probes.h"
 
@@ -28,7 +31,10 @@ struct gpu_probes {
 	uint32_t wanted;     /* bits of enum gpu_what */
 	struct gpu_bpf *bpf; /* NULL: not loaded yet */
 	struct bpf_link *exit_link;
-	bool is_multi, is_broken, is_detached; /* is_broken: it could not be loaded */
+	bool is_multi, is_detached;
+	char refused_why[200],
+		refused_program
+			[32]; /* why it could not be loaded; "": it was not tried, or could */
 	uint32_t n_rows;
 	VEC(struct probed_file) files;
 	VEC(uint64_t) refused; /* identities of files that are not looked at again */
@@ -128,6 +134,7 @@ static void set_knobs(struct gpu_probes *g)
 {
 	struct gpu_bpf__rodata *k = g->bpf->rodata;
 	struct sampler_knobs s = sampler_get_knobs(g->sampler);
+	uint32_t has = sampler_kernel(g->sampler)->has;
 
 	k->filter = s.filter;
 	k->filter_cgroup_id = s.filter_cgroup_id;
@@ -135,8 +142,8 @@ static void set_knobs(struct gpu_probes *g)
 	k->want_user = s.want_user;
 	k->use_tables = s.use_tables;
 	k->wake_bytes = s.wake_bytes;
-	k->has_current_task_btf = (s.has & FEATURE_CURRENT_TASK) != 0;
-	k->has_task_pt_regs = (s.has & FEATURE_TASK_REGS) != 0;
+	k->has_current_task_btf = (has & FEATURE_CURRENT_TASK) != 0;
+	k->has_task_pt_regs = (has & FEATURE_TASK_REGS) != 0;
 	k->use_python = s.use_python;
 	k->gpu_want_waits = (g->opts.events & COLLECT_GPU_WAIT) != 0;
 	k->gpu_min_wait_ns = collect_min_block_ns(&g->opts);
@@ -145,6 +152,30 @@ static void set_knobs(struct gpu_probes *g)
 					       ? g->opts.max_rate / WINDOWS_PER_SECOND
 					       : 1;
 	g->bpf->data->seen_epoch = s.epoch;
+}
+
+/* Where tables cannot grow those of this object have room for less, as the sampler's do. */
+static void fix_tables(struct gpu_probes *g)
+{
+	enum { MOST = 8192 };
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, g->bpf->obj)
+	{
+		if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || bpf_map__fd(map) >= 0)
+			continue;
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
+		if (bpf_map__max_entries(map) > MOST)
+			bpf_map__set_max_entries(map, MOST);
+	}
+}
+
+static void explain(struct gpu_probes *g, int rc)
+{
+	const struct refusal r = { g->refused_program[0] ? REFUSED_PROGRAM : REFUSED_MAP, rc,
+				   g->refused_program[0] ? g->refused_program : NULL, NULL, NULL };
+
+	refusal_why(&r, g->refused_why, sizeof g->refused_why);
 }
 
 static int load(struct gpu_probes *g)
@@ -156,13 +187,15 @@ static int load(struct gpu_probes *g)
 		return -errno;
 	set_knobs(g);
 	int rc = share_maps(g);
-	g->is_multi = sampler_get_knobs(g->sampler).has & FEATURE_UPROBE_MULTI;
+	g->is_multi = sampler_kernel(g->sampler)->has & FEATURE_UPROBE_MULTI;
 	if (!rc && g->is_multi) {
 		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_enter, type);
 		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_return, type);
 	}
+	if (!rc && !(sampler_kernel(g->sampler)->has & FEATURE_GROWING_TABLES))
+		fix_tables(g);
 	if (!rc)
-		rc = gpu_bpf__load(g->bpf);
+		rc = load_object(g->bpf->obj, g->refused_program, sizeof g->refused_program);
 	mem_trim();
 	if (rc)
 		return rc;
@@ -172,16 +205,27 @@ static int load(struct gpu_probes *g)
 
 static bool is_loaded(struct gpu_probes *g)
 {
-	if (g->bpf || g->is_broken)
-		return !g->is_broken;
-	int rc = load(g);
+	const char *why_not = sampler_kernel(g->sampler)->why_not[GROUP_GPU];
+
+	if (g->bpf || g->refused_why[0])
+		return !g->refused_why[0];
+	int rc = why_not[0] ? -ENOTSUP : load(g);
 	if (!rc)
 		return true;
-	note_problem(g, "cannot load the probes", rc);
+	if (why_not[0])
+		snprintf(g->refused_why, sizeof g->refused_why, "%s", why_not);
+	else
+		explain(g, rc);
+	snprintf(g->stats.problem, sizeof g->stats.problem, "cannot load the probes: %.130s",
+		 g->refused_why);
 	gpu_bpf__destroy(g->bpf);
 	g->bpf = NULL;
-	g->is_broken = true;
 	return false;
+}
+
+const char *gpu_probes_refused(const struct gpu_probes *g)
+{
+	return g->refused_why[0] ? g->refused_why : NULL;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ enum { GPU_MAX_FILES = 128 }; /* probed at once; further ones are counted */
 struct gpu_probes *gpu_probes_new(struct sampler *s, const struct collect_opts *opts);
 void gpu_probes_free(struct gpu_probes *g); /* NULL is fine */
 
+/* Why the kernel takes no probes; NULL: it takes them, or none was needed so far. */
+const char *gpu_probes_refused(const struct gpu_probes *g);
+
 /* Whether a file of this path is to be handed over. */
 bool gpu_probes_want(const char *path);
 /* The file open at fd, which stays the caller's, is probed from now on, unless it is already. */

@@ -1,14 +1,17 @@
-/* collect/kernel_features.h: what the running kernel has of what programs of bpf/ can use but need not. Each is found by looking, at the
- * kernel's types or by a trial, never by the kernel's version: distributions backport. The version beside each is where it came from. */
+/* collect/kernel_features.h: what the running kernel has of what programs of bpf/ can use but need not, and which groups of programs it has
+ * nothing for. Each is found by looking, at the kernel's types (collect/kernel_types.h) or by a trial, never by the kernel's version:
+ * distributions backport. The version beside each is where it came from. */
 #ifndef CRESSET_COLLECT_KERNEL_FEATURES_H
 #define CRESSET_COLLECT_KERNEL_FEATURES_H
+
+#include "collect/collect.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum kernel_feature {
 	FEATURE_CURRENT_TASK = 1 << 0,   /* bpf_get_current_task_btf: 5.11 */
-	FEATURE_TASK_STORAGE = 1 << 1,   /* for tracing programs: 5.12; looked for with 5.13 */
+	FEATURE_TASK_STORAGE = 1 << 1,   /* 5.11 */
 	FEATURE_TASK_REGS = 1 << 2,      /* bpf_task_pt_regs: 5.15 */
 	FEATURE_ATTACH_COOKIE = 1 << 3,  /* bpf_get_attach_cookie: 5.15 */
 	FEATURE_COPY_FROM_TASK = 1 << 4, /* bpf_copy_from_user_task, in sleepable iterators: 5.18 */
@@ -16,13 +19,14 @@ enum kernel_feature {
 	FEATURE_GROWING_TABLES = 1 << 6, /* hash tables of sampling programs that grow: 6.1 */
 	FEATURE_UPROBE_MULTI = 1 << 7,   /* many probes by one link: 6.6 */
 	FEATURE_SCHED_EXIT = 1 << 8,     /* sched_exit_tp: 6.16 */
-	FEATURE_INTERRUPTS = 1 << 9,     /* tracepoints of all interrupts that wake threads */
+	FEATURE_IRQ_EVENTS = 1 << 9,     /* tracepoints of interrupts that every machine has */
+	FEATURE_X86_VECTORS = 1 << 10,   /* and of those that x86 has */
 };
 
 struct kernel_features {
-	uint32_t has;     /* bits of enum kernel_feature */
-	bool is_btf_own;  /* the kernel itself knows its types: programs can attach to them */
-	bool has_waits;   /* and they have the scheduler's tracepoints */
+	uint32_t has; /* bits of enum kernel_feature */
+	/* Why a group cannot be recorded here; "": nothing is known against it. The last one: nothing can. */
+	char why_not[COLLECT_GROUPS + 1][200];
 };
 
 /* btf_file: in place of the running kernel's types; NULL: those. without: bits that are taken as absent (tests). */

@@ -22,7 +22,8 @@ enum { OFF_CPU_PROGRAMS = 18 };
 static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
 			  struct off_cpu_program *out)
 {
-	bool on = o->on, irq = on && wakers && (o->has & FEATURE_INTERRUPTS);
+	bool on = o->on, irq = on && wakers && (o->has & FEATURE_IRQ_EVENTS);
+	bool vectors = on && wakers && (o->has & FEATURE_X86_VECTORS);
 	bool prev_state = o->has & FEATURE_PREV_STATE;
 	const struct off_cpu_program all[OFF_CPU_PROGRAMS] = {
 		{ bpf->progs.off_exec, on, false },
@@ -36,12 +37,12 @@ static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool 
 		{ bpf->progs.irq_handler_ends, irq, true },
 		{ bpf->progs.softirq_begins, irq, true },
 		{ bpf->progs.softirq_ends, irq, true },
-		{ bpf->progs.local_timer_begins, irq, true },
-		{ bpf->progs.local_timer_ends, irq, true },
-		{ bpf->progs.call_function_single_begins, irq, true },
-		{ bpf->progs.call_function_single_ends, irq, true },
-		{ bpf->progs.irq_work_begins, irq, true },
-		{ bpf->progs.irq_work_ends, irq, true },
+		{ bpf->progs.local_timer_begins, vectors, true },
+		{ bpf->progs.local_timer_ends, vectors, true },
+		{ bpf->progs.call_function_single_begins, vectors, true },
+		{ bpf->progs.call_function_single_ends, vectors, true },
+		{ bpf->progs.irq_work_begins, vectors, true },
+		{ bpf->progs.irq_work_ends, vectors, true },
 		{ bpf->progs.off_waking, on && wakers, true },
 	};
 

@@ -18,7 +18,7 @@ struct sample_bpf;
 
 enum { OFF_CPU_LINKS = 20 };
 struct off_cpu {
-	uint32_t has; /* struct kernel_features */
+	uint32_t has;     /* struct kernel_features */
 	bool on;          /* waits are asked for */
 	bool at_sys_exit; /* where user stacks are taken */
 	struct bpf_link *links[OFF_CPU_LINKS];

@@ -284,8 +284,12 @@ struct sampler_knobs sampler_get_knobs(const struct sampler *s)
 		.want_user = k->want_user,
 		.use_tables = k->use_tables,
 		.use_python = k->use_python,
-		.has = s->kernel.has,
 	};
+}
+
+const struct kernel_features *sampler_kernel(const struct sampler *s)
+{
+	return &s->kernel;
 }
 
 struct bpf_object *sampler_object(const struct sampler *s)
@@ -330,6 +334,7 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	struct sampler *s = xcalloc(1, sizeof *s);
 	int rc;
 
+	s->off_cpu.report_fd = -1;
 	s->opts = *opts;
 	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
 	s->opts.max_targets = opts->max_targets ? opts->max_targets : COLLECT_MAX_TARGETS;

@@ -58,10 +58,10 @@ void sampler_copy_again(void *ctx, uint32_t tid, bool again);
 struct sampler_knobs {
 	uint32_t filter, max_user;
 	uint64_t filter_cgroup_id, wake_bytes, epoch;
-	uint32_t has; /* struct kernel_features */
 	bool want_user, use_tables, use_python;
 };
 struct sampler_knobs sampler_get_knobs(const struct sampler *s);
+const struct kernel_features *sampler_kernel(const struct sampler *s);
 struct bpf_object;
 struct bpf_object *sampler_object(const struct sampler *s);
 

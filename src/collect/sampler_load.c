@@ -27,8 +27,7 @@ bool sampler_samples_cpus(const struct sampler *s)
 int sampler_refused(const struct sampler *s, enum refusal_step step, int rc, const char *name,
 		    struct err *err)
 {
-	return refusal_explain(
-		&(struct refusal){ step, rc, name, NULL, s->opts.btf_file }, err);
+	return refusal_explain(&(struct refusal){ step, rc, name, NULL, s->opts.btf_file }, err);
 }
 
 static bool is_missing(const struct sampler *s, enum collect_group group)
@@ -124,8 +123,7 @@ static void fix_tables(struct sampler *s)
 	bpf_object__for_each_map(map, s->bpf->obj)
 	{
 		if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
-			bpf_map__set_map_flags(map,
-					       bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
+			bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
 	}
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
 		if (bpf_map__max_entries(rooms[i].map) > rooms[i].most)
@@ -197,10 +195,10 @@ static const struct {
 	const char *begins;
 	enum collect_group group;
 } groups[] = {
-	{ "sample_walk", GROUP_WALKER },   { "off_waking", GROUP_WAKERS },
-	{ "irq_", GROUP_WAKERS },          { "softirq_", GROUP_WAKERS },
-	{ "local_timer_", GROUP_WAKERS },  { "call_function_single_", GROUP_WAKERS },
-	{ "off_", GROUP_WAITS },           { "threads_", GROUP_WAITS },
+	{ "sample_walk", GROUP_WALKER },  { "off_waking", GROUP_WAKERS },
+	{ "irq_", GROUP_WAKERS },         { "softirq_", GROUP_WAKERS },
+	{ "local_timer_", GROUP_WAKERS }, { "call_function_single_", GROUP_WAKERS },
+	{ "off_", GROUP_WAITS },          { "threads_", GROUP_WAITS },
 };
 
 static enum collect_group group_of(const char *program)
@@ -238,19 +236,24 @@ static bool is_by_runtimes(struct sampler *s, const char *program)
 	return is_it;
 }
 
+/* Whether anything that was asked for can be recorded without the group. */
+static bool is_left_without(const struct sampler *s, enum collect_group group)
+{
+	if (group == GROUP_WAITS)
+		return s->opts.events & ~(uint32_t)WAITS;
+	return group != GROUP_WALKER || s->opts.unwind != UNWIND_TABLES;
+}
+
 /* What a refused program costs; COLLECT_GROUPS: nothing can be recorded without it. */
 static enum collect_group cost_of(struct sampler *s, const char *program)
 {
 	enum collect_group group = group_of(program);
-	uint32_t left = s->opts.events & ~(uint32_t)(group == GROUP_WAITS ? WAITS : 0);
 
 	if (group == COLLECT_GROUPS || is_missing(s, group))
 		return COLLECT_GROUPS;
 	if (is_by_runtimes(s, program))
 		return GROUP_RUNTIMES;
-	if (group == GROUP_WALKER && s->opts.unwind == UNWIND_TABLES)
-		return COLLECT_GROUPS;
-	return left ? group : COLLECT_GROUPS;
+	return is_left_without(s, group) ? group : COLLECT_GROUPS;
 }
 
 /* 0: without that program there is something left to record. */
@@ -282,21 +285,39 @@ static int do_without(struct sampler *s, int rc, const char *program, struct err
 	return rc;
 }
 
-/* Waits are told by programs that attach to the kernel's own types. */
-static int look_for_waits(struct sampler *s, struct err *err)
+/* Whether what is left when the group is given up is worth recording. */
+static bool is_asked_for(const struct sampler *s, enum collect_group group)
 {
-	const char *why = s->kernel.is_btf_own ? "this kernel has no tracepoint sched_switch"
-					       : "this kernel does not know its own types "
-						 "(/sys/kernel/btf/vmlinux)";
+	bool waits = s->opts.events & WAITS;
 
-	if (!(s->opts.events & WAITS) || s->kernel.has_waits)
-		return 0;
-	if (!(s->opts.events & ~(uint32_t)WAITS)) {
-		err_set(err, EOPNOTSUPP, "cannot record waits: %s", why);
-		return err_hint(err, "waits need a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+	return group == GROUP_WAITS      ? waits
+	       : group == GROUP_WAKERS   ? waits && s->opts.wakers
+	       : group == GROUP_WALKER   ? waits || (sampler_samples_cpus(s) && !s->opts.plain_walk)
+	       : group == GROUP_RUNTIMES ? !s->opts.no_user
+					 : false;
+}
+
+/* What the kernel's types have nothing for is given up before the verifier says so in its own words. */
+static int look_at_types(struct sampler *s, struct err *err)
+{
+	const char(*why_not)[200] = s->kernel.why_not;
+
+	if (why_not[COLLECT_GROUPS][0]) {
+		err_set(err, EOPNOTSUPP, "cannot load the BPF programs: %s",
+			why_not[COLLECT_GROUPS]);
+		return err_hint(err, "needs a kernel built with CONFIG_DEBUG_INFO_BTF=y, or --btf "
+				     "with the types of this kernel");
 	}
-	struct collect_missing *m = give_up(s, GROUP_WAITS);
-	snprintf(m->why, sizeof m->why, "%s", why);
+	for (int g = 0; g < COLLECT_GROUPS; g++) {
+		if (!why_not[g][0] || !is_asked_for(s, g))
+			continue;
+		if (!is_left_without(s, g)) {
+			err_set(err, EOPNOTSUPP, "cannot record that: %s", why_not[g]);
+			return -EOPNOTSUPP;
+		}
+		struct collect_missing *m = give_up(s, g);
+		snprintf(m->why, sizeof m->why, "%s", why_not[g]);
+	}
 	return 0;
 }
 
@@ -324,7 +345,7 @@ int sampler_load(struct sampler *s, struct err *err)
 			return rc;
 	}
 	kernel_features_find(s->opts.btf_file, s->opts.without, &s->kernel);
-	int rc = look_for_waits(s, err);
+	int rc = look_at_types(s, err);
 	while (!rc) {
 		rc = prepare(s, err);
 		if (rc)

@@ -61,10 +61,11 @@ static const struct {
 	{ "off_switch", FEATURE_PREV_STATE },
 	{ "threads_report_before_5_18", 0 },
 	{ "threads_report", FEATURE_COPY_FROM_TASK },
-	{ "irq_", FEATURE_INTERRUPTS },
-	{ "softirq_", FEATURE_INTERRUPTS },
-	{ "local_timer_", FEATURE_INTERRUPTS },
-	{ "call_function_single_", FEATURE_INTERRUPTS },
+	{ "irq_handler_", FEATURE_IRQ_EVENTS },
+	{ "softirq_", FEATURE_IRQ_EVENTS },
+	{ "local_timer_", FEATURE_X86_VECTORS },
+	{ "call_function_single_", FEATURE_X86_VECTORS },
+	{ "irq_work_", FEATURE_X86_VECTORS },
 };
 
 static void choose_programs(struct bpf_object *obj, uint32_t has)

@@ -398,4 +398,5 @@ WAY(one_by_one, FEATURE_UPROBE_MULTI)
 WAY(growing_tables, FEATURE_GROWING_TABLES)
 WAY(hash_tables, FEATURE_TASK_STORAGE)
 
-UNIT_MAIN("collect_gpu", multi, one_by_one, growing_tables, hash_tables, asked_for, memory_over_sinks)
+UNIT_MAIN("collect_gpu", multi, one_by_one, growing_tables, hash_tables, asked_for,
+	  memory_over_sinks)
