@@ -55,16 +55,41 @@ static void log_say(enum log_level needed, const char *prefix, const char *fmt, 
 	log_flush(&b);
 }
 
-void log_error(const struct err *err)
+static void add_lines(struct buf *b, const char *text)
+{
+	struct cur c = cur_of(text, strlen(text));
+	const char *line;
+	size_t len;
+	while (cur_line(&c, &line, &len))
+		log_line(b, "  ", line, len);
+}
+
+static void log_err(const char *prefix, const struct err *err)
 {
 	struct buf b = { 0 };
 	const char *text = err->text[0] ? err->text : strerror(err->code);
-	log_line(&b, "cresset: error: ", text, strlen(text));
-	struct cur hint = cur_of(err->hint, strlen(err->hint));
-	const char *line;
-	size_t len;
-	while (cur_line(&hint, &line, &len))
-		log_line(&b, "  ", line, len);
+	log_line(&b, prefix, text, strlen(text));
+	add_lines(&b, err->hint);
+	log_flush(&b);
+}
+
+void log_error(const struct err *err)
+{
+	log_err("cresset: error: ", err);
+}
+
+void log_warning(const struct err *err)
+{
+	if (level_now >= LOG_NORMAL)
+		log_err("cresset: warning: ", err);
+}
+
+void log_lines(enum log_level needed, const char *text)
+{
+	struct buf b = { 0 };
+	if (level_now < needed)
+		return;
+	add_lines(&b, text);
 	log_flush(&b);
 }
 

@@ -14,9 +14,14 @@ enum log_level log_level(void);
 /* Always printed; the lines of the hint are indented below. */
 void log_error(const struct err *err);
 
+void log_warning(const struct err *err); /* the same as a warning: not with -q */
+
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* with -v */
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* with -vv */
+
+/* A longer text, of any length: each line indented, all with one write. */
+void log_lines(enum log_level needed, const char *text);
 
 #endif

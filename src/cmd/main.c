@@ -6,6 +6,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static const struct cmd *const commands[] = {
 	&cmd_up,     &cmd_agent,   &cmd_top,        &cmd_record, &cmd_report, &cmd_flame,
@@ -32,15 +34,15 @@ static bool show_text(const struct cmd_line *line, int *status)
 	return true;
 }
 
-/* libbpf would print its own view of what we report as an error. */
+/* libbpf would print its own view of what we report as an error. A verifier's log is one message of many lines. */
 static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char text[1024];
+	char *text = NULL;
 	if (log_level() < LOG_DEBUG || level == LIBBPF_DEBUG)
 		return 0;
-	vsnprintf(text, sizeof text, fmt, ap);
-	text[strcspn(text, "\n")] = '\0';
-	log_debug("%s", text);
+	if (vasprintf(&text, fmt, ap) >= 0)
+		log_lines(LOG_DEBUG, text);
+	free(text);
 	return 0;
 }
 
