@@ -134,7 +134,7 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 	if (status == CMD_OK && o->token_file && check_token(o, &err))
 		status = cmd_fail(CMD_FAILED, &err);
 	if (status == CMD_OK)
-		status = always_check_gpu(&o->always);
+		status = always_check_machine(&o->always);
 	if (status == CMD_OK)
 		status = always_new(line, &o->always, always);
 	if (status != CMD_OK)

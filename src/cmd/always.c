@@ -130,6 +130,8 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.gpu_budget = o->gpu_budget_percent.v / 100,
 		.gpu_stacks_per_s = o->max_rate,
 		.stack_bytes = ALWAYS_STACK_BYTES,
+		.btf_file = o->btf,
+		.on_refused = kernel_on_refused,
 	};
 
 	for (int i = 0; i < o->events.n; i++)
@@ -215,11 +217,14 @@ int always_settle_folder(struct up_opts *up, const char *process, struct err *er
 
 /* --- permissions ------------------------------------------------------------------------------ */
 
-int always_check_gpu(const struct always_opts *o)
+int always_check_machine(const struct always_opts *o)
 {
+	struct collect_opts kernel;
 	struct err err = { 0 };
 
-	return gpu_level_check(o->gpu, &err) ? cmd_fail(CMD_UNSUPPORTED, &err) : CMD_OK;
+	if (gpu_level_check(o->gpu, &err))
+		return cmd_fail(CMD_UNSUPPORTED, &err);
+	return kernel_settle(o->btf, &kernel);
 }
 
 int always_check_permissions(struct err *err)

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "cmd/gpu_level.h"
+#include "cmd/kernel.h"
 #include "cmd/python_native.h"
 #include "cmd/relabel_rules.h"
 
@@ -17,7 +18,7 @@ struct always_opts {
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent;
-	const char *config;
+	const char *config, *btf; /* files */
 	const struct yaml *relabel;
 	int python_native; /* 1: show */
 };
@@ -91,12 +92,17 @@ extern const char *const always_event_words[], *const always_force_words[];
 		  .group = "Cost and limits", \
 		  .offset = offsetof(struct T, always.gpu_budget_percent), \
 		  .def = "0.1" }, \
-	{ \
-		NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
-			.group = "Cost and limits", \
-			.offset = offsetof(struct T, always.buffer_bytes), .def = "512K", \
-			.min = 4096, .max = 1 << 30 \
-	}
+		{ NULL, \
+		  "buffer", \
+		  "SIZE", \
+		  "ring buffer between kernel and cresset", \
+		  OPT_SIZE, \
+		  .group = "Cost and limits", \
+		  .offset = offsetof(struct T, always.buffer_bytes), \
+		  .def = "512K", \
+		  .min = 4096, \
+		  .max = 1 << 30 }, \
+		KERNEL_BTF_OPTION(T, always.btf)
 /* clang-format on */
 
 #define ALWAYS_CONFIG(T) \
@@ -119,8 +125,8 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 struct up_attach always_attach(const struct always_opts *o, const struct always *a);
 
 int always_check_permissions(struct err *err);
-/* Status, with what is missing printed: --gpu=require. */
-int always_check_gpu(const struct always_opts *o);
+/* Status, with what is missing printed: --gpu=require, and a file that --btf names. */
+int always_check_machine(const struct always_opts *o);
 /* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; nobody, whose it becomes, where that is
  * root and the folder is empty. process: what it is called. */
 int always_settle_folder(struct up_opts *up, const char *process, struct err *err);

@@ -15,7 +15,7 @@ struct always_key {
 		{ "exclude", UP_COLLECTOR }, { "min-block", UP_COLLECTOR }, \
 		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, { "gpu", UP_COLLECTOR }, \
 		{ "gpu-budget", UP_COLLECTOR }, { "gpu-attach", UP_COLLECTOR }, \
-		{ "gpu-attach-force", UP_COLLECTOR }, \
+		{ "gpu-attach-force", UP_COLLECTOR }, { "btf", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \
 	}

@@ -6,8 +6,10 @@
 #include "cmd/doctor_data.h"
 #include "cmd/doctor_gpu.h"
 #include "cmd/doctor_pid.h"
+#include "cmd/kernel.h"
 #include "cmd/trial.h"
 #include "collect/collect.h"
+#include "collect/missing.h"
 
 #include <errno.h>
 
@@ -32,6 +34,22 @@ void term_check(struct buf *b, const struct term *term, enum check_state state)
 	buf_adds(b, state == CHECK_OK && !term->utf8 ? "" : " ");
 }
 
+/* What helps, line by line. A hint to this command, which others give, is of no use here. */
+static void add_hint(struct buf *b, const char *indent, const char *hint)
+{
+	enum { LINE_MAX_BYTES = 1024 };
+	struct cur lines = cur_of(hint, strlen(hint));
+	const char *line;
+	size_t len;
+	while (cur_line(&lines, &line, &len)) {
+		if (memmem(line, len, "cresset doctor", strlen("cresset doctor")))
+			continue;
+		buf_adds(b, indent);
+		esc_term(b, line, len, LINE_MAX_BYTES);
+		buf_addc(b, '\n');
+	}
+}
+
 /* Whole lines, cut at blanks: a remedy is a command to copy, so it starts on a line of its own. */
 static void add_check(struct buf *b, const struct term *term, const struct check *c)
 {
@@ -46,14 +64,7 @@ static void add_check(struct buf *b, const struct term *term, const struct check
 	while (b->len - start < NAME_COLUMN);
 	esc_term(b, c->detail, strlen(c->detail), TEXT_MAX);
 	buf_addc(b, '\n');
-	struct cur lines = cur_of(c->remedy, strlen(c->remedy));
-	const char *line;
-	size_t len;
-	while (cur_line(&lines, &line, &len)) {
-		buf_adds(b, "       ");
-		esc_term(b, line, len, TEXT_MAX);
-		buf_addc(b, '\n');
-	}
+	add_hint(b, "       ", c->remedy);
 }
 
 static const char *walker_meaning(const char *walker)
@@ -80,34 +91,51 @@ static void add_meaning(struct buf *b, const struct collect_stats *s)
 		 walker_meaning(s->walker));
 }
 
+static void add_works(struct buf *b, const struct term *term, const struct trial *t)
+{
+	bool whole = trial_is_whole(t);
+	term_paint(b, term->color_out, PAINT_BOLD,
+		   whole ? "recording works" : "recording works in part");
+	buf_adds(b, ": cresset record -a -d 10 -o cpu.svg\n");
+	for (size_t i = 0; i < t->n_missing; i++) {
+		struct err words = { 0 };
+		collect_missing_words(&t->missing[i], &words);
+		buf_adds(b, "  ");
+		esc_term(b, words.text, strlen(words.text), sizeof words.text);
+		buf_addc(b, '\n');
+	}
+}
+
 static void add_verdict(struct buf *b, const struct term *term, const struct trial *t)
 {
 	buf_addc(b, '\n');
 	if (t->rc == 0) {
-		term_paint(b, term->color_out, PAINT_BOLD, "recording works");
-		buf_adds(b, ": cresset record -a -d 10 -o cpu.svg\n");
+		add_works(b, term, t);
 		return;
 	}
 	term_paint(b, term->color_out, PAINT_BOLD, "recording does not work here");
 	buf_adds(b, ": ");
 	esc_term(b, t->err.text, strlen(t->err.text), sizeof t->err.text);
 	buf_addc(b, '\n');
-	struct cur lines = cur_of(t->err.hint, strlen(t->err.hint));
-	const char *line;
-	size_t len;
-	while (cur_line(&lines, &line, &len)) {
-		buf_adds(b, "  ");
-		esc_term(b, line, len, sizeof t->err.hint);
-		buf_addc(b, '\n');
-	}
+	add_hint(b, "  ", t->err.hint);
 }
 
 static void add_json(struct buf *b, const struct check *checks, size_t n, const struct trial *t)
 {
 	struct json j = json_to(b);
 	json_obj(&j);
-	json_key_bool(&j, "recording_works", t->rc == 0);
+	json_key_bool(&j, "recording_works", trial_is_whole(t));
+	json_key_bool(&j, "records_cpu", t->rc == 0);
 	json_key_str(&j, "error", t->rc == 0 ? NULL : t->err.text);
+	json_key(&j, "missing");
+	json_arr(&j);
+	for (size_t i = 0; i < t->n_missing; i++) {
+		json_obj(&j);
+		json_key_str(&j, "feature", collect_features[t->missing[i].group].name);
+		json_key_str(&j, "why", t->missing[i].why);
+		json_end(&j);
+	}
+	json_end(&j);
 	json_key_str(&j, "clock", t->stats.clock);
 	json_key_str(&j, "walker", t->stats.walker);
 	json_key(&j, "checks");
@@ -117,7 +145,12 @@ static void add_json(struct buf *b, const struct check *checks, size_t n, const 
 		json_key_str(&j, "name", checks[i].name);
 		json_key_str(&j, "state", check_word(checks[i].state));
 		json_key_str(&j, "detail", checks[i].detail);
-		json_key_str(&j, "remedy", checks[i].remedy);
+		struct buf remedy = { 0 };
+		add_hint(&remedy, "", checks[i].remedy);
+		if (remedy.len)
+			remedy.len--; /* the last end of line */
+		json_key_str(&j, "remedy", buf_cstr(&remedy));
+		buf_done(&remedy);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -126,13 +159,14 @@ static void add_json(struct buf *b, const struct check *checks, size_t n, const 
 }
 
 struct doctor_opts {
-	const char *data;
+	const char *data, *btf;
 };
 
 static int doctor_run(struct cmd_line *line, const void *opts)
 {
 	const struct doctor_opts *o = opts;
 	struct check checks[CHECKS_MAX];
+	struct collect_opts kernel = { 0 };
 	struct trial trial;
 	struct buf b = { 0 };
 	if (line->args.n && o->data)
@@ -141,9 +175,12 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 		return doctor_data(line, o->data);
 	if (line->args.n)
 		return doctor_pid(line, line->args.v[0]);
-	size_t n = collect_checks(checks, CHECKS_MAX);
+	int status = kernel_settle(o->btf, &kernel);
+	if (status != CMD_OK)
+		return status;
+	size_t n = collect_checks(&kernel, checks, CHECKS_MAX);
 	n += doctor_gpu(checks + n, CHECKS_MAX - n);
-	trial_run(&trial);
+	trial_run(&kernel, &trial);
 	if (line->globals.json) {
 		add_json(&b, checks, n, &trial);
 	} else {
@@ -154,15 +191,16 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 		add_verdict(&b, &line->term, &trial);
 		term_fit(&line->term, &b);
 	}
-	int status = cmd_print(&b);
+	status = cmd_print(&b);
 	if (status == CMD_OK && trial.rc < 0)
-		status = collect_status(trial.rc);
-	return status;
+		return collect_status(trial.rc);
+	return status == CMD_OK && !trial_is_whole(&trial) ? CMD_UNSUPPORTED : status;
 }
 
 static const struct cmd_opt doctor_options[] = {
 	{ NULL, "data", "DIR", "read all of a store instead: is it as it was written?", OPT_STRING,
 	  "What", offsetof(struct doctor_opts, data), .basic = true },
+	KERNEL_BTF_OPTION(doctor_opts, btf),
 	{ 0 },
 };
 
@@ -170,8 +208,9 @@ const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.summary = "what works on this host, and how to fix what does not",
 	.usage = "[PID] [OPTIONS]",
-	.about = "Tries each thing that recording needs, and then a recording. The exit status is 0 when recording works "
-		 "here, 3 when a permission is missing, 4 when the kernel lacks something.\n"
+	.about = "Tries each thing that recording needs, and then a recording of what cresset up records: cpu and off-cpu. The exit status is 0 when "
+		 "all of that works here, 3 when a permission is missing, 4 when the kernel lacks something.\n"
+		 "With -v, a program that the kernel refuses comes with the last lines of the verifier's log, with -vv with all of it.\n"
 		 "With a process, shows each file whose code it runs: where its names come from, what its stacks are walked by, "
 		 "and the command that would give better names. The exit status is 5 when there is no such process.\n"
 		 "With --data, reads every file of a store and compares it with the checksums in it, also while another process writes it; "

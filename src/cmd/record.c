@@ -9,9 +9,11 @@
 #include "cmd/gpu_level.h"
 #include "cmd/gpu_library.h"
 #include "cmd/interrupt.h"
+#include "cmd/kernel.h"
 #include "cmd/names_env.h"
 #include "cmd/python_native.h"
 #include "cmd/trial.h"
+#include "collect/missing.h"
 #include "format/format.h"
 
 #include <errno.h>
@@ -90,6 +92,7 @@ static const struct cmd_opt record_options[] = {
 	  LIMITS(unwind_bytes), .def = "32M", .min = 1 << 20, .max = 1 << 30 },
 	{ NULL, "max-lost", "PCT", "exit with 9 when more samples than this are lost", OPT_PERCENT,
 	  LIMITS(max_lost_percent) },
+	KERNEL_BTF_OPTION(record_opts, btf),
 	{ 0 },
 };
 
@@ -171,7 +174,10 @@ static int open_collector(struct recording *r)
 	}
 	record_gpu_start(r);
 	int rc = collect_open(&r->collect, profile_sink(r->profile), &r->collector, &err);
-	return rc < 0 ? cmd_fail(collect_status(rc), &err) : CMD_OK;
+	if (rc < 0)
+		return cmd_fail(collect_status(rc), &err);
+	kernel_warn(r->collector);
+	return CMD_OK;
 }
 
 static void join_words(struct buf *b, int argc, char **argv)
@@ -196,6 +202,18 @@ static void describe_start(struct recording *r)
 	buf_done(&command);
 }
 
+/* Who reads the recording is told, too. */
+static void describe_missing(const struct collector *c, struct sink *sink)
+{
+	const struct collect_missing *missing;
+	size_t n = collect_get_missing(c, &missing);
+	for (size_t i = 0; i < n; i++) {
+		struct err words = { 0 };
+		collect_missing_words(&missing[i], &words);
+		vec_push(&sink->ops->meta(sink)->comments, sink_string(sink, words.text));
+	}
+}
+
 static void describe_end(struct recording *r)
 {
 	struct sink *sink = profile_sink(r->profile);
@@ -204,6 +222,7 @@ static void describe_end(struct recording *r)
 	m->clock = sink_string(sink, r->stats.clock);
 	if (r->stats.cpus)
 		m->cpus = r->stats.cpus;
+	describe_missing(r->collector, sink);
 	m->own_cpu_ns = clock_cpu_ns() + r->stats.bpf_ns;
 	m->own_peak_bytes = own_peak_bytes();
 }
@@ -392,10 +411,12 @@ static int record(struct recording *r)
 static int record_run(struct cmd_line *line, const void *opts)
 {
 	const struct record_opts *o = opts;
-	if (o->list_events)
-		return events_list(line);
 	struct recording r = { .line = line, .opts = o };
-	int status = settle(&r);
+	int status = kernel_settle(o->btf, &r.collect);
+	if (status == CMD_OK && o->list_events)
+		return events_list(line, &r.collect);
+	if (status == CMD_OK)
+		status = settle(&r);
 	if (status != CMD_OK)
 		return status;
 	interrupt_install();

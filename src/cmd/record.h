@@ -50,6 +50,7 @@ struct record_opts {
 	uint64_t buffer_bytes;
 	struct opt_number max_lost_percent;
 	bool no_progress;
+	const char *btf; /* a file */
 };
 
 /* Everything that lives from the start of a recording to its end. */
@@ -76,7 +77,7 @@ struct recording {
 /* --- record_events.c */
 extern const char *const event_words[]; /* for -e; NULL-terminated */
 /* Prints the table. Returns an exit status. */
-int events_list(const struct cmd_line *line);
+int events_list(const struct cmd_line *line, const struct collect_opts *kernel);
 /* Fills what to record into collect. CMD_OK, or the exit status with the error printed: a kind that this version does not record,
  * options that do not go together. */
 int events_settle(const struct cmd_line *line, const struct record_opts *o,

@@ -35,12 +35,17 @@ static const struct event_kind {
 } kinds[] = { EVENT_KINDS(KIND) };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+enum { WAIT_EVENTS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL };
+
 /* Why a kind does not work here, NULL when it does. */
 static const char *kind_obstacle(const struct event_kind *k, const struct trial *t)
 {
+	const struct collect_missing *waits = trial_missing(t, GROUP_WAITS);
 	if (!k->bit)
 		return "not in this version";
-	return t->rc < 0 ? t->err.text : NULL;
+	if (t->rc < 0)
+		return t->err.text;
+	return waits && k->bit & WAIT_EVENTS ? waits->why : NULL;
 }
 
 static void list_json(struct buf *b, const struct trial *t)
@@ -69,11 +74,11 @@ static void list_text(struct buf *b, const struct trial *t)
 	}
 }
 
-int events_list(const struct cmd_line *line)
+int events_list(const struct cmd_line *line, const struct collect_opts *kernel)
 {
 	struct trial trial;
 	struct buf b = { 0 };
-	trial_run(&trial);
+	trial_run(kernel, &trial);
 	if (line->globals.json)
 		list_json(&b, &trial);
 	else
@@ -82,8 +87,6 @@ int events_list(const struct cmd_line *line)
 }
 
 /* --- what was asked for ---------------------------------------------------------------------- */
-
-enum { WAIT_EVENTS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL };
 
 static uint32_t event_bits(const struct choice_list *events)
 {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/kernel.h"
 #include "cmd/top_signals.h"
 #include "tui/app.h"
 #include "tui/plain.h"
@@ -42,6 +43,7 @@ static const struct cmd_opt top_options[] = {
 	  .min = 1, .max = 10000, .basic = true },
 	{ NULL, "no-waits", NULL, "only what runs: not what threads wait for", OPT_FLAG,
 	  COST(no_waits) },
+	KERNEL_BTF_OPTION(top_opts, btf),
 	{ 0 },
 };
 

@@ -22,6 +22,7 @@ struct top_opts {
 	uint64_t freq_hz, interval_ns, window_ns, rows;
 	bool once, no_waits;
 	int tab;
+	const char *btf; /* a file */
 };
 
 /* Each: CMD_OK and *out (feed_close), or the exit status with the error printed. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "cmd/kernel.h"
 #include "cmd/names_env.h"
 #include "cmd/top.h"
 #include "cmd/top_cpus.h"
@@ -14,6 +15,7 @@
 #include "cmd/top_rows.h"
 #include "cmd/trial.h"
 #include "collect/collect.h"
+#include "collect/missing.h"
 #include "profile/select.h"
 
 #include <errno.h>
@@ -25,6 +27,7 @@
 #define NAMES_NS          150000000ull
 #define CUT_WAIT_PER_COST 100
 #define FIRST_NAMES_NS    2000000000ull
+#define NOTE_NS           15000000000ull
 
 struct live_feed {
 	struct feed base;
@@ -40,6 +43,7 @@ struct live_feed {
 	struct collect_stats stats;
 	uint64_t cut_due_ns; /* when all threads are asked again */
 	uint64_t window_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
+	uint64_t opened_ns;
 	uint64_t start_ns; /* of the profile at hand */
 	int64_t shift_ns;  /* from CLOCK_MONOTONIC to Unix time, the same all the time */
 	struct buf what;
@@ -161,6 +165,18 @@ static int catch_up(struct live_feed *f, bool with_waits, struct err *err)
 	return rc;
 }
 
+/* At first only: the line has other uses. */
+static void note_missing(const struct live_feed *f, struct feed_take *out)
+{
+	const struct collect_missing *missing;
+	struct err words = { 0 };
+	if (f->last_take_ns > f->opened_ns + NOTE_NS ||
+	    !collect_get_missing(f->collector, &missing))
+		return;
+	collect_missing_words(&missing[0], &words);
+	snprintf(out->note, sizeof out->note, "%.*s", (int)sizeof out->note - 1, words.text);
+}
+
 static int live_take(struct feed *base, bool with_waits, struct feed_take *out, struct err *err)
 {
 	struct live_feed *f = of(base);
@@ -190,6 +206,8 @@ static int live_take(struct feed *base, bool with_waits, struct feed_take *out, 
 	top_gpus_look(&f->gpus, out->gpus, sizeof out->gpus);
 	if (collect_targets_gone(f->collector))
 		snprintf(out->note, sizeof out->note, "All that was watched has ended.");
+	else
+		note_missing(f, out);
 	take_costs(f, now_ns, out);
 	return rc;
 }
@@ -278,9 +296,11 @@ static int start(struct live_feed *f)
 	struct err err = { 0 };
 	f->profile = profile_new();
 	int rc = collect_open(&f->collect, profile_sink(f->profile), &f->collector, &err);
-	f->start_ns = clock_mono_ns();
+	f->opened_ns = f->start_ns = clock_mono_ns();
 	f->shift_ns = clock_wall_offset_ns();
 	describe(f, f->profile);
+	if (rc == 0)
+		kernel_warn(f->collector);
 	if (rc == 0)
 		rc = collect_start(f->collector, &err);
 	return rc < 0 ? cmd_fail(collect_status(rc), &err) : CMD_OK;
@@ -298,7 +318,9 @@ int top_live(struct cmd_line *line, const struct top_opts *o, struct feed **out)
 	names_env(&line->arena, &f->collect.names);
 	f->collect.names.debuginfod_urls = NULL;
 	top_names_init(&f->names, &f->collect.names);
-	int status = settle_pids(line, o, f);
+	int status = kernel_settle(o->btf, &f->collect);
+	if (status == CMD_OK)
+		status = settle_pids(line, o, f);
 	if (status == CMD_OK)
 		status = start(f);
 	if (status != CMD_OK) {

@@ -96,7 +96,7 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 {
 	const struct up_cmd_opts *o = opts;
 	struct up_page *page = ctx;
-	int status = always_check_gpu(&o->always);
+	int status = always_check_machine(&o->always);
 
 	if (status == CMD_OK)
 		status = always_new(line, &o->always, always);

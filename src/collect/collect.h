@@ -289,15 +289,15 @@ void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
 			   struct gpu_time_stats *time);
 void collect_free(struct collector *c);
 
-/* What works here, for doctor: one row per capability. `need` says what it is for; `remedy` is "" when ok. */
+/* What works here, for doctor: one row per capability; `remedy` is "" when ok. kernel: btf_file, on_refused and `without` of it count. */
 enum check_state { CHECK_OK, CHECK_LIMITED, CHECK_MISSING };
 struct check {
 	const char *name; /* "BPF programs", "kernel symbols", "hardware counters" … */
 	enum check_state state;
-	char detail[160], remedy[200];
+	char detail[160], remedy[300];
 };
-enum { CHECKS_MAX = 24 };
-size_t collect_checks(struct check *out, size_t max);
+enum { CHECKS_MAX = 32 };
+size_t collect_checks(const struct collect_opts *kernel, struct check *out, size_t max);
 /* Only that one, which costs next to nothing; name is left alone. */
 void collect_check_capabilities(struct check *out);
 

@@ -1,0 +1,45 @@
+#include "cmd/kernel.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "collect/missing.h"
+#include "collect/refusal.h"
+
+void kernel_on_refused(void *ctx, const char *program, const char *log)
+{
+	enum { LAST_LINES = 20 };
+
+	(void)ctx;
+	if (log_level() >= LOG_DEBUG) {
+		log_debug("the verifier refuses %s, and says:", program);
+		log_lines(LOG_DEBUG, log);
+		return;
+	}
+	log_verbose("the verifier refuses %s; the end of what it says (-vv: all of it):", program);
+	log_lines(LOG_VERBOSE, refusal_last_lines(log, LAST_LINES));
+}
+
+int kernel_settle(const char *btf, struct collect_opts *collect)
+{
+	struct err err = { 0 };
+	int rc = btf ? refusal_check_btf(btf, &err) : 0;
+
+	if (btf)
+		mem_trim(); /* they were some 10 MB of heap */
+	collect->btf_file = btf;
+	collect->on_refused = kernel_on_refused;
+	return rc ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
+}
+
+void kernel_warn(const struct collector *c)
+{
+	const struct collect_missing *missing;
+	size_t n = collect_get_missing(c, &missing);
+
+	for (size_t i = 0; i < n; i++) {
+		struct err err = { 0 };
+
+		collect_missing_words(&missing[i], &err);
+		log_warning(&err);
+	}
+}
