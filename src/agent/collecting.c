@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/host_metrics.h"
+#include "collect/missing.h"
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ struct collecting {
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
+	size_t missing_said;
 	bool is_over;
 };
 
@@ -114,6 +116,22 @@ static void take_losses(struct collecting *c, uint64_t dropped)
 	c->lost[LOSS_LEFT_OUT] = 0; /* asked for */
 	take_dropped(c, dropped);
 	say_losses(c, c->cut_ns);
+}
+
+/* --- what is missing ---------------------------------------------------------------------------- */
+
+/* Each once, also what turns out to be missing later: the log is not read again and again. */
+static void say_missing(struct collecting *c)
+{
+	const struct collect_missing *missing;
+	size_t n = collect_get_missing(c->collector, &missing);
+
+	for (; c->missing_said < n; c->missing_said++) {
+		struct err words = { 0 };
+
+		collect_missing_words(&missing[c->missing_said], &words);
+		log_warning(&words);
+	}
 }
 
 /* --- an interval ------------------------------------------------------------------------------ */
@@ -182,17 +200,17 @@ static int64_t ahead_ns(struct collecting *c)
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
 	uint64_t lost[LOSS_REASONS];
-	const struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
-						.duration_ns = head->duration_ns,
-						.now_wall_ns =
-							(int64_t)clock_mono_ns() + c->ahead_ns,
-						.samples = c->profile,
-						.lost = lost,
-						.gpu_probes = &c->gpu_probes,
-						.gpu_time = &c->gpu_time,
-						.gpu_attach = attaching_counts(c->attaching) };
+	struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
+					  .duration_ns = head->duration_ns,
+					  .now_wall_ns = (int64_t)clock_mono_ns() + c->ahead_ns,
+					  .samples = c->profile,
+					  .lost = lost,
+					  .gpu_probes = &c->gpu_probes,
+					  .gpu_time = &c->gpu_time,
+					  .gpu_attach = attaching_counts(c->attaching) };
 	struct buf otlp = { 0 };
 
+	interval.n_missing = collect_get_missing(c->collector, &interval.missing);
 	for (int i = 0; i < LOSS_REASONS; i++)
 		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
 	collect_get_gpu_stats(c->collector, &c->gpu_probes, &c->gpu_time);
@@ -261,6 +279,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
 
 	if (rc)
 		return rc;
+	say_missing(c);
 	name_kernel(c, clock_mono_ns(), false);
 	make_batch(c, now_ns, false);
 	return renew_dictionary(c, err);
@@ -358,6 +377,8 @@ static int start(struct collecting *c, struct err *err)
 	attaching_hook(c->attaching, &opts);
 	int rc = collect_open(&opts, profile_sink(c->profile), &c->collector, err);
 
+	if (!rc)
+		say_missing(c);
 	if (!rc)
 		rc = collect_start(c->collector, err);
 	if (!rc)

@@ -23,6 +23,7 @@ struct keeping {
 	struct store *store;
 	struct keep_store target;
 	struct name_guard *guard;
+	const struct up_server *server;
 	uint64_t maintain_ns, trim_ns;
 };
 
@@ -42,8 +43,17 @@ static int maintain(void *ctx, struct err *err)
 	return more < 0 && more != -ENOSPC ? more : 0; /* who stores says when the disk is full */
 }
 
-static int keep(struct keeping *k, const struct up_server *server, struct err *err)
+static void say_where(void *ctx)
 {
+	const struct keeping *k = ctx;
+
+	if (k->server->say)
+		k->server->say(k->server->ctx);
+}
+
+static int keep(struct keeping *k, struct err *err)
+{
+	const struct up_server *server = k->server;
 	int rc = server->start ? server->start(server->ctx, k->store, k->guard, &k->sandbox, err)
 			       : 0;
 
@@ -65,12 +75,14 @@ static int keep(struct keeping *k, const struct up_server *server, struct err *e
 
 int keeping_run(const struct up_opts *opts, struct name_guard *guard, int control)
 {
-	struct keeping k = { .taking = { .control = control,
-					 .names_fd = -1,
-					 .ops = { .tend = maintain, .ctx = &k } },
-			     .sandbox = { .data_dir = opts->data_dir,
-					  .read_dir = opts->server.read_dir },
-			     .guard = guard };
+	struct keeping k = {
+		.taking = { .control = control,
+			    .names_fd = -1,
+			    .ops = { .tend = maintain, .joined = say_where, .ctx = &k } },
+		.sandbox = { .data_dir = opts->data_dir, .read_dir = opts->server.read_dir },
+		.guard = guard,
+		.server = &opts->server
+	};
 	struct err err = { 0 };
 
 	mem_give_back(LARGE_BYTES);
@@ -83,7 +95,7 @@ int keeping_run(const struct up_opts *opts, struct name_guard *guard, int contro
 	if (!rc)
 		rc = store_open(opts->data_dir, &opts->store, &k.store, &err);
 	if (!rc)
-		rc = keep(&k, &opts->server, &err);
+		rc = keep(&k, &err);
 	if (rc)
 		log_error(&err);
 	int closed = store_close(k.store, &err);

@@ -100,6 +100,8 @@ static void join(struct supervisor *s)
 	if (!s->parts[COLLECTOR].is_ready || !s->parts[KEEPER].is_ready ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return;
+	if (!s->is_said && s->opts->ready.say)
+		s->opts->ready.say(s->opts->ready.ctx);
 	for (int i = 0; i < PARTS; i++) {
 		control_send(s->parts[i].control, CONTROL_STREAM, ends[i]);
 		close(ends[i]);

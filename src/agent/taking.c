@@ -19,6 +19,14 @@ static void take_token(struct taking *t, int fd)
 		close(fd);
 }
 
+static void join(struct taking *t, int fd)
+{
+	keeper_connect(&t->keeper, fd);
+	if (!t->is_joined && t->ops.joined)
+		t->ops.joined(t->ops.ctx);
+	t->is_joined = true;
+}
+
 static void hear(struct taking *t)
 {
 	enum control what;
@@ -26,7 +34,7 @@ static void hear(struct taking *t)
 
 	while ((what = control_receive(t->control, &fd)) != CONTROL_NOTHING) {
 		if (what == CONTROL_STREAM)
-			keeper_connect(&t->keeper, fd);
+			join(t, fd);
 		else if (what == CONTROL_TOKEN)
 			take_token(t, fd);
 		else if (what == CONTROL_STOP || what == CONTROL_GONE)

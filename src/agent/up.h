@@ -29,6 +29,8 @@ struct up_server {
 	/* Enters the sandbox altogether before anything is answered. */
 	int (*start)(void *ctx, struct store *store, const struct name_guard *guard,
 		     struct sandbox *sandbox, struct err *err);
+	/* All is recorded and kept from here on: where to look. Again after the store process was started again. */
+	void (*say)(void *ctx);
 	void (*stop)(void *ctx);
 	void *ctx;
 	const char *read_dir; /* that it reads files of; NULL: none */
@@ -62,6 +64,12 @@ struct up_reload {
 	void *ctx;
 };
 
+/* Said once, when both processes are ready for the first time. */
+struct up_ready {
+	void (*say)(void *ctx); /* may be NULL */
+	void *ctx;
+};
+
 struct up_opts {
 	struct collect_opts collect;
 	struct up_attach attach;
@@ -73,6 +81,7 @@ struct up_opts {
 	gid_t gid;
 	struct up_server server; /* start NULL: none */
 	struct up_reload reload; /* read NULL: nothing happens */
+	struct up_ready ready;
 };
 
 /* Until SIGINT or SIGTERM. 0, or -errno, with what went wrong printed. */

@@ -41,6 +41,7 @@ static void take(struct always_run *r, struct up_opts *up, struct always *always
 		up->gid = r->up.gid;
 	}
 	up->reload = (struct up_reload){ reload, r };
+	up->ready = (struct up_ready){ r->say, r->ctx };
 	always_free(r->always);
 	r->always = always;
 	r->up = *up;
@@ -83,8 +84,6 @@ static int run(struct always_run *r)
 	rc = always_settle_folder(&r->up, r->process, &err);
 	if (rc)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
-	if (r->say)
-		r->say(r->ctx);
 	rc = up_run(&r->up);
 	return rc ? collect_status(rc) : CMD_OK;
 }

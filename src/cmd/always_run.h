@@ -28,7 +28,7 @@ struct always_run {
 	/* Makes both of these options. Status, with what is wrong printed; *always is the caller's then. */
 	int (*fill)(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
 		    struct always **always);
-	/* All is well, and it begins; may be NULL. */
+	/* All is well, and it records; may be NULL. */
 	void (*say)(void *ctx);
 	void *ctx;
 	/* Of always_run alone; zeroed before. */

@@ -71,15 +71,18 @@ static int start_server(void *ctx, struct store *store, const struct name_guard 
 					  .unread = { guard ? count_left_alone : NULL, guard },
 					  .ui_dir = page->ui_dir,
 					  .memory_bytes = page->memory_bytes };
-	struct buf url = { 0 };
-	int rc = server_start(&opts, &page->server, err);
 
-	if (rc)
-		return rc;
+	return server_start(&opts, &page->server, err);
+}
+
+static void say_url(void *ctx)
+{
+	const struct up_page *page = ctx;
+	struct buf url = { 0 };
+
 	server_url(page->server, &url);
 	log_info("look at it:  %s", buf_cstr(&url));
 	buf_done(&url);
-	return 0;
 }
 
 static void stop_server(void *ctx)
@@ -117,8 +120,12 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 	page->ui_dir = o->ui_dir;
 	page->memory_bytes = o->memory_bytes / 2;
 	if (strcmp(o->listen, "none") != 0)
-		up->server = (struct up_server){ load_server, start_server, stop_server, page,
-						 o->ui_dir };
+		up->server = (struct up_server){ .load = load_server,
+						 .start = start_server,
+						 .say = say_url,
+						 .stop = stop_server,
+						 .ctx = page,
+						 .read_dir = o->ui_dir };
 	return CMD_OK;
 }
 

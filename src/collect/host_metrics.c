@@ -9,6 +9,7 @@
 #include "collect/host_losses.h"
 #include "collect/host_memory.h"
 #include "collect/host_processes.h"
+#include "collect/missing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,6 +192,23 @@ struct gpu_status host_metrics_gpu(struct host_metrics *h)
 	return h->gpus ? gpu_watch_state(h->gpus) : (struct gpu_status){ .state = GPU_ABSENT };
 }
 
+/* --- what is not recorded --------------------------------------------------------------------- */
+
+/* Where a metric goes, the reason is known: in the store of this host, and in that of a server which an agent sends to, whatever that is. */
+static void put_missing(const struct host_interval *i, struct host_points *w)
+{
+	static const struct host_metric metric = { "cresset_missing", "{feature}", OTLP_GAUGE };
+
+	for (size_t k = 0; k < i->n_missing; k++) {
+		const struct label_text labels[HOST_MAX_LABELS] = {
+			{ "feature", collect_features[i->missing[k].group].name },
+			{ "why", i->missing[k].why },
+		};
+
+		host_put(w, &metric, labels, 1);
+	}
+}
+
 /* --- an interval ------------------------------------------------------------------------------ */
 
 void host_metrics_look(struct host_metrics *h, uint64_t now_mono_ns)
@@ -220,6 +238,7 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 		host_gpu_attach_put(i->gpu_attach, &w);
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
+	put_missing(i, &w);
 	otlp_metrics_encode(&w.m, w.p, out);
 	host_points_done(&w);
 }

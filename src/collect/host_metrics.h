@@ -28,6 +28,8 @@ struct host_interval {
 	const struct gpu_probes_stats *gpu_probes;
 	const struct gpu_time_stats *gpu_time;
 	const struct host_gpu_attach *gpu_attach; /* NULL: nobody is attached to */
+	const struct collect_missing *missing;    /* what is not recorded here */
+	size_t n_missing;
 };
 
 /* Labels of every series are the host's and the fixed ones of these options (collect/collect.h), which stay the caller's. */

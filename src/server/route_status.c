@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/sandbox.h"
+#include "query/ask.h"
+#include "query/metrics.h"
 #include "query/time.h"
 #include "server/ask.h"
 #include "server/handlers.h"
@@ -65,6 +67,44 @@ static void kept_json(const struct tenant *t, struct json *j)
 	json_end(j);
 }
 
+/* What hosts say that they do not record: a metric of theirs, as an agent's comes with what it sends. */
+static int ask_missing(struct ask *a, struct query_metric *out)
+{
+	struct query *q = &a->q;
+	uint32_t others;
+	int rc = selector_parse("cresset_missing{}", &a->selector, NULL);
+	q->selector = a->selector;
+	if (rc == 0)
+		rc = query_ask_type(q, &others, NULL);
+	if (rc < 0)
+		return rc;
+	q->to_ns = (int64_t)clock_wall_ns();
+	q->from_ns = q->to_ns - QUERY_METRIC_GAP_NS;
+	q->n_by = 3;
+	q->by[0] = "host";
+	q->by[1] = "feature";
+	q->by[2] = "why";
+	return query_metric(q, METRIC_MAX, QUERY_METRIC_GAP_NS, out, NULL);
+}
+
+static void missing_json(struct ask *a, struct json *j)
+{
+	struct query_metric m = { 0 };
+	bool is_known = tenant_store(a->r->tenant) && ask_missing(a, &m) == 0;
+	json_key(j, "missing");
+	json_arr(j);
+	for (uint32_t i = 0; is_known && i < m.n_shown; i++) {
+		const char **names = &m.names[(size_t)m.order[i] * m.n_by];
+		json_obj(j);
+		for (uint32_t k = 0; k < m.n_by; k++)
+			json_key_str(j, a->q.by[k], names[k]);
+		json_end(j);
+	}
+	json_end(j);
+	if (is_known)
+		query_metric_done(&m);
+}
+
 static void limits_json(const struct server *s, struct json *j)
 {
 	json_key(j, "limits");
@@ -120,6 +160,7 @@ void handle_status(struct request *r)
 	json_key_u64(&j, "uptime_ns", clock_mono_ns() - s->start_ns);
 	data_json(&a, &j);
 	kept_json(r->tenant, &j);
+	missing_json(&a, &j);
 	limits_json(s, &j);
 	refused_json(s, &j);
 	if (s->opts.unread.count)

@@ -214,7 +214,7 @@ class Explore {
 		}
 		const report = this.panes.report,
 			why = report && whyEmpty(app, report, range);
-		this.facts.replaceChildren(...(report ? facts(report, this.panes.tree) : []));
+		this.facts.replaceChildren(...(report ? facts(report, this.panes.tree, this.app.status.missing) : []));
 		this.empty.replaceChildren(...(why || []));
 		this.empty.hidden = !why;
 		if (app.metrics.length && range) import('./host.js').then((m) => m.drawHost(this.hostStrip, app, range));

@@ -18,8 +18,22 @@ function nameless(report) {
 		0
 	);
 }
-/** @param {any} report an answer of /api/v1/top @param {any} tree @returns {Node[]} */
-export function facts(report, tree) {
+const LOST = /** @type {{[feature: string]: string}} */ ({
+	stacks: 'whole stacks',
+	runtimes: 'Python',
+	waits: 'waits',
+	wakers: 'wakers',
+	gpu: 'GPU calls'
+});
+/** What is not recorded, each once: of which hosts and why is on Targets. @param {any[]} missing of /api/v1/status */
+function missingChips(missing) {
+	const by = new Map(missing.map((m) => [m.feature, m.why]));
+	return [...by].map(([feature, why]) =>
+		el('a', { class: 'chip', href: 'targets', title: why }, `not recorded: ${LOST[feature] || feature}`)
+	);
+}
+/** @param {any} report an answer of /api/v1/top @param {any} tree @param {any[]} missing @returns {Node[]} */
+export function facts(report, tree, missing = []) {
 	const meta = report.meta || {},
 		lost = meta.lost_samples || 0,
 		all = report.unfiltered_total,
@@ -63,6 +77,7 @@ export function facts(report, tree) {
 						.join(', ')})`
 			)
 		);
+	list.push(...missingChips(missing));
 	if (tree) list.push(el('span', { class: 'dim' }, `${grouped(tree.n)} nodes`));
 	return list;
 }

@@ -116,6 +116,7 @@ class Targets {
 				dataCard(status),
 				costCard(status, readMetrics(metrics), cost),
 				lossCard(status, readMetrics(metrics)),
+				...(status.missing?.length ? [missingCard(status)] : []),
 				...(lost?.length
 					? [card(`Lost where it was recorded, last ${WINDOW / 60} minutes`, hostLosses(lost))]
 					: []),
@@ -410,6 +411,13 @@ function lossCard({ refused, kept }, m) {
 			limits.length ? 'more' : 'good'
 		]
 	]);
+}
+/** @param {any} status */
+function missingCard({ missing }) {
+	return card(
+		'Not recorded',
+		missing.map((/** @type {any} */ m) => [`${m.feature}${m.host ? ' on ' + plain(m.host) : ''}`, m.why, 'more'])
+	);
 }
 /** @param {any} status */
 function sandboxCard({ sandbox, limits }) {
