@@ -25,6 +25,18 @@ static void json_known(struct json *j, const char *key, int64_t v)
 		json_str(j, NULL);
 }
 
+/* What whoever recorded it wanted to say, like what could not be recorded. */
+static void json_comments(struct json *j, const struct profile *p)
+{
+	if (!p->meta.comments.n)
+		return;
+	json_key(j, "comments");
+	json_arr(j);
+	for (size_t i = 0; i < p->meta.comments.n; i++)
+		json_str(j, profile_str(p, p->meta.comments.v[i]));
+	json_end(j);
+}
+
 static void json_meta(struct json *j, const struct profile *p)
 {
 	const struct profile_meta *meta = &p->meta;
@@ -38,6 +50,7 @@ static void json_meta(struct json *j, const struct profile *p)
 	headline_start_json(j, meta->start_wall_ns);
 	json_known(j, "duration_ns", meta->duration_ns);
 	json_key_u64(j, "lost_samples", profile_lost_samples(p));
+	json_comments(j, p);
 	json_key(j, "losses");
 	json_obj(j);
 	for (int i = 0; i < LOSS_REASONS; i++) {
