@@ -3,11 +3,11 @@
 #include <errno.h>
 
 const struct collect_feature collect_features[COLLECT_GROUPS] = {
-	[GROUP_WALKER] = { "stacks", "stacks of code without frame pointers are short" },
-	[GROUP_RUNTIMES] = { "runtimes", "no frames of Python are recorded" },
+	[GROUP_WALKER] = { "whole stacks", "stacks of code without frame pointers are short" },
+	[GROUP_RUNTIMES] = { "Python", "no frames of Python are recorded" },
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
 	[GROUP_WAKERS] = { "wakers", "who ended a wait is not recorded" },
-	[GROUP_GPU] = { "gpu", "no calls of GPU libraries are recorded" },
+	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
 };
 
 void collect_missing_words(const struct collect_missing *m, struct err *err)

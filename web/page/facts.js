@@ -18,66 +18,40 @@ function nameless(report) {
 		0
 	);
 }
-const LOST = /** @type {{[feature: string]: string}} */ ({
-	stacks: 'whole stacks',
-	runtimes: 'Python',
-	waits: 'waits',
-	wakers: 'wakers',
-	gpu: 'GPU calls'
-});
-/** What is not recorded, each once: of which hosts and why is on Targets. @param {any[]} missing of /api/v1/status */
-function missingChips(missing) {
-	const by = new Map(missing.map((m) => [m.feature, m.why]));
-	return [...by].map(([feature, why]) =>
-		el('a', { class: 'chip', href: 'targets', title: why }, `not recorded: ${LOST[feature] || feature}`)
-	);
-}
 /** @param {any} report an answer of /api/v1/top @param {any} tree @param {any[]} missing @returns {Node[]} */
-export function facts(report, tree, missing = []) {
+export function facts(report, tree, missing) {
 	const meta = report.meta || {},
 		lost = meta.lost_samples || 0,
 		all = report.unfiltered_total,
-		list = [];
+		list = /** @type {any[]} */ ([]);
 	const hasSamples = report.samples && report.unit !== 'samples';
 	const scaled = report.scale ? ` (${value(report.total * report.scale, report.scaled_unit)})` : '';
-	list.push(
-		el(
-			'span',
-			{ class: 'chip total' },
-			`${value(report.total, report.unit)}${scaled}${hasSamples ? ` · ${grouped(report.samples)} samples` : ''}`
-		)
-	);
-	if (report.total !== all)
-		list.push(el('span', { class: 'chip filtered' }, `filtered: ${share(report.total, all)} of all`));
+	const chip = (/** @type {string} */ text, /** @type {{[key: string]: string}} */ more = {}) =>
+		list.push(el(more.href ? 'a' : 'span', { class: 'chip', ...more }, text));
+	chip(`${value(report.total, report.unit)}${scaled}${hasSamples ? ` · ${grouped(report.samples)} samples` : ''}`, {
+		class: 'chip total'
+	});
+	if (report.total !== all) chip(`filtered: ${share(report.total, all)} of all`, { class: 'chip filtered' });
 	if (report.truncated)
-		list.push(
-			el(
-				'span',
-				{ class: 'chip', title: 'Stacks whose end was not found: their root is missing' },
-				`cut short ${share(report.truncated, all)}`
-			)
-		);
+		chip(`cut short ${share(report.truncated, all)}`, {
+			title: 'Stacks whose end was not found: their root is missing'
+		});
 	const unnamed = nameless(report);
 	if (unnamed)
-		list.push(
-			el(
-				'a',
-				{ class: 'chip', href: 'targets', title: 'Functions without a name: which binaries, and what helps' },
-				`without a name ${share(unnamed, report.total)}`
-			)
-		);
+		chip(`without a name ${share(unnamed, report.total)}`, {
+			href: 'targets',
+			title: 'Functions without a name: which binaries, and what helps'
+		});
+	if (missing.length)
+		chip('not recorded: ' + [...new Set(missing.map((m) => m.feature))].join(', '), { href: 'targets' });
 	if (lost)
-		list.push(
-			el(
-				'span',
-				{ class: 'chip bad', role: 'status' },
-				`shown ${share(report.samples, report.samples + lost)} of samples: ` +
-					`${grouped(lost)} lost (${Object.entries(meta.losses || {})
-						.map(([why, n]) => `${why.replace(/_/g, ' ')} ${grouped(/** @type {number} */ (n))}`)
-						.join(', ')})`
-			)
+		chip(
+			`shown ${share(report.samples, report.samples + lost)} of samples: ` +
+				`${grouped(lost)} lost (${Object.entries(meta.losses || {})
+					.map(([why, n]) => `${why.replace(/_/g, ' ')} ${grouped(/** @type {number} */ (n))}`)
+					.join(', ')})`,
+			{ class: 'chip bad', role: 'status' }
 		);
-	list.push(...missingChips(missing));
 	if (tree) list.push(el('span', { class: 'dim' }, `${grouped(tree.n)} nodes`));
 	return list;
 }

@@ -116,7 +116,6 @@ class Targets {
 				dataCard(status),
 				costCard(status, readMetrics(metrics), cost),
 				lossCard(status, readMetrics(metrics)),
-				...(status.missing?.length ? [missingCard(status)] : []),
 				...(lost?.length
 					? [card(`Lost where it was recorded, last ${WINDOW / 60} minutes`, hostLosses(lost))]
 					: []),
@@ -392,7 +391,7 @@ function costCard(status, m, cost) {
 	return card('What it costs', rows);
 }
 /** @param {any} status @param {{[name: string]: number}} m */
-function lossCard({ refused, kept }, m) {
+function lossCard({ refused, kept, missing }, m) {
 	const n = (/** @type {string} */ name) => m[name] || 0,
 		lost = /** @type {[string, number][]} */ ([
 			['rows that came too late', n('cresset_store_late_rows_total')],
@@ -409,15 +408,9 @@ function lossCard({ refused, kept }, m) {
 			'refused by a limit',
 			limits.length ? limits.map(([k, v]) => `${k} ${v}`).join(', ') : 'nothing',
 			limits.length ? 'more' : 'good'
-		]
+		],
+		...missing.map((/** @type {any} */ m) => [m.host + ': no ' + m.feature, m.why, 'more'])
 	]);
-}
-/** @param {any} status */
-function missingCard({ missing }) {
-	return card(
-		'Not recorded',
-		missing.map((/** @type {any} */ m) => [`${m.feature}${m.host ? ' on ' + plain(m.host) : ''}`, m.why, 'more'])
-	);
 }
 /** @param {any} status */
 function sandboxCard({ sandbox, limits }) {
