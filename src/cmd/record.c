@@ -247,6 +247,7 @@ static int start(struct recording *r)
 	int rc = collect_start(r->collector, &err);
 	r->all_on_ns = clock_mono_ns();
 	r->start_cpu_ns = clock_cpu_ns();
+	cpu_time_read(&r->start_cpus);
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
 	r->start_mono_ns = collect_started_ns(r->collector);
@@ -332,6 +333,7 @@ static int stop(struct recording *r)
 	struct err err = { 0 };
 	r->end_mono_ns = clock_mono_ns();
 	progress_say(&r->progress, "finding names");
+	cpu_time_read(&r->end_cpus);
 	int rc = collect_stop(r->collector, &err);
 	record_gpu_take(r);
 	record_gpu_stop(r);

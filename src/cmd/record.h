@@ -15,6 +15,7 @@
 
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/cpu_time.h"
 #include "cmd/machine.h"
 #include "cmd/outputs.h"
 #include "cmd/progress.h"
@@ -71,7 +72,8 @@ struct recording {
 	uint64_t gpus_mono_ns;               /* from then on they are read */
 	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
 	uint64_t all_on_ns; /* from here on nothing is left out; --duration counts from here */
-	uint64_t start_cpu_ns, end_cpu_ns; /* own CPU time, start-up and symbolizing apart */
+	struct cpu_time start_cpus, end_cpus; /* of the machine */
+	uint64_t start_cpu_ns, end_cpu_ns;    /* own CPU time, start-up and symbolizing apart */
 };
 
 /* --- record_events.c */

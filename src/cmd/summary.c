@@ -64,24 +64,37 @@ static void add_result(struct buf *b, const struct summary *s)
 		 percent(r->stats.unsymbolized, r->stats.samples));
 }
 
+/* Blocked time of all threads that has no stack. Where nobody asked for blocked time, all of it has none. */
+static void add_short_waits(struct buf *b, const struct summary *s)
+{
+	uint64_t min_ns = collect_min_block_ns(&s->r->collect);
+	uint64_t max_ns = collect_max_block_ns(&s->r->collect);
+	if (!collect_takes_blocked(&s->r->collect) || (!min_ns && !max_ns))
+		return;
+	buf_adds(b, "  waits  ");
+	fmt_duration(b, s->r->stats.short_off_ns);
+	buf_adds(b, " of all threads went into waits ");
+	if (min_ns) {
+		buf_adds(b, "below ");
+		fmt_duration(b, min_ns);
+	}
+	if (max_ns) {
+		buf_adds(b, min_ns ? " or above " : "above ");
+		fmt_duration(b, max_ns);
+	}
+	buf_adds(b, ", which have no stack\n");
+}
+
 /* What waits there were that have no stack of their own. */
 static void add_waits(struct buf *b, const struct summary *s)
 {
 	const struct collect_stats *st = &s->r->stats;
 	if (!st->wait_hook)
 		return;
-	buf_adds(b, "  waits  ");
-	fmt_duration(b, st->short_off_ns);
-	buf_adds(b, " of all threads went into waits below ");
-	fmt_duration(b, collect_min_block_ns(&s->r->collect));
-	if (collect_max_block_ns(&s->r->collect)) {
-		buf_adds(b, " or above ");
-		fmt_duration(b, collect_max_block_ns(&s->r->collect));
-	}
-	buf_adds(b, ", which have no stack\n");
+	add_short_waits(b, s);
 	if (!st->waits_sampled)
 		return;
-	buf_adds(b, "         more than --max-rate: ");
+	buf_adds(b, "  waits  more than --max-rate: ");
 	fmt_count(b, st->waits_sampled);
 	buf_adds(b,
 		 " shorter ones were left out and others weigh more; times of threads are exact\n");
@@ -325,6 +338,33 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 	buf_addc(b, '\n');
 }
 
+/* A timer that is late because others had the CPU, of this machine's host too, leaves ticks out, and nobody counts them: CPU time tells. */
+static void add_due(struct buf *b, const struct recording *r)
+{
+	double busy_s = r->end_cpus.busy_s - r->start_cpus.busy_s;
+	double steal_s = r->end_cpus.steal_s - r->start_cpus.steal_s;
+	bool samples_all =
+		r->collect.target == TARGET_ALL && r->collect.events & (COLLECT_CPU | COLLECT_WALL);
+	if (!samples_all || r->start_cpus.busy_s < 0 || r->end_cpus.busy_s < 0)
+		return;
+	buf_adds(b, "  due   ");
+	fmt_count(b, r->stats.samples - r->stats.waits);
+	buf_adds(b, " of some ");
+	fmt_count(b, (uint64_t)(busy_s * r->opts->freq_hz + 0.5));
+	buf_addf(b, " samples, by the CPUs' %.1f s of work", busy_s);
+	if (steal_s >= 0.05)
+		buf_addf(b, "; the host took %.1f s (steal)", steal_s);
+	buf_addc(b, '\n');
+}
+
+/* Before 6.4 the kernel shows for a map what it would have with all entries, whether they are there or not. */
+static bool kernel_counts_maps(const struct machine *m)
+{
+	unsigned major = 0, minor = 0;
+	sscanf(m->name.release, "%u.%u", &major, &minor);
+	return major > 6 || (major == 6 && minor >= 4);
+}
+
 /* With -v: what it took. */
 static void add_details(struct buf *b, const struct recording *r)
 {
@@ -337,9 +377,12 @@ static void add_details(struct buf *b, const struct recording *r)
 		buf_addf(b, "  stacks of waits are taken at %s\n", st->wait_hook);
 	buf_adds(b, "  kernel ");
 	fmt_bytes(b, st->ring_bytes);
-	buf_adds(b, " ring buffer, ");
-	fmt_bytes(b, st->kernel_map_bytes);
-	buf_adds(b, " tables");
+	buf_adds(b, " ring buffer");
+	if (st->kernel_map_bytes) {
+		buf_adds(b, ", ");
+		fmt_bytes(b, st->kernel_map_bytes);
+		buf_adds(b, kernel_counts_maps(&r->machine) ? " tables" : " tables at most");
+	}
 	if (st->bpf_ns) {
 		buf_adds(b, ", ");
 		fmt_duration(b, st->bpf_ns);
@@ -347,6 +390,7 @@ static void add_details(struct buf *b, const struct recording *r)
 	}
 	buf_addc(b, '\n');
 	add_unwinding(b, st);
+	add_due(b, r);
 }
 
 static int print_text(const struct summary *s)
@@ -424,7 +468,8 @@ static void put_numbers(struct json *j, const struct summary *s)
 	json_key_str(j, "wait_hook", st->wait_hook);
 	json_key_u64(j, "waits", st->waits);
 	json_key_u64(j, "waits_not_sent", st->waits_sampled);
-	json_key_u64(j, "short_waits_ns", st->short_off_ns);
+	if (collect_takes_blocked(&r->collect))
+		json_key_u64(j, "short_waits_ns", st->short_off_ns);
 }
 
 /* How stacks were walked. */

@@ -154,6 +154,12 @@ static inline bool collect_probes_gpu(const struct collect_opts *opts)
 	return opts->events & (COLLECT_GPU | COLLECT_WALL);
 }
 
+/* Whether time that threads are blocked for gets stacks: sched-wait alone is of threads that could run. */
+static inline bool collect_takes_blocked(const struct collect_opts *opts)
+{
+	return opts->events & (COLLECT_OFF_CPU | COLLECT_WALL);
+}
+
 static inline uint64_t collect_min_block_ns(const struct collect_opts *opts)
 {
 	enum { DEFAULT_NS = 1000000 };
@@ -231,7 +237,8 @@ struct collect_stats {
 	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: no waits are recorded */
 	uint64_t waits;         /* of the samples */
 	uint64_t waits_sampled; /* others stand for them: more than max_rate */
-	int64_t short_off_ns; /* all waits that were too short (or long), of all threads; after collect_stop */
+	/* All waits that were too short (or long), of all threads, after collect_stop; all blocked time where nobody asked for any. */
+	int64_t short_off_ns;
 	struct gpu_time_stats gpu_time;
 	struct gpu_stall_stats gpu_stall;
 	struct gpu_probes_stats gpu; /* zeros where nothing of one was asked for */
