@@ -32,6 +32,7 @@ enum {
 	OBJECT_ANON = 0, /* anonymous executable memory: always there */
 };
 enum { OBJECT_MAX = 65536 }; /* objects at once; later ones are not known */
+enum { OBJECT_STARTS = 4 };
 
 struct elf_tls;
 struct runtime_kind;
@@ -70,6 +71,12 @@ struct object {
 	bool runtime_known;
 	const struct runtime_kind *runtime_kind;
 	struct runtime_object *runtime; /* collect/interpreted.h; NULL: it has none */
+
+	bool starts_known; /* collect/helper_end.h: file offsets of code that threads begin in */
+	uint32_t n_starts;
+	struct object_start {
+		uint64_t from, to;
+	} starts[OBJECT_STARTS];
 
 	uint32_t number, table; /* in frames and of the unwind table (collect/space.h); 0 = none */
 

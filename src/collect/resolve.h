@@ -41,11 +41,13 @@ struct resolve_types {       /* of the sink */
 struct resolve_opts {
 	struct sink *sink;
 	struct resolve_types types;
-	uint64_t min_block_ns;          /* shorter waits have no stack */
-	uint64_t max_block_ns;          /* nor have longer ones; 0: that limit was not asked for */
-	uint32_t max_open_files;        /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
-	bool no_kernel, no_user;        /* leave that side of stacks out */
-	uint32_t max_user;              /* frames, ≤ WALK_MAX_USER; 0 = that */
+	uint64_t min_block_ns;   /* shorter waits have no stack */
+	uint64_t max_block_ns;   /* nor have longer ones; 0: that limit was not asked for */
+	uint32_t max_open_files; /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
+	bool no_kernel, no_user; /* leave that side of stacks out */
+	uint32_t max_user;       /* frames, ≤ WALK_MAX_USER; 0 = that */
+	uint32_t
+		helper_frames; /* the kernel's helper walks, and gives so many (helper_end.h); 0: another walker */
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
 	const struct runtime_maps *runtimes; /* of the walker; NULL: it does not know of any */
 	bool show_python_native;   /* also the interpreter's own frames between Python's */

@@ -1,6 +1,7 @@
 #include "collect/resolver.h"
 
 #include "base/mem.h"
+#include "collect/helper_end.h"
 #include "collect/walk_end.h"
 #include "gpu/probes.h"
 
@@ -145,6 +146,36 @@ static enum walk_end no_frame_pointer(const struct event_stack *st)
 	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
 }
 
+/* What the helper gave may be whole. */
+static enum walk_end helper_end(struct resolver *r, const struct process *p,
+				const struct event_stack *st, const uint64_t *user)
+{
+	uint32_t last = st->n_user - 1;
+	uint64_t addr = code_address(user, last);
+	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
+
+	if (m) {
+		struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+		struct object *o = object_use(&r->objects, m->object, &place);
+
+		if (helper_begins_in(&r->objects, o, addr - m->start + m->pgoff))
+			return WALK_COMPLETE;
+	}
+	return st->n_user >= r->opts.helper_frames ? WALK_DEPTH : WALK_KERNEL;
+}
+
+static enum walk_end end_of(struct resolver *r, const struct process *p,
+			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
+{
+	bool by_helper = r->opts.helper_frames && !(st->flags & STACK_FRAMES);
+
+	if (n_user < st->n_user)
+		return no_frame_pointer(st);
+	if (by_helper && n_user && st->walk_end == WALK_COMPLETE)
+		return helper_end(r, p, st, user);
+	return st->walk_end;
+}
+
 bool resolver_push_user(struct resolver *r, const struct process *p, const struct event_stack *st,
 			uint32_t i)
 {
@@ -160,7 +191,7 @@ static enum walk_end build_stack(struct resolver *r, const struct process *p,
 {
 	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
 	uint32_t n_user = r->opts.no_user ? 0 : plausible_frames(p, st, user);
-	uint32_t end = n_user < st->n_user ? no_frame_pointer(st) : st->walk_end;
+	uint32_t end = end_of(r, p, st, user, n_user);
 	const char *marker = r->opts.no_user ? NULL : walk_end_marker(end);
 
 	if (marker)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,67 @@ START_TEST(plain_walk)
 	collect_free(c);
 	profile_free(p);
 	stop_child(pid);
+}
+END_TEST
+
+static volatile uint64_t burnt;
+
+static __attribute__((noinline, noipa)) void burn(uint32_t depth)
+{
+	if (depth)
+		burn(depth - 1);
+	while (!depth)
+		burnt++;
+	burnt++; /* so that the call is no jump */
+}
+
+/* A child that burns so many calls deep, with frame pointers as this program has them. */
+static uint32_t burn_deep(uint32_t depth)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn(depth);
+		_exit(0);
+	}
+	ck_assert_int_gt(pid, 0);
+	return (uint32_t)pid;
+}
+
+static void walk_plain(uint32_t depth, struct collect_stats *stats)
+{
+	struct err err = { 0 };
+	uint32_t pid = burn_deep(depth);
+	struct profile *p = profile_new();
+	struct collect_opts opts = {
+		.target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 499, .plain_walk = true
+	};
+	struct collector *c = collector(&opts, p);
+
+	run_for_cpu(c, pid, 300000000);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_get_stats(c, stats);
+	ck_assert_uint_gt(stats->samples, 499 * 3 / 10 * 2 / 3);
+	collect_free(c);
+	profile_free(p);
+	stop_child(pid);
+}
+
+/* The helper gives kernel.perf_event_max_stack frames and does not say that there are more; nor that a chain ended early. */
+START_TEST(plain_walk_that_is_cut)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	struct collect_stats stats;
+
+	walk_plain(400, &stats);
+	ck_assert_uint_eq(stats.ends[WALK_DEPTH], stats.samples);
+	ck_assert_uint_eq(stats.truncated, stats.samples);
+	walk_plain(3, &stats);
+	ck_assert_uint_eq(stats.ends[WALK_DEPTH], 0);
+	/* Where the C library has no symbols, nobody knows that main's caller is where the program begins. */
+	ck_assert_uint_eq(stats.ends[WALK_KERNEL], stats.truncated);
 }
 END_TEST
 
@@ -358,4 +420,4 @@ START_TEST(wall_keeps_its_sink)
 END_TEST
 
 UNIT_MAIN("collect", one_sink_after_the_other, wall_keeps_its_sink, cpu_that_comes_online,
-	  plain_walk, targets_end, targets_full, ourselves)
+	  plain_walk, plain_walk_that_is_cut, targets_end, targets_full, ourselves)
