@@ -15,6 +15,9 @@ ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 
 up
+until_said "look at it"
+is "it says that it records once both processes are ready, and then where to look" \
+	"$(sed -n 's/.*the collector runs.*/collector/p; s/.*the store process runs.*/store/p; s/.*recording this machine.*/records/p; s/.*look at it.*/where/p' "$tmp/log" | tr '\n' ' ' | sed 's/^store collector/collector store/')" "collector store records where "
 is "the store process is not root" "$(ps -o user= -p "$(half cresset-store)" | tr -d ' ')" nobody
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-store)/status")" 0000000000000000
 is "… nor gets any" "$(sed -n 's/^NoNewPrivs:\t//p' "/proc/$(half cresset-store)/status")" 1
