@@ -178,7 +178,9 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 	int status = kernel_settle(o->btf, &kernel);
 	if (status != CMD_OK)
 		return status;
-	size_t n = collect_checks(&kernel, checks, CHECKS_MAX);
+	struct collect_opts quiet = kernel; /* the recording below says what is refused, once */
+	quiet.on_refused = NULL;
+	size_t n = collect_checks(&quiet, checks, CHECKS_MAX);
 	n += doctor_gpu(checks + n, CHECKS_MAX - n);
 	trial_run(&kernel, &trial);
 	if (line->globals.json) {

@@ -108,8 +108,7 @@ static int open_parts(struct collector *c, struct err *err)
 		resolve.runtimes = &runtimes;
 	}
 	resolve.traced = sampler_traced_maps(c->sampler);
-	if (sampler_get_knobs(c->sampler).is_plain)
-		resolve.helper_frames = helper_max_frames();
+	resolve.helper_frames = helper_max_frames();
 	resolve.copy_again = sampler_copy_again;
 	resolve.copy_ctx = c->sampler;
 	c->gpu =

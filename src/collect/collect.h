@@ -301,7 +301,7 @@ enum check_state { CHECK_OK, CHECK_LIMITED, CHECK_MISSING };
 struct check {
 	const char *name; /* "BPF programs", "kernel symbols", "hardware counters" … */
 	enum check_state state;
-	char detail[160], remedy[300];
+	char detail[240], remedy[300];
 };
 enum { CHECKS_MAX = 32 };
 size_t collect_checks(const struct collect_opts *kernel, struct check *out, size_t max);

@@ -125,16 +125,16 @@ static bool is_verifier(const struct refusal *r, const struct refusal_facts *f, 
 		     len < sizeof c->why ? (int)len : (int)sizeof c->why, line);
 }
 
-/* A map needs the one, an event the other, a program both. */
+/* A map needs the one, an event the other, a program both; who lacks what is needed is told all that a recording needs. */
 static void missing_capabilities(const struct refusal *r, const struct refusal_facts *f, char *to,
 				 size_t size)
 {
 	bool admin = refusal_has_capability(f, CAPABILITY_SYS_ADMIN);
-	bool bpf =
-		admin || refusal_has_capability(f, CAPABILITY_BPF) || r->step == REFUSED_PERF_EVENT;
-	bool perfmon =
-		admin || refusal_has_capability(f, CAPABILITY_PERFMON) || r->step == REFUSED_MAP;
+	bool bpf = admin || refusal_has_capability(f, CAPABILITY_BPF);
+	bool perfmon = admin || refusal_has_capability(f, CAPABILITY_PERFMON);
 
+	if ((bpf || r->step == REFUSED_PERF_EVENT) && (perfmon || r->step == REFUSED_MAP))
+		bpf = perfmon = true;
 	snprintf(to, size, "%s%s%s", bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 		 perfmon ? "" : "CAP_PERFMON");
 }

@@ -46,8 +46,8 @@ struct resolve_opts {
 	uint32_t max_open_files; /* 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	bool no_kernel, no_user; /* leave that side of stacks out */
 	uint32_t max_user;       /* frames, ≤ WALK_MAX_USER; 0 = that */
-	uint32_t
-		helper_frames; /* the kernel's helper walks, and gives so many (helper_end.h); 0: another walker */
+	/* The kernel's helper gives so many at most (helper_end.h); 0: its stacks are as they say (tests). */
+	uint32_t helper_frames;
 	const struct space_maps *space; /* of the walker; NULL: it follows frame pointers only */
 	const struct runtime_maps *runtimes; /* of the walker; NULL: it does not know of any */
 	bool show_python_native;   /* also the interpreter's own frames between Python's */

@@ -81,6 +81,35 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 	head -c 100000 /sys/kernel/btf/vmlinux >"$tmp/cut"
 	cannot "BTF that is cut off" 4 "kernel type information" "cut off" private "$tmp/cut"
 	has "… record says so" "/sys/kernel/btf/vmlinux: cut off" "$errs"
+
+	# With types from a file: waits attach to the kernel's own, all else works, and what is missing is said where somebody looks.
+	cp /sys/kernel/btf/vmlinux "$tmp/types"
+	private "" "$cresset" record -e cpu,off-cpu -d 500ms --btf "$tmp/types" -o "$tmp/part.cresset" >"$tmp/err" 2>&1
+	is "types from a file: record works" $? 0
+	is "… with a warning" "$(grep -c "warning: no waits are recorded: this kernel does not know its own types" "$tmp/err")" 1
+	is "… the recording says so, too" "$("$cresset" report --json "$tmp/part.cresset" 2>/dev/null | jq -r '.meta.comments[0][:24]')" "no waits are recorded: t"
+	private "" "$cresset" record -q -e off-cpu -d 500ms --btf "$tmp/types" -o "$tmp/none.cresset" >"$tmp/err" 2>&1
+	is "… waits alone cannot be recorded" $? 4
+	private "" "$cresset" doctor --json --btf "$tmp/types" >"$tmp/doctor" 2>&1
+	is "… doctor's status" $? 4
+	is "… and what it says" "$(jq -c '[.recording_works, .records_cpu, .error, .missing[].feature]' "$tmp/doctor")" '[false,true,null,"waits"]'
+	private "" "$cresset" record --list-events --btf "$tmp/types" >"$tmp/doctor"
+	is "… --list-events" "$(awk '$1 ~ /^(cpu|off-cpu|wall)$/ { print $1, /works here/ }' "$tmp/doctor" | tr '\n' ' ')" "cpu 1 off-cpu 0 wall 0 "
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh "$cresset" up --data "$tmp/part" --listen 127.0.0.1:0 --interval 1s --btf "$tmp/types" 2>"$tmp/log" &
+	pids+=($!)
+	for _ in $(seq 100); do grep -q "look at it" "$tmp/log" && break; sleep 0.1; done
+	url=$(sed -n 's/.*look at it: *//p' "$tmp/log")
+	for _ in $(seq 60); do
+		missing=$(curl -s "${url}api/v1/status" | jq -c '[.missing[] | .feature, .why]')
+		[ "${missing:-[]}" != "[]" ] && break
+		sleep 0.25
+	done
+	is "… up: its status" "$missing" '["waits","this kernel does not know its own types (/sys/kernel/btf/vmlinux)"]'
+	is "… and its log, once" "$(grep -c "warning: no waits are recorded" "$tmp/log")" 1
+	kill "${pids[-1]}"
+	wait "${pids[-1]}"
+	is "… up ends well" $? 0
 else
 	skip "no BTF" "the kernel's types are elsewhere, too, or no mounts"
 fi

@@ -64,6 +64,8 @@ START_TEST(a_capability_is_named_where_it_is_missing_only)
 	ck_assert_int_eq(explain(REFUSED_PROGRAM, -EPERM, "", &f, &err), -EPERM);
 	WORDS(err, "CAP_BPF and CAP_PERFMON missing");
 	HINTS(err, "setcap");
+	explain(REFUSED_MAP, -EPERM, NULL, &f, &err);
+	WORDS(err, "CAP_BPF and CAP_PERFMON missing");
 	f.capabilities = CAP(BPF);
 	explain(REFUSED_PROGRAM, EPERM, NULL, &f, &err);
 	WORDS(err, ": CAP_PERFMON missing");
