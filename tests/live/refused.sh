@@ -133,6 +133,32 @@ printf '\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01%43s' "" >"$tmp/ris
 fails "… one of another architecture" 6 "types of another architecture" record --btf "$tmp/riscv"
 is "nothing was made for what does not begin" "$(ls -d "$tmp/up" "$tmp/spool" 2>/dev/null)" ""
 
+# --- the kernel's verifier: of types in which a field that waits are told by goes by another name, it refuses one of their programs
+bend() { LC_ALL=C sed 's/\x00last_queued\x00/\x00last_queueX\x00/' /sys/kernel/btf/vmlinux >"$tmp/bent"; }
+if [ -r /sys/kernel/btf/vmlinux ] && bend && ! cmp -s /sys/kernel/btf/vmlinux "$tmp/bent"; then
+	bent() { "$cresset" record "$@" -d 300ms --btf "$tmp/bent" -o "$tmp/bent.cresset" 2>"$tmp/err"; }
+	log_lines() { sed -n '/^cresset: .*the verifier refuses/,/^cresset: warning/p' "$tmp/err" | grep -c '^  '; }
+	bent -e cpu,off-cpu
+	is "a program that the verifier refuses costs its feature" $? 0
+	has "… the program and the verifier's last line are named" "warning: no waits are recorded: the kernel's verifier refuses off_switch: failed to resolve CO-RE" "$(<"$tmp/err")"
+	is "… and no more of its log" "$(log_lines)" 0
+	bent -v -e cpu,off-cpu
+	is "-v: its last 20 lines" "$(log_lines)" 20
+	has "… to the end" "processed " "$(sed -n '/^cresset: the verifier/,/^cresset: warning/p' "$tmp/err" | tail -2)"
+	bent -vv -e cpu,off-cpu
+	holds "-vv: all of it ($(log_lines) lines)" test "$(log_lines)" -gt 100
+	bent -e off-cpu
+	is "where nothing else was asked for the recording fails" $? 4
+	has "… with the same words" "error: cannot load the BPF programs: the kernel's verifier refuses off_switch: failed to resolve" "$(<"$tmp/err")"
+	hasnt "… and no capability" "CAP_" "$(<"$tmp/err")"
+	"$cresset" doctor -v --btf "$tmp/bent" >"$tmp/doctor" 2>"$tmp/err"
+	is "doctor's status" $? 4
+	has "… and words" "recording works in part" "$(<"$tmp/doctor")"
+	is "… the log once" "$(grep -c "the verifier refuses" "$tmp/err")" 1
+else
+	skip "a refusal by the verifier" "the kernel's types cannot be read, or are others"
+fi
+
 # --- cresset up does not say that it records before it does
 "$progs/deny" bpf 1 "$cresset" up --data "$tmp/refused" --listen 127.0.0.1:0 >"$tmp/err" 2>&1
 is "up where BPF is refused" $? 3
