@@ -399,6 +399,42 @@ START_TEST(gpu_time_of_the_collector)
 }
 END_TEST
 
+START_TEST(what_is_not_recorded)
+{
+	const struct collect_opts opts = { .host = "here" };
+	const struct collect_missing missing[] = { { GROUP_WAITS, "no tracepoint" },
+						   { GROUP_GPU, "no uprobes" } };
+	struct host_metrics *h = host_metrics_new(&opts);
+	struct host_interval interval = { .start_wall_ns = 1000,
+					  .duration_ns = 1000,
+					  .now_wall_ns = 2000,
+					  .samples = sampled_profile(),
+					  .missing = missing };
+	struct otlp_metrics m = { 0 };
+	struct profile *p = profile_new();
+	struct buf b = { 0 };
+
+	host_metrics_take(h, &interval, &b);
+	ck_assert_int_eq(otlp_metrics_decode(b.data, b.len, p, &m, NULL), 0);
+	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_missing"), UINT32_MAX);
+	otlp_metrics_done(&m);
+	buf_clear(&b);
+	m = (struct otlp_metrics){ 0 };
+	interval.n_missing = 2;
+	host_metrics_take(h, &interval, &b);
+	ck_assert_int_eq(otlp_metrics_decode(b.data, b.len, p, &m, NULL), 0);
+	ck_assert(value_of(&m, p, "cresset_missing") == 1);
+	ck_assert_uint_ne(strtab_find(&p->strings, "waits"), UINT32_MAX);
+	ck_assert_uint_ne(strtab_find(&p->strings, "no tracepoint"), UINT32_MAX);
+	ck_assert_uint_ne(strtab_find(&p->strings, "GPU calls"), UINT32_MAX);
+	otlp_metrics_done(&m);
+	buf_done(&b);
+	profile_free(p);
+	profile_free((struct profile *)interval.samples);
+	host_metrics_free(h);
+}
+END_TEST
+
 START_TEST(this_host)
 {
 	const struct label_text env = { "env", "test" };
@@ -437,4 +473,4 @@ END_TEST
 UNIT_MAIN("host_metrics", cpu_time_by_mode_and_core, what_falls_by_a_few_ticks_stays,
 	  odd_lines_of_cpus_are_passed_over, waits_for_a_cpu, load_and_run_queue, memory_in_parts,
 	  pressure, disks, networks, devices_are_bounded, cut_and_damaged_files,
-	  losses_of_the_collector, gpu_time_of_the_collector, this_host)
+	  losses_of_the_collector, gpu_time_of_the_collector, what_is_not_recorded, this_host)
