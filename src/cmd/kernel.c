@@ -31,7 +31,7 @@ int kernel_settle(const char *btf, struct collect_opts *collect)
 	return rc ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
 }
 
-void kernel_warn(const struct collector *c)
+void kernel_warn(struct collector *c)
 {
 	const struct collect_missing *missing;
 	size_t n = collect_get_missing(c, &missing);

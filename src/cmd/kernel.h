@@ -17,7 +17,7 @@
 int kernel_settle(const char *btf, struct collect_opts *collect);
 
 /* One warning for each part of a recording that this kernel refused. */
-void kernel_warn(const struct collector *c);
+void kernel_warn(struct collector *c);
 
 /* For collect_opts: with -v the last lines of the verifier's log, with -vv all of it. */
 void kernel_on_refused(void *ctx, const char *program, const char *log);

@@ -203,7 +203,7 @@ static void describe_start(struct recording *r)
 }
 
 /* Who reads the recording is told, too. */
-static void describe_missing(const struct collector *c, struct sink *sink)
+static void describe_missing(struct collector *c, struct sink *sink)
 {
 	const struct collect_missing *missing;
 	size_t n = collect_get_missing(c, &missing);

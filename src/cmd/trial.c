@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static void take_missing(struct trial *t, const struct collector *c)
+static void take_missing(struct trial *t, struct collector *c)
 {
 	const struct collect_missing *missing;
 	size_t n = collect_get_missing(c, &missing);

@@ -284,7 +284,6 @@ struct sampler_knobs sampler_get_knobs(const struct sampler *s)
 		.want_user = k->want_user,
 		.use_tables = k->use_tables,
 		.use_python = k->use_python,
-		.is_plain = s->program == s->bpf->progs.sample_plain,
 	};
 }
 
