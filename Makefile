@@ -235,7 +235,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] src/gpu/inject/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
-SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* bench/run bench/*.sh web/vendor/make-uplot)
+SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* tools/kernels bench/run bench/*.sh web/vendor/make-uplot)
 JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
             $(wildcard tests/web/*.js tests/web/unit/*.js bench/ui/*.js bench/ui/*.mjs)
 prettier := tests/web/node_modules/.bin/prettier --log-level warn
