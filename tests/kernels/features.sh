@@ -1,0 +1,377 @@
+#!/usr/bin/env bash
+# tests/kernels/features.sh: what cresset can do on the kernel that runs, feature by feature, against what programs know of themselves.
+#
+#   tests/kernels/features.sh [FEATURE...]     from the project's root; all features when none is named
+#
+# Prints TAP. The name of a check begins with its feature, and comments of the form "# fact FEATURE: WORDS" state what is measured but not
+# judged: tests/kernels/report makes docs/kernels.md of both. A feature that a kernel or a setting cannot have is in tests/kernels/limits; then
+# the check is that cresset says so. CRESSET_SETTING names the setting of the machine, such as cgroup1.
+#
+# The machine may be ten times slower than a real one. Programs here end when they have used a given CPU time, and nothing is asserted of how
+# long anything takes.
+. tests/live/lib.sh
+limits=$PWD/tests/kernels/limits
+setting=${CRESSET_SETTING-}
+release=$(uname -r)
+most_s=300 # for one recording
+fact() { echo "# fact $*"; }
+
+# --- what a kernel cannot have ---
+
+# Whether the kernel that runs is older than VERSION: before 5.15
+before() { [ "$(printf '%s\n' "$1" "${release%%-*}" | sort -V | head -n 1)" != "$1" ]; }
+# Sets says and why when a feature is limited here: limited FEATURE
+limited() {
+	local feature when
+	while IFS='|' read -r feature when says why; do
+		[ "${feature// /}" = "$1" ] || continue
+		when=${when// /}
+		says=$(sed 's/^ *//; s/ *$//' <<<"$says") why=$(sed 's/^ *//; s/ *$//' <<<"$why")
+		case $when in
+		'<'*) before "${when#<}" && return 0 ;;
+		*) [ "$when" = "$setting" ] && return 0 ;;
+		esac
+	done < <(grep -v '^ *#' "$limits")
+	return 1
+}
+# A limited feature has to be named by what the program prints: is_said FEATURE FILE...
+is_said() {
+	local feature=$1
+	shift
+	fact "$feature: degraded: $why"
+	if grep -qE -- "$says" "$@"; then
+		ok "$feature: cresset says what is missing: $(grep -hE -- "$says" "$@" | head -n 1)"
+	else
+		not_ok "$feature: cresset says what is missing" "no line like: $says
+$(tail -n 5 "$@")"
+	fi
+}
+
+# --- recordings of programs that know where their time goes ---
+
+# Records tests/live/prog/known: leaves NAME.cresset, NAME.truth and NAME.err. record_known FEATURE NAME CPU_SECONDS OPTION...
+record_known() {
+	local feature=$1 name=$2 seconds=$3 status
+	shift 3
+	# shellcheck disable=SC2086 # a command prefix
+	timeout $most_s "$cresset" record --no-progress "$@" -o "$tmp/$name.cresset" -- ${pin-} "$progs/known" known "$seconds" \
+		>"$tmp/$name.truth" 2>"$tmp/$name.err"
+	status=$?
+	[ $status = 0 ] && ok "$feature: the recording" && return
+	not_ok "$feature: the recording" "status $status
+$(tail -n 5 "$tmp/$name.err")"
+	return 1
+}
+truth() { awk -v kind="$2" -v what="${3-}" '$1 == kind && (what == "" || $2 == what) { n += $3 } END { print n + 0 }' "$tmp/$1.truth"; } # NAME KIND [FUNCTION]
+percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b ? 100 * a / b : 0 }'; }
+# The functions of the worker, in folded stacks, have the shares that its own clock says, within 3 points. The standard deviation of a half
+# of 1000 samples is 1.6 points, and less here: work and timer ticks alternate. shares FEATURE NAME FOLDED LEAST
+shares() {
+	local feature=$1 name=$2 folded=$3 least=$4 function all
+	all=$(folded_sum ';work_(half|quarter|rest)(;| )' <"$folded")
+	holds "$feature: at least $least of the known functions ($all)" test "$all" -ge "$least" || return
+	for function in work_half work_quarter work_rest; do
+		near "$feature: share of $function" "$(percent "$(folded_sum ";$function(;| )" <"$folded")" "$all")" \
+			"$(percent "$(truth "$name" cpu $function)" "$(truth "$name" cpu)")" 3
+	done
+}
+# The waits of the waiter are those of its clock, within 2 %: sums FEATURE NAME FOLDED
+sums() {
+	local want
+	want=$(truth "$2" off wait_known)
+	near "$1: µs off the CPU in wait_known" "$(folded_sum ';wait_known;.*\[(blocked: |sched-wait)' <"$3")" "$want" "$((want / 50))"
+}
+# Of the samples with a user side, those whose stack begins where a thread does, and how many frames of descend they have.
+whole_stacks() { # FEATURE FOLDED
+	local counts whole all
+	counts=$(awk '
+		{
+			value = $NF
+			sub(/ [0-9]+$/, "")
+			n = split($0, frame, ";")
+			if (frame[1] !~ /^known/ || n < 2 || frame[2] ~ /^(entry_|asm_|ret_from_fork|do_|__x64_|exc_)/) next
+			all += value
+			if (frame[2] ~ /^(_start|clone3?|__clone3?)$/) whole += value
+			else why[frame[2]] += value
+		}
+		END { printf "%d %d", whole, all; for (w in why) printf "\n# other beginnings: %s %d", w, why[w]; print "" }' "$2")
+	tail -n +2 <<<"$counts"
+	read -r whole all <<<"$(head -n 1 <<<"$counts")"
+	fact "$1: whole stacks $whole of $all ($(percent "$whole" "$all") %)"
+	if limited tables; then return; fi
+	holds "$1: stacks reach the program's start in 99 % of samples ($whole of $all)" awk "BEGIN { exit !($all > 0 && $whole >= $all * .99) }"
+	is "$1: … and have all 21 frames of descend" "$(awk '/^known;/ && /;work_/ { n = gsub(/;descend/, ""); if (n != 21) print n }' "$2" | sort -u | head -n 3)" ""
+}
+
+feature_doctor() {
+	local status
+	"$cresset" doctor --json >"$tmp/doctor.json" 2>"$tmp/doctor.err"
+	status=$?
+	fact "doctor: $(jq -r '[.checks[] | select(.state != "ok") | .name + ": " + .detail] | join("; ")' "$tmp/doctor.json")"
+	if limited doctor; then
+		is_said doctor "$tmp/doctor.json" "$tmp/doctor.err"
+		return
+	fi
+	is "doctor: its status" $status 0
+	is "doctor: recording works" "$(jq -r '"\(.recording_works) \(.error)"' "$tmp/doctor.json")" "true null"
+}
+feature_cpu() {
+	if limited cpu; then
+		"$cresset" record --no-progress -d 1 -o "$tmp/no.folded" 2>"$tmp/no.err"
+		is_said cpu "$tmp/no.err"
+		return
+	fi
+	record_known cpu cpu 4 -F 499 || return
+	folded "$tmp/cpu.cresset" cpu >"$tmp/cpu.folded"
+	shares cpu cpu "$tmp/cpu.folded" 1000
+	whole_stacks cpu "$tmp/cpu.folded"
+	fact "cpu: $(grep -E 'lost|truncated' "$tmp/cpu.err" | tail -n 2 | paste -sd ' ')"
+}
+# One that waits: what is recorded is that of the waiter's clock. waiting FEATURE OPTION...
+waiting() {
+	local feature=$1
+	shift
+	if limited "$feature"; then
+		timeout $most_s "$cresset" record --no-progress "$@" -d 1 -o "$tmp/$feature.cresset" 2>"$tmp/$feature.err"
+		is_said "$feature" "$tmp/$feature.err"
+		return 1
+	fi
+	record_known "$feature" "$feature" 3 "$@" || return
+}
+feature_off_cpu() {
+	waiting off-cpu -m 0 -e off-cpu,sched-wait || return
+	folded "$tmp/off-cpu.cresset" off-cpu,sched-wait >"$tmp/off-cpu.folded"
+	sums off-cpu off-cpu "$tmp/off-cpu.folded"
+	if limited tables; then return; fi
+	is "off-cpu: stacks of waits reach the thread's start" \
+		"$(grep ';wait_known;' "$tmp/off-cpu.folded" | grep -vcE '^[^;]*;(__)?clone3?;start_thread;waiter_main;(descend;){21}wait_rounds;')" 0
+}
+feature_wall() {
+	waiting wall -m 0 -F 499 -e wall || return
+	folded "$tmp/wall.cresset" wall >"$tmp/wall.folded"
+	sums wall wall "$tmp/wall.folded"
+	# Time on the CPU is from switch to switch; switches and the scheduler's clock agree within 3 % (tests/live/wall.sh).
+	near "wall: µs on the CPU in the known functions" "$(awk '/^known;.*;work_/ && !/\[(blocked: |sched-wait|off-CPU)/ { n += $NF } END { print n + 0 }' "$tmp/wall.folded")" \
+		"$(truth wall cpu)" "$(($(truth wall cpu) * 3 / 100))"
+}
+feature_sched_wait() {
+	local want pin='taskset -c 0'
+	start taskset -c 0 "$progs/burn" rival 1000 >/dev/null
+	waiting sched-wait -m 0 -e sched-wait || return
+	kill "${pids[-1]}"
+	folded "$tmp/sched-wait.cresset" sched-wait >"$tmp/sched-wait.folded"
+	want=$(truth sched-wait delay worker)
+	near "sched-wait: µs that the worker was ready without a CPU" "$(folded_sum '^known;.*\[sched-wait' <"$tmp/sched-wait.folded")" "$want" "$((want * 3 / 100))"
+}
+feature_wakers() {
+	local woken by
+	waiting wakers -e off-cpu --wakers || return
+	folded "$tmp/wakers.cresset" off-cpu >"$tmp/wakers.folded"
+	woken=$(folded_sum ';wait_known;' <"$tmp/wakers.folded") by=$(folded_sum ';wait_known;.*\[blocked: futex/lock\];\[woken by: known' <"$tmp/wakers.folded")
+	holds "wakers: 95 % of the waits name the worker ($by of $woken µs)" awk "BEGIN { exit !($woken > 0 && $by >= $woken * .95) }"
+}
+feature_waker_stacks() {
+	local woken by
+	waiting waker-stacks -e off-cpu --waker-stacks || return
+	folded "$tmp/waker-stacks.cresset" off-cpu >"$tmp/waker-stacks.folded"
+	woken=$(folded_sum ';wait_known;' <"$tmp/waker-stacks.folded")
+	by=$(folded_sum ';wait_known;.*\[blocked: futex/lock\];.*;wake_waiter;' <"$tmp/waker-stacks.folded")
+	holds "waker-stacks: 95 % of the waits have wake_waiter in the stack of the worker ($by of $woken µs)" awk "BEGIN { exit !($woken > 0 && $by >= $woken * .95) }"
+}
+feature_python() {
+	local all
+	if limited python; then
+		timeout $most_s "$cresset" record -v --no-progress -o "$tmp/python.cresset" -- python3 -c 'pass' 2>"$tmp/python.err"
+		is_said python "$tmp/python.err"
+		return
+	fi
+	cat >"$tmp/known.py" <<-'END'
+		import time
+		def turn(n):
+		    x = 0
+		    for i in range(n):
+		        x += i * i
+		    return x
+		def often(): return turn(3000)
+		def rarely(): return turn(1000)
+		used = [0, 0]
+		while time.process_time() < 4:
+		    at = time.process_time_ns(); often()
+		    then = time.process_time_ns(); rarely()
+		    used[0] += then - at; used[1] += time.process_time_ns() - then
+		print("cpu often %d\ncpu rarely %d" % (used[0] // 1000, used[1] // 1000))
+	END
+	timeout $most_s "$cresset" record --no-progress -F 499 -o "$tmp/python.cresset" -- python3 "$tmp/known.py" >"$tmp/python.truth" 2>"$tmp/python.err"
+	is "python: the recording" $? 0
+	folded "$tmp/python.cresset" cpu >"$tmp/python.folded"
+	all=$(folded_sum ';turn' <"$tmp/python.folded")
+	holds "python: functions of Python are there ($all samples)" test "$all" -ge 500
+	near "python: share of often()" "$(percent "$(folded_sum ';often;' <"$tmp/python.folded")" "$all")" "$(percent "$(truth python cpu often)" "$(truth python cpu)")" 3
+	if limited tables; then return; fi
+	holds "python: 99 % of them begin at the interpreter's start" awk "BEGIN { exit !($(folded_sum '^[^;]*;_start;.*;<module>;(often|rarely);' <"$tmp/python.folded") >= .99 * $all) }"
+}
+feature_gpu() {
+	export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
+	printf 'kernel * ns 1000\n' >"$CRESSET_DOUBLE"
+	# The first call has the libraries looked at, and a slow machine needs a while for that.
+	printf 'setup launch 1 warm\n- sleep 8000\ntrain launch 300 saxpy\ninfer driver 120 gemm\nsetup alloc 10 1048576\n- sleep 1000\n' >"$tmp/scenario"
+	timeout $most_s "$cresset" record --no-progress -e gpu-launch,hbm-alloc -o "$tmp/gpu.cresset" -- "$progs/gpu_calls" "$tmp/scenario" 2>"$tmp/gpu.err"
+	local status=$?
+	unset LD_LIBRARY_PATH CRESSET_DOUBLE
+	if limited gpu; then
+		is_said gpu "$tmp/gpu.err"
+		return
+	fi
+	if [ $status != 0 ]; then
+		not_ok "gpu: the recording" "$(tail -n 5 "$tmp/gpu.err")"
+		return
+	fi
+	ok "gpu: the recording"
+	folded "$tmp/gpu.cresset" gpu-launch >"$tmp/gpu.folded"
+	is "gpu: launches of train()" "$(folded_sum ';main;.*train;.*;?cudaLaunchKernel' <"$tmp/gpu.folded")" 300
+	is "gpu: launches of infer()" "$(folded_sum ';main;.*infer;' <"$tmp/gpu.folded")" 120
+	is "gpu: bytes that setup() allocated" "$(folded "$tmp/gpu.cresset" hbm-alloc | folded_sum ';setup;')" 10485760
+}
+# Who is recorded, while two programs burn: filtered NAME OPTION...
+filtered() {
+	local name=$1
+	shift
+	begin "$tmp/$name.folded" -F 199 "$@"
+	until_cpu_s "$chosen" 2
+	end
+	is "filters: $name: the recording" $? 0
+	holds "filters: $name: who is chosen is there" test "$(folded_sum '^chosen;.*burn_loop' <"$tmp/$name.folded")" -ge 100
+	is "filters: $name: nobody else is" "$(folded_sum '^other' <"$tmp/$name.folded")" 0
+}
+# Until a process has used so many more seconds of CPU time.
+until_cpu_s() { # PID SECONDS
+	local until=$(($(cut -d' ' -f1 "/proc/$1/schedstat") + $2 * 1000000000))
+	for _ in $(seq 600); do
+		[ "$(cut -d' ' -f1 "/proc/$1/schedstat")" -ge $until ] && return
+		sleep 0.1
+	done
+}
+feature_filters() {
+	local chosen group
+	if limited cpu; then return; fi
+	start "$progs/burn" chosen 1000 >/dev/null
+	chosen=${pids[-1]}
+	start "$progs/burn" other 1000 >/dev/null
+	until_comm "$chosen" chosen
+	sleep 0.2
+	filtered pid -p "$chosen"
+	filtered tid -t "$chosen"
+	filtered comm --comm 'chos*'
+	group=/sys/fs/cgroup/cresset-features
+	if limited cgroup; then
+		"$cresset" record --no-progress --cgroup /sys/fs/cgroup/cpu -d 1 -o "$tmp/no.folded" 2>"$tmp/no.err"
+		is_said cgroup "$tmp/no.err"
+	elif mkdir -p "$group" 2>/dev/null && echo "$chosen" >"$group/cgroup.procs"; then
+		filtered cgroup --cgroup "$group"
+		echo "$chosen" >/sys/fs/cgroup/cgroup.procs
+		rmdir "$group"
+	else
+		skip "filters: cgroup" "no cgroup can be made here"
+	fi
+	kill "$chosen" "${pids[-2]}" 2>/dev/null
+}
+feature_top() {
+	if limited cpu; then return; fi
+	start "$progs/burn" topmost 1000 >/dev/null
+	until_comm "${pids[-1]}" topmost
+	timeout $most_s "$cresset" top --once -i 3s -n 20 >"$tmp/top.txt" 2>"$tmp/top.err"
+	is "top: its status" $? 0
+	holds "top: burn_loop is among the functions" grep -q burn_loop "$tmp/top.txt"
+	kill "${pids[-1]}"
+}
+
+# Asks the API of the page: ask SELECTOR
+ask() { curl -sfG "${url}api/v1/flame" --data-urlencode "q=$1" --data-urlencode fmt=folded --data-urlencode from=now-1h; }
+# Until the page has what the program has used, or does not get more for a while.
+until_shown() { # CPU_SAMPLES OFF_US
+	for _ in $(seq 90); do
+		ask 'cpu{comm="known"}' >"$tmp/up.cpu"
+		ask 'off-cpu{comm="known-waiter"}' >"$tmp/up.off"
+		[ "$(folded_sum ';work_' <"$tmp/up.cpu")" -ge "$1" ] && [ "$(folded_sum ';wait_known;' <"$tmp/up.off")" -ge "$2" ] && return
+		sleep 1
+	done
+}
+half() { pgrep -P "$always" -x "$1"; }
+feature_up() {
+	local url='' off
+	if limited up; then
+		timeout 20 "$cresset" up --data "$tmp/data" --listen none 2>"$tmp/up.err"
+		is_said up "$tmp/up.err"
+		return
+	fi
+	chmod 755 "$tmp" # the store process is nobody
+	"$cresset" up --data "$tmp/data" --listen 127.0.0.1:0 --freq 199 --interval 1s >"$tmp/up.out" 2>"$tmp/up.err" &
+	always=$!
+	pids+=("$always")
+	for _ in $(seq 120); do
+		url=$(sed -n 's/.*look at it: *//p' "$tmp/up.err" | head -n 1)
+		[ -n "$url" ] && curl -sf -o /dev/null "${url}api/v1/status" && break
+		kill -0 $always 2>/dev/null || break
+		sleep 0.5
+	done
+	if ! curl -sf "${url}api/v1/status" >"$tmp/up.status"; then
+		not_ok "up: the page answers" "$(tail -n 5 "$tmp/up.err")"
+		return
+	fi
+	ok "up: the page answers"
+	is "up: … with a page" "$(curl -s -o "$tmp/page" -w '%{http_code}' "$url")" 200
+	# The collector may begin after the page does; a program that came before it would not be seen from its start.
+	for _ in $(seq 60); do
+		[ -n "$(ask 'cpu{}' 2>/dev/null)" ] && break
+		sleep 1
+	done
+	"$progs/known" known 8 >"$tmp/up.truth"
+	off=$(truth up off wait_known)
+	until_shown 1000 $((off * 99 / 100))
+	shares up up "$tmp/up.cpu" 1000
+	whole_stacks up "$tmp/up.cpu"
+	if limited up-waits; then
+		is_said up-waits "$tmp/up.err"
+	else
+		# Waits of the store are blocked time alone; with two CPUs and little else to do there is hardly any other.
+		near "up: ms off the CPU in wait_known" "$(($(folded_sum ';wait_known;' <"$tmp/up.off") / 1000))" $((off / 1000)) $((off / 50000))
+		is "up: … below the thread's start" "$(grep ';wait_known;' "$tmp/up.off" | grep -vcE ';(__)?clone3?;start_thread;waiter_main;')" 0
+	fi
+	"$cresset" query --data "$tmp/data" 'cpu{comm="known"}' --csv >"$tmp/query.csv" 2>"$tmp/query.err"
+	is "up: cresset query beside it" $? 0
+	holds "up: … has the known functions" grep -q work_half "$tmp/query.csv"
+	fact "up: collector: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-collect)/status")$(find "/proc/$(half cresset-collect)/fd" | wc -l) descriptors, $(nproc) CPUs"
+	fact "up: store: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-store)/status")$(find "/proc/$(half cresset-store)/fd" 2>/dev/null | wc -l) descriptors"
+	kill $always
+	wait $always
+	is "up: it ends" $? 0
+}
+# How long the kernel side works for a sample of a stack some 25 frames deep; the kernel counts it.
+feature_cost() {
+	local known
+	if limited cpu; then return; fi
+	sysctl -q kernel.bpf_stats_enabled=1 2>/dev/null || { skip "cost: of a sample" "kernel.bpf_stats_enabled cannot be set" && return; }
+	start "$progs/known" costly 1000 >/dev/null
+	known=${pids[-1]}
+	until_comm "$known" costly
+	begin "$tmp/cost.folded" -F 499 -p "$known"
+	until_cpu_s "$known" 4
+	# 7: BPF_PROG_TYPE_PERF_EVENT
+	fact "cost: $(cat /proc/"$recorder"/fdinfo/* 2>/dev/null | awk '
+		/^prog_type:/ { type = $2 } /^run_time_ns:/ { ns = $2 }
+		/^run_cnt:/ && type == 7 && $2 > most { most = $2; of = ns }
+		END { printf "%d ns a sample, of %d", most ? of / most : 0, most }')"
+	end
+	is "cost: the recording" $? 0
+	kill "$known"
+	sysctl -q kernel.bpf_stats_enabled=0
+}
+
+fact "kernel: $release $(nproc) CPUs ${setting:+$setting }$(cat /sys/kernel/security/lockdown 2>/dev/null)"
+[ $# -gt 0 ] || set -- doctor cpu off-cpu wall sched-wait wakers waker-stacks python gpu filters top up cost
+for feature; do
+	from=$SECONDS
+	"feature_${feature//-/_}"
+	fact "$feature: took $((SECONDS - from)) s"
+done
+finish

@@ -1,0 +1,168 @@
+/* known NAME CPU_SECONDS: a program that knows where its time goes, on the CPU and off it. It has no frame pointers, and its stacks are
+ * some 25 frames deep. It ends when its worker has used so much CPU time, however long that takes.
+ *
+ *     worker (NAME)          main → descend × 20 → work_rounds → work_half, work_quarter and work_rest, 2 : 1 : 1; wakes the waiter by wake_waiter
+ *     waiter (NAME-waiter)   waiter_main → descend × 20 → wait_rounds → wait_known
+ *
+ * Prints a line for each function:
+ *
+ *     cpu FUNCTION US              CPU time of its calls, by the thread's own clock
+ *     off FUNCTION US WAITS        time that its calls took, less their CPU time
+ *     delay THREAD US              how long a thread was ready without a CPU (/proc/thread-self/schedstat) */
+// build: -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { DEPTH = 20, UNIT = 20000, WAIT_NS = 20000000 };
+
+static double limit_s;
+static const char *name;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static int wakes, over;
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+static int64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* The same code in each, apart from its name. */
+#define WORK(function) \
+	__attribute__((noipa)) void function(uint64_t n) \
+	{ \
+		volatile uint64_t x = n; \
+\
+		for (uint64_t i = 0; i < n; i++) \
+			x = x * 6364136223846793005ull + 1442695040888963407ull; \
+	}
+void work_half(uint64_t n);
+void work_quarter(uint64_t n);
+void work_rest(uint64_t n);
+WORK(work_half)
+WORK(work_quarter)
+WORK(work_rest)
+
+/* A frame with something in it, so that its size is not always the same. */
+__attribute__((noipa)) int descend(int left, void (*then)(void));
+int descend(int left, void (*then)(void))
+{
+	volatile int room[3 + DEPTH];
+
+	room[left] = left;
+	if (left > 0)
+		return descend(left - 1, then) + room[left];
+	then();
+	return room[0];
+}
+
+static void print_delay(const char *thread)
+{
+	long long ran_ns, delay_ns;
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+
+	if (f && fscanf(f, "%lld %lld", &ran_ns, &delay_ns) == 2)
+		printf("delay %s %lld\n", thread, delay_ns / 1000);
+	if (f)
+		fclose(f);
+}
+
+__attribute__((noipa)) void wake_waiter(int last);
+void wake_waiter(int last)
+{
+	pthread_mutex_lock(&lock);
+	wakes++;
+	over = last;
+	pthread_cond_signal(&ready);
+	pthread_mutex_unlock(&lock);
+}
+
+static int64_t timed(void (*work)(uint64_t), uint64_t n)
+{
+	int64_t from_ns = cpu_ns();
+
+	work(n);
+	return cpu_ns() - from_ns;
+}
+__attribute__((noipa)) void work_rounds(void);
+void work_rounds(void)
+{
+	int64_t half_ns = 0, quarter_ns = 0, rest_ns = 0, woken_ns = clock_ns(CLOCK_MONOTONIC);
+
+	while (cpu_ns() < limit_s * 1e9) {
+		half_ns += timed(work_half, 2 * UNIT);
+		quarter_ns += timed(work_quarter, UNIT);
+		rest_ns += timed(work_rest, UNIT);
+		if (clock_ns(CLOCK_MONOTONIC) - woken_ns > WAIT_NS) {
+			wake_waiter(0);
+			woken_ns = clock_ns(CLOCK_MONOTONIC);
+		}
+	}
+	wake_waiter(1);
+	printf("cpu work_half %lld\ncpu work_quarter %lld\ncpu work_rest %lld\n",
+	       (long long)half_ns / 1000, (long long)quarter_ns / 1000, (long long)rest_ns / 1000);
+}
+
+__attribute__((noipa)) int wait_known(int seen);
+int wait_known(int seen)
+{
+	pthread_mutex_lock(&lock);
+	while (wakes == seen)
+		pthread_cond_wait(&ready, &lock);
+	seen = wakes;
+	pthread_mutex_unlock(&lock);
+	return seen;
+}
+__attribute__((noipa)) void wait_rounds(void);
+void wait_rounds(void)
+{
+	int64_t off_ns = 0;
+	int seen = 0, waits = 0;
+
+	while (!over) {
+		int64_t from_ns = clock_ns(CLOCK_MONOTONIC), from_cpu_ns = cpu_ns();
+
+		seen = wait_known(seen);
+		off_ns += clock_ns(CLOCK_MONOTONIC) - from_ns - (cpu_ns() - from_cpu_ns);
+		waits++;
+	}
+	printf("off wait_known %lld %d\n", (long long)off_ns / 1000, waits);
+}
+static void *waiter_main(void *unused)
+{
+	char comm[16];
+
+	(void)unused;
+	snprintf(comm, sizeof comm, "%.8s-waiter", name);
+	prctl(PR_SET_NAME, comm);
+	descend(DEPTH, wait_rounds);
+	print_delay("waiter");
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t waiter;
+
+	if (argc < 3)
+		return 2;
+	name = argv[1];
+	limit_s = strtod(argv[2], NULL);
+	prctl(PR_SET_NAME, name);
+	if (pthread_create(&waiter, NULL, waiter_main, NULL))
+		return 1;
+	descend(DEPTH, work_rounds);
+	print_delay("worker");
+	pthread_join(waiter, NULL);
+	return 0;
+}
