@@ -65,7 +65,7 @@ $(tail -n 5 "$tmp/$name.err")"
 truth() { awk -v kind="$2" -v what="${3-}" '$1 == kind && (what == "" || $2 == what) { n += $3 } END { print n + 0 }' "$tmp/$1.truth"; } # NAME KIND [FUNCTION]
 percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b ? 100 * a / b : 0 }'; }
 # The functions of the worker, in folded stacks, have the shares that its own clock says, within 3 points. The standard deviation of a half
-# of 1000 samples is 1.6 points, and less here: work and timer ticks alternate. shares FEATURE NAME FOLDED LEAST
+# of 4000 samples is 0.8 points. shares FEATURE NAME FOLDED LEAST
 shares() {
 	local feature=$1 name=$2 folded=$3 least=$4 function all
 	all=$(folded_sum ';work_(half|quarter|rest)(;| )' <"$folded")
@@ -75,11 +75,11 @@ shares() {
 			"$(percent "$(truth "$name" cpu $function)" "$(truth "$name" cpu)")" 3
 	done
 }
-# The waits of the waiter are those of its clock, within 2 %: sums FEATURE NAME FOLDED
+# The waiter is blocked for as long as its clock says, within 2 %: sums FEATURE NAME FOLDED
 sums() {
 	local want
 	want=$(truth "$2" off wait_known)
-	near "$1: µs off the CPU in wait_known" "$(folded_sum ';wait_known;.*\[(blocked: |sched-wait)' <"$3")" "$want" "$((want / 50))"
+	near "$1: µs that wait_known is blocked" "$(folded_sum ';wait_known;.*\[blocked: ' <"$3")" "$want" "$((want / 50))"
 }
 # Of the samples with a user side, those whose stack begins where a thread does, and how many frames of descend they have.
 whole_stacks() { # FEATURE FOLDED
@@ -100,7 +100,7 @@ whole_stacks() { # FEATURE FOLDED
 	fact "$1: whole stacks $whole of $all ($(percent "$whole" "$all") %)"
 	if limited tables; then return; fi
 	holds "$1: stacks reach the program's start in 99 % of samples ($whole of $all)" awk "BEGIN { exit !($all > 0 && $whole >= $all * .99) }"
-	is "$1: … and have all 21 frames of descend" "$(awk '/^known;/ && /;work_/ { n = gsub(/;descend/, ""); if (n != 21) print n }' "$2" | sort -u | head -n 3)" ""
+	is "$1: … and have all 21 frames of descend" "$(awk '/^known;/ && /;work_(half|quarter|rest)[; ]/ { n = gsub(/;descend/, ""); if (n != 21) print n }' "$2" | sort -u | head -n 3)" ""
 }
 
 feature_doctor() {
@@ -121,9 +121,9 @@ feature_cpu() {
 		is_said cpu "$tmp/no.err"
 		return
 	fi
-	record_known cpu cpu 4 -F 499 || return
+	record_known cpu cpu 9 -F 499 || return
 	folded "$tmp/cpu.cresset" cpu >"$tmp/cpu.folded"
-	shares cpu cpu "$tmp/cpu.folded" 1000
+	shares cpu cpu "$tmp/cpu.folded" 3000
 	whole_stacks cpu "$tmp/cpu.folded"
 	fact "cpu: $(grep -E 'lost|truncated' "$tmp/cpu.err" | tail -n 2 | paste -sd ' ')"
 }
@@ -151,8 +151,8 @@ feature_wall() {
 	folded "$tmp/wall.cresset" wall >"$tmp/wall.folded"
 	sums wall wall "$tmp/wall.folded"
 	# Time on the CPU is from switch to switch; switches and the scheduler's clock agree within 3 % (tests/live/wall.sh).
-	near "wall: µs on the CPU in the known functions" "$(awk '/^known;.*;work_/ && !/\[(blocked: |sched-wait|off-CPU)/ { n += $NF } END { print n + 0 }' "$tmp/wall.folded")" \
-		"$(truth wall cpu)" "$(($(truth wall cpu) * 3 / 100))"
+	near "wall: µs on the CPU in work_rounds" "$(awk '/;work_rounds/ && !/\[(blocked: |sched-wait|off-CPU)/ { n += $NF } END { print n + 0 }' "$tmp/wall.folded")" \
+		"$(truth wall used)" "$(($(truth wall used) * 3 / 100))"
 }
 feature_sched_wait() {
 	local want pin='taskset -c 0'
@@ -176,7 +176,8 @@ feature_waker_stacks() {
 	folded "$tmp/waker-stacks.cresset" off-cpu >"$tmp/waker-stacks.folded"
 	woken=$(folded_sum ';wait_known;' <"$tmp/waker-stacks.folded")
 	by=$(folded_sum ';wait_known;.*\[blocked: futex/lock\];.*;wake_waiter;' <"$tmp/waker-stacks.folded")
-	holds "waker-stacks: 95 % of the waits have wake_waiter in the stack of the worker ($by of $woken µs)" awk "BEGIN { exit !($woken > 0 && $by >= $woken * .95) }"
+	# A wait takes 0.1 s. The tables of the worker are read after its first wake, which takes a slow machine a few more.
+	holds "waker-stacks: all but the first waits have wake_waiter in the stack of the worker ($by of $woken µs)" test "$by" -ge $((woken - 600000)) -a "$by" -gt 0
 }
 feature_python() {
 	local all
@@ -195,7 +196,7 @@ feature_python() {
 		def often(): return turn(3000)
 		def rarely(): return turn(1000)
 		used = [0, 0]
-		while time.process_time() < 4:
+		while time.process_time() < 7:
 		    at = time.process_time_ns(); often()
 		    then = time.process_time_ns(); rarely()
 		    used[0] += then - at; used[1] += time.process_time_ns() - then
@@ -252,7 +253,7 @@ until_cpu_s() { # PID SECONDS
 	done
 }
 feature_filters() {
-	local chosen group
+	local chosen group v2
 	if limited cpu; then return; fi
 	start "$progs/burn" chosen 1000 >/dev/null
 	chosen=${pids[-1]}
@@ -262,13 +263,13 @@ feature_filters() {
 	filtered pid -p "$chosen"
 	filtered tid -t "$chosen"
 	filtered comm --comm 'chos*'
-	group=/sys/fs/cgroup/cresset-features
+	v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts) group=$v2/cresset-features
 	if limited cgroup; then
 		"$cresset" record --no-progress --cgroup /sys/fs/cgroup/cpu -d 1 -o "$tmp/no.folded" 2>"$tmp/no.err"
 		is_said cgroup "$tmp/no.err"
-	elif mkdir -p "$group" 2>/dev/null && echo "$chosen" >"$group/cgroup.procs"; then
+	elif [ -n "$v2" ] && mkdir -p "$group" 2>/dev/null && echo "$chosen" >"$group/cgroup.procs"; then
 		filtered cgroup --cgroup "$group"
-		echo "$chosen" >/sys/fs/cgroup/cgroup.procs
+		echo "$chosen" >"$v2/cgroup.procs"
 		rmdir "$group"
 	else
 		skip "filters: cgroup" "no cgroup can be made here"
@@ -276,12 +277,22 @@ feature_filters() {
 	kill "$chosen" "${pids[-2]}" 2>/dev/null
 }
 feature_top() {
+	local seconds status
 	if limited cpu; then return; fi
 	start "$progs/burn" topmost 1000 >/dev/null
 	until_comm "${pids[-1]}" topmost
-	timeout $most_s "$cresset" top --once -i 3s -n 20 >"$tmp/top.txt" 2>"$tmp/top.err"
-	is "top: its status" $? 0
-	holds "top: burn_loop is among the functions" grep -q burn_loop "$tmp/top.txt"
+	# Names are read beside the recording; a slow machine has them late.
+	for seconds in 3 9 27; do
+		timeout $most_s "$cresset" top --once -i ${seconds}s -n 20 >"$tmp/top.txt" 2>"$tmp/top.err"
+		status=$?
+		grep -q burn_loop "$tmp/top.txt" && break
+	done
+	is "top: its status" $status 0
+	if grep -q burn_loop "$tmp/top.txt"; then
+		ok "top: burn_loop is among the functions (after $seconds s)"
+	else
+		not_ok "top: burn_loop is among the functions" "$(cat "$tmp/top.txt" "$tmp/top.err")"
+	fi
 	kill "${pids[-1]}"
 }
 
@@ -292,7 +303,7 @@ until_shown() { # CPU_SAMPLES OFF_US
 	for _ in $(seq 90); do
 		ask 'cpu{comm="known"}' >"$tmp/up.cpu"
 		ask 'off-cpu{comm="known-waiter"}' >"$tmp/up.off"
-		[ "$(folded_sum ';work_' <"$tmp/up.cpu")" -ge "$1" ] && [ "$(folded_sum ';wait_known;' <"$tmp/up.off")" -ge "$2" ] && return
+		[ "$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu")" -ge "$1" ] && [ "$(folded_sum ';wait_known;' <"$tmp/up.off")" -ge "$2" ] && return
 		sleep 1
 	done
 }
@@ -305,7 +316,7 @@ feature_up() {
 		return
 	fi
 	chmod 755 "$tmp" # the store process is nobody
-	"$cresset" up --data "$tmp/data" --listen 127.0.0.1:0 --freq 199 --interval 1s >"$tmp/up.out" 2>"$tmp/up.err" &
+	"$cresset" up --data "$tmp/data" --listen 127.0.0.1:0 --freq 499 --interval 1s >"$tmp/up.out" 2>"$tmp/up.err" &
 	always=$!
 	pids+=("$always")
 	for _ in $(seq 120); do
@@ -325,16 +336,15 @@ feature_up() {
 		[ -n "$(ask 'cpu{}' 2>/dev/null)" ] && break
 		sleep 1
 	done
-	"$progs/known" known 8 >"$tmp/up.truth"
+	"$progs/known" known 9 >"$tmp/up.truth"
 	off=$(truth up off wait_known)
-	until_shown 1000 $((off * 99 / 100))
-	shares up up "$tmp/up.cpu" 1000
+	until_shown 4000 $((off * 99 / 100))
+	shares up up "$tmp/up.cpu" 3000
 	whole_stacks up "$tmp/up.cpu"
 	if limited up-waits; then
 		is_said up-waits "$tmp/up.err"
 	else
-		# Waits of the store are blocked time alone; with two CPUs and little else to do there is hardly any other.
-		near "up: ms off the CPU in wait_known" "$(($(folded_sum ';wait_known;' <"$tmp/up.off") / 1000))" $((off / 1000)) $((off / 50000))
+		sums up up "$tmp/up.off"
 		is "up: … below the thread's start" "$(grep ';wait_known;' "$tmp/up.off" | grep -vcE ';(__)?clone3?;start_thread;waiter_main;')" 0
 	fi
 	"$cresset" query --data "$tmp/data" 'cpu{comm="known"}' --csv >"$tmp/query.csv" 2>"$tmp/query.err"
