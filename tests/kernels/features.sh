@@ -7,6 +7,8 @@
 # judged: tests/kernels/report makes docs/kernels.md of both. A feature that a kernel or a setting cannot have is in tests/kernels/limits; then
 # the check is that cresset says so. CRESSET_SETTING names the setting of the machine, such as cgroup1.
 #
+# CRESSET_UP is a command that runs cresset up; otherwise it is that of the build.
+#
 # The machine may be ten times slower than a real one. Programs here end when they have used a given CPU time, and nothing is asserted of how
 # long anything takes.
 . tests/live/lib.sh
@@ -311,13 +313,14 @@ feature_up() {
 		return
 	fi
 	chmod 755 "$tmp" # the store process is nobody
-	"$cresset" up --data "$tmp/data" --listen 127.0.0.1:0 --freq 499 --max-rate 100000 --interval 1s >"$tmp/up.out" 2>"$tmp/up.err" &
+	# shellcheck disable=SC2086 # a command
+	${CRESSET_UP:-"$cresset" up} --data "$tmp/data" --listen 127.0.0.1:0 --freq 499 --max-rate 100000 --interval 1s >"$tmp/up.out" 2>"$tmp/up.err" &
 	always=$!
 	pids+=("$always")
 	for _ in $(seq 120); do
 		url=$(sed -n 's/.*look at it: *//p' "$tmp/up.err" | head -n 1)
 		[ -n "$url" ] && curl -sf -o /dev/null "${url}api/v1/status" && break
-		kill -0 $always 2>/dev/null || break
+		kill -0 "${pids[-1]}" 2>/dev/null || break
 		sleep 0.5
 	done
 	if ! curl -sf "${url}api/v1/status" >"$tmp/up.status"; then
@@ -325,6 +328,8 @@ feature_up() {
 		return
 	fi
 	ok "up: the page answers"
+	always=$(pgrep -P "${pids[-1]}" -x cresset | head -n 1) # of a script
+	[ -n "$always" ] && [ -n "$(half cresset-collect)" ] || always=${pids[-1]}
 	is "up: … with a page" "$(curl -s -o "$tmp/page" -w '%{http_code}' "$url")" 200
 	# The collector may begin after the page does; a program that came before it would not be seen from its start.
 	for _ in $(seq 60); do
@@ -347,9 +352,26 @@ feature_up() {
 	holds "up: … has the known functions" grep -q work_half "$tmp/query.csv"
 	fact "up: collector: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-collect)/status")$(find "/proc/$(half cresset-collect)/fd" | wc -l) descriptors, $(nproc) CPUs"
 	fact "up: store: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-store)/status")$(find "/proc/$(half cresset-store)/fd" 2>/dev/null | wc -l) descriptors"
-	kill $always
-	wait $always
+	kill "$always"
+	wait "${pids[-1]}"
 	is "up: it ends" $? 0
+}
+# Each CPU has a program, and each of these is sampled.
+feature_cpus() {
+	local cpu burners=() cpus
+	if limited cpu; then return; fi
+	cpus=$(nproc)
+	begin "$tmp/cpus.cresset" -a -F 99
+	for ((cpu = 0; cpu < cpus; cpu++)); do
+		start taskset -c $cpu "$progs/burn" each-cpu 3 >/dev/null
+		burners+=("${pids[-1]}")
+	done
+	wait "${burners[@]}"
+	end
+	is "cpus: the recording" $? 0
+	is "cpus: each of $cpus is sampled" "$("$cresset" sql --format csv --data "$tmp/cpus.cresset" \
+		"SELECT count(DISTINCT cpu) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = 'each-cpu')" | tail -n 1 | tr -d '\r')" "$cpus"
+	fact "cpus: $(grep -m 1 done: "$tmp/begin.err") $cpus CPUs"
 }
 # How long the kernel side works for a sample of a stack some 25 frames deep; the kernel counts it.
 feature_cost() {
@@ -373,7 +395,7 @@ feature_cost() {
 }
 
 fact "kernel: $release $(nproc) CPUs ${setting:+$setting }$(cat /sys/kernel/security/lockdown 2>/dev/null)"
-[ $# -gt 0 ] || set -- doctor cpu off-cpu wall sched-wait wakers waker-stacks python gpu filters top up cost
+[ $# -gt 0 ] || set -- doctor cpu off-cpu wall sched-wait wakers waker-stacks python gpu filters top up cpus cost
 for feature; do
 	from=$SECONDS
 	"feature_${feature//-/_}"
