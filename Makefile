@@ -48,7 +48,7 @@ SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
-.PHONY: all help test test-bin test-full test-unit asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
+.PHONY: all help test test-bin test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
         check check-layers check-fmt check-sh check-web check-cc check-web-weight pictures fmt FORCE
 all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
 
@@ -210,6 +210,9 @@ test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipp
 test-full: test-bin $(SOAK_BIN) ## also the long proofs: sanitizers, the other clang, fuzzing, soak
 	BUILD=$(BUILD) tests/run full
 
+test-kernels: test-bin ## the features and live tests under other kernels, in machines; hours; KINDS="6.1* newest" for some, RUNS=3
+	BUILD=$(BUILD) RUNS=$(RUNS) AGAIN=$(AGAIN) tests/kernels/run $(KINDS)
+
 # What sanitizers add makes gcc warn of values that cannot be, so its warnings are errors in the ordinary build only.
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error
 asan: ## unit tests under AddressSanitizer and UBSan, in build-asan
@@ -235,7 +238,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] src/gpu/inject/*.[ch] tools/*.c tools/*/*.[ch] tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
-SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tools/check-* tools/kernels bench/run bench/*.sh web/vendor/make-uplot)
+SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tests/kernels/inside tools/check-* tools/kernels bench/run bench/*.sh web/vendor/make-uplot)
 JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
             $(wildcard tests/web/*.js tests/web/unit/*.js bench/ui/*.js bench/ui/*.mjs)
 prettier := tests/web/node_modules/.bin/prettier --log-level warn

@@ -7,6 +7,7 @@
 # judged: tests/kernels/report makes docs/kernels.md of both. A feature that a kernel or a setting cannot have is in tests/kernels/limits; then
 # the check is that cresset says so. CRESSET_SETTING names the setting of the machine, such as cgroup1.
 #
+# CRESSET_BRIEF makes programs use less CPU time: shares then have a tolerance of 4 standard deviations of the samples that came.
 # CRESSET_UP is a command that runs cresset up; otherwise it is that of the build.
 #
 # The machine may be ten times slower than a real one. Programs here end when they have used a given CPU time, and nothing is asserted of how
@@ -16,6 +17,8 @@ limits=$PWD/tests/kernels/limits
 setting=${CRESSET_SETTING-}
 release=$(uname -r)
 most_s=300 # for one recording
+long_s=9 short_s=3 # CPU time of programs
+[ -z "${CRESSET_BRIEF-}" ] || long_s=3 short_s=1
 fact() { echo "# fact $*"; }
 
 # --- what a kernel cannot have ---
@@ -69,12 +72,13 @@ percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b ? 100 * a / b : 0 
 # The functions of the worker, in folded stacks, have the shares that its own clock says, within 3 points. The standard deviation of a half
 # of 4000 samples is 0.8 points. shares FEATURE NAME FOLDED LEAST
 shares() {
-	local feature=$1 name=$2 folded=$3 least=$4 function all
+	local feature=$1 name=$2 folded=$3 least=$4 function all points=3
 	all=$(folded_sum ';work_(half|quarter|rest)(;| )' <"$folded")
 	holds "$feature: at least $least of the known functions ($all)" test "$all" -ge "$least" || return
+	[ -z "${CRESSET_BRIEF-}" ] || points=$(awk "BEGIN { print 4 * 100 * sqrt(.25 / $all) }")
 	for function in work_half work_quarter work_rest; do
 		near "$feature: share of $function" "$(percent "$(folded_sum ";$function(;| )" <"$folded")" "$all")" \
-			"$(percent "$(truth "$name" cpu $function)" "$(truth "$name" cpu)")" 3
+			"$(percent "$(truth "$name" cpu $function)" "$(truth "$name" cpu)")" "$points"
 	done
 }
 # The waiter is blocked for as long as its clock says, within 2 %: sums FEATURE NAME FOLDED
@@ -123,9 +127,9 @@ feature_cpu() {
 		is_said cpu "$tmp/no.err"
 		return
 	fi
-	record_known cpu cpu 9 -F 499 || return
+	record_known cpu cpu $long_s -F 499 || return
 	folded "$tmp/cpu.cresset" cpu >"$tmp/cpu.folded"
-	shares cpu cpu "$tmp/cpu.folded" 3000
+	shares cpu cpu "$tmp/cpu.folded" $((long_s * 250))
 	whole_stacks cpu "$tmp/cpu.folded"
 	fact "cpu: $(grep -E 'lost|truncated' "$tmp/cpu.err" | tail -n 2 | paste -sd ' ')"
 }
@@ -138,7 +142,7 @@ waiting() {
 		is_said "$feature" "$tmp/$feature.err"
 		return 1
 	fi
-	record_known "$feature" "$feature" 3 "$@" || return
+	record_known "$feature" "$feature" $short_s "$@" || return
 }
 feature_off_cpu() {
 	waiting off-cpu -m 0 -e off-cpu,sched-wait || return
@@ -295,13 +299,16 @@ feature_top() {
 
 # Asks the API of the page: ask SELECTOR
 ask() { curl -sfG "${url}api/v1/flame" --data-urlencode "q=$1" --data-urlencode fmt=folded --data-urlencode from=now-1h; }
-# Until the page has what the program has used, or does not get more for a while.
-until_shown() { # CPU_SAMPLES OFF_US
-	for _ in $(seq 90); do
+# Until the page has the waits of the program, which has ended, and no more of its samples come: until_shown OFF_US
+until_shown() {
+	local last=-1 now
+	for _ in $(seq 60); do
 		ask 'cpu{comm="known"}' >"$tmp/up.cpu"
 		ask 'off-cpu{comm="known-waiter"}' >"$tmp/up.off"
-		[ "$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu")" -ge "$1" ] && [ "$(folded_sum ';wait_known;' <"$tmp/up.off")" -ge "$2" ] && return
-		sleep 1
+		now=$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu")
+		[ "$now" = "$last" ] && [ "$now" -gt 0 ] && [ "$(folded_sum ';wait_known;' <"$tmp/up.off")" -ge "$1" ] && return
+		last=$now
+		sleep 2
 	done
 }
 half() { pgrep -P "$always" -x "$1"; }
@@ -336,10 +343,10 @@ feature_up() {
 		[ -n "$(ask 'cpu{}' 2>/dev/null)" ] && break
 		sleep 1
 	done
-	"$progs/known" known 9 >"$tmp/up.truth"
+	"$progs/known" known $long_s >"$tmp/up.truth"
 	off=$(truth up off wait_known)
-	until_shown 4000 $((off * 99 / 100))
-	shares up up "$tmp/up.cpu" 3000
+	until_shown $((off * 97 / 100))
+	shares up up "$tmp/up.cpu" $((long_s * 250))
 	whole_stacks up "$tmp/up.cpu"
 	if limited up-waits; then
 		is_said up-waits "$tmp/up.err"

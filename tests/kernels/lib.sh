@@ -3,6 +3,8 @@
 #
 #     packages_for features|live|build     sets packages to the names of Debian packages
 #     stage DIR FILE...                    copies the sources, and files and folders of the build, to DIR
+#     stage_features DIR                   … with what features.sh and build/unit/t_bpf need
+#     stage_all DIR                        … with the whole build, so that make has nothing to do
 BUILD=${BUILD:-build}
 
 # shellcheck disable=SC2034 # used by the scripts that read this file
@@ -22,10 +24,14 @@ stage() {
 	git ls-files -co --exclude-standard -z -- ':!docs' ':!bench' ':!web' ':!tests/fuzz/corpus' | cpio --quiet -0pdm "$to" 2>/dev/null
 	for file; do [ ! -e "$BUILD/$file" ] || cp -a "$BUILD/$file" "$to/$BUILD/"; done
 }
-# Sources and the whole build with their times, so that make has nothing to do.
-stage_all() { # DIR
-	stage "$1"
-	git ls-files -co --exclude-standard -z | cpio --quiet -0pdmu "$1" 2>/dev/null
-	cp -a "$BUILD" "$1/"
-	rm -rf "$1/$BUILD"/{kernels,unit,tap,soak,fuzz}
+stage_features() {
+	stage "$1" cresset libcresset-cuda.so live doubles
+	mkdir -p "$1/$BUILD/unit"
+	cp -a "$BUILD"/unit/t_bpf "$BUILD"/unit/bpf-* "$1/$BUILD/unit/"
+}
+stage_all() {
+	mkdir -p "$1"
+	git ls-files -co --exclude-standard -z | cpio --quiet -0pdm "$1" 2>/dev/null
+	mkdir -p "$1/$BUILD"
+	find "$BUILD" -mindepth 1 -maxdepth 1 ! -name kernels ! -name unit ! -name tap ! -name soak ! -name fixture -exec cp -a -t "$1/$BUILD" {} +
 }
