@@ -177,6 +177,12 @@ static void check_gpu(const char *path, const char *clang, __u32 filter)
 	check_programs(obj, clang, filter, "gpu");
 }
 
+/* Every filter in every way takes minutes where the machine is emulated. With CRESSET_BRIEF each way has one filter. */
+static bool is_chosen(__u32 filter, __u32 way)
+{
+	return !getenv("CRESSET_BRIEF") || way % (FILTER_CGROUP + 1) == filter;
+}
+
 static void check_clang(const char *version)
 {
 	const char *build = getenv("BUILD");
@@ -190,8 +196,10 @@ static void check_clang(const char *version)
 	snprintf(gpu, sizeof gpu, "%s/unit/bpf-%s/gpu.bpf.o", build ? build : "build", version);
 	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++) {
 		for (int way = 0; way < WAYS; way++)
-			check_object(path, clang, filter, &ways[way]);
-		check_gpu(gpu, clang, filter);
+			if (is_chosen(filter, way))
+				check_object(path, clang, filter, &ways[way]);
+		if (is_chosen(filter, FILTER_ALL) || is_chosen(filter, FILTER_TID))
+			check_gpu(gpu, clang, filter);
 	}
 }
 
