@@ -7,9 +7,10 @@
  * Prints a line for each function:
  *
  *     cpu FUNCTION US              CPU time of its calls, by the thread's own clock
- *     used work_rounds US          the same of the whole loop
- *     off FUNCTION US WAITS        time from its calls to who woke it
- *     delay THREAD US              how long a thread was ready without a CPU (/proc/thread-self/schedstat)
+ *     used worker US               CPU time of the whole thread
+ *     off FUNCTION US WAITS        time from its calls to who woke it, and how often
+ *     slack FUNCTION US            how long waking it took: it may have waited so much longer
+ *     delay work_rounds US         how long the worker was ready there without a CPU (/proc/thread-self/schedstat)
  *
  * A wait ends when the worker wakes the waiter, whenever that gets a CPU; so the sum does not depend on how busy the machine is. */
 // build: -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
@@ -27,7 +28,7 @@ static const char *name;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static int wakes, over;
-static int64_t woken_at_ns;
+static int64_t woken_at_ns, slack_ns;
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -70,15 +71,16 @@ int descend(int left, void (*then)(void))
 	return room[0];
 }
 
-static void print_delay(const char *thread)
+static int64_t delay_ns(void)
 {
-	long long ran_ns, delay_ns;
+	long long ran, delay = 0;
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
 
-	if (f && fscanf(f, "%lld %lld", &ran_ns, &delay_ns) == 2)
-		printf("delay %s %lld\n", thread, delay_ns / 1000);
+	if (f && fscanf(f, "%lld %lld", &ran, &delay) != 2)
+		delay = 0;
 	if (f)
 		fclose(f);
+	return delay;
 }
 
 __attribute__((noipa)) void wake_waiter(int last);
@@ -90,6 +92,7 @@ void wake_waiter(int last)
 	woken_at_ns = clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_unlock(&lock);
 	pthread_cond_signal(&ready);
+	slack_ns += clock_ns(CLOCK_MONOTONIC) - woken_at_ns;
 }
 
 static int64_t timed(void (*work)(uint64_t), uint64_t n)
@@ -102,7 +105,7 @@ static int64_t timed(void (*work)(uint64_t), uint64_t n)
 __attribute__((noipa)) void work_rounds(void);
 void work_rounds(void)
 {
-	int64_t half_ns = 0, quarter_ns = 0, rest_ns = 0, from_ns = cpu_ns(),
+	int64_t half_ns = 0, quarter_ns = 0, rest_ns = 0, delayed_ns = delay_ns(),
 		woken_ns = clock_ns(CLOCK_MONOTONIC);
 
 	while (cpu_ns() < limit_s * 1e9) {
@@ -114,7 +117,7 @@ void work_rounds(void)
 			woken_ns = clock_ns(CLOCK_MONOTONIC);
 		}
 	}
-	printf("used work_rounds %lld\n", (long long)(cpu_ns() - from_ns) / 1000);
+	printf("delay work_rounds %lld\n", (long long)(delay_ns() - delayed_ns) / 1000);
 	wake_waiter(1);
 	printf("cpu work_half %lld\ncpu work_quarter %lld\ncpu work_rest %lld\n",
 	       (long long)half_ns / 1000, (long long)quarter_ns / 1000, (long long)rest_ns / 1000);
@@ -153,7 +156,6 @@ static void *waiter_main(void *unused)
 	snprintf(comm, sizeof comm, "%.8s-waiter", name);
 	prctl(PR_SET_NAME, comm);
 	descend(DEPTH, wait_rounds);
-	print_delay("waiter");
 	return NULL;
 }
 
@@ -169,7 +171,8 @@ int main(int argc, char **argv)
 	if (pthread_create(&waiter, NULL, waiter_main, NULL))
 		return 1;
 	descend(DEPTH, work_rounds);
-	print_delay("worker");
 	pthread_join(waiter, NULL);
+	printf("slack wait_known %lld\n", (long long)slack_ns / 1000);
+	printf("used worker %lld\n", (long long)cpu_ns() / 1000);
 	return 0;
 }
