@@ -130,7 +130,8 @@ static void check_programs(struct bpf_object *obj, const char *clang, __u32 filt
 		printf("# %-8s filter %u %-13s %-26s %6u verified instructions, %u bytes jited\n",
 		       clang, filter, way, bpf_program__name(p), info.verified_insns,
 		       info.jited_prog_len);
-		ck_assert_uint_gt(info.verified_insns, 0);
+		if (!info.verified_insns)
+			continue; /* Linux 5.16 is the first to tell */
 		ck_assert_uint_lt(info.verified_insns, MAX_VERIFIED);
 	}
 	bpf_object__close(obj);
