@@ -16,7 +16,6 @@
 limits=$PWD/tests/kernels/limits
 setting=${CRESSET_SETTING-}
 release=$(uname -r)
-most_s=300 # for one recording
 long_s=9 short_s=3 # CPU time of programs
 [ -z "${CRESSET_BRIEF-}" ] || long_s=3 short_s=2
 fact() { echo "# fact $*"; }
@@ -59,7 +58,7 @@ record_known() {
 	local feature=$1 name=$2 seconds=$3 status
 	shift 3
 	# shellcheck disable=SC2086 # a command prefix
-	timeout $most_s "$cresset" record --no-progress "$@" -o "$tmp/$name.cresset" -- ${pin-} "$progs/known" known "$seconds" \
+	timeout "$most_s" "$cresset" record --no-progress "$@" -o "$tmp/$name.cresset" -- ${pin-} "$progs/known" known "$seconds" \
 		>"$tmp/$name.truth" 2>"$tmp/$name.err"
 	status=$?
 	[ $status = 0 ] && ok "$feature: the recording" && return
@@ -141,7 +140,7 @@ waiting() {
 	local feature=$1
 	shift
 	if limited "$feature"; then
-		timeout $most_s "$cresset" record --no-progress "$@" -d 1 -o "$tmp/$feature.cresset" 2>"$tmp/$feature.err"
+		timeout "$most_s" "$cresset" record --no-progress "$@" -d 1 -o "$tmp/$feature.cresset" 2>"$tmp/$feature.err"
 		is_said "$feature" "$tmp/$feature.err"
 		return 1
 	fi
@@ -191,7 +190,7 @@ feature_waker_stacks() {
 feature_python() {
 	local all
 	if limited python; then
-		timeout $most_s "$cresset" record -v --no-progress -o "$tmp/python.cresset" -- python3 -c 'pass' 2>"$tmp/python.err"
+		timeout "$most_s" "$cresset" record -v --no-progress -o "$tmp/python.cresset" -- python3 -c 'pass' 2>"$tmp/python.err"
 		is_said python "$tmp/python.err"
 		return
 	fi
@@ -211,7 +210,7 @@ feature_python() {
 		    used[0] += then - at; used[1] += time.process_time_ns() - then
 		print("cpu often %d\ncpu rarely %d" % (used[0] // 1000, used[1] // 1000))
 	END
-	timeout $most_s "$cresset" record --no-progress -F 499 -o "$tmp/python.cresset" -- python3 "$tmp/known.py" >"$tmp/python.truth" 2>"$tmp/python.err"
+	timeout "$most_s" "$cresset" record --no-progress -F 499 -o "$tmp/python.cresset" -- python3 "$tmp/known.py" >"$tmp/python.truth" 2>"$tmp/python.err"
 	is "python: the recording" $? 0
 	folded "$tmp/python.cresset" cpu >"$tmp/python.folded"
 	all=$(folded_sum ';turn' <"$tmp/python.folded")
@@ -225,7 +224,7 @@ feature_gpu() {
 	printf 'kernel * ns 1000\n' >"$CRESSET_DOUBLE"
 	# The first call has the libraries looked at, and a slow machine needs a while for that.
 	printf 'setup launch 1 warm\n- sleep 8000\ntrain launch 300 saxpy\ninfer driver 120 gemm\nsetup alloc 10 1048576\n- sleep 1000\n' >"$tmp/scenario"
-	timeout $most_s "$cresset" record --no-progress -e gpu-launch,hbm-alloc -o "$tmp/gpu.cresset" -- "$progs/gpu_calls" "$tmp/scenario" 2>"$tmp/gpu.err"
+	timeout "$most_s" "$cresset" record --no-progress -e gpu-launch,hbm-alloc -o "$tmp/gpu.cresset" -- "$progs/gpu_calls" "$tmp/scenario" 2>"$tmp/gpu.err"
 	local status=$?
 	unset LD_LIBRARY_PATH CRESSET_DOUBLE
 	if limited gpu; then
@@ -289,7 +288,7 @@ feature_top() {
 	if limited cpu; then return; fi
 	start "$progs/burn" topmost 1000 >/dev/null
 	until_comm "${pids[-1]}" topmost
-	timeout $most_s "$cresset" top --once -i 5s -n 20 >"$tmp/top.txt" 2>"$tmp/top.err"
+	timeout "$most_s" "$cresset" top --once -i 5s -n 20 >"$tmp/top.txt" 2>"$tmp/top.err"
 	is "top: its status" $? 0
 	# Names get 2 s; a slow machine has none by then.
 	if grep -qE '(burn_loop|burn\+0x[0-9a-f]+) +burn$' "$tmp/top.txt"; then

@@ -8,7 +8,7 @@
 cp "$progs/burn" "$tmp/whole"
 strip -o "$tmp/bare" "$progs/burn"
 record() { # PROGRAM
-	timeout 60 "$cresset" record -q -F 999 -o "$tmp/r.cresset" -- "$tmp/$1" "$1" 0.5 >/dev/null 2>"$tmp/err"
+	timeout "$most_s" "$cresset" record -q -F 999 -o "$tmp/r.cresset" -- "$tmp/$1" "$1" 0.5 >/dev/null 2>"$tmp/err"
 	is "recording $1" $? 0
 	"$cresset" report --by binary --json "$tmp/r.cresset" >"$tmp/json"
 	"$cresset" report --csv --top 0 --no-kernel "$tmp/r.cresset" >"$tmp/$1.csv"

@@ -5,7 +5,7 @@
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
 record_parts() { # FILE SLOWER: 4 s of CPU time, 8000 samples
-	timeout 60 "$cresset" record -q -F 1999 -o "$tmp/$1" -- "$progs/parts" 4 "$2"
+	timeout "$most_s" "$cresset" record -q -F 1999 -o "$tmp/$1" -- "$progs/parts" 4 "$2"
 }
 record_parts old.cresset 1
 record_parts same.cresset 1
@@ -30,7 +30,7 @@ is "the same program twice is no alarm" "$?" 0
 near "… nothing grew by more than chance" "$(diff --json "$tmp/old.cresset" "$tmp/same.cresset" | change half_work)" 0 "$(awk -v n="$n" 'BEGIN { print 100 * 4 * sqrt(2 * .25 / n) }')"
 
 # Another rate: half of the CPU time, in an eighth of the samples. How long it takes is up to what else the machine does.
-timeout 60 "$cresset" record -q -F 499 -o "$tmp/short.cresset" -- "$progs/parts" 2 1
+timeout "$most_s" "$cresset" record -q -F 499 -o "$tmp/short.cresset" -- "$progs/parts" 2 1
 diff "$tmp/old.cresset" "$tmp/short.cresset" --norm abs --json --fail-on 5 >"$tmp/short.json"
 is "half of it at another rate is no alarm" "$?" 0
 is "… compared in CPU time" "$(jq -r .unit "$tmp/short.json")" nanoseconds

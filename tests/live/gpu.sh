@@ -53,7 +53,7 @@ if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/de
 	"$cresset" gpu attach "$loop" --json >"$results/attach.json" 2>"$tmp/err"
 	is "PyTorch: attached while it runs" "$(jq -r .result "$results/attach.json")" loaded
 	holds "… its thread was stopped for at most 10 ms" [ "$(jq .stop_us "$results/attach.json")" -le 10000 ]
-	timeout 60 "$cresset" record --no-progress -e gpu-time -d "$seconds" -p "$loop" -o "$results/torch.cresset" 2>"$results/torch.txt"
+	timeout "$most_s" "$cresset" record --no-progress -e gpu-time -d "$seconds" -p "$loop" -o "$results/torch.cresset" 2>"$results/torch.txt"
 	is "… recorded" $? 0
 	holds "… its kernels stand below train()" [ "$(gpu_ns "$results/torch.cresset" ';train;')" -gt 0 ]
 	for _ in $(seq 20); do "$cresset" gpu detach "$loop" >/dev/null && "$cresset" gpu attach "$loop" >/dev/null || break; done

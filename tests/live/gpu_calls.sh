@@ -46,7 +46,7 @@ cat >"$tmp/all" <<-END
 END
 for how in sleep spin; do
 	printf 'kernel slow ns 5000000\nkernel * ns 1000\nwait %s\n' $how >"$CRESSET_DOUBLE"
-	timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/all.cresset" -- "$progs/gpu_calls" "$tmp/all" 2>"$tmp/err"
+	timeout "$most_s" "$cresset" record --no-progress -e $types -o "$tmp/all.cresset" -- "$progs/gpu_calls" "$tmp/all" 2>"$tmp/err"
 	is "the driver would $how: the recording" $? 0
 	is_truth "the driver would $how" "$tmp/all.cresset" "$tmp/all" gpu-launch hbm-alloc hbm-inuse hbm-alloc-objects hbm-inuse-objects gpu-copy nccl
 	# Each of four waits is at least the kernel's 5 ms; the copies that wait are below 1 ms.
@@ -60,14 +60,14 @@ holds "no launch function was refused" test -z "$(grep refused "$tmp/err")"
 printf 'setup launch 1 warm\n- sleep 500\ntrain wait 30 slow\n- sleep 100\n' >"$tmp/inside"
 for how in sleep:off-cpu spin:cpu; do
 	printf 'kernel slow ns 30000000\nkernel * ns 1000\nwait %s\n' "${how%:*}" >"$CRESSET_DOUBLE"
-	timeout 60 "$cresset" record --no-progress -F 199 -e cpu,off-cpu,gpu-wait -o "$tmp/inside.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
+	timeout "$most_s" "$cresset" record --no-progress -F 199 -e cpu,off-cpu,gpu-wait -o "$tmp/inside.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
 	whole=$(folded "$tmp/inside.cresset" "${how#*:}" | awk '/;main;train;act;cudaDeviceSynchronize;cuCtxSynchronize_body;/ { n++ } END { print n + 0 }')
 	holds "inside a wait, ${how#*:}: whole stacks" test "$whole" -gt 0
 	is "inside a wait, ${how#*:}: no other ones" "$(folded "$tmp/inside.cresset" "${how#*:}" | grep 'until_ns' | grep -v ';train;act;cudaDeviceSynchronize;')" ""
 done
 
 # --- a program as nvcc makes it ------------------------------------------------------------------------------------------
-timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/nvcc.cresset" -- tests/doubles/fixture/vector_add 400 >"$tmp/out" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e gpu-launch -o "$tmp/nvcc.cresset" -- tests/doubles/fixture/vector_add 400 >"$tmp/out" 2>"$tmp/err"
 is "nvcc -cudart shared: it runs" "$(cat "$tmp/out")" "800 launches: no error"
 is "nvcc -cudart shared: launches" "$(folded "$tmp/nvcc.cresset" gpu-launch | awk '{ n += $NF } END { print n }')" 800
 
@@ -128,13 +128,13 @@ CRESSET_GPU_SCRIPT=$tmp/bad before 6010000 2000000
 is "before: no figures, no estimate" "$(calls "$tmp/before.cresset" hbm-inuse)" "train;cudaMalloc 10000"
 # Of a command there is no before: what the driver says beyond is its own.
 printf 'device 0 X-0 80000000000 A\nprocess 0 1 5000 0\n' >"$tmp/gpus"
-timeout 60 "$cresset" record --no-progress -e hbm-inuse -o "$tmp/before.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e hbm-inuse -o "$tmp/before.cresset" -- "$progs/gpu_calls" "$tmp/inside" 2>"$tmp/err"
 is "before: nothing of a command" "$(folded "$tmp/before.cresset" hbm-inuse | grep -c before)" 0
 unset CRESSET_GPU_SCRIPT
 
 # --- ends: a reset and an exit free what there is ------------------------------------------------------------------------
 printf 'setup alloc 5 1000\nsetup launch 1 warm\n- sleep 400\nsetup alloc 5 1000\nsetup reset 1\ntrain alloc 2 700\n- sleep 100\n' >"$tmp/reset"
-timeout 60 "$cresset" record --no-progress -e hbm-inuse,hbm-alloc -o "$tmp/reset.cresset" -- "$progs/gpu_calls" "$tmp/reset" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e hbm-inuse,hbm-alloc -o "$tmp/reset.cresset" -- "$progs/gpu_calls" "$tmp/reset" 2>"$tmp/err"
 is_truth "after a reset" "$tmp/reset.cresset" "$tmp/reset" hbm-inuse
 # The first call that is seen has the process's mappings read; the probes may come after a call.
 printf 'setup alloc 1 1000\n- sleep 600\nsetup alloc 1 1000\n- sleep 400\ntrain alloc 9 1000\n- sleep 200\n' >"$tmp/ends"
@@ -164,16 +164,16 @@ cat >"$tmp/odd" <<-END
 	setup rect 3 1000
 	- sleep 100
 END
-timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd" 2>"$tmp/err"
 is_truth "arrays and handles" "$tmp/odd.cresset" "$tmp/odd" hbm-alloc hbm-inuse hbm-alloc-objects hbm-inuse-objects gpu-copy
 is "arrays and handles: no free is unknown" "$(grep -c 'frees of what' "$tmp/err")" 0
 sed '/sleep 100/i infer unmapall 1' "$tmp/odd" >"$tmp/odd.all"
-timeout 60 "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd.all" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e $types -o "$tmp/odd.cresset" -- "$progs/gpu_calls" "$tmp/odd.all" 2>"$tmp/err"
 is_truth "one call unmaps many" "$tmp/odd.cresset" "$tmp/odd.all" hbm-inuse
 
 # --- more launches than stacks: weights make up for them -----------------------------------------------------------------
 printf 'setup launch 1 warm\n- sleep 400\ntrain launch 60000 saxpy\ninfer launch 20000 gemm\n' >"$tmp/many"
-timeout 60 "$cresset" record --no-progress -e gpu-launch --max-rate 2000 -o "$tmp/many.cresset" -- "$progs/gpu_calls" "$tmp/many" 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e gpu-launch --max-rate 2000 -o "$tmp/many.cresset" -- "$progs/gpu_calls" "$tmp/many" 2>"$tmp/err"
 is "many: all launches are there" "$(calls "$tmp/many.cresset" gpu-launch | awk '{ n += $NF } END { print n }')" 80001
 # Stacks are some hundreds at least: 3 σ of a share of 3/4 of 300 is 7.5 %.
 train=$(calls "$tmp/many.cresset" gpu-launch | awk '/^train/ { n += $NF } END { print n + 0 }')
@@ -196,7 +196,7 @@ end
 is "in a container, and of another file: launches" "$(calls "$tmp/box.cresset" gpu-launch | grep ^train)" "train;cudaLaunchKernel 80"
 
 # --- a program that uses no GPU ------------------------------------------------------------------------------------------
-timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/none.cresset" -- true 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e gpu-launch -o "$tmp/none.cresset" -- true 2>"$tmp/err"
 is "a program that uses none: its status" $? 0
 holds "a program that uses none: no launch is counted" test -z "$(grep launches "$tmp/err")"
 finish

@@ -93,7 +93,7 @@ launches
 program lz4:90:$gpu/linked.sm_90.cubin
 : >"$tmp/out"
 (said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go; said "done" 1; sleep 0.3) |
-	timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/a.cresset" -- "$player_file" >"$tmp/out" 2>"$tmp/begin.err"
+	timeout "$most_s" "$cresset" record --no-progress -e gpu-stall -o "$tmp/a.cresset" -- "$player_file" >"$tmp/out" 2>"$tmp/begin.err"
 exactly "handed over: that is taken" "$tmp/a.cresset"
 
 # Always on: nobody waits for the files, so that the first intervals may lack source; no sample is lost for it.

@@ -8,7 +8,7 @@ printf 'kernel * ns 1000\n' >"$CRESSET_DOUBLE"
 while read -r version _ python; do
 	case $version in 3.[6-9].* | 3.10.*) continue ;; esac
 	"$python" -c 'import ctypes' 2>/dev/null || continue
-	timeout 60 "$cresset" record --no-progress -e gpu-launch -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 600 2>"$tmp/err"
+	timeout "$most_s" "$cresset" record --no-progress -e gpu-launch -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 600 2>"$tmp/err"
 	is "$version: it runs" $? 0
 	for function in train:600 infer:300; do
 		is "$version: launches of ${function%:*}()" \

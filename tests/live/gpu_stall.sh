@@ -31,7 +31,7 @@ play_once() {
 	shift
 	: >"$tmp/out"
 	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go; said "done" 1; sleep 0.3) |
-		timeout 60 "$cresset" record --no-progress -e gpu-stall "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+		timeout "$most_s" "$cresset" record --no-progress -e gpu-stall "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
 }
 # How often who launched what, of the scenario alone.
 launches() {
@@ -69,7 +69,7 @@ is "as pprof: the sum" "$("$cresset" convert -q "$tmp/all.pb.gz" -o - --format f
 play_short() {
 	: >"$tmp/out"
 	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go) |
-		timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/short.cresset" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+		timeout "$most_s" "$cresset" record --no-progress -e gpu-stall -o "$tmp/short.cresset" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
 }
 undisturbed play_short
 same "one that ends at once" "$tmp/short.cresset" "$(total 4)"
@@ -107,7 +107,7 @@ printf '%s train 600\n%s infer 300\n' $saxpy $saxpy >"$tmp/launches"
 while read -r version _ python; do
 	case $version in 3.[6-9].* | 3.10.*) continue ;; esac
 	"$python" -c 'import ctypes' 2>/dev/null || continue
-	train() { timeout 60 "$cresset" record --no-progress -e gpu-stall -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 600 $saxpy 2>"$tmp/err"; }
+	train() { timeout "$most_s" "$cresset" record --no-progress -e gpu-stall -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 600 $saxpy 2>"$tmp/err"; }
 	undisturbed train
 	is "$version: it runs" $? 0
 	same "$version: train() and infer()" "$tmp/py.cresset" 8100

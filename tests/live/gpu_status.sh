@@ -99,7 +99,7 @@ cp "$CRESSET_DOUBLE" "$tmp/plain"
 hindered() {
 	{ cat "$tmp/plain"; echo "cupti $1"; } >"$CRESSET_DOUBLE"
 	player env CUDA_INJECTION64_PATH="$library"
-	timeout 60 "$cresset" record --no-progress -e gpu-time -p "$player" -d 1 -o "$tmp/d.cresset" 2>/dev/null
+	timeout "$most_s" "$cresset" record --no-progress -e gpu-time -p "$player" -d 1 -o "$tmp/d.cresset" 2>/dev/null
 	state=$(now state) other=$(now other_tool) reason=$(now reason)
 	"$cresset" gpu status "$player" >"$tmp/text"
 	exec 3>&-

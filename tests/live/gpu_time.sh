@@ -16,7 +16,7 @@ play() {
 	shift 2
 	: >"$tmp/out"
 	(said ready 1; for i in $(seq "$times"); do sleep 0.5; echo go; said "done" "$i"; done; sleep 0.2) |
-		timeout 60 "$cresset" record --no-progress -e gpu-time "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
+		timeout "$most_s" "$cresset" record --no-progress -e gpu-time "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
 }
 # Sums in ns of a device as gpu_answers.py has them: NAME/SIDE DEVICE NS, and NAME DEVICE NS of what has no side.
 sums() {
@@ -171,7 +171,7 @@ holds "… and those that came are there" grep -q " in $((4000 - 4000 / 7)) kern
 printf "$devices${kernels}play threads 1\nplay launches 10\ncupti busy \"Nsight Systems\"\n" >"$CRESSET_DOUBLE"
 play "$tmp/busy.cresset" 1
 holds "another tool has the GPU: its name" grep -q 'Nsight Systems' "$tmp/err"
-timeout 60 "$cresset" record --no-progress -e gpu-time -o "$tmp/none.cresset" -- true 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e gpu-time -o "$tmp/none.cresset" -- true 2>"$tmp/err"
 is "a program that uses none: its status" $? 0
 holds "… and what is missing" grep -q 'CUDA_INJECTION64_PATH=.*cresset gpu attach PID' "$tmp/err"
 "$cresset" record --no-progress -e gpu-time --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"

@@ -324,7 +324,7 @@ is "0: launches are there, GPU time is not" "$(types)" "gpu-launch "
 recorded() {
 	: >"$tmp/out"
 	(said ready 1; sleep 0.5; echo go; said "done" 1; sleep 0.2) |
-		timeout 60 "$cresset" record --no-progress "${@:2}" -o "$1" -- "$tmp/$player" >"$tmp/out" 2>"$tmp/err"
+		timeout "$most_s" "$cresset" record --no-progress "${@:2}" -o "$1" -- "$tmp/$player" >"$tmp/out" 2>"$tmp/err"
 	"$cresset" sql --data "$1" --format csv "SELECT DISTINCT type FROM series WHERE type != 'cpu' AND type NOT LIKE 'hw_gpu%' ORDER BY 1" | tail -n +2 | tr -d '\r' | tr '\n' ' '
 }
 printf "$devices${kernels}play threads 1\nplay launches 500\nplay pace 9000\n" >"$CRESSET_DOUBLE"

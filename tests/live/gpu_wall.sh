@@ -28,7 +28,7 @@ recorded() { # NAME OPTION…: leaves NAME.cresset, NAME.truth (ns in calls, of 
 	local name=$1 from
 	shift
 	from=$(steal_us)
-	timeout 60 "$cresset" record --no-progress "$@" -o "$tmp/$name.cresset" -- "$progs/gpu_calls" "$tmp/scenario" >"$tmp/$name.truth" 2>"$tmp/$name.err"
+	timeout "$most_s" "$cresset" record --no-progress "$@" -o "$tmp/$name.cresset" -- "$progs/gpu_calls" "$tmp/scenario" >"$tmp/$name.truth" 2>"$tmp/$name.err"
 	is "$name: the recording" $? 0
 	stolen_us "$from" >"$tmp/$name.steal"
 }
@@ -119,7 +119,7 @@ double spin
 while read -r version _ python; do
 	case $version in 3.[6-9].* | 3.10.*) continue ;; esac
 	"$python" -c 'import ctypes' 2>/dev/null || continue
-	timeout 60 "$cresset" record --no-progress -e wall,gpu-wait -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 40 slow wait 2>"$tmp/err"
+	timeout "$most_s" "$cresset" record --no-progress -e wall,gpu-wait -o "$tmp/py.cresset" -- "$python" tests/live/gpu_train.py 40 slow wait 2>"$tmp/err"
 	is "$version: it runs" $? 0
 	called=$(folded "$tmp/py.cresset" gpu-wait --unit ns | awk '/;main;train;step;/ { n += $NF } END { print n + 0 }')
 	holds "$version: … and it does wait ($called ns)" test "$called" -gt 0
@@ -128,6 +128,6 @@ while read -r version _ python; do
 done < <(interpreters)
 
 # --- a program without a GPU ---------------------------------------------------------------------------------------------------
-timeout 60 "$cresset" record --no-progress -e wall -o "$tmp/none.cresset" -- sleep 0.3 2>"$tmp/err"
+timeout "$most_s" "$cresset" record --no-progress -e wall -o "$tmp/none.cresset" -- sleep 0.3 2>"$tmp/err"
 is "a program that uses none: nothing is said of GPUs" "$(folded "$tmp/none.cresset" wall | grep -c GPU; grep -c '^  gpu' "$tmp/err")" "$(printf '0\n0')"
 finish

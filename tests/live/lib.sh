@@ -16,6 +16,9 @@ export CRESSET_CACHE=$tmp/cache
 unset DEBUGINFOD_URLS
 t_count=0
 pids=()
+# The most that one recording may take: a machine that is emulated is ten times slower. Only what hangs takes longer.
+# shellcheck disable=SC2034
+most_s=240
 
 cleanup() {
 	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null && wait "$p"; done 2>/dev/null
@@ -58,7 +61,7 @@ holds() {
 
 # Waits until a process calls itself so: until_comm PID NAME
 until_comm() {
-	for _ in $(seq 200); do
+	for _ in $(seq 3000); do
 		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ] && return
 		sleep 0.01
 	done
@@ -71,7 +74,7 @@ begin() {
 	"$cresset" record --no-progress "$@" -o "$out" 2>"$tmp/begin.err" &
 	recorder=$!
 	pids+=("$recorder")
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		grep -q recording "$tmp/begin.err" 2>/dev/null && return
 		kill -0 $recorder 2>/dev/null || return
 		sleep 0.05
@@ -98,7 +101,7 @@ begin_trace() {
 		- "BEGIN { printf(\"ready\\n\"); } $1" >"$2" 2>"$2.err" &
 	tracer=$!
 	pids+=("$tracer")
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		grep -q ready "$2" 2>/dev/null && return
 		kill -0 $tracer 2>/dev/null || return 1
 		sleep 0.05
@@ -134,7 +137,7 @@ begin_ftrace() {
 	ftrace_pid[$out]=$!
 	exec {fd}>"$out.end"
 	ftrace_fd[$out]=$fd
-	for _ in $(seq 100); do
+	for _ in $(seq 1500); do
 		[ -e "$out" ] && return
 		kill -0 "${ftrace_pid[$out]}" 2>/dev/null || return 1
 		sleep 0.02

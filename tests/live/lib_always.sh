@@ -15,7 +15,7 @@ begin_always() {
 	until_said "collector runs"
 }
 until_said() {
-	for _ in $(seq 300); do
+	for _ in $(seq 1800); do
 		[ "$(grep -c "$1" "$tmp/log")" -ge "${2-1}" ] && return
 		kill -0 $always 2>/dev/null || return
 		sleep 0.05

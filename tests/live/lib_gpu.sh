@@ -20,7 +20,7 @@ step_probes() {
 	"$cresset" doctor --json >"$results/doctor.json" 2>/dev/null
 	is "recording works" "$(jq .recording_works "$results/doctor.json")" true
 	load_start
-	timeout 60 "$cresset" record -v --no-progress -e gpu-launch,gpu-wait -d 2 -p "$load" -o "$results/launch.cresset" 2>"$results/launch.txt"
+	timeout "$most_s" "$cresset" record -v --no-progress -e gpu-launch,gpu-wait -d 2 -p "$load" -o "$results/launch.cresset" 2>"$results/launch.txt"
 	is "launches are recorded" $? 0
 	holds "… there are some" grep -Eq '[1-9][0-9,]* launches' "$results/launch.txt"
 	is "… no place was refused" "$(grep -c 'would be single-stepped' "$results/launch.txt")" 0

@@ -11,7 +11,7 @@ waits_run() {
 	shift 2
 	from=$(steal_us)
 	# shellcheck disable=SC2086
-	timeout 60 "$cresset" record --no-progress -e off-cpu,sched-wait $options -o "$tmp/$name.cresset" -- \
+	timeout "$most_s" "$cresset" record --no-progress -e off-cpu,sched-wait $options -o "$tmp/$name.cresset" -- \
 		"$progs/waits" "$@" >"$tmp/$name.truth" 2>"$tmp/$name.err"
 	is "$name: the recording" $? 0
 	stolen_us "$from" 0 >"$tmp/$name.truth.stolen"
@@ -123,7 +123,7 @@ recorders=()
 beside() { # NAME OPTION…
 	(
 		from=$EPOCHREALTIME
-		timeout 30 "$cresset" record -q --json -e off-cpu,sched-wait -d 1.5 -o "$tmp/$1.cresset" "${@:2}" >"$tmp/$1.json" 2>"$tmp/$1.err"
+		timeout "$most_s" "$cresset" record -q --json -e off-cpu,sched-wait -d 1.5 -o "$tmp/$1.cresset" "${@:2}" >"$tmp/$1.json" 2>"$tmp/$1.err"
 		status=$?
 		awk "BEGIN { print ($EPOCHREALTIME - $from) * 1e6 }" >"$tmp/$1.took"
 		exit $status

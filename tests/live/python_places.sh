@@ -29,7 +29,7 @@ most() {
 # Records a process that runs already, and keeps what is later than the first half of a second: so long a machine that is busy may take to
 # build the tables of its files. attached FILE PID [OPTION…]
 attached() {
-	timeout 60 "$cresset" record -q -F 999 -d 2 -p "$2" -o "$tmp/all.cresset" "${@:3}" 2>"$tmp/err" || not_ok "recording $2" "$(tail -2 "$tmp/err")"
+	timeout "$most_s" "$cresset" record -q -F 999 -d 2 -p "$2" -o "$tmp/all.cresset" "${@:3}" 2>"$tmp/err" || not_ok "recording $2" "$(tail -2 "$tmp/err")"
 	"$cresset" convert -q "$tmp/all.cresset" --time 0.5s- -o "$1"
 }
 working() { # the shape is at work

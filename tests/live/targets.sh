@@ -28,7 +28,7 @@ family() { # SECONDS: starts the family and waits for its ids; `echo >&3` lets i
 	family=$!
 	pids+=("$family")
 	exec 3>"$tmp/go"
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		[ -s "$tmp/ids" ] && break
 		sleep 0.05
 	done
@@ -101,11 +101,11 @@ fi
 
 # --- a command ---
 from=$(steal_us)
-timeout 60 "$cresset" record -q -F 199 -o "$tmp/cmd.folded" -- "$progs/burn" by-command 1 7 >/dev/null
+timeout "$most_s" "$cresset" record -q -F 199 -o "$tmp/cmd.folded" -- "$progs/burn" by-command 1 7 >/dev/null
 is "the command's status comes through" $? 7
 near "-- CMD has all of it" "$(folded_sum burn_loop <"$tmp/cmd.folded")" 199 "$(more_than "$(sigma 199 .05 4)" 199)"
 is "nothing from before its exec" "$(folded_sum '^cresset;' <"$tmp/cmd.folded")" 0
-timeout 60 "$cresset" record -q -o "$tmp/kill.folded" -- sh -c 'kill -9 $$' 2>/dev/null
+timeout "$most_s" "$cresset" record -q -o "$tmp/kill.folded" -- sh -c 'kill -9 $$' 2>/dev/null
 is "a killed command gives 128 + signal" $? 137
 
 # --- refusals ---

@@ -38,7 +38,7 @@ mixed_run() { # NAME SECONDS OPTION…: leaves NAME.truth, NAME.folded, NAME.thr
 	mkfifo "$tmp/$name.go"
 	begin_ftrace "$tmp/$name.before" sched/sched_process_fork 0 sched/sched_wakeup_new 0 sched/sched_switch 'prev_state & 0x30' && traced=1
 	# shellcheck disable=SC2016
-	timeout 60 "$cresset" record -q -e wall -F $freq "$@" -o "$tmp/$name.cresset" -- \
+	timeout "$most_s" "$cresset" record -q -e wall -F $freq "$@" -o "$tmp/$name.cresset" -- \
 		sh -c ': >"$1"; read -r _ <"$2"; exec "$3" "$4"' - "$tmp/$name.there" "$tmp/$name.go" "$progs/mixed" "$seconds" \
 		>"$tmp/$name.truth" 2>"$tmp/$name.err" &
 	recorder=$!
@@ -127,7 +127,7 @@ for _ in $(seq 500); do # until all of those are there, by their names
 	[ "$(cat /proc/"$mixed"/task/*/comm 2>/dev/null | grep -cxE 'spin|short|sleep|ping|pong|pin-[ab]|lock-[ab]')" = 9 ] && break
 	sleep 0.01
 done
-timeout 30 "$cresset" record -q --json -e wall -F $freq -p "$mixed" -d 2 -o "$tmp/part.cresset" >"$tmp/part.json"
+timeout "$most_s" "$cresset" record -q --json -e wall -F $freq -p "$mixed" -d 2 -o "$tmp/part.cresset" >"$tmp/part.json"
 is "a part of it: the recording" $? 0
 folded "$tmp/part.cresset" wall --by tid >"$tmp/part.folded"
 threads_of <"$tmp/part.folded" >"$tmp/part.threads"
@@ -141,7 +141,7 @@ is "… and all are there" "$(join "$tmp/part.all" "$tmp/part.threads" | wc -l)"
 
 # --- causes: what the program measured; stopped tasks, too; short waits together ---
 from=$(steal_us)
-timeout 60 "$cresset" record --no-progress -e wall -o "$tmp/causes.cresset" --per-thread "$tmp/threads" -- \
+timeout "$most_s" "$cresset" record --no-progress -e wall -o "$tmp/causes.cresset" --per-thread "$tmp/threads" -- \
 	"$progs/waits" 5 20 futex sleep poll recv child vfork stop fault exit short >"$tmp/causes.truth" 2>"$tmp/causes.err"
 is "causes: the recording" $? 0
 stolen_us "$from" 0 >"$tmp/causes.truth.stolen"
@@ -158,7 +158,7 @@ done
 holds "--per-thread: the summary" test -s "$tmp/threads/causes_thread_analysis.txt"
 
 # --- the sums of the types of one recording are those of wall ---
-timeout 30 "$cresset" record -q -e off-cpu,sched-wait,wall -m 0 -o "$tmp/types.cresset" -- "$progs/waits" 5 20 sleep pipe_read short >/dev/null
+timeout "$most_s" "$cresset" record -q -e off-cpu,sched-wait,wall -m 0 -o "$tmp/types.cresset" -- "$progs/waits" 5 20 sleep pipe_read short >/dev/null
 is "types: the recording" $? 0
 near "off-cpu and sched-wait are what wall has off the CPU" \
 	"$(folded "$tmp/types.cresset" off-cpu,sched-wait | folded_sum)" \
