@@ -303,6 +303,11 @@ static int look_at_types(struct sampler *s, struct err *err)
 	const char(*why_not)[200] = s->kernel.why_not;
 
 	if (why_not[COLLECT_GROUPS][0]) {
+		/* Damaged types have words of their own. */
+		if (refusal_check_btf(s->opts.btf_file, err)) {
+			err_prefix(err, "cannot load the BPF programs");
+			return -EOPNOTSUPP;
+		}
 		err_set(err, EOPNOTSUPP, "cannot load the BPF programs: %s",
 			why_not[COLLECT_GROUPS]);
 		return err_hint(err, "needs a kernel built with CONFIG_DEBUG_INFO_BTF=y, or --btf "
