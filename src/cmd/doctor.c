@@ -127,15 +127,7 @@ static void add_json(struct buf *b, const struct check *checks, size_t n, const 
 	json_key_bool(&j, "recording_works", trial_is_whole(t));
 	json_key_bool(&j, "records_cpu", t->rc == 0);
 	json_key_str(&j, "error", t->rc == 0 ? NULL : t->err.text);
-	json_key(&j, "missing");
-	json_arr(&j);
-	for (size_t i = 0; i < t->n_missing; i++) {
-		json_obj(&j);
-		json_key_str(&j, "feature", collect_features[t->missing[i].group].name);
-		json_key_str(&j, "why", t->missing[i].why);
-		json_end(&j);
-	}
-	json_end(&j);
+	kernel_missing_json(&j, t->missing, t->n_missing);
 	json_key_str(&j, "clock", t->stats.clock);
 	json_key_str(&j, "walker", t->stats.walker);
 	json_key(&j, "checks");

@@ -1,5 +1,6 @@
 #include "cmd/kernel.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collect/missing.h"
@@ -42,4 +43,17 @@ void kernel_warn(struct collector *c)
 		collect_missing_words(&missing[i], &err);
 		log_warning(&err);
 	}
+}
+
+void kernel_missing_json(struct json *j, const struct collect_missing *v, size_t n)
+{
+	json_key(j, "missing");
+	json_arr(j);
+	for (size_t i = 0; i < n; i++) {
+		json_obj(j);
+		json_key_str(j, "feature", collect_features[v[i].group].name);
+		json_key_str(j, "why", v[i].why);
+		json_end(j);
+	}
+	json_end(j);
 }

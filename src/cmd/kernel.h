@@ -19,6 +19,10 @@ int kernel_settle(const char *btf, struct collect_opts *collect);
 /* One warning for each part of a recording that this kernel refused. */
 void kernel_warn(struct collector *c);
 
+/* "missing": [{"feature", "why"}] */
+struct json;
+void kernel_missing_json(struct json *j, const struct collect_missing *v, size_t n);
+
 /* For collect_opts: with -v the last lines of the verifier's log, with -vv all of it. */
 void kernel_on_refused(void *ctx, const char *program, const char *log);
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/kernel.h"
 #include "cmd/record.h"
 #include "collect/walk_end.h"
 #include "gpu/cuda_attach.h"
@@ -549,10 +550,13 @@ static void put_per_thread(struct json *j, const struct thread_files *t)
 
 static int print_json(const struct summary *s)
 {
+	const struct collect_missing *missing;
+	size_t n_missing = collect_get_missing(s->r->collector, &missing);
 	struct buf b = { 0 };
 	struct json j = json_to(&b);
 	json_obj(&j);
 	put_numbers(&j, s);
+	kernel_missing_json(&j, missing, n_missing);
 	put_unwinding(&j, &s->r->stats);
 	put_losses(&j, s->r->profile);
 	put_top(&j, s);

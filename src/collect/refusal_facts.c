@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/parse.h"
-#include "collect/perf_refused.h"
 #include "collect/refusal.h"
 
 #include <errno.h>
@@ -129,6 +128,16 @@ static void read_memory_limit(struct refusal_facts *f)
 			}
 	}
 	buf_done(&b);
+}
+
+/* 2, Linux' own default, where it cannot be read. */
+static int perf_paranoid(void)
+{
+	char line[32];
+
+	if (fs_read_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof line))
+		return 2;
+	return (int)strtol(line, NULL, 10);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

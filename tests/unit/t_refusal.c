@@ -252,6 +252,14 @@ START_TEST(this_process_is_known)
 	refusal_read_facts(&f);
 	ck_assert_uint_gt(f.kernel_major, 4);
 	ck_assert_int_eq(f.bpf_error == 0 || f.perf_error == 0, 0);
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "r");
+	int paranoid = 2;
+
+	if (file) {
+		ck_assert_int_eq(fscanf(file, "%d", &paranoid), 1);
+		fclose(file);
+	}
+	ck_assert_int_eq(f.perf_paranoid, paranoid);
 	if (geteuid() == 0 && !f.has_seccomp_filter && !f.in_user_namespace)
 		ck_assert_int_eq(f.bpf_error, EINVAL);
 }
