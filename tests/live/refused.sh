@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What a kernel, a container or an administrator refuses, by its real cause: each has its own words, with what helps, in doctor and where a
 # recording fails; none of doctor's hints points to doctor.
-# run: alongside
 . tests/cli/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 chmod 755 "$tmp"
