@@ -300,15 +300,18 @@ feature_top() {
 }
 
 # Asks the API of the page: ask SELECTOR
-ask() { curl -sfG "${url}api/v1/flame" --data-urlencode "q=$1" --data-urlencode fmt=folded --data-urlencode from=now-1h; }
-# Until the page has the waits of the program, which has ended, and no more of its samples come: until_shown OFF_US
+ask() { curl -sfG -m 60 "${url}api/v1/flame" --data-urlencode "q=$1" --data-urlencode fmt=folded --data-urlencode from=now-1h; }
+# Until nothing more comes of the program, which has ended: two questions in a row have the same answer once its waits are there, six if they
+# never are. until_shown OFF_US
 until_shown() {
-	local last=-1 now
+	local last='' now same=0
 	for _ in $(seq 60); do
 		ask 'cpu{comm="known"}' >"$tmp/up.cpu"
 		ask 'off-cpu{comm="known-waiter"}' >"$tmp/up.off"
-		now=$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu")
-		[ "$now" = "$last" ] && [ "$now" -gt 0 ] && [ "$(folded_sum 'blocked: ' <"$tmp/up.off")" -ge "$1" ] && return
+		now="$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu") $(folded_sum 'blocked: ' <"$tmp/up.off")"
+		if [ "$now" = "$last" ]; then same=$((same + 1)); else same=0; fi
+		[ $same -ge 1 ] && [ "${now% *}" -gt 0 ] && [ "${now#* }" -ge "$1" ] && return
+		[ $same -ge 5 ] && return
 		last=$now
 		sleep 2
 	done
@@ -328,18 +331,18 @@ feature_up() {
 	pids+=("$always")
 	for _ in $(seq 120); do
 		url=$(sed -n 's/.*look at it: *//p' "$tmp/up.err" | head -n 1)
-		[ -n "$url" ] && curl -sf -o /dev/null "${url}api/v1/status" && break
+		[ -n "$url" ] && curl -sf -m 60 -o /dev/null "${url}api/v1/status" && break
 		kill -0 "${pids[-1]}" 2>/dev/null || break
 		sleep 0.5
 	done
-	if ! curl -sf "${url}api/v1/status" >"$tmp/up.status"; then
+	if ! curl -sf -m 60 "${url}api/v1/status" >"$tmp/up.status"; then
 		not_ok "up: the page answers" "$(tail -n 5 "$tmp/up.err")"
 		return
 	fi
 	ok "up: the page answers"
 	always=$(pgrep -P "${pids[-1]}" -x cresset | head -n 1) # of a script
 	[ -n "$always" ] && [ -n "$(half cresset-collect)" ] || always=${pids[-1]}
-	is "up: … with a page" "$(curl -s -o "$tmp/page" -w '%{http_code}' "$url")" 200
+	is "up: … with a page" "$(curl -s -m 60 -o "$tmp/page" -w '%{http_code}' "$url")" 200
 	# The collector may begin after the page does; a program that came before it would not be seen from its start.
 	for _ in $(seq 60); do
 		[ -n "$(ask 'cpu{}' 2>/dev/null)" ] && break
@@ -359,6 +362,8 @@ feature_up() {
 	"$cresset" query --data "$tmp/data" 'cpu{comm="known"}' --csv >"$tmp/query.csv" 2>"$tmp/query.err"
 	is "up: cresset query beside it" $? 0
 	holds "up: … has the known functions" grep -q work_half "$tmp/query.csv"
+	fact "up: lost: $("$cresset" sql --format csv --data "$tmp/data" "SELECT l.value, max(m.value) FROM metrics m JOIN labels l ON l.series = m.series
+		AND l.key = 'reason' WHERE m.name = 'cresset_lost' GROUP BY l.value HAVING max(m.value) > 0" 2>"$tmp/sql.err" | tail -n +2 | tr -d '\r' | paste -sd ' ')"
 	fact "up: collector: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-collect)/status")$(find "/proc/$(half cresset-collect)/fd" | wc -l) descriptors, $(nproc) CPUs"
 	fact "up: store: $(awk '$1 == "VmRSS:" || $1 == "RssAnon:" { printf "%s %d KiB, ", $1, $2 }' "/proc/$(half cresset-store)/status")$(find "/proc/$(half cresset-store)/fd" 2>/dev/null | wc -l) descriptors"
 	kill "$always"
