@@ -195,7 +195,8 @@ static int load(struct gpu_probes *g)
 	if (!rc && !(sampler_kernel(g->sampler)->has & FEATURE_GROWING_TABLES))
 		fix_tables(g);
 	if (!rc)
-		rc = load_object(g->bpf->obj, g->refused_program, sizeof g->refused_program);
+		rc = load_object(g->bpf->obj, g->bpf->skeleton, g->refused_program,
+				 sizeof g->refused_program);
 	mem_trim();
 	if (rc)
 		return rc;

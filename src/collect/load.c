@@ -12,7 +12,8 @@
 /* The kernel takes no smaller place for a log than 128 bytes. Before 6.4 it gives up where there is no room for all of it. */
 enum { LOG_PLACE_BYTES = 256, LOG_MAX_BYTES = 16 << 20 };
 
-int load_object(struct bpf_object *obj, char *program, size_t size)
+int load_object(struct bpf_object *obj, struct bpf_object_skeleton *skeleton, char *program,
+		size_t size)
 {
 	struct bpf_program *p;
 	size_t n = 0;
@@ -22,7 +23,7 @@ int load_object(struct bpf_object *obj, char *program, size_t size)
 	size_t i = 0;
 	bpf_object__for_each_program(p, obj)
 		bpf_program__set_log_buf(p, places[i++], sizeof *places);
-	int rc = bpf_object__load(obj);
+	int rc = skeleton ? bpf_object__load_skeleton(skeleton) : bpf_object__load(obj);
 	i = 0;
 	program[0] = '\0';
 	bpf_object__for_each_program(p, obj)

@@ -8,9 +8,12 @@
 #include <stddef.h>
 
 struct bpf_object;
+struct bpf_object_skeleton;
 
-/* Loads the object, which is open. 0 or -errno; then program is the name of the one that was refused, "" when it was none of them. */
-int load_object(struct bpf_object *obj, char *program, size_t size);
+/* Loads the object, which is open; by its skeleton, where it has one: then its variables are those of the programs. 0 or -errno; then program
+ * is the name of the one that was refused, "" when it was none of them. */
+int load_object(struct bpf_object *obj, struct bpf_object_skeleton *skeleton, char *program,
+		size_t size);
 
 /* Loads only that program of an object that is open. 0 or -errno; *log: what the verifier says of it, to be freed; NULL: nothing. */
 int load_alone(struct bpf_object *obj, const char *program, char **log);

@@ -355,7 +355,7 @@ int sampler_load(struct sampler *s, struct err *err)
 		rc = prepare(s, err);
 		if (rc)
 			break;
-		rc = load_object(s->bpf->obj, program, sizeof program);
+		rc = load_object(s->bpf->obj, s->bpf->skeleton, program, sizeof program);
 		mem_trim(); /* the kernel's BTF was some 10 MB of heap */
 		if (!rc)
 			return 0;

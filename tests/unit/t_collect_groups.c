@@ -172,7 +172,7 @@ START_TEST(the_verifier_refuses)
 
 	NEEDS_ROOT();
 	struct bpf_object *obj = open_refused();
-	ck_assert_int_ne(load_object(obj, program, sizeof program), 0);
+	ck_assert_int_ne(load_object(obj, NULL, program, sizeof program), 0);
 	ck_assert_str_eq(program, "reads_anywhere");
 	bpf_object__close(obj);
 	obj = open_refused();
