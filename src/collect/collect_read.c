@@ -48,6 +48,7 @@ static void on_wait(void *ctx, const struct event_wait *w)
 
 	note_sample(c, w->sample.time_ns);
 	c->waits++;
+	resolve_waited(c->resolver, w->sample.tgid);
 	order_add_wait(&c->order, w);
 }
 

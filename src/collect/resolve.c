@@ -187,6 +187,12 @@ void resolve_expect(struct resolver *r, uint32_t pid)
 		space_expect(r->space, pid);
 }
 
+void resolve_waited(struct resolver *r, uint32_t pid)
+{
+	if (r->space)
+		space_waited(r->space, pid);
+}
+
 void resolve_missed(struct resolver *r, const struct event_raw *raw)
 {
 	space_missed(r->space, raw);

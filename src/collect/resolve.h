@@ -105,6 +105,8 @@ void resolve_apply(struct resolver *r, const struct side_record *rec);
 
 /* A process that is going to be sampled. */
 void resolve_expect(struct resolver *r, uint32_t pid);
+/* A process that a wait was recorded of, as soon as that is read. */
+void resolve_waited(struct resolver *r, uint32_t pid);
 /* A sample that met what the walker does not know yet, as soon as it is read. */
 void resolve_missed(struct resolver *r, const struct event_raw *raw);
 /* Tells the walker what was seen since; call it after reading, and when the descriptor (-1: none) is readable. */

@@ -400,11 +400,16 @@ static bool is_known(const struct space *s, uint32_t pid)
 	return p && p->scanned_ns && p->image;
 }
 
+void space_waited(struct space *s, uint32_t pid)
+{
+	if (!is_known(s, pid))
+		space_expect(s, pid);
+}
+
 void space_missed(struct space *s, const struct event_raw *raw)
 {
 	if (raw->table == RAW_NOT_WALKED) {
-		if (!is_known(s, raw->ev.sample.tgid))
-			space_expect(s, raw->ev.sample.tgid);
+		space_waited(s, raw->ev.sample.tgid);
 	} else if (raw->table) {
 		for (size_t i = 0; i < s->numbered.n; i++)
 			if (s->numbered.v[i].table == raw->table)

@@ -37,6 +37,9 @@ bool space_has_all_processes(const struct space *s);
 void space_seen(struct space *s, const struct side_record *r);
 /* A process that is going to be sampled: has its tables loaded. */
 void space_expect(struct space *s, uint32_t pid);
+/* A process that a wait was recorded of. Where targets are chosen it may not be known yet, and its stack, taken when the wait began, says of none of
+ * what was missing. */
+void space_waited(struct space *s, uint32_t pid);
 /* A sample that met something that is not loaded, or whose walk is left to user space: has it loaded. */
 void space_missed(struct space *s, const struct event_raw *raw);
 /* What changed goes to the kernel, tables that were built too. Call it after reading, and when the descriptor is readable. */
