@@ -78,6 +78,7 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	unsigned int sched_delayed; /* since 6.12, narrower: it sleeps, and is still in the queue */
 };
 
 struct thread_struct {

@@ -163,6 +163,21 @@ int BPF_PROG(off_switch_before_5_18, int preempt, struct task_struct *prev,
 	return switched(preempt, prev, next, state_of(prev));
 }
 
+/* Since 6.12 a thread that begins to sleep may stay in the queue of its CPU for a while. When it is then moved to that of another the scheduler
+ * takes it for one that is ready (sched_info.last_queued), until it runs again. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(off_migrate, struct task_struct *task)
+{
+	struct thread_time *t;
+
+	if (!bpf_core_field_exists(task->se.sched_delayed) || !task->se.sched_delayed)
+		return 0;
+	t = times_of(task);
+	if (t)
+		t->moved_asleep = !thread_is_ready(t);
+	return 0;
+}
+
 /* The switch to this task was not seen, but what comes after it is. */
 static __always_inline void come_late(struct task_struct *task, struct scratch *s)
 {

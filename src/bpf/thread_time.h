@@ -47,6 +47,7 @@ struct thread_time {
 	__u32 is;                /* enum thread_is, since last_ns */
 	__u32 wanted;            /* whether it was a target when its exit began */
 	__u32 holds;             /* there is something in its held_waits (bpf/held_waits.h) */
+	__u32 moved_asleep;      /* to the queue of another CPU, since last_ns */
 	__u32 in_call;           /* one that waits for a GPU */
 	struct call_times calls; /* in such calls that are over */
 	struct call_times began; /* its times when the one it is in began */
@@ -95,6 +96,7 @@ static __always_inline void thread_leaves(struct thread_time *t, __u64 now_ns, _
 	t->on_ns += now_ns - t->last_ns;
 	t->last_ns = now_ns;
 	t->run_delay = run_delay;
+	t->moved_asleep = 0;
 	t->is = is;
 }
 
@@ -109,14 +111,17 @@ static __always_inline int thread_is_ready(const struct thread_time *t)
 	return t->is == THREAD_READY || t->is == THREAD_FORKED || t->is == THREAD_RUNS;
 }
 
-/* queued_ns: how much of that it was in a queue for a CPU. */
+/* queued_ns: how much of that it was in a queue for a CPU, by the scheduler. Of one that was moved asleep the scheduler counts its sleep, too,
+ * and not when it woke: it counts as asleep. */
 static __always_inline struct away thread_away(const struct thread_time *t, __u64 now_ns,
 					       __u64 queued_ns)
 {
 	__u64 all = now_ns - t->last_ns;
 	struct away a = { 0 };
 
-	if (thread_is_ready(t) || queued_ns > all)
+	if (t->moved_asleep)
+		queued_ns = 0;
+	else if (thread_is_ready(t) || queued_ns > all)
 		queued_ns = all;
 	a.run_ns = queued_ns;
 	if (t->is == THREAD_STOPPED)

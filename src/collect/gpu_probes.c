@@ -170,19 +170,13 @@ static void fix_tables(struct gpu_probes *g)
 	}
 }
 
-static void explain(struct gpu_probes *g, int rc)
+/* Opens the object, to be loaded. */
+static int prepare(struct gpu_probes *g)
 {
-	const struct refusal r = { g->refused_program[0] ? REFUSED_PROGRAM : REFUSED_MAP, rc,
-				   g->refused_program[0] ? g->refused_program : NULL, NULL, NULL };
-
-	refusal_why(&r, g->refused_why, sizeof g->refused_why);
-}
-
-static int load(struct gpu_probes *g)
-{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = g->opts.btf_file);
 	const enum bpf_attach_type type = (enum bpf_attach_type)ATTACH_UPROBE_MULTI;
 
-	g->bpf = gpu_bpf__open();
+	g->bpf = gpu_bpf__open_opts(&opts);
 	if (!g->bpf)
 		return -errno;
 	set_knobs(g);
@@ -194,6 +188,39 @@ static int load(struct gpu_probes *g)
 	}
 	if (!rc && !(sampler_kernel(g->sampler)->has & FEATURE_GROWING_TABLES))
 		fix_tables(g);
+	return rc;
+}
+
+static void close_object(struct gpu_probes *g)
+{
+	gpu_bpf__destroy(g->bpf);
+	g->bpf = NULL;
+}
+
+static void explain(struct gpu_probes *g, int rc)
+{
+	struct refusal r = { REFUSED_MAP, rc, NULL, NULL, g->opts.btf_file };
+	char *log = NULL;
+
+	close_object(g);
+	if (g->refused_program[0]) {
+		r.step = REFUSED_PROGRAM;
+		r.name = g->refused_program;
+		if (!prepare(g))
+			load_alone(g->bpf->obj, r.name, &log);
+		close_object(g);
+		r.log = log;
+		if (log && g->opts.on_refused)
+			g->opts.on_refused(g->opts.on_refused_ctx, r.name, log);
+	}
+	refusal_why(&r, g->refused_why, sizeof g->refused_why);
+	free(log);
+}
+
+static int load(struct gpu_probes *g)
+{
+	int rc = prepare(g);
+
 	if (!rc)
 		rc = load_object(g->bpf->obj, g->bpf->skeleton, g->refused_program,
 				 sizeof g->refused_program);
@@ -219,8 +246,6 @@ static bool is_loaded(struct gpu_probes *g)
 		explain(g, rc);
 	snprintf(g->stats.problem, sizeof g->stats.problem, "cannot load the probes: %.130s",
 		 g->refused_why);
-	gpu_bpf__destroy(g->bpf);
-	g->bpf = NULL;
 	return false;
 }
 

@@ -53,6 +53,7 @@ static const struct {
 	{ FEATURE_GROWING_TABLES, { NULL }, has_growing_tables },
 	{ FEATURE_UPROBE_MULTI, { NULL }, gpu_link_has_multi },
 	{ FEATURE_SCHED_EXIT, { "sched_exit_tp" }, NULL },
+	{ FEATURE_SLEEPERS_MOVE, { "task_struct.se.sched_delayed", "sched_migrate_task" }, NULL },
 	{ FEATURE_IRQ_EVENTS,
 	  { "irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit" },
 	  NULL },

@@ -21,6 +21,8 @@ enum kernel_feature {
 	FEATURE_SCHED_EXIT = 1 << 8,     /* sched_exit_tp: 6.16 */
 	FEATURE_IRQ_EVENTS = 1 << 9,     /* tracepoints of interrupts that every machine has */
 	FEATURE_X86_VECTORS = 1 << 10,   /* and of those that x86 has */
+	FEATURE_SLEEPERS_MOVE =
+		1 << 11, /* threads that sleep may be in a queue yet, and move to another: 6.12 */
 };
 
 struct kernel_features {

@@ -76,6 +76,9 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("cfs_rq.rq",              POINTER, LOADED,          WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
 	FIELD("rq.clock",               U64,     LOADED,          WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
 
+	FIELD("task_struct.se.sched_delayed", U32, LOADED | ASKED, WAITS, 0, .since = "6.12",
+	      .without = "threads that sleep are in no queue"),
+
 	/* Its control group: CONFIG_CGROUPS. */
 	FIELD("task_struct.cgroups",    POINTER, LOADED | COPIED, WAITS | WAKERS, WAITS),
 	FIELD("css_set.dfl_cgrp",       POINTER, LOADED | COPIED, WAITS | WAKERS, WAITS),
@@ -97,6 +100,8 @@ const struct kernel_type_row kernel_type_rows[] = {
 	TRACEPOINT("sched_switch",       "itt",  WAITS, WAITS),
 	TRACEPOINT("sched_switch.prev_state", "itti", WAITS, 0, .since = "5.18",
 		   .without = "the state of a thread is read from its task_struct"),
+	TRACEPOINT("sched_migrate_task", "t",    WAITS, 0, .only_with = "task_struct.se.sched_delayed",
+		   .without = "threads that are moved while they sleep are shown as ready"),
 	TRACEPOINT("sched_exit_tp",      "",     WAITS, WAITS, .since = "6.16",
 		   .without = "stacks of waits are taken at the end of system calls"),
 	TRACEPOINT("sys_exit",           "r",    WAITS, WAITS, .instead_of = "sched_exit_tp"),

@@ -17,7 +17,7 @@ struct off_cpu_program {
 	bool wanted;
 	bool at_start; /* only when recording starts */
 };
-enum { OFF_CPU_PROGRAMS = 18 };
+enum { OFF_CPU_PROGRAMS = 19 };
 
 static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
 			  struct off_cpu_program *out)
@@ -31,6 +31,7 @@ static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool 
 		{ bpf->progs.off_fork, on, true },
 		{ bpf->progs.off_switched, on && !o->at_sys_exit, true },
 		{ bpf->progs.off_sys_exit, on && o->at_sys_exit, true },
+		{ bpf->progs.off_migrate, on && (o->has & FEATURE_SLEEPERS_MOVE), true },
 		{ bpf->progs.off_switch, on && prev_state, true },
 		{ bpf->progs.off_switch_before_5_18, on && !prev_state, true },
 		{ bpf->progs.irq_handler_begins, irq, true },
@@ -176,6 +177,26 @@ static int attach(struct off_cpu *o, struct sample_bpf *bpf, bool at_start)
 int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf)
 {
 	return attach(o, bpf, false);
+}
+
+/* That of forks would keep what it sees. */
+int off_cpu_try(struct off_cpu *o, struct sample_bpf *bpf, const char **refused)
+{
+	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+
+	list_programs(o, bpf, true, programs);
+	for (int i = 0; i < OFF_CPU_PROGRAMS; i++) {
+		struct bpf_program *p = programs[i].prog;
+
+		if (!bpf_program__autoload(p) || !programs[i].at_start || p == bpf->progs.off_fork)
+			continue;
+		struct bpf_link *link = bpf_program__attach(p);
+		*refused = bpf_program__name(p);
+		if (!link)
+			return -errno;
+		bpf_link__destroy(link);
+	}
+	return 0;
 }
 
 /* Opens a task iterator; *link is to be destroyed after the descriptor is closed. */

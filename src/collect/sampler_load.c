@@ -245,41 +245,39 @@ static bool is_left_without(const struct sampler *s, enum collect_group group)
 }
 
 /* What a refused program costs; COLLECT_GROUPS: nothing can be recorded without it. */
-static enum collect_group cost_of(struct sampler *s, const char *program)
+static enum collect_group cost_of(struct sampler *s, const struct refusal *r)
 {
-	enum collect_group group = group_of(program);
+	enum collect_group group = group_of(r->name);
 
 	if (group == COLLECT_GROUPS || is_missing(s, group))
 		return COLLECT_GROUPS;
-	if (is_by_runtimes(s, program))
+	if (r->step == REFUSED_PROGRAM && is_by_runtimes(s, r->name))
 		return GROUP_RUNTIMES;
 	return is_left_without(s, group) ? group : COLLECT_GROUPS;
 }
 
-/* 0: without that program there is something left to record. */
-static int do_without(struct sampler *s, int rc, const char *program, struct err *err)
+/* 0: without what is refused there is something left to record. */
+static int do_without(struct sampler *s, struct refusal *r, struct err *err)
 {
-	struct refusal r = { REFUSED_MAP, rc, NULL, NULL, s->opts.btf_file };
 	enum collect_group group = COLLECT_GROUPS;
 	char *log = NULL;
+	int rc = 0;
 
-	if (*program) {
-		r.step = REFUSED_PROGRAM;
-		r.name = program;
-		int again = try_alone(s, program, &log);
-		r.error = again ? again : rc;
-		r.log = log;
+	if (r->step == REFUSED_PROGRAM) {
+		int again = try_alone(s, r->name, &log);
+		r->error = again ? again : r->error;
+		r->log = log;
 		if (log && s->opts.on_refused)
-			s->opts.on_refused(s->opts.on_refused_ctx, program, log);
-		group = cost_of(s, program);
+			s->opts.on_refused(s->opts.on_refused_ctx, r->name, log);
 	}
+	if (r->step != REFUSED_MAP)
+		group = cost_of(s, r);
 	if (group == COLLECT_GROUPS) {
-		rc = refusal_explain(&r, err);
+		rc = refusal_explain(r, err);
 	} else {
 		struct collect_missing *m = give_up(s, group);
 
-		refusal_why(&r, m->why, sizeof m->why);
-		rc = 0;
+		refusal_why(r, m->why, sizeof m->why);
 	}
 	free(log);
 	return rc;
@@ -326,6 +324,26 @@ static int look_at_types(struct sampler *s, struct err *err)
 	return 0;
 }
 
+/* Loads all, and attaches what can be done without for a moment: 0, or r says what is refused. */
+static int load_and_try(struct sampler *s, char *program, size_t size, struct refusal *r)
+{
+	const char *unattached = NULL;
+	int rc = load_object(s->bpf->obj, s->bpf->skeleton, program, size);
+
+	mem_trim(); /* the kernel's BTF was some 10 MB of heap */
+	if (rc) {
+		*r = (struct refusal){ *program ? REFUSED_PROGRAM : REFUSED_MAP, rc, program, NULL,
+				       s->opts.btf_file };
+		return rc;
+	}
+	rc = off_cpu_try(&s->off_cpu, s->bpf, &unattached);
+	if (rc) {
+		snprintf(program, size, "%s", unattached);
+		*r = (struct refusal){ REFUSED_ATTACH, rc, program, NULL, s->opts.btf_file };
+	}
+	return rc;
+}
+
 /* --- all -------------------------------------------------------------------------------------------------------------- */
 
 static void settle_opts(struct sampler *s)
@@ -341,6 +359,7 @@ static void settle_opts(struct sampler *s)
 
 int sampler_load(struct sampler *s, struct err *err)
 {
+	struct refusal refusal;
 	char program[64];
 
 	settle_opts(s);
@@ -355,12 +374,11 @@ int sampler_load(struct sampler *s, struct err *err)
 		rc = prepare(s, err);
 		if (rc)
 			break;
-		rc = load_object(s->bpf->obj, s->bpf->skeleton, program, sizeof program);
-		mem_trim(); /* the kernel's BTF was some 10 MB of heap */
+		rc = load_and_try(s, program, sizeof program, &refusal);
 		if (!rc)
 			return 0;
 		close_object(s);
-		rc = do_without(s, rc, program, err);
+		rc = do_without(s, &refusal, err);
 	}
 	return rc;
 }

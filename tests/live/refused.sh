@@ -70,6 +70,15 @@ has "… record names the call" "perf_event_open() is refused by a seccomp filte
 works "a filter that refuses nothing of it" "$progs/deny" none 1
 has "… which doctor sees" "a filter that allows bpf() and perf_event_open()" "$doctor"
 
+# 28 is BPF_LINK_CREATE, which attaches the programs of waits, and none that samples need.
+"$progs/deny" bpf:28 1 "$cresset" record -e cpu,off-cpu -d 300ms -o "$tmp/part.cresset" >"$tmp/err" 2>&1
+is "programs of waits that load, and cannot be attached, cost the waits" $? 0
+has "… with a warning" "warning: no waits are recorded: " "$(<"$tmp/err")"
+"$cresset" convert -q --type cpu -o "$tmp/part.folded" "$tmp/part.cresset" 2>/dev/null
+holds "… CPU samples are there" grep -q '^burner' "$tmp/part.folded"
+"$progs/deny" bpf:28 1 "$cresset" record -q -e off-cpu -d 300ms -o "$tmp/none.cresset" >"$tmp/err" 2>&1
+is "… waits alone cannot be recorded" $? 3
+
 # --- locked memory: does not count since 5.11
 works "no locked memory at all" prlimit --memlock=0:0
 

@@ -56,15 +56,11 @@ static const struct {
 	const char *begins;
 	uint32_t needs;
 } places[] = {
-	{ "off_switched", FEATURE_SCHED_EXIT },
-	{ "off_switch_before_5_18", 0 },
-	{ "off_switch", FEATURE_PREV_STATE },
-	{ "threads_report_before_5_18", 0 },
-	{ "threads_report", FEATURE_COPY_FROM_TASK },
-	{ "irq_handler_", FEATURE_IRQ_EVENTS },
-	{ "softirq_", FEATURE_IRQ_EVENTS },
-	{ "local_timer_", FEATURE_X86_VECTORS },
-	{ "call_function_single_", FEATURE_X86_VECTORS },
+	{ "off_switched", FEATURE_SCHED_EXIT },   { "off_switch_before_5_18", 0 },
+	{ "off_migrate", FEATURE_SLEEPERS_MOVE }, { "off_switch", FEATURE_PREV_STATE },
+	{ "threads_report_before_5_18", 0 },      { "threads_report", FEATURE_COPY_FROM_TASK },
+	{ "irq_handler_", FEATURE_IRQ_EVENTS },   { "softirq_", FEATURE_IRQ_EVENTS },
+	{ "local_timer_", FEATURE_X86_VECTORS },  { "call_function_single_", FEATURE_X86_VECTORS },
 	{ "irq_work_", FEATURE_X86_VECTORS },
 };
 

@@ -176,7 +176,7 @@ static void check_way(uint32_t without)
 /* What 5.15 lacks, and 5.10. */
 #define NOT_5_15 \
 	(FEATURE_COPY_FROM_TASK | FEATURE_PREV_STATE | FEATURE_GROWING_TABLES | \
-	 FEATURE_UPROBE_MULTI | FEATURE_SCHED_EXIT)
+	 FEATURE_UPROBE_MULTI | FEATURE_SCHED_EXIT | FEATURE_SLEEPERS_MOVE)
 #define NOT_5_10 \
 	(NOT_5_15 | FEATURE_CURRENT_TASK | FEATURE_TASK_STORAGE | FEATURE_TASK_REGS | \
 	 FEATURE_ATTACH_COOKIE)
@@ -193,6 +193,7 @@ static void check_way(uint32_t without)
 WAY(with_all, 0)
 WAY(without_sched_exit, FEATURE_SCHED_EXIT)
 WAY(without_prev_state, FEATURE_PREV_STATE)
+WAY(without_sleepers_move, FEATURE_SLEEPERS_MOVE)
 WAY(without_copies, FEATURE_COPY_FROM_TASK)
 WAY(without_growing_tables, FEATURE_GROWING_TABLES)
 WAY(without_task_storage, FEATURE_TASK_STORAGE)
@@ -221,7 +222,7 @@ START_TEST(options_that_do_not_fit)
 }
 END_TEST
 
-UNIT_MAIN("collect_waits", with_all, without_sched_exit, without_prev_state, without_copies,
-	  without_growing_tables, without_task_storage, without_task_regs,
+UNIT_MAIN("collect_waits", with_all, without_sched_exit, without_prev_state, without_sleepers_move,
+	  without_copies, without_growing_tables, without_task_storage, without_task_regs,
 	  without_task_regs_at_sys_exit, without_current_task, as_5_15, as_5_10,
 	  options_that_do_not_fit)

@@ -115,6 +115,26 @@ START_TEST(queue_clock_runs_ahead)
 END_TEST
 
 /* Waits that do not pass are in the sums, not in the long ones; both limits count. */
+/* What the scheduler says of the queue counts again from the next switch on. */
+START_TEST(moved_asleep)
+{
+	struct thread_time t;
+
+	thread_begins(&t, 0, THREAD_RUNS);
+	thread_leaves(&t, 10 * MS, 0, THREAD_BLOCKED);
+	t.moved_asleep = 1;
+	struct chosen c = comes(&t, &above_1ms, 110 * MS, 99 * MS);
+	ck_assert_int_eq(c.any, 1);
+	ck_assert_uint_eq(c.wait.parts, WAIT_OFF_CPU);
+	ck_assert_uint_eq(c.wait.off_ns, 100 * MS);
+	thread_leaves(&t, 120 * MS, 0, THREAD_BLOCKED);
+	comes(&t, &above_1ms, 150 * MS, 20 * MS);
+	ck_assert_uint_eq(t.off_ns, 110 * MS);
+	ck_assert_uint_eq(t.run_ns, 20 * MS);
+	ck_assert_uint_eq(sum_of(&t), 150 * MS);
+}
+END_TEST
+
 START_TEST(filter)
 {
 	static const struct wait_filter f = { MS, 100 * MS, WAIT_OFF_CPU };
@@ -327,5 +347,6 @@ START_TEST(calls_read_from_elsewhere)
 END_TEST
 
 UNIT_MAIN("thread_time", calls, calls_read_from_elsewhere, states, sums_are_the_life,
-	  queue_clock_runs_ahead, filter, every_wait_is_its_own, reported_while_it_goes_on,
-	  comes_without_having_left, leaves_without_having_come, weights_add_up)
+	  queue_clock_runs_ahead, moved_asleep, filter, every_wait_is_its_own,
+	  reported_while_it_goes_on, comes_without_having_left, leaves_without_having_come,
+	  weights_add_up)

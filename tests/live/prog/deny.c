@@ -1,5 +1,5 @@
 // deny CALL ERROR COMMAND…: runs a command under a seccomp filter, as a container's runtime sets one, that answers a system call with an error.
-// CALL: bpf, perf_event_open, or none (a filter that refuses nothing). ERROR: its number.
+// CALL: bpf, bpf:COMMAND (only that command, by its number), perf_event_open, or none (a filter that refuses nothing). ERROR: its number.
 // build: -O2
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -16,12 +16,17 @@ int main(int argc, char **argv)
 {
 	if (argc < 4)
 		return 125;
-	unsigned call = strcmp(argv[1], "bpf") == 0               ? SYS_bpf
+	unsigned call = strncmp(argv[1], "bpf", 3) == 0           ? SYS_bpf
 			: strcmp(argv[1], "perf_event_open") == 0 ? SYS_perf_event_open
 								  : 0xffffffff;
+	const char *colon = strchr(argv[1], ':');
+	unsigned command = colon ? (unsigned)atoi(colon + 1) : 0;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		/* of one command, or of any */
+		BPF_JUMP(BPF_JMP | (colon ? BPF_JEQ : BPF_JGE) | BPF_K, command, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[2])),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
