@@ -233,7 +233,7 @@ static void say_start(const struct recording *r)
 	struct buf b = { 0 };
 	target_describe(&b, r->line, r->opts);
 	buf_adds(&b, dot);
-	events_describe(&b, dot, r->opts);
+	events_describe(&b, dot, r->opts, collect_events(r->collector));
 	if (!r->opts->duration_ns && !r->child.pid)
 		buf_addf(&b, "%sCtrl-C ends it", dot);
 	log_info("recording %s", buf_cstr(&b));

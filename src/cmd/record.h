@@ -86,8 +86,9 @@ int events_settle(const struct cmd_line *line, const struct record_opts *o,
 		  struct collect_opts *collect);
 /* GPU time was asked for, not only all that there is of a GPU: without the library in the command it cannot be. */
 bool events_need_library(const struct record_opts *o);
-/* "cpu 99 Hz", "off-cpu": appended to b, dot between them. */
-void events_describe(struct buf *b, const char *dot, const struct record_opts *o);
+/* Of what is asked for, the kinds that are recorded: "cpu 99 Hz", "off-cpu", appended to b, dot between them. */
+void events_describe(struct buf *b, const char *dot, const struct record_opts *o,
+		     uint32_t recorded);
 
 /* --- record_target.c */
 /* Fills the target members of collect (ids live in line's arena). CMD_OK, or the exit status with the error printed. */

@@ -184,11 +184,15 @@ bool events_need_library(const struct record_opts *o)
 	return event_bits(&o->events) & COLLECT_GPU_INSIDE || o->gpu == GPU_LEVEL_REQUIRE;
 }
 
-void events_describe(struct buf *b, const char *dot, const struct record_opts *o)
+void events_describe(struct buf *b, const char *dot, const struct record_opts *o, uint32_t recorded)
 {
+	const char *between = "";
 	for (int i = 0; i < o->events.n; i++) {
 		const struct event_kind *k = &kinds[o->events.v[i]];
-		buf_addf(b, "%s%s", i ? dot : "", k->name);
+		if (!(k->bit & recorded))
+			continue;
+		buf_addf(b, "%s%s", between, k->name);
+		between = dot;
 		if (k->bit & (COLLECT_CPU | COLLECT_WALL))
 			buf_addf(b, " %llu Hz", (unsigned long long)o->freq_hz);
 	}

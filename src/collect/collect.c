@@ -171,6 +171,11 @@ size_t collect_get_missing(struct collector *c, const struct collect_missing **o
 	return n;
 }
 
+uint32_t collect_events(const struct collector *c)
+{
+	return c->opts.events;
+}
+
 /* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else
  * the events do, so that sampling starts without waiting for it; their samples are held back until it is there. */
 int collect_start(struct collector *c, struct err *err)

@@ -252,6 +252,8 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 		 struct err *err);
 /* Good until collect_free. Call it after collect_open; GPU's may come later, when a library is first seen. */
 size_t collect_get_missing(struct collector *c, const struct collect_missing **out);
+/* Those of opts->events that are not missing. */
+uint32_t collect_events(const struct collector *c);
 int collect_start(struct collector *c, struct err *err);
 /* When that opened the first event, CLOCK_MONOTONIC: nothing is from before. */
 uint64_t collect_started_ns(const struct collector *c);

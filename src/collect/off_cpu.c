@@ -15,9 +15,8 @@
 struct off_cpu_program {
 	struct bpf_program *prog;
 	bool wanted;
-	bool at_start; /* only when recording starts */
 };
-enum { OFF_CPU_PROGRAMS = 19 };
+enum { OFF_CPU_PROGRAMS = 18 };
 
 static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
 			  struct off_cpu_program *out)
@@ -26,25 +25,24 @@ static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool 
 	bool vectors = on && wakers && (o->has & FEATURE_X86_VECTORS);
 	bool prev_state = o->has & FEATURE_PREV_STATE;
 	const struct off_cpu_program all[OFF_CPU_PROGRAMS] = {
-		{ bpf->progs.off_exec, on, false },
-		{ bpf->progs.off_exit, on, false },
-		{ bpf->progs.off_fork, on, true },
-		{ bpf->progs.off_switched, on && !o->at_sys_exit, true },
-		{ bpf->progs.off_sys_exit, on && o->at_sys_exit, true },
-		{ bpf->progs.off_migrate, on && (o->has & FEATURE_SLEEPERS_MOVE), true },
-		{ bpf->progs.off_switch, on && prev_state, true },
-		{ bpf->progs.off_switch_before_5_18, on && !prev_state, true },
-		{ bpf->progs.irq_handler_begins, irq, true },
-		{ bpf->progs.irq_handler_ends, irq, true },
-		{ bpf->progs.softirq_begins, irq, true },
-		{ bpf->progs.softirq_ends, irq, true },
-		{ bpf->progs.local_timer_begins, vectors, true },
-		{ bpf->progs.local_timer_ends, vectors, true },
-		{ bpf->progs.call_function_single_begins, vectors, true },
-		{ bpf->progs.call_function_single_ends, vectors, true },
-		{ bpf->progs.irq_work_begins, vectors, true },
-		{ bpf->progs.irq_work_ends, vectors, true },
-		{ bpf->progs.off_waking, on && wakers, true },
+		{ bpf->progs.off_exec, on },
+		{ bpf->progs.off_exit, on },
+		{ bpf->progs.off_switched, on && !o->at_sys_exit },
+		{ bpf->progs.off_sys_exit, on && o->at_sys_exit },
+		{ bpf->progs.off_migrate, on && (o->has & FEATURE_SLEEPERS_MOVE) },
+		{ bpf->progs.off_switch, on && prev_state },
+		{ bpf->progs.off_switch_before_5_18, on && !prev_state },
+		{ bpf->progs.irq_handler_begins, irq },
+		{ bpf->progs.irq_handler_ends, irq },
+		{ bpf->progs.softirq_begins, irq },
+		{ bpf->progs.softirq_ends, irq },
+		{ bpf->progs.local_timer_begins, vectors },
+		{ bpf->progs.local_timer_ends, vectors },
+		{ bpf->progs.call_function_single_begins, vectors },
+		{ bpf->progs.call_function_single_ends, vectors },
+		{ bpf->progs.irq_work_begins, vectors },
+		{ bpf->progs.irq_work_ends, vectors },
+		{ bpf->progs.off_waking, on && wakers },
 	};
 
 	memcpy(out, all, sizeof all);
@@ -146,6 +144,7 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct coll
 	for (int i = 0; i < OFF_CPU_PROGRAMS; i++)
 		bpf_program__set_autoload(programs[i].prog, programs[i].wanted);
 	copies = o->has & FEATURE_COPY_FROM_TASK;
+	bpf_program__set_autoload(bpf->progs.off_fork, o->on);
 	bpf_program__set_autoload(bpf->progs.threads_begin, o->on);
 	bpf_program__set_autoload(bpf->progs.threads_report, o->on && copies);
 	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18, o->on && !copies);
@@ -158,45 +157,28 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct coll
 
 /* --- running ----------------------------------------------------------------------------------- */
 
-static int attach(struct off_cpu *o, struct sample_bpf *bpf, bool at_start)
+static int attach(struct off_cpu *o, struct bpf_program *p, const char **refused)
 {
-	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+	struct bpf_link *link = bpf_program__attach(p);
 
-	list_programs(o, bpf, true, programs);
-	for (int i = 0; i < OFF_CPU_PROGRAMS; i++) {
-		if (!bpf_program__autoload(programs[i].prog) || programs[i].at_start != at_start)
-			continue;
-		struct bpf_link *link = bpf_program__attach(programs[i].prog);
-		if (!link)
-			return -errno;
-		o->links[o->n_links++] = link;
-	}
-	return 0;
-}
-
-int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf)
-{
-	return attach(o, bpf, false);
-}
-
-/* That of forks would keep what it sees. */
-int off_cpu_try(struct off_cpu *o, struct sample_bpf *bpf, const char **refused)
-{
-	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
-
-	list_programs(o, bpf, true, programs);
-	for (int i = 0; i < OFF_CPU_PROGRAMS; i++) {
-		struct bpf_program *p = programs[i].prog;
-
-		if (!bpf_program__autoload(p) || !programs[i].at_start || p == bpf->progs.off_fork)
-			continue;
-		struct bpf_link *link = bpf_program__attach(p);
+	if (!link) {
 		*refused = bpf_program__name(p);
-		if (!link)
-			return -errno;
-		bpf_link__destroy(link);
+		return -errno;
 	}
+	o->links[o->n_links++] = link;
 	return 0;
+}
+
+int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf, const char **refused)
+{
+	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
+	int rc = 0;
+
+	list_programs(o, bpf, true, programs);
+	for (int i = 0; i < OFF_CPU_PROGRAMS && !rc; i++)
+		if (bpf_program__autoload(programs[i].prog))
+			rc = attach(o, programs[i].prog, refused);
+	return rc;
 }
 
 /* Opens a task iterator; *link is to be destroyed after the descriptor is closed. */
@@ -211,13 +193,16 @@ static int open_iterator(struct bpf_program *prog)
 	return fd < 0 ? -errno : fd;
 }
 
-int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf)
+int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf, const char **refused)
 {
 	char nothing[64];
-	int rc = o->on ? attach(o, bpf, true) : 0;
 
-	if (!o->on || rc)
+	if (!o->on)
+		return 0;
+	int rc = attach(o, bpf->progs.off_fork, refused);
+	if (rc)
 		return rc;
+	*refused = bpf_program__name(bpf->progs.threads_begin);
 	int fd = open_iterator(bpf->progs.threads_begin);
 	if (fd < 0)
 		return fd;

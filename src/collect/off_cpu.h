@@ -1,9 +1,8 @@
 /* collect/off_cpu.h: the programs of bpf/off_cpu.h: which of them this kernel can run, their knobs, their iterators.
  *
  *     off_cpu_prepare    before the object is loaded
- *     off_cpu_try        whether they can be attached
- *     off_cpu_attach     what begins and ends threads; before the programs that follow targets
- *     off_cpu_start      switches; the threads that are there
+ *     off_cpu_attach     all but the one of forks: nothing is kept of any thread yet, so none is recorded; before the programs that follow targets
+ *     off_cpu_start      from here on all threads have times
  *     off_cpu_report     the times of all threads, and waits that go on, through the ring
  */
 #ifndef CRESSET_COLLECT_OFF_CPU_H
@@ -30,12 +29,9 @@ struct off_cpu {
 /* Sets what is loaded and how. -EOPNOTSUPP when waits are asked for at a place that this kernel does not have. */
 int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts,
 		    const struct kernel_features *kernel, struct err *err);
-/* Attaches those that switches call, and detaches them: nothing is kept of any thread yet. 0, or -errno with the name of the program that the
- * kernel refused. */
-int off_cpu_try(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
-/* Both: 0 or -errno of the program that could not be attached. */
-int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf);
-int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf);
+/* Both: 0, or -errno with the name of the program that could not be attached. */
+int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
+int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
 void off_cpu_stop(struct off_cpu *o);
 
 /* Sends some of the report: 1: more is to come, the ring is to be read first; 0: it is complete; or -errno. */

@@ -135,10 +135,6 @@ static int attach_follow(struct sampler *s, struct err *err)
 		s->bpf->progs.space_fork,  s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
 	};
 
-	int rc = off_cpu_attach(&s->off_cpu, s->bpf);
-
-	if (rc)
-		return sampler_refused(s, REFUSED_ATTACH, rc, NULL, err);
 	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++) {
 		if (!bpf_program__autoload(progs[i]))
 			continue;
@@ -152,9 +148,11 @@ static int attach_follow(struct sampler *s, struct err *err)
 
 int sampler_start(struct sampler *s, struct err *err)
 {
-	int rc = off_cpu_start(&s->off_cpu, s->bpf);
+	const char *refused = NULL;
+	int rc = off_cpu_start(&s->off_cpu, s->bpf, &refused);
 
-	return rc ? sampler_refused(s, REFUSED_ATTACH, rc, NULL, err) : sampler_update_cpus(s, err);
+	return rc ? sampler_refused(s, REFUSED_ATTACH, rc, refused, err)
+		  : sampler_update_cpus(s, err);
 }
 
 /* --- ring ------------------------------------------------------------------------------------------------------------- */

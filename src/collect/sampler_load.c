@@ -324,8 +324,8 @@ static int look_at_types(struct sampler *s, struct err *err)
 	return 0;
 }
 
-/* Loads all, and attaches what can be done without for a moment: 0, or r says what is refused. */
-static int load_and_try(struct sampler *s, char *program, size_t size, struct refusal *r)
+/* Loads all, and attaches what can be done without: 0, or r says what is refused. */
+static int load_and_attach(struct sampler *s, char *program, size_t size, struct refusal *r)
 {
 	const char *unattached = NULL;
 	int rc = load_object(s->bpf->obj, s->bpf->skeleton, program, size);
@@ -336,8 +336,9 @@ static int load_and_try(struct sampler *s, char *program, size_t size, struct re
 				       s->opts.btf_file };
 		return rc;
 	}
-	rc = off_cpu_try(&s->off_cpu, s->bpf, &unattached);
+	rc = off_cpu_attach(&s->off_cpu, s->bpf, &unattached);
 	if (rc) {
+		off_cpu_stop(&s->off_cpu);
 		snprintf(program, size, "%s", unattached);
 		*r = (struct refusal){ REFUSED_ATTACH, rc, program, NULL, s->opts.btf_file };
 	}
@@ -374,7 +375,7 @@ int sampler_load(struct sampler *s, struct err *err)
 		rc = prepare(s, err);
 		if (rc)
 			break;
-		rc = load_and_try(s, program, sizeof program, &refusal);
+		rc = load_and_attach(s, program, sizeof program, &refusal);
 		if (!rc)
 			return 0;
 		close_object(s);

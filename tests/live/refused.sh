@@ -74,6 +74,7 @@ has "… which doctor sees" "a filter that allows bpf() and perf_event_open()" "
 "$progs/deny" bpf:28 1 "$cresset" record -e cpu,off-cpu -d 300ms -o "$tmp/part.cresset" >"$tmp/err" 2>&1
 is "programs of waits that load, and cannot be attached, cost the waits" $? 0
 has "… with a warning" "warning: no waits are recorded: " "$(<"$tmp/err")"
+hasnt "… and is not said to be recorded" "99 Hz · off-cpu" "$(<"$tmp/err")"
 "$cresset" convert -q --type cpu -o "$tmp/part.folded" "$tmp/part.cresset" 2>/dev/null
 holds "… CPU samples are there" grep -q '^burner' "$tmp/part.folded"
 "$progs/deny" bpf:28 1 "$cresset" record -q -e off-cpu -d 300ms -o "$tmp/none.cresset" >"$tmp/err" 2>&1
