@@ -42,8 +42,8 @@ struct live_feed {
 	struct top_cpus cpus;
 	struct top_gpus gpus;
 	struct collect_stats stats;
-	uint64_t cut_due_ns;     /* when all threads are asked again */
-	uint64_t first_names_ns; /* how long the first picture may take to get names */
+	uint64_t cut_due_ns; /* when all threads are asked again */
+	bool is_once;        /* nothing comes after the picture: it waits for its names */
 	uint64_t window_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
 	uint64_t opened_ns;
 	uint64_t start_ns; /* of the profile at hand */
@@ -191,7 +191,9 @@ static int live_take(struct feed *base, bool with_waits, struct feed_take *out, 
 	rc = trim(f, now_ns, err);
 	collect_name_kernel(f->collector);
 	top_names_run(&f->names, f->collector, f->profile,
-		      now_ns + (is_first ? f->first_names_ns : NAMES_NS));
+		      now_ns + (f->is_once ? ONCE_NAMES_NS
+				: is_first ? FIRST_NAMES_NS
+					   : NAMES_NS));
 	collect_get_stats(f->collector, &f->stats);
 	top_cpus_look(&f->cpus);
 	uint64_t from_ns =
@@ -317,7 +319,7 @@ int top_live(struct cmd_line *line, const struct top_opts *o, struct feed **out)
 				       .wakers = !o->no_waits,
 				       .keep_kernel_names = true };
 	f->window_ns = o->window_ns;
-	f->first_names_ns = o->once ? ONCE_NAMES_NS : FIRST_NAMES_NS;
+	f->is_once = o->once;
 	names_env(&line->arena, &f->collect.names);
 	f->collect.names.debuginfod_urls = NULL;
 	top_names_init(&f->names, &f->collect.names);
