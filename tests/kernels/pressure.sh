@@ -9,12 +9,12 @@
 
 # Leaves 48 MiB of what is available, and touches all of it again and again: what is reclaimed has to come back.
 cat >"$tmp/hog.py" <<'END'
-import mmap
 available = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
-memory = mmap.mmap(-1, max(available - 48 * 1024, 4096) * 1024)
+pages = max(available - 48 * 1024, 4096) // 4
+memory = bytearray(pages * 4096)
+ones = b"\1" * pages
 while True:
-    for at in range(0, len(memory), 4096):
-        memory[at] = 1
+    memory[::4096] = ones
 END
 # shellcheck disable=SC2016
 churn='while :; do cat /usr/lib/x86_64-linux-gnu/*.so.* >/dev/null 2>&1; done'

@@ -10,7 +10,7 @@
  *     used worker US               CPU time of the whole thread
  *     off FUNCTION US WAITS        time from its calls to who woke it, and how often
  *     slack FUNCTION US            how long waking it took: it may have waited so much longer
- *     delay worker US              how long it was ready without a CPU (/proc/thread-self/schedstat)
+ *     delay worker US TIMES        how long it was ready without a CPU, and how often it came to one (/proc/thread-self/schedstat)
  *
  * A wait ends when the worker wakes the waiter, whenever that gets a CPU; so the sum does not depend on how busy the machine is. */
 // build: -O2 -fomit-frame-pointer -fno-optimize-sibling-calls
@@ -71,16 +71,16 @@ int descend(int left, void (*then)(void))
 	return room[0];
 }
 
-static int64_t delay_ns(void)
+static void print_delay(void)
 {
-	long long ran, delay = 0;
+	long long ran, delay = 0, times = 0;
 	FILE *f = fopen("/proc/thread-self/schedstat", "r");
 
-	if (f && fscanf(f, "%lld %lld", &ran, &delay) != 2)
+	if (f && fscanf(f, "%lld %lld %lld", &ran, &delay, &times) != 3)
 		delay = 0;
 	if (f)
 		fclose(f);
-	return delay;
+	printf("delay worker %lld %lld\n", delay / 1000, times);
 }
 
 __attribute__((noipa)) void wake_waiter(int last);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	descend(DEPTH, work_rounds);
 	pthread_join(waiter, NULL);
 	printf("slack wait_known %lld\n", (long long)slack_ns / 1000);
-	printf("delay worker %lld\n", (long long)delay_ns() / 1000);
+	print_delay();
 	printf("used worker %lld\n", (long long)cpu_ns() / 1000);
 	return 0;
 }
