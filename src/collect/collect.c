@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +68,19 @@ static int open_sampler(struct collector *c, struct err *err)
 	if (!rc)
 		c->opts.events = sampler_events(c->sampler);
 	return rc;
+}
+
+/* Each CPU has some four descriptors, each file that is looked at one: shells allow 1024. Who is allowed less than that gets what there is. */
+static void raise_descriptor_limit(void)
+{
+	enum { FOR_A_CPU = 8, FOR_THE_REST = 4096 };
+	rlim_t wanted = FOR_A_CPU * (rlim_t)sysconf(_SC_NPROCESSORS_CONF) + FOR_THE_REST;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int open_parts(struct collector *c, struct err *err)
@@ -142,6 +156,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	int rc;
 
 	mem_give_back(LARGE_BYTES);
+	raise_descriptor_limit();
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;

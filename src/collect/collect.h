@@ -246,7 +246,8 @@ struct collect_stats {
 
 struct collector;
 
-/* -EPERM: permission missing; -EOPNOTSUPP: kernel or feature missing; -ESRCH: target not found; -EINVAL: options. Succeeds when at least one of
+/* Raises this process's soft limit of descriptors by what the machine's CPUs need, as far as its hard limit allows: fork what is to have the old
+ * one before. -EPERM: permission missing; -EOPNOTSUPP: kernel or feature missing; -ESRCH: target not found; -EINVAL: options. Succeeds when at least one of
  * the events can be recorded: collect_get_missing has the rest. */
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err);

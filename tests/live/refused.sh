@@ -83,6 +83,12 @@ is "… waits alone cannot be recorded" $? 3
 # --- locked memory: does not count since 5.11
 works "no locked memory at all" prlimit --memlock=0:0
 
+# --- descriptors: 384 CPUs need more than a shell allows, 2 more than this
+# shellcheck disable=SC2016 # for the inner shell
+works "a soft limit of 32 descriptors" sh -c 'ulimit -Sn 32 && exec "$@"' sh
+# shellcheck disable=SC2016
+is "… which the command has as it was" "$(sh -c 'ulimit -Sn 32 && exec "$@"' sh "$cresset" record -q -o "$tmp/limit.cresset" -- sh -c 'ulimit -Sn' 2>/dev/null)" 32
+
 # --- kernel types
 private() { unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && { [ -z "$0" ] || cp "$0" /sys/kernel/btf/vmlinux; } && exec "$@"' "$@"; }
 if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/vmlinux-$(uname -r)" ] && [ -r /sys/kernel/btf/vmlinux ]; then
