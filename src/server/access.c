@@ -83,6 +83,7 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	pthread_mutex_unlock(&a->lock);
 	if (!found)
 		return unauthorized(r, err, "this token is not known");
+	connections_known(&r->server->connections, r->from);
 	struct tenant *tenant = tenants_find(r->server->tenants, token.tenant);
 	if (has_scope(&token, r->route->scope) && tenant) {
 		r->tenant = tenant;

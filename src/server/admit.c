@@ -18,6 +18,7 @@ struct heads {
 	const char *length, *transfer, *host, *origin, *encoding, *expect, *authorization, *accept;
 	uint32_t lengths, transfers, hosts, encodings, authorizations;
 	bool is_bad; /* a NUL inside of one */
+	bool is_cross_site, is_navigation;
 };
 
 static void keep_head(struct request_heads *h, struct arena *arena, const char *key,
@@ -57,6 +58,10 @@ static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char 
 		h->encodings++;
 	} else if (strcasecmp(key, "Origin") == 0) {
 		h->origin = value;
+	} else if (strcasecmp(key, "Sec-Fetch-Site") == 0) {
+		h->is_cross_site = value && strcasecmp(value, "cross-site") == 0;
+	} else if (strcasecmp(key, "Sec-Fetch-Mode") == 0) {
+		h->is_navigation = value && strcasecmp(value, "navigate") == 0;
 	} else if (strcasecmp(key, "Authorization") == 0) {
 		h->authorization = value;
 		h->authorizations++;
@@ -106,7 +111,9 @@ static unsigned check_site(const struct server *s, const struct heads *h, struct
 		err_hint(err, "ask for 127.0.0.1, [::1] or localhost");
 		return 421;
 	}
-	if (h->origin && (!h->host || !is_origin(h->origin, h->host))) {
+	/* Browsers say so of what a page asks for without an Origin: pictures, scripts. A link may be followed. */
+	if ((h->is_cross_site && !h->is_navigation) ||
+	    (h->origin && (!h->host || !is_origin(h->origin, h->host)))) {
 		err_set(err, EPERM, "a page of another site may not ask");
 		return 403;
 	}

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,19 @@
 
 enum { LOOK_EVERY_NS = 200000000 };
 
+static void cut(struct connections *c, struct connection *one)
+{
+	one->deadline_ns = UINT64_MAX;
+	one->is_cut = true;
+	shutdown(one->fd, SHUT_RDWR); /* the library sees the end, and closes */
+	atomic_fetch_add(&c->cut, 1);
+}
+
 static void cut_late(struct connections *c, uint64_t now_ns)
 {
-	for (struct connection *one = c->first; one; one = one->next) {
-		if (one->deadline_ns > now_ns)
-			continue;
-		one->deadline_ns = UINT64_MAX;
-		shutdown(one->fd, SHUT_RDWR); /* the library sees the end, and closes */
-		atomic_fetch_add(&c->cut, 1);
-	}
+	for (struct connection *one = c->first; one; one = one->next)
+		if (one->deadline_ns <= now_ns)
+			cut(c, one);
 }
 
 /* Sleeps for good while nobody is connected. */
@@ -51,6 +56,7 @@ int connections_start(struct connections *c, struct err *err)
 	memset(c, 0, sizeof *c);
 	pthread_mutex_init(&c->lock, NULL);
 	cond_init(&c->changed);
+	cond_init(&c->entered);
 	int rc = pthread_create(&c->reaper, NULL, reap, c);
 	c->runs = rc == 0;
 	return rc ? err_set(err, rc, "cannot start a thread: %s", strerror(rc)) : 0;
@@ -66,23 +72,145 @@ void connections_stop(struct connections *c)
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->reaper, NULL);
 	pthread_cond_destroy(&c->changed);
+	pthread_cond_destroy(&c->entered);
 	pthread_mutex_destroy(&c->lock);
 	c->runs = false;
 }
 
-struct connection *connections_add(struct connections *c, int fd, uint64_t deadline_ns)
+/* --- room ------------------------------------------------------------------------------------- */
+
+static uint64_t network_of_ipv4(uint32_t address)
+{
+	enum { LOOPBACK_NET = 127 };
+	return ntohl(address) >> 24 == LOOPBACK_NET ? 0 : (1ull << 32 | address);
+}
+
+uint64_t connections_network(const struct sockaddr *from)
+{
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	uint64_t net;
+	uint32_t end;
+	if (from && from->sa_family == AF_INET) {
+		memcpy(&v4, from, sizeof v4);
+		return network_of_ipv4(v4.sin_addr.s_addr);
+	}
+	if (!from || from->sa_family != AF_INET6)
+		return 0;
+	memcpy(&v6, from, sizeof v6);
+	memcpy(&net, v6.sin6_addr.s6_addr, sizeof net);
+	memcpy(&end, v6.sin6_addr.s6_addr + 12, sizeof end);
+	if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return network_of_ipv4(end);
+	return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ? 0 : net;
+}
+
+static bool is_counted(const struct connection *one, uint64_t from)
+{
+	return !one->is_cut && !one->is_known && one->from == from;
+}
+
+/* Whether a is rather cut than b; NULL is none. */
+static bool gives_way_before(const struct connection *a, const struct connection *b)
+{
+	if (!b || a->was_asked != b->was_asked)
+		return !b || b->was_asked;
+	return a->waits_since_ns < b->waits_since_ns;
+}
+
+/* from 0: of anybody. */
+static bool cut_one(struct connections *c, uint64_t from)
+{
+	struct connection *found = NULL;
+	for (struct connection *one = c->first; one; one = one->next)
+		if (one->waits_since_ns && !one->is_known && !one->is_cut &&
+		    (!from || one->from == from) && gives_way_before(one, found))
+			found = one;
+	if (found)
+		cut(c, found);
+	return found != NULL;
+}
+
+bool connections_make_room(struct connections *c, uint64_t from, uint32_t most)
+{
+	enum { SHARE = 8, LEAST = 8 };
+	uint32_t its_most = most / SHARE > LEAST ? most / SHARE : LEAST;
+	uint32_t all = 0, its = 0;
+	bool is_there = true;
+	pthread_mutex_lock(&c->lock);
+	for (const struct connection *one = c->first; one; one = one->next) {
+		all += !one->is_cut;
+		its += from && is_counted(one, from);
+	}
+	if (its >= its_most)
+		is_there = cut_one(c, from);
+	else if (all >= most)
+		is_there = cut_one(c, 0);
+	pthread_mutex_unlock(&c->lock);
+	return is_there;
+}
+
+/* --- one -------------------------------------------------------------------------------------- */
+
+uint64_t connections_added(struct connections *c)
+{
+	pthread_mutex_lock(&c->lock);
+	uint64_t n = c->added;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+void connections_wait_added(struct connections *c, uint64_t n)
+{
+	enum { MOST_NS = 50000000 };
+	uint64_t until_ns = clock_mono_ns() + MOST_NS;
+	pthread_mutex_lock(&c->lock);
+	while (c->added < n && clock_mono_ns() < until_ns)
+		cond_wait_until(&c->entered, &c->lock, until_ns);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void connections_asked(struct connections *c, struct connection *one)
+{
+	pthread_mutex_lock(&c->lock);
+	one->waits_since_ns = 0;
+	one->was_asked = true;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void connections_known(struct connections *c, struct connection *one)
+{
+	pthread_mutex_lock(&c->lock);
+	one->is_known = true;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void connections_answered(struct connections *c, struct connection *one)
+{
+	pthread_mutex_lock(&c->lock);
+	one->waits_since_ns = clock_mono_ns();
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct connection *connections_add(struct connections *c, int fd, uint64_t from,
+				   uint64_t deadline_ns)
 {
 	struct connection *one = xcalloc(1, sizeof *one);
 	pthread_mutex_lock(&c->lock);
-	*one = (struct connection){
-		.fd = fd, .deadline_ns = deadline_ns, .next = c->first, .link = &c->first
-	};
+	*one = (struct connection){ .fd = fd,
+				    .deadline_ns = deadline_ns,
+				    .from = from,
+				    .waits_since_ns = clock_mono_ns(),
+				    .next = c->first,
+				    .link = &c->first };
 	if (one->next)
 		one->next->link = &one->next;
 	else
 		pthread_cond_signal(&c->changed);
 	c->first = one;
 	c->n++;
+	c->added++;
+	pthread_cond_signal(&c->entered);
 	pthread_mutex_unlock(&c->lock);
 	return one;
 }
@@ -101,7 +229,7 @@ void connections_remove(struct connections *c, struct connection *one)
 void connections_set_deadline(struct connections *c, struct connection *one, uint64_t deadline_ns)
 {
 	pthread_mutex_lock(&c->lock);
-	one->deadline_ns = deadline_ns;
+	one->deadline_ns = one->is_cut ? UINT64_MAX : deadline_ns;
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -107,6 +107,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **request,
 	if (!r)
 		return;
 	set_deadline(r, r->server->opts.idle_ns);
+	connections_answered(&r->server->connections, r->from);
 	request_free(r);
 }
 
@@ -201,6 +202,7 @@ static enum MHD_Result refuse(struct request *r, unsigned status, const struct e
 static enum MHD_Result begin(struct request *r, const char *method, const char *path)
 {
 	struct err err = { 0 };
+	connections_asked(&r->server->connections, r->from);
 	unsigned status = admit(r, method, path, &err);
 	if (status)
 		return refuse(r, status, &err);
@@ -312,7 +314,10 @@ static void on_connection(void *ctx, struct MHD_Connection *mhd, void **context,
 	}
 	const union MHD_ConnectionInfo *info =
 		s->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *client =
+		s->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	*context = connections_add(&s->connections, info->connect_fd,
+				   connections_network(client ? client->client_addr : NULL),
 				   clock_mono_ns() + s->opts.header_ns);
 	counter_add(&s->counters.connections, 1);
 }
@@ -332,13 +337,17 @@ static void turn_away(struct server *s, int fd)
 void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
 {
 	struct server *s = server;
-	if (connections_count(&s->connections) >= s->opts.connections) {
+	if (!connections_make_room(&s->connections, connections_network(from),
+				   s->opts.connections)) {
 		turn_away(s, fd);
 		return;
 	}
+	uint64_t added = connections_added(&s->connections);
 	pthread_mutex_lock(&s->daemons_lock);
-	s->mhd.add_connection(s->daemons.v[0], fd, from, len); /* closes it when it fails */
+	bool is_taken = s->mhd.add_connection(s->daemons.v[0], fd, from, len) == MHD_YES;
 	pthread_mutex_unlock(&s->daemons_lock);
+	if (is_taken) /* else it is closed */
+		connections_wait_added(&s->connections, added + 1);
 }
 
 /* --- starting --------------------------------------------------------------------------------- */

@@ -74,6 +74,17 @@ START_TEST(other_sites_get_nothing)
 				"POST /api/v1/sql HTTP/1.1\r\n" HOST
 				"Origin: http://127.0.0.1\r\nContent-Length: 8\r\n\r\nSELECT 1"),
 			 200);
+	ck_assert_int_eq(status(&w,
+				"GET /api/v1/status HTTP/1.1\r\n" HOST
+				"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n"),
+			 403);
+	ck_assert_int_eq(status(&w,
+				"GET /healthz HTTP/1.1\r\n" HOST
+				"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n\r\n"),
+			 200);
+	ck_assert_int_eq(status(&w, "GET /api/v1/status HTTP/1.1\r\n" HOST
+				    "Sec-Fetch-Site: same-origin\r\n\r\n"),
+			 200);
 	world_stop(&w);
 }
 END_TEST
@@ -334,8 +345,14 @@ START_TEST(connections_are_limited)
 	world_start(&w, (struct server_opts){ .connections = LIMIT });
 	for (int i = 0; i < LIMIT; i++) {
 		fds[i] = client(&w);
-		say(fds[i], "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
-		free(answer_of(fds[i]));
+		/* Once the first answer is there, the head of the second is, too. */
+		say(fds[i], "GET /healthz HTTP/1.1\r\n" HOST "\r\n"
+			    "POST /api/v1/sql HTTP/1.1\r\n" HOST
+			    "Expect: 100-continue\r\nContent-Length: 8\r\n\r\n");
+		struct buf heard = { 0 };
+		while (!strstr(buf_cstr(&heard), "100 Continue"))
+			ck_assert(!hear(fds[i], &heard, 100));
+		buf_done(&heard);
 	}
 	struct buf b = { 0 };
 	int more = client(&w);
@@ -343,7 +360,7 @@ START_TEST(connections_are_limited)
 	ck_assert_int_eq(status_of(buf_cstr(&b)), 503);
 	buf_done(&b);
 	close(more);
-	say(fds[0], "GET /healthz HTTP/1.1\r\n" HOST "\r\n"); /* those inside go on */
+	say(fds[0], "SELECT 1"); /* those inside go on */
 	char *answer = answer_of(fds[0]);
 	ck_assert_int_eq(status_of(answer), 200);
 	free(answer);
@@ -355,6 +372,29 @@ START_TEST(connections_are_limited)
 		poll(NULL, 0, 10);
 	}
 	ck_assert_int_eq(last, 200);
+	world_stop(&w);
+}
+END_TEST
+
+/* As many silent connections as there may be, and as many again once those are cut: others have their answers. */
+START_TEST(silence_keeps_nobody_out)
+{
+	enum { LIMIT = 32, SILENT = 3 * LIMIT, REQUESTS = 100 };
+	struct world w;
+	int fds[SILENT];
+	unsigned answered = 0;
+	world_start(&w, (struct server_opts){ .connections = LIMIT });
+	for (int i = 0; i < SILENT; i++)
+		fds[i] = client(&w);
+	for (int i = 0; i < REQUESTS; i++) {
+		close(fds[i % SILENT]);
+		fds[i % SILENT] = client(&w);
+		answered += status(&w, "GET /healthz HTTP/1.1\r\n" HOST
+				       "Connection: close\r\n\r\n") == 200;
+	}
+	ck_assert_uint_ge(answered, REQUESTS - 1);
+	for (int i = 0; i < SILENT; i++)
+		close(fds[i]);
 	world_stop(&w);
 }
 END_TEST
@@ -493,6 +533,6 @@ END_TEST
 UNIT_MAIN("server", answers, pipelined_requests_are_answered_in_order, other_sites_get_nothing,
 	  only_loopback_is_listened_on, lengths_beyond_doubt, a_byte_at_a_time_is_cut,
 	  who_says_nothing_is_cut, bodies_that_are_too_large, chunks_without_end,
-	  bodies_share_a_budget, packed_bodies, connections_are_limited, senders_are_limited,
-	  queries_have_a_time, queries_at_once_are_limited, the_end_waits_for_nobody,
-	  files_that_are_not_read_are_counted)
+	  bodies_share_a_budget, packed_bodies, connections_are_limited, silence_keeps_nobody_out,
+	  senders_are_limited, queries_have_a_time, queries_at_once_are_limited,
+	  the_end_waits_for_nobody, files_that_are_not_read_are_counted)
