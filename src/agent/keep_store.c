@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "format/otlp_points.h"
 
+#include <inttypes.h>
+
 /* What the host's metrics say becomes points of dict's series. They are the collector's: when they are damaged, the samples go on without. */
 static void read_metrics(struct profile *dict, const struct keeper_batch *b,
 			 struct metric_samples *points)
@@ -17,11 +19,22 @@ static void read_metrics(struct profile *dict, const struct keeper_batch *b,
 	otlp_metrics_done(&m);
 }
 
+/* Once, until one is kept again. */
+static void say_expired(struct keep_store *k, uint64_t expired)
+{
+	if (expired && !k->is_expired)
+		log_warn("%" PRIu64 " samples and points are older than what is kept, and left "
+			 "out: is the clock right?",
+			 expired);
+	k->is_expired = expired;
+}
+
 static int add_batch(void *ctx, struct profile *dict, const struct keeper_batch *b, struct err *err)
 {
 	struct keep_store *k = ctx;
 	struct metric_samples points = { 0 };
 	bool duplicate = false;
+	uint64_t expired = 0;
 
 	if (!k->known)
 		k->known = store_dict_new(k->store);
@@ -30,9 +43,12 @@ static int add_batch(void *ctx, struct profile *dict, const struct keeper_batch 
 					   .sender = b->sender,
 					   .sequence = b->sequence,
 					   .metrics = points.n ? &points : NULL,
+					   .expired = &expired,
 					   .dict = k->known };
 	int rc = store_ingest(k->store, &batch, 1, &duplicate, err);
 	vec_done(&points);
+	if (rc == 0)
+		say_expired(k, expired);
 	return rc;
 }
 

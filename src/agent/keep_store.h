@@ -8,7 +8,8 @@
 struct keep_store {
 	struct store *store; /* the caller's */
 	struct store_dict
-		*known; /* what the store has of the dictionary at hand; NULL: none is there */
+		*known;  /* what the store has of the dictionary at hand; NULL: none is there */
+	bool is_expired; /* the last batch was, and that was said */
 };
 
 /* What a keeper is to do with batches; k is the caller's, and stays as long as the keeper. */

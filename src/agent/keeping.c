@@ -27,6 +27,14 @@ struct keeping {
 	uint64_t maintain_ns, trim_ns;
 };
 
+static void say_clock(struct store *s)
+{
+	struct err words = { 0 };
+
+	while (store_clock_news(s, &words))
+		log_warning(&words);
+}
+
 static int maintain(void *ctx, struct err *err)
 {
 	struct keeping *k = ctx;
@@ -39,6 +47,7 @@ static int maintain(void *ctx, struct err *err)
 		k->trim_ns = now_ns + TRIM_EVERY_NS;
 	}
 	int more = store_maintain(k->store, MAINTAIN_BUDGET_NS, err);
+	say_clock(k->store);
 	k->maintain_ns = now_ns + (more > 0 ? MAINTAIN_SOON_NS : MAINTAIN_EVERY_NS);
 	return more < 0 && more != -ENOSPC ? more : 0; /* who stores says when the disk is full */
 }

@@ -174,6 +174,8 @@ static void say_partial(const struct sender *s, const struct reply *reply)
 	if (rejected)
 		log_warn("%s left out %llu of a batch: %s", s->http.url,
 			 (unsigned long long)rejected, buf_cstr(&words));
+	else if (words.len)
+		log_warn("%s: %s", s->http.url, buf_cstr(&words));
 	buf_done(&words);
 }
 

@@ -21,6 +21,11 @@ uint64_t clock_wall_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+uint64_t clock_boot_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
 /* Of several readings between two of the other clock, the one with the closest pair is least disturbed. */
 int64_t clock_wall_offset_ns(void)
 {

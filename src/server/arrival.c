@@ -120,6 +120,17 @@ static const char *host_of(const struct profile *p)
 	return "";
 }
 
+/* It was taken, and is not there: the answer says so. */
+static void note_expired(struct arrival *a)
+{
+	a->expired = a->in.expired;
+	if (!a->expired)
+		return;
+	a->news.rejected += a->expired;
+	buf_addf(&a->why, "%s%llu samples and points are older than what is kept here",
+		 a->why.len ? "; " : "", (unsigned long long)a->expired);
+}
+
 static void on_committed(struct ingest_batch *in)
 {
 	struct arrival *a = (struct arrival *)in;
@@ -137,6 +148,7 @@ static void on_committed(struct ingest_batch *in)
 	} else {
 		a->news.duplicate = in->duplicate;
 		a->news.host = host_of(in->batch.p);
+		note_expired(a);
 		a->news.why = a->why.len ? buf_cstr(&a->why) : NULL;
 		a->reply(a);
 	}

@@ -22,9 +22,10 @@ struct arrival {
 	uint8_t id[SENDER_ID_BYTES];
 	char address[SENDER_NAME_MAX];
 	struct metric_samples points;
-	uint64_t rejected;                /* as the answer counts it: profiles, or points */
-	struct buf why;                   /* of a part that was rejected */
-	bool may_be_key;                  /* later ones may be packed against it */
+	uint64_t rejected; /* as the answer counts it: profiles, or points */
+	uint64_t expired;  /* of samples and points: from before what the store keeps */
+	struct buf why;    /* of a part that was rejected */
+	bool may_be_key;   /* later ones may be packed against it */
 	void (*reply)(struct arrival *a); /* it is on the disk */
 	/* It used what was known of the sender's stacks, and that is not so any more: to be decoded as a whole, and committed. */
 	void (*again)(struct arrival *a);

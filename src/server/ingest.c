@@ -97,6 +97,7 @@ void ingest_stop(struct ingest *g)
 void ingest_put(struct ingest *g, struct ingest_batch *b)
 {
 	b->next = NULL;
+	b->batch.expired = &b->expired;
 	pthread_mutex_lock(&g->lock);
 	*g->last = b;
 	g->last = &b->next;

@@ -14,6 +14,7 @@ struct ingest_batch {
 	struct store_batch batch;
 	int rc; /* and what follows: what store_ingest said of it */
 	bool duplicate;
+	uint64_t expired;
 	struct err err;
 	void (*done)(struct ingest_batch *b); /* on the thread that commits */
 	struct ingest_batch *next;

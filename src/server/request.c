@@ -130,6 +130,8 @@ static const char *status_code(unsigned status)
 		return "expectation_failed";
 	case 421:
 		return "misdirected_request";
+	case 422:
+		return "expired";
 	case 429:
 		return "too_many_requests";
 	case 503:

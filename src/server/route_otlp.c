@@ -39,6 +39,12 @@ static void reply_otlp(struct arrival *a)
 	reply_body(a->r, PROTOBUF, &b);
 }
 
+static void reply_metrics(struct arrival *a)
+{
+	a->rejected += a->expired;
+	reply_otlp(a);
+}
+
 /* --- profiles --------------------------------------------------------------------------------- */
 
 static int decode_profiles(struct arrival *a, struct otlp_summary *sum, struct err *err)
@@ -126,6 +132,6 @@ void handle_otlp_metrics(struct request *r)
 		arrival_refuse(a, rc == -EFBIG ? 413 : 400, &err);
 		return;
 	}
-	a->reply = reply_otlp;
+	a->reply = reply_metrics;
 	arrival_commit(a);
 }

@@ -85,16 +85,32 @@ static void take_readings(struct arrival *a)
 
 /* --- the route -------------------------------------------------------------------------------- */
 
+/* Nothing of it can ever be asked for. */
+static void reply_expired(struct arrival *a)
+{
+	struct err err = { 0 };
+	err_set(&err, EINVAL, "all %llu samples and points are older than what is kept here",
+		(unsigned long long)a->expired);
+	err_hint(&err, "/api/v1/status says from when on; are the clocks of both sides right?");
+	reply_error(a->r, 422, &err);
+}
+
 static void reply_push(struct arrival *a)
 {
 	struct buf b = { 0 };
 	struct json j = json_to(&b);
+	if (a->expired && a->expired == a->news.samples + a->points.n) {
+		reply_expired(a);
+		return;
+	}
 	json_obj(&j);
 	json_key_u64(&j, "samples", a->news.samples);
 	if (a->points.n)
 		json_key_u64(&j, "points", a->points.n);
 	if (a->rejected)
 		json_key_u64(&j, "rejected", a->rejected);
+	if (a->expired)
+		json_key_u64(&j, "expired", a->expired);
 	json_key_bool(&j, "duplicate", a->news.duplicate);
 	json_end(&j);
 	buf_addc(&b, '\n');

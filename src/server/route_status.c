@@ -55,6 +55,7 @@ static void kept_json(const struct tenant *t, struct json *j)
 	json_obj(j);
 	key_time(j, "from", kept.from_ns > 0, kept.from_ns);
 	json_key_bool(j, "short", kept.is_short);
+	json_key_i64(j, "held_ns", kept.held_ns);
 	json_key_u64(j, "retention_ns", kept.asked.retention_ns);
 	json_key_u64(j, "detail_retention_ns", kept.asked.detail_retention_ns);
 	json_key_u64(j, "hot_ns", kept.asked.hot_ns);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "server/symbols_files.h"
+#include "store/kept.h"
 #include "store/store.h"
 #include "symbol/symbol_table.h"
 
@@ -461,13 +462,15 @@ static int name_stored(struct symbols *s, struct store *store, uint64_t now_ns, 
 	return rc;
 }
 
-static void collect(struct symbols *s)
+/* By the moment that the store counts ages from: a clock that was set takes no tables away. */
+static void collect(struct symbols *s, struct store *store)
 {
-	int64_t now_ns = (int64_t)clock_wall_ns();
+	struct store_kept kept;
 
+	store_get_kept(store, &kept);
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = s->all.n; i-- > 0;)
-		if (now_ns - s->all.v[i].file.used_ns > s->opts.retention_ns + DAY_NS)
+		if (kept.age_ns - s->all.v[i].file.used_ns > s->opts.retention_ns + DAY_NS)
 			remove_at(s, i);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -476,7 +479,7 @@ int symbols_maintain(struct symbols *s, struct store *store, struct err *err)
 {
 	uint64_t now_ns = clock_mono_ns();
 
-	collect(s);
+	collect(s, store);
 	return any_due(s, now_ns) ? name_stored(s, store, now_ns, err) : 0;
 }
 

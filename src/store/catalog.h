@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "store/clock_watch.h"
 #include "store/kept.h"
 #include "store/store.h"
 
@@ -69,7 +70,13 @@ int catalog_sync(struct catalog *c, struct err *err);
 
 /* The first moment of the first day that is kept; synced when it returns 0. */
 int64_t catalog_kept_from(const struct catalog *c);
-int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err);
+int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* never back */
+/* The same, also back: what was there came of a clock that was ahead. */
+int catalog_keep_again(struct catalog *c, int64_t from_ns, struct err *err);
+
+/* What the clocks said at the last look; zeroed: there was none. Synced when it returns 0. */
+int catalog_clock(struct catalog *c, struct clock_watch *out, struct err *err);
+int catalog_set_clock(struct catalog *c, const struct clock_watch *w, struct err *err);
 
 /* What is to be kept; synced when it returns 0. */
 const struct store_asked *catalog_asked(const struct catalog *c);
@@ -78,6 +85,7 @@ int catalog_ask(struct catalog *c, const struct store_asked *asked, struct err *
 /* Hours of the hot tier before this take no samples unless they are there (store/hot.h). 1: *out is set, 0: it never was. */
 int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err);
 int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* never back */
+int catalog_hot_keep_again(struct catalog *c, int64_t from_ns, struct err *err);
 
 /* Ranges whose exact samples stay; synced when it returns 0. -E2BIG, -ENOENT. */
 int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err);

@@ -1,20 +1,51 @@
-/* Of meta.db: from when on a store keeps something, and ranges that stay beyond that. */
+/* Of meta.db: from when on a store keeps something, what the clocks said, and ranges that stay. */
 #include "store/catalog_state.h"
 
 #include <errno.h>
+#include <stddef.h>
+
+/* --- moments ---------------------------------------------------------------------------------- */
+
+/* Rows of `kept`, by id (docs/formats.md). */
+enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD };
+
+/* 1: *out_ns is set, 0: it never was. */
+static int read_moment(struct catalog *c, int id, int64_t *out_ns, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns FROM kept WHERE id = ?", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int(s, 1, id);
+	int rc = db_step(c->db, s, err);
+	if (rc <= 0)
+		return rc;
+	rc = sqlite3_column_type(s, 0) == SQLITE_INTEGER;
+	if (rc)
+		*out_ns = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return rc;
+}
+
+static int write_moment(struct catalog *c, int id, int64_t ns, struct err *err)
+{
+	sqlite3_stmt *s =
+		db_prepare(c->db, "INSERT OR REPLACE INTO kept(id, from_ns) VALUES(?, ?)", err);
+
+	if (!s)
+		return -err->code;
+	sqlite3_bind_int(s, 1, id);
+	sqlite3_bind_int64(s, 2, ns);
+	return db_step(c->db, s, err);
+}
 
 /* --- from when on ----------------------------------------------------------------------------- */
 
 int catalog_read_kept(struct catalog *c, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT max(from_ns) FROM kept WHERE id = 1", err);
-	int rc = s ? db_step(c->db, s, err) : -err->code;
+	c->kept_from_ns = INT64_MIN;
+	int rc = read_moment(c, KEPT_FROM, &c->kept_from_ns, err);
 
-	if (rc > 0) {
-		bool is_set = sqlite3_column_type(s, 0) == SQLITE_INTEGER;
-		c->kept_from_ns = is_set ? sqlite3_column_int64(s, 0) : INT64_MIN;
-		sqlite3_reset(s);
-	}
 	return rc < 0 ? rc : 0;
 }
 
@@ -23,48 +54,85 @@ int64_t catalog_kept_from(const struct catalog *c)
 	return c->kept_from_ns;
 }
 
-int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
+int catalog_keep_again(struct catalog *c, int64_t from_ns, struct err *err)
 {
 	struct err local;
-	sqlite3_stmt *s;
-	int rc;
+	int rc = write_moment(c, KEPT_FROM, from_ns, err ? err : &local);
 
-	err = err ? err : &local;
-	if (from_ns <= c->kept_from_ns)
-		return 0;
-	s = db_prepare(c->db, "INSERT OR REPLACE INTO kept(id, from_ns) VALUES(1, ?)", err);
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, from_ns);
-	rc = db_step(c->db, s, err);
 	if (!rc)
 		c->kept_from_ns = from_ns;
 	return rc;
 }
 
+int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
+{
+	return from_ns <= c->kept_from_ns ? 0 : catalog_keep_again(c, from_ns, err);
+}
+
 int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(c->db, "SELECT from_ns FROM kept WHERE id = 2", err);
-	int rc = s ? db_step(c->db, s, err) : -err->code;
+	int64_t from_ns = INT64_MIN;
+	int rc = read_moment(c, KEPT_HOT_FROM, &from_ns, err);
 
-	if (rc < 0)
-		return rc;
-	*out_ns = rc ? sqlite3_column_int64(s, 0) : INT64_MIN;
-	sqlite3_reset(s);
+	if (rc >= 0)
+		*out_ns = from_ns;
 	return rc;
+}
+
+int catalog_hot_keep_again(struct catalog *c, int64_t from_ns, struct err *err)
+{
+	return write_moment(c, KEPT_HOT_FROM, from_ns, err);
 }
 
 int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
 {
-	sqlite3_stmt *s = db_prepare(c->db,
-				     "INSERT INTO kept(id, from_ns) VALUES(2, ?1) ON CONFLICT(id) "
-				     "DO UPDATE SET from_ns = max(from_ns, ?1)",
-				     err);
+	int64_t now_ns;
+	int rc = catalog_hot_from(c, &now_ns, err);
 
-	if (!s)
-		return -err->code;
-	sqlite3_bind_int64(s, 1, from_ns);
-	return db_step(c->db, s, err);
+	if (rc < 0 || (rc && from_ns <= now_ns))
+		return rc < 0 ? rc : 0;
+	return catalog_hot_keep_again(c, from_ns, err);
+}
+
+/* --- the clocks ------------------------------------------------------------------------------- */
+
+static const struct {
+	int id;
+	size_t member; /* of struct clock_watch */
+} clock_rows[] = {
+	{ KEPT_WALL, offsetof(struct clock_watch, wall_ns) },
+	{ KEPT_BOOT, offsetof(struct clock_watch, boot_ns) },
+	{ KEPT_HOLD, offsetof(struct clock_watch, hold_ns) },
+};
+enum { CLOCK_ROWS = sizeof clock_rows / sizeof *clock_rows };
+
+int catalog_clock(struct catalog *c, struct clock_watch *out, struct err *err)
+{
+	struct clock_watch w = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < CLOCK_ROWS; i++)
+		rc = read_moment(c, clock_rows[i].id,
+				 (int64_t *)((char *)&w + clock_rows[i].member), err);
+	if (rc < 0)
+		return rc;
+	*out = w;
+	return 0;
+}
+
+int catalog_set_clock(struct catalog *c, const struct clock_watch *w, struct err *err)
+{
+	int rc = db_begin(c->db, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < CLOCK_ROWS; i++)
+		rc = write_moment(c, clock_rows[i].id,
+				  *(const int64_t *)((const char *)w + clock_rows[i].member), err);
+	if (rc == 0)
+		return db_commit(c->db, err);
+	db_rollback(c->db);
+	return rc;
 }
 
 /* --- ranges that stay ------------------------------------------------------------------------- */

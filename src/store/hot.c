@@ -440,6 +440,8 @@ static int give_up(struct store *s, struct hot_hour *h, struct err *err)
 {
 	int64_t end_ns = h->from_ns + HEAD_SLOT_NS;
 
+	if (end_ns > store_now_ns(s) + STORE_HOT_AHEAD_NS)
+		end_ns = s->hot_from_ns;
 	h->is_bad = true;
 	pthread_mutex_unlock(&s->lock);
 	int rc = unlink_hour(s, h, end_ns, err);
@@ -568,11 +570,11 @@ int store_hot_drop_day(struct store *s, int64_t day_ns, struct err *err)
 
 int store_hot_retain(struct store *s, struct err *err)
 {
-	int64_t now_ns = store_now_ns(s), kept_ns = s->opts.hot_ns > 0 ? s->opts.hot_ns : 0;
+	int64_t age_ns = store_age_ns(s), kept_ns = s->opts.hot_ns > 0 ? s->opts.hot_ns : 0;
 
 	for (size_t i = 0; i < s->hot.n; i++) {
 		struct hot_hour *h = s->hot.v[i];
-		bool is_old = h->from_ns + HEAD_SLOT_NS <= now_ns - kept_ns && !is_pinned(s, h);
+		bool is_old = h->from_ns + HEAD_SLOT_NS <= age_ns - kept_ns && !is_pinned(s, h);
 		if (!h->readers && (is_old || h->is_bad))
 			return give_up(s, h, err) ?: 1;
 	}

@@ -7,8 +7,9 @@
  *   1. An hour that is in store.hot, and not bad, has all samples of its time that any batch ever had: in blocks those of batches up to its
  *      sequence, in its buffer those of the later ones up to store.applied. So a reader takes rows of an hour from here or from windows,
  *      never from both. A sample that reaches into the next hour is cut there: each hour has its part.
- *   2. An hour before hot_from_ns that is not in store.hot takes no samples: it would have only some. hot_from_ns only grows, and is
- *      synced before a file is unlinked. What goes wrong with an hour ends with giving it up: windows have it all.
+ *   2. An hour before hot_from_ns that is not in store.hot takes no samples: it would have only some. hot_from_ns is synced before a file is
+ *      unlinked, and only grows, unless a clock that was ahead has made it (store_clock.c). What goes wrong with an hour ends with giving it up:
+ *      windows have it all.
  *   3. Stacks are those of a piece of the hour's day; what is new in its dictionary is on the disk before a block that needs it. All of a
  *      day's buffers become blocks before its heads do, so a batch that a part has is here, too, and one that leaves the inbox as well.
  *

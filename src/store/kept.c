@@ -15,5 +15,7 @@ void store_get_kept(struct store *s, struct store_kept *out)
 {
 	pthread_mutex_lock(&s->lock);
 	store_kept_of(s->catalog, store_now_ns(s), out);
+	out->held_ns = s->clock.hold_ns;
+	out->age_ns = store_age_ns(s);
 	pthread_mutex_unlock(&s->lock);
 }

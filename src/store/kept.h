@@ -15,6 +15,9 @@ struct store_kept {
 	struct store_asked asked; /* all 0: nobody said */
 	int64_t from_ns;          /* nothing before it is kept; INT64_MIN: nothing went yet */
 	bool is_short;            /* days went before their time: the disk was full */
+	/* Of a store that is open: for so long nothing is deleted by age, since the clock was set, 0: it is; and the moment that ages are
+	 * counted from, 0: nothing is old. */
+	int64_t held_ns, age_ns;
 };
 struct catalog;
 /* At this moment. */

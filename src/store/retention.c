@@ -24,9 +24,9 @@ uint64_t store_disk_bytes(const struct store *s)
 /* The end of the last day that is gone altogether after that much time. */
 static int64_t horizon_ns(const struct store *s, int64_t kept_ns)
 {
-	int64_t now_ns = store_now_ns(s);
+	int64_t age_ns = store_age_ns(s);
 
-	return kept_ns < now_ns ? (now_ns - kept_ns) / STORE_DAY_NS * STORE_DAY_NS : 0;
+	return kept_ns < age_ns ? (age_ns - kept_ns) / STORE_DAY_NS * STORE_DAY_NS : 0;
 }
 
 static int drop_detail(struct store *s, struct store_part *sp, struct err *err)
@@ -113,21 +113,28 @@ static uint64_t bytes_to_come(const struct store *s)
 	return bytes;
 }
 
-int store_retain(struct store *s, uint64_t more_bytes, struct err *err)
+static int retain_by_age(struct store *s, struct err *err)
 {
 	int64_t gone_ns = horizon_ns(s, s->opts.retention_ns);
 	struct store_part *sp = oldest(s, gone_ns, false);
+	int rc = drop_days(s, sp ? gone_ns : s->kept_from_ns, err);
+
+	if (rc)
+		return rc;
+	sp = oldest(s, horizon_ns(s, s->opts.detail_retention_ns), true);
+	return sp ? drop_detail(s, sp, err) : 0;
+}
+
+int store_retain(struct store *s, uint64_t more_bytes, struct err *err)
+{
 	struct err local;
 	int rc;
 
 	err = err ? err : &local;
-	rc = drop_days(s, sp ? gone_ns : s->kept_from_ns, err);
-	if (rc)
-		return rc;
-	sp = oldest(s, horizon_ns(s, s->opts.detail_retention_ns), true);
-	if (sp)
-		return drop_detail(s, sp, err);
-	rc = store_hot_retain(s, err);
+	store_look_at_clock(s);
+	rc = s->clock.hold_ns ? 0 : retain_by_age(s, err);
+	if (!rc)
+		rc = store_hot_retain(s, err);
 	if (rc)
 		return rc;
 	if (store_hot_bytes(s) > s->opts.disk_bytes / HOT_SHARE &&

@@ -30,6 +30,12 @@ static int64_t wall_now_ns(void *ctx)
 	return (int64_t)clock_wall_ns();
 }
 
+static int64_t boot_now_ns(void *ctx)
+{
+	(void)ctx;
+	return (int64_t)clock_boot_ns();
+}
+
 static struct store_opts with_defaults(const struct store_opts *given)
 {
 	struct store_opts o = *given;
@@ -40,6 +46,7 @@ static struct store_opts with_defaults(const struct store_opts *given)
 	o.detail_retention_ns = o.detail_retention_ns ?: o.retention_ns;
 	o.hot_ns = o.hot_ns ?: DAY_NS / 12;
 	o.max_series = o.max_series ?: 20000;
+	o.boot_ns = o.boot_ns ?: o.now_ns ?: boot_now_ns;
 	o.now_ns = o.now_ns ?: wall_now_ns;
 	return o;
 }
@@ -203,7 +210,9 @@ static int fill(struct store *s, struct err *err)
 	s->kept_from_ns = catalog_kept_from(s->catalog);
 	say_what_is_asked(s);
 	store_lock(s);
-	rc = inbox_replay(s->inbox, replay_row, s, err);
+	rc = store_clock_open(s, err);
+	if (!rc)
+		rc = inbox_replay(s->inbox, replay_row, s, err);
 	store_replay_end(s);
 	store_unlock(s);
 	if (s->opts.read_only)
@@ -394,6 +403,8 @@ static int encode_row(void *ctx, size_t i, struct buf *out, struct err *err)
 static void apply_batch(struct store *s, const struct store_batch *b, const struct batch_rows *r,
 			uint64_t seq)
 {
+	uint64_t expired = s->stats.expired_rows;
+
 	if (seq) {
 		store_apply(s, seq, r);
 		if (b->dict && r->names.p)
@@ -401,6 +412,8 @@ static void apply_batch(struct store *s, const struct store_batch *b, const stru
 	} else {
 		s->stats.duplicates++;
 	}
+	if (b->expired)
+		*b->expired = s->stats.expired_rows - expired;
 }
 
 static void apply_all(struct store *s, const struct arrival *arrival,

@@ -34,6 +34,8 @@ struct store_opts {
 	int64_t hot_ns;      /* how long samples are kept exactly; 0: 2 h; < 0: not at all */
 	uint32_t max_series; /* 0: 20000 active ones */
 	int64_t (*now_ns)(void *ctx); /* Unix time; NULL: the clock */
+	/* Since boot, suspended or not, which tells whether now_ns was set; NULL: the clock, with a now_ns that is given the same: it never was. */
+	int64_t (*boot_ns)(void *ctx);
 	void *ctx;
 	const char *vfs; /* NULL: the default */
 };
@@ -76,6 +78,8 @@ struct store_batch {
 	const struct metric_samples *metrics;
 	/* Rows whose stack the caller knows; what all rows have is filled in. NULL: it does not ask. */
 	struct store_known_stacks *known;
+	/* How many of its samples and points were from before what is kept, and left out; set when store_ingest returns 0. NULL: it does not ask. */
+	uint64_t *expired;
 	/* p is the profile that this one was given with before, and has grown; NULL: p is anything. Not while another thread gives it. */
 	struct store_dict *dict;
 };
@@ -208,6 +212,9 @@ int store_unpin(struct store *s, const struct store_pin *pin, struct err *err); 
 /* *out: to be freed with free(). Returns their number. */
 size_t store_pins(struct store *s, struct store_pin **out);
 
+/* What is to be said of the clock: 1: words has it, for a log, and there may be more; each once. */
+bool store_clock_news(struct store *s, struct err *words);
+
 struct store_stats {
 	uint64_t disk_bytes, inbox_bytes, hot_bytes, memory_bytes;
 	uint64_t batches, duplicates, rows, replayed;
@@ -216,6 +223,7 @@ struct store_stats {
 		hot_dropped_rows; /* exact samples taken; of hours that went before their time */
 	uint64_t late_rows;       /* that came more than an hour after their time */
 	uint64_t expired_rows;    /* from before what is kept: left out; points, too */
+	uint64_t clock_sets;      /* how often the clock was found to be set by more than an hour */
 	uint64_t bad_batches;     /* damaged in the inbox: left out */
 	uint64_t
 		bad_rows; /* of other batches there, whose stack or series is lost: left out; points, too */

@@ -9,7 +9,8 @@
  *   2. Only the last part of a day has heads: a day that gets another piece has put all it had into blocks before. So what a day has is
  *      told by the greatest inbox_sequence of its parts.
  *   3. Which day a row belongs to depends on its batch only, the moment it was received included, never on the moment of a replay. Days
- *      before kept_from_ns take no rows; kept_from_ns only grows, and is synced before the first file is unlinked.
+ *      before kept_from_ns take no rows; it is synced before the first file is unlinked. It grows with the days that go, and is never later than
+ *      the last day there was. It goes back only when it lies in the future: a clock was ahead, or is behind (store_clock.c).
  *   4. A batch leaves the inbox when no part has rows of it in its heads, no buffer of the hot tier has them (store/hot.h has its invariants),
  *      and none of its names is in memory only: when it is below every part's first_sequence, the buffers', and names_db_first_sequence.
  *      Names in memory have gone into names.db, synced, before. Replay gives those of all batches in the inbox anew, whatever parts have of
@@ -35,6 +36,7 @@
 #include "profile/chunk_read.h"
 #include "store/batch_rows.h"
 #include "store/catalog.h"
+#include "store/clock_watch.h"
 #include "store/collect.h"
 #include "store/head.h"
 #include "store/hot.h"
@@ -55,6 +57,9 @@ enum { STORE_ROW_BYTES = 8 };
 enum { STORE_HEADS_SHARE = 8 };
 
 #define STORE_DAY_NS (24 * HEAD_SLOT_NS)
+
+/* Beyond that, an hour of exact samples is one of a wrong clock. */
+#define STORE_HOT_AHEAD_NS (2 * STORE_DAY_NS)
 
 /* What was encoded of a head when it had so many rows. */
 struct store_encoded {
@@ -121,6 +126,9 @@ struct store {
 	uint64_t purged;                /* batches up to this one are no longer in the inbox */
 	bool was_killed;                /* the last writer did not close it */
 	int64_t kept_from_ns;           /* a day's first moment: nothing before it is kept */
+	struct clock_watch clock, clock_saved; /* at the last look; as meta.db has it */
+	/* What is still to be said: by how much the clock was set, and a kept_from_ns that was taken back; 0: nothing. */
+	int64_t moved_ns, taken_back_ns;
 	uint64_t uses;
 	struct store_collect collect;
 	int32_t names_day; /* names of mappings that were not used since are to go; INT32_MIN: none are */
@@ -228,9 +236,19 @@ void store_replay_end(struct store *s);
 /* --- what is kept (retention.c), under both locks --- */
 
 uint64_t store_disk_bytes(const struct store *s);
+/* The moment that ages are counted from: now, or the end of the last day there is, so that a store into which nothing comes loses nothing by a
+ * clock that is ahead. 0 while the clock is not believed: nothing is old then. */
+int64_t store_age_ns(const struct store *s);
 /* Takes away one thing that is too old, or the oldest when there is less room than `more_bytes`. 1: something went, 0: all is well. -ENOSPC:
  * nothing is left that could go. */
 int store_retain(struct store *s, uint64_t more_bytes, struct err *err);
+
+/* --- the clock (store_clock.c), under both locks --- */
+
+/* Before the inbox is replayed. */
+int store_clock_open(struct store *s, struct err *err);
+/* Before something is deleted by its age. */
+void store_look_at_clock(struct store *s);
 
 /* --- after a crash (verify.c) --- */
 

@@ -1,0 +1,145 @@
+/* What it means for a store that its clock was set: store/clock_watch.h, and invariant 3 of store_state.h. */
+#include "store/store_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+/* How often the look is written down, in time since boot. */
+#define SAVE_EVERY_NS (600 * 1000000000ll)
+
+static int64_t first_of_day(int64_t time_ns)
+{
+	return time_ns > 0 ? time_ns / STORE_DAY_NS * STORE_DAY_NS : 0;
+}
+
+/* By a clock that was ahead everything was too old. What is there is kept again, and what comes. */
+static void keep_again(struct store *s, int64_t now_ns)
+{
+	int64_t from_ns = first_of_day(now_ns - s->opts.retention_ns);
+
+	if (s->kept_from_ns <= now_ns)
+		return;
+	if (s->parts.n && s->parts.v[0]->day_ns < from_ns)
+		from_ns = s->parts.v[0]->day_ns;
+	s->taken_back_ns = s->kept_from_ns;
+	s->kept_from_ns = from_ns;
+	if (!s->opts.read_only)
+		catalog_keep_again(s->catalog, from_ns, NULL);
+}
+
+/* Hours that the clock has passed over, or comes to again, may have been given up: none is begun before the next one. A moment that is far ahead
+ * would keep all others out. */
+static void begin_hot_again(struct store *s, int64_t now_ns, int64_t moved_ns)
+{
+	int64_t next_ns = (now_ns / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS, from_ns;
+	struct err err;
+
+	if (catalog_hot_from(s->catalog, &from_ns, &err) <= 0)
+		return;
+	if (from_ns <= now_ns + STORE_HOT_AHEAD_NS && (moved_ns <= 0 || from_ns >= next_ns))
+		return;
+	if (catalog_hot_keep_again(s->catalog, next_ns, &err) == 0 && s->has_hot)
+		s->hot_from_ns = next_ns;
+}
+
+static void save_clock(struct store *s, bool at_once)
+{
+	const struct clock_watch *now = &s->clock, *then = &s->clock_saved;
+	bool is_due = !then->wall_ns || now->boot_ns < then->boot_ns ||
+		      now->boot_ns - then->boot_ns >= SAVE_EVERY_NS ||
+		      (then->hold_ns && !now->hold_ns);
+	struct err err;
+
+	if ((is_due || at_once) && catalog_set_clock(s->catalog, now, &err) == 0)
+		s->clock_saved = *now;
+}
+
+void store_look_at_clock(struct store *s)
+{
+	int64_t now_ns = store_now_ns(s), moved_ns = 0;
+
+	bool is_set = clock_watch_look(&s->clock, now_ns, s->opts.boot_ns(s->opts.ctx), &moved_ns);
+	keep_again(s, now_ns);
+	if (is_set) {
+		s->moved_ns = moved_ns;
+		s->stats.clock_sets++;
+		begin_hot_again(s, now_ns, moved_ns);
+	}
+	save_clock(s, is_set);
+}
+
+/* A disk that is full keeps no store from opening. */
+int store_clock_open(struct store *s, struct err *err)
+{
+	int rc;
+
+	if (s->opts.read_only) {
+		keep_again(s, store_now_ns(s));
+		return 0;
+	}
+	rc = catalog_clock(s->catalog, &s->clock_saved, err);
+	if (rc)
+		return rc;
+	s->clock = s->clock_saved;
+	store_look_at_clock(s);
+	begin_hot_again(s, store_now_ns(s), 0);
+	return 0;
+}
+
+int64_t store_age_ns(const struct store *s)
+{
+	int64_t now_ns = store_now_ns(s), newest_ns;
+
+	if (s->clock.hold_ns || !s->parts.n)
+		return 0;
+	newest_ns = s->parts.v[s->parts.n - 1]->day_ns + STORE_DAY_NS;
+	return now_ns < newest_ns ? now_ns : newest_ns;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void say_set(struct store *s, struct err *words)
+{
+	int64_t minutes = s->moved_ns / 60000000000;
+
+	err_set(words, EINVAL, "%s: the clock was set %s by %" PRId64 " h %" PRId64 " min", s->dir,
+		minutes < 0 ? "back" : "ahead", (minutes < 0 ? -minutes : minutes) / 60,
+		(minutes < 0 ? -minutes : minutes) % 60);
+	err_hint(words, "nothing is deleted for its age in the next 24 h that the machine is up");
+	s->moved_ns = 0;
+}
+
+static void day_text(char text[32], int64_t time_ns)
+{
+	time_t time_s = time_ns / 1000000000;
+	struct tm tm;
+
+	gmtime_r(&time_s, &tm);
+	strftime(text, 32, "%Y-%m-%d", &tm);
+}
+
+static void say_taken_back(struct store *s, struct err *words)
+{
+	char was[32], is[32];
+
+	day_text(was, s->taken_back_ns);
+	day_text(is, s->kept_from_ns);
+	err_set(words, EINVAL,
+		"%s: nothing before %s was to be kept, which is in the future: a clock was wrong",
+		s->dir, was);
+	err_hint(words, "what is from %s or later is kept again", is);
+	s->taken_back_ns = 0;
+}
+
+bool store_clock_news(struct store *s, struct err *words)
+{
+	pthread_mutex_lock(&s->lock);
+	bool is_set = s->moved_ns, is_taken_back = !is_set && s->taken_back_ns;
+	if (is_set)
+		say_set(s, words);
+	else if (is_taken_back)
+		say_taken_back(s, words);
+	pthread_mutex_unlock(&s->lock);
+	return is_set || is_taken_back;
+}
