@@ -3,6 +3,7 @@
 #include "agent/control.h"
 #include "agent/outbox.h"
 #include "agent/up.h"
+#include "agent/wall.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/host_metrics.h"
@@ -27,7 +28,6 @@ enum {
 #define KERNEL_NAMES_PER_COST 1000
 #define KERNEL_NAMES_MAX_NS   600000000000ull
 #define LOSSES_SAID_NS        60000000000ull
-#define CLOCK_SET_NS          100000
 /* The whole stop is to take less than 5 s. */
 #define STOP_NAMES_NS         1500000000ull
 #define STOP_NS               3500000000ull
@@ -41,7 +41,7 @@ struct collecting {
 	struct host_metrics *host;
 	struct attaching *attaching; /* NULL: nobody is attached to */
 	uint64_t begun_ns, cut_ns;   /* of the dictionary; of the interval */
-	int64_t ahead_ns;            /* of Unix time, before the samples' clock; 0: not known yet */
+	struct wall wall;
 	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
@@ -185,24 +185,14 @@ static void say_gpu_programs(struct collecting *c)
 	c->gpu_problems_said = t->problems;
 }
 
-/* Both clocks run alike, so what is measured differs by nothing but how well that went, until somebody sets one. Intervals that follow each other then do so
- * in the store as well: what goes on over the edge has no hole there. */
-static int64_t ahead_ns(struct collecting *c)
-{
-	int64_t now_ns = clock_wall_offset_ns(), apart_ns = now_ns - c->ahead_ns;
-
-	if (!c->ahead_ns || apart_ns > CLOCK_SET_NS || apart_ns < -CLOCK_SET_NS)
-		c->ahead_ns = now_ns;
-	return c->ahead_ns;
-}
-
 /* Before the samples are taken out: they say who was busy. */
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
 	uint64_t lost[LOSS_REASONS];
 	struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
 					  .duration_ns = head->duration_ns,
-					  .now_wall_ns = (int64_t)clock_mono_ns() + c->ahead_ns,
+					  .now_wall_ns =
+						  (int64_t)clock_mono_ns() + c->wall.ahead_ns,
 					  .samples = c->profile,
 					  .lost = lost,
 					  .gpu_probes = &c->gpu_probes,
@@ -224,7 +214,7 @@ static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
 {
 	struct wire_batch head = {
 		.start_mono_ns = c->cut_ns,
-		.start_wall_ns = (int64_t)c->cut_ns + ahead_ns(c),
+		.start_wall_ns = (int64_t)c->cut_ns + c->wall.ahead_ns,
 		.duration_ns = now_ns - c->cut_ns,
 		.is_last = is_last,
 	};
@@ -271,7 +261,7 @@ static void name_gpus(struct collecting *c)
 	vec_done(&machine.devices);
 }
 
-static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
+static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns, struct err *err)
 {
 	name_gpus(c);
 	collect_gpu_told(c->collector, host_metrics_told(c->host));
@@ -282,6 +272,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, struct err *err)
 	say_missing(c);
 	name_kernel(c, clock_mono_ns(), false);
 	make_batch(c, now_ns, false);
+	wall_follow(&c->wall, offset_ns);
 	return renew_dictionary(c, err);
 }
 
@@ -324,12 +315,14 @@ static int collect(struct collecting *c, struct err *err)
 	while (!rc && !c->is_over) {
 		rc = collect_run(c->collector, waits_for_turn(c) ? SEND_MS : POLL_MS, err);
 		uint64_t now_ns = clock_mono_ns();
+		int64_t offset_ns = clock_wall_offset_ns();
 		host_metrics_look(c->host, now_ns);
 		if (!c->has_gpus)
 			name_gpus(c);
 		attaching_run(c->attaching, c->collector, now_ns);
-		if (!rc && now_ns >= c->cut_ns + c->opts->interval_ns)
-			rc = end_interval(c, now_ns, err);
+		bool is_over = now_ns >= c->cut_ns + c->opts->interval_ns;
+		if (!rc && (is_over || wall_jumps(&c->wall, offset_ns)))
+			rc = end_interval(c, now_ns, offset_ns, err);
 		if (!rc)
 			rc = hear(c, err);
 	}
@@ -388,6 +381,7 @@ static int start(struct collecting *c, struct err *err)
 	if (!rc)
 		control_send(c->control, CONTROL_READY, -1);
 	c->cut_ns = clock_mono_ns();
+	c->wall.ahead_ns = clock_wall_offset_ns();
 	return rc;
 }
 

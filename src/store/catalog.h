@@ -85,7 +85,9 @@ int catalog_ask(struct catalog *c, const struct store_asked *asked, struct err *
 /* Hours of the hot tier before this take no samples unless they are there (store/hot.h). 1: *out is set, 0: it never was. */
 int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err);
 int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* never back */
+/* The same, also back. What was there waits: catalog_hot_waiting tells the latest that does, INT64_MIN: none. */
 int catalog_hot_keep_again(struct catalog *c, int64_t from_ns, struct err *err);
+int catalog_hot_waiting(struct catalog *c, int64_t *out_ns, struct err *err);
 
 /* Ranges whose exact samples stay; synced when it returns 0. -E2BIG, -ENOENT. */
 int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err);

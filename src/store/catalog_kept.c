@@ -7,7 +7,7 @@
 /* --- moments ---------------------------------------------------------------------------------- */
 
 /* Rows of `kept`, by id (docs/formats.md). */
-enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD };
+enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD, KEPT_HOT_WAITS };
 
 /* 1: *out_ns is set, 0: it never was. */
 static int read_moment(struct catalog *c, int id, int64_t *out_ns, struct err *err)
@@ -79,9 +79,26 @@ int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err)
 	return rc;
 }
 
+int catalog_hot_waiting(struct catalog *c, int64_t *out_ns, struct err *err)
+{
+	int64_t ns = INT64_MIN;
+	int rc = read_moment(c, KEPT_HOT_WAITS, &ns, err);
+
+	if (rc >= 0)
+		*out_ns = ns;
+	return rc < 0 ? rc : 0;
+}
+
 int catalog_hot_keep_again(struct catalog *c, int64_t from_ns, struct err *err)
 {
-	return write_moment(c, KEPT_HOT_FROM, from_ns, err);
+	int64_t now_ns, waiting_ns;
+	int rc = catalog_hot_from(c, &now_ns, err);
+
+	if (rc >= 0)
+		rc = catalog_hot_waiting(c, &waiting_ns, err);
+	if (rc >= 0 && now_ns > waiting_ns)
+		rc = write_moment(c, KEPT_HOT_WAITS, now_ns, err);
+	return rc < 0 ? rc : write_moment(c, KEPT_HOT_FROM, from_ns, err);
 }
 
 int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
@@ -91,7 +108,7 @@ int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err)
 
 	if (rc < 0 || (rc && from_ns <= now_ns))
 		return rc < 0 ? rc : 0;
-	return catalog_hot_keep_again(c, from_ns, err);
+	return write_moment(c, KEPT_HOT_FROM, from_ns, err);
 }
 
 /* --- the clocks ------------------------------------------------------------------------------- */

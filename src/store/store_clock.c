@@ -28,19 +28,32 @@ static void keep_again(struct store *s, int64_t now_ns)
 		catalog_keep_again(s->catalog, from_ns, NULL);
 }
 
-/* Hours that the clock has passed over, or comes to again, may have been given up: none is begun before the next one. A moment that is far ahead
- * would keep all others out. */
-static void begin_hot_again(struct store *s, int64_t now_ns, int64_t moved_ns)
+/* Far ahead, it would keep the hours of now out: it waits until the clock comes there, if ever. */
+static int hot_from(struct store *s, int64_t now_ns, int64_t *from_ns, struct err *err)
 {
-	int64_t next_ns = (now_ns / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS, from_ns;
-	struct err err;
+	int64_t next_ns = (now_ns / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS, waiting_ns;
+	int rc = catalog_hot_waiting(s->catalog, &waiting_ns, err);
 
-	if (catalog_hot_from(s->catalog, &from_ns, &err) <= 0)
-		return;
-	if (from_ns <= now_ns + STORE_HOT_AHEAD_NS && (moved_ns <= 0 || from_ns >= next_ns))
-		return;
-	if (catalog_hot_keep_again(s->catalog, next_ns, &err) == 0 && s->has_hot)
-		s->hot_from_ns = next_ns;
+	if (rc < 0)
+		return rc;
+	if (*from_ns > now_ns + STORE_HOT_AHEAD_NS) {
+		*from_ns = next_ns;
+		return catalog_hot_keep_again(s->catalog, next_ns, err);
+	}
+	if (waiting_ns <= *from_ns || waiting_ns > now_ns + STORE_HOT_AHEAD_NS)
+		return 0;
+	*from_ns = waiting_ns;
+	return catalog_hot_keep_from(s->catalog, waiting_ns, err);
+}
+
+static void follow_hot(struct store *s, int64_t now_ns)
+{
+	struct err err;
+	int64_t from_ns;
+
+	if (catalog_hot_from(s->catalog, &from_ns, &err) > 0 &&
+	    hot_from(s, now_ns, &from_ns, &err) == 0 && s->has_hot)
+		s->hot_from_ns = from_ns;
 }
 
 static void save_clock(struct store *s, bool at_once)
@@ -64,7 +77,7 @@ void store_look_at_clock(struct store *s)
 	if (is_set) {
 		s->moved_ns = moved_ns;
 		s->stats.clock_sets++;
-		begin_hot_again(s, now_ns, moved_ns);
+		follow_hot(s, now_ns);
 	}
 	save_clock(s, is_set);
 }
@@ -83,7 +96,7 @@ int store_clock_open(struct store *s, struct err *err)
 		return rc;
 	s->clock = s->clock_saved;
 	store_look_at_clock(s);
-	begin_hot_again(s, store_now_ns(s), 0);
+	follow_hot(s, store_now_ns(s));
 	return 0;
 }
 
