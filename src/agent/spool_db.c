@@ -24,7 +24,7 @@ static const char *const objects[] = {
 	"peer_key INTEGER NOT NULL)",
 	NULL,
 };
-static const struct db_schema schema = { DB_KIND_SPOOL, 1, objects };
+static const struct db_schema schema = { .kind = DB_KIND_SPOOL, .version = 1, .objects = objects };
 
 /* Of the row of `state`, behind its two blobs and in the order of its columns. */
 enum { NUMBERS = 13 };

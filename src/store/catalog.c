@@ -18,7 +18,9 @@ static const char *const catalog_objects[] = {
 	"CREATE TABLE asked(key TEXT PRIMARY KEY, value INT)",
 	NULL,
 };
-static const struct db_schema catalog_schema = { DB_KIND_META, 1, catalog_objects };
+static const struct db_schema catalog_schema = {
+	.kind = DB_KIND_META, .version = 1, .objects = catalog_objects, .later = 3
+};
 
 /* --- what there is of each label -------------------------------------------------------------- */
 

@@ -77,37 +77,151 @@ static int get_pragma(struct db *db, const char *sql, int64_t *out, struct err *
 	return rc == SQLITE_ROW ? 0 : db_error(db, "read it", err);
 }
 
-/* Every object that is there is one of the schema, and every one of the schema is there. */
-static int check_objects(struct db *db, const struct db_schema *schema, struct err *err)
+/* Every object that is there is one of the schema: marks them. */
+static int find_objects(struct db *db, const struct db_schema *schema, bool *found, struct err *err)
 {
 	sqlite3_stmt *s =
 		db_prepare(db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", err);
-	size_t there = 0, wanted = 0;
 	int rc;
 
 	if (!s)
 		return -err->code;
-	while (schema->objects[wanted])
-		wanted++;
 	while ((rc = db_step(db, s, err)) > 0) {
 		const char *sql = (const char *)sqlite3_column_text(s, 0);
 		size_t i = 0;
 
-		while (i < wanted && (!sql || strcmp(schema->objects[i], sql) != 0))
+		while (schema->objects[i] && (!sql || strcmp(schema->objects[i], sql) != 0))
 			i++;
-		if (i == wanted) {
+		if (!schema->objects[i]) {
 			sqlite3_reset(s);
-			return err_set(err, EBADMSG, "%s: has a table that is not ours", db->path);
+			err_set(err, EBADMSG, "%s: has a table that is not ours", db->path);
+			return err_hint(err, "a program that is not cresset made it, or a cresset "
+					     "that was never released");
 		}
-		there++;
+		found[i] = true;
 	}
-	if (rc == 0 && there != wanted)
-		rc = err_set(err, EBADMSG, "%s: lacks a table", db->path);
 	return rc;
 }
 
-static int check_schema(struct db *db, const struct db_schema *schema, struct err *err)
+static size_t count_objects(const struct db_schema *schema)
 {
+	size_t n = 0;
+
+	while (schema->objects[n])
+		n++;
+	return n;
+}
+
+/* 1: some of those lack that came later. */
+static int check_found(const struct db *db, const struct db_schema *schema, const bool *found,
+		       struct err *err)
+{
+	size_t n = count_objects(schema);
+	int lacks = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!found[i] && i + schema->later < n)
+			return err_set(err, EBADMSG, "%s: lacks a table", db->path);
+		lacks |= !found[i];
+	}
+	return lacks;
+}
+
+static int make_objects(struct db *db, const struct db_schema *schema, const bool *found,
+			struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && schema->objects[i]; i++)
+		if (!found[i])
+			rc = db_exec(db, schema->objects[i], err);
+	return rc;
+}
+
+/* Those that are there, and every one of the schema is; 1: but for some that came later. writes: inside of a transaction, these are made. */
+static int check_objects(struct db *db, const struct db_schema *schema, bool writes,
+			 struct err *err)
+{
+	bool *found = xcalloc(count_objects(schema) + 1, sizeof *found);
+	int rc = find_objects(db, schema, found, err);
+
+	if (rc == 0)
+		rc = check_found(db, schema, found, err);
+	if (rc > 0 && writes)
+		rc = make_objects(db, schema, found, err);
+	free(found);
+	return rc;
+}
+
+static int refuse_newer(const struct db *db, const struct db_schema *schema, int64_t version,
+			struct err *err)
+{
+	err_set(err, EBADMSG, "%s: was written by a newer cresset (format version %lld)", db->path,
+		(long long)version);
+	return err_hint(err, "this one reads up to version %u", schema->version);
+}
+
+static int refuse_older(const struct db *db, int64_t version, struct err *err)
+{
+	return err_set(err, EBADMSG, "%s: made by an older cresset, format %lld", db->path,
+		       (long long)version);
+}
+
+static const struct db_migration *migration_of(const struct db_schema *schema, int64_t version)
+{
+	for (const struct db_migration *m = schema->migrations; m && m->run; m++)
+		if (m->from == version)
+			return m;
+	return NULL;
+}
+
+static int set_version(struct db *db, int64_t version, struct err *err)
+{
+	struct buf sql = { 0 };
+
+	buf_addf(&sql, "PRAGMA user_version=%lld", (long long)version);
+	int rc = db_exec(db, buf_cstr(&sql), err);
+	buf_done(&sql);
+	return rc;
+}
+
+/* Step by step; what comes out is compared with the schema like any other file, before it is committed. */
+static int run_migrations(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	const struct db_migration *m;
+	int64_t version = 0;
+	int rc = get_pragma(db, "PRAGMA user_version", &version,
+			    err); /* another process may have been first */
+
+	for (; rc == 0 && version < schema->version; version++) {
+		m = migration_of(schema, version);
+		if (!m) {
+			refuse_older(db, version, err);
+			return err_hint(err, "this one takes no file of that format: read it with "
+					     "the cresset that made it");
+		}
+		rc = m->run(db, err);
+	}
+	if (rc == 0)
+		rc = set_version(db, version, err);
+	return rc ? rc : check_objects(db, schema, true, err);
+}
+
+static int migrate(struct db *db, const struct db_schema *schema, struct err *err)
+{
+	int rc = db_begin(db, err);
+
+	if (rc == 0)
+		rc = run_migrations(db, schema, err);
+	if (rc == 0)
+		rc = db_commit(db, err);
+	db_rollback(db);
+	return rc;
+}
+
+static int check_schema(struct db *db, const struct db_opts *o, struct err *err)
+{
+	const struct db_schema *schema = o->schema;
 	int64_t kind = 0, version = 0;
 	int rc = get_pragma(db, "PRAGMA application_id", &kind, err);
 
@@ -117,12 +231,16 @@ static int check_schema(struct db *db, const struct db_schema *schema, struct er
 		return rc;
 	if (kind != (int64_t)schema->kind)
 		return err_set(err, EBADMSG, "%s: is not the file it should be", db->path);
-	if (version > schema->version) {
-		err_set(err, EBADMSG, "%s: was written by a newer cresset (format version %lld)",
-			db->path, (long long)version);
-		return err_hint(err, "this one reads up to version %u", schema->version);
-	}
-	return check_objects(db, schema, err);
+	if (version > schema->version)
+		return refuse_newer(db, schema, version, err);
+	rc = version == schema->version ? check_objects(db, schema, false, err) : 1;
+	if (rc <= 0)
+		return rc;
+	if (o->access == DB_WRITE)
+		return migrate(db, schema, err);
+	refuse_older(db, version, err);
+	return err_hint(err,
+			"who opens it to write brings it up to date: start cresset on it once");
 }
 
 static bool is_empty(struct db *db)
@@ -264,13 +382,13 @@ static int set_up_file(struct db *db, const struct db_opts *o, struct err *err)
 	bool fresh = rc == 0 && o->access == DB_WRITE && is_empty(db);
 
 	if (rc == 0 && !fresh)
-		rc = check_schema(db, o->schema, err);
+		rc = check_schema(db, o, err);
 	if (rc == 0 && o->access == DB_WRITE)
 		rc = set_journal(db, o, err);
 	if (rc == 0 && fresh)
 		rc = make_schema(db, o->schema, err);
 	if (rc == 0 && fresh)
-		rc = check_schema(db, o->schema, err);
+		rc = check_schema(db, o, err);
 	if (rc != -EINVAL)
 		return rc;
 	err->code = EBADMSG; /* our SQL is right: SQLite does not take the file */

@@ -7,7 +7,8 @@
  *     db_close(db);
  *
  * A file carries in application_id and user_version what it is; its tables are compared with the schema, to the letter. A file of a
- * newer version is refused. */
+ * newer version is refused. One of an older version is brought up to date by who opens it to write, from version to version, in one
+ * transaction: it is the old one or the new one, whenever the process ends. */
 #ifndef CRESSET_STORE_DB_H
 #define CRESSET_STORE_DB_H
 
@@ -30,11 +31,24 @@ enum db_kind {
 	DB_KIND_SPOOL = 0x43524553,
 };
 
+struct db;
+
+/* From version `from` to the next one. Inside of a transaction. When the file holds what cannot be taken over: -EBADMSG, and a hint that says
+ * what to do. */
+struct db_migration {
+	uint32_t from;
+	int (*run)(struct db *db, struct err *err);
+};
+
 struct db_schema {
 	enum db_kind kind;
 	uint32_t version;
 	/* CREATE statements, each as SQLite keeps it (no IF NOT EXISTS, one object a statement); NULL-terminated. */
 	const char *const *objects;
+	/* So many of the objects, the last ones, are not in every file of the version: who writes makes those that lack. */
+	uint32_t later;
+	/* From the oldest version that is taken; ends with run NULL. NULL: there are none. */
+	const struct db_migration *migrations;
 };
 
 enum db_access {
@@ -60,10 +74,9 @@ struct db_opts {
  * where a page has 64 KiB, of each of the two files of a day that is looked at. */
 void db_save_memory(void);
 
-struct db;
-
 /* A file that is not of this kind is left as it is. path: "" is a file in $TMPDIR without a name, gone once it is closed; ":memory:" is none.
- * -ENOENT, -EACCES, -EBADMSG (no file of this kind, damaged, or of a newer version), -EBUSY, -ENOSPC, -EIO. */
+ * -ENOENT, -EACCES, -EBADMSG (no file of this kind, damaged, of a newer version, or of an older one that is only read, or that nothing
+ * brings up to date), -EBUSY, -ENOSPC, -EIO. */
 int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err);
 void db_close(struct db *db); /* NULL is fine */
 

@@ -18,7 +18,7 @@ static const char *const hot_objects[] = {
 	"CREATE TABLE state(id INTEGER PRIMARY KEY, hour INT, sequence INT, rows INT)",
 	NULL,
 };
-const struct db_schema hot_schema = { DB_KIND_HOT, 1, hot_objects };
+const struct db_schema hot_schema = { .kind = DB_KIND_HOT, .version = 1, .objects = hot_objects };
 
 uint64_t hot_checksum(int64_t hour_ns, int64_t piece, const void *data, size_t len)
 {

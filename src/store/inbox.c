@@ -20,7 +20,30 @@ static const char *const inbox_objects[] = {
 	"CREATE TABLE last(id INTEGER PRIMARY KEY, seq INT)",
 	NULL,
 };
-static const struct db_schema inbox_schema = { DB_KIND_INBOX, 2, inbox_objects };
+/* Until version 1 a batch was its whole profile, as chunks: no part's dictionary has its stacks. So that version is taken where nothing waits. */
+static int take_version_1(struct db *db, struct err *err)
+{
+	sqlite3_stmt *s = db_prepare(db, "SELECT count(*) FROM batch", err);
+	int64_t n = 0;
+	int rc = s ? db_step(db, s, err) : -err->code;
+
+	if (rc > 0) {
+		n = sqlite3_column_int64(s, 0);
+		sqlite3_reset(s);
+	}
+	if (rc < 0 || n == 0)
+		return rc < 0 ? rc : 0;
+	err_set(err, EBADMSG,
+		"%s: made by an older cresset, format 1, and batches wait in it: %" PRId64,
+		db_path(db), n);
+	return err_hint(err, "start the cresset that made it once more, and stop it: they "
+			     "are in their days then");
+}
+static const struct db_migration inbox_migrations[] = { { 1, take_version_1 }, { 0, NULL } };
+static const struct db_schema inbox_schema = { .kind = DB_KIND_INBOX,
+					       .version = 2,
+					       .objects = inbox_objects,
+					       .migrations = inbox_migrations };
 
 struct inbox {
 	struct db *db;

@@ -11,7 +11,7 @@ static const char *const objects[] = {
 	"CREATE UNIQUE INDEX names_first ON names(mapping, first)",
 	NULL,
 };
-const struct db_schema names_schema = { DB_KIND_NAMES, 1, objects };
+const struct db_schema names_schema = { .kind = DB_KIND_NAMES, .version = 1, .objects = objects };
 
 /* --- one value ------------------------------------------------------------------------------- */
 

@@ -18,13 +18,17 @@ static const char *const day_objects[] = {
 	"CREATE TABLE state(key TEXT PRIMARY KEY, value)",
 	NULL,
 };
-const struct db_schema part_day_schema = { DB_KIND_PART, 1, day_objects };
+const struct db_schema part_day_schema = { .kind = DB_KIND_PART,
+					   .version = 1,
+					   .objects = day_objects };
 
 static const char *const detail_objects[] = {
 	"CREATE TABLE detail(block INTEGER PRIMARY KEY, data BLOB, sum INT)",
 	NULL,
 };
-const struct db_schema part_detail_schema = { DB_KIND_DETAIL, 1, detail_objects };
+const struct db_schema part_detail_schema = { .kind = DB_KIND_DETAIL,
+					      .version = 1,
+					      .objects = detail_objects };
 
 static uint64_t hash_words(const uint64_t *words, size_t n)
 {

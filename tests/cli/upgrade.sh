@@ -60,6 +60,41 @@ sqlite3 "$tmp/later/p/2026-11-22.db" "PRAGMA user_version = 99"
 run_cresset query --data "$tmp/later" "${range[@]}" 'cpu{}' -o - --format folded
 has "a day of a later version is refused" "was written by a newer cresset (format version 99)" "$errs"
 
+# --- of before the first version: brought up to date by who writes; what cannot be taken over is said, and left as it is
+before() { # FILE
+	rm -rf "${tmp:?}/before"
+	mkdir "$tmp/before"
+	tar xzf "tests/golden/store-v0/$1.tar.gz" -C "$tmp/before" --no-same-owner
+}
+before store
+run_cresset query --data "$tmp/before" "${range[@]}" 'samples{}' -o - --format folded
+has "a store of before the first version is not read only" "inbox.db: made by an older cresset, format 1" "$errs"
+has "… and it is said what to do" "start cresset on it once" "$errs"
+serve --data "$tmp/before" --retention 36500d
+post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
+is "… a server goes on with it" "$(cat "$tmp/code")" 200
+stop
+is "… what it had is there" "$(folded before 'samples{}')" "$(printf 'main;a;b 3\nmain;c 4')"
+is "… and what is new" "$(pushed before new)" 9
+before waiting
+run_cresset serve --listen 127.0.0.1:0 --data "$tmp/before"
+has "batches of that version are not thrown away" "made by an older cresset, format 1, and batches wait in it: 1" "$errs"
+has "… it is said what to do" "start the cresset that made it once more, and stop it" "$errs"
+is "… and they are still there" "$(sqlite3 "$tmp/before/inbox.db" "SELECT (SELECT count(*) FROM batch), user_version FROM pragma_user_version")" "1|1"
+
+# --- today's files are those of the newest store above: one that changes needs a store of its own here
+forms() { # STORE: of each kind, its number, version and tables
+	find "$tmp/$1" -name '*.db' | while read -r file; do
+		sqlite3 "$file" "PRAGMA application_id; PRAGMA user_version; SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1" | tr '\n' ' '
+		echo
+	done | sort -u
+}
+unpack again
+serve --data "$tmp/today" --retention 36500d
+post "api/v1/profiles?type=cpu" --data-binary 'main;it 9' >/dev/null
+stop
+is "a store is made today as it was then: six kinds of files" "$(forms today)" "$(forms again)"
+
 # --- recordings
 for recording in tests/golden/recording/*.cresset; do
 	want=tests/golden/recording/expected/$(basename "$recording" .cresset).folded

@@ -17,7 +17,7 @@ static const char *const objects[] = {
 	"CREATE TABLE word(key TEXT PRIMARY KEY, value)",
 	NULL,
 };
-static const struct db_schema schema = { DB_KIND_META, 3, objects };
+static const struct db_schema schema = { .kind = DB_KIND_META, .version = 3, .objects = objects };
 
 struct place {
 	char dir[32], path[64];
@@ -209,6 +209,105 @@ START_TEST(other_files_are_left_alone)
 	      f);
 	fclose(f);
 	left_alone(p.path, "not a database");
+	place_done(&p);
+}
+END_TEST
+
+/* --- versions --------------------------------------------------------------------------------- */
+
+static int to_2(struct db *db, struct err *err)
+{
+	return db_exec(db, "CREATE TABLE word(key TEXT PRIMARY KEY, value)", err);
+}
+
+static int to_3(struct db *db, struct err *err)
+{
+	int rc = db_exec(db, "CREATE INDEX thing_data ON thing(data)", err);
+
+	return rc ? rc : db_exec(db, "UPDATE thing SET data = CAST(data || x'ff' AS BLOB)", err);
+}
+
+static int refuse(struct db *db, struct err *err)
+{
+	int rc = to_3(db, err);
+
+	if (rc)
+		return rc;
+	err_set(err, EBADMSG, "%s: cannot be taken over", db_path(db));
+	return err_hint(err, "do this");
+}
+
+static const struct db_migration migrations[] = { { 1, to_2 }, { 2, to_3 }, { 0, NULL } };
+static const struct db_migration broken[] = { { 1, to_2 }, { 2, refuse }, { 0, NULL } };
+static const struct db_migration half[] = { { 1, to_2 }, { 0, NULL } };
+static const struct db_migration wrong[] = { { 1, to_2 }, { 2, to_2 }, { 0, NULL } };
+
+static struct db_schema with(const struct db_migration *m)
+{
+	struct db_schema now = schema;
+
+	now.migrations = m;
+	return now;
+}
+
+/* As version 1 made it. */
+static void make_old(const char *path)
+{
+	plain_sql(path, "PRAGMA application_id=0x4352454d; PRAGMA user_version=1;"
+			"CREATE TABLE thing(id INTEGER PRIMARY KEY, data BLOB);"
+			"INSERT INTO thing VALUES(7, x'0102')");
+}
+
+START_TEST(an_older_version_is_brought_up_to_date)
+{
+	struct db_schema now = with(migrations);
+	const struct db_opts write = { .schema = &now, .access = DB_WRITE, .wal = true };
+	const struct db_opts read = { .schema = &now, .access = DB_READ };
+	struct place p;
+
+	place_init(&p);
+	make_old(p.path);
+	refused(p.path, &read, EBADMSG, "made by an older cresset, format 1");
+	for (int i = 0; i < 2; i++) { /* once */
+		struct db *db = open_ok(p.path, &write);
+		ck_assert_int_eq(ask(db, "PRAGMA user_version"), 3);
+		ck_assert_int_eq(ask(db, "SELECT data = x'0102ff' FROM thing WHERE id = 7"), 1);
+		db_close(db);
+	}
+	db_close(open_ok(p.path, &read));
+	place_done(&p);
+}
+END_TEST
+
+/* All of it or nothing: the file stays what it was, and opens once there is a way. */
+START_TEST(one_that_cannot_be_taken_over_is_left_as_it_is)
+{
+	static const struct {
+		const struct db_migration *migrations;
+		const char *words, *hint;
+	} cases[] = {
+		{ NULL, "made by an older cresset, format 1", "the cresset that made it" },
+		{ half, "made by an older cresset, format 2", "the cresset that made it" },
+		{ broken, "cannot be taken over", "do this" },
+		{ wrong, "already exists", "" },
+	};
+	struct place p;
+
+	place_init(&p);
+	make_old(p.path);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct db_schema now = with(cases[i].migrations);
+		const struct db_opts write = { .schema = &now, .access = DB_WRITE, .wal = true };
+		struct err err = { 0 };
+		struct db *db = NULL;
+		ck_assert_int_eq(db_open(p.path, &write, &db, &err), -EBADMSG);
+		ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s", err.text);
+		ck_assert_msg(strstr(err.hint, cases[i].hint) != NULL, "%s", err.hint);
+	}
+	struct db_schema now = with(migrations);
+	struct db *db = open_ok(p.path, &(struct db_opts){ .schema = &now, .access = DB_WRITE });
+	ck_assert_int_eq(ask(db, "SELECT data = x'0102ff' FROM thing WHERE id = 7"), 1);
+	db_close(db);
 	place_done(&p);
 }
 END_TEST
@@ -463,6 +562,7 @@ END_TEST
 
 UNIT_MAIN("db", what_was_written_is_there, any_name_is_a_name, other_schemas_are_refused,
 	  other_files_are_left_alone, a_newer_version_is_refused,
+	  an_older_version_is_brought_up_to_date, one_that_cannot_be_taken_over_is_left_as_it_is,
 	  what_is_not_there_is_not_made_by_reading, a_foreign_file_is_read_alone,
 	  a_full_disk_is_said_to_be_full, another_writer_is_waited_for_and_named,
 	  several_make_one_file, a_finished_file_stands_alone, free_pages_are_given_back,
