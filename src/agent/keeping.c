@@ -27,11 +27,11 @@ struct keeping {
 	uint64_t maintain_ns, trim_ns;
 };
 
-static void say_clock(struct store *s)
+static void say_news(struct store *s)
 {
 	struct err words = { 0 };
 
-	while (store_clock_news(s, &words))
+	while (store_news(s, &words))
 		log_warning(&words);
 }
 
@@ -47,7 +47,7 @@ static int maintain(void *ctx, struct err *err)
 		k->trim_ns = now_ns + TRIM_EVERY_NS;
 	}
 	int more = store_maintain(k->store, MAINTAIN_BUDGET_NS, err);
-	say_clock(k->store);
+	say_news(k->store);
 	k->maintain_ns = now_ns + (more > 0 ? MAINTAIN_SOON_NS : MAINTAIN_EVERY_NS);
 	return more < 0 && more != -ENOSPC ? more : 0; /* who stores says when the disk is full */
 }

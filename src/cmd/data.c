@@ -1,5 +1,6 @@
 #include "cmd/data.h"
 
+#include "base/log.h"
 #include "cmd/load.h"
 
 #include <sys/stat.h>
@@ -19,4 +20,15 @@ int data_open(const struct cmd_line *line, const char *path, struct profile **fi
 	if (status == CMD_OK)
 		*source = source_of_profile(*file);
 	return status;
+}
+
+void data_say_left_out(struct source *source)
+{
+	struct buf text = { 0 };
+
+	if (source)
+		source_note_left_out(source, &text);
+	if (text.len)
+		log_warn("%s", buf_cstr(&text));
+	buf_done(&text);
 }

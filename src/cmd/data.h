@@ -10,4 +10,7 @@
 int data_open(const struct cmd_line *line, const char *path, struct profile **file,
 	      struct source **source);
 
+/* When all was asked: a warning where files of days were left out. source: NULL is fine. */
+void data_say_left_out(struct source *source);
+
 #endif

@@ -302,6 +302,7 @@ static int query_run(struct cmd_line *line, const void *opts)
 {
 	struct query_cmd c = { .line = line, .opts = opts };
 	int status = run(&c);
+	data_say_left_out(c.source);
 	source_close(c.source);
 	profile_free(c.file);
 	selector_free(c.selector);

@@ -168,6 +168,7 @@ static int sql_cmd_run(struct cmd_line *line, const void *opts)
 	if (status != CMD_OK)
 		return status;
 	status = ask(line, o, source);
+	data_say_left_out(source);
 	source_close(source);
 	profile_free(file);
 	return status;

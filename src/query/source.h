@@ -5,6 +5,7 @@
 #ifndef CRESSET_QUERY_SOURCE_H
 #define CRESSET_QUERY_SOURCE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "profile/profile.h"
 #include "profile/time_range.h"
@@ -114,6 +115,8 @@ struct source_ops {
 	/* Points of a series that is a metric, in order of time (store_points). NULL: the source has no metrics. */
 	int (*points)(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
 		      source_points_fn points, void *ctx, struct err *err);
+	/* Of how many files of days the answers so far have nothing, as they cannot be read; why: of the first. NULL: there are none. */
+	uint32_t (*left_out)(struct source *s, struct err *why);
 	void (*close)(struct source *s);
 };
 struct source { /* embedded first in the source's own struct */
@@ -125,6 +128,8 @@ struct source { /* embedded first in the source's own struct */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 };
+/* Appends a sentence about that; nothing where nothing is left out. */
+void source_note_left_out(struct source *s, struct buf *out);
 static inline bool source_is_stopped(const struct source *s)
 {
 	return s->stop && s->stop(s->stop_ctx);

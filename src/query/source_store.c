@@ -53,6 +53,11 @@ static void take_sums(struct source_merged *to, struct store_merged *from)
 	store_merged_done(from);
 }
 
+static uint32_t left_out(struct source *s, struct err *why)
+{
+	return store_view_left_out(view_of(s), why);
+}
+
 struct sums_call {
 	source_sums_fn part;
 	void *ctx;
@@ -195,6 +200,7 @@ static int open_view(struct store *store, struct store *own, struct source **out
 		.columns = columns,
 		.whole_rows = whole_rows,
 		.points = points,
+		.left_out = left_out,
 		.close = close_store,
 	};
 	struct source_store *s = xcalloc(1, sizeof *s);

@@ -2,6 +2,7 @@
 
 #include "base/pattern.h"
 #include "query/within.h"
+#include "server/answer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,8 +38,25 @@ int ask_source(struct ask *a, struct request *r, struct err *err)
 	return 0;
 }
 
+/* Behind what the answer says itself. */
+static void note_left_out(struct ask *a)
+{
+	struct buf text = { 0 };
+	char *notes[3] = { 0 }, **next = notes;
+	source_note_left_out(a->source, &text);
+	if (a->r->reply.note)
+		*next++ = (char *)a->r->reply.note;
+	if (text.len) {
+		*next = (char *)buf_cstr(&text);
+		a->r->reply.note = answer_note(a->r, notes);
+	}
+	buf_done(&text);
+}
+
 void ask_done(struct ask *a)
 {
+	if (a->source)
+		note_left_out(a);
 	served_return(&a->r->tenant->data, a->source);
 	selector_free(a->selector);
 }

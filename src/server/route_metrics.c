@@ -165,6 +165,8 @@ static const struct family {
 	{ "cresset_store_clock_sets", "counter", NULL,
 	  "How often the clock was set by more than an hour: nothing is deleted by age for a day.",
 	  STORE(clock_sets) },
+	{ "cresset_store_left_out_files", "gauge", NULL,
+	  "Files of days that cannot be read: answers go without them.", STORE(left_out_parts) },
 	{ "cresset_store_bad_batches", "counter", NULL, "Damaged batches: left out.",
 	  STORE(bad_batches) },
 	{ "cresset_store_bad_rows", "counter", NULL,

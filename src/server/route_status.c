@@ -63,6 +63,7 @@ static void kept_json(const struct tenant *t, struct json *j)
 	json_key_u64(j, "disk_used_bytes", stats.disk_bytes);
 	json_key_u64(j, "bad_rows", stats.bad_rows);
 	json_key_u64(j, "bad_blocks", stats.bad_blocks);
+	json_key_u64(j, "left_out_files", stats.left_out_parts);
 	json_key_u64(j, "expired_rows", stats.expired_rows);
 	json_key_u64(j, "folded_series", stats.folded_series);
 	json_end(j);

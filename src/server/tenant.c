@@ -39,10 +39,10 @@ struct tenants {
 
 /* --- maintenance ------------------------------------------------------------------------------ */
 
-static void say_clock(struct store *s)
+static void say_news(struct store *s)
 {
 	struct err words = { 0 };
-	while (store_clock_news(s, &words))
+	while (store_news(s, &words))
 		log_warning(&words);
 }
 
@@ -52,7 +52,7 @@ static bool maintain(struct tenant *t)
 	struct err err = { 0 };
 	int rc = t->own ? store_maintain(t->own, MAINTAIN_NS, &err) : 0;
 	if (t->own)
-		say_clock(t->own);
+		say_news(t->own);
 	if (rc >= 0 && t->symbols && symbols_maintain(t->symbols, t->own, &err) < 0)
 		rc = -EIO;
 	if (rc < 0 && !t->is_failing)

@@ -133,6 +133,8 @@ static int step_compact(struct store *s, struct err *err)
 			rc = finish_part(s, sp, err);
 		else if (!is_over(s, sp) && store_now_ns(s) >= sp->compact_ns)
 			rc = compact_part(s, sp, err);
+		if (rc == -EBADMSG && sp->is_bad)
+			continue; /* it is left out, and said once: store_news */
 		if (rc)
 			return rc;
 	}

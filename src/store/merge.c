@@ -207,6 +207,7 @@ static void merge_head(void *ctx, const struct view_head *h)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
+/* out->dict stays NULL: the part is left out. */
 static int merge_part(struct merge *m, struct view_part *vp, struct store_sums *out,
 		      struct err *err)
 {
@@ -216,7 +217,7 @@ static int merge_part(struct merge *m, struct view_part *vp, struct store_sums *
 	int rc = view_dict(m->v, vp, &reader, err);
 
 	if (rc)
-		return rc;
+		return view_leaves_out(m->v, vp, rc, err) ? 0 : rc;
 	struct profile *dict = part_dict(reader->part);
 	m->part = reader->part;
 	part_get_info(m->part, &info);
@@ -249,7 +250,8 @@ static int merge_parts(struct merge *m, struct store_merged *out, struct err *er
 		if (!view_part_touches(&v->parts.v[i], m->from_ns, m->to_ns))
 			continue;
 		rc = merge_part(m, &v->parts.v[i], &sums, err);
-		out->parts[out->n++] = sums;
+		if (sums.dict)
+			out->parts[out->n++] = sums;
 	}
 	return rc;
 }
@@ -293,7 +295,7 @@ int store_merge_each(struct store_view *v, const bool *wanted, int64_t from_ns, 
 		if (!view_part_touches(&v->parts.v[i], from_ns, to_ns))
 			continue;
 		rc = merge_part(&m, &v->parts.v[i], &sums, err);
-		if (rc == 0)
+		if (rc == 0 && sums.dict)
 			rc = part(ctx, &sums);
 		sums_done(&sums);
 		view_done_with(v, &v->parts.v[i]);

@@ -37,15 +37,16 @@ static int drop_detail(struct store *s, struct store_part *sp, struct err *err)
 		rc = part_drop_detail(sp->part, err);
 	store_part_idle(sp);
 	store_part_measure(sp);
-	return rc ? rc : 1;
+	return rc && !sp->is_bad ? rc : 1;
 }
 
-/* The oldest part before to_ns that nobody reads; with_detail: of those that have it. */
+/* The oldest part before to_ns that nobody reads; with_detail: of those that have it, and can be opened. */
 static struct store_part *oldest(const struct store *s, int64_t to_ns, bool with_detail)
 {
 	for (size_t i = 0; i < s->parts.n; i++) {
 		struct store_part *sp = s->parts.v[i];
-		if (sp->day_ns < to_ns && !sp->pins && (!with_detail || sp->has_detail) &&
+		if (sp->day_ns < to_ns && !sp->pins &&
+		    (!with_detail || (sp->has_detail && !sp->is_bad)) &&
 		    !store_hot_holds(s, sp->day_ns))
 			return sp;
 	}

@@ -90,9 +90,10 @@ static int step_part(struct steps *t, struct view_part *vp, const bool *wanted, 
 	size_t n = 0;
 	int rc = view_reader(t->v, vp, &reader, err);
 
-	if (rc == 0)
-		rc = part_find(reader->part, wanted, view_series(t->v), t->from_ns, t->to_ns, &refs,
-			       &n, err);
+	if (rc)
+		return view_leaves_out(t->v, vp, rc, err) ? 0 : rc;
+	rc = part_find(reader->part, wanted, view_series(t->v), t->from_ns, t->to_ns, &refs, &n,
+		       err);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = view_go_on(t->v, err);
 		if (rc == 0)
@@ -336,7 +337,7 @@ static int give_part(struct rows *t, struct view_part *vp, struct err *err)
 	int rc = view_dict(t->v, vp, &reader, err);
 
 	if (rc)
-		return rc;
+		return view_leaves_out(t->v, vp, rc, err) ? 0 : rc;
 	t->part = reader->part;
 	part_get_info(t->part, &info);
 	t->has_detail = info.has_detail;

@@ -552,6 +552,38 @@ size_t store_pins(struct store *s, struct store_pin **out)
 
 /* --- what it is like -------------------------------------------------------------------------- */
 
+/* Of a file of a day that cannot be read. */
+static bool part_news(struct store *s, struct err *words)
+{
+	for (size_t i = 0; i < s->parts.n; i++) {
+		struct store_part *sp = s->parts.v[i];
+		if (sp->is_said || !store_part_is_left_out(sp))
+			continue;
+		sp->is_said = true;
+		err_set(words, EBADMSG, "%s: cannot be read, answers go without it", sp->path);
+		err_hint(words, "cresset doctor --data %s says why", s->dir);
+		return true;
+	}
+	return false;
+}
+
+bool store_news(struct store *s, struct err *words)
+{
+	pthread_mutex_lock(&s->lock);
+	bool is_any = store_clock_news(s, words) || part_news(s, words);
+	pthread_mutex_unlock(&s->lock);
+	return is_any;
+}
+
+static uint32_t left_out_parts(const struct store *s)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->parts.n; i++)
+		n += store_part_is_left_out(s->parts.v[i]);
+	return n;
+}
+
 static uint64_t bad_blocks(const struct store *s)
 {
 	uint64_t bad = 0;
@@ -572,6 +604,7 @@ void store_get_stats(struct store *s, struct store_stats *out)
 	out->folded_series = catalog_folded(s->catalog);
 	out->bad_blocks += bad_blocks(s);
 	out->parts = s->parts.n;
+	out->left_out_parts = left_out_parts(s);
 	out->series = catalog_count(s->catalog);
 	out->kept_from_ns = s->parts.n ? s->parts.v[0]->day_ns : 0;
 	out->asked_from_ns = store_now_ns(s) - s->opts.retention_ns;

@@ -119,6 +119,8 @@ void store_view_set_stop(struct store_view *v, bool (*stop)(void *ctx), void *ct
 
 /* Types, labels and series, no samples; ids of series are those below. */
 const struct profile *store_view_catalog(const struct store_view *v);
+/* How many files of days the answers so far went without, as they are damaged, of another version of cresset, or not ours; *why: of the first. */
+uint32_t store_view_left_out(const struct store_view *v, struct err *why);
 /* The first and the last moment there is anything of, Unix time; both 0: nothing. */
 void store_view_range(struct store_view *v, int64_t *from_ns, int64_t *to_ns);
 
@@ -212,8 +214,8 @@ int store_unpin(struct store *s, const struct store_pin *pin, struct err *err); 
 /* *out: to be freed with free(). Returns their number. */
 size_t store_pins(struct store *s, struct store_pin **out);
 
-/* What is to be said of the clock: 1: words has it, for a log, and there may be more; each once. */
-bool store_clock_news(struct store *s, struct err *words);
+/* What is to be said, for a log: that the clock was set, that a day cannot be read. True: words has one of it; each comes once. */
+bool store_news(struct store *s, struct err *words);
 
 struct store_stats {
 	uint64_t disk_bytes, inbox_bytes, hot_bytes, memory_bytes;
@@ -231,6 +233,8 @@ struct store_stats {
 	uint64_t
 		damaged_parts; /* found after a crash to be other than what was sealed; doctor --data tells more */
 	uint32_t parts, series;
+	uint64_t
+		left_out_parts; /* files of days that cannot be read: damaged, of another version, or not ours */
 	int64_t kept_from_ns, asked_from_ns;
 };
 void store_get_stats(struct store *s, struct store_stats *out);

@@ -147,12 +147,11 @@ static void say_taken_back(struct store *s, struct err *words)
 
 bool store_clock_news(struct store *s, struct err *words)
 {
-	pthread_mutex_lock(&s->lock);
 	bool is_set = s->moved_ns, is_taken_back = !is_set && s->taken_back_ns;
+
 	if (is_set)
 		say_set(s, words);
 	else if (is_taken_back)
 		say_taken_back(s, words);
-	pthread_mutex_unlock(&s->lock);
 	return is_set || is_taken_back;
 }

@@ -93,6 +93,8 @@ struct store_part {
 	bool is_known;                /* it was open before */
 	uint64_t bad_blocks;          /* likewise, of the writer's handle */
 	bool is_bad;                  /* it cannot be opened, or its dictionary cannot be read */
+	bool is_left_out;             /* a view could not read it */
+	bool is_said;                 /* one of both, and that was said */
 	bool has_dict;                /* in memory */
 	bool has_detail;
 	bool to_verify; /* it is sealed, or not known to be, and the last writer did not close the store */
@@ -105,6 +107,11 @@ struct store_part {
 	struct store_range range;
 	int64_t compact_ns; /* when its hours become four together; INT64_MAX: nothing to do */
 };
+
+static inline bool store_part_is_left_out(const struct store_part *sp)
+{
+	return sp->is_bad || sp->is_left_out;
+}
 
 struct store {
 	pthread_mutex_t inbox_lock, lock;
@@ -249,6 +256,8 @@ int store_retain(struct store *s, uint64_t more_bytes, struct err *err);
 int store_clock_open(struct store *s, struct err *err);
 /* Before something is deleted by its age. */
 void store_look_at_clock(struct store *s);
+/* What is to be said of it; false: nothing. */
+bool store_clock_news(struct store *s, struct err *words);
 
 /* --- after a crash (verify.c) --- */
 

@@ -107,6 +107,34 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 	return rc;
 }
 
+bool view_leaves_out(struct store_view *v, struct view_part *vp, int rc, struct err *err)
+{
+	if (rc != -EBADMSG)
+		return false;
+	if (!v->left_out.code && err)
+		v->left_out = *err;
+	else if (!v->left_out.code)
+		err_set(&v->left_out, EBADMSG, "%s: cannot be read", vp->sp->path);
+	if (err)
+		*err = (struct err){ 0 };
+	vp->is_left_out = true;
+	pthread_mutex_lock(&v->s->lock);
+	vp->sp->is_left_out = true;
+	pthread_mutex_unlock(&v->s->lock);
+	return true;
+}
+
+uint32_t store_view_left_out(const struct store_view *v, struct err *why)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < v->parts.n; i++)
+		n += v->parts.v[i].is_left_out;
+	if (n)
+		*why = v->left_out;
+	return n;
+}
+
 /* Dictionaries of all views together, of the memory. Then those that nobody uses go, and those that a view is done with. */
 enum { VIEWS_SHARE = 4 };
 

@@ -12,7 +12,9 @@ int store_dicts(struct store_view *v, int (*dict)(void *ctx, const struct profil
 		rc = view_go_on(v, err);
 		if (rc == 0)
 			rc = view_dict(v, &v->parts.v[i], &reader, err);
-		if (rc == 0)
+		if (view_leaves_out(v, &v->parts.v[i], rc, err))
+			rc = 0;
+		else if (rc == 0)
 			rc = dict(ctx, part_dict(reader->part));
 	}
 	return rc;

@@ -66,6 +66,8 @@ static int has_detail(struct store_view *v, const struct hot_hour *h, bool *has,
 		if (!is_of_day(&v->parts.v[i], h))
 			continue;
 		int rc = view_reader(v, &v->parts.v[i], &reader, err);
+		if (view_leaves_out(v, &v->parts.v[i], rc, err))
+			continue;
 		if (rc)
 			return rc;
 		part_get_info(reader->part, &info);
@@ -168,7 +170,7 @@ struct hot_reading {
 	struct hot_rows block;
 };
 
-/* Which dictionary a piece's stacks are of. */
+/* Which dictionary a piece's stacks are of. 1: it is left out. */
 static int find_dict(struct hot_reading *r, const struct hot_hour *h, int64_t piece,
 		     struct err *err)
 {
@@ -180,14 +182,14 @@ static int find_dict(struct hot_reading *r, const struct hot_hour *h, int64_t pi
 		if (!is_of_day(vp, h) || vp->sp->piece != piece)
 			continue;
 		if (vp == r->of)
-			return 0;
+			return !r->dict;
 		int rc = view_dict(v, vp, &reader, err);
 		if (rc == 0 && v->names)
 			rc = names_db_apply(v->names, part_dict(reader->part), &reader->names, NULL,
 					    0, err);
 		r->of = vp;
 		r->dict = rc ? NULL : part_dict(reader->part);
-		return rc;
+		return view_leaves_out(v, vp, rc, err) ? 1 : rc;
 	}
 	return err_set(err, EBADMSG, "%s: its stacks are gone", h->path);
 }
@@ -246,7 +248,9 @@ static int give_block(struct hot_reading *r, const struct view_hot *vh, sqlite3_
 	if (rc == 0)
 		rc = hot_block_decode(sqlite3_column_blob(st, 1), sqlite3_column_bytes(st, 1),
 				      &r->block, err);
-	return rc ? rc : give_rows(r);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return give_rows(r);
 }
 
 static int give_blocks(struct hot_reading *r, const struct view_hot *vh, struct err *err)

@@ -23,8 +23,9 @@ static int take_part(struct store_view *v, struct view_part *vp, uint32_t series
 	struct part_reader *reader;
 	int rc = view_reader(v, vp, &reader, err);
 
-	if (rc == 0)
-		rc = part_read_points(reader->part, series, from_ns, to_ns, out, err);
+	if (rc)
+		return view_leaves_out(v, vp, rc, err) ? 0 : rc;
+	rc = part_read_points(reader->part, series, from_ns, to_ns, out, err);
 	if (rc == 0)
 		take_heads(v, vp, series, out);
 	return rc;

@@ -177,7 +177,16 @@ static int take_part(struct range *r, struct store_view *v, struct view_part *vp
 	return rc;
 }
 
-/* Days between the first and the last that have something are not looked at. A part that cannot be read has nothing. */
+/* A part that cannot be read has nothing. */
+static void look_at(struct range *r, struct store_view *v, struct view_part *vp)
+{
+	struct err err = { 0 };
+	int rc = take_part(r, v, vp, &err);
+
+	view_leaves_out(v, vp, rc, &err);
+}
+
+/* Days between the first and the last that have something are not looked at. */
 static void find_range(struct store_view *v, struct range *r)
 {
 	struct view_part *parts = v->parts.v;
@@ -185,9 +194,9 @@ static void find_range(struct store_view *v, struct range *r)
 
 	for (; i < n && (r->to_ns == INT64_MIN || parts[i].sp->day_ns == parts[i - 1].sp->day_ns);
 	     i++)
-		take_part(r, v, &parts[i], NULL);
+		look_at(r, v, &parts[i]);
 	for (; n > i && parts[n - 1].sp->day_ns + STORE_DAY_NS > r->to_ns; n--)
-		take_part(r, v, &parts[n - 1], NULL);
+		look_at(r, v, &parts[n - 1]);
 }
 
 void store_view_range(struct store_view *v, int64_t *from_ns, int64_t *to_ns)

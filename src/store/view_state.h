@@ -24,6 +24,7 @@ struct view_part {
 	VEC(size_t) rows;           /* by head: how many rows it had */
 	VEC(size_t) points;         /* by head of metrics, likewise */
 	struct heads_kept *kept;    /* NULL: they are still sp's */
+	bool is_left_out;           /* its file is damaged, of another version, or not ours */
 };
 
 /* An hour of the hot tier: its blocks up to last_block, and so many rows of its buffer. */
@@ -47,6 +48,7 @@ struct store_view {
 	bool (*stop)(void *ctx);     /* NULL: nobody does */
 	void *stop_ctx;
 	uint32_t blocks_read;
+	struct err left_out; /* why the first of the parts was that are left out; code 0: none is */
 	bool has_range;
 	int64_t from_ns, to_ns;
 };
@@ -57,6 +59,10 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 /* The same, with its dictionary, and the stacks of its heads in there. */
 int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out,
 	      struct err *err);
+
+/* Whether that ended because the part's file cannot be read (-EBADMSG): it is noted, and an answer goes on without the part. err (NULL is fine) is
+ * empty then. */
+bool view_leaves_out(struct store_view *v, struct view_part *vp, int rc, struct err *err);
 
 /* Its dictionary is not needed any more by this question: where memory is short it goes. */
 void view_done_with(struct store_view *v, struct view_part *vp);

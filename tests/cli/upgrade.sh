@@ -57,8 +57,40 @@ for file in meta.db inbox.db names.db; do
 done
 unpack later
 sqlite3 "$tmp/later/p/2026-11-22.db" "PRAGMA user_version = 99"
-run_cresset query --data "$tmp/later" "${range[@]}" 'cpu{}' -o - --format folded
-has "a day of a later version is refused" "was written by a newer cresset (format version 99)" "$errs"
+run_cresset query --data "$tmp/later" "${range[@]}" 'cpu{}'
+has "a day of a later version is left out" "1 file of days cannot be read, and is left out: $tmp/later/p/2026-11-22.db: was written by a newer cresset (format version 99)" "$errs"
+
+# --- days that are none of ours: the others answer, and it is said
+foreign() { # SQL
+	unpack foreign
+	sqlite3 "$tmp/foreign/p/2023-11-14.db" "$1"
+}
+note() { curl -sS -m 20 -o "$tmp/body" -D "$tmp/head" -G --data-urlencode "q=$1" -d from=2023-11-01T00:00:00Z -d to=2026-11-23T00:00:00Z "${url}api/v1/$2"; sed -n 's/\r$//; s/^X-Cresset-Note: //Ip' "$tmp/head"; }
+all='SELECT count(*), sum(value) FROM samples'
+for what in "PRAGMA user_version = 99" \
+	"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'data BLOB)', 'data BLOB, extra INT)') WHERE name = 'dict'" \
+	"CREATE TABLE more(x)" "DROP TABLE state"; do
+	foreign "$what"
+	is "$what: SQL" "$(ask foreign "$all")" "82,87"
+	has "… says so" "1 file of days cannot be read, and is left out" "$(cat "$tmp/err")"
+	serve --data "$tmp/foreign" --retention 36500d
+	for path in flame range top; do
+		said=$(note 'memory.used{}' "$path")
+		[ "$path" = range ] || said=$(note 'cpu{}' "$path")
+		has "… $path: $(head -1 "$tmp/head" | tr -d '\r')" " 200 " "$(head -1 "$tmp/head")"
+		has "… with a note" "1 file of days cannot be read, and is left out" "$said"
+	done
+	post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
+	is "… what comes is taken" "$(cat "$tmp/code")" 200
+	is "… the status counts it" "$(get api/v1/status | jq .kept.left_out_files)" 1
+	for _ in $(seq 600); do
+		grep -q "cannot be read, answers go without it" "$tmp/serve.err" && break
+		sleep 0.05
+	done
+	has "… the log names it" "p/2023-11-14.db: cannot be read, answers go without it" "$(cat "$tmp/serve.err")"
+	hasnt "… maintenance goes on" "maintenance fails" "$(cat "$tmp/serve.err")"
+	stop
+done
 
 # --- of before the first version: brought up to date by who writes; what cannot be taken over is said, and left as it is
 before() { # FILE

@@ -165,7 +165,7 @@ static void years_for_a_moment(int64_t by_ns, bool sends, bool stops)
 	take(&c, 201);
 	check(&c);
 	world_maintain(&c.w);
-	ck_assert(store_clock_news(c.w.base.s, &words));
+	ck_assert(store_news(c.w.base.s, &words));
 	ck_assert_msg(strstr(words.text, "the clock was set") ||
 			      strstr(words.text, "is in the future"),
 		      "%s", words.text);
@@ -276,14 +276,14 @@ START_TEST(a_kept_from_in_the_future_is_taken_back)
 					   (START_NS + YEARS_NS) / DAY_NS * DAY_NS, NULL),
 			 0);
 	store_world_restart(&c.w.base, false);
-	ck_assert(store_clock_news(c.w.base.s, &words));
+	ck_assert(store_news(c.w.base.s, &words));
 	ck_assert_msg(strstr(words.text, "nothing before 2044-") != NULL, "%s", words.text);
-	ck_assert(!store_clock_news(c.w.base.s, &words));
+	ck_assert(!store_news(c.w.base.s, &words));
 	take(&c, 2);
 	world_maintain(&c.w);
 	check(&c);
 	store_world_restart(&c.w.base, true);
-	ck_assert(!store_clock_news(c.w.base.s, &words));
+	ck_assert(!store_news(c.w.base.s, &words));
 	check(&c);
 	world_done(&c.w);
 }
