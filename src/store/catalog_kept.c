@@ -7,7 +7,7 @@
 /* --- moments ---------------------------------------------------------------------------------- */
 
 /* Rows of `kept`, by id (docs/formats.md). */
-enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD, KEPT_HOT_WAITS };
+enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD, KEPT_HOT_WAITS, KEPT_UNSET };
 
 /* 1: *out_ns is set, 0: it never was. */
 static int read_moment(struct catalog *c, int id, int64_t *out_ns, struct err *err)
@@ -120,6 +120,7 @@ static const struct {
 	{ KEPT_WALL, offsetof(struct clock_watch, wall_ns) },
 	{ KEPT_BOOT, offsetof(struct clock_watch, boot_ns) },
 	{ KEPT_HOLD, offsetof(struct clock_watch, hold_ns) },
+	{ KEPT_UNSET, offsetof(struct clock_watch, unset_ns) },
 };
 enum { CLOCK_ROWS = sizeof clock_rows / sizeof *clock_rows };
 

@@ -16,12 +16,18 @@ bool clock_watch_look(struct clock_watch *w, int64_t wall_ns, int64_t boot_ns, i
 	int64_t apart_ns = sum_sub(sum_sub(wall_ns, w->wall_ns), ran_ns);
 	bool is_set = was_set(w, boot_ns, apart_ns);
 
+	if (w->hold_ns)
+		w->unset_ns += ran_ns;
+	else if (is_set)
+		w->unset_ns = sum_add(w->wall_ns, ran_ns);
 	if (is_set) {
 		w->hold_ns = CLOCK_WATCH_HOLD_NS;
 		*moved_ns = apart_ns;
 	} else {
 		w->hold_ns = w->hold_ns > ran_ns ? w->hold_ns - ran_ns : 0;
 	}
+	if (!w->hold_ns)
+		w->unset_ns = 0;
 	w->wall_ns = wall_ns;
 	w->boot_ns = boot_ns;
 	return is_set;

@@ -15,6 +15,7 @@
 struct clock_watch {
 	int64_t wall_ns, boot_ns; /* at the last look; wall_ns 0: there was none */
 	int64_t hold_ns;          /* how long nothing is deleted by age, of uptime; 0: it is */
+	int64_t unset_ns; /* what the clock would show had nobody set it, while it is not believed; else 0 */
 };
 
 /* wall_ns: Unix time, boot_ns: time since boot, of now. True: the clock was set since the last look; *moved_ns: by how much. */

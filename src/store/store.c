@@ -455,10 +455,11 @@ static int ingest(struct store *s, const struct store_batch *batches, size_t n, 
 {
 	struct arrival arrival;
 	const struct inbox_rows rows = { encode_row, &arrival };
-	int64_t received_ns = store_now_ns(s);
 
 	arrival_init(&arrival, n);
 	pthread_mutex_lock(&s->lock);
+	store_look_at_clock(s);
+	int64_t received_ns = store_received_ns(s);
 	int rc = prepare(s, batches, n, received_ns, &arrival, err);
 	pthread_mutex_unlock(&s->lock);
 	if (!rc)

@@ -72,6 +72,8 @@ void store_look_at_clock(struct store *s)
 {
 	int64_t now_ns = store_now_ns(s), moved_ns = 0;
 
+	if (s->opts.read_only)
+		return;
 	bool is_set = clock_watch_look(&s->clock, now_ns, s->opts.boot_ns(s->opts.ctx), &moved_ns);
 	keep_again(s, now_ns);
 	if (is_set) {
@@ -98,6 +100,15 @@ int store_clock_open(struct store *s, struct err *err)
 	store_look_at_clock(s);
 	follow_hot(s, store_now_ns(s));
 	return 0;
+}
+
+int64_t store_received_ns(struct store *s)
+{
+	int64_t now_ns = store_now_ns(s);
+
+	if (s->clock.hold_ns && s->clock.unset_ns > now_ns)
+		return s->clock.unset_ns;
+	return now_ns;
 }
 
 int64_t store_age_ns(const struct store *s)

@@ -256,6 +256,8 @@ int store_retain(struct store *s, uint64_t more_bytes, struct err *err);
 int store_clock_open(struct store *s, struct err *err);
 /* Before something is deleted by its age. */
 void store_look_at_clock(struct store *s);
+/* When something comes. By a clock that was set back, what others send with the right time would be from the future. */
+int64_t store_received_ns(struct store *s);
 /* What is to be said of it; false: nothing. */
 bool store_clock_news(struct store *s, struct err *words);
 

@@ -31,7 +31,7 @@ START_TEST(only_a_clock_that_is_set_is_not_believed)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct clock_watch w = { START_NS, 100 * DAY_NS, 0 };
+		struct clock_watch w = { .wall_ns = START_NS, .boot_ns = 100 * DAY_NS };
 		int64_t moved_ns = 0;
 		bool is_set = clock_watch_look(&w, START_NS + cases[i].wall_ns,
 					       100 * DAY_NS + cases[i].boot_ns, &moved_ns);
@@ -45,7 +45,7 @@ END_TEST
 /* A day of uptime, over boots, and not less for a clock that is set again. */
 START_TEST(it_is_believed_after_a_day)
 {
-	struct clock_watch w = { START_NS, 100 * DAY_NS, 0 };
+	struct clock_watch w = { .wall_ns = START_NS, .boot_ns = 100 * DAY_NS };
 	int64_t moved_ns, wall_ns = START_NS + YEARS_NS;
 
 	ck_assert(clock_watch_look(&w, wall_ns, 100 * DAY_NS, &moved_ns));
@@ -221,6 +221,32 @@ START_TEST(exact_samples_go_on_after_years_back)
 }
 END_TEST
 
+/* Others send the right time meanwhile: it is theirs, also after a restart. */
+START_TEST(senders_with_the_right_time_keep_it)
+{
+	struct clocks c;
+
+	clocks_init(&c);
+	fill(&c);
+	for (int i = 0; i < 4; i++) {
+		struct profile *p = batch_at(400 + i, c.w.base.now_ns, SECOND_NS, false);
+		struct err err = { 0 };
+		c.w.base.now_ns -= YEARS_NS;
+		if (i == 2)
+			store_world_restart(&c.w.base, true);
+		ck_assert_int_eq(world_ingest(&c.w, p, NULL, 0, &err), 0);
+		check(&c);
+		if (i == 3)
+			store_world_restart(&c.w.base, true);
+		check(&c);
+		c.w.base.now_ns += YEARS_NS;
+		profile_free(p);
+		pass(&c, 3 * HOUR_NS);
+	}
+	world_done(&c.w);
+}
+END_TEST
+
 /* A clock that stays is believed after a day: what is too old by then goes, when something newer is there. */
 START_TEST(age_counts_again_after_a_day)
 {
@@ -319,5 +345,6 @@ END_TEST
 UNIT_MAIN("store_clock", only_a_clock_that_is_set_is_not_believed, it_is_believed_after_a_day,
 	  the_first_look_believes, years_ahead_for_a_moment, years_back_for_a_moment,
 	  exact_samples_go_on_after_years_ahead, exact_samples_go_on_after_years_back,
-	  age_counts_again_after_a_day, a_store_that_rests_loses_nothing,
-	  a_kept_from_in_the_future_is_taken_back, what_is_expired_is_said)
+	  senders_with_the_right_time_keep_it, age_counts_again_after_a_day,
+	  a_store_that_rests_loses_nothing, a_kept_from_in_the_future_is_taken_back,
+	  what_is_expired_is_said)
