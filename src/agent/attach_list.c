@@ -194,7 +194,8 @@ static bool may_pass(enum gpu_attach_refusal why)
 {
 	return why == GPU_ATTACH_STOPPED || why == GPU_ATTACH_UNINTERRUPTIBLE ||
 	       why == GPU_ATTACH_TRACED || why == GPU_ATTACH_YOUNG ||
-	       why == GPU_ATTACH_SHARED_MEMORY || why == GPU_ATTACH_NO_THREAD;
+	       why == GPU_ATTACH_SHARED_MEMORY || why == GPU_ATTACH_NO_THREAD ||
+	       why == GPU_ATTACH_FROZEN || why == GPU_ATTACH_CHANGED;
 }
 
 /* -ETIMEDOUT and -EIO are for good: what of ours stayed there may be more each time. One that ended after it was stopped may have done so for us. */

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-	STAT_MAX_BYTES = 4096,
 	LIMIT_MS = 60000, /* well above the sum of its own limits */
 	WAIT_NS = 2000000000,
 };
@@ -28,22 +27,6 @@ struct request {
 	uint32_t pid;
 	uint64_t start;
 };
-
-uint64_t attacher_start_of(uint32_t pid)
-{
-	char path[32];
-	struct buf b = { 0 };
-	uint64_t ticks = 0;
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	if (fs_read_at(AT_FDCWD, path, STAT_MAX_BYTES, &b, NULL) ||
-	    !attach_start_parse(b.data, b.len, &ticks))
-		ticks = 0;
-	else if (!ticks)
-		ticks = 1; /* of the first moment */
-	buf_done(&b);
-	return ticks;
-}
 
 /* --- one attach, in a child ------------------------------------------------------------------- */
 
@@ -58,7 +41,7 @@ static int attach(const struct attacher_opts *o, const struct request *r,
 
 	opts.image = image.data;
 	opts.size = image.len;
-	if (!rc && attacher_start_of(r->pid) != r->start)
+	if (!rc && attach_start_of(r->pid) != r->start)
 		rc = err_set(&out->err, ESRCH, "process %" PRIu32 " is not there", r->pid);
 	if (!rc)
 		rc = gpu_attach(r->pid, &opts, &out->report, &out->err);

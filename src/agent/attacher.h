@@ -28,9 +28,6 @@ struct attacher {
 	pid_t pid;
 };
 
-/* When a process was started, in ticks after boot; 0: it is not there. */
-uint64_t attacher_start_of(uint32_t pid);
-
 struct attacher_answer {
 	uint32_t pid;
 	int rc; /* of gpu_attach; -ESRCH also when the process is another one by now */

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collect/attach_view.h"
+#include "gpu/attach_status.h"
 #include "gpu/cuda_attach.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static bool takes(void *ctx, uint32_t pid)
 static uint64_t start_of(void *ctx, uint32_t pid)
 {
 	(void)ctx;
-	return attacher_start_of(pid);
+	return attach_start_of(pid);
 }
 
 struct attaching *attaching_new(const struct up_attach *opts)

@@ -176,13 +176,23 @@ static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gp
 	return status ? status : printed;
 }
 
+static void say_slow(void *ctx, uint32_t pid, uint32_t tid)
+{
+	(void)ctx;
+	log_warn("thread %" PRIu32 " of process %" PRIu32
+		 " waits in the kernel with what we had it call, and gets its own back when that "
+		 "ends",
+		 tid, pid);
+}
+
 int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o)
 {
 	struct gpu_attach_library library = cuda_attach_library;
 	struct gpu_attach_opts opts = { .view = &attach_view,
 					.library = &library,
 					.dry_run = o->dry_run,
-					.wait_ns = o->wait_ns };
+					.wait_ns = o->wait_ns,
+					.slow = say_slow };
 	struct buf image = { 0 };
 	struct err err = { 0 };
 	uint64_t pid;

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "gpu/attach_call.h"
 #include "gpu/attach_file.h"
+#include "gpu/attach_guard.h"
+#include "gpu/attach_identity.h"
 #include "gpu/attach_load.h"
 #include "gpu/attach_refuse.h"
 #include "gpu/attach_thread.h"
@@ -66,8 +68,11 @@ struct job {
 	const struct gpu_attach_opts *opts;
 	struct gpu_attach_report *out;
 	struct err *err;
+	struct attach_identity identity;
 	struct attach_symbols symbols;
-	int pidfd, rc;
+	struct attach_guard guard;
+	struct attach_safety safety;
+	int pidfd, lock, rc;
 };
 
 static int refused(struct job *j, enum gpu_attach_refusal why)
@@ -90,17 +95,41 @@ static bool is_still_safe(struct job *j, const struct attach_stop *s, uint64_t s
 {
 	struct attach_place p = { s->nr, s->regs.rdi, s->regs.rsp, s->site + 2 };
 
-	return attach_place_is_safe(j->pid, &p, stack_end, &j->symbols);
+	return attach_place_is_safe(j->pid, &p, stack_end, &j->symbols) &&
+	       attach_can_call(j->pid, s->tid, j->opts);
+}
+
+/* Stopped now, and so it stays what it is. */
+static bool is_the_same(const struct job *j)
+{
+	return attach_identity_holds(&j->identity, j->pid, j->symbols.pthread_create);
+}
+
+static int changed(struct job *j, struct attach_stop *s)
+{
+	attach_give_back(s);
+	attach_hurry(false);
+	return refused(j, attach_say(GPU_ATTACH_CHANGED, j->pid, "", j->err));
+}
+
+/* It goes on when our thread ends, and so that is what comes next. */
+static int cannot_stop(struct job *j)
+{
+	return refused(j, attach_say(GPU_ATTACH_UNINTERRUPTIBLE, j->pid, "", j->err));
 }
 
 /* 1: stopped; 0: not this one; or -errno. */
 static int try_stop(struct job *j, const struct attach_choice *c, struct attach_stop *s)
 {
 	attach_hurry(true);
-	int rc = attach_stop(s, j->pid, c->best.tid);
+	int rc = attach_stop(s, &j->safety, j->pid, c->best.tid);
 
 	if (rc == -EPERM)
 		return refused(j, attach_refused_by_kernel(j->pid, j->err));
+	if (rc == -ETIMEDOUT)
+		return cannot_stop(j);
+	if (rc == 0 && !is_the_same(j))
+		return changed(j, s);
 	if (rc == 0 && is_still_safe(j, s, c->best.stack_end))
 		return 1;
 	if (rc == 0)
@@ -123,6 +152,7 @@ static int stop_parked(struct job *j, uint64_t until_ns, struct attach_stop *s)
 		j->out->rounds++;
 		j->out->threads = c.threads;
 		j->out->parked = c.parked;
+		j->out->kept_out = c.kept_out;
 		skip = c.parked ? c.best.tid
 				: 0; /* if it comes to nothing, another one is tried next */
 		if (c.parked) {
@@ -153,10 +183,14 @@ static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s
 	size_t n = attach_threads(j->pid, tids, TURNS);
 
 	for (size_t i = 0; n && clock_mono_ns() < until_ns; i = (i + 1) % n) {
-		int rc = attach_stop_at_entry(s, j->pid, tids[i], clock_mono_ns() + TURN_NS,
-					      is_wanted, j);
+		int rc = attach_stop_at_entry(s, &j->safety, j->pid, tids[i],
+					      clock_mono_ns() + TURN_NS, is_wanted, j);
 		if (rc == -EPERM)
 			return refused(j, attach_refused_by_kernel(j->pid, j->err));
+		if (rc == -ETIMEDOUT)
+			return cannot_stop(j);
+		if (rc == 0 && !is_the_same(j))
+			return changed(j, s);
 		if (rc < 0)
 			continue;
 		j->out->at_entry = true;
@@ -169,7 +203,7 @@ static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s
 static int stop_some(struct job *j, struct attach_stop *s)
 {
 	uint64_t wait_ns = j->opts->wait_ns ? j->opts->wait_ns : WAIT_NS, now_ns = clock_mono_ns();
-	char detail[64];
+	char detail[96];
 	int rc = stop_parked(j, now_ns + wait_ns, s);
 
 	if (rc == 0 && !j->opts->dry_run)
@@ -177,7 +211,11 @@ static int stop_some(struct job *j, struct attach_stop *s)
 				   s);
 	if (rc)
 		return rc;
-	snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
+	int n = snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
+	if (j->out->kept_out)
+		snprintf(detail + n, sizeof detail - n,
+			 ", %" PRIu32 " of them filtered by seccomp, frozen or uninterruptible",
+			 j->out->kept_out);
 	return refused(j, attach_say(GPU_ATTACH_NO_THREAD, j->pid, detail, j->err));
 }
 
@@ -220,7 +258,9 @@ static int stop_and_load(struct job *j, struct attach_call *c, bool is_written)
 	struct attach_stop s;
 
 	for (;;) {
-		int rc = stop_some(j, &s);
+		int rc = j->opts->dry_run || attach_guard_is_there(&j->guard)
+				 ? stop_some(j, &s)
+				 : err_set(j->err, ECHILD, "the guardian has ended");
 		if (rc == 1 && j->opts->dry_run)
 			return 0;
 		if (rc == 1)
@@ -322,28 +362,61 @@ static int run_apart(struct job *j)
 	return rc ? err_set(j->err, rc, "cannot start a thread: %s", strerror(rc)) : j->rc;
 }
 
-static int attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
-		  struct err *err)
+static void tell_slow(void *ctx, pid_t tid)
 {
-	struct job j = { .pid = pid, .opts = opts, .out = out, .err = err };
+	const struct job *j = ctx;
 
-	if (attach_symbols_find(pid, opts->view, &j.symbols, NULL) < 0)
-		return refused(&j, attach_say(GPU_ATTACH_LIBC, pid, "", err));
+	if (j->opts->slow)
+		j->opts->slow(j->opts->slow_ctx, j->pid, tid);
+}
+
+/* A dry run touches nothing, and needs no guardian. */
+static int run_guarded(struct job *j)
+{
+	int rc = j->opts->dry_run ? 0 : attach_guard_start(&j->guard, j->lock, j->err);
+
+	if (rc < 0)
+		return rc;
+	j->safety = (struct attach_safety){ j->symbols.shelter, j->guard.kept, tell_slow, j };
+	rc = run_apart(j);
+	if (j->guard.pid)
+		attach_guard_stop(&j->guard);
+	return rc;
+}
+
+static int run_known(struct job *j)
+{
+	if (attach_symbols_find(j->pid, j->opts->view, &j->symbols, NULL) < 0)
+		return refused(j, attach_say(GPU_ATTACH_LIBC, j->pid, "", j->err));
+	int rc = run_guarded(j);
+	attach_symbols_done(&j->symbols);
+	return rc;
+}
+
+static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
+		  struct gpu_attach_report *out, struct err *err)
+{
+	struct job j = { .pid = pid, .opts = opts, .out = out, .err = err, .lock = lock };
+
 	j.pidfd = syscall(SYS_pidfd_open, pid, 0);
-	int rc = j.pidfd < 0 ? refused(&j, attach_say(GPU_ATTACH_GONE, pid, "", err))
-			     : run_apart(&j);
+	int rc = j.pidfd < 0 ? -errno : attach_identity_open(&j.identity, pid);
+	if (rc < 0) {
+		rc = refused(&j, attach_say(GPU_ATTACH_GONE, pid, "", err));
+	} else {
+		rc = run_known(&j);
+		attach_identity_close(&j.identity);
+	}
 	if (j.pidfd >= 0)
 		close(j.pidfd);
-	attach_symbols_done(&j.symbols);
 	return rc;
 }
 
 #else
 
-static int attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
-		  struct err *err)
+static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
+		  struct gpu_attach_report *out, struct err *err)
 {
-	(void)opts;
+	(void)opts, (void)lock;
 	out->refusal = attach_say(GPU_ATTACH_32BIT, pid, "", err);
 	return -ECANCELED;
 }
@@ -382,7 +455,7 @@ int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_atta
 	if (out->refusal)
 		rc = -ECANCELED;
 	else if (!out->already)
-		rc = attach(pid, opts, out, err);
+		rc = attach(pid, opts, held, out, err);
 	close(held);
 	return rc;
 }

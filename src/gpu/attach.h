@@ -56,6 +56,9 @@ enum gpu_attach_refusal {
 	GPU_ATTACH_LSM,
 	GPU_ATTACH_NO_THREAD,
 	GPU_ATTACH_NO_EXEC_MEMORY,
+	GPU_ATTACH_FROZEN,       /* by its cgroup: a paused container */
+	GPU_ATTACH_CHANGED,      /* it ran another program after it was looked at */
+	GPU_ATTACH_SHADOW_STACK, /* its returns are checked: it could not wait for a guardian */
 	GPU_ATTACH_REFUSALS,
 };
 /* One word for each, for scripts: "static". */
@@ -84,6 +87,9 @@ struct gpu_attach_opts {
 	uint64_t call_ns;  /* then the call in the stopped thread is given up; 0: 2 s */
 	uint64_t load_ns;  /* for dlopen; 0: 10 s */
 	uint64_t young_ns; /* a process is young so long; 0: 2 s */
+	/* The thread is in a system call of ours for a second, and is waited for. NULL: nobody wants to know. */
+	void (*slow)(void *ctx, uint32_t pid, uint32_t tid);
+	void *slow_ctx;
 };
 enum { GPU_ATTACH_MAX_BYTES = 64 << 20 };
 
@@ -102,6 +108,7 @@ struct gpu_attach_report {
 	uint64_t load_ns;    /* from then on until the library was loaded */
 	uint32_t threads;    /* that were looked at, the last time */
 	uint32_t parked;     /* of them: in one of the calls, and safe */
+	uint32_t kept_out;   /* in one of the calls, but filtered, frozen or not interruptible */
 	uint32_t rounds;     /* of looking for one */
 	uint32_t pages_left; /* of ours, that stayed mapped since the call was given up */
 };

@@ -23,13 +23,12 @@
 
 enum { RED_ZONE = 128, NAME_ROOM = 256, NAP_NS = 20000, LOCK_NS = 300000, XSAVE_LEAF = 0xd };
 
-#define BIT(sig)       (1ull << ((sig)-1))
+#define BIT(sig)  (1ull << ((sig)-1))
 /* A blocked signal of a fault would set its handler back to the default for the whole process. */
-#define FAULTS         (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP))
+#define FAULTS    (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP))
 /* By these C libraries make setuid() one of all threads: who blocks them makes it wait for ever. 32 is free for glibc's cancelling only. */
-#define SETXID         (1ull << 32 | 1ull << 33)
-#define ALL_BUT_FAULTS (~FAULTS)
-#define OF_THREAD      (~(FAULTS | SETXID))
+#define SETXID    (1ull << 32 | 1ull << 33)
+#define OF_THREAD (~(FAULTS | SETXID))
 
 int attach_words_read(int fd, struct attach_words *out)
 {
@@ -101,7 +100,7 @@ static void fill_words(const struct attach_call *c, const struct attach_stop *s,
 		.open_nr = c->file ? SYS_open : SYS_memfd_create,
 		.open_flags = c->file ? O_RDONLY | O_CLOEXEC | O_NOFOLLOW : c->flags,
 	};
-	memcpy(w->sched, s->sched, sizeof w->sched);
+	memcpy(w->sched, s->safety->kept->sched, sizeof w->sched);
 	memcpy(w->name, c->library, strnlen(c->library, sizeof w->name - 1));
 }
 
@@ -160,17 +159,30 @@ static int wait_done(struct attach_call *c, struct attach_stop *s, struct err *e
 			return 0;
 		}
 		if (clock_mono_ns() > until_ns)
-			return err_set(err, ETIMEDOUT, "pthread_create did not return in time");
+			return err_set(err, ETIMEDOUT,
+				       "pthread_create did not return in time; thread %d finishes "
+				       "it by itself, and goes on as it was",
+				       (int)s->tid);
 		nanosleep(&nap, NULL);
 	}
-	return sig ? err_set(err, EFAULT, "pthread_create ended with signal %d: %s", sig,
-			     strsignal(sig))
+	return sig ? err_set(err, EFAULT,
+			     "pthread_create ended with signal %d: %s; the process may be damaged",
+			     sig, strsignal(sig))
 		   : err_set(err, ESRCH, "the thread has ended");
 }
 
-static bool is_in_memory(const struct attach_call *c, uint64_t rip)
+static struct attach_code_place place_of(const struct attach_call *c)
 {
-	return rip >= c->base && rip < c->base + ATTACH_WORDS;
+	return (struct attach_code_place){ c->base, c->base + (attach_code_park - attach_code),
+					   c->base + (attach_code_thread - attach_code) };
+}
+
+/* Only then it holds no lock, and may be given other registers. */
+static bool is_parked(const struct attach_call *c, uint64_t rip)
+{
+	struct attach_code_place at = place_of(c);
+
+	return rip >= at.park && rip < at.park_end;
 }
 
 static void undo_memory(struct attach_call *c, struct attach_stop *s)
@@ -182,27 +194,34 @@ static void undo_memory(struct attach_call *c, struct attach_stop *s)
 		c->base = 0;
 }
 
-/* Runs the code, and has the thread stopped again; where nobody knows what it was doing, all stays mapped. */
+/* Somewhere in pthread_create: it holds locks. It finishes that, parks, and puts itself right. */
+static int leave_alone(struct attach_call *c, struct attach_stop *s, int rc)
+{
+	c->stays_mapped = !c->has_thread;
+	c->is_left = true;
+	attach_let_go(s);
+	return rc;
+}
+
+/* Runs the code, and has the thread stopped again. */
 static int run_code(struct attach_call *c, struct attach_stop *s, int64_t fd, struct err *err)
 {
+	struct attach_code_place place = place_of(c);
 	struct user_regs_struct at;
-	int rc = attach_block_signals(s, ALL_BUT_FAULTS);
+	int rc = attach_block_signals(s, FAULTS);
 
-	if (rc == 0)
-		rc = attach_run(s, c->base, c->base + ATTACH_BYTES, fd, c->base, ATTACH_BYTES);
+	if (rc == 0) {
+		attach_raise(s);
+		rc = attach_run(s, &place, c->base + ATTACH_BYTES, fd, c->base, ATTACH_BYTES);
+	}
 	if (rc == 0)
 		rc = wait_done(c, s, err);
 	c->has_thread = rc == 0 && c->create_rc == 0;
-	int stopped = attach_interrupt(s, &at);
-	if (stopped < 0) {
-		c->stays_mapped = true;
-		return c->has_thread ? 0 : stopped;
-	}
-	if (rc == 0 &&
-	    !is_in_memory(c, at.rip)) { /* it waited so long for us that it went on by itself */
-		attach_let_go(s);
-		return c->has_thread ? 0 : -ENOMEM;
-	}
+	int stopped = attach_interrupt(s, rc == 0, &at);
+	if (stopped < 0)
+		return leave_alone(c, s, c->has_thread ? 0 : rc < 0 ? rc : stopped);
+	if (rc != -EFAULT && !is_parked(c, at.rip)) /* after it was done: it went on by itself */
+		return leave_alone(c, s, rc < 0 ? rc : c->has_thread ? 0 : -ENOMEM);
 	if (rc < 0)
 		c->stays_mapped = true;
 	else if (!c->has_thread)
@@ -251,8 +270,8 @@ int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err)
 
 	c->fd = -1;
 	c->base = 0;
-	c->has_thread = c->stays_mapped = c->no_exec = false;
-	int rc = vectors_fit() ? attach_block_signals(s, ~0ull) : -ENOTSUP;
+	c->has_thread = c->stays_mapped = c->no_exec = c->is_left = false;
+	int rc = !vectors_fit() ? -ENOTSUP : s->is_taken ? 0 : attach_take(s);
 	if (rc == 0)
 		rc = make_memory(c, s, &fd);
 	if (rc == 0 && !loader_is_free(c, s))
@@ -265,7 +284,8 @@ int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err)
 		undo_memory(c, s);
 		attach_remote(s, SYS_close, (uint64_t[6]){ fd }, &ignored);
 	}
-	attach_give_back(s);
+	if (!c->is_left)
+		attach_give_back(s);
 	return say(c, rc, err);
 }
 

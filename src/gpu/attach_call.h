@@ -21,14 +21,15 @@ struct attach_call {
 	uint64_t base;     /* where it is mapped there */
 	bool has_thread;   /* the new one runs */
 	bool stays_mapped; /* it was given up */
+	bool is_left;      /* the thread was let go in the middle, and finishes by itself */
 	bool no_exec;      /* memfds cannot be run there: try by file */
 	int create_rc;     /* of pthread_create */
 	unsigned flags;    /* of memfd_create there */
 };
 
 /* s is stopped, and not traced any more afterwards, whatever comes. 0; -EACCES: see no_exec; -EAGAIN: the loader is
- * at work just now, try again; -ETIMEDOUT: given up; -EFAULT: it crashed, which the process
- * does not see; -ENOMEM: pthread_create failed, or mmap; -ESRCH. */
+ * at work just now, try again; -ETIMEDOUT: given up, the thread finishes by itself; -EFAULT: pthread_create crashed, and the thread was taken out of it: its locks
+ * may be held; -ENOMEM: pthread_create failed, or mmap; -ESRCH. */
 int attach_call(struct attach_call *c, struct attach_stop *s, struct err *err);
 
 /* The words as they are now, every text ended. 0 or -errno. */

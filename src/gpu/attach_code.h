@@ -83,5 +83,8 @@ _Static_assert(offsetof(struct attach_words, sched) == 720, "as above");
 _Static_assert(offsetof(struct attach_words, loader_lock) == 784, "as above");
 
 extern const uint8_t attach_code[ATTACH_WORDS] __attribute__((visibility("hidden")));
+/* In it: from here on the stopped thread waits or puts itself right, and has nothing else to do; and where the new one's part begins. */
+extern const uint8_t attach_code_park[] __attribute__((visibility("hidden")));
+extern const uint8_t attach_code_thread[] __attribute__((visibility("hidden")));
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "gpu/attach_status.h"
+#include "gpu/attach_thread.h"
 #include "symbol/elf_file.h"
 
 #include <errno.h>
@@ -36,6 +37,9 @@ const char *const gpu_attach_refusal_words[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_LSM] = "security-module",
 	[GPU_ATTACH_NO_THREAD] = "no-thread",
 	[GPU_ATTACH_NO_EXEC_MEMORY] = "no-exec-memory",
+	[GPU_ATTACH_FROZEN] = "frozen",
+	[GPU_ATTACH_CHANGED] = "changed",
+	[GPU_ATTACH_SHADOW_STACK] = "shadow-stack",
 };
 
 /* What follows "process PID "; %s: the detail. */
@@ -63,6 +67,10 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_LSM] = "may not be traced, by a security module: %s",
 	[GPU_ATTACH_NO_THREAD] = "has no thread that can be stopped safely: %s",
 	[GPU_ATTACH_NO_EXEC_MEMORY] = "cannot run code from memory nor from /tmp: %s",
+	[GPU_ATTACH_FROZEN] = "is frozen by its cgroup%s",
+	[GPU_ATTACH_CHANGED] = "runs another program since it was looked at%s",
+	[GPU_ATTACH_SHADOW_STACK] =
+		"has shadow stacks: a thread could not be put right if we were killed%s",
 };
 
 static const char *const hints[GPU_ATTACH_REFUSALS] = {
@@ -74,6 +82,8 @@ static const char *const hints[GPU_ATTACH_REFUSALS] = {
 		"if the filter allows memfd_create, mmap, openat and clone3: --force seccomp",
 	[GPU_ATTACH_USER_NAMESPACE] = "--force user-namespace, if that container is trusted",
 	[GPU_ATTACH_PERMISSION] = "run as root, or with CAP_SYS_PTRACE",
+	[GPU_ATTACH_FROZEN] = "thaw it first (docker unpause)",
+	[GPU_ATTACH_CHANGED] = "try again",
 	[GPU_ATTACH_NO_THREAD] =
 		"try again: threads that wait for something, not in malloc or the loader, are safe",
 };
@@ -119,7 +129,9 @@ static enum gpu_attach_refusal by_status(uint32_t pid, const struct attach_statu
 		return GPU_ATTACH_TRACED;
 	}
 	return s->state == 'T' || s->state == 't' ? GPU_ATTACH_STOPPED
+	       : attach_is_frozen(pid, 0)         ? GPU_ATTACH_FROZEN
 	       : s->state == 'D'                  ? GPU_ATTACH_UNINTERRUPTIBLE
+	       : s->has_shadow_stack              ? GPU_ATTACH_SHADOW_STACK
 						  : GPU_ATTACH_NOT_REFUSED;
 }
 
@@ -197,7 +209,21 @@ static bool visit(void *ctx, const struct gpu_map *m)
 	return !l->has;
 }
 
-static bool is_forced(const struct gpu_attach_opts *o, enum gpu_attach_refusal why)
+/* A thread without one makes threads without one, so one is enough. */
+static bool every_thread_is_filtered(uint32_t pid)
+{
+	enum { LOOKED_AT = 256 };
+	uint32_t tids[LOOKED_AT];
+	size_t n = attach_threads(pid, tids, LOOKED_AT);
+	struct attach_status s;
+
+	for (size_t i = 0; i < n; i++)
+		if (attach_status_read(pid, tids[i], &s) == 0 && !s.seccomp)
+			return false;
+	return n > 0;
+}
+
+bool attach_is_forced(const struct gpu_attach_opts *o, enum gpu_attach_refusal why)
 {
 	return o->forced & GPU_ATTACH_FORCEABLE & 1u << why;
 }
@@ -207,13 +233,13 @@ static enum gpu_attach_refusal by_choice(uint32_t pid, const struct gpu_attach_o
 {
 	uint64_t young_ns = o->young_ns ? o->young_ns : YOUNG_NS;
 
-	if (!l->needs && o->library->needs && !is_forced(o, GPU_ATTACH_NO_LIBRARY))
+	if (!l->needs && o->library->needs && !attach_is_forced(o, GPU_ATTACH_NO_LIBRARY))
 		return GPU_ATTACH_NO_LIBRARY;
-	if (s->seccomp == 2 && !is_forced(o, GPU_ATTACH_SECCOMP))
+	if (s->seccomp && !attach_is_forced(o, GPU_ATTACH_SECCOMP) && every_thread_is_filtered(pid))
 		return GPU_ATTACH_SECCOMP;
-	if (in_other_user_namespace(pid) && !is_forced(o, GPU_ATTACH_USER_NAMESPACE))
+	if (in_other_user_namespace(pid) && !attach_is_forced(o, GPU_ATTACH_USER_NAMESPACE))
 		return GPU_ATTACH_USER_NAMESPACE;
-	if (attach_age_ns(pid) < young_ns && !is_forced(o, GPU_ATTACH_YOUNG))
+	if (attach_age_ns(pid) < young_ns && !attach_is_forced(o, GPU_ATTACH_YOUNG))
 		return GPU_ATTACH_YOUNG;
 	return GPU_ATTACH_NOT_REFUSED;
 }
@@ -294,7 +320,7 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 	fs_read_line("/sys/kernel/security/lsm", modules, sizeof modules);
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/attr/current", pid);
 	fs_read_line(path, label, sizeof label);
-	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp == 2;
+	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp;
 	snprintf(detail, sizeof detail, "%s%s%s%s", *modules ? modules : "not named by the kernel",
 		 *label ? ", which calls it " : "", label,
 		 is_filtered ? "; or by the filter of system calls that we are under, which has to "

@@ -10,6 +10,9 @@ enum gpu_attach_refusal attach_refuse(uint32_t pid, const struct gpu_attach_opts
 /* The same of what the kernel says to ptrace: 0 or -errno. */
 enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err);
 
+/* Whether that is to be passed over. */
+bool attach_is_forced(const struct gpu_attach_opts *opts, enum gpu_attach_refusal why);
+
 /* Whether processes of any user can be traced from here at all: NOT_REFUSED, PTRACE_SCOPE or PERMISSION. */
 enum gpu_attach_refusal attach_refused_always(void);
 

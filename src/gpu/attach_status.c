@@ -44,6 +44,8 @@ static void take_line(struct attach_status *s, const char *line)
 		s->has_memory = true;
 	else if ((v = value_of(line, "Seccomp")))
 		s->seccomp = strtol(v, NULL, 10);
+	else if ((v = value_of(line, "x86_Thread_features")))
+		s->has_shadow_stack = strstr(v, "shstk");
 	else if ((v = value_of(line, "SigPnd")) || (v = value_of(line, "ShdPnd")))
 		s->pending |= strtoull(v, NULL, 16);
 	else if ((v = value_of(line, "SigBlk")))
@@ -83,6 +85,18 @@ int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out)
 		rc = -EBADMSG;
 	buf_done(&b);
 	return rc;
+}
+
+/* Of cgroup 2 such a thread sleeps as any other; that of cgroup 1 is in state D, too. */
+bool attach_is_frozen(uint32_t pid, uint32_t tid)
+{
+	static const char *const places[] = { "do_freezer_trap", "__refrigerator" };
+	char path[64], where[64] = "";
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/wchan", pid,
+		 tid ? tid : pid);
+	fs_read_line(path, where, sizeof where);
+	return strcmp(where, places[0]) == 0 || strcmp(where, places[1]) == 0;
 }
 
 /* "NR 0x… (six) SP PC", or "-1 SP PC". */
@@ -134,22 +148,32 @@ bool attach_start_parse(const char *text, size_t len, uint64_t *ticks)
 	return true;
 }
 
-uint64_t attach_age_ns(uint32_t pid)
+uint64_t attach_start_of(uint32_t pid)
 {
 	char path[32];
 	struct buf b = { 0 };
-	struct timespec now;
-	uint64_t ticks, age = UINT64_MAX;
+	uint64_t ticks = 0;
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	if (read_text(path, &b) == 0 && attach_start_parse(b.data, b.len, &ticks)) {
-		clock_gettime(CLOCK_BOOTTIME, &now);
-		uint64_t now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
-		uint64_t start_ns = ticks * (1000000000ull / sysconf(_SC_CLK_TCK));
-		age = now_ns > start_ns ? now_ns - start_ns : 0;
-	}
+	if (read_text(path, &b) || !attach_start_parse(b.data, b.len, &ticks))
+		ticks = 0;
+	else if (!ticks)
+		ticks = 1; /* of the first moment */
 	buf_done(&b);
-	return age;
+	return ticks;
+}
+
+uint64_t attach_age_ns(uint32_t pid)
+{
+	uint64_t ticks = attach_start_of(pid);
+	struct timespec now;
+
+	if (!ticks)
+		return UINT64_MAX;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	uint64_t now_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	uint64_t start_ns = ticks * (1000000000ull / sysconf(_SC_CLK_TCK));
+	return now_ns > start_ns ? now_ns - start_ns : 0;
 }
 
 void attach_link(uint32_t pid, const char *name, char *text, size_t size)

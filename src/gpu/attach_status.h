@@ -10,13 +10,18 @@ struct attach_status { /* of /proc/PID/status */
 	char state;
 	uint32_t tgid, ppid, tracer;
 	bool has_memory;           /* threads of the kernel and zombies have none */
-	int seccomp;               /* 2: filtered */
+	int seccomp;               /* of this thread: 0 none, 1 strict, 2 filtered */
+	bool has_shadow_stack;     /* returns are checked by the processor */
 	uint64_t pending, blocked; /* signals that wait, for the thread or the process */
 };
 /* False when it lacks a state or a Tgid; *out is untouched then. */
 bool attach_status_parse(const char *text, size_t len, struct attach_status *out);
 /* tid 0: of the process. 0, or -errno. */
 int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out);
+
+/* Whether its cgroup is frozen (a paused container): it could be stopped, but would go no step on. tid 0: the first thread. False where the kernel does not
+ * tell us. */
+bool attach_is_frozen(uint32_t pid, uint32_t tid);
 
 struct attach_syscall { /* of /proc/PID/task/TID/syscall */
 	int nr;         /* -1: it waits outside of any */
@@ -28,6 +33,8 @@ bool attach_syscall_read(uint32_t pid, uint32_t tid, struct attach_syscall *out)
 
 /* When it started, in clock ticks after boot: field 22 of /proc/PID/stat. False: malformed. */
 bool attach_start_parse(const char *text, size_t len, uint64_t *ticks);
+/* When the process was started, in ticks after boot; 0: it is not there. */
+uint64_t attach_start_of(uint32_t pid);
 /* How long it has been running this program or another; UINT64_MAX: not known. */
 uint64_t attach_age_ns(uint32_t pid);
 

@@ -20,6 +20,11 @@ enum {
 	STOP_NS = 1000000000, /* a thread in a call that can be interrupted stops at once */
 	SPINS = 50,           /* yields, before sleeping */
 	NAP_NS = 20000,
+	NAPS = 5000, /* short ones */
+	LONG_NAP_NS = 5000000,
+	RED_ZONE = 128,
+	BELOW = 512, /* the shelter: attach_call.c puts a name in between */
+	LOOP_BYTES = 2,
 	SYSCALL_STOP = SIGTRAP | 0x80,
 	SYSCALL_BYTES = 2,
 	RESET_ON_FORK = 1, /* SCHED_FLAG_RESET_ON_FORK */
@@ -47,7 +52,7 @@ struct priority {
 	uint64_t runtime, deadline, period;
 	uint32_t util_min, util_max;
 };
-_Static_assert(sizeof(struct priority) <= sizeof((struct attach_stop *)0)->sched, "room for it");
+_Static_assert(sizeof(struct priority) <= sizeof((struct attach_kept *)0)->sched, "room for it");
 
 /* New threads of a raised one are ordinary. */
 static int raise_thread(pid_t tid)
@@ -69,29 +74,32 @@ void attach_hurry(bool on)
 		syscall(SYS_sched_setattr, 0, &usual, 0);
 }
 
-static void raise_stopped(struct attach_stop *s)
+void attach_raise(struct attach_stop *s)
 {
-	struct priority had = { 0 };
+	struct attach_kept *k = s->safety->kept;
+	struct priority had;
 
-	if (syscall(SYS_sched_getattr, s->tid, &had, sizeof had, 0) < 0)
+	memcpy(&had, k->sched, sizeof had);
+	if (!had.size ||
+	    (had.policy != SCHED_OTHER && had.policy != SCHED_BATCH && had.policy != SCHED_IDLE))
 		return;
-	memcpy(s->sched, &had, sizeof had);
-	if (had.policy == SCHED_OTHER || had.policy == SCHED_BATCH || had.policy == SCHED_IDLE)
-		s->is_raised = raise_thread(s->tid) == 0;
+	__atomic_store_n(&k->is_raised, 1, __ATOMIC_SEQ_CST);
+	if (raise_thread(s->tid) < 0)
+		__atomic_store_n(&k->is_raised, 0, __ATOMIC_SEQ_CST);
 }
 
-static void lower_stopped(struct attach_stop *s)
+static void lower(struct attach_kept *k)
 {
-	if (s->is_raised)
-		syscall(SYS_sched_setattr, s->tid, s->sched, 0);
-	s->is_raised = false;
+	if (__atomic_load_n(&k->is_raised, __ATOMIC_SEQ_CST))
+		syscall(SYS_sched_setattr, k->tid, k->sched, 0);
+	__atomic_store_n(&k->is_raised, 0, __ATOMIC_SEQ_CST);
 }
 
 /* --- stops ---------------------------------------------------------------------------------------- */
 
 static void nap(unsigned turn)
 {
-	struct timespec ts = { 0, NAP_NS };
+	struct timespec ts = { 0, turn < NAPS ? NAP_NS : LONG_NAP_NS };
 
 	if (turn < SPINS)
 		sched_yield();
@@ -113,6 +121,7 @@ static int wait_stop(struct attach_stop *s, uint64_t until_ns, int *status)
 		}
 		if (got < 0 || got == s->tid) {
 			s->is_traced = s->is_stopped = false;
+			s->safety->kept->is_raised = 0; /* another one may have its number */
 			return -ESRCH;
 		}
 		if (clock_mono_ns() > until_ns)
@@ -121,22 +130,22 @@ static int wait_stop(struct attach_stop *s, uint64_t until_ns, int *status)
 	}
 }
 
+/* Its next stop, and nothing else but its end: with registers of ours it must not be left alone. */
+static int wait_surely(struct attach_stop *s, int *status)
+{
+	int rc = wait_stop(s, clock_mono_ns() + STOP_NS, status);
+
+	if (rc != -ETIMEDOUT)
+		return rc;
+	if (s->safety->slow)
+		s->safety->slow(s->safety->ctx, s->tid);
+	return wait_stop(s, UINT64_MAX, status);
+}
+
 static int go_on(struct attach_stop *s, int request, int sig)
 {
 	s->is_stopped = false;
 	return trace(request, s->tid, NULL, (void *)(intptr_t)sig);
-}
-
-void attach_let_go(struct attach_stop *s)
-{
-	int status;
-
-	if (s->is_traced && !s->is_stopped && trace(PTRACE_INTERRUPT, s->tid, NULL, NULL) == 0)
-		wait_stop(s, clock_mono_ns() + STOP_NS, &status);
-	lower_stopped(s);
-	if (s->is_traced && s->is_stopped)
-		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
-	s->is_traced = s->is_stopped = false;
 }
 
 /* What it has been doing: a system call, whose instruction is just behind it. */
@@ -178,21 +187,49 @@ static void rewind_interrupted(struct attach_stop *s)
 	s->is_rewound = true;
 }
 
-static int seize(struct attach_stop *s, pid_t pid, pid_t tid)
+/* A thread that goes on by itself does not see that it was stopped. */
+static void hide_interrupt(struct attach_stop *s, int status)
 {
-	*s = (struct attach_stop){ .pid = pid, .tid = tid };
+	if (status >> 8 != (SIGTRAP | PTRACE_EVENT_STOP << 8) || take_place(s) < 0)
+		return;
+	rewind_interrupted(s);
+	if (s->is_rewound)
+		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
+}
+
+int attach_let_go(struct attach_stop *s)
+{
+	int status, rc = 0;
+
+	if (s->is_traced && !s->is_stopped && trace(PTRACE_INTERRUPT, s->tid, NULL, NULL) == 0) {
+		rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+		if (rc == 0)
+			hide_interrupt(s, status);
+	}
+	lower(s->safety->kept);
+	if (s->is_traced && s->is_stopped)
+		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
+	__atomic_store_n(&s->safety->kept->is_ours, 0, __ATOMIC_SEQ_CST);
+	if (rc == -ETIMEDOUT)
+		return rc;
+	s->is_traced = s->is_stopped = false;
+	return 0;
+}
+
+static int seize(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid)
+{
+	*s = (struct attach_stop){ .safety = safety, .pid = pid, .tid = tid };
 	int rc = trace(PTRACE_SEIZE, tid, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
 	s->is_traced = rc == 0;
 	return rc;
 }
 
-int attach_stop(struct attach_stop *s, pid_t pid, pid_t tid)
+int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid)
 {
-	int status, rc = seize(s, pid, tid);
+	int status, rc = seize(s, safety, pid, tid);
 
 	if (rc < 0)
 		return rc;
-	raise_stopped(s);
 	s->since_ns = clock_mono_ns();
 	rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (rc == 0)
@@ -201,14 +238,68 @@ int attach_stop(struct attach_stop *s, pid_t pid, pid_t tid)
 		rc = -EAGAIN; /* a signal or SIGSTOP was first: it gets that when let go */
 	if (rc == 0)
 		rc = take_place(s);
-	if (rc == 0 && !attach_parking_call(s->nr))
-		rc = -EAGAIN;
-	if (rc < 0) {
-		attach_let_go(s);
-		return rc;
+	if (rc == 0)
+		rewind_interrupted(s);
+	if (rc == 0 && !attach_parking_call(s->nr)) {
+		attach_give_back(s);
+		return -EAGAIN;
 	}
-	rewind_interrupted(s);
+	if (rc < 0) {
+		int let = attach_let_go(s);
+		return rc != -ETIMEDOUT ? rc : let < 0 ? let : -EAGAIN;
+	}
 	return 0;
+}
+
+/* --- with registers of ours ---------------------------------------------------------------------- */
+
+static int set_mask(struct attach_stop *s, uint64_t mask)
+{
+	__atomic_store_n(&s->safety->kept->blocked, mask, __ATOMIC_SEQ_CST);
+	return trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof mask, &mask) < 0 ? -ESRCH : 0;
+}
+
+int attach_block_signals(struct attach_stop *s, uint64_t open)
+{
+	return set_mask(s, ~open);
+}
+
+int attach_take(struct attach_stop *s)
+{
+	struct attach_kept *k = s->safety->kept;
+	uint64_t stack = (s->regs.rsp - RED_ZONE - BELOW) & ~15ull;
+	uint64_t words[] = { s->safety->shelter.loop, stack };
+	struct iovec from = { words, sizeof words };
+	struct iovec to = { (void *)(uintptr_t)stack, sizeof words };
+
+	if (process_vm_writev(s->pid, &from, 1, &to, 1, 0) != (ssize_t)sizeof words)
+		return -EAGAIN;
+	*k = (struct attach_kept){
+		.pid = s->pid,
+		.tid = s->tid,
+		.regs = s->regs,
+		.mask = s->mask,
+		.shelter = s->safety->shelter,
+		.stack = stack,
+	};
+	syscall(SYS_sched_getattr, s->tid, k->sched, sizeof(struct priority), 0);
+	__atomic_store_n(&k->is_ours, 1, __ATOMIC_SEQ_CST);
+	s->is_taken = true;
+	return attach_block_signals(s, 0);
+}
+
+/* The next stop at a system call's entry or exit. SIGSTOP, which cannot be blocked, takes effect: it stops the others at once, and this thread when it is let go. */
+static int until_syscall_stop(struct attach_stop *s)
+{
+	int status, rc;
+
+	do {
+		int sig = s->sig == SIGSTOP ? SIGSTOP : 0;
+		if (go_on(s, PTRACE_SYSCALL, sig) < 0)
+			return -ESRCH;
+		rc = wait_surely(s, &status);
+	} while (rc == 0 && WSTOPSIG(status) != SYSCALL_STOP);
+	return rc;
 }
 
 /* --- by its system calls ----------------------------------------------------------------------- */
@@ -225,16 +316,19 @@ static bool is_entry(const struct attach_stop *s)
 static int put_off(struct attach_stop *s)
 {
 	struct user_regs_struct none = s->regs;
-	int status;
 
-	none.orig_rax = -1;
-	if (trace(PTRACE_SETREGS, s->tid, NULL, &none) < 0 || go_on(s, PTRACE_SYSCALL, 0) < 0)
-		return -ESRCH;
-	int rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
 	s->regs.rip = s->site;
 	s->regs.rax = s->nr;
 	s->regs.orig_rax = -1;
-	return rc;
+	int rc = attach_take(s);
+	if (rc == -EAGAIN)
+		return rc; /* nothing is changed: the call is done */
+	none.orig_rax = -1;
+	none.rip = s->safety->shelter.loop;
+	none.rsp = s->safety->kept->stack + sizeof(uint64_t);
+	if (rc < 0 || trace(PTRACE_SETREGS, s->tid, NULL, &none) < 0)
+		return -ESRCH;
+	return until_syscall_stop(s);
 }
 
 /* One stop of a thread whose calls are watched. 1: it is the one; 0: on; or -errno. */
@@ -243,7 +337,6 @@ static int at_stop(struct attach_stop *s, int status, attach_wanted_fn *wanted, 
 	int sig = WSTOPSIG(status);
 
 	if (sig == SYSCALL_STOP && is_entry(s) && take_place(s) == 0 && wanted(ctx, s)) {
-		raise_stopped(s);
 		s->since_ns = clock_mono_ns();
 		int rc = put_off(s);
 		return rc < 0 ? rc : 1;
@@ -251,13 +344,14 @@ static int at_stop(struct attach_stop *s, int status, attach_wanted_fn *wanted, 
 	if (status >> 16 == PTRACE_EVENT_STOP && sig != SIGTRAP)
 		return go_on(s, PTRACE_LISTEN,
 			     0); /* somebody stops the whole process: it stays so */
+	hide_interrupt(s, status);
 	return go_on(s, PTRACE_SYSCALL, s->sig);
 }
 
-int attach_stop_at_entry(struct attach_stop *s, pid_t pid, pid_t tid, uint64_t until_ns,
-			 attach_wanted_fn *wanted, void *ctx)
+int attach_stop_at_entry(struct attach_stop *s, const struct attach_safety *safety, pid_t pid,
+			 pid_t tid, uint64_t until_ns, attach_wanted_fn *wanted, void *ctx)
 {
-	int status, rc = seize(s, pid, tid);
+	int status, rc = seize(s, safety, pid, tid);
 
 	if (rc == 0)
 		rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -268,34 +362,19 @@ int attach_stop_at_entry(struct attach_stop *s, pid_t pid, pid_t tid, uint64_t u
 	}
 	if (rc == 1)
 		return 0;
-	attach_let_go(s);
+	if (attach_let_go(s) < 0)
+		return -ETIMEDOUT;
 	return rc == -ETIMEDOUT ? -EAGAIN : rc;
 }
 
 /* --- in the stopped thread --------------------------------------------------------------------- */
 
-int attach_block_signals(struct attach_stop *s, uint64_t mask)
-{
-	return trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof mask, &mask) < 0 ? -ESRCH : 0;
-}
-
-static int until_syscall_stop(struct attach_stop *s)
-{
-	int status, rc;
-
-	do {
-		if (go_on(s, PTRACE_SYSCALL, 0) < 0)
-			return -ESRCH;
-		rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
-	} while (rc == 0 && WSTOPSIG(status) != SYSCALL_STOP);
-	return rc;
-}
-
 int attach_remote(struct attach_stop *s, long nr, const uint64_t args[6], int64_t *result)
 {
 	struct user_regs_struct r = s->regs;
 
-	r.rip = s->site;
+	r.rip = s->safety->shelter.system_call;
+	r.rsp = s->safety->kept->stack;
 	r.rax = nr;
 	r.orig_rax = -1;
 	r.rdi = args[0];
@@ -316,21 +395,37 @@ int attach_remote(struct attach_stop *s, long nr, const uint64_t args[6], int64_
 	return rc;
 }
 
-int attach_run(struct attach_stop *s, uint64_t rip, uint64_t rsp, uint64_t r12, uint64_t r13,
-	       uint64_t r14)
+int attach_run(struct attach_stop *s, const struct attach_code_place *at, uint64_t rsp,
+	       uint64_t r12, uint64_t r13, uint64_t r14)
 {
 	struct user_regs_struct r = s->regs;
 
 	r.orig_rax = -1;
-	r.rip = rip;
+	r.rip = at->code;
 	r.rsp = rsp;
 	r.r12 = r12;
 	r.r13 = r13;
 	r.r14 = r14;
 	r.r15 = 0;
+	s->safety->kept->park_end = at->park_end;
+	__atomic_store_n(&s->safety->kept->park, at->park, __ATOMIC_SEQ_CST);
 	if (trace(PTRACE_SETREGS, s->tid, NULL, &r) < 0)
 		return -ESRCH;
 	return go_on(s, PTRACE_CONT, 0) < 0 ? -ESRCH : 0;
+}
+
+/* Not one that somebody has sent. */
+static bool is_fault(const struct attach_stop *s)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
+	siginfo_t info = { 0 };
+
+	if (trace(PTRACE_GETSIGINFO, s->tid, NULL, &info) < 0 || info.si_code <= 0)
+		return false;
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		if (s->sig == faults[i])
+			return true;
+	return false;
 }
 
 bool attach_is_running(struct attach_stop *s, int *sig)
@@ -345,18 +440,22 @@ bool attach_is_running(struct attach_stop *s, int *sig)
 		return false;
 	if (status >> 16 == PTRACE_EVENT_STOP) /* somebody stops the whole process: after us */
 		return go_on(s, PTRACE_CONT, 0) == 0;
+	if (!is_fault(s)) /* it gets what was sent to it, and with SIGSTOP the others stop */
+		return go_on(s, PTRACE_CONT, s->sig) == 0;
 	*sig = s->sig;
+	s->sig = 0;
 	return false;
 }
 
-int attach_interrupt(struct attach_stop *s, struct user_regs_struct *at)
+int attach_interrupt(struct attach_stop *s, bool is_sure, struct user_regs_struct *at)
 {
 	int status, rc = 0;
 
 	if (!s->is_stopped) {
 		rc = trace(PTRACE_INTERRUPT, s->tid, NULL, NULL);
 		if (rc == 0)
-			rc = wait_stop(s, clock_mono_ns() + STOP_NS, &status);
+			rc = is_sure ? wait_surely(s, &status)
+				     : wait_stop(s, clock_mono_ns() + STOP_NS, &status);
 	}
 	if (rc == 0 && trace(PTRACE_GETREGS, s->tid, NULL, at) < 0)
 		rc = -ESRCH;
@@ -366,11 +465,72 @@ int attach_interrupt(struct attach_stop *s, struct user_regs_struct *at)
 void attach_give_back(struct attach_stop *s)
 {
 	if (s->is_traced && s->is_stopped) {
+		__atomic_store_n(&s->safety->kept->is_leaving, 1, __ATOMIC_SEQ_CST);
 		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
 		trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof s->mask, &s->mask);
-		s->sig = 0; /* of a fault in what we ran */
 	}
 	attach_let_go(s);
+}
+
+/* --- a thread whose tracer is dead --------------------------------------------------------------- */
+
+static bool is_in_our_hands(const struct attach_kept *k, const struct user_regs_struct *at)
+{
+	const struct attach_shelter *to = &k->shelter;
+	bool on_stack = at->rsp == k->stack || at->rsp == k->stack + sizeof(uint64_t);
+
+	return (on_stack && at->rip >= to->system_call &&
+		at->rip <= to->system_call + SYSCALL_BYTES) ||
+	       (on_stack && at->rip >= to->loop && at->rip < to->loop + LOOP_BYTES) ||
+	       (k->park && at->rip >= k->park && at->rip < k->park_end);
+}
+
+/* It has its own registers, and not yet its own mask. */
+static bool is_only_blocked(const struct attach_stop *s, const struct attach_kept *k)
+{
+	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
+	uint64_t now;
+
+	return (!k->park || k->is_leaving) &&
+	       trace(PTRACE_GETSIGMASK, s->tid, (void *)sizeof now, &now) == 0 &&
+	       now == (k->blocked & ~never);
+}
+
+static void put_right(struct attach_stop *s, const struct attach_kept *k,
+		      const struct user_regs_struct *at, int status)
+{
+	if (is_in_our_hands(k, at)) {
+		s->regs = k->regs;
+		s->mask = k->mask;
+		attach_give_back(s);
+		return;
+	}
+	if (is_only_blocked(s, k))
+		trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof k->mask, (void *)&k->mask);
+	hide_interrupt(s, status);
+	attach_let_go(s);
+}
+
+bool attach_rescue(const struct attach_safety *safety)
+{
+	struct attach_kept *k = safety->kept;
+	struct user_regs_struct at;
+	struct attach_stop s;
+	int status;
+
+	lower(k);
+	if (!__atomic_load_n(&k->is_ours, __ATOMIC_SEQ_CST))
+		return true;
+	int rc = seize(&s, safety, k->pid, k->tid);
+	if (rc == -EPERM)
+		return false;
+	if (rc == 0)
+		rc = trace(PTRACE_INTERRUPT, s.tid, NULL, NULL);
+	if (rc == 0)
+		rc = wait_surely(&s, &status);
+	if (rc == 0 && trace(PTRACE_GETREGS, s.tid, NULL, &at) == 0)
+		put_right(&s, k, &at, status);
+	return true;
 }
 
 void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out)

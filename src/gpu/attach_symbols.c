@@ -10,7 +10,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { BEFORE_MALLOC = 16 << 10, OBJECTS_MAX = 32, TEXT_PIECE = 64 << 10, TEXT_MAX = 16 << 20 };
+enum {
+	BEFORE_MALLOC = 16 << 10,
+	OBJECTS_MAX = 32,
+	TEXT_PIECE = 64 << 10,
+	TEXT_MAX = 16 << 20,
+	CODE_BYTES = 9 /* of the longest piece of code that is looked for */
+};
 
 enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
 struct object {
@@ -157,20 +163,64 @@ static void take_ranges(const struct opened *o, const struct elf_layout *layout,
 	elf_symbols_done(&all);
 }
 
-/* The code that handlers of signals return to: mov $15, %rax; syscall. */
-static void take_restorer(const struct opened *o, const struct object *at, struct attach_symbols *s)
+/* --- code that has no name --------------------------------------------------------------------- */
+
+struct code_search {
+	struct attach_symbols *out;
+	struct attach_range within; /* what is executable */
+};
+struct code_wanted {
+	const uint8_t *bytes;
+	size_t len;
+	void (*take)(struct code_search *c, uint64_t addr);
+};
+
+static void take_restorer(struct code_search *c, uint64_t addr)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	add_range(c->out, addr, addr + 1, ATTACH_NO_WORD);
+}
+static void take_system_call(struct code_search *c, uint64_t addr)
+{
+	c->out->shelter.system_call =
+		c->out->shelter.system_call ? c->out->shelter.system_call : addr;
+}
+static void take_loop(struct code_search *c, uint64_t addr)
+{
+	c->out->shelter.loop = c->out->shelter.loop ? c->out->shelter.loop : addr;
+}
+
+static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+		     system_call[] = { 0x0f, 0x05, 0xc3 }, loop[] = { 0x5c, 0xc3 };
+static const struct code_wanted code_wanted[] = {
+	{ restorer, sizeof restorer,
+	  take_restorer }, /* mov $15, %rax; syscall: handlers return to it */
+	{ system_call, sizeof system_call,
+	  take_system_call },             /* syscall; ret: the end of getppid */
+	{ loop, sizeof loop, take_loop }, /* pop %rsp; ret: of each pop %r12; ret */
+};
+
+static void look_for_code(struct code_search *c, uint64_t addr, const uint8_t *piece, size_t n)
+{
+	for (size_t i = 0; i < sizeof code_wanted / sizeof *code_wanted; i++) {
+		const struct code_wanted *w = &code_wanted[i];
+		const uint8_t *p = piece;
+		for (; (p = memmem(p, piece + n - p, w->bytes, w->len)); p++)
+			if (addr + (p - piece) >= c->within.start &&
+			    addr + (p - piece) + w->len <= c->within.end)
+				w->take(c, addr + (p - piece));
+	}
+}
+
+/* Text lies in memory as in the file. Pieces overlap: one that is found twice does no harm. */
+static void take_code(const struct opened *o, const struct object *at, struct attach_symbols *s)
+{
+	struct code_search c = { s, { at->code_start, at->code_end, 0 } };
 	uint64_t size = at->code_end - at->first.start;
 	uint8_t *piece = xmalloc(TEXT_PIECE);
 
-	for (uint64_t from = 0; from < size && from < TEXT_MAX; from += TEXT_PIECE - sizeof code) {
+	for (uint64_t from = 0; from < size && from < TEXT_MAX; from += TEXT_PIECE - CODE_BYTES) {
 		size_t n = elf_file_read_some(&o->elf, from, piece, TEXT_PIECE);
-		for (uint8_t *p = piece; (p = memmem(p, piece + n - p, code, sizeof code)); p++) {
-			uint64_t addr =
-				at->first.start + from + (p - piece); /* text lies as in the file */
-			add_range(s, addr, addr + 1, ATTACH_NO_WORD);
-		}
+		look_for_code(&c, at->first.start + from, piece, n);
 		if (n < TEXT_PIECE)
 			break;
 	}
@@ -225,7 +275,7 @@ static void take_object(const struct opened *o, const struct elf_layout *layout,
 	if (at->role == ROLE_LIBC) {
 		take_functions(o, s);
 		take_ranges(o, layout, s);
-		take_restorer(o, at, s);
+		take_code(o, at, s);
 	} else {
 		add_range(s, at->code_start, at->code_end, ATTACH_NO_CALL_FROM);
 	}
@@ -269,7 +319,7 @@ int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
 		return err_set(err, -rc, "cannot read the mappings of process %u: %s", pid,
 			       strerror(-rc));
 	if (!got.pthread_create || !got.pthread_detach || !got.dlopen || !got.munmap ||
-	    !got.errno_location) {
+	    !got.errno_location || !got.shelter.system_call || !got.shelter.loop) {
 		attach_symbols_done(&got);
 		return err_set(err, ENOTSUP, "process %u has no C library that is known here", pid);
 	}

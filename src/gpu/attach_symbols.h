@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "gpu/attach.h"
+#include "gpu/attach_shelter.h"
 
 enum attach_range_kind {
 	ATTACH_NO_CALL_FROM, /* a return address into it: malloc, the loader */
@@ -20,6 +21,7 @@ struct attach_symbols { /* zeroed = empty; addresses are those in the process */
 	uint64_t pthread_create, pthread_detach, dlopen, dlerror, munmap, errno_location;
 	uint64_t
 		loader_lock; /* of the loader's, that pthread_create takes: a word that is 0 while it is free; 0: not found */
+	struct attach_shelter shelter; /* its code for attach_stop.h */
 	VEC(struct attach_range) ranges;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "gpu/attach_refuse.h"
 #include "gpu/attach_status.h"
 
 #include <dirent.h>
@@ -202,6 +203,15 @@ static bool look_at_thread(uint32_t pid, uint32_t tid, struct attach_thread *out
 	return true;
 }
 
+bool attach_can_call(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts)
+{
+	struct attach_status s;
+
+	if (attach_status_read(pid, tid, &s) < 0 || s.state == 'D' || attach_is_frozen(pid, tid))
+		return false;
+	return s.seccomp == 0 || attach_is_forced(opts, GPU_ATTACH_SECCOMP);
+}
+
 static void consider(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts,
 		     const struct attach_symbols *symbols, struct attach_choice *out)
 {
@@ -212,6 +222,10 @@ static void consider(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *o
 		return;
 	if (out->parked && rank_of(&t, opts->library) >= rank_of(&out->best, opts->library))
 		return; /* safe or not, it would not be taken */
+	if (!attach_can_call(pid, tid, opts)) {
+		out->kept_out++;
+		return;
+	}
 	t.stack_end = attach_stack_end(pid, opts->view, t.place.sp);
 	if (!attach_place_is_safe(pid, &t.place, t.stack_end, symbols))
 		return;

@@ -22,6 +22,10 @@ bool attach_place_is_safe(uint32_t pid, const struct attach_place *p, uint64_t s
 /* The end of the mapping that has the address; 0: none has. */
 uint64_t attach_stack_end(uint32_t pid, const struct gpu_attach_view *view, uint64_t sp);
 
+/* Whether ptrace can stop it and have it do system calls: it is not in a disk's wait, not frozen by its cgroup, and unless that is forced its system calls are
+ * not filtered (seccomp is each thread's own). False when it is gone. */
+bool attach_can_call(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts);
+
 /* The threads there are, at most max. */
 size_t attach_threads(uint32_t pid, uint32_t *tids, size_t max);
 
@@ -32,7 +36,8 @@ struct attach_thread {
 	uint64_t stack_end;
 };
 struct attach_choice {
-	uint32_t threads, parked;  /* looked at, and safe */
+	uint32_t threads, parked; /* looked at, and safe */
+	uint32_t kept_out; /* in one of the calls, but filtered, frozen or not to be interrupted */
 	struct attach_thread best; /* when parked */
 };
 /* skip: a thread that turned out to be of no use, or 0. 0, or -ESRCH. */

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "agent/attacher.h"
+#include "gpu/attach_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ START_TEST(a_refusal_comes_back_with_its_words)
 
 	struct attacher_answer none;
 	ck_assert_int_eq(attacher_receive(&a, &none), 0);
-	ck_assert_int_eq(attacher_send(&a, pid, attacher_start_of(pid)), 0);
+	ck_assert_int_eq(attacher_send(&a, pid, attach_start_of(pid)), 0);
 	struct attacher_answer r = answer(&a);
 	ck_assert_uint_eq(r.pid, pid);
 	ck_assert_int_eq(r.rc, -ECANCELED);
@@ -97,13 +98,13 @@ START_TEST(another_process_of_that_number_is_left_alone)
 	struct attacher a = begin(&opts);
 	pid_t pid = victim();
 
-	ck_assert_uint_ne(attacher_start_of(pid), 0);
-	ck_assert_int_eq(attacher_send(&a, pid, attacher_start_of(pid) + 1), 0);
+	ck_assert_uint_ne(attach_start_of(pid), 0);
+	ck_assert_int_eq(attacher_send(&a, pid, attach_start_of(pid) + 1), 0);
 	struct attacher_answer r = answer(&a);
 	ck_assert_int_eq(r.rc, -ESRCH);
 	ck_assert_uint_eq(r.report.held_ns, 0);
 	end(pid);
-	ck_assert_uint_eq(attacher_start_of(pid), 0);
+	ck_assert_uint_eq(attach_start_of(pid), 0);
 	attacher_stop(&a);
 }
 END_TEST
@@ -116,7 +117,7 @@ START_TEST(what_dies_of_it_is_one_attach)
 	pid_t pid = victim();
 
 	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(attacher_send(&a, pid, attacher_start_of(pid)), 0);
+		ck_assert_int_eq(attacher_send(&a, pid, attach_start_of(pid)), 0);
 		struct attacher_answer r = answer(&a);
 		ck_assert_uint_eq(r.pid, pid);
 		ck_assert_int_eq(r.rc, -EIO);
@@ -132,7 +133,7 @@ START_TEST(a_library_that_is_gone_is_said)
 	struct attacher_opts opts = { .view = &empty, .path = "/nowhere/lib.so" };
 	struct attacher a = begin(&opts);
 
-	ck_assert_int_eq(attacher_send(&a, getpid(), attacher_start_of(getpid())), 0);
+	ck_assert_int_eq(attacher_send(&a, getpid(), attach_start_of(getpid())), 0);
 	struct attacher_answer r = answer(&a);
 	ck_assert_int_eq(r.rc, -ENOENT);
 	ck_assert(strstr(r.err.text, "/nowhere/lib.so"));
