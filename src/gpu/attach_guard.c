@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, NAP_NS = 10000000, TRIES = 6000 };
+enum { PAGE = 4096, NAP_NS = 1000000, TRIES = 8, TRIES_HELD = 15 }; /* 0.3 s, 33 s */
 _Static_assert(sizeof(struct attach_kept) <= PAGE, "one page");
 
 /* Nobody shall wait for the end of a stream that we have, nor end us with the parent's terminal. */
@@ -33,18 +33,21 @@ static void go_apart(int keep, int parent)
 	syscall(SYS_close_range, second + 1, ~0u, 0);
 }
 
-/* A debugger may have been faster. */
 static void guard(struct attach_kept *kept, int keep, int parent)
 {
 	const struct attach_safety safety = { .kept = kept };
-	const struct timespec nap = { 0, NAP_NS };
 	struct pollfd p = { .fd = parent, .events = POLLIN };
 
 	go_apart(keep, parent);
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
-	for (int i = 0; i < TRIES && !attach_rescue(&safety); i++)
-		nanosleep(&nap, NULL);
+	/* While it is held, a handler of a signal that is above it ends some time. */
+	bool is_held = __atomic_load_n(&kept->stage, __ATOMIC_SEQ_CST) == ATTACH_HELD;
+	int tries = is_held && !kept->park ? TRIES_HELD : TRIES;
+	for (int i = 0; i < tries && !attach_rescue(&safety); i++) {
+		uint64_t ns = (uint64_t)NAP_NS << i;
+		nanosleep(&(struct timespec){ ns / 1000000000, ns % 1000000000 }, NULL);
+	}
 }
 
 int attach_guard_start(struct attach_guard *g, int keep, struct err *err)

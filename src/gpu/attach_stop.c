@@ -197,6 +197,13 @@ static void hide_interrupt(struct attach_stop *s, int status)
 		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
 }
 
+static void detach(struct attach_stop *s)
+{
+	if (s->is_traced && s->is_stopped)
+		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
+	s->is_stopped = false;
+}
+
 int attach_let_go(struct attach_stop *s)
 {
 	int status, rc = 0;
@@ -207,13 +214,10 @@ int attach_let_go(struct attach_stop *s)
 			hide_interrupt(s, status);
 	}
 	lower(s->safety->kept);
-	if (s->is_traced && s->is_stopped)
-		trace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->sig);
-	__atomic_store_n(&s->safety->kept->is_ours, 0, __ATOMIC_SEQ_CST);
-	if (rc == -ETIMEDOUT)
-		return rc;
-	s->is_traced = s->is_stopped = false;
-	return 0;
+	detach(s);
+	__atomic_store_n(&s->safety->kept->stage, ATTACH_ITS_OWN, __ATOMIC_SEQ_CST);
+	s->is_traced = rc == -ETIMEDOUT;
+	return rc == -ETIMEDOUT ? rc : 0;
 }
 
 static int seize(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid)
@@ -253,17 +257,28 @@ int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t
 
 /* --- with registers of ours ---------------------------------------------------------------------- */
 
-static int set_mask(struct attach_stop *s, uint64_t mask)
+/* As a call that was begun anew: what the kernel keeps of one that it restarts in the middle may be another one's by then. */
+void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out)
 {
-	__atomic_store_n(&s->safety->kept->blocked, mask, __ATOMIC_SEQ_CST);
-	return trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof mask, &mask) < 0 ? -ESRCH : 0;
+	int64_t rc = s->regs.orig_rax == UINT64_MAX ? 0 : -(int64_t)s->regs.rax;
+
+	*out = s->regs;
+	out->orig_rax = -1;
+	if (rc == ERESTARTSYS || rc == ERESTARTNOINTR || rc == ERESTARTNOHAND ||
+	    rc == ERESTART_RESTARTBLOCK) {
+		out->rip = s->site;
+		out->rax = s->nr;
+	}
 }
 
 int attach_block_signals(struct attach_stop *s, uint64_t open)
 {
-	return set_mask(s, ~open);
+	uint64_t mask = ~open;
+
+	return trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof mask, &mask) < 0 ? -ESRCH : 0;
 }
 
+/* Registers first: with its own it never has another mask than its own. */
 int attach_take(struct attach_stop *s)
 {
 	struct attach_kept *k = s->safety->kept;
@@ -271,20 +286,27 @@ int attach_take(struct attach_stop *s)
 	uint64_t words[] = { s->safety->shelter.loop, stack };
 	struct iovec from = { words, sizeof words };
 	struct iovec to = { (void *)(uintptr_t)stack, sizeof words };
+	struct user_regs_struct r = s->regs;
 
 	if (process_vm_writev(s->pid, &from, 1, &to, 1, 0) != (ssize_t)sizeof words)
 		return -EAGAIN;
 	*k = (struct attach_kept){
 		.pid = s->pid,
 		.tid = s->tid,
-		.regs = s->regs,
 		.mask = s->mask,
 		.shelter = s->safety->shelter,
 		.stack = stack,
 	};
+	attach_regs_restarted(s, &k->regs);
 	syscall(SYS_sched_getattr, s->tid, k->sched, sizeof(struct priority), 0);
-	__atomic_store_n(&k->is_ours, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&k->stage, ATTACH_TAKING, __ATOMIC_SEQ_CST);
 	s->is_taken = true;
+	r.orig_rax = -1;
+	r.rip = s->safety->shelter.loop;
+	r.rsp = stack + sizeof(uint64_t);
+	if (trace(PTRACE_SETREGS, s->tid, NULL, &r) < 0)
+		return -ESRCH;
+	__atomic_store_n(&k->stage, ATTACH_HELD, __ATOMIC_SEQ_CST);
 	return attach_block_signals(s, 0);
 }
 
@@ -315,20 +337,11 @@ static bool is_entry(const struct attach_stop *s)
 /* The call is not done now: it is begun anew when the thread is given back. */
 static int put_off(struct attach_stop *s)
 {
-	struct user_regs_struct none = s->regs;
-
 	s->regs.rip = s->site;
 	s->regs.rax = s->nr;
 	s->regs.orig_rax = -1;
 	int rc = attach_take(s);
-	if (rc == -EAGAIN)
-		return rc; /* nothing is changed: the call is done */
-	none.orig_rax = -1;
-	none.rip = s->safety->shelter.loop;
-	none.rsp = s->safety->kept->stack + sizeof(uint64_t);
-	if (rc < 0 || trace(PTRACE_SETREGS, s->tid, NULL, &none) < 0)
-		return -ESRCH;
-	return until_syscall_stop(s);
+	return rc < 0 ? rc : until_syscall_stop(s); /* its exit, without having been done */
 }
 
 /* One stop of a thread whose calls are watched. 1: it is the one; 0: on; or -errno. */
@@ -465,9 +478,9 @@ int attach_interrupt(struct attach_stop *s, bool is_sure, struct user_regs_struc
 void attach_give_back(struct attach_stop *s)
 {
 	if (s->is_traced && s->is_stopped) {
-		__atomic_store_n(&s->safety->kept->is_leaving, 1, __ATOMIC_SEQ_CST);
-		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
 		trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof s->mask, &s->mask);
+		__atomic_store_n(&s->safety->kept->stage, ATTACH_LEAVING, __ATOMIC_SEQ_CST);
+		trace(PTRACE_SETREGS, s->tid, NULL, &s->regs);
 	}
 	attach_let_go(s);
 }
@@ -485,30 +498,21 @@ static bool is_in_our_hands(const struct attach_kept *k, const struct user_regs_
 	       (k->park && at->rip >= k->park && at->rip < k->park_end);
 }
 
-/* It has its own registers, and not yet its own mask. */
-static bool is_only_blocked(const struct attach_stop *s, const struct attach_kept *k)
+/* False: not now, as a handler of a signal may be at work there, or pthread_create. */
+static bool put_right(struct attach_stop *s, const struct user_regs_struct *at, int status)
 {
-	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
-	uint64_t now;
+	const struct attach_kept *k = s->safety->kept;
+	bool is_ours = is_in_our_hands(k, at);
 
-	return (!k->park || k->is_leaving) &&
-	       trace(PTRACE_GETSIGMASK, s->tid, (void *)sizeof now, &now) == 0 &&
-	       now == (k->blocked & ~never);
-}
-
-static void put_right(struct attach_stop *s, const struct attach_kept *k,
-		      const struct user_regs_struct *at, int status)
-{
-	if (is_in_our_hands(k, at)) {
+	if (is_ours) {
 		s->regs = k->regs;
 		s->mask = k->mask;
 		attach_give_back(s);
-		return;
+	} else {
+		hide_interrupt(s, status);
+		detach(s);
 	}
-	if (is_only_blocked(s, k))
-		trace(PTRACE_SETSIGMASK, s->tid, (void *)sizeof k->mask, (void *)&k->mask);
-	hide_interrupt(s, status);
-	attach_let_go(s);
+	return is_ours;
 }
 
 bool attach_rescue(const struct attach_safety *safety)
@@ -519,7 +523,7 @@ bool attach_rescue(const struct attach_safety *safety)
 	int status;
 
 	lower(k);
-	if (!__atomic_load_n(&k->is_ours, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&k->stage, __ATOMIC_SEQ_CST) == ATTACH_ITS_OWN)
 		return true;
 	int rc = seize(&s, safety, k->pid, k->tid);
 	if (rc == -EPERM)
@@ -528,21 +532,7 @@ bool attach_rescue(const struct attach_safety *safety)
 		rc = trace(PTRACE_INTERRUPT, s.tid, NULL, NULL);
 	if (rc == 0)
 		rc = wait_surely(&s, &status);
-	if (rc == 0 && trace(PTRACE_GETREGS, s.tid, NULL, &at) == 0)
-		put_right(&s, k, &at, status);
-	return true;
-}
-
-void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out)
-{
-	int64_t rc = s->regs.orig_rax == UINT64_MAX ? 0 : -(int64_t)s->regs.rax;
-
-	*out = s->regs;
-	if (rc == ERESTARTSYS || rc == ERESTARTNOINTR || rc == ERESTARTNOHAND ||
-	    rc == ERESTART_RESTARTBLOCK) {
-		out->rip = s->site;
-		out->rax = rc == ERESTART_RESTARTBLOCK ? SYS_restart_syscall : s->nr;
-	}
+	return rc < 0 || trace(PTRACE_GETREGS, s.tid, NULL, &at) < 0 || put_right(&s, &at, status);
 }
 
 #endif

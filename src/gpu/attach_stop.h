@@ -22,14 +22,21 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+/* Whose registers it has. */
+enum attach_holder {
+	ATTACH_ITS_OWN,
+	ATTACH_TAKING,
+	ATTACH_HELD,
+	ATTACH_LEAVING,
+};
+
 /* All that is needed to put a thread right. */
 struct attach_kept {
-	uint32_t is_ours;    /* its registers or its mask may be ours */
-	uint32_t is_leaving; /* it is being given its own again, registers first */
-	uint32_t is_raised;  /* it comes before others */
+	uint32_t stage;     /* enum attach_holder */
+	uint32_t is_raised; /* it comes before others */
 	pid_t pid, tid;
-	struct user_regs_struct regs; /* what it goes on with */
-	uint64_t mask, blocked;       /* signals it had blocked, and what we have set last */
+	struct user_regs_struct regs; /* with which it begins the call anew */
+	uint64_t mask;                /* signals it had blocked */
 	struct attach_shelter shelter;
 	uint64_t stack; /* in the shelter */
 	uint64_t park,
@@ -98,7 +105,7 @@ int attach_let_go(struct attach_stop *s);
 /* The registers with which the thread itself would begin the call anew. */
 void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out);
 
-/* Of a thread whose tracer is dead: put right, if it is not by itself, or will be. False: somebody else traces it. */
+/* Of a thread whose tracer is dead: puts it right. False: not now: somebody else traces it, or it is in the middle of what we had it call, or by itself already. */
 bool attach_rescue(const struct attach_safety *safety);
 
 #endif
