@@ -6,7 +6,15 @@
  *     load      the thread that was made, without ptrace: the library's bytes go into a memfd, dlopen there, all signals blocked
  *
  * The stopped thread calls pthread_create and nothing else of the C library: dlopen would wait there for the loader's lock. Signals wait as long as it
- * is held. If this program is killed meanwhile, the thread restores itself (gpu/attach_code.h).
+ * is held.
+ *
+ * If this program is killed meanwhile, the thread waits in code of its own C library, and a guardian puts it right (gpu/attach_guard.h): registers, signal mask,
+ * priority. In pthread_create it finishes that, and puts itself right (gpu/attach_code.h). The call it was in begins anew then, with its whole time-out. What
+ * is left to harm the process:
+ *
+ *     - SIGKILL of this program and of its guardian at once, as of a whole control group: the thread waits for ever, or keeps a real-time priority
+ *     - a fault in pthread_create: the thread is taken out of it, and locks may be held
+ *     - a filter of system calls that another thread puts on all threads while one of them is stopped
  *
  * Linux on x86-64, as root or with CAP_SYS_PTRACE over the process. */
 #ifndef CRESSET_GPU_ATTACH_H
@@ -114,7 +122,8 @@ struct gpu_attach_report {
 };
 
 /* 0: it is loaded, or was already, or would be (dry_run). -ECANCELED: refused, as out says; -ESRCH: it ended meanwhile; -EBADMSG: the image is no library;
- * -ETIMEDOUT: given up, the process goes on as it was; -EIO: the process's dlopen failed, err has its words; -EBUSY: somebody else is attaching.
+ * -ETIMEDOUT: given up, nothing waits for the library any more; the thread may still be in pthread_create, and goes on as it was when that returns; -EFAULT: pthread_create
+ * crashed, see above; -EIO: the process's dlopen failed, err has its words; -EBUSY: somebody else is attaching.
  * In every case nothing is stopped afterwards. *out is filled as far as it is known. */
 int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
 	       struct err *err);

@@ -87,16 +87,19 @@ int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out)
 	return rc;
 }
 
-/* Of cgroup 2 such a thread sleeps as any other; that of cgroup 1 is in state D, too. */
+/* Of cgroup 2 such a thread sleeps as any other; that of cgroup 1 is in state D, too. Compilers put do_freezer_trap into its only caller. */
 bool attach_is_frozen(uint32_t pid, uint32_t tid)
 {
-	static const char *const places[] = { "do_freezer_trap", "__refrigerator" };
+	static const char *const places[] = { "do_freezer_trap", "get_signal", "__refrigerator" };
 	char path[64], where[64] = "";
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/wchan", pid,
 		 tid ? tid : pid);
 	fs_read_line(path, where, sizeof where);
-	return strcmp(where, places[0]) == 0 || strcmp(where, places[1]) == 0;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strcmp(where, places[i]) == 0)
+			return true;
+	return false;
 }
 
 /* "NR 0x… (six) SP PC", or "-1 SP PC". */

@@ -19,7 +19,7 @@ bool attach_status_parse(const char *text, size_t len, struct attach_status *out
 /* tid 0: of the process. 0, or -errno. */
 int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out);
 
-/* Whether its cgroup is frozen (a paused container): it could be stopped, but would go no step on. tid 0: the first thread. False where the kernel does not
+/* Whether the cgroup of a thread that is not stopped is frozen (a paused container): it could be stopped, but would go no step on. tid 0: the first thread. False where the kernel does not
  * tell us. */
 bool attach_is_frozen(uint32_t pid, uint32_t tid);
 

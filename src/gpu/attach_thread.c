@@ -207,7 +207,8 @@ bool attach_can_call(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *o
 {
 	struct attach_status s;
 
-	if (attach_status_read(pid, tid, &s) < 0 || s.state == 'D' || attach_is_frozen(pid, tid))
+	if (attach_status_read(pid, tid, &s) < 0 || s.state == 'D' || s.state == 'T' ||
+	    (s.state == 'S' && attach_is_frozen(pid, tid)))
 		return false;
 	return s.seccomp == 0 || attach_is_forced(opts, GPU_ATTACH_SECCOMP);
 }

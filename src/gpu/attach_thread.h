@@ -22,7 +22,7 @@ bool attach_place_is_safe(uint32_t pid, const struct attach_place *p, uint64_t s
 /* The end of the mapping that has the address; 0: none has. */
 uint64_t attach_stack_end(uint32_t pid, const struct gpu_attach_view *view, uint64_t sp);
 
-/* Whether ptrace can stop it and have it do system calls: it is not in a disk's wait, not frozen by its cgroup, and unless that is forced its system calls are
+/* Whether ptrace can stop it and have it do system calls: it is not stopped, not in a disk's wait, not frozen by its cgroup, and unless that is forced its system calls are
  * not filtered (seccomp is each thread's own). False when it is gone. */
 bool attach_can_call(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts);
 

@@ -80,9 +80,15 @@ for ((i = 1; i < 48; i += 3)); do
 	at_moment stop $i calls &
 	attacher=$!
 	count=$((count + 1)) # of the one in the background
-	for _ in $(seq 500); do is_stopped || ! kill -0 $attacher 2>/dev/null && break || sleep 0.01; done
+	stopped=no # as soon as it is seen: for moments it is traced, when it is looked at
+	for _ in $(seq 500); do
+		is_stopped && stopped=yes && break
+		kill -0 $attacher 2>/dev/null || break
+		sleep 0.01
+	done
+	is_stopped && stopped=yes
 	wrong="SIGSTOP is lost"
-	is_stopped || { note $i && bad=$((bad + 1)); }
+	[ $stopped = yes ] || { note $i && bad=$((bad + 1)); }
 	kill -CONT "$target"
 	wait $attacher
 	is_right 1 && continue

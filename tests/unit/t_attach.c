@@ -56,7 +56,7 @@ START_TEST(status)
 				   "(sleeping)\nTgid:\t41\nPPid:\t7\nTracerPid:\t12\nVmSize:\t 10 "
 				   "kB\nSigPnd:\t0000000000000200\n"
 				   "ShdPnd:\t0000000000000001\nSigBlk:\t0000000000004000\nSeccomp:"
-				   "\t2\nSeccomp_filters:\t1\n";
+				   "\t2\nSeccomp_filters:\t1\nx86_Thread_features:\tshstk wrss \n";
 	struct attach_status s = { 0 };
 
 	ck_assert(attach_status_parse(text, strlen(text), &s));
@@ -66,6 +66,7 @@ START_TEST(status)
 	ck_assert_uint_eq(s.tracer, 12);
 	ck_assert(s.has_memory);
 	ck_assert_int_eq(s.seccomp, 2);
+	ck_assert(s.has_shadow_stack);
 	ck_assert_uint_eq(s.pending, 0x201);
 	ck_assert_uint_eq(s.blocked, 0x4000);
 	ck_assert(!attach_status_parse("State:\tS\n", 9, &s));
@@ -74,6 +75,7 @@ START_TEST(status)
 	ck_assert_uint_eq(s.tgid, getpid());
 	ck_assert_uint_eq(s.ppid, getppid());
 	ck_assert_int_eq(s.state, 'R');
+	ck_assert(!attach_is_frozen(getpid(), 0));
 }
 END_TEST
 
@@ -164,6 +166,8 @@ START_TEST(symbols)
 	ck_assert(in_cond); /* of its versions the one that is used */
 	ck_assert(in_malloc);
 	ck_assert(in_loader);
+	ck_assert_mem_eq((void *)(uintptr_t)s.shelter.system_call, "\x0f\x05\xc3", 3);
+	ck_assert_mem_eq((void *)(uintptr_t)s.shelter.loop, "\x5c\xc3", 2);
 	ck_assert_uint_ge(kinds[ATTACH_NO_WORD], 1);
 	if (s.loader_lock) { /* since glibc 2.34 */
 		ck_assert_uint_gt(s.loader_lock, loader);
