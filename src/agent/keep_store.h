@@ -1,4 +1,4 @@
-/* agent/keep_store.h: batches that a keeper takes go into a store. */
+/* agent/keep_store.h: writes a keeper's batches to a store. */
 #ifndef CRESSET_AGENT_KEEP_STORE_H
 #define CRESSET_AGENT_KEEP_STORE_H
 
@@ -6,10 +6,9 @@
 #include "store/store.h"
 
 struct keep_store {
-	struct store *store; /* the caller's */
-	struct store_dict
-		*known;  /* what the store has of the dictionary at hand; NULL: none is there */
-	bool is_expired; /* the last batch was, and that was said */
+	struct store *store;      /* the caller's */
+	struct store_dict *known; /* of the dictionary, what the store has; NULL: nothing yet */
+	bool is_expired; /* the last batch was older than what the store keeps; a warning said so */
 };
 
 /* What a keeper is to do with batches; k is the caller's, and stays as long as the keeper. */

@@ -1,8 +1,9 @@
-/* agent/wall.h: Unix time of what carries the samples' clock, interval by interval.
+/* agent/wall.h: converts the samples' clock to Unix time, interval by interval.
  *
- * Both clocks run alike until somebody sets one, or the machine is suspended: the samples' clock stands still then. So an interval keeps the
- * offset that it began with, and intervals that follow each other do so in the store as well: what goes on over the edge has no hole there. An
- * interval in which the offset jumps ends there: what came before keeps its time, what comes later has the new one. */
+ * The two clocks run alike until somebody sets one or the machine is suspended, when the samples'
+ * clock stands still. An interval keeps the offset that it began with, so there is no gap in the
+ * store between one interval and the next. When the offset jumps, the interval ends: earlier samples
+ * keep the old offset, later ones get the new one. */
 #ifndef CRESSET_AGENT_WALL_H
 #define CRESSET_AGENT_WALL_H
 

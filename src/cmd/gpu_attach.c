@@ -179,9 +179,8 @@ static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gp
 static void say_slow(void *ctx, uint32_t pid, uint32_t tid)
 {
 	(void)ctx;
-	log_warn("thread %" PRIu32 " of process %" PRIu32
-		 " waits in the kernel with what we had it call, and gets its own back when that "
-		 "ends",
+	log_warn("a system call that we run in thread %" PRIu32 " of process %" PRIu32
+		 " blocks in the kernel; the thread is restored when the call returns",
 		 tid, pid);
 }
 

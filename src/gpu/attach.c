@@ -112,7 +112,7 @@ static int changed(struct job *j, struct attach_stop *s)
 	return refused(j, attach_say(GPU_ATTACH_CHANGED, j->pid, "", j->err));
 }
 
-/* It goes on when our thread ends, and so that is what comes next. */
+/* The kernel lets the thread go when ours ends, which is next. */
 static int cannot_stop(struct job *j)
 {
 	return refused(j, attach_say(GPU_ATTACH_UNINTERRUPTIBLE, j->pid, "", j->err));

@@ -8,9 +8,10 @@
  * The stopped thread calls pthread_create and nothing else of the C library: dlopen would wait there for the loader's lock. Signals wait as long as it
  * is held.
  *
- * If this program is killed meanwhile, the thread waits in code of its own C library, and a guardian puts it right (gpu/attach_guard.h): registers, signal mask,
- * priority. In pthread_create it finishes that, and puts itself right (gpu/attach_code.h). The call it was in begins anew then, with its whole time-out. What
- * is left to harm the process:
+ * If this program is killed meanwhile, the thread waits in code of its own C library, and a guardian
+ * restores its registers, signal mask and priority (gpu/attach_guard.h). A thread in pthread_create
+ * completes that call and restores itself (gpu/attach_code.h). Then the system call that it had been
+ * in is restarted, with its whole time-out. What can still harm the process:
  *
  *     - SIGKILL of this program and of its guardian at once, as of a whole control group: the thread waits for ever, or keeps a real-time priority
  *     - a fault in pthread_create: the thread is taken out of it, and locks may be held
@@ -109,7 +110,7 @@ struct gpu_attach_report {
 	char thread[16];
 	const char *syscall; /* in which the thread was */
 	bool at_entry;       /* it was caught as it entered that, by watching its system calls */
-	bool restarted;      /* the call had been cut short, and was begun anew */
+	bool restarted;      /* the call had been interrupted, and was restarted */
 	bool by_file; /* a file in /tmp of the process instead of memory: memfds cannot be run there */
 	uint64_t held_ns; /* from the stop until the thread went on; of several stops the longest */
 	uint32_t given_back; /* stops that came to nothing, because the loader was at work */

@@ -160,8 +160,8 @@ static int wait_done(struct attach_call *c, struct attach_stop *s, struct err *e
 		}
 		if (clock_mono_ns() > until_ns)
 			return err_set(err, ETIMEDOUT,
-				       "pthread_create did not return in time; thread %d finishes "
-				       "it by itself, and goes on as it was",
+				       "pthread_create did not return in time; thread %d "
+				       "completes it, then continues as before",
 				       (int)s->tid);
 		nanosleep(&nap, NULL);
 	}
@@ -194,7 +194,7 @@ static void undo_memory(struct attach_call *c, struct attach_stop *s)
 		c->base = 0;
 }
 
-/* Somewhere in pthread_create: it holds locks. It finishes that, parks, and puts itself right. */
+/* Somewhere in pthread_create: it holds locks. It completes that call, parks, and restores itself. */
 static int leave_alone(struct attach_call *c, struct attach_stop *s, int rc)
 {
 	c->stays_mapped = !c->has_thread;

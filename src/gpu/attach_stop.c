@@ -168,7 +168,7 @@ static int take_place(struct attach_stop *s)
 	return 0;
 }
 
-/* epoll_wait and some others just fail when they are interrupted. As nobody has sent a signal, the program must not see that: the call is begun anew. Those that
+/* epoll_wait and some others just fail when they are interrupted. As nobody has sent a signal, the program must not see that: the call is restarted. Those that
  * take a mask of signals find out themselves whether one has come. */
 static void rewind_interrupted(struct attach_stop *s)
 {
@@ -257,7 +257,7 @@ int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t
 
 /* --- with registers of ours ---------------------------------------------------------------------- */
 
-/* As a call that was begun anew: what the kernel keeps of one that it restarts in the middle may be another one's by then. */
+/* As a call that was restarted: what the kernel keeps of one that it restarts in the middle may be another one's by then. */
 void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out)
 {
 	int64_t rc = s->regs.orig_rax == UINT64_MAX ? 0 : -(int64_t)s->regs.rax;
@@ -334,7 +334,7 @@ static bool is_entry(const struct attach_stop *s)
 	       info.op == PTRACE_SYSCALL_INFO_ENTRY;
 }
 
-/* The call is not done now: it is begun anew when the thread is given back. */
+/* The call is not done now: it is restarted when the thread is given back. */
 static int put_off(struct attach_stop *s)
 {
 	s->regs.rip = s->site;

@@ -35,7 +35,7 @@ struct attach_kept {
 	uint32_t stage;     /* enum attach_holder */
 	uint32_t is_raised; /* it comes before others */
 	pid_t pid, tid;
-	struct user_regs_struct regs; /* with which it begins the call anew */
+	struct user_regs_struct regs; /* with which it restarts the call */
 	uint64_t mask;                /* signals it had blocked */
 	struct attach_shelter shelter;
 	uint64_t stack; /* in the shelter */
@@ -59,7 +59,7 @@ struct attach_stop {
 	uint64_t mask;                /* signals it had blocked */
 	uint64_t site;                /* of the system call instruction it is at */
 	int nr;                       /* of the call it was in */
-	bool is_rewound; /* the call had failed since it was stopped, and is begun anew */
+	bool is_rewound; /* the call had failed since it was stopped, and is restarted */
 	bool is_traced, is_stopped, is_taken;
 	int sig;           /* that it was about to get when it stopped */
 	uint64_t since_ns; /* of the stop */
@@ -102,7 +102,7 @@ void attach_give_back(struct attach_stop *s);
 /* Without touching its registers. 0; -ETIMEDOUT: as of attach_stop. */
 int attach_let_go(struct attach_stop *s);
 
-/* The registers with which the thread itself would begin the call anew. */
+/* The registers with which the thread itself would restart the call. */
 void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out);
 
 /* Of a thread whose tracer is dead: puts it right. False: not now: somebody else traces it, or it is in the middle of what we had it call, or by itself already. */

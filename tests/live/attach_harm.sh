@@ -44,7 +44,14 @@ at_moment() {
 	done
 	return $rc
 }
-note() { echo "# moment $1: $wrong"; }
+spoilt() { # MOMENT: the next begins with another program
+	echo "# moment $1: $wrong"
+	bad=$((bad + 1))
+}
+renewed() { # MODE…
+	drop
+	fragile "$@"
+}
 
 # --- we are killed ---------------------------------------------------------------------------------
 fragile ppoll
@@ -52,10 +59,8 @@ bad=0
 for ((i = 0; i < 200; i++)); do
 	at_moment kill $i calls || break
 	is_right 1 && continue
-	note $i
-	bad=$((bad + 1))
-	drop
-	fragile ppoll
+	spoilt $i
+	renewed ppoll
 done
 holds "killed before or after each of its calls: there are many" test $i -ge 40
 is "…each time the program is as it was, of $i" $bad 0
@@ -66,7 +71,7 @@ begin spin
 bad=0 wait=50ms
 for i in 4 9 14 17 20 23 26 29 34 40; do
 	at_moment kill $i calls
-	case $(asked) in *" attached, ok") ;; *) wrong=$(tail -n1 "$said") && note $i && bad=$((bad + 1)) ;; esac
+	case $(asked) in *" attached, ok") ;; *) wrong=$(tail -n1 "$said") && spoilt $i ;; esac
 done
 is "one that is caught as it enters a call, the same" $bad 0
 ended
@@ -88,14 +93,12 @@ for ((i = 1; i < 48; i += 3)); do
 	done
 	is_stopped && stopped=yes
 	wrong="SIGSTOP is lost"
-	[ $stopped = yes ] || { note $i && bad=$((bad + 1)); }
+	[ $stopped = yes ] || spoilt $i
 	kill -CONT "$target"
 	wait $attacher
 	is_right 1 && continue
-	note $i
-	bad=$((bad + 1))
-	drop
-	fragile ppoll
+	spoilt $i
+	renewed ppoll
 done
 is "stopped in the middle: it stops, and is as it was when it goes on" $bad 0
 drop
@@ -107,7 +110,7 @@ for i in 0 1 4 8 12 16 20 24 28 32 36 40; do
 	at_moment exec $i calls
 	[ $i -gt 0 ] || result=$(sed -n 's/.*"refusal":"\([a-z-]*\)".*/\1/p' "$tmp/at")
 	for _ in $(seq 200); do [ "$(grep -c ready "$said")" = 2 ] && break || sleep 0.01; done
-	is_right 2 || { note $i && bad=$((bad + 1)); }
+	is_right 2 || spoilt $i
 	drop
 done
 is "another program between looking and stopping: refused" "$result" changed
@@ -117,12 +120,12 @@ is "…and at other moments the new one is as it began" $bad 0
 fragile slow-call
 inject --force young,no-library,seccomp
 is "a system call of ours that takes long: waited for" "$(field result)" loaded
-holds "…which is said" grep -q 'waits in the kernel' "$tmp/errors"
+holds "…which is said" grep -q 'blocks in the kernel' "$tmp/errors"
 holds "…and the program is as it was" is_right 1
 drop
 fragile slow-malloc
 inject
-holds "malloc takes longer than we wait: given up" grep -q 'pthread_create did not return in time.*finishes it by itself' "$tmp/errors"
+holds "malloc takes longer than we wait: given up" grep -q 'pthread_create did not return in time.*completes it, then continues' "$tmp/errors"
 "$at" look 0 calls "$target"
 lines=$(wc -l <"$said")
 for _ in $(seq 500); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
@@ -159,12 +162,15 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 		at_moment freeze $i calls &
 		attacher=$!
 		count=$((count + 1))
+		for _ in $(seq 1000); do
+			grep -q 'frozen 1' "$group/cgroup.events" && break
+			kill -0 $attacher 2>/dev/null || break
+			sleep 0.01
+		done
 		sleep 2.5 # longer than anything is waited for
 		echo 0 >"$ATTACH_FREEZER"
 		wait $attacher
-		is_right 1 && continue
-		note $i
-		bad=$((bad + 1))
+		is_right 1 || spoilt $i
 	done
 	is "frozen in the middle: as it was when it is thawed" $bad 0
 	drop
@@ -183,10 +189,8 @@ if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
 		at_moment kill $i all || continue
 		hits=$((hits + 1))
 		is_right 1 && continue
-		note $i
-		bad=$((bad + 1))
-		drop
-		fragile ppoll
+		spoilt $i
+		renewed ppoll
 	done
 	is "killed at any of $moments moments, $hits times: the program is as it was" $bad 0
 	holds "…often enough" test $hits -ge $((CRESSET_ATTACH_KILLS / 2))
@@ -196,7 +200,7 @@ if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
 		fragile populate 3
 		sleep 0.$((RANDOM % 9))
 		inject
-		is_right 1 || { note 0 && bad=$((bad + 1)); }
+		is_right 1 || spoilt 0
 		drop
 	done
 	is "while its mappings are locked for seconds: as it was" $bad 0
