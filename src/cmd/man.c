@@ -178,6 +178,10 @@ static const struct {
 	{ "NO_COLOR", "No colour, unless --color asks for it." },
 	{ "TERM", "No colour on one that is dumb." },
 	{ "LC_ALL, LC_CTYPE, LANG", "ASCII only where the locale is not UTF-8." },
+	{ "CRESSET_AGENT",
+	  "The GPU programs that were started with the same CRESSET_AGENT are read, and no others; "
+	  "without it, those that have none. So a recording of one's own is not in the way of the "
+	  "machine's agent: CRESSET_AGENT=mine cresset record --gpu -- ./train." },
 	{ "CRESSET_CACHE",
 	  "The folder that names and debug files are kept in between runs; empty: nothing is kept. "
 	  "Without it that is "

@@ -5,6 +5,7 @@
 #include "collect/gpu_code_index.h"
 #include "collect/mapped_file.h"
 #include "collect/proc_maps.h"
+#include "gpu/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 19, ENVIRONMENT_MAX = 256 << 10 };
+enum { NICE = 19 };
 
 struct job {
 	uint32_t pid, model;
@@ -177,28 +178,18 @@ static bool on_map(void *ctx, const struct proc_map *m)
 	return s->opened.n < GPU_CODE_OPENED;
 }
 
-/* As it was when the program began; what is longer is not looked at. */
-static bool is_bypassed(int dir)
+static bool is_bypass(void *ctx, const char *variable)
 {
-	int fd = openat(dir, "environ", O_RDONLY | O_CLOEXEC);
-	char *text = xcalloc(1, ENVIRONMENT_MAX + 1), *p = text;
-	bool found = false;
-
-	for (ssize_t n; fd >= 0 && (n = read(fd, p, text + ENVIRONMENT_MAX - p)) > 0;)
-		p += n;
-	for (char *v = text; v < p && !found; v += strlen(v) + 1)
-		found = device_file_is_bypass(v);
-	if (fd >= 0)
-		close(fd);
-	free(text);
-	return found;
+	(void)ctx;
+	return device_file_is_bypass(variable);
 }
 
 /* All of them are opened first: the program may end while they are looked through. */
 static void find_files(struct search *s)
 {
-	int maps =
-		is_bypassed(s->job->dir) ? -1 : openat(s->job->dir, "maps", O_RDONLY | O_CLOEXEC);
+	int maps = environment_any(s->job->dir, is_bypass, NULL)
+			   ? -1
+			   : openat(s->job->dir, "maps", O_RDONLY | O_CLOEXEC);
 
 	if (maps >= 0) {
 		proc_maps_read_fd(maps, on_map, s);

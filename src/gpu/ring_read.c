@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "gpu/agent_name.h"
 #include "gpu/ring_find.h"
 #include "gpu/time_space.h"
 
@@ -163,6 +164,10 @@ int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *
 {
 	struct opening o = { ring_owner(pid), now_ns, out };
 	int64_t ahead_ns;
+
+	if (!agent_name_fits(pid))
+		return err_set(err, EACCES, "ring: kept for another agent (%s)",
+			       AGENT_NAME_VARIABLE);
 	int rc = time_space_ahead(pid, &ahead_ns, err);
 
 	if (rc)

@@ -23,8 +23,8 @@ enum { RING_READ_NAMES = 1 << 16 };
 
 struct ring_reader;
 
-/* The ring of a running process. -ENOENT when it has none, -EBUSY when another agent has it, -EPROTO when it is none
- * of this version or not well-formed, -EXDEV when its clock cannot be told (gpu/time_space.h); err says more. Times
+/* The ring of a running process. -ENOENT when it has none, -EBUSY when another agent has it, -EACCES when it is kept for another one
+ * (gpu/agent_name.h), -EPROTO when it is none of this version or not well-formed, -EXDEV when its clock cannot be told (gpu/time_space.h); err says more. Times
  * given and taken are of this process's clock. Needs what ptrace needs; a ring whose descriptor the program
  * closed, CAP_SYS_ADMIN too. */
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err);

@@ -70,10 +70,24 @@ play 3
 end
 is "… as exactly" "$(total "$tmp/b.cresset")" "$truth"
 
+# --- kept for an agent of a name -----------------------------------------------------------------------------------------------
+CRESSET_AGENT=other begin "$tmp/e.cresset" -e gpu-time -p "$player"
+other=$recorder
+ln "$tmp/begin.err" "$tmp/other.err"
+begin "$tmp/f.cresset" -e gpu-time -p "$player"
+until_is agent_pid "$recorder" "of two recordings, the one of the program's CRESSET_AGENT has its ring"
+play 4
+end
+is "… and its record is whole" "$(total "$tmp/f.cresset")" "$truth"
+recorder=$other
+end
+is "… the other has none of it" "$(total "$tmp/e.cresset" 2>/dev/null)" 0
+holds "… and says why" grep -q 'kept for another agent (CRESSET_AGENT)' "$tmp/other.err"
+
 # --- probes in the libraries of a GPU ----------------------------------------------------------------------------------------
 is "probes: none" "$(now probes)" 0
 begin "$tmp/c.cresset" -e gpu-launch -p "$player"
-play 4
+play 5
 holds "probes: as long as calls are recorded" [ "$(now probes)" -gt 0 ]
 end
 until_is probes 0 "… and none after that"
