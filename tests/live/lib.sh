@@ -190,5 +190,10 @@ finish() { echo "1..$t_count"; }
 
 # Sum of the values of folded lines on standard input that match an awk regex (all when none is given).
 folded_sum() { awk -v re="${1-.}" '$0 ~ re { n += $NF } END { print n + 0 }'; }
+# k standard deviations of the number of samples of a program that has a share of a CPU while it runs: alone as sigma, with others by chance.
+sampled_sigma() { # N P K CPU_S FROM TO: the share is CPU_S in FROM … TO, of $EPOCHREALTIME
+	awk -v n="$1" -v p="$2" -v k="$3" -v share="$(awk "BEGIN { print $4 / ($6 - $5) }")" '
+		BEGIN { v = 1 - share; if (v < p * (1 - p)) v = p * (1 - p); printf "%.1f", k * sqrt(n * v) + 1 }'
+}
 # k standard deviations of a share p over n samples, as a number of samples.
 sigma() { awk -v n="$1" -v p="$2" -v k="$3" 'BEGIN { printf "%.1f", k * sqrt(n * p * (1 - p)) + 1 }'; }

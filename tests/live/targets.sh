@@ -6,10 +6,12 @@
 # --- two programs that use 3 s and 1 s of CPU time ---
 from=$(steal_us)
 begin "$tmp/all.folded" -a -F 99
+begun=$EPOCHREALTIME
 "$progs/burn" truth-one 1 >/dev/null &
 one=$!
 "$progs/burn" truth-three 3 >/dev/null
 wait $one
+ended=$EPOCHREALTIME
 end
 is "recording until Ctrl-C ends with 0" $? 0
 stolen=$(stolen_us "$from" 0)
@@ -17,7 +19,7 @@ three=$(folded_sum '^truth-three;' <"$tmp/all.folded")
 one=$(folded_sum '^truth-one;' <"$tmp/all.folded")
 n=$((three + one))
 near "share of a program that uses three quarters" "$three" "$(awk -v n=$n 'BEGIN{print n*.75}')" "$(sigma $n .75 4)"
-near "samples are CPU time × rate" $n 396 "$(awk "BEGIN { print $(sigma 396 .03 4) + $stolen * 99 / 1e6 }")"
+near "samples are CPU time × rate" $n 396 "$(awk "BEGIN { print $(sampled_sigma 396 .03 4 3 "$begun" "$ended") + $stolen * 99 / 1e6 }")"
 near "all of them are in burn_loop under main" "$(folded_sum '^truth-[a-z]+;.*main;burn_outer;burn_loop[ ;]' <"$tmp/all.folded")" $n "$(sigma $n .02 4)"
 
 # --- a process: its threads and children, not others ---
