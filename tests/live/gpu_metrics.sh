@@ -92,7 +92,7 @@ data=$tmp/hang
 cat >"$tmp/script" <<END
 device 0 name G uuid GPU-a memory 1000
 metric 0 temperature 40
-hang nvmlDeviceGetFanSpeed ms 60000 after 2
+hang nvmlDeviceGetFanSpeed ms 900000 after 2
 END
 with_gpus begin_always up --data "$data" --listen none
 until_said "the GPU driver does not answer"

@@ -12,7 +12,7 @@ begin_always() {
 	"$cresset" "$1" -v --interval 1s --freq 99 "${@:2}" 2>"$tmp/log" &
 	always=$!
 	pids+=("$always")
-	until_said "collector runs"
+	until_said "recording this machine"
 }
 until_said() {
 	for _ in $(seq 1800); do
