@@ -3,6 +3,7 @@
 # takes long, a thread filters its system calls. Moments are counted by the attacher's system calls (tests/live/prog/attach_at.c), so each of them is met.
 #
 # CRESSET_ATTACH_KILLS=N: also N kills at moments of any system call, by chance, and programs that keep the lock of their mappings.
+# run: alongside
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib.sh
 . tests/live/lib_attach.sh

@@ -12,7 +12,7 @@ cresset=$PWD/$BUILD/cresset
 progs=$PWD/$BUILD/live
 tmp=$(mktemp -d /tmp/cresset-live.XXXXXX)
 # What tests look up is kept apart from what people do, and no server is asked.
-export CRESSET_CACHE=$tmp/cache CRESSET_AGENT=${CRESSET_AGENT:-tests-$$}
+export CRESSET_CACHE=$tmp/cache CRESSET_AGENT=tests-$$
 unset DEBUGINFOD_URLS
 t_count=0
 pids=()
