@@ -18,8 +18,10 @@
 enum {
 	OUTBOX_MAX_BYTES = 4 << 20, /* of samples that wait: minutes of a busy machine */
 	POLL_MS = 250,
-	SEND_MS = 10,  /* while the other side is slow to read, or says too much */
-	STOP_MS = 100, /* at the end */
+	SEND_MS = 10,          /* while the other side is slow to read, or says too much */
+	STOP_MS = 100,         /* at the end */
+	SETTLE_MS = 200,       /* for names of code made at run time, before a new dictionary … */
+	LAST_SETTLE_MS = 1000, /* … and at the end */
 };
 /* A dictionary is exchanged for an empty one when it is that large or old. */
 #define DICTIONARY_BYTES      (2ull << 20)
@@ -231,14 +233,16 @@ static int file_of(void *ctx, uint32_t mapping)
 	return collect_file(c->collector, mapping);
 }
 
+static uint64_t dictionary_bytes(const struct collecting *c)
+{
+	return c->profile->sink.ops->kept_bytes(&c->profile->sink);
+}
+
 /* Right after a batch was made. */
 static int renew_dictionary(struct collecting *c, struct err *err)
 {
-	uint64_t bytes = c->profile->sink.ops->kept_bytes(&c->profile->sink);
-
-	if (bytes < DICTIONARY_BYTES && c->cut_ns - c->begun_ns < DICTIONARY_AGE_NS)
-		return 0;
-	log_verbose("a new dictionary, after %llu KiB", (unsigned long long)bytes >> 10);
+	log_verbose("a new dictionary, after %llu KiB",
+		    (unsigned long long)dictionary_bytes(c) >> 10);
 	struct profile *old = c->profile;
 	struct profile_copy copy;
 
@@ -271,9 +275,13 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 		return rc;
 	say_missing(c);
 	name_kernel(c, clock_mono_ns(), false);
+	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
+		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
+	if (renew) /* nothing that is held can go along */
+		collect_settle(c->collector, SETTLE_MS);
 	make_batch(c, now_ns, false);
 	wall_follow(&c->wall, offset_ns);
-	return renew_dictionary(c, err);
+	return renew ? renew_dictionary(c, err) : 0;
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -346,6 +354,7 @@ static int finish(struct collecting *c, struct err *err)
 {
 	collect_gpu_told(c->collector, host_metrics_told(c->host));
 	int rc = collect_stop(c->collector, err);
+	collect_settle(c->collector, LAST_SETTLE_MS);
 	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
 
 	name_kernel(c, now_ns, true);

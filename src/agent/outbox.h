@@ -6,7 +6,7 @@
 #ifndef CRESSET_AGENT_OUTBOX_H
 #define CRESSET_AGENT_OUTBOX_H
 
-#include "agent/stream.h"
+#include "base/stream.h"
 #include "agent/wire.h"
 #include "profile/profile.h"
 

@@ -92,6 +92,7 @@ static int open_parts(struct collector *c, struct err *err)
 		return rc;
 	struct resolve_opts resolve = {
 		.sink = c->sink,
+		.helper = c->helper,
 		.types = collect_types(opts, c->sink),
 		.min_block_ns = collect_min_block_ns(opts),
 		.max_block_ns = collect_max_block_ns(opts),
@@ -157,6 +158,8 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 	mem_give_back(LARGE_BYTES);
 	raise_descriptor_limit();
+	helper_new(
+		&c->helper); /* while there is nothing to inherit; without it, code made at run time has no names */
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;
@@ -410,6 +413,11 @@ int collect_catch_up(struct collector *c, struct err *err)
 	return rc;
 }
 
+void collect_settle(struct collector *c, uint32_t wait_ms)
+{
+	resolve_settle(c->resolver, wait_ms);
+}
+
 bool collect_name_kernel(struct collector *c)
 {
 	return resolve_name_kernel(c->resolver);
@@ -508,6 +516,7 @@ void collect_free(struct collector *c)
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);
+	helper_free(c->helper);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);
 	free(c);

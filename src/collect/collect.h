@@ -284,6 +284,8 @@ bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_h
 int collect_cut(struct collector *c, struct err *err);
 /* The same without the waits that go on, for who wants to see samples early and often: asking every thread is most of what a cut costs. */
 int collect_catch_up(struct collector *c, struct err *err);
+/* Samples that are held for names of code made at run time: asks for these, and after wait_ms all are in the sink, some without. */
+void collect_settle(struct collector *c, uint32_t wait_ms);
 /* True when there was one without. Those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
 /* Right after collect_cut: from here on everything goes to another sink. copy: from the one there was to that one, for what is in use on GPUs;

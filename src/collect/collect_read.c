@@ -159,6 +159,7 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
 	read_side(c);
+	resolve_answers(c->resolver);
 	int rc = sampler_read(c->sampler, &reader, c);
 	if (everything) /* processes that mapped while the samples were read */
 		side_band_drain(c->side, on_side, c);

@@ -4,6 +4,7 @@
 
 #include "collect/collect.h"
 #include "collect/collect_gpu.h"
+#include "collect/helper.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
 #include "collect/sampler.h"
@@ -18,6 +19,7 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side;
 	struct resolver *resolver;
+	struct helper *helper;
 	struct collect_gpu gpu;
 	struct order order;
 	int epoll_fd;

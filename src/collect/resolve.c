@@ -18,6 +18,11 @@
 #define TRIM_EVERY_NS  5000000000ull
 #define SCAN_AGAIN_NS  1000000000ull
 
+enum {
+	FLUSH_MS = 500, /* how long samples of wall wait for names */
+	AT_THE_END_MS = 10000,
+};
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static uint32_t default_open_files(void)
@@ -72,7 +77,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->gpu_origins.max = opts->gpu_max_origins;
 	r->gpu_live.gone = opts->gpu_gone;
 	r->gpu_live.ctx = opts->gpu_ctx;
-	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
+	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples,
+		       opts->helper);
 	return r;
 }
 
@@ -80,9 +86,6 @@ void resolver_free(struct resolver *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->processes.all.n; i++)
-		if (r->processes.all.v[i])
-			jit_close(&r->jits, r->processes.all.v[i]);
 	jit_table_done(&r->jits);
 	process_table_done(&r->processes);
 	space_free(r->space);
@@ -325,8 +328,18 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 
 void resolve_flush(struct resolver *r)
 {
-	jit_flush_all(&r->jits);
+	jit_settle(&r->jits, FLUSH_MS);
 	accounts_flush(&r->accounts);
+}
+
+void resolve_answers(struct resolver *r)
+{
+	jit_run(&r->jits);
+}
+
+void resolve_settle(struct resolver *r, uint32_t wait_ms)
+{
+	jit_settle(&r->jits, wait_ms);
 }
 
 bool resolve_is_full(const struct resolver *r)
@@ -335,20 +348,6 @@ bool resolve_is_full(const struct resolver *r)
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-/* Compilers may have written their files only now. */
-static void name_jit_code(struct resolver *r)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	for (size_t i = 0; i < r->processes.all.n; i++) {
-		struct process *p = r->processes.all.v[i];
-
-		if (p && p->jit && !p->leader_gone)
-			jit_look(&r->jits, p, now_ns);
-	}
-	jit_flush_all(&r->jits);
-}
 
 static void symbolize_objects(struct resolver *r, struct symbolize *s)
 {
@@ -378,7 +377,7 @@ void resolve_symbolize(struct resolver *r)
 	struct symbolize s = { .sink = r->sink, .files = &files, .leaf_samples = &r->leaf_samples };
 
 	name_files_open(&files, &r->opts.names);
-	name_jit_code(r);
+	jit_settle(&r->jits, AT_THE_END_MS); /* compilers may have written their files only now */
 	accounts_flush(&r->accounts);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
@@ -392,7 +391,7 @@ void resolve_symbolize(struct resolver *r)
 
 void resolve_give_held(struct resolver *r)
 {
-	name_jit_code(r);
+	jit_ask_all(&r->jits, JIT_CUT_MS);
 }
 
 bool resolve_name_kernel(struct resolver *r)
@@ -428,6 +427,7 @@ static void forget_frames(struct object_table *t, const struct profile_copy *cop
 void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
 		      struct profile_copy *copy)
 {
+	jit_settle(&r->jits, 0);
 	r->sink = r->opts.sink = sink;
 	r->types = *types;
 	r->unknown_frame = FRAME_NONE;

@@ -38,8 +38,11 @@ struct resolve_types {       /* of the sink */
 	int64_t period_ns; /* of samples on a CPU */
 };
 
+struct helper;
 struct resolve_opts {
 	struct sink *sink;
+	struct helper *
+		helper; /* reads others' files (collect/helper.h); NULL: one is made when it is needed */
 	struct resolve_types types;
 	uint64_t min_block_ns;   /* shorter waits have no stack */
 	uint64_t max_block_ns;   /* nor have longer ones; 0: that limit was not asked for */
@@ -139,8 +142,12 @@ void resolve_symbolize(struct resolver *r);
 /* Processes that ended long enough before then go, and objects that nobody uses. Each event does so as of its time; where none comes, it has to be
  * said that what came until then was given. */
 void resolve_sweep(struct resolver *r, uint64_t now_ns);
-/* Samples that are held for the names of their code go to the sink, with the names there are now. */
+/* Samples that are held for the names of their code (collect/jit.h): asks for these, and waits for some ms; what is not answered then comes later. */
 void resolve_give_held(struct resolver *r);
+/* What was answered goes to the sink; some times a second. */
+void resolve_answers(struct resolver *r);
+/* Asks, and after wait_ms all goes to the sink, some without names. */
+void resolve_settle(struct resolver *r, uint32_t wait_ms);
 /* Names the kernel's frames; false when none has come since the last time. */
 bool resolve_name_kernel(struct resolver *r);
 /* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects, unwind tables and what is

@@ -74,4 +74,8 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 "record for a shorter time", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
+	[LOSS_CODE_UNREAD] = { "code_unread",
+			       "frames of code made at run time whose perf map or jitdump was "
+			       "given up",
+			       "", 0 },
 };

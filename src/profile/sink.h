@@ -69,6 +69,7 @@ enum loss {
 	LOSS_GPU_CODE_UNREAD, /* pieces of device code in a program's files that cannot be read */
 	LOSS_READINGS_FULL,   /* readings beyond what a profile keeps (profile/readings.h) */
 	LOSS_LEFT_OUT,        /* samples of series that nobody asked for (collect/series_hook.h) */
+	LOSS_CODE_UNREAD, /* frames of code made at run time whose files could not be read (collect/jit.h) */
 	LOSS_REASONS
 };
 struct loss_info {
