@@ -1,5 +1,6 @@
 #include "collect/code_worker.h"
 
+#include "base/allowance.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stream.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -27,10 +27,6 @@ enum {
 	SAVED_NS = 2000000000,       /* that may be used at once */
 };
 
-struct saved {
-	int64_t left_ns;
-	uint64_t since_ns;
-};
 struct code_file {
 	int fd; /* -1: none */
 	dev_t dev;
@@ -42,50 +38,33 @@ struct code_process {
 	struct code_process_head head;
 	char *dump_path;
 	struct code_file map, dump;
-	struct saved saved;
+	struct allowance allowance;
 	uint64_t used_ns; /* when it was asked for last */
 	size_t memory_bytes;
 };
 struct code_worker {
 	struct stream stream;
 	VEC(struct code_process *) all;
-	struct saved saved;
+	struct allowance allowance;
 	bool is_over;
 };
 
 /* --- time ---------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static int64_t save(struct saved *s, uint64_t now_ns, uint32_t share)
-{
-	s->left_ns += (now_ns - s->since_ns) / share;
-	s->since_ns = now_ns;
-	if (s->left_ns > SAVED_NS)
-		s->left_ns = SAVED_NS;
-	return s->left_ns;
-}
-
 /* A process that has used little goes on when all together have used too much. */
 static bool may_read(struct code_worker *w, struct code_process *p)
 {
 	uint64_t now_ns = clock_mono_ns();
-	int64_t all_ns = save(&w->saved, now_ns, SHARE);
-	int64_t own_ns = save(&p->saved, now_ns, 2 * SHARE);
+	int64_t all_ns = allowance_left(&w->allowance, now_ns);
+	int64_t own_ns = allowance_left(&p->allowance, now_ns);
 
 	return own_ns > 0 && (all_ns > 0 || own_ns > SAVED_NS / 2);
 }
 
 static void spend(struct code_worker *w, struct code_process *p, uint64_t ns)
 {
-	w->saved.left_ns -= ns;
-	p->saved.left_ns -= ns;
+	allowance_spend(&w->allowance, ns);
+	allowance_spend(&p->allowance, ns);
 }
 
 /* --- files --------------------------------------------------------------------------------------------------------------- */
@@ -229,7 +208,7 @@ static void take_process(struct code_worker *w, const struct stream_message *m)
 	if (!p) {
 		p = xcalloc(1, sizeof *p);
 		p->map.fd = p->dump.fd = -1;
-		p->saved = (struct saved){ SAVED_NS, clock_mono_ns() };
+		p->allowance = (struct allowance){ .share = 2 * SHARE, .most_ns = SAVED_NS };
 		vec_push(&w->all, p);
 	}
 	p->id = h.id;
@@ -316,7 +295,7 @@ static uint64_t skipped_in(const struct code_file *f)
 static void make_names(struct code_worker *w, struct code_process *p, bool is_last,
 		       struct naming *g)
 {
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = clock_thread_ns();
 
 	if (!may_read(w, p)) {
 		g->given_up = true;
@@ -328,7 +307,7 @@ static void make_names(struct code_worker *w, struct code_process *p, bool is_la
 	name_from(g, &p->map, is_last);
 	p->memory_bytes = log_bytes(&p->map) + log_bytes(&p->dump);
 	make_room(w, p);
-	spend(w, p, cpu_ns() - begin_ns);
+	spend(w, p, clock_thread_ns() - begin_ns);
 }
 
 static void answer(struct code_worker *w, const struct code_process *p,
@@ -400,7 +379,7 @@ static void take(struct code_worker *w)
 
 void code_worker_serve(int fd)
 {
-	struct code_worker w = { .saved = { SAVED_NS, clock_mono_ns() } };
+	struct code_worker w = { .allowance = { .share = SHARE, .most_ns = SAVED_NS } };
 
 	stream_open(&w.stream, fd, CODE_MAX_TO_WORKER);
 	while (!w.is_over) {

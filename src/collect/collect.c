@@ -28,6 +28,9 @@ enum {
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
+/* The side band takes 1/SIDE_SHARE of a CPU at most in the long run. A machine that starts has many programs begin at once. */
+enum { SIDE_SHARE = 200, SIDE_SAVED_NS = 200000000 };
+
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
 /* --- life ------------------------------------------------------------------------------------------------------------- */
@@ -163,6 +166,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;
+	c->side_time = (struct allowance){ .share = SIDE_SHARE, .most_ns = SIDE_SAVED_NS };
 	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, err);
 	if (rc)

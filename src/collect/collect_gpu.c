@@ -191,7 +191,11 @@ void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r)
 		tell(g, GPU_PROGRAM_FORKED, r->pid, r->ppid);
 	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		tell(g, GPU_PROGRAM_ENDED, r->pid, 0);
-	else if (r->kind == SIDE_LOST) /* the resolver has looked at all processes anew */
+}
+
+void collect_gpu_scanned(struct collect_gpu *g)
+{
+	if (g->opts->gpu_program)
 		find_programs(g);
 }
 

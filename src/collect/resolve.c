@@ -14,9 +14,17 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define SWEEP_EVERY_NS 1000000000ull
-#define TRIM_EVERY_NS  5000000000ull
-#define SCAN_AGAIN_NS  1000000000ull
+#define SWEEP_EVERY_NS    1000000000ull
+#define TRIM_EVERY_NS     5000000000ull
+#define SCAN_AGAIN_NS     1000000000ull
+#define SNAPSHOT_FIRST_NS 30000000000ull
+#define SNAPSHOT_LAST_NS  480000000000ull
+
+enum {
+	SCAN_SHARE =
+		200, /* of a CPU, for processes that no record told of, and as much for looking at all */
+	SCAN_SAVED_NS = 100000000,
+};
 
 enum {
 	FLUSH_MS = 500, /* how long samples of wall wait for names */
@@ -42,6 +50,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->sink = opts->sink;
 	r->types = opts->types;
 	r->unknown_frame = FRAME_NONE;
+	r->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
+	r->snapshot_wait_ns = SNAPSHOT_FIRST_NS;
 	r->traced.maps = opts->traced;
 	if (!r->opts.max_user)
 		r->opts.max_user = WALK_MAX_USER;
@@ -150,9 +160,52 @@ static void expect_interpreters(struct resolver *r)
 void resolve_snapshot(struct resolver *r)
 {
 	r->snapshot_ns = clock_mono_ns();
+	r->next_snapshot_ns = r->snapshot_ns + r->snapshot_wait_ns;
 	proc_scan_all(&r->processes, r->snapshot_ns);
 	if (r->space && r->interpreted && space_has_all_processes(r->space))
 		expect_interpreters(r);
+}
+
+/* What records do not tell any more /proc does: of a process that a sample meets at once (follow_losses), of all others, which may have ended, seldom, and
+ * more and more so while records go on being lost. */
+static bool scan_after_losses(struct resolver *r)
+{
+	uint64_t now_ns = clock_mono_ns(), begin_ns = clock_thread_ns();
+
+	if (r->lost_ns <= r->snapshot_ns || now_ns < r->next_snapshot_ns)
+		return false;
+	r->snapshot_wait_ns = now_ns > r->next_snapshot_ns + 2 * r->snapshot_wait_ns
+				      ? SNAPSHOT_FIRST_NS
+				      : 2 * r->snapshot_wait_ns;
+	if (r->snapshot_wait_ns > SNAPSHOT_LAST_NS)
+		r->snapshot_wait_ns = SNAPSHOT_LAST_NS;
+	resolve_snapshot(r);
+	uint64_t cost_ns = (clock_thread_ns() - begin_ns) * SCAN_SHARE;
+	r->next_snapshot_ns =
+		now_ns + (cost_ns > r->snapshot_wait_ns ? cost_ns : r->snapshot_wait_ns);
+	return true;
+}
+
+/* Reads a process from /proc when there is time for that. */
+static void scan_if_time(struct resolver *r, struct process *p, uint64_t now_ns)
+{
+	if (allowance_left(&r->scans, clock_mono_ns()) <= 0)
+		return;
+	uint64_t begin_ns = clock_thread_ns();
+	proc_scan(&r->processes, p, now_ns);
+	allowance_spend(&r->scans, clock_thread_ns() - begin_ns);
+}
+
+/* One of which records may have been lost since it was looked at, or that there was no time to look at. */
+static void follow_losses(struct resolver *r, struct process *p)
+{
+	uint64_t now_ns = clock_mono_ns();
+	bool is_known = p->scanned_ns || p->image;
+
+	if ((p->scanned_ns >= r->lost_ns && is_known) || p->is_kernel_thread || p->leader_gone ||
+	    now_ns < p->scanned_ns + SCAN_AGAIN_NS)
+		return;
+	scan_if_time(r, p, now_ns);
 }
 
 /* A process that no record told of is looked up in /proc; NULL when the table is full. */
@@ -164,7 +217,7 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 		return p;
 	p = process_add(&r->processes, pid);
 	if (p)
-		proc_scan(&r->processes, p, now_ns);
+		scan_if_time(r, p, now_ns);
 	return p;
 }
 
@@ -261,12 +314,11 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 	process_fork(&r->processes, rec->ppid, rec->pid);
 }
 
-/* A scan that was begun after the loss has seen what was lost. */
 static void apply_lost(struct resolver *r, const struct side_record *rec)
 {
 	r->sink->ops->loss(r->sink, LOSS_SIDE_BAND, rec->lost);
-	if (rec->time_ns >= r->snapshot_ns)
-		resolve_snapshot(r);
+	if (rec->time_ns > r->lost_ns)
+		r->lost_ns = rec->time_ns;
 }
 
 void resolve_apply(struct resolver *r, const struct side_record *rec)
@@ -320,6 +372,8 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 
 	resolve_sweep(r, s->time_ns);
 	struct process *p = known_process(r, s->tgid, s->time_ns);
+	if (p)
+		follow_losses(r, p);
 	p = p ? p : &nobody;
 	context_search_look(&r->search, p, s->mappings, s->time_ns);
 	resolver_event(r, p, ev, raw);
@@ -332,9 +386,10 @@ void resolve_flush(struct resolver *r)
 	accounts_flush(&r->accounts);
 }
 
-void resolve_answers(struct resolver *r)
+bool resolve_run(struct resolver *r)
 {
 	jit_run(&r->jits);
+	return scan_after_losses(r);
 }
 
 void resolve_settle(struct resolver *r, uint32_t wait_ms)

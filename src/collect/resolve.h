@@ -144,8 +144,8 @@ void resolve_symbolize(struct resolver *r);
 void resolve_sweep(struct resolver *r, uint64_t now_ns);
 /* Samples that are held for the names of their code (collect/jit.h): asks for these, and waits for some ms; what is not answered then comes later. */
 void resolve_give_held(struct resolver *r);
-/* What was answered goes to the sink; some times a second. */
-void resolve_answers(struct resolver *r);
+/* What was answered goes to the sink, and processes of which records were lost are read anew when it is time: true then. Some times a second. */
+bool resolve_run(struct resolver *r);
 /* Asks, and after wait_ms all goes to the sink, some without names. */
 void resolve_settle(struct resolver *r, uint32_t wait_ms);
 /* Names the kernel's frames; false when none has come since the last time. */

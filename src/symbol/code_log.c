@@ -1,6 +1,7 @@
 #include "symbol/code_log.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum {
 	BLOCK_BYTES = 64 << 10, /* of a perf map */
@@ -324,14 +324,6 @@ int code_log_read(struct code_log *l, int fd, bool is_last, struct err *err)
 
 /* --- answers ------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 static uint64_t asked_ns(const struct code_log *l, const struct code_ask *a)
 {
 	return l->has_times ? a->time_ns : UINT64_MAX;
@@ -489,7 +481,7 @@ static bool scan_wanted(struct code_log *l, uint64_t from, uint64_t end_ns)
 	for (size_t i = l->blocks.n; i-- > 0 && l->wanted.n && block_end(l, i) > from;) {
 		if (!block_is_wanted(l, i))
 			continue;
-		if (cpu_ns() >= end_ns)
+		if (clock_thread_ns() >= end_ns)
 			return false;
 		scan_block(l, i);
 		drop_found(l);
@@ -596,7 +588,7 @@ static void want_unknown(struct code_log *l, size_t n)
 bool code_log_ask(struct code_log *l, int fd, const struct code_ask *asks, size_t n,
 		  uint64_t max_ns, struct code_answer *answers)
 {
-	uint64_t end_ns = cpu_ns() + max_ns;
+	uint64_t end_ns = clock_thread_ns() + max_ns;
 
 	memset(answers, 0, n * sizeof *answers);
 	if (!l->blocks.n)
