@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "collect/code_worker.h"
+#include "collect/far_worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ static const struct {
 	void (*serve)(int fd);
 } works[HELPER_WORKS] = {
 	[HELPER_CODE] = { "cresset-code", code_worker_serve },
+	[HELPER_FAR] = { "cresset-far", far_worker_serve },
 };
 
 /* --- the nursery -------------------------------------------------------------------------------------------------------- */

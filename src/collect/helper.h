@@ -13,6 +13,7 @@
 
 enum helper_work {
 	HELPER_CODE, /* names of code made at run time (collect/code_worker.h) */
+	HELPER_FAR,  /* files on file systems that may not answer (collect/far_worker.h) */
 	HELPER_WORKS
 };
 

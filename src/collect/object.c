@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "collect/far_device.h"
+#include "collect/far_files.h"
 #include "collect/mapped_file.h"
 #include "collect/vdso.h"
 #include "runtime/runtime.h"
@@ -164,6 +166,8 @@ static void close_fd(struct object_table *t, struct object *o)
 		t->n_open--;
 	}
 	close(o->fd);
+	if (o->is_far)
+		t->far_bytes -= o->size;
 	o->fd = -1;
 	o->state = OBJECT_CLOSED;
 }
@@ -215,6 +219,8 @@ static void object_done(struct object *o)
 
 static void object_free(struct object_table *t, struct object *o)
 {
+	if (o->awaited)
+		map_del(&t->awaited, o->awaited);
 	close_fd(t, o);
 	drop_inode_key(t, o);
 	drop_key(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
@@ -257,6 +263,7 @@ void object_table_done(struct object_table *t)
 	map_done(&t->by_build_id);
 	map_done(&t->by_stat);
 	map_done(&t->by_name);
+	map_done(&t->awaited);
 	*t = (struct object_table){ 0 };
 }
 
@@ -335,13 +342,71 @@ static void identify(struct object_table *t, struct object *o)
 		other = find_build_id(t, o->build_id, o->build_id_len);
 	else
 		other = find_stat(t, o);
-	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE) {
+	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE && !o->number) {
 		o->build_id_len = 0;
 		set_same_as(t, o, t->all.v[other]);
 	} else if (o->build_id_len) {
 		map_put(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
 	} else {
 		map_put(&t->by_stat, stat_key(o), o->id);
+	}
+}
+
+/* --- far files -------------------------------------------------------------------------------- */
+
+static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
+{
+	enum {
+		WAIT_MS = 20
+	}; /* one that answers does so at once, mostly: frames have its build id then */
+
+	o->is_far = true;
+	o->awaited = far_files_ask(t->far, f);
+	o->state = o->awaited ? OBJECT_AWAITED : OBJECT_GONE;
+	if (!o->awaited)
+		return;
+	map_put(&t->awaited, o->awaited, o->id);
+	far_files_wait(t->far, WAIT_MS);
+	object_take_far(t);
+}
+
+static void take_copy(struct object_table *t, struct object *o, const struct far_file *file)
+{
+	enum { MAX_BYTES = 1 << 30 };
+
+	keep_fd(t, o, file->fd);
+	keep_stat(o, &file->st);
+	t->far_bytes += o->size;
+	/* Whoever looked before saw nothing. */
+	o->runtime_known = o->runtime_known && o->runtime;
+	o->variable_known = o->variable_known && o->variable;
+	o->starts_known = o->starts_known && o->n_starts;
+	for (struct object *old = t->oldest, *next; old && t->far_bytes > MAX_BYTES; old = next) {
+		next = old->newer;
+		if (old->is_far && old != o)
+			close_fd(t, old);
+	}
+	identify(t, o);
+}
+
+void object_take_far(struct object_table *t)
+{
+	struct far_file file;
+
+	while (t->far && far_files_take(t->far, &file)) {
+		const uint32_t *id = map_get(&t->awaited, file.serial);
+		struct object *o = id ? t->all.v[*id] : NULL;
+
+		map_del(&t->awaited, file.serial);
+		if (!o || o->awaited != file.serial) {
+			if (file.fd >= 0)
+				close(file.fd);
+			continue;
+		}
+		o->awaited = 0;
+		o->state = OBJECT_GONE;
+		if (file.fd >= 0)
+			take_copy(t, o, &file);
 	}
 }
 
@@ -360,6 +425,10 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 		.min = o->min,
 		.ino = o->ino,
 	};
+	if (t->far && device_is_far(place->pid, o->maj, o->min)) {
+		ask_far(t, o, &f);
+		return;
+	}
 	int fd = mapped_file_open(&f, &st);
 
 	o->state = OBJECT_GONE;
@@ -446,7 +515,8 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 	o->pid = r->pid;
 	mark_used(t, o);
 	o->was_idle = false;
-	if ((o->state == OBJECT_NEW || o->state == OBJECT_GONE) && o->same_as == OBJECT_NONE) {
+	bool is_to_open = o->state == OBJECT_NEW || (o->state == OBJECT_GONE && !o->is_far);
+	if (is_to_open && o->same_as == OBJECT_NONE) {
 		struct object_place place = { r->pid, r->start, r->start + r->len, r->pgoff };
 
 		object_open(t, o, &place);
@@ -501,7 +571,7 @@ int object_fd(struct object_table *t, struct object *o)
 {
 	struct stat st;
 
-	if (o->fd >= 0 || o->state == OBJECT_NEW || o->name[0] != '/')
+	if (o->fd >= 0 || o->state == OBJECT_NEW || o->is_far || o->name[0] != '/')
 		return o->fd;
 	for (int here = 0; here < 2; here++) {
 		int fd = here ? plain_file_open(o->name, &st)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/far_files.h"
 #include "collect/labels.h"
 #include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
@@ -57,6 +58,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 		r->opts.max_user = WALK_MAX_USER;
 	object_table_init(&r->objects,
 			  opts->max_open_files ? opts->max_open_files : default_open_files());
+	r->objects.far = r->far = opts->helper ? far_files_new(opts->helper) : NULL;
 	process_table_init(&r->processes, &r->objects);
 	if (opts->space)
 		r->interpreted =
@@ -101,6 +103,7 @@ void resolver_free(struct resolver *r)
 	space_free(r->space);
 	interpreted_free(r->interpreted);
 	object_table_done(&r->objects);
+	far_files_free(r->far);
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
 	going_on_done(&r->going_on);
@@ -389,6 +392,7 @@ void resolve_flush(struct resolver *r)
 bool resolve_run(struct resolver *r)
 {
 	jit_run(&r->jits);
+	object_take_far(&r->objects);
 	return scan_after_losses(r);
 }
 

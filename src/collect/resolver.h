@@ -54,6 +54,7 @@ struct resolver {
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
 	uint64_t lost_ns; /* records of before were lost */
 	uint64_t next_snapshot_ns, snapshot_wait_ns;
+	struct far_files *far;    /* NULL: all files are opened here */
 	struct allowance scans;   /* of processes of which records were lost */
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;

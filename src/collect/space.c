@@ -96,7 +96,7 @@ void space_free(struct space *s)
 
 static void want_table(struct space *s, struct object *o)
 {
-	if (!o->table || !table_store_misses(s->tables, o->table))
+	if (!o->table || o->state == OBJECT_AWAITED || !table_store_misses(s->tables, o->table))
 		return;
 	int fd = object_fd(s->objects, o);
 	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -471,7 +471,11 @@ static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct raw_walk *r = ctx;
 
-	if (r->image && image_find(r->image, address))
+	const struct image_map *m = r->image ? image_find(r->image, address) : NULL;
+
+	if (m && r->space->objects->all.v[m->object]->is_far) /* its pages may not come */
+		return false;
+	if (m)
 		return process_memory_read(r->pid, address, to, size) == 0;
 	return stack_copy_read(&r->stack, to, size, address);
 }
