@@ -48,6 +48,13 @@ static void go_apart(int fd)
 	syscall(SYS_close_range, 4, ~0u, 0);
 }
 
+/* A process of our own: nobody else's is ended. */
+_Noreturn static void end_self(void)
+{
+	for (;;)
+		syscall(SYS_exit_group, 0);
+}
+
 static pid_t start_worker(enum helper_work work, int fd)
 {
 	pid_t pid = fork();
@@ -57,7 +64,7 @@ static pid_t start_worker(enum helper_work work, int fd)
 	go_apart(fd);
 	prctl(PR_SET_NAME, works[work].comm, 0, 0, 0);
 	works[work].serve(3);
-	_exit(0);
+	end_self();
 }
 
 static void reap(pid_t pids[HELPER_WORKS])
@@ -113,7 +120,7 @@ _Noreturn static void run_nursery(int fd)
 	}
 	for (int i = 0; i < HELPER_WORKS; i++)
 		kill_worker(&pids[i]);
-	_exit(0);
+	end_self();
 }
 
 /* --- the collector ------------------------------------------------------------------------------------------------------ */

@@ -12,7 +12,8 @@ static int near(const char *line, bool other_user_ns)
 
 START_TEST(lines)
 {
-	ck_assert_int_eq(near("36 35 0:45 / /mnt rw,noatime shared:1 master:2 - tmpfs tmpfs rw", false), 1);
+	ck_assert_int_eq(
+		near("36 35 0:45 / /mnt rw,noatime shared:1 master:2 - tmpfs tmpfs rw", false), 1);
 	ck_assert_int_eq(near("36 35 0:45 / /mnt rw - nfs4 server:/x rw,vers=4.2", false), 0);
 	ck_assert_int_eq(near("36 35 0:45 / /mnt rw shared:1 - fuse.sshfs a:/ rw", false), 0);
 	ck_assert_int_eq(near("36 35 0:45 / /mnt rw - fuse tmpfs rw", false), 0);
