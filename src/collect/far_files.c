@@ -105,7 +105,10 @@ uint32_t far_files_ask(struct far_files *f, const struct mapped_file *file)
 				     .ino = file->ino,
 				     .start = file->start,
 				     .end = file->end,
-				     .pgoff = file->pgoff } };
+				     .pgoff = file->pgoff,
+				     .build_id_len = file->build_id_len } };
+
+	memcpy(a.head.build_id, file->build_id, file->build_id_len);
 
 	if (f->asked.n >= MAX_ASKED || is_left_alone(f, &a.head) || !has_worker(f))
 		return 0;
@@ -144,6 +147,7 @@ static bool take_file(struct far_files *f, const struct stream_message *m)
 	if (h.serial != f->asked.v[0].head.serial)
 		return false;
 	file.serial = h.serial;
+	file.is_copy = h.is_copy;
 	file.st.st_dev = h.dev;
 	file.st.st_ino = h.ino;
 	file.st.st_size = h.size;

@@ -18,7 +18,8 @@
 struct far_files;
 struct far_file {
 	uint32_t serial;
-	int fd;         /* a copy, the receiver's; -1: there is none */
+	int fd;         /* the receiver's; -1: there is none */
+	bool is_copy;   /* else it is the file */
 	struct stat st; /* of the file: device, inode, size, time of change */
 };
 

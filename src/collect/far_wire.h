@@ -7,6 +7,8 @@
 #ifndef CRESSET_COLLECT_FAR_WIRE_H
 #define CRESSET_COLLECT_FAR_WIRE_H
 
+#include "profile/frame.h"
+
 #include <stdint.h>
 
 enum far_message { FAR_OPEN = 1, FAR_GOES_ON, FAR_FILE };
@@ -19,9 +21,12 @@ struct far_open_head {
 	uint32_t serial, pid;
 	uint32_t maj, min;
 	uint64_t ino, start, end, pgoff;
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len;
 };
 struct far_file_head {
-	uint32_t serial, reserved;
+	uint32_t serial;
+	uint32_t is_copy; /* of one on a file system that may not answer; else it is the file */
 	uint64_t dev, ino, size;
 	int64_t mtime_ns;
 };

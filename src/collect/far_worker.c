@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stream.h"
+#include "collect/far_device.h"
 #include "collect/far_wire.h"
 #include "collect/mapped_file.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { PIECE = 256 << 10 };
@@ -73,12 +75,15 @@ static void take_open(struct stream *s, const struct stream_message *m)
 		.maj = h.maj,
 		.min = h.min,
 		.ino = h.ino,
+		.build_id = h.build_id,
+		.build_id_len = h.build_id_len <= BUILD_ID_MAX ? h.build_id_len : 0,
 	};
 	struct far_file_head head = { .serial = h.serial };
 	int fd = mapped_file_open(&f, &st), copy = -1;
 	if (fd >= 0) {
 		goes_on(s, h.serial);
-		copy = copy_of(s, h.serial, fd, st.st_size);
+		head.is_copy = device_is_far(getpid(), major(st.st_dev), minor(st.st_dev));
+		copy = head.is_copy ? copy_of(s, h.serial, fd, st.st_size) : dup(fd);
 		head.dev = st.st_dev;
 		head.ino = st.st_ino;
 		head.size = st.st_size;

@@ -166,8 +166,9 @@ static void close_fd(struct object_table *t, struct object *o)
 		t->n_open--;
 	}
 	close(o->fd);
-	if (o->is_far)
+	if (o->is_copy)
 		t->far_bytes -= o->size;
+	o->is_copy = false;
 	o->fd = -1;
 	o->state = OBJECT_CLOSED;
 }
@@ -352,6 +353,20 @@ static void identify(struct object_table *t, struct object *o)
 	}
 }
 
+/* As before it was closed: by build id, else by everything stat tells. */
+static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
+{
+	uint8_t id[BUILD_ID_MAX];
+	struct object now = { 0 };
+
+	if (o->build_id_len)
+		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
+		       memcmp(id, o->build_id, o->build_id_len) == 0;
+	keep_stat(&now, st);
+	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
+	       now.size == o->size && now.mtime_ns == o->mtime_ns;
+}
+
 /* --- far files -------------------------------------------------------------------------------- */
 
 static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
@@ -360,7 +375,6 @@ static void ask_far(struct object_table *t, struct object *o, const struct mappe
 		WAIT_MS = 20
 	}; /* one that answers does so at once, mostly: frames have its build id then */
 
-	o->is_far = true;
 	o->awaited = far_files_ask(t->far, f);
 	o->state = o->awaited ? OBJECT_AWAITED : OBJECT_GONE;
 	if (!o->awaited)
@@ -370,22 +384,32 @@ static void ask_far(struct object_table *t, struct object *o, const struct mappe
 	object_take_far(t);
 }
 
-static void take_copy(struct object_table *t, struct object *o, const struct far_file *file)
+static void close_copies(struct object_table *t, const struct object *but)
 {
 	enum { MAX_BYTES = 1 << 30 };
 
+	for (struct object *o = t->oldest, *next; o && t->far_bytes > MAX_BYTES; o = next) {
+		next = o->newer;
+		if (o->is_copy && o != but)
+			close_fd(t, o);
+	}
+}
+
+static void take_far(struct object_table *t, struct object *o, const struct far_file *file)
+{
+	if (o->opened && !is_unchanged(o, file->fd, &file->st)) {
+		close(file->fd);
+		return;
+	}
 	keep_fd(t, o, file->fd);
 	keep_stat(o, &file->st);
-	t->far_bytes += o->size;
+	o->is_copy = file->is_copy;
+	t->far_bytes += o->is_copy ? o->size : 0;
+	close_copies(t, o);
 	/* Whoever looked before saw nothing. */
 	o->runtime_known = o->runtime_known && o->runtime;
 	o->variable_known = o->variable_known && o->variable;
 	o->starts_known = o->starts_known && o->n_starts;
-	for (struct object *old = t->oldest, *next; old && t->far_bytes > MAX_BYTES; old = next) {
-		next = old->newer;
-		if (old->is_far && old != o)
-			close_fd(t, old);
-	}
 	identify(t, o);
 }
 
@@ -406,7 +430,7 @@ void object_take_far(struct object_table *t)
 		o->awaited = 0;
 		o->state = OBJECT_GONE;
 		if (file.fd >= 0)
-			take_copy(t, o, &file);
+			take_far(t, o, &file);
 	}
 }
 
@@ -425,15 +449,17 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 		.min = o->min,
 		.ino = o->ino,
 	};
-	if (t->far && device_is_far(place->pid, o->maj, o->min)) {
-		ask_far(t, o, &f);
-		return;
-	}
-	int fd = mapped_file_open(&f, &st);
+	int fd = -ENOENT;
 
 	o->state = OBJECT_GONE;
-	if (fd < 0)
+	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
+	if (!o->is_far)
+		fd = t->far ? mapped_file_open_mapping(&f, &st) : mapped_file_open(&f, &st);
+	if (fd < 0) {
+		if (t->far && o->name[0] == '/')
+			ask_far(t, o, &f);
 		return;
+	}
 	keep_fd(t, o, fd);
 	keep_stat(o, &st);
 	identify(t, o);
@@ -553,26 +579,32 @@ struct object *object_use(struct object_table *t, uint32_t id, const struct obje
 
 /* --- reading again ---------------------------------------------------------------------------- */
 
-/* As before it was closed: by build id, else by everything stat tells. */
-static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
+static void ask_again(struct object_table *t, struct object *o)
 {
-	uint8_t id[BUILD_ID_MAX];
-	struct object now = { 0 };
+	const struct mapped_file f = {
+		.pid = o->pid,
+		.path = o->name,
+		.build_id = o->build_id,
+		.build_id_len = o->build_id_len,
+		.maj = o->maj,
+		.min = o->min,
+		.ino = o->file_ino ? o->file_ino : o->ino,
+	};
 
-	if (o->build_id_len)
-		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
-		       memcmp(id, o->build_id, o->build_id_len) == 0;
-	keep_stat(&now, st);
-	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
-	       now.size == o->size && now.mtime_ns == o->mtime_ns;
+	if (o->opened) /* what was not there is not asked for at each sample */
+		ask_far(t, o, &f);
 }
 
 int object_fd(struct object_table *t, struct object *o)
 {
 	struct stat st;
 
-	if (o->fd >= 0 || o->state == OBJECT_NEW || o->is_far || o->name[0] != '/')
+	if (o->fd >= 0 || o->state == OBJECT_NEW || o->state == OBJECT_AWAITED || o->name[0] != '/')
 		return o->fd;
+	if (t->far) {
+		ask_again(t, o);
+		return o->fd;
+	}
 	for (int here = 0; here < 2; here++) {
 		int fd = here ? plain_file_open(o->name, &st)
 			      : process_root_open(o->pid, o->name, &st);

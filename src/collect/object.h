@@ -9,8 +9,8 @@
  *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED
  *            ╰──────────▶ OBJECT_GONE when that fails
  *
- * A file on a file system that may not answer is never touched here: a copy is asked for (OBJECT_AWAITED), which is
- * its descriptor when it comes (collect/far_files.h).
+ * A file on a file system that may not answer is never touched here, nor is a path, which may lead over one: another
+ * process is asked for the file or a copy of it (OBJECT_AWAITED, collect/far_files.h).
  *
  * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are
  * idle: they stay over one or two calls of object_trim, so that a program that is run again and
@@ -63,7 +63,8 @@ struct object {
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
 	uint32_t awaited; /* the number of what was asked for */
-	bool is_far;      /* its descriptor is of a copy */
+	bool is_far;      /* on a file system that may not answer */
+	bool is_copy;     /* its descriptor is of a copy */
 	bool opened;      /* once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;

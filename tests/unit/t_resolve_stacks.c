@@ -1,6 +1,8 @@
 /* What the resolver makes of stacks: order, markers, caches, code made at run time, labels. */
 #include "resolve_world.h"
 
+#include <time.h>
+
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /* A caller is the instruction before its return address, even when that is the first of the next
