@@ -63,11 +63,12 @@ static FILE *open_map(void)
 
 static void write_entries(void *code, long n)
 {
+	static const char script[] = "file:///srv/app/node_modules/some/module.js";
 	FILE *f = open_map();
 
 	for (long i = 1; i < n; i++)
-		fprintf(f, "%" PRIx64 " 40 LazyCompile:~function_number_%ld file:///srv/app/node_modules/some/module.js:%ld:1\n",
-			0x100000000000 + i * 64, i, i % 1000);
+		fprintf(f, "%" PRIx64 " 40 LazyCompile:~function_number_%ld %s:%ld:1\n",
+			0x100000000000 + i * 64, i, script, i % 1000);
 	fprintf(f, "%" PRIxPTR " 40 LazyCompile:~hostile_code\n", (uintptr_t)code);
 	fclose(f);
 }
