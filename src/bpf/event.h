@@ -167,6 +167,7 @@ struct glob_program {
 enum counter {
 	COUNT_SAMPLES = 0,     /* sent */
 	COUNT_RING_FULL,       /* samples the ring refused */
+	COUNT_RING_BUSY,       /* … which had room, but was locked by another CPU */
 	COUNT_STACK_RING_FULL, /* stack contents the ring refused */
 	COUNT_TARGETS_FULL,    /* children that could not be followed */
 	COUNT_STACKS,          /* stack contents sent */

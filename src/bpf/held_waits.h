@@ -36,7 +36,7 @@ static __always_inline void send_user_part(struct task_struct *task, struct scra
 		end_stack(task, s, now_ns);
 	else
 		s->head.walk_end = end;
-	send_stack(s, hash_stack(s, WALK_MAX_KERNEL));
+	send_stack(s, hash_stack(s, WALK_MAX_KERNEL), FROM_OTHERS);
 }
 
 /* The waits that are held, with the user part in s. */
@@ -53,7 +53,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 			break;
 		ev->wait = h->waits[i];
 		if (s->head.walk_end != WALK_NOT_LOADED ||
-		    !send_with_stack(&ev->sample, &ev->wait, s))
+		    !send_with_stack(&ev->sample, &ev->wait, s, FROM_OTHERS))
 			send_wait(ev);
 	}
 	h->n = 0;
@@ -68,7 +68,7 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 	if (user_regs(task, s->walk.regs))
 		note_syscall(s);
 	n = hash_stack(s, WALK_MAX_KERNEL);
-	send_stack(s, n);
+	send_stack(s, n, FROM_OTHERS);
 	return s->head.stack_hash;
 }
 

@@ -73,8 +73,12 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 
 static __always_inline void send_sample(struct event_sample *ev)
 {
-	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)) ? COUNT_RING_FULL
-								       : COUNT_SAMPLES);
+	if (!bpf_ringbuf_output(&sample_ring, ev, sizeof *ev, wake_flags(FROM_SAMPLER, 1)))
+		count(COUNT_SAMPLES);
+	else if (ring_has_room(FROM_SAMPLER, sizeof *ev))
+		count(COUNT_RING_BUSY);
+	else
+		count(COUNT_RING_FULL);
 }
 
 static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
@@ -103,12 +107,12 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	patch_return(s, ev.tid);
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	ev.gpu_call = s->gpu_call;
-	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s, FROM_SAMPLER))
 		return 0;
 	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;
-		send_stack(s, n);
+		send_stack(s, n, FROM_SAMPLER);
 	}
 	send_sample(&ev);
 	return 0;

@@ -102,7 +102,7 @@ static __always_inline void send_thread(struct event_thread *ev, struct task_str
 	ev->gpu_off_ns = calls.off_ns;
 	ev->long_gpu_off_ns = calls.long_off_ns;
 	ev->ended = ended;
-	if (bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)))
+	if (bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		count(COUNT_RING_FULL);
 }
 

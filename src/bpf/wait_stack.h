@@ -81,7 +81,7 @@ static __always_inline void end_stack(struct task_struct *task, struct scratch *
 
 static __always_inline void send_wait(const struct event_wait *ev)
 {
-	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)))
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		count(COUNT_WAITS_LOST);
 }
 
@@ -89,7 +89,7 @@ static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s
 {
 	if (n) {
 		ev->sample.stack_hash = s->head.stack_hash;
-		send_stack(s, n);
+		send_stack(s, n, FROM_OTHERS);
 	}
 	send_wait(ev);
 }
@@ -102,7 +102,8 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev->sample, &ev->wait, s))
+	if (s->head.walk_end == WALK_NOT_LOADED &&
+	    sample_raw(&ev->sample, &ev->wait, s, FROM_OTHERS))
 		return;
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }

@@ -299,6 +299,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		uint64_t n;
 	} losses[] = {
 		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
+		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_WAITS_UNSEEN, n[COUNT_WAITS_UNSEEN] },
@@ -463,8 +464,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	resolve_get_stats(c->resolver, &r);
 	*out = (struct collect_stats){
 		.samples = c->samples,
-		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_WAITS_LOST] +
-			s.counters[COUNT_WAITS_UNSEEN] + s.busy,
+		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_RING_BUSY] +
+			s.counters[COUNT_WAITS_LOST] + s.counters[COUNT_WAITS_UNSEEN] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
 		.names = r.names,

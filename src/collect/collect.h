@@ -84,7 +84,7 @@ struct collect_opts {
 	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel refuses our walk */
 	uint64_t unwind_bytes;   /* kernel memory of tables, whole MiB; 0 = 32 MiB */
 	uint64_t
-		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */
+		buffer_bytes; /* of the rings of samples and of waits together, rounded up to a power of two pages; 0 = 1 MiB */
 	uint32_t
 		max_open_files; /* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	const char

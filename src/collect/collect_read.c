@@ -21,7 +21,7 @@ enum { RAW_WAIT_BYTES = 8 << 20 };
 
 static void note_sample(struct collector *c, uint64_t time_ns)
 {
-	if (!c->first_sample_ns)
+	if (!c->first_sample_ns || time_ns < c->first_sample_ns) /* there are several rings */
 		c->first_sample_ns = time_ns;
 	c->samples++;
 }

@@ -202,13 +202,26 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
 	return n < 0 ? n : 0;
 }
 
-static int open_ring(struct sampler *s, int epoll_fd, uint64_t tag, struct err *err)
+/* All rings are one reader's: what is in any of them wakes it, and it empties all. */
+static int add_ring(struct sampler *s, int fd)
+{
+	if (s->ring)
+		return ring_buffer__add(s->ring, fd, on_event, s);
+	s->ring = ring_buffer__new(fd, on_event, s, NULL);
+	return s->ring ? 0 : -errno;
+}
+
+static int open_rings(struct sampler *s, int epoll_fd, uint64_t tag, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET, .data.u64 = tag };
 
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_event, s, NULL);
-	if (!s->ring)
-		return err_set(err, errno, "cannot map the ring buffer: %s", strerror(errno));
+	const int rings[] = { bpf_map__fd(s->bpf->maps.sample_ring),
+			      bpf_map__fd(s->bpf->maps.ring) };
+	for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
+		int rc = rings[i] < 0 ? 0 : add_ring(s, rings[i]);
+		if (rc)
+			return err_set(err, -rc, "cannot map the ring buffer: %s", strerror(-rc));
+	}
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
 		return err_set(err, errno, "cannot wait for the ring buffer: %s", strerror(errno));
 	return 0;
@@ -341,7 +354,7 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	if (!rc)
 		rc = sampler_load(s, err);
 	if (!rc)
-		rc = open_ring(s, epoll_fd, tag, err);
+		rc = open_rings(s, epoll_fd, tag, err);
 	if (!rc)
 		rc = attach_follow(s, err);
 	if (!rc)

@@ -53,7 +53,7 @@ static struct collect_missing *give_up(struct sampler *s, enum collect_group gro
 
 /* --- before loading --------------------------------------------------------------------------------------------------- */
 
-/* Of as many waits as are asked for it holds what comes while the reader does not get a CPU. */
+/* Of both rings. Of as many waits as are asked for they hold what comes while the reader does not get a CPU. */
 static uint64_t ring_size(const struct collect_opts *opts)
 {
 	enum { WAITS_LAST_MS = 200 };
@@ -70,6 +70,24 @@ static uint64_t ring_size(const struct collect_opts *opts)
 	return size;
 }
 
+/* The sampler has a ring of its own (bpf/maps.h): a half where others send, too, and what is not used is not made. */
+static void size_rings(struct sampler *s)
+{
+	struct sample_bpf__rodata *k = s->bpf->rodata;
+	const uint64_t least = sysconf(_SC_PAGESIZE);
+	bool samples = sampler_samples_cpus(s);
+	bool others = s->opts.events & WAITS || collect_probes_gpu(&s->opts);
+	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
+
+	if (bytes < least)
+		bytes = least;
+	k->wake_bytes = k->sample_wake_bytes = bytes / 2;
+	bpf_map__set_max_entries(s->bpf->maps.ring, bytes);
+	bpf_map__set_max_entries(s->bpf->maps.sample_ring, bytes);
+	bpf_map__set_autocreate(s->bpf->maps.ring, others);
+	bpf_map__set_autocreate(s->bpf->maps.sample_ring, samples);
+}
+
 static const enum sample_filter filters[] = {
 	[TARGET_ALL] = FILTER_ALL,   [TARGET_PID] = FILTER_TGID,      [TARGET_TID] = FILTER_TID,
 	[TARGET_COMM] = FILTER_COMM, [TARGET_CGROUP] = FILTER_CGROUP,
@@ -78,8 +96,9 @@ static const enum sample_filter filters[] = {
 /* What is not used takes no room. */
 static void shrink_space(struct sampler *s)
 {
-	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks, s->bpf->maps.tables,
-				   s->bpf->maps.cpython_processes, s->bpf->maps.cpython_layouts };
+	struct bpf_map *maps[] = { s->bpf->maps.processes,       s->bpf->maps.blocks,
+				   s->bpf->maps.tables,          s->bpf->maps.cpython_processes,
+				   s->bpf->maps.cpython_layouts, s->bpf->maps.python_threads };
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_max_entries(maps[i], 1);
@@ -104,7 +123,7 @@ static uint32_t room_for_threads(void)
 /* Where tables cannot grow they are allocated beforehand, and have room for less. */
 static void fix_tables(struct sampler *s)
 {
-	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, PYTHON_THREADS = 8192 };
+	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, GPU_THREADS = 8192 };
 	const struct {
 		struct bpf_map *map;
 		uint32_t most;
@@ -112,9 +131,8 @@ static void fix_tables(struct sampler *s)
 		{ s->bpf->maps.processes, PROCESSES },
 		{ s->bpf->maps.blocks, BLOCKS },
 		{ s->bpf->maps.cpython_processes, PYTHONS },
-		{ s->bpf->maps.python_threads, PYTHON_THREADS },
 		{ s->bpf->maps.recipes, PYTHONS },
-		{ s->bpf->maps.gpu_threads, PYTHON_THREADS },
+		{ s->bpf->maps.gpu_threads, GPU_THREADS },
 		{ s->bpf->maps.times_hash, room_for_threads() },
 		{ s->bpf->maps.held_hash, room_for_threads() },
 	};
@@ -140,11 +158,10 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->want_user = !s->opts.no_user;
 	if (s->opts.max_depth && s->opts.max_depth < WALK_MAX_USER)
 		k->max_user = s->opts.max_depth;
-	k->wake_bytes = s->ring_bytes / 2;
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
 	k->use_python = !is_missing(s, GROUP_RUNTIMES);
-	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
+	size_rings(s);
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
 	k->has_gpu = collect_probes_gpu(&s->opts);
 	if (!k->has_gpu)

@@ -2,6 +2,8 @@
 
 const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_RING_FULL] = { "ring_full", "ring buffer full", "use a larger --buffer", 1 },
+	[LOSS_RING_BUSY] = { "ring_busy", "ring buffer locked by another CPU",
+			     "sample at a lower --freq", 1 },
 	[LOSS_STACK_RING_FULL] = { "stack_ring_full", "no room for the stack: kept without frames",
 				   "use a larger --buffer", 0 },
 	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },

@@ -36,6 +36,7 @@ struct sample {
 /* What was lost or cut, by reason; a table in profile/meta.c names and explains each. */
 enum loss {
 	LOSS_RING_FULL = 0,   /* samples the ring buffer had no room for */
+	LOSS_RING_BUSY,       /* samples of ticks that met their ring locked by another CPU */
 	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
 	LOSS_TARGETS_FULL, /* children not followed: the target table was full */

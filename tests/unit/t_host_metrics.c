@@ -333,6 +333,7 @@ START_TEST(losses_of_the_collector)
 	host_losses_put(&h, lost, 10, &w);
 	puts_these(&w, "cresset_lost{ring_full,sample,db7} 0 @10\n"
 		       "cresset_lost{ring_full,sample,db7} 3 @20\n"
+		       "cresset_lost{ring_busy,sample,db7} 0 @20\n"
 		       "cresset_lost{sampler_busy,sample,db7} 0 @20\n"
 		       "cresset_lost{waits_unseen,sample,db7} 0 @20\n"
 		       "cresset_lost{queue_full,sample,db7} 0 @20\n");
@@ -341,6 +342,7 @@ START_TEST(losses_of_the_collector)
 	w.time_ns = 30;
 	host_losses_put(&h, lost, 20, &w);
 	puts_these(&w, "cresset_lost{ring_full,sample,db7} 3 @30\n"
+		       "cresset_lost{ring_busy,sample,db7} 0 @30\n"
 		       "cresset_lost{sampler_busy,sample,db7} 0 @30\n"
 		       "cresset_lost{waits_unseen,sample,db7} 0 @30\n"
 		       "cresset_lost{queue_full,sample,db7} 5 @30\n"
