@@ -52,7 +52,8 @@ struct event_trace {
 
 /* {kind, stack_hash}: a sample refers to the EVENT_STACK with the same hash, sent before it by the same CPU. hash 0: no frames. */
 struct event_sample {
-	__u32 kind; /* EVENT_SAMPLE */
+	__u16 kind;    /* EVENT_SAMPLE */
+	__u16 periods; /* of the sampling rate that it stands for (bpf/cycle_clock.h) */
 	__u32 cpu;
 	__u64 time_ns;
 	__u64 stack_hash;
@@ -119,7 +120,8 @@ enum {
 		8, /* of a sample with a copy of its stack: groups of them instead of native frames */
 };
 struct event_stack {
-	__u32 kind; /* EVENT_STACK */
+	__u16 kind; /* EVENT_STACK */
+	__u16 reserved;
 	__u16 n_kernel, n_user;
 	__u64 stack_hash;
 	__u16 walk_end; /* enum walk_end */
@@ -181,6 +183,7 @@ enum counter {
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
 	COUNT_PYTHON_UNREAD, /* stacks with frames of Python that cannot be read */
 	COUNT_TRACES_UNREAD, /* samples whose thread has a span that cannot be read (bpf/trace.h) */
+	COUNT_CYCLES_GONE_NS, /* busy time of CPUs in which no tick of cycles came */
 	COUNTERS
 };
 

@@ -115,6 +115,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 {
 	struct collect_opts collect = {
 		.freq_hz = o->freq_hz,
+		.clock = o->clock,
 		.host = a->host,
 		.labels = a->labels,
 		.n_labels = a->n_labels,

@@ -4,6 +4,7 @@
 
 #include "agent/up.h"
 #include "cmd/choose.h"
+#include "cmd/clock_option.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "cmd/gpu_level.h"
@@ -16,7 +17,8 @@ struct always_opts {
 	struct str_list only, exclude, gpu_attach;
 	struct choice_list gpu_force;
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
-	int gpu; /* enum gpu_level */
+	int gpu;   /* enum gpu_level */
+	int clock; /* enum collect_clock */
 	struct opt_number gpu_budget_percent;
 	const char *config, *btf; /* files */
 	const struct yaml *relabel;
@@ -42,6 +44,7 @@ extern const char *const always_event_words[], *const always_force_words[];
 		  OPT_U64,     ALWAYS_ROW(T, freq_hz), \
 		  .def = "19", .min = 1, \
 		  .max = 1000, .basic = true }, \
+		CLOCK_OPTION(T, always.clock, "What to record"), \
 		{ "m",          "min-block", \
 		  "TIME",       "no stack of shorter waits; a bare number is us", \
 		  OPT_DURATION, ALWAYS_ROW(T, min_block_ns), \

@@ -291,6 +291,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	struct gpu_time_stats ran = { 0 };
 	struct gpu_stall_stats stall = { 0 };
 	const uint64_t *g = gpu.counters;
+	const uint64_t period_ns = 1000000000ull / (c->opts.freq_hz ? c->opts.freq_hz : 99);
 
 	collect_gpu_stats(&c->gpu, &gpu, &ran, &stall);
 	resolve_get_stats(c->resolver, &resolved);
@@ -301,6 +302,8 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
 		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
+		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },
+		{ LOSS_CYCLES_GONE, n[COUNT_CYCLES_GONE_NS] / period_ns },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_WAITS_UNSEEN, n[COUNT_WAITS_UNSEEN] },
 		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },
@@ -480,6 +483,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.first_sample_ns = c->first_sample_ns,
 		.cut_is_held = c->order.taken_ns < c->cut_ns,
 		.clock = s.clock,
+		.uncounted_ns = s.uncounted_ns,
 		.walker = s.walker,
 		.frames_by_table = s.counters[COUNT_BY_TABLE],
 		.frames_by_fp = s.counters[COUNT_BY_FP],

@@ -68,6 +68,9 @@ enum gpu_program_news {
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
 enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
 
+/* What makes a CPU's samples: a timer, or a hardware counter, whose ticks come also where interrupts are off. */
+enum collect_clock { CLOCK_AUTO = 0, CLOCK_CPU, CLOCK_CYCLES };
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -79,7 +82,9 @@ struct collect_opts {
 	const char *comm;     /* TARGET_COMM: thread name, exact or glob */
 	const char *cgroup;   /* TARGET_CGROUP: path, absolute or below the cgroup v2 mount */
 	uint32_t freq_hz;     /* 1…10000, default 99 */
-	uint32_t max_depth;   /* user frames, ≤ 512 (0 = that) */
+	/* CLOCK_AUTO: cycles where a counter works, else cpu-clock; CLOCK_CYCLES: -EOPNOTSUPP where none does. */
+	enum collect_clock clock;
+	uint32_t max_depth; /* user frames, ≤ 512 (0 = that) */
 	bool no_kernel, no_user;
 	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel refuses our walk */
 	uint64_t unwind_bytes;   /* kernel memory of tables, whole MiB; 0 = 32 MiB */
@@ -226,8 +231,9 @@ struct collect_stats {
 	struct name_failures names; /* after collect_symbolize */
 	uint64_t first_sample_ns;   /* CLOCK_MONOTONIC, 0 = none yet */
 	bool cut_is_held; /* what the last collect_cut reported is not in the sink yet: it waits for unwind tables, 10 s at most */
-	const char *clock;  /* "cpu-clock" or "cycles" */
-	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
+	const char *clock;     /* "cpu-clock" or "cycles" */
+	uint64_t uncounted_ns; /* time of CPUs in which others had the counter of cycles */
+	const char *walker;    /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw, raw_bytes; /* samples that were walked in user space; of read_bytes */
 	uint64_t raw_refused;    /* that should have been: too many, or the ring too full */

@@ -1,6 +1,7 @@
 #include "collect/sampler_state.h"
 
 #include "base/mem.h"
+#include "collect/cpus.h"
 #include "collect/load.h"
 
 #include <errno.h>
@@ -161,6 +162,8 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
 	k->use_python = !is_missing(s, GROUP_RUNTIMES);
+	k->by_cycles = s->by_cycles;
+	k->sample_period_ns = 1000000000ull / s->opts.freq_hz;
 	size_rings(s);
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
 	k->has_gpu = collect_probes_gpu(&s->opts);
@@ -375,6 +378,45 @@ static void settle_opts(struct sampler *s)
 	s->ring_bytes = ring_size(&s->opts);
 }
 
+static uint32_t first_cpu(const struct sampler *s)
+{
+	struct cpu_list online = { 0 };
+	uint32_t cpu = 0;
+
+	if (!cpu_list_online(s->opts.cpus_file, &online) && online.ids.n)
+		cpu = online.ids.v[0];
+	cpu_list_done(&online);
+	return cpu;
+}
+
+/* By a first event, which is closed again. Cycles are worth time only where the kernel tells how long CPUs were busy. */
+static int choose_clock(struct sampler *s, struct err *err)
+{
+	bool can_weigh = s->kernel.has & FEATURE_BUSY_TIME;
+	int fd = -ENOENT;
+
+	s->clock = "cpu-clock";
+	if (s->opts.clock == CLOCK_CPU || !sampler_samples_cpus(s))
+		return 0;
+	if (can_weigh)
+		fd = sampler_open_event(first_cpu(s), s->opts.freq_hz, CLOCK_CYCLES, &s->clock);
+	s->by_cycles = fd >= 0;
+	if (s->by_cycles) {
+		close(fd);
+		return 0;
+	}
+	s->clock = "cpu-clock";
+	if (s->opts.clock == CLOCK_AUTO)
+		return 0;
+	if (can_weigh)
+		err_set(err, EOPNOTSUPP, "cannot sample by cycles: %s", strerror(-fd));
+	else
+		err_set(err, EOPNOTSUPP,
+			"cannot sample by cycles: the kernel does not say how long CPUs were busy "
+			"(CONFIG_SCHEDSTATS)");
+	return err_hint(err, "try:  --clock cpu-clock");
+}
+
 int sampler_load(struct sampler *s, struct err *err)
 {
 	struct refusal refusal;
@@ -388,6 +430,8 @@ int sampler_load(struct sampler *s, struct err *err)
 	}
 	kernel_features_find(s->opts.btf_file, s->opts.without, &s->kernel);
 	int rc = look_at_types(s, err);
+	if (!rc)
+		rc = choose_clock(s, err);
 	while (!rc) {
 		rc = prepare(s, err);
 		if (rc)

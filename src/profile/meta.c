@@ -7,6 +7,12 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_STACK_RING_FULL] = { "stack_ring_full", "no room for the stack: kept without frames",
 				   "use a larger --buffer", 0 },
 	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },
+	[LOSS_UNCOUNTED] = { "uncounted",
+			     "periods in which other programs had the hardware counter: other "
+			     "samples stand for them",
+			     "use --clock cpu-clock", 0 },
+	[LOSS_CYCLES_GONE] = { "cycles_gone", "no ticks of the hardware counter on a busy CPU",
+			       "use --clock cpu-clock", 1 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },
 	[LOSS_WAITS_UNSEEN] = { "waits_unseen",

@@ -39,8 +39,10 @@ enum loss {
 	LOSS_RING_BUSY,       /* samples of ticks that met their ring locked by another CPU */
 	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
-	LOSS_TARGETS_FULL, /* children not followed: the target table was full */
-	LOSS_WAITS_UNSEEN, /* waits whose end was not seen: they are in the exact times only */
+	LOSS_UNCOUNTED, /* periods in which others had the hardware counter: samples stand for them, too */
+	LOSS_CYCLES_GONE,     /* periods of busy CPUs without a tick of the hardware counter */
+	LOSS_TARGETS_FULL,    /* children not followed: the target table was full */
+	LOSS_WAITS_UNSEEN,    /* waits whose end was not seen: they are in the exact times only */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */
 	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
 	LOSS_QUEUE_FULL,  /* samples that the store did not take in time (agent/) */
