@@ -479,10 +479,18 @@ __weak int python_some_turns(__u32 index)
 }
 
 /* All of them. */
+static __always_inline int python_is_late(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+
+	return s && p && bpf_ktime_get_ns() > s->walk_until_ns && python_unread(p);
+}
+
 static __always_inline void python_turns(__u32 index)
 {
-	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
-		if (python_some_turns(index))
+	for (int i = 1; i <= PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
+		if (python_some_turns(index) || (i % 8 == 0 && python_is_late(index)))
 			break;
 }
 

@@ -42,6 +42,9 @@ enum walk_end {
 		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
 	WALK_LOST = 11, /* user space only: the ring had no room for the contents */
 	WALK_EXEC = 12, /* a wait inside an exec: the program that called it is gone */
+	WALK_TIME = 13, /* it took too long, with interrupts off */
+	WALK_NO_ROOM =
+		14, /* by frame pointers only: there was no room for the mappings of the process */
 	WALK_ENDS
 };
 

@@ -13,6 +13,8 @@
 #include "bpf/unwind.h"
 
 const volatile __u32 max_user = WALK_MAX_USER;
+/* Of one stack: interrupts are off meanwhile. Looked at each 64 frames. */
+const volatile __u64 max_walk_ns = 2000000;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
 /* The walk of Python's frames; where it is off each global function of it ends at once, so that the verifier looks at none. */
 const volatile __u32 use_python = 1;
@@ -64,6 +66,7 @@ struct scratch {
 	__u64 python; /* nonzero: frames of Python's wait for their places */
 	__u64 python_woke_ns;
 	__u64 raw_since_ns;
+	__u64 walk_until_ns;
 	__u32 raw_sent;
 	__u32 index; /* its own */
 	/* Of waits. */
@@ -144,6 +147,9 @@ struct {
 	__type(key, __u32); /* tgid */
 	__type(value, struct space_process);
 } processes SEC(".maps");
+
+/* There is no room for further processes: those that are not there are walked by frame pointers. */
+volatile __u32 processes_full;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

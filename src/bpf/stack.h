@@ -150,11 +150,19 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
+/* Asked each 64 frames. */
+static __always_inline int walk_is_late(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s && bpf_ktime_get_ns() > s->walk_until_ns && walk_over(&s->walk, WALK_TIME);
+}
+
 /* All of them. */
 __weak int walk_frames(__u32 index)
 {
-	for (int i = 0; i < SCRATCH_USER / FRAMES_AT_ONCE + 1; i++)
-		if (walk_some_frames(index))
+	for (int i = 1; i < SCRATCH_USER / FRAMES_AT_ONCE + 2; i++)
+		if (walk_some_frames(index) || (i % 8 == 0 && walk_is_late(index)))
 			break;
 	return 0;
 }
@@ -222,15 +230,16 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
-	int is_cut;
+	int is_cut, has_room = p ? p->n_maps != SPACE_NO_ROOM : !processes_full;
 
 	leave_probes_page(s);
 	if (s->walk.regs[PT_SP] == s->call_sp) /* it has returned, its probe has not said so yet */
 		no_call(s);
-	w->use_tables = use_tables;
+	w->use_tables = use_tables && has_room;
 	w->max = max_user;
-	w->image = p ? p->image : 0;
-	w->n_maps = p ? p->n_maps : 0;
+	w->image = p && has_room ? p->image : 0;
+	w->n_maps = p && has_room ? p->n_maps : 0;
+	s->walk_until_ns = bpf_ktime_get_ns() + max_walk_ns;
 	s->has_window = 0;
 	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
@@ -242,6 +251,8 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	} else {
 		walk_frames(s->index);
 	}
+	if (use_tables && !has_room)
+		w->end = WALK_NO_ROOM;
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);
 	s->head.n_user = s->head.n_python + w->n;

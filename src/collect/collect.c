@@ -304,6 +304,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },
 		{ LOSS_CYCLES_GONE, n[COUNT_CYCLES_GONE_NS] / period_ns },
+		{ LOSS_MAPPINGS_FULL, resolved.mappings_refused },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_WAITS_UNSEEN, n[COUNT_WAITS_UNSEEN] },
 		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },

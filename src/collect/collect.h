@@ -95,6 +95,9 @@ struct collect_opts {
 	const char
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
 	struct name_files_opts names;
+	/* Of the walker's tables of processes, and of blocks of their mappings; how long one stack may take. 0: as in bpf/maps.h (tests) */
+	uint32_t max_processes, max_blocks;
+	uint64_t max_walk_ns;
 	bool plain_walk; /* walk with the kernel's helper only, as where the verifier refuses our walk (tests) */
 	uint32_t events; /* bits of enum collect_event; 0 = COLLECT_CPU */
 	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */

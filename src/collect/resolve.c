@@ -575,8 +575,10 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)
 		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
-	if (r->space)
+	if (r->space) {
 		space_get_stats(r->space, &out->tables);
+		out->mappings_refused = space_refused(r->space);
+	}
 	if (r->interpreted) {
 		struct interpreted_stats in;
 

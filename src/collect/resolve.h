@@ -90,7 +90,8 @@ struct resolve_stats {
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	int64_t short_off_ns; /* waits without a stack, of all threads whose exact times have come */
 	struct table_store_stats tables;
-	uint64_t traced_refused;                                   /* processes */
+	uint64_t traced_refused;   /* processes */
+	uint64_t mappings_refused; /* processes without room for their mappings */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */
 	struct name_failures names;                                /* likewise */

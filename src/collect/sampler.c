@@ -259,6 +259,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.blocks = bpf_map__fd(s->bpf->maps.blocks),
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
+		.processes_full = &s->bpf->bss->processes_full,
 		.max_segments = s->max_segments,
 		.all_processes = s->opts.target == TARGET_ALL,
 	};

@@ -173,6 +173,12 @@ static void set_knobs(struct sampler *s, bool plain)
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, sampler_samples_cpus(s) && plain);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
+	if (s->opts.max_processes)
+		bpf_map__set_max_entries(s->bpf->maps.processes, s->opts.max_processes);
+	if (s->opts.max_blocks)
+		bpf_map__set_max_entries(s->bpf->maps.blocks, s->opts.max_blocks);
+	if (s->opts.max_walk_ns)
+		k->max_walk_ns = s->opts.max_walk_ns;
 	if (!s->use_tables)
 		shrink_space(s);
 	bpf_program__set_autoload(s->bpf->progs.space_fork, s->use_tables);

@@ -13,6 +13,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			     "use --clock cpu-clock", 0 },
 	[LOSS_CYCLES_GONE] = { "cycles_gone", "no ticks of the hardware counter on a busy CPU",
 			       "use --clock cpu-clock", 1 },
+	[LOSS_MAPPINGS_FULL] = { "mappings_full",
+				 "processes walked by frame pointers only: no room for their "
+				 "mappings",
+				 "", 0 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },
 	[LOSS_WAITS_UNSEEN] = { "waits_unseen",

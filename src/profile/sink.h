@@ -41,6 +41,7 @@ enum loss {
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
 	LOSS_UNCOUNTED, /* periods in which others had the hardware counter: samples stand for them, too */
 	LOSS_CYCLES_GONE,     /* periods of busy CPUs without a tick of the hardware counter */
+	LOSS_MAPPINGS_FULL,   /* processes walked by frame pointers: no room for their mappings */
 	LOSS_TARGETS_FULL,    /* children not followed: the target table was full */
 	LOSS_WAITS_UNSEEN,    /* waits whose end was not seen: they are in the exact times only */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */

@@ -86,6 +86,8 @@ START_TEST(markers)
 		[WALK_KERNEL] = "[truncated: kernel];[unknown]",
 		[WALK_LOST] = "[truncated: lost];[unknown]",
 		[WALK_EXEC] = "[truncated: exec];[unknown]",
+		[WALK_TIME] = "[truncated: time];[unknown]",
+		[WALK_NO_ROOM] = "[truncated: no room for its mappings];[unknown]",
 	};
 	struct resolve_stats stats;
 
