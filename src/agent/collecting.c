@@ -55,6 +55,7 @@ struct collecting {
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
 	size_t missing_said;
+	bool full_said;
 	bool is_over;
 };
 
@@ -76,6 +77,10 @@ static void say_losses(struct collecting *c, uint64_t now_ns)
 		if (c->lost[i] && loss_reasons[i].is_sample)
 			buf_addf(&b, "%s%s: %llu", b.len ? ", " : "", loss_reasons[i].text,
 				 (unsigned long long)c->lost[i]);
+	if (c->lost[LOSS_MAPPINGS_FULL] && !c->full_said)
+		log_warn("%s: %llu", loss_reasons[LOSS_MAPPINGS_FULL].text,
+			 (unsigned long long)c->lost[LOSS_MAPPINGS_FULL]);
+	c->full_said |= c->lost[LOSS_MAPPINGS_FULL] > 0;
 	if (b.len) {
 		log_warn("samples lost: %s", buf_cstr(&b));
 		c->losses_said_ns = now_ns;
@@ -202,7 +207,14 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 					  .gpu_attach = attaching_counts(c->attaching) };
 	struct buf otlp = { 0 };
 
+	struct collect_stats stats;
+
 	interval.n_missing = collect_get_missing(c->collector, &interval.missing);
+	collect_get_stats(c->collector, &stats);
+	interval.kernel_ring_bytes = stats.ring_bytes;
+	interval.kernel_map_bytes = stats.kernel_map_bytes > stats.ring_bytes
+					    ? stats.kernel_map_bytes - stats.ring_bytes
+					    : 0;
 	for (int i = 0; i < LOSS_REASONS; i++)
 		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
 	collect_get_gpu_stats(c->collector, &c->gpu_probes, &c->gpu_time);
