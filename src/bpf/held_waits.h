@@ -57,7 +57,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 			send_wait(ev);
 	}
 	h->n = 0;
-	__sync_fetch_and_add(&holders, -1);
+	add_holder(-1);
 }
 
 /* At switch-in: sends the kernel part and returns its hash. */
@@ -93,7 +93,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 		return;
 	}
 	if (!h->n)
-		__sync_fetch_and_add(&holders, 1);
+		add_holder(1);
 	i = h->n & (HELD_WAITS - 1);
 	h->waits[i] = ev->wait;
 	h->mm = (__u64)task->mm;

@@ -108,16 +108,13 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }
 
-/* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */
-volatile __u64 holders;
-
 /* Of what a task does that nothing is known of, the switch by which it hands the CPU on may not be seen either. */
 static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
 {
 	if (!at_sys_exit || !s || s->is_blind == is_blind)
 		return;
 	s->is_blind = is_blind;
-	__sync_fetch_and_add(&holders, is_blind ? 1 : -1);
+	add_holder(is_blind ? 1 : -1);
 }
 
 #endif

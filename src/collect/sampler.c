@@ -1,5 +1,6 @@
 #include "collect/sampler_state.h"
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -224,6 +225,7 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
 	s->reader_ctx = ctx;
 	int n = ring_buffer__consume(s->ring);
 	s->reader = NULL;
+	off_cpu_look(&s->off_cpu, s->bpf, clock_mono_ns());
 	return n < 0 ? n : 0;
 }
 
@@ -397,6 +399,7 @@ void sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	vec_done(&s->events);
+	off_cpu_done(&s->off_cpu);
 	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++)
 		bpf_link__destroy(s->follow[i]);
 	ring_buffer__free(s->ring);
