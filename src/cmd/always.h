@@ -130,8 +130,8 @@ struct up_attach always_attach(const struct always_opts *o, const struct always 
 int always_check_permissions(struct err *err);
 /* Status, with what is missing printed: --gpu=require, and a file that --btf names. */
 int always_check_machine(const struct always_opts *o);
-/* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; nobody, whose it becomes, where that is
- * root and the folder is empty. process: what it is called. */
+/* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; where that is root and the folder is
+ * empty, or nobody, the user of cmd/store_user.h, whose it becomes. It must be able to get there. process: what it is called. */
 int always_settle_folder(struct up_opts *up, const char *process, struct err *err);
 
 #endif
