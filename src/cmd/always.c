@@ -133,6 +133,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.gpu_budget = o->gpu_budget_percent.v / 100,
 		.gpu_stacks_per_s = o->max_rate,
 		.stack_bytes = ALWAYS_STACK_BYTES,
+		.is_always = true,
 		.btf_file = o->btf,
 		.on_refused = kernel_on_refused,
 	};

@@ -28,8 +28,10 @@ enum {
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
-/* The side band takes 1/SIDE_SHARE of a CPU at most in the long run. A machine that starts has many programs begin at once. */
-enum { SIDE_SHARE = 200, SIDE_SAVED_NS = 200000000 };
+/* The side band takes so much CPU time at most in the long run: always, 1/400 of each CPU (two at
+ * least are counted); in a recording, ten times as much. When a machine starts many programs begin
+ * at once. */
+enum { SIDE_SHARE = 400, SIDE_SHARE_RECORDING = 40, SIDE_SAVED_NS = 200000000 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
@@ -153,6 +155,14 @@ static int64_t side_pause_ns(int64_t period_ns)
 	return pause_ns < COLLECT_PAUSE_MAX_NS ? pause_ns : COLLECT_PAUSE_MAX_NS;
 }
 
+static uint32_t side_share(const struct collect_opts *opts)
+{
+	uint32_t share = opts->is_always ? SIDE_SHARE : SIDE_SHARE_RECORDING;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > share ? 1 : share / (cpus > 2 ? cpus : 2);
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -166,7 +176,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;
-	c->side_time = (struct allowance){ .share = SIDE_SHARE, .most_ns = SIDE_SAVED_NS };
+	c->side_time = (struct allowance){ .share = side_share(opts), .most_ns = SIDE_SAVED_NS };
 	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, err);
 	if (rc)

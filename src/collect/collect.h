@@ -115,6 +115,7 @@ struct collect_opts {
 	struct series_hook series_hook; /* which series are wanted */
 	const struct relabel *relabel;  /* rules for labels, after that; NULL: none. The caller's */
 	uint64_t stack_bytes;           /* for stacks as they were sent; 0 = 8 MiB */
+	bool is_always; /* nobody waits for it: processes that begin by the thousand may cost less */
 	/* The kernel's symbols stay in memory (some MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
 	bool keep_kernel_names;
 	const char *
