@@ -24,15 +24,12 @@ enum {
 	LAST_SETTLE_MS = 1000, /* … and at the end */
 };
 /* A dictionary is exchanged for an empty one when it is that large or old. */
-#define DICTIONARY_BYTES      (2ull << 20)
-#define DICTIONARY_AGE_NS     3600000000000ull
-/* Reading the kernel's symbols costs some 100 ms. */
-#define KERNEL_NAMES_PER_COST 1000
-#define KERNEL_NAMES_MAX_NS   600000000000ull
-#define LOSSES_SAID_NS        60000000000ull
+#define DICTIONARY_BYTES  (2ull << 20)
+#define DICTIONARY_AGE_NS 3600000000000ull
+#define LOSSES_SAID_NS    60000000000ull
 /* The whole stop is to take less than 5 s. */
-#define STOP_NAMES_NS         1500000000ull
-#define STOP_NS               3500000000ull
+#define STOP_NAMES_NS     1500000000ull
+#define STOP_NS           3500000000ull
 
 struct collecting {
 	const struct up_opts *opts;
@@ -44,7 +41,6 @@ struct collecting {
 	struct attaching *attaching; /* NULL: nobody is attached to */
 	uint64_t begun_ns, cut_ns;   /* of the dictionary; of the interval */
 	struct wall wall;
-	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
 	uint64_t left_out; /* samples, since the start */
@@ -142,16 +138,6 @@ static void say_missing(struct collecting *c)
 }
 
 /* --- an interval ------------------------------------------------------------------------------ */
-
-/* What that costs is 0.1 % of a CPU. */
-static void name_kernel(struct collecting *c, uint64_t now_ns, bool at_once)
-{
-	if ((now_ns < c->next_kernel_names_ns && !at_once) || !collect_name_kernel(c->collector))
-		return;
-	uint64_t end_ns = clock_mono_ns(), wait_ns = (end_ns - now_ns) * KERNEL_NAMES_PER_COST;
-	c->next_kernel_names_ns =
-		end_ns + (wait_ns < KERNEL_NAMES_MAX_NS ? wait_ns : KERNEL_NAMES_MAX_NS);
-}
 
 /* Once for each change; a machine without GPUs is nothing to talk about. */
 static void say_gpus(struct collecting *c)
@@ -286,7 +272,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 	if (rc)
 		return rc;
 	say_missing(c);
-	name_kernel(c, clock_mono_ns(), false);
+	collect_name_kernel(c->collector);
 	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
 		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
 	if (renew) /* nothing that is held can go along */
@@ -369,7 +355,7 @@ static int finish(struct collecting *c, struct err *err)
 	collect_settle(c->collector, LAST_SETTLE_MS);
 	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
 
-	name_kernel(c, now_ns, true);
+	collect_name_kernel(c->collector);
 	make_batch(c, now_ns, true);
 	while (now_ns < stop_ns + STOP_NS && stream_is_open(&c->outbox.stream) &&
 	       (!outbox_is_empty(&c->outbox) ||
@@ -388,6 +374,7 @@ static int start(struct collecting *c, struct err *err)
 {
 	struct collect_opts opts = c->opts->collect;
 
+	opts.keep_kernel_names = true; /* a batch goes with its kernel names */
 	attaching_hook(c->attaching, &opts);
 	int rc = collect_open(&opts, profile_sink(c->profile), &c->collector, err);
 

@@ -116,7 +116,7 @@ struct collect_opts {
 	const struct relabel *relabel;  /* rules for labels, after that; NULL: none. The caller's */
 	uint64_t stack_bytes;           /* for stacks as they were sent; 0 = 8 MiB */
 	bool is_always; /* nobody waits for it: processes that begin by the thousand may cost less */
-	/* The kernel's symbols stay in memory (some MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
+	/* The kernel's symbols stay in memory, packed (1 to 2 MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
@@ -296,7 +296,7 @@ int collect_cut(struct collector *c, struct err *err);
 int collect_catch_up(struct collector *c, struct err *err);
 /* Samples that are held for names of code made at run time: asks for these, and after wait_ms all are in the sink, some without. */
 void collect_settle(struct collector *c, uint32_t wait_ms);
-/* True when there was one without. Those that were named for an earlier sink are left out. */
+/* True when there was one without. Without keep_kernel_names those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
 /* Right after collect_cut: from here on everything goes to another sink. copy: from the one there was to that one, for what is in use on GPUs;
  * NULL: that is forgotten. -EINVAL while `wall` is recorded: samples are held. */
