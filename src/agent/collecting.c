@@ -272,11 +272,11 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 	if (rc)
 		return rc;
 	say_missing(c);
-	collect_name_kernel(c->collector);
 	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
 		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
 	if (renew) /* nothing that is held can go along */
 		collect_settle(c->collector, SETTLE_MS);
+	collect_name_kernel(c->collector);
 	make_batch(c, now_ns, false);
 	wall_follow(&c->wall, offset_ns);
 	return renew ? renew_dictionary(c, err) : 0;

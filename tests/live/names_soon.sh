@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cresset up on a busy host: what is shown has names. Every kernel frame that /proc/kallsyms can name is named two intervals after it was
-# seen first, however long reading the symbols took on the clock.
+# seen first, however long reading the symbols took on the clock. What a server is asked for has its functions' names at once, or a second later.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -41,9 +41,11 @@ shell() {
 	pids+=($!)
 }
 
+begin_always up --data "$data" --listen 127.0.0.1:0
+until_said "look at it"
+url=$(sed -n 's/.*look at it:  *//p' "$tmp/log")
 for _ in 1 2 3 4 5 6 7 8; do start "$progs/burn" "$me-load" 60 >/dev/null; done
 shell "$me-first" 'read x </proc/version'
-begin_always up --data "$data" --listen none
 until_seen "$me-first"
 # The symbols are read by now; what comes now is new.
 shell "$me-next" 'cd /proc/self; cd /tmp; read x <stat; read x </proc/self/status; kill -0 $$; umask 77; : >'"$tmp/file"
@@ -52,6 +54,31 @@ sleep 2.5 # two intervals, and the way
 is "the kernel frames of what was there first have names" "$(nameless "$me-first")" 0
 is "… and those of a program that came later" "$(nameless "$me-next")" 0
 is "… in many functions of the kernel" "$(($(folded "cpu{comm=\"$me-next\"}" | sed 's/ [0-9]*$//' | tr ';' '\n' | sort -u | grep -c .) > 15))" 1
+{ kill -9 "${pids[@]:4}" && wait "${pids[@]:4}"; } 2>/dev/null # what is to come takes as many turns of a CPU with half of the load
+
+# A program that comes, and then code of it that was not seen before, while its file is not due again. Asked are the functions of its last seconds.
+shown() {
+	"$cresset" query --server "$url" "cpu{comm=\"$me-phases\"}" --from now-3s --csv 2>"$tmp/err"
+}
+# The first answer that shows what is looked for with or without a name, and one more a second later: named FUNCTION
+named() {
+	for _ in $(seq 40); do
+		shown >"$tmp/shown"
+		grep -q "$1\|phases+0x" "$tmp/shown" && break
+		sleep 0.2
+	done
+	grep -q "$1" "$tmp/shown" && echo yes && return
+	sleep 1
+	shown | grep -q "$1" && echo yes
+}
+start "$progs/phases" "$me-phases"
+phases=${pids[-1]}
+is "a program that is asked for has its functions' names" "$(named phase_0)" yes
+for i in 1 2; do
+	kill -USR1 $phases
+	sleep 2.5
+	is "… and what it does next ($i)" "$(named phase_$i)" yes
+done
 end_always
 is "it ends well" "$status" 0
 finish
