@@ -228,7 +228,7 @@ const struct cmd cmd_serve = {
 		 "answers. docs/api.md has the routes; queries are those of cresset query and cresset sql. With --data DIR it writes the store "
 		 "there, and takes what is sent: OTLP profiles and metrics, and profiles of any format.\n"
 		 "Without tokens only this machine can ask: root and who started it, sudo's caller and members of the group cresset, who may not delete. "
-		 "From elsewhere it takes --tokens and TLS; SIGHUP reads both anew. What a "
+		 "Elsewhere --tokens and TLS are needed; SIGHUP reads both anew. What a "
 		 "request may cost is limited; what is over a limit is answered with 413, 429 or 503.",
 	.examples = {
 		"cresset serve cpu.cresset\ta page at 127.0.0.1:7070",
