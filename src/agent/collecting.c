@@ -347,6 +347,17 @@ static void wait_for_answers(struct collecting *c)
 	outbox_run(&c->outbox, clock_mono_ns(), file_of, c);
 }
 
+static void say_names(struct collecting *c)
+{
+	struct collect_stats stats;
+
+	collect_get_stats(c->collector, &stats);
+	log_verbose(
+		"names of the kernel took %llu ms of CPU time; its symbols were read %llu times",
+		(unsigned long long)stats.kernel_names_ns / 1000000,
+		(unsigned long long)stats.kernel_symbols_read);
+}
+
 /* The last batch is taken, and what is new in it is named. */
 static int finish(struct collecting *c, struct err *err)
 {
@@ -363,6 +374,7 @@ static int finish(struct collecting *c, struct err *err)
 		wait_for_answers(c);
 		now_ns = clock_mono_ns();
 	}
+	say_names(c);
 	uint64_t lost = outbox_drop(&c->outbox);
 	if (lost && c->outbox.next_sequence > 1) /* else there never was one */
 		log_warn("%llu samples were not stored: the store process did not take them",

@@ -122,6 +122,9 @@ static int keep(struct keeping *k, struct err *err)
 	rc = taking_run(&k->taking, err);
 	if (server->stop)
 		server->stop(server->ctx);
+	log_verbose("names of files took %llu ms of CPU time; files were read %llu times",
+		    (unsigned long long)k->taking.keeper.naming.spent_ns / 1000000,
+		    (unsigned long long)k->taking.keeper.naming.reads);
 	keeper_done(&k->taking.keeper);
 	return rc;
 }

@@ -172,6 +172,7 @@ static void wait_after(struct naming *n, struct naming_want *w, uint64_t now_ns,
 	if (w->was_read)
 		cpu_budget_spend(&n->budget, now_ns, cost_ns);
 	n->spent_ns += cost_ns;
+	n->reads++;
 	w->was_read = true;
 }
 

@@ -483,6 +483,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
 		.names = r.names,
+		.kernel_names_ns = r.kernel_names_ns,
+		.kernel_symbols_read = r.kernel_symbols_read,
 		.ring_bytes = s.ring_bytes,
 		.read_bytes = s.read_bytes,
 		.kernel_map_bytes = s.kernel_map_bytes,

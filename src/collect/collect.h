@@ -233,7 +233,9 @@ struct collect_stats {
 	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */
-	uint64_t first_sample_ns;   /* CLOCK_MONOTONIC, 0 = none yet */
+	/* CPU time for the kernel's names, and how often its symbols were read for collect_name_kernel. */
+	uint64_t kernel_names_ns, kernel_symbols_read;
+	uint64_t first_sample_ns; /* CLOCK_MONOTONIC, 0 = none yet */
 	bool cut_is_held; /* what the last collect_cut reported is not in the sink yet: it waits for unwind tables, 10 s at most */
 	const char *clock;     /* "cpu-clock" or "cycles" */
 	uint64_t uncounted_ns; /* time of CPUs in which others had the counter of cycles */

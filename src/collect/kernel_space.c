@@ -413,17 +413,24 @@ static void symbolize_by_table(struct kernel_space *k, struct symbolize *s)
 	k->unnamed = waiting;
 }
 
-void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
+static void symbolize_once(struct kernel_space *k, struct symbolize *s)
 {
-	if (k->named.n >= KERNEL_MAX_NAMED)
-		map_clear(&k->named);
-	if (k->keeps_symbols) {
-		if (k->unnamed)
-			symbolize_by_table(k, s);
-		return;
-	}
 	struct symbol_source *names = k->unnamed ? read_symbols(symbol_open_kallsyms) : NULL;
+
 	name_areas(k, s, names, true);
 	k->unnamed = 0;
 	symbol_close(names);
+}
+
+void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
+{
+	uint64_t begin_ns = clock_thread_ns();
+
+	if (k->named.n >= KERNEL_MAX_NAMED)
+		map_clear(&k->named);
+	if (!k->keeps_symbols)
+		symbolize_once(k, s);
+	else if (k->unnamed)
+		symbolize_by_table(k, s);
+	k->naming_ns += clock_thread_ns() - begin_ns;
 }

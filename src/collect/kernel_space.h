@@ -61,6 +61,7 @@ struct kernel_space {
 	uint32_t symbols_program;      /* the latest BPF program of that time */
 	struct cpu_budget budget;      /* for reading them again */
 	uint64_t symbols_read;         /* how often they were */
+	uint64_t naming_ns;            /* CPU time of all kernel_space_symbolize so far */
 };
 
 void kernel_space_init(struct kernel_space *k, struct sink *sink);

@@ -571,6 +571,8 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.short_off_ns = r->accounts.short_off_ns,
 		.traced_refused = r->traced.refused,
 		.gpu_memory_refused = r->gpu_live.refused,
+		.kernel_names_ns = r->kernel.naming_ns,
+		.kernel_symbols_read = r->kernel.symbols_read,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)

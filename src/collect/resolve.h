@@ -95,6 +95,7 @@ struct resolve_stats {
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */
 	struct name_failures names;                                /* likewise */
+	uint64_t kernel_names_ns, kernel_symbols_read;             /* as struct collect_stats */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);

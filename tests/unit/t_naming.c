@@ -194,8 +194,8 @@ START_TEST(a_file_waits_for_what_it_cost)
 }
 END_TEST
 
-/* Whatever it costs, in an hour of new frames in every file, and though somebody looks: no more than a second at once, the two that others may
- * add, and 0.3 % of a CPU. */
+/* Whatever it costs, in five minutes of new frames in every file, and though somebody looks: no more than what there is at once, what others
+ * may add, and 0.3 % of a CPU. */
 static void spend(struct world *w, uint64_t seconds, bool asks)
 {
 	uint64_t from_ns = mono_now;
