@@ -3,9 +3,9 @@
  *
  * To open a file's symbols costs much more than to look up a few addresses. So frames wait for each other: those of one file that come
  * later wait two hundred times as long as it took to read it, in CPU time, 2 to 15 s, and all files that were read before have
- * 0.3 % of a CPU together, with half a second of it at once. Who has waited for 15 s may spend half a second more, and who is looked at
- * (name_asks.h) does not wait, goes first, and may spend another half. So a frame of a file that can be read is named within 15 s unless
- * reading files again took more than 0.8 % of a CPU in any five minutes. What was looked up is remembered beyond one dictionary, so that
+ * 0.2 % of a CPU together, with 0.4 s of it at once. Who has waited for 15 s may spend 0.3 s more, and who is looked at (name_asks.h)
+ * does not wait, goes first, and may spend another 0.3 s. So a frame of a file that can be read is named within 15 s unless
+ * reading files again took more than 0.6 % of a CPU in any five minutes. What was looked up is remembered beyond one dictionary, so that
  * the same code is not read again when the next one begins.
  *
  * Where the server names frames (symbols), a file goes to it in place of being read here, and frames whose file it has are left alone. */
@@ -35,10 +35,10 @@ enum {
 #define NAMING_MIN_WAIT_NS   2000000000ull
 #define NAMING_MAX_WAIT_NS   15000000000ull
 /* Of all that were read before. */
-#define NAMING_PER_S_NS      3000000ull
-#define NAMING_MOST_NS       500000000ull
-#define NAMING_LATE_NS       500000000ll
-#define NAMING_ASKED_NS      1000000000ll
+#define NAMING_PER_S_NS      2000000ull
+#define NAMING_MOST_NS       400000000ull
+#define NAMING_LATE_NS       300000000ll
+#define NAMING_ASKED_NS      600000000ll
 
 struct naming_want {       /* of a file */
 	uint64_t key;      /* hash of what the mapping is */

@@ -30,9 +30,9 @@
 #define KERNEL_LINKED_TEXT 0ull
 #endif
 
-/* 0.1 % of a CPU on and on, and some ten times at once. */
+/* 0.1 % of a CPU on and on, and some five times at once. */
 #define KERNEL_READ_PER_S_NS 1000000ull
-#define KERNEL_READ_MOST_NS  1000000000ull
+#define KERNEL_READ_MOST_NS  500000000ull
 
 enum {
 	KERNEL_NAME_MAX = 64,

@@ -195,7 +195,7 @@ START_TEST(a_file_waits_for_what_it_cost)
 END_TEST
 
 /* Whatever it costs, in five minutes of new frames in every file, and though somebody looks: no more than what there is at once, what others
- * may add, and 0.3 % of a CPU. */
+ * may add, and 0.2 % of a CPU. */
 static void spend(struct world *w, uint64_t seconds, bool asks)
 {
 	uint64_t from_ns = mono_now;
@@ -219,7 +219,7 @@ START_TEST(all_of_them_have_a_share)
 		read_all_new(&w);
 		uint64_t first_ns = w.naming.spent_ns, from_ns = mono_now;
 		spend(&w, 300, asks);
-		uint64_t share_ns = (mono_now - from_ns) / 1000 * 3;
+		uint64_t share_ns = (mono_now - from_ns) / 1000 * 2;
 		ck_assert_uint_ge(w.naming.spent_ns - first_ns, share_ns);
 		ck_assert_uint_le(w.naming.spent_ns - first_ns,
 				  share_ns + NAMING_MOST_NS + NAMING_ASKED_NS + read_costs);
@@ -238,7 +238,7 @@ START_TEST(who_is_looked_at_goes_first)
 	mono_now += 1; /* nobody is due */
 	add_frames(&w);
 	ck_assert_uint_eq(next(&w, mono_now), MAPPING_NONE);
-	cpu_budget_spend(&w.naming.budget, mono_now, NAMING_MOST_NS + SECOND / 2);
+	cpu_budget_spend(&w.naming.budget, mono_now, NAMING_MOST_NS + NAMING_LATE_NS + 1);
 	struct name_asks *asks;
 	ck_assert_int_eq(name_asks_new(&asks, NULL), 0);
 	w.naming.asks = asks;
