@@ -54,7 +54,7 @@ sleep 2.5 # two intervals, and the way
 is "the kernel frames of what was there first have names" "$(nameless "$me-first")" 0
 is "… and those of a program that came later" "$(nameless "$me-next")" 0
 is "… in many functions of the kernel" "$(($(folded "cpu{comm=\"$me-next\"}" | sed 's/ [0-9]*$//' | tr ';' '\n' | sort -u | grep -c .) > 15))" 1
-{ kill -9 "${pids[@]:4}" && wait "${pids[@]:4}"; } 2>/dev/null # what is to come takes as many turns of a CPU with half of the load
+{ kill -9 "${pids[@]:2}" && wait "${pids[@]:2}"; } 2>/dev/null # one goes on
 
 # A program that comes, and then code of it that was not seen before, while its file is not due again. Asked are the functions of its last seconds.
 shown() {
