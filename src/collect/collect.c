@@ -28,10 +28,11 @@ enum {
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
-/* The side band takes so much CPU time at most in the long run: always, 1/400 of each CPU (two at
- * least are counted); in a recording, ten times as much. When a machine starts many programs begin
- * at once. */
-enum { SIDE_SHARE = 400, SIDE_SHARE_RECORDING = 40, SIDE_SAVED_NS = 200000000 };
+/* Where somebody records always, the side band takes 1/40 of each CPU (of two at least) in the long
+ * run, and 2 s at once: placing probes in a program that begins is counted, too. What comes beyond
+ * is dropped, which costs names and GPU calls of programs that begin just then. A recording that
+ * somebody waits for has all of it. */
+enum { SIDE_SHARE = 40, SIDE_SAVED_NS = 2000000000 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
@@ -157,10 +158,11 @@ static int64_t side_pause_ns(int64_t period_ns)
 
 static uint32_t side_share(const struct collect_opts *opts)
 {
-	uint32_t share = opts->is_always ? SIDE_SHARE : SIDE_SHARE_RECORDING;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return cpus > share ? 1 : share / (cpus > 2 ? cpus : 2);
+	if (!opts->is_always || cpus >= SIDE_SHARE)
+		return 1;
+	return SIDE_SHARE / (cpus > 2 ? cpus : 2);
 }
 
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,

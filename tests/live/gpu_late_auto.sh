@@ -177,7 +177,7 @@ begin_agent() { # OPTION…
 	begin_always agent --server http://127.0.0.1:9 --spool "$tmp/spool" "$@"
 }
 begin_agent
-is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)")" ""
+is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)" -x cresset-attach)" ""
 end_always
 is "… and none was" "$(grep -c 'has the GPU library now' "$tmp/log") $(has_library "${of[chosen]}"; echo $?)" "0 1"
 begin_agent --gpu-attach "{comm=~\".*$$\"}" --exclude "comm=\"other$$\""
