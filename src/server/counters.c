@@ -7,5 +7,4 @@ const char *const refusal_names[REFUSALS] = {
 	[REFUSED_BODIES] = "bodies",
 	[REFUSED_SIZE] = "size",
 	[REFUSED_FRAMING] = "framing",
-	[REFUSED_USER] = "user",
 };

@@ -9,7 +9,7 @@ for program in curl jq readelf python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
 me=$$
-chmod 755 "$tmp" # the sending process is not root
+chmod 755 "$tmp" # the sending process is nobody
 name=$(uname -n)
 getent hosts "$name" | grep -q '^127\.\|^::1' || name=localhost
 
@@ -18,7 +18,7 @@ agent() { # URL ARG…
 	"$cresset" agent -v --server "$@" --spool "$tmp/spool" --interval 1s --freq 99 --label env=test 2>"$tmp/log" &
 	agent=$!
 	pids+=("$agent")
-	until_said "recording this machine"
+	until_said "collector runs"
 }
 until_said() { # TEXT
 	for _ in $(seq 300); do

@@ -1,4 +1,4 @@
-#include "base/stream.h"
+#include "agent/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
