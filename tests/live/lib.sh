@@ -123,7 +123,7 @@ begin_ftrace() {
 	mkfifo "$out.end"
 	# shellcheck disable=SC2016
 	unshare -m bash -c 'out=$1; shift
-		mount -t tracefs t /sys/kernel/tracing && dir=/sys/kernel/tracing/instances/cresset-test-$$ && mkdir "$dir" || exit
+		{ [ -d /sys/kernel/tracing/instances ] || mount -t tracefs t /sys/kernel/tracing; } && dir=/sys/kernel/tracing/instances/cresset-test-$$ && mkdir "$dir" || exit
 		echo mono >"$dir/trace_clock"
 		while [ $# -gt 0 ]; do
 			echo "$2" >"$dir/events/$1/filter" && echo 1 >"$dir/events/$1/enable" || break
