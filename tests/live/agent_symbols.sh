@@ -18,7 +18,7 @@ agent() { # URL ARG…
 	"$cresset" agent -v --server "$@" --spool "$tmp/spool" --interval 1s --freq 99 --label env=test 2>"$tmp/log" &
 	agent=$!
 	pids+=("$agent")
-	until_said "collector runs"
+	until_said "recording this machine"
 }
 until_said() { # TEXT
 	for _ in $(seq 300); do

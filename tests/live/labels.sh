@@ -76,8 +76,8 @@ wait "${pids[@]}"
 "$cresset" up -v --data "$tmp/data" --interval 1s --freq 99 --listen none --exclude 'user="12345"' 2>"$tmp/log" &
 up=$!
 pids+=("$up")
-for _ in $(seq 200); do
-	grep -q "collector runs" "$tmp/log" && break
+for _ in $(seq 1200); do
+	grep -q "recording this machine" "$tmp/log" && break
 	sleep 0.05
 done
 in_group "$tmp/burn-it" hidden 2

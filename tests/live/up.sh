@@ -152,7 +152,7 @@ if mkdir "$tmp/disk" && mount -t tmpfs -o size=16m tmpfs "$tmp/disk" 2>/dev/null
 	until_said "started again in 2 s"
 	holds "a full disk is said" grep -q "No space left on device" "$tmp/log"
 	rm "$tmp/disk/filler"
-	until_said "collector runs"
+	until_said "recording this machine"
 	"$progs/burn" "$me-roomy" 2 >/dev/null
 	until_stored "$me-roomy"
 	near "… and when there is room it records" "$(burnt "$me-roomy")" 198 60
