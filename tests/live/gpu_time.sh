@@ -153,7 +153,8 @@ exec 3>"$tmp/in"
 said ready 1
 begin "$tmp/attached.cresset" -e gpu-time -p "$attached"
 holds "attached while it is recorded" "$cresset" gpu attach "$attached" --force young
-sleep 0.7
+for _ in $(seq 300); do [ "$("$cresset" gpu status "$attached" --json | jq -r '.processes[0].state')" = open ] && break || sleep 0.1; done
+sleep 0.7 # calls are probed, too
 echo go >&3
 said "done" 1
 end
