@@ -155,7 +155,7 @@ $(BUILD)/unit/t_%: tests/unit/t_%.c $(BUILD)/libcresset.a
 $(BUILD)/unit/t_nvml: $(BUILD)/doubles/libnvidia-ml.so.1
 $(BUILD)/unit/t_kernel_lookup: $(BUILD)/unit/lookup.bpf.o
 $(BUILD)/unit/t_collect_groups: $(BUILD)/unit/refused.bpf.o
-$(BUILD)/unit/t_bpf $(BUILD)/unit/t_kernel_types: $(clang_obj)
+$(BUILD)/unit/t_bpf $(BUILD)/unit/t_bpf_locks $(BUILD)/unit/t_kernel_types: $(clang_obj)
 $(BUILD)/unit/t_gpu_probes $(BUILD)/unit/t_collect_gpu: $(DOUBLES)
 $(BUILD)/unit/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(BUILD)/libcresset.a
 	@mkdir -p $(@D)

@@ -11,7 +11,7 @@ printf 'device 0 name "First"\nwait none\nkernel gemm ns 1500\nkernel softmax ns
 pss() { awk '/^Pss:/ { print $2 * 1024 }' "/proc/$1/smaps_rollup"; }
 half() { pgrep -P "$up" -x "$1"; }
 
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 start "$cresset" up --data "$tmp/data" --listen none --memory 32M 2>"$tmp/log"
 up=${pids[-1]}
 for _ in $(seq 100); do

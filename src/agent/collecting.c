@@ -18,19 +18,18 @@
 enum {
 	OUTBOX_MAX_BYTES = 4 << 20, /* of samples that wait: minutes of a busy machine */
 	POLL_MS = 250,
-	SEND_MS = 10,  /* while the other side is slow to read, or says too much */
-	STOP_MS = 100, /* at the end */
+	SEND_MS = 10,          /* while the other side is slow to read, or says too much */
+	STOP_MS = 100,         /* at the end */
+	SETTLE_MS = 200,       /* for names of code made at run time, before a new dictionary … */
+	LAST_SETTLE_MS = 1000, /* … and at the end */
 };
 /* A dictionary is exchanged for an empty one when it is that large or old. */
-#define DICTIONARY_BYTES      (2ull << 20)
-#define DICTIONARY_AGE_NS     3600000000000ull
-/* Reading the kernel's symbols costs some 100 ms. */
-#define KERNEL_NAMES_PER_COST 1000
-#define KERNEL_NAMES_MAX_NS   600000000000ull
-#define LOSSES_SAID_NS        60000000000ull
+#define DICTIONARY_BYTES  (2ull << 20)
+#define DICTIONARY_AGE_NS 3600000000000ull
+#define LOSSES_SAID_NS    60000000000ull
 /* The whole stop is to take less than 5 s. */
-#define STOP_NAMES_NS         1500000000ull
-#define STOP_NS               3500000000ull
+#define STOP_NAMES_NS     1500000000ull
+#define STOP_NS           3500000000ull
 
 struct collecting {
 	const struct up_opts *opts;
@@ -42,7 +41,6 @@ struct collecting {
 	struct attaching *attaching; /* NULL: nobody is attached to */
 	uint64_t begun_ns, cut_ns;   /* of the dictionary; of the interval */
 	struct wall wall;
-	uint64_t next_kernel_names_ns;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* and not said yet */
 	uint64_t lost_ever[LOSS_REASONS];
 	uint64_t left_out; /* samples, since the start */
@@ -53,6 +51,7 @@ struct collecting {
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
 	size_t missing_said;
+	bool full_said;
 	bool is_over;
 };
 
@@ -74,6 +73,10 @@ static void say_losses(struct collecting *c, uint64_t now_ns)
 		if (c->lost[i] && loss_reasons[i].is_sample)
 			buf_addf(&b, "%s%s: %llu", b.len ? ", " : "", loss_reasons[i].text,
 				 (unsigned long long)c->lost[i]);
+	if (c->lost[LOSS_MAPPINGS_FULL] && !c->full_said)
+		log_warn("%s: %llu", loss_reasons[LOSS_MAPPINGS_FULL].text,
+			 (unsigned long long)c->lost[LOSS_MAPPINGS_FULL]);
+	c->full_said |= c->lost[LOSS_MAPPINGS_FULL] > 0;
 	if (b.len) {
 		log_warn("samples lost: %s", buf_cstr(&b));
 		c->losses_said_ns = now_ns;
@@ -136,16 +139,6 @@ static void say_missing(struct collecting *c)
 
 /* --- an interval ------------------------------------------------------------------------------ */
 
-/* What that costs is 0.1 % of a CPU. */
-static void name_kernel(struct collecting *c, uint64_t now_ns, bool at_once)
-{
-	if ((now_ns < c->next_kernel_names_ns && !at_once) || !collect_name_kernel(c->collector))
-		return;
-	uint64_t end_ns = clock_mono_ns(), wait_ns = (end_ns - now_ns) * KERNEL_NAMES_PER_COST;
-	c->next_kernel_names_ns =
-		end_ns + (wait_ns < KERNEL_NAMES_MAX_NS ? wait_ns : KERNEL_NAMES_MAX_NS);
-}
-
 /* Once for each change; a machine without GPUs is nothing to talk about. */
 static void say_gpus(struct collecting *c)
 {
@@ -200,7 +193,14 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 					  .gpu_attach = attaching_counts(c->attaching) };
 	struct buf otlp = { 0 };
 
+	struct collect_stats stats;
+
 	interval.n_missing = collect_get_missing(c->collector, &interval.missing);
+	collect_get_stats(c->collector, &stats);
+	interval.kernel_ring_bytes = stats.ring_bytes;
+	interval.kernel_map_bytes = stats.kernel_map_bytes > stats.ring_bytes
+					    ? stats.kernel_map_bytes - stats.ring_bytes
+					    : 0;
 	for (int i = 0; i < LOSS_REASONS; i++)
 		lost[i] = c->lost_ever[i] + c->profile->meta.loss[i];
 	collect_get_gpu_stats(c->collector, &c->gpu_probes, &c->gpu_time);
@@ -231,14 +231,16 @@ static int file_of(void *ctx, uint32_t mapping)
 	return collect_file(c->collector, mapping);
 }
 
+static uint64_t dictionary_bytes(const struct collecting *c)
+{
+	return c->profile->sink.ops->kept_bytes(&c->profile->sink);
+}
+
 /* Right after a batch was made. */
 static int renew_dictionary(struct collecting *c, struct err *err)
 {
-	uint64_t bytes = c->profile->sink.ops->kept_bytes(&c->profile->sink);
-
-	if (bytes < DICTIONARY_BYTES && c->cut_ns - c->begun_ns < DICTIONARY_AGE_NS)
-		return 0;
-	log_verbose("a new dictionary, after %llu KiB", (unsigned long long)bytes >> 10);
+	log_verbose("a new dictionary, after %llu KiB",
+		    (unsigned long long)dictionary_bytes(c) >> 10);
 	struct profile *old = c->profile;
 	struct profile_copy copy;
 
@@ -270,10 +272,14 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 	if (rc)
 		return rc;
 	say_missing(c);
-	name_kernel(c, clock_mono_ns(), false);
+	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
+		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
+	if (renew) /* nothing that is held can go along */
+		collect_settle(c->collector, SETTLE_MS);
+	collect_name_kernel(c->collector);
 	make_batch(c, now_ns, false);
 	wall_follow(&c->wall, offset_ns);
-	return renew_dictionary(c, err);
+	return renew ? renew_dictionary(c, err) : 0;
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -341,14 +347,26 @@ static void wait_for_answers(struct collecting *c)
 	outbox_run(&c->outbox, clock_mono_ns(), file_of, c);
 }
 
+static void say_names(struct collecting *c)
+{
+	struct collect_stats stats;
+
+	collect_get_stats(c->collector, &stats);
+	log_verbose(
+		"names of the kernel took %llu ms of CPU time; its symbols were read %llu times",
+		(unsigned long long)stats.kernel_names_ns / 1000000,
+		(unsigned long long)stats.kernel_symbols_read);
+}
+
 /* The last batch is taken, and what is new in it is named. */
 static int finish(struct collecting *c, struct err *err)
 {
 	collect_gpu_told(c->collector, host_metrics_told(c->host));
 	int rc = collect_stop(c->collector, err);
+	collect_settle(c->collector, LAST_SETTLE_MS);
 	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
 
-	name_kernel(c, now_ns, true);
+	collect_name_kernel(c->collector);
 	make_batch(c, now_ns, true);
 	while (now_ns < stop_ns + STOP_NS && stream_is_open(&c->outbox.stream) &&
 	       (!outbox_is_empty(&c->outbox) ||
@@ -356,6 +374,7 @@ static int finish(struct collecting *c, struct err *err)
 		wait_for_answers(c);
 		now_ns = clock_mono_ns();
 	}
+	say_names(c);
 	uint64_t lost = outbox_drop(&c->outbox);
 	if (lost && c->outbox.next_sequence > 1) /* else there never was one */
 		log_warn("%llu samples were not stored: the store process did not take them",
@@ -367,6 +386,7 @@ static int start(struct collecting *c, struct err *err)
 {
 	struct collect_opts opts = c->opts->collect;
 
+	opts.keep_kernel_names = true; /* a batch goes with its kernel names */
 	attaching_hook(c->attaching, &opts);
 	int rc = collect_open(&opts, profile_sink(c->profile), &c->collector, err);
 

@@ -90,10 +90,12 @@ static int name_next(struct keeper *k, struct err *err)
 
 	if (k->asked != MAPPING_NONE)
 		return 0;
-	if (mapping == MAPPING_NONE || now_ns >= k->names_due_ns)
+	if (mapping == MAPPING_NONE || now_ns >= k->names_due_ns || k->naming.was_asked)
 		rc = give_names(k, err);
 	if (rc)
 		return rc;
+	if (!k->has_names)
+		naming_settle(&k->naming);
 	if (mapping == MAPPING_NONE && k->held_until_ns)
 		return settle_batch(k, err);
 	if (mapping == MAPPING_NONE) {
@@ -307,6 +309,17 @@ static int take_all(struct keeper *k, struct err *err)
 	return rc ? err_set(err, -rc, "the collector sent what is no message") : 0;
 }
 
+/* Something has waited long enough. */
+static int name_due(struct keeper *k, struct err *err)
+{
+	bool can = k->has_begun && !k->is_full && !k->held_until_ns && !k->is_last &&
+		   k->asked == MAPPING_NONE && !stream_has_more(&k->stream);
+
+	if (!can || naming_next(&k->naming, k->dict, clock_mono_ns()) == MAPPING_NONE)
+		return 0;
+	return name_next(k, err);
+}
+
 int keeper_run(struct keeper *k, struct err *err)
 {
 	int rc = 0, in = 1;
@@ -324,6 +337,8 @@ int keeper_run(struct keeper *k, struct err *err)
 		if (in > 0)
 			rc = take_all(k, err);
 	}
+	if (!rc && in == -EAGAIN)
+		rc = name_due(k, err);
 	if (!rc && stream_flush(&k->stream))
 		in = 0;
 	if (rc || in == -EAGAIN || k->is_full)

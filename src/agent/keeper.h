@@ -3,8 +3,8 @@
 #define CRESSET_AGENT_KEEPER_H
 
 #include "agent/naming.h"
-#include "agent/stream.h"
 #include "agent/wire.h"
+#include "base/stream.h"
 #include "profile/chunk_read.h"
 #include "profile/profile.h"
 

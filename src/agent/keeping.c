@@ -1,6 +1,7 @@
 /* The store process. */
 #include "agent/control.h"
 #include "agent/keep_store.h"
+#include "agent/name_asks.h"
 #include "agent/taking.h"
 #include "agent/up.h"
 #include "base/clock.h"
@@ -15,6 +16,8 @@
 #define MAINTAIN_EVERY_NS  10000000000ull
 #define MAINTAIN_SOON_NS   1000000000ull
 #define TRIM_EVERY_NS      60000000000ull
+/* A query waits that long for names of what it shows. */
+#define LOOK_NS            700000000ull
 enum { LARGE_BYTES = 128 << 10 };
 
 struct keeping {
@@ -23,6 +26,7 @@ struct keeping {
 	struct store *store;
 	struct keep_store target;
 	struct name_guard *guard;
+	struct name_asks *asks;
 	const struct up_server *server;
 	uint64_t maintain_ns, trim_ns;
 };
@@ -52,6 +56,41 @@ static int maintain(void *ctx, struct err *err)
 	return more < 0 && more != -ENOSPC ? more : 0; /* who stores says when the disk is full */
 }
 
+/* --- who looks -------------------------------------------------------------------------------- */
+
+static void hear_asks(void *ctx)
+{
+	struct keeping *k = ctx;
+
+	naming_hear(&k->taking.keeper.naming);
+}
+
+static bool frames_wait(void *ctx)
+{
+	return name_asks_has(ctx);
+}
+
+static bool name_frames(void *ctx, const struct profile *dict, const uint32_t *frames, size_t n)
+{
+	return name_asks_for(ctx, dict, frames, n, LOOK_NS);
+}
+
+/* Before anybody may ask. */
+static int hear_queries(struct keeping *k, struct err *err)
+{
+	int rc = name_asks_new(&k->asks, err);
+
+	if (rc)
+		return rc;
+	store_set_namer(k->store, &(struct store_namer){ .frames_wait = frames_wait,
+							 .name = name_frames,
+							 .ctx = k->asks });
+	k->taking.names_fd = name_asks_fd(k->asks);
+	return 0;
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
 static void say_where(void *ctx)
 {
 	const struct keeping *k = ctx;
@@ -63,8 +102,12 @@ static void say_where(void *ctx)
 static int keep(struct keeping *k, struct err *err)
 {
 	const struct up_server *server = k->server;
-	int rc = server->start ? server->start(server->ctx, k->store, k->guard, &k->sandbox, err)
-			       : 0;
+	int rc = hear_queries(k, err);
+
+	if (!rc)
+		rc = server->start
+			     ? server->start(server->ctx, k->store, k->guard, &k->sandbox, err)
+			     : 0;
 
 	if (!rc)
 		rc = sandbox_calls(&k->sandbox, err);
@@ -74,24 +117,30 @@ static int keep(struct keeping *k, struct err *err)
 	const struct keeper_target target = keep_in_store(&k->target);
 	keeper_init(&k->taking.keeper, &target, &(struct name_files_opts){ 0 });
 	k->taking.keeper.naming.guard = k->guard;
+	k->taking.keeper.naming.asks = k->asks;
 	name_guard_look(k->guard);
 	rc = taking_run(&k->taking, err);
 	if (server->stop)
 		server->stop(server->ctx);
+	log_verbose("names of files took %llu ms of CPU time; files were read %llu times",
+		    (unsigned long long)k->taking.keeper.naming.spent_ns / 1000000,
+		    (unsigned long long)k->taking.keeper.naming.reads);
 	keeper_done(&k->taking.keeper);
 	return rc;
 }
 
 int keeping_run(const struct up_opts *opts, struct name_guard *guard, int control)
 {
-	struct keeping k = {
-		.taking = { .control = control,
-			    .names_fd = -1,
-			    .ops = { .tend = maintain, .joined = say_where, .ctx = &k } },
-		.sandbox = { .data_dir = opts->data_dir, .read_dir = opts->server.read_dir },
-		.guard = guard,
-		.server = &opts->server
-	};
+	struct keeping k = { .taking = { .control = control,
+					 .names_fd = -1,
+					 .ops = { .names = hear_asks,
+						  .tend = maintain,
+						  .joined = say_where,
+						  .ctx = &k } },
+			     .sandbox = { .data_dir = opts->data_dir,
+					  .read_dir = opts->server.read_dir },
+			     .guard = guard,
+			     .server = &opts->server };
 	struct err err = { 0 };
 
 	mem_give_back(LARGE_BYTES);
@@ -110,5 +159,6 @@ int keeping_run(const struct up_opts *opts, struct name_guard *guard, int contro
 	int closed = store_close(k.store, &err);
 	if (closed && !rc)
 		log_error(&err);
+	name_asks_free(k.asks);
 	return rc ? rc : closed;
 }

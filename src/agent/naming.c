@@ -6,7 +6,10 @@
 
 void naming_init(struct naming *n, const struct name_files_opts *files)
 {
-	*n = (struct naming){ 0 };
+	*n = (struct naming){
+		.clock = { clock_mono_ns, clock_thread_ns },
+		.budget = { .per_s_ns = NAMING_PER_S_NS, .most_ns = NAMING_MOST_NS },
+	};
 	name_files_open(&n->files, files);
 }
 
@@ -15,7 +18,12 @@ void naming_begin(struct naming *n)
 	for (size_t i = 0; i < n->wants.n; i++) {
 		map_done(&n->wants.v[i].frames);
 		n->wants.v[i].mapping = MAPPING_NONE;
+		n->wants.v[i].is_asked = false;
 	}
+	vec_clear(&n->looked_up.v);
+	n->was_asked = false;
+	if (n->asks)
+		name_asks_settle_all(n->asks);
 	if (n->wants.n >= NAMING_MAX_FILES) {
 		vec_clear(&n->wants);
 		map_clear(&n->by_key);
@@ -30,6 +38,7 @@ void naming_done(struct naming *n)
 	vec_done(&n->wants);
 	map_done(&n->by_key);
 	map_done(&n->done);
+	vec_done(&n->looked_up.v);
 	name_files_close(&n->files);
 }
 
@@ -70,6 +79,15 @@ static enum symbols_state state_of(const struct naming *n, const struct profile 
 			  : SYMBOLS_NONE;
 }
 
+static void want_frame(struct naming *n, struct naming_want *w, uint64_t offset, uint32_t frame)
+{
+	if (!w->frames.n)
+		w->since_ns = n->clock.mono_ns();
+	map_put(&w->frames, offset, frame);
+	if (n->asks)
+		name_asks_add(n->asks, naming_frame_key(w->key, offset));
+}
+
 void naming_look(struct naming *n, const struct profile *dict)
 {
 	for (; n->seen_frames < dict->frames.frames.n; n->seen_frames++) {
@@ -78,14 +96,28 @@ void naming_look(struct naming *n, const struct profile *dict)
 		if (f->kind != FRAME_NATIVE || f->mapping == MAPPING_NONE)
 			continue;
 		struct naming_want *w = want_of(n, dict, f->mapping);
-		if (!map_get(&n->done, hash_mix(w->key, f->offset)) &&
+		if (!map_get(&n->done, naming_frame_key(w->key, f->offset)) &&
 		    state_of(n, dict, f->mapping) != SYMBOLS_THERE)
-			map_put(&w->frames, f->offset, n->seen_frames);
+			want_frame(n, w, f->offset, n->seen_frames);
 	}
 }
 
+/* At the end nothing waits, and what is new does not. */
+static bool has_waited(struct naming *n, const struct naming_want *w, uint64_t now_ns)
+{
+	if (now_ns == UINT64_MAX || !w->was_read)
+		return now_ns >= w->due_ns;
+	int64_t left_ns = cpu_budget_left(&n->budget, now_ns);
+	if (w->is_asked)
+		return left_ns > -NAMING_ASKED_NS;
+	if (now_ns < w->due_ns)
+		return false;
+	return left_ns > 0 ||
+	       (now_ns >= w->since_ns + NAMING_MAX_WAIT_NS && left_ns > -NAMING_LATE_NS);
+}
+
 /* At the end there is no time to wait for a server: it names those frames when it gets the table another time. */
-static bool is_wanted(const struct naming *n, struct naming_want *w, enum symbols_state state,
+static bool is_wanted(struct naming *n, struct naming_want *w, enum symbols_state state,
 		      uint64_t now_ns)
 {
 	if (state == SYMBOLS_THERE)
@@ -94,10 +126,17 @@ static bool is_wanted(const struct naming *n, struct naming_want *w, enum symbol
 		w->was_given = false;
 		w->due_ns = 0;
 	}
-	if (!w->frames.n || now_ns < w->due_ns || (w->was_read && now_ns < n->again_ns))
+	if (!w->frames.n || !has_waited(n, w, now_ns))
 		return false;
 	return state == SYMBOLS_NONE ||
 	       (now_ns != UINT64_MAX && symbols_thread_is_free(n->symbols));
+}
+
+static bool goes_first(const struct naming_want *w, const struct naming_want *other)
+{
+	if (!other || w->is_asked != other->is_asked)
+		return !other || w->is_asked;
+	return w->due_ns < other->due_ns;
 }
 
 uint32_t naming_next(struct naming *n, const struct profile *dict, uint64_t now_ns)
@@ -107,7 +146,7 @@ uint32_t naming_next(struct naming *n, const struct profile *dict, uint64_t now_
 	for (size_t i = 0; i < n->wants.n; i++) {
 		struct naming_want *w = &n->wants.v[i];
 
-		if (w->frames.n && (!next || w->due_ns < next->due_ns) &&
+		if (w->frames.n && goes_first(w, next) &&
 		    is_wanted(n, w, state_of(n, dict, w->mapping), now_ns))
 			next = w;
 	}
@@ -119,12 +158,7 @@ static void remember(struct naming *n, const struct naming_want *w)
 	if (n->done.n >= NAMING_MAX_DONE)
 		map_clear(&n->done);
 	map_each (&w->frames, slot)
-		map_put(&n->done, hash_mix(w->key, slot->key), 1);
-}
-
-static uint64_t no_longer(uint64_t wait_ns)
-{
-	return wait_ns < NAMING_MAX_WAIT_NS ? wait_ns : NAMING_MAX_WAIT_NS;
+		map_put(&n->done, naming_frame_key(w->key, slot->key), 1);
 }
 
 /* That of a first time is the price of something new: others do not wait for it. */
@@ -134,9 +168,11 @@ static void wait_after(struct naming *n, struct naming_want *w, uint64_t now_ns,
 
 	if (wait_ns < NAMING_MIN_WAIT_NS)
 		wait_ns = NAMING_MIN_WAIT_NS;
-	w->due_ns = now_ns + no_longer(wait_ns);
+	w->due_ns = now_ns + (wait_ns < NAMING_MAX_WAIT_NS ? wait_ns : NAMING_MAX_WAIT_NS);
 	if (w->was_read)
-		n->again_ns = now_ns + no_longer(cost_ns * NAMING_ALL_WAIT_PER_COST);
+		cpu_budget_spend(&n->budget, now_ns, cost_ns);
+	n->spent_ns += cost_ns;
+	n->reads++;
 	w->was_read = true;
 }
 
@@ -149,7 +185,7 @@ static void give(struct naming *n, struct naming_want *w, const struct profile *
 				 profile_str(dict, m->name)))
 		return;
 	w->was_given = true;
-	w->due_ns = clock_mono_ns() + NAMING_GIVE_AGAIN_NS;
+	w->due_ns = n->clock.mono_ns() + NAMING_GIVE_AGAIN_NS;
 }
 
 /* False: it has ended this process too often. */
@@ -180,12 +216,21 @@ static void read_names(struct naming *n, struct naming_want *w, struct symbolize
 	name_guard_end(n->guard);
 }
 
+static void note_looked_up(struct naming *n, struct naming_want *w)
+{
+	if (n->asks)
+		map_each (&w->frames, slot)
+			vec_push(&n->looked_up.v, naming_frame_key(w->key, slot->key));
+	n->was_asked |= w->is_asked;
+	w->is_asked = false;
+}
+
 bool naming_file(struct naming *n, struct profile *dict, uint32_t mapping, int fd)
 {
 	const uint32_t *known = map_get(&n->by_mapping, mapping);
 	struct map nothing = { 0 };
 	struct symbolize s = { .sink = profile_sink(dict), .leaf_samples = &nothing };
-	uint64_t begin_ns = clock_mono_ns();
+	uint64_t begin_ns = n->clock.cpu_ns();
 
 	if (!known)
 		return false;
@@ -200,8 +245,30 @@ bool naming_file(struct naming *n, struct profile *dict, uint32_t mapping, int f
 		read_names(n, w, &s, fd, path);
 	if (fd >= 0)
 		remember(n, w);
-	uint64_t end_ns = clock_mono_ns();
-	wait_after(n, w, end_ns, end_ns - begin_ns);
+	wait_after(n, w, n->clock.mono_ns(), n->clock.cpu_ns() - begin_ns);
+	note_looked_up(n, w);
 	map_done(&w->frames);
 	return s.named > 0;
+}
+
+void naming_hear(struct naming *n)
+{
+	struct name_keys keys = { 0 };
+
+	name_asks_take(n->asks, &keys);
+	for (size_t i = 0; i < keys.v.n; i++) {
+		const uint32_t *known = map_get(&n->by_key, keys.v.v[i]);
+
+		if (known && n->wants.v[*known].frames.n)
+			n->wants.v[*known].is_asked = true;
+	}
+	vec_done(&keys.v);
+}
+
+void naming_settle(struct naming *n)
+{
+	if (n->asks && n->looked_up.v.n)
+		name_asks_settle(n->asks, n->looked_up.v.v, n->looked_up.v.n);
+	vec_clear(&n->looked_up.v);
+	n->was_asked = false;
 }

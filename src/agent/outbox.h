@@ -6,8 +6,8 @@
 #ifndef CRESSET_AGENT_OUTBOX_H
 #define CRESSET_AGENT_OUTBOX_H
 
-#include "agent/stream.h"
 #include "agent/wire.h"
+#include "base/stream.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>

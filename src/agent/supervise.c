@@ -34,6 +34,7 @@ struct part {
 	int (*run)(const struct up_opts *opts, struct name_guard *guard, int control);
 	pid_t pid; /* 0: it does not run */
 	int control;
+	int life; /* the end of a pipe that nobody else has: once it is closed the part is killed; -1: none */
 	bool is_ready, was_ready, is_asked; /* is_asked: to end, and to begin again at once */
 	uint64_t started_ns, again_ns, backoff_ns;
 	uint32_t heard; /* messages since it was started */
@@ -52,40 +53,67 @@ struct supervisor {
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
+/* The kernel kills us when the other end is closed, with the supervisor: whatever we are at, stopped included. PR_SET_PDEATHSIG would not do: it is
+ * forgotten when the user changes, and its signal is the supervisor's, who may not be allowed to send it. This one is sent by who asked for it. */
+static int die_with(int life)
+{
+	struct pollfd end = { .fd = life };
+
+	if (fcntl(life, F_SETSIG, SIGKILL) || fcntl(life, F_SETOWN, getpid()) ||
+	    fcntl(life, F_SETFL, O_ASYNC | O_NONBLOCK))
+		return -errno;
+	return poll(&end, 1, 0) ? -EPIPE : 0;
+}
+
 /* Signals are the supervisor's: a terminal and an init system send them to all. */
-static _Noreturn void be(struct supervisor *s, struct part *p, int control)
+static _Noreturn void be(struct supervisor *s, struct part *p, int control, int life)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	int rc;
 
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	prctl(PR_SET_NAME, p->comm, 0, 0, 0);
 	close(s->signals);
-	for (int i = 0; i < PARTS; i++)
+	for (int i = 0; i < PARTS; i++) {
 		if (s->parts[i].control >= 0)
 			close(s->parts[i].control);
-	_exit(-p->run(s->opts, s->guard, control));
+		if (s->parts[i].life >= 0)
+			close(s->parts[i].life);
+	}
+	rc = die_with(life);
+	_exit(rc ? -rc : -p->run(s->opts, s->guard, control));
 }
 
 static int start(struct supervisor *s, struct part *p)
 {
-	int ends[2], rc = control_pair(ends);
+	int ends[2], life[2], rc = control_pair(ends);
 
 	if (rc)
 		return rc;
+	if (pipe2(life, O_CLOEXEC)) {
+		rc = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return rc;
+	}
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		be(s, p, ends[1]);
+		close(life[1]);
+		be(s, p, ends[1], life[0]);
 	}
 	close(ends[1]);
+	close(life[0]);
 	if (pid < 0) {
 		close(ends[0]);
+		close(life[1]);
 		return -EAGAIN;
 	}
 	p->pid = pid;
 	p->control = ends[0];
+	p->life = life[1];
 	p->started_ns = clock_mono_ns();
 	p->is_ready = false;
 	p->heard = 0;
@@ -134,6 +162,14 @@ static void close_control(struct part *p)
 	if (p->control >= 0)
 		close(p->control);
 	p->control = -1;
+}
+
+/* Of one that has ended. */
+static void close_life(struct part *p)
+{
+	if (p->life >= 0)
+		close(p->life);
+	p->life = -1;
 }
 
 static void take_control(struct supervisor *s, struct part *p, enum control what, int fd)
@@ -239,6 +275,7 @@ static void has_ended(struct supervisor *s, struct part *p, int status)
 	p->pid = 0;
 	p->is_ready = false;
 	close_control(p);
+	close_life(p);
 	if (s->is_over || p->is_asked)
 		return;
 	if (cannot_work_here(p, status)) {
@@ -326,6 +363,7 @@ static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
 	kill(p->pid, SIGKILL);
 	waitpid(p->pid, NULL, 0);
 	p->pid = 0;
+	close_life(p);
 }
 
 /* At once, not after a pause: nothing is wrong with it. */
@@ -372,14 +410,14 @@ int up_run(const struct up_opts *opts)
 	struct supervisor s = {
 		.opts = opts,
 		.parts = { [COLLECTOR] = { "collector", "cresset-collect", collecting_run,
-					   .control = -1 },
+					   .control = -1, .life = -1 },
 			   [KEEPER] = { "store process", "cresset-store", keeping_run,
-					.control = -1 } },
+					.control = -1, .life = -1 } },
 	};
 
 	if (opts->target.url)
 		s.parts[KEEPER] = (struct part){ "sending process", "cresset-send", sending_run,
-						 .control = -1 };
+						 .control = -1, .life = -1 };
 	struct err err;
 	int rc = catch_signals(&s);
 

@@ -1,4 +1,4 @@
-/* agent/wire.h: what the collector and the store process say to each other (agent/stream.h).
+/* agent/wire.h: what the collector and the store process say to each other (base/stream.h).
  *
  *     collector → store                                  store → collector
  *     WIRE_BEGIN   a dictionary begins, empty            WIRE_ACK    a batch is synced in the store

@@ -54,16 +54,83 @@ struct python_state {
 struct python_thread {
 	__u64 until_ns;
 	__u32 n; /* 0: it runs no Python */
-	__u32 reserved;
+	__u32 tid;
 	struct python_state states[PYTHON_STATES];
+	__u64 proof; /* python_proof: of all that */
+};
+/* The sampler writes here, in the middle of whatever its CPU does: so there is no lock, and a table of fixed places. A thread has one of a few; who
+ * comes new takes that which is good for the shortest. Several may write a place at once: then its proof fits nothing, and the thread's states are
+ * searched anew. */
+enum { PYTHON_PLACES = 4, PYTHON_SETS_BITS = 11, PYTHON_SETS = 1 << PYTHON_SETS_BITS };
+struct python_set {
+	struct python_thread places[PYTHON_PLACES];
 };
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* tid */
-	__type(value, struct python_thread);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PYTHON_SETS);
+	__type(key, __u32);
+	__type(value, struct python_set);
 } python_threads SEC(".maps");
+
+static __always_inline struct python_set *python_set_of(__u32 tid)
+{
+	__u32 at = tid * 0x9e3779b1u >> (32 - PYTHON_SETS_BITS);
+
+	return bpf_map_lookup_elem(&python_threads, &at);
+}
+
+static __always_inline __u64 python_proof(const struct python_thread *t)
+{
+	__u64 h = mix(mix(HASH_SEED, t->until_ns), (__u64)t->n << 32 | t->tid);
+
+	for (int i = 0; i < PYTHON_STATES; i++)
+		h = mix(mix(h, t->states[i].at), t->states[i].runtime);
+	return h;
+}
+
+/* Copies what is remembered of a thread. False: nothing that is good now. */
+static __always_inline int python_recall(struct python_thread *out, __u32 tid, __u64 now_ns)
+{
+	struct python_set *set = python_set_of(tid);
+
+	for (int i = 0; set && i < PYTHON_PLACES; i++) {
+		if (set->places[i].tid != tid)
+			continue;
+		*out = set->places[i];
+		return now_ns < out->until_ns && out->tid == tid && out->proof == python_proof(out);
+	}
+	return 0;
+}
+
+static __always_inline void python_remember(struct python_thread *t)
+{
+	struct python_set *set = python_set_of(t->tid);
+	__u64 first_ns = ~0ull;
+	__u32 at = 0;
+
+	if (!set)
+		return;
+	for (__u32 i = 0; i < PYTHON_PLACES; i++) {
+		__u64 until_ns = set->places[i].tid == t->tid ? 0 : set->places[i].until_ns;
+
+		if (until_ns < first_ns) {
+			first_ns = until_ns;
+			at = i;
+		}
+	}
+	t->proof = python_proof(t);
+	set->places[at & (PYTHON_PLACES - 1)] = *t;
+}
+
+/* At the end of a thread or its program. */
+static __always_inline void python_forget(__u32 tid)
+{
+	struct python_set *set = python_set_of(tid);
+
+	for (int i = 0; set && i < PYTHON_PLACES; i++)
+		if (set->places[i].tid == tid)
+			set->places[i].until_ns = 0;
+}
 
 /* --- a walk ---------------------------------------------------------------------------------------------------------- */
 
@@ -154,12 +221,12 @@ static __always_inline void python_found(struct python_walk *p, __u64 at)
 
 static __always_inline void python_keep(struct python_walk *p)
 {
-	__u32 tid = p->tid;
 	__u64 long_ns = p->steps * PYTHON_PER_STEP_NS;
 	__u64 least_ns = p->thread.n ? PYTHON_KEEP_NS : PYTHON_NONE_NS;
 
 	p->thread.until_ns = bpf_ktime_get_ns() + (long_ns > least_ns ? long_ns : least_ns);
-	bpf_map_update_elem(&python_threads, &tid, &p->thread, BPF_ANY);
+	p->thread.tid = p->tid;
+	python_remember(&p->thread);
 	p->turn = PYTHON_BEGIN;
 }
 
@@ -412,10 +479,18 @@ __weak int python_some_turns(__u32 index)
 }
 
 /* All of them. */
+static __always_inline int python_is_late(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
+
+	return s && p && bpf_ktime_get_ns() > s->walk_until_ns && python_unread(p);
+}
+
 static __always_inline void python_turns(__u32 index)
 {
-	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
-		if (python_some_turns(index))
+	for (int i = 1; i <= PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
+		if (python_some_turns(index) || (i % 8 == 0 && python_is_late(index)))
 			break;
 }
 
@@ -432,7 +507,6 @@ static __always_inline void python_start(struct python_walk *p, struct task_stru
 					 __u64 now_ns)
 {
 	__u32 tid = BPF_CORE_READ(task, pid);
-	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
 
 	p->tid = tid;
 	p->thread_pointer = BPF_CORE_READ(task, thread.fsbase);
@@ -441,11 +515,10 @@ static __always_inline void python_start(struct python_walk *p, struct task_stru
 	p->n_states = p->n_frames = p->first_frame = p->n_groups = 0;
 	p->n_cursors = p->is_cut = p->n_group_words = 0;
 	p->groups_hash = HASH_SEED;
-	p->thread.n = 0;
-	p->was_searched = !known || now_ns >= known->until_ns;
+	p->was_searched = !python_recall(&p->thread, tid, now_ns);
 	p->turn = p->was_searched ? PYTHON_FIND : PYTHON_BEGIN;
-	if (!p->was_searched)
-		p->thread = *known;
+	if (p->was_searched)
+		p->thread.n = 0;
 }
 
 static __always_inline int python_end(struct scratch *s, struct python_walk *p)

@@ -42,6 +42,9 @@ enum walk_end {
 		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
 	WALK_LOST = 11, /* user space only: the ring had no room for the contents */
 	WALK_EXEC = 12, /* a wait inside an exec: the program that called it is gone */
+	WALK_TIME = 13, /* it took too long, with interrupts off */
+	WALK_NO_ROOM =
+		14, /* by frame pointers only: there was no room for the mappings of the process */
 	WALK_ENDS
 };
 
@@ -52,7 +55,8 @@ struct event_trace {
 
 /* {kind, stack_hash}: a sample refers to the EVENT_STACK with the same hash, sent before it by the same CPU. hash 0: no frames. */
 struct event_sample {
-	__u32 kind; /* EVENT_SAMPLE */
+	__u16 kind;    /* EVENT_SAMPLE */
+	__u16 periods; /* of the sampling rate that it stands for (bpf/cycle_clock.h) */
 	__u32 cpu;
 	__u64 time_ns;
 	__u64 stack_hash;
@@ -119,7 +123,8 @@ enum {
 		8, /* of a sample with a copy of its stack: groups of them instead of native frames */
 };
 struct event_stack {
-	__u32 kind; /* EVENT_STACK */
+	__u16 kind; /* EVENT_STACK */
+	__u16 reserved;
 	__u16 n_kernel, n_user;
 	__u64 stack_hash;
 	__u16 walk_end; /* enum walk_end */
@@ -167,6 +172,7 @@ struct glob_program {
 enum counter {
 	COUNT_SAMPLES = 0,     /* sent */
 	COUNT_RING_FULL,       /* samples the ring refused */
+	COUNT_RING_BUSY,       /* … which had room, but was locked by another CPU */
 	COUNT_STACK_RING_FULL, /* stack contents the ring refused */
 	COUNT_TARGETS_FULL,    /* children that could not be followed */
 	COUNT_STACKS,          /* stack contents sent */
@@ -180,6 +186,7 @@ enum counter {
 	COUNT_TASKS_UNKNOWN, /* no room for the times of a thread */
 	COUNT_PYTHON_UNREAD, /* stacks with frames of Python that cannot be read */
 	COUNT_TRACES_UNREAD, /* samples whose thread has a span that cannot be read (bpf/trace.h) */
+	COUNT_CYCLES_GONE_NS, /* busy time of CPUs in which no tick of cycles came */
 	COUNTERS
 };
 

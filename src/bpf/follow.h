@@ -58,7 +58,7 @@ int BPF_PROG(space_exec, struct task_struct *task)
 	if (!BPF_CORE_READ(task, mm) || BPF_CORE_READ(task, mm, start_code))
 		return 0;
 	forget_space(tgid);
-	bpf_map_delete_elem(&python_threads, &tid);
+	python_forget(tid);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ int BPF_PROG(space_exit, struct task_struct *task)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
-	bpf_map_delete_elem(&python_threads, &tid);
+	python_forget(tid);
 	if (is_last_thread(task))
 		forget_space(tgid);
 	return 0;

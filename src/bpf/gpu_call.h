@@ -229,7 +229,7 @@ static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *
 
 static __always_inline void send_gpu(struct event_gpu *ev)
 {
-	if (!bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)))
+	if (!bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		return;
 	gpu_count(GPU_COUNT_LOST, 1);
 	if (ev->gpu.what == GPU_LAUNCH)
@@ -269,13 +269,13 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 	ev->sample.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
 	take_gpu_stack(ctx, s, at_return, ev->sample.tgid, ev->sample.time_ns);
 	if (s->head.walk_end == WALK_NOT_LOADED &&
-	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s))
+	    sample_raw(&ev->sample, (const struct wait_info *)&ev->gpu, s, FROM_OTHERS))
 		return 0;
 	ev->sample.kind = EVENT_GPU;
 	n = hash_stack(s, WALK_MAX_KERNEL);
 	ev->sample.stack_hash = n ? s->head.stack_hash : 0;
 	if (n)
-		send_stack(s, n);
+		send_stack(s, n, FROM_OTHERS);
 	send_gpu(ev);
 	return ev->sample.stack_hash;
 }

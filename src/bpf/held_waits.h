@@ -36,7 +36,7 @@ static __always_inline void send_user_part(struct task_struct *task, struct scra
 		end_stack(task, s, now_ns);
 	else
 		s->head.walk_end = end;
-	send_stack(s, hash_stack(s, WALK_MAX_KERNEL));
+	send_stack(s, hash_stack(s, WALK_MAX_KERNEL), FROM_OTHERS);
 }
 
 /* The waits that are held, with the user part in s. */
@@ -53,11 +53,11 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 			break;
 		ev->wait = h->waits[i];
 		if (s->head.walk_end != WALK_NOT_LOADED ||
-		    !send_with_stack(&ev->sample, &ev->wait, s))
+		    !send_with_stack(&ev->sample, &ev->wait, s, FROM_OTHERS))
 			send_wait(ev);
 	}
 	h->n = 0;
-	__sync_fetch_and_add(&holders, -1);
+	add_holder(-1);
 }
 
 /* At switch-in: sends the kernel part and returns its hash. */
@@ -68,7 +68,7 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 	if (user_regs(task, s->walk.regs))
 		note_syscall(s);
 	n = hash_stack(s, WALK_MAX_KERNEL);
-	send_stack(s, n);
+	send_stack(s, n, FROM_OTHERS);
 	return s->head.stack_hash;
 }
 
@@ -93,7 +93,7 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 		return;
 	}
 	if (!h->n)
-		__sync_fetch_and_add(&holders, 1);
+		add_holder(1);
 	i = h->n & (HELD_WAITS - 1);
 	h->waits[i] = ev->wait;
 	h->mm = (__u64)task->mm;

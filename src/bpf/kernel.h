@@ -70,6 +70,7 @@ struct sched_info {
 
 struct rq {
 	unsigned long long clock;
+	unsigned long long rq_cpu_time; /* of tasks that have left the CPU: CONFIG_SCHEDSTATS */
 };
 
 struct cfs_rq {

@@ -13,19 +13,38 @@
 #include "bpf/unwind.h"
 
 const volatile __u32 max_user = WALK_MAX_USER;
+/* Of one stack: interrupts are off meanwhile. Looked at each 64 frames. */
+const volatile __u64 max_walk_ns = 2000000;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
 /* The walk of Python's frames; where it is off each global function of it ends at once, so that the verifier looks at none. */
 const volatile __u32 use_python = 1;
-const volatile __u64 wake_bytes =
-	1 << 19; /* the reader is woken when this much of the ring is full */
+/* The reader is woken when this much of a ring is full. */
+const volatile __u64 wake_bytes = 1 << 18, sample_wake_bytes = 1 << 18;
 
 /* Mixed into the marks of the seen-cache: a new value makes every CPU send the contents of stacks again. */
 volatile __u64 seen_epoch = 1;
 
+/* The sampler is an NMI where it counts cycles, and comes in the middle of any other program: it shares no map with them that has a lock and that
+ * both write (tests/unit/t_bpf_locks.c walks all programs). So it has a ring of its own. */
+enum sender { FROM_OTHERS = 0, FROM_SAMPLER };
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 1 << 19);
 } ring SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 19);
+} sample_ring SEC(".maps");
+
+static __always_inline void *ring_of(const enum sender from)
+{
+	return from == FROM_SAMPLER ? (void *)&sample_ring : (void *)&ring;
+}
+
+static __always_inline __u64 wake_bytes_of(const enum sender from)
+{
+	return from == FROM_SAMPLER ? sample_wake_bytes : wake_bytes;
+}
 
 /* Python's frames are two words each, and have native ones between them. As many as leave room for the rest in the largest value that a
  * per-CPU map can have, 32 KiB. */
@@ -47,6 +66,7 @@ struct scratch {
 	__u64 python; /* nonzero: frames of Python's wait for their places */
 	__u64 python_woke_ns;
 	__u64 raw_since_ns;
+	__u64 walk_until_ns;
 	__u32 raw_sent;
 	__u32 index; /* its own */
 	/* Of waits. */
@@ -86,7 +106,8 @@ struct {
 	__type(value, struct known_frames);
 } known SEC(".maps");
 
-enum { SEEN_SLOTS = 4096 };
+/* Stacks whose contents were sent: one half by the sampler, the other by all others, so that contents come through the ring of what refers to them. */
+enum { SEEN_SLOTS = 4096, SEEN_OF_ONE = SEEN_SLOTS / 2 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SEEN_SLOTS);
@@ -126,6 +147,9 @@ struct {
 	__type(key, __u32); /* tgid */
 	__type(value, struct space_process);
 } processes SEC(".maps");
+
+/* There is no room for further processes: those that are not there are walked by frame pointers. */
+volatile __u32 processes_full;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -195,12 +219,13 @@ static __always_inline __u64 patched(const struct scratch *s, __u64 address, __u
 					: word;
 }
 
+/* At once: the sampler may come in between. */
 static __always_inline void add(__u32 which, __u64 more)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &which);
 
 	if (n)
-		*n += more;
+		__sync_fetch_and_add(n, more);
 }
 
 static __always_inline void count(__u32 which)

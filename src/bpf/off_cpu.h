@@ -217,7 +217,7 @@ int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 	struct scratch *s;
 	__u64 now_ns;
 
-	if (!holders)
+	if (!may_hold)
 		return 0;
 	task = current_task();
 	s = scratch_for(SCRATCH_WAIT);

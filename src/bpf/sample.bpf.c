@@ -5,6 +5,7 @@
  * sample_walk and sample_plain are the same sampler with another walk of the user stack: our own (bpf/unwind.h), or the kernel's
  * helper (frame pointers, at most kernel.perf_event_max_stack frames) where the verifier refuses ours. Everything that goes wrong is
  * counted in `counters`. */
+#include "bpf/cycle_clock.h"
 #include "bpf/follow.h"
 #include "bpf/off_cpu.h"
 #include "bpf/stack.h"
@@ -71,10 +72,62 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 	}
 }
 
+/* --- what a tick stands for ------------------------------------------------------------------------------------------- */
+
+const volatile __u32 by_cycles = 0; /* the event is cycles, whose ticks follow no clock */
+const volatile __u64 sample_period_ns = 10101010;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cycle_clock);
+} cycle_clocks SEC(".maps");
+
+/* How long tasks have run on this CPU, by its queue's clock, which is a tick old at most; 0: the kernel does not say. */
+static __always_inline __u64 busy_ns(struct task_struct *task)
+{
+	struct rq *rq = 0;
+	__u64 clock, since;
+
+	if (!bpf_core_field_exists(rq->rq_cpu_time) || !bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(task->sched_info.last_arrival))
+		return 0;
+	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	clock = BPF_CORE_READ(rq, clock);
+	since = BPF_CORE_READ(task, sched_info.last_arrival);
+	return BPF_CORE_READ(rq, rq_cpu_time) + (since && clock > since ? clock - since : 0);
+}
+
+/* For how many periods a sample of this tick stands; 0: it is not to be sent. */
+static __always_inline __u32 periods_of_tick(struct bpf_perf_event_data *ctx)
+{
+	__u32 zero = 0, n;
+	struct cycle_clock *clock;
+
+	if (!by_cycles)
+		return 1;
+	clock = bpf_map_lookup_elem(&cycle_clocks, &zero);
+	if (!clock)
+		return 0;
+	n = cycle_tick(clock, *(volatile __u64 *)&ctx->sample_period,
+		       busy_ns((struct task_struct *)bpf_get_current_task()), sample_period_ns);
+	if (clock->lost_ns)
+		add(COUNT_CYCLES_GONE_NS, clock->lost_ns);
+	clock->lost_ns = 0;
+	return n;
+}
+
+/* --- a tick ----------------------------------------------------------------------------------------------------------- */
+
 static __always_inline void send_sample(struct event_sample *ev)
 {
-	count(bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)) ? COUNT_RING_FULL
-								       : COUNT_SAMPLES);
+	if (!bpf_ringbuf_output(&sample_ring, ev, sizeof *ev, wake_flags(FROM_SAMPLER, 1)))
+		count(COUNT_SAMPLES);
+	else if (ring_has_room(FROM_SAMPLER, sizeof *ev))
+		count(COUNT_RING_BUSY);
+	else
+		count(COUNT_RING_FULL);
 }
 
 static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
@@ -88,6 +141,9 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	ev.tgid = pid_tgid >> 32;
 	if (ev.tid == 0)
 		return 0; /* idle */
+	ev.periods = periods_of_tick(ctx);
+	if (!ev.periods)
+		return 0;
 	bpf_get_current_comm(ev.comm, sizeof ev.comm);
 	if (!wanted(ev.tgid, ev.tid, ev.comm))
 		return 0;
@@ -103,12 +159,12 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	patch_return(s, ev.tid);
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	ev.gpu_call = s->gpu_call;
-	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s))
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s, FROM_SAMPLER))
 		return 0;
 	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;
-		send_stack(s, n);
+		send_stack(s, n, FROM_SAMPLER);
 	}
 	send_sample(&ev);
 	return 0;

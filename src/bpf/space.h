@@ -38,10 +38,11 @@ struct space_mapping {
 
 /* An image that old has all mappings there are: what is outside is no code. */
 #define SPACE_SETTLED_NS 1000000000ull
+#define SPACE_NO_ROOM    (~0u)
 struct space_process {
 	__u64 image;
-	__u64 sent_ns; /* CLOCK_MONOTONIC */
-	__u32 n_maps;
+	__u64 sent_ns;    /* CLOCK_MONOTONIC */
+	__u32 n_maps;     /* SPACE_NO_ROOM: there was none for its image */
 	__u32 has_python; /* it is in the table of those (bpf/cpython_walk.h) */
 };
 

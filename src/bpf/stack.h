@@ -150,11 +150,19 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
+/* Asked each 64 frames. */
+static __always_inline int walk_is_late(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s && bpf_ktime_get_ns() > s->walk_until_ns && walk_over(&s->walk, WALK_TIME);
+}
+
 /* All of them. */
 __weak int walk_frames(__u32 index)
 {
-	for (int i = 0; i < SCRATCH_USER / FRAMES_AT_ONCE + 1; i++)
-		if (walk_some_frames(index))
+	for (int i = 1; i < SCRATCH_USER / FRAMES_AT_ONCE + 2; i++)
+		if (walk_some_frames(index) || (i % 8 == 0 && walk_is_late(index)))
 			break;
 	return 0;
 }
@@ -222,15 +230,16 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
-	int is_cut;
+	int is_cut, has_room = p ? p->n_maps != SPACE_NO_ROOM : !processes_full;
 
 	leave_probes_page(s);
 	if (s->walk.regs[PT_SP] == s->call_sp) /* it has returned, its probe has not said so yet */
 		no_call(s);
-	w->use_tables = use_tables;
+	w->use_tables = use_tables && has_room;
 	w->max = max_user;
-	w->image = p ? p->image : 0;
-	w->n_maps = p ? p->n_maps : 0;
+	w->image = p && has_room ? p->image : 0;
+	w->n_maps = p && has_room ? p->n_maps : 0;
+	s->walk_until_ns = bpf_ktime_get_ns() + max_walk_ns;
 	s->has_window = 0;
 	s->user_hash = HASH_SEED;
 	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
@@ -242,6 +251,8 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	} else {
 		walk_frames(s->index);
 	}
+	if (use_tables && !has_room)
+		w->end = WALK_NO_ROOM;
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);
 	s->head.n_user = s->head.n_python + w->n;
@@ -295,9 +306,10 @@ static __always_inline __u64 python_wake(struct scratch *s)
 }
 
 /* Sends the contents unless this CPU has sent them. A refused stack stays unmarked and is tried again with its next sample. */
-static __always_inline void send_stack(struct scratch *s, __u32 n)
+static __always_inline void send_stack(struct scratch *s, __u32 n, const enum sender from)
 {
-	__u32 slot = s->head.stack_hash & (SEEN_SLOTS - 1);
+	__u32 slot =
+		(s->head.stack_hash & (SEEN_OF_ONE - 1)) + (from == FROM_SAMPLER ? 0 : SEEN_OF_ONE);
 	__u64 *mark = bpf_map_lookup_elem(&seen, &slot);
 	__u64 want = s->head.stack_hash ^ (seen_epoch << 48);
 	__u64 bytes = sizeof s->head + (__u64)n * 8;
@@ -306,7 +318,7 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 	asm volatile("" : "+r"(bytes));
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
-	if (bpf_ringbuf_output(&ring, s, bytes,
+	if (bpf_ringbuf_output(ring_of(from), s, bytes,
 			       s->head.n_python ? python_wake(s) : BPF_RB_NO_WAKEUP)) {
 		count(COUNT_STACK_RING_FULL);
 		return;
@@ -316,10 +328,18 @@ static __always_inline void send_stack(struct scratch *s, __u32 n)
 }
 
 /* of: which part of wake_bytes is enough. */
-static __always_inline __u64 wake_flags(__u32 of)
+static __always_inline __u64 wake_flags(const enum sender from, __u32 of)
 {
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes / of ? BPF_RB_FORCE_WAKEUP
-									      : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from) / of
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+/* A ring that refused an event though it has room was locked, by the sampler on another CPU: in an NMI it does not wait. */
+static __always_inline int ring_has_room(const enum sender from, __u64 bytes)
+{
+	return bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) + bytes + BPF_RINGBUF_HDR_SZ <=
+	       bpf_ringbuf_query(ring_of(from), BPF_RB_RING_SIZE);
 }
 
 /* --- a sample with its stack ----------------------------------------------------------------------------------------- */
@@ -328,13 +348,13 @@ static __always_inline __u64 wake_flags(__u32 of)
 enum { RAW_PER_SECOND = 500 };
 enum { RAW_PIECE = 512, RAW_PAGE = 4096, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
 
-static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns)
+static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns, const enum sender from)
 {
 	if (now_ns - s->raw_since_ns > 1000000000) {
 		s->raw_since_ns = now_ns;
 		s->raw_sent = 0;
 	}
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes)
+	if (bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from))
 		return 0;
 	return s->raw_sent++ < RAW_PER_SECOND;
 }
@@ -366,9 +386,9 @@ static __always_inline void patch_copies(struct event_raw *raw, const struct scr
 
 /* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
 static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
-				    struct walk *w, const __u32 room)
+				    struct walk *w, const __u32 room, const enum sender from)
 {
-	struct event_raw *raw = bpf_ringbuf_reserve(&ring, sizeof *raw + room, 0);
+	struct event_raw *raw = bpf_ringbuf_reserve(ring_of(from), sizeof *raw + room, 0);
 	__u64 sp = w->regs[PT_SP];
 
 	if (!raw)
@@ -389,24 +409,25 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 					 (void *)(sp + i * RAW_PIECE)))
 			raw->stack_bytes = (i + 1) * RAW_PIECE;
 	patch_copies(raw, scratch_of(w), sp, room);
-	bpf_ringbuf_submit(raw, wake_flags(4));
+	bpf_ringbuf_submit(raw, wake_flags(from, 4));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);
 	return 1;
 }
 
 static __always_inline int send_with_stack(const struct event_sample *ev,
-					   const struct wait_info *wait, struct scratch *s)
+					   const struct wait_info *wait, struct scratch *s,
+					   const enum sender from)
 {
 	struct walk *w = &s->walk;
 
-	if (!raw_allowed(s, ev->time_ns))
+	if (!raw_allowed(s, ev->time_ns, from))
 		return 0;
 	if (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2))
-		return send_raw(ev, wait, w, RAW_MAX_STACK);
+		return send_raw(ev, wait, w, RAW_MAX_STACK, from);
 	if (is_deeper(w, RAW_SMALL))
-		return send_raw(ev, wait, w, RAW_MIDDLE);
-	return send_raw(ev, wait, w, RAW_SMALL);
+		return send_raw(ev, wait, w, RAW_MIDDLE, from);
+	return send_raw(ev, wait, w, RAW_SMALL, from);
 }
 
 /* What goes its ordinary way: the kernel part; and Python's frames, with groups instead of places. Returns the number of words. */
@@ -425,18 +446,18 @@ static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python
 
 /* wait is NULL for samples of a CPU. */
 static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
-				      struct scratch *s)
+				      struct scratch *s, const enum sender from)
 {
 	const __u32 n_user = s->head.n_user, n_python = s->head.n_python;
 	const __u64 user_hash = s->user_hash;
 	__u32 n = hash_without_user(s, n_python);
 
 	ev->stack_hash = n ? s->head.stack_hash : 0;
-	if (send_with_stack(ev, wait, s)) {
+	if (send_with_stack(ev, wait, s, from)) {
 		if (n_python)
 			python_write_groups(s->index);
 		if (n)
-			send_stack(s, n);
+			send_stack(s, n, from);
 		return 1;
 	}
 	count(COUNT_RAW_REFUSED);

@@ -12,10 +12,7 @@ const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
 const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
-const volatile __u32 at_sys_exit = 0;         /* the second way */
-const volatile __u64 waits_per_window = 2000; /* stacks in RATE_WINDOW_NS; more waits are sampled */
-
-#define RATE_WINDOW_NS 100000000ull
+const volatile __u32 at_sys_exit = 0; /* the second way */
 
 /* --- what is kept of a thread ----------------------------------------------------------------------------------------- */
 
@@ -102,7 +99,7 @@ static __always_inline void send_thread(struct event_thread *ev, struct task_str
 	ev->gpu_off_ns = calls.off_ns;
 	ev->long_gpu_off_ns = calls.long_off_ns;
 	ev->ended = ended;
-	if (bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(1)))
+	if (bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		count(COUNT_RING_FULL);
 }
 
@@ -147,29 +144,69 @@ static __always_inline struct away came_unseen(struct task_struct *task, struct 
 
 /* --- which waits are shown -------------------------------------------------------------------------------------------- */
 
+/* Of each CPU, in a cache line of its own: it is written at each wait that passes, where the run queue is locked. User space adds them up
+ * (collect/wait_pace.h) and tells all CPUs what they may take together. */
 struct {
-	__u64 window_ns;     /* when it began */
-	__u64 seen, seen_ns; /* waits in it that pass the filter */
-	__u64 sent;
-	__u64 quantum_ns; /* shorter waits are sampled (struct quanta); 0: all are taken */
-} rate;
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wait_rate);
+} wait_rates SEC(".maps");
+
+volatile __u64 quantum_ns; /* shorter waits are sampled (struct quanta); 0: all are taken */
+volatile __u64 cpu_waits =
+	1; /* stacks in a window, beyond which a CPU does not wait for user space to say so */
+volatile __u32 may_hold; /* a thread may hold waits, or a CPU may be blind */
+
+static __always_inline struct wait_rate *wait_rate(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&wait_rates, &zero);
+}
+
+/* More by one or less: threads that hold waits, blind CPUs. Only the sum over all CPUs says how many there are. Where there are none, the exit of a
+ * system call costs nothing but a look at may_hold. */
+static __always_inline void add_holder(__s64 more)
+{
+	struct wait_rate *r = wait_rate();
+
+	if (r)
+		__sync_fetch_and_add(&r->held, more);
+	if (more > 0 && !may_hold)
+		may_hold = 1;
+}
+
+/* By what this CPU alone sees: in its last window, or in this one, which has more than the last. */
+static __always_inline __u64 own_quantum(struct wait_rate *r, __u64 ns, __u64 now_ns)
+{
+	const __u64 most = cpu_waits ? cpu_waits : 1;
+
+	if (now_ns - r->window_ns > RATE_WINDOW_NS) {
+		r->quantum_ns = r->seen > most ? r->seen_ns / most : 0;
+		r->window_ns = now_ns;
+		r->seen = r->seen_ns = r->sent = 0;
+	}
+	r->seen++;
+	r->seen_ns += ns;
+	r->all_seen++;
+	r->all_seen_ns += ns;
+	if (r->sent > most && !r->quantum_ns)
+		r->quantum_ns = 2 * (r->seen_ns / most);
+	return r->quantum_ns;
+}
 
 /* What a wait of this length stands for; 0: it is not taken. */
 static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
 {
-	__u64 quantum;
+	struct wait_rate *r = wait_rate();
+	__u64 quantum = quantum_ns, own;
 
-	if (now_ns - rate.window_ns > RATE_WINDOW_NS) {
-		rate.quantum_ns =
-			rate.seen > waits_per_window ? rate.seen_ns / waits_per_window : 0;
-		rate.window_ns = now_ns;
-		rate.seen = rate.seen_ns = rate.sent = 0;
-	}
-	__sync_fetch_and_add(&rate.seen, 1);
-	__sync_fetch_and_add(&rate.seen_ns, ns);
-	if (rate.sent > waits_per_window && !rate.quantum_ns) /* more than last time */
-		rate.quantum_ns = 2 * (rate.seen_ns / waits_per_window);
-	quantum = rate.quantum_ns;
+	if (!r)
+		return 0;
+	own = own_quantum(r, ns, now_ns);
+	if (quantum < own)
+		quantum = own;
 	if (ns < quantum) {
 		ns = quanta_weigh(q, quantum, ns, bpf_get_prandom_u32());
 		if (!ns) {
@@ -177,7 +214,7 @@ static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
 			return 0;
 		}
 	}
-	__sync_fetch_and_add(&rate.sent, 1);
+	r->sent++;
 	return ns;
 }
 

@@ -271,6 +271,16 @@ static __always_inline int wait_choose(const struct wait_filter *f, struct threa
 /* More waits than are wanted: the time that they take, one after the other, is cut into quanta; in each of these one moment is drawn,
  * and the wait that it falls into is taken, and weighs the quantum. So the expected weight of a wait is its length, and sums are off by
  * less than they would be if every wait were drawn for itself. */
+#define RATE_WINDOW_NS 100000000ull
+/* How many pass the filter, on one CPU. */
+struct wait_rate {
+	__u64 window_ns;             /* when it began */
+	__u64 seen, seen_ns, sent;   /* in it */
+	__u64 quantum_ns;            /* by these; 0: all are taken */
+	__u64 all_seen, all_seen_ns; /* since the beginning */
+	__s64 held; /* threads that hold waits and blind CPUs, with those of other CPUs */
+};
+
 struct quanta {
 	__u64 quantum_ns;
 	__u64 at_ns;    /* how much of the present one has passed */

@@ -180,7 +180,7 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 	patch_return(s, task->pid);
 	take_trace_of(task, t, s, sleepable);
 	take_python_of(task, t, s, now_ns, sleepable);
-	send_stack(s, hash_words(s, WALK_MAX_KERNEL));
+	send_stack(s, hash_words(s, WALK_MAX_KERNEL), FROM_OTHERS);
 	s->wait.going_on = going_on_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);

@@ -81,7 +81,7 @@ static __always_inline void end_stack(struct task_struct *task, struct scratch *
 
 static __always_inline void send_wait(const struct event_wait *ev)
 {
-	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(1)))
+	if (bpf_ringbuf_output(&ring, (void *)ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		count(COUNT_WAITS_LOST);
 }
 
@@ -89,7 +89,7 @@ static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s
 {
 	if (n) {
 		ev->sample.stack_hash = s->head.stack_hash;
-		send_stack(s, n);
+		send_stack(s, n, FROM_OTHERS);
 	}
 	send_wait(ev);
 }
@@ -102,13 +102,11 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev->sample, &ev->wait, s))
+	if (s->head.walk_end == WALK_NOT_LOADED &&
+	    sample_raw(&ev->sample, &ev->wait, s, FROM_OTHERS))
 		return;
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }
-
-/* How many threads hold waits, or are blind CPUs: where there is none, the exit of a system call costs nothing but this look. */
-volatile __u64 holders;
 
 /* Of what a task does that nothing is known of, the switch by which it hands the CPU on may not be seen either. */
 static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
@@ -116,7 +114,7 @@ static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
 	if (!at_sys_exit || !s || s->is_blind == is_blind)
 		return;
 	s->is_blind = is_blind;
-	__sync_fetch_and_add(&holders, is_blind ? 1 : -1);
+	add_holder(is_blind ? 1 : -1);
 }
 
 #endif

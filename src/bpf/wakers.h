@@ -54,7 +54,7 @@ static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __
 	if (bytes > 0)
 		s->head.n_kernel = ((__u64)bytes / 8) & 127;
 	end_stack(task, s, now_ns);
-	send_stack(s, hash_stack(s, WALK_MAX_KERNEL));
+	send_stack(s, hash_stack(s, WALK_MAX_KERNEL), FROM_OTHERS);
 	return s->head.stack_hash;
 }
 

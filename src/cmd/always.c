@@ -1,16 +1,18 @@
 #include "cmd/always.h"
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cmd/gpu_env.h"
 #include "cmd/gpu_library.h"
 #include "cmd/machine.h"
+#include "cmd/reach.h"
+#include "cmd/store_user.h"
 #include "cmd/trial.h"
 #include "gpu/cuda_attach.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,6 +117,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 {
 	struct collect_opts collect = {
 		.freq_hz = o->freq_hz,
+		.clock = o->clock,
 		.host = a->host,
 		.labels = a->labels,
 		.n_labels = a->n_labels,
@@ -130,6 +133,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 		.gpu_budget = o->gpu_budget_percent.v / 100,
 		.gpu_stacks_per_s = o->max_rate,
 		.stack_bytes = ALWAYS_STACK_BYTES,
+		.is_always = true,
 		.btf_file = o->btf,
 		.on_refused = kernel_on_refused,
 	};
@@ -165,18 +169,7 @@ static bool is_empty(const char *dir)
 	return empty;
 }
 
-static int find_nobody(struct up_opts *up, const char *process, struct err *err)
-{
-	const struct passwd *nobody = getpwnam("nobody");
-
-	if (!nobody)
-		return err_set(err, ENOENT, "there is no user 'nobody' to run the %s as", process);
-	up->uid = nobody->pw_uid;
-	up->gid = nobody->pw_gid;
-	return 0;
-}
-
-/* A new or empty folder of root's becomes nobody's. */
+/* A new or empty folder of root's becomes the user's. */
 static int give_away(const struct up_opts *up, const char *process, struct err *err)
 {
 	const char *dir = up->data_dir;
@@ -184,7 +177,8 @@ static int give_away(const struct up_opts *up, const char *process, struct err *
 	if (!is_empty(dir)) {
 		err_set(err, EACCES, "%s is root's and not empty: the %s is not root", dir,
 			process);
-		return err_hint(err, "if it is ours:  chown -R nobody %s", dir);
+		return err_hint(err, "if it is ours:  chown -R %u:%u %s", (unsigned)up->uid,
+				(unsigned)up->gid, dir);
 	}
 	if (chmod(dir, 0700) ||
 	    chown(dir, up->uid, up->gid)) /* in this order: it is ours until then */
@@ -196,6 +190,7 @@ static int give_away(const struct up_opts *up, const char *process, struct err *
 int always_settle_folder(struct up_opts *up, const char *process, struct err *err)
 {
 	const char *dir = up->data_dir;
+	struct err left = { 0 };
 	struct stat st;
 
 	if (mkdir(dir, 0700) && errno != EEXIST)
@@ -203,6 +198,8 @@ int always_settle_folder(struct up_opts *up, const char *process, struct err *er
 	int rc = fs_sync_dir_of(dir, err); /* the unprivileged process cannot */
 	if (rc)
 		return rc;
+	if (store_user_take_over(dir, &left) < 0)
+		log_warning(&left);
 	if (stat(dir, &st))
 		return err_set(err, errno, "%s: %s", dir, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
@@ -210,9 +207,15 @@ int always_settle_folder(struct up_opts *up, const char *process, struct err *er
 	up->uid = st.st_uid;
 	up->gid = st.st_gid;
 	if (st.st_uid != 0 || geteuid() != 0)
-		return 0;
-	rc = find_nobody(up, process, err);
-	return rc ? rc : give_away(up, process, err);
+		return reach_check(dir, up->uid, up->gid, process, err);
+	struct store_user user;
+	rc = store_user_find(&user, err);
+	if (rc)
+		return rc;
+	up->uid = user.uid;
+	up->gid = user.gid;
+	rc = give_away(up, process, err);
+	return rc ? rc : reach_check(dir, up->uid, up->gid, process, err);
 }
 
 /* --- permissions ------------------------------------------------------------------------------ */

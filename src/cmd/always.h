@@ -4,6 +4,7 @@
 
 #include "agent/up.h"
 #include "cmd/choose.h"
+#include "cmd/clock_option.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "cmd/gpu_level.h"
@@ -16,7 +17,8 @@ struct always_opts {
 	struct str_list only, exclude, gpu_attach;
 	struct choice_list gpu_force;
 	uint64_t freq_hz, min_block_ns, max_rate, buffer_bytes;
-	int gpu; /* enum gpu_level */
+	int gpu;   /* enum gpu_level */
+	int clock; /* enum collect_clock */
 	struct opt_number gpu_budget_percent;
 	const char *config, *btf; /* files */
 	const struct yaml *relabel;
@@ -42,6 +44,7 @@ extern const char *const always_event_words[], *const always_force_words[];
 		  OPT_U64,     ALWAYS_ROW(T, freq_hz), \
 		  .def = "19", .min = 1, \
 		  .max = 1000, .basic = true }, \
+		CLOCK_OPTION(T, always.clock, "What to record"), \
 		{ "m",          "min-block", \
 		  "TIME",       "no stack of shorter waits; a bare number is us", \
 		  OPT_DURATION, ALWAYS_ROW(T, min_block_ns), \
@@ -127,8 +130,8 @@ struct up_attach always_attach(const struct always_opts *o, const struct always 
 int always_check_permissions(struct err *err);
 /* Status, with what is missing printed: --gpu=require, and a file that --btf names. */
 int always_check_machine(const struct always_opts *o);
-/* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; nobody, whose it becomes, where that is
- * root and the folder is empty. process: what it is called. */
+/* Makes up->data_dir where it is not there, and finds who the process is to be: the folder's owner; where that is root and the folder is
+ * empty, or nobody, the user of cmd/store_user.h, whose it becomes. It must be able to get there. process: what it is called. */
 int always_settle_folder(struct up_opts *up, const char *process, struct err *err);
 
 #endif

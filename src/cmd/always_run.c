@@ -68,6 +68,8 @@ static unsigned reload(void *ctx)
 		return 0;
 	}
 	unsigned parts = parts_of(r, &again.changed);
+	if (r->look_again)
+		parts |= r->look_again(r->ctx);
 	take(r, &up, always, again.opts);
 	config_again_done(&r->again);
 	r->again = again;

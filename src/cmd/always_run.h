@@ -30,6 +30,8 @@ struct always_run {
 		    struct always **always);
 	/* All is well, and it records; may be NULL. */
 	void (*say)(void *ctx);
+	/* After a reload has filled both: what has to begin again but for options. May be NULL. */
+	unsigned (*look_again)(void *ctx);
 	void *ctx;
 	/* Of always_run alone; zeroed before. */
 	const void *now;           /* options, since the last reload */

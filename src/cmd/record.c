@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/clock_option.h"
 #include "cmd/filter.h"
 #include "cmd/gpu_env.h"
 #include "cmd/gpu_level.h"
@@ -47,6 +48,7 @@ static const struct cmd_opt record_options[] = {
 	  .words = event_words, .def = "cpu", .basic = true },
 	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, WHAT(freq_hz), .def = "99",
 	  .min = 1, .max = 10000, .basic = true },
+	CLOCK_OPTION(record_opts, clock, "What to record"),
 	{ NULL, "gpu", "LEVEL", "all that GPUs do: 0 calls, 1 and time, 2 and stalls", OPT_ENUM,
 	  WHAT(gpu), .words = gpu_level_words, .bare = "1", .def = "auto", .basic = true },
 	{ "d", "duration", "TIME", "stop after 500ms, 10s, 15m ...", OPT_DURATION,
@@ -117,6 +119,7 @@ static int settle(struct recording *r)
 	r->collect.gpu_script = gpu_env().script;
 	r->collect.n_labels = MACHINE_LABELS;
 	r->collect.freq_hz = o->freq_hz;
+	r->collect.clock = o->clock;
 	r->collect.wait_hook = o->wait_hook;
 	r->collect.max_depth = o->max_depth;
 	r->collect.no_kernel = o->no_kernel;

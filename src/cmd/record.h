@@ -31,6 +31,7 @@ struct record_opts {
 
 	struct choice_list events;
 	uint64_t freq_hz, duration_ns;
+	int clock; /* enum collect_clock */
 	bool no_kernel, no_user, list_events;
 	int gpu; /* enum gpu_level */
 	uint64_t max_depth;

@@ -6,6 +6,8 @@
 #include "cmd/config.h"
 #include "cmd/interrupt.h"
 #include "cmd/load.h"
+#include "cmd/store_user.h"
+#include "cmd/users.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -154,6 +156,7 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 					 .disk_bytes = o->disk_bytes,
 					 .retention_ns = (int64_t)o->retention_ns,
 					 .max_series = (uint32_t)o->max_series };
+	struct users users;
 	struct sandbox sandbox = { .data_dir = o->data,
 				   .store_dir = o->data || file ? NULL : path,
 				   .read = { o->tokens, o->tls_cert, o->tls_key, o->config },
@@ -164,6 +167,7 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 				    .path = path,
 				    .file = file,
 				    .tokens = o->tokens,
+				    .users = &users.given,
 				    .tls_cert = o->tls_cert,
 				    .tls_key = o->tls_key,
 				    .is_insecure = o->is_insecure,
@@ -178,15 +182,20 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	struct err err = { 0 };
 	sigset_t all;
 	mem_give_back(LARGE_BYTES);
+	users_find(&users);
+	if (o->data && store_user_take_over(o->data, &err) < 0)
+		log_warning(&err);
 	block_signals(&all);
 	int init = notify_open(); /* in the sandbox there are no new sockets */
 	int rc = server_start(&opts, &server, &err);
-	if (rc < 0)
+	if (rc < 0) {
+		users_done(&users);
 		return cmd_fail(rc == -EINVAL || rc == -EPERM ? CMD_USAGE
 				: rc == -EADDRINUSE           ? CMD_FAILED
 				: rc == -ENOSYS               ? CMD_UNSUPPORTED
 							      : CMD_BAD_INPUT,
 				&err);
+	}
 	int status = say_where(server);
 	if (status == CMD_OK) {
 		notify_tell(init, "READY=1");
@@ -194,6 +203,7 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	}
 	notify_tell(init, "STOPPING=1");
 	server_stop(server);
+	users_done(&users);
 	return status;
 }
 
@@ -217,7 +227,8 @@ const struct cmd cmd_serve = {
 	.about = "Serves a page to look at and an API to ask: any file that cresset reads, or a store, and prints the address once it "
 		 "answers. docs/api.md has the routes; queries are those of cresset query and cresset sql. With --data DIR it writes the store "
 		 "there, and takes what is sent: OTLP profiles and metrics, and profiles of any format.\n"
-		 "Without tokens only this machine can ask. Other addresses need --tokens and TLS; SIGHUP reads both anew. What a "
+		 "Without tokens only this machine can ask: root and who started it, sudo's caller and members of the group cresset, who may not delete. "
+		 "Elsewhere --tokens and TLS are needed; SIGHUP reads both anew. What a "
 		 "request may cost is limited; what is over a limit is answered with 413, 429 or 503.",
 	.examples = {
 		"cresset serve cpu.cresset\ta page at 127.0.0.1:7070",

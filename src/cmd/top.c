@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/clock_option.h"
 #include "cmd/kernel.h"
 #include "cmd/top_signals.h"
 #include "tui/app.h"
@@ -41,6 +42,7 @@ static const struct cmd_opt top_options[] = {
 	  .def = "10s", .min = 100000000, .max = 60000000000, .basic = true },
 	{ "F", "freq", "HZ", "samples per second and CPU", OPT_U64, COST(freq_hz), .def = "99",
 	  .min = 1, .max = 10000, .basic = true },
+	CLOCK_OPTION(top_opts, clock, "Cost"),
 	{ NULL, "no-waits", NULL, "only what runs: not what threads wait for", OPT_FLAG,
 	  COST(no_waits) },
 	KERNEL_BTF_OPTION(top_opts, btf),

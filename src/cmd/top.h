@@ -19,6 +19,7 @@
 struct top_opts {
 	struct str_list pids;
 	struct remote_opts remote;
+	int clock; /* enum collect_clock */
 	uint64_t freq_hz, interval_ns, window_ns, rows;
 	bool once, no_waits;
 	int tab;

@@ -315,6 +315,7 @@ int top_live(struct cmd_line *line, const struct top_opts *o, struct feed **out)
 	struct live_feed *f = xcalloc(1, sizeof *f);
 	f->collect =
 		(struct collect_opts){ .freq_hz = (uint32_t)o->freq_hz,
+				       .clock = o->clock,
 				       .events = COLLECT_CPU | (o->no_waits ? 0 : COLLECT_OFF_CPU),
 				       .wakers = !o->no_waits,
 				       .keep_kernel_names = true };

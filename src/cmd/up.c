@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cmd/always_run.h"
 #include "cmd/trial.h"
+#include "cmd/users.h"
 #include "server/server.h"
 
 #include <string.h>
@@ -47,6 +48,7 @@ static const struct cmd_opt up_config_only[] = {
 struct up_page {
 	const char *data, *listen, *ui_dir;
 	uint64_t memory_bytes;
+	struct users users, users_before;
 	struct server *server;
 };
 
@@ -68,6 +70,7 @@ static int start_server(void *ctx, struct store *store, const struct name_guard 
 	const struct server_opts opts = { .listen = page->listen,
 					  .store = store,
 					  .sandbox = sandbox,
+					  .users = &page->users.given,
 					  .unread = { guard ? count_left_alone : NULL, guard },
 					  .ui_dir = page->ui_dir,
 					  .memory_bytes = page->memory_bytes };
@@ -115,6 +118,9 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 			   .memory_bytes = o->memory_bytes / 2,
 			   .max_series = o->max_series },
 	};
+	users_done(&page->users_before);
+	page->users_before = page->users;
+	users_find(&page->users);
 	page->data = o->data;
 	page->listen = o->listen;
 	page->ui_dir = o->ui_dir;
@@ -135,6 +141,17 @@ static void say(void *ctx)
 
 	log_info("recording this machine into %s; ask it:  cresset query --data %s 'cpu{}'",
 		 page->data, page->data);
+}
+
+/* Who has joined the group cresset is let in from then on. */
+static unsigned look_again(void *ctx)
+{
+	const struct up_page *page = ctx;
+
+	if (users_are_same(&page->users, &page->users_before))
+		return 0;
+	log_info("other users may ask now: the store process begins again");
+	return UP_KEEPER;
 }
 
 static const struct always_key keys[] = {
@@ -158,12 +175,16 @@ static int up_command(struct cmd_line *line, const void *opts)
 				.process = "store process",
 				.fill = fill,
 				.say = say,
+				.look_again = look_again,
 				.ctx = &page };
 
 	if (line->args.n)
 		return cmd_usage(line, "what is '%s'? The whole machine is recorded",
 				 line->args.v[0]);
-	return always_run(&r);
+	int status = always_run(&r);
+	users_done(&page.users);
+	users_done(&page.users_before);
+	return status;
 }
 
 const struct cmd cmd_up = {
@@ -172,7 +193,7 @@ const struct cmd cmd_up = {
 	.usage = "[OPTIONS]",
 	.about = "Records the whole machine until it is stopped, and keeps what it sees in a folder that cresset query and cresset "
 		 "sql read with --data, also while it runs. A privileged process collects; another one, without any privilege, "
-		 "keeps the data, finds names and answers. It is the folder's owner, or nobody where that is root. Whichever dies is "
+		 "keeps the data, finds names and answers. It is the folder's owner, or the user cresset where that is root. Whichever dies is "
 		 "started again, and what was stored stays. SIGTERM and Ctrl-C end it; what was recorded up to then is stored. SIGHUP reads "
 		 "the file of --config again: the process that a change concerns begins again with it.",
 	.examples = {

@@ -140,10 +140,37 @@ static void check_sampling(const struct check_input *in, struct check *c)
 	profile_free(p);
 }
 
+/* In the middle of a program that sends through the same ring the NMI waits for a lock that its own CPU has. */
+static void check_cycles(struct check *c)
+{
+	struct utsname u;
+
+	uname(&u);
+	const char *which = check_ring_freeze(u.release);
+	check_say(c, CHECK_OK, "cycles, by NMI");
+	if (!which)
+		return;
+	check_say(c, CHECK_LIMITED,
+		  "cycles, by NMI; Linux %.40s %s: CPUs stop for up to 250 ms where an NMI and "
+		  "another program share a BPF ring (cresset's share none, other profilers' may)",
+		  u.release, which);
+	check_remedy(c, "update to a later 6.17 or 6.18, or sample by --clock cpu-clock");
+}
+
+const char *check_ring_freeze(const char *release)
+{
+	unsigned major = 0, minor = 0;
+
+	sscanf(release, "%u.%u", &major, &minor);
+	if (major != 6 || minor < 15 || minor > 18)
+		return NULL;
+	return minor < 17 ? "has a bug" : "has a bug, unless it is of 2026";
+}
+
 static void check_clock(struct check *c)
 {
 	const char *clock;
-	int fd = sampler_open_event(0, 99, &clock);
+	int fd = sampler_open_event(0, 99, CLOCK_AUTO, &clock);
 
 	if (fd < 0) {
 		check_say(c, CHECK_MISSING, "none: no performance event can be opened");
@@ -152,7 +179,7 @@ static void check_clock(struct check *c)
 	}
 	close(fd);
 	if (!strcmp(clock, "cycles")) {
-		check_say(c, CHECK_OK, "cycles, by NMI");
+		check_cycles(c);
 		return;
 	}
 	check_say(c, CHECK_LIMITED,

@@ -1,4 +1,4 @@
-/* collect/checks.h: what the files of doctor's checks share. Only checks*.c include it. */
+/* collect/checks.h: what the files of doctor's checks share. Only checks*.c and their test include it. */
 #ifndef CRESSET_COLLECT_CHECKS_H
 #define CRESSET_COLLECT_CHECKS_H
 
@@ -14,6 +14,10 @@ struct check_input {
 void check_say(struct check *c, enum check_state state, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void check_remedy(struct check *c, const char *text);
+
+/* Whether Linux of this release waits up to 250 ms, with interrupts off, for the lock of a BPF ring that an NMI found taken by its own CPU: since the
+ * locks of 6.15, mended in late releases of 6.17 and 6.18, whose numbers differ by who makes them. NULL: no; else what to say of it. */
+const char *check_ring_freeze(const char *release);
 
 /* checks_allowed.c: what this machine and who started this process may forbid. */
 void check_lockdown(const struct check_input *in, struct check *c);

@@ -63,7 +63,7 @@ void check_perf_events(const struct check_input *in, struct check *c)
 {
 	struct err err = { 0 };
 	const char *clock;
-	int fd = sampler_open_event(0, 99, &clock);
+	int fd = sampler_open_event(0, 99, CLOCK_AUTO, &clock);
 
 	if (fd < 0) {
 		refusal_explain_by(&(struct refusal){ .step = REFUSED_PERF_EVENT, .error = fd },

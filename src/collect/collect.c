@@ -28,6 +28,12 @@ enum {
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
+/* Where somebody records always, the side band takes 1/40 of each CPU (of two at least) in the long
+ * run, and 2 s at once: placing probes in a program that begins is counted, too. What comes beyond
+ * is dropped, which costs names and GPU calls of programs that begin just then. A recording that
+ * somebody waits for has all of it. */
+enum { SIDE_SHARE = 40, SIDE_SAVED_NS = 2000000000 };
+
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
 /* --- life ------------------------------------------------------------------------------------------------------------- */
@@ -92,6 +98,7 @@ static int open_parts(struct collector *c, struct err *err)
 		return rc;
 	struct resolve_opts resolve = {
 		.sink = c->sink,
+		.helper = c->helper,
 		.types = collect_types(opts, c->sink),
 		.min_block_ns = collect_min_block_ns(opts),
 		.max_block_ns = collect_max_block_ns(opts),
@@ -149,6 +156,15 @@ static int64_t side_pause_ns(int64_t period_ns)
 	return pause_ns < COLLECT_PAUSE_MAX_NS ? pause_ns : COLLECT_PAUSE_MAX_NS;
 }
 
+static uint32_t side_share(const struct collect_opts *opts)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!opts->is_always || cpus >= SIDE_SHARE)
+		return 1;
+	return SIDE_SHARE / (cpus > 2 ? cpus : 2);
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -157,9 +173,12 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 	mem_give_back(LARGE_BYTES);
 	raise_descriptor_limit();
+	helper_new(
+		&c->helper); /* while there is nothing to inherit; without it, code made at run time has no names */
 	c->sink = sink;
 	c->opts = *opts;
 	c->epoll_fd = -1;
+	c->side_time = (struct allowance){ .share = side_share(opts), .most_ns = SIDE_SAVED_NS };
 	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
 	rc = open_parts(c, err);
 	if (rc)
@@ -284,6 +303,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	struct gpu_time_stats ran = { 0 };
 	struct gpu_stall_stats stall = { 0 };
 	const uint64_t *g = gpu.counters;
+	const uint64_t period_ns = 1000000000ull / (c->opts.freq_hz ? c->opts.freq_hz : 99);
 
 	collect_gpu_stats(&c->gpu, &gpu, &ran, &stall);
 	resolve_get_stats(c->resolver, &resolved);
@@ -292,7 +312,11 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		uint64_t n;
 	} losses[] = {
 		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
+		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
+		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },
+		{ LOSS_CYCLES_GONE, n[COUNT_CYCLES_GONE_NS] / period_ns },
+		{ LOSS_MAPPINGS_FULL, resolved.mappings_refused },
 		{ LOSS_TARGETS_FULL, n[COUNT_TARGETS_FULL] },
 		{ LOSS_WAITS_UNSEEN, n[COUNT_WAITS_UNSEEN] },
 		{ LOSS_THREADS_UNKNOWN, n[COUNT_TASKS_UNKNOWN] },
@@ -410,6 +434,11 @@ int collect_catch_up(struct collector *c, struct err *err)
 	return rc;
 }
 
+void collect_settle(struct collector *c, uint32_t wait_ms)
+{
+	resolve_settle(c->resolver, wait_ms);
+}
+
 bool collect_name_kernel(struct collector *c)
 {
 	return resolve_name_kernel(c->resolver);
@@ -451,11 +480,13 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	resolve_get_stats(c->resolver, &r);
 	*out = (struct collect_stats){
 		.samples = c->samples,
-		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_WAITS_LOST] +
-			s.counters[COUNT_WAITS_UNSEEN] + s.busy,
+		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_RING_BUSY] +
+			s.counters[COUNT_WAITS_LOST] + s.counters[COUNT_WAITS_UNSEEN] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
 		.names = r.names,
+		.kernel_names_ns = r.kernel_names_ns,
+		.kernel_symbols_read = r.kernel_symbols_read,
 		.ring_bytes = s.ring_bytes,
 		.read_bytes = s.read_bytes,
 		.kernel_map_bytes = s.kernel_map_bytes,
@@ -467,6 +498,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.first_sample_ns = c->first_sample_ns,
 		.cut_is_held = c->order.taken_ns < c->cut_ns,
 		.clock = s.clock,
+		.uncounted_ns = s.uncounted_ns,
 		.walker = s.walker,
 		.frames_by_table = s.counters[COUNT_BY_TABLE],
 		.frames_by_fp = s.counters[COUNT_BY_FP],
@@ -508,6 +540,7 @@ void collect_free(struct collector *c)
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);
+	helper_free(c->helper);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);
 	free(c);

@@ -68,6 +68,9 @@ enum gpu_program_news {
 /* Where the user part of a wait's stack is taken (bpf/off_cpu.h). */
 enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
 
+/* What makes a CPU's samples: a timer, or a hardware counter, whose ticks come also where interrupts are off. */
+enum collect_clock { CLOCK_AUTO = 0, CLOCK_CPU, CLOCK_CYCLES };
+
 enum { COLLECT_MAX_TARGETS = 10240 }; /* processes followed at once */
 
 struct collect_opts {
@@ -79,17 +82,22 @@ struct collect_opts {
 	const char *comm;     /* TARGET_COMM: thread name, exact or glob */
 	const char *cgroup;   /* TARGET_CGROUP: path, absolute or below the cgroup v2 mount */
 	uint32_t freq_hz;     /* 1…10000, default 99 */
-	uint32_t max_depth;   /* user frames, ≤ 512 (0 = that) */
+	/* CLOCK_AUTO: cycles where a counter works, else cpu-clock; CLOCK_CYCLES: -EOPNOTSUPP where none does. */
+	enum collect_clock clock;
+	uint32_t max_depth; /* user frames, ≤ 512 (0 = that) */
 	bool no_kernel, no_user;
 	enum unwind_mode unwind; /* UNWIND_TABLES: -EOPNOTSUPP where the kernel refuses our walk */
 	uint64_t unwind_bytes;   /* kernel memory of tables, whole MiB; 0 = 32 MiB */
 	uint64_t
-		buffer_bytes; /* of the sample ring, rounded up to a power of two pages; 0 = 1 MiB */
+		buffer_bytes; /* of the rings of samples and of waits together, rounded up to a power of two pages; 0 = 1 MiB */
 	uint32_t
 		max_open_files; /* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	const char
 		*cpus_file; /* list of the CPUs to sample; NULL: those the kernel says are online */
 	struct name_files_opts names;
+	/* Of the walker's tables of processes, and of blocks of their mappings; how long one stack may take. 0: as in bpf/maps.h (tests) */
+	uint32_t max_processes, max_blocks;
+	uint64_t max_walk_ns;
 	bool plain_walk; /* walk with the kernel's helper only, as where the verifier refuses our walk (tests) */
 	uint32_t events; /* bits of enum collect_event; 0 = COLLECT_CPU */
 	/* Of waits: those that get a stack. 0 = 1 ms and 1 h; with min_block_set 0 is 0. */
@@ -107,7 +115,8 @@ struct collect_opts {
 	struct series_hook series_hook; /* which series are wanted */
 	const struct relabel *relabel;  /* rules for labels, after that; NULL: none. The caller's */
 	uint64_t stack_bytes;           /* for stacks as they were sent; 0 = 8 MiB */
-	/* The kernel's symbols stay in memory (some MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
+	bool is_always; /* nobody waits for it: processes that begin by the thousand may cost less */
+	/* The kernel's symbols stay in memory, packed (1 to 2 MB), so that collect_name_kernel costs next to nothing, and names anew for each sink. */
 	bool keep_kernel_names;
 	const char *
 		gpu_script; /* what plays GPUs (gpu/scripted.h); NULL: those of this machine. The caller's */
@@ -224,10 +233,13 @@ struct collect_stats {
 	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */
-	uint64_t first_sample_ns;   /* CLOCK_MONOTONIC, 0 = none yet */
+	/* CPU time for the kernel's names, and how often its symbols were read for collect_name_kernel. */
+	uint64_t kernel_names_ns, kernel_symbols_read;
+	uint64_t first_sample_ns; /* CLOCK_MONOTONIC, 0 = none yet */
 	bool cut_is_held; /* what the last collect_cut reported is not in the sink yet: it waits for unwind tables, 10 s at most */
-	const char *clock;  /* "cpu-clock" or "cycles" */
-	const char *walker; /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
+	const char *clock;     /* "cpu-clock" or "cycles" */
+	uint64_t uncounted_ns; /* time of CPUs in which others had the counter of cycles */
+	const char *walker;    /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw, raw_bytes; /* samples that were walked in user space; of read_bytes */
 	uint64_t raw_refused;    /* that should have been: too many, or the ring too full */
@@ -284,7 +296,9 @@ bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_h
 int collect_cut(struct collector *c, struct err *err);
 /* The same without the waits that go on, for who wants to see samples early and often: asking every thread is most of what a cut costs. */
 int collect_catch_up(struct collector *c, struct err *err);
-/* True when there was one without. Those that were named for an earlier sink are left out. */
+/* Samples that are held for names of code made at run time: asks for these, and after wait_ms all are in the sink, some without. */
+void collect_settle(struct collector *c, uint32_t wait_ms);
+/* True when there was one without. Without keep_kernel_names those that were named for an earlier sink are left out. */
 bool collect_name_kernel(struct collector *c);
 /* Right after collect_cut: from here on everything goes to another sink. copy: from the one there was to that one, for what is in use on GPUs;
  * NULL: that is forgotten. -EINVAL while `wall` is recorded: samples are held. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "collect/far_device.h"
 #include "collect/gpu_before.h"
 #include "collect/gpu_live.h"
 #include "gpu/attach_refuse.h"
@@ -171,6 +172,9 @@ void collect_gpu_start(struct collect_gpu *g)
 
 void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 {
+	if (r->kind == SIDE_MMAP && r->name && gpu_probes_want(r->name) &&
+	    device_is_far(r->pid, r->maj, r->min))
+		return; /* placing a probe would wait for its file system */
 	if (g->probes && r->kind == SIDE_MMAP && may_be_target(g, r->pid))
 		gpu_probes_mapped(g->probes, r->pid, r->name, r->start, r->len);
 	if (g->time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
@@ -191,7 +195,11 @@ void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r)
 		tell(g, GPU_PROGRAM_FORKED, r->pid, r->ppid);
 	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		tell(g, GPU_PROGRAM_ENDED, r->pid, 0);
-	else if (r->kind == SIDE_LOST) /* the resolver has looked at all processes anew */
+}
+
+void collect_gpu_scanned(struct collect_gpu *g)
+{
+	if (g->opts->gpu_program)
 		find_programs(g);
 }
 

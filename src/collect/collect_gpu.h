@@ -37,6 +37,8 @@ void collect_gpu_start(struct collect_gpu *g);
 void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r);
 /* The same in time order, after the resolver. */
 void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r);
+/* The resolver has looked at all processes anew. */
+void collect_gpu_scanned(struct collect_gpu *g);
 /* When it wants to be run again; UINT64_MAX: never. */
 uint64_t collect_gpu_due_ns(const struct collect_gpu *g);
 void collect_gpu_run(struct collect_gpu *g, uint64_t now_ns);

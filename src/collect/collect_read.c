@@ -11,6 +11,8 @@ enum {
 	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
 	SIDE_PAUSE_LATE_NS = 300000,
 	SIDE_PAUSE_AGAIN_NS = 1000000000,
+	SIDE_WAKE_NS =
+		20000000, /* that must have been saved before records wake the reader again */
 };
 
 /* How long, and how many bytes of, samples that came with their stacks wait for tables. */
@@ -19,7 +21,7 @@ enum { RAW_WAIT_BYTES = 8 << 20 };
 
 static void note_sample(struct collector *c, uint64_t time_ns)
 {
-	if (!c->first_sample_ns)
+	if (!c->first_sample_ns || time_ns < c->first_sample_ns) /* there are several rings */
 		c->first_sample_ns = time_ns;
 	c->samples++;
 }
@@ -98,10 +100,34 @@ static void take_side(void *ctx, const struct side_record *r)
 	collect_gpu_applied(&c->gpu, r);
 }
 
+/* What comes of a record later, when it is its turn, takes as long again. */
+static void begin_side(struct collector *c)
+{
+	c->side_begun_ns = clock_thread_ns();
+}
+
+static void end_side(struct collector *c)
+{
+	allowance_spend(&c->side_time, 2 * (clock_thread_ns() - c->side_begun_ns));
+}
+
+/* Nobody who maps and forks without end shall have more of us than others: records that come beyond the time there is for them are dropped. The
+ * processes they tell of are looked at in /proc when a sample meets them. */
 static void read_side(struct collector *c)
 {
-	side_band_drain(c->side, on_side, c);
+	int64_t left_ns = allowance_left(&c->side_time, clock_mono_ns());
+
+	if (left_ns <= 0)
+		side_band_quiet(c->side, true);
+	else if (left_ns > SIDE_WAKE_NS)
+		side_band_quiet(c->side, false);
+	begin_side(c);
+	if (left_ns > 0)
+		side_band_drain(c->side, on_side, c);
+	else
+		side_band_skip(c->side, on_side, c);
 	resolve_sync(c->resolver);
+	end_side(c);
 }
 
 static void pause_ns(struct collector *c, int64_t ns)
@@ -122,7 +148,9 @@ void collector_read_burst(struct collector *c, int timeout_ms)
 	if (timeout_ms >= 0 && ns > timeout_ms * 1000000ll)
 		ns = timeout_ms * 1000000ll;
 	if (ns && clock_mono_ns() >= c->next_pause_ns) {
+		begin_side(c);
 		side_band_drain(c->side, on_side, c);
+		end_side(c);
 		pause_ns(c, ns);
 	}
 	read_side(c);
@@ -159,6 +187,8 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
 	read_side(c);
+	if (resolve_run(c->resolver))
+		collect_gpu_scanned(&c->gpu);
 	int rc = sampler_read(c->sampler, &reader, c);
 	if (everything) /* processes that mapped while the samples were read */
 		side_band_drain(c->side, on_side, c);

@@ -2,8 +2,10 @@
 #ifndef CRESSET_COLLECT_COLLECT_STATE_H
 #define CRESSET_COLLECT_COLLECT_STATE_H
 
+#include "base/allowance.h"
 #include "collect/collect.h"
 #include "collect/collect_gpu.h"
+#include "collect/helper.h"
 #include "collect/order.h"
 #include "collect/resolve.h"
 #include "collect/sampler.h"
@@ -18,8 +20,11 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side;
 	struct resolver *resolver;
+	struct helper *helper;
 	struct collect_gpu gpu;
 	struct order order;
+	struct allowance side_time; /* for the side band */
+	uint64_t side_begun_ns;     /* in CPU time of this thread */
 	int epoll_fd;
 	int64_t side_pause_ns;
 	uint64_t started_ns, next_read_ns, next_cpus_ns, next_pause_ns;

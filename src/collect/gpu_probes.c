@@ -116,8 +116,11 @@ static int share_maps(struct gpu_probes *g)
 	struct bpf_object *sampler = sampler_object(g->sampler);
 	struct bpf_map *map;
 
+	bpf_map__set_autocreate(g->bpf->maps.sample_ring, false); /* the sampler's alone */
 	bpf_object__for_each_map(map, g->bpf->obj)
 	{
+		if (!bpf_map__autocreate(map))
+			continue;
 		const char *name = bpf_map__name(map);
 		int fd = is_own_map(name) ? -1 : bpf_object__find_map_fd_by_name(sampler, name);
 		int rc = fd >= 0 ? bpf_map__reuse_fd(map, fd) : 0;

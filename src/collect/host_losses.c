@@ -20,12 +20,12 @@ static void put_one(struct host_losses *h, enum loss reason, uint64_t lost, int6
 	h->was_put[reason] = true;
 }
 
-/* Hosts without GPUs, most of them, are not told of what cannot happen there. */
+/* Hosts without GPUs, most of them, and without hardware counters are not told of what cannot happen there. */
 static bool is_told_always(enum loss reason)
 {
 	bool is_of_gpu = reason >= LOSS_GPU_RING_FULL && reason <= LOSS_GPU_CODE_UNREAD;
 
-	return loss_reasons[reason].is_sample && !is_of_gpu;
+	return loss_reasons[reason].is_sample && !is_of_gpu && reason != LOSS_CYCLES_GONE;
 }
 
 void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], int64_t start_ns,

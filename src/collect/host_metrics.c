@@ -209,6 +209,20 @@ static void put_missing(const struct host_interval *i, struct host_points *w)
 	}
 }
 
+/* --- what the collector has of the kernel's memory --------------------------------------------- */
+
+static void put_kernel_memory(const struct host_interval *i, struct host_points *w)
+{
+	static const struct host_metric metric = { "cresset_kernel_memory", "By", OTLP_GAUGE };
+	const struct label_text maps[HOST_MAX_LABELS] = { { "kind", "maps" } },
+				rings[HOST_MAX_LABELS] = { { "kind", "rings" } };
+
+	if (!i->kernel_map_bytes)
+		return;
+	host_put(w, &metric, maps, (double)i->kernel_map_bytes);
+	host_put(w, &metric, rings, (double)i->kernel_ring_bytes);
+}
+
 /* --- an interval ------------------------------------------------------------------------------ */
 
 void host_metrics_look(struct host_metrics *h, uint64_t now_mono_ns)
@@ -239,6 +253,7 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	put_missing(i, &w);
+	put_kernel_memory(i, &w);
 	otlp_metrics_encode(&w.m, w.p, out);
 	host_points_done(&w);
 }

@@ -30,6 +30,8 @@ struct host_interval {
 	const struct host_gpu_attach *gpu_attach; /* NULL: nobody is attached to */
 	const struct collect_missing *missing;    /* what is not recorded here */
 	size_t n_missing;
+	/* Of the collector's programs in the kernel, 0: nobody says; rings: what they send through, the rest is maps. */
+	uint64_t kernel_map_bytes, kernel_ring_bytes;
 };
 
 /* Labels of every series are the host's and the fixed ones of these options (collect/collect.h), which stay the caller's. */

@@ -1,16 +1,24 @@
 /* collect/jit.h: samples with code that was made at run time, held back until its names are known.
  *
  * A frame of such code is identified by its name, so the name must be there before the frame: but
- * compilers write their perf map or jitdump while the process runs, some at its end. The files are
- * opened when the first such sample is seen, as they are gone with the process's mount namespace,
- * and read when the process ends or changes its image, at the end, or when JIT_MAX_PENDING_BYTES
- * are waiting. */
+ * compilers write their perf map or jitdump while the process runs, some at its end. Another process
+ * (collect/code_worker.h) opens the files when the first such sample is seen, as they are gone with the
+ * process's mount namespace, and is asked for names when the process ends or changes its image, at each
+ * cut, at the end, or when JIT_MAX_PENDING_BYTES are waiting:
+ *
+ *     pending ──asked──▶ asked ──answered──▶ the sink
+ *
+ * Nothing here waits for longer than it is told to. Samples whose names do not come go to the sink
+ * without, and are counted (LOSS_CODE_UNREAD); a process whose files keep the worker for JIT_STALL_NS is
+ * not asked about again, nor others of its user for a while. */
 #ifndef CRESSET_COLLECT_JIT_H
 #define CRESSET_COLLECT_JIT_H
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/stream.h"
 #include "base/vec.h"
+#include "collect/helper.h"
 #include "collect/object.h"
 #include "collect/process.h"
 #include "profile/sink.h"
@@ -19,8 +27,10 @@
 
 enum {
 	JIT_MAX_PENDING_BYTES = 4 << 20, /* of all processes: some 20 000 samples */
-	JIT_MAX_FILES = 128,             /* descriptors of perf maps and jitdumps */
+	JIT_CUT_MS = 50,                 /* how long a cut waits for names */
 };
+#define JIT_STALL_NS      10000000000ull /* on a machine that is busy, a large file takes seconds */
+#define JIT_LEFT_ALONE_NS 600000000000ull
 
 /* Where samples go (collect/account.h). */
 struct accounts;
@@ -29,11 +39,17 @@ struct accounts;
  * address. */
 #define JIT_ADDRESS (1ull << 63)
 
-struct jit {                 /* of a process */
-	int map_fd, dump_fd; /* -1 = none */
-	uint64_t skipped;    /* entries of both that could not be read and were counted */
-	uint64_t tried_ns;   /* when they were looked for */
-	struct buf pending;
+struct jit { /* of a process */
+	uint32_t id;
+	struct process *process; /* NULL: it has ended, or runs another program */
+	uint32_t pid, uid;
+	bool is_told;     /* the worker knows it */
+	bool has_dump;    /* and where its jitdump is */
+	bool is_left;     /* its files keep whoever reads them */
+	uint64_t skipped; /* entries that could not be read and were counted */
+	struct buf pending, asked;
+	uint32_t n_asks;      /* addresses in asked */
+	VEC(uint32_t) frames; /* of these, as far as they were answered; FRAME_NONE: no name */
 };
 struct jit_table {
 	struct sink *sink;
@@ -43,23 +59,32 @@ struct jit_table {
 	uint32_t unnamed_frame;   /* "[anon]", FRAME_NONE until it was needed */
 	VEC(struct jit *) all;
 	size_t pending_bytes;
-	uint32_t n_files;
+	uint32_t next_id;
+
+	struct helper *helper, *own_helper;
+	struct stream worker;
+	VEC(uint32_t) asked;  /* ids of messages that are to be answered, in order */
+	uint64_t progress_ns; /* when the last answer came, or the first was asked for */
+	struct map left_uids; /* → when their files may be read again, in s */
 };
 
+/* helper stays the caller's; NULL: one is made when it is needed. */
 void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *accounts,
-		    struct object_table *objects, struct map *leaf_samples);
-void jit_table_done(struct jit_table *t); /* every jit was closed */
-/* From here on samples go to another sink; none is held (jit_flush_all). */
+		    struct object_table *objects, struct map *leaf_samples, struct helper *helper);
+void jit_table_done(struct jit_table *t);
+/* From here on samples go to another sink; none is held (jit_settle). */
 void jit_table_set_sink(struct jit_table *t, struct sink *sink);
 
 /* Holds a sample back; its stack is given by n elements, root first, part as for account_sample. */
 void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,
 	      const uint64_t *stack, uint32_t n);
-/* Looks for the files of a process that still runs. */
-void jit_look(struct jit_table *t, struct process *p, uint64_t now_ns);
-/* Hands everything that waits to the sink, with the names there are now. */
-void jit_flush_all(struct jit_table *t);
-/* The same for one process, which then has none. */
+/* Hands over what was answered. Call it some times a second. */
+void jit_run(struct jit_table *t);
+/* Asks for all that is held, and hands over what is answered within wait_ms. */
+void jit_ask_all(struct jit_table *t, uint32_t wait_ms);
+/* The same, and the rest without names. */
+void jit_settle(struct jit_table *t, uint32_t wait_ms);
+/* The process ends, or runs another program: asks for its last names. */
 void jit_close(struct jit_table *t, struct process *p);
 
 #endif

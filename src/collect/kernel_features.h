@@ -23,6 +23,7 @@ enum kernel_feature {
 	FEATURE_X86_VECTORS = 1 << 10,   /* and of those that x86 has */
 	FEATURE_SLEEPERS_MOVE =
 		1 << 11, /* threads that sleep may be in a queue yet, and move to another: 6.12 */
+	FEATURE_BUSY_TIME = 1 << 12, /* how long the tasks of a CPU have run: CONFIG_SCHEDSTATS */
 };
 
 struct kernel_features {

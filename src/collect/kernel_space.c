@@ -1,10 +1,13 @@
 #include "collect/kernel_space.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "symbol/kernel_table.h"
 #include "symbol/lines.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,6 +137,7 @@ void kernel_space_init(struct kernel_space *k, struct sink *sink)
 		.text = { .name = "[kernel]", .end = UINT64_MAX, .mapping = MAPPING_NONE },
 		.other = { .name = "[bpf]", .mapping = MAPPING_NONE },
 		.hidden = !start,
+		.budget = { .per_s_ns = KERNEL_READ_PER_S_NS, .most_ns = KERNEL_READ_MOST_NS },
 	};
 	if (start) {
 		k->text.start = start;
@@ -301,58 +305,132 @@ void kernel_space_set_sink(struct kernel_space *k, struct sink *sink)
 		map_clear(&k->named);
 }
 
-static void name_area(struct kernel_space *k, struct symbolize *s, struct symbol_source *names,
-		      const struct kernel_area *a)
-{
-	struct map unnamed = { 0 };
+/* --- names ------------------------------------------------------------------------------------ */
 
-	map_each (&a->frames, slot)
-		if (!map_get(&k->named, slot->key))
-			map_put(&unnamed, slot->key, slot->value);
-	symbolize_frames(s, names, a->mapping, &unnamed);
-	map_each (&unnamed, slot)
-		map_put(&k->named, slot->key, 1);
-	map_done(&unnamed);
-}
-
-static struct symbol_source *read_symbols(void)
+static struct symbol_source *read_symbols(int (*open_symbols)(int fd, struct symbol_source **out,
+							      struct err *err))
 {
 	struct symbol_source *names = NULL;
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0 && symbol_open_kallsyms(fd, &names, NULL))
+	if (fd >= 0 && open_symbols(fd, &names, NULL))
 		names = NULL;
 	if (fd >= 0)
 		close(fd);
 	return names;
 }
 
-/* What is kept is still good, or read anew. */
-static struct symbol_source *symbols_of(struct kernel_space *k)
+/* Ids of programs only grow: one call, where there is nothing new. That not everybody may ask is no matter: then a program is seen when a
+ * frame in it has no symbol. */
+static uint32_t latest_program(uint32_t known)
 {
-	if (!k->unnamed)
-		return NULL;
-	if (!k->keeps_symbols)
-		return read_symbols();
-	if (!k->symbols || k->symbols_modules != k->modules.n) {
-		symbol_close(k->symbols);
-		k->symbols = read_symbols();
-		k->symbols_modules = k->modules.n;
+	while (bpf_prog_get_next_id(known, &known) == 0)
+		;
+	return known;
+}
+
+/* Returns false when it would cost too much now. */
+static bool read_again(struct kernel_space *k)
+{
+	uint64_t begin_ns = clock_thread_ns();
+
+	if (cpu_budget_left(&k->budget, clock_mono_ns()) <= 0)
+		return false;
+	symbol_close(k->symbols);
+	k->symbols_modules = k->modules.n;
+	k->symbols_program = latest_program(k->symbols_program);
+	k->symbols = read_symbols(symbol_open_kernel_table);
+	k->symbols_read++;
+	mem_trim();
+	cpu_budget_spend(&k->budget, clock_mono_ns(), clock_thread_ns() - begin_ns);
+	return true;
+}
+
+static bool has_unnamed(const struct kernel_space *k, const struct kernel_area *a)
+{
+	map_each (&a->frames, slot)
+		if (!map_get(&k->named, slot->key))
+			return true;
+	return false;
+}
+
+/* Programs come to where others were. */
+static bool has_changed(struct kernel_space *k)
+{
+	return !k->symbols || k->symbols_modules != k->modules.n ||
+	       (has_unnamed(k, &k->other) &&
+		latest_program(k->symbols_program) != k->symbols_program);
+}
+
+/* The kernel's own text does not change: what has no symbol there never has one. */
+static bool waits_for_symbol(struct kernel_space *k, const struct kernel_area *a, uint64_t addr)
+{
+	struct symbol sym;
+
+	return !k->symbols || (a != &k->text && !symbol_lookup(k->symbols, addr, &sym));
+}
+
+/* is_last: what has no symbol in `names` is not looked up again. Returns how many frames wait. */
+static size_t name_area(struct kernel_space *k, struct symbolize *s, struct symbol_source *names,
+			const struct kernel_area *a, bool is_last)
+{
+	struct map unnamed = { 0 };
+	size_t waiting = 0;
+
+	map_each (&a->frames, slot) {
+		if (map_get(&k->named, slot->key))
+			continue;
+		if (!is_last && waits_for_symbol(k, a, slot->key))
+			waiting++;
+		else
+			map_put(&unnamed, slot->key, slot->value);
 	}
-	return k->symbols;
+	symbolize_frames(s, names, a->mapping, &unnamed);
+	map_each (&unnamed, slot)
+		map_put(&k->named, slot->key, 1);
+	map_done(&unnamed);
+	return waiting;
+}
+
+static size_t name_areas(struct kernel_space *k, struct symbolize *s, struct symbol_source *names,
+			 bool is_last)
+{
+	size_t waiting = name_area(k, s, names, &k->text, is_last);
+
+	waiting += name_area(k, s, names, &k->other, is_last);
+	for (size_t i = 0; i < k->modules.n; i++)
+		waiting += name_area(k, s, names, &k->modules.v[i], is_last);
+	return waiting;
+}
+
+static void symbolize_by_table(struct kernel_space *k, struct symbolize *s)
+{
+	bool is_new = has_changed(k) && read_again(k);
+	size_t waiting = name_areas(k, s, k->symbols, is_new);
+
+	if (waiting && !is_new && read_again(k))
+		waiting = name_areas(k, s, k->symbols, true);
+	k->unnamed = waiting;
+}
+
+static void symbolize_once(struct kernel_space *k, struct symbolize *s)
+{
+	struct symbol_source *names = k->unnamed ? read_symbols(symbol_open_kallsyms) : NULL;
+
+	name_areas(k, s, names, true);
+	k->unnamed = 0;
+	symbol_close(names);
 }
 
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s)
 {
-	struct symbol_source *names = symbols_of(k);
+	uint64_t begin_ns = clock_thread_ns();
 
 	if (k->named.n >= KERNEL_MAX_NAMED)
 		map_clear(&k->named);
-	name_area(k, s, names, &k->text);
-	name_area(k, s, names, &k->other);
-	for (size_t i = 0; i < k->modules.n; i++)
-		name_area(k, s, names, &k->modules.v[i]);
-	k->unnamed = 0;
 	if (!k->keeps_symbols)
-		symbol_close(names);
+		symbolize_once(k, s);
+	else if (k->unnamed)
+		symbolize_by_table(k, s);
+	k->naming_ns += clock_thread_ns() - begin_ns;
 }

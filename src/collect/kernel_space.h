@@ -11,6 +11,7 @@
 #ifndef CRESSET_COLLECT_KERNEL_SPACE_H
 #define CRESSET_COLLECT_KERNEL_SPACE_H
 
+#include "base/cpu_budget.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/symbolize.h"
@@ -28,6 +29,10 @@
 #else
 #define KERNEL_LINKED_TEXT 0ull
 #endif
+
+/* 0.1 % of a CPU on and on, and some five times at once. */
+#define KERNEL_READ_PER_S_NS 1000000ull
+#define KERNEL_READ_MOST_NS  500000000ull
 
 enum {
 	KERNEL_NAME_MAX = 64,
@@ -51,8 +56,12 @@ struct kernel_space {
 	struct map named;              /* run-time addresses */
 	bool hidden;                   /* addresses cannot be read */
 	bool keeps_symbols;            /* once they were read; to be set by who makes it */
-	struct symbol_source *symbols; /* NULL: not read, or not kept */
+	struct symbol_source *symbols; /* a kernel_table.h; NULL: not read, or not kept */
 	uint32_t symbols_modules;      /* that were known when they were read */
+	uint32_t symbols_program;      /* the latest BPF program of that time */
+	struct cpu_budget budget;      /* for reading them again */
+	uint64_t symbols_read;         /* how often they were */
+	uint64_t naming_ns;            /* CPU time of all kernel_space_symbolize so far */
 };
 
 void kernel_space_init(struct kernel_space *k, struct sink *sink);
@@ -61,7 +70,11 @@ void kernel_space_done(struct kernel_space *k);
 /* Modules are read again when an address is in no known one, at most once a second. */
 uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
 /* Names the frames given so far from /proc/kallsyms, but for those that were named before, for an earlier sink, too: who took its names
- * knows them by mapping and offset. With keeps_symbols they are read again when there are more modules, and frames of each sink get their names. */
+ * knows them by mapping and offset.
+ *
+ * With keeps_symbols frames of each sink get their names, and symbols are packed in memory; so this costs next to nothing but when they are
+ * read again: there are more modules, a BPF program came and a frame is in one, or a frame outside the kernel's own text has no symbol. That
+ * is done within KERNEL_READ_PER_S_NS of CPU time a second; frames that need it wait. What has no symbol then has no name. */
 void kernel_space_symbolize(struct kernel_space *k, struct symbolize *s);
 
 /* There is one without a name. */

@@ -69,12 +69,14 @@ const struct kernel_type_row kernel_type_rows[] = {
 
 	/* The scheduler. sched_info: CONFIG_SCHED_INFO; cfs_rq: CONFIG_FAIR_GROUP_SCHED. */
 	FIELD("task_struct.sched_info.run_delay",    U64, LOADED, WAITS, WAITS),
-	FIELD("task_struct.sched_info.last_arrival", U64, LOADED, WAITS, WAITS),
+	FIELD("task_struct.sched_info.last_arrival", U64, LOADED | COPIED | ASKED, BASE | WAITS, WAITS),
 	FIELD("task_struct.sched_info.last_queued",  U64, LOADED, WAITS, WAITS),
-	FIELD("task_struct.se.cfs_rq",  POINTER, LOADED | ASKED,  WAITS, 0,
+	FIELD("task_struct.se.cfs_rq",  POINTER, LOADED | COPIED | ASKED, BASE | WAITS, 0,
 	      .without = "time in the queue of a CPU is known once a thread has left it"),
-	FIELD("cfs_rq.rq",              POINTER, LOADED,          WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
-	FIELD("rq.clock",               U64,     LOADED,          WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
+	FIELD("cfs_rq.rq",              POINTER, LOADED | COPIED, BASE | WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
+	FIELD("rq.clock",               U64,     LOADED | COPIED, BASE | WAITS, WAITS, .only_with = "task_struct.se.cfs_rq"),
+	FIELD("rq.rq_cpu_time",         U64,     COPIED | ASKED,  BASE, 0, /* CONFIG_SCHEDSTATS */
+	      .without = "samples are not taken by cycles, but by cpu-clock"),
 
 	FIELD("task_struct.se.sched_delayed", U32, LOADED | ASKED, WAITS, 0, .since = "6.12",
 	      .without = "threads that sleep are in no queue"),

@@ -157,12 +157,17 @@ static int open_grown(const struct mapped_file *f, struct stat *st)
 	return keep_if_right(fd, f, st, false);
 }
 
-int mapped_file_open(const struct mapped_file *f, struct stat *st)
+int mapped_file_open_mapping(const struct mapped_file *f, struct stat *st)
 {
 	int fd = keep_if_right(open_map_file(f->pid, f->start, f->end, st), f, st, false);
 
-	if (fd < 0)
-		fd = open_grown(f, st);
+	return fd < 0 ? open_grown(f, st) : fd;
+}
+
+int mapped_file_open(const struct mapped_file *f, struct stat *st)
+{
+	int fd = mapped_file_open_mapping(f, st);
+
 	if (fd < 0 && f->path[0] == '/')
 		fd = keep_if_right(process_root_open(f->pid, f->path, st), f, st, false);
 	if (fd < 0 && f->path[0] == '/')

@@ -26,6 +26,9 @@ struct mapped_file {
 /* Returns a read-only descriptor and its status, or -errno. */
 int mapped_file_open(const struct mapped_file *f, struct stat *st);
 
+/* The same by the mapping alone: a path may lead over a file system that does not answer. */
+int mapped_file_open_mapping(const struct mapped_file *f, struct stat *st);
+
 /* What "map_files/START-END" of an open /proc/PID leads to, if that is a regular file. */
 int mapped_file_open_at(int process, const char *name, struct stat *st);
 

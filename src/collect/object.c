@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "collect/far_device.h"
+#include "collect/far_files.h"
 #include "collect/mapped_file.h"
 #include "collect/vdso.h"
 #include "runtime/runtime.h"
@@ -164,6 +166,9 @@ static void close_fd(struct object_table *t, struct object *o)
 		t->n_open--;
 	}
 	close(o->fd);
+	if (o->is_copy)
+		t->far_bytes -= o->size;
+	o->is_copy = false;
 	o->fd = -1;
 	o->state = OBJECT_CLOSED;
 }
@@ -215,6 +220,8 @@ static void object_done(struct object *o)
 
 static void object_free(struct object_table *t, struct object *o)
 {
+	if (o->awaited)
+		map_del(&t->awaited, o->awaited);
 	close_fd(t, o);
 	drop_inode_key(t, o);
 	drop_key(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
@@ -257,6 +264,7 @@ void object_table_done(struct object_table *t)
 	map_done(&t->by_build_id);
 	map_done(&t->by_stat);
 	map_done(&t->by_name);
+	map_done(&t->awaited);
 	*t = (struct object_table){ 0 };
 }
 
@@ -335,13 +343,94 @@ static void identify(struct object_table *t, struct object *o)
 		other = find_build_id(t, o->build_id, o->build_id_len);
 	else
 		other = find_stat(t, o);
-	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE) {
+	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE && !o->number) {
 		o->build_id_len = 0;
 		set_same_as(t, o, t->all.v[other]);
 	} else if (o->build_id_len) {
 		map_put(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
 	} else {
 		map_put(&t->by_stat, stat_key(o), o->id);
+	}
+}
+
+/* As before it was closed: by build id, else by everything stat tells. */
+static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
+{
+	uint8_t id[BUILD_ID_MAX];
+	struct object now = { 0 };
+
+	if (o->build_id_len)
+		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
+		       memcmp(id, o->build_id, o->build_id_len) == 0;
+	keep_stat(&now, st);
+	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
+	       now.size == o->size && now.mtime_ns == o->mtime_ns;
+}
+
+/* --- far files -------------------------------------------------------------------------------- */
+
+static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
+{
+	enum {
+		WAIT_MS = 20
+	}; /* one that answers does so at once, mostly: frames have its build id then */
+
+	o->awaited = far_files_ask(t->far, f);
+	o->state = o->awaited ? OBJECT_AWAITED : OBJECT_GONE;
+	if (!o->awaited)
+		return;
+	map_put(&t->awaited, o->awaited, o->id);
+	far_files_wait(t->far, WAIT_MS);
+	object_take_far(t);
+}
+
+static void close_copies(struct object_table *t, const struct object *but)
+{
+	enum { MAX_BYTES = 1 << 30 };
+
+	for (struct object *o = t->oldest, *next; o && t->far_bytes > MAX_BYTES; o = next) {
+		next = o->newer;
+		if (o->is_copy && o != but)
+			close_fd(t, o);
+	}
+}
+
+static void take_far(struct object_table *t, struct object *o, const struct far_file *file)
+{
+	if (o->opened && !is_unchanged(o, file->fd, &file->st)) {
+		close(file->fd);
+		return;
+	}
+	keep_fd(t, o, file->fd);
+	keep_stat(o, &file->st);
+	o->is_copy = file->is_copy;
+	t->far_bytes += o->is_copy ? o->size : 0;
+	close_copies(t, o);
+	/* Whoever looked before saw nothing. */
+	o->runtime_known = o->runtime_known && o->runtime;
+	o->variable_known = o->variable_known && o->variable;
+	o->starts_known = o->starts_known && o->n_starts;
+	identify(t, o);
+}
+
+void object_take_far(struct object_table *t)
+{
+	struct far_file file;
+
+	while (t->far && far_files_take(t->far, &file)) {
+		const uint32_t *id = map_get(&t->awaited, file.serial);
+		struct object *o = id ? t->all.v[*id] : NULL;
+
+		map_del(&t->awaited, file.serial);
+		if (!o || o->awaited != file.serial) {
+			if (file.fd >= 0)
+				close(file.fd);
+			continue;
+		}
+		o->awaited = 0;
+		o->state = OBJECT_GONE;
+		if (file.fd >= 0)
+			take_far(t, o, &file);
 	}
 }
 
@@ -360,11 +449,17 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 		.min = o->min,
 		.ino = o->ino,
 	};
-	int fd = mapped_file_open(&f, &st);
+	int fd = -ENOENT;
 
 	o->state = OBJECT_GONE;
-	if (fd < 0)
+	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
+	if (!o->is_far)
+		fd = t->far ? mapped_file_open_mapping(&f, &st) : mapped_file_open(&f, &st);
+	if (fd < 0) {
+		if (t->far && o->name[0] == '/')
+			ask_far(t, o, &f);
 		return;
+	}
 	keep_fd(t, o, fd);
 	keep_stat(o, &st);
 	identify(t, o);
@@ -446,7 +541,8 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 	o->pid = r->pid;
 	mark_used(t, o);
 	o->was_idle = false;
-	if ((o->state == OBJECT_NEW || o->state == OBJECT_GONE) && o->same_as == OBJECT_NONE) {
+	bool is_to_open = o->state == OBJECT_NEW || (o->state == OBJECT_GONE && !o->is_far);
+	if (is_to_open && o->same_as == OBJECT_NONE) {
 		struct object_place place = { r->pid, r->start, r->start + r->len, r->pgoff };
 
 		object_open(t, o, &place);
@@ -483,26 +579,32 @@ struct object *object_use(struct object_table *t, uint32_t id, const struct obje
 
 /* --- reading again ---------------------------------------------------------------------------- */
 
-/* As before it was closed: by build id, else by everything stat tells. */
-static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
+static void ask_again(struct object_table *t, struct object *o)
 {
-	uint8_t id[BUILD_ID_MAX];
-	struct object now = { 0 };
+	const struct mapped_file f = {
+		.pid = o->pid,
+		.path = o->name,
+		.build_id = o->build_id,
+		.build_id_len = o->build_id_len,
+		.maj = o->maj,
+		.min = o->min,
+		.ino = o->file_ino ? o->file_ino : o->ino,
+	};
 
-	if (o->build_id_len)
-		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
-		       memcmp(id, o->build_id, o->build_id_len) == 0;
-	keep_stat(&now, st);
-	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
-	       now.size == o->size && now.mtime_ns == o->mtime_ns;
+	if (o->opened) /* what was not there is not asked for at each sample */
+		ask_far(t, o, &f);
 }
 
 int object_fd(struct object_table *t, struct object *o)
 {
 	struct stat st;
 
-	if (o->fd >= 0 || o->state == OBJECT_NEW || o->name[0] != '/')
+	if (o->fd >= 0 || o->state == OBJECT_NEW || o->state == OBJECT_AWAITED || o->name[0] != '/')
 		return o->fd;
+	if (t->far) {
+		ask_again(t, o);
+		return o->fd;
+	}
 	for (int here = 0; here < 2; here++) {
 		int fd = here ? plain_file_open(o->name, &st)
 			      : process_root_open(o->pid, o->name, &st);

@@ -9,6 +9,9 @@
  *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED
  *            ╰──────────▶ OBJECT_GONE when that fails
  *
+ * A file on a file system that may not answer is never touched here, nor is a path, which may lead over one: another
+ * process is asked for the file or a copy of it (OBJECT_AWAITED, collect/far_files.h).
+ *
  * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are
  * idle: they stay over one or two calls of object_trim, so that a program that is run again and
  * again is opened once, and no deleted file is held for long.
@@ -35,6 +38,7 @@ enum { OBJECT_MAX = 65536 }; /* objects at once; later ones are not known */
 enum { OBJECT_STARTS = 4 };
 
 struct elf_tls;
+struct far_files;
 struct runtime_kind;
 struct runtime_object;
 
@@ -43,7 +47,7 @@ enum object_kind {
 	OBJECT_JIT,  /* code made at run time: frames are named by the process */
 	OBJECT_NAMED /* the kernel's, with a name but no file: [vsyscall], [uprobes] */
 };
-enum object_state { OBJECT_NEW, OBJECT_OPEN, OBJECT_CLOSED, OBJECT_GONE };
+enum object_state { OBJECT_NEW, OBJECT_OPEN, OBJECT_CLOSED, OBJECT_GONE, OBJECT_AWAITED };
 
 struct object {
 	uint32_t id;
@@ -58,7 +62,10 @@ struct object {
 	uint64_t ino, ino_generation; /* ino 0: not known by inode; generation 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	bool opened; /* once: the next two lines are valid */
+	uint32_t awaited; /* the number of what was asked for */
+	bool is_far;      /* on a file system that may not answer */
+	bool is_copy;     /* its descriptor is of a copy */
+	bool opened;      /* once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;
 	struct object *newer, *older; /* by last use, of those with a descriptor */
@@ -93,6 +100,9 @@ struct object_table {
 	struct object *newest,
 		*oldest; /* of those with a descriptor; pinned ones are not in the list */
 	uint32_t n, n_open, max_open;
+	struct far_files *far; /* the caller's; NULL: all files are opened here */
+	struct map awaited;    /* number → id */
+	uint64_t far_bytes;    /* of copies that are open */
 };
 
 void object_table_init(struct object_table *t, uint32_t max_open);
@@ -118,6 +128,9 @@ struct object *object_use(struct object_table *t, uint32_t id, const struct obje
 /* A descriptor for reading the object's symbols, opened again when it was closed; -1 when there is
  * none any more. Stays the table's, until the next call that opens something. */
 int object_fd(struct object_table *t, struct object *o);
+
+/* Takes what was asked for and has come. Call it some times a second. */
+void object_take_far(struct object_table *t);
 
 /* Frees what has been idle since the call before. Call it every few seconds. */
 void object_trim(struct object_table *t);

@@ -1,10 +1,12 @@
 #include "collect/off_cpu.h"
 
+#include "base/mem.h"
 #include "collect/target.h"
 #include "sample.skel.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +61,7 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 		{ bpf->maps.times_hash, o->on && !storage },
 		{ bpf->maps.held_storage, held && storage },
 		{ bpf->maps.held_hash, held && !storage },
+		{ bpf->maps.wait_rates, o->on },
 		{ bpf->maps.open_scratch, o->on },
 		{ bpf->maps.open_python, o->on },
 		{ bpf->maps.interrupts, o->on && wakers },
@@ -103,8 +106,25 @@ static uint64_t cgroup_number(const char *path)
 	return st.st_ino;
 }
 
-static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
-		      const struct collect_opts *opts)
+static void set_limits(struct sample_bpf *bpf, struct wait_limits limits)
+{
+	bpf->bss->quantum_ns = limits.quantum_ns;
+	bpf->data->cpu_waits = limits.cpu_waits;
+}
+
+static void begin_pace(struct off_cpu *o, struct sample_bpf *bpf, uint64_t per_window)
+{
+	int n = libbpf_num_possible_cpus();
+
+	off_cpu_done(o);
+	o->pace.per_window = per_window;
+	o->pace.n_cpus = n > 0 ? n : 1;
+	o->pace.cpu_ns = xcalloc(o->pace.n_cpus, sizeof *o->pace.cpu_ns);
+	o->rates = xcalloc(o->pace.n_cpus, sizeof *o->rates);
+	set_limits(bpf, wait_pace_begin(&o->pace));
+}
+
+static void set_knobs(struct off_cpu *o, struct sample_bpf *bpf, const struct collect_opts *opts)
 {
 	enum { DEFAULT_RATE = 20000, WINDOWS_PER_SECOND = 10 };
 	struct sample_bpf__rodata *k = bpf->rodata;
@@ -119,7 +139,7 @@ static void set_knobs(const struct off_cpu *o, struct sample_bpf *bpf,
 	k->want_waker_stacks = opts->waker_stacks;
 	k->at_sys_exit = o->at_sys_exit;
 	k->use_task_storage = (o->has & FEATURE_TASK_STORAGE) != 0;
-	k->waits_per_window = (rate + WINDOWS_PER_SECOND - 1) / WINDOWS_PER_SECOND;
+	begin_pace(o, bpf, (rate + WINDOWS_PER_SECOND - 1) / WINDOWS_PER_SECOND);
 	if (opts->target == TARGET_CGROUP)
 		k->filter_cgroup_id = cgroup_number(opts->cgroup);
 }
@@ -219,6 +239,52 @@ void off_cpu_stop(struct off_cpu *o)
 	if (o->report_fd >= 0)
 		close(o->report_fd);
 	o->report_fd = -1;
+}
+
+void off_cpu_done(struct off_cpu *o)
+{
+	free(o->pace.cpu_ns);
+	free(o->rates);
+	o->rates = NULL;
+	o->pace = (struct wait_pace){ 0 };
+}
+
+/* What threads hold on all CPUs together. */
+static bool read_rates(struct off_cpu *o, const struct sample_bpf *bpf, int64_t *held)
+{
+	uint32_t zero = 0;
+
+	*held = 0;
+	if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.wait_rates), &zero, o->rates))
+		return false;
+	for (size_t i = 0; i < o->pace.n_cpus; i++)
+		*held += o->rates[i].held;
+	return true;
+}
+
+/* Where none has been held for two looks nobody has to look; who begins meanwhile is seen at once. */
+static void look_at_holders(struct off_cpu *o, struct sample_bpf *bpf, int64_t held)
+{
+	bool nothing = held == 0;
+
+	if (nothing && o->held_nothing && bpf->bss->may_hold) {
+		bpf->bss->may_hold = 0;
+		nothing = read_rates(o, bpf, &held) && held == 0;
+	}
+	if (!nothing)
+		bpf->bss->may_hold = 1;
+	o->held_nothing = nothing;
+}
+
+void off_cpu_look(struct off_cpu *o, struct sample_bpf *bpf, uint64_t now_ns)
+{
+	int64_t held;
+
+	if (!o->on || now_ns < o->pace.looked_ns + RATE_WINDOW_NS / 2 || !read_rates(o, bpf, &held))
+		return;
+	set_limits(bpf, wait_pace_look(&o->pace, o->rates, now_ns));
+	if (o->at_sys_exit)
+		look_at_holders(o, bpf, held);
 }
 
 int off_cpu_report(struct off_cpu *o, struct sample_bpf *bpf)

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "collect/collect.h"
 #include "collect/kernel_features.h"
+#include "collect/wait_pace.h"
 
 #include <bpf/libbpf.h>
 
@@ -24,6 +25,9 @@ struct off_cpu {
 	struct bpf_link *links[OFF_CPU_LINKS];
 	int n_links;
 	int report_fd; /* a report that is under way; -1: none */
+	struct wait_pace pace;
+	struct wait_rate *rates; /* [pace.n_cpus]: as they were read last */
+	bool held_nothing;       /* then */
 };
 
 /* Sets what is loaded and how. -EOPNOTSUPP when waits are asked for at a place that this kernel does not have. */
@@ -33,6 +37,10 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct coll
 int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
 int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
 void off_cpu_stop(struct off_cpu *o);
+void off_cpu_done(struct off_cpu *o);
+
+/* Adds up what CPUs have seen, and tells them what they may take; does nothing when it is too early for that. */
+void off_cpu_look(struct off_cpu *o, struct sample_bpf *bpf, uint64_t now_ns);
 
 /* Sends some of the report: 1: more is to come, the ring is to be read first; 0: it is complete; or -errno. */
 int off_cpu_report(struct off_cpu *o, struct sample_bpf *bpf);

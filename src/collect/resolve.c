@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/far_files.h"
 #include "collect/labels.h"
 #include "collect/proc_scan.h"
 #include "collect/proc_stat.h"
@@ -14,9 +15,22 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define SWEEP_EVERY_NS 1000000000ull
-#define TRIM_EVERY_NS  5000000000ull
-#define SCAN_AGAIN_NS  1000000000ull
+#define SWEEP_EVERY_NS    1000000000ull
+#define TRIM_EVERY_NS     5000000000ull
+#define SCAN_AGAIN_NS     1000000000ull
+#define SNAPSHOT_FIRST_NS 30000000000ull
+#define SNAPSHOT_LAST_NS  480000000000ull
+
+enum {
+	SCAN_SHARE =
+		200, /* of a CPU, for processes that no record told of, and as much for looking at all */
+	SCAN_SAVED_NS = 100000000,
+};
+
+enum {
+	FLUSH_MS = 500, /* how long samples of wall wait for names */
+	AT_THE_END_MS = 10000,
+};
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -37,11 +51,14 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->sink = opts->sink;
 	r->types = opts->types;
 	r->unknown_frame = FRAME_NONE;
+	r->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
+	r->snapshot_wait_ns = SNAPSHOT_FIRST_NS;
 	r->traced.maps = opts->traced;
 	if (!r->opts.max_user)
 		r->opts.max_user = WALK_MAX_USER;
 	object_table_init(&r->objects,
 			  opts->max_open_files ? opts->max_open_files : default_open_files());
+	r->objects.far = r->far = opts->helper ? far_files_new(opts->helper) : NULL;
 	process_table_init(&r->processes, &r->objects);
 	if (opts->space)
 		r->interpreted =
@@ -72,7 +89,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts)
 	r->gpu_origins.max = opts->gpu_max_origins;
 	r->gpu_live.gone = opts->gpu_gone;
 	r->gpu_live.ctx = opts->gpu_ctx;
-	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples);
+	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples,
+		       opts->helper);
 	return r;
 }
 
@@ -80,14 +98,12 @@ void resolver_free(struct resolver *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->processes.all.n; i++)
-		if (r->processes.all.v[i])
-			jit_close(&r->jits, r->processes.all.v[i]);
 	jit_table_done(&r->jits);
 	process_table_done(&r->processes);
 	space_free(r->space);
 	interpreted_free(r->interpreted);
 	object_table_done(&r->objects);
+	far_files_free(r->far);
 	kernel_space_done(&r->kernel);
 	stack_cache_done(&r->stacks);
 	going_on_done(&r->going_on);
@@ -147,9 +163,52 @@ static void expect_interpreters(struct resolver *r)
 void resolve_snapshot(struct resolver *r)
 {
 	r->snapshot_ns = clock_mono_ns();
+	r->next_snapshot_ns = r->snapshot_ns + r->snapshot_wait_ns;
 	proc_scan_all(&r->processes, r->snapshot_ns);
 	if (r->space && r->interpreted && space_has_all_processes(r->space))
 		expect_interpreters(r);
+}
+
+/* What records do not tell any more /proc does: of a process that a sample meets at once (follow_losses), of all others, which may have ended, seldom, and
+ * more and more so while records go on being lost. */
+static bool scan_after_losses(struct resolver *r)
+{
+	uint64_t now_ns = clock_mono_ns(), begin_ns = clock_thread_ns();
+
+	if (r->lost_ns <= r->snapshot_ns || now_ns < r->next_snapshot_ns)
+		return false;
+	r->snapshot_wait_ns = now_ns > r->next_snapshot_ns + 2 * r->snapshot_wait_ns
+				      ? SNAPSHOT_FIRST_NS
+				      : 2 * r->snapshot_wait_ns;
+	if (r->snapshot_wait_ns > SNAPSHOT_LAST_NS)
+		r->snapshot_wait_ns = SNAPSHOT_LAST_NS;
+	resolve_snapshot(r);
+	uint64_t cost_ns = (clock_thread_ns() - begin_ns) * SCAN_SHARE;
+	r->next_snapshot_ns =
+		now_ns + (cost_ns > r->snapshot_wait_ns ? cost_ns : r->snapshot_wait_ns);
+	return true;
+}
+
+/* Reads a process from /proc when there is time for that. */
+static void scan_if_time(struct resolver *r, struct process *p, uint64_t now_ns)
+{
+	if (allowance_left(&r->scans, clock_mono_ns()) <= 0)
+		return;
+	uint64_t begin_ns = clock_thread_ns();
+	proc_scan(&r->processes, p, now_ns);
+	allowance_spend(&r->scans, clock_thread_ns() - begin_ns);
+}
+
+/* One of which records may have been lost since it was looked at, or that there was no time to look at. */
+static void follow_losses(struct resolver *r, struct process *p)
+{
+	uint64_t now_ns = clock_mono_ns();
+	bool is_known = p->scanned_ns || p->image;
+
+	if ((p->scanned_ns >= r->lost_ns && is_known) || p->is_kernel_thread || p->leader_gone ||
+	    now_ns < p->scanned_ns + SCAN_AGAIN_NS)
+		return;
+	scan_if_time(r, p, now_ns);
 }
 
 /* A process that no record told of is looked up in /proc; NULL when the table is full. */
@@ -161,7 +220,7 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 		return p;
 	p = process_add(&r->processes, pid);
 	if (p)
-		proc_scan(&r->processes, p, now_ns);
+		scan_if_time(r, p, now_ns);
 	return p;
 }
 
@@ -258,12 +317,11 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 	process_fork(&r->processes, rec->ppid, rec->pid);
 }
 
-/* A scan that was begun after the loss has seen what was lost. */
 static void apply_lost(struct resolver *r, const struct side_record *rec)
 {
 	r->sink->ops->loss(r->sink, LOSS_SIDE_BAND, rec->lost);
-	if (rec->time_ns >= r->snapshot_ns)
-		resolve_snapshot(r);
+	if (rec->time_ns > r->lost_ns)
+		r->lost_ns = rec->time_ns;
 }
 
 void resolve_apply(struct resolver *r, const struct side_record *rec)
@@ -317,6 +375,8 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 
 	resolve_sweep(r, s->time_ns);
 	struct process *p = known_process(r, s->tgid, s->time_ns);
+	if (p)
+		follow_losses(r, p);
 	p = p ? p : &nobody;
 	context_search_look(&r->search, p, s->mappings, s->time_ns);
 	resolver_event(r, p, ev, raw);
@@ -325,8 +385,20 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 
 void resolve_flush(struct resolver *r)
 {
-	jit_flush_all(&r->jits);
+	jit_settle(&r->jits, FLUSH_MS);
 	accounts_flush(&r->accounts);
+}
+
+bool resolve_run(struct resolver *r)
+{
+	jit_run(&r->jits);
+	object_take_far(&r->objects);
+	return scan_after_losses(r);
+}
+
+void resolve_settle(struct resolver *r, uint32_t wait_ms)
+{
+	jit_settle(&r->jits, wait_ms);
 }
 
 bool resolve_is_full(const struct resolver *r)
@@ -335,20 +407,6 @@ bool resolve_is_full(const struct resolver *r)
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-/* Compilers may have written their files only now. */
-static void name_jit_code(struct resolver *r)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	for (size_t i = 0; i < r->processes.all.n; i++) {
-		struct process *p = r->processes.all.v[i];
-
-		if (p && p->jit && !p->leader_gone)
-			jit_look(&r->jits, p, now_ns);
-	}
-	jit_flush_all(&r->jits);
-}
 
 static void symbolize_objects(struct resolver *r, struct symbolize *s)
 {
@@ -378,7 +436,7 @@ void resolve_symbolize(struct resolver *r)
 	struct symbolize s = { .sink = r->sink, .files = &files, .leaf_samples = &r->leaf_samples };
 
 	name_files_open(&files, &r->opts.names);
-	name_jit_code(r);
+	jit_settle(&r->jits, AT_THE_END_MS); /* compilers may have written their files only now */
 	accounts_flush(&r->accounts);
 	symbolize_objects(r, &s);
 	kernel_space_symbolize(&r->kernel, &s);
@@ -392,7 +450,7 @@ void resolve_symbolize(struct resolver *r)
 
 void resolve_give_held(struct resolver *r)
 {
-	name_jit_code(r);
+	jit_ask_all(&r->jits, JIT_CUT_MS);
 }
 
 bool resolve_name_kernel(struct resolver *r)
@@ -428,6 +486,7 @@ static void forget_frames(struct object_table *t, const struct profile_copy *cop
 void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
 		      struct profile_copy *copy)
 {
+	jit_settle(&r->jits, 0);
 	r->sink = r->opts.sink = sink;
 	r->types = *types;
 	r->unknown_frame = FRAME_NONE;
@@ -512,12 +571,16 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.short_off_ns = r->accounts.short_off_ns,
 		.traced_refused = r->traced.refused,
 		.gpu_memory_refused = r->gpu_live.refused,
+		.kernel_names_ns = r->kernel.naming_ns,
+		.kernel_symbols_read = r->kernel.symbols_read,
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)
 		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
-	if (r->space)
+	if (r->space) {
 		space_get_stats(r->space, &out->tables);
+		out->mappings_refused = space_refused(r->space);
+	}
 	if (r->interpreted) {
 		struct interpreted_stats in;
 

@@ -38,8 +38,11 @@ struct resolve_types {       /* of the sink */
 	int64_t period_ns; /* of samples on a CPU */
 };
 
+struct helper;
 struct resolve_opts {
 	struct sink *sink;
+	struct helper *
+		helper; /* reads others' files (collect/helper.h); NULL: one is made when it is needed */
 	struct resolve_types types;
 	uint64_t min_block_ns;   /* shorter waits have no stack */
 	uint64_t max_block_ns;   /* nor have longer ones; 0: that limit was not asked for */
@@ -87,10 +90,12 @@ struct resolve_stats {
 	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
 	int64_t short_off_ns; /* waits without a stack, of all threads whose exact times have come */
 	struct table_store_stats tables;
-	uint64_t traced_refused;                                   /* processes */
+	uint64_t traced_refused;   /* processes */
+	uint64_t mappings_refused; /* processes without room for their mappings */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */
 	struct name_failures names;                                /* likewise */
+	uint64_t kernel_names_ns, kernel_symbols_read;             /* as struct collect_stats */
 };
 
 struct resolver *resolver_new(const struct resolve_opts *opts);
@@ -139,8 +144,12 @@ void resolve_symbolize(struct resolver *r);
 /* Processes that ended long enough before then go, and objects that nobody uses. Each event does so as of its time; where none comes, it has to be
  * said that what came until then was given. */
 void resolve_sweep(struct resolver *r, uint64_t now_ns);
-/* Samples that are held for the names of their code go to the sink, with the names there are now. */
+/* Samples that are held for the names of their code (collect/jit.h): asks for these, and waits for some ms; what is not answered then comes later. */
 void resolve_give_held(struct resolver *r);
+/* What was answered goes to the sink, and processes of which records were lost are read anew when it is time: true then. Some times a second. */
+bool resolve_run(struct resolver *r);
+/* Asks, and after wait_ms all goes to the sink, some without names. */
+void resolve_settle(struct resolver *r, uint32_t wait_ms);
 /* Names the kernel's frames; false when none has come since the last time. */
 bool resolve_name_kernel(struct resolver *r);
 /* From here on everything goes to another sink, and ids are that one's. Processes and their mappings, objects, unwind tables and what is

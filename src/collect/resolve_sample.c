@@ -104,6 +104,7 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 	struct sample sample = resolver_sample(r, s);
 	enum walk_end end = WALK_COMPLETE;
 
+	sample.value = s->periods ? s->periods : 1;
 	if (r->types.cpu != TYPE_NONE) {
 		sample.series = resolver_series(r, p, s, r->types.cpu, r->types.period_ns);
 		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
@@ -113,7 +114,7 @@ static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const str
 		ref.folds_call = true;
 		sample.series = resolver_series_how(r, p, s, r->types.wall, r->types.period_ns,
 						    s->gpu_call ? GPU_HOW_SPIN : GPU_HOW_NONE);
-		sample.value = r->types.period_ns;
+		sample.value *= r->types.period_ns;
 		end = resolver_put(r, p, &sample, &ref,
 				   s->gpu_call ? ACCOUNT_GPU_SPIN : ACCOUNT_ON_CPU);
 	}

@@ -4,6 +4,7 @@
 #ifndef CRESSET_COLLECT_RESOLVER_H
 #define CRESSET_COLLECT_RESOLVER_H
 
+#include "base/allowance.h"
 #include "collect/account.h"
 #include "collect/context_search.h"
 #include "collect/going_on.h"
@@ -51,6 +52,10 @@ struct resolver {
 	VEC(uint32_t) frames;
 	uint32_t unknown_frame; /* FRAME_NONE until it was needed */
 	uint64_t snapshot_ns, swept_ns, trimmed_ns;
+	uint64_t lost_ns; /* records of before were lost */
+	uint64_t next_snapshot_ns, snapshot_wait_ns;
+	struct far_files *far;    /* NULL: all files are opened here */
+	struct allowance scans;   /* of processes of which records were lost */
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;
 	uint64_t python_unplaced; /* stacks with frames of Python that no native frame runs */

@@ -1,5 +1,6 @@
 #include "collect/sampler_state.h"
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -32,28 +33,46 @@ static int open_event(uint32_t type, uint64_t config, uint64_t period_or_freq, b
 		.disabled = 1,
 		.exclude_idle = 1,
 		.exclude_guest = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-/* cpu-clock takes a fixed period: its timer then neither drifts nor adapts. Cycles need the kernel to follow the clock rate. */
-int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock)
+/* cpu-clock takes a fixed period: its timer then neither drifts nor adapts. Cycles need the kernel to follow the clock rate, and come as often however
+ * little a CPU does: bpf/cycle_clock.h says what each stands for. */
+int sampler_open_event(uint32_t cpu, uint32_t freq_hz, enum collect_clock which, const char **clock)
 {
-	int fd = open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, freq_hz, true, cpu);
+	int fd = which == CLOCK_CPU ? -ENOENT
+				    : open_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+						 freq_hz, true, cpu);
 
 	*clock = "cycles";
-	if (fd >= 0)
+	if (fd >= 0 || which == CLOCK_CYCLES)
 		return fd;
 	*clock = "cpu-clock";
 	return open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1000000000ull / freq_hz,
 			  false, cpu);
 }
 
+uint64_t sampler_uncounted_ns(int event_fd)
+{
+	struct {
+		uint64_t count, enabled_ns, running_ns;
+	} v;
+
+	return read(event_fd, &v, sizeof v) == sizeof v && v.enabled_ns > v.running_ns
+		       ? v.enabled_ns - v.running_ns
+		       : 0;
+}
+
+/* A CPU without the counter that others have gets the timer: its ticks are weighed alike. */
 static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
 {
-	int fd = sampler_open_event(cpu, s->opts.freq_hz, &s->clock);
+	const char *clock;
+	int fd = sampler_open_event(cpu, s->opts.freq_hz, s->by_cycles ? CLOCK_AUTO : CLOCK_CPU,
+				    &clock);
 
 	if (fd == -ENODEV)
 		return 0; /* went offline meanwhile */
@@ -67,8 +86,15 @@ static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
 		return err_set(err, rc, "cannot attach the sampler to CPU %u: %s", cpu,
 			       strerror(rc));
 	}
-	vec_push(&s->events, (struct cpu_event){ cpu, link });
+	vec_push(&s->events, (struct cpu_event){ cpu, link, fd });
 	return 0;
+}
+
+static void close_event(struct sampler *s, struct cpu_event *e)
+{
+	if (s->by_cycles)
+		s->uncounted_ns += sampler_uncounted_ns(e->event_fd);
+	bpf_link__destroy(e->link);
 }
 
 /* The phases of all CPUs are spread over one period, or over 50 ms when that is shorter. */
@@ -95,7 +121,7 @@ int sampler_update_cpus(struct sampler *s, struct err *err)
 		if (cpu_list_has(&online, s->events.v[i].cpu))
 			s->events.v[kept++] = s->events.v[i];
 		else
-			bpf_link__destroy(s->events.v[i].link);
+			close_event(s, &s->events.v[i]);
 	}
 	s->events.n = kept;
 	for (size_t i = 0; !rc && i < online.ids.n; i++) {
@@ -122,7 +148,7 @@ void sampler_stop(struct sampler *s)
 {
 	off_cpu_stop(&s->off_cpu);
 	for (size_t i = 0; i < s->events.n; i++)
-		bpf_link__destroy(s->events.v[i].link);
+		close_event(s, &s->events.v[i]);
 	vec_clear(&s->events);
 }
 
@@ -171,7 +197,7 @@ static bool raw_fits(const struct event_raw *raw, size_t size)
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
-	uint32_t kind = size >= sizeof kind ? *(uint32_t *)data : 0;
+	uint16_t kind = size >= sizeof kind ? *(uint16_t *)data : 0;
 	uint64_t in_ring = ((uint64_t)size + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
 
 	s->read_bytes += in_ring;
@@ -199,16 +225,30 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
 	s->reader_ctx = ctx;
 	int n = ring_buffer__consume(s->ring);
 	s->reader = NULL;
+	off_cpu_look(&s->off_cpu, s->bpf, clock_mono_ns());
 	return n < 0 ? n : 0;
 }
 
-static int open_ring(struct sampler *s, int epoll_fd, uint64_t tag, struct err *err)
+/* All rings are one reader's: what is in any of them wakes it, and it empties all. */
+static int add_ring(struct sampler *s, int fd)
+{
+	if (s->ring)
+		return ring_buffer__add(s->ring, fd, on_event, s);
+	s->ring = ring_buffer__new(fd, on_event, s, NULL);
+	return s->ring ? 0 : -errno;
+}
+
+static int open_rings(struct sampler *s, int epoll_fd, uint64_t tag, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET, .data.u64 = tag };
 
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_event, s, NULL);
-	if (!s->ring)
-		return err_set(err, errno, "cannot map the ring buffer: %s", strerror(errno));
+	const int rings[] = { bpf_map__fd(s->bpf->maps.sample_ring),
+			      bpf_map__fd(s->bpf->maps.ring) };
+	for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
+		int rc = rings[i] < 0 ? 0 : add_ring(s, rings[i]);
+		if (rc)
+			return err_set(err, -rc, "cannot map the ring buffer: %s", strerror(-rc));
+	}
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(s->ring), &ev))
 		return err_set(err, errno, "cannot wait for the ring buffer: %s", strerror(errno));
 	return 0;
@@ -221,6 +261,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.blocks = bpf_map__fd(s->bpf->maps.blocks),
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
+		.processes_full = &s->bpf->bss->processes_full,
 		.max_segments = s->max_segments,
 		.all_processes = s->opts.target == TARGET_ALL,
 	};
@@ -336,12 +377,11 @@ int sampler_open(const struct collect_opts *opts, int epoll_fd, uint64_t tag, st
 	s->opts = *opts;
 	s->opts.freq_hz = opts->freq_hz ? opts->freq_hz : 99;
 	s->opts.max_targets = opts->max_targets ? opts->max_targets : COLLECT_MAX_TARGETS;
-	s->clock = "cpu-clock";
 	rc = check_rate(s->opts.freq_hz, err);
 	if (!rc)
 		rc = sampler_load(s, err);
 	if (!rc)
-		rc = open_ring(s, epoll_fd, tag, err);
+		rc = open_rings(s, epoll_fd, tag, err);
 	if (!rc)
 		rc = attach_follow(s, err);
 	if (!rc)
@@ -359,6 +399,7 @@ void sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	vec_done(&s->events);
+	off_cpu_done(&s->off_cpu);
 	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++)
 		bpf_link__destroy(s->follow[i]);
 	ring_buffer__free(s->ring);

@@ -80,14 +80,18 @@ struct sampler_stats {
 	uint64_t read_bytes,
 		raw_bytes; /* through the ring so far; those of samples with their stacks */
 	uint32_t cpus;
+	uint64_t uncounted_ns; /* as in collect_stats */
 	const char *clock, *walker;
 	const char *wait_hook; /* NULL: no waits */
 };
 void sampler_get_stats(struct sampler *s, struct sampler_stats *out);
 void sampler_close(struct sampler *s);
 
-/* Opens a sampling event on a CPU, disabled: cycles with NMI where there is a PMU, else cpu-clock. Returns the descriptor or -errno;
- * *clock names it. */
-int sampler_open_event(uint32_t cpu, uint32_t freq_hz, const char **clock);
+/* Opens a sampling event on a CPU, disabled: cycles with NMI where there is a PMU, else cpu-clock; or the one that is asked for. Returns the
+ * descriptor or -errno; *clock names it. */
+int sampler_open_event(uint32_t cpu, uint32_t freq_hz, enum collect_clock which,
+		       const char **clock);
+/* The time that an event could have counted and did not, as others had the counter. */
+uint64_t sampler_uncounted_ns(int event_fd);
 
 #endif

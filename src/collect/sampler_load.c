@@ -1,6 +1,7 @@
 #include "collect/sampler_state.h"
 
 #include "base/mem.h"
+#include "collect/cpus.h"
 #include "collect/load.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static struct collect_missing *give_up(struct sampler *s, enum collect_group gro
 
 /* --- before loading --------------------------------------------------------------------------------------------------- */
 
-/* Of as many waits as are asked for it holds what comes while the reader does not get a CPU. */
+/* Of both rings. Of as many waits as are asked for they hold what comes while the reader does not get a CPU. */
 static uint64_t ring_size(const struct collect_opts *opts)
 {
 	enum { WAITS_LAST_MS = 200 };
@@ -70,6 +71,24 @@ static uint64_t ring_size(const struct collect_opts *opts)
 	return size;
 }
 
+/* The sampler has a ring of its own (bpf/maps.h): a half where others send, too, and what is not used is not made. */
+static void size_rings(struct sampler *s)
+{
+	struct sample_bpf__rodata *k = s->bpf->rodata;
+	const uint64_t least = sysconf(_SC_PAGESIZE);
+	bool samples = sampler_samples_cpus(s);
+	bool others = s->opts.events & WAITS || collect_probes_gpu(&s->opts);
+	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
+
+	if (bytes < least)
+		bytes = least;
+	k->wake_bytes = k->sample_wake_bytes = bytes / 2;
+	bpf_map__set_max_entries(s->bpf->maps.ring, bytes);
+	bpf_map__set_max_entries(s->bpf->maps.sample_ring, bytes);
+	bpf_map__set_autocreate(s->bpf->maps.ring, others);
+	bpf_map__set_autocreate(s->bpf->maps.sample_ring, samples);
+}
+
 static const enum sample_filter filters[] = {
 	[TARGET_ALL] = FILTER_ALL,   [TARGET_PID] = FILTER_TGID,      [TARGET_TID] = FILTER_TID,
 	[TARGET_COMM] = FILTER_COMM, [TARGET_CGROUP] = FILTER_CGROUP,
@@ -78,8 +97,9 @@ static const enum sample_filter filters[] = {
 /* What is not used takes no room. */
 static void shrink_space(struct sampler *s)
 {
-	struct bpf_map *maps[] = { s->bpf->maps.processes, s->bpf->maps.blocks, s->bpf->maps.tables,
-				   s->bpf->maps.cpython_processes, s->bpf->maps.cpython_layouts };
+	struct bpf_map *maps[] = { s->bpf->maps.processes,       s->bpf->maps.blocks,
+				   s->bpf->maps.tables,          s->bpf->maps.cpython_processes,
+				   s->bpf->maps.cpython_layouts, s->bpf->maps.python_threads };
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_max_entries(maps[i], 1);
@@ -104,7 +124,7 @@ static uint32_t room_for_threads(void)
 /* Where tables cannot grow they are allocated beforehand, and have room for less. */
 static void fix_tables(struct sampler *s)
 {
-	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, PYTHON_THREADS = 8192 };
+	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, GPU_THREADS = 8192 };
 	const struct {
 		struct bpf_map *map;
 		uint32_t most;
@@ -112,9 +132,8 @@ static void fix_tables(struct sampler *s)
 		{ s->bpf->maps.processes, PROCESSES },
 		{ s->bpf->maps.blocks, BLOCKS },
 		{ s->bpf->maps.cpython_processes, PYTHONS },
-		{ s->bpf->maps.python_threads, PYTHON_THREADS },
 		{ s->bpf->maps.recipes, PYTHONS },
-		{ s->bpf->maps.gpu_threads, PYTHON_THREADS },
+		{ s->bpf->maps.gpu_threads, GPU_THREADS },
 		{ s->bpf->maps.times_hash, room_for_threads() },
 		{ s->bpf->maps.held_hash, room_for_threads() },
 	};
@@ -140,11 +159,12 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->want_user = !s->opts.no_user;
 	if (s->opts.max_depth && s->opts.max_depth < WALK_MAX_USER)
 		k->max_user = s->opts.max_depth;
-	k->wake_bytes = s->ring_bytes / 2;
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
 	k->use_python = !is_missing(s, GROUP_RUNTIMES);
-	bpf_map__set_max_entries(s->bpf->maps.ring, s->ring_bytes);
+	k->by_cycles = s->by_cycles;
+	k->sample_period_ns = 1000000000ull / s->opts.freq_hz;
+	size_rings(s);
 	bpf_map__set_max_entries(s->bpf->maps.targets, s->opts.max_targets);
 	k->has_gpu = collect_probes_gpu(&s->opts);
 	if (!k->has_gpu)
@@ -153,6 +173,12 @@ static void set_knobs(struct sampler *s, bool plain)
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, sampler_samples_cpus(s) && plain);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
+	if (s->opts.max_processes)
+		bpf_map__set_max_entries(s->bpf->maps.processes, s->opts.max_processes);
+	if (s->opts.max_blocks)
+		bpf_map__set_max_entries(s->bpf->maps.blocks, s->opts.max_blocks);
+	if (s->opts.max_walk_ns)
+		k->max_walk_ns = s->opts.max_walk_ns;
 	if (!s->use_tables)
 		shrink_space(s);
 	bpf_program__set_autoload(s->bpf->progs.space_fork, s->use_tables);
@@ -358,6 +384,45 @@ static void settle_opts(struct sampler *s)
 	s->ring_bytes = ring_size(&s->opts);
 }
 
+static uint32_t first_cpu(const struct sampler *s)
+{
+	struct cpu_list online = { 0 };
+	uint32_t cpu = 0;
+
+	if (!cpu_list_online(s->opts.cpus_file, &online) && online.ids.n)
+		cpu = online.ids.v[0];
+	cpu_list_done(&online);
+	return cpu;
+}
+
+/* By a first event, which is closed again. Cycles are worth time only where the kernel tells how long CPUs were busy. */
+static int choose_clock(struct sampler *s, struct err *err)
+{
+	bool can_weigh = s->kernel.has & FEATURE_BUSY_TIME;
+	int fd = -ENOENT;
+
+	s->clock = "cpu-clock";
+	if (s->opts.clock == CLOCK_CPU || !sampler_samples_cpus(s))
+		return 0;
+	if (can_weigh)
+		fd = sampler_open_event(first_cpu(s), s->opts.freq_hz, CLOCK_CYCLES, &s->clock);
+	s->by_cycles = fd >= 0;
+	if (s->by_cycles) {
+		close(fd);
+		return 0;
+	}
+	s->clock = "cpu-clock";
+	if (s->opts.clock == CLOCK_AUTO)
+		return 0;
+	if (can_weigh)
+		err_set(err, EOPNOTSUPP, "cannot sample by cycles: %s", strerror(-fd));
+	else
+		err_set(err, EOPNOTSUPP,
+			"cannot sample by cycles: the kernel does not say how long CPUs were busy "
+			"(CONFIG_SCHEDSTATS)");
+	return err_hint(err, "try:  --clock cpu-clock");
+}
+
 int sampler_load(struct sampler *s, struct err *err)
 {
 	struct refusal refusal;
@@ -371,6 +436,8 @@ int sampler_load(struct sampler *s, struct err *err)
 	}
 	kernel_features_find(s->opts.btf_file, s->opts.without, &s->kernel);
 	int rc = look_at_types(s, err);
+	if (!rc)
+		rc = choose_clock(s, err);
 	while (!rc) {
 		rc = prepare(s, err);
 		if (rc)

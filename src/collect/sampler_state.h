@@ -13,6 +13,7 @@ enum { SAMPLER_FOLLOW_PROGRAMS = 6 };
 struct cpu_event {
 	uint32_t cpu;
 	struct bpf_link *link; /* owns the perf event */
+	int event_fd;          /* of it */
 };
 struct sampler {
 	struct sample_bpf *bpf;
@@ -26,6 +27,8 @@ struct sampler {
 	struct collect_missing missing[COLLECT_GROUPS];
 	size_t n_missing;
 	const char *clock;
+	bool by_cycles;
+	uint64_t uncounted_ns; /* of events that are closed */
 	uint64_t ring_bytes;
 	bool use_tables;
 	uint32_t max_segments;

@@ -72,11 +72,14 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 		.read_bytes = s->read_bytes,
 		.raw_bytes = s->raw_bytes,
 		.clock = s->clock,
+		.uncounted_ns = s->uncounted_ns,
 		.wait_hook = off_cpu_hook(&s->off_cpu),
 		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
 			  : s->use_tables                          ? "unwind tables"
 								   : "frame pointers",
 	};
+	for (size_t i = 0; i < s->events.n && s->by_cycles; i++)
+		out->uncounted_ns += sampler_uncounted_ns(s->events.v[i].event_fd);
 	sum_counters(s, out->counters);
 	sum_programs(s, out);
 	bpf_object__for_each_map(map, s->bpf->obj) out->kernel_map_bytes += map_bytes(map);

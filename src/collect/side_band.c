@@ -1,5 +1,6 @@
 #include "collect/side_band.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/cpus.h"
@@ -28,7 +29,8 @@ struct cpu_ring {
 	bool has_next;
 };
 struct side_band {
-	int epoll_fd;
+	int outer_fd, epoll_fd; /* the caller's, and that of the rings in it */
+	bool is_quiet;
 	uint64_t tag;
 	uint32_t ring_pages;
 	VEC(struct cpu_ring) rings; /* RINGS for each CPU */
@@ -76,7 +78,7 @@ static int open_event(const struct side_band *sb, uint32_t cpu, enum ring_kind k
 
 static int map_ring(struct side_band *sb, struct cpu_ring *c, struct err *err)
 {
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = sb->tag };
+	struct epoll_event ev = { .events = EPOLLIN };
 
 	c->page = mmap(NULL, ring_bytes(sb), PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
 	if (c->page == MAP_FAILED) {
@@ -166,13 +168,27 @@ int side_band_update_cpus(struct side_band *sb, struct err *err)
 	return rc;
 }
 
+static int open_epoll(struct side_band *sb, struct err *err)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = sb->tag };
+
+	sb->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (sb->epoll_fd < 0 || epoll_ctl(sb->outer_fd, EPOLL_CTL_ADD, sb->epoll_fd, &ev))
+		return err_set(err, errno, "cannot wait for rings: %s", strerror(errno));
+	return 0;
+}
+
 int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_band **out,
 		   struct err *err)
 {
 	struct side_band *sb = xcalloc(1, sizeof *sb);
 
-	*sb = (struct side_band){ .epoll_fd = epoll_fd, .tag = tag, .ring_pages = ring_pages };
-	int rc = side_band_update_cpus(sb, err);
+	*sb = (struct side_band){
+		.outer_fd = epoll_fd, .epoll_fd = -1, .tag = tag, .ring_pages = ring_pages
+	};
+	int rc = open_epoll(sb, err);
+	if (!rc)
+		rc = side_band_update_cpus(sb, err);
 	if (rc)
 		side_band_close(sb);
 	else
@@ -187,6 +203,15 @@ bool side_band_is_urgent(const struct side_band *sb)
 		    wake_bytes(sb, sb->rings.v[i].kind))
 			return true;
 	return false;
+}
+
+void side_band_quiet(struct side_band *sb, bool quiet)
+{
+	struct epoll_event ev = { .events = quiet ? 0 : EPOLLIN, .data.u64 = sb->tag };
+
+	if (sb->is_quiet != quiet)
+		epoll_ctl(sb->outer_fd, EPOLL_CTL_MOD, sb->epoll_fd, &ev);
+	sb->is_quiet = quiet;
 }
 
 /* What was read so far is used up: the kernel may write over it once it knows the new tail. */
@@ -238,6 +263,38 @@ void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct si
 		fn(ctx, &c->next);
 }
 
+static uint64_t lost_in(const uint8_t *rec, size_t len)
+{
+	struct side_record r;
+
+	return side_record_decode(rec, len, &r) && r.kind == SIDE_LOST ? r.lost : 1;
+}
+
+static uint64_t skip_ring(struct cpu_ring *c)
+{
+	const uint8_t *rec;
+	uint64_t n = 0;
+	size_t len;
+
+	c->ring.head = ring_head(c);
+	while (side_ring_next(&c->ring, &rec, &len))
+		n += lost_in(rec, len);
+	__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
+	return n;
+}
+
+void side_band_skip(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
+		    void *ctx)
+{
+	struct side_record r = { .kind = SIDE_LOST };
+
+	for (size_t i = 0; i < sb->rings.n; i++)
+		r.lost += skip_ring(&sb->rings.v[i]);
+	r.time_ns = clock_mono_ns();
+	if (r.lost)
+		fn(ctx, &r);
+}
+
 void side_band_close(struct side_band *sb)
 {
 	if (!sb)
@@ -246,5 +303,9 @@ void side_band_close(struct side_band *sb)
 		close_ring(sb, &sb->rings.v[i]);
 	vec_done(&sb->rings);
 	vec_done(&sb->unread);
+	if (sb->epoll_fd >= 0) {
+		epoll_ctl(sb->outer_fd, EPOLL_CTL_DEL, sb->epoll_fd, NULL);
+		close(sb->epoll_fd);
+	}
 	free(sb);
 }

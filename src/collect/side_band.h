@@ -44,6 +44,11 @@ bool side_band_is_urgent(const struct side_band *sb);
  * not seen to run first. */
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
 		     void *ctx);
+/* Whether records wake the reader: whoever maps and unmaps without end would have it do nothing else. */
+void side_band_quiet(struct side_band *sb, bool quiet);
+/* Drops what there is: one record, SIDE_LOST, tells how many. */
+void side_band_skip(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
+		    void *ctx);
 void side_band_close(struct side_band *sb);
 
 #endif

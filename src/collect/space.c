@@ -49,6 +49,8 @@ struct space {
 	VEC(struct numbered) numbered;
 	uint32_t next_number;
 	uint64_t swept_ns;
+	struct map without_room; /* pids */
+	uint64_t refused;        /* processes that came into it */
 };
 
 /* --- life --------------------------------------------------------------------------------------------------------------- */
@@ -89,6 +91,7 @@ void space_free(struct space *s)
 	vec_done(&s->free_sent);
 	map_done(&s->by_number);
 	vec_done(&s->numbered);
+	map_done(&s->without_room);
 	free(s);
 }
 
@@ -96,7 +99,7 @@ void space_free(struct space *s)
 
 static void want_table(struct space *s, struct object *o)
 {
-	if (!o->table || !table_store_misses(s->tables, o->table))
+	if (!o->table || o->state == OBJECT_AWAITED || !table_store_misses(s->tables, o->table))
 		return;
 	int fd = object_fd(s->objects, o);
 	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -169,30 +172,47 @@ static struct space_mapping describe(struct space *s, uint32_t pid, const struct
 	return out;
 }
 
-static void put_block(struct space *s, uint64_t image, uint64_t number,
+/* False: the map is full, or the kernel has no memory for more. */
+static bool put_block(struct space *s, uint64_t image, uint64_t number,
 		      const struct space_block *block)
 {
 	struct space_block_key key = { image, number };
 
-	bpf_map_update_elem(s->maps.blocks, &key, block, BPF_ANY);
+	return bpf_map_update_elem(s->maps.blocks, &key, block, BPF_ANY) == 0;
 }
 
-static struct sent_image send_image(struct space *s, uint32_t pid, const struct image *image)
+static void drop_blocks(struct space *s, uint64_t image, uint32_t n_blocks)
+{
+	struct space_block_key key = { image, SPACE_INDEX };
+
+	if (n_blocks > 1)
+		bpf_map_delete_elem(s->maps.blocks, &key);
+	for (key.block = 0; key.block < n_blocks; key.block++)
+		bpf_map_delete_elem(s->maps.blocks, &key);
+}
+
+/* All of its blocks, or none: then false. */
+static bool send_image(struct space *s, uint32_t pid, const struct image *image,
+		       struct sent_image *out)
 {
 	struct space_block index, block;
 	struct sent_image sent = { 0 };
+	bool has_room = true;
 
 	memset(&index, 0xff, sizeof index);
-	while (sent.n_maps < image->maps.n && sent.n_maps < SPACE_MAX_MAPS) {
+	while (has_room && sent.n_maps < image->maps.n && sent.n_maps < SPACE_MAX_MAPS) {
 		memset(&block, 0xff, sizeof block);
 		for (uint32_t i = 0; i < SPACE_BLOCK_MAPS && sent.n_maps < image->maps.n; i++)
 			block.maps[i] = describe(s, pid, &image->maps.v[sent.n_maps++]);
 		index.starts[sent.n_blocks] = block.maps[0].start;
-		put_block(s, image->id, sent.n_blocks++, &block);
+		has_room = put_block(s, image->id, sent.n_blocks++, &block);
 	}
-	if (sent.n_blocks > 1)
-		put_block(s, image->id, SPACE_INDEX, &index);
-	return sent;
+	if (has_room && sent.n_blocks > 1)
+		has_room = put_block(s, image->id, SPACE_INDEX, &index);
+	if (!has_room)
+		drop_blocks(s, image->id, sent.n_blocks);
+	*out = sent;
+	return has_room;
 }
 
 static void forget_image(struct space *s, uint64_t id)
@@ -201,25 +221,24 @@ static void forget_image(struct space *s, uint64_t id)
 
 	if (!at || --s->sent.v[*at].refs)
 		return;
-	struct sent_image *sent = &s->sent.v[*at];
-	struct space_block_key key = { id, SPACE_INDEX };
-	if (sent->n_blocks > 1)
-		bpf_map_delete_elem(s->maps.blocks, &key);
-	for (key.block = 0; key.block < sent->n_blocks; key.block++)
-		bpf_map_delete_elem(s->maps.blocks, &key);
+	drop_blocks(s, id, s->sent.v[*at].n_blocks);
 	vec_push(&s->free_sent, *at);
 	map_del(&s->images, id);
 }
 
+/* NULL: there is no room for it. */
 static const struct sent_image *use_image(struct space *s, uint32_t pid, const struct image *image)
 {
 	const uint32_t *at = map_get(&s->images, image->id);
-	uint32_t i = at ? *at : s->free_sent.n ? s->free_sent.v[--s->free_sent.n] : s->sent.n;
+	uint32_t i = at ? *at : s->sent.n;
+	struct sent_image sent;
 
 	if (!at) {
-		struct sent_image sent = send_image(s, pid, image);
-
-		if (i == s->sent.n)
+		if (!send_image(s, pid, image, &sent))
+			return NULL;
+		if (s->free_sent.n)
+			i = s->free_sent.v[--s->free_sent.n];
+		else
 			vec_push(&s->sent, sent);
 		s->sent.v[i] = sent;
 		map_put(&s->images, image->id, i);
@@ -230,8 +249,28 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes --------------------------------------------------------------------------------------------------------------- */
 
-/* wait_ns: how long to wait for its runtime to begin, if it has not. */
-static void put_process(struct space *s, struct process *p, uint32_t n_maps, uint64_t wait_ns)
+/* It is walked by frame pointers from here on, and tried again when there may be room. */
+static void note_no_room(struct space *s, uint32_t pid)
+{
+	if (map_get(&s->without_room, pid))
+		return;
+	map_put(&s->without_room, pid, 1);
+	s->refused++;
+}
+
+static void note_room(struct space *s, uint32_t pid)
+{
+	if (s->without_room.n)
+		map_del(&s->without_room, pid);
+}
+
+uint64_t space_refused(const struct space *s)
+{
+	return s->refused;
+}
+
+/* wait_ns: how long to wait for its runtime to begin, if it has not. False: there is no room for it. */
+static bool put_process(struct space *s, struct process *p, uint32_t n_maps, uint64_t wait_ns)
 {
 	bool waits = false;
 	struct space_process out = {
@@ -241,9 +280,14 @@ static void put_process(struct space *s, struct process *p, uint32_t n_maps, uin
 		.has_python = s->interpreted && interpreted_look(s->interpreted, p, &waits),
 	};
 
-	bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY);
+	if (bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY)) {
+		if (s->maps.processes_full)
+			*s->maps.processes_full = 1;
+		return false;
+	}
 	if (waits)
 		vec_push(&s->waiting, (struct waiting){ p->pid, out.sent_ns + wait_ns, wait_ns });
+	return true;
 }
 
 /* One that has ended meanwhile takes no sample any more. */
@@ -254,10 +298,40 @@ static void send_process(struct space *s, struct process *p)
 	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
-	put_process(s, p, sent->n_maps, LOOK_FIRST_NS);
-	p->sent_image = p->image->id;
+	bool is_told = put_process(s, p, sent ? sent->n_maps : SPACE_NO_ROOM, LOOK_FIRST_NS);
+	if (sent && !is_told) /* nobody finds it */
+		forget_image(s, p->image->id);
+	p->sent_image = sent && is_told ? p->image->id : 0;
+	if (p->sent_image)
+		note_room(s, p->pid);
+	else
+		note_no_room(s, p->pid);
 	if (before)
 		forget_image(s, before);
+}
+
+/* Those without room, a part of them at a time: others may have ended. */
+static void try_again(struct space *s)
+{
+	enum { AT_ONCE = 256 };
+	VEC(uint32_t) pids = { 0 };
+
+	if (s->maps.processes_full)
+		*s->maps.processes_full = 0;
+	map_each (&s->without_room, slot)
+		if (pids.n < AT_ONCE)
+			vec_push(&pids, (uint32_t)slot->key);
+	for (size_t i = 0; i < pids.n; i++) {
+		struct process *p = process_find(&s->live, pids.v[i]);
+
+		map_del(&s->without_room, pids.v[i]);
+		if (!p)
+			continue;
+		uint64_t refused = s->refused;
+		send_process(s, p);
+		s->refused = refused; /* it was counted */
+	}
+	vec_done(&pids);
 }
 
 static void look_again(struct space *s, const struct waiting *w)
@@ -300,6 +374,9 @@ uint64_t space_look_ns(const struct space *s)
 
 static void remove_process(struct space *s, struct process *p)
 {
+	if (map_get(&s->without_room, p->pid))
+		bpf_map_delete_elem(s->maps.processes, &p->pid);
+	note_room(s, p->pid);
 	if (p->sent_image) {
 		bpf_map_delete_elem(s->maps.processes, &p->pid);
 		forget_image(s, p->sent_image);
@@ -430,6 +507,8 @@ static void sweep(struct space *s)
 		return;
 	s->swept_ns = now_ns;
 	sweep_objects(s);
+	if (s->without_room.n)
+		try_again(s);
 }
 
 void space_sync(struct space *s)
@@ -471,7 +550,11 @@ static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct raw_walk *r = ctx;
 
-	if (r->image && image_find(r->image, address))
+	const struct image_map *m = r->image ? image_find(r->image, address) : NULL;
+
+	if (m && r->space->objects->all.v[m->object]->is_far) /* its pages may not come */
+		return false;
+	if (m)
 		return process_memory_read(r->pid, address, to, size) == 0;
 	return stack_copy_read(&r->stack, to, size, address);
 }

@@ -22,6 +22,8 @@ struct interpreted;
 struct space_maps {
 	int processes, blocks, tables, segments;
 	uint32_t max_segments;
+	/* Set while there are processes without a place in the first: they are walked by frame pointers. NULL: nobody looks. */
+	volatile uint32_t *processes_full;
 	/* Processes are known from the moment they begin; else from their first sample on, and their children. */
 	bool all_processes;
 };
@@ -59,5 +61,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			      uint64_t *frames, uint32_t max_frames);
 
 void space_get_stats(const struct space *s, struct table_store_stats *out);
+/* Processes for whose mappings a map had no room, so far; each counts once until it has some. */
+uint64_t space_refused(const struct space *s);
 
 #endif

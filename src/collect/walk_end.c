@@ -21,6 +21,8 @@ static const struct {
 	[WALK_KERNEL] = REASON("kernel"),
 	[WALK_LOST] = REASON("lost"),
 	[WALK_EXEC] = REASON("exec"),
+	[WALK_TIME] = REASON("time"),
+	[WALK_NO_ROOM] = REASON("no room for its mappings"),
 };
 
 const char *walk_end_reason(uint32_t end)

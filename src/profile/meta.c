@@ -2,9 +2,21 @@
 
 const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_RING_FULL] = { "ring_full", "ring buffer full", "use a larger --buffer", 1 },
+	[LOSS_RING_BUSY] = { "ring_busy", "ring buffer locked by another CPU",
+			     "sample at a lower --freq", 1 },
 	[LOSS_STACK_RING_FULL] = { "stack_ring_full", "no room for the stack: kept without frames",
 				   "use a larger --buffer", 0 },
 	[LOSS_SAMPLER_BUSY] = { "sampler_busy", "the sampler itself was running", "", 1 },
+	[LOSS_UNCOUNTED] = { "uncounted",
+			     "periods in which other programs had the hardware counter: other "
+			     "samples stand for them",
+			     "use --clock cpu-clock", 0 },
+	[LOSS_CYCLES_GONE] = { "cycles_gone", "no ticks of the hardware counter on a busy CPU",
+			       "use --clock cpu-clock", 1 },
+	[LOSS_MAPPINGS_FULL] = { "mappings_full",
+				 "processes walked by frame pointers only: no room for their "
+				 "mappings",
+				 "", 0 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },
 	[LOSS_WAITS_UNSEEN] = { "waits_unseen",
@@ -74,4 +86,8 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 "record for a shorter time", 0 },
 	[LOSS_LEFT_OUT] = { "left_out", "samples left out by --only, --exclude or relabel rules",
 			    "", 0 },
+	[LOSS_CODE_UNREAD] = { "code_unread",
+			       "frames of code made at run time whose perf map or jitdump was "
+			       "given up",
+			       "", 0 },
 };

@@ -36,10 +36,14 @@ struct sample {
 /* What was lost or cut, by reason; a table in profile/meta.c names and explains each. */
 enum loss {
 	LOSS_RING_FULL = 0,   /* samples the ring buffer had no room for */
+	LOSS_RING_BUSY,       /* samples of ticks that met their ring locked by another CPU */
 	LOSS_STACK_RING_FULL, /* samples kept whose stack contents found no room */
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
-	LOSS_TARGETS_FULL, /* children not followed: the target table was full */
-	LOSS_WAITS_UNSEEN, /* waits whose end was not seen: they are in the exact times only */
+	LOSS_UNCOUNTED, /* periods in which others had the hardware counter: samples stand for them, too */
+	LOSS_CYCLES_GONE,     /* periods of busy CPUs without a tick of the hardware counter */
+	LOSS_MAPPINGS_FULL,   /* processes walked by frame pointers: no room for their mappings */
+	LOSS_TARGETS_FULL,    /* children not followed: the target table was full */
+	LOSS_WAITS_UNSEEN,    /* waits whose end was not seen: they are in the exact times only */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: no room to keep them */
 	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
 	LOSS_QUEUE_FULL,  /* samples that the store did not take in time (agent/) */
@@ -69,6 +73,7 @@ enum loss {
 	LOSS_GPU_CODE_UNREAD, /* pieces of device code in a program's files that cannot be read */
 	LOSS_READINGS_FULL,   /* readings beyond what a profile keeps (profile/readings.h) */
 	LOSS_LEFT_OUT,        /* samples of series that nobody asked for (collect/series_hook.h) */
+	LOSS_CODE_UNREAD, /* frames of code made at run time whose files could not be read (collect/jit.h) */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static int open_tenants(struct server *s, const struct tokens *t, struct err *err)
 {
@@ -49,6 +50,70 @@ int access_count_tenants(const char *path, uint32_t *out, struct err *err)
 	return rc;
 }
 
+/* --- users of this machine -------------------------------------------------------------------- */
+
+int64_t access_user(struct request *r)
+{
+	struct connection *c = r->from;
+	uid_t uid;
+	if (r->server->opts.tokens)
+		return -1;
+	if (!c->has_user)
+		c->user = peers_user(&r->server->peers, c->fd, &uid) == 0 ? (int64_t)uid : -1;
+	c->has_user = true;
+	return c->user;
+}
+
+/* The process adds, too: the agent's sending process is that user on many machines. */
+static unsigned rights_of(const struct server_users *users, int64_t user)
+{
+	unsigned rights = user == (int64_t)getuid() ? SERVER_ADDS : 0;
+	if (user == 0 || user == (int64_t)users->starter)
+		return SERVER_READS | SERVER_ADDS | SERVER_DELETES;
+	for (size_t i = 0; i < users->n_others; i++)
+		if (user == (int64_t)users->others[i].uid)
+			rights |= users->others[i].rights;
+	return rights;
+}
+
+static unsigned refuse_user(struct request *r, int64_t user, unsigned needed, struct err *err)
+{
+	static const char *const verbs[] = {
+		[SERVER_READS] = "read", [SERVER_ADDS] = "add to", [SERVER_DELETES] = "delete"
+	};
+	counter_add(&r->server->counters.refused[REFUSED_USER], 1);
+	if (user < 0) {
+		err_set(err, EACCES, "cannot tell which user of this machine asks");
+		err_hint(err, "ask from a program of this machine that keeps its connection open, "
+			      "or start the server with --tokens FILE");
+		return 403;
+	}
+	err_set(err, EACCES, "user %lld may not %s these profiles", (long long)user, verbs[needed]);
+	if (needed == SERVER_DELETES)
+		err_hint(err, "root may, and who started the server: ask with sudo");
+	else
+		err_hint(err,
+			 "root and members of the group cresset may: ask with sudo, or join it:\n"
+			 "sudo groupadd -f cresset && sudo usermod -aG cresset \"$(id -un %lld)\"\n"
+			 "then start the server again; or start it with --tokens FILE",
+			 (long long)user);
+	return 403;
+}
+
+static unsigned check_user(struct request *r, struct err *err)
+{
+	static const unsigned needs[] = { [SCOPE_READ] = SERVER_READS,
+					  [SCOPE_WRITE] = SERVER_ADDS,
+					  [SCOPE_ADMIN] = SERVER_DELETES };
+	bool is_page = r->route->takes & TAKES_PAGE; /* it says how to get in */
+	unsigned needed = is_page ? SERVER_READS : needs[r->route->scope];
+	int64_t user = needed ? access_user(r) : 0;
+	unsigned rights = user >= 0 ? rights_of(r->server->opts.users, user) : 0;
+	return !needed || rights & needed ? 0 : refuse_user(r, user, needed, err);
+}
+
+/* --- tokens ----------------------------------------------------------------------------------- */
+
 static unsigned unauthorized(struct request *r, struct err *err, const char *words)
 {
 	r->reply.challenge = "Bearer";
@@ -70,7 +135,9 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	static const char bearer[] = "Bearer ";
 	struct access *a = r->server->access;
 	struct token token = { 0 };
-	if (!r->server->opts.tokens || r->route->scope == SCOPE_NONE)
+	if (!r->server->opts.tokens)
+		return check_user(r, err);
+	if (r->route->scope == SCOPE_NONE)
 		return 0;
 	if (!authorization || strncasecmp(authorization, bearer, strlen(bearer)) != 0)
 		return unauthorized(r, err, "a token is needed");

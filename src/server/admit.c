@@ -69,6 +69,8 @@ static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char 
 		h->expect = value;
 	} else if (strcasecmp(key, "Accept-Encoding") == 0) {
 		h->accept = value;
+	} else if (strcasecmp(key, "Accept") == 0) {
+		h->r->heads.takes_html = value && strstr(value, "text/html");
 	}
 	keep_head(&h->r->heads, &h->r->arena, key, value);
 	return MHD_YES;
@@ -126,7 +128,8 @@ static unsigned check_rate(struct request *r, struct err *err)
 	const union MHD_ConnectionInfo *info =
 		s->mhd.get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	uint32_t wait_s = 0;
-	if (rate_take(&s->rate, info ? info->client_addr : NULL, clock_mono_ns(), &wait_s))
+	uint64_t sender = rate_sender(info ? info->client_addr : NULL, access_user(r));
+	if (rate_take(&s->rate, sender, clock_mono_ns(), &wait_s))
 		return 0;
 	counter_add(&s->counters.refused[REFUSED_RATE], 1);
 	r->reply.retry_after_s = wait_s;

@@ -25,6 +25,8 @@ struct connection {
 	bool is_known;           /* a token was shown on it */
 	bool was_asked;          /* it has had a request */
 	bool is_cut;
+	bool has_user; /* who is at the other end was looked up: of its parser alone, as user is */
+	int64_t user;  /* -1: not known */
 	void *request; /* that is being read or answered */
 	struct connection *next, **link;
 };

@@ -7,4 +7,5 @@ const char *const refusal_names[REFUSALS] = {
 	[REFUSED_BODIES] = "bodies",
 	[REFUSED_SIZE] = "size",
 	[REFUSED_FRAMING] = "framing",
+	[REFUSED_USER] = "user",
 };

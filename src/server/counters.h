@@ -17,6 +17,7 @@ enum refusal {
 	REFUSED_BODIES,      /* no budget for a body */
 	REFUSED_SIZE,        /* a body that is too large, as it came or unpacked */
 	REFUSED_FRAMING,     /* two lengths, or a length and a transfer encoding */
+	REFUSED_USER,        /* without tokens: of a user who may not ask */
 	REFUSALS
 };
 extern const char *const refusal_names[REFUSALS];

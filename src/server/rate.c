@@ -23,8 +23,10 @@ void rate_done(struct rate *r)
 	*r = (struct rate){ 0 };
 }
 
-static uint64_t sender_hash(const struct sockaddr *a)
+uint64_t rate_sender(const struct sockaddr *a, int64_t user)
 {
+	if (user >= 0)
+		return hash_mix(1, (uint64_t)user);
 	if (a && a->sa_family == AF_INET)
 		return hash_bytes(&((const struct sockaddr_in *)a)->sin_addr, 4);
 	if (a && a->sa_family == AF_INET6)
@@ -39,9 +41,9 @@ static void fill(const struct rate *r, struct rate_bucket *b, uint64_t now_ns)
 	b->last_ns = now_ns;
 }
 
-bool rate_take(struct rate *r, const struct sockaddr *sender, uint64_t now_ns, uint32_t *wait_s)
+bool rate_take(struct rate *r, uint64_t sender, uint64_t now_ns, uint32_t *wait_s)
 {
-	struct rate_bucket *b = &r->buckets[sender_hash(sender) % RATE_SENDERS];
+	struct rate_bucket *b = &r->buckets[sender % RATE_SENDERS];
 	if (!r->per_s)
 		return true;
 	pthread_mutex_lock(&r->lock);

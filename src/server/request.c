@@ -1,5 +1,6 @@
 #include "server/request.h"
 
+#include "base/escape.h"
 #include "base/json.h"
 #include "base/pb.h"
 #include "base/str.h"
@@ -184,15 +185,35 @@ static void error_json(unsigned status, const struct err *err, struct buf *b)
 	buf_addc(b, '\n');
 }
 
+/* What a browser shows in the place of the page. */
+static void error_html(unsigned status, const struct err *err, struct buf *b)
+{
+	buf_addf(b,
+		 "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+		 "<title>%u: cresset</title>\n<h1>",
+		 status);
+	esc_xml(b, err->text, strlen(err->text), sizeof err->text);
+	buf_adds(b, "</h1>\n<pre>");
+	esc_xml(b, err->hint, strlen(err->hint), sizeof err->hint);
+	buf_adds(b, "</pre>\n</html>\n");
+}
+
 void reply_error(struct request *r, unsigned status, const struct err *err)
 {
+	static const struct {
+		const char *type;
+		void (*write)(unsigned status, const struct err *err, struct buf *b);
+	} forms[] = {
+		{ "application/json", error_json },
+		{ "application/x-protobuf", error_message },
+		{ "text/html; charset=utf-8", error_html },
+	};
+	bool is_page = r->route && r->route->takes & TAKES_PAGE && r->heads.takes_html;
 	bool is_otlp = r->route && r->route->takes & TAKES_OTLP;
+	int form = is_otlp ? 1 : is_page ? 2 : 0;
 	struct buf b = { 0 };
-	if (is_otlp)
-		error_message(status, err, &b);
-	else
-		error_json(status, err, &b);
-	reply_body(r, is_otlp ? "application/x-protobuf" : "application/json", &b);
+	forms[form].write(status, err, &b);
+	reply_body(r, forms[form].type, &b);
 	r->reply.status = status;
 	if (status == 429 || status == 503)
 		r->reply.retry_after_s = 1;

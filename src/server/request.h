@@ -81,7 +81,7 @@ struct request_heads {
 	const char *content_type;
 	const char *agent, *sequence, *base; /* X-Cresset-… */
 	const char *if_none_match;
-	bool takes_gzip;
+	bool takes_gzip, takes_html;
 };
 
 enum request_state { REQUEST_NEW, REQUEST_BODY, REQUEST_WORKS, REQUEST_READY, REQUEST_SENT };

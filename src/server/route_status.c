@@ -11,6 +11,9 @@
 #include "store/kept.h"
 #include "store/store.h"
 
+#include <errno.h>
+#include <math.h>
+
 /* --- status ----------------------------------------------------------------------------------- */
 
 static void key_time(struct json *j, const char *key, bool known, int64_t ns)
@@ -69,12 +72,17 @@ static void kept_json(const struct tenant *t, struct json *j)
 	json_end(j);
 }
 
-/* What hosts say that they do not record: a metric of theirs, as an agent's comes with what it sends. */
-static int ask_missing(struct ask *a, struct query_metric *out)
+/* What hosts say of themselves, by host and these labels: a metric of theirs, as an agent's comes with what it sends; of the last five minutes. */
+static int ask_hosts(struct ask *a, const char *metric, const char *const by[2],
+		     struct query_metric *out)
 {
 	struct query *q = &a->q;
 	uint32_t others;
-	int rc = selector_parse("cresset_missing{}", &a->selector, NULL);
+	if (!tenant_store(a->r->tenant))
+		return -ENODATA;
+	selector_free(a->selector);
+	a->selector = NULL;
+	int rc = selector_parse(metric, &a->selector, NULL);
 	q->selector = a->selector;
 	if (rc == 0)
 		rc = query_ask_type(q, &others, NULL);
@@ -82,17 +90,30 @@ static int ask_missing(struct ask *a, struct query_metric *out)
 		return rc;
 	q->to_ns = (int64_t)clock_wall_ns();
 	q->from_ns = q->to_ns - QUERY_METRIC_GAP_NS;
-	q->n_by = 3;
+	q->n_by = by[1] ? 3 : 2;
 	q->by[0] = "host";
-	q->by[1] = "feature";
-	q->by[2] = "why";
+	q->by[1] = by[0];
+	q->by[2] = by[1];
 	return query_metric(q, METRIC_MAX, QUERY_METRIC_GAP_NS, out, NULL);
+}
+
+/* The last value of a group. */
+static double last_of(const struct query_metric *m, uint32_t group)
+{
+	double last = 0;
+	for (size_t i = 0; i < m->steps; i++) {
+		double v = m->values[group * m->steps + i];
+		if (!isnan(v))
+			last = v;
+	}
+	return last;
 }
 
 static void missing_json(struct ask *a, struct json *j)
 {
+	static const char *const by[2] = { "feature", "why" };
 	struct query_metric m = { 0 };
-	bool is_known = tenant_store(a->r->tenant) && ask_missing(a, &m) == 0;
+	bool is_known = ask_hosts(a, "cresset_missing{}", by, &m) == 0;
 	json_key(j, "missing");
 	json_arr(j);
 	for (uint32_t i = 0; is_known && i < m.n_shown; i++) {
@@ -100,6 +121,26 @@ static void missing_json(struct ask *a, struct json *j)
 		json_obj(j);
 		for (uint32_t k = 0; k < m.n_by; k++)
 			json_key_str(j, a->q.by[k], names[k]);
+		json_end(j);
+	}
+	json_end(j);
+	if (is_known)
+		query_metric_done(&m);
+}
+
+static void kernel_memory_json(struct ask *a, struct json *j)
+{
+	static const char *const by[2] = { "kind", NULL };
+	struct query_metric m = { 0 };
+	bool is_known = ask_hosts(a, "cresset_kernel_memory{}", by, &m) == 0;
+	json_key(j, "kernel_memory");
+	json_arr(j);
+	for (uint32_t i = 0; is_known && i < m.n_shown; i++) {
+		const char **names = &m.names[(size_t)m.order[i] * m.n_by];
+		json_obj(j);
+		json_key_str(j, "host", names[0]);
+		json_key_str(j, "kind", names[1]);
+		json_key_u64(j, "bytes", (uint64_t)last_of(&m, m.order[i]));
 		json_end(j);
 	}
 	json_end(j);
@@ -163,6 +204,7 @@ void handle_status(struct request *r)
 	data_json(&a, &j);
 	kept_json(r->tenant, &j);
 	missing_json(&a, &j);
+	kernel_memory_json(&a, &j);
 	limits_json(s, &j);
 	refused_json(s, &j);
 	if (s->opts.unread.count)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/privileges.h"
 #include "base/sandbox.h"
@@ -104,12 +105,27 @@ static int enter_sandbox(struct server *s, struct err *err)
 	return rc ? rc : sandbox_files(s->opts.sandbox, err);
 }
 
+/* In the sandbox no socket can be made. */
+static void open_peers(struct server *s)
+{
+	struct err err = { 0 };
+	if (s->opts.tokens)
+		return;
+	s->self.starter = getuid();
+	if (!s->opts.users)
+		s->opts.users = &s->self;
+	if (peers_open(&s->peers, &err) < 0)
+		log_warning(&err);
+}
+
 static int start(struct server *s, struct err *err)
 {
 	uint32_t tenants = 1;
 	int rc = open_address(s, err);
 	if (rc == 0)
 		rc = mhd_load(&s->mhd, err);
+	if (rc == 0)
+		open_peers(s);
 	if (rc == 0)
 		rc = enter_sandbox(s, err);
 	if (rc == 0 && s->opts.ui_dir)
@@ -145,7 +161,7 @@ int server_start(const struct server_opts *opts, struct server **out, struct err
 	pthread_mutex_init(&s->daemons_lock, NULL);
 	fill_in(&s->opts);
 	s->bodies.limit_bytes = s->opts.memory_bytes / 4;
-	s->listener.fd = s->listener.wake_fd = s->ui_dir = -1;
+	s->listener.fd = s->listener.wake_fd = s->ui_dir = s->peers.fd = -1;
 	s->listener.take = http_take;
 	s->listener.ctx = s;
 	rate_init(&s->rate, s->opts.per_s, s->opts.per_s * 5);
@@ -176,6 +192,7 @@ void server_stop(struct server *s)
 	tenants_close(s->tenants);
 	rate_done(&s->rate);
 	tokens_done(&s->access->tokens);
+	peers_close(&s->peers);
 	if (s->ui_dir >= 0)
 		close(s->ui_dir);
 	pthread_mutex_destroy(&s->access->lock);

@@ -13,10 +13,24 @@
 #include "profile/profile.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct sandbox;
 struct store;
 struct store_opts;
+
+/* What a user of this machine may do with a server that has no tokens. */
+enum server_right { SERVER_READS = 1, SERVER_ADDS = 2, SERVER_DELETES = 4 };
+/* Root may do everything, and so may the user who has started the server. */
+struct server_users {
+	uid_t starter;
+	const struct server_user {
+		uid_t uid;
+		unsigned rights; /* of enum server_right */
+	} * others;
+	size_t n_others;
+};
+
 enum server_log { SERVER_LOG_OFF, SERVER_LOG_JSON, SERVER_LOG_TEXT };
 struct server_opts {
 	const char *listen; /* ADDRESS:PORT; port 0: any that is free */
@@ -27,9 +41,11 @@ struct server_opts {
 	struct store *store;
 	/* Of path: opens it to write, maintains and closes it. While another process writes it, and when this is NULL, it is read only. */
 	const struct store_opts *keep;
-	/* Requests need one of the tokens of this file (server/tokens.h), and see what its tenant has. NULL: anybody may ask. Needed for
-	 * addresses other than loopback. */
+	/* Requests need one of the tokens of this file (server/tokens.h), and see what its tenant has. Needed for addresses other than loopback. NULL:
+	 * the user whose connection it is decides (server/peer.h). */
 	const char *tokens;
+	/* Without tokens: whom this machine lets in; the caller's, as long as the server runs. NULL: root, and the user of this process. */
+	const struct server_users *users;
 	/* PEM files of TLS; NULL: none, which other addresses than loopback need is_insecure for. */
 	const char *tls_cert, *tls_key;
 	bool is_insecure;

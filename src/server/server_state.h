@@ -8,6 +8,7 @@
 #include "server/counters.h"
 #include "server/listen.h"
 #include "server/mhd.h"
+#include "server/peer.h"
 #include "server/rate.h"
 #include "server/server.h"
 #include "server/workers.h"
@@ -37,6 +38,8 @@ struct server {
 	struct budget bodies;
 	struct tenants *tenants;
 	struct access *access;
+	struct peers peers;       /* without tokens */
+	struct server_users self; /* when opts.users is NULL */
 	struct live *live;
 	int ui_dir;    /* -1: none */
 	bool is_local; /* only this machine can reach it */

@@ -6,11 +6,8 @@
 #include "base/vec.h"
 #include "query/time.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -23,22 +20,6 @@ enum { SECRET_BYTES = 32, MAX_FILE = 4 << 20, FIELDS = 6 };
 const char *const token_scope_words[] = { "read", "write", "admin", NULL };
 
 /* --- hashes ----------------------------------------------------------------------------------- */
-
-/* Loaded when it is needed: linked, every command would have to load it. It stays loaded. */
-static int hash(const char *secret, uint8_t out[TOKEN_HASH_BYTES], struct err *err)
-{
-	typeof(gnutls_hash_fast) *hash_fast;
-	void *library = dlopen("libgnutls.so.30", RTLD_NOW | RTLD_LOCAL);
-	void *call = library ? dlsym(library, "gnutls_hash_fast") : NULL;
-	if (!call) {
-		err_set(err, ENOSYS, "cannot load GnuTLS: %s", dlerror());
-		return err_hint(err, "it is in Debian's package libgnutls30");
-	}
-	memcpy(&hash_fast, &call, sizeof call);
-	if (hash_fast(GNUTLS_DIG_SHA256, secret, strlen(secret), out) < 0)
-		return err_set(err, ENOSYS, "GnuTLS has no SHA-256");
-	return 0;
-}
 
 static void put_hex(struct buf *b, const uint8_t *bytes, size_t n)
 {
@@ -164,8 +145,7 @@ const struct token *tokens_find(const struct tokens *t, const char *secret)
 {
 	uint8_t wanted[TOKEN_HASH_BYTES];
 	const struct token *found = NULL;
-	if (hash(secret, wanted, NULL) < 0)
-		return NULL;
+	sha256(secret, strlen(secret), wanted);
 	for (size_t i = 0; i < t->n; i++)
 		if (same_hash(t->v[i].hash, wanted))
 			found = &t->v[i];
@@ -221,11 +201,11 @@ static int make_secret(struct token *t, struct buf *secret, struct err *err)
 		return err_set(err, EIO, "there are no random numbers");
 	buf_adds(secret, TOKEN_PREFIX);
 	put_hex(secret, random, sizeof random);
-	int rc = hash(buf_cstr(secret), t->hash, err);
+	sha256(secret->data, secret->len, t->hash);
 	put_hex(&id, t->hash, TOKEN_ID_CHARS / 2);
 	strncpy(t->id, buf_cstr(&id), sizeof t->id - 1);
 	buf_done(&id);
-	return rc;
+	return 0;
 }
 
 int token_create(const char *path, const struct token *wanted, struct buf *secret, struct err *err)

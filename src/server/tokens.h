@@ -4,12 +4,13 @@
  *     5f3a0c1b92d4 write,read - 2026-11-22T03:10:00Z 9f86d0…08 agent of db7
  *
  * A token is 256 random bits, so a plain SHA-256 of it is all that has to be kept: what makes a hash of a password slow guards against
- * guessing, and nobody guesses 256 bits. The id is the beginning of the hash. SHA-256 is that of GnuTLS, which TLS needs, too. */
+ * guessing, and nobody guesses 256 bits. The id is the beginning of the hash. */
 #ifndef CRESSET_SERVER_TOKENS_H
 #define CRESSET_SERVER_TOKENS_H
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sha256.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,12 @@
 enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2, TOKEN_ADMIN = 4 }; /* admin: all of it */
 extern const char *const token_scope_words[];                          /* by bit; NULL-terminated */
 
-enum { TOKENS_MAX = 4096, TOKEN_HASH_BYTES = 32, TOKEN_ID_CHARS = 12, TOKEN_TEXT_MAX = 64 };
+enum {
+	TOKENS_MAX = 4096,
+	TOKEN_HASH_BYTES = SHA256_BYTES,
+	TOKEN_ID_CHARS = 12,
+	TOKEN_TEXT_MAX = 64
+};
 
 struct token {
 	char id[TOKEN_ID_CHARS + 1];

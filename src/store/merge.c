@@ -227,9 +227,8 @@ static int merge_part(struct merge *m, struct view_part *vp, struct store_sums *
 	if (rc == 0)
 		view_heads(m->v, vp, m->from_ns, m->to_ns, merge_head, m);
 	stack_sums_take(&m->sums, &list);
-	if (rc == 0 && m->v->names)
-		rc = names_db_apply_stacks(m->v->names, dict, &reader->names, list.stack, list.n,
-					   err);
+	if (rc == 0 && list.n)
+		rc = view_name_stacks(m->v, reader, list.stack, list.n, err);
 	*out = (struct store_sums){ .dict = dict,
 				    .n = list.n,
 				    .stack = list.stack,

@@ -341,8 +341,7 @@ static int give_part(struct rows *t, struct view_part *vp, struct err *err)
 	t->part = reader->part;
 	part_get_info(t->part, &info);
 	t->has_detail = info.has_detail;
-	if (t->v->names)
-		rc = names_db_apply(t->v->names, part_dict(t->part), &reader->names, NULL, 0, err);
+	rc = view_name_stacks(t->v, reader, NULL, 0, err);
 	if (rc == 0)
 		rc = part_find(t->part, t->wanted, view_series(t->v), t->from_ns, t->to_ns, &refs,
 			       &n, err);

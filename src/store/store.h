@@ -90,6 +90,16 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 /* Late names: those that p has of frames with a mapping, whatever batch these were in. */
 int store_add_names(struct store *s, const struct profile *p, struct err *err);
 
+/* Who finds names of frames, and has not found all yet. A view that is about to answer with frames that have none says which, once, from whatever
+ * thread it is used by, without a lock; true: there may be names now, so it looks again. It may wait for them, not for long. */
+struct store_namer {
+	bool (*frames_wait)(void *ctx); /* false: name need not be called */
+	bool (*name)(void *ctx, const struct profile *dict, const uint32_t *frames, size_t n);
+	void *ctx;
+};
+/* Before the first view; NULL of both: nobody does. */
+void store_set_namer(struct store *s, const struct store_namer *namer);
+
 /* Rows and points of series with wanted[series] (n long) that came before it are gone when it returns 0, from the disk, too; *rows (may be NULL): how
  * many. Rows that come meanwhile may stay. On failure, and when the process ends, it goes on with the next store_delete, or when the store is
  * opened. Takes as long as writing anew the days that it finds. */

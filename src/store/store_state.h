@@ -117,6 +117,7 @@ struct store {
 	pthread_mutex_t inbox_lock, lock;
 	pthread_mutex_t delete_lock; /* of a deletion, all of it; before the other two */
 	bool delete_is_left;         /* one failed: guarded by delete_lock */
+	struct store_namer namer;
 	char *dir;
 	struct store_opts opts; /* with the defaults filled in */
 	int lock_fd;

@@ -184,9 +184,8 @@ static int find_dict(struct hot_reading *r, const struct hot_hour *h, int64_t pi
 		if (vp == r->of)
 			return !r->dict;
 		int rc = view_dict(v, vp, &reader, err);
-		if (rc == 0 && v->names)
-			rc = names_db_apply(v->names, part_dict(reader->part), &reader->names, NULL,
-					    0, err);
+		if (rc == 0)
+			rc = view_name_stacks(v, reader, NULL, 0, err);
 		r->of = vp;
 		r->dict = rc ? NULL : part_dict(reader->part);
 		return view_leaves_out(v, vp, rc, err) ? 1 : rc;

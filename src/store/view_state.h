@@ -43,6 +43,7 @@ struct store_view {
 	struct store_view *next; /* of store.views */
 	struct catalog_copy *catalog;
 	struct names_db *names;      /* NULL: not asked yet, or there are none */
+	bool asked_namer;            /* once for each view */
 	VEC(struct view_part) parts; /* as in store.parts */
 	VEC(struct view_hot) hot;    /* as in store.hot, but for those that are bad */
 	bool (*stop)(void *ctx);     /* NULL: nobody does */
@@ -69,6 +70,10 @@ void view_done_with(struct store_view *v, struct view_part *vp);
 
 /* Opens v->names, when there are any. */
 int view_names(struct store_view *v, struct err *err);
+/* view_names.c: gives these stacks of a part's dictionary (NULL: all) their names; nothing without v->names. What has none is asked of who names
+ * (store_set_namer), and looked up again. */
+int view_name_stacks(struct store_view *v, struct part_reader *r, const uint32_t *stacks, size_t n,
+		     struct err *err);
 
 /* Whether the days touch. */
 static inline bool view_part_touches(const struct view_part *vp, int64_t from_ns, int64_t to_ns)

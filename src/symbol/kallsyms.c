@@ -1,3 +1,4 @@
+#include "symbol/kallsyms.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -86,6 +87,21 @@ static bool kallsyms_lookup(struct symbol_source *s, uint64_t addr, struct symbo
 
 static const struct symbol_source_ops kallsyms_ops = { .lookup = kallsyms_lookup,
 						       .close = kallsyms_close };
+
+void kallsyms_each(struct symbol_source *s, void (*fn)(void *ctx, const struct symbol *sym),
+		   void *ctx)
+{
+	const struct kallsyms *k = (const struct kallsyms *)s;
+	for (size_t i = 0; i < k->symbols.n; i++) {
+		const struct kallsyms_symbol *sym = &k->symbols.v[i];
+		const char *name = k->text.data + sym->name;
+		fn(ctx, &(struct symbol){ .name = name,
+					  .linkage = name,
+					  .module = k->modules.v[sym->module],
+					  .start = sym->addr,
+					  .size = sym->size });
+	}
+}
 
 /* --- reading --------------------------------------------------------------------------------------------------------- */
 

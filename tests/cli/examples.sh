@@ -7,7 +7,7 @@
 cd "$tmp" || exit
 mkdir bin && ln -s "$cresset" bin/cresset
 PATH=$tmp/bin:$PATH
-chmod 755 "$tmp" # the store process of up is nobody
+chmod 755 "$tmp" # the store process of up is not root
 printf '%s\n' 'main;parse;read 30' 'main;parse;malloc 20' 'main;sort 50' >a.folded
 printf '%s\n' 'main;parse;read 10' 'main;parse;malloc 60' 'main;sort 50' >b.folded
 for name in a before old; do cresset convert a.folded -o $name.pb.gz && cresset convert a.folded -o $name.cresset; done

@@ -11,7 +11,7 @@ for program in openssl curl jq; do
 done
 
 me=$$ # others on this machine may burn, too
-chmod 755 "$tmp" # the sending process is nobody
+chmod 755 "$tmp" # the sending process is not root
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') || {
 	echo "1..0 # SKIP no python3"
 	exit 0
@@ -35,10 +35,10 @@ burnt() { sql "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AN
 # --- to a cresset
 begin_server
 to_server
-is "the sending process is not root" "$(ps -o user= -p "$(half cresset-send)" | tr -d ' ')" nobody
+holds "the sending process is a user of its own" store_user "$(stat -c %u "/proc/$(half cresset-send)")"
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-send)/status")" 0000000000000000
 is "… which has the token all the same" "$(stat -c %U:%a "$tmp/token")" root:600
-is "the spool is its own" "$(stat -c %U:%a "$tmp/spool")" nobody:700
+is "the spool is its own" "$(stat -c %u:%a "$tmp/spool")" "$(stat -c %u "/proc/$(half cresset-send)"):700"
 
 "$progs/burn" "$me-burner" 3 >/dev/null
 until_stored "$me-burner"

@@ -9,7 +9,7 @@ for program in curl jq readelf python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
 me=$$
-chmod 755 "$tmp" # the sending process is nobody
+chmod 755 "$tmp" # the sending process is not root
 name=$(uname -n)
 getent hosts "$name" | grep -q '^127\.\|^::1' || name=localhost
 

@@ -8,7 +8,7 @@
 command -v perl >/dev/null || { echo "1..0 # SKIP no perl"; exit 0; }
 
 me=$$
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 ahead=7200
 set_clock() { perl -e 'print pack("q<", $ARGV[0])' -- "$1" | dd of="$tmp/ahead" conv=notrunc status=none; }

@@ -101,7 +101,7 @@ exactly "handed over: that is taken" "$tmp/a.cresset"
 program lz4:80:$gpu/lines.sm_80.cubin zstd:90:$gpu/lines.sm_90.cubin
 name=gf$$
 mv "$player_file" "$tmp/$name" # others on this machine may play, too
-chmod 755 "$tmp"              # the store process is nobody
+chmod 755 "$tmp"              # the store process is not root
 : >"$tmp/out"
 exec 3> >(exec "$tmp/$name" >"$tmp/out")
 player=$!

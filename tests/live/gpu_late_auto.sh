@@ -7,7 +7,7 @@
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data program=$cresset
 # Others on this machine may play, too: programs go by names of their own.
 for name in chosen early other stopped filtered injected exec late; do
@@ -177,7 +177,7 @@ begin_agent() { # OPTION…
 	begin_always agent --server http://127.0.0.1:9 --spool "$tmp/spool" "$@"
 }
 begin_agent
-is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)")" ""
+is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)" -x cresset-attach)" ""
 end_always
 is "… and none was" "$(grep -c 'has the GPU library now' "$tmp/log") $(has_library "${of[chosen]}"; echo $?)" "0 1"
 begin_agent --gpu-attach "{comm=~\".*$$\"}" --exclude "comm=\"other$$\""

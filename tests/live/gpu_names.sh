@@ -7,7 +7,7 @@
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CUDA_VISIBLE_DEVICES CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 first=GPU-11111111-2222-3333-4444-55555555aaaa second=GPU-11111111-2222-3333-4444-55555555bbbb
 cat >"$CRESSET_DOUBLE" <<END

@@ -128,7 +128,7 @@ fi
 . tests/live/lib_always.sh
 printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
 launches
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 cp "$progs/gpu_play" "$tmp/gs$$" # others on this machine may play, too
 begin_always up --data "$tmp/data" --listen 127.0.0.1:0 --gpu=2 --gpu-budget 100 --max-rate 1000000
 : >"$tmp/out"

@@ -7,7 +7,7 @@
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 # Others on this machine may play, too: programs go by names of their own.
 caller=gc$$ player=gp$$

@@ -6,7 +6,7 @@
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 python3 -c 'import ctypes, os, sys
 p = ctypes.CDLL(None).syscall(434, os.getpid(), 0)
 sys.exit(ctypes.CDLL(None).syscall(438, p, 0, 0) < 0)' || { echo "1..0 # SKIP no pidfd_getfd"; exit 0; }

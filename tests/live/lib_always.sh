@@ -6,6 +6,7 @@
 #     until_said TEXT [TIMES]        half NAME: the process id of a child
 #     until_stored COMM              as `burnt COMM`, the test's, tells
 #     end_always [SIGNAL]            sets status and stop_ms
+#     store_user UID                 whether it is who root's stores belong to: the user cresset, or one of the numbers in his place
 
 begin_always() {
 	: >"$tmp/log"
@@ -20,6 +21,10 @@ until_said() {
 		kill -0 $always 2>/dev/null || return
 		sleep 0.05
 	done
+}
+store_user() {
+	local uid
+	if uid=$(id -u cresset 2>/dev/null); then [ "$1" = "$uid" ]; else [ "$1" -ge 65520 ] && [ "$1" -le 65532 ]; fi
 }
 half() { pgrep -P "$always" -x "$1"; }
 # Until all of a program that has ended is there.

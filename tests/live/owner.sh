@@ -6,10 +6,10 @@
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 burnt() { "$cresset" sql --format csv --data "$data" "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')" | tail -n +2 | tr -d '\r'; }
-foreign() { find "$data" ! -user nobody -printf '%P '; }
+foreign() { find "$data" ! -user "$owner" -printf '%P '; }
 serve() { # OPTION…: sets server and url
 	: >"$tmp/url"
 	"$cresset" serve --listen 127.0.0.1:0 "$@" >"$tmp/url" 2>"$tmp/err" &
@@ -30,6 +30,8 @@ until_stored "$$-burn"
 end_always
 before=$(burnt "$$-burn")
 holds "up leaves samples" test "${before:-0}" -gt 0
+owner=$(stat -c %u "$data")
+holds "… of a user of its own" store_user "$owner"
 is "asked by root, all stays the owner's" "$(foreign)" ""
 "$cresset" query --data "$data" 'cpu{}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 is "… by a query, too" "$?:$(foreign)" "0:"
@@ -38,7 +40,7 @@ is "… and by doctor" "$?:$(foreign)" "0:"
 
 serve --data "$data"
 holds "root serves it" test -n "$url" -a ! -s "$tmp/err"
-is "… as its owner" "$(ps -o user= -p "$server" | tr -d ' ')" nobody
+is "… as its owner" "$(ps -o uid= -p "$server" | tr -d ' ')" "$owner"
 is "… without groups of root's" "$(sed -n 's/^Groups:[[:space:]]*//p' "/proc/$server/status" | tr -d ' ')" ""
 is "… without a capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$server/status")" 0000000000000000
 printf 'main;sent_to_it 7\n' >"$tmp/sent.folded"
@@ -46,15 +48,15 @@ is "it takes what is sent" "$(curl -s -o "$tmp/answer" -w '%{http_code}' --data-
 unserve
 is "… and what it writes is the owner's" "$(foreign)" ""
 serve "$data"
-is "to be read only, as the owner, too" "$(ps -o user= -p "$server" | tr -d ' '):$(foreign)" "nobody:"
+is "to be read only, as the owner, too" "$(ps -o uid= -p "$server" | tr -d ' '):$(foreign)" "$owner:"
 unserve
 
 "$cresset" token create --tokens "$tmp/tokens" --scope read >"$tmp/token"
 serve --data "$data" --tokens "$tmp/tokens"
 wait "$server"
-holds "tokens that the owner may not read are named" grep -q "cannot read $tmp/tokens as user $(id -u nobody), whom $data belongs to" "$tmp/err"
+holds "tokens that the owner may not read are named" grep -q "cannot read $tmp/tokens as user $owner, whom $data belongs to" "$tmp/err"
 holds "… with a remedy" grep -q "let that user read it" "$tmp/err"
-chown nobody "$tmp/tokens"
+chown "$owner" "$tmp/tokens"
 serve --data "$data" --tokens "$tmp/tokens"
 holds "… which helps" test -n "$url"
 unserve
@@ -69,8 +71,24 @@ is "root imports what only root can read" "$?" 0
 is "… and what comes of it is the owner's" "$(foreign)" ""
 is "… and is there" "$("$cresset" sql --format csv --data "$data" "SELECT sum(value) FROM samples WHERE series IN (SELECT series FROM labels WHERE key = 'job' AND value = 'old')" | tail -n +2 | tr -d '\r')" 5
 
+# What an earlier version has left to nobody; and what is in it of others.
+chown -R 65534:65534 "$data"
+mkdir "$tmp/aside"
+echo root >"$tmp/aside/file"
+ln -s "$tmp/aside" "$data/link"
+ln -s "$tmp/aside/file" "$data/p/link"
+echo others >"$data/theirs"
+chown 64001 "$data/theirs"
 begin_always up --data "$data" --listen none
 until_said "store process runs"
+holds "what was nobody's is taken over, and it says so" grep -q "$data belonged to nobody, and belongs to user .* now" "$tmp/log"
+holds "… by the user of stores" store_user "$(stat -c %u "$data")"
+is "… all of it, and nothing else" "$(find "$data" -user 65534) $(stat -c %u "$tmp/aside" "$tmp/aside/file" "$data/theirs" | tr '\n' ' ')" " 0 0 64001 "
+chown 65534 "$data"
+"$cresset" up --data "$data" --listen none 2>"$tmp/third"
+is "… not from a process that writes it" "$(stat -c %u "$data"):$(grep -c "stays nobody's.*another process writes it" "$tmp/third")" 65534:1
+chown "$owner" "$data"
+rm "$data/theirs" "$data/link" "$data/p/link"
 holds "up goes on with all that" grep -q "store process runs" "$tmp/log"
 end_always
 is "… to its end" "$status" 0

@@ -9,7 +9,7 @@ for program in curl jq python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
 
-chmod 755 "$tmp" # who stores is nobody
+chmod 755 "$tmp" # who stores is not root
 of_comm() { echo "series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 ask() { "$cresset" sql -q --format csv "${from[@]}" "$1" | tail -n +2 | tr -d '\r'; }
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND $(of_comm "$1")"; }

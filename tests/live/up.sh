@@ -7,7 +7,7 @@
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
 me=$$ # others on this machine may burn, too
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 up() { begin_always up --data "$data" --listen 127.0.0.1:0; }
 ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r'; }
@@ -18,10 +18,11 @@ up
 until_said "look at it"
 is "it says that it records once both processes are ready, and then where to look" \
 	"$(sed -n 's/.*the collector runs.*/collector/p; s/.*the store process runs.*/store/p; s/.*recording this machine.*/records/p; s/.*look at it.*/where/p' "$tmp/log" | tr '\n' ' ' | sed 's/^store collector/collector store/')" "collector store records where "
-is "the store process is not root" "$(ps -o user= -p "$(half cresset-store)" | tr -d ' ')" nobody
+holds "the store process is a user of its own" store_user "$(stat -c %u "/proc/$(half cresset-store)")"
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-store)/status")" 0000000000000000
 is "… nor gets any" "$(sed -n 's/^NoNewPrivs:\t//p' "/proc/$(half cresset-store)/status")" 1
-is "the folder is the store process's alone" "$(stat -c %U:%a "$data")" nobody:700
+owner=$(stat -c %u "/proc/$(half cresset-store)")
+is "the folder is the store process's alone" "$(stat -c %u:%a "$data")" "$owner:700"
 
 "$progs/burn" "$me-burner" 3 >/dev/null
 until_stored "$me-burner"
@@ -132,7 +133,7 @@ is "Ctrl-C ends it, too" $status 0
 chown -R root "$data"
 "$cresset" up --data "$data" --listen none 2>"$tmp/err"
 is "a folder of root's with something in it is not taken" $? 7
-holds "… and it says what to do" grep -q "chown -R nobody" "$tmp/err"
+holds "… and it says what to do" grep -Eq "chown -R [0-9]+:[0-9]+ $data" "$tmp/err"
 if command -v setpriv >/dev/null; then
 	setpriv --reuid 65534 --clear-groups "$cresset" up --data "$tmp/other" 2>"$tmp/err"
 	is "without root it ends" $? 3

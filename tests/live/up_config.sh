@@ -5,7 +5,7 @@
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
-chmod 755 "$tmp" # the store process is nobody
+chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 conf=$tmp/cresset.yaml
 socket=$tmp/notify

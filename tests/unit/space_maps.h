@@ -10,8 +10,9 @@
 
 #define SPACE_NEEDS "BPF maps need CAP_BPF"
 
-/* False without the permission. */
-static inline bool space_maps_create(struct space_maps *m, uint32_t max_segments)
+/* With room for so many processes and blocks of mappings. False without the permission. */
+static inline bool space_maps_create_for(struct space_maps *m, uint32_t max_segments,
+					 uint32_t processes, uint32_t blocks)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
 	int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", 4, UNWIND_CHUNK,
@@ -22,10 +23,10 @@ static inline bool space_maps_create(struct space_maps *m, uint32_t max_segments
 		return false;
 	*m = (struct space_maps){
 		.processes = bpf_map_create(BPF_MAP_TYPE_HASH, "processes", 4,
-					    sizeof(struct space_process), 64, NULL),
+					    sizeof(struct space_process), processes, NULL),
 		.blocks =
 			bpf_map_create(BPF_MAP_TYPE_HASH, "blocks", sizeof(struct space_block_key),
-				       sizeof(struct space_block), 1024, NULL),
+				       sizeof(struct space_block), blocks, NULL),
 		.tables = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tables", 4,
 					 sizeof(struct space_table), SPACE_MAX_TABLES, NULL),
 		.segments = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "segments", 4, 4,
@@ -38,6 +39,11 @@ static inline bool space_maps_create(struct space_maps *m, uint32_t max_segments
 	ck_assert_int_ge(m->tables, 0);
 	ck_assert_int_ge(m->segments, 0);
 	return true;
+}
+
+static inline bool space_maps_create(struct space_maps *m, uint32_t max_segments)
+{
+	return space_maps_create_for(m, max_segments, 64, 1024);
 }
 
 static inline void space_maps_close(struct space_maps *m)

@@ -155,6 +155,59 @@ static void check_object(const char *path, const char *clang, __u32 filter, cons
 	check_programs(obj, clang, filter, way->name);
 }
 
+/* This kernel's types with the time that CPUs were busy, also where it does not count that: another number of the queue's has its name then. To be
+ * freed; NULL: there is no such. */
+static char *types_with_busy_time(void)
+{
+	static const char is[] = "rq_cpu_time", instead[] = "clock_pelt_idle";
+	char *path = strdup("/tmp/cresset-types-XXXXXX");
+	struct kernel_features kernel;
+	__u32 len;
+
+	kernel_features_find(NULL, 0, &kernel);
+	if (kernel.has & FEATURE_BUSY_TIME) {
+		free(path);
+		return strdup("/sys/kernel/btf/vmlinux");
+	}
+	struct btf *btf = btf__load_vmlinux_btf();
+	char *types = (char *)btf__raw_data(btf, &len);
+	char *name = memmem(types, len, instead, sizeof instead);
+	int fd = name ? mkstemp(path) : -1;
+	if (name)
+		memcpy(name, is, sizeof is);
+	if (fd < 0 || write(fd, types, len) != (ssize_t)len)
+		path[0] = 0;
+	close(fd);
+	btf__free(btf);
+	return path;
+}
+
+/* Ticks of cycles are weighed (bpf/cycle_clock.h). */
+static void check_cycles(const char *path, const char *clang)
+{
+	char *types = types_with_busy_time();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types);
+	struct kernel_features kernel;
+	struct bpf_program *p;
+
+	if (!types[0]) {
+		printf("# %-8s cycles: nothing in this kernel's types to try them with\n", clang);
+		free(types);
+		return;
+	}
+	kernel_features_find(NULL, 0, &kernel);
+	struct bpf_object *obj = bpf_object__open_file(path, &opts);
+	ck_assert_ptr_nonnull(obj);
+	set_knob(obj, "by_cycles", 1);
+	choose(obj, kernel.has);
+	bpf_object__for_each_program(p, obj) if (strncmp(bpf_program__name(p), "sample_", 7))
+		bpf_program__set_autoload(p, false);
+	check_programs(obj, clang, FILTER_ALL, "cycles");
+	if (strncmp(types, "/tmp/", 5) == 0)
+		unlink(types);
+	free(types);
+}
+
 /* bpf/gpu.bpf.c, with and without task storage. */
 static void check_gpu(const char *path, const char *clang, __u32 filter)
 {
@@ -191,6 +244,7 @@ static void check_clang(const char *version)
 	snprintf(path, sizeof path, "%s/unit/bpf-%s/sample.bpf.o", build ? build : "build",
 		 version);
 	snprintf(gpu, sizeof gpu, "%s/unit/bpf-%s/gpu.bpf.o", build ? build : "build", version);
+	check_cycles(path, clang);
 	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++) {
 		for (int way = 0; way < WAYS; way++)
 			if (is_chosen(filter, way))

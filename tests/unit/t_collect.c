@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -212,6 +213,79 @@ START_TEST(plain_walk_that_is_cut)
 	ck_assert_uint_eq(stats.ends[WALK_DEPTH], 0);
 	/* Where the C library has no symbols, nobody knows that main's caller is where the program begins. */
 	ck_assert_uint_eq(stats.ends[WALK_KERNEL], stats.truncated);
+}
+END_TEST
+
+/* Code in more places than a block of the walker's table has room for. */
+static uint32_t burn_in_many_mappings(uint32_t depth)
+{
+	enum { MAPPINGS = 80 };
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < MAPPINGS; i++) /* by turns, so that they are not joined */
+			mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_READ | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		burn(depth);
+		_exit(0);
+	}
+	ck_assert_int_gt(pid, 0);
+	return (uint32_t)pid;
+}
+
+static void walk_limited(struct collect_opts opts, uint32_t pid, struct collect_stats *stats,
+			 uint64_t *without_room)
+{
+	struct err err = { 0 };
+	struct profile *p = profile_new();
+
+	opts.target = TARGET_PID;
+	opts.ids = &pid;
+	opts.n_ids = 1;
+	opts.freq_hz = 499;
+	struct collector *c = collector(&opts, p);
+	run_for_cpu(c, pid, 500000000);
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_get_stats(c, stats);
+	*without_room = p->meta.loss[LOSS_MAPPINGS_FULL];
+	ck_assert_uint_gt(stats->samples, 499 / 2 * 2 / 3);
+	collect_free(c);
+	profile_free(p);
+	stop_child(pid);
+}
+
+/* A process without room in the walker's tables: counted once, walked by frame pointers, and its stacks say so; they are not copied for ever. */
+START_TEST(no_room_for_mappings)
+{
+	struct collect_stats stats;
+	uint64_t without;
+
+	if (geteuid())
+		T_SKIP("needs root");
+	walk_limited((struct collect_opts){ .max_blocks = 1 }, burn_in_many_mappings(3), &stats,
+		     &without);
+	ck_assert_uint_eq(without, 1);
+	ck_assert_uint_gt(stats.ends[WALK_NO_ROOM], stats.samples / 2);
+	ck_assert_uint_lt(stats.raw, stats.samples / 2);
+	walk_limited((struct collect_opts){ 0 }, burn_in_many_mappings(3), &stats, &without);
+	ck_assert_uint_eq(without, 0);
+	ck_assert_uint_eq(stats.ends[WALK_NO_ROOM], 0);
+}
+END_TEST
+
+/* The time of a walk is looked at each 64 frames: shorter stacks are whole whatever they take. */
+START_TEST(walks_that_take_long)
+{
+	struct collect_stats stats;
+	uint64_t without;
+
+	if (geteuid())
+		T_SKIP("needs root");
+	walk_limited((struct collect_opts){ .max_walk_ns = 1 }, burn_deep(300), &stats, &without);
+	ck_assert_uint_gt(stats.ends[WALK_TIME], stats.samples / 2);
+	walk_limited((struct collect_opts){ .max_walk_ns = 1 }, burn_deep(10), &stats, &without);
+	ck_assert_uint_eq(stats.ends[WALK_TIME], 0);
 }
 END_TEST
 
@@ -420,4 +494,5 @@ START_TEST(wall_keeps_its_sink)
 END_TEST
 
 UNIT_MAIN("collect", one_sink_after_the_other, wall_keeps_its_sink, cpu_that_comes_online,
-	  plain_walk, plain_walk_that_is_cut, targets_end, targets_full, ourselves)
+	  plain_walk, plain_walk_that_is_cut, no_room_for_mappings, walks_that_take_long,
+	  targets_end, targets_full, ourselves)

@@ -333,6 +333,7 @@ START_TEST(losses_of_the_collector)
 	host_losses_put(&h, lost, 10, &w);
 	puts_these(&w, "cresset_lost{ring_full,sample,db7} 0 @10\n"
 		       "cresset_lost{ring_full,sample,db7} 3 @20\n"
+		       "cresset_lost{ring_busy,sample,db7} 0 @20\n"
 		       "cresset_lost{sampler_busy,sample,db7} 0 @20\n"
 		       "cresset_lost{waits_unseen,sample,db7} 0 @20\n"
 		       "cresset_lost{queue_full,sample,db7} 0 @20\n");
@@ -341,6 +342,7 @@ START_TEST(losses_of_the_collector)
 	w.time_ns = 30;
 	host_losses_put(&h, lost, 20, &w);
 	puts_these(&w, "cresset_lost{ring_full,sample,db7} 3 @30\n"
+		       "cresset_lost{ring_busy,sample,db7} 0 @30\n"
 		       "cresset_lost{sampler_busy,sample,db7} 0 @30\n"
 		       "cresset_lost{waits_unseen,sample,db7} 0 @30\n"
 		       "cresset_lost{queue_full,sample,db7} 5 @30\n"
@@ -417,13 +419,16 @@ START_TEST(what_is_not_recorded)
 	host_metrics_take(h, &interval, &b);
 	ck_assert_int_eq(otlp_metrics_decode(b.data, b.len, p, &m, NULL), 0);
 	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_missing"), UINT32_MAX);
+	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_kernel_memory"), UINT32_MAX);
 	otlp_metrics_done(&m);
 	buf_clear(&b);
 	m = (struct otlp_metrics){ 0 };
 	interval.n_missing = 2;
+	interval.kernel_map_bytes = interval.kernel_ring_bytes = 1 << 19;
 	host_metrics_take(h, &interval, &b);
 	ck_assert_int_eq(otlp_metrics_decode(b.data, b.len, p, &m, NULL), 0);
 	ck_assert(value_of(&m, p, "cresset_missing") == 1);
+	ck_assert(value_of(&m, p, "cresset_kernel_memory") == 1 << 19);
 	ck_assert_uint_ne(strtab_find(&p->strings, "waits"), UINT32_MAX);
 	ck_assert_uint_ne(strtab_find(&p->strings, "no tracepoint"), UINT32_MAX);
 	ck_assert_uint_ne(strtab_find(&p->strings, "GPU calls"), UINT32_MAX);

@@ -1,7 +1,9 @@
 /* kallsyms: a real file of another machine checked line by line, rules on small texts, and the running kernel. */
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/vec.h"
 #include "shell.h"
+#include "symbol/kernel_table.h"
 #include "symbol/symbol.h"
 
 #include <errno.h>
@@ -235,5 +237,98 @@ START_TEST(running_kernel)
 }
 END_TEST
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void expect_same(struct symbol_source *text, struct symbol_source *table, uint64_t addr)
+{
+	struct symbol a, b;
+	bool found = symbol_lookup(text, addr, &a);
+
+	ck_assert_msg(symbol_lookup(table, addr, &b) == found, "%" PRIx64, addr);
+	if (!found)
+		return;
+	ck_assert_str_eq(a.name, b.name);
+	ck_assert_str_eq(a.linkage, b.linkage);
+	ck_assert(same_text(a.module, b.module));
+	ck_assert_uint_eq(a.start, b.start);
+	ck_assert_uint_eq(a.size, b.size);
+}
+
+/* Around every symbol of the file, in its order, and backwards. */
+static void compare_table(int fd, size_t bytes)
+{
+	struct symbol_source *text, *table;
+	struct buf b = { 0 };
+	struct err err = { 0 };
+	char *line, *save;
+	VEC(uint64_t) all = { 0 };
+
+	ck_assert_int_eq(symbol_open_kallsyms(fd, &text, &err), 0);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+	ck_assert_msg(symbol_open_kernel_table(fd, &table, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+	ck_assert_int_eq(fs_read_fd(fd, 64 << 20, &b, NULL), 0);
+	for (line = strtok_r(buf_cstr(&b), "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		vec_push(&all, strtoull(line, NULL, 16));
+	ck_assert_uint_gt(all.n, 0);
+	for (size_t i = 0; i < all.n; i++) {
+		expect_same(text, table, all.v[i]);
+		expect_same(text, table, all.v[i] + 1);
+		expect_same(text, table, all.v[i] - 1);
+	}
+	for (size_t i = all.n; i-- > 0; i -= i > 97 ? 97 : 0)
+		expect_same(text, table, all.v[i]);
+	expect_same(text, table, 0);
+	expect_same(text, table, UINT64_MAX);
+	if (bytes)
+		ck_assert_uint_lt(kernel_table_bytes(table), bytes);
+	buf_done(&b);
+	vec_done(&all);
+	symbol_close(text);
+	symbol_close(table);
+}
+
+START_TEST(packed_it_answers_the_same)
+{
+	struct buf packed = { 0 };
+	int fd = file_open("tests/golden/kernel/kallsyms.xz");
+
+	ck_assert_int_eq(fs_read_fd(fd, 1 << 20, &packed, NULL), 0);
+	close(fd);
+	ck_assert_int_eq(fs_unpack(&packed, 8 << 20, NULL), 0);
+	fd = file_of(packed.data, packed.len);
+	compare_table(fd, packed.len / 5);
+	close(fd);
+	buf_done(&packed);
+	static const char small[] = "ffffffff81000000 T _text\n"
+				    "ffffffff81000100 t helper\n"
+				    "ffffffffc0000000 t init\t[ext4]\n"
+				    "ffffffffc0000040 t _RNvCs1234_7mycrate3foo\t[rust]\n"
+				    "ffffffffc0300000 t bpf_prog_6deef7357e7b4530_on_cpu\t[bpf]\n"
+				    "ffffffffc0300040 t again\t[ext4]\n";
+	fd = file_of(small, strlen(small));
+	compare_table(fd, 0);
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_hidden_kernel_has_no_table)
+{
+	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 t init\n";
+	struct symbol_source *table = NULL;
+	struct err err = { 0 };
+	int fd = file_of(hidden, strlen(hidden));
+
+	ck_assert_int_eq(symbol_open_kernel_table(fd, &table, &err), -EPERM);
+	ck_assert_ptr_nonnull(strstr(err.hint, "kptr_restrict"));
+	ck_assert_ptr_null(table);
+	close(fd);
+}
+END_TEST
+
 UNIT_MAIN("kallsyms", every_line_of_an_arm_kernel, modules_and_bpf, one_name_per_address,
-	  hidden_or_empty, bad_lines_are_counted, running_kernel)
+	  hidden_or_empty, bad_lines_are_counted, running_kernel, packed_it_answers_the_same,
+	  a_hidden_kernel_has_no_table)

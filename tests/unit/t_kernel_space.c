@@ -5,7 +5,10 @@
 #include "profile/profile.h"
 #include "shell.h"
 
+#include <bpf/bpf.h>
 #include <inttypes.h>
+#include <linux/bpf_common.h>
+#include <unistd.h>
 
 static struct profile *p;
 static struct kernel_space k;
@@ -173,4 +176,144 @@ START_TEST(hidden_addresses)
 }
 END_TEST
 
-UNIT_MAIN("kernel_space", texts, notes, areas, running_kernel, hidden_addresses)
+static struct map no_samples;
+
+static bool has_name(uint64_t addr)
+{
+	struct shown_line line;
+
+	return profile_frame_lines(p, kernel_space_frame(&k, addr, 1), &line, 1) == 1 && line.name;
+}
+
+static void name_frames(void)
+{
+	struct symbolize s = { .sink = profile_sink(p), .leaf_samples = &no_samples };
+
+	kernel_space_symbolize(&k, &s);
+}
+
+static uint64_t address_of(const char *pattern)
+{
+	char *line = shell("grep -m1 '%s' /proc/kallsyms || echo 0", pattern);
+	uint64_t addr = strtoull(line, NULL, 16);
+
+	free(line);
+	return addr;
+}
+
+/* Whoever stays reads them once; every sink has the names at once. */
+START_TEST(symbols_that_are_kept)
+{
+	uint64_t a = address_of(" [tT] schedule$"), b = address_of(" [tT] do_exit$");
+
+	if (!a || !b)
+		T_SKIP("/proc/kallsyms shows no addresses");
+	setup();
+	k.keeps_symbols = true;
+	kernel_space_frame(&k, a + 4, 1);
+	name_frames();
+	ck_assert(has_name(a + 4));
+	ck_assert_uint_eq(k.symbols_read, 1);
+	k.budget.left_ns = -1000000000;
+	k.budget.at_ns = UINT64_MAX; /* nothing is to spend ever again */
+	kernel_space_frame(&k, b + 4, 1);
+	name_frames();
+	ck_assert(has_name(b + 4));
+	ck_assert(!kernel_space_has_new(&k));
+	struct profile *other = profile_new();
+	kernel_space_set_sink(&k, profile_sink(other));
+	profile_free(p);
+	p = other;
+	kernel_space_frame(&k, a + 4, 1);
+	kernel_space_frame(&k, b + 4, 1);
+	ck_assert(kernel_space_has_new(&k));
+	name_frames();
+	ck_assert(has_name(a + 4) && has_name(b + 4));
+	ck_assert_uint_eq(k.symbols_read, 1);
+	teardown();
+}
+END_TEST
+
+/* What has no symbol: in the kernel's own text there never is one; elsewhere the symbols are read again, when there is CPU time for it. */
+START_TEST(what_has_no_symbol)
+{
+	uint64_t a = address_of(" [tT] schedule$"), nothing = 0xffffffffff500000;
+
+	if (!a)
+		T_SKIP("/proc/kallsyms shows no addresses");
+	setup();
+	k.keeps_symbols = true;
+	kernel_space_frame(&k, a, 1);
+	name_frames();
+	kernel_space_frame(&k, k.text.end - 1, 1);
+	name_frames();
+	ck_assert(!kernel_space_has_new(&k));
+	ck_assert_uint_eq(k.symbols_read, 1);
+	k.budget.left_ns = 0;
+	k.budget.at_ns = UINT64_MAX;
+	ck_assert_str_eq(mapping_of(nothing), "[bpf]");
+	name_frames();
+	ck_assert(kernel_space_has_new(&k));
+	ck_assert_uint_eq(k.symbols_read, 1);
+	k.budget.left_ns = 1;
+	name_frames();
+	ck_assert(!kernel_space_has_new(&k));
+	ck_assert_uint_eq(k.symbols_read, 2);
+	k.budget.left_ns = 1;
+	name_frames();
+	ck_assert_uint_eq(k.symbols_read, 2);
+	teardown();
+}
+END_TEST
+
+/* mov r0, VALUE; exit: a name of its own by its tag. */
+static int load_program(int value, char name[64])
+{
+	const struct bpf_insn code[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = value },
+					 { .code = BPF_JMP | BPF_EXIT } };
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof info;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "t_kernel_space", "GPL", code,
+			       sizeof code / sizeof *code, NULL);
+
+	if (fd < 0)
+		return fd;
+	ck_assert_int_eq(bpf_obj_get_info_by_fd(fd, &info, &len), 0);
+	snprintf(name, 64, "bpf_prog_");
+	for (int i = 0; i < BPF_TAG_SIZE; i++)
+		snprintf(name + strlen(name), 3, "%02x", info.tag[i]);
+	return fd;
+}
+
+/* Also where another one was before: kernels put a new program where the last one was. */
+START_TEST(programs_come_and_go)
+{
+	char first[64], second[64];
+	int fd = load_program((int)getpid(), first);
+	uint64_t a = fd < 0 ? 0 : address_of(first);
+
+	if (!a)
+		T_SKIP("no BPF program can be loaded, or none has a symbol");
+	setup();
+	k.keeps_symbols = true;
+	kernel_space_frame(&k, a, 1);
+	name_frames();
+	ck_assert(has_name(a));
+	int fd2 = load_program(-(int)getpid(), second);
+	ck_assert_int_ge(fd2, 0);
+	uint64_t b = address_of(second);
+	ck_assert_uint_ne(b, 0);
+	kernel_space_frame(&k, b, 1);
+	name_frames();
+	ck_assert(has_name(b));
+	struct shown_line line;
+	profile_frame_lines(p, kernel_space_frame(&k, b, 1), &line, 1);
+	ck_assert_ptr_nonnull(strstr(profile_str(p, line.name), second));
+	teardown();
+	close(fd);
+	close(fd2);
+}
+END_TEST
+
+UNIT_MAIN("kernel_space", texts, notes, areas, running_kernel, hidden_addresses,
+	  symbols_that_are_kept, what_has_no_symbol, programs_come_and_go)

@@ -3,12 +3,11 @@
 #include "unit.h"
 
 #include "agent/naming.h"
-#include "base/clock.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
 enum { FILES = 4 };
+#define SECOND 1000000000ull
 
 struct world {
 	struct profile *dict;
@@ -74,7 +73,7 @@ START_TEST(new_files_do_not_wait)
 		read_one(&w, mapping);
 	}
 	ck_assert_uint_eq(next(&w, UINT64_MAX - 1), MAPPING_NONE);
-	ck_assert_uint_eq(w.naming.again_ns, 0);
+	ck_assert_int_eq(cpu_budget_left(&w.naming.budget, 1), NAMING_MOST_NS); /* not theirs */
 	end(&w);
 }
 END_TEST
@@ -103,30 +102,165 @@ START_TEST(others_take_turns)
 }
 END_TEST
 
-START_TEST(all_of_them_wait_for_what_one_cost)
+/* --- the pace, by clocks that the test plays -------------------------------------------------- */
+
+static uint64_t mono_now, cpu_now, read_costs, cpu_calls;
+
+static uint64_t mono(void)
+{
+	return mono_now;
+}
+
+/* Each read asks twice, and costs as much as the test says; on the clock a hundred times as much, as where many others run. */
+static uint64_t cpu(void)
+{
+	if (cpu_calls++ % 2) {
+		cpu_now += read_costs;
+		mono_now += 100 * read_costs;
+	}
+	return cpu_now;
+}
+
+static void begin_scripted(struct world *w, uint64_t costs_ns)
+{
+	begin(w);
+	mono_now = SECOND;
+	cpu_now = cpu_calls = 0;
+	read_costs = costs_ns;
+	w->naming.clock = (struct naming_clock){ mono, cpu };
+}
+
+static void read_all_new(struct world *w)
+{
+	uint32_t mapping;
+
+	add_frames(w);
+	while ((mapping = next(w, mono_now)) != MAPPING_NONE)
+		read_one(w, mapping);
+}
+
+/* How long a frame that comes now waits; every millisecond somebody looks. */
+static uint64_t waited_ns(struct world *w, uint32_t mapping)
+{
+	uint64_t from_ns = mono_now;
+
+	add_frames(w);
+	for (; mono_now < from_ns + 100 * SECOND; mono_now += 1000000) {
+		uint32_t due = next(w, mono_now);
+
+		if (due == mapping)
+			return mono_now - from_ns;
+		if (due != MAPPING_NONE)
+			read_one(w, due);
+	}
+	return UINT64_MAX;
+}
+
+START_TEST(cpu_time_is_what_counts)
 {
 	struct world w;
 
-	begin(&w);
-	for (int i = 0; i < FILES; i++) {
-		add_frames(&w);
-		read_one(&w, w.mappings[i]);
-	}
-	add_frames(&w);
-	uint64_t begin_ns = clock_mono_ns();
-	read_one(&w, w.mappings[0]);
-	uint64_t end_ns = clock_mono_ns(), again_ns = w.naming.again_ns;
-	/* Less is not what it takes: a read of this program's symbols is no matter of nanoseconds. */
-	ck_assert_uint_gt(again_ns, end_ns);
-	ck_assert_uint_le(again_ns, end_ns + 500 * (end_ns - begin_ns));
-	for (size_t i = 0; i < w.naming.wants.n; i++) /* by themselves they might be read */
-		w.naming.wants.v[i].due_ns = 0;
-	add_frames(&w);
-	ck_assert_uint_eq(next(&w, again_ns - 1), MAPPING_NONE);
-	ck_assert_uint_ne(next(&w, again_ns), MAPPING_NONE);
-	ck_assert_uint_ne(next(&w, UINT64_MAX), MAPPING_NONE);
+	begin_scripted(&w, 20000000); /* 2 s each on the clock */
+	read_all_new(&w);
+	for (size_t i = 0; i < w.naming.wants.n; i++)
+		ck_assert_uint_le(w.naming.wants.v[i].due_ns, mono_now + 4 * SECOND);
+	ck_assert_uint_eq(w.naming.spent_ns, FILES * 20000000);
+	/* Its turn comes after the others, each 2 s. */
+	ck_assert_uint_le(waited_ns(&w, w.mappings[FILES - 1]), 4 * SECOND + FILES * 2 * SECOND);
 	end(&w);
 }
 END_TEST
 
-UNIT_MAIN("naming", new_files_do_not_wait, others_take_turns, all_of_them_wait_for_what_one_cost)
+/* 200 times what it cost, 2 to 15 s. */
+START_TEST(a_file_waits_for_what_it_cost)
+{
+	static const struct {
+		uint64_t costs_ns, waits_ns;
+	} all[] = { { 0, 2 * SECOND },
+		    { 1000000, 2 * SECOND },
+		    { 20000000, 4 * SECOND },
+		    { 60000000, 12 * SECOND },
+		    { 500000000, 15 * SECOND } };
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct world w;
+
+		begin_scripted(&w, all[i].costs_ns);
+		add_frames(&w);
+		read_one(&w, w.mappings[0]);
+		ck_assert_uint_eq(w.naming.wants.v[0].due_ns, mono_now + all[i].waits_ns);
+		end(&w);
+	}
+}
+END_TEST
+
+/* Whatever it costs, in five minutes of new frames in every file, and though somebody looks: no more than what there is at once, what others
+ * may add, and 0.2 % of a CPU. */
+static void spend(struct world *w, uint64_t seconds, bool asks)
+{
+	uint64_t from_ns = mono_now;
+	uint32_t mapping;
+
+	for (; mono_now < from_ns + seconds * SECOND; mono_now += SECOND) {
+		add_frames(w);
+		for (size_t i = 0; asks && i < w->naming.wants.n; i++)
+			w->naming.wants.v[i].is_asked = true;
+		while ((mapping = next(w, mono_now)) != MAPPING_NONE)
+			read_one(w, mapping);
+	}
+}
+
+START_TEST(all_of_them_have_a_share)
+{
+	for (int asks = 0; asks < 2; asks++) {
+		struct world w;
+
+		begin_scripted(&w, 30000000);
+		read_all_new(&w);
+		uint64_t first_ns = w.naming.spent_ns, from_ns = mono_now;
+		spend(&w, 300, asks);
+		uint64_t share_ns = (mono_now - from_ns) / 1000 * 2;
+		ck_assert_uint_ge(w.naming.spent_ns - first_ns, share_ns);
+		ck_assert_uint_le(w.naming.spent_ns - first_ns,
+				  share_ns + NAMING_MOST_NS + NAMING_ASKED_NS + read_costs);
+		end(&w);
+	}
+}
+END_TEST
+
+/* What is looked at is next, also where the second is spent; the others wait on. */
+START_TEST(who_is_looked_at_goes_first)
+{
+	struct world w;
+
+	begin_scripted(&w, 1000000);
+	read_all_new(&w);
+	mono_now += 1; /* nobody is due */
+	add_frames(&w);
+	ck_assert_uint_eq(next(&w, mono_now), MAPPING_NONE);
+	cpu_budget_spend(&w.naming.budget, mono_now, NAMING_MOST_NS + NAMING_LATE_NS + 1);
+	struct name_asks *asks;
+	ck_assert_int_eq(name_asks_new(&asks, NULL), 0);
+	w.naming.asks = asks;
+	add_frames(&w);
+	uint32_t frame = w.dict->frames.frames.n - 2; /* of the last file but one */
+	ck_assert(name_asks_for(asks, w.dict, &frame, 1, 0));
+	naming_hear(&w.naming);
+	ck_assert_uint_eq(next(&w, mono_now), w.mappings[FILES - 2]);
+	read_one(&w, w.mappings[FILES - 2]);
+	ck_assert_uint_eq(next(&w, mono_now), MAPPING_NONE);
+	ck_assert(w.naming.was_asked);
+	ck_assert(name_asks_for(asks, w.dict, &frame, 1, 0)); /* its names are not there yet */
+	naming_settle(&w.naming);
+	ck_assert(!name_asks_for(asks, w.dict, &frame, 1, 0));
+	frame++;
+	ck_assert(name_asks_for(asks, w.dict, &frame, 1, 0));
+	naming_begin(&w.naming); /* all is another dictionary's */
+	ck_assert(!name_asks_has(asks));
+	end(&w);
+	name_asks_free(asks);
+}
+END_TEST
+
+UNIT_MAIN("naming", new_files_do_not_wait, others_take_turns, cpu_time_is_what_counts,
+	  a_file_waits_for_what_it_cost, all_of_them_have_a_share, who_is_looked_at_goes_first)

@@ -148,6 +148,25 @@ START_TEST(ran_before)
 }
 END_TEST
 
+/* A tick of cycles may be the only one of several periods (bpf/cycle_clock.h). */
+START_TEST(stands_for_periods)
+{
+	if (!setup())
+		T_SKIP(NEEDS);
+	for (uint16_t periods = 0; periods < 4; periods++)
+		take_event(&(struct event_sample){ .kind = EVENT_SAMPLE,
+						   .periods = periods,
+						   .time_ns = clock_mono_ns(),
+						   .tgid = getpid(),
+						   .tid = getpid(),
+						   .cgroup_id = 1 });
+	ck_assert_uint_eq(profile->samples.n, 4);
+	for (int64_t i = 0; i < 4; i++)
+		ck_assert_int_eq(profile->samples.value[i], i ? i : 1);
+	teardown();
+}
+END_TEST
+
 /* Not even the snapshot has seen it. */
 START_TEST(never_heard_of)
 {
@@ -343,5 +362,5 @@ START_TEST(soak)
 END_TEST
 
 UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, opened_later,
-	  other_namespaces, ran_before, never_heard_of, exec_in_time, fork_without_exec,
-	  pid_used_again, lost_records, soak)
+	  other_namespaces, ran_before, stands_for_periods, never_heard_of, exec_in_time,
+	  fork_without_exec, pid_used_again, lost_records, soak)

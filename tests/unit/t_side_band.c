@@ -545,6 +545,38 @@ START_TEST(room_is_given_back)
 }
 END_TEST
 
+/* What is dropped is told as one loss; who is not to be woken is not. */
+START_TEST(skipped)
+{
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	struct side_band *sb = band(epoll_fd, 64);
+	struct epoll_event ev;
+	struct log log = { 0 };
+
+	if (!sb)
+		T_SKIP("needs CAP_PERFMON");
+	run_program("/bin/true");
+	ck_assert_int_eq(epoll_wait(epoll_fd, &ev, 1, 10000), 1);
+	ck_assert_uint_eq(ev.data.u64, 5);
+	side_band_quiet(sb, true);
+	for (int i = 0; i < 10; i++)
+		run_program("/bin/true");
+	ck_assert_int_eq(epoll_wait(epoll_fd, &ev, 1, 0), 0);
+	side_band_skip(sb, keep, &log);
+	ck_assert_uint_eq(log.all.n, 1);
+	ck_assert_uint_ge(log.lost, 11 * 5); /* fork, exec, mappings, exit */
+	ck_assert_uint_gt(log.all.v[0].r.time_ns, 0);
+	side_band_quiet(sb, false);
+	uint32_t pid = run_program("/bin/true");
+	ck_assert_int_eq(epoll_wait(epoll_fd, &ev, 1, 10000), 1);
+	side_band_drain(sb, keep, &log);
+	ck_assert_uint_ne(seen_of(&log, pid, "/bin/true"), 0);
+	vec_done(&log.all);
+	side_band_close(sb);
+	close(epoll_fd);
+}
+END_TEST
+
 /* Everything is given back; CPUs that are open stay so. */
 START_TEST(opens_again)
 {
@@ -570,4 +602,4 @@ START_TEST(opens_again)
 END_TEST
 
 UNIT_MAIN("side_band", mappings, tasks, cut_records, wraps, broken_lengths, programs, identities,
-	  wakes, in_time_order, losses, room_is_given_back, opens_again)
+	  wakes, in_time_order, losses, skipped, room_is_given_back, opens_again)

@@ -18,14 +18,19 @@ static struct space_maps maps;
 static struct object_table objects;
 static struct space *space;
 
-static bool setup(void)
+static bool setup_for(uint32_t processes, uint32_t blocks)
 {
-	if (!space_maps_create(&maps, 32))
+	if (!space_maps_create_for(&maps, 32, processes, blocks))
 		return false;
 	object_table_init(&objects, 100);
 	space = space_new(&maps, &objects, NULL);
 	ck_assert_ptr_nonnull(space);
 	return true;
+}
+
+static bool setup(void)
+{
+	return setup_for(64, 1024);
 }
 
 static void teardown(void)
@@ -298,5 +303,97 @@ START_TEST(stacks_sent_along_are_walked)
 }
 END_TEST
 
-UNIT_MAIN("space", every_mapping_is_told, waits_that_go_on_have_a_process_read_once,
-	  processes_come_and_go, stacks_sent_along_are_walked)
+/* Programs with addresses of their own. */
+static uint32_t begin_sleep(void)
+{
+	pid_t pid = fork();
+	char exe[64], target[256] = "";
+
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		execlp("sleep", "sleep", "100", NULL);
+		_exit(1);
+	}
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
+	for (int i = 0; i < 5000 && !strstr(target, "sleep") && !strstr(target, "coreutils"); i++) {
+		ssize_t n = readlink(exe, target, sizeof target - 1);
+
+		target[n > 0 ? n : 0] = 0;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL); /* its libraries */
+	return pid;
+}
+
+static void end_sleep(uint32_t pid)
+{
+	kill((pid_t)pid, SIGKILL);
+	waitpid((pid_t)pid, NULL, 0);
+}
+
+/* The first process has all the room there is; the second is told to have none, until the first is gone. */
+static void check_full(bool is_of_blocks)
+{
+	volatile uint32_t full = 0;
+	struct space_process p;
+	uint32_t first, second;
+
+	if (!(is_of_blocks ? setup_for(64, 1) : setup_for(1, 1024)))
+		T_SKIP(SPACE_NEEDS);
+	space_free(space);
+	maps.processes_full = &full;
+	space = space_new(&maps, &objects, NULL);
+	first = begin_sleep();
+	second = begin_sleep();
+	load(first);
+	ck_assert_uint_eq(space_refused(space), 0);
+	load(second);
+	ck_assert_uint_eq(space_refused(space), 1);
+	load(second);
+	ck_assert_uint_eq(space_refused(space), 1); /* it is the same one */
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.processes, &first, &p), 0);
+	ck_assert_uint_gt(p.n_maps, 0);
+	ck_assert_uint_ne(p.n_maps, SPACE_NO_ROOM);
+	if (is_of_blocks) {
+		ck_assert_int_eq(bpf_map_lookup_elem(maps.processes, &second, &p), 0);
+		ck_assert_uint_eq(p.n_maps, SPACE_NO_ROOM);
+	} else {
+		ck_assert_int_ne(bpf_map_lookup_elem(maps.processes, &second, &p), 0);
+	}
+	ck_assert_uint_eq(full, !is_of_blocks);
+
+	end_sleep(first);
+	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
+						 .pid = first,
+						 .tid = first,
+						 .time_ns = clock_mono_ns() });
+	for (int i = 0; i < 12000; i++) {
+		space_sync(space);
+		if (!bpf_map_lookup_elem(maps.processes, &second, &p) && p.n_maps &&
+		    p.n_maps != SPACE_NO_ROOM)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.processes, &second, &p), 0);
+	ck_assert_uint_ne(p.n_maps, SPACE_NO_ROOM);
+	ck_assert_uint_eq(full, 0);
+	ck_assert_uint_eq(space_refused(space), 1);
+	end_sleep(second);
+	teardown();
+}
+
+START_TEST(no_room_for_mappings)
+{
+	check_full(true);
+}
+END_TEST
+
+START_TEST(no_room_for_processes)
+{
+	check_full(false);
+}
+END_TEST
+
+UNIT_MAIN("space", no_room_for_mappings, no_room_for_processes, every_mapping_is_told,
+	  waits_that_go_on_have_a_process_read_once, processes_come_and_go,
+	  stacks_sent_along_are_walked)

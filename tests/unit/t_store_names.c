@@ -333,5 +333,58 @@ START_TEST(memory_stays_bounded)
 }
 END_TEST
 
-UNIT_MAIN("store_names", names_wait_in_the_inbox, known_names_come_once,
-	  any_end_shows_the_last_names, memory_stays_bounded)
+/* Who names finds the names while a view asks; that answer has them. */
+struct namer {
+	struct world *w;
+	uint32_t asked, frames;
+};
+
+static bool frames_wait(void *ctx)
+{
+	return ((struct namer *)ctx)->asked == 0;
+}
+
+static bool name_now(void *ctx, const struct profile *dict, const uint32_t *frames, size_t n)
+{
+	struct namer *namer = ctx;
+	struct profile *p = profile_new();
+
+	namer->asked++;
+	namer->frames = n;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t place = dict->frames.frames.v[frames[i]].offset - 4096;
+
+		add_place(namer->w, p, place, 7);
+		namer->w->want[place] = 7;
+	}
+	ck_assert_int_eq(store_add_names(namer->w->s, p, NULL), 0);
+	profile_free(p);
+	return true;
+}
+
+START_TEST(what_is_looked_at_is_asked_for)
+{
+	struct world w;
+
+	world_init(&w, 1, 0);
+	struct namer namer = { .w = &w };
+	store_set_namer(w.s, &(struct store_namer){ frames_wait, name_now, &namer });
+	struct profile *p = profile_new();
+	for (uint32_t i = 0; i < 20; i++) {
+		w.want[i] = i < 12 ? 3 : 0;
+		add_sample(p, add_place(&w, p, i, w.want[i]), w.now_ns - SECOND_NS);
+	}
+	give(&w, p);
+	check_store(&w, w.s);
+	ck_assert_uint_eq(namer.asked, 1);
+	ck_assert_uint_eq(namer.frames, 8);
+	for (uint32_t i = 12; i < 20; i++)
+		ck_assert_uint_eq(w.want[i], 7);
+	check_store(&w, w.s);
+	ck_assert_uint_eq(namer.asked, 1); /* nothing waits any more */
+	world_done(&w);
+}
+END_TEST
+
+UNIT_MAIN("store_names", what_is_looked_at_is_asked_for, names_wait_in_the_inbox,
+	  known_names_come_once, any_end_shows_the_last_names, memory_stays_bounded)

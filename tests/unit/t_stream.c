@@ -3,7 +3,7 @@
 #include "rand.h"
 #include "unit.h"
 
-#include "agent/stream.h"
+#include "base/stream.h"
 
 #include <dirent.h>
 #include <errno.h>

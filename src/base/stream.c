@@ -1,4 +1,4 @@
-#include "agent/stream.h"
+#include "base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
-/* agent/stream.h: messages and descriptors between two processes of ours, over a socket of theirs.
+/* base/stream.h: messages and descriptors between two processes of ours, over a socket of theirs.
  *
  *     u32 type  u32 length  payload …          in the machine's byte order; a descriptor travels with the first byte of its message
  *
  * Nothing here waits: what cannot be written stays in `out` until stream_flush is called again. What the other side sends is not believed:
  * a message longer than max_bytes, a descriptor too many, or one that is missing, ends the stream with -EPROTO. */
-#ifndef CRESSET_AGENT_STREAM_H
-#define CRESSET_AGENT_STREAM_H
+#ifndef CRESSET_BASE_STREAM_H
+#define CRESSET_BASE_STREAM_H
 
 #include "base/buf.h"
 #include "base/vec.h"

@@ -1,0 +1,3 @@
+#include "cmd/clock_option.h"
+
+const char *const clock_words[] = { "auto", "cpu-clock", "cycles", NULL };

@@ -1,0 +1,181 @@
+#include "server/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { OVERFLOW_UID = 65534, ALL_USERS = UINT32_MAX, MOST_ANSWERS = 16 };
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+static bool knows_all_users(void)
+{
+	unsigned inside, outside, n;
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	bool all = f && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3 && !inside && !outside &&
+		   n == ALL_USERS;
+
+	if (f)
+		fclose(f);
+	return all;
+}
+
+int peers_open(struct peers *p, struct err *err)
+{
+	*p = (struct peers){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					  NETLINK_SOCK_DIAG) };
+	pthread_mutex_init(&p->lock, NULL);
+	p->has_outsiders = !knows_all_users();
+	if (p->fd >= 0)
+		return 0;
+	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
+	return err_hint(err, "without tokens nobody can ask: see --tokens, and netlink in the "
+			     "filters of this process");
+}
+
+void peers_close(struct peers *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+struct question {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 body;
+};
+struct answer {
+	struct nlmsghdr head;
+	struct inet_diag_msg body; /* attributes may follow */
+	char more[512];
+};
+
+/* Answers to earlier questions, which came late, are skipped. */
+static int receive(struct peers *p, struct answer *a)
+{
+	for (int i = 0; i < MOST_ANSWERS; i++) {
+		ssize_t n = recv(p->fd, a, sizeof *a, MSG_DONTWAIT);
+
+		if (n < 0)
+			return -errno;
+		if ((size_t)n >= sizeof a->head && a->head.nlmsg_seq == p->sequence)
+			return (size_t)n >= sizeof a->head + sizeof a->body &&
+					       a->head.nlmsg_type == SOCK_DIAG_BY_FAMILY
+				       ? 0
+				       : -ENOENT;
+	}
+	return -ENOENT;
+}
+
+/* The kernel has answered when send returns. */
+static int ask(struct peers *p, struct question *q, struct answer *a)
+{
+	int rc = -EIO;
+
+	pthread_mutex_lock(&p->lock);
+	q->head.nlmsg_seq = ++p->sequence;
+	if (send(p->fd, q, sizeof *q, 0) == sizeof *q)
+		rc = receive(p, a);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+/* --- the two ends ----------------------------------------------------------------------------- */
+
+struct end {
+	int family;
+	uint32_t address[4];
+	uint16_t port; /* big-endian */
+};
+
+/* IPv4 inside of IPv6 is IPv4: so the kernel finds it whichever the client's socket is. */
+static bool read_end(const struct sockaddr_storage *from, struct end *out)
+{
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+
+	*out = (struct end){ .family = from->ss_family };
+	if (from->ss_family == AF_INET) {
+		memcpy(&v4, from, sizeof v4);
+		out->address[0] = v4.sin_addr.s_addr;
+		out->port = v4.sin_port;
+		return true;
+	}
+	if (from->ss_family != AF_INET6)
+		return false;
+	memcpy(&v6, from, sizeof v6);
+	memcpy(out->address, &v6.sin6_addr, sizeof out->address);
+	out->port = v6.sin6_port;
+	if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return true;
+	out->family = AF_INET;
+	out->address[0] = out->address[3];
+	memset(out->address + 1, 0, 3 * sizeof *out->address);
+	return true;
+}
+
+static bool read_ends(int fd, struct end *ours, struct end *its)
+{
+	struct sockaddr_storage a, b;
+	socklen_t a_len = sizeof a, b_len = sizeof b;
+
+	return getsockname(fd, (struct sockaddr *)&a, &a_len) == 0 &&
+	       getpeername(fd, (struct sockaddr *)&b, &b_len) == 0 && read_end(&a, ours) &&
+	       read_end(&b, its) && ours->family == its->family;
+}
+
+/* While our end is connected nobody else's can have the same two ends. */
+static bool is_connected(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof info;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+	       (info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_CLOSE_WAIT);
+}
+
+/* A socket that a process has open has an inode. Without one the kernel does not know whose it was, and says root's. A listener may answer, too, where
+ * there is no connection. The kernel reads the user before the inode. */
+static bool is_owned(const struct inet_diag_msg *m, const struct end *its, const struct end *ours)
+{
+	bool is_open = m->idiag_state == TCP_ESTABLISHED || m->idiag_state == TCP_FIN_WAIT1 ||
+		       m->idiag_state == TCP_FIN_WAIT2 || m->idiag_state == TCP_CLOSE_WAIT;
+
+	return is_open && m->idiag_inode && m->id.idiag_sport == its->port &&
+	       m->id.idiag_dport == ours->port;
+}
+
+int peers_user(struct peers *p, int fd, uid_t *out)
+{
+	struct end ours, its;
+	struct answer a;
+
+	if (p->fd < 0 || !read_ends(fd, &ours, &its))
+		return -ENOENT;
+	struct question q = {
+		.head = { .nlmsg_len = sizeof q,
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.body = { .sdiag_family = (uint8_t)its.family,
+			  .sdiag_protocol = IPPROTO_TCP,
+			  .idiag_states = UINT32_MAX,
+			  .id = { .idiag_sport = its.port,
+				  .idiag_dport = ours.port,
+				  .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+	};
+	memcpy(q.body.id.idiag_src, its.address, sizeof its.address);
+	memcpy(q.body.id.idiag_dst, ours.address, sizeof ours.address);
+	if (ask(p, &q, &a) < 0 || !is_owned(&a.body, &its, &ours) || !is_connected(fd) ||
+	    (p->has_outsiders && a.body.idiag_uid == OVERFLOW_UID))
+		return -ENOENT;
+	*out = a.body.idiag_uid;
+	return 0;
+}

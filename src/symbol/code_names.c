@@ -1,0 +1,96 @@
+#include "symbol/code_names.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "symbol/name_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct code_names {
+	struct symbol_source base;
+	struct code_log *log;
+	int fd;
+	uint64_t time_ns;
+	struct name_cache names; /* by what they are in the file */
+};
+
+static void code_names_close(struct symbol_source *s)
+{
+	struct code_names *c = (struct code_names *)s;
+
+	code_log_free(c->log);
+	name_cache_done(&c->names);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c);
+}
+
+static bool make_name(struct code_names *c, const struct code_answer *a, struct cached_name *out)
+{
+	uint64_t key = hash_bytes(a->name, a->len);
+	const struct cached_name *known = name_cache_get(&c->names, key);
+	const char *copy = known ? NULL : name_cache_copy(&c->names, a->name, a->len);
+
+	if (!known && !copy)
+		return false;
+	*out = known ? *known : name_cache_add(&c->names, key, copy, "");
+	return true;
+}
+
+static bool code_names_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
+{
+	struct code_names *c = (struct code_names *)s;
+	const struct code_ask ask = { addr, c->time_ns };
+	struct code_answer a;
+	struct cached_name name;
+
+	if (!code_log_ask(c->log, c->fd, &ask, 1, UINT64_MAX / 2, &a) || !a.size || !a.len ||
+	    !make_name(c, &a, &name))
+		return false;
+	*out = (struct symbol){
+		.name = name.name, .linkage = name.linkage, .start = a.start, .size = a.size
+	};
+	return true;
+}
+
+static const struct symbol_source_ops code_names_ops = { .lookup = code_names_lookup,
+							 .close = code_names_close };
+
+static const struct {
+	const char *origin, *no_names;
+} kinds[] = {
+	[CODE_LOG_MAP] = { "perf map", "perf map has no usable line" },
+	[CODE_LOG_DUMP] = { "jitdump", "jitdump file names no code" },
+};
+
+int code_names_open(int fd, enum code_log_kind kind, struct symbol_source **out, struct err *err)
+{
+	struct code_names *c = xcalloc(1, sizeof *c);
+	struct code_log_stats stats;
+
+	c->base = (struct symbol_source){ .ops = &code_names_ops, .origin = kinds[kind].origin };
+	c->log = code_log_new(kind);
+	c->time_ns = UINT64_MAX;
+	c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	int rc = c->fd < 0 ? err_set(err, errno, "cannot read: %s", strerror(errno))
+			   : code_log_read(c->log, c->fd, true, err);
+	code_log_get_stats(c->log, &stats);
+	c->base.skipped = stats.skipped;
+	if (!rc && !stats.events)
+		rc = err_set(err, ENODATA, "%s (%llu skipped)", kinds[kind].no_names,
+			     (unsigned long long)stats.skipped);
+	if (rc)
+		code_names_close(&c->base);
+	else
+		*out = &c->base;
+	return rc;
+}
+
+void code_names_at(struct symbol_source *s, uint64_t time_ns)
+{
+	((struct code_names *)s)->time_ns = time_ns;
+}

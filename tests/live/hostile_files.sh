@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What a user without any right does to blind or slow cresset up: a perf map of 60 GB that takes no disk, one with many entries, a process that maps
+# and unmaps without end, one that begins others without end. Meanwhile another program's samples are stored, with names, and it ends when it is told to.
+# run: alongside
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+
+chmod 755 "$tmp" # the store process is nobody
+data=$tmp/data
+cp "$progs/hostile" "$tmp/hostile" # nobody may not read the folder of the build
+chmod 755 "$tmp/hostile"
+ask() { "$cresset" sql --format csv --data "$data" "$1" 2>"$tmp/sql.err" | tail -n +2 | tr -d '\r'; }
+burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
+lost() { ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_lost' AND series IN (SELECT series FROM labels WHERE key = 'reason' AND value = '$1')"; }
+as_nobody() { # NAME WHAT [ARG]: a program of that name
+	cp "$tmp/hostile" "$tmp/$1"
+	setpriv --reuid 65534 --clear-groups "$tmp/$1" "${@:2}" >/dev/null &
+	pids+=("$!")
+}
+until_counted() { # COMMAND…: that it prints more than 0
+	for _ in $(seq 60); do
+		[ "$("$@")" -gt 0 ] 2>/dev/null && return
+		sleep 0.5
+	done
+}
+end_program() { # its children, too, by their parent
+	pkill -9 -P "$1"
+	kill -9 "$1"
+	wait "$1"
+} 2>/dev/null
+
+begin_always up --data "$data" --listen none
+as_nobody "$$-sparse" sparse 60000000000
+sparse=${pids[-1]}
+as_nobody "$$-large" entries 300000
+large=${pids[-1]}
+"$progs/burn" "$$-beside" 2 >/dev/null
+until_stored "$$-beside"
+holds "beside a perf map of 60 GB another program is stored" test "$(burnt "$$-beside")" -gt 100
+until_counted burnt "$$-sparse"
+holds "… and that program itself" test "$(burnt "$$-sparse")" -gt 0
+until_counted lost code_unread
+holds "its names that were given up are counted" test "$(lost code_unread)" -gt 0
+until_counted burnt "$$-large"
+"$cresset" query --data "$data" "cpu{comm=\"$$-large\"}" >"$tmp/large" 2>&1
+holds "one of 300,000 entries has names" grep -q 'LazyCompile:~hostile_code' "$tmp/large"
+holds "nothing of the other's is missing for it" test "$(lost ring_full)" -eq 0
+reader=$(pgrep -x cresset-code | while read -r p; do [ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$cresset")" ] && echo "$p"; done | head -1)
+holds "who reads it is another process" test -n "$reader"
+holds "… that keeps little of it, KiB: $(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" test "$(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" -lt 8192
+end_program "$sparse"
+end_program "$large"
+rm -f "/tmp/perf-$sparse.map" "/tmp/perf-$large.map"
+
+as_nobody "$$-maps" maps
+maps=${pids[-1]}
+as_nobody "$$-short" short
+short=${pids[-1]}
+until_counted lost side_band
+holds "beside storms of mappings and processes records are dropped, and counted" test "$(lost side_band)" -gt 0
+"$progs/burn" "$$-amid" 2 >/dev/null
+until_stored "$$-amid"
+holds "… and another program's samples are stored" test "$(burnt "$$-amid")" -gt 100
+"$cresset" query --data "$data" "cpu{comm=\"$$-amid\"}" >"$tmp/amid" 2>&1
+holds "… with names" grep -Eq 'native +(burn|main)' "$tmp/amid"
+end_program "$maps"
+end_program "$short"
+
+end_always
+is "it ends when it is told to" "$status" 0
+holds "… by itself" test "$(grep -c 'is killed' "$tmp/log")" -eq 0
+finish
