@@ -226,7 +226,6 @@ static __always_inline void python_keep(struct python_walk *p)
 
 	p->thread.until_ns = bpf_ktime_get_ns() + (long_ns > least_ns ? long_ns : least_ns);
 	p->thread.tid = p->tid;
-	python_remember(&p->thread);
 	p->turn = PYTHON_BEGIN;
 }
 
@@ -478,8 +477,8 @@ __weak int python_some_turns(__u32 index)
 	return 0;
 }
 
-/* All of them. */
-static __always_inline int python_is_late(__u32 index)
+/* A global function: verified once, not in each round of the loop. */
+__weak int python_is_late(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
@@ -487,6 +486,7 @@ static __always_inline int python_is_late(__u32 index)
 	return s && p && bpf_ktime_get_ns() > s->walk_until_ns && python_unread(p);
 }
 
+/* All of them. */
 static __always_inline void python_turns(__u32 index)
 {
 	for (int i = 1; i <= PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
@@ -525,6 +525,8 @@ static __always_inline int python_end(struct scratch *s, struct python_walk *p)
 {
 	if (p->turn == PYTHON_CHAIN)
 		python_end_state(p);
+	if (p->was_searched && p->turn != PYTHON_FIND) /* python_keep */
+		python_remember(&p->thread);
 	s->python = p->n_cursors;
 	p->words_hash = s->user_hash;
 	p->n_group_words += p->n_groups * CPYTHON_GROUP_WORDS;

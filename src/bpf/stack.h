@@ -150,8 +150,8 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
-/* Asked each 64 frames. */
-static __always_inline int walk_is_late(__u32 index)
+/* Asked each 64 frames. A global function: verified once, not in each round of the loop. */
+__weak int walk_is_late(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
