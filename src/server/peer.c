@@ -1,5 +1,7 @@
 #include "server/peer.h"
 
+#include "server/peer_table.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/inet_diag.h>
@@ -26,26 +28,6 @@ static bool knows_all_users(void)
 	if (f)
 		fclose(f);
 	return all;
-}
-
-int peers_open(struct peers *p, struct err *err)
-{
-	*p = (struct peers){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-					  NETLINK_SOCK_DIAG) };
-	pthread_mutex_init(&p->lock, NULL);
-	p->has_outsiders = !knows_all_users();
-	if (p->fd >= 0)
-		return 0;
-	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
-	return err_hint(err, "without tokens nobody can ask: see --tokens, and netlink in the "
-			     "filters of this process");
-}
-
-void peers_close(struct peers *p)
-{
-	if (p->fd >= 0)
-		close(p->fd);
-	p->fd = -1;
 }
 
 struct question {
@@ -90,19 +72,13 @@ static int ask(struct peers *p, struct question *q, struct answer *a)
 
 /* --- the two ends ----------------------------------------------------------------------------- */
 
-struct end {
-	int family;
-	uint32_t address[4];
-	uint16_t port; /* big-endian */
-};
-
 /* IPv4 inside of IPv6 is IPv4: so the kernel finds it whichever the client's socket is. */
-static bool read_end(const struct sockaddr_storage *from, struct end *out)
+static bool read_end(const struct sockaddr_storage *from, struct peer_end *out)
 {
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 
-	*out = (struct end){ .family = from->ss_family };
+	*out = (struct peer_end){ .family = from->ss_family };
 	if (from->ss_family == AF_INET) {
 		memcpy(&v4, from, sizeof v4);
 		out->address[0] = v4.sin_addr.s_addr;
@@ -122,7 +98,7 @@ static bool read_end(const struct sockaddr_storage *from, struct end *out)
 	return true;
 }
 
-static bool read_ends(int fd, struct end *ours, struct end *its)
+static bool read_ends(int fd, struct peer_end *ours, struct peer_end *its)
 {
 	struct sockaddr_storage a, b;
 	socklen_t a_len = sizeof a, b_len = sizeof b;
@@ -144,7 +120,8 @@ static bool is_connected(int fd)
 
 /* A socket that a process has open has an inode. Without one the kernel does not know whose it was, and says root's. A listener may answer, too, where
  * there is no connection. The kernel reads the user before the inode. */
-static bool is_owned(const struct inet_diag_msg *m, const struct end *its, const struct end *ours)
+static bool is_owned(const struct inet_diag_msg *m, const struct peer_end *its,
+		     const struct peer_end *ours)
 {
 	bool is_open = m->idiag_state == TCP_ESTABLISHED || m->idiag_state == TCP_FIN_WAIT1 ||
 		       m->idiag_state == TCP_FIN_WAIT2 || m->idiag_state == TCP_CLOSE_WAIT;
@@ -153,29 +130,120 @@ static bool is_owned(const struct inet_diag_msg *m, const struct end *its, const
 	       m->id.idiag_dport == ours->port;
 }
 
-int peers_user(struct peers *p, int fd, uid_t *out)
+static int ask_kernel(struct peers *p, const struct peer_end *its, const struct peer_end *ours,
+		      uid_t *out)
 {
-	struct end ours, its;
 	struct answer a;
-
-	if (p->fd < 0 || !read_ends(fd, &ours, &its))
-		return -ENOENT;
 	struct question q = {
 		.head = { .nlmsg_len = sizeof q,
 			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			  .nlmsg_flags = NLM_F_REQUEST },
-		.body = { .sdiag_family = (uint8_t)its.family,
+		.body = { .sdiag_family = (uint8_t)its->family,
 			  .sdiag_protocol = IPPROTO_TCP,
 			  .idiag_states = UINT32_MAX,
-			  .id = { .idiag_sport = its.port,
-				  .idiag_dport = ours.port,
+			  .id = { .idiag_sport = its->port,
+				  .idiag_dport = ours->port,
 				  .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
 	};
-	memcpy(q.body.id.idiag_src, its.address, sizeof its.address);
-	memcpy(q.body.id.idiag_dst, ours.address, sizeof ours.address);
-	if (ask(p, &q, &a) < 0 || !is_owned(&a.body, &its, &ours) || !is_connected(fd) ||
-	    (p->has_outsiders && a.body.idiag_uid == OVERFLOW_UID))
+
+	memcpy(q.body.id.idiag_src, its->address, sizeof its->address);
+	memcpy(q.body.id.idiag_dst, ours->address, sizeof ours->address);
+	if (ask(p, &q, &a) < 0 || !is_owned(&a.body, its, ours))
 		return -ENOENT;
 	*out = a.body.idiag_uid;
 	return 0;
+}
+
+/* One reader at a time: a table is made anew for each who reads it. */
+static int ask_tables(struct peers *p, const struct peer_end *its, const struct peer_end *ours,
+		      uid_t *out)
+{
+	int rc = -ENOENT;
+
+	pthread_mutex_lock(&p->lock);
+	if (its->family == AF_INET && p->tables[0] >= 0)
+		rc = peer_table_find(p->tables[0], its, ours, out);
+	if (rc < 0 && p->tables[1] >= 0)
+		rc = peer_table_find(p->tables[1], its, ours, out);
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+int peers_user(struct peers *p, int fd, uid_t *out)
+{
+	struct peer_end ours, its;
+	uid_t uid;
+	int rc;
+
+	if (!read_ends(fd, &ours, &its))
+		return -ENOENT;
+	rc = p->fd >= 0 ? ask_kernel(p, &its, &ours, &uid) : ask_tables(p, &its, &ours, &uid);
+	if (rc < 0 || !is_connected(fd) || (p->has_outsiders && uid == OVERFLOW_UID))
+		return -ENOENT;
+	*out = uid;
+	return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* A connection of our own. Returns its accepted end, with the other one in *client; -1: none can be made. */
+static int connect_to_ourselves(int *client)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof at;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
+
+	*client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener >= 0 && *client >= 0 && bind(listener, (struct sockaddr *)&at, len) == 0 &&
+	    listen(listener, 1) == 0 && getsockname(listener, (struct sockaddr *)&at, &len) == 0 &&
+	    connect(*client, (struct sockaddr *)&at, len) == 0)
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (listener >= 0)
+		close(listener);
+	return fd;
+}
+
+/* Whether the kernel has sock_diag for TCP is tried: where it has none it says of each connection that there is no such. */
+static bool kernel_answers(struct peers *p)
+{
+	int client, fd = connect_to_ourselves(&client);
+	bool does = fd >= 0 && peers_user(p, fd, &(uid_t){ 0 }) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (client >= 0)
+		close(client);
+	return does;
+}
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+int peers_open(struct peers *p, struct err *err)
+{
+	*p = (struct peers){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					  NETLINK_SOCK_DIAG),
+			     .tables = { open("/proc/self/net/tcp", O_RDONLY | O_CLOEXEC),
+					 open("/proc/self/net/tcp6", O_RDONLY | O_CLOEXEC) } };
+	pthread_mutex_init(&p->lock, NULL);
+	p->has_outsiders = !knows_all_users();
+	if (p->fd >= 0 && !kernel_answers(p))
+		close_one(&p->fd);
+	if (p->fd >= 0 || p->tables[0] >= 0)
+		return 0;
+	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
+	return err_hint(err, "without tokens nobody can ask: see --tokens. Either sock_diag(7) or "
+			     "/proc/net/tcp is needed");
+}
+
+void peers_close(struct peers *p)
+{
+	close_one(&p->fd);
+	close_one(&p->tables[0]);
+	close_one(&p->tables[1]);
 }

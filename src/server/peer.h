@@ -7,6 +7,8 @@
  *     another machine, or network namespace     has no such socket here: not known
  *     our own end is not connected any more     another client may have those addresses by now: not known
  *
+ * Where the kernel has no sock_diag for TCP (the module cannot be loaded) its tables of connections are read (server/peer_table.h), by the same rules.
+ *
  * In a user namespace all users from outside of it look like nobody: nobody is not known there. */
 #ifndef CRESSET_SERVER_PEER_H
 #define CRESSET_SERVER_PEER_H
@@ -20,7 +22,8 @@
 
 struct peers {
 	pthread_mutex_t lock;
-	int fd; /* netlink; -1: the kernel cannot be asked */
+	int fd;        /* netlink; -1: the kernel cannot be asked, the tables are read */
+	int tables[2]; /* /proc/net/tcp and tcp6; -1: not there */
 	uint32_t sequence;
 	bool has_outsiders; /* whom this user namespace does not know */
 };
