@@ -18,7 +18,14 @@
 #include <unistd.h>
 
 /* The WAITS are shorter than LEAST_LONG_MS also where a timer is late; the others, before and after them, are LONG_MS. */
-enum { WAITS = 25, WAIT_MS = 10, LONG_MS = 500, LEAST_LONG_MS = 400, MS = 1000000 };
+enum {
+	WAITS = 25,
+	WAIT_MS = 10,
+	LONG_MS = 500,
+	LEAST_LONG_MS = 400,
+	UNSEEN_MOST = 3,
+	MS = 1000000
+};
 
 static void wait_ms(int ms)
 {
@@ -152,12 +159,17 @@ static void check_way(uint32_t without)
 	waitpid(pid, NULL, 0);
 
 	struct seen s = look(p, pid);
-	ck_assert_uint_eq(stats.lost, 0);
-	ck_assert_uint_eq(s.n, WAITS);
+	uint64_t unseen = p->meta.loss[LOSS_WAITS_UNSEEN];
+
+	/* Some kernels show nothing of switches from tasks of their own. Only where the thread that comes cannot be asked then is its wait lost; each is counted. */
+	ck_assert_uint_le(unseen, without & FEATURE_CURRENT_TASK ? UNSEEN_MOST : 0);
+	ck_assert_uint_eq(stats.lost, unseen);
+	ck_assert_uint_le(s.n, WAITS);
+	ck_assert_uint_ge(s.n + unseen, WAITS);
 	/* What it waited for a CPU is no part of it, nor the way to the clock and back: less, by 1 % and 0.1 ms a wait at most, unless
 	 * the machine is busy. */
 	ck_assert_int_le(s.off_ns, truth_ns);
-	ck_assert_int_ge(s.off_ns, WAITS * WAIT_MS * (int64_t)MS * 99 / 100);
+	ck_assert_int_ge(s.off_ns, s.n * WAIT_MS * (int64_t)MS * 99 / 100);
 	ck_assert_uint_ge(s.open, 1);
 	ck_assert_int_ge(s.open_ns, LEAST_LONG_MS * MS);
 	/* Of the wait that goes on there is no copy of its stack without FEATURE_COPY_FROM_TASK. */
