@@ -51,11 +51,15 @@ is "every series says host, kernel, architecture and --label, those of host metr
 is "… and there are some of each" "$(sql "SELECT sum(type = 'cpu') > 0, sum(type LIKE 'system_cpu%') > 0 FROM series")" "1,1"
 sender() { ask debug/ingest | jq -c ".senders[0] | $1"; }
 is "numbers have no gap" "$(sender '[.missing, .duplicates, .rejected]')" "[0,0,0]"
-# Each is tried; one with mostly new stacks, as when many programs start, is sent whole.
-for _ in $(seq 60); do
+# Each is tried; one with mostly new stacks, as when many programs start, is sent whole. One program goes on meanwhile.
+"$progs/burn" "$me-steady" 120 >/dev/null &
+steady=$!
+for _ in $(seq 240); do
 	[ "$(sender '.key_sequence < .last_sequence')" = true ] && break
 	sleep 0.5
 done
+kill $steady
+wait $steady 2>/dev/null
 holds "batches are packed against an earlier one" [ "$(sender '.key_sequence < .last_sequence')" = true ]
 
 # --- the server dies
