@@ -1,7 +1,9 @@
 /* A flame graph of 1 M samples over 200 000 distinct stacks, generated: time from the profile in memory to the SVG file, beside
  * the classic Perl script on the same stacks (Debian ships it inside libdevel-nytprof-perl). Prints rows of the table. */
 #include "base/clock.h"
-#include "format/format.h"
+#include "base/err.h"
+#include "format/common/format.h"
+#include "format/formats.h"
 #include "profile/profile.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* What one record of GPU work costs the thread that writes it (src/gpu/ring_write.h): the kernel's name looked up,
+/* What one record of GPU work costs the thread that writes it (src/gpu/ring/ring_write.h): the kernel's name looked up,
  * the record written, with one writer and with eight, a reader beside them. Prints rows of the table. The time is the
  * threads' own (CPU time), so that more threads than CPUs count for what they do. Beside it the shape that it
  * replaced: all writers in one lane, one after another. */
 #include "base/clock.h"
-#include "gpu/ring_read.h"
-#include "gpu/ring_write.h"
+#include "gpu/ring/ring_read.h"
+#include "gpu/ring/ring_write.h"
 
 #include <fcntl.h>
 #include <pthread.h>

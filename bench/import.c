@@ -6,10 +6,12 @@
  *
  * The program that the inputs show has a function for every three locations, with names of 5 to 60 bytes. Each location calls
  * six others, the first of them half the time; stacks are 10 to 60 frames deep, and are sampled by a power law. */
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/pb.h"
-#include "format/format.h"
-#include "format/pprof.h"
+#include "format/formats.h"
+#include "format/pprof/pprof.h"
+#include "profile/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,16 @@
-/* Lanes of a day against lanes of ten seconds (query/lanes.h): one machine with 60 threads, recorded as cresset up does at 19 Hz, two CPUs busy. Asked as the Timeline
+/* Lanes of a day against lanes of ten seconds (query/lanes/lanes.h): one machine with 60 threads, recorded as cresset up does at 19 Hz, two CPUs busy. Asked as the Timeline
  * asks, 1600 pixels wide: CPU time of the query alone, the store open.
  *
  *   lanes DIR      makes a store there, and says how long its questions take: bench/lanes.sh */
-#include "query/lanes.h"
+#include "query/lanes/lanes.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "store/store.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "query/source.h"
+#include "store/codec/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

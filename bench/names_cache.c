@@ -2,8 +2,10 @@
  * beside llvm-symbolizer in the same run. Prints a row of the table. */
 #include "base/clock.h"
 #include "base/vec.h"
-#include "collect/elf_names.h"
-#include "symbol/elf_layout.h"
+#include "collect/kernel/sampler_opts.h"
+#include "collect/process/elf_names.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "format/otlp_pack.h"
+#include "format/otlp/otlp_pack.h"
 #include "server/batches.h"
 #include "server/client.h"
 #include "server/day.h"

@@ -35,11 +35,11 @@ ms() { calc "$1 * 1e3"; }
 
 # --- DuckDB, out of its npm package: a database for this bench only ---
 duckdb_library() {
-	local folder=$BUILD/duckdb
+	local directory=$BUILD/duckdb
 	command -v npm >/dev/null || return
-	[ -d "$folder/node_modules" ] || npm install --prefix "$folder" --no-audit --no-fund --loglevel=error \
+	[ -d "$directory/node_modules" ] || npm install --prefix "$directory" --no-audit --no-fund --loglevel=error \
 		@duckdb/node-bindings@1.5.6-r.1 >/dev/null 2>&1
-	find "$PWD/$folder" -name 'libduckdb.so' 2>/dev/null | head -1
+	find "$PWD/$directory" -name 'libduckdb.so' 2>/dev/null | head -1
 }
 
 # --- ClickHouse: bytes of a row with its whole stack as text ---

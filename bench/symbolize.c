@@ -6,7 +6,8 @@
  * The peer gets its addresses by a response file: from standard input it would flush its output after each, 100 000 system calls.
  * Prints: our CPU seconds, the peer's, our peak memory in KiB, the peer's (the best of ROUNDS). */
 #include "base/buf.h"
-#include "symbol/elf_layout.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
 #include "symbol/symbol.h"
 
 #include <fcntl.h>

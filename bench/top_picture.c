@@ -2,9 +2,10 @@
  * the least of the CPU times, in ms. What it costs to bring it to a terminal is not in it: bench/top.sh measures all together. */
 #include "base/clock.h"
 #include "base/err.h"
-#include "cmd/top_rows.h"
-#include "format/format.h"
+#include "cmd/top/top.h"
+#include "format/formats.h"
 #include "profile/profile.h"
+#include "query/source.h"
 #include "tui/ui.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # bench/ui.sh: the page's flame graph in headless Chromium, beside d3-flame-graph (an npm package, fetched when it is not there yet).
 set -eu
 cd "$(dirname "$0")/.."
-for folder in tests/web bench/ui; do
-	[ -e $folder/node_modules/.package-lock.json ] || npm ci --prefix $folder --no-audit --no-fund --loglevel=error >&2
+for directory in tests/web bench/ui; do
+	[ -e $directory/node_modules/.package-lock.json ] || npm ci --prefix $directory --no-audit --no-fund --loglevel=error >&2
 done
 exec node bench/ui/run.mjs

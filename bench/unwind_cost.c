@@ -4,6 +4,7 @@
  * The program also runs at ticks that hit other processes, and returns: what such a run takes is measured before and taken off. */
 #include "base/clock.h"
 #include "collect/collect.h"
+#include "collect/kernel/sampler_opts.h"
 #include "profile/profile.h"
 
 #include <signal.h>
@@ -32,14 +33,15 @@ static void run_for(struct collector *c, double seconds)
 		}
 }
 
-static struct cost measure(const struct collect_opts *opts, double warm_up_s, double seconds)
+static struct cost measure(struct sampler_opts asked, double warm_up_s, double seconds)
 {
 	struct profile *p = profile_new();
 	struct collector *c;
 	struct collect_stats a, b;
 	struct err err = { 0 };
 
-	if (collect_open(opts, profile_sink(p), &c, &err) || collect_start(c, &err)) {
+	if (collect_open(&(struct collect_opts){ .sampler = asked }, profile_sink(p), &c, &err) ||
+	    collect_start(c, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
@@ -59,7 +61,7 @@ static struct cost measure(const struct collect_opts *opts, double warm_up_s, do
 }
 
 /* Of a process that never runs. */
-static double ns_without_sample(struct collect_opts opts)
+static double ns_without_sample(struct sampler_opts opts)
 {
 	uint32_t child = fork();
 
@@ -68,7 +70,7 @@ static double ns_without_sample(struct collect_opts opts)
 			pause();
 	opts.ids = &child;
 	opts.n_ids = 1;
-	struct cost c = measure(&opts, 0.5, 2);
+	struct cost c = measure(opts, 0.5, 2);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	return c.runs ? c.ns / c.runs : 0;
@@ -77,7 +79,7 @@ static double ns_without_sample(struct collect_opts opts)
 int main(int argc, char **argv)
 {
 	uint32_t pids[PIDS_MAX];
-	struct collect_opts opts = { .target = TARGET_PID, .freq_hz = RATE_HZ };
+	struct sampler_opts opts = { .target = TARGET_PID, .freq_hz = RATE_HZ };
 
 	if (argc < 4 || argc - 3 > PIDS_MAX)
 		return 2;
@@ -88,7 +90,7 @@ int main(int argc, char **argv)
 	double other_ns = ns_without_sample(opts);
 	opts.ids = pids;
 	opts.n_ids = argc - 3;
-	struct cost c = measure(&opts, 3, strtod(argv[1], NULL));
+	struct cost c = measure(opts, 3, strtod(argv[1], NULL));
 	if (!c.samples || c.runs < c.samples) {
 		fprintf(stderr, "no samples\n");
 		return 1;

@@ -4,7 +4,8 @@
  *     unwind_table [FILE] */
 #include "largest_library.h"
 
-#include "unwind/cfi_file.h"
+#include "symbol/elf/elf_file.h"
+#include "unwind/cfi.h"
 #include "unwind/table.h"
 
 #include <fcntl.h>

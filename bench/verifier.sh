@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How many instructions the kernel's verifier walks through for the largest BPF program: tests/unit/t_bpf.c loads all of them, built
+# How many instructions the kernel's verifier walks through for the largest BPF program: tests/unit/bpf/t_bpf.c loads all of them, built
 # by each supported clang, with every filter.
 . bench/lib.sh
 bar=200000

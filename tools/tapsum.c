@@ -1,16 +1,17 @@
-/* tapsum: adds TAP files up to one line.
+/* tapsum: sums up TAP files in one line.
  *
  *     tapsum FILE.tap…    →    FILE: skipped NAME (reason)
  *                              FILE: FAILED NAME
  *                              N passed, N failed, N skipped
  *
- * Ends with 0 when there was at least one test and none failed.
+ * Exits with 0 if there was at least one test and none failed.
  *
- * What counts is leaves: a test point that has subtests (indented by four columns, as node prints them) stands for them
- * and is counted only when it failed though none of them did. A file counts as one failure more when its plan is
- * missing, promises another number of tests than there are (at any depth) or none at all, when it bails out, or when it
- * cannot be read. TODO is no excuse: "not ok" is a failure. Beside X.tap there may be X.skip, one line
- * "test<TAB>reason" for each test that printed "ok" but in truth did not run: Check knows no skip. */
+ * Only leaves count: a test point with subtests (indented by four columns, as node prints them)
+ * stands for them, and is counted only if it failed although none of them did. A file counts as one
+ * more failure if its plan is missing, promises another number of tests than there are (at any
+ * depth) or none at all, if it bails out, or if it cannot be read. TODO is no excuse: "not ok" is a
+ * failure. Beside X.tap there may be X.skip, with one line "test<TAB>reason" for each test that
+ * printed "ok" but did not run: Check has no skip. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct sum {
 	unsigned long passed, failed, skipped;
 };
 
-/* The tests of one depth that belong to the same parent. */
+/* The tests at one depth with the same parent. */
 struct level {
 	unsigned long points, planned;
 	bool has_plan, failed;
@@ -32,7 +33,7 @@ struct level {
 
 struct file {
 	const char *path;
-	int name_len; /* of path's last part without .tap */
+	int name_len; /* of the last part of path, without .tap */
 	const char *name;
 	struct sum sum;
 	struct level level[MAX_DEPTH + 1];
@@ -52,7 +53,7 @@ static void skip(struct file *f, const char *what, const char *reason)
 	       *reason ? reason : "no reason");
 }
 
-/* Cuts text at its "# SKIP reason" and returns the reason, or NULL when it has none. */
+/* Cuts text at its "# SKIP reason" and returns the reason, or NULL if it has none. */
 static const char *take_skip(char *text)
 {
 	for (char *p = text; (p = strchr(p, '#')); p++) {
@@ -70,7 +71,7 @@ static const char *take_skip(char *text)
 	return NULL;
 }
 
-/* Ends the list of tests at this depth: what was promised must have come. */
+/* Ends the list of tests at this depth: checks it against the plan. */
 static void close_level(struct file *f, int depth)
 {
 	struct level *l = &f->level[depth];

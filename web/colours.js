@@ -1,8 +1,8 @@
-/* colours.js: which colour a frame has, and what the colours mean (the same as src/format/palette.c, which paints the
- * SVG).
+/* colours.js: the colour of a frame, and the meaning of colours (the same as in src/format/common/palette.c, which
+ * paints the SVG).
  *
- * A tree is painted in groups: what a legend lists. A group has a fill whose lightness varies by ±6 % with the name,
- * in STEPS steps, so that neighbours separate and the meaning stays. Fills are the same in dark and in light; text on
+ * A tree is painted in groups, which the legend lists. The lightness of a group's fill varies by ±6 % with the name,
+ * in STEPS steps, so that neighbours differ and the meaning stays. Fills are the same in dark and in light; text on
  * each has a contrast of at least 4.5 : 1. */
 import { plain } from './units.js';
 
@@ -12,9 +12,9 @@ export const MATCH = 0xe600e6;
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {typeof MODES[number]} Mode */
-/** One line of the legend. self: its share of all self values, -1 where a share makes no sense. fixed: no steps.
+/** One line of the legend. self: its share of all self values, -1 if a share makes no sense. fixed: no steps.
  * @typedef {{label: string, rgb: number, self: number, fixed?: boolean, order?: number}} Group */
-/** Groups by node where the same frame has several meanings, else by frame; step by frame.
+/** Groups by node if the same frame has several meanings, else by frame; step by frame.
  * @typedef {{mode: Mode, groups: Group[], ofFrame?: Uint8Array, ofNode?: Uint8Array, step: Uint8Array}} Paint */
 
 const ROOT = 0,
@@ -66,7 +66,7 @@ function nativeLabel(name, file) {
 	if (file.endsWith('.go')) return 'Go';
 	return name.includes('::') ? 'C++' : 'native';
 }
-/** The words for what a frame is; '' when nobody has a name for it.
+/** The word for the kind of a frame; '' if it has no name.
  * @param {string} kind @param {string} name @param {string} file */
 export function kindLabel(kind, name, file) {
 	if (kind === 'native') return nativeLabel(name, file);
@@ -106,7 +106,7 @@ const MARKERS = [
 function stateOf(name) {
 	return MARKERS.find(([start]) => name.startsWith(start))?.[1] ?? UNSAID;
 }
-/** The state of the self value of each node: the marker that is nearest to the leaf says it. @param {Tree} t */
+/** The state of the self value of each node, from the marker nearest to the leaf. @param {Tree} t */
 export function states(t) {
 	const f = t.frames,
 		unmarked = t.header.type === 'off-cpu' ? OFF : ON;
@@ -122,8 +122,7 @@ export function states(t) {
 	return state;
 }
 /**
- * By node: the one of these classes (1 … n) that has nearly all of what ends in its subtree, 0 where it is several
- * of them.
+ * By node: the class (1 … n) that has nearly all of the values that end in its subtree, 0 if there are several.
  * @param {Tree} t
  * @param {Uint8Array} of  the class of a node's self value; 0: has none
  * @param {number} n
@@ -133,7 +132,8 @@ function prevailing(t, of, n, most) {
 	const out = new Uint8Array(t.n),
 		sums = new Float64Array((n + 1) * (t.rows + 1));
 	for (let i = t.n - 1, below = 0; i >= 0; i--) {
-		/* Backwards the row below has the sums of the children; they go into the row of the node itself. */
+		/* Going backwards, the row below has the sums of the children; they are added to the row of the node
+		 * itself. */
 		const d = t.depth[i],
 			at = (n + 1) * d;
 		for (let c = 1; c <= n; c++) {
@@ -222,8 +222,8 @@ function paintBinary(t) {
 	painted.groups[UNKNOWN].label = 'no binary';
 	return painted;
 }
-/** What a function belongs to: a package, namespace, module or, where its name does not say, its binary. Signatures and
- * template arguments say nothing of that. @param {string} kind @param {string} name @param {string} file
+/** What a function belongs to: a package, namespace, module or, if its name does not tell, its binary. Signatures and
+ * template arguments are ignored. @param {string} kind @param {string} name @param {string} file
  * @param {string} mapping */
 export function packageOf(kind, name, file, mapping) {
 	const bare = name.replace(/^<+/, '').replace(/[(<].*$/, ''),
@@ -234,11 +234,11 @@ export function packageOf(kind, name, file, mapping) {
 	if (bare.includes('::')) return bare.replace(/^.*\s/, '').split('::')[0];
 	if ((kind === 'java' || kind === 'jit') && bare.includes('.'))
 		return bare.replace(/^L/, '').replaceAll('/', '.').split('.').slice(0, -2).slice(0, 3).join('.');
-	if ((kind === 'python' || kind === 'js' || kind === 'ruby') && file) return folderOf(file);
+	if ((kind === 'python' || kind === 'js' || kind === 'ruby') && file) return directoryOf(file);
 	return mapping.replace(/^.*\//, '');
 }
 /** The package that a source file lies in. @param {string} file */
-function folderOf(file) {
+function directoryOf(file) {
 	const inside =
 		/.*\/(?:site-packages|dist-packages|node_modules|gems)\/([^/]+)/.exec(file) ||
 		/\/python3[^/]*\/([^/]+)/.exec(file);
@@ -287,14 +287,14 @@ function paintGpu(t) {
 
 /* --- diff --- */
 
-/** What side A is multiplied by to be compared with side B. @param {Tree} t */
+/** The factor that makes side A comparable with side B. @param {Tree} t */
 export function diffFactor(t) {
 	const { norm, seconds, seconds_b: secondsB } = t.header,
 		totalB = t.totalB ? t.totalB[0] : 0;
 	if (norm === 'rate' && seconds > 0 && secondsB > 0) return secondsB / seconds;
 	return norm === 'abs' || !(t.total[0] > 0 && totalB > 0) ? 1 : totalB / t.total[0];
 }
-/** 0 … 3: a change beside the greatest one. @param {number} change @param {number} max */
+/** 0 … 3: the size of a change relative to the greatest one. @param {number} change @param {number} max */
 function level(change, max) {
 	return change * 2 > max ? 3 : change * 8 > max ? 2 : change * 50 > max ? 1 : 0;
 }
@@ -332,7 +332,7 @@ function paintDiff(t) {
 
 /* --- high contrast --- */
 
-/** Greys by domain, for print and for eyes that need it. @param {Tree} t @returns {Partial<Paint>} */
+/** Greys by domain, for print and for eyes that need contrast. @param {Tree} t @returns {Partial<Paint>} */
 function paintContrast(t) {
 	const groups = common().map((g) => ({ ...g, rgb: 0xffffff })),
 		f = t.frames,
@@ -387,7 +387,7 @@ export function paint(t, mode) {
 	for (const group of groups) group.self = group.self < 0 ? -1 : group.self / all;
 	return { mode, groups, ofFrame, ofNode, step: Uint8Array.from(f.name, (name) => hash(name) % STEPS) };
 }
-/** The mode that a tree is best looked at in first. @param {Tree} t @returns {Mode} */
+/** The best first mode for a tree. @param {Tree} t @returns {Mode} */
 export function modeFor(t) {
 	if (t.isDiff) return 'diff';
 	return t.header.type === 'wall' || t.header.type === 'off-cpu' ? 'wall' : 'kind';
@@ -408,9 +408,8 @@ export function isDark(rgb) {
 	return 1.05 / (light + 0.05) > (light + 0.05) / 0.0556;
 }
 /** The lines of the legend, heaviest first: groups with a share and, after them, those that need words. At most `most`;
- * what is left over is
- * one line without a group of its own. @param {Paint} p @param {number} [most] @returns {{groups: number[], label:
- * string, rgb: number, self: number}[]} */
+ * the rest is one line without a group of its own. @param {Paint} p @param {number} [most] @returns {{groups:
+ * number[], label: string, rgb: number, self: number}[]} */
 export function legend(p, most = 12) {
 	const shown = p.groups
 		.map((group, i) => ({

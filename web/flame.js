@@ -2,10 +2,10 @@
  *
  *     const flame = new Flame(host, options); flame.setTree(decodeTree(bytes)); flame.on('zoom', …)
  *
- * It fills its host, whose height is the host's matter, and knows nothing of the server, the address or the page. The
- * canvas is as large as what is seen of it. In a merged graph x is value; with order 'time' it is time, and the tree
- * has startNs. The root is on top unless it is flipped. What is in view is a range of x and a scroll position; the
- * frame that fills the view is what percentages "of view" are of. flame.css is its style. */
+ * It fills its host, which sets the height, and knows nothing of the server, the address or the page. The canvas has
+ * the size of the visible part. In a merged graph x is value; with order 'time' it is time, and the tree has startNs.
+ * The root is on top unless it is flipped. The view is a range of x and a scroll position; percentages "of view" refer
+ * to the frame that fills the view. flame.css is its style. */
 import { MODES, STEPS, modeFor, paint } from './colours.js';
 import { Keys } from './flame/keys.js';
 import { Labels } from './flame/labels.js';
@@ -40,7 +40,7 @@ export class Flame {
 	tree = emptyTree();
 	layout = new Layout(this.tree);
 	view = { x0: 0, x1: 1 };
-	/* Of the body, and what of its rows is above it: pixels. ratio: pixels of the device per pixel. */
+	/* The size of the body and the height of the rows above it, in pixels. ratio: device pixels per pixel. */
 	width = 0;
 	height = 0;
 	scroll = 0;
@@ -49,19 +49,19 @@ export class Flame {
 	flipped = false;
 	/** Labels show the end of a name, not its beginning. */
 	alignEnd = false;
-	/* Nodes: that of the keyboard, the one that fills the view, the one under the pointer (or -1). */
+	/* Nodes: the keyboard focus, the one that fills the view, the one under the pointer (or -1). */
 	focus = 0;
 	zoom = 0;
 	hovered = -1;
 	found = nothingFound();
-	/** Which of the matches is shown, -1 for none. */
+	/** The match on display, -1 for none. */
 	atMatch = -1;
 	matches = rowsOfSome(this.tree, this.found.nodes);
 	/** @type {{from: View, fromScroll: number, to: View, toScroll: number, began: number}|undefined} */
 	moving = undefined;
-	/** The groups that are shown alone; none: all. @type {Set<number>} */
+	/** The groups shown alone; none: all. @type {Set<number>} */
 	shown = new Set();
-	/** Set by hand. @type {Mode|undefined} */
+	/** Chosen by the user. @type {Mode|undefined} */
 	chosenMode = undefined;
 	paint = paint(this.tree, 'kind');
 	look = { background: 0, run: 0, match: 0, flipped: false };
@@ -99,7 +99,7 @@ export class Flame {
 		this.repaint();
 		this.watch();
 	}
-	/** Size, resolution and theme may change under it. */
+	/** Follows changes of size, resolution and theme. */
 	watch() {
 		const { signal } = this.off,
 			restyle = () => this.restyle();
@@ -135,8 +135,8 @@ export class Flame {
 
 	/* --- what is shown --- */
 
-	/** keepZoom: the frame in view stays in view as far as the new tree has it, and so do the focus and what part of it is
-	 * seen. keepOrder: frames stay in the order of the tree before, new ones come last.
+	/** keepZoom: the frame in view, the focus and the visible part of it stay, as far as the new tree has them.
+	 * keepOrder: frames stay in the order of the previous tree, new ones come last.
 	 * @param {Tree} tree @param {{keepZoom?: boolean, keepOrder?: boolean}} [how] */
 	setTree(tree, how = {}) {
 		const names = how.keepZoom ? this.namesTo(this.zoom) : [],
@@ -173,7 +173,7 @@ export class Flame {
 		this.repaint();
 		this.emit('mode', { mode: this.mode });
 	}
-	/** The colour mode that is shown: a diff has its own. @returns {Mode} */
+	/** The current colour mode: a diff has its own. @returns {Mode} */
 	get mode() {
 		const { chosenMode, tree } = this;
 		if (chosenMode && (chosenMode !== 'diff' || tree.isDiff)) return chosenMode;
@@ -217,7 +217,7 @@ export class Flame {
 		this.scrollTo(this.scroll);
 		this.invalidate();
 	}
-	/** How high it would have to be to show every row. */
+	/** The height needed to show every row. */
 	get contentHeight() {
 		return (
 			this.layout.rows * this.rowHeight + (this.mapBox.hidden ? 0 : MAP_HEIGHT + 4) + this.legend.box.offsetHeight
@@ -236,7 +236,7 @@ export class Flame {
 		const x0 = this.layout.start[node];
 		return { x0, x1: x0 + (this.layout.width[node] || 1) };
 	}
-	/** Node, or the hash of its path; false when there is no such frame (nothing changes then).
+	/** target: a node, or the hash of its path. Returns false, and changes nothing, if there is no such frame.
 	 * @param {number|string} target @param {{animate?: boolean}} [how] */
 	zoomTo(target, how = {}) {
 		const node = typeof target === 'string' ? nodeOfPath(this.layout, target) : target;
@@ -293,7 +293,7 @@ export class Flame {
 		this.canvas.style.touchAction = most || this.zoom ? 'none' : 'pan-y';
 		return this.scroll !== before;
 	}
-	/** Free pan and zoom: the view keeps inside of everything. @param {number} x0 @param {number} x1 */
+	/** Free pan and zoom; the view stays within the graph. @param {number} x0 @param {number} x1 */
 	setView(x0, x1) {
 		const { start, width } = this.layout,
 			all = width[0] || 1,
@@ -317,8 +317,8 @@ export class Flame {
 			at = x0 + (x / this.width) * (x1 - x0);
 		this.setView(at - (at - x0) / factor, at + (x1 - at) / factor);
 	}
-	/** After a free move the frame in view is the deepest one that fills it; of a chain of equal width the one nearest to
-	 * the last. */
+	/** After a free move, the frame in view is the deepest one that fills it; in a chain of equal width, the one
+	 * nearest to the previous frame in view. */
 	settle() {
 		const { layout, view } = this,
 			{ start, width } = layout,
@@ -334,7 +334,7 @@ export class Flame {
 		}
 		this.setZoom(node);
 	}
-	/** Moves as little as it takes for this node to be seen. @param {number} node */
+	/** Moves as little as needed to show this node. @param {number} node */
 	bringIntoView(node) {
 		const { start, width } = this.layout,
 			{ x0, x1 } = this.view,
@@ -475,7 +475,7 @@ export class Flame {
 		const isNew = node !== this.hovered;
 		this.hovered = node;
 		if (node >= 0 || this.tip.docked)
-			/* docked, it is never empty */
+			/* when docked, it is never empty */
 			this.tip.show(describe(this.layout, node < 0 ? this.focus : node, this.zoom, count), x, y);
 		else this.tip.hide();
 		this.ring(this.hoverBox, node);
@@ -488,7 +488,7 @@ export class Flame {
 		if (zoom) this.zoomTo(node);
 		else this.invalidate();
 	}
-	/** Labels show the end of a name, not its beginning, or the other way round. */
+	/** Shows the end of names instead of their beginning, or the other way round. */
 	toggleAlign() {
 		this.alignEnd = !this.alignEnd;
 		this.invalidate();
@@ -502,7 +502,7 @@ export class Flame {
 		this.invalidate();
 		this.emit('menu', { node, x: box.left + x, y: box.top + y });
 	}
-	/** What is said of frames stays at the side, or comes and goes beside the pointer. */
+	/** Keeps the description of frames at the side, or shows it beside the pointer. */
 	dock() {
 		this.tip.dock();
 		this.hover(-1, 0, 0);
@@ -514,7 +514,7 @@ export class Flame {
 
 	/* --- search --- */
 
-	/** Text or /regex/ (/regex/i: any case). A bad expression leaves what was found before; its error says so.
+	/** Text or /regex/ (/regex/i: any case). A bad expression keeps the previous matches; its error says why.
 	 * @param {string} text @returns {Found} */
 	setSearch(text) {
 		try {
@@ -529,7 +529,7 @@ export class Flame {
 		this.emit('search', { found: this.found });
 		return this.found;
 	}
-	/** Which match is shown, from 0; -1 when there is none. */
+	/** The index of the match on display; -1 if there is none. */
 	next() {
 		return this.step(1);
 	}

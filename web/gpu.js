@@ -1,5 +1,5 @@
-/* gpu.js: what ran on a GPU, by its name: which colour it has. Kernels are teal, each in a shade of its own; copies are
- * not; what waits runs nothing. Dark text can be read on all of them. */
+/* gpu.js: the colour of GPU work, by its name. Kernels are teal, in different shades; copies are not; waits run
+ * nothing. Dark text is readable on all of them. */
 
 import { hash } from './colours.js';
 

@@ -1,24 +1,25 @@
-/* gpu_idle.js: why GPUs were idle, of an answer of /api/v1/gpu-idle: how long, what ended that, and what the processes
- * that use them did meanwhile, against what they did while it was busy. */
+/* gpu_idle.js: shows an answer of /api/v1/gpu-idle: how long GPUs were idle, what ended that, and what the processes
+ * that use them did meanwhile, compared with their busy time. */
 
 import { diffColumns } from './page/diff_columns.js';
 import { button, el } from './page/dom.js';
 import { Table } from './page/table.js';
 import { grouped, plain, share, value } from './units.js';
 
-/** A gap that is chosen: ns, as the answer counts. @typedef {(from: number, to: number) => void} Pick */
+/** A chosen gap: ns, as in the answer. @typedef {(from: number, to: number) => void} Pick */
 
 const GAPS = 6,
 	CLASSES = 12;
 const time = (/** @type {number} */ ns) => value(ns, 'nanoseconds');
 
-/** How it is known, and whose it is. @param {any} d a device of the answer @param {any} answer */
+/** Where the data come from, and which processes use the GPU. @param {any} d a device of the answer @param {any}
+ * answer */
 function wordsOf(d, answer) {
 	const who = d.owners.map((/** @type {any} */ o) => [plain(o.process || ''), o.pid].filter(Boolean).join(' '));
 	const owned = {
-		ran: 'ran something on it',
-		listed: 'has memory there, by its driver',
-		called: 'called a library of GPUs'
+		ran: 'ran work on it',
+		listed: 'has memory on it, according to the driver',
+		called: 'called a GPU library'
 	};
 	return (
 		(d.exact
@@ -27,11 +28,11 @@ function wordsOf(d, answer) {
 				`take ${time(d.uncertain_ns)}.`) +
 		(who.length
 			? ` Processes: ${who.join(', ')} (${owned[/** @type {'ran'} */ (d.owned)]}).`
-			: ' Nobody is known to use it.') +
-		(answer.exact_from_ns && d.exact ? ' Of a part there are no exact times any more; it does not count.' : '')
+			: ' No process is known to use it.') +
+		(answer.exact_from_ns && d.exact ? ' Part of the range no longer has exact times and does not count.' : '')
 	);
 }
-const nameOf = (/** @type {any} */ c) => (c.name ? plain(c.name) : c.over ? 'not known' : 'not over when this ends');
+const nameOf = (/** @type {any} */ c) => (c.name ? plain(c.name) : c.over ? 'unknown' : 'still idle at the end');
 
 /** @param {any} d */
 function classes(d) {
@@ -56,7 +57,7 @@ function longest(d, pick) {
 		el('span', { class: 'dim' }, 'The longest:'),
 		...d.longest.slice(0, GAPS).map((/** @type {any} */ gap) =>
 			button(time(gap.to_ns - gap.from_ns), () => pick(gap.from_ns, gap.to_ns), {
-				title: `choose this gap; ended by ${nameOf(gap)}`
+				title: `Select this gap; ended by ${nameOf(gap)}`
 			})
 		)
 	);
@@ -66,7 +67,7 @@ function change(d) {
 	if (!d.change) return [el('p', { class: 'dim' }, d.no_change)];
 	const host = el('div', { class: 'idle-table' }),
 		table = new Table(host, {
-			name: `What was different while GPU ${d.gpu} was idle`,
+			name: `Difference while GPU ${d.gpu} was idle`,
 			pick: () => {},
 			open: () => {}
 		});
@@ -79,17 +80,17 @@ function change(d) {
 		el(
 			'p',
 			{ class: 'how' },
-			'What its processes did while it was idle, against while it was busy: shares of their time.'
+			'Activity of its processes while it was idle, compared with while it was busy, as shares of their time.'
 		),
 		host
 	];
 }
 
-/** All of an answer. @param {any} answer @param {Pick} pick @returns {HTMLElement[]} */
+/** All parts of an answer. @param {any} answer @param {Pick} pick @returns {HTMLElement[]} */
 export function idleParts(answer, pick) {
-	/* Where readings say more, what records say of the part that was watched comes below. */
+	/* If readings cover more, the records of the watched part come below. */
 	const parts = answer.devices.flatMap((/** @type {any} */ d) =>
-		d.records ? [d, { ...d.records, of: 'What was watched of ' }] : [d]
+		d.records ? [d, { ...d.records, of: 'Watched part of ' }] : [d]
 	);
 	return parts.flatMap((/** @type {any} */ d) => [
 		el(

@@ -1,10 +1,10 @@
-/* interval.js: how far the difference of two sampled values can be off by chance, with 95 %: what
- * src/profile/interval.h does, with its sources. */
+/* interval.js: the 95 % interval of the difference of two sampled values, computed as in src/profile/change/interval.h,
+ * which names its sources. */
 import { diffFactor } from './colours.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
-/** A sum of samples' values, of the squares of what each weighs, and how many there are. @typedef {{sum: number,
- * squares: number, n: number}} Sampled */
+/** A sum of samples' values, of their squared weights, and the number of samples. @typedef {{sum: number, squares:
+ * number, n: number}} Sampled */
 /** @typedef {{low: number, high: number}} Interval */
 
 export const Z95 = 1.959963984540054;
@@ -31,7 +31,7 @@ function scoreOfShare(p, n, z) {
 		? { low: (middle - half) / scale, high: (middle + half) / scale }
 		: { low: NaN, high: NaN };
 }
-/** Of b - a. weightB, weightA: what every sample of that side weighs, 0 where that varies.
+/** Of b - a. weightB, weightA: the weight of every sample of that side, 0 if it varies.
  * @param {Sampled} b @param {Sampled} a @param {number} weightB @param {number} weightA @param {number} [z] */
 export function sumsInterval(b, a, weightB, weightA, z = Z95) {
 	const mean = (b.squares + a.squares) / (b.sum + a.sum),
@@ -48,8 +48,8 @@ function shareVariance(part, whole) {
 	const p = part.sum / whole.sum;
 	return ((1 - p) ** 2 * part.squares + p * p * (whole.squares - part.squares)) / whole.sum / whole.sum;
 }
-/** Of the share that partB is of wholeB minus that of A. nB, nA: the samples of a whole when all weigh the same, 0
- * where that varies.
+/** Of partB's share of wholeB minus the share of A. nB, nA: the samples of a whole if all weigh the same, 0 if that
+ * varies.
  * @param {Sampled} partB @param {Sampled} wholeB @param {number} nB @param {Sampled} partA @param {Sampled} wholeA
  * @param {number} nA @param {number} [z] */
 export function sharesInterval(partB, wholeB, nB, partA, wholeA, nA, z = Z95) {
@@ -77,8 +77,8 @@ function below(t, node, self, samples, w2) {
 }
 /** @typedef {Interval & {of: 'share'|'value'}} Change */
 /**
- * Of a diff, what tells by how much a part of it changed: of the total, 0 … 1 ('share'), or its value ('value';
- * side A made comparable). Undefined when nobody knows how many samples are behind it.
+ * For a diff: the function that tells by how much a part changed: of the total, 0 … 1 ('share'), or its value
+ * ('value'; side A made comparable). Undefined if the number of samples is unknown.
  * @param {Tree} t
  * @returns {((a: Sampled, b: Sampled) => Change|undefined)|undefined}
  */
@@ -100,7 +100,7 @@ export function changeOf(t) {
 			of: 'value'
 		});
 }
-/** The same of a node. @param {Tree} t @param {number} node @returns {Change|undefined} */
+/** The same for a node. @param {Tree} t @param {number} node @returns {Change|undefined} */
 export function changeInterval(t, node) {
 	const { selfB, samples, samplesB } = t,
 		change = changeOf(t);

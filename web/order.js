@@ -4,7 +4,7 @@ import { Tree, VALUES, depthsOf } from './tree.js';
 
 /** @typedef {import('./tree.js').Frames} Frames */
 
-/** By node of next: the one with the same path in before, or -1. @param {Tree} next @param {Tree} before */
+/** By node of next: the node with the same path in before, or -1. @param {Tree} next @param {Tree} before */
 function twins(next, before) {
 	const key = (/** @type {Frames} */ f, /** @type {number} */ i) =>
 		[f.name[i], f.mapping[i], f.file[i], f.kind[i], f.inlined[i]].join('\0');
@@ -21,8 +21,8 @@ function twins(next, before) {
 	}
 	return twin;
 }
-/** The next tree with siblings in the order that they have in the one before, new ones behind them: what is looked at
- * does not jump.
+/** The next tree with siblings in the order of the previous one, and new ones after them, so that the picture does not
+ * jump.
  * @param {Tree} next @param {Tree} before */
 export function keepOrder(next, before) {
 	const twin = twins(next, before),

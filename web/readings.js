@@ -1,18 +1,18 @@
-/* readings.js: metrics of a host and of its GPUs as strips over time, on the Timeline and in a report: which there are,
- * and what is known of each at a moment. */
+/* readings.js: metrics of a host and of its GPUs as strips over time, on the Timeline and in a report: the list of
+ * them, and their values at a moment. */
 
 import { plain, value } from './units.js';
 
 /**
- * metric: its name. by: labels that make lines. match: conditions. stacked: lines add up. top: so many lines, the
- * others as one. most: the scale's end at least.
- * @typedef {{title: string, metric: string, by: string, match?: string, stacked?: boolean, unit: string, top?:
- * number, most?: number}} Kind
+ * metric: its name. by: labels that make lines. match: conditions. stacked: lines add up. top: number of lines, the
+ * others are summed into one. most: the least end of the scale.
+ * @typedef {{title: string, metric: string, by: string, match?: string, stacked?: boolean, unit: string, top?: number,
+ * most?: number}} Kind
  */
 /** @typedef {{kind: Kind, names: string[], at: number[], lines: (number|null)[][]}} Series  ms */
 
 export const LINES = 8;
-export const READ_MS = 1e3; /* how often a recording reads */
+export const READ_MS = 1e3; /* interval of readings in a recording */
 /** In this order. @type {Kind[]} */
 export const KINDS = [
 	{
@@ -75,25 +75,24 @@ export function seriesOf(kind, answer) {
 	};
 }
 /**
- * Readings are not quite even: a step of one may have none, between two that have.
+ * Readings are not evenly spaced: a step may have none, between two that have one.
  * @param {number|null} v
  * @param {number} i
  * @param {(number|null)[]} values
  */
 const joined = (v, i, values) => v ?? (values[i + 1] == null ? null : (values[i - 1] ?? null));
 const sum = (/** @type {(number|null)[]} */ list) => list.reduce((/** @type {number} */ a, b) => a + (b || 0), 0);
-/** Of what is known; null: nothing is. @param {(number|null)[]} list */
+/** The sum of known values; null if there are none. @param {(number|null)[]} list */
 function added(list) {
 	return list.every((v) => v === null) ? null : sum(list);
 }
-/** All lines together. @param {Series} s @returns {(number|null)[]} */
+/** The sum of all lines. @param {Series} s @returns {(number|null)[]} */
 export function totals(s) {
 	return s.at.map((_, i) => added(s.lines.map((l) => l[i])));
 }
 
 /**
- * What is drawn: lines on top of each other from the highest down, each over those behind it. With the names of their
- * colours.
+ * The lines to draw: stacked lines from the highest down, each over those behind it. With the names of their colours.
  * @param {Series} s
  * @returns {{lines: (number|null)[][], colours: string[]}}
  */
@@ -106,16 +105,16 @@ export function drawnLines({ kind, at, names, lines }) {
 		colours: colours.reverse()
 	};
 }
-/** The end of the scale. @param {Series} s @param {(number|null)[]} all its totals */
+/** The maximum of the scale. @param {Series} s @param {(number|null)[]} all its totals */
 export function greatest({ kind, lines }, all) {
 	const known = (kind.stacked ? [all] : lines).flat().filter((v) => v !== null);
 	return Math.max(...known.map(Number), kind.most || 0) || 1;
 }
-/** What it is at a moment. @param {Series} s @param {(number|null)[]} all its totals @param {number} ms */
+/** The value at a moment, as text. @param {Series} s @param {(number|null)[]} all its totals @param {number} ms */
 export function textAt({ kind, at, names, lines }, all, ms) {
 	const i = at.findLastIndex((t) => t <= ms),
 		sum = all[i];
-	if (sum === undefined || sum === null) return 'not known';
+	if (sum === undefined || sum === null) return 'no data';
 	return kind.stacked || lines.length === 1
 		? amount(sum, kind.unit)
 		: lines.map((l, k) => `${names[k]} ${l[i] === null ? '?' : amount(Number(l[i]), kind.unit)}`).join(', ');

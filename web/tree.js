@@ -1,8 +1,8 @@
 /* tree.js: a flame tree in typed arrays, and its wire format (docs/formats.md, "Trees as bytes").
  *
- * Nodes are in pre-order: node 0 is the root, the subtree of i is i … end[i] - 1. What a node is called lies in a
- * table of frames that nodes share. Totals are derived. Everything that comes from outside is checked: damaged bytes
- * end in an Error with words, after work that goes with their number. */
+ * Nodes are in pre-order: node 0 is the root, the subtree of i is i … end[i] - 1. Names are in a table of frames that
+ * nodes share. Totals are derived. All input is checked: damaged bytes throw an Error with a message, after work
+ * proportional to their number. */
 
 export const MEDIA_TYPE = 'application/vnd.cresset.tree';
 /* The columns of doubles: their names on the wire and here. */
@@ -16,15 +16,15 @@ const MAGIC = 'CRT',
 	MAX_KINDS = 256;
 
 /** @typedef {'self'|'selfB'|'samples'|'samplesB'|'w2'|'w2B'} Value */
-/** Depths: two bytes each but in the rare tree that is deeper than those reach.
+/** Depths: two bytes each, except in the rare tree that is deeper.
  * @typedef {Uint16Array|Uint32Array} Depths */
 /** @typedef {{version: number, type: string, unit: string, total: number, unfiltered: number, total_b?: number,
  * unfiltered_b?: number, norm?: string, signed?: boolean, inverted?: boolean, from_ns?: number, to_ns?: number,
  * [more: string]: any}} Header */
-/** What nodes share, by frame id; 0 is the root's. nameId is equal where names are.
- * @typedef {{count: number, name: string[], nameId: Uint32Array, file: string[], line: Float64Array, mapping:
- * string[], kind: string[],
- *	inlined: Uint8Array}} Frames */
+/** Data that nodes share, by frame id; 0 is the root's. nameId is equal if names are.
+ * @typedef {{count: number, name: string[], nameId: Uint32Array, file: string[], line: Float64Array, mapping: string[],
+ * kind: string[],
+ * 	inlined: Uint8Array}} Frames */
 
 export class Tree {
 	/**
@@ -49,14 +49,14 @@ export class Tree {
 		this.end = new Uint32Array(this.n);
 		this.total = this.self.slice();
 		this.totalB = this.selfB && this.selfB.slice();
-		/** Only of a chart in the order of time: where each node begins. @type {Float64Array|undefined} */
+		/** Only in a chart ordered by time: the start of each node. @type {Float64Array|undefined} */
 		this.startNs = undefined;
 		/** @type {Uint32Array|undefined} */
 		this._parent = undefined;
 		this.rows = closeNodes(this);
 	}
 
-	/** Made when first asked for: a picture does not need it. */
+	/** Made on first use: a picture does not need it. */
 	get parent() {
 		if (!this._parent) {
 			const open = new Uint32Array(this.rows + 1),
@@ -179,13 +179,13 @@ function readHeader(r) {
 				`${VERSION}. Reload it`
 		);
 	const length = r.number('the header');
-	if (length > MAX_HEADER) throw new Error('the header is longer than any');
+	if (length > MAX_HEADER) throw new Error('the header is too long');
 	const text = new TextDecoder().decode(r.take(length, 'the header'));
 	let header;
 	try {
 		header = JSON.parse(text);
 	} catch (e) {
-		throw new Error('the header is no JSON');
+		throw new Error('the header is not JSON');
 	}
 	return checkHeader(header, r.end - r.at);
 }
@@ -218,7 +218,7 @@ function readStrings(r, n) {
 	for (const length of lengths) sum += length;
 	const bytes = r.take(sum, 'the strings'),
 		all = decoder.decode(bytes);
-	const plain = all.length === sum; /* one byte, one character: cut instead of decoding each */
+	const plain = all.length === sum; /* one byte per character: slices instead of decoding each string */
 	for (let i = 0, at = 0; i < n; at += lengths[i++])
 		strings[i] = plain ? all.slice(at, at + lengths[i]) : decoder.decode(bytes.subarray(at, at + lengths[i]));
 	return /** @type {string[]} */ (strings);
@@ -302,7 +302,7 @@ export function decodeTree(bytes) {
 	}
 	return Object.assign(new Tree(h, frames, depth, frame, values), { startNs });
 }
-/** Each is told as what it is more than the one before. @param {Float64Array} list */
+/** Each number is stored as the difference from the previous one. @param {Float64Array} list */
 function added(list) {
 	for (let i = 1; i < list.length; i++) list[i] += list[i - 1];
 	return list;

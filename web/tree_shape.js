@@ -1,21 +1,22 @@
-/* tree_shape.js: trees made of trees: inverted, merged from parts, around one function, without recursion, in a known
- * order; and of stacks.
+/* tree_shape.js: trees made from trees: inverted, merged from parts, around one function, without recursion, in a given
+ * order; and from stacks.
  *
  * All but the last two grow the same way: a node of the new tree stands for a list of places in the old one, and its
- * children are what follows those places, grouped by frame. Siblings come by name, as the server sends them. */
+ * children are what follows those places, grouped by frame. Siblings are sorted by name, as the server sends them. */
 import { Tree, VALUES, depthsOf } from './tree.js';
 
 /** @typedef {import('./tree.js').Value} Value */
 /** @typedef {import('./tree.js').Frames} Frames */
 /** @typedef {{name: string, file?: string, line?: number, mapping?: string, kind?: string, inlined?: boolean}} Frame */
 /** Places: nodes at[k], on the way from (or to) the node of[k]. @typedef {{at: number[], of: number[]}} Places */
-/** next: puts what follows place k of a list into another one and returns whether the place's value ends there. values:
- * by node of `of`. weight: of a place. alike: whether this child belongs to the node itself. least: groups of less
- * weight become a rest. keepsRoot: what ends at the old root ends at the new one.
+/** next: puts the places that follow place k of a list into another one, and returns whether the place's value ends
+ * there. values: by node of `of`. weight: of a place. alike: whether this child belongs to the node itself. least:
+ * groups of less weight become a rest. keepsRoot: values that end at the old root end at the new one.
  * @typedef {{next: (at: number, of: number, out: Places) => boolean, values: {[v in Value]?: Float64Array},
- *	weight: Float64Array, alike?: (child: number, node: number) => boolean, least: number, keepsRoot: boolean}} Growth */
+ * 	weight: Float64Array, alike?: (child: number, node: number) => boolean, least: number,
+ * 	keepsRoot: boolean}} Growth */
 
-/** How small a part of all may be before it goes into a rest. */
+/** Parts smaller than this share of everything go into a rest. */
 const LEAST = 1e-5;
 
 /** Columns that grow. */
@@ -132,14 +133,15 @@ function byFrame(t, list) {
 	});
 	return [...groups].sort(([a], [b]) => (name[a] < name[b] ? -1 : name[a] > name[b] ? 1 : a - b));
 }
-/** Children that belong to the node itself join its places. @param {Tree} t @param {Places} list @param {Growth} g */
+/** Children that belong to the node itself are added to its places. @param {Tree} t @param {Places} list @param
+ * {Growth} g */
 function absorb(t, list, g) {
 	if (!g.alike) return;
 	for (let k = 0; k < list.at.length; k++)
 		for (let node = list.at[k], child = node + 1; child < t.end[node]; child = t.end[child])
 			if (g.alike(child, node)) add(list, child, child);
 }
-/** Grows a tree from these places; root: the frame that all of them are at, or 0 for a root above them.
+/** Grows a tree from these places; root: the frame of all of them, or 0 for a root above them.
  * @param {Tree} t @param {Places} seeds @param {number} root @param {Growth} g @param {object} header */
 function grow(t, seeds, root, g, header) {
 	const make = new Maker(t);
@@ -182,7 +184,7 @@ function childrenOf(t, out, depth, g, make) {
 	if (small) children.push({ depth, frame: make.rest(small), list: rest, isRest: true });
 	return children;
 }
-/** What a node is worth, both sides. @param {Tree} t */
+/** The value of a node, on both sides together. @param {Tree} t */
 function weights(t) {
 	const { total, totalB } = t;
 	return totalB ? total.map((v, i) => v + totalB[i]) : total;
@@ -191,7 +193,7 @@ function weights(t) {
 function columns(t) {
 	return Object.fromEntries(VALUES.filter((v) => t[v]).map((v) => [v, t[v]]));
 }
-/** The same summed up over the subtrees of these nodes; elsewhere 0. @param {Tree} t @param {number[]} nodes @returns
+/** The same, summed over the subtrees of these nodes; 0 elsewhere. @param {Tree} t @param {number[]} nodes @returns
  * {{[v in Value]?: Float64Array}} */
 function columnsBelow(t, nodes) {
 	return Object.fromEntries(
@@ -206,7 +208,7 @@ function columnsBelow(t, nodes) {
 
 /* --- shapes --- */
 
-/** Without those below another one of them. @param {Tree} t @param {ArrayLike<number>} nodes in pre-order */
+/** Removes nodes that are below another one of them. @param {Tree} t @param {ArrayLike<number>} nodes in pre-order */
 function outermost(t, nodes) {
 	let upto = 0;
 	return Array.from(nodes).filter((node) => {
@@ -264,15 +266,14 @@ function upwards(t, nodes, values, root) {
 export function mergeNodes(t, nodes) {
 	return downwards(t, outermost(t, nodes), 0, {});
 }
-/** From the leaves to the root; what is less than 1/100 000 of all goes into rests. @param {Tree} t */
+/** From the leaves to the root; parts below 1/100 000 of everything go into rests. @param {Tree} t */
 export function invert(t) {
 	const nodes = [];
 	for (let i = 1; i < t.n; i++) if (t.self[i] || t.selfB?.[i]) nodes.push(i);
 	return upwards(t, nodes, columns(t), 0);
 }
-/** What a function is called by, and what it calls: two trees of which it is the root. Below itself it does not count
- * again, so both
- * totals are those of a search. Undefined when there is no such function. @param {Tree} t @param {string} name */
+/** The callers and the callees of a function: two trees with it as the root. Calls below itself do not count again, so
+ * both totals are those of a search. Undefined if there is no such function. @param {Tree} t @param {string} name */
 export function sandwich(t, name) {
 	const nodes = [];
 	for (let i = 1; i < t.n; i++) if (t.name(i) === name && t.frames.kind[t.frame[i]] !== 'rest') nodes.push(i);
@@ -281,7 +282,7 @@ export function sandwich(t, name) {
 	const root = t.frame[outer[0]];
 	return { callers: upwards(t, outer, columnsBelow(t, outer), root), callees: downwards(t, outer, root, {}) };
 }
-/** Functions that call themselves directly become one frame. @param {Tree} t */
+/** Frames of functions that call themselves directly are merged. @param {Tree} t */
 export function collapseRecursion(t) {
 	const { nameId, mapping, kind } = t.frames;
 	const alike = (/** @type {number} */ child, /** @type {number} */ node) => {
@@ -297,7 +298,7 @@ export function collapseRecursion(t) {
 /* --- stacks --- */
 
 /** @typedef {{frame: number, self: number, children: Map<number, Branch>}} Branch */
-/** A tree of stacks, the outermost frame first; frames that are equal in everything are one.
+/** A tree of stacks, the outermost frame first; identical frames are one.
  * @param {{frames: Frame[], value: number}[]} stacks @param {Partial<import('./tree.js').Header>} [header] */
 export function buildTree(stacks, header = {}) {
 	const frames = openFrames(),

@@ -1,5 +1,5 @@
-/* units.js: numbers with their units, the way the command line prints them (src/base/fmt.c, src/format/value.c): three
- * digits, "12.3 ms", "1.50 GB", "1,234 samples". */
+/* units.js: numbers with their units, as the command line prints them (src/base/fmt.c, src/format/common/value.c):
+ * three digits, "12.3 ms", "1.50 GB", "1,234 samples". */
 
 /** @type {{[unit: string]: [base: string, scale: number]}} */
 const UNITS = {
@@ -55,13 +55,13 @@ export function value(v, unit) {
 export function change(v, unit) {
 	return (v > 0 ? '+' : '') + value(v, unit);
 }
-/** "12.3 %"; what is nearly nothing does not become 0. @param {number} part @param {number} whole */
+/** "12.3 %"; a tiny share does not become 0. @param {number} part @param {number} whole */
 export function share(part, whole) {
 	const percent = whole ? (100 * part) / whole : 0,
 		size = Math.abs(percent);
 	return (size > 0 && size < 0.01 ? percent.toPrecision(1) : percent.toFixed(size < 9.995 ? 2 : 1)) + ' %';
 }
-/** The time of day, with as much of it as tells points of a span apart. @param {number} ms since 1970
+/** The time of day, with enough digits to tell the points of a span apart. @param {number} ms since 1970
  * @param {number} width ms of the span */
 export function clock(ms, width) {
 	const d = new Date(ms),
@@ -75,10 +75,10 @@ export function clock(ms, width) {
 	return width > 10e3 ? seconds : `${seconds}.${String(d.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/* Characters that are not seen, or that turn the text beside them around. */
+/* Characters that are invisible, or reverse the text around them. */
 // eslint-disable-next-line no-control-regex
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-/** A name as it may be shown: names come from the programs that are watched. @param {string} text */
+/** A name that is safe to show: names come from the recorded programs. @param {string} text */
 export function plain(text) {
 	return text.replace(HIDDEN, '\ufffd');
 }

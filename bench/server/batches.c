@@ -1,7 +1,7 @@
 #include "batches.h"
 
 #include "base/hash.h"
-#include "format/otlp.h"
+#include "format/otlp/otlp.h"
 #include "profile/profile.h"
 
 #include <stdio.h>

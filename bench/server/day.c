@@ -2,10 +2,17 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "batches.h"
-#include "store/store.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "store/codec/store.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {

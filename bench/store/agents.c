@@ -3,7 +3,7 @@
 #include "engine.h"
 
 #include "base/clock.h"
-#include "store/store.h"
+#include "store/codec/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/input.h"
 #include "engine.h"
-#include "store/recording.h"
+#include "store/recording/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>

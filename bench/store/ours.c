@@ -3,9 +3,9 @@
 #include "engine.h"
 
 #include "base/clock.h"
-#include "profile/tree_stacks.h"
-#include "profile/tree_sums.h"
-#include "store/store.h"
+#include "profile/tree/tree_stacks.h"
+#include "profile/tree/tree_sums.h"
+#include "store/codec/store.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #define LOOK_AGAIN_NS 1000000000ull
 #define TRY_AGAIN_NS  5000000000ull
-enum { LOOKS_GROW = 6, TRIES_GROW = 3 /* times as long each time */ };
+enum { LOOKS_GROW = 6, TRIES_GROW = 3 /* factors by which each wait grows */ };
 
 void attach_list_init(struct attach_list *l, const struct attach_list_opts *opts)
 {
@@ -33,7 +33,7 @@ static void drop(struct attach_list *l, struct attach_entry *e)
 	l->n--;
 }
 
-/* A process as if nothing was known of it. */
+/* Resets an entry to a process of which nothing is known. */
 static void begin(struct attach_entry *e, uint32_t pid, uint64_t start, uint64_t now_ns)
 {
 	*e = (struct attach_entry){ .pid = pid,
@@ -46,7 +46,7 @@ static uint64_t start_of(const struct attach_list *l, uint32_t pid)
 	return l->opts.start_of(l->opts.ctx, pid);
 }
 
-/* Those whose end nobody has told of. */
+/* Drops processes whose exit was not reported. */
 static void sweep(struct attach_list *l, uint64_t now_ns)
 {
 	if (l->swept_ns && now_ns < l->swept_ns + ATTACH_SWEEP_NS)
@@ -91,7 +91,7 @@ void attach_list_mapped(struct attach_list *l, uint32_t pid, uint64_t now_ns)
 	struct attach_entry *e = find(l, pid);
 
 	if (e && start_of(l, pid) != e->start) {
-		drop(l, e); /* another process by now, of which no beginning was told */
+		drop(l, e); /* the pid was reused, and the fork was not reported */
 		e = NULL;
 	}
 	if (!e)
@@ -108,7 +108,7 @@ void attach_list_ended(struct attach_list *l, uint32_t pid)
 
 void attach_list_forked(struct attach_list *l, uint32_t parent, uint32_t pid, uint64_t now_ns)
 {
-	attach_list_ended(l, pid); /* of one that had its number */
+	attach_list_ended(l, pid); /* a previous process with this pid */
 	if (find(l, parent))
 		add(l, pid, now_ns);
 }
@@ -117,7 +117,7 @@ void attach_list_exec(struct attach_list *l, uint32_t pid, uint64_t now_ns)
 {
 	struct attach_entry *e = find(l, pid);
 
-	/* What comes of the one at hand is of one of the two programs: which, is found out by the next look. */
+	/* The running attach may have hit either program. The next check finds out which. */
 	if (e)
 		begin(e, pid, e->start, now_ns);
 }
@@ -138,7 +138,7 @@ static uint64_t try_wait_ns(uint32_t tries)
 	return ns;
 }
 
-/* Whether one that is due is to be attached to. */
+/* Whether to attach to a process that is due. */
 static bool is_taken(struct attach_list *l, struct attach_entry *e, uint64_t now_ns)
 {
 	uint64_t start = start_of(l, e->pid);
@@ -157,7 +157,7 @@ static bool is_taken(struct attach_list *l, struct attach_entry *e, uint64_t now
 	return false;
 }
 
-/* The one that has waited longest; NULL: nobody is due. */
+/* Returns the entry that has waited longest; NULL: none is due. */
 static struct attach_entry *first_due(const struct attach_list *l, uint64_t now_ns)
 {
 	struct attach_entry *first = NULL;
@@ -188,7 +188,7 @@ uint32_t attach_list_next(struct attach_list *l, uint64_t now_ns, uint64_t *star
 	return 0;
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static bool may_pass(enum gpu_attach_refusal why)
 {
@@ -198,7 +198,8 @@ static bool may_pass(enum gpu_attach_refusal why)
 	       why == GPU_ATTACH_FROZEN || why == GPU_ATTACH_CHANGED;
 }
 
-/* -ETIMEDOUT and -EIO are for good: what of ours stayed there may be more each time. One that ended after it was stopped may have done so for us. */
+/* -ETIMEDOUT and -EIO are final: each further try could leave more of our code in the process. A
+ * process that exited after it was stopped may have died because of the attach. */
 static enum attach_end end_of(int rc, const struct gpu_attach_report *r)
 {
 	if (rc == 0)
@@ -237,9 +238,9 @@ static struct attach_told settle(struct attach_list *l, struct attach_entry *e,
 	return told;
 }
 
-/* The program that it was about may have ended, or run another one, meanwhile. */
-struct attach_told attach_list_told(struct attach_list *l, int rc,
-				    const struct gpu_attach_report *report, uint64_t now_ns)
+/* The process may have exited or run another program in the meantime. */
+struct attach_told attach_list_update(struct attach_list *l, int rc,
+				      const struct gpu_attach_report *report, uint64_t now_ns)
 {
 	struct attach_told told = { .end = end_of(rc, report), .is_news = true };
 	struct attach_entry *e = find(l, l->busy);

@@ -1,60 +1,64 @@
-/* agent/attach_list.h: which programs get the GPU library by themselves (agent/attaching.h), and when: those with the driver's library in them
- * that somebody has chosen.
+/* agent/attach_list.h: decides which programs get the GPU library automatically
+ * (agent/attaching.h), and when: programs that have the driver's library mapped and that the
+ * configuration selects.
  *
- *     attach_list_mapped    a process has it in it          ┐
- *     attach_list_forked    so has a child of it            │ in the order in which it happened
- *     attach_list_exec      it runs another program         │
- *     attach_list_ended     it is gone                      ┘
- *     attach_list_next      whom to attach to now: one at a time, with pauses
- *     attach_list_told      what came of that
+ *     attach_list_mapped    a process mapped the driver     ┐
+ *     attach_list_forked    a process forked                │ in the order of the events
+ *     attach_list_exec      a process called exec           │
+ *     attach_list_ended     a process exited                ┘
+ *     attach_list_next      returns the process to attach to: one at a time, with pauses
+ *     attach_list_update    records the result
  *
- * Each is left to settle for ATTACH_SETTLE_NS. One that nobody has chosen is looked at again after 1, 2 … 64 s: its name or container may be known later. One
- * that is refused for what may pass is tried again after 5, 15, 45 … s, ATTACH_TRIES times in all; anything else, a failure too, is for good: until it runs
- * another program. A process is its number and its start, so one that has another's number is new. No clock and no process is asked here. */
+ * Each process is left to settle for ATTACH_SETTLE_NS. One that is not selected is checked again
+ * after 1, 2 … 64 s, as its name or container may be known later. After a temporary refusal it
+ * is tried again after 5, 15, 45 … s, ATTACH_TRIES times in all. Any other result, failures
+ * included, is final until the process runs another program. A process is identified by its pid
+ * and start time, so a reused pid is a new process. This module reads no clock and no process. */
 #ifndef CRESSET_AGENT_ATTACH_LIST_H
 #define CRESSET_AGENT_ATTACH_LIST_H
 
+#include "attach/attach.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "gpu/attach.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ATTACH_SETTLE_NS 2100000000ull  /* more than what is young */
-#define ATTACH_PAUSE_NS  500000000ull   /* between two */
-#define ATTACH_LOOK_NS   100000000ull   /* between two looks for one */
-#define ATTACH_SWEEP_NS  10000000000ull /* a full list is looked through no sooner than that */
+#define ATTACH_SETTLE_NS 2100000000ull  /* longer than a process counts as young */
+#define ATTACH_PAUSE_NS  500000000ull   /* between two attaches */
+#define ATTACH_LOOK_NS   100000000ull   /* between two searches for a process */
+#define ATTACH_SWEEP_NS  10000000000ull /* shortest time between two sweeps of a full list */
 enum {
-	ATTACH_LIST_MAX = 1024, /* processes that are known, and live */
-	ATTACH_TRIES = 6,
-	ATTACH_LOOKS = 16, /* at labels, each time */
+	/* limit: processes that --gpu-attach remembers; others are counted */
+	ATTACH_LIST_MAX = 1024,
+	ATTACH_TRIES = 6,  /* limit: times that --gpu-attach tries one process */
+	ATTACH_LOOKS = 16, /* limit: processes whose labels --gpu-attach looks at, each 0.1 s */
 };
 
 struct attach_list_opts {
-	bool (*takes)(void *ctx, uint32_t pid); /* somebody has chosen it */
-	/* When it was started, in whatever unit; 0: it is not there. */
+	bool (*takes)(void *ctx, uint32_t pid); /* whether it is selected */
+	/* Start time, in any unit; 0: no such process. */
 	uint64_t (*start_of)(void *ctx, uint32_t pid);
 	void *ctx;
 };
 enum attach_state {
-	ATTACH_WAITS, /* until next_ns: to be looked at */
-	ATTACH_BUSY,  /* it is the one that is attached to now */
-	ATTACH_OVER,  /* it has the library, or never will */
+	ATTACH_WAITS, /* to be checked at next_ns */
+	ATTACH_BUSY,  /* an attach is running */
+	ATTACH_OVER,  /* it has the library, or never will have */
 };
 struct attach_entry {
 	uint32_t pid; /* 0: free */
 	enum attach_state state;
 	uint64_t start, next_ns;
 	uint32_t looks, tries;
-	enum gpu_attach_refusal said; /* the refusal that was told of last */
+	enum gpu_attach_refusal said; /* the last refusal that was reported */
 };
 struct attach_list {
 	struct attach_list_opts opts;
 	VEC(struct attach_entry) all;
 	struct map by_pid; /* → index */
-	uint32_t n, busy;  /* in use; pid that is attached to, 0: none */
-	uint64_t next_ns;  /* nobody before then */
+	uint32_t n, busy;  /* entries in use; pid of the running attach, 0: none */
+	uint64_t next_ns;  /* no attach before this time */
 	uint64_t swept_ns;
 	uint64_t left_out; /* processes for which there was no room */
 };
@@ -66,25 +70,26 @@ void attach_list_forked(struct attach_list *l, uint32_t parent, uint32_t pid, ui
 void attach_list_exec(struct attach_list *l, uint32_t pid, uint64_t now_ns);
 void attach_list_ended(struct attach_list *l, uint32_t pid);
 
-/* 0: nobody now. *start: of that process. Nobody else comes until it was told what came of it. */
+/* Returns a pid, or 0 when none is due. *start: its start time. Returns no other process until
+ * attach_list_update has been called. */
 uint32_t attach_list_next(struct attach_list *l, uint64_t now_ns, uint64_t *start);
 
 enum attach_end {
-	ATTACH_END_GONE,  /* the process is, or it has no such library any more */
-	ATTACH_END_THERE, /* it had the library */
+	ATTACH_END_GONE,  /* the process exited, or has no such library any more */
+	ATTACH_END_THERE, /* it already had the library */
 	ATTACH_END_LOADED,
-	ATTACH_END_LATER,    /* it is tried again */
-	ATTACH_END_GIVEN_UP, /* it was tried often enough */
+	ATTACH_END_LATER,    /* it will be tried again */
+	ATTACH_END_GIVEN_UP, /* tried ATTACH_TRIES times */
 	ATTACH_END_REFUSED,
 	ATTACH_END_FAILED,
 };
 struct attach_told {
 	enum attach_end end;
-	uint64_t pause_ns; /* until it is tried again */
-	bool is_news;      /* this refusal was not told of before */
+	uint64_t pause_ns; /* until the next try */
+	bool is_news;      /* this refusal was not reported before */
 };
-/* rc and report: of gpu_attach, of the one that attach_list_next has named last. */
-struct attach_told attach_list_told(struct attach_list *l, int rc,
-				    const struct gpu_attach_report *report, uint64_t now_ns);
+/* rc and report: result of gpu_attach on the process that attach_list_next returned last. */
+struct attach_told attach_list_update(struct attach_list *l, int rc,
+				      const struct gpu_attach_report *report, uint64_t now_ns);
 
 #endif

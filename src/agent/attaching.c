@@ -1,26 +1,40 @@
 #include "agent/attaching.h"
 
 #include "agent/attach_list.h"
-#include "agent/attacher.h"
+#include "agent/up.h"
+#include "agent/wire.h"
+#include "attach/attach_status.h"
+#include "attach/cuda_attach.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collect/attach_view.h"
-#include "gpu/attach_status.h"
-#include "gpu/cuda_attach.h"
+#include "collect/collect.h"
+#include "collect/host/host_sources.h"
+#include "collect/inspect/inspect.h"
+#include "collect/kernel/sampler_opts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct attaching {
 	const struct up_attach *opts;
 	struct attacher_opts how;
 	struct attacher attacher;
 	struct attach_list list;
-	struct collector *collector; /* while it is asked */
+	struct collector *collector; /* set while attaching_run runs */
 	struct host_gpu_attach counts;
 };
 
@@ -89,12 +103,12 @@ static void on_program(void *ctx, enum gpu_program_news what, uint32_t pid, uint
 	}
 }
 
-void attaching_hook(struct attaching *a, struct collect_opts *collect)
+void attaching_hook(struct attaching *a, struct gpu_collect_opts *gpu)
 {
 	if (!a)
 		return;
-	collect->gpu_program = on_program;
-	collect->gpu_program_ctx = a;
+	gpu->program = on_program;
+	gpu->program_ctx = a;
 }
 
 int attaching_watch(struct attaching *a, struct collector *c, struct err *err)
@@ -107,7 +121,7 @@ const struct host_gpu_attach *attaching_counts(const struct attaching *a)
 	return a ? &a->counts : NULL;
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void say_loaded(const struct attacher_answer *r)
 {
@@ -161,25 +175,21 @@ static void say(const struct attacher_answer *r, const struct attach_told *told)
 			 r->report.pages_left, r->pid);
 }
 
-static void count(struct host_gpu_attach *n, enum attach_end end)
-{
-	n->attached += end == ATTACH_END_LOADED;
-	n->refused += end == ATTACH_END_REFUSED || end == ATTACH_END_GIVEN_UP;
-	n->failed += end == ATTACH_END_FAILED;
-}
-
 /* --- running ---------------------------------------------------------------------------------- */
 
 static void take_answers(struct attaching *a, uint64_t now_ns)
 {
+	struct host_gpu_attach *n = &a->counts;
 	struct attacher_answer answer;
 	int rc;
 
 	while ((rc = attacher_receive(&a->attacher, &answer)) > 0) {
 		const struct attach_told told =
-			attach_list_told(&a->list, answer.rc, &answer.report, now_ns);
+			attach_list_update(&a->list, answer.rc, &answer.report, now_ns);
 
-		count(&a->counts, told.end);
+		n->attached += told.end == ATTACH_END_LOADED;
+		n->refused += told.end == ATTACH_END_REFUSED || told.end == ATTACH_END_GIVEN_UP;
+		n->failed += told.end == ATTACH_END_FAILED;
 		say(&answer, &told);
 	}
 	if (rc == 0)
@@ -195,16 +205,7 @@ static void ask(struct attaching *a, uint64_t now_ns)
 	uint32_t pid = attach_list_next(&a->list, now_ns, &start);
 
 	if (pid && attacher_send(&a->attacher, pid, start))
-		attach_list_told(&a->list, -EBUSY, &(struct gpu_attach_report){ 0 }, now_ns);
-}
-
-static void say_left_out(struct attaching *a)
-{
-	if (a->list.left_out && !a->counts.left_out)
-		log_warn("more than %d processes have the GPU driver's library: some are not "
-			 "attached to",
-			 ATTACH_LIST_MAX);
-	a->counts.left_out = a->list.left_out;
+		attach_list_update(&a->list, -EBUSY, &(struct gpu_attach_report){ 0 }, now_ns);
 }
 
 void attaching_run(struct attaching *a, struct collector *c, uint64_t now_ns)
@@ -215,6 +216,164 @@ void attaching_run(struct attaching *a, struct collector *c, uint64_t now_ns)
 	take_answers(a, now_ns);
 	if (a->attacher.fd >= 0)
 		ask(a, now_ns);
-	say_left_out(a);
+	if (a->list.left_out && !a->counts.left_out)
+		log_warn("more than %d processes have the GPU driver's library: some are not "
+			 "attached to",
+			 ATTACH_LIST_MAX);
+	a->counts.left_out = a->list.left_out;
 	a->collector = NULL;
+}
+
+/* --- the process that attaches ---------------------------------------------------------------- */
+
+enum {
+	LIMIT_MS = 60000, /* well above the sum of the timeouts of an attach */
+	WAIT_NS = 2000000000,
+};
+
+struct request {
+	uint32_t pid;
+	uint64_t start;
+};
+
+/* --- one attach, in a child ------------------------------------------------------------------- */
+
+static int attach(const struct attacher_opts *o, const struct request *r,
+		  struct attacher_answer *out)
+{
+	struct gpu_attach_opts opts = {
+		.view = o->view, .library = o->library, .forced = o->forced, .wait_ns = WAIT_NS
+	};
+	struct buf image = { 0 };
+	int rc = fs_read_at(AT_FDCWD, o->path, GPU_ATTACH_MAX_BYTES, &image, &out->err);
+
+	opts.image = image.data;
+	opts.size = image.len;
+	if (!rc && attach_start_of(r->pid) != r->start)
+		rc = err_set(&out->err, ESRCH, "process %" PRIu32 " is not there", r->pid);
+	if (!rc)
+		rc = gpu_attach(r->pid, &opts, &out->report, &out->err);
+	buf_done(&image);
+	return rc;
+}
+
+static _Noreturn void be_child(const struct attacher_opts *o, const struct request *r, int fd)
+{
+	struct attacher_answer answer = { .pid = r->pid };
+
+	prctl(PR_SET_NAME, "cresset-attach", 0, 0, 0);
+	answer.rc = attach(o, r, &answer);
+	if (answer.report.syscall)
+		snprintf(answer.call, sizeof answer.call, "%s", answer.report.syscall);
+	answer.report.syscall = NULL; /* a pointer of this process */
+	_exit(write(fd, &answer, sizeof answer) == (ssize_t)sizeof answer ? 0 : 1);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static void answer_for(int fd, const struct request *r, int code, const char *what)
+{
+	struct attacher_answer answer = { .pid = r->pid };
+
+	answer.rc = err_set(&answer.err, code, "process %" PRIu32 ": %s", r->pid, what);
+	if (write(fd, &answer, sizeof answer) < 0)
+		return; /* nobody reads the answer any more */
+}
+
+/* Returns the status from waitpid; -1: it took too long and was killed. */
+static int wait_for(pid_t child)
+{
+	int status = -1, pidfd = syscall(SYS_pidfd_open, child, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	bool is_late = pidfd >= 0 && poll(&p, 1, LIMIT_MS) == 0;
+
+	if (is_late)
+		kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pidfd >= 0)
+		close(pidfd);
+	return is_late ? -1 : status;
+}
+
+static void serve_one(const struct attacher_opts *o, const struct request *r, int fd)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		be_child(o, r, fd);
+	if (child < 0) {
+		answer_for(fd, r, EBUSY, "there is no process to attach with");
+		return;
+	}
+	int status = wait_for(child);
+	if (status < 0)
+		answer_for(fd, r, ETIMEDOUT, "attaching took too long, and was ended");
+	else if (status)
+		answer_for(fd, r, EIO, "the process that was attaching has died of it");
+}
+
+/* Keeps no other descriptor open: a stream ends only when its last end is closed. */
+static _Noreturn void serve(const struct attacher_opts *o, int fd)
+{
+	struct request r;
+
+	prctl(PR_SET_NAME, "cresset-attach", 0, 0, 0);
+	if (dup2(fd, STDERR_FILENO + 1) < 0)
+		_exit(1);
+	fd = STDERR_FILENO + 1;
+	closefrom(fd + 1);
+	for (;;) {
+		ssize_t n = recv(fd, &r, sizeof r, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof r)
+			_exit(0);
+		serve_one(o, &r, fd);
+	}
+}
+
+int attacher_start(const struct attacher_opts *opts, struct attacher *out, struct err *err)
+{
+	int ends[2], rc = control_pair(ends);
+
+	if (rc)
+		return err_set(err, -rc, "cannot make a socket: %s", strerror(-rc));
+	pid_t pid = fork();
+	if (pid == 0)
+		serve(opts, ends[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return err_set(err, EAGAIN, "cannot start a process");
+	}
+	*out = (struct attacher){ ends[0], pid };
+	return 0;
+}
+
+void attacher_stop(struct attacher *a)
+{
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+	waitpid(a->pid, NULL, WNOHANG); /* if it has ended by now */
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+int attacher_send(const struct attacher *a, uint32_t pid, uint64_t start)
+{
+	const struct request r = { .pid = pid, .start = start };
+
+	return send(a->fd, &r, sizeof r, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int attacher_receive(const struct attacher *a, struct attacher_answer *out)
+{
+	ssize_t n = recv(a->fd, out, sizeof *out, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return n == (ssize_t)sizeof *out ? 1 : -EPIPE;
 }

@@ -1,4 +1,4 @@
-#include "agent/control.h"
+#include "agent/wire.h"
 
 #include <errno.h>
 #include <stdbool.h>

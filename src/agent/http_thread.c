@@ -1,8 +1,8 @@
 #include "agent/http_thread.h"
 
-#include "agent/verdict.h"
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/http_get.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -17,18 +17,13 @@ enum {
 	END_MS = 500, /* libcurl looks up once a second, mostly sooner */
 };
 
-static char *base_of(const char *url)
-{
-	size_t n = strlen(url);
-
-	while (n && url[n - 1] == '/')
-		n--;
-	return xstrndup(url, n);
-}
-
 void http_thread_init(struct http_thread *t, const struct http_thread_opts *opts)
 {
-	*t = (struct http_thread){ .url = base_of(opts->url),
+	size_t len = strlen(opts->url);
+
+	while (len && opts->url[len - 1] == '/')
+		len--;
+	*t = (struct http_thread){ .url = xstrndup(opts->url, len),
 				   .ca_file = opts->ca_file ? xstrdup(opts->ca_file) : NULL,
 				   .holds = opts->holds };
 	pthread_mutex_init(&t->lock, NULL);
@@ -67,7 +62,7 @@ int http_thread_ask(struct http_thread *t, const struct http_request *r, struct 
 	char token[HTTP_THREAD_TOKEN_MAX];
 	struct http_request whole = *r;
 
-	/* A copy: another one may be set while this one is on its way. */
+	/* A copy: another token may be set during the request. */
 	pthread_mutex_lock(&t->lock);
 	memcpy(token, t->token, sizeof token);
 	t->asked_n_tokens = t->n_tokens;
@@ -134,7 +129,7 @@ bool http_thread_wait_end(struct http_thread *t, uint64_t within_ns)
 
 bool http_thread_end(struct http_thread *t)
 {
-	/* With the lock held: else it falls between the thread's look and its wait. */
+	/* With the lock held: otherwise the thread could miss it between its check and its wait. */
 	pthread_mutex_lock(&t->lock);
 	atomic_store(&t->is_over, true);
 	pthread_cond_broadcast(&t->news);
@@ -153,4 +148,66 @@ void http_thread_done(struct http_thread *t)
 	free(t->url);
 	free(t->ca_file);
 	*t = (struct http_thread){ 0 };
+}
+
+/* --- the meaning of an answer ----------------------------------------------------------------- */
+
+#define SECOND_NS         1000000000ull
+#define BACKOFF_MAX_NS    (60 * SECOND_NS)
+#define RETRY_AFTER_MAX_S 600
+
+static bool is_ours_to_wait(long status)
+{
+	switch (status) {
+	case 401: /* a token can be renewed, an address corrected */
+	case 403:
+	case 404:
+	case 405:
+	case 407:
+	case 408:
+	case 421:
+	case 425:
+	case 429:
+		return true;
+	}
+	return false;
+}
+
+static bool is_broken(long status)
+{
+	return status == 500 || status == 501 || status == 505;
+}
+
+enum delivery delivery_of(const struct attempt *a)
+{
+	if (a->status >= 200 && a->status < 300)
+		return DELIVERY_SENT;
+	if (a->is_delta && (a->status == 412 || a->status == 400))
+		return DELIVERY_WHOLE;
+	if (a->is_zstd && (a->status == 415 || (a->status == 400 && !a->zstd_works)))
+		return DELIVERY_GZIP;
+	if (a->status == 413)
+		return DELIVERY_SPLIT;
+	if (a->status == 409 && !a->is_first)
+		return DELIVERY_RESTART;
+	if (is_broken(a->status))
+		return a->breaks < DELIVERY_MAX_BREAKS ? DELIVERY_WAIT : DELIVERY_REFUSE;
+	if (a->status < 400 || a->status >= 500 || is_ours_to_wait(a->status))
+		return DELIVERY_WAIT;
+	return DELIVERY_REFUSE;
+}
+
+uint64_t backoff_ns(uint32_t failures, uint64_t retry_after_s, uint64_t random)
+{
+	uint32_t doublings = failures > 7 ? 6 : failures ? failures - 1 : 0;
+	uint64_t wait_ns = SECOND_NS << doublings;
+
+	if (retry_after_s) {
+		wait_ns = (retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S) *
+			  SECOND_NS;
+		return wait_ns + random % (wait_ns / 10);
+	}
+	if (wait_ns > BACKOFF_MAX_NS)
+		wait_ns = BACKOFF_MAX_NS;
+	return wait_ns - random % (wait_ns / 2);
 }

@@ -1,35 +1,42 @@
-/* agent/keep_spool.h: batches that a keeper takes become OTLP messages in a spool.
+/* agent/keep_spool.h: writes received batches to a spool, as OTLP messages.
  *
- * A message has the whole dictionary at hand, with all names known by then: whoever gets one message alone understands it, and messages
- * that follow each other differ by little. Of a message with samples a server looks at what these refer to. So names that were found when their
- * frames were sent already go, once a minute and at the end, in a message without samples, of which a cresset takes all names. */
+ * Each message contains the whole current dictionary, with all names known by then, so it can be
+ * decoded alone, and consecutive messages differ little. A server reads only the entries that a
+ * message's samples refer to. So names found after their frames were sent go in a message without
+ * samples, once a minute and at the end; a Cresset server takes all names of such a message. */
 #ifndef CRESSET_AGENT_KEEP_SPOOL_H
 #define CRESSET_AGENT_KEEP_SPOOL_H
 
-#include "agent/keeper.h"
-#include "agent/name_memory.h"
-#include "agent/spool.h"
-#include "format/otlp.h"
+#include "agent/batch_receiver.h"
+#include "base/hash.h"
+
+/* Names of frames, kept from one dictionary to the next. Naming (name_queue.h) looks up an address
+ * only once, but every message must contain the names of all its frames. So frames that were named
+ * in an earlier dictionary get their names from here. */
+struct name_memory {           /* zeroed = empty */
+	struct profile *known; /* NULL: empty */
+	struct map frames;     /* hash of mapping and offset → frame in known */
+};
 
 struct keep_spool {
-	struct spool *spool;                   /* the caller's, as what follows */
-	const struct otlp_attribute *resource; /* what is known of this machine */
+	struct spool *spool;                   /* the caller's, as are resource and added */
+	const struct otlp_attribute *resource; /* attributes of this machine */
 	size_t n_resource;
-	struct naming *naming;    /* the keeper's */
-	void (*added)(void *ctx); /* something was added to the spool */
+	struct name_queue *naming; /* the keeper's */
+	void (*added)(void *ctx);  /* something was added to the spool */
 	void *ctx;
-	/* Of the dictionary at hand. */
-	struct profile *dict; /* NULL: there is none */
-	uint32_t seen_frames; /* that name_memory was asked for */
+	/* Of the current dictionary. */
+	struct profile *dict; /* NULL: none */
+	uint32_t seen_frames; /* already looked up in name_memory */
 	uint32_t sent_frames;
-	uint32_t sent_named;  /* of these, that had a name in what was sent */
-	uint64_t late_due_ns; /* when late ones are sent next */
+	uint32_t sent_named;  /* number of these that were sent with a name */
+	uint64_t late_due_ns; /* when late names are sent next */
 	struct name_memory memory;
 	struct buf message;
 };
 
-/* What a keeper is to do with batches; k is the caller's, and stays as long as the keeper. */
-struct keeper_target keep_in_spool(struct keep_spool *k);
+/* Returns a target for batch_receiver_init. k is the caller's, and must outlive the receiver. */
+struct batch_target keep_in_spool(struct keep_spool *k);
 void keep_spool_done(struct keep_spool *k);
 
 #endif

@@ -1,12 +1,14 @@
-#include "agent/keep_store.h"
+#include "agent/batch_receiver.h"
 
 #include "base/log.h"
-#include "format/otlp_points.h"
+#include "format/otlp/otlp_metrics.h"
+#include "store/codec/metric_samples.h"
 
 #include <inttypes.h>
 
-/* What the host's metrics say becomes points of dict's series. They are the collector's: when they are damaged, the samples go on without. */
-static void read_metrics(struct profile *dict, const struct keeper_batch *b,
+/* Turns the host's metrics into points of dict's series. The collector is not trusted: if they are
+ * damaged, the samples are stored without them. */
+static void read_metrics(struct profile *dict, const struct received_batch *b,
 			 struct metric_samples *points)
 {
 	struct otlp_metrics m = { 0 };
@@ -19,7 +21,7 @@ static void read_metrics(struct profile *dict, const struct keeper_batch *b,
 	otlp_metrics_done(&m);
 }
 
-/* Once, until one is kept again. */
+/* Warns once, until a batch is stored again. */
 static void say_expired(struct keep_store *k, uint64_t expired)
 {
 	if (expired && !k->is_expired)
@@ -29,7 +31,8 @@ static void say_expired(struct keep_store *k, uint64_t expired)
 	k->is_expired = expired;
 }
 
-static int add_batch(void *ctx, struct profile *dict, const struct keeper_batch *b, struct err *err)
+static int add_batch(void *ctx, struct profile *dict, const struct received_batch *b,
+		     struct err *err)
 {
 	struct keep_store *k = ctx;
 	struct metric_samples points = { 0 };
@@ -67,9 +70,9 @@ static void end(void *ctx)
 	k->known = NULL;
 }
 
-struct keeper_target keep_in_store(struct keep_store *k)
+struct batch_target keep_in_store(struct keep_store *k)
 {
-	return (struct keeper_target){
+	return (struct batch_target){
 		.batch = add_batch, .names = add_names, .end = end, .ctx = k
 	};
 }

@@ -30,17 +30,6 @@ static struct name_guard_file *find(const struct name_guard *g, uint64_t key)
 	return NULL;
 }
 
-static void count(struct name_guard *g, uint64_t key)
-{
-	struct name_guard_file *f = find(g, key);
-
-	if (!f) {
-		f = &g->files[g->next++ % NAME_GUARD_FILES];
-		*f = (struct name_guard_file){ .key = key };
-	}
-	f->ends++;
-}
-
 uint32_t name_guard_left_alone(const struct name_guard *g)
 {
 	uint32_t n = 0;
@@ -54,8 +43,14 @@ uint32_t name_guard_look(struct name_guard *g)
 {
 	if (!g)
 		return 0;
-	if (g->reading)
-		count(g, g->reading);
+	if (g->reading) {
+		struct name_guard_file *f = find(g, g->reading);
+		if (!f) {
+			f = &g->files[g->next++ % NAME_GUARD_FILES];
+			*f = (struct name_guard_file){ .key = g->reading };
+		}
+		f->ends++;
+	}
 	g->reading = 0;
 	return name_guard_left_alone(g);
 }
@@ -67,7 +62,8 @@ uint32_t name_guard_ends(const struct name_guard *g, uint64_t key)
 	return f ? f->ends : 0;
 }
 
-/* Signals end a process between any two instructions: what is written must be there before the file is touched. */
+/* A signal can kill a process between any two instructions: the key must be in memory before the
+ * file is touched. */
 void name_guard_begin(struct name_guard *g, uint64_t key)
 {
 	if (!g)

@@ -1,8 +1,9 @@
-/* agent/name_guard.h: files that end the process that reads their names.
+/* agent/name_guard.h: remembers files that crash the process that reads names from them.
  *
- * Files are hostile, and readers have bugs. Which file is being read stands in memory that the supervisor shares with the process, one at a
- * time: so the process that comes after one that died knows what that was at. A file that was it NAME_GUARD_ENDS
- * times is left alone; one that is read well before that begins anew. */
+ * Files may be hostile, and readers have bugs. The process notes the file it is reading in memory
+ * shared with the supervisor. After a crash its successor finds the file there. A file that was
+ * being read in NAME_GUARD_ENDS crashes is skipped; a successful read before that resets its
+ * count. */
 #ifndef CRESSET_AGENT_NAME_GUARD_H
 #define CRESSET_AGENT_NAME_GUARD_H
 
@@ -13,35 +14,36 @@
 
 enum {
 	NAME_GUARD_FILES = 64, /* more: the oldest is forgotten */
-	NAME_GUARD_ENDS = 3,   /* others end processes, too, in the middle of a file */
+	NAME_GUARD_ENDS = 3,   /* a crash during a read may have another cause */
 };
 
 struct name_guard {
-	uint64_t reading; /* key of the file at hand (naming_key); 0: none */
+	uint64_t reading; /* key of the current file (name_queue_key); 0: none */
 	struct name_guard_file {
 		uint64_t key; /* 0: free */
 		uint32_t ends;
 	} files[NAME_GUARD_FILES];
-	uint32_t next; /* to be used, or used again */
+	uint32_t next; /* slot to use next, possibly overwriting one */
 };
 
-/* Shared with all processes that fork from here. */
+/* Shared with all processes forked after this. */
 int name_guard_new(struct name_guard **out, struct err *err);
 void name_guard_free(
-	struct name_guard *g); /* NULL is fine, and for all below: nothing is guarded */
+	struct name_guard *g); /* NULL is fine, here and below: nothing is guarded then */
 
-/* A process begins: what the one before was at counts. How many files are left alone from now on. */
+/* Call when a process starts: counts the file that its predecessor was reading. Returns the number
+ * of files that are skipped from now on. */
 uint32_t name_guard_look(struct name_guard *g);
-/* How many files are now. By any process that shares it. */
+/* Returns the number of files that are skipped now. Any process that shares it may call. */
 uint32_t name_guard_left_alone(const struct name_guard *g);
-/* How often a file has ended a process. */
+/* Returns how many crashes happened while the file was being read. */
 uint32_t name_guard_ends(const struct name_guard *g, uint64_t key);
 static inline bool name_guard_allows(const struct name_guard *g, uint64_t key)
 {
 	return name_guard_ends(g, key) < NAME_GUARD_ENDS;
 }
 
-/* Around the reading of one. */
+/* Call these around the reading of a file. */
 void name_guard_begin(struct name_guard *g, uint64_t key);
 void name_guard_end(struct name_guard *g);
 

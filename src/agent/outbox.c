@@ -2,12 +2,14 @@
 
 #include "base/mem.h"
 #include "profile/chunk_write.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-/* Names of frames come from the store process itself, but for the kernel's, which are among these. Times of threads have no place in it. */
+/* The store process finds names of frames itself, except the kernel's, which are sent. Times of
+ * threads are not sent. */
 enum {
 	TABLES = CHUNK_DICTIONARY | CHUNK_CATALOG | 1 << CHUNK_FUNCTIONS | 1 << CHUNK_NAMES |
 		 1 << CHUNK_LINKS,
@@ -25,7 +27,7 @@ void outbox_init(struct outbox *o, struct profile *p, uint64_t max_bytes)
 			      .next_sequence = 1,
 			      .max_bytes = max_bytes };
 	if (getrandom(o->sender, sizeof o->sender, 0) != sizeof o->sender)
-		mem_gone();
+		mem_exhausted();
 }
 
 static void renew(struct chunk_writer **w)
@@ -46,7 +48,7 @@ static void release(struct outbox *o, struct profile *p)
 		profile_free(p);
 }
 
-/* Batches are in order of their profiles. */
+/* Counts profiles that only waiting batches refer to. Batches are grouped by profile. */
 static size_t old_profiles(const struct outbox *o)
 {
 	const struct profile *last = NULL;
@@ -72,7 +74,7 @@ static void remove_batch(struct outbox *o, size_t i)
 	release(o, p);
 }
 
-/* The first batch stays once it was sent: it may be stored already. */
+/* Once the first batch was sent it stays, as it may already be stored. */
 static uint64_t drop_oldest(struct outbox *o)
 {
 	size_t first = o->batches.v[0].head.sequence != 0;
@@ -143,17 +145,6 @@ void outbox_set_metrics(struct outbox *o, struct buf *otlp)
 	*otlp = (struct buf){ 0 };
 }
 
-static void put_metrics(struct outbox *o, struct buf *b)
-{
-	const uint32_t message[] = { WIRE_METRICS, o->metrics.len };
-
-	if (!o->metrics.len || o->metrics.len > WIRE_MAX_TO_STORE)
-		return;
-	buf_add(b, message, sizeof message);
-	buf_add(b, o->metrics.data, o->metrics.len);
-	buf_clear(&o->metrics);
-}
-
 uint64_t outbox_add(struct outbox *o, const struct wire_batch *head)
 {
 	struct outbox_batch b = { .head = *head,
@@ -165,7 +156,12 @@ uint64_t outbox_add(struct outbox *o, const struct wire_batch *head)
 
 	chunk_write(o->samples, o->profile, 1 << CHUNK_SAMPLES, &out, &err);
 	chunk_writer_drop_samples(o->samples);
-	put_metrics(o, &b.samples);
+	if (o->metrics.len && o->metrics.len <= WIRE_MAX_TO_STORE) {
+		const uint32_t message[] = { WIRE_METRICS, o->metrics.len };
+		buf_add(&b.samples, message, sizeof message);
+		buf_add(&b.samples, o->metrics.data, o->metrics.len);
+		buf_clear(&o->metrics);
+	}
 	o->profile->samples.n = 0;
 	o->bytes += b.samples.len;
 	vec_push(&o->batches, b);
@@ -196,7 +192,7 @@ void outbox_connect(struct outbox *o, int fd)
 	stream_open(&o->stream, fd, WIRE_MAX_TO_COLLECTOR);
 	o->on_its_way = o->is_behind = false;
 	o->answers = 0;
-	/* Nobody asks any more about what was acknowledged. */
+	/* No files will be requested for batches acknowledged so far. */
 	bool is_numbered = o->batches.n && o->batches.v[0].head.sequence;
 	o->idle = o->next_sequence - 1 - is_numbered;
 	renew(&o->tables);
@@ -231,7 +227,7 @@ static void send_dictionary_of(struct outbox *o, struct profile *p)
 	release(o, old);
 }
 
-/* With all of the dictionary that is new by now: no harm when it is more than the batch refers to. */
+/* Sends all new entries of the dictionary, even those that the batch does not refer to. */
 static void send_first(struct outbox *o)
 {
 	const struct chunk_out out = { .put = put_table, .ctx = o };
@@ -291,8 +287,8 @@ static int take(struct outbox *o, const struct stream_message *m,
 	return -EPROTO;
 }
 
-/* A store process that asks without taking the answers is not read any more, and one that says much only now and then. A sound one asks
- * for one file at a time. */
+/* A store process that sends requests without reading the answers is not read any more; one that
+ * sends too much is read only occasionally. A well-behaved one requests one file at a time. */
 static bool can_hear(const struct outbox *o)
 {
 	return o->stream.fds.n < STREAM_MAX_FDS && o->answers < MAX_ANSWERS &&
@@ -311,7 +307,7 @@ static int take_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mappin
 
 static int read_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mapping), void *ctx)
 {
-	enum { READS = 16 }; /* then others have their turn */
+	enum { READS = 16 }; /* then return to the main loop */
 	int rc = take_answers(o, file, ctx);
 
 	o->is_behind = true;
@@ -325,20 +321,15 @@ static int read_answers(struct outbox *o, int (*file)(void *ctx, uint32_t mappin
 	return rc;
 }
 
-static void begin_turn(struct outbox *o, uint64_t now_ns)
-{
-	if (now_ns < o->turn_ns + OUTBOX_TURN_NS)
-		return;
-	o->turn_ns = now_ns;
-	o->heard = 0;
-}
-
 int outbox_run(struct outbox *o, uint64_t now_ns, int (*file)(void *ctx, uint32_t mapping),
 	       void *ctx)
 {
 	if (!stream_is_open(&o->stream))
 		return -ENOTCONN;
-	begin_turn(o, now_ns);
+	if (now_ns >= o->turn_ns + OUTBOX_TURN_NS) {
+		o->turn_ns = now_ns;
+		o->heard = 0;
+	}
 	int rc = read_answers(o, file, ctx);
 	if (!rc && !o->on_its_way && o->batches.n)
 		send_first(o);

@@ -1,16 +1,20 @@
 #include "agent/sender.h"
 
-#include "agent/halve.h"
 #include "agent/http_thread.h"
-#include "agent/package.h"
-#include "agent/reply.h"
-#include "agent/verdict.h"
+#include "agent/spool.h"
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/fs.h"
 #include "base/hash.h"
+#include "base/http_get.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/parse.h"
+#include "base/pb.h"
+#include "format/otlp/otlp.h"
+#include "format/otlp/otlp_metrics.h"
+#include "format/otlp/otlp_pack.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,8 +24,111 @@
 enum { STALL_S = 60 };
 #define SUMMARY_NS   600000000000ull
 #define REFUSED_NS   60000000000ull
-#define SPOOL_NS     5000000000ull /* the spool itself fails */
+#define SPOOL_NS     5000000000ull /* pause after an error of the spool itself */
 #define CONTENT_OTLP "application/x-protobuf"
+
+/* --- a batch as a server gets it -------------------------------------------------------------- */
+
+/* A batch as it is sent to a server, and what is known about that server's compression.
+ *
+ * A Cresset server keeps one of our batches, its key. Entries that the spool compressed against it
+ * are sent unchanged. Others are decompressed, then compressed against the key if its plain bytes
+ * are known, else alone. */
+struct package {
+	struct buf body, plain; /* plain: the uncompressed message, if it had to be decompressed */
+	bool is_gzip;
+	uint64_t base; /* id; 0: whole */
+};
+
+struct package_peer {
+	uint64_t key;     /* id of the batch that the server keeps; 0: none */
+	struct buf plain; /* that batch decompressed, if the spool has another key */
+	size_t key_bytes; /* of the key compressed alone */
+	bool is_gzip;     /* the server does not accept zstd */
+	bool zstd_works, gzip_works;
+};
+
+static struct otlp_bytes bytes_of(const struct buf *b)
+{
+	return (struct otlp_bytes){ b->data, b->len };
+}
+
+static void package_done(struct package *p)
+{
+	buf_done(&p->body);
+	buf_done(&p->plain);
+	*p = (struct package){ 0 };
+}
+
+/* Compresses against the server's key, if that is worth it. */
+static bool repack(const struct package_peer *peer, struct package *p)
+{
+	if (!peer->key || !peer->plain.len ||
+	    otlp_pack(bytes_of(&p->plain), bytes_of(&peer->plain), &p->body, NULL))
+		return false;
+	p->base = peer->key;
+	if (!otlp_key_is_stale(p->body.len, peer->key_bytes))
+		return true;
+	p->base = 0;
+	buf_clear(&p->body);
+	return false;
+}
+
+/* Whether the server can decode the entry as it is in the spool. */
+static bool goes_as_it_is(const struct package_peer *peer, const struct spool_entry *e)
+{
+	return !peer->is_gzip && (!e->base || e->base == peer->key);
+}
+
+/* Free p with package_done. -EBADMSG, -E2BIG: the entry is damaged. */
+static int package_make(struct spool *spool, const struct package_peer *peer,
+			const struct spool_entry *e, struct package *p, struct err *err)
+{
+	const struct otlp_bytes none = { 0 };
+
+	*p = (struct package){ .is_gzip = peer->is_gzip };
+	if (goes_as_it_is(peer, e)) {
+		buf_add(&p->body, e->packed.data, e->packed.len);
+		p->base = e->base;
+		return 0;
+	}
+	int rc = spool_unpack(spool, e, &p->plain, err);
+	if (rc)
+		return rc;
+	if (peer->is_gzip)
+		return fs_gzip_fast(p->plain.data, p->plain.len, &p->body)
+			       ? err_set(err, ENOMEM, "cannot compress")
+			       : 0;
+	return repack(peer, p) ? 0 : otlp_pack(bytes_of(&p->plain), none, &p->body, err);
+}
+
+/* Records that the server, after accepting e as p, keeps the batch `key`. */
+static void package_peer_set_key(struct package_peer *peer, uint64_t key,
+				 const struct spool_entry *e, struct package *p)
+{
+	uint64_t had = peer->key;
+
+	peer->key = key;
+	if (key == had)
+		return;
+	buf_done(&peer->plain);
+	if (key != e->id || !e->base)
+		return;
+	/* e became the key although it is a delta in the spool: others must be compressed against
+	 * it again. */
+	peer->plain = p->plain;
+	peer->key_bytes = p->body.len;
+	p->plain = (struct buf){ 0 };
+}
+
+/* The server has no key. */
+static void package_peer_forget(struct package_peer *peer)
+{
+	peer->key = 0;
+	buf_done(&peer->plain);
+}
+
+/* --- the sender ------------------------------------------------------------------------------- */
 
 struct sender {
 	struct spool *spool;
@@ -31,13 +138,59 @@ struct sender {
 	struct http_thread http;
 	bool has_news, is_draining; /* under its lock */
 
-	/* The thread's own. */
+	/* Used only by the thread. */
 	struct package_peer peer;
-	uint64_t broken; /* id of the one on which the server breaks */
+	uint64_t broken; /* id of the batch on which the server fails */
 	uint32_t breaks;
 	uint64_t down_since_ns, said_ns, refused_said_ns;
 	struct spool_counts said; /* as of the last summary */
 };
+
+/* --- what a server answered ------------------------------------------------------------------- */
+
+/* The answer is not trusted. */
+struct reply {
+	long status;                 /* 0: no answer */
+	uint64_t retry_after_s, key; /* key: X-Cresset-Key */
+	struct buf body;
+};
+
+enum { WORDS_MAX = 200 };
+
+/* Both kinds of message have their text in field 2. Returns the number of rejected items. */
+static uint64_t read_words(struct cur c, struct buf *out)
+{
+	struct pb_field f;
+	uint64_t rejected = 0;
+
+	while (pb_next(&c, &f)) {
+		if (f.num == 1 && f.wire == PB_VARINT)
+			rejected = f.u;
+		if (f.num == 2 && f.wire == PB_LEN && cur_left(&f.len))
+			buf_addf(out, "%.*s",
+				 (int)(cur_left(&f.len) < WORDS_MAX ? cur_left(&f.len) : WORDS_MAX),
+				 (const char *)f.len.p);
+	}
+	return rejected;
+}
+
+/* Appends why the batch was refused: the message of google.rpc.Status, truncated. */
+static void reply_words(const struct reply *reply, struct buf *out)
+{
+	read_words(cur_of(reply->body.data, reply->body.len), out);
+}
+
+/* Returns how many items of an accepted batch were rejected, and appends why: partial_success { 1 {
+ * 1 rejected, 2 message } } */
+static uint64_t reply_rejected(const struct reply *reply, struct buf *out)
+{
+	struct cur c = cur_of(reply->body.data, reply->body.len);
+	struct pb_field f;
+
+	if (!pb_next(&c, &f) || f.num != 1 || f.wire != PB_LEN)
+		return 0;
+	return read_words(f.len, out);
+}
 
 /* --- one request ------------------------------------------------------------------------------ */
 
@@ -88,22 +241,12 @@ static int ask(struct sender *s, const struct spool_entry *e, const struct packa
 	return rc;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
-
-static void say_waiting(struct sender *s, const char *what)
-{
-	struct spool_status now;
-
-	spool_status(s->spool, &now);
-	log_warn(
-		"%s; %llu batches wait in the spool (%llu KiB), %llu were dropped for want of room",
-		what, (unsigned long long)now.waiting, (unsigned long long)now.waiting_bytes >> 10,
-		(unsigned long long)now.counts.dropped);
-}
+/* --- logging ---------------------------------------------------------------------------------- */
 
 static void say_down(struct sender *s, const struct reply *reply, const struct err *err)
 {
 	uint64_t now_ns = clock_mono_ns();
+	struct spool_status now;
 	struct buf words = { 0 };
 
 	if (s->down_since_ns && now_ns < s->said_ns + SUMMARY_NS)
@@ -121,7 +264,12 @@ static void say_down(struct sender *s, const struct reply *reply, const struct e
 	} else {
 		buf_adds(&words, err->text);
 	}
-	say_waiting(s, buf_cstr(&words));
+	spool_status(s->spool, &now);
+	log_warn(
+		"%s; %llu batches wait in the spool (%llu KiB), %llu were dropped for want of room",
+		buf_cstr(&words), (unsigned long long)now.waiting,
+		(unsigned long long)now.waiting_bytes >> 10,
+		(unsigned long long)now.counts.dropped);
 	buf_done(&words);
 }
 
@@ -179,7 +327,7 @@ static void say_partial(const struct sender *s, const struct reply *reply)
 	buf_done(&words);
 }
 
-/* --- what an answer leads to ------------------------------------------------------------------ */
+/* --- handling an answer ----------------------------------------------------------------------- */
 
 static void note_peer(struct sender *s, const struct spool_entry *e, struct package *p,
 		      const struct reply *reply)
@@ -188,7 +336,7 @@ static void note_peer(struct sender *s, const struct spool_entry *e, struct pack
 		return;
 	if (s->peer_heard)
 		s->peer_heard(s->ctx, reply->key != 0);
-	package_peer_has(&s->peer, spool_id_of_number(s->spool, reply->key), e, p);
+	package_peer_set_key(&s->peer, spool_id_of_number(s->spool, reply->key), e, p);
 }
 
 static int has_sent(struct sender *s, const struct spool_entry *e, struct package *p,
@@ -220,9 +368,9 @@ static int halve(struct sender *s, const struct spool_entry *e, const struct rep
 	int rc = spool_unpack(s->spool, e, &plain, err);
 
 	if (!rc && e->kind == SPOOL_METRICS)
-		rc = otlp_halve_metrics(plain.data, plain.len, halves, err);
+		rc = otlp_split_metrics(plain.data, plain.len, halves, err);
 	else if (!rc)
-		rc = otlp_halve(plain.data, plain.len, halves, err);
+		rc = otlp_split(plain.data, plain.len, halves, err);
 	if (!rc) {
 		struct spool_message m[2];
 
@@ -246,20 +394,12 @@ static int begin_anew(struct sender *s, struct err *err)
 {
 	package_peer_forget(&s->peer);
 	log_warn("%s misses too many batches before this one, which were dropped: "
-		 "numbers begin anew, with another UUID",
+		 "numbers start over, with another UUID",
 		 s->http.url);
-	return spool_begin_anew(s->spool, err);
+	return spool_start_over(s->spool, err);
 }
 
-static void note_break(struct sender *s, const struct spool_entry *e)
-{
-	if (s->broken != e->id)
-		s->breaks = 0;
-	s->broken = e->id;
-	s->breaks++;
-}
-
-/* -EAGAIN: it waits. */
+/* -EAGAIN: the batch has to wait. */
 static int settle(struct sender *s, const struct spool_entry *e, struct package *p,
 		  const struct reply *reply, struct err *err)
 {
@@ -270,30 +410,34 @@ static int settle(struct sender *s, const struct spool_entry *e, struct package 
 				   .is_first = spool_number(s->spool, e->id) == 1,
 				   .breaks = s->broken == e->id ? s->breaks : 0 };
 
-	switch (verdict_of(&a)) {
-	case VERDICT_SENT:
+	switch (delivery_of(&a)) {
+	case DELIVERY_SENT:
 		return has_sent(s, e, p, reply, err);
-	case VERDICT_WHOLE:
+	case DELIVERY_WHOLE:
 		package_peer_forget(&s->peer);
 		spool_want_key(s->spool);
 		return 0;
-	case VERDICT_GZIP:
+	case DELIVERY_GZIP:
 		log_verbose("%s does not take zstd: gzip from here on", s->http.url);
 		s->peer.is_gzip = true;
 		return 0;
-	case VERDICT_HALVE:
+	case DELIVERY_SPLIT:
 		return halve(s, e, reply, err);
-	case VERDICT_ANEW:
+	case DELIVERY_RESTART:
 		return begin_anew(s, err);
-	case VERDICT_REFUSE:
+	case DELIVERY_REFUSE:
 		if (!s->peer.gzip_works)
-			s->peer.is_gzip = false; /* it was not zstd that was wrong */
+			s->peer.is_gzip = false; /* zstd was not the problem */
 		return refuse(s, e, reply, NULL, err);
-	case VERDICT_WAIT:
+	case DELIVERY_WAIT:
 		break;
 	}
-	if (reply->status >= 500)
-		note_break(s, e);
+	if (reply->status >= 500) {
+		if (s->broken != e->id)
+			s->breaks = 0;
+		s->broken = e->id;
+		s->breaks++;
+	}
 	return -EAGAIN;
 }
 
@@ -311,7 +455,8 @@ static void wait_ns(struct sender *s, uint64_t ns)
 	pthread_mutex_unlock(&s->http.lock);
 }
 
-/* 1: one was dealt with; 0: nothing waits; -EAGAIN: it has to wait; or another -errno: of the spool. */
+/* Returns 1 after one entry was handled, 0 if the spool is empty, -EAGAIN if the entry has to wait,
+ * or another -errno from the spool. */
 static int send_one(struct sender *s, struct reply *reply, struct err *err)
 {
 	struct spool_entry e;
@@ -361,7 +506,7 @@ static void step(void *ctx)
 	buf_done(&reply.body);
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 static void sender_free(struct sender *s)
 {
@@ -421,4 +566,70 @@ bool sender_stop(struct sender *s, uint64_t within_ns)
 		return false;
 	sender_free(s);
 	return true;
+}
+
+/* --- a message in two halves ------------------------------------------------------------------ */
+
+static int encode_part(struct profile *p, size_t first, size_t n, struct half *out, struct err *err)
+{
+	const struct otlp_encode_opts opts = { 0 };
+	struct sample_columns all = p->samples;
+
+	p->samples = sample_rows(&all, first, n);
+	out->samples = n;
+	int rc = otlp_encode(p, &opts, &out->message, err);
+	p->samples = all;
+	return rc;
+}
+
+int otlp_split(const void *data, size_t len, struct half out[2], struct err *err)
+{
+	struct profile *p = profile_new();
+	int rc = otlp_decode(data, len, "a batch", profile_sink(p), NULL, err);
+	size_t n = p->samples.n, half = n / 2;
+
+	if (!rc && n < 2)
+		rc = err_set(err, E2BIG, "%zu samples cannot be halved", n);
+	if (!rc)
+		rc = encode_part(p, 0, half, &out[0], err);
+	if (!rc)
+		rc = encode_part(p, half, n - half, &out[1], err);
+	profile_free(p);
+	return rc;
+}
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static void encode_points(const struct otlp_metrics *all, struct profile *p, size_t first, size_t n,
+			  struct half *out)
+{
+	struct otlp_metrics part = { 0 };
+
+	for (size_t i = first; i < first + n; i++) {
+		struct otlp_point point = all->points.v[i];
+
+		point.series = otlp_series_intern(&part, &all->series.v[point.series]);
+		vec_push(&part.points, point);
+	}
+	out->samples = n;
+	otlp_metrics_encode(&part, p, &out->message);
+	otlp_metrics_done(&part);
+}
+
+int otlp_split_metrics(const void *data, size_t len, struct half out[2], struct err *err)
+{
+	struct profile *p = profile_new();
+	struct otlp_metrics m = { 0 };
+	int rc = otlp_metrics_decode(data, len, p, &m, err);
+	size_t n = m.points.n, half = n / 2;
+
+	if (!rc && n < 2)
+		rc = err_set(err, E2BIG, "%zu points cannot be halved", n);
+	if (!rc) {
+		encode_points(&m, p, 0, half, &out[0]);
+		encode_points(&m, p, half, n - half, &out[1]);
+	}
+	otlp_metrics_done(&m);
+	profile_free(p);
+	return rc;
 }

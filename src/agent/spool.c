@@ -1,6 +1,7 @@
 #include "agent/spool_state.h"
 
 #include "base/mem.h"
+#include "store/sqlite/db.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,12 +9,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Of the spool's size: for the journal, and what the table itself takes. */
+/* Part of the spool's size reserved for the journal and the table's overhead. */
 enum { RESERVE_SHARE = 16, RESERVE_MIN_BYTES = 128 << 10, PAGE_BYTES = 4096 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Later messages are packed against it, too. One that is damaged is none. */
+/* Loads the key for later messages. A damaged key is ignored. */
 static int load_key(struct spool *s, struct err *err)
 {
 	struct spool_entry e = { 0 };
@@ -38,7 +39,7 @@ static int open_file(struct spool *s, struct err *err)
 	return rc ? rc : load_key(s, err);
 }
 
-/* What is wrong with it is to be looked at later. */
+/* The damaged file is kept for inspection. */
 int spool_set_aside(struct spool *s, struct err *err)
 {
 	char *to = xasprintf("%s.damaged", s->path), *journal = xasprintf("%s-journal", s->path);
@@ -119,7 +120,7 @@ static uint64_t budget(const struct spool *s)
 	return s->opts.max_bytes > reserve ? s->opts.max_bytes - reserve : 0;
 }
 
-/* With what the table takes for them. */
+/* Includes the table's overhead. */
 static uint64_t room_of(size_t bytes)
 {
 	return bytes + bytes / (PAGE_BYTES / 8) + 4 * PAGE_BYTES;
@@ -130,7 +131,8 @@ static bool fits(struct spool *s, size_t bytes)
 	return spool_db_used(s) + room_of(bytes) <= budget(s);
 }
 
-/* 1: one was dropped; 0: there is none. A transaction of its own: what it frees is free for the next. */
+/* Returns 1 if an entry was dropped, 0 if there is none. Commits, so that the next transaction can
+ * use the freed space. */
 static int drop_oldest(struct spool *s, struct err *err)
 {
 	struct spool_head h;
@@ -155,19 +157,13 @@ static int make_room(struct spool *s, size_t bytes, struct err *err)
 	int rc = 1;
 
 	if (room_of(bytes) > budget(s))
-		return -E2BIG; /* whatever else is dropped for it */
+		return -E2BIG; /* it would not fit even in an empty spool */
 	while (rc > 0 && !fits(s, bytes))
 		rc = drop_oldest(s, err);
 	return rc < 0 ? rc : fits(s, bytes) ? 0 : -E2BIG;
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */
-
-static bool is_known(const struct spool *s, const struct spool_source *source)
-{
-	return source && memcmp(source->id, s->row.source.id, SPOOL_ID_BYTES) == 0 &&
-	       source->sequence <= s->row.source.sequence;
-}
 
 static int pack(struct spool *s, const struct spool_message *m, struct spool_entry *e,
 		struct err *err)
@@ -180,7 +176,7 @@ static int pack(struct spool *s, const struct spool_message *m, struct spool_ent
 			  &e->base, err);
 }
 
-/* Packed, with room for it. Where the key is what takes the room, it goes. */
+/* Packs the message and makes room for it. If the key takes up the room, the key is dropped. */
 static int prepare(struct spool *s, const struct spool_message *m, struct spool_entry *e,
 		   struct err *err)
 {
@@ -253,7 +249,8 @@ int spool_add(struct spool *s, const struct spool_message *m, bool *duplicate, s
 
 	err = err ? err : &local;
 	pthread_mutex_lock(&s->lock);
-	bool known = is_known(s, m->source);
+	bool known = m->source && memcmp(m->source->id, s->row.source.id, SPOOL_ID_BYTES) == 0 &&
+		     m->source->sequence <= s->row.source.sequence;
 	if (!known)
 		rc = add(s, m, err);
 	if (rc == -EBADMSG && !(rc = spool_set_aside(s, err)))
@@ -269,4 +266,48 @@ void spool_want_key(struct spool *s)
 	pthread_mutex_lock(&s->lock);
 	s->wants_key = true;
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+void delta_key_done(struct delta_key *k)
+{
+	buf_done(&k->plain);
+	*k = (struct delta_key){ 0 };
+}
+
+void delta_key_set(struct delta_key *k, uint64_t id, struct otlp_bytes plain, size_t packed_bytes,
+		   int64_t made_ns)
+{
+	buf_clear(&k->plain);
+	buf_add(&k->plain, plain.data, plain.len);
+	k->id = id;
+	k->packed_bytes = packed_bytes;
+	k->made_ns = made_ns;
+}
+
+/* Setting the clock back does not make a key last longer. */
+static bool is_usable(const struct delta_key *k, int64_t now_ns)
+{
+	int64_t age_ns = now_ns - k->made_ns;
+
+	return k->id && age_ns >= 0 && age_ns < DELTA_KEY_AGE_NS;
+}
+
+int delta_pack(const struct delta_key *k, struct otlp_bytes message, int64_t now_ns,
+	       struct buf *out, uint64_t *base, struct err *err)
+{
+	const struct otlp_bytes none = { 0 }, key = { k->plain.data, k->plain.len };
+	size_t before = out->len;
+
+	if (is_usable(k, now_ns) && otlp_pack(message, key, out, NULL) == 0 &&
+	    !otlp_key_is_stale(out->len - before, k->packed_bytes)) {
+		*base = k->id;
+		return 0;
+	}
+	out->len = before;
+	int rc = otlp_pack(message, none, out, err);
+	if (rc == 0)
+		*base = 0;
+	return rc;
 }

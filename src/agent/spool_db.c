@@ -1,8 +1,10 @@
 /* The spool's file: statements. */
 #include "agent/spool_state.h"
 #include "base/hash.h"
+#include "store/sqlite/db.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -26,7 +28,7 @@ static const char *const objects[] = {
 };
 static const struct db_schema schema = { .kind = DB_KIND_SPOOL, .version = 1, .objects = objects };
 
-/* Of the row of `state`, behind its two blobs and in the order of its columns. */
+/* The numbers in a row of `state`, after its two blobs, in the order of its columns. */
 enum { NUMBERS = 13 };
 
 static void numbers_of(struct spool_row *r, uint64_t *to[NUMBERS])
@@ -50,19 +52,19 @@ static void numbers_of(struct spool_row *r, uint64_t *to[NUMBERS])
 	memcpy(to, all, sizeof all);
 }
 
-/* RFC 9562, version 4. */
+/* UUID version 4 of RFC 9562. */
 int spool_db_new_agent(struct spool *s, struct err *err)
 {
 	uint8_t *id = s->row.agent;
 
 	if (getrandom(id, SPOOL_ID_BYTES, 0) != SPOOL_ID_BYTES)
-		return err_set(err, EIO, "there are no random numbers for an agent's UUID");
+		return err_set(err, EIO, "cannot read random numbers for an agent's UUID");
 	id[6] = (id[6] & 0x0f) | 0x40;
 	id[8] = (id[8] & 0x3f) | 0x80;
 	return 0;
 }
 
-int spool_db_save(struct spool *s, struct err *err)
+static int spool_db_save(struct spool *s, struct err *err)
 {
 	uint64_t *numbers[NUMBERS];
 	sqlite3_stmt *q = db_prepare(s->db,
@@ -200,7 +202,7 @@ static int take_entry(struct spool *s, sqlite3_stmt *q, struct spool_entry *out,
 	if (sound)
 		buf_add(&out->packed, data, len);
 	sqlite3_reset(q);
-	return 1; /* a damaged one has no bytes */
+	return 1; /* a damaged entry has no bytes */
 }
 
 #define ENTRY "SELECT id, kind, base, made, samples, sum, packed FROM entry "
@@ -275,7 +277,7 @@ static int run_with(struct spool *s, sqlite3_stmt *q, uint64_t n, struct err *er
 	return db_step(s->db, q, err);
 }
 
-/* Keys only ever get newer: what is needed is from the oldest one on that an entry refers to. */
+/* Entries refer to ever newer keys, so all keys before the oldest one in use can go. */
 static int first_needed(struct spool *s, uint64_t *id, struct err *err)
 {
 	sqlite3_stmt *q =

@@ -1,4 +1,4 @@
-/* What becomes of the entries of a spool: the way out, and the numbers that a server sees. */
+/* Sending the entries of a spool, and the numbers that a server sees. */
 #include "agent/spool_state.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ const char *const spool_paths[SPOOL_KINDS] = {
 
 enum ending { ENDED_SENT, ENDED_REFUSED };
 
-/* Of the one that is on its way. */
+/* Ends the entry that is in flight. */
 static int finish(struct spool *s, uint64_t id, enum ending how, const struct spool_peer *peer,
 		  struct err *err)
 {
@@ -21,7 +21,7 @@ static int finish(struct spool *s, uint64_t id, enum ending how, const struct sp
 	struct spool_change before;
 
 	if (s->in_flight != id)
-		return 0; /* it was in a file that was set aside meanwhile */
+		return 0; /* its file was set aside in the meantime */
 	int rc = spool_db_get(s, id, &e, err);
 	if (rc == 0)
 		rc = err_set(err, EBADMSG, "%s: a batch has gone", s->path);
@@ -133,7 +133,7 @@ int spool_unpack(struct spool *s, const struct spool_entry *e, struct buf *out, 
 	return rc;
 }
 
-/* Whole, so that it depends on nothing. */
+/* Adds it whole, so that it depends on no other entry. */
 static int put_half(struct spool *s, const struct spool_message *m, struct err *err)
 {
 	static const struct delta_key none;
@@ -157,7 +157,7 @@ static int split(struct spool *s, const struct spool_entry *e, const struct spoo
 	struct spool_change before;
 
 	if (s->in_flight != e->id)
-		return 0; /* as in finish: another one may have its id by now */
+		return 0; /* as in finish: the id may belong to another entry by now */
 	int rc = spool_begin(s, &before, err);
 	s->waiting--;
 	s->waiting_bytes -= e->packed.len;
@@ -184,7 +184,7 @@ int spool_split(struct spool *s, const struct spool_entry *e, const struct spool
 	return rc;
 }
 
-/* --- who we are ------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------------- */
 
 static int begin_anew(struct spool *s, struct err *err)
 {
@@ -204,7 +204,7 @@ static int begin_anew(struct spool *s, struct err *err)
 	return spool_end(s, &before, rc, err);
 }
 
-int spool_begin_anew(struct spool *s, struct err *err)
+int spool_start_over(struct spool *s, struct err *err)
 {
 	struct err local;
 

@@ -1,6 +1,7 @@
-/* The supervisor: small, and does nothing but this. */
-#include "agent/control.h"
+/* The supervisor: starts, connects and restarts the two processes. */
+#include "agent/name_guard.h"
 #include "agent/up.h"
+#include "agent/wire.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -23,19 +24,21 @@ enum { COLLECTOR, KEEPER, PARTS };
 #define SECOND_NS        1000000000ull
 #define BACKOFF_MIN_NS   (1 * SECOND_NS)
 #define BACKOFF_MAX_NS   (30 * SECOND_NS)
-#define SETTLED_NS       (60 * SECOND_NS) /* who ran that long begins anew with the shortest one */
-#define COLLECTOR_END_NS (4 * SECOND_NS)  /* then it is killed */
+#define SETTLED_NS       (60 * SECOND_NS) /* run time after which the pause is reset */
+#define COLLECTOR_END_NS (4 * SECOND_NS)  /* after this it is killed */
 #define KEEPER_END_NS    (10 * SECOND_NS)
 #define TOKEN_NS         (10 * SECOND_NS)
-enum { HEARD_MAX = 16 }; /* a sound part says one thing: that it is ready */
+enum { HEARD_MAX = 16 }; /* a well-behaved part sends one message: that it is ready */
 
 struct part {
 	const char *name, *comm;
 	int (*run)(const struct up_opts *opts, struct name_guard *guard, int control);
-	pid_t pid; /* 0: it does not run */
+	pid_t pid; /* 0: not running */
 	int control;
-	int life; /* the end of a pipe that nobody else has: once it is closed the part is killed; -1: none */
-	bool is_ready, was_ready, is_asked; /* is_asked: to end, and to begin again at once */
+	/* the write end of a pipe, which no other process has; closing it kills the part; -1:
+	 * none */
+	int life;
+	bool is_ready, was_ready, is_asked; /* is_asked: asked to exit and restart at once */
 	uint64_t started_ns, again_ns, backoff_ns;
 	uint32_t heard; /* messages since it was started */
 };
@@ -43,18 +46,20 @@ struct supervisor {
 	const struct up_opts *opts;
 	struct name_guard *guard;
 	struct part parts[PARTS];
-	struct stat token; /* its file, as it was sent */
-	uint64_t token_ns; /* when that is looked at next */
+	struct stat token; /* the token's file, as sent last */
+	uint64_t token_ns; /* when the file is checked next */
 	int signals;       /* descriptor */
 	sigset_t before;
-	bool is_over, is_said, wants_reload; /* is_said: that all is ready */
-	int rc;                              /* of a part that could not even start */
+	bool is_over, is_said, wants_reload; /* is_said: readiness was reported */
+	int rc;                              /* of a part that failed to start */
 };
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* The kernel kills us when the other end is closed, with the supervisor: whatever we are at, stopped included. PR_SET_PDEATHSIG would not do: it is
- * forgotten when the user changes, and its signal is the supervisor's, who may not be allowed to send it. This one is sent by who asked for it. */
+/* Makes the kernel kill this process when the other end is closed, even if this process is stopped;
+ * the end closes when the supervisor dies. PR_SET_PDEATHSIG does not work: it is cleared when the
+ * user changes, and the signal is sent as the supervisor, which may lack the permission. This
+ * signal is sent as the process that requested it. */
 static int die_with(int life)
 {
 	struct pollfd end = { .fd = life };
@@ -65,7 +70,8 @@ static int die_with(int life)
 	return poll(&end, 1, 0) ? -EPIPE : 0;
 }
 
-/* Signals are the supervisor's: a terminal and an init system send them to all. */
+/* Ignores signals that the supervisor handles: a terminal or an init system sends them to all
+ * processes. */
 static _Noreturn void be(struct supervisor *s, struct part *p, int control, int life)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
@@ -120,7 +126,7 @@ static int start(struct supervisor *s, struct part *p)
 	return 0;
 }
 
-/* Whenever one has come, both get an end of a new stream. */
+/* Whenever one of the two gets ready, both get an end of a new stream. */
 static void join(struct supervisor *s)
 {
 	int ends[2];
@@ -164,7 +170,7 @@ static void close_control(struct part *p)
 	p->control = -1;
 }
 
-/* Of one that has ended. */
+/* Call for a part that has exited. */
 static void close_life(struct part *p)
 {
 	if (p->life >= 0)
@@ -183,8 +189,8 @@ static void take_control(struct supervisor *s, struct part *p, enum control what
 	join(s);
 }
 
-/* One that has closed its end, and lives on, is not polled any more: that would never wait. One that says more and more has been taken
- * over, or is broken. */
+/* A part that has closed its end but still runs is not polled any more: poll would never block. A
+ * part that sends too much is compromised or broken. */
 static void hear(struct supervisor *s, struct part *p)
 {
 	enum control what = CONTROL_READY;
@@ -196,7 +202,7 @@ static void hear(struct supervisor *s, struct part *p)
 		p->heard++;
 	}
 	if (p->heard >= HEARD_MAX) {
-		log_warn("the %s says too much and is killed", p->name);
+		log_warn("the %s writes too much and is killed", p->name);
 		kill(p->pid, SIGKILL);
 	}
 	if (what == CONTROL_GONE || p->heard >= HEARD_MAX)
@@ -210,14 +216,14 @@ static bool has_token_file(const struct supervisor *s)
 	return s->opts->target.url && s->opts->target.token_file;
 }
 
-/* It is a file that only we may read. */
+/* Only the supervisor may read the token file, so it passes a descriptor. */
 static void send_token(struct supervisor *s)
 {
 	const char *path = s->opts->target.token_file;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
-		log_warn("cannot open %s: %s; the token is what it was", path, strerror(errno));
+		log_warn("cannot open %s: %s; the token is unchanged", path, strerror(errno));
 		return;
 	}
 	if (s->parts[KEEPER].pid)
@@ -230,7 +236,7 @@ static bool token_has_changed(struct supervisor *s)
 	struct stat now;
 
 	if (stat(s->opts->target.token_file, &now))
-		return false; /* it is being replaced */
+		return false; /* the file is being replaced */
 	bool changed = now.st_ino != s->token.st_ino || now.st_size != s->token.st_size ||
 		       now.st_mtim.tv_sec != s->token.st_mtim.tv_sec ||
 		       now.st_mtim.tv_nsec != s->token.st_mtim.tv_nsec;
@@ -251,18 +257,7 @@ static void look_at_token(struct supervisor *s, bool at_once)
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-static void say_end(const struct part *p, int status)
-{
-	if (WIFSIGNALED(status))
-		log_warn("the %s was killed by signal %d (%s); it is started again in %llu s",
-			 p->name, WTERMSIG(status), strsignal(WTERMSIG(status)),
-			 (unsigned long long)(p->backoff_ns / SECOND_NS));
-	else
-		log_warn("the %s has ended; it is started again in %llu s", p->name,
-			 (unsigned long long)(p->backoff_ns / SECOND_NS));
-}
-
-/* It has said why. A disk that is full now has room later. */
+/* The part has already logged why. A full disk may have room later. */
 static bool cannot_work_here(const struct part *p, int status)
 {
 	return !p->was_ready && !(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC);
@@ -288,7 +283,13 @@ static void has_ended(struct supervisor *s, struct part *p, int status)
 	if (p->backoff_ns > BACKOFF_MAX_NS)
 		p->backoff_ns = BACKOFF_MAX_NS;
 	p->again_ns = now_ns + p->backoff_ns;
-	say_end(p, status);
+	if (WIFSIGNALED(status))
+		log_warn("the %s was killed by signal %d (%s); it is started again in %llu s",
+			 p->name, WTERMSIG(status), strsignal(WTERMSIG(status)),
+			 (unsigned long long)(p->backoff_ns / SECOND_NS));
+	else
+		log_warn("the %s has ended; it is started again in %llu s", p->name,
+			 (unsigned long long)(p->backoff_ns / SECOND_NS));
 }
 
 static void reap(struct supervisor *s)
@@ -345,7 +346,7 @@ static void wait_for_news(struct supervisor *s, int timeout_ms)
 	take_signals(s);
 }
 
-/* Asks a part to end, and sees that it does. */
+/* Asks a part to exit, and kills it if it does not. */
 static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
 {
 	uint64_t end_ns = clock_mono_ns() + within_ns;
@@ -366,7 +367,7 @@ static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
 	close_life(p);
 }
 
-/* At once, not after a pause: nothing is wrong with it. */
+/* Restarts without a pause, as the part did not fail. */
 static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t within_ns)
 {
 	p->is_asked = true;
@@ -376,7 +377,7 @@ static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t wi
 	close_control(p);
 }
 
-/* The collector first: the store process takes what it sends last. */
+/* Stops the collector first: the store process takes its last batch. */
 static void reload(struct supervisor *s)
 {
 	const struct up_reload *how = &s->opts->reload;
@@ -409,14 +410,14 @@ int up_run(const struct up_opts *opts)
 {
 	struct supervisor s = {
 		.opts = opts,
-		.parts = { [COLLECTOR] = { "collector", "cresset-collect", collecting_run,
+		.parts = { [COLLECTOR] = { "collector", "cresset-collect", collector_main,
 					   .control = -1, .life = -1 },
-			   [KEEPER] = { "store process", "cresset-store", keeping_run,
-					.control = -1, .life = -1 } },
+			   [KEEPER] = { "store process", "cresset-store", store_main, .control = -1,
+					.life = -1 } },
 	};
 
 	if (opts->target.url)
-		s.parts[KEEPER] = (struct part){ "sending process", "cresset-send", sending_run,
+		s.parts[KEEPER] = (struct part){ "sending process", "cresset-send", sender_main,
 						 .control = -1, .life = -1 };
 	struct err err;
 	int rc = catch_signals(&s);

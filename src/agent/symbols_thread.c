@@ -1,9 +1,12 @@
-#include "agent/symbols_thread.h"
+#include "agent/symbols_upload.h"
 
 #include "agent/http_thread.h"
 #include "base/clock.h"
+#include "base/http_get.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "collect/kernel/sampler_opts.h"
+#include "collect/process/elf_names.h"
 #include "profile/frame.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 #include <unistd.h>
 
 enum { STALL_S = 30 };
-#define NONE_KEPT_NS 3600000000000ull /* a server may be renewed */
+#define NONE_KEPT_NS 3600000000000ull /* a server may be updated */
 #define SAY_NS       600000000000ull
 
 enum peer { PEER_UNKNOWN, PEER_CRESSET, PEER_OTHER };
@@ -24,7 +27,7 @@ struct job {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t len;
 	int fd;
-	char *path; /* NULL: there is no job */
+	char *path; /* NULL: no job */
 };
 
 struct symbols_thread {
@@ -33,13 +36,13 @@ struct symbols_thread {
 	struct symbols_upload upload;
 	int event_fd;
 
-	/* Under the lock of http. */
-	struct job job; /* while it is there the thread is at it, or waits to be free again */
+	/* Protected by the lock of http. */
+	struct job job; /* while it is set, the thread works on it or waits to be free again */
 	enum peer peer;
-	uint64_t none_until_ns; /* no table goes to this server until then */
+	uint64_t none_until_ns; /* no table is sent to this server until then */
 	bool is_said;
 
-	/* The thread's own. */
+	/* Used only by the thread. */
 	uint64_t retry_after_s, said_ns;
 };
 
@@ -48,12 +51,12 @@ static void tell(struct symbols_thread *s)
 	const uint64_t one = 1;
 
 	if (write(s->event_fd, &one, sizeof one) < 0)
-		return; /* it can be read already */
+		return; /* it is readable already */
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The status, or -errno with words. */
+/* Returns the HTTP status, or -errno with err set. */
 static long ask(struct symbols_thread *s, const char *method, const uint8_t *id, size_t len,
 		const struct buf *body, struct err *err)
 {
@@ -79,7 +82,7 @@ static long ask(struct symbols_thread *s, const char *method, const uint8_t *id,
 	return rc ? rc : status;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static int keeps_none(struct symbols_thread *s, const char *why, struct err *err)
 {
 	s->none_until_ns = clock_mono_ns() + NONE_KEPT_NS;
@@ -87,10 +90,11 @@ static int keeps_none(struct symbols_thread *s, const char *why, struct err *err
 		log_warn("%s takes no symbol tables (%s): names are found on this machine",
 			 s->http.url, why);
 	s->is_said = true;
-	return err_set(err, EPERM, "%s keeps none", s->http.url);
+	return err_set(err, EPERM, "%s keeps no symbol tables", s->http.url);
 }
 
-/* A refusal is of the token that the request had: one that came meanwhile is tried, too. */
+/* A refusal applies to the token of the request. If another was set in the meantime, it is tried
+ * too. */
 static int refused(struct symbols_thread *s, long status, struct err *err)
 {
 	int rc;
@@ -106,7 +110,7 @@ static int refused(struct symbols_thread *s, long status, struct err *err)
 	return rc;
 }
 
-/* What is neither yes nor no. */
+/* Turns the status of any other answer into an error. */
 static int judge(struct symbols_thread *s, long status, struct err *err)
 {
 	if (status < 0)
@@ -193,12 +197,12 @@ static void step(void *ctx)
 	}
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 static void thread_free(struct symbols_thread *s)
 {
 	http_thread_done(&s->http);
-	if (s->job.path) /* it came too late */
+	if (s->job.path) /* not handled before the thread ended */
 		close(s->job.fd);
 	free(s->job.path);
 	symbols_upload_done(&s->upload);
@@ -231,7 +235,7 @@ int symbols_thread_start(const struct symbols_thread_opts *opts, struct symbols_
 void symbols_thread_set_token(struct symbols_thread *s, const char *token)
 {
 	pthread_mutex_lock(&s->http.lock);
-	s->none_until_ns = 0; /* this one may write, perhaps */
+	s->none_until_ns = 0; /* the new token may allow writing */
 	s->http.tries_now = s->job.path != NULL;
 	http_thread_set_token(&s->http, token);
 	pthread_mutex_unlock(&s->http.lock);
@@ -243,14 +247,16 @@ void symbols_thread_set_peer(struct symbols_thread *s, bool is_cresset)
 	enum peer peer = is_cresset ? PEER_CRESSET : PEER_OTHER;
 
 	pthread_mutex_lock(&s->http.lock);
-	/* One that has become another answers 404 to the next table. */
+	/* A Cresset server replaced by another is noticed later: it answers 404 to the next
+	 * table. */
 	bool changed = s->peer != peer && s->peer != PEER_CRESSET;
 	bool says = changed && !is_cresset && !s->is_said;
 	s->peer = changed ? peer : s->peer;
 	s->is_said |= says;
 	pthread_mutex_unlock(&s->http.lock);
 	if (says)
-		log_warn("%s is no cresset: names are found on this machine", s->http.url);
+		log_warn("%s is not a Cresset server: names are found on this machine",
+			 s->http.url);
 	if (changed)
 		tell(s);
 }
@@ -301,7 +307,7 @@ void symbols_thread_heard(struct symbols_thread *s)
 	uint64_t n;
 
 	if (read(s->event_fd, &n, sizeof n) < 0)
-		return; /* somebody was before */
+		return; /* another thread read it first */
 }
 
 void symbols_thread_stop(struct symbols_thread *s)

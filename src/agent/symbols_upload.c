@@ -1,5 +1,6 @@
 #include "agent/symbols_upload.h"
 
+#include "collect/process/elf_names.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ static int make(struct symbols_upload *u, const uint8_t *build_id, size_t len, i
 	return rc;
 }
 
-/* What is refused for good, and what the server has of somebody else, is no reason to ask again. */
+/* Uploads a table. The result is final if the server refuses it for good or already has one from
+ * another sender. */
 static int send(struct symbols_upload *u, const uint8_t *build_id, size_t len,
 		const struct buf *table, struct err *err)
 {

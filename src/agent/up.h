@@ -1,56 +1,60 @@
 /* agent/up.h: the always-on profiler: a supervisor and its two processes.
  *
- *     supervise.c    forks both, joins them by a socket, restarts what dies
- *     collecting.c   the collector: privileged; samples go to the store process every interval
- *     attaching.c    its part, and a process, for programs that are to get the GPU library
- *     keeping.c      the store process: has no privilege; keeps what comes, and finds its names
- *     sending.c      the sending process of `cresset agent`, in its place: a spool, and a server far away
- *     taking.c       the loop of these two
+ *     supervise.c        forks both, connects them by a socket, restarts a process that dies
+ *     collector_main.c   the collector: privileged; sends samples to the store process every
+ *                        interval
+ *     attaching.c        the collector's part that loads the GPU library into programs; a process
+ *     store_main.c       the store process: unprivileged; stores batches and finds their names
+ *     sender_main.c      replaces it in `cresset agent`: a spool, and a remote server
+ *     ingest_loop.c      the main loop of these two
  *
- * The two share nothing but the socket (agent/wire.h). What one of them had promised survives the other's death: a batch is acknowledged
- * when it is synced, and sent again until then. */
+ * The two share only the socket (agent/wire.h). Data survive the death of either: a batch is
+ * acknowledged once it is synced, and is sent again until then. */
 #ifndef CRESSET_AGENT_UP_H
 #define CRESSET_AGENT_UP_H
 
-#include "agent/name_guard.h"
 #include "base/err.h"
-#include "base/sandbox.h"
 #include "collect/collect.h"
-#include "format/otlp.h"
-#include "store/store.h"
+#include "collect/proc/series_hook.h"
+#include "store/codec/store.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What answers queries, in the store process. */
+struct name_guard;
+struct sandbox;
+
+/* The query server, in the store process. */
 struct up_server {
-	/* Before files are out of reach: loads libraries. */
+	/* Loads libraries. Called before the sandbox closes off files. */
 	int (*load)(void *ctx, struct err *err);
-	/* Enters the sandbox altogether before anything is answered. */
+	/* Enters the sandbox completely before answering anything. */
 	int (*start)(void *ctx, struct store *store, const struct name_guard *guard,
 		     struct sandbox *sandbox, struct err *err);
-	/* All is recorded and kept from here on: where to look. Again after the store process was started again. */
+	/* Prints where to look: from here on data are recorded and stored. Called again after each
+	 * restart of the store process. */
 	void (*say)(void *ctx);
 	void (*stop)(void *ctx);
 	void *ctx;
-	const char *read_dir; /* that it reads files of; NULL: none */
+	const char *read_dir; /* directory whose files it reads; NULL: none */
 };
 
-/* Where `cresset agent` sends to, in place of a store. */
+/* The destination of `cresset agent`, in place of a store. */
 struct up_target {
-	const char *url; /* NULL: what is collected is stored here */
+	const char *url; /* NULL: data are stored on this machine */
 	const char *ca_file;
-	const char *token;      /* NULL: none, or in a file */
+	const char *token;      /* NULL: none, or in token_file */
 	const char *token_file; /* read by the supervisor, again when it changes and on SIGHUP */
-	bool names_there;       /* the server names frames, by symbol tables that it gets */
+	bool names_there;       /* the server names frames, from uploaded symbol tables */
 	const struct otlp_attribute *resource;
 	size_t n_resource;
-	uint64_t spool_bytes; /* in data_dir */
+	uint64_t spool_bytes; /* size limit of the spool in data_dir */
 };
 
-/* Which programs get the GPU library by themselves (agent/attaching.h). */
+/* Which programs get the GPU library automatically (agent/attaching.h). */
 struct up_attach {
-	struct series_hook takes; /* of the labels of their GPU time; apply NULL: none */
+	struct series_hook takes; /* decides by the labels of their GPU time; apply NULL: none */
 	const char *library;      /* its file */
 	uint32_t forced;          /* gpu_attach_opts.forced */
 };
@@ -58,13 +62,14 @@ struct up_attach {
 /* The processes, as bits. */
 enum { UP_COLLECTOR = 1, UP_KEEPER = 2 };
 
-/* On SIGHUP: changes the options that up_run was given, and says which processes have to begin again with them. */
+/* On SIGHUP: changes the options that were passed to up_run, and returns which processes must
+ * restart with them. */
 struct up_reload {
 	unsigned (*read)(void *ctx);
 	void *ctx;
 };
 
-/* Said once, when both processes are ready for the first time. */
+/* Called once, when both processes are ready for the first time. */
 struct up_ready {
 	void (*say)(void *ctx); /* may be NULL */
 	void *ctx;
@@ -76,7 +81,7 @@ struct up_opts {
 	struct store_opts store;
 	struct up_target target;
 	const char *data_dir;
-	uint64_t interval_ns; /* a batch each */
+	uint64_t interval_ns; /* length of an interval, one batch each */
 	uid_t uid;            /* of the store process */
 	gid_t gid;
 	struct up_server server; /* start NULL: none */
@@ -84,12 +89,13 @@ struct up_opts {
 	struct up_ready ready;
 };
 
-/* Until SIGINT or SIGTERM. 0, or -errno, with what went wrong printed. */
+/* Runs until SIGINT or SIGTERM. Returns 0, or -errno after printing the error. */
 int up_run(const struct up_opts *opts);
 
-/* All return 0 or -errno, with what went wrong printed. control: from the supervisor; guard: for who names. */
-int collecting_run(const struct up_opts *opts, struct name_guard *guard, int control);
-int keeping_run(const struct up_opts *opts, struct name_guard *guard, int control);
-int sending_run(const struct up_opts *opts, struct name_guard *guard, int control);
+/* All return 0, or -errno after printing the error. control: socket from the supervisor; guard: for
+ * processes that find names. */
+int collector_main(const struct up_opts *opts, struct name_guard *guard, int control);
+int store_main(const struct up_opts *opts, struct name_guard *guard, int control);
+int sender_main(const struct up_opts *opts, struct name_guard *guard, int control);
 
 #endif

@@ -1,4 +1,4 @@
-#include "agent/wall.h"
+#include "agent/outbox.h"
 
 #include "profile/sum.h"
 

@@ -20,7 +20,8 @@ static struct arena_block *arena_block_new(struct arena *a, size_t cap)
 	return block;
 }
 
-/* Each new block is as large as all before it together, within bounds, so there are few blocks and at most half is waste. */
+/* Each new block is as large as all previous ones together, within limits, so there are few blocks
+ * and at most half is wasted. */
 static size_t arena_next_cap(const struct arena *a)
 {
 	size_t cap = a->total < ARENA_BLOCK_MIN ? ARENA_BLOCK_MIN : a->total;
@@ -28,7 +29,7 @@ static size_t arena_next_cap(const struct arena *a)
 	return cap - sizeof(struct arena_block);
 }
 
-/* A block of its own, behind the head, whose free room stays in use. */
+/* Allocates a separate block after the head, whose free room stays in use. */
 static void *arena_alloc_large(struct arena *a, size_t size)
 {
 	struct arena_block *block = arena_block_new(a, size);
@@ -40,7 +41,7 @@ static void *arena_alloc_large(struct arena *a, size_t size)
 void *arena_alloc(struct arena *a, size_t size)
 {
 	if (size > PTRDIFF_MAX)
-		mem_gone();
+		mem_exhausted();
 	size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (a->head && size > a->cap - a->used && size > arena_next_cap(a) / 4)
 		return arena_alloc_large(a, size);

@@ -1,10 +1,10 @@
-#include "base/base64.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* n bytes, 1 to 3, as four characters. */
+/* Encodes n bytes, 1 to 3, as four characters. */
 static void put_group(char out[4], const uint8_t *p, size_t n)
 {
 	uint32_t bits = p[0] << 16 | (n > 1 ? p[1] : 0) << 8 | (n > 2 ? p[2] : 0);

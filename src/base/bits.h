@@ -1,9 +1,12 @@
-/* base/bits.h: streams of bits, the highest of a byte first: written (struct bit_writer) and, untrusted, read (struct bit_reader).
+/* base/bits.h: bit streams, most significant bit first: a writer (struct bit_writer) and a reader
+ * of untrusted data (struct bit_reader).
  *
  *     struct bit_writer w = { .out = &buf };   bits_put(&w, 5, 3); …; bits_flush(&w);
- *     struct bit_reader r = { data, len, 0 };   v = bits_get(&r, 3); …; if (!bits_at_end(&r)) it was no such stream
+ *     struct bit_reader r = { data, len, 0 };   v = bits_get(&r, 3); …; if (!bits_at_end(&r)) the
+ *                                               data is invalid
  *
- * A reader gives zeros beyond its end and knows of it: so a parser may read a whole record and test once. */
+ * Beyond its end a reader returns zeros and records the overrun, so a parser may read a whole
+ * record and check once. */
 #ifndef CRESSET_BASE_BITS_H
 #define CRESSET_BASE_BITS_H
 
@@ -17,7 +20,7 @@ struct bit_writer {
 	unsigned n;    /* < 8 between two calls */
 };
 
-/* The lowest `bits` of v, at most 64. */
+/* Writes the lowest `bits` of v, at most 64. */
 static inline void bits_put(struct bit_writer *w, uint64_t v, unsigned bits)
 {
 	if (bits > 32) {
@@ -31,8 +34,9 @@ static inline void bits_put(struct bit_writer *w, uint64_t v, unsigned bits)
 		w->out->data[w->out->len++] = w->held >> (w->n - 8);
 }
 
-/* A number in Golomb's code with a power of two (Rice): what is above its `low` lowest bits as so many ones and a zero, then these bits. One that
- * would have RICE_MOST_ONES or more is just as many ones, and `plain` bits. low and plain: at most 32. */
+/* Writes a number in a Rice code: v >> low in unary, as ones and a zero, then its `low` lowest
+ * bits. If v >> low is RICE_MOST_ONES or more, writes RICE_MOST_ONES ones and then `plain` bits of
+ * v. low and plain: at most 32. */
 enum { RICE_MOST_ONES = 24 };
 static inline void bits_put_rice(struct bit_writer *w, uint32_t v, unsigned low, unsigned plain)
 {
@@ -46,7 +50,7 @@ static inline void bits_put_rice(struct bit_writer *w, uint32_t v, unsigned low,
 	bits_put(w, v, low);
 }
 
-/* Zeros up to the next byte. */
+/* Pads with zeros to the next byte. */
 static inline void bits_flush(struct bit_writer *w)
 {
 	if (w->n)
@@ -56,14 +60,12 @@ static inline void bits_flush(struct bit_writer *w)
 struct bit_reader {
 	const uint8_t *data;
 	size_t len;
-	uint64_t at; /* bits taken so far; beyond the end they were zeros */
+	uint64_t at; /* bits read so far; zeros beyond the end */
 };
 
-enum {
-	BITS_MOST = 57
-}; /* that are there at once: 8 bytes less the bits of the first that were taken */
+enum { BITS_MOST = 57 }; /* bits available at once: 8 bytes minus up to 7 bits already read */
 
-/* What comes next, from the highest bit on. */
+/* Returns the next bits, left-aligned. */
 static inline uint64_t bits_peek(const struct bit_reader *r)
 {
 	uint64_t next = 0;
@@ -75,7 +77,7 @@ static inline uint64_t bits_peek(const struct bit_reader *r)
 	return be64toh(next) << r->at % 8;
 }
 
-/* At most BITS_MOST. */
+/* Reads at most BITS_MOST bits. */
 static inline uint64_t bits_get(struct bit_reader *r, unsigned bits)
 {
 	uint64_t v = bits_peek(r) >> 1 >> (63 - bits); /* bits may be 0 */
@@ -83,14 +85,15 @@ static inline uint64_t bits_get(struct bit_reader *r, unsigned bits)
 	return v;
 }
 
-/* At most 64. */
+/* Reads at most 64 bits. */
 static inline uint64_t bits_get_wide(struct bit_reader *r, unsigned bits)
 {
 	uint64_t high = bits > 32 ? bits_get(r, bits - 32) << 32 : 0;
 	return high | bits_get(r, bits < 32 ? bits : 32);
 }
 
-/* How many ones come before the next zero, which is taken, too; at most `most` (then no zero is looked for), which is less than BITS_MOST. */
+/* Reads ones up to and including the next zero, and returns their number. Stops after `most` ones,
+ * without a zero; most is less than BITS_MOST. */
 static inline unsigned bits_get_ones(struct bit_reader *r, unsigned most)
 {
 	unsigned ones = __builtin_clzll(~bits_peek(r) | 1);
@@ -101,7 +104,7 @@ static inline unsigned bits_get_ones(struct bit_reader *r, unsigned most)
 
 static inline uint64_t bits_get_rice(struct bit_reader *r, unsigned low, unsigned plain)
 {
-	uint64_t next = bits_peek(r); /* all of it, at most 24 + 1 + 32 bits */
+	uint64_t next = bits_peek(r); /* the whole code, at most 24 + 1 + 32 bits */
 	unsigned ones = __builtin_clzll(~next | 1);
 	if (__builtin_expect(ones >= RICE_MOST_ONES, 0)) {
 		r->at += RICE_MOST_ONES;
@@ -111,8 +114,8 @@ static inline uint64_t bits_get_rice(struct bit_reader *r, unsigned low, unsigne
 	return (uint64_t)ones << low | next << (ones + 1) >> 1 >> (63 - low);
 }
 
-/* n of them, in much less time than one by one: what was read of memory once is used up first, and of the one before a number waits only for
- * where it ends. */
+/* Reads n numbers, much faster than one by one: each load from memory is used up first, and a
+ * number depends on the previous one only for its position. */
 static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigned plain,
 				  uint64_t *out, size_t n)
 {
@@ -131,7 +134,7 @@ static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigne
 			left -= bits;
 		}
 		r.at += first - left;
-		if (i < n && left == first) /* of a gap that is unusually large */
+		if (i < n && left == first) /* an unusually large number */
 			out[i++] = bits_get_rice(&r, low, plain);
 	}
 	for (; i < n; i++)
@@ -139,13 +142,13 @@ static inline void bits_get_rices(struct bit_reader *from, unsigned low, unsigne
 	*from = r;
 }
 
-/* Whether more was read than there is. */
+/* Whether the reader went beyond the end. */
 static inline bool bits_overrun(const struct bit_reader *r)
 {
 	return r->at > 8 * (uint64_t)r->len;
 }
 
-/* Whether exactly all was read: what is left is what bits_flush adds. */
+/* Whether exactly all was read: only the padding of bits_flush is left. */
 static inline bool bits_at_end(const struct bit_reader *r)
 {
 	return !bits_overrun(r) && 8 * (uint64_t)r->len - r->at < 8 && bits_peek(r) == 0;

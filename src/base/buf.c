@@ -1,7 +1,6 @@
 #include "base/buf.h"
 
 #include "base/mem.h"
-#include "base/varint.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ void buf_reserve(struct buf *b, size_t more)
 {
 	size_t want;
 	if (__builtin_add_overflow(b->len, more, &want))
-		mem_gone();
+		mem_exhausted();
 	if (want <= b->cap)
 		return;
 	size_t cap = b->cap < SIZE_MAX / 2 ? 2 * b->cap : want;
@@ -120,7 +119,7 @@ struct cur cur_long_varint(struct cur c, uint64_t *v)
 
 #define HIGH_BITS 0x8080808080808080ull
 
-/* Eight numbers of a byte each. In full, as compilers leave the loop a loop. */
+/* Reads eight one-byte numbers. Unrolled, as compilers do not unroll the loop. */
 static bool take_eight(const uint8_t *p, uint64_t *out)
 {
 	uint64_t bytes;
@@ -138,7 +137,7 @@ static bool take_eight(const uint8_t *p, uint64_t *out)
 	return true;
 }
 
-/* The lowest seven bits of each byte, together. */
+/* Joins the lowest seven bits of each byte. */
 static uint64_t without_high_bits(uint64_t v)
 {
 	v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;
@@ -153,7 +152,8 @@ static uint64_t load_eight(const uint8_t *p)
 	return le64toh(v);
 }
 
-/* A number of up to eight bytes, without a look at how many: whose lengths are anything costs no more than one of a byte. 0: it has more. */
+/* Reads a number of up to eight bytes without branching on its length, so mixed lengths cost no
+ * more than single bytes. Returns its length, 0 if it is longer. */
 static size_t take_any(const uint8_t *p, uint64_t *out)
 {
 	uint64_t v = load_eight(p), ends = ~v & HIGH_BITS;
@@ -163,7 +163,8 @@ static size_t take_any(const uint8_t *p, uint64_t *out)
 	return __builtin_ctzll(ends) / 8 + 1;
 }
 
-/* Two numbers of up to eight bytes together: where the next ones begin is known in much less time than twice that of one. 0: they have more. */
+/* Reads two numbers of up to eight bytes together: finding the end of both takes much less than
+ * twice the time for one. Returns their length, 0 if they are longer. */
 static size_t take_two(const uint8_t *p, uint64_t out[2])
 {
 	uint64_t v = load_eight(p), ends = ~v & HIGH_BITS, later = ends & (ends - 1);
@@ -175,7 +176,8 @@ static size_t take_two(const uint8_t *p, uint64_t out[2])
 	return __builtin_ctzll(later) / 8 + 1;
 }
 
-/* Eight numbers of any length, of 64 bytes at most; NULL: one is longer. Apart, so that the loop over those of a byte each stays small. */
+/* Reads eight numbers of any length, 64 bytes at most; returns NULL if one is longer. Not inlined,
+ * so that the loop over one-byte numbers stays small. */
 __attribute__((noinline)) static const uint8_t *take_mixed(const uint8_t *p, uint64_t out[8])
 {
 	for (size_t i = 0; i < 8;) {

@@ -1,7 +1,8 @@
 /* base/buf.h: bytes being written (struct buf) and untrusted bytes being read (struct cur).
  *
- * A buf is a growable byte string; a zeroed one is empty and valid. A cur is a cursor that cannot run over: a read past the
- * end returns zero or NULL, sets `bad` and empties the cursor, so a parser may read a whole record and test once. */
+ * A buf is a growable byte string; a zeroed one is empty and valid. A cur is a cursor that cannot
+ * overrun: a read past the end returns zero or NULL, sets `bad` and empties the cursor, so a
+ * parser may read a whole record and check once. */
 #ifndef CRESSET_BASE_BUF_H
 #define CRESSET_BASE_BUF_H
 
@@ -19,17 +20,17 @@ void buf_done(struct buf *b);
 void buf_clear(struct buf *b); /* len = 0, memory kept */
 void buf_reserve(struct buf *b, size_t more);
 
-/* data must not lie in b. */
+/* data must not be inside b. */
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_addc(struct buf *b, char c);
 void buf_adds(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_addu(struct buf *b, uint64_t v); /* decimal, fast */
 
-/* NUL-terminates; the string is valid until the next change. */
+/* NUL-terminates the content; the string is valid until the next change. */
 char *buf_cstr(struct buf *b);
 
-/* The content as a NUL-terminated string, to be freed by the caller; b is empty afterwards. */
+/* Returns the content as a NUL-terminated string, for the caller to free; b is empty afterwards. */
 char *buf_steal(struct buf *b);
 
 struct cur {
@@ -46,14 +47,25 @@ static inline size_t cur_left(const struct cur *c)
 	return c->end - c->p;
 }
 
-/* From here on every read fails: what follows a hole in a record means nothing. */
+static inline bool cur_starts(struct cur c, const char *s)
+{
+	size_t len = __builtin_strlen(s);
+
+	return cur_left(&c) >= len && __builtin_memcmp(c.p, s, len) == 0;
+}
+static inline bool cur_is(struct cur c, const char *s)
+{
+	return cur_left(&c) == __builtin_strlen(s) && cur_starts(c, s);
+}
+
+/* Makes all further reads fail: data after a gap in a record are meaningless. */
 static inline void cur_fail(struct cur *c)
 {
 	c->bad = true;
 	c->p = c->end;
 }
 
-/* The next n bytes, not NULL for n = 0 either; NULL only when bad. */
+/* Returns the next n bytes; NULL only if bad, never for n = 0. */
 static inline const void *cur_take(struct cur *c, size_t n)
 {
 	if (c->bad || n > cur_left(c)) {
@@ -67,7 +79,7 @@ static inline const void *cur_take(struct cur *c, size_t n)
 	return p;
 }
 
-/* Little endian. */
+/* Reads a little-endian integer. */
 static inline uint64_t cur_int(struct cur *c, size_t size)
 {
 	uint64_t v = 0;
@@ -93,8 +105,32 @@ static inline uint64_t cur_u64(struct cur *c)
 	return cur_int(c, 8);
 }
 
-/* Unsigned LEB128: bad past 10 bytes or 64 bits. Profiles are made of them, mostly of one to three bytes: these are read in
- * place. The rest goes by value, so that a loop can keep its cursor in registers. */
+/* Writing numbers as LEB128, and zigzag coding of signed ones: 0, -1, 1, -2 … are 0, 1, 2, 3 ….
+ * cur_varint reads them. */
+enum { VARINT_MAX_BYTES = 10 };
+
+/* Returns the number of bytes. */
+static inline size_t varint_write(char bytes[VARINT_MAX_BYTES], uint64_t v)
+{
+	size_t n = 0;
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (v & 0x7f) | 0x80;
+	bytes[n++] = v;
+	return n;
+}
+
+static inline uint64_t zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+static inline int64_t unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+/* Reads unsigned LEB128; bad past 10 bytes or 64 bits. Profiles consist of them, mostly of one to
+ * three bytes, which are read inline. cur_long_varint takes the cursor by value, so that a loop
+ * can keep it in registers. */
 struct cur cur_long_varint(struct cur c, uint64_t *v);
 static inline uint64_t cur_varint(struct cur *c)
 {
@@ -117,10 +153,11 @@ static inline uint64_t cur_varint(struct cur *c)
 	return v;
 }
 
-/* The next n of them; false when there are fewer, which makes c bad. */
+/* Reads the next n varints; returns false, with c bad, if there are fewer. */
 bool cur_varints(struct cur *c, uint64_t *out, size_t n);
 
-/* One line without its \n or \r\n; false at the end of the input. The last line needs no newline. */
+/* Reads one line without its \n or \r\n; returns false at the end of the input. The last line needs
+ * no newline. */
 bool cur_line(struct cur *c, const char **line, size_t *len);
 
 #endif

@@ -1,6 +1,5 @@
 #include "base/cache_dir.h"
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -16,7 +15,7 @@
 
 enum { CACHE_TMP_TRIES = 16 };
 
-/* --- folders ---------------------------------------------------------------------------------- */
+/* --- directories ----------------------------------------------------------------------------- */
 
 static bool is_ours(const struct stat *st)
 {
@@ -36,7 +35,7 @@ static int open_own_dir(int at, const char *path)
 	return rc;
 }
 
-/* Every folder on the way. */
+/* Makes a directory and all its parents. */
 static void make_dirs(const char *path)
 {
 	char *part = xstrdup(path);
@@ -59,9 +58,8 @@ int cache_dir_open(const char *root, const char *name, struct err *err)
 		close(at);
 	}
 	if (fd == -EPERM)
-		return err_set(err, EPERM,
-			       "%s/%s belongs to somebody else, or others may write to it", root,
-			       name);
+		return err_set(err, EPERM, "%s/%s: owned by another user or writable by others",
+			       root, name);
 	return fd < 0 ? err_set(err, -fd, "cannot open %s/%s: %s", root, name, strerror(-fd)) : fd;
 }
 
@@ -160,10 +158,10 @@ static int64_t time_ns(const struct timespec *t)
 	return t->tv_sec * 1000000000ll + t->tv_nsec;
 }
 
-static void list_file(struct kept_files *all, int dir, const char *folder, const char *name)
+static void list_file(struct kept_files *all, int dir, const char *directory, const char *name)
 {
 	struct stat st;
-	char *path = xasprintf("%s/%s", folder, name);
+	char *path = xasprintf("%s/%s", directory, name);
 	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode)) {
 		free(path);
 		return;
@@ -187,12 +185,12 @@ static DIR *open_listing(int dir, const char *name)
 	return listing;
 }
 
-static void list_folder(struct kept_files *all, int dir, const char *folder)
+static void list_directory(struct kept_files *all, int dir, const char *directory)
 {
-	DIR *listing = open_listing(dir, folder);
+	DIR *listing = open_listing(dir, directory);
 	for (struct dirent *e; listing && (e = readdir(listing));)
 		if (e->d_name[0] != '.')
-			list_file(all, dir, folder, e->d_name);
+			list_file(all, dir, directory, e->d_name);
 	if (listing)
 		closedir(listing);
 }
@@ -206,12 +204,12 @@ static int by_last_use(const void *a, const void *b)
 void cache_dir_trim(int dir, uint64_t max_bytes)
 {
 	struct kept_files all = { 0 };
-	DIR *folders = open_listing(dir, ".");
-	for (struct dirent *e; folders && (e = readdir(folders));)
+	DIR *directories = open_listing(dir, ".");
+	for (struct dirent *e; directories && (e = readdir(directories));)
 		if (e->d_name[0] != '.')
-			list_folder(&all, dir, e->d_name);
-	if (folders)
-		closedir(folders);
+			list_directory(&all, dir, e->d_name);
+	if (directories)
+		closedir(directories);
 	bool full = all.bytes > max_bytes || all.v.n > CACHE_MAX_FILES;
 	if (full)
 		qsort(all.v.v, all.v.n, sizeof *all.v.v, by_last_use);

@@ -1,4 +1,5 @@
-/* base/cell.h: one value of a table whose columns are not known before, like the answer of a SQL statement. */
+/* base/cell.h: one value of a table whose columns are not known in advance, such as the result of a
+ * SQL statement. */
 #ifndef CRESSET_BASE_CELL_H
 #define CRESSET_BASE_CELL_H
 

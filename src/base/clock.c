@@ -26,7 +26,8 @@ uint64_t clock_boot_ns(void)
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
-/* Of several readings between two of the other clock, the one with the closest pair is least disturbed. */
+/* Reads the wall clock between two readings of the other clock, several times; the closest pair is
+ * the least disturbed. */
 int64_t clock_wall_offset_ns(void)
 {
 	uint64_t best_gap = UINT64_MAX;

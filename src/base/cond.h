@@ -1,4 +1,4 @@
-/* base/cond.h: condition variables that wait until a moment of clock_mono_ns(). */
+/* base/cond.h: condition variables with a deadline on clock_mono_ns(). */
 #ifndef CRESSET_BASE_COND_H
 #define CRESSET_BASE_COND_H
 
@@ -17,7 +17,7 @@ static inline void cond_init(pthread_cond_t *c)
 	pthread_condattr_destroy(&attr);
 }
 
-/* False: the moment has come. */
+/* Returns false after the deadline. */
 static inline bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t at_ns)
 {
 	const struct timespec until = { .tv_sec = (time_t)(at_ns / 1000000000),

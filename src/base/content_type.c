@@ -1,4 +1,4 @@
-#include "base/content_type.h"
+#include "base/asset.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "base/cpu_budget.h"
 
 #define SECOND_NS     1000000000ull
-/* No product below gets too large: what comes in a day is more than is kept anyway. */
+/* Avoids overflow in the products below: what a day earns exceeds the limit anyway. */
 #define LONGEST_S     86400ull
 #define LONGEST_SPENT (LONGEST_S * SECOND_NS)
 
@@ -22,7 +22,7 @@ int64_t cpu_budget_left(struct cpu_budget *b, uint64_t now_ns)
 			     rest_ns * b->per_s_ns / SECOND_NS;
 
 	if (!earned_ns)
-		return b->left_ns; /* so short a time adds up */
+		return b->left_ns; /* short times add up */
 	b->left_ns += (int64_t)earned_ns;
 	if (b->left_ns > most_ns)
 		b->left_ns = most_ns;

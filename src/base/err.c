@@ -7,8 +7,9 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Formats into to (size bytes), on one line unless `lines`; what is too long is cut at a character and ends with "…".
- * Goes through a copy because the arguments may point into the text that is being replaced. */
+/* Formats into to (size bytes), on one line unless `lines`; long text is truncated between
+ * characters and ends with "…". Uses a copy because the arguments may point into the text being
+ * replaced. */
 static void err_format(char *to, size_t size, bool lines, const char *fmt, va_list ap)
 {
 	char text[sizeof((struct err *)0)->text];

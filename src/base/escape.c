@@ -8,9 +8,9 @@
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define ELLIPSIS    "\xe2\x80\xa6"
 
-/* A place text goes to. Printable ASCII is copied as it is, but for the characters in `special` (bit per character, below and
- * from 64 on); these and everything else is given to put, one character of n valid bytes at a time, `left` bytes with what
- * follows. */
+/* An output format. Printable ASCII is copied unchanged, except the characters in `special` (a bit
+ * per character, below and from 64 on). These and all others are passed to put, one character of n
+ * valid bytes at a time; left: bytes from this character to the end. */
 struct place {
 	uint64_t special[2];
 	void (*put)(struct buf *b, uint32_t c, const char *s, size_t n, size_t left);
@@ -66,8 +66,8 @@ void esc_utf8(struct buf *b, const char *s, size_t len, size_t max)
 	esc_walk(b, s, len, max, &place);
 }
 
-/* XML 1.0 §2.2 has no characters for most controls, and none for U+FFFE and U+FFFF. A parser would turn plain tabs and line
- * ends in attribute values into blanks. */
+/* XML 1.0 §2.2 does not allow most control characters, nor U+FFFE and U+FFFF. A parser would turn
+ * literal tabs and line ends in attribute values into blanks. */
 static void put_xml(struct buf *b, uint32_t c, const char *s, size_t n, size_t left)
 {
 	(void)left;
@@ -108,7 +108,8 @@ void esc_xml(struct buf *b, const char *s, size_t len, size_t max)
 	esc_walk(b, s, len, max, &place);
 }
 
-/* What a page's parser looks for inside a <script> element: "<!--", "<script", "</script". */
+/* Whether an HTML parser would react to it inside a <script> element: "<!--", "<script",
+ * "</script". */
 static bool html_would_look(const char *s, size_t left)
 {
 	if (left >= 2 && (s[1] == '!' || s[1] == '/'))
@@ -151,7 +152,8 @@ static void put_csv(struct buf *b, uint32_t c, const char *s, size_t n, size_t l
 		buf_add(b, s, n);
 }
 
-/* Semicolons separate where the comma is the decimal point; blanks at the ends are dropped by some readers. */
+/* Semicolons are separators where the comma is the decimal point; some readers strip blanks at the
+ * ends. */
 static bool csv_needs_quotes(const char *s, size_t len)
 {
 	return len > 0 && (s[0] == ' ' || s[len - 1] == ' ' || memchr(s, ',', len) ||
@@ -171,8 +173,8 @@ void esc_csv(struct buf *b, const char *s, size_t len, size_t max)
 		buf_addc(b, '"');
 }
 
-/* Characters that reorder the text around them (UAX #9: embeddings, overrides, isolates), so that a name can look like
- * another one, and those that break lines. */
+/* Whether a character reorders the text around it (UAX #9: embeddings, overrides, isolates), so
+ * that a name could look like another one. */
 static bool is_reordering(uint32_t c)
 {
 	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);

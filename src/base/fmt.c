@@ -7,8 +7,8 @@ struct fmt_unit {
 	const char *name;
 };
 
-/* Three significant digits, in the largest unit of which there is at least one after rounding: 999.6 kB is 1.00 MB. The
- * first unit is whole. */
+/* Three significant digits, in the largest unit that gives at least 1 after rounding: 999.6 kB is
+ * 1.00 MB. The first unit has no decimals. */
 static void fmt_scaled(struct buf *b, uint64_t v, const struct fmt_unit *units, size_t n)
 {
 	size_t i = 0;
@@ -39,7 +39,7 @@ void fmt_bytes(struct buf *b, uint64_t bytes)
 	fmt_scaled(b, bytes, units, sizeof units / sizeof *units);
 }
 
-/* v in units of `unit`, to the nearest. */
+/* Returns v in units of `unit`, rounded to the nearest. */
 static uint64_t fmt_round(uint64_t v, uint64_t unit)
 {
 	return v / unit + (v % unit >= unit / 2);

@@ -1,4 +1,4 @@
-/* base/fmt.h: numbers for people, three significant digits. Appended to b; for machines write the plain number. */
+/* base/fmt.h: human-readable numbers with three significant digits, appended to b. */
 #ifndef CRESSET_BASE_FMT_H
 #define CRESSET_BASE_FMT_H
 

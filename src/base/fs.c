@@ -14,8 +14,8 @@
 
 enum { FS_CHUNK = 64 * 1024 };
 
-/* Room for the next piece in b, which may grow from start to start + max: at least one byte unless it is full. Growth is by
- * doubling, but never past the limit. */
+/* Makes room for the next piece in b, which may grow from start to start + max: at least one byte
+ * unless it is full. Capacity doubles, but never past the limit. */
 static size_t fs_room(struct buf *b, size_t start, size_t max)
 {
 	size_t limit = max > SIZE_MAX - start ? SIZE_MAX : start + max;
@@ -137,7 +137,7 @@ static int gzip_at(int level, const void *data, size_t len, struct buf *out)
 		return -ENOMEM;
 	int rc = Z_OK;
 	while (rc != Z_STREAM_END) {
-		if (z.avail_in == 0) { /* zlib counts in 32 bits: more than that goes in pieces */
+		if (z.avail_in == 0) { /* zlib counts in 32 bits: pass larger input in pieces */
 			z.avail_in = len < UINT_MAX ? len : UINT_MAX;
 			len -= z.avail_in;
 		}
@@ -195,7 +195,7 @@ int fs_sync_dir_of(const char *path, struct err *err)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc = 0;
 
-	/* One that may be passed, but not read, and a file system that has no such thing. */
+	/* Ignore directories without read permission, and file systems without fsync. */
 	if ((fd < 0 || fsync(fd)) && errno != EACCES && errno != EINVAL && errno != EROFS)
 		rc = err_set(err, errno, "cannot write %s to the disk: %s", dir, strerror(errno));
 	if (fd >= 0)

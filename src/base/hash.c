@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* most of what is hashed is so short that a call costs as much */
+#define XXH_INLINE_ALL /* most inputs are so short that a call would cost as much as the hash */
 #include <xxhash.h>
 
 enum { MAP_FIRST_SLOTS = 16 };
@@ -27,7 +27,7 @@ uint64_t hash_bytes(const void *data, size_t len)
 	return XXH3_64bits(data, len);
 }
 
-/* For a fixed a no two b collide, and the other way round. */
+/* For a fixed a no two b collide, and vice versa. */
 uint64_t hash_mix(uint64_t a, uint64_t b)
 {
 	return mix64(mix64(a + 0x9e3779b97f4a7c15ull) ^ b);
@@ -43,7 +43,7 @@ static uint32_t map_next(const struct map *m, uint32_t i)
 	return (i + 1) & (m->cap - 1);
 }
 
-/* The slot of key, or the free one where it belongs; the map has free slots. */
+/* Returns the slot of key, or the free slot for it; the map has free slots. */
 static struct map_slot *map_find(const struct map *m, uint64_t key)
 {
 	uint32_t i = map_home(m, key);
@@ -60,13 +60,13 @@ static struct map_slot *map_find_free(const struct map *m, uint64_t key)
 	return &m->slots[i];
 }
 
-/* At a load of at most 70 %. */
+/* Whether n entries keep the load factor at 70 % or less. */
 static bool map_has_room(uint64_t cap, uint64_t n)
 {
 	return n * 10 <= cap * 7;
 }
 
-/* Values under one key may change their order. */
+/* Values with the same key may change their order. */
 void map_reserve(struct map *m, uint32_t more)
 {
 	uint64_t want = (uint64_t)m->n + more, cap = m->cap ? m->cap : MAP_FIRST_SLOTS;
@@ -77,7 +77,7 @@ void map_reserve(struct map *m, uint32_t more)
 	assert(cap <= MAP_MAX_SLOTS);
 	struct map old = *m;
 	m->cap = cap;
-	/* Not calloc: fresh pages that are read before they are written fault twice. */
+	/* Not calloc: new pages that are read before they are written fault twice. */
 	m->slots = xreallocarray(NULL, cap, sizeof *m->slots);
 	memset(m->slots, 0, cap * sizeof *m->slots);
 	map_each (&old, s)
@@ -121,7 +121,8 @@ void map_put(struct map *m, uint64_t key, uint32_t value)
 		map_fill(m, s, key, value);
 }
 
-/* Backward shift: every later entry of the run that may live at the hole moves there, so no search ever meets a gap. */
+/* Backward-shift deletion: later entries of the run that may be at the hole move there, so no
+ * search meets a gap. */
 bool map_del(struct map *m, uint64_t key)
 {
 	if (m->n == 0)

@@ -1,7 +1,8 @@
-/* base/hash.h: hashing (xxHash) and one hash map: u64 key → u32 value.
+/* base/hash.h: hashing (xxHash, SHA-256) and a hash map: u64 key → u32 value.
  *
- * The map is open addressing with linear probing on a 64-bit key that is mixed again inside. Interning tables use the hash of
- * the content as key and compare the content by a callback; pid and id tables use the id itself. */
+ * The map uses open addressing with linear probing; it mixes the 64-bit key again. Interning
+ * tables use the hash of the content as key and compare the content in a callback; pid and id
+ * tables use the id itself. */
 #ifndef CRESSET_BASE_HASH_H
 #define CRESSET_BASE_HASH_H
 
@@ -12,7 +13,7 @@
 /* XXH3-64. */
 uint64_t hash_bytes(const void *data, size_t len);
 
-/* Order matters; for one a no two b give the same, and the other way round. */
+/* Order matters; for a fixed a no two b give the same result, and vice versa. */
 uint64_t hash_mix(uint64_t a, uint64_t b);
 
 struct map_slot {
@@ -26,26 +27,27 @@ struct map {
 	uint32_t n, cap;
 };
 
-/* Plain map: one value per key. map_get returns NULL when absent; its pointer is valid until the next change. */
+/* Plain map: one value per key. map_get returns NULL when absent; its pointer is valid until the
+ * next change. */
 uint32_t *map_get(const struct map *m, uint64_t key);
 void map_put(struct map *m, uint64_t key, uint32_t value);
 
-/* So many more can be added before the map has to grow. */
+/* Makes room for `more` further entries. */
 void map_reserve(struct map *m, uint32_t more);
 
-/* Asks for the memory where key is looked up: many look-ups can so wait for it together. */
+/* Prefetches the slot of key, so that the cache misses of several lookups overlap. */
 void map_prefetch(const struct map *m, uint64_t key);
 
-/* False when there was no such key. */
+/* Returns false if there was no such key. */
 bool map_del(struct map *m, uint64_t key);
 
-/* Interning map: several values may share a key; same(ctx, value) decides. Returns the stored value for which same() is
- * true, else stores and returns `fresh` (the id the caller will give to the new entry). same may be NULL where the key says
- * all. */
+/* Interning map: several values may share a key; same(ctx, value) decides. Returns the stored value
+ * for which same() is true, else stores and returns `fresh` (the id of the caller's new entry).
+ * same may be NULL if the key alone identifies the entry. */
 uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 		    bool (*same)(const void *ctx, uint32_t value), const void *ctx);
 
-/* The same without storing: false when there is none, *value is then untouched. */
+/* Does the same without storing: returns false, with *value untouched, if there is none. */
 bool map_lookup(const struct map *m, uint64_t key, bool (*same)(const void *ctx, uint32_t value),
 		const void *ctx, uint32_t *value);
 
@@ -58,9 +60,25 @@ static inline uint64_t map_size_bytes(const struct map *m)
 void map_clear(struct map *m);
 void map_done(struct map *m);
 
-/* Runs over the used slots in no order: map_each(&m, s) use(s->key, s->value); the map must not change meanwhile. */
+/* Iterates over the used slots in no particular order: map_each(&m, s) use(s->key, s->value); the
+ * map must not change meanwhile. */
 #define map_each(m, s) \
 	for (struct map_slot *s = (m)->slots; s && s < (m)->slots + (m)->cap; s++) \
 		if (s->used)
+
+/* SHA-256 (FIPS 180-4): of a whole input, or of one in pieces: sha256_init, any number of
+ * sha256_add, sha256_end. Plain C, for programs and pages, not for gigabytes. */
+enum { SHA256_BYTES = 32, SHA256_BLOCK = 64 };
+
+void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES]);
+
+struct sha256 {
+	uint32_t state[8];
+	uint64_t len; /* so far; its rest is in block */
+	uint8_t block[SHA256_BLOCK];
+};
+void sha256_init(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *data, size_t len); /* data may be NULL if len is 0 */
+void sha256_end(struct sha256 *s, uint8_t out[SHA256_BYTES]);
 
 #endif

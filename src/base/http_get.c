@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is used of libcurl. */
+/* The functions of libcurl in use. */
 struct curl_functions {
 	typeof(curl_global_init) *global_init;
 	typeof(curl_easy_init) *init;
@@ -34,7 +34,7 @@ struct http_client {
 
 static void *load_library(void)
 {
-	static const char *const names[] = { "libcurl-gnutls.so.4", "libcurl.so.4" };
+	static const char *const names[] = { HTTP_LIBRARIES };
 	void *library = NULL;
 	for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -62,7 +62,7 @@ static bool load_functions(void *library, struct curl_functions *f)
 	return true;
 }
 
-/* The library stays loaded: those behind it keep state that does not survive being unloaded. */
+/* The library stays loaded: its dependencies keep state that does not survive unloading. */
 int http_client_new(struct http_client **out, struct err *err)
 {
 	struct http_client *c = xcalloc(1, sizeof *c);
@@ -76,7 +76,7 @@ int http_client_new(struct http_client **out, struct err *err)
 	}
 	free(c);
 	err_set(err, ENOSYS, "there is no libcurl here to fetch files with");
-	err_hint(err, "install libcurl3-gnutls, or what your distribution calls libcurl");
+	err_hint(err, "install libcurl: libcurl.so.4 or libcurl-gnutls.so.4");
 	return -ENOSYS;
 }
 
@@ -96,7 +96,7 @@ struct transfer {
 	uint64_t body_left, headers_left;
 };
 
-/* Returning less than n makes libcurl give up. */
+/* Returning less than n makes libcurl abort. */
 static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
@@ -147,7 +147,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 	return n;
 }
 
-/* Other than 0 makes libcurl give up. */
+/* A result other than 0 makes libcurl abort. */
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	const struct transfer *t = ctx;
@@ -155,7 +155,7 @@ static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl
 	return atomic_load(t->r->give_up);
 }
 
-/* libcurl takes the token along to the same host only. */
+/* libcurl sends the token only to the same host. */
 static bool set_question(const struct http_client *c, const struct http_request *r,
 			 struct curl_slist **headers)
 {
@@ -176,7 +176,7 @@ static bool set_question(const struct http_client *c, const struct http_request 
 	char type[128];
 	snprintf(type, sizeof type, "Content-Type: %s",
 		 r->content_type ? r->content_type : "application/octet-stream");
-	/* Without "Expect: 100-continue", which costs a second where it is not known. */
+	/* No "Expect: 100-continue": it costs a second with servers that do not support it. */
 	*headers = c->curl.list_add(c->curl.list_add(NULL, "Expect:"), type);
 	for (size_t i = 0; r->headers && r->headers[i]; i++)
 		*headers = c->curl.list_add(*headers, r->headers[i]);
@@ -190,7 +190,7 @@ static bool set_options(const struct http_client *c, const struct http_request *
 {
 	typeof(curl_easy_setopt) *set = c->curl.setopt;
 	c->curl.reset(c->easy);
-	/* The first three restrict: without them there is no request. */
+	/* The first three are restrictions: if one cannot be set, no request is made. */
 	if (set(c->easy, CURLOPT_PROTOCOLS_STR, "http,https") ||
 	    set(c->easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") ||
 	    set(c->easy, CURLOPT_TIMEOUT_MS, (long)r->total_ms))
@@ -212,7 +212,7 @@ static bool set_options(const struct http_client *c, const struct http_request *
 		set(c->easy, CURLOPT_NOPROGRESS, 0L);
 		set(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
 		set(c->easy, CURLOPT_XFERINFODATA, t);
-		set(c->easy, CURLOPT_QUICK_EXIT, 1L); /* a name server may take long */
+		set(c->easy, CURLOPT_QUICK_EXIT, 1L); /* a name lookup may take long */
 	}
 	return set(c->easy, CURLOPT_URL, r->url) == CURLE_OK;
 }

@@ -1,10 +1,13 @@
-/* base/http_get.h: one file fetched, one question asked, or one message sent, over HTTP or HTTPS. The only user of libcurl.
+/* base/http_get.h: HTTP and HTTPS requests: fetches a file, or sends a request with or without a
+ * body. The only user of libcurl.
  *
- * The library is loaded when the first client is made, not when the program starts: linked, it and the 30 libraries behind it
- * cost every start 16 ms and the collector 5.4 MB of Pss (of the 8 MB it may have), and hardly anybody fetches anything.
+ * The library is loaded with the first client, not when the program starts: linked, it and its 30
+ * dependencies would cost every start 16 ms and the collector 5.4 MB of Pss (of its limit of
+ * 8 MB), and few users fetch anything.
  *
- * The server is not trusted: time, bytes of the answer, bytes of its headers and redirects are bounded, and redirects
- * lead to http and https only. No cookies, no passwords, no compression. Proxies are those of the environment (http_proxy …). */
+ * The server is not trusted: time, size of the answer, size of its headers and redirects are
+ * limited, and redirects may lead only to http and https. No cookies, no passwords, no
+ * compression. Proxies are those of the environment (http_proxy …). */
 #ifndef CRESSET_BASE_HTTP_GET_H
 #define CRESSET_BASE_HTTP_GET_H
 
@@ -17,15 +20,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The names that libcurl is loaded by: the first one that is here. */
+#define HTTP_LIBRARIES "libcurl-gnutls.so.4", "libcurl.so.4"
+
 enum {
-	HTTP_MAX_REDIRECTS = 5,
-	HTTP_MAX_HEADER_BYTES = 64 << 10, /* of all answers to one request, redirects included */
-	HTTP_MIN_BYTES_PER_S = 1024,      /* slower for stall_s is too slow */
+	HTTP_MAX_REDIRECTS = 5, /* limit: redirects of one request */
+	/* limit: headers of all answers to one request, redirects included */
+	HTTP_MAX_HEADER_BYTES = 64 << 10,
+	HTTP_MIN_BYTES_PER_S = 1024, /* slower than this for stall_s is a timeout */
 };
 
 struct http_client;
 
-/* -ENOSYS: there is no libcurl here. */
+/* -ENOSYS: libcurl is not installed. */
 int http_client_new(struct http_client **out, struct err *err);
 void http_client_free(struct http_client *c); /* NULL is fine */
 
@@ -34,32 +41,33 @@ struct http_request {
 	uint32_t connect_ms; /* until connected; all three > 0 */
 	uint32_t total_ms;   /* until the last byte */
 	uint32_t stall_s;    /* see HTTP_MIN_BYTES_PER_S */
-	uint64_t max_bytes;  /* of the answer's body */
-	const char *
-		token; /* Authorization: Bearer …, sent nowhere else when it is redirected; NULL: none */
+	uint64_t max_bytes;  /* maximum size of the answer's body */
+	/* Authorization: Bearer …, not sent to another host after a redirect; NULL: none */
+	const char *token;
 	const char *ca_file; /* PEM: trusted in place of the system's; NULL: the system's */
 	const char *method;  /* "HEAD", "PUT"; NULL: POST with a body, GET without */
-	/* What is sent; NULL: nothing. */
+	/* Body of the request; NULL: none. */
 	const void *body;
 	size_t body_len;
-	const char *content_type;   /* of it; NULL: application/octet-stream */
-	const char *const *headers; /* more of them, "Name: value"; the last is NULL */
-	bool stays;                 /* redirects are not followed: they are answers */
-	const atomic_bool *give_up; /* looked at while nothing comes, once a second; may be NULL */
-	struct buf *answer;         /* the body is appended, not written to fd; NULL: it is */
-	/* A header of the answer to look for, and room for what it says, cut; "" when it did not come. */
+	const char *content_type;   /* of body; NULL: application/octet-stream */
+	const char *const *headers; /* further headers, "Name: value"; ends with NULL */
+	bool stays;                 /* do not follow redirects: return them as answers */
+	const atomic_bool *give_up; /* checked once a second while no data arrive; may be NULL */
+	struct buf *answer;         /* appends the body here; NULL: writes it to fd */
+	/* A header of the answer to return, and room for its value, truncated; "" if missing. */
 	const char *want_header;
 	char *header_value;
 	size_t header_size;
-	uint64_t
-		*retry_after_s; /* what Retry-After says, in either form; 0: nothing. May be NULL */
-	/* NULL: an answer of another status than 200 is a failure, and its body is not read. Else it is the status, and the body comes. */
+	uint64_t *retry_after_s; /* value of Retry-After, in either form; 0: none. May be NULL */
+	/* Set to the HTTP status, and the body is read for any status. NULL: any status but 200 is
+	 * a failure, and its body is not read. */
 	long *status;
 };
 
-/* Writes the body to fd, where it is. 0, or -ENOENT: the server has no such thing (404); -ETIMEDOUT: one of the times is up;
- * -ECONNREFUSED: no connection; -EFBIG; -ELOOP: redirects without end; -EPROTO: any other answer. On failure part of a body may
- * be written. -ECANCELED: give_up. A client keeps its connection for the next request. */
+/* Writes the body to fd at its current offset. Returns 0, or -ENOENT: not found (404); -ETIMEDOUT:
+ * one of the timeouts; -ECONNREFUSED: no connection; -EFBIG; -ELOOP: too many redirects; -EPROTO:
+ * any other answer; -ECANCELED: give_up. After a failure part of a body may be written. A client
+ * keeps its connection for the next request. */
 int http_get(struct http_client *c, const struct http_request *r, int fd, struct err *err);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/unpack.h"
-#include "base/utf16.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,33 +14,33 @@
 enum {
 	INPUT_WINDOW = 256 * 1024, /* grows only for a longer line */
 	INPUT_PACKED = 64 * 1024,
-	INPUT_MAGIC = 6, /* what unpack_detect needs */
+	INPUT_MAGIC = 6, /* bytes that unpack_detect needs */
 	INPUT_BOM = 3,
 };
 
-/* Plain bytes that are not consumed yet are [p, end): in the window, or in the caller's memory when
- * nothing is packed. */
+/* The plain bytes not yet consumed are [p, end): in the window, or in the caller's memory if it is
+ * not compressed. */
 struct input {
 	char *name;
-	int fd;            /* -1: all of it is in packed or [p, end) */
-	off_t origin;      /* where in the file it begins; -1: there are no offsets */
-	struct cur memory; /* all of it, when fd is -1 */
+	int fd;            /* -1: all data are in packed or [p, end) */
+	off_t origin;      /* offset of its start in the file; -1: no offsets */
+	struct cur memory; /* all data, if fd is -1 */
 	struct unpack *unpack;
 	char *packed_buf;
 	struct cur packed;
 	bool is_utf16;
 	struct utf16 utf16;
 	char *coded_buf;
-	struct cur coded; /* unpacked, not decoded yet */
+	struct cur coded; /* decompressed, not decoded yet */
 	const char *p, *end;
-	const char *memory_end; /* of memory that is shown piece by piece; NULL: all is */
+	const char *memory_end; /* end of memory that is passed on in pieces; NULL: all was */
 	char *window;
 	size_t cap;
 	uint64_t total;     /* plain bytes so far */
-	bool source_ended;  /* nothing comes behind packed, or behind end when nothing is packed */
-	bool ended;         /* nothing comes behind end */
-	bool dropping_line; /* the rest of a line that was too long is still to be read */
-	struct err failure; /* stays */
+	bool source_ended;  /* nothing follows packed, or end if not compressed */
+	bool ended;         /* nothing follows end */
+	bool dropping_line; /* the rest of an overlong line must be dropped */
+	struct err failure; /* sticky */
 	int (*may_go_on)(void *ctx, const char *name, struct err *err);
 	void *watcher;
 };
@@ -50,7 +50,7 @@ void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name,
 {
 	in->may_go_on = may_go_on;
 	in->watcher = ctx;
-	/* What lies in memory becomes pieces, too. */
+	/* Memory is passed on in pieces, too. */
 	if (in->ended && !in->window && in->end - in->p > INPUT_WINDOW) {
 		in->memory_end = in->end;
 		in->end = in->p + INPUT_WINDOW;
@@ -65,7 +65,7 @@ static int input_fail(struct input *in, struct err *err)
 	return -in->failure.code;
 }
 
-/* Whether there was a failure before, or the watcher now makes one. */
+/* Whether there was a failure before, or the watcher reports one now. */
 static bool input_has_failed(struct input *in)
 {
 	if (in->failure.code == 0 && in->may_go_on)
@@ -78,7 +78,7 @@ int input_ask(struct input *in, struct err *err)
 	return input_has_failed(in) ? input_fail(in, err) : 0;
 }
 
-/* Reads up to n bytes of the file; 0 at its end, which is noted. */
+/* Reads up to n bytes of the file; returns 0 and sets source_ended at its end. */
 static long input_source(struct input *in, char *data, size_t n)
 {
 	ssize_t got;
@@ -92,7 +92,7 @@ static long input_source(struct input *in, char *data, size_t n)
 	return got;
 }
 
-/* More plain bytes of packed data at `data`; 0 at the end. */
+/* Decompresses more bytes to `data`; returns 0 at the end. */
 static long input_unpack(struct input *in, char *data, size_t n)
 {
 	size_t got = 0;
@@ -110,7 +110,7 @@ static long input_unpack(struct input *in, char *data, size_t n)
 	return rc < 0 ? err_prefix(&in->failure, "%s", in->name) : (long)got;
 }
 
-/* More unpacked bytes at `data`; 0 at the end. */
+/* Reads more decompressed bytes to `data`; returns 0 at the end. */
 static long input_more(struct input *in, char *data, size_t n)
 {
 	if (in->unpack)
@@ -118,7 +118,7 @@ static long input_more(struct input *in, char *data, size_t n)
 	return in->source_ended ? 0 : input_source(in, data, n);
 }
 
-/* More UTF-8 made of UTF-16 at `data`; 0 at the end. */
+/* Converts more UTF-16 to UTF-8 at `data`; returns 0 at the end. */
 static long input_decode(struct input *in, char *data, size_t n)
 {
 	size_t got = 0;
@@ -139,8 +139,7 @@ static long input_decode(struct input *in, char *data, size_t n)
 	return got;
 }
 
-/* Moves what is unread to the front of the window and makes room for at least one byte behind
- * it. */
+/* Moves the unread bytes to the start of the window and makes room for at least one more byte. */
 static void input_make_room(struct input *in)
 {
 	size_t left = in->end - in->p;
@@ -158,7 +157,7 @@ static void input_make_room(struct input *in)
 	in->end = in->window + left;
 }
 
-/* One more piece of the caller's memory. */
+/* Adds one more piece of the caller's memory. */
 static void input_show_more(struct input *in)
 {
 	size_t left = in->memory_end - in->end;
@@ -168,7 +167,7 @@ static void input_show_more(struct input *in)
 		in->memory_end = NULL;
 }
 
-/* Adds at least one byte behind end, or finds that there is none. */
+/* Adds at least one byte after end, or detects the end of the data. */
 static int input_fill(struct input *in, struct err *err)
 {
 	if (input_has_failed(in))
@@ -196,8 +195,7 @@ static int input_fill(struct input *in, struct err *err)
 	return 0;
 }
 
-/* [p, end) holds the first bytes of the source: when they are packed, they become the packed
- * bytes. */
+/* [p, end) holds the first bytes of the source; if they are compressed, moves them to packed. */
 static void input_choose(struct input *in)
 {
 	size_t len = in->end - in->p;
@@ -206,7 +204,7 @@ static void input_choose(struct input *in)
 		return;
 	in->unpack = unpack_new(kind);
 	in->packed = cur_of(in->p, len);
-	if (in->fd >= 0) { /* in the window, which is needed for the plain bytes */
+	if (in->fd >= 0) { /* they are in the window, which is needed for plain bytes */
 		in->packed_buf = xmalloc(INPUT_WINDOW);
 		memcpy(in->packed_buf, in->p, len);
 		in->packed = cur_of(in->packed_buf, len);
@@ -216,8 +214,8 @@ static void input_choose(struct input *in)
 	in->ended = false;
 }
 
-/* Passes over a byte order mark. What follows one of UTF-16 becomes the coded bytes. Damage met here is there still when the
- * first byte is asked for. */
+/* Skips a byte order mark. After one of UTF-16 the bytes go to coded. An error here is reported
+ * again by the first read. */
 static void input_choose_text(struct input *in)
 {
 	while (!in->ended && in->end - in->p < INPUT_BOM && input_fill(in, NULL) == 0)
@@ -233,7 +231,7 @@ static void input_choose_text(struct input *in)
 	in->utf16.is_big_endian = in->p[0] == '\xfe';
 	in->coded_buf = xmalloc(INPUT_WINDOW);
 	in->coded = cur_of(in->p + 2, len - 2);
-	if (in->window) { /* which is needed for the decoded bytes */
+	if (in->window) { /* the window is needed for decoded bytes */
 		memcpy(in->coded_buf, in->p + 2, len - 2);
 		in->coded = cur_of(in->coded_buf, len - 2);
 	}

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
-#include "base/str.h"
+#include "base/buf.h"
+#include "base/escape.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer messages are cut: a name in them may be a megabyte. */
+/* Longer messages are truncated: a name in them may be a megabyte. */
 enum { LOG_MAX_BYTES = 4096 };
 
 static enum log_level level_now = LOG_NORMAL;

@@ -1,6 +1,7 @@
-/* base/log.h: messages to standard error: "cresset: warning: …". Library code never calls this; cmd/, agent/, server/ and
- * tui/ do. The level is the one file-scope variable outside cmd/. Each message is one line, control characters and what could
- * reorder the text are replaced, so names may be printed as they are; past 4 KiB it is cut. */
+/* base/log.h: messages to standard error: "cresset: warning: …". Library code never calls this;
+ * cmd/, agent/, server/ and tui/ do. The level is the only file-scope variable outside cmd/. Each
+ * message is one line, truncated at 4 KiB. Control characters and bidi overrides are replaced, so
+ * untrusted names may be printed. */
 #ifndef CRESSET_BASE_LOG_H
 #define CRESSET_BASE_LOG_H
 
@@ -14,14 +15,14 @@ enum log_level log_level(void);
 /* Always printed; the lines of the hint are indented below. */
 void log_error(const struct err *err);
 
-void log_warning(const struct err *err); /* the same as a warning: not with -q */
+void log_warning(const struct err *err); /* as a warning: not with -q */
 
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* with -v */
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* with -vv */
 
-/* A longer text, of any length: each line indented, all with one write. */
+/* Prints a text of any length, each line indented, with one write. */
 void log_lines(enum log_level needed, const char *text);
 
 #endif

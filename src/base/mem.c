@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The one place that ends the program inside library code: there is no memory left to report it better. */
-void mem_gone(void)
+/* The only place where library code ends the program: there is no memory left for a better
+ * report. */
+void mem_exhausted(void)
 {
 	static const char text[] = "cresset: error: out of memory\n";
 	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
@@ -19,7 +20,7 @@ void mem_gone(void)
 static void *mem_check(void *p)
 {
 	if (!p)
-		mem_gone();
+		mem_exhausted();
 	return p;
 }
 
@@ -42,7 +43,7 @@ void *xreallocarray(void *p, size_t n, size_t size)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(n, size, &bytes))
-		mem_gone();
+		mem_exhausted();
 	return xrealloc(p, bytes);
 }
 

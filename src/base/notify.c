@@ -17,7 +17,7 @@ int notify_open(void)
 		return -1;
 	memcpy(to.sun_path, path, len);
 	if (*path == '@')
-		to.sun_path[0] = '\0'; /* not in the file system */
+		to.sun_path[0] = '\0'; /* abstract socket */
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t to_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, to_len)) {

@@ -23,7 +23,7 @@ static int out_fail(struct out *o, int code, struct err *err)
 	return err_set(err, code, "cannot write %s: %s", out_name(o), strerror(code));
 }
 
-/* Opens the .tmp anew. An old one is unlinked, not followed: it may be a link somebody laid there. */
+/* Creates the .tmp. An existing one is unlinked, not followed: it may be another user's link. */
 static int out_create(struct out *o, const char *path)
 {
 	o->tmp = xasprintf("%s.tmp", path);
@@ -31,8 +31,8 @@ static int out_create(struct out *o, const char *path)
 	return open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/* What must not be replaced by a file: devices, pipes, and the links that stand for descriptors (/dev/stdout, /proc/self/fd/1).
- * Any other link is replaced, not followed. */
+/* Whether a path must not be replaced by a file: devices, pipes, and links to descriptors
+ * (/dev/stdout, /proc/self/fd/1). Any other link is replaced, not followed. */
 static bool out_is_direct(const char *path)
 {
 	struct stat st;
@@ -59,7 +59,7 @@ int out_open(struct out *o, const char *path, struct err *err)
 	return rc;
 }
 
-/* Writes all of it, waiting where standard output was left non-blocking by somebody else. */
+/* Writes all data; polls if another process left standard output non-blocking. */
 static int out_write_fd(int fd, const char *data, size_t len)
 {
 	while (len > 0) {

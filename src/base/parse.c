@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A unit and how many of the result's unit one of it is. */
+/* A unit and its factor to the result's unit. */
 struct parse_unit {
 	const char *name;
 	uint64_t scale;
@@ -21,7 +21,8 @@ static int parse_digit(char c, unsigned base)
 	return v < (int)base ? v : -1;
 }
 
-/* Digits at *s, moved behind them; -EINVAL when there is none, -ERANGE on overflow (then *s is behind them, too). */
+/* Reads digits at *s and moves *s past them; -EINVAL if there are none, -ERANGE on overflow (*s is
+ * moved then, too). */
 static int parse_digits(const char **s, unsigned base, uint64_t *out)
 {
 	const char *p = *s;
@@ -51,7 +52,8 @@ int parse_u64(const char *s, uint64_t *out)
 	return rc;
 }
 
-/* Digits behind the point, as a fraction of scale; those past the 18th count nothing: no scale has so many digits. */
+/* Reads digits after the point, as a fraction of scale; digits past the 18th are ignored, as no
+ * scale has so many. */
 static int parse_fraction(const char **s, uint64_t scale, uint64_t *out)
 {
 	uint64_t value = 0, one = 1;
@@ -69,7 +71,7 @@ static int parse_fraction(const char **s, uint64_t scale, uint64_t *out)
 	return 0;
 }
 
-/* 12, 1.5 or .5 and the name of a unit; the table ends with a NULL name. */
+/* Reads 12, 1.5 or .5 and the name of a unit; the table ends with a NULL name. */
 static int parse_scaled(const char *s, const struct parse_unit *units,
 			int (*compare)(const char *, const char *), uint64_t *out)
 {
@@ -125,4 +127,16 @@ int parse_duration(const char *s, uint64_t bare_unit_ns, uint64_t *out_ns)
 		{ NULL, 0 },
 	};
 	return parse_scaled(s, units, strcmp, out_ns);
+}
+
+size_t parse_hex(const char *s, size_t len, uint8_t *out, size_t max)
+{
+	if (len % 2 || len / 2 > max)
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		if (parse_hex_digit(s[i]) < 0)
+			return 0;
+	for (size_t i = 0; i < len / 2; i++)
+		out[i] = (uint8_t)(parse_hex_digit(s[2 * i]) << 4 | parse_hex_digit(s[2 * i + 1]));
+	return len / 2;
 }

@@ -6,17 +6,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* An expression on its way from theirs to the C library's. sizes count what it unrolls to there: the C
- * library copies what is repeated, for x+, too. */
+/* State of translating an expression to the C library's syntax. sizes count the size of the
+ * unrolled expression: the C library copies repeated parts, for x+, too. */
 struct rewrite {
 	const char *at;
 	struct buf out;
 	unsigned depth;
-	uint64_t sizes[PATTERN_MAX_DEPTH + 1]; /* of the open groups, by depth */
-	uint64_t last;                         /* of them the character or group before */
-	bool can_repeat, can_be_lazy;          /* what is before: something, a repetition */
-	size_t opened;                         /* parentheses that were written */
-	struct pattern_groups *groups;         /* NULL: nobody asks */
+	uint64_t sizes[PATTERN_MAX_DEPTH + 1]; /* of open groups, by depth */
+	uint64_t last;                         /* size of the previous character or group */
+	bool can_repeat, can_be_lazy;          /* the previous item: repeatable; a repetition */
+	size_t opened;                         /* parentheses written */
+	struct pattern_groups *groups;         /* NULL: not requested */
 	struct err *err;
 };
 
@@ -25,7 +25,7 @@ static int refuse(struct rewrite *r, int len, const char *why)
 	return err_set(r->err, EINVAL, "'%.*s' %s", len, r->at, why);
 }
 
-/* \d and the like, by where they stand. */
+/* \d and similar, outside and inside of brackets. */
 static const struct {
 	char letter;
 	const char *alone, *in_brackets;
@@ -50,7 +50,7 @@ static int rewrite_escape(struct rewrite *r, bool in_brackets)
 		return refuse(r, 1, "is the last character");
 	if (isalnum((unsigned char)c) || (in_brackets && strchr("]^-", c)))
 		return refuse(r, 2, "is not known here");
-	/* The C library has meanings of its own for \< \> \' and \`. */
+	/* The C library gives \< \> \' and \` a meaning. */
 	if (!in_brackets && !strchr("<>'`", c))
 		buf_addc(&r->out, '\\');
 	buf_addc(&r->out, c);
@@ -58,7 +58,7 @@ static int rewrite_escape(struct rewrite *r, bool in_brackets)
 	return 0;
 }
 
-/* [...]: up to the ] that is not the first and not part of a class like [:alpha:]. */
+/* Copies [...] up to the ] that is not the first and not part of a class like [:alpha:]. */
 static int rewrite_brackets(struct rewrite *r)
 {
 	const char *start = r->at;
@@ -96,7 +96,7 @@ static int add_size(struct rewrite *r, uint64_t size, int len)
 	return 0;
 }
 
-/* The length of "(", "(?:", "(?P<name>" or "(?<name>", 0 when it is none of them. */
+/* Returns the length of "(", "(?:", "(?P<name>" or "(?<name>", 0 for anything else. */
 static size_t open_len(const char *s, struct pattern_group *group)
 {
 	size_t front = s[1] != '?'               ? 1
@@ -145,7 +145,7 @@ static int rewrite_open(struct rewrite *r)
 	return 0;
 }
 
-/* A ) that closes nothing would be one of our own for the C library. */
+/* An unmatched ) would close our own group in the C library. */
 static int rewrite_close(struct rewrite *r)
 {
 	if (!r->depth)
@@ -159,7 +159,8 @@ static int rewrite_close(struct rewrite *r)
 	return 0;
 }
 
-/* The length of {n}, {n,} or {n,m}, 0 when it is none. *most gets the larger number. */
+/* Returns the length of {n}, {n,} or {n,m}, 0 for anything else. Sets *most to the larger
+ * number. */
 static int braces(const char *s, uint64_t *most)
 {
 	const char *c = s + 1;
@@ -174,7 +175,8 @@ static int braces(const char *s, uint64_t *most)
 	return *c == '}' && c > s + 1 ? c + 1 - s : 0;
 }
 
-/* * + ? {n,m}. A ? behind makes others lazy, which means nothing for whole values. */
+/* * Translates * + ? {n,m}. A ? after one makes it lazy, which has no effect when whole values are
+ * matched. */
 static int rewrite_repeat(struct rewrite *r)
 {
 	uint64_t most = *r->at == '+' ? 2 : 1;

@@ -1,9 +1,10 @@
-/* base/pattern.h: regular expressions of people who know Prometheus, run by the C library. They match
+/* base/pattern.h: regular expressions with Prometheus' syntax, run by the C library. They match
  * whole values.
  *
- * What they share with POSIX extended expressions works, and \d \D \w \W \s \S \b \B (\d \w \s in
- * brackets, too) and (?:…). Back references, other (?…), and \ with other letters are refused: the C
- * library would take them for something else. So are expressions that would unroll to much memory. */
+ * The common subset with POSIX extended expressions works, and \d \D \w \W \s \S \b \B (\d \w \s
+ * in brackets, too) and (?:…). Back references, other (?…), and \ with other letters are
+ * rejected: the C library would interpret them differently. So are expressions that would need
+ * much memory when unrolled. */
 #ifndef CRESSET_BASE_PATTERN_H
 #define CRESSET_BASE_PATTERN_H
 
@@ -14,12 +15,13 @@
 
 enum {
 	PATTERN_MAX_LEN = 1024,
-	PATTERN_MAX_DEPTH = 32,    /* of parentheses */
-	PATTERN_MAX_STATES = 4096, /* characters once all repetitions are written out */
-	PATTERN_MAX_GROUPS = 32,   /* that capture */
+	PATTERN_MAX_DEPTH = 32, /* of parentheses */
+	/* limit: characters of a regular expression, all repetitions written out */
+	PATTERN_MAX_STATES = 4096,
+	PATTERN_MAX_GROUPS = 32, /* limit: groups that capture in a regular expression */
 };
 
-/* The groups of an expression that capture: 0 is the whole, then ( and (?P<name> by their order. */
+/* The capturing groups of an expression: 0 is the whole, then ( and (?P<name> in order. */
 struct pattern_groups {
 	struct pattern_group {
 		size_t at;        /* in regexec's matches */
@@ -29,12 +31,12 @@ struct pattern_groups {
 	size_t n, most_at;
 };
 
-/* 0 and *out (regfree), or -EINVAL with words. */
+/* Returns 0 with *out, to be freed with regfree, or -EINVAL with err set. */
 int pattern_compile(const char *text, regex_t *out, struct err *err);
 
-/* The same, for who asks what groups captured; regexec takes groups->most_at + 1 matches. Where an expression
- * can match in several ways, POSIX's longest is taken, not Perl's first; so x*? is refused: it would take
- * what it was told not to. */
+/* Does the same for callers that need captures; regexec takes groups->most_at + 1 matches. If an
+ * expression can match in several ways, the longest match is used as in POSIX, not the first as in
+ * Perl. So x*? is rejected: it would match more than expected. */
 int pattern_compile_groups(const char *text, regex_t *out, struct pattern_groups *groups,
 			   struct err *err);
 

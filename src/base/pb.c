@@ -1,10 +1,10 @@
 #include "base/pb.h"
 
-#include "base/varint.h"
+#include "base/buf.h"
 
 #include <string.h>
 
-/* The next field's value is of a rare wire type, or the field is none. */
+/* Reads the value of a field of a rare wire type, or fails if it is invalid. */
 bool pb_next_rare(struct cur *c, struct pb_field *f)
 {
 	if (f->wire == PB_I64)
@@ -50,7 +50,7 @@ void pb_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len)
 	buf_add(b, data, len);
 }
 
-/* One byte is left for the length; pb_end moves the message when the length needs more. */
+/* Reserves one byte for the length; pb_end moves the message if the length needs more. */
 size_t pb_begin(struct buf *b, uint32_t field)
 {
 	pb_put_tag(b, field, PB_LEN);

@@ -1,7 +1,9 @@
-/* base/pb.h: the protobuf wire format, reading and writing, bounds-checked (protobuf.dev/programming-guides/encoding).
+/* base/pb.h: reads and writes the protobuf wire format, bounds-checked
+ * (protobuf.dev/programming-guides/encoding).
  *
- * Reading: pb_next walks the fields of one message; a length-delimited field is a sub-cursor, so nothing is copied. Unknown
- * fields are the caller's to skip; groups (wire types 3, 4) are an error. Nesting is the caller's, so recursion is bounded by it. */
+ * Reading: pb_next walks the fields of one message; a length-delimited field is a sub-cursor, so
+ * nothing is copied. The caller skips unknown fields and limits nesting. Groups (wire types 3, 4)
+ * are an error. */
 #ifndef CRESSET_BASE_PB_H
 #define CRESSET_BASE_PB_H
 
@@ -12,7 +14,7 @@
 #include <stdint.h>
 
 enum { PB_MAX_FIELD = (1 << 29) - 1 };
-/* PB_NONE is no wire type: what a field that is malformed has for a moment. */
+/* PB_NONE is not a wire type: it marks a malformed field internally. */
 enum pb_wire { PB_VARINT = 0, PB_I64 = 1, PB_LEN = 2, PB_I32 = 5, PB_NONE = 7 };
 
 struct pb_field {
@@ -22,7 +24,8 @@ struct pb_field {
 	struct cur len; /* LEN: the bytes */
 };
 
-/* The next field of c; false at the end or when c went bad (c->bad tells which). Inline: a profile has millions of fields. */
+/* Reads the next field of c; returns false at the end or if c is bad (see c->bad). Inline: a
+ * profile has millions of fields. */
 bool pb_next_rare(struct cur *c, struct pb_field *f);
 __attribute__((always_inline)) static inline bool pb_next(struct cur *c, struct pb_field *f)
 {
@@ -45,7 +48,8 @@ __attribute__((always_inline)) static inline bool pb_next(struct cur *c, struct 
 	return !c->bad;
 }
 
-/* Calls fn for each number of a repeated varint field, packed (LEN) or not. False when malformed. */
+/* Calls fn for each number of a repeated varint field, packed (LEN) or not. Returns false if it is
+ * malformed. */
 static inline bool pb_each_varint(const struct pb_field *f, void (*fn)(void *ctx, uint64_t v),
 				  void *ctx)
 {
@@ -68,7 +72,7 @@ void pb_put_u64(struct buf *b, uint32_t field, uint64_t v);
 void pb_put_fixed64(struct buf *b, uint32_t field, uint64_t v);
 void pb_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
 
-/* A message whose length is not known yet: begin, write its fields, end. Nests. */
+/* Writes a message of unknown length: begin, write its fields, end. May be nested. */
 size_t pb_begin(struct buf *b, uint32_t field);
 void pb_end(struct buf *b, size_t mark);
 

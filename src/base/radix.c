@@ -8,7 +8,7 @@ enum {
 	FEW = 512, /* counting costs more than it saves for fewer rows */
 };
 
-/* One pass: stable, by the RADIX_BITS from shift on. */
+/* One stable pass, by the RADIX_BITS bits from shift on. */
 static void radix_pass(const struct radix_key *from, struct radix_key *to, size_t n, int shift)
 {
 	size_t start[RADIX] = { 0 }, sum = 0;
@@ -33,7 +33,7 @@ static int key_cmp(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Passes over bits in which all are equal are left out. */
+/* Passes over bits that are equal in all keys are skipped. */
 struct radix_key *radix_sort(struct radix_key *room, size_t n)
 {
 	struct radix_key *keys = room, *spare = room + n;

@@ -1,9 +1,9 @@
-#include "base/sha256.h"
+#include "base/hash.h"
 
 #include <endian.h>
 #include <string.h>
 
-enum { BLOCK = 64, LENGTH_AT = 56 };
+enum { BLOCK = SHA256_BLOCK, LENGTH_AT = BLOCK - 8 };
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t rounds[64] = {
@@ -38,45 +38,85 @@ static void schedule(const uint8_t block[BLOCK], uint32_t w[64])
 	}
 }
 
+/* Round i of eight. The words stay where they are: each round takes them in another order. */
+static inline void turn_words(uint32_t s[8], unsigned i, uint32_t add)
+{
+	uint32_t a = s[-i & 7], b = s[(1 - i) & 7], c = s[(2 - i) & 7];
+	uint32_t e = s[(4 - i) & 7], f = s[(5 - i) & 7], g = s[(6 - i) & 7];
+	uint32_t s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25), choice = (e & f) ^ (~e & g);
+	uint32_t s0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
+	uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
+	uint32_t t1 = s[(7 - i) & 7] + s1 + choice + add;
+	s[(3 - i) & 7] += t1;
+	s[(7 - i) & 7] = t1 + s0 + majority;
+}
+
 static void compress(uint32_t state[8], const uint8_t block[BLOCK])
 {
 	uint32_t w[64], s[8];
 	schedule(block, w);
 	memcpy(s, state, sizeof s);
-	for (int i = 0; i < 64; i++) {
-		uint32_t s1 = turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25);
-		uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-		uint32_t t1 = s[7] + s1 + choice + rounds[i] + w[i];
-		uint32_t s0 = turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22);
-		uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-		memmove(s + 1, s, 7 * sizeof *s);
-		s[4] += t1;
-		s[0] = t1 + s0 + majority;
+	for (int i = 0; i < 64; i += 8) {
+		turn_words(s, 0, rounds[i] + w[i]);
+		turn_words(s, 1, rounds[i + 1] + w[i + 1]);
+		turn_words(s, 2, rounds[i + 2] + w[i + 2]);
+		turn_words(s, 3, rounds[i + 3] + w[i + 3]);
+		turn_words(s, 4, rounds[i + 4] + w[i + 4]);
+		turn_words(s, 5, rounds[i + 5] + w[i + 5]);
+		turn_words(s, 6, rounds[i + 6] + w[i + 6]);
+		turn_words(s, 7, rounds[i + 7] + w[i + 7]);
 	}
 	for (int i = 0; i < 8; i++)
 		state[i] += s[i];
 }
 
-void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
+void sha256_init(struct sha256 *s)
 {
-	/* Likewise of the square roots of the first 8. */
-	uint32_t state[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-			      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+	/* The same bits of the square roots of the first 8. */
+	static const uint32_t start[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+					   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+	*s = (struct sha256){ 0 };
+	memcpy(s->state, start, sizeof start);
+}
+
+/* Adds to the block that is not full yet. Returns the number of bytes used. */
+static size_t fill_block(struct sha256 *s, const void *data, size_t len)
+{
+	size_t at = s->len % BLOCK, n = len < BLOCK - at ? len : BLOCK - at;
+	if (n)
+		memcpy(s->block + at, data, n);
+	s->len += n;
+	if (n && s->len % BLOCK == 0)
+		compress(s->state, s->block);
+	return n;
+}
+
+void sha256_add(struct sha256 *s, const void *data, size_t len)
+{
 	const uint8_t *p = data;
-	size_t left = len;
-	for (; left >= BLOCK; left -= BLOCK, p += BLOCK)
-		compress(state, p);
-	uint8_t tail[2 * BLOCK] = { 0 };
-	size_t end = left < LENGTH_AT ? BLOCK : 2 * BLOCK;
-	uint64_t bits = htobe64((uint64_t)len * 8);
-	if (left)
-		memcpy(tail, p, left);
-	tail[left] = 0x80;
-	memcpy(tail + end - 8, &bits, 8);
-	for (size_t at = 0; at < end; at += BLOCK)
-		compress(state, tail + at);
+	size_t n = s->len % BLOCK ? fill_block(s, p, len) : 0;
+	for (; len - n >= BLOCK; n += BLOCK, s->len += BLOCK)
+		compress(s->state, p + n);
+	fill_block(s, p + n, len - n);
+}
+
+void sha256_end(struct sha256 *s, uint8_t out[SHA256_BYTES])
+{
+	static const uint8_t padding[BLOCK] = { 0x80 };
+	uint64_t bits = htobe64(s->len * 8);
+	size_t at = s->len % BLOCK;
+	sha256_add(s, padding, (at < LENGTH_AT ? LENGTH_AT : LENGTH_AT + BLOCK) - at);
+	sha256_add(s, &bits, sizeof bits);
 	for (int i = 0; i < 8; i++) {
-		uint32_t word = htobe32(state[i]);
+		uint32_t word = htobe32(s->state[i]);
 		memcpy(out + 4 * i, &word, 4);
 	}
+}
+
+void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
+{
+	struct sha256 s;
+	sha256_init(&s);
+	sha256_add(&s, data, len);
+	sha256_end(&s, out);
 }

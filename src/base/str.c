@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Longer words have no near names: what people mistype is an option or a function. */
+/* Longer words have no suggestions: users mistype options and functions. */
 enum { NEAREST_MAX_WORD = 64, NEAREST_MAX_DISTANCE = 2 };
 
 char **str_split(const char *s, char sep, size_t *n)
@@ -42,8 +42,9 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-/* Optimal string alignment: insertions, deletions, replacements and swaps of neighbours. Three rows of the table of prefixes
- * are kept: two rows back, the last one, this one. Both words are at most NEAREST_MAX_WORD long. */
+/* Optimal string alignment: insertions, deletions, replacements and swaps of neighbours. Keeps
+ * three rows of the table of prefixes: the current and the two previous ones. Both words are at
+ * most NEAREST_MAX_WORD long. */
 static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
 	unsigned rows[3][NEAREST_MAX_WORD + 1];

@@ -8,8 +8,8 @@
 
 enum {
 	READ_BYTES = 64 << 10,
-	KEEP_BYTES = 256 << 10, /* larger buffers are given back when they are empty */
-	WITH_FD = 1u << 31,     /* of a type */
+	KEEP_BYTES = 256 << 10, /* larger buffers are freed when they are empty */
+	WITH_FD = 1u << 31,     /* flag in a type */
 };
 
 struct header {
@@ -59,7 +59,7 @@ int stream_put(struct stream *s, uint32_t type, const void *payload, size_t len,
 	return 0;
 }
 
-/* Up to the next descriptor, or from it on. */
+/* Returns the bytes up to the next descriptor, or from it to the one after. */
 static size_t piece_bytes(const struct stream *s, bool *with_fd)
 {
 	size_t end = s->out.len, i = 0;
@@ -137,7 +137,7 @@ static int keep_fds(struct stream *s, const struct msghdr *msg)
 	return rc;
 }
 
-/* What was taken goes, so that the buffer is no larger than a message and a read. */
+/* Removes consumed bytes, so that the buffer is no larger than a message and a read. */
 static void compact(struct stream *s)
 {
 	size_t left = s->in.len - s->taken;

@@ -1,9 +1,11 @@
-/* base/stream.h: messages and descriptors between two processes of ours, over a socket of theirs.
+/* base/stream.h: messages and descriptors between two Cresset processes, over a socket.
  *
- *     u32 type  u32 length  payload …          in the machine's byte order; a descriptor travels with the first byte of its message
+ *     u32 type  u32 length payload … in the machine's byte order; a descriptor travels with the
+ *               first byte of its message
  *
- * Nothing here waits: what cannot be written stays in `out` until stream_flush is called again. What the other side sends is not believed:
- * a message longer than max_bytes, a descriptor too many, or one that is missing, ends the stream with -EPROTO. */
+ * Nothing here blocks: unwritten bytes stay in `out` until stream_flush is called again. The other
+ * side is not trusted: a message longer than max_bytes, a surplus descriptor or a missing one ends
+ * the stream with -EPROTO. */
 #ifndef CRESSET_BASE_STREAM_H
 #define CRESSET_BASE_STREAM_H
 
@@ -14,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STREAM_MAX_FDS = 4 }; /* received and not yet asked for */
+enum { STREAM_MAX_FDS = 4 }; /* received and not yet taken */
 
 struct stream_fd {
 	size_t at; /* in out: the first byte of its message */
@@ -33,33 +35,36 @@ struct stream {
 struct stream_message {
 	uint32_t type;
 	size_t len;
-	const void *payload; /* until the next call of anything */
+	const void *payload; /* valid until the next call of any function */
 	bool with_fd;
 };
 
-/* Takes over fd, a stream socket; max_bytes: of a payload that is received. */
+/* Takes ownership of fd, a stream socket. max_bytes: limit of a received payload. */
 void stream_open(struct stream *s, int fd, size_t max_bytes);
-/* Closes and forgets everything. Fine for one that is not connected. */
+/* Closes the socket and clears everything. Fine if not connected. */
 void stream_close(struct stream *s);
 static inline bool stream_is_open(const struct stream *s)
 {
 	return s->fd >= 0;
 }
 
-/* Queues a message; fd: -1, or a descriptor, which is copied. -EMFILE: it cannot be, and nothing is queued. */
+/* Queues a message; fd: -1, or a descriptor, which is duplicated. -EMFILE: that failed, and nothing
+ * is queued. */
 int stream_put(struct stream *s, uint32_t type, const void *payload, size_t len, int fd);
 static inline bool stream_has_more(const struct stream *s)
 {
 	return s->sent < s->out.len;
 }
-/* Writes what the socket takes. 0, or -errno: the other side is gone. */
+/* Writes as much as the socket accepts. Returns 0, or -errno if the other side is gone. */
 int stream_flush(struct stream *s);
 
-/* Reads what is there. 1: go on with stream_next; 0: nothing more will come; -EAGAIN: nothing now; or another -errno. */
+/* Reads available data. Returns 1: continue with stream_next; 0: end of the stream; -EAGAIN: no
+ * data now; or another -errno. */
 int stream_read(struct stream *s);
-/* 1: a message; 0: none is complete; -EPROTO. */
+/* Returns 1 with a message, 0 if none is complete, or -EPROTO. */
 int stream_next(struct stream *s, struct stream_message *out);
-/* The descriptor of the message that stream_next gave last, which is the caller's now; -1: none. */
+/* Returns the descriptor of the last message from stream_next, which the caller owns now; -1:
+ * none. */
 int stream_take_fd(struct stream *s);
 
 #endif

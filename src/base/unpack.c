@@ -11,13 +11,13 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* One piece of work of a decoder: it moves in->p and *got. */
+/* Result of one decoder call, which advances in->p and *got. */
 enum unpack_status { UNPACK_GOES_ON, UNPACK_PART_ENDS, UNPACK_DAMAGED, UNPACK_TOO_LARGE };
 
 struct unpack {
 	enum unpack_kind kind;
-	bool inside; /* of a member, frame or stream: the end may not come now */
-	bool any;    /* at least one of them was complete */
+	bool inside; /* inside a member, frame or stream: the data must not end here */
+	bool any;    /* at least one member, frame or stream was complete */
 	union {
 		z_stream gzip;
 		ZSTD_DStream *zstd;
@@ -51,12 +51,12 @@ struct unpack *unpack_new(enum unpack_kind kind)
 	switch (kind) {
 	case UNPACK_GZIP:
 		if (inflateInit2(&u->gzip, MAX_WBITS + 16) != Z_OK)
-			mem_gone();
+			mem_exhausted();
 		break;
 	case UNPACK_ZSTD:
 		u->zstd = ZSTD_createDStream();
 		if (!u->zstd)
-			mem_gone();
+			mem_exhausted();
 		ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, UNPACK_MAX_WINDOW_LOG);
 		break;
 	default:
@@ -84,7 +84,7 @@ void unpack_free(struct unpack *u)
 	free(u);
 }
 
-/* zlib counts in 32 bits: more than that comes in pieces. */
+/* zlib counts in 32 bits: larger data are passed in pieces. */
 static uInt gzip_piece(size_t n)
 {
 	return n < UINT_MAX ? n : UINT_MAX;
@@ -175,11 +175,11 @@ static void unpack_begin_part(struct unpack *u)
 	else if (u->kind == UNPACK_ZSTD)
 		ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
 	else if (lzma_stream_decoder(&u->xz, UNPACK_MAX_WINDOW_BYTES, 0) != LZMA_OK)
-		mem_gone();
+		mem_exhausted();
 	u->inside = true;
 }
 
-/* Zeros may follow a part: tapes and xz pad with them. */
+/* Zeros may follow a part: tapes and xz use them as padding. */
 static void unpack_skip_padding(struct cur *in)
 {
 	while (in->p < in->end && *in->p == 0)

@@ -1,9 +1,10 @@
 /* base/vec.h: growable arrays of any type.
  *
  *     VEC(struct span) spans = {0};
- *     vec_push(&spans, s);  for (size_t i = 0; i < spans.n; i++) use(&spans.v[i]);  vec_done(&spans);
+ *     vec_push(&spans, s);  for (size_t i = 0; i < spans.n; i++) use(&spans.v[i]);
+ *                           vec_done(&spans);
  *
- * Growth is by half, at least 16 elements. Pointers into v are void after a push. */
+ * Capacity grows by half, to at least 16 elements. Pointers into v are invalid after a push. */
 #ifndef CRESSET_BASE_VEC_H
 #define CRESSET_BASE_VEC_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/cpython_place.h: where the frames of CPython that were collected (bpf/cpython_walk.h) have their places among native ones: by marks
- * while those are walked; or as groups for user space, which walks the copy of a stack. */
+ * bpf/cpython_place.h: places the collected CPython frames (bpf/cpython_walk.h) among the native
+ * ones: by marks while those are walked; or as groups for user space, which walks the copy of a
+ * stack. */
 #ifndef CRESSET_BPF_CPYTHON_PLACE_H
 #define CRESSET_BPF_CPYTHON_PLACE_H
 
 #include "bpf/cpython_walk.h"
 
-/* --- groups without a place, for a sample that has a copy of its stack --------------------------------------------------- */
+/* --- groups without a place, for a sample with a copy of its stack ---------------------------- */
 
 static __always_inline void python_write(struct python_ref *ref, __u64 word)
 {
@@ -27,7 +28,8 @@ static __always_inline void python_write_group(struct python_ref *ref, __u32 i)
 	python_write(ref, g->entry);
 }
 
-/* So many at a time, as turns are taken. Nonzero: there are no more. */
+/* Writes this many groups at a time, as bpf/cpython_walk.h takes turns. Returns nonzero when there
+ * are no more. */
 enum { PYTHON_GROUPS_AT_ONCE = 16 };
 __weak int python_write_some_groups(__u32 index, __u32 first)
 {
@@ -68,7 +70,7 @@ static __always_inline void python_write_loops(struct python_ref *ref,
 	}
 }
 
-/* Of frames whose calls are told by the loop's code. */
+/* Writes the groups of frames whose calls are recognized by the loop's code. */
 static __always_inline void python_add_loops(struct python_ref *ref)
 {
 	struct python_walk *p = ref->p;
@@ -78,7 +80,7 @@ static __always_inline void python_add_loops(struct python_ref *ref)
 			python_write_loops(ref, &p->cursors[i]);
 }
 
-/* Behind the frames, instead of native ones. */
+/* Writes the groups after the frames, in place of native frames. */
 __weak int python_write_groups(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -96,7 +98,7 @@ __weak int python_write_groups(__u32 index)
 	return 0;
 }
 
-/* What is left to hash_stack, of a stack without native frames. */
+/* Prepares the head and hash for hash_stack, for a stack without native frames. */
 static __always_inline void python_use_groups(struct scratch *s, struct python_walk *p)
 {
 	s->head.n_user = s->head.n_python + p->n_group_words;
@@ -104,7 +106,7 @@ static __always_inline void python_use_groups(struct scratch *s, struct python_w
 	s->user_hash = mix(p->words_hash, p->groups_hash);
 }
 
-/* --- of another thread --------------------------------------------------------------------------------------------------- */
+/* --- of another thread ------------------------------------------------------------------------ */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -113,7 +115,7 @@ struct {
 	__type(value, struct python_walk);
 } open_python SEC(".maps");
 
-/* Its frames, in groups, into s; of a thread that waits. */
+/* Collects the Python frames of a waiting thread into s, in groups. */
 static __always_inline void python_collect_of(struct task_struct *task, struct scratch *s,
 					      __u64 now_ns)
 {
@@ -140,7 +142,7 @@ static __always_inline void python_collect_of(struct task_struct *task, struct s
 	python_add_loops(&ref);
 }
 
-/* --- their places ------------------------------------------------------------------------------------------------------ */
+/* --- their places ----------------------------------------------------------------------------- */
 
 static __always_inline int python_is_loop(const struct python_walk *p, __u32 runtime, __u64 pc)
 {
@@ -153,7 +155,7 @@ static __always_inline int python_is_loop(const struct python_walk *p, __u32 run
 	return 0;
 }
 
-/* Which frames the native frame runs that has the stack from sp to cfa; 0: none. */
+/* Returns the mark of the frames run by the native frame whose stack is from sp to cfa; 0: none. */
 static __always_inline __u64 python_mark(struct python_walk *p, __u32 i, __u64 pc, __u64 sp,
 					 __u64 cfa)
 {
@@ -176,7 +178,8 @@ static __always_inline __u64 python_mark(struct python_walk *p, __u32 i, __u64 p
 	return CPYTHON_MARK(g->first, g->n);
 }
 
-/* The same of a call of the loop that no frame is left for: user space sees that their numbers differ (collect/python_turns.h). */
+/* Returns the mark for a call of the loop with no frame left for it: user space sees that the
+ * numbers differ (collect/resolve/python_order.c). */
 static __always_inline __u64 python_mark_beyond(const struct python_walk *p, __u32 i, __u64 pc)
 {
 	const struct python_cursor *c = &p->cursors[i & (PYTHON_STATES - 1)];
@@ -186,7 +189,7 @@ static __always_inline __u64 python_mark_beyond(const struct python_walk *p, __u
 	return CPYTHON_ORDER_MARK(0, 0);
 }
 
-/* After a native frame: puts the mark where it runs Python's. */
+/* After a native frame: adds the mark if it runs Python frames. */
 __weak int python_place(__u32 index, __u64 pc, __u64 sp)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);

@@ -1,33 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/cpython_walk.h: the frames of CPython on a thread's stack (bpf/cpython.h).
+ * bpf/cpython_walk.h: the CPython frames on a thread's stack (bpf/cpython.h).
  *
- * Before the native frames are walked Python's own are collected: from the thread's state (found in the lists of the interpreters by
- * its id, and remembered for a while) along the chain of frames. They come first in the user part, two words each, innermost first, and
- * fall into groups: those that one call of the interpreter's loop runs. While the native frames are walked, each one that holds on its stack
- * what a group was begun with is followed by a mark that says which group it runs (to 3.10: each one whose code is that of the loop).
+ * Python frames are collected before the native frames are walked: from the thread's state (found
+ * by its id in the lists of the interpreters, and remembered for a while) along the chain of
+ * frames. They come first in the user part, two words each, innermost first, and form groups: the
+ * frames run by one call of the interpreter's loop. While the native frames are walked, a native
+ * frame whose stack contains the address that a group was entered with is followed by a mark that
+ * names the group (up to 3.10: each native frame whose code is that of the loop).
  *
- *     user part = { code, place } n_python words … , then native frames and marks, as they are walked
+ *     user part = { code, place } n_python words … , then native frames and marks, as they are
+ *     walked
  *
- * Everything read is the process's and may be anything: the steps are bounded, and what cannot be read is counted. */
+ * All data come from the process and cannot be trusted: the steps are bounded, and unreadable
+ * memory is counted. */
 #ifndef CRESSET_BPF_CPYTHON_WALK_H
 #define CRESSET_BPF_CPYTHON_WALK_H
 
 #include "bpf/cpython.h"
 #include "bpf/maps.h"
+#include "bpf/unwind.h"
 
 enum {
-	PYTHON_STATES = 4,     /* of one thread, in several interpreters */
-	PYTHON_GROUPS = 512,   /* further ones have no place */
-	PYTHON_THREADS = 2048, /* of a process that are looked through for one thread */
+	PYTHON_STATES = 4, /* limit: interpreters in which one thread has a state */
+	/* limit: calls of Python's loop placed by address in a stack; others have no place */
+	PYTHON_GROUPS = 512,
+	PYTHON_THREADS = 2048, /* limit: threads of a process looked through for one of them */
 	PYTHON_STEPS = PYTHON_THREADS + 2 * PYTHON_MAX_FRAMES,
 };
-/* How long what was found is good. Looking through many threads takes long, so that is done less often. */
+/* How long a result is remembered. A search through many threads takes long, so its result is kept
+ * longer. */
 #define PYTHON_KEEP_NS     100000000ull
-#define PYTHON_NONE_NS     2000000ull /* a thread that has no state may get one any moment */
+#define PYTHON_NONE_NS     2000000ull /* a thread without a state may get one any moment */
 #define PYTHON_PER_STEP_NS 100000ull
 
-/* --- what user space tells ----------------------------------------------------------------------------------------- */
+/* --- written by user space -------------------------------------------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -44,7 +51,7 @@ struct {
 	__type(value, struct cpython_layout);
 } cpython_layouts SEC(".maps");
 
-/* --- what is remembered ---------------------------------------------------------------------------------------------- */
+/* --- what is remembered ----------------------------------------------------------------------- */
 
 struct python_state {
 	__u64 at;
@@ -53,14 +60,15 @@ struct python_state {
 };
 struct python_thread {
 	__u64 until_ns;
-	__u32 n; /* 0: it runs no Python */
+	__u32 n; /* 0: it runs no Python code */
 	__u32 tid;
 	struct python_state states[PYTHON_STATES];
-	__u64 proof; /* python_proof: of all that */
+	__u64 proof; /* python_proof of the rest */
 };
-/* The sampler writes here, in the middle of whatever its CPU does: so there is no lock, and a table of fixed places. A thread has one of a few; who
- * comes new takes that which is good for the shortest. Several may write a place at once: then its proof fits nothing, and the thread's states are
- * searched anew. */
+/* The sampler writes here, and may interrupt anything on its CPU. So there is no lock, and the
+ * table has fixed places. A thread hashes to a set of a few places, and a new one replaces the one
+ * that expires first. If several CPUs write a place at once, its proof does not match, and the
+ * thread's states are searched again. */
 enum { PYTHON_PLACES = 4, PYTHON_SETS_BITS = 11, PYTHON_SETS = 1 << PYTHON_SETS_BITS };
 struct python_set {
 	struct python_thread places[PYTHON_PLACES];
@@ -88,7 +96,8 @@ static __always_inline __u64 python_proof(const struct python_thread *t)
 	return h;
 }
 
-/* Copies what is remembered of a thread. False: nothing that is good now. */
+/* Copies what is remembered of a thread. Returns false if there is nothing, or nothing valid
+ * now. */
 static __always_inline int python_recall(struct python_thread *out, __u32 tid, __u64 now_ns)
 {
 	struct python_set *set = python_set_of(tid);
@@ -122,7 +131,7 @@ static __always_inline void python_remember(struct python_thread *t)
 	set->places[at & (PYTHON_PLACES - 1)] = *t;
 }
 
-/* At the end of a thread or its program. */
+/* For the end of a thread or of its program. */
 static __always_inline void python_forget(__u32 tid)
 {
 	struct python_set *set = python_set_of(tid);
@@ -132,13 +141,14 @@ static __always_inline void python_forget(__u32 tid)
 			set->places[i].until_ns = 0;
 }
 
-/* --- a walk ---------------------------------------------------------------------------------------------------------- */
+/* --- a walk ----------------------------------------------------------------------------------- */
 
 struct python_group {
-	__u64 entry;    /* what the call of the loop has on its stack */
+	__u64 entry;    /* the address that the loop's call has on its stack */
 	__u32 first, n; /* frames */
 };
-/* The groups of one state that have not got their place yet: by index, or, where each frame is one, frames. */
+/* The groups of one state that have no place yet, by index; or, where each frame is a group,
+ * frames. */
 struct python_cursor {
 	__u32 first, next, end;
 	__u32 runtime;
@@ -147,20 +157,20 @@ struct python_cursor {
 enum python_turns { PYTHON_FIND = 0, PYTHON_BEGIN, PYTHON_CHAIN };
 struct python_walk {
 	struct cpython_process process;
-	struct cpython_layout layout; /* of the runtime at hand */
+	struct cpython_layout layout; /* of the current runtime */
 	__u32 turn;                   /* enum python_turns */
 	__u32 tid;
 	__u64 thread_pointer;
 	struct python_thread thread;
 	/* PYTHON_FIND */
 	__u64 interp, state;
-	__u32 runtime, n_runtimes; /* n_runtimes: that were begun */
+	__u32 runtime, n_runtimes; /* n_runtimes: those begun */
 	__u32 steps, was_searched;
 	/* PYTHON_BEGIN, PYTHON_CHAIN */
-	__u32 n_states;              /* that were begun */
-	__u32 n_frames, first_frame; /* first_frame: of the group at hand */
+	__u32 n_states;              /* those begun */
+	__u32 n_frames, first_frame; /* first_frame: of the current group */
 	__u32 n_groups;
-	__u32 n_group_words, n_written; /* n_group_words: of those without a place */
+	__u32 n_group_words, n_written; /* n_group_words: of groups without a place */
 	__u64 words_hash, groups_hash;  /* words_hash: of the frames */
 	__u64 frame, cframe;
 	__u64 stamp[CPYTHON_MAX_STAMP];
@@ -179,10 +189,10 @@ struct {
 struct python_ref {
 	struct scratch *s;
 	struct python_walk *p;
-	struct task_struct *task; /* another than the current one */
+	struct task_struct *task; /* not the current task; NULL: the current one */
 };
 
-/* The memory of the current task, or, in sleepable programs, of that one. */
+/* Reads memory of the current task, or, in sleepable programs, of the given one. */
 static __always_inline int python_read(struct task_struct *task, void *to, __u32 size,
 				       __u64 address)
 {
@@ -206,7 +216,7 @@ static __always_inline void python_use_runtime(struct python_walk *p, __u32 runt
 		p->layout = *layout;
 }
 
-/* --- the states of a thread --------------------------------------------------------------------------------------------- */
+/* --- the states of a thread ------------------------------------------------------------------- */
 
 static __always_inline void python_found(struct python_walk *p, __u64 at)
 {
@@ -244,7 +254,7 @@ static __always_inline void python_next_runtime(struct task_struct *task, struct
 		p->interp = 0;
 }
 
-/* One thread, interpreter or runtime. */
+/* Takes one step: a thread, an interpreter or a runtime. */
 static __always_inline void python_find(struct task_struct *task, struct python_walk *p)
 {
 	__u64 id, at = p->state, interp = p->interp;
@@ -265,7 +275,7 @@ static __always_inline void python_find(struct task_struct *task, struct python_
 	}
 }
 
-/* --- the frames of a state ---------------------------------------------------------------------------------------------- */
+/* --- the frames of a state -------------------------------------------------------------------- */
 
 static __always_inline int python_unread(struct python_walk *p)
 {
@@ -289,7 +299,7 @@ static __always_inline void python_end_group(struct python_walk *p, __u64 entry)
 	p->first_frame = p->n_frames;
 }
 
-/* The state at hand has no further frames. */
+/* The current state has no more frames. */
 static __always_inline void python_end_state(struct python_walk *p)
 {
 	__u32 i = (LOAD(p->n_cursors) - 1) & (PYTHON_STATES - 1);
@@ -315,7 +325,7 @@ static __always_inline int python_first_frame(struct task_struct *task, struct p
 	return python_word(task, &p->frame, at + p->layout.cframe_frame);
 }
 
-/* The next state; nonzero: there is none. */
+/* Begins the next state. Returns nonzero if there is none. */
 static __always_inline int python_begin(struct task_struct *task, struct python_walk *p)
 {
 	__u32 i = LOAD(p->n_states), by_loop;
@@ -358,7 +368,7 @@ static __always_inline __u32 python_frame_int(const struct python_walk *p, __u32
 	return *(const __u32 *)(p->bytes + (offset & (CPYTHON_MAX_FRAME - 4)));
 }
 
-/* In bytes, from the first instruction of the code. */
+/* The offset in bytes from the code's first instruction. */
 static __always_inline __u32 python_offset(const struct python_walk *p, __u64 code)
 {
 	const struct cpython_layout *l = &p->layout;
@@ -383,7 +393,7 @@ static __always_inline int python_put(struct scratch *s, __u64 word)
 	return 0;
 }
 
-/* The frame in p->bytes. */
+/* Appends the frame in p->bytes. */
 static __always_inline int python_append(struct task_struct *task, struct scratch *s,
 					 struct python_walk *p)
 {
@@ -392,7 +402,8 @@ static __always_inline int python_append(struct task_struct *task, struct scratc
 
 	if (p->layout.flags & CPYTHON_TAGGED)
 		code &= ~CPYTHON_TAG;
-	/* No more of them, but where the group ends tells where those before it have their place. */
+	/* Beyond the limit frames are not added, but the walk continues to the end of the group,
+	 * which is needed to place the frames before it. */
 	if (p->n_frames >= (max_user < WALK_MAX_USER ? max_user : PYTHON_MAX_FRAMES)) {
 		p->is_cut = 1;
 		return p->layout.flags & CPYTHON_FRAME_OBJECTS;
@@ -406,8 +417,8 @@ static __always_inline int python_append(struct task_struct *task, struct scratc
 						 python_offset(p, code)));
 }
 
-/* 3.9: while an exception is thrown into a generator that delegates to another, the chain ends with the first one's frame, which no call runs:
- * those that called it are not to be found. */
+/* 3.9: while an exception is thrown into a generator that delegates to another, the chain ends with
+ * the first one's frame, which no call runs: its callers cannot be found. */
 static __always_inline int python_ends_early(const struct python_walk *p)
 {
 	__u32 at = p->layout.frame_executing;
@@ -415,7 +426,8 @@ static __always_inline int python_ends_early(const struct python_walk *p)
 	return at && !p->frame && !p->bytes[at & (CPYTHON_MAX_FRAME - 1)];
 }
 
-/* One frame; nonzero: the chain cannot be followed further, neither can those of other states. */
+/* Takes one frame. Returns nonzero if neither this chain nor those of other states can be
+ * followed. */
 static __always_inline int python_chain(struct task_struct *task, struct scratch *s,
 					struct python_walk *p)
 {
@@ -462,7 +474,8 @@ static __always_inline int python_turn(struct task_struct *task, struct python_r
 	return 0;
 }
 
-/* A walk takes this many turns at a time, as bpf/stack.h does with frames. Nonzero: it is over. A global function: verified once. */
+/* Takes this many turns at a time, like bpf/stack.h with frames. Returns nonzero when the walk is
+ * over. A global function: verified once. */
 enum { PYTHON_TURNS_AT_ONCE = 8 };
 __weak int python_some_turns(__u32 index)
 {
@@ -486,7 +499,6 @@ __weak int python_is_late(__u32 index)
 	return s && p && bpf_ktime_get_ns() > s->walk_until_ns && python_unread(p);
 }
 
-/* All of them. */
 static __always_inline void python_turns(__u32 index)
 {
 	for (int i = 1; i <= PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
@@ -494,7 +506,7 @@ static __always_inline void python_turns(__u32 index)
 			break;
 }
 
-/* For bpf_loop, which kernels with sleepable iterators have. */
+/* For bpf_loop, which all kernels with sleepable iterators have. */
 static long python_step_of(__u32 i, void *ctx)
 {
 	struct python_ref *ref = ctx;
@@ -533,7 +545,8 @@ static __always_inline int python_end(struct scratch *s, struct python_walk *p)
 	return p->is_cut;
 }
 
-/* Python's frames of the current thread, into the scratch of that index. A global function: verified once. */
+/* Collects the Python frames of the current thread into the scratch of that index. A global
+ * function: verified once. */
 __weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/cycle_clock.h: what a tick of the event `cycles` stands for. No helpers and no maps: it also compiles in user space, where scripted ticks
- * test it.
+ * bpf/cycle_clock.h: the time that a tick of the event `cycles` stands for. No helpers and no maps:
+ * it also compiles in user space, where scripted ticks test it.
  *
- * The kernel aims at F ticks a second, whatever the load: on a CPU that is busy for a twentieth of the time a tick comes after a twentieth of the cycles.
- * So a tick is worth the cycles since the one before it (its period), and these are worth time: what the CPU's tasks have run for, by the scheduler,
- * divided by the cycles of the ticks that met them. That rate is measured in windows of busy time, anew in each, as turbo and governors change it; and a
- * window makes up for what the one before it gave too much or too little of, so that the sum is the CPU's busy time however the rate moves,
- * whatever is not counted while others have the counter, and though the scheduler's clock is up to a tick old.
+ * The kernel aims at F ticks a second, whatever the load: on a CPU that is busy for a twentieth of
+ * the time, a tick comes after a twentieth of the cycles. So a tick is worth the cycles since the
+ * previous one (its period), and cycles are converted to time: the run time of the CPU's tasks, by
+ * the scheduler, divided by the cycles of the ticks in them. This rate is measured again in each
+ * window of busy time, as turbo and governors change it. A window also makes up for what the
+ * previous one gave too much or too little. So the sum is the CPU's busy time even when the rate
+ * changes, when others have the counter and cycles are not counted, and though the scheduler's
+ * clock is up to a tick old.
  *
- * A sample stands for a whole number of periods of 1/F s of busy time, as one of `cpu-clock` does: ticks in which no such period ends are not sent.
- * So samples, their sums and their statistics mean the same by either clock, and a CPU that is hardly busy costs hardly anything. */
+ * A sample stands for a whole number of periods of 1/F s of busy time, like a sample of
+ * `cpu-clock`: a tick in which no period ends is not sent. So samples, their sums and their
+ * statistics mean the same with either clock, and a CPU that is hardly busy costs hardly
+ * anything. */
 #ifndef CRESSET_BPF_CYCLE_CLOCK_H
 #define CRESSET_BPF_CYCLE_CLOCK_H
 
@@ -22,26 +27,27 @@
 
 enum { CYCLE_RATE_BITS = 20, CYCLE_MAX_PERIODS = 1 << 12 };
 #define CYCLE_WINDOW_NS  200000000ull /* of busy time */
-/* A window whose rate is so much off ends early, but not before so much. */
+/* A window whose rate is off by this much ends early, but not before the minimum. */
 #define CYCLE_OFF_NS     40000000ull
 #define CYCLE_LEAST_NS   10000000ull
-/* So that they can be multiplied. */
+/* Bounds, so that they can be multiplied. */
 #define CYCLE_MAX_CYCLES (1ull << 37)
 #define CYCLE_MAX_RATE   (1ull << 26)
-/* More busy time than so many periods, and so much, before a tick: there were none, and nobody can say whose time it was. */
+/* More busy time than this many periods plus CYCLE_GAP_NS before a tick: no ticks came, and it is
+ * unknown whose time it was. */
 enum { CYCLE_GAP_PERIODS = 16 };
 #define CYCLE_GAP_NS 50000000ull
 
 struct cycle_clock {
-	__u64 rate;      /* ns in 2^CYCLE_RATE_BITS cycles; 0: not known yet */
-	__u64 begin_ns;  /* busy time when counting began; less what was forgotten */
+	__u64 rate;      /* ns in 2^CYCLE_RATE_BITS cycles; 0: unknown yet */
+	__u64 begin_ns;  /* busy time when counting began, plus what was forgotten */
 	__u64 given_ns;  /* since then, by ticks */
 	__u64 window_ns; /* busy time when the window began */
 	__u64 cycles;    /* of ticks in it */
-	__u64 in_ns;     /* given in it */
+	__u64 in_ns;     /* given by ticks in it */
 	__u64 last_ns;   /* busy time at the last tick */
-	__u64 owed_ns;   /* of given_ns, not sent yet: less than a period */
-	__u64 lost_ns;   /* busy time that no tick came for; the caller takes it */
+	__u64 owed_ns;   /* given, but not yet sent: less than a period */
+	__u64 lost_ns;   /* busy time without a tick; the caller takes it */
 };
 
 static __always_inline void cycle_forget(struct cycle_clock *c, __u64 ns)
@@ -51,7 +57,7 @@ static __always_inline void cycle_forget(struct cycle_clock *c, __u64 ns)
 	c->window_ns += ns;
 }
 
-/* At the end of a window: its rate, and what is to be made up for, half more or less at most. */
+/* Ends a window: measures its rate, adjusted by at most half to make up the difference. */
 static __always_inline void cycle_next_window(struct cycle_clock *c, __u64 busy_ns)
 {
 	__u64 window_ns = busy_ns - c->window_ns, most_ns = window_ns / 2, rate, change;
@@ -78,7 +84,8 @@ static __always_inline int cycle_window_ends(const struct cycle_clock *c, __u64 
 	       passed_ns > c->in_ns + CYCLE_OFF_NS;
 }
 
-/* A tick in a task, after so many cycles; busy_ns: how long the CPU's tasks have run so far. Returns for how many periods a sample of it stands. */
+/* Handles a tick in a task. cycles: since the previous tick; busy_ns: how long the CPU's tasks have
+ * run so far. Returns the number of periods that a sample of this tick stands for. */
 static __always_inline __u32 cycle_tick(struct cycle_clock *c, __u64 cycles, __u64 busy_ns,
 					__u64 period_ns)
 {
@@ -91,7 +98,7 @@ static __always_inline __u32 cycle_tick(struct cycle_clock *c, __u64 cycles, __u
 		c->begin_ns = c->window_ns = c->last_ns = busy_ns ? busy_ns : 1;
 		return 0;
 	}
-	/* Read in the middle of a switch it may be too much, once. */
+	/* When it is read in the middle of a switch it may be too high, once. */
 	passed_ns = busy_ns > c->last_ns ? busy_ns - c->last_ns : 0;
 	c->last_ns = busy_ns;
 	if (passed_ns > gap_ns) {
@@ -99,7 +106,7 @@ static __always_inline __u32 cycle_tick(struct cycle_clock *c, __u64 cycles, __u
 		passed_ns = period_ns;
 	}
 	c->cycles += cycles;
-	/* Until there is a rate: the time itself. */
+	/* Before there is a rate: the time itself. */
 	ns = c->rate ? cycles * c->rate >> CYCLE_RATE_BITS : passed_ns;
 	c->given_ns += ns;
 	c->in_ns += ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/gpu_call.h: one call of a function that has a probe: who makes it, whether another call made it, what its arguments are, and what is
- * sent of it. */
+ * bpf/gpu_call.h: one call of a probed function: its caller, whether another call made it, its
+ * arguments, and what is sent for it. */
 #ifndef CRESSET_BPF_GPU_CALL_H
 #define CRESSET_BPF_GPU_CALL_H
 
@@ -11,11 +11,11 @@
 #include "bpf/task_map.h"
 
 const volatile __u64 gpu_min_wait_ns = 1000000; /* shorter waits are only counted */
-/* Stacks of a thread in a window of time; of more calls one of some is taken. */
+/* Stacks of a thread in a window of time; beyond that only a sample of the calls gets one. */
 const volatile __u32 gpu_window_stacks = 200;
 #define GPU_WINDOW_NS 100000000ull
 const volatile __u32 gpu_want_waits = 1; /* as events of their own */
-const volatile __u32 gpu_has_times = 0;  /* the times of threads are kept */
+const volatile __u32 gpu_has_times = 0;  /* the times of threads are recorded */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -37,22 +37,22 @@ struct gpu_call {
 	char comm[EVENT_COMM_LEN];
 };
 
-/* What an array is made of, as it is described in the program's memory, and how much that is. */
+/* An array as described in the program's memory, and its size in bytes. */
 struct gpu_array {
 	__u64 size[3];
 	__u32 type, channels, flags, reserved;
 	__u64 cell_bytes, bytes;
 };
-enum { GPU_MAX_LEVELS = 20 };
+enum { GPU_MAX_LEVELS = 20 }; /* limit: levels of a GPU array that are counted */
 
-/* Where a call is looked at, each with a scratch of the same index for its stack. A task that looks at one may be preempted by another that does:
- * then that one takes the next place. */
+/* Where a call is handled, each with a scratch of the same index for its stack. A task that handles
+ * a call may be preempted by another that does: that one takes the next place. */
 struct gpu_place {
 	__u64 busy;
 	struct gpu_call call;
 	struct event_gpu ev;
 	struct gpu_array array;
-	struct gpu_thread none; /* of a thread that is seen first */
+	struct gpu_thread none; /* for a thread that is seen for the first time */
 	__u32 index, reserved;
 };
 enum { GPU_PLACES = 2 };
@@ -68,7 +68,7 @@ static __always_inline void gpu_count(__u32 which, __u64 n)
 {
 	__u64 *at = bpf_map_lookup_elem(&gpu_counters, &which);
 
-	if (at) /* a task that is preempted here goes on on the same CPU */
+	if (at) /* a task preempted here continues on the same CPU */
 		__sync_fetch_and_add(at, n);
 }
 
@@ -79,9 +79,9 @@ static __always_inline __u64 switches_now(void)
 	return BPF_CORE_READ(task, nvcsw);
 }
 
-/* --- who calls ---------------------------------------------------------------------------------------------------------- */
+/* --- the caller ------------------------------------------------------------------------------- */
 
-/* NULL: all are taken, which is counted. To be given back. */
+/* Returns NULL if all are taken, which is counted. Give it back with give_place. */
 static __always_inline struct gpu_place *take_place(void)
 {
 	for (__u32 i = 0; i < GPU_PLACES; i++) {
@@ -102,7 +102,8 @@ static __always_inline void give_place(struct gpu_place *p)
 	__sync_lock_test_and_set(&p->busy, 0);
 }
 
-/* A register as a whole word. Written out, as the verifier refuses what compilers make of several such loads: one with a computed place. */
+/* A register as a whole word. In assembly, because the verifier refuses what compilers make of
+ * several such loads: one load from a computed address. */
 static __always_inline __u64 word_of(struct pt_regs *ctx, const int word)
 {
 	__u64 value;
@@ -131,7 +132,7 @@ static __always_inline __u64 argument(struct pt_regs *ctx, __u32 n)
 	return 0;
 }
 
-/* False: not of those that are watched. */
+/* Returns false if the task is not a target. */
 static __always_inline int begin_call(struct pt_regs *ctx, struct gpu_call *call)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -158,7 +159,7 @@ static __always_inline struct gpu_thread *thread_of(struct gpu_place *p)
 
 	if (t)
 		return t;
-	p->none.tgid = p->call.tgid; /* the rest is zeros at all times */
+	p->none.tgid = p->call.tgid; /* the rest is always zeros */
 	bpf_map_update_elem(&gpu_threads, &tid, &p->none, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&gpu_threads, &tid);
 	if (!t)
@@ -166,8 +167,9 @@ static __always_inline struct gpu_thread *thread_of(struct gpu_place *p)
 	return t;
 }
 
-/* Whether a call that has a probe made this one: it comes from that one's library, whose frame lies further up the stack and still has its
- * return address (or that of the probe at its return). */
+/* Whether another probed call made this one: its caller is in that call's library, and that call's
+ * frame is further up the stack and still has its return address (or that of the probe at its
+ * return). */
 static __always_inline int is_nested(const struct gpu_thread *t, const struct gpu_probe_row *row,
 				     const struct gpu_call *call)
 {
@@ -189,7 +191,7 @@ static __always_inline int is_nested(const struct gpu_thread *t, const struct gp
 	return 1;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------------- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 #define TAKE_WORD(word) regs[word] = word_of(ctx, word)
 static __always_inline void copy_regs(struct pt_regs *ctx, __u64 *regs)
@@ -209,7 +211,7 @@ __weak int gpu_walk(__u32 index, __u32 tgid, __u64 now_ns)
 	return 0;
 }
 
-/* t: at the return of its call: the stack is that of the call at its entry. */
+/* t: for a call that returns: takes the stack as it was at the call's entry. */
 static __always_inline void take_gpu_stack(struct pt_regs *ctx, struct scratch *s,
 					   const struct gpu_thread *t, __u32 tgid, __u64 now_ns)
 {
@@ -256,7 +258,7 @@ static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_th
 	ev->gpu.flags = flags;
 }
 
-/* The place's event with the call's stack; its hash, 0: it has none in the kernel. */
+/* Sends the place's event with the call's stack. Returns its hash; 0: it has none in the kernel. */
 static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 				       const struct gpu_thread *at_return)
 {
@@ -280,9 +282,10 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 	return ev->sample.stack_hash;
 }
 
-/* --- calls that may be many: launches and copies ------------------------------------------------------------------------ */
+/* --- frequent calls: launches and copies ------------------------------------------------------ */
 
-/* Up to the window's number of stacks of all, then of one of 2, 4, 8 …; in the next window of one of as many as this one would have needed. */
+/* Up to gpu_window_stacks stacks are taken of all calls, then of one call in 2, 4, 8 …; in the
+ * next window of one call in as many as this window would have needed. */
 static __always_inline void next_window(struct gpu_rate *r, __u64 now_ns)
 {
 	if (now_ns - r->window_ns < GPU_WINDOW_NS)
@@ -294,7 +297,7 @@ static __always_inline void next_window(struct gpu_rate *r, __u64 now_ns)
 	r->seen = r->taken = 0;
 }
 
-/* Whether this one gets a stack. By chance, so that no loop of calls is in step with it. */
+/* Whether this call gets a stack. Chosen by chance, so that no loop of calls is in step with it. */
 static __always_inline int takes_stack(struct gpu_rate *r, __u64 now_ns)
 {
 	next_window(r, now_ns);
@@ -313,7 +316,7 @@ static __always_inline void count_call(__u32 calls, __u32 sum, __u64 bytes)
 	gpu_count(sum, bytes);
 }
 
-/* False: it gets no stack. */
+/* Returns false if the call gets no stack. */
 static __always_inline int begin_event(struct pt_regs *ctx, struct gpu_thread *t,
 				       const struct gpu_probe_row *row, struct gpu_place *p)
 {
@@ -360,7 +363,7 @@ static __always_inline void counted_call(struct pt_regs *ctx, struct gpu_thread 
 		t->last_hash = hash;
 }
 
-/* Launches of a thread that ends. */
+/* Sends the launches of a thread that ends. */
 static __always_inline void send_rest(const struct gpu_thread *t)
 {
 	struct event_gpu ev;
@@ -371,9 +374,9 @@ static __always_inline void send_rest(const struct gpu_thread *t)
 	send_gpu(&ev);
 }
 
-/* --- the times of the thread ------------------------------------------------------------------------------------------- */
+/* --- the times of the thread ------------------------------------------------------------------ */
 
-/* This task's times now. It may be switched while it reads them: then once more. */
+/* Returns this task's times now. Reads them again if the task was switched meanwhile. */
 static __always_inline struct call_times own_times(const struct thread_time *t)
 {
 	struct call_times c = { 0 };
@@ -388,7 +391,7 @@ static __always_inline struct call_times own_times(const struct thread_time *t)
 	return c;
 }
 
-/* It goes into a call that waits, or comes out of it. */
+/* The thread enters a call that waits, or leaves it. */
 static __always_inline void note_wait(struct gpu_thread *g, __u64 waits_sp)
 {
 	struct thread_time *t = gpu_has_times ? times_of_current() : 0;
@@ -404,7 +407,7 @@ static __always_inline void note_wait(struct gpu_thread *g, __u64 waits_sp)
 		thread_returns(t, &now);
 }
 
-/* --- waits --------------------------------------------------------------------------------------------------- */
+/* --- waits ------------------------------------------------------------------------------------ */
 
 static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_thread *t,
 					      const struct gpu_probe_row *row,
@@ -425,7 +428,7 @@ static __always_inline void keep_until_return(struct pt_regs *ctx, struct gpu_th
 	}
 }
 
-/* False: too short. */
+/* Returns false if the wait is too short. */
 static __always_inline int end_wait(struct gpu_thread *t, const struct gpu_probe_row *row,
 				    struct event_gpu *ev)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/gpu_event.h: calls of a GPU's libraries, as the probes see them: what a probe is told of its function, and what it sends. Shared by
- * BPF and user space; no vendor is known here. */
+ * bpf/gpu_event.h: calls of GPU libraries as the probes see them: the description of a probed
+ * function, and the events sent. Shared by BPF and user space; independent of the vendor. */
 #ifndef CRESSET_BPF_GPU_EVENT_H
 #define CRESSET_BPF_GPU_EVENT_H
 
@@ -10,39 +10,42 @@
 /* What a function does, one bit each. */
 enum gpu_what {
 	GPU_LAUNCH = 1, /* begins work on the device */
-	GPU_WAIT = 2,   /* returns when the device is done */
+	GPU_WAIT = 2,   /* returns when the device has finished */
 	GPU_ALLOC = 4,
 	GPU_FREE = 8,
 	GPU_COPY = 16,  /* to, from or on the device */
 	GPU_NCCL = 32,  /* between devices */
-	GPU_RESET = 64, /* frees all there is of a context */
-	GPU_USE = 128,  /* the thread goes on with another device or context */
-	/* A library in the program asks for the stack of a launch: a probe that is in its code, with the launch's correlation id, what it called,
-	 * and how many launches it stands for as first arguments. */
+	GPU_RESET = 64, /* frees everything in a context */
+	GPU_USE = 128,  /* the thread switches to another device or context */
+	/* A library in the program requests the stack of a launch: the probe is in its code. Its
+	 * first arguments are the launch's correlation id, what it called, and how many launches it
+	 * stands for. */
 	GPU_STACK = 256,
-	/* Memory that has a handle gets an address: (address, bytes, …, handle); it has it no more: (address, bytes); and has one more handle:
-	 * (…, address). */
+	/* MAP: memory with a handle gets an address: (address, bytes, …, handle). UNMAP: it loses
+	 * it: (address, bytes). RETAIN: it gets one more handle: (…, address). */
 	GPU_MAP = 512,
 	GPU_UNMAP = 1024,
 	GPU_RETAIN = 2048,
 };
-enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those that are probed at their return, too */
+enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those also probed at their return */
 
-/* How many bytes; a and b are numbers of arguments. */
+/* The number of bytes; a and b are numbers of arguments. */
 enum gpu_bytes {
 	GPU_BYTES_NONE = 0,
 	GPU_BYTES_ARG,     /* a */
 	GPU_BYTES_PRODUCT, /* a * b */
-	GPU_BYTES_PITCH,   /* what a points to on return, * b */
-	GPU_BYTES_TYPED,   /* a of the type b, whose sizes the row has */
-	GPU_BYTES_PLANE,   /* the product of two words b bytes into what a points to */
+	GPU_BYTES_PITCH,   /* the word that a points to on return, * b */
+	GPU_BYTES_TYPED,   /* a elements of type b, whose sizes the row has */
+	GPU_BYTES_PLANE,   /* the product of two words at address a + b */
 	GPU_BYTES_VOLUME,  /* … of three */
-	/* Of an array that a points to the description of: b sizes, then a 32-bit type, whose bytes the row has, how many channels of it, flags. */
+	/* An array whose description a points to: b sizes, then a 32-bit type, whose size the row
+	 * has, the number of its channels, and flags. */
 	GPU_BYTES_ARRAY,
 };
-/* An address is one of memory, or a handle, or one that a handle's memory is mapped at: those are told apart. */
+/* An address is that of memory, a handle, or one where a handle's memory is mapped: the three are
+ * kept apart. */
 enum { GPU_ADDRESS_HANDLE = 1, GPU_ADDRESS_MAPPED = 2 };
-enum { GPU_UNMAPPED_AT_ONCE = 16 };
+enum { GPU_UNMAPPED_AT_ONCE = 16 }; /* limit: GPU mappings that one call frees */
 enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };
 
 /* One probe. */
@@ -50,37 +53,39 @@ struct gpu_probe_row {
 	__u32 what; /* bits of enum gpu_what */
 	__u8 bytes; /* enum gpu_bytes */
 	__u8 a, b;
-	/* GPU_ALLOC: which argument points to where the address goes. GPU_FREE: which is the address. GPU_RESET, GPU_USE: which is the device
-	 * or context; GPU_NO_ARG: the thread's. */
+	/* GPU_ALLOC: the argument that points to where the address goes. GPU_FREE: the address.
+	 * GPU_RESET, GPU_USE: the device or context; GPU_NO_ARG: the thread's. */
 	__u8 address;
 	__u8 flags;
-	/* GPU_BYTES_ARRAY: the argument that says how many levels there are, GPU_NO_ARG: one; flags of those that have no memory of their own; of
-	 * those whose third size is one of layers. */
+	/* GPU_BYTES_ARRAY: the argument with the number of levels, GPU_NO_ARG: one level; the flags
+	 * of arrays without memory of their own; the flags of arrays whose third size is a number
+	 * of layers. */
 	__u8 levels, void_flags, layer_flags;
 	__u8 reserved[4];
-	__u8 type_bytes[GPU_TYPES]; /* by type; of arrays pairs: type, bytes */
-	__u64 skipped; /* the probe is so many bytes behind the function's first instruction */
+	__u8 type_bytes[GPU_TYPES]; /* by type; for arrays pairs: type, bytes */
+	__u64 skipped;              /* bytes from the function's first instruction to the probe */
 	__u64 below, beyond; /* the library's code: from address - below up to address + beyond */
 };
 _Static_assert(sizeof(struct gpu_probe_row) == 56, "gpu_probe_row has no padding");
-enum { GPU_MAX_ROWS = 4096 };
+enum { GPU_MAX_ROWS = 4096 }; /* limit: probes in GPU libraries */
 
-/* What is in place of an event's wait_info. */
+/* What an event has in place of its wait_info. */
 enum { PART_GPU = 8 }; /* beside enum wait_part */
-/* GPU_HOW_ESTIMATE: no wait, and of no event: user space has worked it out. */
+/* GPU_HOW_ESTIMATE: not a wait and not of an event: an estimate made by user space. */
 enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP, GPU_HOW_ESTIMATE };
 struct gpu_info {
 	__u64 start_ns; /* of the call */
-	__u64 value;    /* bytes, or ns of GPU_WAIT; 0 of GPU_LAUNCH */
-	__u64 weight;   /* so many calls this one stands for */
+	__u64 value;    /* bytes, or ns for GPU_WAIT; 0 for GPU_LAUNCH */
+	__u64 weight;   /* number of calls it stands for */
 	__u64 address;
-	__u64 none;  /* 0: where a wait has its kernel part */
+	__u64 none;  /* 0: in the place of a wait's kernel part */
 	__u32 parts; /* PART_GPU */
 	__u32 what;  /* one bit of enum gpu_what */
 	__u64 correlation;
-	__u64 context; /* the device or context that the thread uses, as it named it; 0: the first */
-	__u32 how;     /* enum gpu_how, of GPU_WAIT */
-	__u32 flags;   /* of the row */
+	/* the device or context that the thread uses, as the thread named it; 0: the first */
+	__u64 context;
+	__u32 how;   /* enum gpu_how, for GPU_WAIT */
+	__u32 flags; /* of the row */
 	__u64 reserved;
 };
 _Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");
@@ -93,7 +98,7 @@ struct event_gpu {
 	struct gpu_info gpu;
 };
 
-/* What is allocated: a row until it is freed. */
+/* An allocation, kept until it is freed. */
 struct gpu_block_key {
 	__u64 address;
 	__u32 tgid;
@@ -101,9 +106,9 @@ struct gpu_block_key {
 };
 struct gpu_block {
 	__u64 bytes, time_ns;
-	__u64 context;    /* of GPU_ADDRESS_MAPPED: the handle */
-	__u64 mapped_at;  /* the last time; 0: it never was */
-	__u32 refs, maps; /* handles of it that were not released, addresses it has */
+	__u64 context;    /* for GPU_ADDRESS_MAPPED: the handle */
+	__u64 mapped_at;  /* its last mapped address; 0: never mapped */
+	__u32 refs, maps; /* its handles not yet released, and its mapped addresses */
 };
 
 /* Counters of the probes, summed over CPUs. */
@@ -117,38 +122,41 @@ enum gpu_counter {
 	GPU_COUNT_NCCL,          /* calls */
 	GPU_COUNT_NCCL_BYTES,    /* of all of them */
 	GPU_COUNT_ALLOC_FAILED,  /* allocations that the library refused */
-	GPU_COUNT_FREES_UNKNOWN, /* of what was not seen to be allocated */
+	GPU_COUNT_FREES_UNKNOWN, /* frees of memory whose allocation was not seen */
 	GPU_COUNT_BLOCKS_FULL,   /* allocations that were not kept: no room */
-	GPU_COUNT_THREADS_FULL,  /* calls of threads that nothing can be kept of */
-	GPU_COUNT_BUSY, /* calls not looked at: tasks that were preempted while they did had all places */
-	GPU_COUNT_LOST,          /* events the ring refused */
+	GPU_COUNT_THREADS_FULL,  /* calls of threads for which there was no room */
+	/* calls not handled: preempted tasks had taken all places */
+	GPU_COUNT_BUSY,
+	GPU_COUNT_LOST,          /* events refused by the ring */
 	GPU_COUNT_LOST_LAUNCHES, /* launches they stood for */
 	GPU_COUNT_UNREADABLE,    /* calls whose arguments could not be read */
 	GPU_COUNTERS
 };
 
-/* The rest of what a thread has launched since its last stack: sent when it ends, or read at the end. */
+/* What a thread has launched since its last stack is sent when it ends, or read at the end of
+ * recording. */
 enum gpu_rate_of { GPU_RATE_LAUNCH = 0, GPU_RATE_COPY, GPU_RATE_NCCL, GPU_RATES };
 struct gpu_rate {
 	__u64 window_ns;   /* when the window began */
 	__u64 skipped;     /* calls since the last stack */
 	__u32 seen, taken; /* in the window */
-	__u32 one_of;      /* stacks are taken of one of so many; 0: of all */
+	__u32 one_of;      /* one call in this many gets a stack; 0: all */
 	__u32 reserved;
 };
 struct gpu_thread {
-	/* The outermost call: until its frame is left. sp 0: none. */
+	/* The outermost call, until its frame is left. sp 0: none. */
 	__u64 sp, ret, ip;
 	__u64 from, to; /* the library's code */
 	__u64 start_ns, bytes, address_at, pitch_at, times;
-	__u64 switches; /* of its own will, up to then */
+	__u64 switches; /* voluntary context switches when the wait began */
 	__u64 context;
 	__u64 last_hash; /* of the last stack of a launch */
-	/* Where the return addresses of the call, and of one that it has made, would be while their returns are probed; else 0. */
+	/* Stack addresses of the return addresses of the call and of a call inside it, while their
+	 * returns are probed; else 0. */
 	__u64 return_at, inner_at, inner_ret;
 	__u64 back_at,
-		back_to; /* of the last return that was probed: where its address was, and that */
-	__u64 waits_sp;  /* inside of one that waits: its caller's stack pointer; else 0 */
+		back_to; /* of the last probed return: its stack address, and the original word */
+	__u64 waits_sp;  /* inside a call that waits: its caller's stack pointer; else 0 */
 	__u32 row, tgid;
 	struct gpu_rate rates[GPU_RATES];
 };

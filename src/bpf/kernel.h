@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/kernel.h: the few kernel structures the programs look into, with only the fields used, and what differs between kernels.
- * Offsets come from the running kernel's BTF at load time (CO-RE), so no header of that kernel is needed to build.
+ * bpf/kernel.h: the few kernel structures that the programs read, with only the fields they use,
+ * and the differences between kernels. Offsets come from the running kernel's BTF at load time
+ * (CO-RE), so the build needs no headers of that kernel.
  *
- * Integers that are loaded directly are unsigned: where a kernel has a narrower one, libbpf adapts unsigned loads only. Reads by
- * BPF_CORE_READ are adapted in their place, never in their size. collect/kernel_types.c has a row for each field. */
+ * Integers that are loaded directly are unsigned: where a kernel has a narrower field, libbpf
+ * adapts only unsigned loads. For reads by BPF_CORE_READ it adapts the offset, never the size.
+ * collect/kernel/kernel_types.c has a row for each field. */
 #ifndef CRESSET_BPF_KERNEL_H
 #define CRESSET_BPF_KERNEL_H
 
@@ -26,12 +28,12 @@ struct signal_struct {
 	atomic_t live; /* threads not yet exiting */
 };
 
-/* As the kernel calls the registers of x86-64. */
+/* The kernel's names of the registers of x86-64. */
 struct pt_regs___x86_64 {
 	unsigned long cx, r11, ip, flags;
 };
 
-/* A page of a process for code of probes. */
+/* A page of a process for the code of probes. */
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -79,7 +81,7 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
-	unsigned int sched_delayed; /* since 6.12, narrower: it sleeps, and is still in the queue */
+	unsigned int sched_delayed; /* since 6.12, narrower: asleep, but still in the queue */
 };
 
 struct thread_struct {
@@ -90,7 +92,7 @@ struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	void *stack;
 	unsigned int flags;
-	unsigned int on_cpu; /* a narrower one since 7.3: libbpf adapts unsigned loads only */
+	unsigned int on_cpu; /* narrower since 7.3: libbpf adapts only unsigned loads */
 	unsigned int pid, tgid;
 	char comm[16];
 	struct mm_struct *mm;
@@ -99,7 +101,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct sched_entity se;
 	struct thread_struct thread;
-	unsigned long nvcsw; /* times that it gave up the CPU of its own will */
+	unsigned long nvcsw; /* voluntary context switches */
 };
 
 struct task_struct___before_5_14 {
@@ -124,11 +126,11 @@ enum {
 	TASK_PF_NO_USER = TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER,
 };
 
-/* What helpers the kernel has. */
+/* Helpers that the kernel has. */
 const volatile __u32 has_current_task_btf = 1; /* since 5.11 */
 const volatile __u32 has_task_pt_regs = 1;     /* since 5.15 */
 
-/* To be read by BPF_CORE_READ: without the helper the verifier knows no type of it. */
+/* To be read with BPF_CORE_READ: without the helper the verifier does not know its type. */
 static __always_inline struct task_struct *current_task(void)
 {
 	return has_current_task_btf ? bpf_get_current_task_btf()
@@ -137,8 +139,9 @@ static __always_inline struct task_struct *current_task(void)
 
 enum { X86_KERNEL_STACK_BYTES = 16 << 10, X86_PT_REGS_BYTES = 21 * 8 };
 
-/* The registers that the task came into the kernel with. Without the helper: at the top of its stack (arch/x86/include/asm/processor.h).
- * task: with a type that the verifier knows where there is the helper. */
+/* The registers with which the task entered the kernel. Without the helper they are at the top of
+ * its stack (arch/x86/include/asm/processor.h). With the helper the verifier must know the type of
+ * task. */
 static __always_inline void *entry_regs(struct task_struct *task)
 {
 	if (has_task_pt_regs)

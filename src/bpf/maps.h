@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/maps.h: what all programs of sample.bpf.c share: the ring, places to build stacks in, counters, and what user space tells of
- * address spaces. */
+ * bpf/maps.h: maps and state shared by all programs of sample.bpf.c: the rings, scratch space to
+ * build stacks in, counters, and address spaces as user space describes them. */
 #ifndef CRESSET_BPF_MAPS_H
 #define CRESSET_BPF_MAPS_H
 
@@ -10,22 +10,25 @@
 #include "bpf/kernel.h"
 #include "bpf/thread_time.h"
 #include "bpf/trace.h"
-#include "bpf/unwind.h"
+#include "bpf/walk.h"
 
 const volatile __u32 max_user = WALK_MAX_USER;
-/* Of one stack: interrupts are off meanwhile. Looked at each 64 frames. */
+/* Limit for the walk of one stack: interrupts are off during it. Checked every 64 frames. */
 const volatile __u64 max_walk_ns = 2000000;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
-/* The walk of Python's frames; where it is off each global function of it ends at once, so that the verifier looks at none. */
+/* The walk of Python frames. When it is off, each of its global functions returns at once, so the
+ * verifier checks none of them. */
 const volatile __u32 use_python = 1;
-/* The reader is woken when this much of a ring is full. */
+/* The reader is woken when a ring holds this much. */
 const volatile __u64 wake_bytes = 1 << 18, sample_wake_bytes = 1 << 18;
 
-/* Mixed into the marks of the seen-cache: a new value makes every CPU send the contents of stacks again. */
+/* Mixed into the marks of the seen-cache: a new value makes every CPU send all stack contents
+ * again. */
 volatile __u64 seen_epoch = 1;
 
-/* The sampler is an NMI where it counts cycles, and comes in the middle of any other program: it shares no map with them that has a lock and that
- * both write (tests/unit/t_bpf_locks.c walks all programs). So it has a ring of its own. */
+/* When it counts cycles, the sampler runs in an NMI and can interrupt any other program. So it
+ * shares no map with them that has a lock and is written by both (tests/unit/bpf/t_bpf_locks.c
+ * checks all programs), and has its own ring. */
 enum sender { FROM_OTHERS = 0, FROM_SAMPLER };
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -46,40 +49,44 @@ static __always_inline __u64 wake_bytes_of(const enum sender from)
 	return from == FROM_SAMPLER ? sample_wake_bytes : wake_bytes;
 }
 
-/* Python's frames are two words each, and have native ones between them. As many as leave room for the rest in the largest value that a
- * per-CPU map can have, 32 KiB. */
+/* A Python frame takes two words, and native frames lie between them. The limit leaves room for the
+ * rest of struct scratch in the largest value of a per-CPU map, 32 KiB. */
+/* limit SCRATCH_ADDRS: words of a stack with frames of Python, those of the kernel included */
 enum { SCRATCH_ADDRS = 3584, SCRATCH_USER = SCRATCH_ADDRS - WALK_MAX_KERNEL };
-/* A read of user memory takes about as long for so many bytes as for a word: the next frames' words are there, too. */
+/* Reading this many bytes of user memory takes about as long as reading one word, and they include
+ * the words of the next frames. */
 enum { WINDOW = 256 };
 
 struct scratch {
 	struct event_stack head;
 	__u64 addr[SCRATCH_ADDRS];
 	struct walk walk;
-	__u64 window_at, has_window; /* of the stack that is being walked */
+	__u64 window_at, has_window; /* of the stack being walked */
 	__u64 window[WINDOW / 8];
-	/* Words of the stack where probes at the return of calls have put something else: where, and what was there. 0: there is none. */
+	/* Return addresses on the stack that probes at the return of calls have replaced: where,
+	 * and the original words. 0: none. */
 	__u64 patched_at, patched_word, inner_at, inner_word;
-	__u64 back_at, back_word; /* the same of a return that has just been told of */
-	__u64 call_sp; /* of the caller of the call that waits for a GPU; 0: it is in none */
+	__u64 back_at, back_word; /* the same for a return that was just reported */
+	__u64 call_sp; /* of the caller of the call that waits for a GPU; 0: in no such call */
 	__u64 user_hash;
-	__u64 python; /* nonzero: frames of Python's wait for their places */
+	__u64 python; /* nonzero: Python frames still need their places */
 	__u64 python_woke_ns;
 	__u64 raw_since_ns;
 	__u64 walk_until_ns;
 	__u32 raw_sent;
-	__u32 index; /* its own */
-	/* Of waits. */
+	__u32 index; /* of this scratch */
+	/* For waits. */
 	struct wait_info wait;
 	struct quanta quanta;
-	__u64 task; /* whose wait it is, until its user part was taken; 0: none */
-	/* The task that this CPU was last seen to switch to, and that nothing is known of it. */
+	__u64 task; /* whose wait it is, until its user part is taken; 0: none */
+	/* The task of the last switch seen on this CPU, and whether nothing is known about it. */
 	__u64 next;
-	__u32 is_blind, is_late; /* is_late: the switch that wait is of was not seen */
+	__u32 is_blind, is_late; /* is_late: the switch of this wait was not seen */
+	__u32 of_window;         /* the window of that switch */
 	/* The span that the thread works for. */
 	struct event_trace trace;
 	struct thread_record record;
-	/* What is being sent: programs have little room on their stacks. */
+	/* The event being sent: programs have little stack space. */
 	union {
 		struct event_wait out_wait;
 		struct event_thread out_thread;
@@ -87,7 +94,8 @@ struct scratch {
 	__u32 gpu_call; /* as in struct event_sample */
 };
 _Static_assert(sizeof(struct scratch) <= 32 << 10, "the most that a per-CPU map takes");
-/* Samples interrupt waits, which come between the wait of one task and the waking of another. */
+/* A sample can interrupt the handling of a wait, which comes between a task's wait and the wakeup
+ * of another task. */
 enum { SCRATCH_SAMPLE = 0, SCRATCH_WAIT, SCRATCH_WAKER, SCRATCHES };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -106,7 +114,9 @@ struct {
 	__type(value, struct known_frames);
 } known SEC(".maps");
 
-/* Stacks whose contents were sent: one half by the sampler, the other by all others, so that contents come through the ring of what refers to them. */
+/* Stacks whose contents were sent. The sampler has one half and the other programs the other, so
+ * that contents go through the same ring as the events that refer to them. */
+/* limit SEEN_SLOTS: stacks that a CPU remembers to have sent */
 enum { SEEN_SLOTS = 4096, SEEN_OF_ONE = SEEN_SLOTS / 2 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -138,7 +148,7 @@ static __always_inline struct scratch *scratch_for(__u32 index)
 	return s;
 }
 
-/* --- what user space tells about address spaces (bpf/space.h) ------------------------------------------------------- */
+/* --- address spaces, written by user space (bpf/space.h) -------------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -148,7 +158,7 @@ struct {
 	__type(value, struct space_process);
 } processes SEC(".maps");
 
-/* There is no room for further processes: those that are not there are walked by frame pointers. */
+/* No room for more processes: those without an entry are walked by frame pointers. */
 volatile __u32 processes_full;
 
 struct {
@@ -181,7 +191,7 @@ struct {
 	__array(values, struct segment);
 } segments SEC(".maps");
 
-/* --- calls of a GPU's libraries (bpf/gpu_call.h) ---------------------------------------------------------------------- */
+/* --- calls of a GPU's libraries (bpf/gpu_call.h) ---------------------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -190,9 +200,10 @@ struct {
 	__type(key, __u32); /* tid */
 	__type(value, struct gpu_thread);
 } gpu_threads SEC(".maps");
-const volatile __u32 has_gpu = 0; /* there may be such probes */
+const volatile __u32 has_gpu = 0; /* such probes may exist */
 
-/* What to read instead of the return address of the call that a thread is in, and whether that call waits. */
+/* Fetches the original return addresses of the thread's probed calls, and whether its call
+ * waits. */
 static __always_inline void patch_return(struct scratch *s, __u32 tid)
 {
 	const struct gpu_thread *t = has_gpu ? bpf_map_lookup_elem(&gpu_threads, &tid) : 0;
@@ -219,7 +230,7 @@ static __always_inline __u64 patched(const struct scratch *s, __u64 address, __u
 					: word;
 }
 
-/* At once: the sampler may come in between. */
+/* Atomic: the sampler may interrupt. */
 static __always_inline void add(__u32 which, __u64 more)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &which);

@@ -1,22 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* bpf/sample.bpf.c: all there is in the kernel: one sample per timer tick of a CPU here, waits in off_cpu.h, processes that begin and end
- * in follow.h.
+/* bpf/sample.bpf.c: the BPF programs of the sampler: one sample per timer tick of a CPU, and
+ * processes that begin and end; waits are in off_cpu.h.
  *
- * sample_walk and sample_plain are the same sampler with another walk of the user stack: our own (bpf/unwind.h), or the kernel's
- * helper (frame pointers, at most kernel.perf_event_max_stack frames) where the verifier refuses ours. Everything that goes wrong is
- * counted in `counters`. */
+ * sample_walk and sample_plain are the same sampler with different walks of the user stack: our own
+ * (bpf/unwind.h), or the kernel's helper (frame pointers, at most kernel.perf_event_max_stack
+ * frames) where the verifier refuses ours. Everything that goes wrong is counted in `counters`. */
+#include "bpf/cpython_walk.h"
 #include "bpf/cycle_clock.h"
-#include "bpf/follow.h"
 #include "bpf/off_cpu.h"
 #include "bpf/stack.h"
 #include "bpf/targets.h"
 #include "bpf/threads.h"
 #include "bpf/trace_read.h"
-#include "bpf/wakers.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Registers are read as whole words through volatile: narrowed or merged context loads are refused by the verifier. */
+/* Programs that keep the walker's address spaces and the targets up to date. space_fork is loaded
+ * when there are tables, space_exec and space_exit always, the follow programs when there are pids
+ * or tids to follow. They are raw tracepoints, so they also work on a kernel without BTF
+ * (--btf). */
+
+/* --- address spaces that begin and end -------------------------------------------------------- */
+
+static __always_inline void fork_python(__u32 parent, __u32 child)
+{
+	struct cpython_process *p = bpf_map_lookup_elem(&cpython_processes, &parent);
+
+	if (p)
+		bpf_map_update_elem(&cpython_processes, &child, p, BPF_ANY);
+}
+
+/* Removes everything known about a program that has ended. */
+static __always_inline void forget_space(__u32 tgid)
+{
+	bpf_map_delete_elem(&processes, &tgid);
+	bpf_map_delete_elem(&recipes, &tgid);
+	bpf_map_delete_elem(&cpython_processes, &tgid);
+}
+
+/* A child has its parent's mappings. */
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
+	struct space_process *p;
+	struct space_process copy;
+
+	if (parent_tgid == child_tgid)
+		return 0;
+	p = bpf_map_lookup_elem(&processes, &parent_tgid);
+	if (!p)
+		return 0;
+	copy = *p;
+	if (copy.has_python)
+		fork_python(parent_tgid, child_tgid);
+	bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY);
+	return 0;
+}
+
+/* A new program: nothing known about the old mappings is valid. It must be forgotten before the new
+ * program maps anything: at sched_process_exec user space may already have reported new mappings.
+ * So this is where exec renames the thread. At that time, unlike at any other rename, the memory
+ * has no code yet. */
+SEC("raw_tp/task_rename")
+int BPF_PROG(space_exec, struct task_struct *task)
+{
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+
+	if (!BPF_CORE_READ(task, mm) || BPF_CORE_READ(task, mm, start_code))
+		return 0;
+	forget_space(tgid);
+	python_forget(tid);
+	return 0;
+}
+
+/* At the exit of a thread. */
+static __always_inline int is_last_thread(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, signal, live.counter) == 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(space_exit, struct task_struct *task)
+{
+	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+
+	python_forget(tid);
+	if (is_last_thread(task))
+		forget_space(tgid);
+	return 0;
+}
+
+/* --- following targets ------------------------------------------------------------------------ */
+
+/* Runs before the child does, so none of its samples is missed. */
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
+	struct target *t;
+	struct target copy;
+
+	if (filter != FILTER_TGID || parent_tgid == child_tgid)
+		return 0;
+	t = bpf_map_lookup_elem(&targets, &parent_tgid);
+	if (!t)
+		return 0;
+	copy = *t;
+	if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
+		count(COUNT_TARGETS_FULL);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(follow_exec, struct task_struct *task)
+{
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target *t = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (t)
+		t->wait_exec = 0;
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(follow_exit, struct task_struct *task)
+{
+	__u32 id = filter == FILTER_TID ? BPF_CORE_READ(task, pid) : BPF_CORE_READ(task, tgid);
+
+	if (filter == FILTER_TGID && !is_last_thread(task))
+		return 0;
+	bpf_map_delete_elem(&targets, &id);
+	return 0;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* Registers are read as whole words through volatile: the verifier refuses narrowed or merged loads
+ * from the context. */
 #define TAKE(word, field) regs[word] = *(volatile __u64 *)&ctx->regs.field
 
 static __always_inline void regs_of_interrupt(struct bpf_perf_event_data *ctx, __u64 *regs)
@@ -26,7 +147,8 @@ static __always_inline void regs_of_interrupt(struct bpf_perf_event_data *ctx, _
 	TAKE(12, rdx), TAKE(13, rsi), TAKE(14, rdi), TAKE(16, rip), TAKE(17, cs), TAKE(19, rsp);
 }
 
-/* The user registers saved when the task entered the kernel. False for tasks without a user side. */
+/* Reads the user registers saved when the task entered the kernel. Returns false for tasks without
+ * a user side. */
 static __always_inline int regs_of_task(__u64 *regs)
 {
 	struct task_struct *task = current_task();
@@ -72,9 +194,9 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 	}
 }
 
-/* --- what a tick stands for ------------------------------------------------------------------------------------------- */
+/* --- what a tick stands for ------------------------------------------------------------------- */
 
-const volatile __u32 by_cycles = 0; /* the event is cycles, whose ticks follow no clock */
+const volatile __u32 by_cycles = 0; /* the event is cycles: its ticks are not evenly spaced */
 const volatile __u64 sample_period_ns = 10101010;
 
 struct {
@@ -84,7 +206,8 @@ struct {
 	__type(value, struct cycle_clock);
 } cycle_clocks SEC(".maps");
 
-/* How long tasks have run on this CPU, by its queue's clock, which is a tick old at most; 0: the kernel does not say. */
+/* How long tasks have run on this CPU, by its run queue's clock, which is at most a tick old; 0:
+ * the kernel does not say. */
 static __always_inline __u64 busy_ns(struct task_struct *task)
 {
 	struct rq *rq = 0;
@@ -99,7 +222,7 @@ static __always_inline __u64 busy_ns(struct task_struct *task)
 	return BPF_CORE_READ(rq, rq_cpu_time) + (since && clock > since ? clock - since : 0);
 }
 
-/* For how many periods a sample of this tick stands; 0: it is not to be sent. */
+/* The number of periods that a sample of this tick stands for; 0: it is not sent. */
 static __always_inline __u32 periods_of_tick(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0, n;
@@ -118,7 +241,7 @@ static __always_inline __u32 periods_of_tick(struct bpf_perf_event_data *ctx)
 	return n;
 }
 
-/* --- a tick ----------------------------------------------------------------------------------------------------------- */
+/* --- a tick ----------------------------------------------------------------------------------- */
 
 static __always_inline void send_sample(struct event_sample *ev)
 {

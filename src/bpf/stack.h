@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/stack.h: stacks: walked, hashed, sent once; or sent as a copy of the memory they are in, where the walker does not know enough
- * yet. */
+ * bpf/stack.h: stacks: walked, hashed, and sent once; or, where the walker does not know the code
+ * yet, sent as a copy of the stack's memory. */
 #ifndef CRESSET_BPF_STACK_H
 #define CRESSET_BPF_STACK_H
 
 #include "bpf/cpython_place.h"
+#include "bpf/unwind.h"
 
-/* --- what the walk needs -------------------------------------------------------------------------------------------- */
+/* --- what the walk needs ---------------------------------------------------------------------- */
 
 static __always_inline struct scratch *scratch_of(struct walk *w)
 {
@@ -83,7 +84,7 @@ static __always_inline const void *walk_chunk(struct walk *w, __u32 chunk)
 	return inner ? bpf_map_lookup_elem(inner, &at) : 0;
 }
 
-/* What interrupts a walk has its own. */
+/* The sampler has its own, since it can interrupt a walk. */
 static __always_inline struct known_frames *known_of(const struct scratch *s)
 {
 	__u32 which = s->index != SCRATCH_SAMPLE;
@@ -110,7 +111,7 @@ static __always_inline void walk_put(struct walk *w, __u64 frame)
 	w->n++;
 }
 
-/* A global function: the verifier looks at it once, not in every state that the short way ends in. */
+/* A global function: the verifier checks it once, not in every state that the fast path ends in. */
 __weak int walk_any_frame(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -118,14 +119,14 @@ __weak int walk_any_frame(__u32 index)
 	return s ? walk_frame(&s->walk) : 1;
 }
 
-/* One frame. Nonzero: the walk is over. */
+/* Walks one frame. Returns nonzero when the walk is over. */
 static __always_inline int walk_step(struct scratch *s, struct known_frames *known)
 {
 	struct walk *w = &s->walk;
 	__u64 pc = walk_pc(w), sp = w->sp;
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
-	if (sp && sp == s->call_sp) /* the frames so far are those of the call, and inside of it */
+	if (sp && sp == s->call_sp) /* the frames so far belong to the call and its callees */
 		s->gpu_call = w->n;
 	if (walk_known_frame(w, &known->frames[at]) && walk_any_frame(s->index))
 		return 1;
@@ -134,8 +135,8 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 	return 0;
 }
 
-/* A walk takes this many frames at a time. Each time is a call of a global function, which the verifier looks at once, and which is
- * there on all kernels, other than bpf_loop (5.17). */
+/* Frames per call of walk_some_frames. As a global function it is verified once, and it works on
+ * all kernels, unlike bpf_loop (5.17). */
 enum { FRAMES_AT_ONCE = 8 };
 __weak int walk_some_frames(__u32 index)
 {
@@ -150,7 +151,7 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
-/* Asked each 64 frames. A global function: verified once, not in each round of the loop. */
+/* Checked every 64 frames. A global function: verified once, not in each round of the loop. */
 __weak int walk_is_late(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -158,7 +159,6 @@ __weak int walk_is_late(__u32 index)
 	return s && bpf_ktime_get_ns() > s->walk_until_ns && walk_over(&s->walk, WALK_TIME);
 }
 
-/* All of them. */
 __weak int walk_frames(__u32 index)
 {
 	for (int i = 1; i < SCRATCH_USER / FRAMES_AT_ONCE + 2; i++)
@@ -167,7 +167,7 @@ __weak int walk_frames(__u32 index)
 	return 0;
 }
 
-/* User addresses by the kernel's helper, which cannot say why it ended. */
+/* User addresses from the kernel's helper, which cannot say why its walk ended. */
 static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 {
 	long bytes = bpf_get_stack(ctx, &s->addr[s->head.n_kernel & 255], WALK_MAX_KERNEL * 8,
@@ -179,7 +179,7 @@ static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
 }
 
-/* Python's frames, which come first. Nonzero: there are more. */
+/* Collects the Python frames, which come first. Returns nonzero if there are more. */
 static __always_inline int begin_python(struct scratch *s, const struct space_process *p,
 					__u32 tgid, __u64 now_ns)
 {
@@ -198,9 +198,9 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 	return is_cut;
 }
 
-/* By our own walk. */
-/* A call with a probe at its return comes back by way of the first slot of the kernel's page of code for probes (the others are for instructions under
- * a probe), which saves three registers and asks the kernel where to: the walk begins there. */
+/* A call with a probe at its return comes back through the first slot of the process's page for
+ * probe code (the other slots hold probed instructions). That slot saves three registers and asks
+ * the kernel where to go on. The walk begins at that address. */
 enum { PROBE_SLOT_BYTES = 128 };
 static __always_inline void leave_probes_page(struct scratch *s)
 {
@@ -226,6 +226,14 @@ static __always_inline void leave_probes_page(struct scratch *s)
 	}
 }
 
+/* The process has a new image: mappings of the old one may have disappeared during the walk. */
+static __always_inline int has_new_image(__u32 tgid, __u64 image)
+{
+	const struct space_process *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	return !p || p->image != image;
+}
+
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
 	struct walk *w = &s->walk;
@@ -233,7 +241,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	int is_cut, has_room = p ? p->n_maps != SPACE_NO_ROOM : !processes_full;
 
 	leave_probes_page(s);
-	if (s->walk.regs[PT_SP] == s->call_sp) /* it has returned, its probe has not said so yet */
+	if (s->walk.regs[PT_SP] == s->call_sp) /* it has returned; its probe has not fired yet */
 		no_call(s);
 	w->use_tables = use_tables && has_room;
 	w->max = max_user;
@@ -253,6 +261,9 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	}
 	if (use_tables && !has_room)
 		w->end = WALK_NO_ROOM;
+	else if (w->image && (w->end == WALK_ASTRAY || w->end == WALK_NO_FP) &&
+		 has_new_image(tgid, w->image))
+		w->end = WALK_NOT_LOADED;
 	add(COUNT_BY_TABLE, w->by_table);
 	add(COUNT_BY_FP, w->by_fp);
 	s->head.n_user = s->head.n_python + w->n;
@@ -261,8 +272,9 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 			(w->has_address || s->head.n_python ? 0 : STACK_PORTABLE);
 }
 
-/* Returns the number of its addresses. Our walk has hashed its own user part; most: of how many addresses that is left: those of the kernel
- * (WALK_MAX_KERNEL), or those of both sides (twice that). */
+/* Computes the stack's hash and returns its number of addresses. Our own walk has already hashed
+ * its user part. most: the limit for the addresses still to hash: WALK_MAX_KERNEL for the kernel
+ * part, twice that for both. */
 static __always_inline __u32 hash_words(struct scratch *s, __u32 most)
 {
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
@@ -270,7 +282,8 @@ static __always_inline __u32 hash_words(struct scratch *s, __u32 most)
 	const int both = most > WALK_MAX_KERNEL;
 	__u64 hash = mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 
-	/* Read anew each time: the verifier must not conclude from a loop that ended how many there are. */
+	/* Loaded again in each round: the verifier must not derive the count from a loop that
+	 * ended. */
 	for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++) {
 		if (i >= most || i >= LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0))
 			break;
@@ -280,7 +293,7 @@ static __always_inline __u32 hash_words(struct scratch *s, __u32 most)
 	return (__u32)LOAD(s->head.n_kernel) + LOAD(s->head.n_user);
 }
 
-/* The same of a scratch by its index. A global function: verified once. */
+/* hash_words for a scratch by its index. A global function: verified once. */
 __weak int hash_scratch(__u32 index, __u32 most)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -293,7 +306,8 @@ static __always_inline __u32 hash_stack(struct scratch *s, __u32 most)
 	return (__u32)hash_scratch(s->index, most) & 0xffff;
 }
 
-/* Names are read from the memory of the process, which may end any moment: the reader is woken, but not more often than it is worth. */
+/* Names are read from the memory of the process, which may exit at any moment. So the reader is
+ * woken early, but at most once per PYTHON_WAKE_NS. */
 #define PYTHON_WAKE_NS 20000000ull
 static __always_inline __u64 python_wake(struct scratch *s)
 {
@@ -305,7 +319,8 @@ static __always_inline __u64 python_wake(struct scratch *s)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Sends the contents unless this CPU has sent them. A refused stack stays unmarked and is tried again with its next sample. */
+/* Sends the contents unless this CPU has already sent them. A refused stack stays unmarked and is
+ * tried again with its next sample. */
 static __always_inline void send_stack(struct scratch *s, __u32 n, const enum sender from)
 {
 	__u32 slot =
@@ -314,7 +329,8 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	__u64 want = s->head.stack_hash ^ (seen_epoch << 48);
 	__u64 bytes = sizeof s->head + (__u64)n * 8;
 
-	/* Checked on the very register that the helper gets: the verifier of 6.1 does not carry a bound from one copy to another. */
+	/* Checked in the register that the helper gets: the verifier of 6.1 does not carry a bound
+	 * from one copy to another. */
 	asm volatile("" : "+r"(bytes));
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
@@ -327,7 +343,7 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	count(COUNT_STACKS);
 }
 
-/* of: which part of wake_bytes is enough. */
+/* Returns flags that wake the reader if the ring holds at least wake_bytes / of. */
 static __always_inline __u64 wake_flags(const enum sender from, __u32 of)
 {
 	return bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from) / of
@@ -335,16 +351,18 @@ static __always_inline __u64 wake_flags(const enum sender from, __u32 of)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* A ring that refused an event though it has room was locked, by the sampler on another CPU: in an NMI it does not wait. */
+/* A ring that refuses an event although it has room was locked by the sampler on another CPU: an
+ * NMI does not wait for the lock. */
 static __always_inline int ring_has_room(const enum sender from, __u64 bytes)
 {
 	return bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) + bytes + BPF_RINGBUF_HDR_SZ <=
 	       bpf_ringbuf_query(ring_of(from), BPF_RB_RING_SIZE);
 }
 
-/* --- a sample with its stack ----------------------------------------------------------------------------------------- */
+/* --- a sample with its stack ------------------------------------------------------------------ */
 
-/* No more of these a second and CPU are sent, and none when half of the ring is full: other samples need the room. */
+/* The limit per second and CPU. None are sent while the ring is half full: other samples need the
+ * room. */
 enum { RAW_PER_SECOND = 500 };
 enum { RAW_PIECE = 512, RAW_PAGE = 4096, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
 
@@ -367,7 +385,7 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 	return !bpf_probe_read_user(&word, sizeof word, (void *)(w->regs[PT_SP] + bytes));
 }
 
-/* In the copy of a stack. */
+/* Puts the original return address into the copy of a stack. */
 static __always_inline void patch_copy(struct event_raw *raw, __u64 address, __u64 sp, __u64 word,
 				       const __u32 room)
 {
@@ -384,7 +402,8 @@ static __always_inline void patch_copies(struct event_raw *raw, const struct scr
 	patch_copy(raw, s->inner_at, sp, s->inner_word, room);
 }
 
-/* room is a constant, as the ring demands. A piece that is not there is zeros: a page that was never touched. */
+/* room is a constant, as the ring requires. An unreadable piece is left as zeros: a page that was
+ * never touched. */
 static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
 				    struct walk *w, const __u32 room, const enum sender from)
 {
@@ -430,7 +449,8 @@ static __always_inline int send_with_stack(const struct event_sample *ev,
 	return send_raw(ev, wait, w, RAW_SMALL, from);
 }
 
-/* What goes its ordinary way: the kernel part; and Python's frames, with groups instead of places. Returns the number of words. */
+/* Prepares the part that is sent as a normal stack: the kernel part, and Python frames with groups
+ * instead of places. Returns the number of words. */
 static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python)
 {
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &s->index);
@@ -444,7 +464,7 @@ static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python
 	return hash_stack(s, WALK_MAX_KERNEL);
 }
 
-/* wait is NULL for samples of a CPU. */
+/* wait is NULL for CPU samples. */
 static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
 				      struct scratch *s, const enum sender from)
 {

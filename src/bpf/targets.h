@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/targets.h: whom to watch. */
+ * bpf/targets.h: the processes to watch. */
 #ifndef CRESSET_BPF_TARGETS_H
 #define CRESSET_BPF_TARGETS_H
 
@@ -38,7 +38,8 @@ static __always_inline int is_target(__u32 id)
 	return t && !t->wait_exec;
 }
 
-/* Runs the compiled glob over the thread's name: a set of positions, one bit each, moved by every byte. */
+/* Runs the compiled glob over the thread's name: a set of positions, one bit each, advanced by
+ * every byte. */
 static __always_inline int comm_matches(const char *comm)
 {
 	__u32 zero = 0;
@@ -98,7 +99,7 @@ static __always_inline int in_cgroup(struct task_struct *task)
 	return 0;
 }
 
-/* The same as wanted(), of any task. */
+/* wanted() for any task. */
 static __always_inline int wanted_task(struct task_struct *task)
 {
 	char comm[EVENT_COMM_LEN];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/task_map.h: what is kept of every thread, where: its times, which both objects of programs have.
+ * bpf/task_map.h: a value for every thread, as a macro, and the map of thread times, which both BPF
+ * objects have.
  *
  *     NAME_make(task)        where the kernel may allocate: at fork, in the iterator over tasks
- *     NAME_of(task)          NULL: nothing is kept of it
- *     NAME_of_current()      the same of the current task
- *     NAME_forget(task)      at its end
- */
+ *     NAME_of(task)          NULL: the thread has no value
+ *     NAME_of_current()      the same for the current task
+ *     NAME_forget(task)      at its end */
 #ifndef CRESSET_BPF_TASK_MAP_H
 #define CRESSET_BPF_TASK_MAP_H
 

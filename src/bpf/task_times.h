@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/task_times.h: what is kept of every thread, its exact times, and which of its waits are worth a stack. */
+ * bpf/task_times.h: the state of every thread, its exact times, and the choice of waits that get a
+ * stack. */
 #ifndef CRESSET_BPF_TASK_TIMES_H
 #define CRESSET_BPF_TASK_TIMES_H
 
@@ -12,25 +13,27 @@ const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
 const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
-const volatile __u32 at_sys_exit = 0; /* the second way */
+const volatile __u32 at_sys_exit = 0; /* the second way: sched_switch → sys_exit */
+const volatile __u32 has_windows = 0; /* there may be more than one window */
 
-/* --- what is kept of a thread ----------------------------------------------------------------------------------------- */
+/* --- the state of a thread -------------------------------------------------------------------- */
 
-/* Waits of a system call that is not over (at_sys_exit). */
-enum { HELD_WAITS = 4 };
+/* Waits of a system call that has not ended (at_sys_exit). */
+enum { HELD_WAITS = 4 }; /* limit: waits of one system call kept until its end */
 struct held_waits {
-	__u64 mm, ip;     /* whose memory the stack is in, and where the system call was made */
-	__u64 stack_hash; /* of a wait outside of system calls, and its span */
+	__u64 mm, ip;     /* the memory of the stack, and the address of the system call */
+	__u64 stack_hash; /* of a wait outside of system calls, with its span */
 	struct event_trace trace;
 	__u32 n;
-	__u32 gpu_call; /* of such a wait */
+	__u32 gpu_call;         /* of such a wait */
+	__u32 window, reserved; /* window: of the waits */
 	struct wait_info waits[HELD_WAITS];
 };
 
 typedef struct held_waits held_waits_t;
 TASK_MAP(held, held_waits_t)
 
-/* The iterator may sleep and so change its CPU; only one runs at a time. */
+/* For the iterator, which may sleep and then continue on another CPU; only one runs at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -38,14 +41,14 @@ struct {
 	__type(value, struct scratch);
 } open_scratch SEC(".maps");
 
-/* --- whose ------------------------------------------------------------------------------------------------------------ */
+/* --- which threads ---------------------------------------------------------------------------- */
 
 static __always_inline int is_user_task(struct task_struct *task)
 {
 	return !(task->flags & TASK_PF_NO_USER);
 }
 
-/* Its exit makes a target be forgotten, and has waits of its own. */
+/* An exiting thread still has waits after its target was forgotten: then t->wanted counts. */
 static __always_inline int is_wanted(struct task_struct *task, const struct thread_time *t)
 {
 	return t->wanted || wanted_task(task);
@@ -63,7 +66,7 @@ static __always_inline void begin_sample(struct event_sample *ev, struct task_st
 	bpf_probe_read_kernel(ev->comm, sizeof ev->comm, task->comm);
 }
 
-/* The wait of s, in s. */
+/* Builds the event of the wait in s, inside s. */
 static __always_inline struct event_wait *begin_wait_event(struct scratch *s,
 							   struct task_struct *task, __u64 now_ns)
 {
@@ -74,9 +77,43 @@ static __always_inline struct event_wait *begin_wait_event(struct scratch *s,
 	return ev;
 }
 
-/* --- exact times ------------------------------------------------------------------------------------------------------ */
+/* --- windows ---------------------------------------------------------------------------------- */
 
-/* ev: the place that it is sent from. */
+/* User space writes is_paused last when a window begins, and first when it ends. */
+volatile struct switch_window window = { .close_ns = ~0ull,
+					 .weight = WINDOW_WEIGHT_ONE,
+					 .number = 1 };
+
+static __always_inline void begin_thread(struct thread_time *t, __u64 now_ns, __u32 is)
+{
+	thread_begins(t, now_ns, is);
+	t->window = window.is_paused ? 0 : window.number;
+}
+
+/* At a switch, before t is read. */
+static __always_inline void enter_window(struct task_struct *task, struct thread_time *t, int runs)
+{
+	if (has_windows)
+		thread_enters(t, &window, runs, task->sched_info.last_arrival,
+			      task->sched_info.run_delay);
+}
+
+/* A global function: verified once. */
+__weak int clip_to_window(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		wait_in_window(&s->wait, &window);
+	return 0;
+}
+
+/* --- exact times ------------------------------------------------------------------------------ */
+
+/* Not needed where waits are always recorded and wall time is not. */
+const volatile __u32 want_thread_times = 1;
+
+/* ev: memory for the event. */
 static __always_inline void send_thread(struct event_thread *ev, struct task_struct *task,
 					const struct thread_time *t, __u64 now_ns, __u32 tid,
 					__u64 ended)
@@ -84,6 +121,8 @@ static __always_inline void send_thread(struct event_thread *ev, struct task_str
 	const struct call_times now = { t->on_ns, t->off_ns, t->long_off_ns };
 	struct call_times calls;
 
+	if (!want_thread_times)
+		return;
 	begin_sample(&ev->sample, task, EVENT_THREAD, now_ns);
 	ev->sample.tid = tid;
 	ev->first_ns = t->first_ns;
@@ -103,7 +142,8 @@ static __always_inline void send_thread(struct event_thread *ev, struct task_str
 		count(COUNT_RING_FULL);
 }
 
-/* How long it has been waiting in the queue of a CPU since it left one: what is accounted, and what is not yet. */
+/* How long the thread has waited in a CPU's queue since it left its CPU: the accounted time, and
+ * the time not accounted yet. */
 static __always_inline __u64 queued_ns(struct task_struct *task, const struct thread_time *t)
 {
 	__u64 ns = task->sched_info.run_delay - t->run_delay;
@@ -121,10 +161,10 @@ static __always_inline __u64 queued_ns(struct task_struct *task, const struct th
 static __always_inline struct away time_away(struct task_struct *task, const struct thread_time *t,
 					     __u64 now_ns)
 {
-	return thread_away(t, now_ns, t->is == THREAD_READY ? 0 : queued_ns(task, t));
+	return thread_off_cpu(t, now_ns, t->is == THREAD_READY ? 0 : queued_ns(task, t));
 }
 
-/* A thread that runs, by the scheduler's clock: how long it has. */
+/* How long a running thread has been running, by the scheduler's clock. */
 static __always_inline __u64 ran_ns(struct task_struct *task)
 {
 	__u64 clock, since = task->sched_info.last_arrival;
@@ -135,17 +175,18 @@ static __always_inline __u64 ran_ns(struct task_struct *task)
 	return clock > since ? clock - since : 0;
 }
 
-/* For one that runs, though it was not seen to come. */
+/* For a running thread whose switch-in was not seen. */
 static __always_inline struct away came_unseen(struct task_struct *task, struct thread_time *t,
 					       __u64 now_ns)
 {
 	return thread_came(t, now_ns, ran_ns(task), task->sched_info.run_delay - t->run_delay);
 }
 
-/* --- which waits are shown -------------------------------------------------------------------------------------------- */
+/* --- which waits are shown -------------------------------------------------------------------- */
 
-/* Of each CPU, in a cache line of its own: it is written at each wait that passes, where the run queue is locked. User space adds them up
- * (collect/wait_pace.h) and tells all CPUs what they may take together. */
+/* Per CPU, in a cache line of its own: it is written at each wait that passes the filter, while the
+ * run queue is locked. User space sums them (collect/kernel/wait_pace.h) and sets what all CPUs
+ * together may take. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -155,7 +196,7 @@ struct {
 
 volatile __u64 quantum_ns; /* shorter waits are sampled (struct quanta); 0: all are taken */
 volatile __u64 cpu_waits =
-	1; /* stacks in a window, beyond which a CPU does not wait for user space to say so */
+	1; /* stacks per window; beyond it a CPU samples without waiting for user space */
 volatile __u32 may_hold; /* a thread may hold waits, or a CPU may be blind */
 
 static __always_inline struct wait_rate *wait_rate(void)
@@ -165,8 +206,8 @@ static __always_inline struct wait_rate *wait_rate(void)
 	return bpf_map_lookup_elem(&wait_rates, &zero);
 }
 
-/* More by one or less: threads that hold waits, blind CPUs. Only the sum over all CPUs says how many there are. Where there are none, the exit of a
- * system call costs nothing but a look at may_hold. */
+/* Adds 1 or -1 to the number of threads that hold waits and blind CPUs. Only the sum over all CPUs
+ * is meaningful. While it is 0, the exit of a system call costs only a look at may_hold. */
 static __always_inline void add_holder(__s64 more)
 {
 	struct wait_rate *r = wait_rate();
@@ -177,7 +218,8 @@ static __always_inline void add_holder(__s64 more)
 		may_hold = 1;
 }
 
-/* By what this CPU alone sees: in its last window, or in this one, which has more than the last. */
+/* The quantum by what this CPU alone sees: from its last window, or from this one if it has more
+ * waits. */
 static __always_inline __u64 own_quantum(struct wait_rate *r, __u64 ns, __u64 now_ns)
 {
 	const __u64 most = cpu_waits ? cpu_waits : 1;
@@ -196,7 +238,7 @@ static __always_inline __u64 own_quantum(struct wait_rate *r, __u64 ns, __u64 no
 	return r->quantum_ns;
 }
 
-/* What a wait of this length stands for; 0: it is not taken. */
+/* Returns what a wait of this length stands for; 0: it is not taken. */
 static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
 {
 	struct wait_rate *r = wait_rate();

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/thread_time.h: what the scheduler's switches say of one thread: exact sums of its time on a CPU, blocked, stopped, and ready
- * without a CPU, and the waits that are worth a stack. No helpers and no maps: it also compiles in user space, where scripted
- * switches test it.
+ * bpf/thread_time.h: the times of one thread from the scheduler's switches: exact sums of its time
+ * on a CPU, blocked, stopped, and ready without a CPU, and the waits that get a stack. No helpers
+ * and no maps: it also compiles in user space, where scripted switches test it.
  *
- *     thread_begins    at its first stamp: when it is made, or when recording starts
+ *     thread_begins    first stamp: when the thread is created, or when recording starts
  *     thread_leaves    it leaves its CPU
- *     thread_away      … has been away so long, until now
+ *     thread_off_cpu      … and has been away until now
  *     thread_comes     it is on a CPU again
  *     thread_came      it has been on a CPU for a while: the switch was not seen
- *     wait_choose      what of that gets a stack
- *     thread_calls     it calls something that waits for a GPU, until
- *     thread_returns   that call is over
- */
+ *     wait_choose      the part of its time away that gets a stack
+ *     wait_in_window   the part of a wait inside a window, where not all switches are recorded
+ *     thread_calls     it enters a call that waits for a GPU
+ *     thread_returns   that call is over */
 #ifndef CRESSET_BPF_THREAD_TIME_H
 #define CRESSET_BPF_THREAD_TIME_H
 
@@ -32,7 +32,8 @@ enum thread_is {
 	THREAD_DEAD
 };
 
-/* Those of its times that may be in calls that wait for a GPU. long_off_ns: what wait_choose chose. */
+/* The times of a thread that may be spent in calls that wait for a GPU. long_off_ns: the part
+ * chosen by wait_choose. */
 struct call_times {
 	__u64 on_ns, off_ns, long_off_ns;
 };
@@ -40,24 +41,25 @@ struct call_times {
 struct thread_time {
 	__u64 first_ns, last_ns; /* of the first stamp, of the last switch */
 	__u64 on_ns, off_ns, run_ns, stopped_ns;
-	__u64 long_off_ns, long_run_ns, long_stopped_ns; /* of that, what wait_choose chose */
-	__u64 run_delay;                                 /* of sched_info, when it left the CPU */
-	__u64 reported_ns;       /* until when a wait that goes on was reported */
-	__u64 copied_epoch;      /* seen_epoch when its stack was copied for that; 0: not yet */
+	__u64 long_off_ns, long_run_ns, long_stopped_ns; /* of those, chosen by wait_choose */
+	__u64 run_delay, arrival;                        /* of sched_info, when it left the CPU */
+	__u64 reported_ns;       /* end of the last report of the pending wait */
+	__u64 copied_epoch;      /* seen_epoch of its copied stack; 0: not copied yet */
 	__u32 is;                /* enum thread_is, since last_ns */
 	__u32 wanted;            /* whether it was a target when its exit began */
-	__u32 holds;             /* there is something in its held_waits (bpf/held_waits.h) */
+	__u32 holds;             /* its held_waits are in use (bpf/off_cpu.h) */
 	__u32 moved_asleep;      /* to the queue of another CPU, since last_ns */
 	__u32 in_call;           /* one that waits for a GPU */
+	__u32 window;            /* number of the window that its stamps belong to */
 	struct call_times calls; /* in such calls that are over */
-	struct call_times began; /* its times when the one it is in began */
+	struct call_times began; /* its times when the current call began */
 	__u32 waker_tgid, waker_tid;
 	__u64 waker_hash;
 	char waker_comm[EVENT_COMM_LEN];
 };
 
-/* include/linux/sched.h: the bits that say why a task sleeps; others (nanosleep sets 0x2000) qualify it. A preempted task is ready
- * whatever they say: it was about to sleep. */
+/* The bits of include/linux/sched.h that say why a task sleeps; other bits (nanosleep sets 0x2000)
+ * qualify it. A preempted task is ready whatever its bits say: it was about to sleep. */
 static __always_inline __u32 thread_state(int preempted, __u32 prev_state)
 {
 	enum {
@@ -100,21 +102,22 @@ static __always_inline void thread_leaves(struct thread_time *t, __u64 now_ns, _
 	t->is = is;
 }
 
-/* Parts of the time since it left, in this order. */
+/* The parts of the time since the thread left its CPU, in this order. */
 struct away {
 	__u64 off_ns, stopped_ns, run_ns;
 };
 
-/* All of its time away is a wait for a CPU. (One that runs never left: switches were missed.) */
+/* All of its time away is a wait for a CPU. (A running thread never left: switches were missed.) */
 static __always_inline int thread_is_ready(const struct thread_time *t)
 {
 	return t->is == THREAD_READY || t->is == THREAD_FORKED || t->is == THREAD_RUNS;
 }
 
-/* queued_ns: how much of that it was in a queue for a CPU, by the scheduler. Of one that was moved asleep the scheduler counts its sleep, too,
- * and not when it woke: it counts as asleep. */
-static __always_inline struct away thread_away(const struct thread_time *t, __u64 now_ns,
-					       __u64 queued_ns)
+/* queued_ns: the part of that in a queue for a CPU, by the scheduler. For a thread that was moved
+ * while asleep the scheduler includes its sleep and does not record when it woke: all of it counts
+ * as asleep. */
+static __always_inline struct away thread_off_cpu(const struct thread_time *t, __u64 now_ns,
+						  __u64 queued_ns)
 {
 	__u64 all = now_ns - t->last_ns;
 	struct away a = { 0 };
@@ -144,22 +147,102 @@ static __always_inline void thread_comes(struct thread_time *t, __u64 now_ns)
 	t->is = THREAD_RUNS;
 }
 
-/* It has been on a CPU for ran_ns, and in a queue for one for queued_ns before that, but the switch was not seen. (Some kernels show
- * nothing of what happens in tasks of their choice: so it is when such a one hands the CPU on.) Returns how long it was away. */
+/* --- windows ---------------------------------------------------------------------------------- */
+
+/* On a machine with so many switches that handling each costs too much, programs are attached only
+ * for windows of time, and a wait seen in one stands for more (collect/kernel/switch_windows.h).
+ * When they are attached all the time there is one window without an end. */
+enum { WINDOW_WEIGHT_ONE = 1024 };
+struct switch_window {
+	__u64 open_ns, close_ns; /* nothing outside is shown */
+	__u64 weight;            /* of the time in it, in 1/WINDOW_WEIGHT_ONE */
+	__u32 number;            /* from 1 on */
+	__u32 is_paused;         /* it is over, and the next one has not begun */
+};
+
+/* Returns 1 if x is not 0. Without a branch: verifiers of older kernels check the code after a
+ * branch once for each path to it. */
+static __always_inline __u64 is_set(__u64 x)
+{
+	x |= -x;
+	asm volatile("" : "+r"(x));
+	return x >> 63;
+}
+
+/* Brings stamps from before the window up to date: at the thread's first switch in it, or when the
+ * thread is reported. runs: it has been running since the window began; otherwise it has been away
+ * since then. If its last arrival on a CPU (sched_info) is still the one from when it was last seen
+ * to leave, it did not run in the pause either, and its stamps are still valid. */
+static __always_inline void thread_enters(struct thread_time *t,
+					  const volatile struct switch_window *w, const int runs,
+					  __u64 arrival, __u64 run_delay)
+{
+	__u32 number = w->number, is = runs ? THREAD_RUNS : THREAD_BLOCKED;
+	__u64 enters = is_set(t->window ^ number);
+	__u64 ran = is_set(t->arrival ^ arrival) | (1 - is_set(t->is ^ THREAD_RUNS)) | runs;
+	__u64 anew = -(enters & ran), keeps = ~anew;
+
+	t->window = number;
+	t->last_ns = (t->last_ns & keeps) | (w->open_ns & anew);
+	t->arrival = (t->arrival & keeps) | (arrival & anew);
+	t->run_delay = (t->run_delay & keeps) | (run_delay & anew);
+	t->reported_ns &= keeps;
+	t->moved_asleep &= (__u32)keeps;
+	t->is = (t->is & (__u32)keeps) | (is & (__u32)anew);
+}
+
+static __always_inline __u64 common_ns(__u64 start_ns, __u64 length_ns, __u64 from_ns,
+				       __u64 until_ns)
+{
+	__u64 end_ns = start_ns + length_ns;
+
+	if (start_ns < from_ns)
+		start_ns = from_ns;
+	if (end_ns > until_ns)
+		end_ns = until_ns;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+/* Reduces a wait to its part in the window, which may be nothing (weight_ns is 0), and weighs
+ * it. */
+static __always_inline void wait_in_window(struct wait_info *wait,
+					   const volatile struct switch_window *w)
+{
+	__u64 open_ns = w->open_ns, close_ns = w->close_ns, weight = w->weight;
+	__u64 off = common_ns(wait->start_ns, wait->off_ns, open_ns, close_ns);
+	__u64 run = common_ns(wait->start_ns + wait->off_ns, wait->run_ns, open_ns, close_ns);
+
+	if (wait->parts & (WAIT_OFF_CPU | WAIT_STOPPED_PART))
+		wait->weight_ns -= wait->off_ns - off;
+	if (wait->parts & WAIT_SCHED)
+		wait->weight_ns -= wait->run_ns - run;
+	wait->off_ns = off;
+	wait->run_ns = run;
+	if (wait->start_ns < open_ns)
+		wait->start_ns = open_ns;
+	if (weight == WINDOW_WEIGHT_ONE)
+		return;
+	wait->weight_ns = wait->weight_ns * weight / WINDOW_WEIGHT_ONE;
+	wait->parts |= WAIT_THINNED;
+}
+
+/* The thread has been on a CPU for ran_ns, after queued_ns in a queue, but its switch was not seen.
+ * (Some kernels hide what happens in certain tasks, for example the switch when such a task hands
+ * over the CPU.) Returns how long it was away. */
 static __always_inline struct away thread_came(struct thread_time *t, __u64 now_ns, __u64 ran_ns,
 					       __u64 queued_ns)
 {
 	__u64 came_ns = ran_ns < now_ns - t->last_ns ? now_ns - ran_ns : t->last_ns;
-	struct away a = thread_away(t, came_ns, queued_ns);
+	struct away a = thread_off_cpu(t, came_ns, queued_ns);
 
 	thread_adds(t, &a);
 	thread_comes(t, came_ns);
 	return a;
 }
 
-/* --- calls that wait for a GPU ---------------------------------------------------------------------------------------- */
+/* --- calls that wait for a GPU ---------------------------------------------------------------- */
 
-/* Its times until now, of a thread that runs: asked for by itself. */
+/* Returns the thread's times until now. Only for a thread that runs and asks for its own. */
 static __always_inline struct call_times thread_times_now(const struct thread_time *t, __u64 now_ns)
 {
 	struct call_times c = { t->on_ns, t->off_ns, t->long_off_ns };
@@ -169,13 +252,13 @@ static __always_inline struct call_times thread_times_now(const struct thread_ti
 	return c;
 }
 
-/* What is read while the thread runs may be of before its call. */
+/* A value read while the thread runs may be older than its call. */
 static __always_inline __u64 time_since(__u64 now, __u64 began)
 {
 	return now > began ? now - began : 0;
 }
 
-/* In calls until now, when its times are those of now. */
+/* Returns its times in calls until now, given all its times until now. */
 static __always_inline struct call_times thread_in_calls(const struct thread_time *t,
 							 const struct call_times *now)
 {
@@ -195,7 +278,7 @@ static __always_inline void thread_returns(struct thread_time *t, const struct c
 	t->in_call = 0;
 }
 
-/* One whose end was not seen is over. */
+/* Ends a previous call whose end was not seen. */
 static __always_inline void thread_calls(struct thread_time *t, const struct call_times *now)
 {
 	thread_returns(t, now);
@@ -220,7 +303,7 @@ static __always_inline int away_passes(const struct wait_filter *f, const struct
 	       wait_passes(f, a->run_ns);
 }
 
-/* What was reported while the wait went on is not reported again. */
+/* Leaves out the part that was reported while the wait was pending. */
 static __always_inline void leave_out_reported(const struct thread_time *t, struct wait_info *w)
 {
 	__u64 before = t->reported_ns - t->last_ns, off, run;
@@ -238,7 +321,8 @@ static __always_inline void leave_out_reported(const struct thread_time *t, stru
 		w->weight_ns -= run;
 }
 
-/* Fills w with what is shown of the time away, and adds it to the sums. False: nothing. */
+/* Fills w with the shown part of the time away, and adds it to the sums. Returns false if there is
+ * none. */
 static __always_inline int wait_choose(const struct wait_filter *f, struct thread_time *t,
 				       const struct away *a, struct wait_info *w)
 {
@@ -268,22 +352,26 @@ static __always_inline int wait_choose(const struct wait_filter *f, struct threa
 	return w->parts != 0;
 }
 
-/* More waits than are wanted: the time that they take, one after the other, is cut into quanta; in each of these one moment is drawn,
- * and the wait that it falls into is taken, and weighs the quantum. So the expected weight of a wait is its length, and sums are off by
- * less than they would be if every wait were drawn for itself. */
+/* When there are more waits than wanted, their lengths, one after the other, are cut into quanta.
+ * In each quantum one moment is drawn, and the wait that contains it is taken and weighs the
+ * quantum. So the expected weight of a wait is its length, and the error of sums is lower than if
+ * every wait were drawn independently. */
 #define RATE_WINDOW_NS 100000000ull
-/* How many pass the filter, on one CPU. */
+/* Waits that pass the filter, on one CPU. */
 struct wait_rate {
-	__u64 window_ns;             /* when it began */
+	__u64 window_ns;             /* when the window began */
 	__u64 seen, seen_ns, sent;   /* in it */
-	__u64 quantum_ns;            /* by these; 0: all are taken */
+	__u64 quantum_ns;            /* derived from these; 0: all are taken */
 	__u64 all_seen, all_seen_ns; /* since the beginning */
-	__s64 held; /* threads that hold waits and blind CPUs, with those of other CPUs */
+	/* threads holding waits, and blind CPUs; only the sum over all CPUs is meaningful */
+	__s64 held;
+	__u64 switches;        /* since the beginning, where requested */
+	__u64 timed, timed_ns; /* switches whose cost was measured, and that cost */
 };
 
 struct quanta {
 	__u64 quantum_ns;
-	__u64 at_ns;    /* how much of the present one has passed */
+	__u64 at_ns;    /* how much of the current one has passed */
 	__u64 drawn_ns; /* the moment in it */
 };
 
@@ -292,7 +380,8 @@ static __always_inline __u64 quanta_draw(__u64 quantum_ns, __u32 random)
 	return (random * (quantum_ns >> 10)) >> 22;
 }
 
-/* What a wait shorter than the quantum weighs: 0, the quantum, or twice that where it lies across two. */
+/* Returns the weight of a wait shorter than the quantum: 0, the quantum, or twice that if it lies
+ * across two. */
 static __always_inline __u64 quanta_weigh(struct quanta *q, __u64 quantum_ns, __u64 ns,
 					  __u32 random)
 {

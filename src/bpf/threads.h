@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/threads.h: the threads that are there when recording begins; at its end, or whenever user space asks: their times, and waits that go
- * on. */
+ * bpf/threads.h: the iterators over threads: one for the threads that exist when recording begins,
+ * and one that reports, at its end or on request, their times and pending waits. */
 #ifndef CRESSET_BPF_THREADS_H
 #define CRESSET_BPF_THREADS_H
 
 #include "bpf/off_cpu.h"
+
+/* Where there are very many pending waits, a report has those of one thread in report_turns. What
+ * it sends covers all time since the last report, or weighs report_weight times as much. Set before
+ * a report. */
+volatile __u32 report_turns = 1, report_turn, report_weight = 1;
+volatile __u64 pending_waits; /* seen by the last report; before the first one: number of threads */
 
 SEC("iter/task")
 int threads_begin(struct bpf_iter__task *ctx)
@@ -20,15 +26,20 @@ int threads_begin(struct bpf_iter__task *ctx)
 	if (!t || t->first_ns)
 		return 0;
 	t->run_delay = task->sched_info.run_delay;
+	t->arrival = task->sched_info.last_arrival;
+	t->window = window.number;
 	t->last_ns = bpf_ktime_get_ns();
 	is = task->on_cpu ? THREAD_RUNS : thread_state(0, state_of(task));
-	if (t->is == THREAD_UNKNOWN) /* else it has been switched meanwhile */
+	if (t->is == THREAD_UNKNOWN) /* else it was switched meanwhile */
 		t->is = is;
 	t->first_ns = t->last_ns;
+	pending_waits++;
 	return 0;
 }
 
-/* Threads whose copied stacks could not be walked to their end: they are copied again, there may be a table for them by now. */
+/* Threads whose copied stacks could not be walked to the end: they are copied again, as there may
+ * be a table for them by now. */
+/* limit: pending waits copied again after a truncated walk; of more the last ones */
 enum { COPIED_AGAIN_MAX = 1024 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -37,12 +48,12 @@ struct {
 	__type(value, __u8);
 } copied_again SEC(".maps");
 
-static __always_inline __u32 going_on_key(const struct thread_time *t)
+static __always_inline __u32 open_waits_key(const struct thread_time *t)
 {
 	return (__u32)(t->last_ns >> 8) | 1;
 }
 
-/* It has not run since its stack was copied, and user space still has that. */
+/* It has not run since its stack was copied, and user space still has the copy. */
 static __always_inline int is_copied(const struct task_struct *task, const struct thread_time *t)
 {
 	__u32 tid = task->pid;
@@ -51,14 +62,15 @@ static __always_inline int is_copied(const struct task_struct *task, const struc
 	       !bpf_map_lookup_elem(&copied_again, &tid);
 }
 
-/* The memory of another task: its own in user space, or a wait that cannot be copied. */
+/* Reads the memory of another task; fails in programs that may not sleep. */
 static __always_inline int copy_from(struct task_struct *task, void *to, __u32 size, __u64 from,
 				     int sleepable)
 {
 	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
 }
 
-/* To its place in the copy: at once, or what can be read of it. False: it ends there, as stacks have no holes. */
+/* Copies a page to its place in the copy: in one read, or the part that is readable. Returns false
+ * if it ends there, as stacks have no holes. */
 static __always_inline int copy_page(struct task_struct *task, struct event_raw *raw,
 				     const __u32 at, __u64 from, int sleepable)
 {
@@ -96,11 +108,11 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 		if (!copy_page(task, raw, i * RAW_PAGE, sp + i * RAW_PAGE, sleepable))
 			break;
 	patch_copies(raw, s, sp, room);
-	bpf_ringbuf_submit(raw, BPF_RB_NO_WAKEUP); /* who reads this asked for it */
+	bpf_ringbuf_submit(raw, BPF_RB_NO_WAKEUP); /* the reader requested the report */
 	return 1;
 }
 
-/* The span of a thread that waits, unless it has gone on meanwhile: nobody stops it. */
+/* Takes the span of a waiting thread, unless the thread ran meanwhile: nothing stops it. */
 static __always_inline void take_trace_of(struct task_struct *task, const struct thread_time *t,
 					  struct scratch *s, int sleepable)
 {
@@ -113,7 +125,7 @@ static __always_inline void take_trace_of(struct task_struct *task, const struct
 		s->trace = (struct event_trace){ 0 };
 }
 
-/* Likewise its frames of Python. */
+/* Takes its Python frames, unless the thread ran meanwhile. */
 static __always_inline void take_python_of(struct task_struct *task, const struct thread_time *t,
 					   struct scratch *s, __u64 now_ns, int sleepable)
 {
@@ -128,7 +140,7 @@ static __always_inline void take_python_of(struct task_struct *task, const struc
 	}
 }
 
-/* Told again, without its stack. */
+/* Reports a pending wait again, without its stack. */
 static __always_inline void send_again(struct task_struct *task, const struct thread_time *t,
 				       struct scratch *s, __u64 now_ns, int sleepable)
 {
@@ -146,7 +158,7 @@ static __always_inline void send_again(struct task_struct *task, const struct th
 	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
 }
 
-/* copy: of t, with the wait until now. */
+/* copy: of t, including the wait until now. */
 static __always_inline void report_open(struct task_struct *task, struct scratch *s,
 					struct thread_time *t, struct thread_time *copy,
 					const struct wait_filter *filter, const struct away *a,
@@ -158,12 +170,16 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 
 	if (!wait_choose(filter, copy, a, &s->wait))
 		return;
+	wait_in_window(&s->wait, &window);
+	if (!s->wait.weight_ns)
+		return;
+	s->wait.weight_ns *= report_weight;
 	t->reported_ns = now_ns;
 	s->wait.waker_tid = 0;
 	s->wait.waker_hash = 0;
 	s->wait.waker_comm[0] = 0;
 	if (copied) {
-		s->wait.going_on = going_on_key(t);
+		s->wait.going_on = open_waits_key(t);
 		send_again(task, t, s, now_ns, sleepable);
 		return;
 	}
@@ -181,7 +197,7 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 	take_trace_of(task, t, s, sleepable);
 	take_python_of(task, t, s, now_ns, sleepable);
 	send_stack(s, hash_words(s, WALK_MAX_KERNEL), FROM_OTHERS);
-	s->wait.going_on = going_on_key(t);
+	s->wait.going_on = open_waits_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
 	else
@@ -190,6 +206,23 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 		t->copied_epoch = seen_epoch;
 	else
 		count(COUNT_WAITS_LOST);
+}
+
+/* For a thread that was not switched in this window. */
+static __always_inline void enter_unseen(struct task_struct *task, struct thread_time *t)
+{
+	if (!has_windows || t->window == window.number)
+		return;
+	enter_window(task, t, 0);
+	if (t->last_ns == window.open_ns)
+		t->is = thread_state(0, state_of(task));
+}
+
+static __always_inline int is_its_turn(const struct task_struct *task)
+{
+	__u32 turns = report_turns;
+
+	return turns < 2 || (__u32)task->pid % turns == report_turn;
 }
 
 static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
@@ -208,20 +241,26 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	if (!s || !t || !t->first_ns || t->is == THREAD_DEAD || !wanted_task(task) ||
 	    !(want_kernel_threads || is_user_task(task)))
 		return 0;
+	if (!task->on_cpu)
+		enter_unseen(task, t);
 	copy = *t;
+	enter_window(task, &copy, 1);
 	if (copy.is != THREAD_RUNS && task->on_cpu)
 		came_unseen(task, &copy, now_ns);
 	if (copy.is == THREAD_RUNS) {
 		copy.on_ns += now_ns - copy.last_ns;
 	} else {
-		a = thread_away(&copy, now_ns, 0);
+		a = thread_off_cpu(&copy, now_ns, 0);
 		thread_adds(&copy, &a);
 	}
 	open = away_passes(&filter, &a);
+	pending_waits += open;
+	if (open && !is_its_turn(task))
+		open = 0;
 	if (open)
 		report_open(task, s, t, &copy, &filter, &a, now_ns, sleepable);
 	send_thread(&s->out_thread, task, &copy, now_ns, task->pid, 0);
-	/* The reader gets a turn after every stack, and after 64 threads. */
+	/* Returns to the reader after every stack, and after 64 threads. */
 	bpf_seq_write(ctx->meta->seq, pace, open ? sizeof pace : 1);
 	return 0;
 }
@@ -232,7 +271,7 @@ int threads_report(struct bpf_iter__task *ctx)
 	return report(ctx, 1);
 }
 
-/* Without the user part of waits that go on. */
+/* Without the user part of pending waits. */
 SEC("iter/task")
 int threads_report_before_5_18(struct bpf_iter__task *ctx)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/trace_read.h: the span that a thread works for, read from where its process keeps it (bpf/trace.h). Everything read is the process's
- * and may be anything: a few reads of fixed length, no loop, and what cannot be read is counted and is no span. */
+ * bpf/trace_read.h: reads the span that a thread works for from where its process stores it
+ * (bpf/trace.h). All data come from the process and cannot be trusted: there are a few reads of
+ * fixed length and no loop, and an unreadable span is counted and left out. */
 #ifndef CRESSET_BPF_TRACE_READ_H
 #define CRESSET_BPF_TRACE_READ_H
 
 #include "bpf/maps.h"
 #include "bpf/trace.h"
 
-/* 0 while no process has a recipe: then a sample costs no more than this look. */
+/* 0 while no process has a recipe: then a sample only pays for this check. */
 volatile __u32 traced;
 
 struct {
@@ -21,7 +22,7 @@ struct {
 
 enum trace_found { TRACE_NONE = 0, TRACE_FOUND, TRACE_UNREADABLE };
 
-/* The memory of the current task; sleepable: of any. */
+/* Reads memory of the current task; sleepable: of any task. */
 static __always_inline int trace_copy(struct task_struct *task, void *to, __u32 size, __u64 from,
 				      int sleepable)
 {
@@ -29,7 +30,7 @@ static __always_inline int trace_copy(struct task_struct *task, void *to, __u32 
 			       : bpf_probe_read_user(to, size, (void *)from));
 }
 
-/* The block of a module; *out is 0 where the thread has none. */
+/* Finds the block of a module; *out is 0 if the thread has none. */
 static __always_inline int trace_block(struct task_struct *task, const struct trace_recipe *r,
 				       __u64 thread_pointer, __u64 *out, int sleepable)
 {
@@ -64,7 +65,7 @@ static __always_inline int is_proven(struct task_struct *task, const struct trac
 	       (!trace_copy(task, &word, sizeof word, r->proof_at, sleepable) && word == r->proof);
 }
 
-/* The record, as it is; out is touched only where there is one. */
+/* Reads the record as it is; out changes only if there is one. */
 static __always_inline int trace_record(struct task_struct *task, const struct trace_recipe *r,
 					struct thread_record *out, int sleepable)
 {
@@ -86,7 +87,7 @@ static __always_inline int trace_record(struct task_struct *task, const struct t
 								     : TRACE_FOUND;
 }
 
-/* Both ids, or none: one alone is none (the specification has it so). */
+/* Takes both ids or none: the specification says that one alone is none. */
 static __always_inline int trace_take(const struct thread_record *record, struct event_trace *out)
 {
 	struct event_trace t;
@@ -117,7 +118,8 @@ static __always_inline int trace_of(struct task_struct *task, __u32 tgid, struct
 	return found == TRACE_FOUND && trace_take(&s->record, &s->trace);
 }
 
-/* That of the current task, in the scratch of that index. A global function: verified once, not in every state of its callers. */
+/* Reads the span of the current task into the scratch of that index. A global function: verified
+ * once, not in every state of its callers. */
 __weak int current_trace(__u32 index, __u32 tgid)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -125,7 +127,7 @@ __weak int current_trace(__u32 index, __u32 tgid)
 	return s ? trace_of((struct task_struct *)bpf_get_current_task(), tgid, s, 0) : 0;
 }
 
-/* s->trace, zeros where there is none. */
+/* Sets s->trace, to zeros if there is none. */
 static __always_inline void take_trace(struct scratch *s, __u32 tgid)
 {
 	s->trace = (struct event_trace){ 0 };

@@ -1,81 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/unwind.h: the walk over a user stack: from registers to frames, leaf first. Compiled for BPF and, as its twin, for user
- * space (unwind/walk.c).
+ * bpf/unwind.h: the walk over a user stack: from registers to frames, leaf first. Compiled for BPF
+ * and for user space (unwind/walk.c).
  *
- * Each frame: which mapping holds the instruction, which table has the mapping's object, which rule has the table; the rule leads to
- * the caller's registers. Code without a table or a rule is walked by its frame pointer, a few bytes of it among code that has rules by what
- * is on the stack. Whoever includes this says how to reach
- * memory and tables:
+ * For each frame the walk finds the mapping of the instruction, the table of the mapped object and
+ * the rule in the table, which gives the caller's registers. Code without a table or a rule is
+ * walked by its frame pointer; a gap of a few bytes between code with rules is walked by the words
+ * on the stack. Files that include this define the access to memory and tables:
  *
  *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
- *     int walk_word(w, address, out)            the same for a word of the stack, whose neighbours will be asked for, too
+ *     int walk_word(w, address, out)            the same for a word of the stack; its neighbours
+ *                                               will be read, too
  *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
  *     struct space_table *walk_table(w, index)  NULL when there is none
  *     const void *walk_chunk(w, chunk)          NULL when there is none
- *     struct known_frame *walk_known(w, i)      one of KNOWN_FRAMES, at first zeros; NULL when there are none
+ *     struct known_frame *walk_known(w, i)      one of KNOWN_FRAMES, initially zeros; NULL when
+ *                                               there are none
  *
- * State that the verifier must not follow value by value is in *w, which is memory of a map (bpf/unwind_find.h). */
+ * State that the verifier must not follow value by value is in *w, which is memory of a map
+ * (bpf/unwind_find.h). */
 #ifndef CRESSET_BPF_UNWIND_H
 #define CRESSET_BPF_UNWIND_H
 
-#include "bpf/event.h"
-#include "bpf/space.h"
+#include "bpf/walk.h"
+
+#include "bpf/unwind_find.h" /* of struct walk */
 
 /* DWARF's numbers of x86-64's registers. */
 enum { REG_BX = 3, REG_FP = 6, REG_SP = 7, REGS = 16 };
 
-/* The word of each DWARF register in struct pt_regs, and in the struct sigcontext that a signal frame holds at SIGCONTEXT_AT above its stack
- * pointer: four bits each, register 0 in the lowest. (REG_SP is looked up in the latter only.) */
+/* The word of each DWARF register in struct pt_regs, and in the struct sigcontext that a signal
+ * frame holds at SIGCONTEXT_AT above its stack pointer: four bits each, register 0 in the lowest.
+ * (REG_SP is looked up in the latter only.) */
 #define PT_REGS_OF    0x01236789f4ed5bcaull
 #define SIGCONTEXT_OF 0x76543210fa89becdull
 enum { SIGCONTEXT_AT = 40 };
 #define WORD_OF(map, reg) ((map) >> ((reg) & (REGS - 1)) * 4 & 15)
 
-struct walk {
-	__u64 regs[PT_REGS_WORDS]; /* of the leaf */
-	__u64 ip, sp, fp;          /* of the frame at hand */
-	__u64 sigcontext; /* where the registers of the last interrupted frame lie, 0: none so far */
-	__u64 bx_at;      /* where the frame's rbx lies, or one of BX_… */
-	struct space_mapping map; /* the last one that was found; end 0: none */
-	__u64 image;              /* of the process, 0: unknown */
-	__u32 n_maps;             /* of the process */
-	__u32 settled;            /* its mappings are those of a while ago */
-	__u32 pos, len;           /* of a search */
-	__u32 n, max;             /* frames so far, and at most */
-	__u32 exact;              /* ip is that of an instruction, not a return address */
-	__u32 end;                /* enum walk_end */
-	__u32 by_table, by_fp;    /* steps by a rule; by the frame pointer or a look at the stack */
-	__u32 use_tables;
-	__u32 has_address; /* a frame is an address */
-	__u32 missing;     /* the table that was not there */
-	__u32 by_rule;     /* the last step was one of by_table */
-	__u32 table;       /* the last one whose state was looked at, and ready; 0: none */
-};
-
-#define FP_LOST    1ull /* no frame is there */
-#define BX_IN_REGS 0ull /* it is still the leaf's */
+#define FP_LOST    1ull /* there is no frame at this value */
+#define BX_IN_REGS 0ull /* still the leaf's */
 #define BX_LOST    1ull
 #define USER_MAX   (1ull << 47) /* one past the highest user address */
 #define NEAR_STACK \
-	(8ull << 20) /* a frame pointer that far above the last is still a stack address */
+	(8ull << 20) /* a frame pointer this far above the last is still a stack address */
 
-#include "bpf/unwind_find.h"
-
-/* Frames that were found last, by image and place: callers come again and again. None ever changes: neither does an image, nor is the number
- * of an object used again. */
-enum { KNOWN_FRAMES_BITS = 9, KNOWN_FRAMES = 1 << KNOWN_FRAMES_BITS };
-struct known_frame {
-	__u64 pc, image; /* image 0: none */
-	__u64 frame;
-	struct unwind_rule rule;
-	__u32 table;
-	__u32 shape; /* SHAPE_… */
-};
-_Static_assert(sizeof(struct known_frame) == 48, "known_frame has no padding");
-
-/* What nearly all rules are: CFA from the stack or frame pointer, return address right below it, frame pointer untouched or saved, no
- * signal. */
+/* The shape of nearly all rules: CFA from the stack or frame pointer, return address right below
+ * it, frame pointer untouched or saved, no signal. */
 enum { SHAPE_PLAIN = 1, SHAPE_BY_FP = 2, SHAPE_SAVES_FP = 4 };
 
 static int walk_read(struct walk *w, void *to, __u32 size, __u64 address);
@@ -85,7 +55,7 @@ static struct space_table *walk_table(struct walk *w, __u32 index);
 static struct known_frame *walk_known(struct walk *w, __u32 i);
 static void walk_put(struct walk *w, __u64 frame);
 
-/* --- mappings ---------------------------------------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 /* The last mapping of a block that begins at or before the address. */
 static __always_inline const struct space_mapping *search_maps(struct walk *w,
@@ -103,7 +73,7 @@ static __always_inline const struct space_mapping *search_maps(struct walk *w,
 	return &b->maps[(LOAD(w->pos) - 1) & (SPACE_BLOCK_MAPS - 1)];
 }
 
-/* The block that has the address, by the starts of all. */
+/* The block that has the address, from the starts of all blocks. */
 static __always_inline __u32 search_index(struct walk *w, const struct space_block *b,
 					  __u64 address)
 {
@@ -118,7 +88,7 @@ static __always_inline __u32 search_index(struct walk *w, const struct space_blo
 	return (LOAD(w->pos) - 1) & (SPACE_INDEX_BLOCKS - 1);
 }
 
-/* --- one frame --------------------------------------------------------------------------------------------------------- */
+/* --- one frame -------------------------------------------------------------------------------- */
 
 /* Ends the walk. */
 static __always_inline int walk_over(struct walk *w, __u32 end)
@@ -134,11 +104,12 @@ static __always_inline int read_word(struct walk *w, __u64 address, __u64 *out)
 	return walk_over(w, WALK_UNREADABLE);
 }
 
-/* What a callee may overwrite, by DWARF's numbers: rax rdx rcx rsi rdi r8 … r11. */
+/* The registers that a callee may overwrite, by DWARF's numbers: rax rdx rcx rsi rdi r8 … r11. */
 #define VOLATILE_REGS 0x0f37u
 
-/* A register of the frame at hand. Of the leaf and of interrupted frames all are known; rbx is followed. Where a rule of a caller needs
- * a volatile one (assembly does that), it counts on callees that leave it alone, and it has the value it had there. */
+/* Reads a register of the current frame. In the leaf and in interrupted frames all are known; rbx
+ * is followed. A caller's rule that needs a volatile register (assembly has such rules) relies on
+ * callees that leave it alone, so it has the value from the leaf or interrupted frame. */
 static __always_inline int read_register(struct walk *w, __u32 reg, __u64 *out)
 {
 	if (reg == REG_SP) {
@@ -177,7 +148,7 @@ static __always_inline int read_cfa(struct walk *w, const struct unwind_rule *r,
 	return 0;
 }
 
-/* The caller's value of a register that the rule says to be at a place. */
+/* Reads the caller's value of a register from the place given by the rule. */
 static __always_inline int read_saved(struct walk *w, __u8 place, __s32 offset, __u64 cfa,
 				      __u64 same, __u64 *out)
 {
@@ -202,7 +173,7 @@ static __always_inline int read_saved(struct walk *w, __u8 place, __s32 offset, 
 	return walk_over(w, WALK_RULE);
 }
 
-/* Only remembers where the caller's rbx lies: hardly anybody asks for it. */
+/* Only remembers where the caller's rbx is stored: it is rarely needed. */
 static __always_inline void follow_bx(struct walk *w, const struct unwind_rule *r, __u64 cfa)
 {
 	__u32 words = r->flags >> UNWIND_BX_SHIFT;
@@ -215,14 +186,16 @@ static __always_inline void follow_bx(struct walk *w, const struct unwind_rule *
 		w->bx_at = cfa - 8 * words;
 }
 
-/* The frame pointer right below the return address, as most functions save it: both by one read. */
+/* Whether the frame pointer is right below the return address, as most functions save it: then one
+ * read gets both. */
 static __always_inline int is_pair(const struct unwind_rule *r)
 {
 	return UNWIND_KIND(r->ra) == UNWIND_CFA && UNWIND_KIND(r->fp) == UNWIND_CFA &&
 	       r->fp_offset + 8 == r->ra_offset;
 }
 
-/* vfork takes its return address from the stack into a register: only there a frame has no word of its own. */
+/* vfork moves its return address from the stack into a register: the only case of a frame without a
+ * word of its own. */
 static __always_inline int has_no_word(const struct walk *w, const struct unwind_rule *r, __u64 cfa)
 {
 	return w->exact && cfa == w->sp && UNWIND_KIND(r->ra) == UNWIND_REG;
@@ -247,7 +220,7 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	} else {
 		if (read_saved(w, r->ra, r->ra_offset, cfa, 0, &ra))
 			return 1;
-		/* Many callers do not need it: its absence shows where one does. */
+		/* Many callers do not need it, so its loss only shows where one does. */
 		if (read_saved(w, r->fp, r->fp_offset, cfa, w->fp, &fp))
 			fp = FP_LOST;
 	}
@@ -263,7 +236,8 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 	return 0;
 }
 
-/* Whether the instruction before the address is a call: e8 and four bytes, or ff /2 in its forms of 2 to 7 bytes. */
+/* Whether the instruction before the address is a call: e8 and four bytes, or ff /2 in its forms of
+ * 2 to 7 bytes. */
 static __always_inline int is_behind_call(struct walk *w, __u64 address)
 {
 	__u8 b[8];
@@ -282,8 +256,9 @@ static __always_inline int is_return_address(struct walk *w, __u64 address)
 	       is_behind_call(w, address);
 }
 
-/* Code in the gaps between functions that have rules is that of the C library's start files, stubs that the linker made, assembler. Most
- * of it has no frame, or one word: there is a return address at the stack pointer or above it. Zero when it is. */
+/* Gaps between functions with rules contain start files of the C library, stubs made by the linker,
+ * and assembly. Most of this code has no frame, or one word, so the return address is at the stack
+ * pointer or above it. Returns 0 if it is. */
 static __always_inline int step_by_sp(struct walk *w)
 {
 	__u64 words[2];
@@ -304,8 +279,8 @@ static __always_inline int step_by_sp(struct walk *w)
 	return 0;
 }
 
-/* Code of no file that keeps no frame pointer, but goes on, behind its call, with `add $N,%rsp; ret`: what CPython calls its loop by with
- * -X perf, to 3.13. Zero when it is. */
+/* Code without a file and without a frame pointer that continues after its call with `add $N,%rsp;
+ * ret`: CPython up to 3.13 calls its loop through such code with -X perf. Returns 0 if it is. */
 static __always_inline int step_by_epilogue(struct walk *w)
 {
 	__u64 code, ra;
@@ -325,7 +300,7 @@ static __always_inline int step_by_epilogue(struct walk *w)
 	return 0;
 }
 
-/* Of code that says nothing about its frames. */
+/* For code that has no rule for its frames. */
 static __always_inline int step_by_fp(struct walk *w)
 {
 	__u64 pair[2], fp = w->fp;
@@ -346,13 +321,13 @@ static __always_inline int step_by_fp(struct walk *w)
 	return 0;
 }
 
-/* The address is outside of all mappings that are known. Where frame pointers led, it is no code; where a rule did, or at the leaf, a
- * mapping may have been missed. */
+/* The address is outside of all known mappings. After a step by frame pointer it is not code; after
+ * a step by a rule, or at the leaf, a mapping may be missing. */
 static __always_inline int step_outside(struct walk *w)
 {
 	int is_leaf = w->by_table + w->by_fp == 0;
 
-	if (is_leaf) /* code that runs is mapped: a library opened a moment ago */
+	if (is_leaf) /* running code is mapped: a library that was just opened */
 		return walk_over(w, w->ip < USER_MAX ? WALK_NOT_LOADED : WALK_NO_FP);
 	if (!w->by_rule)
 		return walk_over(w, WALK_NO_FP);
@@ -371,7 +346,7 @@ static __always_inline __u32 shape_of(const struct unwind_rule *r)
 	       (fp == UNWIND_CFA ? SHAPE_SAVES_FP : 0);
 }
 
-/* Where what is known about an instruction has its place. */
+/* The slot for what is known about an instruction. */
 static __always_inline __u32 known_index(const struct walk *w, __u64 pc)
 {
 	__u64 mixed = (pc ^ w->image << 48) * 0x9e3779b97f4a7c15ull;
@@ -384,13 +359,13 @@ static __always_inline struct known_frame *known_at(struct walk *w, __u64 pc)
 	return walk_known(w, known_index(w, pc));
 }
 
-/* Where the frame at hand is: at its instruction, or in the call. */
+/* The place of the current frame: its instruction, or inside the call. */
 static __always_inline __u64 walk_pc(const struct walk *w)
 {
 	return w->ip - 1 + w->exact;
 }
 
-/* Keeps what was found about the instruction, which w->map holds. */
+/* Remembers what was found about the instruction, which is in w->map. */
 static __always_inline void known_set(struct walk *w, __u64 pc, __u64 frame,
 				      const struct unwind_rule *rule)
 {
@@ -406,7 +381,7 @@ static __always_inline void known_set(struct walk *w, __u64 pc, __u64 frame,
 	known->shape = shape_of(rule);
 }
 
-/* Whether the rules of a table may be used; it counts as used from then on. */
+/* Whether the rules of a table may be used. Marks it as used. */
 static __always_inline int is_ready(struct walk *w, __u32 table)
 {
 	struct space_table *t;
@@ -428,7 +403,7 @@ static __always_inline void append(struct walk *w, __u64 frame)
 	walk_put(w, frame);
 }
 
-/* What is known about an instruction; NULL: nothing. */
+/* Returns what is known about an instruction, NULL if nothing. */
 static __always_inline const struct known_frame *known_frame(struct walk *w, __u64 pc)
 {
 	const struct known_frame *known = known_at(w, pc);
@@ -438,7 +413,8 @@ static __always_inline const struct known_frame *known_frame(struct walk *w, __u
 	return is_ready(w, known->table) ? known : 0;
 }
 
-/* Appends the frame at hand, and finds its rule, NULL if there is none. Nonzero: the walk is over. */
+/* Appends the current frame and finds its rule, NULL if there is none. Returns nonzero when the
+ * walk is over. */
 static __always_inline int look_up(struct walk *w, __u64 pc, const struct unwind_rule **rule)
 {
 	__u64 offset, frame = FRAME_ADDRESS | pc;
@@ -469,7 +445,7 @@ static __always_inline int look_up(struct walk *w, __u64 pc, const struct unwind
 	return 0;
 }
 
-/* Appends the frame at hand and goes on to its caller. Nonzero: the walk is over. */
+/* Appends the current frame and steps to its caller. Returns nonzero when the walk is over. */
 static __always_inline int walk_frame(struct walk *w)
 {
 	__u64 pc = walk_pc(w);
@@ -495,16 +471,17 @@ static __always_inline int walk_frame(struct walk *w)
 		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
 	if (!step_by_rule(w, rule, pc))
 		return 0;
-	/* longjmp's rule is about where it jumps to. */
+	/* The rule of longjmp describes the frame it jumps to. */
 	if (w->end == WALK_ASTRAY && w->exact)
 		return step_by_sp(w);
 	return 1;
 }
 
-/* --- the short way ------------------------------------------------------------------------------------------------------ */
+/* --- the fast path ---------------------------------------------------------------------------- */
 
-/* walk_frame for one frame of a plain shape, known, on the part of the stack at hand: all but a few of the frames of a busy program. Nonzero:
- * it is not one of them, nothing was done. known: the place of its instruction (known_index of walk_pc), NULL: there is none. */
+/* walk_frame for a known frame of a plain shape on the current part of the stack: almost all frames
+ * of a busy program. Returns nonzero, with nothing done, for other frames. known: the slot of its
+ * instruction (known_index of walk_pc); NULL: there is none. */
 static __always_inline int walk_known_frame(struct walk *w, const struct known_frame *known)
 {
 	__u64 pc = walk_pc(w), cfa, ra, fp = w->fp;
@@ -531,7 +508,7 @@ static __always_inline int walk_known_frame(struct walk *w, const struct known_f
 	return 0;
 }
 
-/* From w->regs, use_tables, max, and what walk_find needs. */
+/* Starts from w->regs, use_tables, max, and what walk_find needs. */
 static __always_inline void walk_begin(struct walk *w)
 {
 	w->ip = w->regs[PT_IP];

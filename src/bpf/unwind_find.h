@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/unwind_find.h: the lookup in an unwind table (bpf/unwind_table.h), for BPF and for user space. Whoever includes this has a
- * struct walk with
+ * bpf/unwind_find.h: the lookup in an unwind table (bpf/unwind_table.h), for BPF and for user
+ * space. Files that include this have a struct walk with
  *
  *     __u32 pos, len                     of a search
  *
- * and says how to reach a chunk; NULL when there is none:
+ * and define the access to a chunk; NULL when there is none:
  *
  *     const void *walk_chunk(struct walk *w, __u32 chunk)
  *
- * Positions of a search are kept in *w, which is memory of a map: what comes from there is any number to the verifier, so that it
- * does not follow the search value by value. */
+ * The positions of a search are kept in *w, which is map memory: the verifier treats values loaded
+ * from there as unknown, so it does not follow the search value by value. */
 #ifndef CRESSET_BPF_UNWIND_FIND_H
 #define CRESSET_BPF_UNWIND_FIND_H
 
@@ -25,7 +25,7 @@ static const void *walk_chunk(struct walk *w, __u32 chunk);
 #define LOAD(x)     (*(volatile const __typeof__(x) *)&(x))
 #define STORE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 
-/* --- searches: how many of len sorted keys are not above a value: w->pos -------------------------------------------------- */
+/* --- searches: w->pos: how many of len sorted keys are not above a value ---------------------- */
 
 static __always_inline void search_begin(struct walk *w, __u32 len)
 {
@@ -53,15 +53,15 @@ static __always_inline void search_move(struct walk *w, int is_above)
 	}
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------------ */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 static __always_inline __u32 chunk_u16(const __u8 *chunk, __u32 at)
 {
 	return *(const __u16 *)(chunk + (at & (UNWIND_CHUNK - 2)));
 }
 
-/* A row of a block: its place in the page in the low half, its rule in the high one. Of the first: how many follow, and the rule
- * before them. */
+/* A row of a block: its place in the page in the low half, its rule in the high half. Row 0: the
+ * number of rows that follow, and the rule before them. */
 static __always_inline __u32 block_row(const __u8 *chunk, __u32 at, __u32 i, int wide)
 {
 	__u32 v;
@@ -89,7 +89,7 @@ static __always_inline __u32 search_block(struct walk *w, const __u8 *chunk, __u
 	return block_row(chunk, at, LOAD(w->pos), wide) >> 16;
 }
 
-/* The rule at a file offset; NULL where there is none. */
+/* Returns the rule at a file offset, NULL if there is none. */
 static __always_inline const struct unwind_rule *find_rule(struct walk *w,
 							   const struct unwind_table_ref *t,
 							   __u64 offset)

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/unwind_table.h: the unwind rules of one ELF object as the walker reads them, shared by BPF and user space.
+ * bpf/unwind_table.h: the unwind rules of one ELF object in the walker's format, shared by BPF and
+ * user space.
  *
- * A table is an image of whole chunks of 4096 bytes, so that it lies in the values of array maps wherever there is room, and holds
- * no pointers: it is written once and shared by every process that maps the object. Addresses are file offsets.
+ * A table is an image of whole chunks of 4096 bytes, so that it fits into the values of array maps
+ * wherever there is room. It holds no pointers: it is written once and shared by every process that
+ * maps the object. Addresses are file offsets.
  *
- *     rules       struct unwind_rule[n_rules], the commonest first; rule 0 says that there is none
+ *     rules       struct unwind_rule[n_rules], the most common first; rule 0: there is none
  *     directory   __u32 for each page of 256 bytes of the file from first_page on:
  *                   UNWIND_DIR_RULE | rule                       the whole page has one rule
- *                   [UNWIND_DIR_WIDE |] chunk << 11 | at / 2     else: its block, at byte `at` of the image's chunk
- *     blocks      { __u8 n, carry } { __u8 lo, rule } [n]        rows by lo: from byte lo of the page on; carry is the rule before
- *                                                                the first row
- *                 { __u16 n, carry } { __u16 lo, rule } [n]      where a rule's number does not fit into a byte
+ *                   [UNWIND_DIR_WIDE |] chunk << 11 | at / 2     else: its block, at byte `at` of
+ *                                                                the image's chunk
+ *     blocks      { __u8 n, carry } { __u8 lo, rule } [n] rows by lo: from byte lo of the page on;
+ *                 carry is the rule before the first row { __u16 n, carry } { __u16 lo, rule } [n]
+ *                 where a rule's number does not fit into a byte
  *
- * Each part begins in a chunk of its own; no block lies in two chunks; wide blocks lie at multiples of 4. */
+ * Each part begins in a chunk of its own. No block crosses chunks. Wide blocks lie at multiples of
+ * 4. */
 #ifndef CRESSET_BPF_UNWIND_TABLE_H
 #define CRESSET_BPF_UNWIND_TABLE_H
 
@@ -32,21 +36,24 @@ enum {
 #define UNWIND_DIR_WIDE    (1u << 30)
 #define UNWIND_DIR_AT_BITS 11
 
-/* Where a value is. Of the CFA: NONE, REG, DEREF, PLT. Of the frame pointer and the return address the others. */
+/* Where a value is. The CFA has NONE, REG, DEREF or PLT; the frame pointer and the return address
+ * have the others. */
 enum unwind_kind {
 	UNWIND_NONE = 0, /* CFA: no rule. Register: untouched */
 	UNWIND_REG,      /* CFA: reg + offset. Register: its value is in reg */
 	UNWIND_DEREF,    /* CFA: *(reg + offset) + add. Register: *(reg + offset) */
 	UNWIND_CFA,      /* *(CFA + offset) */
-	UNWIND_PLT, /* CFA: reg + offset, 8 more where the address's low four bits are add or above */
-	UNWIND_UNDEFINED, /* gone; of the return address: this is the outermost frame */
-	UNWIND_OTHER,     /* what no rule can say */
-	UNWIND_GAP, /* CFA: none is known, but the code is a few bytes among functions that have rules */
+	/* CFA: reg + offset, 8 more where the address's low four bits are add or above */
+	UNWIND_PLT,
+	UNWIND_UNDEFINED, /* lost; for the return address: this is the outermost frame */
+	UNWIND_OTHER,     /* what no rule can express */
+	/* CFA: unknown, but the code is only a few bytes between functions that have rules */
+	UNWIND_GAP,
 };
 enum {
 	UNWIND_SIGNAL = 1,    /* the caller was interrupted: its address is exact */
-	UNWIND_RA_SIGNED = 2, /* arm64: the return address carries an authentication code */
-	UNWIND_BX_KNOWN = 4,  /* where rbx is: untouched, or saved that many words below the CFA: */
+	UNWIND_RA_SIGNED = 2, /* arm64: the return address has an authentication code */
+	UNWIND_BX_KNOWN = 4,  /* where rbx is: untouched, or saved this many words below the CFA: */
 	UNWIND_BX_SHIFT = 3,
 	UNWIND_BX_MAX = 31,
 };
@@ -64,9 +71,9 @@ _Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule has no padding");
 #define UNWIND_KIND(place)     ((place) >> 5)
 #define UNWIND_REGISTER(place) ((place)&31)
 
-/* Where a table lies. */
+/* The place of a table. */
 struct unwind_table_ref {
-	__u32 chunk;     /* the image's first */
+	__u32 chunk;     /* first chunk of the image */
 	__u32 dir_chunk; /* chunks of rules in front of the directory */
 	__u32 first_page, n_pages;
 };

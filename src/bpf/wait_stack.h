@@ -7,7 +7,7 @@
 #include "bpf/task_times.h"
 #include "bpf/trace_read.h"
 
-/* The kernel part. */
+/* Takes the kernel part. */
 static __always_inline void begin_stack(struct task_struct *task, struct scratch *s)
 {
 	long bytes = bpf_get_task_stack(task, s->addr, WALK_MAX_KERNEL * 8, 0);
@@ -38,7 +38,8 @@ static __always_inline int in_syscall(struct task_struct *task)
 	       regs_in_syscall(s->walk.regs);
 }
 
-/* The registers that the task came into the kernel with, also where its memory is going or gone. */
+/* Reads the registers with which the task entered the kernel, even when its memory is already
+ * released. */
 static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
 {
 	if ((BPF_CORE_READ(task, flags) & TASK_PF_NO_USER) ||
@@ -47,7 +48,7 @@ static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
 	return regs[PT_IP] != 0;
 }
 
-/* An exec that has given up the old memory, but does not run the new program yet. */
+/* An exec that has released the old memory and does not run the new program yet. */
 static __always_inline int is_in_exec(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -61,7 +62,17 @@ static __always_inline void note_syscall(struct scratch *s)
 		s->head.syscall = (__u32)s->walk.regs[PT_ORIG_AX] + 1;
 }
 
-/* The user part of the current task, behind the kernel part, and its span. */
+/* A global function: verified once, whatever precedes it. */
+__weak int walk_of_wait(__u32 index, __u32 tgid, __u64 now_ns)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	if (s)
+		walk_by_rules(s, tgid, now_ns);
+	return 0;
+}
+
+/* Adds the user part of the current task after the kernel part, and its span. */
 static __always_inline void end_stack(struct task_struct *task, struct scratch *s, __u64 now_ns)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid);
@@ -76,7 +87,7 @@ static __always_inline void end_stack(struct task_struct *task, struct scratch *
 	take_trace(s, tgid);
 	patch_return(s, BPF_CORE_READ(task, pid));
 	if (want_user)
-		walk_by_rules(s, tgid, now_ns);
+		walk_of_wait(s->index, tgid, now_ns);
 }
 
 static __always_inline void send_wait(const struct event_wait *ev)
@@ -94,7 +105,7 @@ static __always_inline void send_hashed(struct event_wait *ev, struct scratch *s
 	send_wait(ev);
 }
 
-/* The stack and the span in s and all that is known of the wait. */
+/* Sends the wait with the stack and the span in s. */
 static __always_inline void send_wait_with(struct task_struct *task, struct scratch *s,
 					   __u64 now_ns)
 {
@@ -108,7 +119,8 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }
 
-/* Of what a task does that nothing is known of, the switch by which it hands the CPU on may not be seen either. */
+/* Notes whether this CPU runs a task that nothing is known about: the switch at which it hands over
+ * the CPU may not be seen either. */
 static __always_inline void set_blind(struct scratch *s, __u32 is_blind)
 {
 	if (!at_sys_exit || !s || s->is_blind == is_blind)

@@ -1,7 +1,7 @@
-/* The commands of cresset, and nothing else: what each does is in the file of its name. */
+/* The table of commands. Each is in the file of its name. */
 #include "base/log.h"
-#include "cmd/cmd.h"
-#include "store/db.h"
+#include "cmd/cli/cmd.h"
+#include "store/sqlite/db.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@ static const struct cmd *const commands[] = {
 	&cmd_doctor, &cmd_gpu,     &cmd_completion, &cmd_help,   NULL,
 };
 
-/* -h, --help-all and --version, wherever they stand. True when one was asked for. */
+/* Handles -h, --help-all and --version, at any position. Returns true if one was given. */
 static bool show_text(const struct cmd_line *line, int *status)
 {
 	const struct cmd_globals *g = &line->globals;
@@ -23,7 +23,7 @@ static bool show_text(const struct cmd_line *line, int *status)
 	if (!g->version && !g->help && !g->help_all)
 		return false;
 	if (g->version)
-		buf_addf(&b, "cresset %s\n", CRESSET_VERSION);
+		version_text(&b);
 	else if (!line->cmd)
 		help_program(&b, line->all);
 	else if (g->help_all)
@@ -34,7 +34,8 @@ static bool show_text(const struct cmd_line *line, int *status)
 	return true;
 }
 
-/* libbpf would print its own view of what we report as an error. A verifier's log is one message of many lines. */
+/* Shows libbpf's messages at debug level only: they repeat errors that we report. A verifier's log
+ * is one message of many lines. */
 static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char *text = NULL;
@@ -51,6 +52,7 @@ static void settle_globals(struct cmd_line *line)
 	const struct cmd_globals *g = &line->globals;
 	int level = g->quiet ? LOG_QUIET : LOG_NORMAL + g->verbose;
 	log_set_level(level > LOG_DEBUG ? LOG_DEBUG : level);
+	setlocale(LC_CTYPE, ""); /* texts that are shown without a command are ASCII */
 	term_init(&line->term, g->color);
 	libbpf_set_print(on_libbpf);
 	db_save_memory();
@@ -76,7 +78,6 @@ static int run_command(struct cmd_line *line, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	setlocale(LC_CTYPE, "");
 	struct cmd_line line = { .all = commands, .argc = argc, .argv = argv };
 	struct err err = { 0 };
 	int at = options_parse_globals(&line, argc, argv, &err);

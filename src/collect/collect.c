@@ -3,8 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collect_state.h"
-#include "collect/collect_types.h"
-#include "collect/helper_end.h"
+#include "collect/gpu/gpu_probes.h"
+#include "collect/process/helper_end.h"
+#include "collect/worker/helper.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,28 +18,30 @@
 #include <unistd.h>
 
 enum {
-	LARGE_BYTES = 128 << 10,       /* tables are made in such */
+	LARGE_BYTES = 128 << 10,       /* tables are built in buffers of this size */
 	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
 	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */
-	/* A program that begins maps its libraries one after the other: the reader, woken by the first mapping, opens its file and lets
-	 * more come. For a part of the time between two samples, so that few are taken of what is not known yet. */
+	/* A starting program maps its libraries one after the other. The reader, woken by the first
+	 * mapping, opens its file and then waits for more: for a fraction of the sampling period,
+	 * so that few samples are of unknown code. */
 	SIDE_PAUSES_PER_PERIOD = 16,
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
 };
 
-/* Where somebody records always, the side band takes 1/40 of each CPU (of two at least) in the long
- * run, and 2 s at once: placing probes in a program that begins is counted, too. What comes beyond
- * is dropped, which costs names and GPU calls of programs that begin just then. A recording that
- * somebody waits for has all of it. */
-enum { SIDE_SHARE = 40, SIDE_SAVED_NS = 2000000000 };
+/* In always-on recordings the side band may use 1/300 of one CPU on average on machines of up to
+ * SIDE_SMALL_CPUS, more on larger ones in proportion, and 2 s at once. Placing probes in a starting
+ * program counts, too. Records beyond that are dropped, which costs names and GPU calls of programs
+ * that start just then. A recording with an end has no such limit. */
+enum { SIDE_SHARE = 300, SIDE_SHARE_MOST = 10, SIDE_SMALL_CPUS = 16, SIDE_SAVED_NS = 2000000000 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
 
-/* --- life ------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* Ids in the kernel's events are those of the first pid namespace; in another one they would name other processes. */
+/* Ids in the kernel's events are those of the first pid namespace; in another namespace they would
+ * name other processes. */
 static int check_pid_namespace(struct err *err)
 {
 	enum { FIRST_PID_NS_INO = 0xEFFFFFFC }; /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
@@ -60,7 +63,7 @@ static int wait_for(struct collector *c, int fd, uint64_t tag, struct err *err)
 	return 0;
 }
 
-/* Loads the programs; what is asked for is from then on what the kernel takes. */
+/* Loads the programs; from then on opts.events are what the kernel accepted. */
 static int open_sampler(struct collector *c, struct err *err)
 {
 	int rc = check_pid_namespace(err);
@@ -70,13 +73,14 @@ static int open_sampler(struct collector *c, struct err *err)
 		return err_set(err, errno, "cannot create an epoll descriptor: %s",
 			       strerror(errno));
 	if (!rc)
-		rc = sampler_open(&c->opts, c->epoll_fd, TAG_RING, &c->sampler, err);
+		rc = sampler_open(&c->opts.sampler, c->epoll_fd, TAG_RING, &c->sampler, err);
 	if (!rc)
-		c->opts.events = sampler_events(c->sampler);
+		c->opts.sampler.events = sampler_events(c->sampler);
 	return rc;
 }
 
-/* Each CPU has some four descriptors, each file that is looked at one: shells allow 1024. Who is allowed less than that gets what there is. */
+/* Each CPU takes some four descriptors, each watched file one; shells allow 1024. If the hard limit
+ * is lower, takes what there is. */
 static void raise_descriptor_limit(void)
 {
 	enum { FOR_A_CPU = 8, FOR_THE_REST = 4096 };
@@ -91,31 +95,19 @@ static void raise_descriptor_limit(void)
 
 static int open_parts(struct collector *c, struct err *err)
 {
-	const struct collect_opts *opts = &c->opts;
+	const struct sampler_opts *opts = &c->opts.sampler;
 	int rc = open_sampler(c, err);
 
 	if (rc)
 		return rc;
-	struct resolve_opts resolve = {
+	struct resolve_links resolve = {
 		.sink = c->sink,
 		.helper = c->helper,
 		.types = collect_types(opts, c->sink),
-		.min_block_ns = collect_min_block_ns(opts),
-		.max_block_ns = collect_max_block_ns(opts),
-		.max_open_files = opts->max_open_files,
-		.no_kernel = opts->no_kernel,
-		.no_user = opts->no_user,
-		.max_user = opts->max_depth,
-		.names = opts->names,
-		.host = opts->host,
-		.labels = opts->labels,
-		.n_labels = opts->n_labels,
-		.series_hook = opts->series_hook,
-		.relabel = opts->relabel,
-		.stack_bytes = opts->stack_bytes,
-		.keep_kernel_names = opts->keep_kernel_names,
-		.show_python_native = opts->show_python_native,
-		.keep_ended_memory = opts->wait_exec,
+		.traced = sampler_traced_maps(c->sampler),
+		.helper_frames = helper_max_frames(),
+		.copy_again = sampler_copy_again,
+		.copy_ctx = c->sampler,
 	};
 	struct space_maps maps;
 	struct runtime_maps runtimes;
@@ -128,14 +120,11 @@ static int open_parts(struct collector *c, struct err *err)
 		runtimes = sampler_runtime_maps(c->sampler);
 		resolve.runtimes = &runtimes;
 	}
-	resolve.traced = sampler_traced_maps(c->sampler);
-	resolve.helper_frames = helper_max_frames();
-	resolve.copy_again = sampler_copy_again;
-	resolve.copy_ctx = c->sampler;
-	c->gpu =
-		(struct collect_gpu){ .opts = &c->opts, .sampler = c->sampler, .order = &c->order };
+	c->gpu = (struct collect_gpu){
+		.asked = opts, .opts = &c->opts.gpu, .sampler = c->sampler, .order = &c->order
+	};
 	collect_gpu_hooks(&c->gpu, &resolve);
-	c->resolver = c->gpu.resolver = resolver_new(&resolve);
+	c->resolver = c->gpu.resolver = resolver_new(&c->opts.resolve, opts, &resolve);
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
@@ -156,13 +145,16 @@ static int64_t side_pause_ns(int64_t period_ns)
 	return pause_ns < COLLECT_PAUSE_MAX_NS ? pause_ns : COLLECT_PAUSE_MAX_NS;
 }
 
-static uint32_t side_share(const struct collect_opts *opts)
+static uint32_t side_share(const struct sampler_opts *opts)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (!opts->is_always || cpus >= SIDE_SHARE)
+	if (!opts->is_always)
 		return 1;
-	return SIDE_SHARE / (cpus > 2 ? cpus : 2);
+	if (cpus <= SIDE_SMALL_CPUS)
+		return SIDE_SHARE;
+	long share = SIDE_SHARE * SIDE_SMALL_CPUS / cpus;
+	return share > SIDE_SHARE_MOST ? share : SIDE_SHARE_MOST;
 }
 
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
@@ -173,13 +165,15 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 	mem_give_back(LARGE_BYTES);
 	raise_descriptor_limit();
-	helper_new(
-		&c->helper); /* while there is nothing to inherit; without it, code made at run time has no names */
+	/* before there is anything to inherit; without it, code made at run time has no names */
+	helper_new(&c->helper);
 	c->sink = sink;
 	c->opts = *opts;
+	sampler_opts_settle(&c->opts.sampler);
 	c->epoll_fd = -1;
-	c->side_time = (struct allowance){ .share = side_share(opts), .most_ns = SIDE_SAVED_NS };
-	c->side_pause_ns = side_pause_ns(1000000000ll / (opts->freq_hz ? opts->freq_hz : 99));
+	c->side_time = (struct allowance){ .share = side_share(&c->opts.sampler),
+					   .most_ns = SIDE_SAVED_NS };
+	c->side_pause_ns = side_pause_ns(1000000000ll / (int64_t)c->opts.sampler.freq_hz);
 	rc = open_parts(c, err);
 	if (rc)
 		collect_free(c);
@@ -207,14 +201,15 @@ size_t collect_get_missing(struct collector *c, const struct collect_missing **o
 
 uint32_t collect_events(const struct collector *c)
 {
-	return c->opts.events;
+	return c->opts.sampler.events;
 }
 
-/* Of the whole machine the snapshot comes first: interpreters that run already are known with the first sample, not only from then on. Else
- * the events do, so that sampling starts without waiting for it; their samples are held back until it is there. */
+/* For the whole machine the snapshot comes first, so that running interpreters are known with the
+ * first sample. Otherwise the events come first, so that sampling starts without waiting for the
+ * snapshot; samples are pending until it is there. */
 int collect_start(struct collector *c, struct err *err)
 {
-	bool all = c->opts.target == TARGET_ALL;
+	bool all = c->opts.sampler.target == TARGET_ALL;
 
 	if (all)
 		resolve_snapshot(c->resolver);
@@ -233,6 +228,11 @@ int collect_start(struct collector *c, struct err *err)
 uint64_t collect_started_ns(const struct collector *c)
 {
 	return c->started_ns;
+}
+
+uint64_t collect_stopped_ns(const struct collector *c)
+{
+	return c->stopped_ns;
 }
 
 static int read_when_due(struct collector *c, struct err *err)
@@ -260,9 +260,12 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 	uint64_t sync_ns = resolve_sync_ns(c->resolver);
 	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
 	uint64_t gpu_ns = collect_gpu_due_ns(&c->gpu);
+	uint64_t window_ns = sampler_window_due_ns(c->sampler);
 
 	if (gpu_ns < next_ns)
 		next_ns = gpu_ns;
+	if (window_ns < next_ns)
+		next_ns = window_ns;
 	int64_t left_ms = ((int64_t)(next_ns - clock_mono_ns()) + 999999) / 1000000;
 
 	if (left_ms < 0)
@@ -273,6 +276,8 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 int collect_run(struct collector *c, int timeout_ms, struct err *err)
 {
 	struct epoll_event events[8];
+
+	collector_begin_wait(c);
 	int n = epoll_wait(c->epoll_fd, events, 8, wait_ms(c, timeout_ms));
 	bool side = false, tables = false;
 
@@ -286,15 +291,17 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		else if (events[i].data.u64 == TAG_SIDE)
 			side = true;
 	}
-	if (side && side_band_is_urgent(c->side))
+	if (side && side_band_is_urgent(c->side)) {
 		collector_read_burst(c, timeout_ms);
-	else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
+		collector_charge_wake(c);
+	} else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
 	collect_gpu_run(&c->gpu, clock_mono_ns());
-	return read_when_due(c, err);
+	int rc = collector_turn_window(c, err);
+	return rc ? rc : read_when_due(c, err);
 }
 
-/* What was lost since the last time. */
+/* Tells the sink what was lost since the last call. */
 static void hand_over_losses(struct collector *c, const struct sampler_stats *stats)
 {
 	const uint64_t *n = stats->counters;
@@ -303,7 +310,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	struct gpu_time_stats ran = { 0 };
 	struct gpu_stall_stats stall = { 0 };
 	const uint64_t *g = gpu.counters;
-	const uint64_t period_ns = 1000000000ull / (c->opts.freq_hz ? c->opts.freq_hz : 99);
+	const uint64_t period_ns = 1000000000ull / c->opts.sampler.freq_hz;
 
 	collect_gpu_stats(&c->gpu, &gpu, &ran, &stall);
 	resolve_get_stats(c->resolver, &resolved);
@@ -333,6 +340,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		{ LOSS_GPU_MEMORY_FULL, g[GPU_COUNT_BLOCKS_FULL] + resolved.gpu_memory_refused },
 		{ LOSS_GPU_FREES_UNKNOWN, g[GPU_COUNT_FREES_UNKNOWN] },
 		{ LOSS_GPU_RECORDS, ran.dropped },
+		{ LOSS_GPU_UNWATCHED, ran.closed_ns / 1000000 },
 		{ LOSS_GPU_NAMES, ran.names_lost },
 		{ LOSS_GPU_RING_BAD, ran.bad },
 		{ LOSS_GPU_STALLS, stall.dropped + stall.refused },
@@ -350,14 +358,27 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 	}
 }
 
+/* Asks all threads, unless that was done when their window ended. */
+static int report_for_cut(struct collector *c, bool has_waits, bool is_last, struct err *err)
+{
+	const struct switch_windows *w = sampler_windows(c->sampler);
+
+	if (!has_waits || (w && w->now.is_paused))
+		return collector_read(c, false, err);
+	if (!w || switch_windows_is_whole(w))
+		return collector_report(c, is_last, err);
+	return collector_close_window(c, err);
+}
+
 int collect_stop(struct collector *c, struct err *err)
 {
 	struct sampler_stats before;
 
 	sampler_get_stats(c->sampler, &before);
-	int rc = before.wait_hook ? collector_report(c, err) : 0;
+	int rc = before.wait_hook ? report_for_cut(c, true, true, err) : 0;
 	collect_gpu_stop_time(&c->gpu);
 	sampler_stop(c->sampler);
+	c->stopped_ns = clock_mono_ns();
 	collect_gpu_stop_probes(&c->gpu);
 	if (!rc)
 		rc = collector_read(c, true, err);
@@ -368,7 +389,7 @@ int collect_stop(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* --- always on -------------------------------------------------------------------------------------------------------- */
+/* --- always on -------------------------------------------------------------------------------- */
 
 static int watch(struct collector *c, int fd, uint32_t events, struct err *err)
 {
@@ -394,7 +415,7 @@ void collect_gpu_named(struct collector *c, const struct gpu_machine *m)
 	collect_gpu_take_names(&c->gpu, m);
 }
 
-void collect_gpu_told(struct collector *c, const struct gpu_reading *told)
+void collect_gpu_update(struct collector *c, const struct gpu_reading *told)
 {
 	collect_gpu_take_told(&c->gpu, told);
 }
@@ -410,10 +431,11 @@ int collect_cut(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &stats);
 	bool awaits_launches = collect_gpu_begin_cut(&c->gpu, clock_mono_ns());
-	int rc = stats.wait_hook ? collector_report(c, err) : collector_read(c, false, err);
+	int rc = report_for_cut(c, stats.wait_hook, false, err);
+	sampler_cut_windows(c->sampler, clock_mono_ns());
 	if (!rc && (stats.wait_hook || awaits_launches))
 		rc = collector_take_report(c, err);
-	if (!(c->opts.events & COLLECT_WALL)) /* nothing waits for the times */
+	if (!(c->opts.sampler.events & COLLECT_WALL)) /* nothing waits for the times */
 		c->reported_ns = 0;
 	resolve_give_held(c->resolver);
 	resolve_sweep(c->resolver, c->order.taken_ns);
@@ -447,9 +469,9 @@ bool collect_name_kernel(struct collector *c)
 int collect_set_sink(struct collector *c, struct sink *sink, struct profile_copy *copy,
 		     struct err *err)
 {
-	if (c->opts.events & COLLECT_WALL)
+	if (c->opts.sampler.events & COLLECT_WALL)
 		return err_set(err, EINVAL, "samples are held: their sink stays");
-	const struct resolve_types types = collect_types(&c->opts, sink);
+	const struct resolve_types types = collect_types(&c->opts.sampler, sink);
 	collect_gpu_set_sink(&c->gpu, sink, &types.gpu);
 	resolve_set_sink(c->resolver, sink, &types, copy);
 	c->sink = sink;
@@ -475,6 +497,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 {
 	struct sampler_stats s;
 	struct resolve_stats r;
+
+	const struct switch_windows *w = sampler_windows(c->sampler);
 
 	sampler_get_stats(c->sampler, &s);
 	resolve_get_stats(c->resolver, &r);
@@ -512,6 +536,9 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.wait_hook = s.wait_hook,
 		.waits = c->waits,
 		.waits_sampled = s.counters[COUNT_WAITS_SAMPLED],
+		.wait_share = w ? w->share : 1,
+		.wait_load = w ? w->load : 0,
+		.wait_turns = s.wait_turns,
 		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
@@ -536,7 +563,7 @@ void collect_free(struct collector *c)
 	if (!c)
 		return;
 	collect_gpu_done(&c->gpu);
-	resolver_free(c->resolver); /* it has rows in the sampler's maps */
+	resolver_free(c->resolver); /* has rows in the sampler's maps */
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);

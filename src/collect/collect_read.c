@@ -5,17 +5,17 @@
 #include <time.h>
 
 enum {
-	/* A record's time is taken before it is visible in its ring; nothing was seen to take longer (0.06 ms idle, 5.6 ms at most
-	 * with four busy loops on two CPUs). */
+	/* A record's time is taken before the record is visible in its ring; the longest delay seen
+	 * was 0.06 ms idle, 5.6 ms with four busy loops on two CPUs. */
 	BARRIER_NS = 20000000,
-	/* Where it gets a CPU later than this, it does not give one up for a second: files of short programs would be gone. */
+	/* If the reader gets its CPU back later than this, it does not yield for a second: files of
+	 * short-lived programs would be gone. */
 	SIDE_PAUSE_LATE_NS = 300000,
 	SIDE_PAUSE_AGAIN_NS = 1000000000,
-	SIDE_WAKE_NS =
-		20000000, /* that must have been saved before records wake the reader again */
+	SIDE_WAKE_NS = 20000000, /* must be saved before records wake the reader again */
 };
 
-/* How long, and how many bytes of, samples that came with their stacks wait for tables. */
+/* How long, and how many bytes of, samples with stack copies wait for tables. */
 #define RAW_WAIT_NS 10000000000ull
 enum { RAW_WAIT_BYTES = 8 << 20 };
 
@@ -100,7 +100,7 @@ static void take_side(void *ctx, const struct side_record *r)
 	collect_gpu_applied(&c->gpu, r);
 }
 
-/* What comes of a record later, when it is its turn, takes as long again. */
+/* Processing a record later, in its turn, takes as long again. */
 static void begin_side(struct collector *c)
 {
 	c->side_begun_ns = clock_thread_ns();
@@ -108,11 +108,29 @@ static void begin_side(struct collector *c)
 
 static void end_side(struct collector *c)
 {
-	allowance_spend(&c->side_time, 2 * (clock_thread_ns() - c->side_begun_ns));
+	uint64_t taken_ns = clock_thread_ns() - c->side_begun_ns;
+
+	c->side_taken_ns += taken_ns;
+	allowance_spend(&c->side_time, 2 * taken_ns);
 }
 
-/* Nobody who maps and forks without end shall have more of us than others: records that come beyond the time there is for them are dropped. The
- * processes they tell of are looked at in /proc when a sample meets them. */
+void collector_begin_wait(struct collector *c)
+{
+	c->waits_since_ns = clock_thread_ns();
+	c->side_taken_ns = 0;
+}
+
+void collector_charge_wake(struct collector *c)
+{
+	uint64_t all_ns = clock_thread_ns() - c->waits_since_ns;
+
+	if (all_ns > c->side_taken_ns)
+		allowance_spend(&c->side_time, all_ns - c->side_taken_ns);
+}
+
+/* A process that maps and forks without end must not take more of our time than others: records
+ * beyond the budget are dropped. Their processes are looked up in /proc when a sample meets
+ * them. */
 static void read_side(struct collector *c)
 {
 	int64_t left_ns = allowance_left(&c->side_time, clock_mono_ns());
@@ -140,7 +158,7 @@ static void pause_ns(struct collector *c, int64_t ns)
 		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
 }
 
-/* The walker is told of the mappings of a burst at once. */
+/* Reports the mappings of a burst to the walker at once. */
 void collector_read_burst(struct collector *c, int timeout_ms)
 {
 	int64_t ns = c->side_pause_ns;
@@ -156,7 +174,8 @@ void collector_read_burst(struct collector *c, int timeout_ms)
 	read_side(c);
 }
 
-/* Samples that came with their stacks wait until the tables they need are built, and all others behind them. */
+/* Samples with stack copies are pending until the tables they need are built, and so is everything
+ * after them. */
 static uint64_t before_waiting_raw(const struct collector *c, uint64_t barrier_ns)
 {
 	uint64_t oldest_ns = order_oldest_raw_ns(&c->order);
@@ -204,12 +223,12 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 	return rc ? err_set(err, -rc, "cannot read the ring buffer: %s", strerror(-rc)) : 0;
 }
 
-int collector_report(struct collector *c, struct err *err)
+int collector_report(struct collector *c, bool is_last, struct err *err)
 {
 	int rc, more;
 
 	do {
-		more = sampler_report(c->sampler);
+		more = sampler_report(c->sampler, is_last);
 		rc = collector_read(c, false, err);
 	} while (more > 0 && !rc);
 	c->reported_ns = clock_mono_ns();
@@ -218,13 +237,35 @@ int collector_report(struct collector *c, struct err *err)
 	return rc;
 }
 
+int collector_close_window(struct collector *c, struct err *err)
+{
+	int rc = collector_report(c, true, err);
+
+	c->reported_ns = 0; /* thread times are awaited only for `wall`, which has no windows */
+	sampler_close_window(c->sampler);
+	return rc;
+}
+
+int collector_turn_window(struct collector *c, struct err *err)
+{
+	switch (sampler_window_step(c->sampler, clock_mono_ns())) {
+	case SWITCH_OPEN:
+		return sampler_open_window(c->sampler, err);
+	case SWITCH_CLOSE:
+		return collector_close_window(c, err);
+	case SWITCH_STAY:
+		break;
+	}
+	return 0;
+}
+
 int collector_take_report(struct collector *c, struct err *err)
 {
 	uint64_t now_ns, end_ns;
 
 	c->cut_ns = clock_mono_ns();
 	end_ns = c->cut_ns + BARRIER_NS;
-	while ((now_ns = clock_mono_ns()) <= end_ns) { /* other rings may have older records yet */
+	while ((now_ns = clock_mono_ns()) <= end_ns) { /* other rings may have older records */
 		uint64_t left_ns = end_ns + 1 - now_ns;
 
 		pause_ns(c, left_ns < COLLECT_PAUSE_MAX_NS ? left_ns : COLLECT_PAUSE_MAX_NS);
@@ -236,7 +277,7 @@ int collector_take_report(struct collector *c, struct err *err)
 int collector_relieve(struct collector *c, struct err *err)
 {
 	if (!c->reported_ns)
-		return resolve_is_full(c->resolver) ? collector_report(c, err) : 0;
+		return resolve_is_full(c->resolver) ? collector_report(c, true, err) : 0;
 	if (c->order.taken_ns <= c->reported_ns)
 		return 0;
 	resolve_flush(c->resolver);

@@ -1,19 +1,17 @@
-/* collect/collect_state.h: what a collector is made of, for the files of it. */
+/* collect/collect_state.h: the inside of a collector, shared by its files. */
 #ifndef CRESSET_COLLECT_COLLECT_STATE_H
 #define CRESSET_COLLECT_COLLECT_STATE_H
 
-#include "base/allowance.h"
+#include "base/cpu_budget.h"
 #include "collect/collect.h"
-#include "collect/collect_gpu.h"
-#include "collect/helper.h"
-#include "collect/order.h"
-#include "collect/resolve.h"
-#include "collect/sampler.h"
-#include "collect/side_band.h"
+#include "collect/gpu/collect_gpu.h"
+#include "collect/kernel/missing.h"
+#include "collect/kernel/sampler.h"
+#include "collect/resolve/order.h"
+#include "collect/resolve/resolve.h"
+#include "profile/sink.h"
 
-enum {
-	COLLECT_PAUSE_MAX_NS = 2000000
-}; /* the longest time that a reader gives its CPU up for, at once */
+enum { COLLECT_PAUSE_MAX_NS = 2000000 }; /* longest time that a reader yields its CPU at once */
 
 struct collector {
 	struct sink *sink;
@@ -23,35 +21,52 @@ struct collector {
 	struct helper *helper;
 	struct collect_gpu gpu;
 	struct order order;
-	struct allowance side_time; /* for the side band */
-	uint64_t side_begun_ns;     /* in CPU time of this thread */
+	struct allowance side_time; /* CPU time left for the side band */
+	uint64_t side_begun_ns;     /* CPU time of this thread, as the next two */
+	uint64_t side_taken_ns;     /* spent reading it since … */
+	uint64_t waits_since_ns;    /* … this */
 	int epoll_fd;
 	int64_t side_pause_ns;
-	uint64_t started_ns, next_read_ns, next_cpus_ns, next_pause_ns;
-	uint64_t reported_ns; /* when the times of threads were asked for; 0: they were not */
-	uint64_t cut_ns;      /* until when the last cut asked for waits that go on */
+	uint64_t started_ns, stopped_ns, next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t reported_ns; /* when thread times were last requested; 0: they were not */
+	uint64_t cut_ns;      /* up to when the last cut reported pending waits */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
-	uint64_t given[LOSS_REASONS];             /* losses that were told to the sink */
+	uint64_t given[LOSS_REASONS];             /* losses already told to the sink */
 	struct sampler_stats last;                /* as of collect_stop */
-	struct collect_opts opts;                 /* for types; without what is missing */
+	struct collect_opts opts; /* with defaults filled in, without what is missing */
 	struct collect_missing missing[COLLECT_GROUPS];
 };
 
-/* --- collect_read.c: what the kernel sends -------------------------------------------------------------------- */
+/* --- collect_read.c: what the kernel sends ---------------------------------------------------- */
 
-/* Mappings, and what comes right behind them; waits for no longer than timeout_ms (below 0: for as long as it likes). */
+/* Reads mappings and what comes right after them; waits at most timeout_ms (negative: no limit). */
 void collector_read_burst(struct collector *c, int timeout_ms);
 
-/* Empties all rings, then takes what is older than the moment before that (or everything, at the end). */
+/* A wakeup costs as much as the reading itself. Charges all CPU time since collector_begin_wait,
+ * which is called before the wait, to the side band. */
+void collector_begin_wait(struct collector *c);
+void collector_charge_wake(struct collector *c);
+
+/* Empties all rings, then hands out what is older than the moment before that (or everything, at
+ * the end). */
 int collector_read(struct collector *c, bool everything, struct err *err);
 
-/* Has the kernel send the times of all threads and the waits that go on. */
-int collector_report(struct collector *c, struct err *err);
+/* Makes the kernel send the times of all threads and the pending waits. */
+int collector_report(struct collector *c, bool is_last, struct err *err);
 
-/* What was reported is handed out, too, unless it is held for its tables: else the sink it goes to would depend on how long the report took. */
+/* Hands out what was reported, too, unless it is held for its tables. Otherwise the sink it goes to
+ * would depend on how long the report took. */
 int collector_take_report(struct collector *c, struct err *err);
 
-/* When too many samples of `wall` wait for the times of their threads: asks for those, and hands out once they have been taken. */
+/* Opens a window of switches that is due, or ends one with a report. */
+int collector_turn_window(struct collector *c, struct err *err);
+int collector_close_window(struct collector *c, struct err *err);
+
+/* When too many samples of `wall` wait for the times of their threads: requests those, and hands
+ * the samples out once the times have been taken. */
 int collector_relieve(struct collector *c, struct err *err);
+
+/* collect_types.c: adds the types of the requested events to a sink; TYPE_NONE for all others. */
+struct resolve_types collect_types(const struct sampler_opts *opts, struct sink *sink);
 
 #endif

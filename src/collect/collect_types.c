@@ -1,7 +1,10 @@
-#include "collect/collect_types.h"
+#include "collect/collect_state.h"
 
-/* The types of what is asked for. Waits have no period: they say themselves how long they are; the samples among them have the timer's,
- * though they may be worth more or less than that. */
+#include "collect/resolve/resolve.h"
+#include "profile/series.h"
+
+/* Waits have no period: their value is their length. `wall` samples have the timer's period, though
+ * each may be worth more or less. */
 static struct type time_type(struct sink *sink, const char *name)
 {
 	return (struct type){
@@ -38,7 +41,7 @@ static uint32_t count_type(struct sink *sink, const char *name, const char *unit
 	return sink->ops->type(sink, &t);
 }
 
-/* One of a multiprocessor in so many cycles. */
+/* Samples of a multiprocessor; their period is in cycles. */
 static uint32_t stall_type(struct sink *sink, const char *name)
 {
 	struct type t = time_type(sink, name);
@@ -89,9 +92,9 @@ static uint32_t cpu_type(struct sink *sink)
 	return sink->ops->type(sink, &t);
 }
 
-struct resolve_types collect_types(const struct collect_opts *opts, struct sink *sink)
+struct resolve_types collect_types(const struct sampler_opts *opts, struct sink *sink)
 {
-	uint32_t events = opts->events ? opts->events : COLLECT_CPU;
+	uint32_t events = opts->events;
 	struct resolve_types t = {
 		.cpu = events & COLLECT_CPU ? cpu_type(sink) : TYPE_NONE,
 		.off_cpu = events & COLLECT_OFF_CPU ? wait_type(sink, "off-cpu") : TYPE_NONE,
@@ -99,7 +102,7 @@ struct resolve_types collect_types(const struct collect_opts *opts, struct sink 
 			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
 		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
 		.gpu = gpu_types_of(events, sink),
-		.period_ns = 1000000000ll / (opts->freq_hz ? opts->freq_hz : 99),
+		.period_ns = 1000000000ll / (int64_t)opts->freq_hz,
 	};
 
 	return t;

@@ -1,8 +1,15 @@
 #include "profile/chunk_read.h"
 
-#include "base/mem.h"
-#include "base/varint.h"
+#include "base/buf.h"
 #include "profile/chunk.h"
+#include "profile/frame.h"
+#include "profile/link.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/readings.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/thread.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -19,7 +26,7 @@ bool chunk_unpack(uint32_t flags, const void *payload, size_t len, struct buf *r
 	if (!(flags & CHUNK_ZSTD))
 		return len <= CHUNK_MAX_BYTES;
 	unsigned long long size = ZSTD_getFrameContentSize(payload, len);
-	if (size > CHUNK_MAX_BYTES) /* unknown and error are huge */
+	if (size > CHUNK_MAX_BYTES) /* the values for unknown and error are larger */
 		return false;
 	buf_clear(raw);
 	buf_reserve(raw, size + 1);
@@ -100,7 +107,7 @@ void chunk_reader_done(struct chunk_reader *t)
 
 /* --- reading values --------------------------------------------------------------------------- */
 
-/* A number that must be at most max. */
+/* Reads a number that must be at most max. */
 static uint32_t get_u32(struct cur *c, uint32_t max)
 {
 	uint64_t v = cur_varint(c);
@@ -109,7 +116,7 @@ static uint32_t get_u32(struct cur *c, uint32_t max)
 	return c->bad ? 0 : v;
 }
 
-/* An id of the file as the sink's. */
+/* Reads an id of the file and returns the sink's. */
 static uint32_t get_id(struct cur *c, const struct chunk_ids *ids)
 {
 	uint64_t id = cur_varint(c);
@@ -118,7 +125,8 @@ static uint32_t get_id(struct cur *c, const struct chunk_ids *ids)
 	return c->bad ? 0 : ids->v.v[id];
 }
 
-/* Text that the sink was given elsewhere moves ids of strings; those of a restored table's rows are the file's. */
+/* String ids may differ, as the sink may have other strings. Other ids of a restored table must
+ * equal the file's. */
 static bool add_id(struct chunk_reader *t, struct chunk_ids *ids, uint32_t id)
 {
 	if (ids->v.n >= CHUNK_MAX_ENTRIES || (t->restored && ids != &t->strings && id != ids->v.n))
@@ -194,7 +202,7 @@ static bool read_names(struct chunk_reader *t, struct cur *c)
 	return !c->bad;
 }
 
-/* Counts add up. */
+/* Adds to the count of an origin. */
 static bool read_origin(struct chunk_reader *t, struct cur *c)
 {
 	uint32_t mapping = get_id(c, &t->mappings), name = get_id(c, &t->strings);
@@ -217,7 +225,7 @@ static bool read_type(struct chunk_reader *t, struct cur *c)
 
 static bool read_label_set(struct chunk_reader *t, struct cur *c)
 {
-	enum { LABEL_BYTES = 4 }; /* at least */
+	enum { LABEL_BYTES = 4 }; /* minimum */
 	uint32_t n = get_u32(c, cur_left(c) / LABEL_BYTES);
 	vec_clear(&t->labels);
 	for (uint32_t i = 0; i < n && !c->bad; i++) {
@@ -251,7 +259,7 @@ static bool read_link(struct chunk_reader *t, struct cur *c)
 	return add_id(t, &t->links, t->sink->ops->link(t->sink, &link));
 }
 
-/* Most of what is read is frames of stacks. A restored one has the file's id: it is not looked up. */
+/* Most of the input is frames of stacks. A restored frame has the file's id and needs no lookup. */
 static inline uint32_t get_frame(struct cur *c, const struct chunk_reader *t)
 {
 	uint64_t id = cur_varint(c);
@@ -262,7 +270,7 @@ static inline uint32_t get_frame(struct cur *c, const struct chunk_reader *t)
 	return t->restored ? (uint32_t)id : t->frames.v.v[id];
 }
 
-/* A stack as the file has it; its own frames are left in t->scratch. */
+/* Reads a stack with the file's ids; leaves its own frames in t->scratch. */
 static bool read_own_frames(struct chunk_reader *t, struct cur *c, struct stack *s)
 {
 	uint64_t id = t->stacks.v.n, back = cur_varint(c);
@@ -272,7 +280,7 @@ static bool read_own_frames(struct chunk_reader *t, struct cur *c, struct stack 
 	s->shared = get_u32(c, STACK_MAX_DEPTH);
 	uint32_t own = get_u32(c, STACK_MAX_DEPTH - s->shared);
 	s->depth = s->shared + own;
-	if (own > cur_left(c)) /* a byte each, at least */
+	if (own > cur_left(c)) /* each takes at least one byte */
 		return false;
 	vec_reserve(&t->scratch, own);
 	for (uint32_t i = 0; i < own && !c->bad; i++)
@@ -280,7 +288,7 @@ static bool read_own_frames(struct chunk_reader *t, struct cur *c, struct stack 
 	return !c->bad;
 }
 
-/* Stacks that the sink knows already are the same; the others follow. */
+/* Stacks that the sink already has must be equal; others are appended. */
 static bool restore_stack(struct chunk_reader *t, const struct stack *s)
 {
 	struct stack_table *to = t->restored;
@@ -296,7 +304,7 @@ static bool restore_stack(struct chunk_reader *t, const struct stack *s)
 	return add_id(t, &t->stacks, id);
 }
 
-/* Whether it keeps the rules of profile/stack.h that stack_frames relies on. */
+/* Checks the invariants of profile/stack.h that stack_frames relies on. */
 static bool stack_links_hold(const struct stack_table *table, const struct stack *s)
 {
 	const struct stack *parent = &table->stacks.v[s->parent];
@@ -325,7 +333,7 @@ static bool read_stack(struct chunk_reader *t, struct cur *c)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* A column of deltas between numbers of 32 bits. */
+/* Reads the next value of a delta-coded column of 32-bit numbers. */
 static uint32_t next_u32(struct cur *c, int64_t *before)
 {
 	int64_t v = (int64_t)((uint64_t)*before + (uint64_t)unzigzag(cur_varint(c)));
@@ -349,24 +357,7 @@ static void read_ids(struct cur *c, struct sample *samples, size_t n, size_t mem
 	}
 }
 
-static void read_times_and_values(struct cur *c, struct sample *samples, size_t n)
-{
-	uint64_t time = 0;
-	for (size_t i = 0; i < n; i++) {
-		time += (uint64_t)unzigzag(cur_varint(c));
-		samples[i].time_ns = (int64_t)time;
-	}
-	for (size_t i = 0; i < n; i++)
-		samples[i].value = unzigzag(cur_varint(c));
-}
-
-static void read_lengths(struct cur *c, struct sample *samples, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		samples[i].length_ns = unzigzag(cur_varint(c));
-}
-
-/* A span that is missing (its chunk was damaged) costs the sample its trace only. */
+/* If a span is missing because its chunk was damaged, the sample only loses its trace. */
 static void read_links(const struct chunk_reader *t, struct cur *c, struct sample *samples,
 		       size_t n)
 {
@@ -377,10 +368,10 @@ static void read_links(const struct chunk_reader *t, struct cur *c, struct sampl
 	}
 }
 
-/* One chunk holds one set of columns. */
+/* Reads a chunk, which contains one set of columns. */
 static bool read_columns(struct chunk_reader *t, struct cur *c, enum chunk_type type)
 {
-	enum { SAMPLE_BYTES = 7 }; /* at least: one for each column */
+	enum { SAMPLE_BYTES = 7 }; /* minimum: one for each column */
 	uint32_t n = get_u32(c, cur_left(c) / SAMPLE_BYTES);
 	if (c->bad || t->samples_given + n > CHUNK_MAX_ENTRIES)
 		return false;
@@ -388,14 +379,20 @@ static bool read_columns(struct chunk_reader *t, struct cur *c, enum chunk_type 
 	struct sample *s = t->samples.v;
 	if (n)
 		memset(s, 0, n * sizeof *s);
-	read_times_and_values(c, s, n);
+	uint64_t time = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		time += (uint64_t)unzigzag(cur_varint(c));
+		s[i].time_ns = (int64_t)time;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s[i].value = unzigzag(cur_varint(c));
 	read_ids(c, s, n, offsetof(struct sample, series), &t->series);
 	read_ids(c, s, n, offsetof(struct sample, stack), &t->stacks);
 	read_ids(c, s, n, offsetof(struct sample, pid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, tid), NULL);
 	read_ids(c, s, n, offsetof(struct sample, cpu), NULL);
-	if (type != CHUNK_SAMPLES)
-		read_lengths(c, s, n);
+	for (uint32_t i = 0; type != CHUNK_SAMPLES && i < n; i++)
+		s[i].length_ns = unzigzag(cur_varint(c));
 	if (type == CHUNK_LINKED)
 		read_links(t, c, s, n);
 	if (c->bad)
@@ -436,7 +433,8 @@ static bool read_thread(struct chunk_reader *t, struct cur *c)
 	return !c->bad;
 }
 
-/* Values are those before them but for these bits, the highest of which are a number's lowest: those that stand still are 0. */
+/* Each value is the XOR of the previous one and a byte-swapped number, so an unchanged value is
+ * 0. */
 static void read_points(struct chunk_reader *t, struct cur *c, uint32_t n)
 {
 	uint64_t time = 0, bits = 0;
@@ -453,7 +451,7 @@ static void read_points(struct chunk_reader *t, struct cur *c, uint32_t n)
 
 static bool read_readings(struct chunk_reader *t, struct cur *c)
 {
-	enum { POINT_BYTES = 2 }; /* at least */
+	enum { POINT_BYTES = 2 }; /* minimum */
 	struct reading_key key = { .name = get_id(c, &t->strings) };
 	key.unit = get_id(c, &t->strings);
 	key.labels = get_id(c, &t->sets);
@@ -478,7 +476,7 @@ static void read_meta_numbers(struct chunk_reader *t, struct cur *c)
 	m->command = get_id(c, &t->strings);
 	m->clock = get_id(c, &t->strings);
 	m->cpus = get_u32(c, UINT32_MAX);
-	uint64_t type = cur_varint(c); /* 0 when there is none */
+	uint64_t type = cur_varint(c); /* 0: none */
 	m->default_type = type < t->types.v.n ? t->types.v.v[type] : 0;
 	m->default_column = get_id(c, &t->strings);
 	m->doc_url = get_id(c, &t->strings);
@@ -488,7 +486,7 @@ static void read_meta_numbers(struct chunk_reader *t, struct cur *c)
 	m->own_peak_bytes = cur_varint(c);
 }
 
-/* To the end of the chunk; reasons that we do not know are passed over. */
+/* Reads to the end of the chunk; skips unknown reasons. */
 static void read_losses(struct profile_meta *m, struct cur *c)
 {
 	memset(m->loss, 0, sizeof m->loss);
@@ -514,7 +512,7 @@ static bool read_meta(struct chunk_reader *t, struct cur *c)
 	for (uint32_t n = get_u32(c, cur_left(c)); n && !c->bad; n--)
 		vec_push(&m->sample_types, get_id(c, &t->types));
 	read_losses(m, c);
-	if (c->bad) { /* half of it is nothing */
+	if (c->bad) { /* drop an incomplete meta */
 		vec_clear(&m->comments);
 		vec_clear(&m->sample_types);
 	}

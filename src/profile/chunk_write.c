@@ -1,18 +1,25 @@
 #include "profile/chunk_write.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
-#include "base/varint.h"
+#include "base/vec.h"
+#include "profile/frame.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/strtab.h"
 
 #include <string.h>
 #include <zstd.h>
 
 enum {
-	CHUNK_TARGET = 256 * 1024, /* bytes of a payload before compression, about */
+	CHUNK_TARGET = 256 * 1024, /* approximate bytes of a payload before compression */
 	SAMPLES_PER_CHUNK = 16384,
 	READINGS_PER_ROW = 65536,
-	CHUNK_LEVEL = 3,  /* of zstd; both of these are chunk_writer_size()'s to change */
-	CHUNK_SMALL = 64, /* bytes that are not worth compressing */
+	CHUNK_LEVEL = 3,  /* of zstd; chunk_writer_size() changes this and CHUNK_TARGET */
+	CHUNK_SMALL = 64, /* shorter payloads are not worth compressing */
 };
 
 struct chunk_writer {
@@ -20,20 +27,19 @@ struct chunk_writer {
 	struct buf chunk, packed, meta;
 	size_t target_bytes;
 	int level;
-	struct chunk_kept kept;
-	/* What of each table has been written; id 0 of strings, label sets and stacks goes without
-	 * saying. */
+	/* How much of each table has been written; id 0 of strings, label sets and stacks is
+	 * implied. */
 	struct chunk_position at;
 	uint32_t functions, links;
 	size_t samples;
-	uint64_t samples_before; /* that have left the profile since */
-	VEC(uint64_t) origins;   /* by row: frames as written */
+	uint64_t samples_before; /* written samples that were taken out of the profile */
+	VEC(uint64_t) origins;   /* by row: number of frames as written */
 	uint32_t origins_until;
 	VEC(struct thread_times) threads; /* by row: as written */
 	uint32_t threads_until;
-	VEC(size_t) readings; /* by series: points as written */
+	VEC(size_t) readings; /* by series: number of points written */
 	VEC(uint64_t) names;  /* by frame: hash of its lines as written, 0 = none */
-	uint32_t names_until; /* frames whose names have been looked at in this round */
+	uint32_t names_until; /* frames whose names were checked in this call */
 };
 
 static void put(struct chunk_writer *w, uint64_t v)
@@ -43,7 +49,7 @@ static void put(struct chunk_writer *w, uint64_t v)
 	w->chunk.len += varint_write(w->chunk.data + w->chunk.len, v);
 }
 
-/* Room for n numbers; returns where they go. */
+/* Reserves room for n numbers; returns where to write them. */
 static char *begin_many(struct chunk_writer *w, size_t n)
 {
 	buf_reserve(&w->chunk, n * VARINT_MAX_BYTES);
@@ -79,40 +85,24 @@ static bool chunk_pack(struct chunk_writer *w)
 	return true;
 }
 
-/* Hands over w->chunk and empties it. */
-static int chunk_give(struct chunk_writer *w, enum chunk_type type, struct err *err)
+/* Passes on the chunk and clears it when it is full, or at the end of its table. */
+static int chunk_end(struct chunk_writer *w, enum chunk_type type, bool table_ends, struct err *err)
 {
+	if (w->chunk.len == 0 || (!table_ends && w->chunk.len < w->target_bytes))
+		return 0;
 	uint32_t packed = chunk_pack(w) ? CHUNK_ZSTD : 0;
 	bool optional = type == CHUNK_ORIGINS || type == CHUNK_THREADS || type == CHUNK_READINGS;
 	struct buf *payload = packed ? &w->packed : &w->chunk;
 	int rc = w->out->put(w->out->ctx, type, packed | (optional ? CHUNK_OPTIONAL : 0),
 			     payload->data, payload->len, err);
-
 	buf_clear(&w->chunk);
 	return rc;
 }
 
-/* Ends a chunk when it is full, or at the end of its table. */
-static int chunk_end(struct chunk_writer *w, enum chunk_type type, bool table_ends, struct err *err)
-{
-	if (w->chunk.len == 0 || (!table_ends && w->chunk.len < w->target_bytes))
-		return 0;
-	return chunk_give(w, type, err);
-}
-
 /* --- tables ----------------------------------------------------------------------------------- */
-
-static bool is_kept(const bool *rows, uint32_t i)
-{
-	return !rows || rows[i];
-}
 
 static void put_string(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
-	if (!is_kept(w->kept.strings, i)) {
-		put(w, 0);
-		return;
-	}
 	put(w, strtab_len(&p->strings, i));
 	buf_add(&w->chunk, strtab_get(&p->strings, i), strtab_len(&p->strings, i));
 }
@@ -148,21 +138,17 @@ static void put_frame(struct chunk_writer *w, const struct profile *p, uint32_t 
 
 static void put_function(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
-	const struct function none = { 0 }, *f = &none;
-	if (is_kept(w->kept.functions, i))
-		f = &p->names.functions.v[i];
+	const struct function *f = &p->names.functions.v[i];
 	put(w, f->name);
 	put(w, f->linkage);
 	put(w, f->file);
 	put(w, f->start_line);
 }
 
-/* Only when they changed. */
+/* Writes the names only if they changed. */
 static void put_names(struct chunk_writer *w, const struct profile *p, uint32_t frame)
 {
 	const struct line *lines = NULL;
-	if (!is_kept(w->kept.names, frame))
-		return;
 	uint32_t n = names_get(&p->names, frame, &lines);
 	uint64_t hash = n ? hash_bytes(lines, n * sizeof *lines) | 1 : 0;
 	while (w->names.n <= frame)
@@ -179,7 +165,7 @@ static void put_names(struct chunk_writer *w, const struct profile *p, uint32_t 
 	}
 }
 
-/* What was added since. */
+/* Writes the number of frames added since the last time. */
 static void put_origin(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
 	const struct origin *o = &p->origins.all.v[i];
@@ -193,7 +179,7 @@ static void put_origin(struct chunk_writer *w, const struct profile *p, uint32_t
 	w->origins.v[i] = o->frames;
 }
 
-/* Only when it changed. */
+/* Writes the row only if it changed. */
 static void put_thread(struct chunk_writer *w, const struct profile *p, uint32_t i)
 {
 	const struct thread_times *row = &p->threads.all.v[i];
@@ -321,13 +307,6 @@ static bool any_link(const struct sample_columns *s, size_t from, size_t n)
 	return false;
 }
 
-static void put_lengths(struct chunk_writer *w, const struct sample_columns *s, size_t from,
-			size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		put(w, zigzag(sample_length_ns(s, from + i)));
-}
-
 static int put_samples(struct chunk_writer *w, const struct profile *p, struct err *err)
 {
 	const struct sample_columns *s = &p->samples;
@@ -346,8 +325,8 @@ static int put_samples(struct chunk_writer *w, const struct profile *p, struct e
 		enum chunk_type type = any_link(s, at, n)     ? CHUNK_LINKED
 				       : any_length(s, at, n) ? CHUNK_SPANS
 							      : CHUNK_SAMPLES;
-		if (type != CHUNK_SAMPLES)
-			put_lengths(w, s, at, n);
+		for (size_t i = at; type != CHUNK_SAMPLES && i < at + n; i++)
+			put(w, zigzag(sample_length_ns(s, i)));
 		if (type == CHUNK_LINKED)
 			put_id_column(w, s->link + at, n, 0);
 		w->samples += n;
@@ -371,7 +350,7 @@ static void put_points(struct chunk_writer *w, const struct reading_point *point
 	}
 }
 
-/* What was added since, of one series. */
+/* Writes the points that were added to a series since the last time. */
 static int put_new_points(struct chunk_writer *w, const struct reading_series *s, size_t *done,
 			  struct err *err)
 {
@@ -408,19 +387,6 @@ static void put_list(struct chunk_writer *w, const uint32_t *v, size_t n)
 	put_ids(w, v, n);
 }
 
-/* By name: reasons come and go between versions. */
-static void put_losses(struct chunk_writer *w, const struct profile_meta *m)
-{
-	for (int i = 0; i < LOSS_REASONS; i++) {
-		size_t len = strlen(loss_reasons[i].name);
-		if (!m->loss[i])
-			continue;
-		put(w, len);
-		buf_add(&w->chunk, loss_reasons[i].name, len);
-		put(w, m->loss[i]);
-	}
-}
-
 static int put_meta(struct chunk_writer *w, const struct profile *p, struct err *err)
 {
 	const struct profile_meta *m = &p->meta;
@@ -441,7 +407,15 @@ static int put_meta(struct chunk_writer *w, const struct profile *p, struct err 
 	put(w, m->own_peak_bytes);
 	put_list(w, m->comments.v, m->comments.n);
 	put_list(w, m->sample_types.v, m->sample_types.n);
-	put_losses(w, m);
+	/* By name: reasons come and go between versions. */
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		size_t len = strlen(loss_reasons[i].name);
+		if (!m->loss[i])
+			continue;
+		put(w, len);
+		buf_add(&w->chunk, loss_reasons[i].name, len);
+		put(w, m->loss[i]);
+	}
 	if (w->meta.len == w->chunk.len && memcmp(w->meta.data, w->chunk.data, w->meta.len) == 0) {
 		buf_clear(&w->chunk);
 		return 0;
@@ -465,11 +439,6 @@ void chunk_writer_size(struct chunk_writer *w, size_t bytes, int level)
 {
 	w->target_bytes = bytes < CHUNK_MAX_BYTES / 2 ? bytes : CHUNK_MAX_BYTES / 2;
 	w->level = level;
-}
-
-void chunk_writer_keep(struct chunk_writer *w, const struct chunk_kept *kept)
-{
-	w->kept = kept ? *kept : (struct chunk_kept){ 0 };
 }
 
 void chunk_writer_free(struct chunk_writer *w)
@@ -526,7 +495,7 @@ void chunk_writer_restore_samples(struct chunk_writer *w)
 	w->samples_before = 0;
 }
 
-/* What is referred to comes before what refers to it. */
+/* Tables are written before those that refer to them. */
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		const struct chunk_out *out, struct err *err)
 {

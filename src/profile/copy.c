@@ -1,5 +1,14 @@
 #include "profile/copy.h"
 
+#include "base/mem.h"
+#include "profile/frame.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/stack.h"
+#include "profile/strtab.h"
+
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,13 @@
-/* profile/copy.h: pieces of one profile in another, each with what it refers to, once.
+/* profile/copy.h: copies parts of one profile to another, each once, with everything it refers to.
  *
- * Ids of the new profile are asked for when something that is kept first refers to them: so nothing else gets in. */
+ * An entry is added to the new profile when something copied first refers to it, so nothing else
+ * is copied. */
 #ifndef CRESSET_PROFILE_COPY_H
 #define CRESSET_PROFILE_COPY_H
 
-#include "profile/profile.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct profile_copy {
 	const struct profile *from;
@@ -13,13 +16,14 @@ struct profile_copy {
 	uint32_t *string, *mapping, *function, *frame, *type, *set, *series;
 	struct profile_copy_sizes {
 		size_t string, mapping, function, frame, type, set, series;
-	} n; /* entries of these */
+	} n; /* lengths of these arrays */
 };
 
-/* What is added to `from` later, but for strings that only readers use, can be copied after profile_copy_grow. */
+/* Entries added to `from` later, except strings that only readers use, can be copied after
+ * profile_copy_grow. */
 void profile_copy_init(struct profile_copy *c, const struct profile *from, struct profile *to);
 void profile_copy_done(struct profile_copy *c);
-/* Costs next to nothing when nothing was added. */
+/* Cheap when nothing was added. */
 void profile_copy_grow(struct profile_copy *c);
 
 /* All take an id of `from` and return the one of `to`. */
@@ -30,11 +34,11 @@ uint32_t profile_copy_type(struct profile_copy *c, uint32_t id);
 uint32_t profile_copy_labels(struct profile_copy *c, uint32_t set);
 uint32_t profile_copy_series(struct profile_copy *c, uint32_t id);
 
-/* Without its names; *is_new: it was not asked for before, and they are to be set. */
+/* Copies a frame without its names. *is_new: it was not copied before, so its names must be set. */
 uint32_t profile_copy_frame(struct profile_copy *c, uint32_t frame, bool *is_new);
-/* All names of a frame, for its id in `to`. */
+/* Copies all names of a frame. to: its id in `to`. */
 void profile_copy_names(struct profile_copy *c, uint32_t frame, uint32_t to);
-/* With its frames and their names. */
+/* Copies a stack with its frames and their names. */
 uint32_t profile_copy_stack(struct profile_copy *c, uint32_t stack);
 
 #endif

@@ -39,16 +39,6 @@ static bool mapping_has_build_id(const struct mapping *m)
 	return m->build_id_len || m->build_id_text;
 }
 
-static bool mapping_equal(const struct mapping *a, const struct mapping *b)
-{
-	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text)
-		return false;
-	if (mapping_has_build_id(a))
-		return memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
-	return a->name == b->name && a->identity == b->identity && a->start == b->start &&
-	       a->offset == b->offset;
-}
-
 static uint64_t mapping_hash(const struct mapping *m)
 {
 	if (mapping_has_build_id(m))
@@ -64,7 +54,13 @@ struct mapping_key {
 static bool mapping_same(const void *ctx, uint32_t id)
 {
 	const struct mapping_key *key = ctx;
-	return mapping_equal(&key->t->mappings.v[id], key->m);
+	const struct mapping *a = &key->t->mappings.v[id], *b = key->m;
+	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text)
+		return false;
+	if (mapping_has_build_id(a))
+		return memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+	return a->name == b->name && a->identity == b->identity && a->start == b->start &&
+	       a->offset == b->offset;
 }
 
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
@@ -78,8 +74,8 @@ uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
 	return id;
 }
 
-/* What takes part in the identity and nothing else: function and file share their bytes with
- * offset, and only frames by name have a line and a binary. */
+/* Keeps only the fields that identify the frame: function and file share their bytes with offset,
+ * and only frames by name have a line and a binary. */
 static struct frame frame_normal(const struct frame *f)
 {
 	bool by_name = f->mapping == MAPPING_NONE;
@@ -127,7 +123,7 @@ uint32_t frame_intern(struct frame_table *t, const struct frame *f)
 	return frame_put(t, &normal, frame_hash(&normal));
 }
 
-/* Each waits for memory twice: for its slot and for the frame that is there. All wait together. */
+/* Each lookup has two cache misses: its slot and the frame in it. Prefetching overlaps them. */
 void frame_intern_all(struct frame_table *t, const struct frame *frames, uint32_t n, uint32_t *ids)
 {
 	struct frame normal[FRAME_BATCH];

@@ -1,7 +1,9 @@
-/* profile/link.h: which span of a distributed trace a sample was taken in (W3C Trace Context: https://www.w3.org/TR/trace-context/).
+/* profile/link.h: the span of a distributed trace in which a sample was taken (W3C Trace Context:
+ * https://www.w3.org/TR/trace-context/).
  *
- * Links are interned: a sample has the id of one, 0 where it has none. Requests come and go, so links are never labels of series, and a
- * table takes LINK_MAX of them at most (some 60 MiB); samples beyond have none, and are counted (LOSS_LINKS_DROPPED). */
+ * Links are interned: a sample has the id of one, or 0. Requests come and go, so links are never
+ * labels of series, and a table takes at most LINK_MAX of them (some 60 MiB). Samples beyond that
+ * have no link, and are counted (LOSS_LINKS_DROPPED). */
 #ifndef CRESSET_PROFILE_LINK_H
 #define CRESSET_PROFILE_LINK_H
 
@@ -12,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* limit LINK_MAX: spans of traces in a profile, a batch, a SQL statement */
 enum { LINK_MAX = 1 << 20, LINK_TRACE_BYTES = 16, LINK_SPAN_BYTES = 8 };
 
-/* All zero: not known. */
+/* All zero: unknown. */
 struct trace_link {
 	uint8_t trace[LINK_TRACE_BYTES], span[LINK_SPAN_BYTES];
 };
@@ -25,7 +28,7 @@ struct link_table {                 /* zeroed = empty */
 	struct map index;
 };
 
-/* 0 for a link of zeros, and where the table is full. */
+/* Returns 0 for a link of zeros, or if the table is full. */
 uint32_t link_intern(struct link_table *t, const struct trace_link *l);
 void link_table_done(struct link_table *t);
 
@@ -41,8 +44,8 @@ static inline uint64_t link_table_bytes(const struct link_table *t)
 	return vec_size_bytes(&t->all) + map_size_bytes(&t->index);
 }
 
-/* Bytes as people write ids: lower case, two digits a byte, and a NUL. Reading takes upper case, too; false when text is not exactly the
- * digits of n bytes. */
+/* Convert ids to and from hexadecimal text: lower case, two digits per byte, then a NUL. link_parse
+ * also accepts upper case; it returns false unless text is exactly the digits of n bytes. */
 enum { LINK_TEXT_BYTES = 2 * LINK_TRACE_BYTES + 1 };
 void link_text(const uint8_t *bytes, size_t n, char *out);
 bool link_parse(const char *text, size_t len, uint8_t *bytes, size_t n);

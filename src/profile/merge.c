@@ -1,5 +1,4 @@
-/* Two profiles become one: each table of src is added to dst's, with the ids of the tables before
- * translated. */
+/* Merges two profiles: adds each table of src to dst's, translating the ids of earlier tables. */
 #include "profile/profile.h"
 
 #include "profile/sum.h"
@@ -7,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* What ids of src are in dst. */
+/* Maps ids of src to ids of dst. */
 struct merge {
 	struct profile *dst;
 	const struct profile *src;
@@ -22,8 +21,8 @@ static void merge_strings(struct merge *m)
 		m->string[i] = strtab_putn(&m->dst->strings, from->all.v[i].s, from->all.v[i].len);
 }
 
-/* Of two paths for one file the shorter says more often what people call it; then by text, so that
- * order decides nothing. */
+/* Picks one of two paths of a file: the shorter is more often the usual one. Ties are decided by
+ * text, so the order of merging does not matter. */
 static uint32_t better_path(const struct profile *p, uint32_t a, uint32_t b)
 {
 	uint32_t a_len = strtab_len(&p->strings, a), b_len = strtab_len(&p->strings, b);
@@ -32,14 +31,6 @@ static uint32_t better_path(const struct profile *p, uint32_t a, uint32_t b)
 	if (a_len != b_len)
 		return a_len < b_len ? a : b;
 	return strcmp(profile_str(p, a), profile_str(p, b)) <= 0 ? a : b;
-}
-
-static void mapping_take_range(struct mapping *m, const struct mapping *given)
-{
-	m->start = given->start;
-	m->limit = given->limit;
-	m->offset = given->offset;
-	m->flags = given->flags;
 }
 
 static void merge_mappings(struct merge *m)
@@ -53,8 +44,12 @@ static void merge_mappings(struct merge *m)
 		m->mapping[i] = mapping_intern(&m->dst->frames, &copy);
 		struct mapping *now = &m->dst->frames.mappings.v[m->mapping[i]];
 		now->name = better_path(m->dst, now->name, copy.name);
-		if (copy.flags & MAPPING_AS_GIVEN && !(now->flags & MAPPING_AS_GIVEN))
-			mapping_take_range(now, &copy);
+		if (copy.flags & MAPPING_AS_GIVEN && !(now->flags & MAPPING_AS_GIVEN)) {
+			now->start = copy.start;
+			now->limit = copy.limit;
+			now->offset = copy.offset;
+			now->flags = copy.flags;
+		}
 	}
 }
 
@@ -88,7 +83,7 @@ static void merge_functions(struct merge *m)
 	}
 }
 
-/* Orders lines by how much they say, then by text: > 0 when a is the better. */
+/* Orders lines by how much detail they have, then by text. Returns > 0 if a is better. */
 static int line_better(const struct profile *p, const struct line *a, const struct line *b)
 {
 	const struct function *x = &p->names.functions.v[a->function];
@@ -102,7 +97,7 @@ static int line_better(const struct profile *p, const struct line *a, const stru
 	return order ? order : (b->column < a->column) - (b->column > a->column);
 }
 
-/* Whether list a says more than b: more inlined lines, else the first better line. */
+/* Whether list a has more detail than b: more inlined lines, else the first better line. */
 static bool names_better(const struct profile *p, const struct line *a, uint32_t a_n,
 			 const struct line *b, uint32_t b_n)
 {
@@ -216,8 +211,8 @@ static bool has_times(const struct sample_columns *c)
 	return false;
 }
 
-/* What to add to a time of src to have it on dst's clock: 0 unless both know the wall clock at
- * their start. */
+/* Returns the offset from src's clock to dst's: 0 unless both know the wall clock at their
+ * start. */
 static int64_t clock_shift_ns(const struct profile *dst, const struct profile *src)
 {
 	const struct profile_meta *d = &dst->meta, *s = &src->meta;
@@ -280,8 +275,8 @@ static void merge_threads(struct merge *m, int64_t shift_ns)
 	}
 }
 
-/* The time covered: from the earlier start to the later end where both are known, else one after
- * the other. */
+/* Sets the time covered: from the earlier start to the later end if both are known, else the sum of
+ * both. */
 static void merge_extent(struct profile_meta *d, const struct profile_meta *s, int64_t shift_ns)
 {
 	if (!d->start_wall_ns || !s->start_wall_ns) {
@@ -329,7 +324,7 @@ static void merge_lists(struct merge *m)
 	}
 }
 
-/* Of two different texts the one of the earlier recording stays. */
+/* If the texts differ, the one of the earlier recording is kept. */
 static void merge_text(struct merge *m, uint32_t *text, uint32_t src_text, bool src_is_earlier)
 {
 	if (src_text && (!*text || src_is_earlier))
@@ -352,23 +347,16 @@ static void merge_texts(struct merge *m)
 	merge_text(m, &d->default_column, s->default_column, earlier);
 }
 
-/* CPUs of two hosts add up; two recordings of one host are of the same CPUs. */
-static void merge_cpus(struct merge *m)
-{
-	struct profile_meta *d = &m->dst->meta;
-	const struct profile_meta *s = &m->src->meta;
-	if (d->host && s->host && d->host != m->string[s->host])
-		d->cpus += s->cpus;
-	else
-		d->cpus = d->cpus > s->cpus ? d->cpus : s->cpus;
-}
-
 static void merge_meta(struct merge *m, int64_t shift_ns)
 {
 	struct profile_meta *d = &m->dst->meta;
 	const struct profile_meta *s = &m->src->meta;
 	merge_lists(m);
-	merge_cpus(m);
+	/* CPUs of two hosts add up; two recordings of one host are of the same CPUs. */
+	if (d->host && s->host && d->host != m->string[s->host])
+		d->cpus += s->cpus;
+	else
+		d->cpus = d->cpus > s->cpus ? d->cpus : s->cpus;
 	merge_texts(m);
 	merge_extent(d, s, shift_ns);
 	d->own_cpu_ns += s->own_cpu_ns;

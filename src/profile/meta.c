@@ -73,6 +73,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				"", 0 },
 	[LOSS_GPU_RECORDS] = { "gpu_records",
 			       "kernels and copies dropped in the program that ran them", "", 1 },
+	[LOSS_GPU_UNWATCHED] = { "gpu_unwatched",
+				 "ms of GPU programs in which what ran was not recorded: cresset "
+				 "did not get to run",
+				 "", 0 },
 	[LOSS_GPU_NAMES] = { "gpu_names", "names of GPU kernels there was no room for", "", 0 },
 	[LOSS_GPU_RING_BAD] = { "gpu_ring_bad", "records of a GPU program that cannot be: not read",
 				"", 0 },

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* They are hashed and compared as bytes. */
+/* These are hashed and compared as bytes. */
 _Static_assert(sizeof(struct function) == 4 * sizeof(uint32_t), "no padding");
 _Static_assert(sizeof(struct line) == 3 * sizeof(uint32_t), "no padding");
 
@@ -38,23 +38,18 @@ uint32_t function_intern(struct names *t, const struct function *f)
 	return id;
 }
 
-static struct line_run *names_run(struct names *t, uint32_t frame)
+void names_set(struct names *t, uint32_t frame, const struct line *lines, uint32_t n)
 {
+	n = n < NAMES_MAX_INLINE ? n : NAMES_MAX_INLINE;
+	for (uint32_t i = 0; i < n; i++)
+		assert(lines[i].function < t->functions.n);
 	vec_reserve(&t->by_frame, (size_t)frame + 1);
 	vec_reserve(&t->changes, (size_t)frame + 1);
 	while (t->by_frame.n <= frame) {
 		t->by_frame.v[t->by_frame.n++] = (struct line_run){ 0 };
 		t->changes.v[t->changes.n++] = 0;
 	}
-	return &t->by_frame.v[frame];
-}
-
-void names_set(struct names *t, uint32_t frame, const struct line *lines, uint32_t n)
-{
-	n = n < NAMES_MAX_INLINE ? n : NAMES_MAX_INLINE;
-	for (uint32_t i = 0; i < n; i++)
-		assert(lines[i].function < t->functions.n);
-	struct line_run *run = names_run(t, frame);
+	struct line_run *run = &t->by_frame.v[frame];
 	if (n <= run->n) {
 		if (n)
 			memcpy(&t->lines.v[run->first], lines, n * sizeof *lines);

@@ -1,13 +1,21 @@
 #include "profile/profile.h"
 
-#include "profile/shown_funcs.h"
-
 #include "base/buf.h"
 #include "profile/sum.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
+
+void origin_add(struct origin_table *t, uint32_t mapping, uint32_t name, uint64_t frames)
+{
+	uint64_t key = (uint64_t)mapping << 32 | name;
+	uint32_t i = map_intern(&t->index, key, t->all.n, NULL, NULL);
+	if (i == t->all.n)
+		vec_push(&t->all, (struct origin){ .mapping = mapping, .name = name });
+	struct origin *o = &t->all.v[i];
+	o->frames = o->frames > UINT64_MAX - frames ? UINT64_MAX : o->frames + frames;
+}
 
 static struct profile *profile_of(struct sink *s)
 {
@@ -41,7 +49,7 @@ static void profile_names(struct sink *s, uint32_t frame, const struct line *lin
 	names_set(&p->names, frame, lines, n);
 }
 
-/* The leaf-most frames of a stack that is too deep, under a marker. */
+/* Keeps the leaf-most frames of a stack that is too deep, below a marker. */
 static uint32_t profile_deep_stack(struct profile *p, const uint32_t *frames, uint32_t n)
 {
 	struct frame marker = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
@@ -198,7 +206,7 @@ static void profile_readings(struct sink *s, const struct reading_key *key,
 	struct profile *p = profile_of(s);
 	assert(key->name < p->strings.all.n && key->unit < p->strings.all.n &&
 	       (key->labels == 0 || key->labels < p->series.sets.n));
-	p->meta.loss[LOSS_READINGS_FULL] += readings_put(&p->readings, key, points, n);
+	p->meta.loss[LOSS_READINGS_FULL] += readings_add(&p->readings, key, points, n);
 }
 
 static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
@@ -222,7 +230,7 @@ static uint64_t profile_kept_bytes(const struct sink *s)
 	       p->readings.n_points * sizeof(struct reading_point) +
 	       vec_size_bytes(&series->labels) + vec_size_bytes(&series->sets) +
 	       map_size_bytes(&series->set_index) + vec_size_bytes(&series->series) +
-	       map_size_bytes(&series->series_index) + shown_funcs_bytes(p->shown);
+	       map_size_bytes(&series->series_index) + (p->shown ? p->shown->bytes(p->shown) : 0);
 }
 
 static struct profile_meta *profile_meta(struct sink *s)
@@ -275,7 +283,8 @@ void profile_free(struct profile *p)
 	strtab_done(&p->strings);
 	frame_table_done(&p->frames);
 	names_done(&p->names);
-	origin_table_done(&p->origins);
+	vec_done(&p->origins.all);
+	map_done(&p->origins.index);
 	stack_table_done(&p->stacks);
 	series_table_done(&p->series);
 	sample_columns_done(&p->samples);
@@ -284,7 +293,8 @@ void profile_free(struct profile *p)
 	readings_done(&p->readings);
 	vec_done(&p->meta.comments);
 	vec_done(&p->meta.sample_types);
-	shown_funcs_free(p->shown);
+	if (p->shown)
+		p->shown->free(p->shown);
 	free(p);
 }
 
@@ -329,22 +339,17 @@ uint64_t profile_lost_samples(const struct profile *p)
 	return lost;
 }
 
-/* What is behind the last slash; a path that ends in one stays whole. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 uint32_t profile_frame_binary(struct profile *p, uint32_t frame)
 {
 	const struct frame *f = &p->frames.frames.v[frame];
-	uint32_t path =
+	uint32_t name =
 		f->mapping == MAPPING_NONE ? f->binary : p->frames.mappings.v[f->mapping].name;
-	return strtab_put(&p->strings, base_name(profile_str(p, path)));
+	const char *path = profile_str(p, name), *slash = strrchr(path, '/');
+	/* A path that ends in a slash is kept whole. */
+	return strtab_put(&p->strings, slash && slash[1] ? slash + 1 : path);
 }
 
-/* "libc.so.6+0x1234": what a frame is called that has no name. */
+/* The name of an unsymbolized frame: "libc.so.6+0x1234". */
 static uint32_t address_name(struct profile *p, uint32_t frame)
 {
 	const struct frame *f = &p->frames.frames.v[frame];

@@ -1,20 +1,21 @@
-/* profile/profile.h: a profile in memory: all tables of the model together, and the sink that fills
+/* profile/profile.h: a profile in memory: all tables of the data model, and the sink that fills
  * them.
  *
  *     struct profile *p = profile_new();
  *     … some producer (profile_sink(p)) …
- *     tree_build(p, &opts, &tree, &err);                see profile/tree.h
+ *     tree_build(p, &opts, &tree, &err);                see profile/tree/tree.h
  *     profile_free(p);
  *
- * One recording, one parsed file or the merge of several. Readers use the members directly; writers
- * go through the sink. */
+ * A profile is a recording, a parsed file or a merge of several. Readers use the members directly;
+ * writers use the sink. */
 #ifndef CRESSET_PROFILE_PROFILE_H
 #define CRESSET_PROFILE_PROFILE_H
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/link.h"
 #include "profile/names.h"
-#include "profile/origins.h"
 #include "profile/readings.h"
 #include "profile/series.h"
 #include "profile/sink.h"
@@ -24,7 +25,7 @@
 
 #include <stdint.h>
 
-/* One sample per row, in columns. pid, tid and cpu are SAMPLE_NO_ID where unknown. */
+/* One sample per row, in columns. pid, tid and cpu are SAMPLE_NO_ID if unknown. */
 struct sample_columns {
 	int64_t *time_ns, *value;
 	int64_t *length_ns; /* NULL while all are 0 */
@@ -35,25 +36,46 @@ struct sample_columns {
 
 void sample_columns_done(struct sample_columns *c);
 
-/* What is known about the recording as a whole. Strings are ids; 0 or "" = unknown. */
-struct profile_meta {
-	int64_t start_wall_ns; /* Unix time of the first moment */
-	int64_t start_mono_ns; /* the same moment on the samples' clock */
-	int64_t duration_ns;
-	/* "db7", "6.1.0-13-amd64", "cresset record -a", "cpu-clock" */
-	uint32_t host, kernel, command, clock;
-	uint32_t cpus;
-	uint32_t default_type; /* sample type shown first, 0 = the first one */
-	/* pprof's, kept for the round trip. */
-	uint32_t doc_url, drop_frames, keep_frames, default_column;
-	uint64_t own_cpu_ns, own_peak_bytes; /* what recording cost */
-	VEC(uint32_t) comments;              /* strings */
-	/* Type ids in the order of the source's columns, if it had any. */
-	VEC(uint32_t) sample_types;
-	uint64_t loss[LOSS_REASONS];
+/* Returns n rows of all, from first on, as columns in the same memory; all stays the owner. */
+static inline struct sample_columns sample_rows(const struct sample_columns *all, size_t first,
+						size_t n)
+{
+	return (struct sample_columns){
+		.time_ns = all->time_ns + first,
+		.value = all->value + first,
+		.length_ns = all->length_ns ? all->length_ns + first : NULL,
+		.series = all->series + first,
+		.stack = all->stack + first,
+		.pid = all->pid + first,
+		.tid = all->tid + first,
+		.cpu = all->cpu + first,
+		.link = all->link ? all->link + first : NULL,
+		.n = n,
+		.cap = n,
+	};
+}
+
+/* The source of the names of a mapping's frames: ".symtab", "debug file", ".dynsym" …
+ * (symbol/symbol.h), each with the number of frames it named; string 0 stands for unsymbolized
+ * frames. Only mappings that this program symbolized have origins. They count distinct frames, not
+ * samples; a merged profile has the sums. */
+struct origin {
+	uint32_t mapping;
+	uint32_t name; /* string; 0: no name was found */
+	uint64_t frames;
+};
+struct origin_table { /* zeroed = empty */
+	VEC(struct origin) all;
+	struct map index;
 };
 
-struct shown_funcs;
+void origin_add(struct origin_table *t, uint32_t mapping, uint32_t name, uint64_t frames);
+
+/* Derived data that other modules store with a profile. */
+struct profile_cache {
+	void (*free)(struct profile_cache *c);
+	uint64_t (*bytes)(const struct profile_cache *c);
+};
 struct profile {
 	struct sink sink;
 	struct strtab strings;
@@ -67,7 +89,7 @@ struct profile {
 	struct link_table links;
 	struct readings readings;
 	struct profile_meta meta;
-	struct shown_funcs *shown; /* shown_funcs.h; NULL: nobody has asked for it */
+	struct profile_cache *shown; /* tree/shown_funcs.h; NULL: not needed yet */
 };
 
 static inline int64_t sample_length_ns(const struct sample_columns *c, size_t row)
@@ -92,23 +114,23 @@ static inline const char *profile_str(const struct profile *p, uint32_t id)
 	return strtab_get(&p->strings, id);
 }
 
-/* Adds everything of src to dst. Frames, stacks and series fall together by identity (names and
- * labels by text); of two lists of names for one frame the one that says more stays. When both know
- * their wall clock, times of src move to dst's clock. Meta: earliest start, all of both durations,
+/* Adds everything in src to dst. Frames, stacks and series are merged by identity (names and labels
+ * by text); of two lists of names for a frame the more detailed one is kept. If both know their
+ * wall clock, times of src are converted to dst's clock. Meta: earliest start, both durations,
  * summed losses, comments of both. Commutative up to the order of ids. */
 void profile_merge(struct profile *dst, const struct profile *src);
 
-/* The type to show when one is needed: by sample type ("samples", "alloc_space"), else by name
- * ("cpu"); with want = NULL the default type, else the first. UINT32_MAX when there is none. */
+/* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
+ * want = NULL the default type, else the first. Returns UINT32_MAX if there is none. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);
 
-/* Sum of all values of a type; of all losses that are samples. */
+/* Return the sum of all values of a type, and of all losses that are samples. */
 int64_t profile_total(const struct profile *p, uint32_t type);
 uint64_t profile_lost_samples(const struct profile *p);
 
-/* The lines of a frame as people read them, innermost first: from names, else the frame's own name,
- * else one line "module+0xoffset" ("[unknown]" where there is no module). At most max are written;
- * returns their number (at least 1). Text lives as long as the profile. */
+/* Writes the lines of a frame for display, innermost first: from names, else the frame's own name,
+ * else one line "module+0xoffset" ("[unknown]" without a module). Writes at most max; returns
+ * their number (at least 1). Text lives as long as the profile. */
 struct shown_line {
 	uint32_t name, file; /* strings */
 	uint32_t line;
@@ -116,7 +138,7 @@ struct shown_line {
 uint32_t profile_frame_lines(struct profile *p, uint32_t frame, struct shown_line *out,
 			     uint32_t max);
 
-/* Last part of a mapping's path as a string id; 0 for frames without one. */
+/* Returns the last component of a mapping's path as a string id; 0 for frames without one. */
 uint32_t profile_frame_binary(struct profile *p, uint32_t frame);
 
 #endif

@@ -29,7 +29,7 @@ static struct reading_series *series_of(struct readings *r, const struct reading
 	return &r->all.v[r->all.n - 1];
 }
 
-uint64_t readings_put(struct readings *r, const struct reading_key *key,
+uint64_t readings_add(struct readings *r, const struct reading_key *key,
 		      const struct reading_point *points, size_t n)
 {
 	struct reading_series *s = series_of(r, key);

@@ -1,6 +1,8 @@
-/* profile/readings.h: numbers over time that were read beside the samples, such as how busy a GPU was by its driver: metrics (profile/series.h) of a recording.
+/* profile/readings.h: numbers over time recorded beside the samples, such as the utilization of a
+ * GPU as its driver reports it: metrics (profile/series.h) of a recording.
  *
- * A series is a name, a unit and labels, with its points as they came. Times are on the samples' clock, so that both are on one axis. */
+ * A series has a name, a unit and labels, and its points in order of arrival. Times are on the
+ * samples' clock, so both share one axis. */
 #ifndef CRESSET_PROFILE_READINGS_H
 #define CRESSET_PROFILE_READINGS_H
 
@@ -10,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a profile keeps; more is counted (LOSS_READINGS_FULL). */
+/* Limits of a profile; more is counted as lost (LOSS_READINGS_FULL). */
+/* limit READINGS_MAX_POINTS: points of GPU metrics in a recording */
+/* limit READINGS_MAX_SERIES: series of GPU metrics in a recording */
 enum { READINGS_MAX_SERIES = 1 << 14, READINGS_MAX_POINTS = 1 << 22 };
 
 struct reading_point {
@@ -32,8 +36,8 @@ struct readings { /* zeroed = empty */
 	uint64_t n_points;
 };
 
-/* Adds points of a series. Returns how many there was no room for. */
-uint64_t readings_put(struct readings *r, const struct reading_key *key,
+/* Adds points to a series. Returns the number of points for which there was no room. */
+uint64_t readings_add(struct readings *r, const struct reading_key *key,
 		      const struct reading_point *points, size_t n);
 void readings_done(struct readings *r);
 

@@ -5,6 +5,11 @@
 #include "base/mem.h"
 #include "base/pattern.h"
 #include "base/vec.h"
+#include "profile/profile.h"
+#include "profile/readings.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/strtab.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +21,7 @@ const char *const relabel_actions[RELABEL_ACTIONS + 1] = {
 };
 
 struct rule {
-	struct relabel_rule as; /* texts in the arena, defaults filled in */
+	struct relabel_rule as; /* strings in the arena, defaults filled in */
 	regex_t regex;
 	struct pattern_groups groups;
 };
@@ -54,17 +59,13 @@ static const char *keep_text(struct arena *a, const char *text, const char *abse
 	return text ? arena_dup(a, text, strlen(text)) : NULL;
 }
 
-static bool is_by_name(enum relabel_action action)
-{
-	return action == RELABEL_LABELMAP || action == RELABEL_LABELDROP ||
-	       action == RELABEL_LABELKEEP;
-}
-
-/* What would mean nothing is a mistake, not a wish. */
+/* Rejects options that have no effect with the rule's action. */
 static int check_rule(const struct relabel_rule *rule, struct err *err)
 {
 	const char *action = relabel_actions[rule->action];
 	bool replaces = rule->action == RELABEL_REPLACE;
+	bool is_by_name = rule->action == RELABEL_LABELMAP || rule->action == RELABEL_LABELDROP ||
+			  rule->action == RELABEL_LABELKEEP;
 
 	if (replaces && (!rule->target_label || !*rule->target_label))
 		return err_set(err, EINVAL, "action replace needs a target_label");
@@ -72,7 +73,7 @@ static int check_rule(const struct relabel_rule *rule, struct err *err)
 		return err_set(err, EINVAL, "action %s has no target_label", action);
 	if (!replaces && rule->action != RELABEL_LABELMAP && rule->replacement)
 		return err_set(err, EINVAL, "action %s has no replacement", action);
-	if (is_by_name(rule->action) && (rule->n_sources || rule->separator))
+	if (is_by_name && (rule->n_sources || rule->separator))
 		return err_set(err, EINVAL,
 			       "action %s has no source_labels: its regex is matched with names",
 			       action);
@@ -119,15 +120,15 @@ int relabel_add(struct relabel *r, const struct relabel_rule *rule, struct err *
 	return 0;
 }
 
-/* --- labels on their way through the rules ---------------------------------------------------- */
+/* --- applying rules to labels ----------------------------------------------------------------- */
 
 struct relabeling {
 	struct arena arena;
 	struct label_text labels[RELABEL_MAX_LABELS];
 	size_t n;
 	const struct rule *rule;
-	const char *text;                      /* that its regex was matched with */
-	regmatch_t found[PATTERN_MAX_LEN + 2]; /* each ( is a character; ours and the whole */
+	const char *text;                      /* the text that the regex was matched against */
+	regmatch_t found[PATTERN_MAX_LEN + 2]; /* one per (, our own, and the whole */
 };
 
 static struct label_text *find(struct relabeling *w, const char *name)
@@ -138,27 +139,19 @@ static struct label_text *find(struct relabeling *w, const char *name)
 	return NULL;
 }
 
-static void remove_label(struct relabeling *w, const char *name)
-{
-	struct label_text *l = find(w, name);
-
-	if (l)
-		*l = w->labels[--w->n];
-}
-
 static void set_label(struct relabeling *w, const char *name, const char *value)
 {
 	struct label_text *l = find(w, name);
 
-	if (!*value)
-		remove_label(w, name);
+	if (l && !*value)
+		*l = w->labels[--w->n];
 	else if (l)
 		l->value = value;
-	else if (w->n < RELABEL_MAX_LABELS)
+	else if (*value && w->n < RELABEL_MAX_LABELS)
 		w->labels[w->n++] = (struct label_text){ name, value };
 }
 
-/* A text that the labels may point to; cut between characters where it is too long. */
+/* Moves text to the arena; truncates it between characters if it is too long. */
 static const char *settle_text(struct relabeling *w, struct buf *b)
 {
 	size_t len = b->len;
@@ -226,8 +219,8 @@ static size_t word_len(const char *s)
 	return n;
 }
 
-/* As Go's Regexp.Expand, whose users Prometheus' are: $1x is ${1x}, which nothing captured; $$ is a $; and a $ that begins
- * nothing stands for itself. */
+/* Works like Go's Regexp.Expand, which Prometheus uses: $1x is ${1x}, which captures nothing; $$ is
+ * a $; and a $ that starts no reference stands for itself. */
 static const char *expand(struct relabeling *w, const char *template)
 {
 	struct buf b = { 0 };
@@ -248,7 +241,7 @@ static const char *expand(struct relabeling *w, const char *template)
 	return settle_text(w, &b);
 }
 
-/* Names of labels may be any text, as in selectors, where those that are no words are quoted. */
+/* Label names may be any text, as in selectors, which quote names that are not words. */
 static void replace(struct relabeling *w)
 {
 	if (!matches(w, join_sources(w)))
@@ -258,7 +251,7 @@ static void replace(struct relabeling *w)
 		set_label(w, target, expand(w, w->rule->as.replacement));
 }
 
-/* Each sees the labels as they were before the rule. */
+/* Each label is matched against the labels before the rule. */
 static void map_labels(struct relabeling *w)
 {
 	size_t n = w->n;
@@ -284,7 +277,7 @@ static void filter_labels(struct relabeling *w, bool keeps)
 	w->n = n;
 }
 
-/* False: drop it. */
+/* Returns false if the series is dropped. */
 static bool apply(struct relabeling *w)
 {
 	switch (w->rule->as.action) {
@@ -303,16 +296,6 @@ static bool apply(struct relabeling *w)
 		replace(w);
 		return true;
 	}
-}
-
-static bool apply_all(const struct relabel *r, struct relabeling *w)
-{
-	for (size_t i = 0; i < r->rules.n; i++) {
-		w->rule = r->rules.v[i];
-		if (!apply(w))
-			return false;
-	}
-	return true;
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
@@ -340,10 +323,78 @@ bool relabel_labels(const struct relabel *r, struct sink *sink, const struct lab
 	struct relabeling *w = xcalloc(1, sizeof *w);
 	for (size_t i = 0; i < n; i++)
 		set_label(w, labels[i].key, labels[i].value);
-	bool is_kept = apply_all(r, w);
+	bool is_kept = true;
+	for (size_t i = 0; is_kept && i < r->rules.n; i++) {
+		w->rule = r->rules.v[i];
+		is_kept = apply(w);
+	}
 	if (is_kept)
 		*set = put(sink, w->labels, w->n);
 	arena_done(&w->arena);
 	free(w);
 	return is_kept;
+}
+
+/* --- the same labels for all ------------------------------------------------------------------ */
+
+static bool is_given(const struct label *given, size_t n, uint32_t key)
+{
+	while (n--)
+		if (given[n].key == key)
+			return true;
+	return false;
+}
+
+static uint32_t labels_with(struct profile *p, uint32_t set, const struct label *given, size_t n)
+{
+	struct label_set old = p->series.sets.v[set];
+	VEC(struct label) all = { 0 };
+
+	vec_append(&all, given, n);
+	for (uint32_t i = 0; i < old.n; i++) {
+		struct label l = p->series.labels.v[old.first + i];
+		if (!is_given(given, n, l.key))
+			vec_push(&all, l);
+	}
+	uint32_t id = label_set_intern(&p->series, all.v, (uint32_t)all.n);
+	vec_done(&all);
+	return id;
+}
+
+static void label_readings(struct profile *p, const struct label *given, size_t n)
+{
+	struct readings old = p->readings;
+
+	p->readings = (struct readings){ 0 };
+	for (size_t i = 0; i < old.all.n; i++) {
+		const struct reading_series *s = &old.all.v[i];
+		struct reading_key key = s->key;
+		key.labels = labels_with(p, key.labels, given, n);
+		readings_add(&p->readings, &key, s->points.v, s->points.n);
+	}
+	readings_done(&old);
+}
+
+void profile_add_labels(struct profile *p, const char *const *texts, size_t n)
+{
+	size_t n_series = p->series.series.n;
+	struct label *given = xcalloc(n + 1, sizeof *given);
+	uint32_t *now = xcalloc(n_series + 1, sizeof *now);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *value = strchr(texts[i], '=') + 1;
+		given[i].key = strtab_putn(&p->strings, texts[i], (uint32_t)(value - texts[i] - 1));
+		given[i].str = strtab_put(&p->strings, value);
+	}
+	for (size_t i = 0; i < n_series; i++) {
+		struct series s = p->series.series.v[i];
+		s.labels = labels_with(p, s.labels, given, n);
+		now[i] = series_intern(&p->series, &s);
+	}
+	for (size_t i = 0; n && i < p->samples.n; i++)
+		p->samples.series[i] = now[p->samples.series[i]];
+	if (n)
+		label_readings(p, given, n);
+	free(given);
+	free(now);
 }

@@ -1,18 +1,25 @@
-/* profile/relabel.h: rules that change the labels of series, or drop series, as Prometheus' relabel_configs do:
+/* profile/relabel.h: rules that change the labels of series, or drop series, like Prometheus'
+ * relabel_configs:
  * https://prometheus.io/docs/prometheus/latest/configuration/configuration/#relabel_config
  *
  *     struct relabel *r = relabel_new();
- *     relabel_add(r, &(struct relabel_rule){ .action = RELABEL_DROP, .source_labels = …, .regex = "sh|bash" }, err);
+ *     relabel_add(r, &(struct relabel_rule){ .action = RELABEL_DROP, .source_labels = …,
+ *                                            .regex = "sh|bash" }, err);
  *     if (relabel_labels(r, sink, labels, n, &set)) …the series is kept, and has this label set
  *
- * Rules are taken in the order they were added; each sees what the one before left. A label whose value is
- * empty is no label. Labels whose names begin with "__" are for rules to talk to each other, and are gone after the
- * last one. Expressions are those of base/pattern.h. */
+ * Rules are applied in the order they were added, each to the result of the previous one. A label
+ * with an empty value counts as missing. Labels whose names begin with "__" pass data between
+ * rules, and are removed after the last one. Expressions are those of base/pattern.h. */
 #ifndef CRESSET_PROFILE_RELABEL_H
 #define CRESSET_PROFILE_RELABEL_H
 
 #include "base/err.h"
-#include "profile/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sink;
 
 enum relabel_action {
 	RELABEL_REPLACE = 0, /* target_label = replacement, when regex matches */
@@ -26,20 +33,21 @@ enum relabel_action {
 extern const char *const relabel_actions[RELABEL_ACTIONS + 1]; /* by number; ends with NULL */
 
 enum {
-	RELABEL_MAX_RULES = 256,
+	RELABEL_MAX_RULES = 256, /* limit: rules for labels */
 	RELABEL_MAX_SOURCES = 32,
-	RELABEL_MAX_LABELS = 64,  /* of a series; a rule adds no further one */
-	RELABEL_MAX_BYTES = 4096, /* of what is matched and of a value; more is cut */
+	RELABEL_MAX_LABELS = 64, /* limit: labels of a series; a rule adds no further one */
+	/* limit: bytes that a rule matches, and of a value it makes; more is cut */
+	RELABEL_MAX_BYTES = 4096,
 };
 
-/* As written. NULL: the default, which is said behind it. Texts are copied. */
+/* A rule as configured. NULL: the default, given in the comment. Strings are copied. */
 struct relabel_rule {
 	enum relabel_action action;
-	const char *const *source_labels; /* their values, joined, are what regex has to match */
+	const char *const *source_labels; /* regex must match their values, joined */
 	size_t n_sources;
 	const char *separator;    /* ";" */
 	const char *regex;        /* "(.*)" */
-	const char *target_label; /* $1 and ${name} are what regex captured, here and … */
+	const char *target_label; /* $1 and ${name} are replaced by captures, here and in … */
 	const char *replacement;  /* "$1"; empty: the label is removed */
 };
 
@@ -47,7 +55,7 @@ struct relabel;
 struct relabel *relabel_new(void);
 void relabel_free(struct relabel *r); /* NULL is fine */
 
-/* 0, -E2BIG or -EINVAL with words. */
+/* Returns 0, -E2BIG or -EINVAL with err set. */
 int relabel_add(struct relabel *r, const struct relabel_rule *rule, struct err *err);
 size_t relabel_count(const struct relabel *r); /* NULL: 0 */
 
@@ -56,9 +64,15 @@ struct label_text {
 	const char *key, *value;
 };
 
-/* The label set in the sink of what the rules (NULL: none) make of these labels. False: the series is dropped, and *set is
- * untouched. At most RELABEL_MAX_LABELS labels are looked at. */
+/* Applies the rules (NULL: none) to these labels and sets *set to the sink's label set of the
+ * result. Returns false, with *set untouched, if the series is dropped. Uses at most
+ * RELABEL_MAX_LABELS labels. */
 bool relabel_labels(const struct relabel *r, struct sink *sink, const struct label_text *labels,
 		    size_t n, uint32_t *set);
+
+/* Adds labels to all samples and readings of a profile. texts: "KEY=VALUE". A given label replaces
+ * a series' label of the same name. */
+struct profile;
+void profile_add_labels(struct profile *p, const char *const *texts, size_t n);
 
 #endif

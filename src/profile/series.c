@@ -59,7 +59,7 @@ static int label_cmp(const void *a, const void *b)
 	return x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
-/* Copies labels to out in their one canonical form; returns how many are left. */
+/* Copies labels to out in canonical form; returns their number. */
 static uint32_t label_set_normal(const struct label *labels, uint32_t n, struct label *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -76,8 +76,8 @@ static uint32_t label_set_normal(const struct label *labels, uint32_t n, struct 
 	return kept;
 }
 
-/* A set is looked up after its labels were put behind all others; they go again when the set is
- * known. */
+/* Compares a set with the last one: a set is looked up by appending its labels, which are removed
+ * again if the set exists. */
 static bool label_set_same(const void *ctx, uint32_t id)
 {
 	const struct series_table *t = ctx;
@@ -93,7 +93,7 @@ static void label_set_none(struct series_table *t)
 	map_put(&t->set_index, hash_bytes(NULL, 0), 0);
 }
 
-/* Puts the labels behind all others, as the last set, for label_set_same. Returns its hash. */
+/* Appends the labels as the last set, for label_set_same. Returns its hash. */
 static uint64_t label_set_try(struct series_table *t, const struct label *labels, uint32_t n)
 {
 	size_t first = t->labels.n;
@@ -188,7 +188,7 @@ uint32_t series_count(const struct series_table *t)
 	return n;
 }
 
-/* What was known by the old one stays in the index, and finds the place no more: it is not what is looked for. */
+/* The old series' entry stays in the index but no longer matches, as the row differs. */
 void series_take_place(struct series_table *t, uint32_t id, const struct series *s)
 {
 	struct series_key key = { t, s };

@@ -1,8 +1,8 @@
 /* profile/series.h: types, labels, and series = {type, period, labels}.
  *
- * Labels are what a series is selected and grouped by: host, comm, process, container_id …; pid,
- * tid and cpu change too often and are columns of the samples. Values of a series are in its type's
- * unit; counts of samples times the period are the period's unit. */
+ * Series are selected and grouped by labels: host, comm, process, container_id …; pid, tid and
+ * cpu change too often and are columns of the samples. Values of a series are in its type's unit;
+ * a count of samples times the period is in the period's unit. */
 #ifndef CRESSET_PROFILE_SERIES_H
 #define CRESSET_PROFILE_SERIES_H
 
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The last two are metrics: numbers over time, without stacks or samples. A store has them; of a recording they are its readings (readings.h), which become such
- * series where questions are put to it. */
+/* The last two are metrics: numbers over time, without stacks or samples. A store has them. In a
+ * recording they are readings (readings.h), which become such series for queries. */
 enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1, AGG_GAUGE = 2, AGG_COUNTER = 3 };
 
 /* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu,
@@ -21,7 +21,7 @@ enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1, AGG_GAUGE = 2, AGG_COUNTER = 3
 struct type {
 	uint32_t name;
 	uint32_t sample_type, unit;        /* what is counted: samples/count, alloc_space/bytes */
-	uint32_t period_type, period_unit; /* what a period is in: cpu/nanoseconds; 0 = no period */
+	uint32_t period_type, period_unit; /* unit of a period: cpu/nanoseconds; 0 = no period */
 	uint8_t aggregation;               /* enum aggregation */
 };
 static inline bool type_is_metric(const struct type *t)
@@ -55,24 +55,24 @@ struct series_table { /* zeroed = empty; label set 0 is added by the first call 
 
 void series_table_done(struct series_table *t);
 uint32_t type_intern(struct series_table *t, const struct type *type);
-/* Any order; the copy is sorted and exact duplicates fall together. A key may have several values
- * (pprof allows it). */
+/* labels may be in any order; the copy is sorted, without exact duplicates. A key may have several
+ * values (pprof allows it). */
 uint32_t label_set_intern(struct series_table *t, const struct label *labels, uint32_t n);
 uint32_t series_intern(struct series_table *t, const struct series *s);
 
-/* The id of what is there already, UINT32_MAX when it is not. t is the same afterwards. */
+/* Return the id of an existing entry, or UINT32_MAX. t is unchanged afterwards. */
 uint32_t label_set_find(struct series_table *t, const struct label *labels, uint32_t n);
 uint32_t series_find(const struct series_table *t, const struct series *s);
 
-/* A place in the table that no series has, so that those behind keep their ids: it has no labels, a period that no series has, and a type
- * because there has to be one. */
+/* Returns a placeholder for an unused row, so that later series keep their ids. It has no labels, a
+ * period that no series has, and some valid type. */
 struct series series_free_place(uint32_t id, uint32_t type);
 bool series_is_free(const struct series_table *t, uint32_t id);
-uint32_t series_count(const struct series_table *t); /* without free places */
-/* This one takes the place; t does not have it yet. */
+uint32_t series_count(const struct series_table *t); /* without unused rows */
+/* Puts s into an unused row; t must not have s yet. */
 void series_take_place(struct series_table *t, uint32_t id, const struct series *s);
 
-/* The first label with this key in a set; NULL when there is none. Valid until the next change. */
+/* Returns the first label with this key in a set, or NULL. Valid until the next change. */
 const struct label *label_find(const struct series_table *t, uint32_t set, uint32_t key);
 
 #endif

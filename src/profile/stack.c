@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* What comes behind the last frame of a stack that ends inside another one. */
+/* Stands for the frame after the end of a stack that ends inside another one. */
 enum { STACK_END = UINT32_MAX };
 
 void stack_table_init(struct stack_table *t)
@@ -11,7 +11,7 @@ void stack_table_init(struct stack_table *t)
 	*t = (struct stack_table){ 0 };
 	vec_push(&t->stacks, (struct stack){ 0 });
 	t->indexed = 1;
-	vec_reserve(&t->own, 1); /* so that the empty stack's frames are somewhere */
+	vec_reserve(&t->own, 1); /* so that the empty stack's own frames have an address */
 }
 
 void stack_table_done(struct stack_table *t)
@@ -21,35 +21,27 @@ void stack_table_done(struct stack_table *t)
 	map_done(&t->branches);
 }
 
-/* A list of frames on its way down the tree: its first `depth` frames are those of stack `at`,
- * which owns the last of them. */
+/* The state of a walk down the tree with a list of frames: its first `depth` frames are those of
+ * stack `at`, which owns the last of them. */
 struct walk {
 	const uint32_t *frames;
 	uint32_t n, at, depth;
 };
 
-/* From which depth on two lists of frames differ. */
-static uint32_t common_depth(const uint32_t *a, const uint32_t *b, uint32_t from, uint32_t to)
-{
-	while (from < to && a[from] == b[from])
-		from++;
-	return from;
-}
-
-/* Goes as far as the stack has the list's frames; true when the list is this stack. */
+/* Advances while the stack's frames equal the list's. Returns true if the list is this stack. */
 static bool walk_along(const struct stack_table *t, struct walk *w)
 {
 	const struct stack *s = &t->stacks.v[w->at];
 	const uint32_t *own = t->own.v + s->own;
-	uint32_t end = s->depth < w->n ? s->depth : w->n;
-	if (w->depth < end)
-		w->depth = s->shared + common_depth(own, w->frames + s->shared,
-						    w->depth - s->shared, end - s->shared);
+	uint32_t end = s->depth < w->n ? s->depth : w->n, depth = w->depth;
+	while (depth < end && own[depth - s->shared] == w->frames[depth])
+		depth++;
+	w->depth = depth;
 	return w->depth == w->n && s->depth == w->n;
 }
 
-/* What comes next as one number: (own frame of the stack, frame behind it). There are less than
- * 2^32 of either. */
+/* Returns the next branch as one number: (own frame of the stack, frame after it). There are fewer
+ * than 2^32 of either. */
 static uint64_t walk_key(const struct stack_table *t, const struct walk *w)
 {
 	const struct stack *s = &t->stacks.v[w->at];
@@ -57,7 +49,7 @@ static uint64_t walk_key(const struct stack_table *t, const struct walk *w)
 	return (s->own + (w->depth - s->shared)) << 32 | next;
 }
 
-/* The list is a stack of its own from where the walk came to an end. */
+/* Adds the list as a stack, with its own frames from where the walk ended. */
 static void stack_add(struct stack_table *t, const struct walk *w)
 {
 	uint32_t n_own = w->n - w->depth;
@@ -68,7 +60,7 @@ static void stack_add(struct stack_table *t, const struct walk *w)
 	t->indexed = t->stacks.n;
 }
 
-/* Walks on as long as there is a way, and adds the stack where there is none. */
+/* Walks as far as there are branches, and adds the stack if it is not there. */
 static uint32_t walk_to_end(struct stack_table *t, struct walk *w)
 {
 	while (!walk_along(t, w)) {
@@ -83,8 +75,8 @@ static uint32_t walk_to_end(struct stack_table *t, struct walk *w)
 	return w->at;
 }
 
-/* Walks several lists as far as the tree goes now. Each step of each waits for memory three times:
- * for the branch, the stack, and its frames. All lists wait together. */
+/* Walks several lists down the current tree. Each step has three cache misses: the branch, the
+ * stack, and its frames. Prefetching overlaps those of all lists. */
 static void walk_together(const struct stack_table *t, struct walk *walks, uint32_t n)
 {
 	struct walk *moving[STACK_BATCH];
@@ -114,7 +106,7 @@ static void walk_together(const struct stack_table *t, struct walk *walks, uint3
 	}
 }
 
-/* A walk begins at the stack that owns the last of the frames that are known. */
+/* A walk starts at the stack that owns the last known frame. */
 static struct walk walk_begin(const struct stack_table *t, const struct stack_list *l)
 {
 	struct walk w = { .frames = l->frames, .n = l->n, .at = l->known_as, .depth = l->known };
@@ -146,7 +138,7 @@ void stack_intern_all(struct stack_table *t, const struct stack_list *lists, uin
 		ids[i] = walk_to_end(t, &walks[i]);
 }
 
-/* --- as another table has them ---------------------------------------------------------------- */
+/* --- copies of another table ------------------------------------------------------------------ */
 
 static bool may_follow(const struct stack_table *t, uint32_t parent, uint32_t shared,
 		       const uint32_t *own, uint32_t n_own)
@@ -158,7 +150,7 @@ static bool may_follow(const struct stack_table *t, uint32_t parent, uint32_t sh
 		return false;
 	if (shared == 0 ? parent != 0 : p->shared >= shared)
 		return false;
-	if (shared == p->depth) /* else it would be its parent */
+	if (shared == p->depth) /* without own frames it would equal its parent */
 		return n_own > 0;
 	return n_own == 0 || own[0] != t->own.v[p->own + shared - p->shared];
 }
@@ -176,7 +168,7 @@ bool stack_append(struct stack_table *t, uint32_t parent, uint32_t shared, const
 	return true;
 }
 
-/* Where a stack leaves its parent, as walk_key() has it. */
+/* Returns the branch at which a stack leaves its parent, as walk_key() does. */
 static uint64_t branch_key(const struct stack_table *t, uint32_t id)
 {
 	const struct stack *s = &t->stacks.v[id], *p = &t->stacks.v[s->parent];
@@ -184,7 +176,7 @@ static uint64_t branch_key(const struct stack_table *t, uint32_t id)
 	return (p->own + (s->shared - p->shared)) << 32 | next;
 }
 
-/* Some at once: they wait for memory together. */
+/* Indexes several at once, so that their cache misses overlap. */
 static bool index_some(struct stack_table *t, uint32_t n)
 {
 	uint64_t keys[STACK_BATCH];

@@ -1,7 +1,11 @@
 #include "profile/stack_id.h"
 
 #include "base/buf.h"
+#include "profile/frame.h"
 #include "profile/link.h"
+#include "profile/profile.h"
+#include "profile/stack.h"
+#include "profile/strtab.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -32,7 +36,7 @@ static void put_int(struct buf *b, uint64_t v, int bytes)
 		buf_addc(b, (char)(v >> 8 * i));
 }
 
-/* With the NUL behind it. */
+/* Appends a string with its NUL. */
 static void put_string(struct buf *b, const struct profile *p, uint32_t string)
 {
 	buf_add(b, profile_str(p, string), strtab_len(&p->strings, string));
@@ -75,21 +79,13 @@ static struct stack_id frame_id(const struct profile *p, uint32_t frame, struct 
 	return id_of_bytes(b->data, b->len);
 }
 
-static void know_frames(struct stack_ids *s, const struct profile *p)
-{
-	struct buf b = { 0 };
-
-	for (uint32_t frame = s->frames.n; frame < p->frames.frames.n; frame++)
-		vec_push(&s->frames, frame_id(p, frame, &b));
-	buf_done(&b);
-}
-
 struct stack_id stack_id_of(struct stack_ids *s, const struct profile *p, uint32_t stack)
 {
 	uint32_t depth = stack_depth(&p->stacks, stack);
-
-	if (s->frames.n < p->frames.frames.n)
-		know_frames(s, p);
+	struct buf b = { 0 };
+	for (uint32_t frame = s->frames.n; frame < p->frames.frames.n; frame++)
+		vec_push(&s->frames, frame_id(p, frame, &b));
+	buf_done(&b);
 	vec_reserve(&s->own, depth);
 	vec_clear(&s->parts);
 	stack_frames(&p->stacks, stack, s->own.v);

@@ -2,7 +2,12 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/stack.h"
+#include "profile/strtab.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define BLOCKED "[blocked: "

@@ -1,18 +1,27 @@
-/* profile/state.h: what a thread was doing in a sample, told by a marker frame at the leaf of its stack.
+/* profile/state.h: the state of a thread in a sample, given by a marker frame at the leaf of its
+ * stack.
  *
- *     main;read_file;pread64;[blocked: disk I/O]            it waited, and for what
+ *     main;read_file;pread64;[blocked: disk I/O]            it waited, with the reason
  *     main;work;[sched-wait]                                it was ready to run, but had no CPU
- *     main;train;cudaDeviceSynchronize;[waiting for GPU]    it was in a call that waits for a GPU, on the CPU or not
- *     main;read_file;[off-CPU]                              it waited; the file it was read from does not say for what
- *     [off-CPU below 1ms]                                   waits too short for a stack, all together
- *     [on-CPU, not sampled]                                 time on the CPU of a thread that no sample met
- *     main;work                                             none of them: what the type says; on the CPU in `wall` and `cpu`
+ *     main;train;cudaDeviceSynchronize;[waiting for GPU]    it was in a call that waits for a GPU,
+ *                                                           on the CPU or not
+ *     main;read_file;[off-CPU]                              it waited; the input file does not
+ *                                                           give the reason
+ *     [off-CPU below 1ms]                                   sum of waits too short for a
+ *                                                           stack
+ *     [on-CPU, not sampled]                                 CPU time of a thread without any
+ *                                                           sample
+ *     main;work                                             no marker: the type decides; on
+ *                                                           the CPU in `wall` and `cpu`
  *
- * What ended a wait (--wakers) may follow behind the marker. */
+ * The waker (--wakers) may follow the marker. */
 #ifndef CRESSET_PROFILE_STATE_H
 #define CRESSET_PROFILE_STATE_H
 
-#include "profile/profile.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
 
 enum thread_state {
 	STATE_UNSAID = 0,
@@ -25,7 +34,7 @@ enum thread_state {
 extern const char *const
 	thread_state_names[THREAD_STATES]; /* "", "on-cpu", "off-cpu", "sched-wait", "gpu-wait" */
 
-/* Why a thread is blocked: the words in the brackets, as in "[blocked: futex/lock]". */
+/* Why a thread is blocked: the text in the brackets, as in "[blocked: futex/lock]". */
 enum wait_reason {
 	WAIT_OTHER = 0,
 	WAIT_FUTEX,
@@ -46,24 +55,26 @@ extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/loc
 #define STATE_ON_MARKER         "[on-CPU, not sampled]"
 #define STATE_OFF_MARKER        "[off-CPU, not sampled]"
 #define STATE_OFF_CPU_MARKER    "[off-CPU]"
-#define STATE_WOKEN_BY          "[woken by: " /* behind a marker: what ended the wait, "bash (12)]" */
+/* After a marker, followed by the waker: "bash (12)]". */
+#define STATE_WOKEN_BY          "[woken by: "
 
-/* Of a marker frame's name. */
+/* Returns the state given by a marker frame's name. */
 enum thread_state state_of_marker(const char *name, size_t len);
-/* What is behind "blocked: " in it (not ended by NUL), NULL without that. */
+/* Returns the text after "blocked: " in it (without a NUL), or NULL. */
 const char *state_reason(const char *name, size_t len, size_t *reason_len);
 
-/* Of a marker of waits that were added up because they are short ("[off-CPU below 1ms]"): how long one of them can be; 0 of others. */
+/* For a marker of a sum of short waits ("[off-CPU below 1ms]"): returns the upper limit of one
+ * wait; 0 for others. */
 uint64_t state_below_ns(const char *name, size_t len);
 
-/* What a sample of this type (by name) was doing whose stack has no marker. */
+/* Returns the state of a sample of this type (by name) whose stack has no marker. */
 enum thread_state state_of_type(const char *type_name);
 
 struct stack_state {
 	enum thread_state state;
 	uint32_t reason; /* string; 0: none */
 };
-/* Of the marker that is nearest to the leaf. */
+/* Returns the state given by the marker nearest to the leaf. */
 struct stack_state state_of_stack(struct profile *p, uint32_t stack);
 
 #endif

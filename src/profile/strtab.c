@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What is being looked for. */
+/* The string being looked up. */
 struct strtab_key {
 	const struct strtab *t;
 	const char *s;

@@ -1,8 +1,7 @@
 /* profile/strtab.h: interned strings. Equal strings have equal ids; id 0 is the empty string.
  *
- * Strings are bytes: no encoding is checked here, outputs escape. They are at most STRTAB_MAX_LEN
- * long; longer ones are cut there. Text stays where it is until the table is done, so pointers to
- * it may be kept. */
+ * Strings are bytes: no encoding is checked here, output code escapes them. Strings longer than
+ * STRTAB_MAX_LEN are truncated. Pointers to strings stay valid until strtab_done. */
 #ifndef CRESSET_PROFILE_STRTAB_H
 #define CRESSET_PROFILE_STRTAB_H
 
@@ -13,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STRTAB_MAX_LEN = 64 * 1024 };
+enum { STRTAB_MAX_LEN = 64 * 1024 }; /* limit: bytes of a string */
 
 struct strtab_entry {
-	const char *s; /* NUL-terminated; may have NULs inside */
+	const char *s; /* NUL-terminated; may contain NULs */
 	uint32_t len;
 };
 struct strtab {
@@ -28,11 +27,11 @@ struct strtab {
 void strtab_init(struct strtab *t);
 void strtab_done(struct strtab *t);
 
-/* The id of a copy of this string, added when new. NULL counts as "". */
+/* Return the id of a copy of this string, added when new. NULL counts as "". */
 uint32_t strtab_put(struct strtab *t, const char *s);
 uint32_t strtab_putn(struct strtab *t, const char *s, size_t len);
 
-/* The id of a string that is there already, UINT32_MAX when it is not. */
+/* Return the id of an existing string, or UINT32_MAX. */
 uint32_t strtab_find(const struct strtab *t, const char *s);
 uint32_t strtab_findn(const struct strtab *t, const char *s, size_t len);
 

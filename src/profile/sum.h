@@ -1,5 +1,5 @@
-/* profile/sum.h: sums of sample values. Values come from files, so a hostile one may be anything:
- * sums stop at the ends of int64_t instead of overflowing. */
+/* profile/sum.h: sums of sample values. Values may come from hostile files, so sums saturate at the
+ * limits of int64_t instead of overflowing. */
 #ifndef CRESSET_PROFILE_SUM_H
 #define CRESSET_PROFILE_SUM_H
 

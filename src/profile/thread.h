@@ -1,9 +1,10 @@
-/* profile/thread.h: where the time of each thread went, exactly: measured at every switch of the scheduler, not by samples.
+/* profile/thread.h: exact times of each thread by state, measured at every context switch, not by
+ * sampling.
  *
  *     first_ns ── on-CPU │ off-CPU │ waiting for a CPU │ … ── last_ns
  *
- * A row is one thread of one recording: from its start, or that of the recording, to its end, or that of the recording. The four sums
- * add up to its life, but for what was lost. */
+ * A row is one thread of one recording, from its own or the recording's start to its own or the
+ * recording's end. The four sums add up to this time, except for losses. */
 #ifndef CRESSET_PROFILE_THREAD_H
 #define CRESSET_PROFILE_THREAD_H
 

@@ -1,6 +1,10 @@
 #include "profile/weight.h"
 
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/stack.h"
 #include "profile/state.h"
+#include "profile/strtab.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,14 +14,14 @@ static bool text_is(const struct profile *p, uint32_t id, const char *text)
 	return strcmp(profile_str(p, id), text) == 0;
 }
 
-/* Counts of samples are worth a period each; other counts (allocations, contentions) are not. */
+/* Each counted sample stands for a period; other counts (allocations, contentions) do not. */
 static bool is_periodic(const struct profile *p, const struct type *type)
 {
 	return type->period_unit && text_is(p, type->sample_type, "samples") &&
 	       text_is(p, type->unit, "count");
 }
 
-/* The period that all those series have, 0 where one has none, -1 where they differ. */
+/* Returns the period of all wanted series, 0 if one has none, -1 if they differ. */
 static int64_t common_period(const struct profile *p, uint32_t type, const bool *wanted)
 {
 	int64_t common = 0;
@@ -59,7 +63,7 @@ static double each_weight(const struct profile *p, const struct series *s, bool 
 	int64_t least = is_count ? 1 : 2;
 	if (type->unit == type->period_unit && s->period >= least)
 		return s->period;
-	return has_times ? 0 : NAN; /* with times it is a stream of single samples */
+	return has_times ? 0 : NAN; /* with times, rows are single samples */
 }
 
 struct sample_weight series_weight(const struct profile *p, uint32_t series, bool has_times)

@@ -1,6 +1,11 @@
 #include "query/answer_json.h"
 
+#include "base/json/json.h"
+#include "profile/profile.h"
+#include "profile/series.h"
 #include "query/catalog.h"
+#include "query/query.h"
+#include "query/selector.h"
 
 void labels_json(struct json *j, const char *const *by, const char *const *names, uint32_t n)
 {
@@ -54,7 +59,7 @@ void range_json(const struct query *q, const struct query_range *r, struct buf *
 	buf_addc(b, '\n');
 }
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- catalog ---------------------------------------------------------------------------------- */
 
 uint32_t catalog_series_of_type(const struct profile *p, uint32_t type)
 {
@@ -117,19 +122,6 @@ void texts_json(const struct catalog_texts *t, struct buf *b)
 
 /* --- metrics --------------------------------------------------------------------------------- */
 
-static void metric_group_json(const struct query *q, const struct query_metric *m, uint32_t group,
-			      struct json *j)
-{
-	json_obj(j);
-	labels_json(j, q->by, m->names + group * m->n_by, m->n_by);
-	json_key(j, "values");
-	json_arr(j);
-	for (size_t i = 0; i < m->steps; i++)
-		json_num(j, m->values[group * m->steps + i]);
-	json_end(j);
-	json_end(j);
-}
-
 void metric_json(const struct query *q, const struct query_metric *m, int reduction, struct buf *b)
 {
 	struct json j = json_to(b);
@@ -144,8 +136,17 @@ void metric_json(const struct query *q, const struct query_metric *m, int reduct
 	json_key_u64(&j, "steps", m->steps);
 	json_key(&j, "groups");
 	json_arr(&j);
-	for (uint32_t i = 0; i < m->n_shown; i++)
-		metric_group_json(q, m, m->order[i], &j);
+	for (uint32_t i = 0; i < m->n_shown; i++) {
+		uint32_t group = m->order[i];
+		json_obj(&j);
+		labels_json(&j, q->by, m->names + group * m->n_by, m->n_by);
+		json_key(&j, "values");
+		json_arr(&j);
+		for (size_t k = 0; k < m->steps; k++)
+			json_num(&j, m->values[group * m->steps + k]);
+		json_end(&j);
+		json_end(&j);
+	}
 	json_end(&j);
 	json_end(&j);
 	buf_addc(b, '\n');

@@ -1,15 +1,16 @@
-/* What a query selects as a profile of its own: for charts, heatmaps and every writer of files. */
+/* Copies what a query selects into a profile, for charts, heatmaps and file writers. */
 #include "profile/copy.h"
 #include "query/groups.h"
+#include "query/plan.h"
+#include "query/query.h"
 #include "query/snapshots.h"
-#include "query/within.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { GUARD_EVERY = 1 << 14 }; /* samples between two looks at the memory */
+enum { GUARD_EVERY = 1 << 14 }; /* samples between two checks of memory */
 
-/* One dictionary, and where its stacks are in the answer. */
+/* A dictionary, and the ids of its stacks in the answer. */
 struct source_dict {
 	struct profile *dict;
 	struct profile_copy copy;
@@ -43,27 +44,23 @@ static struct source_dict *find_dict(struct answering *a, struct profile *dict)
 	return a->last = d;
 }
 
-static uint32_t copy_frame(struct source_dict *d, uint32_t frame)
-{
-	bool is_new;
-	uint32_t id = profile_copy_frame(&d->copy, frame, &is_new);
-	if (is_new)
-		profile_copy_names(&d->copy, frame, id);
-	return id;
-}
-
 static uint32_t copy_stack(struct answering *a, struct profile *dict, uint32_t stack)
 {
 	struct source_dict *d = find_dict(a, dict);
 	const uint32_t *known = map_get(&d->stacks, stack);
 	if (known)
 		return *known;
-	profile_copy_grow(&d->copy); /* names are set when a stack is asked for first */
+	profile_copy_grow(&d->copy); /* names are set when a stack is first used */
 	uint32_t n = stack_depth(&dict->stacks, stack);
 	vec_reserve(&a->frames, n);
 	stack_frames(&dict->stacks, stack, a->frames.v);
-	for (uint32_t i = 0; i < n; i++)
-		a->frames.v[i] = copy_frame(d, a->frames.v[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t frame = a->frames.v[i];
+		bool is_new;
+		a->frames.v[i] = profile_copy_frame(&d->copy, frame, &is_new);
+		if (is_new)
+			profile_copy_names(&d->copy, frame, a->frames.v[i]);
+	}
 	struct sink *sink = profile_sink(a->to);
 	uint32_t id = sink->ops->stack(sink, a->frames.v, n);
 	map_put(&d->stacks, stack, id);
@@ -149,23 +146,20 @@ static int add_sums(struct answering *a, uint32_t series, const struct source_su
 	return rc;
 }
 
-static int add_part(struct answering *a, uint32_t series, const bool *wanted,
-		    struct query_piece part)
-{
-	const struct query *q = a->q;
-	struct source_merged m = { 0 };
-	int rc = q->source->ops->merge(q->source, wanted, part.from_ns, part.to_ns, &m, a->err);
-	for (size_t i = 0; rc == 0 && i < m.n; i++)
-		rc = add_sums(a, series, &m.parts[i]);
-	source_merged_done(&m);
-	return rc ? rc : guard_check(&a->guard, a->err);
-}
-
 static int add_series(struct answering *a, uint32_t series, const bool *wanted)
 {
+	const struct query *q = a->q;
 	int rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < query_pieces(a->q); i++)
-		rc = add_part(a, series, wanted, query_piece_at(a->q, i));
+	for (uint32_t i = 0; rc == 0 && i < query_pieces(q); i++) {
+		struct query_piece part = query_piece_at(q, i);
+		struct source_merged m = { 0 };
+		rc = q->source->ops->merge(q->source, wanted, part.from_ns, part.to_ns, &m, a->err);
+		for (size_t k = 0; rc == 0 && k < m.n; k++)
+			rc = add_sums(a, series, &m.parts[k]);
+		source_merged_done(&m);
+		if (rc == 0)
+			rc = guard_check(&a->guard, a->err);
+	}
 	return rc;
 }
 
@@ -185,7 +179,7 @@ static int add_merged(struct answering *a)
 	return rc;
 }
 
-/* Of the whole, what still is so of the part. */
+/* Copies the metadata that still hold for the part. */
 static void settle_meta(struct answering *a)
 {
 	const struct profile_meta *from = &a->groups.catalog->meta;

@@ -1,5 +1,10 @@
 #include "query/catalog.h"
 
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/strtab.h"
+#include "query/selector.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +21,6 @@ static int text_cmp(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void sort_once(struct catalog_texts *t)
-{
-	size_t n = 0;
-	if (t->all.n)
-		qsort(t->all.v, t->all.n, sizeof *t->all.v, text_cmp);
-	for (size_t i = 0; i < t->all.n; i++)
-		if (!n || strcmp(t->all.v[n - 1], t->all.v[i]) != 0)
-			t->all.v[n++] = t->all.v[i];
-	t->all.n = n;
-}
-
 static const char *label_text(const struct profile *p, const struct label *l, struct arena *a)
 {
 	char number[32];
@@ -36,7 +30,7 @@ static const char *label_text(const struct profile *p, const struct label *l, st
 	return arena_dup(a, number, len);
 }
 
-/* By label set: whether a series that may be selected has it. */
+/* Returns, by label set, whether a series that may be selected has it. */
 static bool *selected_sets(const struct profile *p, const struct selector *s)
 {
 	struct selector_match *m = s ? selector_match_new(s, p) : NULL;
@@ -48,7 +42,7 @@ static bool *selected_sets(const struct profile *p, const struct selector *s)
 	return sets;
 }
 
-/* label: NULL: the names of all of them. */
+/* Collects the values of a label, or the names of all labels (label NULL). */
 static void collect(const struct profile *p, const struct selector *s, const char *label,
 		    struct catalog_texts *out)
 {
@@ -65,7 +59,14 @@ static void collect(const struct profile *p, const struct selector *s, const cha
 		}
 	}
 	free(sets);
-	sort_once(out);
+	/* Remove duplicates. */
+	size_t n = 0;
+	if (out->all.n)
+		qsort(out->all.v, out->all.n, sizeof *out->all.v, text_cmp);
+	for (size_t i = 0; i < out->all.n; i++)
+		if (!n || strcmp(out->all.v[n - 1], out->all.v[i]) != 0)
+			out->all.v[n++] = out->all.v[i];
+	out->all.n = n;
 }
 
 void catalog_labels(const struct profile *p, const struct selector *s, struct catalog_texts *out)
@@ -122,7 +123,7 @@ static void put_name(struct buf *b, const char *s, const char *also)
 		put_quoted(b, s);
 }
 
-/* Whether the name alone says which type it is. */
+/* Returns whether the name alone identifies the type. */
 static bool name_says_all(const struct profile *p, uint32_t type)
 {
 	for (size_t i = 0; i < p->series.types.n; i++)
@@ -131,22 +132,17 @@ static bool name_says_all(const struct profile *p, uint32_t type)
 	return true;
 }
 
-static void put_type(struct buf *b, const struct profile *p, uint32_t type)
-{
-	const struct type *t = &p->series.types.v[type];
-	put_name(b, profile_str(p, t->name), "_-./");
-	if (!name_says_all(p, type)) {
-		buf_addc(b, ':');
-		put_name(b, profile_str(p, t->sample_type), "_-./");
-	}
-}
-
 void catalog_series_text(const struct profile *p, uint32_t series, struct buf *b)
 {
 	const struct series *s = &p->series.series.v[series];
 	const struct label_set *ls = &p->series.sets.v[s->labels];
 	struct arena scratch = { 0 };
-	put_type(b, p, s->type);
+	const struct type *t = &p->series.types.v[s->type];
+	put_name(b, profile_str(p, t->name), "_-./");
+	if (!name_says_all(p, s->type)) {
+		buf_addc(b, ':');
+		put_name(b, profile_str(p, t->sample_type), "_-./");
+	}
 	buf_addc(b, '{');
 	for (uint32_t i = 0; i < ls->n; i++) {
 		const struct label *l = &p->series.labels.v[ls->first + i];

@@ -1,7 +1,7 @@
-#include "query/column_error.h"
+#include "query/query.h"
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>

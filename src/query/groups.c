@@ -1,5 +1,8 @@
 #include "query/groups.h"
 
+#include "query/query.h"
+#include "query/selector.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +39,7 @@ static bool is_column(const char *name)
 	return strcmp(name, "pid") == 0 || strcmp(name, "tid") == 0 || strcmp(name, "cpu") == 0;
 }
 
-static uint32_t column_text(struct groups *g, const char *name, const struct source_row *row)
-{
-	uint32_t id = *name == 'p' ? row->pid : *name == 't' ? row->tid : row->cpu;
-	return id == SAMPLE_NO_ID ? 0 : number_text(g, id);
-}
-
-/* row: NULL where the series alone decides. */
+/* row: NULL if the series alone decides. */
 static uint32_t key_text(struct groups *g, const char *name, uint32_t series,
 			 const struct source_row *row)
 {
@@ -50,7 +47,10 @@ static uint32_t key_text(struct groups *g, const char *name, uint32_t series,
 	if (l)
 		return l->is_num ? number_text(g, l->num)
 				 : strtab_put(&g->texts, profile_str(g->catalog, l->str));
-	return row && is_column(name) ? column_text(g, name, row) : 0;
+	if (!row || !is_column(name))
+		return 0;
+	uint32_t id = *name == 'p' ? row->pid : *name == 't' ? row->tid : row->cpu;
+	return id == SAMPLE_NO_ID ? 0 : number_text(g, id);
 }
 
 /* --- groups --- */
@@ -78,7 +78,7 @@ static uint32_t find_group(struct groups *g, uint32_t series, const struct sourc
 	if (map_lookup(&g->index, hash, group_same, &key, &id))
 		return id;
 	if (g->n > QUERY_MAX_GROUPS)
-		return GROUP_NONE; /* groups_check says it */
+		return GROUP_NONE; /* reported by groups_check */
 	id = g->n++;
 	vec_append(&g->keys, texts, g->q->n_by);
 	return map_intern(&g->index, hash, id, group_same, &key);

@@ -1,7 +1,9 @@
 #include "query/guard.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
-#include "base/str.h"
+#include "base/fmt.h"
+#include "query/source.h"
 
 #include <errno.h>
 

@@ -1,21 +1,23 @@
-/* query/guard.h: what one question may cost. All limits are said in words when they are met; 0 is no limit. */
+/* query/guard.h: limits the cost of a query. Errors name the limit that was exceeded; 0 is no
+ * limit. */
 #ifndef CRESSET_QUERY_GUARD_H
 #define CRESSET_QUERY_GUARD_H
 
 #include "base/err.h"
-#include "query/source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct source;
+
 struct guard_limits {
 	uint64_t time_ns;
-	uint64_t
-		memory_bytes; /* of the answer and of what it is made from, above the source's own */
-	uint64_t rows;        /* of the answer: groups, cells of a range, samples */
+	/* for the answer and its intermediate data, without the source's own memory */
+	uint64_t memory_bytes;
+	uint64_t rows; /* of the answer: groups, cells of a range, samples */
 	bool (*stop)(
-		void *ctx); /* true: nobody waits for the answer any more; NULL: somebody does */
+		void *ctx); /* returns true if nobody waits for the answer any more; may be NULL */
 	void *ctx;
 };
 struct guard {
@@ -23,11 +25,11 @@ struct guard {
 	uint64_t start_ns; /* monotonic */
 };
 
-/* From here on the time runs. The source asks the guard until guard_end. */
+/* Starts the time limit. The source checks the guard until guard_end. */
 void guard_begin(struct guard *g, const struct guard_limits *limits, struct source *s);
 void guard_end(struct guard *g, struct source *s);
 
-/* 0, or -ECANCELED, -ETIME, -ENOMEM, -E2BIG with words. */
+/* Return 0 or -ECANCELED, -ETIME, -ENOMEM, -E2BIG. */
 int guard_check(const struct guard *g, struct err *err);
 int guard_memory(const struct guard *g, uint64_t bytes, struct err *err);
 int guard_rows(const struct guard *g, uint64_t rows, struct err *err);

@@ -2,7 +2,9 @@
 
 #include "profile/sum.h"
 #include "query/groups.h"
-#include "store/metric_samples.h"
+#include "query/guard.h"
+#include "query/query.h"
+#include "store/codec/metric_samples.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,7 +17,7 @@ struct measuring {
 	struct groups groups;
 	struct metric_steps_opts opts;
 	double *sums; /* [group * steps + step]; NaN: nothing yet */
-	double *one;  /* [step]: of the series at hand */
+	double *one;  /* [step]: of the current series */
 	struct err *err;
 };
 
@@ -27,41 +29,28 @@ static int add_points(void *ctx, const struct metric_point *points, size_t n)
 	return 0;
 }
 
-/* Neighbours outside reach in. */
-static int read_series(struct measuring *m, uint32_t series, struct metric_steps *steps)
-{
-	struct source *s = m->q->source;
-	int64_t gap_ns = m->opts.max_gap_ns;
-	int64_t end_ns = sum_add(m->opts.from_ns, sum_mul(m->opts.step_ns, m->opts.n));
-
-	return s->ops->points(s, series, sum_sub(m->opts.from_ns, gap_ns), sum_add(end_ns, gap_ns),
-			      add_points, steps, m->err);
-}
-
-static void add_to_group(struct measuring *m, uint32_t group)
-{
-	double *sums = m->sums + group * m->opts.n;
-
-	for (size_t i = 0; i < m->opts.n; i++)
-		if (!isnan(m->one[i]))
-			sums[i] = isnan(sums[i]) ? m->one[i] : sums[i] + m->one[i];
-}
-
 static int add_series(struct measuring *m, uint32_t series, uint32_t group)
 {
+	struct source *s = m->q->source;
+	int64_t from_ns = m->opts.from_ns, gap_ns = m->opts.max_gap_ns;
+	int64_t end_ns = sum_add(from_ns, sum_mul(m->opts.step_ns, m->opts.n));
+	double *sums = m->sums + group * m->opts.n;
 	struct metric_steps steps;
 
 	metric_steps_init(&steps, &m->opts);
-	int rc = read_series(m, series, &steps);
-	if (rc == 0) {
+	/* Adjacent points outside form pairs with points inside. */
+	int rc = s->ops->points(s, series, sum_sub(from_ns, gap_ns), sum_add(end_ns, gap_ns),
+				add_points, &steps, m->err);
+	if (rc == 0)
 		metric_steps_get(&steps, m->one);
-		add_to_group(m, group);
-	}
+	for (size_t i = 0; rc == 0 && i < m->opts.n; i++)
+		if (!isnan(m->one[i]))
+			sums[i] = isnan(sums[i]) ? m->one[i] : sums[i] + m->one[i];
 	metric_steps_done(&steps);
 	return rc ? rc : guard_check(&m->guard, m->err);
 }
 
-/* pid, tid and cpu are columns of samples: of a metric they are labels, or nothing. */
+/* pid, tid and cpu are columns of samples; a metric can only have them as labels. */
 static uint32_t group_of(struct measuring *m, uint32_t series)
 {
 	const struct source_row row = {
@@ -160,15 +149,6 @@ static bool has_any(const struct query_metric *m, uint32_t group)
 	return false;
 }
 
-static void take_order(struct query_metric *out)
-{
-	out->order = arena_alloc(&out->arena, out->groups * sizeof *out->order + 1);
-	for (uint32_t i = 0; i < out->groups; i++)
-		if (has_any(out, i))
-			out->order[out->n_shown++] = i;
-	qsort_r(out->order, out->n_shown, sizeof *out->order, order_cmp, out);
-}
-
 static void take_answer(struct measuring *m, struct query_metric *out)
 {
 	const struct profile *catalog = m->groups.catalog;
@@ -187,7 +167,11 @@ static void take_answer(struct measuring *m, struct query_metric *out)
 	for (uint32_t i = 0; i < n; i++)
 		out->names[i] =
 			kept(&out->arena, groups_text(&m->groups, i / out->n_by, i % out->n_by));
-	take_order(out);
+	out->order = arena_alloc(&out->arena, out->groups * sizeof *out->order + 1);
+	for (uint32_t i = 0; i < out->groups; i++)
+		if (has_any(out, i))
+			out->order[out->n_shown++] = i;
+	qsort_r(out->order, out->n_shown, sizeof *out->order, order_cmp, out);
 }
 
 int query_metric(const struct query *q, enum metric_reduction reduction, int64_t step_ns,

@@ -1,12 +1,15 @@
-/* query/metrics.h: metric series over time: each reduced to a number for each step (store/metric_steps.h), then summed up over the series of
- * a group.
+/* query/metrics.h: metric series over time: each is reduced to one number per step
+ * (store/codec/metric_steps.h), then the series of a group are summed.
  *
- * Points that are more than QUERY_METRIC_GAP_NS apart, or a step where that is longer, are no neighbours: nothing is known between them. */
+ * Points further apart than QUERY_METRIC_GAP_NS, or than a step if that is longer, are not
+ * adjacent: the time between them is unknown. */
 #ifndef CRESSET_QUERY_METRICS_H
 #define CRESSET_QUERY_METRICS_H
 
-#include "query/plan.h"
-#include "store/metric_steps.h"
+#include "base/arena.h"
+#include "store/codec/metric_steps.h"
+
+struct query;
 
 #define QUERY_METRIC_GAP_NS INT64_C(300000000000)
 
@@ -14,20 +17,21 @@ struct query_metric {
 	int64_t from_ns, step_ns;
 	size_t steps;
 	uint32_t groups, n_by;
-	const char **names; /* [group * n_by + i]: the value of by[i], "" where there is none */
-	double *values;     /* [group * steps + step]; NaN: there is nothing */
-	uint32_t *order;    /* [n_shown]: the groups that have anything, by name */
+	const char **names; /* [group * n_by + i]: the value of by[i], "" for none */
+	double *values;     /* [group * steps + step]; NaN: no data */
+	uint32_t *order;    /* [n_shown]: groups with data, by name */
 	uint32_t n_shown;
 	const char *name, *unit;
 	struct arena arena; /* all of it */
 };
 
-/* q->type is a metric (type_is_metric). Filters do not count. step_ns > 0; the last step may reach beyond to_ns, for what is known. */
+/* q->type is a metric (type_is_metric). Filters are ignored. step_ns > 0; the last step may extend
+ * past to_ns, as far as data are known. */
 int query_metric(const struct query *q, enum metric_reduction reduction, int64_t step_ns,
 		 struct query_metric *out, struct err *err);
-/* Words for reductions, behind "auto": in the order of enum metric_reduction. */
+/* Names of reductions: "auto", then in the order of enum metric_reduction. */
 extern const char *const query_reductions[];
-/* word: an index of these. auto is the rate of a counter, since how fast it grows is what it says, and the average of a gauge. */
+/* word: an index of these. auto is the rate of a counter and the average of a gauge. */
 enum metric_reduction query_reduction(const struct query *q, int word);
 
 void query_metric_done(struct query_metric *m);

@@ -1,10 +1,12 @@
 #include "query/page.h"
 
 #include "base/mem.h"
-#include "query/gpu_beside.h"
-#include "query/gpu_idle.h"
-#include "query/gpu_tracks.h"
+#include "format/common/format.h"
+#include "profile/profile.h"
+#include "query/gpu/gpu_beside.h"
+#include "query/gpu/gpu_idle.h"
 #include "query/part.h"
+#include "query/query.h"
 #include "query/snapshots.h"
 
 #include <errno.h>
@@ -15,15 +17,15 @@ const char query_ids_missing_words[] =
 	"of a part of the range only sums of 10 s are kept: pid, tid, cpu and trace_id are not "
 	"known there";
 
-/* Of a part of the question an answer is better than none. */
+/* These errors leave a part of the answer out, which is better than no answer. */
 static bool is_no_failure(int rc)
 {
 	return rc == -ENODATA || rc == -ERANGE || rc == -E2BIG || rc == -ENOMEM || rc == -ETIME;
 }
 
-/* --- idle times ------------------------------------------------------------------------------------- */
+/* --- idle times ------------------------------------------------------------------------------- */
 
-/* What the question says of threads is what is looked at; other questions choose hosts. */
+/* A query about threads selects owners' samples; others only select hosts. */
 static void settle_owners(struct query *q, struct gpu_idle_opts *opts)
 {
 	const struct profile *catalog = q->source->ops->catalog(q->source);
@@ -45,7 +47,7 @@ static int put_idle(const struct query *q, struct buf *json, struct err *err)
 	int rc = gpu_idle_query(&own, &opts, &idle, err);
 	if (rc == 0)
 		rc = gpu_idle_json(&idle, GPU_BESIDE_ROWS, json, err);
-	if (rc == -ENODATA && idle.exact_from_ns) { /* it was known once */
+	if (rc == -ENODATA && idle.exact_from_ns) { /* it was known before */
 		err->code = ERANGE;
 		rc = -ERANGE;
 	}
@@ -68,7 +70,7 @@ int query_page_idle(const struct query *q, bool is_file, struct query_page *page
 	return rc;
 }
 
-/* --- notes -------------------------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------------ */
 
 static void note(struct query_page *page, struct buf *text)
 {
@@ -88,7 +90,7 @@ static void note_missing(struct query_page *page, const struct err *why, const c
 	note(page, &text);
 }
 
-/* Samples, or readings, are of GPUs. */
+/* Returns whether there are samples or readings of GPUs. */
 static bool has_gpus(const struct profile *p)
 {
 	for (size_t i = 0; i < p->series.series.n; i++) {
@@ -100,19 +102,14 @@ static bool has_gpus(const struct profile *p)
 	return p->readings.all.n > 0;
 }
 
-/* Where there is nothing of GPUs nobody misses anything. */
-static bool misses_idle(const struct query_page *page)
-{
-	const struct err *why = &page->no_idle;
-	return why->code && (why->code != ENODATA || has_gpus(page->p));
-}
-
 void query_page_notes(struct query_page *page)
 {
 	if (page->no_timeline.code)
 		note_missing(page, &page->no_timeline, "the page has no timeline");
-	if (misses_idle(page))
-		note_missing(page, &page->no_idle, "the page does not tell why GPUs were idle");
+	const struct err *why = &page->no_idle;
+	/* Without GPU data nothing is missing. */
+	if (why->code && (why->code != ENODATA || has_gpus(page->p)))
+		note_missing(page, why, "the page does not tell why GPUs were idle");
 	if (page->ids_missing) {
 		struct buf text = { 0 };
 		buf_adds(&text, query_ids_missing_words);
@@ -127,7 +124,7 @@ void query_page_opts(const struct query_page *page, struct format_write_opts *op
 	opts->notes = page->notes;
 }
 
-/* --- the profile -------------------------------------------------------------------------------------- */
+/* --- the profile ------------------------------------------------------------------------------ */
 
 static int read_timed(const struct query *q, const struct tree_opts *tree, struct query_page *page,
 		      struct err *err)
@@ -161,7 +158,7 @@ static int read_profile(const struct query *q, const struct tree_opts *tree, boo
 	return rc;
 }
 
-/* What is large is held once: idle times first, of which little stays. */
+/* Keeps one large thing in memory at a time: idle times first, whose result is small. */
 int query_page(const struct query *q, const struct tree_opts *tree, bool is_file,
 	       struct query_page *page, struct err *err)
 {

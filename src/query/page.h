@@ -1,5 +1,5 @@
-/* query/page.h: the answer to a question for a page in one file (format/html.h): with a timeline where there can be one, why GPUs were idle where anything says
- * so, and in words what is missing.
+/* query/page.h: the answer to a query as a page in one file (format/html/html.h): with a timeline
+ * if possible, with GPU idle times if there are data, and with notes on what is missing.
  *
  *     struct query_page page;
  *     query_page(&q, &tree, is_file, &page, &err);
@@ -8,35 +8,46 @@
 #ifndef CRESSET_QUERY_PAGE_H
 #define CRESSET_QUERY_PAGE_H
 
-#include "format/format.h"
-#include "query/plan.h"
+#include "base/buf.h"
+#include "base/err.h"
 
-/* Of a store: PAGE_SAMPLES of a type for a timeline, and of all types for idle times. */
+#include <stdbool.h>
+
+struct format_write_opts;
+struct query;
+struct tree_opts;
+
+/* From a store: PAGE_SAMPLES of a type for a timeline, and of all types for idle times. */
+/* limit PAGE_SAMPLES: samples of a type in a page of a store; of all types for idle times */
 enum { PAGE_SAMPLES = 1 << 21, PAGE_NOTES = 3 };
 
 struct query_page {
 	struct profile *p;
-	struct buf idle; /* cresset.gpu-idle (query/gpu_idle.h); empty: there is none */
-	/* Why it has none; code 0 where it has one. Without idle times ENODATA says that nothing tells them. */
+	struct buf idle; /* cresset.gpu-idle (query/gpu/gpu_idle.h); empty: none */
+	/* Why it has none; code 0: it has one. no_idle ENODATA: there are no data on GPUs being
+	 * busy. */
 	struct err no_timeline, no_idle;
 	bool ids_missing;            /* query_tree's (query/plan.h) */
-	char *notes[PAGE_NOTES + 1]; /* what is missing, and why; the last is NULL */
+	char *notes[PAGE_NOTES + 1]; /* what is missing, and why; NULL-terminated */
 };
 
-/* page->p is query_part (query/part.h) with what query_gpu_tracks adds: of a file always, of a store where all times are exact, of at most PAGE_SAMPLES, and
- * within the limits of memory; else without times. Of snapshots query_part alone. Then query_page_idle and query_page_notes. The page is to be done in any case. */
+/* page->p is the profile of query_part (query/part.h) plus query_gpu_tracks: always for a file; for
+ * a store if all times are exact, for at most PAGE_SAMPLES and within the memory limit, otherwise
+ * without times. For snapshots it is query_part alone. Calls query_page_idle and query_page_notes,
+ * too. query_page_done has to be called in any case. */
 int query_page(const struct query *q, const struct tree_opts *tree, bool is_file,
 	       struct query_page *page, struct err *err);
 void query_page_done(struct query_page *page);
 
-/* Idle times alone, for who has the profile from elsewhere: those of gpu_idle_query. Where q's type does not say what threads did (gpu_idle_is_of_threads), q
- * chooses the hosts only. What is too much for the limits is no failure, but a reason. */
+/* Fills in only idle times, from gpu_idle_query, for callers that have the profile from elsewhere.
+ * If q's type is not of threads (gpu_idle_is_of_threads), q only selects the hosts. An exceeded
+ * limit is not a failure, but a reason for a note. */
 int query_page_idle(const struct query *q, bool is_file, struct query_page *page, struct err *err);
-/* When p and the reasons are there. */
+/* Called when p and the reasons are set. */
 void query_page_notes(struct query_page *page);
 void query_page_opts(const struct query_page *page, struct format_write_opts *opts);
 
-/* Of a part of what was asked there are only sums: what is not known then, as a sentence. */
+/* A sentence on what is unknown if there are only sums for a part of the data. */
 extern const char query_ids_missing_words[];
 
 #endif

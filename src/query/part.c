@@ -1,24 +1,22 @@
 #include "query/part.h"
 
-#include "profile/select.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/tree/select.h"
+#include "query/plan.h"
+#include "query/query.h"
 
 #include <errno.h>
 #include <string.h>
-
-static int find_key(const char *name)
-{
-	int key = BY_NONE + 1;
-	while (key < BY_KEYS && strcmp(tree_by_names[key], name) != 0)
-		key++;
-	return key;
-}
 
 int query_root_frames(const struct query *q, struct tree_opts *out, struct err *err)
 {
 	struct tree_opts tree = q->tree;
 	tree.n_by = 0;
 	for (uint32_t i = 0; i < q->n_by; i++) {
-		int key = find_key(q->by[i]);
+		int key = BY_NONE + 1;
+		while (key < BY_KEYS && strcmp(tree_by_names[key], q->by[i]) != 0)
+			key++;
 		if (key == BY_KEYS || tree.n_by == TREE_BY_MAX)
 			return err_set(err, EINVAL,
 				       "root frames in a file are: comm pid tid process cpu "

@@ -1,16 +1,22 @@
-/* query/part.h: the answer as a profile of its own, as files and heatmaps want it. */
+/* query/part.h: the answer as a profile, for files and heatmaps. */
 #ifndef CRESSET_QUERY_PART_H
 #define CRESSET_QUERY_PART_H
 
-#include "query/plan.h"
+#include <stdbool.h>
 
-/* q->tree, with the labels of q->by as root frames, of which files know fewer (tree_by_names). -EINVAL with words. */
+struct err;
+struct profile;
+struct query;
+struct tree_opts;
+
+/* Sets *out to q->tree with the labels of q->by as root frames. -EINVAL: files support only the
+ * labels in tree_by_names. */
 int query_root_frames(const struct query *q, struct tree_opts *out, struct err *err);
 
-/* The names of threads, where they are known: what pictures and folded stacks have in front when nobody says otherwise. */
+/* Sets the default root frames of pictures and folded stacks: thread names, if known. */
 void query_default_frames(const struct profile *p, struct tree_opts *out);
 
-/* query_profile of what passes the filters of tree, whose root frames are then frames of the stacks. */
+/* Like query_profile, but applies the filters of tree and adds its root frames to the stacks. */
 int query_part(const struct query *q, const struct tree_opts *tree, bool with_times,
 	       struct profile **out, bool *ids_missing, struct err *err);
 

@@ -1,15 +1,18 @@
-/* Totals over time. Sums of a group are made of those of its series, by period where periods differ; of snapshots and of columns row by
- * row. */
+/* Totals over time. The sums of a group come from those of its series, separately for each period;
+ * for snapshots and columns, row by row. */
 #include "profile/sum.h"
 #include "query/groups.h"
+#include "query/guard.h"
+#include "query/plan.h"
+#include "query/query.h"
 #include "query/snapshots.h"
-#include "query/steps.h"
+#include "query/time.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a snapshot had for a group. */
+/* A group's value in a snapshot. */
 struct snapshot {
 	uint32_t origin, group;
 	int64_t time_ns, value;
@@ -26,7 +29,7 @@ struct ranging {
 	struct err *err;
 };
 
-/* Zeros for groups that are new. */
+/* Adds zeros for new groups. */
 static int grow_sums(struct ranging *r)
 {
 	size_t n = r->groups.n * r->axis.n, old = r->sums.n;
@@ -60,7 +63,7 @@ static int add_steps(struct ranging *r, const uint32_t *group, int64_t factor)
 	return rc;
 }
 
-/* The series that are worth as much as the first that is left. */
+/* Selects the series with the same factor as the first remaining one. */
 static bool next_factor(const struct groups *g, bool *done, uint32_t *group, int64_t *factor)
 {
 	bool any = false;
@@ -117,7 +120,7 @@ static int add_row(void *ctx, const struct source_row *row)
 	return rc;
 }
 
-/* All are of one group: windows have no ids. */
+/* All rows are in one group, as windows have no ids. */
 static int add_columns(void *ctx, const struct source_columns *c)
 {
 	struct ranging *r = ctx;
@@ -142,7 +145,7 @@ static int range_of_rows(struct ranging *r)
 
 /* --- snapshots --- */
 
-/* One that has nothing for the query says so: GROUP_NONE. */
+/* A snapshot without data for the query has GROUP_NONE. */
 static int note_row(void *ctx, const struct source_row *row)
 {
 	struct ranging *r = ctx;
@@ -169,12 +172,8 @@ static int snapshot_cmp(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int64_t step_end_ns(const struct ranging *r, size_t step)
-{
-	return step_axis_end_ns(&(struct step_axis){ r->axis.from_ns, r->axis.step_ns, step + 1 });
-}
-
-/* The rows first … end - 1 are one snapshot; it holds until the next one of its origin at next_ns. */
+/* Adds the snapshot in rows first … end - 1, which holds until the next one of its origin at
+ * next_ns. */
 static void add_snapshot(struct ranging *r, size_t first, size_t end, int64_t next_ns)
 {
 	int64_t time_ns = r->snapshots.v[first].time_ns;
@@ -183,7 +182,8 @@ static void add_snapshot(struct ranging *r, size_t first, size_t end, int64_t ne
 	if (time_ns >= r->axis.from_ns)
 		step = ((uint64_t)time_ns - r->axis.from_ns) / r->axis.step_ns;
 	for (; step < r->axis.n; step++) {
-		int64_t at_ns = step_end_ns(r, step);
+		struct step_axis until = { r->axis.from_ns, r->axis.step_ns, step + 1 };
+		int64_t at_ns = step_axis_end_ns(&until);
 		if (at_ns > stale_ns || at_ns > next_ns)
 			return;
 		for (size_t i = first; at_ns > time_ns && i < end; i++) {
@@ -233,16 +233,7 @@ static const char *kept(struct arena *a, const char *text)
 	return text ? arena_dup(a, text, strlen(text)) : NULL;
 }
 
-static void take_names(struct ranging *r, struct query_range *out)
-{
-	uint32_t n = out->groups * out->n_by;
-	out->names = arena_alloc(&out->arena, (n + 1) * sizeof *out->names);
-	for (uint32_t i = 0; i < n; i++)
-		out->names[i] =
-			kept(&out->arena, groups_text(&r->groups, i / out->n_by, i % out->n_by));
-}
-
-/* Of snapshots the greatest value that a step has: sums over time mean nothing. */
+/* The total of snapshots is the maximum of all steps, as sums over time are meaningless. */
 static void take_totals(struct ranging *r, struct query_range *out)
 {
 	out->totals = arena_zalloc(&out->arena, out->groups * sizeof *out->totals + 1);
@@ -269,7 +260,7 @@ static int order_cmp(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* Groups that had nothing at any time are left out of the order. */
+/* Groups without data are left out of the order. */
 static void take_order(struct query_range *out)
 {
 	uint32_t n = 0;
@@ -301,12 +292,16 @@ static void take_range(struct ranging *r, struct query_range *out)
 	out->unit = kept(&out->arena, scale->unit);
 	out->scaled_unit = kept(&out->arena, scale->scaled_unit);
 	out->sums = arena_dup(&out->arena, r->sums.v, r->sums.n * sizeof *r->sums.v);
-	take_names(r, out);
+	uint32_t n = out->groups * out->n_by;
+	out->names = arena_alloc(&out->arena, (n + 1) * sizeof *out->names);
+	for (uint32_t i = 0; i < n; i++)
+		out->names[i] =
+			kept(&out->arena, groups_text(&r->groups, i / out->n_by, i % out->n_by));
 	take_totals(r, out);
 	take_order(out);
 }
 
-/* Down to a multiple of window_ns, which may be 0. */
+/* Rounds down to a multiple of window_ns; 0: no rounding. */
 static int64_t round_down(int64_t ns, int64_t window_ns)
 {
 	int64_t over = window_ns ? ns % window_ns : 0;

@@ -1,7 +1,10 @@
 #include "query/snapshots.h"
 
 #include "base/buf.h"
+#include "profile/profile.h"
+#include "profile/series.h"
 #include "profile/sum.h"
+#include "query/query.h"
 
 #include <stdlib.h>
 

@@ -1,16 +1,24 @@
-/* query/snapshots.h: which rows are of the last complete snapshot of their origin (query/plan.h). Only the files of query/plan.h use
- * it. */
+/* query/snapshots.h: finds the rows of the last complete snapshot of their origin (query/plan.h).
+ * Only the files of query/plan.h use it. */
 #ifndef CRESSET_QUERY_SNAPSHOTS_H
 #define CRESSET_QUERY_SNAPSHOTS_H
 
-#include "query/plan.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "profile/strtab.h"
+#include "query/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
 
 struct snapshots {
 	const struct query *q;
-	uint32_t *name_of_series; /* of its labels that tell origins apart */
+	uint32_t *name_of_series; /* id of the labels that identify its origin */
 	struct strtab names;
 	struct map index;       /* (name, pid) → origin */
-	VEC(int64_t) latest_ns; /* by origin; INT64_MIN: not known yet */
+	VEC(int64_t) latest_ns; /* by origin; INT64_MIN: unknown */
 };
 
 bool query_is_snapshot(const struct query *q);
@@ -20,16 +28,17 @@ void snapshots_done(struct snapshots *s);
 
 uint32_t snapshots_origin(struct snapshots *s, const struct source_row *row);
 
-/* Every row of the query's type from from_ns to the end of its range, of all series: one that is not asked for may be what says that
- * there is a later snapshot. */
+/* Reads all rows of the query's type from from_ns to the end of its range, of all series: a series
+ * that is not selected may show that there is a later snapshot. */
 int snapshots_rows(const struct snapshots *s, int64_t from_ns, source_row_fn row, void *ctx,
 		   struct err *err);
 
-/* Finds the latest of each origin that is not stale; then says of a row whether it is of it. */
+/* snapshots_find finds the latest snapshot of each origin that is not stale; snapshots_has then
+ * returns whether a row belongs to it. */
 int snapshots_find(struct snapshots *s, struct err *err);
 bool snapshots_has(struct snapshots *s, const struct source_row *row);
 
-/* Where rows that can be of these begin. */
+/* Returns the earliest time of rows that can belong to these. */
 int64_t snapshots_from_ns(const struct query *q);
 
 #endif

@@ -1,74 +1,64 @@
-/* query/source.h: what questions are put to: a store, or one profile (a recording, any file that can be read). Both answer through the
- * same operations; everything above (query/plan.h, SQL) knows no other.
+/* query/source.h: the data that queries read: a store, or one profile (a recording, any readable
+ * file). Both have the same operations; everything above (query/plan.h, SQL) uses only these.
  *
- * Times are Unix time in ns; of a profile that knows no wall clock, ns since its start. Series are numbered as in the catalog. */
+ * Times are Unix time in ns; ns since the start for a profile without a wall clock. Series ids are
+ * the catalog's. */
 #ifndef CRESSET_QUERY_SOURCE_H
 #define CRESSET_QUERY_SOURCE_H
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "profile/profile.h"
-#include "profile/time_range.h"
-#include "store/metric.h"
+#include "profile/sink.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Values by stack, as one dictionary (a day's, or the profile) has them. */
+struct metric_point;
+struct profile;
+struct sample_part;
+struct trace_link;
+
+/* Values by stack, of one dictionary (a day's, or the profile). */
 struct source_sums {
 	struct profile *dict; /* strings, frames, names, stacks; changed by interned strings only */
 	uint32_t n;
-	uint32_t *stack; /* ascending, no two equal */
+	uint32_t *stack; /* ascending, no duplicates */
 	int64_t *value;
-	double *count,
-		*squares; /* samples behind it, and the sum of their squares; NULL: count is value */
-	uint32_t *rows;   /* behind it; NULL: not known */
+	/* number of samples, and the sum of their squares; NULL: count is value */
+	double *count, *squares;
+	uint32_t *rows; /* number of rows; NULL: unknown */
 };
 struct source_merged {
 	struct source_sums *parts;
 	size_t n;
-	bool rounded; /* detail was gone: whole blocks were taken where the range cuts one */
+	bool rounded; /* detail was deleted: blocks at the range's ends count as a whole */
 };
 void source_merged_done(struct source_merged *m);
 
 typedef int (*source_sums_fn)(void *ctx, const struct source_sums *sums);
 
 struct source_row {
-	struct profile *dict; /* as that of sums */
+	struct profile *dict; /* as in source_sums */
 	int64_t time_ns, length_ns, value;
-	uint32_t series, stack, pid, tid, cpu; /* SAMPLE_NO_ID where the source has windows only */
+	uint32_t series, stack, pid, tid, cpu; /* SAMPLE_NO_ID if the source has windows only */
 	const struct trace_link *link;         /* NULL: none; valid during the call */
-	bool is_window; /* the sum of what began in length_ns: neither ids nor the link are known */
+	bool is_window; /* a sum over length_ns; ids and the link are unknown */
 };
-/* One of a profile, or the part of it that is in a range. */
-static inline struct source_row source_profile_row(struct profile *p, size_t row,
-						   const struct sample_part *part)
-{
-	const struct sample_columns *c = &p->samples;
-	return (struct source_row){ .dict = p,
-				    .time_ns = part->time_ns,
-				    .length_ns = part->length_ns,
-				    .value = part->value,
-				    .series = c->series[row],
-				    .stack = c->stack[row],
-				    .pid = c->pid[row],
-				    .tid = c->tid[row],
-				    .cpu = c->cpu[row],
-				    .link = link_get(&p->links, sample_link(c, row)) };
-}
+/* Returns a row of a profile, or the part of it in a range. */
+struct source_row source_profile_row(struct profile *p, size_t row, const struct sample_part *part);
 typedef int (*source_row_fn)(void *ctx, const struct source_row *row);
 
-/* Rows of one series that are windows: column by column. */
+/* Rows of one series that are windows, as columns. */
 struct source_columns {
 	struct profile *dict;
 	uint32_t series;
-	int64_t time_ns, length_ns; /* of window 0, and how long each is */
+	int64_t time_ns, length_ns; /* start of window 0; length of each */
 	size_t n;
 	const uint32_t *stack, *window;
 	const int64_t *value;
 };
 typedef int (*source_columns_fn)(void *ctx, const struct source_columns *c);
-/* As a row. */
+/* Returns entry i as a row. */
 static inline struct source_row source_columns_row(const struct source_columns *c, size_t i)
 {
 	return (struct source_row){ .dict = c->dict,
@@ -82,7 +72,7 @@ static inline struct source_row source_columns_row(const struct source_columns *
 				    .cpu = SAMPLE_NO_ID,
 				    .is_window = true };
 }
-/* Whether it makes no difference which of these stacks a value is of. */
+/* Returns true if the caller does not distinguish these stacks. */
 typedef bool (*source_same_fn)(void *ctx, struct profile *dict, const uint32_t *stacks, uint32_t n);
 typedef int (*source_points_fn)(void *ctx, const struct metric_point *points, size_t n);
 
@@ -90,45 +80,51 @@ struct source;
 struct source_ops {
 	/* Types, labels, series. */
 	const struct profile *(*catalog)(struct source *s);
-	/* The first and the last moment there is anything of; both 0: nothing. */
+	/* The first and the last time with any data; both 0: no data. */
 	void (*range)(struct source *s, int64_t *from_ns, int64_t *to_ns);
 	/* wanted: by series. */
 	int (*merge)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		     struct source_merged *out, struct err *err);
-	/* The same, a part after the other, each with its dictionary there during the call only. NULL: merge is as good. */
+	/* The same, one part at a time, each with its dictionary, valid only during the callback.
+	 * NULL: merge is as good. */
 	int (*merge_each)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_sums_fn part, void *ctx, bool *rounded, struct err *err);
-	/* sums[group[series] * steps + step] += value; group UINT32_MAX: not wanted. */
+	/* Adds to sums[group[series] * steps + step]; group UINT32_MAX: not wanted. */
 	int (*steps)(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
 		     size_t steps, int64_t *sums, struct err *err);
-	/* Every sample there is, exact ones where they are kept, else windows. Ends when row returns other than 0, which is returned. */
+	/* Calls row for every sample, exact ones if they are kept, otherwise windows. Stops when
+	 * row returns nonzero, and returns that value. */
 	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		    source_row_fn row, void *ctx, struct err *err);
-	/* The same, of windows many at once. NULL: it has none. Where all stacks of a series are the same, its windows come as a whole, each with any
-	 * of them; same NULL: they never are. */
+	/* The same, with many windows at once. NULL: the source has no windows. If same returns
+	 * true for the stacks of a series, its windows come summed, each with any one of the
+	 * stacks; same NULL: stacks always matter. */
 	int (*columns)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		       source_row_fn row, source_columns_fn columns, source_same_fn same, void *ctx,
 		       struct err *err);
-	/* rows of samples that begin in the range, none of them cut. NULL: rows cuts none. */
+	/* Like rows, for samples that begin in the range, not clipped. NULL: rows never clips. */
 	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_row_fn row, void *ctx, struct err *err);
-	/* Points of a series that is a metric, in order of time (store_points). NULL: the source has no metrics. */
+	/* Reads the points of a metric series in time order (store_points). NULL: the source has no
+	 * metrics. */
 	int (*points)(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
 		      source_points_fn points, void *ctx, struct err *err);
-	/* Of how many files of days the answers so far have nothing, as they cannot be read; why: of the first. NULL: there are none. */
+	/* Returns the number of day files that answers so far had to leave out as unreadable; why:
+	 * the first one's reason. NULL: the source has no day files. */
 	uint32_t (*left_out)(struct source *s, struct err *why);
 	void (*close)(struct source *s);
 };
 struct source { /* embedded first in the source's own struct */
 	const struct source_ops *ops;
-	bool since_start;  /* times are not Unix time, but since the start */
-	int64_t window_ns; /* steps begin, and are as long as, multiples of it; 0: any */
-	bool is_block;     /* samples have no times: a range that touches them has them all */
-	/* Asked now and then by what takes long; true: the operation ends with -ECANCELED. NULL: nobody does. */
+	bool since_start;  /* times are since the start, not Unix time */
+	int64_t window_ns; /* start and length of steps are multiples of it; 0: any */
+	bool is_block;     /* samples have no times: a range that overlaps them has them all */
+	/* Called now and then by long operations; if it returns true, they end with -ECANCELED. May
+	 * be NULL. */
 	bool (*stop)(void *ctx);
 	void *stop_ctx;
 };
-/* Appends a sentence about that; nothing where nothing is left out. */
+/* Appends a sentence about left-out day files, if any. */
 void source_note_left_out(struct source *s, struct buf *out);
 static inline bool source_is_stopped(const struct source *s)
 {
@@ -148,11 +144,11 @@ static inline void source_close(struct source *s) /* NULL is fine */
 		s->ops->close(s);
 }
 
-/* p stays the caller's and must not change, but that what was read beside its samples becomes series of it. */
+/* p stays the caller's and must not change, except that its readings are added to it as series. */
 struct source *source_of_profile(struct profile *p);
-/* A view of dir (store/store.h), read-only: beside a running service, too. */
+/* Opens a read-only view of dir (store/codec/store.h), also beside a running writer. */
 int source_open_store(const char *dir, struct source **out, struct err *err);
-/* A view of a store that this process has open, which stays the caller's. */
+/* Opens a view of a store that this process has open; the store stays the caller's. */
 struct store;
 int source_of_store(struct store *store, struct source **out, struct err *err);
 

@@ -1,31 +1,83 @@
-/* One profile as a source. Rows are sorted once, by series, then time; of those that cover time the greatest end so far is kept beside
- * them, so that both edges of a range are found by halving. */
+/* A profile as a source. Rows are sorted once, by series, then time. For rows that cover time the
+ * maximum end so far is stored, too, so that both ends of a range are found by binary search. */
+#include "base/mem.h"
+#include "base/search.h"
+#include "profile/profile.h"
 #include "profile/sum.h"
-#include "profile/time_range.h"
+#include "profile/tree/time_range.h"
 #include "profile/weight.h"
 #include "query/source.h"
-#include "query/source_readings.h"
-#include "query/steps.h"
+#include "query/time.h"
+#include "store/codec/metric_samples.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_EVERY = 1 << 14 }; /* rows between two questions whether to go on */
+/* --- readings ---
+ *
+ * Readings of a profile (profile/readings.h) become series of its catalog, so queries for metrics
+ * find them as in a store. */
+
+struct source_readings {
+	struct metric_points *of; /* by series of the profile; without points: not a reading */
+	uint32_t n;
+};
+
+/* Adds to p a type for each name, and a series for each reading. Points are in time order, shifted
+ * by shift_ns, without duplicate times. */
+static void source_readings_init(struct source_readings *r, struct profile *p, int64_t shift_ns)
+{
+	uint32_t *series = xcalloc(p->readings.all.n + 1, sizeof *series);
+	for (size_t i = 0; i < p->readings.all.n; i++)
+		series[i] = metric_series_of_reading(p, &p->readings.all.v[i].key);
+	*r = (struct source_readings){ .n = p->series.series.n };
+	r->of = xcalloc(r->n + 1, sizeof *r->of);
+	for (size_t i = 0; i < p->readings.all.n; i++) {
+		const struct reading_series *from = &p->readings.all.v[i];
+		struct metric_points *to = &r->of[series[i]];
+		for (size_t k = 0; k < from->points.n; k++)
+			vec_push(to, (struct metric_point){
+					     sum_add(from->points.v[k].time_ns, shift_ns),
+					     from->points.v[k].value });
+		metric_points_order(to);
+	}
+	free(series);
+}
+
+/* Extends a range to include all readings. */
+static void source_readings_reach(const struct source_readings *r, int64_t *from_ns, int64_t *to_ns)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct metric_points *p = &r->of[i];
+		if (!p->n)
+			continue;
+		*from_ns = p->v[0].time_ns < *from_ns ? p->v[0].time_ns : *from_ns;
+		int64_t end_ns = sum_add(p->v[p->n - 1].time_ns, 1);
+		*to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+	}
+}
+
+static size_t first_point_from(const struct metric_points *p, int64_t time_ns)
+{
+	return vec_lower(p, time_ns, time_ns);
+}
+
+enum { STOP_EVERY = 1 << 14 }; /* rows between two checks of stop */
 
 struct source_profile {
 	struct source base;
 	struct profile *p;
 	bool has_times;
-	int64_t shift_ns;       /* added to a sample's time it is Unix time */
-	int64_t from_ns, to_ns; /* of all there is */
+	int64_t shift_ns;       /* added to a sample's time gives Unix time */
+	int64_t from_ns, to_ns; /* of all data */
 	uint32_t *rows;         /* by series, then time */
-	size_t *start;          /* by series: the first in rows; and the end */
-	int64_t *
-		end_max_ns; /* by index in rows, of its series up to here; NULL: nothing covers time */
+	size_t *start;          /* by series: index of its first in rows; then the end */
+	/* by index in rows: the maximum end of its series so far; NULL: no row covers time */
+	int64_t *end_max_ns;
 	struct sample_weight *weight; /* by series */
-	uint32_t *slot;               /* by stack, while sums are made: index in sums.all + 1 */
+	uint32_t *slot;               /* by stack, during a merge: index in sums.all + 1 */
 	struct source_readings readings;
 };
 
@@ -42,7 +94,7 @@ static int64_t row_length_ns(const struct source_profile *s, uint32_t row)
 	return length > 0 ? length : 0;
 }
 
-/* The first moment behind a row. */
+/* Returns the first time after a row. */
 static int64_t row_end_ns(const struct source_profile *s, uint32_t row)
 {
 	int64_t length = row_length_ns(s, row);
@@ -77,7 +129,7 @@ static int row_cmp(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* By counting, in the order they have; most files have them by time. */
+/* Counting sort by series; keeps the order of rows, which is by time in most files. */
 static void place_rows(struct source_profile *s)
 {
 	const struct sample_columns *c = &s->p->samples;
@@ -106,16 +158,6 @@ static void sort_series(struct source_profile *s, size_t first, size_t end)
 	}
 }
 
-static void note_ends(struct source_profile *s, size_t first, size_t end)
-{
-	int64_t most = INT64_MIN;
-	for (size_t i = first; i < end; i++) {
-		int64_t to = row_end_ns(s, s->rows[i]);
-		most = to > most ? to : most;
-		s->end_max_ns[i] = most;
-	}
-}
-
 static void index_rows(struct source_profile *s)
 {
 	const struct sample_columns *c = &s->p->samples;
@@ -124,8 +166,12 @@ static void index_rows(struct source_profile *s)
 		s->end_max_ns = xreallocarray(NULL, c->n, sizeof *s->end_max_ns);
 	for (size_t i = 0; i < s->p->series.series.n; i++) {
 		sort_series(s, s->start[i], s->start[i + 1]);
-		if (s->end_max_ns)
-			note_ends(s, s->start[i], s->start[i + 1]);
+		int64_t most = INT64_MIN;
+		for (size_t k = s->start[i]; s->end_max_ns && k < s->start[i + 1]; k++) {
+			int64_t to = row_end_ns(s, s->rows[k]);
+			most = to > most ? to : most;
+			s->end_max_ns[k] = most;
+		}
 	}
 }
 
@@ -143,55 +189,31 @@ static void weigh_series(struct source_profile *s)
 
 /* --- ranges --- */
 
-/* What of the rows of a series may be in a range: rows[first … end). */
+/* Rows of a series that may be in a range: rows[first … end). */
 struct row_span {
 	size_t first, end;
 };
 
-/* The first index whose row ends behind from_ns. */
+/* Returns the first index whose row ends after from_ns. */
 static size_t first_behind(const struct source_profile *s, size_t low, size_t high, int64_t from_ns)
 {
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int64_t end =
-			s->end_max_ns ? s->end_max_ns[middle] : row_end_ns(s, s->rows[middle]);
-		if (end > from_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* The first index whose row begins at to_ns or later. */
-static size_t first_from(const struct source_profile *s, size_t low, size_t high, int64_t to_ns)
-{
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (row_time_ns(s, s->rows[middle]) >= to_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-static bool touches(const struct source_profile *s, int64_t from_ns, int64_t to_ns)
-{
-	return from_ns < s->to_ns && to_ns > s->from_ns;
+	if (s->end_max_ns)
+		return search_first(i, low, high, s->end_max_ns[i] > from_ns);
+	return search_first(i, low, high, row_end_ns(s, s->rows[i]) > from_ns);
 }
 
 static struct row_span find_rows(const struct source_profile *s, uint32_t series, int64_t from_ns,
 				 int64_t to_ns)
 {
 	size_t first = s->start[series], end = s->start[series + 1];
+	bool touches = from_ns < s->to_ns && to_ns > s->from_ns;
 	if (!s->has_times)
-		return (struct row_span){ first, touches(s, from_ns, to_ns) ? end : first };
-	end = first_from(s, first, end, to_ns);
+		return (struct row_span){ first, touches ? end : first };
+	end = search_first(i, first, end, row_time_ns(s, s->rows[i]) >= to_ns);
 	return (struct row_span){ first_behind(s, first, end, from_ns), end };
 }
 
-/* Cut to the range; without times nothing is. */
+/* Clips a row to the range; without times rows are never clipped. */
 static bool part_of_row(const struct source_profile *s, uint32_t row, int64_t from_ns,
 			int64_t to_ns, struct sample_part *out)
 {
@@ -255,7 +277,7 @@ static void merge_row(struct merging *m, uint32_t row, struct sample_weight each
 	struct stack_row *sum = &m->all.v[s->slot[stack] - 1];
 	double value = fabs((double)part.value), weight = row_weight(s->p, each, stack, value);
 	sum->value = sum_add(sum->value, part.value);
-	m->weighted |= part.value < 0; /* a sum counts no samples then */
+	m->weighted |= part.value < 0; /* then the sum is not a number of samples */
 	sum->rows++;
 	sum->count += value / weight;
 	sum->squares += value * weight;
@@ -346,14 +368,22 @@ static int profile_steps(struct source *base, const uint32_t *group, int64_t fro
 	return 0;
 }
 
-static int give_row(struct source_profile *s, uint32_t row, const struct sample_part *part,
-		    source_row_fn give, void *ctx)
+struct source_row source_profile_row(struct profile *p, size_t row, const struct sample_part *part)
 {
-	struct source_row out = source_profile_row(s->p, row, part);
-	return give(ctx, &out);
+	const struct sample_columns *c = &p->samples;
+	return (struct source_row){ .dict = p,
+				    .time_ns = part->time_ns,
+				    .length_ns = part->length_ns,
+				    .value = part->value,
+				    .series = c->series[row],
+				    .stack = c->stack[row],
+				    .pid = c->pid[row],
+				    .tid = c->tid[row],
+				    .cpu = c->cpu[row],
+				    .link = link_get(&p->links, sample_link(c, row)) };
 }
 
-/* What of a row is in a range: the part that is, or all of it where it begins there. */
+/* Returns the part of a row in a range, or all of a row that begins there. */
 typedef bool (*row_in_range)(const struct source_profile *s, uint32_t row, int64_t from_ns,
 			     int64_t to_ns, struct sample_part *out);
 
@@ -370,7 +400,6 @@ static int give_rows(struct source *base, const bool *wanted, int64_t from_ns, i
 {
 	struct source_profile *s = of(base);
 	struct sample_part part;
-	int rc = 0;
 	for (uint32_t i = 0; i < s->p->series.series.n; i++) {
 		struct row_span span = { 0 };
 		if (wanted[i])
@@ -378,8 +407,10 @@ static int give_rows(struct source *base, const bool *wanted, int64_t from_ns, i
 		for (size_t k = span.first; k < span.end; k++) {
 			if (stops_at(s, k))
 				return canceled(err);
-			if (in_range(s, s->rows[k], from_ns, to_ns, &part))
-				rc = give_row(s, s->rows[k], &part, row, ctx);
+			if (!in_range(s, s->rows[k], from_ns, to_ns, &part))
+				continue;
+			struct source_row out = source_profile_row(s->p, s->rows[k], &part);
+			int rc = row(ctx, &out);
 			if (rc)
 				return rc;
 		}
@@ -402,17 +433,18 @@ static int profile_whole_rows(struct source *base, const bool *wanted, int64_t f
 static int profile_points(struct source *base, uint32_t series, int64_t from_ns, int64_t to_ns,
 			  source_points_fn points, void *ctx, struct err *err)
 {
-	size_t n;
-	const struct metric_point *first =
-		source_readings_in(&of(base)->readings, series, from_ns, to_ns, &n);
+	const struct metric_points *p = &of(base)->readings.of[series];
+	size_t first = first_point_from(p, from_ns), end = first_point_from(p, to_ns);
 	(void)err;
-	return n ? points(ctx, first, n) : 0;
+	return end > first ? points(ctx, p->v + first, end - first) : 0;
 }
 
 static void profile_close(struct source *base)
 {
 	struct source_profile *s = of(base);
-	source_readings_done(&s->readings);
+	for (uint32_t i = 0; i < s->readings.n; i++)
+		vec_done(&s->readings.of[i]);
+	free(s->readings.of);
 	free(s->rows);
 	free(s->start);
 	free(s->end_max_ns);

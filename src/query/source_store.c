@@ -1,13 +1,14 @@
-/* A folder of the store (store/store.h) as a source: one view of it, read-only, as it was when it was opened. */
+/* A store (store/codec/store.h) as a source: one read-only view, as of its opening. */
 #include "base/mem.h"
 #include "query/source.h"
-#include "store/store.h"
+#include "store/codec/block.h"
+#include "store/codec/store.h"
 
 #include <stdlib.h>
 
 struct source_store {
 	struct source base;
-	struct store *own; /* NULL: it is somebody else's */
+	struct store *own; /* NULL: the store is the caller's */
 	struct store_view *view;
 };
 
@@ -39,18 +40,6 @@ static struct source_sums sums_of(const struct store_sums *sums)
 				     .value = sums->value,
 				     .count = sums->count,
 				     .squares = sums->squares };
-}
-
-/* The lists change hands. */
-static void take_sums(struct source_merged *to, struct store_merged *from)
-{
-	*to = (struct source_merged){ .parts = xcalloc(from->n + 1, sizeof *to->parts),
-				      .n = from->n,
-				      .rounded = from->rounded };
-	for (size_t i = 0; i < from->n; i++)
-		to->parts[i] = sums_of(&from->parts[i]);
-	from->n = 0;
-	store_merged_done(from);
 }
 
 static uint32_t left_out(struct source *s, struct err *why)
@@ -85,9 +74,16 @@ static int merge(struct source *s, const bool *wanted, int64_t from_ns, int64_t 
 	struct store_merged merged;
 	int rc = store_merge(view_of(s), wanted, from_ns, to_ns, &merged, err);
 
-	if (rc == 0)
-		take_sums(out, &merged);
-	return rc;
+	if (rc)
+		return rc;
+	*out = (struct source_merged){ .parts = xcalloc(merged.n + 1, sizeof *out->parts),
+				       .n = merged.n,
+				       .rounded = merged.rounded };
+	for (size_t i = 0; i < merged.n; i++)
+		out->parts[i] = sums_of(&merged.parts[i]);
+	merged.n = 0; /* out owns the lists now */
+	store_merged_done(&merged);
+	return 0;
 }
 
 static int steps(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
@@ -187,7 +183,7 @@ static void close_store(struct source *source)
 	free(s);
 }
 
-/* own: goes with it, also when it fails; NULL: nothing does. */
+/* own: closed with the source, and on failure; may be NULL. */
 static int open_view(struct store *store, struct store *own, struct source **out, struct err *err)
 {
 	static const struct source_ops ops = {

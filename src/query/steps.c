@@ -1,7 +1,7 @@
-#include "query/steps.h"
+#include "query/time.h"
 
 #include "profile/sum.h"
-#include "profile/time_range.h"
+#include "profile/tree/time_range.h"
 
 int64_t step_axis_end_ns(const struct step_axis *a)
 {
@@ -9,7 +9,7 @@ int64_t step_axis_end_ns(const struct step_axis *a)
 	return end > INT64_MAX ? INT64_MAX : (int64_t)end;
 }
 
-/* time_ns is on the axis. */
+/* time_ns has to be on the axis. */
 static size_t step_at(const struct step_axis *a, int64_t time_ns)
 {
 	return ((uint64_t)time_ns - (uint64_t)a->from_ns) / (uint64_t)a->step_ns;
@@ -24,7 +24,7 @@ void step_axis_add(const struct step_axis *a, int64_t time_ns, int64_t length_ns
 		   int64_t *sums)
 {
 	struct sample_part all = { time_ns, length_ns, value }, part = all;
-	if (time_ns >= a->from_ns && length_ns >= 0) { /* as nearly all are: in one step */
+	if (time_ns >= a->from_ns && length_ns >= 0) { /* the usual case: in one step */
 		uint64_t at = (uint64_t)time_ns - (uint64_t)a->from_ns;
 		uint64_t step = at / (uint64_t)a->step_ns, in = at - step * (uint64_t)a->step_ns;
 		if (step < a->n && in + (uint64_t)length_ns <= (uint64_t)a->step_ns) {
@@ -36,7 +36,7 @@ void step_axis_add(const struct step_axis *a, int64_t time_ns, int64_t length_ns
 		return;
 	size_t first = step_at(a, part.time_ns);
 	size_t last = step_at(a, sum_add(part.time_ns, part.length_ns ? part.length_ns - 1 : 0));
-	if (first == last && first < a->n) { /* what is on the axis is in this step */
+	if (first == last && first < a->n) { /* the part on the axis is in this step */
 		sums[first] = sum_add(sums[first], part.value);
 		return;
 	}

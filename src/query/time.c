@@ -2,9 +2,8 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 #include "profile/sum.h"
-#include "query/column_error.h"
+#include "query/query.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -34,7 +33,7 @@ static bool skip(struct parser *p, char c)
 
 /* --- now-15m --- */
 
-/* 500ms or 1h30m: pieces that add up. */
+/* Parses 500ms or 1h30m: the sum of its parts. */
 static int parse_pieces(struct parser *p, const char *text, int64_t *out_ns)
 {
 	*out_ns = 0;
@@ -46,7 +45,7 @@ static int parse_pieces(struct parser *p, const char *text, int64_t *out_ns)
 		int rc = parse_duration(piece, SECOND_NS, &ns);
 		free(piece);
 		if (rc < 0 || ns > INT64_MAX)
-			return time_error(p, text, "this is no duration, like 500ms, 15m or 7d");
+			return time_error(p, text, "this is not a duration, like 500ms, 15m or 7d");
 		*out_ns = sum_add(*out_ns, ns);
 		text += len;
 	} while (*text);
@@ -78,7 +77,7 @@ static bool take_word(struct parser *p, const char *word)
 
 /* --- numbers --- */
 
-/* What is behind the point, as ns; digits beyond the ninth are cut off. */
+/* Parses a fraction after the point, as ns; digits beyond the ninth are dropped. */
 static int64_t parse_fraction(struct parser *p)
 {
 	int64_t ns = 0, each = SECOND_NS / 10;
@@ -87,7 +86,7 @@ static int64_t parse_fraction(struct parser *p)
 	return ns;
 }
 
-/* Of n digits exactly; -1 where they are not. */
+/* Parses exactly n digits; returns -1 if they are not there. */
 static int parse_digits(struct parser *p, int n)
 {
 	int v = 0;
@@ -119,7 +118,7 @@ static int parse_unix(struct parser *p, int64_t *out_ns)
 	*out_ns = sum_mul(v, each);
 	if (each == SECOND_NS && skip(p, '.'))
 		*out_ns = sum_add(*out_ns, parse_fraction(p));
-	return *p->at ? time_error(p, p->at, "nothing is expected behind the number") : 0;
+	return *p->at ? time_error(p, p->at, "nothing is expected after the number") : 0;
 }
 
 /* --- RFC 3339 --- */
@@ -147,7 +146,7 @@ static int parse_date(struct parser *p, struct tm *tm)
 	return 0;
 }
 
-/* HH:MM[:SS[.frac]]; 60 is a leap second. */
+/* Parses HH:MM[:SS[.frac]]; 60 is a leap second. */
 static int parse_clock(struct parser *p, struct tm *tm, int64_t *frac_ns)
 {
 	const char *start = p->at;
@@ -163,7 +162,7 @@ static int parse_clock(struct parser *p, struct tm *tm, int64_t *frac_ns)
 	return 0;
 }
 
-/* Z, +01:00, or nothing. */
+/* Parses Z, +01:00, or nothing. */
 static int parse_zone(struct parser *p, int64_t *east_s)
 {
 	const char *start = p->at;

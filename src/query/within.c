@@ -1,6 +1,7 @@
-#include "query/within.h"
+#include "query/query.h"
 
 #include "base/buf.h"
+#include "query/time.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static int parse_part(char *text, const struct time_words *words, const char *wh
 {
 	char *dots = strstr(text, "..");
 	if (!dots)
-		return err_set(err, EINVAL, "%s: '%.40s' is no part of time: FROM..TO", what, text);
+		return err_set(err, EINVAL, "%s: '%.40s' is not a range of time: FROM..TO", what,
+			       text);
 	*dots = '\0';
 	int rc = time_parse(text, words, what, &out->from_ns, err);
 	return rc ? rc : time_parse(dots + 2, words, what, &out->to_ns, err);
@@ -42,7 +44,7 @@ static int check_part(const struct query_piece *part, const struct query_piece *
 	if (part->to_ns <= part->from_ns)
 		return err_set(err, EINVAL, "%s: a part ends before it begins", what);
 	if (before && part->from_ns < before->to_ns)
-		return err_set(err, EINVAL, "%s: parts are in order, and none is over another",
+		return err_set(err, EINVAL, "%s: parts must be in order and must not overlap",
 			       what);
 	return 0;
 }

@@ -1,14 +1,83 @@
-#include "runtime/cpython.h"
-
+#include "base/hash.h"
 #include "base/mem.h"
-#include "runtime/cpython_file.h"
-#include "runtime/cpython_lines.h"
-#include "runtime/cpython_names.h"
-#include "runtime/cpython_threads.h"
+#include "base/vec.h"
+#include "runtime/cpython_layout.h"
+#include "runtime/cpython_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* The code objects seen in frames of a process: each is read once. */
+
+/* Limits per process; a service may have hundreds of processes. When either limit is reached, all
+ * entries are dropped and read again; callers cache the frames' names, so that is rare. */
+/* limit CPYTHON_MAX_KEPT_BYTES: bytes kept of a process's code objects */
+enum { CPYTHON_MAX_KEPT = 1024, CPYTHON_MAX_KEPT_BYTES = 128 << 10 };
+
+struct cpython_kept {
+	uint64_t addr;
+	uint32_t stamp;
+	uint16_t version;
+	struct cpython_code code;
+};
+struct cpython_names { /* zeroed = empty */
+	VEC(struct cpython_kept) v;
+	struct map by_code;
+	size_t bytes;
+};
+
+static void cpython_names_done(struct cpython_names *n)
+{
+	for (size_t i = 0; i < n->v.n; i++)
+		cpython_code_done(&n->v.v[i].code);
+	vec_done(&n->v);
+	map_done(&n->by_code);
+	n->bytes = 0;
+}
+
+struct wanted {
+	const struct cpython_names *names;
+	uint64_t addr;
+	uint32_t stamp;
+};
+
+static bool is_wanted(const void *ctx, uint32_t value)
+{
+	const struct wanted *w = ctx;
+	const struct cpython_kept *k = &w->names->v.v[value];
+
+	return k->addr == w->addr && k->stamp == w->stamp;
+}
+
+/* Returns NULL if it is not read yet. Valid until the next cpython_names_add. */
+static const struct cpython_kept *cpython_names_get(const struct cpython_names *n, uint64_t addr,
+						    uint32_t stamp)
+{
+	const struct wanted wanted = { n, addr, stamp };
+	uint32_t at;
+
+	return map_lookup(&n->by_code, hash_mix(addr, stamp), is_wanted, &wanted, &at) ? &n->v.v[at]
+										       : NULL;
+}
+
+/* Takes ownership of the code. */
+static const struct cpython_kept *cpython_names_add(struct cpython_names *n,
+						    struct cpython_kept kept)
+{
+	if (n->v.n >= CPYTHON_MAX_KEPT || n->bytes >= CPYTHON_MAX_KEPT_BYTES)
+		cpython_names_done(n);
+	const struct wanted wanted = { n, kept.addr, kept.stamp };
+	uint32_t fresh = n->v.n;
+	vec_push(&n->v, kept);
+	n->bytes += cpython_code_size(&kept.code);
+	map_intern(&n->by_code, hash_mix(kept.addr, kept.stamp), fresh, is_wanted, &wanted);
+	return &n->v.v[fresh];
+}
+
+/* --- objects ---------------------------------------------------------------------------------- */
 
 struct runtime_object {
 	struct cpython_file file;
@@ -28,7 +97,7 @@ struct attached {
 	uint64_t code_type;
 	uint32_t hex;
 	const char *by;
-	bool checked; /* that the layout is right: there was no thread to tell by before */
+	bool checked; /* that the layout is right: before, there was no thread to check it with */
 	bool refused;
 };
 struct runtime_process {
@@ -41,7 +110,7 @@ struct runtime_process {
 	struct runtime_counts counts;
 };
 
-/* --- objects ---------------------------------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static int detect(const struct elf_file *f, const char *path, struct runtime_object **out,
 		  struct err *err)
@@ -72,9 +141,9 @@ static void runtime_close(struct runtime *r)
 	free(r);
 }
 
-/* --- a process -------------------------------------------------------------------------------------------------------------- */
+/* --- a process -------------------------------------------------------------------------------- */
 
-/* The layout's number in the walker's map, into which it is put when it is new; or -errno. */
+/* Returns the layout's index in the walker's map, after adding it if it is new; or -errno. */
 static int layout_index(struct runtime *r, const struct cpython_layout *l)
 {
 	for (uint32_t i = 0; i < r->n_layouts; i++)
@@ -102,8 +171,9 @@ static int find_shape(const struct cpython_file *file, uint64_t runtime_at,
 	return cpython_layout_said(said, &out->shape, err);
 }
 
-/* 3.6 has no _PyRuntime. Where the head of its list has no name, the thread that runs leads to its interpreter; the oldest thread, which is the
- * last of the list, stays: it has a pointer to it. */
+/* 3.6 has no _PyRuntime. If the head of its list has no symbol, the running thread leads to its
+ * interpreter. The oldest thread, the last of the list, stays and has a pointer to the interpreter,
+ * so that pointer serves as the head. */
 static int find_head_36(uint64_t current_at, const struct cpython_layout *l,
 			const struct runtime_memory *m, uint64_t *head_at)
 {
@@ -121,7 +191,7 @@ static int find_head_36(uint64_t current_at, const struct cpython_layout *l,
 	return 0;
 }
 
-/* Whether frames may be believed. -EAGAIN: nobody can tell yet. */
+/* Checks whether frames can be trusted. Returns -EAGAIN if that is unknown yet. */
 static int check(struct attached *a, const struct runtime_memory *m)
 {
 	int rc = a->checked ? 0 : cpython_threads_check(&a->shape.layout, a->head_at, m);
@@ -198,7 +268,7 @@ static void detach(struct runtime_process *p)
 	free(p);
 }
 
-/* What can be walked is walked; the first reason counts when nothing can. */
+/* Attaches every libpython that can be walked. If none can, returns the first error. */
 static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_place *places,
 		  size_t n, const struct runtime_memory *memory, struct runtime_process **out,
 		  struct err *err)
@@ -231,14 +301,14 @@ static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_pl
 	return 0;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static enum runtime_named named_by(int rc)
 {
 	return rc == -ESTALE ? RUNTIME_GONE : RUNTIME_UNREADABLE;
 }
 
-/* Which of the libpythons a code object is of is not said: the one whose it can be. */
+/* A frame does not say which libpython its code object belongs to: tries all of them. */
 static enum runtime_named read_code(struct runtime_process *p, uint64_t addr, uint32_t stamp,
 				    const struct cpython_kept **out)
 {
@@ -262,7 +332,8 @@ static enum runtime_named read_code(struct runtime_process *p, uint64_t addr, ui
 	return named;
 }
 
-/* Python itself leaves out a frame that has not come to its first instruction that counts (_PyFrame_IsIncomplete). */
+/* Python itself hides a frame that has not reached its first traced instruction
+ * (_PyFrame_IsIncomplete). */
 static enum runtime_named frame_of(const struct cpython_kept *kept, uint32_t offset,
 				   struct runtime_frame *out)
 {
@@ -296,7 +367,7 @@ static enum runtime_named name_frame(struct runtime_process *p, const uint64_t w
 	return named;
 }
 
-/* --- for people ------------------------------------------------------------------------------------------------------------- */
+/* --- display ---------------------------------------------------------------------------------- */
 
 static void describe(const struct runtime_process *p, struct buf *out)
 {

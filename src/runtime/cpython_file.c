@@ -1,8 +1,10 @@
-#include "runtime/cpython_file.h"
+#include "runtime/cpython_parts.h"
 
-#include "runtime/cpython_loop.h"
-#include "symbol/elf_find.h"
-#include "symbol/elf_layout.h"
+#include "base/err.h"
+#include "runtime/cpython_layout.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_find.h"
+#include "symbol/elf/elf_layout.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +12,7 @@
 
 #define V CPYTHON_VERSION
 
-/* Where its symbols are. */
+/* Finds a symbol in the file's symbol table. */
 typedef bool find_fn(const struct elf_file *f, const char *name, GElf_Sym *out);
 
 static uint64_t address_of(const struct elf_file *f, find_fn *find, const char *name)
@@ -31,9 +33,9 @@ static bool read_at(const struct elf_file *f, uint64_t addr, void *out, size_t l
 	return ok;
 }
 
-/* --- where it is ---------------------------------------------------------------------------------------------------------- */
+/* --- finding CPython -------------------------------------------------------------------------- */
 
-/* Only programs have one that they do not export: what loads it would not find it. */
+/* Only programs may have a CPython that is not exported: other programs could not load it. */
 static bool is_program(const struct elf_file *f)
 {
 	GElf_Phdr p;
@@ -49,7 +51,8 @@ static bool is_program(const struct elf_file *f)
 	return false;
 }
 
-/* Gives how its symbols are found, NULL where it has none. False: it is not in the file. */
+/* Finds CPython, and sets *find to the lookup of its symbols, NULL if there is none. Returns false
+ * if it is not in the file. */
 static bool find_runtime(const struct elf_file *f, struct cpython_file *out, find_fn **find)
 {
 	GElf_Shdr section;
@@ -74,9 +77,9 @@ static bool find_runtime(const struct elf_file *f, struct cpython_file *out, fin
 	return out->runtime != 0;
 }
 
-/* --- its version ------------------------------------------------------------------------------------------------------------ */
+/* --- its version ------------------------------------------------------------------------------ */
 
-/* libpython3.9.so.1.0, python3.9, python3.9d: as the makers call it. */
+/* libpython3.9.so.1.0, python3.9, python3.9d: the names used by the build. */
 static uint16_t version_of_name(const char *path)
 {
 	const char *name = path ? strrchr(path, '/') : NULL;
@@ -91,7 +94,7 @@ static uint16_t version_of_name(const char *path)
 	return minor >= 6 && minor < 100 ? V(3, minor) : 0;
 }
 
-/* What each version brought that was not there before, and every build exports. */
+/* A function that each version added, and every build exports. */
 static uint16_t version_of_functions(const struct elf_file *f, find_fn *find)
 {
 	static const struct {
@@ -134,7 +137,7 @@ static bool find_version(const struct elf_file *f, find_fn *find, const char *pa
 	return out->version != 0;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void take_segments(const struct elf_file *f, struct cpython_file *out)
 {

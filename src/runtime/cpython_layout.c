@@ -1,19 +1,23 @@
 #include "runtime/cpython_layout.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <string.h>
 
 #define V CPYTHON_VERSION
 
-/* --- the table ------------------------------------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
-/* What is the same in many of them: pointers are 8 bytes, an object begins with its count and its type. */
+/* Values shared by many versions: pointers are 8 bytes; an object begins with its reference count
+ * and its type. */
 #define OBJECTS     .type = 8, .bytes_size = 16, .bytes_data = 32, .str_length = 16, .str_state = 32
-#define STRINGS_OLD .str_ascii = 48, .str_compact = 72 /* to 3.11 they have a wchar_t form, too */
+#define STRINGS_OLD .str_ascii = 48, .str_compact = 72 /* up to 3.11 also a wchar_t form */
 #define STRINGS     .str_ascii = 40, .str_compact = 56
 #define THREADS     .interp_next = 0, .thread_next = 8, .thread_interp = 16
 
-/* To 3.10: frame objects. Code objects begin with so many ints more from 3.8 on: all behind them lies `by` bytes later. */
+/* Up to 3.10: frame objects. From 3.8 on code objects have more ints at the start: all later fields
+ * are `by` bytes further. */
 #define FRAME_OBJECTS(minor, more_flags, head_at, id_at, instr_at, executing_at, by) \
 	{ \
 		{ .version = V(3, minor), \
@@ -38,7 +42,7 @@
 			.head = head_at \
 	}
 
-/* From 3.11: frames, of 72 bytes before their variables. */
+/* From 3.11: frames, with 72 bytes before their variables. */
 #define CODE_FROM_311 .code_file = 112, .code_name = 120, .code_qualname = 128, .code_lines = 136
 
 static const struct cpython_shape table[] = {
@@ -109,7 +113,7 @@ bool cpython_layout_of(uint16_t version, struct cpython_shape *out)
 	return false;
 }
 
-/* --- what the process says ---------------------------------------------------------------------------------------------- */
+/* --- offsets from the process ----------------------------------------------------------------- */
 
 enum {
 	SAID_COOKIE,
@@ -121,7 +125,7 @@ enum {
 };
 static const char cookie[8] = "xdebugpy";
 
-/* The first words of the structures that others follow: each begins with its size. */
+/* The index of the first word of each structure that is read: each begins with its size. */
 struct said_index {
 	uint16_t version;
 	uint8_t thread, frame, code, object, bytes, str;
@@ -132,7 +136,7 @@ static const struct said_index indexes[] = {
 	{ V(3, 14), 22, 31, 39, 50, 74, 77 },
 };
 
-/* What follows the size, in the order of the structures. */
+/* The words after the size, in the order of the structures. */
 enum { INTERP_NEXT = 2, INTERP_THREADS = 3 };
 enum { THREAD_NEXT = 2, THREAD_INTERP, THREAD_FRAME, THREAD_ID };
 enum { FRAME_PREVIOUS = 1, FRAME_CODE, FRAME_INSTR, FRAME_LOCALS, FRAME_OWNER };
@@ -161,10 +165,10 @@ static const struct said_index *index_of(uint16_t version, bool *is_known)
 	return version > indexes[n - 1].version ? &indexes[n - 1] : NULL;
 }
 
-/* Reads fields of one structure, and remembers whether all of them lie inside. */
+/* Reads the fields of one structure, and checks that all of them are inside. */
 struct said_part {
 	const uint64_t *words; /* the size, then offsets */
-	uint64_t max;          /* that the size may have */
+	uint64_t max;          /* largest valid size */
 	bool bad;
 };
 
@@ -212,16 +216,18 @@ static bool take_frame(const uint64_t *said, const struct said_index *index,
 	l->frame_code = said_field(&frame, FRAME_CODE, 8);
 	l->frame_instr = said_field(&frame, FRAME_INSTR, 8);
 	l->frame_owner = l->frame_entry = said_field(&frame, FRAME_OWNER, 1);
-	/* What is not read of its header lies behind the owner, or are a few bytes that no other thing has. */
+	/* The unread rest of the header is after the owner, or in a few bytes that no other field
+	 * uses. */
 	l->frame_bytes = said_field(&frame, FRAME_LOCALS, 8);
-	l->entry_from =
-		3; /* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER: both lie on the loop's stack */
+	/* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER: both are on the loop's stack */
+	l->entry_from = 3;
 	return !frame.bad && l->frame_bytes <= CPYTHON_MAX_FRAME && l->frame_bytes % 8 == 0 &&
 	       l->frame_previous + 8 <= l->frame_bytes && l->frame_code + 8 <= l->frame_bytes &&
 	       l->frame_instr + 8 <= l->frame_bytes && l->frame_owner < l->frame_bytes;
 }
 
-/* The words between the first line and the line table are what makes a code object another one; they stay as they are. */
+/* The words between the first line and the line table distinguish code objects; they never
+ * change. */
 static bool take_code(const uint64_t *said, const struct said_index *index,
 		      struct cpython_layout *l)
 {
@@ -235,7 +241,8 @@ static bool take_code(const uint64_t *said, const struct said_index *index,
 	l->code_instr = said_field(&code, CODE_INSTR, 2);
 	l->stamp_at = l->code_first_line & ~7u;
 	l->stamp_words = (l->code_lines + 8 - l->stamp_at) / 8;
-	/* In front of the instructions: { int first traced instruction; void *extra; }, of all versions so far. */
+	/* Before the instructions: { int first traced instruction; void *extra; }, in all versions
+	 * so far. */
 	l->code_first_traced = l->code_instr - 16;
 	return !code.bad && l->code_first_line < l->code_file && l->code_file < l->code_lines &&
 	       l->code_name < l->code_lines && l->code_qualname < l->code_lines &&
@@ -255,10 +262,10 @@ static bool take_objects(const uint64_t *said, const struct said_index *index,
 	l->bytes_data = said_field(&bytes, 2, 1);
 	l->str_state = said_field(&str, STR_STATE, 4);
 	l->str_length = said_field(&str, STR_LENGTH, 8);
-	l->str_ascii = said_field(&str, STR_ASCII, 8); /* the size of one without its text */
+	l->str_ascii = said_field(&str, STR_ASCII, 8); /* the size without the text */
 	l->str_compact =
 		l->str_ascii +
-		16; /* a length and a pointer more: the text in UTF-8, once somebody has asked */
+		16; /* plus a length and a pointer: the text in UTF-8, once it was requested */
 	return !object.bad && !bytes.bad && !str.bad && l->bytes_data > l->bytes_size &&
 	       l->str_ascii > l->str_state && l->str_ascii > l->str_length;
 }

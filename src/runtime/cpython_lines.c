@@ -1,14 +1,15 @@
-#include "runtime/cpython_lines.h"
+#include "runtime/cpython_parts.h"
 
+#include "base/buf.h"
 #include "runtime/cpython_layout.h"
 
-/* A table of lies may lead anywhere: only what can be a line is one. */
+/* The table is not trusted: only valid line numbers are returned. */
 static uint32_t line_of(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? line : 0;
 }
 
-/* To 3.9: a pair takes effect after so many bytes. */
+/* Up to 3.9: a pair takes effect after its number of bytes. */
 static uint32_t line_by_pairs(struct cur c, int64_t line, uint32_t offset)
 {
 	uint64_t at = 0;
@@ -22,7 +23,7 @@ static uint32_t line_by_pairs(struct cur c, int64_t line, uint32_t offset)
 	return line_of(line);
 }
 
-/* 3.10: a pair is about the bytes that follow. */
+/* 3.10: a pair applies to the bytes that follow. */
 static uint32_t line_by_ranges(struct cur c, int64_t line, uint32_t offset)
 {
 	enum { NO_LINE = -128 };
@@ -40,7 +41,7 @@ static uint32_t line_by_ranges(struct cur c, int64_t line, uint32_t offset)
 	return 0;
 }
 
-/* Six bits a byte, bit 6 says that there are more; the lowest bit of all is the sign. */
+/* Six bits per byte; bit 6 is set if more follow; the lowest bit of the value is the sign. */
 static int64_t signed_varint(struct cur *c)
 {
 	uint64_t v = 0;

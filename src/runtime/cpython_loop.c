@@ -1,19 +1,23 @@
-#include "runtime/cpython_loop.h"
+#include "runtime/cpython_parts.h"
 
+#include "base/buf.h"
+#include "base/search.h"
 #include "base/vec.h"
-#include "symbol/elf_layout.h"
-#include "unwind/cfi_file.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+#include "unwind/cfi.h"
 
 #include <string.h>
 
-/* Pieces of code that do not begin with a frame of their own. */
+/* Pieces of code that do not begin like a function. */
 struct pieces {
 	VEC(struct cpython_range) v;
-	uint64_t function; /* not this one */
+	uint64_t function; /* excluded */
 	const struct cfi_arch *arch;
 };
 
-/* A function begins where its caller's call has left the stack pointer: the frame begins right above the return address. */
+/* At its first instruction a function's stack pointer is where its caller's call left it: the CFA
+ * is right above the return address. */
 static bool begins_as_function(const struct cfi_fde *fde, const struct cfi_arch *arch)
 {
 	const struct cfi_place *cfa = &fde->rows[0].rule.cfa;
@@ -54,17 +58,9 @@ static void find_pieces(const struct elf_file *f, struct pieces *p)
 
 static const struct cpython_range *piece_at(const struct pieces *p, uint64_t addr)
 {
-	size_t lo = 0, hi = p->v.n;
+	size_t after = vec_upper(&p->v, start, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->v.v[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < p->v.v[lo - 1].end ? &p->v.v[lo - 1] : NULL;
+	return after && addr < p->v.v[after - 1].end ? &p->v.v[after - 1] : NULL;
 }
 
 static void add_part(struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n,
@@ -77,8 +73,9 @@ static void add_part(struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n,
 		out[(*n)++] = *part;
 }
 
-/* Jumps with a 32-bit distance: E9, and 0F 80 to 0F 8F. Bytes that only look like one lead somewhere else: into a piece of less than a
- * hundredth of the code, by chance once in thousands. */
+/* Matches jumps with a 32-bit distance: E9, and 0F 80 to 0F 8F. Bytes that only look like a jump
+ * lead to other places: into a piece, which is less than a hundredth of the code, once in thousands
+ * by chance. */
 static void follow_jumps(const struct pieces *p, const uint8_t *code,
 			 const struct cpython_range *at,
 			 struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n)
@@ -108,7 +105,7 @@ static void find_parts(const struct elf_file *f, const struct pieces *p,
 
 	if (elf_layout_read(&layout, f, NULL) < 0)
 		return;
-	/* Only what the function itself jumps into: a part of a part comes back to it, too. */
+	/* Only code that the function itself jumps into: a part of a part also jumps back to it. */
 	uint64_t size = out[0].end - out[0].start;
 	if (size <= CPYTHON_MAX_LOOP_BYTES && elf_layout_offset(&layout, out[0].start, &offset)) {
 		uint8_t *code = xmalloc(size ? size : 1);

@@ -1,6 +1,11 @@
-#include "runtime/cpython_threads.h"
+#include "runtime/cpython_parts.h"
+
+#include "bpf/cpython.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
+#include <linux/types.h>
+#include <stdbool.h>
 #include <string.h>
 
 static bool read_word(const struct runtime_memory *m, uint64_t addr, uint64_t *out)
@@ -8,13 +13,13 @@ static bool read_word(const struct runtime_memory *m, uint64_t addr, uint64_t *o
 	return m->read(m->ctx, addr, out, sizeof *out) == 0;
 }
 
-/* A pointer to a structure: those of a live process are aligned. */
+/* Reads a pointer to a structure: in a live process it is aligned. */
 static bool read_pointer(const struct runtime_memory *m, uint64_t addr, uint64_t *out)
 {
 	return read_word(m, addr, out) && *out && !(*out & 7) && *out <= CPYTHON_ADDRESS;
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------ */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 static size_t threads_of(const struct cpython_layout *l, uint64_t interp,
 			 const struct runtime_memory *m, struct cpython_thread *out, size_t max)
@@ -28,7 +33,7 @@ static size_t threads_of(const struct cpython_layout *l, uint64_t interp,
 		if (!read_word(m, state + l->thread_id, &out[n].id) ||
 		    !read_word(m, state + l->thread_interp, &out[n].interp))
 			break;
-		/* One that was freed meanwhile leads anywhere. */
+		/* A thread freed meanwhile may point anywhere. */
 		if (out[n].interp != interp)
 			break;
 		n++;
@@ -50,7 +55,8 @@ size_t cpython_threads(const struct cpython_layout *l, uint64_t head_at,
 	return n;
 }
 
-/* The thread pointer's first word is the thread pointer (x86-64: the ABI wants it so). */
+/* The first word at the thread pointer is the thread pointer itself (required by the ABI of
+ * x86-64). */
 static bool is_thread_pointer(const struct runtime_memory *m, uint64_t id)
 {
 #ifdef __x86_64__
@@ -86,7 +92,7 @@ int cpython_threads_check(const struct cpython_layout *l, uint64_t head_at,
 	return rc;
 }
 
-/* --- frames --------------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static uint64_t word_of(const uint8_t *frame, uint16_t at)
 {
@@ -106,7 +112,7 @@ static uint32_t offset_of(const struct cpython_layout *l, const uint8_t *frame, 
 	return l->flags & CPYTHON_UNITS && instr > 0 ? (uint32_t)instr * 2 : (uint32_t)instr;
 }
 
-/* The frame at hand becomes *out, where it is one. */
+/* Stores the current frame in *out if it is valid. */
 static bool take_frame(const struct cpython_layout *l, const uint8_t *frame,
 		       const struct runtime_memory *m, struct cpython_frame *out)
 {
@@ -123,7 +129,7 @@ static bool take_frame(const struct cpython_layout *l, const uint8_t *frame,
 	return true;
 }
 
-/* From 3.12 on the loop's own frames are between those of Python. */
+/* From 3.12 on the loop's own frames are between the Python frames. */
 static bool is_pythons(const struct cpython_layout *l, const uint8_t *frame)
 {
 	return l->flags & (CPYTHON_FRAME_OBJECTS | CPYTHON_ENTRY_IS_FRAME) ||

@@ -1,26 +1,24 @@
-#include "server/access.h"
+#include "server/server_state.h"
 
 #include "base/hash.h"
-#include "base/str.h"
+#include "server/connections.h"
+#include "server/peer.h"
+#include "server/request.h"
+#include "server/server.h"
+#include "server/tenant.h"
+#include "server/tokens.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
-
-static int open_tenants(struct server *s, const struct tokens *t, struct err *err)
-{
-	int rc = 0;
-	for (size_t i = 0; i < t->n && rc == 0; i++)
-		rc = tenants_add(s->tenants, t->v[i].tenant, err);
-	return rc;
-}
 
 int access_load(struct server *s, struct err *err)
 {
 	struct tokens fresh = { 0 }, old;
 	int rc = s->opts.tokens ? tokens_load(s->opts.tokens, &fresh, err) : 0;
-	if (rc == 0)
-		rc = open_tenants(s, &fresh, err);
+	for (size_t i = 0; i < fresh.n && rc == 0; i++)
+		rc = tenants_add(s->tenants, fresh.v[i].tenant, err);
 	if (rc < 0) {
 		tokens_done(&fresh);
 		return rc;
@@ -64,7 +62,7 @@ int64_t access_user(struct request *r)
 	return c->user;
 }
 
-/* The process adds, too: the agent's sending process is that user on many machines. */
+/* The server's own user may add, too: on many machines the agent's sender process is that user. */
 static unsigned rights_of(const struct server_users *users, int64_t user)
 {
 	unsigned rights = user == (int64_t)getuid() ? SERVER_ADDS : 0;
@@ -90,7 +88,7 @@ static unsigned refuse_user(struct request *r, int64_t user, unsigned needed, st
 	}
 	err_set(err, EACCES, "user %lld may not %s these profiles", (long long)user, verbs[needed]);
 	if (needed == SERVER_DELETES)
-		err_hint(err, "root may, and who started the server: ask with sudo");
+		err_hint(err, "root and the user who started the server may: ask with sudo");
 	else
 		err_hint(err,
 			 "root and members of the group cresset may: ask with sudo, or join it:\n"
@@ -105,7 +103,7 @@ static unsigned check_user(struct request *r, struct err *err)
 	static const unsigned needs[] = { [SCOPE_READ] = SERVER_READS,
 					  [SCOPE_WRITE] = SERVER_ADDS,
 					  [SCOPE_ADMIN] = SERVER_DELETES };
-	bool is_page = r->route->takes & TAKES_PAGE; /* it says how to get in */
+	bool is_page = r->route->takes & TAKES_PAGE; /* the refusal says how to get access */
 	unsigned needed = is_page ? SERVER_READS : needs[r->route->scope];
 	int64_t user = needed ? access_user(r) : 0;
 	unsigned rights = user >= 0 ? rights_of(r->server->opts.users, user) : 0;

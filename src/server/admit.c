@@ -1,23 +1,28 @@
-#include "server/admit.h"
-
+#include "base/arena.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/str.h"
-#include "server/access.h"
-#include "server/packing.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "server/http.h"
+#include "server/limits.h"
+#include "server/listen.h"
+#include "server/request.h"
+#include "server/server_state.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_PARAMS = 32 };
+enum { MAX_PARAMS = 32 }; /* limit: parameters of a request */
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* The headers that matter, each with how often it came. */
+/* The headers that admission looks at, and how often each came. */
 struct heads {
 	struct request *r;
 	const char *length, *transfer, *host, *origin, *encoding, *expect, *authorization, *accept;
 	uint32_t lengths, transfers, hosts, encodings, authorizations;
-	bool is_bad; /* a NUL inside of one */
+	bool is_bad; /* a header contains a NUL */
 	bool is_cross_site, is_navigation;
 };
 
@@ -76,7 +81,8 @@ static enum MHD_Result take_head(void *ctx, enum MHD_ValueKind kind, const char 
 	return MHD_YES;
 }
 
-/* How long the body is must be beyond doubt: what is in front of us may see it otherwise, and take a part of it for a request. */
+/* Refuses a request whose body length is ambiguous: a proxy in front of the server may see another
+ * length, and take a part of the body for a request. */
 static unsigned check_framing(struct request *r, const struct heads *h, struct err *err)
 {
 	bool is_chunked = h->transfer && strcasecmp(h->transfer, "chunked") == 0;
@@ -104,16 +110,18 @@ static bool is_origin(const char *origin, const char *host)
 	       strcasecmp(name + strlen("://"), host) == 0;
 }
 
-/* A page of another site can make a browser ask us: by a name of its own that resolves to 127.0.0.1, or by posting a form. */
+/* A page of another site can make a browser send requests here: through a name of its own that
+ * resolves to 127.0.0.1, or by posting a form. */
 static unsigned check_site(const struct server *s, const struct heads *h, struct err *err)
 {
-	/* Where there are tokens, such a page has none. */
+	/* With tokens there is no need: such a page has none. */
 	if (!s->opts.tokens && h->host && !listen_host_is_loopback(h->host)) {
 		err_set(err, EINVAL, "this is not the host '%.100s'", h->host);
 		err_hint(err, "ask for 127.0.0.1, [::1] or localhost");
 		return 421;
 	}
-	/* Browsers say so of what a page asks for without an Origin: pictures, scripts. A link may be followed. */
+	/* Browsers send Sec-Fetch-Site where there is no Origin: for pictures and scripts.
+	 * Following a link is allowed. */
 	if ((h->is_cross_site && !h->is_navigation) ||
 	    (h->origin && (!h->host || !is_origin(h->origin, h->host)))) {
 		err_set(err, EPERM, "a page of another site may not ask");
@@ -139,14 +147,6 @@ static unsigned check_rate(struct request *r, struct err *err)
 
 /* --- the request line ------------------------------------------------------------------------- */
 
-static void keep_value(struct request *r, const char *path)
-{
-	const char *value = route_value(r->route, path);
-	if (value)
-		vec_push(&r->params,
-			 (struct param){ ROUTE_VALUE, arena_dup(&r->arena, value, strlen(value)) });
-}
-
 static unsigned find_route(struct request *r, const char *method, const char *path, struct err *err)
 {
 	const char *allow;
@@ -156,7 +156,10 @@ static unsigned find_route(struct request *r, const char *method, const char *pa
 	}
 	r->route = route_find(method, path, &allow);
 	if (r->route) {
-		keep_value(r, path);
+		const char *value = route_value(r->route, path);
+		char *copy = value ? arena_dup(&r->arena, value, strlen(value)) : NULL;
+		if (copy)
+			vec_push(&r->params, (struct param){ ROUTE_VALUE, copy });
 		return 0;
 	}
 	r->reply.allow = allow;
@@ -247,7 +250,7 @@ unsigned admit(struct request *r, const char *method, const char *path, struct e
 {
 	struct heads h = { .r = r };
 	r->server->mhd.get_connection_values_n(r->mhd, MHD_HEADER_KIND, take_head, &h);
-	r->heads.takes_gzip = packing_is_accepted(h.accept);
+	r->heads.takes_gzip = gzip_is_accepted(h.accept);
 	unsigned status = check_framing(r, &h, err);
 	if (!status)
 		status = check_rate(r, err);

@@ -1,6 +1,9 @@
 #include "server/answer.h"
 
-#include "format/html.h"
+#include "base/fs.h"
+#include "format/common/tree_bin.h"
+#include "format/html/html.h"
+#include "server/request.h"
 
 #include <errno.h>
 #include <string.h>
@@ -82,7 +85,7 @@ void answer_close(struct request *r, const char *type, struct out *out, int rc, 
 	int fd = out->fd;
 	if (rc == 0)
 		rc = out_flush(out, err);
-	out_abort(out); /* closes nothing: it has no path */
+	out_abort(out); /* leaves fd open: it has no path */
 	if (rc == 0) {
 		reply_fd(r, type, fd);
 		return;

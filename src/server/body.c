@@ -1,7 +1,9 @@
-/* Bodies of requests: into memory, within the budget that all share. */
+/* Reads request bodies into memory, within a budget that all requests share. */
 #include "base/unpack.h"
-#include "format/otlp_pack.h"
+#include "format/otlp/otlp_pack.h"
+#include "server/limits.h"
 #include "server/request.h"
+#include "server/server_state.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +16,7 @@ static uint64_t max_body(const struct request *r)
 	return r->route->max_body < all ? r->route->max_body : all;
 }
 
-/* Room for so many bytes in all. */
+/* Raises the request's reservation to bytes. Returns false if the budget has no room. */
 static bool reserve(struct request *r, uint64_t bytes)
 {
 	struct body *b = &r->body;
@@ -60,30 +62,25 @@ void body_add(struct request *r, const void *data, size_t len)
 		buf_add(&b->data, data, len);
 }
 
-bool body_is_hopeless(const struct request *r)
+bool body_is_abandoned(const struct request *r)
 {
 	return r->body.failed && r->body.received_bytes > max_body(r) + SPARE_BYTES;
 }
 
-static enum unpack_kind encoding_kind(const char *encoding)
-{
-	return strcasecmp(encoding, "gzip") == 0   ? UNPACK_GZIP
-	       : strcasecmp(encoding, "zstd") == 0 ? UNPACK_ZSTD
-						   : UNPACK_NONE;
-}
-
-/* Others give back what they have: it can come again. Where there is not as much at all, it cannot. */
+/* 503 if enough memory becomes free once other requests end, so that a retry can succeed; 413 if
+ * bytes is above the whole budget. */
 static unsigned no_room(struct request *r, uint64_t bytes, struct err *err)
 {
 	uint64_t all = r->server->bodies.limit_bytes;
 	if (bytes <= all)
 		return refuse(r, 503);
-	err_set(err, EFBIG, "unpacking the body takes more than %llu bytes of memory",
+	err_set(err, EFBIG, "decompressing the body takes more than %llu bytes of memory",
 		(unsigned long long)all);
 	return refuse(r, 413);
 }
 
-/* For what comes first: all of it and one byte, where a frame says how much that is, so that zstd unpacks it where it stays. */
+/* The size of the first output buffer. If a zstd frame states its content size, that size and one
+ * byte, so that zstd decompresses straight into the buffer. */
 static uint64_t first_piece(const struct request *r, enum unpack_kind kind)
 {
 	const struct buf *data = &r->body.data;
@@ -92,7 +89,7 @@ static uint64_t first_piece(const struct request *r, enum unpack_kind kind)
 	return said >= PIECE && said <= max_body(r) ? said + 1 : PIECE;
 }
 
-/* Appends what is unpacked until the end, or the limit. */
+/* Appends decompressed data until the end or the limit. */
 static unsigned unpack_all(struct request *r, struct unpack *u, uint64_t piece, struct buf *out,
 			   struct err *err)
 {
@@ -108,7 +105,7 @@ static unsigned unpack_all(struct request *r, struct unpack *u, uint64_t piece, 
 			return rc == -E2BIG ? refuse(r, 413) : 400;
 		out->len += got;
 		if (out->len > max_body(r)) {
-			err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
+			err_set(err, EFBIG, "the body is larger than %llu bytes when decompressed",
 				(unsigned long long)max_body(r));
 			return refuse(r, 413);
 		}
@@ -138,7 +135,9 @@ static unsigned unpack_as(struct request *r, enum unpack_kind kind, bool keep, s
 
 static unsigned unpack_body(struct request *r, struct err *err)
 {
-	enum unpack_kind kind = encoding_kind(r->body.encoding);
+	enum unpack_kind kind = strcasecmp(r->body.encoding, "gzip") == 0   ? UNPACK_GZIP
+				: strcasecmp(r->body.encoding, "zstd") == 0 ? UNPACK_ZSTD
+									    : UNPACK_NONE;
 	if (kind == UNPACK_NONE) {
 		err_set(err, EINVAL, "a body in Content-Encoding '%s' is not understood",
 			r->body.encoding);
@@ -158,7 +157,7 @@ int body_unpack_inside(struct request *r, struct err *err)
 	return !status ? 0 : status == 503 ? -EBUSY : status == 413 ? -EFBIG : -EINVAL;
 }
 
-/* Of a batch that was packed against another one: that one is not known here. */
+/* Whether the body is a batch compressed against an earlier one, which is not known here. */
 static bool is_against(const struct request *r)
 {
 	return r->route->takes & TAKES_BATCH && r->heads.base;
@@ -179,13 +178,13 @@ unsigned body_unpack_against(struct request *r, const struct buf *key, struct er
 	uint64_t max = max_body(r), sizes[2] = { otlp_unpacked_bytes(key->data, key->len),
 						 otlp_unpacked_bytes(data->data, data->len) };
 	if (sizes[0] > max || sizes[1] > max) {
-		err_set(err, EFBIG, "the body is larger than %llu bytes when unpacked",
+		err_set(err, EFBIG, "the body is larger than %llu bytes when decompressed",
 			(unsigned long long)max);
 		return refuse(r, 413);
 	}
 	uint64_t room = data->len + key->len + sizes[0] + sizes[1];
 	if (room > r->server->bodies.limit_bytes) {
-		err_set(err, EFBIG, "there is no memory to unpack it against an earlier one");
+		err_set(err, EFBIG, "there is no memory to decompress it against an earlier one");
 		return 412;
 	}
 	if (!reserve(r, room)) {

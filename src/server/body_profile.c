@@ -1,8 +1,10 @@
-#include "server/body_profile.h"
-
 #include "base/clock.h"
 #include "base/input.h"
-#include "format/format.h"
+#include "format/common/format.h"
+#include "format/formats.h"
+#include "profile/profile.h"
+#include "query/guard.h"
+#include "server/request.h"
 
 #include <errno.h>
 
@@ -20,10 +22,10 @@ static const struct format *detect(const struct buf *b)
 	return NULL;
 }
 
-/* What a row of the samples takes, the room for growing included. */
+/* Memory per sample row, including room for growing. */
 enum { ROW_BYTES = 64 };
 
-/* Before each piece of the body. */
+/* Called before each piece of the body. */
 static int may_go_on(void *ctx, const char *name, struct err *err)
 {
 	struct reading *reading = ctx;

@@ -18,18 +18,11 @@ static void cut(struct connections *c, struct connection *one)
 {
 	one->deadline_ns = UINT64_MAX;
 	one->is_cut = true;
-	shutdown(one->fd, SHUT_RDWR); /* the library sees the end, and closes */
+	shutdown(one->fd, SHUT_RDWR); /* the library sees the end of the stream and closes it */
 	atomic_fetch_add(&c->cut, 1);
 }
 
-static void cut_late(struct connections *c, uint64_t now_ns)
-{
-	for (struct connection *one = c->first; one; one = one->next)
-		if (one->deadline_ns <= now_ns)
-			cut(c, one);
-}
-
-/* Sleeps for good while nobody is connected. */
+/* Sleeps without a timeout while there is no connection. */
 static void wait_a_while(struct connections *c)
 {
 	if (!c->first) {
@@ -45,7 +38,10 @@ static void *reap(void *ctx)
 	pthread_mutex_lock(&c->lock);
 	while (!c->ends) {
 		wait_a_while(c);
-		cut_late(c, clock_mono_ns());
+		uint64_t now_ns = clock_mono_ns();
+		for (struct connection *one = c->first; one; one = one->next)
+			if (one->deadline_ns <= now_ns)
+				cut(c, one);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return NULL;
@@ -105,12 +101,7 @@ uint64_t connections_network(const struct sockaddr *from)
 	return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ? 0 : net;
 }
 
-static bool is_counted(const struct connection *one, uint64_t from)
-{
-	return !one->is_cut && !one->is_known && one->from == from;
-}
-
-/* Whether a is rather cut than b; NULL is none. */
+/* Whether a is cut before b; b may be NULL. */
 static bool gives_way_before(const struct connection *a, const struct connection *b)
 {
 	if (!b || a->was_asked != b->was_asked)
@@ -118,7 +109,7 @@ static bool gives_way_before(const struct connection *a, const struct connection
 	return a->waits_since_ns < b->waits_since_ns;
 }
 
-/* from 0: of anybody. */
+/* Cuts a connection of network from (0: of any) that waits. Returns false if there is none. */
 static bool cut_one(struct connections *c, uint64_t from)
 {
 	struct connection *found = NULL;
@@ -140,7 +131,7 @@ bool connections_make_room(struct connections *c, uint64_t from, uint32_t most)
 	pthread_mutex_lock(&c->lock);
 	for (const struct connection *one = c->first; one; one = one->next) {
 		all += !one->is_cut;
-		its += from && is_counted(one, from);
+		its += from && one->from == from && !one->is_cut && !one->is_known;
 	}
 	if (its >= its_most)
 		is_there = cut_one(c, from);

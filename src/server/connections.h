@@ -1,11 +1,13 @@
-/* server/connections.h: who is connected, and until when each has to have done what is expected of it.
+/* server/connections.h: the open connections, and the deadline of each for its next step.
  *
- * libmicrohttpd's own time-out is for inactivity: who sends a byte a second is never cut. Here every connection has one moment, the end of
- * what it is doing, and a thread that shuts down the socket of those that are late. Any thread may call.
+ * libmicrohttpd's own timeout is for inactivity: a client that sends a byte a second is never cut.
+ * Here each connection has one deadline, for its current step, and a thread shuts down the sockets
+ * of those that are late. Any thread may call.
  *
- * Nobody keeps others out by being connected: where there is no room for one more, a connection that waits for a request gives way, first
- * the one that has waited longest without having sent any. One address, a network of 64 bits in IPv6, has an eighth of the room; loopback, where a
- * proxy has all of its clients, and connections that have shown a token are not counted for that. */
+ * A client cannot keep others out by holding connections: if there is no room for another, one that
+ * waits for a request is cut, first the one that has waited longest without having sent any. One
+ * address (in IPv6, a network of 64 bits) gets an eighth of the room. Loopback, where a proxy has
+ * all of its clients, and connections that have presented a token do not count for that share. */
 #ifndef CRESSET_SERVER_CONNECTIONS_H
 #define CRESSET_SERVER_CONNECTIONS_H
 
@@ -21,13 +23,13 @@ struct connection {
 	int fd;
 	uint64_t deadline_ns;    /* monotonic; UINT64_MAX: none */
 	uint64_t from;           /* connections_network */
-	uint64_t waits_since_ns; /* for a request, or for its headers; 0: it has one */
-	bool is_known;           /* a token was shown on it */
-	bool was_asked;          /* it has had a request */
+	uint64_t waits_since_ns; /* for a request or its headers; 0: it has one */
+	bool is_known;           /* it has presented a token */
+	bool was_asked;          /* it has sent a request */
 	bool is_cut;
-	bool has_user; /* who is at the other end was looked up: of its parser alone, as user is */
-	int64_t user;  /* -1: not known */
-	void *request; /* that is being read or answered */
+	bool has_user; /* user was looked up; both are used by its parser only */
+	int64_t user;  /* -1: unknown */
+	void *request; /* being read or answered */
 	struct connection *next, **link;
 };
 
@@ -38,37 +40,40 @@ struct connections {
 	bool runs, ends;
 	struct connection *first;
 	uint32_t n;
-	uint64_t added;       /* so far */
-	_Atomic uint64_t cut; /* so far, as they were late or gave way */
+	uint64_t added;       /* since the start */
+	_Atomic uint64_t cut; /* since the start: late, or to make room */
 };
 
 int connections_start(struct connections *c, struct err *err);
-/* All are gone. */
+/* Call it when all connections are gone. */
 void connections_stop(struct connections *c);
 
-/* The network that one address is limited with; 0: it is not. */
+/* Returns the network by which an address is limited, or 0 if it is not limited. */
 uint64_t connections_network(const struct sockaddr *from);
-/* Whether one more from there may come, where most may be there at once. One that is there may be cut for that. */
+/* Whether another connection of network from may be added, with a limit of most connections. May
+ * cut one to make room. */
 bool connections_make_room(struct connections *c, uint64_t from, uint32_t most);
 
-/* It waits for its first request. */
+/* Adds a connection that waits for its first request. */
 struct connection *connections_add(struct connections *c, int fd, uint64_t from,
 				   uint64_t deadline_ns);
-/* Waits until so many have been added so far: the library adds them on its own threads, and who lets them in has to know how many there are. Not
- * longer than that can take: it may have had no room for one. */
+/* Waits until n connections have been added since the start: the library adds them on its own
+ * threads, and the caller that accepts them must know the count. The wait has a limit, as the
+ * library may have had no room for one. */
 void connections_wait_added(struct connections *c, uint64_t n);
 uint64_t connections_added(struct connections *c);
-/* A request has come whole but for its body; with a token. Or it is over, and the next is waited for. */
+/* Called when the headers of a request have arrived, when it presented a token, and when it is over
+ * and the next one is awaited. */
 void connections_asked(struct connections *c, struct connection *connection);
 void connections_known(struct connections *c, struct connection *connection);
 void connections_answered(struct connections *c, struct connection *connection);
-/* Before its fd is closed. */
+/* Call it before fd is closed. */
 void connections_remove(struct connections *c, struct connection *connection);
 void connections_set_deadline(struct connections *c, struct connection *connection,
 			      uint64_t deadline_ns);
 uint32_t connections_count(struct connections *c);
 
-/* Whether the other side is still there to take an answer. */
+/* Whether the client is still connected. */
 bool connection_is_there(const struct connection *c);
 
 #endif

@@ -1,4 +1,4 @@
-#include "server/counters.h"
+#include "server/server_state.h"
 
 const char *const refusal_names[REFUSALS] = {
 	[REFUSED_CONNECTIONS] = "connections",

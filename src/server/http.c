@@ -1,15 +1,20 @@
 #include "server/http.h"
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "server/admit.h"
+#include "base/vec.h"
+#include "server/connections.h"
 #include "server/live.h"
-#include "server/packing.h"
-#include "server/request_log.h"
+#include "server/request.h"
+#include "server/server_state.h"
+#include "server/tenant.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,20 +23,13 @@ enum { PARSERS = 2, SECOND_NS = 1000000000, STREAM_PIECE = 4096 };
 
 /* --- the life of a request -------------------------------------------------------------------- */
 
-static struct connection *connection_of(struct server *s, struct MHD_Connection *mhd)
-{
-	const union MHD_ConnectionInfo *info =
-		s->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	return info ? info->socket_context : NULL;
-}
-
 static void set_deadline(struct request *r, uint64_t ns)
 {
 	connections_set_deadline(&r->server->connections, r->from,
 				 ns == UINT64_MAX ? ns : clock_mono_ns() + ns);
 }
 
-/* Time for so many bytes, in either direction. */
+/* The time allowed for transferring bytes, in either direction. */
 static uint64_t transfer_ns(const struct server *s, uint64_t bytes)
 {
 	return s->opts.body_ns + bytes / SERVER_PIECE * SECOND_NS;
@@ -49,21 +47,24 @@ static void request_free(struct request *r)
 	free(r);
 }
 
-/* The library does not say of every request that it has ended: where it gives a connection up while it reads, there may be one left. */
+/* The library does not report the end of every request: if it drops a connection while reading, one
+ * may be left. */
 static void free_forgotten(struct connection *c)
 {
 	if (c->request)
 		request_free(c->request);
 }
 
-/* The request line is there: what it returns is the request's context from here on. */
+/* Called when the request line has arrived. The result is the request's context from here on. */
 static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
 {
 	struct request *r = xcalloc(1, sizeof *r);
 	r->server = ctx;
 	r->mhd = mhd;
 	r->tenant = tenants_first(r->server->tenants);
-	r->from = connection_of(ctx, mhd);
+	const union MHD_ConnectionInfo *info =
+		r->server->mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	r->from = info ? info->socket_context : NULL;
 	free_forgotten(r->from);
 	r->from->request = r;
 	r->reply.fd = -1;
@@ -82,7 +83,7 @@ static void count(const struct request *r)
 	counter_add(&c->routes[route].bytes, r->reply.bytes);
 }
 
-/* Questions to the data, not to the server. */
+/* Counts queries of the data, not requests about the server. */
 static void count_query(const struct request *r)
 {
 	struct counters *c = &r->server->counters;
@@ -113,7 +114,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **request,
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* The response takes the answer over. NULL: there is no memory. */
+/* Returns the response, which takes over the answer, or NULL if there is no memory. */
 static struct MHD_Response *make_response(struct request *r)
 {
 	struct reply *y = &r->reply;
@@ -153,7 +154,7 @@ static void add_headers(const struct request *r, struct MHD_Response *response)
 		{ "Content-Encoding", y->encoding },
 		{ "Vary", y->varies ? "Accept-Encoding" : NULL },
 		{ "X-Accel-Buffering",
-		  y->stream ? "no" : NULL }, /* what is in front passes it on as it comes */
+		  y->stream ? "no" : NULL }, /* a proxy passes it on as it comes */
 		{ "Allow", y->allow },
 		{ "WWW-Authenticate", y->challenge },
 		{ "Retry-After", y->retry_after_s ? seconds : NULL },
@@ -173,7 +174,7 @@ static enum MHD_Result send_reply(struct request *r)
 	if (!response)
 		return MHD_NO;
 	add_headers(r, response);
-	body_done(r); /* others may need the room while this is sent */
+	body_done(r); /* frees the memory for others while this is sent */
 	set_deadline(r, transfer_ns(r->server, r->reply.bytes));
 	r->state = REQUEST_SENT;
 	count(r);
@@ -184,7 +185,7 @@ static enum MHD_Result send_reply(struct request *r)
 	return rc;
 }
 
-/* What admission has put into the reply beside the status stays. */
+/* Keeps what admission has put into the reply beside the status. */
 static enum MHD_Result refuse(struct request *r, unsigned status, const struct err *err)
 {
 	struct reply said = r->reply;
@@ -214,14 +215,14 @@ static enum MHD_Result begin(struct request *r, const char *method, const char *
 static enum MHD_Result take_body(struct request *r, const char *data, size_t len)
 {
 	body_add(r, data, len);
-	if (body_is_hopeless(r))
+	if (body_is_abandoned(r))
 		return MHD_NO;
 	connections_set_deadline(&r->server->connections, r->from,
 				 r->start_ns + transfer_ns(r->server, r->body.received_bytes));
 	return MHD_YES;
 }
 
-/* False: the body was refused. */
+/* Returns false if the body was refused. */
 static bool handle(struct request *r)
 {
 	struct err err = { 0 };
@@ -238,8 +239,8 @@ void http_work(void *request)
 	struct request *r = request;
 	bool is_batch = r->route->takes & TAKES_BATCH;
 	if (handle(r) && is_batch)
-		return; /* it may have been answered meanwhile, and be gone */
-	reply_pack(r);
+		return; /* it may have been answered and freed meanwhile */
+	reply_compress(r);
 	request_ready(r);
 }
 
@@ -253,7 +254,7 @@ static enum MHD_Result hand_over(struct request *r)
 {
 	struct server *s = r->server;
 	struct err err = { 0 };
-	set_deadline(r, UINT64_MAX); /* the query has a time of its own */
+	set_deadline(r, UINT64_MAX); /* the query has its own time limit */
 	r->state = REQUEST_WORKS;
 	s->mhd.suspend_connection(r->mhd);
 	if (workers_put(r->route->takes & TAKES_BATCH ? s->writers : s->workers, r))
@@ -294,7 +295,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mhd, const c
 	case REQUEST_WORKS:
 		return MHD_YES; /* it is suspended */
 	case REQUEST_SENT:
-		*len = 0; /* what still comes is thrown away */
+		*len = 0; /* further data is discarded */
 		return MHD_YES;
 	}
 	return MHD_NO;
@@ -328,7 +329,7 @@ static void turn_away(struct server *s, int fd)
 				     "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
 	char unread[4096];
 	counter_add(&s->counters.refused[REFUSED_CONNECTIONS], 1);
-	/* What lies unread when we close would take the answer along. */
+	/* Reads first: closing with unread data would discard the answer. */
 	if (recv(fd, unread, sizeof unread, MSG_DONTWAIT) >= 0 || errno == EAGAIN)
 		send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
@@ -346,7 +347,7 @@ void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
 	pthread_mutex_lock(&s->daemons_lock);
 	bool is_taken = s->mhd.add_connection(s->daemons.v[0], fd, from, len) == MHD_YES;
 	pthread_mutex_unlock(&s->daemons_lock);
-	if (is_taken) /* else it is closed */
+	if (is_taken) /* otherwise the library has closed it */
 		connections_wait_added(&s->connections, added + 1);
 }
 
@@ -377,7 +378,8 @@ static int read_tls(const struct server *s, struct tls *t, struct err *err)
 
 static int start_daemon(struct server *s, struct MHD_Daemon **out, struct err *err)
 {
-	/* Poll mode: in epoll mode of 0.9.75 a client that stalls in a TLS handshake keeps a thread busy. */
+	/* Poll mode: in epoll mode, version 0.9.75 keeps a thread busy while a client stalls in a
+	 * TLS handshake. */
 	unsigned flags = MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
 			 MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME;
 	struct tls tls = { 0 };
@@ -425,7 +427,8 @@ static bool is_idle(const struct server *s, struct MHD_Daemon *daemon)
 	return info && info->num_connections == 0;
 }
 
-/* Certificates are given to the library once. So a reload starts another one, and ends those that have no connections any more. */
+/* The library takes certificates once. So a reload starts another daemon, and stops those that have
+ * no connections left. */
 int http_reload(struct server *s, struct err *err)
 {
 	struct MHD_Daemon *fresh;

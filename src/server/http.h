@@ -1,22 +1,52 @@
-/* server/http.h: between libmicrohttpd and the routes: admits requests, collects bodies, runs handlers, sends answers. */
+/* server/http.h: between libmicrohttpd and the routes: admits requests, collects bodies, runs
+ * handlers, sends answers. */
 #ifndef CRESSET_SERVER_HTTP_H
 #define CRESSET_SERVER_HTTP_H
 
-#include "server/server_state.h"
+#include <stdbool.h>
+#include <sys/socket.h>
 
-/* Starts libmicrohttpd's threads. No connection comes before http_take. */
+struct buf;
+struct err;
 struct request;
+struct server;
+
+/* Starts libmicrohttpd's threads. There are no connections before http_take. */
 int http_start(struct server *s, struct err *err);
-/* New connections get the certificates that are in the files now. */
+/* Reads the certificate files again; new connections use them. */
 int http_reload(struct server *s, struct err *err);
-/* No request is being worked on. */
+/* Call it when no request is being worked on. */
 void http_stop(struct server *s);
 
-/* A connection; fd is taken over. */
+/* Takes over a connection and its fd. */
 void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len);
-/* Works on a request, on a thread of server.workers. */
+/* Handles a request, on a thread of server.workers. */
 void http_work(void *request);
-/* The answer is there. Called by http_work, or, for TAKES_BATCH, later by whoever has it: r is gone then. */
+/* Called when the answer is complete: by http_work or, for TAKES_BATCH, later by the request's
+ * owner. r must not be used afterwards. */
 void request_ready(struct request *r);
+
+/* --- whether a request is taken, by its request line and headers (admit.c) --- */
+
+/* Sets r's route, parameters and body encoding. Returns 0 or the status of the refusal, which err
+ * and, in r->reply, allow, retry_after_s and closes describe. */
+unsigned admit(struct request *r, const char *method, const char *path, struct err *err);
+
+/* --- answers compressed with gzip, for clients that take it (compress.c) --- */
+
+/* Whether an Accept-Encoding header (RFC 9110, 12.5.3; NULL if absent) accepts gzip. */
+bool gzip_is_accepted(const char *accept);
+
+/* Compresses the answer if it is text, long enough to be worth it, and the client accepts it. */
+void reply_compress(struct request *r);
+
+/* --- one line on standard error for each request that was answered (request_log.c) --- */
+
+/* As server.opts.log says. Lines are written at once, so those of several threads do not mix.
+ * Neither tokens nor parameters are in them. */
+void request_log(const struct request *r);
+
+/* Appends the client's IP address, or "". */
+void request_address(const struct request *r, struct buf *b);
 
 #endif

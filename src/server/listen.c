@@ -1,7 +1,6 @@
 #include "server/listen.h"
 
 #include "base/parse.h"
-#include "base/str.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +15,7 @@ enum { BACKLOG = 512, HOST_MAX = 63 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* host[:port] or [host]:port into its parts; *port stays "" where there is none. */
+/* Splits host[:port] or [host]:port; *port is "" if there is none. */
 static bool split(const char *text, char host[HOST_MAX + 1], const char **port)
 {
 	const char *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
@@ -82,16 +81,11 @@ bool listen_host_is_loopback(const char *host)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-static socklen_t addr_len(const union listen_addr *a)
-{
-	return a->any.sa_family == AF_INET ? sizeof a->v4 : sizeof a->v6;
-}
-
 static int bind_socket(struct listener *l, const union listen_addr *addr)
 {
 	int one = 1;
 	l->addr = *addr;
-	socklen_t len = addr_len(addr);
+	socklen_t len = addr->any.sa_family == AF_INET ? sizeof addr->v4 : sizeof addr->v6;
 	l->fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0 || setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
 	    bind(l->fd, &addr->any, len) < 0 || listen(l->fd, BACKLOG) < 0 ||
@@ -123,7 +117,7 @@ static void take_one(struct listener *l)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 		l->take(l->ctx, fd, &from.any, len);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-		poll(NULL, 0, 50); /* it stays in the queue until somebody has gone */
+		poll(NULL, 0, 50); /* the connection stays in the queue until another one ends */
 	}
 }
 

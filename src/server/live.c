@@ -2,10 +2,19 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/mem.h"
 #include "profile/sum.h"
-#include "query/ask.h"
-#include "store/store.h"
+#include "query/plan.h"
+#include "query/query.h"
+#include "query/query_parse.h"
+#include "query/selector.h"
+#include "query/source.h"
+#include "server/connections.h"
+#include "server/request.h"
+#include "server/server_state.h"
+#include "server/tenant.h"
+#include "store/codec/store.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,7 +26,7 @@
 enum {
 	TICK_S = 1,
 	HEARTBEAT_S = 15,
-	TAKE_S = 30, /* to take what was sent */
+	TAKE_S = 30, /* time a client has to take what was sent */
 	STEP_S = 10,
 	STEPS = 6,
 	EVENT_MAX = 4096,
@@ -30,8 +39,8 @@ struct live_client {
 	struct live_client *next, **link;
 	char *selector;
 	uint64_t address;
-	uint64_t version;   /* of what it was told last */
-	uint64_t spoken_ns; /* when it was sent something */
+	uint64_t version;   /* of the last event sent */
+	uint64_t spoken_ns; /* when something was sent last */
 	struct buf pending; /* to be sent */
 	bool is_suspended, has_version;
 };
@@ -57,16 +66,16 @@ static void wake(struct live_client *c)
 
 static void say(struct live_client *c, const char *text, size_t len)
 {
-	if (c->pending.len) /* it has not taken the last one: that is cut when it is late */
+	if (c->pending.len) /* the client has not taken the last event: it is cut when it is late */
 		return;
 	buf_add(&c->pending, text, len);
 	c->spoken_ns = clock_mono_ns();
 	wake(c);
 }
 
-/* --- what is told ------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
-/* Another one whenever something came. What another process writes is looked at now and then. */
+/* Changes whenever data arrive. Data written by another process are checked at intervals. */
 static uint64_t version_of(const struct tenant *t)
 {
 	struct store *store = tenant_store(t);
@@ -113,7 +122,7 @@ static int ask_totals(struct server *s, struct source *source, const struct sele
 				       .ctx = s } };
 	struct query_range range;
 	uint32_t others;
-	int rc = query_ask_type(&q, &others, err);
+	int rc = query_parse_type(&q, &others, err);
 	q.to_ns = (int64_t)(clock_wall_ns() / (STEP_S * SECOND) + 1) * (int64_t)(STEP_S * SECOND);
 	q.from_ns = q.to_ns - (int64_t)(STEPS * STEP_S * SECOND);
 	if (rc == 0)
@@ -125,7 +134,8 @@ static int ask_totals(struct server *s, struct source *source, const struct sele
 	return rc;
 }
 
-/* What cannot be asked now, for its type is not there yet, say, is news without totals. */
+/* If the query cannot be answered now, say because its type is not there yet, the event has no
+ * totals. */
 static void make_event(struct server *s, struct tenant *t, const char *text, struct buf *event)
 {
 	struct selector *selector = NULL;
@@ -134,10 +144,10 @@ static void make_event(struct server *s, struct tenant *t, const char *text, str
 	struct err err = { 0 };
 	int rc = selector_parse(text, &selector, &err);
 	if (rc == 0)
-		rc = served_lease(&t->data, &source, &err);
+		rc = data_source_acquire(&t->data, &source, &err);
 	if (rc == 0)
 		rc = source->is_block ? -EINVAL : ask_totals(s, source, selector, &totals, &err);
-	served_return(&t->data, source);
+	data_source_release(&t->data, source);
 	selector_free(selector);
 	if (rc < 0 || totals.len > EVENT_MAX) {
 		buf_clear(&totals);
@@ -147,7 +157,7 @@ static void make_event(struct server *s, struct tenant *t, const char *text, str
 	buf_done(&totals);
 }
 
-/* One that is to be told something. */
+/* Returns a client that an event is due for. */
 static struct live_client *find_due(struct live *l, uint64_t *version)
 {
 	const struct tenant *t = NULL;
@@ -161,7 +171,7 @@ static struct live_client *find_due(struct live *l, uint64_t *version)
 	return NULL;
 }
 
-/* The same question is asked once for all that have it. Clients come and go meanwhile. */
+/* Runs a query once for all clients that have it. Clients come and go meanwhile. */
 static void tell(struct live *l, struct live_client *due, uint64_t version)
 {
 	struct tenant *t = due->r->tenant;
@@ -181,7 +191,7 @@ static void tell(struct live *l, struct live_client *due, uint64_t version)
 	free(selector);
 }
 
-/* Those that have nothing new, and those that are gone without a word. */
+/* Sends heartbeats to clients that have nothing new or whose connection is gone. */
 static void tend(struct live *l)
 {
 	static const char heartbeat[] = ": \n\n";
@@ -222,7 +232,7 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* --- clients ----------------------------------------------------------------------------------- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
 static uint64_t address_of(const struct request *r)
 {
@@ -237,30 +247,14 @@ static uint64_t address_of(const struct request *r)
 	return half;
 }
 
-static bool has_room(const struct live *l, uint64_t address)
-{
-	uint32_t same = 0;
-	for (const struct live_client *c = l->first; c; c = c->next)
-		same += c->address == address;
-	return l->n < LIVE_CLIENTS && same < LIVE_OF_ADDRESS && !l->ends;
-}
-
-static void link_in(struct live *l, struct live_client *c)
-{
-	c->next = l->first;
-	c->link = &l->first;
-	if (c->next)
-		c->next->link = &c->next;
-	l->first = c;
-	l->n++;
-	pthread_cond_signal(&l->changed);
-}
-
 bool live_add(struct live *l, struct request *r, const char *selector)
 {
 	uint64_t address = address_of(r);
+	uint32_t same = 0;
 	pthread_mutex_lock(&l->lock);
-	bool room = has_room(l, address);
+	for (const struct live_client *c = l->first; c; c = c->next)
+		same += c->address == address;
+	bool room = l->n < LIVE_CLIENTS && same < LIVE_OF_ADDRESS && !l->ends;
 	if (room) {
 		struct live_client *c = xcalloc(1, sizeof *c);
 		*c = (struct live_client){ .live = l,
@@ -270,7 +264,13 @@ bool live_add(struct live *l, struct request *r, const char *selector)
 					   .spoken_ns = clock_mono_ns() };
 		buf_adds(&c->pending, "retry: 5000\n\n");
 		r->reply.stream = c;
-		link_in(l, c);
+		c->next = l->first;
+		c->link = &l->first;
+		if (c->next)
+			c->next->link = &c->next;
+		l->first = c;
+		l->n++;
+		pthread_cond_signal(&l->changed);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return room;
@@ -295,7 +295,8 @@ static void set_deadline(struct live_client *c, uint64_t deadline_ns)
 	connections_set_deadline(&c->live->s->connections, c->r->from, deadline_ns);
 }
 
-/* By the library, when it can send: nothing is pending: the connection sleeps until somebody says something. */
+/* Called by the library when it can send. With nothing pending, the connection sleeps until there
+ * is something to say. */
 ssize_t live_read(void *client, uint64_t pos, char *to, size_t max)
 {
 	struct live_client *c = client;
@@ -326,7 +327,7 @@ uint32_t live_count(struct live *l)
 	return n;
 }
 
-/* --- beginning and end ------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 int live_start(struct server *s, struct err *err)
 {

@@ -1,7 +1,6 @@
 #include "server/peer.h"
 
-#include "server/peer_table.h"
-
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/inet_diag.h>
@@ -40,7 +39,7 @@ struct answer {
 	char more[512];
 };
 
-/* Answers to earlier questions, which came late, are skipped. */
+/* Skips late answers to earlier questions. */
 static int receive(struct peers *p, struct answer *a)
 {
 	for (int i = 0; i < MOST_ANSWERS; i++) {
@@ -72,7 +71,8 @@ static int ask(struct peers *p, struct question *q, struct answer *a)
 
 /* --- the two ends ----------------------------------------------------------------------------- */
 
-/* IPv4 inside of IPv6 is IPv4: so the kernel finds it whichever the client's socket is. */
+/* IPv4-mapped IPv6 addresses become IPv4, so that the kernel finds the client's socket, whichever
+ * kind it is. */
 static bool read_end(const struct sockaddr_storage *from, struct peer_end *out)
 {
 	struct sockaddr_in v4;
@@ -108,7 +108,7 @@ static bool read_ends(int fd, struct peer_end *ours, struct peer_end *its)
 	       read_end(&b, its) && ours->family == its->family;
 }
 
-/* While our end is connected nobody else's can have the same two ends. */
+/* While our end is connected, no other socket can have the same two ends. */
 static bool is_connected(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -118,8 +118,9 @@ static bool is_connected(int fd)
 	       (info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_CLOSE_WAIT);
 }
 
-/* A socket that a process has open has an inode. Without one the kernel does not know whose it was, and says root's. A listener may answer, too, where
- * there is no connection. The kernel reads the user before the inode. */
+/* A socket that a process has open has an inode. For one without, the kernel does not know the
+ * owner and reports root. A listener may answer, too, if there is no connection. The kernel reads
+ * the user before the inode. */
 static bool is_owned(const struct inet_diag_msg *m, const struct peer_end *its,
 		     const struct peer_end *ours)
 {
@@ -154,7 +155,7 @@ static int ask_kernel(struct peers *p, const struct peer_end *its, const struct 
 	return 0;
 }
 
-/* One reader at a time: a table is made anew for each who reads it. */
+/* One reader at a time: the kernel makes a table again for each read. */
 static int ask_tables(struct peers *p, const struct peer_end *its, const struct peer_end *ours,
 		      uid_t *out)
 {
@@ -186,7 +187,8 @@ int peers_user(struct peers *p, int fd, uid_t *out)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* A connection of our own. Returns its accepted end, with the other one in *client; -1: none can be made. */
+/* Connects to this process. Returns the accepted end, with the other one in *client, or -1 on
+ * failure. */
 static int connect_to_ourselves(int *client)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -204,7 +206,8 @@ static int connect_to_ourselves(int *client)
 	return fd;
 }
 
-/* Whether the kernel has sock_diag for TCP is tried: where it has none it says of each connection that there is no such. */
+/* Tests whether the kernel has sock_diag for TCP: without it, it reports that no connection
+ * exists. */
 static bool kernel_answers(struct peers *p)
 {
 	int client, fd = connect_to_ourselves(&client);
@@ -237,8 +240,10 @@ int peers_open(struct peers *p, struct err *err)
 	if (p->fd >= 0 || p->tables[0] >= 0)
 		return 0;
 	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
-	return err_hint(err, "without tokens nobody can ask: see --tokens. Either sock_diag(7) or "
-			     "/proc/net/tcp is needed");
+	return err_hint(
+		err,
+		"without tokens every request is refused: see --tokens. Either sock_diag(7) or "
+		"/proc/net/tcp is needed");
 }
 
 void peers_close(struct peers *p)
@@ -246,4 +251,97 @@ void peers_close(struct peers *p)
 	close_one(&p->fd);
 	close_one(&p->tables[0]);
 	close_one(&p->tables[1]);
+}
+
+/* --- the kernel's tables ---------------------------------------------------------------------- */
+
+/* The longest line, of IPv6, has some 200 bytes. */
+enum { LINE_MOST = 512, PIECE = 16 << 10 };
+
+/* Eight digits for IPv4, four times as many for IPv6: each word as it is in the machine's
+ * memory. */
+static bool read_address(const char *digits, struct peer_end *out)
+{
+	const bool is_v6 = strlen(digits) == 32;
+
+	if (!is_v6 && strlen(digits) != 8)
+		return false;
+	*out = (struct peer_end){ .family = is_v6 ? AF_INET6 : AF_INET };
+	for (int i = 0; i < (is_v6 ? 4 : 1); i++)
+		if (sscanf(digits + 8 * i, "%8x", &out->address[i]) != 1)
+			return false;
+	if (is_v6 && !out->address[0] && !out->address[1] && out->address[2] == htonl(0xffff))
+		*out = (struct peer_end){ .family = AF_INET, .address = { out->address[3] } };
+	return true;
+}
+
+static bool is_same(const char *digits, unsigned port, const struct peer_end *end)
+{
+	struct peer_end e;
+
+	return port == ntohs(end->port) && read_address(digits, &e) && e.family == end->family &&
+	       memcmp(e.address, end->address, sizeof e.address) == 0;
+}
+
+bool peer_table_line(const char *line, const struct peer_end *its, const struct peer_end *ours,
+		     uid_t *out)
+{
+	char own[33], other[33];
+	unsigned own_port, other_port, state, uid;
+	unsigned long inode;
+
+	if (sscanf(line, " %*u: %32[0-9A-F]:%4x %32[0-9A-F]:%4x %2x %*x:%*x %*x:%*x %*x %u %*u %lu",
+		   own, &own_port, other, &other_port, &state, &uid, &inode) != 7)
+		return false;
+	/* Sockets that no process has open are listed as root's. */
+	if (!inode || (state != TCP_ESTABLISHED && state != TCP_FIN_WAIT1 &&
+		       state != TCP_FIN_WAIT2 && state != TCP_CLOSE_WAIT))
+		return false;
+	if (!is_same(own, own_port, its) || !is_same(other, other_port, ours))
+		return false;
+	*out = uid;
+	return true;
+}
+
+/* Searches the whole lines of text[0..n). Returns the length of those searched; *found says whether
+ * one matched. */
+static size_t look_at_lines(char *text, size_t n, const struct peer_end *its,
+			    const struct peer_end *ours, uid_t *out, bool *found)
+{
+	size_t at = 0;
+	char *end;
+
+	while (!*found && (end = memchr(text + at, '\n', n - at))) {
+		*end = 0;
+		*found = peer_table_line(text + at, its, ours, out);
+		at = (size_t)(end - text) + 1;
+	}
+	return at;
+}
+
+int peer_table_find(int fd, const struct peer_end *its, const struct peer_end *ours, uid_t *out)
+{
+	char text[PIECE + LINE_MOST];
+	size_t kept = 0;
+	bool found = false;
+	off_t at = 0;
+
+	while (at < PEER_TABLE_MOST) {
+		ssize_t n = pread(fd, text + kept, PIECE, at);
+
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -ENOENT;
+		at += n;
+		kept += (size_t)n;
+		size_t done = look_at_lines(text, kept, its, ours, out, &found);
+		if (found)
+			return 0;
+		kept -= done;
+		if (kept > LINE_MOST) /* not such a table */
+			return -EBADMSG;
+		memmove(text, text + done, kept);
+	}
+	return -EFBIG;
 }

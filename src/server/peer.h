@@ -1,15 +1,21 @@
-/* server/peer.h: which user of this machine is at the other end of a connection.
+/* server/peer.h: finds the user of this machine at the other end of a connection.
  *
- * The kernel is asked (sock_diag(7)) for the socket that has our two ends the other way round. It belongs to the user who made it: a program that
- * hands its connection on hands its rights on, too. Asked is for the exact pair of addresses and ports, so no other socket can answer:
+ * It asks the kernel (sock_diag(7)) for the socket that has our two ends the other way round. That
+ * socket belongs to the user who made it: a program that hands on its connection hands on its
+ * rights, too. The question has the exact pair of addresses and ports, so no other socket can
+ * answer:
  *
- *     the client has closed it, or has ended    such sockets have no owner any more, and the kernel would say root: not known
+ *     the client has closed it, or has ended    such sockets have no owner any more, and the kernel
+ *                                               would say root: not known
  *     another machine, or network namespace     has no such socket here: not known
- *     our own end is not connected any more     another client may have those addresses by now: not known
+ *     our own end is not connected any more     another client may have those addresses by now: not
+ *                                               known
  *
- * Where the kernel has no sock_diag for TCP (the module cannot be loaded) its tables of connections are read (server/peer_table.h), by the same rules.
+ * If the kernel has no sock_diag for TCP (the module cannot be loaded), its tables of connections
+ * are read (peer_table_find), by the same rules.
  *
- * In a user namespace all users from outside of it look like nobody: nobody is not known there. */
+ * In a user namespace all users from outside of it look like nobody, so nobody is not known
+ * there. */
 #ifndef CRESSET_SERVER_PEER_H
 #define CRESSET_SERVER_PEER_H
 
@@ -22,17 +28,40 @@
 
 struct peers {
 	pthread_mutex_t lock;
-	int fd;        /* netlink; -1: the kernel cannot be asked, the tables are read */
+	int fd;        /* netlink; -1: the kernel cannot be asked, so the tables are read */
 	int tables[2]; /* /proc/net/tcp and tcp6; -1: not there */
 	uint32_t sequence;
-	bool has_outsiders; /* whom this user namespace does not know */
+	bool has_outsiders; /* users that this user namespace does not know */
 };
 
-/* Before the sandbox. On failure, with words, no peer is known. */
+/* Call it before the sandbox. On failure err is set, and no peer is known. */
 int peers_open(struct peers *p, struct err *err);
 void peers_close(struct peers *p); /* a second time does nothing */
 
-/* The user at the other end of the TCP connection fd. -ENOENT: not known. Any thread may ask. */
+/* Sets *out to the user at the other end of the TCP connection fd; -ENOENT: unknown. Any thread may
+ * call. */
 int peers_user(struct peers *p, int fd, uid_t *out);
+
+/* --- the kernel's tables of TCP connections, /proc/net/tcp and tcp6 (proc(5)), for kernels that
+ * have no sock_diag(7) for TCP. A lookup reads a table up to the connection; it stops after
+ * PEER_TABLE_MOST bytes. */
+
+enum { PEER_TABLE_MOST = 32 << 20 };
+
+/* One end of a connection, in the byte order of the kernel's memory. */
+struct peer_end {
+	int family; /* AF_INET, also where IPv6 carries it, or AF_INET6 */
+	uint32_t address[4];
+	uint16_t port; /* big-endian */
+};
+
+/* Sets *out to the user of one line. Returns false unless the line is the socket with the local end
+ * `its` and the remote end `ours`, and a process has it open. */
+bool peer_table_line(const char *line, const struct peer_end *its, const struct peer_end *ours,
+		     uid_t *out);
+
+/* Reads the table fd from its start. Returns -ENOENT if the connection is not in it, -EFBIG, or the
+ * read error. */
+int peer_table_find(int fd, const struct peer_end *its, const struct peer_end *ours, uid_t *out);
 
 #endif

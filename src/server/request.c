@@ -1,9 +1,9 @@
 #include "server/request.h"
 
 #include "base/escape.h"
-#include "base/json.h"
+#include "base/json/json.h"
+#include "base/parse.h"
 #include "base/pb.h"
-#include "base/str.h"
 
 #include <errno.h>
 #include <string.h>
@@ -163,7 +163,7 @@ static unsigned grpc_code(unsigned status)
 	return status < 500 ? INVALID_ARGUMENT : INTERNAL;
 }
 
-/* google.rpc.Status: as OTLP over HTTP has errors. */
+/* google.rpc.Status, the format of errors in OTLP over HTTP. */
 static void error_message(unsigned status, const struct err *err, struct buf *b)
 {
 	enum { STATUS_CODE = 1, STATUS_MESSAGE = 2 };
@@ -185,7 +185,7 @@ static void error_json(unsigned status, const struct err *err, struct buf *b)
 	buf_addc(b, '\n');
 }
 
-/* What a browser shows in the place of the page. */
+/* Shown by a browser in place of the page. */
 static void error_html(unsigned status, const struct err *err, struct buf *b)
 {
 	buf_addf(b,
@@ -235,7 +235,7 @@ void reply_failure(struct request *r, const struct err *err)
 		break;
 	case ETIME:
 		reply_error(r, 413, err);
-		r->reply.retry_after_s = 10; /* it may have been others who took the time */
+		r->reply.retry_after_s = 10; /* other queries may have used the time */
 		break;
 	case ECANCELED:
 	case EBUSY:

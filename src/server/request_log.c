@@ -1,8 +1,10 @@
-#include "server/request_log.h"
-
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "query/time.h"
+#include "server/http.h"
+#include "server/request.h"
+#include "server/server.h"
+#include "server/server_state.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -69,7 +71,7 @@ void request_log(const struct request *r)
 		line_text(r, &l, &b);
 	buf_addc(&b, '\n');
 	if (write(STDERR_FILENO, b.data, b.len) < 0) {
-		/* Nobody reads it: no reason not to answer. */
+		/* Failing to write to a closed standard error is no reason not to answer. */
 	}
 	buf_done(&b);
 	buf_done(&l.time);

@@ -1,14 +1,15 @@
 #include "server/symbols.h"
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/parse.h"
 #include "base/vec.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/strtab.h"
 #include "server/symbols_files.h"
-#include "store/kept.h"
-#include "store/store.h"
+#include "store/codec/store.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@
 struct entry {
 	struct symbols_file file;
 	struct symbol_table *table; /* NULL: not in memory */
-	uint64_t used;              /* symbols.uses when it was used last */
-	uint64_t put_ns;            /* monotonic, of this process; 0: it was there before */
-	bool was_named;             /* what is stored, once */
+	uint64_t used;              /* symbols.uses at its last use */
+	uint64_t put_ns;            /* monotonic; 0: it is from an earlier process */
+	bool was_named;             /* stored frames were named by it once */
 	bool is_bad;                /* it could not be read */
 };
 struct symbols {
@@ -31,28 +32,13 @@ struct symbols {
 	struct symbols_opts opts;
 	int dir;
 	VEC(struct entry) all;
-	struct map index; /* hash of the build id → all; collisions: the first has it */
+	struct map index; /* hash of the build id → all; on a collision the first has it */
 	uint64_t disk_bytes, cache_bytes, uses, named_frames, unreadable;
 };
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 size_t symbols_id_parse(const char *text, uint8_t *id)
 {
-	size_t n = strlen(text);
-
-	if (n == 0 || n % 2 || n / 2 > BUILD_ID_MAX)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		int digit = hex_digit(text[i]);
-		if (digit < 0)
-			return 0;
-		id[i / 2] = (uint8_t)(i % 2 ? id[i / 2] | digit : digit << 4);
-	}
-	return n / 2;
+	return parse_hex(text, strlen(text), id, BUILD_ID_MAX);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -82,7 +68,7 @@ static void add(struct symbols *s, const struct symbols_file *f, uint64_t put_ns
 	s->disk_bytes += f->bytes;
 }
 
-/* The last one takes its place. */
+/* The last entry takes its place. */
 static void remove_at(struct symbols *s, size_t i)
 {
 	struct entry *e = &s->all.v[i];
@@ -162,17 +148,10 @@ static struct entry *used_longest_ago(struct symbols *s, bool in_memory, const s
 	return oldest;
 }
 
-static void shrink_cache(struct symbols *s, const struct entry *but)
-{
-	struct entry *e;
-
-	while (s->cache_bytes > s->opts.cache_bytes && (e = used_longest_ago(s, true, but)))
-		forget_table(s, e);
-}
-
 static int load(struct symbols *s, struct entry *e)
 {
 	struct symbol_table t;
+	struct entry *oldest;
 	struct buf b = { 0 };
 	int rc = symbols_file_read(s->dir, &e->file, &b);
 
@@ -180,18 +159,19 @@ static int load(struct symbols *s, struct entry *e)
 		rc = symbol_table_read(b.data, b.len, &t, NULL);
 	buf_done(&b);
 	if (rc) {
-		e->is_bad = true; /* another one may be sent */
+		e->is_bad = true; /* another table may be sent */
 		s->unreadable++;
 		return rc;
 	}
 	e->table = xmalloc(sizeof t);
 	*e->table = t;
 	s->cache_bytes += symbol_table_bytes(&t);
-	shrink_cache(s, e);
+	while (s->cache_bytes > s->opts.cache_bytes && (oldest = used_longest_ago(s, true, e)))
+		forget_table(s, oldest);
 	return 0;
 }
 
-/* NULL: there is none. Until the next one is asked for. */
+/* Returns NULL if there is no table. The result is valid until the next call. */
 static const struct symbol_table *table_of(struct symbols *s, const struct mapping *m)
 {
 	struct entry *e = m->build_id_len ? find(s, m->build_id, m->build_id_len) : NULL;
@@ -237,7 +217,7 @@ static bool wants_name(const struct profile *p, uint32_t frame, uint32_t mapping
 	       names_get(&p->names, frame, &lines) == 0;
 }
 
-/* Frames by mapping, so that each table is needed once. */
+/* Frames by mapping, so that each table is used once. */
 struct frame_lists {
 	uint32_t *first, *next; /* by mapping; by frame */
 };
@@ -282,7 +262,7 @@ void symbols_name(struct symbols *s, struct profile *p)
 	frame_lists_done(&l);
 }
 
-/* --- a table comes ---------------------------------------------------------------------------- */
+/* --- adding tables ---------------------------------------------------------------------------- */
 
 static int compare(struct symbols *s, const struct entry *e, const void *data, size_t n,
 		   struct err *err)
@@ -355,9 +335,10 @@ int symbols_put(struct symbols *s, const uint8_t *id, size_t len, const void *da
 	return rc;
 }
 
-/* --- what is stored --------------------------------------------------------------------------- */
+/* --- stored frames ---------------------------------------------------------------------------- */
 
-/* A table is for what is stored as soon as it is there, and once more when batches that came beside it are stored. */
+/* A table is applied to stored frames as soon as it is there, and again when the batches that came
+ * beside it are stored. */
 static bool is_due(const struct entry *e, uint64_t now_ns)
 {
 	return e->file.is_new && !e->is_bad &&
@@ -391,7 +372,7 @@ static bool mapping_is_due(const struct late *l, const struct mapping *m)
 	return due;
 }
 
-/* The frames of these mappings, without names. */
+/* Returns the frames of the mappings that are due, without names. */
 static struct profile *frames_of(const struct late *l, const struct profile *dict)
 {
 	struct profile *p = profile_new();
@@ -437,12 +418,12 @@ static void note_named(struct symbols *s, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct entry *e = &s->all.v[i];
-		/* What came after the look has another one. */
+		/* Tables that came after the pass began wait for the next one. */
 		if (!is_due(e, now_ns) || e->put_ns > now_ns)
 			continue;
 		e->was_named = true;
 		if (now_ns - e->put_ns >= SYMBOLS_SETTLE_NS)
-			symbols_file_settle(s->dir, &e->file);
+			symbols_file_commit(s->dir, &e->file);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -462,7 +443,8 @@ static int name_stored(struct symbols *s, struct store *store, uint64_t now_ns, 
 	return rc;
 }
 
-/* By the moment that the store counts ages from: a clock that was set takes no tables away. */
+/* Ages are relative to the time from which the store counts ages, so setting the clock removes no
+ * tables. */
 static void collect(struct symbols *s, struct store *store)
 {
 	struct store_kept kept;

@@ -1,52 +1,54 @@
-/* server/symbols.h: symbol tables that agents have sent (symbol/symbol_table.h), and the names that frames get of them: those of batches before
- * they are stored, and those that are stored, once, when a table comes.
+/* server/symbols.h: symbol tables sent by agents (symbol/symbol_table.h). They name the frames of
+ * batches before these are stored, and frames already stored, once, when a table arrives.
  *
- *     DIR/symbols/BUILDID        a table, as it came; when it was used last is the file's time
- *     DIR/symbols/BUILDID.new    the same, and frames that are stored are not all named by it yet
+ *     DIR/symbols/BUILDID        a table, as received; the file's time is its last use
+ *     DIR/symbols/BUILDID.new    the same, before all stored frames are named by it
  *     DIR/symbols/BUILDID.tmp    is being written
  *
- * One folder for each tenant: what one says of a build id is nothing to the others. A table stays as it came first: another one for the same
- * build id is refused. Those not used for the longest go when there are more bytes than may be. Any thread may call. */
+ * Each tenant has a directory of its own, so its tables do not affect other tenants. The first
+ * table of a build id stays; a different one is refused. When there are more bytes than allowed,
+ * the least recently used tables are deleted. Any thread may call. */
 #ifndef CRESSET_SERVER_SYMBOLS_H
 #define CRESSET_SERVER_SYMBOLS_H
 
 #include "base/err.h"
-#include "profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct profile;
+
 enum { SYMBOLS_MAX = 65536 }; /* tables */
 #define SYMBOLS_SETTLE_NS \
-	UINT64_C(60000000000) /* a batch that came beside a table is stored by then */
+	UINT64_C(60000000000) /* by then, batches that came beside a table are stored */
 
 struct store;
 struct symbols;
 
 struct symbols_opts {
-	uint64_t disk_bytes;  /* of all tables, packed */
-	uint64_t cache_bytes; /* of those in memory */
-	int64_t retention_ns; /* a table that was not used for so long goes */
+	uint64_t disk_bytes;  /* of all tables, compressed */
+	uint64_t cache_bytes; /* of the tables in memory */
+	int64_t retention_ns; /* a table unused for longer is deleted */
 };
-/* dir: of the store; its folder symbols/ is made. */
+/* Opens the directory symbols/ in dir, the store's; creates it if needed. */
 int symbols_open(const char *dir, const struct symbols_opts *opts, struct symbols **out,
 		 struct err *err);
 void symbols_close(struct symbols *s); /* NULL is fine */
 
-/* "0f8fad5b…", up to 64 digits. The length in bytes, 0 when it is none. */
+/* Parses "0f8fad5b…", up to 64 digits. Returns the length in bytes, 0 if it is no build id. */
 size_t symbols_id_parse(const char *text, uint8_t *id);
 
 bool symbols_has(struct symbols *s, const uint8_t *id, size_t len);
-/* Is synced when it returns 0. *is_new false: it was there already, the same. -EEXIST: there is another one; -EBADMSG, -EFBIG: it is no table, or
- * none of this build id; -ENOSPC, -EIO. */
+/* The table is synced when this returns 0. *is_new false: the same one was there. -EEXIST: there is
+ * a different one; -EBADMSG, -EFBIG: it is no table, or of another build id; -ENOSPC, -EIO. */
 int symbols_put(struct symbols *s, const uint8_t *id, size_t len, const void *data, size_t n,
 		bool *is_new, struct err *err);
 
-/* Names what has none. */
+/* Names the frames that have no name. */
 void symbols_name(struct symbols *s, struct profile *p);
 
-/* Names what is stored of tables that are new, and lets go of those that are old. */
+/* Names stored frames by new tables, and deletes old tables. */
 int symbols_maintain(struct symbols *s, struct store *store, struct err *err);
 
 struct symbols_stats {

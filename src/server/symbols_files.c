@@ -2,7 +2,6 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "server/symbols.h"
 #include "symbol/symbol_table.h"
 
@@ -50,7 +49,7 @@ void symbols_dir_close(int dir)
 	close(dir);
 }
 
-/* --- reading the folder ----------------------------------------------------------------------- */
+/* --- reading the directory -------------------------------------------------------------------- */
 
 static bool parse_name(const char *name, struct symbols_file *f)
 {
@@ -94,7 +93,7 @@ int symbols_dir_read(int dir, void (*file)(void *ctx, const struct symbols_file 
 	const struct dirent *e;
 
 	if (!d) {
-		int rc = err_set(err, errno, "cannot read the folder of symbols: %s",
+		int rc = err_set(err, errno, "cannot read the directory of symbols: %s",
 				 strerror(errno));
 		if (fd >= 0)
 			close(fd);
@@ -159,8 +158,8 @@ void symbols_file_unlink(int dir, const struct symbols_file *f)
 	unlinkat(dir, name, 0);
 }
 
-/* What a crash undoes is done again. */
-void symbols_file_settle(int dir, struct symbols_file *f)
+/* If a crash undoes this, it is done again. */
+void symbols_file_commit(int dir, struct symbols_file *f)
 {
 	char from[NAME_BYTES], to[NAME_BYTES];
 

@@ -4,7 +4,11 @@
 #include "base/cond.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/store.h"
+#include "query/source.h"
+#include "server/ingest/ingest.h"
+#include "server/server.h"
+#include "server/symbols.h"
+#include "store/codec/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,23 +16,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of CPU, each time: a store that always has something to do so takes a tenth of one CPU. */
+/* CPU time of each step: a store that always has work to do takes a tenth of a CPU. */
 enum { MAINTAIN_NS = 5000000, PAUSE_BUSY_MS = 50, PAUSE_IDLE_MS = 1000 };
 
 enum { LEAST_BYTES = 4 << 20 }; /* of a store's memory */
-/* Of a store's disk: for whole batches of senders. */
+/* The share of a store's disk for whole batches of senders. */
 enum { KEYS_SHARE = 32 };
-/* Of a store's disk and memory: for symbol tables. And what these are where nobody says: store/store.h. */
+/* The share of a store's disk and memory for symbol tables. The defaults are those of
+ * store/codec/store.h. */
 enum { SYMBOLS_SHARE = 16 };
 #define TRIM_EVERY_NS UINT64_C(60000000000)
 #define FULL_AGAIN_NS UINT64_C(5000000000)
 #define DISK_BYTES    (UINT64_C(10) << 30)
 #define RETENTION_NS  (INT64_C(14) * 86400 * 1000000000)
-/* Of a server's memory: for what is known of stacks of senders. */
+/* The share of a server's memory for the known stacks of senders. */
 enum { STACKS_SHARE = 16 };
 
 struct tenants {
-	pthread_mutex_t lock; /* the list, which only grows, and ends */
+	pthread_mutex_t lock; /* for the list, which only grows, and ends */
 	pthread_cond_t changed;
 	pthread_t keeper;
 	bool runs, ends;
@@ -37,22 +42,65 @@ struct tenants {
 	struct tenant *first;
 };
 
-/* --- maintenance ------------------------------------------------------------------------------ */
+/* --- data sources ----------------------------------------------------------------------------- */
 
-static void say_news(struct store *s)
+int data_source_acquire(struct data_source *d, struct source **out, struct err *err)
 {
-	struct err words = { 0 };
-	while (store_news(s, &words))
-		log_warning(&words);
+	struct store *store = d->store;
+
+	if (store)
+		return source_of_store(store, out, err);
+	if (!d->file)
+		return source_open_store(d->path, out, err);
+	pthread_mutex_lock(&d->turn);
+	*out = d->source;
+	return 0;
 }
 
-/* True: there is more to do. What fails is said once, until it works again. */
+void data_source_release(struct data_source *d, struct source *s)
+{
+	if (!s)
+		return;
+	if (d->file)
+		pthread_mutex_unlock(&d->turn);
+	else
+		source_close(s);
+}
+
+/* path, file and store stay the caller's. Tests that a lease can be taken. */
+static int data_source_open(struct data_source *d, const char *path, struct profile *file,
+			    struct store *store, struct err *err)
+{
+	struct source *s = NULL;
+	*d = (struct data_source){ .is_open = true, .path = path, .file = file, .store = store };
+	if (file)
+		d->source = source_of_profile(file);
+	pthread_mutex_init(&d->turn, NULL);
+	pthread_mutex_init(&d->sql_turn, NULL);
+	int rc = data_source_acquire(d, &s, err);
+	data_source_release(d, s);
+	return rc;
+}
+
+static void data_source_close(struct data_source *d)
+{
+	if (!d->is_open)
+		return;
+	source_close(d->source);
+	pthread_mutex_destroy(&d->turn);
+	pthread_mutex_destroy(&d->sql_turn);
+	*d = (struct data_source){ 0 };
+}
+
+/* --- maintenance ------------------------------------------------------------------------------ */
+
+/* Returns true if there is more to do. A failure is logged once, until it works again. */
 static bool maintain(struct tenant *t)
 {
-	struct err err = { 0 };
+	struct err err = { 0 }, news = { 0 };
 	int rc = t->own ? store_maintain(t->own, MAINTAIN_NS, &err) : 0;
-	if (t->own)
-		say_news(t->own);
+	while (t->own && store_news(t->own, &news))
+		log_warning(&news);
 	if (rc >= 0 && t->symbols && symbols_maintain(t->symbols, t->own, &err) < 0)
 		rc = -EIO;
 	if (rc < 0 && !t->is_failing)
@@ -64,7 +112,8 @@ static bool maintain(struct tenant *t)
 static int open_own(const struct tenants *t, struct tenant *one, struct err *err);
 static int start_ingest(struct tenant *one, struct err *err);
 
-/* Is there room by now? Who reads goes on with what it has; who comes has the store itself. */
+/* Opens the store if there is room by now. Readers keep what they have; new ones get the store
+ * itself. */
 static void open_again(const struct tenants *t, struct tenant *one)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -90,17 +139,8 @@ static void pause_ms(struct tenants *t, int ms)
 	cond_wait_until(&t->changed, &t->lock, clock_mono_ns() + (uint64_t)ms * 1000000);
 }
 
-static void trim(uint64_t *due_ns)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	if (now_ns < *due_ns)
-		return;
-	mem_trim();
-	*due_ns = now_ns + TRIM_EVERY_NS;
-}
-
-/* Tenants stay where they are until the keeper has ended: the lock is not held while one is maintained. */
+/* Tenants stay in place until this thread has ended, so the lock is not held while one is
+ * maintained. */
 static void *keep(void *ctx)
 {
 	struct tenants *t = ctx;
@@ -108,7 +148,11 @@ static void *keep(void *ctx)
 	pthread_mutex_lock(&t->lock);
 	while (!t->ends) {
 		bool more = false;
-		trim(&trim_ns);
+		uint64_t now_ns = clock_mono_ns();
+		if (now_ns >= trim_ns) {
+			mem_trim();
+			trim_ns = now_ns + TRIM_EVERY_NS;
+		}
 		for (struct tenant *one = t->first; one && !t->ends; one = one->next) {
 			pthread_mutex_unlock(&t->lock);
 			open_again(t, one);
@@ -138,7 +182,7 @@ static void free_tenant(struct tenant *one)
 	struct err err = { 0 };
 	ingest_stop(one->ingest);
 	symbols_close(one->symbols);
-	served_close(&one->data);
+	data_source_close(&one->data);
 	senders_done(&one->senders);
 	if (store_close(one->own, &err) < 0)
 		log_error(&err);
@@ -147,7 +191,7 @@ static void free_tenant(struct tenant *one)
 	free(one);
 }
 
-/* The store, and what lies beside it. */
+/* Opens the store, and the files beside it. */
 static int open_files(struct tenant *one, const struct store_opts *how,
 		      const struct symbols_opts *symbols, struct err *err)
 {
@@ -188,7 +232,7 @@ static int open_own(const struct tenants *t, struct tenant *one, struct err *err
 	return open_files(one, &how, &symbols, err);
 }
 
-/* What somebody else writes, or has no room, is shown. */
+/* If another process writes the store, or the disk is full, the store is only shown. */
 static int open_own_if_it_can(const struct tenants *t, struct tenant *one, struct err *err)
 {
 	int rc = open_own(t, one, err);
@@ -223,8 +267,8 @@ static int open_tenant(struct tenants *t, const char *name, struct err *err)
 	if (one->dir && o->keep)
 		rc = open_own_if_it_can(t, one, err);
 	if (rc == 0)
-		rc = served_open(&one->data, one->dir, o->file, one->own ? one->own : o->store,
-				 err);
+		rc = data_source_open(&one->data, one->dir, o->file, one->own ? one->own : o->store,
+				      err);
 	if (rc == 0 && tenant_store(one))
 		rc = start_ingest(one, err);
 	if (rc < 0) {
@@ -250,7 +294,7 @@ struct tenant *tenants_find(struct tenants *t, const char *name)
 	return one;
 }
 
-static int make_folder(const struct tenants *t, struct err *err)
+static int make_directory(const struct tenants *t, struct err *err)
 {
 	char *path = xasprintf("%s/tenants", t->opts->path);
 	int rc = 0;
@@ -268,7 +312,7 @@ int tenants_add(struct tenants *t, const char *name, struct err *err)
 		return err_set(err, EINVAL, "a token is of tenant %s: there are none here", name);
 	if (t->n == TENANTS_MAX)
 		return err_set(err, E2BIG, "there are more than %d tenants", TENANTS_MAX);
-	int rc = t->opts->keep ? make_folder(t, err) : 0;
+	int rc = t->opts->keep ? make_directory(t, err) : 0;
 	return rc ? rc : open_tenant(t, name, err);
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/str.h"
+#include "base/parse.h"
 #include "base/vec.h"
 #include "query/time.h"
 
@@ -25,24 +25,6 @@ static void put_hex(struct buf *b, const uint8_t *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_addf(b, "%02x", bytes[i]);
-}
-
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool take_hex(const char *text, uint8_t *out, size_t n)
-{
-	if (strlen(text) != 2 * n)
-		return false;
-	for (size_t i = 0; i < 2 * n; i++) {
-		int digit = hex_digit(text[i]);
-		if (digit < 0)
-			return false;
-		out[i / 2] = (uint8_t)(out[i / 2] << 4 | digit);
-	}
-	return true;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -89,7 +71,7 @@ static bool read_line(char *line, struct token *t)
 	       take_text(fields[2], t->tenant, sizeof t->tenant) &&
 	       (!*t->tenant || token_tenant_is_valid(t->tenant)) &&
 	       take_text(fields[3], t->created, sizeof t->created) &&
-	       take_hex(fields[4], t->hash, sizeof t->hash) &&
+	       parse_hex(fields[4], strlen(fields[4]), t->hash, sizeof t->hash) == sizeof t->hash &&
 	       take_text(fields[5], t->name, sizeof t->name);
 }
 
@@ -198,7 +180,7 @@ static int make_secret(struct token *t, struct buf *secret, struct err *err)
 	uint8_t random[SECRET_BYTES];
 	struct buf id = { 0 };
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return err_set(err, EIO, "there are no random numbers");
+		return err_set(err, EIO, "cannot read random numbers");
 	buf_adds(secret, TOKEN_PREFIX);
 	put_hex(secret, random, sizeof random);
 	sha256(secret->data, secret->len, t->hash);

@@ -1,26 +1,27 @@
-/* server/tokens.h: who may ask: a file of tokens.
+/* server/tokens.h: access by a file of tokens.
  *
  *     ID SCOPES TENANT CREATED HASH NAME          one line each; '#' begins a comment
  *     5f3a0c1b92d4 write,read - 2026-11-22T03:10:00Z 9f86d0…08 agent of db7
  *
- * A token is 256 random bits, so a plain SHA-256 of it is all that has to be kept: what makes a hash of a password slow guards against
- * guessing, and nobody guesses 256 bits. The id is the beginning of the hash. */
+ * A token has 256 random bits, so storing its plain SHA-256 is enough: the slow hashes used for
+ * passwords protect against guessing, and 256 bits cannot be guessed. The id is the beginning of
+ * the hash. */
 #ifndef CRESSET_SERVER_TOKENS_H
 #define CRESSET_SERVER_TOKENS_H
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2, TOKEN_ADMIN = 4 }; /* admin: all of it */
+enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2, TOKEN_ADMIN = 4 }; /* admin: all rights */
 extern const char *const token_scope_words[];                          /* by bit; NULL-terminated */
 
 enum {
-	TOKENS_MAX = 4096,
+	TOKENS_MAX = 4096, /* limit: tokens */
 	TOKEN_HASH_BYTES = SHA256_BYTES,
 	TOKEN_ID_CHARS = 12,
 	TOKEN_TEXT_MAX = 64
@@ -39,19 +40,20 @@ struct tokens {
 	size_t n, cap;
 };
 
-/* -EINVAL with the line. -ENOENT: there is no such file. */
+/* Returns -EINVAL with the line in err, or -ENOENT if there is no such file. */
 int tokens_load(const char *path, struct tokens *out, struct err *err);
 void tokens_done(struct tokens *t);
 
-/* A NULL: none of these. As long for any secret. */
+/* Returns NULL if no token matches. Takes the same time for any secret. */
 const struct token *tokens_find(const struct tokens *t, const char *secret);
 
-/* Adds one to the file, which is made when it is not there: mode 0600, written aside and renamed. secret: the token, which is shown once. */
+/* Adds a token to the file, and creates the file if needed: mode 0600, written beside it and
+ * renamed. secret: the token, which is shown once. */
 int token_create(const char *path, const struct token *wanted, struct buf *secret, struct err *err);
-/* -ENOENT: there is no token with this id. */
+/* Returns -ENOENT if there is no token with this id. */
 int token_revoke(const char *path, const char *id, struct err *err);
 
-/* "a-z", digits, '-', '_': what a folder may be called. */
+/* "a-z", digits, '-', '_': allowed in a directory's name. */
 bool token_tenant_is_valid(const char *name);
 
 #endif

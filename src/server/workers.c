@@ -1,4 +1,4 @@
-#include "server/workers.h"
+#include "server/server_state.h"
 
 #include "base/mem.h"
 
@@ -11,14 +11,14 @@ struct workers {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	void (*run)(void *work);
-	void **queue; /* [max_waiting], a ring */
+	void **queue; /* [max_waiting], a ring buffer */
 	uint32_t max_waiting, first, n;
 	bool ends;
 	uint32_t n_threads;
 	pthread_t threads[];
 };
 
-/* NULL: the end. */
+/* Returns NULL at the end. */
 static void *next_work(struct workers *w)
 {
 	void *work = NULL;

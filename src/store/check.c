@@ -1,18 +1,19 @@
 #include "store/check.h"
 
 #include "base/clock.h"
-#include "store/catalog.h"
-#include "store/db_files.h"
-#include "store/inbox.h"
-#include "store/names_db.h"
-#include "store/part.h"
-#include "store/store_state.h"
+#include "store/catalog/catalog.h"
+#include "store/day/batch_rows.h"
+#include "store/day/inbox.h"
+#include "store/day/store_state.h"
+#include "store/names/names_db.h"
+#include "store/part/part.h"
+#include "store/sqlite/db.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
-/* --- the files there is one of ---------------------------------------------------------------- */
+/* --- single files ----------------------------------------------------------------------------- */
 
 static int count_batch(void *ctx, uint64_t seq, int64_t received_ns, const struct cur *row,
 		       struct err *err)
@@ -54,7 +55,7 @@ static int check_catalog(const char *path, struct store_check *c, struct err *er
 		return rc;
 	rc = catalog_verify(catalog, err);
 	c->series = catalog_count(catalog);
-	store_kept_of(catalog, (int64_t)clock_wall_ns(), &c->kept);
+	catalog_kept_of(catalog, (int64_t)clock_wall_ns(), &c->kept);
 	catalog_close(catalog);
 	return rc;
 }
@@ -106,7 +107,7 @@ static int check_part(const char *path, struct store_file_check *f)
 	return rc;
 }
 
-/* -ENOENT: it has gone meanwhile. */
+/* Skips a file deleted meanwhile (-ENOENT). */
 static void add_part(struct store_check *c, const char *dir, const char *name, int64_t day_ns)
 {
 	char *path = xasprintf("%s/p/%s", dir, name), *detail = store_detail_path(path);
@@ -151,7 +152,8 @@ static void check_parts(struct store_check *c, const char *dir)
 	qsort(c->files.v, c->files.n, sizeof *c->files.v, by_day);
 }
 
-/* What opening it would leave out. Where it does not open, a file says why. */
+/* Counts the rows that opening the store would skip. If it does not open, the check of some file
+ * says why. */
 static void check_replay(struct store_check *c, const char *dir)
 {
 	const struct store_opts how = { .read_only = true };

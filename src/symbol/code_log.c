@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbol/code_scan.h"
 
@@ -13,24 +14,24 @@
 
 enum {
 	BLOCK_BYTES = 64 << 10, /* of a perf map */
-	BLOCK_EVENTS = 256,     /* of a jitdump, most of whose bytes are code */
+	BLOCK_EVENTS = 256,     /* of a jitdump, which is mostly code */
 	BLOCK_PARTS = 6,
-	KNOWN_MAX = 16384, /* answers that are kept */
+	KNOWN_MAX = 16384, /* cached answers */
 	KNOWN_MAX_NAMES_BYTES = 1 << 20,
-	MOVES_MAX = 65536, /* loads that a move is looked for among */
-	MARK_BYTES = 256,  /* at the beginning, and before where reading stopped */
+	MOVES_MAX = 65536, /* loads in which the origin of a move is searched */
+	MARK_BYTES = 256,  /* at the start, and before the end of what was read */
 };
 
 struct code_part {
-	uint64_t lo, hi; /* hi is not in it */
+	uint64_t lo, hi; /* hi is exclusive */
 };
-/* A stretch of the file, up to the next block's. */
+/* A part of the file, up to the next block. */
 struct code_block {
 	uint64_t at;
 	uint32_t n_events, n_parts;
 	struct code_part parts[BLOCK_PARTS];
 };
-/* An answer, right for times in [from_ns, until_ns) as far as the file goes up to `upto`. */
+/* An answer, valid for times in [from_ns, until_ns) given the file up to `upto`. */
 struct known {
 	uint64_t addr, start, size, from_ns, until_ns, upto;
 	uint32_t name, len; /* in names */
@@ -43,31 +44,31 @@ struct mark {
 struct code_log {
 	enum code_log_kind kind;
 	struct code_scan scan;
-	int error;               /* it was given up: -errno */
-	bool has_begun, is_over; /* its header was read; is_last was said */
+	int error;               /* -errno if it was given up */
+	bool has_begun, is_over; /* its header was read; is_last was set */
 	bool has_times, has_moves;
-	bool is_again; /* the scan is of before: no counts */
+	bool is_again; /* the scan is repeated: do not count */
 	struct mark first, last;
-	uint64_t size; /* of the file, when it was read */
+	uint64_t size; /* of the file, at the last read */
 	uint64_t events, skipped, read_bytes;
 	uint32_t resets;
 	VEC(struct code_block) blocks;
-	struct map loads; /* once code was moved: index → where it was loaded */
+	struct map loads; /* set once code was moved: index → address where it was loaded */
 	VEC(uint64_t) load_at;
 	struct map known_at;
 	VEC(struct known) known;
 	struct buf names;
-	uint64_t name_from; /* the event whose name is the last one in there, + 1 */
+	uint64_t name_from; /* position of the event with the last name in names, + 1 */
 	uint32_t last_name;
 
-	/* While it is asked. */
+	/* Used during code_log_ask. */
 	const struct code_ask *asks;
-	VEC(uint32_t) wanted; /* asks without an answer, by address */
+	VEC(uint32_t) wanted; /* unanswered asks, by address */
 	VEC(struct known) found;
 	VEC(bool) is_found;
 };
 
-/* --- life -------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct code_log *code_log_new(enum code_log_kind kind)
 {
@@ -117,7 +118,7 @@ void code_log_free(struct code_log *l)
 	free(l);
 }
 
-/* --- is it the same file still ------------------------------------------------------------------------------------------ */
+/* --- detecting another file ------------------------------------------------------------------- */
 
 static bool make_mark(int fd, uint64_t at, uint32_t len, struct mark *out)
 {
@@ -136,7 +137,7 @@ static bool mark_holds(const struct mark *m, int fd)
 	return !m->len || (make_mark(fd, m->at, m->len, &now) && now.hash == m->hash);
 }
 
-/* Of a file that is given up nothing was read, perhaps. */
+/* A file that is given up may never have been read. */
 static void set_marks(struct code_log *l, int fd, uint64_t size, bool is_given_up)
 {
 	uint64_t known = is_given_up ? size : l->scan.at;
@@ -154,14 +155,9 @@ static bool is_same_file(const struct code_log *l, int fd, uint64_t size)
 	return size >= l->size && mark_holds(&l->first, fd) && mark_holds(&l->last, fd);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
-static uint64_t growth(const struct code_part *p, uint64_t lo, uint64_t hi)
-{
-	return (lo < p->lo ? p->lo - lo : 0) + (hi > p->hi ? hi - p->hi : 0);
-}
-
-/* Compilers fill one area after the other: what is near joins. */
+/* Compilers fill one area after the other, so near ranges are joined. */
 static void add_part(struct code_block *b, uint64_t lo, uint64_t hi)
 {
 	enum { NEAR = 4096 };
@@ -169,7 +165,8 @@ static void add_part(struct code_block *b, uint64_t lo, uint64_t hi)
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; i < b->n_parts && least; i++) {
-		uint64_t more = growth(&b->parts[i], lo, hi);
+		const struct code_part *p = &b->parts[i];
+		uint64_t more = (lo < p->lo ? p->lo - lo : 0) + (hi > p->hi ? hi - p->hi : 0);
 
 		if (more >= least)
 			continue;
@@ -184,16 +181,13 @@ static void add_part(struct code_block *b, uint64_t lo, uint64_t hi)
 	best->hi = hi > best->hi ? hi : best->hi;
 }
 
-static bool block_is_full(const struct code_log *l, const struct code_block *b, uint64_t at)
-{
-	return l->kind == CODE_LOG_DUMP ? b->n_events >= BLOCK_EVENTS : at - b->at >= BLOCK_BYTES;
-}
-
 static struct code_block *block_for(struct code_log *l, uint64_t at)
 {
 	struct code_block *last = l->blocks.n ? &l->blocks.v[l->blocks.n - 1] : NULL;
+	bool is_full = !last || (l->kind == CODE_LOG_DUMP ? last->n_events >= BLOCK_EVENTS
+							  : at - last->at >= BLOCK_BYTES);
 
-	if (last && !block_is_full(l, last, at))
+	if (!is_full)
 		return last;
 	vec_push(&l->blocks, (struct code_block){ .at = at });
 	return &l->blocks.v[l->blocks.n - 1];
@@ -204,7 +198,7 @@ static uint64_t block_end(const struct code_log *l, size_t i)
 	return i + 1 < l->blocks.n ? l->blocks.v[i + 1].at : l->scan.at;
 }
 
-/* --- what was appended ------------------------------------------------------------------------------------------------- */
+/* --- appended data ---------------------------------------------------------------------------- */
 
 static void note_load(struct code_log *l, const struct code_event *e)
 {
@@ -220,7 +214,7 @@ static void on_old_load(void *ctx, const struct code_event *e)
 		note_load(ctx, e);
 }
 
-/* From the first move on it is known where all code was loaded. */
+/* Collects where all code was loaded; needed from the first move on. */
 static void begin_moves(struct code_log *l, uint64_t until)
 {
 	struct code_scan *s = xcalloc(1, sizeof *s);
@@ -287,7 +281,7 @@ static void begin_scan(struct code_log *l, int fd, void (*event)(void *, const s
 	l->scan.ctx = l;
 }
 
-/* A header that is not whole yet may become so. */
+/* An incomplete header may be completed later. */
 static bool may_become_good(const struct code_log *l, int rc, uint64_t size)
 {
 	return l->kind == CODE_LOG_DUMP && rc == -EBADMSG && !l->has_begun && size < MARK_BYTES;
@@ -322,27 +316,17 @@ int code_log_read(struct code_log *l, int fd, bool is_last, struct err *err)
 	return rc;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static uint64_t asked_ns(const struct code_log *l, const struct code_ask *a)
 {
 	return l->has_times ? a->time_ns : UINT64_MAX;
 }
 
-/* The first of those wanted whose address is not below addr. */
+/* Returns the first wanted ask whose address is not below addr. */
 static size_t first_wanted(const struct code_log *l, uint64_t addr)
 {
-	size_t lo = 0, hi = l->wanted.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->asks[l->wanted.v[mid]].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return search_first(i, 0, l->wanted.n, l->asks[l->wanted.v[i]].addr >= addr);
 }
 
 static bool is_wanted(const struct code_log *l, size_t i, uint64_t lo, uint64_t hi)
@@ -351,7 +335,7 @@ static bool is_wanted(const struct code_log *l, size_t i, uint64_t lo, uint64_t 
 	       l->asks[l->wanted.v[i]].addr < hi;
 }
 
-/* Many addresses are of one function. */
+/* Stores a name; many addresses are in one function. */
 static uint32_t put_name(struct code_log *l, const struct code_event *e, uint32_t *len)
 {
 	if (l->name_from == e->at + 1)
@@ -366,13 +350,13 @@ static uint32_t put_name(struct code_log *l, const struct code_event *e, uint32_
 	return l->last_name;
 }
 
-/* What lies over what: the later one, of a file with times by these. */
+/* Decides which code covers an address: the later one, by time if the file has times. */
 static void consider(struct code_log *l, uint32_t ask, const struct code_event *e, uint64_t start,
 		     bool has_name)
 {
 	struct known *k = &l->found.v[ask];
 	uint64_t time_ns = l->has_times ? e->time_ns : 0;
-	bool is_other = e->at < k->upto; /* that one came later in the file */
+	bool is_other = e->at < k->upto; /* the one found is later in the file */
 
 	if (time_ns > asked_ns(l, &l->asks[ask])) {
 		k->until_ns = time_ns < k->until_ns ? time_ns : k->until_ns;
@@ -446,7 +430,7 @@ static bool block_is_wanted(const struct code_log *l, size_t block)
 	return false;
 }
 
-/* Without times what is found in a later block is final. */
+/* Without times, an answer from a later block is final. */
 static void drop_found(struct code_log *l)
 {
 	size_t n = 0;
@@ -475,7 +459,7 @@ static void scan_block(struct code_log *l, size_t i)
 	s->is_broken = is_broken;
 }
 
-/* Blocks that are not before `from`, the newest first. */
+/* Scans blocks that do not end before `from`, newest first. */
 static bool scan_wanted(struct code_log *l, uint64_t from, uint64_t end_ns)
 {
 	for (size_t i = l->blocks.n; i-- > 0 && l->wanted.n && block_end(l, i) > from;) {
@@ -489,7 +473,7 @@ static bool scan_wanted(struct code_log *l, uint64_t from, uint64_t end_ns)
 	return true;
 }
 
-/* --- answers that are kept ---------------------------------------------------------------------------------------------- */
+/* --- cached answers --------------------------------------------------------------------------- */
 
 static int compare_asks(const void *a, const void *b, void *ctx)
 {
@@ -548,7 +532,7 @@ static void begin_asks(struct code_log *l, const struct code_ask *asks, size_t n
 	}
 }
 
-/* Of what is known, whether something was laid over it since: blocks that were appended. */
+/* Checks whether appended blocks cover the code of cached answers. */
 static bool look_at_new(struct code_log *l, size_t n, uint64_t end_ns)
 {
 	uint64_t from = UINT64_MAX;
@@ -562,7 +546,7 @@ static bool look_at_new(struct code_log *l, size_t n, uint64_t end_ns)
 		if (k->upto >= l->scan.at)
 			continue;
 		from = k->upto < from ? k->upto : from;
-		/* An event at upto is behind it; what is found is newer than the answer. */
+		/* Events from upto on are later, so any code found is newer than the answer. */
 		l->is_found.v[i] = false;
 		want(l, i);
 	}
@@ -578,7 +562,7 @@ static void want_unknown(struct code_log *l, size_t n)
 
 		if (k && (!l->has_times || k->upto >= l->scan.at))
 			continue;
-		if (k) /* times come in nearly, but not quite, the order of the file */
+		if (k) /* times are nearly, but not exactly, in file order */
 			l->found.v[i] = (struct known){ .addr = k->addr, .until_ns = UINT64_MAX };
 		want(l, i);
 	}

@@ -1,8 +1,10 @@
-#include "symbol/code_names.h"
+/* symbol_open_perf_map, symbol_open_jitdump: a whole perf map or jitdump as a source of symbols. */
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "symbol/code_log.h"
 #include "symbol/name_cache.h"
+#include "symbol/symbol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,7 @@ struct code_names {
 	struct code_log *log;
 	int fd;
 	uint64_t time_ns;
-	struct name_cache names; /* by what they are in the file */
+	struct name_cache names; /* by their text in the file */
 };
 
 static void code_names_close(struct symbol_source *s)
@@ -29,28 +31,19 @@ static void code_names_close(struct symbol_source *s)
 	free(c);
 }
 
-static bool make_name(struct code_names *c, const struct code_answer *a, struct cached_name *out)
-{
-	uint64_t key = hash_bytes(a->name, a->len);
-	const struct cached_name *known = name_cache_get(&c->names, key);
-	const char *copy = known ? NULL : name_cache_copy(&c->names, a->name, a->len);
-
-	if (!known && !copy)
-		return false;
-	*out = known ? *known : name_cache_add(&c->names, key, copy, "");
-	return true;
-}
-
 static bool code_names_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
 	struct code_names *c = (struct code_names *)s;
 	const struct code_ask ask = { addr, c->time_ns };
 	struct code_answer a;
-	struct cached_name name;
-
-	if (!code_log_ask(c->log, c->fd, &ask, 1, UINT64_MAX / 2, &a) || !a.size || !a.len ||
-	    !make_name(c, &a, &name))
+	if (!code_log_ask(c->log, c->fd, &ask, 1, UINT64_MAX / 2, &a) || !a.size || !a.len)
 		return false;
+	uint64_t key = hash_bytes(a.name, a.len);
+	const struct cached_name *known = name_cache_get(&c->names, key);
+	const char *copy = known ? NULL : name_cache_copy(&c->names, a.name, a.len);
+	if (!known && !copy)
+		return false;
+	struct cached_name name = known ? *known : name_cache_add(&c->names, key, copy, "");
 	*out = (struct symbol){
 		.name = name.name, .linkage = name.linkage, .start = a.start, .size = a.size
 	};
@@ -67,7 +60,9 @@ static const struct {
 	[CODE_LOG_DUMP] = { "jitdump", "jitdump file names no code" },
 };
 
-int code_names_open(int fd, enum code_log_kind kind, struct symbol_source **out, struct err *err)
+/* Returns -ENODATA with err set if the file names no code. */
+static int code_names_open(int fd, enum code_log_kind kind, struct symbol_source **out,
+			   struct err *err)
 {
 	struct code_names *c = xcalloc(1, sizeof *c);
 	struct code_log_stats stats;
@@ -90,7 +85,17 @@ int code_names_open(int fd, enum code_log_kind kind, struct symbol_source **out,
 	return rc;
 }
 
-void code_names_at(struct symbol_source *s, uint64_t time_ns)
+int symbol_open_perf_map(int fd, struct symbol_source **out, struct err *err)
+{
+	return code_names_open(fd, CODE_LOG_MAP, out, err);
+}
+
+int symbol_open_jitdump(int fd, struct symbol_source **out, struct err *err)
+{
+	return code_names_open(fd, CODE_LOG_DUMP, out, err);
+}
+
+void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns)
 {
 	((struct code_names *)s)->time_ns = time_ns;
 }

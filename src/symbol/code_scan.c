@@ -30,9 +30,10 @@ static int cannot_read(int64_t rc, struct err *err)
 	return err_set(err, -rc, "cannot read: %s", strerror(-rc));
 }
 
-/* --- perf maps -------------------------------------------------------------------------------------------------------- */
+/* --- perf maps -------------------------------------------------------------------------------- */
 
-/* "START SIZE NAME": numbers in hex, the name goes to the end of the line, which ends with a NUL here. */
+/* Parses "START SIZE NAME": numbers in hex; the name extends to the end of the line, which is
+ * NUL-terminated here. */
 static bool parse_line(char *line, size_t len, struct code_event *e)
 {
 	char *p = line;
@@ -52,7 +53,7 @@ static bool is_range(const struct code_event *e)
 	return e->size && e->size <= UINT32_MAX && e->start <= UINT64_MAX - e->size;
 }
 
-/* A line of text has no zero in it: where there is one, a hole was left, or this is another kind of file. */
+/* A text line contains no NUL: if there is one, the file has a hole or another format. */
 static int take_line(struct code_scan *s, char *line, size_t len, uint64_t at, struct err *err)
 {
 	struct code_event e = { .kind = CODE_LOADED, .at = at };
@@ -68,7 +69,8 @@ static int take_line(struct code_scan *s, char *line, size_t len, uint64_t at, s
 	return memchr(line, '\0', len) ? err_set(err, EBADMSG, "not the text of a perf map") : 0;
 }
 
-/* The rest of a line too long, which was taken already; how many bytes it has here. */
+/* Skips the rest of an overlong line, which was already handled; returns its length in the
+ * window. */
 static size_t skip_rest(struct code_scan *s, size_t filled)
 {
 	char *newline = s->in_rest ? memchr(s->window, '\n', filled) : NULL;
@@ -79,7 +81,7 @@ static size_t skip_rest(struct code_scan *s, size_t filled)
 	return newline ? (size_t)(newline + 1 - s->window) : filled;
 }
 
-/* The lines in the window; how many bytes they have. */
+/* Handles the lines in the window; returns their length. */
 static int64_t take_lines(struct code_scan *s, size_t filled, bool is_end, struct err *err)
 {
 	char *p = s->window + skip_rest(s, filled), *stop = s->window + filled, *newline;
@@ -127,23 +129,26 @@ int code_scan_map(struct code_scan *s, uint64_t end, bool is_last, struct err *e
 	return 0;
 }
 
-/* --- jitdumps ----------------------------------------------------------------------------------------------------------
+/* --- jitdumps ---
  *
- * The format: tools/perf/Documentation/jitdump-specification.txt in the Linux sources. All numbers in the writer's byte order.
+ * The format: tools/perf/Documentation/jitdump-specification.txt in the Linux sources. All numbers
+ * in the writer's byte order.
  *
- *     file    u32 magic "JiTD", version, size of this header, ELF machine, padding, pid; u64 time, flags
+ *     file    u32 magic "JiTD", version, size of this header, ELF machine, padding, pid; u64 time,
+ *             flags
  *     record  u32 id, size with this header; u64 time
  *     load    record, u32 pid, tid; u64 vma, code address, code size, index; name, NUL, code
- *     move    record, u32 pid, tid; u64 vma, old code address, new code address, code size, index */
+ *     move    record, u32 pid, tid; u64 vma, old code address, new code address, code size,
+ *             index */
 enum {
 	JITDUMP_MAGIC = 0x4a695444,
 	JITDUMP_MAGIC_SWAPPED = 0x4454694a,
 	JITDUMP_HEADER = 40,
-	JITDUMP_ARCH_TIMESTAMPS = 1, /* times are of the CPU's counter, not of CLOCK_MONOTONIC */
+	JITDUMP_ARCH_TIMESTAMPS = 1, /* times are a CPU counter's, not CLOCK_MONOTONIC */
 	JITDUMP_RECORD = 16,
 	JITDUMP_LOAD = 56,
 	JITDUMP_MOVE = 64,
-	JITDUMP_MOST = JITDUMP_LOAD + CODE_LOG_MAX_NAME, /* of a record, that is looked at */
+	JITDUMP_MOST = JITDUMP_LOAD + CODE_LOG_MAX_NAME, /* bytes of a record that are read */
 };
 enum jitdump_id { JIT_CODE_LOAD = 0, JIT_CODE_MOVE = 1 };
 
@@ -220,7 +225,7 @@ static bool take_move(struct code_scan *s, const char *p, size_t len)
 	return is_good;
 }
 
-/* What is neither a load nor a move says nothing about names. */
+/* Ignores records other than loads and moves: they have no names. */
 static bool take_record(struct code_scan *s, const char *p, size_t len)
 {
 	switch (get_u32(p)) {
@@ -235,26 +240,26 @@ static bool take_record(struct code_scan *s, const char *p, size_t len)
 
 int code_scan_dump(struct code_scan *s, uint64_t end, uint64_t max, struct err *err)
 {
-	uint64_t from = s->at; /* the window begins there */
+	uint64_t from = s->at; /* start of the window */
 	size_t filled = 0;
 
 	for (; max && end - s->at >= JITDUMP_RECORD; max--) {
 		size_t want = end - s->at < JITDUMP_MOST ? end - s->at : JITDUMP_MOST;
 
 		if (s->at + want > from + filled) {
-			/* Short records come many at once, code between them is not read. */
+			/* Reads many short records at once, but not the code between them. */
 			int64_t n = code_read_at(s->fd, s->window, 2 * JITDUMP_MOST, s->at);
 			if (n < 0)
 				return cannot_read(n, err);
 			from = s->at;
 			filled = n;
 			s->read_bytes += n;
-			if (filled < want) /* it became shorter */
+			if (filled < want) /* the file got shorter */
 				return 0;
 		}
 		const char *p = s->window + (s->at - from);
 		uint32_t size = get_u32(p + 4);
-		if (size < JITDUMP_RECORD) { /* shorter than itself: where is the next one? */
+		if (size < JITDUMP_RECORD) { /* invalid size: the next record cannot be found */
 			s->is_broken = true;
 			s->skipped++;
 			return 0;

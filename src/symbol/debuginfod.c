@@ -19,7 +19,7 @@
 
 #define FOUND ".debug"
 #define NONE  ".none"
-enum { DEBUGINFOD_MIN_BUILD_ID = 8 }; /* bytes; fewer name nothing */
+enum { DEBUGINFOD_MIN_BUILD_ID = 8 }; /* bytes; shorter ids are not unique */
 
 struct server {
 	char *url;
@@ -72,7 +72,7 @@ const struct debuginfod_stats *debuginfod_stats(const struct debuginfod *d)
 	return &d->stats;
 }
 
-/* --- what is known without asking --------------------------------------------------------------- */
+/* --- the cache -------------------------------------------------------------------------------- */
 
 bool debuginfod_has_none(struct debuginfod *d, const uint8_t *build_id, size_t len)
 {
@@ -101,7 +101,7 @@ static void remember_none(struct debuginfod *d, const uint8_t *build_id, size_t 
 		cache_file_abort(&f);
 }
 
-/* --- asking ------------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 static int fetch(struct debuginfod *d, const struct server *s, const uint8_t *build_id, size_t len,
 		 int fd, struct err *err)
@@ -133,7 +133,8 @@ static bool fits(int fd, const uint8_t *build_id, size_t len)
 	return elf_build_id(fd, id, sizeof id) == (int)len && memcmp(id, build_id, len) == 0;
 }
 
-/* Into the cache. 0, -ENOENT, or another -errno, which is the server's fault. */
+/* Downloads a file to the cache. Returns 0, -ENOENT, or another -errno, which counts as a failure
+ * of the server. */
 static int download(struct debuginfod *d, const struct server *s, const uint8_t *build_id,
 		    size_t len, struct err *err)
 {
@@ -161,7 +162,7 @@ static void note_failure(struct debuginfod *d, struct server *s, const struct er
 		d->stats.first = *err;
 }
 
-/* True when a server had it. */
+/* Returns true if a server had the file. */
 static bool ask_servers(struct debuginfod *d, const uint8_t *build_id, size_t len)
 {
 	bool all_said_no = true;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "symbol/names_file.h"
+#include "symbol/symbol.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,13 +23,13 @@ struct disk_cache {
 	struct buf bytes;
 	struct names_file kept; /* in bytes */
 	struct names_maker made;
-	struct symbol_source *source; /* NULL until needed, or when there is none */
+	struct symbol_source *source; /* NULL until needed, or if there is none */
 	int source_rc;
 	bool tried;
 };
 
-/* Not the device: each container has another one for the same file of an image. The time of change of the inode is the one that
- * cannot be set by whoever made the file. */
+/* Does not include the device: each container has another one for the same file of an image.
+ * Includes ctime, which the owner cannot set. */
 uint64_t disk_cache_identity(int fd)
 {
 	struct stat st;
@@ -54,7 +55,7 @@ static bool has_all(const struct names_file *f, const struct witnesses *w)
 	return true;
 }
 
-/* The file as it is now; false when there is none that still holds. */
+/* Loads the current file; returns false if there is none that is still valid. */
 static bool load(const struct disk_cache *c, const struct witnesses *w, struct buf *bytes,
 		 struct names_file *out)
 {
@@ -87,7 +88,7 @@ static void write_file(struct disk_cache *c, const struct buf *b)
 		*c->opts.wrote = true;
 }
 
-/* With what others have added since. */
+/* Includes entries that other processes have added in the meantime. */
 static void save(struct disk_cache *c)
 {
 	struct buf now = { 0 }, out = { 0 };
@@ -118,7 +119,7 @@ static struct symbol_source *source_behind(struct disk_cache *c)
 	return c->source;
 }
 
-/* That a file has no names is kept; that it could not be read is not. */
+/* Caches that a file has no names, but not that it could not be read. */
 static uint32_t look_up(struct disk_cache *c, uint64_t addr, struct symbol_line *out, uint32_t max)
 {
 	struct symbol_source *s = source_behind(c);
@@ -143,7 +144,7 @@ static uint32_t disk_cache_lines(struct symbol_source *base, uint64_t addr, stru
 	return n;
 }
 
-/* Where a symbol starts and ends is not kept. */
+/* Symbols' start and size are not cached, so this asks the source. */
 static bool disk_cache_lookup(struct symbol_source *base, uint64_t addr, struct symbol *out)
 {
 	struct symbol_source *s = source_behind((struct disk_cache *)base);

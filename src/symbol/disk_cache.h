@@ -1,37 +1,45 @@
-/* symbol/disk_cache.h: a symbol source in front of another one, which keeps on disk what was looked up: a second recording names
- * its frames without reading symbol tables. One file per ELF file (names_file.h) in a folder of base/cache_dir.h, called by its
- * build id and by what stat says of it: a build id alone could be claimed by a file that lies about its names.
+/* symbol/disk_cache.h: a symbol source that caches the answers of another one on disk: a second
+ * recording names its frames without reading symbol tables. One file per ELF file (names_file.h)
+ * in a directory of base/cache_dir.h, named by its build id and a hash of its stat data: another
+ * file could fake a build id and supply false names.
  *
- * What is kept is right only as long as nothing better is there. So whoever opens a source says what its names depend on:
- * *witnesses*, hashes of the further files that they would come from now. When one of them is not among those of the file, the
- * file is made anew; that one has gone is no reason to forget the names it gave. */
+ * Cached names are valid only until a better source appears. So the caller provides *witnesses*:
+ * hashes of the further files that names would come from now. If one of them is not recorded in
+ * the cache file, the cache file is made again; if one is gone, the names it gave are kept. */
 #ifndef CRESSET_SYMBOL_DISK_CACHE_H
 #define CRESSET_SYMBOL_DISK_CACHE_H
 
-#include "symbol/symbol.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol_source;
 
 enum { DISK_CACHE_MAX_WITNESSES = 32 };
-#define DISK_CACHE_MAX_BYTES (256ull << 20) /* of all names files together */
+#define DISK_CACHE_MAX_BYTES (256ull << 20) /* limit: names kept of all files together */
 
 struct disk_cache_opts {
 	int dir; /* from cache_dir_open */
 	int fd;  /* the ELF file; both stay the caller's and open until the source is closed */
 	const uint8_t *build_id;
 	size_t build_id_len;
-	/* The witnesses as of now, at most DISK_CACHE_MAX_WITNESSES; asked when the source is opened, and when what it gave
-	 * (`saving`) goes to disk. */
+	/* Returns the current witnesses, at most DISK_CACHE_MAX_WITNESSES. Called when the source
+	 * is opened, and when its answers are written to disk (`saving`). */
 	size_t (*witnesses)(void *ctx, bool saving, uint64_t *out);
-	/* Opens the source behind, at the first address that is not kept: 0, or -errno as symbol_open_elf. */
+	/* Opens the source itself, at the first address that is not cached. Returns 0, or -errno as
+	 * symbol_open_elf. */
 	int (*open)(void *ctx, struct symbol_source **out);
 	void *ctx;
-	bool *wrote; /* set when something went to disk; may be NULL */
+	bool *wrote; /* set when something was written to disk; may be NULL */
 };
 
-/* Never fails: what cannot be read from disk is looked up, what cannot be written is not kept. Its origin is that of the last
- * answer, NULL when there was none; `skipped` counts what could not be read of the source behind. */
+/* Never fails: names that cannot be read from disk are looked up, names that cannot be written are
+ * not cached. Its origin is that of the last answer, NULL if there was none; `skipped` is that of
+ * the source itself. */
 struct symbol_source *disk_cache_open(const struct disk_cache_opts *opts);
 
-/* What stat says of the open file, as a number that tells files apart and stays the same in other mount namespaces. */
+/* Returns a hash of the open file's stat data, which identifies the file and is the same in other
+ * mount namespaces. */
 uint64_t disk_cache_identity(int fd);
 
 #endif

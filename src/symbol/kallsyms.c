@@ -1,7 +1,10 @@
 #include "symbol/kallsyms.h"
+
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbol/lines.h"
 #include "symbol/name_cache.h"
@@ -10,16 +13,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <zstd.h>
 
 enum {
-	KALLSYMS_MAX_SYMBOLS = 4 << 20, /* a large kernel with all modules has 250 000 */
+	/* limit: kernel symbols; a large kernel with all modules has 250 000 */
+	KALLSYMS_MAX_SYMBOLS = 4 << 20,
 	KALLSYMS_MAX_NAMES_BYTES = 256 << 20,
-	KALLSYMS_MAX_NAME = 1024, /* twice the kernel's KSYM_NAME_LEN; longer names are cut */
+	KALLSYMS_MAX_NAME = 1024, /* twice the kernel's KSYM_NAME_LEN; longer names are truncated */
 	KALLSYMS_MODULE_BITS = 12,
 	KALLSYMS_SIZE_BITS = 20,
 	KALLSYMS_MAX_MODULES = (1 << KALLSYMS_MODULE_BITS) - 1,
-	/* Sizes are not in the file: a symbol reaches to the next one of any kind, but not further than this, as behind the
-	 * last function of a module there may be nothing for a gigabyte. */
+	/* The file has no sizes: a symbol reaches to the next one of any kind, but at most this
+	 * far, as the last function of a module may be followed by a gap of a gigabyte. */
 	KALLSYMS_MAX_SIZE = (1 << KALLSYMS_SIZE_BITS) - 1,
 };
 
@@ -52,24 +57,11 @@ static void kallsyms_close(struct symbol_source *s)
 	free(k);
 }
 
-/* The last symbol at or before addr, or NULL. */
-static const struct kallsyms_symbol *kallsyms_before(const struct kallsyms *k, uint64_t addr)
-{
-	size_t lo = 0, hi = k->symbols.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (k->symbols.v[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &k->symbols.v[lo - 1] : NULL;
-}
-
 static bool kallsyms_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
 	struct kallsyms *k = (struct kallsyms *)s;
-	const struct kallsyms_symbol *sym = kallsyms_before(k, addr);
+	size_t after = vec_upper(&k->symbols, addr, addr);
+	const struct kallsyms_symbol *sym = after ? &k->symbols.v[after - 1] : NULL;
 	if (!sym || addr - sym->addr >= sym->size)
 		return false;
 	const struct cached_name *known = name_cache_get(&k->names, sym->name);
@@ -88,26 +80,11 @@ static bool kallsyms_lookup(struct symbol_source *s, uint64_t addr, struct symbo
 static const struct symbol_source_ops kallsyms_ops = { .lookup = kallsyms_lookup,
 						       .close = kallsyms_close };
 
-void kallsyms_each(struct symbol_source *s, void (*fn)(void *ctx, const struct symbol *sym),
-		   void *ctx)
-{
-	const struct kallsyms *k = (const struct kallsyms *)s;
-	for (size_t i = 0; i < k->symbols.n; i++) {
-		const struct kallsyms_symbol *sym = &k->symbols.v[i];
-		const char *name = k->text.data + sym->name;
-		fn(ctx, &(struct symbol){ .name = name,
-					  .linkage = name,
-					  .module = k->modules.v[sym->module],
-					  .start = sym->addr,
-					  .size = sym->size });
-	}
-}
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* --- reading --------------------------------------------------------------------------------------------------------- */
-
-/* While reading the size field holds how well the symbol suits as the name of its address. */
+/* During reading, the size field holds the rank of the symbol as a name for its address. */
 enum {
-	RANK_DATA = 0, /* ends the function before it, then goes away */
+	RANK_DATA = 0, /* ends the previous function, then is dropped */
 	RANK_LOCAL = 1 << 12,
 	RANK_GLOBAL = 2 << 12, /* minus the length of the name */
 };
@@ -115,7 +92,7 @@ enum {
 struct kallsyms_line {
 	uint64_t addr;
 	char type;
-	const char *name, *module; /* module: NULL in the kernel itself */
+	const char *name, *module; /* module: NULL for the kernel itself */
 	size_t name_len;
 };
 
@@ -152,7 +129,7 @@ static bool module_same(const void *ctx, uint32_t module)
 	return strcmp(wanted->kallsyms->modules.v[module], wanted->name) == 0;
 }
 
-/* 0 for the kernel itself and when there are too many. */
+/* Returns the index of a module, 0 for the kernel itself or if there are too many. */
 static uint32_t kallsyms_module(struct kallsyms *k, const char *name)
 {
 	if (!name || k->modules.n > KALLSYMS_MAX_MODULES)
@@ -166,7 +143,8 @@ static uint32_t kallsyms_module(struct kallsyms *k, const char *name)
 	return id;
 }
 
-/* Of several names at one address the global one wins, then the shortest. ARM's mapping symbols ($a, $d) are no names. */
+/* Of several names at one address a global one wins, then the shortest. ARM's mapping symbols ($a,
+ * $d) are not names. */
 static uint32_t kallsyms_rank(const struct kallsyms_line *line)
 {
 	bool function =
@@ -183,7 +161,7 @@ static bool kallsyms_add(struct kallsyms *k, char *text, bool *any_address)
 	if (!kallsyms_parse(text, &line))
 		return false;
 	*any_address |= line.addr != 0;
-	/* Absolute symbols ('a', and per-CPU offsets) are numbers, not places. */
+	/* Absolute symbols ('a', and per-CPU offsets) are numbers, not addresses. */
 	if ((line.type | 0x20) == 'a' || line.name[0] == '$' || line.addr == 0)
 		return true;
 	if (k->symbols.n >= KALLSYMS_MAX_SYMBOLS || k->text.len >= KALLSYMS_MAX_NAMES_BYTES)
@@ -200,7 +178,8 @@ static bool kallsyms_add(struct kallsyms *k, char *text, bool *any_address)
 	return true;
 }
 
-/* By address, the best name first; equally good ones stay in the order of the file, which is that of their names' offsets. */
+/* Sorts by address, the best name first; equal ranks stay in file order, which is that of the
+ * names' offsets. */
 static int kallsyms_compare(const void *a, const void *b)
 {
 	const struct kallsyms_symbol *x = a, *y = b;
@@ -211,7 +190,7 @@ static int kallsyms_compare(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Sorts, leaves one function per address and gives each its size. */
+/* Sorts the symbols, keeps one function per address and sets sizes. */
 static void kallsyms_build(struct kallsyms *k)
 {
 	struct kallsyms_symbol *v = k->symbols.v;
@@ -272,4 +251,214 @@ int symbol_open_kallsyms(int fd, struct symbol_source **out, struct err *err)
 	else
 		*out = &k->base;
 	return rc;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+enum { LEVEL = 3, NO_BLOCK = UINT32_MAX };
+
+struct kernel_block {
+	uint64_t first;
+	uint32_t at, packed_bytes, plain_bytes; /* at: in packed */
+};
+struct kernel_table {
+	struct symbol_source base;
+	VEC(struct kernel_block) blocks;
+	struct buf packed;
+	VEC(const char *) modules; /* [0] = NULL: the kernel itself */
+	struct arena module_text;
+	struct buf plain; /* of the block `open`, or of the one being made */
+	uint32_t open;
+	struct name_cache names; /* by address */
+};
+
+static void table_close(struct symbol_source *s)
+{
+	struct kernel_table *t = (struct kernel_table *)s;
+
+	vec_done(&t->blocks);
+	buf_done(&t->packed);
+	vec_done(&t->modules);
+	arena_done(&t->module_text);
+	buf_done(&t->plain);
+	name_cache_done(&t->names);
+	free(t);
+}
+
+/* --- lookup ----------------------------------------------------------------------------------- */
+
+static bool open_block(struct kernel_table *t, uint32_t block)
+{
+	const struct kernel_block *b = &t->blocks.v[block];
+
+	if (t->open == block)
+		return true;
+	t->open = NO_BLOCK;
+	buf_clear(&t->plain);
+	buf_reserve(&t->plain, b->plain_bytes);
+	if (ZSTD_decompress(t->plain.data, b->plain_bytes, t->packed.data + b->at,
+			    b->packed_bytes) != b->plain_bytes)
+		return false;
+	t->plain.len = b->plain_bytes;
+	t->open = block;
+	return true;
+}
+
+struct entry {
+	uint64_t start, size, module;
+	const char *name;
+};
+
+/* Returns false at the end of the block. */
+static bool next_entry(struct cur *c, struct entry *e)
+{
+	if (!cur_left(c))
+		return false;
+	e->start += cur_varint(c);
+	e->size = cur_varint(c);
+	e->module = cur_varint(c);
+	e->name = (const char *)c->p;
+	return cur_take(c, strnlen(e->name, cur_left(c)) + 1) != NULL;
+}
+
+/* Finds the last function that begins at or before addr. */
+static bool find_entry(struct kernel_table *t, uint64_t addr, struct entry *out)
+{
+	size_t after = vec_upper(&t->blocks, first, addr);
+	bool found = false;
+
+	if (!after || !open_block(t, after - 1))
+		return false;
+	struct entry e = { .start = t->blocks.v[after - 1].first };
+	struct cur c = cur_of(t->plain.data, t->plain.len);
+	while (next_entry(&c, &e) && e.start <= addr) {
+		*out = e;
+		found = true;
+	}
+	return found;
+}
+
+static bool table_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
+{
+	struct kernel_table *t = (struct kernel_table *)s;
+	struct entry e;
+
+	if (!find_entry(t, addr, &e) || addr - e.start >= e.size || e.module >= t->modules.n)
+		return false;
+	const struct cached_name *known = name_cache_get(&t->names, e.start);
+	const char *copy = known ? NULL : name_cache_copy(&t->names, e.name, strlen(e.name));
+	struct cached_name name =
+		known ? *known : name_cache_add(&t->names, e.start, copy ? copy : "", "");
+	*out = (struct symbol){ .name = name.name,
+				.linkage = name.linkage,
+				.module = t->modules.v[e.module],
+				.start = e.start,
+				.size = e.size };
+	return *name.linkage != '\0';
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+struct making {
+	struct kernel_table *t;
+	ZSTD_CCtx *zstd;
+	struct buf block;
+	uint64_t first, last;
+	uint32_t n; /* functions in the block */
+};
+
+static void end_block(struct making *m)
+{
+	struct buf *packed = &m->t->packed;
+
+	if (!m->n)
+		return;
+	buf_reserve(packed, ZSTD_compressBound(m->block.len));
+	size_t len =
+		ZSTD_compressCCtx(m->zstd, packed->data + packed->len, packed->cap - packed->len,
+				  m->block.data, m->block.len, LEVEL);
+	if (ZSTD_isError(len)) /* the buffer is large enough: only memory can be short */
+		mem_exhausted();
+	vec_push(&m->t->blocks, (struct kernel_block){ .first = m->first,
+						       .at = packed->len,
+						       .packed_bytes = len,
+						       .plain_bytes = m->block.len });
+	packed->len += len;
+	buf_clear(&m->block);
+	m->n = 0;
+}
+
+/* Symbols are grouped by module, so the last ones are searched first. */
+static uint32_t module_id(struct kernel_table *t, const char *module)
+{
+	if (!module)
+		return 0;
+	for (size_t i = t->modules.n; i-- > 1;)
+		if (strcmp(t->modules.v[i], module) == 0)
+			return i;
+	vec_push(&t->modules, arena_dup(&t->module_text, module, strlen(module)));
+	return t->modules.n - 1;
+}
+
+static void add_varint(struct buf *b, uint64_t v)
+{
+	char bytes[VARINT_MAX_BYTES];
+
+	buf_add(b, bytes, varint_write(bytes, v));
+}
+
+static void add_function(struct making *m, const struct kallsyms *k,
+			 const struct kallsyms_symbol *sym)
+{
+	const char *name = k->text.data + sym->name;
+
+	if (m->n == KERNEL_TABLE_BLOCK)
+		end_block(m);
+	if (!m->n)
+		m->first = m->last = sym->addr;
+	add_varint(&m->block, sym->addr - m->last);
+	add_varint(&m->block, sym->size);
+	add_varint(&m->block, module_id(m->t, k->modules.v[sym->module]));
+	buf_add(&m->block, name, strlen(name) + 1);
+	m->last = sym->addr;
+	m->n++;
+}
+
+int symbol_open_kernel_table(int fd, struct symbol_source **out, struct err *err)
+{
+	static const struct symbol_source_ops ops = { .lookup = table_lookup,
+						      .close = table_close };
+	struct symbol_source *text;
+	int rc = symbol_open_kallsyms(fd, &text, err);
+
+	if (rc)
+		return rc;
+	const struct kallsyms *all = (const struct kallsyms *)text;
+	struct kernel_table *t = xcalloc(1, sizeof *t);
+	struct making m = { .t = t, .zstd = ZSTD_createCCtx() };
+	if (!m.zstd)
+		mem_exhausted();
+	t->base = (struct symbol_source){ .ops = &ops,
+					  .origin = text->origin,
+					  .skipped = text->skipped };
+	t->open = NO_BLOCK;
+	vec_push(&t->modules, NULL);
+	for (size_t i = 0; i < all->symbols.n; i++)
+		add_function(&m, all, &all->symbols.v[i]);
+	end_block(&m);
+	/* Both are final: free the unused capacity. */
+	t->packed.data = xrealloc(t->packed.data, t->packed.cap = t->packed.len);
+	t->blocks.v = xreallocarray(t->blocks.v, t->blocks.cap = t->blocks.n, sizeof *t->blocks.v);
+	ZSTD_freeCCtx(m.zstd);
+	buf_done(&m.block);
+	symbol_close(text);
+	*out = &t->base;
+	return 0;
+}
+
+uint64_t kernel_table_size_bytes(const struct symbol_source *table)
+{
+	const struct kernel_table *t = (const struct kernel_table *)table;
+
+	return sizeof *t + vec_size_bytes(&t->blocks) + t->packed.cap + t->plain.cap;
 }

@@ -1,10 +1,13 @@
 #include "symbol/lines.h"
 
+#include "base/parse.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Moves what is left to the front and reads behind it. */
+/* Moves the remaining bytes to the front and reads after them. */
 static int lines_fill(struct lines *l, struct err *err)
 {
 	memmove(l->window, l->window + l->start, l->filled - l->start);
@@ -31,7 +34,7 @@ static char *lines_newline(const struct lines *l)
 	return memchr(l->window + l->start, '\n', l->filled - l->start);
 }
 
-/* The rest of a line that did not fit into the window. */
+/* Drops the rest of a line that did not fit into the window. */
 static int lines_drop_rest(struct lines *l, struct err *err)
 {
 	char *newline = NULL;
@@ -76,10 +79,7 @@ int lines_next(struct lines *l, char **line, size_t *len, struct err *err)
 
 static int hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return parse_hex_digit((char)tolower((unsigned char)c));
 }
 
 bool hex_take(char **p, uint64_t *value)

@@ -1,4 +1,4 @@
-#include "symbol/locate.h"
+#include "symbol/symbol.h"
 
 #include "base/buf.h"
 
@@ -22,7 +22,7 @@ enum candidate {
 	PACKAGE,
 	CANDIDATES
 };
-/* Which of them are tried for each kind of request, in this order. */
+/* The candidates to try for each kind of request, in this order. */
 static const bool candidate_fits[][CANDIDATES] = {
 	[DEBUG_SEPARATE] = { [BY_BUILD_ID] = true,
 			     [BESIDE] = true,
@@ -49,8 +49,8 @@ static bool build_id_path(const struct debug_request *req, struct buf *path)
 	return true;
 }
 
-/* The folder of the binary with its last slash; false when it is not known. */
-static bool add_folder(const struct debug_root *root, struct buf *path)
+/* Appends the directory of the binary with its last slash; returns false if it is unknown. */
+static bool add_directory(const struct debug_root *root, struct buf *path)
 {
 	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
 	if (slash)
@@ -65,7 +65,7 @@ static bool link_path(const struct debug_root *root, const struct debug_request 
 		return false;
 	if (candidate == IN_DEBUG_DIR)
 		buf_adds(path, DEBUG_DIR);
-	if (!add_folder(root, path))
+	if (!add_directory(root, path))
 		return false;
 	if (candidate == IN_DOT_DEBUG)
 		buf_adds(path, ".debug/");
@@ -73,13 +73,7 @@ static bool link_path(const struct debug_root *root, const struct debug_request 
 	return true;
 }
 
-static bool add_text(struct buf *path, const char *text)
-{
-	buf_adds(path, text);
-	return true;
-}
-
-/* Names in debug information are paths, absolute or from some folder on. */
+/* Names in debug information are paths, absolute or relative to some directory. */
 static bool named_path(const struct debug_root *root, const struct debug_request *req,
 		       enum candidate candidate, struct buf *path)
 {
@@ -87,8 +81,12 @@ static bool named_path(const struct debug_root *root, const struct debug_request
 		return false;
 	const char *slash = strrchr(req->name, '/');
 	const char *base = slash ? slash + 1 : req->name;
-	if (candidate == BASENAME_BESIDE)
-		return link_is_plain_name(base) && add_folder(root, path) && add_text(path, base);
+	if (candidate == BASENAME_BESIDE) {
+		if (!link_is_plain_name(base) || !add_directory(root, path))
+			return false;
+		buf_adds(path, base);
+		return true;
+	}
 	if (req->name[0] == '/') {
 		buf_adds(path, req->name);
 		return candidate == AS_WRITTEN;
@@ -98,7 +96,7 @@ static bool named_path(const struct debug_root *root, const struct debug_request
 	if (candidate == AS_WRITTEN && req->dir) {
 		buf_adds(path, req->dir);
 		buf_addc(path, '/');
-	} else if (!add_folder(root, path)) {
+	} else if (!add_directory(root, path)) {
 		return false;
 	}
 	buf_adds(path, req->name);
@@ -124,7 +122,7 @@ static bool candidate_path(const struct debug_root *root, const struct debug_req
 	}
 }
 
-/* O_NONBLOCK: opening a FIFO must not wait. */
+/* O_NONBLOCK: opening a FIFO must not block. */
 static int open_regular_in_root(int root, const char *path)
 {
 	struct open_how how = {

@@ -25,7 +25,7 @@ const char *name_cache_copy(struct name_cache *c, const char *text, size_t len)
 	return arena_dup(&c->text, text, len);
 }
 
-/* text + suffix in the cache; text itself where there is nothing to add or no room. */
+/* Returns text + suffix in the cache; text itself if suffix is empty or the cache is full. */
 static const char *name_cache_join(struct name_cache *c, const char *text, const char *suffix)
 {
 	if (!*suffix)

@@ -1,7 +1,8 @@
-/* symbol/name_cache.h: names that are made when they are first asked for: read from the file, demangled, kept.
+/* symbol/name_cache.h: caches names that are made on first use: read from the file and demangled.
  *
- * A profile touches a few hundred of the hundred thousand symbols of a large library, so this is what makes reading a symbol
- * table cheap. The cache holds at most NAME_CACHE_MAX_BYTES of text: past that names stay as they are in the file. */
+ * A profile uses a few hundred of the hundred thousand symbols of a large library, so this makes
+ * reading a symbol table cheap. The cache holds at most NAME_CACHE_MAX_BYTES of text; beyond that,
+ * names are not demangled. */
 #ifndef CRESSET_SYMBOL_NAME_CACHE_H
 #define CRESSET_SYMBOL_NAME_CACHE_H
 
@@ -25,19 +26,19 @@ struct name_cache { /* zeroed = empty */
 
 void name_cache_done(struct name_cache *c);
 
-/* What was added under key, or NULL. Valid until the next add. */
+/* Returns the names added under key, or NULL. Valid until the next add. */
 const struct cached_name *name_cache_get(const struct name_cache *c, uint64_t key);
 
-/* A copy of text that lives as long as the cache, or NULL when the cache is full. */
+/* Returns a copy of text that lives as long as the cache, or NULL if the cache is full. */
 const char *name_cache_copy(struct name_cache *c, const char *text, size_t len);
 
-/* Adds names that are ready: both must live as long as the cache. */
+/* Adds finished names; both must live as long as the cache. */
 void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names);
 
-/* The names of one symbol, made now, for whoever keeps them himself: linkage must live as long as the cache, suffix ("" or "@plt")
- * goes behind both. */
+/* Makes the names of one symbol, for callers that store them. linkage must live as long as the
+ * cache; suffix ("" or "@plt") is appended to both. */
 struct cached_name name_cache_make(struct name_cache *c, const char *linkage, const char *suffix);
-/* The same, and adds them. */
+/* Does the same and adds them. */
 struct cached_name name_cache_add(struct name_cache *c, uint64_t key, const char *linkage,
 				  const char *suffix);
 

@@ -1,6 +1,8 @@
 #include "symbol/names_file.h"
 
 #include "base/hash.h"
+#include "base/search.h"
+#include "symbol/symbol.h"
 
 #include <errno.h>
 #include <string.h>
@@ -105,21 +107,14 @@ static struct symbol_line line_at(const struct names_file *f, uint32_t i)
 	};
 }
 
-/* Addresses are mostly asked for in their order: the one behind the last answer is looked at first. */
+/* Lookups are mostly in order of address, so the entry after the last answer is checked first. */
 static const struct names_entry *find_entry(struct names_file *f, uint64_t offset)
 {
-	uint32_t low = 0, high = f->n_offsets;
-	if (f->next < high && f->offsets[f->next] == offset)
+	if (f->next < f->n_offsets && f->offsets[f->next] == offset)
 		return &f->entries[f->next++];
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (f->offsets[middle] < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	f->next = low + 1;
-	return low < f->n_offsets && f->offsets[low] == offset ? &f->entries[low] : NULL;
+	uint32_t at = search_first(i, 0, f->n_offsets, f->offsets[i] >= offset);
+	f->next = at + 1;
+	return at < f->n_offsets && f->offsets[at] == offset ? &f->entries[at] : NULL;
 }
 
 bool names_file_get(struct names_file *f, uint64_t offset, struct symbol_line *out, uint32_t max,
@@ -190,7 +185,7 @@ static uint32_t function_of(struct names_maker *m, const struct symbol_line *l)
 	return i;
 }
 
-/* Its number; one past the last when there are too many. */
+/* Returns the number of an origin; one past the last if there are too many. */
 static uint32_t origin_of(struct names_maker *m, const char *origin)
 {
 	uint32_t id = strtab_put(&m->text, origin), i = 0;
@@ -201,18 +196,14 @@ static uint32_t origin_of(struct names_maker *m, const char *origin)
 	return i;
 }
 
-/* An estimate from above: the arena has a little more than the text. */
-static uint64_t bytes_of(const struct names_maker *m)
-{
-	return HEADER_BYTES + 8 * m->witnesses.n + 16ull * m->entries.n + 8ull * m->lines.n +
-	       16ull * m->functions.n + m->text.arena.total;
-}
-
 bool names_maker_add(struct names_maker *m, uint64_t offset, const struct symbol_line *lines,
 		     uint32_t n, const char *origin)
 {
-	enum { ARENA_BLOCK = 1 << 20 }; /* what the next text may make the arena grow by */
-	if (bytes_of(m) > NAMES_FILE_MAX_BYTES - ARENA_BLOCK - NAMES_FILE_MAX_LINES * 256 ||
+	enum { ARENA_BLOCK = 1 << 20 }; /* upper limit of the arena's growth by the next text */
+	/* An upper estimate: the arena is a little larger than the text. */
+	uint64_t bytes = HEADER_BYTES + 8 * m->witnesses.n + 16ull * m->entries.n +
+			 8ull * m->lines.n + 16ull * m->functions.n + m->text.arena.total;
+	if (bytes > NAMES_FILE_MAX_BYTES - ARENA_BLOCK - NAMES_FILE_MAX_LINES * 256 ||
 	    n > NAMES_FILE_MAX_LINES)
 		return false;
 	struct names_made e = {
@@ -254,7 +245,7 @@ static int by_offset(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Of several with one offset the first stays. */
+/* Of several entries with one offset the first is kept. */
 static void sort_entries(struct names_maker *m)
 {
 	size_t n = 0;

@@ -1,5 +1,7 @@
 #include "symbol/ranges.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 
 void ranges_done(struct ranges *r)
@@ -39,26 +41,19 @@ static void ranges_cut(struct ranges *r)
 	r->cuts = xreallocarray(r->cuts, r->n_cuts, sizeof *r->cuts);
 }
 
-/* The last piece that starts at or before addr; cuts[0] <= addr. */
+/* Returns the last piece that starts at or before addr; requires cuts[0] <= addr. */
 static size_t ranges_piece(const struct ranges *r, uint64_t addr)
 {
-	size_t lo = 0, hi = r->n_cuts;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->cuts[mid] <= addr)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return search_first(i, 1, r->n_cuts, r->cuts[i] > addr) - 1;
 }
 
-/* While layers are painted: full pieces are skipped by a forest whose roots are the pieces that still take layers. */
+/* State while painting layers: full pieces are skipped by a disjoint-set forest whose roots are the
+ * pieces with room for more layers. */
 struct painter {
 	struct ranges *ranges;
 	uint32_t *bottom; /* oldest layer of each piece so far */
 	uint32_t *next;   /* first piece at or after this one that may still have room */
-	uint8_t *room;    /* layers each piece still takes */
+	uint8_t *room;    /* layers for which each piece has room */
 };
 
 static uint32_t painter_open_piece(struct painter *p, uint32_t piece)

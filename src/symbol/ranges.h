@@ -1,8 +1,10 @@
-/* symbol/ranges.h: address ranges that are laid over each other in the course of time, as JIT compilers do with code.
+/* symbol/ranges.h: address ranges that overwrite each other over time, like the code of JIT
+ * compilers.
  *
- * Ranges are numbered in the order they were added: a later one hides the earlier ones where it lies over them. The address
- * space is cut at every start and end, and each piece remembers the last few ranges that cover it, newest first, so a lookup is
- * one binary search and a short walk however much they overlap. */
+ * Ranges are numbered in the order they were added: a later one hides earlier ones where it
+ * overlaps them. The address space is cut at every start and end, and each piece records the last
+ * few ranges that cover it, newest first. So a lookup is one binary search and a short walk,
+ * however much they overlap. */
 #ifndef CRESSET_SYMBOL_RANGES_H
 #define CRESSET_SYMBOL_RANGES_H
 
@@ -16,7 +18,7 @@ enum { RANGE_NONE = UINT32_MAX };
 struct range {
 	uint64_t start;
 	uint32_t size; /* > 0; start + size does not overflow */
-	uint32_t name; /* the owner's */
+	uint32_t name; /* meaning defined by the owner */
 };
 
 struct range_layer {
@@ -33,13 +35,15 @@ struct ranges { /* zeroed = empty */
 
 void ranges_done(struct ranges *r);
 
-/* Adds the next range; false, and nothing added, when it is empty, wraps around or is 4 GiB or larger. */
+/* Adds the next range. Returns false and adds nothing if it is empty, wraps around or is 4 GiB or
+ * larger. */
 bool ranges_add(struct ranges *r, uint64_t start, uint64_t size, uint32_t name);
 
-/* To be called once, after the last ranges_add: keeps the newest `depth` ranges of every place. At most 2^31 - 1 ranges. */
+/* Call once, after the last ranges_add. Keeps the newest `depth` ranges of each piece. At most 2^31
+ * - 1 ranges. */
 void ranges_build(struct ranges *r, unsigned depth);
 
-/* The newest range that covers addr among the first n; NULL when there is none. */
+/* Returns the newest range that covers addr among the first n, or NULL. */
 const struct range *ranges_find(const struct ranges *r, uint64_t addr, size_t n);
 
 #endif

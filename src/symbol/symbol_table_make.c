@@ -1,7 +1,6 @@
 #include "symbol/symbol_table.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "profile/names.h"
 #include "profile/strtab.h"
 
@@ -27,9 +26,9 @@ static void add_varint(struct buf *b, uint64_t v)
 	buf_addc(b, (char)v);
 }
 
-/* --- what is where ---------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
-/* The file and the first line are those of the outermost function at its start. */
+/* File and first line are those of the outermost function at the symbol's start. */
 static struct function describe(struct making *m, const struct symbol *sym, uint64_t offset)
 {
 	struct function f = { .name = strtab_put(&m->strings, sym->name),
@@ -46,7 +45,7 @@ static struct function describe(struct making *m, const struct symbol *sym, uint
 	return f;
 }
 
-/* A function that another one interrupts has several pieces. */
+/* A function interrupted by another one has several pieces. */
 static void add_piece(struct making *m, uint64_t start, uint64_t end)
 {
 	struct symbol_table_range *last = m->ranges.n ? &m->ranges.v[m->ranges.n - 1] : NULL;

@@ -1,6 +1,7 @@
 #include "symbol/symbol_table.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static uint64_t plain_bytes(const void *data, size_t len)
 	return n == ZSTD_CONTENTSIZE_UNKNOWN || n == ZSTD_CONTENTSIZE_ERROR ? 0 : n;
 }
 
-/* Of each byte: a text takes two at least and four in memory, a function four and sixteen, a range three and sixteen. */
+/* Memory per byte of a table, at most: a text takes at least two bytes and four in memory, a
+ * function four and sixteen, a range three and sixteen. */
 enum { COST_PER_BYTE = 7 };
 
 uint64_t symbol_table_cost(const void *data, size_t len)
@@ -57,7 +59,7 @@ static void read_head(struct cur *c, struct symbol_table *t)
 		memcpy(t->build_id, id, t->build_id_len);
 }
 
-/* How many of something follow, of which each takes min_bytes at least. */
+/* Reads the number of items that follow, each of at least min_bytes. */
 static uint32_t read_count(struct cur *c, size_t min_bytes, uint32_t max)
 {
 	uint64_t n = cur_varint(c);
@@ -179,17 +181,9 @@ struct symbol_table_text symbol_table_text(const struct symbol_table *t, uint32_
 
 const struct symbol_table_function *symbol_table_find(const struct symbol_table *t, uint64_t offset)
 {
-	uint32_t low = 0, high = t->n_ranges;
+	size_t after = search_first(i, 0, t->n_ranges, t->ranges[i].start > offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->ranges[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || offset - t->ranges[low - 1].start >= t->ranges[low - 1].size)
+	if (after == 0 || offset - t->ranges[after - 1].start >= t->ranges[after - 1].size)
 		return NULL;
-	return &t->functions[t->ranges[low - 1].function];
+	return &t->functions[t->ranges[after - 1].function];
 }

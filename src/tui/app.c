@@ -1,9 +1,11 @@
-#include "tui/app.h"
+#include "tui/screen.h"
 
 #include "base/clock.h"
+#include "tui/ui.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -13,12 +15,12 @@ struct looping {
 	struct app *app;
 	uint64_t due_ns;
 	int ended_by;
-	bool is_stale; /* what is on the screen */
+	bool is_stale; /* the screen is out of date */
 };
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* As if nobody had blocked it; goes on when the shell says so. */
+/* Stops the process as an unblocked SIGTSTP would. Returns when the shell continues it. */
 static void stop_here(struct looping *l)
 {
 	sigset_t stop;
@@ -55,7 +57,7 @@ static void hear_signals(struct looping *l)
 	}
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- keys, data and the loop ------------------------------------------------------------------ */
 
 static void hear_keys(struct looping *l)
 {
@@ -74,7 +76,7 @@ static int take(struct looping *l, struct err *err)
 	if (now_ns < l->due_ns || l->app->ui->is_paused)
 		return 0;
 	l->due_ns += l->app->interval_ns;
-	if (l->due_ns < now_ns) /* it was stopped, or slow */
+	if (l->due_ns < now_ns) /* the process was stopped, or is slow */
 		l->due_ns = now_ns + l->app->interval_ns;
 	l->is_stale = true;
 	return l->app->ui->feed->goes_on ? ui_take(l->app->ui, err) : 0;

@@ -1,6 +1,11 @@
 #include "tui/flame.h"
 
-#include "format/palette.h"
+#include "base/hash.h"
+#include "format/common/palette.h"
+#include "profile/strtab.h"
+#include "profile/tree/tree.h"
+#include "tui/grid.h"
+#include "tui/match.h"
 
 #include <string.h>
 
@@ -9,7 +14,7 @@ enum { EIGHTHS = 8, GAP_FROM = 2 * EIGHTHS, LABEL_FROM = 3 * EIGHTHS, BLOCKS = 0
 #define DARK_RGB  0x111111
 #define LIGHT_RGB 0xffffff
 
-/* --- places that outlive a tree -------------------------------------------------------------- */
+/* --- paths that outlive a tree --------------------------------------------------------------- */
 
 static uint64_t node_hash(const struct tree *t, uint32_t node)
 {
@@ -33,7 +38,7 @@ static void path_of(const struct tree *t, uint32_t node, struct flame_path *p)
 	}
 }
 
-/* As far as the path goes in this tree. */
+/* Follows the path as far as it exists in this tree. */
 static uint32_t path_find(const struct tree *t, const struct flame_path *p)
 {
 	uint32_t at = TREE_ROOT;
@@ -84,21 +89,23 @@ static void add_box(struct flame *f, const struct flame_place *p, uint32_t node,
 		vec_push(&f->boxes, (struct flame_box){ node, p->y + y, from, to });
 }
 
-/* A node and where the children that are not laid out yet begin. */
+/* A node and the first of its children that are not laid out yet. */
 struct frame_at {
 	uint32_t node, child;
-	int64_t from, total; /* as it is drawn */
-	int64_t sum;         /* of the children before */
+	int64_t from, total; /* as drawn */
+	int64_t sum;         /* of the previous children */
 };
 
-/* What of a child is drawn: values may be less than 0, so that children are worth more than their parent. No box leaves its parent's. */
+/* Returns the drawn size of a child. Values may be negative, so children can exceed their parent; a
+ * box never extends beyond its parent's. */
 static int64_t drawn_total(const struct frame_at *parent, const struct tree_node *child)
 {
 	int64_t left = parent->total - parent->sum, total = child->total > 0 ? child->total : 0;
 	return total < left ? total : left;
 }
 
-/* Everything below the zoomed node; widths are of its total, rounded so that neighbours meet. */
+/* Lays out everything below the zoomed node. Widths are relative to its total, rounded so that
+ * neighbours touch. */
 static void lay_out(struct flame *f, const struct flame_place *p)
 {
 	const struct tree_node *nodes = f->tree->nodes.v;
@@ -166,7 +173,7 @@ static bool is_match(const struct painter *p, uint32_t node)
 	       match_is(p->p->match, name_of(p->f, node));
 }
 
-/* Text on the box. */
+/* Returns the style of a box and its text. */
 static struct grid_style box_style(const struct painter *p, uint32_t box)
 {
 	uint32_t node = p->f->boxes.v[box].node;
@@ -189,7 +196,7 @@ static struct grid_style box_style(const struct painter *p, uint32_t box)
 	return s;
 }
 
-/* Where two boxes, or a box and nothing, share a column. */
+/* Draws a column shared by two boxes, or by a box and empty space. */
 static void draw_edge(const struct painter *p, int y, int x, const uint32_t *owner)
 {
 	uint32_t left = owner[0], right = owner[EIGHTHS - 1];
@@ -199,7 +206,7 @@ static void draw_edge(const struct painter *p, int y, int x, const uint32_t *own
 	struct grid_style l = left ? box_style(p, left - 1) : GRID_PLAIN;
 	struct grid_style r = right ? box_style(p, right - 1) : GRID_PLAIN;
 	struct grid_style s = { l.bg, r.bg, 0 };
-	if (!left) /* the block is what is not there */
+	if (!left) /* the block character draws the empty part */
 		s = (struct grid_style){ r.bg, COLOUR_DEFAULT, GRID_REVERSE };
 	grid_set(p->g, y, x, BLOCKS - n, s);
 }
@@ -258,7 +265,7 @@ void flame_draw(struct flame *f, struct grid *g, const struct flame_place *place
 	palette_free(p.palette);
 }
 
-/* --- where one is ----------------------------------------------------------------------------- */
+/* --- selection and zoom ----------------------------------------------------------------------- */
 
 uint32_t flame_node_at(const struct flame *f, int y, int x)
 {
@@ -270,7 +277,7 @@ uint32_t flame_node_at(const struct flame *f, int y, int x)
 	return TREE_NONE;
 }
 
-void flame_select(struct flame *f, uint32_t node)
+static void flame_select(struct flame *f, uint32_t node)
 {
 	f->selected = node;
 	path_of(f->tree, node, &f->selected_path);
@@ -285,7 +292,7 @@ static uint32_t widest_child(const struct tree *t, uint32_t node)
 	return best;
 }
 
-/* The box beside it in its row, whoever its parent is. */
+/* Returns the adjacent box in the same row, whatever its parent. */
 static uint32_t neighbour(const struct flame *f, bool is_right)
 {
 	const struct flame_box *mine = NULL, *best = NULL;
@@ -302,16 +309,6 @@ static uint32_t neighbour(const struct flame *f, bool is_right)
 	return best ? best->node : f->selected;
 }
 
-/* Its row is among those that are shown. */
-static void scroll_to(struct flame *f, int rows)
-{
-	int depth = node_depth(f->tree, f->selected);
-	if (depth < f->top)
-		f->top = depth;
-	if (depth >= f->top + rows)
-		f->top = depth - rows + 1;
-}
-
 void flame_move(struct flame *f, enum flame_step step, int rows)
 {
 	uint32_t to = f->selected;
@@ -325,7 +322,12 @@ void flame_move(struct flame *f, enum flame_step step, int rows)
 		to = neighbour(f, step == FLAME_RIGHT);
 	if (to != TREE_NONE)
 		flame_select(f, to);
-	scroll_to(f, rows);
+	/* Scroll so that the selected row is visible. */
+	int depth = node_depth(f->tree, f->selected);
+	if (depth < f->top)
+		f->top = depth;
+	if (depth >= f->top + rows)
+		f->top = depth - rows + 1;
 }
 
 void flame_zoom(struct flame *f, uint32_t node)

@@ -1,23 +1,25 @@
-/* tui/flame.h: a flame graph of characters: the root at the top, boxes as wide as eighths of a column allow. What is narrower than an
- * eighth is not drawn. Which box is zoomed to and which is selected is remembered by what the frames on the way there are, so that both stay when the
- * tree is made anew. */
+/* tui/flame.h: a flame graph of characters: the root is at the top, and box widths are multiples of
+ * an eighth of a column. Narrower boxes are not drawn. The zoomed and the selected box are
+ * remembered by the frames on their paths, so both survive a rebuild of the tree. */
 #ifndef CRESSET_TUI_FLAME_H
 #define CRESSET_TUI_FLAME_H
 
 #include "base/vec.h"
-#include "profile/tree.h"
-#include "tui/grid.h"
-#include "tui/match.h"
 
-struct flame_path { /* hashes of the frames from the root on; empty: the root */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct grid;
+
+struct flame_path { /* hashes of the frames, root first; empty: the root */
 	VEC(uint64_t) at;
 };
 struct flame {
-	const struct tree *tree; /* the caller's */
+	const struct tree *tree; /* owned by the caller */
 	struct flame_path zoom_path, selected_path;
 	uint32_t zoom, selected;     /* nodes */
-	int top;                     /* depth in the first row */
-	VEC(struct flame_box) boxes; /* of the last drawing */
+	int top;                     /* depth of the first row */
+	VEC(struct flame_box) boxes; /* of the last draw */
 };
 struct flame_box {
 	uint32_t node;
@@ -29,22 +31,21 @@ struct flame_place {
 	const struct match *match; /* NULL: nothing is marked */
 };
 
-/* The same place in another tree, or as near as there is. */
+/* Keeps zoom and selection in the new tree, or moves them to their nearest ancestors there. */
 void flame_set_tree(struct flame *f, const struct tree *t);
 void flame_done(struct flame *f);
 
 void flame_draw(struct flame *f, struct grid *g, const struct flame_place *p);
-/* The node drawn at a place of the grid; TREE_NONE. */
+/* Returns the node drawn at a position of the grid, or TREE_NONE. */
 uint32_t flame_node_at(const struct flame *f, int y, int x);
 
-void flame_select(struct flame *f, uint32_t node);
 enum flame_step { FLAME_PARENT, FLAME_CHILD, FLAME_LEFT, FLAME_RIGHT };
 void flame_move(struct flame *f, enum flame_step step, int rows);
-void flame_zoom(struct flame *f, uint32_t node); /* TREE_ROOT: back */
-/* Zooms out a step; false: there is none. */
+void flame_zoom(struct flame *f, uint32_t node); /* TREE_ROOT: no zoom */
+/* Zooms out one step. Returns false at the root. */
 bool flame_zoom_out(struct flame *f);
 
-/* The totals of the outermost frames that match, added up. */
+/* Returns the sum of the totals of the outermost matching frames. */
 int64_t flame_matched(const struct flame *f, const struct match *m);
 
 #endif

@@ -1,25 +1,27 @@
-#include "tui/function_sums.h"
+#include "tui/scan.h"
 
-#include "profile/shown_funcs.h"
 #include "profile/sum.h"
+#include "profile/tree/shown_funcs.h"
+#include "profile/tree/tree.h"
 #include "profile/weight.h"
-#include "tui/stack_words.h"
+#include "query/source.h"
+#include "tui/look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The samples of one stack. */
+/* The sum of one stack's samples. */
 struct stack_sum {
 	struct profile *dict;
 	uint32_t stack;
 	int64_t value;
 };
-/* What a dictionary calls its functions. */
+/* The functions of one dictionary. */
 struct dict_functions {
 	struct profile *dict;
 	struct shown_funcs *funcs;
-	struct map first;    /* hash of a function → the first number it has, called or inlined */
-	VEC(uint32_t) index; /* by number in funcs: index in all + 1; 0: not met yet */
+	struct map first;    /* hash of a function → its first number, called or inlined */
+	VEC(uint32_t) index; /* by number in funcs: index in all + 1; 0: not seen yet */
 };
 struct function_room {
 	bool *wanted; /* by series */
@@ -27,14 +29,14 @@ struct function_room {
 	struct map by_stack;
 	VEC(struct stack_sum) stacks;
 	VEC(struct dict_functions) dicts;
-	struct map by_name;   /* of several dictionaries */
-	VEC(uint32_t) frames; /* of the stack at hand */
+	struct map by_name;   /* across dictionaries */
+	VEC(uint32_t) frames; /* of the current stack */
 };
 struct summing {
 	struct function_sums *out;
 	struct function_room *room;
 	const struct look *l;
-	struct stack_words_table facts; /* which stacks have the function that is asked for */
+	struct stack_words_table facts; /* which stacks contain the requested function */
 };
 
 /* --- samples by stack ------------------------------------------------------------------------- */
@@ -78,7 +80,7 @@ static bool is_same(const void *ctx, uint32_t value)
 	       strcmp(f->binary, is->binary) == 0 && strcmp(f->file, is->file) == 0;
 }
 
-/* Among all that are there, by their text: dictionaries have numbers of their own. */
+/* Finds a function by its text: each dictionary has its own numbers. */
 static uint32_t intern_text(struct summing *s, const struct function_sum *is, uint32_t fresh)
 {
 	struct asked_function a = { s->out, *is };
@@ -104,21 +106,15 @@ static uint32_t new_function(struct summing *s, const struct dict_functions *d, 
 	return i;
 }
 
-/* While there is one dictionary its numbers say which functions are the same, without a look at text. */
-static void compare_text(struct summing *s)
-{
-	for (uint32_t i = 0; i < s->out->all.n; i++)
-		intern_text(s, &s->out->all.v[i], i);
-}
-
 static struct dict_functions *functions_of(struct summing *s, struct profile *dict)
 {
 	struct function_room *room = s->room;
 	for (size_t i = 0; i < room->dicts.n; i++)
 		if (room->dicts.v[i].dict == dict)
 			return &room->dicts.v[i];
-	if (room->dicts.n == 1)
-		compare_text(s);
+	/* With a single dictionary, its numbers identify functions and no text is compared. */
+	for (uint32_t i = 0; room->dicts.n == 1 && i < s->out->all.n; i++)
+		intern_text(s, &s->out->all.v[i], i);
 	vec_push(&room->dicts,
 		 (struct dict_functions){ .dict = dict, .funcs = shown_funcs_of(dict) });
 	return &room->dicts.v[room->dicts.n - 1];
@@ -137,7 +133,7 @@ static bool is_called_same(const void *ctx, uint32_t value)
 	return tree_func_eq(&other, &c->is);
 }
 
-/* Called and inlined are the same here. */
+/* Treats called and inlined instances of a function as the same. */
 static uint32_t meet_function(struct summing *s, struct dict_functions *d, uint32_t shown)
 {
 	struct called_function c = { d->funcs, d->funcs->all.v[shown] };
@@ -145,13 +141,6 @@ static uint32_t meet_function(struct summing *s, struct dict_functions *d, uint3
 	uint32_t first = map_intern(&d->first, tree_func_hash(&c.is), shown, is_called_same, &c);
 	d->index.v[shown] = first == shown ? 1 + new_function(s, d, shown) : d->index.v[first];
 	return d->index.v[shown] - 1;
-}
-
-static uint32_t known_function(struct summing *s, struct dict_functions *d, uint32_t shown)
-{
-	while (d->index.n < d->funcs->all.n)
-		vec_push(&d->index, 0);
-	return d->index.v[shown] ? d->index.v[shown] - 1 : meet_function(s, d, shown);
 }
 
 static struct function_sum *add_frame(struct summing *s, struct dict_functions *d, uint32_t frame,
@@ -163,7 +152,10 @@ static struct function_sum *add_frame(struct summing *s, struct dict_functions *
 		uint32_t shown = d->funcs->lists.v[k];
 		if (s->l->no_kernel && d->funcs->all.v[shown].kind == FRAME_KERNEL)
 			continue;
-		uint32_t known = known_function(s, d, shown);
+		while (d->index.n < d->funcs->all.n)
+			vec_push(&d->index, 0);
+		uint32_t known =
+			d->index.v[shown] ? d->index.v[shown] - 1 : meet_function(s, d, shown);
 		last = &s->out->all.v[known];
 		if (last->seen != number + 1)
 			last->total = sum_add(last->total, s->room->stacks.v[number].value);
@@ -172,7 +164,8 @@ static struct function_sum *add_frame(struct summing *s, struct dict_functions *
 	return last;
 }
 
-/* Each function of it gets the total once, the last of them that is not left out gets self. */
+/* Adds the sum once to the total of each function in the stack, and to the self value of the last
+ * function not excluded. */
 static void add_stack(struct summing *s, uint32_t number)
 {
 	struct function_room *room = s->room;
@@ -190,7 +183,7 @@ static void add_stack(struct summing *s, uint32_t number)
 		s->out->all.v[last].self = sum_add(s->out->all.v[last].self, sum->value);
 }
 
-/* --- the greatest first ----------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int rank_cmp(const void *a, const void *b, void *ctx)
 {
@@ -203,16 +196,7 @@ static int rank_cmp(const void *a, const void *b, void *ctx)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void rank(struct function_sums *f)
-{
-	for (uint32_t i = 0; i < f->all.n; i++)
-		if (f->all.v[i].self || f->all.v[i].total)
-			vec_push(&f->order, i);
-	if (f->order.n)
-		qsort_r(f->order.v, f->order.n, sizeof *f->order.v, rank_cmp, f->all.v);
-}
-
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- rebuilding ------------------------------------------------------------------------------- */
 
 static void begin(struct summing *s, const struct profile *catalog)
 {
@@ -268,7 +252,11 @@ int function_sums_make(struct function_sums *out, const struct look *l, struct e
 				      &s, err);
 	for (uint32_t i = 0; rc == 0 && i < out->room->stacks.n; i++)
 		add_stack(&s, i);
-	rank(out);
+	for (uint32_t i = 0; i < out->all.n; i++)
+		if (out->all.v[i].self || out->all.v[i].total)
+			vec_push(&out->order, i);
+	if (out->order.n)
+		qsort_r(out->order.v, out->order.n, sizeof *out->order.v, rank_cmp, out->all.v);
 	stack_words_done(&s.facts);
 	clear_room(out->room);
 	return rc;

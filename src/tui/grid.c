@@ -3,7 +3,6 @@
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "base/width.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include <string.h>
 
 enum { ELLIPSIS = 0x2026, REPLACEMENT = 0xfffd, BLOCK_UPPER = 0x2580, BLOCK_FULL = 0x2588 };
-/* Longer names are cut before they are looked at: more is never seen. */
+/* Longer names are cut first: more of them is never visible. */
 enum { TEXT_MAX_BYTES = 4 * GRID_MAX_COLS };
 
 void grid_init(struct grid *g, int rows, int cols, bool ascii)
@@ -40,7 +39,7 @@ static struct grid_cell *cell_at(const struct grid *g, int y, int x)
 	return &g->cells[(size_t)y * g->cols + x];
 }
 
-/* The nearest of ASCII. */
+/* Returns the nearest ASCII character. */
 static uint32_t plain_char(uint32_t c)
 {
 	static const struct {
@@ -59,20 +58,15 @@ static uint32_t plain_char(uint32_t c)
 	return c >= BLOCK_UPPER && c <= 0x259f ? '#' : '?';
 }
 
-/* Half a wide character that is left over is a blank. */
-static void mend(struct grid *g, int y, int x)
-{
-	if (x > 0 && !cell_at(g, y, x)->c)
-		cell_at(g, y, x - 1)->c = ' ';
-	if (x + 1 < g->cols && !cell_at(g, y, x + 1)->c)
-		cell_at(g, y, x + 1)->c = ' ';
-}
-
 void grid_set(struct grid *g, int y, int x, uint32_t c, struct grid_style style)
 {
 	if (y < 0 || y >= g->rows || x < 0 || x >= g->cols)
 		return;
-	mend(g, y, x);
+	/* Replace the other half of an overwritten wide character by a blank. */
+	if (x > 0 && !cell_at(g, y, x)->c)
+		cell_at(g, y, x - 1)->c = ' ';
+	if (x + 1 < g->cols && !cell_at(g, y, x + 1)->c)
+		cell_at(g, y, x + 1)->c = ' ';
 	*cell_at(g, y, x) = (struct grid_cell){ g->ascii ? plain_char(c) : c, style };
 }
 
@@ -82,7 +76,7 @@ void grid_fill(struct grid *g, int y, int x, int n, struct grid_style style)
 		grid_set(g, y, x + i, ' ', style);
 }
 
-/* Two columns, or a blank where only one is left. */
+/* Draws a character of two columns, or a blank if only one is left. */
 static void set_wide(struct grid *g, int y, int x, uint32_t c, struct grid_style style)
 {
 	grid_set(g, y, x, c, style);
@@ -94,7 +88,7 @@ static void set_wide(struct grid *g, int y, int x, uint32_t c, struct grid_style
 		grid_set(g, y, x, ' ', style);
 }
 
-/* Columns of a text that is clean. */
+/* Returns the width of escaped text in columns. */
 static int text_width(const struct buf *b)
 {
 	int n = 0;

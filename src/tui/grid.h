@@ -1,9 +1,11 @@
-/* tui/grid.h: what is to be seen: rows of cells, each with a character and a style. Views draw here and know no terminal; tui/screen.h shows
- * a grid with ncurses, tests and `--once` read its rows as text.
+/* tui/grid.h: the picture: rows of cells, each with a character and a style. Views draw into a grid
+ * and know no terminal. tui/screen.h shows a grid with ncurses; tests and `--once` read its rows as
+ * text.
  *
- * All text from elsewhere comes through grid_put, which lets nothing but plain characters into a cell: control characters, escape
- * sequences, line breaks and marks that turn the direction of text become U+FFFD, characters without a width are left out. A character that is
- * two columns wide is never cut in half. In a grid for ASCII everything else becomes what comes nearest, or "?". */
+ * All untrusted text goes through grid_put, which stores only printable characters: control
+ * characters, escape sequences, line breaks and bidirectional marks become U+FFFD, and characters
+ * without a width are dropped. A wide character is never cut in half. In an ASCII grid, other
+ * characters become the nearest ASCII one, or "?". */
 #ifndef CRESSET_TUI_GRID_H
 #define CRESSET_TUI_GRID_H
 
@@ -12,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GRID_MAX_COLS = 1000, GRID_MAX_ROWS = 500 }; /* of larger terminals the rest stays empty */
+enum { GRID_MAX_COLS = 1000, GRID_MAX_ROWS = 500 }; /* the rest of a larger terminal stays empty */
 
-#define COLOUR_DEFAULT UINT32_MAX /* the terminal's own */
+#define COLOUR_DEFAULT UINT32_MAX /* the terminal's default */
 
 enum { GRID_BOLD = 1, GRID_DIM = 2, GRID_REVERSE = 4, GRID_UNDERLINE = 8 };
 
@@ -38,20 +40,21 @@ void grid_init(struct grid *g, int rows, int cols, bool ascii);
 void grid_done(struct grid *g);
 void grid_clear(struct grid *g);
 
-/* Outside of the grid nothing is drawn. */
+/* Positions outside the grid are ignored. */
 void grid_set(struct grid *g, int y, int x, uint32_t c, struct grid_style style);
-/* Blanks over n columns. */
+/* Fills n columns with blanks. */
 void grid_fill(struct grid *g, int y, int x, int n, struct grid_style style);
-/* Text over at most n columns; where it does not fit the last of them is "…". Returns how many it took. */
+/* Draws text in at most n columns, ending in "…" if it does not fit. Returns the number of
+ * columns used. */
 int grid_put(struct grid *g, int y, int x, int n, struct grid_style style, const char *text);
 int grid_putf(struct grid *g, int y, int x, int n, struct grid_style style, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
-/* The same with its end in the last of the n columns. */
+/* Same, aligned to the right end of the n columns. */
 void grid_put_right(struct grid *g, int y, int x, int n, struct grid_style style, const char *text);
 
-/* Another style for what is there. */
+/* Changes the style of existing cells. */
 void grid_restyle(struct grid *g, int y, int x, int n, struct grid_style style);
-/* A row without the blanks at its end, appended. */
+/* Appends a row's text without trailing blanks. */
 void grid_row_text(const struct grid *g, int y, struct buf *out);
 
 #endif

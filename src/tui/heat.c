@@ -1,6 +1,7 @@
-#include "tui/heat.h"
+#include "tui/scan.h"
 
-#include "format/heat_scale.h"
+#include "format/common/heat_scale.h"
+#include "tui/grid.h"
 
 #include <time.h>
 
@@ -13,7 +14,7 @@ void heat_done(struct heat *h)
 	*h = (struct heat){ 0 };
 }
 
-/* From few to many; the first can be told from a dark and from a light background. */
+/* Colours from low to high. The first is visible on both dark and light backgrounds. */
 static uint32_t heat_rgb(int64_t value, int64_t max)
 {
 	static const uint32_t colours[HEAT_STEPS] = { 0x4b2a7a, 0x74258a, 0x9c2e7f, 0xc43c75,
@@ -51,12 +52,12 @@ static void draw_half(const struct scan_heat *s, struct grid *g, int y, int x, u
 		style.bg = heat_rgb(lower, s->max);
 	if (upper)
 		grid_set(g, y, x, UPPER_HALF, style);
-	else if (lower) /* the upper half of what is not there */
+	else if (lower) /* the upper half of an empty cell */
 		grid_set(g, y, x, UPPER_HALF,
 			 (struct grid_style){ style.bg, COLOUR_DEFAULT, GRID_REVERSE });
 }
 
-/* As many steps as RAMP has characters but the blank. */
+/* Uses as many steps as RAMP has characters, not counting the blank. */
 static void draw_char(const struct scan_heat *s, struct grid *g, int y, int x, uint32_t column,
 		      uint32_t row)
 {
@@ -66,7 +67,7 @@ static void draw_char(const struct scan_heat *s, struct grid *g, int y, int x, u
 	grid_set(g, y, x, (unsigned char)RAMP[s->max > 0 ? heat_step(&scale, v) : 0], GRID_PLAIN);
 }
 
-/* "+120 ms" where a row begins. */
+/* Draws "+120 ms" at the start of a row. */
 static void draw_scale(const struct scan_heat *s, struct grid *g, int y, uint32_t row)
 {
 	struct grid_style dim = GRID_PLAIN;

@@ -1,7 +1,14 @@
 #include "tui/look.h"
 
 #include "base/buf.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
 #include "query/part.h"
+#include "query/plan.h"
+#include "query/query.h"
+#include "query/selector.h"
+#include "query/source.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -19,7 +26,13 @@ uint32_t look_find_type(struct source *s, const char *name, bool is_prefix)
 	return UINT32_MAX;
 }
 
-/* A regular expression that matches this name and no other. */
+const char *look_type_name(const struct look *l)
+{
+	const struct profile *p = l->source->ops->catalog(l->source);
+	return l->type < p->series.types.n ? profile_str(p, p->series.types.v[l->type].name) : "";
+}
+
+/* Returns a regular expression that matches only this name. */
 static char *exact_pattern(const char *name)
 {
 	struct buf b = { 0 };

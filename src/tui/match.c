@@ -16,7 +16,7 @@ void match_done(struct match *m)
 	*m = (struct match){ 0 };
 }
 
-/* What is between the slashes; a missing last one is fine. */
+/* Compiles the text between the slashes; the closing one is optional. */
 static int compile(const char *text, regex_t *out, struct err *err)
 {
 	size_t n = strlen(text);

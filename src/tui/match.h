@@ -1,4 +1,5 @@
-/* tui/match.h: what is typed behind `/`: a part of a name, upper and lower case alike, or /a regular expression/ as selectors have them, which need not match the whole name. */
+/* tui/match.h: a filter typed after `/`: a substring, ignoring case, or /a regular expression/ as
+ * in selectors, which need not match the whole name. */
 #ifndef CRESSET_TUI_MATCH_H
 #define CRESSET_TUI_MATCH_H
 
@@ -6,6 +7,7 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct match { /* zeroed: everything matches */
 	char *text;
@@ -13,7 +15,8 @@ struct match { /* zeroed: everything matches */
 	regex_t regex;
 };
 
-/* "" matches everything. -EINVAL with words, and *m is as it was. */
+/* "" matches everything. Returns -EINVAL with a message and leaves *m unchanged if the text is
+ * invalid. */
 int match_set(struct match *m, const char *text, struct err *err);
 void match_done(struct match *m);
 bool match_is(const struct match *m, const char *name);

@@ -1,8 +1,10 @@
 #include "tui/pane.h"
 
-#include "format/value.h"
-#include "profile/state.h"
-#include "profile/top.h"
+#include "format/common/value.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/tree/top.h"
+#include "query/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ static double percent(int64_t part, double whole)
 	return value_percent((double)part, whole);
 }
 
-/* Of one CPU's time in the window; 0 where values are no times. */
+/* Returns the share of one CPU's time in the window; 0 if values are not times. */
 static double percent_of_time(const struct pane *p, int64_t value)
 {
 	bool is_time = strcmp(p->unit, "nanoseconds") == 0 &&
@@ -54,17 +56,6 @@ static const struct column function_columns[] = {
 	{ "binary", "binary", COLUMN_TEXT, 18, true },
 };
 
-static void add_function(struct pane *p, const struct function_sum *f)
-{
-	struct row *r = tui_table_add(&p->table);
-	r->name = f->name;
-	r->num[FN_SELF_PERCENT] = percent(f->self, p->total);
-	r->num[FN_TOTAL_PERCENT] = percent(f->total, p->total);
-	r->text[FN_KIND] = frame_kinds[f->kind].name;
-	r->text[FN_NAME] = f->name;
-	r->text[FN_BINARY] = f->binary;
-}
-
 static int make_functions(struct pane *p, const struct look *l, struct err *err)
 {
 	p->table.columns = function_columns;
@@ -72,12 +63,20 @@ static int make_functions(struct pane *p, const struct look *l, struct err *err)
 	int rc = function_sums_make(&p->functions, l, err);
 	p->total = (double)p->functions.total;
 	set_unit(p, p->functions.unit);
-	for (size_t i = 0; rc == 0 && i < p->functions.order.n; i++)
-		add_function(p, &p->functions.all.v[p->functions.order.v[i]]);
+	for (size_t i = 0; rc == 0 && i < p->functions.order.n; i++) {
+		const struct function_sum *f = &p->functions.all.v[p->functions.order.v[i]];
+		struct row *r = tui_table_add(&p->table);
+		r->name = f->name;
+		r->num[FN_SELF_PERCENT] = percent(f->self, p->total);
+		r->num[FN_TOTAL_PERCENT] = percent(f->total, p->total);
+		r->text[FN_KIND] = frame_kinds[f->kind].name;
+		r->text[FN_NAME] = f->name;
+		r->text[FN_BINARY] = f->binary;
+	}
 	return rc;
 }
 
-/* --- who calls one ---------------------------------------------------------------------------- */
+/* --- callers of a function -------------------------------------------------------------------- */
 
 enum { CALLERS_MAX = 12, CALLERS_DEPTH = 4 };
 
@@ -101,7 +100,7 @@ static void add_caller(struct pane *p, const struct tree *t, uint32_t node, int 
 	buf_done(&b);
 }
 
-/* The widest callers, each with its own below it. */
+/* Adds the widest callers, each followed by its own callers. */
 static void add_callers(struct pane *p, const struct tree *t)
 {
 	bool *seen = xcalloc(t->nodes.n, sizeof *seen);
@@ -305,7 +304,7 @@ static uint32_t chosen_type(struct source *s, uint32_t chosen)
 	return chosen < p->series.types.n ? chosen : UINT32_MAX;
 }
 
-/* What says why threads wait: the chosen type, if it does. */
+/* Returns a type that records why threads wait: the chosen type if it does. */
 static uint32_t wait_type(struct source *s, uint32_t chosen)
 {
 	static const char *const names[] = { "off-cpu", "wall", "sched-wait" };
@@ -342,7 +341,7 @@ const struct view views[] = {
 };
 const int views_n = sizeof views / sizeof *views;
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- rebuilding ------------------------------------------------------------------------------- */
 
 static void clear(struct pane *p)
 {

@@ -1,45 +1,50 @@
-/* tui/pane.h: what is in the middle of the screen: one tab's answer to what is looked at. The table of views is the list of tabs: a tab is
- * there when its data is. */
+/* tui/pane.h: the middle of the screen: the content of one tab. The table of views is the list of
+ * tabs. A tab is shown only if there is data for it. */
 #ifndef CRESSET_TUI_PANE_H
 #define CRESSET_TUI_PANE_H
 
 #include "tui/flame.h"
-#include "tui/function_sums.h"
-#include "tui/heat.h"
 #include "tui/look.h"
+#include "tui/scan.h"
 #include "tui/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
 
 enum view_kind { VIEW_TABLE, VIEW_FLAME, VIEW_HEAT };
 
 struct pane {
-	const struct view *view; /* NULL: nothing was made yet */
-	struct look look; /* what it is of; its source is gone when the feed has taken again */
+	const struct view *view; /* NULL: nothing made yet */
+	struct look look;        /* its scope; the source is invalid after the feed's next take */
 	struct tui_table table;
 	struct function_sums functions;
-	struct tree *tree; /* of the flame graph, and for who calls one */
+	struct tree *tree; /* of the flame graph; also used for callers */
 	struct flame flame;
 	struct heat heat;
-	double total;     /* of all that is looked at, in unit */
-	const char *unit; /* static, or the pane's */
+	double total;     /* of everything in scope, in unit */
+	const char *unit; /* static, or owned by the pane */
 	char unit_room[32];
-	bool since_start; /* times are no clock's */
+	bool since_start; /* times are relative to the start, not wall clock */
 };
 
 struct view {
-	const char *name, *title; /* for --tab and JSON; on the screen */
+	const char *name, *title; /* name for --tab and JSON; title on the screen */
 	enum view_kind kind;
-	/* The type it looks at when this one was chosen; UINT32_MAX: there is nothing for this tab. */
+	/* Returns the type to show when `chosen` is selected; UINT32_MAX: no data for this tab. */
 	uint32_t (*type)(struct source *s, uint32_t chosen);
 	int (*make)(struct pane *p, const struct look *l, struct err *err);
-	int sort;           /* column, at first */
-	bool has_functions; /* rows are functions, else processes or threads */
+	int sort;           /* initial sort column */
+	bool has_functions; /* rows are functions, not processes or threads */
 };
 extern const struct view views[];
 extern const int views_n;
 
-/* Anew; what it was before is gone, also on failure. The selection stays, where it can. */
+/* Rebuilds the pane. The previous content is freed, also on failure. The selection is kept where
+ * possible. */
 int pane_make(struct pane *p, const struct view *v, const struct look *l, struct err *err);
-/* The rows below the row of this function, for its callers: NULL takes them away. */
+/* Shows the callers of a function in rows below its own. NULL removes them. */
 void pane_expand(struct pane *p, const char *function);
 void pane_done(struct pane *p);
 

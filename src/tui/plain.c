@@ -1,12 +1,23 @@
 #include "tui/plain.h"
 
+#include "base/buf.h"
+#include "base/json/json.h"
+#include "tui/feed.h"
+#include "tui/grid.h"
+#include "tui/look.h"
+#include "tui/pane.h"
+#include "tui/table.h"
+#include "tui/ui.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { PLAIN_COLS = 100, PLAIN_ROWS = 40 };
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Without empty ones at the end. */
+/* Appends rows without trailing empty ones. */
 static void add_rows(const struct grid *g, int from, int to, struct buf *out)
 {
 	struct buf last = { 0 };
@@ -22,7 +33,7 @@ static void add_rows(const struct grid *g, int from, int to, struct buf *out)
 	}
 }
 
-/* The screen: its head, and of pictures all of it. */
+/* Prints the head of the screen; for pictures, also the body. */
 void plain_text(struct ui *ui, const struct plain_opts *o, struct buf *out)
 {
 	struct ui_places places;
@@ -82,7 +93,7 @@ static void json_cpus(const struct ui *ui, struct json *j)
 	json_end(j);
 }
 
-/* Every tab that is a table and has data. */
+/* Adds every tab that is a table and has data. */
 static void json_views(struct ui *ui, const struct plain_opts *o, struct json *j)
 {
 	struct look look;

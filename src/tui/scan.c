@@ -1,16 +1,23 @@
 #include "tui/scan.h"
 
-#include "format/value.h"
+#include "format/common/value.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/sink.h"
+#include "profile/stack.h"
+#include "profile/state.h"
+#include "profile/strtab.h"
 #include "profile/sum.h"
 #include "profile/weight.h"
-#include "tui/stack_words.h"
+#include "query/source.h"
+#include "tui/look.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CPUS_MAX = 8192 };
 
-/* What labels say of a series. */
+/* Labels of a series. */
 struct series_names {
 	const char *comm, *process;
 	int64_t factor;
@@ -24,16 +31,16 @@ struct scanning {
 	bool *wanted; /* by series */
 	struct series_names *names;
 	double scale;
-	source_row_fn row; /* of what is scanned */
+	source_row_fn row; /* called for each row in scope */
 	enum scan_by by;
 	struct map index;   /* of tasks and waits */
-	struct map threads; /* that were seen */
+	struct map threads; /* seen so far */
 	struct map hot;     /* task and function → index in hot_sums */
 	VEC(int64_t) hot_sums;
-	int64_t *steps; /* of a heatmap: what a cell and those behind it have more */
+	int64_t *steps; /* of a heatmap: the increase at a cell, valid for all later cells */
 };
 
-/* --- what is common -------------------------------------------------------------------------- */
+/* --- shared by all scans --------------------------------------------------------------------- */
 
 static const char *label_text(const struct profile *p, uint32_t set, const char *key)
 {
@@ -63,7 +70,7 @@ static void read_series(struct scanning *s)
 	s->out->unit = scale.scale > 0 ? scale.scaled_unit : scale.unit;
 }
 
-/* A row's value in the scan's unit. */
+/* Returns a row's value in the scan's unit. */
 static int64_t value_of(const struct scanning *s, const struct source_row *r)
 {
 	return value_clamp((double)sum_mul(r->value, s->names[r->series].factor) * s->scale);
@@ -116,7 +123,7 @@ void scan_done(struct scan *s)
 
 /* --- processes and threads ------------------------------------------------------------------- */
 
-/* Where ids are not known any more names tell who it was. */
+/* Tasks with unknown ids are told apart by name. */
 static uint64_t task_key(const struct scanning *s, const struct source_row *r)
 {
 	const struct series_names *n = &s->names[r->series];
@@ -144,7 +151,7 @@ static struct scan_task *task_of(struct scanning *s, const struct source_row *r)
 	return &s->out->tasks.v[i];
 }
 
-/* The function that a task is in most: the sum of each is kept, and the greatest so far. */
+/* Finds the function a task is in most: keeps the sum of each function and the greatest so far. */
 static void heat_up(struct scanning *s, struct scan_task *t, const char *leaf, int64_t value)
 {
 	uint64_t key = hash_mix((uint64_t)(t - s->out->tasks.v), (uint64_t)(uintptr_t)leaf);
@@ -221,7 +228,7 @@ int scan_waits(struct scan *out, const struct look *l, struct err *err)
 static int cpu_row(void *ctx, const struct source_row *r)
 {
 	struct scanning *s = ctx;
-	if (r->cpu >= CPUS_MAX) /* SAMPLE_NO_ID, too */
+	if (r->cpu >= CPUS_MAX) /* also SAMPLE_NO_ID */
 		return 0;
 	while (s->out->cpus.n <= r->cpu)
 		vec_push(&s->out->cpus, (struct scan_cpu){ 0 });
@@ -240,7 +247,7 @@ int scan_cpus(struct scan *out, const struct look *l, struct err *err)
 
 /* --- heatmap ---------------------------------------------------------------------------------- */
 
-/* Where a moment is on the axis, in cells. */
+/* Returns the position of a time on the axis, in cells. */
 static double place(const struct scan_heat *h, int64_t ns)
 {
 	double cells = (double)h->columns * h->rows;
@@ -248,7 +255,8 @@ static double place(const struct scan_heat *h, int64_t ns)
 	return at < 0 ? 0 : at > cells ? cells : at;
 }
 
-/* What covers time gives each cell its share: the edges by themselves, those between by one step up and one down. */
+/* Spreads a value over the cells it covers: the first and last cell directly, those between by one
+ * step up and one step down. */
 static int heat_row(void *ctx, const struct source_row *r)
 {
 	struct scanning *s = ctx;
@@ -273,7 +281,7 @@ static int heat_row(void *ctx, const struct source_row *r)
 	return 0;
 }
 
-/* The narrowest of 1, 2, 5, 10 … s of which there are not too many. */
+/* Returns the smallest of 1, 2, 5, 10 … s that needs no more than this many columns. */
 static int64_t column_width(int64_t span_ns, uint32_t columns)
 {
 	static const int factors[] = { 2, 5, 10 };
@@ -292,7 +300,7 @@ static void heat_axis(struct scan_heat *h, const struct look *l, uint32_t column
 	h->start_ns = l->history_ns - l->history_ns % h->column_ns;
 	h->columns = (uint32_t)((l->to_ns - 1 - h->start_ns) / h->column_ns) + 1;
 	h->rows = rows;
-	/* An axis that does not begin where columns do has one more of them. */
+	/* An axis that starts within a column needs one column more. */
 	if (h->columns > columns) {
 		h->start_ns += h->column_ns * (h->columns - columns);
 		h->columns = columns;
@@ -317,4 +325,109 @@ int scan_heat(struct scan *out, const struct look *l, uint32_t columns, uint32_t
 	}
 	free(s.steps);
 	return rc;
+}
+
+/* --- facts about a stack ---------------------------------------------------------------------- */
+
+enum { LINES_MAX = 16 }; /* inlined functions examined per frame */
+
+void stack_words_done(struct stack_words_table *t)
+{
+	vec_done(&t->all);
+	map_done(&t->by_stack);
+	vec_done(&t->texts);
+	map_done(&t->by_text);
+	vec_done(&t->frames);
+}
+
+struct same_text {
+	const struct stack_words_table *t;
+	const char *text;
+	size_t len;
+};
+
+static bool is_same(const void *ctx, uint32_t value)
+{
+	const struct same_text *s = ctx;
+	const char *known = s->t->texts.v[value];
+	return strlen(known) == s->len && memcmp(known, s->text, s->len) == 0;
+}
+
+const char *stack_words_text(struct stack_words_table *t, const char *text, size_t len)
+{
+	const struct same_text same = { t, text, len };
+	uint32_t fresh = t->texts.n;
+	uint32_t i = map_intern(&t->by_text, hash_bytes(text, len), fresh, is_same, &same);
+	if (i == fresh) {
+		char *copy = arena_alloc(t->arena, len + 1);
+		memcpy(copy, text, len);
+		copy[len] = '\0';
+		vec_push(&t->texts, copy);
+	}
+	return t->texts.v[i];
+}
+
+static const char *text_of(struct stack_words_table *t, const char *text)
+{
+	return stack_words_text(t, text, strlen(text));
+}
+
+static bool is_marker(const struct frame *f)
+{
+	return f->kind == FRAME_MARKER && f->mapping == MAPPING_NONE;
+}
+
+/* Reads "bash (12)" from "[woken by: bash (12)]". */
+static void read_marker(struct stack_words_table *t, struct stack_words *s, const char *name)
+{
+	size_t len = strlen(name), reason_len, skip = strlen(STATE_WOKEN_BY);
+	const char *reason = state_reason(name, len, &reason_len);
+	if (reason)
+		s->reason = stack_words_text(t, reason, reason_len);
+	else if (state_of_marker(name, len) != STATE_UNSAID && !*s->reason)
+		s->reason = text_of(t, name);
+	else if (len > skip && strncmp(name, STATE_WOKEN_BY, skip) == 0)
+		s->waker = stack_words_text(t, name + skip, len - skip - (name[len - 1] == ']'));
+}
+
+static void read_frame(struct stack_words_table *t, struct stack_words *s, struct profile *dict,
+		       uint32_t frame)
+{
+	const struct frame *f = &dict->frames.frames.v[frame];
+	struct shown_line lines[LINES_MAX];
+	uint32_t n = profile_frame_lines(dict, frame, lines, LINES_MAX);
+	const char *name = profile_str(dict, lines[0].name);
+	if (is_marker(f)) {
+		read_marker(t, s, name);
+	} else if (!*s->leaf) {
+		s->leaf = text_of(t, name);
+		s->in_kernel = f->kind == FRAME_KERNEL;
+	}
+	for (uint32_t i = 0; t->function && i < n && !s->has_function; i++)
+		s->has_function = strcmp(profile_str(dict, lines[i].name), t->function) == 0;
+}
+
+static struct stack_words find_facts(struct stack_words_table *t, struct profile *dict,
+				     uint32_t stack)
+{
+	struct stack_words s = { "", "", "", false, !t->function };
+	uint32_t depth = stack_depth(&dict->stacks, stack);
+	vec_clear(&t->frames);
+	vec_reserve(&t->frames, depth);
+	stack_frames(&dict->stacks, stack, t->frames.v);
+	for (uint32_t i = depth; i-- > 0 && (!*s.leaf || !s.has_function);)
+		read_frame(t, &s, dict, t->frames.v[i]);
+	return s;
+}
+
+const struct stack_words *stack_words_get(struct stack_words_table *t, struct profile *dict,
+					  uint32_t stack)
+{
+	uint64_t key = hash_mix((uint64_t)(uintptr_t)dict, stack);
+	const uint32_t *known = map_get(&t->by_stack, key);
+	if (known)
+		return &t->all.v[*known];
+	map_put(&t->by_stack, key, t->all.n);
+	vec_push(&t->all, find_facts(t, dict, stack));
+	return &t->all.v[t->all.n - 1];
 }

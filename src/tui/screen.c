@@ -24,7 +24,7 @@ struct screen {
 	int pairs_max;
 };
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 static bool wants_truecolour(void)
 {
@@ -32,7 +32,7 @@ static bool wants_truecolour(void)
 	return said && (strcmp(said, "truecolor") == 0 || strcmp(said, "24bit") == 0);
 }
 
-/* "xterm-direct" for "xterm-256color", where there is such an entry; else NULL. */
+/* Opens "xterm-direct" for "xterm-256color" if terminfo has it; else returns NULL. */
 static SCREEN *open_direct(const char *term)
 {
 	char name[NAME_MAX_LEN];
@@ -54,14 +54,6 @@ static void set_colours(struct screen *s, bool wanted)
 	use_default_colors();
 	s->colours = COLORS;
 	s->pairs_max = COLOR_PAIRS < PAIRS_KEPT ? COLOR_PAIRS : PAIRS_KEPT;
-}
-
-/* ncurses' own are not wanted: what matters is blocked, and comes through a descriptor. */
-static void drop_handlers(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		signal(signals[i], SIG_DFL);
 }
 
 static void set_modes(void)
@@ -98,7 +90,10 @@ int screen_open(struct screen **out, bool wants_colour, struct err *err)
 	}
 	set_term(s->curses);
 	set_colours(s, wants_colour);
-	drop_handlers();
+	/* Remove ncurses' handlers: these signals are blocked and arrive through a descriptor. */
+	static const int signals[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		signal(signals[i], SIG_DFL);
 	set_modes();
 	*out = s;
 	return 0;
@@ -148,7 +143,8 @@ void screen_resized(struct screen *s)
 	clearok(curscr, TRUE);
 }
 
-/* Alternate screen off, cursor, colours, keypad and mouse as they were. Fixed bytes: terminals that do not know one of them take no harm. */
+/* Leaves the alternate screen and restores cursor, colours, keypad and mouse. The bytes are fixed;
+ * a terminal ignores sequences it does not know. */
 void screen_rescue_text(struct buf *b)
 {
 	buf_adds(b, MOUSE_OFF "\033[?1002l\033[?1003l\033[0m\033[?1l\033>\033[?1049l\033[?25h\r\n");
@@ -201,7 +197,8 @@ static bool is_grey(uint32_t rgb)
 	return most - least < GREY_MAX;
 }
 
-/* Of few colours a grey one is often the nearest, and says nothing: what has a hue keeps one. */
+/* With few colours a grey is often the nearest, but it loses the hue. Therefore coloured values map
+ * to coloured ones only, and greys to greys. */
 static int nearest(uint32_t rgb, int first, int end, uint32_t (*rgb_of)(int i))
 {
 	int best = -1;
@@ -223,7 +220,7 @@ static int colour_of(const struct screen *s, uint32_t rgb)
 	return nearest(rgb, 0, s->colours >= 16 ? 16 : 8, rgb_of_16);
 }
 
-/* When all pairs are taken the rest has none. */
+/* Returns 0, the default colours, once all pairs are in use. */
 static int pair_of(struct screen *s, const struct grid_style *style)
 {
 	if (!s->colours || (style->fg == COLOUR_DEFAULT && style->bg == COLOUR_DEFAULT))

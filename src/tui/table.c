@@ -1,8 +1,11 @@
 #include "tui/table.h"
 
 #include "base/fmt.h"
+#include "base/json/json.h"
 #include "base/utf8.h"
 #include "profile/sink.h"
+#include "tui/grid.h"
+#include "tui/match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +41,7 @@ const char *tui_table_text(struct tui_table *t, const char *text)
 	return arena_dup(&t->arena, text, strlen(text) + 1);
 }
 
-/* --- which rows, in which order --------------------------------------------------------------- */
+/* --- sort and filter -------------------------------------------------------------------------- */
 
 struct sorting {
 	const struct tui_table *t;
@@ -92,7 +95,7 @@ int tui_table_next_sort(const struct tui_table *t, int column)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Index of the shown row whose lines are expanded; -1: there is none. */
+/* Returns the index of the expanded row among those shown, or -1. */
 static int expanded_at(const struct tui_table *t)
 {
 	for (size_t i = 0; t->expanded && i < t->shown.n; i++)
@@ -106,7 +109,7 @@ int tui_table_lines(const struct tui_table *t)
 	return (int)t->shown.n + (expanded_at(t) >= 0 ? (int)t->lines.n : 0);
 }
 
-/* The shown row of a line; of lines below one -1, and *below is which. */
+/* Returns the shown row of a line. For lines below the expanded row, returns -1 and sets *below. */
 static int row_of_line(const struct tui_table *t, int line, int *below)
 {
 	int at = expanded_at(t), n = at >= 0 ? (int)t->lines.n : 0;
@@ -126,7 +129,7 @@ const struct row *tui_table_at(const struct tui_table *t, int line)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* Values of a file may add up to less than nothing. */
+/* Values from a file may add up to a negative sum. */
 static uint64_t whole_of(double v)
 {
 	return v > 0 ? (uint64_t)v : 0;
@@ -150,7 +153,8 @@ static const char *cell_text(const struct column *c, const struct row *r, int i,
 	return buf_cstr(b);
 }
 
-/* Fixed columns first; what is left is shared. Columns that do not fit at all are left out from the right. */
+/* Places fixed columns first and shares the rest. Columns that do not fit are dropped from the
+ * right. */
 static int place_columns(const struct tui_table *t, int cols, int *width)
 {
 	int n = t->n_columns, fixed, flexible;
@@ -164,7 +168,7 @@ static int place_columns(const struct tui_table *t, int cols, int *width)
 	int left = cols - fixed, share = flexible ? left / flexible : 0;
 	for (int i = 0; i < n; i++)
 		width[i] = t->columns[i].width ? t->columns[i].width : share;
-	/* The first of them has twice as much as the others: names of functions are long. */
+	/* The first flexible column gets twice the width of the others: function names are long. */
 	for (int i = 0; i < n && flexible > 1; i++)
 		if (!t->columns[i].width) {
 			width[i] = left - (flexible - 1) * (share * 2 / 3);
@@ -240,7 +244,7 @@ void tui_table_draw(const struct tui_table *t, struct grid *g, const struct tabl
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Columns as wide as what is in them. */
+/* Makes columns as wide as their content. */
 static int fit_columns(const struct tui_table *t, size_t n, struct column *fitted)
 {
 	struct buf b = { 0 };
@@ -254,7 +258,7 @@ static int fit_columns(const struct tui_table *t, size_t n, struct column *fitte
 		}
 		fitted[i] = t->columns[i];
 		fitted[i].width = widest > PRINT_MAX_WIDTH ? PRINT_MAX_WIDTH : widest;
-		fitted[i].width += fitted[i].width == 0; /* 0: what is left */
+		fitted[i].width += fitted[i].width == 0; /* 0 would mean flexible */
 		cols += GAP + fitted[i].width;
 	}
 	buf_done(&b);

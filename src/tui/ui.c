@@ -1,16 +1,92 @@
 #include "tui/ui.h"
 
-#include "base/mem.h"
-#include "format/format.h"
-#include "format/value.h"
+#include "format/common/format.h"
+#include "format/common/value.h"
+#include "format/formats.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/tree/tree.h"
+#include "query/plan.h"
+#include "query/source.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- the help screen --- */
+
+static const char *const help_lines[] = {
+	"1 … 7, Tab    the tabs, from left to right; a click does it, too",
+	"arrows, PgUp, PgDn, Home, End    move; in the flame graph left and right are neighbours,",
+	"              up is the caller, down the widest callee",
+	"Enter         into a process or thread: only its samples; into a function: the flame "
+	"graph",
+	"              of the stacks that have it; into a box of the flame graph",
+	"Esc           back",
+	"/             filter by name: a part of it, or /regex/; in the flame graph it marks. "
+	"Empty: all",
+	"s             sort by the next column; a click on a head sorts by that one",
+	"e             who calls the selected function, below it; again: not any more",
+	"p             the next type of profile: cpu, off-cpu …",
+	"k             kernel frames off and on",
+	"space         pause and go on",
+	"z             only the last interval counts, again: all of the window",
+	"r             forget what was so far",
+	"w             write what is looked at to a file: .cresset .folded .svg .pb.gz …",
+	"h ?           this; any key ends it        q  quit",
+	"",
+	"self: in a function's own code. total: with what it called, recursion counted once.",
+	"CPUs: | in programs, # in the kernel, ~ waiting for a disk.",
+};
+
+static void ui_draw_help(struct ui *ui, const struct ui_places *places)
+{
+	for (int i = 0; i < (int)(sizeof help_lines / sizeof *help_lines); i++)
+		if (i < places->body_rows)
+			grid_put(&ui->grid, places->body_y + i, 1, ui->grid.cols - 2, GRID_PLAIN,
+				 help_lines[i]);
+}
+
+/* --- filters in effect ------------------------------------------------------------------------ */
+
+/* Includes filters and a pause. */
+static bool ui_has_zooms(const struct ui *ui)
+{
+	return ui->zooms.n || match_is_on(&ui->filter) || ui->no_kernel || ui->is_paused;
+}
+
+static void ui_draw_zooms(struct ui *ui, int y)
+{
+	struct grid_style bold = GRID_PLAIN;
+	struct buf b = { 0 };
+	bold.attrs = GRID_BOLD;
+	if (ui->is_paused)
+		buf_adds(&b, "PAUSED, space goes on  ");
+	for (size_t i = 0; i < ui->zooms.n; i++) {
+		const struct ui_zoom *z = &ui->zooms.v[i];
+		buf_adds(&b, i == 0 ? "in " : " > ");
+		if (z->function)
+			buf_adds(&b, z->function);
+		else if (z->tid != SAMPLE_NO_ID)
+			buf_addf(&b, "thread %u", z->tid);
+		else
+			buf_addf(&b, "process %u", z->pid);
+	}
+	if (ui->zooms.n)
+		buf_adds(&b, ", Esc back  ");
+	if (match_is_on(&ui->filter))
+		buf_addf(&b, "filter %s  ", ui->filter.text);
+	if (ui->no_kernel)
+		buf_adds(&b, "no kernel");
+	grid_put(&ui->grid, y, 0, ui->grid.cols, bold, buf_cstr(&b));
+	buf_done(&b);
+}
+
+/* --- lifetime --------------------------------------------------------------------------------- */
 
 void ui_init(struct ui *ui, struct feed *feed, bool has_colour, bool ascii)
 {
@@ -56,14 +132,14 @@ void ui_say(struct ui *ui, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* --- what is looked at ------------------------------------------------------------------------ */
+/* --- scope ------------------------------------------------------------------------------------ */
 
 static uint32_t chosen_type(const struct ui *ui, struct source *s)
 {
 	uint32_t others, type = UINT32_MAX;
 	if (*ui->type)
 		type = look_find_type(s, ui->type, false);
-	else if (ui->feed->goes_on) /* whatever came first */
+	else if (ui->feed->goes_on) /* even if another type came first */
 		type = look_find_type(s, "cpu", false);
 	return type != UINT32_MAX ? type : query_pick_type(s->ops->catalog(s), NULL, &others);
 }
@@ -126,9 +202,9 @@ int ui_type_next(struct ui *ui)
 	return -ENOENT;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- rebuilding ------------------------------------------------------------------------------- */
 
-/* A tab that has nothing to show any more gives way to the first that has. */
+/* Switches to the next tab with data if the current one has none. */
 static const struct view *settle_tab(struct ui *ui, struct look *look)
 {
 	for (int i = 0; i < views_n; i++) {
@@ -163,7 +239,7 @@ static void make_cpus(struct ui *ui)
 	look.function = NULL;
 	if (look.type != UINT32_MAX)
 		scan_cpus(&ui->cpus, &look, &err);
-	/* Values that are no times are no shares of a CPU. */
+	/* Values other than times give no shares of a CPU. */
 	if (ui->cpus.unit && strcmp(ui->cpus.unit, "nanoseconds") != 0)
 		scan_done(&ui->cpus);
 }
@@ -211,7 +287,7 @@ int ui_write(struct ui *ui, const char *path, struct err *err)
 	struct profile *p = NULL;
 	struct look look;
 	if (!f || !f->write)
-		return err_set(err, EINVAL, "no format that can be written ends like '%s'", path);
+		return err_set(err, EINVAL, "no output format has the ending of '%s'", path);
 	if (!ui_look(ui, &views[ui->tab], &look))
 		return err_set(err, ENODATA, "there is nothing to write");
 	int rc = look_profile(&look, &p, &opts.tree, err);
@@ -261,7 +337,7 @@ static void draw_table(struct ui *ui, const struct ui_places *places)
 				 : "Nothing was seen yet.");
 }
 
-/* Of the selected box. */
+/* Describes the selected box. */
 static void draw_flame_foot(struct ui *ui, int y)
 {
 	const struct flame *f = &ui->pane.flame;

@@ -1,8 +1,7 @@
-/* The top of the screen: what is watched, CPUs, tabs. */
+/* The top of the screen: title, CPUs, GPUs, tabs. */
 #include "tui/ui.h"
 
 #include "base/fmt.h"
-#include "format/value.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,7 @@ static void add_state(const struct ui *ui, const char *dot, struct buf *b)
 	add_cost(t, dot, b);
 }
 
-/* Room is kept for the state: it is what changes. */
+/* Draws the title. Room is kept for the state because it changes. */
 static void draw_title(struct ui *ui)
 {
 	struct grid *g = &ui->grid;
@@ -125,7 +124,7 @@ static void draw_bar(struct ui *ui, int y, int x, int width, uint32_t cpu)
 	grid_set(&ui->grid, y, at + room, ']', GRID_PLAIN);
 }
 
-/* Of many CPUs one character each. */
+/* Draws one character per CPU, for machines with many. */
 static void draw_dense(struct ui *ui, uint32_t cpu)
 {
 	struct feed_cpu c = ui_cpu(ui, cpu);
@@ -175,7 +174,7 @@ int ui_tab_at(const struct ui *ui, int x)
 	for (int i = 0, end = 0; i < views_n; i++) {
 		if (!ui_look(ui, &views[i], &look))
 			continue;
-		end += (int)strlen(views[i].title) + 4; /* as draw_tabs puts them: " 1 Title " */
+		end += (int)strlen(views[i].title) + 4; /* as in draw_tabs: " 1 Title " */
 		if (x < end)
 			return i;
 	}

@@ -1,7 +1,8 @@
 /* Keys and clicks. */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "profile/sink.h"
+#include "profile/tree/tree.h"
 #include "tui/ui.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ static int body_rows(const struct ui *ui)
 	return places.body_rows - 1;
 }
 
-/* --- into and back ---------------------------------------------------------------------------- */
+/* --- zooming ---------------------------------------------------------------------------------- */
 
 static void zoom_in(struct ui *ui, uint32_t pid, uint32_t tid, const char *function,
 		    const char *tab)
@@ -71,7 +72,7 @@ static void go_back(struct ui *ui)
 	ui_make(ui);
 }
 
-/* --- what is typed ---------------------------------------------------------------------------- */
+/* --- the prompt ------------------------------------------------------------------------------- */
 
 static void begin_prompt(struct ui *ui, enum ui_prompt prompt, const char *text)
 {
@@ -114,7 +115,7 @@ static void type_char(struct ui *ui, uint32_t c)
 	ui->typed[len + n] = '\0';
 }
 
-/* A character, whatever its length. */
+/* Removes the last character, all its bytes. */
 static void type_back(struct ui *ui)
 {
 	size_t len = strlen(ui->typed);
@@ -261,7 +262,7 @@ static void set_tab(struct ui *ui, int tab)
 	ui_make(ui);
 }
 
-/* The n-th of those that there are, from 1 on. */
+/* Selects the n-th visible tab, counted from 1. */
 static void set_tab_number(struct ui *ui, int n)
 {
 	struct look look;
@@ -416,7 +417,7 @@ static void click(struct ui *ui, const struct ui_input *in)
 	}
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static void char_input(struct ui *ui, uint32_t c)
 {

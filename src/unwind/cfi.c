@@ -40,9 +40,9 @@ const struct cfi_arch *cfi_arch_with_bx(const struct cfi_arch *arch)
 	return arch->machine == EM_X86_64 ? &x86_with_bx : NULL;
 }
 
-/* --- pointers ---------------------------------------------------------------------------------- */
+/* --- pointers --------------------------------------------------------------------------------- */
 
-enum { /* how a pointer is written: the form, and what it is relative to */
+enum { /* how a pointer is encoded: its form, and its base */
        PE_ABSPTR = 0x00,
        PE_ULEB128 = 0x01,
        PE_UDATA2 = 0x02,
@@ -118,17 +118,17 @@ static uint64_t read_pointer(const struct cfi_reader *r, struct cur *c, uint8_t 
 	return 0;
 }
 
-/* --- CIEs -------------------------------------------------------------------------------------- */
+/* --- CIEs ------------------------------------------------------------------------------------- */
 
-/* One entry of the section: a CIE, or an FDE that names its CIE. */
+/* An entry of the section: a CIE, or an FDE with a reference to its CIE. */
 struct cfi_entry {
-	struct cur body; /* behind the id */
+	struct cur body; /* after the id */
 	uint64_t offset; /* of the entry */
 	uint64_t cie;    /* offset of the CIE of an FDE */
 	bool is_cie, is_64;
 };
 
-/* Augmentation "zPLRS…": what its letters say lies in a block of known length. */
+/* Reads the augmentation "zPLRS…": the data for its letters are in a block of known length. */
 static void read_augmentation(const struct cfi_reader *r, const char *letters, struct cur *c,
 			      struct cfi_cie *cie)
 {
@@ -161,7 +161,7 @@ static void read_augmentation(const struct cfi_reader *r, const char *letters, s
 		case 'G':
 			break;
 		default:
-			return; /* what stands behind an unknown letter cannot be found */
+			return; /* the data after an unknown letter cannot be found */
 		}
 	}
 }
@@ -199,10 +199,10 @@ static bool read_cie(struct cfi_reader *r, struct cur c, struct cfi_cie *cie)
 	return !c.bad && cfi_program_begin(&r->program, cie);
 }
 
-/* --- entries ----------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
-/* The length of the next entry, 0 at the end. .eh_frame ends with a length of 0, but files that were linked of several may have
- * more behind it. */
+/* Returns the length of the next entry, 0 at the end. .eh_frame ends with a length of 0, but files
+ * linked from several may have more after it. */
 static uint64_t next_length(const struct cfi_reader *r, struct cur *c, struct cfi_entry *e)
 {
 	while (cur_left(c) >= 4) {
@@ -217,7 +217,7 @@ static uint64_t next_length(const struct cfi_reader *r, struct cur *c, struct cf
 	return 0;
 }
 
-/* 1: an entry, 0: the end, -1: the section is damaged. */
+/* Returns 1 for an entry, 0 at the end, -1 if the section is damaged. */
 static int next_entry(const struct cfi_reader *r, struct cur *c, struct cfi_entry *e)
 {
 	uint64_t len = next_length(r, c, e);
@@ -247,7 +247,7 @@ static bool entry_at(const struct cfi_reader *r, uint64_t offset, struct cfi_ent
 	return next_entry(r, &c, e) == 1 && e->offset == offset;
 }
 
-/* CIEs that lie apart are not larger than their section. Those of a forger lie in each other. */
+/* Disjoint CIEs are not larger than their section. Forged ones may overlap. */
 static bool cie_is_affordable(struct cfi_reader *r, size_t size)
 {
 	if (size > r->s->size - r->cie_bytes)
@@ -256,7 +256,8 @@ static bool cie_is_affordable(struct cfi_reader *r, size_t size)
 	return true;
 }
 
-/* The CIE of an FDE, read when it is first asked for: it may stand behind it. NULL: it cannot be used. */
+/* Returns the CIE of an FDE, read on first use, as it may be after the FDE. Returns NULL if it is
+ * unusable. */
 static const struct cfi_cie *cie_of(struct cfi_reader *r, uint64_t offset)
 {
 	uint32_t *known = map_get(&r->cie_at, offset);
@@ -299,7 +300,7 @@ static bool read_fde(struct cfi_reader *r, const struct cfi_entry *e, struct cfi
 	return true;
 }
 
-/* Empty functions; those that a linker dropped stay behind with address 0. */
+/* Empty functions, and those that a linker dropped, which remain with address 0. */
 static bool is_nothing(const struct cfi_reader *r, const struct cfi_fde *fde)
 {
 	return fde->n == 0 || (r->s->is_debug_frame && fde->start == 0);

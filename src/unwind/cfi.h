@@ -1,8 +1,9 @@
-/* unwind/cfi.h: call frame information (.eh_frame, .debug_frame) as rows: from which address on which rule leads from a frame to
- * its caller.
+/* unwind/cfi.h: call frame information (.eh_frame, .debug_frame) as rows: each gives the rule that
+ * leads from a frame to its caller, from an address on.
  *
- * Compilers write it as small programs, one per function (FDE) over a shared beginning (CIE); running them gives a table. Only what
- * a stack walk needs is followed: where the frame begins (the CFA), the frame pointer and the return address.
+ * Compilers write it as small programs, one per function (FDE) after a shared beginning (CIE);
+ * running them gives a table. Only the parts needed for a stack walk are followed: the start of the
+ * frame (the CFA), the frame pointer and the return address.
  *
  * Sources: DWARF 5, 6.4; System V ABI x86-64, 3.7; Linux Standard Base, "Exception Frames". */
 #ifndef CRESSET_UNWIND_CFI_H
@@ -15,22 +16,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF's numbers of the registers that matter. */
+struct elf_file;
+struct elf_layout;
+
+/* DWARF's numbers of the registers that are followed. */
 struct cfi_arch {
 	uint16_t machine; /* EM_X86_64 … */
 	uint8_t sp, fp, ra, pc, address_size;
 	bool ra_in_register; /* the return address is in its register until it is saved (arm64) */
-	bool follows_bx;     /* rbx is followed, too */
+	bool follows_bx;     /* rbx is also followed */
 };
-/* NULL for machines that are not known. */
+/* Returns NULL for unknown machines. */
 const struct cfi_arch *cfi_arch_of(uint16_t machine);
-/* For the few objects that have a CFA on rbx: the dynamic linker binds functions so. NULL for other machines than x86-64. */
+/* For the few objects with a CFA based on rbx, such as the dynamic linker's code that binds
+ * functions. Returns NULL for machines other than x86-64. */
 const struct cfi_arch *cfi_arch_with_bx(const struct cfi_arch *arch);
 enum { CFI_BX = 3 };
 
 enum cfi_kind {
-	CFI_NONE, /* CFA: no rule (between functions). Register: not touched, has its caller's value */
-	CFI_UNDEFINED, /* register: gone; of the return address: this is the outermost frame */
+	/* CFA: no rule (between functions). Register: untouched, has its caller's value */
+	CFI_NONE,
+	CFI_UNDEFINED, /* register: lost; for the return address: this is the outermost frame */
 	CFI_OFFSET,    /* CFA: reg + offset. Register: saved at CFA + offset */
 	CFI_VALUE,     /* register: its value was CFA + offset */
 	CFI_REGISTER,  /* register: its value is in reg */
@@ -44,19 +50,19 @@ struct cfi_place {
 	int64_t offset;
 };
 struct cfi_rule {
-	struct cfi_place cfa, fp, ra, bx; /* bx: where it is followed */
+	struct cfi_place cfa, fp, ra, bx; /* bx: if followed */
 	bool follows_bx;
 	bool is_signal;    /* the caller was interrupted, not called: its address is exact */
 	bool ra_is_signed; /* arm64: by a pointer authentication code */
 };
 struct cfi_row {
-	uint64_t addr; /* from here on, to the next row's or the function's end */
+	uint64_t addr; /* valid from here to the next row or the function's end */
 	struct cfi_rule rule;
 };
 struct cfi_fde {
 	uint64_t start, end;
 	const struct cfi_row
-		*rows; /* at least one, the first at start; increasing; neighbours differ */
+		*rows; /* at least one, the first at start; ascending; adjacent rows differ */
 	size_t n;
 };
 
@@ -65,19 +71,60 @@ struct cfi_section {
 	size_t size;
 	uint64_t addr; /* of its first byte, as linked */
 	bool is_debug_frame;
-	bool ends_itself; /* by a length of 0: what comes after it is something else */
+	bool ends_itself; /* by a length of 0: other data may follow */
 	const struct cfi_arch *arch;
 	uint64_t text_addr, data_addr; /* bases of relative pointers; 0 where unknown */
 };
 
-/* What is read of one section; more is -E2BIG. */
+/* Limits for one section; more is -E2BIG. */
+/* limit CFI_MAX_FDES: functions in a file's call frame information */
 enum { CFI_MAX_FDES = 8 << 20, CFI_MAX_ROWS_PER_FDE = 1 << 20, CFI_MAX_STATES = 64 };
 
-/* Calls on_fde for each function in the order of the section, until it gives false. Malformed entries are passed over and
- * counted in *skipped. 0, or -EBADMSG when the section is damaged from some place on (what was before it has been given). */
+/* Calls on_fde for each function in the order of the section, until it returns false. Malformed
+ * entries are skipped and counted in *skipped. Returns 0, or -EBADMSG if the section is damaged
+ * from some point on (functions before it have been passed to on_fde). */
 int cfi_read(const struct cfi_section *s, bool (*on_fde)(void *ctx, const struct cfi_fde *fde),
 	     void *ctx, uint64_t *skipped, struct err *err);
 
 bool cfi_rule_equal(const struct cfi_rule *a, const struct cfi_rule *b);
+
+/* --- cfi_file.c ------------------------------------------------------------------------------- */
+
+/* The call frame information of an ELF file. */
+
+/* Uncompressed bytes; the largest browsers have about 30 MB. */
+enum { CFI_MAX_SECTION = 128 << 20 }; /* limit: call frame information of a file, uncompressed */
+
+/* The section that a program needs at run time, and the one that its compiler left for debuggers,
+ * for functions that have only that. */
+enum cfi_file_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
+
+/* Copies the section, uncompressed, to data, which *out points into. .eh_frame is found by its
+ * section, or in files without sections by PT_GNU_EH_FRAME. Returns -ENODATA if there is none,
+ * -ENOEXEC if it is malformed, -EBADMSG if it is damaged, -E2BIG past a limit, -ENOTSUP for another
+ * machine or an unknown compression. */
+int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct buf *data,
+		     struct cfi_section *out, struct err *err);
+
+/* --- restorer.c ------------------------------------------------------------------------------- */
+
+/* Finds the code that signal handlers return to, by its bytes.
+ *
+ * glibc describes this frame in its call frame information; other C libraries, and programs that
+ * were linked with them, do not. x86-64 only: `mov $15, %rax; syscall`. */
+
+enum {
+	RESTORER_SIZE = 9,
+	RESTORER_MAX = 16,            /* per file */
+	RESTORER_MAX_TEXT = 64 << 20, /* limit: bytes of code searched for signal restorers */
+};
+
+/* Stores the file offsets of at most RESTORER_MAX of them and returns their number. Searches only
+ * files that may contain a C library: those that need no other. */
+size_t restorer_find(const struct elf_file *f, const struct elf_layout *l,
+		     uint64_t offsets[RESTORER_MAX]);
+
+/* The rule for the registers that the kernel saved for the interrupted frame. */
+struct cfi_rule restorer_rule(void);
 
 #endif

@@ -1,6 +1,9 @@
-#include "unwind/cfi_file.h"
+#include "unwind/cfi.h"
 
-#include "symbol/elf_layout.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -9,7 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { COMPRESSED_BY_ZSTD = 2 }; /* ELFCOMPRESS_ZSTD, which older elf.h do not have */
+enum { COMPRESSED_BY_ZSTD = 2 }; /* ELFCOMPRESS_ZSTD, missing in older elf.h */
 
 /* Copies [offset, offset + size) of the file. */
 static int copy_bytes(const struct elf_file *f, uint64_t offset, uint64_t size, struct buf *data,
@@ -36,7 +39,8 @@ static bool find_segment(const struct elf_file *f, uint32_t type, GElf_Phdr *out
 	return false;
 }
 
-/* .eh_frame_hdr: version 1, three encodings, then the address of .eh_frame, for all linkers relative to itself in 4 bytes. */
+/* .eh_frame_hdr: version 1, three encodings, then the address of .eh_frame, which all linkers write
+ * relative to itself in 4 bytes. */
 static bool header_points_to(const struct elf_file *f, const GElf_Phdr *header, uint64_t *addr)
 {
 	enum { VERSION = 1, PCREL_SDATA4 = 0x1b, POINTER_AT = 4 };
@@ -50,7 +54,8 @@ static bool header_points_to(const struct elf_file *f, const GElf_Phdr *header, 
 	return true;
 }
 
-/* Without sections nobody tells its size: it reaches to the end of its segment at most, and ends itself with a length of 0. */
+/* Without sections its size is unknown: it extends at most to the end of its segment, and ends with
+ * a length of 0. */
 static bool locate_by_header(const struct elf_file *f, uint64_t *offset, uint64_t *size,
 			     uint64_t *addr)
 {
@@ -93,7 +98,8 @@ static int unpack(uint32_t type, const void *packed, size_t packed_size, struct 
 	return 0;
 }
 
-/* A section with a compression header: by its flag the ELF one, else the older "ZLIB" and its size in big endian. */
+/* Copies a section with a compression header: the ELF one if flagged, else the older "ZLIB" with
+ * its size in big endian. */
 static int copy_packed(const struct elf_file *f, const GElf_Shdr *shdr, struct buf *data,
 		       struct err *err)
 {

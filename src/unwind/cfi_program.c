@@ -1,6 +1,89 @@
 #include "unwind/cfi_program.h"
 
-#include "unwind/cfi_expr.h"
+#include "unwind/cfi.h"
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+/* DWARF expressions in call frame information. Only the few forms that compilers use are
+ * recognized. */
+
+enum {
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_GE = 0x2a,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+};
+
+/* Reads "breg: offset". */
+static bool expr_breg(struct cur *c, uint8_t *reg, int64_t *offset)
+{
+	uint8_t op = cur_u8(c);
+	if (c->bad || op < OP_BREG0 || op > OP_BREG31)
+		return false;
+	*reg = op - OP_BREG0;
+	*offset = cfi_leb_signed(c);
+	return !c->bad;
+}
+
+/* Matches sp + 8, and 8 more after the stub has pushed the index of its function: (pc & 15) >= 10
+ * or 11. */
+static bool expr_is_plt(const struct cfi_arch *arch, struct cur c, int32_t *from)
+{
+	uint8_t sp, pc, limit;
+	int64_t sp_offset, pc_offset;
+	if (!expr_breg(&c, &sp, &sp_offset) || !expr_breg(&c, &pc, &pc_offset))
+		return false;
+	if (sp != arch->sp || sp_offset != 8 || pc != arch->pc || pc_offset)
+		return false;
+	if (cur_u8(&c) != OP_LIT0 + 15 || cur_u8(&c) != OP_AND)
+		return false;
+	limit = cur_u8(&c);
+	if (limit < OP_LIT0 || limit > OP_LIT0 + 15 || cur_u8(&c) != OP_GE)
+		return false;
+	if (cur_u8(&c) != OP_LIT0 + 3 || cur_u8(&c) != OP_SHL || cur_u8(&c) != OP_PLUS)
+		return false;
+	*from = limit - OP_LIT0;
+	return !c.bad && cur_left(&c) == 0;
+}
+
+/* Classifies an expression for the CFA: CFI_OFFSET, CFI_DEREF, CFI_PLT or CFI_OTHER. */
+static struct cfi_place cfi_expr_cfa(const struct cfi_arch *arch, struct cur expr)
+{
+	struct cfi_place other = { .kind = CFI_OTHER }, p = { .kind = CFI_OFFSET };
+	if (expr_is_plt(arch, expr, &p.add))
+		return (struct cfi_place){
+			.kind = CFI_PLT, .reg = arch->sp, .offset = 8, .add = p.add
+		};
+	if (!expr_breg(&expr, &p.reg, &p.offset))
+		return other;
+	if (cur_left(&expr) == 0)
+		return p;
+	if (cur_u8(&expr) != OP_DEREF)
+		return other;
+	p.kind = CFI_DEREF;
+	uint64_t add = 0;
+	if (cur_left(&expr) && cur_u8(&expr) == OP_PLUS_UCONST)
+		add = cur_varint(&expr);
+	p.add = add;
+	return expr.bad || cur_left(&expr) || add > INT32_MAX ? other : p;
+}
+
+/* Classifies an expression for the place of a saved register: CFI_DEREF or CFI_OTHER. */
+static struct cfi_place cfi_expr_saved(struct cur expr)
+{
+	struct cfi_place p = { .kind = CFI_DEREF };
+	if (!expr_breg(&expr, &p.reg, &p.offset) || cur_left(&expr))
+		return (struct cfi_place){ .kind = CFI_OTHER };
+	return p;
+}
+
+/* --- instructions ----------------------------------------------------------------------------- */
 
 enum {
 	CFA_NOP = 0x00,
@@ -59,7 +142,7 @@ struct cfi_run {
 	uint64_t addr, end;
 	struct cfi_state *states; /* CFI_MAX_STATES */
 	unsigned n_states;
-	struct cfi_program *out; /* NULL: only the last rule is wanted */
+	struct cfi_program *out; /* NULL: only the last rule is needed */
 	bool bad;
 };
 
@@ -75,7 +158,7 @@ bool cfi_rule_equal(const struct cfi_rule *a, const struct cfi_rule *b)
 	       a->is_signal == b->is_signal && a->ra_is_signed == b->ra_is_signed;
 }
 
-/* The rule so far was good up to here. */
+/* The current rule was valid up to here. */
 static void end_row(struct cfi_run *r, uint64_t next)
 {
 	if (!r->out || next <= r->addr || r->addr >= r->end)
@@ -110,7 +193,7 @@ static void advance(struct cfi_run *r, uint64_t delta)
 		advance_to(r, addr);
 }
 
-/* Of registers that are not followed nobody wants to know. */
+/* Registers that are not followed are ignored. */
 static void set_place(struct cfi_run *r, uint64_t reg, struct cfi_place place)
 {
 	if (reg == r->cie->arch->fp)
@@ -139,7 +222,7 @@ static int64_t scaled(struct cfi_run *r, int64_t factor)
 	return r->bad ? 0 : v;
 }
 
-/* Registers that have no room in a rule make it one of another form. */
+/* A register too large for a rule makes the program invalid. */
 static uint8_t small_reg(struct cfi_run *r, uint64_t reg)
 {
 	if (reg > UINT8_MAX)
@@ -160,7 +243,7 @@ static void set_cfa(struct cfi_run *r, uint64_t reg, int64_t offset)
 		(struct cfi_place){ .kind = CFI_OFFSET, .reg = r->now.cfa_reg, .offset = offset };
 }
 
-/* While an expression gives the CFA, the offset waits for the register to come back. */
+/* While the CFA is an expression, the offset is kept for when a register is used again. */
 static void set_cfa_offset(struct cfi_run *r, int64_t offset)
 {
 	r->now.cfa_offset = offset;
@@ -197,7 +280,7 @@ static uint64_t read_address(struct cfi_run *r)
 	return r->cie->arch->address_size == 8 ? cur_u64(&r->c) : cur_u32(&r->c);
 }
 
-/* --- instructions that are a whole byte ----------------------------------------------------------- */
+/* --- instructions of a whole byte ------------------------------------------------------------- */
 
 static void step_cfa(struct cfi_run *r, uint8_t op)
 {
@@ -226,7 +309,7 @@ static void step_cfa(struct cfi_run *r, uint8_t op)
 	}
 }
 
-/* What follows the number of the register. */
+/* Reads the operands after the register number. */
 static struct cfi_place take_place(struct cfi_run *r, uint8_t op)
 {
 	struct cur *c = &r->c;

@@ -1,8 +1,12 @@
-#include "unwind/restorer.h"
+#include "unwind/cfi.h"
 
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+
+#include <stddef.h>
 #include <string.h>
 
-/* Programs and libraries that are linked with the C library say which one they need. */
+/* Programs and libraries linked with the C library name it as needed. */
 static bool needs_others(const struct elf_file *f)
 {
 	GElf_Phdr p;
@@ -50,7 +54,7 @@ static void search_segment(struct restorer_search *s, const struct elf_segment *
 		search_piece(s, segment->offset + at, piece, got);
 		if (got < sizeof piece)
 			break;
-		at += got - (RESTORER_SIZE - 1); /* one may lie across */
+		at += got - (RESTORER_SIZE - 1); /* one may cross the boundary */
 		s->left -= s->left < got ? s->left : got;
 	}
 }

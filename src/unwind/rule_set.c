@@ -1,5 +1,7 @@
 #include "unwind/rule_set.h"
 
+#include "unwind/cfi.h"
+
 #include <string.h>
 
 static uint8_t packed(enum unwind_kind kind, uint8_t reg)
@@ -17,7 +19,7 @@ static bool fits_32(int64_t v)
 	return v == (int32_t)v;
 }
 
-/* False when a rule cannot say it. */
+/* Returns false if a rule cannot express it. */
 static bool pack_cfa(const struct cfi_place *p, struct unwind_rule *out)
 {
 	static const uint8_t kinds[] = {
@@ -128,7 +130,7 @@ uint32_t rule_set_add_gap(struct rule_set *s, uint32_t uses)
 	return id;
 }
 
-/* --- numbers ----------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 struct rule_use {
 	uint32_t used, rule;

@@ -1,23 +1,26 @@
 #include "unwind/table.h"
 
-#include "base/varint.h"
+#include "base/buf.h"
 #include "base/vec.h"
-#include "symbol/elf_layout.h"
-#include "unwind/cfi_file.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+#include "symbol/go/gopclntab.h"
+#include "unwind/cfi.h"
 #include "unwind/go_rows.h"
-#include "unwind/restorer.h"
 #include "unwind/rule_set.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A row is (file offset << 16 | rule): sorted as a number it is sorted by offset. */
+/* A row is (file offset << 16 | rule): sorting the numbers sorts by offset. */
 enum { ROW_RULE_BITS = 16 };
 #define ROW_MAX_OFFSET (1ull << 48)
 
-/* A function's rows, packed: a large library has a million, and this is what memory the collector needs for a moment. Two to three bytes each:
+/* The rows of a function, packed into two to three bytes each: a large library has a million rows,
+ * and they are most of the memory that the collector briefly needs.
  *
- *     varint size of the function, then of each row: varint bytes since the row before (first: 0), varint rule */
+ *     varint size of the function, then for each row: varint bytes since the previous row (first:
+ *     0), varint rule */
 struct table_function {
 	uint64_t start; /* file offset */
 	uint32_t at, n; /* at: in rows */
@@ -27,13 +30,13 @@ struct table_build {
 	struct elf_layout layout;
 	struct buf rows;
 	uint32_t n_rows;
-	uint64_t last; /* offset of the row before */
+	uint64_t last; /* offset of the previous row */
 	VEC(struct table_function) functions;
 	struct rule_set rules;
-	uint16_t *number;          /* of each rule, by use */
+	uint16_t *number;          /* new number of each rule, by use */
 	uint16_t gap;              /* the rule of gaps */
-	bool has_signals;          /* somebody described a signal's frame */
-	bool needs_bx, follows_bx; /* a CFA is on rbx; rules tell where it is */
+	bool has_signals;          /* a signal's frame is described */
+	bool needs_bx, follows_bx; /* needs_bx: a CFA is on rbx; follows_bx: rules give its place */
 	struct unwind_table *out;
 	int rc;
 };
@@ -48,7 +51,7 @@ static uint16_t row_rule(uint64_t row)
 	return row;
 }
 
-/* --- rows -------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void put(struct table_build *b, uint64_t v)
 {
@@ -57,7 +60,7 @@ static void put(struct table_build *b, uint64_t v)
 	b->rows.len += varint_write(b->rows.data + b->rows.len, v);
 }
 
-/* Its n rows come next. */
+/* Its n rows follow. */
 static void begin_function(struct table_build *b, uint64_t start, uint64_t size, uint32_t n)
 {
 	vec_push(&b->functions, (struct table_function){ start, b->rows.len, n });
@@ -78,7 +81,7 @@ static bool add_row(struct table_build *b, uint64_t offset, uint32_t rule)
 	return true;
 }
 
-/* A function's place in the file, all of it. */
+/* Finds a function's place in the file; false if any part of it has none. */
 static bool find_function(const struct table_build *b, const struct cfi_fde *fde, uint64_t *start)
 {
 	uint64_t last;
@@ -87,7 +90,7 @@ static bool find_function(const struct table_build *b, const struct cfi_fde *fde
 	       last - *start == fde->end - 1 - fde->start && last < ROW_MAX_OFFSET - 1;
 }
 
-/* Rows of a function, and its end: rule 0. */
+/* Adds the rows of a function, and its end as rule 0. */
 static bool on_fde(void *ctx, const struct cfi_fde *fde)
 {
 	struct table_build *b = ctx;
@@ -125,22 +128,23 @@ static void sort_functions(struct table_build *b)
 		qsort(b->functions.v, b->functions.n, sizeof *b->functions.v, by_start);
 }
 
-/* A walk over all rows in order. A function that reaches into the next is cut there; of rows at one offset the last counts; one
- * that says what the row before says is none. */
+/* Iterates over all rows in order. A function that extends into the next one is cut there. Of rows
+ * at one offset the last counts. A row that repeats the previous rule is left out. */
 struct row_walk {
 	const struct table_build *b;
 	size_t function;
-	uint32_t k;       /* of its rows */
-	struct cur rows;  /* from there on */
-	uint64_t offset;  /* of the one before */
-	uint64_t waiting; /* the last row seen: the next may be at the same offset */
+	uint32_t k;       /* index in its rows */
+	struct cur rows;  /* the rows from there on */
+	uint64_t offset;  /* of the previous row */
+	uint64_t waiting; /* the last row read: the next may be at the same offset */
 	bool has_waiting;
-	uint16_t rule; /* of the last row given */
+	uint16_t rule; /* of the last row returned */
 };
 
-/* The next row of the functions one after another. A gap that only fills up to the next function is never run: it is the end of the
- * function before, which saves one row in eight. A gap of a few instructions has what linkers and the C library's start files bring along;
- * in longer ones there is code of other kinds. */
+/* Returns the next row of the functions one after another. A gap that is just padding before the
+ * next function is never run: it is treated as part of the previous function, which saves one row
+ * in eight. A gap of a few instructions has code from linkers and the C library's start files;
+ * longer gaps have code of other kinds. */
 enum { PADDING = 15, GAP_MAX = 256, FUNCTIONS_PER_GAP = 16 };
 
 static struct cur rows_of(const struct table_build *b, const struct table_function *f,
@@ -209,7 +213,7 @@ static bool next_row(struct row_walk *w, uint64_t *out)
 	return false;
 }
 
-/* --- the image --------------------------------------------------------------------------------- */
+/* --- the image -------------------------------------------------------------------------------- */
 
 static void fill_chunk(struct buf *image)
 {
@@ -271,7 +275,7 @@ static int put_directory(struct table_build *b)
 	const struct table_function *end = &b->functions.v[b->functions.n - 1];
 	uint64_t first = b->functions.v[0].start >> UNWIND_PAGE_BITS;
 	uint64_t last = end_of(b, end) >> UNWIND_PAGE_BITS;
-	first -= first > 0; /* the gaps in front and behind */
+	first -= first > 0; /* for the gaps before and after */
 	last++;
 	if (last - first >= UNWIND_MAX_IMAGE / 2 / 4)
 		return -E2BIG;
@@ -327,7 +331,7 @@ static int put_image(struct table_build *b, struct err *err)
 	return rc ? err_set(err, -rc, "a table of more than %d MiB", UNWIND_MAX_IMAGE >> 20) : 0;
 }
 
-/* --- ------------------------------------------------------------------------------------------- */
+/* --- reading a file --------------------------------------------------------------------------- */
 
 static int read_section(struct table_build *b, const struct elf_file *f, enum cfi_file_kind kind,
 			struct err *err)
@@ -339,7 +343,8 @@ static int read_section(struct table_build *b, const struct elf_file *f, enum cf
 	if (rc == 0 && b->follows_bx)
 		section.arch = cfi_arch_with_bx(section.arch);
 	if (rc == 0) {
-		/* Memory that is not touched costs nothing; memory that grows is copied. They are a third of it. */
+		/* Untouched memory costs nothing, but growing copies it. The rows are a third of
+		 * the section. */
 		buf_reserve(&b->rows, section.size);
 		rc = cfi_read(&section, on_fde, b, &skipped, err);
 	}
@@ -364,7 +369,8 @@ static bool add_function(struct table_build *b, uint64_t start, uint64_t end, ui
 	return add_row(b, start, rule) && add_row(b, end, 0);
 }
 
-/* Who looks for the caller of a signal handler asks for the byte before the handler's return address. */
+/* The lookup for the caller of a signal handler uses the byte before the handler's return
+ * address. */
 static void add_restorers(struct table_build *b, const struct elf_file *f)
 {
 	uint64_t offsets[RESTORER_MAX];
@@ -380,8 +386,9 @@ static void add_restorers(struct table_build *b, const struct elf_file *f)
 	}
 }
 
-/* What Go's linker writes for debuggers leaves out the frame pointer: the line table, or frame pointers, lead further. Other linkers, of
- * programs with C in them, drop the section of the line table, but not this one. */
+/* The information that Go's linker writes for debuggers leaves out the frame pointer: the line
+ * table, or frame pointers, are better. Other linkers, used for programs that contain C, drop the
+ * section of the line table, but not this one. */
 static bool is_go(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
@@ -389,7 +396,7 @@ static bool is_go(const struct elf_file *f)
 	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &shdr);
 }
 
-/* The functions of its line table; -ENODATA: it has none. */
+/* Reads the functions of its line table. Returns -ENODATA if it has none. */
 static int read_go(struct table_build *b, const struct elf_file *f)
 {
 	struct gopclntab go;
@@ -401,8 +408,8 @@ static int read_go(struct table_build *b, const struct elf_file *f)
 	return rc;
 }
 
-/* Of two functions at one place the later counts: that of .eh_frame. It has all functions of most files, but in those that were
- * compiled without it only the few of the C library's startup code. */
+/* Of two functions at one place the later one counts: that of .eh_frame. In most files it has all
+ * functions, but in files compiled without it only the few of the C library's startup code. */
 static int read_frames(struct table_build *b, const struct elf_file *f, struct err *err)
 {
 	bool go = read_go(b, f) == 0 || is_go(f);
@@ -482,7 +489,7 @@ static uint16_t number_at(const uint8_t *p, bool wide)
 	return wide ? p[0] | p[1] << 8 : p[0];
 }
 
-/* The rule of the last row at or before lo. */
+/* Returns the rule of the last row at or before lo. */
 static uint16_t block_find(const uint8_t *block, bool wide, uint8_t lo)
 {
 	unsigned size = wide ? 2 : 1, n = number_at(block, wide);

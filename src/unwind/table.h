@@ -1,5 +1,5 @@
-/* unwind/table.h: the unwind table of one ELF object, built from its call frame information and, of a Go program, its gopclntab.
- * Its layout is in bpf/unwind_table.h. */
+/* unwind/table.h: the unwind table of one ELF object, built from its call frame information and,
+ * for a Go program, its gopclntab. Its layout is in bpf/unwind_table.h. */
 #ifndef CRESSET_UNWIND_TABLE_H
 #define CRESSET_UNWIND_TABLE_H
 
@@ -13,22 +13,26 @@
 #include <stdint.h>
 
 /* libLLVM has 0.8 million rows and a table of 2.5 MiB. */
+/* limit UNWIND_MAX_ROWS: rows of a file's call frame information */
+/* limit UNWIND_MAX_IMAGE: bytes of a file's unwind table */
 enum { UNWIND_MAX_ROWS = 16 << 20, UNWIND_MAX_IMAGE = 128 << 20 };
 
 struct unwind_table {
 	struct buf image;            /* whole chunks */
 	struct unwind_table_ref ref; /* with chunk = 0 */
 	uint32_t n_rules;
-	/* What went in: functions and rows, and entries that were malformed. */
+	/* Input: functions and rows, and malformed entries. */
 	uint64_t n_functions, n_rows, skipped;
 };
 
-/* Builds the table of the ELF file open at fd, which stays the caller's. 0, or -ENOEXEC: no ELF file; -ENODATA: it says nothing
- * about its frames; -ENOTSUP: made for another machine; -E2BIG: past a limit; -EBADMSG: damaged. */
+/* Builds the table of the ELF file open at fd, which stays the caller's. Returns 0, or -ENOEXEC if
+ * it is not an ELF file, -ENODATA if it has no information about its frames, -ENOTSUP if it is for
+ * another machine, -E2BIG past a limit, -EBADMSG if it is damaged. */
 int unwind_table_build(int fd, struct unwind_table *out, struct err *err);
-void unwind_table_done(struct unwind_table *t); /* of a zeroed one is fine */
+void unwind_table_done(struct unwind_table *t); /* a zeroed one is fine */
 
-/* The rule at a file offset; NULL where there is none. Of gaps between functions and around them it is UNWIND_GAP. */
+/* Returns the rule at a file offset, NULL if there is none. Gaps between and around functions have
+ * the rule UNWIND_GAP. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *t, uint64_t offset);
 
 #endif

@@ -68,7 +68,7 @@ struct known_frame *unwind_known_new(void)
 	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
 }
 
-/* One frame, and what is behind it; 0: the walk is over. */
+/* Takes one frame, and the word after it. Returns 0 when the walk is over. */
 static int walk_one(struct walk *w)
 {
 	const struct unwind_source *s = twin_of(w)->source;
@@ -92,13 +92,13 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 
 	memcpy(w->regs, regs, sizeof w->regs);
 	w->use_tables = 1;
-	w->image = source->known != NULL; /* of which there is one */
+	w->image = source->known != NULL; /* the only image */
 	w->max = max;
 	w->settled = 1;
 	walk_begin(w);
 	while (walk_one(w))
 		;
-	if (w->end == WALK_NOT_LOADED && !w->missing) /* all mappings there are were looked at */
+	if (w->end == WALK_NOT_LOADED && !w->missing) /* all existing mappings were searched */
 		w->end = WALK_NO_FP;
 	return (struct unwind_walk){
 		.end = w->end,

@@ -106,7 +106,7 @@ offers "bash: options in front of the command" "record" --color always rec
 offers "bash: programs" "+sleep" record -- slee
 offers "bash: … and their files" "a.pb.gz" record -- cat a
 offers "bash: any file when none has an ending" "notes.md" report n
-offers "bash: folders" "folder" record --cgroup f
+offers "bash: directories" "folder" record --cgroup f
 if command -v fish >/dev/null; then
 	shell=fish
 	offers "fish: lists" "cpu,off-cpu" record -e cpu,o

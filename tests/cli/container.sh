@@ -13,7 +13,8 @@ is "a build's packages are quickstart's" "$(packages 1)" "$needs"
 # What it is linked with, and what it opens when needed: each of one package that is named, and each name is of one.
 command -v dpkg-query >/dev/null || { skip "packages of libraries" "no dpkg"; finish; exit; }
 libraries=$(readelf -d "$cresset" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm)\.so')
-opened=$(grep -rhoE '"lib[a-z-]+\.so\.[0-9]+"' src --include='*.c' | tr -d '"' | grep -vx 'libcurl\.so\..*' | sort -u) # libcurl-gnutls comes first
+opened=$(grep -rhoE '"lib[a-z-]+\.so\.[0-9]+"' src --include='*.[ch]' | tr -d '"' |
+	grep -vx -e 'libcurl\.so\..*' -e 'libgnutls\.so\..*' | sort -u) # libcurl-gnutls comes first; libmicrohttpd needs GnuTLS
 owner() { # SONAME
 	dpkg-query -S "*/$1" 2>/dev/null | grep -v '^diversion' | sed 's/:.*//' | head -1
 }

@@ -175,7 +175,7 @@ fails "a format that is only written" 2 "'svg' cannot be read" report $folded/si
 fails "a format that is only read" 2 "there is no format 'nothing'" convert $folded/simple.txt -o "$dir/x" --to nothing
 printf '# only comments\n\n' >"$tmp/odd"
 printf 'just words\nand more words\nmain;work 3\n' >>"$tmp/odd"
-fails "what is not recognized" 6 "in no format known" report "$tmp/odd"
+fails "what is not recognized" 6 "not in a known format" report "$tmp/odd"
 ends "… is read when the format is named" 0 report --csv --from folded "$tmp/odd"
 is "… what of it can be" "$(awk -F, '$6 == "work" { print $3 }' "$tmp/out")" 3
 
@@ -190,6 +190,6 @@ echo precious >"$dir/kept.folded"
 fails "bad input" 6 "No such file" convert "$tmp/nothing" -o "$dir/kept.folded"
 fails "a bad filter" 2 "(" convert $folded/simple.txt -o "$dir/kept.folded" --focus '('
 is "… leaves the old output alone" "$(cat "$dir/kept.folded")" precious
-fails "no such folder" 7 "cannot create" convert $folded/simple.txt -o "$tmp/no/x.folded"
+fails "no such directory" 7 "cannot create" convert $folded/simple.txt -o "$tmp/no/x.folded"
 only_files "nothing half is left" "$dir" kept.folded
 finish

@@ -123,7 +123,7 @@ for kind in json csv txt; do
 	is "… by its name" "$(head -c 4 "$dir/a.$kind")" "$(case $kind in json) echo '{"fo' ;; csv) echo self ;; txt) echo 'old ' ;; esac)"
 done
 fails "another ending" 2 "does not end in" diff "$old" "$new" -o "$dir/a.xhtml"
-fails "a folder that is not there" 7 "$tmp/no" diff "$old" "$new" -o "$tmp/no/a.svg"
+fails "a directory that is not there" 7 "$tmp/no" diff "$old" "$new" -o "$tmp/no/a.svg"
 only_files "no .tmp is left" "$dir" a.csv a.folded a.json a.pb.gz a.svg a.txt
 
 # --- input

@@ -2,40 +2,41 @@
 # What the pages say is so: links lead somewhere, limits and losses are those of the source, options exist.
 . tests/live/lib.sh
 
-for page in README.md docs/*.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md docs/internals/*.md docs/decisions/*.md; do
 	[ -e "$page" ] || continue
 	broken=$(grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | grep -v '^http' | while read -r target; do
 		[ -e "$(dirname "$page")/$target" ] || echo "$target"
 	done)
 	is "links of $page" "$broken" ""
-	broken=$(grep -oE '`(src|web|tests|bench|tools|docs)/[A-Za-z0-9_./-]*`' "$page" | tr -d '`' | while read -r path; do
+	broken=$(grep -oE '`(src|web|tests|bench|tools|docs)/[A-Za-z0-9_./-]*`' "$page" | tr -d '`' | grep -v NAME | while read -r path; do
 		[ -e "$path" ] || echo "$path"
 	done)
 	is "paths named in $page" "$broken" ""
 done
 
-limits=$(awk '/^## Limits/ { on = 1; next } /^## / { on = 0 } on && /^\| .*`src\//' docs/architecture.md)
-holds "architecture.md has limits" test "$(wc -l <<<"$limits")" -gt 10
-broken=$(while IFS='|' read -r _ _ text file _; do
-	text=${text//[\` ]/} file=${file//[\` ]/}
-	tr -d ' \n' <"$file" | grep -qF "$text" || echo "$text"
-done <<<"$limits")
-is "limits are those of the source" "$broken" ""
+is "VERSION is the first release of CHANGELOG.md" "$(awk '/^## / { print $2; exit }' CHANGELOG.md)" "$(sed 's/-dev$//' VERSION)"
+
+is "the index of decisions has all of them" "$(grep -oE '\([0-9]+-[a-z-]+\.md\)' docs/decisions/README.md | tr -d '()')" \
+	"$(cd docs/decisions && printf '%s\n' [0-9]*.md)"
+is "decisions are one page each" "$(awk 'FNR > 60 { print FILENAME; nextfile }' docs/decisions/*.md)" ""
+
+holds "limits.md has limits" test "$(grep -c '^| .*`src/' docs/internals/limits.md)" -gt 10
+is "limits.md is what tools/limits writes" "$(tools/limits --check 2>&1)" ""
 
 broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2) \
-	<(awk '/^## What is lost/ { on = 1; next } /^## / { on = 0 } on && /^\| `/ { print $2 }' docs/architecture.md | tr -d '`'))
+	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "losses are those of the source" "$broken" ""
 
 broken=$(diff <(find bench -name '*.c' -o -name '*.sh' ! -name lib.sh | sed 's,.*/,,' | sort) \
 	<(grep -oE '^\| `[a-z_.]+\.(sh|c)`' docs/benchmarks.md | tr -d '|` ' | sort))
 is "benchmarks.md explains every bench" "$broken" ""
 
-# Every option of the command lines in README.md, one "COMMAND OPTION" a line.
+# Every option of the command lines in README.md and docs/commands.md, one "COMMAND OPTION" a line.
 options=$(awk '/^```/ { on = !on } on && /^cresset / { sub(/   .*/, ""); sub(/ -- .*/, "")
-	for (i = 3; i <= NF; i++) if ($i ~ /^-./) print $2, $i }' README.md | sort -u)
-holds "README.md has command lines" test "$(wc -l <<<"$options")" -gt 10
+	for (i = 3; i <= NF; i++) if ($i ~ /^-./) print $2, $i }' README.md docs/commands.md | sort -u)
+holds "there are command lines" test "$(wc -l <<<"$options")" -gt 10
 broken=$(while read -r command option; do
 	"$cresset" "$command" --help-all | grep -qE -- "(^| )$option([ ,]|$)" || echo "$command $option"
 done <<<"$options")
-is "options in README.md exist" "$broken" ""
+is "options in command lines exist" "$broken" ""
 finish

@@ -118,6 +118,6 @@ else
 fi
 ends "a thread of the kernel has no files" 0 doctor 2
 fails "no such process" 5 "No such process" doctor 4194305
-fails "no process id" 2 "'redis' is no process id" doctor redis
-fails "… nor this" 2 "'0' is no process id" doctor 0
+fails "no process id" 2 "'redis' is not a process id" doctor redis
+fails "… nor this" 2 "'0' is not a process id" doctor 0
 finish

@@ -50,18 +50,18 @@ ends "without the narrowest they fit" 0 flame "$tmp/wide.folded" -o "$dir/wide.s
 rm "$dir/wide.svg"
 
 # --- where it cannot be written
-fails "no such folder" 7 "cannot create $tmp/no/x.svg" flame $folded/simple.txt -o "$tmp/no/x.svg"
-mkdir "$dir/folder.svg"
-fails "onto a folder" 7 "folder.svg" flame $folded/simple.txt -o "$dir/folder.svg"
-rmdir "$dir/folder.svg"
+fails "no such directory" 7 "cannot create $tmp/no/x.svg" flame $folded/simple.txt -o "$tmp/no/x.svg"
+mkdir "$dir/directory.svg"
+fails "onto a directory" 7 "directory.svg" flame $folded/simple.txt -o "$dir/directory.svg"
+rmdir "$dir/directory.svg"
 only_files "… leaves nothing" "$dir" a.svg
 if [ "$(id -u)" != 0 ]; then
 	mkdir -m 555 "$tmp/ro"
-	fails "a folder that is not ours" 7 "Permission denied" flame $folded/simple.txt -o "$tmp/ro/x.svg"
+	fails "a directory that is not ours" 7 "Permission denied" flame $folded/simple.txt -o "$tmp/ro/x.svg"
 else
 	mkdir "$tmp/ro" && chmod 555 "$tmp/ro" && cp "$cresset" "$tmp/cresset.copy" && chmod 755 "$tmp"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/cresset.copy" flame - -o "$tmp/ro/x.svg" <$folded/simple.txt >"$tmp/out" 2>"$tmp/err"
-	is "a folder that is not ours" $? 7
+	is "a directory that is not ours" $? 7
 	has "… is said" "Permission denied" "$(cat "$tmp/err")"
 fi
 mkdir "$tmp/small"

@@ -41,5 +41,5 @@ fails "not ELF" 6 "not an ELF" gpu code README.md
 fails "no such file" 6 "cannot open" gpu code "$tmp/none"
 fails "no file" 2 "code takes files" gpu code
 fails "a process for detach" 2 "detach takes the id of a process" gpu detach
-fails "no such word" 2 "'bake' is none of" gpu bake x
+fails "no such word" 2 "'bake' is not one of" gpu bake x
 finish

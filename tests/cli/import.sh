@@ -43,7 +43,7 @@ for ending in svg json; do
 done
 holds "… JSON has the total" jq -e '.total == 14' "$tmp/a.json"
 
-# --- a folder of pprof files with times in their names
+# --- a directory of pprof files with times in their names
 dir=$tmp/pprofs
 mkdir -p "$dir/later"
 for minute in 00 01 02 03 04 05; do
@@ -52,8 +52,8 @@ for minute in 00 01 02 03 04 05; do
 done
 mv "$dir/cpu-2026-11-21T10:05:00Z.pb" "$dir/later/cpu-20261121-100500.pb"
 printf 'no profile\0\1' >"$dir/README"
-ends "a folder" 6 convert "$dir" --data "$tmp/days" --label service=front --label 'env=a=b'
-has "… names what it passed over" "README is in no format" "$errs"
+ends "a directory" 6 convert "$dir" --data "$tmp/days" --label service=front --label 'env=a=b'
+has "… names what it passed over" "README is not in a known format" "$errs"
 has "… and counts it" "1 file was passed over" "$errs"
 has "… says what it did" "6 files with 12 samples imported" "$errs"
 "$cresset" -q query --data "$tmp/days" 'samples{service="front",env="a=b"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:06:00Z --range 1m --csv >"$tmp/range"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make install: all of it is there; systemd takes the units; the user and folders that they need are made.
+# make install: all of it is there; systemd takes the units; the user and directories that they need are made.
 . tests/cli/lib.sh
 root=$tmp/root
 make -s BUILD="$BUILD" install DESTDIR="$root" PREFIX=/usr >"$tmp/log" 2>&1
@@ -55,9 +55,9 @@ if command -v systemd-sysusers >/dev/null && command -v systemd-tmpfiles >/dev/n
 	holds "the user is made" grep -q '^cresset:' "$root/etc/passwd"
 	systemd-tmpfiles --root="$root" --create cresset.conf >"$tmp/log" 2>&1
 	want=$(awk -F: '$1 == "cresset" { print $3 ":700" }' "$root/etc/passwd")
-	is "its folder is its own" "$(stat -c %u:%a "$root/var/lib/cresset")" "$want"
+	is "its directory is its own" "$(stat -c %u:%a "$root/var/lib/cresset")" "$want"
 	is "… and that of the spool" "$(stat -c %u:%a "$root/var/lib/cresset-agent")" "$want"
 else
-	skip "the user and folders" "no systemd-sysusers, or not root"
+	skip "the user and directories" "no systemd-sysusers, or not root"
 fi
 finish

@@ -43,7 +43,7 @@ hasnt() { if [[ $3 != *"$2"* ]]; then ok "$1"; else not_ok "$1" "'$2' is in: $3"
 full_device() {
 	if [ -c /dev/full ]; then echo /dev/full; else mknod "$tmp/full" c 1 7 2>/dev/null && echo "$tmp/full"; fi
 }
-# Nothing but these files is in a folder.
+# Nothing but these files is in a directory.
 only_files() { # NAME DIR FILE…
 	local name=$1 dir=$2
 	shift 2

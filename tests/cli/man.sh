@@ -44,6 +44,6 @@ is "… is the same" "$out" "$(cat "$tmp/man/cresset-record.1")"
 is "… of formats" "$(cat "$tmp/out")" "$(cat "$tmp/man/cresset-formats.5")"
 "$cresset" help --man >"$tmp/out"
 is "… of the whole" "$(cat "$tmp/out")" "$(cat "$tmp/man/cresset.1")"
-fails "a folder that is not there" 7 "cannot create" help --man-pages "$tmp/nothing"
+fails "a directory that is not there" 7 "cannot create" help --man-pages "$tmp/nothing"
 fails "a topic nearly typed right" 2 "did you mean 'cresset help formats'?" help format
 finish

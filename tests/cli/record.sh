@@ -47,7 +47,7 @@ ends "an old file" 0 record -q -a -d 0.3 -o "$dir/x.folded"
 hasnt "… is replaced" "what was there before" "$(cat "$dir/x.folded")"
 is "… quietly" "$errs" ""
 rm "$dir"/*
-fails "no such folder" 7 "cannot create" record -a -d 60 -o "$dir/no/x.cresset" -o "$dir/x.svg"
+fails "no such directory" 7 "cannot create" record -a -d 60 -o "$dir/no/x.cresset" -o "$dir/x.svg"
 hasnt "… is found before the start" "recording" "$errs"
 only_files "… and leaves nothing" "$dir"
 (cd "$dir" && "$cresset" record -q -a -d 0.2)
@@ -71,13 +71,13 @@ fi
 rm -f "$dir"/*
 
 # --- files of each thread
-ends "a folder for threads" 0 record -a -d 0.3 -o "$dir/busy.folded" --per-thread "$dir/threads/new"
+ends "a directory for threads" 0 record -a -d 0.3 -o "$dir/busy.folded" --per-thread "$dir/threads/new"
 has "… is named" "thread_analysis.txt and files of " "$errs" # busy_single_…, where only one had samples
 threads=$(find "$dir/threads/new" -name 'thread_*_analysis.txt' | wc -l)
 has "… with how many threads there are" "files of $threads thread" "$errs"
 is "… all have a picture" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc -l)" "$threads"
 is "… and folded stacks, together those of all" "$(cat "$dir"/threads/new/thread_*.folded | awk '{ n += $NF } END { print n }')" "$(awk '{ n += $NF } END { print n }' "$dir/busy.folded")"
-fails "a folder that is a file" 7 "cannot create the folder $dir/busy.folded: Not a directory" record -a -d 60 -o "$dir/x.svg" --per-thread "$dir/busy.folded"
+fails "a directory that is a file" 7 "cannot create the directory $dir/busy.folded: Not a directory" record -a -d 60 -o "$dir/x.svg" --per-thread "$dir/busy.folded"
 hasnt "… is found before the start" "recording" "$errs"
 rm -r "${dir:?}"/*
 

@@ -91,14 +91,14 @@ fi
 
 # --- bad input
 fails "a file that is not there" 6 "No such file" report "$tmp/nothing"
-fails "a folder" 6 "$tmp" report "$tmp"
+fails "a directory" 6 "$tmp" report "$tmp"
 : >"$tmp/empty"
 fails "an empty file" 6 "is empty" report "$tmp/empty"
 fails "a device with nothing" 6 "is empty" report /dev/null
-fails "a device without an end" 6 "in no format known" report /dev/zero
+fails "a device without an end" 6 "not in a known format" report /dev/zero
 printf '\62\0' | gzip >"$tmp/none.pb.gz" # a string table with one empty string
 fails "a profile of nothing" 6 "without a sample type" report "$tmp/none.pb.gz"
-fails "what is no profile" 6 "in no format known" report "$cresset"
+fails "what is no profile" 6 "not in a known format" report "$cresset"
 head -c 3000 $pprof/parca-fib.pb.gz >"$tmp/cut.pb.gz"
 fails "a file cut short" 6 "cut.pb.gz" report "$tmp/cut.pb.gz"
 fails "one bad file of two" 6 "is empty" report $folded/simple.txt "$tmp/empty"

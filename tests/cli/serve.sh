@@ -85,7 +85,7 @@ is "metrics end as they must" "$(tail -1 "$tmp/metrics")" "# EOF"
 is "… each is described once" "$(grep '^# TYPE' "$tmp/metrics" | sort | uniq -d)" ""
 is "… and nothing else is in there" "$(grep -vcE '^(# (TYPE|HELP|UNIT) |# EOF$|[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+$)' "$tmp/metrics")" 0
 is "… requests are counted" "$(grep -c 'requests_total{method="POST",route="/api/v1/sql",code="2xx"} 5' "$tmp/metrics")" 1
-for path in '' explore timeline compare targets import page/index.html page/page.css page/app.js favicon.ico; do
+for path in '' explore timeline compare targets import page/index.html page/index.css page/app.js favicon.ico; do
 	get "$path" >/dev/null
 	is "/$path" "$(cat "$tmp/code")" 200
 done
@@ -103,18 +103,18 @@ header() {
 	curl -sS -m 5 -D "$tmp/head" -o "$tmp/body" "$@" "$url$path"
 	sed -n "s/^$name: \(.*\)\r$/\1/Ip" "$tmp/head"
 }
-is "pages are asked for anew" "$(header cache-control page/page.css)" no-cache
-etag=$(header etag page/page.css)
+is "pages are asked for anew" "$(header cache-control page/index.css)" no-cache
+etag=$(header etag page/index.css)
 cp "$tmp/body" "$tmp/plain"
-is "… and packed for who takes it" "$(header content-encoding page/page.css -H 'Accept-Encoding: br, gzip;q=0.5')" gzip
+is "… and packed for who takes it" "$(header content-encoding page/index.css -H 'Accept-Encoding: br, gzip;q=0.5')" gzip
 is "… which is the same" "$(gzip -dc "$tmp/body" | cmp - "$tmp/plain" && echo same)" same
-is "… with the same tag" "$(header etag page/page.css -H 'Accept-Encoding: gzip')" "$etag"
-is "… and for nobody else" "$(header content-encoding page/page.css -H 'Accept-Encoding: gzip;q=0, identity')" ""
+is "… with the same tag" "$(header etag page/index.css -H 'Accept-Encoding: gzip')" "$etag"
+is "… and for nobody else" "$(header content-encoding page/index.css -H 'Accept-Encoding: gzip;q=0, identity')" ""
 for known in "$etag" "\"no\", $etag" "${etag#W/}" '*'; do
-	header vary page/page.css -H "If-None-Match: $known" >/dev/null
+	header vary page/index.css -H "If-None-Match: $known" >/dev/null
 	is "what is known ($known) is not sent again" "$(head -1 "$tmp/head" | tr -d '\r') $(wc -c <"$tmp/body")" "HTTP/1.1 304 Not Modified 0"
 done
-header vary page/page.css -H 'If-None-Match: W/"0123456789abcdef"' >/dev/null
+header vary page/index.css -H 'If-None-Match: W/"0123456789abcdef"' >/dev/null
 is "another one is" "$(head -1 "$tmp/head" | tr -d '\r')" "HTTP/1.1 200 OK"
 is "answers are packed, too" "$(header content-encoding 'api/v1/flame?q=wall&fmt=svg' -H 'Accept-Encoding: gzip')" gzip
 is "… and the same" "$(gzip -dc "$tmp/body" | cmp - <(get api/v1/flame q=wall fmt=svg) && echo same)" same
@@ -157,14 +157,14 @@ while read -r line; do
 	is "${line/$url/}" "$? $(cat "$tmp/err")" "0 "
 done < <(awk '/^## / { here = /Examples/ } /^```/ { on = !on } here && on && /^curl/' docs/api.md)
 holds "there are examples" [ $n -gt 15 ]
-broken=$(sed -n 's/.*{ "\(GET\|POST\)", *"\([^"]*\)".*/\2/p' src/server/routes.c | grep -v '^/page\|^/fav' | while read -r path; do
+broken=$(sed -n 's/.*{ "\(GET\|POST\)", *"\([^"]*\)".*/\2/p' src/server/route/routes.c | grep -v '^/page\|^/fav' | while read -r path; do
 	grep -qF "$path\`" docs/api.md || echo "$path"
 done)
 is "docs/api.md has every route" "$broken" ""
 stop
 
-# --- the page's files out of a folder
-mkdir -p "$tmp/ui/page/.git" "$tmp/ui/folder.js"
+# --- the page's files out of a directory
+mkdir -p "$tmp/ui/page/.git" "$tmp/ui/directory.js"
 echo '/* as it is */ one' >"$tmp/ui/a.js"
 echo hidden >"$tmp/ui/page/.git/x.js"
 cp "$tmp/ui/a.js" "$tmp/outside.js"
@@ -174,12 +174,12 @@ ln -s "$tmp/outside.js" "$tmp/ui/absolute.js"
 ln -s "$tmp" "$tmp/ui/dir"
 mkfifo "$tmp/ui/pipe.js"
 serve tests/golden/folded/simple.txt --ui-dir "$tmp/ui"
-is "a file of the folder, as it is" "$(get a.js)" '/* as it is */ one'
+is "a file of the directory, as it is" "$(get a.js)" '/* as it is */ one'
 is "… not kept" "$(header cache-control a.js)$(header etag a.js)" no-store
 echo two >"$tmp/ui/a.js"
 is "… read anew" "$(get a.js)" two
 is "a link inside" "$(get inside.js)" two
-for path in up.js absolute.js dir/outside.js folder.js pipe.js none.js page/none.css; do
+for path in up.js absolute.js dir/outside.js directory.js pipe.js none.js page/none.css; do
 	refused "$path" 404 "there is no $path in --ui-dir" "$path"
 done
 refused "… nor what is hidden" 404 "there is nothing at" page/.git/x.js
@@ -208,7 +208,7 @@ for _ in 1 2; do
 done
 "$cresset" query --data "$tmp/store" samples --json >"$tmp/out"
 is "… is as it was" "$(jq .total "$tmp/out")" "$want"
-fails "no such folder" 2 "--ui-dir: cannot open" serve tests/golden/folded/simple.txt --ui-dir "$tmp/nothing"
+fails "no such directory" 2 "--ui-dir: cannot open" serve tests/golden/folded/simple.txt --ui-dir "$tmp/nothing"
 
 # --- the command
 serve tests/golden/folded/simple.txt
@@ -221,7 +221,7 @@ fails "no such file" 6 "cannot open" serve "$tmp/nothing"
 fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
 fails "no address" 2 "no address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
-fails "no folder of a store" 6 "cannot make" serve --data "$tmp/url/x"
+fails "no directory of a store" 6 "cannot make" serve --data "$tmp/url/x"
 
 # --- the init system is told, from inside the sandbox
 if command -v python3 >/dev/null; then

@@ -27,7 +27,7 @@ is "… as JSON" "$(jq -c 'map([.scopes, .tenant, .name])' <<<"$out")" \
 fails "no file" 1 "cannot open" token list --tokens "$tmp/none"
 fails "no tenant's name" 2 "is not made of" token create --tokens "$file" --tenant ../x
 fails "no such token" 1 "has no token" token revoke --tokens "$file" 000000000000
-fails "no verb" 2 "is none of" token make --tokens "$file"
+fails "no verb" 2 "is not one of" token make --tokens "$file"
 echo "0 read - now nothing x" >"$tmp/bad"
 fails "a bad file" 6 "line 1" token list --tokens "$tmp/bad"
 
@@ -72,7 +72,7 @@ is "… and adds its own" "$(status_as "$blue" 'api/v1/profiles?type=blue' "${pu
 holds "… which it sees" [ "$(count "$blue")" -gt 0 ]
 status_as "$read" api/v1/types >/dev/null
 is "… and nobody else" "$(jq -c 'map(.type)' "$tmp/body")" '["samples"]'
-holds "… in a folder of its own" [ -e "$tmp/data/tenants/blue/inbox.db" ]
+holds "… in a directory of its own" [ -e "$tmp/data/tenants/blue/inbox.db" ]
 
 # --- reload
 id=$("$cresset" token list --tokens "$file" | awk '/of the page/ { print $1 }')

@@ -53,7 +53,7 @@ fails "no such file" 6 "" sql --data "$tmp/none" "SELECT 1"
 printf 'old' >"$tmp/kept.csv"
 fails "a failed statement" 2 "no such" sql --data "$rec" -o "$tmp/kept.csv" "SELECT x"
 is "… leaves the file as it was" "$(cat "$tmp/kept.csv")" old
-fails "a folder that is not there" 7 "" sql --data "$rec" -o "$tmp/no/x.csv" "SELECT 1"
+fails "a directory that is not there" 7 "" sql --data "$rec" -o "$tmp/no/x.csv" "SELECT 1"
 if full=$(full_device); then
 	"$cresset" sql --data "$rec" "SELECT 1" >"$full" 2>"$tmp/err"
 	is "to a full disk" $? 7

@@ -36,7 +36,7 @@ is "of libc they are, too" "$("$symbols" list "$(gcc -print-file-name=libc.so.6)
 
 # --- frames of a build id, in a message
 id=$(readelf -nW "$tmp/p" | sed -n 's/.*Build ID: //p')
-other=${id/${id:0:2}/00}
+other=$(tr 0-9a-f 1-9a-f0 <<<"$id")
 at_alpha=$((0x$(awk '$3 == "alpha" { print $1 }' "$tmp/nm") + 1))
 at_main=$((0x$(awk '$3 == "main" { print $1 }' "$tmp/nm") + 4))
 message() { # HOST [BUILD-ID]

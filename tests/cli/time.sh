@@ -64,7 +64,7 @@ done
 fails "-o without a heatmap" 2 "-o is where --heatmap goes to" report "$waits" -o "$tmp/x.svg"
 fails "another ending" 2 "does not end in .svg" report "$waits" --heatmap -o "$tmp/x.png"
 fails "a picture as JSON" 2 "choose one of -o and --json" report "$waits" --heatmap -o "$tmp/x.svg" --json
-fails "no such folder" 7 "cannot create" report "$waits" --heatmap -o "$tmp/no/x.svg"
+fails "no such directory" 7 "cannot create" report "$waits" --heatmap -o "$tmp/no/x.svg"
 if command -v script >/dev/null; then
 	on_terminal() { script -qec "stty cols $1 rows 40; $2" /dev/null </dev/null; }
 	wide=$(on_terminal 100 "$cresset report $waits --heatmap")

@@ -39,7 +39,7 @@ fails "… that are more than it lets through" 2 "--gpu=0 leaves out what -e gpu
 fails "a budget of nothing" 2 "--gpu-budget is to be more than 0" up --gpu-budget 0
 fails "… of more than there is" 2 "'101' is more than 100 percent" up --gpu-budget 101
 fails "… that is no number" 2 "'some' is not a number" agent --server https://prof.example --gpu-budget some
-fails "a folder is needed" 2 "option --per-thread needs an argument: DIR" record --per-thread
+fails "a directory is needed" 2 "option --per-thread needs an argument: DIR" record --per-thread
 fails "not a size" 2 "'big' is not a size" record --buffer big
 fails "too large a size" 2 "'2T' is too large" record --buffer 2T
 fails "too small a size" 2 "'1K' is too small" record --buffer 1K
@@ -62,7 +62,7 @@ fails "no pid" 2 "'0' is not a process or thread id" record -p 0
 fails "no number as pid" 2 "'init' is not a process or thread id" record -p 1,init
 fails "an empty pid" 2 "is empty" record -p 1,,2
 fails "a program without --" 2 "cresset record -- ./prog" record ./prog
-fails "nothing behind --" 2 "no command behind --" record --
+fails "nothing after --" 2 "no command after --" record --
 fails "waits shorter than the longest only" 2 "--min-block is more than --max-block" record -e off-cpu -m 2s --max-block 1s
 fails "wakers of no waits" 2 "--wakers needs -e off-cpu" record --wakers
 fails "… nor of CPU time" 2 "--waker-stacks needs -e off-cpu" record -e cpu --waker-stacks
@@ -118,7 +118,7 @@ is "… in 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
 ends "help wins over missing arguments" 0 report -h
 ends "options in front of the command" 0 -q --color=never doctor --help
 run_cresset --version
-holds "version" grep -qxE 'cresset [0-9]+\.[0-9]+\.[0-9]+' "$tmp/out"
+holds "version" grep -qxE 'cresset [0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z-]+)?' <(head -1 "$tmp/out")
 ends "version of a command" 0 record --version
 if full=$(full_device); then
 	"$cresset" --help >"$full" 2>"$tmp/err"

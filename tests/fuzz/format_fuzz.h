@@ -2,7 +2,10 @@
 #ifndef CRESSET_TESTS_FORMAT_FUZZ_H
 #define CRESSET_TESTS_FORMAT_FUZZ_H
 
-#include "format/format.h"
+#include "base/fs.h"
+#include "base/input.h"
+#include "format/common/format.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
 /* Any bytes as what /proc says of a process that one wants to attach to, and as the words that it writes for us. */
-#include "gpu/attach_code.h"
-#include "gpu/attach_refuse.h"
-#include "gpu/attach_status.h"
-#include "gpu/time_space.h"
+#include "attach/attach_code.h"
+#include "attach/attach_refuse.h"
+#include "attach/attach_status.h"
+#include "gpu/ring/time_space.h"
 #include "memory_file.h"
 #ifdef __x86_64__
-#include "gpu/attach_call.h"
+#include "attach/attach_call.h"
 #endif
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * and what rows give is written and read again. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "store/block.h"
+#include "store/codec/block.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * type stays, and nothing is skipped. */
 #include "format_fuzz.h"
 
-#include "format/callgrind.h"
+#include "format/callgrind/callgrind.h"
 
 /* Sums stop at the ends of int64_t, where their order matters. */
 static bool is_small(const struct profile *p)

@@ -1,5 +1,8 @@
 /* Any bytes as a Chrome trace: read or refused. */
-#include "format/chrome_trace.h"
+#include "format/trace/chrome_trace.h"
+
+#include "base/input.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* Any text as a configuration file; its rules are tried on a series. */
-#include "base/yaml.h"
-#include "cmd/relabel_rules.h"
+#include "base/json/yaml.h"
+#include "cmd/daemon/always.h"
 #include "profile/profile.h"
+#include "profile/relabel.h"
 
 #include <stdlib.h>
 #include <string.h>

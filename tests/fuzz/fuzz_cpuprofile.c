@@ -1,5 +1,8 @@
 /* Any bytes as a CPU profile of V8: read or refused. */
-#include "format/cpuprofile.h"
+#include "format/v8/v8.h"
+
+#include "base/input.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* Any bytes as the memory of a process that runs CPython of some version: threads, frames, code objects, strings, line tables; and as the ELF
  * file that has it. */
 #include "memory_file.h"
-#include "runtime/cpython_code.h"
-#include "runtime/cpython_file.h"
-#include "runtime/cpython_lines.h"
-#include "runtime/cpython_threads.h"
+#include "runtime/cpython_layout.h"
+#include "runtime/cpython_parts.h"
+#include "runtime/runtime.h"
+#include "symbol/elf/elf_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Any bytes as device code: every place of it is looked up. */
 #include "base/buf.h"
-#include "gpu/cubin_layers.h"
+#include "base/err.h"
+#include "gpu/code/cubin.h"
 #include "memory_file.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Any bytes as a file of names. The checksum is put right, so that the fuzzer gets past it. */
 #include "base/hash.h"
 #include "symbol/names_file.h"
+#include "symbol/symbol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Any bytes as a file with device code for several kinds of devices: what it says is there is read, unpacked and looked through. */
-#include "gpu/cubin_names.h"
-#include "gpu/fatbin.h"
+#include "gpu/code/cubin.h"
+#include "gpu/code/fatbin.h"
 #include "memory_file.h"
 
 #include <string.h>

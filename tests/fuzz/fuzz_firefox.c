@@ -2,7 +2,7 @@
  * counted keeps its sum. */
 #include "format_fuzz.h"
 
-#include "format/firefox.h"
+#include "format/firefox/firefox.h"
 
 /* Sums of doubles are exact below this. */
 static bool is_exact(const struct profile *p)

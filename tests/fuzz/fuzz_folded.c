@@ -2,7 +2,7 @@
  * is skipped. */
 #include "format_fuzz.h"
 
-#include "format/folded.h"
+#include "format/folded/folded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

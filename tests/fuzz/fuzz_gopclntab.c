@@ -1,6 +1,9 @@
 /* Any bytes as an ELF file of a Go program: functions are in order and cover what is found in them, chains of inlined functions end,
  * rows increase and lie inside their function. */
-#include "symbol/go_names.h"
+#include "symbol/elf/elf_layout.h"
+#include "symbol/go/go_names.h"
+#include "symbol/symbol.h"
+#include "unwind/cfi.h"
 #include "unwind/go_rows.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Any bytes as a file of each of a GPU's libraries, and as the beginning of a function. */
-#include "gpu/probes.h"
-#include "gpu/prologue.h"
+#include "attach/prologue.h"
+#include "gpu/code/probes.h"
+#include "symbol/elf/elf_file.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes as a script that plays GPUs: read or refused, and what was read refers to devices that are there. */
-#include "gpu/scripted.h"
+#include "gpu/device/scripted.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /* Any bytes as what a program says of where its kernels stall: pieces of a kind, a name's number and a record; then, after a piece of kind 255,
  * the memory that its device code is in. What comes out is what went in: no sample is lost but those that are counted. */
-#include "collect/gpu_stall.h"
-#include "gpu/ring_write.h"
+#include "collect/gpu/gpu_stall.h"
+#include "collect/kernel/gpu_stats.h"
+#include "collect/resolve/resolve.h"
+#include "gpu/ring/ring_write.h"
 #include "profile/profile.h"
 
 #include <fcntl.h>
@@ -99,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ring_reader *ring = make_ring();
 	struct profile *profile = profile_new();
 	struct sink *sink = profile_sink(profile);
-	struct resolve_opts resolve = { .sink = sink };
+	struct resolve_links resolve = { .sink = sink };
 	struct type type = { .name = sink_string(sink, "gpu-stall") };
 	struct gpu_stall_opts opts = { .sink = sink };
 	struct gpu_stall_stats stats;
@@ -108,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&resolve.types, 0xff, sizeof resolve.types);
 	opts.type = resolve.types.gpu.stall = sink->ops->type(sink, &type);
 	opts.not_issued_type = TYPE_NONE;
-	opts.resolver = resolver_new(&resolve);
+	opts.resolver =
+		resolver_new(&(struct resolve_opts){ 0 }, &(struct sampler_opts){ 0 }, &resolve);
 	struct gpu_stall *s = gpu_stall_new(&opts);
 	uint64_t told = feed(s, data, size);
 

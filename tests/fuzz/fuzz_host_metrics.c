@@ -1,9 +1,10 @@
 /* Any bytes as a file of /proc that tells of the host; the first byte says which. Whatever is put is a number that a store takes, and a message with
  * all of it. */
-#include "collect/host_cpu.h"
-#include "collect/host_devices.h"
-#include "collect/host_memory.h"
-#include "collect/host_processes.h"
+#include "base/buf.h"
+#include "collect/host/host_points.h"
+#include "collect/host/host_processes.h"
+#include "collect/host/host_sources.h"
+#include "format/otlp/otlp_metrics.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Any bytes as what labels of processes are made from; the first byte says which file they are. */
-#include "collect/container_names.h"
-#include "collect/process_context.h"
-#include "collect/user_names.h"
+#include "collect/proc/container_names.h"
+#include "collect/proc/process_context.h"
+#include "collect/proc/user_names.h"
 #include "memory_file.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void read_link(const char *text, size_t size)
 	if (container_link_parse(text, size, ID, &n) && memchr(n.pod, '_', strlen(n.pod)))
 		abort();
 	check_names(&n);
-	pod_folder_parse(text, size, "6b1f1f1c-1111-2222-3333-444444444444", &n);
+	pod_directory_parse(text, size, "6b1f1f1c-1111-2222-3333-444444444444", &n);
 	check_names(&n);
 }
 

@@ -1,8 +1,8 @@
 /* Any bytes as a block of a metric series: times ascend, no more points than four a byte; written and read again they are the same;
  * and reduced to steps of 1 ns the first one is what it was. */
 #include "base/vec.h"
-#include "store/metric.h"
-#include "store/metric_steps.h"
+#include "store/codec/metric.h"
+#include "store/codec/metric_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

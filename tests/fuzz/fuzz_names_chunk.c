@@ -1,7 +1,7 @@
 /* Any bytes, packed, as a row of names.db: what is taken is ascending, every list of lines can be copied, and what is written of it is read as the
  * same. */
 #include "base/buf.h"
-#include "store/names_chunk.h"
+#include "store/codec/names_chunk.h"
 
 #include <stdlib.h>
 #include <zstd.h>

@@ -2,7 +2,7 @@
  * have the sum they had. */
 #include "format_fuzz.h"
 
-#include "format/otlp.h"
+#include "format/otlp/otlp.h"
 #include "profile/sum.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Any bytes as OTLP metrics: what was read is, written and read again, the same points of as many series; nothing more is refused. */
-#include "format/otlp_metrics.h"
+#include "format/otlp/otlp_metrics.h"
+
+#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,10 @@
 /* Any bytes as perf.data: whatever the records say, each sample counts something, a stack is never empty, and a stack that is handed
  * over to be walked has its bytes and mappings that hold what they are asked for. */
-#include "format/perf_data.h"
+#include "format/perf_data/perf_data.h"
+
+#include "base/input.h"
+#include "profile/profile.h"
+#include "profile/stack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * is skipped. */
 #include "format_fuzz.h"
 
-#include "format/perf_script.h"
+#include "format/perf_script/perf_script.h"
 
 /* In the unit of the period where there is one. */
 static int64_t total_of(const struct profile *p)

@@ -2,7 +2,7 @@
  * loss, and its columns have the totals they had, as long as none overflows. */
 #include "format_fuzz.h"
 
-#include "format/pprof.h"
+#include "format/pprof/pprof.h"
 #include "profile/sum.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Any bytes as /proc/PID/maps. */
-#include "collect/proc_maps.h"
+#include "collect/proc/proc_maps.h"
 #include "memory_file.h"
 
 #include <string.h>

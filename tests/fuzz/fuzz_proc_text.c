@@ -1,8 +1,8 @@
 /* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which
  * file it is. */
-#include "collect/cgroup_path.h"
-#include "collect/kernel_space.h"
-#include "collect/proc_stat.h"
+#include "collect/proc/cgroup_path.h"
+#include "collect/proc/proc_stat.h"
+#include "collect/walker/kernel_space.h"
 #include "memory_file.h"
 #include "profile/profile.h"
 

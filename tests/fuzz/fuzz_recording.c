@@ -3,11 +3,10 @@
  * as many samples, nothing left out. Its times may be anything: what shows them over time takes them. */
 #include "format_fuzz.h"
 
-#include "format/chart_svg.h"
-#include "format/cresset.h"
-#include "format/heatmap_svg.h"
-#include "format/plain_recording.h"
+#include "format/picture/svg.h"
+#include "format/recording/cresset.h"
 #include "profile/chunk.h"
+#include "profile/tree/heatmap.h"
 
 #include <string.h>
 

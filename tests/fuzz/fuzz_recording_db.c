@@ -2,9 +2,9 @@
  * payload} that are given ids and right sums, so that what is inside them is reached. */
 #include "format_fuzz.h"
 
-#include "format/cresset.h"
+#include "format/recording/cresset.h"
 #include "profile/chunk.h"
-#include "store/recording.h"
+#include "store/recording/recording.h"
 
 #include <string.h>
 

@@ -1,6 +1,11 @@
 /* Any text as a selector, asked about a small profile; asked again, it takes the same. */
 #include "query/selector.h"
 
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes as a side-band ring. The first two are where in the ring they begin, so that records
  * wrap. */
-#include "collect/side_ring.h"
+#include "collect/kernel/side_band.h"
 
 #include <stdlib.h>
 #include <string.h>

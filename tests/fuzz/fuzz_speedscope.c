@@ -2,7 +2,7 @@
  * is skipped. */
 #include "format_fuzz.h"
 
-#include "format/speedscope.h"
+#include "format/speedscope/speedscope.h"
 
 /* speedscope cannot show values below zero: they are not written. */
 static bool all_positive(const struct profile *p)

@@ -1,6 +1,13 @@
 /* Any text as a SQL statement, with tight limits, on a small profile of two stacks: it ends, and what it says of samples stays true. */
+#include "base/cell.h"
 #include "base/mem.h"
-#include "query/sql.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "query/guard.h"
+#include "query/source.h"
+#include "query/sql/sql.h"
 
 #include <stdlib.h>
 #include <string.h>

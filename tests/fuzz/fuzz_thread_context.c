@@ -1,8 +1,12 @@
 /* Any bytes as an ELF file with a thread-local variable, and as what the dynamic linker is said to have written. */
-#include "collect/thread_context.h"
+#include "bpf/trace.h"
+#include "collect/process/thread_context.h"
 #include "memory_file.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_tls.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 struct bytes {

@@ -1,4 +1,4 @@
-/* Runs every file of the folders or files given as arguments through a fuzz target once: the corpus as a plain test. */
+/* Runs every file of the directories or files given as arguments through a fuzz target once: the corpus as a plain test. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # tests/kernels/lib.sh: what scripts share that run parts of this project in machines of tools/kernels. From the project's root:
 #
 #     packages_for features|live|build     sets packages to the names of Debian packages
-#     stage DIR FILE...                    copies the sources, and files and folders of the build, to DIR
+#     stage DIR FILE...                    copies the sources, and files and directories of the build, to DIR
 #     stage_features DIR                   … with what features.sh and build/unit/t_bpf need
 #     stage_all DIR                        … with the whole build, so that make has nothing to do
 BUILD=${BUILD:-build}
@@ -16,7 +16,7 @@ packages_for() {
 			paste -sd ' ')
 	fi
 }
-# The files that git has or would add, as they are now, and what is named of the build folder.
+# The files that git has or would add, as they are now, and what is named of the build directory.
 stage() {
 	local to=$1 file
 	shift

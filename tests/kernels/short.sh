@@ -8,7 +8,7 @@
 packages_for features
 stage_features "$tmp/project"
 for kind in bookworm/cloud trixie-backports/cloud; do
-	tools/kernels run --packages "$packages" --timeout 240 --out "$tmp/out" "$kind" "$tmp/project" bash tests/kernels/inside short >"$tmp/run" 2>&1
+	tools/kernels run --packages "$packages" --timeout 500 --out "$tmp/out" "$kind" "$tmp/project" bash tests/kernels/inside short >"$tmp/run" 2>&1
 	rc=$?
 	if [ $rc = 123 ]; then
 		skip "$kind" "$(sed -n 's/^kernels: unavailable: //p' "$tmp/run" | tail -n 1)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset agent --symbols=server: messages have no names, the server gets one table a build id and names what it has stored; who takes no tables
-# gets names. The sending process is in the sandbox, and finds a server by its name.
+# cresset agent --symbols=server: messages have no names; the server gets one table for each build id and names what it has stored; a server that
+# takes no tables gets names. The sending process is in the sandbox, and finds a server by its name.
 # run: alongside
 . tests/live/lib.sh
 . tests/cli/lib_serve.sh
@@ -70,11 +70,11 @@ pids+=("$double_PID")
 read -r port <&"${double[0]}"
 rm -rf "$tmp/spool"
 agent "http://$name:$port" --symbols server
-until_said "is no cresset"
+until_said "is not a Cresset server"
 "$progs/burn" "$me-second" 3 >/dev/null
 sleep 2
 end_agent
-is "to another server it is said once that names are found here" "$(grep -c 'is no cresset' "$tmp/log")" 1
+is "to another server it is said once that names are found here" "$(grep -c 'is not a Cresset server' "$tmp/log")" 1
 "$cresset" convert "$tmp"/otlp/*.otlp -o "$tmp/all.folded" --type cpu -q
 holds "… and messages have them" grep -q "^$me-second;.*burn_outer;burn_loop" "$tmp/all.folded"
 finish

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Late attach must not harm what it touches, whatever happens meanwhile: the attacher is killed, the program is stopped, frozen or replaced, a system call or malloc
-# takes long, a thread filters its system calls. Moments are counted by the attacher's system calls (tests/live/prog/attach_at.c), so each of them is met.
+# Late attach must not harm its target, whatever happens in the meantime: the attacher is killed, the program is stopped, frozen or replaced, a system
+# call or malloc takes long, a thread filters its system calls. Moments are counted in the attacher's system calls (tests/live/prog/attach_at.c), so
+# each of them is hit.
 #
-# CRESSET_ATTACH_KILLS=N: also N kills at moments of any system call, by chance, and programs that keep the lock of their mappings.
+# CRESSET_ATTACH_KILLS=N: also N kills, stops, freezes and execs at random moments; and N programs of each kind: holding the lock of their mappings,
+# waiting in their allocator with its lock, or killed for a system call that we ask for.
 # run: alongside
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib.sh
 . tests/live/lib_attach.sh
 chmod 755 "$tmp"
 at=$progs/attach_at
-# What root may undo, other users may not: the programs are an ordinary user's.
+# Root can undo changes that other users cannot: the programs are an ordinary user's.
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP it needs root"; exit 0; }
 cp "$progs/attach_fragile" "$tmp/other"
@@ -26,13 +28,13 @@ drop() {
 	wait "$target" 2>/dev/null
 	unset "pids[-1]"
 }
-# As it was, now or soon; and it has said LINES lines in all: is_right LINES
+# It is as it was, now or soon; and it has printed LINES lines in all: is_right LINES
 is_right() {
 	wrong=$("$at" look 0 calls "$target") && [ "$(wc -l <"$said")" = "$1" ] && return
 	wrong="$wrong; $(tail -n1 "$said")"
 	return 1
 }
-# at_moment ACTION MOMENT calls|all: of one more attach. What that says is in $tmp/at. Who puts the last one right may still be at it.
+# at_moment ACTION MOMENT calls|all: during one more attach, whose output is in $tmp/at. The attach that repairs the last one may still be running.
 at_moment() {
 	local rc
 	count=$((count + 1))
@@ -40,12 +42,12 @@ at_moment() {
 	for _ in $(seq 300); do
 		timeout 60 "$at" "$@" "$target" "$cresset" gpu attach "$target" --library "$tmp/lib$count.so" --force young,no-library --wait "${wait:-5s}" --json >"$tmp/at" 2>"$tmp/errors"
 		rc=$?
-		grep -q 'somebody else is attaching' "$tmp/errors" || break
+		grep -q 'another process is attaching' "$tmp/errors" || break
 		sleep 0.01
 	done
 	return $rc
 }
-spoilt() { # MOMENT: the next begins with another program
+spoilt() { # MOMENT: the next one begins with another program
 	echo "# moment $1: $wrong"
 	bad=$((bad + 1))
 }
@@ -80,13 +82,11 @@ wait=5s
 
 # --- the process is stopped --------------------------------------------------------------------------
 is_stopped() { grep -q '^State:.T (stopped)' "/proc/$target/status"; }
-fragile ppoll
-bad=0
-for ((i = 1; i < 48; i += 3)); do
-	at_moment stop $i calls &
+stop_at() { # MOMENT
+	local attacher stopped=no # set once seen: at times it is traced when checked
+	at_moment stop "$1" calls &
 	attacher=$!
-	count=$((count + 1)) # of the one in the background
-	stopped=no # as soon as it is seen: for moments it is traced, when it is looked at
+	count=$((count + 1)) # for the one in the background
 	for _ in $(seq 500); do
 		is_stopped && stopped=yes && break
 		kill -0 $attacher 2>/dev/null || break
@@ -94,30 +94,34 @@ for ((i = 1; i < 48; i += 3)); do
 	done
 	is_stopped && stopped=yes
 	wrong="SIGSTOP is lost"
-	[ $stopped = yes ] || spoilt $i
+	[ $stopped = yes ] || spoilt "$1"
 	kill -CONT "$target"
 	wait $attacher
-	is_right 1 && continue
-	spoilt $i
+	is_right 1 && return
+	spoilt "$1"
 	renewed ppoll
-done
+}
+fragile ppoll
+bad=0
+for ((i = 1; i < 48; i += 3)); do stop_at $i; done
 is "stopped in the middle: it stops, and is as it was when it goes on" $bad 0
 drop
 
 # --- it runs another program -------------------------------------------------------------------------
-bad=0
-for i in 0 1 4 8 12 16 20 24 28 32 36 40; do
+exec_at() { # MOMENT
 	fragile execs "$tmp/other" ppoll
-	at_moment exec $i calls
-	[ $i -gt 0 ] || result=$(sed -n 's/.*"refusal":"\([a-z-]*\)".*/\1/p' "$tmp/at")
+	at_moment exec "$1" calls
+	[ "$1" -gt 0 ] || result=$(sed -n 's/.*"refusal":"\([a-z-]*\)".*/\1/p' "$tmp/at")
 	for _ in $(seq 200); do [ "$(grep -c ready "$said")" = 2 ] && break || sleep 0.01; done
-	is_right 2 || spoilt $i
+	is_right 2 || spoilt "$1"
 	drop
-done
+}
+bad=0
+for i in 0 1 4 8 12 16 20 24 28 32 36 40; do exec_at $i; done
 is "another program between looking and stopping: refused" "$result" changed
 is "…and at other moments the new one is as it began" $bad 0
 
-# --- what takes long ---------------------------------------------------------------------------------
+# --- slow calls --------------------------------------------------------------------------------------
 fragile slow-call
 inject --force young,no-library,seccomp
 is "a system call of ours that takes long: waited for" "$(field result)" loaded
@@ -158,9 +162,9 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 	inject
 	is "frozen: refused" "$(field refusal)" frozen
 	echo 0 >"$ATTACH_FREEZER"
-	bad=0
-	for i in 18 26; do
-		at_moment freeze $i calls &
+	freeze_at() { # MOMENT
+		local attacher
+		at_moment freeze "$1" calls &
 		attacher=$!
 		count=$((count + 1))
 		for _ in $(seq 1000); do
@@ -168,12 +172,21 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 			kill -0 $attacher 2>/dev/null || break
 			sleep 0.01
 		done
-		sleep 2.5 # longer than anything is waited for
+		sleep 2.5 # longer than any wait
 		echo 0 >"$ATTACH_FREEZER"
 		wait $attacher
-		is_right 1 || spoilt $i
-	done
+		is_right 1 && return
+		spoilt "$1"
+		[ -z "${CRESSET_ATTACH_KILLS-}" ] || { renewed ppoll && echo "$target" >"$group/cgroup.procs"; }
+	}
+	bad=0
+	for i in 18 26; do freeze_at $i; done
 	is "frozen in the middle: as it was when it is thawed" $bad 0
+	if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
+		bad=0
+		for _ in $(seq "$CRESSET_ATTACH_KILLS"); do freeze_at $((RANDOM % 48)); done
+		is "frozen at $CRESSET_ATTACH_KILLS moments: the same" $bad 0
+	fi
 	drop
 else
 	skip "frozen" "no cgroup of version 2 can be made here"
@@ -196,14 +209,43 @@ if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
 	is "killed at any of $moments moments, $hits times: the program is as it was" $bad 0
 	holds "…often enough" test $hits -ge $((CRESSET_ATTACH_KILLS / 2))
 	drop
+	fragile ppoll
 	bad=0
-	for _ in 1 2 3 4 5; do
-		fragile populate 3
+	for _ in $(seq "$CRESSET_ATTACH_KILLS"); do stop_at $((RANDOM % 48)); done
+	is "stopped at $CRESSET_ATTACH_KILLS moments: as it was" $bad 0
+	drop
+	bad=0
+	for _ in $(seq "$CRESSET_ATTACH_KILLS"); do exec_at $((1 + RANDOM % 48)); done
+	is "another program at $CRESSET_ATTACH_KILLS moments: as it began" $bad 0
+	bad=0
+	for _ in $(seq "$CRESSET_ATTACH_KILLS"); do
+		fragile populate 1
 		sleep 0.$((RANDOM % 9))
 		inject
 		is_right 1 || spoilt 0
 		drop
 	done
-	is "while its mappings are locked for seconds: as it was" $bad 0
+	is "while its mappings are locked, $CRESSET_ATTACH_KILLS times: as it was" $bad 0
+	bad=0
+	for _ in $(seq "$CRESSET_ATTACH_KILLS"); do
+		fragile slow-malloc
+		inject
+		"$at" look 0 calls "$target" >/dev/null || spoilt 0
+		lines=$(wc -l <"$said")
+		for _ in $(seq 1000); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
+		wrong="its lock is held"
+		[ "$(wc -l <"$said")" -gt $((lines + 2)) ] || spoilt 0
+		drop
+	done
+	is "its allocator waits with a lock, $CRESSET_ATTACH_KILLS times: it goes on" $bad 0
+	bad=0
+	for _ in $(seq "$CRESSET_ATTACH_KILLS"); do
+		fragile filtered
+		inject --wait 50ms
+		wrong="it is dead"
+		[ "$(field refusal)" = no-thread ] && kill -0 "$target" 2>/dev/null || spoilt 0
+		drop
+	done
+	is "a filter would kill it, $CRESSET_ATTACH_KILLS times: refused, and it lives" $bad 0
 fi
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The same program in many builds: with and without frame pointers, optimized or not, position independent or not, static, stripped, by
-# two compilers, in four languages. Every stack is whole, and the functions have the same shares in all of them.
+# The same program in many builds: with and without frame pointers, optimized or not, position independent or not, static, stripped, by two compilers,
+# in four languages. Every stack is complete, and the functions have the same shares in all of them.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
@@ -43,14 +43,14 @@ fi
 
 begin "$tmp/out.folded" --comm 'sh-*' -F 499
 for name in "${names[@]}"; do
-	while [ "$(jobs -rp | wc -l)" -gt 2 ]; do wait -n; done # the recorder is one
+	while [ "$(jobs -rp | wc -l)" -gt 2 ]; do wait -n; done # the recorder is one of them
 	"$tmp/sh-$name" 1000 & # ms of CPU time: 499 samples, however long it takes
 done
 for job in $(jobs -rp); do [ "$job" = "$recorder" ] || wait "$job"; done
 end
 is "recording ends with 0" $? 0
 
-# Names without classes, arguments, templates and what compilers add to them; without what is below work: interrupts.
+# Names without classes, arguments, templates and compilers' additions; without frames below work: interrupts.
 awk '{
 	n = $NF; sub(/ [0-9]+$/, "")
 	gsub(/ \[clone [^]]*\]/, ""); gsub(/\([^;]*\)/, ""); gsub(/<[^;]*>/, ""); gsub(/\.(constprop|isra|part)\.[0-9]+/, "")
@@ -65,7 +65,7 @@ for name in "${names[@]}"; do
 	n=$(folded_sum ';work ' <"$tmp/one.folded")
 	whole=$(folded_sum ';main;run;(alpha|beta;gamma_|delta);work ' <"$tmp/one.folded")
 	holds "$name: enough samples ($n)" test "$n" -ge 100
-	# On a machine that is too busy the stack of an early sample may find no room: the reason says so.
+	# On a machine that is too busy, there may be no room for the stack of an early sample: the reason says so.
 	is "$name: none is cut" "$(grep "^sh-$name;.*\[truncated.*;work" "$tmp/out.folded" | grep -v 'table not loaded')" ""
 	early=$(folded_sum "^sh-$name;.*table not loaded.;work " <"$tmp/out.folded")
 	holds "$name: few come too early ($early)" test "$early" -le $((n / 50))

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A real program under valgrind: each function costs here what callgrind_annotate says.
+# A real program under valgrind: each function has the same cost here as in callgrind_annotate.
 # run: alongside
 . tests/live/lib.sh
 command -v valgrind >/dev/null || { echo "1..0 # SKIP no valgrind: ./quickstart test installs it"; exit 0; }
 
-# "self file:function" of the first event, sorted; a function of several objects is one line.
+# "self file:function" of the first event, sorted; a function in several objects is one line.
 annotated() {
 	(cd / && callgrind_annotate --threshold=100 --auto=no --show-percs=no "$1" 2>/dev/null) |
 		awk '/file:function/ { on = 1; next } on && $1 ~ /^[0-9]/ {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset up while the clock is set, which to what is recorded looks like a suspended machine: each sample keeps the time that the clock
-# showed, within an interval; nothing is lost.
+# cresset up while the clock is set, which looks like a suspended machine in the recording: each sample keeps the time that the clock showed, within
+# an interval; nothing is lost.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -19,7 +19,7 @@ between() { # FROM TO: of $me-burner
 	ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND time >= ${1}000000000 AND time < ${2}000000000 AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$me-burner')"
 }
 
-# An interval is longer than what runs in it: a cut at its end alone would move all of it.
+# An interval is longer than the program's run: a cut at its end alone would move all of it.
 real=$(realpath "$cresset")
 printf '#!/bin/sh\nexec env LD_PRELOAD=%s CLOCK_AHEAD=%s "%s" "$@" --interval 20s\n' \
 	"$PWD/$BUILD/doubles/libclock.so" "$tmp/ahead" "$real" >"$tmp/up"
@@ -27,7 +27,7 @@ chmod +x "$tmp/up"
 recorder() { cresset=$tmp/up begin_always up --data "$data" --listen 127.0.0.1:0; }
 recorder
 sleep 2
-from=$(($(date +%s) / 10 * 10)) # there are windows of 10 s
+from=$(($(date +%s) / 10 * 10)) # the windows are 10 s
 "$progs/burn" "$me-burner" 3 >/dev/null
 set_clock $ahead
 sleep 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What only a GPU can answer, asked where there is one (NVIDIA, driver, nvcc): each step says its own verdict, and leaves what it found in $OUT, or in the folder
-# that it names. The steps that need none also run on doubles (tests/live/gpu_steps.sh). GPU_ROUNDS: repeats of each measure of overhead (5); GPU_SECONDS: of how long.
+# Questions that only a GPU can answer, asked where there is one (NVIDIA, driver, nvcc): each step has its own verdict, and leaves its findings in
+# $OUT, or in the directory that it names. The steps that need no GPU also run on doubles (tests/live/gpu_steps.sh). GPU_ROUNDS: repeats of each
+# measurement of overhead (5); GPU_SECONDS: the length of each.
 . tests/live/lib.sh
 . tests/live/lib_gpu.sh
 none() { echo "1..0 # SKIP $1"; exit 0; }
@@ -12,6 +13,7 @@ command -v nvcc >/dev/null || none "no nvcc is here: the programs for the GPU ca
 results=${OUT:-$tmp/results} seconds=${GPU_SECONDS:-3} rounds=${GPU_ROUNDS:-5}
 mkdir -p "$results"
 work=$tmp/work
+chmod 755 "$tmp" # the store process of up is not root
 unset CUDA_INJECTION64_PATH
 library=$PWD/$BUILD/libcresset-cuda.so
 holds "the program for the GPU compiles" nvcc -O2 -arch=native -o "$work" tests/live/gpu/work.cu
@@ -43,7 +45,7 @@ near "sums: ns of kernels, against cudaEvent" "$got" "${said:-0}" "$(awk "BEGIN 
 holds "… nothing was lost" grep -q ' 0 lost ' "$results/sum.txt"
 holds "… all by exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without a stack$' "$results/sum.txt"
 
-# --- late attach into PyTorch that runs -----------------------------------------------------------------------------------------
+# --- late attach into a running PyTorch -----------------------------------------------------------------------------------------
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
 	python3 tests/live/gpu/loop.py $((20 + 3 * seconds)) >"$tmp/loop" 2>"$tmp/loop.err" &
 	loop=$!
@@ -64,7 +66,7 @@ else
 	skip "PyTorch" "no PyTorch with CUDA is here"
 fi
 
-# --- overhead: rounds a second of each kind of work, against the same without anything, by turns --------------------------------
+# --- overhead: rounds a second of each kind of work, with each level and without, alternating -----------------------------------
 rate() { awk '/per second/ { print $1 }' "$1"; }
 plain() { "$work" "$1" "$seconds" >"$tmp/rate"; }
 parked() { CUDA_INJECTION64_PATH=$library "$work" "$1" "$seconds" >"$tmp/rate"; }
@@ -72,7 +74,7 @@ recorded() { timeout 120 "$cresset" record -q --no-progress "${@:2}" -o "$tmp/o.
 level0() { recorded "$1" -e gpu-launch,gpu-wait; }
 level1() { recorded "$1" -e gpu-time; }
 level2() { recorded "$1" -e gpu-stall; }
-# Always on: windows under a budget, of a program that has the library.
+# Always on: windows under a budget, in a program that has the library.
 duty() {
 	"$cresset" up --data "$tmp/up" --listen none >"$tmp/up.log" 2>&1 &
 	local up=$!
@@ -95,7 +97,7 @@ for kind in decode graph gemm; do
 		done
 	done
 	for what in "${measured[@]}"; do
-		# Median of what is lost, in %.
+		# Median of the loss, in %.
 		lost=$(awk -v kind=$kind -v what="$what" '$1 == kind && $2 == what && $4 > 0 { print 100 * (1 - $5 / $4) }' "$results/overhead.tsv" | sort -g |
 			awk '{ v[NR] = $1 } END { if (NR) printf "%.2f", v[int((NR + 1) / 2)] }')
 		holds "overhead of $what on $kind: $lost % of its rounds (stated)" [ -n "$lost" ]

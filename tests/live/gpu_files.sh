@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Where kernels stall in code that was loaded before the library came in, on doubles of the libraries: it is read out of the files that the program has mapped.
+# Where kernels stall in code that was loaded before the library was, on doubles of the libraries: the code is read from the files that the program
+# has mapped.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
@@ -17,7 +18,7 @@ program() {
 	player_file=$tmp/play_$RANDOM
 	python3 $gpu/fatbin.py "$player_file" "ELF:$progs/gpu_play" "$@"
 }
-# It runs, and has loaded its code; then the library comes in, then it is recorded: late FILE
+# It runs, and has loaded its code; then the library is attached, then it is recorded: late FILE
 late() {
 	: >"$tmp/out"
 	exec 3> >(exec "$player_file" >"$tmp/out")
@@ -38,12 +39,12 @@ late() {
 }
 total() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk -v kernel="${1-}" '!kernel || $1 == kernel { n += $4 } END { print n + 0 }'; }
 launches() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk '$1 ~ "/" { split($1, at, "/"); print at[1], "launch_" at[2], $3 }' >"$tmp/launches"; }
-# exactly NAME FILE: every sample has the stack that the scenario and the golden answers of its modules come to.
+# exactly NAME FILE: every sample has the stack that follows from the scenario and the golden answers of its modules.
 exactly() {
 	folded "$2" gpu-stall --annotate=g,G >"$tmp/folded"
 	is "$1" "$(python3 tests/live/gpu_stall_check.py "$CRESSET_DOUBLE" "$tmp/folded" "$tmp/launches" 2>&1)" "$(total) samples"
 }
-# How many of what the summary notes: noted WHAT
+# The count in a note of the summary: noted WHAT
 noted() { sed -n "s/^ *note  *\([0-9,]*\): $1.*/\1/p" "$tmp/begin.err" | tr -d ,; }
 without="samples of GPU stalls in code that is neither"
 
@@ -57,12 +58,12 @@ for packing in lz4 zstd plain; do
 	holds "$packing: where it was found" grep -q 'code of 1 modules from files' "$tmp/begin.err"
 done
 
-# The same function in different cubins that are alike wherever samples are; one of them twice.
+# The same function in different cubins that are alike wherever there are samples; one of them twice.
 program lz4:90:$gpu/lines.sm_90.cubin / zstd:90:$gpu/lines.sm_90.cubin / lz4:90:$gpu/lines-abi7.sm_90.cubin
 late "$tmp/a.cresset"
 exactly "alike in each of two" "$tmp/a.cresset"
 
-# In different cubins that are alike at one place and not at another.
+# In different cubins that are alike at one place and differ at another.
 scenario "${module% *}\nkernel $saxpy ns 1500\nstall $saxpy 0x100 long_scoreboard 7 3\nstall $saxpy 672 short_scoreboard 5 5\n$plays"
 launches
 program lz4:90:$gpu/lines.sm_90.cubin / lz4:90:$gpu/linked.sm_90.cubin
@@ -74,7 +75,7 @@ folded "$tmp/a.cresset" gpu-stall --annotate=g,G >"$tmp/folded"
 is "… nor shown" "$(awk '/;-;saxpy\(float\*, float const\*, float, int\)_\[G\];shared memory[^;]*;0x2a0_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $unclear
 is "… but where they agree" "$(awk '/;lines.cu_\[G\]|;scale.cuh_\[G\]/ && /;HFMA2_\[g\];memory[^;]*;0x100_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $(($(total) - unclear))
 
-# Of what a device cannot run, what cannot be read, and where the driver compiles all code anew.
+# Code that a device cannot run, or that cannot be read, or that the driver compiles again in full.
 sed -i '/^module/d' "$CRESSET_DOUBLE"
 program lz4:80:$gpu/lines.sm_80.cubin / zstd:100:$gpu/lines.sm_100.cubin
 late "$tmp/a.cresset"
@@ -87,7 +88,7 @@ program lz4:90:$gpu/lines.sm_90.cubin
 CUDA_FORCE_PTX_JIT=1 late "$tmp/a.cresset"
 exactly "compiled anew: not taken" "$tmp/a.cresset"
 
-# Handed over, beside a file that has something else by that name.
+# Handed over, beside a file with something else under that name.
 scenario "$module$both$stalls$plays"
 launches
 program lz4:90:$gpu/linked.sm_90.cubin
@@ -96,7 +97,7 @@ program lz4:90:$gpu/linked.sm_90.cubin
 	timeout "$most_s" "$cresset" record --no-progress -e gpu-stall -o "$tmp/a.cresset" -- "$player_file" >"$tmp/out" 2>"$tmp/begin.err"
 exactly "handed over: that is taken" "$tmp/a.cresset"
 
-# Always on: nobody waits for the files, so that the first intervals may lack source; no sample is lost for it.
+# Always on: nothing waits for the files, so the first intervals may lack source; no sample is lost because of that.
 . tests/live/lib_always.sh
 program lz4:80:$gpu/lines.sm_80.cubin zstd:90:$gpu/lines.sm_90.cubin
 name=gf$$
@@ -116,7 +117,7 @@ said warm 1
 sleep 1
 asked() { "$cresset" query --data "$tmp/data" "gpu-stall{process=\"$name\"}" -o - --format folded --annotate=g,G >"$tmp/folded" 2>>"$tmp/err"; }
 with_source() { asked; grep 'HFMA2_\[g\];memory (long scoreboard)_\[g\];0x100_\[g\] ' "$tmp/folded" | folded_sum; }
-for rounds in $(seq 20); do # until the thread that reads files had its turn
+for rounds in $(seq 20); do # until the thread that reads files has had its turn
 	echo go >&3
 	said "done" $((rounds + 1))
 	sleep 1.5

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --gpu-attach on doubles of the libraries: cresset up puts its library into the programs that a selector chooses, and into no others; what it then says of
-# them is what it says of one that was attached to by hand; those that cannot be attached to are left alone, and said once.
+# --gpu-attach on doubles of the libraries: cresset up loads its library into the programs that a selector chooses, and into no others. Its data on
+# them equals that of a program attached by hand. Programs that cannot be attached to are left alone, and reported once.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
@@ -9,7 +9,7 @@ unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
 chmod 755 "$tmp" # the store process is not root
 data=$tmp/data program=$cresset
-# Others on this machine may play, too: programs go by names of their own.
+# Others on this machine may play, too: programs have their own names.
 for name in chosen early other stopped filtered injected exec late; do
 	cp "$progs/gpu_play" "$tmp/$name$$"
 done
@@ -119,7 +119,7 @@ kill -CONT "${of[stopped]}"
 holds "one that goes on: attached to after all" until_log "process ${of[stopped]} (stopped$$) has the GPU library now"
 sleep 1.2
 end_always
-is "each refusal was said once" "$(grep -c 'not yet attached to' "$tmp/log") $(grep -c 'not attached to' "$tmp/log")" "1 1"
+is "each refusal was said once" "$(grep -c "process ${of[stopped]} is stopped" "$tmp/log") $(grep -c "process ${of[filtered]} filters" "$tmp/log")" "1 1"
 is "… and counted" "$(attached attached) $(attached refused) $(attached failed)" "1 1 0"
 is "the one with the filter is without the library" "$(has_library "${of[filtered]}"; echo $?)" 1
 kill -USR1 "${of[stopped]}"
@@ -169,7 +169,7 @@ for name in exec late; do
 	is "$name has not noticed" $? 0
 done
 
-# --- an agent; and nobody, where nothing is said ---------------------------------------------------------------------------------
+# --- an agent; and no attach without the option ----------------------------------------------------------------------------------
 begin chosen
 begin other
 begin_agent() { # OPTION…
@@ -188,7 +188,7 @@ is "… but not to what it leaves out" "$(has_library "${of[other]}"; echo $?)" 
 end_of chosen
 end_of other
 
-# --- what is no choice ---------------------------------------------------------------------------------------------------------
+# --- invalid selectors ---------------------------------------------------------------------------------------------------------
 refused() { # STATUS WORDS OPTION…
 	"$cresset" up --data "$tmp/none" "${@:3}" 2>"$tmp/err"
 	is "${*:3}: its status" $? "$1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that number the same GPUs differently, on doubles of the libraries: what ran stands at the GPU that it ran on, as its driver calls it; each is one
-# GPU in what is said of idle ones, also of a time in which nothing ran.
+# Programs that number the same GPUs differently, on doubles of the libraries: work is assigned to the GPU that it ran on, under its driver's number;
+# each is one GPU in the report of idle times, also for times in which nothing ran.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
@@ -29,7 +29,7 @@ play pace 9000
 END
 
 said() { for _ in $(seq 500); do [ "$(grep -c "$2" "$tmp/$1.out")" = "$3" ] && return; sleep 0.02; done; return 1; }
-# Begins a program of a name, with the GPUs in that order: begin_player NAME ORDER
+# Begins a program of a given name, with the GPUs in that order: begin_player NAME ORDER
 declare -A player
 begin_player() {
 	cp "$progs/gpu_play" "$tmp/$1"
@@ -40,7 +40,7 @@ begin_player() {
 	pids+=("$!")
 }
 play() { echo go >"/proc/${player[$1]}/fd/0"; said "$1" "done" "$2"; }
-# What ran of a device as the program numbers it, in ns; and what is stored of one as its driver does: ns GPU, stored NAME GPU
+# Time in ns of work on a device as the program numbers it, and as stored under its driver's number: ns GPU, stored NAME GPU
 ns() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk -v gpu="$1" '$2 == gpu && $1 != "calls" { n += $4 } END { print n }'; }
 stored() {
 	"$cresset" query --data "$1" "gpu-time{process=\"$2\",gpu=\"$3\"}" --from start --to end --unit ns -o - --format folded 2>>"$tmp/err" | awk '{ n += $NF } END { print n + 0 }'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Launches of a program in Python: its own functions stand above the runtime's call, and have the launches that they made.
+# Launches of a program in Python: its own functions are above the runtime's call, and have the launches that they made.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# cresset gpu status and detach, and attach again, on a program with the library in it; and one whose clock is another.
+# cresset gpu status and detach, and attach again, on a program with the library in it; and on one whose clock differs.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording a program needs root"; exit 0; }
-# Files of its own: probes of other tests are in theirs.
+# Its own files: probes of other tests are in theirs.
 cp -r "$BUILD/doubles" "$tmp/doubles"
 export LD_LIBRARY_PATH=$tmp/doubles CRESSET_DOUBLE=$tmp/double
 library=$PWD/$BUILD/libcresset-cuda.so
@@ -11,7 +11,7 @@ kernels='kernel gemm ns 1500\nkernel softmax ns 333\n'
 printf '%b' "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
 
 said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
-# Starts gpu_play, by a command in front of it where there is one: player [COMMAND…]; its pid is in $player
+# Starts gpu_play, after a prefix command if given: player [COMMAND…]; its pid is in $player
 player() {
 	rm -f "$tmp/in" && mkfifo "$tmp/in"
 	"$@" "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
@@ -20,7 +20,7 @@ player() {
 	exec 3>"$tmp/in"
 	said ready 1
 }
-# What status says of it: of NAME in its JSON.
+# What status reports of it: field NAME in its JSON.
 now() { "$cresset" gpu status "$player" --json | jq -r ".processes[0].$1"; }
 until_is() { for _ in $(seq 200); do [ "$(now "$1")" = "$2" ] && break; sleep 0.02; done; is "$3" "$(now "$1")" "$2"; }
 total() { folded "$1" gpu-time --unit ns | awk '{ n += $NF } END { print n + 0 }'; }
@@ -70,7 +70,7 @@ play 3
 end
 is "… as exactly" "$(total "$tmp/b.cresset")" "$truth"
 
-# --- kept for an agent of a name -----------------------------------------------------------------------------------------------
+# --- reserved for a named agent ------------------------------------------------------------------------------------------------
 CRESSET_AGENT=other begin "$tmp/e.cresset" -e gpu-time -p "$player"
 other=$recorder
 ln "$tmp/begin.err" "$tmp/other.err"
@@ -92,7 +92,7 @@ holds "probes: as long as calls are recorded" [ "$(now probes)" -gt 0 ]
 end
 until_is probes 0 "… and none after that"
 
-# --- who may not ---------------------------------------------------------------------------------------------------------------
+# --- users without permission --------------------------------------------------------------------------------------------------
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$cresset" "$@"; }
 chmod 755 "$tmp"
 if nobody --version >/dev/null 2>&1; then
@@ -107,9 +107,9 @@ exec 3>&-
 wait "$player"
 is "the program has not noticed" $? 0
 
-# --- who cannot say what ran ---------------------------------------------------------------------------------------------------
+# --- programs that cannot report what ran --------------------------------------------------------------------------------------
 cp "$CRESSET_DOUBLE" "$tmp/plain"
-# A program on a CUPTI that is so, after a second of recording; its status is in $tmp/text: hindered STATEMENT
+# A program on a CUPTI in this state, after a second of recording; its status is in $tmp/text: hindered STATEMENT
 hindered() {
 	{ cat "$tmp/plain"; echo "cupti $1"; } >"$CRESSET_DOUBLE"
 	player env CUDA_INJECTION64_PATH="$library"
@@ -127,10 +127,10 @@ is "a CUPTI that is too old: the state, and why" "$state, $reason" "inert, libcu
 holds "… as text" grep -q 'library   inert: libcupti is too old (12)' "$tmp/text"
 cp "$tmp/plain" "$CRESSET_DOUBLE"
 
-# --- a clock of its own ----------------------------------------------------------------------------------------------------------
+# --- a different clock -----------------------------------------------------------------------------------------------------------
 if unshare -T true 2>/dev/null; then
 	for ahead in 5000 -20; do
-		# exec: a shell of its own would be the one in the other namespace
+		# exec: otherwise a shell would be the process in the other namespace
 		player env CUDA_INJECTION64_PATH="$library" unshare -T --monotonic "$ahead" -f
 		player=$(pgrep -P "$player")
 		begin "$tmp/e.cresset" -e gpu-time -p "$player"
@@ -158,8 +158,8 @@ fails() { # NAME STATUS TEXT ARG…
 	is "$1: its status" $? "$2"
 	holds "… and why" grep -q "$3" "$tmp/err"
 }
-fails "no process id" 2 "'x' is no process id" gpu status x
-fails "nor here" 2 "'0' is no process id" gpu detach 0
+fails "no process id" 2 "'x' is not a process id" gpu status x
+fails "nor here" 2 "'0' is not a process id" gpu detach 0
 fails "no such process" 5 "there is no process" gpu status 4194303
 fails "nor here" 5 "there is no process" gpu detach 4194303
 fails "a process without a GPU" 5 "uses no GPU" gpu status $$

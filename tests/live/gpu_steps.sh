@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The steps of tests/live/gpu.sh that need no GPU, on doubles: so that they work on the day that there is one.
+# The steps of tests/live/gpu.sh that need no GPU, on doubles: so that they work when there is one.
 . tests/live/lib.sh
 . tests/live/lib_gpu.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording a program needs root"; exit 0; }

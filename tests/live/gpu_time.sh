@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy stands at the function that launched it, at its own time.
+# GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy is counted for the function that launched it, at its
+# own time.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
@@ -8,9 +9,9 @@ library=$PWD/$BUILD/libcresset-cuda.so
 devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
 kernels='copy bytes_per_us 1000\nkernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\n'
 
-# Waits until the program has said a word so often.
+# Waits until the program has printed a word that many times.
 said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
-# Plays once or more, with half a second before each, in which its ring is found: play FILE TIMES [OPTION…]
+# Plays once or more, with half a second before each round for its ring to be found: play FILE TIMES [OPTION…]
 play() {
 	local file=$1 times=$2
 	shift 2
@@ -18,7 +19,7 @@ play() {
 	(said ready 1; for i in $(seq "$times"); do sleep 0.5; echo go; said "done" "$i"; done; sleep 0.2) |
 		timeout "$most_s" "$cresset" record --no-progress -e gpu-time "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
 }
-# Sums in ns of a device as gpu_answers.py has them: NAME/SIDE DEVICE NS, and NAME DEVICE NS of what has no side.
+# Sums in ns of a device in the form of gpu_answers.py: NAME/SIDE DEVICE NS, and NAME DEVICE NS for names without a side.
 sums() {
 	folded "$1" gpu-time --unit ns --match "{gpu=\"$2\"}" | sed 's/axpy(float\*, float\*, float)/_Z4axpyPfS_f/' |
 		awk -v gpu="$2" '{
@@ -28,7 +29,7 @@ sums() {
 			sum[f[n] side] += ns
 		} END { for (key in sum) print key, gpu, sum[key] }' | LC_ALL=C sort
 }
-# The same of the scenario alone, which has a copy take as many ns as it has bytes.
+# The same from the scenario alone, in which a copy takes as many ns as it has bytes.
 answers() {
 	python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk -v gpu="$1" '$2 == gpu && $1 != "calls" {
 		name = $1 == "copy" ? "[copy host to device]" : $1 == "graph" ? "[graph]" : $1
@@ -41,7 +42,7 @@ is_exact() {
 	for gpu in 0 1; do is "$1: GPU $gpu by stack and kernel, in ns" "$(sums "$2" $gpu)" "$(answers $gpu)"; done
 }
 
-# --- a program from its start to its end: it is given the library -----------------------------------------------------------
+# --- a program from its start to its end, with the library ------------------------------------------------------------------
 printf "$devices${kernels}play threads 4\nplay launches 3000\nplay copy 50 4096\nplay graph 16 3\nplay pace 9000\n" >"$CRESSET_DOUBLE"
 play "$tmp/all.cresset" 1
 is "from start to end: its status" $? 0
@@ -74,7 +75,7 @@ END
 )" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" {
 	name = $1 == "copy" ? "[copy host to device]" : $1; n[name] += 2 * $3; ns[name] += 2 * $4
 } END { for (name in n) print name, n[name], ns[name] }' | LC_ALL=C sort)"
-# Each launch is on its thread's track, and leads to what it asked for, later: no rule of the format is broken.
+# Each launch is on its thread's track, with an arrow to the later work that it asked for: no rule of the format is broken.
 "$cresset" convert -q "$tmp/two.cresset" -o "$tmp/arrows.trace.json"
 is "a trace: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/arrows.trace.json")" ""
 is "a trace: an arrow for each, from its launch to the kernel" "$(python3 tests/cli/trace_rules.py "$tmp/arrows.trace.json" arrows |
@@ -83,8 +84,8 @@ is "a trace: an arrow for each, from its launch to the kernel" "$(python3 tests/
 is "a trace: a stack above each launch" "$(jq -r '[.traceEvents[] | select(.cat == "gpu-launch") | .args.stack | split(";")[] | select(startswith("launch_"))] | group_by(.) | map([.[0], length] | join(" ")) | join(" ")' \
 	"$tmp/arrows.trace.json")" "launch_even 1280 launch_odd 1280"
 "$cresset" report --gpu-idle --json "$tmp/two.cresset" >"$tmp/idle.json" 2>"$tmp/idle.err"
-# One thread on each device: what ran there never overlaps, so that busy is the sum. The second round begins with kernel (7 * device) modulo 3,
-# half a second after the first one ended; within one nothing is idle for longer than its pauses of 9 ms.
+# One thread on each device: work never overlaps there, so that busy is the sum. The second round begins with kernel (7 * device) modulo 3, half a
+# second after the first one ended; within a round no device is idle for longer than its pauses of 9 ms.
 idle() { python3 -c 'import json, sys
 for d in json.load(open(sys.argv[1]))["devices"]: print(d["gpu"], '"$1"')' "$tmp/idle.json"; }
 is "idle: busy is what kernels and copies took" "$(idle 'd["busy_ns"]')" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" |
@@ -93,7 +94,7 @@ is "idle: what ended the pause" "$(idle '[c["name"] for c in d["ended_by"] if c[
 	"$(printf "0 ['gemm']\n1 ['axpy(float*, float*, float)']")"
 is "idle: it is known when the program was watched" "$(idle 'd["exact"]')" "$(printf '0 True\n1 True')"
 
-# --- one that runs already ------------------------------------------------------------------------------------------------------
+# --- a running program ----------------------------------------------------------------------------------------------------------
 printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
 mkfifo "$tmp/in"
 CUDA_INJECTION64_PATH=$library "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
@@ -112,11 +113,24 @@ for round in 1 2; do
 	is_exact "one that runs already, $round" "$tmp/late.cresset"
 done
 
-# --- more launches than stacks: the sum stays, and it is said what is an estimate ----------------------------------------------
-begin "$tmp/some.cresset" -e gpu-time -p "$player" --max-rate 200
+# --- a recorder kept off the CPU: the library takes it for gone and closes its window, which is opened again ----------------
+begin "$tmp/held.cresset" -e gpu-time -p "$player"
+sleep 0.5
+kill -STOP "$recorder"
+command sleep 2
+kill -CONT "$recorder"
 sleep 0.5
 echo go >&3
 said "done" 4
+end
+is_exact "not let run for 2 s" "$tmp/held.cresset"
+holds "not let run for 2 s: how long is missing counts" grep -Eq '^ *note  *[0-9]+: ms of GPU programs in which what ran was not recorded' "$tmp/begin.err"
+
+# --- more launches than stacks: the sum stays, and estimates are marked --------------------------------------------------------
+begin "$tmp/some.cresset" -e gpu-time -p "$player" --max-rate 200
+sleep 0.5
+echo go >&3
+said "done" 5
 end
 exec 3>&-
 total() { folded "$1" gpu-time --unit ns | awk '{ n += $NF } END { print n + 0 }'; }
@@ -125,7 +139,7 @@ is "more launches than stacks: the sum" "$(total "$tmp/some.cresset")" "$(truth)
 "$cresset" report --gpu-idle --json "$tmp/some.cresset" >"$tmp/idle.json" 2>"$tmp/idle.err"
 is "more launches than stacks: each record has its time" "$(idle 'd["busy_ns"]')" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" |
 	awk '$1 != "calls" { ns[$2] += $4 } END { for (gpu in ns) print gpu, ns[gpu] }' | sort)"
-# The truth is inside of an interval of 95 % nearly always, and inside of one of twice its width but for one time in ten thousand.
+# The truth is nearly always inside an interval of 95 %, and inside one of twice its width except one time in ten thousand.
 "$cresset" report --top 0 --json --type gpu-time "$tmp/some.cresset" >"$tmp/some.json" 2>/dev/null
 is "more launches than stacks: how far off they may be" "$(python3 - "$tmp/some.json" <(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides) <<'END'
 import json, sys
@@ -145,7 +159,7 @@ is "more launches than stacks: a label says of how many samples" \
 	"$("$cresset" sql --data "$tmp/some.cresset" "SELECT DISTINCT value FROM labels WHERE key = 'estimated_from'" --format csv | tail -n +2 | tr -d '\r' | awk '{ n++; bad += !/^[125]0*$/ } END { print (n > 0), bad + 0 }')" "1 0"
 holds "more launches than stacks: a part is an estimate" grep -Eq 'exact stack, [1-9][0-9.]* .?s by estimate, 0 ns without' "$tmp/begin.err"
 
-# --- the library comes late: while it is recorded --------------------------------------------------------------------------------
+# --- the library is loaded late, during the recording ----------------------------------------------------------------------------
 env -u CUDA_INJECTION64_PATH "$progs/gpu_play" <"$tmp/in" >"$tmp/out" &
 attached=$!
 pids+=("$attached")
@@ -168,7 +182,7 @@ play "$tmp/drop.cresset" 1
 holds "dropped records are counted" grep -q "lost  $((4000 / 7)): kernels and copies dropped in the program" "$tmp/err"
 holds "… and those that came are there" grep -q " in $((4000 - 4000 / 7)) kernels and copies" "$tmp/err"
 
-# --- who cannot say what ran ------------------------------------------------------------------------------------------------------
+# --- programs that cannot report what ran -----------------------------------------------------------------------------------------
 printf "$devices${kernels}play threads 1\nplay launches 10\ncupti busy \"Nsight Systems\"\n" >"$CRESSET_DOUBLE"
 play "$tmp/busy.cresset" 1
 holds "another tool has the GPU: its name" grep -q 'Nsight Systems' "$tmp/err"

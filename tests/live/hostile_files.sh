@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a user without any right does to blind or slow cresset up: a perf map of 60 GB that takes no disk, one with many entries, a process that maps
-# and unmaps without end, one that begins others without end. Meanwhile another program's samples are stored, with names, and it ends when it is told to.
+# Attempts of a user without privileges to blind or slow cresset up: a perf map of 60 GB that takes no disk space, one with many entries, a process
+# that maps and unmaps endlessly, one that starts others endlessly. In the meantime, another program's samples are stored, with names, and cresset up
+# ends when it is told to.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -8,7 +9,7 @@
 
 chmod 755 "$tmp" # the store process is nobody
 data=$tmp/data
-cp "$progs/hostile" "$tmp/hostile" # nobody may not read the folder of the build
+cp "$progs/hostile" "$tmp/hostile" # nobody may not read the build directory
 chmod 755 "$tmp/hostile"
 ask() { "$cresset" sql --format csv --data "$data" "$1" 2>"$tmp/sql.err" | tail -n +2 | tr -d '\r'; }
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
@@ -18,7 +19,7 @@ as_nobody() { # NAME WHAT [ARG]: a program of that name
 	setpriv --reuid 65534 --clear-groups "$tmp/$1" "${@:2}" >/dev/null &
 	pids+=("$!")
 }
-until_counted() { # COMMAND…: that it prints more than 0
+until_counted() { # COMMAND…: until it prints more than 0
 	for _ in $(seq 60); do
 		[ "$("$@")" -gt 0 ] 2>/dev/null && return
 		sleep 0.5

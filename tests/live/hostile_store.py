@@ -10,7 +10,7 @@ import sys
 import time
 
 SYS_PIDFD_OPEN, SYS_PIDFD_GETFD = 434, 438
-WIRE_WANT, CONTROL_READY = 6, 4  # agent/wire.h, agent/control.h
+WIRE_WANT, CONTROL_READY = 6, 4  # agent/wire.h
 KIND = {"stream": socket.SOCK_STREAM, "control": socket.SOCK_SEQPACKET}
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset up with a store process that was taken over: whatever it says to the collector and to the supervisor, and however often, the machine's CPU
-# stays the machine's, and both go on.
+# cresset up with a store process that was taken over: whatever it sends to the collector and to the supervisor, and however often, it cannot use up
+# the machine's CPU, and both go on.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -18,9 +18,9 @@ begin_always up --data "$tmp/data" --listen none
 until_said "store process runs"
 sleep 2 # it has named what is there
 
-# Its own files are opened for it as often as its due, and no more; the rest of the time the collector waits as before.
+# Its own files are opened for it as often as allowed, and no more; the rest of the time the collector waits as before.
 collector=$(half cresset-collect)
-# Ticks of the collector in 4 s. Before and after, as others on this machine give it more or less to do.
+# Ticks of the collector in 4 s. Measured before and after, since other programs on this machine give it more or less work.
 quiet() {
 	local from
 	from=$(cpu "$collector")
@@ -37,11 +37,11 @@ is "… which lives" "$(half cresset-collect)" "$collector"
 holds "… and asking for ever keeps a tenth of a CPU busy at most ($asked ticks in $(awk "BEGIN { print $ended - $began }") s; in 4 s before and after $before and $after)" \
 	awk "BEGIN { exit !($asked <= ($ended - $began) * (10 + ($before > $after ? $before : $after) / 4)) }"
 
-# The supervisor hears of a process that it is ready, once.
+# The supervisor is told once that a process is ready.
 store=$(half cresset-store)
 talk control 2 >"$tmp/said"
 until_said "store process runs" 2
-holds "who says too much to the supervisor is killed, and it says so" grep -q "the store process says too much and is killed" "$tmp/log"
+holds "who says too much to the supervisor is killed, and it says so" grep -q "the store process writes too much and is killed" "$tmp/log"
 holds "… and another one begins" test "$(half cresset-store)" != "$store" -a -n "$(half cresset-store)"
 is "the collector is the same" "$(half cresset-collect)" "$collector"
 end_always

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A program whose file is on a file system that has stopped to answer, as NFS and FUSE do: record and up show another program's samples all the same, and end
-# when they are told to; that of one that answers has its names.
+# A program whose file is on a file system that no longer answers, as with NFS and FUSE: record and up still show another program's samples, and end
+# when they are told to; a program on one that answers has its names.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -27,7 +27,7 @@ burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AN
 begin_fs
 [ -s "$tmp/mounted" ] || { echo "1..0 # SKIP no file system can be mounted: $(cat "$tmp/mount.err")"; exit 0; }
 
-# One that answers: its frames have names, though nothing but a copy of the file was read here.
+# One that answers: its frames have names, though only a copy of the file was read here.
 "$cresset" record -q -F 499 -o "$tmp/far.folded" -- "$tmp/mount/program" far 0.5 >"$tmp/far.out" 2>"$tmp/far.err"
 holds "a program of another's file system has names" grep -q 'burn_outer;burn_loop' "$tmp/far.folded"
 

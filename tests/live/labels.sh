@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Labels of what is recorded: programs in a unit's group and as another user, one that publishes its service, and what --exclude leaves out.
+# Labels of recorded programs: in a unit's group and as another user, one that publishes its service, and those that --exclude leaves out.
 # run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
-# --- a group as systemd makes it: in its own hierarchy, or in that of v2
+# --- a group like systemd's: in its own hierarchy, or in that of v2
 group=
 for mount in /sys/fs/cgroup/systemd /sys/fs/cgroup; do
 	[ -e $mount/cgroup.procs ] && mkdir -p "$mount/cresset-test.slice/burn-$$.service" 2>/dev/null || continue
@@ -30,43 +30,43 @@ in_group() { # COMMAND…
 sql() { "$cresset" sql -q --format csv --data "$1" "$2" | tail -n +2 | tr -d '\r'; }
 label() { sql "$1" "SELECT DISTINCT value FROM labels WHERE key = '$3' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$2')"; }
 
-# Series of all kinds that do not say which machine they are of, of how many. A recording says it as a store does.
+# Series of all kinds without the name of their machine, and how many there are. A recording names it as a store does.
 nameless() { # DATA
 	sql "$1" "SELECT count(*) - sum((SELECT count(*) FROM labels WHERE series = id AND ((key = 'host' AND value = '$(uname -n)') OR
 		(key = 'kernel' AND value = '$(uname -r)') OR (key = 'arch' AND value = '$(uname -m)'))) = 3), count(*) > 1 FROM series"
 }
 
 # --- record
-in_group "$tmp/burn-it" labelled 8
-start "$tmp/publish" published 8 >"$tmp/said"
+in_group "$tmp/burn-it" $$-labelled 8
+start "$tmp/publish" $$-published 8 >"$tmp/said"
 for _ in $(seq 200); do
 	grep -q published "$tmp/said" && break
 	sleep 0.05
 done
 "$cresset" record -q -a -F 99 -d 7s -o "$tmp/r.cresset" 2>"$tmp/err"
 is "recorded" $? 0
-is "the name of the file" "$(label "$tmp/r.cresset" labelled executable)" burn-it
-is "the user, who has no name" "$(label "$tmp/r.cresset" labelled user)" 12345
-is "another one, who has" "$(label "$tmp/r.cresset" published user)" root
+is "the name of the file" "$(label "$tmp/r.cresset" $$-labelled executable)" burn-it
+is "the user, who has no name" "$(label "$tmp/r.cresset" $$-labelled user)" 12345
+is "another one, who has" "$(label "$tmp/r.cresset" $$-published user)" root
 if [ -n "$group" ]; then
-	is "the unit" "$(label "$tmp/r.cresset" labelled unit)" "burn-$$.service"
+	is "the unit" "$(label "$tmp/r.cresset" $$-labelled unit)" "burn-$$.service"
 else
 	skip "the unit" "no group can be made"
 fi
 is "host, kernel and architecture, of every series" "$(nameless "$tmp/r.cresset")" 0,1
-is "the service, as it says itself" "$(label "$tmp/r.cresset" published service.name)" "front"
-is "… and its version" "$(label "$tmp/r.cresset" published service.version)" "1.2.0"
+is "the service, as it says itself" "$(label "$tmp/r.cresset" $$-published service.name)" "front"
+is "… and its version" "$(label "$tmp/r.cresset" $$-published service.version)" "1.2.0"
 "$cresset" query -q --data "$tmp/r.cresset" 'cpu{user="12345"}' --by executable -o "$tmp/by.folded" 2>"$tmp/err"
 is "a selector and --by take them" "$(cut -d';' -f1 "$tmp/by.folded" | sort -u)" burn-it
 "$cresset" convert -q "$tmp/r.cresset" --by service -o "$tmp/by.folded"
 holds "… for services, too" grep -q '^front;' "$tmp/by.folded"
 "$cresset" convert -q "$tmp/r.cresset" -o "$tmp/r.otlp"
 "$cresset" convert -q "$tmp/r.otlp" -o "$tmp/back.cresset"
-is "labels go through OTLP" "$(label "$tmp/back.cresset" labelled user) $(label "$tmp/back.cresset" published service.name)" "12345 front"
+is "labels go through OTLP" "$(label "$tmp/back.cresset" $$-labelled user) $(label "$tmp/back.cresset" $$-published service.name)" "12345 front"
 holds "… under their names there" grep -aq process.owner <(gzip -dc "$tmp/r.otlp")
 is "… those of the machine, too" "$(nameless "$tmp/back.cresset")" 0,1
 "$cresset" convert -q "$tmp/r.cresset" -o "$tmp/r.pb.gz"
-is "and through pprof" "$(label "$tmp/r.pb.gz" labelled executable)" burn-it
+is "and through pprof" "$(label "$tmp/r.pb.gz" $$-labelled executable)" burn-it
 is "… those of the machine, too" "$(nameless "$tmp/r.pb.gz")" 0,1
 "$cresset" convert -q "$tmp/r.cresset" --data "$tmp/imported"
 is "… and into a store" "$(nameless "$tmp/imported")" 0,1
@@ -80,13 +80,13 @@ for _ in $(seq 1200); do
 	grep -q "recording this machine" "$tmp/log" && break
 	sleep 0.05
 done
-in_group "$tmp/burn-it" hidden 2
+in_group "$tmp/burn-it" $$-hidden 2
 start "$progs/burn" shown 3 >/dev/null
 wait "${pids[-1]}"
 kill $up
 wait $up
 is "up ends" $? 0
-is "what was excluded is not stored" "$(label "$tmp/data" hidden comm)" ""
+is "what was excluded is not stored" "$(label "$tmp/data" $$-hidden comm)" ""
 is "the rest is" "$(label "$tmp/data" shown comm)" shown
 is "host, kernel and architecture are labels here, too" "$(nameless "$tmp/data")" 0,1
 holds "and it says how many samples were left out" grep -q 'left out by --only, --exclude or relabel rules: [0-9]' "$tmp/log"

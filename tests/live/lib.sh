@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# tests/live/lib.sh: what live tests share: TAP, a temporary folder, processes that are ended by pid, folded arithmetic.
+# tests/live/lib.sh: shared by live tests: TAP, a temporary directory, processes that are ended by pid, folded arithmetic.
 #
 #     . tests/live/lib.sh           from the project's root
 #     is "name" "$got" "$want"      near "name" GOT WANT TOLERANCE       holds "name" COMMAND…
@@ -11,14 +11,21 @@ cresset=$PWD/$BUILD/cresset
 # shellcheck disable=SC2034
 progs=$PWD/$BUILD/live
 tmp=$(mktemp -d /tmp/cresset-live.XXXXXX)
-# What tests look up is kept apart from what people do, and no server is asked.
+# Tests look up names apart from users' caches, and ask no server.
 export CRESSET_CACHE=$tmp/cache CRESSET_AGENT=tests-$$
 unset DEBUGINFOD_URLS
 t_count=0
 pids=()
-# The most that one recording may take: a machine that is emulated is ten times slower. Only what hangs takes longer.
+# The longest time for one recording: an emulated machine is ten times slower. Only a hang takes longer.
 # shellcheck disable=SC2034
 most_s=240
+
+# On a machine that is this many times slower, because it is emulated (tests/kernels sets this) or has other work, every pause of a test is longer by
+# that factor, and so is the longest wait of a loop.
+: "${CRESSET_SLOW=$(awk -v cpus="$(nproc)" '{ n = int($1 / cpus); if (n >= 2) print(n > 4 ? 4 : n) }' /proc/loadavg)}"
+if [ -n "${CRESSET_SLOW-}" ]; then
+	sleep() { command sleep "$(awk "BEGIN { print $1 * $CRESSET_SLOW }")"; }
+fi
 
 cleanup() {
 	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null && wait "$p"; done 2>/dev/null
@@ -26,8 +33,9 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# Starts a program in the background and remembers to end it.
+# Starts a program in the background and remembers to end it: a program also where sleep is the function above.
 start() {
+	[ "$1" != sleep ] || set -- env "$@"
 	"$@" &
 	pids+=($!)
 }
@@ -59,14 +67,14 @@ holds() {
 	if out=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "$out"; fi
 }
 
-# Waits until a process calls itself so: until_comm PID NAME
+# Waits until a process has this name: until_comm PID NAME
 until_comm() {
 	for _ in $(seq 3000); do
 		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ] && return
 		sleep 0.01
 	done
 }
-# Records in the background until `end`; returns when the recorder samples. begin FILE ARG…
+# Records in the background until `end`; returns once the recorder samples. begin FILE ARG…
 begin() {
 	local out=$1
 	shift
@@ -85,14 +93,14 @@ end() {
 	wait "$recorder"
 }
 
-# Time that the host has taken away from this machine so far, in µs; the kernel tells it in ticks. A thread that it hits is on the CPU
-# for who looks at switches, but uses no CPU time for the scheduler.
+# Time that the host has taken away from this machine so far, in µs; the kernel counts it in ticks. A thread that loses it is on the CPU according to
+# switches, but uses no CPU time according to the scheduler.
 steal_us() { awk -v hz="$(getconf CLK_TCK)" '/^cpu / { print $9 * 1e6 / hz }' /proc/stat; }
-# At most so much was taken since it was FROM; stolen_us FROM 0: without what may be missing of a tick.
+# The most that can have been taken since it was FROM; stolen_us FROM 0: without the possible rest of a tick.
 stolen_us() { awk "BEGIN { print $(steal_us) - $1 + ${2-$(nproc)} * 1e6 / $(getconf CLK_TCK) }"; }
 
-# Runs a bpftrace program beside what follows, until it is interrupted; what it prints at its end goes to a file. It may miss the
-# tracing file systems here. begin_trace PROGRAM OUT; end_trace
+# Runs a bpftrace program beside the commands that follow, until it is interrupted; its output at the end goes to a file. It may miss the tracing file
+# systems here. begin_trace PROGRAM OUT; end_trace
 begin_trace() {
 	command -v bpftrace >/dev/null || return 1
 	rm -f "$2"
@@ -113,9 +121,9 @@ end_trace() {
 	wait "$tracer"
 }
 
-# The kernel's own trace of events, beside what follows: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 is none. Its stamps are of
-# the clock that ours are of. Who looks at an event sees it in the order in which they came: what begins before a recording and what
-# begins in it enclose its stamps, whatever takes the CPU away between them. Ends by itself when the test does.
+# Records the kernel's own trace of events beside the commands that follow: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 means none. Its
+# timestamps use the same clock as ours. A reader of an event sees events in the order in which they came: those that begin before a recording and
+# those that begin in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does.
 declare -A ftrace_fd ftrace_pid
 begin_ftrace() {
 	local out=$1 fd
@@ -155,22 +163,22 @@ folded() {
 	local file=$1 type
 	for type in ${2//,/ }; do "$cresset" convert "$file" -q --type "$type" -o - --format folded "${@:3}"; done
 }
-# What folded stacks on standard input say of a cause of tests/live/prog/waits, off the CPU, in µs: cause_us CAUSE REASON
+# Time off the CPU of a cause of tests/live/prog/waits, from folded stacks on standard input, in µs: cause_us CAUSE REASON
 cause_us() {
 	awk -v cause="$1" -v reason="[blocked: $2]" '
 		function has(what) { return index($0, what) > 0 }
 		{ waited = has(reason) || has("[sched-wait]"); mine = has(";wait_" cause ";") && /^waits(-stop)?;/ }
 		cause == "vfork" { mine = /^waits;/ && has("vfork;") } # the stack itself is another question
 		cause == "several" { waited = has("[blocked: ") || has("[sched-wait]") }
-		# The program knows when these are woken, not when they run again. In an exec the program may be gone, in an exit it is.
+		# The program knows when these are woken, not when they run again. During an exec the program may be gone; during an exit it is.
 		cause == "several-fault" { mine = has(";wait_several;"); waited = has("[blocked: page fault]") }
 		cause == "exec" { mine = /^(waits-exec|exe);/ && has("handle_userfault"); waited = has("[blocked: ") }
 		cause == "exit" { mine = /^waits-exit;/ && has("zap_pid_ns_processes"); waited = has("[blocked: ") }
 		mine && waited { n += $NF }
 		END { print n + 0 }'
 }
-# Each cause in what the program printed, but for those named, is in the folded stacks: causes NAME TRUTH FOLDED [CAUSE…]
-# What the host took away meanwhile (in TRUTH.stolen) is a wait by the program's clocks.
+# Each cause that the program printed, except the named ones, is in the folded stacks: causes NAME TRUTH FOLDED [CAUSE…]. Time that the host took
+# away in the meantime (in TRUTH.stolen) counts as a wait by the program's clocks.
 causes() {
 	local name=$1 truth=$2 folded=$3 cause count total_us slack_us reason stolen
 	stolen=$(cat "$truth.stolen")
@@ -180,7 +188,7 @@ causes() {
 			skip "$name: $cause" "userfaultfd or a pid namespace is refused here"
 			continue
 		fi
-		# 1 % and 0.1 ms a wait, around the middle of what the program is sure of
+		# 1 % and 0.1 ms a wait, around the middle of the program's own range
 		near "$name: $cause, µs" "$(cause_us "$cause" "$reason" <"$folded")" "$(awk "BEGIN { print $total_us - $slack_us / 2 }")" \
 			"$(awk "BEGIN { print $total_us / 100 + $count * 100 + $slack_us / 2 + $stolen }")"
 	done <"$truth"
@@ -188,9 +196,9 @@ causes() {
 
 finish() { echo "1..$t_count"; }
 
-# Sum of the values of folded lines on standard input that match an awk regex (all when none is given).
+# Sum of the values of folded lines on standard input that match an awk regex (all without one).
 folded_sum() { awk -v re="${1-.}" '$0 ~ re { n += $NF } END { print n + 0 }'; }
-# k standard deviations of the number of samples of a program that has a share of a CPU while it runs: alone as sigma, with others by chance.
+# k standard deviations of the number of samples of a program that has a share of a CPU while it runs: alone as in sigma, beside others by chance.
 sampled_sigma() { # N P K CPU_S FROM TO: the share is CPU_S in FROM … TO, of $EPOCHREALTIME
 	awk -v n="$1" -v p="$2" -v k="$3" -v share="$(awk "BEGIN { print $4 / ($6 - $5) }")" '
 		BEGIN { v = 1 - share; if (v < p * (1 - p)) v = p * (1 - p); printf "%.1f", k * sqrt(n * v) + 1 }'

@@ -27,7 +27,7 @@ store_user() {
 	if uid=$(id -u cresset 2>/dev/null); then [ "$1" = "$uid" ]; else [ "$1" -ge 65520 ] && [ "$1" -le 65532 ]; fi
 }
 half() { pgrep -P "$always" -x "$1"; }
-# Until all of a program that has ended is there.
+# Waits until all samples of a program that has ended are there.
 until_stored() {
 	local last=-1 now
 	for _ in $(seq 40); do

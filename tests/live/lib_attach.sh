@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# tests/live/lib_attach.sh: what tests of late attach share, after lib.sh.
+# tests/live/lib_attach.sh: shared by tests of late attach, after lib.sh.
 #
 #     begin MODE [OPTIONS]      starts attached; its pid is in $target, what it says in $said
 #     inject [OPTIONS]          attaches one more library to it; the JSON is in $json, the status in $status
@@ -18,7 +18,7 @@ begin() {
 		sleep 0.01
 	done
 }
-# Another name each time: a library that is there already is not attached again.
+# Another name each time: a library that is already there is not attached again.
 inject() {
 	count=$((count + 1))
 	ln -sf "$progs/attach_lib" "$tmp/lib$count.so"
@@ -28,7 +28,7 @@ inject() {
 	field stop_us >>"$tmp/stops"
 	return $status
 }
-# field NAME: of the JSON.
+# field NAME: from the JSON.
 field() {
 	printf '%s\n' "$json" | sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^,\"}]*\\).*/\\1/p"
 }
@@ -54,7 +54,7 @@ ended() {
 percentile() {
 	sort -n "$1" | awk -v p="$2" '{ v[NR] = $1 } END { i = int(NR * p / 100 + 0.999999); print v[i < 1 ? 1 : i] }'
 }
-# What of it could have grown: descriptors, mappings, threads.
+# Parts of it that could have grown: descriptors, mappings, threads.
 size_of() {
 	echo "$(find "/proc/$1/fd" -mindepth 1 | wc -l) $(wc -l <"/proc/$1/maps") $(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)"
 }

@@ -1,21 +1,21 @@
 # shellcheck shell=bash
-# tests/live/lib_gpu.sh: what is asked of a GPU, or of its doubles, after lib.sh: each step has its own verdicts and leaves what it found in $results.
+# tests/live/lib_gpu.sh: questions to a GPU, or to its doubles, after lib.sh: each step has its own verdicts and leaves its findings in $results.
 #
-#     results=FOLDER            where findings go
+#     results=DIR               where findings go
 #     load_start, load_end      of the caller: a program that launches until it is ended, with the library in it; its pid is in $load
 # shellcheck disable=SC2154 # variables of lib.sh, and of those who read this file
 
-# The first bytes of what the driver exports: each place that a probe would take, and whether the runtime gets the same functions.
+# The first bytes of the driver's exported functions: each place that a probe would take, and whether the runtime gets the same functions.
 step_entry() {
 	"$progs/gpu_entry" >"$results/entry.txt" 2>"$tmp/err"
 	is "entry bytes: the driver's library can be asked" $? 0
 	holds "… it exports cuLaunchKernel" grep -q '^cuLaunchKernel ' "$results/entry.txt"
-	# cmpl $…, off(%rip), an endbr64, or a push: what a place behind or at is known for (src/gpu/prologue.c)
+	# cmpl $…, off(%rip), an endbr64, or a push: instructions by which a place behind them, or at them, is recognised (src/attach/prologue.c)
 	is "… functions that begin in a way that is not known" "$(awk '$2 !~ /^(813d|f30f1efa|5[0-7]|415[4-7]|e9|eb)/ { print $1, $2 }' "$results/entry.txt")" ""
 	is "… cuGetProcAddress gives other addresses for" "$(awk '$3 == "other" { print $1 }' "$results/entry.txt")" ""
 }
 
-# Whether BPF programs load here at all, and probes are placed where they are cheap.
+# Whether BPF programs load here at all, and whether probes are placed where they are cheap.
 step_probes() {
 	"$cresset" doctor --json >"$results/doctor.json" 2>/dev/null
 	is "recording works" "$(jq .recording_works "$results/doctor.json")" true
@@ -27,7 +27,7 @@ step_probes() {
 	load_end
 }
 
-# N windows, one after the other, under load: step_windows N
+# N windows, one after another, under load: step_windows N
 step_windows() {
 	local failed records lost line
 	load_start
@@ -42,7 +42,7 @@ step_windows() {
 	load_end
 }
 
-# What NVML says, and what CUPTI's buffers look like, to be kept as fixtures: step_home COMMAND… runs a program to its end.
+# NVML's answers, and the form of CUPTI's buffers, to be kept as fixtures: step_home COMMAND… runs a program to its end.
 step_home() {
 	"$progs/nvml_answers" >"$results/nvml.txt" 2>"$tmp/err"
 	is "NVML's answers" $? 0

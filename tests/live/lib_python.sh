@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of tests/live/lib.sh, and for those that read this
-# tests/live/lib_python.sh: what tests of Python share: which interpreters there are, and one whole look at one of them.
+# tests/live/lib_python.sh: shared by tests of Python: which interpreters there are, and one full test of one of them.
 #
 #     . tests/live/lib.sh; . tests/live/lib_python.sh
 #     interpreters          prints "VERSION BUILD PATH" of each, oldest first: of this Debian, of those that tests/live/lib_python_roots.sh
 #                           has fetched (debian-SUITE), and of pyenv (shared)
 #     look BUILD PATH [SHAPE…]   records tests/live/python/shapes.py on it, and compares
 python_seconds=0.5
-results=$BUILD/tap/python # rows of the table in README.md: version, build and figures of what ran
+results=$BUILD/tap/python # rows of the table in docs/languages.md: version, build and figures of what ran
 mkdir -p "$results"
 
 version_of() { "$@" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null; }
@@ -26,7 +26,7 @@ interpreters() {
 		done
 	} | sort -V
 }
-# Sets command to what runs shapes.py there, and where it has its files: command_of BUILD PATH
+# Sets command to the command that runs shapes.py there, and to the place of its files: command_of BUILD PATH
 command_of() {
 	command=("$2" "$PWD/tests/live/python/shapes.py" --lib "$progs/python_ext") place=$tmp
 	[[ $1 = debian-* ]] || return 0
@@ -35,12 +35,12 @@ command_of() {
 	cp tests/live/python/shapes.py "$progs/python_ext" "$place"
 	command=(chroot "$root" "${2#"$root"}" /tmp/shapes.py --lib /tmp/python_ext)
 }
-# What check.py reads of a recording: rows_of RECORDING NAME
+# The part of a recording that check.py reads: rows_of RECORDING NAME
 rows_of() {
 	"$cresset" sql -q --format json --timeout 0 --data "$1" 'SELECT stack, depth, kind, function, file, line FROM frames ORDER BY stack, depth' >"$2.frames"
 	"$cresset" sql -q --format json --timeout 0 --data "$1" 'SELECT stack, type, tid, time, value FROM samples' >"$2.samples"
 }
-# Compares a recording NAME.cresset with NAME.truth, [with what faulthandler says]: compare NAME VERSION WORDS [FAULTS]
+# Compares a recording NAME.cresset with NAME.truth, [with faulthandler's output]: compare NAME VERSION WORDS [FAULTS]
 compare() {
 	local word what out=$1.out
 	rows_of "$1.cresset" "$1"

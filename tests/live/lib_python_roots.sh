@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tests/live/lib_python_roots.sh [SUITE…]: fetches newer Debians with their Python into $BUILD/python/SUITE, which tests/live/lib_python.sh
-# finds there: trixie has 3.13, sid 3.14. What is there stays. Needs root, debootstrap and the archive: one that cannot be had is named, with
-# the reason. DEBIAN_MIRROR= names another mirror than debootstrap's own.
+# tests/live/lib_python_roots.sh [SUITE…]: fetches newer Debians with their Python into $BUILD/python/SUITE, where tests/live/lib_python.sh finds
+# them: trixie has 3.13, sid 3.14. Existing ones stay. Needs root, debootstrap and the archive: a suite that is unavailable is named, with the reason.
+# DEBIAN_MIRROR= names another mirror than debootstrap's own.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 roots=$PWD/${BUILD:-build}/python limit_s=600
@@ -14,7 +14,7 @@ packages() {
 	*) return 1 ;;
 	esac
 }
-fetch() { # SUITE: half a root is none
+fetch() { # SUITE: half a root counts as none
 	local suite=$1 python half=$roots/.$1.half
 	python=$(packages "$suite") || { echo "$suite: not known here"; return 1; }
 	[ -x "$roots/$suite/usr/bin/$python" ] && return

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is lost is counted and shown; what goes wrong ends with the right status; a killed recorder leaves a readable file.
+# Losses are counted and shown; failures end with the right status; a killed recorder leaves a readable file.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
@@ -17,7 +17,7 @@ holds "nothing is lost with the ordinary buffer" grep -Eq '(^|[^0-9,])0 lost|los
 
 "$cresset" record -a -q -F 199 -o "$tmp/killed.cresset" &
 recorder=$!
-for _ in $(seq 100); do # every 3 s it commits
+for _ in $(seq 100); do # it commits every 3 s
 	"$cresset" report -q "$tmp/killed.cresset.tmp" >/dev/null 2>&1 && break
 	sleep 0.2
 done
@@ -25,9 +25,9 @@ kill -9 $recorder
 wait $recorder 2>/dev/null
 holds "a killed recorder leaves its .tmp" test -s "$tmp/killed.cresset.tmp"
 holds "… which opens" "$cresset" report "$tmp/killed.cresset.tmp"
-# --- up: a collector that is stopped for a while cannot empty its ring. What it says of that, and what the store has, are the same.
+# --- up: a collector that is stopped for a while cannot empty its ring. Its message and the store give the same figures.
 chmod 755 "$tmp"
-# It comes first: what it loses before it is stopped would be up to what else runs here.
+# It runs first: its losses before it is stopped would depend on other programs here.
 nice -n -10 "$cresset" up -v --data "$tmp/data" --interval 1s --freq 1000 --buffer 512K --listen none 2>"$tmp/up.err" &
 up=$!
 pids+=("$up")
@@ -47,7 +47,7 @@ start "$progs/burn" lossy 12 >/dev/null
 one=${pids[-1]}
 start "$progs/burn" lossy 12 >/dev/null
 other=${pids[-1]}
-# A sample of a stack that was sent before takes 88 bytes and the ring's 8: 5461 of them fill it. At 1 kHz 11 s of CPU time are 11000.
+# A sample of a stack that was sent before takes 88 bytes and the ring's 8: 5461 of them fill it. At 1 kHz, 11 s of CPU time give 11000.
 burnt_ms() { awk -v hz="$(getconf CLK_TCK)" '{ ticks += $14 } END { print int(ticks * 1000 / hz) }' "/proc/$one/stat" "/proc/$other/stat"; }
 collector=$(pgrep -P "$up" -x cresset-collect)
 kill -STOP "$collector"
@@ -64,9 +64,11 @@ said=$(sed -n 's/.*ring buffer full: \([0-9]*\).*/\1/p' "$tmp/up.err" | head -1)
 holds "samples that the ring had no room for are a metric of the host" test "${said:-0}" -gt 0
 is "… by their number" "$("$cresset" sql --format csv --data "$tmp/data" "SELECT CAST(min(value) AS INT) FROM metrics WHERE name = 'cresset_lost' AND value > 0 AND series IN
 	(SELECT series FROM labels WHERE key = 'reason' AND value = 'ring_full')" | tail -n 1 | tr -d '\r')" "$said"
+descendants() { for pid in $(pgrep -P "$1"); do echo "$pid" && descendants "$pid"; done; }
+parts=$(descendants "$up")
 kill "$up"
 wait "$up"
-is "no programs stay behind" "$(find /proc/[0-9]*/exe -lname "$cresset" 2>/dev/null | wc -l)" 0
+is "no programs stay behind" "$(for pid in $parts; do readlink "/proc/$pid/exe"; done | grep -c "$cresset")" 0
 
 "$cresset" record -q -t 1 --comm x -d 1 -o "$tmp/x.folded" 2>/dev/null
 is "two kinds of targets" $? 2

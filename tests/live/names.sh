@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every stack is named, whatever happened to the file: gone in 5 ms, deleted, replaced, in memory, in another namespace,
-# opened late, forked, made at run time.
+# Every stack is named, whatever happened to the file: gone in 5 ms, deleted, replaced, in memory, in another namespace, opened late, forked, made at
+# run time.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
-# All samples of a comm have a function in their stack: at least 30, and 99 % of them.
+# All samples of a comm have a function in their stack: at least 30 samples, and 99 % of them.
 named() {
 	local all with
 	all=$(folded_sum "^$2;" <"$tmp/out.folded")
@@ -44,7 +44,7 @@ wait $!
 "$progs/jit" 0.6
 mkdir -p "$tmp/hidden"
 cp "$progs/burn" "$tmp/other"
-# In a chroot, whose root is no mount point, unshare cannot keep mounts from spreading.
+# In a chroot whose root is not a mount point, unshare cannot keep mounts from spreading.
 spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
 # shellcheck disable=SC2086 # empty is nothing
 unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' elsewhere 0.6" >/dev/null
@@ -52,14 +52,15 @@ sh -c "'$progs/burn' before-exec 0.4 >/dev/null; exec '$progs/burn' after-exec 0
 dd if=/dev/zero of=/dev/null bs=1M count=100000 2>/dev/null
 end
 is "recording ends with 0" $? 0
-named "a deleted binary" doomed burn_loop
-named "a replaced binary" swapped burn_loop
-named "an executable in memory" from-memory burn_loop
+burns='burn_outer;(burn_loop|clock_gettime)' # one computes, the other looks when it is over
+named "a deleted binary" doomed "$burns"
+named "a replaced binary" swapped "$burns"
+named "an executable in memory" from-memory "$burns"
 named "a library opened later" dl 'plug_work|clock_gettime' # the vDSO keeps no frame pointer: it hides its caller
 named "code made at run time" jit 'jit_caller;jitted function <made> at run time'
-named "another mount and pid namespace" elsewhere burn_loop
-named "before an exec" before-exec burn_loop
-named "after an exec" after-exec burn_loop
+named "another mount and pid namespace" elsewhere "$burns"
+named "before an exec" before-exec "$burns"
+named "after an exec" after-exec "$burns"
 kernel=$(folded_sum '^dd;' <"$tmp/out.folded")
 unnamed=$(folded_sum '^dd;.*\[kernel\]\+0x' <"$tmp/out.folded")
 holds "kernel frames are there ($kernel)" test "$kernel" -gt 50

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset up on a busy host: what is shown has names. Every kernel frame that /proc/kallsyms can name is named two intervals after it was
-# seen first, however long reading the symbols took on the clock. What a server is asked for has its functions' names at once, or a second later.
+# cresset up on a busy host shows names. Every kernel frame that /proc/kallsyms can name is named two intervals after it was first seen, however long
+# reading the symbols took on the clock. An answer of a server has its functions' names at once, or a second later.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -19,7 +19,7 @@ until_seen() { # COMM
 		sleep 0.25
 	done
 }
-# Kernel frames without a name that kallsyms has one for, of a program; offsets are those of a kernel at 0xffffffff81000000 (x86-64) or 0.
+# Kernel frames of a program without a name, though kallsyms has one for them; offsets are those of a kernel at 0xffffffff81000000 (x86-64) or 0.
 nameless() {
 	folded "cpu{comm=\"$1\"}" | grep -o '\[kernel\]+0x[0-9a-f]*' | sort -u >"$tmp/nameless"
 	python3 - "$tmp/nameless" <<-'PY'
@@ -34,7 +34,7 @@ nameless() {
 		print(n)
 	PY
 }
-# A shell under another name, for ever: shell NAME COMMANDS
+# A shell under another name, running for ever: shell NAME COMMANDS
 shell() {
 	cp "$(type -P dash || type -P bash)" "$tmp/$1"
 	"$tmp/$1" -c "while :; do $2; done" >/dev/null 2>&1 &
@@ -47,7 +47,7 @@ url=$(sed -n 's/.*look at it:  *//p' "$tmp/log")
 for _ in 1 2 3 4 5 6 7 8; do start "$progs/burn" "$me-load" 60 >/dev/null; done
 shell "$me-first" 'read x </proc/version'
 until_seen "$me-first"
-# The symbols are read by now; what comes now is new.
+# By now the symbols have been read; later frames are new.
 shell "$me-next" 'cd /proc/self; cd /tmp; read x <stat; read x </proc/self/status; kill -0 $$; umask 77; : >'"$tmp/file"
 until_seen "$me-next"
 sleep 2.5 # two intervals, and the way
@@ -56,11 +56,14 @@ is "… and those of a program that came later" "$(nameless "$me-next")" 0
 is "… in many functions of the kernel" "$(($(folded "cpu{comm=\"$me-next\"}" | sed 's/ [0-9]*$//' | tr ';' '\n' | sort -u | grep -c .) > 15))" 1
 { kill -9 "${pids[@]:2}" && wait "${pids[@]:2}"; } 2>/dev/null # one goes on
 
-# A program that comes, and then code of it that was not seen before, while its file is not due again. Asked are the functions of its last seconds.
+# A program starts, and later runs code that was not seen before, while its file is not due again. The query asks for the functions of its last
+# seconds.
 shown() {
 	"$cresset" query --server "$url" "cpu{comm=\"$me-phases\"}" --from now-3s --csv 2>"$tmp/err"
 }
-# The first answer that shows what is looked for with or without a name, and one more a second later: named FUNCTION
+# A second of a machine with a CPU for each thread, in as many as this one takes.
+second() { sleep "$(awk -v cpus="$(nproc)" '{ n = $4 / cpus; print n > 1 ? n : 1 }' /proc/loadavg)"; }
+# The first answer that shows the function with or without a name, and one more a second later: named FUNCTION
 named() {
 	for _ in $(seq 40); do
 		shown >"$tmp/shown"
@@ -68,7 +71,7 @@ named() {
 		sleep 0.2
 	done
 	grep -q "$1" "$tmp/shown" && echo yes && return
-	sleep 1
+	second
 	shown | grep -q "$1" && echo yes
 }
 start "$progs/phases" "$me-phases"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Where threads wait, cause by cause, against what the program itself measured and what bpftrace sees; and which waits count.
+# Where threads wait, cause by cause, compared with the program's own measurements and with bpftrace; and which waits count.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 export TMPDIR=$tmp
 
-# Records `waits COUNT MS CAUSE…` from its start to its end: waits_run NAME "OPTIONS" COUNT MS [CAUSE…]
-# Leaves NAME.truth and, of both types of waits, NAME.folded in µs.
+# Records `waits COUNT MS CAUSE…` from its start to its end: waits_run NAME "OPTIONS" COUNT MS [CAUSE…]. Leaves NAME.truth and NAME.folded, with
+# both types of waits in µs.
 waits_run() {
 	local name=$1 options=$2 from
 	shift 2
@@ -19,12 +19,12 @@ waits_run() {
 }
 
 # --- every cause, by the usual way to take stacks ---
-# A stopped task is no wait. The disk takes what it takes, so that its waits may be too short; see below.
+# A stopped task is not a wait. The disk's speed is unknown, so that its waits may be too short; see below.
 waits_run causes '' 10 20
 causes "1 ms minimum" "$tmp/causes.truth" "$tmp/causes.folded" direct sync stop short
 is "a stopped process does not wait" "$(folded_sum '^waits-stop;.*blocked' <"$tmp/causes.folded")" 0
 longer=$(awk '/;wait_short;.*\[blocked/ { n += $NF } END { print n + 0 }' "$tmp/causes.folded")
-# Timers may be late, here and there: the program says for how long.
+# Timers may be late now and then: the program prints by how much.
 late=$(awk '$1 == "short-late" { print $3 }' "$tmp/causes.truth")
 holds "waits below the minimum are not there ($longer µs; $late µs were late)" test "$longer" -le $((late + late / 100))
 holds "… and the summary says how long they were" grep -qi 'below 1' "$tmp/causes.err"
@@ -38,8 +38,8 @@ for stack in 'main;run_futex;wait_futex;.*pthread_cond_wait.*;\[blocked: futex' 
 	fi
 done
 
-# --- a disk that is slow: reads of 1 MiB, at 26 MiB/s ---
-# Where the device's completions and its copying need CPU time that the host takes away, the program's clocks say less than for others.
+# --- a slow disk: reads of 1 MiB, at 26 MiB/s, each in any number of waits ---
+# Where the host takes away CPU time that the device's completions and copying need, the program's clocks are less exact than for others.
 device=$(stat -c '%Hd:%Ld' "$tmp")
 slow=$(awk '$3 == "cgroup" && /blkio/ { print $2; exit }' /proc/self/mounts)/cresset-disk-$$ limit=blkio.throttle.read_bps_device rate="$device 27262976"
 if [ "${slow#/cresset}" != "$slow" ]; then
@@ -48,9 +48,9 @@ fi
 if mkdir "$slow" 2>/dev/null && echo "$rate" 2>/dev/null >"$slow/$limit"; then
 	home=$(awk -F: -v c="$limit" '(c ~ /blkio/ && $2 ~ /blkio/) || (c ~ /io.max/ && $1 == 0) { print $3 }' /proc/self/cgroup)
 	echo $$ >"$slow/cgroup.procs"
-	waits_run disk '' 8 0 direct
+	waits_run disk '-m 0' 8 0 direct
 	echo $$ >"$(dirname "$slow")/$home/cgroup.procs"
-	if [ "$(awk '$1 == "direct" { print $3 }' "$tmp/disk.truth")" -ge 250000 ]; then # 8 MiB take 308 ms; else not all reads were slowed down
+	if [ "$(awk '$1 == "direct" { print $3 }' "$tmp/disk.truth")" -ge 250000 ]; then # 8 MiB take 308 ms; otherwise not all reads were slowed down
 		causes "slow disk" "$tmp/disk.truth" "$tmp/disk.folded"
 	else
 		skip "slow disk" "the limit of $device does not slow it down"
@@ -61,9 +61,10 @@ fi
 rmdir "$slow" 2>/dev/null
 
 # --- every wait, however short; bpftrace adds up the same time ---
-# What a thread is not on a CPU, from switch to switch, is blocked and then ready. bpftrace misses switches of a CPU while somebody
-# there was interrupted in a system call about BPF maps; who leaves the CPU is then not who came last, and it was blind since then.
-# A wait whose beginning or end it missed is not in its sum: it was no longer than the time since the thread was seen before that.
+# While a thread is off the CPU, from switch to switch, it is first blocked and then ready. bpftrace misses switches of a CPU while a
+# thread there is interrupted in a system call about BPF maps. Then the thread that leaves the CPU is not the one that came last, and
+# bpftrace was blind since then. A wait whose beginning or end it missed is not in its sum: it was no longer than the time since the
+# thread was seen before.
 begin_trace 'tracepoint:sched:sched_switch {
 	if (@at[cpu] && @last[cpu] != args->prev_pid) { @blind_ns = @blind_ns + (nsecs - @at[cpu]); }
 	@at[cpu] = nsecs; @last[cpu] = args->next_pid;
@@ -95,11 +96,11 @@ is "sys_exit: a wait inside an exec does not show the new program" \
 waits_run sys_exit_every '--wait-hook sys_exit -m 0' 5 20 futex poll fault short
 causes "sys_exit, no minimum" "$tmp/sys_exit_every.truth" "$tmp/sys_exit_every.folded"
 
-# --- more waits than stacks may be taken: a sample of them has the same sum ---
+# --- more waits than allowed stacks: a sample of them has the same sum ---
 waits_run sampled '-m 0 --max-rate 500' 100 1 short
 read -r _ count total_us _ <<<"$(grep '^short ' "$tmp/sampled.truth")"
-# The CPU clock that the program takes off its waits counts up to 25 µs more than what lies between two switches. Each of the quanta that
-# time is cut into is met once, so that the sum is off by a few of them at most: here 1/500 s.
+# The CPU clock that the program subtracts from its waits counts up to 25 µs more than the time between two switches. Time is cut into quanta, and
+# each quantum is sampled once, so that the sum is off by a few of them at most: here 1/500 s.
 near "--max-rate: the sum of $count waits" "$(cause_us short sleep/timer <"$tmp/sampled.folded")" "$((total_us + 12 * count))" \
 	"$((13 * count + 5 * 1000000 / 500))"
 holds "… and the summary says that it is a sample" grep -qi 'max-rate' "$tmp/sampled.err"
@@ -168,8 +169,8 @@ taken=$(stolen_us "$taken")
 wait $middle
 duration_us() { jq '.duration_ns / 1000' "$tmp/$1.json"; }
 of() { folded_sum "$2" <"$tmp/$1.folded"; }
-# Threads that do nothing but wait: all of the recording is blocked, and a little of it ready; the CPU time between the waits, some 0.1 ms
-# of each 20, is no part of it, nor what the host took. A recording is as long as was asked for at least, and not longer than its command took.
+# Threads that do nothing but wait: the whole recording is blocked, and a little of it ready. The CPU time between the waits, some 0.1 ms of each 20,
+# is not part of it, nor is the time that the host took. A recording is at least as long as requested, and not longer than its command took.
 mostly() { # NAME RECORDING PID [LEAST_US]
 	local us
 	us=$(of "$2" "^waits-$3;")
@@ -182,7 +183,7 @@ mostly "-t" tid "$hundred"
 is "-t: nobody else" "$(grep -cv "^waits-$hundred;" "$tmp/tid.folded")" 0
 mostly "--comm" comm "$twenty"
 is "--comm: nobody else" "$(grep -cv '^waits-' "$tmp/comm.folded")" 0
-# Those that go on at both ends may be too short, and it may be ready for less than 50 ms in between.
+# The waits at both ends may be too short, and it may be ready for less than 50 ms in between.
 mostly "--min-block: longer waits" min "$hundred" 1000000
 is "--min-block: shorter waits" "$(of min "^waits-$twenty;.*blocked")" 0
 # On a busy machine it may be ready for more than 50 ms at a time, and that is left out: it is less than all its time in a queue.
@@ -202,14 +203,14 @@ else
 	skip "--cgroup" "no writable cgroup v2 here"
 fi
 
-# --- waits that began before the recording or go on after it: the part inside ---
+# --- waits that began before the recording or continue after it: the part inside ---
 mostly "a wait longer than the recording" dead "$dead"
-# It ends with its target: as soon as the process is gone, and somebody has looked.
+# It ends with its target: as soon as the process is gone and this was noticed.
 inside=$(of middle "^waits-$middle;.*sleep/timer")
 near "a wait that began before, µs" "$inside" "$(duration_us middle)" 200000
 holds "… not all of it" awk -v us="$inside" '{ exit !(us < $3 - 400000) }' "$tmp/middle.truth"
 
-# --- who ended the wait ---
+# --- the thread that ended the wait ---
 woken=$(of wakers "^waits-$hundred;.*;wait_futex;.*futex/lock.*woken") by=$(of wakers "^waits-$hundred;.*;wait_futex;.*futex/lock.*waits-waker")
 holds "--wakers names the thread ($by of $woken µs)" awk "BEGIN { exit !($woken > 1000000 && $by >= $woken * .95) }"
 holds "… and its process" grep -Eq ";wait_futex;.*\[blocked: futex/lock\];.*$hundred" "$tmp/wakers.folded"

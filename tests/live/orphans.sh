@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 of the supervisor of cresset up and of cresset agent: the kernel ends its two processes with it, at whatever they are, also when they are
-# stopped; what answers does not say that all is well, and the next one takes the folder.
+# kill -9 of the supervisor of cresset up and of cresset agent: the kernel ends its two processes with it, whatever they are doing, even when they are
+# stopped. A process that answers does not report that all is well, and the next one takes the directory.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -8,7 +8,7 @@
 
 chmod 755 "$tmp" # the store process is not root
 is_gone() { case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in '' | Z* | X*) return 0 ;; *) return 1 ;; esac }
-# Until all of these have ended: sets gone_ms.
+# Waits until all of these have ended: sets gone_ms.
 until_gone() {
 	local from=${EPOCHREALTIME/./} pid
 	for _ in $(seq 1000); do
@@ -51,7 +51,7 @@ until_said "look at it"
 url=$(sed -n 's/.*look at it: *//p' "$tmp/log" | head -1)
 parts=("$(half cresset-collect)" "$(half cresset-store)")
 pids+=("${parts[@]}")
-is "the next one takes the folder, and is ready" "$(curl -s -o "$tmp/ready" -w '%{http_code}' "${url}readyz")" 200
+is "the next one takes the directory, and is ready" "$(curl -s -o "$tmp/ready" -w '%{http_code}' "${url}readyz")" 200
 kill_supervisor
 is "an orphan is not ready" "$(curl -s -m 5 -o "$tmp/ready" -w '%{http_code}' "${url}readyz")" 000
 until_gone "${parts[@]}"

@@ -11,7 +11,7 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-folder = sys.argv[1]
+directory = sys.argv[1]
 encoding = sys.argv[2] if len(sys.argv) > 2 else "gzip"
 taken = 0
 
@@ -32,10 +32,10 @@ class Handler(BaseHTTPRequestHandler):
         if status == 200:
             taken += 1
             kind = "metrics" if self.path.endswith("/v1/metrics") else "otlp"
-            with open(os.path.join(folder, f"{taken}.tmp"), "wb") as f:
+            with open(os.path.join(directory, f"{taken}.tmp"), "wb") as f:
                 f.write(gzip.decompress(body))
-            os.rename(os.path.join(folder, f"{taken}.tmp"), os.path.join(folder, f"{taken}.{kind}"))
-        with open(os.path.join(folder, "log"), "a") as log:
+            os.rename(os.path.join(directory, f"{taken}.tmp"), os.path.join(directory, f"{taken}.{kind}"))
+        with open(os.path.join(directory, "log"), "a") as log:
             log.write(f"{status} {self.path} {said} {self.headers.get('X-Cresset-Base')}\n")
         self.send_response(status)
         self.send_header("Content-Type", "application/x-protobuf")

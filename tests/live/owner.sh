@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A store that cresset up made for its unprivileged user, in root's hands: it is served, asked, checked and added to, and stays that user's, so that
-# up goes on with it.
+# A store that cresset up made for its unprivileged user, used by root: it is served, queried, checked and added to, and stays that user's, so that up
+# goes on with it.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -71,7 +71,7 @@ is "root imports what only root can read" "$?" 0
 is "… and what comes of it is the owner's" "$(foreign)" ""
 is "… and is there" "$("$cresset" sql --format csv --data "$data" "SELECT sum(value) FROM samples WHERE series IN (SELECT series FROM labels WHERE key = 'job' AND value = 'old')" | tail -n +2 | tr -d '\r')" 5
 
-# What an earlier version has left to nobody; and what is in it of others.
+# A store that an earlier version left to nobody, with files of others in it.
 chown -R 65534:65534 "$data"
 mkdir "$tmp/aside"
 echo root >"$tmp/aside/file"
@@ -85,9 +85,11 @@ holds "what was nobody's is taken over, and it says so" grep -q "$data belonged 
 holds "… by the user of stores" store_user "$(stat -c %u "$data")"
 is "… all of it, and nothing else" "$(find "$data" -user 65534) $(stat -c %u "$tmp/aside" "$tmp/aside/file" "$data/theirs" | tr '\n' ' ')" " 0 0 64001 "
 chown 65534 "$data"
-"$cresset" up --data "$data" --listen none 2>"$tmp/third"
+chmod 711 "$data" # the writing user reaches its files as before
+timeout "$most_s" "$cresset" up --data "$data" --listen none 2>"$tmp/third"
 is "… not from a process that writes it" "$(stat -c %u "$data"):$(grep -c "stays nobody's.*another process writes it" "$tmp/third")" 65534:1
 chown "$owner" "$data"
+chmod 700 "$data"
 rm "$data/theirs" "$data/link" "$data/p/link"
 holds "up goes on with all that" grep -q "store process runs" "$tmp/log"
 end_always

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The same seconds seen by perf record: as many samples, the same functions, the same kernel functions.
+# The same seconds recorded by perf record: the same number of samples, the same functions, the same kernel functions.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
@@ -19,9 +19,9 @@ wait $perf
 end
 perf script -i "$tmp/perf.data" -F comm,ip,sym 2>/dev/null >"$tmp/perf.txt"
 
-# Both count by chance where the program shares its CPU.
+# Both counts are random where the program shares its CPU.
 of_both() { awk "BEGIN { alone = $(sigma "$1" .05 4); both = $(sampled_sigma $((2 * $1)) 0 4 2 "$begun" "$ended"); print (alone > both ? alone : both) }"; }
-# Counts per comm, and per leaf function of one comm, of perf's text (a sample is a block whose first frame is the leaf).
+# Counts per comm, and per leaf function of one comm, from perf's text (a sample is a block whose first frame is the leaf).
 perf_leaf() { awk -v c="$1" '/^[^ \t]/ { on = $1 == c; leaf = 1; next } NF && leaf { leaf = 0; if (on) n[$2]++ } END { for (f in n) print n[f], f }' "$tmp/perf.txt" | sort -rn | head -1; }
 our_leaf() { awk -v c="^$1;" '$0 ~ c { v = $NF; sub(/ [0-9]+$/, ""); k = split($0, f, ";"); n[f[k]] += v } END { for (x in n) print n[x], x }' "$tmp/ours.folded" | sort -rn | head -1; }
 

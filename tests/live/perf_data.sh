@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What perf record writes says the same to us as to perf script: samples and sums of every event, samples of every thread name,
-# the hottest function. As a file, compressed, through a pipe, with stacks left to be unwound, and killed. Where perf itself
-# fails (6.1 does at times, with "stack smashing detected") there is nothing to compare with.
+# A file of perf record has the same content for us as for perf script: samples and sums of every event, samples of every thread name, the hottest
+# function. As a file, compressed, through a pipe, with stacks still to be unwound, and killed. Where perf itself fails (6.1 does at times, with
+# "stack smashing detected"), there is nothing to compare with.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 
@@ -15,16 +15,16 @@ work() {
 export -f work
 export progs
 
-record() { # FILE ARG…: of all that work does
+record() { # FILE ARG…: everything that work does
 	local file=$1
 	shift
 	perf record -q -g -F 999 -o "$file" "$@" -- bash -c work 2>"$tmp/perf.err"
 }
 perf_says() { perf script -i "$1" -F event,comm,period >"$tmp/perf.txt" 2>"$tmp/perf.err"; }
-# Samples and sum of the periods of an event.
+# Number of samples and sum of the periods of an event.
 perf_event() { awk -v e="$1" '{ for (i = 2; i <= NF; i++) if (index($i, e) == 1) { n++; sum += $(i - 1) } } END { printf "%d %.0f\n", n, sum }' "$tmp/perf.txt"; }
 perf_comms() { awk '/cpu-clock/ { sub(/ +[0-9]+ +cpu-clock.*/, ""); gsub(/^ +| +$/, ""); gsub(/ /, "_"); sub(/^:-1$/, "?"); n[$0]++ } END { for (c in n) print n[c], c }' "$tmp/perf.txt" | sort; }
-perf_leaf() { # FILE COMM: samples and name of the function that is a leaf most often
+perf_leaf() { # FILE COMM: samples and name of the most frequent leaf function
 	perf script -i "$1" --no-inline -F comm,event,ip,sym 2>/dev/null |
 		awk -v c="$2" '/^[^ \t]/ { on = $1 == c && /cpu-clock/; leaf = 1; next } NF && leaf { leaf = 0; if (on) n[$2]++ } END { for (f in n) print n[f], f }' | sort -rn | head -1
 }
@@ -68,9 +68,9 @@ same "through a pipe" "$tmp/p" cpu:cpu-clock
 # Stacks that perf left to be unwound, of a program without frame pointers: walked as perf walks them.
 spin() { for ((i = 0; i < 30000; i++)); do x=${x//a/b}$((i * i)) && x=${x:0:50}; done; }
 export -f spin
-# A line for each sample: its addresses, leaf first. Where there is debug information we also name what was inlined there.
+# A line for each sample: its addresses, leaf first. Where there is debug information, we also name the functions inlined there.
 addresses() { awk '/^#/ { next } /^[ \t]/ && !/truncated|\(inlined\)$/ { s = s " " $1 } !NF && s { print s; s = "" } END { if (s) print s }' | sort; }
-# Those that reach the outermost frame of most: where perf gives up, at the address -1 or without a word, there is nothing to compare.
+# Those that reach the most common outermost frame: where perf gives up, at the address -1 or silently, there is nothing to compare.
 whole() { awk '{ line[NR] = $0; root[NR] = $NF; n[$NF]++ } END { for (r in n) if (n[r] > n[most]) most = r; for (i = 1; i <= NR; i++) if (root[i] == most) print line[i] }'; }
 if dwarf "$tmp/d" bash -c spin && perf script -i "$tmp/d" --no-inline 2>/dev/null | addresses | whole >"$tmp/d.perf"; then
 	"$cresset" convert "$tmp/d" -o "$tmp/d.perf.txt" 2>"$tmp/d.err"
@@ -82,7 +82,7 @@ else
 	skip "stacks left to unwind" "perf fails"
 fi
 
-# Of files that are not here any more they are not.
+# Stacks through files that no longer exist are not walked.
 cp "$progs/burn" "$tmp/gone"
 if dwarf "$tmp/g" "$tmp/gone" data-burn 0.3; then
 	rm "$tmp/gone"
@@ -92,8 +92,8 @@ else
 	skip "stacks of a file that is gone" "perf fails"
 fi
 
-# Killed, perf leaves a header without the size of the data, which perf does not read, and maybe half a record at the end. It
-# reads a copy whose header has the size of the whole records and says that nothing follows them.
+# When killed, perf leaves a header without the size of the data, which perf cannot read, and possibly half a record at the end. It reads a copy whose
+# header has the size of the complete records and says that nothing follows them.
 start "$progs/burn" data-burn 60 >/dev/null
 perf record -q -g -F 999 -m 16 -e cpu-clock -o "$tmp/k" -p "${pids[-1]}" 2>/dev/null &
 perf=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Python as it was written: the stacks of programs of known structure (tests/live/python/shapes.py), with names and lines, in their place among
-# the native ones, on this Debian's Python, on the newest there is, and on an old one. All there are: tests/soak/python.sh, and here with
+# Python as it was written: the stacks of programs of known structure (tests/live/python/shapes.py), with names and lines, in their place among the
+# native frames, on this Debian's Python, on the newest available, and on an old one. All available ones: tests/soak/python.sh, and here with
 # CRESSET_PYTHONS=all.
 . tests/live/lib.sh
 . tests/live/lib_python.sh

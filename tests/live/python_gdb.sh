@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The stacks of a program in Python beside those that gdb's extension for Python (py-bt) tells of the same moments: gdb stops it again and again,
-# and what it says while it does has to be what that wait has, function by function, line by line. On this Debian's Python (python3.11-dbg has the
+# The stacks of a Python program compared with those of gdb's extension for Python (py-bt) at the same moments: gdb stops it again and again, and its
+# output during a stop must equal the stack of that wait, function by function, line by line. On this Debian's Python (python3.11-dbg has the
 # extension) and one more, or with CRESSET_PYTHONS=all on every one.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
@@ -8,7 +8,7 @@
 command -v gdb >/dev/null || { echo "1..0 # SKIP gdb is not there"; exit 0; }
 shapes=(shares names exceptions recursion generators asyncio native released)
 
-# Where the extension to a Python is: debug files' packages put it below auto-load, builds from source beside the program.
+# Where the extension for a Python is: debug packages put it below auto-load, builds from source beside the program.
 extension_of() { # PATH
 	local real
 	real=$(readlink -f "$1")

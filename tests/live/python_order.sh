@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Which call of the interpreter's loop runs which frame of Python, where only their order tells (to 3.10): at a call's first
-# and last instructions, and where another thread has made the interpreter; and greenlets, whose stacks are copied in and out.
+# Which call of the interpreter's loop runs which frame of Python, where only their order tells (up to 3.10): at a call's first and last instructions,
+# and where another thread created the interpreter; and greenlets, whose stacks are copied in and out.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 interpreters >"$tmp/interpreters"
 
-# Records what a file does in 2 s of CPU time, and says how many samples came too early for their tables: recorded_file PATH FILE
-# A recorder that had no CPU while half of its ring was filled refuses these, which is counted; then it has another try, and in the last one
-# what is marked and counted as such is left out, nothing else.
+# Records what a file does in 2 s of CPU time, and sets how many samples came too early for their tables: recorded_file PATH FILE. A recorder that had
+# no CPU while half of its ring filled refuses these, which is counted; then it tries again. In the last try, samples that are marked and counted as
+# such are left out, and nothing else.
 recorded_file() {
 	for _ in 1 2 3 4; do
 		timeout 120 "$cresset" record -q --json -F 999 -o "$tmp/out.folded" -- "$1" "$2" >"$tmp/json" 2>"$tmp/err" || not_ok "recording $1" "$(tail -2 "$tmp/err")"
@@ -29,7 +29,7 @@ none_of() {
 		not_ok "$1" "$wrong of $all: $(grep -E "$2" "$tmp/out.folded" | grep -E "$3" | head -3 | cut -c1-700)"
 	fi
 }
-# … so many in 100 match: of_them SHARE WHAT OF RIGHT
+# … that many in 100 match: of_them SHARE WHAT OF RIGHT
 of_them() {
 	local all right share=$1
 	shift
@@ -59,7 +59,7 @@ cat >"$tmp/calls.py" <<-'PY'
 	main()
 PY
 
-# --- an interpreter that one thread makes and another one runs ---
+# --- an interpreter that one thread creates and another one runs ---
 cat >"$tmp/sub.py" <<-'PY'
 	import os, threading, time
 	import _xxsubinterpreters as interpreters
@@ -69,7 +69,7 @@ cat >"$tmp/sub.py" <<-'PY'
 	    while time.process_time() < end:
 	        for _ in range(1000):
 	            pass
-	# (It ends by itself: from 3.9 to 3.11 threads of one interpreter do not hear that those of another want the lock.)
+	# (It ends by itself: from 3.9 to 3.11, threads of one interpreter do not notice that those of another want the lock.)
 	def runner():
 	    interpreters.run_string(made[0], """
 	import time
@@ -90,7 +90,7 @@ cat >"$tmp/sub.py" <<-'PY'
 	os._exit(0)
 PY
 
-# --- an exception thrown into a generator that delegates to another: no call runs the first one meanwhile ---
+# --- an exception thrown into a generator that delegates to another: no call runs the first one during that ---
 cat >"$tmp/thrown.py" <<-'PY'
 	import time
 	def spin():
@@ -135,7 +135,7 @@ while read -r -u 3 version build path; do
 done 3< <(grep -E '^3\.([6-9]|10)\.[0-9]+ shared ' "$tmp/interpreters")
 [ "$n" -gt 0 ] || skip "a place by order alone" "there is no shared Python before 3.11"
 
-# --- greenlets: each has its own frames, on the stack that it runs on now ---
+# --- greenlets: each has its own frames, on its current stack ---
 cat >"$tmp/greenlets.py" <<-'PY'
 	import time
 	from greenlet import greenlet

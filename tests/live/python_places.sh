@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Python wherever it runs: before the recorder was there, below another name, in a program in C, two of them in one process, in other
-# namespaces, with code that perf would see; and its place among native frames.
+# Python wherever it runs: before the recorder was there, under another name, in a program in C, two of them in one process, in other namespaces, with
+# code that perf would see; and its place among native frames.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 . tests/live/lib_always.sh
@@ -26,11 +26,11 @@ most() {
 		not_ok "$1" "$with of $all: $(grep -E "$3" "$2" | grep -Ev "$4" | sort -t' ' -k2 | head -3 | cut -c1-700)"
 	fi
 }
-# Records a process that runs already, and keeps what is later than the first half of a second: so long a machine that is busy may take to
-# build the tables of its files. attached FILE PID [OPTION…]
+# Records a running process, and keeps samples later than the first second: a busy machine may take that long to build the tables of its files.
+# attached FILE PID [OPTION…]
 attached() {
-	timeout "$most_s" "$cresset" record -q -F 999 -d 2 -p "$2" -o "$tmp/all.cresset" "${@:3}" 2>"$tmp/err" || not_ok "recording $2" "$(tail -2 "$tmp/err")"
-	"$cresset" convert -q "$tmp/all.cresset" --time 0.5s- -o "$1"
+	timeout "$most_s" "$cresset" record -q -F 999 -d 3 -p "$2" -o "$tmp/all.cresset" "${@:3}" 2>"$tmp/err" || not_ok "recording $2" "$(tail -2 "$tmp/err")"
+	"$cresset" convert -q "$tmp/all.cresset" --time 1s- -o "$1"
 }
 working() { # the shape is at work
 	sleep 0.5
@@ -39,7 +39,7 @@ working() { # the shape is at work
 newest "$debian" || newest "$shared" || { echo "1..0 # SKIP no Python"; exit 0; }
 arguments=(shares --seconds 20 --lib "$progs/python_ext")
 
-# --- it runs already ---
+# --- attached to a running process ---
 start "$path" "$shapes" "${arguments[@]}" >/dev/null
 working
 attached "$tmp/late.folded" "${pids[-1]}"
@@ -71,7 +71,7 @@ end_always
 holds "cresset up has its functions, with file and lines ($(cat "$tmp/stored"))" stored
 kill -9 "${pids[-2]}" 2>/dev/null
 
-# --- below another name: a program that has an interpreter in itself ---
+# --- under another name: a program with an interpreter inside ---
 if newest "$debian" && readelf -Ws --dyn-syms "$path" | grep -q ' _PyRuntime$'; then
 	cp "$path" "$tmp/service"
 	PYTHONHOME=/usr start "$tmp/service" "$shapes" "${arguments[@]}" >/dev/null
@@ -83,7 +83,7 @@ else
 	skip "a program of another name" "this Debian's Python is not in one piece"
 fi
 
-# --- in a program in C: two libpythons, each in its thread ---
+# --- in a program in C: two libpythons, each in its own thread ---
 libpython() { ls "${1%/bin/*}"/lib/libpython3.[0-9]*.so.* 2>/dev/null | head -1; }
 if newest '3.(8|9|10)[.0-9]* shared' && old=$path && newest '3.1[1-9][.0-9]* shared'; then
 	start "$progs/python_embed" 20 "$PWD/tests/live/python/embedded.py" first "${old%/bin/*}" "$(libpython "$old")" second "${path%/bin/*}" "$(libpython "$path")"
@@ -149,7 +149,7 @@ newest "$shared" && start "$path" "$shapes" native --seconds 20 --lib "$progs/py
 	kill -9 "${pids[-1]}"
 }
 
-# --- processes that are not what they seem: what walks and reads them loses no sample, and makes nothing up ---
+# --- deceptive processes: the walker and the reader lose no sample, and invent nothing ---
 for wanted in "$shared" '3.(7|8|9|10)[.0-9]* shared' "$debian"; do
 	newest "$wanted" || continue
 	: >"$tmp/ruins.folded"
@@ -165,7 +165,7 @@ for wanted in "$shared" '3.(7|8|9|10)[.0-9]* shared' "$debian"; do
 		(SELECT stack FROM frames WHERE function = 'ext_ruin') AND function NOT IN ('<module>', 'ruins', '[unknown]')" | tail -n +2)" ""
 done
 
-# --- code that the interpreter makes for perf: it is there once, as it is without ---
+# --- code that the interpreter generates for perf: it appears once, as without perf ---
 if newest '3.(1[2-9])[.0-9]* shared'; then
 	start "$path" -X perf "$shapes" "${arguments[@]}" >/dev/null
 	working

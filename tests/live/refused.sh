@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What a kernel, a container or an administrator refuses, by its real cause: each has its own words, with what helps, in doctor and where a
-# recording fails; none of doctor's hints points to doctor.
+# What a kernel, a container or an administrator refuses, by its real cause: each has its own message, with a remedy, in doctor and where a recording
+# fails; none of doctor's hints points to doctor.
 . tests/cli/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 chmod 755 "$tmp"
 
-start "$progs/burn" burner 200 >/dev/null # there is something to record
+start "$progs/burn" burner 200 >/dev/null # something to record
 
-# Runs `doctor` and `record` by a command: sets doctor_status, doctor, record_status, errs.
+# Runs `doctor` and `record` under a command: sets doctor_status, doctor, record_status, errs.
 refused() { # COMMAND…
 	"$@" "$cresset" doctor >"$tmp/doctor" 2>&1 </dev/null
 	doctor_status=$?
@@ -16,7 +16,7 @@ refused() { # COMMAND…
 	record_status=$?
 	errs=$(<"$tmp/err")
 }
-# As `refused`, where nothing can be recorded: NAME STATUS ROW TEXT COMMAND…, ROW is doctor's that says TEXT.
+# Like `refused`, where nothing can be recorded: NAME STATUS ROW TEXT COMMAND…, ROW is doctor's row that says TEXT.
 cannot() {
 	local name=$1 want=$2 row=$3 text=$4
 	shift 4
@@ -80,7 +80,7 @@ holds "… CPU samples are there" grep -q '^burner' "$tmp/part.folded"
 "$progs/deny" bpf:28 1 "$cresset" record -q -e off-cpu -d 300ms -o "$tmp/none.cresset" >"$tmp/err" 2>&1
 is "… waits alone cannot be recorded" $? 3
 
-# --- locked memory: does not count since 5.11
+# --- locked memory: not counted since 5.11
 works "no locked memory at all" prlimit --memlock=0:0
 
 # --- descriptors: 384 CPUs need more than a shell allows, 2 more than this
@@ -99,7 +99,7 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 	cannot "BTF that is cut off" 4 "kernel type information" "cut off" private "$tmp/cut"
 	has "… record says so" "/sys/kernel/btf/vmlinux: cut off" "$errs"
 
-	# With types from a file: waits attach to the kernel's own, all else works, and what is missing is said where somebody looks.
+	# With types from a file: waits attach to the kernel's own, all else works, and missing parts are reported where users look.
 	cp /sys/kernel/btf/vmlinux "$tmp/types"
 	private "" "$cresset" record -e cpu,off-cpu -d 500ms --btf "$tmp/types" -o "$tmp/part.cresset" >"$tmp/err" 2>&1
 	is "types from a file: record works" $? 0
@@ -146,12 +146,12 @@ if [ -r /sys/kernel/btf/vmlinux ]; then
 	fails "… one that is cut off" 6 "cut off" record --btf "$tmp/cut"
 	ends "the right one" 0 record -q -d 200ms --btf /sys/kernel/btf/vmlinux -o "$tmp/btf.cresset"
 fi
-# The first bytes of an object for another machine: ELF's number of it is at 18.
+# The first bytes of an object for another machine: ELF's number for it is at 18.
 printf '\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01%43s' "" >"$tmp/riscv"
 fails "… one of another architecture" 6 "types of another architecture" record --btf "$tmp/riscv"
 is "nothing was made for what does not begin" "$(ls -d "$tmp/up" "$tmp/spool" 2>/dev/null)" ""
 
-# --- the kernel's verifier: by types in which a field that waits are told by is far behind the end of its structure it refuses one of their programs
+# --- the kernel's verifier: types put a field that waits need far behind the end of its structure, so it refuses one of the programs of waits
 if [ -r /sys/kernel/btf/vmlinux ] && python3 tests/live/bend_types.py /sys/kernel/btf/vmlinux "$tmp/bent" sched_info last_queued; then
 	bent() { "$cresset" record "$@" -d 300ms --btf "$tmp/bent" -o "$tmp/bent.cresset" 2>"$tmp/err"; }
 	log_lines() { sed -n '/^cresset: .*the verifier refuses/,/^cresset: warning/p' "$tmp/err" | grep -c '^  '; }
@@ -176,7 +176,7 @@ else
 	skip "a refusal by the verifier" "the kernel's types cannot be read, or have no such field"
 fi
 
-# --- cresset up does not say that it records before it does
+# --- cresset up announces its recording only once it records
 "$progs/deny" bpf 1 "$cresset" up --data "$tmp/refused" --listen 127.0.0.1:0 >"$tmp/err" 2>&1
 is "up where BPF is refused" $? 3
 has "… says why" "bpf() is refused by a seccomp filter" "$(<"$tmp/err")"

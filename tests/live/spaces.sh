@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stacks without frame pointers are whole wherever their code lies and however it came there: forked, executed, opened late, mapped
-# twice, deleted, in memory, in another namespace, in a thread, beside code made at run time.
+# Stacks without frame pointers are complete wherever their code lies and however it got there: forked, executed, opened late, mapped twice, deleted,
+# in memory, in another namespace, in a thread, beside code made at run time.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
@@ -11,8 +11,8 @@ for p in burn family dl deep short; do
 done
 gcc "${flags[@]}" -shared -fPIC -o "$tmp/plug" tests/live/prog/plug.c
 
-# All samples of a comm in a function have this as their stack, from the first frame on: at least 30, and 99 % of them: a library that
-# was just opened is known some milliseconds later.
+# All samples of a comm that have a function in their stack have this stack from the first frame on: at least 30, and 99 % of them: a library that was
+# just opened becomes known some milliseconds later.
 whole() { # NAME COMM FUNCTION STACK
 	local all with
 	all=$(folded_sum "^$2;.*$3" <"$tmp/out.folded")
@@ -26,7 +26,7 @@ whole() { # NAME COMM FUNCTION STACK
 main='_start;__libc_start[^;]*;([^;]*;)*main;'
 thread='(clone3?|__clone3?|__clone_internal)?;?start_thread;'
 
-# Everything runs under one recorder: it loads the tables of these programs, not of all that happens to run.
+# Everything runs under one recorder: it loads the tables of these programs, not those of all other running programs.
 everything() {
 	cp "$tmp/burn" "$tmp/doomed"
 	"$tmp/doomed" doomed 0.5 >/dev/null &
@@ -39,7 +39,7 @@ everything() {
 	"$progs/callback" 0.5
 	(echo; sleep 3) | "$tmp/family" 0.5 >/dev/null
 	mkdir -p "$tmp/hidden"
-	# In a chroot, whose root is no mount point, unshare cannot keep mounts from spreading.
+	# In a chroot whose root is not a mount point, unshare cannot keep mounts from spreading.
 	spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
 	# shellcheck disable=SC2086 # empty is nothing
 	unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/burn' '$tmp/hidden/burn' && '$tmp/hidden/burn' elsewhere 0.5" >/dev/null
@@ -63,7 +63,7 @@ whole "a thread" fam-thread thread_work "${thread}thread_main;thread_work"
 whole "another mount and pid namespace" elsewhere burn_loop "${main}burn_outer;burn_loop"
 whole "before an exec" before-exec burn_loop "${main}burn_outer;burn_loop"
 whole "after an exec" after-exec burn_loop "${main}burn_outer;burn_loop"
-# Half of their life is the dynamic linker's, some of it before the recorder heard of them.
+# Half of their life is spent in the dynamic linker, some of it before the recorder knew about them.
 all=$(folded_sum '^short-lived;.*short_work' <"$tmp/out.folded")
 holds "processes of 5 ms: ($all)" test "$all" -ge 50
 near "… to their beginning" "$(folded_sum "^short-lived;${main}short_work" <"$tmp/out.folded")" "$all" "$((all / 50))"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whom cresset record watches: everything, a process with its threads and children, a thread, a name, a group, a command.
+# The targets of cresset record: everything, a process with its threads and children, a thread, a name, a group, a command.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 
@@ -45,8 +45,8 @@ wait $family
 wait "$recorder"
 is "-p ends with its target" $? 0
 is "only the process's own stacks" "$(folded_sum bystander <"$tmp/family.folded")" 0
-# Four busy threads on fewer CPUs are switched at timer ticks, which beat with the sampling clock: one's loss is another's gain. And
-# what a host takes from a virtual machine is sampled, but not CPU time of anybody.
+# Four busy threads on fewer CPUs are switched at timer ticks, which beat with the sampling clock: one's loss is another's gain. And time that a host
+# takes from a virtual machine is sampled, but is nobody's CPU time.
 near "-p has all three of them" "$(folded_sum ';(main|child|thread)_work;' <"$tmp/family.folded")" 418 60
 for part in main_work child_work thread_work; do
 	near "-p has $part" "$(folded_sum ";$part;" <"$tmp/family.folded")" 139 40
@@ -65,7 +65,7 @@ near "-t has the thread" "$(folded_sum thread_work <"$tmp/thread.folded")" 139 4
 exec 3>&-
 kill -9 "$bystander"
 
-# What a host took meanwhile may have been sampled in any program: plus so many.
+# Time that a host took in the meantime may have been sampled in any program: adds that many.
 more_than() { awk -v least="$1" -v stolen="$(stolen_us "$from" 0)" -v hz="$2" 'BEGIN { print least + stolen * hz / 1e6 }'; }
 
 # --- names ---

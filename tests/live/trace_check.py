@@ -24,14 +24,15 @@ def read_log(path):
 
 
 def possible(log, starts, at):
-    """What the thread may have had at that moment, and whether there is only one such thing."""
+    """What the thread may have had at that moment, and whether there is only one such thing. Between two lines, where a thread can lose its CPU
+    for long, either holds."""
     first = max(bisect.bisect_right(starts, at - NEAR_NS) - 1, 0)
     states = set()
-    for start, end, span in log[first:]:
-        if start > at + NEAR_NS:
+    for i in range(first, len(log)):
+        if i > 0 and log[i - 1][1] > at + NEAR_NS:
             break
-        if end >= at - NEAR_NS:
-            states.add(span)
+        if i + 1 == len(log) or starts[i + 1] >= at - NEAR_NS:
+            states.add(log[i][2])
     around = log[bisect.bisect_right(starts, at) - 1]
     sure = len(states) == 1 and around[0] <= at - NEAR_NS and at + NEAR_NS <= around[1]
     return states, sure

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Spans of traces: programs whose threads publish which span they work for, in each way that compilers and linkers have for a thread-local
-# variable. Each sample's span has to be the one that its thread had at that moment by its own log; other processes have none; and every
-# output has them.
+# Spans of traces: programs whose threads publish the span they work for, in each way that compilers and linkers have for a thread-local variable.
+# Each sample's span must be the one that its thread had at that moment by its own log; other processes have none; and every output has them.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }
 
 sql() { "$cresset" sql -q --format csv --data "$1" "$2" | tail -n +2 | tr -d '\r'; }
 of_comm() { echo "series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
-# Samples of a thread's name: samples FILE TYPE COMM, as trace_check.py takes them.
+# Samples of a thread name: samples FILE TYPE COMM, in the form for trace_check.py.
 samples() {
 	echo "time,length,tid,trace_id,span_id"
 	sql "$1" "SELECT time, length, tid, trace_id, span_id FROM samples WHERE type = '$2' AND $(of_comm "$3")"
@@ -41,11 +40,11 @@ spans_are_true() { # NAME WHAT [RECORDING]
 	done
 }
 
-# --- in the program itself, beside all others. What the machine runs is new to the recorder: it takes a while.
+# --- in the program itself, beside all others. The machine's programs are new to the recorder: it takes a while.
 also=-a run_traced in-program trace 15
 spans_are_true in-program "in the program"
 
-# --- where the variable is: programs of all kinds at once
+# --- places of the variable: programs of all kinds at the same time
 kinds="in-static|trace_static||in a static program at a random address
 in-lib|trace_dl|lib=$progs/trace_lib|in a library, general-dynamic
 in-lib-desc|trace_dl|lib=$progs/trace_lib_desc|in a library, by a descriptor of a block of its own
@@ -75,7 +74,7 @@ read -r n with <<<"$(sql "$tmp/in-program.cresset" "SELECT count(*), count(trace
 share=$(awk "BEGIN { print $in_ns / ($in_ns + $out_ns) }")
 near "the share of samples in spans" "$with" "$(awk "BEGIN { print $n * $share }")" "$(awk "BEGIN { print $(sigma "$n" "$share" 4) + 0.02 * $n }")"
 
-# --- who has none
+# --- processes without spans
 is "other processes have none" "$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE trace_id IS NOT NULL AND NOT $(of_comm in-program)")" 0
 
 # --- every output
@@ -91,14 +90,14 @@ done
 "$cresset" convert -q "$tmp/in-program.cresset" --data "$tmp/store"
 is "… and into a store" "$(of_trace "$tmp/store")" "$want"
 
-# --- what is no record
+# --- invalid records
 run_traced garbage trace 5 mode=garbage
 read -r right wrong _ none _ <<<"$(checked garbage cpu)"
 is "pointers to anything: no span" "$right $wrong" "0 0"
 holds "… and the samples are there: $none" test "$none" -ge 50
 holds "… and what could not be read is counted: $(loss garbage traces_unread)" test "$(loss garbage traces_unread)" -ge 20
 
-# --- published late, and gone: at once
+# --- published late, and removed: takes effect at once
 begin "$tmp/changes.cresset" --comm 'ch-*' -F 499 -e cpu,off-cpu
 begin_traced ch-late trace_dl 9 lib="$progs/trace_lib" late=1
 traced=("${pids[-1]}")

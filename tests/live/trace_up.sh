@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Spans of traces, always on: a program that is one of many is found soon, its samples have the spans that its threads had, and a selector
-# takes one trace: out of the store of cresset up, and out of a server's that an agent sends to.
+# Spans of traces, always on: one program among many is soon found, its samples have the spans that its threads had, and a selector takes one trace:
+# from the store of cresset up, and from the store of a server that an agent sends to.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/cli/lib_serve.sh
@@ -9,7 +9,7 @@ for program in curl jq python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
 
-chmod 755 "$tmp" # who stores is not root
+chmod 755 "$tmp" # the store process is not root
 of_comm() { echo "series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 ask() { "$cresset" sql -q --format csv "${from[@]}" "$1" | tail -n +2 | tr -d '\r'; }
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND $(of_comm "$1")"; }
@@ -20,7 +20,7 @@ checked() { # NAME: right wrong missing none unsure outside
 	} >"$tmp/$1.csv"
 	python3 tests/live/trace_check.py "$tmp/$1.log" "$tmp/$1.csv"
 }
-# What a program of its own says of its spans is in the store: spans_are_stored NAME
+# The spans of a program by its own log are in the store: spans_are_stored NAME
 spans_are_stored() {
 	local right wrong missing none trace want
 	until_stored "$1"
@@ -33,7 +33,7 @@ spans_are_stored() {
 	want=$(ask "SELECT count(*) FROM samples WHERE type = 'cpu' AND trace_id = '$trace'")
 	is "… and a selector takes one trace" "$("$cresset" query -q "${from[@]}" "cpu{trace_id=\"$trace\"}" -o - --format folded | folded_sum)" "$want"
 }
-# Others that wake all the time, each with mappings that come and go.
+# Others that wake constantly, each with mappings that come and go.
 crowd() { # HOW-MANY
 	python3 -c '
 import mmap, os, sys, time
@@ -63,10 +63,10 @@ is "it ends well" $status 0
 serve --data "$tmp/served"
 from=(--server "$url")
 begin_always agent --spool "$tmp/spool" --server "$url"
-sleep 5 # what runs here is new to it: it is behind
+sleep 5 # the programs here are new to it: it is behind
 "$progs/trace" sent 8 "$tmp/sent.log"
 spans_are_stored sent
-# One of which most is new, on a machine that does much at once, comes whole: the next ones will not.
+# A batch that is mostly new, on a machine that does much at the same time, is sent whole: the next ones are not.
 for _ in $(seq 60); do
 	packed=$(get debug/ingest | jq '.senders[0] | .key_sequence < .last_sequence')
 	[ "$packed" = true ] && break

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset up: what runs is in the store soon, with names; each half may be killed at any moment, and nothing that was stored is lost or there
-# twice; it stops within seconds; the data is there when it starts again.
+# cresset up: running programs are soon in the store, with names. Each half may be killed at any moment, and nothing that was stored is lost or there
+# twice. It stops within seconds. The data is there when it starts again.
 # run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -11,7 +11,7 @@ chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 up() { begin_always up --data "$data" --listen 127.0.0.1:0; }
 ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r'; }
-# Samples of a program, by their function; burn_loop is what tests/live/prog/burn does all the time.
+# Samples of a program, by their function; burn_loop is where tests/live/prog/burn spends all its time.
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 
 up
@@ -22,7 +22,7 @@ holds "the store process is a user of its own" store_user "$(stat -c %u "/proc/$
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-store)/status")" 0000000000000000
 is "… nor gets any" "$(sed -n 's/^NoNewPrivs:\t//p' "/proc/$(half cresset-store)/status")" 1
 owner=$(stat -c %u "/proc/$(half cresset-store)")
-is "the folder is the store process's alone" "$(stat -c %u:%a "$data")" "$owner:700"
+is "the directory is the store process's alone" "$(stat -c %u:%a "$data")" "$owner:700"
 
 "$progs/burn" "$me-burner" 3 >/dev/null
 until_stored "$me-burner"
@@ -35,14 +35,14 @@ holds "… and the kernel's" grep -q '\[kernel\]' "$tmp/top.csv"
 host=$(uname -n)
 is "every series says the host" "$(ask "SELECT count(*) FROM series WHERE id NOT IN (SELECT series FROM labels WHERE key = 'host' AND value = '$host')")" 0
 
-# --- the host meanwhile. A core burns; what /proc says of the same time is the truth.
+# --- the host at the same time. A core burns; /proc's figures for that time are the truth.
 metric() { # SELECTOR FROM TO [OPTION…]: one number
 	local selector=$1 from=$2 to=$3
 	shift 3
 	"$cresset" query --data "$data" "$selector" --from "$from" --to "$to" --range "$((to - from))s" --csv "$@" 2>"$tmp/err" | sed -n '2s/.*,//p' | tr -d '\r'
 }
 host_busy() { awk '$1 == "cpu" { print ($2 + $3 + $4 + $7 + $8) / '"$(getconf CLK_TCK)"' }' /proc/stat; }
-until_metric() { # UNIX-TIME: until points of after it are there
+until_metric() { # UNIX-TIME: until there are later points
 	for _ in $(seq 60); do
 		[ "$(ask "SELECT coalesce(max(time), 0) > ${1}000000000 FROM metrics WHERE name = 'system_cpu_busy'")" = 1 ] && return
 		sleep 0.5
@@ -100,7 +100,7 @@ until_stored "$me-third"
 near "a collector that was killed is back" "$(burnt "$me-third")" 198 40
 is "… and nothing is there twice" "$(burnt "$me-burner")" "$before"
 
-# Kills in quick succession; what was seen in the store stays.
+# Kills in quick succession; data that was seen in the store stays.
 "$progs/burn" "$me-fourth" 6 >/dev/null &
 seen=0
 for _ in 1 2 3; do
@@ -112,6 +112,11 @@ for _ in 1 2 3; do
 done
 wait $!
 
+# Each kill doubles the pause before the next start.
+for _ in $(seq 600); do
+	[ -z "$(half cresset-store)" ] || break
+	sleep 0.05
+done
 "$progs/burn" "$me-last" 1 >/dev/null
 end_always
 is "it ends" $status 0
@@ -132,7 +137,7 @@ is "Ctrl-C ends it, too" $status 0
 
 chown -R root "$data"
 "$cresset" up --data "$data" --listen none 2>"$tmp/err"
-is "a folder of root's with something in it is not taken" $? 7
+is "a directory of root's with something in it is not taken" $? 7
 holds "… and it says what to do" grep -Eq "chown -R [0-9]+:[0-9]+ $data" "$tmp/err"
 if command -v setpriv >/dev/null; then
 	setpriv --reuid 65534 --clear-groups "$cresset" up --data "$tmp/other" 2>"$tmp/err"
@@ -142,7 +147,7 @@ else
 	skip "without root it ends" "no setpriv here"
 fi
 
-# --- a disk without any room: it waits
+# --- a full disk: it waits
 if mkdir "$tmp/disk" && mount -t tmpfs -o size=16m tmpfs "$tmp/disk" 2>/dev/null; then
 	trap 'kill -9 "$always" 2>/dev/null; wait "$always" 2>/dev/null; umount -l "$tmp/disk" 2>/dev/null; cleanup' EXIT
 	head -c 32M /dev/zero >"$tmp/disk/filler" 2>/dev/null

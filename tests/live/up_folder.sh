@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Where the data of cresset up and agent cannot be: who cannot get there, at which folder of the way, and what to do is said at the start.
+# Places where the data of cresset up and agent cannot be: the start reports which user cannot get there, at which directory of the path, and the
+# remedy.
 # run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
@@ -15,7 +16,7 @@ says() { # NAME TEXT
 	holds "$1" grep -qF "$2" "$tmp/err"
 }
 holds_not up --data "$tmp/closed/below/data" --listen none
-is "a folder below one that does not let the store's user in" $status 7
+is "a directory below one that does not let the store's user in" $status 7
 says "… names both, and who" ", as whom the store process runs, cannot enter $tmp/closed: Permission denied"
 says "… and what to do" "chmod o+x $tmp/closed"
 (cd "$tmp/closed/below" && holds_not up --data other --listen none; exit $status)
@@ -27,7 +28,7 @@ says "… of the sending process" ", as whom the sending process runs, cannot en
 chown 64001:64001 "$tmp/locked"
 chmod 500 "$tmp/locked"
 holds_not up --data "$tmp/locked" --listen none
-is "a folder that its owner may not write to" $status 7
+is "a directory that its owner may not write to" $status 7
 says "… says so" "user 64001, as whom the store process runs, cannot write to $tmp/locked: Permission denied"
 says "… and what to do" "chmod u+rwx $tmp/locked"
 finish

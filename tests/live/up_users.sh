@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may ask cresset up without tokens: a user who joins the group cresset is let in by SIGHUP, one who leaves it is not any more; nothing begins
-# again where nobody has.
+# Who may query cresset up without tokens: after SIGHUP, a user who has joined the group cresset is let in, and one who has left it is not; nothing
+# restarts if nobody has.
 # run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -9,7 +9,7 @@ unshare -m sh -c 'mount --bind /etc/group /etc/group' 2>/dev/null || { echo "1..
 
 chmod 755 "$tmp" # the store process is not root
 { cat /etc/passwd; echo "joiner:x:64002:100::/:/bin/false"; } >"$tmp/passwd"
-# The group's members are these: written into the file that is mounted.
+# Sets the group's members: written into the file that is mounted.
 members() { { grep -v ^cresset: /etc/group; echo "cresset:x:64009:$1"; } >"$tmp/group"; }
 status_of() { setpriv --reuid "$1" --clear-groups curl -s -m 20 -o /dev/null -w '%{http_code}' "${url}api/v1/types"; }
 members ""
@@ -27,7 +27,7 @@ where
 is "root, sudo's caller, and others" "$(status_of 0) $(status_of 64003) $(status_of 64002)" "200 200 403"
 store=$(half cresset-store)
 kill -HUP "$always"
-until_said "the configuration is as it was"
+until_said "the configuration is unchanged"
 is "nothing begins again while the group is as it was" "$(half cresset-store)" "$store"
 members joiner
 kill -HUP "$always"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Call frame information of every ELF file in this machine's library and program folders against readelf, row by row, and the
-# rules that unwind tables give for these rows. FRAMES_DIRS="…" names other folders.
+# Call frame information of every ELF file in this machine's library and program directories against readelf, row by row, and the
+# rules that unwind tables give for these rows. FRAMES_DIRS="…" names other directories.
 set -u
 build=${BUILD:-build} log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -1,6 +1,6 @@
-/* tests/unit/core_relocations.h: what a BPF object needs of a kernel, read from its ELF file: the fields that it is relocated for (.BTF.ext),
- * the helpers that it calls, and which programs each is for, also behind calls of functions and callbacks; and a field's place by the types of
- * any kernel. Written without libbpf's own relocation, which it is compared with. */
+/* tests/unit/core_relocations.h: the needs of a BPF object, read from its ELF file: the fields that it is relocated for (.BTF.ext), the helpers that
+ * it calls, and the programs that need each, also through calls of functions and callbacks; and a field's offset in the types of any kernel. It does
+ * not use libbpf's own relocation, which it is compared with. */
 #ifndef CRESSET_TESTS_CORE_RELOCATIONS_H
 #define CRESSET_TESTS_CORE_RELOCATIONS_H
 
@@ -18,8 +18,7 @@ struct core_function {
 	size_t section_at;
 	uint64_t start, size;
 	bool is_program;
-	uint32_t
-		users; /* of those programs that it is part of: what core_read's caller said of each */
+	uint32_t users; /* its programs: what core_read's caller returned for each */
 };
 
 struct core_field {
@@ -115,9 +114,9 @@ static inline void core_read_functions(struct core_object *o,
 	}
 }
 
-/* --- who calls what ---------------------------------------------------------------------------- */
+/* --- the call graph ---------------------------------------------------------------------------- */
 
-/* The function that an instruction calls or takes the address of; NULL: none. target: by a relocation's symbol, in section. */
+/* The function that an instruction calls or takes the address of, or NULL. target: from a relocation's symbol, in section. */
 static inline struct core_function *core_callee(struct core_object *o, const struct bpf_insn *insn,
 						size_t section, uint64_t symbol)
 {
@@ -163,7 +162,7 @@ static inline bool core_spread_relocated(struct core_object *o, Elf_Scn *s, cons
 	return changed;
 }
 
-/* Calls inside a section may have no relocation: then the instruction itself says where to. */
+/* Calls within a section may have no relocation: then the instruction itself has the target. */
 static inline bool core_is_relocated(struct core_object *o, size_t section, uint64_t at)
 {
 	GElf_Shdr h;
@@ -252,7 +251,7 @@ static inline const struct btf_type *core_plain(const struct btf *btf, __u32 *id
 	return t;
 }
 
-/* "0:5:1" from a type is the name that the members have; their last type. */
+/* Names the members of "0:5:1" from a type, and their last type. */
 static inline void core_name(const struct btf *btf, struct core_field *f)
 {
 	__u32 id = f->root;
@@ -314,7 +313,7 @@ static inline void core_read_fields(struct core_object *o)
 	}
 }
 
-/* users: a number for each program; functions get the sum of those whose part they are. */
+/* users: returns a number for each program; functions get the sum of their programs. */
 static inline void core_open(struct core_object *o, const char *path,
 			     uint32_t (*users)(const char *section, const char *name))
 {
@@ -365,7 +364,7 @@ static inline bool core_find_member(const struct btf *btf, __u32 id, const char 
 	return false;
 }
 
-/* Of "type.member.member"; false: there is none. */
+/* Finds "type.member.member"; false if there is none. */
 static inline bool core_find(const struct btf *btf, const char *path, struct core_place *p)
 {
 	char type[128];
@@ -388,8 +387,8 @@ static inline bool core_is_unsigned(const struct btf_type *t)
 	return btf_is_int(t) && !(btf_int_encoding(t) & BTF_INT_SIGNED);
 }
 
-/* Whether the instruction reads there what its program means: libbpf takes other sizes of unsigned integers and pointers for a load, and does
- * not look where only an address is taken: those are to have the same size, of which an array may have more. */
+/* Whether the instruction reads what its program means: for a load, libbpf adapts the sizes of unsigned integers and pointers. It does not check
+ * fields of which only the address is taken: these must have the same size, or a larger one for an array. */
 static inline bool core_reads_right(const struct core_object *o, const struct core_field *f,
 				    const struct btf *btf, const struct core_place *p)
 {

@@ -12,7 +12,7 @@ struct debug_server {
 	int port, its_input; /* it ends when this is closed */
 };
 
-/* Serves `file` under its build id, and whatever else is in dir. */
+/* Serves `file` under its build id, and the other files in dir. */
 static inline void debug_server_start(struct debug_server *s, const char *dir, const char *file)
 {
 	int in[2], out[2];

@@ -13,11 +13,11 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-folder = sys.argv[1]
+directory = sys.argv[1]
 
 
 def content(name):
-    with open(os.path.join(folder, name), "rb") as f:
+    with open(os.path.join(directory, name), "rb") as f:
         return f.read()
 
 
@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        with open(os.path.join(folder, "log"), "a") as log:
+        with open(os.path.join(directory, "log"), "a") as log:
             log.write(self.path + "\n")
         parts = self.path.split("/")
         mode, name = parts[1], parts[3] if len(parts) > 3 else ""
@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
             pass
 
     def misbehave(self, mode, name):
-        if mode in ("good", "cut") and not os.path.exists(os.path.join(folder, name)):
+        if mode in ("good", "cut") and not os.path.exists(os.path.join(directory, name)):
             self.answer(404)
         elif mode == "good":
             self.answer(200, content(name))
@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         elif mode == "loop":
             self.answer(302, Location=self.path)
         elif mode == "file":
-            self.answer(302, Location="file://" + os.path.join(folder, name))
+            self.answer(302, Location="file://" + os.path.join(directory, name))
         elif mode == "big":
             self.answer(200, b"x" * 1000, 10 << 30)
         elif mode == "endless":

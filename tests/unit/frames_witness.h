@@ -1,12 +1,13 @@
-/* tests/unit/frames_witness.h: every row that readelf gives for an ELF file against ours, twice: the row of the call frame
- * information, and the rule that the unwind table finds at the row's offset in the file. */
+/* tests/unit/frames_witness.h: compares every row that readelf prints for an ELF file with ours, twice: with the row of the call frame information,
+ * and with the rule in the unwind table at the row's file offset. */
 #ifndef CRESSET_TESTS_FRAMES_WITNESS_H
 #define CRESSET_TESTS_FRAMES_WITNESS_H
 
 #include "readelf_rows.h"
 
-#include "symbol/elf_layout.h"
-#include "unwind/cfi_file.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+#include "unwind/cfi.h"
 #include "unwind/table.h"
 
 #include <errno.h>
@@ -14,16 +15,15 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-/* What was compared, added up. */
+/* The totals of what was compared. */
 struct frames_sum {
 	uint64_t files, fdes, rows;
-	uint64_t table_rows; /* the table was asked for */
+	uint64_t table_rows; /* rows looked up in the table */
 	uint64_t table_files;
-	uint64_t shadowed; /* rows inside of which another function begins */
-	uint64_t
-		not_mapped; /* rows of code that is not in the file, or of what Go leaves for debuggers: no table has them */
-	uint64_t restored; /* rows whose CIE restores registers, where readelf is wrong */
-	uint64_t other_cfa, other_fp, other_ra; /* what no rule can say */
+	uint64_t shadowed;   /* rows that contain the start of another function */
+	uint64_t not_mapped; /* rows of code not in the file, or for Go's debuggers: in no table */
+	uint64_t restored;   /* rows whose CIE restores registers, for which readelf is wrong */
+	uint64_t other_cfa, other_fp, other_ra; /* not expressible as rules */
 	uint64_t signal_rows, deref_rows, plt_rows, other_reg_rows;
 };
 
@@ -36,7 +36,7 @@ struct frames_check {
 	struct readelf want;
 	bool is_arm64, is_go, want_is_gos;
 	char what[256]; /* the first difference */
-	char why[256];  /* it cannot be read */
+	char why[256];  /* why it cannot be read */
 };
 
 __attribute__((format(printf, 2, 3))) static inline bool frames_differ(struct frames_check *c,
@@ -118,8 +118,7 @@ static inline void spell_rule_place(const struct frames_check *c, uint8_t place,
 		snprintf(out, 24, "%s", words[UNWIND_KIND(place)]);
 }
 
-/* "" is a column that is not there, "u" may be one that is there for the sake of a later row. arm64's return address is in its
- * register until somebody says otherwise. */
+/* "" is an absent column, "u" may be one that exists only for a later row. arm64's return address is in its register until a rule says otherwise. */
 static inline bool same_place(const struct frames_check *c, const char *ours, const char *readelf,
 			      bool is_ra)
 {
@@ -132,8 +131,8 @@ static inline bool same_place(const struct frames_check *c, const char *ours, co
 	return strcmp(ours, "s") == 0 && (!*readelf || (!is_ra && strcmp(readelf, "u") == 0));
 }
 
-/* Assemblers move what functions begin with into the CIE, and once in many files that has a register restored: to what it was
- * before the CIE, as gdb and libgcc read it. readelf lets it be saved. */
+/* Assemblers move the common start of functions into the CIE, including, in many files, a restored register: restored to its state before the CIE, as
+ * gdb and libgcc read it. readelf keeps it saved. */
 static inline bool same_fp(struct frames_check *c, const char *ours, const struct readelf_fde *f,
 			   const struct readelf_row *want)
 {
@@ -161,7 +160,7 @@ static inline bool check_row(struct frames_check *c, const struct cfi_rule *rule
 			     fp, ra, want->cfa, want->fp, want->ra);
 }
 
-/* Another function begins behind `start`, at or before addr; or more than one at start. */
+/* Another function begins after `start`, at or before addr; or more than one at start. */
 static inline bool is_shadowed(const struct frames_check *c, uint64_t start, uint64_t addr)
 {
 	size_t lo = 0, hi = c->starts.n; /* the first start past addr */
@@ -224,7 +223,7 @@ static inline bool check_rule(struct frames_check *c, const struct readelf_fde *
 
 /* --- one function ------------------------------------------------------------------------------ */
 
-/* Each row of readelf's has our rule of that address; each of our rows is one of readelf's. */
+/* Each row of readelf's equals our rule for that address; each of our rows is one of readelf's. */
 static inline bool check_fde(struct frames_check *c, const struct cfi_fde *ours,
 			     const struct readelf_fde *want)
 {
@@ -249,7 +248,7 @@ static inline bool check_fde(struct frames_check *c, const struct cfi_fde *ours,
 	return true;
 }
 
-/* Functions that a linker dropped, and empty ones, are not ours. */
+/* Functions dropped by the linker, and empty ones, are not in ours. */
 static inline bool is_nothing(const struct readelf_fde *f)
 {
 	return f->start == f->end || f->start == 0;
@@ -356,8 +355,8 @@ static inline int compare_file(struct frames_check *c, const struct elf_file *f,
 	return rc;
 }
 
-/* Compares the file with what the command prints; "%s" in it stands for the path. 0, then what is empty or the first difference;
- * or the error with which the file cannot be read, then what says why. */
+/* Compares the file with the command's output; "%s" in it stands for the path. Returns 0, with what empty or the first difference; or the error of
+ * reading the file, with what set to the reason. */
 static inline int frames_compare(const char *path, const char *command, struct frames_sum *sum,
 				 char what[256])
 {

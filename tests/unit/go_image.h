@@ -1,5 +1,4 @@
-/* tests/unit/go_image.h: the smallest programs that Go's linker could have made, one for each layout of gopclntab, without section
- * headers.
+/* tests/unit/go_image.h: minimal programs as Go's linker could have made them, one for each layout of gopclntab, without section headers.
  *
  *     main.main        64 bytes, frame of 32 bytes in [4, 56)
  *                      a.go:10, in [12, 16) main.leaf b.go:21 inlined, in [8, 12) main.inner[…] b.go:31 in that, then a.go:12
@@ -45,7 +44,7 @@ static inline bool go_has_addresses(const struct go_image *g)
 	return g->magic == 0xfffffffb || g->magic == 0xfffffffa;
 }
 
-/* What an offset in the table is relative to: of Go 1.2 always the table. */
+/* The base of an offset in the table: in Go 1.2 always the table. */
 static inline uint32_t go_from(const struct go_image *g, uint32_t at, uint32_t part)
 {
 	return at - (g->magic == 0xfffffffb ? (uint32_t)GO_TABLE : part);
@@ -69,7 +68,7 @@ static inline void go_put_elf(struct go_image *g)
 	memcpy(h.e_ident, ident, sizeof ident);
 	memcpy(g->bytes, &h, sizeof h);
 	memcpy(g->bytes + sizeof h, p, sizeof p);
-	/* push %rbp in front of where the frame begins */
+	/* push %rbp before the start of the frame */
 	g->bytes[GO_TEXT + 3] = 0x55;
 }
 
@@ -81,7 +80,7 @@ static inline void go_put_header(struct go_image *g)
 		return;
 	at = go_put(g, at, 3, 8);
 	if (!go_has_addresses(g))
-		at = go_put(g, at, 0, 8); /* of the text: moduledata knows */
+		at = go_put(g, at, 0, 8); /* of the text: moduledata has it */
 	static const uint32_t parts[] = { GO_NAMES, GO_UNITS, GO_PATHS, GO_VALUES, GO_FUNCTAB };
 	for (int i = 0; i < 5; i++)
 		at = go_put(g, at, parts[i] - GO_TABLE, 8);
@@ -92,7 +91,7 @@ static inline void go_put_functab(struct go_image *g)
 	bool wide = go_has_addresses(g);
 	unsigned size = wide ? 8 : 4;
 	uint64_t text = wide ? GO_ADDR + GO_TEXT : 0;
-	/* Of Go 1.2 functab follows its count. */
+	/* In Go 1.2, functab follows its count. */
 	size_t at = g->magic == 0xfffffffb ? GO_TABLE + 16 : GO_FUNCTAB;
 	at = go_put(g, at, text, size);
 	at = go_put(g, at, go_from(g, GO_MAIN, GO_FUNCTAB), size);
@@ -112,13 +111,13 @@ static inline void go_put_texts(struct go_image *g)
 	static const char paths[] = "\0a.go\0b.go\0c.s";
 	memcpy(g->bytes + GO_NAMES, names, sizeof names);
 	memcpy(g->bytes + GO_PATHS, paths, sizeof paths);
-	/* Of Go 1.2 a counted list. */
+	/* In Go 1.2, a counted list. */
 	go_put(g, GO_UNITS, g->magic == 0xfffffffb ? 4 : 0, 4);
 	for (int i = 0; i < 3; i++)
 		go_put(g, GO_UNITS + 4 + 4 * i, go_from(g, GO_PATHS + 1 + 5 * i, GO_PATHS), 4);
 }
 
-/* { value, pc where it ends } until that is 0. */
+/* { value, end pc } until that is 0. */
 static inline uint32_t go_put_steps(struct go_image *g, size_t *at, const int (*steps)[2])
 {
 	size_t from = *at;

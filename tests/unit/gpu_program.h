@@ -1,10 +1,9 @@
-/* tests/unit/gpu_program.h: a program (tests/live/prog/gpu_play.c) on the doubles with the library inside, and what
- * its ring said. */
+/* tests/unit/gpu_program.h: a program (tests/live/prog/gpu_play.c) on the doubles with the library inside, and the content of its ring. */
 #ifndef CRESSET_TESTS_GPU_PROGRAM_H
 #define CRESSET_TESTS_GPU_PROGRAM_H
 
 #include "base/clock.h"
-#include "gpu/ring_read.h"
+#include "gpu/ring/ring_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +29,7 @@ struct gpu_program {
 	size_t n_sums;
 	uint64_t records, opened, closed;
 	uint64_t earliest_ns, latest_ns; /* of kernels */
-	uint32_t first_call, last_call;  /* correlation ids as they came */
+	uint32_t first_call, last_call;  /* correlation ids in order of arrival */
 	uint64_t weights;
 	ring_record_fn *also; /* told each record, too */
 	void *also_ctx;
@@ -46,7 +45,7 @@ static inline const char *program_build(void)
 	return getenv("BUILD") ? getenv("BUILD") : "build";
 }
 
-/* One line of the program's; it must be this one. */
+/* Reads one line of the program's output, which must be this one. */
 static inline void program_expect(struct gpu_program *p, const char *want)
 {
 	char line[128] = "";
@@ -59,7 +58,7 @@ static inline void program_expect(struct gpu_program *p, const char *want)
 static inline void program_run(struct gpu_program *p, int in[2], int out[2], const char *argument)
 {
 	char library[4096], doubles[4096], program[4096], cwd[2048], copy[128];
-	const char *first = getenv("PROGRAM_FIRST"); /* a folder of libraries that go before */
+	const char *first = getenv("PROGRAM_FIRST"); /* a directory of libraries that precede */
 
 	ck_assert_ptr_nonnull(getcwd(cwd, sizeof cwd));
 	snprintf(library, sizeof library, "%s/%s/libcresset-cuda.so", cwd, program_build());
@@ -79,7 +78,7 @@ static inline void program_run(struct gpu_program *p, int in[2], int out[2], con
 	_exit(127);
 }
 
-/* Starts it with this scenario and waits until it is ready and its ring is there. */
+/* Starts it with this scenario, and waits until it is ready and its ring exists. */
 static inline void program_start(struct gpu_program *p, const char *scenario, const char *argument)
 {
 	int in[2], out[2];
@@ -205,7 +204,7 @@ static inline struct ring_state_now program_state(struct gpu_program *p)
 	return now;
 }
 
-/* Waits until the library has dealt with the window asked for last: it is open, or will not be. */
+/* Waits until the library has handled the last request for a window: it is open, or will not be. */
 static inline struct ring_state_now program_wait(struct gpu_program *p)
 {
 	struct ring_state_now now;
@@ -234,7 +233,7 @@ static inline struct ring_state_now program_open(struct gpu_program *p, uint32_t
 	return program_open_with(p, want, 0);
 }
 
-/* Closes it, waits for that, reads the rest. */
+/* Closes the window, waits for that, and reads the rest. */
 static inline struct ring_state_now program_close(struct gpu_program *p)
 {
 	struct ring_state_now now = { 0 };
@@ -251,7 +250,7 @@ static inline struct ring_state_now program_close(struct gpu_program *p)
 	return program_state(p);
 }
 
-/* Has it play, reading as it goes (unless it is too slow a reader). */
+/* Plays the scenario, reading meanwhile (unless it acts as a slow reader). */
 static inline void program_play(struct gpu_program *p, bool reads)
 {
 	int flags = fcntl(fileno(p->from), F_GETFL);
@@ -274,7 +273,7 @@ static inline void program_play(struct gpu_program *p, bool reads)
 	ck_assert_int_eq(memcmp(line, "done\n", 5), 0);
 }
 
-/* Compares the sums with those that gpu_answers.py computes of the scenario. */
+/* Compares the sums with those that gpu_answers.py computes from the scenario. */
 static inline void program_check_as(struct gpu_program *p, const char *how)
 {
 	char command[256], name[RING_NAME_BYTES + 1];

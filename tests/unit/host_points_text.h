@@ -1,17 +1,19 @@
-/* tests/unit/host_points_text.h: points of a host as text, one a line. */
+/* tests/unit/host_points_text.h: points of a host as text, one per line. */
 #ifndef CRESSET_TESTS_HOST_POINTS_TEXT_H
 #define CRESSET_TESTS_HOST_POINTS_TEXT_H
 
 #include "unit.h"
 
-#include "collect/host_points.h"
+#include "collect/host/host_points.h"
+#include "profile/profile.h"
+#include "profile/series.h"
 
 static inline struct cur text_of(const char *text)
 {
 	return cur_of(text, strlen(text));
 }
 
-/* "name{value,…} number" of each point, by line; with its time where that is not 0. */
+/* "name{value,…} number" of each point, by line; with its time if it is not 0. */
 static inline char *spelled(const struct host_points *w)
 {
 	struct buf b = { 0 };
@@ -32,7 +34,7 @@ static inline char *spelled(const struct host_points *w)
 	return buf_steal(&b);
 }
 
-/* What was put is `want`, and goes. */
+/* Checks that the points put are `want`, and clears them. */
 static inline void puts_these(struct host_points *w, const char *want)
 {
 	char *text = spelled(w);

@@ -1,4 +1,4 @@
-/* tests/unit/ingest_world.h: a store, and by the witness' hashes what was put into it. */
+/* tests/unit/ingest_world.h: a store, and the witness's hashes of its input. */
 #ifndef CRESSET_TESTS_INGEST_WORLD_H
 #define CRESSET_TESTS_INGEST_WORLD_H
 

@@ -1,10 +1,10 @@
-/* tests/unit/kernel_verdict.h: what is true of every verdict about a kernel (collect/kernel_types.h). */
+/* tests/unit/kernel_verdict.h: what holds for every verdict about a kernel (collect/kernel/kernel_types.h). */
 #ifndef CRESSET_TESTS_KERNEL_VERDICT_H
 #define CRESSET_TESTS_KERNEL_VERDICT_H
 
 #include "unit.h"
 
-#include "collect/kernel_types.h"
+#include "collect/kernel/kernel_types.h"
 
 static inline const struct kernel_lack *lack_named(const struct kernel_verdict *v, const char *name)
 {
@@ -22,7 +22,7 @@ static inline void show_verdict(const char *kernel, const struct kernel_verdict 
 		printf("# %s: has all of it\n", kernel);
 }
 
-/* Each lack has words, which name it and what is lost. */
+/* Each missing feature has a text that names it and the loss. */
 static inline void check_words(const struct kernel_verdict *v)
 {
 	uint32_t lost = 0;

@@ -1,9 +1,12 @@
-/* tests/unit/known_feed.h: a feed of known samples, the terminal that shows it, and what is on it. */
+/* tests/unit/known_feed.h: a feed of known samples, the terminal that shows it, and its content. */
 #ifndef CRESSET_TESTS_KNOWN_FEED_H
 #define CRESSET_TESTS_KNOWN_FEED_H
 
 #include "unit.h"
 
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
 #include "query/source.h"
 #include "tui/ui.h"
 
@@ -42,7 +45,7 @@ static const struct feed_ops known_ops = { .take = known_take,
 					   .source = known_source,
 					   .hold = known_hold };
 
-/* A stack of names, root first, separated by ; — those with [ in front are markers, with k: in front of the kernel. */
+/* A stack of names, root first, separated by ; — names beginning with [ are markers, those with k: are kernel frames. */
 static inline uint32_t put_stack(struct sink *s, const char *names)
 {
 	uint32_t frames[32], n = 0;
@@ -62,7 +65,7 @@ static inline uint32_t put_stack(struct sink *s, const char *names)
 struct known_sample {
 	const char *type, *comm, *stack;
 	uint32_t pid, tid, cpu;
-	int64_t at_ms, ms; /* ms: of waits how long, of others how many samples of 10 ms */
+	int64_t at_ms, ms; /* ms: length of a wait, or number of samples of 10 ms */
 };
 
 static inline void put_sample(struct sink *s, const struct known_sample *k)
@@ -132,7 +135,7 @@ static inline void close_ui(struct ui *ui, struct known_feed *f)
 	known_close(f);
 }
 
-/* Presses keys, one a character; draws. */
+/* Presses keys, one per character, and draws. */
 static inline void press(struct ui *ui, const char *keys)
 {
 	for (; *keys; keys++) {

@@ -1,11 +1,12 @@
-/* tests/unit/lanes_world.h: samples of threads whose lanes are known: each is looked at for each bucket, by hand. */
+/* tests/unit/lanes_world.h: samples of threads with known lanes: each is computed for each bucket, independently. */
 #ifndef CRESSET_TESTS_LANES_WORLD_H
 #define CRESSET_TESTS_LANES_WORLD_H
 
 #include "rand.h"
 #include "waits_profile.h"
 
-#include "query/lanes.h"
+#include "query/lanes/lanes.h"
+#include "query/source.h"
 #include "query/time.h"
 
 #include <check.h>
@@ -97,14 +98,14 @@ static inline void put_random(struct world *w, int64_t range_ns, uint32_t n)
 	}
 }
 
-/* What is worth `value` over all of [start, end) is worth up to x. */
+/* The part up to x of `value`, which is spread over [start, end). */
 static inline int64_t worth(int64_t value, int64_t start, int64_t end, int64_t x)
 {
 	x = x < start ? start : x > end ? end : x;
 	return (int64_t)((__int128)value * (x - start) / (end - start));
 }
 
-/* What a piece has in [from, to), of a range. */
+/* The part of a piece in [from, to), within the query's range. */
 static inline int64_t part_of(const struct piece *p, const struct query *q, int64_t from,
 			      int64_t to)
 {
@@ -160,7 +161,7 @@ static inline void assert_lane(const struct world *w, const struct query *q,
 	}
 }
 
-/* Asked again with the moments that an answer tells, the times are the same to the nanosecond. */
+/* Queried again with the moments of an answer, the times are the same to the nanosecond. */
 static inline void assert_moments(struct source *s, const struct query_lanes *l)
 {
 	struct time_words words = { 0 };

@@ -1,15 +1,16 @@
-/* tests/unit/live_python.h: the interpreters at hand, run with a script, and looked at from outside.
+/* tests/unit/live_python.h: available interpreters, run with a script, and inspected from outside.
  *
- * Those are the ones of pyenv, Debian's, and the ones in roots below $BUILD/python (tests/live/python_roots.sh fetches them). */
+ * These are pyenv's, Debian's, and those in roots below $BUILD/python (tests/live/python_roots.sh fetches them). */
 #ifndef CRESSET_TESTS_LIVE_PYTHON_H
 #define CRESSET_TESTS_LIVE_PYTHON_H
 
 #include "base/mem.h"
 #include "bpf/cpython.h"
-#include "collect/proc_maps.h"
-#include "collect/process_memory.h"
-#include "runtime/cpython.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/proc/process_memory.h"
+#include "runtime/cpython_parts.h"
 #include "shell.h"
+#include "symbol/elf/elf_file.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -79,13 +80,13 @@ static inline void pythons_find(struct pythons *all)
 
 struct live {
 	pid_t child;  /* that was started */
-	uint32_t pid; /* that is looked at: the child, or what it says */
+	uint32_t pid; /* inspected: the child, or the one that it names */
 	FILE *out;
 	int in;
 	char *line;
 	size_t cap;
 
-	/* The walker's maps, as they were filled. */
+	/* The walker's maps, as filled. */
 	struct cpython_layout layouts[CPYTHON_MAX_LAYOUTS];
 	struct cpython_process row;
 	bool has_row;
@@ -184,7 +185,7 @@ static inline void live_end(struct live *l)
 	free(l->line);
 }
 
-/* --- what it has mapped --------------------------------------------------------------------------- */
+/* --- its mappings --------------------------------------------------------------------------------- */
 
 static inline int live_detect(const char *file, const char *name, struct runtime_object **out,
 			      struct err *err)
@@ -208,7 +209,7 @@ static inline bool live_mapping(void *ctx, const struct proc_map *m)
 	struct live *l = ctx;
 	struct err err = { 0 };
 
-	/* In a root of its own, too: the kernel names files as we see them. */
+	/* In a root of its own, too: the kernel names files from our view. */
 	if (!m->executable || *m->name != '/' || strcmp(m->name, l->name) == 0 ||
 	    l->n_places == MAX_LIBRARIES)
 		return true;
@@ -250,7 +251,7 @@ static inline void live_attach(struct live *l)
 		ck_assert_uint_ne(l->layouts[l->row.runtimes[i].layout].version, 0);
 }
 
-/* When its script has said all it says. */
+/* Waits until its script has printed everything. */
 static inline void live_ready(struct live *l)
 {
 	while (live_line(l) && *l->line != 'E')
@@ -269,7 +270,7 @@ static inline void live_python(struct live *l, const struct python *p, const cha
 	free(text);
 }
 
-/* --- what the scripts say -------------------------------------------------------------------------- */
+/* --- the scripts' output --------------------------------------------------------------------------- */
 
 static inline const struct cpython_layout *layout_of(const struct live *l, uint32_t i)
 {

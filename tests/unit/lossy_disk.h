@@ -1,12 +1,12 @@
-/* tests/unit/lossy_disk.h: what is on a disk when its power fails.
+/* tests/unit/lossy_disk.h: the content of a disk after a power failure.
  *
- * A program that includes this has open, pwrite, fdatasync, rename and so on from here, and so have the libraries that it is linked with, SQLite
- * too. Calls that concern files below disk.root go on to the kernel and are noted; all others only go on. A file is what it was when it
- * was synced last, and the writes since; a folder's entries likewise. disk_image makes of that a folder as it may be found after the power
- * failed: of what was not synced, any part. Of the kernel's liberties it takes the widest: writes and entries get to the disk in any order,
- * writes in sectors of 512 bytes; only a rename is whole. Files of memory shared by processes (-shm) do not get there.
+ * A program that includes this, and the libraries that it is linked with, SQLite too, get open, pwrite, fdatasync, rename and so on from here. Calls
+ * on files below disk.root are passed to the kernel and noted; all others are only passed on. A file is its content at the last sync, and the writes
+ * since; so are a directory's entries. disk_image makes from that a directory as it may be found after a power failure, with any part of the unsynced
+ * data. It takes all liberties of a kernel: writes and entries reach the disk in any order, writes in sectors of 512 bytes; only a rename is atomic.
+ * Shared memory files (-shm) do not reach it.
  *
- * Syncs are not passed on, as the tests would last for ever; they are counted. One thread. */
+ * Syncs are counted but not passed on, as the tests would take for ever. One thread only. */
 #ifndef CRESSET_TESTS_LOSSY_DISK_H
 #define CRESSET_TESTS_LOSSY_DISK_H
 
@@ -39,25 +39,25 @@ struct disk_file {
 };
 struct disk_name {
 	char *path;
-	int file; /* of disk.files; DISK_NONE: there is no such name */
+	int file; /* of disk.files; DISK_NONE: no such name */
 };
-/* One that adds, takes away or renames. */
+/* A change that adds, removes or renames. */
 struct disk_change {
 	char *dir;
 	struct disk_name names[2];
 	int n;
 };
 
-/* Of this process: each test has its own. */
+/* Per process: each test has its own. */
 static struct {
 	const char *root; /* NULL: nothing is noted */
-	bool off;         /* the power: whatever would write fails */
+	bool off;         /* power off: writes fail */
 	VEC(struct disk_file) files;
 	VEC(struct disk_name) now, synced; /* names */
 	VEC(struct disk_change) since;
 	int open_file[DISK_FDS]; /* + 1 */
 	uint64_t changes, syncs; /* so far */
-	uint64_t next;           /* when `changes` comes to this, at_point is called */
+	uint64_t next;           /* at_point is called when `changes` reaches this */
 	void (*at_point)(void);
 } disk;
 
@@ -168,9 +168,9 @@ static inline void disk_sync_dir(const char *dir)
 	disk.since.n = kept;
 }
 
-/* --- what may be found ------------------------------------------------------------------------ */
+/* --- possible contents after the loss --------------------------------------------------------- */
 
-/* Of what was not synced, this part of 8 is there; `torn`: in sectors. */
+/* The share of unsynced data, in eighths, that is on the disk; `torn`: in sectors. */
 struct disk_luck {
 	struct rng *rng;
 	unsigned eighths;
@@ -224,7 +224,7 @@ static inline int disk_by_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* `to` is an empty folder; it becomes what root may be. */
+/* `to` is an empty directory; it gets a possible content of root. */
 static inline void disk_image(const char *to, const struct disk_luck *luck)
 {
 	VEC(struct disk_name) names = { 0 };
@@ -244,7 +244,7 @@ static inline void disk_image(const char *to, const struct disk_luck *luck)
 		}
 	}
 	if (names.n)
-		qsort(names.v, names.n, sizeof *names.v, disk_by_path); /* folders first */
+		qsort(names.v, names.n, sizeof *names.v, disk_by_path); /* directories first */
 	for (size_t i = 0; i < names.n; i++) {
 		if (names.v[i].file == DISK_NONE)
 			continue;
@@ -266,7 +266,7 @@ static inline void disk_image(const char *to, const struct disk_luck *luck)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Before each change gets to the kernel. False: the power is off. */
+/* Called before each change is passed to the kernel. Returns false if the power is off. */
 static inline bool disk_step(void)
 {
 	if (disk.off) {
@@ -515,7 +515,7 @@ static inline void disk_unmount(void)
 	memset(&disk, 0, sizeof disk);
 }
 
-/* From now on root is noted; what is in it is on the disk. */
+/* Notes changes below root from now on; its content is on the disk. */
 static inline void disk_mount(const char *root)
 {
 	disk.root = root;
@@ -523,7 +523,7 @@ static inline void disk_mount(const char *root)
 	ck_assert_int_eq(nftw(root, disk_take, 16, FTW_PHYS), 0);
 }
 
-/* With all that was not synced it is what the kernel has: no call is missed. */
+/* With all unsynced data it equals the kernel's view: no call is missed. */
 static inline void disk_check_notes(void)
 {
 	struct rng rng = { 1 };

@@ -1,19 +1,19 @@
-/* tests/unit/made_kernel.h: types of a kernel that has each row of collect/kernel_types.c, or all but one, or one of another size. Every
- * second field lies in a union without a name. */
+/* tests/unit/made_kernel.h: types of a kernel that has each row of collect/kernel/kernel_types.c, or all but one, or one with another size. Every
+ * second field is in an unnamed union. */
 #ifndef CRESSET_TESTS_MADE_KERNEL_H
 #define CRESSET_TESTS_MADE_KERNEL_H
 
 #include "unit.h"
 
-#include "collect/kernel_types.h"
+#include "collect/kernel/kernel_types.h"
 
 #include <bpf/btf.h>
 
-/* How it differs from the table. Zeroed: not at all. */
+/* The difference from the table. Zeroed: none. */
 struct made_change {
 	const char *missing; /* row */
 	const char *resized; /* row of a field */
-	int bytes;           /* that it has then */
+	int bytes;           /* its size then */
 	bool is_signed;
 };
 
@@ -49,7 +49,7 @@ static inline bool made_has_row(const struct made *m, const struct kernel_type_r
 	return !m->is->missing || strcmp(r->name, m->is->missing) != 0;
 }
 
-/* The structure of the fields whose names begin with this one; every second member is inside a union without a name. */
+/* The structure with the fields whose names begin with prefix; every second member is in an unnamed union. */
 static inline int made_structure(struct made *m, const char *prefix, size_t len)
 {
 	enum { MAX_MEMBERS = 32, SPACING = 16 };
@@ -113,7 +113,7 @@ static inline int made_pointer_to(struct made *m, const char *structure)
 	return btf__add_ptr(m->btf, btf__find_by_name_kind(m->btf, structure, BTF_KIND_STRUCT));
 }
 
-/* Of all rows that name it the longest list of arguments. */
+/* The longest list of arguments in all rows that name it. */
 static inline void made_tracepoint(struct made *m, const char *name)
 {
 	int task = made_pointer_to(m, "task_struct"), regs = made_pointer_to(m, "pt_regs");
@@ -148,7 +148,7 @@ static inline void made_enums(struct made *m, enum kernel_type_kind kind, const 
 	}
 }
 
-/* To be freed with btf__free. */
+/* Free it with btf__free. */
 static inline struct btf *make_kernel(const struct made_change *is)
 {
 	struct made m = { .btf = btf__new_empty(), .is = is };

@@ -1,12 +1,17 @@
-/* tests/unit/naive_tree.h: what a flame tree must hold, found the slow and obvious way: every
- * sample's stack is spelled out as text, filtered line by line, and equal texts are added up. Trees
- * are compared by such texts. */
+/* tests/unit/naive_tree.h: the content of a flame tree, computed the slow and obvious way: every sample's stack is spelled out as text, filtered line
+ * by line, and equal texts are summed. Trees are compared by such texts. */
 #ifndef CRESSET_TESTS_NAIVE_TREE_H
 #define CRESSET_TESTS_NAIVE_TREE_H
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "profile/tree.h"
+#include "profile/frame.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/stack.h"
+#include "profile/tree/tree.h"
 
 #include <check.h>
 #include <regex.h>
@@ -61,7 +66,7 @@ static inline void spelled_normal(struct spelled *s)
 	s->rows.n = kept;
 }
 
-/* Check writes to a file at each of its assertions: in loops only the failure is one. */
+/* Check writes to a file at each assertion: in loops only a failure is one. */
 static inline void assert_spelled_eq(const struct spelled *a, const struct spelled *b)
 {
 	for (size_t i = 0; i < a->rows.n && i < b->rows.n; i++) {
@@ -74,7 +79,7 @@ static inline void assert_spelled_eq(const struct spelled *a, const struct spell
 	ck_assert_uint_eq(a->rows.n, b->rows.n);
 }
 
-/* --- the tree as it is --- */
+/* --- the actual tree --- */
 
 static inline void spell_node(struct buf *b, const struct tree *t, uint32_t node)
 {
@@ -114,7 +119,7 @@ static inline bool node_is_sound(const struct tree *t, uint32_t id, size_t *link
 	return n->func < t->funcs.n && n->total == total && n->other_total == other;
 }
 
-/* What holds for every tree: ids, lists, and totals that are the sums of what is below. */
+/* Invariants of every tree: ids, lists, and totals that are sums of the subtrees. */
 static inline void assert_tree_sound(const struct tree *t)
 {
 	size_t linked = 0;
@@ -125,7 +130,7 @@ static inline void assert_tree_sound(const struct tree *t)
 	ck_assert_uint_eq(linked, t->nodes.n - 1);
 }
 
-/* --- the tree as it must be --- */
+/* --- the expected tree --- */
 
 struct naive_line {
 	const char *name, *binary, *file;
@@ -141,7 +146,7 @@ struct naive_result {
 	uint64_t n_samples;
 };
 
-/* The patterns of an option, one a line, compiled once; none = NULL was given. */
+/* The patterns of an option, one per line, compiled once; none = NULL was given. */
 enum { NAIVE_LINES = 4 };
 struct naive_pattern {
 	int n;
@@ -245,7 +250,7 @@ static inline bool naive_repeats(const struct naive_line *a, const struct naive_
 	       strcmp(a->file, b->file) == 0 && a->kind == b->kind;
 }
 
-/* Drops, collapses and turns round, in this order. */
+/* Drops, collapses and inverts, in this order. */
 static inline void naive_reshape(const struct tree_opts *o, const struct naive_pattern *hide,
 				 struct naive_stack *s)
 {
@@ -335,7 +340,7 @@ static inline bool naive_in_time(int64_t t, const struct tree_opts *o)
 	return (!o->time_from_ns || t >= o->time_from_ns) && (!o->time_to_ns || t < o->time_to_ns);
 }
 
-/* What of a value is inside, nanosecond by nanosecond: each is worth what c (time_range.h) grows by in it. */
+/* The part of a value in the range, nanosecond by nanosecond: each is the growth of c (time_range.h) in it. */
 static inline int64_t naive_value_in_time(const struct profile *p, size_t row,
 					  const struct tree_opts *o)
 {
@@ -349,7 +354,7 @@ static inline int64_t naive_value_in_time(const struct profile *p, size_t row,
 	return sum;
 }
 
-/* factor: what one of a series' counts is worth, by series; NULL = 1. */
+/* factor: the value of one count, by series; NULL = 1. */
 static inline struct naive_result naive_build(struct profile *p, const struct tree_opts *o,
 					      const int64_t *factor)
 {

@@ -1,17 +1,17 @@
-/* tests/unit/numbered_message.h: messages of profiles, each told from all others by its number: every sample has it as its value. */
+/* tests/unit/numbered_message.h: profile messages, each identified by its number, which is the value of all its samples. */
 #ifndef CRESSET_TESTS_NUMBERED_MESSAGE_H
 #define CRESSET_TESTS_NUMBERED_MESSAGE_H
 
 #include "unit.h"
 
-#include "format/otlp.h"
+#include "format/otlp/otlp.h"
 #include "profile/profile.h"
 
 #include <stdint.h>
 
 #define NUMBERED_START_NS 1700000000000000000ll
 
-/* The dictionary grows by a function with each number, and begins anew with every hundredth. */
+/* The dictionary grows by a function with each number, and starts again at every hundredth. */
 static inline struct buf numbered_message(uint64_t number, uint32_t samples, int64_t start_ns)
 {
 	struct profile *p = profile_new();

@@ -1,4 +1,5 @@
-/* tests/unit/other_process.h: how far another process is: tests wait for that, and measure by its CPU time, which a busy machine takes longer for. */
+/* tests/unit/other_process.h: the progress of another process, for tests that wait for it and measure by its CPU time, which takes longer on a busy
+ * machine. */
 #ifndef CRESSET_TESTS_OTHER_PROCESS_H
 #define CRESSET_TESTS_OTHER_PROCESS_H
 
@@ -21,7 +22,7 @@ static inline uint64_t process_cpu_ns(pid_t pid)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Its main thread waits for something. */
+/* Whether its main thread sleeps. */
 static inline bool process_waits(pid_t pid)
 {
 	char path[64], text[512] = "";
@@ -32,7 +33,7 @@ static inline bool process_waits(pid_t pid)
 	size_t n = fread(text, 1, sizeof text - 1, f);
 	fclose(f);
 	text[n] = 0;
-	const char *name_end = strrchr(text, ')'); /* the name may have anything in it */
+	const char *name_end = strrchr(text, ')'); /* the name may contain anything */
 	return name_end && name_end[1] == ' ' && name_end[2] == 'S';
 }
 

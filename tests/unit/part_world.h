@@ -1,4 +1,4 @@
-/* tests/unit/part_world.h: a partition, and all rows that went into it as they are; and questions to both. */
+/* tests/unit/part_world.h: a partition, and all rows put into it; and queries to both. */
 #ifndef CRESSET_TESTS_PART_WORLD_H
 #define CRESSET_TESTS_PART_WORLD_H
 
@@ -6,7 +6,11 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "store/part.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/sink.h"
+#include "profile/stack.h"
+#include "store/part/part.h"
 
 #include <check.h>
 #include <math.h>
@@ -73,7 +77,7 @@ static inline void world_reopen(struct world *w, bool read_only)
 	world_open(w, read_only);
 }
 
-/* A stack by number: which id it has is the partition's business; here they are told apart by the leaf. */
+/* A stack by number: the partition chooses its id; here stacks are identified by the leaf. */
 static inline uint32_t world_stack(struct part *p, uint32_t number)
 {
 	struct profile *dict = part_dict(p);
@@ -108,7 +112,7 @@ static int block_row_cmp(const void *a, const void *b)
 	return (x->window > y->window) - (x->window < y->window);
 }
 
-/* Random rows of one hour: numbers of stacks are in the world's rows, ids in the block's. */
+/* Random rows of one hour: the world's rows have numbers of stacks, the block's ids. */
 static inline size_t world_random_rows(struct world *w, uint32_t series, uint32_t hour, uint32_t n,
 				       struct block_row *rows)
 {
@@ -136,7 +140,7 @@ static inline size_t world_random_rows(struct world *w, uint32_t series, uint32_
 	return kept;
 }
 
-/* A block of each series in each of these hours, an hour in a transaction. */
+/* A block of each series in each of these hours, one transaction per hour. */
 static inline void world_add_hours(struct world *w, uint32_t from, uint32_t to, uint32_t n)
 {
 	struct block_row *rows = xmalloc(WORLD_SERIES * n * sizeof *rows);

@@ -1,5 +1,4 @@
-/* tests/unit/perf_data_file.h: perf.data files made byte by byte, in either byte order, as a file
- * or as a pipe.
+/* tests/unit/perf_data_file.h: perf.data files made byte by byte, in either byte order, as a file or for a pipe.
  *
  *     struct pdf f = { .big = false };           records go to f.data
  *     pdf_comm(&f, 0, 10, 10, "app", 100) …
@@ -15,9 +14,9 @@
 struct pdf {
 	struct buf data;
 	bool big;
-	size_t record; /* where the one being made begins */
+	size_t record; /* start of the current one */
 	uint64_t sample_type;
-	uint64_t id; /* of the event that the next records are of */
+	uint64_t id; /* of the event of the next records */
 };
 struct pdf_event {
 	uint32_t type;
@@ -26,7 +25,7 @@ struct pdf_event {
 	const char *name;
 };
 
-/* The order of the fields in a sample and behind other records. */
+/* The order of the fields in a sample and after other records. */
 #define PDF_SAMPLE_TYPE \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
@@ -69,7 +68,7 @@ static inline void pdf_end(struct pdf *f)
 	f->data.data[f->record + 6] = f->big ? size >> 8 : size;
 	f->data.data[f->record + 7] = f->big ? size : size >> 8;
 }
-/* What is behind every record that is no sample. */
+/* The fields after every record that is no sample. */
 static inline void pdf_trailer(struct pdf *f, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	if (f->sample_type & PERF_SAMPLE_TID) {
@@ -165,7 +164,7 @@ static inline void pdf_ksymbol(struct pdf *f, uint64_t start, uint32_t len, uint
 	pdf_text(f, name);
 	pdf_trailer(f, 0, 0, time);
 }
-/* The fields of PDF_SAMPLE_TYPE that the sample type has. The caller adds others and ends it. */
+/* The fields of PDF_SAMPLE_TYPE that the sample type has. The caller adds others and ends the record. */
 static inline void pdf_sample_open(struct pdf *f, uint16_t misc, uint64_t ip, uint32_t pid,
 				   uint32_t tid, uint64_t time, uint64_t period)
 {
@@ -190,7 +189,7 @@ static inline void pdf_chain(struct pdf *f, const uint64_t *chain)
 	for (size_t i = 0; i < n; i++)
 		pdf64(f, chain[i]);
 }
-/* What --call-graph dwarf adds: PERF_SAMPLE_REGS_USER, the registers one by one; PERF_SAMPLE_STACK_USER, used of the words. */
+/* The fields of --call-graph dwarf: PERF_SAMPLE_REGS_USER, the registers one by one; PERF_SAMPLE_STACK_USER, with used_bytes of the words in use. */
 static inline void pdf_user_state(struct pdf *f, uint64_t abi, const uint64_t *regs, size_t n_regs,
 				  const uint64_t *words, size_t n_words, uint64_t used_bytes)
 {

@@ -1,11 +1,16 @@
-/* tests/unit/perf_data_world.h: a small recording of one program and of the kernel it ran on, and what was read of it. */
+/* tests/unit/perf_data_world.h: a small recording of one program and its kernel, and the result of reading it. */
 #ifndef CRESSET_TESTS_PERF_DATA_WORLD_H
 #define CRESSET_TESTS_PERF_DATA_WORLD_H
 
 #include "perf_data_file.h"
 #include "unit.h"
 
-#include "format/perf_data.h"
+#include "base/input.h"
+#include "format/perf_data/perf_data.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/stack.h"
 
 #include <inttypes.h>
 
@@ -84,7 +89,7 @@ static inline const struct type *type_of(struct profile *p, size_t sample)
 	return &p->series.types.v[p->series.series.v[p->samples.series[sample]].type];
 }
 
-/* --- what is recorded ------------------------------------------------------------------------- */
+/* --- recorded events -------------------------------------------------------------------------- */
 
 static inline void put_world(struct pdf *f)
 {

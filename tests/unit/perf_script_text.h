@@ -1,10 +1,10 @@
-/* tests/unit/perf_script_text.h: profiles from the text of perf script, and what is in them. */
+/* tests/unit/perf_script_text.h: profiles from the text of perf script, and their content. */
 #ifndef CRESSET_TESTS_PERF_SCRIPT_TEXT_H
 #define CRESSET_TESTS_PERF_SCRIPT_TEXT_H
 
 #include "written.h"
 
-#include "format/perf_script.h"
+#include "format/perf_script/perf_script.h"
 
 #define GOLDEN "tests/golden/perf-script/"
 
@@ -40,8 +40,8 @@ static inline char *folded_of(struct profile *p, enum tree_by by, unsigned annot
 	return written(&format_folded, p, &opts);
 }
 
-/* stackcollapse-perf.pl loses a last sample that no empty line ends. We do not; the files that
- * end like that are cut in front of it for the comparison. */
+/* stackcollapse-perf.pl loses a last sample without an empty line after it. We do not; files that end like that are cut before it for the
+ * comparison. */
 static inline struct profile *read_golden(const char *name)
 {
 	char path[128];

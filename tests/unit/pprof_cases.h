@@ -1,7 +1,8 @@
-/* tests/unit/pprof_cases.h: files that several tests of pprof start from. */
+/* tests/unit/pprof_cases.h: files that several pprof tests start from. */
 #ifndef CRESSET_TESTS_PPROF_CASES_H
 #define CRESSET_TESTS_PPROF_CASES_H
 
+#include "format/formats.h"
 #include "pprof_file.h"
 #include "spelled_profile.h"
 
@@ -48,8 +49,7 @@ static inline void begin_locations(struct pprof_file *f)
 	file_mapping(f, 7, 0, 0, 0, "", "");
 }
 
-/* Reads the file and checks that its samples stay n different stacks of one frame, also when
- * written and read again. */
+/* Reads the file and checks that its samples stay n different stacks of one frame, also after writing and reading them again. */
 static inline struct profile *end_locations(struct pprof_file *f, uint32_t n)
 {
 	struct profile *p = profile_of_file(f), *again = written_and_read(p);
@@ -74,8 +74,7 @@ static inline void put_two_values(struct pprof_file *f, int64_t a, int64_t b)
 	pb_end(&f->b, mark);
 }
 
-/* As the collector makes them: no run-time ranges, the kernel, frames by name, labels and
- * columns. */
+/* As made by the collector: no run-time ranges, the kernel, frames by name, labels and columns. */
 static inline struct profile *collected_profile(void)
 {
 	struct profile *p = profile_new();

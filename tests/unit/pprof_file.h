@@ -1,16 +1,17 @@
-/* tests/unit/pprof_file.h: pprof files made by hand, field by field, and profiles read from and
- * written to memory. */
+/* tests/unit/pprof_file.h: handmade pprof files, and profiles read from and written to memory. */
 #ifndef CRESSET_TESTS_PPROF_FILE_H
 #define CRESSET_TESTS_PPROF_FILE_H
 
 #include "shell.h"
 
+#include "base/fs.h"
+#include "base/input.h"
 #include "base/pb.h"
-#include "format/format.h"
-#include "format/pprof.h"
+#include "format/common/format.h"
+#include "format/pprof/pprof.h"
 #include "profile/profile.h"
 
-/* A file being made: messages go to b, strings get their index from text(). */
+/* A file being made: messages go to b, and text() returns the index of a string. */
 struct pprof_file {
 	struct buf b, strings;
 	uint32_t n_strings;
@@ -59,7 +60,7 @@ static inline void file_mapping(struct pprof_file *f, uint64_t id, uint64_t star
 	pb_end(&f->b, mark);
 }
 
-/* functions: ids, innermost first, ended by 0; each at the line of 10 times its id. */
+/* functions: ids, innermost first, ended by 0; each at line 10 * id. */
 static inline void file_location(struct pprof_file *f, uint64_t id, uint64_t mapping,
 				 uint64_t address, const uint64_t *functions)
 {
@@ -101,7 +102,7 @@ static inline int read_bytes(const void *data, size_t len, struct profile *p, st
 	return rc;
 }
 
-/* The profile of a file that must be readable; to be freed. */
+/* The profile of a valid file; the caller frees it. */
 static inline struct profile *profile_of_bytes(const void *data, size_t len)
 {
 	struct profile *p = profile_new();
@@ -120,7 +121,7 @@ static inline struct profile *profile_of_file(struct pprof_file *f)
 	return p;
 }
 
-/* What the writer makes of p, still packed. */
+/* The writer's output for p, still compressed. */
 static inline struct buf written_bytes(struct profile *p, const char *type)
 {
 	struct format_write_opts opts = { .type = type };

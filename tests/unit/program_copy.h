@@ -1,4 +1,4 @@
-/* tests/unit/program_copy.h: many small programs that differ in their build id only. */
+/* tests/unit/program_copy.h: many small programs that differ only in their build id. */
 #ifndef CRESSET_TESTS_PROGRAM_COPY_H
 #define CRESSET_TESTS_PROGRAM_COPY_H
 

@@ -1,8 +1,7 @@
-/* tests/unit/random_profile.h: profiles with random content, for tests of properties; the same seed
- * makes the same profile.
+/* tests/unit/random_profile.h: profiles with random content, for property tests; the same seed makes the same profile.
  *
- * Mappings, frames and names come from one small universe, so profiles of different seeds overlap:
- * they share frames, but a frame may have no name, one line or inlined lines in each. */
+ * Mappings, frames and names come from one small universe, so profiles of different seeds overlap: they share frames, but a frame may have no name,
+ * one line or inlined lines in each. */
 #ifndef CRESSET_TESTS_RANDOM_PROFILE_H
 #define CRESSET_TESTS_RANDOM_PROFILE_H
 
@@ -56,7 +55,7 @@ static inline uint32_t universe_function(struct sink *s, uint32_t i)
 	return s->ops->function(s, &f);
 }
 
-/* Every third frame is known by name only, the others by address. */
+/* Every third frame is known only by name, the others by address. */
 static inline uint32_t universe_frame(struct sink *s, uint32_t i)
 {
 	static const uint8_t named[] = { FRAME_PYTHON, FRAME_JIT, FRAME_MARKER, FRAME_GPU_KERNEL };
@@ -68,8 +67,7 @@ static inline uint32_t universe_frame(struct sink *s, uint32_t i)
 		f.function = i == 33 ? 0 : sink_string(s, name);
 		f.file = sink_string(s, i % 2 ? "app.py" : "");
 		f.line = i;
-		if (f.kind == FRAME_PYTHON &&
-		    i % 2) /* with a kind that the name tells, pprof keeps it */
+		if (f.kind == FRAME_PYTHON && i % 2) /* a kind that pprof keeps through the name */
 			f.binary = sink_string(s, i % 4 == 1 ? "/srv/app.zip" : "[vdso]");
 	} else {
 		uint32_t mapping = i % 5;
@@ -80,7 +78,7 @@ static inline uint32_t universe_frame(struct sink *s, uint32_t i)
 	return s->ops->frame(s, &f);
 }
 
-/* What frame i is called where it has a name: n lines, the last of them the same whatever n. */
+/* The names of frame i, if it has any: n lines, the last of them the same for any n. */
 static inline void universe_names(struct sink *s, uint32_t frame, uint32_t i, uint32_t n)
 {
 	struct line lines[3];
@@ -126,8 +124,7 @@ static inline void random_types(struct random_profile *r)
 	r->alloc = s->ops->type(s, &alloc);
 }
 
-/* Half of the stacks branch off one that was made before, as real ones do. Adjacent frames repeat
- * now and then. */
+/* Half of the stacks branch off an earlier one, as real ones do. Adjacent frames repeat at times. */
 static inline uint32_t random_stack(struct random_profile *r, uint32_t n_before)
 {
 	uint32_t frames[RANDOM_STACK_MAX], n = 0, depth = rng_below(&r->rng, RANDOM_STACK_MAX);
@@ -160,7 +157,7 @@ static inline void random_thread(struct random_profile *r, uint32_t i)
 	s->ops->thread(s, &row);
 }
 
-/* Of a few traces of a few spans each; some say only one of the two. */
+/* From a few traces of a few spans each; some have only one of the two. */
 static inline uint32_t random_link(struct random_profile *r)
 {
 	struct sink *s = profile_sink(r->p);
@@ -193,7 +190,7 @@ static inline void random_sample(struct random_profile *r, bool waits)
 	s->ops->sample(s, &sample);
 }
 
-/* To be freed with profile_free(r.p). */
+/* Free it with profile_free(r.p). */
 static inline struct random_profile random_profile(uint64_t seed, struct random_shape shape)
 {
 	struct random_profile r = { .p = profile_new(),

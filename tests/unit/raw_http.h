@@ -4,8 +4,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/input.h"
 #include "base/mem.h"
-#include "format/folded.h"
+#include "format/folded/folded.h"
+#include "profile/profile.h"
 #include "server/server.h"
 
 #include <arpa/inet.h>
@@ -65,7 +67,7 @@ static inline bool say(int fd, const char *text)
 	return say_bytes(fd, text, strlen(text));
 }
 
-/* Appends what comes within so long; true: the other side has closed. */
+/* Appends what arrives within that time; true: the other side has closed. */
 static inline bool hear(int fd, struct buf *b, int ms)
 {
 	struct pollfd one = { .fd = fd, .events = POLLIN };
@@ -79,7 +81,7 @@ static inline bool hear(int fd, struct buf *b, int ms)
 	return false;
 }
 
-/* The whole answer to a request that ends its connection, or is cut by its Content-Length; "" when there is none. */
+/* The whole answer to a request that ends its connection, cut after its Content-Length if it has one; "" when there is none. */
 static inline char *answer_of(int fd)
 {
 	struct buf b = { 0 };
@@ -106,7 +108,7 @@ static inline unsigned status_of(const char *answer)
 	return strncmp(answer, "HTTP/1.1 ", 9) == 0 ? strtoul(answer + 9, NULL, 10) : 0;
 }
 
-/* One request on a connection of its own. */
+/* One request on its own connection. */
 static inline char *fetch(const struct world *w, const char *request)
 {
 	int fd = client(w);
@@ -123,7 +125,7 @@ static inline unsigned status(const struct world *w, const char *request)
 	return n;
 }
 
-/* What /metrics says of a name, labels included. */
+/* The value of a name in /metrics, labels included. */
 static inline double measured(const struct world *w, const char *name)
 {
 	char *answer =

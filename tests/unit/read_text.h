@@ -1,12 +1,13 @@
-/* tests/unit/read_text.h: profiles from text in any format, and what is in them. */
+/* tests/unit/read_text.h: reads profiles from text in any format, and checks their contents. */
 #ifndef CRESSET_TESTS_READ_TEXT_H
 #define CRESSET_TESTS_READ_TEXT_H
 
+#include "format/formats.h"
 #include "written.h"
 
 #include <errno.h>
 
-/* NULL when it cannot be read; *err then says why. */
+/* NULL when it cannot be read; *err then gives the reason. */
 static inline struct profile *read_bytes(const struct format *f, const void *data, size_t len,
 					 struct err *err)
 {
@@ -38,14 +39,14 @@ static inline struct profile *read_golden(const char *path)
 	return p;
 }
 
-/* One type as folded stacks; type NULL: the default; to be freed. */
+/* One type as folded stacks; type NULL: the default; the caller frees it. */
 static inline char *folded_type(struct profile *p, const char *type, const char *unit)
 {
 	struct format_write_opts opts = { .type = type, .unit = unit };
 	return written(&format_folded, p, &opts);
 }
 
-/* What a text becomes, and how much of it was skipped. */
+/* Checks the folded stacks that a text yields, and how much of it was skipped. */
 static inline void check_folded(const struct format *f, const char *text, const char *type,
 				const char *unit, const char *want, uint64_t skipped)
 {
@@ -68,12 +69,12 @@ static inline void check_refused(const struct format *f, const char *text, const
 	ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
 }
 
-/* Cut after every byte, it is read or refused, and the format is found or not; nothing else happens. */
+/* Data cut after any byte is read or refused, and its format is detected or not; nothing else happens. */
 static inline void check_cut_anywhere(const struct format *f, const char *data, size_t len)
 {
 	for (size_t n = 0; n < len; n++) {
 		struct err err = { 0 };
-		char *copy = malloc(n + 1); /* so that a byte too far is seen */
+		char *copy = malloc(n + 1); /* so that an overread is seen */
 		memcpy(copy, data, n);
 		f->detect(copy, n);
 		profile_free(read_bytes(f, copy, n, &err));
@@ -89,7 +90,7 @@ static inline void check_cut_file(const struct format *f, const char *path)
 	buf_done(&b);
 }
 
-/* The one frame of this name. */
+/* The only frame with this name. */
 static inline const struct frame *frame_named(const struct profile *p, const char *name)
 {
 	uint32_t id = strtab_find(&p->strings, name);

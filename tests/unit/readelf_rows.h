@@ -1,8 +1,7 @@
-/* tests/unit/readelf_rows.h: the text of `readelf --debug-dump=frames-interp`, function by function: the witness for call frame
- * information.
+/* tests/unit/readelf_rows.h: parses the output of `readelf --debug-dump=frames-interp`, function by function: the witness for call frame information.
  *
- * readelf prints "u" both for registers that are undefined and for those that the function mentions only later. A function with an
- * empty program has no rows of its own there: it has its CIE's. */
+ * readelf prints "u" both for undefined registers and for those that the function mentions only later. It prints no rows for a function with an empty
+ * program, which has the rows of its CIE. */
 #ifndef CRESSET_TESTS_READELF_ROWS_H
 #define CRESSET_TESTS_READELF_ROWS_H
 
@@ -16,7 +15,7 @@
 struct readelf_row {
 	uint64_t addr;
 	char cfa[24], fp[24],
-		ra[24]; /* "rsp+8", "c-16", "u", "s", "exp"; "" where there is no column */
+		ra[24]; /* "rsp+8", "c-16", "u", "s", "exp"; "" without such a column */
 };
 struct readelf_cie {
 	uint64_t offset;
@@ -31,7 +30,7 @@ struct readelf_fde {
 
 struct readelf {
 	FILE *text;
-	const char *section; /* whose title is awaited; NULL: inside of it */
+	const char *section; /* whose title is awaited; NULL: inside it */
 	const char *fp_name; /* of the frame pointer's column */
 	char *line;
 	size_t cap;
@@ -119,7 +118,7 @@ static inline void readelf_begin_fde(struct readelf *r)
 	r->in_fde = true;
 }
 
-/* A function without rows gets its CIE's. */
+/* A function without rows gets those of its CIE. */
 static inline void readelf_end_fde(struct readelf *r)
 {
 	const struct readelf_cie *cie = readelf_cie_at(r, r->fde.cie);
@@ -133,14 +132,14 @@ static inline void readelf_end_fde(struct readelf *r)
 
 static inline bool readelf_line(struct readelf *r)
 {
-	if (r->has_line) { /* the one that ended the function before */
+	if (r->has_line) { /* the one that ended the previous function */
 		r->has_line = false;
 		return true;
 	}
 	return getline(&r->line, &r->cap, r->text) > 0;
 }
 
-/* The next function; NULL at the end of the section. Void with the next call. */
+/* The next function; NULL at the end of the section. The next call invalidates it. */
 static inline struct readelf_fde *readelf_next(struct readelf *r)
 {
 	bool any = false;

@@ -1,4 +1,4 @@
-/* tests/unit/real_server.h: cresset serve, the program itself, in a process of its own. */
+/* tests/unit/real_server.h: runs the program itself, cresset serve, in its own process. */
 #ifndef CRESSET_TESTS_REAL_SERVER_H
 #define CRESSET_TESTS_REAL_SERVER_H
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One that is free; a server takes the same one each time. */
+/* A free port; a server is given the same one each time. */
 static inline uint16_t free_port(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -35,7 +35,7 @@ static inline const char *program(void)
 	return path;
 }
 
-/* On DIR/data, says what it says to DIR/server.log. memory: as --memory has it. */
+/* Serves DIR/data and logs to DIR/server.log. memory: the value of --memory. */
 static inline pid_t server_start_on(const char *dir, uint16_t port, const char *memory)
 {
 	char listen[32], data[64], log[64];
@@ -50,14 +50,14 @@ static inline pid_t server_start_on(const char *dir, uint16_t port, const char *
 	int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	dup2(fd, 1);
 	dup2(fd, 2);
-	/* Where it is built with sanitizers: behind its sandbox nobody may look for leaks at the end. */
+	/* For builds with sanitizers: inside its sandbox, the leak check at the end is not permitted. */
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
 	execl(program(), "cresset", "serve", "--data", data, "--listen", listen, "--max-rate",
 	      "100000", "--memory", memory, NULL);
 	_exit(127);
 }
 
-/* As people end it; it ends well. */
+/* Ends it as a user would; it must exit cleanly. */
 static inline void server_end(pid_t pid)
 {
 	int status;

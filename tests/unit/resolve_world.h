@@ -1,12 +1,14 @@
-/* tests/unit/resolve_world.h: what the tests of the resolver share: a small collector on the
- * kernel's own records, samples made by hand, and programs that run until they are told to end. */
+/* tests/unit/resolve_world.h: shared by the tests of the resolver: a small collector of the kernel's own records, samples made by hand, and programs
+ * that run until they are told to end. */
 #ifndef CRESSET_TESTS_RESOLVE_WORLD_H
 #define CRESSET_TESTS_RESOLVE_WORLD_H
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/vec.h"
-#include "collect/resolve.h"
+#include "collect/kernel/side_band.h"
+#include "collect/resolve/order.h"
+#include "collect/resolve/resolve.h"
 #include "profile/profile.h"
 #include "shell.h"
 
@@ -52,7 +54,7 @@ static inline int by_time(const void *a, const void *b)
 	return x->r.time_ns < y->r.time_ns ? -1 : x->r.time_ns > y->r.time_ns;
 }
 
-/* Reads what the kernel tells, opening files now. */
+/* Reads the kernel's records, opening files now. */
 static inline void see(void)
 {
 	side_band_drain(band, keep, NULL);
@@ -71,25 +73,25 @@ static inline void apply(void)
 	vec_clear(&records);
 }
 
-static inline bool setup_with(struct resolve_opts opts)
+static inline bool setup_with(struct sampler_opts asked)
 {
+	struct resolve_opts opts = { .max_open_files = 100 };
 	struct err err = { 0 };
 
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (side_band_open(epoll_fd, 1, 64, &band, &err))
 		return false;
 	profile = profile_new();
-	opts.sink = profile_sink(profile);
-	type = opts.sink->ops->type(opts.sink,
-				    &(struct type){ .name = sink_string(opts.sink, "cpu") });
-	opts.types = (struct resolve_types){
-		.cpu = type,
-		.off_cpu = TYPE_NONE,
-		.sched_wait = TYPE_NONE,
-		.wall = TYPE_NONE,
-		.period_ns = 10101010,
-	};
-	resolver = resolver_new(&opts);
+	struct sink *sink = profile_sink(profile);
+	type = sink->ops->type(sink, &(struct type){ .name = sink_string(sink, "cpu") });
+	sampler_opts_settle(&asked);
+	resolver = resolver_new(&opts, &asked,
+				&(struct resolve_links){ .sink = sink,
+							 .types = { .cpu = type,
+								    .off_cpu = TYPE_NONE,
+								    .sched_wait = TYPE_NONE,
+								    .wall = TYPE_NONE,
+								    .period_ns = 10101010 } });
 	resolve_snapshot(resolver);
 	next_hash = 1;
 	temp_dir(dir);
@@ -98,7 +100,7 @@ static inline bool setup_with(struct resolve_opts opts)
 
 static inline bool setup(void)
 {
-	return setup_with((struct resolve_opts){ .max_open_files = 100 });
+	return setup_with((struct sampler_opts){ 0 });
 }
 #define NEEDS "needs CAP_PERFMON"
 
@@ -121,7 +123,7 @@ struct given {
 	uint32_t n_kernel, n_user, walk_end;
 	uint64_t addr[16];
 };
-/* Hands over one sample of a thread and its stack. */
+/* Hands over one sample: a thread and its stack. */
 static inline void sample_at(uint32_t pid, uint32_t tid, const char *comm, struct given g,
 			     uint64_t time_ns)
 {
@@ -188,7 +190,7 @@ static inline const char *label_of(size_t row, const char *key)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Each prints the address of a function of its own, then waits for its input to end. */
+/* Each prints the address of one of its own functions, then waits for its input to end. */
 static const char program_text[] =
 	"#include <stdio.h>\n#include <dlfcn.h>\n"
 	"int work_here(int n) { for (volatile int i = 0; i < n; i++); return n; }\n"

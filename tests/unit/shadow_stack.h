@@ -1,9 +1,9 @@
-/* tests/unit/shadow_stack.h: the stack of a program that runs one instruction at a time, kept by what its instructions do: the truth
- * that an unwinder is held against.
+/* tests/unit/shadow_stack.h: the stack of a program that runs one instruction at a time, updated according to what its instructions do: the truth for
+ * comparing an unwinder.
  *
- * A call puts the place of its return address on it; that entry lives until the stack pointer is above the place, however it came
- * there: by a return, a jump over frames, an exception. A signal puts the interrupted instruction on it, and the return address that
- * the kernel made; on another stack it lives until the program is back on its own. x86-64 only. */
+ * A call pushes an entry with the location of its return address. The entry lives until the stack pointer is above that location, whether by a
+ * return, a jump over frames, or an exception. A signal pushes the interrupted instruction, and the return address that the kernel made. On an
+ * alternate stack, its entries live until the program is back on its own stack. x86-64 only. */
 #ifndef CRESSET_TESTS_SHADOW_STACK_H
 #define CRESSET_TESTS_SHADOW_STACK_H
 
@@ -16,8 +16,8 @@
 #include <sys/user.h>
 
 struct shadow_entry {
-	uint64_t place;   /* lives while the stack pointer is not above it */
-	uint64_t address; /* that is gone back to */
+	uint64_t place;   /* lives until the stack pointer is above it */
+	uint64_t address; /* where it returns to */
 	bool is_signal, on_other_stack;
 };
 struct shadow_stack {
@@ -27,7 +27,7 @@ struct shadow_stack {
 /* Reads the program's memory. */
 typedef bool shadow_read(void *ctx, void *to, size_t size, uint64_t address);
 
-/* The length of the prefixes of an instruction. */
+/* The length of an instruction's prefixes. */
 static inline size_t shadow_prefixes(const uint8_t *code, size_t len)
 {
 	size_t i = 0;
@@ -54,7 +54,7 @@ static inline bool shadow_is_on_other(const struct shadow_stack *s, uint64_t sp)
 	return sp >= s->other_lo && sp < s->other_hi;
 }
 
-/* Drops what does not live any more. */
+/* Drops entries that are no longer live. */
 static inline void shadow_drop(struct shadow_stack *s, uint64_t sp)
 {
 	size_t low = 0;
@@ -71,8 +71,8 @@ static inline void shadow_drop(struct shadow_stack *s, uint64_t sp)
 		s->entries.n--;
 }
 
-/* A signal frame at the new stack pointer: the return address, then struct ucontext with the registers from byte 40 on. False when
- * there is none for the registers before. */
+/* Finds a signal frame at the new stack pointer: the return address, then struct ucontext with the registers from byte 40 on. False when there is
+ * none that saves the registers in `before`. */
 static inline bool shadow_signal(struct shadow_stack *s, const struct user_regs_struct *before,
 				 const struct user_regs_struct *after, shadow_read *read, void *ctx)
 {
@@ -81,8 +81,7 @@ static inline bool shadow_signal(struct shadow_stack *s, const struct user_regs_
 	if (after->rsp == before->rsp || !read(ctx, saved, sizeof saved, after->rsp + SAVED_SP) ||
 	    !read(ctx, &restorer, sizeof restorer, after->rsp))
 		return false;
-	if (saved[0] != before->rsp ||
-	    before->rip - saved[1] > 2) /* 2: a system call to be made again */
+	if (saved[0] != before->rsp || before->rip - saved[1] > 2) /* 2: a restarted system call */
 		return false;
 	bool other = shadow_is_on_other(s, after->rsp) && !shadow_is_on_other(s, before->rsp);
 	vec_push(&s->entries, (struct shadow_entry){ .place = after->rsp + SAVED_SP + 8,
@@ -93,7 +92,7 @@ static inline bool shadow_signal(struct shadow_stack *s, const struct user_regs_
 	return true;
 }
 
-/* After the instruction `code` at before->rip. */
+/* Updates the stack after the instruction `code` at before->rip. */
 static inline void shadow_step(struct shadow_stack *s, const uint8_t *code, size_t len,
 			       const struct user_regs_struct *before,
 			       const struct user_regs_struct *after, shadow_read *read, void *ctx)

@@ -1,4 +1,4 @@
-/* tests/unit/shell.h: other programs as witnesses: run them, read what they say; files that go away again. */
+/* tests/unit/shell.h: runs other programs as witnesses and reads their output; temporary files. */
 #ifndef CRESSET_TESTS_SHELL_H
 #define CRESSET_TESTS_SHELL_H
 
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Runs a shell command (up to 4 KiB) and returns its standard output, to be freed. Fails the test when it fails. */
+/* Runs a shell command (up to 4 KiB) and returns its standard output, which the caller frees. Fails the test if the command fails. */
 __attribute__((format(printf, 1, 2))) static inline char *shell(const char *fmt, ...)
 {
 	char command[4096];
@@ -32,10 +32,10 @@ __attribute__((format(printf, 1, 2))) static inline char *shell(const char *fmt,
 	return text;
 }
 
-/* The same for its effect. */
+/* The same, only for its effect. */
 #define shell_do(...) free(shell(__VA_ARGS__))
 
-/* An open file in memory with these bytes. */
+/* An open memory file with these bytes. */
 static inline int file_of(const void *data, size_t len)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -51,7 +51,7 @@ static inline int file_open(const char *path)
 	return fd;
 }
 
-/* A new folder under /tmp; shell_do("rm -rf %s", dir) at the end. */
+/* Creates a directory under /tmp; end with shell_do("rm -rf %s", dir). */
 static inline void temp_dir(char dir[32])
 {
 	snprintf(dir, 32, "/tmp/cresset-test-XXXXXX");

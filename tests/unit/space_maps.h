@@ -1,8 +1,11 @@
-/* tests/unit/space_maps.h: the maps that tell the walker of address spaces, without the walker. */
+/* tests/unit/space_maps.h: the maps that describe address spaces to the walker, without the walker. */
 #ifndef CRESSET_TESTS_SPACE_MAPS_H
 #define CRESSET_TESTS_SPACE_MAPS_H
 
-#include "collect/space.h"
+#include "bpf/space.h"
+#include "bpf/unwind_table.h"
+#include "collect/kernel/walker_maps.h"
+#include "collect/walker/space.h"
 
 #include <bpf/bpf.h>
 #include <check.h>
@@ -10,7 +13,7 @@
 
 #define SPACE_NEEDS "BPF maps need CAP_BPF"
 
-/* With room for so many processes and blocks of mappings. False without the permission. */
+/* Creates maps with room for this many processes and blocks of mappings. False without the permission. */
 static inline bool space_maps_create_for(struct space_maps *m, uint32_t max_segments,
 					 uint32_t processes, uint32_t blocks)
 {

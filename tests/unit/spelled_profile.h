@@ -1,6 +1,5 @@
-/* tests/unit/spelled_profile.h: everything a profile says, as sorted text without any id: two
- * profiles say the same when their texts are equal. Samples that differ in nothing but their value
- * are added up; those of value 0 are left out. */
+/* tests/unit/spelled_profile.h: the whole content of a profile as sorted text without any id: two profiles have the same content when their texts are
+ * equal. Samples that differ only in value are added up; those with value 0 are left out. */
 #ifndef CRESSET_TESTS_SPELLED_PROFILE_H
 #define CRESSET_TESTS_SPELLED_PROFILE_H
 
@@ -12,7 +11,7 @@
 #include <check.h>
 #include <inttypes.h>
 
-/* What a format cannot keep is left out of the text. */
+/* Optional content of the text: omitted for formats that cannot keep it. */
 enum spell { SPELL_TIMES = 1, SPELL_MAPPINGS = 2 };
 
 static inline void spell_string(struct buf *b, const struct profile *p, uint32_t id)
@@ -80,7 +79,7 @@ static inline int spelled_text_cmp(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Labels are ordered by ids in the model, so they are sorted by text here. */
+/* The model orders labels by id, so they are sorted by text here. */
 static inline void spell_labels(struct buf *b, const struct profile *p, uint32_t labels)
 {
 	struct label_set set = labels ? p->series.sets.v[labels] : (struct label_set){ 0 };

@@ -1,4 +1,4 @@
-/* tests/unit/spool_place.h: a spool in a folder of its own, and numbered messages that go into it and come out. */
+/* tests/unit/spool_place.h: a spool in its own directory, and numbered messages that go in and come out. */
 #ifndef CRESSET_TESTS_SPOOL_PLACE_H
 #define CRESSET_TESTS_SPOOL_PLACE_H
 
@@ -70,7 +70,7 @@ static inline void add(struct place *w, uint64_t number)
 	ck_assert(!duplicate);
 }
 
-/* Which number a message has, by what is in it; it is wholly what was given. */
+/* The number of a message, from its content; checks that it is exactly what was given. */
 static inline uint64_t number_in(struct spool *s, const struct spool_entry *e)
 {
 	struct buf plain = { 0 };
@@ -89,7 +89,7 @@ static inline uint64_t number_in(struct spool *s, const struct spool_entry *e)
 	return number;
 }
 
-/* The first, which is then acknowledged; 0: there is none. */
+/* Takes and acknowledges the first message; 0: there is none. */
 static inline uint64_t take(struct place *w, uint64_t *id)
 {
 	struct spool_entry e;

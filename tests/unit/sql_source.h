@@ -1,12 +1,20 @@
-/* tests/unit/sql_source.h: a source with two dictionaries for tests of SQL, and statements put to it. */
+/* tests/unit/sql_source.h: a source with two dictionaries for tests of SQL, and statements run on it. */
 #ifndef CRESSET_TESTS_SQL_SOURCE_H
 #define CRESSET_TESTS_SQL_SOURCE_H
 
 #include "unit.h"
 
 #include "base/buf.h"
+#include "base/cell.h"
 #include "base/mem.h"
-#include "query/sql.h"
+#include "base/vec.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "query/guard.h"
+#include "query/source.h"
+#include "query/sql/sql.h"
 
 /* --- a source of two dictionaries ---------------------------------------------------------------- */
 
@@ -130,7 +138,7 @@ static inline void add_stacks(struct profile *dict, uint64_t seed)
 	}
 }
 
-/* Times are few, so that there are equal ones; some rows are there twice. */
+/* There are few times, so that some are equal; some rows occur twice. */
 static inline void add_rows(struct own *o, size_t n, uint64_t seed)
 {
 	for (size_t i = 0; i < n; i++) {

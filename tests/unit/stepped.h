@@ -1,13 +1,14 @@
-/* tests/unit/stepped.h: a program that is run one instruction at a time, as something that the walker can walk: its memory, its
- * mappings, and the tables of the files in them. */
+/* tests/unit/stepped.h: a program that runs one instruction at a time and can be walked by the walker: its memory, its mappings, and the tables of
+ * its mapped files. */
 #ifndef CRESSET_TESTS_STEPPED_H
 #define CRESSET_TESTS_STEPPED_H
 
 #include "shell.h"
 
 #include "base/vec.h"
-#include "collect/proc_maps.h"
-#include "collect/vdso.h"
+#include "bpf/space.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/proc/process_memory.h"
 #include "symbol/symbol.h"
 #include "unwind/table.h"
 #include "unwind/walk.h"
@@ -40,10 +41,10 @@ struct stepped {
 	int status; /* of the last wait */
 	bool ended;
 	struct user_regs_struct regs;
-	VEC(struct space_mapping) maps;     /* executable; table is the object's index */
+	VEC(struct space_mapping) maps;     /* executable ones; table is the object's index */
 	VEC(struct stepped_object) objects; /* [0] is none */
-	struct known_frame *known;          /* as long as maps stay the same */
-	uint8_t window[STEPPED_WINDOW];     /* memory from window_at on, as of this step */
+	struct known_frame *known;          /* while maps stay the same */
+	uint8_t window[STEPPED_WINDOW];     /* memory from window_at on, at this step */
 	uint64_t window_at;
 	size_t window_len;
 };
@@ -124,7 +125,7 @@ static inline size_t stepped_copy(const struct stepped *s, void *to, size_t size
 	return n < 0 ? 0 : n;
 }
 
-/* Most of what is read is near the stack pointer: one call for it. */
+/* Most reads are near the stack pointer: one call reads that memory. */
 static inline bool stepped_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct stepped *s = ctx;
@@ -143,7 +144,7 @@ static inline bool stepped_read(void *ctx, void *to, size_t size, uint64_t addre
 	return true;
 }
 
-/* The instruction at an address; returns how many bytes there are of it. */
+/* The instruction at an address; returns how many of its bytes there are. */
 static inline size_t stepped_code(const struct stepped *s, uint64_t address, uint8_t *code,
 				  size_t size)
 {
@@ -170,7 +171,7 @@ static inline void stepped_wait(struct stepped *s)
 	s->window_len = 0;
 }
 
-/* Executes one instruction, or lets a signal arrive. */
+/* Executes one instruction, or delivers a signal. */
 static inline void stepped_step(struct stepped *s, int sig)
 {
 	ck_assert_int_eq(ptrace(PTRACE_SINGLESTEP, s->pid, NULL, (void *)(intptr_t)sig), 0);
@@ -193,7 +194,7 @@ static inline void stepped_start(struct stepped *s, char *const argv[])
 	stepped_read_maps(s);
 }
 
-/* Where the program itself begins. */
+/* The program's own entry point. */
 static inline uint64_t stepped_entry(const struct stepped *s)
 {
 	char path[64];
@@ -253,7 +254,7 @@ static inline void stepped_done(struct stepped *s)
 
 /* --- walking ------------------------------------------------------------------------------------- */
 
-/* Frames of code in memory without an object are addresses: so all are. */
+/* In memory without an object, frames are addresses: so all of them are here. */
 static inline bool stepped_find(void *ctx, uint64_t address, struct space_mapping *out)
 {
 	const struct space_mapping *m = stepped_mapping(ctx, address);
@@ -279,7 +280,7 @@ static inline const void *stepped_chunk(void *ctx, uint32_t chunk)
 	return at < image->len ? image->data + at : NULL;
 }
 
-/* Addresses of frames, leaf first; of callers that of the call's last byte. */
+/* Addresses of frames, leaf first; a caller's is that of its call's last byte. */
 static inline struct unwind_walk stepped_walk(struct stepped *s, uint64_t *frames, uint32_t max)
 {
 	struct unwind_source source = { .ctx = s,

@@ -1,20 +1,23 @@
-/* tests/unit/store_numbered.h: whether a store has the points and the exact samples of batches that their numbers tell, each once, and no others. */
+/* tests/unit/store_numbered.h: checks that a store has the points and the exact samples that follow from the numbers of batches, each once, and no
+ * others. */
 #ifndef CRESSET_TESTS_STORE_NUMBERED_H
 #define CRESSET_TESTS_STORE_NUMBERED_H
 
 #include "store_witness.h"
 #include "store_world.h"
 
+#include "profile/profile.h"
+#include "store/codec/metric_samples.h"
+
 struct numbered_batches {
 	struct profile *(*batch)(uint64_t number);
 	void (*points)(struct profile *batch, uint64_t number, struct metric_samples *out);
-	uint64_t
-		reach; /* so many batches before the last one, or more, have samples of the hot tier's hours */
+	uint64_t reach; /* at least this many earlier batches have samples in hot hours */
 };
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/* Points of one series and moment: all batches that had it say the same but for the value, and the last one counts. */
+/* Points of one series and moment: all batches with it agree except in the value, and the last one counts. */
 static inline void put_point(struct tally *t, uint64_t series, int64_t time_ns, double value)
 {
 	uint64_t key = row_key(series, 0, time_ns);
@@ -110,7 +113,7 @@ static inline void tally_exact(struct tally *t, const struct numbered_batches *b
 	profile_free(p);
 }
 
-/* An hour that is there has all of it, and that of hour_ns is there; 0: none need be. */
+/* Any hour that is there is complete, and hour_ns's hour is there; 0: none needs to be. */
 static inline void check_exact(struct store_view *v, const struct numbered_batches *b,
 			       uint64_t last, int64_t hour_ns)
 {
@@ -129,7 +132,7 @@ static inline void check_exact(struct store_view *v, const struct numbered_batch
 	map_done(&have.hours);
 }
 
-/* Points and exact samples of all batches up to `last`. */
+/* Checks points and exact samples of all batches up to `last`. */
 static inline void check_numbered(struct store *s, const struct numbered_batches *b, uint64_t last,
 				  int64_t hour_ns)
 {

@@ -1,15 +1,21 @@
 /* tests/unit/store_witness.h: what a store must hold, computed row by row from the batches alone, and what it does hold, read from its blocks and
- * heads. Rows are compared by what they say: labels, frames and windows as text, whatever their ids are. */
+ * heads. Rows are compared by content: labels, frames and windows as text, whatever their ids are. */
 #ifndef CRESSET_TESTS_STORE_WITNESS_H
 #define CRESSET_TESTS_STORE_WITNESS_H
 
-#include "store/store_state.h"
+#include "profile/frame.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/stack.h"
+#include "profile/strtab.h"
+#include "store/catalog/catalog.h"
+#include "store/day/store_state.h"
 
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 
-/* Sums by what a row says. */
+/* Sums by the content of a row. */
 struct tally {
 	struct map index;
 	VEC(int64_t) sums;
@@ -64,7 +70,7 @@ static inline int64_t tally_total(const struct tally *t)
 	return total;
 }
 
-/* --- what a row says -------------------------------------------------------------------------- */
+/* --- the content of a row --------------------------------------------------------------------- */
 
 static inline uint64_t text_hash(const struct profile *p, uint32_t id)
 {
@@ -117,9 +123,9 @@ static inline uint64_t row_key(uint64_t series, uint64_t stack, int64_t window_n
 	return hash_mix(hash_mix(series, stack), window_ns);
 }
 
-/* --- what a batch holds ----------------------------------------------------------------------- */
+/* --- the content of a batch ------------------------------------------------------------------- */
 
-/* What falls into [from, to) of a sample that covers length_ns from 0 on. */
+/* The share within [from, to) of a sample that covers length_ns from 0 on. */
 static inline int64_t part_of(int64_t value, int64_t length_ns, int64_t from, int64_t to)
 {
 	from = from < 0 ? 0 : from;
@@ -148,7 +154,7 @@ static inline void tally_batch(struct tally *t, const struct profile *p, int64_t
 	}
 }
 
-/* --- what a store holds ----------------------------------------------------------------------- */
+/* --- the content of a store ------------------------------------------------------------------- */
 
 static inline void tally_heads(struct tally *t, struct store *s, struct store_part *sp)
 {
@@ -204,7 +210,7 @@ static inline void tally_store(struct tally *t, struct store *s)
 	}
 }
 
-/* Of days that are kept: others may be gone, or not yet. */
+/* Only days that are kept: others may be gone, or not yet. */
 static inline void tally_kept(struct tally *t, struct store *s)
 {
 	size_t n = s->parts.n, first = 0;

@@ -1,8 +1,8 @@
-/* tests/unit/store_world.h: a store in a folder of its own, with a clock that the test turns. */
+/* tests/unit/store_world.h: a store in its own directory, with a clock that the test sets. */
 #ifndef CRESSET_TESTS_STORE_WORLD_H
 #define CRESSET_TESTS_STORE_WORLD_H
 
-#include "store/store_state.h"
+#include "store/day/store_state.h"
 
 #include <check.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static inline void store_world_open(struct store_world *w)
 	ck_assert_msg(store_open(w->dir, &w->opts, &w->s, &err) == 0, "%s", err.text);
 }
 
-/* The world stays where it is afterwards. */
+/* The world must not be moved afterwards. */
 static inline void store_world_init(struct store_world *w, struct store_opts opts)
 {
 	*w = (struct store_world){ .dir = "/tmp/cresset-store.XXXXXX",
@@ -60,7 +60,7 @@ static inline void store_world_done(struct store_world *w)
 	ck_assert_int_eq(nftw(w->dir, store_world_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* All that is due, in steps of a second of CPU. */
+/* Does all that is due, in steps of a second of CPU. */
 static inline void store_world_maintain(struct store_world *w)
 {
 	struct err err = { 0 };
@@ -71,7 +71,7 @@ static inline void store_world_maintain(struct store_world *w)
 	ck_assert_msg(rc == 0, "%s", err.text);
 }
 
-/* Ends the writer, one way or another. */
+/* Ends the writer, closing or abandoning it. */
 static inline void store_world_restart(struct store_world *w, bool abandon)
 {
 	struct err err = { 0 };

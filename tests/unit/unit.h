@@ -1,4 +1,4 @@
-/* tests/unit/unit.h: what every unit test includes: Check, the model, and where the golden files are.
+/* tests/unit/unit.h: included by every unit test: Check, the model, and the location of the golden files.
  *
  *     START_TEST(adds) { ck_assert_int_eq(1 + 1, 2); } END_TEST
  *     UNIT_MAIN("sums", adds)                       one suite, up to a few dozen tests, TAP on request
@@ -16,7 +16,7 @@
 #define UNIT_TIMEOUT_S 60
 #endif
 
-/* Says why a test cannot run here and ends it; tests/run counts it as skipped, with the reason. */
+/* Gives the reason why a test cannot run here, and ends it; tests/run counts it as skipped, with the reason. */
 #define T_SKIP(reason) \
 	do { \
 		const char *file_ = getenv("CRESSET_SKIP_FILE"); \

@@ -1,11 +1,16 @@
-/* tests/unit/view_world.h: a store of random samples of some series, stacks and days, and the rows that were given to it, one by one. */
+/* tests/unit/view_world.h: a store of random samples of some series, stacks and days, and the rows that it was given, one by one. */
 #ifndef CRESSET_TESTS_VIEW_WORLD_H
 #define CRESSET_TESTS_VIEW_WORLD_H
 
 #include "rand.h"
 #include "unit.h"
 
-#include "store/store_state.h"
+#include "profile/frame.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "store/day/store_state.h"
 
 #include <unistd.h>
 
@@ -114,7 +119,7 @@ static inline void name_frame(struct profile *p, uint32_t frame, uint32_t n, uin
 	s->ops->names(s, frame, &line, 1);
 }
 
-/* Stack n: some share beginnings. */
+/* Stack n; some share their beginning. */
 static inline uint32_t add_stack(struct profile *p, uint32_t n, uint32_t version)
 {
 	uint32_t frames[6], depth = 0, offsets[] = { n % 2, 10 + n % 5, 20 + n % 7, 100 + n };
@@ -153,7 +158,7 @@ static inline void give(struct world *w, struct profile *p)
 	profile_free(p);
 }
 
-/* n samples from up to back_ns before now. Times are Unix time. */
+/* Gives n samples from up to back_ns before now. Times are Unix time. */
 static inline void give_random(struct world *w, size_t n, int64_t back_ns)
 {
 	struct profile *p = profile_new();
@@ -175,7 +180,7 @@ static inline void maintain(struct world *w)
 	ck_assert_msg(rc == 0, "%s", err.text);
 }
 
-/* --- what it answers --- */
+/* --- its answers --- */
 
 static inline int64_t total_of(struct store_view *v, int64_t from_ns, int64_t to_ns, bool *rounded)
 {

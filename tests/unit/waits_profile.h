@@ -53,7 +53,7 @@ static inline void waits_types(struct waits_maker *m)
 	m->wall = m->with & WAITS_WALL ? waits_type(m->p, "wall") : UINT32_MAX;
 }
 
-/* "main;read_[k];[sched-wait]": kernel frames and markers by their spelling. */
+/* "main;read_[k];[sched-wait]": kernel frames and markers are told by their spelling. */
 static inline uint32_t waits_stack(struct profile *p, const char *text)
 {
 	struct sink *s = profile_sink(p);
@@ -114,7 +114,7 @@ static inline void waits_off(struct waits_maker *m, enum waits_with kind, int64_
 		waits_sample(m, m->wall, at_ms, length_ms, length_ms * WAITS_MS, stack);
 }
 
-/* What only `wall` has, at the end. */
+/* Content that only `wall` has, at the end. */
 static inline void waits_rest(struct waits_maker *m, int64_t ms, const char *stack)
 {
 	if (m->with & WAITS_WALL)

@@ -1,15 +1,16 @@
-/* tests/unit/written.h: profiles from folded text, and what the writers make of them. */
+/* tests/unit/written.h: profiles from folded text, and the output of the writers. */
 #ifndef CRESSET_TESTS_WRITTEN_H
 #define CRESSET_TESTS_WRITTEN_H
 
 #include "shell.h"
 
 #include "base/fs.h"
-#include "format/folded.h"
-#include "format/format.h"
+#include "base/input.h"
+#include "format/common/format.h"
+#include "format/folded/folded.h"
 #include "profile/profile.h"
 
-/* What a frame is, as stackcollapse-perf.pl --all has it; not what its thread did. */
+/* The kind of a frame, as in stackcollapse-perf.pl --all; not the state of its thread. */
 enum { ANNOTATE_KINDS = ANNOTATE_ALL & ~(1 << ANNOTATE_ON_CPU | 1 << ANNOTATE_OFF_CPU) };
 
 /* A profile with these stacks; to be freed with profile_free. */
@@ -34,7 +35,7 @@ static inline struct tree *built_tree(struct profile *p, const struct tree_opts 
 	return t;
 }
 
-/* What was written to the file, which goes; to be freed. NULL when it was not written. */
+/* The content of the written file, which is removed; to be freed. NULL when it was not written. */
 static inline char *taken_file(const char *dir, const char *name)
 {
 	char path[64];

@@ -1,4 +1,4 @@
-/* The picture that C draws (src/format/palette.c) and the page (web/colours.js) paint the same frames in the same
+/* The picture that C draws (src/format/common/palette.c) and the page (web/colours.js) paint the same frames in the same
  * colours, and say the same of them. */
 'use strict';
 const assert = require('node:assert');

@@ -294,12 +294,12 @@ test('a box for each thing that ran, in its colour, and what it is under the poi
 		await page.mouse.move(...(await pointAt(first, 530 / 2000)));
 		assert.match(
 			await page.textContent('.tl-status'),
-			/GPU 0 stream 7 train h0 .* busy for 60\.0 ms: gemm, asked for by main › train › step$/
+			/GPU 0 stream 7 train h0 .* busy for 60\.0 ms: gemm, requested by main › train › step$/
 		);
 		await page.mouse.move(...(await pointAt(first, 565 / 2000)));
 		assert.match(
 			await page.textContent('.tl-status'),
-			/busy for 10\.0 ms: \[copy host to device\], asked for by main › train › step$/
+			/busy for 10\.0 ms: \[copy host to device\], requested by main › train › step$/
 		);
 		assert.match(await first.getAttribute('aria-label'), /busy 1\.40 s \(100\.0 %\)/);
 	}));
@@ -310,7 +310,7 @@ test('a click shows who asked for it, and the address keeps that', () =>
 			top = await ask(`top?q=gpu-time%7Bstack_id%3D"${stack}"%7D&${span(0, 2)}`);
 		assert.strictEqual(await total(page), top.total);
 		assert.strictEqual(top.total, 20 * 60 * MS);
-		assert.strictEqual(await page.textContent('.tl-detail h2'), 'Who asked for it');
+		assert.strictEqual(await page.textContent('.tl-detail h2'), 'Requested by');
 		assert.deepStrictEqual(
 			(await page.$$eval('.tl-detail td.name', (list) => list.map((e) => e.textContent))).sort(),
 			['-', 'gemm', 'main', 'step', 'train']
@@ -360,15 +360,12 @@ test('why a GPU was idle: how long, what ended it, what was different', () =>
 		const text = await panel(1);
 		assert.match(text, /GPU 0 of h0: idle 600 ms \(30\.0 %\) in 20 gaps/);
 		assert.match(text, /GPU 1 of h0: idle 1\.00 s \(50\.0 %\) in 1 gap\n/);
-		assert.match(
-			text,
-			/Exact: from the times of kernels and copies\. Processes: train 700 \(ran something on it\)/
-		);
+		assert.match(text, /Exact: from the times of kernels and copies\. Processes: train 700 \(ran work on it\)/);
 		const cells = (selector) =>
 			page.$$eval(selector, (list) => list.map((r) => [...r.cells].map((c) => c.textContent)));
 		assert.deepStrictEqual((await cells('.idle-gaps tr')).slice(1, 3), [
 			['19', '570 ms', '30.0 ms', '30.0 ms', 'gemm'],
-			['1', '30.0 ms', '30.0 ms', '30.0 ms', 'not over when this ends']
+			['1', '30.0 ms', '30.0 ms', '30.0 ms', 'still idle at the end']
 		]);
 		const rows = Object.fromEntries(
 			(await cells('.tl-idle .virtual >> nth=0 >> tbody tr:not(.spacer)')).map((r) => [r[1], r.slice(2)])
@@ -442,8 +439,11 @@ test('records and readings of several hosts, on one axis', () =>
 				text,
 				/GPU 0 of read: idle 30\.0 s \(30\.0 %\) in 10 gaps\s+From readings of the driver every 1\.00 s/
 			);
-			assert.match(text, /below 5\.00 % is idle, give or take 19\.0 s\. Processes: train \(has memory there/);
-			assert.match(text, /GPU 1 of read: idle 1 min 40 s \(100\.0 %\) in 1 gap\s.*Nobody is known to use it/s);
+			assert.match(text, /below 5\.00 % is idle, give or take 19\.0 s\. Processes: train \(has memory on it/);
+			assert.match(
+				text,
+				/GPU 1 of read: idle 1 min 40 s \(100\.0 %\) in 1 gap\s.*No process is known to use it/s
+			);
 			assert.deepStrictEqual(await page.$$eval('.tl-gpu .tl-who', (list) => list.map((e) => e.textContent)), [
 				'GPU 0 stream 7 serve exact'
 			]);
@@ -460,7 +460,7 @@ test('records and readings of several hosts, on one axis', () =>
 			await page.mouse.move(boxes[1].x + boxes[1].width / 2, boxes[1].y + 5);
 			const [line] = await page.$$eval('.tl-cursor', (list) => list.map((e) => e.getBoundingClientRect().x));
 			assert.ok(Math.abs(line - boxes[1].x - boxes[1].width / 2) < 2);
-			assert.notStrictEqual(await page.textContent('.tl-now'), 'not known');
+			assert.notStrictEqual(await page.textContent('.tl-now'), 'no data');
 			/* Of one host, asked by its label. */
 			await page.fill('.query input', 'host="exact"');
 			await page.keyboard.press('Enter');
@@ -574,17 +574,17 @@ test('a report has the lanes, says what ran, and who asked for it', () =>
 			'other 800'
 		]);
 		await page.mouse.move(...(await inReport(page, 500, 1)));
-		assert.strictEqual(await page.textContent('.rp-hint'), 'init, 1.00 s, asked for by main › train');
+		assert.strictEqual(await page.textContent('.rp-hint'), 'init, 1.00 s, requested by main › train');
 		await page.mouse.move(...(await inReport(page, 5000, 1)));
 		assert.strictEqual(await page.textContent('.rp-hint'), '');
 		/* A part of the time: the whole of it, then closer. */
 		await page.fill('input[aria-label="to, s"]', '1');
 		await page.keyboard.press('Enter');
-		await page.click('text=zoom to it');
+		await page.click('text=zoom to selection');
 		await page.mouse.move(...(await inReport(page, 565, 0, [0, 1000])));
 		assert.strictEqual(
 			await page.textContent('.rp-hint'),
-			'[copy host to device], 10.0 ms, asked for by main › train › step'
+			'[copy host to device], 10.0 ms, requested by main › train › step'
 		);
 		await page.mouse.click(...(await inReport(page, 530, 0, [0, 1000])));
 		await page.waitForFunction(() =>
@@ -604,7 +604,7 @@ test('a report has the lanes, says what ran, and who asked for it', () =>
 		await page.waitForFunction((v) => +document.querySelector('.rp').dataset.total === v, 2 * SECOND);
 		await page.click('text=zoom out');
 		await page.mouse.move(...(await inReport(page, 2500, 1)));
-		assert.strictEqual(await page.textContent('.rp-hint'), '[sync stream], 2.00 s, asked for by main › train');
+		assert.strictEqual(await page.textContent('.rp-hint'), '[sync stream], 2.00 s, requested by main › train');
 	}));
 test('a report is closer around the pointer after the wheel', () =>
 	report(async (page) => {
@@ -615,7 +615,7 @@ test('a report is closer around the pointer after the wheel', () =>
 		await page.keyboard.up('Control');
 		const length = 10000 * 0.8 ** 12;
 		await page.mouse.move(...(await inReport(page, 5030, 0, [5000 - length / 2, 5000 + length / 2])));
-		assert.strictEqual(await page.textContent('.rp-hint'), 'gemm, 60.0 ms, asked for by main › train › step');
+		assert.strictEqual(await page.textContent('.rp-hint'), 'gemm, 60.0 ms, requested by main › train › step');
 		await page.mouse.move(...(await inReport(page, 5085, 0, [5000 - length / 2, 5000 + length / 2])));
 		assert.strictEqual(await page.textContent('.rp-hint'), '');
 		await shot(page, 'gpu-report');
@@ -659,7 +659,7 @@ test('a report has strips of its GPUs on the same clock, and waits for a GPU in 
 			/* Lanes: two streams, then train, serve; closer, so that each wait has its pixels. */
 			await page.fill('input[aria-label="to, s"]', '1');
 			await page.keyboard.press('Enter');
-			await page.click('text=zoom to it');
+			await page.click('text=zoom to selection');
 			const y = 48 + METRIC * METRICS + 22 * 3 + 11,
 				of = async (ms) => (await rowColour(page, ms * 10, y)).slice(0, 3);
 			/* What is not opaque is kept multiplied by how opaque it is, in whole numbers. */
@@ -699,7 +699,7 @@ test('a report says why a GPU was idle, as the command line does', () =>
 			);
 			assert.deepStrictEqual(cells.slice(1, 3), [
 				['99', '2.97 s', '30.0 ms', '30.0 ms', 'gemm'],
-				['1', '30.0 ms', '30.0 ms', '30.0 ms', 'not over when this ends']
+				['1', '30.0 ms', '30.0 ms', '30.0 ms', 'still idle at the end']
 			]);
 			const rows = Object.fromEntries(
 				(
@@ -709,7 +709,7 @@ test('a report says why a GPU was idle, as the command line does', () =>
 				).map((r) => [r[1], r.slice(2)])
 			);
 			assert.deepStrictEqual(rows.decode.slice(0, 3), ['0.00 %', '100.0 %', '▲ +100.0 %']);
-			assert.match(text, /^Of the whole time\n/);
+			assert.match(text, /^For the whole range\n/);
 			/* One of its gaps is the part that is chosen; the panel stays what it is, and says of what. */
 			await page.click('.rp-idle .row button >> nth=0');
 			const [from, to] = await page.$$eval('.rp-row input[aria-label]', (list) =>
@@ -719,10 +719,12 @@ test('a report says why a GPU was idle, as the command line does', () =>
 			const [first, ...rest] = (await page.innerText('.rp-idle')).split('\n');
 			assert.deepStrictEqual(rest, text.split('\n').slice(1));
 			/* What it says of the part can be done. */
-			const [, words] = first.match(/^Of the whole time; of this part: cresset (report --gpu-idle --time \S+)$/),
+			const [, words] = first.match(
+					/^For the whole range; for the selection: cresset (report --gpu-idle --time \S+)$/
+				),
 				[part] = JSON.parse(cresset('-q', ...words.split(' '), '--json', at('more.cresset'))).devices;
 			assert.deepStrictEqual([part.idle_ns, part.watched_ns], [30e6, 30e6]);
-			await page.click('button:text-is("whole time")');
+			await page.click('button:text-is("whole range")');
 			assert.strictEqual(await page.innerText('.rp-idle'), text);
 			await page.click('text=Why was the GPU idle?');
 			assert.strictEqual(await page.isHidden('.rp-idle'), true);

@@ -35,14 +35,11 @@ const captions = (page) =>
 on('all hosts are added up', ALL, async (page) => {
 	assert.deepStrictEqual(await captions(page), [
 		['CPUs busy', '1.5 on average, 2 at most, of 8'],
-		['Threads that want a CPU', '4 on average, 4 at most'],
+		['Runnable threads', '4 on average, 4 at most'],
 		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB'],
 		['GPUs busy', '0: 25.0 % on average, 25.0 % at most; 1: 75.0 % on average, 75.0 % at most'],
-		[
-			'Memory of GPUs',
-			'0: 10.0 GB on average, 10.0 GB at most; 1: 20.0 GB on average, 20.0 GB at most, of 80.0 GB'
-		],
-		['Power of GPUs', '0: 300 W on average, 300 W at most; 1: 300 W on average, 500 W at most']
+		['GPU memory', '0: 10.0 GB on average, 10.0 GB at most; 1: 20.0 GB on average, 20.0 GB at most, of 80.0 GB'],
+		['GPU power', '0: 300 W on average, 300 W at most; 1: 300 W on average, 500 W at most']
 	]);
 });
 on('one host of them', ALL + '&q=' + encodeURIComponent('cpu{comm="",host="h0"}'), async (page) => {
@@ -99,7 +96,7 @@ on('each GPU is a line of its own', ALL, async (page) => {
 on('a host without GPUs has no strips of them', ALL + '&q=' + encodeURIComponent('cpu{host="h1"}'), async (page) => {
 	assert.deepStrictEqual(
 		(await captions(page)).map((c) => c[0]),
-		['CPUs busy', 'Threads that want a CPU', 'Memory in use']
+		['CPUs busy', 'Runnable threads', 'Memory in use']
 	);
 });
 on('lines follow the window', ALL, async (page) => {

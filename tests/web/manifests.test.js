@@ -10,10 +10,10 @@ const ts = require('typescript');
 const yaml = require('js-yaml');
 const { project, program, tempDir } = require('./picture.js');
 
-const folder = path.join(project, 'deploy', 'kubernetes');
-const files = fs.readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+const directory = path.join(project, 'deploy', 'kubernetes');
+const files = fs.readdirSync(directory).filter((name) => name.endsWith('.yaml'));
 const objects = files.flatMap((file) =>
-	yaml.loadAll(fs.readFileSync(path.join(folder, file), 'utf8')).map((object) => ({ file, object }))
+	yaml.loadAll(fs.readFileSync(path.join(directory, file), 'utf8')).map((object) => ({ file, object }))
 );
 const named = (kind, name) => {
 	const found = objects.find(({ object }) => object.kind === kind && object.metadata.name === name);
@@ -73,7 +73,7 @@ test('the checks find what is wrong', async () => {
 test('what the pods mount is there or said to be made', () => {
 	const secrets = ['cresset-tokens', 'cresset-agent-token', 'cresset-tls'],
 		made = ['cresset-ca'];
-	const said = fs.readFileSync(path.join(folder, 'secret.yaml'), 'utf8');
+	const said = fs.readFileSync(path.join(directory, 'secret.yaml'), 'utf8');
 	for (const set of [named('DaemonSet', 'cresset-agent'), named('StatefulSet', 'cresset')]) {
 		const spec = set.spec.template.spec,
 			claims = set.spec.volumeClaimTemplates ?? [];
@@ -106,7 +106,7 @@ test('the service finds the server, and the agent the service', () => {
 	assert.strictEqual(agent.server, `https://${service.metadata.name}.cresset.svc:${service.spec.ports[0].port}`);
 });
 
-/* The agent's permissions are those of its systemd unit, and CHOWN: nobody has made its folder. */
+/* The agent's permissions are those of its systemd unit, and CHOWN: nobody has made its directory. */
 test('the agent has the capabilities that its unit has', () => {
 	const unit = fs.readFileSync(path.join(project, 'deploy', 'systemd', 'cresset-agent.service'), 'utf8');
 	const wanted = /^CapabilityBoundingSet=(.*)$/m

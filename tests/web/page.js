@@ -37,25 +37,44 @@ async function open(browser, url, where, options = {}) {
 		'request',
 		(r) => r.url().startsWith(url) || r.url().startsWith('blob:') || page.trouble.push('request: ' + r.url())
 	);
+	page.asking = new Set();
+	page.on('request', (r) => page.asking.add(r.url()));
+	for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => page.asking.delete(r.url()));
 	await page.goto(url + where);
 	await drawn(page);
+	await painted(page);
 	return page;
 }
 /* As often as it was drawn so far, or more. */
 const turns = (page) => page.evaluate(() => +(document.body.dataset.drawn || 0));
 const drawn = (page, turn = 1) => page.waitForFunction((n) => +(document.body.dataset.drawn || 0) >= n, turn);
+/* A browser may drop keys that come before the first picture of a page. */
+const painted = (page) =>
+	page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 /* Does something, and waits until what it asks for is drawn. */
 async function after(page, fn) {
 	const turn = await turns(page);
 	await fn();
 	await drawn(page, turn + 1);
 }
+/* Of a page whose test fails: the address, what went wrong, which requests have no answer yet. */
+async function whatIsThere(page) {
+	const { url, text } = await page
+		.evaluate(() => ({ url: location.href, text: document.body.innerText.slice(0, 600) }))
+		.catch((e) => ({ url: String(e), text: '' }));
+	return `\n--- ${url}\n${[...page.trouble, ...[...page.asking].map((u) => 'no answer: ' + u), text].join('\n')}\n---`;
+}
 /* A test on a page of its own. target(): {browser, server} once they are there. */
 function paging(target, name, where, fn, options) {
 	test(name, async () => {
 		const { browser, server } = target(),
 			page = await open(browser, server.url, where, options);
-		await fn(page, server);
+		try {
+			await fn(page, server);
+		} catch (e) {
+			e.message += await whatIsThere(page);
+			throw e;
+		}
 		await page.context().close();
 		assert.deepStrictEqual(page.trouble, []);
 	});

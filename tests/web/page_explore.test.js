@@ -28,7 +28,7 @@ on('what is there is shown', '', async (page, { get }) => {
 	assert.deepStrictEqual(await page.$$eval('.query select >> nth=0', (l) => [...l[0].options].map((o) => o.value)), [
 		'wall'
 	]);
-	assert.match(await page.textContent('.row .dim'), /22\.2 s in all|22\.3 s in all/);
+	assert.match(await page.textContent('.row .dim'), /22\.2 s in total|22\.3 s in total/);
 	const { top } = await get('api/v1/top?q=wall&n=0'),
 		shown = await rows(page);
 	assert.deepStrictEqual(nameSet(names(shown)), nameSet(top.map((r) => r.function)));
@@ -129,7 +129,7 @@ on("filters are the server's; both bases stay in sight", '?f=s.fn~main;-x.kind~m
 	assert.deepStrictEqual(nameSet(names(await rows(page))), nameSet(answer.top.map((r) => r.function)));
 	await after(page, () => page.click('.chip.filter button >> text=hide frames'));
 	assert.strictEqual((await state(page)).f, 's.fn~main;!-x.kind~marker');
-	await after(page, () => page.click('[aria-label^="take away: only stacks"]'));
+	await after(page, () => page.click('[aria-label^="Remove: only stacks"]'));
 	assert.match(await total(page), /22\.[23] s/);
 	await page.click('text=+ Filter');
 	await page.selectOption('.filter-form select >> nth=0', '-s');
@@ -145,15 +145,15 @@ on('several patterns: of focus all must match', '?f=s.fn~main;s.fn~fsync', async
 	assert.strictEqual((await get('api/v1/top?q=wall&n=1&ignore=take%0Afsync')).total, 10000000000);
 });
 on('filters that leave nothing say so', '?f=s.fn~nobody', async (page) => {
-	assert.match(await page.textContent('.empty'), /leave nothing of 22\.[23] s/);
-	await after(page, () => page.click('text=Take the last filter away'));
+	assert.match(await page.textContent('.empty'), /exclude all of 22\.[23] s/);
+	await after(page, () => page.click('text=Remove the last filter'));
 	assert.strictEqual(await page.isVisible('.empty'), false);
 });
 on('twice on a row: who calls it, and whom it calls', '', async (page) => {
 	await after(page, () => page.dblclick('.virtual button:text-is("work")'));
 	assert.strictEqual((await state(page)).sw, 'work');
 	assert.strictEqual(await page.locator('.flame-box').count(), 2);
-	await after(page, () => page.click('[aria-label="back to the whole"]'));
+	await after(page, () => page.click('[aria-label="Back to the whole profile"]'));
 	assert.strictEqual(await page.locator('.flame-box').count(), 1);
 });
 on('once: it is marked in the graph', '', async (page) => {
@@ -209,7 +209,7 @@ on('exports are what the server writes', '', async (page, { url }) => {
 		Buffer.from(await (await fetch(url + 'api/v1/flame?q=wall&fmt=folded')).arrayBuffer())
 	);
 	assert.strictEqual((await download('pprof')).readUInt16BE(0), 0x1f8b);
-	assert.strictEqual((await download('PNG of what is seen')).toString('latin1', 1, 4), 'PNG');
+	assert.strictEqual((await download('PNG of this view')).toString('latin1', 1, 4), 'PNG');
 	assert.match((await download('SVG')).toString(), /<svg/);
 	assert.match((await download('speedscope')).toString(), /speedscope/);
 });
@@ -275,7 +275,7 @@ on('panes: two at most, and one at least', '', async (page) => {
 	await page.click('[data-pane=heatmap]');
 	assert.strictEqual((await state(page)).v, 'heatmap');
 });
-on('compare with the time before: one gesture', '', async (page, { get }) => {
+on('compare with the previous period: one gesture', '', async (page, { get }) => {
 	await after(page, () => drag(page, '.range', 0.5, 0.75, ['Shift']));
 	await page.waitForURL(/\/compare\?/);
 	await page.waitForFunction(() => /per second/.test(document.querySelector('.verdict')?.textContent || ''));
@@ -333,10 +333,10 @@ on(
 		const { total: sum } = await get('api/v1/top?q=wall&n=0&from=start&to=end');
 		assert.ok(
 			(await page.textContent('.verdict')).startsWith(
-				`A nothing, B ${(sum / 1e9).toFixed(1)} s in 10.0 s: where one side has nothing`
+				`A nothing, B ${(sum / 1e9).toFixed(1)} s in 10.0 s: a side without samples`
 			)
 		);
-		assert.ok((await rows(page)).every((r) => r[6] === 'not known'));
+		assert.ok((await rows(page)).every((r) => r[6] === 'unknown'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 	}
 );

@@ -104,9 +104,9 @@ on(
 			await page.click('.notice button');
 			return clipboard(page);
 		};
-		assert.strictEqual(await copied('Copy the name'), 'work');
-		assert.strictEqual(await copied('Copy the stack as text'), 'work  (demo)\nmain  (demo)\n');
-		assert.strictEqual(await copied('Copy the stack folded'), 'main;work 5000000000\n');
+		assert.strictEqual(await copied('Copy name'), 'work');
+		assert.strictEqual(await copied('Copy stack as text'), 'work  (demo)\nmain  (demo)\n');
+		assert.strictEqual(await copied('Copy folded stack'), 'main;work 5000000000\n');
 	},
 	CLIPBOARD
 );
@@ -287,19 +287,19 @@ on(
 	'nothing: a time without data',
 	'?from=2001-01-01T00:00:00Z&to=2001-01-02T00:00:00Z',
 	async (page, { get }) => {
-		assert.match(await page.textContent('.empty'), /Nothing of this is between these times\. There is data from /);
-		await after(page, () => page.click('text=Show all there is'));
+		assert.match(await page.textContent('.empty'), /No data in this time range\. Data is available from /);
+		await after(page, () => page.click('text=Show all data'));
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 		assert.strictEqual(await page.isVisible('.empty'), false);
 	}
 );
 on('empty', 'nothing: no data at all; then there is', '', async (page, { url }) => {
-	assert.match(await page.textContent('.trouble'), /nothing here yet/);
+	assert.match(await page.textContent('.trouble'), /No data yet/);
 	const now = Date.now() / 1000,
 		push = `api/v1/profiles?type=cpu&label=host=h&from=${now - 1}&to=${now}`;
 	const answer = await fetch(url + push, { method: 'POST', body: 'main;step 7\n' });
 	assert.strictEqual(answer.status, 200);
-	await page.click('text=Look again');
+	await page.click('text=Reload');
 	await page.waitForFunction(() => document.querySelector('.virtual')?.textContent.includes('step'));
 	assert.match(await total(page), /^7 samples/);
 	page.trouble = page.trouble.filter((t) => !/400/.test(t)); /* the browser notes each answer that is an error */
@@ -307,7 +307,7 @@ on('empty', 'nothing: no data at all; then there is', '', async (page, { url }) 
 on('waits', 'nothing: a type that nobody recorded', '?q=off-cpu', async (page, { get }) => {
 	assert.match(
 		await page.textContent('.trouble'),
-		/Nothing of type off-cpu was recorded here.*cresset up -e off-cpu/
+		/No data of type off-cpu was recorded here.*cresset up -e off-cpu/
 	);
 	await after(page, () => page.click('.trouble button >> text=wall'));
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
@@ -325,7 +325,7 @@ on('waits', 'too little: lost samples are said', '', async (page) => {
 	await after(page, () => page.keyboard.press('v'));
 	assert.strictEqual(
 		await page.textContent('.facts .bad'),
-		'shown 96.2 % of samples: 38 lost (ring full 30, queue full 8)'
+		'showing 96.2 % of samples: 38 lost (ring full 30, queue full 8)'
 	);
 });
 on(

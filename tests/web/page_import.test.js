@@ -36,7 +36,7 @@ const shown = (page, file) =>
 			document.querySelector('.rp-drop [role=status]')?.textContent === name && document.querySelector('.rp'),
 		path.basename(file)
 	);
-/* What a person does with a file of a folder's window. */
+/* What a person does with a file of a directory's window. */
 async function drop(page, selector, file) {
 	const data = await page.evaluateHandle(
 		({ bytes, name }) => {
@@ -132,7 +132,7 @@ on(
 		await page.click('text=Export');
 		const [file] = await Promise.all([
 			page.waitForEvent('download'),
-			page.click('.menu >> text=one HTML file to share')
+			page.click('.menu >> text=self-contained HTML')
 		]);
 		assert.match(file.suggestedFilename(), /\.html$/);
 		await file.saveAs(at('shared.html'));

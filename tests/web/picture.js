@@ -22,7 +22,7 @@ const CHROMIUM_ARGS = [
 	'--disable-sync'
 ];
 
-/* A new folder that goes when the tests are over. */
+/* A new directory that goes when the tests are over. */
 function tempDir() {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'cresset-web-'));
 	process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ function launch() {
 	return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
 }
 
-/* Pictures to look at, in the build folder; they are not compared. */
+/* Pictures to look at, in the build directory; they are not compared. */
 const SHOTS = path.resolve(project, process.env.BUILD || 'build', 'shots');
 async function shot(page, name, options = {}) {
 	fs.mkdirSync(SHOTS, { recursive: true });

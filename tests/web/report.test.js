@@ -175,7 +175,7 @@ viewing('a part of the time has the numbers of report --time', 'waits.html', asy
 		assert.strictEqual(await total(page), want.total, `${from} to ${to}`);
 		assert.strictEqual((await functions(page))[0], want.top[0].function);
 	}
-	await change(page, () => page.click('text=whole time'));
+	await change(page, () => page.click('text=whole range'));
 	assert.strictEqual(await total(page), report(at('waits.cresset')).total);
 });
 viewing('dragging chooses the part under it', 'waits.html', async (page) => {
@@ -204,12 +204,12 @@ viewing('a thread alone has what report says of it', 'waits.html', async (page) 
 	);
 });
 viewing('a thread in the order of time', 'waits.html', async (page) => {
-	const button = page.locator('button >> text=in order of time'),
-		chart = page.locator('section[aria-label="In order of time"]');
+	const button = page.locator('button >> text=flame chart'),
+		chart = page.locator('section[aria-label="Flame chart"]');
 	assert.ok(!(await button.isVisible()));
 	await change(page, () => page.click('.rp-lane >> text=/^worker/'));
 	await button.click();
-	assert.match(await chart.locator('h2').textContent(), /^worker.* in order of time, 0 .* to 10(\.0*)? s/);
+	assert.match(await chart.locator('h2').textContent(), /^worker.* from 0 .* to 10(\.0*)? s/);
 	assert.ok((await chart.locator('.flame-body canvas').first().boundingBox()).height > 100);
 	await choose(page, '2', '3');
 	assert.match(await chart.locator('h2').textContent(), /2(\.0*)? s to 3(\.0*)? s/);
@@ -264,7 +264,7 @@ viewing('callers and callees, and stacks turned round', 'waits.html', async (pag
 	await page.keyboard.press('Escape');
 	assert.strictEqual(await page.locator('.rp-half').count(), 0);
 	const all = await total(page);
-	await change(page, () => page.click('text=callers first'));
+	await change(page, () => page.click('text=inverted'));
 	assert.strictEqual(await total(page), all);
 });
 viewing('exports: folded, SVG, PNG, CSV', 'waits.html', async (page) => {

@@ -52,7 +52,9 @@ const chosen = (page) => page.$$eval('.rp-row input[aria-label]', (list) => list
 /* What the command says that the panel names for the chosen part, of the store's first GPU. */
 async function told(page, data) {
 	const [first] = (await panel(page)).split('\n'),
-		[, words] = first.match(/^Of the whole time; of this part: cresset (query --gpu-idle --from \S+ --to \S+)$/);
+		[, words] = first.match(
+			/^For the whole range; for the selection: cresset (query --gpu-idle --from \S+ --to \S+)$/
+		);
 	return JSON.parse(cresset('-q', ...words.split(' '), '--json', '--data', at(data))).devices[0];
 }
 
@@ -64,7 +66,7 @@ test('a page of a store tells why its GPU was idle; a gap is a part of its timel
 		);
 		await page.click('text=Why was the GPU idle?');
 		const text = await panel(page);
-		assert.match(text, /^Of the whole time\n/);
+		assert.match(text, /^For the whole range\n/);
 		assert.match(text, /GPU 0 of exact: idle 40\.0 s \(40\.0 %\) in 100 gaps\n+Exact: .*Processes: serve 700/);
 		const rows = await page.$$eval('.rp-idle .virtual >> nth=0 >> tbody tr:not(.spacer)', (list) =>
 			list.map((r) => [...r.cells].map((c) => c.textContent))

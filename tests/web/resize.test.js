@@ -93,7 +93,7 @@ const screen = (server, where, does) => async (options) => {
 };
 async function orderAndCallers(page) {
 	await page.click('.rp-lane >> text=/^worker/');
-	await page.click('text=in order of time');
+	await page.click('text=flame chart');
 	await page.fill('input[aria-label="from, s"]', '2');
 	await page.press('input[aria-label="from, s"]', 'Enter');
 	await page.dblclick('.rp-table td button >> text=crunch');

@@ -133,7 +133,7 @@ test('a flame chart is of one thread, and has its times', async () => {
 	]);
 	assert.strictEqual(t.self[0] / 1e9, IDLE_END - IDLE);
 	assert.strictEqual(t.total[0] / 1e9, LENGTH);
-	assert.match((await ask(`chart?q=cpu&${span}&fmt=bin`)).error.message, /of one thread, and here are 3/);
+	assert.match((await ask(`chart?q=cpu&${span}&fmt=bin`)).error.message, /has one thread, but there are 3/);
 });
 test('parts of a range are those parts', async () => {
 	const part = (a, b) => `${at(a)}..${at(b)}`,
@@ -152,9 +152,9 @@ test('parts of a range are those parts', async () => {
 		false
 	);
 	for (const [bad, why] of [
-		['x', /no part of time/],
+		['x', /is not a range of time/],
 		[part(10, 5), /ends before it begins/],
-		[`${part(0, 10)},${part(5, 20)}`, /none is over another/],
+		[`${part(0, 10)},${part(5, 20)}`, /must not overlap/],
 		[
 			Array(65)
 				.fill(0)
@@ -330,7 +330,10 @@ paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
 	assert.strictEqual(await page.inputValue('.tl-why input'), '0.5');
 	await page.click('.tl-why button');
 	await page.waitForFunction(() => /CPUs busy below/.test(document.querySelector('.tl-sum').textContent));
-	assert.match(await sums(page), /CPUs busy below 0\.5 CPUs: 1 times, 3 min 0 s .* against 2 times, 7 min/);
+	assert.match(
+		await sums(page),
+		/CPUs busy below 0\.5 CPUs: 1 interval, 3 min 0 s .* compared with 2 intervals, 7 min/
+	);
 	const answer = await ask(
 		`diff?a=cpu&norm=rate&afrom=${at(0)}&ato=${at(LENGTH)}&awithin=${at(0)}..${at(IDLE)},${at(IDLE_END)}..${at(LENGTH)}` +
 			`&bfrom=${at(0)}&bto=${at(LENGTH)}&bwithin=${at(IDLE)}..${at(IDLE_END)}&n=50`
@@ -348,7 +351,7 @@ paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
 		[answer.older.duration_ns, answer.newer.duration_ns],
 		[(LENGTH - (IDLE_END - IDLE)) * 1e9, (IDLE_END - IDLE) * 1e9]
 	);
-	await page.click('text=Back to what is chosen');
+	await page.click('text=Back to selection');
 	await page.waitForFunction(() => document.querySelector('.tl-sum').dataset.total);
 });
 paging('the heatmap chooses, too', `q=cpu&${span}&heat=1`, async (page) => {

@@ -1,4 +1,4 @@
-/* How much a browser loads, packed: for the first screen, and of everything there is. */
+/* How much a browser loads, compressed: for the first screen, of everything that the page has, and for a report. */
 'use strict';
 const assert = require('node:assert');
 const { spawn } = require('node:child_process');
@@ -6,12 +6,14 @@ const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
 const { after, before, test } = require('node:test');
-const ts = require('typescript');
-const zlib = require('node:zlib');
-const { project, program, tempDir } = require('./picture.js');
+const { project, program, launch, tempDir } = require('./picture.js');
+const { open } = require('./page.js');
 
-const FIRST_MAX = 55000,
-	ALL_MAX = 120000;
+const FIRST_MAX = 120000,
+	ALL_MAX = 200000,
+	REPORT_MAX = 60000,
+	FIRST_FILES = 5;
+const REPORT = 'report/report.js';
 let server, url;
 
 before(async () => {
@@ -22,76 +24,54 @@ before(async () => {
 });
 after(() => server?.kill());
 
-/* What a browser gets that takes gzip: how long it is, and what it says. */
-const files = new Map();
-function load(address) {
-	if (!files.has(address))
-		files.set(
-			address,
-			new Promise((resolve, reject) =>
-				http
-					.get(address, { headers: { 'Accept-Encoding': 'gzip' } }, (answer) => {
-						const pieces = [];
-						answer.on('data', (piece) => pieces.push(piece));
-						answer.on('end', () => {
-							const packed = Buffer.concat(pieces);
-							if (answer.statusCode === 200)
-								assert.strictEqual(answer.headers['content-encoding'], 'gzip', address);
-							resolve({
-								status: answer.statusCode,
-								bytes: packed.length,
-								text: answer.statusCode === 200 ? String(zlib.gunzipSync(packed)) : ''
-							});
-						});
-					})
-					.on('error', reject)
-			)
-		);
-	return files.get(address);
+/* The size of a file as a browser gets it that takes gzip. */
+function weigh(name) {
+	return new Promise((resolve, reject) =>
+		http
+			.get(url + name, { headers: { 'Accept-Encoding': 'gzip' } }, (answer) => {
+				let bytes = 0;
+				assert.strictEqual(answer.statusCode, 200, name);
+				assert.strictEqual(answer.headers['content-encoding'], 'gzip', name);
+				answer.on('data', (piece) => (bytes += piece.length));
+				answer.on('end', () => resolve(bytes));
+			})
+			.on('error', reject)
+	);
 }
-
-/* What a script imports before it runs. */
-function imports(text) {
-	const source = ts.createSourceFile('x.js', text, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
-	return source.statements
-		.filter((s) => (ts.isImportDeclaration(s) || ts.isExportDeclaration(s)) && s.moduleSpecifier)
-		.map((s) => s.moduleSpecifier.text);
-}
-const links = (text) => [...text.matchAll(/<(?:script|link|img)\b[^>]*?\b(?:src|href)="([^"]+)"/g)].map((m) => m[1]);
-
-async function follow(address, seen) {
-	if (seen.has(address)) return;
-	const { status, bytes, text } = await load(address);
-	assert.strictEqual(status, 200, address);
-	seen.set(address, bytes);
-	const next = address.endsWith('.js') ? imports(text) : address === url ? links(text) : [];
-	for (const one of next) await follow(String(new URL(one, address)), seen);
-}
-
-function check(t, name, sizes, max) {
-	const sum = [...sizes.values()].reduce((a, b) => a + b, 0);
-	t.diagnostic(`${name}: ${sizes.size} files, ${sum} bytes, of ${max}`);
-	for (const [address, bytes] of [...sizes].sort((a, b) => b[1] - a[1]))
-		t.diagnostic(`${String(bytes).padStart(8)}  ${address.slice(url.length) || 'index.html'}`);
+/* Names the files with their sizes, and checks their sum. */
+async function check(t, what, names, max) {
+	const sizes = await Promise.all(names.map(async (name) => [await weigh(name), name || 'index.html'])),
+		sum = sizes.reduce((total, [bytes]) => total + bytes, 0);
+	t.diagnostic(`${what}: ${names.length} files, ${sum} bytes, of ${max}`);
+	for (const [bytes, name] of sizes.sort((a, b) => b[0] - a[0]))
+		t.diagnostic(`${String(bytes).padStart(8)}  ${name}`);
 	assert(sum <= max, `${sum} bytes are more than ${max}`);
 }
+/* The files that are built into the program. */
+const built = () => {
+	const dir = path.resolve(project, process.env.BUILD || 'build', 'gen', 'page');
+	return fs.readdirSync(dir, { recursive: true }).filter((name) => fs.statSync(path.join(dir, name)).isFile());
+};
 
 test('the first screen loads no more than it may', async (t) => {
-	const seen = new Map();
-	await follow(url, seen);
-	/* Explore, which app.js asks for at once, is in the same file. */
-	assert.strictEqual((await load(url + 'page/explore.js')).status, 404);
-	assert.match((await load(url + 'page/app.js')).text, /const \$page\$explore=/);
-	assert(seen.size > 3);
-	check(t, 'first screen', seen, FIRST_MAX);
+	const browser = await launch(),
+		page = await open(browser, url, ''),
+		names = await page.evaluate(() =>
+			performance.getEntriesByType('resource').map((r) => r.name.slice(document.baseURI.length))
+		);
+	assert.deepStrictEqual(page.trouble, []);
+	await browser.close();
+	const files = ['', ...new Set(names.filter((name) => !name.startsWith('api/')))];
+	assert.strictEqual(files.length, FIRST_FILES, files.join());
+	await check(t, 'first screen', files, FIRST_MAX);
 });
 
 test('all files together are no larger than they may be', async (t) => {
-	const all = new Map(),
-		web = path.join(project, 'web');
-	for (const name of fs.readdirSync(web, { recursive: true }).sort()) {
-		const { status, bytes } = await load(url + name);
-		if (status === 200) all.set(url + name, bytes);
-	}
-	check(t, 'everything', all, ALL_MAX);
+	const names = built().filter((name) => name !== REPORT);
+	assert(names.includes('page/core.js') && names.includes('page/app.js'));
+	await check(t, 'everything', names, ALL_MAX);
+});
+
+test('the script of a report is no larger than it may be', async (t) => {
+	await check(t, 'report', [REPORT], REPORT_MAX);
 });

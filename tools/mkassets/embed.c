@@ -1,9 +1,8 @@
 #include "embed.h"
 
+#include "base/asset.h"
 #include "base/buf.h"
-#include "base/content_type.h"
 #include "read.h"
-#include "strip.h"
 
 #include <ctype.h>
 #include <libdeflate.h>
@@ -18,25 +17,16 @@ static const char *type_of(const char *path)
 	const char *type = content_type_of(path);
 
 	if (!type)
-		fprintf(stderr, "%s: what kind of file is this?\n", path);
+		fprintf(stderr, "%s: unknown content type (src/base/content_type.c)\n", path);
 	return type;
 }
 
-static const char *below_web(const char *file)
+static int read_below(const char *dir, const char *file, struct buf *out)
 {
-	return strncmp(file, "web/", 4) == 0 ? file + 4 : file;
-}
-
-static int read_stripped(const char *file, struct buf *out)
-{
-	struct buf text = { 0 };
-	int rc = read_file(file, &text);
-	const char *trouble = rc == 0 ? strip(file, text.data, text.len, out) : NULL;
-	if (trouble) {
-		fprintf(stderr, "%s: %s\n", file, trouble);
-		rc = -1;
-	}
-	buf_done(&text);
+	struct buf path = { 0 };
+	buf_addf(&path, "%s/%s", dir, file);
+	int rc = read_file(buf_cstr(&path), out);
+	buf_done(&path);
 	return rc;
 }
 
@@ -55,7 +45,7 @@ static int write_gz(const char *path, const struct buf *text)
 }
 
 struct assembly {
-	const char *dir;
+	const char *to, *dir;
 	struct buf data, table;
 };
 
@@ -71,27 +61,23 @@ static void put_row(struct assembly *a, int i, const char *path, const struct bu
 		 i, i, i, text->len);
 }
 
-static int embed_one(struct assembly *a, int i, const char *argument)
+static int embed_one(struct assembly *a, int i, const char *file)
 {
-	const char *equals = strchr(argument, '='), *file = equals ? equals + 1 : argument;
-	struct buf text = { 0 }, path = { 0 }, gz = { 0 };
-	buf_add(&path, equals ? argument : below_web(argument),
-		equals ? (size_t)(equals - argument) : strlen(below_web(argument)));
-	buf_addf(&gz, "%s/web/%d.gz", a->dir, i);
-	int rc = type_of(buf_cstr(&path)) ? read_stripped(file, &text) : -1;
+	struct buf text = { 0 }, gz = { 0 };
+	buf_addf(&gz, "%s/web/%d.gz", a->to, i);
+	int rc = type_of(file) ? read_below(a->dir, file, &text) : -1;
 	if (rc == 0)
 		rc = write_gz(buf_cstr(&gz), &text);
 	if (rc == 0)
-		put_row(a, i, buf_cstr(&path), &text, buf_cstr(&gz));
+		put_row(a, i, file, &text, buf_cstr(&gz));
 	buf_done(&text);
-	buf_done(&path);
 	buf_done(&gz);
 	return rc;
 }
 
-int embed(const char *dir, char *const *files, int n)
+int embed(const char *to, const char *dir, char *const *files, int n)
 {
-	struct assembly a = { .dir = dir };
+	struct assembly a = { .to = to, .dir = dir };
 	struct buf out = { 0 }, path = { 0 };
 	int rc = 0;
 	for (int i = 0; rc == 0 && i < n; i++)
@@ -103,7 +89,7 @@ int embed(const char *dir, char *const *files, int n)
 	buf_add(&out, a.table.data, a.table.len);
 	buf_adds(&out, ".quad 0, 0, 0, 0, 0, 0\n.size assets, . - assets\n"
 		       ".section .note.GNU-stack, \"\", %progbits\n");
-	buf_addf(&path, "%s/web.S", dir);
+	buf_addf(&path, "%s/web.S", to);
 	if (rc == 0)
 		rc = write_file(buf_cstr(&path), out.data, out.len);
 	buf_done(&a.data);
@@ -117,14 +103,14 @@ int embed(const char *dir, char *const *files, int n)
 
 static void print_name(const char *file)
 {
-	for (const char *s = below_web(file); *s; s++)
+	for (const char *s = file; *s; s++)
 		putchar(isalnum((unsigned char)*s) ? *s : '_');
 }
 
-static int print_array(const char *file)
+static int print_array(const char *dir, const char *file)
 {
 	struct buf text = { 0 };
-	int rc = read_stripped(file, &text);
+	int rc = read_below(dir, file, &text);
 	printf("__attribute__((unused)) static const char asset_");
 	print_name(file);
 	printf("[] = {");
@@ -137,11 +123,11 @@ static int print_array(const char *file)
 	return rc;
 }
 
-int print_header(char *const *files, int n)
+int print_header(const char *dir, char *const *files, int n)
 {
 	int rc = 0;
 	puts("/* made by tools/mkassets */");
 	for (int i = 0; i < n; i++)
-		rc |= print_array(files[i]);
+		rc |= print_array(dir, files[i]);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* flame/keys.js: the graph by keyboard. The arrows move a focus frame, which is said aloud; Enter zooms to it. */
+/* flame/keys.js: keyboard control of the graph. The arrows move a focus frame, which is announced; Enter zooms to
+ * it. */
 import { sentence } from './tip.js';
 
 /** @typedef {import('../flame.js').Flame} Flame */
@@ -17,7 +18,7 @@ export class Keys {
 		canvas.addEventListener('focus', () => this.moveTo(flame.focus));
 		canvas.addEventListener('blur', () => flame.placeRings());
 	}
-	/** Whether the key was ours. @param {string} key @param {boolean} shift */
+	/** Whether the key was handled. @param {string} key @param {boolean} shift */
 	press(key, shift) {
 		const { flame } = this;
 		if (key.startsWith('Arrow')) this.moveTo(this.target(key));
@@ -53,7 +54,7 @@ export class Keys {
 		commands[key]();
 		return true;
 	}
-	/** Where an arrow leads to; nowhere is where one is. @param {string} key */
+	/** The node that an arrow leads to; the current one if there is none. @param {string} key */
 	target(key) {
 		const { layout, focus, flipped } = this.flame,
 			down = flipped ? 'ArrowUp' : 'ArrowDown';

@@ -1,4 +1,4 @@
-/* flame/labels.js: text on frames: as much of a name as fits, dark or white, whichever can be read there. */
+/* flame/labels.js: text on frames: as much of a name as fits, dark or white, whichever is readable. */
 import { isDark } from '../colours.js';
 import { nameOf } from './tip.js';
 
@@ -10,8 +10,8 @@ const FONT = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
 	HATCH = 6;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 
-/** As much of a text as goes into this many columns of a fixed-width font; East Asian characters take two. fromEnd: its
- * end instead of its beginning.
+/** The part of a text that fits into this many columns of a fixed-width font; East Asian characters take two. fromEnd:
+ * its end instead of its beginning.
  * @param {string} text @param {number} columns @param {boolean} [fromEnd] */
 export function fit(text, columns, fromEnd) {
 	if (!WIDE.test(text)) {
@@ -31,9 +31,9 @@ export class Labels {
 	/** @type {Map<number, boolean>} by pixel */
 	darkness = new Map();
 
-	/** What the raster found wide enough.
-	 * @param {Raster} raster @param {Layout} l @param {{ratio: number, rowHeight: number, alignEnd: boolean, top: (row:
-	 * number) => number}} how */
+	/** Draws labels where the raster found enough width.
+	 * @param {Raster} raster @param {Layout} l @param {{ratio: number, rowHeight: number, alignEnd: boolean, top:
+	 * (row: number) => number}} how */
 	draw(raster, l, { ratio, rowHeight, alignEnd, top }) {
 		const { ctx, labels, nLabels, pixels, width } = raster,
 			{ tree } = l,
@@ -75,7 +75,7 @@ export class Labels {
 	}
 }
 
-/** The frame between what ran on the CPU and what it started on the GPU. @param {Layout} l @param {number} node */
+/** The frame between work on the CPU and the GPU work that it started. @param {Layout} l @param {number} node */
 function isDivider(l, node) {
 	const { frames, frame } = l.tree;
 	return frames.name[frame[node]] === '-' && frames.kind[frame[node]] === 'marker';

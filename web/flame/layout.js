@@ -1,5 +1,5 @@
-/* flame/layout.js: where nodes are. Positions are in units of value (ns in a chart), rows are depths. Rows come out
- * sorted by position from pre-order, so a counting pass is all there is to it; what is in view is found by halving. */
+/* flame/layout.js: positions of nodes, in units of value (ns in a chart); rows are depths. In pre-order, rows come out
+ * sorted by position, so a counting pass is enough; the nodes in view are found by binary search. */
 import { diffFactor, hash } from '../colours.js';
 
 /** @typedef {import('../tree.js').Tree} Tree */
@@ -9,7 +9,7 @@ export class Layout {
 	constructor(tree) {
 		this.tree = tree;
 		this.rows = tree.rows;
-		/** How wide nodes are; in a diff both sides count, so that what is gone is seen, too. */
+		/** The widths of nodes; in a diff both sides count, so that removed frames are visible, too. */
 		this.width = widthsOf(tree);
 		this.start = tree.startNs || startsOf(tree, this.width);
 		const { order, first } = rowsOf(tree.depth, tree.rows);
@@ -17,7 +17,7 @@ export class Layout {
 		this.order = order;
 		this.first = first;
 	}
-	/** Of a list like order (within from … to): how many begin at or before x.
+	/** Of a list like order (within from … to): the number of nodes that begin at or before x.
 	 * @param {Uint32Array} order @param {number} from @param {number} to @param {number} x */
 	after(order, from, to, x) {
 		const start = this.start;
@@ -28,7 +28,7 @@ export class Layout {
 		}
 		return from;
 	}
-	/** The node of a row that is at x, -1 for none. @param {number} row @param {number} x */
+	/** The node of a row at x, -1 for none. @param {number} row @param {number} x */
 	at(row, x) {
 		if (row < 0 || row >= this.rows) return -1;
 		const from = this.first[row],
@@ -36,7 +36,8 @@ export class Layout {
 		const node = i < from ? -1 : this.order[i];
 		return node >= 0 && x < this.start[node] + this.width[node] ? node : -1;
 	}
-	/** The widest node of a row that begins within x0 … x1, else the one at the middle; and how many begin there.
+	/** The widest node of a row that begins within x0 … x1, else the one at the middle; and the number that begin
+	 * there.
 	 * @param {number} row @param {number} x0 @param {number} x1 */
 	widest(row, x0, x1) {
 		const middle = this.at(row, (x0 + x1) / 2);
@@ -50,7 +51,7 @@ export class Layout {
 			if (node < 0 || this.width[this.order[i]] > this.width[node]) node = this.order[i];
 		return { node, count: Math.max(i - from, node < 0 ? 0 : 1) };
 	}
-	/** The node `by` places further in the row of this one. @param {number} node @param {number} by */
+	/** The node `by` places further in the same row. @param {number} node @param {number} by */
 	beside(node, by) {
 		const row = this.tree.depth[node],
 			from = this.first[row],
@@ -72,7 +73,7 @@ export class Layout {
 	}
 }
 
-/** Where in this sorted part of a list the last id up to this one is.
+/** The index of the last id up to this one in a sorted part of a list.
  * @param {Uint32Array} order @param {number} from @param {number} to @param {number} id */
 function indexIn(order, from, to, id) {
 	while (to - from > 1) {
@@ -82,7 +83,7 @@ function indexIn(order, from, to, id) {
 	}
 	return from;
 }
-/** Values below zero (a difference that came as one profile) take as much room as others. @param {Tree} t */
+/** Values below zero (a difference stored as one profile) take as much room as others. @param {Tree} t */
 function widthsOf(t) {
 	const a = t.header.signed ? sizes(t, t.self) : t.total;
 	if (!t.selfB || !t.totalB) return a;
@@ -90,7 +91,7 @@ function widthsOf(t) {
 		factor = diffFactor(t);
 	return a.map((v, i) => v * factor + b[i]);
 }
-/** Totals of what values are without their signs. @param {Tree} t @param {Float64Array} self */
+/** Totals of the values without their signs. @param {Tree} t @param {Float64Array} self */
 function sizes(t, self) {
 	const out = self.map(Math.abs),
 		{ parent } = t;
@@ -131,7 +132,7 @@ export function rowsOfSome(t, nodes) {
 	return rowsOf(t.depth, t.rows, nodes);
 }
 
-/* --- paths: a node is known again by the names from the root to it --- */
+/* --- paths: the names from the root identify a node --- */
 
 const BASE = 0x811c9dc5;
 /** @param {number} h @param {number} name */
@@ -143,7 +144,7 @@ function step(h, name) {
 function nameHashes(t) {
 	return Int32Array.from(t.frames.name, hash);
 }
-/** A word for the path to this node, "" for the root. @param {Layout} l @param {number} node */
+/** A hash of the path to this node, "" for the root. @param {Layout} l @param {number} node */
 export function pathHash(l, node) {
 	const path = [];
 	for (let i = node; i > 0; i = l.up(i)) path.push(hash(l.tree.name(i)));

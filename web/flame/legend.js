@@ -1,5 +1,5 @@
-/* flame/legend.js: what the colours mean, and how much of all self values each is. A click shows one group alone, with
- * Ctrl or Shift one more. */
+/* flame/legend.js: the meaning of the colours, and each one's share of all self values. A click shows one group alone;
+ * with Ctrl or Shift it adds one. */
 import { fillOf, legend } from '../colours.js';
 import { share } from '../units.js';
 import { element } from './tip.js';

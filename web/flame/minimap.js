@@ -1,4 +1,4 @@
-/* flame/minimap.js: the whole graph in a strip, with what is in view. A drag moves the view. */
+/* flame/minimap.js: the whole graph in a strip, with the view marked. A drag moves the view. */
 import { Raster } from './raster.js';
 
 /** @typedef {import('./layout.js').Layout} Layout */

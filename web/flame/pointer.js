@@ -1,4 +1,4 @@
-/* flame/pointer.js: mouse, pen, touch and wheel, as the few things they mean: move over, click, pan, zoom at a point,
+/* flame/pointer.js: translates mouse, pen, touch and wheel into a few gestures: hover, click, pan, zoom at a point,
  * menu. */
 
 const CLICK_SLOP_PX = 4,
@@ -6,11 +6,11 @@ const CLICK_SLOP_PX = 4,
 	WHEEL_ZOOM = 0.0025,
 	WHEEL_LINE_PX = 18;
 
-/** Points are in the element's pixels. scroll returns whether there was anything to scroll.
+/** Points are in the element's pixels. scroll returns whether anything could be scrolled.
  * @typedef {{hover: (x: number, y: number) => void, leave: () => void, click: (x: number, y: number, e: PointerEvent)
  * => void,
- *	pan: (dx: number, dy: number) => void, zoomAt: (x: number, factor: number) => void, scroll: (dy: number) => boolean,
- *	settle: () => void, menu: (x: number, y: number) => void}} Gestures */
+ * 	pan: (dx: number, dy: number) => void, zoomAt: (x: number, factor: number) => void, scroll: (dy: number) => boolean,
+ * 	settle: () => void, menu: (x: number, y: number) => void}} Gestures */
 
 export class Pointer {
 	/** @param {HTMLElement} element @param {Gestures} on */
@@ -110,7 +110,7 @@ export class Pointer {
 			dy = e.shiftKey ? 0 : e.deltaY;
 		if (e.ctrlKey || e.metaKey) this.on.zoomAt(x, Math.exp(-e.deltaY * scale * WHEEL_ZOOM));
 		else if (Math.abs(dx) > Math.abs(dy)) this.on.pan(-dx * scale, 0);
-		else if (!this.on.scroll(dy * scale)) return; /* the page's */
+		else if (!this.on.scroll(dy * scale)) return; /* the page scrolls */
 		e.preventDefault();
 		this.on.settle();
 	}

@@ -1,10 +1,10 @@
 /* flame/raster.js: paints rows of nodes into the pixels of a canvas. A row is made once, as a line of pixels, and
- * copied down: what it costs is bounded by the pixels, not by the nodes. What is narrower than a pixel becomes part of
- * a grey run, never the colour of a kind. */
+ * copied down: its cost is bounded by the pixels, not by the nodes. Nodes narrower than a pixel become part of a grey
+ * run, never the colour of a kind. */
 
 /** @typedef {import('./layout.js').Layout} Layout */
-/** What is in view: values x0 … x1 over the width. @typedef {{x0: number, x1: number}} View */
-/** Colours as pixels (0xffbbggrr): of group g at step s colours[g * steps + s], and where labels go on it.
+/** The view: values x0 … x1 over the width. @typedef {{x0: number, x1: number}} View */
+/** Colours as pixels (0xffbbggrr): colours[g * steps + s] is that of group g at step s.
  * @typedef {{colours: Uint32Array, steps: number, ofNode?: Uint8Array, ofFrame?: Uint8Array, step: Uint8Array}} Inks */
 
 /** 0xrrggbb as a pixel. @param {number} rgb */
@@ -25,17 +25,17 @@ export class Raster {
 		);
 		this.image = this.ctx.createImageData(1, 1);
 		this.pixels = new Uint32Array(1);
-		/* The row that is being made. */
+		/* The row in progress. */
 		this.line = new Uint32Array(1);
-		/* What is wide enough for a label, in threes: node, left, right. */
+		/* Nodes wide enough for a label, in threes: node, left, right. */
 		this.labels = new Float64Array(3 * 64);
 		this.nLabels = 0;
 		this.width = this.height = 1;
 		this.background = this.run = 0;
-		/* Which pixels rows cover, in this picture and in the one before; rows are next to each other. */
+		/* The pixels that rows cover, in this picture and in the previous one; rows are adjacent. */
 		this.lines = this.last = { top: 0, bottom: 1 };
 	}
-	/** In pixels of the device. @param {number} width @param {number} height */
+	/** In device pixels. @param {number} width @param {number} height */
 	resize(width, height) {
 		this.width = this.canvas.width = Math.max(1, width);
 		this.height = this.canvas.height = Math.max(1, height);
@@ -55,7 +55,8 @@ export class Raster {
 	clearLine() {
 		this.line.fill(this.background);
 	}
-	/** Nodes of one row, order[from … to), onto the line. labelWidth: from how many pixels on a node gets a label.
+	/** Puts the nodes of one row, order[from … to), onto the line. labelWidth: the least width of a node with a
+	 * label, in pixels.
 	 * @param {Layout} l @param {Uint32Array} order @param {number} from @param {number} to @param {View} view
 	 * @param {Inks} inks
 	 * @param {number} labelWidth */
@@ -87,8 +88,8 @@ export class Raster {
 			if (right - left >= labelWidth) this.label(i, left, right);
 		}
 	}
-	/** After order[k], the last one that begins before x (it may be wide), else the next one. It is near as a rule, so
-	 * steps double.
+	/** After order[k]: the last node that begins before x (it may be wide), else the next one. It is usually near,
+	 * so steps double.
 	 * @param {Layout} l @param {Uint32Array} order @param {number} k @param {number} to @param {number} x */
 	skip(l, order, k, to, x) {
 		const { start } = l;
@@ -117,7 +118,7 @@ export class Raster {
 		}
 		this.labels.set([node, left, right], 3 * this.nLabels++);
 	}
-	/** Matches lie over everything, at least a pixel wide: a narrow one must be seen, too.
+	/** Matches cover everything, at least a pixel wide, so that narrow ones are visible.
 	 * @param {Layout} l @param {Uint32Array} order @param {number} from @param {number} to @param {View} view
 	 * @param {number} colour */
 	putMatches(l, order, from, to, view, colour) {
@@ -134,7 +135,7 @@ export class Raster {
 			k = b - a < 1 ? this.skip(l, order, k, to, view.x0 + (left + 1) / px) : k + 1;
 		}
 	}
-	/** The line becomes rows of pixels top … bottom - 1, of which the last is the gap to the next row.
+	/** Copies the line to rows of pixels top … bottom - 1, of which the last is the gap to the next row.
 	 * @param {number} top @param {number} bottom */
 	putLine(top, bottom) {
 		const { line, lines, pixels, width } = this,
@@ -145,7 +146,7 @@ export class Raster {
 		if (bottom < 1 || bottom > this.height) return;
 		for (let p = 0, at = (bottom - 1) * width; p < width; p++) pixels[at + p] = half(line[p], this.background);
 	}
-	/** What is not covered any more becomes background; what was background in the picture before is not touched. */
+	/** Pixels that are no longer covered become background; those that were background before are not touched. */
 	show() {
 		const { width, lines, last } = this,
 			top = Math.min(lines.top, last.top),

@@ -1,12 +1,12 @@
-/* flame/search.js: which frames a text finds, and how much of everything they are. */
+/* flame/search.js: the frames that match a text, and their share of everything. */
 
 /** @typedef {import('../tree.js').Tree} Tree */
 /** matched: the totals of all stacks with a match in them; a match below another one does not count again. nodes: the
- * matching nodes in pre-order; frames: how many they are. matchedB, selfB: of side B.
+ * matching nodes in pre-order; frames: their number. matchedB, selfB: of side B.
  * @typedef {{text: string, error: string, matched: number, self: number, matchedB: number, selfB: number, nodes:
  * Uint32Array, frames: number}} Found */
 
-const LONGEST = 4096; /* characters of a name that are looked at */
+const LONGEST = 4096; /* characters of a name that are searched */
 
 /** @param {string} text @returns {(name: string) => boolean} throws an Error in words that can be shown */
 export function matcher(text) {
@@ -23,7 +23,7 @@ export function matcher(text) {
 export function nothingFound(text = '', error = '') {
 	return { text, error, matched: 0, self: 0, matchedB: 0, selfB: 0, nodes: new Uint32Array(0), frames: 0 };
 }
-/** Frames that match, 1 each. Every name is tested once, however many frames have it.
+/** Frames that match, 1 each. Each name is tested once, however many frames have it.
  * @param {Tree} t @param {(name: string) => boolean} test */
 function matchingFrames(t, test) {
 	const { count, name, nameId, kind } = t.frames,

@@ -1,4 +1,4 @@
-/* flame/theme.js: the colours of a paint as pixels, on this background. */
+/* flame/theme.js: the colours of a paint as pixels, on the current background. */
 import { MATCH, STEPS, fillOf } from '../colours.js';
 import { pixel } from './raster.js';
 
@@ -21,7 +21,7 @@ function blend(from, to, part) {
 		return rgb | (Math.round(a + (b - a) * part) << shift);
 	}, 0);
 }
-/** shown: the groups that keep their colour, none for all. faded: the same for what lies above the frame in view.
+/** shown: the groups that keep their colour, none for all. faded: the same for frames above the one in view.
  * @param {HTMLElement} root @param {import('../colours.js').Paint} paint @param {Set<number>} shown
  * @param {boolean} flipped */
 export function themed(root, paint, shown, flipped) {

@@ -1,4 +1,5 @@
-/* flame/tip.js: what is said of a frame: the panel beside the pointer (or docked), the sentence for screen readers. */
+/* flame/tip.js: the description of a frame: the panel beside the pointer (or docked), and the sentence for screen
+ * readers. */
 import { diffFactor, kindLabel } from '../colours.js';
 import { changeInterval } from '../interval.js';
 import { change, grouped, plain, share, value } from '../units.js';

@@ -1,9 +1,12 @@
-/* app.js: the shell of the page: which screen, the state in the address, questions to the server, notices, the theme.
+/* app.js: the shell of the page: the screen, the state in the address, notices, the theme.
  *
- * A screen is a module that exports mount(host, app) → {unmount(), update?(keys)}. update is told which keys of the
- * state changed; a screen without it is mounted anew when the address changes by itself (back, forward). */
+ * A screen is a module that exports mount(host, app) → {unmount(), update?(keys)}. update gets the keys of the state
+ * that changed; a screen without it is mounted again when the address changes by itself (back, forward). */
 
-import { button, copy, el } from './dom.js';
+import './core.js';
+import { button, copy, el, isTyping } from './dom.js';
+import * as explore from './explore.js';
+import { ask, fetchAnswer, setToken } from './server.js';
 import { formatState, parseState } from './state.js';
 import { momentsOf } from './times.js';
 
@@ -27,16 +30,15 @@ import { momentsOf } from './times.js';
 
 /** @type {{[route: string]: [name: string, load: () => Promise<{mount(host: HTMLElement, app: App): Screen}>]}} */
 const SCREENS = {
-	explore: ['Explore', () => import('./explore.js')],
+	explore: ['Explore', async () => explore],
 	timeline: ['Timeline', () => import('./timeline.js')],
 	compare: ['Compare', () => import('./compare.js')],
 	targets: ['Targets', () => import('./targets.js')],
 	import: ['Import', () => import('../report/import.js')]
 };
-/* What goes with a person from screen to screen. */
+/* Kept when the user changes the screen. */
 const SHARED = ['q', 'from', 'to', 'by', 'f', 'sel'];
 const NOTICE_MS = 8000,
-	TOKEN = 'cresset-token',
 	THEME = 'cresset-theme';
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -45,55 +47,11 @@ let screen = null;
 let shown = '',
 	turn = 0;
 
-/** The last part of the path; what is before it is where we are served, whatever proxy put it there. */
+/** The last part of the path; the part before it is where the page is served, whatever a proxy added. */
 const route = () =>
 	Object.hasOwn(SCREENS, location.pathname.split('/').at(-1) || '')
 		? /** @type {string} */ (location.pathname.split('/').at(-1))
 		: 'explore';
-
-/* --- asking --------------------------------------------------------------------------------- */
-
-/** What the server said went wrong; `hint` may have several lines. */
-export class Refusal extends Error {
-	/** @param {number} status @param {{code?: string, message?: string, hint?: string|null}} error */
-	constructor(status, error) {
-		super(error.message || `the server answered ${status}`);
-		this.status = status;
-		this.code = error.code || '';
-		this.hint = error.hint || '';
-	}
-}
-/** @param {{[key: string]: any}} params */
-function queryOf(params) {
-	const given = Object.entries(params).filter(([, v]) => v !== '' && v !== undefined && v !== null);
-	return given.length ? '?' + new URLSearchParams(given) : '';
-}
-/** @param {string} path "api/v1/…", below where the page is @param {{[key: string]: any}} [params] */
-export const address = (path, params = {}) => path.replace(/^\//, '') + queryOf(params);
-
-/** @type {App['fetch']} */
-async function fetchAnswer(path, params = {}, signal, file) {
-	const token = sessionStorage.getItem(TOKEN);
-	const answer = await fetch(address(path, params), {
-		signal,
-		method: file ? 'POST' : 'GET',
-		body: file,
-		headers: {
-			...(token ? { Authorization: `Bearer ${token}` } : {}),
-			...(file ? { 'Content-Type': 'application/octet-stream' } : {})
-		}
-	});
-	if (answer.ok) return answer;
-	const body = await answer.json().catch(() => ({}));
-	throw new Refusal(answer.status, body.error || {});
-}
-/** JSON, or the bytes of a tree. @type {App['ask']} */
-async function ask(path, params, signal) {
-	const answer = await fetchAnswer(path, params, signal);
-	return /json/.test(answer.headers.get('Content-Type') || '')
-		? answer.json()
-		: new Uint8Array(await answer.arrayBuffer());
-}
 
 /* --- notices -------------------------------------------------------------------------------- */
 
@@ -205,11 +163,11 @@ function fail(e) {
 			{ class: 'trouble', role: 'alert' },
 			el('p', {}, e.message),
 			e.hint && el('pre', {}, e.hint),
-			button('try again', () => location.reload())
+			button('Try again', () => location.reload())
 		)
 	);
 }
-/** Where the server wants one. It is forgotten with the tab. */
+/** For a server that needs a token. It is forgotten with the tab. */
 function askToken() {
 	const input = el('input', { type: 'password', autocomplete: 'off', size: 40 });
 	$('screen').replaceChildren(
@@ -219,13 +177,13 @@ function askToken() {
 				class: 'trouble',
 				onsubmit: (/** @type {Event} */ e) => {
 					e.preventDefault();
-					sessionStorage.setItem(TOKEN, input.value.trim());
+					setToken(input.value.trim());
 					start().catch(fail);
 				}
 			},
-			el('label', {}, 'This server wants a token that may read: ', input),
+			el('label', {}, 'This server needs a token with read access: ', input),
 			' ',
-			el('button', {}, 'use it')
+			el('button', {}, 'Use token')
 		)
 	);
 	input.focus();
@@ -238,14 +196,14 @@ function setTheme(theme) {
 	if (theme) document.documentElement.dataset.theme = theme;
 	else delete document.documentElement.dataset.theme;
 }
-export const isDark = () => getComputedStyle(document.documentElement).getPropertyValue('--dark').trim() === '1';
+const isDark = () => getComputedStyle(document.documentElement).getPropertyValue('--dark').trim() === '1';
 function turnTheme() {
 	const theme = isDark() ? 'light' : 'dark';
 	localStorage.setItem(THEME, theme);
 	setTheme(theme);
 	dispatchEvent(new Event('theme'));
 }
-/** Relative times become those that are meant now. */
+/** Replaces relative times by absolute ones. */
 function pinned() {
 	const { state, status } = app,
 		kept = { ...state };
@@ -254,7 +212,7 @@ function pinned() {
 		['fromb', 'tob']
 	]) {
 		if (status.data.from === null || (from === 'fromb' && !state.qb))
-			continue; /* without a clock nothing goes with it */
+			continue; /* without a clock there is nothing to replace */
 		const [start, end] = momentsOf(app, state[from], state[to]);
 		if (!Number.isNaN(start)) kept[from] = new Date(Math.floor(start)).toISOString();
 		if (!Number.isNaN(end)) kept[to] = new Date(Math.ceil(end)).toISOString();
@@ -266,29 +224,29 @@ async function copyLink(live) {
 	try {
 		const state = live ? app.state : pinned();
 		await copy(new URL(location.pathname + formatState(state), location.href).href);
-		notify(live ? 'A link that follows the clock is copied.' : 'A link to these times is copied.');
+		notify(live ? 'Live link copied.' : 'Link copied.');
 	} catch (e) {
 		notify(/** @type {Error} */ (e).message);
 	}
 }
 function help() {
-	import('./help.js').then((m) => m.showHelp(route()));
+	import('./overlays.js').then((m) => m.showHelp(route()));
 }
 function drawTools() {
 	$('tools').replaceChildren(
-		button('Copy link', () => copyLink(false), { title: 'A link to what is shown, with its times' }),
-		button('Copy link (live)', () => copyLink(true), { title: 'The same, with times that go with the clock' }),
-		button('◐', turnTheme, { 'aria-label': 'Dark or light', title: 'Dark or light (D)' }),
-		button('?', help, { 'aria-label': 'Help and keys', title: 'Help and keys (?)' })
+		button('Copy link', () => copyLink(false), { title: 'A link to this view with fixed times' }),
+		button('Copy link (live)', () => copyLink(true), { title: 'A link to this view with times relative to now' }),
+		button('◐', turnTheme, { 'aria-label': 'Switch theme', title: 'Switch theme (D)' }),
+		button('?', help, { 'aria-label': 'Help and shortcuts', title: 'Help and shortcuts (?)' })
 	);
 }
-/** Keys that mean the same everywhere. @param {KeyboardEvent} e */
+/** Keys with the same meaning on all screens. @param {KeyboardEvent} e */
 function onKey(e) {
 	if (e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;
 	if (e.key === '?') help();
 	else if (e.key === 'D') turnTheme();
 }
-/** A file is shown wherever it is dropped: on the Import screen. @param {DragEvent} e */
+/** A file dropped anywhere is shown on the Import screen. @param {DragEvent} e */
 function onDrop(e) {
 	const file = e.dataTransfer?.files[0];
 	if (!e.dataTransfer?.types.includes('Files')) return;
@@ -297,18 +255,13 @@ function onDrop(e) {
 	app.dropped = file;
 	go('import');
 }
-/** Whether the key belongs to a field. @param {Event} e */
-export function isTyping(e) {
-	const t = /** @type {HTMLElement} */ (e.target);
-	return t instanceof Element && (/^(INPUT|SELECT|TEXTAREA)$/.test(t.tagName) || !!t.closest('dialog'));
-}
 
 /* --- the start ------------------------------------------------------------------------------ */
 
 /** @param {Type} t */
 const isMetric = (t) => t.aggregation === 'gauge' || t.aggregation === 'counter';
 
-/** Names are told apart by their sample type where a name has several. @param {Type[]} list */
+/** Types that share a name are told apart by their sample type. @param {Type[]} list */
 function take(list) {
 	const profiles = list.filter((t) => !isMetric(t));
 	const names = new Map();

@@ -1,4 +1,4 @@
-/* axis.js: marks of a time axis that never overlap. */
+/* axis.js: marks of a time axis that do not overlap. */
 
 import { clock } from '../units.js';
 
@@ -39,7 +39,7 @@ export const CHAR_PX = 6.6; /* of the axis' 11 px */
 export const GAP_PX = 18; /* between two labels */
 
 /**
- * What a moment is called on an axis of this width.
+ * The text for a moment on an axis of this width.
  * @param {number} ms
  * @param {number} span ms
  * @param {boolean} hasClock

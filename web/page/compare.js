@@ -1,5 +1,6 @@
-/* compare.js: two selections, A (before) and B (after): what differs, as a flame graph and as a table. */
+/* compare.js: compares two selections, A (before) and B (after), as a flame graph and as a table. */
 
+import './core.js';
 import { value } from '../units.js';
 import { decodeTree } from '../tree.js';
 import { Flame } from '../flame.js';
@@ -17,17 +18,17 @@ import { troubleOf } from './trouble.js';
 /** @typedef {import('./app.js').App} App */
 
 const ROWS = 2000;
-const NORM_TEXT = { share: 'each as 100 % (shares)', rate: 'by time (per second)', abs: 'as they are' };
+const NORM_TEXT = { share: 'shares (each side is 100 %)', rate: 'rates (per second)', abs: 'absolute values' };
 const NORM_HOW = {
-	share: 'Each side counts as 100 %: what is shown is a shift between functions, not more or less work.',
-	rate: 'Values are divided by the length of each side.',
+	share: 'Each side counts as 100 %: the graph shows shifts between functions, not more or less work.',
+	rate: 'Values are divided by the duration of their side.',
 	abs: 'Values are not scaled: a longer side has more of everything.'
 };
 const SIDES = /** @type {['a', 'b']} */ (['a', 'b']);
 const KEYS = { a: { q: 'q', from: 'from', to: 'to' }, b: { q: 'qb', from: 'fromb', to: 'tob' } };
 
 class Compare {
-	/* what build() makes */
+	/* set by build() */
 	/** @type {{a: any, b: any}|any} */
 	bars;
 	/** @type {any} */
@@ -53,7 +54,7 @@ class Compare {
 		this.app = app;
 		this.host = host;
 		this.turn = 0;
-		/** @type {'a'|'b'} whose time is dragged */
+		/** @type {'a'|'b'} the side whose time is dragged */
 		this.side = 'b';
 		app.state.q ||= firstType(app);
 		app.state.qb ||= app.state.q;
@@ -120,7 +121,7 @@ class Compare {
 			),
 			el(
 				'section',
-				{ 'aria-label': 'What differs' },
+				{ 'aria-label': 'Differences' },
 				this.verdict,
 				el('div', { class: 'row' }, this.filters.element, this.how),
 				el(
@@ -132,7 +133,7 @@ class Compare {
 						el(
 							'p',
 							{ class: 'how' },
-							'Widths are of A and B together; red ▲ is more in B, blue ▼ less, yellow is new.'
+							'Widths show A and B together. Red ▲ is more in B, blue ▼ is less, yellow is new.'
 						),
 						flameHost
 					),
@@ -142,7 +143,7 @@ class Compare {
 						el(
 							'p',
 							{ class: 'how' },
-							'Of each function its own share, A and B, and between which two its change is (95 %).'
+							'Self of each function in A and B, and the 95 % interval of its change.'
 						),
 						tableHost
 					)
@@ -160,7 +161,7 @@ class Compare {
 		this.flame.setMode('diff');
 		this.table = new Table(tableHost, { name: 'Functions', pick: (r) => this.mark(r), open: (r) => this.mark(r) });
 		tableHost.append(
-			button('Copy as CSV', () => copy(this.csv || '').then(() => app.notify('The table is copied as CSV.')), {
+			button('Copy as CSV', () => copy(this.csv || '').then(() => app.notify('Table copied as CSV.')), {
 				class: 'csv'
 			})
 		);
@@ -264,7 +265,7 @@ class Compare {
 			].join('\n') + '\n';
 		this.verdict.textContent = verdict(table);
 	}
-	/** One graph over both, with the two times on it. */
+	/** One graph over both sides, with their time ranges marked. */
 	async drawRange() {
 		const { app } = this,
 			data = app.status.data;
@@ -326,13 +327,13 @@ function verdict(table) {
 		s.total ? `${value(s.total, s.unit)} in ${value(s.duration_ns, 'nanoseconds')}` : 'nothing';
 	if (!older.total || !newer.total)
 		return (
-			`A ${side(older)}, B ${side(newer)}: where one side has nothing, nothing can be compared. Choose ` +
-			`another time.`
+			`A ${side(older)}, B ${side(newer)}: a side without samples cannot be compared. Select ` +
+			`another time range.`
 		);
 	return (
 		`A ${side(older)}, B ${side(newer)}: ` +
 		`per second ${text(whole.older)} → ${text(whole.newer)}` +
-		(whole.certainty === 'chance' ? ', which may be chance.' : ` (${whole.certainty}).`)
+		(whole.certainty === 'chance' ? ', which may be due to chance.' : ` (${whole.certainty}).`)
 	);
 }
 /** @param {HTMLElement} host @param {App} app */

@@ -1,4 +1,4 @@
-/* complete.js: suggestions below the field for labels: names, operators, values as the server knows them. */
+/* complete.js: suggestions below the label field: names, operators, and values that the server knows. */
 
 import { el } from './dom.js';
 import { completionAt } from './selector.js';

@@ -1,18 +1,18 @@
-/* counted.js: what a search finds in all stacks, also in what is too narrow to be drawn: the server counts it. */
+/* counted.js: counts search matches in all stacks, including those too narrow to draw; the server counts them. */
 
 import { matcher } from '../flame/search.js';
 
 /** @typedef {{matched: number, self: number}} Count */
 
 /**
- * The same search as the server takes it; '': it cannot be said to it.
+ * The same search as a pattern for the server; '' if it cannot be expressed.
  * @param {string} text
  */
 export function serverPattern(text) {
 	const [, expression, flag] = /^\/(.+)\/(i?)$/s.exec(text) || [];
 	if (expression === undefined) return text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 	if (!flag) return expression;
-	/* Any case: within brackets and behind a backslash a letter is more than itself. */
+	/* Any case: within brackets and after a backslash a letter means more than itself. */
 	return /[[\\]/.test(expression)
 		? ''
 		: expression.replace(/[a-z]/gi, (c) => `[${c.toLowerCase()}${c.toUpperCase()}]`);

@@ -1,4 +1,4 @@
-/* deeper.js: where in a tree a node is, as the server understands it: src/profile/tree_path.h. */
+/* deeper.js: the path of a node in a tree, as the server understands it: src/profile/tree/tree_path.h. */
 
 const OFFSET = 0xcbf29ce484222325n,
 	PRIME = 0x100000001b3n,

@@ -1,5 +1,4 @@
-/* diff_columns.js: what a table of a difference says of a function: both sides, the change, and between which values
- * it is, with 95 %. */
+/* diff_columns.js: the columns of a table of differences: both sides, the change, and its 95 % interval. */
 
 import { plain, value } from '../units.js';
 
@@ -54,9 +53,9 @@ export function diffColumns(table, sides = ['A', 'B']) {
 				r.low === undefined
 					? ''
 					: r.low === null
-						? 'not known'
+						? 'unknown'
 						: `${isShare ? digits(r.low) : text(r.low)} … ${text(r.high)}`
 		},
-		{ name: 'is it so', by: (r) => r.certainty, text: (r) => r.certainty }
+		{ name: 'certainty', by: (r) => r.certainty, text: (r) => r.certainty }
 	];
 }

@@ -1,10 +1,10 @@
-/* dom.js: elements. Text is always a text node: names come from the programs that are watched, and are never markup. */
+/* dom.js: elements. Text is always a text node: names come from the recorded programs, and are never markup. */
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * An element. Of its properties `class`, `dataset`, `aria-*`, `role` and the like are attributes, `on…` listeners,
- * the others properties.
+ * Creates an element. `class`, `role`, `for`, `list` and names with a hyphen are attributes, `on…` listeners, all
+ * others properties.
  * @param {string} name
  * @param {{[key: string]: any}} [properties]
  * @param {...(Node|string|null|undefined|false|(Node|string)[])} children
@@ -47,7 +47,7 @@ export function select(options, properties = {}) {
 	return el('select', properties, ...options.map(([value, text]) => el('option', { value }, text)));
 }
 
-/** To the clipboard; where the page may not (no secure context) by a selection. @param {string} text */
+/** Copies to the clipboard; if the page may not (no secure context), through a selection. @param {string} text */
 export async function copy(text) {
 	if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text);
 	const area = el('textarea', { value: text, class: 'unseen' });
@@ -65,9 +65,14 @@ export function save(blob, name) {
 	a.remove();
 	setTimeout(() => URL.revokeObjectURL(href), 60e3);
 }
-/** px, for what the server leaves out of pictures: twice what this screen can show, however wide the window is. */
+/** px below which the server leaves out detail: twice what this screen can show, however wide the window is. */
 export const finest = () => Math.round(2 * devicePixelRatio * Math.max(screen.width, screen.height));
-/** How often something was drawn whole: what waits for the page sees it in the body. */
+/** Counts complete drawings in the body's dataset, for programs that wait for the page. */
 export function countDrawn() {
 	document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);
+}
+/** Whether a key belongs to an input field. @param {Event} e */
+export function isTyping(e) {
+	const t = /** @type {HTMLElement} */ (e.target);
+	return t instanceof Element && (/^(INPUT|SELECT|TEXTAREA)$/.test(t.tagName) || !!t.closest('dialog'));
 }

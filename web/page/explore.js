@@ -1,7 +1,6 @@
-/* explore.js: the first screen: a question, totals over time, and what is below a chosen part of it, in panes. */
+/* explore.js: the first screen: a query, totals over time, and panes for a selected part of it. */
 
-import { button, countDrawn, el } from './dom.js';
-import { isTyping } from './app.js';
+import { button, countDrawn, el, isTyping } from './dom.js';
 import { facts, whyEmpty } from './facts.js';
 import { filterBar } from './filter_bar.js';
 import { filterParams } from './filters.js';
@@ -24,14 +23,14 @@ const ASKED = ['q', 'from', 'to', 'by', 'sel', 'f', 'inv', 'sw', 'rec', 'v'];
 export function wholeTimes(app) {
 	return { from: app.state.from, to: app.state.to };
 }
-/** The part that is chosen. @param {App} app */
+/** The selected part. @param {App} app */
 export function chosenTimes(app) {
 	const span = parseSpan(app.state.sel || '');
 	return span ? { from: moment(app, span[0]), to: moment(app, span[1]) } : wholeTimes(app);
 }
 
 class Explore {
-	/* what build() makes */
+	/* set by build() */
 	/** @type {any} */
 	bar;
 	/** @type {any} */
@@ -67,19 +66,19 @@ class Explore {
 		this.text = el('span', { class: 'dim' });
 		this.liveChip = el('button', { type: 'button', class: 'live', hidden: true, onclick: () => this.live?.turn() });
 		this.whole = button('Whole range', () => this.pick(null), { hidden: true });
-		this.before = button('Compare with the time before', () => this.compare(), { hidden: true });
+		this.before = button('Compare with previous period', () => this.compare(), { hidden: true });
 		const steps = el(
 			'span',
-			{ class: 'steps', role: 'group', 'aria-label': 'Move the times' },
-			button('◀', () => this.step(-1), { title: 'earlier', 'aria-label': 'earlier' }),
-			button('▶', () => this.step(1), { title: 'later', 'aria-label': 'later' }),
-			button('−', () => this.widen(), { title: 'a longer time', 'aria-label': 'a longer time' }),
-			button('+', () => this.narrow(), { title: 'only what is chosen', 'aria-label': 'only what is chosen' })
+			{ class: 'steps', role: 'group', 'aria-label': 'Time range' },
+			button('◀', () => this.step(-1), { title: 'Earlier', 'aria-label': 'Earlier' }),
+			button('▶', () => this.step(1), { title: 'Later', 'aria-label': 'Later' }),
+			button('−', () => this.widen(), { title: 'Widen the range', 'aria-label': 'Widen the range' }),
+			button('+', () => this.narrow(), { title: 'Zoom to selection', 'aria-label': 'Zoom to selection' })
 		);
 		const graph = el('div'),
 			panes = el('div', { class: 'panes' });
-		this.noTimes = el('p', { class: 'dim', hidden: true }, 'The samples here have no times.');
-		this.hostStrip = el('div', { class: 'host', role: 'group', 'aria-label': 'The host meanwhile', hidden: true });
+		this.noTimes = el('p', { class: 'dim', hidden: true }, 'These samples have no times.');
+		this.hostStrip = el('div', { class: 'host', role: 'group', 'aria-label': 'Host metrics', hidden: true });
 		this.rangeSection = el(
 			'section',
 			{ 'aria-label': 'Totals over time' },
@@ -100,8 +99,8 @@ class Explore {
 		this.busy = el(
 			'div',
 			{ class: 'busy', role: 'status', hidden: true },
-			'asking … ',
-			button('cancel', () => this.cancel())
+			'Loading … ',
+			button('Cancel', () => this.cancel())
 		);
 		this.empty = el('div', { class: 'empty', hidden: true });
 		this.host.append(
@@ -110,7 +109,7 @@ class Explore {
 			this.rangeSection,
 			el(
 				'section',
-				{ 'aria-label': 'Where' },
+				{ 'aria-label': 'Profile' },
 				el('div', { class: 'row' }, this.facts, this.filters.element),
 				this.empty,
 				panes
@@ -134,13 +133,13 @@ class Explore {
 		this.turn = -1;
 	}
 
-	/* --- what is asked --- */
+	/* --- the query --- */
 
-	/** Of the panes. */
+	/** The query of the panes. */
 	question() {
 		return { q: this.app.state.q, ...chosenTimes(this.app), ...filterParams(this.app.state.f) };
 	}
-	/** Whether its end goes with the clock. */
+	/** Whether the end of the range follows the clock. */
 	follows() {
 		const { state, status } = this.app;
 		return (
@@ -217,7 +216,7 @@ class Explore {
 		this.facts.replaceChildren(...(report ? facts(report, this.panes.tree, this.app.status.missing) : []));
 		this.empty.replaceChildren(...(why || []));
 		this.empty.hidden = !why;
-		if (app.metrics.length && range) import('./host.js').then((m) => m.drawHost(this.hostStrip, app, range));
+		if (app.metrics.length && range) import('./later.js').then((m) => m.drawHost(this.hostStrip, app, range));
 	}
 	picks() {
 		const span = parseSpan(this.app.state.sel || '');
@@ -238,7 +237,7 @@ class Explore {
 		this.app.setState({ sel: span ? spanText(span[0], span[1]) : '' }, { push: true });
 		if (span && compares) this.compare();
 	}
-	/** With as long a time before what is chosen. */
+	/** Compares the selection with the preceding range of the same length. */
 	compare() {
 		const span = parseSpan(this.app.state.sel || '');
 		if (!span) return;
@@ -253,7 +252,7 @@ class Explore {
 			sel: ''
 		});
 	}
-	/** What is drawn, or chosen of it, by half its length. @param {number} way */
+	/** Moves the selection by its length, or else the whole range by half its length. @param {number} way */
 	step(way) {
 		const span = parseSpan(this.app.state.sel || ''),
 			{ first, last } = this.graph;
@@ -295,8 +294,8 @@ class Explore {
 			return;
 		}
 		if (this.live) return;
-		this.live = { stop() {}, turn() {} }; /* while it is loaded */
-		const { Live } = await import('./live.js');
+		this.live = { stop() {}, turn() {} }; /* while loading */
+		const { Live } = await import('./later.js');
 		if (this.turn < 0 || !this.live) return;
 		this.live = new Live(this.app, {
 			chip: this.liveChip,

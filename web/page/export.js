@@ -1,4 +1,4 @@
-/* export.js: what is shown, as a file. */
+/* export.js: saves the current view as a file. */
 
 import { save } from './dom.js';
 import { openMenu } from './menu.js';
@@ -9,7 +9,7 @@ const FILES = [
 	['folded stacks', 'folded', 'profile.folded'],
 	['SVG', 'svg', 'profile.svg', { icicle: 1 }],
 	['speedscope', 'speedscope', 'profile.speedscope.json'],
-	['one HTML file to share', 'html', 'profile.html']
+	['self-contained HTML', 'html', 'profile.html']
 ];
 
 /** @param {import('./panes.js').Panes} panes @param {HTMLElement} at */
@@ -30,7 +30,7 @@ export function exportMenu(panes, at) {
 				}
 			])
 	);
-	const png = /** @type {[string, () => void]} */ (['PNG of what is seen', () => picture(panes)]);
+	const png = /** @type {[string, () => void]} */ (['PNG of this view', () => picture(panes)]);
 	openMenu(box.left, box.bottom + 2, 'Export', [...files.slice(0, 3), png, ...files.slice(3)], () => at.focus());
 }
 /** @param {import('./panes.js').Panes} panes */

@@ -1,4 +1,4 @@
-/* facts.js: what a picture is made of, and what is missing from it; why there is nothing. */
+/* facts.js: what a picture is made of, what is missing from it, and why it is empty. */
 
 import { grouped, share, value } from '../units.js';
 import { button, el } from './dom.js';
@@ -9,7 +9,7 @@ import { momentText } from './axis.js';
 
 const NAMELESS = /^\[unknown|\+0x[0-9a-f]+$|^0x[0-9a-f]+$/;
 
-/** Of the table's own time: what has an address for a name; leaves of gpu-stall are places in code.
+/** The self time in the table of functions whose name is an address; leaves of gpu-stall are places in code.
  * @param {any} report */
 function nameless(report) {
 	if (/^gpu-stall/.test(report.type)) return 0;
@@ -33,20 +33,20 @@ export function facts(report, tree, missing) {
 	});
 	if (report.total !== all) chip(`filtered: ${share(report.total, all)} of all`, { class: 'chip filtered' });
 	if (report.truncated)
-		chip(`cut short ${share(report.truncated, all)}`, {
-			title: 'Stacks whose end was not found: their root is missing'
+		chip(`truncated ${share(report.truncated, all)}`, {
+			title: 'Stacks whose root was not found'
 		});
 	const unnamed = nameless(report);
 	if (unnamed)
-		chip(`without a name ${share(unnamed, report.total)}`, {
+		chip(`unsymbolized ${share(unnamed, report.total)}`, {
 			href: 'targets',
-			title: 'Functions without a name: which binaries, and what helps'
+			title: 'Functions without symbols: affected binaries and fixes'
 		});
 	if (missing.length)
 		chip('not recorded: ' + [...new Set(missing.map((m) => m.feature))].join(', '), { href: 'targets' });
 	if (lost)
 		chip(
-			`shown ${share(report.samples, report.samples + lost)} of samples: ` +
+			`showing ${share(report.samples, report.samples + lost)} of samples: ` +
 				`${grouped(lost)} lost (${Object.entries(meta.losses || {})
 					.map(([why, n]) => `${why.replace(/_/g, ' ')} ${grouped(/** @type {number} */ (n))}`)
 					.join(', ')})`,
@@ -56,25 +56,25 @@ export function facts(report, tree, missing) {
 	return list;
 }
 
-/** null: there is something. @param {App} app @param {any} report @param {any} range @returns {Node[]|null} */
+/** null: it is not empty. @param {App} app @param {any} report @param {any} range @returns {Node[]|null} */
 export function whyEmpty(app, report, range) {
 	const { data } = app.status,
 		filters = parseFilters(app.state.f) || [];
 	if (report.total > 0) return null;
 	if (report.unfiltered_total > 0)
 		return [
-			el('p', {}, `The filters leave nothing of ${value(report.unfiltered_total, report.unit)}.`),
-			button('Take the last filter away', () =>
+			el('p', {}, `The filters exclude all of ${value(report.unfiltered_total, report.unit)}.`),
+			button('Remove the last filter', () =>
 				app.setState({ f: formatFilters(filters.slice(0, -1)) }, { push: true })
 			)
 		];
 	const at = (/** @type {number} */ ns) => momentText(ns / 1e6, 86400e3 * 2, data.from !== null);
 	const text = data.from_ns
-		? `Nothing of this is between these times. There is data from ${at(data.from_ns)} to ${at(data.to_ns)}.`
-		: 'There is nothing of this here.';
+		? `No data in this time range. Data is available from ${at(data.from_ns)} to ${at(data.to_ns)}.`
+		: 'No data matches this query.';
 	return [
-		el('p', {}, range && range.groups.length ? 'There is nothing in the part that is chosen.' : text),
-		button('Show all there is', () => {
+		el('p', {}, range && range.groups.length ? 'No data in the selection.' : text),
+		button('Show all data', () => {
 			const isStore = data.kind === 'store';
 			app.setState({ from: isStore ? 'start' : '', to: isStore ? 'end' : '', sel: '' }, { push: true });
 		})

@@ -1,4 +1,4 @@
-/* filter_bar.js: filters as chips, each of which can be turned off, moved and taken away. */
+/* filter_bar.js: filters as chips, each of which can be turned off, moved and removed. */
 
 import { plain } from '../units.js';
 import { button, el, labelled, select } from './dom.js';
@@ -16,15 +16,15 @@ export function filterBar(app) {
 		},
 		{ 'aria-expanded': 'false' }
 	);
-	const what = select(/** @type {[string, string][]} */ (Object.entries(WHAT)), { 'aria-label': 'What it does' });
-	const field = select(/** @type {[string, string][]} */ (Object.entries(FIELDS)), { 'aria-label': 'Of what' });
+	const what = select(/** @type {[string, string][]} */ (Object.entries(WHAT)), { 'aria-label': 'Action' });
+	const field = select(/** @type {[string, string][]} */ (Object.entries(FIELDS)), { 'aria-label': 'Field' });
 	const pattern = el('input', {
-		placeholder: 'a part of it, or a regular expression',
+		placeholder: 'text or regular expression',
 		spellcheck: false,
 		'aria-label': 'Regular expression'
 	});
 	const preset = select(
-		[['', 'common ones …'], ...PRESETS.map(([name, text]) => /** @type {[string, string]} */ ([text, name]))],
+		[['', 'common filters …'], ...PRESETS.map(([name, text]) => /** @type {[string, string]} */ ([text, name]))],
 		{
 			'aria-label': 'Common filters',
 			onchange: () => {
@@ -79,7 +79,7 @@ export function filterBar(app) {
 						() => set(list().map((g, k) => (k === i ? { ...g, off: !g.off } : g))),
 						{
 							'aria-pressed': String(!f.off),
-							title: 'on or off; the arrow keys move it',
+							title: 'Turn on or off; arrow keys move it',
 							onkeydown: (/** @type {KeyboardEvent} */ e) => {
 								if (e.key === 'ArrowLeft' || e.key === 'ArrowRight')
 									move(i, e.key === 'ArrowLeft' ? -1 : 1);
@@ -87,7 +87,7 @@ export function filterBar(app) {
 						}
 					),
 					button('×', () => set(list().filter((_, k) => k !== i)), {
-						'aria-label': `take away: ${plain(filterText(f))}`
+						'aria-label': `Remove: ${plain(filterText(f))}`
 					})
 				)
 			)

@@ -1,5 +1,5 @@
-/* filters.js: filters of stacks and frames, as the address has them ("s.fn~futex;-x.bin~libc") and as the server
- * takes them. */
+/* filters.js: filters of stacks and frames, in the form of the address ("s.fn~futex;-x.bin~libc") and in that of the
+ * server. */
 
 /** what: "s" only stacks with it, "-s" only stacks without, "-x" frames are dropped; off: kept, but not applied.
  * @typedef {{what: 's'|'-s'|'-x', field: 'fn'|'bin'|'file'|'kind', regex: string, off: boolean}} Filter */
@@ -20,11 +20,11 @@ export const PRESETS = [
 	['JVM and V8 internals', '-x.bin~^(libjvm|node$|libnode|libv8)'],
 	['Rust runtime', '-x.fn~^(std::rt|core::ops::function|std::sys|std::panicking)'],
 	['CUDA internals', '-x.bin~^lib(cuda|cudart|cupti|nvidia)'],
-	['stacks that wait', '-s.fn~^\\[(blocked|sched-wait|waits)'],
-	['stacks that were cut short', '-s.fn~^\\[truncated']
+	['waiting stacks', '-s.fn~^\\[(blocked|sched-wait|waits)'],
+	['truncated stacks', '-s.fn~^\\[truncated']
 ];
 
-/** null: it is no list of filters. @param {string} text @returns {Filter[]|null} */
+/** null: it is not a list of filters. @param {string} text @returns {Filter[]|null} */
 export function parseFilters(text) {
 	const list = text
 		.split(';')
@@ -42,7 +42,7 @@ export function formatFilters(list) {
 		.join(';');
 }
 /**
- * Each parameter is one pattern a line: of `focus` all, of the others any must match.
+ * Each parameter has one pattern per line: all of `focus` must match, any of the others.
  * @param {string} text of the address
  */
 export function filterParams(text) {
@@ -56,7 +56,7 @@ export function filterParams(text) {
 		}
 	return params;
 }
-/** A pattern of POSIX that matches this text alone; of a very long one what begins like it. @param {string} text */
+/** A POSIX pattern that matches only this text; for a very long text, all that begin like it. @param {string} text */
 export function exactly(text) {
 	return `^${text.slice(0, LONGEST).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}${text.length > LONGEST ? '' : '$'}`;
 }

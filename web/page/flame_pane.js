@@ -1,5 +1,5 @@
-/* flame_pane.js: the flame graph of a tree from the server: with its zoom, search and colours in the address, and as
- * a sandwich: who calls a function above, whom it calls below. */
+/* flame_pane.js: the flame graph of a tree from the server, with its zoom, search and colours in the address; as a
+ * sandwich, the callers of a function above and its callees below. */
 
 import { Flame } from '../flame.js';
 import { share, value } from '../units.js';
@@ -7,7 +7,7 @@ import { el } from './dom.js';
 
 /** @typedef {import('./app.js').App} App */
 
-const DEEPER_PX = 8; /* a rest as wide as this is asked for in detail */
+const DEEPER_PX = 8; /* px; a wider rest is requested in detail */
 
 export class FlamePane {
 	/**
@@ -26,7 +26,8 @@ export class FlamePane {
 		this.tree = null;
 		this.sets = false;
 		this.isPruned = false;
-		/** Of all stacks, also of what is not drawn. @type {{text: string, matched: number, self: number}|null} */
+		/** Of all stacks, including those not drawn. @type {{text: string, matched: number, self:
+		 * number}|null} */
 		this.count = null;
 	}
 	destroy() {
@@ -50,7 +51,7 @@ export class FlamePane {
 	/** @param {number} n */
 	build(n) {
 		this.destroy();
-		const names = n === 2 ? ['Callers: who calls it', 'Callees: whom it calls'] : ['Flame graph'];
+		const names = n === 2 ? ['Callers', 'Callees'] : ['Flame graph'];
 		this.host.classList.toggle('sandwich', n === 2);
 		this.host.replaceChildren(
 			...names.map((name, i) => {
@@ -59,8 +60,8 @@ export class FlamePane {
 						minimap: n === 1,
 						legend: i === n - 1,
 						label:
-							`${name}. Arrow keys move between frames, Enter zooms, Escape shows everything, Shift and ` +
-							`Enter is the menu.`
+							`${name}. Arrow keys move between frames, Enter zooms, Escape shows everything, Shift+Enter ` +
+							`opens the menu.`
 					});
 				this.flames.push(flame);
 				flame.on('menu', (e) => this.options.menu({ ...e, flame }));
@@ -82,7 +83,7 @@ export class FlamePane {
 			if (tree.frames.kind[tree.frame[i]] === 'rest' && tree.total[i] * scale > DEEPER_PX)
 				return this.options.deeper(node);
 	}
-	/** What the address says of the picture. */
+	/** Applies the address to the picture. */
 	show() {
 		const { state } = this.app;
 		for (const flame of this.flames) {
@@ -98,7 +99,8 @@ export class FlamePane {
 		if (state.z && !this.flame.zoomTo(state.z, { animate: false })) this.options.deeper(-1);
 		else if (!state.z && this.flame.zoom) this.flame.reset();
 	}
-	/** What a search found, in words, and counted where not all of it is drawn. @param {any} found @param {Flame} flame */
+	/** Describes the matches of a search; has them counted if not all are drawn. @param {any} found @param {Flame}
+	 * flame */
 	found(found, flame) {
 		const isSearch = found.text && !found.error;
 		this.options.found(isSearch ? this.words(found, flame) : '', found.error);

@@ -1,93 +1,95 @@
-/* help.js: the keys, and how each screen is read. */
+/* help.js: the keys, and how to read each screen. */
 
 import { button, el } from './dom.js';
 
 /** @type {{[route: string]: string}} */
 const SCREENS = {
 	explore:
-		'Choose a type and labels, drag over a part of the graph, and the panes below show what ran in it. Shift ' +
-		'and drag compares it with as long a time before.',
-	timeline: 'All rows share one axis of time: the machine on top, threads below. Drag to see what ran in a part.',
+		'Select a type and labels, drag over a part of the graph, and the panes below show what ran in it. ' +
+		'Shift+drag compares the selection with the previous period of the same length.',
+	timeline:
+		'All rows share one time axis: the machine at the top, threads below. Drag to select a range and see ' +
+		'what ran in it.',
 	compare:
-		'Two selections, A before and B after. Red is more in B, blue is less; with “share” each side counts as 100 %.',
-	targets: 'Who sends, what that costs, what was lost, and which binaries have no names.',
-	import: 'Drop a file of any format that cresset reads. It is shown and not kept.'
+		'Two selections, A before and B after. Red is more in B, blue is less. With shares, each side counts as 100 %.',
+	targets: 'Senders, the cost of recording, losses, and unsymbolized binaries.',
+	import: 'Drop a file of any format that cresset reads. It is shown but not kept.'
 };
 /** @type {[group: string, keys: [keys: string, what: string][]][]} */
 const KEYS = [
 	[
 		'Everywhere',
 		[
-			['?', 'this help'],
-			['D', 'dark or light'],
-			['Tab', 'from one control to the next'],
-			['Esc', 'closes, goes back out']
+			['?', 'show this help'],
+			['D', 'switch theme'],
+			['Tab', 'next control'],
+			['Esc', 'close, or go back']
 		]
 	],
 	[
 		'Explore',
 		[
-			['/', 'search; Enter is the next match'],
+			['/', 'search; Enter goes to the next match'],
 			['n N', 'next, previous match'],
-			['0', 'zoom out'],
+			['0', 'reset zoom'],
 			['1 2 3 4', 'panes: flame graph, table, chart, heatmap'],
 			['t', 'table'],
-			['c', 'next colours'],
+			['c', 'next colour scheme'],
 			['i', 'root at the bottom'],
 			['v', 'leaves first'],
-			['k', 'without the kernel, and with it'],
-			['x', 'hide the function in focus'],
-			['y', 'copy the stack in focus'],
+			['k', 'hide or show the kernel'],
+			['x', 'hide the focused function'],
+			['y', 'copy the focused stack'],
 			['e', 'export'],
 			['g', 'group by'],
 			['[ ]', 'previous, next type'],
-			['.', 'pause, go on'],
-			['d', 'details at the side']
+			['.', 'pause, resume'],
+			['d', 'details panel']
 		]
 	],
 	[
 		'Timeline',
 		[
-			['a d', 'earlier, later'],
-			['w s', 'closer, further'],
-			['f', 'everything that was asked for'],
-			['Shift ← →', 'choose a part'],
-			['Enter', 'zoom to it'],
-			['m', 'mark the moment under the cursor'],
+			['a d', 'move left, right'],
+			['w s', 'zoom in, out'],
+			['f', 'show the whole range'],
+			['Shift ← →', 'select a range'],
+			['Enter', 'zoom to selection'],
+			['m', 'mark the time under the cursor'],
 			['h', 'heatmap'],
-			['click on a box of a GPU', 'who asked for it'],
-			['Esc', 'choose nothing']
+			['click on a GPU box', 'the stack that requested it'],
+			['Esc', 'clear selection']
 		]
 	],
 	[
 		'Graph over time',
 		[
 			['← →', 'move'],
-			['Shift ← →', 'choose a part'],
-			['Enter', 'take it'],
-			['Shift Enter', 'compare it with before'],
-			['Esc', 'the whole']
+			['Shift ← →', 'select a range'],
+			['Enter', 'apply the selection'],
+			['Shift Enter', 'compare with previous period'],
+			['Esc', 'whole range']
 		]
 	],
 	[
 		'Flame graph',
 		[
-			['← → ↑ ↓', 'beside, parent, heaviest child'],
-			['Enter', 'zoom'],
+			['← → ↑ ↓', 'sibling, parent, heaviest child'],
+			['Enter', 'zoom in'],
 			['Shift Enter', 'menu'],
 			['+ −', 'wider, narrower'],
-			['Esc 0', 'everything']
+			['Esc 0', 'reset zoom']
 		]
 	]
 ];
 const READING = [
-	'Width is how much a function took with all it called; what is below it is what it called. The order from ' +
-		'left to right has no meaning.',
-	'Percentages are of what is in view, and of everything. A search changes none of them; a filter says how ' +
-		'much is left.',
-	'Grey boxes named “(… frames)” stand for what is too narrow to draw: zoom in, and they come.',
-	'“[blocked: …]”, “[sched-wait]” and “[waiting for GPU]” at the end of a stack are time in which it ' +
-		'waited, and for what.'
+	'The width of a box is the total of a function: its own samples and those of its callees, which are below ' +
+		'it. The order from left to right has no meaning.',
+	'Percentages are shares of the current view and of everything. A search does not change them; a filter ' +
+		'shows how much is left.',
+	'Grey boxes named “(… frames)” stand for frames too narrow to draw. Zoom in to see them.',
+	'“[blocked: …]”, “[sched-wait]” and “[waiting for GPU]” at the end of a stack are time in which the ' +
+		'thread waited, and the reason.'
 ];
 
 /** @param {string} route */

@@ -1,18 +1,18 @@
-/* host.js: the host while the profile was made: CPUs, threads that want one, memory, GPUs. */
+/* host.js: the host while the profile was recorded: CPUs, threads that wait for one, memory, GPUs. */
 
 import { plain, share, value } from '../units.js';
 import { el } from './dom.js';
 import { conditions, splitSelector } from './selector.js';
 
 /**
- * Each is the sum over the hosts that are chosen, less another one where there is one; `of` is what there could be. Of
- * GPUs each is a line of its own. Metrics are named in docs/query.md.
+ * Each is the sum over the selected hosts, minus `less` if it is set; `of` is the possible maximum. Each GPU is a line
+ * of its own. docs/query.md names the metrics.
  * @typedef {{name: string, metric: string, less?: string, of?: string, unit: string, match?: string, by?: string}} Row
  * @type {Row[]}
  */
 const HOST = [
 	{ name: 'CPUs busy', metric: 'system_cpu_busy', of: 'system_cpu_logical_count', unit: '' },
-	{ name: 'Threads that want a CPU', metric: 'system_cpu_run_queue', unit: '' },
+	{ name: 'Runnable threads', metric: 'system_cpu_run_queue', unit: '' },
 	{
 		name: 'Memory in use',
 		metric: 'system_memory_limit',
@@ -22,13 +22,13 @@ const HOST = [
 	},
 	{ name: 'GPUs busy', metric: 'hw_gpu_utilization', match: 'task="general"', by: 'host,gpu', unit: '%' },
 	{
-		name: 'Memory of GPUs',
+		name: 'GPU memory',
 		metric: 'hw_gpu_memory_usage',
 		by: 'host,gpu',
 		of: 'hw_gpu_memory_limit',
 		unit: 'bytes'
 	},
-	{ name: 'Power of GPUs', metric: 'hw_gpu_power', by: 'host,gpu', unit: 'W' }
+	{ name: 'GPU power', metric: 'hw_gpu_power', by: 'host,gpu', unit: 'W' }
 ];
 const STRIP = {
 	height: 34,
@@ -36,7 +36,7 @@ const STRIP = {
 	step: 15,
 	gap: 300,
 	named: 4
-}; /* px, at most, s at least, s that are bridged, in words */
+}; /* px, at most, s at least, s bridged at most, in the caption */
 let turn = 0;
 /** @type {import('./line_graph.js').LineGraph[]} */
 const graphs = [];
@@ -48,7 +48,7 @@ export async function drawHost(host, app, range) {
 	const shown = HOST.filter((h) => [h.metric, h.less, h.of].every(has));
 	/** @type {Map<string, Row>} */
 	const asked = new Map(shown.flatMap((h) => [h.metric, h.less, h.of].flatMap((name) => (name ? [[name, h]] : []))));
-	/* Of the conditions only that on the host means anything for it. */
+	/* Only the condition on the host applies here. */
 	const match = splitSelector(app.state.q).match,
 		kept = conditions(match)
 			.filter((c) => c.label === 'host')
@@ -89,7 +89,7 @@ function hostValues(h, values, group) {
 		return v === null || less === null || less === undefined || less === '' ? null : v - less;
 	});
 }
-/** "0", and where there are several hosts "h1 0". @param {Row} h @param {Groups} values */
+/** "0", or "h1 0" if there are several hosts. @param {Row} h @param {Groups} values */
 function deviceNames(h, values) {
 	const all = values[h.metric].map((g) => g.labels),
 		one = new Set(all.map((l) => l.host)).size < 2;
@@ -125,7 +125,7 @@ function figure(h, values) {
 	};
 }
 /**
- * Values stand in the middle of their steps.
+ * Values are at the middle of their steps.
  * @param {List[]} lists
  * @param {number} max
  * @param {number} step ms

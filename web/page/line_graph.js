@@ -1,19 +1,20 @@
-/* line_graph.js: values over time as lines, or as areas down to zero, drawn by uPlot. It is loaded where the first
- * one is drawn. */
+/* line_graph.js: values over time as lines, or as areas down to zero, drawn by uPlot. It is loaded with the first
+ * graph. */
 
+import './core.js';
 import UPlot from '../vendor/uplot.js';
 
 /**
- * at: ms. lines: values at those moments; null: not known, which is a gap; a line is drawn over those before it.
- * colours: the names of CSS variables, #rrggbb each. fill: how opaque areas are, 00 … ff; none: no areas. end: of
- * the last value, where each holds until the next one; else they are joined. bridge: ms of a gap that is joined, too.
- * @typedef {{at: number[], lines: (number|null)[][], colours: string[], fill?: string, from: number, to: number,
- * end?: number, bridge?: number, max: number, height: number, top: number, lineWidth: number}} Lines
+ * at: ms. lines: values at those moments; null: unknown, a gap; each line is drawn over those before it. colours: names
+ * of CSS variables, #rrggbb each. fill: opacity of areas, 00 … ff; none: no areas. end: of the last value, if each
+ * holds until the next one; else they are joined. bridge: ms of a gap that is joined, too.
+ * @typedef {{at: number[], lines: (number|null)[][], colours: string[], fill?: string, from: number, to: number, end?:
+ * number, bridge?: number, max: number, height: number, top: number, lineWidth: number}} Lines
  */
 
 const HIDDEN = { show: false };
 
-/** Each value twice, where it begins and where it ends. @param {Lines} lines @returns {UPlot.AlignedData} */
+/** Each value twice: at its start and at its end. @param {Lines} lines @returns {UPlot.AlignedData} */
 function data({ at, lines, end }) {
 	if (end === undefined) return [at, ...lines];
 	const ends = [...at.slice(1), end];

@@ -1,9 +1,9 @@
-/* live.js: a picture that goes with the clock. The server tells when something came: over one connection for all tabs
- * of a browser, which otherwise would soon have none left (six to a server). The tab that holds the lock has it and
- * tells the others; a hidden tab lets go of it, and with a tab that is closed the browser takes it back. Where the
- * server has no stream for us, the leader asks now and then. */
+/* live.js: a picture that follows the clock. The server reports new data over one connection for all tabs of a browser,
+ * which otherwise would soon have none left (six per server). The tab that holds the lock has the connection and tells
+ * the others; a hidden tab releases the lock, and the browser releases that of a closed tab. If the server has no
+ * stream left, the leader polls it. */
 
-import { address } from './app.js';
+import { address } from './server.js';
 import { el } from './dom.js';
 
 const POLL_MS = 15000,
@@ -15,7 +15,7 @@ class Ticks {
 	constructor(url, onTick) {
 		this.url = url;
 		this.onTick = onTick;
-		/* One server may be below several paths of a host. */
+		/* With the path: a host may have several servers. */
 		this.name = 'cresset-live ' + new URL('.', location.href).href;
 		this.channel = new BroadcastChannel(this.name);
 		this.channel.onmessage = (e) => this.onTick(e.data === 'poll' ? 'poll' : 'live');
@@ -25,12 +25,12 @@ class Ticks {
 		document.addEventListener('visibilitychange', this.seen);
 		this.seen();
 	}
-	/** Stands in line to lead. */
+	/** Waits for the lead. */
 	join() {
 		if (this.waiting) return;
 		const waiting = (this.waiting = new AbortController());
 		if (!navigator.locks)
-			/* not everywhere but on https and this machine: then each tab for itself */
+			/* locks exist only on https and on this machine: elsewhere each tab leads for itself */
 			return this.lead();
 		navigator.locks
 			.request(
@@ -43,7 +43,7 @@ class Ticks {
 					})
 			)
 			.catch(() => {
-				/* it was ended while it waited */
+				/* it was aborted while it waited */
 			});
 	}
 	leave() {
@@ -117,7 +117,7 @@ export class Live {
 		this.hovered = is;
 		this.again();
 	}
-	/** By hand. */
+	/** Pauses or continues by hand. */
 	turn() {
 		this.byHand = !this.byHand;
 		this.again();
@@ -128,7 +128,7 @@ export class Live {
 		this.missed = true;
 		this.again();
 	}
-	/** Draws what was missed, unless it is paused; not too often. */
+	/** Draws a missed update, unless paused; not too often. */
 	again() {
 		clearTimeout(this.later);
 		if (this.missed && !this.isPaused)
@@ -154,8 +154,8 @@ export class Live {
 		if (chip.textContent !== text) chip.replaceChildren(el('span', {}, text));
 		chip.setAttribute('aria-pressed', String(!this.byHand));
 		chip.title = this.byHand
-			? 'goes on (.)'
-			: 'stops (.); it waits, too, while the pointer is on a picture or a part is zoomed to';
+			? 'Resume (.)'
+			: 'Pause (.). Updates also pause while the pointer is over a graph or the graph is zoomed in.';
 		document.body.dataset.follows = this.isPaused ? 'paused' : this.how;
 	}
 }

@@ -1,11 +1,11 @@
-/* menu.js: what can be done with a frame. */
+/* menu.js: actions on a frame. */
 
 import { el, copy } from './dom.js';
 import { exactly } from './filters.js';
 
 /** @typedef {import('./panes.js').Panes} Panes */
 
-/** From the root down. @param {any} tree @param {number} node @returns {number[]} */
+/** The nodes from the root down. @param {any} tree @param {number} node @returns {number[]} */
 function pathTo(tree, node) {
 	const path = [];
 	for (let i = node; i > 0; i = tree.parent[i]) path.push(i);
@@ -13,7 +13,7 @@ function pathTo(tree, node) {
 }
 /** @param {any} tree @param {number} i */
 const nameOf = (tree, i) => tree.frames.name[tree.frame[i]];
-/** One frame a line, the innermost first. @param {any} tree @param {number} node */
+/** One frame per line, innermost first. @param {any} tree @param {number} node */
 export function stackText(tree, node) {
 	return (
 		pathTo(tree, node)
@@ -48,18 +48,18 @@ function entries(panes, tree, node, flame) {
 		binary = tree.frames.mapping[tree.frame[node]],
 		{ app } = panes;
 	const said = (/** @type {string} */ what, /** @type {string} */ text) =>
-		copy(text).then(() => app.notify(`${what} is copied.`));
+		copy(text).then(() => app.notify(`${what} copied.`));
 	/** @param {any} what @param {any} field @param {string} text */
 	const filter = (what, field, text) => panes.filter({ what, field, regex: exactly(text), off: false });
 	return /** @type {[string, () => void][]} */ (
 		[
 			['Zoom', () => flame.zoomTo(node)],
 			['Callers and callees (sandwich)', () => panes.open(name)],
-			['Copy the name', () => said('The name', name)],
-			['Copy the stack as text', () => said('The stack', stackText(tree, node))],
-			['Copy the stack folded', () => said('The stack', stackFolded(tree, node))],
-			['Only stacks with this', () => filter('s', 'fn', name)],
-			['No stacks with this', () => filter('-s', 'fn', name)],
+			['Copy name', () => said('Name', name)],
+			['Copy stack as text', () => said('Stack', stackText(tree, node))],
+			['Copy folded stack', () => said('Stack', stackFolded(tree, node))],
+			['Only stacks with this function', () => filter('s', 'fn', name)],
+			['No stacks with this function', () => filter('-s', 'fn', name)],
 			['Hide this function', () => filter('-x', 'fn', name)],
 			binary && [
 				`Hide frames of ${binary.split('/').at(-1)}`,
@@ -77,17 +77,18 @@ export function frameMenu(panes, e) {
 	if (e.node <= 0) return;
 	openMenu(e.x, e.y, nameOf(tree, e.node), entries(panes, tree, e.node, e.flame), () => e.flame.canvas.focus());
 }
-/** With the frame that has the focus, by key. @param {Panes} panes @param {'hide'|'copy'} what */
+/** Applies an action to the focused frame, by key. @param {Panes} panes @param {'hide'|'copy'} what */
 export function act(panes, what) {
 	const { flame } = panes.flame;
 	if (!flame || flame.focus <= 0) return;
 	const list = entries(panes, flame.tree, flame.focus, flame);
 	/** @type {[string, () => void]} */ (
-		list.find(([text]) => text === (what === 'hide' ? 'Hide this function' : 'Copy the stack as text'))
+		list.find(([text]) => text === (what === 'hide' ? 'Hide this function' : 'Copy stack as text'))
 	)[1]();
 }
 
-/** A menu at a point: arrows move, Enter takes, Escape closes. @param {number} x @param {number} y @param {string} name
+/** A menu at a point: arrows move, Enter chooses, Escape closes. @param {number} x @param {number} y @param {string}
+ * name
  * @param {[string, () => void][]} list @param {() => void} back gives the focus back */
 export function openMenu(x, y, name, list, back) {
 	document.querySelector('.menu')?.remove();

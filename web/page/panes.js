@@ -1,35 +1,36 @@
-/* panes.js: what is below the graph over time: flame graph, table, chart, heatmap; one of them, or two side by side. */
+/* panes.js: the panes below the graph over time: flame graph, table, chart, heatmap; one, or two side by side. */
 
 import { decodeTree } from '../tree.js';
+import { collapseRecursion, sandwich } from '../tree_shape.js';
 import { button, el, finest, select } from './dom.js';
 import { FlamePane } from './flame_pane.js';
 import { addFilter, exactly } from './filters.js';
 import { MODES, PANES, defaultOf } from './state.js';
 import { Table, columnsOf } from './table.js';
-import { address } from './app.js';
+import { address } from './server.js';
 
 /** @typedef {import('./app.js').App} App */
 
 const TITLES = /** @type {{[name: string]: [string, string]}} */ ({
 	flame: [
 		'Flame graph',
-		'Each box is a function, as wide as all it and its callees took; below it is whom it called. Time does ' +
-			'not go from left to right.'
+		'Each box is a function. Its width is the total of the function and its callees, which are below it. The ' +
+			'horizontal order is not time.'
 	],
-	table: ['Table', 'Self is what a function took itself, total is that with all it called.'],
-	chart: ['Chart', 'Each line is a thread, time goes from left to right.'],
+	table: ['Table', 'Self is the function alone; total includes its callees.'],
+	chart: ['Chart', 'Each row is a thread; time runs from left to right.'],
 	heatmap: [
 		'Heatmap',
-		'Each column is a second, from top to bottom; the darker, the more happened at that moment. Regular ' +
-			'stripes are regular work.'
+		'Each column is one second, from top to bottom. The darker a cell, the higher its value. Regular ' +
+			'stripes show periodic work.'
 	]
 });
 const ROWS = 5000; /* of the table */
-const COUNT_MS = 150; /* between two letters, at most */
-const EVERYTHING = 200000; /* px: what is turned round needs more than what is seen of it */
+const COUNT_MS = 150; /* after the last letter */
+const EVERYTHING = 200000; /* px: a rearranged tree needs more than its visible part */
 
 export class Panes {
-	/* what build() makes */
+	/* set by build() */
 	/** @type {any} */
 	flame;
 	/** @type {any} */
@@ -65,7 +66,7 @@ export class Panes {
 		const { app } = this;
 		this.search = el('input', {
 			type: 'search',
-			placeholder: 'search: text or /regex/i',
+			placeholder: 'Search: text or /regex/i',
 			'aria-label': 'Search functions',
 			spellcheck: false,
 			oninput: () => app.setState({ s: this.search.value }),
@@ -85,9 +86,9 @@ export class Panes {
 		const toggle = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string} */ title) =>
 			button(text, () => app.setState({ [key]: app.state[key] ? '' : '1' }), { title, 'data-key': key });
 		this.toggles = [
-			toggle('inv', 'Inverted', 'leaves first: who called what took the time (v)'),
-			toggle('flip', 'Flipped', 'the root at the bottom (i)'),
-			toggle('rec', 'No recursion', 'a function that calls itself is one box')
+			toggle('inv', 'Inverted', 'Leaves first, with their callers (v)'),
+			toggle('flip', 'Flipped', 'Root at the bottom (i)'),
+			toggle('rec', 'No recursion', 'Merge a function with its recursive calls')
 		];
 		this.tabs = PANES.map((p) => button(TITLES[p][0], () => this.turn(p), { 'data-pane': p, title: TITLES[p][1] }));
 		this.exports = button('Export ▾', () => this.export(), { 'aria-haspopup': 'menu' });
@@ -128,7 +129,7 @@ export class Panes {
 			open: (row) => this.open(row.function)
 		});
 		into('table').append(
-			button('Copy as CSV', () => this.table.copyCsv().then(() => app.notify('The table is copied as CSV.')), {
+			button('Copy as CSV', () => this.table.copyCsv().then(() => app.notify('Table copied as CSV.')), {
 				class: 'csv'
 			})
 		);
@@ -148,7 +149,7 @@ export class Panes {
 	get names() {
 		return (this.app.state.v || defaultOf('v')).split(',');
 	}
-	/** Opens or closes one; a third takes the place of the first. @param {string} pane */
+	/** Opens or closes a pane; a third one replaces the first. @param {string} pane */
 	turn(pane) {
 		const names = this.names,
 			left = names.filter((n) => n !== pane);
@@ -170,13 +171,15 @@ export class Panes {
 		this.sandwich.hidden = !state.sw;
 		this.sandwich.replaceChildren(
 			`Callers and callees of ${state.sw} `,
-			button('×', () => this.app.setState({ sw: '' }, { push: true }), { 'aria-label': 'back to the whole' })
+			button('×', () => this.app.setState({ sw: '' }, { push: true }), {
+				'aria-label': 'Back to the whole profile'
+			})
 		);
 	}
 
-	/* --- asking --- */
+	/* --- requests --- */
 
-	/** What the flame graph is asked for. */
+	/** The query of the flame graph. */
 	treeQuestion() {
 		const { state } = this.app,
 			question = this.question();
@@ -188,7 +191,7 @@ export class Panes {
 			focus: [question.focus, state.sw && exactly(state.sw)].filter(Boolean).join('\n')
 		};
 	}
-	/** Everything that is open. @param {AbortSignal} signal */
+	/** Loads all open panes. @param {AbortSignal} signal */
 	async load(signal) {
 		this.arrange();
 		const asked = JSON.stringify(this.question()),
@@ -201,14 +204,14 @@ export class Panes {
 		this.report = report;
 		this.asked = asked;
 		this.table.set(report.top, columnsOf(report));
-		if (bytes) await this.setTree(decodeTree(bytes));
+		if (bytes) this.setTree(decodeTree(bytes));
 		await this.loadOthers(signal);
 	}
 	/** @param {any} tree */
-	async setTree(tree) {
+	setTree(tree) {
 		const { state } = this.app;
 		this.tree = tree;
-		this.flame.set(await shaped(tree, state), true);
+		this.flame.set(shaped(tree, state), true);
 	}
 	/** @param {AbortSignal} [signal] */
 	async loadOthers(signal) {
@@ -216,13 +219,13 @@ export class Panes {
 	}
 	/** @param {string} name @param {AbortSignal} [signal] */
 	async loadTimes(name, signal) {
-		const { draw, leave } = await import('./time_panes.js');
+		const { draw, leave } = await import('./later.js');
 		this.leave = leave;
 		await draw(name, /** @type {HTMLElement} */ (this.body(name)), this.app, this.question(), signal);
 	}
 	/**
-	 * What is too narrow in the whole is wide enough in what is zoomed to.
-	 * @param {number} node -1: one that is not there, of a link
+	 * Loads more detail: frames that are too narrow in the whole are wide enough in the zoomed part.
+	 * @param {number} node -1: a node from a link that is not in the tree
 	 */
 	async deeper(node) {
 		const { app } = this,
@@ -230,7 +233,7 @@ export class Panes {
 		if (this.deeperAt === asked || app.state.sw || app.state.rec) return;
 		this.deeperAt = asked;
 		try {
-			const { serverPath } = await import('./deeper.js'),
+			const { serverPath } = await import('./later.js'),
 				question = this.treeQuestion();
 			const more = node < 0 ? { px: EVERYTHING } : { zoom: serverPath(this.tree, node) };
 			const bytes = await app.ask('api/v1/flame', { ...question, ...more });
@@ -241,7 +244,7 @@ export class Panes {
 			app.notify(/** @type {Error} */ (e).message);
 		}
 	}
-	/** The state changed, but not what is asked. @param {string[]} keys */
+	/** The state changed, but not the query. @param {string[]} keys */
 	show(keys) {
 		this.arrange();
 		if (keys.some((k) => ['c', 's', 'z', 'flip'].includes(k))) this.flame.show();
@@ -255,7 +258,7 @@ export class Panes {
 	}
 
 	/**
-	 * What is too narrow to be drawn is counted by the server, when nobody has typed for a moment.
+	 * The server counts frames that are too narrow to draw, after a pause in typing.
 	 * @param {string} text
 	 */
 	count(text) {
@@ -266,7 +269,7 @@ export class Panes {
 		this.counter?.abort();
 		const { signal } = (this.counter = new AbortController());
 		this.counting = setTimeout(async () => {
-			const { counted } = await import('./counted.js');
+			const { counted } = await import('./later.js');
 			const count = await counted(this.app, question, text, signal).catch(() => null);
 			if (!count || signal.aborted) return;
 			this.counted = { key, count: { text, ...count } };
@@ -274,7 +277,7 @@ export class Panes {
 		}, COUNT_MS);
 	}
 
-	/* --- doing --- */
+	/* --- actions --- */
 
 	/** @param {string} name */
 	mark(name) {
@@ -294,16 +297,16 @@ export class Panes {
 	}
 	/** @param {any} e of a flame graph */
 	menu(e) {
-		import('./menu.js').then((m) => m.frameMenu(this, e));
+		import('./overlays.js').then((m) => m.frameMenu(this, e));
 	}
 	export() {
-		import('./export.js').then((m) => m.exportMenu(this, this.exports));
+		import('./overlays.js').then((m) => m.exportMenu(this, this.exports));
 	}
 	/** The server's answer in another format. @param {string} fmt @param {{[key: string]: any}} [more] */
 	download(fmt, more = {}) {
 		return address('api/v1/flame', { ...this.question(), fmt, ...more });
 	}
-	/** Whether the key was ours. @param {KeyboardEvent} e */
+	/** Whether the key was handled. @param {KeyboardEvent} e */
 	key(e) {
 		const pane = PANES[Number(e.key) - 1];
 		/** @type {{[key: string]: () => void}} */
@@ -349,7 +352,7 @@ export class Panes {
 	}
 	/** @param {'hide'|'copy'} what of the frame with the focus */
 	act(what) {
-		import('./menu.js').then((m) => m.act(this, what));
+		import('./overlays.js').then((m) => m.act(this, what));
 	}
 }
 /** "/^name$/" → name. @param {string} s */
@@ -357,12 +360,11 @@ function wholeName(s) {
 	const m = /^\/\^(.*)\$\/$/s.exec(s);
 	return m ? m[1].replace(/\\(.)/g, '$1') : '';
 }
-/** @param {any} tree @param {import('./state.js').State} state @returns {Promise<any[]>} */
-async function shaped(tree, state) {
+/** @param {any} tree @param {import('./state.js').State} state @returns {any[]} */
+function shaped(tree, state) {
 	if (!state.rec && !state.sw) return [tree];
-	const shapes = await import('../tree_shape.js');
-	const one = state.rec ? shapes.collapseRecursion(tree) : tree;
+	const one = state.rec ? collapseRecursion(tree) : tree;
 	if (!state.sw) return [one];
-	const both = shapes.sandwich(one, state.sw);
+	const both = sandwich(one, state.sw);
 	return both ? [both.callers, both.callees] : [one];
 }

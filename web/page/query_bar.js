@@ -1,5 +1,5 @@
-/* query_bar.js: type, labels, by and time of a question. What is changed is given to `change` as a patch {q?, by?,
- * from?, to?}. */
+/* query_bar.js: type, labels, by and time of a query. Changes are passed to `change` as a patch {q?, by?, from?,
+ * to?}. */
 
 import { button, el, labelled, select } from './dom.js';
 import { joinSelector, splitSelector } from './selector.js';
@@ -38,7 +38,10 @@ export function queryBar(app, options) {
 		onchange: submit
 	});
 	const time = select(
-		[...(isStore ? PRESETS : /** @type {[string, string][]} */ ([['', 'everything']])), ['other', 'from … to …']],
+		[
+			...(isStore ? PRESETS : /** @type {[string, string][]} */ ([['', 'everything']])),
+			['other', 'custom range …']
+		],
 		{ onchange: pickTime }
 	);
 	const from = el('input', { size: 24, placeholder: 'now-1h', onchange: submit, spellcheck: false });
@@ -50,7 +53,7 @@ export function queryBar(app, options) {
 		{
 			class: 'query',
 			role: 'search',
-			'aria-label': options.name || 'What is asked',
+			'aria-label': options.name || 'Query',
 			onsubmit: (/** @type {Event} */ e) => {
 				e.preventDefault();
 				submit();
@@ -61,7 +64,7 @@ export function queryBar(app, options) {
 		options.withBy !== false && labelled('By', by),
 		labelled('Time', time),
 		between,
-		button('Ask', submit, { class: 'ask' }),
+		button('Run', submit, { class: 'ask' }),
 		wrong
 	);
 	let given = { q: '', by: '', from: '', to: '' };
@@ -83,9 +86,9 @@ export function queryBar(app, options) {
 		if (time.value === 'other') from.focus();
 		else submit();
 	}
-	/* What completes is loaded when somebody begins to write. */
+	/* Completion is loaded when the user begins to type. */
 	async function complete() {
-		const { Completion } = await import('./complete.js');
+		const { Completion } = await import('./overlays.js');
 		match.completion ??= new Completion(app, match, () => type.value, submit);
 	}
 	function setTimes() {
@@ -110,7 +113,7 @@ export function queryBar(app, options) {
 		by.value = state.by;
 		setTimes();
 	}
-	/** What is wrong with the question, at its column. @param {any} e null: nothing */
+	/** Shows what is wrong with the query, at its column. @param {any} e null: nothing */
 	function refuse(e) {
 		wrong.hidden = !e;
 		wrong.textContent = e ? [e.message, e.hint].filter(Boolean).join('\n') : '';

@@ -1,5 +1,4 @@
-/* range.js: totals over time as stacked areas, and the parts of it that are chosen: by dragging, or with the
- * keyboard. */
+/* range.js: totals over time as stacked areas, and the parts selected in them, by dragging or with the keyboard. */
 
 import { grouped, plain, share, value } from '../units.js';
 import { marks, momentText } from './axis.js';
@@ -43,7 +42,7 @@ export function groupsOf(range) {
 }
 const sum = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0);
 
-/** One group as a path: its steps on top of those below, which it adds itself to.
+/** One group as a path: its steps on top of those below; adds its values to base.
  * @param {number[]} values @param {number[]} base @param {(s: number) => number} x @param {(v: number) => number} y */
 function area(values, base, x, y) {
 	let top = '',
@@ -107,7 +106,7 @@ export class RangeGraph {
 		this.picture.setAttribute('viewBox', `0 0 ${this.width} ${HEIGHT}`);
 		this.picture.setAttribute(
 			'aria-label',
-			`${this.options.name}: ${this.text()}. Arrows move, with Shift they choose a part, Enter takes it.`
+			`${this.options.name}: ${this.text()}. Arrow keys move, Shift+arrow keys select a range, Enter applies it.`
 		);
 		this.picture.replaceChildren(
 			...this.groups.map((g, i) => svg('path', { class: 'g' + i, d: area(g.values, base, x, y) }))
@@ -122,7 +121,7 @@ export class RangeGraph {
 			at = (/** @type {number} */ ms) => momentText(ms, Math.min(span, 3600e3), this.options.hasClock);
 		return (
 			`${at(this.first)} – ${at(this.last)} · ${value(this.range.step_ns, 'nanoseconds')} each · ` +
-			`${value(sum(this.groups.map((g) => g.total)), this.range.unit)} in all`
+			`${value(sum(this.groups.map((g) => g.total)), this.range.unit)} in total`
 		);
 	}
 	/** @param {number} max */
@@ -148,7 +147,7 @@ export class RangeGraph {
 					{},
 					mark,
 					label && this.options.only
-						? button(text, () => this.options.only?.(label), { title: 'only this' })
+						? button(text, () => this.options.only?.(label), { title: 'Show only this' })
 						: text
 				);
 			})
@@ -174,7 +173,7 @@ export class RangeGraph {
 			);
 	}
 
-	/* --- choosing --- */
+	/* --- selecting --- */
 
 	listen() {
 		let from = 0,

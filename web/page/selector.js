@@ -1,4 +1,4 @@
-/* selector.js: selectors as the query bar takes them apart: "cpu{comm="x",host=~"web.*"}". */
+/* selector.js: splits selectors for the query bar: "cpu{comm="x",host=~"web.*"}". */
 
 /** @param {string} q @returns {{type: string, match: string}} */
 export function splitSelector(q) {
@@ -8,7 +8,7 @@ export function splitSelector(q) {
 /** @param {string} type @param {string} match */
 export const joinSelector = (type, match) => (match.trim() ? `${type}{${match.trim()}}` : type);
 /**
- * One condition; the value as a string of the selector's own kind.
+ * One condition, with the value as a string in the selector's syntax.
  * @param {string} label
  * @param {string} op
  * @param {string} value
@@ -18,7 +18,7 @@ export function condition(label, op, value) {
 	return `${name}${op}"${value.replace(/[\\"]/g, '\\$&').replace(/\n/g, '\\n')}"`;
 }
 /**
- * With another one; one that says the same of the label goes.
+ * Adds a condition, in place of an earlier = on the same label.
  * @param {string} match
  * @param {string} label
  * @param {string} value
@@ -30,7 +30,7 @@ export function withCondition(match, label, value) {
 	return [...kept, condition(label, '=', value)].join(', ');
 }
 
-/* A condition up to where the text goes: name, operator, and a value in one of three kinds of quotes. */
+/* A condition up to a comma or the end of the text: name, operator, and a value in one of three kinds of quotes. */
 const CONDITION =
 	/\s*("(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*)\s*(=~|!~|!=|=)\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*(,|$)/y;
 
@@ -57,8 +57,7 @@ function unquote(text) {
 }
 
 /**
- * What is being typed at the caret: a label, an operator, or a value of a label; from … to is what a choice
- * replaces.
+ * What is being typed at the caret: a label, an operator, or a value of a label; a choice replaces from … to.
  * @param {string} match
  * @param {number} caret
  * @returns {{kind: 'label'|'op'|'value', text: string, from: number, to: number, label: string, before: string}}

@@ -1,5 +1,4 @@
-/* state.js: what is shown, as the query of the address: a link shows the same. Keys that this version does not know
- * are kept. */
+/* state.js: the state of the page, as the query of the address: a link shows the same. Unknown keys are kept. */
 
 import { parseFilters } from './filters.js';
 
@@ -13,9 +12,9 @@ export const MODES = ['kind', 'wall', 'binary', 'package', 'gpu', 'diff', 'contr
 export const NORMS = ['share', 'rate', 'abs'];
 
 /** @param {string} v */
-const isTime = (v) => (TIME.test(v) ? '' : 'is no time');
+const isTime = (v) => (TIME.test(v) ? '' : 'is not a time');
 /** @param {string[]} words @returns {(v: string) => string} */
-const oneOf = (words) => (v) => (words.includes(v) ? '' : `is none of ${words.join(', ')}`);
+const oneOf = (words) => (v) => (words.includes(v) ? '' : `is not one of ${words.join(', ')}`);
 const text = (/** @type {string} */ v) => (v.length <= 4096 ? '' : 'is too long');
 /** @param {string} v */
 function isPanes(v) {
@@ -24,12 +23,12 @@ function isPanes(v) {
 }
 /** @param {string} v */
 function isFilters(v) {
-	return parseFilters(v) ? '' : 'is no list of filters';
+	return parseFilters(v) ? '' : 'is not a list of filters';
 }
 /** Two times in ms, since 1970 or, without a clock, since the start. @param {string} v */
 function isSpan(v) {
 	const span = parseSpan(v);
-	return span && span[1] > span[0] ? '' : 'is no part of time';
+	return span && span[1] > span[0] ? '' : 'is not a time range';
 }
 /** @param {string} v @returns {[number, number]|null} */
 export function parseSpan(v) {
@@ -44,7 +43,7 @@ export function spanText(from, to) {
 
 const UNITS_MS = { ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, m: 60e3, h: 3600e3, d: 86400e3, w: 7 * 86400e3 };
 /**
- * The moment that a time of the address means, in ms; NaN where it does not say.
+ * The moment of a time in the address, in ms; NaN if it names none.
  * @param {string} text
  * @param {{now: number, start: number, end: number}} at ms
  */
@@ -61,7 +60,7 @@ export function momentOf(text, at) {
 	return at[/** @type {'now'} */ (m[1])] + (m[2] === '-' ? -ms : ms);
 }
 
-/** What is known: [default, what is wrong with a value]. @type {{[key: string]: [string, (v: string) => string]}} */
+/** The known keys: [default, what is wrong with a value]. @type {{[key: string]: [string, (v: string) => string]}} */
 const KEYS = {
 	q: ['', text],
 	from: ['', isTime],
@@ -77,7 +76,7 @@ const KEYS = {
 	rec: ['', oneOf(['1'])],
 	sw: ['', text],
 	sel: ['', isSpan],
-	stack: ['', (v) => (/^([0-9a-f]{32})?$/.test(v) ? '' : 'is no stack')],
+	stack: ['', (v) => (/^([0-9a-f]{32})?$/.test(v) ? '' : 'is not a stack id')],
 	qb: ['', text],
 	fromb: ['', isTime],
 	tob: ['', isTime],
@@ -96,7 +95,7 @@ export function parseState(query) {
 	for (const key of Object.keys(KEYS)) state[key] = KEYS[key][0];
 	for (const [key, v] of [...new URLSearchParams(query)].slice(0, MAX_UNKNOWN)) {
 		const wrong = v !== '' && Object.hasOwn(KEYS, key) ? KEYS[key][1](v) : '';
-		if (wrong) notices.push(`${key}=${v.slice(0, 60)} ${wrong}: left out`);
+		if (wrong) notices.push(`${key}=${v.slice(0, 60)} ${wrong}: ignored`);
 		else Object.defineProperty(state, key, { value: v, writable: true, enumerable: true, configurable: true });
 	}
 	return { state, notices };
@@ -105,7 +104,7 @@ export function parseState(query) {
 /** "" or "?q=…". @param {State} state */
 export function formatState(state) {
 	const kept = Object.entries(state).filter(([key, v]) => v !== '' && v !== defaultOf(key));
-	/* What need not be escaped in a query, and reads better as it is. */
+	/* These need no escape in a query, and read better as they are. */
 	const text = new URLSearchParams(kept)
 		.toString()
 		.replace(/%7B/g, '{')

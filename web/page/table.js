@@ -1,10 +1,10 @@
-/* table.js: functions as a table of which only the rows in sight are made. */
+/* table.js: functions as a table; only the visible rows are created. */
 
 import { plain, share, value } from '../units.js';
 import { copy, el } from './dom.js';
 
 const ROW_PX = 22,
-	MORE = 8; /* rows beyond what is in sight */
+	MORE = 8; /* rows beyond the visible ones */
 
 /**
  * @typedef {{name: string, text: (row: any) => string, by: (row: any) => number|string, right?: boolean, class?:
@@ -12,7 +12,7 @@ const ROW_PX = 22,
  */
 /** @param {any} report an answer of /api/v1/top @returns {Column[]} */
 export function columnsOf(report) {
-	const unit = /^(nanoseconds|bytes)$/.test(report.unit) ? report.unit : ''; /* how many need no word on each line */
+	const unit = /^(nanoseconds|bytes)$/.test(report.unit) ? report.unit : ''; /* counts need no unit */
 	const number = (/** @type {string} */ name, /** @type {'self'|'total'} */ key) => [
 		{
 			name,
@@ -74,7 +74,7 @@ export class Table {
 		this.columns = columns;
 		this.sort();
 	}
-	/** The function that is marked. @param {string} name */
+	/** Marks a function. @param {string} name */
 	mark(name) {
 		this.picked = name;
 		this.draw();
@@ -109,7 +109,7 @@ export class Table {
 					},
 					el(
 						'button',
-						{ type: 'button', title: `sort by ${c.name}`, onclick: () => this.sortBy(i) },
+						{ type: 'button', title: `Sort by ${c.name}`, onclick: () => this.sortBy(i) },
 						c.class === 'kind narrow' ? el('span', { class: 'unseen' }, c.name) : c.name,
 						i === this.sorted ? (this.falls ? ' ▾' : ' ▴') : ''
 					)
@@ -152,7 +152,7 @@ export class Table {
 								{
 									type: 'button',
 									onclick,
-									title: 'click: mark it in the graph; twice: who calls it, and whom it calls'
+									title: 'Click to highlight it in the graph, double-click for callers and callees'
 								},
 								text
 							)
@@ -167,7 +167,7 @@ export class Table {
 		);
 	}
 	csv() {
-		/* A name that begins as a formula does is none to a spreadsheet. */
+		/* Keeps spreadsheets from taking a name for a formula. */
 		const text = (/** @type {any} */ v) =>
 			typeof v === 'string' ? plain(v).replace(/^[=+\-@]/, "'$&") : String(v);
 		const cell = (/** @type {any} */ v) => (/[",\n]/.test(text(v)) ? `"${text(v).replace(/"/g, '""')}"` : text(v));

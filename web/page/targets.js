@@ -1,5 +1,6 @@
-/* targets.js: who sends, what it costs, what was lost or refused, and which binaries have no names and what helps. */
+/* targets.js: the senders, their cost, losses and refusals, and the binaries without names with remedies. */
 
+import './core.js';
 import { clock, grouped, plain, share, value } from '../units.js';
 import { button, copy, countDrawn, el } from './dom.js';
 
@@ -7,9 +8,9 @@ import { button, copy, countDrawn, el } from './dom.js';
 
 const WINDOW = 900,
 	EVERY_MS = 10000,
-	BINARIES = 40; /* s that are looked at; ms; rows */
+	BINARIES = 40; /* s looked back; ms; rows */
 
-/** Frames of the last quarter of an hour by binary, and how many of them have an address for a name; weighed by
+/** Frames of the last quarter of an hour by binary, and the part of them named only by an address; weighted by
  * samples. */
 const UNNAMED = (
 	/** @type {string} */ since
@@ -19,7 +20,7 @@ SELECT f.binary, f.mapping, f.build_id, f.kind, sum(s.v) AS n,
 FROM s JOIN frames f USING (stack) WHERE f.kind <> 'marker'
 GROUP BY 1, 2, 3, 4 HAVING unnamed > 0 ORDER BY unnamed DESC LIMIT ${BINARIES}`;
 
-/** By how much the losses of each host's collector grew. A counter that falls began again from 0. */
+/** The increase of each host's collector losses. A counter that decreases has restarted from 0. */
 const LOST = (/** @type {number} */ since) => `SELECT h.value AS host, r.value AS reason, k.value AS kind,
  sum(CASE WHEN p.value < p.was THEN p.value ELSE p.value - p.was END) AS n
 FROM (SELECT series, value, lag(value, 1, value) OVER (PARTITION BY series ORDER BY time) AS was
@@ -28,7 +29,7 @@ JOIN labels h ON h.series = p.series AND h.key = 'host' JOIN labels r ON r.serie
 JOIN labels k ON k.series = p.series AND k.key = 'kind' GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC`;
 
 /**
- * Text of OpenMetrics as numbers by name; values of a name's label sets are added up.
+ * OpenMetrics text as numbers by name; the values of a name's label sets are added.
  * @param {string} text
  * @returns {{[name: string]: number}}
  */
@@ -42,7 +43,7 @@ export function readMetrics(text) {
 	return sums;
 }
 /**
- * What gives a binary names: a command to copy, and why.
+ * How a binary gets names: a command to copy, and why.
  * @param {{binary: string|null, mapping: string|null, build_id: string|null, kind: string}} row
  * @returns {{command: string, why: string}}
  */
@@ -51,24 +52,24 @@ export function remedyFor(row) {
 		name = row.binary || '',
 		quoted = `'${path.replace(/'/g, `'\\''`)}'`;
 	if (row.kind === 'kernel')
-		return { command: 'sudo cresset doctor', why: 'says what hides names of the kernel, or of a module, from us' };
+		return { command: 'sudo cresset doctor', why: 'shows why names of the kernel or of a module are hidden' };
 	if (/^(node|nodejs)$/.test(name) || row.kind === 'jit')
 		return {
 			command: 'NODE_OPTIONS=--perf-basic-prof',
-			why: 'set where the program starts: code that is made while it runs has names then'
+			why: 'set this when the program starts, so that JIT code has names'
 		};
 	if (/^libc\.so|^libc-/.test(name)) return { command: 'sudo apt install libc6-dbg', why: 'on Debian and Ubuntu' };
 	if (/^\/(usr|lib|lib64|bin|sbin)\//.test(path))
 		return {
 			command: `sudo apt install "$(dpkg -S ${quoted} | cut -d: -f1)-dbgsym"`,
-			why: 'on Debian and Ubuntu with their archive of debug symbols'
+			why: 'on Debian and Ubuntu with their debug symbol archive'
 		};
 	if (row.build_id && path.startsWith('/'))
 		return {
 			command: `debuginfod-find debuginfo ${/^[0-9a-f]+$/.test(row.build_id) ? row.build_id : ''}`,
-			why: 'if a server has it; or build it without strip'
+			why: 'if a debuginfod server has it; otherwise build it without stripping'
 		};
-	return { command: 'sudo cresset doctor PID', why: 'says of a process where the names of its files come from' };
+	return { command: 'sudo cresset doctor PID', why: 'shows where the names of a process come from' };
 }
 
 class Targets {
@@ -78,12 +79,12 @@ class Targets {
 		this.off = new AbortController();
 		this.cards = el('div', { class: 'cards' });
 		this.senders = el('section', { 'aria-label': 'Senders' });
-		this.names = el('section', { 'aria-label': 'Binaries without names' });
+		this.names = el('section', { 'aria-label': 'Unsymbolized binaries' });
 		host.append(
 			el(
 				'p',
 				{ class: 'how' },
-				'What this server has, who sends to it and what recording costs; counters are since its start.'
+				'Data of this server, its senders and the cost of recording. Counters start with the server.'
 			),
 			this.cards,
 			this.senders,
@@ -116,9 +117,7 @@ class Targets {
 				dataCard(status),
 				costCard(status, readMetrics(metrics), cost),
 				lossCard(status, readMetrics(metrics)),
-				...(lost?.length
-					? [card(`Lost where it was recorded, last ${WINDOW / 60} minutes`, hostLosses(lost))]
-					: []),
+				...(lost?.length ? [card(`Recording losses, last ${WINDOW / 60} minutes`, hostLosses(lost))] : []),
 				sandboxCard(status)
 			);
 			this.drawSenders(ingest.senders);
@@ -136,7 +135,7 @@ class Targets {
 		}
 		countDrawn();
 	}
-	/** Of our own programs, by host, as the samples saw them. @param {AbortSignal} signal */
+	/** The cost of our own programs, by host, measured by the samples. @param {AbortSignal} signal */
 	async cost(signal) {
 		const { app } = this,
 			isStore = app.status.data.kind === 'store',
@@ -163,7 +162,7 @@ class Targets {
 			)
 			.catch(() => null);
 	}
-	/** What collectors said of themselves; null: nothing, as in a file. */
+	/** The losses that collectors reported; null: there are no reports, as in a file. */
 	async lost() {
 		return this.app.metrics.some((t) => t.type === 'cresset_lost') ? this.sql(LOST(sinceNs())) : null;
 	}
@@ -191,7 +190,7 @@ class Targets {
 		} catch (e) {
 			if (/** @type {Error} */ (e).name !== 'AbortError')
 				this.names.replaceChildren(
-					el('h2', {}, 'Binaries without names'),
+					el('h2', {}, 'Unsymbolized binaries'),
 					el('p', { class: 'dim' }, /** @type {Error} */ (e).message)
 				);
 		}
@@ -213,21 +212,21 @@ class Targets {
 					{},
 					el('code', {}, plain(fix.command)),
 					' ',
-					button('copy', () => copy(fix.command).then(() => this.app.notify('The command is copied.')), {
-						'aria-label': `copy: ${plain(fix.command)}`
+					button('Copy', () => copy(fix.command).then(() => this.app.notify('Command copied.')), {
+						'aria-label': `Copy: ${plain(fix.command)}`
 					}),
 					el('div', { class: 'how' }, fix.why)
 				)
 			);
 		};
 		this.names.replaceChildren(
-			el('h2', {}, 'Binaries without names'),
+			el('h2', {}, 'Unsymbolized binaries'),
 			el(
 				'p',
 				{ class: 'how' },
 				'Frames of CPU samples' +
 					(this.app.status.data.kind === 'store' ? ' of the last 15 minutes' : '') +
-					' that have an address for a name, and what helps on the host they ran on.'
+					' that show an address instead of a name, and how to fix that on their host.'
 			),
 			rows.length
 				? el(
@@ -236,7 +235,7 @@ class Targets {
 						el(
 							'table',
 							{ class: 'wrap' },
-							headOf(['Binary', 'without a name', 'frames', 'build id', 'what helps']),
+							headOf(['binary', 'unsymbolized', 'frames', 'build id', 'fix']),
 							el('tbody', {}, ...rows.map(line))
 						)
 					)
@@ -279,15 +278,15 @@ class Targets {
 							'table',
 							{ class: 'wrap' },
 							headOf([
-								'Host',
-								'last heard',
+								'host',
+								'last seen',
 								'batches',
 								'samples',
 								'bytes',
 								'missing',
 								'rejected',
 								'behind',
-								'without a name',
+								'unsymbolized',
 								'refused'
 							]),
 							el('tbody', {}, ...list.map(line))
@@ -297,15 +296,15 @@ class Targets {
 						'p',
 						{ class: 'dim' },
 						this.app.status.data.kind === 'store'
-							? 'Nobody has sent anything since this server began. What this machine records itself comes another way.'
-							: 'A file is served: nobody sends to it.'
+							? "No sender has connected since this server started. This machine's own data needs no sender."
+							: 'This server serves a file and takes no data.'
 					)
 		);
 	}
 }
 const sinceNs = () => Math.round(Date.now() / 1000 - WINDOW) * 1e9;
 /**
- * A line for each host. Lost samples are what matters; lost details are said.
+ * A line for each host. Lost samples are marked bad; lost details are only listed.
  * @param {{[column: string]: any}[]} rows by host
  * @returns {[string, string, string][]}
  */
@@ -320,8 +319,8 @@ export function hostLosses(rows) {
 		return [plain(host), words.join(', ') || 'nothing', isBad ? 'more' : lost.length ? '' : 'good'];
 	});
 }
-/* Columns of numbers, which stand on the right. */
-const NUMBERS = new Set(['batches', 'samples', 'bytes', 'missing', 'rejected', 'behind', 'without a name', 'frames']);
+/* Columns of numbers, aligned right. */
+const NUMBERS = new Set(['batches', 'samples', 'bytes', 'missing', 'rejected', 'behind', 'unsymbolized', 'frames']);
 /** @param {string[]} names */
 const headOf = (names) =>
 	el('thead', {}, el('tr', {}, ...names.map((n) => el('th', { scope: 'col', class: NUMBERS.has(n) ? 'n' : '' }, n))));
@@ -345,15 +344,15 @@ function dataCard({ version, uptime_ns, data, kept }) {
 		data.from === null ? value(ns, 'nanoseconds') : clock(ns / 1e6, 86400e3 * 7);
 	return card('Data', [
 		['Server', `cresset ${version}, up ${value(uptime_ns, 'nanoseconds')}`],
-		['What', data.kind === 'file' ? 'a file' : 'a store'],
-		['From', data.from_ns || data.to_ns ? `${at(data.from_ns)} to ${at(data.to_ns)}` : 'nothing yet'],
+		['Source', data.kind === 'file' ? 'a file' : 'a store'],
+		['Range', data.from_ns || data.to_ns ? `${at(data.from_ns)} to ${at(data.to_ns)}` : 'no data yet'],
 		['Series', grouped(data.series)],
 		...(kept
 			? /** @type {[string, any, string?][]} */ ([
 					['Disk', `${value(kept.disk_used_bytes, 'bytes')} of ${value(kept.disk_bytes, 'bytes')}`],
-					['Kept for', value(kept.retention_ns, 'nanoseconds')],
+					['Retention', value(kept.retention_ns, 'nanoseconds')],
 					[
-						'Gone early',
+						'Deleted early',
 						kept.short ? 'yes: --disk is too small for the retention' : 'no',
 						kept.short ? 'more' : ''
 					]
@@ -365,13 +364,13 @@ function dataCard({ version, uptime_ns, data, kept }) {
 function costCard(status, m, cost) {
 	const rows = /** @type {[string, any, string?][]} */ ([
 		[
-			'This server, CPU',
+			'CPU of this server',
 			m.process_cpu_seconds_total === undefined
 				? '?'
 				: `${share(m.process_cpu_seconds_total, status.uptime_ns / 1e9)} of a core since its start`
 		],
 		[
-			'This server, memory',
+			'Memory of this server',
 			m.process_resident_memory_bytes === undefined ? '?' : value(m.process_resident_memory_bytes, 'bytes')
 		]
 	]);
@@ -388,24 +387,24 @@ function costCard(status, m, cost) {
 				(bytes ? `, ${value(bytes, 'bytes')}` : '')
 		]);
 	}
-	return card('What it costs', rows);
+	return card('Cost', rows);
 }
 /** @param {any} status @param {{[name: string]: number}} m */
 function lossCard({ refused, kept, missing }, m) {
 	const n = (/** @type {string} */ name) => m[name] || 0,
 		lost = /** @type {[string, number][]} */ ([
-			['rows that came too late', n('cresset_store_late_rows_total')],
+			['late rows', n('cresset_store_late_rows_total')],
 			['damaged rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)],
-			['samples and points rejected', n('cresset_ingest_rejected_total')],
-			['batches missing', n('cresset_ingest_missing_batches')],
+			['rejected samples and points', n('cresset_ingest_rejected_total')],
+			['missing batches', n('cresset_ingest_missing_batches')],
 			['series folded into [other]', kept?.folded_series || 0],
-			['exact rows dropped for memory', n('cresset_store_hot_dropped_rows_total')]
+			['exact rows dropped to save memory', n('cresset_store_hot_dropped_rows_total')]
 		]);
 	const limits = Object.entries(refused).filter(([, v]) => v);
 	return card('Losses and limits', [
 		...lost.map(([k, v]) => /** @type {[string, any, string?]} */ ([k, grouped(v), v ? 'more' : 'good'])),
 		[
-			'refused by a limit',
+			'refused by limits',
 			limits.length ? limits.map(([k, v]) => `${k} ${v}`).join(', ') : 'nothing',
 			limits.length ? 'more' : 'good'
 		],
@@ -420,14 +419,14 @@ function sandboxCard({ sandbox, limits }) {
 		sandbox
 			? [
 					['no capabilities', ...yes(!sandbox.capabilities)],
-					['system calls limited (seccomp)', ...yes(sandbox.seccomp)],
+					['restricted system calls (seccomp)', ...yes(sandbox.seccomp)],
 					[
-						'files limited (Landlock)',
-						sandbox.landlock ? `yes, version ${sandbox.landlock}` : 'no: not in this kernel',
+						'restricted files (Landlock)',
+						sandbox.landlock ? `yes, version ${sandbox.landlock}` : 'no: not supported by this kernel',
 						sandbox.landlock ? 'good' : 'more'
 					],
-					['queries at once', String(limits.queries)],
-					['time of a query', value(limits.query_ns, 'nanoseconds')]
+					['concurrent queries', String(limits.queries)],
+					['query timeout', value(limits.query_ns, 'nanoseconds')]
 				]
 			: [['entered', 'no', 'more']]
 	);

@@ -1,4 +1,5 @@
-/* time_panes.js: the panes with time in them: the chart, which the server draws but of one thread, and the heatmap. */
+/* time_panes.js: the panes with a time axis: the chart, which the server draws except for a single thread, and the
+ * heatmap. */
 
 import { Flame } from '../flame.js';
 import { decodeTree } from '../tree.js';
@@ -7,7 +8,7 @@ import { momentText } from './axis.js';
 import { el, finest, svg } from './dom.js';
 import { conditions, splitSelector } from './selector.js';
 import { spanText } from './state.js';
-import { address } from './app.js';
+import { address } from './server.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -23,7 +24,7 @@ const CELL_PX = 8,
  */
 export async function draw(name, host, app, question, signal) {
 	if (!app.status.data.has_times)
-		return host.replaceChildren(el('p', { class: 'dim' }, 'The samples here have no times.'));
+		return host.replaceChildren(el('p', { class: 'dim' }, 'These samples have no times.'));
 	if (name === 'chart')
 		return isOneThread(question.q) ? drawThread(host, app, question, signal) : drawChart(host, question);
 	const heat = await app.ask('api/v1/heatmap', question, signal);
@@ -31,15 +32,15 @@ export async function draw(name, host, app, question, signal) {
 }
 /** @param {string} q */
 const isOneThread = (q) => conditions(splitSelector(q).match).some((c) => c.label === 'tid' && c.op === '=');
-/** Of charts that are shown. @type {WeakMap<HTMLElement, Flame>} */
+/** The charts on display. @type {WeakMap<HTMLElement, Flame>} */
 const charts = new WeakMap();
-/** Ends the chart that is there. @param {HTMLElement} host */
+/** Removes the chart, if there is one. @param {HTMLElement} host */
 export function leave(host) {
 	charts.get(host)?.destroy();
 	charts.delete(host);
 }
 /**
- * One thread, in the order of time: a gap is time that nobody looked at.
+ * One thread, in the order of time: a gap is time without samples.
  * @param {HTMLElement} host
  * @param {App} app
  * @param {{[key: string]: any}} question
@@ -61,7 +62,7 @@ async function drawThread(host, app, question, signal) {
 	flame.setTree(tree);
 }
 /**
- * A frame of its own: the picture has its own script, which cannot reach the page.
+ * A separate frame: the picture has its own script, which cannot reach the page.
  * @param {HTMLElement} host
  * @param {{[key: string]: any}} question
  */
@@ -73,7 +74,7 @@ function drawChart(host, question) {
 		host.replaceChildren(el('iframe', { title: 'Chart: threads over time', src }));
 }
 
-/* Seconds are columns; what is within them goes down. A part is chosen by two cells. */
+/* Columns are seconds; time within a second runs down. Two cells select a range. */
 class Heatmap {
 	/** @param {App} app @param {any} heat */
 	constructor(app, heat) {
@@ -88,8 +89,8 @@ class Heatmap {
 			tabindex: '0',
 			role: 'application',
 			'aria-label':
-				`Heatmap: ${heat.columns} columns of ${value(heat.column_ns, 'nanoseconds')}. Arrows move, ` +
-				`Shift chooses, Enter takes.`
+				`Heatmap: ${heat.columns} columns of ${value(heat.column_ns, 'nanoseconds')}. Arrow keys move, ` +
+				`Shift selects, Enter applies.`
 		});
 		for (let level = 1; level <= LEVELS; level++)
 			this.picture.append(svg('path', { class: `heat${level}`, d: this.cells(level) }));
@@ -99,7 +100,7 @@ class Heatmap {
 			'p',
 			{ class: 'how', 'aria-live': 'polite' },
 			`From top to bottom ${value(heat.column_ns, 'nanoseconds')}, from left to right ` +
-				`${value(heat.columns * heat.column_ns, 'nanoseconds')}; drag to choose a part.`
+				`${value(heat.columns * heat.column_ns, 'nanoseconds')}; drag to select a range.`
 		);
 		this.element = el('div', { class: 'heat-box' }, this.picture, this.said);
 		this.at = this.anchor = 0;
@@ -117,7 +118,7 @@ class Heatmap {
 		);
 		return d;
 	}
-	/** Of the first cell, ms. */
+	/** The time of the first cell, ms. */
 	get first() {
 		return (this.heat.epoch_ns + this.heat.start_ns) / 1e6;
 	}

@@ -1,6 +1,7 @@
-/* timeline.js: what the machine and its threads did, on one axis of time: strips of metrics, lanes of threads, and
- * below them what is merged in the part that is chosen. One cursor, one brush, for all of it. */
+/* timeline.js: what the machine and its threads did, on one time axis: strips of metrics, lanes of threads, and below
+ * them the merged stacks of the selection. All share one cursor and one selection. */
 
+import './core.js';
 import { marks, momentText } from './axis.js';
 import { button, el, svg } from './dom.js';
 import { filterParams } from './filters.js';
@@ -20,7 +21,7 @@ import { Why } from './timeline/why.js';
 
 /** @typedef {import('./app.js').App} App */
 /**
- * What the parts of the screen share.
+ * State shared by the parts of the screen.
  * @typedef {object} View
  * @property {number} from  ms
  * @property {number} to
@@ -39,10 +40,10 @@ const GUTTER_PX = 190,
 	LEAST_SPAN_MS = 0.01,
 	RIGHT_PX = 10,
 	MAX_MARKS = 20;
-/* Types whose samples ran on a GPU have lanes of their own, by these labels. */
+/* Types whose samples ran on a GPU have separate lanes, by these labels. */
 const GPU_LANES = { type: /^gpu-time/, by: 'host,gpu,stream,comm,pid' },
 	GPU_METRIC = 'hw_gpu_utilization';
-/* A store adds whole windows (10 s) up, but where the samples themselves are asked for. */
+/* A store adds up whole windows (10 s), except where single samples are requested. */
 const EXACT_MS = 60e3,
 	EACH_SAMPLE = 'tid=~".*"';
 
@@ -58,7 +59,7 @@ export class Timeline {
 		this.turn = 0;
 		this.cursor = NaN;
 		app.state.q ||= firstType(app);
-		this.wide = 0; /* px of all, as it was last measured */
+		this.wide = 0; /* px of all, as last measured */
 		this.whyIdle = new Idle(app, {
 			has: this.hasGpu() || app.metrics.some((m) => m.type === GPU_METRIC),
 			brush: () => (this.view ? this.brush() : undefined),
@@ -112,8 +113,8 @@ export class Timeline {
 				role: 'application',
 				'aria-roledescription': 'timeline',
 				'aria-label':
-					'Time. Arrows or a and d move, w and s zoom, Shift with arrows chooses a part, Enter zooms to it, f ' +
-					'shows everything, m marks, Escape chooses nothing.'
+					'Time. Arrow keys or a and d move, w and s zoom, Shift+arrow keys select a range, Enter zooms to it, f ' +
+					'shows everything, m sets a mark, Escape clears the selection.'
 			},
 			this.axis,
 			this.stripHost,
@@ -126,10 +127,10 @@ export class Timeline {
 		this.busy = el(
 			'div',
 			{ class: 'busy', role: 'status', hidden: true },
-			'asking … ',
+			'Loading … ',
 			button('cancel', () => this.cancel())
 		);
-		this.detailHost = el('section', { class: 'tl-detail', 'aria-label': 'What is merged' });
+		this.detailHost = el('section', { class: 'tl-detail', 'aria-label': 'Selection' });
 		const heat = el('section', { class: 'tl-heat', hidden: true, 'aria-label': 'Heatmap' });
 		this.heatHost = heat;
 		this.host.append(
@@ -147,15 +148,15 @@ export class Timeline {
 		);
 	}
 	buildTools() {
-		this.whole = button('Fit', () => this.fit(), { title: 'All that was asked for (f)' });
-		this.zoomIn = button('Zoom to brush', () => this.zoomToBrush(), {
-			title: 'Only what is chosen (Enter, or a double click on it)',
+		this.whole = button('Fit', () => this.fit(), { title: 'Show the whole range (f)' });
+		this.zoomIn = button('Zoom to selection', () => this.zoomToBrush(), {
+			title: 'Show only the selection (Enter or double-click)',
 			hidden: true
 		});
-		this.clear = button('Choose nothing', () => this.pick(null), { title: 'Escape', hidden: true });
+		this.clear = button('Clear selection', () => this.pick(null), { title: 'Escape', hidden: true });
 		this.heatButton = button('Heatmap', () => this.turnHeat(), {
 			'aria-pressed': 'false',
-			title: 'Fractions of a second over seconds (h)'
+			title: 'Offset within a second, for each second (h)'
 		});
 		this.whyHost = el('div', { class: 'tl-why' });
 		this.tools = el(
@@ -178,9 +179,9 @@ export class Timeline {
 		for (const part of [this.strips, this.lanes, this.gpu, this.detail]) part.destroy();
 	}
 
-	/* --- asking --- */
+	/* --- requests --- */
 
-	/** Of all parts, the times aside. */
+	/** The query of all parts, without times. */
 	question() {
 		return { q: this.app.state.q, ...filterParams(this.app.state.f || '') };
 	}
@@ -191,7 +192,7 @@ export class Timeline {
 	hasGpu() {
 		return this.app.types.some((t) => GPU_LANES.type.test(t.type));
 	}
-	/** The same in the times that are shown. */
+	/** The times on display, for queries. */
 	times() {
 		const { view, app } = this;
 		return view
@@ -242,13 +243,14 @@ export class Timeline {
 		this.idle();
 		document.body.dataset.drawn = String(mine);
 	}
-	/** The lanes say which times these are; the others are asked for the same ones. @param {AbortSignal} signal */
+	/** The lanes determine the times; the other parts are queried for the same ones. @param {AbortSignal}
+	 * signal */
 	async loadAll(signal) {
 		const { app } = this,
 			{ from, to } = app.state,
 			px = this.measure().width;
 		if (!app.status.data.has_times)
-			throw Object.assign(new Error('The samples here have no times.'), { hint: 'Explore shows them.' });
+			throw Object.assign(new Error('These samples have no times.'), { hint: 'Explore shows them.' });
 		const answer = await this.lanes
 			.ask({ from, to, px }, signal)
 			.catch((e) => this.onlyTimes(e, { from, to, px }, signal));
@@ -270,7 +272,7 @@ export class Timeline {
 		this.whyIdle.draw();
 	}
 	/**
-	 * Of values that are no time there are no lanes; the rest is there.
+	 * Values that are no time have no lanes; the other parts are shown.
 	 * @param {any} e
 	 * @param {{from: string, to: string, px: number}} times
 	 * @param {AbortSignal} signal
@@ -305,9 +307,9 @@ export class Timeline {
 			hasClock = app.status.data.from !== null;
 		const at = (/** @type {number} */ ms) => momentText(ms, Math.min(span, 3600e3), hasClock);
 		const how = answer.exact
-			? 'each sample at its time'
+			? 'exact times'
 			: `sums of ${value(answer.resolution_ns, 'nanoseconds')} each` +
-				(answer.ids_missing ? ', which do not know threads: lanes are names' : '');
+				(answer.ids_missing ? ', without threads: lanes are names' : '');
 		return view ? `${at(view.from)} – ${at(view.to)} (${value(span, 'milliseconds')}) · ${how}` : '';
 	}
 	/** @param {any} e */
@@ -318,13 +320,13 @@ export class Timeline {
 		this.trouble.replaceChildren(...troubleOf(this.app, e, () => this.load()));
 	}
 
-	/* --- what is chosen --- */
+	/* --- selection --- */
 
 	/** @returns {[number, number]|null} ms */
 	brush() {
 		return parseSpan(this.app.state.sel || '');
 	}
-	/** What is chosen, else all that is shown. @returns {[number, number]} */
+	/** The selection, else everything on display. @returns {[number, number]} */
 	brushOr() {
 		return this.brush() || [this.view?.from || 0, this.view?.to || 0];
 	}
@@ -349,7 +351,7 @@ export class Timeline {
 		await this.detail.load(asked, [from, to], signal || this.begin());
 		this.idle();
 	}
-	/** Who asked for the box that was clicked on, else the streams or the threads that are chosen. */
+	/** The requester of the box that was clicked, else the selected streams or threads. */
 	chosenQuestion() {
 		const { app } = this,
 			{ q } = this.gpuQuestion(),
@@ -366,7 +368,7 @@ export class Timeline {
 	pickStack(span) {
 		if (!span) return;
 		this.app.setState({ stack: span.id }, { push: true });
-		this.said.textContent = `who asked for ${span.leaf}`;
+		this.said.textContent = `requester of ${span.leaf}`;
 	}
 	/** @param {[number, number]|null} span */
 	pick(span) {
@@ -374,9 +376,9 @@ export class Timeline {
 			{ sel: span ? spanText(span[0], span[1]) : '', ...(span ? {} : { stack: '' }) },
 			{ push: true }
 		);
-		this.said.textContent = span ? `chosen: ${value(span[1] - span[0], 'milliseconds')}` : 'nothing is chosen';
+		this.said.textContent = span ? `selected: ${value(span[1] - span[0], 'milliseconds')}` : 'selection cleared';
 	}
-	/** The second of two ranges: what changed from the first. @param {[number, number]} span */
+	/** With a second range: compares it with the first. @param {[number, number]} span */
 	compare(span) {
 		const first = this.brush(),
 			{ app } = this,
@@ -406,7 +408,7 @@ export class Timeline {
 			{ push: true }
 		);
 	}
-	/** What was asked for before any zoom. */
+	/** The times that were set before any zoom. */
 	asked() {
 		return `${this.app.state.from || ''}..${this.app.state.to || ''}`;
 	}
@@ -417,7 +419,7 @@ export class Timeline {
 		if (data.kind !== 'store' && !from && !to) this.app.setState({ from: '', to: '' });
 	}
 	/**
-	 * The times that are shown, by a factor around a moment, or moved by a share of them.
+	 * Scales the times on display by a factor around a moment, or moves them by a share of their length.
 	 * @param {number} factor
 	 * @param {number} by
 	 * @param {number} [around]
@@ -450,7 +452,7 @@ export class Timeline {
 
 	/* --- drawing --- */
 
-	/** How wide the plots are, and their names. */
+	/** The widths of the plots and of their names. */
 	measure() {
 		this.wide = this.plot.clientWidth;
 		const all = this.wide || 1000,
@@ -459,7 +461,7 @@ export class Timeline {
 		this.plot.style = `--gutter: ${gutter}px; --width: ${width}px`;
 		return { gutter, width };
 	}
-	/** Where everything is now, of what is known already. @param {View} view */
+	/** Draws everything at its current place, from data already loaded. @param {View} view */
 	redraw(view) {
 		this.drawAxis();
 		this.lanes.draw(view);
@@ -533,13 +535,13 @@ export class Timeline {
 		this.heatButton.setAttribute('aria-pressed', String(isOn));
 		this.heatHost.hidden = !isOn;
 		if (!isOn || !this.view) return;
-		const { draw } = await import('./time_panes.js');
+		const { draw } = await import('./later.js');
 		await draw('heatmap', this.heatHost, this.app, { ...this.question(), ...this.times() }).catch(
 			(/** @type {Error} */ e) => this.app.notify(e.message)
 		);
 	}
 
-	/* --- hands --- */
+	/* --- input --- */
 
 	listen() {
 		const { signal } = this.off;
@@ -547,11 +549,11 @@ export class Timeline {
 		addEventListener('keydown', (e) => onKey(this, e), { signal });
 		this.sizes = new ResizeObserver(() => this.resize());
 		this.sizes.observe(this.plot);
-		/* The window may be higher, the screen another one, with more pixels. */
+		/* The window may become higher, or move to a screen with more pixels. */
 		addEventListener('resize', () => this.view && this.redraw(this.view), { signal });
 		signal.addEventListener('abort', () => this.sizes?.disconnect());
 	}
-	/** What is there follows at once; what the server knows of this width comes when it stays. */
+	/** Redraws loaded data at once; data for the new width are requested when it stays. */
 	resize() {
 		if (this.plot.clientWidth === this.wide) return;
 		const size = this.measure();
@@ -559,13 +561,13 @@ export class Timeline {
 		clearTimeout(this.settle);
 		this.settle = setTimeout(() => this.load(), SETTLE_MS);
 	}
-	/** The moment under the pointer; NaN: it is on the names. @param {PointerEvent|MouseEvent|WheelEvent} e */
+	/** The moment under the pointer; NaN if it is over the names. @param {PointerEvent|MouseEvent|WheelEvent} e */
 	at(e) {
 		const { view } = this,
 			x = e.clientX - this.plot.getBoundingClientRect().left - (view?.gutter || 0);
 		return !view || x < 0 ? NaN : view.from + Math.min(1, x / view.width) * (view.to - view.from);
 	}
-	/** Shift and arrows: a part, from the middle of what is shown on. @param {number} way */
+	/** Shift and arrows: extends the selection, starting in the middle of the view. @param {number} way */
 	grow(way) {
 		const view = /** @type {View} */ (this.view),
 			step = (view.to - view.from) / 50,
@@ -574,7 +576,7 @@ export class Timeline {
 			[from, to] = brush || [middle, middle];
 		const end = Math.max(view.from, Math.min(view.to, to + way * step));
 		this.app.setState({ sel: spanText(Math.min(from, end), Math.max(from, end)) });
-		this.said.textContent = `chosen: ${value(Math.abs(end - from), 'milliseconds')}`;
+		this.said.textContent = `selected: ${value(Math.abs(end - from), 'milliseconds')}`;
 	}
 }
 

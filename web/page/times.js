@@ -1,13 +1,13 @@
-/* times.js: what every screen says alike: which type it begins with, and when something was. */
+/* times.js: shared by all screens: the default type, and conversions of times. */
 
 import { momentOf } from './state.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** The type that is shown when nobody says. @param {App} app */
+/** The default type. @param {App} app */
 export const firstType = (app) => (app.types.find((t) => t.type === 'cpu') || app.types[0])?.type || 'cpu';
 /**
- * A moment as the server takes it; the ends of all there is leave nothing of it out.
+ * A moment in the server's form; at the ends of the data it is rounded outwards, so that nothing is left out.
  * @param {App} app
  * @param {number} ms
  */
@@ -18,7 +18,7 @@ export function moment(app, ms) {
 }
 
 /**
- * What two times of the address mean now; NaN: they do not say.
+ * The current meaning of two times in the address; NaN: they name none.
  * @param {App} app
  * @param {string} from
  * @param {string} to

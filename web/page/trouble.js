@@ -1,4 +1,4 @@
-/* trouble.js: what is said instead of a picture, and what can be done about it. */
+/* trouble.js: messages in place of a picture, with remedies. */
 
 import { plain } from '../units.js';
 import { button, copy, el } from './dom.js';
@@ -10,17 +10,13 @@ const RECORDED = ['cpu', 'off-cpu', 'sched-wait'],
 function nothingOf(app, type) {
 	if (!app.types.length)
 		return [
-			el(
-				'p',
-				{},
-				'There is nothing here yet. What `cresset up` records comes every ten seconds; what others send at once.'
-			),
-			button('Look again', () => location.reload())
+			el('p', {}, 'No data yet. Data of `cresset up` arrives every ten seconds, data of other senders at once.'),
+			button('Reload', () => location.reload())
 		];
 	const how = RECORDED.includes(type) ? ` \`cresset up -e ${type}\` records it.` : '';
 	const others = app.types.slice(0, MOST).map((t) => t.type);
 	return [
-		el('p', {}, plain(`Nothing of type ${type} was recorded here.${how}`)),
+		el('p', {}, plain(`No data of type ${type} was recorded here.${how}`)),
 		...others.map((t) => button(plain(t), () => app.setState({ q: t, sel: '' }, { push: true })))
 	];
 }
@@ -34,6 +30,6 @@ export function troubleOf(app, e, again) {
 		el('p', {}, e.message),
 		e.hint ? el('pre', {}, e.hint) : '',
 		button('Try again', again),
-		button('Copy details', () => copy(details).then(() => app.notify('The details are copied.')))
+		button('Copy details', () => copy(details).then(() => app.notify('Details copied.')))
 	];
 }

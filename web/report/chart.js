@@ -1,7 +1,7 @@
-/* chart.js: what one thread did, in the order of time, as a tree for flame.js. It is what src/format/flame_chart.h
- * describes: a wait is there from its start to its end; a sample of a moment stands for its period around it, no
- * further than half the way to the next one, and as far as there when that is at most 3/4 of a period away. Equal
- * frames that touch are one box. What nobody saw stays a gap. */
+/* chart.js: the activity of one thread over time, as a tree for flame.js, as described in
+ * src/format/picture/flame_chart.h: a wait lasts from its start to its end; a sample of a moment stands for its period
+ * around it, no further than half the way to the next one, and as far as there if that is at most 3/4 of a period away.
+ * Equal frames that touch are one box. Time without samples is a gap. */
 import { Tree } from '../tree.js';
 
 /** @typedef {import('./container.js').ReportType} ReportType */
@@ -11,7 +11,7 @@ import { Tree } from '../tree.js';
 const MAX_BOXES = 500000,
 	JITTER = 0.75;
 
-/** The thread's samples: what is only a sum (a marker worth less than the time it covers) has no place.
+/** The thread's samples, without sums (markers worth less than the time they cover), which have no place in time.
  * @param {ReportType} type @param {Samples} s @param {number} thread */
 function placed(type, s, thread) {
 	const { tree } = type,
@@ -60,7 +60,7 @@ function spansOf(s, rows, period) {
 		.filter((span) => span.end > span.start);
 }
 
-/* Boxes in pre-order: a frame comes after what called it, and siblings in the order of time. */
+/* Boxes in pre-order: a frame comes after its caller, and siblings in the order of time. */
 class Boxes {
 	/** @param {Tree} tree @param {number} from */
 	constructor(tree, from) {
@@ -73,7 +73,7 @@ class Boxes {
 		this.open = [0];
 		this.last = from;
 	}
-	/** Ends those from a depth on. @param {number} depth */
+	/** Closes the boxes from a depth on. @param {number} depth */
 	close(depth) {
 		while (this.open.length > depth) {
 			const box = /** @type {number} */ (this.open.pop()),
@@ -102,11 +102,10 @@ class Boxes {
 			this.self.push(0);
 		}
 		this.last = span.end;
-		if (this.depth.length > MAX_BOXES)
-			throw new Error('too much happened for one picture: choose a shorter part of the time');
+		if (this.depth.length > MAX_BOXES) throw new Error('too many samples for one chart: select a shorter range');
 	}
 }
-/** Whether a thread of it can be drawn in order: its samples have times of their own. @param {ReportType} type */
+/** Whether its threads can be drawn in order: its samples have times of their own. @param {ReportType} type */
 export function hasOrder(type) {
 	return Boolean(type.samples && !type.info.timeline?.window_ns);
 }

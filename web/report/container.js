@@ -1,5 +1,5 @@
-/* container.js: what a report carries (docs/formats.md, "report.html"): a header, a tree for each type, and its
- * samples in order of time. Everything is checked: damaged bytes end in an Error with words. */
+/* container.js: decodes a report (docs/formats.md, "report.html"): a header, a tree for each type, and its samples in
+ * order of time. Everything is checked: damaged bytes throw an Error with a message. */
 import { Tree, decodeTree } from '../tree.js';
 
 const REPORT_MAGIC = 'CRC',
@@ -13,7 +13,7 @@ const REPORT_MAGIC = 'CRC',
  * Loss[], notes: string[]}} Meta
  */
 /**
- * gpu, stream: it is no thread, but what ran in a stream of a GPU.
+ * gpu, stream: not a thread, but the operations in a stream of a GPU.
  * @typedef {{pid: number|null, tid: number|null, name: string|null, process: string|null, gpu?: string|null, stream?:
  * string}} Thread
  */
@@ -51,7 +51,7 @@ class Cursor {
 	}
 	/** @param {number} length */
 	take(length) {
-		if (!(length >= 0 && length <= this.bytes.length - this.at)) throw new Error('the report ends too early');
+		if (!(length >= 0 && length <= this.bytes.length - this.at)) throw new Error('the report is truncated');
 		this.at += length;
 		return this.bytes.subarray(this.at - length, this.at);
 	}
@@ -59,7 +59,7 @@ class Cursor {
 		let value = 0;
 		for (let scale = 1; ; scale *= 128) {
 			const byte = this.bytes[this.at++];
-			if (byte === undefined || scale > 2 ** 63) throw new Error('the report ends too early');
+			if (byte === undefined || scale > 2 ** 63) throw new Error('the report is truncated');
 			value += (byte & 127) * scale;
 			if (byte < 128) return value;
 		}
@@ -88,13 +88,13 @@ export class ReportType {
 	get tree() {
 		return (this._tree ||= decodeTree(this._treeBytes));
 	}
-	/** null: they have no times. */
+	/** null: its samples have no times. */
 	get samples() {
 		if (!this._samples && this._sampleBytes && this.info.timeline)
 			this._samples = decodeSamples(this._sampleBytes, this.info.timeline, this.tree.n);
 		return this._samples;
 	}
-	/** What is shown of it: "cpu", or with the sample type where several share a name. */
+	/** Its label: "cpu", or with the sample type if several share a name. */
 	get label() {
 		return this.info.name;
 	}
@@ -120,7 +120,7 @@ export class Report {
 		this.header = header;
 		this.types = types;
 	}
-	/** The end of everything that has a time, in nanoseconds since the origin. */
+	/** The end of all samples with times, in nanoseconds since the origin. */
 	get endNs() {
 		let end = this.header.origin_ns ? 0 : this.header.meta.duration_ns;
 		for (const { samples } of this.types)
@@ -129,7 +129,7 @@ export class Report {
 					end = Math.max(end, samples.time[i] + (samples.length ? samples.length[i] : 1));
 		return end;
 	}
-	/** Brushes are cut to these: the widest window that any samples were added up over. */
+	/** Selections are rounded to this: the widest window over which any samples were summed. */
 	get windowNs() {
 		return Math.max(0, ...this.types.map((t) => t.info.timeline?.window_ns || 0));
 	}
@@ -146,7 +146,7 @@ function checkReportHeader(h) {
 		!h.meta
 	)
 		throw new Error('the header of the report is damaged');
-	if (!h.types.length) throw new Error('there are no samples in it');
+	if (!h.types.length) throw new Error('the report has no samples');
 	return h;
 }
 
@@ -154,10 +154,10 @@ function checkReportHeader(h) {
 export function decodeContainer(bytes) {
 	const c = new Cursor(bytes),
 		magic = String.fromCharCode(...c.take(Math.min(4, bytes.length)));
-	if (!magic.startsWith(REPORT_MAGIC) || magic.length < 4) throw new Error('this is no report of cresset');
+	if (!magic.startsWith(REPORT_MAGIC) || magic.length < 4) throw new Error('this is not a cresset report');
 	if (magic !== REPORT_MAGIC + REPORT_VERSION)
 		throw new Error(
-			`this report has version ${JSON.stringify(magic[3])} of the format; version ${REPORT_VERSION} can be read here`
+			`this report has version ${JSON.stringify(magic[3])} of the format; this page reads version ${REPORT_VERSION}`
 		);
 	const header = checkReportHeader(JSON.parse(new TextDecoder().decode(c.take(c.varint()))));
 	const types = header.types.map((info) => {
@@ -171,7 +171,7 @@ export function decodeContainer(bytes) {
 /* --- a range of time --- */
 
 /**
- * What a row is worth up to x of its length: as src/profile/time_range.h has it.
+ * The value of a row up to x of its length, as in src/profile/tree/time_range.h.
  * @param {number} value
  * @param {number} length
  * @param {number} x
@@ -195,8 +195,8 @@ export function valueIn(s, i, from, to) {
 }
 
 /**
- * The tree of what lies in a range, of some threads or (null) all. From 0 on is from before the start on, as with
- * report --time.
+ * The tree of a range of time, of some threads or (null) all. A range from 0 also has what came before the start, as
+ * with report --time.
  * @param {ReportType} type
  * @param {number} from
  * @param {number} to
@@ -211,7 +211,7 @@ export function rangeTree(type, from, to, threads) {
 		if (!threads || threads.has(s.thread[i])) self[s.node[i]] += valueIn(s, i, begin, to);
 	return withoutEmpty(whole, self);
 }
-/** The nodes that are worth anything. @param {Tree} t @param {Float64Array} self */
+/** The nodes with a value. @param {Tree} t @param {Float64Array} self */
 function withoutEmpty(t, self) {
 	const total = new Tree(t.header, t.frames, t.depth, t.frame, { self }).total;
 	/** @type {number[]} */

@@ -1,5 +1,4 @@
-/* dom.js: buttons of a report; elements are made as the page makes its own. Text from a profile only ever becomes
- * text. */
+/* dom.js: buttons of a report; elements are created as in the page. Text from a profile only ever becomes text. */
 import { el } from '../page/dom.js';
 
 /** @param {string} words @param {string} hint @param {() => void} run @returns {HTMLButtonElement} */

@@ -1,4 +1,4 @@
-/* export.js: what is shown, as files: folded stacks, pprof, SVG, PNG. Names go into them as text only. */
+/* export.js: exports the current view as files: folded stacks, pprof, SVG, PNG. Names are inserted as text only. */
 import { diffFactor, fillOf, isDark, paint } from '../colours.js';
 import { Layout } from '../flame/layout.js';
 import { plain, share, value } from '../units.js';
@@ -74,7 +74,7 @@ function titleOf(t, i, name) {
 	const before = t.total[i] * diffFactor(t);
 	return `${text} · ${before ? share(now[i] - before, before) + ' change' : 'new'}`;
 }
-/** XML cannot have control characters at all; plain() took them. @param {string} text */
+/** XML cannot contain control characters; plain() removed them. @param {string} text */
 function xml(text) {
 	return text
 		.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)

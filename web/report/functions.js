@@ -1,6 +1,6 @@
-/* functions.js: the functions of a tree by what they are worth, as `cresset report` counts them: a function is (name,
- * kind, binary, file), recursion counts once in totals. Of a difference each has both sides of its own share, and
- * between which values its change is. */
+/* functions.js: the functions of a tree by value, as `cresset report` counts them: a function is (name, kind, binary,
+ * file), recursion counts once in totals. In a difference each has the share of both sides, and the interval of its
+ * change. */
 import { diffFactor } from '../colours.js';
 import { changeOf } from '../interval.js';
 
@@ -10,7 +10,7 @@ import { changeOf } from '../interval.js';
  * @typedef {{function: string, kind: string, binary: string, file: string, self: number, total: number}} FunctionRow
  */
 /**
- * older, newer: percent of the side's total where shares are compared, else values.
+ * older, newer: percent of the side's total if shares are compared, else values.
  * @typedef {{function: string, kind: string, binary: string, file: string, older: number, newer: number, change:
  * number, low: number|undefined, high: number|undefined, certainty: string}} DiffRow
  */
@@ -58,7 +58,7 @@ export function functionRows(t) {
 }
 
 /**
- * What ends in each function.
+ * The self values of each function.
  * @param {Tree} t
  * @param {Uint32Array} ids
  * @param {number} count

@@ -1,5 +1,5 @@
-/* gpu_lanes.js: what ran on GPUs, stream by stream: a box for each thing that is wide enough, else how much of a pixel
- * was busy. */
+/* gpu_lanes.js: GPU work, stream by stream: a box for each operation that is wide enough, else the busy part of each
+ * pixel. */
 import { KERNEL, workColour } from '../gpu.js';
 import { plain, value } from '../units.js';
 import { spread } from './spread.js';
@@ -32,7 +32,7 @@ export class GpuLanes {
 	leaf(row) {
 		return this.type && this.samples ? this.type.tree.name(this.samples.node[row]) : '';
 	}
-	/** What is only known as a sum has no place of its own. @param {number} row */
+	/** A value known only as a sum has no place in time. @param {number} row */
 	isSum(row) {
 		const s = /** @type {Samples} */ (this.samples);
 		return !s.length || s.value[row] < s.length[row];
@@ -75,7 +75,7 @@ export class GpuLanes {
 		ctx.fillStyle = INK;
 		ctx.fillText(name.length > most ? plain(name).slice(0, most - 1) + '…' : plain(name), left + 3, y + height - 4);
 	}
-	/** What ran in a lane at a moment; -1: nothing, or nobody knows. @param {number} lane @param {number} ns */
+	/** The operation in a lane at a moment; -1: none, or unknown. @param {number} lane @param {number} ns */
 	rowAt(lane, ns) {
 		const s = this.samples;
 		if (!s || !s.length) return -1;
@@ -91,7 +91,7 @@ export class GpuLanes {
 		const { tree } = type,
 			path = tree.path(samples.node[row]).map((node) => tree.frame[node]),
 			dash = path.findLastIndex((frame) => tree.frames.name[frame] === '-');
-		/* The groups around it are markers, too. */
+		/* The groups around it are also markers. */
 		const askers = path
 			.slice(1, Math.max(1, dash))
 			.filter((frame) => tree.frames.kind[frame] !== 'marker')
@@ -99,7 +99,7 @@ export class GpuLanes {
 			.slice(-ASKERS);
 		return (
 			`${plain(this.leaf(row))}, ${value(samples.length[row], 'ns')}` +
-			(askers.length ? `, asked for by ${plain(askers.join(' › '))}` : '')
+			(askers.length ? `, requested by ${plain(askers.join(' › '))}` : '')
 		);
 	}
 }

@@ -1,4 +1,4 @@
-/* head.js: what is known of the recording: one line, what was lost, and all the rest on demand. */
+/* head.js: facts about the recording: one line, its losses, and the rest on demand. */
 import { clock, grouped, plain, share, value } from '../units.js';
 import { el } from '../page/dom.js';
 
@@ -8,9 +8,9 @@ import { el } from '../page/dom.js';
 
 /** @param {Meta} m */
 function started(m) {
-	return m.start ? `${m.start.slice(0, 19).replace('T', ' ')} UTC (here ${clock(m.start_ms, 3e9)})` : '';
+	return m.start ? `${m.start.slice(0, 19).replace('T', ' ')} UTC (local ${clock(m.start_ms, 3e9)})` : '';
 }
-/** How often was sampled: a period of CPU time is a rate. @param {TypeInfo} t */
+/** The sampling rate: a period of CPU time is a rate. @param {TypeInfo} t */
 function rate(t) {
 	if (!t.period) return '';
 	const perSecond = t.period_unit === 'nanoseconds' ? 1e9 / t.period : 0;
@@ -36,7 +36,7 @@ function facts(report) {
 		['CPUs', meta.cpus ? String(meta.cpus) : ''],
 		['clock', meta.clock || ''],
 		['started', started(meta)],
-		['lasted', meta.duration_ns ? value(meta.duration_ns, 'ns') : ''],
+		['duration', meta.duration_ns ? value(meta.duration_ns, 'ns') : ''],
 		[
 			'rates',
 			types
@@ -57,7 +57,7 @@ function facts(report) {
 	];
 	return list.filter(([, text]) => text);
 }
-/** What lowers the worth of the numbers. @param {Report} report @param {TypeInfo} type */
+/** Facts that limit the value of the numbers. @param {Report} report @param {TypeInfo} type */
 function chips(report, type) {
 	const { meta } = report.header,
 		lost = meta.lost_samples,
@@ -66,19 +66,19 @@ function chips(report, type) {
 	if (lost || meta.clock)
 		list.push(
 			el('span', { class: lost ? 'rp-chip rp-bad' : 'rp-chip' }, [
-				lost ? `${grouped(lost)} lost (${share(lost, lost + kept)})` : 'nothing lost'
+				lost ? `${grouped(lost)} lost (${share(lost, lost + kept)})` : 'no losses'
 			])
 		);
 	if (type.truncated)
 		list.push(
-			el('span', { class: 'rp-chip', title: 'stacks whose beginning could not be found' }, [
+			el('span', { class: 'rp-chip', title: 'stacks whose root was not found' }, [
 				`${share(type.truncated, type.total)} truncated`
 			])
 		);
 	if (type.nameless)
 		list.push(
 			el('span', { class: 'rp-chip', title: 'in code without symbols' }, [
-				`${share(type.nameless, 1)} without a name`
+				`${share(type.nameless, 1)} unsymbolized`
 			])
 		);
 	return list;
@@ -118,7 +118,7 @@ export function showHead(host, report, type) {
 					{},
 					facts(report).flatMap(([name, text]) => [el('dt', {}, [name]), el('dd', {}, [plain(text)])])
 				),
-				...(lost.length ? [el('h2', {}, ['Lost or cut']), el('ul', {}, lost)] : [])
+				...(lost.length ? [el('h2', {}, ['Losses']), el('ul', {}, lost)] : [])
 			])
 		])
 	);

@@ -1,5 +1,6 @@
-/* import.js: the page's Import screen: a file is dropped or chosen, the server reads it and keeps nothing, and it is
- * shown as a report is. */
+/* import.js: the page's Import screen: a file is dropped or chosen, the server reads it without keeping it, and it is
+ * shown like a report. */
+import '../page/core.js';
 import { decodeContainer, gunzip } from './container.js';
 import { el } from '../page/dom.js';
 import { button } from './dom.js';
@@ -17,13 +18,13 @@ class Import {
 		this.trouble = el('p', { role: 'alert', class: 'rp-note', hidden: true });
 		this.view = el('div');
 		this.drop = el('div', { class: 'rp-drop' }, [
-			el('h1', {}, ['Look at a file']),
+			el('h1', {}, ['Open a file']),
 			el('p', {}, [
-				'Drop a profile here: a recording of cresset, pprof, folded stacks, perf.data, perf script, speedscope, ' +
+				'Drop a profile here: a cresset recording, pprof, folded stacks, perf.data, perf script, speedscope, ' +
 					'Chrome or Firefox profiles, ',
-				'callgrind, OTLP; packed with gzip, zstd or xz, too. The server reads it, keeps nothing, and shows it here.'
+				'callgrind or OTLP, optionally compressed with gzip, zstd or xz. The server reads it and does not keep it.'
 			]),
-			button('Choose a file', 'a profile of any format', () => this.file.click()),
+			button('Choose a file', 'a profile in any supported format', () => this.file.click()),
 			this.file,
 			this.words
 		]);
@@ -72,7 +73,7 @@ class Import {
 			document.title = `${file.name} · cresset`;
 			countDrawn();
 		} catch (e) {
-			const { message, hint } = /** @type {import('../page/app.js').Refusal} */ (e);
+			const { message, hint } = /** @type {import('../page/server.js').Refusal} */ (e);
 			if (!asking.signal.aborted)
 				this.say('', [`${file.name} cannot be shown: ${message}`, hint].filter(Boolean).join('. '));
 		}
@@ -86,7 +87,7 @@ class Import {
 	}
 }
 
-/** The screen's style is its own file: it comes and goes with it. */
+/** The screen's style is a separate file, which is added and removed with the screen. */
 function addStyles() {
 	const link = el('link', { rel: 'stylesheet', href: new URL('./report.css', import.meta.url).href });
 	document.head.append(link);

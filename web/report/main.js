@@ -1,4 +1,4 @@
-/* main.js: the start of a report.html: finds the data that stands in the page, and shows it. */
+/* main.js: starts a report.html: finds the data in the page, and shows them. */
 import { decodeContainer, gunzip } from './container.js';
 import { el } from '../page/dom.js';
 import { Viewer } from './viewer.js';

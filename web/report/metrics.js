@@ -1,4 +1,5 @@
-/* metrics.js: what GPUs' drivers said, as strips on the clock of a report's samples: those of the Timeline. */
+/* metrics.js: readings of GPU drivers, as strips on the clock of a report's samples: the same strips as on the
+ * Timeline. */
 import { KINDS, amount, drawnLines, greatest, seriesOf, textAt, totals } from '../readings.js';
 
 /** @typedef {import('./container.js').Report} Report */
@@ -9,7 +10,7 @@ import { KINDS, amount, drawnLines, greatest, seriesOf, textAt, totals } from '.
 const TOP = 3;
 
 /**
- * Of an answer that tells all labels apart, what a kind of strip shows of it.
+ * The part of an answer, which has all labels apart, that one kind of strip shows.
  * @param {Kind} kind
  * @param {any} answer of /api/v1/metrics
  */
@@ -50,12 +51,12 @@ export class Metrics {
 	title(i) {
 		return this.strips[i].series.kind.title;
 	}
-	/** Of each line, and in words what it goes up to. @param {number} i */
+	/** The lines, and their greatest value as text. @param {number} i */
 	label(i) {
 		return `${this.title(i)}: ${this.strips[i].series.names.join(', ')}; ${this.words(i, NaN)}`;
 	}
 	/**
-	 * Each value holds until the next one; what is not known is a gap.
+	 * Each value holds until the next one; an unknown value is a gap.
 	 * @param {CanvasRenderingContext2D} ctx
 	 * @param {number} i
 	 * @param {{x: (ns: number) => number, y: number, height: number, ink: CSSStyleDeclaration}} at

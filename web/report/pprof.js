@@ -1,4 +1,4 @@
-/* pprof.js: a tree as a pprof file (github.com/google/pprof, proto/profile.proto), unpacked. */
+/* pprof.js: a tree as a pprof file (github.com/google/pprof, proto/profile.proto), uncompressed. */
 
 /** @typedef {import('../tree.js').Tree} Tree */
 

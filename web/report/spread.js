@@ -1,7 +1,7 @@
-/* spread.js: sums by pixel. */
+/* spread.js: sums per pixel. */
 
 /**
- * Adds v, evenly from a to b (px), what is outside left out; of a moment (a = b) all of it.
+ * Adds v, spread evenly from a to b (px), without the part outside; for a moment (a = b), all of it.
  * @param {Float64Array} sums
  * @param {number} a
  * @param {number} b

@@ -1,5 +1,5 @@
-/* start.js: the only script of a report that stands in it as text: its hash is in the page's policy. It unpacks the
- * modules and starts them; they find the data themselves. */
+/* start.js: the only script that a report contains as text: its hash is in the page's policy. It unpacks and starts the
+ * modules, which find the data themselves. */
 'use strict';
 (async () => {
 	const text = atob(/** @type {HTMLElement} */ (document.getElementById('modules')).textContent || '');
@@ -9,6 +9,6 @@
 	await import(URL.createObjectURL(code));
 })().catch((e) => {
 	const words = document.createElement('p');
-	words.textContent = `This report cannot be shown here: ${e.message}. It needs a browser of 2023 or later.`;
+	words.textContent = `This report cannot be shown here: ${e.message}. It needs a browser from 2023 or later.`;
 	document.body.prepend(words);
 });

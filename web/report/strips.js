@@ -1,6 +1,6 @@
-/* strips.js: when it happened: a strip with the total over time, one for each metric of GPUs, for each thread and for
- * each stream, and a brush over all of them. Every number comes from the samples and readings; nothing is drawn where
- * there are none. */
+/* strips.js: the time axis of a report: a strip with the total over time, one for each GPU metric, each thread and each
+ * stream, and a selection over all of them. Every number comes from the samples and readings; without them nothing is
+ * drawn. */
 import { states } from '../colours.js';
 import { grouped, plain, value } from '../units.js';
 import { el } from '../page/dom.js';
@@ -33,7 +33,7 @@ export class Strips {
 	 * @param {HTMLElement} host
 	 * @param {Report} report
 	 * @param {(brush: Brush|null, threads: Set<number>|null) => void} onChange
-	 * @param {(node: number) => void} onWork what ran on a GPU was clicked on: a node of its type's tree
+	 * @param {(node: number) => void} onWork GPU work was clicked: a node of its type's tree
 	 */
 	constructor(host, report, onChange, onWork) {
 		this.report = report;
@@ -42,10 +42,10 @@ export class Strips {
 		this.end = report.endNs;
 		this.gpu = new GpuLanes(report);
 		this.metrics = new Metrics(report);
-		/** Where lanes begin. */
+		/** Where the lanes begin. */
 		this.top = TOP + METRIC * this.metrics.strips.length;
 		this.now = this.metrics.strips.map((_, i) => el('span', { class: 'rp-dim' }, this.metrics.words(i, NaN)));
-		/** What is in sight. @type {Brush} */
+		/** The visible range. @type {Brush} */
 		this.view = { from: 0, to: this.end };
 		/** @type {Brush|null} */
 		this.brush = null;
@@ -53,7 +53,7 @@ export class Strips {
 		this.threads = null;
 		/** @type {number[]} */
 		this.lanes = [];
-		/** In sight. @type {number[]} */
+		/** The visible ones. @type {number[]} */
 		this.streams = [];
 		this.isOfGpu = false;
 		this.all = false;
@@ -62,9 +62,9 @@ export class Strips {
 		this.names = el('div', { class: 'rp-lanes' });
 		this.from = this.field('from, s');
 		this.to = this.field('to, s');
-		this.whole = el('button', { type: 'button', hidden: true, onclick: () => this.choose(null) }, ['whole time']);
+		this.whole = el('button', { type: 'button', hidden: true, onclick: () => this.choose(null) }, ['whole range']);
 		this.zoomIn = el('button', { type: 'button', hidden: true, onclick: () => this.look(this.brush) }, [
-			'zoom to it'
+			'zoom to selection'
 		]);
 		this.zoomOut = el('button', { type: 'button', hidden: true, onclick: () => this.look(null) }, ['zoom out']);
 		this.hint = el('p', { class: 'rp-dim rp-hint', hidden: !this.gpu.lanes.length });
@@ -73,7 +73,7 @@ export class Strips {
 		this.legend = el('div', { class: 'rp-legend' });
 		this.body = el('div', { class: 'rp-strips' }, [this.names, el('div', { class: 'rp-canvas' }, [this.canvas])]);
 		this.bar = el('div', { class: 'rp-row' }, [
-			el('h2', {}, ['When']),
+			el('h2', {}, ['Time']),
 			el('label', {}, ['from ', this.from]),
 			el('label', {}, ['to ', this.to]),
 			this.whole,
@@ -106,14 +106,14 @@ export class Strips {
 		this.watch.disconnect();
 	}
 
-	/* --- what is shown --- */
+	/* --- display --- */
 
 	/** @param {ReportType} type */
 	setType(type) {
 		this.type = type;
 		const hasStreams = (/** @type {ReportType} */ t) => !!t.samples?.thread.some((lane) => this.gpu.rows.has(lane));
 		this.isOfGpu = hasStreams(type);
-		/* Beside what is of a GPU threads are shown as another type knows them. */
+		/* With a GPU type, threads are drawn from the samples of another type. */
 		this.laneType = this.isOfGpu ? this.report.types.find((t) => t.samples && !hasStreams(t)) : type;
 		const s = this.laneType?.samples,
 			sums = new Map();
@@ -170,7 +170,7 @@ export class Strips {
 		const info = this.type?.info.timeline,
 			windowNs = this.report.windowNs;
 		const parts = [
-			this.brush ? value(this.brush.to - this.brush.from, 'ns') : 'Drag over a part to see what ran then.'
+			this.brush ? value(this.brush.to - this.brush.from, 'ns') : 'Drag to select a range and see what ran in it.'
 		];
 		if (windowNs)
 			parts.push(
@@ -189,7 +189,7 @@ export class Strips {
 			{
 				type: 'button',
 				class: 'rp-lane',
-				title: `${name}: only this one`,
+				title: `Show only ${name}`,
 				'aria-pressed': chosen,
 				disabled: this.gpu.rows.has(thread) !== this.isOfGpu,
 				onclick: () => this.toggle(thread)
@@ -205,7 +205,7 @@ export class Strips {
 		this.changed();
 	}
 
-	/* --- zoom, and what is under the pointer --- */
+	/* --- zoom and pointer --- */
 
 	/** @param {Brush|null} part null: all of it */
 	look(part) {
@@ -227,7 +227,7 @@ export class Strips {
 			{ from, to } = this.view;
 		return from + Math.min(1, Math.max(0, (e.clientX - box.left) / box.width)) * (to - from);
 	}
-	/** What ran on a GPU under the pointer; -1: nothing. @param {MouseEvent} e */
+	/** The GPU operation under the pointer; -1: none. @param {MouseEvent} e */
 	workAt(e) {
 		const y = e.clientY - this.canvas.getBoundingClientRect().top - this.top,
 			lane = this.streams[Math.floor(y / LANE)];
@@ -246,7 +246,7 @@ export class Strips {
 		});
 	}
 
-	/* --- the brush --- */
+	/* --- the selection --- */
 
 	/** @param {Brush|null} brush */
 	choose(brush) {
@@ -356,7 +356,7 @@ export class Strips {
 		this.drawBrush(ctx, width, height - AXIS, ink);
 		this.canvas.setAttribute('aria-label', this.label());
 	}
-	/** What colours of threads mean, of those that there are. @param {CSSStyleDeclaration} ink */
+	/** The meaning of the threads' colours, for those in use. @param {CSSStyleDeclaration} ink */
 	showLegend(ink) {
 		const s = this.laneType?.samples,
 			of = s && this.lanes.length && this.laneType ? statesOf(this.laneType.tree) : [],
@@ -375,12 +375,13 @@ export class Strips {
 			(this.gpu.lanes.length ? `, ${this.gpu.lanes.length} streams of GPUs` : '') +
 			this.metrics.strips.map((_, i) => `, ${this.metrics.title(i)}`).join('');
 		return (
-			`${what}. Arrow keys move the chosen part, with Shift they widen it, Escape takes it back.` +
-			(this.brush ? ` Chosen: ${this.from.value} s to ${this.to.value} s.` : '')
+			`${what}. Arrow keys move the selection, Shift+arrow keys widen it, Escape clears it.` +
+			(this.brush ? ` Selected: ${this.from.value} s to ${this.to.value} s.` : '')
 		);
 	}
 	/**
-	 * Sums by pixel: of all threads first, then one of each lane for each state. What covers time is spread over it.
+	 * Sums per pixel: first of all threads, then for each lane one per state. Values that cover time are spread
+	 * over it.
 	 * @param {number} width
 	 */
 	columns(width) {
@@ -416,7 +417,7 @@ export class Strips {
 		});
 	}
 	/**
-	 * Each pixel has the colour of what there was most of.
+	 * Each pixel has the colour of its largest part.
 	 * @param {CanvasRenderingContext2D} ctx
 	 * @param {Float64Array[]} parts by state
 	 * @param {number} y
@@ -473,12 +474,12 @@ export class Strips {
 	}
 }
 
-/** By colour, in the order of the states of colours.js, which count from 1. */
+/** In the order of the states in colours.js, which count from 1. */
 const STATES = ['--rp-on', '--rp-off', '--rp-wait', '--rp-gpu'],
 	WORDS = ['on the CPU', 'blocked', 'waiting for a CPU', 'waiting for a GPU'];
-/** Of types that count waits and say no more. @type {{[type: string]: number}} */
+/** The state for types that have only one kind of wait. @type {{[type: string]: number}} */
 const OF_TYPE = { 'sched-wait': 2, 'gpu-wait': 3 };
-/** By node: what a thread did that ended there. @param {import('../tree.js').Tree} t */
+/** By node: the state of a thread whose stack ends there. @param {import('../tree.js').Tree} t */
 function statesOf(t) {
 	const own = OF_TYPE[t.header.type];
 	return states(t).map((state) => own ?? state - 1);

@@ -1,4 +1,4 @@
-/* table.js: the functions of a tree in the table that the page has, too; of a difference, with what each changed by. */
+/* table.js: the functions of a tree, in the same table as on the page; for a difference, with the change of each. */
 import { diffColumns } from '../page/diff_columns.js';
 import { el } from '../page/dom.js';
 import { Table, columnsOf } from '../page/table.js';
@@ -46,7 +46,7 @@ export class FunctionTable {
 		this.isDiff = isDiff;
 		this.show();
 	}
-	/** Only these names. @param {(name: string) => boolean} test @param {string} text */
+	/** Shows only these names. @param {(name: string) => boolean} test @param {string} text */
 	setFilter(test, text) {
 		this.test = text ? test : undefined;
 		this.show();
@@ -60,7 +60,7 @@ export class FunctionTable {
 			? `${n} functions with anything of their own. Between: where the change is, with 95 %; of so many some ${grouped(
 					Math.ceil(CHANCE * rows.length)
 				)} would look likely by chance.`
-			: `${n} functions. Self: the function's own; total: with all that it calls.`;
+			: `${n} functions. Self is the function alone; total includes its callees.`;
 	}
 	/** @param {string} name */
 	mark(name) {

@@ -1,6 +1,5 @@
-/* viewer.js: a report as a page: what is known of it, its types, when it happened, the graph, the table, callers and
- * callees, search and export. It is the same in report.html and in the page's Import screen, and asks nobody for
- * anything. */
+/* viewer.js: a report as a page: facts about it, its types, the time axis, the graph, the table, callers and callees,
+ * search and export. It is the same in report.html and in the page's Import screen, and sends no requests. */
 import { MODES } from '../colours.js';
 import { Flame } from '../flame.js';
 import { matcher } from '../flame/search.js';
@@ -24,21 +23,21 @@ import { FunctionTable } from './table.js';
 const KEYS = [
 	['/', 'search'],
 	['n N', 'next and previous match'],
-	['0 Esc', 'everything again'],
-	['i', 'root below'],
-	['v', 'callees first: who calls a function'],
-	['o', 'a thread alone: in order of time'],
-	['c', 'next colours'],
+	['0 Esc', 'reset the view'],
+	['i', 'root at the bottom'],
+	['v', 'leaves first, with their callers'],
+	['o', 'flame chart of one thread'],
+	['c', 'next colour scheme'],
 	['t', 'graph, table or both'],
 	['[ ]', 'previous and next type'],
 	['e', 'export'],
-	['D', 'dark or light'],
-	['arrows, Enter', 'in the graph: another frame, zoom to it'],
-	['?', 'these keys']
+	['D', 'switch theme'],
+	['arrows, Enter', 'in the graph: move between frames, zoom in'],
+	['?', 'this help']
 ];
 const PANES = ['both', 'graph', 'table'];
 
-/** The node at the end of a path; -1: there is none. @param {Tree} t @param {string[]} names */
+/** The node at the end of a path; -1 if there is none. @param {Tree} t @param {string[]} names */
 function nodeOf(t, names) {
 	let depth = 1;
 	for (let i = 1; i < t.n && t.depth[i] >= depth; i++)
@@ -55,23 +54,25 @@ export class Viewer {
 	halves = [];
 	/** @type {Tree|undefined} */
 	upright = undefined;
-	/** Of the chosen thread, made when it is first asked for. @type {Flame|undefined} */
+	/** Of the chosen thread, made on first use. @type {Flame|undefined} */
 	chart = undefined;
 	/** @type {any} */
 	orderTitle = undefined;
 	inOrder = false;
 	head = el('header', { class: 'rp-head' });
 	tabs = el('div', { role: 'tablist', 'aria-label': 'Types', class: 'rp-tabs' });
-	when = el('section', { 'aria-label': 'When' });
+	when = el('section', { 'aria-label': 'Time' });
 	idle = el('section', { 'aria-label': 'Why was the GPU idle?', class: 'rp-idle', hidden: true });
-	idleButton = button('Why was the GPU idle?', 'gaps, what ended them, what its processes did meanwhile', () =>
-		this.toggleIdle()
+	idleButton = button(
+		'Why was the GPU idle?',
+		'gaps, what ended them, and what the processes did in the meantime',
+		() => this.toggleIdle()
 	);
 	idleOf = el('p', { class: 'how' });
 	total = el('strong');
 	input = el('input', {
 		type: 'search',
-		placeholder: 'search, or /expression/',
+		placeholder: 'search: text or /regex/',
 		spellcheck: false,
 		'aria-label': 'Search functions',
 		oninput: () => this.typed(),
@@ -81,10 +82,10 @@ export class Viewer {
 	});
 	foundText = el('span', { role: 'status', class: 'rp-dim rp-found' });
 	colours = el('select', { onchange: () => this.flame.setMode(/** @type {any} */ (this.colours.value)) });
-	invertButton = button('callers first', 'turn all stacks round (v)', () => this.invert());
+	invertButton = button('inverted', 'leaves first, with their callers (v)', () => this.invert());
 	paneButton = button('', 'graph, table or both (t)', () => this.nextPanes());
 	exportBox = el('details', { class: 'rp-menu-box' }, [
-		el('summary', { title: 'export what is shown (e)' }, ['Export']),
+		el('summary', { title: 'export this view (e)' }, ['Export']),
 		el('div', { class: 'rp-menu' }, [
 			...Object.entries(EXPORTS).map(([ending, { words }]) =>
 				button(words, `.${ending}`, () => this.exportAs(ending))
@@ -104,15 +105,13 @@ export class Viewer {
 			KEYS.flatMap(([key, words]) => [el('dt', {}, [key]), el('dd', {}, [words])])
 		),
 		el('p', {}, [
-			'A frame is a function, as wide as its share; below it (with the root on top) is what it called. Click ' +
-				'it to look closer.'
+			'Each box is a function, as wide as its share of the total. With the root at the top, its callees are ' +
+				'below it. Click a box to zoom in.'
 		]),
 		button('Close', 'Escape', () => this.help.close())
 	]);
-	order = el('section', { 'aria-label': 'In order of time', hidden: true });
-	orderButton = button('in order of time', 'what the chosen thread did, one after the other (o)', () =>
-		this.toggleOrder()
-	);
+	order = el('section', { 'aria-label': 'Flame chart', hidden: true });
+	orderButton = button('flame chart', 'what the selected thread did over time (o)', () => this.toggleOrder());
 	noteBox = el('p', { role: 'status', class: 'rp-note', hidden: true });
 	panesBox = el('div', { class: 'rp-panes' }, [this.tableBox, this.graphBox]);
 	root = el('div', { class: 'rp' });
@@ -120,7 +119,7 @@ export class Viewer {
 	/**
 	 * @param {HTMLElement} host
 	 * @param {Report} report
-	 * @param {boolean} [isGuest]  what is around it has a theme, help and a heading of its own
+	 * @param {boolean} [isGuest]  the page around it has a theme, help and a heading of its own
 	 */
 	constructor(host, report, isGuest = false) {
 		this.report = report;
@@ -162,7 +161,7 @@ export class Viewer {
 			(e) => this.menu.contains(/** @type {Node} */ (e.target)) || this.closeMenu(),
 			{ signal }
 		);
-		/* The screen may be another one, with more pixels. */
+		/* The window may move to a screen with more pixels. */
 		for (const what of ['theme', 'resize']) addEventListener(what, redraw, { signal });
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw, { signal });
 		this.showType(this.at);
@@ -191,14 +190,14 @@ export class Viewer {
 			el('label', {}, ['colours ', this.colours]),
 			this.orderButton,
 			this.invertButton,
-			button('flip', 'root below or on top (i)', () => this.flame.flip()),
-			button('reset', 'everything again (0)', () => this.flame.reset()),
+			button('flip', 'root at the bottom or at the top (i)', () => this.flame.flip()),
+			button('reset', 'reset the view (0)', () => this.flame.reset()),
 			this.paneButton,
 			this.exportBox,
 			...(this.isGuest
 				? []
 				: [
-						button('◐', 'dark or light (D)', () => this.theme()),
+						button('◐', 'switch theme (D)', () => this.theme()),
 						button('?', 'keys', () => this.help.showModal())
 					])
 		]);
@@ -249,7 +248,7 @@ export class Viewer {
 		};
 	}
 
-	/* --- what is shown --- */
+	/* --- display --- */
 
 	get type() {
 		return this.report.types[this.at];
@@ -269,7 +268,7 @@ export class Viewer {
 		this.colours.replaceChildren(...modes.map((mode) => el('option', { value: mode }, [mode])));
 		this.colours.value = this.flame.mode;
 	}
-	/** Who asked for what ran on a GPU. @param {number} node of the tree of that type */
+	/** Shows the requester of GPU work. @param {number} node of the tree of that type */
 	showWork(node) {
 		const { gpu } = /** @type {Strips} */ (this.strips),
 			whole = this.report.types[gpu.at].tree,
@@ -317,7 +316,7 @@ export class Viewer {
 		this.noteBox.hidden = now[0] > 0;
 		this.noteBox.textContent =
 			this.brush || this.threads
-				? 'No samples in this part. Choose another one, or the whole time.'
+				? 'No samples in the selection. Select another range, or the whole range.'
 				: 'There are no samples of this type.';
 	}
 	toggleIdle() {
@@ -331,17 +330,19 @@ export class Viewer {
 			);
 		this.showIdle();
 	}
-	/** Why GPUs were idle is of all of it: gaps and intervals are not in the file for a part. */
+	/** The reasons for idle GPUs are for the whole range: the file has no gaps and intervals of parts. */
 	showIdle() {
 		const { brush } = this,
 			{ gpu, origin_ns } = this.report.header,
 			s = (/** @type {number} */ ns) => String(+((ns + origin_ns + (gpu?.part_ns || 0)) / 1e9).toFixed(6));
 		this.idleButton.setAttribute('aria-pressed', String(!this.idle.hidden));
 		this.idleOf.textContent =
-			'Of the whole time' +
-			(brush && gpu ? '; of this part: ' + gpu.part.replace('A', s(brush.from)).replace('B', s(brush.to)) : '');
+			'For the whole range' +
+			(brush && gpu
+				? '; for the selection: ' + gpu.part.replace('A', s(brush.from)).replace('B', s(brush.to))
+				: '');
 	}
-	/** The one thread that is chosen, -1 without. */
+	/** The selected thread if it is the only one, else -1. */
 	get thread() {
 		return this.threads?.size === 1 && hasOrder(this.type) ? [...this.threads][0] : -1;
 	}
@@ -365,7 +366,7 @@ export class Viewer {
 			this.order.append(this.orderTitle, box);
 			this.chart = new Flame(box, { order: 'time', legend: false, label: 'Flame chart' });
 		}
-		this.orderTitle.textContent = `${name} in order of time, ${value(part.from, 'ns')} to ${value(part.to, 'ns')}`;
+		this.orderTitle.textContent = `${name} from ${value(part.from, 'ns')} to ${value(part.to, 'ns')}`;
 		try {
 			this.chart.setTree(chartTree(this.type, thread, part.from, part.to));
 		} catch (e) {
@@ -397,7 +398,7 @@ export class Viewer {
 
 	/* --- search --- */
 
-	/** Highlights what matches, everywhere. @param {string} text */
+	/** Highlights matches everywhere. @param {string} text */
 	search(text) {
 		if (this.input.value !== text) this.input.value = text;
 		const found = this.flame.setSearch(text);
@@ -406,7 +407,7 @@ export class Viewer {
 		if (found.error) this.showFound(found);
 		return found;
 	}
-	/** What is typed is all that the table lists, too. */
+	/** The table lists only functions that match the typed text. */
 	typed() {
 		const text = this.input.value;
 		if (!this.search(text).error) this.table.setFilter(text ? matcher(text) : () => true, text);
@@ -439,7 +440,7 @@ export class Viewer {
 		const items = [
 			['Zoom', () => this.flame.zoomTo(node)],
 			['Callers and callees', () => this.openSandwich(name)],
-			['Search this name', () => this.search(name)],
+			['Search for this name', () => this.search(name)],
 			['Copy name', () => void navigator.clipboard?.writeText(plain(name))],
 			['Copy stack', () => void navigator.clipboard?.writeText(stack.map(plain).join('\n'))]
 		];
@@ -480,9 +481,9 @@ export class Viewer {
 				el('h2', {}, [`Callers and callees of ${plain(name)}`]),
 				button('close', 'Escape', () => this.closeAround())
 			]),
-			el('h3', {}, ['who calls it']),
+			el('h3', {}, ['callers']),
 			above,
-			el('h3', {}, ['what it calls']),
+			el('h3', {}, ['callees']),
 			below
 		);
 		this.around.hidden = false;
@@ -530,7 +531,7 @@ export class Viewer {
 				`${name}.${ending}`
 			);
 		} catch (e) {
-			this.noteBox.textContent = `It cannot be exported: ${/** @type {Error} */ (e).message}`;
+			this.noteBox.textContent = `Export failed: ${/** @type {Error} */ (e).message}`;
 			this.noteBox.hidden = false;
 		}
 	}

@@ -1,8 +1,8 @@
 /* The script inside a flame graph or flame chart. The picture is complete without it; this adds zoom, search, keys, a
- * status line, and a layout that follows the window. Frames are <rect data-v=total> in pre-order, the row is the
- * depth, and the <title> is "name\nkind · binary · value · percent". Text only ever goes in as textContent. In a
- * chart (root with data-chart=height) x is time: frames begin at data-s, in ns, and keep their y; a lane is a rect
- * with data-l and the frames behind it, first the outermost; its zoom is a range of time, for all lanes. */
+ * status line, and a layout that follows the window. Frames are <rect data-v=total> in pre-order, the row is the depth,
+ * and the <title> is "name\nkind · binary · value · percent". Text is only ever inserted as textContent. In a chart
+ * (root with data-chart=height) x is time: frames begin at data-s, in ns, and keep their y; a lane is a rect with
+ * data-l, followed by its frames, outermost first; its zoom is a range of time, for all lanes. */
 (function () {
 	'use strict';
 	var SVG = 'http://www.w3.org/2000/svg',
@@ -99,7 +99,7 @@
 		for (; i + 1 < names.length && v >= 999.5; i++) v /= 1000;
 		return v.toFixed(!i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2) + ' ' + names[i];
 	}
-	/* s in this many columns of a fixed-width font; East Asian characters take two. */
+	/* The part of s that fits into this many columns of a fixed-width font; East Asian characters take two. */
 	function fit(s, columns) {
 		var c = 0,
 			i = 0,
@@ -153,7 +153,7 @@
 		live = el(HTML, 'div', { class: 'live', 'aria-live': 'polite' }, bar);
 
 	/* --- layout and drawing --- */
-	/* Puts the parts of the line below the title on as many lines as they need; returns where they end. */
+	/* Wraps the parts of the subtitle into as many lines as needed; returns where they end. */
 	function layoutSub() {
 		var lines = [];
 		parts.forEach(function (p) {
@@ -198,7 +198,7 @@
 		stick();
 		draw();
 	}
-	/* Controls and status line stay in sight when a high picture is scrolled. */
+	/* Controls and status line stay visible when a high picture is scrolled. */
 	function stick() {
 		holder.setAttribute('y', alone ? Math.max(top, window.pageYOffset) : top);
 	}
@@ -302,7 +302,7 @@
 		F[i].r.setAttribute('role', 'button');
 		if (take) F[i].r.focus();
 	}
-	/* The next frame of the same depth that is in view: a sibling where there is one. */
+	/* The next frame of the same depth in view: a sibling if there is one. */
 	function beside(i, by) {
 		for (var j = i + by; j >= (chart ? 0 : zoom) && j < (chart ? n : F[zoom].end); j += by)
 			if (F[j].d === F[i].d && inView(j)) return j;
@@ -332,12 +332,13 @@
 			return re ? re.test(s) : (anyCase ? s.toLowerCase() : s).indexOf(want) >= 0;
 		};
 	}
-	/* What is not in the frames that it called, or in those that are too narrow to be drawn. */
+	/* The value outside of its drawn callees: its own, and that of callees too narrow to be drawn. */
 	function self(i) {
 		for (var left = F[i].v, j = i + 1; j < F[i].end; j = F[j].end) left -= F[j].v;
 		return Math.max(0, left);
 	}
-	/* The share counts outermost matches only: recursion is not counted twice. A bad expression leaves the last result. */
+	/* The share counts only outermost matches, so recursion is not counted twice. A bad expression keeps the
+	 * previous result. */
 	function search(q) {
 		var test,
 			sum = 0,
@@ -394,7 +395,7 @@
 	function pathHash(i) {
 		var h = 2166136261,
 			s = '';
-		if (chart) /* the same names come again and again */ return i.toString(36);
+		if (chart) /* the same names repeat */ return i.toString(36);
 		for (; i > 0; i = F[i].up) s += F[i].name + '\n';
 		for (var j = 0; j < s.length; j++) h = Math.imul(h ^ s.charCodeAt(j), 16777619);
 		return (h >>> 0).toString(36);
@@ -407,7 +408,7 @@
 		try {
 			if (alone && h.slice(1) !== location.hash.slice(1)) history.replaceState(null, '', '#' + h.slice(1));
 		} catch (e) {
-			/* no address of its own: the state is not kept */
+			/* without an address of its own, the state is not kept */
 		}
 	}
 	function load() {
@@ -421,7 +422,7 @@
 					try {
 						state[p.slice(0, 1)] = decodeURIComponent(p.slice(2));
 					} catch (e) {
-						/* a % by hand */
+						/* a % typed by hand */
 					}
 				});
 		while (state.z && z < n && pathHash(z) !== state.z) z++;
@@ -431,11 +432,11 @@
 		focusOn(zoom, false);
 		toggleCase();
 		zoomTo(zoom);
-		if (z === n) line.textContent = 'The frame that the address asks for is not in this picture.';
+		if (z === n) line.textContent = 'The frame of this link is not in this picture.';
 	}
 
 	/* --- events --- */
-	/* These return whether the key was theirs. */
+	/* These return whether they handled the key. */
 	function searchKey(k, shift) {
 		if (k === 'Enter') step(shift ? -1 : 1);
 		else if (k === 'Escape' && input.value) search((input.value = ''));
@@ -467,7 +468,7 @@
 			ctrl = e.ctrlKey || e.metaKey,
 			typing = e.target === input;
 		if (k === 'F3' || (ctrl && k === 'f') || (k === '/' && !ctrl && !typing)) {
-			if (typing) /* the second time it is the browser's own search */ return;
+			if (typing) /* the second time, the browser's own search opens */ return;
 			input.focus();
 			input.select();
 		} else if (ctrl && k === 'i') toggleCase();

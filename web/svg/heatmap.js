@@ -1,7 +1,7 @@
-/* The script inside a heatmap. The picture is complete without it, titles included; this adds a line that says what
- * is under the pointer, and a range picked by two clicks, as --time takes it. Cells are <rect data-i=column*rows+row
- * data-v=value>; cells without a value are not there. Times are whole ns and exact in a double: 2^53 of them are 104
- * days. */
+/* The script inside a heatmap. The picture is complete without it, titles included; this adds a line that describes the
+ * cell under the pointer, and a range selected with two clicks, in the form of --time. Cells are <rect
+ * data-i=column*rows+row data-v=value>; cells without a value are absent. Times are whole ns and exact in a double:
+ * 2^53 of them are 104 days. */
 (function () {
 	'use strict';
 	var SVG = 'http://www.w3.org/2000/svg',
@@ -51,7 +51,7 @@
 		for (; i + 1 < names.length && v >= 999.5; i++) v /= 1000;
 		return v.toFixed(!i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2) + ' ' + names[i];
 	}
-	/* The part of cells a to b that is looked at. */
+	/* The time of cells a to b, within the range shown. */
 	function range(a, b) {
 		return [Math.max(from, start + a * rowNs), Math.min(to, start + (b + 1) * rowNs)];
 	}
@@ -82,10 +82,10 @@
 	function show() {
 		if (first < 0) {
 			mark(at, at);
-			line.textContent = describe(at, at) + '  ·  click: from here';
+			line.textContent = describe(at, at) + '  ·  click to start a range';
 		} else if (last < 0) {
 			mark(Math.min(first, at), Math.max(first, at));
-			line.textContent = describe(Math.min(first, at), Math.max(first, at)) + '  ·  click: to here';
+			line.textContent = describe(Math.min(first, at), Math.max(first, at)) + '  ·  click to end the range';
 		} else {
 			mark(lo(), hi());
 			line.textContent = describe(lo(), hi());
@@ -97,7 +97,7 @@
 		at = i;
 		show();
 	}
-	/* The first click begins a range, the second ends it, the third begins anew. */
+	/* The first click begins a range, the second ends it, the third clears it. */
 	function pick() {
 		if (first < 0) first = at;
 		else if (last < 0) last = at;
@@ -117,7 +117,7 @@
 	var KEYS = { ArrowUp: -1, ArrowDown: 1, ArrowLeft: -rows, ArrowRight: rows };
 	cells.setAttribute('tabindex', 0);
 	cells.setAttribute('role', 'application');
-	cells.setAttribute('aria-label', 'Cells: arrows move, Enter picks the ends of a range, Escape forgets it');
+	cells.setAttribute('aria-label', 'Cells: arrow keys move, Enter sets the ends of a range, Escape clears it');
 	line.setAttribute('role', 'status');
 	cells.addEventListener('mousemove', function (e) {
 		move(cellUnder(e));
@@ -131,5 +131,5 @@
 		else return;
 		e.preventDefault();
 	});
-	line.textContent = 'Point at a cell; two clicks pick a range for --time.';
+	line.textContent = 'Point at a cell; click two cells to select a range for --time.';
 })();

@@ -1,4 +1,4 @@
-/* CUPTI's buffers: asked for, filled, handed back with records, in whatever thread CUPTI likes. */
+/* CUPTI's buffers: requested, filled and returned with records by CUPTI, in any thread. */
 #include "gpu/inject/library.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void on_buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 		*size = BUFFER_SIZE;
 		return;
 	}
-	/* None free: CUPTI drops, and says how many. */
+	/* None is free: CUPTI drops records, and reports how many. */
 }
 
 struct writer {
@@ -68,7 +68,7 @@ static void on_kernel(struct writer *w, const struct cupti_kernel *k)
 	write_record(w, &out.r, sizeof out);
 }
 
-/* A copy between devices has the same record up to the stream. */
+/* A copy between devices has the same record layout up to the stream. */
 static void on_copy(struct writer *w, const struct cupti_copy *c, uint32_t correlation,
 		    uint32_t graph)
 {
@@ -222,7 +222,7 @@ void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t
 	(void)size;
 	if (!buffer)
 		return;
-	/* Said before it is looked: who gives the ring back looks the other way round. */
+	/* Count before reading library.ring: own_ring_release clears it before it reads in_ring. */
 	__atomic_fetch_add(&library.in_ring, 1, __ATOMIC_SEQ_CST);
 	ring = __atomic_load_n(&library.ring, __ATOMIC_SEQ_CST);
 	if (ring && !__atomic_load_n(&library.muted, __ATOMIC_ACQUIRE))

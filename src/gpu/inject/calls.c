@@ -1,23 +1,75 @@
-/* The program's threads at a launch. Everything a call needs is its thread's own: four words of thread-local memory
- * that lie in the thread's static block (so that the first touch does not allocate), and a lane. */
+/* Launches in the program's threads. A call only needs memory of its own thread: a few words of
+ * thread-local memory in the thread's static block (so that the first access does not allocate),
+ * and a lane. */
 #include "gpu/inject/calls.h"
-#include "gpu/inject/launch_probe.h"
 #include "gpu/inject/library.h"
-#include "gpu/sampler.h"
+#include "gpu/ring/sampler.h"
 
-LAUNCH_PROBE_SEMAPHORE;
+#include <stdint.h>
 
-enum { TIMED_EVERY = 32 }; /* one of so many calls is timed, and counts for all */
+/* --- the probe -------------------------------------------------------------------------------- */
+
+/* The statically defined probe cresset:launch(correlation, cbid, weight), in the format of
+ * SystemTap's <sys/sdt.h> (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation): a
+ * note with the places of the probe, its semaphore and its arguments. The instruction is a nop of
+ * five bytes, not one: kernels from 6.18 on then replace it by a call instead of a trap. */
+
+/* Not 0 while a probe is attached. */
+extern volatile uint16_t launch_semaphore __attribute__((visibility("hidden")));
+__extension__ volatile uint16_t launch_semaphore __attribute__((section(".probes"), used));
+
+#if defined(__x86_64__)
+#define LAUNCH_PROBE_NOP  ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#define LAUNCH_PROBE_ARGS "4@%%edi 4@%%esi 4@%%edx"
+#define LAUNCH_PROBE_REGS(a, b, c) \
+	register uint32_t a_ __asm__("edi") = (a), b_ __asm__("esi") = (b), c_ __asm__("edx") = (c)
+#elif defined(__aarch64__)
+#define LAUNCH_PROBE_NOP  "nop"
+#define LAUNCH_PROBE_ARGS "4@x0 4@x1 4@x2"
+#define LAUNCH_PROBE_REGS(a, b, c) \
+	register uint32_t a_ __asm__("w0") = (a), b_ __asm__("w1") = (b), c_ __asm__("w2") = (c)
+#endif
+
+static inline void launch_probe(uint32_t correlation, uint32_t cbid, uint32_t weight)
+{
+	LAUNCH_PROBE_REGS(correlation, cbid, weight);
+	__asm__ volatile("990: " LAUNCH_PROBE_NOP "\n"
+			 ".pushsection .note.stapsdt, \"?\", \"note\"\n"
+			 ".balign 4\n"
+			 ".4byte 992f-991f, 994f-993f, 3\n"
+			 "991: .asciz \"stapsdt\"\n"
+			 "992: .balign 4\n"
+			 "993: .8byte 990b, _.stapsdt.base, launch_semaphore\n"
+			 ".asciz \"cresset\"\n"
+			 ".asciz \"launch\"\n"
+			 ".asciz \"" LAUNCH_PROBE_ARGS "\"\n"
+			 "994: .balign 4\n"
+			 ".popsection\n"
+			 ".ifndef _.stapsdt.base\n"
+			 ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
+			 ".weak _.stapsdt.base\n"
+			 ".hidden _.stapsdt.base\n"
+			 "_.stapsdt.base: .space 1\n"
+			 ".size _.stapsdt.base, 1\n"
+			 ".popsection\n"
+			 ".endif\n"
+			 :
+			 : "r"(a_), "r"(b_), "r"(c_));
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+enum { TIMED_EVERY = 32 }; /* one call in this many is timed, and counts for all */
 
 struct caller {
 	struct ring_lane *lane;
-	uint32_t ring; /* the number of the one that lane is of */
+	uint32_t ring; /* number of the ring that lane belongs to */
 	bool shared;
-	uint32_t
-		last; /* correlation id of the call before: the driver's call inside the runtime's has the same */
+	/* correlation id of the previous call: a driver call inside a runtime call has the same */
+	uint32_t last;
 	uint32_t window;
 	uint32_t calls;
-	void *context; /* of the call before */
+	void *context; /* of the previous call */
 	struct launch_sampler sampler;
 };
 static _Thread_local struct caller caller;
@@ -30,7 +82,7 @@ static uint64_t coarse_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Who attached to the probe takes the stack at it: this is the function that he sees first. */
+/* A program attached to the probe takes the stack here: this function is its first frame. */
 static __attribute__((noinline)) uint32_t sample(struct caller *me, const struct ring_control *c,
 						 uint32_t correlation, uint32_t cbid)
 {
@@ -74,6 +126,13 @@ static bool ends_context(uint32_t domain, uint32_t cbid)
 	return is_one_of(cbid, ending_calls_runtime, sizeof ending_calls_runtime / 2);
 }
 
+static bool launches_graph(uint32_t domain, uint32_t cbid)
+{
+	if (domain == CUPTI_DOMAIN_DRIVER)
+		return is_one_of(cbid, graph_calls_driver, sizeof graph_calls_driver / 2);
+	return is_one_of(cbid, graph_calls_runtime, sizeof graph_calls_runtime / 2);
+}
+
 static void on_api(uint32_t domain, uint32_t cbid, const struct cupti_call *call)
 {
 	struct caller *me = &caller;
@@ -86,6 +145,8 @@ static void on_api(uint32_t domain, uint32_t cbid, const struct cupti_call *call
 		session_flush_now(true);
 		return;
 	}
+	if (!library.graphs && launches_graph(domain, cbid))
+		pc_sampling_forbid();
 	if (me->window == window && me->last == call->correlation)
 		return;
 	if (library.stalls && (me->context != call->context || me->window != window)) {
@@ -117,7 +178,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource *r)
 	if (cbid == CUPTI_RESOURCE_CONTEXT_CREATED)
 		pc_sampling_created(r->context);
 	else if (cbid == CUPTI_RESOURCE_CONTEXT_GOING)
-		pc_sampling_going(r->context);
+		pc_sampling_destroying(r->context);
 	else if (cbid == CUPTI_RESOURCE_MODULE_LOADED && m)
 		cubins_loaded(m->cubin, m->size);
 }

@@ -1,14 +1,19 @@
-/* gpu/inject/calls.h: the calls that put work on a GPU or end a context, by CUPTI's numbers (which never change): the
- * runtime's, and the driver's, which programs also call directly. Both of a nested pair have one correlation id. */
+/* gpu/inject/calls.h: the calls that put work on a GPU or end a context, by CUPTI's numbers (which
+ * never change): those of the runtime, and those of the driver, which programs also call directly.
+ * A runtime call and the driver call nested in it have the same correlation id. */
 #ifndef CRESSET_GPU_INJECT_CALLS_H
 #define CRESSET_GPU_INJECT_CALLS_H
 
 #include <stdint.h>
 
-/* cudaLaunchKernel, …ExC, …Cooperative…, cudaGraphLaunch; cuLaunchKernel, …Ex, …Cooperative…, cuGraphLaunch; and
- * their per-thread stream variants. */
+/* cudaLaunchKernel, …ExC, …Cooperative…, cudaGraphLaunch; cuLaunchKernel, …Ex, …Cooperative…,
+ * cuGraphLaunch; and their per-thread stream variants. */
 static const uint16_t launch_calls_runtime[] = { 211, 214, 430, 431, 269, 270, 272, 311, 312 };
 static const uint16_t launch_calls_driver[] = { 307, 442, 652, 653, 477, 478, 480, 514, 515 };
+
+/* Those that launch a graph. */
+static const uint16_t graph_calls_runtime[] = { 311, 312 };
+static const uint16_t graph_calls_driver[] = { 514, 515 };
 
 /* cudaMemcpy…, cudaMemset… */
 static const uint16_t copy_calls_runtime[] = {
@@ -26,8 +31,8 @@ static const uint16_t copy_calls_driver[] = {
 	429, 430, 431, 432, 433, 776, 777, 778, 779, 796, 797, 798, 799,
 };
 
-/* Calls that end a context, and with it what CUPTI has not handed over: cudaThreadExit, cudaDeviceReset;
- * cuCtxDestroy, cuDevicePrimaryCtxRelease, …Reset. */
+/* Calls that end a context, and with it the records that CUPTI has not handed over: cudaThreadExit,
+ * cudaDeviceReset; cuCtxDestroy, cuDevicePrimaryCtxRelease, …Reset. */
 static const uint16_t ending_calls_runtime[] = { 123, 164 };
 static const uint16_t ending_calls_driver[] = { 11, 322, 387, 389, 544, 545 };
 

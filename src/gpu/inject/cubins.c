@@ -1,34 +1,12 @@
-/* Device code that is loaded while stalls are sampled: each image once, by CUPTI's number for it, in a memfd that the
- * agent reads. It is copied where it is loaded, which takes longer than the copy and is not a launch; a thread of the
- * program waits for nobody here. */
+/* Device code loaded while stalls are sampled: each image once, by CUPTI's CRC of it, in a memfd
+ * that the agent reads. It is copied while it is loaded, which takes longer than the copy and is
+ * not a launch. Threads of the program do not wait here. */
 #include "gpu/inject/library.h"
 
-#include <fcntl.h>
-#include <linux/memfd.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { KEEPERS_MS = 2000 };
-
-static void *make_memory(int *out)
-{
-	int fd = syscall(SYS_memfd_create, CUBINS_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *memory = MAP_FAILED;
-
-	if (fd < 0)
-		return NULL;
-	if (!ftruncate(fd, CUBINS_SIZE) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
-		memory = mmap(NULL, CUBINS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			      fd, 0);
-	if (memory == MAP_FAILED) {
-		close(fd);
-		return NULL;
-	}
-	*out = fd;
-	return memory;
-}
 
 bool cubins_open(void)
 {
@@ -37,7 +15,7 @@ bool cubins_open(void)
 	if (!c->kept)
 		c->kept = map_private(CUBINS_MAX * sizeof *c->kept);
 	if (c->kept && !c->memory) {
-		void *memory = make_memory(&c->fd);
+		void *memory = map_memfd(CUBINS_NAME, CUBINS_SIZE, NULL, &c->fd);
 
 		c->used = CUBINS_AT;
 		__atomic_store_n(&c->memory, memory, __ATOMIC_RELEASE);
@@ -74,7 +52,7 @@ static bool is_kept(uint64_t crc)
 	return false;
 }
 
-/* Room for so many bytes; 0: there is none. */
+/* Reserves space for size bytes. Returns 0 if there is none. */
 static uint64_t take_room(size_t size)
 {
 	uint64_t *used = &library.cubins.used, at = __atomic_load_n(used, __ATOMIC_RELAXED), need;
@@ -88,7 +66,7 @@ static uint64_t take_room(size_t size)
 	return at;
 }
 
-/* Two threads that load the same image at the same time may keep it twice: either is right. */
+/* Two threads that load the same image at the same time may keep it twice: either copy is right. */
 static void keep(struct cubins *c, uint8_t *memory, const void *image, size_t size)
 {
 	struct cupti_cubin_crc crc = { .size = sizeof crc, .cubin_size = size, .cubin = image };
@@ -125,7 +103,7 @@ void cubins_loaded(const void *image, size_t size)
 	__atomic_fetch_sub(&c->keepers, 1, __ATOMIC_RELEASE);
 }
 
-/* Nobody begins any more; whether those that had are done. */
+/* No thread can start writing any more. Returns whether those that had are done. */
 static bool is_left_alone(const struct cubins *c)
 {
 	struct timespec one = { .tv_nsec = 1000000 };

@@ -1,6 +1,7 @@
-/* gpu/inject/cupti_abi.h: what is used of NVIDIA's CUPTI, declared here: numbers, functions, and of each record the
- * part that has stood at the same place since CUDA 11 (records only grow at the end). tests/unit/t_gpu_cupti_abi.c
- * compares it with the real headers where there are some. */
+/* gpu/inject/cupti_abi.h: the part of NVIDIA's CUPTI that the library uses, declared here: numbers,
+ * functions, and the part of each record that has had the same layout since CUDA 11 (records only
+ * grow at the end). tests/unit/gpu/inject/t_gpu_cupti_abi.c compares it with the real headers where
+ * they are installed. */
 #ifndef CRESSET_GPU_INJECT_CUPTI_ABI_H
 #define CRESSET_GPU_INJECT_CUPTI_ABI_H
 
@@ -17,16 +18,17 @@ enum {
 	CUPTI_VIRTUALIZED_PRIVILEGES = 40,
 	CUPTI_UNKNOWN = 999,
 
-	/* Versions of the interface: 13.0 before its first update hangs when kernels are switched off; before 13.1
-	 * update 1 graph launches have wrong ids in every session but the first. */
+	/* Versions of the interface: 13.0 before its first update hangs when kernel records are
+	 * switched off; before 13.1 update 1 graph launches have wrong ids in every session but the
+	 * first. */
 	CUPTI_OLDEST = 14,
 	CUPTI_SWITCHES_OFF = 130001,
 	CUPTI_RESUBSCRIBES = 130101,
-	CUPTI_WIDE_PCS = 22, /* 12.4: struct cupti_pc got its last member */
+	CUPTI_WIDE_PCS = 22, /* 12.4: struct cupti_pc gained its last member */
 
 	CUPTI_KIND_MEMCPY = 1,
 	CUPTI_KIND_MEMSET = 2,
-	CUPTI_KIND_KERNEL = 10, /* concurrent; 3 would serialize them */
+	CUPTI_KIND_KERNEL = 10, /* concurrent; 3 would serialize kernels */
 	CUPTI_KIND_OVERHEAD = 17,
 	CUPTI_KIND_MEMCPY_PEER = 22,
 	CUPTI_KIND_SYNC = 38,
@@ -69,7 +71,7 @@ struct cupti_call {
 };
 struct cupti_resource {
 	void *context, *handle;
-	void *descriptor; /* of modules: struct cupti_module */
+	void *descriptor; /* for modules: struct cupti_module */
 };
 struct cupti_module {
 	uint32_t id, pad0;
@@ -79,7 +81,7 @@ struct cupti_module {
 struct cupti_subscriber_params {
 	size_t size;
 	const char *name;
-	char *other_name; /* filled with the name of the tool that has it */
+	char *other_name; /* receives the name of the tool that has CUPTI */
 	size_t other_size;
 };
 
@@ -152,7 +154,8 @@ struct cupti_overhead {
 	uint64_t start, end;
 };
 
-/* PC sampling, from cupti_pcsampling.h's documentation. Each begins with its size up to the last member. */
+/* PC sampling, from the documentation in cupti_pcsampling.h. Each struct begins with its size up to
+ * its last member. */
 struct cupti_stall {
 	uint32_t reason, samples;
 };
@@ -160,10 +163,10 @@ struct cupti_pc {
 	size_t size;
 	uint64_t crc, offset;
 	uint32_t function, pad0;
-	char *name; /* CUPTI's, shared with the names of kernels: it stays */
+	char *name; /* CUPTI's, shared with the names of kernels: never freed */
 	size_t n_stalls;
 	struct cupti_stall *stalls;
-	uint32_t correlation, pad1; /* of serialized mode */
+	uint32_t correlation, pad1; /* for serialized mode */
 };
 enum { CUPTI_NARROW_PC = 56 }; /* up to stalls */
 struct cupti_pcs {
@@ -185,7 +188,7 @@ struct cupti_pc_attribute {
 		void *buffer;
 	};
 };
-struct cupti_pc_context { /* of Enable, Disable */
+struct cupti_pc_context { /* for Enable and Disable */
 	size_t size;
 	void *reserved, *context;
 };
@@ -223,7 +226,7 @@ typedef void cupti_request(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 			     size_t valid);
 
-/* Its functions, by name; the first ones must be there. */
+/* Its functions, by name; the "must" functions are required. */
 #define CUPTI_FUNCTIONS(must, may) \
 	must(GetVersion, uint32_t *version) must(Subscribe, void **subscriber, cupti_callback *fn, \
 						 void *user) must(Unsubscribe, void *subscriber) \
@@ -248,7 +251,7 @@ typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, si
 								    size_t *size, void *value) \
 									CUPTI_PC_FUNCTIONS(may)
 
-/* For PC sampling; without one of them there is none. */
+/* For PC sampling, which needs all of them. */
 #define CUPTI_PC_FUNCTIONS(may) \
 	may(PCSamplingEnable, struct cupti_pc_context *params) may( \
 		PCSamplingDisable, \

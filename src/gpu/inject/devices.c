@@ -1,4 +1,5 @@
-/* Which GPU is which: the program's numbers of them follow CUDA_VISIBLE_DEVICES, and mean nothing to others. */
+/* Identifies the GPUs: the program's numbers for them follow CUDA_VISIBLE_DEVICES, and mean nothing
+ * to other processes. */
 #include "gpu/inject/library.h"
 
 #include <dlfcn.h>
@@ -10,8 +11,8 @@ static struct driver {
 	int (*count)(int *n);
 	int (*get)(int *device, int ordinal);
 	int (*attribute)(int *value, int attribute, int device);
-	int (*uuid)(uint8_t *out, int device);     /* of an instance: its own … */
-	int (*gpu_uuid)(uint8_t *out, int device); /* … and of the GPU that it is a part of */
+	int (*uuid)(uint8_t *out, int device);     /* of an instance, its own … */
+	int (*gpu_uuid)(uint8_t *out, int device); /* … and of the GPU that it belongs to */
 	int (*primary)(int device, unsigned *flags, int *active);
 	bool is_there;
 } driver;
@@ -75,7 +76,7 @@ static bool has_context(int device)
 	return driver.primary && !driver.primary(device, &flags, &active) && active;
 }
 
-/* What was said once stays. */
+/* Fields filled in once are not changed. */
 static void tell(void *ring, uint32_t number)
 {
 	struct ring_device *to = place_of(ring, number), d = { 0 };

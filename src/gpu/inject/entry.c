@@ -1,5 +1,6 @@
-/* Being loaded: by the driver (CUDA_INJECTION64_PATH), which then calls InitializeInjection, or by dlopen from a
- * thread that an agent made. Either way the loading thread does no more than to start the helper's. */
+/* Loading: by the driver (CUDA_INJECTION64_PATH), which then calls InitializeInjection, or by
+ * dlopen from a thread that an agent created. Either way the loading thread only starts the
+ * helper's thread. */
 #include "gpu/inject/library.h"
 
 #include <pthread.h>
@@ -21,7 +22,7 @@ uint32_t thread_id(void)
 	return own_tid;
 }
 
-/* A child has no helper and no CUDA: it must write to no ring, least of all its parent's. */
+/* A child has no helper and no CUDA: it must not write to any ring, in particular its parent's. */
 static void in_child(void)
 {
 	void *ring = library.ring, *stub = library.stub;
@@ -40,7 +41,8 @@ static void in_child(void)
 		munmap(stub, RING_NAMES_AT);
 }
 
-/* A small stack, unless the program's thread-local variables, which glibc puts there, do not fit. */
+/* Uses a small stack, unless the program's thread-local variables, which glibc puts there, do not
+ * fit. */
 static bool start_thread(size_t stack)
 {
 	pthread_attr_t attr;
@@ -76,7 +78,7 @@ __attribute__((constructor)) static void loaded(void)
 	start();
 }
 
-/* What the driver calls; anything but 0 is success. */
+/* Called by the driver; anything but 0 is success. */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {

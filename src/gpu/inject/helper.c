@@ -4,18 +4,9 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-void *map_private(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
 
 static bool set_up(void)
 {
@@ -38,7 +29,7 @@ static bool set_up(void)
 	return true;
 }
 
-/* Sleeps until the agent rings, or for so long; 0: for good. */
+/* Sleeps until the agent rings, at most ns; 0: without a timeout. */
 static void sleep_until_rung(uint32_t seen, uint64_t ns)
 {
 	struct timespec t = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
@@ -70,8 +61,8 @@ static bool wanted(uint64_t now)
 	       (now < beat || now - beat < RING_AGENT_GONE_MS * 1000000ull);
 }
 
-/* The shorter of a tick and what is left of the window. A driver that does not say yet which GPU is which is asked often: before
- * anything runs there. */
+/* The shorter of a tick and the rest of the window. A driver that does not yet identify the GPUs is
+ * asked often, to get an answer before anything runs there. */
 static uint64_t pause_ns(uint64_t now, bool knows_devices)
 {
 	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);
@@ -95,13 +86,13 @@ static void end_window(uint32_t generation)
 	c->helper_ns += c->closed_ns - from;
 }
 
-/* A window for stalls alone ends where there are none any more. */
+/* A window for stalls only ends when they are no longer sampled. */
 static bool is_of_use(uint32_t want)
 {
 	return library.stalls || want & ~(uint32_t)(RING_WANT_STALLS | RING_WANT_CALLS);
 }
 
-/* One window, from here to its end. */
+/* Runs a window to its end. */
 static void run_window(uint32_t generation)
 {
 	struct ring_control *c = ring_control();
@@ -149,7 +140,8 @@ static void run_window(uint32_t generation)
 	say(library.inert ? RING_INERT : library.muted ? RING_MUTED : RING_PARKED);
 }
 
-/* What has not been handed over when the program ends; the agent can read the ring after that. */
+/* Hands over pending records when the program ends; the agent can still read the ring after
+ * that. */
 static void at_exit(void)
 {
 	if (!library.ring || !library.window)
@@ -183,6 +175,6 @@ void *helper_main(void *unused)
 		}
 		__atomic_store_n(&c->seen, generation, __ATOMIC_RELEASE);
 		if (__atomic_load_n(&c->detach, __ATOMIC_ACQUIRE))
-			own_ring_leave();
+			own_ring_release();
 	}
 }

@@ -1,6 +1,6 @@
-/* gpu/inject/old_libc.h: force-included into the library that GPU programs load: functions that glibc 2.34 moved into
- * libc keep their first version, which every libc since has, so that what was built on a new system also loads in a
- * container with an old one. */
+/* gpu/inject/old_libc.h: force-included into the library that GPU programs load. Functions that
+ * glibc 2.34 moved into libc are linked by their first version, which every libc since has, so that
+ * a library built on a new system also loads in a container with an old one. */
 #ifndef CRESSET_GPU_INJECT_OLD_LIBC_H
 #define CRESSET_GPU_INJECT_OLD_LIBC_H
 

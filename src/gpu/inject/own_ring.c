@@ -1,16 +1,15 @@
-/* The library's ring: made, given back when an agent detaches, made anew when one comes again.
+/* The library's ring: created, released when an agent detaches, created again when one returns.
  *
- * What a thread of the program may still be about to write goes nowhere: the ring's addresses stay, with empty memory
- * of the process in place of the shared one, and no room in its lanes. CUPTI's threads, which write buffers of
- * records and their names, are waited for; launches, some ten instructions, are given SETTLE_MS. One that has been
- * held up in these for longer than that, and until the next ring is there, spoils what one lane of it holds, which its
- * reader counts: nothing more. */
+ * A thread of the program may still be about to write to a released ring. Such writes are harmless:
+ * the ring's addresses stay mapped, with empty private memory in place of the shared memory, and
+ * lanes without space. CUPTI's threads, which write buffers of records and their names, are waited
+ * for; launches, some ten instructions, are given SETTLE_MS. A launch that is delayed for longer
+ * than that, and until the next ring exists, corrupts at most the contents of one lane, which the
+ * reader counts. */
 #include "gpu/inject/library.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -29,7 +28,7 @@ static const struct ring_shape shape = {
 bool own_ring_is_taken(void)
 {
 	static const char ring[] = "/memfd:" RING_NAME " ", stub[] = "/memfd:" RING_STUB_NAME " ";
-	static char text[4096 + sizeof stub]; /* the longer one */
+	static char text[4096 + sizeof stub]; /* the longer name */
 	size_t kept = 0;
 	ssize_t n;
 	bool found = false;
@@ -48,29 +47,10 @@ bool own_ring_is_taken(void)
 	return found;
 }
 
-/* A memfd of that size, mapped: at a place, or anywhere. NULL: none, and no descriptor. */
-static void *make_memory(const char *name, size_t size, void *place, int *out)
-{
-	int fd = syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *p = MAP_FAILED;
-
-	if (fd < 0)
-		return NULL;
-	if (!ftruncate(fd, size) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
-		p = mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0),
-			 fd, 0);
-	if (p == MAP_FAILED) {
-		close(fd);
-		return NULL;
-	}
-	*out = fd;
-	return p;
-}
-
-/* The descriptor stays open for the agent, which then needs fewer rights to find the ring. */
+/* The descriptor stays open for the agent, which then needs fewer permissions to find the ring. */
 struct ring_control *own_ring_make(void)
 {
-	void *ring = make_memory(RING_NAME, ring_size(&shape), library.place, &library.ring_fd);
+	void *ring = map_memfd(RING_NAME, ring_size(&shape), library.place, &library.ring_fd);
 
 	if (!ring)
 		return NULL;
@@ -80,14 +60,14 @@ struct ring_control *own_ring_make(void)
 	return ring;
 }
 
-/* --- giving it back --- */
+/* --- releasing the ring --- */
 
 static void pause_ms(uint32_t ms)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
-/* Nobody comes in any more; whether those that were are out. */
+/* No writer can enter any more. Returns whether those inside have left. */
 static bool is_left_alone(void)
 {
 	for (uint32_t ms = 0; __atomic_load_n(&library.in_ring, __ATOMIC_SEQ_CST); ms++) {
@@ -104,11 +84,11 @@ static struct ring_lane *lanes_of(void *ring)
 	return (struct ring_lane *)((char *)ring + RING_LANES_AT);
 }
 
-/* Its descriptor is closed at once: whoever asks for the ring again may do so by what is mapped. */
+/* The descriptor is closed at once: an agent finds the stub by its mapping. */
 static struct ring_control *make_stub(const struct ring_control *ring)
 {
 	int fd = -1;
-	struct ring_control *stub = make_memory(RING_STUB_NAME, RING_NAMES_AT, NULL, &fd);
+	struct ring_control *stub = map_memfd(RING_STUB_NAME, RING_NAMES_AT, NULL, &fd);
 
 	if (!stub)
 		return NULL;
@@ -126,19 +106,7 @@ static struct ring_control *make_stub(const struct ring_control *ring)
 	return stub;
 }
 
-void close_memfd(int fd, const char *name)
-{
-	char path[48], want[64], text[64];
-	int len = snprintf(want, sizeof want, "/memfd:%s (deleted)", name);
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	ssize_t n = readlink(path, text, sizeof text);
-
-	if (n == len && !memcmp(text, want, n))
-		close(fd);
-}
-
-/* What was shared or has been written to, as never used. */
+/* Replaces shared memory, and clears private memory, as if never used. */
 static bool empty_all(void)
 {
 	void *p = mmap(library.place, ring_size(&shape), PROT_READ | PROT_WRITE,
@@ -153,7 +121,7 @@ static bool empty_all(void)
 	return true;
 }
 
-/* Sums are since the library was loaded. */
+/* Sums are since the library was loaded, so they are kept. */
 static void carry_over(struct ring_control *to, const struct ring_control *from)
 {
 	struct ring_lane *new = lanes_of(to), *old = lanes_of((void *)from);
@@ -173,7 +141,7 @@ static void carry_over(struct ring_control *to, const struct ring_control *from)
 	to->state = library.inert ? RING_INERT : library.muted ? RING_MUTED : RING_PARKED;
 }
 
-/* Until there is a new one; where that cannot be made, whoever asked may ask again. */
+/* Waits for a request and creates a new ring; if that fails, the agent may request it again. */
 static struct ring_control *wait_for_agent(struct ring_control *stub)
 {
 	struct ring_control *ring = NULL;
@@ -192,11 +160,11 @@ static struct ring_control *wait_for_agent(struct ring_control *stub)
 	return ring;
 }
 
-void own_ring_leave(void)
+void own_ring_release(void)
 {
 	struct ring_control *ring = library.ring, *stub = NULL;
 
-	bool is_done = pc_sampling_leave() && cubins_close();
+	bool is_done = pc_sampling_release() && cubins_close();
 
 	__atomic_store_n(&library.ring, NULL, __ATOMIC_SEQ_CST);
 	if (is_done && is_left_alone())

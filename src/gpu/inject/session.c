@@ -1,12 +1,135 @@
-/* CUPTI switched on and off. All of it but session_flush_now runs in the helper's thread. */
+/* Switches CUPTI on and off. Everything except session_flush_now runs in the helper's thread. */
 #include "gpu/inject/calls.h"
 #include "gpu/inject/library.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+/* --- finding CUPTI ---------------------------------------------------------------------------- */
+
+/* The CUPTI that the program has mapped, else the one beside its CUDA runtime, else the one that
+ * the dynamic loader finds for the driver's major version. Two major versions in one process end
+ * badly, so a mapped one takes precedence. */
+struct mapped {
+	char cupti[PATH_MAX], runtime[PATH_MAX], driver[PATH_MAX];
+};
+
+static void keep(char *to, const char *path, const char *base, const char *prefix)
+{
+	size_t len = strlen(path);
+
+	if (!*to && !strncmp(base, prefix, strlen(prefix)) && len < PATH_MAX)
+		memcpy(to, path, len + 1);
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct mapped *m = ctx;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *base = slash ? slash + 1 : info->dlpi_name;
+
+	(void)size;
+	keep(m->cupti, info->dlpi_name, base, "libcupti.so");
+	keep(m->runtime, info->dlpi_name, base, "libcudart.so");
+	keep(m->driver, info->dlpi_name, base, "libcuda.so");
+	return 0;
+}
+
+/* Returns the number after "libcudart.so.", 0 if the name has none. */
+static int major_of(const char *path, const char *library)
+{
+	const char *at = strrchr(path, '/');
+
+	at = strstr(at ? at : path, library);
+	return at ? (int)strtol(at + strlen(library), NULL, 10) : 0;
+}
+
+static void *open_in(const char *runtime, const char *directory, int major)
+{
+	char path[PATH_MAX];
+	const char *slash = strrchr(runtime, '/');
+	int len = slash ? (int)(slash - runtime) : 0;
+
+	if (!len || snprintf(path, sizeof path, "%.*s/%slibcupti.so.%d", len, runtime, directory,
+			     major) >= PATH_MAX)
+		return NULL;
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Directories of the toolkit, and of the Python wheels: nvidia/cuXX/lib has both,
+ * nvidia/cuda_runtime/lib is beside nvidia/cuda_cupti. */
+static void *open_beside(const char *runtime)
+{
+	static const char *const directories[] = { "", "../../cuda_cupti/lib/",
+						   "../extras/CUPTI/lib64/",
+						   "../../../extras/CUPTI/lib64/" };
+	int major = major_of(runtime, "libcudart.so.");
+	void *found = NULL;
+
+	for (size_t i = 0; major > 0 && !found && i < sizeof directories / sizeof *directories; i++)
+		found = open_in(runtime, directories[i], major);
+	return found;
+}
+
+/* For programs with the runtime linked in: the driver tells its major version, the loader knows the
+ * directories. */
+static void *open_for_driver(const char *driver)
+{
+	char name[32];
+	int version = 0;
+	void *lib = dlopen(driver, RTLD_NOW | RTLD_NOLOAD);
+	int (*get)(int *) = lib ? (int (*)(int *))dlsym(lib, "cuDriverGetVersion") : NULL;
+
+	if (!get || get(&version) || version < 11000 || version > 99000)
+		return NULL;
+	snprintf(name, sizeof name, "libcupti.so.%d", version / 1000);
+	return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_cupti(void)
+{
+	static struct mapped m;
+
+	memset(&m, 0, sizeof m);
+	dl_iterate_phdr(look, &m);
+	if (*m.cupti)
+		return dlopen(m.cupti, RTLD_NOW | RTLD_NOLOAD);
+	if (*m.runtime)
+		return open_beside(m.runtime);
+	return *m.driver ? open_for_driver(m.driver) : NULL;
+}
+
+/* Finds CUPTI and its functions. Returns 0, or what is missing. */
+static enum ring_part locate_cupti(struct cupti *out, uint32_t *version)
+{
+	void *lib = open_cupti();
+
+	if (!lib)
+		return RING_PART_NO_CUPTI;
+#define MUST(name, ...) \
+	*(void **)&out->name = dlsym(lib, "cupti" #name); \
+	if (!out->name) \
+		return RING_PART_SYMBOLS;
+#define MAY(name, ...) *(void **)&out->name = dlsym(lib, "cupti" #name);
+	CUPTI_FUNCTIONS(MUST, MAY)
+#undef MUST
+#undef MAY
+	if (out->GetVersion(version) || *version < CUPTI_OLDEST)
+		return RING_PART_TOO_OLD;
+	return RING_PART_NONE;
+}
+
+/* --- on and off ------------------------------------------------------------------------------- */
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
-/* What each wish enables. Graphs as a whole: their kernels one by one would cost the program what it has graphs for. */
+/* The records that each RING_WANT_* bit enables. Graphs are recorded as a whole: recording their
+ * kernels one by one would cost the program the benefit of graphs. */
 static const struct {
 	uint32_t want, kind;
 } kinds[] = {
@@ -20,7 +143,7 @@ static const uint16_t stall_events[] = { CUPTI_RESOURCE_CONTEXT_CREATED,
 					 CUPTI_RESOURCE_CONTEXT_GOING,
 					 CUPTI_RESOURCE_MODULE_LOADED };
 
-/* Only one thread at a time: the helper, or one of the program that ends a context. */
+/* One thread at a time: the helper, or a thread of the program that ends a context. */
 static bool enter_at_once(void)
 {
 	return !__atomic_exchange_n(&library.in_cupti, 1, __ATOMIC_ACQ_REL);
@@ -80,7 +203,7 @@ static void switch_callbacks(bool on, uint32_t want)
 	switch_calls(on, CUPTI_DOMAIN_DRIVER, ending_calls_driver, LENGTH(ending_calls_driver));
 	if (want & RING_WANT_STALLS) {
 		switch_calls(on, CUPTI_DOMAIN_RESOURCE, stall_events, LENGTH(stall_events));
-		if (!(want & RING_WANT_CALLS)) { /* which say what contexts there are */
+		if (!(want & RING_WANT_CALLS)) { /* which show the contexts */
 			switch_calls(on, CUPTI_DOMAIN_RUNTIME, launch_calls_runtime,
 				     LENGTH(launch_calls_runtime));
 			switch_calls(on, CUPTI_DOMAIN_DRIVER, launch_calls_driver,
@@ -90,7 +213,7 @@ static void switch_callbacks(bool on, uint32_t want)
 	c->EnableCallback(on, library.subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL);
 }
 
-/* Once for each process. The clock must be there before anything is enabled. */
+/* Once per process. The clock must be set before anything is enabled. */
 static int register_callbacks(void)
 {
 	struct cupti *c = &library.cupti;
@@ -109,7 +232,7 @@ static int register_callbacks(void)
 	return 0;
 }
 
-/* Kernels must be; of the rest a CUPTI may know less, and the window goes on without. */
+/* Kernels are required. CUPTI may lack other kinds: the window goes on without them. */
 static int enable(uint32_t want)
 {
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
@@ -147,7 +270,7 @@ enum ring_part session_open(uint32_t want, uint32_t *code)
 	if (!part && (*code = register_callbacks()))
 		part = RING_PART_CALLBACKS;
 	if (!part) {
-		if (library.muted) /* what it recorded meanwhile */
+		if (library.muted) /* what was recorded meanwhile */
 			library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		__atomic_store_n(&library.muted, 0, __ATOMIC_RELEASE);
 		switch_callbacks(true, want);
@@ -196,7 +319,7 @@ void session_close(void)
 		c->ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	if (library.enabled)
 		__atomic_store_n(&library.muted, 1, __ATOMIC_RELEASE);
-	/* Others can have it between two windows, where coming back does no harm. */
+	/* Other tools can have CUPTI between two windows, if subscribing again does no harm. */
 	if (library.subscriber && library.version >= CUPTI_RESUBSCRIBES) {
 		c->Unsubscribe(library.subscriber);
 		library.subscriber = NULL;

@@ -9,7 +9,7 @@
 
 Chains of lines and mnemonics: NVDISASM (12.5) -gi. It does not read files of CUDA 13, so their header is written in the older form; of sm_100 and
 later it does not know the instructions, so they get NOPs and sm_90's number for this. Names of inlined functions: readelf
---debug-dump=rawline decodes the line program, and the row numbers in it are followed here. The innermost line, file and folder of every
+--debug-dump=rawline decodes the line program, and the row numbers in it are followed here. The innermost line, file and directory of every
 instruction must also be what NVIDIA's library says (SASS_LINES, built from sass_lines.c with CUPTI 13). Any two that differ: no answer.
 Mnemonics of sm_100 and later are those of MNEMONICS, a file "SM OPCODE NAME" that somebody made with nvdisasm 13.1; "?" where it has none."""
 import os
@@ -92,12 +92,12 @@ def names(elf, path):
     rows, out, at = [], {}, None
     for text in raw.splitlines():
         if re.match(r"\s+Offset:\s", text):
-            folders, files = {}, {}
+            directories, files = {}, {}
             rows, state = [], dict(file=1, line=1, context=0, name=0)
         if m := re.match(r"  (\d+)\t(\d+)\t\d+\t\d+\t(.*)", text):
-            files[int(m[1])] = os.path.normpath(os.path.join(folders.get(int(m[2]), ""), m[3]))
+            files[int(m[1])] = os.path.normpath(os.path.join(directories.get(int(m[2]), ""), m[3]))
         elif m := re.match(r"  (\d+)\t(.*)", text):
-            folders[int(m[1])] = m[2]
+            directories[int(m[1])] = m[2]
         m = re.match(r"\s+\[0x([0-9a-f]+)\](?:\s+\[0x[0-9a-f]+\])*\s+(.*)", text)
         if not m:
             continue

@@ -35,7 +35,7 @@ __global__ void longer(float *x, int n)
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	float v = i < n ? x[i] : 0;
 
-	for (int k = 0; k < 4096; k++)
+	for (int k = 0; k < 131072; k++)
 		v = v * 0.999f + 0.001f;
 	if (i < n)
 		x[i] = v;

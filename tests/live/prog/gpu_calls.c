@@ -19,6 +19,7 @@
  *     CALLER deep N KERNEL         as launch, 20 frames further down
  *     CALLER reset 1               cudaDeviceReset
  *     - clocks 1      prints how long it was in calls that wait so far, and how much of that on a CPU, in ns
+ *     - probed SECONDS STATEMENT,…    waits, at most that long, until a profiler has put probes into the functions of these
  *     - sleep MS      - stop 0 (until SIGCONT)      - child 1 (the rest in a child; the parent waits for it)
  *
  * CALLER is one of three functions. The libraries are loaded by their names, as programs do. */
@@ -33,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEPT = 1 << 16, DEPTH = 20, THREADS = 4 };
+enum { KEPT = 1 << 16, DEPTH = 20, THREADS = 4, PROLOGUE = 32 /* bytes */ };
 struct dim {
 	unsigned x, y, z;
 };
@@ -332,12 +333,53 @@ CALLER(train)
 CALLER(infer)
 CALLER(setup)
 
-static void pause_here(const char *what, int n)
+/* A uprobe is a breakpoint among a function's first bytes (src/attach/prologue.h). */
+static int has_probe(const char *statement)
 {
+	const struct {
+		const char *name;
+		const void *function;
+	} all[] = {
+		{ "launch", gpu.launch },   { "driver", gpu.driver },
+		{ "graph", gpu.graph },     { "wait", gpu.sync },
+		{ "alloc", gpu.alloc },     { "free", gpu.free },
+		{ "pitch", gpu.pitch },     { "pool", gpu.alloc_async },
+		{ "handle", gpu.create },   { "release", gpu.release },
+		{ "copy", gpu.copy_async }, { "copywait", gpu.copy },
+		{ "copy2d", gpu.copy2d },   { "rect", gpu.copy_rect },
+		{ "array", gpu.array },     { "array3d", gpu.array3d },
+		{ "mipmap", gpu.mipmap },   { "unarray", gpu.destroy },
+		{ "mapped", gpu.map },      { "unmap", gpu.unmap },
+		{ "retained", gpu.retain }, { "allreduce", gpu.allreduce },
+		{ "bcast", gpu.bcast },     { "reset", gpu.reset },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (!strcmp(all[i].name, statement))
+			return memchr(all[i].function, 0xcc, PROLOGUE) != NULL;
+	return 1;
+}
+
+/* Waits until the functions of these statements, with commas between them, have probes. */
+static void until_probed(const char *statements, int seconds)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "%s", statements);
+	for (char *s = strtok(text, ","); s; s = strtok(NULL, ","))
+		for (int tries = 0; !has_probe(s) && tries < 100 * seconds; tries++)
+			usleep(10000);
+}
+
+static void pause_here(const char *what, int n, const char *with)
+{
+	const char *slower = getenv("CRESSET_SLOW"); /* tests/live/lib.sh */
 	int status;
 
 	if (!strcmp(what, "sleep"))
-		usleep(n * 1000);
+		usleep(n * 1000 * (slower ? atoi(slower) : 1));
+	else if (!strcmp(what, "probed"))
+		until_probed(with, n);
 	else if (!strcmp(what, "clocks"))
 		printf("%lld %lld\n", in_calls_ns, in_calls_cpu_ns), fflush(stdout);
 	else if (!strcmp(what, "stop"))
@@ -351,7 +393,7 @@ static void pause_here(const char *what, int n)
 int main(int argc, char **argv)
 {
 	FILE *f = argc > 1 ? fopen(argv[1], "re") : NULL;
-	char caller[32], what[32], with[64], line[256];
+	char caller[32], what[32], with[192], line[256];
 	int n;
 
 	if (!f)
@@ -360,10 +402,10 @@ int main(int argc, char **argv)
 	alloc_some(0, 0);
 	while (fgets(line, sizeof line, f)) {
 		snprintf(with, sizeof with, "0");
-		if (sscanf(line, "%31s %31s %d %63s", caller, what, &n, with) < 3)
+		if (sscanf(line, "%31s %31s %d %191s", caller, what, &n, with) < 3)
 			continue;
 		if (caller[0] == '-')
-			pause_here(what, n);
+			pause_here(what, n, with);
 		else if (!strcmp(caller, "train"))
 			train(what, n, with);
 		else if (!strcmp(caller, "infer"))

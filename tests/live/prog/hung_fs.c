@@ -1,4 +1,4 @@
-/* hung_fs FOLDER FILE: mounts a file system there that has one file, "program", a copy of FILE. It answers until it gets SIGUSR1, and then reads what it is asked and
+/* hung_fs DIR FILE: mounts a file system there that has one file, "program", a copy of FILE. It answers until it gets SIGUSR1, and then reads what it is asked and
  * answers nothing more, as a server does that is stopped. It ends, and what waits for it goes on, when it is killed. Prints a line when it is mounted. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // build: -O1 -g -Isrc
 /* nvml_answers: what NVIDIA's management library says of each device, a line for each function: DEVICE FUNCTION(ARGUMENT) RESULT VALUES…; result 0 is success,
  * 13 a function that is not there. To be kept as a fixture, beside what the same driver is. */
-#include "gpu/nvml.h"
+#include "gpu/device/nvml.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* parts CPU_SECONDS SLOWER: uses so much CPU time in rounds of half_work, some_work and more_work, which take 2 : 1 : 1 of it, but
- * half_work the factor SLOWER longer. */
+ * half_work the factor SLOWER longer. Rounds are of different lengths, so that none goes in step with a sampler. */
 // build: -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { UNIT = 50000 };
+enum { UNIT_LEAST = 200000, UNIT_RANGE = 400000 };
 
 static double cpu_seconds(void)
 {
@@ -37,9 +37,10 @@ int main(int argc, char **argv)
 		return 2;
 	double seconds = strtod(argv[1], NULL), slower = strtod(argv[2], NULL);
 	while (cpu_seconds() < seconds) {
-		half_work(2 * UNIT * slower);
-		some_work(UNIT);
-		more_work(UNIT);
+		uint64_t unit = UNIT_LEAST + random() % UNIT_RANGE;
+		half_work(2 * unit * slower);
+		some_work(unit);
+		more_work(unit);
 	}
 	return 0;
 }

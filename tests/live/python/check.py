@@ -152,9 +152,9 @@ class Report:
     def holds(self, what, condition, detail=""):
         print("%s %s%s" % ("ok" if condition else "not ok", what, " (%s)" % detail if detail else ""))
 
-    def most(self, what, right, of, examples=(), least=20):
+    def most(self, what, right, of, examples=(), least=20, unseen=0):
         share = right / of if of else 0
-        self.holds(what, of >= least and share >= EVERYWHERE, "%d of %d" % (right, of))
+        self.holds(what, of >= least and share >= EVERYWHERE - unseen, "%d of %d" % (right, of))
         self.row.append("%.2f %%" % (100 * share))
         if share < 1:
             for why, n in collections.Counter(examples).most_common(6):
@@ -274,8 +274,12 @@ def check_faults(report, recording, path, source):
               if s[4] == "shares" and s[0].python]
     theirs = collections.Counter(stack for stack, _ in faults if any(f == "shape_shares" for f, _ in stack))
     ours = collections.Counter(simple)
+    # A busy machine merges its signals. By Good and Turing, the share of stacks that so few have not met is that of those met once.
+    written = sum(theirs.values())
+    unseen = sum(n == 1 for n in theirs.values()) / written if 0 < written < len(simple) / 2 else 0
+    print("# faulthandler wrote %d stacks" % written)
     report.most("stacks are those of faulthandler", sum(n for s, n in ours.items() if s in theirs), len(simple),
-                [str(s[-3:]) for s in simple if s not in theirs], 100)
+                [str(s[-3:]) for s in simple if s not in theirs], 100, unseen)
     n, m = len(simple), sum(theirs.values())
     off = {s: abs(ours[s] / n - theirs[s] / m) for s in theirs if n and m}
     worst = max(off, key=off.get, default=None)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Sums what the probe cresset:launch of libcresset-cuda.so is called with, and sends each call with its stack. */
+/* Sums the arguments of the probe cresset:launch of libcresset-cuda.so, and sends each call with its stack. */
 #include "launch_probe.h"
 
 #include <linux/bpf.h>

@@ -1,4 +1,4 @@
-/* tests/unit/bpf/lookup.h: what t_kernel_lookup.c and its BPF program share. */
+/* tests/unit/bpf/lookup.h: shared by t_kernel_lookup.c and its BPF program. */
 #ifndef CRESSET_TESTS_LOOKUP_H
 #define CRESSET_TESTS_LOOKUP_H
 
@@ -14,7 +14,7 @@ struct lookup {
 	__u64 found;
 };
 struct lookup_run {
-	__u32 table, n; /* which table, how many offsets */
+	__u32 table, n; /* the table, and the number of offsets */
 };
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A program that the verifier takes, and one that it refuses (tests/unit/t_collect_groups.c). */
+/* A program that the verifier accepts, and one that it refuses (tests/unit/collect/t_collect_groups.c). */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

@@ -1,4 +1,4 @@
-/* Our declarations of CUPTI beside its own: compiled, never run, by t_gpu_cupti_abi where there is a toolkit. */
+/* Our declarations of CUPTI beside its own: compiled, never run, by t_gpu_cupti_abi if there is a toolkit. */
 #include <cuda.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>

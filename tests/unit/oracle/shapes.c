@@ -1,4 +1,4 @@
-/* Functions of every shape that compilers give a frame: t_walk_oracle.c builds this in many ways and looks at each instruction. */
+/* Functions with every form of frame that compilers make: t_walk_oracle.c builds this in many ways and checks each instruction. */
 #include <alloca.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ OUT_OF_LINE int many_arguments(int a, int b, int c, int d, int e, int f, int g, 
 	return leaf(a + b) + leaf(c + d) * leaf(e + f) + g * h - i;
 }
 
-/* Keeps every register that calls preserve busy. */
+/* Uses every callee-saved register. */
 OUT_OF_LINE long many_registers(const long *v)
 {
 	long a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
@@ -167,7 +167,7 @@ OUT_OF_LINE int by_switch(int n)
 	}
 }
 
-/* An early way out before the registers are saved, and a cold part elsewhere. */
+/* An early return before the registers are saved, and a cold part elsewhere. */
 __attribute__((cold, noinline)) void unlikely(int n)
 {
 	sink += n;
@@ -252,7 +252,7 @@ OUT_OF_LINE int library(int n)
 }
 
 #if defined __GNUC__ && !defined __clang__
-/* Code on the stack calls it. */
+/* Called by code on the stack. */
 OUT_OF_LINE int apply(int (*fn)(int), int n)
 {
 	return fn(n) + n;

@@ -1,5 +1,5 @@
-/* Signal handlers: on the stack and on another one, one inside another, left by a jump; of signals that are sent, raised by an
- * instruction, or injected at any instruction by who traces this (SIGUSR1). */
+/* Signal handlers: on the stack and on an alternate one, nested, left by a jump; for signals that are sent, raised by an instruction, or injected at
+ * any instruction by the tracer (SIGUSR1). */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A program of any name with one or several CPythons in it, as libraries that keep to themselves: threads stand still in each.
+/* A program of any name with one or several CPythons in it, as isolated libraries: threads stand still in each.
  *
  *     twice LIBRARY HOME [LIBRARY HOME] …       writes what tests/unit/python/threads.py writes; waits until its input ends */
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* web/colours.js: the colours and words of the SVG (src/format/palette.c), legible, and shares that add up. */
+/* web/colours.js: the colours and words of the SVG (src/format/common/palette.c), legible, and shares that add up. */
 import assert from 'node:assert';
 import fs from 'node:fs';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { Tree } from '../../../web/tree.js';
 import { buildTree } from '../../../web/tree_shape.js';
 import { named, randomStacks } from './trees.js';
 
-const C = fs.readFileSync(new URL('../../../src/format/palette.c', import.meta.url), 'utf8');
+const C = fs.readFileSync(new URL('../../../src/format/common/palette.c', import.meta.url), 'utf8');
 const FRAME_C = fs.readFileSync(new URL('../../../src/profile/frame.c', import.meta.url), 'utf8');
 const one = (frame, header) => buildTree([{ frames: [frame], value: 1 }], header);
 const hex = (rgb) => '#' + rgb.toString(16).padStart(6, '0');

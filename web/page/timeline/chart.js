@@ -1,4 +1,4 @@
-/* chart.js: the flame chart of one thread: its stacks in the order of time. A gap is time that nobody looked at. */
+/* chart.js: the flame chart of one thread: its stacks in the order of time. A gap is time without samples. */
 
 import { Flame } from '../../flame.js';
 import { decodeTree } from '../../tree.js';
@@ -13,7 +13,7 @@ export class Chart {
 		this.app = app;
 		this.host = host;
 		this.off = new AbortController();
-		this.box = el('div', { class: 'tl-chart-box', 'aria-busy': 'true' }); /* until the stacks are there */
+		this.box = el('div', { class: 'tl-chart-box', 'aria-busy': 'true' }); /* until the stacks are loaded */
 		host.append(this.box);
 		this.flame = new Flame(this.box, {
 			order: 'time',

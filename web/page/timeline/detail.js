@@ -1,5 +1,5 @@
-/* detail.js: what is merged in the part that is chosen, of the lanes that are chosen: a flame graph and a table; or
- * what differs between two parts. */
+/* detail.js: the merged stacks of the selected range and lanes: a flame graph and a table; or the differences between
+ * two ranges. */
 
 import { Flame } from '../../flame.js';
 import { decodeTree } from '../../tree.js';
@@ -11,7 +11,7 @@ import { Table, columnsOf } from '../table.js';
 /** @typedef {import('../app.js').App} App */
 
 const ROWS = 500;
-/** What threads do has several types: their stacks are looked at one type at a time, for their units may differ. */
+/** Threads have several types: their stacks are shown one type at a time, as units may differ. */
 const BESIDE = ['cpu', 'off-cpu', 'sched-wait'];
 
 export class Detail {
@@ -21,11 +21,11 @@ export class Detail {
 		this.host = host;
 		const flame = el('div', { class: 'tl-flame' }),
 			table = el('div', { class: 'tl-table' });
-		this.title = el('h2', {}, 'What is chosen');
+		this.title = el('h2', {}, 'Selection');
 		this.text = el('span', { class: 'dim tl-sum', role: 'status' });
 		this.types = select([], { 'aria-label': 'Type', onchange: () => this.again() });
 		this.typeLabel = labelled('of', this.types);
-		this.back = button('Back to what is chosen', () => this.again(), { hidden: true });
+		this.back = button('Back to selection', () => this.again(), { hidden: true });
 		host.append(
 			el('div', { class: 'row' }, this.title, this.typeLabel, this.text, this.back),
 			(this.empty = el('p', { class: 'empty', hidden: true })),
@@ -33,7 +33,7 @@ export class Detail {
 			table
 		);
 		this.flame = new Flame(flame, {
-			label: 'Flame graph of what is chosen. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+			label: 'Flame graph of the selection. Arrow keys move between frames, Enter zooms, Escape shows everything.'
 		});
 		this.flame.on('zoom', ({ node }) => this.table.mark(node > 0 ? this.flame.tree.name(node) : ''));
 		this.table = new Table(table, {
@@ -63,7 +63,7 @@ export class Detail {
 		this.flame.next();
 		this.table.mark(name);
 	}
-	/** The question, of the type that is looked at. @param {any} params */
+	/** The query, with the selected type. @param {any} params */
 	typed(params) {
 		const type = this.types.value;
 		return type && !this.typeLabel.hidden
@@ -93,7 +93,7 @@ export class Detail {
 			report.scaled_unit === 'nanoseconds' || report.unit === 'nanoseconds'
 				? (report.total * (report.scale || 1)) / 1e9 / seconds
 				: NaN;
-		this.title.textContent = this.app.state.stack ? 'Who asked for it' : 'What is chosen';
+		this.title.textContent = this.app.state.stack ? 'Requested by' : 'Selection';
 		this.back.hidden = true;
 		this.text.textContent =
 			`${value(report.total, report.unit)}${scaled} in ${value(seconds, 'seconds')}` +
@@ -106,10 +106,10 @@ export class Detail {
 		this.tableHost.hidden = false;
 		this.table.set(report.top, columnsOf(report));
 	}
-	/** Two sets of times against each other. @param {any} params of /api/v1/diff @param {string} text */
+	/** Compares two sets of times. @param {any} params of /api/v1/diff @param {string} text */
 	async loadDiff(params, text) {
 		const tree = decodeTree(await this.app.ask('api/v1/diff', { ...params, fmt: 'bin' }));
-		this.title.textContent = 'What differs';
+		this.title.textContent = 'Differences';
 		this.text.textContent = text;
 		delete this.text.dataset.total;
 		this.typeLabel.hidden = true;
@@ -121,7 +121,7 @@ export class Detail {
 	show(tree) {
 		const isEmpty = !(tree.total[0] > 0) && !(tree.totalB && tree.totalB[0] > 0);
 		this.empty.hidden = !isEmpty;
-		this.empty.textContent = isEmpty ? 'There is nothing of this type in what is chosen.' : '';
+		this.empty.textContent = isEmpty ? 'No data of this type in the selection.' : '';
 		this.flame.setTree(tree, { keepZoom: true });
 	}
 }

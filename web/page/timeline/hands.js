@@ -1,6 +1,6 @@
-/* hands.js: what pointers and keys do on the Timeline. */
+/* hands.js: pointer and keyboard input of the Timeline. */
 
-import { isTyping } from '../app.js';
+import { isTyping } from '../dom.js';
 
 /** @typedef {import('../timeline.js').Timeline} Timeline */
 /** @typedef {import('../timeline.js').View} View */
@@ -9,7 +9,8 @@ const LEAST_PX = 3,
 	QUARTER = 0.25,
 	TENTH = 0.1;
 
-/** Dragging: a part, or with Shift what it is compared with. @param {Timeline} timeline @param {AbortSignal} signal */
+/** Dragging selects a range, or with Shift one to compare with the selection. @param {Timeline} timeline @param
+ * {AbortSignal} signal */
 export function listenPointer(timeline, signal) {
 	const on = (/** @type {string} */ name, /** @type {(e: any) => void} */ fn) =>
 		timeline.plot.addEventListener(name, fn, { signal, passive: false });
@@ -92,7 +93,7 @@ function keysOf(timeline) {
 	};
 }
 /**
- * Where nothing inside has the keyboard.
+ * Keys for when nothing inside has the focus.
  * @param {Timeline} timeline
  * @returns {{[key: string]: (e: KeyboardEvent) => void}}
  */

@@ -1,4 +1,4 @@
-/* idle.js: why GPUs were idle in what is chosen. */
+/* idle.js: why GPUs were idle in the selection. */
 
 import { idleParts } from '../../gpu_idle.js';
 import { button, el } from '../dom.js';
@@ -11,7 +11,7 @@ import { moment } from '../times.js';
 const ROWS = 200;
 
 /**
- * What is shown of a part of the time.
+ * The parts to show for a range of time.
  * @param {App} app
  * @param {{from: string, to: string}} times
  * @param {(span: [number, number]) => void} pick
@@ -28,7 +28,7 @@ async function partsOf(app, times, pick) {
 
 export class Idle {
 	/**
-	 * brush: undefined before anything is shown.
+	 * brush: undefined until something is shown.
 	 * @param {App} app
 	 * @param {{has: boolean, brush: () => [number, number]|null|undefined, times: () => {from: string, to: string},
 	 * pick: (span: [number, number]) => void}} options
@@ -37,15 +37,15 @@ export class Idle {
 		this.app = app;
 		this.options = options;
 		this.turn = 0;
-		this.own = ''; /* the gap that was picked here */
+		this.own = ''; /* the gap selected here */
 		this.button = button('Why was the GPU idle?', () => app.setState({ idle: app.state.idle ? '' : '1' }), {
 			'aria-pressed': 'false',
 			hidden: !options.has,
-			title: 'Gaps of what is chosen, what ended them, and what its processes did meanwhile'
+			title: 'Gaps in the selection, what ended them, and what the processes did in the meantime'
 		});
 		this.panel = el('section', { class: 'tl-idle', hidden: true, 'aria-label': 'Why the GPU was idle' });
 	}
-	/** Of what is chosen; where that is one of its own gaps it goes on to show all of them. */
+	/** Shows the selection; while that is one of the gaps listed here, all of them stay. */
 	async draw() {
 		const { app, options, panel } = this,
 			brush = options.brush(),

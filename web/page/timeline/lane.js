@@ -1,5 +1,5 @@
-/* lane.js: one lane: a thread, red on the CPU, blue off it, grey where it waited for one, teal for a GPU; or a stream
- * of a GPU, a box for each thing that ran. Hatched where only sums are known. */
+/* lane.js: one lane: a thread, red on the CPU, blue off it, grey while it waits for one, teal for a GPU; or a stream of
+ * a GPU, with a box for each operation. Hatched if only sums are known. */
 
 import { COPY, KERNEL, SYNC, workColour } from '../../gpu.js';
 import { plain, share, value } from '../../units.js';
@@ -18,9 +18,9 @@ const STATES = /** @type {State[]} */ (['on', 'off', 'wait', 'gpu_wait']),
 	RUN = 2 + STATES.length,
 	INK = '#111';
 /**
- * texts, fill: of states. colour: of a span. legend: what colours mean.
- * @typedef {{texts: {[state: string]: string}, fill: {[state: string]: string}, colour: (leaf: string, state:
- * number) => string, legend: [colour: string, text: string][], none: string}} Look
+ * texts, fill: of states. colour: of a span. legend: the meaning of colours.
+ * @typedef {{texts: {[state: string]: string}, fill: {[state: string]: string}, colour: (leaf: string, state: number)
+ * => string, legend: [colour: string, text: string][], none: string}} Look
  */
 const FILL = { on: '#e5635a', off: '#6089e6', wait: SYNC, gpu_wait: KERNEL },
 	TEXTS = { on: 'on the CPU', off: 'blocked', wait: 'waiting for a CPU', gpu_wait: 'waiting for a GPU' };
@@ -64,7 +64,7 @@ export function laneTitle(lane, look) {
 			)
 		: `${look.none} without a lane of their own`;
 }
-/** "on 40 %, …" of the time that is known. @param {Lane} lane @param {Look} look */
+/** "on 40 %, …" of the known time. @param {Lane} lane @param {Look} look */
 export function laneShares(lane, look) {
 	const parts = STATES.map((state) => ({ state, ns: lane[`${state}_ns`] })),
 		all = parts.reduce((sum, { ns }) => sum + ns, 0);
@@ -74,7 +74,7 @@ export function laneShares(lane, look) {
 		.join(', ');
 }
 
-/** Runs of buckets that are alike, with a part for each state. @param {number[]} density */
+/** Runs of equal buckets, with a part for each state. @param {number[]} density */
 function* runsOf(density) {
 	for (let i = 0, bucket = 0; i + RUN <= density.length; i += RUN) {
 		bucket += density[i];
@@ -91,7 +91,7 @@ function* spansOf(spans) {
 	}
 }
 
-/** Lines over what is only known as a sum. @param {CanvasRenderingContext2D} c */
+/** Lines over values that are known only as a sum. @param {CanvasRenderingContext2D} c */
 function hatch(c) {
 	const tile = new OffscreenCanvas(6, 6),
 		t = /** @type {OffscreenCanvasRenderingContext2D} */ (tile.getContext('2d'));
@@ -103,7 +103,7 @@ function hatch(c) {
 	t.stroke();
 	return /** @type {CanvasPattern} */ (c.createPattern(tile, 'repeat'));
 }
-/** Draws a lane, whose times need not be those that are shown: a zoom stretches it until the server has answered.
+/** Draws a lane. Its times may differ from those on display: a zoom stretches it until the server has answered.
  * @param {HTMLCanvasElement} canvas @param {Lane} lane @param {any} answer @param {View} view @param {Look} look
  * @param {string} stack whose boxes are marked */
 export function drawLane(canvas, lane, answer, view, look, stack) {
@@ -185,7 +185,7 @@ function drawSpans(c, lane, answer, x, view, look, stack) {
 /** @param {string} text @param {number} n */
 const cut = (text, n) => (text.length <= n ? text : n < 2 ? '' : text.slice(0, n - 1) + '…');
 
-/** The span at a moment: how long, and of which stack. @param {Lane} lane @param {any} answer @param {number} ms */
+/** The span at a moment: its length and its stack. @param {Lane} lane @param {any} answer @param {number} ms */
 export function spanAt(lane, answer, ms) {
 	const ns = ms * 1e6 - answer.from_ns;
 	for (const s of spansOf(lane.spans))
@@ -208,7 +208,7 @@ export function wordsAt(lane, answer, ms, look) {
 	if (span)
 		return (
 			`${look.texts[STATES[span.state]]} for ${value(span.ns, 'nanoseconds')}: ${span.leaf}` +
-			(span.askers ? `, asked for by ${span.askers}` : '')
+			(span.askers ? `, requested by ${span.askers}` : '')
 		);
 	const at = ns / answer.bucket_ns;
 	for (const { bucket, n, parts } of runsOf(lane.density))

@@ -1,9 +1,10 @@
-/* lanes.js: lanes below each other, of threads or of streams. Those that are chosen come first. Only the rows in sight
- * are made. A thread's row opens into its flame chart. */
+/* lanes.js: a list of lanes, of threads or of streams. Selected lanes come first. Only the visible rows are created. A
+ * thread's row opens into its flame chart. */
 
 import { el } from '../dom.js';
 import { joinSelector, splitSelector, condition } from '../selector.js';
 import { momentText } from '../axis.js';
+import { Chart } from './chart.js';
 import { STREAMS, THREADS, drawLane, laneName, laneShares, laneTitle, spanAt, wordsAt } from './lane.js';
 
 /** @typedef {import('../app.js').App} App */
@@ -17,11 +18,11 @@ const ROW_PX = 26,
 	MAX_CHOSEN = 32,
 	LANES = 100;
 
-/** What a lane is called in the address. @param {Lane} lane @param {string[]} by */
+/** The id of a lane in the address. @param {Lane} lane @param {string[]} by */
 export function laneId(lane, by) {
 	return by.map((name) => encodeURIComponent(lane.labels?.[name] || '').replace(/\./g, '%2E')).join('.');
 }
-/** Those that are chosen, by id. @param {App} app */
+/** The ids of the selected lanes. @param {App} app */
 function chosenIds(app) {
 	return (app.state.lanes || '').split(',').filter(Boolean).slice(0, MAX_CHOSEN);
 }
@@ -29,8 +30,8 @@ function chosenIds(app) {
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /**
- * The question of the lanes that are chosen; {}: none are. Labels are asked one by one: where that takes in others,
- * it says so.
+ * The query of the selected lanes; {} if there are none. Each label is a separate condition; if these match other
+ * lanes, too, the screen says so.
  * @param {App} app
  * @param {any} answer of /api/v1/lanes
  * @param {string} q what it answers
@@ -49,7 +50,7 @@ export function chosenSelector(app, answer, q) {
 		});
 	return { q: joinSelector(type, [match.trim(), ...list].filter(Boolean).join(', ')) };
 }
-/** A thread's number says it all on its host. @param {string[]} by @param {Lane[]} lanes */
+/** On one host, a thread's number is enough. @param {string[]} by @param {Lane[]} lanes */
 function labelsThatTell(by, lanes) {
 	const has = (/** @type {string} */ name) => by.includes(name) && lanes.every((l) => l.labels?.[name]);
 	return has('tid')
@@ -61,7 +62,7 @@ function chosenLanes(app, answer) {
 	const ids = new Set(chosenIds(app));
 	return (answer?.lanes || []).filter((/** @type {Lane} */ l) => ids.has(laneId(l, answer.by)));
 }
-/** How many lanes the same labels take in that are not chosen. @param {App} app @param {any} answer */
+/** The number of lanes that the same labels match but that are not selected. @param {App} app @param {any} answer */
 export function alsoTaken(app, answer) {
 	const lanes = chosenLanes(app, answer),
 		by = labelsThatTell(answer?.by || [], lanes);
@@ -71,7 +72,7 @@ export function alsoTaken(app, answer) {
 		: [];
 	return taken.length - lanes.length;
 }
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 export class Lanes {
 	/**
@@ -161,7 +162,7 @@ export class Lanes {
 	drawOne(canvas, lane) {
 		if (this.view) drawLane(canvas, lane, this.answer, this.view, this.look, this.app.state.stack);
 	}
-	/** Those that are chosen first; streams by their names. */
+	/** Selected lanes first; streams by name. */
 	sort() {
 		const { answer, app } = this,
 			ids = chosenIds(app),
@@ -181,8 +182,8 @@ export class Lanes {
 		this.note.textContent =
 			this.why ||
 			`${n} lane${n === 1 ? '' : 's'} by ${answer.by.join(', ') || 'nothing'} of ${answer.types.join(' and ')}` +
-				(answer.others ? `; ${answer.others.count} more are together in the last one` : '') +
-				(also > 0 ? `; what is chosen takes in ${also} more of the same names` : '');
+				(answer.others ? `; ${answer.others.count} more are merged into the last one` : '') +
+				(also > 0 ? `; the selection includes ${also} more with the same names` : '');
 		this.legend.classList.toggle('coarse', !answer.exact);
 	}
 	drawChosen() {
@@ -223,7 +224,7 @@ export class Lanes {
 			chart = el('div', { class: 'tl-chart', hidden: true });
 		const box = el('input', {
 			type: 'checkbox',
-			'aria-label': `only ${name}, and others that are chosen`,
+			'aria-label': `show only ${name} and other checked lanes`,
 			checked: chosenIds(this.app).includes(id),
 			onchange: () => this.choose(id)
 		});
@@ -285,8 +286,6 @@ export class Lanes {
 	/** @param {any} row @param {HTMLElement} host */
 	async openChart(row, host) {
 		host.hidden = false;
-		const { Chart } = await import('./chart.js');
-		if (![...this.rows.values()].includes(row)) return; /* it has gone meanwhile */
 		row.chart = new Chart(host, this.app);
 		const { q } = splitOf(this.options.question().q, row.lane);
 		const view = /** @type {View} */ (this.view);
@@ -306,7 +305,7 @@ export class Lanes {
 		const row = this.rowAt(target, ms);
 		return row ? spanAt(row.lane, this.answer, ms) : null;
 	}
-	/** What is under the pointer, in words. @param {PointerEvent} e @param {number} ms */
+	/** Describes what is under the pointer. @param {PointerEvent} e @param {number} ms */
 	point(e, ms) {
 		const row = this.rowAt(e.target, ms);
 		if (!row) return;
@@ -317,7 +316,7 @@ export class Lanes {
 		);
 	}
 }
-/** The question of one thread. @param {string} q @param {Lane} lane */
+/** The query of one thread. @param {string} q @param {Lane} lane */
 function splitOf(q, lane) {
 	const { type, match } = splitSelector(q),
 		labels = lane.labels || {};

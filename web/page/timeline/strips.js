@@ -1,5 +1,5 @@
-/* strips.js: metrics of the host, and of GPUs where there are any, as strips over time. What nobody measured has no
- * strip; where a measurement is missing is a gap. */
+/* strips.js: metrics of the host and of its GPUs, as strips over time. A metric without data has no strip; a missing
+ * value is a gap. */
 
 import { el } from '../dom.js';
 import { conditions, splitSelector } from '../selector.js';
@@ -14,7 +14,7 @@ const HEIGHT_PX = 48,
 	STEP_PX = 3,
 	LEAST_STEP_MS = 10e3;
 
-/** Those of the question that say which host. @param {string} q */
+/** The conditions of the query on the host. @param {string} q */
 export function hostMatch(q) {
 	const { match } = splitSelector(q);
 	return conditions(match)
@@ -69,7 +69,7 @@ class Strip {
 		this.max = max;
 		this.point(NaN);
 	}
-	/** What it is at a moment; else its greatest. @param {number} ms */
+	/** The value at a moment, else the greatest. @param {number} ms */
 	point(ms) {
 		const { series, totals, max = 0 } = this;
 		this.now.textContent = Number.isNaN(ms) ? `≤ ${amount(max, series.kind.unit)}` : textAt(series, totals, ms);
@@ -125,7 +125,7 @@ export class Strips {
 		this.all.forEach((s) => s.point(ms));
 	}
 	/**
-	 * Of which each is one number at a time.
+	 * Each as one number per moment.
 	 * @returns {{title: string, unit: string, at: number[], values: (number|null)[]}[]}
 	 */
 	series() {

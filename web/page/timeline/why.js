@@ -1,5 +1,5 @@
-/* why.js: why was it idle, or busy: the times in which a strip is below or above a threshold, inside of what is
- * chosen, against the others: which stacks ran in these and not in those. */
+/* why.js: why it was idle, or busy: compares the times within the selection in which a strip is below or above a
+ * threshold with the other times: which stacks ran in the former and not in the latter. */
 
 import { button, el, select } from '../dom.js';
 import { moment } from '../times.js';
@@ -10,11 +10,11 @@ import { value } from '../../units.js';
 /** @typedef {{title: string, unit: string, at: number[], values: (number|null)[]}} Line */
 /** @typedef {[number, number][]} Spans */
 
-export const MAX_INTERVALS = 64; /* the server's */
+export const MAX_INTERVALS = 64; /* the server's limit */
 
 /**
- * Where a line is below (or at least) a threshold, and where it is not; what is not known is neither. Neighbours are
- * one.
+ * The times at which a line is below (or at least) a threshold, and those at which it is not; unknown values are
+ * neither. Adjacent intervals are merged.
  * @param {Line} line
  * @param {number} threshold
  * @param {boolean} below
@@ -36,7 +36,7 @@ export function intervals(line, threshold, below, inside) {
 	});
 	return { those, others };
 }
-/** The longest ones, when there are too many. @param {Spans} spans */
+/** The longest ones, if there are too many. @param {Spans} spans */
 export function longest(spans) {
 	if (spans.length <= MAX_INTERVALS) return spans;
 	return [...spans]
@@ -45,6 +45,8 @@ export function longest(spans) {
 		.sort((a, b) => a[0] - b[0]);
 }
 const length = (/** @type {Spans} */ spans) => spans.reduce((sum, [a, b]) => sum + b - a, 0);
+const counted = (/** @type {Spans} */ spans) =>
+	`${spans.length} interval${spans.length === 1 ? '' : 's'}, ${value(length(spans), 'milliseconds')}`;
 
 export class Why {
 	/**
@@ -57,15 +59,15 @@ export class Why {
 		this.app = app;
 		this.options = options;
 		this.host = host;
-		this.line = select([], { 'aria-label': 'strip', onchange: () => this.suggest() });
+		this.line = select([], { 'aria-label': 'Metric', onchange: () => this.suggest() });
 		this.way = select(
 			[
 				['below', 'below'],
 				['above', 'at least']
 			],
-			{ 'aria-label': 'below or above' }
+			{ 'aria-label': 'Comparison' }
 		);
-		this.threshold = el('input', { type: 'number', step: 'any', min: 0, 'aria-label': 'threshold', size: 8 });
+		this.threshold = el('input', { type: 'number', step: 'any', min: 0, 'aria-label': 'Threshold', size: 8 });
 		this.unit = el('span', { class: 'dim' });
 		host.append(
 			el('span', {}, 'Why was'),
@@ -74,13 +76,13 @@ export class Why {
 			this.threshold,
 			this.unit,
 			el('span', {}, '?'),
-			button('Show what ran then', () => this.ask(), {
-				title: 'What ran in these times of what is chosen, against the others'
+			button('Show what ran', () => this.ask(), {
+				title: 'Compare these intervals of the selection with the rest'
 			})
 		);
 		this.host.hidden = true;
 	}
-	/** GPUs come first where there are any: that is the question most often. */
+	/** GPUs come first if there are any: they are what is asked about most. */
 	draw() {
 		const lines = this.options.series(),
 			old = this.line.value;
@@ -92,7 +94,7 @@ export class Why {
 	chosen() {
 		return this.options.series().find((l) => l.title === this.line.value);
 	}
-	/** Half of the greatest. */
+	/** Half of the maximum. */
 	suggest() {
 		const line = this.chosen(),
 			most = Math.max(0, ...(line?.values || []).map((v) => v || 0));
@@ -108,7 +110,7 @@ export class Why {
 		if (!those.length || !others.length)
 			return this.app.notify(
 				`${line.title} is ${those.length ? 'always' : 'never'} ${below ? 'below' : 'at least'} ` +
-					`${amount(threshold, line.unit)} in what is chosen.`
+					`${amount(threshold, line.unit)} in the selection.`
 			);
 		const list = (/** @type {Spans} */ spans) =>
 			longest(spans)
@@ -117,9 +119,8 @@ export class Why {
 		const [from, to] = this.options.brush(),
 			at = { afrom: moment(this.app, from), ato: moment(this.app, to) };
 		const text =
-			`${line.title} ${below ? 'below' : 'at least'} ${amount(threshold, line.unit)}: ${those.length} times, ` +
-			`${value(length(those), 'milliseconds')} (more there: red), against ` +
-			`${others.length} times, ${value(length(others), 'milliseconds')}` +
+			`${line.title} ${below ? 'below' : 'at least'} ${amount(threshold, line.unit)}: ` +
+			`${counted(those)} (red: more there), compared with ${counted(others)}` +
 			(Math.max(those.length, others.length) > MAX_INTERVALS ? `; the ${MAX_INTERVALS} longest of each` : '');
 		const { q } = this.app.state;
 		await this.options

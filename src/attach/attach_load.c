@@ -1,0 +1,105 @@
+#include "attach/attach_load.h"
+
+#include "attach/attach_call.h"
+#include "attach/attach_code.h"
+#include "base/err.h"
+
+#ifdef __x86_64__
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GO_LOAD = 1, GO_END = 2, NAP_NS = 200000 };
+
+/* Writes the path first: the thread reads it once it is told to go. */
+static int tell(const struct attach_load *l, int32_t go, const struct attach_words *w)
+{
+	char path[sizeof w->path] = "";
+
+	snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/fd/%" PRId32, w->tid, w->fd);
+	if (pwrite(l->memory, path, sizeof path,
+		   ATTACH_WORDS + offsetof(struct attach_words, path)) < 0 ||
+	    pwrite(l->memory, &go, sizeof go, ATTACH_WORDS + offsetof(struct attach_words, go)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int wait_stage(const struct attach_load *l, int32_t stage, uint64_t until_ns,
+		      struct attach_words *w)
+{
+	struct timespec nap = { 0, NAP_NS };
+
+	for (;;) {
+		int rc = attach_words_read(l->memory, w);
+		if (rc < 0 || w->stage >= stage)
+			return rc;
+		if (syscall(SYS_pidfd_send_signal, l->pidfd, 0, NULL, 0) < 0 && errno == ESRCH)
+			return -ESRCH;
+		if (clock_mono_ns() > until_ns)
+			return -ETIMEDOUT;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static int write_all(int fd, const uint8_t *p, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		ssize_t n = pwrite(fd, p + at, len - at, at);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+	}
+	return 0;
+}
+
+/* Takes the descriptor from the process as opened there, so that we can only write where the
+ * process could write. */
+static int fill(const struct attach_load *l, const struct attach_words *w, struct err *err)
+{
+	if (w->fd < 0)
+		return err_set(err, EIO, "the process cannot open memory for the library: %s",
+			       strerror(-w->fd));
+	if (l->is_written)
+		return 0;
+	int fd = syscall(SYS_pidfd_getfd, l->pidfd, w->fd, 0);
+	int rc = fd < 0 ? -errno : write_all(fd, l->image, l->size);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? err_set(err, -rc, "cannot write the library: %s", strerror(-rc)) : 0;
+}
+
+int attach_load(const struct attach_load *l, struct err *err)
+{
+	uint64_t until_ns = clock_mono_ns() + l->limit_ns;
+	struct attach_words w;
+	int rc = wait_stage(l, ATTACH_OPENED, until_ns, &w);
+
+	if (rc == 0) {
+		rc = fill(l, &w, err);
+		int told = tell(l, rc < 0 ? GO_END : GO_LOAD, &w);
+		if (rc < 0)
+			return rc;
+		rc = told < 0 ? told : wait_stage(l, ATTACH_FINISHED, until_ns, &w);
+	}
+	if (rc == -ETIMEDOUT)
+		return err_set(
+			err, ETIMEDOUT,
+			"the library is still being loaded: nothing is stopped, it may yet come");
+	if (rc < 0)
+		return err_set(err, -rc, "the process has ended, or its memory of ours: %s",
+			       strerror(-rc));
+	if (!w.handle)
+		return err_set(err, EIO, "the process cannot load the library: %s",
+			       *w.error ? w.error : "dlopen does not say why");
+	return 0;
+}
+
+#endif

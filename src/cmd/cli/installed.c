@@ -1,0 +1,21 @@
+#include "cmd/cli/installed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int installed_dirs(struct installed_dirs *dirs, struct err *err)
+{
+	char *own = dirs->v[INSTALLED_BESIDE], *lib = dirs->v[INSTALLED_LIB];
+	ssize_t n = readlink("/proc/self/exe", own, INSTALLED_DIR_MAX);
+	if (n < 0 || n == INSTALLED_DIR_MAX)
+		return err_set(err, n < 0 ? errno : ENAMETOOLONG,
+			       "cannot tell where this program is: %s",
+			       strerror(n < 0 ? errno : ENAMETOOLONG));
+	own[n] = '\0';
+	*strrchr(own, '/') = '\0';
+	const char *slash = strrchr(own, '/');
+	snprintf(lib, INSTALLED_DIR_MAX, "%.*s/lib/cresset", (int)(slash ? slash - own : 0), own);
+	return 0;
+}

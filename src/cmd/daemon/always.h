@@ -1,0 +1,189 @@
+/* cmd/daemon/always.h: the common part of cresset up and cresset agent: what to record, and the
+ * directory of an unprivileged process. */
+#ifndef CRESSET_CMD_DAEMON_ALWAYS_H
+#define CRESSET_CMD_DAEMON_ALWAYS_H
+
+#include "agent/up.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/config.h"
+#include "cmd/files/kernel.h"
+#include "cmd/gpu/gpu_setup.h"
+
+#include <stddef.h>
+
+struct relabel;
+struct selector;
+struct yaml;
+
+/* --- the key "relabel" of a configuration file. */
+
+/* A row for struct cmd's config_only; at: offset of a const struct yaml * in the options struct. */
+#define RELABEL_ROW(title, at) \
+	{ \
+		NULL, "relabel", "RULES", \
+			"rules that change labels or drop series, in this order, as Prometheus' " \
+			"relabel_configs; actions: replace, keep, drop, " \
+			"labelmap, labeldrop, labelkeep", \
+			OPT_TREE, .group = title, .offset = (at), .bare = relabel_example \
+	}
+extern const char relabel_example[];
+
+/* y: NULL for no rules, which gives NULL. file: for messages. Returns 0 and sets *out (free with
+ * relabel_free), or -EINVAL with "file:line: words". */
+int relabel_read(const struct yaml *y, const char *file, struct relabel **out, struct err *err);
+
+/* --- recording options --- */
+
+/* Which series are recorded: those that a selector of --only takes (all without --only), except
+ * those that one of --exclude takes. Selectors see the labels that a query would see
+ * (query/selector.h), so the selector of a query also excludes what it found. */
+struct choose { /* zeroed = everything is recorded */
+	VEC(struct selector *) only, exclude;
+	VEC(struct selector *) attach;
+};
+
+#define CHOOSE_OPTIONS(only_at, exclude_at) \
+	{ NULL,        "only",  "SELECTOR",   "only these: 'unit=\"nginx.service\"'; repeatable", \
+	  OPT_STRINGS, only_at, .basic = true }, \
+	{ \
+		NULL, "exclude", "SELECTOR", "not these: 'comm=~\"kworker.*\"'; repeatable", \
+			OPT_STRINGS, exclude_at, .basic = true \
+	}
+
+struct always_opts {
+	struct choice_list events;
+	struct str_list only, exclude, gpu_attach;
+	struct choice_list gpu_force;
+	int gpu; /* enum gpu_level */
+	struct opt_number gpu_budget_percent, wait_budget_percent;
+	const char *config; /* a file */
+	const struct yaml *relabel;
+	struct collect_opts collect; /* always_collect adds the options above to it */
+};
+extern const char *const always_event_words[], *const always_force_words[];
+
+/* Rows for the option table of a command whose options struct T has a member `always`. */
+#define ALWAYS_ROW(T, member) .group = "What to record", .offset = offsetof(struct T, always.member)
+/* clang-format would break up the rows. */
+/* clang-format off */
+#define ALWAYS_SAMPLER(T, member) ALWAYS_ROW(T, collect.sampler.member)
+#define ALWAYS_OPTIONS(T) \
+	{ "e", "events", "KIND,...", "what is recorded: cpu, off-cpu, sched-wait", OPT_CHOICES, \
+	  ALWAYS_ROW(T, events), .words = always_event_words, .def = "cpu,off-cpu", \
+	  .basic = true }, \
+	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, ALWAYS_SAMPLER(T, freq_hz), \
+	  .def = "19", .min = 1, .max = 1000, .basic = true }, \
+	CLOCK_OPTION(T, always.collect.sampler.clock, "What to record"), \
+	{ "m", "min-block", "TIME", "no stack of shorter waits; a bare number is us", \
+	  OPT_DURATION, ALWAYS_SAMPLER(T, waits.min_block_ns), \
+	  .def = OPT_DEF(WAIT_MIN_BLOCK_MS) "ms", .bare_unit_ns = 1000 }, \
+	{ NULL, "gpu", "LEVEL", \
+	  "what programs ask of GPUs: auto (0 and 1), off, require; 0: calls, 1: GPU time, 2: " \
+	  "stalls", OPT_ENUM, ALWAYS_ROW(T, gpu), .bare = "auto", .def = "auto", \
+	  .words = gpu_level_words }, \
+	{ NULL, "gpu-attach", "SELECTOR", \
+	  "load the GPU library into running programs that match: 'comm=\"train\"'; repeatable", \
+	  OPT_STRINGS, ALWAYS_ROW(T, gpu_attach) }, \
+	{ NULL, "gpu-attach-force", "WHY,...", \
+	  "with --gpu-attach, also into those it refuses else: seccomp, user-namespace", \
+	  OPT_CHOICES, ALWAYS_ROW(T, gpu_force), .words = always_force_words }, \
+	CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
+	{ NULL, "max-rate", "N", \
+	  "stacks of waits per second; of more a weighted sample is taken", OPT_U64, \
+	  ALWAYS_SAMPLER(T, waits.max_rate), .def = "100", .min = 1, .max = 1000000 }, \
+	{ NULL, "python-native", "HOW", \
+	  "the interpreter's own frames between Python's: fold, show", OPT_ENUM, \
+	  ALWAYS_ROW(T, collect.resolve.python_native), .words = python_native_words, \
+	  .def = "fold" }, \
+	{ NULL, "gpu-budget", "PCT", \
+	  "of a program's time, what windows of GPU time may cost; 100: no window ends", \
+	  OPT_PERCENT, .group = "Cost and limits", \
+	  .offset = offsetof(struct T, always.gpu_budget_percent), .def = "0.1" }, \
+	{ NULL, "wait-budget", "PCT", \
+	  "of one CPU, what looking at switches may take: beyond that waits are estimates; 0: " \
+	  "no limit", OPT_PERCENT, .group = "Cost and limits", \
+	  .offset = offsetof(struct T, always.wait_budget_percent), .def = "0.3" }, \
+	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
+	  .group = "Cost and limits", \
+	  .offset = offsetof(struct T, always.collect.sampler.buffer_bytes), .def = "512K", \
+	  .min = 4096, .max = 1 << 30 }, \
+	KERNEL_BTF_OPTION(T, always.collect.sampler.kernel.btf_file)
+#define ALWAYS_CONFIG(T) \
+	{ NULL, "config", "FILE", "these options, and rules for labels, as YAML", OPT_CONFIG, \
+	  .group = "Configuration", .offset = offsetof(struct T, always.config), .basic = true }
+/* clang-format on */
+
+/* Rows for config_only. */
+#define ALWAYS_CONFIG_ONLY(T) RELABEL_ROW("Labels", offsetof(struct T, always.relabel))
+
+/* The data that a collector's options point to. */
+struct always;
+/* Returns an exit status, with the error printed. Sets labels of this machine: host, kernel and
+ * arch. */
+int always_new(struct cmd_line *line, const struct always_opts *o, struct always **out);
+void always_free(struct always *a); /* NULL is fine */
+/* Adds a label to every series; key "host" sets another name of this machine. Both stay the
+ * caller's. Returns false if there are too many. */
+bool always_add_label(struct always *a, const char *key, const char *value);
+struct collect_opts always_collect(const struct always_opts *o, const struct always *a);
+struct up_attach always_attach(const struct always_opts *o, const struct always *a);
+
+int always_check_permissions(struct err *err);
+/* Returns an exit status, with what is missing printed: --gpu=require, and a file that --btf
+ * names. */
+int always_check_machine(const struct always_opts *o);
+/* Creates up->data_dir if needed, and finds the user for the process: the directory's owner; if
+ * that is root and the directory is empty, or if it is nobody, the user of store_user.c, who
+ * becomes the owner. The user must be able to reach the directory. process: its name in
+ * messages. */
+int always_prepare_directory(struct up_opts *up, const char *process, struct err *err);
+
+/* --- always_run.c: runs cresset up and cresset agent, and applies changes of their configuration
+ * file on SIGHUP. */
+
+/* The process to restart when the option of this name has changed; other options need a restart of
+ * the whole. */
+struct always_key {
+	const char *name;
+	unsigned part; /* UP_COLLECTOR, UP_KEEPER */
+};
+/* Rows for the options in ALWAYS_OPTIONS. */
+#define ALWAYS_KEYS \
+	{ "events", UP_COLLECTOR }, { "freq", UP_COLLECTOR }, { "only", UP_COLLECTOR }, \
+		{ "exclude", UP_COLLECTOR }, { "min-block", UP_COLLECTOR }, \
+		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, { "gpu", UP_COLLECTOR }, \
+		{ "gpu-budget", UP_COLLECTOR }, { "wait-budget", UP_COLLECTOR }, \
+		{ "gpu-attach", UP_COLLECTOR }, { "gpu-attach-force", UP_COLLECTOR }, \
+		{ "btf", UP_COLLECTOR }, \
+	{ \
+		"relabel", UP_COLLECTOR \
+	}
+
+struct always_run {
+	struct cmd_line *line;
+	const void *typed;             /* options at the start */
+	const struct always_key *keys; /* ends with a row without a name */
+	const char *process;           /* the name of the unprivileged one */
+	/* Makes both from these options. Returns an exit status, with the error printed; on success
+	 * *always is the caller's. */
+	int (*fill)(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
+		    struct always **always);
+	/* Called when all is well and it records; may be NULL. */
+	void (*say)(void *ctx);
+	/* Called after a reload has filled both: returns the processes to restart for other reasons
+	 * than options. May be NULL. */
+	unsigned (*look_again)(void *ctx);
+	void *ctx;
+	/* Used by always_run only; zeroed before. */
+	const void *now;           /* options since the last reload */
+	struct config_again again; /* holds now; zeroed: now is typed */
+	struct always *always;
+	struct up_opts up;
+};
+
+/* Runs until SIGINT or SIGTERM. Returns an exit status. */
+int always_run(struct always_run *r);
+
+#endif

@@ -1,0 +1,106 @@
+#include "cmd/daemon/always.h"
+
+#include "base/log.h"
+#include "cmd/doctor/doctor.h"
+
+#include <string.h>
+
+static unsigned part_of(const struct always_run *r, const char *name)
+{
+	for (const struct always_key *k = r->keys; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k->part;
+	log_warn("%s has changed: restart to apply it", name);
+	return 0;
+}
+
+static unsigned parts_of(const struct always_run *r, const struct str_list *changed)
+{
+	unsigned parts = 0;
+
+	for (size_t i = 0; i < changed->n; i++) {
+		unsigned part = part_of(r, changed->v[i]);
+		if (part)
+			log_info("%s has changed: the %s begins again with it", changed->v[i],
+				 part == UP_COLLECTOR ? "collector" : r->process);
+		parts |= part;
+	}
+	if (!changed->n)
+		log_info("the configuration is unchanged");
+	return parts;
+}
+
+static unsigned reload(void *ctx);
+
+/* The directory and owner of the data stay as determined at the start. */
+static void take(struct always_run *r, struct up_opts *up, struct always *always, const void *opts)
+{
+	if (r->now) {
+		up->data_dir = r->up.data_dir;
+		up->uid = r->up.uid;
+		up->gid = r->up.gid;
+	}
+	up->reload = (struct up_reload){ reload, r };
+	up->ready = (struct up_ready){ r->say, r->ctx };
+	always_free(r->always);
+	r->always = always;
+	r->up = *up;
+	r->now = opts;
+}
+
+static unsigned reload(void *ctx)
+{
+	struct always_run *r = ctx;
+	struct up_opts up = { 0 };
+	struct always *always;
+	struct config_again again;
+	struct err err = { 0 };
+	int rc = config_again(r->line, r->now, &again, &err);
+
+	if (rc) {
+		log_warn("what was there before stays: %s", err.text);
+		return 0;
+	}
+	if (r->fill(r->ctx, &again.line, again.opts, &up, &always) != CMD_OK) {
+		/* The reason has been printed. */
+		log_warn("what was there before stays");
+		config_again_done(&again);
+		return 0;
+	}
+	unsigned parts = parts_of(r, &again.changed);
+	if (r->look_again)
+		parts |= r->look_again(r->ctx);
+	take(r, &up, always, again.opts);
+	config_again_done(&r->again);
+	r->again = again;
+	return parts;
+}
+
+static int run(struct always_run *r)
+{
+	struct err err = { 0 };
+	int rc = always_check_permissions(&err);
+
+	if (rc)
+		return cmd_fail(CMD_PERMISSION, &err);
+	rc = always_prepare_directory(&r->up, r->process, &err);
+	if (rc)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	rc = up_run(&r->up);
+	return rc ? collect_status(rc) : CMD_OK;
+}
+
+int always_run(struct always_run *r)
+{
+	struct up_opts up = { 0 };
+	struct always *always;
+	int status = r->fill(r->ctx, r->line, r->typed, &up, &always);
+
+	if (status != CMD_OK)
+		return status;
+	take(r, &up, always, r->typed);
+	status = run(r);
+	always_free(r->always);
+	config_again_done(&r->again);
+	return status;
+}

@@ -1,0 +1,211 @@
+/* cresset up: the always-on profiler. */
+#include "agent/up.h"
+#include "agent/name_guard.h"
+#include "base/log.h"
+#include "cmd/daemon/always.h"
+#include "cmd/daemon/users.h"
+#include "server/server.h"
+
+#include <string.h>
+
+struct up_cmd_opts {
+	const char *data, *listen, *ui_dir;
+	struct always_opts always;
+	uint64_t interval_ns, retention_ns, disk_bytes, memory_bytes, max_series;
+};
+
+#define PART(title, member) .group = title, .offset = offsetof(struct up_cmd_opts, member)
+static const struct cmd_opt up_options[] = {
+	{ NULL, "data", "DIR", "directory of the store; made when it is not there", OPT_STRING,
+	  PART("Data", data), .def = "/var/lib/cresset", .basic = true },
+	{ NULL, "listen", "ADDR", "address and port of the page and the API; none: there is none",
+	  OPT_STRING, PART("Data", listen), .def = "127.0.0.1:7070", .basic = true },
+	{ NULL, "ui-dir", "DIR",
+	  "the page's files, in place of those in the program: web/ of the sources", OPT_STRING,
+	  PART("Data", ui_dir) },
+	{ NULL, "retention", "TIME", "keep data that long: 36h, 14d", OPT_DURATION,
+	  PART("Data", retention_ns), .def = "14d", .min = 1, .basic = true },
+	{ NULL, "disk", "SIZE", "and no more than that", OPT_SIZE, PART("Data", disk_bytes),
+	  .def = "10G", .min = 1 << 20, .basic = true },
+	{ NULL, "max-series", "N", "more of them at once are folded together", OPT_U64,
+	  PART("Data", max_series), .def = "20000", .min = 1, .max = UINT32_MAX },
+	ALWAYS_OPTIONS(up_cmd_opts),
+	{ NULL, "interval", "TIME", "how often the store is given what was recorded", OPT_DURATION,
+	  PART("Cost and limits", interval_ns), .def = "10s", .min = 100000000,
+	  .max = 3600000000000ull },
+	{ NULL, "memory", "SIZE", "of the store process: heads, caches, queries", OPT_SIZE,
+	  PART("Cost and limits", memory_bytes), .def = "256M", .min = 8 << 20, .basic = true },
+	ALWAYS_CONFIG(up_cmd_opts),
+	{ 0 },
+};
+static const struct cmd_opt up_config_only[] = {
+	ALWAYS_CONFIG_ONLY(up_cmd_opts),
+	{ 0 },
+};
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+struct up_page {
+	const char *data, *listen, *ui_dir;
+	uint64_t memory_bytes;
+	struct users users, users_before;
+	struct server *server;
+};
+
+static int load_server(void *ctx, struct err *err)
+{
+	(void)ctx;
+	return server_load(err);
+}
+
+static uint64_t count_left_alone(const void *guard)
+{
+	return name_guard_left_alone(guard);
+}
+
+static int start_server(void *ctx, struct store *store, const struct name_guard *guard,
+			struct sandbox *sandbox, struct err *err)
+{
+	struct up_page *page = ctx;
+	const struct server_opts opts = { .listen = page->listen,
+					  .store = store,
+					  .sandbox = sandbox,
+					  .users = &page->users.given,
+					  .unread = { guard ? count_left_alone : NULL, guard },
+					  .ui_dir = page->ui_dir,
+					  .memory_bytes = page->memory_bytes };
+
+	return server_start(&opts, &page->server, err);
+}
+
+static void say_url(void *ctx)
+{
+	const struct up_page *page = ctx;
+	struct buf url = { 0 };
+
+	server_url(page->server, &url);
+	log_info("look at it:  %s", buf_cstr(&url));
+	buf_done(&url);
+}
+
+static void stop_server(void *ctx)
+{
+	struct up_page *page = ctx;
+
+	server_stop(page->server);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
+		struct always **always)
+{
+	const struct up_cmd_opts *o = opts;
+	struct up_page *page = ctx;
+	int status = always_check_machine(&o->always);
+
+	if (status == CMD_OK)
+		status = always_new(line, &o->always, always);
+	if (status != CMD_OK)
+		return status;
+	*up = (struct up_opts){
+		.data_dir = o->data,
+		.interval_ns = o->interval_ns,
+		.collect = always_collect(&o->always, *always),
+		.attach = always_attach(&o->always, *always),
+		.store = { .retention_ns = o->retention_ns,
+			   .disk_bytes = o->disk_bytes,
+			   .memory_bytes = o->memory_bytes / 2,
+			   .max_series = o->max_series },
+	};
+	users_done(&page->users_before);
+	page->users_before = page->users;
+	users_find(&page->users);
+	page->data = o->data;
+	page->listen = o->listen;
+	page->ui_dir = o->ui_dir;
+	page->memory_bytes = o->memory_bytes / 2;
+	if (strcmp(o->listen, "none") != 0)
+		up->server = (struct up_server){ .load = load_server,
+						 .start = start_server,
+						 .say = say_url,
+						 .stop = stop_server,
+						 .ctx = page,
+						 .read_dir = o->ui_dir };
+	return CMD_OK;
+}
+
+static void say(void *ctx)
+{
+	const struct up_page *page = ctx;
+
+	log_info("recording this machine into %s; ask it:  cresset query --data %s 'cpu{}'",
+		 page->data, page->data);
+}
+
+/* Users who join the group cresset have access from the next reload on. */
+static unsigned look_again(void *ctx)
+{
+	const struct up_page *page = ctx;
+
+	if (users_are_same(&page->users, &page->users_before))
+		return 0;
+	log_info("other users may ask now: the store process begins again");
+	return UP_KEEPER;
+}
+
+static const struct always_key keys[] = {
+	ALWAYS_KEYS,
+	{ "interval", UP_COLLECTOR },
+	{ "listen", UP_KEEPER },
+	{ "ui-dir", UP_KEEPER },
+	{ "retention", UP_KEEPER },
+	{ "disk", UP_KEEPER },
+	{ "max-series", UP_KEEPER },
+	{ "memory", UP_KEEPER },
+	{ 0 },
+};
+
+static int up_command(struct cmd_line *line, const void *opts)
+{
+	struct up_page page = { 0 };
+	struct always_run r = { .line = line,
+				.typed = opts,
+				.keys = keys,
+				.process = "store process",
+				.fill = fill,
+				.say = say,
+				.look_again = look_again,
+				.ctx = &page };
+
+	if (line->args.n)
+		return cmd_usage(line, "what is '%s'? The whole machine is recorded",
+				 line->args.v[0]);
+	int status = always_run(&r);
+	users_done(&page.users);
+	users_done(&page.users_before);
+	return status;
+}
+
+const struct cmd cmd_up = {
+	.name = "up",
+	.summary = "record this machine always, and keep it in a store",
+	.usage = "[OPTIONS]",
+	.about = "Records the whole machine until it is stopped, and keeps what it sees in a "
+		 "directory that cresset query and cresset sql read with --data, also while it "
+		 "runs. A privileged process collects; another one, without any privilege, keeps "
+		 "the data, finds names and answers. It is the directory's owner, or the user "
+		 "cresset where that is root. Whichever dies is started again, and what was "
+		 "stored stays. SIGTERM and Ctrl-C end it; what was recorded up to then is "
+		 "stored. SIGHUP reads the file of --config again: the process that a change "
+		 "concerns begins again with it.",
+	.examples = {
+		"cresset up\tthis machine, into /var/lib/cresset",
+		"cresset up --data prof --retention 30d\tsomewhere else, and longer",
+		"cresset up --exclude 'user=\"backup\"'\teverything but a user's processes",
+	},
+	.options = up_options,
+	.config_only = up_config_only,
+	.opts_size = sizeof(struct up_cmd_opts),
+	.run = up_command,
+};

@@ -1,0 +1,62 @@
+/* cmd/daemon/users.h: users of this machine with access to a server without tokens
+ * (server/access.c):
+ *
+ *     root, and a starter of the server who is not root      read, add, delete
+ *     the user who has started it with sudo                  reads, adds
+ *     members of the group cresset                           read, add
+ *     the user cresset, and those in its place               add: agents of this machine send as
+ *                                                            them
+ *
+ * Membership is that of the user database at this moment, not the groups that a process has: for a
+ * connection, the kernel reports only the user. */
+#ifndef CRESSET_CMD_DAEMON_USERS_H
+#define CRESSET_CMD_DAEMON_USERS_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "server/server.h"
+
+#include <sys/types.h>
+
+#define USERS_GROUP "cresset"
+
+struct users {
+	VEC(struct server_user) all; /* each once, sorted by number */
+	struct server_users given;   /* for server_opts.users */
+};
+
+/* Call it before the sandbox: it uses name services. */
+void users_find(struct users *u);
+void users_done(struct users *u);
+bool users_are_same(const struct users *a, const struct users *b);
+
+/* --- store_user.c: the owner of the data of root's commands. The user owns nothing else, so an
+ * attacker who takes over another daemon, or a container that runs as nobody, does not get the
+ * store, too.
+ *
+ * It is the user cresset, created by packaging (deploy/systemd/sysusers.conf, quickstart up).
+ * Without it, as in a container or on a read-only system, it is the first of STORE_UIDS numbers
+ * that is unused: no name, no group, no process. systemd leaves these free, too
+ * (https://systemd.io/UIDS-GIDS/), and they are among the 65536 that a container has. Later runs
+ * take the owner of the directory. */
+
+#define STORE_USER "cresset"
+enum { STORE_UID_FIRST = 65520, STORE_UIDS = 13 };
+
+struct store_user {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Returns -ENOENT with err set if none is left. */
+int store_user_find(struct store_user *out, struct err *err);
+
+/* "user cresset", "user 65520". */
+const char *store_user_words(uid_t uid, char words[64]);
+
+/* Gives a directory that an earlier version left to nobody, and all of nobody's files in it, to the
+ * user, if no process uses it. For root. Returns 1 if it was given away, which is logged; 0 if it
+ * was not nobody's; -errno with err set: nothing, or only a part, has changed. */
+int store_user_take_over(const char *dir, struct err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* cmd/doctor/doctor.h: the parts of `cresset doctor`. Recording uses the first. */
+#ifndef CRESSET_CMD_DOCTOR_DOCTOR_H
+#define CRESSET_CMD_DOCTOR_DOCTOR_H
+
+#include "base/err.h"
+#include "cmd/cli/cmd.h"
+#include "collect/collect.h"
+#include "collect/kernel/missing.h"
+
+/* --- probe_recording.c: tests whether this user can record on this machine now, by a trial
+ * recording that is thrown away. */
+
+struct probe_recording {
+	int rc;                     /* 0 or -errno of the collector */
+	struct err err;             /* why not */
+	struct collect_stats stats; /* up to the failure: clock and walker */
+	struct collect_missing missing[COLLECT_GROUPS];
+	size_t n_missing;
+};
+/* Records what cresset up records: cpu and off-cpu. kernel: after kernel_finalize
+ * (cmd/files/kernel.h). */
+void probe_recording_run(const struct kernel_opts *kernel, struct probe_recording *t);
+/* Returns NULL if the group is not missing. */
+const struct collect_missing *probe_recording_missing(const struct probe_recording *t,
+						      enum collect_group group);
+/* Whether everything that cresset up records by default works, whatever else is missing. */
+bool probe_recording_is_whole(const struct probe_recording *t);
+
+/* The exit status for an error of the collector. */
+enum cmd_status collect_status(int rc);
+
+/* --- other checks: doctor_pid.c, doctor_data.c, doctor_self.c --- */
+
+/* cresset doctor PID. JSON:
+ *
+ *     pid, comm, bits (64 or 32), files [{path, deleted, state, build_id, names_from, functions,
+ *     debug_file, go, frames_from, frame_rows,
+ *     error, remedy}], jit {bytes, perf_map (null: there is none), remedy}
+ *
+ * state is "ok", "limited" or "missing"; unknown or absent values are null. Returns the exit
+ * status. */
+int doctor_pid(struct cmd_line *line, const char *pid);
+
+/* cresset doctor --data. JSON:
+ *
+ *     dir, sound, bytes, rows, blocks, bad_blocks, series, days, batches, bad_batches, from, to,
+ *     kept_from (days; null: not known),
+ *     files [{name, sound, bytes, problem, day, sealed, detail, blocks, rows, bad_blocks}]
+ *
+ * The last six are for partitions; null elsewhere. Returns the exit status: CMD_BAD_INPUT if
+ * anything is damaged. */
+int doctor_data(struct cmd_line *line, const char *dir);
+
+/* cresset doctor --self. JSON:
+ *
+ *     version, build_id, sound, verified, checksums (path; null: there are none),
+ *     files [{name, state, error}], checks
+ *
+ * state is "same", "changed", "missing", "not_a_file", "outside" or "not_readable". sound: nothing
+ * is wrong; verified: the program and every listed file have the listed checksums. Returns the
+ * exit status. */
+int doctor_self(struct cmd_line *line);
+
+#endif

@@ -1,0 +1,230 @@
+#include "cmd/doctor/doctor.h"
+
+#include "base/escape.h"
+#include "base/fmt.h"
+#include "base/json/json.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/term.h"
+#include "cmd/doctor/show_checks.h"
+#include "store/check.h"
+
+#include <time.h>
+
+enum { NAME_COLUMN = 20, TEXT_MAX = 1024 };
+
+struct day_text {
+	char s[24];
+};
+
+static struct day_text day_of(int64_t time_ns)
+{
+	time_t time_s = time_ns / 1000000000;
+	struct day_text day;
+	struct tm tm;
+
+	gmtime_r(&time_s, &tm);
+	strftime(day.s, sizeof day.s, "%Y-%m-%d", &tm);
+	return day;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void add_count(struct buf *b, uint64_t n, const char *what)
+{
+	fmt_count(b, n);
+	buf_addf(b, " %s%s, ", what, n == 1 ? "" : "s");
+}
+
+static void add_contents(struct buf *b, const struct store_check *c,
+			 const struct store_file_check *f)
+{
+	if (f->is_part) {
+		add_count(b, f->blocks, "block");
+		add_count(b, f->rows, "row");
+		buf_addf(b, "%s%s", f->sealed ? "sealed, " : "",
+			 f->has_detail ? "" : "no detail, ");
+	} else if (strcmp(f->name, "inbox.db") == 0) {
+		buf_addf(b, "%llu batches waiting, ", (unsigned long long)c->batches);
+	} else if (strcmp(f->name, "meta.db") == 0) {
+		buf_addf(b, "%u series, ", c->series);
+	}
+	fmt_bytes(b, f->bytes);
+}
+
+static void add_file(struct buf *b, const struct term *term, const struct store_check *c,
+		     const struct store_file_check *f)
+{
+	bool sound = !f->problem.code;
+
+	buf_addc(b, ' ');
+	term_check(b, term, sound ? CHECK_OK : CHECK_MISSING);
+	buf_addf(b, " %-*s ", NAME_COLUMN, f->name);
+	if (sound)
+		add_contents(b, c, f);
+	else
+		esc_term(b, f->problem.text, strlen(f->problem.text), TEXT_MAX);
+	buf_addc(b, '\n');
+}
+
+static void add_asked(struct buf *b, const struct store_asked *a)
+{
+	if (!a->retention_ns)
+		return;
+	buf_adds(b, "asked:  ");
+	fmt_duration(b, a->retention_ns);
+	if (a->detail_retention_ns < a->retention_ns) {
+		buf_adds(b, " (every 10 s: ");
+		fmt_duration(b, a->detail_retention_ns);
+		buf_addc(b, ')');
+	}
+	buf_adds(b, ", each sample ");
+	fmt_duration(b, a->hot_ns);
+	buf_adds(b, ", in ");
+	fmt_bytes(b, a->disk_bytes);
+	buf_addc(b, '\n');
+}
+
+static void add_totals(struct buf *b, const struct store_check *c)
+{
+	buf_addc(b, '\n');
+	add_asked(b, &c->kept.asked);
+	buf_addf(b, "kept:   %u day%s", c->days, c->days == 1 ? "" : "s");
+	if (c->days)
+		buf_addf(b, ", %s to %s", day_of(c->from_ns).s, day_of(c->to_ns - 1).s);
+	if (c->kept.from_ns > 0)
+		buf_addf(b, "; what was before %s was taken away%s", day_of(c->kept.from_ns).s,
+			 c->kept.is_short ? ", because of --disk" : "");
+	buf_adds(b, "\nthere:  ");
+	add_count(b, c->rows, "row");
+	add_count(b, c->blocks, "block");
+	fmt_bytes(b, c->bytes);
+	if (c->lost_rows) {
+		buf_adds(b, "\nlost:   ");
+		fmt_count(b, c->lost_rows);
+		buf_adds(b, " rows of batches that wait: their stack or series is not there");
+	}
+	buf_adds(b, "\n\n");
+}
+
+static void add_verdict(struct buf *b, const struct term *term, const struct store_check *c)
+{
+	term_paint(b, term->color_out, PAINT_BOLD,
+		   c->unsound ? "something is damaged" : "all is as it was written");
+	if (c->unsound)
+		buf_addf(b,
+			 ": %u of %zu files. Damaged blocks are left out of answers, the rest is "
+			 "shown.",
+			 c->unsound, c->files.n);
+	buf_addc(b, '\n');
+}
+
+static void add_text(struct buf *b, const struct term *term, const struct store_check *c)
+{
+	for (size_t i = 0; i < c->files.n; i++)
+		add_file(b, term, c, &c->files.v[i]);
+	add_totals(b, c);
+	add_verdict(b, term, c);
+	term_fit(term, b);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void put_day(struct json *j, const char *key, bool is_known, int64_t time_ns)
+{
+	json_key_str(j, key, is_known ? day_of(time_ns).s : NULL);
+}
+
+static void put_bool(struct json *j, const char *key, bool is_known, bool value)
+{
+	json_key(j, key);
+	if (is_known)
+		json_bool(j, value);
+	else
+		json_str(j, NULL);
+}
+
+static void put_count(struct json *j, const char *key, bool is_known, uint64_t value)
+{
+	json_key(j, key);
+	if (is_known)
+		json_u64(j, value);
+	else
+		json_str(j, NULL);
+}
+
+static void put_file(struct json *j, const struct store_file_check *f)
+{
+	json_obj(j);
+	json_key_str(j, "name", f->name);
+	put_bool(j, "sound", true, !f->problem.code);
+	json_key_u64(j, "bytes", f->bytes);
+	json_key_str(j, "problem", f->problem.code ? f->problem.text : NULL);
+	put_day(j, "day", f->is_part, f->day_ns);
+	put_bool(j, "sealed", f->is_part, f->sealed);
+	put_bool(j, "detail", f->is_part, f->has_detail);
+	put_count(j, "blocks", f->is_part, f->blocks);
+	put_count(j, "rows", f->is_part, f->rows);
+	put_count(j, "bad_blocks", f->is_part, f->bad_blocks);
+	json_end(j);
+}
+
+static void put_asked(struct json *j, const struct store_asked *a)
+{
+	bool is_known = a->retention_ns != 0;
+
+	json_key(j, "asked");
+	json_obj(j);
+	put_count(j, "retention_ns", is_known, a->retention_ns);
+	put_count(j, "detail_retention_ns", is_known, a->detail_retention_ns);
+	put_count(j, "hot_ns", is_known, a->hot_ns);
+	put_count(j, "disk_bytes", is_known, a->disk_bytes);
+	json_end(j);
+}
+
+static void add_json(struct buf *b, const char *dir, const struct store_check *c)
+{
+	struct json j = json_to(b);
+
+	json_obj(&j);
+	json_key_str(&j, "dir", dir);
+	put_bool(&j, "sound", true, c->unsound == 0);
+	json_key_u64(&j, "bytes", c->bytes);
+	json_key_u64(&j, "rows", c->rows);
+	json_key_u64(&j, "blocks", c->blocks);
+	json_key_u64(&j, "bad_blocks", c->bad_blocks);
+	json_key_u64(&j, "series", c->series);
+	json_key_u64(&j, "days", c->days);
+	json_key_u64(&j, "batches", c->batches);
+	json_key_u64(&j, "bad_batches", c->bad_batches);
+	put_day(&j, "from", c->days, c->from_ns);
+	put_day(&j, "to", c->days, c->to_ns - 1);
+	json_key_u64(&j, "lost_rows", c->lost_rows);
+	put_day(&j, "kept_from", c->kept.from_ns > 0, c->kept.from_ns);
+	put_bool(&j, "kept_short", true, c->kept.is_short);
+	put_asked(&j, &c->kept.asked);
+	json_key(&j, "files");
+	json_arr(&j);
+	for (size_t i = 0; i < c->files.n; i++)
+		put_file(&j, &c->files.v[i]);
+	json_end(&j);
+	json_end(&j);
+	buf_addc(b, '\n');
+}
+
+int doctor_data(struct cmd_line *line, const char *dir)
+{
+	struct store_check check;
+	struct err err = { 0 };
+	struct buf b = { 0 };
+
+	if (store_check(dir, &check, &err) < 0)
+		return cmd_fail(CMD_BAD_INPUT, &err);
+	if (line->globals.json)
+		add_json(&b, dir, &check);
+	else
+		add_text(&b, &line->term, &check);
+	bool unsound = check.unsound;
+	store_check_done(&check);
+	int status = cmd_print(&b);
+	return status == CMD_OK && unsound ? CMD_BAD_INPUT : status;
+}

@@ -1,0 +1,129 @@
+/* cresset convert: converts any profile format to any other. */
+#include "base/log.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/files/filter.h"
+#include "cmd/files/load.h"
+#include "cmd/files/outputs.h"
+#include "profile/profile.h"
+
+struct convert_opts {
+	struct filter_opts filter;
+	struct str_list outputs;
+	const char *format;
+	struct import_opts import;
+	struct text_opts text;
+};
+
+#define OUTPUT(member) .group = "Output", .offset = offsetof(struct convert_opts, member)
+#define IMPORT(member) \
+	.group = "Into a store", .offset = offsetof(struct convert_opts, import.member)
+static const struct cmd_opt convert_options[] = {
+	{ "o", "output", "FILE", "repeatable; the format is by the ending; - = stdout", OPT_STRINGS,
+	  OUTPUT(outputs), .basic = true },
+	{ NULL, "to", "FORMAT", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
+	  .basic = true },
+	{ NULL, "format", "FORMAT", "the same", OPT_STRING, OUTPUT(format) },
+	{ NULL, "data", "DIR",
+	  "into a directory of the store, instead of -o; directories are read, too", OPT_STRING,
+	  IMPORT(data), .basic = true },
+	{ NULL, "label", "K=V", "of all that is imported; repeatable", OPT_STRINGS,
+	  IMPORT(labels) },
+	{ NULL, "at", "T", "when files were recorded that do not tell, nor their names", OPT_STRING,
+	  IMPORT(at) },
+	TEXT_OPTIONS(convert_opts),
+	FILTER_OPTIONS(convert_opts),
+	{ 0 },
+};
+
+/* Whether the format shows GPU activity beside the threads: at least two types. */
+static bool shows_more(const struct format *f, const struct profile *p)
+{
+	return f->has_counters && profile_pick_type(p, "gpu-time") != UINT32_MAX;
+}
+
+/* Prints the note once, however many outputs hold only one type. */
+static void note_types(const struct outputs *outputs, const struct profile *p)
+{
+	for (size_t i = 0; i < outputs->n; i++) {
+		if (!outputs->v[i].format->one_type || shows_more(outputs->v[i].format, p))
+			continue;
+		note_other_types(p, profile_pick_type(p, NULL));
+		return;
+	}
+}
+
+static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
+			 struct outputs *outputs, struct profile *p)
+{
+	struct format_write_opts write = text_write_opts(&o->text);
+	struct err err = { 0 };
+	filter_default_by(&o->filter, p, &write.tree);
+	note_types(outputs, p);
+	if (!p->samples.n)
+		log_info("there are no samples to write");
+	if (outputs_open(line, outputs, &err) < 0)
+		return cmd_fail(CMD_NO_OUTPUT, &err);
+	return outputs_finish(outputs, p, &write);
+}
+
+/* A store keeps everything: queries select parts of it. */
+static int convert_import(struct cmd_line *line, const struct convert_opts *o)
+{
+	const struct filter_opts *f = &o->filter;
+	struct import_opts import = o->import;
+	if (o->outputs.n || o->format)
+		return cmd_usage(line, "choose one of -o and --data");
+	if (f->type || f->match || f->time || f->focus || f->ignore || f->hide || f->by.n ||
+	    f->no_kernel || f->no_user)
+		return cmd_usage(line, "--data takes whole files, without filters");
+	import.from = f->from;
+	return import_files(line, &import);
+}
+
+static int convert_run(struct cmd_line *line, const void *opts)
+{
+	const struct convert_opts *o = opts;
+	if (o->import.data)
+		return convert_import(line, o);
+	if (o->import.at || o->import.labels.n)
+		return cmd_usage(line, "--at and --label go with --data");
+	struct outputs outputs = { 0 };
+	struct profile *p = NULL;
+	if (!o->outputs.n)
+		return cmd_usage(line, "-o FILE is missing");
+	int status = outputs_finalize(line, &o->outputs, o->format, &outputs);
+	if (status == CMD_OK)
+		status = load_profiles(line, o->filter.from, &p);
+	if (status == CMD_OK)
+		status = filter_profile(line, &o->filter, &p);
+	if (status == CMD_OK)
+		status = write_outputs(line, o, &outputs, p);
+	outputs_abort(&outputs);
+	profile_free(p);
+	return status;
+}
+
+const struct cmd cmd_convert = {
+	.name = "convert",
+	.summary = "any profile format to any other",
+	.usage = "FILE... -o OUT|--data DIR [OPTIONS]",
+	.about = "Reads profiles of any format it knows, found by their content, merges them, and "
+		 "writes what passes the filters; types and labels stay apart. What a format "
+		 "cannot hold is lost: cresset help formats. A format that holds one type gets "
+		 "--type, else the default one, and the others are named on standard error.\n"
+		 "With --data the files, and those in directories, by name, go into a store, each "
+		 "once however often it is given. A file that tells no time has it in its name, "
+		 "in UTC (2026-11-21T10:15:00Z, 20261121-101500, Unix time), else --at says it. "
+		 "What cannot be read is passed over and named, and the exit status is 6.",
+	.examples = {
+		"cresset convert cpu.cresset -o cpu.pb.gz\tfor pprof",
+		"cresset convert a.pb.gz b.pb.gz -o all.cresset\tboth, merged",
+		"cresset convert cpu.cresset -o - --to folded --focus read\tonly a part",
+	},
+	.options = convert_options,
+	.opts_size = sizeof(struct convert_opts),
+	.min_args = 1,
+	.max_args = UINT32_MAX,
+	.arg_name = "FILE",
+	.run = convert_run,
+};

@@ -1,0 +1,164 @@
+#include "cmd/files/load.h"
+
+#include "base/log.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/files/names_env.h"
+#include "collect/kernel/sampler_opts.h"
+#include "collect/resolve/local.h"
+#include "format/common/format.h"
+#include "format/formats.h"
+#include "profile/profile.h"
+#include "profile/sink.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+/* --- one file --- */
+
+static void say_problem(const char *path, const struct profile *p, const struct local_report *r,
+			enum local_problem problem)
+{
+	uint32_t n = r->problems[problem].n;
+	struct buf names = { 0 };
+	for (uint32_t i = 0; i < n && i < LOCAL_EXAMPLES; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "",
+			 profile_str(p, r->problems[problem].examples[i]));
+	if (n > LOCAL_EXAMPLES)
+		buf_adds(&names, ", …");
+	if (n)
+		log_warn("%s: %u %s %s: %s", path, n, n == 1 ? "binary" : "binaries",
+			 local_problems[problem], buf_cstr(&names));
+	buf_done(&names);
+}
+
+static void name_frames(const char *path, struct profile *p)
+{
+	struct local_report report;
+	struct name_files_opts opts;
+	struct arena text = { 0 };
+	names_env(&text, &opts);
+	local_names(p, getenv("HOME"), &opts, &report);
+	arena_done(&text);
+	names_say_failures(&report.not_fetched);
+	for (enum local_problem i = 0; i < LOCAL_PROBLEMS; i++)
+		say_problem(path, p, &report, i);
+}
+
+static void say_stacks(const char *path, const struct local_stacks *l)
+{
+	uint64_t all = 0;
+	for (enum local_stacks_end i = 0; i < LOCAL_STACKS_ENDS; i++)
+		all += l->ends[i].n;
+	for (enum local_stacks_end i = LOCAL_STACKS_WALKED + 1; i < LOCAL_STACKS_ENDS; i++) {
+		const char *example = l->ends[i].example;
+		if (l->ends[i].n)
+			log_warn("%s: %" PRIu64 " of %" PRIu64 " user stacks not walked: %s%s%s",
+				 path, l->ends[i].n, all, local_stacks_ends[i], example ? ": " : "",
+				 example ? example : "");
+	}
+}
+
+int load_file(const char *path, const struct format *as, struct profile *p, struct err *err)
+{
+	struct local_code code = { 0 };
+	struct utsname host = { 0 };
+	const struct format *used;
+	uname(&host);
+	struct local_stacks stacks = { .home = getenv("HOME") };
+	struct format_here here = { .host = host.nodename,
+				    .code_name = local_code_name,
+				    .ctx = &code,
+				    .walk_stack = local_stacks_walk,
+				    .stacks = &stacks };
+	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);
+	if (rc == 0 && used->read_here) {
+		say_stacks(path, &stacks);
+		name_frames(path, p);
+	}
+	local_stacks_done(&stacks);
+	local_code_done(&code);
+	return rc;
+}
+
+static bool is_stdin(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* Standard input can be read only once. */
+static bool stdin_twice(const struct str_list *files)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < files->n; i++)
+		n += is_stdin(files->v[i]);
+	return n > 1;
+}
+
+static int load_one(const char *path, const struct format *as, struct profile **out,
+		    struct err *err)
+{
+	struct profile *p = profile_new();
+	int rc = load_file(path, as, p, err);
+	if (rc < 0) {
+		profile_free(p);
+		return rc;
+	}
+	uint64_t n = p->meta.loss[LOSS_INPUT_SKIPPED];
+	if (n)
+		log_warn("%s: %llu %s could not be read and %s left out",
+			 is_stdin(path) ? "standard input" : path, (unsigned long long)n,
+			 n == 1 ? "record" : "records", n == 1 ? "was" : "were");
+	*out = p;
+	return 0;
+}
+
+int load_profile(const char *path, const char *from, struct profile **out)
+{
+	const struct format *as = NULL;
+	struct err err = { 0 };
+	if (from && !(as = format_asked(from, FORMAT_READS, &err)))
+		return cmd_fail(CMD_USAGE, &err);
+	return load_one(path, as, out, &err) < 0 ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
+}
+
+static int stdin_error(const struct cmd_line *line)
+{
+	return cmd_usage(line, "standard input (-) can be read only once");
+}
+
+int load_sides(const struct cmd_line *line, const char *from, const char *older,
+	       struct profile **out, struct profile **out_older)
+{
+	bool is_among = false;
+	for (size_t i = 0; i < line->args.n; i++)
+		is_among |= is_stdin(line->args.v[i]);
+	if (older && is_among && is_stdin(older))
+		return stdin_error(line);
+	int status = load_profiles(line, from, out);
+	if (status == CMD_OK && older)
+		status = load_profile(older, from, out_older);
+	return status;
+}
+
+int load_profiles(const struct cmd_line *line, const char *from, struct profile **out)
+{
+	struct profile *all = NULL, *one;
+	if (stdin_twice(&line->args))
+		return stdin_error(line);
+	for (size_t i = 0; i < line->args.n; i++) {
+		int status = load_profile(line->args.v[i], from, &one);
+		if (status != CMD_OK) {
+			profile_free(all);
+			return status;
+		}
+		if (!all) {
+			all = one;
+			continue;
+		}
+		profile_merge(all, one);
+		profile_free(one);
+	}
+	*out = all;
+	return CMD_OK;
+}

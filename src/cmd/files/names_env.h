@@ -1,0 +1,25 @@
+/* cmd/files/names_env.h: settings for names from the environment: where they are kept between runs,
+ * and whether servers are asked.
+ *
+ *     CRESSET_CACHE       the directory; empty: nothing is kept, and no server asked. Unset, it is
+ *                         /var/cache/cresset for root, so that sudo leaves no files of root's in a
+ *                         home; $XDG_CACHE_HOME/cresset or ~/.cache/cresset for others
+ *     DEBUGINFOD_URLS     debuginfod servers, separated by blanks; unset or empty: none is asked
+ *     DEBUGINFOD_TIMEOUT  seconds that a server may be slow, DEBUGINFOD_MAXTIME that all downloads
+ *                         of a run may take;
+ *     DEBUGINFOD_MAXSIZE  bytes of one file */
+#ifndef CRESSET_CMD_FILES_NAMES_ENV_H
+#define CRESSET_CMD_FILES_NAMES_ENV_H
+
+#include "base/arena.h"
+
+struct name_failures;
+struct name_files_opts;
+
+/* Strings are in the arena or the environment. */
+void names_env(struct arena *a, struct name_files_opts *out);
+
+/* Prints one warning if servers failed. */
+void names_say_failures(const struct name_failures *f);
+
+#endif

@@ -1,0 +1,72 @@
+#include "cmd/gpu/gpu_setup.h"
+
+#include "attach/cuda_attach.h"
+#include "base/err.h"
+#include "cmd/cli/installed.h"
+#include "collect/collect.h"
+#include "collect/gpu/gpu_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the library --- */
+
+int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct err *err)
+{
+	struct installed_dirs dirs;
+
+	if (installed_dirs(&dirs, err))
+		return -ENOENT;
+	for (size_t i = 0; i < INSTALLED_PLACES; i++) {
+		snprintf(path, GPU_LIBRARY_PATH_MAX, "%s/%s", dirs.v[i], name);
+		if (access(path, F_OK) == 0)
+			return 0;
+	}
+	err_set(err, ENOENT, "%s is not there", name);
+	return err_hint(err, "looked beside this program, and in ../lib/cresset from "
+			     "there\n--library FILE names another place");
+}
+
+int gpu_library_inject(struct err *err)
+{
+	const char *there = getenv(CUDA_INJECTION_VARIABLE);
+	char path[GPU_LIBRARY_PATH_MAX];
+
+	if (there && *there)
+		return 0;
+	int rc = gpu_library_path(cuda_attach_library.name, path, err);
+	if (rc)
+		return err_hint(err, "looked beside this program, and in ../lib/cresset from "
+				     "there\n" CUDA_INJECTION_VARIABLE " names another place");
+	return setenv(CUDA_INJECTION_VARIABLE, path, 1)
+		       ? err_set(err, errno, "cannot set a variable: %s", strerror(errno))
+		       : 0;
+}
+
+const char *const gpu_level_words[] = { "auto", "off", "require", "0", "1", "2", NULL };
+
+enum {
+	EVENTS_0 = COLLECT_GPU_LAUNCH | COLLECT_GPU_WAIT | COLLECT_GPU_COPY | COLLECT_HBM_ALLOC |
+		   COLLECT_HBM_INUSE | COLLECT_NCCL,
+	EVENTS_1 = EVENTS_0 | COLLECT_GPU_TIME,
+	EVENTS_2 = EVENTS_1 | COLLECT_GPU_STALL,
+};
+
+uint32_t gpu_level_events(enum gpu_level level)
+{
+	static const uint32_t events[] = {
+		[GPU_LEVEL_AUTO] = EVENTS_1,    [GPU_LEVEL_OFF] = 0,
+		[GPU_LEVEL_REQUIRE] = EVENTS_1, [GPU_LEVEL_0] = EVENTS_0,
+		[GPU_LEVEL_1] = EVENTS_1,       [GPU_LEVEL_2] = EVENTS_2,
+	};
+
+	return events[level];
+}
+
+int gpu_level_check(enum gpu_level level, struct err *err)
+{
+	return level == GPU_LEVEL_REQUIRE ? gpu_files_check(err) : 0;
+}

@@ -1,0 +1,53 @@
+/* collect/gpu/gpu_code_fit.h: which images of device code, in many files, fit the samples.
+ *
+ * Samples identify code only by a number of the vendor's tool, which nobody else can compute. An
+ * image fits if it has all functions that were sampled under one number, each larger than the
+ * offsets in it. */
+#ifndef CRESSET_COLLECT_GPU_GPU_CODE_FIT_H
+#define CRESSET_COLLECT_GPU_GPU_CODE_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	/* limit: images with the wanted functions; with more the source stays unknown */
+	GPU_CODE_FITTING = 32,
+	GPU_CODE_ALIKE = 8, /* limit: different images that are opened and compared */
+};
+
+/* A sampled function, with its largest offset. */
+struct gpu_code_wanted {
+	const char *function;
+	uint64_t hash; /* gpu_code_hash() */
+	uint64_t offset;
+};
+struct gpu_code_fitting {
+	const struct gpu_code_index *index;
+	uint32_t image;
+};
+struct gpu_code_fitting_images { /* zeroed but for until_ns = none */
+	struct gpu_code_fitting v[GPU_CODE_FITTING];
+	uint32_t n;
+	bool is_full;      /* there are more */
+	uint64_t until_ns; /* of clock_thread_ns(): deadline of the search */
+};
+/* Adds the images of a file that fit; n ≥ 1. */
+void gpu_code_fit_in(const struct gpu_code_index *x, const struct gpu_code_wanted *w, size_t n,
+		     struct gpu_code_fitting_images *out);
+
+/* Images that fit, without duplicates; each is equally likely. */
+struct gpu_code_found { /* zeroed = none */
+	struct device_code *code[GPU_CODE_ALIKE];
+	uint32_t n;
+	uint64_t bytes;
+};
+/* Opens them, at most max_bytes in all. All or nothing: if one is unavailable, or there are too
+ * many, *out is empty. */
+void gpu_code_fit_open(const struct gpu_code_fitting_images *fit, uint64_t max_bytes,
+		       struct gpu_code_found *out);
+/* Closes those that lack any of these functions. */
+void gpu_code_found_keep(struct gpu_code_found *f, const struct gpu_code_wanted *w, size_t n);
+void gpu_code_found_done(struct gpu_code_found *f);
+
+#endif

@@ -1,0 +1,561 @@
+#include "collect/gpu/gpu_probes.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "collect/gpu/gpu_files.h"
+#include "collect/kernel/gpu_link.h"
+#include "collect/kernel/gpu_stats.h"
+#include "collect/kernel/kernel_features.h"
+#include "collect/kernel/load.h"
+#include "collect/kernel/refusal.h"
+#include "collect/kernel/sampler.h"
+#include "collect/kernel/sampler_opts.h"
+#include "gpu.skel.h"
+#include "gpu/code/probes.h"
+#include "symbol/elf/elf_file.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WINDOWS_PER_SECOND = 10 }; /* GPU_WINDOW_NS */
+
+struct probed_file {
+	uint64_t identity;
+	int entry_link, return_link;  /* -1: none */
+	VEC(struct bpf_link *) links; /* if attached one by one */
+};
+struct gpu_probes {
+	struct sampler *sampler;
+	struct sampler_opts opts;
+	uint32_t wanted;     /* bits of enum gpu_what */
+	struct gpu_bpf *bpf; /* NULL: not loaded yet */
+	struct bpf_link *exit_link;
+	bool is_multi, is_detached;
+	char refused_why[200],
+		refused_program
+			[32]; /* why it could not be loaded; "": it was not tried, or could */
+	uint32_t n_rows;
+	VEC(struct probed_file) files;
+	VEC(uint64_t) refused; /* identities of files that are not tried again */
+	struct gpu_probes_stats stats;
+};
+
+/* --- wanted calls ----------------------------------------------------------------------------- */
+
+/* Allocations need frees, and both need to know which device a thread uses. */
+static uint32_t wanted_calls(uint32_t events)
+{
+	uint32_t wanted = 0;
+
+	if (events & COLLECT_GPU_LAUNCH)
+		wanted |= GPU_LAUNCH;
+	if (events & (COLLECT_GPU_STACK | COLLECT_GPU_INSIDE))
+		wanted |= GPU_STACK;
+	if (events & (COLLECT_GPU_WAIT | COLLECT_WALL))
+		wanted |= GPU_WAIT;
+	if (events & COLLECT_GPU_COPY)
+		wanted |= GPU_COPY;
+	if (events & COLLECT_NCCL)
+		wanted |= GPU_NCCL;
+	if (events & (COLLECT_HBM_ALLOC | COLLECT_HBM_INUSE))
+		wanted |= GPU_ALLOC | GPU_FREE | GPU_RESET | GPU_USE | GPU_MAP | GPU_UNMAP |
+			  GPU_RETAIN;
+	return wanted;
+}
+
+struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts)
+{
+	struct gpu_probes *g = xcalloc(1, sizeof *g);
+
+	g->sampler = s;
+	g->opts = *opts;
+	g->wanted = wanted_calls(opts->events);
+	return g;
+}
+
+static void note_problem(struct gpu_probes *g, const char *what, int rc)
+{
+	if (!g->stats.problem[0])
+		snprintf(g->stats.problem, sizeof g->stats.problem, "%s: %s", what, strerror(-rc));
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+/* Maps that each object has for itself, to build stacks in. */
+static bool is_own_map(const char *name)
+{
+	static const char *const own[] = { "scratches", "known", "python_walks", "open_python" };
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	return strchr(name, '.') != NULL; /* variables */
+}
+
+/* The times of threads are kept in one of two kinds of map, or not at all. */
+static bool is_map_of_times(const struct gpu_probes *g, const struct bpf_map *map)
+{
+	return map == g->bpf->maps.times_storage || map == g->bpf->maps.times_hash;
+}
+
+static void use_times(struct gpu_probes *g, struct bpf_map *map, bool is_there)
+{
+	struct gpu_bpf__rodata *k = g->bpf->rodata;
+
+	if (is_there) {
+		k->gpu_has_times = 1;
+		k->use_task_storage = map == g->bpf->maps.times_storage;
+	} else {
+		bpf_map__set_autocreate(map, false);
+	}
+}
+
+static int share_maps(struct gpu_probes *g)
+{
+	struct bpf_object *sampler = sampler_object(g->sampler);
+	struct bpf_map *map;
+
+	bpf_map__set_autocreate(g->bpf->maps.sample_ring, false); /* the sampler's alone */
+	bpf_object__for_each_map(map, g->bpf->obj)
+	{
+		if (!bpf_map__autocreate(map))
+			continue;
+		const char *name = bpf_map__name(map);
+		int fd = is_own_map(name) ? -1 : bpf_object__find_map_fd_by_name(sampler, name);
+		int rc = fd >= 0 ? bpf_map__reuse_fd(map, fd) : 0;
+
+		if (is_map_of_times(g, map))
+			use_times(g, map, fd >= 0);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void set_knobs(struct gpu_probes *g)
+{
+	struct gpu_bpf__rodata *k = g->bpf->rodata;
+	struct sampler_knobs s = sampler_get_knobs(g->sampler);
+	uint32_t has = sampler_kernel(g->sampler)->has;
+
+	k->filter = s.filter;
+	k->filter_cgroup_id = s.filter_cgroup_id;
+	k->max_user = s.max_user;
+	k->want_user = s.want_user;
+	k->use_tables = s.use_tables;
+	k->wake_bytes = s.wake_bytes;
+	k->has_current_task_btf = (has & FEATURE_CURRENT_TASK) != 0;
+	k->has_task_pt_regs = (has & FEATURE_TASK_REGS) != 0;
+	k->use_python = s.use_python;
+	k->gpu_want_waits = (g->opts.events & COLLECT_GPU_WAIT) != 0;
+	k->gpu_min_wait_ns = g->opts.waits.min_block_ns;
+	if (g->opts.waits.max_rate)
+		k->gpu_window_stacks = g->opts.waits.max_rate / WINDOWS_PER_SECOND
+					       ? g->opts.waits.max_rate / WINDOWS_PER_SECOND
+					       : 1;
+	g->bpf->data->seen_epoch = s.epoch;
+}
+
+/* If tables cannot grow, those of this object have room for fewer entries, as the sampler's do. */
+static void fix_tables(struct gpu_probes *g)
+{
+	enum { MOST = 8192 };
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, g->bpf->obj)
+	{
+		if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || bpf_map__fd(map) >= 0)
+			continue;
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC);
+		if (bpf_map__max_entries(map) > MOST)
+			bpf_map__set_max_entries(map, MOST);
+	}
+}
+
+/* Opens the object for loading. */
+static int prepare(struct gpu_probes *g)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = g->opts.kernel.btf_file);
+	const enum bpf_attach_type type = (enum bpf_attach_type)ATTACH_UPROBE_MULTI;
+
+	g->bpf = gpu_bpf__open_opts(&opts);
+	if (!g->bpf)
+		return -errno;
+	set_knobs(g);
+	int rc = share_maps(g);
+	g->is_multi = sampler_kernel(g->sampler)->has & FEATURE_UPROBE_MULTI;
+	if (!rc && g->is_multi) {
+		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_enter, type);
+		bpf_program__set_expected_attach_type(g->bpf->progs.gpu_return, type);
+	}
+	if (!rc && !(sampler_kernel(g->sampler)->has & FEATURE_GROWING_TABLES))
+		fix_tables(g);
+	return rc;
+}
+
+static void close_object(struct gpu_probes *g)
+{
+	gpu_bpf__destroy(g->bpf);
+	g->bpf = NULL;
+}
+
+static void explain(struct gpu_probes *g, int rc)
+{
+	struct refusal r = { REFUSED_MAP, rc, NULL, NULL, g->opts.kernel.btf_file };
+	char *log = NULL;
+
+	close_object(g);
+	if (g->refused_program[0]) {
+		r.step = REFUSED_PROGRAM;
+		r.name = g->refused_program;
+		if (!prepare(g))
+			load_alone(g->bpf->obj, r.name, &log);
+		close_object(g);
+		r.log = log;
+		if (log && g->opts.kernel.on_refused)
+			g->opts.kernel.on_refused(g->opts.kernel.on_refused_ctx, r.name, log);
+	}
+	refusal_why(&r, g->refused_why, sizeof g->refused_why);
+	free(log);
+}
+
+static int load(struct gpu_probes *g)
+{
+	int rc = prepare(g);
+
+	if (!rc)
+		rc = load_object(g->bpf->obj, g->bpf->skeleton, g->refused_program,
+				 sizeof g->refused_program);
+	mem_trim();
+	if (rc)
+		return rc;
+	g->exit_link = bpf_program__attach(g->bpf->progs.gpu_exit);
+	return g->exit_link ? 0 : -errno;
+}
+
+static bool is_loaded(struct gpu_probes *g)
+{
+	const char *why_not = sampler_kernel(g->sampler)->why_not[GROUP_GPU];
+
+	if (g->bpf || g->refused_why[0])
+		return !g->refused_why[0];
+	int rc = why_not[0] ? -ENOTSUP : load(g);
+	if (!rc)
+		return true;
+	if (why_not[0])
+		snprintf(g->refused_why, sizeof g->refused_why, "%s", why_not);
+	else
+		explain(g, rc);
+	snprintf(g->stats.problem, sizeof g->stats.problem, "cannot load the probes: %.130s",
+		 g->refused_why);
+	return false;
+}
+
+const char *gpu_probes_refused(const struct gpu_probes *g)
+{
+	return g->refused_why[0] ? g->refused_why : NULL;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+bool gpu_probes_want(const char *path)
+{
+	return gpu_library_of(path) != NULL;
+}
+
+/* Containers see the files of a layer on different devices, with the same inode. */
+static uint64_t identity_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	return hash_mix(hash_mix(st.st_ino, st.st_size),
+			hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
+}
+
+static bool is_known(const struct gpu_probes *g, uint64_t identity)
+{
+	for (size_t i = 0; i < g->files.n; i++)
+		if (g->files.v[i].identity == identity)
+			return true;
+	for (size_t i = 0; i < g->refused.n; i++)
+		if (g->refused.v[i] == identity)
+			return true;
+	return false;
+}
+
+/* Adds rows before the probes: a hit without a row is ignored. Returns how many there was room
+ * for. */
+static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
+			 uint64_t *first_cookie)
+{
+	uint32_t n = 0, fd = bpf_map__fd(g->bpf->maps.gpu_rows);
+
+	*first_cookie = g->n_rows;
+	while (n < places->all.n && g->n_rows < GPU_MAX_ROWS) {
+		if (bpf_map_update_elem(fd, &g->n_rows, &places->all.v[n].row, BPF_ANY))
+			break;
+		g->n_rows++;
+		n++;
+	}
+	return n;
+}
+
+/* Returns all places, or with at_return those that are also probed at their return. Both are at the
+ * same instruction, before which the return address is still the caller's. */
+static struct gpu_link_places select_places(const struct gpu_places *places, uint32_t n,
+					    uint64_t first_cookie, bool at_return)
+{
+	struct gpu_link_places out = { xcalloc(n + 1, sizeof(uint64_t)),
+				       xcalloc(n + 1, sizeof(uint64_t)),
+				       xcalloc(n + 1, sizeof(uint64_t)), 0 };
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gpu_place *p = &places->all.v[i];
+
+		if (at_return && !(p->row.what & GPU_AT_RETURN))
+			continue;
+		out.offsets[out.n] = p->offset;
+		out.counters[out.n] = p->counter;
+		out.cookies[out.n++] = first_cookie + i;
+	}
+	return out;
+}
+
+static int attach_one_by_one(struct gpu_probes *g, struct probed_file *file, int fd,
+			     const struct gpu_link_places *p, bool at_return)
+{
+	struct bpf_program *program =
+		at_return ? g->bpf->progs.gpu_return : g->bpf->progs.gpu_enter;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct bpf_link *link = gpu_link_one(program, fd, p, i, at_return);
+
+		if (!link)
+			return -errno;
+		vec_push(&file->links, link);
+	}
+	return 0;
+}
+
+static int attach_side(struct gpu_probes *g, struct probed_file *file, int fd,
+		       const struct gpu_places *places, uint32_t n, uint64_t first_cookie,
+		       bool at_return)
+{
+	struct gpu_link_places p = select_places(places, n, first_cookie, at_return);
+	struct bpf_program *program =
+		at_return ? g->bpf->progs.gpu_return : g->bpf->progs.gpu_enter;
+	int rc = 0;
+
+	if (p.n && g->is_multi) {
+		rc = gpu_link_multi(bpf_program__fd(program), fd, &p, at_return);
+		if (rc >= 0)
+			*(at_return ? &file->return_link : &file->entry_link) = rc;
+	} else if (p.n) {
+		rc = attach_one_by_one(g, file, fd, &p, at_return);
+	}
+	g->stats.probes += rc < 0 ? 0 : p.n;
+	free(p.offsets);
+	free(p.cookies);
+	free(p.counters);
+	return rc < 0 ? rc : 0;
+}
+
+static void detach_file(struct probed_file *file)
+{
+	if (file->entry_link >= 0)
+		close(file->entry_link);
+	if (file->return_link >= 0)
+		close(file->return_link);
+	for (size_t i = 0; i < file->links.n; i++)
+		bpf_link__destroy(file->links.v[i]);
+	vec_done(&file->links);
+	file->entry_link = file->return_link = -1;
+}
+
+/* Attaches return probes first, so that no call is seen whose return cannot be. */
+static int attach(struct gpu_probes *g, int fd, const struct gpu_library *library,
+		  const struct gpu_places *places, struct probed_file *file)
+{
+	uint64_t first_cookie;
+	uint32_t n = put_rows(g, places, &first_cookie);
+
+	if (!g->is_multi && n > library->important)
+		n = library->important;
+	int rc = attach_side(g, file, fd, places, n, first_cookie, true);
+	return rc ? rc : attach_side(g, file, fd, places, n, first_cookie, false);
+}
+
+static int probe_file(struct gpu_probes *g, const struct gpu_library *library, int fd,
+		      uint64_t identity)
+{
+	struct probed_file file = { identity, -1, -1, { 0 } };
+	struct gpu_places places = { 0 };
+	struct elf_file f;
+	struct err err = { 0 };
+	uint64_t begin_ns = clock_mono_ns();
+	int rc = elf_file_open(&f, fd, &err);
+
+	if (rc)
+		return rc;
+	rc = gpu_places_find(&f, library, g->wanted, &places, &err);
+	elf_file_close(&f);
+	g->stats.refused_launches += places.refused;
+	if (!rc && places.all.n)
+		rc = is_loaded(g) ? attach(g, fd, library, &places, &file) : -ENOTSUP;
+	gpu_places_done(&places);
+	if (rc) {
+		detach_file(&file);
+		return rc;
+	}
+	vec_push(&g->files, file);
+	if (file.entry_link >= 0 || file.return_link >= 0 || file.links.n)
+		g->stats.files++;
+	g->stats.attach_ns += clock_mono_ns() - begin_ns;
+	return 0;
+}
+
+void gpu_probes_add(struct gpu_probes *g, const char *path, int fd)
+{
+	const struct gpu_library *library = gpu_library_of(path);
+	uint64_t identity = library && !g->is_detached ? identity_of(fd) : 0;
+
+	if (!identity || is_known(g, identity))
+		return;
+	int rc = g->files.n < GPU_MAX_FILES ? probe_file(g, library, fd, identity) : -E2BIG;
+	if (!rc)
+		return;
+	note_problem(g, path, rc);
+	g->stats.refused_files++;
+	if (g->refused.n < GPU_MAX_FILES)
+		vec_push(&g->refused, identity);
+}
+
+void gpu_probes_mapped(struct gpu_probes *g, uint32_t pid, const char *path, uint64_t start,
+		       uint64_t len)
+{
+	char name[96];
+
+	if (!gpu_probes_want(path))
+		return;
+	snprintf(name, sizeof name, "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)(start + len));
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* its mapping may have been split since */
+		return;
+	gpu_probes_add(g, path, fd);
+	close(fd);
+}
+
+/* --- files that are not mapped yet ------------------------------------------------------------ */
+
+static void add_expected(void *ctx, const char *name, int fd)
+{
+	gpu_probes_add(ctx, name, fd);
+}
+
+void gpu_probes_expect(struct gpu_probes *g)
+{
+	gpu_files_expected(add_expected, g);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+void gpu_probes_rest(struct gpu_probes *g,
+		     void (*fn)(void *ctx, uint32_t tid, const struct gpu_thread *t), void *ctx)
+{
+	int fd = g->bpf ? bpf_map__fd(g->bpf->maps.gpu_threads) : -1;
+	uint32_t tid, next;
+	bool more = fd >= 0 && !bpf_map_get_next_key(fd, NULL, &next);
+
+	while (more) {
+		struct gpu_thread t;
+
+		tid = next;
+		if (!bpf_map_lookup_elem(fd, &tid, &t) && t.rates[GPU_RATE_LAUNCH].skipped) {
+			fn(ctx, tid, &t);
+			t.rates[GPU_RATE_LAUNCH].skipped = 0;
+			bpf_map_update_elem(fd, &tid, &t, BPF_EXIST);
+		}
+		more = !bpf_map_get_next_key(fd, &tid, &next);
+	}
+}
+
+bool gpu_probes_has_block(struct gpu_probes *g, const struct gpu_block_key *key,
+			  struct gpu_block *out)
+{
+	return g->bpf && !bpf_map_lookup_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), key, out);
+}
+
+void gpu_probes_drop_block(struct gpu_probes *g, const struct gpu_block_key *key)
+{
+	struct gpu_block_key map = { 0, key->tgid, GPU_ADDRESS_MAPPED };
+	struct gpu_block block;
+
+	if (!gpu_probes_has_block(g, key, &block))
+		return;
+	map.address = block.mapped_at;
+	if (map.address)
+		bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), &map);
+	bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.gpu_blocks), key);
+}
+
+void gpu_probes_new_epoch(struct gpu_probes *g)
+{
+	if (g->bpf)
+		g->bpf->data->seen_epoch++;
+}
+
+static void sum_counters(struct gpu_probes *g, uint64_t *out)
+{
+	int n = libbpf_num_possible_cpus(), fd = bpf_map__fd(g->bpf->maps.gpu_counters);
+	uint64_t *values = xcalloc(n > 0 ? n : 1, sizeof *values);
+
+	for (uint32_t c = 0; n > 0 && c < GPU_COUNTERS; c++) {
+		if (bpf_map_lookup_elem(fd, &c, values))
+			continue;
+		for (int i = 0; i < n; i++)
+			out[c] += values[i];
+	}
+	free(values);
+}
+
+void gpu_probes_get_stats(struct gpu_probes *g, struct gpu_probes_stats *out)
+{
+	*out = g->stats;
+	if (!g->bpf)
+		return;
+	out->how = g->is_multi ? "uprobe.multi" : "uprobes";
+	sum_counters(g, out->counters);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+void gpu_probes_detach(struct gpu_probes *g)
+{
+	uint64_t begin_ns = clock_mono_ns();
+
+	for (size_t i = 0; i < g->files.n; i++)
+		detach_file(&g->files.v[i]);
+	if (!g->is_detached)
+		g->stats.detach_ns = clock_mono_ns() - begin_ns;
+	g->is_detached = true;
+}
+
+void gpu_probes_free(struct gpu_probes *g)
+{
+	if (!g)
+		return;
+	gpu_probes_detach(g);
+	bpf_link__destroy(g->exit_link);
+	gpu_bpf__destroy(g->bpf);
+	vec_done(&g->files);
+	vec_done(&g->refused);
+	free(g);
+}

@@ -1,0 +1,54 @@
+/* collect/gpu/gpu_probes.h: attaches the programs of bpf/gpu.bpf.c to every file of a GPU library
+ * that a process has mapped.
+ *
+ * Nothing is loaded before the first such file is seen, so a host without a GPU pays nothing. A
+ * file is identified by its inode: a file that many containers share from one layer is probed
+ * once. */
+#ifndef CRESSET_COLLECT_GPU_GPU_PROBES_H
+#define CRESSET_COLLECT_GPU_GPU_PROBES_H
+
+#include "base/err.h"
+#include "bpf/gpu_event.h"
+#include "collect/kernel/gpu_stats.h"
+#include "collect/kernel/sampler.h"
+#include "collect/kernel/sampler_opts.h"
+
+#include <stdbool.h>
+
+struct gpu_probes;
+
+enum { GPU_MAX_FILES = 128 }; /* limit: files of GPU libraries probed at once; others are counted */
+
+/* The sampler must outlive it. */
+struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts);
+void gpu_probes_free(struct gpu_probes *g); /* NULL is fine */
+
+/* Returns why the kernel refuses probes; NULL: it accepts them, or none was needed so far. */
+const char *gpu_probes_refused(const struct gpu_probes *g);
+
+/* Returns whether to hand over a file with this path. */
+bool gpu_probes_want(const char *path);
+/* Probes the file open at fd, unless it is already probed; fd stays the caller's. */
+void gpu_probes_add(struct gpu_probes *g, const char *path, int fd);
+/* Call it when a process has mapped a file. */
+void gpu_probes_mapped(struct gpu_probes *g, uint32_t pid, const char *path, uint64_t start,
+		       uint64_t len);
+/* Probes the files that a program started from here would load. */
+void gpu_probes_expect(struct gpu_probes *g);
+/* Detaches all probes. */
+void gpu_probes_detach(struct gpu_probes *g);
+
+/* Passes launches that no stack stands for yet to fn, for all threads; the caller puts them into
+ * the ring's order. Each is passed once. */
+void gpu_probes_rest(struct gpu_probes *g,
+		     void (*fn)(void *ctx, uint32_t tid, const struct gpu_thread *t), void *ctx);
+/* Returns whether the kernel has that allocation. */
+bool gpu_probes_has_block(struct gpu_probes *g, const struct gpu_block_key *key,
+			  struct gpu_block *out);
+void gpu_probes_drop_block(struct gpu_probes *g, const struct gpu_block_key *key);
+/* As sampler_new_epoch. */
+void gpu_probes_new_epoch(struct gpu_probes *g);
+
+void gpu_probes_get_stats(struct gpu_probes *g, struct gpu_probes_stats *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* collect/gpu/gpu_time.h: what ran on GPUs, and on whose behalf: for each program with the library
+ * (gpu/ring/ring.h), records of its kernels, copies and sets, joined (gpu/ring/join.h) with the CPU
+ * stacks that the probes on its launches took.
+ *
+ *     gpu_time_expect   a process has mapped the library: looks for its ring, and opens a window
+ *                       for the whole recording, or with a budget windows from time to time
+ *                       (gpu/ring/window.h)
+ *     gpu_time_exec     a process runs another program from here on: leaves its ring
+ *     gpu_time_run      call it now and then: looks for rings, beats, reads
+ *     gpu_time_launch   takes a launch from the resolver
+ *     gpu_time_cut      ends an interval: shares out sums
+ *     gpu_time_set_sink after that: the next sample goes to another sink
+ *     gpu_time_stop     closes the windows, reads what is left
+ *     gpu_time_flush    stops waiting for stacks; call it after the last launch
+ *
+ * Types that are TYPE_NONE are left out. Samples of type gpu-time are ns; their stack is that of
+ * the launch, "-", and what ran:
+ *
+ *     record whose launch has a stack          that stack
+ *     one of launches of which some have one   in proportion to those (an estimate): each stack has
+ *                                              its share of such records, the first ones first
+ *     one without any                          "[no stack]"
+ *
+ * Samples of gpu-queue have the same stack, from the launch to the start of its work: for the first
+ * of these kinds only.
+ *
+ * With a limit on records, further records of an interval are summed up each second, by stack and
+ * what ran; sums have no length. Otherwise each record has its own time and length, and is cut in
+ * two where a share ends, so that all time is in the sum, at its place. Samples of gpu-window say
+ * when a program was watched. Any user's program can write records: those outside the recorded time
+ * are counted and left out; programs and kinds of work are bounded. */
+#ifndef CRESSET_COLLECT_GPU_GPU_TIME_H
+#define CRESSET_COLLECT_GPU_GPU_TIME_H
+
+#include "collect/kernel/gpu_stats.h"
+#include "collect/kernel/sampler_opts.h"
+#include "collect/resolve/resolve.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gpu_beats;
+struct gpu_time;
+
+enum {
+	/* limit: programs whose GPU time is recorded at once, some 8 MiB each */
+	GPU_TIME_PROGRAMS = 256,
+	/* limit: how long the ring of a mapped library is looked for */
+	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after mapping */
+	/* limit: GPU records kept one by one in an interval, always on; others are summed */
+	GPU_TIME_EXACT = 1 << 14,
+};
+
+struct gpu_time_opts {
+	struct sink *sink;
+	struct resolver *resolver;                   /* the caller's, as is the sink */
+	uint32_t time_type, window_type, queue_type; /* TYPE_NONE: not requested */
+	uint32_t stacks_per_s;                       /* per thread; 0: every launch */
+	/* What windows may cost each program, as a share of wall time. 0: one window for the whole
+	 * recording, as with 1 and more. If not 0, limits are those of an always-on collector. */
+	double budget;
+	struct gpu_stall *stall; /* receives stall records; NULL: not requested. The caller's */
+	struct gpu_beats *beats; /* beats between calls of gpu_time_run, or NULL. The caller's */
+};
+struct gpu_time *gpu_time_new(const struct gpu_time_opts *opts, uint64_t now_ns);
+void gpu_time_free(struct gpu_time *g); /* NULL is fine */
+
+/* Returns whether a path is the library's. */
+bool gpu_time_wants(const char *path);
+void gpu_time_expect(struct gpu_time *g, uint32_t pid, uint64_t now_ns);
+void gpu_time_exec(struct gpu_time *g, uint32_t pid, uint64_t now_ns);
+void gpu_time_run(struct gpu_time *g, uint64_t now_ns);
+/* Returns when it wants to be called again; UINT64_MAX: never. */
+uint64_t gpu_time_due_ns(const struct gpu_time *g);
+/* As resolve_links.gpu_launch; ctx: struct gpu_time. */
+void gpu_time_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+		     uint32_t weight, uint64_t time_ns);
+/* Reads everything available now, even if it is not due. gpu_time_waits: whether some of it waits
+ * for its stack. */
+void gpu_time_read(struct gpu_time *g, uint64_t now_ns);
+bool gpu_time_waits(const struct gpu_time *g);
+/* has_stacks: all launches up to now were passed on, so nothing waits for them any more. */
+void gpu_time_cut(struct gpu_time *g, uint64_t now_ns, bool has_stacks);
+/* types: the new sink's. to: returns the new number of an origin, as in
+ * resolve_links.gpu_renamed. */
+void gpu_time_set_sink(struct gpu_time *g, struct sink *sink, const struct gpu_types *types);
+void gpu_time_rename(struct gpu_time *g, gpu_origin_move *to, void *to_ctx);
+/* Takes as long as the programs need for their last records, at most 2 s. */
+void gpu_time_stop(struct gpu_time *g);
+void gpu_time_flush(struct gpu_time *g);
+void gpu_time_get_stats(const struct gpu_time *g, struct gpu_time_stats *out);
+
+#endif

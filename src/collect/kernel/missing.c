@@ -1,0 +1,17 @@
+#include "collect/kernel/missing.h"
+
+#include <errno.h>
+
+const struct collect_feature collect_features[COLLECT_GROUPS] = {
+	[GROUP_WALKER] = { "whole stacks", "stacks of code without frame pointers are short" },
+	[GROUP_RUNTIMES] = { "Python", "no frames of Python are recorded" },
+	[GROUP_WAITS] = { "waits", "no waits are recorded" },
+	[GROUP_WAKERS] = { "wakers", "who ended a wait is not recorded" },
+	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
+};
+
+void collect_missing_words(const struct collect_missing *m, struct err *err)
+{
+	err_set(err, EOPNOTSUPP, "%s: %s", collect_features[m->group].lost, m->why);
+	err_hint(err, "all else is recorded; cresset doctor -v says more");
+}

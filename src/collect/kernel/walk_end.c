@@ -1,0 +1,38 @@
+#include "collect/kernel/walk_end.h"
+
+#include "bpf/event.h"
+
+#include <stddef.h>
+
+#define REASON(text) \
+	{ \
+		text, "[truncated: " text "]" \
+	}
+
+static const struct {
+	const char *reason, *marker;
+} ends[WALK_ENDS] = {
+	[WALK_NO_FP] = REASON("no frame pointer"),
+	[WALK_UNREADABLE] = REASON("stack unreadable"),
+	[WALK_DEPTH] = REASON("depth"),
+	[WALK_32BIT] = REASON("32-bit"),
+	[WALK_RULE] = REASON("unwind rule"),
+	[WALK_ASTRAY] = REASON("astray"),
+	[WALK_NOT_LOADED] = REASON("unwind table not loaded"),
+	[WALK_CUT] = REASON("stack not sent"),
+	[WALK_KERNEL] = REASON("kernel"),
+	[WALK_LOST] = REASON("lost"),
+	[WALK_EXEC] = REASON("exec"),
+	[WALK_TIME] = REASON("time"),
+	[WALK_NO_ROOM] = REASON("no room for its mappings"),
+};
+
+const char *walk_end_reason(uint32_t end)
+{
+	return end < WALK_ENDS ? ends[end].reason : NULL;
+}
+
+const char *walk_end_marker(uint32_t end)
+{
+	return end < WALK_ENDS ? ends[end].marker : NULL;
+}

@@ -1,0 +1,12 @@
+/* collect/kernel/walk_end.h: describes why the walk of a user stack ended. */
+#ifndef CRESSET_COLLECT_KERNEL_WALK_END_H
+#define CRESSET_COLLECT_KERNEL_WALK_END_H
+
+#include <stdint.h>
+
+/* Returns "stack unreadable" etc.; NULL when the stack is complete, or end is no enum walk_end. */
+const char *walk_end_reason(uint32_t end);
+/* Returns the frame at the root of such a stack: "[truncated: stack unreadable]". */
+const char *walk_end_marker(uint32_t end);
+
+#endif

@@ -1,0 +1,132 @@
+#include "collect/proc/proc_stat.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PROC_FILE_MAX_BYTES = 64 * 1024,
+	PF_KTHREAD = 0x00200000, /* include/linux/sched.h */
+};
+
+static int read_file(uint32_t pid, const char *name, struct buf *b)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+	return fs_read_at(AT_FDCWD, path, PROC_FILE_MAX_BYTES, b, NULL);
+}
+
+/* Returns field n; the first after the name, the state, is number 3. */
+static const char *field(const char *behind_name, int n)
+{
+	const char *p = behind_name;
+
+	for (int i = 3; p && i < n; i++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	return p;
+}
+
+/* PID (NAME) STATE …; the name may contain blanks and parentheses. */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *out)
+{
+	struct proc_stat got = { 0 };
+	const char *open = memchr(text, '(', len), *close = memrchr(text, ')', len);
+
+	if (!open || !close || close <= open || close + 2 >= text + len || close[1] != ' ')
+		return -EBADMSG;
+	size_t name_len = close - open - 1;
+	if (name_len > sizeof got.name - 1)
+		name_len = sizeof got.name - 1;
+	memcpy(got.name, open + 1, name_len);
+
+	char *rest = strndup(close + 2, text + len - (close + 2));
+	const char *flags = field(rest, 9), *threads = field(rest, 20);
+	if (flags && threads) {
+		got.state = rest[0];
+		got.is_kernel_thread = strtoul(flags, NULL, 10) & PF_KTHREAD;
+		got.threads = strtoul(threads, NULL, 10);
+		*out = got;
+	}
+	int rc = flags && threads ? 0 : -EBADMSG;
+	free(rest);
+	return rc;
+}
+
+int proc_stat_read(uint32_t pid, struct proc_stat *out)
+{
+	struct buf b = { 0 };
+	int rc = read_file(pid, "stat", &b);
+
+	if (!rc)
+		rc = proc_stat_parse(b.data, b.len, out);
+	buf_done(&b);
+	return rc;
+}
+
+bool proc_is_alive(uint32_t pid)
+{
+	struct proc_stat st;
+
+	if ((kill(pid, 0) && errno == ESRCH) || proc_stat_read(pid, &st))
+		return false;
+	return st.state != 'X' && (st.state != 'Z' || st.threads > 1);
+}
+
+/* "Uid:\tREAL\tEFFECTIVE\tSAVED\tFILE" */
+int proc_uid_parse(const char *text, size_t len, uint32_t *uid)
+{
+	static const char key[] = "\nUid:\t";
+	const char *end = text + len, *line = memmem(text, len, key, sizeof key - 1);
+	const char *s =
+		line ? memchr(line + sizeof key - 1, '\t', end - line - (sizeof key - 1)) : NULL;
+	uint64_t v = 0;
+
+	if (!s || ++s == end || *s < '0' || *s > '9')
+		return -EBADMSG;
+	for (; s < end && *s >= '0' && *s <= '9' && v <= UINT32_MAX; s++)
+		v = v * 10 + (*s - '0');
+	if (v > UINT32_MAX)
+		return -EBADMSG;
+	*uid = v;
+	return 0;
+}
+
+int proc_uid(uint32_t pid, uint32_t *uid)
+{
+	struct buf b = { 0 };
+	int rc = read_file(pid, "status", &b);
+
+	if (!rc)
+		rc = proc_uid_parse(b.data, b.len, uid);
+	buf_done(&b);
+	return rc;
+}
+
+uint32_t proc_ns_pid(uint32_t pid)
+{
+	struct buf b = { 0 };
+	uint32_t ns_pid = 0;
+
+	if (!read_file(pid, "status", &b)) {
+		char *line = strstr(buf_cstr(&b), "\nNSpid:\t");
+		char *end = line ? strchr(line + 1, '\n') : NULL;
+
+		ns_pid = pid; /* the result if the kernel has no pid namespaces */
+		if (end) {
+			*end = '\0';
+			ns_pid = strtoul(strrchr(line, '\t') + 1, NULL, 10);
+		}
+	}
+	buf_done(&b);
+	return ns_pid;
+}

@@ -1,0 +1,34 @@
+/* collect/proc/proc_stat.h: reads /proc/PID/stat and /proc/PID/status (proc(5)). */
+#ifndef CRESSET_COLLECT_PROC_PROC_STAT_H
+#define CRESSET_COLLECT_PROC_PROC_STAT_H
+
+#include "bpf/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct proc_stat {
+	char name[EVENT_COMM_LEN]; /* of the main thread, truncated as in samples */
+	char state;
+	bool is_kernel_thread;
+	uint32_t threads;
+};
+
+/* -EBADMSG when the text is malformed; *out is untouched on failure. */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
+int proc_stat_read(uint32_t pid, struct proc_stat *out);
+
+/* Returns whether any thread of the process still runs: a main thread that has ended shows as a
+ * zombie until the others have ended, too. */
+bool proc_is_alive(uint32_t pid);
+
+/* The effective user, as numbered in this user namespace. Returns 0, or -errno when the process is
+ * gone. */
+int proc_uid(uint32_t pid, uint32_t *uid);
+int proc_uid_parse(const char *text, size_t len, uint32_t *uid); /* of /proc/PID/status */
+
+/* Returns the pid inside the process's own pid namespace; 0 when it is gone. */
+uint32_t proc_ns_pid(uint32_t pid);
+
+#endif

@@ -1,0 +1,74 @@
+#include "collect/process/local_file.h"
+
+#include "base/buf.h"
+#include "collect/proc/mapped_file.h"
+#include "collect/proc/process_memory.h"
+#include "profile/frame.h"
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* A file system that does not report generations is trusted. */
+static bool is_generation(int fd, uint64_t generation)
+{
+	unsigned now = 0;
+
+	return !generation || ioctl(fd, FS_IOC_GETVERSION, &now) || now == generation;
+}
+
+static bool is_same(const struct local_file *f, int fd)
+{
+	uint8_t id[BUILD_ID_MAX];
+	struct stat st;
+
+	if (f->build_id_len)
+		return elf_build_id(fd, id, sizeof id) == f->build_id_len &&
+		       memcmp(id, f->build_id, f->build_id_len) == 0;
+	if (!f->inode)
+		return true;
+	return fstat(fd, &st) == 0 && st.st_ino == f->inode && is_generation(fd, f->generation);
+}
+
+int local_file_keep(const struct local_file *f, int fd)
+{
+	if (fd < 0 || is_same(f, fd))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int local_file_open_kept(const struct local_file *f, const char *home, const char *name)
+{
+	struct buf path = { 0 };
+	struct stat st;
+
+	if (!home || f->build_id_len < 2)
+		return -ENOENT;
+	buf_addf(&path, "%s/.debug/.build-id/%02x/", home, f->build_id[0]);
+	for (int i = 1; i < f->build_id_len; i++)
+		buf_addf(&path, "%02x", f->build_id[i]);
+	buf_addf(&path, "/%s", name);
+	int fd = plain_file_open(buf_cstr(&path), &st);
+	buf_done(&path);
+	return fd;
+}
+
+int local_file_open(const struct local_file *f, const char *home)
+{
+	struct stat st;
+	int fd = -ENOENT;
+
+	if (strcmp(f->path, "[vdso]") == 0)
+		fd = local_file_keep(f, vdso_open());
+	else if (*f->path == '/')
+		fd = local_file_keep(f, plain_file_open(f->path, &st));
+	if (fd >= 0)
+		return fd;
+	int kept = local_file_keep(f, local_file_open_kept(f, home, "elf"));
+	return kept >= 0 ? kept : fd;
+}

@@ -1,0 +1,638 @@
+#include "collect/process/object.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "collect/kernel/side_band.h"
+#include "collect/proc/mapped_file.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/proc/process_memory.h"
+#include "collect/worker/far_device.h"
+#include "collect/worker/far_files.h"
+#include "runtime/runtime.h"
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Names that the kernel shows for memory without a file, in records and in /proc/PID/maps. */
+static bool is_anonymous(const char *name)
+{
+	static const char *const whole[] = { "", "//anon", "[heap]", "/anon_hugepage" };
+	static const char *const starts[] = { "[stack",
+					      "[anon:", "[anon_shmem:", "/anon_hugepage " };
+
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (strcmp(name, whole[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (str_starts(name, starts[i]))
+			return true;
+	return false;
+}
+
+/* Files without a path; if they are not ELF files, they hold code made at run time. */
+static bool is_nameless_file(const char *name)
+{
+	return str_starts(name, "memfd:") || str_starts(name, "/SYSV") ||
+	       strcmp(name, "/dev/zero") == 0;
+}
+
+/* "/usr/bin/x (deleted)" is /usr/bin/x, "/memfd:x (deleted)" is memfd:x. */
+static char *clean_name(const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(name);
+
+	if (str_ends(name, deleted))
+		len -= sizeof deleted - 1;
+	if (str_starts(name, "/memfd:"))
+		name++, len--;
+	return xstrndup(name, len);
+}
+
+bool object_is_jitdump(const struct object *o)
+{
+	const char *slash = strrchr(o->name, '/');
+
+	return slash && str_starts(slash, "/jit-") && str_ends(slash, ".dump");
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static uint64_t inode_key(uint32_t maj, uint32_t min, uint64_t ino)
+{
+	return hash_mix((uint64_t)maj << 32 | min, ino);
+}
+
+static uint64_t stat_key(const struct object *o)
+{
+	return hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
+}
+
+static uint64_t build_id_key(const uint8_t *id, size_t len)
+{
+	return hash_bytes(id, len);
+}
+
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
+static void drop_key(struct map *index, uint64_t key, uint32_t id)
+{
+	const uint32_t *at = map_get(index, key);
+
+	if (at && *at == id)
+		map_del(index, key);
+}
+
+static void drop_inode_key(struct object_table *t, struct object *o)
+{
+	if (!o->ino)
+		return;
+	drop_key(&t->by_inode, inode_key(o->maj, o->min, o->ino), o->id);
+	o->ino = 0;
+}
+
+static uint32_t find_build_id(const struct object_table *t, const uint8_t *build_id, size_t len)
+{
+	const uint32_t *id = map_get(&t->by_build_id, build_id_key(build_id, len));
+
+	if (!id)
+		return OBJECT_NONE;
+	const struct object *o = t->all.v[*id];
+	return o->build_id_len == len && !memcmp(o->build_id, build_id, len) ? *id : OBJECT_NONE;
+}
+
+/* Whether a file of this inode number is the object's. The number of a deleted file is given to a
+ * new one; its generation is known from records only. An open file keeps its number, and so
+ * otherwise the name decides. */
+static bool is_file_of(const struct object *o, const char *name, uint64_t generation)
+{
+	if (generation && o->ino_generation)
+		return generation == o->ino_generation;
+	char *clean = clean_name(name);
+	bool same = (o->fd >= 0 && !o->is_copy) || strcmp(clean, o->name) == 0;
+	free(clean);
+	return same;
+}
+
+static uint32_t find_inode(const struct object_table *t, const char *name, uint32_t maj,
+			   uint32_t min, uint64_t ino, uint64_t generation)
+{
+	const uint32_t *id = map_get(&t->by_inode, inode_key(maj, min, ino));
+
+	if (!id)
+		return OBJECT_NONE;
+	const struct object *o = t->all.v[*id];
+	bool same = o->maj == maj && o->min == min && o->ino == ino &&
+		    is_file_of(o, name, generation);
+	return same ? *id : OBJECT_NONE;
+}
+
+static uint32_t find_stat(const struct object_table *t, const struct object *like)
+{
+	const uint32_t *id = map_get(&t->by_stat, stat_key(like));
+
+	if (!id)
+		return OBJECT_NONE;
+	const struct object *o = t->all.v[*id];
+	bool same = o->dev == like->dev && o->file_ino == like->file_ino && o->size == like->size &&
+		    o->mtime_ns == like->mtime_ns;
+	return same ? *id : OBJECT_NONE;
+}
+
+/* --- descriptors ------------------------------------------------------------------------------ */
+
+static void lru_remove(struct object_table *t, struct object *o)
+{
+	*(o->newer ? &o->newer->older : &t->newest) = o->older;
+	*(o->older ? &o->older->newer : &t->oldest) = o->newer;
+	o->newer = o->older = NULL;
+}
+
+static void lru_add(struct object_table *t, struct object *o)
+{
+	o->older = t->newest;
+	*(t->newest ? &t->newest->newer : &t->oldest) = o;
+	t->newest = o;
+}
+
+static void mark_used(struct object_table *t, struct object *o)
+{
+	if (o->fd < 0 || o->pinned || o == t->newest)
+		return;
+	lru_remove(t, o);
+	lru_add(t, o);
+}
+
+static void close_fd(struct object_table *t, struct object *o)
+{
+	if (o->fd < 0)
+		return;
+	if (!o->pinned) {
+		lru_remove(t, o);
+		t->n_open--;
+	}
+	close(o->fd);
+	if (o->is_copy)
+		t->far_bytes -= o->size;
+	o->is_copy = false;
+	o->fd = -1;
+	o->state = OBJECT_CLOSED;
+}
+
+static void keep_fd(struct object_table *t, struct object *o, int fd)
+{
+	struct object *oldest = t->oldest;
+
+	if (t->n_open >= t->max_open) {
+		close_fd(t, oldest);
+		if (!oldest->refs)
+			drop_inode_key(t, oldest);
+	}
+	o->fd = fd;
+	o->state = OBJECT_OPEN;
+	lru_add(t, o);
+	t->n_open++;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static uint32_t object_add(struct object_table *t, enum object_kind kind, char *name)
+{
+	struct object *o = xcalloc(1, sizeof *o);
+	uint32_t id = t->free_ids.n ? t->free_ids.v[--t->free_ids.n] : t->all.n;
+
+	*o = (struct object){ .id = id,
+			      .kind = kind,
+			      .fd = -1,
+			      .name = name,
+			      .same_as = OBJECT_NONE,
+			      .mapping = MAPPING_NONE };
+	if (id == t->all.n)
+		vec_push(&t->all, o);
+	t->all.v[id] = o;
+	t->n++;
+	return id;
+}
+
+static void object_done(struct object *o)
+{
+	map_done(&o->frames);
+	free(o->variable);
+	if (o->runtime)
+		o->runtime_kind->object_free(o->runtime);
+	free(o->name);
+	free(o);
+}
+
+static void object_free(struct object_table *t, struct object *o)
+{
+	if (o->awaited)
+		map_del(&t->awaited, o->awaited);
+	close_fd(t, o);
+	drop_inode_key(t, o);
+	drop_key(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
+	drop_key(&t->by_stat, stat_key(o), o->id);
+	drop_key(&t->by_name, name_key(o->name), o->id);
+	if (o->same_as != OBJECT_NONE)
+		object_unref(t, o->same_as);
+	t->all.v[o->id] = NULL;
+	vec_push(&t->free_ids, o->id);
+	t->n--;
+	object_done(o);
+}
+
+static bool is_idle(const struct object *o)
+{
+	return !o->refs && !o->pinned && o->mapping == MAPPING_NONE;
+}
+
+void object_table_init(struct object_table *t, uint32_t max_open)
+{
+	*t = (struct object_table){ .max_open = max_open ? max_open : 1 };
+	uint32_t anon = object_add(t, OBJECT_JIT, xstrdup("[anon]"));
+	t->all.v[anon]->pinned = true;
+}
+
+void object_table_done(struct object_table *t)
+{
+	for (size_t i = 0; i < t->all.n; i++) {
+		struct object *o = t->all.v[i];
+
+		if (!o)
+			continue;
+		if (o->fd >= 0)
+			close(o->fd);
+		object_done(o);
+	}
+	vec_done(&t->all);
+	vec_done(&t->free_ids);
+	map_done(&t->by_inode);
+	map_done(&t->by_build_id);
+	map_done(&t->by_stat);
+	map_done(&t->by_name);
+	map_done(&t->awaited);
+	*t = (struct object_table){ 0 };
+}
+
+void object_ref(struct object_table *t, uint32_t id)
+{
+	t->all.v[id]->refs++;
+	t->all.v[id]->was_idle = false;
+}
+
+/* Without a mapping or a descriptor of ours the inode may be reused for another file. */
+void object_unref(struct object_table *t, uint32_t id)
+{
+	struct object *o = t->all.v[id];
+
+	if (--o->refs || o->pinned || o->fd >= 0)
+		return;
+	drop_inode_key(t, o);
+	if (is_idle(o))
+		object_free(t, o);
+}
+
+void object_trim(struct object_table *t)
+{
+	for (size_t i = 0; i < t->all.n; i++) {
+		struct object *o = t->all.v[i];
+
+		if (!o || !is_idle(o))
+			continue;
+		if (o->was_idle)
+			object_free(t, o);
+		else
+			o->was_idle = true;
+	}
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void keep_stat(struct object *o, const struct stat *st)
+{
+	o->opened = true;
+	o->dev = st->st_dev;
+	o->file_ino = st->st_ino;
+	o->size = st->st_size;
+	o->mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+}
+
+/* The other object takes over the descriptor if it has none. */
+static void set_same_as(struct object_table *t, struct object *o, struct object *other)
+{
+	int fd = other->fd < 0 ? fcntl(o->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	close_fd(t, o);
+	if (fd >= 0)
+		keep_fd(t, other, fd);
+	o->same_as = other->id;
+	object_ref(t, other->id);
+}
+
+/* Checks, now that its content can be read, whether it is already known under another inode or
+ * name. If it already has frames, it stays separate. */
+static void identify(struct object_table *t, struct object *o)
+{
+	uint32_t other = OBJECT_NONE;
+
+	if (!o->build_id_len) {
+		int len = elf_build_id(o->fd, o->build_id, sizeof o->build_id);
+
+		if (len == -ENOEXEC && is_nameless_file(o->name)) {
+			o->kind = OBJECT_JIT;
+			close_fd(t, o); /* an open descriptor would keep the memory allocated */
+			return;
+		}
+		o->build_id_len = len > 0 ? len : 0;
+	}
+	if (o->build_id_len)
+		other = find_build_id(t, o->build_id, o->build_id_len);
+	else
+		other = find_stat(t, o);
+	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE && !o->number) {
+		o->build_id_len = 0;
+		set_same_as(t, o, t->all.v[other]);
+	} else if (o->build_id_len) {
+		map_put(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
+	} else {
+		map_put(&t->by_stat, stat_key(o), o->id);
+	}
+}
+
+/* Compares with the file before it was closed: by build id, else by everything in stat. */
+static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
+{
+	uint8_t id[BUILD_ID_MAX];
+	struct object now = { 0 };
+
+	if (o->build_id_len)
+		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
+		       memcmp(id, o->build_id, o->build_id_len) == 0;
+	keep_stat(&now, st);
+	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
+	       now.size == o->size && now.mtime_ns == o->mtime_ns;
+}
+
+/* --- far files -------------------------------------------------------------------------------- */
+
+static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
+{
+	enum {
+		WAIT_MS = 20
+	}; /* usually enough for a file system that responds: frames then have its build id */
+
+	o->awaited = far_files_ask(t->far, f);
+	o->state = o->awaited ? OBJECT_AWAITED : OBJECT_GONE;
+	if (!o->awaited)
+		return;
+	map_put(&t->awaited, o->awaited, o->id);
+	far_files_wait(t->far, WAIT_MS);
+	object_take_far(t);
+}
+
+static void close_copies(struct object_table *t, const struct object *but)
+{
+	/* limit: all open copies of files on file systems that may not answer */
+	enum { MAX_BYTES = 1 << 30 };
+
+	for (struct object *o = t->oldest, *next; o && t->far_bytes > MAX_BYTES; o = next) {
+		next = o->newer;
+		if (o->is_copy && o != but)
+			close_fd(t, o);
+	}
+}
+
+static void take_far(struct object_table *t, struct object *o, const struct far_file *file)
+{
+	if (o->opened && !is_unchanged(o, file->fd, &file->st)) {
+		close(file->fd);
+		return;
+	}
+	keep_fd(t, o, file->fd);
+	keep_stat(o, &file->st);
+	o->is_copy = file->is_copy;
+	t->far_bytes += o->is_copy ? o->size : 0;
+	close_copies(t, o);
+	/* Callers that looked earlier found nothing; let them look again. */
+	o->runtime_known = o->runtime_known && o->runtime;
+	o->variable_known = o->variable_known && o->variable;
+	o->starts_known = o->starts_known && o->n_starts;
+	identify(t, o);
+}
+
+void object_take_far(struct object_table *t)
+{
+	struct far_file file;
+
+	while (t->far && far_files_take(t->far, &file)) {
+		const uint32_t *id = map_get(&t->awaited, file.serial);
+		struct object *o = id ? t->all.v[*id] : NULL;
+
+		map_del(&t->awaited, file.serial);
+		if (!o || o->awaited != file.serial) {
+			if (file.fd >= 0)
+				close(file.fd);
+			continue;
+		}
+		o->awaited = 0;
+		o->state = OBJECT_GONE;
+		if (file.fd >= 0)
+			take_far(t, o, &file);
+	}
+}
+
+static void object_open(struct object_table *t, struct object *o, const struct object_place *place)
+{
+	struct stat st;
+	struct mapped_file f = {
+		.pid = place->pid,
+		.start = place->start,
+		.end = place->end,
+		.pgoff = place->pgoff,
+		.path = o->name,
+		.build_id = o->build_id,
+		.build_id_len = o->build_id_len,
+		.maj = o->maj,
+		.min = o->min,
+		.ino = o->ino,
+	};
+	int fd = -ENOENT;
+
+	o->state = OBJECT_GONE;
+	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
+	if (!o->is_far)
+		fd = t->far ? mapped_file_open_mapping(&f, &st) : mapped_file_open(&f, &st);
+	if (fd < 0) {
+		if (t->far && o->name[0] == '/')
+			ask_far(t, o, &f);
+		return;
+	}
+	keep_fd(t, o, fd);
+	keep_stat(o, &st);
+	identify(t, o);
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+static uint32_t named_object(struct object_table *t, const char *name)
+{
+	const uint32_t *known = map_get(&t->by_name, name_key(name));
+
+	if (known)
+		return *known;
+	uint32_t id = object_add(t, OBJECT_NAMED, xstrdup(name));
+	map_put(&t->by_name, name_key(name), id);
+	return id;
+}
+
+/* The image is the same in every 64-bit process; that of 32-bit processes differs, and ours says
+ * nothing about it. */
+static uint32_t vdso_object(struct object_table *t, uint64_t start)
+{
+	const uint32_t *known = map_get(&t->by_name, name_key("[vdso]"));
+	int fd = known || start <= UINT32_MAX ? -1 : vdso_open();
+
+	if (start <= UINT32_MAX)
+		return named_object(t, "[vdso32]");
+	if (known || fd < 0)
+		return named_object(t, "[vdso]");
+	uint32_t id = object_add(t, OBJECT_FILE, xstrdup("[vdso]"));
+	struct object *o = t->all.v[id];
+	int len = elf_build_id(fd, o->build_id, sizeof o->build_id);
+
+	o->build_id_len = len > 0 ? len : 0;
+	o->fd = fd;
+	o->state = OBJECT_OPEN;
+	o->pinned = true;
+	map_put(&t->by_name, name_key("[vdso]"), id);
+	return id;
+}
+
+/* Returns objects without a file of their own; OBJECT_NONE when name is that of a file. */
+static uint32_t fileless_object(struct object_table *t, const char *name, uint64_t start)
+{
+	if (is_anonymous(name))
+		return OBJECT_ANON;
+	if (strcmp(name, "[vdso]") == 0)
+		return vdso_object(t, start);
+	return name[0] == '/' ? OBJECT_NONE : named_object(t, name);
+}
+
+static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t maj, uint32_t min,
+			     uint64_t ino, uint64_t generation)
+{
+	uint32_t id = object_add(t, OBJECT_FILE, clean_name(name));
+	struct object *o = t->all.v[id];
+
+	o->maj = maj;
+	o->min = min;
+	o->ino = ino;
+	o->ino_generation = generation;
+	if (ino)
+		map_put(&t->by_inode, inode_key(maj, min, ino), id);
+	return id;
+}
+
+uint32_t object_of_record(struct object_table *t, const struct side_record *r)
+{
+	uint32_t id = fileless_object(t, r->name, r->start);
+
+	if (id != OBJECT_NONE)
+		return id;
+	id = find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
+		return OBJECT_NONE;
+	if (id == OBJECT_NONE)
+		id = add_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	struct object *o = t->all.v[id];
+	o->pid = r->pid;
+	if (!o->ino_generation)
+		o->ino_generation = r->ino_generation;
+	mark_used(t, o);
+	o->was_idle = false;
+	bool is_to_open = o->state == OBJECT_NEW || (o->state == OBJECT_GONE && !o->is_far);
+	if (is_to_open && o->same_as == OBJECT_NONE) {
+		struct object_place place = { r->pid, r->start, r->start + r->len, r->pgoff };
+
+		object_open(t, o, &place);
+	}
+	return id;
+}
+
+uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m)
+{
+	uint32_t id = fileless_object(t, m->name, m->start);
+
+	if (id == OBJECT_NONE)
+		id = find_inode(t, m->name, m->maj, m->min, m->ino, 0);
+	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
+		return OBJECT_NONE;
+	if (id == OBJECT_NONE)
+		id = add_by_inode(t, m->name, m->maj, m->min, m->ino, 0);
+	t->all.v[id]->pid = pid;
+	t->all.v[id]->was_idle = false;
+	return id;
+}
+
+struct object *object_use(struct object_table *t, uint32_t id, const struct object_place *place)
+{
+	struct object *o = t->all.v[id];
+
+	if (o->kind == OBJECT_FILE && o->state == OBJECT_NEW && o->same_as == OBJECT_NONE)
+		object_open(t, o, place);
+	if (o->same_as != OBJECT_NONE)
+		o = t->all.v[o->same_as];
+	mark_used(t, o);
+	return o;
+}
+
+/* --- reading again ---------------------------------------------------------------------------- */
+
+static void ask_again(struct object_table *t, struct object *o)
+{
+	const struct mapped_file f = {
+		.pid = o->pid,
+		.path = o->name,
+		.build_id = o->build_id,
+		.build_id_len = o->build_id_len,
+		.maj = o->maj,
+		.min = o->min,
+		.ino = o->file_ino ? o->file_ino : o->ino,
+	};
+
+	if (o->opened) /* a file that was never opened is not requested at each sample */
+		ask_far(t, o, &f);
+}
+
+int object_fd(struct object_table *t, struct object *o)
+{
+	struct stat st;
+
+	if (o->fd >= 0 || o->state == OBJECT_NEW || o->state == OBJECT_AWAITED || o->name[0] != '/')
+		return o->fd;
+	if (t->far) {
+		ask_again(t, o);
+		return o->fd;
+	}
+	for (int here = 0; here < 2; here++) {
+		int fd = here ? plain_file_open(o->name, &st)
+			      : process_root_open(o->pid, o->name, &st);
+
+		if (fd >= 0 && is_unchanged(o, fd, &st)) {
+			keep_fd(t, o, fd);
+			return fd;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}

@@ -1,0 +1,144 @@
+/* collect/process/object.h: what mappings point to: one entry per distinct file, for all processes
+ * and places that map it.
+ *
+ * Two objects are the same if their build ids are equal, or, for files without, device, inode, size
+ * and modification time. A file is opened when it is first seen (a record) or first needed (a
+ * mapping found in /proc), at most max_open descriptors at once. Past that the least recently used
+ * one is closed, to be opened again by its path, and compared, when its symbols are read.
+ *
+ *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED
+ *            ╰──────────▶ OBJECT_GONE when that fails
+ *
+ * A file on a file system that may not respond is never touched here, nor is a path, which may
+ * cross one: another process is asked for the file or a copy of it (OBJECT_AWAITED,
+ * collect/worker/far_files.h).
+ *
+ * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are
+ * idle: they survive one or two calls of object_trim, so that a program that is run again and again
+ * is opened once, and no deleted file is held for long.
+ *
+ * The kernel's (device, inode) is a key only while the inode cannot be reused for another file:
+ * while it is mapped, or open here. */
+#ifndef CRESSET_COLLECT_PROCESS_OBJECT_H
+#define CRESSET_COLLECT_PROCESS_OBJECT_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "profile/frame.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct proc_map;
+struct side_record;
+
+enum {
+	OBJECT_NONE = UINT32_MAX,
+	OBJECT_ANON = 0, /* anonymous executable memory; always exists */
+};
+enum { OBJECT_MAX = 65536 }; /* limit: files known at once; later ones are not known */
+enum { OBJECT_STARTS = 4 };
+
+struct elf_tls;
+struct far_files;
+struct runtime_kind;
+struct runtime_object;
+
+enum object_kind {
+	OBJECT_FILE, /* frames are file offsets */
+	OBJECT_JIT,  /* code made at run time: the process has the names */
+	OBJECT_NAMED /* the kernel's, with a name but no file: [vsyscall], [uprobes] */
+};
+enum object_state { OBJECT_NEW, OBJECT_OPEN, OBJECT_CLOSED, OBJECT_GONE, OBJECT_AWAITED };
+
+struct object {
+	uint32_t id;
+	enum object_kind kind;
+	enum object_state state;
+	int fd;     /* -1 unless OBJECT_OPEN */
+	char *name; /* path as the process sees it, without " (deleted)" */
+	uint32_t refs;
+	uint32_t same_as; /* the object that this is identical to, or OBJECT_NONE */
+	uint32_t pid;     /* a process that has it mapped */
+	uint32_t maj, min;
+	uint64_t ino, ino_generation; /* ino 0: no inode key; generation 0: unknown */
+	uint8_t build_id[BUILD_ID_MAX];
+	uint8_t build_id_len;
+	uint32_t awaited; /* number of the request for it */
+	bool is_far;      /* on a file system that may not respond */
+	bool is_copy;     /* its descriptor is that of a copy */
+	bool opened;      /* at least once: the next two lines are valid */
+	uint64_t dev, file_ino, size;
+	int64_t mtime_ns;
+	struct object *newer, *older; /* by last use, among those with a descriptor */
+	bool pinned;                  /* never closed, never freed */
+	bool was_idle;                /* at the last trim */
+
+	bool variable_known;
+	struct elf_tls *variable; /* collect/process/thread_context.h; NULL: none */
+
+	bool runtime_known;
+	const struct runtime_kind *runtime_kind;
+	struct runtime_object *runtime; /* collect/walker/interpreted.h; NULL: none */
+
+	/* File offsets of code that threads begin in (helper_end.h). */
+	bool starts_known;
+	uint32_t n_starts;
+	struct object_start {
+		uint64_t from, to;
+	} starts[OBJECT_STARTS];
+
+	uint32_t number,
+		table; /* in frames; of the unwind table (collect/walker/space.h); 0 = none */
+
+	/* Used by the resolver. */
+	uint32_t mapping;  /* of the sink; MAPPING_NONE until it has a frame */
+	struct map frames; /* offset → frame of the sink */
+	bool loss_counted;
+};
+
+struct object_table {
+	VEC(struct object *) all; /* by id; NULL: unused */
+	VEC(uint32_t) free_ids;
+	struct map by_inode, by_build_id, by_stat, by_name;
+	struct object *newest, *oldest; /* of those with a descriptor, except pinned ones */
+	uint32_t n, n_open, max_open;
+	struct far_files *far; /* the caller's; NULL: all files are opened here */
+	struct map awaited;    /* number → id */
+	uint64_t far_bytes;    /* of open copies */
+};
+
+void object_table_init(struct object_table *t, uint32_t max_open);
+void object_table_done(struct object_table *t);
+
+/* Return the object of a mapping in a record or in /proc/PID/maps. A record's file is opened now if
+ * it never was. The id is valid until the next object_trim, and after object_ref until
+ * object_unref. OBJECT_NONE when the table is full. */
+uint32_t object_of_record(struct object_table *t, const struct side_record *r);
+uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m);
+
+void object_ref(struct object_table *t, uint32_t id);
+void object_unref(struct object_table *t, uint32_t id);
+
+/* Where an object is mapped, for opening it. */
+struct object_place {
+	uint32_t pid;
+	uint64_t start, end, pgoff;
+};
+/* Returns the object with this id, opened if it never was, and marks it as used. */
+struct object *object_use(struct object_table *t, uint32_t id, const struct object_place *place);
+
+/* Returns a descriptor for reading the object's symbols, reopened if it was closed; -1 when it is
+ * not available any more. It stays the table's, until the next call that opens something. */
+int object_fd(struct object_table *t, struct object *o);
+
+/* Takes the requested files that have come. Call it some times a second. */
+void object_take_far(struct object_table *t);
+
+/* Frees objects that were idle at the previous call. Call it every few seconds. */
+void object_trim(struct object_table *t);
+
+/* jit-PID.dump: mapping such a file is how a JIT compiler announces it. */
+bool object_is_jitdump(const struct object *o);
+
+#endif

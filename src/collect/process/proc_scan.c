@@ -1,0 +1,113 @@
+#include "collect/process/proc_scan.h"
+
+#include "base/parse.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/proc/proc_stat.h"
+#include "collect/proc/process_context.h"
+#include "collect/process/image.h"
+#include "collect/process/object.h"
+#include "collect/process/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+struct scan {
+	struct process_table *table;
+	struct image *image;
+	uint32_t pid;
+	uint64_t context_addr;
+	uint32_t mappings;
+};
+
+static bool add_mapping(void *ctx, const struct proc_map *m)
+{
+	struct scan *s = ctx;
+	struct object_table *objects = s->table->objects;
+
+	s->mappings += strcmp(m->name, "[vsyscall]") != 0; /* the kernel's */
+	if (!m->executable) {
+		if (process_context_is_mapping(m->name))
+			s->context_addr = m->start;
+		return true;
+	}
+	struct image_map map = { m->start, m->end, m->pgoff, object_of_map(objects, s->pid, m) };
+	if (map.object != OBJECT_NONE)
+		image_replace(s->image, &map, objects);
+	return s->image->maps.n < PROCESS_MAX_MAPS;
+}
+
+/* An ending process has no mappings any more, but earlier samples of it may be pending. */
+static int scan_mappings(struct process_table *t, struct process *p)
+{
+	struct scan s = { .table = t, .image = process_new_image(t), .pid = p->pid };
+	int rc = proc_maps_read(p->pid, add_mapping, &s);
+	bool was_there = p->image && p->image->maps.n;
+
+	p->context_addr = s.context_addr ? s.context_addr : p->context_addr;
+	p->search.mappings = s.mappings;
+	if (rc < 0 || (!s.image->maps.n && was_there))
+		image_unref(s.image, t->objects);
+	else
+		process_set_image(t, p, s.image);
+	return rc;
+}
+
+void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns)
+{
+	struct proc_stat st;
+
+	p->scanned_ns = now_ns;
+	if (p->pid == 0) {
+		p->is_kernel_thread = true;
+		return;
+	}
+	if (proc_stat_read(p->pid, &st)) {
+		process_exit(t, p->pid, p->pid, now_ns);
+		return;
+	}
+	process_set_name(p, st.name);
+	p->is_kernel_thread = st.is_kernel_thread;
+	if (!st.is_kernel_thread && st.state != 'Z' && st.state != 'X')
+		scan_mappings(t, p);
+}
+
+static bool parse_pid(const char *name, uint32_t *pid)
+{
+	uint64_t v;
+
+	if (parse_u64(name, &v) || v > INT32_MAX)
+		return false;
+	*pid = v;
+	return true;
+}
+
+static void end_missing(struct process_table *t, uint64_t now_ns)
+{
+	for (size_t i = 0; i < t->all.n; i++) {
+		struct process *p = t->all.v[i];
+
+		if (p && p->pid && p->scanned_ns != now_ns && !p->leader_gone)
+			process_exit(t, p->pid, p->pid, now_ns);
+	}
+}
+
+void proc_scan_all(struct process_table *t, uint64_t now_ns)
+{
+	DIR *dir = opendir("/proc");
+	uint32_t pid;
+
+	if (!dir)
+		return;
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (!parse_pid(e->d_name, &pid))
+			continue;
+		struct process *p = process_find(t, pid);
+		if (!p)
+			p = process_add(t, pid);
+		if (p)
+			proc_scan(t, p, now_ns);
+	}
+	closedir(dir);
+	end_missing(t, now_ns);
+}

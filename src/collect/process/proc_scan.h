@@ -1,0 +1,23 @@
+/* collect/process/proc_scan.h: fills the process table from /proc, as of now. */
+#ifndef CRESSET_COLLECT_PROCESS_PROC_SCAN_H
+#define CRESSET_COLLECT_PROCESS_PROC_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process;
+struct process_table;
+
+/* Callers read the mappings of a process at most this often. */
+#define SCAN_AGAIN_NS 1000000000ull
+
+/* Reads the name and the executable mappings of one process. Anything that cannot be read any more
+ * stays unchanged: samples of a moment ago may need it. A process that is gone is marked as ended
+ * at now_ns. */
+void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns);
+
+/* Reads every process of /proc; marks processes of the table that are not there any more as
+ * ended. */
+void proc_scan_all(struct process_table *t, uint64_t now_ns);
+
+#endif

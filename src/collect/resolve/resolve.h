@@ -1,0 +1,207 @@
+/* collect/resolve/resolve.h: turns addresses of processes into frames in the sink, and names them.
+ *
+ * Owns the process table (mappings per process), the object table (one per distinct file, at most
+ * max_open_files descriptors open, least recently used closed first) and the cache from stacks of
+ * addresses to stacks of the sink. The caller passes each side-band record twice: once when it is
+ * read (resolve_seen: opens a file at once, through /proc/PID/map_files, because it may be gone in
+ * a millisecond), and again in time order (resolve_apply: changes the table). Samples come in the
+ * same time order, so the table always shows the moment of the current event: pid reuse, exec, fork
+ * without exec, dlopen and munmap need no versions. */
+#ifndef CRESSET_COLLECT_RESOLVE_RESOLVE_H
+#define CRESSET_COLLECT_RESOLVE_RESOLVE_H
+
+#include "bpf/event.h"
+#include "bpf/gpu_event.h"
+#include "collect/kernel/sampler_opts.h"
+#include "collect/kernel/side_band.h"
+#include "collect/process/traced.h"
+#include "collect/resolve/gpu_names.h"
+#include "collect/resolve/gpu_origins.h"
+#include "collect/resolve/order.h"
+#include "collect/resolve/resolve_opts.h"
+#include "collect/walker/space.h"
+#include "collect/walker/table_store.h"
+#include "profile/copy.h"
+#include "profile/sink.h"
+#include "runtime/runtime.h"
+
+struct resolver;
+struct gpu_allocation;
+
+#define TYPE_NONE UINT32_MAX /* not recorded */
+struct resolve_types {       /* ids in the sink */
+	uint32_t cpu, off_cpu, sched_wait, wall;
+	struct gpu_types {
+		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window, queue, stall,
+			not_issued;
+		uint32_t alloc_objects, inuse_objects; /* their counts, beside alloc and inuse */
+	} gpu;
+	int64_t period_ns; /* of samples on a CPU */
+};
+
+struct helper;
+/* What a resolver is connected to. */
+struct resolve_links {
+	struct sink *sink;
+	/* reads files on behalf of the resolver (collect/worker/helper.h); NULL: created when
+	 * needed */
+	struct helper *helper;
+	struct resolve_types types;
+	/* Most frames that the kernel's helper returns (helper_end.h); 0: trust the end that its
+	 * stacks report (tests). */
+	uint32_t helper_frames;
+	const struct space_maps *space; /* the walker's; NULL: it follows frame pointers only */
+	const struct runtime_maps *runtimes; /* the walker's; NULL: it knows no runtimes */
+	struct traced_maps traced;           /* zeroed: spans of threads are not read */
+	/* Sets whether the next report copies the stack of a pending wait again. NULL: it always
+	 * does. */
+	void (*copy_again)(void *ctx, uint32_t tid, bool again);
+	void *copy_ctx;
+	/* As gpu_collect_opts.stack. */
+	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
+			  uint32_t stack, uint32_t weight);
+	void *gpu_stack_ctx;
+	/* The same for resolve_gpu_ran; origin: stack, thread and labels of the launch. */
+	void (*gpu_launch)(void *ctx, uint32_t pid, uint32_t correlation, uint32_t origin,
+			   uint32_t weight, uint64_t time_ns);
+	void *gpu_launch_ctx;
+	/* Called for allocations that end with their context or process; may be NULL. */
+	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
+	/* Called when origins get new numbers: for each origin that the callee keeps, it calls `to`
+	 * for the new one (0: gone). May be NULL. */
+	void (*gpu_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
+	uint32_t gpu_max_live, gpu_max_origins; /* 0: defaults of gpu_live.h and gpu_origins.h */
+	void *gpu_ctx;
+};
+struct resolve_stats {
+	uint32_t processes, objects, open_files;
+	uint64_t truncated;       /* samples */
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
+	uint64_t unsymbolized; /* samples whose leaf has no name; known after resolve_symbolize */
+	/* waits without a stack, of all threads whose exact times are known */
+	int64_t short_off_ns;
+	struct table_store_stats tables;
+	uint64_t traced_refused;   /* processes */
+	uint64_t mappings_refused; /* processes without room for their mappings */
+	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
+	uint64_t gpu_memory_refused;                               /* allocations */
+	struct name_failures names;                                /* as unsymbolized */
+	uint64_t kernel_names_ns, kernel_symbols_read;             /* as in struct collect_stats */
+};
+
+/* asked: the events and processes to record, after sampler_opts_settle. */
+struct resolver *resolver_new(const struct resolve_opts *opts, const struct sampler_opts *asked,
+			      const struct resolve_links *links);
+void resolver_free(struct resolver *r);
+
+/* Reads every process of /proc with its executable mappings as of now. Also used after lost
+ * records. */
+void resolve_snapshot(struct resolver *r);
+
+void resolve_seen(struct resolver *r, const struct side_record *rec);
+void resolve_apply(struct resolver *r, const struct side_record *rec);
+
+/* Announces a process that will be sampled. */
+void resolve_expect(struct resolver *r, uint32_t pid);
+/* Announces a process with a recorded wait, as soon as the wait is read. */
+void resolve_waited(struct resolver *r, uint32_t pid);
+/* Announces a sample that met code unknown to the walker, as soon as it is read. */
+void resolve_missed(struct resolver *r, const struct event_raw *raw);
+/* Passes everything seen since the last call to the walker; call it after reading, and when the
+ * descriptor (-1: none) is readable. */
+void resolve_sync(struct resolver *r);
+int resolve_fd(const struct resolver *r);
+/* Returns when it wants to be called again; UINT64_MAX: never. */
+uint64_t resolve_sync_ns(const struct resolver *r);
+bool resolve_is_busy(const struct resolver *r); /* tables are being built */
+
+/* Keeps the contents of a stack under its hash, replacing earlier contents. Bounded: past
+ * STACK_CACHE_MAX_BYTES the older half is dropped. */
+void resolve_stack_contents(struct resolver *r, const struct event_stack *st);
+/* Returns whether contents were dropped since the last call: then the caller makes the kernel send
+ * them again. */
+bool resolve_take_epoch_over(struct resolver *r);
+
+/* Puts one event into the sink, in time order: a sample, a wait, or the times of a thread, with its
+ * stack resolved in its process and its labels (collect/resolve/labels.h). raw is NULL when the
+ * stack was walked in the kernel. */
+void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw);
+
+/* Samples of `wall` are held until the exact times of their threads are known. resolve_flush hands
+ * them out once those of all threads have come, as resolve_symbolize does at the end.
+ * resolve_is_full: returns whether it is time to request the times. */
+void resolve_flush(struct resolver *r);
+bool resolve_is_full(const struct resolver *r);
+
+/* Names every frame in the sink: ELF symbols, debug files, kernel symbols, BPF, vDSO, perf-map,
+ * jitdump. */
+void resolve_symbolize(struct resolver *r);
+/* --- always on: one sink after the other */
+
+/* Drops processes that ended long enough before now_ns, and unused objects. Each event does this as
+ * of its time; without events the caller has to, once everything until then was handed out. */
+void resolve_sweep(struct resolver *r, uint64_t now_ns);
+/* Requests the names that samples are held for (collect/walker/jit.h), and waits for some ms;
+ * samples without an answer by then come later. */
+void resolve_give_held(struct resolver *r);
+/* Passes answers to the sink, and rereads processes whose records were lost when it is time;
+ * returns true then. Call it some times a second. */
+bool resolve_run(struct resolver *r);
+/* Requests names, and after wait_ms passes everything to the sink, some without names. */
+void resolve_settle(struct resolver *r, uint32_t wait_ms);
+/* Names the kernel's frames; returns false when there are no new ones since the last call. */
+bool resolve_name_kernel(struct resolver *r);
+/* Sends everything to another sink from here on, with ids of that sink. Processes and their
+ * mappings, objects, unwind tables and what is known of GPUs are kept. Not while `wall` is
+ * recorded, and nothing may be held. copy: copies from the old sink to the new one; NULL: stacks of
+ * launches and of memory in use on GPUs are forgotten. */
+void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
+		      struct profile_copy *copy);
+/* Finds the mapped files of processes whose path is wanted; the descriptors stay the resolver's. A
+ * file may come more than once. */
+void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
+			void (*found)(void *ctx, uint32_t pid, const char *path, int fd),
+			void *ctx);
+/* Puts the GPU memory in use now into the sink, one sample per origin, and one of 0 for a process
+ * that had some at the last call and has none now. is_there: whether the kernel still has an
+ * allocation; if not, it is forgotten. NULL: none is forgotten. */
+void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
+			  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
+					   uint32_t flags),
+			  void *ctx);
+/* Forgets unreferenced origins, when there are many. */
+void resolve_gpu_trim(struct resolver *r);
+/* Puts an estimate of each process's GPU memory beyond what was counted: from the driver's figures
+ * of all processes. is_target: whether to include a process without any seen allocation. A process
+ * that had some at the last call and has none now gets a sample of 0. */
+struct gpu_reading;
+void resolve_gpu_before(struct resolver *r, uint64_t now_ns, const struct gpu_reading *told,
+			bool (*is_target)(void *ctx, uint32_t pid), void *ctx);
+/* Something that ran on a GPU, or a time in which that was watched, as a sample. */
+struct gpu_ran {
+	uint32_t type;
+	uint32_t origin, pid; /* origin 0: unknown */
+	uint64_t start_ns, length_ns, ns;
+	uint32_t gpu;                 /* index of resolve_gpu_names, plus 1; 0: no such label */
+	uint32_t stream;              /* stream number plus 1; 0: no such label */
+	uint32_t samples;             /* number of samples its stack was estimated from; 0: exact */
+	uint32_t frames[2], n_frames; /* of the sink, at the leaf */
+	const uint32_t *more;         /* below those; the caller's */
+	uint32_t n_more;
+	int64_t period;
+};
+void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
+/* The names of GPUs; callers may add to them. */
+struct gpu_names *resolve_gpu_names(struct resolver *r);
+/* Finds the processes that have mapped a file whose path is wanted. */
+void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
+			    void (*found)(void *ctx, uint32_t pid), void *ctx);
+/* As collect_ask_labels. */
+bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook);
+/* Returns a descriptor of the file behind a mapping of the sink, for reading; it stays the
+ * resolver's, until the next call of any function. -ENOENT: there is none (any more). */
+int resolve_file(struct resolver *r, uint32_t mapping);
+
+void resolve_get_stats(const struct resolver *r, struct resolve_stats *out);
+
+#endif

@@ -1,0 +1,232 @@
+#include "collect/resolve/resolver.h"
+
+#include "base/clock.h"
+#include "collect/process/process.h"
+#include "collect/process/symbolize.h"
+#include "collect/resolve/labels.h"
+#include "collect/resolve/order.h"
+#include "profile/link.h"
+
+#include <string.h>
+
+/* Puts the value of an event into each of its types: on a CPU, waiting, a thread's times. */
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static const char *type_name(const struct resolver *r, uint32_t type)
+{
+	const struct resolve_types *t = &r->types;
+
+	return type == t->cpu          ? "cpu"
+	       : type == t->off_cpu    ? "off-cpu"
+	       : type == t->sched_wait ? "sched-wait"
+	       : type == t->wall       ? "wall"
+				       : resolver_gpu_type_name(t, type);
+}
+
+struct series_key resolver_series_key(struct resolver *r, struct process *p,
+				      const struct event_sample *s, uint32_t type,
+				      int64_t period_ns)
+{
+	struct series_key key = { .type = type, .period = period_ns };
+
+	memcpy(key.comm, s->comm, strnlen(s->comm, sizeof s->comm));
+	if (s->tid == s->tgid) /* the process has its main thread's current name */
+		process_set_name(p, key.comm);
+	memcpy(key.process, p->name[0] ? p->name : key.comm, sizeof key.process);
+	key.labels = process_labels(&r->labels, p, s->cgroup_id, clock_mono_ns());
+	return key;
+}
+
+/* Returns SERIES_LEFT_OUT if the sample is not wanted. */
+uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
+			 uint32_t type, int64_t period_ns)
+{
+	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
+
+	return series_cache_get(&r->series, &key, type_name(r, type));
+}
+
+uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct event_sample *s,
+			     uint32_t type, int64_t period_ns, uint32_t how)
+{
+	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
+
+	key.how = how;
+	return series_cache_get(&r->series, &key, type_name(r, type));
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
+			   const struct stack_ref *ref, enum account_part held_as)
+{
+	struct resolved_stack stack;
+
+	if (sample->series == SERIES_LEFT_OUT) {
+		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
+		return WALK_COMPLETE;
+	}
+	if (!resolver_stack(r, p, ref, &stack)) {
+		jit_hold(&r->jits, p, sample, held_as, r->stack.v, r->stack.n);
+		return stack.end;
+	}
+	sample->stack = stack.stack;
+	account_sample(&r->accounts, sample, held_as);
+	if (held_as == ACCOUNT_NONE && stack.leaf != FRAME_NONE)
+		leaf_count(&r->leaf_samples, stack.leaf);
+	return stack.end;
+}
+
+/* Returns the span that its thread worked for; 0: none. */
+static uint32_t link_of(struct resolver *r, const struct event_sample *s)
+{
+	struct trace_link link;
+
+	_Static_assert(sizeof link == sizeof s->trace, "the bytes as they are written");
+	memcpy(&link, &s->trace, sizeof link);
+	return link_is_none(&link) ? 0 : r->sink->ops->link(r->sink, &link);
+}
+
+struct sample resolver_sample(struct resolver *r, const struct event_sample *s)
+{
+	return (struct sample){
+		.time_ns = s->time_ns,
+		.value = 1,
+		.pid = s->tgid,
+		.tid = s->tid,
+		.cpu = s->cpu,
+		.link = link_of(r, s),
+	};
+}
+
+static enum walk_end put_on_cpu(struct resolver *r, struct process *p, const struct event_sample *s,
+				const struct event_raw *raw)
+{
+	struct stack_ref ref = { .sample = s, .raw = raw };
+	struct sample sample = resolver_sample(r, s);
+	enum walk_end end = WALK_COMPLETE;
+
+	sample.value = s->periods ? s->periods : 1;
+	if (r->types.cpu != TYPE_NONE) {
+		sample.series = resolver_series(r, p, s, r->types.cpu, r->types.period_ns);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	}
+	if (r->types.wall != TYPE_NONE) {
+		ref.part = s->gpu_call ? ACCOUNT_GPU_SPIN : ACCOUNT_NONE;
+		ref.folds_call = true;
+		sample.series = resolver_series_how(r, p, s, r->types.wall, r->types.period_ns,
+						    s->gpu_call ? GPU_HOW_SPIN : GPU_HOW_NONE);
+		sample.value *= r->types.period_ns;
+		end = resolver_put(r, p, &sample, &ref,
+				   s->gpu_call ? ACCOUNT_GPU_SPIN : ACCOUNT_ON_CPU);
+	}
+	return end;
+}
+
+/* A part of a wait, for its own type and for `wall`. */
+struct wait_piece {
+	enum account_part part;
+	uint32_t type;
+	uint64_t start_ns, length_ns;
+};
+
+static enum walk_end put_piece(struct resolver *r, struct process *p, const struct event_sample *s,
+			       const struct event_raw *raw, const struct wait_info *w,
+			       const struct wait_piece *piece, double weight)
+{
+	struct stack_ref ref = { .sample = s, .wait = w, .raw = raw, .part = piece->part };
+	struct sample sample = resolver_sample(r, s);
+	enum walk_end end = WALK_COMPLETE;
+
+	sample.time_ns = piece->start_ns;
+	sample.length_ns = piece->length_ns;
+	sample.value =
+		weight == 1 ? (int64_t)piece->length_ns : (int64_t)(piece->length_ns * weight);
+	if (piece->type != TYPE_NONE) {
+		sample.series = resolver_series_how(r, p, s, piece->type, 0,
+						    w->parts & WAIT_THINNED ? HOW_WINDOWS : 0);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	}
+	if (r->types.wall != TYPE_NONE) {
+		bool is_gpu = s->gpu_call && piece->part == ACCOUNT_OFF_CPU;
+
+		if (is_gpu)
+			ref.part = ACCOUNT_GPU_SLEEP;
+		ref.folds_call = true;
+		sample.series = resolver_series_how(r, p, s, r->types.wall, 0,
+						    is_gpu ? GPU_HOW_SLEEP : GPU_HOW_NONE);
+		end = resolver_put(r, p, &sample, &ref, ref.part);
+	}
+	return end;
+}
+
+static enum walk_end put_wait(struct resolver *r, struct process *p, const struct event_wait *ev,
+			      const struct event_raw *raw)
+{
+	const struct wait_info *w = &ev->wait;
+	uint64_t off_end_ns = w->start_ns + w->off_ns;
+	bool off = w->parts & (WAIT_OFF_CPU | WAIT_STOPPED_PART), run = w->parts & WAIT_SCHED;
+	uint64_t shown_ns = (off ? w->off_ns : 0) + (run ? w->run_ns : 0);
+	bool stopped = w->parts & WAIT_STOPPED_PART;
+	const struct wait_piece blocked = { stopped ? ACCOUNT_STOPPED : ACCOUNT_OFF_CPU,
+					    stopped ? TYPE_NONE : r->types.off_cpu, w->start_ns,
+					    w->off_ns },
+				ready = { ACCOUNT_SCHED_WAIT, r->types.sched_wait, off_end_ns,
+					  w->run_ns };
+	double weight = !shown_ns || w->weight_ns == shown_ns ? 1 : (double)w->weight_ns / shown_ns;
+
+	enum walk_end end = WALK_COMPLETE;
+
+	if (off && w->off_ns)
+		end = put_piece(r, p, &ev->sample, raw, w, &blocked, weight);
+	if (run)
+		end = put_piece(r, p, &ev->sample, raw, w, &ready, weight);
+	return end;
+}
+
+/* The wait is still pending, and its thread has not run since it was reported with its stack. */
+static enum walk_end put_wait_again(struct resolver *r, struct process *p,
+				    const struct event_wait *ev)
+{
+	struct event_wait again = *ev;
+
+	again.sample.stack_hash = resolver_open_wait(r, ev);
+	return put_wait(r, p, &again, NULL);
+}
+
+/* If the samples of a thread are not wanted, its times are not wanted, either. */
+static void put_thread(struct resolver *r, struct process *p, const struct event_thread *t)
+{
+	uint32_t type = r->types.wall != TYPE_NONE ? r->types.wall : r->types.off_cpu;
+	struct account_series series = { 0 };
+	bool is_asked =
+		r->types.wall != TYPE_NONE ||
+		((r->opts.series.hook.apply || r->opts.series.relabel) && type != TYPE_NONE);
+
+	if (is_asked)
+		series.rest = resolver_series(r, p, &t->sample, type, 0);
+	if (is_asked && (t->gpu_on_ns || t->gpu_off_ns)) {
+		series.spin = resolver_series_how(r, p, &t->sample, type, 0, GPU_HOW_SPIN);
+		series.sleep = resolver_series_how(r, p, &t->sample, type, 0, GPU_HOW_SLEEP);
+	}
+	if (series.rest != SERIES_LEFT_OUT)
+		account_thread(&r->accounts, t, &series);
+}
+
+void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,
+		    const struct event_raw *raw)
+{
+	const struct event_sample *s = &ev->sample;
+
+	if (s->kind == EVENT_THREAD)
+		put_thread(r, p, &ev->thread);
+	else if (s->kind == EVENT_GPU || (raw && ev->gpu.gpu.parts == PART_GPU))
+		r->ends[resolver_gpu(r, p, &ev->gpu, raw)]++;
+	else if (s->kind == EVENT_WAIT && ev->wait.wait.going_on)
+		r->ends[put_wait_again(r, p, &ev->wait)]++;
+	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))
+		r->ends[put_wait(r, p, &ev->wait, raw)]++;
+	else
+		r->ends[put_on_cpu(r, p, s, raw)]++;
+}

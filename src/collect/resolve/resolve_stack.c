@@ -1,0 +1,659 @@
+#include "collect/resolve/resolver.h"
+
+#include "base/mem.h"
+#include "bpf/space.h"
+#include "collect/kernel/walk_end.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/process/helper_end.h"
+#include "collect/process/image.h"
+#include "collect/process/object.h"
+#include "collect/process/proc_scan.h"
+#include "collect/process/symbolize.h"
+#include "collect/resolve/python_order.h"
+#include "collect/walker/interpreted.h"
+#include "collect/walker/space.h"
+#include "gpu/code/probes.h"
+#include "unwind/walk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* arch/x86/include/uapi/asm/vsyscall.h: not in any record, because it belongs to no process. */
+#define VSYSCALL_START 0xffffffffff600000ull
+#define VSYSCALL_BYTES 0x1000ull
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static uint32_t named_frame(struct resolver *r, enum frame_kind kind, const char *name)
+{
+	struct frame f = {
+		.kind = kind,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, name),
+	};
+
+	return r->sink->ops->frame(r->sink, &f);
+}
+
+static uint32_t unknown_frame(struct resolver *r)
+{
+	if (r->unknown_frame == FRAME_NONE)
+		r->unknown_frame = named_frame(r, FRAME_NATIVE, "[unknown]");
+	return r->unknown_frame;
+}
+
+static uint32_t intern_mapping(struct resolver *r, const struct object *o)
+{
+	struct mapping m = { .name = sink_string(r->sink, o->name) };
+
+	memcpy(m.build_id, o->build_id, o->build_id_len);
+	m.build_id_len = o->build_id_len;
+	if (!o->build_id_len && o->opened)
+		m.identity =
+			hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
+	else if (!o->build_id_len)
+		m.identity = hash_mix((uint64_t)o->maj << 32 | o->min, o->ino);
+	return r->sink->ops->mapping(r->sink, &m);
+}
+
+static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offset)
+{
+	const uint32_t *known = map_get(&o->frames, offset);
+
+	if (known)
+		return *known;
+	if (o->mapping == MAPPING_NONE)
+		o->mapping = intern_mapping(r, o);
+	if (o->state == OBJECT_GONE && !o->loss_counted) {
+		r->sink->ops->loss(r->sink, LOSS_OBJECT_GONE, 1);
+		o->loss_counted = true;
+	}
+	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
+	uint32_t frame = r->sink->ops->frame(r->sink, &f);
+	map_put(&o->frames, offset, frame);
+	enum gpu_inside inside = o->name ? gpu_inside_of(o->name) : GPU_INSIDE_NONE;
+	if (inside != GPU_INSIDE_NONE)
+		map_put(&r->inside_frames, frame, inside);
+	return frame;
+}
+
+static uint32_t vsyscall_frame(struct resolver *r, uint64_t addr)
+{
+	struct proc_map m = { .start = VSYSCALL_START, .name = "[vsyscall]" };
+	uint32_t id = object_of_map(&r->objects, 0, &m);
+
+	return object_frame(r, r->objects.all.v[id], addr - VSYSCALL_START);
+}
+
+/* Returns an element for jit_hold: a frame, or an address in code without a file. */
+static uint64_t user_frame(struct resolver *r, const struct process *p, uint64_t addr)
+{
+	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
+
+	if (addr - VSYSCALL_START < VSYSCALL_BYTES)
+		return vsyscall_frame(r, addr);
+	if (!m)
+		return unknown_frame(r);
+	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+	struct object *o = object_use(&r->objects, m->object, &place);
+	if (o->kind == OBJECT_JIT)
+		return addr | JIT_ADDRESS;
+	return object_frame(r, o, addr - m->start + m->pgoff);
+}
+
+/* --- stacks ----------------------------------------------------------------------------------- */
+
+/* Callers are return addresses: one less is inside the call. */
+static uint64_t code_address(const uint64_t *addr, uint32_t i)
+{
+	return i ? addr[i] - 1 : addr[i];
+}
+
+/* Returns the run-time address of a user frame; false if the frame is an offset in an object. */
+static bool run_time_address(const struct event_stack *st, const uint64_t *user, uint32_t i,
+			     uint64_t *out)
+{
+	if (!(st->flags & STACK_FRAMES))
+		*out = code_address(user, i);
+	else if (user[i] & FRAME_ADDRESS)
+		*out = user[i] & ~FRAME_ADDRESS;
+	else
+		return false;
+	return true;
+}
+
+/* Returns how many of the user frames are plausible: a return address outside all code means that a
+ * chain of frame pointers went astray in code that does not keep them. */
+static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
+				 const uint64_t *user)
+{
+	uint32_t i = st->n_python + (st->n_user > st->n_python);
+	uint64_t addr;
+
+	if (!p->image || !p->image->maps.n)
+		return st->n_user;
+	while (i < st->n_user &&
+	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
+		i++;
+	return i;
+}
+
+/* Returns an element for jit_hold. */
+static uint64_t stack_element(struct resolver *r, const struct process *p,
+			      const struct event_stack *st, const uint64_t *user, uint32_t i)
+{
+	uint64_t addr;
+
+	if (run_time_address(st, user, i, &addr))
+		return user_frame(r, p, addr);
+	struct object *o = space_object(r->space, user[i]);
+	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
+}
+
+static enum walk_end no_frame_pointer(const struct event_stack *st)
+{
+	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
+}
+
+/* The helper's stack may be complete. */
+static enum walk_end helper_end(struct resolver *r, const struct process *p,
+				const struct event_stack *st, const uint64_t *user)
+{
+	uint32_t last = st->n_user - 1;
+	uint64_t addr = code_address(user, last);
+	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
+
+	if (m) {
+		struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+		struct object *o = object_use(&r->objects, m->object, &place);
+
+		if (helper_begins_in(&r->objects, o, addr - m->start + m->pgoff))
+			return WALK_COMPLETE;
+	}
+	return st->n_user >= r->links.helper_frames ? WALK_DEPTH : WALK_KERNEL;
+}
+
+static enum walk_end end_of(struct resolver *r, const struct process *p,
+			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
+{
+	bool by_helper = r->links.helper_frames && !(st->flags & STACK_FRAMES);
+
+	if (n_user < st->n_user)
+		return no_frame_pointer(st);
+	if (by_helper && n_user && st->walk_end == WALK_COMPLETE)
+		return helper_end(r, p, st, user);
+	return st->walk_end;
+}
+
+/* Appends a frame of the user part to r->stack; returns true when it is code made at run time. */
+static bool push_user(struct resolver *r, const struct process *p, const struct event_stack *st,
+		      uint32_t i)
+{
+	uint64_t element = stack_element(r, p, st, (const uint64_t *)st->addr + st->n_kernel, i);
+
+	vec_push(&r->stack, element);
+	return (element & JIT_ADDRESS) != 0;
+}
+
+/* --- frames of Python among them -------------------------------------------------------------- */
+
+static bool is_interpreter(struct resolver *r, uint64_t word)
+{
+	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
+
+	return o && interpreted_is_runtime(o);
+}
+
+/* Greenlets: their C code starts each of them on a stack that belongs to another one further
+ * out. */
+static bool is_switch(void *ctx, uint64_t word)
+{
+	struct resolver *r = ctx;
+	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
+	const char *slash = o && o->name ? strrchr(o->name, '/') : NULL;
+
+	return slash &&
+	       (strncmp(slash, "/_greenlet.", 11) == 0 || strncmp(slash, "/greenlet.", 10) == 0);
+}
+
+static bool is_left_out(struct resolver *r, const struct python_order *o, size_t i)
+{
+	if (o->all.v[i].kind == PYTHON_FRAME || o->all.v[i].kind == PYTHON_CUT)
+		return false;
+	if (python_order_is_trampoline(o, i))
+		return true;
+	return r->opts.python_native == PYTHON_FOLD &&
+	       python_order_folds(o, i, is_interpreter(r, o->in.words[o->all.v[i].at]));
+}
+
+static void push_python(struct resolver *r, uint32_t pid, const uint64_t words[2])
+{
+	struct interpreted_frame in;
+
+	interpreted_frame(r->interpreted, pid, words, &in);
+	if (in.named == RUNTIME_LEFT_OUT)
+		return;
+	struct frame f = {
+		.kind = in.kind,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, in.named == RUNTIME_NAMED ? in.name : "[unknown]"),
+		.file = sink_string(r->sink, in.file),
+		.line = in.line,
+	};
+	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+}
+
+static void push_cut(struct resolver *r)
+{
+	struct frame f = {
+		.kind = FRAME_MARKER,
+		.mapping = MAPPING_NONE,
+		.function = sink_string(r->sink, "[truncated: frames of Python]"),
+	};
+
+	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+}
+
+/* Returns whether there are frames without a place among the others, and without a marker there. */
+static bool lacks_marker(const struct python_order *o)
+{
+	bool is_none_left = python_order_lacks(o) || !o->in.n_python;
+
+	return o->turns.fit == PYTHON_UNFIT || (o->in.is_cut && is_none_left);
+}
+
+/* Does the same for the whole user part, n_user words, root first, if it has frames of Python. */
+static void push_user_python(struct resolver *r, const struct process *p,
+			     const struct event_stack *st, uint32_t n_user, enum walk_end end,
+			     bool *has_jit)
+{
+	const uint64_t *words = (const uint64_t *)st->addr + st->n_kernel;
+	struct python_stack in = {
+		.words = words,
+		.n_words = n_user,
+		.n_python = st->n_python,
+		.is_whole = !walk_end_marker(end),
+		.is_cut = st->flags & STACK_PYTHON_CUT,
+		.is_switch = is_switch,
+		.ctx = r,
+	};
+	struct python_order o;
+
+	python_order_init(&o, &in);
+	r->python_unplaced += python_order_lacks(&o);
+	if (lacks_marker(&o))
+		push_cut(r);
+	for (size_t i = o.all.n; i-- > 0;) {
+		uint32_t at = o.all.v[i].at;
+
+		if (is_left_out(r, &o, i))
+			continue;
+		if (o.all.v[i].kind == PYTHON_CUT)
+			push_cut(r);
+		else if (o.all.v[i].kind == PYTHON_FRAME)
+			push_python(r, st->tgid, words + at);
+		else
+			*has_jit |= push_user(r, p, st, at);
+	}
+	python_order_done(&o);
+}
+
+/* --- a stack ---------------------------------------------------------------------------------- */
+
+/* Appends to r->stack, root first. Returns why the stack ends there. *has_jit: whether it has
+ * addresses. */
+static enum walk_end build_stack(struct resolver *r, const struct process *p,
+				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
+{
+	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
+	uint32_t n_user = r->asked.no_user ? 0 : plausible_frames(p, st, user);
+	uint32_t end = end_of(r, p, st, user, n_user);
+	const char *marker = r->asked.no_user ? NULL : walk_end_marker(end);
+
+	if (marker)
+		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
+	if (st->n_python)
+		push_user_python(r, p, st, n_user, end, has_jit);
+	for (uint32_t i = st->n_python ? 0 : n_user; i-- > 0;)
+		*has_jit |= push_user(r, p, st, i);
+	for (uint32_t i = r->asked.no_kernel ? 0 : st->n_kernel; i-- > 0;)
+		vec_push(&r->stack,
+			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
+	return marker ? end : WALK_COMPLETE;
+}
+
+static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
+{
+	struct resolved_stack s = { .leaf = FRAME_NONE, .end = end };
+
+	vec_clear(&r->frames);
+	for (size_t i = 0; i < r->stack.n; i++)
+		vec_push(&r->frames, r->stack.v[i]);
+	s.stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
+	if (r->frames.n)
+		s.leaf = r->frames.v[r->frames.n - 1];
+	return s;
+}
+
+/* Rereads the mappings of a process when the table lacks some, at most once a second. */
+static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
+{
+	if (!p->is_kernel_thread && now_ns >= p->scanned_ns + SCAN_AGAIN_NS)
+		proc_scan(&r->processes, p, now_ns);
+}
+
+/* An instruction pointer is always in an executable mapping: if it is not, the table lacks one
+ * (mremap, lost records). */
+static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
+		       uint64_t now_ns)
+{
+	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
+	uint64_t leaf;
+
+	if (st->n_user <= st->n_python || r->asked.no_user ||
+	    !run_time_address(st, user, st->n_python, &leaf) ||
+	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
+		return;
+	if (!p->image || !image_find(p->image, leaf))
+		scan_again(r, p, now_ns);
+}
+
+static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
+static const struct event_stack lost_stack = { .walk_end = WALK_LOST };
+
+static uint64_t image_id(const struct process *p)
+{
+	return p->image ? p->image->id : 0;
+}
+
+/* Returns a stack resolved earlier: the same in every process, or in this image. */
+static const struct resolved_stack *known_stack(const struct resolver *r, const struct process *p,
+						uint64_t hash)
+{
+	const struct resolved_stack *known = stack_cache_resolved(&r->stacks, 0, hash);
+
+	return known || !image_id(p) ? known : stack_cache_resolved(&r->stacks, image_id(p), hash);
+}
+
+static const struct event_stack *stack_contents(const struct resolver *r, uint64_t hash)
+{
+	const struct event_stack *st = hash ? stack_cache_get(&r->stacks, hash) : &empty_stack;
+
+	return st ? st : &lost_stack;
+}
+
+/* --- waits ------------------------------------------------------------------------------------ */
+
+static enum wait_reason reason_of(struct resolver *r, const struct event_stack *st)
+{
+	if (!r->reasons_read)
+		wait_reasons_read(&r->reasons, "/proc/kallsyms");
+	r->reasons_read = true;
+	return wait_reason_of(&r->reasons, st);
+}
+
+static void push_marker(struct resolver *r, const char *name)
+{
+	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
+}
+
+static bool is_folded(const struct stack_ref *ref)
+{
+	return ref->folds_call && ref->sample->gpu_call;
+}
+
+/* "[blocked: disk I/O]", "[sched-wait]", "[waiting for GPU]" */
+static void push_state(struct resolver *r, const struct event_stack *st, enum account_part part)
+{
+	enum wait_reason reason = part == ACCOUNT_STOPPED ? WAIT_STOPPED : WAIT_OTHER;
+	struct buf name = { 0 };
+
+	if (part == ACCOUNT_SCHED_WAIT || part == ACCOUNT_GPU_SPIN || part == ACCOUNT_GPU_SLEEP) {
+		push_marker(r, part == ACCOUNT_SCHED_WAIT ? STATE_SCHED_WAIT_MARKER
+							  : STATE_GPU_WAIT_MARKER);
+		return;
+	}
+	if (part == ACCOUNT_OFF_CPU)
+		reason = reason_of(r, st);
+	buf_addf(&name, "[blocked: %s]", wait_reason_names[reason]);
+	push_marker(r, buf_cstr(&name));
+	buf_done(&name);
+}
+
+/* Code made at run time gets no name. */
+static void forget_jit(struct resolver *r, size_t from)
+{
+	for (size_t i = from; i < r->stack.n; i++)
+		if (r->stack.v[i] & JIT_ADDRESS)
+			r->stack.v[i] = unknown_frame(r);
+}
+
+uint32_t resolver_stack_without_jit(struct resolver *r)
+{
+	forget_jit(r, 0);
+	return intern_stack(r, WALK_COMPLETE).stack;
+}
+
+/* Pushes the waker and its stack. Code made at run time gets no name there: it belongs to another
+ * process. */
+static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t now_ns)
+{
+	struct process *p = process_find(&r->processes, w->waker_tgid);
+	struct process nobody = { .is_kernel_thread = true };
+	struct buf name = { 0 };
+	bool has_jit = false;
+
+	if (!w->waker_comm[0])
+		return;
+	buf_addf(&name, "[woken by: %.*s", EVENT_COMM_LEN, w->waker_comm);
+	if (w->waker_tid)
+		buf_addf(&name, " (%" PRIu32 ")", w->waker_tgid);
+	buf_addc(&name, ']');
+	push_marker(r, buf_cstr(&name));
+	buf_done(&name);
+	if (!w->waker_hash)
+		return;
+	size_t from = r->stack.n;
+	build_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
+	if (has_jit)
+		forget_jit(r, from);
+}
+
+/* Words of a copied stack with frames of Python, as in the kernel (bpf/maps.h). */
+enum { RAW_MAX_FRAMES = 3400 };
+
+/* --- whole stacks ----------------------------------------------------------------------------- */
+
+/* Distinguishes stacks with the same addresses. */
+static uint64_t ref_hash(const struct stack_ref *ref)
+{
+	uint64_t hash = ref->sample->stack_hash;
+	const struct wait_info *w = ref->wait;
+
+	if (is_folded(ref))
+		hash = hash_mix(hash, hash_mix(ref->part, ref->sample->gpu_call));
+	if (!w)
+		return ref->is_launch ? hash_mix(hash, 1) : hash;
+	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
+	if (ref->part != ACCOUNT_SCHED_WAIT && w->waker_comm[0])
+		hash = hash_mix(hash,
+				hash_mix(w->waker_tgid, hash_bytes(w->waker_comm, EVENT_COMM_LEN)));
+	return hash;
+}
+
+/* Returns a stack with the kernel part of another and room for n_user words of user part; to be
+ * freed. */
+static struct event_stack *with_kernel_part(const struct event_stack *kernel, uint32_t n_user)
+{
+	struct event_stack *st =
+		xcalloc(1, sizeof *st + (kernel->n_kernel + n_user) * sizeof st->addr[0]);
+
+	memcpy(st->addr, kernel->addr, kernel->n_kernel * sizeof st->addr[0]);
+	st->n_kernel = kernel->n_kernel;
+	st->syscall = kernel->syscall;
+	return st;
+}
+
+/* The same, with Python's frames first and room for what follows them. */
+static struct event_stack *with_python(const struct event_stack *kernel,
+				       const struct event_stack *python, uint32_t room)
+{
+	struct event_stack *st = with_kernel_part(kernel, python->n_python + room);
+
+	memcpy(st->addr + st->n_kernel, python->addr + python->n_kernel,
+	       python->n_python * sizeof st->addr[0]);
+	st->n_user = st->n_python = python->n_python;
+	st->tgid = python->tgid;
+	st->flags = python->flags;
+	return st;
+}
+
+/* Walks the stack copy. */
+static struct event_stack *walked(struct resolver *r, const struct process *p,
+				  const struct event_raw *raw, uint32_t *inside)
+{
+	uint64_t early = raw->ev.wait.kernel_hash, hash = raw->ev.sample.stack_hash;
+	const struct event_stack *sent = stack_contents(r, hash);
+	struct python_groups groups = python_groups_of(sent);
+	bool has_python = groups.end != NULL;
+	uint32_t room = has_python ? RAW_MAX_FRAMES : r->asked.max_depth;
+	const struct event_stack *kernel = early ? stack_contents(r, early) : sent;
+	struct event_stack *st = with_python(kernel, has_python ? sent : &empty_stack, room);
+	struct unwind_walk w = space_walk(r->space, p->image, raw, groups,
+					  (uint64_t *)st->addr + st->n_kernel + st->n_python, room);
+
+	r->python_unplaced += sent->n_python && !has_python;
+	st->n_user += w.n;
+	st->walk_end = w.end;
+	st->flags = STACK_FRAMES | (st->flags & STACK_PYTHON_CUT);
+	*inside = w.called ? w.called - 1 : 0;
+	return st;
+}
+
+static struct event_stack *joined(const struct event_stack *kernel, const struct event_stack *user)
+{
+	struct event_stack *st = with_kernel_part(kernel, user->n_user);
+
+	st->n_user = user->n_user;
+	st->n_python = user->n_python;
+	st->tgid = user->tgid;
+	st->walk_end = user->walk_end;
+	st->flags = user->flags;
+	memcpy(st->addr + st->n_kernel, user->addr + user->n_kernel,
+	       user->n_user * sizeof st->addr[0]);
+	return st;
+}
+
+/* Keeps the stack for later reports of the wait. */
+static void keep_open_wait(struct resolver *r, const struct stack_ref *ref, struct event_stack *st)
+{
+	struct open_wait w = { .tid = ref->sample->tid,
+			       .key = ref->wait->going_on,
+			       .is_cut = walk_end_marker(st->walk_end) != NULL };
+
+	st->kind = EVENT_STACK;
+	w.hash = hash_bytes(st, event_stack_bytes(st)) | 1;
+	st->stack_hash = w.hash;
+	r->epoch_over |= stack_cache_put(&r->stacks, st);
+	open_waits_put(&r->going_on, &w, ref->sample->time_ns);
+	if (r->links.copy_again)
+		r->links.copy_again(r->links.copy_ctx, w.tid, w.is_cut);
+}
+
+uint64_t resolver_open_wait(struct resolver *r, const struct event_wait *ev)
+{
+	uint32_t tid = ev->sample.tid;
+	const struct open_wait *w =
+		open_waits_get(&r->going_on, tid, ev->wait.going_on, ev->sample.time_ns);
+	bool is_there = w && stack_cache_get(&r->stacks, w->hash);
+
+	if ((!is_there || w->is_cut) && r->links.copy_again)
+		r->links.copy_again(r->links.copy_ctx, tid, true);
+	return is_there ? w->hash : UINT64_MAX;
+}
+
+/* Returns the complete contents of a stack. *inside: number of user frames inside the call that
+ * waits for a GPU. *owned is to be freed. */
+static const struct event_stack *all_contents(struct resolver *r, const struct process *p,
+					      const struct stack_ref *ref,
+					      struct event_stack **owned, uint32_t *inside)
+{
+	*owned = NULL;
+	*inside = ref->sample->gpu_call ? ref->sample->gpu_call - 1 : 0;
+	if (ref->raw) {
+		*owned = walked(r, p, ref->raw, inside);
+		if (ref->wait && ref->wait->going_on)
+			keep_open_wait(r, ref, *owned);
+		return *owned;
+	}
+	const struct event_stack *st = stack_contents(r, ref->sample->stack_hash);
+	if (ref->wait && ref->wait->kernel_hash)
+		return *owned = joined(stack_contents(r, ref->wait->kernel_hash), st);
+	return st;
+}
+
+/* Returns what the frame at distance n from the leaf is. */
+static enum gpu_inside inside_at(const struct resolver *r, size_t n)
+{
+	uint64_t frame = n < r->stack.n ? r->stack.v[r->stack.n - 1 - n] : JIT_ADDRESS;
+	const uint32_t *inside = frame & JIT_ADDRESS ? NULL : map_get(&r->inside_frames, frame);
+
+	return inside ? (enum gpu_inside) * inside : GPU_INSIDE_NONE;
+}
+
+/* A launch ends in the function that the program called: drops the frames below it. */
+static void drop_teller(struct resolver *r)
+{
+	while (inside_at(r, 0) == GPU_INSIDE_TELLER)
+		r->stack.n--;
+	while (inside_at(r, 0) == GPU_INSIDE_CALL && inside_at(r, 1) == GPU_INSIDE_CALL)
+		r->stack.n--;
+}
+
+/* Drops what a call that waits for a GPU does inside: it is the driver's business, in the kernel,
+ * too. If the walk did not reach the call, the whole user part is kept. */
+static void drop_inside(struct resolver *r, const struct event_stack *st, uint32_t inside)
+{
+	uint32_t n = inside + (r->asked.no_kernel ? 0 : st->n_kernel);
+
+	if (r->stack.n)
+		r->stack.n -= n < r->stack.n ? n : r->stack.n - 1;
+}
+
+bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
+		    struct resolved_stack *out)
+{
+	uint64_t hash = ref_hash(ref), now_ns = ref->sample->time_ns;
+	const struct resolved_stack *known = ref->raw ? NULL : known_stack(r, p, hash);
+	struct event_stack *owned;
+	bool has_jit = false;
+	uint32_t inside;
+
+	if (known) {
+		*out = *known;
+		return true;
+	}
+	const struct event_stack *st = all_contents(r, p, ref, &owned, &inside);
+	if (!ref->raw)
+		check_leaf(r, p, st, now_ns);
+	vec_clear(&r->stack);
+	out->end = build_stack(r, p, st, now_ns, &has_jit);
+	if (ref->is_launch)
+		drop_teller(r);
+	if (is_folded(ref))
+		drop_inside(r, st, inside);
+	if (ref->part != ACCOUNT_NONE)
+		push_state(r, st, ref->part);
+	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)
+		push_waker(r, ref->wait, now_ns);
+	bool can_keep = !ref->raw && st != &lost_stack && !(ref->wait && ref->wait->waker_hash);
+	uint64_t image = st->flags & STACK_PORTABLE ? 0 : image_id(p);
+	free(owned);
+	if (has_jit)
+		return false;
+	*out = intern_stack(r, out->end);
+	if (can_keep)
+		stack_cache_keep(&r->stacks, image, hash, out);
+	return true;
+}

@@ -1,0 +1,128 @@
+/* collect/resolve/resolver.h: the inside of the resolver, shared by its files: resolve.c
+ * (processes, samples, names), resolve_stack.c (from the kernel's stacks to those of the sink) and
+ * resolve_gpu.c (calls of GPU libraries). */
+#ifndef CRESSET_COLLECT_RESOLVE_RESOLVER_H
+#define CRESSET_COLLECT_RESOLVE_RESOLVER_H
+
+#include "base/cpu_budget.h"
+#include "collect/process/context_search.h"
+#include "collect/process/object.h"
+#include "collect/process/process.h"
+#include "collect/process/traced.h"
+#include "collect/resolve/gpu_live.h"
+#include "collect/resolve/gpu_names.h"
+#include "collect/resolve/gpu_origins.h"
+#include "collect/resolve/labels.h"
+#include "collect/resolve/resolve.h"
+#include "collect/resolve/series_cache.h"
+#include "collect/resolve/stack_cache.h"
+#include "collect/resolve/wait_reason.h"
+#include "collect/walker/account.h"
+#include "collect/walker/jit.h"
+#include "collect/walker/kernel_space.h"
+
+struct profile_copy;
+union order_event;
+
+struct resolver {
+	struct sink *sink;
+	struct resolve_opts opts;
+	struct sampler_opts asked;
+	struct resolve_links links;
+	struct object_table objects;
+	struct process_table processes;
+	struct kernel_space kernel;
+	struct stack_cache stacks;
+	struct open_waits going_on;
+	bool epoch_over; /* contents of the stack cache were dropped */
+	struct wait_reasons reasons;
+	bool reasons_read;
+	struct accounts accounts;
+	struct resolve_types types;
+	struct series_cache series;
+	char period[16]; /* WINDOWS_LABEL */
+	struct jit_table jits;
+	struct context_search search;
+	struct traced traced;
+	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
+	struct space *space;             /* NULL: frame pointers only */
+	struct gpu_names gpu_names;
+	struct gpu_live gpu_live;       /* GPU memory in use */
+	struct gpu_origins gpu_origins; /* who allocates it, and who launches work on GPUs */
+	VEC(uint32_t) gpu_owners;  /* one origin per process with memory at the last snapshot */
+	VEC(uint32_t) gpu_befores; /* origins of [before attach] at the last snapshot */
+	struct map leaf_samples;   /* frame → samples */
+	struct map inside_frames;  /* → enum gpu_inside (gpu/code/probes.h) */
+	struct label_table labels; /* of processes */
+	VEC(uint64_t) stack;       /* stack being built, as jit_hold takes it */
+	VEC(uint32_t) frames;
+	uint32_t unknown_frame; /* FRAME_NONE until needed */
+	uint64_t snapshot_ns, swept_ns, trimmed_ns;
+	uint64_t lost_ns; /* when records were last lost */
+	uint64_t next_snapshot_ns, snapshot_wait_ns;
+	struct far_files *far;    /* NULL: all files are opened here */
+	struct allowance scans;   /* time for rereading processes whose records were lost */
+	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
+	uint64_t unsymbolized;
+	uint64_t python_unplaced; /* stacks with frames of Python that no native frame calls */
+	struct name_failures name_failures;
+};
+
+/* A stack as referred to by samples. */
+struct stack_ref {
+	const struct event_sample *sample;
+	const struct wait_info *wait; /* NULL: a sample on a CPU */
+	const struct event_raw *raw;  /* stack copy; NULL: it was walked in the kernel */
+	/* Which of a wait's stacks. ACCOUNT_NONE: that of a sample on a CPU, which may also be
+	 * ACCOUNT_GPU_SPIN. They differ only in the leaf. */
+	enum account_part part;
+	/* leave out frames inside a call that waits for a GPU */
+	bool folds_call;
+	/* a launch reported by a library in the program: leave out the reporting frames at the
+	 * leaf */
+	bool is_launch;
+};
+/* Resolves the stack into the sink. Returns false when it has code made at run time: then it is in
+ * r->stack, to be held. */
+bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
+		    struct resolved_stack *out);
+
+/* Returns the hash of the stack of a wait that is reported again; a hash without contents if it is
+ * unknown. */
+uint64_t resolver_open_wait(struct resolver *r, const struct event_wait *ev);
+
+/* resolve_sample.c: puts an event of a process into the sink, in each type that it has a value
+ * for. */
+void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,
+		    const struct event_raw *raw);
+/* Returns the key of its series. */
+struct series_key resolver_series_key(struct resolver *r, struct process *p,
+				      const struct event_sample *s, uint32_t type,
+				      int64_t period_ns);
+uint32_t resolver_series(struct resolver *r, struct process *p, const struct event_sample *s,
+			 uint32_t type, int64_t period_ns);
+/* Of a thread that waits for a GPU. */
+uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct event_sample *s,
+			     uint32_t type, int64_t period_ns, uint32_t how);
+/* Without series and stack; the value is 1. */
+struct sample resolver_sample(struct resolver *r, const struct event_sample *s);
+/* Resolves the stack of a sample and puts it into the sink. Returns why the stack ends. */
+enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
+			   const struct stack_ref *ref, enum account_part held_as);
+
+/* resolve_gpu.c; memory from before attach is in resolve_gpu_before.c. Returns why the stack
+ * ends. */
+enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			   const struct event_raw *raw);
+/* Gives new numbers to origins in use. is_new_sink: labels have new numbers, and stacks are copied,
+ * or (copy NULL) dropped. */
+void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
+/* Returns an origin from what is known of a process now; no event of its own is needed. */
+struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
+const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type);
+
+/* Call it after resolver_stack returned false: returns that stack, with code made at run time left
+ * unnamed. */
+uint32_t resolver_stack_without_jit(struct resolver *r);
+
+#endif

@@ -1,0 +1,59 @@
+/* collect/walker/interpreted.h: processes that run a language whose frames src/runtime knows. They
+ * are found by the objects that they map, announced to the walker in the kernel, and asked for the
+ * names of the frames that it sends.
+ *
+ * Names are in the memory of the process, which may end at any moment. So they are read as soon as
+ * a stack is seen, a quarter of a second before its samples are resolved. They are kept by the
+ * words that the kernel sent, so that they outlive the process. */
+#ifndef CRESSET_COLLECT_WALKER_INTERPRETED_H
+#define CRESSET_COLLECT_WALKER_INTERPRETED_H
+
+#include "runtime/runtime.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_stack;
+struct image;
+struct interpreted;
+struct object;
+struct object_table;
+struct process;
+
+enum { INTERPRETED_MAX = 4096 }; /* limit: processes with an interpreter */
+
+/* maps, and what they point to, stay the caller's. */
+struct interpreted *interpreted_new(const struct runtime_maps *maps, struct object_table *objects);
+void interpreted_free(struct interpreted *in); /* before the objects are freed; NULL is fine */
+
+/* Looks at a process that has mapped something. Returns true when the walker knows of a runtime in
+ * it; *waits: it may in a moment. */
+bool interpreted_look(struct interpreted *in, const struct process *p, bool *waits);
+/* Returns whether a runtime is likely, by the names of mapped files: costs next to nothing. */
+bool interpreted_is_likely(const struct interpreted *in, const struct image *image);
+/* Forgets a process that calls exec, or has ended. */
+void interpreted_forget(struct interpreted *in, uint32_t pid);
+
+/* Reads the names of a stack's frames. */
+void interpreted_seen(struct interpreted *in, const struct event_stack *st);
+
+/* A frame of a stack, identified by two words. */
+struct interpreted_frame {
+	enum runtime_named named;
+	uint8_t kind;            /* enum frame_kind */
+	const char *name, *file; /* valid until the next call */
+	uint32_t line;
+};
+void interpreted_frame(struct interpreted *in, uint32_t pid, const uint64_t words[2],
+		       struct interpreted_frame *out);
+
+/* Returns whether the object contains a runtime: its code is then the interpreter's. */
+bool interpreted_is_runtime(const struct object *o);
+
+struct interpreted_stats {
+	uint64_t refused; /* processes beyond the limit */
+	uint64_t unnamed; /* frames whose names could not be read */
+};
+void interpreted_get_stats(const struct interpreted *in, struct interpreted_stats *out);
+
+#endif

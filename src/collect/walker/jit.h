@@ -1,0 +1,90 @@
+/* collect/walker/jit.h: holds samples with code that was made at run time until its names are
+ * known.
+ *
+ * A frame of such code is identified by its name, so the name must be known before the frame is
+ * made. But compilers write their perf map or jitdump while the process runs, some at its end.
+ * Another process (collect/worker/code_worker.h) opens the files when the first such sample is
+ * seen, because they are gone with the process's mount namespace. It is asked for names when the
+ * process ends or changes its image, at each cut, at the end, or when JIT_MAX_PENDING_BYTES are
+ * pending:
+ *
+ *     pending ──asked──▶ asked ──answered──▶ the sink
+ *
+ * No call here waits longer than its timeout. Samples whose names do not come go to the sink
+ * without, and are counted (LOSS_CODE_UNREAD). A process whose files block the worker for
+ * JIT_STALL_NS is not asked about again, nor are others of its user for a while. */
+#ifndef CRESSET_COLLECT_WALKER_JIT_H
+#define CRESSET_COLLECT_WALKER_JIT_H
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/stream.h"
+#include "base/vec.h"
+
+#include <stdint.h>
+
+struct sample;
+
+enum {
+	/* limit: samples that wait for names of code made at run time */
+	JIT_MAX_PENDING_BYTES = 4 << 20, /* of all processes: some 20,000 samples */
+	JIT_CUT_MS = 50,                 /* how long a cut waits for names */
+};
+#define JIT_STALL_NS      10000000000ull /* on a busy machine a large file takes seconds */
+#define JIT_LEFT_ALONE_NS 600000000000ull
+
+/* Where samples are passed on to (collect/walker/account.h). */
+struct accounts;
+
+/* An element of a held stack: a frame of the sink, or, with this bit, a run-time address. */
+#define JIT_ADDRESS (1ull << 63)
+
+struct jit { /* one per process */
+	uint32_t id;
+	struct process *process; /* NULL: ended, or runs another program */
+	uint32_t pid, uid;
+	bool is_told;     /* the worker knows it */
+	bool has_dump;    /* … and where its jitdump is */
+	bool is_left;     /* reading its files blocks */
+	uint64_t skipped; /* entries that could not be read and were counted */
+	struct buf pending, asked;
+	uint32_t n_asks;      /* addresses in asked */
+	VEC(uint32_t) frames; /* their answers so far; FRAME_NONE: no name */
+};
+struct jit_table {
+	struct sink *sink;
+	struct accounts *accounts;
+	struct object_table *objects;
+	struct map *leaf_samples; /* counts leaves of samples passed on */
+	uint32_t unnamed_frame;   /* "[anon]"; FRAME_NONE until needed */
+	VEC(struct jit *) all;
+	size_t pending_bytes;
+	uint32_t next_id;
+
+	struct helper *helper, *own_helper;
+	struct stream worker;
+	VEC(uint32_t) asked;  /* ids of unanswered messages, in order */
+	uint64_t progress_ns; /* last answer, or first request */
+	struct map left_uids; /* → when their files may be read again, in s */
+};
+
+/* helper stays the caller's; NULL: created when needed. */
+void jit_table_init(struct jit_table *t, struct sink *sink, struct accounts *accounts,
+		    struct object_table *objects, struct map *leaf_samples, struct helper *helper);
+void jit_table_done(struct jit_table *t);
+/* From here on samples go to another sink; none may be held (jit_settle). */
+void jit_table_set_sink(struct jit_table *t, struct sink *sink);
+
+/* Holds a sample. Its stack has n elements, root first; part: as for account_sample. */
+void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,
+	      const uint64_t *stack, uint32_t n);
+/* Passes on samples with answers. Call it some times a second. */
+void jit_run(struct jit_table *t);
+/* Requests names for all held samples, and passes on those answered within wait_ms. */
+void jit_ask_all(struct jit_table *t, uint32_t wait_ms);
+/* The same, and passes on the rest without names. */
+void jit_settle(struct jit_table *t, uint32_t wait_ms);
+/* Call it when the process ends, or runs another program: requests its last names. */
+void jit_close(struct jit_table *t, struct process *p);
+
+#endif

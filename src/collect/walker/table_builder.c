@@ -1,0 +1,157 @@
+#include "collect/walker/table_builder.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/vec.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct job {
+	uint32_t index;
+	int fd;
+};
+struct table_builder {
+	pthread_t thread;
+	pthread_mutex_t lock; /* protects all below */
+	pthread_cond_t wake;
+	VEC(struct job) jobs; /* done up to n_begun */
+	size_t n_begun;
+	VEC(struct table_built) done; /* taken up to n_taken */
+	size_t n_taken;
+	bool stop;
+	int event_fd; /* readable while a finished table is not taken */
+
+	uint32_t pending; /* used by the caller only: it polls far more often than there are jobs */
+};
+
+/* Waits for a job; returns false when it is time to stop. */
+static bool next_job(struct table_builder *b, struct job *out)
+{
+	pthread_mutex_lock(&b->lock);
+	while (b->n_begun == b->jobs.n && !b->stop)
+		pthread_cond_wait(&b->wake, &b->lock);
+	bool go_on = !b->stop;
+	if (go_on)
+		*out = b->jobs.v[b->n_begun++];
+	if (b->n_begun == b->jobs.n) {
+		vec_clear(&b->jobs);
+		b->n_begun = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return go_on;
+}
+
+static void *build_tables(void *arg)
+{
+	struct table_builder *b = arg;
+	struct job job;
+
+	while (next_job(b, &job)) {
+		struct table_built built = { .index = job.index };
+
+		built.rc = unwind_table_build(job.fd, &built.table, NULL);
+		close(job.fd);
+		mem_trim(); /* rows of a large library take some 10 MB */
+		pthread_mutex_lock(&b->lock);
+		vec_push(&b->done, built);
+		eventfd_write(b->event_fd, 1);
+		pthread_mutex_unlock(&b->lock);
+	}
+	return NULL;
+}
+
+struct table_builder *table_builder_new(void)
+{
+	struct table_builder *b = xcalloc(1, sizeof *b);
+
+	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->wake, NULL);
+	if (b->event_fd >= 0 && thread_start(&b->thread, build_tables, b) == 0)
+		return b;
+	if (b->event_fd >= 0)
+		close(b->event_fd);
+	free(b);
+	return NULL;
+}
+
+void table_builder_free(struct table_builder *b)
+{
+	struct table_built built;
+
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->stop = true;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+	pthread_join(b->thread, NULL);
+	while (table_builder_take(b, &built))
+		unwind_table_done(&built.table);
+	for (size_t i = b->n_begun; i < b->jobs.n; i++)
+		close(b->jobs.v[i].fd);
+	vec_done(&b->jobs);
+	vec_done(&b->done);
+	pthread_cond_destroy(&b->wake);
+	pthread_mutex_destroy(&b->lock);
+	close(b->event_fd);
+	free(b);
+}
+
+void table_builder_add(struct table_builder *b, uint32_t index, int fd)
+{
+	pthread_mutex_lock(&b->lock);
+	vec_push(&b->jobs, (struct job){ index, fd });
+	b->pending++;
+	pthread_cond_signal(&b->wake);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void table_builder_hurry(struct table_builder *b, uint32_t index)
+{
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = b->n_begun; i < b->jobs.n; i++) {
+		struct job job = b->jobs.v[i];
+
+		if (job.index != index)
+			continue;
+		memmove(&b->jobs.v[b->n_begun + 1], &b->jobs.v[b->n_begun],
+			(i - b->n_begun) * sizeof job);
+		b->jobs.v[b->n_begun] = job;
+		break;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool table_builder_take(struct table_builder *b, struct table_built *out)
+{
+	eventfd_t n;
+
+	if (!b->pending)
+		return false;
+	pthread_mutex_lock(&b->lock);
+	bool is_there = b->n_taken < b->done.n;
+	if (is_there) {
+		*out = b->done.v[b->n_taken++];
+		b->pending--;
+	}
+	if (b->n_taken == b->done.n) {
+		eventfd_read(b->event_fd, &n);
+		vec_clear(&b->done);
+		b->n_taken = 0;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return is_there;
+}
+
+uint32_t table_builder_pending(const struct table_builder *b)
+{
+	return b->pending;
+}
+
+int table_builder_fd(const struct table_builder *b)
+{
+	return b->event_fd;
+}

@@ -1,0 +1,399 @@
+#include "collect/worker/code_worker.h"
+
+#include "base/clock.h"
+#include "base/cpu_budget.h"
+#include "base/mem.h"
+#include "base/stream.h"
+#include "base/vec.h"
+#include "collect/proc/mapped_file.h"
+#include "collect/proc/proc_stat.h"
+#include "symbol/name_cache.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	MAX_OPEN = 512, /* processes whose files are open */
+	/* limit: bytes kept of all perf maps and jitdumps; the last used ones stay */
+	MAX_MEMORY_BYTES = 16 << 20,
+	/* limit: 1 / SHARE of a CPU to read them, saved up to 2 s; half of it for each */
+	SHARE = 100,
+	MAX_ANSWER_NS = 300000000, /* for one message */
+	SAVED_NS = 2000000000,     /* may be used at once */
+};
+
+struct code_file {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+	struct code_log *log;
+};
+struct code_process {
+	uint32_t id, pid;
+	struct code_process_head head;
+	char *dump_path;
+	struct code_file map, dump;
+	struct allowance allowance;
+	uint64_t used_ns; /* last request */
+	size_t memory_bytes;
+};
+struct code_worker {
+	struct stream stream;
+	VEC(struct code_process *) all;
+	struct allowance allowance;
+	bool is_over;
+};
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* A process that has used little may go on even when all together have used too much. */
+static bool may_read(struct code_worker *w, struct code_process *p)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int64_t all_ns = allowance_left(&w->allowance, now_ns);
+	int64_t own_ns = allowance_left(&p->allowance, now_ns);
+
+	return own_ns > 0 && (all_ns > 0 || own_ns > SAVED_NS / 2);
+}
+
+static void spend(struct code_worker *w, struct code_process *p, uint64_t ns)
+{
+	allowance_spend(&w->allowance, ns);
+	allowance_spend(&p->allowance, ns);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static void close_file(struct code_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	code_log_free(f->log);
+	*f = (struct code_file){ .fd = -1 };
+}
+
+/* Takes over fd, unless it is the same file. */
+static void keep_file(struct code_file *f, int fd, const struct stat *st, enum code_log_kind kind)
+{
+	if (fd < 0)
+		return;
+	if (f->fd >= 0 && f->dev == st->st_dev && f->ino == st->st_ino) {
+		close(fd);
+		return;
+	}
+	close_file(f);
+	*f = (struct code_file){ fd, st->st_dev, st->st_ino, code_log_new(kind) };
+}
+
+/* Anybody can write to /tmp: only a file of the process's own user or of root is trusted. */
+static bool owner_is_right(uint32_t pid, const struct stat *file)
+{
+	struct stat process;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+	return stat(path, &process) == 0 && (file->st_uid == 0 || file->st_uid == process.st_uid);
+}
+
+static int open_perf_map(uint32_t pid, struct stat *st)
+{
+	uint32_t ns_pid = proc_ns_pid(pid);
+	char path[48];
+
+	snprintf(path, sizeof path, "/tmp/perf-%" PRIu32 ".map", ns_pid);
+	int fd = ns_pid ? process_root_open(pid, path, st) : -ESRCH;
+	if (fd >= 0 && !owner_is_right(pid, st)) {
+		close(fd);
+		fd = -EACCES;
+	}
+	return fd;
+}
+
+static int open_dump(const struct code_process *p, struct stat *st)
+{
+	const struct code_process_head *h = &p->head;
+	const struct mapped_file f = {
+		.pid = p->pid,
+		.start = h->start,
+		.end = h->end,
+		.pgoff = h->pgoff,
+		.path = p->dump_path,
+		.maj = h->maj,
+		.min = h->min,
+		.ino = h->ino,
+	};
+
+	return h->has_dump ? mapped_file_open(&f, st) : -ENOENT;
+}
+
+/* Looks at the current files: a compiler may have started another one. */
+static void look_for_files(struct code_process *p)
+{
+	struct stat st;
+	int fd = open_perf_map(p->pid, &st);
+
+	keep_file(&p->map, fd, &st, CODE_LOG_MAP);
+	fd = p->dump.fd < 0 ? open_dump(p, &st) : -1;
+	keep_file(&p->dump, fd, &st, CODE_LOG_DUMP);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static void forget_files(struct code_process *p)
+{
+	close_file(&p->map);
+	close_file(&p->dump);
+	p->memory_bytes = 0;
+}
+
+static void process_free(struct code_process *p)
+{
+	forget_files(p);
+	free(p->dump_path);
+	free(p);
+}
+
+static struct code_process *find(const struct code_worker *w, uint32_t id)
+{
+	for (size_t i = 0; i < w->all.n; i++)
+		if (w->all.v[i]->id == id)
+			return w->all.v[i];
+	return NULL;
+}
+
+static size_t log_bytes(const struct code_file *f)
+{
+	struct code_log_stats stats = { 0 };
+
+	if (f->log)
+		code_log_get_stats(f->log, &stats);
+	return stats.memory_bytes;
+}
+
+/* Closes the files of the least recently requested processes, and forgets their contents. */
+static void make_room(struct code_worker *w, const struct code_process *now)
+{
+	for (;;) {
+		struct code_process *oldest = NULL;
+		size_t bytes = 0, n = 0;
+
+		for (size_t i = 0; i < w->all.n; i++) {
+			struct code_process *p = w->all.v[i];
+
+			bytes += p->memory_bytes;
+			n += p->map.fd >= 0 || p->dump.fd >= 0;
+			if (p != now && (p->map.fd >= 0 || p->dump.fd >= 0) &&
+			    (!oldest || p->used_ns < oldest->used_ns))
+				oldest = p;
+		}
+		if (!oldest || (bytes <= MAX_MEMORY_BYTES && n <= MAX_OPEN))
+			return;
+		forget_files(oldest);
+	}
+}
+
+static void take_process(struct code_worker *w, const struct stream_message *m)
+{
+	struct code_process_head h;
+
+	if (m->len < sizeof h)
+		return;
+	memcpy(&h, m->payload, sizeof h);
+	struct code_process *p = find(w, h.id);
+	if (!p) {
+		p = xcalloc(1, sizeof *p);
+		p->map.fd = p->dump.fd = -1;
+		p->allowance = (struct allowance){ .share = 2 * SHARE, .most_ns = SAVED_NS };
+		vec_push(&w->all, p);
+	}
+	p->id = h.id;
+	p->pid = h.pid;
+	p->head = h;
+	p->used_ns = clock_mono_ns();
+	free(p->dump_path);
+	p->dump_path = xstrndup((const char *)m->payload + sizeof h, m->len - sizeof h);
+	look_for_files(p);
+	make_room(w, p);
+}
+
+static void take_close(struct code_worker *w, const struct stream_message *m)
+{
+	uint32_t id;
+
+	if (m->len != sizeof id)
+		return;
+	memcpy(&id, m->payload, sizeof id);
+	for (size_t i = 0; i < w->all.n; i++) {
+		if (w->all.v[i]->id != id)
+			continue;
+		process_free(w->all.v[i]);
+		w->all.v[i] = w->all.v[--w->all.n];
+		return;
+	}
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+struct name_queue {
+	const struct code_ask *asks;
+	uint32_t n;
+	uint32_t *numbers; /* 0: no name yet */
+	struct code_answer *answers;
+	struct map known; /* hash of a name as in its file → number */
+	struct buf names;
+	uint32_t n_names;
+	bool given_up;
+};
+
+static void add_name(struct name_queue *g, uint32_t i)
+{
+	const struct code_answer *a = &g->answers[i];
+	struct name_cache made = { 0 };
+	uint64_t key = hash_bytes(a->name, a->len);
+	const uint32_t *known = map_get(&g->known, key);
+
+	if (known) {
+		g->numbers[i] = *known;
+		return;
+	}
+	char *linkage = xstrndup(a->name, a->len);
+	const char *name = name_cache_make(&made, linkage, "").name;
+	buf_add(&g->names, name, strnlen(name, CODE_LOG_MAX_NAME * 4 - 1));
+	buf_addc(&g->names, '\0');
+	g->numbers[i] = ++g->n_names;
+	map_put(&g->known, key, g->n_names);
+	name_cache_done(&made);
+	free(linkage);
+}
+
+/* Adds names of addresses that have none yet; notes when the file gave up. */
+static void name_from(struct name_queue *g, struct code_file *f, bool is_last)
+{
+	if (f->fd < 0)
+		return;
+	g->given_up |= code_log_read(f->log, f->fd, is_last, NULL) != 0;
+	g->given_up |= !code_log_ask(f->log, f->fd, g->asks, g->n, MAX_ANSWER_NS, g->answers);
+	for (uint32_t i = 0; i < g->n; i++)
+		if (!g->numbers[i] && g->answers[i].len)
+			add_name(g, i);
+}
+
+static uint64_t skipped_in(const struct code_file *f)
+{
+	struct code_log_stats stats = { 0 };
+
+	if (f->log)
+		code_log_get_stats(f->log, &stats);
+	return stats.skipped;
+}
+
+static void make_names(struct code_worker *w, struct code_process *p, bool is_last,
+		       struct name_queue *g)
+{
+	uint64_t begin_ns = clock_thread_ns();
+
+	if (!may_read(w, p)) {
+		g->given_up = true;
+		return;
+	}
+	if (!is_last)
+		look_for_files(p);
+	name_from(g, &p->dump, is_last);
+	name_from(g, &p->map, is_last);
+	p->memory_bytes = log_bytes(&p->map) + log_bytes(&p->dump);
+	make_room(w, p);
+	spend(w, p, clock_thread_ns() - begin_ns);
+}
+
+static void answer(struct code_worker *w, const struct code_process *p,
+		   const struct code_ask_head *h, const struct name_queue *g)
+{
+	struct code_names_head head = { .id = h->id, .n = h->n };
+	struct buf b = { 0 };
+
+	for (uint32_t i = 0; i < h->n; i++)
+		head.given_up += g->given_up && !g->numbers[i];
+	if (p)
+		head.skipped = skipped_in(&p->map) + skipped_in(&p->dump);
+	buf_add(&b, &head, sizeof head);
+	buf_add(&b, g->numbers, h->n * sizeof *g->numbers);
+	buf_add(&b, g->names.data, g->names.len);
+	stream_put(&w->stream, CODE_NAMES, b.data, b.len, -1);
+	buf_done(&b);
+}
+
+static void take_ask(struct code_worker *w, const struct stream_message *m)
+{
+	struct code_ask_head h;
+
+	if (m->len < sizeof h)
+		return;
+	memcpy(&h, m->payload, sizeof h);
+	if (h.n > CODE_MAX_ASKS || m->len != sizeof h + h.n * sizeof(struct code_ask))
+		return;
+	struct code_process *p = find(w, h.id);
+	struct name_queue g = { .n = h.n };
+	struct code_ask *asks =
+		xmemdup((const char *)m->payload + sizeof h, h.n * sizeof(struct code_ask) + 1);
+
+	g.asks = asks;
+	g.numbers = xcalloc(h.n + 1, sizeof *g.numbers);
+	g.answers = xcalloc(h.n + 1, sizeof *g.answers);
+	if (p) {
+		p->used_ns = clock_mono_ns();
+		make_names(w, p, h.is_last, &g);
+	}
+	answer(w, p, &h, &g);
+	map_done(&g.known);
+	buf_done(&g.names);
+	free(g.numbers);
+	free(g.answers);
+	free(asks);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void (*const takers[])(struct code_worker *w, const struct stream_message *m) = {
+	[CODE_PROCESS] = take_process,
+	[CODE_ASK] = take_ask,
+	[CODE_CLOSE] = take_close,
+};
+
+static void take(struct code_worker *w)
+{
+	struct stream_message m;
+	int rc;
+
+	while ((rc = stream_next(&w->stream, &m)) > 0) {
+		if (m.type < sizeof takers / sizeof *takers && takers[m.type])
+			takers[m.type](w, &m);
+		w->is_over |= stream_flush(&w->stream) != 0;
+	}
+	w->is_over |= rc < 0;
+}
+
+void code_worker_serve(int fd)
+{
+	struct code_worker w = { .allowance = { .share = SHARE, .most_ns = SAVED_NS } };
+
+	stream_open(&w.stream, fd, CODE_MAX_TO_WORKER);
+	while (!w.is_over) {
+		bool has_more = stream_has_more(&w.stream);
+		struct pollfd p = { .fd = fd, .events = POLLIN | (has_more ? POLLOUT : 0) };
+
+		poll(&p, 1, -1);
+		int rc = stream_read(&w.stream);
+		take(&w);
+		w.is_over |= (rc <= 0 && rc != -EAGAIN) || stream_flush(&w.stream) != 0;
+	}
+	for (size_t i = 0; i < w.all.n; i++)
+		process_free(w.all.v[i]);
+	vec_done(&w.all);
+	stream_close(&w.stream);
+}

@@ -1,0 +1,55 @@
+/* collect/worker/code_worker.h: the process that reads perf maps and jitdumps
+ * (collect/worker/helper.h), and its messages to and from the collector (collect/walker/jit.h),
+ * over base/stream.h.
+ *
+ *     collector → worker                                       worker → collector
+ *     CODE_PROCESS  struct code_process_head, path of a dump
+ *                                                              CODE_NAMES struct code_names_head,
+ *                                                              u32 numbers[n], names
+ *     CODE_ASK      struct code_ask_head, struct code_ask[n]
+ *     CODE_CLOSE    u32 id
+ *
+ * Each CODE_ASK is answered, in order, by a CODE_NAMES with as many numbers: the number of a name,
+ * from 1 on, or 0. Names end with a NUL.
+ *
+ * Reading is limited in bytes (symbol/code_log.h), memory and time: all files together may use
+ * 1 / SHARE of a CPU on average, each process half of that. A process that has used up its time
+ * gets no names until there is more. */
+#ifndef CRESSET_COLLECT_WORKER_CODE_WORKER_H
+#define CRESSET_COLLECT_WORKER_CODE_WORKER_H
+
+#include "symbol/code_log.h"
+
+#include <stdint.h>
+
+enum code_message { CODE_PROCESS = 1, CODE_ASK, CODE_CLOSE, CODE_NAMES };
+enum {
+	CODE_MAX_ASKS = 2048, /* per message */
+	CODE_MAX_PATH = 4096,
+	CODE_MAX_TO_WORKER = CODE_MAX_ASKS * 16 + 64 + CODE_MAX_PATH,
+	CODE_MAX_TO_COLLECTOR = CODE_MAX_ASKS * (CODE_LOG_MAX_NAME * 4) + 64,
+};
+
+struct code_process_head {
+	uint32_t id, pid;
+	uint32_t has_dump; /* has a dump mapped; at: */
+	uint32_t maj, min;
+	uint32_t reserved;
+	uint64_t start, end, pgoff, ino;
+};
+struct code_ask_head {
+	uint32_t id, n;
+	uint32_t is_last; /* the process has ended: nothing more is written */
+	uint32_t reserved;
+};
+struct code_names_head {
+	uint32_t id, n;
+	uint32_t given_up; /* asks without an answer: their file cannot be read, or not in time */
+	uint32_t reserved;
+	uint64_t skipped; /* unreadable entries of its files so far */
+};
+
+/* Serves until the peer is gone. */
+void code_worker_serve(int fd);
+
+#endif

@@ -1,0 +1,20 @@
+/* collect/worker/far_device.h: whether access to a file may block: because it is on a file system
+ * of another machine or another program (NFS, FUSE …), which may not respond. This is derived
+ * from the kernel's lists, without touching the file system. */
+#ifndef CRESSET_COLLECT_WORKER_FAR_DEVICE_H
+#define CRESSET_COLLECT_WORKER_FAR_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* maj, min: as the kernel shows them in mappings of pid. An unknown device is far. */
+bool device_is_far(uint32_t pid, uint32_t maj, uint32_t min);
+
+/* Parses a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)), without its newline. Returns 1 when
+ * it is that device, with a kind of file system that responds; 0 when of another kind; -1: another
+ * device, or malformed. */
+int mount_line_is_near(const char *line, size_t len, uint32_t maj, uint32_t min,
+		       bool other_user_ns);
+
+#endif

@@ -1,0 +1,141 @@
+/* format/common/format.h: the interface of a file format, and code shared by all formats. A format
+ * that holds one type writes the requested type, else the default, else the first. */
+#ifndef CRESSET_FORMAT_COMMON_FORMAT_H
+#define CRESSET_FORMAT_COMMON_FORMAT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "format/common/user_stack.h"
+#include "profile/frame.h"
+#include "profile/state.h"
+#include "profile/tree/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct input;
+struct out;
+struct profile;
+struct sink;
+
+/* Metrics: numbers over time that accompany the samples, for formats that can show them. */
+struct format_counter_point {
+	int64_t time_ns; /* Unix time */
+	double value;
+};
+struct format_counter {
+	char *track;                             /* the measured object: "GPU 0 by its driver" */
+	char *name;                              /* "power (W)" */
+	VEC(struct format_counter_point) points; /* ascending; times are unique */
+};
+struct format_counters { /* ordered by track */
+	VEC(struct format_counter) all;
+};
+void format_counters_done(struct format_counters *c);
+
+/* Frame suffixes requested by --annotate; bit (1 << ANNOTATE_x). */
+enum annotate {
+	ANNOTATE_KERNEL,          /* _[k] */
+	ANNOTATE_JIT,             /* _[j] */
+	ANNOTATE_INTERPRETED,     /* _[i] */
+	ANNOTATE_ON_CPU,          /* _[c] */
+	ANNOTATE_OFF_CPU,         /* _[o] */
+	ANNOTATE_GPU_SOURCE,      /* _[G] */
+	ANNOTATE_GPU_INSTRUCTION, /* _[g] */
+	ANNOTATE_ALL = 0x7f
+};
+
+struct format_write_opts {
+	const char *type;      /* NULL: default */
+	struct tree_opts tree; /* filters, root frames; the writer sets tree.type from type */
+	unsigned annotate;     /* bits of enum annotate */
+	/* For folded values: "samples", "us", "ns", "bytes" …; NULL: the format's default. */
+	const char *unit;
+	/* For pictures. */
+	const char *title;
+	const char *palette; /* kind binary wall classic mono; NULL: see palette.h */
+	double min_width_px; /* 0: the default, 0.1; negative: everything is drawn */
+	bool icicle;         /* root at the top */
+	bool older_widths;   /* for a diff: widths are those of the older side */
+	bool force;          /* allow more than SVG_MAX_RECTS rectangles */
+	/* For formats that have counters; NULL: none. */
+	const struct format_counters *counters;
+	/* For a page: appends, as JSON, data that accompanies the samples (query/gpu/gpu_beside.h).
+	 * May add strings to p. NULL: none. */
+	int (*beside)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
+		      struct err *err);
+	const void *beside_of; /* opaque argument of beside */
+	/* For a page: sentences saying what it does not show and why; NULL-terminated. NULL:
+	 * none. */
+	char *const *notes;
+};
+
+/* What a reader may ask of this machine, for files that were recorded on it. */
+struct format_here {
+	const char *host; /* host name as in uname(2) */
+	/* Returns the name of the code that a process generated at run time at addr, or NULL. Valid
+	 * until the next call. */
+	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
+	void *ctx;
+	/* Unwinds a stack using the files it ran in. NULL: no stack is unwound. */
+	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
+	void *stacks;
+};
+
+/* Limits the strings, frames, stacks and labels of a profile read from a file; beyond it reading
+ * fails with -EFBIG. Each reader limits the samples itself. */
+/* limit: strings, frames, stacks and labels of a profile read from any file */
+#define FORMAT_MAX_KEPT_BYTES (4ull << 30)
+
+struct format {
+	const char *name;           /* "pprof" */
+	const char *summary;        /* "pprof protobuf, gzipped" */
+	const char *notes;          /* its limitations, in sentences for the manual; may be NULL */
+	const char *const *endings; /* ".pb.gz", … NULL-terminated; none: only by name */
+	bool one_type;              /* holds one type only */
+	bool has_timeline; /* can show when: threads, GPU work and what the driver reported */
+	bool has_counters; /* shows only that, and counters (format_counters) */
+	/* Returns whether the first bytes (already decompressed, up to INPUT_PEEK) look like this
+	 * format. Formats are asked in the order of the table. */
+	bool (*detect)(const char *head, size_t len);
+	/* Reads everything into sink. Returns -EBADMSG with a message if nothing is usable; skipped
+	 * parts are counted in LOSS_INPUT_SKIPPED. NULL: cannot be read. */
+	int (*read)(struct input *in, struct sink *sink, struct err *err);
+	/* For formats that hold addresses without names: same as read, with the help of this
+	 * machine. Frames with a mapping are symbolized afterwards (collect/resolve/local.h). */
+	int (*read_here)(struct input *in, struct sink *sink, const struct format_here *here,
+			 struct err *err);
+	int (*write)(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		     struct err *err);
+};
+
+/* Returns the suffix of a frame of this kind, such as "_[k]"; "" if its bit is not in
+ * `annotate`. */
+const char *format_suffix(enum frame_kind kind, unsigned annotate);
+
+/* Returns the suffix of a stack's leaf for what its thread was doing: "_[c]", "_[o]"; "" if its bit
+ * is not in `annotate`. */
+const char *format_state_suffix(enum thread_state state, unsigned annotate);
+
+/* Returns annotate plus the bits that stacks of this type always have: both of "_[c]" and "_[o]"
+ * for `wall`. */
+unsigned format_annotate(unsigned annotate, const char *type_name);
+
+/* Picks the type for a format of one type: want, else the default, else the first. Returns -ENOENT
+ * with a list of the types. */
+int format_pick_type(const struct profile *p, const char *want, uint32_t *type, struct err *err);
+
+/* Writes a picture. If it has too many frames (-E2BIG), writes it again without the narrowest. For
+ * callers that cannot retry with another option. Sets *min_width_px to the width below which frames
+ * were dropped. */
+int format_write_fitting(const struct format *f, struct profile *p,
+			 const struct format_write_opts *opts, struct out *out,
+			 double *min_width_px, struct err *err);
+
+/* Writes to path (through NAME.tmp and a rename) or to standard output for "-". */
+int format_write_file(const struct format *f, struct profile *p,
+		      const struct format_write_opts *opts, const char *path, struct err *err);
+
+#endif

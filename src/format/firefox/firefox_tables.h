@@ -1,0 +1,111 @@
+/* format/firefox/firefox_tables.h: the tables of a thread as stored in the file, as columns of
+ * integers. Used only by the reader. */
+#ifndef CRESSET_FORMAT_FIREFOX_FIREFOX_TABLES_H
+#define CRESSET_FORMAT_FIREFOX_FIREFOX_TABLES_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "format/common/stack_tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct json_reader;
+struct json_value;
+struct strtab;
+
+/* Columns of indexes and small numbers. null, non-numbers and values out of range are -1. Gecko's
+ * frames have a location (a string) instead of a func. */
+enum fx_column {
+	FX_STACK_PREFIX,
+	FX_STACK_FRAME,
+	FX_FRAME_FUNC,
+	FX_FRAME_LOCATION,
+	FX_FRAME_ADDRESS,
+	FX_FRAME_CATEGORY,
+	FX_FRAME_LINE,
+	FX_FUNC_NAME,
+	FX_FUNC_IS_JS,
+	FX_FUNC_RESOURCE,
+	FX_FUNC_FILE,
+	FX_FUNC_SOURCE,
+	FX_FUNC_LINE,
+	FX_RESOURCE_NAME,
+	FX_RESOURCE_LIB,
+	FX_SOURCE_FILE,
+	FX_SAMPLE_STACK,
+	FX_COLUMNS
+};
+/* Columns of the samples with fractions. */
+enum fx_measure { FX_TIME, FX_TIME_DELTA, FX_WEIGHT, FX_MEASURES };
+
+enum fx_weight { FX_SAMPLES, FX_TRACING_MS, FX_BYTES };
+
+enum { FX_TABLES = 6 };
+
+struct fx_tables { /* zeroed = empty */
+	VEC(int32_t) columns[FX_COLUMNS];
+	VEC(double) measures[FX_MEASURES];
+	VEC(uint32_t) strings; /* in the reader's strtab */
+	enum fx_weight weight_type;
+	uint8_t seen; /* bit per table of fx_table_names */
+	bool has_strings;
+};
+void fx_tables_done(struct fx_tables *t);
+
+/* The remaining limit, and the number of skipped items. */
+struct fx_budget {
+	uint64_t cells_left, skipped;
+};
+
+/* Reads a member of a thread (or of shared) if key is a table. Returns 1, or 0 if it is not a
+ * table; its value is then still unread. */
+int fx_read_table(struct fx_tables *t, const struct json_value *key, struct json_reader *r,
+		  struct strtab *texts, struct fx_budget *budget, struct err *err);
+
+static inline int32_t fx_cell(const struct fx_tables *t, enum fx_column column, int32_t row)
+{
+	return row >= 0 && (size_t)row < t->columns[column].n ? t->columns[column].v[row] : -1;
+}
+
+/* The tables of the columns: bits of fx_tables.seen. */
+enum fx_table {
+	FX_SAMPLES_TABLE,
+	FX_STACK_TABLE,
+	FX_FRAME_TABLE,
+	FX_FUNC_TABLE,
+	FX_RESOURCE_TABLE,
+	FX_SOURCE_TABLE
+};
+
+/* --- firefox_stacks.c ---
+ *
+ * Converts the tables of a thread to the sink's frames and stacks. Used only by the reader. */
+
+/* A loaded library. Its addresses are in the process; only Gecko's format has them. */
+struct fx_lib {
+	uint64_t start, end;
+	uint32_t name;  /* in the reader's strtab */
+	uint32_t order; /* in the file */
+};
+
+/* The source of frames. If a thread has no strings or sources, the shared ones are used. */
+struct fx_stacks {
+	const struct fx_tables *own, *shared;
+	const struct fx_lib *libs; /* by start, then in the file's order */
+	size_t n_libs;
+	const uint8_t *kinds; /* by category: enum frame_kind, or FRAME_KINDS if unknown */
+	size_t n_kinds;
+	const struct strtab *texts;
+	struct sink *sink;
+	struct map frames; /* row of the frame table → the sink's frame */
+	struct stack_tree tree;
+	bool planted;
+};
+
+/* Returns the sink's stack of a row of the stack table, like stack_tree_stack. */
+uint32_t fx_stack(struct fx_stacks *s, int32_t row);
+void fx_stacks_done(struct fx_stacks *s);
+
+#endif

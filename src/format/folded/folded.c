@@ -1,0 +1,17 @@
+#include "format/folded/folded.h"
+
+static const char *const folded_endings[] = { ".folded", ".collapsed", ".txt", NULL };
+
+const struct format format_folded = {
+	.name = "folded",
+	.summary = "folded stacks: one line per stack and its value",
+	.notes = "Keeps names and values of one type. Times, threads, CPUs and labels are lost, "
+		 "unless --by "
+		 "makes them root frames; so are addresses, files, lines, and which frames are "
+		 "inlined.",
+	.endings = folded_endings,
+	.one_type = true,
+	.detect = folded_detect,
+	.read = folded_read,
+	.write = folded_write,
+};

@@ -1,0 +1,38 @@
+/* format/folded/folded.h: folded ("collapsed") stacks: one line per stack, "root;…;leaf 12".
+ *
+ * Reading: a line is a stack, a blank and an integer or a decimal (rounded). CRLF is accepted.
+ * Empty lines and lines that begin with '#' are comments; any other line is skipped and counted.
+ * Frames are known by name. A suffix _[k] _[j] _[i] _[0] _[1] _[G] _[g] is removed and gives the
+ * kind. If the first 64 KiB contain frames in async-profiler's spelling, _[i] is an inlined frame
+ * of compiled code; elsewhere it is an interpreted one. Leaves may be marked _[c] (on the CPU) and
+ * _[o] (waiting). The marks are removed, and a waiting stack without a marker (profile/state.h)
+ * gets the leaf [off-CPU]. If at least half of the stacks have a state, the states determine the
+ * type: see folded_type(). Equal stacks are merged: memory grows with the number of distinct
+ * stacks, not of lines.
+ *
+ * Writing: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line
+ * breaks and tabs become ' ', other control characters and invalid UTF-8 become '?', as does '#' at
+ * the start of a line. The empty stack is "[empty]". A difference has two values, the older one
+ * first, as written by difffolded.pl of FlameGraph and read by its flamegraph.pl. */
+#ifndef CRESSET_FORMAT_FOLDED_FOLDED_H
+#define CRESSET_FORMAT_FOLDED_FOLDED_H
+
+#include "format/common/format.h"
+
+struct input;
+struct out;
+struct profile;
+struct sink;
+
+extern const struct format format_folded;
+
+bool folded_detect(const char *head, size_t len);
+int folded_read(struct input *in, struct sink *sink, struct err *err);
+int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		 struct err *err);
+
+/* Writes an existing tree and sorts its siblings by name. */
+int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
+		      struct err *err);
+
+#endif

@@ -1,0 +1,404 @@
+#include "base/arena.h"
+#include "base/input.h"
+#include "format/common/guess.h"
+#include "format/folded/folded.h"
+#include "profile/series.h"
+#include "profile/sink.h"
+#include "profile/state.h"
+#include "profile/sum.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FOLDED_CACHED_NAME = 4096 }; /* bytes; longer names are looked up in the sink each time */
+
+/* A frame as written in the file, including its suffix. */
+struct folded_token {
+	const char *text;
+	uint32_t len;
+	uint32_t frame;
+	uint8_t state; /* enum thread_state, for a marker */
+};
+struct folded_row {
+	uint32_t stack;
+	int64_t value;
+};
+
+struct folded_reader {
+	struct sink *sink;
+	struct arena texts;
+	VEC(struct folded_token) tokens;
+	struct map token_index;
+	/* The stack of the previous line: most lines share their first frames with it. ends[i] is
+	 * the end of the text of frame i. */
+	struct buf before;
+	VEC(uint32_t) frames;
+	VEC(uint32_t) ends;
+	uint32_t row;
+	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
+	struct map row_of_stack;
+	VEC(uint8_t) states;              /* of the frames, enum thread_state */
+	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
+	uint64_t lines, skipped;
+	bool is_async_profiler;
+};
+
+enum { FOLDED_SUFFIX = 4 }; /* bytes of "_[x]" */
+
+static const struct {
+	char letter;
+	enum frame_kind kind, by_async_profiler;
+} folded_suffixes[] = {
+	{ 'k', FRAME_KERNEL, FRAME_KERNEL },
+	{ 'j', FRAME_JIT, FRAME_JIT },
+	{ 'i', FRAME_INTERPRETED, FRAME_JIT }, /* there: inlined into the compiled caller */
+	{ '0', FRAME_INTERPRETED, FRAME_INTERPRETED },
+	{ '1', FRAME_JIT, FRAME_JIT }, /* compiled by C1 */
+	{ 'G', FRAME_GPU_SOURCE, FRAME_GPU_SOURCE },
+	{ 'g', FRAME_GPU_INSTRUCTION, FRAME_GPU_INSTRUCTION },
+};
+
+/* Returns the letter of "_[x]" at the end of a name that is longer than that, else 0. */
+static char folded_suffix(const char *name, size_t len)
+{
+	const char *end = name + len;
+	bool is_suffix = len > FOLDED_SUFFIX && end[-4] == '_' && end[-3] == '[' && end[-1] == ']';
+	return is_suffix ? end[-2] : 0;
+}
+
+/* Returns the kind given by a name's suffix, and removes the suffix from *len. */
+static enum frame_kind folded_kind(const struct folded_reader *r, const char *name, size_t *len)
+{
+	char letter = folded_suffix(name, *len);
+	for (size_t i = 0; letter && i < sizeof folded_suffixes / sizeof *folded_suffixes; i++) {
+		if (letter != folded_suffixes[i].letter)
+			continue;
+		*len -= FOLDED_SUFFIX;
+		return r->is_async_profiler ? folded_suffixes[i].by_async_profiler
+					    : folded_suffixes[i].kind;
+	}
+	return guess_kind(name, *len, NULL, 0);
+}
+
+/* Whether a frame is in async-profiler's spelling. Only it writes _[0] and _[1], and its compiled
+ * frames are Java methods ("java/util/List.add_[j]"). */
+static bool folded_is_async_frame(const char *name, size_t len)
+{
+	char letter = folded_suffix(name, len);
+	return letter == '0' || letter == '1' || (letter == 'j' && memchr(name, '.', len));
+}
+
+static bool folded_is_async_profiler(const char *head, size_t len)
+{
+	static const char ends[] = "; \n";
+	for (size_t at = 0; at < len;) {
+		size_t n = 0;
+		while (at + n < len && !memchr(ends, head[at + n], sizeof ends - 1))
+			n++;
+		if (folded_is_async_frame(head + at, n))
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+/* Creates a frame and reads its state if it is a marker; text is not set. */
+static struct folded_token folded_new_frame(struct folded_reader *r, const char *text, size_t len)
+{
+	struct folded_token t = { 0 };
+	struct frame f = { .mapping = MAPPING_NONE };
+	f.kind = folded_kind(r, text, &len);
+	if (len == 0) {
+		text = "[unknown]";
+		len = strlen(text);
+	}
+	f.function = r->sink->ops->string(r->sink, text, len);
+	t.frame = r->sink->ops->frame(r->sink, &f);
+	t.state = f.kind == FRAME_MARKER ? state_of_marker(text, len) : STATE_UNSAID;
+	return t;
+}
+
+struct folded_token_key {
+	const struct folded_reader *r;
+	const char *text;
+	size_t len;
+};
+
+static bool folded_same_token(const void *ctx, uint32_t id)
+{
+	const struct folded_token_key *key = ctx;
+	const struct folded_token *t = &key->r->tokens.v[id];
+	return t->len == key->len && memcmp(t->text, key->text, key->len) == 0;
+}
+
+static struct folded_token folded_frame(struct folded_reader *r, const char *text, size_t len)
+{
+	if (len > FOLDED_CACHED_NAME)
+		return folded_new_frame(r, text, len);
+	struct folded_token_key key = { r, text, len };
+	uint32_t fresh = r->tokens.n;
+	uint32_t id =
+		map_intern(&r->token_index, hash_bytes(text, len), fresh, folded_same_token, &key);
+	if (id == fresh) {
+		struct folded_token t = folded_new_frame(r, text, len);
+		t.text = arena_dup(&r->texts, text, len);
+		t.len = len;
+		vec_push(&r->tokens, t);
+	}
+	return r->tokens.v[id];
+}
+
+static size_t folded_common(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+	for (; i + 8 <= n; i += 8) {
+		uint64_t x, y;
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return i + __builtin_ctzll(x ^ y) / 8;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+static void folded_cut_frames(struct folded_reader *r, size_t n)
+{
+	r->frames.n = r->ends.n = r->states.n = n;
+}
+
+static void folded_push_frame(struct folded_reader *r, const char *text, size_t len, size_t end)
+{
+	struct folded_token t = folded_frame(r, text, len);
+	vec_push(&r->frames, t.frame);
+	vec_push(&r->states, t.state);
+	vec_push(&r->ends, end);
+}
+
+/* Keeps the frames that text shares with the previous line. Returns the start of the next frame. */
+static size_t folded_keep_frames(struct folded_reader *r, size_t common)
+{
+	size_t n = r->frames.n;
+	while (n && r->ends.v[n - 1] >= common)
+		n--;
+	folded_cut_frames(r, n);
+	return n ? r->ends.v[n - 1] + 1 : 0;
+}
+
+/* Returns the state of the marker nearest to the leaf. */
+static uint8_t folded_stack_state(const struct folded_reader *r)
+{
+	for (size_t i = r->states.n; i-- > 0;)
+		if (r->states.v[i])
+			return r->states.v[i];
+	return STATE_UNSAID;
+}
+
+/* Adds the leaf, which ends at `end`, without its mark. Adds a marker to a waiting stack that has
+ * none. */
+static enum thread_state folded_push_leaf(struct folded_reader *r, const char *text, size_t len,
+					  size_t end)
+{
+	char mark = folded_suffix(text, len);
+	bool is_marked = mark == 'c' || mark == 'o';
+	folded_push_frame(r, text, len - (is_marked ? FOLDED_SUFFIX : 0), end);
+	enum thread_state state = folded_stack_state(r);
+	if (mark == 'c')
+		return STATE_ON_CPU;
+	if (mark != 'o' || state == STATE_OFF_CPU)
+		return state;
+	folded_push_frame(r, STATE_OFF_CPU_MARKER, strlen(STATE_OFF_CPU_MARKER), end);
+	return STATE_OFF_CPU;
+}
+
+static uint32_t folded_row_of_stack(struct folded_reader *r, enum thread_state state)
+{
+	uint32_t stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
+	uint32_t *known = map_get(&r->row_of_stack, stack);
+	if (known)
+		return *known;
+	uint32_t row = r->rows.n;
+	map_put(&r->row_of_stack, stack, row);
+	vec_push(&r->rows, (struct folded_row){ .stack = stack });
+	r->in_state[state]++;
+	return row;
+}
+
+/* Returns the row of this stack. text is the line without its value. */
+static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t len)
+{
+	size_t shorter = len < r->before.len ? len : r->before.len;
+	size_t common = folded_common(text, r->before.data, shorter);
+	if (r->rows.n && common == len && len == r->before.len)
+		return r->row;
+	size_t at = folded_keep_frames(r, common);
+	const char *semicolon;
+	while ((semicolon = memchr(text + at, ';', len - at))) {
+		size_t end = semicolon - text;
+		folded_push_frame(r, text + at, end - at, end);
+		at = end + 1;
+	}
+	size_t above = r->frames.n;
+	enum thread_state state = folded_push_leaf(r, text + at, len - at, len);
+	r->row = folded_row_of_stack(r, state);
+	folded_cut_frames(r, above); /* in another line it may not be a leaf */
+	buf_clear(&r->before);
+	buf_add(&r->before, text, len);
+	return r->row;
+}
+
+/* Reads "12" or "12.5" (rounded). */
+static bool folded_value(const char *s, const char *end, int64_t *out)
+{
+	int64_t v = 0;
+	const char *digits = s;
+	for (; s < end && *s >= '0' && *s <= '9'; s++)
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
+			return false;
+	if (s == digits)
+		return false;
+	if (s < end && *s == '.') {
+		if (++s < end && *s >= '5' && *s <= '9')
+			v = sum_add(v, 1);
+		while (s < end && *s >= '0' && *s <= '9')
+			s++;
+	}
+	*out = v;
+	return s == end;
+}
+
+/* Splits "stack value". Returns false if the line does not have that form. */
+static bool folded_split(const char *line, size_t len, size_t *stack_len, int64_t *value)
+{
+	const char *end = line + len;
+	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	const char *s = end;
+	while (s > line && s[-1] != ' ' && s[-1] != '\t')
+		s--;
+	if (s - line < 2 || !folded_value(s, end, value)) /* at least one character and a blank */
+		return false;
+	*stack_len = s - line - 1;
+	return true;
+}
+
+static bool folded_is_comment(const char *line, size_t len)
+{
+	return len == 0 || line[0] == '#';
+}
+
+static void folded_line(struct folded_reader *r, const char *line, size_t len, bool cut)
+{
+	size_t stack_len;
+	int64_t value;
+	if (folded_is_comment(line, len))
+		return;
+	r->lines++;
+	if (cut || memchr(line, '\0', len) || !folded_split(line, len, &stack_len, &value)) {
+		r->skipped++;
+		return;
+	}
+	uint32_t row = folded_row_of(r, line, stack_len);
+	r->rows.v[row].value = sum_add(r->rows.v[row].value, value);
+}
+
+/* Profilers that record waits mark whether threads ran or waited, and count in microseconds. Marks
+ * of running threads alone imply CPU time but say nothing about its unit. */
+static struct type folded_type(const struct folded_reader *r)
+{
+	struct sink *s = r->sink;
+	const uint64_t *n = r->in_state;
+	const char *name = "samples", *sample_type = name, *unit = "count";
+	if (2 * n[STATE_UNSAID] <= r->rows.n) {
+		bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
+		bool gpu = n[STATE_GPU_WAIT];
+
+		name = gpu || on + off + ready > 1 ? "wall"
+		       : off                       ? "off-cpu"
+		       : ready                     ? "sched-wait"
+						   : "cpu";
+		sample_type = off || ready || gpu ? name : sample_type;
+		unit = off || ready || gpu ? "microseconds" : unit;
+	}
+	return (struct type){ .name = sink_string(s, name),
+			      .sample_type = sink_string(s, sample_type),
+			      .unit = sink_string(s, unit) };
+}
+
+/* Emits one sample per distinct stack. */
+static void folded_give(struct folded_reader *r)
+{
+	struct sink *s = r->sink;
+	struct type type = folded_type(r);
+	struct series series = { .type = s->ops->type(s, &type) };
+	struct sample sample = { .series = s->ops->series(s, &series),
+				 .pid = SAMPLE_NO_ID,
+				 .tid = SAMPLE_NO_ID,
+				 .cpu = SAMPLE_NO_ID };
+	for (size_t i = 0; i < r->rows.n; i++) {
+		sample.stack = r->rows.v[i].stack;
+		sample.value = r->rows.v[i].value;
+		s->ops->sample(s, &sample);
+	}
+	if (r->skipped)
+		s->ops->loss(s, LOSS_INPUT_SKIPPED, r->skipped);
+}
+
+static void folded_reader_done(struct folded_reader *r)
+{
+	arena_done(&r->texts);
+	vec_done(&r->tokens);
+	map_done(&r->token_index);
+	buf_done(&r->before);
+	vec_done(&r->frames);
+	vec_done(&r->ends);
+	vec_done(&r->states);
+	vec_done(&r->rows);
+	map_done(&r->row_of_stack);
+}
+
+int folded_read(struct input *in, struct sink *sink, struct err *err)
+{
+	struct folded_reader r = { .sink = sink };
+	const char *line;
+	size_t len;
+	bool cut;
+	int rc = input_peek(in, &line, &len, err);
+	if (rc)
+		return rc;
+	r.is_async_profiler = folded_is_async_profiler(line, len);
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+		folded_line(&r, line, len, cut);
+	if (rc == 0 && r.rows.n == 0)
+		rc = err_set(err, EBADMSG,
+			     "%s: none of %llu lines is a folded stack (\"main;work 12\")",
+			     input_name(in), (unsigned long long)r.lines);
+	if (rc == 0)
+		folded_give(&r);
+	folded_reader_done(&r);
+	return rc;
+}
+
+/* Detects text of which at least half the lines are folded stacks; the last line may be
+ * incomplete. */
+bool folded_detect(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len);
+	const char *line;
+	size_t line_len, stack_len, good = 0, bad = 0;
+	int64_t value;
+	if (len == 0 || memchr(head, '\0', len))
+		return false;
+	while (cur_line(&c, &line, &line_len)) {
+		if (folded_is_comment(line, line_len))
+			continue;
+		if (folded_split(line, line_len, &stack_len, &value))
+			good++;
+		else if (cur_left(&c) || len < INPUT_PEEK)
+			bad++;
+		else if (good + bad == 0) /* one line longer than the head */
+			return memchr(line, ';', line_len);
+	}
+	return good && good >= bad;
+}

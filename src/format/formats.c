@@ -1,0 +1,133 @@
+#include "format/formats.h"
+
+#include "base/input.h"
+#include "base/str.h"
+#include "format/callgrind/callgrind.h"
+#include "format/firefox/firefox.h"
+#include "format/folded/folded.h"
+#include "format/html/html.h"
+#include "format/otlp/otlp.h"
+#include "format/perf_data/perf_data.h"
+#include "format/perf_script/perf_script.h"
+#include "format/picture/svg.h"
+#include "format/pprof/pprof.h"
+#include "format/recording/cresset.h"
+#include "format/speedscope/speedscope.h"
+#include "format/table/table.h"
+#include "format/trace/chrome_trace.h"
+#include "format/v8/v8.h"
+#include "profile/sink.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Detection asks in this order: formats whose first bytes are unmistakable first, plain text
+ * last. */
+const struct format *const formats[] = {
+	&format_cresset,
+	&format_perf_data,
+	&format_callgrind,
+	&format_otlp,
+	&format_pprof,
+	&format_speedscope,
+	&format_chrome_trace,
+	&format_cpuprofile,
+	&format_firefox,
+	&format_perf_script,
+	&format_folded,
+	&format_svg,
+	&format_html,
+	&format_text,
+	&format_json,
+	&format_csv,
+	NULL,
+};
+
+const struct format *format_by_name(const char *name)
+{
+	for (const struct format *const *f = formats; *f; f++)
+		if (strcmp((*f)->name, name) == 0)
+			return *f;
+	return NULL;
+}
+
+const struct format *format_by_ending(const char *path)
+{
+	const struct format *best = NULL;
+	size_t best_len = 0;
+	for (const struct format *const *f = formats; *f; f++) {
+		for (const char *const *e = (*f)->endings; e && *e; e++) {
+			if (!str_ends(path, *e) || strlen(*e) <= best_len)
+				continue;
+			best = *f;
+			best_len = strlen(*e);
+		}
+	}
+	return best;
+}
+
+static int format_unknown(struct input *in, size_t len, struct err *err)
+{
+	struct buf names = { 0 };
+	for (const struct format *const *f = formats; *f; f++)
+		if ((*f)->read)
+			buf_addf(&names, "%s%s", names.len ? ", " : "", (*f)->name);
+	err_set(err, EBADMSG, len ? "%s is not in a known format" : "%s is empty", input_name(in));
+	int rc = err_hint(err, "can be read: %s", buf_cstr(&names));
+	buf_done(&names);
+	return rc;
+}
+
+static int format_detect(struct input *in, const struct format **out, struct err *err)
+{
+	const char *head;
+	size_t len;
+	int rc = input_peek(in, &head, &len, err);
+	if (rc)
+		return rc;
+	for (const struct format *const *f = formats; *f; f++) {
+		if ((*f)->read && (*f)->detect && (*f)->detect(head, len)) {
+			*out = *f;
+			return 0;
+		}
+	}
+	return format_unknown(in, len, err);
+}
+
+int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err)
+{
+	return format_read_file_here(path, as, sink, NULL, NULL, err);
+}
+
+/* Called for each piece of a file, so that memory is bounded for all formats in one place. */
+static int format_has_room(void *sink, const char *name, struct err *err)
+{
+	const struct sink *s = sink;
+	if (s->ops->kept_bytes(s) <= FORMAT_MAX_KEPT_BYTES)
+		return 0;
+	return err_set(err, EFBIG,
+		       "%s: more than %llu GiB of different strings, frames, stacks and labels",
+		       name, FORMAT_MAX_KEPT_BYTES >> 30);
+}
+
+int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
+			  const struct format_here *here, const struct format **used,
+			  struct err *err)
+{
+	struct input *in;
+	int rc = input_open(path, &in, err);
+	if (rc)
+		return rc;
+	input_watch(in, format_has_room, sink);
+	if (!as)
+		rc = format_detect(in, &as, err);
+	if (rc == 0 && !as->read)
+		rc = err_set(err, EINVAL, "%s: format %s can only be written", path, as->name);
+	else if (rc == 0)
+		rc = here && as->read_here ? as->read_here(in, sink, here, err)
+					   : as->read(in, sink, err);
+	if (rc == 0 && used)
+		*used = as;
+	input_close(in);
+	return rc;
+}

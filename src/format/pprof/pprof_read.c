@@ -1,0 +1,316 @@
+#include "base/input.h"
+#include "base/mem.h"
+#include "base/pb.h"
+#include "format/pprof/pprof.h"
+#include "format/pprof/pprof_meta.h"
+#include "format/pprof/pprof_tables.h"
+#include "profile/sink.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct value_type {
+	uint64_t type, unit; /* indices of strings */
+};
+
+struct pprof_reader {
+	struct sink *sink;
+	struct cur file;
+	struct pprof_tables tables;
+
+	VEC(struct value_type) sample_types;
+	struct value_type period_type;
+	uint64_t time_ns, duration_ns, period;
+	uint64_t drop_frames, keep_frames, default_type, doc_url;
+	VEC(uint64_t) comments;
+	bool has_states, has_stack_ids; /* labels that only repeat stacks and types */
+
+	struct pprof_column columns[PPROF_MAX_COLUMNS];
+	size_t n_columns;
+	VEC(int64_t) values; /* of the current sample */
+	uint64_t n_samples;
+};
+
+/* --- the file's own fields -------------------------------------------------------------------- */
+
+static struct value_type read_value_type(struct cur c)
+{
+	struct value_type v = { 0 };
+	struct pb_field f;
+	while (pb_next(&c, &f)) {
+		if (f.num == VALUE_TYPE_TYPE)
+			v.type = f.u;
+		else if (f.num == VALUE_TYPE_UNIT)
+			v.unit = f.u;
+	}
+	return v;
+}
+
+static void add_comment(void *ctx, uint64_t index)
+{
+	struct pprof_reader *r = ctx;
+	if (r->comments.n < PPROF_MAX_COMMENTS)
+		vec_push(&r->comments, index);
+}
+
+static uint64_t *scalar_of(struct pprof_reader *r, uint32_t field)
+{
+	switch (field) {
+	case PROFILE_DROP_FRAMES:
+		return &r->drop_frames;
+	case PROFILE_KEEP_FRAMES:
+		return &r->keep_frames;
+	case PROFILE_TIME_NANOS:
+		return &r->time_ns;
+	case PROFILE_DURATION_NANOS:
+		return &r->duration_ns;
+	case PROFILE_PERIOD:
+		return &r->period;
+	case PROFILE_DEFAULT_SAMPLE_TYPE:
+		return &r->default_type;
+	case PROFILE_DOC_URL:
+		return &r->doc_url;
+	}
+	return NULL;
+}
+
+/* Records one message of the file. Returns false if there are too many of its kind. */
+static bool scan_message(struct pprof_reader *r, const struct pb_field *f)
+{
+	struct pprof_tables *t = &r->tables;
+	switch (f->num) {
+	case PROFILE_SAMPLE_TYPE:
+		vec_push(&r->sample_types, read_value_type(f->len));
+		return r->sample_types.n <= PPROF_MAX_COLUMNS;
+	case PROFILE_SAMPLE:
+		r->n_samples++;
+		return true;
+	case PROFILE_MAPPING:
+		return pprof_entries_add(t, &t->mappings, f->len);
+	case PROFILE_LOCATION:
+		return pprof_entries_add(t, &t->locations, f->len);
+	case PROFILE_FUNCTION:
+		return pprof_entries_add(t, &t->functions, f->len);
+	case PROFILE_STRING_TABLE:
+		return pprof_entries_add(t, &t->strings, f->len);
+	case PROFILE_PERIOD_TYPE:
+		r->period_type = read_value_type(f->len);
+	}
+	return true;
+}
+
+/* First pass: finds the position of everything. */
+static int scan_file(struct pprof_reader *r, const char *name, struct err *err)
+{
+	struct cur c = r->file;
+	struct pb_field f;
+	while (pb_next(&c, &f)) {
+		uint64_t *scalar = f.wire == PB_VARINT ? scalar_of(r, f.num) : NULL;
+		if (scalar)
+			*scalar = f.u;
+		else if (f.num == PROFILE_COMMENT)
+			pb_each_varint(&f, add_comment, r);
+		else if (f.wire == PB_LEN && !scan_message(r, &f))
+			return err_set(err, EBADMSG,
+				       "%s: too many entries of field %u for a pprof file", name,
+				       f.num);
+	}
+	if (c.bad)
+		return err_set(err, EBADMSG, "%s: the pprof data is damaged or cut", name);
+	if (r->sample_types.n == 0)
+		return err_set(err, EBADMSG, "%s: pprof data without a sample type", name);
+	return 0;
+}
+
+/* --- types ------------------------------------------------------------------------------------ */
+
+static void set_columns(struct pprof_reader *r)
+{
+	struct pprof_tables *t = &r->tables;
+	uint32_t period_type = pprof_string(t, r->period_type.type);
+	uint32_t period_unit = pprof_string(t, r->period_type.unit);
+	r->n_columns = r->sample_types.n;
+	uint32_t last = pprof_string(t, r->sample_types.v[r->n_columns - 1].type);
+	for (size_t i = 0; i < r->n_columns; i++) {
+		struct value_type v = r->sample_types.v[i];
+		r->columns[i] = (struct pprof_column){
+			.type = { .name = period_type ? period_type : last,
+				  .sample_type = pprof_string(t, v.type),
+				  .unit = pprof_string(t, v.unit),
+				  .period_type = period_type,
+				  .period_unit = period_unit },
+			.period = r->period,
+		};
+	}
+}
+
+/* Takes our writer's comments; others remain comments. */
+static void set_comments(struct pprof_reader *r)
+{
+	struct profile_meta *meta = r->sink->ops->meta(r->sink);
+	for (size_t i = 0; i < r->comments.n; i++) {
+		struct cur text = pprof_text(&r->tables, r->comments.v[i]);
+		if (cur_is(text, PPROF_STATES_COMMENT))
+			r->has_states = true;
+		else if (cur_is(text, PPROF_STACK_IDS_COMMENT))
+			r->has_stack_ids = true;
+		else if (!pprof_meta_take(r->sink, (const char *)text.p, cur_left(&text),
+					  r->columns, r->n_columns))
+			vec_push(&meta->comments, pprof_string(&r->tables, r->comments.v[i]));
+	}
+}
+
+static bool value_type_is(const struct pprof_reader *r, struct value_type v, const char *type,
+			  const char *unit)
+{
+	return cur_is(pprof_text(&r->tables, v.type), type) &&
+	       cur_is(pprof_text(&r->tables, v.unit), unit);
+}
+
+static void add_value(void *ctx, uint64_t v)
+{
+	struct pprof_reader *r = ctx;
+	if (r->values.n < PPROF_MAX_COLUMNS)
+		vec_push(&r->values, (int64_t)v);
+}
+
+/* Returns whether every sample's second value is the first times the period. */
+static bool second_is_first_times_period(struct pprof_reader *r)
+{
+	struct cur c = r->file, s;
+	struct pb_field f;
+	while (pb_next(&c, &f)) {
+		if (f.num != PROFILE_SAMPLE)
+			continue;
+		vec_clear(&r->values);
+		for (s = f.len; pb_next(&s, &f);)
+			if (f.num == SAMPLE_VALUE)
+				pb_each_varint(&f, add_value, r);
+		int64_t product;
+		if (r->values.n == 2 &&
+		    (__builtin_mul_overflow(r->values.v[0], (int64_t)r->period, &product) ||
+		     product != r->values.v[1]))
+			return false;
+	}
+	return true;
+}
+
+/* Merges the pair of columns of CPU profilers, which hold the same value twice. */
+static void find_cpu_pair(struct pprof_reader *r)
+{
+	if (r->n_columns == 2 && r->period &&
+	    value_type_is(r, r->sample_types.v[0], "samples", "count") &&
+	    value_type_is(r, r->sample_types.v[1], "cpu", "nanoseconds") &&
+	    value_type_is(r, r->period_type, "cpu", "nanoseconds") &&
+	    second_is_first_times_period(r))
+		r->columns[1].derived = true;
+}
+
+/* Adds a type. Two equal columns would be merged, so the later one gets a distinct name. */
+static uint32_t new_type(struct pprof_reader *r, struct type *type, size_t column)
+{
+	struct profile_meta *meta = r->sink->ops->meta(r->sink);
+	uint32_t id = r->sink->ops->type(r->sink, type);
+	for (size_t i = 0; i < meta->sample_types.n; i++) {
+		if (meta->sample_types.v[i] != id)
+			continue;
+		char name[32];
+		snprintf(name, sizeof name, "column %zu", column + 1);
+		type->name = sink_string(r->sink, name);
+		id = r->sink->ops->type(r->sink, type);
+		break;
+	}
+	vec_push(&meta->sample_types, id);
+	return id;
+}
+
+/* Adds the types, and keeps the file's order if it is its own. A file with a derived column has our
+ * writer's order. */
+static void set_types(struct pprof_reader *r)
+{
+	struct profile_meta *meta = r->sink->ops->meta(r->sink);
+	uint32_t wanted = pprof_string(&r->tables, r->default_type);
+	bool any_derived = false;
+	vec_clear(&meta->sample_types);
+	meta->default_column = wanted;
+	for (size_t i = 0; i < r->n_columns; i++) {
+		struct pprof_column *c = &r->columns[i];
+		c->id = c->derived ? r->columns[i - 1].id : new_type(r, &c->type, i);
+		any_derived |= c->derived;
+		if (wanted && c->type.sample_type == wanted)
+			meta->default_type = c->id;
+	}
+	if (any_derived)
+		vec_clear(&meta->sample_types);
+}
+
+static void set_meta(struct pprof_reader *r)
+{
+	struct profile_meta *meta = r->sink->ops->meta(r->sink);
+	meta->start_wall_ns = r->time_ns;
+	meta->duration_ns = r->duration_ns;
+	meta->doc_url = pprof_string(&r->tables, r->doc_url);
+	meta->drop_frames = pprof_string(&r->tables, r->drop_frames);
+	meta->keep_frames = pprof_string(&r->tables, r->keep_frames);
+}
+
+/* Second pass: reads the samples. */
+static int read_samples(struct pprof_reader *r, const char *name, struct err *err)
+{
+	struct pprof_samples *s =
+		pprof_samples_new(r->sink, &r->tables, r->columns, r->n_columns, r->n_samples);
+	struct cur c = r->file;
+	struct pb_field f;
+	int rc = 0;
+	if (r->has_states)
+		pprof_samples_drop_states(s);
+	if (r->has_stack_ids)
+		pprof_samples_drop_stack_ids(s);
+	while (rc == 0 && pb_next(&c, &f))
+		if (f.num == PROFILE_SAMPLE && f.wire == PB_LEN && !pprof_samples_add(s, f.len))
+			rc = err_set(err, EBADMSG, "%s: more than %d values", name,
+				     PPROF_MAX_SAMPLES);
+	uint64_t n_given = pprof_samples_free(s);
+	if (rc)
+		return rc;
+	if (r->n_samples && !n_given)
+		return err_set(err, EBADMSG, "%s: none of %llu samples can be read", name,
+			       (unsigned long long)r->n_samples);
+	if (r->tables.skipped)
+		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->tables.skipped);
+	return 0;
+}
+
+static int read_file(struct pprof_reader *r, const char *name, struct err *err)
+{
+	int rc = scan_file(r, name, err);
+	if (rc)
+		return rc;
+	pprof_tables_load(&r->tables);
+	set_meta(r);
+	set_columns(r);
+	set_comments(r);
+	find_cpu_pair(r);
+	set_types(r);
+	return read_samples(r, name, err);
+}
+
+int pprof_read(struct input *in, struct sink *sink, struct err *err)
+{
+	struct buf bytes = { 0 };
+	int rc = input_all(in, PPROF_MAX_BYTES, &bytes, err);
+	if (rc == 0) {
+		struct pprof_reader *r = xcalloc(1, sizeof *r);
+		r->sink = sink;
+		r->file = cur_of(bytes.data ? bytes.data : "", bytes.len);
+		pprof_tables_init(&r->tables, sink, r->file.p);
+		rc = read_file(r, input_name(in), err);
+		pprof_tables_done(&r->tables);
+		vec_done(&r->sample_types);
+		vec_done(&r->comments);
+		vec_done(&r->values);
+		free(r);
+	}
+	buf_done(&bytes);
+	return rc;
+}

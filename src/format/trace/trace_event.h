@@ -1,0 +1,96 @@
+/* format/trace/trace_event.h: one event of a Chrome trace, read from JSON. Used only by
+ * chrome_trace.c. */
+#ifndef CRESSET_FORMAT_TRACE_TRACE_EVENT_H
+#define CRESSET_FORMAT_TRACE_TRACE_EVENT_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "format/v8/v8.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct json_reader;
+struct sink;
+
+/* A pid or tid: any text, usually a number. */
+struct trace_id {
+	uint64_t key;
+	uint32_t number; /* SAMPLE_NO_ID if it is not a number */
+	uint32_t name;   /* string of the sink if it is not a number, else 0 */
+};
+
+struct trace_event {
+	char phase; /* 0: none */
+	struct buf name;
+	struct trace_id pid, tid;
+	bool has_ts, has_dur, has_tdur;
+	int64_t ts_ns, dur_ns, tdur_ns;
+	uint64_t id;               /* of a profile */
+	struct buf args_name;      /* args.name */
+	struct v8_profile profile; /* args.data.cpuProfile and the members beside it */
+	uint64_t stack_frame;      /* sf */
+	uint32_t weight;
+};
+
+/* Reads the next value into *e, reusing its buffers. Returns 1, 0 if it is not an object, or an
+ * error. */
+int trace_event_read(struct trace_event *e, struct json_reader *r, struct sink *sink,
+		     struct err *err);
+void trace_event_done(struct trace_event *e);
+
+/* --- slices.c ---
+ *
+ * Converts the slices of one thread to stacks with the self time of each slice.
+ *
+ * A slice is a pair of events for its begin and end (B, E) or one event with a duration (X). Events
+ * come in any order and are sorted by time, which costs nothing if they are in order. Then, as in
+ * trace viewers:
+ *
+ * - A slice that begins inside another is its child. If it would end after its parent, it is
+ *   truncated there and counted.
+ * - Of whole slices that begin together, the longest is the parent; of equally long ones, the first
+ *   in the file.
+ * - An end closes the innermost open B of its name (any name, if it has none) and everything still
+ *   open inside. It is skipped and counted if none of the SLICES_MATCH innermost open slices
+ *   matches. At equal times an end is handled before a begin if it matches the innermost slice.
+ * - Slices still open at the end of the thread end there.
+ *
+ * Memory: SLICES_EVENT_BYTES for each event, until its thread is passed to the sink. */
+
+struct sample;
+
+enum {
+	SLICES_MATCH = 64,
+	SLICES_MAX_DEPTH = 2048, /* deeper slices give their time to the one at this depth */
+	SLICES_EVENT_BYTES = 24,
+	SLICES_NO_NAME = UINT32_MAX,
+};
+
+/* Values of dur_ns for events without a duration. */
+#define SLICE_BEGIN -1
+#define SLICE_END   -2
+
+struct slice_event {
+	int64_t ts_ns, dur_ns; /* dur_ns >= 0: a whole slice */
+	uint32_t frame;        /* the sink's; SLICES_NO_NAME for an end without name */
+	uint32_t order;        /* in the file */
+};
+_Static_assert(sizeof(struct slice_event) == SLICES_EVENT_BYTES, "no padding");
+
+struct slices { /* zeroed = empty */
+	VEC(struct slice_event) events;
+	bool unordered;
+};
+
+void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame);
+
+/* Gives one sample per slice with self time: its stack, begin and self time; `like` supplies the
+ * other fields. Returns the number of samples; adds the events that did not match to *skipped. s is
+ * empty afterwards. */
+uint64_t slices_give(struct slices *s, struct sink *sink, const struct sample *like,
+		     uint64_t *skipped);
+void slices_done(struct slices *s);
+
+#endif

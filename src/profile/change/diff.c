@@ -1,0 +1,343 @@
+#include "profile/change/diff.h"
+
+#include "profile/change/interval.h"
+#include "profile/tree/top.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+const char *const diff_norm_names[DIFF_NORMS] = { "share", "rate", "abs" };
+
+/* --- sides in a common unit --- */
+
+/* A value of one side, in the common unit. */
+struct amount {
+	struct sampled v;
+	double n; /* samples */
+};
+struct side {
+	struct amount whole;
+	double scale;   /* from the tree's unit to the common one */
+	double seconds; /* 0 = unknown */
+	double weight;  /* of every sample, in the common unit; 0: varying; NaN: unknown */
+};
+struct compare {
+	struct diff *d;
+	struct side newer, older;
+	double z;      /* for each interval */
+	double z_many; /* corrected for all comparisons */
+};
+
+static struct amount amount(const struct side *s, int64_t value, struct tree_spread spread)
+{
+	return (struct amount){ { value * s->scale, spread.squares * s->scale * s->scale },
+				spread.n };
+}
+
+/* Returns the weight of all samples, 0 if they vary. By the Cauchy-Schwarz inequality n·Σw²
+ * equals (Σw)² only if all weights are equal. */
+static double common_weight(const struct amount *whole)
+{
+	double sum = whole->v.sum, squares = whole->n * whole->v.squares;
+	if (isnan(squares))
+		return NAN;
+	return fabs(squares - sum * sum) <= 1e-9 * squares ? whole->v.squares / sum : 0;
+}
+
+static struct side side_init(const struct diff_side *in, double scale)
+{
+	struct side s = { .scale = scale, .seconds = in->seconds };
+	const struct tree *t = in->tree;
+	s.whole = amount(&s, t->nodes.v[TREE_ROOT].total, t->spreads.v[TREE_ROOT].total);
+	s.weight = s.whole.n ? common_weight(&s.whole) : NAN;
+	return s;
+}
+
+static const char *common_unit(const struct tree *t)
+{
+	return t->scaled_unit ? t->scaled_unit : t->unit;
+}
+
+int diff_check_units(const struct tree *newer, const struct tree *older, struct err *err)
+{
+	if (strcmp(newer->unit, older->unit) == 0 ||
+	    strcmp(common_unit(newer), common_unit(older)) == 0)
+		return 0;
+	return err_set(err, EINVAL, "the older side counts %s (%s), the newer %s (%s)", older->unit,
+		       older->type_name, newer->unit, newer->type_name);
+}
+
+/* Compares values in their own unit if the periods are equal, else in the periods' unit. */
+static int meet_units(struct compare *c, const struct diff_side *newer,
+		      const struct diff_side *older, struct err *err)
+{
+	const struct tree *a = older->tree, *b = newer->tree;
+	const char *a_unit = common_unit(a), *b_unit = common_unit(b);
+	bool is_same = a->scale == b->scale && strcmp(a->unit, b->unit) == 0;
+	bool is_scaled = !is_same && strcmp(a_unit, b_unit) == 0;
+	if (diff_check_units(b, a, err) < 0)
+		return -EINVAL;
+	c->d->period_missing = !is_same && !is_scaled;
+	c->d->unit = is_scaled ? b_unit : b->unit;
+	c->newer = side_init(newer, is_scaled && b->scale > 0 ? b->scale : 1);
+	c->older = side_init(older, is_scaled && a->scale > 0 ? a->scale : 1);
+	/* A side without samples takes the weight of the other. */
+	if (c->older.whole.n == 0)
+		c->older.weight = c->newer.weight;
+	if (c->newer.whole.n == 0)
+		c->newer.weight = c->older.weight;
+	return 0;
+}
+
+/* --- one change --- */
+
+static void change_shares(const struct compare *c, const struct amount *b, const struct amount *a,
+			  struct diff_change *out, double z)
+{
+	const struct side *newer = &c->newer, *older = &c->older;
+	double n_b = newer->weight > 0 ? newer->whole.n : 0;
+	double n_a = older->weight > 0 ? older->whole.n : 0;
+	out->newer = newer->whole.v.sum ? 100 * b->v.sum / newer->whole.v.sum : 0;
+	out->older = older->whole.v.sum ? 100 * a->v.sum / older->whole.v.sum : 0;
+	out->change = out->growth = out->newer - out->older;
+	out->interval = interval_shares(b->v, newer->whole.v, n_b, a->v, older->whole.v, n_a, z);
+	out->interval.low *= 100;
+	out->interval.high *= 100;
+}
+
+static struct sampled times(struct sampled v, double factor)
+{
+	return (struct sampled){ v.sum * factor, v.squares * factor * factor };
+}
+
+static double per(const struct side *s, enum diff_norm norm)
+{
+	return norm == DIFF_RATE ? 1 / s->seconds : 1;
+}
+
+static void change_sums(const struct compare *c, enum diff_norm norm, const struct amount *b,
+			const struct amount *a, struct diff_change *out, double z)
+{
+	double per_b = per(&c->newer, norm), per_a = per(&c->older, norm);
+	double whole = c->older.whole.v.sum * per_a;
+	out->newer = b->v.sum * per_b;
+	out->older = a->v.sum * per_a;
+	out->change = out->newer - out->older;
+	out->growth = out->change ? 100 * out->change / whole : 0;
+	out->interval = interval_sums(times(b->v, per_b), times(a->v, per_a),
+				      c->newer.weight * per_b, c->older.weight * per_a, z);
+}
+
+/* Returns the probability that samples of equal weight change this much by chance, in one
+ * direction. */
+static double chance(const struct compare *c, enum diff_norm norm, const struct amount *b,
+		     const struct amount *a, bool grew)
+{
+	const struct side *newer = grew ? &c->newer : &c->older;
+	const struct side *older = grew ? &c->older : &c->newer;
+	const struct amount *more = grew ? b : a, *less = grew ? a : b;
+	if (norm == DIFF_SHARE)
+		return chance_of_share(more->n, newer->whole.n, less->n, older->whole.n);
+	double x = 1 / (per(newer, norm) * newer->weight),
+	       y = 1 / (per(older, norm) * older->weight);
+	return chance_of_count(more->n, less->n, x / (x + y));
+}
+
+static void change_values(const struct compare *c, enum diff_norm norm, const struct amount *b,
+			  const struct amount *a, struct diff_change *out, double z)
+{
+	if (norm == DIFF_SHARE)
+		change_shares(c, b, a, out, z);
+	else
+		change_sums(c, norm, b, a, out, z);
+}
+
+static bool is_off_zero(struct interval i)
+{
+	return i.low > 0 || i.high < 0;
+}
+
+static bool is_sure(const struct compare *c, enum diff_norm norm, const struct amount *b,
+		    const struct amount *a, double change)
+{
+	double level = (1 - c->d->confidence) / 2 / c->d->n_compared;
+	if (c->newer.weight > 0 && c->older.weight > 0)
+		return chance(c, norm, b, a, change > 0) <= level;
+	struct diff_change strict;
+	change_values(c, norm, b, a, &strict, c->z_many);
+	return is_off_zero(strict.interval);
+}
+
+static struct diff_change compare_amounts(const struct compare *c, enum diff_norm norm,
+					  struct amount b, struct amount a)
+{
+	struct diff_change out = { 0 };
+	change_values(c, norm, &b, &a, &out, c->z);
+	if (isnan(out.interval.low) || isnan(out.interval.high)) {
+		out.interval = (struct interval){ NAN, NAN };
+		out.certainty = CHANGE_UNKNOWN;
+	} else if (!is_off_zero(out.interval)) {
+		out.certainty = CHANGE_CHANCE;
+	} else {
+		out.certainty = is_sure(c, norm, &b, &a, out.change) ? CHANGE_SURE : CHANGE_LIKELY;
+	}
+	return out;
+}
+
+/* --- all functions --- */
+
+/* The rows of both sides for a function; NULL if a side does not have it. */
+struct pair {
+	const struct top_row *newer, *older;
+};
+struct pairs {
+	VEC(struct pair) v; /* by function of names */
+};
+
+static struct pair *pair_of(struct pairs *pairs, struct tree *names, const struct tree *t,
+			    const struct top_row *row)
+{
+	uint32_t copy = tree_func_copy(names, t, row->func);
+	struct tree_func f = names->funcs.v[copy];
+	f.inlined = false;
+	uint32_t func = tree_func_intern(names, &f);
+	while (pairs->v.n <= func)
+		vec_push(&pairs->v, (struct pair){ 0 });
+	return &pairs->v.v[func];
+}
+
+static void count_compared(struct diff *d, const struct pairs *pairs)
+{
+	d->n_compared = 1;
+	for (size_t i = 0; i < pairs->v.n; i++) {
+		struct pair p = pairs->v.v[i];
+		if (!p.newer && !p.older)
+			continue;
+		bool has_self = (p.newer && p.newer->self) || (p.older && p.older->self);
+		d->n_self += has_self;
+		d->n_compared += 1 + has_self;
+	}
+}
+
+static void add_row(struct compare *c, uint32_t func, struct pair p)
+{
+	static const struct top_row none;
+	const struct top_row *b = p.newer ? p.newer : &none, *a = p.older ? p.older : &none;
+	enum diff_norm norm = c->d->norm;
+	struct diff_row row = {
+		.func = func,
+		.older_self = a->self,
+		.newer_self = b->self,
+		.older_total = a->total,
+		.newer_total = b->total,
+		.self = compare_amounts(c, norm, amount(&c->newer, b->self, b->spread.self),
+					amount(&c->older, a->self, a->spread.self)),
+		.total = compare_amounts(c, norm, amount(&c->newer, b->total, b->spread.total),
+					 amount(&c->older, a->total, a->spread.total)),
+	};
+	vec_push(&c->d->rows, row);
+}
+
+static int row_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct tree *names = ctx;
+	const struct diff_row *x = a, *y = b;
+	double self = fabs(y->self.change) - fabs(x->self.change);
+	double total = fabs(y->total.change) - fabs(x->total.change);
+	if (self != 0 || total != 0)
+		return (self != 0 ? self : total) > 0 ? 1 : -1;
+	int order = strcmp(strtab_get(&names->strings, names->funcs.v[x->func].name),
+			   strtab_get(&names->strings, names->funcs.v[y->func].name));
+	return order ? order : x->func < y->func ? -1 : 1;
+}
+
+static void compare_funcs(struct compare *c, const struct pairs *pairs)
+{
+	for (uint32_t func = 0; func < pairs->v.n; func++)
+		if (pairs->v.v[func].newer || pairs->v.v[func].older)
+			add_row(c, func, pairs->v.v[func]);
+	if (c->d->rows.n)
+		qsort_r(c->d->rows.v, c->d->rows.n, sizeof *c->d->rows.v, row_cmp, c->d->names);
+}
+
+static void compare_whole(struct compare *c)
+{
+	struct diff *d = c->d;
+	bool has_times = c->newer.seconds > 0 && c->older.seconds > 0;
+	d->whole_norm = has_times && d->norm != DIFF_ABS ? DIFF_RATE : DIFF_ABS;
+	d->whole_unit = d->unit;
+	d->whole = compare_amounts(c, d->whole_norm, c->newer.whole, c->older.whole);
+	d->whole_ratio =
+		interval_ratio(times(c->newer.whole.v, per(&c->newer, d->whole_norm)),
+			       times(c->older.whole.v, per(&c->older, d->whole_norm)), c->z);
+}
+
+static const char *own_text(struct tree *t, const char *s)
+{
+	return strtab_get(&t->strings, strtab_put(&t->strings, s));
+}
+
+static void diff_run(struct compare *c, const struct tree *newer, const struct tree *older)
+{
+	struct diff *d = c->d;
+	struct top_table a = { 0 }, b = { 0 };
+	struct pairs pairs = { 0 };
+	top_build(newer, &b);
+	top_build(older, &a);
+	for (size_t i = 0; i < b.rows.n; i++)
+		pair_of(&pairs, d->names, newer, &b.rows.v[i])->newer = &b.rows.v[i];
+	for (size_t i = 0; i < a.rows.n; i++)
+		pair_of(&pairs, d->names, older, &a.rows.v[i])->older = &a.rows.v[i];
+	count_compared(d, &pairs);
+	c->z = interval_z((1 - d->confidence) / 2);
+	c->z_many = interval_z((1 - d->confidence) / 2 / d->n_compared);
+	d->unit = own_text(d->names, d->unit);
+	compare_whole(c);
+	compare_funcs(c, &pairs);
+	if (d->norm == DIFF_SHARE)
+		d->unit = own_text(d->names, "%");
+	vec_done(&pairs.v);
+	top_done(&a);
+	top_done(&b);
+}
+
+static int check_duration(struct diff_side s, const char *which, struct err *err)
+{
+	if (s.seconds > 0)
+		return 0;
+	err_set(err, EINVAL, "the %s side does not say how long was recorded: there is no rate",
+		which);
+	return err_hint(err, "compare shares or values: --norm share, --norm abs");
+}
+
+int diff_build(struct diff_side newer, struct diff_side older, const struct diff_opts *opts,
+	       struct diff **out, struct err *err)
+{
+	struct diff *d = xcalloc(1, sizeof *d);
+	struct compare c = { .d = d };
+	d->norm = opts->norm;
+	d->confidence = opts->confidence;
+	d->names = tree_new();
+	int rc = opts->norm == DIFF_RATE ? check_duration(newer, "newer", err) : 0;
+	if (rc == 0 && opts->norm == DIFF_RATE)
+		rc = check_duration(older, "older", err);
+	if (rc == 0)
+		rc = meet_units(&c, &newer, &older, err);
+	if (rc < 0) {
+		diff_free(d);
+		return -EINVAL;
+	}
+	diff_run(&c, newer.tree, older.tree);
+	*out = d;
+	return 0;
+}
+
+void diff_free(struct diff *d)
+{
+	if (!d)
+		return;
+	tree_free(d->names);
+	vec_done(&d->rows);
+	free(d);
+}

@@ -1,0 +1,5 @@
+#include "runtime/runtime.h"
+
+#include "runtime/cpython_parts.h"
+
+const struct runtime_kind *const runtimes[] = { &cpython_runtime, NULL };

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Two builds of this commit give the same bytes: from clones in directories of other lengths, by other users, with another umask, time zone, locale and
+# number of jobs, one after the other. What differs is named.
+. tests/cli/lib.sh
+command -v git >/dev/null && git rev-parse -q --verify HEAD >/dev/null 2>&1 || { echo "1..0 # SKIP this is no clone"; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP building as another user needs root"; exit 0; }
+targets=(dist-archive)
+command -v dh >/dev/null && targets+=(dist-deb)
+command -v rpmbuild >/dev/null && targets+=(dist-rpm)
+
+chmod 755 "$tmp"
+one=$tmp/one two="$tmp/the-other-one/in/a/longer/path"
+mkdir -p "$(dirname "$two")"
+git clone -q . "$one" && git clone -q . "$two"
+chown -R 65534:65534 "$two"
+mkdir "$tmp/home" && chown 65534 "$tmp/home"
+(cd "$one" && umask 022 && TZ=UTC LC_ALL=C make -s -j"$(nproc)" "${targets[@]}") >"$tmp/log" 2>&1
+is "it is built" "$?$(grep -E 'error|\*\*\*' "$tmp/log")" 0
+(cd "$two" && umask 077 && HOME=$tmp/home TMPDIR=$tmp/home TZ=Pacific/Auckland LC_ALL=C.UTF-8 setpriv --reuid 65534 --regid 65534 --clear-groups make -s -j1 "${targets[@]}") >"$tmp/log" 2>&1
+is "… and again" "$?$(grep -E 'error|\*\*\*' "$tmp/log")" 0
+mkdir -p "$one/build/dist" "$two/build/dist"
+is "the same files are there" "$(ls "$two/build/dist")" "$(ls "$one/build/dist")"
+for file in "$one"/build/dist/*; do
+	is "${file##*/}" "$(sha256sum <"$two/build/dist/${file##*/}")" "$(sha256sum <"$file")"
+done
+# Where a difference comes from.
+for file in cresset libcresset-cuda.so portable/cresset libcresset.a $(cd "$one/build" && ls bpf/*.o gen/*.h gen/web.S); do
+	cmp -s "$one/build/$file" "$two/build/$file" || not_ok "build/$file" "$(cmp "$one/build/$file" "$two/build/$file" 2>&1)"
+done
+finish

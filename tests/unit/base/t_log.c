@@ -1,0 +1,152 @@
+#include "unit.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Redirects standard error to a file; said() returns what was written since, and starts again. */
+struct ear {
+	int fd, saved;
+	struct buf text;
+};
+
+static struct ear listen_here(void)
+{
+	char path[] = "/tmp/cresset-log-XXXXXX";
+	struct ear ear = { .fd = mkstemp(path), .saved = dup(STDERR_FILENO) };
+	ck_assert_int_ge(ear.fd, 0);
+	unlink(path);
+	dup2(ear.fd, STDERR_FILENO);
+	return ear;
+}
+
+static const char *said(struct ear *ear)
+{
+	buf_clear(&ear->text);
+	lseek(ear->fd, 0, SEEK_SET);
+	ck_assert_int_eq(fs_read_fd(ear->fd, 1 << 20, &ear->text, NULL), 0);
+	ck_assert_int_eq(ftruncate(ear->fd, 0), 0);
+	lseek(ear->fd, 0, SEEK_SET);
+	return buf_cstr(&ear->text);
+}
+
+static void listen_done(struct ear *ear)
+{
+	dup2(ear->saved, STDERR_FILENO);
+	close(ear->saved);
+	close(ear->fd);
+	buf_done(&ear->text);
+}
+
+START_TEST(words_of_an_error)
+{
+	struct err err = { 0 };
+	ck_assert_int_eq(err_set(&err, EINVAL, "%s: bad byte %d", "x.pb", 7), -EINVAL);
+	ck_assert_str_eq(err.text, "x.pb: bad byte 7");
+	ck_assert_int_eq(err_hint(&err, "one\n%s", "two"), -EINVAL);
+	ck_assert_int_eq(err_prefix(&err, "cannot read %s", "it"), -EINVAL);
+	ck_assert_str_eq(err.text, "cannot read it: x.pb: bad byte 7");
+	ck_assert_str_eq(err.hint, "one\ntwo");
+	ck_assert_int_eq(err_set(&err, ENOENT, "again: %s", err.text), -ENOENT); /* itself */
+	ck_assert_str_eq(err.text, "again: cannot read it: x.pb: bad byte 7");
+	ck_assert_str_eq(err.hint, "");
+	ck_assert_int_eq(err_set(NULL, EINVAL, "%d", 1), -EINVAL);
+	ck_assert_int_eq(err_set(&err, 0, "forgotten errno"), -EIO);
+}
+END_TEST
+
+START_TEST(long_errors_are_cut_at_a_character)
+{
+	for (size_t shift = 0; shift < 4; shift++) {
+		struct err err = { 0 };
+		char text[2000] = "aaaa";
+		for (size_t i = shift; i + 3 < sizeof text; i += 3)
+			memcpy(text + i, "\xe2\x82\xac", 4); /* € */
+		err_set(&err, EINVAL, "%s", text);
+		size_t len = strlen(err.text);
+		ck_assert_uint_ge(len, sizeof err.text - 4);
+		ck_assert_uint_lt(len, sizeof err.text);
+		ck_assert_str_eq(err.text + len - 3, "\xe2\x80\xa6");
+		for (size_t i = 0; i < len; i += utf8_len(err.text + i, len - i))
+			ck_assert_uint_gt(utf8_len(err.text + i, len - i), 0);
+	}
+}
+END_TEST
+
+START_TEST(errors_and_hints)
+{
+	struct ear ear = listen_here();
+	struct err err = { 0 };
+	err_set(&err, ENOENT, "cannot open %s: %s", "a\x1b[31m\nb\xe2\x80\xae", "gone");
+	err_hint(&err, "look there\nor %s", "th\x07re");
+	log_set_level(LOG_QUIET);
+	log_error(&err);
+	ck_assert_str_eq(said(&ear),
+			 "cresset: error: cannot open a\xef\xbf\xbd[31m b\xef\xbf\xbd: gone\n"
+			 "  look there\n"
+			 "  or th\xef\xbf\xbdre\n");
+	log_error(&(struct err){ .code = ENOENT });
+	ck_assert_str_eq(said(&ear), "cresset: error: No such file or directory\n");
+	listen_done(&ear);
+}
+END_TEST
+
+START_TEST(levels)
+{
+	static const char *const expected[] = {
+		"",
+		"cresset: warning: w1\ncresset: i2\n",
+		"cresset: warning: w1\ncresset: i2\ncresset: v3\n",
+		"cresset: warning: w1\ncresset: i2\ncresset: v3\ncresset: debug: d4\n",
+	};
+	struct ear ear = listen_here();
+	ck_assert_int_eq(log_level(), LOG_NORMAL);
+	for (int level = LOG_QUIET; level <= LOG_DEBUG; level++) {
+		log_set_level(level);
+		ck_assert_int_eq(log_level(), level);
+		log_warn("w%d", 1);
+		log_info("i%d", 2);
+		log_verbose("v%d", 3);
+		log_debug("d%d", 4);
+		ck_assert_str_eq(said(&ear), expected[level]);
+	}
+	listen_done(&ear);
+}
+END_TEST
+
+START_TEST(megabytes_are_cut)
+{
+	struct ear ear = listen_here();
+	char *name = malloc((1 << 20) + 1);
+	memset(name, 0x1b, 1 << 20);
+	name[1 << 20] = '\0';
+	log_warn("%s", name);
+	ck_assert_uint_lt(strlen(said(&ear)), 4 * 4096);
+	ck_assert_ptr_null(strchr(ear.text.data, 0x1b));
+	free(name);
+	listen_done(&ear);
+}
+END_TEST
+
+START_TEST(clocks)
+{
+	uint64_t mono = clock_mono_ns(), wall = clock_wall_ns(), cpu = clock_cpu_ns();
+	int64_t offset = clock_wall_offset_ns();
+	ck_assert_int_lt(llabs((int64_t)(wall - mono) - offset), 1000000000);
+	ck_assert_int_lt(llabs((int64_t)(wall / 1000000000) - time(NULL)), 2);
+	for (volatile int i = 0; i < 20000000; i++)
+		;
+	uint64_t ran = clock_cpu_ns() - cpu, passed = clock_mono_ns() - mono;
+	ck_assert_uint_gt(ran, 0);
+	ck_assert_uint_le(ran, passed + 10000000); /* one thread; 10 ms for other clock sources */
+}
+END_TEST
+
+UNIT_MAIN("log", words_of_an_error, long_errors_are_cut_at_a_character, errors_and_hints, levels,
+	  megabytes_are_cut, clocks)

@@ -1,0 +1,148 @@
+/* Places of probes on GPU libraries: by the first bytes of functions, and in whole files. */
+#include "unit.h"
+
+#include "attach/prologue.h"
+#include "gpu/code/probes.h"
+#include "symbol/elf/elf_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static int place(const char *bytes, size_t n)
+{
+	return prologue_place((const uint8_t *)bytes, n);
+}
+#define PLACE(bytes) place(bytes, sizeof(bytes) - 1)
+
+START_TEST(entries)
+{
+	/* Driver 535: cuLaunchKernel: cmpl $0x321cba00,off(%rip); je +0xc; jmp *off(%rip) */
+	ck_assert_int_eq(
+		PLACE("\x81\x3d\x3e\x93\x8d\x01\x00\xba\x1c\x32\x74\x0c\xff\x25\xc6\x18\x7e\x01"),
+		10);
+	/* Runtime 13: cudaLaunchKernel: push %rbp; mov %rsp,%rbp */
+	ck_assert_int_eq(PLACE("\x55\x48\x89\xe5\x41\x57"), 0);
+	ck_assert_int_eq(PLACE("\x41\x57\x41\x56"), 0);                 /* push %r15 */
+	ck_assert_int_eq(PLACE("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5"), 4); /* endbr64; push */
+	/* endbr64; mov off(%rip),%rax; test %rax,%rax; jne near */
+	ck_assert_int_eq(PLACE("\xf3\x0f\x1e\xfa\x48\x8b\x05\x01\x02\x03\x04\x48\x85\xc0\x0f\x85"
+			       "\x10\x00\x00\x00"),
+			 14);
+	ck_assert_int_eq(PLACE("\x83\x3d\x01\x02\x03\x04\x00\x75\x10"),
+			 7); /* cmpl $0,off(%rip); jne */
+	ck_assert_int_eq(PLACE("\x48\x83\x3d\x01\x02\x03\x04\x00\x75\x10"), 8);
+	ck_assert_int_eq(PLACE("\xe9\x01\x02\x03\x04"), 0); /* jmp */
+	ck_assert_int_eq(PLACE("\x90\x55"), 0);
+}
+END_TEST
+
+START_TEST(refused)
+{
+	ck_assert_int_eq(PLACE("\x48\x83\xec\x18\x55"),
+			 -1); /* sub $24,%rsp: arguments further down */
+	ck_assert_int_eq(PLACE("\x48\x8b\x3d\x01\x02\x03\x04\x55"),
+			 -1); /* mov off(%rip),%rdi: an argument */
+	ck_assert_int_eq(PLACE("\xb8\x21\x03\x00\x00\xc3"),
+			 -1); /* mov $801,%eax; ret: cuMemGetAttribute */
+	ck_assert_int_eq(PLACE("\xff\x25\xc6\x18\x7e\x01"),
+			 -1); /* jmp *off(%rip) is not emulated */
+	ck_assert_int_eq(PLACE(""), -1);
+	/* Truncated anywhere it is no place, and nothing beyond the end is read. */
+	const char whole[] = "\xf3\x0f\x1e\xfa\x81\x3d\x3e\x93\x8d\x01\x00\xba\x1c\x32";
+
+	for (size_t n = 0; n < sizeof whole; n++) {
+		uint8_t *copy = malloc(n ? n : 1);
+
+		memcpy(copy, whole, n);
+		ck_assert_int_eq(prologue_place(copy, n), -1);
+		free(copy);
+	}
+}
+END_TEST
+
+START_TEST(names)
+{
+	static const char *const are[] = {
+		"/usr/lib/libcuda.so.1", "libcuda.so",
+		"/x/libcudart.so.13",    "/a/b/libcuda.so.535.261.03",
+		"/n/libnccl.so.2",       "/memfd:libcresset-cuda.so (deleted)"
+	};
+	static const char *const are_not[] = { "/usr/lib/libcuda.so-old",
+					       "/libcudadevrt.a",
+					       "libcuda.sock",
+					       "/memfd:libcuda (deleted)",
+					       "/libcuda.so/x",
+					       "",
+					       "/" };
+
+	for (size_t i = 0; i < sizeof are / sizeof *are; i++)
+		ck_assert_msg(gpu_library_of(are[i]) != NULL, "%s", are[i]);
+	for (size_t i = 0; i < sizeof are_not / sizeof *are_not; i++)
+		ck_assert_msg(gpu_library_of(are_not[i]) == NULL, "%s", are_not[i]);
+	ck_assert_ptr_ne(gpu_library_of("libcuda.so.1"), gpu_library_of("libcudart.so.13"));
+}
+END_TEST
+
+START_TEST(insides)
+{
+	ck_assert_int_eq(gpu_inside_of("/opt/libcresset-cuda.so"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/memfd:libcresset-cuda.so (deleted)"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/x/CUPTI/lib64/libcupti.so.13"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("libcupti.so.2025.3.1"), GPU_INSIDE_TELLER);
+	ck_assert_int_eq(gpu_inside_of("/x/libcudart.so.13"), GPU_INSIDE_CALL);
+	ck_assert_int_eq(gpu_inside_of("/x/libcuda.so.535.261.03"), GPU_INSIDE_CALL);
+	ck_assert_int_eq(gpu_inside_of("/x/libcuptix.so"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of("/x/libnccl.so.2"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of("/x/libcupti.so/python"), GPU_INSIDE_NONE);
+	ck_assert_int_eq(gpu_inside_of(""), GPU_INSIDE_NONE);
+	/* This library is not probed. */
+	ck_assert_ptr_null(gpu_library_of("/x/libcupti.so.13"));
+}
+END_TEST
+
+static void find(const char *name, uint32_t wanted, struct gpu_places *out)
+{
+	const char *build = getenv("BUILD");
+	char path[256];
+	struct elf_file f;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/doubles/%s", build ? build : "build", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
+	ck_assert_int_eq(gpu_places_find(&f, gpu_library_of(path), wanted, out, NULL), 0);
+	elf_file_close(&f);
+	close(fd);
+}
+
+/* The bytes at each place, and that each is in the library's own code. */
+START_TEST(in_files)
+{
+	struct gpu_places driver = { 0 }, runtime = { 0 };
+
+	find("libcuda.so.1", GPU_LAUNCH, &driver);
+	ck_assert_uint_eq(
+		driver.all.n,
+		5); /* cuLaunchKernel and its _ptsz, …Ex, cuGraphLaunch, the cooperative one */
+	ck_assert_uint_eq(driver.refused, 0);
+	for (size_t i = 0; i < driver.all.n; i++) {
+		const struct gpu_place *p = &driver.all.v[i];
+
+		ck_assert(!p->is_stepped);
+		ck_assert_uint_eq(p->offset, p->entry_offset + 10);
+		ck_assert_uint_eq(p->row.skipped, 10);
+		ck_assert_uint_eq(p->row.what, GPU_LAUNCH);
+		ck_assert_uint_gt(p->row.below, 10);
+		ck_assert_uint_gt(p->row.beyond, 10);
+	}
+	find("libcudart.so.13", ~0u, &runtime);
+	ck_assert_uint_gt(runtime.all.n, 10);
+	for (size_t i = 0; i < runtime.all.n; i++)
+		ck_assert_uint_eq(runtime.all.v[i].row.skipped, 0);
+	gpu_places_done(&driver);
+	gpu_places_done(&runtime);
+}
+END_TEST
+
+UNIT_MAIN("gpu_probes", entries, refused, names, insides, in_files)

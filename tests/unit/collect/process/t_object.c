@@ -1,0 +1,539 @@
+/* The object table on real files: opened in time, distinguished, found again, released. */
+#include "collect/kernel/side_band.h"
+#include "collect/proc/mapped_file.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/proc/process_memory.h"
+#include "collect/process/object.h"
+#include "program_copy.h"
+#include "shell.h"
+#include "symbol/symbol.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+static struct object_table table;
+static char dir[32];
+static char program[64]; /* a small ELF program with a build id */
+
+static void setup(uint32_t max_open)
+{
+	object_table_init(&table, max_open);
+	temp_dir(dir);
+	snprintf(program, sizeof program, "%s/program", dir);
+	shell_do("cp \"$(readlink -f /bin/true)\" %s", program);
+}
+
+static void teardown(void)
+{
+	object_table_done(&table);
+	shell_do("rm -rf %s", dir);
+}
+
+/* The kernel's record of a file mapped here. */
+static struct side_record record_of(const char *path, void *addr, size_t len)
+{
+	struct side_record r = { .kind = SIDE_MMAP, .pid = getpid(), .name = path };
+	struct stat st;
+
+	ck_assert_int_eq(stat(path, &st), 0);
+	r.maj = major(st.st_dev);
+	r.min = minor(st.st_dev);
+	r.ino = st.st_ino;
+	r.start = (uintptr_t)addr;
+	r.len = len;
+	return r;
+}
+
+static struct side_record mapped(const char *path, void **addr)
+{
+	int fd = file_open(path);
+
+	*addr = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(*addr, MAP_FAILED);
+	close(fd);
+	return record_of(path, *addr, 4096);
+}
+
+static bool can_use_map_files(void)
+{
+	struct side_record r;
+	struct stat st;
+	char path[64];
+	void *addr;
+
+	r = mapped("/bin/sh", &addr);
+	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", getpid(), (long)r.start,
+		 (long)(r.start + r.len));
+	int fd = plain_file_open(path, &st);
+	munmap(addr, 4096);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static struct object *get(uint32_t id)
+{
+	ck_assert_uint_ne(id, OBJECT_NONE);
+	return table.all.v[id];
+}
+
+static bool same_content(int fd, const char *path)
+{
+	char *got =
+		shell("cmp -s /proc/%d/fd/%d %s && echo same || echo other", getpid(), fd, path);
+	bool same = strncmp(got, "same", 4) == 0;
+
+	free(got);
+	return same;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+START_TEST(deleted_file)
+{
+	if (!can_use_map_files())
+		T_SKIP("needs CAP_CHECKPOINT_RESTORE");
+	setup(10);
+	char name[96];
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	unlink(program);
+	snprintf(name, sizeof name, "%s (deleted)", program);
+	r.name = name;
+	struct object *o = get(object_of_record(&table, &r));
+	ck_assert_int_eq(o->state, OBJECT_OPEN);
+	ck_assert_str_eq(o->name, program);
+	ck_assert_uint_gt(o->build_id_len, 0); /* found in the file */
+	ck_assert(same_content(o->fd, "$(readlink -f /bin/true)"));
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+/* Another program has replaced the file since: the mapped one is opened, the other is a second object. */
+START_TEST(replaced_file)
+{
+	if (!can_use_map_files())
+		T_SKIP("needs CAP_CHECKPOINT_RESTORE");
+	setup(10);
+	void *old_addr, *new_addr;
+	struct side_record old = mapped(program, &old_addr);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s.new; mv %s.new %s", program, program,
+		 program);
+	struct side_record new = mapped(program, &new_addr);
+	struct object *o = get(object_of_record(&table, &old));
+	struct object *n = get(object_of_record(&table, &new));
+	ck_assert_ptr_ne(o, n);
+	ck_assert_str_eq(o->name, n->name);
+	ck_assert(same_content(o->fd, "$(readlink -f /bin/true)"));
+	ck_assert(same_content(n->fd, "$(readlink -f /bin/false)"));
+	munmap(old_addr, 4096);
+	munmap(new_addr, 4096);
+	teardown();
+}
+END_TEST
+
+/* After the process ends, the path is used while it names the same file. No object is better than the wrong one. */
+START_TEST(gone_process)
+{
+	setup(10);
+	struct side_record r = record_of(program, NULL, 4096);
+	r.pid = INT32_MAX;
+	r.start = 0x1000;
+	ck_assert_int_eq(get(object_of_record(&table, &r))->state, OBJECT_OPEN);
+	object_table_done(&table);
+	object_table_init(&table, 10);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s.new; mv %s.new %s", program, program,
+		 program);
+	struct object *o = get(object_of_record(&table, &r));
+	ck_assert_int_eq(o->state, OBJECT_GONE);
+	ck_assert_str_eq(o->name, program);
+	ck_assert_int_eq(o->fd, -1);
+	ck_assert_int_eq(object_fd(&table, o), -1);
+	teardown();
+}
+END_TEST
+
+/* The kernel has merged or split the mapping since the record. */
+START_TEST(other_bounds)
+{
+	if (!can_use_map_files())
+		T_SKIP("needs CAP_CHECKPOINT_RESTORE");
+	setup(10);
+	int fd = file_open(program);
+	char *addr = mmap(NULL, 5 * 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	struct side_record r = record_of(program, addr + 4096, 4096);
+	r.pgoff = 4096;
+	unlink(program);
+	ck_assert_int_eq(get(object_of_record(&table, &r))->state, OBJECT_OPEN);
+	munmap(addr, 5 * 4096);
+	teardown();
+}
+END_TEST
+
+/* Something else is mapped at the record's address by now. */
+START_TEST(other_file_in_its_place)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	char other[80];
+	snprintf(other, sizeof other, "%s.other", program);
+	shell_do("cp %s %s; rm %s", program, other, program);
+	int fd = file_open(other);
+	ck_assert_ptr_eq(mmap(addr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0),
+			 addr);
+	close(fd);
+	ck_assert_int_eq(get(object_of_record(&table, &r))->state, OBJECT_GONE);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+START_TEST(memory_files)
+{
+	if (!can_use_map_files())
+		T_SKIP("needs CAP_CHECKPOINT_RESTORE");
+	setup(10);
+	static const char code[4096] = { 1, 2, 3 };
+	int elf = memfd_create("lib", 0), jit = file_of(code, sizeof code);
+	shell_do("cat %s >/proc/%d/fd/%d", program, getpid(), elf);
+	struct {
+		int fd;
+		enum object_kind kind;
+		const char *name;
+	} cases[] = { { elf, OBJECT_FILE, "memfd:lib" }, { jit, OBJECT_JIT, "memfd:test" } };
+	for (int i = 0; i < 2; i++) {
+		void *addr = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, cases[i].fd, 0);
+		char path[64], name[64];
+		snprintf(path, sizeof path, "/proc/self/fd/%d", cases[i].fd);
+		snprintf(name, sizeof name, "/%s (deleted)", cases[i].name);
+		struct side_record r = record_of(path, addr, 4096);
+		r.name = name;
+		struct object *o = get(object_of_record(&table, &r));
+		ck_assert_int_eq(o->kind, cases[i].kind);
+		ck_assert_str_eq(o->name, cases[i].name);
+		ck_assert((o->fd >= 0) == (cases[i].kind == OBJECT_FILE));
+		munmap(addr, 4096);
+	}
+	close(elf);
+	close(jit);
+	teardown();
+}
+END_TEST
+
+/* Devices and pipes are never opened for reading: that may have effects, or block for ever. */
+START_TEST(no_regular_files)
+{
+	setup(10);
+	char fifo[64];
+	struct stat st;
+	snprintf(fifo, sizeof fifo, "%s/fifo", dir);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	ck_assert_int_eq(plain_file_open(fifo, &st), -EINVAL);
+	ck_assert_int_eq(plain_file_open("/dev/zero", &st), -EINVAL);
+	ck_assert_int_eq(plain_file_open(dir, &st), -EINVAL);
+	ck_assert_int_eq(plain_file_open("/nowhere/at/all", &st), -ENOENT);
+	ck_assert_int_eq(process_root_open(getpid(), fifo, &st), -EINVAL);
+	ck_assert_int_eq(process_root_open(INT32_MAX, program, &st), -ENOENT);
+	int fd = process_root_open(getpid(), program, &st);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	teardown();
+}
+END_TEST
+
+/* A process in another root directory: links lead to its own files, wherever they point. */
+START_TEST(links_stay_in_the_root)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	setup(10);
+	char secret[64];
+	struct stat st;
+	snprintf(secret, sizeof secret, "%s/secret", dir);
+	shell_do("echo secret >%s; mkdir -p %s/root/tmp; ln -s %s %s/root/tmp/out;"
+		 "ln -s ../../../..%s %s/root/tmp/up; ln -s /tmp/real %s/root/tmp/in;"
+		 "echo real >%s/root/tmp/real",
+		 secret, dir, secret, dir, secret, dir, dir, dir);
+	int go[2];
+	ck_assert_int_eq(pipe(go), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char root[64], c;
+		snprintf(root, sizeof root, "%s/root", dir);
+		if (chroot(root) || chdir("/") || write(go[1], "x", 1) != 1)
+			_exit(1);
+		close(go[1]);
+		pause();
+		_exit(read(0, &c, 1));
+	}
+	char c;
+	ck_assert_int_eq(read(go[0], &c, 1), 1);
+	ck_assert_int_lt(process_root_open(pid, "/tmp/out", &st), 0);
+	ck_assert_int_lt(process_root_open(pid, "/tmp/up", &st), 0);
+	ck_assert_int_lt(process_root_open(pid, secret, &st), 0);
+	int fd = process_root_open(pid, "/tmp/in", &st);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(st.st_size, 5);
+	close(fd);
+	kill(pid, 9);
+	waitpid(pid, NULL, 0);
+	close(go[0]);
+	close(go[1]);
+	teardown();
+}
+END_TEST
+
+/* --- identity --------------------------------------------------------------------------------- */
+
+/* One file from two sources: /proc and a record. */
+START_TEST(one_object)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	struct proc_map m = { .start = r.start,
+			      .end = r.start + 4096,
+			      .maj = r.maj,
+			      .min = r.min,
+			      .ino = r.ino,
+			      .name = program };
+	struct object_place place = { getpid(), m.start, m.end, 0 };
+	uint32_t by_proc = object_of_map(&table, getpid(), &m);
+	ck_assert_int_eq(get(by_proc)->state, OBJECT_NEW); /* opened only when needed */
+	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), by_proc);
+	ck_assert_uint_eq(object_of_record(&table, &r), by_proc);
+	struct object *o = get(by_proc);
+	ck_assert_ptr_eq(object_use(&table, by_proc, &place), o);
+	ck_assert_ptr_eq(object_use(&table, object_of_record(&table, &r), &place), o);
+	ck_assert_uint_eq(table.n_open, 1);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+/* A copy is the same object if there is a build id, and another one without. */
+START_TEST(copies)
+{
+	setup(10);
+	char copy[64];
+	void *addr[4];
+	snprintf(copy, sizeof copy, "%s/copy", dir);
+	shell_do("cp %s %s", program, copy);
+	struct side_record a = mapped(program, &addr[0]), b = mapped(copy, &addr[1]);
+	struct object_place place = { getpid(), b.start, b.start + b.len, 0 };
+	struct object *first = get(object_of_record(&table, &a));
+	ck_assert_ptr_eq(object_use(&table, object_of_record(&table, &b), &place), first);
+	shell_do("objcopy --remove-section .note.gnu.build-id %s %s/a; cp %s/a %s/b", program, dir,
+		 dir, dir);
+	snprintf(copy, sizeof copy, "%s/b", dir);
+	snprintf(program, sizeof program, "%s/a", dir);
+	a = mapped(program, &addr[2]);
+	b = mapped(copy, &addr[3]);
+	first = get(object_of_record(&table, &a));
+	place = (struct object_place){ getpid(), b.start, b.start + b.len, 0 };
+	ck_assert_uint_eq(first->build_id_len, 0);
+	ck_assert_int_eq(first->state, OBJECT_OPEN);
+	ck_assert_ptr_ne(object_use(&table, object_of_record(&table, &b), &place), first);
+	for (int i = 0; i < 4; i++)
+		munmap(addr[i], 4096);
+	teardown();
+}
+END_TEST
+
+/* A reused inode number: the generation differs. */
+START_TEST(inode_used_again)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	r.ino_generation = 1;
+	uint32_t id = object_of_record(&table, &r);
+	ck_assert_uint_eq(object_of_record(&table, &r), id);
+	r.ino_generation = 2;
+	ck_assert_uint_ne(object_of_record(&table, &r), id);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+/* /proc does not know the generation. Of a file that is not open, the name decides. */
+START_TEST(inode_used_again_unknown)
+{
+	setup(10);
+	struct proc_map m = { .start = 4096, .end = 8192, .maj = 8, .min = 1, .ino = 99 };
+	struct side_record r = { .kind = SIDE_MMAP,
+				 .pid = getpid(),
+				 .maj = 8,
+				 .min = 1,
+				 .ino = 99,
+				 .ino_generation = 1 };
+	m.name = "/gone/first (deleted)";
+	uint32_t first = object_of_map(&table, getpid(), &m);
+	r.name = "/gone/second";
+	uint32_t second = object_of_record(&table, &r);
+	ck_assert_uint_ne(second, first);
+	ck_assert_str_eq(get(second)->name, "/gone/second");
+	m.name = "/gone/third";
+	uint32_t third = object_of_map(&table, getpid(), &m);
+	ck_assert_uint_ne(third, second);
+	/* The same name is the same file, whose generation is then known. */
+	r.name = "/gone/third";
+	ck_assert_uint_eq(object_of_record(&table, &r), third);
+	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), third);
+	r.ino_generation = 2;
+	ck_assert_uint_ne(object_of_record(&table, &r), third);
+	teardown();
+}
+END_TEST
+
+/* By another name, as through a link, a file that is open is the same. */
+START_TEST(open_file_by_another_name)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	struct proc_map m = { .start = r.start,
+			      .end = r.start + 4096,
+			      .maj = r.maj,
+			      .min = r.min,
+			      .ino = r.ino,
+			      .name = "/link" };
+	r.ino_generation = 1;
+	uint32_t id = object_of_record(&table, &r);
+	ck_assert_int_eq(get(id)->state, OBJECT_OPEN);
+	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), id);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+START_TEST(memory_without_files)
+{
+	static const char *const anonymous[] = { "",
+						 "//anon",
+						 "[heap]",
+						 "[stack]",
+						 "[stack:12]",
+						 "[anon:v8]",
+						 "/anon_hugepage (deleted)" };
+	setup(10);
+	for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++) {
+		struct side_record r = { .name = anonymous[i], .start = 0x1000, .len = 0x1000 };
+		ck_assert_uint_eq(object_of_record(&table, &r), OBJECT_ANON);
+	}
+	struct side_record r = { .name = "[uprobes]", .start = 0x1000, .len = 0x1000 };
+	struct object *o = get(object_of_record(&table, &r));
+	ck_assert_int_eq(o->kind, OBJECT_NAMED);
+	ck_assert_str_eq(o->name, "[uprobes]");
+	ck_assert_uint_eq(object_of_record(&table, &r), o->id);
+	ck_assert_int_eq(get(OBJECT_ANON)->kind, OBJECT_JIT);
+	teardown();
+}
+END_TEST
+
+START_TEST(vdso)
+{
+	setup(10);
+	struct side_record r = { .name = "[vdso]", .start = 0x7ffff7fc1000, .len = 0x2000 };
+	struct object *o = get(object_of_record(&table, &r));
+	struct symbol_source *names;
+	struct err err = { 0 };
+	ck_assert_int_eq(o->kind, OBJECT_FILE);
+	ck_assert_uint_gt(o->build_id_len, 0);
+	ck_assert_int_eq(symbol_open_elf(object_fd(&table, o), NULL, NULL, &names, &err), 0);
+	bool found = false;
+	struct symbol sym;
+	for (uint64_t addr = 0; addr < 0x2000 && !found; addr++)
+		found = symbol_lookup(names, addr, &sym) && strstr(sym.name, "clock_gettime");
+	ck_assert(found);
+	symbol_close(names);
+	ck_assert_uint_eq(object_of_record(&table, &r), o->id);
+	r.start = 0xf7fc1000; /* of a 32-bit process */
+	ck_assert_uint_ne(object_of_record(&table, &r), o->id);
+	teardown();
+}
+END_TEST
+
+/* --- descriptors and memory ------------------------------------------------------------------- */
+
+static struct side_record nth_program(int i, void **addr)
+{
+	static char paths[8][80];
+
+	snprintf(paths[i], sizeof paths[i], "%s/p%d", dir, i);
+	program_copy(paths[i], i);
+	return mapped(paths[i], addr);
+}
+
+START_TEST(least_recently_used)
+{
+	enum { N = 8, OPEN = 5 };
+	setup(OPEN);
+	void *addr[N];
+	struct side_record r[N];
+	uint32_t id[N];
+	struct object_place nowhere = { 0 };
+	for (int i = 0; i < N; i++) {
+		r[i] = nth_program(i, &addr[i]);
+		id[i] = object_of_record(&table, &r[i]);
+		object_ref(&table, id[i]);
+		object_use(&table, id[0], &nowhere); /* the first is used all the time */
+	}
+	ck_assert_uint_eq(table.n_open, OPEN);
+	static const int open[N] = { 1, 0, 0, 0, 1, 1, 1, 1 };
+	for (int i = 0; i < N; i++)
+		ck_assert_int_eq(get(id[i])->state, open[i] ? OBJECT_OPEN : OBJECT_CLOSED);
+	ck_assert_int_ge(object_fd(&table, get(id[1])), 0); /* opened again by its path */
+	ck_assert_uint_eq(table.n_open, OPEN);
+	shell_do("cp %s %s.new; mv %s.new %s", program, r[2].name, r[2].name, r[2].name);
+	ck_assert_int_eq(object_fd(&table, get(id[2])), -1); /* it is another one now */
+	unlink(r[3].name);
+	ck_assert_int_eq(object_fd(&table, get(id[3])), -1);
+	for (int i = 0; i < N; i++)
+		munmap(addr[i], 4096);
+	teardown();
+}
+END_TEST
+
+/* An unmapped object without frames is removed after two trims, with its descriptor. Others stay. */
+START_TEST(idle_objects_go)
+{
+	setup(10);
+	void *addr[3];
+	struct side_record r[3];
+	uint32_t id[3];
+	for (int i = 0; i < 3; i++) {
+		r[i] = nth_program(i, &addr[i]);
+		id[i] = object_of_record(&table, &r[i]);
+	}
+	object_ref(&table, id[0]);
+	get(id[1])->mapping = 7; /* frames */
+	object_trim(&table);
+	ck_assert_uint_eq(table.n, 4);
+	ck_assert_uint_eq(object_of_record(&table, &r[2]), id[2]); /* seen again: young again */
+	object_trim(&table);
+	ck_assert_uint_eq(table.n, 4);
+	object_trim(&table);
+	ck_assert_uint_eq(table.n, 3);
+	ck_assert_uint_eq(table.n_open, 2);
+	object_unref(&table, id[0]);
+	object_trim(&table);
+	object_trim(&table);
+	ck_assert_uint_eq(table.n, 2);
+	ck_assert_uint_eq(table.n_open, 1);
+	ck_assert_int_eq(get(id[1])->state, OBJECT_OPEN);
+	for (int i = 0; i < 3; i++)
+		munmap(addr[i], 4096);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("object", deleted_file, replaced_file, gone_process, other_bounds,
+	  other_file_in_its_place, memory_files, no_regular_files, links_stay_in_the_root,
+	  one_object, copies, inode_used_again, inode_used_again_unknown, open_file_by_another_name,
+	  memory_without_files, vdso, least_recently_used, idle_objects_go)

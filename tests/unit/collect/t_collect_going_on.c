@@ -1,0 +1,223 @@
+/* Waits that last over many cuts, on the running kernel: reported again without their stacks, they are in each interval with their part and their
+ * stack. */
+// run: alone
+#include "base/buf.h"
+#include "base/clock.h"
+#include "collect/collect.h"
+#include "collect/kernel/sampler_opts.h"
+#include "profile/profile.h"
+#include "unit.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { IDLE = 24, CUTS = 5, MOVES_AFTER = 2, BYTES_OF_A_COPY = 2048 };
+
+/* --- the process ------------------------------------------------------------------------------------------------------------ */
+
+static int go[2], moved[2], never[2];
+
+static __attribute__((noinline)) int wait_at(int depth, int fd)
+{
+	char byte;
+	volatile int got = depth ? wait_at(depth - 1, fd) : (int)read(fd, &byte, 1);
+
+	return got;
+}
+
+/* All of them share the read end of a pipe without data. */
+static void *idle_main(void *depth)
+{
+	wait_at((int)(intptr_t)depth, never[0]);
+	return NULL;
+}
+
+/* Waits in one place, later in another. */
+static void *mover_main(void *tell)
+{
+	uint32_t tid = syscall(SYS_gettid);
+
+	if (write(*(int *)tell, &tid, sizeof tid) != sizeof tid)
+		_exit(1);
+	wait_at(7, go[0]);
+	wait_at(14, never[0]);
+	return NULL;
+}
+
+static pid_t begin_waiting(uint32_t *mover)
+{
+	ck_assert(!pipe(go) && !pipe(moved) && !pipe(never));
+	pid_t pid = fork();
+	pthread_t t;
+
+	if (pid) {
+		ck_assert_int_eq(read(moved[0], mover, sizeof *mover), sizeof *mover);
+		return pid;
+	}
+	for (intptr_t i = 0; i < IDLE; i++)
+		if (pthread_create(&t, NULL, idle_main, (void *)(i % 3)))
+			_exit(1);
+	mover_main(&moved[1]);
+	_exit(0);
+}
+
+/* --- reported events -------------------------------------------------------------------------------------------------------- */
+
+struct told {
+	uint32_t tid;
+	int64_t off_ns;
+	char *stack;
+};
+struct interval {
+	struct told threads[2 * IDLE];
+	size_t n;
+	int64_t begin_ns, end_ns; /* of the cuts */
+	uint64_t read_bytes;      /* most of one cut */
+};
+
+static char *stack_text(struct profile *p, uint32_t stack)
+{
+	uint32_t frames[STACK_MAX_DEPTH], n = stack_depth(&p->stacks, stack);
+	struct buf b = { 0 };
+
+	stack_frames(&p->stacks, stack, frames);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame *f = &p->frames.frames.v[frames[i]];
+
+		if (f->mapping != MAPPING_NONE)
+			buf_addf(&b, ";+%" PRIx64, f->offset);
+		else
+			buf_addf(&b, ";%s", profile_str(p, f->function));
+	}
+	char *text = strdup(buf_cstr(&b));
+	buf_done(&b);
+	return text;
+}
+
+/* Each thread has one wait in an interval, or two if it was moved. */
+static void take(struct interval *out, struct profile *p, pid_t pid)
+{
+	for (size_t i = 0; i < p->samples.n; i++) {
+		size_t k = 0;
+
+		if (p->samples.pid[i] != (uint32_t)pid || out->n == 2 * IDLE)
+			continue;
+		while (k < out->n && out->threads[k].tid != p->samples.tid[i])
+			k++;
+		struct told *t = &out->threads[k];
+		if (k == out->n) {
+			*t = (struct told){ .tid = p->samples.tid[i] };
+			out->n++;
+		}
+		t->off_ns += p->samples.value[i];
+		free(t->stack);
+		t->stack = stack_text(p, p->samples.stack[i]);
+	}
+}
+
+static const struct told *told_of(const struct interval *v, uint32_t tid)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->threads[i].tid == tid)
+			return &v->threads[i];
+	ck_abort_msg("thread %u is not there", tid);
+}
+
+static void cut(struct collector *c, struct interval *v)
+{
+	struct collect_stats before, stats;
+	struct err err = { 0 };
+
+	do {
+		collect_get_stats(c, &before);
+		for (uint64_t end_ns = clock_mono_ns() + 300000000; clock_mono_ns() < end_ns;)
+			ck_assert_msg(collect_run(c, 20, &err) == 0, "%s", err.text);
+		v->begin_ns = clock_mono_ns();
+		ck_assert_msg(collect_cut(c, &err) == 0, "%s", err.text);
+		v->end_ns = clock_mono_ns();
+		collect_get_stats(c, &stats);
+		if (stats.read_bytes - before.read_bytes > v->read_bytes)
+			v->read_bytes = stats.read_bytes - before.read_bytes;
+	} while (stats.cut_is_held);
+}
+
+static void record(struct interval *v, pid_t pid)
+{
+	uint32_t id = pid;
+	struct collect_opts opts = { .sampler = { .target = TARGET_PID,
+						  .ids = &id,
+						  .n_ids = 1,
+						  .events = COLLECT_OFF_CPU,
+						  .waits.min_block_ns = WAIT_MIN_BLOCK_NS } };
+	struct profile *sinks[CUTS + 1] = { profile_new() };
+	struct collector *c = NULL;
+	struct err err = { 0 };
+
+	ck_assert_msg(collect_open(&opts, profile_sink(sinks[0]), &c, &err) == 0, "%s", err.text);
+	ck_assert_msg(collect_start(c, &err) == 0, "%s", err.text);
+	for (int i = 0; i < CUTS; i++) {
+		if (i == MOVES_AFTER)
+			ck_assert_int_eq(write(go[1], "", 1), 1);
+		cut(c, &v[i]);
+		collect_name_kernel(c);
+		sinks[i + 1] = profile_new();
+		ck_assert_msg(collect_set_sink(c, profile_sink(sinks[i + 1]), NULL, &err) == 0,
+			      "%s", err.text);
+		take(&v[i], sinks[i], pid);
+	}
+	ck_assert_int_eq(collect_stop(c, &err), 0);
+	collect_free(c);
+	for (int i = 0; i <= CUTS; i++)
+		profile_free(sinks[i]);
+}
+
+/* From cut to cut, within the time of one cut; stacks are the previous, complete ones. */
+static void check(const struct interval *v, const struct interval *before, uint32_t mover,
+		  bool moves)
+{
+	ck_assert_uint_eq(v->n, IDLE + 1);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct told *t = &v->threads[i], *b = told_of(before, t->tid);
+
+		ck_assert_ptr_null(strstr(t->stack, "truncated"));
+		ck_assert_ptr_nonnull(strstr(t->stack, "[blocked: pipe/socket read]"));
+		if (t->tid == mover && moves) {
+			ck_assert_str_ne(t->stack, b->stack);
+			continue;
+		}
+		ck_assert_str_eq(t->stack, b->stack);
+		ck_assert_int_ge(t->off_ns, v->begin_ns - before->end_ns);
+		ck_assert_int_le(t->off_ns, v->end_ns - before->begin_ns);
+	}
+}
+
+START_TEST(stacks_stay)
+{
+	struct interval v[CUTS] = { 0 };
+	uint32_t mover;
+
+	if (geteuid())
+		T_SKIP("needs root");
+	pid_t pid = begin_waiting(&mover);
+	record(v, pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ck_assert_uint_ge(v[0].read_bytes, IDLE * BYTES_OF_A_COPY);
+	for (int i = 1; i < CUTS; i++) {
+		check(&v[i], &v[i - 1], mover, i == MOVES_AFTER);
+		ck_assert_uint_lt(v[i].read_bytes, IDLE * BYTES_OF_A_COPY);
+	}
+	ck_assert_uint_gt(strlen(told_of(&v[CUTS - 1], mover)->stack),
+			  strlen(told_of(&v[0], mover)->stack));
+	for (int i = 0; i < CUTS; i++)
+		for (size_t k = 0; k < v[i].n; k++)
+			free(v[i].threads[k].stack);
+}
+END_TEST
+
+UNIT_MAIN("collect_going_on", stacks_stay)

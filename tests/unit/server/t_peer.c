@@ -1,0 +1,202 @@
+/* Which user is at the other end of a connection: by sock_diag where the kernel has it, and by the kernel's tables. Tests real connections, and lines
+ * as kernels write them. */
+#include "server/peer.h"
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+#define V4(own, other, state, uid, inode) \
+	"   3: " own " " other " " state " 00000000:00000000 00:00000000 00000000  " uid \
+	"        0 " inode " 1 0000000000000000 20 4 30 10 -1                     "
+
+static const struct peer_end client = { AF_INET, { 0 }, 0 }; /* completed by ends() */
+
+static void ends(struct peer_end *its, struct peer_end *ours)
+{
+	*its = *ours = client;
+	its->address[0] = ours->address[0] = htonl(INADDR_LOOPBACK);
+	its->port = htons(0x9C40);
+	ours->port = htons(0x1F90);
+}
+
+START_TEST(lines)
+{
+	static const struct {
+		const char *line;
+		int64_t uid; /* -1: does not match */
+	} rows[] = {
+		{ V4("0100007F:9C40", "0100007F:1F90", "01", "1000", "31337"), 1000 },
+		{ V4("0100007F:9C40", "0100007F:1F90", "01", "   0", "31337"), 0 },
+		{ V4("0100007F:9C40", "0100007F:1F90", "08", "1000", "31337"), 1000 },
+		/* our own end of it */
+		{ V4("0100007F:1F90", "0100007F:9C40", "01", "   0", "31337"), -1 },
+		/* no longer owned: TIME_WAIT, LAST_ACK, an orphan, one that is not accepted yet */
+		{ V4("0100007F:9C40", "0100007F:1F90", "06", "   0", "0"), -1 },
+		{ V4("0100007F:9C40", "0100007F:1F90", "09", "   0", "0"), -1 },
+		{ V4("0100007F:9C40", "0100007F:1F90", "04", "   0", "0"), -1 },
+		{ V4("0100007F:9C40", "0100007F:1F90", "03", "   0", "7"), -1 },
+		/* a listener, and those of others */
+		{ V4("0100007F:9C40", "00000000:0000", "0A", "   0", "7"), -1 },
+		{ V4("0100007F:9C41", "0100007F:1F90", "01", "   0", "7"), -1 },
+		{ V4("0200007F:9C40", "0100007F:1F90", "01", "   0", "7"), -1 },
+		/* IPv4 in IPv6 */
+		{ V4("0000000000000000FFFF00000100007F:9C40",
+		     "0000000000000000FFFF00000100007F:1F90", "01", "1001", "7"),
+		  1001 },
+		{ V4("00000000000000000000000001000000:9C40",
+		     "00000000000000000000000001000000:1F90", "01", "   0", "7"),
+		  -1 },
+		/* not lines of such a table */
+		{ "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when", -1 },
+		{ "   3: 0100007F:9C40 0100007F:1F90 01 00000000:00000000 00:0000", -1 },
+		{ "   3: 0100007:9C40 0100007F:1F90 01 00000000:00000000 00:00000000 0 0 0 7", -1 },
+		{ "", -1 },
+	};
+	struct peer_end its, ours;
+
+	ends(&its, &ours);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uid_t uid = 4242;
+		bool is_it = peer_table_line(rows[i].line, &its, &ours, &uid);
+
+		ck_assert_msg(is_it == (rows[i].uid >= 0), "%s", rows[i].line);
+		ck_assert_uint_eq(uid, is_it ? (uid_t)rows[i].uid : 4242);
+	}
+}
+END_TEST
+
+START_TEST(no_table)
+{
+	struct peer_end its, ours;
+	FILE *f = tmpfile();
+	uid_t uid;
+
+	ends(&its, &ours);
+	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), -ENOENT);
+	for (int i = 0; i < 1000; i++)
+		fputs("0100007F:9C40 ", f);
+	fflush(f);
+	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), -EBADMSG);
+	rewind(f);
+	for (int i = 0; i < 300; i++) /* two pieces, with a line across them */
+		fprintf(f, "%s\n", V4("0100007F:9C41", "0100007F:1F90", "01", "   0", "7"));
+	fprintf(f, "%s\n", V4("0100007F:9C40", "0100007F:1F90", "01", "  12", "7"));
+	fflush(f);
+	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), 0);
+	ck_assert_uint_eq(uid, 12);
+	ck_assert_int_eq(peer_table_find(-1, &its, &ours, &uid), -EBADF);
+	fclose(f);
+}
+END_TEST
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+struct connection {
+	int listener, accepted;
+	pid_t client; /* a process of another user, which only keeps its end open */
+};
+
+/* A server of one address family, with a client of the same family or of IPv4. */
+static bool connect_as(struct connection *c, int family, int client_family, uid_t uid)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	socklen_t len = family == AF_INET6 ? sizeof at : sizeof v4;
+	struct sockaddr *place =
+		family == AF_INET6 ? (struct sockaddr *)&at : (struct sockaddr *)&v4;
+
+	at.sin6_addr = client_family == AF_INET6 ? in6addr_loopback : in6addr_any;
+	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	c->listener = socket(family, SOCK_STREAM, 0);
+	if (c->listener < 0 || bind(c->listener, place, len) || listen(c->listener, 1))
+		return false;
+	ck_assert_int_eq(getsockname(c->listener, place, &len), 0);
+	if (family == AF_INET6)
+		v4.sin_port = at.sin6_port;
+	c->client = fork();
+	if (!c->client) {
+		int fd = -1;
+
+		if (setuid(uid) == 0)
+			fd = socket(client_family, SOCK_STREAM, 0);
+		place = client_family == AF_INET6 ? (struct sockaddr *)&at : (struct sockaddr *)&v4;
+		if (fd < 0 || connect(fd, place, client_family == AF_INET6 ? sizeof at : sizeof v4))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	c->accepted = accept(c->listener, NULL, NULL);
+	return c->accepted >= 0;
+}
+
+static void end_client(struct connection *c)
+{
+	kill(c->client, SIGKILL);
+	waitpid(c->client, NULL, 0);
+}
+
+static void disconnect(struct connection *c)
+{
+	close(c->accepted);
+	close(c->listener);
+}
+
+static void check_users(struct peers *p)
+{
+	static const struct {
+		int family, client_family;
+	} ways[] = { { AF_INET, AF_INET }, { AF_INET6, AF_INET6 }, { AF_INET6, AF_INET } };
+	const uid_t users[] = { getuid(), getuid() ? getuid() : 12345 };
+
+	for (size_t i = 0; i < 6; i++) {
+		struct connection c;
+		uid_t uid = 4242;
+
+		if (!connect_as(&c, ways[i / 2].family, ways[i / 2].client_family, users[i % 2]))
+			continue; /* a machine without IPv6 */
+		ck_assert_int_eq(peers_user(p, c.accepted, &uid), 0);
+		ck_assert_uint_eq(uid, users[i % 2]);
+		end_client(&c); /* unowned, so root's for the kernel */
+		ck_assert_int_eq(peers_user(p, c.accepted, &uid), -ENOENT);
+		disconnect(&c);
+	}
+}
+
+START_TEST(by_the_kernel)
+{
+	struct err err = { 0 };
+	struct peers p;
+
+	ck_assert_int_eq(peers_open(&p, &err), 0);
+	printf("# by %s\n", p.fd >= 0 ? "sock_diag" : "the tables: this kernel has no sock_diag");
+	check_users(&p);
+	peers_close(&p);
+	peers_close(&p);
+}
+END_TEST
+
+START_TEST(by_the_tables)
+{
+	struct err err = { 0 };
+	struct peers p;
+
+	ck_assert_int_eq(peers_open(&p, &err), 0);
+	if (p.fd >= 0)
+		close(p.fd);
+	p.fd = -1;
+	check_users(&p);
+	peers_close(&p);
+}
+END_TEST
+
+UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables)
