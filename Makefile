@@ -55,7 +55,7 @@ SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c
 BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
-.PHONY: all help test test-bin test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
+.PHONY: all help test test-bin test-live test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
         check check-all check-limits check-layers check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
         dist dist-archive dist-deb dist-rpm dist-image sign FORCE
 all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
@@ -254,15 +254,18 @@ $(BUILD)/doubles/%: tests/doubles/%.c $(wildcard tests/doubles/*.h)
 
 unit_bin := $(UNIT_BIN) $(REPLAY) $(BUILD)/tools/tapsum
 test-bin: all $(BUILD)/portable/cresset $(unit_bin) $(LIVE_BIN) $(DOUBLES) $(FIXTURES) $(BUILD)/soak/gpu_windows
-test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests and fuzz corpora only; T=name for one
+test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
-test: test-bin ## the ordinary suite; its last line: N passed, N failed, N skipped
-	BUILD=$(BUILD) tests/run all
-test-full: test-bin $(SOAK_BIN) ## also the long proofs: sanitizers, the other clang, fuzzing, soak
-	BUILD=$(BUILD) tests/run full
-
+# The tiers: each test's file names its own (tests/run --help). docs/testing.md says what they prove.
+test: test-bin ## each module, format, command and page, and each promise of the README live; the last line: N passed, N failed, N skipped; 7 minutes
+	BUILD=$(BUILD) tests/run test
+test-live: test-bin ## recordings of programs of known truth on this machine, other compilers, sanitizers; as root, TODO minutes
+	BUILD=$(BUILD) tests/run live
 test-kernels: test-bin ## the features and live tests under other kernels, in machines; hours; KINDS="6.1* newest" for some, RUNS=3
+	BUILD=$(BUILD) tests/run kernels
 	BUILD=$(BUILD) RUNS=$(RUNS) AGAIN=$(AGAIN) tests/kernels/run $(KINDS)
+test-full: test-bin $(SOAK_BIN) ## fuzzing, kills, power losses and soak in large numbers, packages in other userlands; hours
+	BUILD=$(BUILD) tests/run full
 
 # What sanitizers add makes gcc warn of values that cannot be, so its warnings are errors in the ordinary build only.
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-error
@@ -289,7 +292,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] src/*/*/*.[ch] tools/*.c tools/*/*.[ch] deploy/portable/*.c tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
-SH_FILES := $(wildcard quickstart .ci/run tests/run tests/*/run tests/*/*.sh tests/kernels/inside tools/check-* tools/kernels tools/changed tools/dist-* tools/limits tools/package-version tools/sbom tools/version deploy/debian/p* deploy/debian/*.sh deploy/packages/*.sh bench/run bench/*.sh web/vendor/make-uplot)
+SH_FILES := $(wildcard quickstart .ci/run tests/busy tests/*/run tests/*/*.sh tests/kernels/inside tools/check-* tools/kernels tools/changed tools/dist-* tools/limits tools/package-version tools/sbom tools/version deploy/debian/p* deploy/debian/*.sh deploy/packages/*.sh bench/run bench/*.sh web/vendor/make-uplot)
 JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
             $(wildcard tests/web/*.js tests/web/*/*.js bench/ui/*.js bench/ui/*.mjs)
 prettier := tests/web/node_modules/.bin/prettier --log-level warn

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # A server without tokens: the user whose connection it is decides. Root, who started it, sudo's caller, members of the group cresset, everybody else;
 # by IPv4, IPv6 and IPv4 inside of it; a connection that its client has closed, and one that was handed on.
 . tests/cli/lib.sh

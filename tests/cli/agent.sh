@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset agent: what it refuses before it records anything.
 . tests/cli/lib.sh
 

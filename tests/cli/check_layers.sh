@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # tools/check-layers finds what it is there for: each rule is broken once in a copy.
 . tests/live/lib.sh
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset serve and its clock: set by years, ahead or back, for a moment, while it runs or while it does not: nothing goes, what comes is kept,
 # and it says what it does. What is older than what is kept is not acknowledged as if it were there.
 # shellcheck disable=SC2119 # stop takes a signal, or none

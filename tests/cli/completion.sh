@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset completion: what real shells offer.
 . tests/cli/lib.sh
 

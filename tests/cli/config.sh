@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset.yaml: what a file says counts less than what is typed and more than a default; what is wrong is said with file and line; the
 # documented file has every key with its default; SIGHUP reads it again.
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # deploy/Containerfile: its first stage installs what quickstart says a build needs; its second what the program loads, and no more. That its
 # commands work takes a machine that may fetch packages, and is tried by hand.
 . tests/cli/lib.sh

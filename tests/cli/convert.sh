@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset convert: what comes out is what went in, or the part of it that was asked for, whatever the formats.
 . tests/cli/lib.sh
 folded=tests/golden/folded pprof=tests/golden/pprof

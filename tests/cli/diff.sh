@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset diff on files: what changed, by go tool pprof and by hand; what it writes; what makes it fail. And --diff elsewhere.
 . tests/cli/lib.sh
 series=tests/golden/pprof/series

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # What the pages say is so: links lead somewhere, limits and losses are those of the source, options exist.
 . tests/live/lib.sh
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset doctor: the same facts for people and for scripts, and a status that tells whether recording works.
 . tests/cli/lib.sh
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset doctor --data: what is in a store, and that no damage goes unseen.
 . tests/cli/lib.sh
 

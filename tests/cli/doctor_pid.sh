@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset doctor PID: where the names of each file come from, against what readelf and nm say of the same files, and the command
 # that would give better ones.
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset doctor --self: the files of a program against the list of sha256sum that a release has, the library beside it, and what it loads by name.
 . tests/cli/lib.sh
 

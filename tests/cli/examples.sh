@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Every example of every help text is run as it stands, in a directory with files of the names it uses, and does what it says:
 # it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
 # is one of ours, a recording without an end is interrupted after a second, as are up and agent, which get directories of their own, top is told --once, and sudo is left out.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset flame: the file it writes, and how: whole or not at all.
 . tests/cli/lib.sh
 folded=tests/golden/folded pprof=tests/golden/pprof

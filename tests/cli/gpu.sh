@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset gpu code: every instruction of a file of device code, as a list and as stacks.
 . tests/cli/lib.sh
 

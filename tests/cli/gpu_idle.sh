@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset report --gpu-idle against a recording whose truth is known: tests/fixture/gpu.c says it.
 . tests/cli/lib.sh
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset"

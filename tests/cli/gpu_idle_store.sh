@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset query --gpu-idle against a store whose truth is known: tests/fixture/gpu_store.c says it. What is said is compared with an answer that a script
 # computes from the readings alone (tests/cli/gpu_idle_answers.py).
 . tests/cli/lib.sh

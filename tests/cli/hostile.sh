@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Names that somebody else chose are harmless in every output, and so are files of a bad mind.
 . tests/cli/lib.sh
 

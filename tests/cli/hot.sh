@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # The store's last hours: recent samples are there as they were taken, those of yesterday as sums of windows, and what cannot be known of these is said.
 # And ids of stacks, by which either is found.
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # tools/house finds what it is there for, in a small tree that has one of each.
 . tests/live/lib.sh
 export LC_ALL=C.UTF-8

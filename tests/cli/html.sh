@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # report.html: what the file is made of, how large it is, and that names in it are text. What it shows is tests/web/report.test.js.
 . tests/cli/lib.sh
 . tests/cli/lib_serve.sh

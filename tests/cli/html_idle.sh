@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Pages that are written from a store: why GPUs were idle, as every other place says it, and what a page does not show. Truth: tests/fixture/gpu_store.c and gpu.c.
 . tests/cli/lib.sh
 . tests/cli/lib_serve.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset convert --data: files of every format into a store, each once, at their time; and out of it again as what they were.
 . tests/cli/lib.sh
 folded=tests/golden/folded pprof=tests/golden/pprof

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # make install: all of it is there; systemd takes the units; the user and directories that they need are made.
 . tests/cli/lib.sh
 root=$tmp/root

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Manual pages: every command has one, with every option, and two formatters read them without a warning.
 . tests/cli/lib.sh
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Metrics in a store: what questions and SQL say of them, on a store whose truth tests/fixture/metrics.c says.
 . tests/cli/lib.sh
 store=$tmp/store

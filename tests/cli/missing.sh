@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # What hosts do not record, as their metric cresset_missing says: GET /api/v1/status has it for five minutes.
 . tests/cli/lib.sh
 . tests/cli/lib_serve.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # The release program: needs nothing but a glibc of 2.28 or later; serves with libmicrohttpd inside, and does TLS with the GnuTLS of the host, or says
 # that there is none. That it runs in other distributions: tests/dist.
 . tests/cli/lib.sh

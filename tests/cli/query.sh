@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset query on files: what it shows is what report shows of the same part, sums are those of the rows, and what cannot be asked is said.
 . tests/cli/lib.sh
 folded=tests/golden/folded/simple.txt pprof=tests/golden/pprof script=tests/golden/perf-script

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset record as others see it: exit statuses, signals, files, the command it runs. What it records is tests/live's.
 . tests/cli/lib.sh
 dir=$tmp/dir

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset report on files: what it shows, what it says beside it, and what it ends with.
 . tests/cli/lib.sh
 folded=tests/golden/folded pprof=tests/golden/pprof

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset serve: each route answers what cresset query and cresset sql print of the same data; what cannot be asked is said; it ends when
 # it is told to.
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset serve on a disk that fills up: what does not fit is refused with Retry-After, what was acknowledged stays, and it goes on when there is
 # room again.
 # shellcheck disable=SC2119 # stop takes a signal, or none

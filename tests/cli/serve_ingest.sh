@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # What is sent to cresset serve: messages that protoc encodes, sent by curl. Each counts once; what is acknowledged is there after kill -9;
 # what cannot be taken is said, and nothing of it is kept.
 # shellcheck disable=SC2119 # stop takes a signal, or none

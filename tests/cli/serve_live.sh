@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # GET /api/v1/live: whoever waits is told what came, over TLS and through nginx, too; those who take nothing are cut, and keep nobody waiting.
 # DELETE /api/v1/series: what was deleted is gone, also after kill -9.
 # shellcheck disable=SC2119 # stop takes a signal, or none

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # /metrics of cresset serve: OpenMetrics to the letter, and each figure is what was sent.
 # shellcheck disable=SC2119,SC2016,SC1003 # stop takes a signal, or none; expressions of sed
 . tests/cli/lib.sh

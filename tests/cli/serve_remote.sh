@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset query and cresset sql with --server: byte for byte what they print with --data.
 # shellcheck disable=SC2119 # stop takes a signal, or none
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Who may ask and send: tokens right and wrong, of each scope and tenant; TLS right and wrong; both renewed by SIGHUP; nginx in front.
 # shellcheck disable=SC2119 # stop takes a signal, or none
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset sql: what it answers, in which formats, what it refuses; and every question of docs/sql.md.
 . tests/cli/lib.sh
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Symbol tables that agents send: frames without names get them when the table comes, and when they come after it; what is said of one build id is
 # said once, and by one tenant; kill -9 in between loses nothing. Names are those that nm and addr2line give.
 # shellcheck disable=SC2119 # stop takes a signal, or none

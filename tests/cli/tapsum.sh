@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # tools/tapsum adds right, and takes no broken result for a good one.
 . tests/live/lib.sh
 tapsum=$PWD/$BUILD/tools/tapsum

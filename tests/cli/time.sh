@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # What is shown over time: --time, report --heatmap, flame --flamechart, on a recording whose truth tests/fixture/waits.c says.
 . tests/cli/lib.sh
 "$BUILD/fixture/waits" "$tmp/waits.cresset" || exit 1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # cresset top without a terminal: of files, directories and servers; as text and as JSON; what it cannot do is said. Its figures are those of report.
 . tests/cli/lib.sh
 . tests/cli/lib_serve.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # .trace.json of what ran on GPUs: each work on a track of its stream, at its time, with an arrow from the thread that launched it. What is written is held against the
 # format's rules (trace_rules.py), and against what the recording was made of (trace_gpu_answers.py), by scripts that share nothing with what writes it.
 . tests/cli/lib.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # A store and recordings that an earlier cresset wrote are read, word for word, and are gone on with; a store of a later one is refused, and
 # left as it is. tests/golden/store-v1/make says how the store was made; docs/formats.md what is promised.
 # shellcheck disable=SC2119 # stop takes a signal, or none

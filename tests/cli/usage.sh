@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # Usage errors: exit status 2, what was wrong, what is near it; and the help texts, which are reviewed as files.
 . tests/cli/lib.sh
 printf 'main;work 3\n' >"$tmp/a.folded"

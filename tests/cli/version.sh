@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# tier: test
 # tools/version: what a clone with tags, a clone without and a tarball call themselves. cresset --version: what the program was built from, and how.
 . tests/cli/lib.sh
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # The archive in bare userlands of Debian 11, 12 and 13, and the Debian package in the last two: from tar or apt to a page with a named program in it, by
 # the lines of docs/install.md.
 . tests/cli/lib.sh

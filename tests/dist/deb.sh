@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # The Debian packages: what is in them, that packing twice gives the same bytes, and what dpkg does with them in a bare Debian.
 . tests/cli/lib.sh
 . tests/dist/lib_roots.sh

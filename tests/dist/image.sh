@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # The container image: what it has, that packing twice gives the same bytes, and that its program records, serves TLS and finds its libraries in a
 # root that has nothing else.
 . tests/cli/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # make dist and make sign: all that a release has, its sums, and a signature that minisign verifies. What is in each file: the other tests here.
 . tests/cli/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP the container image needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # Two builds of this commit give the same bytes: from clones in directories of other lengths, by other users, with another umask, time zone, locale and
 # number of jobs, one after the other. What differs is named.
 . tests/cli/lib.sh

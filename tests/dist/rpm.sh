@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # The RPM packages: what is in them, that packing twice gives the same bytes, and what rpm does with them: without their scripts in an
 # empty directory, and with them in a bare Debian, as their scripts need no rpm distribution.
 . tests/cli/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # The versions of packages, and that dpkg and rpm order them as they were made.
 . tests/cli/lib.sh
 maps() { is "$1" "$(tools/package-version "$1" 2>&1)" "$2"; }

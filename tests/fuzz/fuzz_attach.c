@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as what /proc says of a process that one wants to attach to, and as the words that it writes for us. */
 #include "attach/attach_code.h"
 #include "attach/attach_refuse.h"

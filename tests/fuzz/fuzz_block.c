@@ -1,3 +1,4 @@
+// tier: test
 /* A block's three blobs, {u16 length, bytes} each, under small limits: what is taken is in order and within them, rows and their sums agree,
  * and what rows give is written and read again. */
 #include "base/buf.h"

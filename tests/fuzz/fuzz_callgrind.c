@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a callgrind file. What was read is written and read again: the total of the first
  * type stays, and nothing is skipped. */
 #include "format_fuzz.h"

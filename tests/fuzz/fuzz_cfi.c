@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as .eh_frame (first byte even) or .debug_frame: rows increase, lie inside their function, and differ from their
  * neighbours. */
 #include "unwind/cfi.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as the SHA256SUMS of a directory that has one file besides, which is empty. */
 #include "cmd/doctor/checksums.h"
 #include "memory_file.h"

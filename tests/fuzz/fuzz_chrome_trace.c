@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a Chrome trace: read or refused. */
 #include "format/trace/chrome_trace.h"
 

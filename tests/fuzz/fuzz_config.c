@@ -1,3 +1,4 @@
+// tier: test
 /* Any text as a configuration file; its rules are tried on a series. */
 #include "base/json/yaml.h"
 #include "cmd/daemon/always.h"

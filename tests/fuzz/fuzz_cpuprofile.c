@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a CPU profile of V8: read or refused. */
 #include "format/v8/v8.h"
 

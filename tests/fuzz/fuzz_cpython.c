@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as the memory of a process that runs CPython of some version: threads, frames, code objects, strings, line tables; and as the ELF
  * file that has it. */
 #include "memory_file.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as device code: every place of it is looked up. */
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a mangled name. */
 #include "base/mem.h"
 #include "memory_file.h"

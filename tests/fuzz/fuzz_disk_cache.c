@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a file of names. The checksum is put right, so that the fuzzer gets past it. */
 #include "base/hash.h"
 #include "symbol/names_file.h"

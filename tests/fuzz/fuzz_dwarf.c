@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an ELF file with debug information: with itself offered as what it was split from, packed into or shares. */
 #include "memory_file.h"
 #include "symbol/symbol.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an ELF file, with itself offered as its separate debug file. */
 #include "memory_file.h"
 #include "symbol/symbol.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a profile of the Firefox Profiler. What was read is written and read again: nothing of it is skipped, and what was
  * counted keeps its sum. */
 #include "format_fuzz.h"

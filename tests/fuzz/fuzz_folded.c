@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as folded stacks. What was read is written and read again: the sum stays, and nothing
  * is skipped. */
 #include "format_fuzz.h"

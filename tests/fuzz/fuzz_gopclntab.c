@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an ELF file of a Go program: functions are in order and cover what is found in them, chains of inlined functions end,
  * rows increase and lie inside their function. */
 #include "symbol/elf/elf_layout.h"

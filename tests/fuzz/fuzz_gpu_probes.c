@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a file of each of a GPU's libraries, and as the beginning of a function. */
 #include "attach/prologue.h"
 #include "gpu/code/probes.h"

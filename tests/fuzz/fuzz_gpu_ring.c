@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as the ring of a GPU program. The first tells whether they stand over its control page and lanes, too
  * (1), or in a ring that is well laid out (0) over the names and what the two lanes hold; then follow the lanes'
  * heads, two bytes each. */

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a script that plays GPUs: read or refused, and what was read refers to devices that are there. */
 #include "gpu/device/scripted.h"
 

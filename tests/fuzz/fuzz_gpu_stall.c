@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as what a program says of where its kernels stall: pieces of a kind, a name's number and a record; then, after a piece of kind 255,
  * the memory that its device code is in. What comes out is what went in: no sample is lost but those that are counted. */
 #include "collect/gpu/gpu_stall.h"

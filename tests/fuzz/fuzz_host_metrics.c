@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a file of /proc that tells of the host; the first byte says which. Whatever is put is a number that a store takes, and a message with
  * all of it. */
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a block of exact samples: what is read keeps to what the header promises, and written and read again is the same. */
 #include "store/codec/hot_block.h"
 

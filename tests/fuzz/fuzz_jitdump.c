@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a jitdump, asked at several times. */
 #include "memory_file.h"
 #include "symbol/symbol.h"

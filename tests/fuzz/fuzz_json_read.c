@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as JSON: tokens balance and keys come in objects only; what the strict reader takes the lenient one takes alike; stepping
  * over everything ends where reading everything does. */
 #include "base/json/json_read.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as /proc/kallsyms. */
 #include "memory_file.h"
 #include "symbol/symbol.h"

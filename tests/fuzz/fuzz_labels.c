@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as what labels of processes are made from; the first byte says which file they are. */
 #include "collect/proc/container_names.h"
 #include "collect/proc/process_context.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a block of a metric series: times ascend, no more points than four a byte; written and read again they are the same;
  * and reduced to steps of 1 ns the first one is what it was. */
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as the points of a batch: no more than a batch takes, each series in order; written and read again they are the same. */
 #include "base/vec.h"
 #include "store/codec/metric_samples.h"

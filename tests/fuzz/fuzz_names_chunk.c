@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes, packed, as a row of names.db: what is taken is ascending, every list of lines can be copied, and what is written of it is read as the
  * same. */
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an OTLP message. What was read is written and read again: it must be readable without a loss, and all values of a type
  * have the sum they had. */
 #include "format_fuzz.h"

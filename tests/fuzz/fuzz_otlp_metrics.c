@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as OTLP metrics: what was read is, written and read again, the same points of as many series; nothing more is refused. */
 #include "format/otlp/otlp_metrics.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a protobuf message: every field is looked at as number, string and message; what was read is written again and
  * must read the same. */
 #include "base/pb.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as perf.data: whatever the records say, each sample counts something, a stack is never empty, and a stack that is handed
  * over to be walked has its bytes and mappings that hold what they are asked for. */
 #include "format/perf_data/perf_data.h"

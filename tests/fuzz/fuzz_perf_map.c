@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a perf-PID.map. */
 #include "memory_file.h"
 #include "symbol/symbol.h"

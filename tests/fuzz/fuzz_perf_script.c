@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as text of perf script. What was read is written and read again: the default type's sum stays, and nothing
  * is skipped. */
 #include "format_fuzz.h"

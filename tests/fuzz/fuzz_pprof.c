@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a pprof file. What was read is written and read again: it must be readable without a
  * loss, and its columns have the totals they had, as long as none overflows. */
 #include "format_fuzz.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as /proc/PID/maps. */
 #include "collect/proc/proc_maps.h"
 #include "memory_file.h"

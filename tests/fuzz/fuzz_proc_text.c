@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as what /proc and /sys tell of a process and of the kernel; the first byte says which
  * file it is. */
 #include "collect/proc/cgroup_path.h"

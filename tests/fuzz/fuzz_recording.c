@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a recording of the first form; and as chunks {u8 type, u16 length, payload} that are given right heads
  * and checksums, so that what is inside them is reached. What was read is written and read again:
  * as many samples, nothing left out. Its times may be anything: what shows them over time takes them. */

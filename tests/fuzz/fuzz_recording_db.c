@@ -1,3 +1,4 @@
+// tier: test
 /* Recordings as SQLite files: any bytes as one; a good one with bytes of it changed, {u16 place, u8 value}; and rows {u8 type, u16 length,
  * payload} that are given ids and right sums, so that what is inside them is reached. */
 #include "format_fuzz.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any text as a selector, asked about a small profile; asked again, it takes the same. */
 #include "query/selector.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as a side-band ring. The first two are where in the ring they begin, so that records
  * wrap. */
 #include "collect/kernel/side_band.h"

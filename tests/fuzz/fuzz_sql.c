@@ -1,3 +1,4 @@
+// tier: test
 /* Any text as a SQL statement, with tight limits, on a small profile of two stacks: it ends, and what it says of samples stays true. */
 #include "base/cell.h"
 #include "base/mem.h"

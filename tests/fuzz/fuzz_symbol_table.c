@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes, packed, as a symbol table: what is taken ascends, every reference in it can be followed, and what is asked for is found. */
 #include "base/buf.h"
 #include "symbol/symbol_table.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an ELF file with a thread-local variable, and as what the dynamic linker is said to have written. */
 #include "bpf/trace.h"
 #include "collect/process/thread_context.h"

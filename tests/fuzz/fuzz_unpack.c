@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as gzip, zstd or xz, under a small limit, at once and in pieces: the limit holds, and both ways agree. */
 #include "base/fs.h"
 #include "base/unpack.h"

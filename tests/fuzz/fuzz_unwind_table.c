@@ -1,3 +1,4 @@
+// tier: test
 /* Any bytes as an ELF file: its unwind table, looked up at its own pages and at any offset. */
 #include "memory_file.h"
 #include "unwind/table.h"

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: kernels
+# run: alone
 # tests/kernels/features.sh: what cresset can do on the kernel that runs, feature by feature, against what programs know of themselves.
 #
 #   tests/kernels/features.sh [FEATURE...]     from the project's root; all features when none is named

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: kernels
+# run: alone
 # tests/kernels/pressure.sh: waits are recorded while the kernel has next to no memory left: it reclaims pages all the time, processes begin and
 # end, and many threads switch. Nothing may be allocated at a switch, where the run queue is locked (src/bpf/task_map.h): a kernel that does
 # hangs or says so, which tests/kernels/inside looks for.

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: kernels
+# run: alone
 # The oldest kernel that everything works on, and the newest there is: every BPF program loads in every way, recordings of all kinds have the right
 # functions, and the page shows them. make test-kernels does more, on more kernels.
 . tests/kernels/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: kernels
+# run: alone
 # tests/kernels/size.sh: cresset up on a machine of a size: so many CPUs as the kernel thinks there can be (possible_cpus=N: tables that have a
 # part for each CPU have N parts), CRESSET_PROCESSES processes and CRESSET_MAPPINGS mappings of one process before it begins. It is started from
 # a shell that has 1024 descriptors. It shows where a program of known truth spends its time; what all this costs is stated.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
+# tier: live
+# run: first
 # cresset agent: running programs are soon in a server's store, with names, over TLS with a token. Server and agent may be killed at any moment, and
 # the server may be unreachable: each sample is there once, and no number is missing. Another OTLP server gets data that it can read.
-# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/cli/lib_serve.sh

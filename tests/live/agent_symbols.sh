@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset agent --symbols=server: messages have no names; the server gets one table for each build id and names what it has stored; a server that
 # takes no tables gets names. The sending process is in the sandbox, and finds a server by its name.
-# run: alongside
 . tests/live/lib.sh
 . tests/cli/lib_serve.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Late attach into programs of known truth: each checks itself for any change. The long proof is tests/soak/attach.sh.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib.sh

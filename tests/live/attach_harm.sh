@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
+# tier: live
 # Late attach must not harm its target, whatever happens in the meantime: the attacher is killed, the program is stopped, frozen or replaced, a system
 # call or malloc takes long, a thread filters its system calls. Moments are counted in the attacher's system calls (tests/live/prog/attach_at.c), so
 # each of them is hit.
 #
 # CRESSET_ATTACH_KILLS=N: also N kills, stops, freezes and execs at random moments; and N programs of each kind: holding the lock of their mappings,
 # waiting in their allocator with its lock, or killed for a system call that we ask for.
-# run: alongside
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib.sh
 . tests/live/lib_attach.sh

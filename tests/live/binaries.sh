@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # The sources of each binary's names are counted while recording, and report --by binary shows them; the second recording of a program takes its names
 # from disk.
-# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 

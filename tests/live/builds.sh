@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # The same program in many builds: with and without frame pointers, optimized or not, position independent or not, static, stripped, by two compilers,
 # in four languages. Every stack is complete, and the functions have the same shares in all of them.
 . tests/live/lib.sh

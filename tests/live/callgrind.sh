@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
 # A real program under valgrind: each function has the same cost here as in callgrind_annotate.
-# run: alongside
 . tests/live/lib.sh
 command -v valgrind >/dev/null || { echo "1..0 # SKIP no valgrind: ./quickstart test installs it"; exit 0; }
 

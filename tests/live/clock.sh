@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset up while the clock is set, which looks like a suspended machine in the recording: each sample keeps the time that the clock showed, within
 # an interval; nothing is lost.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

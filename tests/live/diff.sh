@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset diff of real recordings: a function made 20 % slower is named, and two runs of the same program raise no alarm.
-# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Questions that only a GPU can answer, asked where there is one (NVIDIA, driver, nvcc): each step has its own verdict, and leaves its findings in
 # $OUT, or in the directory that it names. The steps that need no GPU also run on doubles (tests/live/gpu_steps.sh). GPU_ROUNDS: repeats of each
 # measurement of overhead (5); GPU_SECONDS: the length of each.

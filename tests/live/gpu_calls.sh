@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Calls of a GPU's libraries by CPU stack, on doubles of the libraries: every launch, byte and allocation matches the scenario, and is counted for the
 # function that asked for it.
 . tests/live/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Where kernels stall in code that was loaded before the library was, on doubles of the libraries: the code is read from the files that the program
 # has mapped.
 . tests/live/lib.sh

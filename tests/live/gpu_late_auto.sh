@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # --gpu-attach on doubles of the libraries: cresset up loads its library into the programs that a selector chooses, and into no others. Its data on
 # them equals that of a program attached by hand. Programs that cannot be attached to are left alone, and reported once.
 . tests/live/lib.sh

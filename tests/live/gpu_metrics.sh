@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
+# tier: live
+# run: first
 # Metrics of GPUs, from NVIDIA's library (tests/doubles/libnvidia-ml.so.1.c, found as the real one is) to the store: a query answers with the
 # library's scripted values, number by number; a driver that hangs stops nothing else; and without a driver there is one line in doctor.
-# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Programs that number the same GPUs differently, on doubles of the libraries: work is assigned to the GPU that it ran on, under its driver's number;
 # each is one GPU in the report of idle times, also for times in which nothing ran.
 . tests/live/lib.sh

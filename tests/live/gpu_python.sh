@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Launches of a program in Python: its own functions are above the runtime's call, and have the launches that they made.
 . tests/live/lib.sh
 . tests/live/lib_python.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
 # Where kernels stall, on doubles of the libraries: each sample of each instruction, with its source, below the functions that launched its kernel.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }

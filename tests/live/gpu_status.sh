@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # cresset gpu status and detach, and attach again, on a program with the library in it; and on one whose clock differs.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording a program needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # The steps of tests/live/gpu.sh that need no GPU, on doubles: so that they work when there is one.
 . tests/live/lib.sh
 . tests/live/lib_gpu.sh

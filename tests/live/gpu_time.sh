@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy is counted for the function that launched it, at its
 # own time.
 . tests/live/lib.sh

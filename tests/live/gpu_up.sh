@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # GPUs always on, on doubles of the libraries: cresset up and cresset agent record what programs ask of them over many intervals, each ns and byte
 # once; memory in use is right at each moment; windows keep to a budget; off is off.
 . tests/live/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Time in calls that wait for a GPU is a separate state in `wall`, whether the driver spins or sleeps, and the states of threads still add up to their
 # lives. On doubles of the libraries; the program measures by its own clocks how long it was in such calls, and how much of that on a CPU.
 . tests/live/lib.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
+# tier: live
 # Attempts of a user without privileges to blind or slow cresset up: a perf map of 60 GB that takes no disk space, one with many entries, a process
 # that maps and unmaps endlessly, one that starts others endlessly. In the meantime, another program's samples are stored, with names, and cresset up
 # ends when it is told to.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset up with a store process that was taken over: whatever it sends to the collector and to the supervisor, and however often, it cannot use up
 # the machine's CPU, and both go on.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

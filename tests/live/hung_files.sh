@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # A program whose file is on a file system that no longer answers, as with NFS and FUSE: record and up still show another program's samples, and end
 # when they are told to; a program on one that answers has its names.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP mounting needs root"; exit 0; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
 # Labels of recorded programs: in a unit's group and as another user, one that publishes its service, and those that --exclude leaves out.
-# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Losses are counted and shown; failures end with the right status; a killed recorder leaves a readable file.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Every stack is named, whatever happened to the file: gone in 5 ms, deleted, replaced, in memory, in another namespace, opened late, forked, made at
 # run time.
 . tests/live/lib.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset up on a busy host shows names. Every kernel frame that /proc/kallsyms can name is named two intervals after it was first seen, however long
 # reading the symbols took on the clock. An answer of a server has its functions' names at once, or a second later.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # kill -9 of the supervisor of cresset up and of cresset agent: the kernel ends its two processes with it, whatever they are doing, even when they are
 # stopped. A process that answers does not report that all is well, and the next one takes the directory.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

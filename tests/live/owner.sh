@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # A store that cresset up made for its unprivileged user, used by root: it is served, queried, checked and added to, and stays that user's, so that up
 # goes on with it.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # A file of perf record has the same content for us as for perf script: samples and sums of every event, samples of every thread name, the hottest
 # function. As a file, compressed, through a pipe, with stacks still to be unwound, and killed. Where perf itself fails (6.1 does at times, with
 # "stack smashing detected"), there is nothing to compare with.

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Python as it was written: the stacks of programs of known structure (tests/live/python/shapes.py), with names and lines, in their place among the
 # native frames, on this Debian's Python, on the newest available, and on an old one. All available ones: tests/soak/python.sh, and here with
 # CRESSET_PYTHONS=all.

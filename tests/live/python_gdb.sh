@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # The stacks of a Python program compared with those of gdb's extension for Python (py-bt) at the same moments: gdb stops it again and again, and its
 # output during a stop must equal the stack of that wait, function by function, line by line. On this Debian's Python (python3.11-dbg has the
 # extension) and one more, or with CRESSET_PYTHONS=all on every one.

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Which call of the interpreter's loop runs which frame of Python, where only their order tells (up to 3.10): at a call's first and last instructions,
 # and where another thread created the interpreter; and greenlets, whose stacks are copied in and out.
 . tests/live/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Python wherever it runs: before the recorder was there, under another name, in a program in C, two of them in one process, in other namespaces, with
 # code that perf would see; and its place among native frames.
 . tests/live/lib.sh

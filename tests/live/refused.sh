@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # What a kernel, a container or an administrator refuses, by its real cause: each has its own message, with a remedy, in doctor and where a recording
 # fails; none of doctor's hints points to doctor.
 . tests/cli/lib.sh

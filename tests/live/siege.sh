@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Everything at once: endless processes of 5 ms, one that maps and unmaps endlessly, a perf map of 60 GB, a program whose file system no longer
 # answers, and a clock that is set to and fro. Beside them, cresset up shows where a program of known truth spends its time.
 . tests/live/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Stacks without frame pointers are complete wherever their code lies and however it got there: forked, executed, opened late, mapped twice, deleted,
 # in memory, in another namespace, in a thread, beside code made at run time.
 . tests/live/lib.sh

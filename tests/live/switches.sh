@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # cresset up on a machine that switches constantly: waits are recorded in windows of time. Their sums are estimates of the threads' own figures, and
 # state their possible error. On a calm machine, all waits are recorded.
 . tests/live/lib.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # Only symbols leave a host: all that an agent with --symbols=server sends is recorded and unpacked, and has no piece of the code, the constants, the
 # data or the stack of a program that it samples, whose names it has.
-# run: alongside
 . tests/live/lib.sh
 . tests/cli/lib_serve.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # cresset top on a terminal, provided by tmux: the screen for programs of known shares, each tab, keys, the mouse, sizes, and the state in which the
 # terminal is left, however top ends.
 . tests/live/lib.sh

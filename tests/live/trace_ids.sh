@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Spans of traces: programs whose threads publish the span they work for, in each way that compilers and linkers have for a thread-local variable.
 # Each sample's span must be the one that its thread had at that moment by its own log; other processes have none; and every output has them.
 . tests/live/lib.sh

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # Spans of traces, always on: one program among many is soon found, its samples have the spans that its threads had, and a selector takes one trace:
 # from the store of cresset up, and from the store of a server that an agent sends to.
 . tests/live/lib.sh

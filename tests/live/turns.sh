@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: live
+# run: alone
 # More threads wait than one report can hold: cresset up records their waits in turns, in full, and in windows as estimates whose sum is right.
 . tests/live/lib.sh
 . tests/live/lib_always.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
+# tier: live
+# run: first
 # cresset up: running programs are soon in the store, with names. Each half may be killed at any moment, and nothing that was stored is lost or there
 # twice. It stops within seconds. The data is there when it starts again.
-# run: alongside, first
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # cresset up --config: rules change and drop series before they are stored; SIGHUP brings other rules and another rate into force while it runs, and
 # nothing when the file has a mistake; systemd is told when it is ready.
-# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 

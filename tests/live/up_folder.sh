@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # Places where the data of cresset up and agent cannot be: the start reports which user cannot get there, at which directory of the path, and the
 # remedy.
-# run: alongside
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
 

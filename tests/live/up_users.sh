@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
+# tier: live
 # Who may query cresset up without tokens: after SIGHUP, a user who has joined the group cresset is let in, and one who has left it is not; nothing
 # restarts if nobody has.
-# run: alongside
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # What late attach promises: 1000 injections into 50 fresh processes that hammer malloc and the loader on all CPUs, every one alive and correct afterwards, how long a
 # thread was stopped; then 1000 cycles of attaching to one process, and 1000 of attaching to and detaching from one with a GPU (a double), which must not grow.
 cd "$(dirname "$0")/../.." || exit 1

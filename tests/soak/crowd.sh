@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # cresset up on a machine with 50,000 processes, and one with 100,000 mappings: tests/kernels/size.sh says what is looked at. It takes some 5 GB of memory.
 cd "$(dirname "$0")/../.." || exit 1
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }

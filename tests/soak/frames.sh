@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # Call frame information of every ELF file in this machine's library and program directories against readelf, row by row, and the
 # rules that unwind tables give for these rows. FRAMES_DIRS="…" names other directories.
 set -u

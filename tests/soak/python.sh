@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # tests/live/python.sh on every Python there is, newer Debians' fetched first. Rows of what was seen, for the table of README.md, are
 # in $BUILD/tap/python.
 set -u

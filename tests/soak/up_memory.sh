@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# tier: full
+# run: alone
 # Memory of cresset up over an hour (SOAK_SECONDS) while programs come and go all the time and the page is asked. Five times as many samples as by
 # default, so that all that has a limit (dictionaries, heads, caches, a part of the day after the other) meets it again and again in that time:
 # what the store process has goes up and down between its limits, and the middle of that is where it was. Both processes stay below what they may

@@ -1,3 +1,4 @@
+// tier: test
 /* What the build makes of the page's modules: it is served as it was built, and `make ui` makes the same with maps to
  * the sources, for --ui-dir. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* Flame charts and heatmaps in a real browser, on the recording whose truth tests/fixture/waits.c says. */
 'use strict';
 const assert = require('node:assert');

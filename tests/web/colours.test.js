@@ -1,3 +1,4 @@
+// tier: test
 /* The picture that C draws (src/format/common/palette.c) and the page (web/colours.js) paint the same frames in the same
  * colours, and say the same of them. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* The flame graph component alone (web/flame.js) in a real browser: what it draws, says and answers, beside the same
  * counted on stacks one by one. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* The strip of host metrics on the page of cresset serve, on a store of known truth (tests/fixture/host.c). */
 'use strict';
 const assert = require('node:assert');

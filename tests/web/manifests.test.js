@@ -1,3 +1,4 @@
+// tier: test
 /* deploy/kubernetes: every object keeps the schema of its kind, has no key that the kind has not, and fits the
  * others. Schemas and types are Kubernetes' own, as kubernetes-models has them. */
 'use strict';

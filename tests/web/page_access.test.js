@@ -1,3 +1,4 @@
+// tier: test
 /* The page for everybody: by keyboard, for screen readers, in a narrow window, dark and light; with names that mean
  * harm; on what was really recorded. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* Explore, on a recording of known sums (tests/fixture/waits.c): what is shown is what the API says. */
 'use strict';
 const assert = require('node:assert');

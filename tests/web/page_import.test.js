@@ -1,3 +1,4 @@
+// tier: test
 /* The Import screen of the page: files of every kind, chosen and dropped anywhere; and what the page hands out as one
  * HTML file. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* Following, with two tabs of one browser: one stream for both, also after the tab that has it was closed; asking now
  * and then where there is none. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* report.html: opened from the disk in a real browser that can reach nothing, and compared with what the command line
  * says of the same files. */
 'use strict';

@@ -1,3 +1,4 @@
+// tier: test
 /* report.html of an answer of a store, in a real browser: why a GPU was idle, with and without a timeline, and what
  * the page says that it does not show. Of known truth: tests/fixture/gpu.c and gpu_store.c. What is in such a file is
  * tests/cli/html_idle.sh. */

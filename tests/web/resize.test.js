@@ -1,3 +1,4 @@
+// tier: test
 // run: alone
 /* A window that becomes narrower or wider: what is open looks as if it had been opened at that width, box by box and
  * picture by picture, and nothing sticks out. In report.html and on each screen of the page. */

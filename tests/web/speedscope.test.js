@@ -1,3 +1,4 @@
+// tier: test
 /* What we write for speedscope, judged by its schema and by the application itself. */
 'use strict';
 const assert = require('node:assert');

@@ -1,3 +1,4 @@
+// tier: test
 /* The flame graph picture in a real browser. Every expected number is computed from the folded text here. */
 'use strict';
 const assert = require('node:assert');

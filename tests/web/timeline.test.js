@@ -1,3 +1,4 @@
+// tier: test
 /* The Timeline screen in a real browser, on a store of known truth (tests/fixture/threads.c) and on a recording
  * (tests/fixture/waits.c). */
 'use strict';

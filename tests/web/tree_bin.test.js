@@ -1,3 +1,4 @@
+// tier: test
 /* Trees as bytes (docs/formats.md) of cresset serve, read by a decoder of its own, against the same trees as JSON;
  * pruned, zoomed, inverted, and two in one. */
 'use strict';

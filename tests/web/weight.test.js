@@ -1,3 +1,4 @@
+// tier: test
 /* How much a browser loads, compressed: for the first screen, of everything that the page has, and for a report. */
 'use strict';
 const assert = require('node:assert');

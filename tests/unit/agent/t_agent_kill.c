@@ -1,3 +1,5 @@
+// tier: test
+// tier: full CRESSET_KILL_RUNS=60
 /* A real spool and a real server: the sending process and the server are killed in turn, at any moment. Each batch taken into the spool is in the
  * server's store once. CRESSET_KILL_RUNS: number of kills (6). */
 #define UNIT_TIMEOUT_S 1200 /* of 60 runs */

@@ -1,3 +1,4 @@
+// tier: test
 /* Which programs get the GPU library automatically, and when: choice, retries, reused pids, bounds. */
 #include "unit.h"
 

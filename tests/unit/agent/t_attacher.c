@@ -1,3 +1,4 @@
+// tier: test
 /* The attaching process: it answers whatever its work does to it, and blocks nothing. */
 #include "unit.h"
 

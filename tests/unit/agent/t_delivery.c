@@ -1,3 +1,4 @@
+// tier: test
 /* The meaning of a server's answer for a batch, and the time to wait. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The size of batches compressed against the last whole one. */
 #include "rand.h"
 #include "unit.h"

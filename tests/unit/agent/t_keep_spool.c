@@ -1,3 +1,4 @@
+// tier: test
 /* From the collector's outbox into messages in a spool: each message is complete in itself, with the names of its frames. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* A file that crashes the processes reading it is left alone after some of them, and other files are not. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Files are read for names one after another: new ones at once, known ones in turns, and all of these together take a small part of a CPU. */
 #include "unit.h"
 

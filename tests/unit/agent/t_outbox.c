@@ -1,3 +1,4 @@
+// tier: test
 /* From the collector's outbox into the store: each sample arrives once, whatever breaks between them; memory stays bounded; a store process may send
  * anything. */
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The spool: batches stay until they are acknowledged, once, in order, with their numbers; limits; damage. */
 #define UNIT_TIMEOUT_S 300
 

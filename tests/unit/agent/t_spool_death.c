@@ -1,3 +1,5 @@
+// tier: test
+// tier: full CRESSET_KILL_RUNS=200
 /* The spool when its process is killed at any moment. CRESSET_KILL_RUNS: number of kills (20). */
 #define UNIT_TIMEOUT_S 300
 

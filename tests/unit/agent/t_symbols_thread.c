@@ -1,3 +1,4 @@
+// tier: test
 /* agent/symbols_thread.c against servers that are away, refuse, fail in the middle, or are killed: a table arrives in the end, or its names are found
  * here; a server that refuses is not asked again. */
 #define UNIT_TIMEOUT_S 120

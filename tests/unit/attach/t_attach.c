@@ -1,3 +1,4 @@
+// tier: test
 /* Late attach, without another process: parsing of /proc, names of mappings, the safe system calls; and the code that runs inside a process, run in
  * this one, where the tracer never comes. The rest needs processes: tests/live/attach.sh. */
 #include "attach/attach_call.h"

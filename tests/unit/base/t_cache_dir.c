@@ -1,3 +1,4 @@
+// tier: test
 #include "base/cache_dir.h"
 #include "shell.h"
 

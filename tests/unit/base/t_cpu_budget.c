@@ -1,3 +1,4 @@
+// tier: test
 /* Shares of a CPU: what may be spent, on a simulated clock. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 #include "shell.h"
 
 #include "base/input.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Intervals compared with an array of bits. */
 #include "rand.h"
 #include "unit.h"

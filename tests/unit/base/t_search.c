@@ -1,3 +1,4 @@
+// tier: test
 /* Binary search compared with a linear scan. */
 #include "rand.h"
 #include "unit.h"

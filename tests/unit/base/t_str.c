@@ -1,3 +1,4 @@
+// tier: test
 #include "rand.h"
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Messages and descriptors over a socket: the output is the input, in pieces of any size; a hostile peer gets end of stream, and keeps nothing open
  * here. */
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Lookups by the BPF code in tables in kernel maps, compared with a linear search of the table as built: on both sides of every page boundary, at
  * random offsets, and outside. */
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Scripted switches, processed by bpf/thread_time.h compiled for user space. */
 #include "rand.h"
 #include "unit.h"

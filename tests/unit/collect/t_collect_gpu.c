@@ -1,3 +1,4 @@
+// tier: test
 /* Calls of GPU libraries on the running kernel, by every method of tracing, including those for older kernels. Their content is tested in
  * tests/live/gpu_calls.sh. */
 // run: alone

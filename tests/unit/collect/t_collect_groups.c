@@ -1,3 +1,4 @@
+// tier: test
 /* A group of programs that the kernel refuses costs only its own feature, and is reported. Refusals are real: the programs are relocated by types
  * with a changed name, and the verifier's are for programs that read invalid memory. */
 #include "unit.h"

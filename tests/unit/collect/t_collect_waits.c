@@ -1,3 +1,4 @@
+// tier: test
 /* Waits on the running kernel, by every method, including those for older kernels. Causes, filters and outputs are tested in tests/live. */
 // run: alone
 #include "base/clock.h"

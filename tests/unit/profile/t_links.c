@@ -1,3 +1,4 @@
+// tier: test
 /* Spans of traces stay with their samples: through merging, selecting, pprof and queries; and they never become labels. */
 #include "pprof_file.h"
 #include "random_profile.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The origin of names is kept: through recordings, merging and selecting; and trees of binaries keep their sums. */
 #include "random_profile.h"
 #include "shell.h"

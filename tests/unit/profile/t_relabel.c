@@ -1,3 +1,4 @@
+// tier: test
 /* Label rules: as in Prometheus's documentation, and Go's Regexp.Expand for $. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Ids of stacks: known bytes, and the same stack in profiles with other numbers, written, read and merged. */
 #include "profile/frame.h"
 #include "profile/names.h"

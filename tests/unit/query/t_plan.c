@@ -1,3 +1,4 @@
+// tier: test
 /* Queries compared with the same profile evaluated another way: trees built from its samples, sums over its rows, snapshots by hand. */
 #include "naive_tree.h"
 #include "random_profile.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Times as users type them, compared with date(1), and the positions in errors. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Selectors: what they accept, what they refuse and where, and patterns with values. */
 #include "unit.h"
 

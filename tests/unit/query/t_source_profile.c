@@ -1,3 +1,4 @@
+// tier: test
 /* A profile as a source: each operation compared with a loop over all samples. */
 #include "random_profile.h"
 #include "unit.h"

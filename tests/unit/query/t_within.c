@@ -1,3 +1,4 @@
+// tier: test
 /* Parts of a range: their trees are those of the parts merged, and an invalid list of parts is reported. */
 #include "naive_tree.h"
 #include "random_profile.h"

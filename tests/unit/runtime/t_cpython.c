@@ -1,3 +1,4 @@
+// tier: test
 /* CPython read from outside, compared with what each installed interpreter says of itself: names and lines of every instruction of a few thousand
  * code objects, and the stacks of threads that stand still. */
 #define UNIT_TIMEOUT_S 500

@@ -1,3 +1,4 @@
+// tier: test
 /* CPython read from outside while it runs, while its memory is torn, and when it is gone: the work is bounded, and a frame has its own name or
  * none. */
 #define UNIT_TIMEOUT_S 600

@@ -1,3 +1,4 @@
+// tier: test
 /* Which connection gives way when there is no room for another, and how much of the room one address may take. */
 #include "unit.h"
 

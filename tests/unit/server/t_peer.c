@@ -1,3 +1,4 @@
+// tier: test
 /* Which user is at the other end of a connection: by sock_diag where the kernel has it, and by the kernel's tables. Tests real connections, and lines
  * as kernels write them. */
 #include "server/peer.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* What a client can do to the server, by raw bytes that no library would send. */
 #include "unit.h"
 

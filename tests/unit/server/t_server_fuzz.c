@@ -1,3 +1,5 @@
+// tier: test
+// tier: full CRESSET_HTTP_REQUESTS=100000
 /* Requests that nobody would send: malformed, truncated, huge, of the wrong kind, with malicious paths and headers. None may crash the server or make
  * it grow. None may cause a fault of its own: a 5xx other than 503, which means that a limit was reached, and 505, which is about the requested
  * version. CRESSET_HTTP_REQUESTS: how many (4000). The seed is printed; CRESSET_HTTP_SEED repeats a run. */

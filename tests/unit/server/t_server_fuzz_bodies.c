@@ -1,3 +1,5 @@
+// tier: test
+// tier: full CRESSET_HTTP_REQUESTS=100000
 /* Bodies that nobody would send: every kind that a server takes, damaged, truncated, mislabelled, wrongly compressed, or with false lengths. None may
  * crash the server, cause a fault of its own, or make it grow. CRESSET_HTTP_REQUESTS: how many (2000). The seed is printed; CRESSET_HTTP_SEED repeats
  * a run. */

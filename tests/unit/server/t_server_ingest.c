@@ -1,3 +1,4 @@
+// tier: test
 /* Data sent to a server: each number is taken once however many send at the same time; damaged bodies; which sender sent what; tokens. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Known stacks of a sender are not decoded again, and yet every row is the same: a store filled in this way has the same rows as one whose messages
  * are decoded in full. */
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* A store that is served while it is written: each request sees what was acknowledged before it. */
 #include "unit.h"
 

@@ -1,3 +1,5 @@
+// tier: test
+// tier: full CRESSET_POWER_LOSSES=2000
 /* The power fails while a store takes batches, makes blocks of them, seals days and removes old ones, and while a recording grows: what was
  * acknowledged is there, once, whatever part of the rest reached the disk. CRESSET_POWER_LOSSES: how often (200). */
 #define UNIT_TIMEOUT_S 800 /* of thousands */

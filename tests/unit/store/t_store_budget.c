@@ -1,3 +1,4 @@
+// tier: test
 /* A store stays within its limits on disk, memory and days. */
 #define UNIT_TIMEOUT_S 120
 

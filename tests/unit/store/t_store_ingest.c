@@ -1,3 +1,4 @@
+// tier: test
 /* What goes into a store is in it, once: in any order, at any hour, and however the previous process ended. */
 #define UNIT_TIMEOUT_S 120
 

@@ -1,3 +1,4 @@
+// tier: test
 /* A question about many days does not have all their dictionaries in memory at the same time, and says so where it would have to. */
 #include "profile/tree/tree.h"
 #include "query/plan.h"

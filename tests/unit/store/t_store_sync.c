@@ -1,3 +1,4 @@
+// tier: test
 /* Between the request and the acknowledgement, the file that holds the batch is synced. Only the kernel is believed: the writing process is traced,
  * and its system calls are inspected. */
 #include "profile/frame.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Perf maps and jitdumps that grow, are replaced, truncated and damaged while they are read, compared with a reader of everything. */
 #include "base/buf.h"
 #include "base/hash.h"

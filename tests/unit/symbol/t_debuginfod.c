@@ -1,3 +1,4 @@
+// tier: test
 /* Debug files from a server on this machine that does what servers should do, and everything they should not. */
 #include "base/cache_dir.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Demangling: answers from the languages' own documents and compilers, the same as c++filt for thousands of names, and names made to blow up. */
 #include "shell.h"
 #include "symbol/symbol.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Names on disk: what comes back equals what was looked up, and only while there is nothing better. */
 #include "base/cache_dir.h"
 #include "base/fs.h"

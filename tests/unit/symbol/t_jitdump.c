@@ -1,3 +1,4 @@
+// tier: test
 /* jitdump: two real files of Julia, and records made here. */
 #include "base/buf.h"
 #include "shell.h"

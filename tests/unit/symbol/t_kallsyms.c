@@ -1,3 +1,4 @@
+// tier: test
 /* kallsyms: a real file from another machine checked line by line, rules on small texts, and the running kernel. */
 #include "shell.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* perf-PID.map: a real one of .NET, malformed lines, overlaps, and a million entries. */
 #include "base/buf.h"
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Overlapping ranges: the same answers as trying all ranges from newest to oldest. */
 #include "rand.h"
 #include "symbol/ranges.h"

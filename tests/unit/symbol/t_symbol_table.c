@@ -1,3 +1,4 @@
+// tier: test
 /* symbol/symbol_table.h: a table gives the same answers as the file, at every place; anything else is refused; agent/symbols_upload.h: each once. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Rows of unknown columns: aligned text, CSV that can be read back, JSON with the same values; control characters in them never reach a terminal. */
 #include "unit.h"
 

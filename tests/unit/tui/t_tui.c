@@ -1,3 +1,4 @@
+// tier: test
 /* What cresset top shows, as rows of text from known data; the effect of keys and clicks; hostile names. No terminal is needed. */
 #include "known_feed.h"
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Cells of the terminal: hostile, wide and ASCII names. */
 #include "known_feed.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* What the terminal adds up: sums of functions, of two dictionaries, of rows in stored order; the heatmap. */
 #include "known_feed.h"
 #include "random_profile.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Call frame information compared with readelf's output for the same files: every row of every function. */
 #include "frames_witness.h"
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The forms of unwind information in files: every kind of rule, packed or missing sections, other machines; on objects made for it. */
 #include "frames_witness.h"
 #include "shell.h"

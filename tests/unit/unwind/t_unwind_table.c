@@ -1,3 +1,4 @@
+// tier: test
 /* Unwind tables compared with the rows they were built from. */
 #include "shell.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* web/colours.js: the colours and words of the SVG (src/format/common/palette.c), legible, and shares that add up. */
 import assert from 'node:assert';
 import fs from 'node:fs';

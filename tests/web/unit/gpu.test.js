@@ -1,3 +1,4 @@
+// tier: test
 /* Colours of what ran on a GPU: kernels are told from copies and from what waits, and text can be read on each. */
 import assert from 'node:assert';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// tier: test
 /* web/interval.js says what `cresset diff` says of the same stacks. */
 import assert from 'node:assert';
 import { execFileSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// tier: test
 /* web/flame/layout.js and search.js, beside looking at every node. */
 import assert from 'node:assert';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// tier: test
 /* What the page keeps in its address, and how it takes selectors, filters and axes apart. */
 import assert from 'node:assert';
 import { test } from 'node:test';

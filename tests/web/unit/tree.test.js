@@ -1,3 +1,4 @@
+// tier: test
 /* web/tree.js: what is written is read again; damaged bytes end in an Error with words, soon. */
 import assert from 'node:assert';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// tier: test
 /* web/tree_shape.js, beside the same done on stacks one by one. */
 import assert from 'node:assert';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// tier: test
 /* web/units.js prints numbers as the program does. */
 import assert from 'node:assert';
 import { execFileSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// tier: test
 /* Configuration files: their content, errors, and the lines of errors. */
 #include "unit.h"
 

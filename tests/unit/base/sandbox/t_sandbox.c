@@ -1,3 +1,4 @@
+// tier: test
 /* What a sandboxed process can and cannot do: each attempt in a separate process. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The option parser, with a table that has every kind of option, and the rules that every command's table must keep. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The time in a file's name, compared with times from date(1). */
 #include "unit.h"
 

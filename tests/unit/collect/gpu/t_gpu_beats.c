@@ -1,3 +1,4 @@
+// tier: test
 /* The thread that beats for rings: it alone keeps an agent's window open. */
 #include "made_ring.h"
 

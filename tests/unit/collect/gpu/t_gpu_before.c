@@ -1,3 +1,4 @@
+// tier: test
 /* Figures of GPU memory from before the start: only those of processes that existed then. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Device code from the files that a process has mapped. The process is this one: it maps programs made by tests/golden/gpu/fatbin.py, as the loader
  * would. */
 #include "base/clock.h"

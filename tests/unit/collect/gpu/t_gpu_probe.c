@@ -1,3 +1,4 @@
+// tier: test
 /* The probe for stacks, through the kernel: it fires for each launch, or for one of N with the weight of the others, and is inactive when nobody has
  * attached. */
 #include "unit.h"

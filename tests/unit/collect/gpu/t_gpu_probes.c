@@ -1,3 +1,4 @@
+// tier: test
 /* Places of probes on GPU libraries: by the first bytes of functions, and in whole files. */
 #include "unit.h"
 

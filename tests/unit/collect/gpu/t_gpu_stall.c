@@ -1,3 +1,4 @@
+// tier: test
 /* A program's reports of stalls, true or not: this process plays the program, with its own ring and device code. */
 #include "shell.h"
 

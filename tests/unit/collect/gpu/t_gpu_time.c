@@ -1,3 +1,4 @@
+// tier: test
 /* A program's reports about its GPU, true or not: this process plays the program, with its own ring. */
 #include "unit.h"
 

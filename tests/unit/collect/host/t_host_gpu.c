@@ -1,3 +1,4 @@
+// tier: test
 /* Scripted GPUs, read by the thread for readings, as points of a host: labels, times, processes by name. */
 #include "host_points_text.h"
 

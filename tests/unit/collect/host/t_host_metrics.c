@@ -1,3 +1,4 @@
+// tier: test
 /* Metrics of the host: files of /proc as points; odd, truncated or damaged files. */
 #include "host_points_text.h"
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Metrics of processes: attribution of time, and the limit on names. */
 #include "host_points_text.h"
 #include "rand.h"

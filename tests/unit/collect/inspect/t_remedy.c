@@ -1,3 +1,4 @@
+// tier: test
 #include "collect/inspect/remedy.h"
 #include "shell.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The weight of samples by `cycles` (bpf/cycle_clock.h), on a CPU with a known busy time: ticks come as the kernel makes them, with a period adapted
  * to wall time (kernel/events/core.c, perf_adjust_period), and the scheduler's clock is as old as it may be. */
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Why the kernel refused something, as text: each cause from the known facts of this machine, and no cause that does not apply. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The side band: handmade records in rings at every offset, and the kernel's own about real programs. */
 #include "base/vec.h"
 #include "collect/kernel/side_band.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* When switches are recorded (collect/kernel/switch_windows.h): scripted loads and clocks. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Targets: the glob program that the kernel runs on thread names, and cgroup paths. */
 #include "bpf/event.h"
 #include "collect/kernel/target.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* How many waits CPUs may take, from the number each has seen (collect/kernel/wait_pace.h). */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Cgroup paths as runtimes and systemd make them: containers, pods, units. */
 #include "collect/proc/cgroup_path.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Container names from the files of runtimes and the kubelet, in the same layout under a test directory. */
 #include "collect/proc/cgroup_path.h"
 #include "collect/proc/container_names.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The kernel's format of CPU lists. */
 #include "collect/proc/cpus.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* /proc/PID/maps: a very large real one and this process's current one, both also parsed by awk; and invalid lines. */
 #include "base/buf.h"
 #include "collect/proc/proc_maps.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* A process's published context (OTEP 4719): good and damaged messages, and a real process that publishes, changes and lies. */
 #include "base/pb.h"
 #include "collect/proc/process_context.h"

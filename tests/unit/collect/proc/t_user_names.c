@@ -1,3 +1,4 @@
+// tier: test
 /* User names from passwd files, good and odd. */
 #include "collect/proc/user_names.h"
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* When the mappings of a process are searched for its context, and that it is found soon: this process and its children are searched. */
 #include "collect/process/context_search.h"
 #include "collect/process/process.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The object table on real files: opened in time, distinguished, found again, released. */
 #include "collect/kernel/side_band.h"
 #include "collect/proc/mapped_file.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The process table: sequences of records with a known outcome, and a long random one compared with a model that knows every page. */
 #include "collect/proc/proc_maps.h"
 #include "collect/proc/proc_stat.h"

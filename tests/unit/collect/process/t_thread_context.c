@@ -1,3 +1,4 @@
+// tier: test
 /* The address of a thread-local variable, found as for another process, compared with the one in the compiler's own code. */
 #include "bpf/trace.h"
 #include "collect/proc/proc_maps.h"

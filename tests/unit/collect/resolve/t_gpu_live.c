@@ -1,3 +1,4 @@
+// tier: test
 /* GPU memory in use: allocations, frees, resets and ends of processes, in any order, compared with a plain array. */
 #include "unit.h"
 

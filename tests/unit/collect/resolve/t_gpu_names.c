@@ -1,3 +1,4 @@
+// tier: test
 /* Names of GPUs: the driver's, by UUID, else by bus address; of other GPUs the program's number, unless another one has it. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Labels of processes: of real ones in this machine's cgroups, and of files in a test directory. */
 #include "base/clock.h"
 #include "collect/proc/proc_stat.h"

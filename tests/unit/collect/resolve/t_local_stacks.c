@@ -1,3 +1,4 @@
+// tier: test
 /* Stacks that perf left unwound: unwound as by perf, and only with the file that was running. */
 #include "rand.h"
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Pending waits that are kept, by thread and wait, and for how long. */
 #include "collect/resolve/stack_cache.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Events from several rings, each in order, come out in one order, never beyond the barrier. */
 #include "collect/resolve/order.h"
 #include "unit.h"

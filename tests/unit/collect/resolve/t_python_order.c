@@ -1,3 +1,4 @@
+// tier: test
 /* Python frames at their places among native ones, according to the kernel's marks; and the places computed here for copied stacks. */
 #include "unit.h"
 

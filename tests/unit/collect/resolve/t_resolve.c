@@ -1,3 +1,4 @@
+// tier: test
 /* The resolver on real processes: their mappings come from the kernel's own records, the samples from here. */
 // run: alone: what it takes is compared with what comes and goes on the machine
 #include "program_copy.h"

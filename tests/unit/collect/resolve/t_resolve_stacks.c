@@ -1,3 +1,4 @@
+// tier: test
 /* Stacks in the resolver: order, markers, caches, code made at run time, labels. */
 #include "resolve_world.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Labels of series as the collector builds them, and a hook that changes them or leaves the series out. */
 #include "collect/process/process.h"
 #include "collect/resolve/labels.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Why threads are blocked, by kernel stacks and system calls. */
 #include "shell.h"
 #include "unit.h"

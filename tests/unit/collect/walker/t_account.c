@@ -1,3 +1,4 @@
+// tier: test
 /* Samples of `wall` add up to the exact times of their threads. */
 #include "unit.h"
 

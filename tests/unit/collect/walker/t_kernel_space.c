@@ -1,3 +1,4 @@
+// tier: test
 /* Kernel addresses: their image, the same after every boot, and their names from kallsyms. */
 #include "base/buf.h"
 #include "collect/process/symbolize.h"

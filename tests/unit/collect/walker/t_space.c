@@ -1,3 +1,4 @@
+// tier: test
 /* The walker's view of address spaces, compared with /proc/PID/maps; and a stack sent with a sample, compared with the C library's own walk of it. */
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Unwind tables in kernel memory: complete when marked so, never above the budget, unused ones evicted first. */
 #include "base/clock.h"
 #include "collect/walker/table_store.h"

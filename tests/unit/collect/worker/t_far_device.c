@@ -1,3 +1,4 @@
+// tier: test
 /* Which file systems may hang, according to the kernel's list. */
 #include "collect/worker/far_device.h"
 #include "shell.h"

@@ -1,3 +1,4 @@
+// tier: test
 #include "format/formats.h"
 #include "random_profile.h"
 #include "written.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Trees as bytes: known ones. tests/web/tree_bin.test.js compares many with JSON, using its own decoder. */
 #include "format/common/tree_bin.h"
 #include "profile/frame.h"

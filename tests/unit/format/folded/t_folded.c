@@ -1,3 +1,4 @@
+// tier: test
 #include "format/formats.h"
 #include "rand.h"
 #include "spelled_profile.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* A report's container: thinned out rows, trees that are too large, and the bytes around them. */
 #include "rand.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 #include "random_profile.h"
 #include "shell.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* perf.data: the content of a sample: its event, counts of a group, and stacks, including those that perf left unwound. */
 #include "perf_data_world.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* perf.data: mappings of processes over time, and the order of records. */
 #include "perf_data_world.h"
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* perf script: whole files, samples of all forms, and limits. */
 #include "format/formats.h"
 #include "perf_script_text.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* perf script: single lines of its text. */
 #include "perf_script_text.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* perf script: our own text, read again. */
 #include "perf_script_text.h"
 #include "random_profile.h"

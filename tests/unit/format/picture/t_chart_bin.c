@@ -1,3 +1,4 @@
+// tier: test
 /* A flame chart as bytes, compared with the spans it is made from: every frame at every moment. */
 #include "rand.h"
 #include "unit.h"

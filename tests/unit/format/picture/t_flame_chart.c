@@ -1,3 +1,4 @@
+// tier: test
 /* What a chart draws, compared with its samples. */
 #include "random_profile.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 #include "written.h"
 
 #include "base/str.h"

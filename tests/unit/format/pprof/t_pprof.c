@@ -1,3 +1,4 @@
+// tier: test
 #include "pprof_cases.h"
 
 #include "profile/tree/top.h"

@@ -1,3 +1,4 @@
+// tier: test
 #include "pprof_cases.h"
 
 START_TEST(addresses_become_file_offsets)

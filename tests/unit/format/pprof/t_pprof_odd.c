@@ -1,3 +1,4 @@
+// tier: test
 #include "format/formats.h"
 #include "pprof_cases.h"
 #include "rand.h"

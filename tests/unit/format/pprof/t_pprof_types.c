@@ -1,3 +1,4 @@
+// tier: test
 #include "pprof_cases.h"
 
 static void put_pair(struct pprof_file *f, int64_t period)

@@ -1,3 +1,4 @@
+// tier: test
 #include "pprof_cases.h"
 #include "random_profile.h"
 #include "waits_profile.h"

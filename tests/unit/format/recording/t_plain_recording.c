@@ -1,3 +1,4 @@
+// tier: test
 /* Recordings in the first format are read-only: those of tests/golden/recording were written by the version that used it. */
 #include "shell.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Accounts of threads, their text and their files, for a recording with known truth. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Written traces, compared with their recordings and with what is read back. */
 #include "read_text.h"
 #include "waits_profile.h"

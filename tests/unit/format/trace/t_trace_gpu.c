@@ -1,3 +1,4 @@
+// tier: test
 /* GPU tracks with too many operations: tests/cli/trace_gpu.sh has the rest. */
 #include "read_text.h"
 

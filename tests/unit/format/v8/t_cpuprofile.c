@@ -1,3 +1,4 @@
+// tier: test
 #include "read_text.h"
 
 #include "format/v8/v8.h"

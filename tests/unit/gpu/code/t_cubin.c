@@ -1,3 +1,4 @@
+// tier: test
 /* NVIDIA device code: every instruction of the golden cubins has the function, lines and name that nvdisasm, readelf and NVIDIA's own library agree
  * on (tests/golden/gpu/answers.py). */
 #include "base/buf.h"

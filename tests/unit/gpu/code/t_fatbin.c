@@ -1,3 +1,4 @@
+// tier: test
 /* Fat binaries: those made by NVIDIA's fatbinary, and those that tests/golden/gpu/fatbin.py makes from cubins beside them; broken ones; names of
  * functions as in readelf. */
 #include "gpu/code/cubin.h"

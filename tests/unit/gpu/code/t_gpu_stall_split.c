@@ -1,3 +1,4 @@
+// tier: test
 /* Samples split among stacks: sums are kept, parts are right, and the truth is in the interval as often as claimed. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* NVIDIA GPUs through NVML, simulated by tests/doubles/libnvidia-ml.so.1.c: every answer, no answer, missing functions, and impossible answers. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Our declarations in gpu/device/nvml.h compared with the vendor's header, if installed (Debian: libnvidia-ml-dev). */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Our declarations of CUPTI compared with its headers, and our use of it with the library itself, if the CUDA toolkit is installed. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Where kernels stall, from the library inside a GPU program to the reader of its ring: samples equal the script, for contexts that come and go; and
  * every reason for missing stalls, which affects nothing else. */
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The attribution of GPU time, compared with answers computed by gpu_scenario.py. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* The ring: written by many threads, wrapped, too small, and attacked. */
 #include "made_ring.h"
 

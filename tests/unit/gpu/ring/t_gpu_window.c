@@ -1,3 +1,4 @@
+// tier: test
 /* The governor with scripted costs: it must settle on the duty that spends the budget, for any costs. */
 #include "unit.h"
 

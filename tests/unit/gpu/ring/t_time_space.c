@@ -1,3 +1,4 @@
+// tier: test
 /* Clocks of time namespaces: the kernel's data, and their use. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Differences of two profiles: their numbers under each norm, the samples behind them, and how often chance alone makes them report a change. */
 #include "unit.h"
 

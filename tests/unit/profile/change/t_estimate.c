@@ -1,3 +1,4 @@
+// tier: test
 /* Errors of sums whose stacks are estimates. Wilson's intervals are from another program: for 0.3 of 100 it is 0.218948853 to 0.395848546, for 0.5 of
  * 20 it is 0.299298008 to 0.700701992. */
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Intervals and exact tests: published examples, and how often they are right, summed over all outcomes if possible, else sampled. */
 #include "rand.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Errors of sums of waits recorded in windows: scripted waits, of which randomly drawn windows see a part, as the kernel side clips and weights them.
  * 95 of 100 intervals must contain the truth. */
 #include "rand.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Matrices of time compared with sums and with --time, which cuts the same samples another way. */
 #include "random_profile.h"
 #include "unit.h"

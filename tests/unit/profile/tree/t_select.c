@@ -1,3 +1,4 @@
+// tier: test
 /* A part of a profile, compared with trees of the whole with the same options. */
 #include "naive_tree.h"
 #include "random_profile.h"

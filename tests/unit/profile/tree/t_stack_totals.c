@@ -1,3 +1,4 @@
+// tier: test
 /* Totals by stack compared with the definition: for each stack, everything that begins with the same frames up to its first own one. */
 #include "random_profile.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The meaning of markers, and the states of stacks and trees from them. */
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 #include "naive_tree.h"
 #include "random_profile.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Trees of sums by stack, whole and only their top, compared with tree_build (which t_tree compares with the naive way) and tree_prune. */
 #include "naive_tree.h"
 #include "profile/tree/tree_path.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* When GPUs were idle, from readings of their driver, also with records of a part of the time. tests/cli/gpu_idle*.sh have the rest. */
 #include "unit.h"
 

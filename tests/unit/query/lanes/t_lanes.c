@@ -1,3 +1,4 @@
+// tier: test
 /* Lanes compared with independent sums: each sample is computed for each bucket. */
 #include "lanes_world.h"
 #include "unit.h"

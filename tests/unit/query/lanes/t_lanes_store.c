@@ -1,3 +1,4 @@
+// tier: test
 /* Lanes of a store: of days in blocks, and of the last hours. */
 #include "lanes_world.h"
 #include "store_world.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* SQL from anyone: only SELECT runs, and everything ends in time. */
 #include "format/formats.h"
 #include "sql_source.h"

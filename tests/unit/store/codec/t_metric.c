@@ -1,3 +1,4 @@
+// tier: test
 #include "unit.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* The inbox: each number of a sender gets in once, in any order; what comes out equals what went in. */
 #include "random_profile.h"
 #include "unit.h"

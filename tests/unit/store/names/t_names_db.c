@@ -1,3 +1,4 @@
+// tier: test
 /* Names in a database: given names come back, files are told apart, unused names go, and damaged names are none. */
 #include "names_db_world.h"
 #include "rand.h"

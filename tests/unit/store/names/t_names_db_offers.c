@@ -1,3 +1,4 @@
+// tier: test
 /* Names that are offered to a database: the better list stays, later names reach old dictionaries, readers see them, and what was offered before is
  * known. */
 #include "names_db_world.h"

@@ -1,3 +1,4 @@
+// tier: test
 #include "part_world.h"
 #include "unit.h"
 

@@ -1,3 +1,4 @@
+// tier: test
 /* Recordings that are damaged, truncated, abandoned in a crash, or malicious. */
 #include "random_profile.h"
 #include "shell.h"

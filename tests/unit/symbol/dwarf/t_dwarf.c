@@ -1,3 +1,4 @@
+// tier: test
 /* Functions, lines and inlined calls of real files and of programs built here, by gcc and clang, in every version of DWARF: the same as
  * llvm-symbolizer and addr2line report. */
 #include "shell.h"

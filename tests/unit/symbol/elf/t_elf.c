@@ -1,3 +1,4 @@
+// tier: test
 /* ELF symbols of real files: the same as readelf, objdump and llvm-symbolizer report. */
 #include "shell.h"
 #include "symbol/symbol.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Stripped ELF files with separate and mini debug info: the same names everywhere as in the unstripped original. */
 #include "shell.h"
 #include "symbol/symbol.h"

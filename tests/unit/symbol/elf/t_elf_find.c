@@ -1,3 +1,4 @@
+// tier: test
 /* Symbols by name: each symbol that readelf lists is found, and no other. */
 #include "shell.h"
 #include "symbol/elf/elf_file.h"

@@ -1,3 +1,4 @@
+// tier: test
 /* Which name an address gets, on objects made by the assembler for each rule; and files that are damaged, odd or change while open. */
 #include "rand.h"
 #include "shell.h"

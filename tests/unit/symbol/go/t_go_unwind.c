@@ -1,3 +1,4 @@
+// tier: test
 /* Real Go programs, stopped wherever they happen to be. Each of their stacks is walked by the rows of gopclntab, and every step is checked against
  * the code: a return address follows a call, a direct call goes to the function that the walk found below it, and the last frame belongs to a
  * function that nothing calls. */

@@ -1,3 +1,4 @@
+// tier: test
 /* The table in Go programs: made-up ones of every layout, a real program with correct answers from other programs, and programs built here in every
  * way, compared with Go's own reader. */
 #include "go_image.h"

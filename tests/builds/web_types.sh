@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# tier: test
+# Types and form of the pages' JavaScript.
+set -eu
+exec make -s check-web
