@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tier: test
+# tier: live
 # make dist-archive: what a release has, unpacked by an ordinary user; sums, licences and versions of what is inside; debug information by build id; and
 # the same bytes from another place, user, locale and time. That other distributions run it: tests/dist.
 . tests/cli/lib.sh

@@ -4,70 +4,12 @@
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
-export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
-unset CUDA_INJECTION64_PATH
-devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
-saxpy=_Z5saxpyPfPKffi
-module="module $PWD/tests/golden/gpu/lines.sm_90.cubin $saxpy _Z3sumIdEvPT_PKS0_i\n"
-kernels="kernel $saxpy ns 1500\nkernel softmax ns 400\nkernel _Z3sumIdEvPT_PKS0_i ns 333\n"
-# Inlined three deep, in a device function, in the kernel itself; in missing code.
-stalls="stall $saxpy 0x100 long_scoreboard 7 3\nstall $saxpy 0x100 selected 2\nstall $saxpy 672 short_scoreboard 5 5\nstall $saxpy 0 wait 1
-stall _Z3sumIdEvPT_PKS0_i 304 membar 3 1\nstall softmax 0xfff0 barrier 4 2\n"
-
-said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
-# Another agent on this machine may have taken the program's ring first, and a recorder may be kept off the CPU until a window closes: both are
-# reported, and then it tries once more. undisturbed COMMAND…
-undisturbed() {
-	local rc
-	for _ in 1 2 3 4 5; do
-		"$@"
-		rc=$?
-		grep -Eq 'another agent|ms of GPU programs in which' "$tmp/err" || break
-	done
-	return $rc
-}
-# Plays in contexts that are sampled: play FILE [OPTION…]
-play() { undisturbed play_once "$@"; }
-play_once() {
-	local file=$1
-	shift
-	: >"$tmp/out"
-	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go; said "done" 1; sleep 0.3) |
-		timeout "$most_s" "$cresset" record --no-progress -e gpu-stall "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
-}
-# How often each function launched each kernel, from the scenario alone.
-launches() {
-	python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk '$1 ~ "/" { split($1, at, "/"); print at[1], "launch_" at[2], $3 }' >"$tmp/launches"
-}
-# same NAME FILE SAMPLES [NOT_ISSUED]
-same() {
-	folded "$2" gpu-stall --annotate=g,G >"$tmp/folded"
-	is "$1: samples" "$(python3 tests/live/gpu_stall_check.py "$CRESSET_DOUBLE" "$tmp/folded" "$tmp/launches" 2>&1)" "$3 samples"
-	[ -n "${4-}" ] || return
-	folded "$2" gpu-stall-not-issued --annotate=g,G >"$tmp/folded"
-	is "$1: … of which nothing was issued" "$(python3 tests/live/gpu_stall_check.py "$CRESSET_DOUBLE" "$tmp/folded" "$tmp/launches" --not-issued 2>&1)" "$4 samples"
-}
-total() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk -v column="$1" '{ n += $column } END { print n + 0 }'; }
-
-# --- a program from its start to its end ----------------------------------------------------------------------------------------
-printf "$devices$module$kernels${stalls}stalls period 12\nplay threads 4\nplay launches 3000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
-launches
-play "$tmp/all.cresset"
-is "from start to end: its status" $? 0
-same "from start to end" "$tmp/all.cresset" "$(total 4)" "$(total 5)"
-holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
-holds "from start to end: stacks by estimate are said to be" grep -Eq "gpu stalls  $(total 4) samples .* 0 by exact stack, $(total 4) by estimate \(.*%\), 0 without" "$tmp/err"
-holds "… and how often was sampled" grep -q 'one in 4096 cycles of a multiprocessor' "$tmp/err"
-is "… and for which code there is none" "$(sed -n 's/^ *note  *\([0-9,]*\): samples of GPU stalls in code that.*/\1/p' "$tmp/err" | tr -d ,)" \
-	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk '$1 == "softmax" { print $4 }')"
-is "from start to end: the period is in the recording" \
-	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT DISTINCT period, period_unit FROM series WHERE type = 'gpu-stall'" --format csv | tail -1)" 4096,cycles
-is "from start to end: what is an estimate has that label" "$(folded "$tmp/all.cresset" gpu-stall --match '{estimated_from=~".+"}' | folded_sum)" "$(total 4)"
-is "from start to end: time was not asked for" "$(folded "$tmp/all.cresset" gpu-time 2>/dev/null | folded_sum)" 0
-"$cresset" convert -q --type gpu-stall "$tmp/all.cresset" -o "$tmp/all.pb.gz"
-is "as pprof: the sum" "$("$cresset" convert -q "$tmp/all.pb.gz" -o - --format folded | folded_sum)" "$(total 4)"
+. tests/live/lib_gpu_play.sh
+kernels=$stall_kernels
 
 # --- a program that ends right after its work ---------------------------------------------------------------------------------------
+printf "$devices$module$kernels${stalls}stalls period 12\nplay threads 4\nplay launches 3000\nplay pace 9000\n" >"$CRESSET_DOUBLE"
+launches
 play_short() {
 	: >"$tmp/out"
 	(said ready 1; sleep 0.5; echo warm; said warm 1; sleep 0.4; echo go) |
@@ -78,7 +20,7 @@ same "one that ends at once" "$tmp/short.cresset" "$(total 4)"
 
 # --- together with time --------------------------------------------------------------------------------------------------------
 printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1600\nplay pace 9000\n" >"$CRESSET_DOUBLE"
-play "$tmp/both.cresset" -e gpu-time
+play_stalls "$tmp/both.cresset" -e gpu-time
 is "with gpu-time: the sum of samples" "$(folded "$tmp/both.cresset" gpu-stall | folded_sum)" "$(total 4)"
 is "with gpu-time: the sum of ns" "$(folded "$tmp/both.cresset" gpu-time --unit ns | grep -v ';warm ' | folded_sum)" \
 	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }')"
@@ -177,27 +119,27 @@ holds "always on: with source and reason" grep -q 'saxpy(.*HFMA2_\[g\];memory (l
 
 # --- missing stalls ----------------------------------------------------------------------------------------------------------------
 printf "$devices$kernels${stalls}stalls drop 4\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
-play "$tmp/drop.cresset"
+play_stalls "$tmp/drop.cresset"
 got=$(folded "$tmp/drop.cresset" gpu-stall | folded_sum)
 is "what the device drops is counted" "$(sed -n 's/^ *lost  *\([0-9,]*\): samples of GPU stalls there was no room for.*/\1/p' "$tmp/err" | tr -d ,)" $(($(total 4) - got))
 holds "… and is not all" test "$got" -gt 0 -a "$got" -lt "$(total 4)"
 for fault in "denied:needs a privilege" "memory 2:no memory to sample stalls" "error 7:cuptiPCSampling"; do
 	printf "$devices$kernels${stalls}stalls ${fault%%:*}\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
-	play "$tmp/none.cresset" -e gpu-time
+	play_stalls "$tmp/none.cresset" -e gpu-time
 	is "stalls ${fault%%:*}: its status" $? 0
 	holds "stalls ${fault%%:*}: why" grep -q "${fault#*:}" "$tmp/err"
 	is "stalls ${fault%%:*}: time is there" "$(folded "$tmp/none.cresset" gpu-time --unit ns | grep -v ';warm ' | folded_sum)" \
 		"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }')"
 done
 printf "$devices$kernels${stalls}play threads 2\nplay launches 1600\nplay graph 16 2\n" >"$CRESSET_DOUBLE"
-play "$tmp/none.cresset" -e gpu-time
+play_stalls "$tmp/none.cresset" -e gpu-time
 is "a program that launches graphs: its status" $? 0
 holds "a program that launches graphs: why its stalls end" grep -q 'launches CUDA graphs' "$tmp/err"
 is "a program that launches graphs: time is there" "$(folded "$tmp/none.cresset" gpu-time --unit ns | grep -v ';warm ' | folded_sum)" \
 	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }')"
 mkdir "$tmp/old"
 ln -s "$PWD/$BUILD/doubles/libcupti-old.so.13" "$tmp/old/libcupti.so.13"
-LD_LIBRARY_PATH=$tmp/old:$LD_LIBRARY_PATH play "$tmp/none.cresset" -e gpu-time
+LD_LIBRARY_PATH=$tmp/old:$LD_LIBRARY_PATH play_stalls "$tmp/none.cresset" -e gpu-time
 holds "a CUPTI without PC sampling: said" grep -q 'this libcupti does not sample stalls' "$tmp/err"
 "$cresset" record --no-progress -e gpu-stall --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"
 is "a target that cannot be told beforehand: its status" $? 2

@@ -1,63 +1,11 @@
 #!/usr/bin/env bash
 # tier: live
 # run: alone
-# GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy is counted for the function that launched it, at its
-# own time.
+# GPU time by CPU stack, on doubles of the libraries, as tests/promise/gpu_time.sh has it: over time, in running programs, with less than all of the
+# records, in programs that cannot report.
 . tests/live/lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
-export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
-unset CUDA_INJECTION64_PATH
-library=$PWD/$BUILD/libcresset-cuda.so
-devices='device 0 name "First"\ndevice 1 name "Second"\nwait none\n'
-kernels='copy bytes_per_us 1000\nkernel gemm ns 1500\nkernel _Z4axpyPfS_f ns 400\nkernel softmax ns 333\n'
-
-# Waits until the program has printed a word that many times.
-said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
-# Plays once or more, with half a second before each round for its ring to be found: play FILE TIMES [OPTION…]
-play() {
-	local file=$1 times=$2
-	shift 2
-	: >"$tmp/out"
-	(said ready 1; for i in $(seq "$times"); do sleep 0.5; echo go; said "done" "$i"; done; sleep 0.2) |
-		timeout "$most_s" "$cresset" record --no-progress -e gpu-time "$@" -o "$file" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
-}
-# Sums in ns of a device in the form of gpu_answers.py: NAME/SIDE DEVICE NS, and NAME DEVICE NS for names without a side.
-sums() {
-	folded "$1" gpu-time --unit ns --match "{gpu=\"$2\"}" | sed 's/axpy(float\*, float\*, float)/_Z4axpyPfS_f/' |
-		awk -v gpu="$2" '{
-			ns = $NF; sub(/ [0-9]+$/, ""); n = split($0, f, ";")
-			side = /;work;launch_even;cuLaunchKernel/ ? "/even" : /;work;launch_odd;cuLaunchKernel/ ? "/odd" : ""
-			if (f[n - 1] != "-") side = "/" f[n - 1]
-			sum[f[n] side] += ns
-		} END { for (key in sum) print key, gpu, sum[key] }' | LC_ALL=C sort
-}
-# The same from the scenario alone, in which a copy takes as many ns as it has bytes.
-answers() {
-	python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" sides | awk -v gpu="$1" '$2 == gpu && $1 != "calls" {
-		name = $1 == "copy" ? "[copy host to device]" : $1 == "graph" ? "[graph]" : $1
-		print name, $2, $4 }' | LC_ALL=C sort
-}
-
-# Compares both devices of a recording: is_exact NAME FILE
-is_exact() {
-	local gpu
-	for gpu in 0 1; do is "$1: GPU $gpu by stack and kernel, in ns" "$(sums "$2" $gpu)" "$(answers $gpu)"; done
-}
-
-# --- a program from its start to its end, with the library ------------------------------------------------------------------
-printf "$devices${kernels}play threads 4\nplay launches 3000\nplay copy 50 4096\nplay graph 16 3\nplay pace 9000\n" >"$CRESSET_DOUBLE"
-play "$tmp/all.cresset" 1
-is "from start to end: its status" $? 0
-is "from start to end: it has run" "$(tr '\n' ' ' <"$tmp/out")" "ready done "
-is_exact "from start to end" "$tmp/all.cresset"
-holds "from start to end: all of it has an exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without a stack$' "$tmp/err"
-holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
-is "from start to end: the library's own frames are none of the program's" "$(folded "$tmp/all.cresset" gpu-time | grep -c launch_probe)" 0
-is "… nor those of what calls it: a launch ends in what was called" \
-	"$(folded "$tmp/all.cresset" gpu-time | awk '{ sub(/ [0-9]+$/, ""); n = split($0, f, ";"); while (f[n] != "-") n--; print f[n - 1] }' | sort -u | tr '\n' ' ')" \
-	"cuGraphLaunch_body cuLaunchKernel_body cuMemcpyHtoDAsync_v2_body "
-is "from start to end: devices and streams are told apart" \
-	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT count(*) FROM series WHERE type = 'gpu-time'" --format csv | tail -1)" 4
+. tests/live/lib_gpu_play.sh
 
 # --- over time: each record its own -------------------------------------------------------------------------------------------
 printf "$devices${kernels}play threads 2\nplay launches 640\nplay copy 50 4096\nplay pace 9000\n" >"$CRESSET_DOUBLE"

@@ -10,22 +10,23 @@ BUILD=${BUILD:-build}
 cresset=$PWD/$BUILD/cresset
 # shellcheck disable=SC2034
 progs=$PWD/$BUILD/live
-tmp=$(mktemp -d /tmp/cresset-live.XXXXXX)
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/cresset-live.XXXXXX")
 # Tests look up names apart from users' caches, and ask no server.
 export CRESSET_CACHE=$tmp/cache CRESSET_AGENT=tests-$$
 unset DEBUGINFOD_URLS
 t_count=0
 pids=()
-# The longest time for one recording: an emulated machine is ten times slower. Only a hang takes longer.
+# How many times slower than a quiet machine this one is: tests/run has measured it, and tests/kernels sets it for emulated machines. For a file that is
+# run by hand it is the number of threads that wait for a CPU.
+: "${CRESSET_SLOW=$(awk -v cpus="$(nproc)" '{ n = int($1 / cpus); print(n < 1 ? 1 : n > 4 ? 4 : n) }' /proc/loadavg)}"
+# The longest time for one recording: only a hang takes longer.
 # shellcheck disable=SC2034
-most_s=240
-
-# On a machine that is this many times slower, because it is emulated (tests/kernels sets this) or has other work, every pause of a test is longer by
-# that factor, and so is the longest wait of a loop.
-: "${CRESSET_SLOW=$(awk -v cpus="$(nproc)" '{ n = int($1 / cpus); if (n >= 2) print(n > 4 ? 4 : n) }' /proc/loadavg)}"
-if [ -n "${CRESSET_SLOW-}" ]; then
-	sleep() { command sleep "$(awk "BEGIN { print $1 * $CRESSET_SLOW }")"; }
-fi
+most_s=$(awk "BEGIN { print int(240 * $CRESSET_SLOW) }")
+# Every pause of a test, and so the longest wait of a loop, is longer by this.
+case $CRESSET_SLOW in
+1 | 1.0) ;;
+*) sleep() { command sleep "$(awk "BEGIN { print $1 * $CRESSET_SLOW }")"; } ;;
+esac
 
 cleanup() {
 	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null && wait "$p"; done 2>/dev/null

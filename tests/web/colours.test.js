@@ -1,6 +1,6 @@
 // tier: test
-/* The picture that C draws (src/format/common/palette.c) and the page (web/colours.js) paint the same frames in the same
- * colours, and say the same of them. */
+/* The picture that C draws (src/format/common/palette.c) and the page (web/colours.js) paint the same frames in the
+ * same colours, and name them alike. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync, spawn } = require('node:child_process');

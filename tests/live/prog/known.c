@@ -27,8 +27,9 @@ static double limit_s;
 static const char *name;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-static int wakes, over;
-static int64_t woken_at_ns, slack_ns;
+static int over;
+static int64_t woken_at_ns; /* by the first wake that the waiter has not seen; 0: it has seen all */
+static int64_t slack_ns;
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -86,13 +87,16 @@ static void print_delay(void)
 __attribute__((noipa)) void wake_waiter(int last);
 void wake_waiter(int last)
 {
+	int64_t now_ns;
+
 	pthread_mutex_lock(&lock);
-	wakes++;
 	over = last;
-	woken_at_ns = clock_ns(CLOCK_MONOTONIC);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!woken_at_ns)
+		woken_at_ns = now_ns;
 	pthread_mutex_unlock(&lock);
 	pthread_cond_signal(&ready);
-	slack_ns += clock_ns(CLOCK_MONOTONIC) - woken_at_ns;
+	slack_ns += clock_ns(CLOCK_MONOTONIC) - now_ns;
 }
 
 __attribute__((noipa)) void work_rounds(void);
@@ -115,27 +119,31 @@ void work_rounds(void)
 	       rounds, rounds);
 }
 
-__attribute__((noipa)) int wait_known(int seen);
-int wait_known(int seen)
+/* Returns when it was woken. */
+__attribute__((noipa)) int64_t wait_known(void);
+int64_t wait_known(void)
 {
+	int64_t at_ns;
+
 	pthread_mutex_lock(&lock);
-	while (wakes == seen)
+	while (!woken_at_ns)
 		pthread_cond_wait(&ready, &lock);
-	seen = wakes;
+	at_ns = woken_at_ns;
+	woken_at_ns = 0;
 	pthread_mutex_unlock(&lock);
-	return seen;
+	return at_ns;
 }
 __attribute__((noipa)) void wait_rounds(void);
 void wait_rounds(void)
 {
 	int64_t off_ns = 0;
-	int seen = 0, waits = 0;
+	int waits = 0;
 
 	while (!over) {
-		int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+		int64_t from_ns = clock_ns(CLOCK_MONOTONIC), at_ns = wait_known();
 
-		seen = wait_known(seen);
-		off_ns += woken_at_ns - from_ns;
+		if (at_ns > from_ns) /* otherwise it came too late to wait */
+			off_ns += at_ns - from_ns;
 		waits++;
 	}
 	printf("off wait_known %lld %d\n", (long long)off_ns / 1000, waits);

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# tier: test
+# cresset agent brings what it records to a server, with names, over TLS with a token; what is recorded while the server is away waits in the spool, and
+# each sample arrives once.
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+. tests/cli/lib_serve.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+for program in openssl curl jq python3; do
+	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
+done
+
+me=a$$
+chmod 755 "$tmp" # the sending process is not root
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+server_url=https://127.0.0.1:$port
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=here \
+	-addext subjectAltName=IP:127.0.0.1 -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
+read=$("$cresset" token create --tokens "$tmp/tokens")
+(umask 077; "$cresset" token create --tokens "$tmp/tokens" --scope write >"$tmp/token")
+begin_server() {
+	serve --data "$tmp/data" --tokens "$tmp/tokens" --tls-cert "$tmp/cert.pem" --tls-key "$tmp/key.pem" --listen "127.0.0.1:$port"
+}
+ask() { curl -sS -m 60 --cacert "$tmp/cert.pem" -H "Authorization: Bearer $read" "$server_url/$1" "${@:2}"; }
+burnt() { ask 'api/v1/sql?fmt=csv' --data "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN
+	(SELECT series FROM labels WHERE key = 'comm' AND value = '$1')" | tail -n +2 | tr -d '\r'; }
+# A program has used so much CPU time: as many samples as that has ticks of 99 Hz. They come by chance, as it shares its CPU.
+is_burnt() { # NAME COMM CPU_S
+	near "$1" "$(burnt "$2")" $((99 * $3)) "$(awk "BEGIN { print 5 * sqrt(99 * $3) }")"
+}
+
+begin_server
+begin_always agent --spool "$tmp/spool" --server "$server_url" --token-file "$tmp/token" --ca-file "$tmp/cert.pem" --label env=test
+"$progs/burn" "$me-first" 2 >/dev/null
+until_stored "$me-first"
+is_burnt "the server has each sample of a program" "$me-first" 2
+ask "api/v1/flame?fmt=folded&q=cpu%7Bcomm%3D%22$me-first%22%7D" >"$tmp/folded"
+holds "… with the names of its functions" grep -q 'burn_outer;burn_loop' "$tmp/folded"
+before=$(burnt "$me-first")
+
+kill -9 "$server"
+wait "$server" 2>/dev/null
+until_said "wait in the spool"
+"$progs/burn" "$me-second" 2 >/dev/null
+begin_server
+until_said "takes batches again"
+until_stored "$me-second"
+is_burnt "what was recorded while the server was away arrives" "$me-second" 2
+is "… and nothing arrives twice" "$(burnt "$me-first")" "$before"
+is "… nor is a batch missing" "$(ask debug/ingest | jq -c '.senders[0] | [.missing, .duplicates, .rejected]' )" "[0,0,0]"
+end_always
+is "the agent ends" "$status" 0
+stop
+is "the server ends" "$status" 0
+finish

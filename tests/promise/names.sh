@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# tier: test
+# Each sample has a name, whatever happened to the program's file: it was deleted or replaced, lies in memory or in another mount namespace, was opened
+# late, has no symbols left, or the code was made at run time.
+. tests/live/lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+
+me=n$$
+# All samples of a comm have a function in their stack: at least 40 samples, and 99 % of them, within 5 standard deviations.
+named() {
+	local all with
+	all=$(folded_sum "^$2;" <"$tmp/out.folded")
+	with=$(folded_sum "^$2;.*$3" <"$tmp/out.folded")
+	if awk "BEGIN { exit !($all >= 40 && $with >= $all * .99 - 5 * sqrt($all * .01)) }"; then
+		ok "$1 ($with of $all)"
+	else
+		not_ok "$1" "$with of $all: $(grep "^$2;" "$tmp/out.folded" | head -5)"
+	fi
+}
+
+begin "$tmp/out.folded" -a -F 199
+cp "$progs/burn" "$tmp/doomed"
+"$tmp/doomed" "$me-gone" 0.6 >/dev/null &
+until_comm $! "$me-gone"
+rm "$tmp/doomed"
+wait $!
+cp "$progs/burn" "$tmp/swapped"
+"$tmp/swapped" "$me-new" 0.6 >/dev/null &
+until_comm $! "$me-new"
+cp "$progs/deep" "$tmp/swapped.new"
+mv "$tmp/swapped.new" "$tmp/swapped"
+wait $!
+"$progs/memfd" "$progs/burn" "$me-mem" 0.6 >/dev/null
+cp "$progs/jit" "$tmp/$me-jit"
+"$tmp/$me-jit" 0.6
+cp "$progs/dl" "$tmp/$me-dl"
+"$tmp/$me-dl" "$progs/plug" 0.6
+mkdir -p "$tmp/hidden"
+cp "$progs/burn" "$tmp/other"
+unshare -m -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' $me-ns 0.6" >/dev/null
+strip -o "$tmp/$me-bare" "$progs/known"
+"$tmp/$me-bare" "$me-bare" 1 >/dev/null
+dd if=/dev/zero of=/dev/null bs=1M count=50000 2>/dev/null
+end
+is "recording ends with 0" $? 0
+burns='burn_outer;(burn_loop|clock_gettime)' # one computes, the other looks when it is over
+named "a deleted binary" "$me-gone" "$burns"
+named "a replaced binary" "$me-new" "$burns"
+named "an executable in memory" "$me-mem" "$burns"
+named "a library opened later" "$me-dl" 'plug_work|clock_gettime' # the vDSO keeps no frame pointer: it hides its caller
+named "code made at run time" "$me-jit" 'jit_caller;jitted function <made> at run time'
+named "another mount and pid namespace" "$me-ns" "$burns"
+# Without symbols a function has its file and address; the stack is whole all the same, 21 calls deep.
+named "a stripped program without frame pointers" "$me-bare" "(_start|clone3?).*$(printf ";$me-bare\\+0x[0-9a-f]+%.0s" {1..22})"
+named "the kernel" dd '(read|write|clear_user|zero|entry|syscall|vfs)'
+finish
