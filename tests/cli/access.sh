@@ -97,7 +97,7 @@ if command -v python3 >/dev/null; then
 	is "root adds once more" "$(add 0)" 200
 	before=$(metric 'cresset_http_refused_total{limit="user"}')
 	ask closed "$port" $stranger "$server"
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		[ "$(metric 'cresset_http_refused_total{limit="user"}')" -ge $((before + 20)) ] && break
 		sleep 0.05
 	done

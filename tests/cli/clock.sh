@@ -21,7 +21,7 @@ years=$((12 * 365 * 86400))
 push() { post "api/v1/profiles?type=cpu&label=comm=it" --data-binary 'main;work 9' >/dev/null; }
 total() { post 'api/v1/sql?fmt=csv' --data "SELECT sum(value) FROM samples" | tail -1 | tr -d '\r'; }
 said() { # TEXT [TIMES]: waits for it
-	for _ in $(seq 600); do
+	for _ in $(seq 1200); do
 		[ "$(grep -c "$1" "$tmp/serve.err")" -ge "${2-1}" ] && return
 		sleep 0.05
 	done
@@ -80,7 +80,7 @@ old=$((now - 30 * 86400))
 perf_text() { printf 'it 1 %d.000000: 1 cpu-clock:\n\t1000 work (/bin/it)\n\n' 100 $((100 + $1)); }
 post "api/v1/profiles?from=$old" --data-binary "$(perf_text 1)" >/dev/null
 push
-for _ in $(seq 600); do
+for _ in $(seq 1200); do
 	[ "$(kept from)" != null ] && break
 	sleep 0.05
 done

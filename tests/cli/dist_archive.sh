@@ -79,7 +79,7 @@ if [ "$(id -u)" = 0 ]; then
 	seq 60000 | awk '{ print "a;b" $1 % 13 ";c" $1 % 2003 ";d" $1 " 1" }' >"$tmp/large.folded"
 	python3 -u -m http.server -b 127.0.0.1 -d "$tmp/$debug" 0 >"$tmp/served" 2>&1 &
 	pids+=($!)
-	for _ in $(seq 200); do grep -q 'port [1-9]' "$tmp/served" && break; sleep 0.05; done
+	for _ in $(seq 1200); do grep -q 'port [1-9]' "$tmp/served" && break; sleep 0.05; done
 	DEBUGINFOD_URLS=http://127.0.0.1:$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$tmp/served") CRESSET_CACHE=$tmp/cache \
 		"$cresset" record -q -F 499 -o "$tmp/self.folded" -- "$root/cresset" flame "$tmp/large.folded" -o "$tmp/picture.svg"
 	has "a server of plain files names the functions of the stripped program" ";run_command;flame_run;" "$(cat "$tmp/self.folded")"

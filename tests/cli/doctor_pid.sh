@@ -27,7 +27,7 @@ objcopy --strip-all --remove-section .gnu_debuglink "$tmp/full" "$tmp/bare"
 inspect() { # PROGRAM [ARG]: $pid, and $tmp/json
 	start "$@"
 	pid=${pids[-1]}
-	for _ in $(seq 100); do # until it waits in pause()
+	for _ in $(seq 3000); do # until it waits in pause()
 		grep -q '^State:.*sleeping' "/proc/$pid/status" && [ "$(readlink "/proc/$pid/exe")" = "$1" ] && break
 		sleep 0.02
 	done
@@ -96,7 +96,7 @@ outer()
 PY
 start python3 "$tmp/waits.py" # three frames in the first thread, two and those of threading.py in the second
 pid=${pids[-1]}
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
 	[ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" = 2 ] && break
 	sleep 0.05
 done

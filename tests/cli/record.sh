@@ -130,7 +130,7 @@ begin() { # ARG… in the background; sets pid
 	env --default-signal=INT,HUP "$cresset" record "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	pid=$!
 	pids+=("$pid")
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		grep -q '^cresset: recording' "$tmp/err" && return
 		sleep 0.05
 	done

@@ -234,12 +234,12 @@ if command -v python3 >/dev/null; then
 		    print(s.recv(4096).decode(), flush=True)
 	END
 	pids+=($!)
-	for _ in $(seq 100); do [ -S "$tmp/notify" ] && break; sleep 0.05; done
+	for _ in $(seq 1200); do [ -S "$tmp/notify" ] && break; sleep 0.05; done
 	NOTIFY_SOCKET=$tmp/notify serve "$waits"
-	for _ in $(seq 100); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
+	for _ in $(seq 1200); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
 	is "that it is ready" "$(cat "$tmp/notified")" READY=1
 	stop
-	for _ in $(seq 100); do grep -q STOPPING=1 "$tmp/notified" && break; sleep 0.05; done
+	for _ in $(seq 1200); do grep -q STOPPING=1 "$tmp/notified" && break; sleep 0.05; done
 	is "… and that it ends" "$(tail -n 1 "$tmp/notified")" STOPPING=1
 else
 	skip "that it is ready" "no python3"

@@ -57,7 +57,7 @@ is "… with all that was acknowledged" "$(count)" $((acknowledged * 2000))
 push $seq
 is "… and takes nothing yet" "$code $(jq -r .error.message "$tmp/body")" "503 the disk is full: nothing can be added"
 rm "$disk"/filler*
-for _ in $(seq 300); do grep -q "there is room again" "$tmp/serve.err" && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q "there is room again" "$tmp/serve.err" && break; sleep 0.05; done
 has "it goes on when there is room" "there is room again" "$(cat "$tmp/serve.err")"
 is "… and has it all still" "$(count)" $((acknowledged * 2000))
 push $seq

@@ -21,7 +21,7 @@ listen() { # NAME SELECTOR [CURL-ARG…]
 	listener=$!
 }
 until_said() { # NAME PATTERN
-	for _ in $(seq 400); do
+	for _ in $(seq 1200); do
 		grep -q "$2" "$tmp/$1" && return
 		sleep 0.05
 	done
@@ -58,8 +58,8 @@ for i in $(seq 20); do
 	listen "many$i" cpu
 	streams+=("$listener")
 done
-for i in $(seq 20); do
-	for _ in $(seq 100); do [ -s "$tmp/many$i.head" ] && break; sleep 0.05; done
+for i in $(seq 1200); do
+	for _ in $(seq 1200); do [ -s "$tmp/many$i.head" ] && break; sleep 0.05; done
 done
 is "of one address there are 16" "$(cat "$tmp"/many*.head | grep -c '^HTTP/1.1 200')" 15
 is "… others are told to come again" "$(cat "$tmp"/many*.head | grep -ci '^retry-after')" 5

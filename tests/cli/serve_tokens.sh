@@ -84,7 +84,7 @@ is "nothing changes before SIGHUP" "$(status_as "$read" api/v1/types) $(status_a
 reload() { # WORDS
 	: >"$tmp/serve.err"
 	kill -HUP "$server"
-	for _ in $(seq 250); do
+	for _ in $(seq 3000); do
 		grep -q "$1" "$tmp/serve.err" && return
 		sleep 0.02
 	done

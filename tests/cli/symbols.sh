@@ -81,7 +81,7 @@ named() { # HOST: the functions of its stack
 	curl -sS -m 20 -G "${token[@]}" --data-urlencode "q=cpu{host=\"$1\"}" -d from=now-1h --data-urlencode to=now+1m -d fmt=folded "${url}api/v1/flame" | sed 's/ [0-9]*$//'
 }
 until_named() { # HOST
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		case $(named "$1") in *main*) break ;; esac
 		sleep 0.05
 	done

@@ -44,7 +44,7 @@ is "hostile names are strings" "$("$cresset" top "$tmp/bad.folded" --json | jq '
 # --- a store, a server
 "$cresset" serve "$waits" --listen 127.0.0.1:0 >"$tmp/url" 2>"$tmp/log" &
 pids+=($!)
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
 	[ -s "$tmp/url" ] && break
 	sleep 0.05
 done

@@ -84,7 +84,7 @@ for what in "PRAGMA user_version = 99" \
 	post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
 	is "… what comes is taken" "$(cat "$tmp/code")" 200
 	is "… the status counts it" "$(get api/v1/status | jq .kept.left_out_files)" 1
-	for _ in $(seq 600); do
+	for _ in $(seq 1200); do
 		grep -q "cannot be read, answers go without it" "$tmp/serve.err" && break
 		sleep 0.05
 	done

@@ -5,7 +5,7 @@
 # the lines of docs/install.md.
 . tests/cli/lib.sh
 . tests/dist/lib_roots.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 command -v unshare curl jq >/dev/null || { echo "1..0 # SKIP no unshare, curl or jq"; exit 0; }
 version=$(tools/version)
 archive=cresset-$version-linux-$(uname -m).tar.gz

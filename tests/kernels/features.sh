@@ -10,11 +10,13 @@
 # the check is that cresset says so. CRESSET_SETTING names the setting of the machine, such as cgroup1.
 #
 # CRESSET_BRIEF makes programs use less CPU time: shares then have a tolerance of 5 standard deviations of the samples that came.
+# CRESSET_MAY_SKIP: where nothing can be recorded, the file is skipped.
 # CRESSET_UP is a command that runs cresset up; otherwise it is that of the build.
 #
 # The machine may be ten times slower than a real one. Programs here end when they have used a given CPU time, and nothing is asserted of how
 # long anything takes.
 . tests/live/lib.sh
+[ -z "${CRESSET_MAY_SKIP-}" ] || needs_recording
 limits=$PWD/tests/kernels/limits
 setting=${CRESSET_SETTING-}
 release=$(uname -r)

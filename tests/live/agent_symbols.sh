@@ -4,7 +4,7 @@
 # takes no tables gets names. The sending process is in the sandbox, and finds a server by its name.
 . tests/live/lib.sh
 . tests/cli/lib_serve.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 for program in curl jq readelf python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done
@@ -21,7 +21,7 @@ agent() { # URL ARG…
 	until_said "recording this machine"
 }
 until_said() { # TEXT
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		grep -q "$1" "$tmp/log" && return
 		kill -0 $agent 2>/dev/null || return
 		sleep 0.05
@@ -34,7 +34,7 @@ end_agent() {
 }
 folded() { get api/v1/flame fmt=folded "q=cpu{comm=\"$1\"}"; }
 until_named() { # COMM
-	for _ in $(seq 100); do
+	for _ in $(seq 200); do
 		folded "$1" | grep -q 'burn_outer;burn_loop' && return
 		sleep 0.3
 	done

@@ -128,7 +128,7 @@ holds "…and it lives" kill -0 $filtered
 is "kernel thread" "$(refusal 2)" kernel-thread
 bash -c 'sleep 0 & exec sleep 30' &
 pids+=($!)
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	zombie=$(pgrep -P $!) && grep -q '^State:.Z' "/proc/$zombie/status" && break
 	sleep 0.05
 done
@@ -141,7 +141,7 @@ inside() { # OPTIONS of unshare
 	# shellcheck disable=SC2086 # none or one
 	unshare "$@" $spread "$progs/attached" poll >"$tmp/inside" &
 	pids+=($!)
-	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
+	for _ in $(seq 6000); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
 	target=$(pgrep -P "${pids[-1]}")
 	said=$tmp/inside
 }
@@ -163,7 +163,7 @@ if [ -e /proc/sys/vm/memfd_noexec ]; then
 	# shellcheck disable=SC2086
 	unshare -p -f --kill-child --mount-proc $spread sh -c "echo 2 >/proc/sys/vm/memfd_noexec && exec '$progs/attached' poll" >"$tmp/inside" &
 	pids+=($!)
-	for _ in $(seq 200); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
+	for _ in $(seq 6000); do grep -q ready "$tmp/inside" && break || sleep 0.01; done
 	target=$(pgrep -P "${pids[-1]}")
 	inject
 	is "memory that cannot be run: a file in /tmp" "$status $(field by_file)" "0 true"

@@ -21,7 +21,7 @@ fragile() { # MODE…
 	"${nobody[@]}" "$progs/attach_fragile" "$@" >"$said" &
 	target=$!
 	pids+=("$target")
-	for _ in $(seq 300); do grep -q ready "$said" && return || sleep 0.01; done
+	for _ in $(seq 6000); do grep -q ready "$said" && return || sleep 0.01; done
 }
 drop() {
 	kill -9 "$target" 2>/dev/null
@@ -39,7 +39,7 @@ at_moment() {
 	local rc
 	count=$((count + 1))
 	ln -sf "$progs/attach_lib" "$tmp/lib$count.so"
-	for _ in $(seq 300); do
+	for _ in $(seq 6000); do
 		timeout 60 "$at" "$@" "$target" "$cresset" gpu attach "$target" --library "$tmp/lib$count.so" --force young,no-library --wait "${wait:-5s}" --json >"$tmp/at" 2>"$tmp/errors"
 		rc=$?
 		grep -q 'another process is attaching' "$tmp/errors" || break
@@ -87,7 +87,7 @@ stop_at() { # MOMENT
 	at_moment stop "$1" calls &
 	attacher=$!
 	count=$((count + 1)) # for the one in the background
-	for _ in $(seq 500); do
+	for _ in $(seq 6000); do
 		is_stopped && stopped=yes && break
 		kill -0 $attacher 2>/dev/null || break
 		sleep 0.01
@@ -112,7 +112,7 @@ exec_at() { # MOMENT
 	fragile execs "$tmp/other" ppoll
 	at_moment exec "$1" calls
 	[ "$1" -gt 0 ] || result=$(sed -n 's/.*"refusal":"\([a-z-]*\)".*/\1/p' "$tmp/at")
-	for _ in $(seq 200); do [ "$(grep -c ready "$said")" = 2 ] && break || sleep 0.01; done
+	for _ in $(seq 6000); do [ "$(grep -c ready "$said")" = 2 ] && break || sleep 0.01; done
 	is_right 2 || spoilt "$1"
 	drop
 }
@@ -133,7 +133,7 @@ inject
 holds "malloc takes longer than we wait: given up" grep -q 'pthread_create did not return in time.*completes it, then continues' "$tmp/errors"
 "$at" look 0 calls "$target"
 lines=$(wc -l <"$said")
-for _ in $(seq 500); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
+for _ in $(seq 6000); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
 holds "…and its lock is free again" test "$(wc -l <"$said")" -gt $((lines + 2))
 is "…and the program is as it was" "$("$at" look 0 calls "$target") $(grep -c returned "$said")" " 0"
 drop
@@ -158,7 +158,7 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 	fragile ppoll
 	echo "$target" >"$group/cgroup.procs"
 	echo 1 >"$ATTACH_FREEZER"
-	for _ in $(seq 200); do grep -q 'frozen 1' "$group/cgroup.events" && break || sleep 0.01; done
+	for _ in $(seq 6000); do grep -q 'frozen 1' "$group/cgroup.events" && break || sleep 0.01; done
 	inject
 	is "frozen: refused" "$(field refusal)" frozen
 	echo 0 >"$ATTACH_FREEZER"
@@ -167,7 +167,7 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 		at_moment freeze "$1" calls &
 		attacher=$!
 		count=$((count + 1))
-		for _ in $(seq 1000); do
+		for _ in $(seq 6000); do
 			grep -q 'frozen 1' "$group/cgroup.events" && break
 			kill -0 $attacher 2>/dev/null || break
 			sleep 0.01
@@ -232,7 +232,7 @@ if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
 		inject
 		"$at" look 0 calls "$target" >/dev/null || spoilt 0
 		lines=$(wc -l <"$said")
-		for _ in $(seq 1000); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
+		for _ in $(seq 6000); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
 		wrong="its lock is held"
 		[ "$(wc -l <"$said")" -gt $((lines + 2)) ] || spoilt 0
 		drop

@@ -3,7 +3,7 @@
 # The sources of each binary's names are counted while recording, and report --by binary shows them; the second recording of a program takes its names
 # from disk.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 cp "$progs/burn" "$tmp/whole"
 strip -o "$tmp/bare" "$progs/burn"

@@ -4,7 +4,7 @@
 # The same program in many builds: with and without frame pointers, optimized or not, position independent or not, static, stripped, by two compilers,
 # in four languages. Every stack is complete, and the functions have the same shares in all of them.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 src=$PWD/tests/live/builds
 names=()

@@ -4,7 +4,7 @@
 # an interval; nothing is lost.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 command -v perl >/dev/null || { echo "1..0 # SKIP no perl"; exit 0; }
 
 me=$$

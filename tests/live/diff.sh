@@ -2,7 +2,7 @@
 # tier: live
 # cresset diff of real recordings: a function made 20 % slower is named, and two runs of the same program raise no alarm.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 record_parts() { # FILE SLOWER: 8 s of CPU time, 16,000 samples
 	timeout "$most_s" "$cresset" record -q --clock cpu-clock -F 1999 -o "$tmp/$1" -- "$progs/parts" 8 "$2"

@@ -26,7 +26,7 @@ load_start() {
 	CUDA_INJECTION64_PATH=$library "$work" decode 600 ready </dev/zero >"$tmp/load" &
 	load=$!
 	pids+=("$load")
-	for _ in $(seq 300); do grep -q ready "$tmp/load" && break || sleep 0.1; done
+	for _ in $(seq 600); do grep -q ready "$tmp/load" && break || sleep 0.1; done
 }
 load_end() { kill "$load" 2>/dev/null; wait "$load" 2>/dev/null; }
 gpu_ns() { "$cresset" convert -q --type gpu-time --unit ns --format folded -o - "$1" | awk -v of="$2" 'index($0, of) { n += $NF } END { print n + 0 }'; }

@@ -4,7 +4,7 @@
 # Calls of a GPU's libraries by CPU stack, on doubles of the libraries: every launch, byte and allocation matches the scenario, and is counted for the
 # function that asked for it.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 types=gpu-launch,gpu-wait,gpu-copy,hbm-alloc,hbm-inuse,nccl
 printf 'kernel slow ns 5000000\nkernel * ns 1000\n' >"$CRESSET_DOUBLE"
@@ -90,7 +90,7 @@ cat >"$tmp/late" <<-END
 END
 start "$progs/gpu_calls" "$tmp/late"
 late=$!
-stopped() { for _ in $(seq 300); do grep -q '^State:.*stopped' "/proc/$1/status" && return; sleep 0.02; done; return 1; }
+stopped() { for _ in $(seq 3000); do grep -q '^State:.*stopped' "/proc/$1/status" && return; sleep 0.02; done; return 1; }
 stopped "$late"
 begin "$tmp/late.cresset" -e $types -p "$late"
 kill -CONT "$late"

@@ -5,7 +5,7 @@
 # them equals that of a program attached by hand. Programs that cannot be attached to are left alone, and reported once.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
@@ -40,9 +40,9 @@ gpu_ns() { "$cresset" query --data "$data" "gpu-time{process=\"$1\"}" --unit ns 
 answers() { python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk -v times="$1" '$1 != "calls" { n += $4 } END { print times * n }'; }
 has_library() { grep -q 'libcresset-cuda\|cresset-ring' "/proc/$1/maps"; }
 said_of() { grep -c "$2.*process $1 \|process $1 .*$2" "$tmp/log"; }
-until_log() { for _ in $(seq 200); do grep -q "$1" "$tmp/log" && return; sleep 0.05; done; return 1; }
+until_log() { for _ in $(seq 1200); do grep -q "$1" "$tmp/log" && return; sleep 0.05; done; return 1; }
 state() { "$cresset" gpu status "$1" --json | jq -r '.processes[0].state'; }
-until_state() { for _ in $(seq 100); do [ "$(state "$1")" = "$2" ] && return; sleep 0.05; done; return 1; }
+until_state() { for _ in $(seq 1200); do [ "$(state "$1")" = "$2" ] && return; sleep 0.05; done; return 1; }
 
 # Programs that play each time they are told to: begin NAME [COMMAND…], play NAME, end_of NAME; their ids are in ${of[NAME]}.
 declare -A of to rounds
@@ -55,7 +55,7 @@ begin() {
 	pids+=("$!")
 	exec {fd}>"$tmp/$name.in"
 	to[$name]=$fd rounds[$name]=0
-	for _ in $(seq 200); do grep -q ready "$tmp/$name.out" && return; sleep 0.02; done
+	for _ in $(seq 3000); do grep -q ready "$tmp/$name.out" && return; sleep 0.02; done
 }
 play() {
 	rounds[$1]=$((rounds[$1] + 1))
@@ -109,7 +109,7 @@ driver() {
 	apart env LD_PRELOAD="$PWD/$BUILD/doubles/libcuda.so.1" "$tmp/$1$$" "$2" >"$tmp/$1.out" &
 	of[$1]=$!
 	pids+=("$!")
-	for _ in $(seq 200); do grep -q ready "$tmp/$1.out" && return; sleep 0.02; done
+	for _ in $(seq 3000); do grep -q ready "$tmp/$1.out" && return; sleep 0.02; done
 }
 up --gpu-attach "comm=~\".*$$\""
 driver stopped poll

@@ -4,7 +4,7 @@
 # Launches of a program in Python: its own functions are above the runtime's call, and have the launches that they made.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 printf 'kernel * ns 1000\n' >"$CRESSET_DOUBLE"
 while read -r version _ python; do

@@ -3,7 +3,7 @@
 # Where kernels stall, on doubles of the libraries: each sample of each instruction, with its source, below the functions that launched its kernel.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 . tests/live/lib_gpu_play.sh
 kernels=$stall_kernels
 

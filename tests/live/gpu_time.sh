@@ -4,7 +4,7 @@
 # GPU time by CPU stack, on doubles of the libraries, as tests/promise/gpu_time.sh has it: over time, in running programs, with less than all of the
 # records, in programs that cannot report.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 . tests/live/lib_gpu_play.sh
 
 # --- over time: each record its own -------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ exec 3>"$tmp/in"
 said ready 1
 begin "$tmp/attached.cresset" -e gpu-time -p "$attached"
 holds "attached while it is recorded" "$cresset" gpu attach "$attached" --force young
-for _ in $(seq 300); do [ "$("$cresset" gpu status "$attached" --json | jq -r '.processes[0].state')" = open ] && break || sleep 0.1; done
+for _ in $(seq 600); do [ "$("$cresset" gpu status "$attached" --json | jq -r '.processes[0].state')" = open ] && break || sleep 0.1; done
 sleep 0.7 # calls are probed, too
 echo go >&3
 said "done" 1

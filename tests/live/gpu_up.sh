@@ -5,7 +5,7 @@
 # once; memory in use is right at each moment; windows keep to a budget; off is off.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
 unset CUDA_INJECTION64_PATH CRESSET_GPU_SCRIPT
 library=$PWD/$BUILD/libcresset-cuda.so
@@ -32,14 +32,14 @@ sum() { awk '{ n += $NF } END { printf "%.0f\n", n }'; }
 # The bytes that a program has in use, by the function that asked for them.
 in_use() { stacks hbm-inuse "$caller" | sed -E 's/^.*;(train|infer|setup);.*;/\1;/' | sort | tr '\n' ' '; }
 until_in_use() { # BYTES
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ "$(stacks hbm-inuse "$caller" | sum)" = "$1" ] && return
 		sleep 0.1
 	done
 	return 1
 }
 # Waits until a program has printed a word that many times; begins one that plays what it is told to: begin_player, play, end_player
-said() { for _ in $(seq 500); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
+said() { for _ in $(seq 3000); do [ "$(grep -c "$1" "$tmp/out")" = "$2" ] && return; sleep 0.02; done; return 1; }
 begin_player() {
 	mkfifo "$tmp/in" 2>/dev/null
 	: >"$tmp/out"
@@ -94,7 +94,7 @@ cat >"$tmp/calls" <<-END
 	train alloc 1 700
 	- stop 0
 END
-stopped() { for _ in $(seq 300); do grep -q '^State:.*stopped' "/proc/$calling/status" && return; sleep 0.02; done; return 1; }
+stopped() { for _ in $(seq 3000); do grep -q '^State:.*stopped' "/proc/$calling/status" && return; sleep 0.02; done; return 1; }
 go_on() { kill -CONT "$calling"; sleep 0.1; stopped; }
 up --gpu-budget 100 --max-rate 1000000 --gpu=require
 "$tmp/$caller" "$tmp/calls" &
@@ -107,7 +107,7 @@ holds "in use: all that was allocated" until_in_use 6000512
 go_on
 holds "… right after frees: what was not freed" until_in_use 4000000
 sleep 2.5
-until_named() { for _ in $(seq 100); do stacks hbm-inuse "$caller" | grep -q ';train;' && return; sleep 0.1; done; return 1; }
+until_named() { for _ in $(seq 600); do stacks hbm-inuse "$caller" | grep -q ';train;' && return; sleep 0.1; done; return 1; }
 holds "its functions get their names" until_named
 is "… and the same later, by who asked for it" "$(in_use)" "train;cudaMalloc 4000000 "
 go_on
@@ -167,7 +167,7 @@ printf 'device 0 X-0 80000000000 A\ndevice 1 X-1 80000000000 B\nprocess 0 %s 601
 export CRESSET_GPU_SCRIPT=$tmp/gpus
 up --gpu-budget 100 --max-rate 1000000
 before() { stacks hbm-inuse "$caller" | sed -n 's/^.*\[before attach\] //p'; }
-until_before() { for _ in $(seq 100); do [ "$(before)" = "$1" ] && return; sleep 0.1; done; return 1; }
+until_before() { for _ in $(seq 600); do [ "$(before)" = "$1" ] && return; sleep 0.1; done; return 1; }
 holds "in use: what it had before" until_before 8010000
 go_on
 holds "… the driver's figures, less what was counted" until_before 8000000
@@ -219,14 +219,14 @@ for line in open(f"/proc/{sys.argv[1]}/maps"):
 END
 }
 state() { ring_word 128 "<I"; } # of the library: 1 it is parked, 2 a window is open
-until_state() { for _ in $(seq 100); do [ "$(state)" = "$1" ] && return; sleep 0.05; done; return 1; }
+until_state() { for _ in $(seq 1200); do [ "$(state)" = "$1" ] && return; sleep 0.05; done; return 1; }
 holds "a program that is watched all the time: its window is open" until_state 2
 play
 # Waits until that many rounds are stored: a killed recorder loses an interval.
 stored() { # ROUNDS
 	local want
 	want=$(for gpu in 0 1; do answers $gpu "$1"; done | sum)
-	for _ in $(seq 80); do
+	for _ in $(seq 600); do
 		[ "$(stacks gpu-time "$player" --unit ns | sum)" = "$want" ] && return
 		sleep 0.1
 	done
@@ -269,9 +269,9 @@ rm -rf "$data"
 up
 begin_player
 window() { stacks gpu-window "$player" --unit ns | sum; }
-more_window() { for _ in $(seq 150); do [ "$(window)" -gt "$1" ] && return; sleep 0.1; done; return 1; }
+more_window() { for _ in $(seq 600); do [ "$(window)" -gt "$1" ] && return; sleep 0.1; done; return 1; }
 holds "windows now and then" more_window 0
-detached() { for _ in $(seq 200); do "$cresset" gpu detach "$playing" >/dev/null 2>&1 && return; sleep 0.02; done; return 1; }
+detached() { for _ in $(seq 3000); do "$cresset" gpu detach "$playing" >/dev/null 2>&1 && return; sleep 0.02; done; return 1; }
 holds "detached between two of them" detached
 sleep 2.5
 before=$(window)
@@ -373,7 +373,7 @@ for what in maps short; do
 	pids+=("$!")
 done
 dropped() { ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_lost' AND series IN (SELECT series FROM labels WHERE key = 'reason' AND value = 'side_band')"; }
-for _ in $(seq 60); do [ "$(dropped)" -gt 0 ] && break; sleep 0.5; done
+for _ in $(seq 120); do [ "$(dropped)" -gt 0 ] && break; sleep 0.5; done
 holds "amid a storm of mappings: records are dropped" test "$(dropped)" -gt 0
 amid=()
 mkfifo "$tmp/idle"
@@ -399,7 +399,7 @@ printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\n" 
 "$cresset" serve --listen 127.0.0.1:0 --data "$data" >"$tmp/serve.log" 2>"$tmp/err" &
 serving=$!
 pids+=("$serving")
-for _ in $(seq 100); do grep -q 'http://' "$tmp/serve.log" && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q 'http://' "$tmp/serve.log" && break; sleep 0.05; done
 url=$(sed 's|/$||' "$tmp/serve.log")
 # Of each thread, 200 launches a second have a known stack, and the others an estimated one: the sum stays right.
 begin_always agent --server "$url" --spool "$tmp/spool" --gpu-budget 100
@@ -417,7 +417,7 @@ total() {
 		AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = '$player')
 		AND series IN (SELECT series FROM labels WHERE key = 'gpu' AND value = '$1')" 2>>"$tmp/err" | tail -n +2 | tr -d '\r'
 }
-for _ in $(seq 50); do [ "$(total 1)" != 0 ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ "$(total 1)" != 0 ] && break; sleep 0.1; done
 for gpu in 0 1; do is "agent and server: GPU $gpu, in ns" "$(total $gpu)" "$(answers $gpu 2 | sum)"; done
 kill -TERM $serving
 finish

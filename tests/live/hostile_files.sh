@@ -5,7 +5,7 @@
 # ends when it is told to.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 chmod 755 "$tmp" # the store process is nobody
 data=$tmp/data
@@ -20,7 +20,7 @@ as_nobody() { # NAME WHAT [ARG]: a program of that name
 	pids+=("$!")
 }
 until_counted() { # COMMAND…: until it prints more than 0
-	for _ in $(seq 60); do
+	for _ in $(seq 120); do
 		[ "$("$@")" -gt 0 ] 2>/dev/null && return
 		sleep 0.5
 	done

@@ -15,7 +15,7 @@ begin_fs() { # sets fs
 	"$progs/hung_fs" "$tmp/mount" "$progs/burn" >"$tmp/mounted" 2>"$tmp/mount.err" &
 	fs=$!
 	pids+=("$fs")
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		[ -s "$tmp/mounted" ] && return
 		kill -0 "$fs" 2>/dev/null || return
 		sleep 0.05

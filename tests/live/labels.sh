@@ -2,7 +2,7 @@
 # tier: live
 # Labels of recorded programs: in a unit's group and as another user, one that publishes its service, and those that --exclude leaves out.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 # --- a group like systemd's: in its own hierarchy, or in that of v2
 group=
@@ -39,7 +39,7 @@ nameless() { # DATA
 # --- record
 in_group "$tmp/burn-it" $$-labelled 8
 start "$tmp/publish" $$-published 8 >"$tmp/said"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	grep -q published "$tmp/said" && break
 	sleep 0.05
 done

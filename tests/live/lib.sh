@@ -3,7 +3,7 @@
 #
 #     . tests/live/lib.sh           from the project's root
 #     is "name" "$got" "$want"      near "name" GOT WANT TOLERANCE       holds "name" COMMAND…
-#     finish
+#     needs_recording               finish
 set -u
 BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # used by the tests that read this file
@@ -70,7 +70,7 @@ holds() {
 
 # Waits until a process has this name: until_comm PID NAME
 until_comm() {
-	for _ in $(seq 3000); do
+	for _ in $(seq 6000); do
 		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ] && return
 		sleep 0.01
 	done
@@ -146,7 +146,7 @@ begin_ftrace() {
 	ftrace_pid[$out]=$!
 	exec {fd}>"$out.end"
 	ftrace_fd[$out]=$fd
-	for _ in $(seq 1500); do
+	for _ in $(seq 3000); do
 		[ -e "$out" ] && return
 		kill -0 "${ftrace_pid[$out]}" 2>/dev/null || return 1
 		sleep 0.02
@@ -193,6 +193,14 @@ causes() {
 		near "$name: $cause, µs" "$(cause_us "$cause" "$reason" <"$folded")" "$(awk "BEGIN { print $total_us - $slack_us / 2 }")" \
 			"$(awk "BEGIN { print $total_us / 100 + $count * 100 + $slack_us / 2 + $stolen }")"
 	done <"$truth"
+}
+
+# Skips the file where nothing can be recorded: without root, or on a kernel that refuses BPF.
+needs_recording() {
+	local why
+	why=$("$progs/can_record") && return
+	echo "1..0 # SKIP $why"
+	exit 0
 }
 
 finish() { echo "1..$t_count"; }

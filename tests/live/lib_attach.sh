@@ -13,7 +13,7 @@ begin() {
 	"$progs/attached" "$@" >"$said" &
 	target=$!
 	pids+=("$target")
-	for _ in $(seq 200); do
+	for _ in $(seq 6000); do
 		grep -q ready "$said" && return
 		sleep 0.01
 	done
@@ -36,7 +36,7 @@ asked() {
 	local lines
 	lines=$(wc -l <"$said")
 	kill -USR1 "$target" 2>/dev/null
-	for _ in $(seq 500); do
+	for _ in $(seq 6000); do
 		[ "$(wc -l <"$said")" -gt "$lines" ] && break
 		sleep 0.01
 	done

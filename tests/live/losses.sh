@@ -3,7 +3,7 @@
 # run: alone
 # Losses are counted and shown; failures end with the right status; a killed recorder leaves a readable file.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 start "$progs/burn" lossy 8 >/dev/null
 start "$progs/burn" lossy 8 >/dev/null
@@ -19,7 +19,7 @@ holds "nothing is lost with the ordinary buffer" grep -Eq '(^|[^0-9,])0 lost|los
 
 "$cresset" record -a -q -F 199 -o "$tmp/killed.cresset" &
 recorder=$!
-for _ in $(seq 100); do # it commits every 3 s
+for _ in $(seq 300); do # it commits every 3 s
 	"$cresset" report -q "$tmp/killed.cresset.tmp" >/dev/null 2>&1 && break
 	sleep 0.2
 done
@@ -38,7 +38,7 @@ lost() { # WHICH: the greatest value of these series
 		(SELECT series FROM labels WHERE key = 'reason' AND value = '$1')" 2>"$tmp/sql.err" | tail -n 1 | tr -d '\r'
 }
 until_lost() { # WHICH AWK-CONDITION of n
-	for _ in $(seq 60); do
+	for _ in $(seq 120); do
 		awk -v n="$(lost "$1")" "BEGIN { exit !(n != \"\" && $2) }" && return
 		sleep 0.5
 	done

@@ -4,7 +4,7 @@
 # Every stack is named, whatever happened to the file: gone in 5 ms, deleted, replaced, in memory, in another namespace, opened late, forked, made at
 # run time.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 # All samples of a comm have a function in their stack: at least 30 samples, and 99 % of them.
 named() {

@@ -3,7 +3,7 @@
 # run: alone
 # Where threads wait, cause by cause, compared with the program's own measurements and with bpftrace; and which waits count.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export TMPDIR=$tmp
 
 # Records `waits COUNT MS CAUSE…` from its start to its end: waits_run NAME "OPTIONS" COUNT MS [CAUSE…]. Leaves NAME.truth and NAME.folded, with
@@ -220,7 +220,7 @@ is "… without its stack" "$(grep -c 'woken by.*wake_futex' "$tmp/wakers.folded
 holds "--waker-stacks has its stack" grep -Eq ';wait_futex;.*\[blocked: futex/lock\];.*wake_futex' "$tmp/waker_stacks.folded"
 kill -9 "$twenty" "$hundred" "$dead" ${grouped:+"$grouped"}
 if [ -n "${grouped-}" ]; then
-	for _ in $(seq 50); do
+	for _ in $(seq 1200); do
 		rmdir "$group" 2>/dev/null && break
 		sleep 0.05
 	done

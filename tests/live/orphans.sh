@@ -4,7 +4,7 @@
 # stopped. A process that answers does not report that all is well, and the next one takes the directory.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 chmod 755 "$tmp" # the store process is not root
 is_gone() { case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in '' | Z* | X*) return 0 ;; *) return 1 ;; esac }

@@ -3,7 +3,7 @@
 # run: alone
 # The same seconds recorded by perf record: the same number of samples, the same functions, the same kernel functions.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 begin "$tmp/ours.folded" -a -F 199 -o "$tmp/ours.pb.gz"
 mkfifo "$tmp/control" "$tmp/ack"

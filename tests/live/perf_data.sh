@@ -5,7 +5,7 @@
 # function. As a file, compressed, through a pipe, with stacks still to be unwound, and killed. Where perf itself fails (6.1 does at times, with
 # "stack smashing detected"), there is nothing to compare with.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 work() {
 	"$progs/burn" data-burn 0.4 >/dev/null &
@@ -100,7 +100,7 @@ start "$progs/burn" data-burn 60 >/dev/null
 perf record -q -g -F 999 -m 16 -e cpu-clock -o "$tmp/k" -p "${pids[-1]}" 2>/dev/null &
 perf=$!
 pids+=("$perf")
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ "$(stat -c %s "$tmp/k" 2>/dev/null || echo 0)" -gt 20000 ] && break
 	sleep 0.1
 done

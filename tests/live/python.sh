@@ -6,7 +6,7 @@
 # CRESSET_PYTHONS=all.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 interpreters >"$tmp/interpreters"
 [ -s "$tmp/interpreters" ] || { echo "1..0 # SKIP no Python"; exit 0; }

@@ -6,7 +6,7 @@
 # extension) and one more, or with CRESSET_PYTHONS=all on every one.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 command -v gdb >/dev/null || { echo "1..0 # SKIP gdb is not there"; exit 0; }
 shapes=(shares names exceptions recursion generators asyncio native released)
 

@@ -5,7 +5,7 @@
 # and where another thread created the interpreter; and greenlets, whose stacks are copied in and out.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 interpreters >"$tmp/interpreters"
 
 # Records what a file does in 2 s of CPU time, and sets how many samples came too early for their tables: recorded_file PATH FILE. A recorder that had

@@ -118,9 +118,9 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh "$cresset" up --data "$tmp/part" --listen 127.0.0.1:0 --interval 1s --btf "$tmp/types" 2>"$tmp/log" &
 	pids+=($!)
-	for _ in $(seq 100); do grep -q "look at it" "$tmp/log" && break; sleep 0.1; done
+	for _ in $(seq 600); do grep -q "look at it" "$tmp/log" && break; sleep 0.1; done
 	url=$(sed -n 's/.*look at it: *//p' "$tmp/log")
-	for _ in $(seq 60); do
+	for _ in $(seq 240); do
 		missing=$(curl -s "${url}api/v1/status" | jq -c '[.missing[] | .feature, .why]')
 		[ "${missing:-[]}" != "[]" ] && break
 		sleep 0.25

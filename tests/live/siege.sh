@@ -5,7 +5,7 @@
 # answers, and a clock that is set to and fro. Beside them, cresset up shows where a program of known truth spends its time.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 command -v perl >/dev/null || { echo "1..0 # SKIP no perl"; exit 0; }
 
 chmod 755 "$tmp" # the store process is not root
@@ -26,7 +26,7 @@ stacks() { "$cresset" query --data "$data" "cpu{process=\"$known\"}" --from 2000
 "$progs/hung_fs" "$tmp/mount" "$progs/burn" >"$tmp/mounted" 2>"$tmp/mount.err" &
 fs=$!
 pids+=("$fs")
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
 	if [ -s "$tmp/mounted" ] || ! kill -0 "$fs" 2>/dev/null; then break; fi
 	sleep 0.05
 done

@@ -4,7 +4,7 @@
 # Stacks without frame pointers are complete wherever their code lies and however it got there: forked, executed, opened late, mapped twice, deleted,
 # in memory, in another namespace, in a thread, beside code made at run time.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 # The programs of names.sh, whose stacks are known, without frame pointers.
 flags=(-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-inline -D_GNU_SOURCE)

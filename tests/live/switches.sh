@@ -5,7 +5,7 @@
 # state their possible error. On a calm machine, all waits are recorded.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 me=$$
 waiting=(wait_2ms wait_20ms wait_700ms wait_all)

@@ -4,7 +4,7 @@
 # data or the stack of a program that it samples, whose names it has.
 . tests/live/lib.sh
 . tests/cli/lib_serve.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 for program in curl gcc objcopy python3 zstd; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done

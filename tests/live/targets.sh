@@ -3,7 +3,7 @@
 # run: alone
 # The targets of cresset record: everything, a process with its threads and children, a thread, a name, a group, a command.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 # --- two programs that use 3 s and 1 s of CPU time ---
 from=$(steal_us)

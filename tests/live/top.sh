@@ -4,7 +4,7 @@
 # cresset top on a terminal, provided by tmux: the screen for programs of known shares, each tab, keys, the mouse, sizes, and the state in which the
 # terminal is left, however top ends.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 command -v tmux >/dev/null || { echo "1..0 # SKIP there is no tmux"; exit 0; }
 export LC_ALL=C.UTF-8
 unset NO_COLOR COLORTERM
@@ -36,14 +36,14 @@ begin_top() { # ROWS COLS ARG…: in its own shell, whose settings are checked a
 	shift 2
 	another -x "$cols" -y "$rows" "stty -a >$tmp/before; $cresset $*; echo \"ended \$?\"; stty -a >$tmp/after; sleep 1000"
 	top=
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		top=$(pgrep -P "$(mux list-panes -F '#{pane_pid}')" -x cresset) && return
 		sleep 0.05
 	done
 }
 ended() { # NAME STATUS: the terminal is as it was
 	shows "$1" "^ended $2\$"
-	for _ in $(seq 50); do
+	for _ in $(seq 600); do
 		[ -s "$tmp/after" ] && break
 		sleep 0.1
 	done
@@ -196,12 +196,12 @@ is "… all is ASCII" "$(shot | LC_ALL=C grep -c '[^ -~]')" 0
 chmod 755 "$tmp"
 "$cresset" up --data "$tmp/data" --interval 1s --freq 99 --listen 127.0.0.1:0 2>"$tmp/log" &
 pids+=($!)
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	url=$(grep -o 'http://[0-9.:]*' "$tmp/log" | head -1) && [ -n "$url" ] && break
 	sleep 0.1
 done
 # Until there are some hundred samples of it: fewer give no useful ratio.
-for _ in $(seq 60); do
+for _ in $(seq 120); do
 	[ "$(curl -s "$url/api/v1/flame?fmt=folded&q=cpu&from=now-60s" | folded_sum half_work)" -ge 200 ] && break
 	sleep 0.5
 done

@@ -4,7 +4,7 @@
 # Spans of traces: programs whose threads publish the span they work for, in each way that compilers and linkers have for a thread-local variable.
 # Each sample's span must be the one that its thread had at that moment by its own log; other processes have none; and every output has them.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }
 
 sql() { "$cresset" sql -q --format csv --data "$1" "$2" | tail -n +2 | tr -d '\r'; }

@@ -4,7 +4,7 @@
 # More threads wait than one report can hold: cresset up records their waits in turns, in full, and in windows as estimates whose sum is right.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 chmod 755 "$tmp" # the store process is not root
 threads=9000 me=w$$

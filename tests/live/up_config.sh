@@ -3,14 +3,14 @@
 # cresset up --config: rules change and drop series before they are stored; SIGHUP brings other rules and another rate into force while it runs, and
 # nothing when the file has a mistake; systemd is told when it is ready.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
 conf=$tmp/cresset.yaml
 socket=$tmp/notify
 said() { # TEXT: waits until it is in the log
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		grep -q -- "$1" "$tmp/log" && return
 		kill -0 "$up" 2>/dev/null || break
 		sleep 0.05
@@ -21,7 +21,7 @@ ask() { "$cresset" sql --format csv --data "$data" "$1" | tail -n +2 | tr -d '\r
 values() { ask "SELECT DISTINCT value FROM labels WHERE key = '$1' ORDER BY 1"; }
 samples_of() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = '$1' AND value = '$2')"; }
 until_stored() { # KEY VALUE
-	for _ in $(seq 60); do
+	for _ in $(seq 120); do
 		[ "$(samples_of "$1" "$2")" -gt "${3-0}" ] && return
 		sleep 0.5
 	done
@@ -48,7 +48,7 @@ python3 - "$socket" >"$tmp/notified" <<-'END' &
 	    print(s.recv(4096).decode(), flush=True)
 END
 pids+=($!)
-for _ in $(seq 100); do [ -S "$socket" ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ -S "$socket" ] && break; sleep 0.05; done
 
 rules "$$_dropped|unwanted" first
 NOTIFY_SOCKET=$socket "$cresset" up -v --config "$conf" 2>"$tmp/log" &
@@ -56,7 +56,7 @@ up=$!
 pids+=("$up")
 holds "it runs by the file" said "collector runs"
 holds "it says where to look" said "look at it:  http://127.0.0.1:"
-for _ in $(seq 100); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
 is "the init system is told once that it is ready" "$(cat "$tmp/notified")" "READY=1"
 
 "$progs/burn" $$_dropped 3 >/dev/null &
@@ -73,7 +73,7 @@ holds "… and changes nothing" said "what was there before stays"
 rules "$$_two" second 47
 kill -HUP "$up"
 holds "what has changed is said" said "relabel has changed: the collector begins again"
-for _ in $(seq 200); do [ "$(grep -c 'collector runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ "$(grep -c 'collector runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
 keeper=$(pgrep -P "$up" -x cresset-store)
 "$progs/burn" $$_two 2 >/dev/null &
 "$progs/burn" $$_three 3 >/dev/null
@@ -87,7 +87,7 @@ is "nothing was killed" "$(grep -cE 'killed|has ended' "$tmp/log")" 0
 echo 'retention: 2d' >>"$conf"
 kill -HUP "$up"
 holds "a key of the store process" said "retention has changed: the store process begins again"
-for _ in $(seq 200); do [ "$(grep -c 'store process runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ "$(grep -c 'store process runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
 "$progs/burn" $$_four 2 >/dev/null
 holds "it goes on with what is recorded" until_stored role second-four 30
 # Samples that a busy machine keeps the collector from taking in time are not lost on the way.

@@ -3,7 +3,7 @@
 # Places where the data of cresset up and agent cannot be: the start reports which user cannot get there, at which directory of the path, and the
 # remedy.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 
 chmod 755 "$tmp"
 mkdir -m 700 "$tmp/closed"

@@ -4,7 +4,7 @@
 # restarts if nobody has.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 unshare -m sh -c 'mount --bind /etc/group /etc/group' 2>/dev/null || { echo "1..0 # SKIP no mount namespaces here"; exit 0; }
 
 chmod 755 "$tmp" # the store process is not root

@@ -3,7 +3,7 @@
 # run: alone
 # All of a thread's life: times on the CPU, blocked and waiting for a CPU add up to it, thread by thread and stack by stack.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 export TMPDIR=$tmp
 freq=199
 
@@ -44,7 +44,7 @@ mixed_run() { # NAME SECONDS OPTION…: leaves NAME.truth, NAME.folded, NAME.thr
 		sh -c ': >"$1"; read -r _ <"$2"; exec "$3" "$4"' - "$tmp/$name.there" "$tmp/$name.go" "$progs/mixed" "$seconds" \
 		>"$tmp/$name.truth" 2>"$tmp/$name.err" &
 	recorder=$!
-	for _ in $(seq 500); do [ -e "$tmp/$name.there" ] && break; sleep 0.02; done
+	for _ in $(seq 3000); do [ -e "$tmp/$name.there" ] && break; sleep 0.02; done
 	begin_ftrace "$tmp/$name.after" sched/sched_switch 'prev_state & 0x30' || traced=
 	echo >"$tmp/$name.go"
 	wait $recorder
@@ -125,7 +125,7 @@ is "… and its CPU time, and its waits for a CPU" "$(times sys_exit)" ""
 # --- begun and ended in mid-run: threads that exist throughout have all of the recording ---
 start "$progs/mixed" 8 >"$tmp/part.truth"
 mixed=${pids[-1]}
-for _ in $(seq 500); do # until all of those are there, by their names
+for _ in $(seq 6000); do # until all of those are there, by their names
 	[ "$(cat /proc/"$mixed"/task/*/comm 2>/dev/null | grep -cxE 'spin|short|sleep|ping|pong|pin-[ab]|lock-[ab]')" = 9 ] && break
 	sleep 0.01
 done

@@ -5,7 +5,7 @@
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/cli/lib_serve.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 for program in openssl curl jq python3; do
 	command -v $program >/dev/null || { echo "1..0 # SKIP no $program"; exit 0; }
 done

@@ -2,7 +2,7 @@
 # tier: test
 # GPU time by CPU stack, on doubles of the libraries: each nanosecond of every kernel and copy is counted for the function that launched it.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 . tests/live/lib_gpu_play.sh
 
 # --- a program from its start to its end, with the library ------------------------------------------------------------------

@@ -2,7 +2,7 @@
 # tier: test
 # What is lost is counted, shown and explained, and what is refused is said with its reason and a remedy.
 . tests/cli/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 chmod 755 "$tmp"
 
 "$progs/burn" "l$$" 1000 >/dev/null &

@@ -3,7 +3,7 @@
 # Each sample has a name, whatever happened to the program's file: it was deleted or replaced, lies in memory or in another mount namespace, was opened
 # late, has no symbols left, or the code was made at run time.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording the machine needs root"; exit 0; }
+needs_recording
 
 me=n$$
 # All samples of a comm have a function in their stack: at least 40 samples, and 99 % of them, within 5 standard deviations.

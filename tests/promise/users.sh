@@ -4,7 +4,7 @@
 # records in its store stays unreadable.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP other users take root"; exit 0; }
+needs_recording
 command -v setpriv >/dev/null || { echo "1..0 # SKIP no setpriv here"; exit 0; }
 command -v curl >/dev/null || { echo "1..0 # SKIP no curl here"; exit 0; }
 

@@ -6,7 +6,7 @@
 # what the store process has goes up and down between its limits, and the middle of that is where it was. Both processes stay below what they may
 # have. The collector has more while it makes the table of a very large library, which is said.
 . tests/live/lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+needs_recording
 seconds=${SOAK_SECONDS:-3600}
 chmod 755 "$tmp"
 

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef UNIT_TIMEOUT_S
-#define UNIT_TIMEOUT_S 60
+#define UNIT_TIMEOUT_S 600 /* ten times what any takes on a quiet machine */
 #endif
 
 /* Gives the reason why a test cannot run here, and ends it; tests/run counts it as skipped, with the reason. */
@@ -28,8 +29,21 @@
 		return; \
 	} while (0)
 
+/* A bound of a time that passes, for this machine: as many times longer as it is slower than a quiet one, which tests/run has measured. */
+static inline unsigned long long t_slow_ns(unsigned long long ns)
+{
+	const char *slow = getenv("CRESSET_SLOW");
+	double times = slow ? strtod(slow, NULL) : 1;
+
+	return ns * (times > 1 ? times : 1);
+}
+
 static inline int unit_run(const char *name, const TTest *const *tests, size_t n)
 {
+	char agent[32];
+	snprintf(agent, sizeof agent, "unit-%d", (int)getpid());
+	setenv("CRESSET_AGENT", agent, 0); /* no other agent takes the GPU programs of tests */
+
 	Suite *suite = suite_create(name);
 	TCase *tcase = tcase_create(name);
 	tcase_set_timeout(tcase, UNIT_TIMEOUT_S);

@@ -1,26 +1,30 @@
 // tier: test
+// tier: live CRESSET_RESIZE=all
 // run: alone
 /* A window that becomes narrower or wider: what is open looks as if it had been opened at that width, box by box and
- * picture by picture, and nothing sticks out. In report.html and on each screen of the page. */
+ * picture by picture, and nothing sticks out. In report.html and on each screen of the page. Without CRESSET_RESIZE: one
+ * screen of each kind, and its widest and narrowest window. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { after: atEnd, before, describe, test } = require('node:test');
-const { after, drawn, launch, open, serve, shot, wide } = require('./page.js');
+const { after, drawn, launch, open, serve, shot, slow, wide } = require('./page.js');
 const { project, program, tempDir } = require('./picture.js');
 
 const dir = tempDir(),
 	at = (name) => path.join(dir, name);
+const every = process.env.CRESSET_RESIZE === 'all';
 const HEIGHT = 844,
-	WAIT_MS = 8000,
+	WAIT_MS = 30000 * slow,
 	SETTLES_MS = 400,
 	LEAST_NAME_PX = 54,
 	/* From each of them all the others are gone to; 756 and 650 leave the Timeline's plots equally wide. */
-	WALK = [1280, 390, 756, 650, 1280],
+	WALK = every ? [1280, 390, 756, 650, 1280] : [1280, 390, 1280],
 	/* Tables of reports have less room beside the graph, and more below it. */
-	WALK_OF_REPORTS = [390, 1280, 910, 390];
+	WALK_OF_REPORTS = [390, 1280, 910, 390],
+	OF_EACH_KIND = /^a report: |graph over time|strips, streams|^Compare$/;
 const fixture = (name, ...args) =>
 	execFileSync(path.resolve(project, process.env.BUILD || 'build', 'fixture', name), args.map(String));
 const cresset = (...args) => execFileSync(program, ['-q', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -223,7 +227,8 @@ async function close(page) {
 	assert.deepStrictEqual(page.trouble, []);
 }
 
-for (const [name, opened] of Object.entries(SCREENS))
+const screens = Object.entries(SCREENS).filter(([name]) => every || OF_EACH_KIND.test(name));
+for (const [name, opened] of screens)
 	describe(name, () => {
 		const fresh = new Map();
 		/* What it looks like when it is opened at that width. */
@@ -236,7 +241,7 @@ for (const [name, opened] of Object.entries(SCREENS))
 			}
 			return fresh.get(width);
 		}
-		for (const [first, ...widths] of name.startsWith('a report') ? [WALK, WALK_OF_REPORTS] : [WALK])
+		for (const [first, ...widths] of every && name.startsWith('a report') ? [WALK, WALK_OF_REPORTS] : [WALK])
 			test(`from ${first} to ${widths.join(', ')} px`, async () => {
 				const page = await opened({ viewport: { width: first, height: HEIGHT } });
 				let was = first;
@@ -266,7 +271,7 @@ async function changes(opened, from, to, change, what) {
 	await close(page);
 }
 const WINDOW = { viewport: { width: 1280, height: HEIGHT } };
-for (const [name, opened] of Object.entries(SCREENS)) {
+for (const [name, opened] of screens) {
 	test(`${name}: on a screen of twice as many pixels`, async () => {
 		const page = await opened({ viewport: null }),
 			devtools = await page.context().newCDPSession(page);
@@ -292,8 +297,7 @@ for (const [name, opened] of Object.entries(SCREENS)) {
 			(page) => page.setViewportSize({ width: 1280, height: 1500 }),
 			'higher'
 		));
-	/* One screen of each kind. */
-	if (/^a report: |graph over time|strips, streams|^Compare$/.test(name))
+	if (OF_EACH_KIND.test(name))
 		test(`${name}: dark, once it is narrow`, () =>
 			changes(
 				opened,

@@ -1,7 +1,5 @@
 // tier: test
 /* The spool: batches stay until they are acknowledged, once, in order, with their numbers; limits; damage. */
-#define UNIT_TIMEOUT_S 300
-
 #include "rand.h"
 #include "spool_place.h"
 

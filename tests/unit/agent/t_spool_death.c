@@ -1,8 +1,6 @@
 // tier: test
 // tier: full CRESSET_KILL_RUNS=200
 /* The spool when its process is killed at any moment. CRESSET_KILL_RUNS: number of kills (20). */
-#define UNIT_TIMEOUT_S 300
-
 #include "rand.h"
 #include "spool_place.h"
 

@@ -1,8 +1,6 @@
 // tier: test
 /* agent/symbols_thread.c against servers that are away, refuse, fail in the middle, or are killed: a table arrives in the end, or its names are found
  * here; a server that refuses is not asked again. */
-#define UNIT_TIMEOUT_S 120
-
 #include "real_server.h"
 #include "shell.h"
 

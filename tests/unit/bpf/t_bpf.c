@@ -1,7 +1,6 @@
 // tier: test
 /* The BPF objects, built by each supported clang, load with every filter in every variant, within the budget of verified instructions. They are built
  * before ($BUILD/unit/bpf-14, bpf-19), so this also runs without a compiler. */
-#define UNIT_TIMEOUT_S 600 /* an emulated machine takes minutes */
 #include "unit.h"
 
 #include "bpf/event.h"

@@ -1,7 +1,6 @@
 // tier: test
 /* The sampler may be an NMI, which interrupts any other program on its CPU, also while that holds a lock. So no map with a lock may be written by
  * both. This walks all programs of both objects, as each clang compiles them, with the functions that they call and the maps that they write. */
-#define UNIT_TIMEOUT_S 60
 #include "core_relocations.h"
 
 enum { BY_SAMPLER = 1, BY_OTHERS = 2 };

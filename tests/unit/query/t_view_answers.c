@@ -1,6 +1,5 @@
 // tier: test
 /* Answers of a store without detail, with late names, and as a source. */
-#define UNIT_TIMEOUT_S 300
 #include "view_world.h"
 
 #include "query/source.h"

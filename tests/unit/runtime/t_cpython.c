@@ -1,7 +1,6 @@
 // tier: test
 /* CPython read from outside, compared with what each installed interpreter says of itself: names and lines of every instruction of a few thousand
  * code objects, and the stacks of threads that stand still. */
-#define UNIT_TIMEOUT_S 500
 #include "live_python.h"
 #include "runtime/cpython_parts.h"
 

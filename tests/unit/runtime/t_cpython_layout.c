@@ -1,7 +1,6 @@
 // tier: test
 /* The layouts of CPython's structures, compared with the debug information of every build that has it; and false statements by a process about its
  * own layout. */
-#define UNIT_TIMEOUT_S 300
 #include "live_python.h"
 #include "rand.h"
 #include "runtime/cpython_layout.h"

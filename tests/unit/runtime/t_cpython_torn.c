@@ -1,7 +1,6 @@
 // tier: test
 /* CPython read from outside while it runs, while its memory is torn, and when it is gone: the work is bounded, and a frame has its own name or
  * none. */
-#define UNIT_TIMEOUT_S 600
 #include "live_python.h"
 #include "rand.h"
 #include "runtime/cpython_parts.h"

@@ -1,8 +1,6 @@
 // tier: test
 /* Points of metrics in a store: each once, with the last value of each moment, whatever happens to heads, blocks and processes. The witness is a list
  * of all points that were ever given. */
-#define UNIT_TIMEOUT_S 120
-
 #include "metric_store_world.h"
 #include "rand.h"
 #include "unit.h"

@@ -1,8 +1,6 @@
 // tier: test
 /* Points of metrics in a store that is damaged or killed: bytes and rows that are not as written are counted and answer nothing, and what was
  * acknowledged stays. */
-#define UNIT_TIMEOUT_S 120
-
 #include "metric_store_world.h"
 #include "rand.h"
 #include "unit.h"

@@ -1,7 +1,5 @@
 // tier: test
 /* A store stays within its limits on disk, memory and days. */
-#define UNIT_TIMEOUT_S 120
-
 #include "ingest_world.h"
 
 static uint64_t counted_bytes;

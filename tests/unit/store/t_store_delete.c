@@ -1,8 +1,6 @@
 // tier: test
 /* Rows of deleted series are gone: from answers, tables, free pages and journals; those of others are all there. Whenever the process ends, the
  * deletion is finished when the store is opened again. */
-#define UNIT_TIMEOUT_S 120
-
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -1,8 +1,6 @@
 // tier: test
 /* Batches in the inbox refer to dictionaries that grow, from senders that keep their profiles and from others: whenever the process ends, and
  * whatever is damaged, a row's meaning stays true, or the row is counted as lost. */
-#define UNIT_TIMEOUT_S 120
-
 #include "random_profile.h"
 #include "store_witness.h"
 #include "unit.h"

@@ -1,7 +1,5 @@
 // tier: test
 /* What goes into a store is in it, once: in any order, at any hour, and however the previous process ended. */
-#define UNIT_TIMEOUT_S 120
-
 #include "ingest_world.h"
 
 #include <sqlite3.h>

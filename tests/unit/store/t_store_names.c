@@ -1,7 +1,5 @@
 // tier: test
 /* Names of batches, however the previous process ended: what was acknowledged with a name, or later with a better one, shows it. */
-#define UNIT_TIMEOUT_S 120
-
 #include "unit.h"
 
 #include "profile/frame.h"

@@ -1,7 +1,6 @@
 // tier: test
 /* Questions put to a store, compared with the rows that it was given, one by one: all series, stacks and ranges, in heads, in blocks, compacted,
  * sealed, with and without detail; a view stays the same. */
-#define UNIT_TIMEOUT_S 300
 #include "view_world.h"
 
 #include "store_witness.h"

@@ -5,7 +5,6 @@
  *
  * CRESSET_ORACLE_STEPS: instructions of each program, instead of the ordinary number. CRESSET_ORACLE_ONLY: only programs with this in their build
  * command. CRESSET_ORACLE_OFFSETS: also prints the place within a function. */
-#define UNIT_TIMEOUT_S 240 /* each instruction takes two switches between processes */
 #include "unit.h"
 
 #include "shadow_stack.h"

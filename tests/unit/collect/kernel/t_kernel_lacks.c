@@ -1,7 +1,6 @@
 // tier: test
 /* A kernel's missing features are reported with their cost: for kernels made from the table of collect/kernel/kernel_types.c, without one row or with
  * a field of another size; for the running kernel's types with one name changed; and for types that are truncated, garbage or endless. */
-#define UNIT_TIMEOUT_S 300
 #include "kernel_verdict.h"
 #include "made_kernel.h"
 #include "rand.h"

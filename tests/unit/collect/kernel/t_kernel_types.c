@@ -1,7 +1,6 @@
 // tier: test
 /* The table of what BPF programs need of a kernel (collect/kernel/kernel_types.c): it matches the programs that each clang compiles, and these can be
  * relocated against the types of each available kernel, as libbpf does it. */
-#define UNIT_TIMEOUT_S 300
 #include "core_relocations.h"
 #include "kernel_verdict.h"
 

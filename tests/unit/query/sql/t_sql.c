@@ -1,6 +1,5 @@
 // tier: test
 /* SQL over a source: answers equal loops over its rows, and conditions are pushed down. */
-#define UNIT_TIMEOUT_S 240 /* a million rows, on a busy machine */
 #include "sql_source.h"
 
 #include "store/codec/store.h"

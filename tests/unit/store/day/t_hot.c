@@ -1,7 +1,6 @@
 // tier: test
 /* The hot tier compared with a list of what the store was given: every sample of its hours is there exactly once, unchanged, and windows answer for
  * all other hours; after crashes, damage, retention, pins and on a short disk. */
-#define UNIT_TIMEOUT_S 200
 #include "rand.h"
 #include "store/codec/hot_block.h"
 #include "store/day/hot.h"

@@ -1,6 +1,5 @@
 // tier: test
 /* Files of a partition, damaged in every page: each block is unchanged, or is counted, or the file is refused. */
-#define UNIT_TIMEOUT_S 240
 #include "part_world.h"
 #include "unit.h"
 
