@@ -71,7 +71,7 @@ static void read_tree(const struct buf *b, struct columns *c)
 	ck_assert_ptr_eq(at, b->data + b->len);
 }
 
-static int write(struct profile *p, uint32_t px, struct buf *out, struct err *err)
+static int write_bin(struct profile *p, uint32_t px, struct buf *out, struct err *err)
 {
 	struct tree_opts tree = { 0 };
 	struct chart_bin_opts opts = { &tree, WAITS_START_NS, WAITS_START_NS + 10000 * WAITS_MS,
@@ -104,7 +104,7 @@ START_TEST(frames_have_their_times)
 					   { 3, 0, 1000 },   { 3, 1000, 0 }, { 4, 1000, 500 },
 					   { 3, 1500, 500 }, { 1, 5000, 0 }, { 2, 5000, 0 },
 					   { 3, 5000, 1000 } };
-	ck_assert_msg(write(p, 1000, &b, &err) == 0, "%s", err.text);
+	ck_assert_msg(write_bin(p, 1000, &b, &err) == 0, "%s", err.text);
 	read_tree(&b, c);
 	ck_assert_int_eq(c->n, (int64_t)(sizeof want / sizeof *want));
 	for (int i = 0; i < c->n; i++) {
@@ -128,7 +128,7 @@ START_TEST(narrow_pictures_are_small_and_add_up)
 		struct buf b = { 0 };
 		struct err err = { 0 };
 		int64_t sum = 0;
-		ck_assert_msg(write(p, px, &b, &err) == 0, "%s", err.text);
+		ck_assert_msg(write_bin(p, px, &b, &err) == 0, "%s", err.text);
 		read_tree(&b, c);
 		for (int i = 0; i < c->n; i++) {
 			sum += c->self[i];
@@ -149,7 +149,7 @@ START_TEST(several_threads_are_refused)
 	struct profile *p = waits_profile(WAITS_WALL);
 	struct buf b = { 0 };
 	struct err err = { 0 };
-	ck_assert_int_eq(write(p, 100, &b, &err), -EINVAL);
+	ck_assert_int_eq(write_bin(p, 100, &b, &err), -EINVAL);
 	ck_assert_str_eq(err.text, "a chart in this format has one thread, but there are 4");
 	ck_assert_uint_eq(b.len, 0);
 	profile_free(p);
