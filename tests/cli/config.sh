@@ -72,7 +72,7 @@ get healthz >/dev/null
 is "… and it answers" "$(cat "$tmp/code")" 200
 says "data: $tmp/store" 'listen: 127.0.0.1:1' 'max-queries: 9' 'max-connections: 78'
 kill -HUP "$server"
-for _ in $(seq 1200); do grep -q takes.a.restart "$tmp/serve.err" && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q restart.to.apply "$tmp/serve.err" && break; sleep 0.05; done
 has "SIGHUP says what takes a restart" "max-connections has changed: restart to apply it" "$(cat "$tmp/serve.err")"
 is "… not what was typed" "$(grep max-queries "$tmp/serve.err")" ""
 says 'max-conections: 3'

@@ -89,7 +89,7 @@ reload() { # WORDS
 		sleep 0.02
 	done
 }
-reload "read anew"
+reload "read again"
 is "… but then" "$(status_as "$read" api/v1/types) $(status_as "$green" api/v1/types)" "401 200"
 cp "$file" "$tmp/kept"
 echo nonsense >>"$file"
@@ -124,7 +124,7 @@ is "who does not know the certificate" $? 60
 is "without TLS there is nothing" "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "${url/https/http}healthz")" 000
 cp "$tmp/two.pem" "$tmp/cert.pem"
 cp "$tmp/two.key" "$tmp/cert.key"
-reload "read anew"
+reload "read again"
 is "SIGHUP renews it" "$(status_as "$admin" api/v1/types --cacert "$tmp/two.pem")" 200
 echo nonsense >"$tmp/cert.key"
 reload "stays"
