@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -39,15 +40,28 @@ struct answer {
 	char more[512];
 };
 
-/* Skips late answers to earlier questions. */
+/* Returns the length of the next message. Its sender is 0, the kernel, or the port id of a process:
+ * one that has CAP_NET_ADMIN here may send to any netlink socket. */
+static ssize_t receive_one(struct peers *p, struct answer *a, uint32_t *sender)
+{
+	struct sockaddr_nl from = { 0 };
+	socklen_t len = sizeof from;
+	ssize_t n = recvfrom(p->fd, a, sizeof *a, MSG_DONTWAIT, (struct sockaddr *)&from, &len);
+
+	*sender = len == sizeof from ? from.nl_pid : UINT32_MAX;
+	return n;
+}
+
+/* Skips what is not the kernel's, and late answers to earlier questions. */
 static int receive(struct peers *p, struct answer *a)
 {
 	for (int i = 0; i < MOST_ANSWERS; i++) {
-		ssize_t n = recv(p->fd, a, sizeof *a, MSG_DONTWAIT);
+		uint32_t sender;
+		ssize_t n = receive_one(p, a, &sender);
 
 		if (n < 0)
 			return -errno;
-		if ((size_t)n >= sizeof a->head && a->head.nlmsg_seq == p->sequence)
+		if (!sender && (size_t)n >= sizeof a->head && a->head.nlmsg_seq == p->sequence)
 			return (size_t)n >= sizeof a->head + sizeof a->body &&
 					       a->head.nlmsg_type == SOCK_DIAG_BY_FAMILY
 				       ? 0
@@ -234,6 +248,8 @@ int peers_open(struct peers *p, struct err *err)
 			     .tables = { open("/proc/self/net/tcp", O_RDONLY | O_CLOEXEC),
 					 open("/proc/self/net/tcp6", O_RDONLY | O_CLOEXEC) } };
 	pthread_mutex_init(&p->lock, NULL);
+	if (getrandom(&p->sequence, sizeof p->sequence, 0) != sizeof p->sequence)
+		close_one(&p->fd);
 	p->has_outsiders = !knows_all_users();
 	if (p->fd >= 0 && !kernel_answers(p))
 		close_one(&p->fd);

@@ -8,6 +8,7 @@
  *     the client has closed it, or has ended    such sockets have no owner any more, and the kernel
  *                                               would say root: not known
  *     another machine, or network namespace     has no such socket here: not known
+ *     a process answers, not the kernel         does not count
  *     our own end is not connected any more     another client may have those addresses by now: not
  *                                               known
  *
@@ -28,9 +29,9 @@
 
 struct peers {
 	pthread_mutex_t lock;
-	int fd;        /* netlink; -1: the kernel cannot be asked, so the tables are read */
-	int tables[2]; /* /proc/net/tcp and tcp6; -1: not there */
-	uint32_t sequence;
+	int fd;             /* netlink; -1: the kernel cannot be asked, so the tables are read */
+	int tables[2];      /* /proc/net/tcp and tcp6; -1: not there */
+	uint32_t sequence;  /* of the last question; the first one is random */
 	bool has_outsiders; /* users that this user namespace does not know */
 };
 

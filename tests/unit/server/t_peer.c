@@ -6,10 +6,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -200,4 +207,110 @@ START_TEST(by_the_tables)
 }
 END_TEST
 
-UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables)
+/* --- answers that are not the kernel's -------------------------------------------------------- */
+
+/* An ordinary user has the capability in namespaces of its own, which know that user. */
+static bool may_send(void)
+{
+	const unsigned uid = getuid();
+
+	if (geteuid() == 0)
+		return true;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	FILE *f = fopen("/proc/self/uid_map", "we");
+	bool is_mapped = f && fprintf(f, "%u %u 1\n", uid, uid) > 0;
+	return f && fclose(f) == 0 && is_mapped;
+}
+
+static bool set_loopback_up(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	bool is_up = fd >= 0 && (ioctl(fd, SIOCSIFFLAGS, &lo) == 0 || geteuid() == 0);
+
+	close(fd);
+	return is_up;
+}
+
+/* The ports of the connection whose accepted end fd is. */
+static void read_ports(int fd, uint16_t *ours, uint16_t *its)
+{
+	struct sockaddr_in a, b;
+	socklen_t len = sizeof a;
+
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	len = sizeof b;
+	ck_assert_int_eq(getpeername(fd, (struct sockaddr *)&b, &len), 0);
+	*ours = a.sin_port;
+	*its = b.sin_port;
+}
+
+static const uid_t claimed = 777;
+
+/* Puts an answer to the next question into the socket, as another process could. */
+static bool forge(const struct peers *p, uint16_t ours, uint16_t its)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_msg body;
+	} m = { .head = { .nlmsg_len = sizeof m,
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_seq = p->sequence + 1 },
+		.body = { .idiag_family = AF_INET,
+			  .idiag_state = TCP_ESTABLISHED,
+			  .idiag_inode = 1,
+			  .idiag_uid = claimed,
+			  .id = { .idiag_sport = its, .idiag_dport = ours } } };
+	struct sockaddr_nl to;
+	socklen_t len = sizeof to;
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
+
+	ck_assert_int_eq(getsockname(p->fd, (struct sockaddr *)&to, &len), 0);
+	bool is_sent = sendto(fd, &m, sizeof m, 0, (struct sockaddr *)&to, len) == sizeof m;
+	close(fd);
+	return is_sent;
+}
+
+START_TEST(only_from_the_kernel)
+{
+	const struct sockaddr_nl any = { .nl_family = AF_NETLINK };
+	struct err err = { 0 };
+	struct connection c;
+	struct peers p;
+	uint16_t ours, its;
+	uid_t uid = 4242;
+
+	if (!may_send() || !set_loopback_up())
+		T_SKIP("no namespaces for users here");
+	ck_assert(connect_as(&c, AF_INET, AF_INET, getuid()));
+	read_ports(c.accepted, &ours, &its);
+	ck_assert_int_eq(peers_open(&p, &err), 0);
+	close(p.fd);
+	p.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+	ck_assert_int_eq(bind(p.fd, (struct sockaddr *)&any, sizeof any), 0);
+	p.has_outsiders = false;
+	ck_assert(forge(&p, ours, its));
+	int rc = peers_user(&p, c.accepted, &uid);
+	ck_assert_uint_eq(uid, rc ? 4242 : getuid()); /* without sock_diag there is no answer */
+	end_client(&c);
+	disconnect(&c);
+	peers_close(&p);
+}
+END_TEST
+
+START_TEST(questions_begin_anywhere)
+{
+	struct err err = { 0 };
+	struct peers a, b;
+
+	ck_assert_int_eq(peers_open(&a, &err), 0);
+	ck_assert_int_eq(peers_open(&b, &err), 0);
+	ck_assert_uint_ne(a.sequence, b.sequence); /* by chance: once in 2^32 */
+	peers_close(&a);
+	peers_close(&b);
+}
+END_TEST
+
+UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables, only_from_the_kernel,
+	  questions_begin_anywhere)
