@@ -205,6 +205,7 @@ int store_check(const char *dir, struct store_check *out, struct err *err)
 
 	if (!is_store(dir))
 		return err_set(err, ENOENT, "%s: there is no store", dir);
+	store_check_modes(dir, &c.modes);
 	check_one(&c, dir, "inbox.db", check_inbox);
 	check_one(&c, dir, "meta.db", check_catalog);
 	check_one(&c, dir, "names.db", check_names);

@@ -19,6 +19,12 @@ struct store_file_check {
 	int64_t day_ns;
 	uint64_t blocks, rows, bad_blocks;
 };
+/* Files of the store that others than its owner and group may read: earlier versions made such.
+ * Those of the directory's owner are mended when they are found, if this process may. */
+struct store_modes {
+	uint32_t mended, left;
+	bool is_open; /* others may enter the directory, or change it */
+};
 struct store_check {
 	VEC(struct store_file_check) files; /* partitions by day */
 	uint64_t bytes, rows, blocks, bad_blocks;
@@ -27,11 +33,15 @@ struct store_check {
 	struct store_kept kept;
 	/* rows and points of batches in the inbox whose stack or series is lost */
 	uint64_t lost_rows;
+	struct store_modes modes;
 	int64_t from_ns, to_ns; /* start of the first day, end of the last; both 0: no days */
 };
 
 /* Returns 0 whatever is wrong with the files; -ENOENT: there is no store. */
 int store_check(const char *dir, struct store_check *out, struct err *err);
 void store_check_done(struct store_check *c);
+
+/* check_modes.c: a part of store_check. */
+void store_check_modes(const char *dir, struct store_modes *out);
 
 #endif

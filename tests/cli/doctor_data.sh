@@ -75,6 +75,26 @@ wait $writer
 is "a writer goes on" $? 0
 is "… beside it all is sound" "$unsound" ""
 
+# --- files that others may read, as earlier versions made them
+rm -rf "$tmp/old" && cp -r "$tmp/store" "$tmp/old"
+chmod 750 "$tmp/old" && chmod 644 "$tmp/old"/*.db && chmod 755 "$tmp/old/p" && chmod 664 "$tmp/old/p/2024-10-04.db"
+echo >"$tmp/old/notes" && chmod 644 "$tmp/old/notes"
+ends "files that others may read" 0 doctor --data "$tmp/old"
+has "… are mended, and counted" "mended: others could read 4 files" "$out"
+is "… all" "$(find "$tmp/old" -name '*.db' -perm /137)" ""
+is "… and the directories" "$(stat -c %a "$tmp/old/p")" 750
+is "… no file that is not the store's" "$(stat -c %a "$tmp/old/notes")" 644
+ends "… once" 0 doctor --data "$tmp/old" --json
+is "… for good" "$(field '[.mended_files, .open_files, .open_to_others] | join(" ")')" "0 0 false"
+chmod 751 "$tmp/old"
+ends "an open directory" 0 doctor --data "$tmp/old"
+has "… is told, with what to do" "chmod o= $tmp/old" "$out"
+is "… and stays" "$(stat -c %a "$tmp/old")" 751
+chmod 750 "$tmp/old"
+ln "$tmp/old/names.db" "$tmp/second" && chmod 644 "$tmp/second"
+ends "a file with a second name" 6 doctor --data "$tmp/old" --json
+is "… is left" "$(stat -c %a "$tmp/second") $(field .open_files)" "644 1"
+
 # --- a file is cut, or gone
 for file in inbox.db meta.db names.db p/2024-10-05.db; do
 	rm -rf "$tmp/bad" && cp -r "$tmp/store" "$tmp/bad"

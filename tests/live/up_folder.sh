@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# Places where the data of cresset up and agent cannot be: the start reports which user cannot get there, at which directory of the path, and the
+# Places where the data of cresset up and agent cannot be, or should not: the start reports which user cannot get there, at which directory of the path, and the
 # remedy.
 . tests/live/lib.sh
 needs_recording
@@ -28,6 +28,21 @@ says "… of the sending process" ", as whom the sending process runs, cannot en
 chown 64001:64001 "$tmp/locked"
 chmod 500 "$tmp/locked"
 holds_not up --data "$tmp/locked" --listen none
+is "another user's directory" $status 7
+says "… names who could read" "$tmp/locked: belongs to user 64001, who could read what all users run here"
+says "… and the option" "data-force foreign"
+holds_not agent --server http://127.0.0.1:9 --spool "$tmp/locked"
+is "… for a spool" $status 7
+says "… and its option" "spool-force foreign"
+mkdir -m 755 "$tmp/open"
+chown 65521:65521 "$tmp/open"
+holds_not up --data "$tmp/open" --listen none
+is "a directory that others may enter" $status 7
+says "… names the mode" "$tmp/open: is open to other users (mode 0755)"
+says "… and what to do" "chmod o= $tmp/open"
+holds_not up --data "$tmp/open" --listen none --data-force foreign
+is "… is another question than whose it is" $status 7
+holds_not up --data "$tmp/locked" --listen none --data-force foreign
 is "a directory that its owner may not write to" $status 7
 says "… says so" "user 64001, as whom the store process runs, cannot write to $tmp/locked: Permission denied"
 says "… and what to do" "chmod u+rwx $tmp/locked"

@@ -47,6 +47,7 @@ static const struct cmd_opt agent_options[] = {
 	{ NULL, "spool", "DIR", "where batches wait for the server; made when it is not there",
 	  OPT_STRING, PART("Cost and limits", spool), .def = "/var/lib/cresset-agent",
 	  .basic = true },
+	ALWAYS_DIR_FORCE(agent_cmd_opts, "spool-force", "Cost and limits"),
 	{ NULL, "spool-size", "SIZE", "no more than that; then the oldest are dropped", OPT_SIZE,
 	  PART("Cost and limits", spool_bytes), .def = "256M", .min = SPOOL_MIN_BYTES,
 	  .basic = true },
@@ -180,7 +181,10 @@ static int agent_command(struct cmd_line *line, const void *opts)
 	struct always_run r = { .line = line,
 				.typed = opts,
 				.keys = keys,
-				.process = "sending process",
+				.dir = { .forced = always_dir_forced(
+						 &((const struct agent_cmd_opts *)opts)->always),
+					 .option = "spool-force",
+					 .process = "sending process" },
 				.fill = fill,
 				.say = say,
 				.ctx = (void *)opts };

@@ -58,11 +58,13 @@ struct always_opts {
 	struct choice_list gpu_force;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent, wait_budget_percent;
-	const char *config; /* a file */
+	struct choice_list dir_force; /* always_dir_words */
+	const char *config;           /* a file */
 	const struct yaml *relabel;
 	struct collect_opts collect; /* always_collect adds the options above to it */
 };
 extern const char *const always_event_words[], *const always_force_words[];
+extern const char *const always_dir_words[];
 
 /* Rows for the option table of a command whose options struct T has a member `always`. */
 #define ALWAYS_ROW(T, member) .group = "What to record", .offset = offsetof(struct T, always.member)
@@ -110,6 +112,12 @@ extern const char *const always_event_words[], *const always_force_words[];
 	  .offset = offsetof(struct T, always.collect.sampler.buffer_bytes), .def = "512K", \
 	  .min = 4096, .max = 1 << 30 }, \
 	KERNEL_BTF_OPTION(T, always.collect.sampler.kernel.btf_file)
+#define ALWAYS_DIR_FORCE(T, name, title) \
+	{ NULL, name, "WHY,...", \
+	  "with a directory that is refused else: open: others may enter it; foreign: it is " \
+	  "another user's, who can read what all users here run", \
+	  OPT_CHOICES, .group = title, .offset = offsetof(struct T, always.dir_force), \
+	  .words = always_dir_words }
 #define ALWAYS_CONFIG(T) \
 	{ NULL, "config", "FILE", "these options, and rules for labels, as YAML", OPT_CONFIG, \
 	  .group = "Configuration", .offset = offsetof(struct T, always.config), .basic = true }
@@ -136,9 +144,16 @@ int always_check_permissions(struct err *err);
 int always_check_machine(const struct always_opts *o);
 /* Creates up->data_dir if needed, and finds the user for the process: the directory's owner; if
  * that is root and the directory is empty, or if it is nobody, the user of store_user.c, who
- * becomes the owner. The user must be able to reach the directory. process: its name in
- * messages. */
-int always_prepare_directory(struct up_opts *up, const char *process, struct err *err);
+ * becomes the owner. The user must be able to reach the directory. -EACCES if others may enter it,
+ * or if it is another user's, unless forced. */
+struct always_dir {
+	unsigned forced;     /* bits ALWAYS_DIR_OPEN, ALWAYS_DIR_FOREIGN */
+	const char *option;  /* the name of the one that forces it, for messages */
+	const char *process; /* as well */
+};
+enum { ALWAYS_DIR_OPEN, ALWAYS_DIR_FOREIGN };
+unsigned always_dir_forced(const struct always_opts *o);
+int always_prepare_directory(struct up_opts *up, const struct always_dir *how, struct err *err);
 
 /* --- always_run.c: runs cresset up and cresset agent, and applies changes of their configuration
  * file on SIGHUP. */
@@ -165,7 +180,7 @@ struct always_run {
 	struct cmd_line *line;
 	const void *typed;             /* options at the start */
 	const struct always_key *keys; /* ends with a row without a name */
-	const char *process;           /* the name of the unprivileged one */
+	struct always_dir dir;
 	/* Makes both from these options. Returns an exit status, with the error printed; on success
 	 * *always is the caller's. */
 	int (*fill)(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,

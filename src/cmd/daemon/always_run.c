@@ -22,7 +22,7 @@ static unsigned parts_of(const struct always_run *r, const struct str_list *chan
 		unsigned part = part_of(r, changed->v[i]);
 		if (part)
 			log_info("%s has changed: the %s begins again with it", changed->v[i],
-				 part == UP_COLLECTOR ? "collector" : r->process);
+				 part == UP_COLLECTOR ? "collector" : r->dir.process);
 		parts |= part;
 	}
 	if (!changed->n)
@@ -83,7 +83,7 @@ static int run(struct always_run *r)
 
 	if (rc)
 		return cmd_fail(CMD_PERMISSION, &err);
-	rc = always_prepare_directory(&r->up, r->process, &err);
+	rc = always_prepare_directory(&r->up, &r->dir, &err);
 	if (rc)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
 	rc = up_run(&r->up);

@@ -18,6 +18,7 @@ struct up_cmd_opts {
 static const struct cmd_opt up_options[] = {
 	{ NULL, "data", "DIR", "directory of the store; made when it is not there", OPT_STRING,
 	  PART("Data", data), .def = "/var/lib/cresset", .basic = true },
+	ALWAYS_DIR_FORCE(up_cmd_opts, "data-force", "Data"),
 	{ NULL, "listen", "ADDR", "address and port of the page and the API; none: there is none",
 	  OPT_STRING, PART("Data", listen), .def = "127.0.0.1:7070", .basic = true },
 	{ NULL, "ui-dir", "DIR",
@@ -172,7 +173,10 @@ static int up_command(struct cmd_line *line, const void *opts)
 	struct always_run r = { .line = line,
 				.typed = opts,
 				.keys = keys,
-				.process = "store process",
+				.dir = { .forced = always_dir_forced(
+						 &((const struct up_cmd_opts *)opts)->always),
+					 .option = "data-force",
+					 .process = "store process" },
 				.fill = fill,
 				.say = say,
 				.look_again = look_again,

@@ -106,6 +106,24 @@ static void add_totals(struct buf *b, const struct store_check *c)
 	buf_adds(b, "\n\n");
 }
 
+/* Says which files others could read, and what to do. */
+static void add_modes(struct buf *b, const char *dir, const struct store_modes *m)
+{
+	if (m->mended)
+		buf_addf(b,
+			 "mended: others could read %u file%s; only the owner and group may now\n",
+			 m->mended, m->mended == 1 ? "" : "s");
+	if (m->left)
+		buf_addf(b,
+			 "open:   others may read %u file%s of another user's: ask as the owner "
+			 "or root\n",
+			 m->left, m->left == 1 ? "" : "s");
+	if (m->is_open)
+		buf_addf(b, "open:   others may enter %s:  chmod o= %s\n", dir, dir);
+	if (m->mended || m->left || m->is_open)
+		buf_addc(b, '\n');
+}
+
 static void add_verdict(struct buf *b, const struct term *term, const struct store_check *c)
 {
 	term_paint(b, term->color_out, PAINT_BOLD,
@@ -118,11 +136,13 @@ static void add_verdict(struct buf *b, const struct term *term, const struct sto
 	buf_addc(b, '\n');
 }
 
-static void add_text(struct buf *b, const struct term *term, const struct store_check *c)
+static void add_text(struct buf *b, const struct term *term, const char *dir,
+		     const struct store_check *c)
 {
 	for (size_t i = 0; i < c->files.n; i++)
 		add_file(b, term, c, &c->files.v[i]);
 	add_totals(b, c);
+	add_modes(b, dir, &c->modes);
 	add_verdict(b, term, c);
 	term_fit(term, b);
 }
@@ -201,6 +221,9 @@ static void add_json(struct buf *b, const char *dir, const struct store_check *c
 	json_key_u64(&j, "lost_rows", c->lost_rows);
 	put_day(&j, "kept_from", c->kept.from_ns > 0, c->kept.from_ns);
 	put_bool(&j, "kept_short", true, c->kept.is_short);
+	json_key_u64(&j, "mended_files", c->modes.mended);
+	json_key_u64(&j, "open_files", c->modes.left);
+	put_bool(&j, "open_to_others", true, c->modes.is_open);
 	put_asked(&j, &c->kept.asked);
 	json_key(&j, "files");
 	json_arr(&j);
@@ -222,8 +245,8 @@ int doctor_data(struct cmd_line *line, const char *dir)
 	if (line->globals.json)
 		add_json(&b, dir, &check);
 	else
-		add_text(&b, &line->term, &check);
-	bool unsound = check.unsound;
+		add_text(&b, &line->term, dir, &check);
+	bool unsound = check.unsound || check.modes.left;
 	store_check_done(&check);
 	int status = cmd_print(&b);
 	return status == CMD_OK && unsound ? CMD_BAD_INPUT : status;

@@ -212,6 +212,7 @@ static int open_db(struct recorder *r, const char *path, bool wal, struct err *e
 {
 	const struct db_opts opts = { .schema = &recording_schema,
 				      .access = DB_WRITE,
+				      .is_public = true,
 				      .wal = wal,
 				      .busy_ms = RECORDER_BUSY_MS };
 	int rc = db_open(path, &opts, &r->db, err);

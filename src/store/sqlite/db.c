@@ -5,7 +5,9 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 struct prepared {
 	const char *sql; /* the caller's, compared by address */
@@ -290,12 +292,28 @@ static void add_uri(struct buf *b, const char *path, bool immutable)
 		buf_adds(b, "?immutable=1");
 }
 
+/* SQLite would make a file that all may read. An empty one is a new one to it, and journals get the
+ * mode of their file. A file that is there stays as it is: to close it would drop the locks that
+ * this process has on it. */
+static void make_file(const struct db *db, const struct db_opts *o)
+{
+	enum { PRIVATE_MODE = 0640 };
+	bool is_named = *db->path && strcmp(db->path, ":memory:") != 0;
+	int fd = -1;
+
+	if (o->access == DB_WRITE && !o->is_public && is_named)
+		fd = open(db->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_MODE);
+	if (fd >= 0)
+		close(fd);
+}
+
 static int open_file(struct db *db, const struct db_opts *o, struct err *err)
 {
 	int flags = o->access == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 					  : SQLITE_OPEN_READONLY;
 	struct buf uri = { 0 };
 
+	make_file(db, o); /* SQLite says what is wrong */
 	add_uri(&uri, db->path, o->access == DB_FOREIGN);
 	int rc = sqlite3_open_v2(
 		buf_cstr(&uri), &db->sqlite,

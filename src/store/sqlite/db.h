@@ -70,6 +70,7 @@ struct db_opts {
 	bool shrinks;        /* a new file can return free pages: db_shrink */
 	/* a new file, of no use until it is complete: no journal, synced at the end */
 	bool build;
+	bool is_public; /* a new file has the mode that umask leaves; otherwise 0640 or less */
 	bool durable; /* a commit returns once it is synced (synchronous=FULL); otherwise NORMAL */
 	uint64_t cache_bytes; /* 0: 2 MiB */
 	uint32_t busy_ms;     /* how long to wait for another writer; 0: 2000 */
