@@ -188,6 +188,13 @@ static int set_version(struct db *db, int64_t version, struct err *err)
 	return rc;
 }
 
+/* A file of a version that was never released, say, cannot be migrated to the right objects. */
+static void blame_age(int64_t version, struct err *err)
+{
+	err_prefix(err, "made by an older cresset, format %lld", (long long)version);
+	err_hint(err, "this one cannot take it over: read it with the cresset that made it");
+}
+
 /* Migrates step by step, and compares the result with the schema, as for any file, before the
  * commit. */
 static int run_migrations(struct db *db, const struct db_schema *schema, struct err *err)
@@ -196,6 +203,7 @@ static int run_migrations(struct db *db, const struct db_schema *schema, struct 
 	int64_t version = 0;
 	int rc = get_pragma(db, "PRAGMA user_version", &version,
 			    err); /* another process may have been first */
+	const int64_t made = version;
 
 	for (; rc == 0 && version < schema->version; version++) {
 		m = migration_of(schema, version);
@@ -208,7 +216,12 @@ static int run_migrations(struct db *db, const struct db_schema *schema, struct 
 	}
 	if (rc == 0)
 		rc = set_version(db, version, err);
-	return rc ? rc : check_objects(db, schema, true, err);
+	if (rc == 0) {
+		rc = check_objects(db, schema, true, err);
+		if (rc)
+			blame_age(made, err);
+	}
+	return rc;
 }
 
 static int migrate(struct db *db, const struct db_schema *schema, struct err *err)

@@ -243,6 +243,15 @@ static const struct db_migration broken[] = { { 1, to_2 }, { 2, refuse }, { 0, N
 static const struct db_migration half[] = { { 1, to_2 }, { 0, NULL } };
 static const struct db_migration wrong[] = { { 1, to_2 }, { 2, to_2 }, { 0, NULL } };
 
+/* Its result lacks the other table. */
+static int nothing(struct db *db, struct err *err)
+{
+	(void)db;
+	(void)err;
+	return 0;
+}
+static const struct db_migration lacking[] = { { 1, to_2 }, { 2, nothing }, { 0, NULL } };
+
 static struct db_schema with(const struct db_migration *m)
 {
 	struct db_schema now = schema;
@@ -291,6 +300,8 @@ START_TEST(one_that_cannot_be_taken_over_is_left_as_it_is)
 		{ half, "made by an older cresset, format 2", "the cresset that made it" },
 		{ broken, "cannot be taken over", "do this" },
 		{ wrong, "already exists", "" },
+		{ lacking, "made by an older cresset, format 1: ", "the cresset that made it" },
+		{ lacking, "lacks a table", "" },
 	};
 	struct place p;
 
