@@ -568,7 +568,8 @@ static bool part_news(struct store *s, struct err *words)
 bool store_news(struct store *s, struct err *words)
 {
 	pthread_mutex_lock(&s->lock);
-	bool is_any = store_clock_news(s, words) || part_news(s, words);
+	bool is_any = store_clock_news(s, words) || part_news(s, words) ||
+		      catalog_news(s->catalog, words);
 	pthread_mutex_unlock(&s->lock);
 	return is_any;
 }

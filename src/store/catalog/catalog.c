@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define ACTIVE_NS  (24 * 3600 * 1000000000ll)
-#define RECOUNT_NS (3600 * 1000000000ll)
+#define RECOUNT_NS (60 * 1000000000ll)
 
 static const char *const catalog_objects[] = {
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, type INT, flags INT, sum INT, data BLOB)",
@@ -55,6 +55,7 @@ static struct series_use note_labels(struct catalog *c, uint32_t id)
 		count_label(c, l);
 		use.is_other |= !l->is_num && l->str == c->other;
 	}
+	catalog_share_note(c, &use, catalog_owner(c->p, t->labels.v + set.first, set.n));
 	c->others += use.is_other;
 	return use;
 }
@@ -76,6 +77,14 @@ void catalog_note_place(struct catalog *c, uint32_t id)
 	c->version++;
 }
 
+static void count_use(struct catalog *c, const struct series_use *u)
+{
+	if (!u->is_active || u->is_other)
+		return;
+	c->active++;
+	catalog_share_count(c, u);
+}
+
 static void note_again(struct catalog *c, uint32_t id)
 {
 	struct series_use was = c->uses.v[id];
@@ -92,6 +101,9 @@ static void note_again(struct catalog *c, uint32_t id)
 
 void catalog_note_all(struct catalog *c)
 {
+	struct series_shares before;
+
+	catalog_shares_begin_again(c, &before);
 	map_clear(&c->values);
 	map_clear(&c->n_values);
 	vec_clear(&c->waiting.v);
@@ -100,8 +112,9 @@ void catalog_note_all(struct catalog *c)
 	c->others = c->active = 0;
 	for (uint32_t id = 0; id < c->uses.n; id++) {
 		note_again(c, id);
-		c->active += c->uses.v[id].is_active && !c->uses.v[id].is_other;
+		count_use(c, &c->uses.v[id]);
 	}
+	catalog_shares_take_over(c, &before);
 	c->version++;
 }
 
@@ -198,6 +211,7 @@ void catalog_close(struct catalog *c)
 	vec_done(&c->free.v);
 	vec_done(&c->taken.v);
 	vec_done(&c->uses);
+	catalog_shares_done(&c->shares);
 	vec_done(&c->pins);
 	vec_done(&c->labels);
 	map_done(&c->values);
@@ -318,15 +332,16 @@ static uint32_t most_values(const struct catalog *c, const struct wanted_series 
 	return best;
 }
 
-static uint32_t fold_series(struct catalog *c, struct wanted_series *w)
+static uint32_t fold_series(struct catalog *c, struct wanted_series *w, struct series_owner owner)
 {
+	bool may_add = c->others < c->max_series / 8 && catalog_share_takes_other(c, owner);
 	uint32_t id = UINT32_MAX;
 
 	w->is_other = xcalloc(w->n + 1, sizeof *w->is_other);
 	for (uint32_t left = w->n; left && id == UINT32_MAX; left--) {
 		w->is_other[most_values(c, w)] = true;
 		id = find_series(c, w);
-		if (id == UINT32_MAX && (left == 1 || c->others < c->max_series / 8))
+		if (id == UINT32_MAX && (left == 1 || may_add))
 			id = add_series(c, w);
 	}
 	free(w->is_other);
@@ -342,20 +357,43 @@ static void count_active(struct catalog *c, int64_t now_ns)
 		return;
 	c->counted_ns = now_ns;
 	c->active = 0;
+	catalog_shares_release(c, now_ns);
 	for (size_t i = 0; i < c->uses.n; i++) {
 		struct series_use *u = &c->uses.v[i];
 		u->is_active = u->is_active && now_ns - u->seen_ns < ACTIVE_NS;
-		c->active += u->is_active && !u->is_other;
+		count_use(c, u);
 	}
 }
 
 static void mark_active(struct catalog *c, uint32_t id, int64_t now_ns)
 {
 	struct series_use *u = &c->uses.v[id];
+	bool was_active = u->is_active;
 
-	c->active += !u->is_active && !u->is_other;
 	u->is_active = true;
 	u->seen_ns = now_ns;
+	if (!was_active)
+		count_use(c, u);
+}
+
+/* Whether all together leave no room for a series. id: UINT32_MAX if it does not exist. */
+static bool is_catalog_full(const struct catalog *c, uint32_t id)
+{
+	return c->active >= c->max_series ||
+	       (id == UINT32_MAX && catalog_size_bytes(c) > c->max_bytes);
+}
+
+/* Adds a series, or one that it is folded into. */
+static uint32_t make_series(struct catalog *c, struct wanted_series *w, uint32_t id, int64_t now_ns)
+{
+	struct series_owner owner = catalog_owner(w->src, w->labels, w->n);
+	struct series_share *full = catalog_share_full(c, owner);
+
+	if (full)
+		catalog_share_folded(c, full, w->src, w->labels, w->n, now_ns);
+	if (full || (is_catalog_full(c, id) && !catalog_share_is_small(c, owner)))
+		return fold_series(c, w, owner);
+	return id == UINT32_MAX ? add_series(c, w) : id;
 }
 
 uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t series,
@@ -372,11 +410,8 @@ uint32_t catalog_resolve(struct catalog *c, const struct profile *src, uint32_t 
 	count_active(c, now_ns);
 	uint32_t id = find_series(c, &w);
 	bool fits = id != UINT32_MAX && (c->uses.v[id].is_active || c->uses.v[id].is_other);
-	if (!fits && (c->active >= c->max_series ||
-		      (id == UINT32_MAX && catalog_size_bytes(c) > c->max_bytes)))
-		id = fold_series(c, &w);
-	else if (id == UINT32_MAX)
-		id = add_series(c, &w);
+	if (!fits)
+		id = make_series(c, &w, id, now_ns);
 	mark_active(c, id, now_ns);
 	return id;
 }
@@ -480,7 +515,7 @@ uint64_t catalog_folded(const struct catalog *c)
 uint64_t catalog_size_bytes(const struct catalog *c)
 {
 	return c->p->sink.ops->kept_bytes(&c->p->sink) + vec_size_bytes(&c->uses) +
-	       map_size_bytes(&c->values) + map_size_bytes(&c->n_values);
+	       map_size_bytes(&c->values) + map_size_bytes(&c->n_values) + catalog_shares_bytes(c);
 }
 
 uint64_t catalog_file_bytes(const struct catalog *c)

@@ -9,7 +9,18 @@
  * At most max_series are active, that is, had rows in the last 24 hours. A further series is
  * folded: its label with the most values in the catalog becomes `[other]`. Beyond an eighth more of
  * such series, its other labels follow one by one. Nothing is refused, and the number of series
- * stays bounded whatever a sender puts into labels. */
+ * stays bounded whatever a sender puts into labels.
+ *
+ * A series with a label `user` has two shares of max_series, so that a program which renames itself
+ * does not use up others' (catalog_shares.c):
+ *
+ *     a sixteenth    host, user, unit, executable
+ *     a quarter      host, user; users without a name together
+ *
+ * but at least 64. Beyond its share a series is folded, and others are not. When no further name
+ * has come for 10 minutes, the series that the storm has left are no longer active, so that the
+ * program has its share again; the next time after 40 minutes, 160, at most a day. While all are
+ * taken, users with less than 64 series still get some, until there are a quarter more. */
 #ifndef CRESSET_STORE_CATALOG_CATALOG_H
 #define CRESSET_STORE_CATALOG_CATALOG_H
 
@@ -105,6 +116,9 @@ int catalog_pin(struct catalog *c, const struct store_pin *pin, struct err *err)
 int catalog_unpin(struct catalog *c, const struct store_pin *pin, struct err *err);
 bool catalog_is_pinned(const struct catalog *c, int64_t from_ns, int64_t to_ns);
 size_t catalog_pins(const struct catalog *c, const struct store_pin **out);
+
+/* Returns whether a program has used up its share since the last call, with words for the log. */
+bool catalog_news(struct catalog *c, struct err *words);
 
 /* Number of times that a batch's series was folded into `[other]`. */
 uint64_t catalog_folded(const struct catalog *c);

@@ -2,6 +2,7 @@
 #ifndef CRESSET_STORE_CATALOG_CATALOG_STATE_H
 #define CRESSET_STORE_CATALOG_CATALOG_STATE_H
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "store/codec/store.h"
@@ -10,13 +11,33 @@
 #include <stdint.h>
 
 struct chunk_reader;
-struct err;
+struct label;
+struct profile;
 struct series;
 
+#define NO_SHARE UINT32_MAX
 struct series_use {
-	int64_t seen_ns;   /* 0: not since the store was opened */
-	uint64_t sequence; /* the last batch with it since then */
+	int64_t seen_ns;        /* 0: not since the store was opened */
+	uint64_t sequence;      /* the last batch with it since then */
+	uint32_t program, user; /* shares; NO_SHARE: it has no user */
 	bool is_active, is_other;
+};
+/* Whose series: hashes of labels, see catalog_shares.c; 0: nobody's. */
+struct series_owner {
+	uint64_t program, user;
+};
+struct series_share {
+	uint64_t key;
+	uint32_t active;   /* series, without [other] */
+	uint32_t others;   /* series with [other]; of a user only */
+	int64_t folded_ns; /* the last time that a series did not fit; 0: no storm */
+	int64_t over_ns;   /* the end of the storm before */
+	int64_t quiet_ns;  /* how long no further name may come until a storm is over */
+};
+struct series_shares {
+	VEC(struct series_share) v;
+	struct map index; /* by key */
+	struct err news;  /* for the log; code 0: none */
 };
 struct catalog_places {
 	VEC(uint32_t) v;
@@ -38,6 +59,7 @@ struct catalog {
 	struct map values;           /* existing labels with their values */
 	struct map n_values;         /* by key: number of different values */
 	uint64_t folded;
+	struct series_shares shares;
 	VEC(struct label) labels; /* of the current series */
 	/* Places of removed series: not reusable yet; reusable; reused but not on the disk yet. */
 	struct catalog_places waiting, free, taken;
@@ -52,6 +74,31 @@ void catalog_note_place(struct catalog *c, uint32_t id);
 /* The same for all series after c->p was replaced: places that were free stay free, other places
  * are not reusable yet. */
 void catalog_note_all(struct catalog *c);
+
+/* --- catalog_shares.c --- */
+
+struct series_owner catalog_owner(const struct profile *p, const struct label *labels, uint32_t n);
+/* Sets the shares of a series. */
+void catalog_share_note(struct catalog *c, struct series_use *use, struct series_owner owner);
+/* Counts an active series in its shares. */
+void catalog_share_count(struct catalog *c, const struct series_use *use);
+/* Returns the share that has no room for a further series, or NULL. */
+struct series_share *catalog_share_full(const struct catalog *c, struct series_owner owner);
+/* Whether a user has so few series that the limit of all is not for them. */
+bool catalog_share_is_small(const struct catalog *c, struct series_owner owner);
+/* Whether a user may have a further series with [other]. */
+bool catalog_share_takes_other(const struct catalog *c, struct series_owner owner);
+/* Notes that a series with these labels did not fit. */
+void catalog_share_folded(struct catalog *c, struct series_share *share, const struct profile *p,
+			  const struct label *labels, uint32_t n, int64_t now_ns);
+/* Lets go of the series of storms that are over, and sets all shares to no active series. */
+void catalog_shares_release(struct catalog *c, int64_t now_ns);
+/* Moves the shares to *before; and takes over those that still have series, once these are noted
+ * again. */
+void catalog_shares_begin_again(struct catalog *c, struct series_shares *before);
+void catalog_shares_take_over(struct catalog *c, struct series_shares *before);
+void catalog_shares_done(struct series_shares *s);
+uint64_t catalog_shares_bytes(const struct catalog *c);
 
 /* Writes tables of p that `writer` has not written yet, inside a transaction. */
 int catalog_write(struct catalog *c, const struct profile *p, struct chunk_writer *writer,

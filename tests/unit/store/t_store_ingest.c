@@ -326,6 +326,168 @@ START_TEST(series_stay_bounded)
 }
 END_TEST
 
+/* --- shares ----------------------------------------------------------------------------------- */
+
+struct named {
+	const char *comm, *user, *executable;
+};
+
+/* Ingests a sample of a program, and returns whether it kept its name. */
+static bool keeps_name(struct world *w, struct named who)
+{
+	struct profile *p = profile_new();
+	struct sink *s = profile_sink(p);
+	struct type cpu = { .name = sink_string(s, "cpu"),
+			    .sample_type = sink_string(s, "samples") };
+	struct label labels[] = {
+		{ .key = sink_string(s, "comm"), .str = sink_string(s, who.comm) },
+		{ .key = sink_string(s, "process"), .str = sink_string(s, who.comm) },
+		{ .key = sink_string(s, "user"), .str = sink_string(s, who.user) },
+		{ .key = sink_string(s, "executable"), .str = sink_string(s, who.executable) },
+		{ .key = sink_string(s, "host"), .str = sink_string(s, "h") },
+	};
+	struct series series = { .type = s->ops->type(s, &cpu),
+				 .labels = s->ops->labels(s, labels, 5) };
+	struct sample sample = { .time_ns = w->base.now_ns - 1,
+				 .value = 1,
+				 .series = s->ops->series(s, &series) };
+	struct store_batch b = { .p = p };
+	struct store_stats before, after;
+
+	s->ops->sample(s, &sample);
+	store_get_stats(w->base.s, &before);
+	ck_assert_int_eq(store_ingest(w->base.s, &b, 1, NULL, NULL), 0);
+	store_get_stats(w->base.s, &after);
+	profile_free(p);
+	return after.folded_series == before.folded_series;
+}
+
+static uint32_t storm(struct world *w, struct named who, int n, const char *format)
+{
+	uint32_t kept = 0;
+	char name[16];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof name, format, i);
+		who.comm = name;
+		kept += keeps_name(w, who);
+	}
+	return kept;
+}
+
+static uint32_t count_news(struct world *w, const char *text)
+{
+	struct err news = { 0 };
+	uint32_t n = 0;
+
+	while (store_news(w->base.s, &news))
+		n += strstr(news.text, text) != NULL;
+	return n;
+}
+
+/* A program that renames itself uses up its own share: a sixteenth, or 64. */
+START_TEST(a_program_has_its_share)
+{
+	struct named renaming = { .user = "eve", .executable = "renames" };
+	struct store_stats stats;
+	struct world w;
+
+	world_init(&w, (struct store_opts){ .max_series = 512 });
+	ck_assert_uint_eq(storm(&w, renaming, 2000, "a%d"), 64);
+	ck_assert_uint_eq(count_news(&w, "program renames of user eve on h"), 1);
+	store_get_stats(w.base.s, &stats);
+	ck_assert_uint_eq(stats.rows, 2000);
+	ck_assert_uint_eq(stats.folded_series, 2000 - 64);
+	ck_assert_uint_le(stats.series, 64 + 64 + 1);
+	ck_assert(keeps_name(&w, (struct named){ "new", "eve", "other" }));
+	ck_assert(keeps_name(&w, (struct named){ "new", "bob", "renames" }));
+	ck_assert(!keeps_name(&w, (struct named){ "new", "eve", "renames" }));
+	ck_assert(keeps_name(&w, (struct named){ "a3", "eve", "renames" })); /* known before */
+	world_done(&w);
+}
+END_TEST
+
+/* With other files it uses up its user's: a quarter. Users by number are one. */
+START_TEST(a_user_has_a_share)
+{
+	static const char *const numbers[] = { "100001", "100002", "100003", "100004" };
+	struct world w;
+	uint32_t kept = 0;
+	char file[16];
+
+	world_init(&w, (struct store_opts){ .max_series = 512 });
+	for (int i = 0; i < 8; i++) {
+		snprintf(file, sizeof file, "file%d", i);
+		kept += storm(&w, (struct named){ .user = "eve", .executable = file }, 100, "a%d");
+	}
+	ck_assert_uint_eq(kept, 128);
+	ck_assert(!keeps_name(&w, (struct named){ "new", "eve", "sh" }));
+	kept = 0;
+	for (int i = 0; i < 4; i++)
+		kept += storm(&w, (struct named){ .user = numbers[i], .executable = "x" }, 100,
+			      "b%d");
+	ck_assert_uint_eq(kept, 128);
+	ck_assert(keeps_name(&w, (struct named){ "new", "bob", "sh" }));
+	world_done(&w);
+}
+END_TEST
+
+/* When users together have taken all, one with few series still gets its own; but not any number of
+ * users. */
+START_TEST(a_small_user_gets_some)
+{
+	struct world w;
+	char user[16];
+
+	world_init(&w, (struct store_opts){ .max_series = 256 });
+	for (int i = 0; i < 6; i++) {
+		snprintf(user, sizeof user, "user%d", i);
+		ck_assert_uint_eq(
+			storm(&w, (struct named){ .user = user, .executable = "x" }, 70, "a%d"),
+			i < 5 ? 64 : 0);
+	}
+	world_done(&w);
+}
+END_TEST
+
+/* A share is free again some time after the storm, and later each time. */
+START_TEST(a_storm_ends)
+{
+	static const int64_t minute_ns = HOUR_NS / 60;
+	static const int minutes[] = { 11, 41, 161 };
+	struct named renaming = { .user = "eve", .executable = "renames" };
+	struct world w;
+
+	world_init(&w, (struct store_opts){ .max_series = 512 });
+	for (int i = 0; i < 3; i++) {
+		char format[16];
+		snprintf(format, sizeof format, "%c%%d", 'a' + i);
+		ck_assert_uint_eq(storm(&w, renaming, 100, format), 64);
+		w.base.now_ns += (minutes[i] - 3) * minute_ns;
+		ck_assert(keeps_name(&w, (struct named){ "x", "bob", "sh" })); /* it counts */
+		ck_assert_uint_eq(count_news(&w, "renames"), 1);
+		w.base.now_ns += 3 * minute_ns;
+	}
+	ck_assert(keeps_name(&w, (struct named){ "new", "eve", "renames" }));
+	world_done(&w);
+}
+END_TEST
+
+/* Shares are known again when the store is opened, and when series have gone. */
+START_TEST(shares_survive_a_restart)
+{
+	struct named renaming = { .user = "eve", .executable = "renames" };
+	struct world w;
+
+	world_init(&w, (struct store_opts){ .max_series = 512 });
+	ck_assert_uint_eq(storm(&w, renaming, 100, "a%d"), 64);
+	store_world_restart(&w.base, false);
+	ck_assert_uint_eq(storm(&w, renaming, 100, "b%d"), 64);
+	ck_assert(keeps_name(&w, (struct named){ "new", "bob", "renames" }));
+	world_done(&w);
+}
+END_TEST
+
 /* Series keep their numbers after reopening. */
 START_TEST(series_keep_their_numbers)
 {
@@ -498,5 +660,6 @@ END_TEST
 
 UNIT_MAIN("store_ingest", one_batch, any_history_gives_the_same_rows, too_far_ahead_is_told,
 	  one_writer, a_reader_beside_it, clocks_of_batches, replay_does_not_move_rows,
-	  weights_of_waits, series_stay_bounded, series_keep_their_numbers,
+	  weights_of_waits, series_stay_bounded, a_program_has_its_share, a_user_has_a_share,
+	  a_small_user_gets_some, a_storm_ends, shares_survive_a_restart, series_keep_their_numbers,
 	  a_full_disk_is_told_and_recovers, sealed_days_are_verified_after_a_crash)
