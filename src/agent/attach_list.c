@@ -195,7 +195,7 @@ static bool may_pass(enum gpu_attach_refusal why)
 	return why == GPU_ATTACH_STOPPED || why == GPU_ATTACH_UNINTERRUPTIBLE ||
 	       why == GPU_ATTACH_TRACED || why == GPU_ATTACH_YOUNG ||
 	       why == GPU_ATTACH_SHARED_MEMORY || why == GPU_ATTACH_NO_THREAD ||
-	       why == GPU_ATTACH_FROZEN || why == GPU_ATTACH_CHANGED;
+	       why == GPU_ATTACH_FROZEN || why == GPU_ATTACH_CHANGED || why == GPU_ATTACH_BUSY;
 }
 
 /* -ETIMEDOUT and -EIO are final: each further try could leave more of our code in the process. A

@@ -3,6 +3,7 @@
  *
  *     look      examines the process; if it cannot be attached to, refuses with a reason; touches
  *               nothing
+ *     wait      until the lock of its mappings is free (attach/attach_quiet.h)
  *     choose    finds a thread that is parked in a system call where it holds no lock of malloc or
  *               of the loader
  *     stop      stops that one thread, for some hundred microseconds: memfd_create, mmap,
@@ -75,6 +76,7 @@ enum gpu_attach_refusal {
 	GPU_ATTACH_FROZEN,       /* by its cgroup: a paused container */
 	GPU_ATTACH_CHANGED,      /* it ran another program after it was examined */
 	GPU_ATTACH_SHADOW_STACK, /* the CPU checks its returns: it could not wait for a guardian */
+	GPU_ATTACH_BUSY,         /* its mappings change all the time: a thread would be held */
 	GPU_ATTACH_REFUSALS,
 };
 /* One word for each, for scripts, such as "static". */
@@ -128,6 +130,7 @@ struct gpu_attach_report {
 	uint32_t parked;     /* of them: in such a call, and safe */
 	uint32_t kept_out;   /* in such a call, but filtered, frozen or uninterruptible */
 	uint32_t rounds;     /* of looking for a thread */
+	uint32_t busy; /* times that its mappings were found busy, and no thread was stopped */
 	uint32_t pages_left; /* our pages that stay mapped after the call was given up */
 };
 

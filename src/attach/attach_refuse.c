@@ -41,6 +41,7 @@ const char *const gpu_attach_refusal_words[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_FROZEN] = "frozen",
 	[GPU_ATTACH_CHANGED] = "changed",
 	[GPU_ATTACH_SHADOW_STACK] = "shadow-stack",
+	[GPU_ATTACH_BUSY] = "busy",
 };
 
 /* The text after "process PID "; %s: the detail. */
@@ -72,6 +73,7 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_CHANGED] = "runs another program since it was looked at%s",
 	[GPU_ATTACH_SHADOW_STACK] =
 		"has shadow stacks: a thread could not be put right if we were killed%s",
+	[GPU_ATTACH_BUSY] = "is busy mapping memory: a thread of it would be held up%s",
 };
 
 static const char *const hints[GPU_ATTACH_REFUSALS] = {
@@ -85,6 +87,7 @@ static const char *const hints[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_PERMISSION] = "run as root, or with CAP_SYS_PTRACE",
 	[GPU_ATTACH_FROZEN] = "thaw it first (docker unpause)",
 	[GPU_ATTACH_CHANGED] = "try again",
+	[GPU_ATTACH_BUSY] = "try again later, or with a longer --wait",
 	[GPU_ATTACH_NO_THREAD] =
 		"try again: threads that wait for something, not in malloc or the loader, are safe",
 };

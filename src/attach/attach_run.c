@@ -4,6 +4,7 @@
 #include "attach/attach_code.h"
 #include "attach/attach_guard.h"
 #include "attach/attach_load.h"
+#include "attach/attach_quiet.h"
 #include "attach/attach_refuse.h"
 #include "attach/attach_status.h"
 #include "attach/attach_symbols.h"
@@ -144,6 +145,7 @@ static void attach_identity_close(struct attach_identity *id)
 #define WAIT_NS  5000000000ull
 #define CALL_NS  2000000000ull
 #define LOAD_NS  10000000000ull
+#define BUSY_NS  1000000000ull /* a refusal is because of activity that is no older */
 #define ENTER_NS 1000000000ull /* least time to watch threads if none is parked */
 
 /* A segment beyond the end of the file is mapped all the same; the process dies when it touches
@@ -190,6 +192,7 @@ struct job {
 	struct attach_symbols symbols;
 	struct attach_guard guard;
 	struct attach_safety safety;
+	struct attach_quiet quiet;
 	int pidfd, lock, rc;
 };
 
@@ -213,7 +216,8 @@ static bool is_still_safe(struct job *j, const struct attach_stop *s, uint64_t s
 {
 	struct attach_place p = { s->nr, s->regs.rdi, s->regs.rsp, s->site + 2 };
 
-	return attach_place_is_safe(j->pid, &p, stack_end, &j->symbols) &&
+	return attach_quiet_still(&j->quiet) &&
+	       attach_place_is_safe(j->pid, &p, stack_end, &j->symbols) &&
 	       attach_can_call(j->pid, s->tid, j->opts);
 }
 
@@ -263,6 +267,15 @@ static int try_stop(struct job *j, const struct attach_choice *c, struct attach_
 	return 0;
 }
 
+/* Whether a thread that is stopped now could map memory at once. */
+static bool is_quiet(struct job *j)
+{
+	bool is = attach_quiet_look(&j->quiet);
+
+	j->out->busy = j->quiet.busy;
+	return is;
+}
+
 /* Returns 1: stopped, or with dry_run found; 0: none until until_ns; or -errno. */
 static int stop_parked(struct job *j, uint64_t until_ns, struct attach_stop *s)
 {
@@ -281,7 +294,7 @@ static int stop_parked(struct job *j, uint64_t until_ns, struct attach_stop *s)
 		skip = c.parked ? c.best.tid : 0; /* if it fails, another one is tried next */
 		if (c.parked) {
 			note_thread(j->out, c.best.tid, c.best.name, c.best.place.nr);
-			rc = j->opts->dry_run ? 1 : try_stop(j, &c, s);
+			rc = j->opts->dry_run ? 1 : is_quiet(j) ? try_stop(j, &c, s) : 0;
 			if (rc)
 				return rc;
 		}
@@ -307,6 +320,8 @@ static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s
 	size_t n = attach_threads(j->pid, tids, TURNS);
 
 	for (size_t i = 0; n && clock_mono_ns() < until_ns; i = (i + 1) % n) {
+		if (!is_quiet(j))
+			continue;
 		int rc = attach_stop_at_entry(s, &j->safety, j->pid, tids[i],
 					      clock_mono_ns() + TURN_NS, is_wanted, j);
 		if (rc == -EPERM)
@@ -324,15 +339,24 @@ static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s
 	return 0;
 }
 
+static bool is_just_busy(const struct job *j)
+{
+	return j->quiet.busy && clock_mono_ns() - j->quiet.busy_ns < BUSY_NS;
+}
+
 static int stop_some(struct job *j, struct attach_stop *s)
 {
 	uint64_t wait_ns = j->opts->wait_ns ? j->opts->wait_ns : WAIT_NS, now_ns = clock_mono_ns();
 	char detail[96];
 	int rc = stop_parked(j, now_ns + wait_ns, s);
 
+	if (rc == 0 && is_just_busy(j))
+		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc == 0 && !j->opts->dry_run)
 		rc = stop_entering(j, clock_mono_ns() + (wait_ns > ENTER_NS ? wait_ns : ENTER_NS),
 				   s);
+	if (rc == 0 && is_just_busy(j))
+		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc)
 		return rc;
 	int n = snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
@@ -496,8 +520,13 @@ static int run_guarded(struct job *j)
 
 	if (rc < 0)
 		return rc;
+	rc = attach_quiet_open(&j->quiet, j->pid, j->symbols.pthread_create);
+	if (rc < 0)
+		err_set(j->err, -rc, "cannot start a process: %s", strerror(-rc));
 	j->safety = (struct attach_safety){ j->symbols.shelter, j->guard.kept, tell_slow, j };
-	rc = run_apart(j);
+	if (rc == 0)
+		rc = run_apart(j);
+	attach_quiet_close(&j->quiet);
 	if (j->guard.pid)
 		attach_guard_stop(&j->guard);
 	return rc;

@@ -138,6 +138,26 @@ holds "…and its lock is free again" test "$(wc -l <"$said")" -gt $((lines + 2)
 is "…and the program is as it was" "$("$at" look 0 calls "$target") $(grep -c returned "$said")" " 0"
 drop
 
+# --- the lock of the mappings ----------------------------------------------------------------------------
+# Whoever maps memory waits for the thread that makes or frees pages. No thread is held meanwhile; 100 times, and the longest but one is p99.
+longest_but_one() { sort -n | tail -n2 | head -n1; }
+bad=0 busy=0
+: >"$tmp/held"
+fragile churn 2
+for _ in $(seq 100); do
+	inject --wait 100ms
+	if [ "$(field refusal)" = busy ]; then busy=$((busy + 1)); else field stop_us >>"$tmp/held"; fi
+	is_right 1 && continue
+	spoilt 0
+	renewed churn 2
+done
+is "beside a thread that maps and unmaps gigabytes, 100 times: as it was" $bad 0
+echo 0 >>"$tmp/held"
+echo "# busy: $busy; held, us: $(sort -n "$tmp/held" | tail -n3 | tr '\n' ' ')"
+holds "…no thread is held for 10 ms, but for one in a hundred" test "$(longest_but_one <"$tmp/held")" -lt 10000
+holds "…else it is busy, which is said" grep -q 'is busy mapping memory' "$tmp/errors"
+drop
+
 # --- threads that filter their system calls ------------------------------------------------------------
 for mode in filtered strict; do
 	fragile "$mode"

@@ -7,6 +7,7 @@
  *     attach_fragile slow-malloc           its own malloc, whose calloc of the thread that polls waits 3 s with the lock; another thread says "got N" each 0.2 s
  *     attach_fragile filtered              computes, and a thread that polls has a filter that kills at memfd_create
  *     attach_fragile strict                computes, and a thread that reads is in seccomp's strict mode
+ *     attach_fragile churn GB              the same without a pause
  *     attach_fragile populate GB           as poll, and another thread keeps the lock of the mappings, by making pages */
 // build: -O1 -fno-builtin -Wl,-z,now
 #include <errno.h>
@@ -179,6 +180,8 @@ static void *answers_late(void *arg)
 
 /* --- others --------------------------------------------------------------------------------------- */
 
+static bool has_pauses;
+
 static void *populates(void *arg)
 {
 	size_t size = (size_t)(uintptr_t)arg << 30;
@@ -188,7 +191,8 @@ static void *populates(void *arg)
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		if (p != MAP_FAILED)
 			munmap(p, size);
-		nap(200);
+		if (has_pauses)
+			nap(200);
 	}
 	return NULL;
 }
@@ -259,7 +263,8 @@ int main(int argc, char **argv)
 		int fd = filter(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 		__atomic_store_n(&listener, fd, __ATOMIC_SEQ_CST);
 	}
-	if (strcmp(what, "populate") == 0)
+	has_pauses = strcmp(what, "populate") == 0;
+	if (has_pauses || strcmp(what, "churn") == 0)
 		start(populates, (void *)(uintptr_t)(argc > 2 ? atoi(argv[2]) : 1));
 	if (strcmp(what, "slow-malloc") == 0) {
 		start(use_malloc, NULL);
