@@ -194,6 +194,9 @@ struct connection *connections_add(struct connections *c, int fd, uint64_t from,
 				    .waits_since_ns = clock_mono_ns(),
 				    .next = c->first,
 				    .link = &c->first };
+	one->has_user = c->is_expected && c->expected_fd == fd;
+	one->user = one->has_user ? c->expected_user : 0;
+	c->is_expected = c->is_expected && !one->has_user;
 	if (one->next)
 		one->next->link = &one->next;
 	else
@@ -204,6 +207,15 @@ struct connection *connections_add(struct connections *c, int fd, uint64_t from,
 	pthread_cond_signal(&c->entered);
 	pthread_mutex_unlock(&c->lock);
 	return one;
+}
+
+void connections_expect(struct connections *c, int fd, int64_t user)
+{
+	pthread_mutex_lock(&c->lock);
+	c->is_expected = true;
+	c->expected_fd = fd;
+	c->expected_user = user;
+	pthread_mutex_unlock(&c->lock);
 }
 
 void connections_remove(struct connections *c, struct connection *one)

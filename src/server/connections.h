@@ -40,6 +40,9 @@ struct connections {
 	bool runs, ends;
 	struct connection *first;
 	uint32_t n;
+	bool is_expected; /* the next one to be added has this fd and user */
+	int expected_fd;
+	int64_t expected_user;
 	uint64_t added;       /* since the start */
 	_Atomic uint64_t cut; /* since the start: late, or to make room */
 };
@@ -57,6 +60,8 @@ bool connections_make_room(struct connections *c, uint64_t from, uint32_t most);
 /* Adds a connection that waits for its first request. */
 struct connection *connections_add(struct connections *c, int fd, uint64_t from,
 				   uint64_t deadline_ns);
+/* The connection with this fd, which is added next, has a user that is known already. */
+void connections_expect(struct connections *c, int fd, int64_t user);
 /* Waits until n connections have been added since the start: the library adds them on its own
  * threads, and the caller that accepts them must know the count. The wait has a limit, as the
  * library may have had no room for one. */

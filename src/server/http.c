@@ -335,9 +335,8 @@ static void turn_away(struct server *s, int fd)
 	close(fd);
 }
 
-void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
+static void take(struct server *s, int fd, const struct sockaddr *from, socklen_t len)
 {
-	struct server *s = server;
 	if (!connections_make_room(&s->connections, connections_network(from),
 				   s->opts.connections)) {
 		turn_away(s, fd);
@@ -349,6 +348,32 @@ void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
 	pthread_mutex_unlock(&s->daemons_lock);
 	if (is_taken) /* otherwise the library has closed it */
 		connections_wait_added(&s->connections, added + 1);
+}
+
+static void take_with_user(void *server, const struct peer_waiting *w, int64_t user)
+{
+	struct server *s = server;
+	connections_expect(&s->connections, w->fd, user);
+	take(s, w->fd, (const struct sockaddr *)&w->from, w->len);
+}
+
+int http_start_peers(struct server *s, struct err *err)
+{
+	if (s->opts.tokens || !peers_is_slow(&s->peers))
+		return 0;
+	s->peer_queue.peers = &s->peers;
+	s->peer_queue.found = take_with_user;
+	s->peer_queue.ctx = s;
+	return peer_queue_start(&s->peer_queue, err);
+}
+
+void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len)
+{
+	struct server *s = server;
+	if (!s->peer_queue.runs)
+		take(s, fd, from, len);
+	else if (!peer_queue_put(&s->peer_queue, fd, from, len))
+		turn_away(s, fd);
 }
 
 /* --- starting --------------------------------------------------------------------------------- */

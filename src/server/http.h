@@ -13,6 +13,8 @@ struct server;
 
 /* Starts libmicrohttpd's threads. There are no connections before http_take. */
 int http_start(struct server *s, struct err *err);
+/* Where looking up users takes long: they are looked up before a connection is taken. */
+int http_start_peers(struct server *s, struct err *err);
 /* Reads the certificate files again; new connections use them. */
 int http_reload(struct server *s, struct err *err);
 /* Call it when no request is being worked on. */

@@ -24,6 +24,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,6 +33,7 @@ struct peers {
 	int fd;             /* netlink; -1: the kernel cannot be asked, so the tables are read */
 	int tables[2];      /* /proc/net/tcp and tcp6; -1: not there */
 	uint32_t sequence;  /* of the last question; the first one is random */
+	uint64_t reads;     /* of the tables */
 	bool has_outsiders; /* users that this user namespace does not know */
 };
 
@@ -42,6 +44,11 @@ void peers_close(struct peers *p); /* a second time does nothing */
 /* Sets *out to the user at the other end of the TCP connection fd; -ENOENT: unknown. Any thread may
  * call. */
 int peers_user(struct peers *p, int fd, uid_t *out);
+
+/* Whether each lookup reads the tables: 1 us per connection of the machine. Then many are looked up
+ * at once, by peers_users: -1 for each that is unknown. */
+bool peers_is_slow(const struct peers *p);
+void peers_users(struct peers *p, const int *fds, size_t n, int64_t *users);
 
 /* --- the kernel's tables of TCP connections, /proc/net/tcp and tcp6 (proc(5)), for kernels that
  * have no sock_diag(7) for TCP. A lookup reads a table up to the connection; it stops after
@@ -61,8 +68,15 @@ struct peer_end {
 bool peer_table_line(const char *line, const struct peer_end *its, const struct peer_end *ours,
 		     uid_t *out);
 
-/* Reads the table fd from its start. Returns -ENOENT if the connection is not in it, -EFBIG, or the
- * read error. */
-int peer_table_find(int fd, const struct peer_end *its, const struct peer_end *ours, uid_t *out);
+/* A connection to be found. */
+struct peer_ask {
+	struct peer_end its, ours;
+	bool is_found;
+	uid_t uid; /* if it is found */
+};
+
+/* Reads the table fd from its start until all are found. Returns 0; -ENOENT if one is not in it,
+ * -EFBIG, or the read error. */
+int peer_table_find(int fd, struct peer_ask *asks, size_t n);
 
 #endif

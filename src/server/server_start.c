@@ -147,6 +147,8 @@ static int start(struct server *s, struct err *err)
 	if (rc == 0)
 		rc = http_start(s, err);
 	if (rc == 0)
+		rc = http_start_peers(s, err);
+	if (rc == 0)
 		rc = sandbox_calls(s->opts.sandbox, err);
 	return rc ? rc : listener_start(&s->listener, err);
 }
@@ -180,6 +182,7 @@ void server_stop(struct server *s)
 		return;
 	s->ends = true;
 	listener_close(&s->listener);
+	peer_queue_stop(&s->peer_queue);
 	workers_stop(s->workers);
 	workers_stop(s->writers);
 	tenants_stop_ingest(s->tenants);

@@ -8,6 +8,7 @@
 #include "server/limits.h"
 #include "server/listen.h"
 #include "server/peer.h"
+#include "server/peer_queue.h"
 #include "server/server.h"
 #include "server/tokens.h"
 
@@ -130,6 +131,7 @@ struct server {
 	struct connections connections;
 	struct rate rate;
 	struct peers peers; /* without tokens */
+	struct peer_queue peer_queue;
 
 	/* Atomic; any thread may add. */
 	struct budget bodies;

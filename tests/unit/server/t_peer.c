@@ -1,7 +1,9 @@
 // tier: test
 /* Which user is at the other end of a connection: by sock_diag where the kernel has it, and by the kernel's tables. Tests real connections, and lines
  * as kernels write them. */
+#include "base/clock.h"
 #include "server/peer.h"
+#include "server/peer_queue.h"
 #include "unit.h"
 
 #include <arpa/inet.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,24 +88,24 @@ END_TEST
 
 START_TEST(no_table)
 {
-	struct peer_end its, ours;
+	struct peer_ask ask = { 0 };
 	FILE *f = tmpfile();
-	uid_t uid;
 
-	ends(&its, &ours);
-	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), -ENOENT);
+	ends(&ask.its, &ask.ours);
+	ck_assert_int_eq(peer_table_find(fileno(f), &ask, 1), -ENOENT);
 	for (int i = 0; i < 1000; i++)
 		fputs("0100007F:9C40 ", f);
 	fflush(f);
-	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), -EBADMSG);
+	ck_assert_int_eq(peer_table_find(fileno(f), &ask, 1), -EBADMSG);
 	rewind(f);
 	for (int i = 0; i < 300; i++) /* two pieces, with a line across them */
 		fprintf(f, "%s\n", V4("0100007F:9C41", "0100007F:1F90", "01", "   0", "7"));
 	fprintf(f, "%s\n", V4("0100007F:9C40", "0100007F:1F90", "01", "  12", "7"));
 	fflush(f);
-	ck_assert_int_eq(peer_table_find(fileno(f), &its, &ours, &uid), 0);
-	ck_assert_uint_eq(uid, 12);
-	ck_assert_int_eq(peer_table_find(-1, &its, &ours, &uid), -EBADF);
+	ck_assert_int_eq(peer_table_find(fileno(f), &ask, 1), 0);
+	ck_assert_uint_eq(ask.uid, 12);
+	ask.is_found = false;
+	ck_assert_int_eq(peer_table_find(-1, &ask, 1), -EBADF);
 	fclose(f);
 }
 END_TEST
@@ -204,6 +207,118 @@ START_TEST(by_the_tables)
 	p.fd = -1;
 	check_users(&p);
 	peers_close(&p);
+}
+END_TEST
+
+/* --- long tables ------------------------------------------------------------------------------ */
+
+enum { PAIRS = 2000, NEW = 200 };
+
+struct found {
+	uint32_t n, right;
+};
+
+static void note_found(void *ctx, const struct peer_waiting *w, int64_t user)
+{
+	struct found *f = ctx;
+
+	close(w->fd);
+	__atomic_add_fetch(&f->right, user == (int64_t)getuid(), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&f->n, 1, __ATOMIC_RELEASE);
+}
+
+/* A listener with idle pairs of connections; at most as many as descriptors allow. */
+static int listen_here(struct sockaddr_in *at)
+{
+	socklen_t len = sizeof *at;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*at = (struct sockaddr_in){ .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)at, len), 0);
+	ck_assert_int_eq(listen(fd, 1000), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)at, &len), 0);
+	return fd;
+}
+
+static bool connect_pair(int listener, const struct sockaddr_in *at, int *accepted)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof *at))
+		return false;
+	*accepted = accept(listener, NULL, NULL);
+	return *accepted >= 0;
+}
+
+/* One read is for all that wait, and reads keep to their budget: beside a long table, new
+ * connections come faster than they could be looked up one by one. */
+START_TEST(a_read_is_for_many)
+{
+	struct found found = { 0 };
+	struct err err = { 0 };
+	struct sockaddr_in at;
+	struct peers p;
+	struct peer_queue q = { .peers = &p, .found = note_found, .ctx = &found };
+	const struct rlimit many = { 6000, 6000 };
+	int fd;
+
+	if (setrlimit(RLIMIT_NOFILE, &many))
+		T_SKIP("not enough descriptors here");
+	ck_assert_int_eq(peers_open(&p, &err), 0);
+	if (p.fd >= 0)
+		close(p.fd);
+	p.fd = -1;
+	ck_assert(peers_is_slow(&p));
+	int listener = listen_here(&at);
+	for (int i = 0; i < PAIRS; i++)
+		ck_assert(connect_pair(listener, &at, &fd));
+	ck_assert_int_eq(peer_queue_start(&q, &err), 0);
+	for (int i = 0; i < NEW; i++) {
+		ck_assert(connect_pair(listener, &at, &fd));
+		ck_assert(peer_queue_put(&q, fd, (struct sockaddr *)&at, sizeof at));
+	}
+	while (__atomic_load_n(&found.n, __ATOMIC_ACQUIRE) < NEW)
+		usleep(1000);
+	ck_assert_uint_eq(found.right, p.has_outsiders && getuid() == 65534 ? 0 : NEW);
+	ck_assert_uint_lt(p.reads, NEW);
+	printf("# %u connections: %llu reads\n", NEW, (unsigned long long)p.reads);
+	peer_queue_stop(&q);
+	peers_close(&p);
+}
+END_TEST
+
+/* The time that reads have taken: what was saved, 5 % of the time that has passed, one read. */
+START_TEST(reads_keep_to_their_budget)
+{
+	struct found found = { 0 };
+	struct err err = { 0 };
+	struct sockaddr_in at;
+	struct peers p;
+	struct peer_queue q = { .peers = &p, .found = note_found, .ctx = &found };
+	int fd, listener = listen_here(&at);
+
+	ck_assert_int_eq(peers_open(&p, &err), 0);
+	if (p.fd >= 0)
+		close(p.fd);
+	p.fd = -1;
+	ck_assert_int_eq(peer_queue_start(&q, &err), 0);
+	q.budget.most_ns = 1; /* nothing is saved */
+	uint64_t begun_ns = clock_mono_ns(), cpu_ns = clock_cpu_ns();
+	for (uint32_t i = 0; i < 30; i++) {
+		ck_assert(connect_pair(listener, &at, &fd));
+		ck_assert(peer_queue_put(&q, fd, (struct sockaddr *)&at, sizeof at));
+		while (__atomic_load_n(&found.n, __ATOMIC_ACQUIRE) <= i)
+			usleep(1000);
+	}
+	uint64_t passed_ns = clock_mono_ns() - begun_ns;
+	uint64_t spent_ns = clock_cpu_ns() - cpu_ns;
+	ck_assert_uint_eq(p.reads, 30);
+	printf("# 30 reads: %.1f ms of %.1f ms\n", spent_ns / 1e6, passed_ns / 1e6);
+	peer_queue_stop(&q);
+	peers_close(&p);
+	/* The test itself sleeps, and connects: as much again is for that. */
+	ck_assert_uint_lt(spent_ns, passed_ns / 10 + spent_ns / 30 + 20000000);
 }
 END_TEST
 
@@ -312,5 +427,5 @@ START_TEST(questions_begin_anywhere)
 }
 END_TEST
 
-UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables, only_from_the_kernel,
-	  questions_begin_anywhere)
+UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables, a_read_is_for_many,
+	  reads_keep_to_their_budget, only_from_the_kernel, questions_begin_anywhere)
