@@ -1,5 +1,6 @@
 /* The collector process. */
 #include "agent/attaching.h"
+#include "agent/health.h"
 #include "agent/outbox.h"
 #include "agent/up.h"
 #include "agent/wire.h"
@@ -22,21 +23,22 @@ enum {
 	/* limit: samples that wait for the store process of up: minutes of a busy machine */
 	OUTBOX_MAX_BYTES = 4 << 20,
 	POLL_MS = 250,
-	SEND_MS = 10,          /* while the other side reads slowly or sends too much */
-	STOP_MS = 100,         /* at the end */
-	SETTLE_MS = 200,       /* for names of generated code, before a new dictionary … */
-	LAST_SETTLE_MS = 1000, /* … and at the end */
+	SEND_MS = 10,         /* while the other side reads slowly or sends too much */
+	STOP_MS = 100,        /* at the end */
+	SETTLE_MS = 200,      /* for names of generated code, before a new dictionary … */
+	LAST_SETTLE_MS = 300, /* … and at the end */
 };
 /* A dictionary of this size or age is replaced by an empty one. */
 #define DICTIONARY_BYTES  (2ull << 20)
 #define DICTIONARY_AGE_NS 3600000000000ull
 #define LOSSES_SAID_NS    60000000000ull
-/* The whole stop must take less than 5 s. */
-#define STOP_NAMES_NS     1500000000ull
-#define STOP_NS           3500000000ull
+/* The supervisor kills a collector that has not ended after 1.3 s. These begin with the end. */
+#define STOP_NAMES_NS     900000000ull
+#define STOP_NS           1100000000ull
 
 struct collecting {
 	const struct up_opts *opts;
+	struct health *health;
 	int control;
 	struct collector *collector;
 	struct profile *profile;
@@ -56,6 +58,7 @@ struct collecting {
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
 	size_t missing_said;
 	bool full_said;
+	bool has_batch;          /* one was made: it records */
 	bool is_thin, thin_said; /* waits are recorded in windows: now; ever (logged) */
 	bool turns_said;         /* pending waits were recorded in turns; this was logged */
 	bool is_over;
@@ -227,6 +230,7 @@ static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
 	};
 
 	c->cut_ns = now_ns;
+	c->has_batch = true;
 	take_host(c, &head);
 	take_losses(c, outbox_add(&c->outbox, &head));
 }
@@ -359,6 +363,8 @@ static int collect(struct collecting *c, struct err *err)
 		rc = collect_run(c->collector, wait_ms(c), err);
 		uint64_t now_ns = clock_mono_ns();
 		int64_t offset_ns = clock_wall_offset_ns();
+		if (c->has_batch)
+			health_note(c->health, now_ns);
 		host_metrics_look(c->host, now_ns);
 		if (!c->has_gpus)
 			name_gpus(c);
@@ -387,10 +393,12 @@ static void wait_for_answers(struct collecting *c)
 /* Makes the last batch and waits until it is stored and its new frames are named. */
 static int finish(struct collecting *c, struct err *err)
 {
+	uint64_t stop_ns = clock_mono_ns();
+
 	collect_gpu_update(c->collector, host_metrics_update(c->host));
 	int rc = collect_stop(c->collector, err);
 	collect_settle(c->collector, LAST_SETTLE_MS);
-	uint64_t now_ns = clock_mono_ns(), stop_ns = now_ns;
+	uint64_t now_ns = clock_mono_ns();
 	struct collect_stats stats;
 
 	collect_name_kernel(c->collector);
@@ -437,10 +445,9 @@ static int start(struct collecting *c, struct err *err)
 	return rc;
 }
 
-int collector_main(const struct up_opts *opts, struct name_guard *guard, int control)
+int collector_main(const struct up_opts *opts, const struct up_shared *shared, int control)
 {
-	(void)guard; /* this process finds no names */
-	struct collecting c = { .opts = opts, .control = control };
+	struct collecting c = { .opts = opts, .control = control, .health = shared->health };
 	struct err err = { 0 };
 
 	c.attaching = attaching_new(&opts->attach);

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 enum { POLL_MS = 1000, HELD_POLL_MS = 50, LAST_POLL_MS = 10 };
-/* Time for the last batch of a collector that exits. */
-#define STOP_NS 1500000000ull
+/* Time for the last batch of a collector that exits; less when nothing more comes, as from one that
+ * cannot exit. */
+#define STOP_NS  1500000000ull
+#define QUIET_NS 200000000ull
 
 static void take_token(struct ingest_loop *t, int fd)
 {
@@ -77,6 +79,28 @@ static int work(struct ingest_loop *t, int timeout_ms, struct err *err)
 	return t->ops.tend ? t->ops.tend(t->ops.ctx, err) : 0;
 }
 
+static bool has_data(const struct ingest_loop *t)
+{
+	struct pollfd stream = { .fd = t->keeper.stream.fd, .events = POLLIN };
+
+	return poll(&stream, 1, 0) > 0;
+}
+
+/* Receives what is in the socket: the collector was told to stop first. */
+static int receive_last(struct ingest_loop *t, struct err *err)
+{
+	uint64_t now_ns = clock_mono_ns(), end_ns = now_ns + STOP_NS, quiet_ns = now_ns + QUIET_NS;
+	int rc = 0;
+
+	while (!rc && stream_is_open(&t->keeper.stream) && now_ns < end_ns && now_ns < quiet_ns) {
+		if (has_data(t))
+			quiet_ns = now_ns + QUIET_NS;
+		rc = work(t, LAST_POLL_MS, err);
+		now_ns = clock_mono_ns();
+	}
+	return rc;
+}
+
 int ingest_loop_run(struct ingest_loop *t, struct err *err)
 {
 	int rc = 0;
@@ -84,9 +108,5 @@ int ingest_loop_run(struct ingest_loop *t, struct err *err)
 	control_send(t->control, CONTROL_READY, -1);
 	while (!rc && !t->is_over)
 		rc = work(t, POLL_MS, err);
-	/* The collector was told to stop first, so its last messages are in the socket. */
-	uint64_t end_ns = clock_mono_ns() + STOP_NS;
-	while (!rc && stream_is_open(&t->keeper.stream) && clock_mono_ns() < end_ns)
-		rc = work(t, LAST_POLL_MS, err);
-	return rc;
+	return rc ? rc : receive_last(t, err);
 }

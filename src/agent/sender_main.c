@@ -19,7 +19,7 @@
 
 enum { TOKEN_MAX = 4096 };
 /* Time to send the last batch of a collector that exits. */
-#define DRAIN_NS 1000000000ull
+#define DRAIN_NS 500000000ull
 
 struct sending {
 	struct ingest_loop taking;
@@ -176,7 +176,7 @@ static int load(const struct up_target *t, struct err *err)
 	return 0;
 }
 
-int sender_main(const struct up_opts *opts, struct name_guard *guard, int control)
+int sender_main(const struct up_opts *opts, const struct up_shared *shared, int control)
 {
 	struct sending s = {
 		.taking = { .control = control,
@@ -185,7 +185,7 @@ int sender_main(const struct up_opts *opts, struct name_guard *guard, int contro
 		.sandbox = { .data_dir = opts->data_dir,
 			     .read = { opts->target.ca_file },
 			     .connects = true },
-		.guard = guard
+		.guard = shared->guard
 	};
 	const struct spool_opts spool = { .dir = opts->data_dir,
 					  .max_bytes = opts->target.spool_bytes };

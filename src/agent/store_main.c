@@ -25,7 +25,7 @@ struct keeping {
 	struct sandbox sandbox;
 	struct store *store;
 	struct keep_store target;
-	struct name_guard *guard;
+	const struct up_shared *shared;
 	struct name_requests *asks;
 	const struct up_server *server;
 	uint64_t maintain_ns, trim_ns;
@@ -100,7 +100,7 @@ static int keep(struct keeping *k, struct err *err)
 
 	if (!rc)
 		rc = server->start
-			     ? server->start(server->ctx, k->store, k->guard, &k->sandbox, err)
+			     ? server->start(server->ctx, k->store, k->shared, &k->sandbox, err)
 			     : 0;
 
 	if (!rc)
@@ -110,9 +110,9 @@ static int keep(struct keeping *k, struct err *err)
 	k->target.store = k->store;
 	const struct batch_target target = keep_in_store(&k->target);
 	batch_receiver_init(&k->taking.keeper, &target, &(struct name_files_opts){ 0 });
-	k->taking.keeper.naming.guard = k->guard;
+	k->taking.keeper.naming.guard = k->shared->guard;
 	k->taking.keeper.naming.asks = k->asks;
-	name_guard_look(k->guard);
+	name_guard_look(k->shared->guard);
 	rc = ingest_loop_run(&k->taking, err);
 	if (server->stop)
 		server->stop(server->ctx);
@@ -123,7 +123,7 @@ static int keep(struct keeping *k, struct err *err)
 	return rc;
 }
 
-int store_main(const struct up_opts *opts, struct name_guard *guard, int control)
+int store_main(const struct up_opts *opts, const struct up_shared *shared, int control)
 {
 	struct keeping k = { .taking = { .control = control,
 					 .names_fd = -1,
@@ -133,7 +133,7 @@ int store_main(const struct up_opts *opts, struct name_guard *guard, int control
 						  .ctx = &k } },
 			     .sandbox = { .data_dir = opts->data_dir,
 					  .read_dir = opts->server.read_dir },
-			     .guard = guard,
+			     .shared = shared,
 			     .server = &opts->server };
 	struct err err = { 0 };
 

@@ -1,4 +1,5 @@
 /* The supervisor: starts, connects and restarts the two processes. */
+#include "agent/health.h"
 #include "agent/name_guard.h"
 #include "agent/up.h"
 #include "agent/wire.h"
@@ -21,18 +22,23 @@
 
 enum { COLLECTOR, KEEPER, PARTS };
 
-#define SECOND_NS        1000000000ull
-#define BACKOFF_MIN_NS   (1 * SECOND_NS)
-#define BACKOFF_MAX_NS   (30 * SECOND_NS)
-#define SETTLED_NS       (60 * SECOND_NS) /* run time after which the pause is reset */
-#define COLLECTOR_END_NS (4 * SECOND_NS)  /* after this it is killed */
-#define KEEPER_END_NS    (10 * SECOND_NS)
-#define TOKEN_NS         (10 * SECOND_NS)
+#define SECOND_NS         1000000000ull
+#define BACKOFF_MIN_NS    (1 * SECOND_NS)
+#define BACKOFF_MAX_NS    (30 * SECOND_NS)
+#define SETTLED_NS        (60 * SECOND_NS) /* run time after which the pause is reset */
+/* For a restart: after this time a part is killed. */
+#define COLLECTOR_END_NS  (4 * SECOND_NS)
+#define KEEPER_END_NS     (10 * SECOND_NS)
+/* For the end, which takes less than 2 s. The store process has what the collector leaves. */
+#define COLLECTOR_STOP_NS (1300000000ull)
+#define ALL_STOP_NS       (1700000000ull)
+#define KILLED_NS         (100000000ull) /* a process that the kernel can end has ended by then */
+#define TOKEN_NS          (10 * SECOND_NS)
 enum { HEARD_MAX = 16 }; /* a well-behaved part sends one message: that it is ready */
 
 struct part {
 	const char *name, *comm;
-	int (*run)(const struct up_opts *opts, struct name_guard *guard, int control);
+	int (*run)(const struct up_opts *opts, const struct up_shared *shared, int control);
 	pid_t pid; /* 0: not running */
 	int control;
 	/* the write end of a pipe, which no other process has; closing it kills the part; -1:
@@ -44,13 +50,14 @@ struct part {
 };
 struct supervisor {
 	const struct up_opts *opts;
-	struct name_guard *guard;
+	struct up_shared shared;
 	struct part parts[PARTS];
 	struct stat token; /* the token's file, as sent last */
 	uint64_t token_ns; /* when the file is checked next */
 	int signals;       /* descriptor */
 	sigset_t before;
 	bool is_over, is_said, wants_reload; /* is_said: readiness was reported */
+	uint64_t silent_ns;                  /* since when the collector is reported as silent */
 	int rc;                              /* of a part that failed to start */
 };
 
@@ -89,7 +96,7 @@ static _Noreturn void be(struct supervisor *s, struct part *p, int control, int 
 			close(s->parts[i].life);
 	}
 	rc = die_with(life);
-	_exit(rc ? -rc : -p->run(s->opts, s->guard, control));
+	_exit(rc ? -rc : -p->run(s->opts, &s->shared, control));
 }
 
 static int start(struct supervisor *s, struct part *p)
@@ -302,6 +309,54 @@ static void reap(struct supervisor *s)
 	}
 }
 
+/* --- a collector that is silent --------------------------------------------------------------- */
+
+static void tell_init(const char *text)
+{
+	struct buf b = { 0 };
+
+	buf_addf(&b, "STATUS=%s", text);
+	notify_init(buf_cstr(&b));
+	buf_done(&b);
+}
+
+static void say_silent(const struct supervisor *s, uint64_t now_ns)
+{
+	const struct part *p = &s->parts[COLLECTOR];
+	struct buf why = { 0 }, text = { 0 };
+
+	if (p->pid)
+		health_why(p->pid, &why);
+	buf_addf(&text, "not recording for %llu s: ",
+		 (unsigned long long)((now_ns - s->silent_ns) / SECOND_NS));
+	if (p->pid)
+		buf_addf(&text, "the collector, process %d, does not answer%s%s", (int)p->pid,
+			 why.len ? "; it is " : "", why.len ? buf_cstr(&why) : "");
+	else
+		buf_adds(&text, "the collector is not running");
+	log_warn("%s", buf_cstr(&text));
+	tell_init(buf_cstr(&text));
+	buf_done(&why);
+	buf_done(&text);
+}
+
+/* Reports when the collector stops answering, and when it answers again. */
+static void look_at_health(struct supervisor *s)
+{
+	uint64_t now_ns = clock_mono_ns(),
+		 since_ns = health_silent_since_ns(s->shared.health, now_ns);
+
+	if (since_ns && !s->silent_ns) {
+		s->silent_ns = since_ns;
+		say_silent(s, now_ns);
+	} else if (!since_ns && s->silent_ns) {
+		log_info("recording again, after %llu s",
+			 (unsigned long long)((now_ns - s->silent_ns) / SECOND_NS));
+		tell_init("");
+		s->silent_ns = 0;
+	}
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static void take_signals(struct supervisor *s)
@@ -314,6 +369,20 @@ static void take_signals(struct supervisor *s)
 		else if (info.ssi_signo == SIGHUP)
 			s->wants_reload = true;
 	reap(s);
+}
+
+/* While the collector is silent, its first note is looked for this often. */
+#define SILENT_LOOK_NS SECOND_NS
+
+static uint64_t silence_wait_ns(const struct supervisor *s, uint64_t now_ns)
+{
+	uint64_t due_ns = health_due_ns(s->shared.health);
+
+	if (s->silent_ns)
+		return SILENT_LOOK_NS;
+	if (due_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return due_ns > now_ns ? due_ns - now_ns : 0;
 }
 
 static int wait_ms(const struct supervisor *s)
@@ -329,6 +398,9 @@ static int wait_ms(const struct supervisor *s)
 	}
 	if (has_token_file(s) && wait_ns > TOKEN_NS)
 		wait_ns = TOKEN_NS;
+	uint64_t silence_ns = silence_wait_ns(s, now_ns);
+	if (wait_ns > silence_ns)
+		wait_ns = silence_ns;
 	return wait_ns == UINT64_MAX ? -1 : (int)(wait_ns / 1000000) + 1;
 }
 
@@ -346,32 +418,53 @@ static void wait_for_news(struct supervisor *s, int timeout_ms)
 	take_signals(s);
 }
 
-/* Asks a part to exit, and kills it if it does not. */
-static void end(struct supervisor *s, struct part *p, uint64_t within_ns)
+/* Waits until a part has ended, at most until end_ns. */
+static void wait_for_end(struct supervisor *s, const struct part *p, uint64_t end_ns)
 {
-	uint64_t end_ns = clock_mono_ns() + within_ns;
-
-	if (!p->pid)
-		return;
-	control_send(p->control, CONTROL_STOP, -1);
 	while (p->pid && clock_mono_ns() < end_ns) {
 		poll(&(struct pollfd){ .fd = s->signals, .events = POLLIN }, 1, 20);
 		take_signals(s);
 	}
+}
+
+/* The kernel ends no process in uninterruptible sleep. It has the signal, and ends some time. */
+static void leave_behind(struct part *p)
+{
+	struct buf why = { 0 }, status = { 0 };
+
+	health_why(p->pid, &why);
+	buf_addf(&status, "the %s cannot be ended: process %d is %s", p->name, (int)p->pid,
+		 why.len ? buf_cstr(&why) : "not answering");
+	log_warn("%s; nobody waits for it", buf_cstr(&status));
+	tell_init(buf_cstr(&status));
+	buf_done(&why);
+	buf_done(&status);
+	p->pid = 0;
+	close_life(p);
+}
+
+/* Asks a part to exit, kills it if it does not until end_ns, and leaves it behind if it cannot be
+ * killed. */
+static void end(struct supervisor *s, struct part *p, uint64_t end_ns)
+{
+	if (!p->pid)
+		return;
+	control_send(p->control, CONTROL_STOP, -1);
+	wait_for_end(s, p, end_ns);
 	if (!p->pid)
 		return;
 	log_warn("the %s did not end in time and is killed", p->name);
 	kill(p->pid, SIGKILL);
-	waitpid(p->pid, NULL, 0);
-	p->pid = 0;
-	close_life(p);
+	wait_for_end(s, p, clock_mono_ns() + KILLED_NS);
+	if (p->pid)
+		leave_behind(p);
 }
 
 /* Restarts without a pause, as the part did not fail. */
 static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t within_ns)
 {
 	p->is_asked = true;
-	end(s, p, within_ns);
+	end(s, p, clock_mono_ns() + within_ns);
 	p->is_asked = p->is_ready = false;
 	p->again_ns = p->backoff_ns = 0;
 	close_control(p);
@@ -387,6 +480,7 @@ static void reload(struct supervisor *s)
 	s->wants_reload = false;
 	look_at_token(s, true);
 	unsigned parts = how->read ? how->read(how->ctx) : 0;
+	health_set_interval(s->shared.health, s->opts->interval_ns);
 	if (parts & UP_COLLECTOR)
 		end_to_begin_again(s, &s->parts[COLLECTOR], COLLECTOR_END_NS);
 	if (parts & UP_KEEPER)
@@ -406,6 +500,33 @@ static int catch_signals(struct supervisor *s)
 	return s->signals < 0 ? -errno : 0;
 }
 
+static void share(struct supervisor *s)
+{
+	struct err err;
+
+	if (name_guard_new(&s->shared.guard, &err))
+		log_warn("%s; a file that cannot be read is tried again and again", err.text);
+	if (health_new(s->opts->interval_ns, clock_mono_ns(), &s->shared.health, &err))
+		log_warn("%s; nobody notices a collector that stands still", err.text);
+}
+
+/* Takes less than 2 s, whatever the processes do. The collector ends first: the store process takes
+ * its last batch. */
+static void stop(struct supervisor *s)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	notify_init("STOPPING=1");
+	end(s, &s->parts[COLLECTOR], now_ns + COLLECTOR_STOP_NS);
+	end(s, &s->parts[KEEPER], now_ns + ALL_STOP_NS);
+	for (int i = 0; i < PARTS; i++)
+		close_control(&s->parts[i]);
+	close(s->signals);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	name_guard_free(s->shared.guard);
+	health_free(s->shared.health);
+}
+
 int up_run(const struct up_opts *opts)
 {
 	struct supervisor s = {
@@ -419,27 +540,18 @@ int up_run(const struct up_opts *opts)
 	if (opts->target.url)
 		s.parts[KEEPER] = (struct part){ "sending process", "cresset-send", sender_main,
 						 .control = -1, .life = -1 };
-	struct err err;
 	int rc = catch_signals(&s);
 
 	if (rc)
 		return rc;
-	if (name_guard_new(&s.guard, &err))
-		log_warn("%s; a file that cannot be read is tried again and again", err.text);
+	share(&s);
 	while (!s.is_over) {
 		start_due(&s);
 		wait_for_news(&s, wait_ms(&s));
 		look_at_token(&s, false);
+		look_at_health(&s);
 		reload(&s);
 	}
-	notify_init("STOPPING=1");
-	end(&s, &s.parts[COLLECTOR], COLLECTOR_END_NS);
-	end(&s, &s.parts[KEEPER], KEEPER_END_NS);
-	for (int i = 0; i < PARTS; i++)
-		if (s.parts[i].control >= 0)
-			close(s.parts[i].control);
-	close(s.signals);
-	sigprocmask(SIG_SETMASK, &s.before, NULL);
-	name_guard_free(s.guard);
+	stop(&s);
 	return s.rc;
 }

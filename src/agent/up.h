@@ -22,15 +22,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct health;
 struct name_guard;
 struct sandbox;
+
+/* Memory that the supervisor and its processes share; both may be NULL. */
+struct up_shared {
+	struct name_guard *guard; /* of the process that finds names */
+	struct health *health;    /* of the collector */
+};
 
 /* The query server, in the store process. */
 struct up_server {
 	/* Loads libraries. Called before the sandbox closes off files. */
 	int (*load)(void *ctx, struct err *err);
 	/* Enters the sandbox completely before answering anything. */
-	int (*start)(void *ctx, struct store *store, const struct name_guard *guard,
+	int (*start)(void *ctx, struct store *store, const struct up_shared *shared,
 		     struct sandbox *sandbox, struct err *err);
 	/* Prints where to look: from here on data are recorded and stored. Called again after each
 	 * restart of the store process. */
@@ -92,10 +99,9 @@ struct up_opts {
 /* Runs until SIGINT or SIGTERM. Returns 0, or -errno after printing the error. */
 int up_run(const struct up_opts *opts);
 
-/* All return 0, or -errno after printing the error. control: socket from the supervisor; guard: for
- * processes that find names. */
-int collector_main(const struct up_opts *opts, struct name_guard *guard, int control);
-int store_main(const struct up_opts *opts, struct name_guard *guard, int control);
-int sender_main(const struct up_opts *opts, struct name_guard *guard, int control);
+/* All return 0, or -errno after printing the error. control: socket from the supervisor. */
+int collector_main(const struct up_opts *opts, const struct up_shared *shared, int control);
+int store_main(const struct up_opts *opts, const struct up_shared *shared, int control);
+int sender_main(const struct up_opts *opts, const struct up_shared *shared, int control);
 
 #endif

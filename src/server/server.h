@@ -65,6 +65,12 @@ struct server_opts {
 		uint64_t (*count)(const void *ctx);
 		const void *ctx;
 	} unread;
+	/* Since when the collector that fills the store does not answer (CLOCK_MONOTONIC); 0: it
+	 * does. since_ns NULL: none is known. */
+	struct server_silent {
+		uint64_t (*since_ns)(const void *ctx);
+		const void *ctx;
+	} silent;
 	enum server_log log; /* of requests, to standard error */
 	/* 0: default */
 	uint64_t memory_bytes;       /* 256 MiB; a quarter for bodies, the rest for queries */

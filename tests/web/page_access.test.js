@@ -244,3 +244,18 @@ test('below a path of a proxy', async () => {
 	await page.context().close();
 	proxy.stop();
 });
+test('a collector that does not answer is said on every screen', async () => {
+	const page = await open(browser, real.url, '', {});
+	await page.route('**/api/v1/status', async (route) => {
+		const answer = await route.fetch();
+		await route.fulfill({
+			response: answer,
+			json: { ...(await answer.json()), collector: { silent_since: '2026-11-28T23:23:00Z' } }
+		});
+	});
+	assert.strictEqual(await page.isVisible('#silent'), false);
+	await page.reload();
+	await page.waitForSelector('#silent', { state: 'visible' });
+	assert.match(await page.innerText('#silent'), /^Not recording since .*: the collector does not answer\.$/);
+	await page.context().close();
+});

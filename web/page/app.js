@@ -9,6 +9,7 @@ import * as explore from './explore.js';
 import { ask, fetchAnswer, setToken } from './server.js';
 import { formatState, parseState } from './state.js';
 import { momentsOf } from './times.js';
+import { clock } from '../units.js';
 
 /** @typedef {{type: string, sample_type: string, unit: string, aggregation: string, [more: string]: any}} Type */
 /** @typedef {{unmount(): void, update?(keys: string[]): void}} Screen */
@@ -39,6 +40,7 @@ const SCREENS = {
 /* Kept when the user changes the screen. */
 const SHARED = ['q', 'from', 'to', 'by', 'f', 'sel'];
 const NOTICE_MS = 8000,
+	COLLECTOR_MS = 15000,
 	THEME = 'cresset-theme';
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -269,12 +271,29 @@ function take(list) {
 	app.types = profiles.map((t) => ({ ...t, type: names.get(t.type) > 1 ? `${t.type}:${t.sample_type}` : t.type }));
 	app.metrics = list.filter(isMetric);
 }
+/** Says on every screen that the collector does not answer. */
+function saySilent() {
+	const since = app.status.collector?.silent_since;
+	$('silent').hidden = !since;
+	$('silent').textContent = since
+		? `Not recording since ${clock(Date.parse(since), 2 * 86400e3)}: the collector does not answer.`
+		: '';
+}
+async function watchCollector() {
+	if (document.hidden) return;
+	const status = await ask('api/v1/status').catch(() => null); /* a screen says what is wrong */
+	if (!status) return;
+	app.status.collector = status.collector;
+	saySilent();
+}
 async function start() {
 	const [status, types, labels] = await Promise.all(['status', 'types', 'labels'].map((p) => ask('api/v1/' + p)));
 	app.status = status;
 	app.labels = labels;
 	take(types);
 	readAddress();
+	saySilent();
+	if (status.collector) setInterval(watchCollector, COLLECTOR_MS);
 	await mount();
 }
 setTheme(localStorage.getItem(THEME) || '');

@@ -1,6 +1,8 @@
 /* cresset up: the always-on profiler. */
 #include "agent/up.h"
+#include "agent/health.h"
 #include "agent/name_guard.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/daemon/always.h"
 #include "cmd/daemon/users.h"
@@ -64,15 +66,23 @@ static uint64_t count_left_alone(const void *guard)
 	return name_guard_left_alone(guard);
 }
 
-static int start_server(void *ctx, struct store *store, const struct name_guard *guard,
+static uint64_t silent_since_ns(const void *health)
+{
+	return health_silent_since_ns(health, clock_mono_ns());
+}
+
+static int start_server(void *ctx, struct store *store, const struct up_shared *shared,
 			struct sandbox *sandbox, struct err *err)
 {
+	const struct name_guard *guard = shared->guard;
+	const struct health *health = shared->health;
 	struct up_page *page = ctx;
 	const struct server_opts opts = { .listen = page->listen,
 					  .store = store,
 					  .sandbox = sandbox,
 					  .users = &page->users.given,
 					  .unread = { guard ? count_left_alone : NULL, guard },
+					  .silent = { health ? silent_since_ns : NULL, health },
 					  .ui_dir = page->ui_dir,
 					  .memory_bytes = page->memory_bytes };
 

@@ -244,6 +244,8 @@ _Noreturn static void run_nursery(int fd)
 
 /* --- the collector ---------------------------------------------------------------------------- */
 
+enum { END_TRIES = 20, END_PAUSE_MS = 5 };
+
 int helper_new(struct helper **out)
 {
 	int fds[2];
@@ -271,8 +273,9 @@ void helper_free(struct helper *h)
 	if (!h)
 		return;
 	stream_close(&h->stream);
-	while (waitpid(h->nursery, NULL, 0) < 0 && errno == EINTR) /* it never blocks */
-		;
+	/* It ends by itself, its workers with it. It may be stopped, too: then it is left. */
+	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
+		poll(NULL, 0, END_PAUSE_MS);
 	free(h);
 }
 

@@ -304,6 +304,13 @@ void handle_metrics(struct request *r)
 	      s->bodies.limit_bytes);
 	gauge(&b, "cresset_http_bodies_bytes", "bytes", "Memory for bodies now.",
 	      s->bodies.used_bytes);
+	if (s->opts.silent.since_ns) {
+		uint64_t since_ns = s->opts.silent.since_ns(s->opts.silent.ctx);
+
+		gauge(&b, "cresset_collector_silent_seconds", "seconds",
+		      "Time since the collector has stopped answering; 0: it answers.",
+		      since_ns ? (clock_mono_ns() - since_ns) / 1e9 : 0);
+	}
 	if (s->opts.unread.count)
 		gauge(&b, "cresset_names_unread_files", NULL,
 		      "Files without names: reading them has ended this process.",

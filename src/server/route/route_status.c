@@ -177,6 +177,25 @@ static void refused_json(const struct server *s, struct json *j)
 	json_end(j);
 }
 
+/* Returns 0 while the collector answers, or if there is none. */
+static int64_t silent_since_wall_ns(const struct server *s)
+{
+	uint64_t since_ns =
+		s->opts.silent.since_ns ? s->opts.silent.since_ns(s->opts.silent.ctx) : 0;
+	return since_ns ? (int64_t)(clock_wall_ns() - (clock_mono_ns() - since_ns)) : 0;
+}
+
+static void collector_json(const struct server *s, struct json *j)
+{
+	int64_t since_ns = silent_since_wall_ns(s);
+	if (!s->opts.silent.since_ns)
+		return;
+	json_key(j, "collector");
+	json_obj(j);
+	key_time(j, "silent_since", since_ns, since_ns);
+	json_end(j);
+}
+
 /* Writes null if the sandbox was not entered. */
 static void sandbox_json(const struct sandbox *s, struct json *j)
 {
@@ -215,6 +234,7 @@ void handle_status(struct request *r)
 	refused_json(s, &j);
 	if (s->opts.unread.count)
 		json_key_u64(&j, "unread_files", s->opts.unread.count(s->opts.unread.ctx));
+	collector_json(s, &j);
 	sandbox_json(s->opts.sandbox, &j);
 	json_end(&j);
 	buf_addc(&b, '\n');
@@ -237,12 +257,26 @@ void handle_healthz(struct request *r)
 	reply_ok(r);
 }
 
-/* The data can be read, too. */
+/* Returns -EAGAIN with err set while the collector does not answer. */
+static int check_recording(const struct server *s, struct err *err)
+{
+	int64_t since_ns = silent_since_wall_ns(s);
+	struct buf at = { 0 };
+	if (!since_ns)
+		return 0;
+	time_text(&at, since_ns);
+	err_set(err, EAGAIN, "not recording since %s: the collector does not answer",
+		buf_cstr(&at));
+	buf_done(&at);
+	return -EAGAIN;
+}
+
+/* The data can be read, and more is recorded, too. */
 void handle_readyz(struct request *r)
 {
 	struct err err = { 0 };
 	struct query_params a;
-	if (query_params_source(&a, r, &err) < 0)
+	if (query_params_source(&a, r, &err) < 0 || check_recording(r->server, &err) < 0)
 		reply_error(r, 503, &err);
 	else
 		reply_ok(r);
