@@ -32,6 +32,7 @@ enum {
 #define DICTIONARY_BYTES  (2ull << 20)
 #define DICTIONARY_AGE_NS 3600000000000ull
 #define LOSSES_SAID_NS    60000000000ull
+#define FIRST_INTERVAL_NS 2000000000ull
 /* The supervisor kills a collector that has not ended after 1.3 s. These begin with the end. */
 #define STOP_NAMES_NS     900000000ull
 #define STOP_NS           1100000000ull
@@ -344,10 +345,20 @@ static bool waits_for_turn(const struct collecting *c)
 	return stream_has_more(&c->outbox.stream) || outbox_is_behind(&c->outbox);
 }
 
+/* The first interval is short, so that there is something to see soon. */
+static uint64_t interval_end_ns(const struct collecting *c)
+{
+	uint64_t length_ns = c->opts->interval_ns;
+
+	if (!c->has_batch && length_ns > FIRST_INTERVAL_NS)
+		length_ns = FIRST_INTERVAL_NS;
+	return c->cut_ns + length_ns;
+}
+
 /* Time to wait, at most until the interval ends. */
 static int wait_ms(const struct collecting *c)
 {
-	int64_t left_ns = (int64_t)(c->cut_ns + c->opts->interval_ns - clock_mono_ns());
+	int64_t left_ns = (int64_t)(interval_end_ns(c) - clock_mono_ns());
 	int most_ms = waits_for_turn(c) ? SEND_MS : POLL_MS;
 
 	return left_ns <= 0                    ? 0
@@ -369,7 +380,7 @@ static int collect(struct collecting *c, struct err *err)
 		if (!c->has_gpus)
 			name_gpus(c);
 		attaching_run(c->attaching, c->collector, now_ns);
-		bool is_over = now_ns >= c->cut_ns + c->opts->interval_ns;
+		bool is_over = now_ns >= interval_end_ns(c);
 		if (!rc && (is_over || wall_jumps(&c->wall, offset_ns)))
 			rc = end_interval(c, now_ns, offset_ns, err);
 		if (!rc)
