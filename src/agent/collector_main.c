@@ -51,6 +51,7 @@ struct collecting {
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* lost and not logged yet */
 	uint64_t lost_ever[LOSS_REASONS];
 	uint64_t left_out; /* samples, since the start */
+	struct helper_stats workers_said;
 	enum gpu_state gpu_said;
 	bool has_gpus;  /* the list of GPUs is known */
 	bool gpu_hangs; /* the driver does not answer; this was logged */
@@ -147,6 +148,33 @@ static void say_missing(struct collecting *c)
 	}
 }
 
+/* --- processes that read of others ------------------------------------------------------------ */
+
+static void say_worker(const struct helper_stats *now, struct helper_stats *said, int work)
+{
+	const uint64_t *ends = now->ends[work];
+	const char *name = helper_work_names[work];
+
+	if (ends[HELPER_DIED] != said->ends[work][HELPER_DIED])
+		log_warn("%s has died, and another is there: %llu so far", name,
+			 (unsigned long long)ends[HELPER_DIED]);
+	if (ends[HELPER_STUCK] != said->ends[work][HELPER_STUCK])
+		log_warn("%s did not return from reading another process or its files: %llu so "
+			 "far, %u of them there still%s",
+			 name, (unsigned long long)ends[HELPER_STUCK], now->stuck[work],
+			 now->stuck[work] == HELPER_MAX_STUCK ? "; no other is started" : "");
+}
+
+static void say_workers(struct collecting *c)
+{
+	struct collect_stats stats;
+
+	collect_get_stats(c->collector, &stats);
+	for (int work = 0; work < HELPER_WORKS; work++)
+		say_worker(&stats.workers, &c->workers_said, work);
+	c->workers_said = stats.workers;
+}
+
 /* --- an interval ------------------------------------------------------------------------------ */
 
 /* Logs each change once. A machine without GPUs is not worth a message. */
@@ -207,6 +235,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 
 	interval.n_missing = collect_get_missing(c->collector, &interval.missing);
 	collect_get_stats(c->collector, &stats);
+	interval.workers = &stats.workers;
 	interval.kernel_ring_bytes = stats.ring_bytes;
 	interval.wait_share = stats.wait_hook ? stats.wait_share : 0;
 	interval.kernel_map_bytes = stats.kernel_map_bytes > stats.ring_bytes
@@ -307,6 +336,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 		return rc;
 	say_missing(c);
 	say_windows(c);
+	say_workers(c);
 	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
 		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
 	if (renew) /* pending events cannot move to the new dictionary */
@@ -470,7 +500,7 @@ int collector_main(const struct up_opts *opts, const struct up_shared *shared, i
 		rc = collect(&c, &err);
 	if (rc)
 		log_error(&err);
-	else
+	if (!rc || rc == -ECHILD) /* what was collected is good */
 		finish(&c, &err);
 	collect_free(c.collector);
 	attaching_free(c.attaching);

@@ -157,6 +157,29 @@ static uint32_t side_share(const struct sampler_opts *opts)
 	return share > SIDE_SHARE_MOST ? share : SIDE_SHARE_MOST;
 }
 
+/* Call before there is anything to inherit. */
+static int start_helper(struct collector *c, struct err *err)
+{
+	int rc = helper_new(&c->helper);
+
+	return rc ? err_set(err, -rc, "cannot start a process that reads of others: %s",
+			    strerror(-rc))
+		  : 0;
+}
+
+/* An always-on collector begins again as a whole. */
+static int check_helper(struct collector *c, struct err *err)
+{
+	if (helper_check(c->helper))
+		return 0;
+	if (c->opts.sampler.is_always)
+		return err_set(err, ECHILD,
+			       "cresset-nursery has been ended, which starts the processes that "
+			       "read of others; the collector begins again");
+	helper_renew(c->helper); /* if that fails, it is tried again */
+	return 0;
+}
+
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err)
 {
@@ -165,8 +188,6 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 
 	mem_give_back(LARGE_BYTES);
 	raise_descriptor_limit();
-	/* before there is anything to inherit; without it, code made at run time has no names */
-	helper_new(&c->helper);
 	c->sink = sink;
 	c->opts = *opts;
 	sampler_opts_settle(&c->opts.sampler);
@@ -174,7 +195,9 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	c->side_time = (struct allowance){ .share = side_share(&c->opts.sampler),
 					   .most_ns = SIDE_SAVED_NS };
 	c->side_pause_ns = side_pause_ns(1000000000ll / (int64_t)c->opts.sampler.freq_hz);
-	rc = open_parts(c, err);
+	rc = start_helper(c, err);
+	if (!rc)
+		rc = open_parts(c, err);
 	if (rc)
 		collect_free(c);
 	else
@@ -241,7 +264,9 @@ static int read_when_due(struct collector *c, struct err *err)
 	int rc = 0;
 
 	if (now_ns >= c->next_read_ns) {
-		rc = collector_read(c, false, err);
+		rc = check_helper(c, err);
+		if (!rc)
+			rc = collector_read(c, false, err);
 		if (!rc)
 			rc = collector_relieve(c, err);
 		c->next_read_ns = clock_mono_ns() + READ_EVERY_NS;
@@ -546,6 +571,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	if (!out->wait_hook)
 		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
+	helper_get_stats(c->helper, &out->workers);
 }
 
 void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,

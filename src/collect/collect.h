@@ -27,6 +27,7 @@
 #include "collect/kernel/missing.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/resolve/resolve_opts.h"
+#include "collect/worker/helper.h"
 #include "profile/copy.h"
 #include "profile/sink.h"
 
@@ -81,6 +82,7 @@ struct collect_stats {
 	struct gpu_time_stats gpu_time;
 	struct gpu_stall_stats gpu_stall;
 	struct gpu_probes_stats gpu; /* zeros where no GPU event was requested */
+	struct helper_stats workers; /* processes that read of others */
 };
 
 struct collector;
@@ -100,7 +102,8 @@ int collect_start(struct collector *c, struct err *err);
 /* Returns when collect_start opened the first event, CLOCK_MONOTONIC; no data is older. */
 uint64_t collect_started_ns(const struct collector *c);
 /* Waits at most timeout_ms (a signal ends the wait early). Returns 0, or -errno on an internal
- * failure. */
+ * failure. -ECHILD, of an always-on collector: begin again with another one; collect_stop and what
+ * follows it still work. */
 int collect_run(struct collector *c, int timeout_ms, struct err *err);
 /* Returns true once every target process or thread has ended (TARGET_PID, TARGET_TID only). */
 bool collect_targets_gone(struct collector *c);

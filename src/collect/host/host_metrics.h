@@ -19,6 +19,7 @@
 
 struct check;
 struct collect_opts;
+struct helper_stats;
 struct host_metrics;
 
 struct host_gpu_attach;
@@ -33,6 +34,7 @@ struct host_interval {
 	const struct host_gpu_attach *gpu_attach; /* NULL: no automatic attaching */
 	const struct collect_missing *missing;    /* what is not recorded here */
 	size_t n_missing;
+	const struct helper_stats *workers; /* NULL: unknown */
 	/* Memory of the collector's BPF programs, 0: unknown; rings: of their ring buffers, the
 	 * rest is maps. */
 	uint64_t kernel_map_bytes, kernel_ring_bytes;

@@ -15,6 +15,7 @@ struct gpu_probes_stats;
 struct gpu_reading;
 struct gpu_status;
 struct gpu_time_stats;
+struct helper_stats;
 struct host_points;
 
 /* --- host_cpu.c ------------------------------------------------------------------------------- */
@@ -176,5 +177,13 @@ struct host_losses {
 /* lost: since the collector started. */
 void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], int64_t start_ns,
 		     struct host_points *w);
+
+/* --- host_workers.c --------------------------------------------------------------------------- */
+
+/* The processes that read of others (collect/worker/helper.h).
+ *
+ *     cresset_worker_ends{worker,how}   counter; since the collector started: died, stuck
+ *     cresset_workers_stuck{worker}     gauge; abandoned ones that have not ended */
+void host_workers_put(const struct helper_stats *s, struct host_points *w);
 
 #endif

@@ -164,6 +164,8 @@ static void forget_if_over(struct jit_table *t, struct jit *j)
 
 /* --- the worker ------------------------------------------------------------------------------- */
 
+enum { MAX_DEATHS = 3 }; /* a worker may die of something else */
+
 static bool has_worker(struct jit_table *t)
 {
 	if (stream_is_open(&t->worker))
@@ -358,6 +360,7 @@ static bool take_answer(struct jit_table *t, const struct stream_message *m)
 		return false;
 	memmove(t->asked.v, t->asked.v + 1, --t->asked.n * sizeof *t->asked.v);
 	t->progress_ns = clock_mono_ns();
+	j->deaths = 0;
 	if (j->frames.n < j->n_asks)
 		return true;
 	hand_over_asked(t, j);
@@ -367,13 +370,13 @@ static bool take_answer(struct jit_table *t, const struct stream_message *m)
 	return true;
 }
 
-/* Leaves alone the process that the worker read when it ended or stalled, and others of its user
- * for a while. */
-static void leave_alone(struct jit_table *t)
+/* Leaves alone the process whose files the worker read when it stalled, or died for the third time,
+ * and others of its user for a while. */
+static void leave_alone(struct jit_table *t, enum helper_end how)
 {
 	struct jit *j = t->asked.n ? find(t, t->asked.v[0]) : NULL;
 
-	if (!j)
+	if (!j || (how == HELPER_DIED && ++j->deaths < MAX_DEATHS))
 		return;
 	j->is_left = true;
 	if (j->uid)
@@ -382,10 +385,10 @@ static void leave_alone(struct jit_table *t)
 }
 
 /* Starts another worker, and repeats requests without an answer. */
-static void begin_again(struct jit_table *t)
+static void begin_again(struct jit_table *t, enum helper_end how)
 {
-	leave_alone(t);
-	stream_close(&t->worker);
+	leave_alone(t, how);
+	helper_end(t->helper, HELPER_CODE, how, &t->worker);
 	vec_clear(&t->asked);
 	for (size_t i = 0; i < t->all.n; i++)
 		t->all.v[i]->is_told = t->all.v[i]->has_dump = false;
@@ -418,8 +421,10 @@ void jit_run(struct jit_table *t)
 			is_good = take_answer(t, &m);
 	} while (rc > 0 && is_good);
 	is_good = is_good && rc == -EAGAIN && stream_flush(&t->worker) == 0;
-	if (!is_good || (t->asked.n && clock_mono_ns() > t->progress_ns + JIT_STALL_NS))
-		begin_again(t);
+	if (!is_good)
+		begin_again(t, HELPER_DIED);
+	else if (t->asked.n && clock_mono_ns() > t->progress_ns + JIT_STALL_NS)
+		begin_again(t, HELPER_STUCK);
 }
 
 static void wait_for_answers(struct jit_table *t, uint32_t wait_ms)
@@ -456,7 +461,7 @@ void jit_ask_all(struct jit_table *t, uint32_t wait_ms)
 static void drop_questions(struct jit_table *t)
 {
 	if (t->asked.n) /* its answers would be outdated */
-		stream_close(&t->worker);
+		helper_end(t->helper, HELPER_CODE, HELPER_LEFT, &t->worker);
 	vec_clear(&t->asked);
 	for (size_t i = 0; i < t->all.n && !stream_is_open(&t->worker); i++)
 		t->all.v[i]->is_told = t->all.v[i]->has_dump = false;

@@ -45,7 +45,8 @@ struct jit { /* one per process */
 	uint32_t pid, uid;
 	bool is_told;     /* the worker knows it */
 	bool has_dump;    /* … and where its jitdump is */
-	bool is_left;     /* reading its files blocks */
+	bool is_left;     /* reading its files blocks, or ends the worker */
+	uint32_t deaths;  /* of workers that read its files */
 	uint64_t skipped; /* entries that could not be read and were counted */
 	struct buf pending, asked;
 	uint32_t n_asks;      /* addresses in asked */

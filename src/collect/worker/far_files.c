@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ASKED = 256 };
+enum { MAX_ASKED = 256, FAR_DEATHS = 3 };
 
 struct asked {
 	struct far_open_head head;
@@ -30,6 +30,7 @@ struct far_files {
 	uint32_t next_serial;
 	uint64_t progress_ns; /* last message, or first request */
 	struct map left;      /* devices left alone → until when, in s */
+	struct map deaths;    /* of workers, by device of the file that they read */
 	struct allowance waits;
 };
 
@@ -55,6 +56,7 @@ void far_files_free(struct far_files *f)
 	vec_done(&f->asked);
 	vec_done(&f->done);
 	map_done(&f->left);
+	map_done(&f->deaths);
 	stream_close(&f->worker);
 	free(f);
 }
@@ -158,13 +160,26 @@ static bool take_file(struct far_files *f, const struct stream_message *m)
 	return true;
 }
 
-/* Leaves alone the device that blocked the worker, and starts another worker for the rest. */
-static void begin_again(struct far_files *f)
+/* Whether the device is to be left alone: it has blocked the worker, or workers have died over its
+ * files more than once. */
+static bool is_to_blame(struct far_files *f, uint64_t device, enum helper_end how)
+{
+	const uint32_t *deaths = map_get(&f->deaths, device);
+	uint32_t n = (deaths ? *deaths : 0) + 1;
+
+	if (how == HELPER_STUCK)
+		return true;
+	map_put(&f->deaths, device, n);
+	return n >= FAR_DEATHS;
+}
+
+/* Leaves alone the device that ended the worker, and starts another worker for the rest. */
+static void begin_again(struct far_files *f, enum helper_end how)
 {
 	uint64_t device = f->asked.n ? device_key(&f->asked.v[0].head) : 0;
 
-	stream_close(&f->worker);
-	if (f->asked.n)
+	helper_end(f->helper, HELPER_FAR, how, &f->worker);
+	if (f->asked.n && is_to_blame(f, device, how))
 		map_put(&f->left, device, in_s(clock_mono_ns() + FAR_LEFT_ALONE_NS));
 	for (size_t i = 0; i < f->asked.n;) {
 		if (is_left_alone(f, &f->asked.v[i].head) || !has_worker(f))
@@ -191,8 +206,10 @@ static void run(struct far_files *f)
 		}
 	} while (rc > 0 && is_good);
 	is_good = is_good && rc == -EAGAIN && stream_flush(&f->worker) == 0;
-	if (!is_good || (f->asked.n && clock_mono_ns() > f->progress_ns + FAR_STALL_NS))
-		begin_again(f);
+	if (!is_good)
+		begin_again(f, HELPER_DIED);
+	else if (f->asked.n && clock_mono_ns() > f->progress_ns + FAR_STALL_NS)
+		begin_again(f, HELPER_STUCK);
 }
 
 bool far_files_take(struct far_files *f, struct far_file *out)

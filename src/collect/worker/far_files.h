@@ -3,7 +3,7 @@
  *
  * No call waits, except far_files_wait. If a file of a device makes no progress for FAR_STALL_NS,
  * the device is left alone for FAR_LEFT_ALONE_NS, with all its requests; other devices' files are
- * requested again, from another process. */
+ * requested again, from another process. So are those of a process that died, three times. */
 #ifndef CRESSET_COLLECT_WORKER_FAR_FILES_H
 #define CRESSET_COLLECT_WORKER_FAR_FILES_H
 

@@ -138,14 +138,18 @@ static void far_worker_serve(int fd)
 struct helper {
 	pid_t nursery;
 	struct stream stream;
+	/* Sockets of abandoned workers, which are closed at their end; -1: unused. */
+	int stuck[HELPER_WORKS][HELPER_MAX_STUCK];
+	struct helper_stats stats;
 };
 
-static const struct {
-	const char *comm;
-	void (*serve)(int fd);
-} works[HELPER_WORKS] = {
-	[HELPER_CODE] = { "cresset-code", code_worker_serve },
-	[HELPER_FAR] = { "cresset-far", far_worker_serve },
+const char *const helper_work_names[HELPER_WORKS] = {
+	[HELPER_CODE] = "cresset-code",
+	[HELPER_FAR] = "cresset-far",
+};
+static void (*const serve[HELPER_WORKS])(int fd) = {
+	[HELPER_CODE] = code_worker_serve,
+	[HELPER_FAR] = far_worker_serve,
 };
 
 /* --- the nursery ------------------------------------------------------------------------------ */
@@ -181,8 +185,8 @@ static pid_t start_worker(enum helper_work work, int fd)
 	if (pid)
 		return pid;
 	go_apart(fd);
-	prctl(PR_SET_NAME, works[work].comm, 0, 0, 0);
-	works[work].serve(3);
+	prctl(PR_SET_NAME, helper_work_names[work], 0, 0, 0);
+	serve[work](3);
 	end_self();
 }
 
@@ -203,6 +207,7 @@ static void kill_worker(pid_t *pid)
 	*pid = 0;
 }
 
+/* A wish with a socket: a new worker; without: the end of the present one. */
 static void take_wishes(struct stream *s, pid_t pids[HELPER_WORKS])
 {
 	struct stream_message m;
@@ -211,10 +216,10 @@ static void take_wishes(struct stream *s, pid_t pids[HELPER_WORKS])
 		int fd = m.with_fd ? stream_take_fd(s) : -1;
 
 		reap(pids);
-		if (fd >= 0 && m.type < HELPER_WORKS) {
+		if (m.type < HELPER_WORKS)
 			kill_worker(&pids[m.type]);
+		if (m.type < HELPER_WORKS && fd >= 0)
 			pids[m.type] = start_worker(m.type, fd);
-		}
 		if (fd >= 0)
 			close(fd);
 	}
@@ -246,7 +251,7 @@ _Noreturn static void run_nursery(int fd)
 
 enum { END_TRIES = 20, END_PAUSE_MS = 5 };
 
-int helper_new(struct helper **out)
+static int fork_nursery(struct helper *h)
 {
 	int fds[2];
 
@@ -261,11 +266,32 @@ int helper_new(struct helper **out)
 		close(fds[0]);
 		return rc;
 	}
-	struct helper *h = xcalloc(1, sizeof *h);
 	h->nursery = pid;
 	stream_open(&h->stream, fds[0], 0);
-	*out = h;
 	return 0;
+}
+
+int helper_new(struct helper **out)
+{
+	struct helper *h = xcalloc(1, sizeof *h);
+
+	h->stream.fd = -1;
+	for (int work = 0; work < HELPER_WORKS; work++)
+		for (int i = 0; i < HELPER_MAX_STUCK; i++)
+			h->stuck[work][i] = -1;
+	int rc = fork_nursery(h);
+	if (rc)
+		free(h);
+	else
+		*out = h;
+	return rc;
+}
+
+/* It ends by itself, its workers with it. One that is stopped, too, is left. */
+static void wait_for_nursery(struct helper *h)
+{
+	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
+		poll(NULL, 0, END_PAUSE_MS);
 }
 
 void helper_free(struct helper *h)
@@ -273,24 +299,101 @@ void helper_free(struct helper *h)
 	if (!h)
 		return;
 	stream_close(&h->stream);
-	/* It ends by itself, its workers with it. It may be stopped, too: then it is left. */
-	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
-		poll(NULL, 0, END_PAUSE_MS);
+	wait_for_nursery(h);
+	for (int work = 0; work < HELPER_WORKS; work++)
+		for (int i = 0; i < HELPER_MAX_STUCK; i++)
+			if (h->stuck[work][i] >= 0)
+				close(h->stuck[work][i]);
 	free(h);
+}
+
+bool helper_check(struct helper *h)
+{
+	struct pollfd p = { .fd = h->stream.fd, .events = POLLIN };
+
+	if (!stream_is_open(&h->stream))
+		return false;
+	if (poll(&p, 1, 0) <= 0) /* it sends nothing */
+		return true;
+	h->stats.nursery_ends++;
+	stream_close(&h->stream);
+	wait_for_nursery(h);
+	return false;
+}
+
+int helper_renew(struct helper *h)
+{
+	return helper_check(h) ? 0 : fork_nursery(h);
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+/* A worker that has ended closes its socket. One that goes on after all, although it has been sent
+ * SIGKILL, is no longer stuck either. */
+static void forget_ended(struct helper *h, enum helper_work work)
+{
+	for (int i = 0; i < HELPER_MAX_STUCK; i++) {
+		int *fd = &h->stuck[work][i];
+		struct pollfd p = { .fd = *fd, .events = POLLIN };
+
+		if (*fd < 0 || poll(&p, 1, 0) <= 0)
+			continue;
+		close(*fd);
+		*fd = -1;
+		h->stats.stuck[work]--;
+	}
+}
+
+static void keep_stuck(struct helper *h, enum helper_work work, int fd)
+{
+	for (int i = 0; i < HELPER_MAX_STUCK; i++)
+		if (h->stuck[work][i] < 0) {
+			h->stuck[work][i] = fd;
+			h->stats.stuck[work]++;
+			return;
+		}
+	close(fd);
+}
+
+static int send_wish(struct helper *h, enum helper_work work, int fd)
+{
+	if (!helper_check(h))
+		return -EPIPE;
+	int rc = stream_put(&h->stream, work, NULL, 0, fd);
+	return rc ? rc : stream_flush(&h->stream);
 }
 
 int helper_start(struct helper *h, enum helper_work work)
 {
 	int fds[2];
 
+	forget_ended(h, work);
+	if (h->stats.stuck[work] == HELPER_MAX_STUCK)
+		return -EBUSY;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	int rc = stream_put(&h->stream, work, NULL, 0, fds[1]);
-	if (!rc)
-		rc = stream_flush(&h->stream);
+	int rc = send_wish(h, work, fds[1]);
 	close(fds[1]);
 	if (!rc)
 		return fds[0];
 	close(fds[0]);
 	return rc;
+}
+
+void helper_end(struct helper *h, enum helper_work work, enum helper_end how, struct stream *worker)
+{
+	int fd = how == HELPER_STUCK ? fcntl(worker->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	h->stats.ends[work][how]++;
+	stream_close(worker);
+	send_wish(h, work, -1);
+	if (fd >= 0)
+		keep_stuck(h, work, fd);
+}
+
+void helper_get_stats(struct helper *h, struct helper_stats *out)
+{
+	for (int work = 0; work < HELPER_WORKS; work++)
+		forget_ended(h, work);
+	*out = h->stats;
 }

@@ -7,13 +7,18 @@
  * A thread that waits for a file of a hung file system cannot be ended, nor can its process. So the
  * work is done by another process, which holds nothing of the collector's and nobody waits for. A
  * worker that does not respond is abandoned (it ends when its file system lets it), and the
- * nursery, which was forked before the collector had anything to inherit, starts another. All end
- * with the collector. */
+ * nursery, which was forked before the collector had anything to inherit, starts another, up to
+ * HELPER_MAX_STUCK. All end with the collector.
+ *
+ * Any of them may be killed: by the kernel when memory is short, by an operator, and a worker by a
+ * file that it does not survive. Each end is counted. The death of the nursery is found by
+ * helper_check; helper_renew starts another. */
 #ifndef CRESSET_COLLECT_WORKER_HELPER_H
 #define CRESSET_COLLECT_WORKER_HELPER_H
 
 #include "profile/frame.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum helper_work {
@@ -22,14 +27,44 @@ enum helper_work {
 	HELPER_WORKS
 };
 
+/* limit: abandoned workers of a kind of work that have not ended; no other is started beyond it */
+enum { HELPER_MAX_STUCK = 8 };
+
+/* How a worker came to its end. */
+enum helper_end {
+	HELPER_DIED,  /* by itself, or it was killed by somebody else */
+	HELPER_STUCK, /* it did not respond, and was abandoned */
+	HELPER_LEFT,  /* its answers are not needed any more */
+	HELPER_ENDS
+};
+extern const char *const helper_work_names[HELPER_WORKS]; /* of the processes */
+
+struct helper_stats {
+	uint64_t ends[HELPER_WORKS][HELPER_ENDS];
+	uint32_t stuck[HELPER_WORKS]; /* abandoned workers that have not ended */
+	uint64_t nursery_ends;
+};
+
 struct helper;
+struct stream;
 
 /* Forks. Returns 0 or -errno. */
 int helper_new(struct helper **out);
 void helper_free(struct helper *h); /* ends all workers, without waiting for them; NULL is fine */
 
-/* Starts a new worker; kills an earlier one for the same work. Returns its socket, or -errno. */
+/* Starts a new worker; kills an earlier one for the same work. Returns its socket, or -errno:
+ * -EBUSY when too many are stuck, -EPIPE when the nursery has ended. */
 int helper_start(struct helper *h, enum helper_work work);
+/* Ends the worker of that work, without waiting for it, and closes its stream. */
+void helper_end(struct helper *h, enum helper_work work, enum helper_end how,
+		struct stream *worker);
+
+/* Returns whether the nursery is there. */
+bool helper_check(struct helper *h);
+/* Starts another nursery. It inherits what the caller has, and keeps its memory: a caller that can
+ * begin again as a whole does that instead. Returns 0 or -errno. */
+int helper_renew(struct helper *h);
+void helper_get_stats(struct helper *h, struct helper_stats *out);
 
 /* --- messages --------------------------------------------------------------------------------- */
 
