@@ -236,6 +236,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 	interval.n_missing = collect_get_missing(c->collector, &interval.missing);
 	collect_get_stats(c->collector, &stats);
 	interval.workers = &stats.workers;
+	interval.reads = &stats.reads;
 	interval.kernel_ring_bytes = stats.ring_bytes;
 	interval.wait_share = stats.wait_hook ? stats.wait_share : 0;
 	interval.kernel_map_bytes = stats.kernel_map_bytes > stats.ring_bytes

@@ -6,6 +6,7 @@
 #include "collect/gpu/gpu_probes.h"
 #include "collect/process/helper_end.h"
 #include "collect/worker/helper.h"
+#include "collect/worker/proc_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ static int open_parts(struct collector *c, struct err *err)
 	struct resolve_links resolve = {
 		.sink = c->sink,
 		.helper = c->helper,
+		.reader = c->reader,
 		.types = collect_types(opts, c->sink),
 		.traced = sampler_traced_maps(c->sampler),
 		.helper_frames = helper_max_frames(),
@@ -162,9 +164,11 @@ static int start_helper(struct collector *c, struct err *err)
 {
 	int rc = helper_new(&c->helper);
 
-	return rc ? err_set(err, -rc, "cannot start a process that reads of others: %s",
-			    strerror(-rc))
-		  : 0;
+	if (rc)
+		return err_set(err, -rc, "cannot start a process that reads of others: %s",
+			       strerror(-rc));
+	c->reader = proc_reader_new(c->helper);
+	return 0;
 }
 
 /* An always-on collector begins again as a whole. */
@@ -572,6 +576,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		out->wait_hook = c->last.wait_hook;
 	out->kernel_map_bytes += (uint64_t)r.tables.segments << 20;
 	helper_get_stats(c->helper, &out->workers);
+	proc_reader_get_stats(c->reader, &out->reads);
 }
 
 void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
@@ -593,6 +598,7 @@ void collect_free(struct collector *c)
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);
+	proc_reader_free(c->reader);
 	helper_free(c->helper);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);

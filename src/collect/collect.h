@@ -28,6 +28,7 @@
 #include "collect/kernel/sampler_opts.h"
 #include "collect/resolve/resolve_opts.h"
 #include "collect/worker/helper.h"
+#include "collect/worker/proc_reader.h"
 #include "profile/copy.h"
 #include "profile/sink.h"
 
@@ -81,8 +82,9 @@ struct collect_stats {
 	int64_t short_off_ns;
 	struct gpu_time_stats gpu_time;
 	struct gpu_stall_stats gpu_stall;
-	struct gpu_probes_stats gpu; /* zeros where no GPU event was requested */
-	struct helper_stats workers; /* processes that read of others */
+	struct gpu_probes_stats gpu;    /* zeros where no GPU event was requested */
+	struct helper_stats workers;    /* processes that read of others */
+	struct proc_reader_stats reads; /* of other processes, that failed */
 };
 
 struct collector;

@@ -19,6 +19,7 @@ struct collector {
 	struct side_band *side;
 	struct resolver *resolver;
 	struct helper *helper;
+	struct proc_reader *reader;
 	struct collect_gpu gpu;
 	struct order order;
 	struct allowance side_time; /* CPU time left for the side band */

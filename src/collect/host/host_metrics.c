@@ -266,7 +266,7 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	if (i->workers)
-		host_workers_put(i->workers, &w);
+		host_workers_put(i->workers, i->reads, &w);
 	put_missing(i, &w);
 	put_kernel_memory(i, &w);
 	put_wait_share(i, &w);

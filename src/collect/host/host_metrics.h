@@ -20,6 +20,7 @@
 struct check;
 struct collect_opts;
 struct helper_stats;
+struct proc_reader_stats;
 struct host_metrics;
 
 struct host_gpu_attach;
@@ -34,7 +35,8 @@ struct host_interval {
 	const struct host_gpu_attach *gpu_attach; /* NULL: no automatic attaching */
 	const struct collect_missing *missing;    /* what is not recorded here */
 	size_t n_missing;
-	const struct helper_stats *workers; /* NULL: unknown */
+	const struct helper_stats *workers; /* NULL: unknown, and so are the reads */
+	const struct proc_reader_stats *reads;
 	/* Memory of the collector's BPF programs, 0: unknown; rings: of their ring buffers, the
 	 * rest is maps. */
 	uint64_t kernel_map_bytes, kernel_ring_bytes;

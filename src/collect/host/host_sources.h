@@ -16,6 +16,7 @@ struct gpu_reading;
 struct gpu_status;
 struct gpu_time_stats;
 struct helper_stats;
+struct proc_reader_stats;
 struct host_points;
 
 /* --- host_cpu.c ------------------------------------------------------------------------------- */
@@ -183,7 +184,10 @@ void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], i
 /* The processes that read of others (collect/worker/helper.h).
  *
  *     cresset_worker_ends{worker,how}   counter; since the collector started: died, stuck
- *     cresset_workers_stuck{worker}     gauge; abandoned ones that have not ended */
-void host_workers_put(const struct helper_stats *s, struct host_points *w);
+ *     cresset_workers_stuck{worker}     gauge; abandoned ones that have not ended
+ *     cresset_reads_failed{how}         counter; reads of other processes without an answer: late,
+ *                                       or refused (collect/worker/proc_reader.h) */
+void host_workers_put(const struct helper_stats *s, const struct proc_reader_stats *reads,
+		      struct host_points *w);
 
 #endif

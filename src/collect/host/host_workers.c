@@ -2,8 +2,20 @@
 
 #include "collect/host/host_points.h"
 #include "collect/worker/helper.h"
+#include "collect/worker/proc_reader.h"
 
-void host_workers_put(const struct helper_stats *s, struct host_points *w)
+static void put_reads(const struct proc_reader_stats *reads, struct host_points *w)
+{
+	static const struct host_metric metric = { "cresset_reads_failed", "{read}", OTLP_COUNTER };
+	const struct label_text late[HOST_MAX_LABELS] = { { "how", "late" } },
+				refused[HOST_MAX_LABELS] = { { "how", "refused" } };
+
+	host_put(w, &metric, late, (double)reads->late);
+	host_put(w, &metric, refused, (double)reads->refused);
+}
+
+void host_workers_put(const struct helper_stats *s, const struct proc_reader_stats *reads,
+		      struct host_points *w)
 {
 	static const struct host_metric ends = { "cresset_worker_ends", "{process}", OTLP_COUNTER },
 					stuck = { "cresset_workers_stuck", "{process}",
@@ -23,4 +35,5 @@ void host_workers_put(const struct helper_stats *s, struct host_points *w)
 			host_put(w, &ends, labels, (double)s->ends[work][hows[i].end]);
 		}
 	}
+	put_reads(reads, w);
 }

@@ -1,8 +1,7 @@
 #include "collect/process/context_search.h"
 
-#include "base/clock.h"
-#include "collect/proc/process_context.h"
 #include "collect/process/process.h"
+#include "collect/worker/proc_reader.h"
 
 #define SECOND_NS     1000000000ull
 #define WAIT_FIRST_NS (SECOND_NS / 4)
@@ -51,11 +50,13 @@ static bool is_due(const struct process_search *p, uint32_t mappings, uint64_t n
 static void read_mappings(struct context_search *s, struct process *p, uint64_t now_ns)
 {
 	enum search_age age = age_of(&p->search);
-	uint64_t begin_ns = clock_thread_ns();
+	uint64_t begin_ns = proc_reader_clock_ns(s->reader);
 
-	p->context_addr = process_context_find(p->pid);
+	if (proc_reader_find_context(s->reader, p->pid, &p->context_addr))
+		p->search.is_unsettled = true;
 	p->is_published = p->context_addr;
-	uint64_t took_ns = clock_thread_ns() - begin_ns, wait_ns = 2 * p->search.wait_ns;
+	uint64_t took_ns = proc_reader_clock_ns(s->reader) - begin_ns,
+		 wait_ns = 2 * p->search.wait_ns;
 
 	p->search.wait_ns = wait_ns < WAIT_LAST_NS ? wait_ns : WAIT_LAST_NS;
 	wait_ns = p->search.wait_ns;

@@ -20,10 +20,12 @@
 #include <stdint.h>
 
 struct process;
+struct proc_reader;
 
 enum search_age { SEARCH_FIRST, SEARCH_YOUNG, SEARCH_OLD, SEARCH_AGES };
 
 struct context_search {
+	struct proc_reader *reader;   /* of mappings; the caller's; NULL: this process reads */
 	uint64_t filled_ns;           /* when shares were last refilled; 0: never */
 	int64_t left_ns[SEARCH_AGES]; /* of CPU time */
 	uint64_t reads, found;        /* readings of mappings */

@@ -8,6 +8,7 @@
 #include "collect/proc/process_memory.h"
 #include "collect/worker/far_device.h"
 #include "collect/worker/far_files.h"
+#include "collect/worker/proc_reader.h"
 #include "runtime/runtime.h"
 #include "symbol/symbol.h"
 
@@ -131,8 +132,8 @@ static uint32_t find_inode(const struct object_table *t, const char *name, uint3
 	if (!id)
 		return OBJECT_NONE;
 	const struct object *o = t->all.v[*id];
-	bool same = o->maj == maj && o->min == min && o->ino == ino &&
-		    is_file_of(o, name, generation);
+	bool same =
+		o->maj == maj && o->min == min && o->ino == ino && is_file_of(o, name, generation);
 	return same ? *id : OBJECT_NONE;
 }
 
@@ -470,7 +471,7 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	o->state = OBJECT_GONE;
 	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
 	if (!o->is_far)
-		fd = t->far ? mapped_file_open_mapping(&f, &st) : mapped_file_open(&f, &st);
+		fd = t->far ? proc_reader_open(t->reader, &f, &st) : mapped_file_open(&f, &st);
 	if (fd < 0) {
 		if (t->far && o->name[0] == '/')
 			ask_far(t, o, &f);

@@ -103,9 +103,10 @@ struct object_table {
 	struct map by_inode, by_build_id, by_stat, by_name;
 	struct object *newest, *oldest; /* of those with a descriptor, except pinned ones */
 	uint32_t n, n_open, max_open;
-	struct far_files *far; /* the caller's; NULL: all files are opened here */
-	struct map awaited;    /* number → id */
-	uint64_t far_bytes;    /* of open copies */
+	struct far_files *far;      /* the caller's; NULL: all files are opened here */
+	struct proc_reader *reader; /* reads of processes; the caller's; NULL: this process does */
+	struct map awaited;         /* number → id */
+	uint64_t far_bytes;         /* of open copies */
 };
 
 void object_table_init(struct object_table *t, uint32_t max_open);

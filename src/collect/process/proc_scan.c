@@ -7,6 +7,7 @@
 #include "collect/process/image.h"
 #include "collect/process/object.h"
 #include "collect/process/process.h"
+#include "collect/worker/proc_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +42,7 @@ static bool add_mapping(void *ctx, const struct proc_map *m)
 static int scan_mappings(struct process_table *t, struct process *p)
 {
 	struct scan s = { .table = t, .image = process_new_image(t), .pid = p->pid };
-	int rc = proc_maps_read(p->pid, add_mapping, &s);
+	int rc = proc_reader_maps(t->objects->reader, p->pid, add_mapping, &s);
 	bool was_there = p->image && p->image->maps.n;
 
 	p->context_addr = s.context_addr ? s.context_addr : p->context_addr;

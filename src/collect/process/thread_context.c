@@ -2,16 +2,13 @@
 
 #include "base/mem.h"
 #include "bpf/trace.h"
-#include "collect/proc/process_memory.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
+#include "collect/worker/proc_reader.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_tls.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,15 +100,13 @@ struct program {
 	bool is_musl;
 };
 
-static struct program program_of(uint32_t pid)
+static struct program program_of(struct proc_reader *reader, uint32_t pid)
 {
 	struct program p = { 0 };
 	struct elf_file f;
-	char path[40];
+	int fd = proc_reader_open_program(reader, pid, &p.st);
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &p.st)) {
+	if (fd < 0) {
 		p.st.st_ino = 0;
 	} else if (elf_file_open(&f, fd, NULL) == 0) {
 		p.is_musl = elf_is_musl(&f);
@@ -142,9 +137,16 @@ static const struct elf_tls *variable_of(struct object_table *objects, struct ob
 	return o->variable;
 }
 
+struct source {
+	struct proc_reader *reader;
+	uint32_t pid;
+};
+
 static int read_process(void *ctx, uint64_t addr, void *out, size_t len)
 {
-	return process_memory_read(*(uint32_t *)ctx, addr, out, len);
+	const struct source *s = ctx;
+
+	return proc_reader_memory(s->reader, s->pid, addr, out, len);
 }
 
 /* Tries one mapping: 0, or why it leads to no recipe. */
@@ -160,14 +162,15 @@ static int try_map(uint32_t pid, const struct image_map *m, struct object_table 
 		return -ENODATA;
 	const struct thread_context_place place = { variable_of(objects, o), m->start, m->pgoff,
 						    is_program, program->is_musl };
-	const struct thread_memory memory = { read_process, &pid };
+	struct source source = { objects->reader, pid };
+	const struct thread_memory memory = { read_process, &source };
 	return place.tls ? thread_context_recipe(&place, &memory, out) : -ENODATA;
 }
 
 int thread_context_find(uint32_t pid, const struct image *image, struct object_table *objects,
 			struct trace_recipe *out, uint32_t *object)
 {
-	struct program program = program_of(pid);
+	struct program program = program_of(objects->reader, pid);
 	int rc = -ENODATA;
 
 	for (int libraries = 0; libraries < 2; libraries++) {

@@ -6,6 +6,7 @@
 #include "collect/proc/process_context.h"
 #include "collect/process/context_search.h"
 #include "collect/process/process.h"
+#include "collect/worker/proc_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -217,7 +218,7 @@ static void look_at_user(struct label_table *t, const struct process *p, bool in
 static void look_at_service(struct label_table *t, struct process *p, struct label_values *values)
 {
 	struct process_context s = { 0 };
-	int rc = p->context_addr ? process_context_read(p->pid, p->context_addr, &s) : 0;
+	int rc = p->context_addr ? proc_reader_context(t->reader, p->pid, p->context_addr, &s) : 0;
 
 	p->is_published = false;
 	if (rc)
@@ -247,7 +248,7 @@ static void look_at_process(struct label_table *t, struct process *p, uint64_t c
 	struct label_values values = t->sets.v[p->labels];
 	struct cgroup_place space;
 	const struct cgroup_place *place = place_of(t, p, cgroup_id, &space);
-	uint64_t begin_ns = clock_thread_ns();
+	uint64_t begin_ns = proc_reader_clock_ns(t->reader);
 
 	if (place)
 		look_at_place(t, place, has_budget(t, again, now_ns), now_ns, &values);
@@ -260,7 +261,7 @@ static void look_at_process(struct label_table *t, struct process *p, uint64_t c
 	}
 	p->looks++;
 	p->labels = intern_set(t, &values);
-	t->spent_ns[again] += clock_thread_ns() - begin_ns;
+	t->spent_ns[again] += proc_reader_clock_ns(t->reader) - begin_ns;
 	t->looks++;
 }
 

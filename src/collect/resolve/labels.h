@@ -28,6 +28,7 @@
 
 struct process;
 struct process_table;
+struct proc_reader;
 
 enum process_label {
 	LABEL_EXECUTABLE,
@@ -55,6 +56,7 @@ struct known_cgroup {
 };
 
 struct label_table {
+	struct proc_reader *reader; /* the caller's; NULL: this process reads */
 	struct strtab texts;
 	VEC(struct label_values) sets; /* by number; that of 0 is empty */
 	struct map index;

@@ -15,6 +15,7 @@
 #include "collect/walker/interpreted.h"
 #include "collect/walker/space.h"
 #include "collect/worker/far_files.h"
+#include "collect/worker/proc_reader.h"
 #include "profile/copy.h"
 
 #include <errno.h>
@@ -66,6 +67,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	object_table_init(&r->objects,
 			  opts->max_open_files ? opts->max_open_files : default_open_files());
 	r->objects.far = r->far = links->helper ? far_files_new(links->helper) : NULL;
+	r->objects.reader = r->search.reader = links->reader;
 	process_table_init(&r->processes, &r->objects);
 	if (links->space) {
 		r->interpreted =
@@ -77,6 +79,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	kernel_space_init(&r->kernel, r->sink);
 	r->kernel.keeps_symbols = opts->keep_kernel_names;
 	label_table_init(&r->labels, NULL);
+	r->labels.reader = links->reader;
 	snprintf(r->period, sizeof r->period, "%g", (double)asked->waits.cut_every_ns / 1e9);
 	series_cache_init(&r->series, r->sink,
 			  &(struct series_cache_opts){ .labels = &r->labels,
@@ -180,7 +183,7 @@ void resolve_snapshot(struct resolver *r)
  * continue to be lost. */
 static bool scan_after_losses(struct resolver *r)
 {
-	uint64_t now_ns = clock_mono_ns(), begin_ns = clock_thread_ns();
+	uint64_t now_ns = clock_mono_ns(), begin_ns = proc_reader_clock_ns(r->links.reader);
 
 	if (r->lost_ns <= r->snapshot_ns || now_ns < r->next_snapshot_ns)
 		return false;
@@ -190,7 +193,7 @@ static bool scan_after_losses(struct resolver *r)
 	if (r->snapshot_wait_ns > SNAPSHOT_LAST_NS)
 		r->snapshot_wait_ns = SNAPSHOT_LAST_NS;
 	resolve_snapshot(r);
-	uint64_t cost_ns = (clock_thread_ns() - begin_ns) * SCAN_SHARE;
+	uint64_t cost_ns = (proc_reader_clock_ns(r->links.reader) - begin_ns) * SCAN_SHARE;
 	r->next_snapshot_ns =
 		now_ns + (cost_ns > r->snapshot_wait_ns ? cost_ns : r->snapshot_wait_ns);
 	return true;
@@ -201,9 +204,9 @@ static void scan_if_time(struct resolver *r, struct process *p, uint64_t now_ns)
 {
 	if (allowance_left(&r->scans, clock_mono_ns()) <= 0)
 		return;
-	uint64_t begin_ns = clock_thread_ns();
+	uint64_t begin_ns = proc_reader_clock_ns(r->links.reader);
 	proc_scan(&r->processes, p, now_ns);
-	allowance_spend(&r->scans, clock_thread_ns() - begin_ns);
+	allowance_spend(&r->scans, proc_reader_clock_ns(r->links.reader) - begin_ns);
 }
 
 /* Rereads a process whose records may have been lost since it was read, or that there was no time

@@ -40,11 +40,13 @@ struct resolve_types {       /* ids in the sink */
 };
 
 struct helper;
+struct proc_reader;
 /* What a resolver is connected to. */
 struct resolve_links {
 	struct sink *sink;
 	/* reads files on behalf of the resolver (collect/worker/helper.h); NULL: created when
 	 * needed */
+	struct proc_reader *reader; /* of other processes; the caller's; NULL: this one reads */
 	struct helper *helper;
 	struct resolve_types types;
 	/* Most frames that the kernel's helper returns (helper_end.h); 0: trust the end that its

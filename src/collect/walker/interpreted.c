@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bpf/event.h"
-#include "collect/proc/process_memory.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
 #include "collect/process/process.h"
+#include "collect/worker/proc_reader.h"
 #include "profile/frame.h"
 #include "profile/strtab.h"
 #include "runtime/runtime.h"
@@ -42,6 +42,7 @@ struct named_frames {
 /* One runtime of a process, and the objects that it was found in. */
 struct attached {
 	uint32_t pid, kind;
+	struct proc_reader *reader; /* of its memory */
 	struct runtime_process *process;
 	struct runtime_place places[MAX_PLACES];
 	size_t n, n_named; /* n_named: frames whose names were requested */
@@ -147,7 +148,9 @@ bool interpreted_is_runtime(const struct object *o)
 
 static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 {
-	return process_memory_read(((struct attached *)ctx)->pid, addr, out, len);
+	const struct attached *a = ctx;
+
+	return proc_reader_memory(a->reader, a->pid, addr, out, len);
 }
 
 static struct attached *attached_of(const struct interpreted *in, uint32_t pid)
@@ -231,7 +234,9 @@ static bool attach(struct interpreted *in, const struct process *p, uint32_t kin
 	struct attached *a = xmalloc(sizeof *a);
 	const struct runtime_memory memory = { read_memory, a };
 
-	*a = (struct attached){ .pid = p->pid, .kind = kind, .n = n };
+	*a = (struct attached){
+		.pid = p->pid, .kind = kind, .reader = in->objects->reader, .n = n
+	};
 	memcpy(a->places, places, n * sizeof *places);
 	int rc = runtimes[kind]->attach(in->runtimes[kind], p->pid, places, n, &memory, &a->process,
 					NULL);

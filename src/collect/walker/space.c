@@ -7,7 +7,6 @@
 #include "bpf/space.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walker_maps.h"
-#include "collect/proc/process_memory.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
 #include "collect/process/proc_scan.h"
@@ -15,6 +14,7 @@
 #include "collect/walker/interpreted.h"
 #include "collect/walker/stack_copy.h"
 #include "collect/walker/table_store.h"
+#include "collect/worker/proc_reader.h"
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
@@ -555,17 +555,29 @@ struct raw_walk {
 	struct python_groups groups;
 };
 
-/* Code, which some steps read, is unchanged as long as the process exists. */
+/* Code is unchanged as long as the process exists, and as it is in its file. */
+static bool read_code(struct raw_walk *r, const struct image_map *m, void *to, size_t size,
+		      uint64_t address)
+{
+	const struct object *o = r->space->objects->all.v[m->object];
+
+	if (o->same_as != OBJECT_NONE)
+		o = r->space->objects->all.v[o->same_as];
+	if (o->kind == OBJECT_FILE && o->fd >= 0)
+		return pread(o->fd, to, size, (off_t)(m->pgoff + (address - m->start))) ==
+		       (ssize_t)size;
+	return proc_reader_memory(r->space->objects->reader, r->pid, address, to, size) == 0;
+}
+
+/* Some steps read code. */
 static bool raw_read(void *ctx, void *to, size_t size, uint64_t address)
 {
 	struct raw_walk *r = ctx;
 
 	const struct image_map *m = r->image ? image_find(r->image, address) : NULL;
 
-	if (m && r->space->objects->all.v[m->object]->is_far) /* reading its pages may block */
-		return false;
 	if (m)
-		return process_memory_read(r->pid, address, to, size) == 0;
+		return read_code(r, m, to, size, address);
 	return stack_copy_read(&r->stack, to, size, address);
 }
 

@@ -24,6 +24,7 @@
 enum helper_work {
 	HELPER_CODE, /* names of code made at run time (collect/worker/code_worker.h) */
 	HELPER_FAR,  /* files on file systems that may not respond (collect/worker/far_files.h) */
+	HELPER_READ, /* memory and mappings of other processes (collect/worker/proc_reader.h) */
 	HELPER_WORKS
 };
 

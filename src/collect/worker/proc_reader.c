@@ -1,0 +1,446 @@
+#include "collect/worker/proc_reader.h"
+
+#include "base/clock.h"
+#include "base/cpu_budget.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/stream.h"
+#include "collect/proc/mapped_file.h"
+#include "collect/proc/proc_owner.h"
+#include "collect/proc/process_context.h"
+#include "collect/proc/process_memory.h"
+#include "collect/worker/helper.h"
+#include "gpu/device/agent_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	WAITS_SAVED_NS = 200000000,
+	QUICK_NS = 1000000, /* an answer within this time is not charged */
+	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
+};
+
+struct proc_reader {
+	struct helper *helper;
+	struct stream worker;
+	uint32_t worker_pid; /* 0: not known yet */
+	uint32_t serial;     /* of the last request */
+	uint64_t asked_ns;   /* when it was sent; 0: it was answered */
+	uint64_t cpu_ns;
+	struct map left_pids, left_users; /* → until when, in s */
+	struct allowance waits;
+	struct proc_reader_stats stats;
+	/* the answer being waited for */
+	bool has_answer;
+	struct read_answer answer;
+	int fd;
+	struct buf data;
+};
+
+struct proc_reader *proc_reader_new(struct helper *helper)
+{
+	struct proc_reader *r = xcalloc(1, sizeof *r);
+
+	r->helper = helper;
+	r->worker.fd = r->fd = -1;
+	r->waits = (struct allowance){ .share = PROC_READER_WAIT_SHARE, .most_ns = WAITS_SAVED_NS };
+	return r;
+}
+
+static void forget_answer(struct proc_reader *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	r->has_answer = false;
+	buf_clear(&r->data);
+}
+
+void proc_reader_free(struct proc_reader *r)
+{
+	if (!r)
+		return;
+	forget_answer(r);
+	buf_done(&r->data);
+	stream_close(&r->worker);
+	map_done(&r->left_pids);
+	map_done(&r->left_users);
+	free(r);
+}
+
+/* --- processes that are left alone ------------------------------------------------------------ */
+
+static uint32_t in_s(uint64_t ns)
+{
+	return ns / 1000000000;
+}
+
+static bool is_in(const struct map *left, uint32_t key, uint64_t now_ns)
+{
+	const uint32_t *until_s = map_get(left, key);
+
+	return until_s && in_s(now_ns) < *until_s;
+}
+
+static bool is_left_alone(const struct proc_reader *r, uint32_t pid)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint32_t user;
+
+	if (!r->left_pids.n)
+		return false;
+	return is_in(&r->left_pids, pid, now_ns) ||
+	       (r->left_users.n && proc_owner(pid, &user) == 0 &&
+		is_in(&r->left_users, user, now_ns));
+}
+
+static void leave_alone(struct proc_reader *r, uint32_t pid)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint32_t user;
+
+	if (r->left_pids.n >= MAX_LEFT)
+		map_clear(&r->left_pids);
+	if (r->left_users.n >= MAX_LEFT)
+		map_clear(&r->left_users);
+	map_put(&r->left_pids, pid, in_s(now_ns + PROC_READER_LEFT_ALONE_NS));
+	if (proc_owner(pid, &user) == 0 && user)
+		map_put(&r->left_users, user, in_s(now_ns + PROC_READER_USER_ALONE_NS) + 1);
+}
+
+/* --- the worker ------------------------------------------------------------------------------- */
+
+static bool has_worker(struct proc_reader *r)
+{
+	int fd = stream_is_open(&r->worker) ? -1 : helper_start(r->helper, HELPER_READ);
+
+	if (fd >= 0) {
+		stream_open(&r->worker, fd, sizeof(struct read_answer) + READ_MAX_DATA);
+		r->worker_pid = 0;
+		r->asked_ns = 0;
+	}
+	return stream_is_open(&r->worker);
+}
+
+static void end_worker(struct proc_reader *r, enum helper_end how)
+{
+	helper_end(r->helper, HELPER_READ, how, &r->worker);
+	r->asked_ns = 0;
+}
+
+/* Whether the worker runs, or would if it got a CPU. */
+static bool is_running(const struct proc_reader *r)
+{
+	struct buf b = { 0 };
+	char path[32];
+
+	if (!r->worker_pid)
+		return true; /* it has not begun */
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", r->worker_pid);
+	int rc = fs_read_at(AT_FDCWD, path, 4096, &b, NULL);
+	const char *end = rc ? NULL : strrchr(buf_cstr(&b), ')');
+	bool runs = end && end[1] == ' ' && end[2] == 'R';
+	buf_done(&b);
+	return runs;
+}
+
+static bool take_answer(struct proc_reader *r, const struct stream_message *m, int fd)
+{
+	if (m->len < sizeof r->answer)
+		return false;
+	memcpy(&r->answer, m->payload, sizeof r->answer);
+	r->cpu_ns += r->answer.cpu_ns;
+	if (r->answer.serial != r->serial) { /* its caller has given up */
+		r->asked_ns = clock_mono_ns();
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	r->asked_ns = 0;
+	r->has_answer = true;
+	r->fd = fd;
+	buf_add(&r->data, (const char *)m->payload + sizeof r->answer, m->len - sizeof r->answer);
+	return true;
+}
+
+static bool take_message(struct proc_reader *r, const struct stream_message *m)
+{
+	int fd = m->with_fd ? stream_take_fd(&r->worker) : -1;
+
+	if (m->type == READ_ANSWER)
+		return take_answer(r, m, fd);
+	if (fd >= 0)
+		close(fd);
+	if (m->type != READ_HELLO || m->len != sizeof r->worker_pid)
+		return false;
+	memcpy(&r->worker_pid, m->payload, sizeof r->worker_pid);
+	return true;
+}
+
+/* Returns false when the worker has died. */
+static bool receive(struct proc_reader *r)
+{
+	struct stream_message m;
+	bool is_good = stream_flush(&r->worker) == 0;
+	int rc;
+
+	do {
+		rc = stream_read(&r->worker);
+		while (is_good && !r->has_answer && stream_next(&r->worker, &m) > 0)
+			is_good = take_message(r, &m);
+	} while (rc > 0 && is_good && !r->has_answer);
+	return is_good && (rc > 0 || rc == -EAGAIN);
+}
+
+static void wait_until(struct proc_reader *r, uint64_t end_ns)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct pollfd p = { .fd = r->worker.fd,
+			    .events = POLLIN | (stream_has_more(&r->worker) ? POLLOUT : 0) };
+	struct timespec left = { .tv_nsec = now_ns < end_ns ? (long)(end_ns - now_ns) : 0 };
+
+	ppoll(&p, 1, &left, NULL);
+}
+
+static int64_t wait_ns(struct proc_reader *r, uint64_t now_ns)
+{
+	int64_t left_ns = allowance_left(&r->waits, now_ns);
+
+	return left_ns > (int64_t)PROC_READER_WAIT_NS ? (int64_t)PROC_READER_WAIT_NS
+	       : left_ns > QUICK_NS                   ? left_ns
+						      : QUICK_NS;
+}
+
+/* Returns -EAGAIN when no answer came in time, -EPIPE when the worker has died. */
+static int wait_for_answer(struct proc_reader *r)
+{
+	uint64_t begin_ns = clock_mono_ns(), now_ns = begin_ns;
+	uint64_t end_ns = begin_ns + wait_ns(r, begin_ns);
+	bool is_there = true;
+
+	while (is_there && !r->has_answer && now_ns < end_ns) {
+		wait_until(r, end_ns);
+		is_there = receive(r);
+		now_ns = clock_mono_ns();
+	}
+	if (now_ns > begin_ns + QUICK_NS)
+		allowance_spend(&r->waits, now_ns - begin_ns);
+	return r->has_answer ? 0 : is_there ? -EAGAIN : -EPIPE;
+}
+
+/* A worker that sleeps over a request, or runs for very long, does not come back. */
+static void judge_worker(struct proc_reader *r, uint32_t pid)
+{
+	r->stats.late++;
+	if (is_running(r) && clock_mono_ns() < r->asked_ns + PROC_READER_RUNS_NS)
+		return;
+	leave_alone(r, pid);
+	end_worker(r, HELPER_STUCK);
+}
+
+static void send_ask(struct proc_reader *r, struct read_ask *ask, const char *text)
+{
+	struct buf b = { 0 };
+
+	ask->serial = ++r->serial;
+	if (!r->asked_ns)
+		r->asked_ns = clock_mono_ns();
+	buf_add(&b, ask, sizeof *ask);
+	buf_add(&b, text, strnlen(text, READ_MAX_TEXT - 1));
+	stream_put(&r->worker, READ_ASK, b.data, b.len, -1);
+	stream_flush(&r->worker);
+	buf_done(&b);
+}
+
+/* A worker that dies is replaced once for a request: it may have been killed for something else. */
+static int call(struct proc_reader *r, struct read_ask *ask, const char *text)
+{
+	enum { TRIES = 2 };
+	int rc = -EPIPE;
+
+	forget_answer(r);
+	if (is_left_alone(r, ask->pid)) {
+		r->stats.refused++;
+		return -EBUSY;
+	}
+	for (int i = 0; i < TRIES && rc == -EPIPE; i++) {
+		if (!has_worker(r)) {
+			r->stats.refused++;
+			return -EBUSY;
+		}
+		send_ask(r, ask, text);
+		rc = wait_for_answer(r);
+		if (rc == -EPIPE)
+			end_worker(r, HELPER_DIED);
+	}
+	if (rc == -EPIPE)
+		leave_alone(r, ask->pid);
+	if (rc == -EAGAIN)
+		judge_worker(r, ask->pid);
+	return rc ? rc : r->answer.rc;
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+static int memory_piece(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len)
+{
+	struct read_ask ask = { .kind = READ_MEMORY, .pid = pid, .addr = addr, .len = len };
+	int rc = call(r, &ask, "");
+
+	if (rc)
+		return rc;
+	if (r->data.len != len)
+		return -EPROTO;
+	memcpy(out, r->data.data, len);
+	return 0;
+}
+
+int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len)
+{
+	int rc = 0;
+
+	if (!r)
+		return process_memory_read(pid, addr, out, len);
+	for (size_t at = 0; at < len && !rc; at += READ_MAX_DATA) {
+		size_t piece = len - at < READ_MAX_DATA ? len - at : READ_MAX_DATA;
+
+		rc = memory_piece(r, pid, addr + at, (char *)out + at, piece);
+	}
+	return rc;
+}
+
+/* Returns the descriptor of the last answer; the caller owns it. */
+static int taken_fd(struct proc_reader *r)
+{
+	int fd = r->fd;
+
+	r->fd = -1;
+	return fd >= 0 ? fd : -EPROTO;
+}
+
+int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx)
+{
+	struct read_ask ask = { .kind = READ_MAPS, .pid = pid };
+
+	if (!r)
+		return proc_maps_read(pid, fn, ctx);
+	int rc = call(r, &ask, "");
+	int fd = rc ? rc : taken_fd(r);
+	if (fd < 0)
+		return fd;
+	rc = proc_maps_read_fd(fd, fn, ctx);
+	close(fd);
+	return rc;
+}
+
+static int taken_file(struct proc_reader *r, struct stat *st)
+{
+	const struct read_answer *a = &r->answer;
+	int fd = taken_fd(r);
+
+	if (fd < 0)
+		return fd;
+	*st = (struct stat){ .st_dev = a->dev,
+			     .st_ino = a->ino,
+			     .st_size = (off_t)a->size,
+			     .st_mode = a->mode,
+			     .st_uid = a->uid,
+			     .st_mtim = { a->mtime_ns / 1000000000, a->mtime_ns % 1000000000 } };
+	return fd;
+}
+
+int proc_reader_open(struct proc_reader *r, const struct mapped_file *f, struct stat *st)
+{
+	struct read_ask ask = { .kind = READ_OPEN,
+				.pid = f->pid,
+				.start = f->start,
+				.end = f->end,
+				.pgoff = f->pgoff,
+				.ino = f->ino,
+				.maj = f->maj,
+				.min = f->min,
+				.build_id_len = f->build_id_len };
+
+	if (!r)
+		return mapped_file_open_mapping(f, st);
+	if (f->build_id_len)
+		memcpy(ask.build_id, f->build_id, f->build_id_len);
+	int rc = call(r, &ask, f->path);
+	return rc ? rc : taken_file(r, st);
+}
+
+int proc_reader_open_program(struct proc_reader *r, uint32_t pid, struct stat *st)
+{
+	struct read_ask ask = { .kind = READ_PROGRAM, .pid = pid };
+	char path[32];
+
+	if (!r) {
+		snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+		return plain_file_open(path, st);
+	}
+	int rc = call(r, &ask, "");
+	return rc ? rc : taken_file(r, st);
+}
+
+int proc_reader_context(struct proc_reader *r, uint32_t pid, uint64_t addr,
+			struct process_context *out)
+{
+	struct read_ask ask = { .kind = READ_CONTEXT, .pid = pid, .addr = addr };
+
+	if (!r)
+		return process_context_read(pid, addr, out);
+	*out = (struct process_context){ 0 };
+	int rc = call(r, &ask, "");
+	if (rc)
+		return rc;
+	if (r->data.len != sizeof *out)
+		return -EPROTO;
+	memcpy(out, r->data.data, sizeof *out);
+	return 0;
+}
+
+int proc_reader_find_context(struct proc_reader *r, uint32_t pid, uint64_t *addr)
+{
+	struct read_ask ask = { .kind = READ_FIND_CONTEXT, .pid = pid };
+
+	*addr = r ? 0 : process_context_find(pid);
+	int rc = r ? call(r, &ask, "") : 0;
+	if (r && !rc)
+		*addr = r->answer.value;
+	return rc;
+}
+
+int proc_reader_agent_fits(struct proc_reader *r, uint32_t pid)
+{
+	struct read_ask ask = { .kind = READ_AGENT, .pid = pid };
+
+	return r ? call(r, &ask, "") : agent_name_fits((pid_t)pid);
+}
+
+int proc_reader_ring(struct proc_reader *r, uint32_t pid, const char *name, int flags, uint32_t nth)
+{
+	struct read_ask ask = {
+		.kind = READ_RING, .pid = pid, .len = (uint32_t)flags, .addr = nth
+	};
+	int rc = call(r, &ask, name);
+
+	return rc ? rc : taken_fd(r);
+}
+
+uint64_t proc_reader_clock_ns(const struct proc_reader *r)
+{
+	return clock_thread_ns() + (r ? r->cpu_ns : 0);
+}
+
+void proc_reader_get_stats(const struct proc_reader *r, struct proc_reader_stats *out)
+{
+	*out = r ? r->stats : (struct proc_reader_stats){ 0 };
+}

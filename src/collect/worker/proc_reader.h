@@ -1,0 +1,125 @@
+/* collect/worker/proc_reader.h: reads of another process that the process can make wait: its memory, its
+ * mappings, the files behind them, its environment.
+ *
+ * The kernel takes the process's mmap_lock for each of them, not killably for memory, and the process
+ * decides how long that lock is held: one that reads its own /proc/self/mem from a file system that
+ * does not answer holds it for ever. So another process makes these calls (collect/worker/helper.h),
+ * and the caller waits for an answer for a limited time:
+ *
+ *     PROC_READER_WAIT_NS at once, 1/PROC_READER_WAIT_SHARE of the time on average; from then on 1 ms
+ *
+ * A worker that does not answer is abandoned if it sleeps, and another takes its place, up to
+ * HELPER_MAX_STUCK. If it runs (the machine is busy, or there is much to read), only the answer is. The
+ * process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is root, for
+ * PROC_READER_USER_ALONE_NS. The user of a process in a user namespace is who made the namespace: the ids
+ * within it are that user's to choose.
+ *
+ * Without a reader (NULL) the caller's own process reads, and may wait for ever: for commands that are
+ * asked about one process. All return -EAGAIN for an answer that did not come in time, and -EBUSY for a
+ * process that is left alone. */
+#ifndef CRESSET_COLLECT_WORKER_PROC_READER_H
+#define CRESSET_COLLECT_WORKER_PROC_READER_H
+
+#include "collect/proc/proc_maps.h"
+#include "profile/frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct helper;
+struct mapped_file;
+struct process_context;
+struct proc_reader;
+
+#define PROC_READER_WAIT_NS       50000000ull
+#define PROC_READER_LEFT_ALONE_NS 600000000000ull
+#define PROC_READER_USER_ALONE_NS 10000000000ull
+/* limit: a worker that runs for that long over one request is abandoned, too */
+#define PROC_READER_RUNS_NS       3000000000ull
+enum { PROC_READER_WAIT_SHARE = 20 };
+
+struct proc_reader_stats {
+	uint64_t late; /* answers that did not come in time */
+	uint64_t
+		refused; /* not asked: the process or its user is left alone, or there is no worker */
+};
+
+struct proc_reader *proc_reader_new(struct helper *helper); /* helper stays the caller's */
+void proc_reader_free(struct proc_reader *r);               /* NULL is fine */
+
+/* Returns 0; -EFAULT: a part of it is unmapped; or why nothing of this process may be read. */
+int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len);
+
+/* Passes each mapping to fn; as proc_maps_read. */
+int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx);
+
+/* Opens the file of a mapping; as mapped_file_open_mapping. -EXDEV: it is on a file system that may
+ * not respond. The descriptor is the caller's. */
+int proc_reader_open(struct proc_reader *r, const struct mapped_file *f, struct stat *st);
+/* The same for the executable of a process. */
+int proc_reader_open_program(struct proc_reader *r, uint32_t pid, struct stat *st);
+
+/* Reads the process context (collect/proc/process_context.h), or finds its header: 0 or -errno. *addr:
+ * 0 when there is none. */
+int proc_reader_context(struct proc_reader *r, uint32_t pid, uint64_t addr,
+			struct process_context *out);
+int proc_reader_find_context(struct proc_reader *r, uint32_t pid, uint64_t *addr);
+
+/* Returns whether this agent may read the program's ring (gpu/device/agent_name.h); -errno: unknown. */
+int proc_reader_agent_fits(struct proc_reader *r, uint32_t pid);
+/* Opens the nth memfd of that name that the process has mapped (gpu/ring/ring_find.h). -ENOENT: there
+ * is none. */
+int proc_reader_ring(struct proc_reader *r, uint32_t pid, const char *name, int flags,
+		     uint32_t nth);
+
+/* CPU time of this thread and of what it had read: for budgets. */
+uint64_t proc_reader_clock_ns(const struct proc_reader *r);
+void proc_reader_get_stats(const struct proc_reader *r,
+			   struct proc_reader_stats *out); /* of NULL: zeros */
+
+/* --- messages, over base/stream.h --------------------------------------------------------------- */
+
+/*     collector → worker                        worker → collector
+ *                                               READ_HELLO   u32 pid of the worker
+ *     READ_ASK   struct read_ask, text          READ_ANSWER  struct read_answer, data; with a
+ *                                                            descriptor, or none */
+enum read_message { READ_HELLO = 1, READ_ASK, READ_ANSWER };
+enum read_kind {
+	READ_MEMORY,
+	READ_MAPS,
+	READ_OPEN,
+	READ_PROGRAM,
+	READ_CONTEXT,
+	READ_FIND_CONTEXT,
+	READ_AGENT,
+	READ_RING,
+	READ_KINDS
+};
+enum {
+	READ_MAX_TEXT = 4096,
+	READ_MAX_DATA = 256 << 10, /* limit: memory of another process that is read at once */
+};
+struct read_ask {
+	uint32_t serial, kind, pid, len; /* len: of memory; flags of open for READ_RING */
+	uint64_t addr;                   /* of memory, of the header; which one for READ_RING */
+	uint64_t start, end, pgoff, ino; /* as in struct mapped_file */
+	uint32_t maj, min;
+	uint8_t build_id[BUILD_ID_MAX];
+	uint32_t build_id_len;
+};
+struct read_answer {
+	uint32_t serial;
+	int32_t rc;
+	uint64_t value; /* READ_FIND_CONTEXT */
+	uint64_t cpu_ns;
+	uint64_t dev, ino, size;
+	int64_t mtime_ns;
+	uint32_t mode, uid;
+};
+
+/* proc_reader_worker.c: serves until the peer is gone. */
+void proc_reader_worker_serve(int fd);
+
+#endif
