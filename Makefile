@@ -56,7 +56,7 @@ BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
 .PHONY: all help test test-bin test-live test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
-        check check-all check-limits check-layers check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
+        check check-all check-limits check-layers check-reads check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
         dist dist-archive dist-deb dist-rpm dist-image sign FORCE
 all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
 
@@ -309,6 +309,8 @@ check-sh:
 	@$(call on_files,shellcheck -x -S warning,$(call checked,$(SH_FILES)))
 check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
 	BUILD=$(BUILD) tools/check-layers
+check-reads: ## no call in the collector that another process can make wait
+	tools/check-reads
 check-limits:
 	@tools/limits --check
 checked_js = $(call checked,$(JS_FILES))
@@ -322,7 +324,7 @@ check-web-weight: all ## what a browser loads, packed: each file, and whether it
 	cd tests/web && BUILD=$(BUILD) node --test --test-reporter=spec weight.test.js
 pictures: all $(FIXTURES) ## the documentation's pictures, from recordings made meanwhile (as root, three minutes)
 	cd tests/web && BUILD=$(BUILD) node pictures/make.js
-check: all check-layers check-limits check-fmt check-sh check-web ## before a commit: the layers, and formatting and scripts of changed files; SINCE=REV, ALL=1
+check: all check-layers check-reads check-limits check-fmt check-sh check-web ## before a commit: the layers, and formatting and scripts of changed files; SINCE=REV, ALL=1
 	@files=$$(tools/changed $(SINCE)) && echo "checked $(if $(ALL),all files,$$(echo "$$files" | grep -c .) changed files; make check-all checks all)"
 check-all: ## before a push: check of every file, clang, and unit tests under sanitizers
 	$(MAKE) ALL=1 check

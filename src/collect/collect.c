@@ -122,9 +122,11 @@ static int open_parts(struct collector *c, struct err *err)
 		runtimes = sampler_runtime_maps(c->sampler);
 		resolve.runtimes = &runtimes;
 	}
-	c->gpu = (struct collect_gpu){
-		.asked = opts, .opts = &c->opts.gpu, .sampler = c->sampler, .order = &c->order
-	};
+	c->gpu = (struct collect_gpu){ .asked = opts,
+				       .opts = &c->opts.gpu,
+				       .reader = c->reader,
+				       .sampler = c->sampler,
+				       .order = &c->order };
 	collect_gpu_hooks(&c->gpu, &resolve);
 	c->resolver = c->gpu.resolver = resolver_new(&c->opts.resolve, opts, &resolve);
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);

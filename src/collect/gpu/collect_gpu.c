@@ -15,13 +15,14 @@
 #include "collect/kernel/sampler.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/side_band.h"
+#include "collect/proc/mapped_file.h"
 #include "collect/resolve/gpu_live.h"
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/gpu_origins.h"
 #include "collect/resolve/order.h"
 #include "collect/resolve/resolve.h"
 #include "collect/worker/far_device.h"
-#include "gpu/device/agent_name.h"
+#include "collect/worker/proc_reader.h"
 #include "profile/sink.h"
 
 #include <errno.h>
@@ -89,6 +90,16 @@ void collect_gpu_hooks(struct collect_gpu *g, struct resolve_links *resolve)
 	resolve->gpu_ctx = g;
 }
 
+static int fits_agent(void *ctx, pid_t pid)
+{
+	return proc_reader_agent_fits(ctx, (uint32_t)pid);
+}
+
+static int open_ring(void *ctx, pid_t pid, const char *name, int flags, uint32_t nth)
+{
+	return proc_reader_ring(ctx, (uint32_t)pid, name, flags, nth);
+}
+
 /* Checks the target: it must be known whose window to open before anything of the program is
  * seen. */
 static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types,
@@ -109,6 +120,8 @@ static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_
 			       "GPU time is recorded of processes or the whole machine only");
 	if (g->asked->events & COLLECT_GPU_STALL)
 		opts.stall = g->stall = gpu_stall_new(&stall);
+	if (g->reader)
+		opts.rings = (struct ring_finder){ fits_agent, open_ring, g->reader };
 	opts.beats = g->beats = gpu_beats_new();
 	g->time = gpu_time_new(&opts, clock_mono_ns());
 	return 0;
@@ -141,11 +154,12 @@ static bool may_be_target(const struct collect_gpu *g, uint32_t pid)
 	return g->asked->target != TARGET_PID || sampler_is_target(g->sampler, pid);
 }
 
-/* The machine's agent places no probes for a program that is reserved for another agent. A
- * recording does: it was requested. */
+/* The machine's agent places no probes for a program that is reserved for another agent, nor for
+ * one that does not let itself be read: a probe takes the same lock of every process that maps the
+ * file. A recording does: it was requested. */
 static bool is_kept_for_other(const struct collect_gpu *g, uint32_t pid)
 {
-	return g->asked->is_always && !agent_name_fits((pid_t)pid);
+	return g->asked->is_always && proc_reader_agent_fits(g->reader, pid) != 1;
 }
 
 /* A process has mapped the library. */
@@ -209,6 +223,26 @@ void collect_gpu_scanned(struct collect_gpu *g)
 		resolve_find_processes(g->resolver, gpu_time_wants, found_program, g);
 }
 
+/* A process has mapped a library. */
+static void add_mapped(struct collect_gpu *g, const struct side_record *r)
+{
+	const struct mapped_file f = { .pid = r->pid,
+				       .start = r->start,
+				       .end = r->start + r->len,
+				       .pgoff = r->pgoff,
+				       .path = r->name,
+				       .maj = r->maj,
+				       .min = r->min,
+				       .ino = r->ino };
+	struct stat st;
+	int fd = proc_reader_open(g->reader, &f, &st);
+
+	if (fd < 0)
+		return;
+	gpu_probes_add(g->probes, r->name, fd);
+	close(fd);
+}
+
 void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 {
 	bool is_wanted = r->kind == SIDE_MMAP && r->name && gpu_probes_want(r->name);
@@ -216,7 +250,7 @@ void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 	if (is_wanted && device_is_far(r->pid, r->maj, r->min))
 		return; /* placing a probe would wait for its file system */
 	if (g->probes && is_wanted && may_be_target(g, r->pid) && !is_kept_for_other(g, r->pid))
-		gpu_probes_mapped(g->probes, r->pid, r->name, r->start, r->len);
+		add_mapped(g, r);
 	if (g->time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
 		found_program(g, r->pid);
 	if (g->time && r->kind == SIDE_COMM && r->exec)

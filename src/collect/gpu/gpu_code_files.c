@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 19 };
+enum { NICE = 19, JOIN_NS = 300000000 };
 
 struct job {
 	uint32_t pid, model;
@@ -289,6 +289,18 @@ static void forget_all(struct gpu_code_files *f)
 	f->with_code = 0;
 }
 
+/* Waits for the thread, but not for long: a program can make it wait for ever. */
+static bool has_joined(struct gpu_code_files *f)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += JOIN_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_timedjoin_np(f->thread, NULL, &until) == 0;
+}
+
 void gpu_code_files_free(struct gpu_code_files *f)
 {
 	if (!f)
@@ -297,7 +309,8 @@ void gpu_code_files_free(struct gpu_code_files *f)
 	f->stop = true;
 	pthread_cond_signal(&f->wake);
 	pthread_mutex_unlock(&f->lock);
-	pthread_join(f->thread, NULL);
+	if (!has_joined(f)) /* it waits for a program, and keeps what it uses */
+		return;
 	forget_all(f);
 	for (size_t i = 0; i < f->jobs.n; i++)
 		close(f->jobs.v[i].dir);

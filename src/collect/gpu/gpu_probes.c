@@ -437,22 +437,6 @@ void gpu_probes_add(struct gpu_probes *g, const char *path, int fd)
 		vec_push(&g->refused, identity);
 }
 
-void gpu_probes_mapped(struct gpu_probes *g, uint32_t pid, const char *path, uint64_t start,
-		       uint64_t len)
-{
-	char name[96];
-
-	if (!gpu_probes_want(path))
-		return;
-	snprintf(name, sizeof name, "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
-		 (unsigned long long)(start + len));
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) /* its mapping may have been split since */
-		return;
-	gpu_probes_add(g, path, fd);
-	close(fd);
-}
-
 /* --- files that are not mapped yet ------------------------------------------------------------ */
 
 static void add_expected(void *ctx, const char *name, int fd)

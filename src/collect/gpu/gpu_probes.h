@@ -30,9 +30,6 @@ const char *gpu_probes_refused(const struct gpu_probes *g);
 bool gpu_probes_want(const char *path);
 /* Probes the file open at fd, unless it is already probed; fd stays the caller's. */
 void gpu_probes_add(struct gpu_probes *g, const char *path, int fd);
-/* Call it when a process has mapped a file. */
-void gpu_probes_mapped(struct gpu_probes *g, uint32_t pid, const char *path, uint64_t start,
-		       uint64_t len);
 /* Probes the files that a program started from here would load. */
 void gpu_probes_expect(struct gpu_probes *g);
 /* Detaches all probes. */

@@ -184,7 +184,7 @@ static int open_program(void *ctx, uint32_t pid, uint64_t now_ns, struct err *er
 
 	if (g->programs.n >= GPU_TIME_PROGRAMS)
 		return err_set(err, E2BIG, "more than %d programs", GPU_TIME_PROGRAMS);
-	int rc = ring_open(pid, now_ns, &p.ring, err);
+	int rc = ring_open_by(&g->opts.rings, pid, now_ns, &p.ring, err);
 
 	if (rc)
 		return rc;

@@ -35,6 +35,7 @@
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/resolve/resolve.h"
+#include "gpu/ring/ring_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,8 +60,9 @@ struct gpu_time_opts {
 	/* What windows may cost each program, as a share of wall time. 0: one window for the whole
 	 * recording, as with 1 and more. If not 0, limits are those of an always-on collector. */
 	double budget;
-	struct gpu_stall *stall; /* receives stall records; NULL: not requested. The caller's */
-	struct gpu_beats *beats; /* beats between calls of gpu_time_run, or NULL. The caller's */
+	struct gpu_stall *stall;  /* receives stall records; NULL: not requested. The caller's */
+	struct ring_finder rings; /* finds programs' rings; zeros: this process does */
+	struct gpu_beats *beats;  /* beats between calls of gpu_time_run, or NULL. The caller's */
 };
 struct gpu_time *gpu_time_new(const struct gpu_time_opts *opts, uint64_t now_ns);
 void gpu_time_free(struct gpu_time *g); /* NULL is fine */

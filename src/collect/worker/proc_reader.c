@@ -83,23 +83,29 @@ static uint32_t in_s(uint64_t ns)
 	return ns / 1000000000;
 }
 
-static bool is_in(const struct map *left, uint32_t key, uint64_t now_ns)
+static bool has_stuck(const struct proc_reader *r)
+{
+	struct helper_stats s;
+
+	helper_get_stats(r->helper, &s);
+	return s.stuck[HELPER_READ] > 0;
+}
+
+static bool is_in(const struct proc_reader *r, const struct map *left, uint32_t key)
 {
 	const uint32_t *until_s = map_get(left, key);
 
-	return until_s && in_s(now_ns) < *until_s;
+	return until_s && (in_s(clock_mono_ns()) < *until_s || has_stuck(r));
 }
 
 static bool is_left_alone(const struct proc_reader *r, uint32_t pid)
 {
-	uint64_t now_ns = clock_mono_ns();
 	uint32_t user;
 
 	if (!r->left_pids.n)
 		return false;
-	return is_in(&r->left_pids, pid, now_ns) ||
-	       (r->left_users.n && proc_owner(pid, &user) == 0 &&
-		is_in(&r->left_users, user, now_ns));
+	return is_in(r, &r->left_pids, pid) ||
+	       (r->left_users.n && proc_owner(pid, &user) == 0 && is_in(r, &r->left_users, user));
 }
 
 static void leave_alone(struct proc_reader *r, uint32_t pid)

@@ -1,22 +1,23 @@
-/* collect/worker/proc_reader.h: reads of another process that the process can make wait: its memory, its
- * mappings, the files behind them, its environment.
+/* collect/worker/proc_reader.h: reads of another process that the process can make wait: its
+ * memory, its mappings, the files behind them, its environment.
  *
- * The kernel takes the process's mmap_lock for each of them, not killably for memory, and the process
- * decides how long that lock is held: one that reads its own /proc/self/mem from a file system that
- * does not answer holds it for ever. So another process makes these calls (collect/worker/helper.h),
- * and the caller waits for an answer for a limited time:
+ * The kernel takes the process's mmap_lock for each of them, not killably for memory, and the
+ * process decides how long that lock is held: one that reads its own /proc/self/mem from a file
+ * system that does not answer holds it for ever. So another process makes these calls
+ * (collect/worker/helper.h), and the caller waits for an answer for a limited time:
  *
- *     PROC_READER_WAIT_NS at once, 1/PROC_READER_WAIT_SHARE of the time on average; from then on 1 ms
+ *     PROC_READER_WAIT_NS at once, 1/PROC_READER_WAIT_SHARE of the time on average; then 1 ms
  *
  * A worker that does not answer is abandoned if it sleeps, and another takes its place, up to
- * HELPER_MAX_STUCK. If it runs (the machine is busy, or there is much to read), only the answer is. The
- * process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is root, for
- * PROC_READER_USER_ALONE_NS. The user of a process in a user namespace is who made the namespace: the ids
- * within it are that user's to choose.
+ * HELPER_MAX_STUCK. If it runs (the machine is busy, or there is much to read), only the answer
+ * is. The process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is
+ * root, for PROC_READER_USER_ALONE_NS; both for as long as a worker is stuck: so a user has no more
+ * than one. The user of a process in a user namespace is who made the
+ * namespace: the ids within it are that user's to choose.
  *
- * Without a reader (NULL) the caller's own process reads, and may wait for ever: for commands that are
- * asked about one process. All return -EAGAIN for an answer that did not come in time, and -EBUSY for a
- * process that is left alone. */
+ * Without a reader (NULL) the caller's own process reads, and may wait for ever: for commands that
+ * are asked about one process. All return -EAGAIN for an answer that did not come in time, and
+ * -EBUSY for a process that is left alone. */
 #ifndef CRESSET_COLLECT_WORKER_PROC_READER_H
 #define CRESSET_COLLECT_WORKER_PROC_READER_H
 
@@ -41,9 +42,8 @@ struct proc_reader;
 enum { PROC_READER_WAIT_SHARE = 20 };
 
 struct proc_reader_stats {
-	uint64_t late; /* answers that did not come in time */
-	uint64_t
-		refused; /* not asked: the process or its user is left alone, or there is no worker */
+	uint64_t late;    /* answers that did not come in time */
+	uint64_t refused; /* not asked: left alone, or there is no worker */
 };
 
 struct proc_reader *proc_reader_new(struct helper *helper); /* helper stays the caller's */
@@ -61,16 +61,17 @@ int proc_reader_open(struct proc_reader *r, const struct mapped_file *f, struct 
 /* The same for the executable of a process. */
 int proc_reader_open_program(struct proc_reader *r, uint32_t pid, struct stat *st);
 
-/* Reads the process context (collect/proc/process_context.h), or finds its header: 0 or -errno. *addr:
- * 0 when there is none. */
+/* Reads the process context (collect/proc/process_context.h), or finds its header: 0 or -errno.
+ * *addr: 0 when there is none. */
 int proc_reader_context(struct proc_reader *r, uint32_t pid, uint64_t addr,
 			struct process_context *out);
 int proc_reader_find_context(struct proc_reader *r, uint32_t pid, uint64_t *addr);
 
-/* Returns whether this agent may read the program's ring (gpu/device/agent_name.h); -errno: unknown. */
+/* Returns whether this agent may read the program's ring (gpu/device/agent_name.h); -errno:
+ * unknown. */
 int proc_reader_agent_fits(struct proc_reader *r, uint32_t pid);
-/* Opens the nth memfd of that name that the process has mapped (gpu/ring/ring_find.h). -ENOENT: there
- * is none. */
+/* Opens the nth memfd of that name that the process has mapped (gpu/ring/ring_find.h). -ENOENT:
+ * there is none. */
 int proc_reader_ring(struct proc_reader *r, uint32_t pid, const char *name, int flags,
 		     uint32_t nth);
 
@@ -79,7 +80,7 @@ uint64_t proc_reader_clock_ns(const struct proc_reader *r);
 void proc_reader_get_stats(const struct proc_reader *r,
 			   struct proc_reader_stats *out); /* of NULL: zeros */
 
-/* --- messages, over base/stream.h --------------------------------------------------------------- */
+/* --- messages, over base/stream.h ------------------------------------------------------------- */
 
 /*     collector → worker                        worker → collector
  *                                               READ_HELLO   u32 pid of the worker

@@ -40,7 +40,8 @@ struct ring_reader {
 	uint32_t n_names;
 	uint64_t bad_bytes;
 	struct name_kept scratch;
-	pid_t pid;          /* 0: unknown */
+	pid_t pid; /* 0: unknown */
+	struct ring_finder finder;
 	const char *cubins; /* CUBINS_SIZE; NULL: not mapped */
 };
 
@@ -162,25 +163,63 @@ static int open_found(void *ctx, int fd, struct err *err)
 	return ring_open_fd(fd, o->owner, o->now_ns, o->out, err);
 }
 
-int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err)
+/* As ring_find. */
+static int find(const struct ring_finder *f, pid_t pid, const char *name, int flags,
+		ring_found_fn *fn, void *ctx, struct err *err)
+{
+	enum { MOST = 8 }; /* a child maps its parent's, too */
+	int rc = -ENOENT;
+
+	if (!f->open)
+		return ring_find(pid, name, flags, fn, ctx, err);
+	for (uint32_t nth = 0; nth < MOST && rc; nth++) {
+		int fd = f->open(f->ctx, pid, name, flags, nth);
+
+		if (fd < 0 && nth && fd == -ENOENT)
+			return rc; /* as the last one said */
+		if (fd < 0)
+			return err_set(err, -fd, "ring of process %d: %s", (int)pid, strerror(-fd));
+		rc = fn(ctx, fd, err);
+		close(fd);
+	}
+	return rc;
+}
+
+static int check_agent(const struct ring_finder *f, pid_t pid, struct err *err)
+{
+	int fits = f->fits ? f->fits(f->ctx, pid) : agent_name_fits(pid);
+
+	if (fits < 0)
+		return err_set(err, -fits, "process %d does not let itself be read", (int)pid);
+	return fits ? 0
+		    : err_set(err, EACCES, "ring: kept for another agent (%s)",
+			      AGENT_NAME_VARIABLE);
+}
+
+int ring_open_by(const struct ring_finder *f, pid_t pid, uint64_t now_ns, struct ring_reader **out,
+		 struct err *err)
 {
 	struct opening o = { ring_owner(pid), now_ns, out };
 	int64_t ahead_ns;
+	int rc = check_agent(f, pid, err);
 
-	if (!agent_name_fits(pid))
-		return err_set(err, EACCES, "ring: kept for another agent (%s)",
-			       AGENT_NAME_VARIABLE);
-	int rc = time_space_ahead(pid, &ahead_ns, err);
-
+	if (!rc)
+		rc = time_space_ahead(pid, &ahead_ns, err);
 	if (rc)
 		return rc;
 	o.now_ns += ahead_ns;
-	rc = ring_find(pid, RING_NAME, O_RDWR, open_found, &o, err);
+	rc = find(f, pid, RING_NAME, O_RDWR, open_found, &o, err);
 	if (rc == 0) {
 		(*out)->pid = pid;
 		(*out)->ahead_ns = ahead_ns;
+		(*out)->finder = *f;
 	}
 	return rc;
+}
+
+int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err)
+{
+	return ring_open_by(&(struct ring_finder){ 0 }, pid, now_ns, out, err);
 }
 
 /* --- windows --- */
@@ -435,7 +474,7 @@ bool ring_has_cubins(struct ring_reader *r)
 	struct err err;
 
 	return r->cubins ||
-	       (r->pid && !ring_find(r->pid, CUBINS_NAME, O_RDONLY, map_cubins, r, &err));
+	       (r->pid && !find(&r->finder, r->pid, CUBINS_NAME, O_RDONLY, map_cubins, r, &err));
 }
 
 bool ring_module_copy(struct ring_reader *r, const struct ring_module *m, void *out)

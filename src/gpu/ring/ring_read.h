@@ -31,6 +31,17 @@ struct ring_reader;
  * details. Times passed in and out are on this process's clock. Needs the permission to ptrace;
  * also CAP_SYS_ADMIN for a ring whose descriptor the program closed. */
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err);
+
+/* The same for a caller that must not wait for the program, which can make all that look at it
+ * wait: somebody else looks. fits: as agent_name_fits; -errno: unknown. open: opens the nth memfd
+ * of that name, or returns -errno. f is copied. */
+struct ring_finder {
+	int (*fits)(void *ctx, pid_t pid);
+	int (*open)(void *ctx, pid_t pid, const char *name, int flags, uint32_t nth);
+	void *ctx;
+};
+int ring_open_by(const struct ring_finder *f, pid_t pid, uint64_t now_ns, struct ring_reader **out,
+		 struct err *err);
 /* The same for a memfd, which stays the caller's. owner: the pid that it must belong to, in that
  * process's namespace; 0: any. */
 int ring_open_fd(int fd, uint32_t owner, uint64_t now_ns, struct ring_reader **out,

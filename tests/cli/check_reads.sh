@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# tier: test
+# tools/check-reads finds calls that another process can make wait, outside the files of workers: each kind is put into a copy once.
+. tests/live/lib.sh
+
+mkdir -p "$tmp"/src/collect/{proc,resolve,worker} "$tmp"/src/cmd
+says() { # NAME FILE LINE WANT
+	find "$tmp/src" -type f -delete
+	printf '%b\n' "$3" >"$tmp/src/$2"
+	is "$1" "$(tools/check-reads "$tmp/src" 2>&1 | sed "s,$tmp/,,; s/:\t.*//")" "$4"
+}
+
+is "the sources are fine" "$(tools/check-reads)" ""
+says "the call itself" collect/resolve/x.c '\tprocess_vm_readv(pid, &to, 1, &from, 1, 0);' 'src/collect/resolve/x.c:1'
+says "a function that makes it" collect/resolve/x.c '\n\trc = process_memory_read(pid, at, to, len);' 'src/collect/resolve/x.c:2'
+says "mappings" collect/resolve/x.c '\tproc_maps_read(pid, visit, ctx);' 'src/collect/resolve/x.c:1'
+says "… by path" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/maps", pid);' 'src/collect/resolve/x.c:1'
+says "… with PRIu32" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%s", pid, range);' 'src/collect/resolve/x.c:1'
+says "an environment" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%d/environ", pid);' 'src/collect/resolve/x.c:1'
+says "a root" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/root", pid);' 'src/collect/resolve/x.c:1'
+says "a program's file" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);' 'src/collect/resolve/x.c:1'
+says "the worker may" collect/worker/proc_reader_worker.c '\tprocess_memory_read(pid, at, to, len);' ''
+says "a command may" cmd/x.c '\tproc_maps_read(pid, visit, ctx);' ''
+says "a comment says nothing" collect/resolve/x.c '/* process_vm_readv(2) waits */' ''
+says "what takes no lock of the process is fine" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/status", pid);' ''
+says "nor does a reader" collect/resolve/x.c '\tproc_reader_memory(r, pid, at, to, len);' ''
+finish

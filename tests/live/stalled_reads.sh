@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# tier: live
+# Processes of a user without rights whose memory makes every reader wait for ever: cresset up goes on with all others' samples, names and labels, says
+# what it met, and ends within 2 s when it is told to, with nobody left over.
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP recording needs root"; exit 0; }
+
+chmod 755 "$tmp" # the store process is not root
+data=$tmp/data
+ask() { "$cresset" sql --format csv --data "$data" "$1" 2>"$tmp/err" | tail -n +2 | tr -d '\r'; }
+burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
+begin_stall() { # NAME SECONDS
+	"$progs/stall" "$1" "$2" >"$tmp/$1" &
+	stalls=$!
+	pids+=("$stalls")
+	for _ in $(seq 200); do
+		[ -s "$tmp/$1" ] && return
+		kill -0 "$stalls" 2>/dev/null || return
+		sleep 0.05
+	done
+}
+left_over() { pgrep '^cresset-' | while read -r p; do [ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$cresset")" ] && echo "$p"; done | wc -l; }
+
+begin_stall "$$-st0" 600
+kill -0 "$stalls" 2>/dev/null || { echo "1..0 # SKIP no userfaultfd here"; exit 0; }
+before=$(left_over)
+begin_always up --data "$data" --listen none
+until_said "cresset-read did not return"
+holds "a read that does not return is said" grep -q "cresset-read did not return from reading another process" "$tmp/log"
+for i in 1 2 3; do begin_stall "$$-st$i" 600; done
+"$progs/burn" "$$-beside" 3 >/dev/null
+until_stored "$$-beside"
+near "beside it another program is stored, sample by sample" "$(burnt "$$-beside")" 297 60
+"$cresset" query --data "$data" "cpu{comm=\"$$-beside\"}" >"$tmp/top" 2>&1
+holds "… with names" grep -q burn_loop "$tmp/top"
+"$progs/publish" "$$-pub" 2 >"$tmp/published"
+until_stored "$$-pub"
+is "… and one that says which service it is has it as a label" "$(ask "SELECT count(*) > 0 FROM labels WHERE key = 'service.name' AND value = 'front'")" 1
+holds "they are stored, too" test "$(burnt "$$-st0")" -gt 0
+is "… and the collector never stood still" "$(grep -c 'not recording for' "$tmp/log")" 0
+holds "what was not asked again is counted" test "$(ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_reads_failed'")" -gt 0
+end_always
+is "it ends" "$status" 0
+holds "… within 2 s (${stop_ms} ms)" [ "$stop_ms" -le 2000 ]
+worst=0
+for _ in $(seq "${STOPS-5}"); do
+	begin_always up --data "$data" --listen none
+	until_said "collector runs"
+	sleep 0.5
+	end_always
+	[ "$stop_ms" -gt "$worst" ] && worst=$stop_ms
+done
+holds "… and each time (at most ${worst} ms)" [ "$worst" -le 2000 ]
+is "nobody is left over" "$(left_over)" "$before"
+finish
