@@ -26,12 +26,14 @@ enum {
 
 /* All samples of an ended process are named within this time. */
 #define NAMED_WITHIN_NS 10000000000ull
+#define READ_AGAIN_NS   1000000000ull
 
 struct named_frame {
 	enum runtime_named named;
 	uint8_t kind;
 	uint32_t name, file, line;
-	bool is_early; /* requested before the process was attached */
+	bool is_early;     /* requested before the process was attached */
+	uint64_t again_ns; /* the process could not be read just then: until when; 0: for good */
 };
 /* Frames by pid and words. */
 struct named_frames {
@@ -319,10 +321,22 @@ static const struct named_frame *find(const struct named_frames *n, uint64_t key
 	return i ? &n->all.v[*i] : NULL;
 }
 
-/* A frame of a process that was not attached may be requested again once it is. */
+/* A frame of a process that was not attached may be requested again once it is, and one that could
+ * not be read just then after a while. */
 static bool is_settled(const struct interpreted *in, uint32_t pid, const struct named_frame *f)
 {
+	if (f && f->again_ns)
+		return clock_mono_ns() < f->again_ns;
 	return f && !(f->is_early && attached_of(in, pid));
+}
+
+/* Reads that failed because the process, or the machine, did not answer in time. */
+static uint64_t reads_failed(const struct interpreted *in)
+{
+	struct proc_reader_stats s;
+
+	proc_reader_get_stats(in->objects->reader, &s);
+	return s.late + s.refused;
 }
 
 static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
@@ -332,11 +346,15 @@ static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
 	struct runtime_frame f = { 0 };
 	struct named_frame named = { .named = RUNTIME_GONE, .kind = FRAME_PYTHON, .is_early = !a };
 
+	uint64_t failed = reads_failed(in);
+
 	if (a) {
 		a->n_named++;
 		named.named = runtimes[a->kind]->name_frame(a->process, words, &f);
 		named.kind = in->frame_kinds[a->kind];
 	}
+	if (reads_failed(in) != failed)
+		named.again_ns = clock_mono_ns() + READ_AGAIN_NS;
 	in->stats.unnamed += named.named == RUNTIME_GONE || named.named == RUNTIME_UNREADABLE;
 	struct named_frame *out = put(in, frame_key(pid, words), &named);
 	if (named.named == RUNTIME_NAMED) {

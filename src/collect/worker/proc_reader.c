@@ -28,16 +28,23 @@ enum {
 	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
 };
 
+#define LATE_NS 3000000000ull
+
 struct proc_reader {
 	struct helper *helper;
 	struct stream worker;
 	uint32_t worker_pid; /* 0: not known yet */
 	uint32_t serial;     /* of the last request */
-	uint64_t asked_ns;   /* when it was sent; 0: it was answered */
+	uint32_t asked_pid, asked_kind;
+	uint64_t asked_ns; /* when it was sent; 0: it was answered */
 	uint64_t cpu_ns;
 	struct map left_pids, left_users; /* → until when, in s */
 	struct allowance waits;
 	struct proc_reader_stats stats;
+	/* Mappings that came late: of a process with very many. -1: none */
+	int late_fd;
+	uint32_t late_pid;
+	uint64_t late_ns;
 	/* the answer being waited for */
 	bool has_answer;
 	struct read_answer answer;
@@ -50,7 +57,7 @@ struct proc_reader *proc_reader_new(struct helper *helper)
 	struct proc_reader *r = xcalloc(1, sizeof *r);
 
 	r->helper = helper;
-	r->worker.fd = r->fd = -1;
+	r->worker.fd = r->fd = r->late_fd = -1;
 	r->waits = (struct allowance){ .share = PROC_READER_WAIT_SHARE, .most_ns = WAITS_SAVED_NS };
 	return r;
 }
@@ -64,11 +71,19 @@ static void forget_answer(struct proc_reader *r)
 	buf_clear(&r->data);
 }
 
+static void forget_late(struct proc_reader *r)
+{
+	if (r->late_fd >= 0)
+		close(r->late_fd);
+	r->late_fd = -1;
+}
+
 void proc_reader_free(struct proc_reader *r)
 {
 	if (!r)
 		return;
 	forget_answer(r);
+	forget_late(r);
 	buf_done(&r->data);
 	stream_close(&r->worker);
 	map_done(&r->left_pids);
@@ -164,11 +179,10 @@ static bool take_answer(struct proc_reader *r, const struct stream_message *m, i
 		return false;
 	memcpy(&r->answer, m->payload, sizeof r->answer);
 	r->cpu_ns += r->answer.cpu_ns;
-	if (r->answer.serial != r->serial) { /* its caller has given up */
-		r->asked_ns = clock_mono_ns();
+	if (r->answer.serial != r->serial) { /* there is one request at a time */
 		if (fd >= 0)
 			close(fd);
-		return true;
+		return false;
 	}
 	r->asked_ns = 0;
 	r->has_answer = true;
@@ -225,31 +239,72 @@ static int64_t wait_ns(struct proc_reader *r, uint64_t now_ns)
 						      : QUICK_NS;
 }
 
-/* Returns -EAGAIN when no answer came in time, -EPIPE when the worker has died. */
-static int wait_for_answer(struct proc_reader *r)
+/* Waits until end_ns, or longer if the worker has had no CPU. Returns false when it has died. */
+static bool wait_for(struct proc_reader *r, uint64_t end_ns, uint64_t last_ns)
 {
-	uint64_t begin_ns = clock_mono_ns(), now_ns = begin_ns;
-	uint64_t end_ns = begin_ns + wait_ns(r, begin_ns);
+	uint64_t now_ns = clock_mono_ns();
 	bool is_there = true;
 
-	while (is_there && !r->has_answer && now_ns < end_ns) {
-		wait_until(r, end_ns);
+	while (is_there && !r->has_answer &&
+	       (now_ns < end_ns || (now_ns < last_ns && is_running(r)))) {
+		wait_until(r, now_ns < end_ns ? end_ns : now_ns + QUICK_NS);
 		is_there = receive(r);
 		now_ns = clock_mono_ns();
 	}
-	if (now_ns > begin_ns + QUICK_NS)
-		allowance_spend(&r->waits, now_ns - begin_ns);
+	return is_there;
+}
+
+/* Returns -EAGAIN when no answer came in time, -EPIPE when the worker has died. What a process
+ * makes the worker wait is charged; what a busy machine does is not. */
+static int wait_for_answer(struct proc_reader *r)
+{
+	uint64_t begin_ns = clock_mono_ns(), end_ns = begin_ns + (uint64_t)wait_ns(r, begin_ns);
+	bool is_there = wait_for(r, end_ns, begin_ns + 2 * PROC_READER_WAIT_NS);
+	uint64_t took_ns = clock_mono_ns() - begin_ns;
+
+	if (took_ns > QUICK_NS && (!r->has_answer || r->answer.slept))
+		allowance_spend(&r->waits, took_ns);
 	return r->has_answer ? 0 : is_there ? -EAGAIN : -EPIPE;
 }
 
-/* A worker that sleeps over a request, or runs for very long, does not come back. */
-static void judge_worker(struct proc_reader *r, uint32_t pid)
+/* Abandons a worker that has slept over a request for long, or run for very long. */
+static void judge_worker(struct proc_reader *r)
 {
-	r->stats.late++;
-	if (is_running(r) && clock_mono_ns() < r->asked_ns + PROC_READER_RUNS_NS)
+	uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns < r->asked_ns + PROC_READER_SLEEPS_NS ||
+	    (now_ns < r->asked_ns + PROC_READER_RUNS_NS && is_running(r)))
 		return;
-	leave_alone(r, pid);
+	if (!receive(r) || !r->asked_ns) /* it has answered meanwhile, or died */
+		return;
+	leave_alone(r, r->asked_pid);
 	end_worker(r, HELPER_STUCK);
+}
+
+static void keep_late(struct proc_reader *r)
+{
+	forget_late(r);
+	r->late_fd = r->fd;
+	r->fd = -1;
+	r->late_pid = r->asked_pid;
+	r->late_ns = clock_mono_ns();
+}
+
+/* Returns whether a request may be sent: an earlier one is answered by now, or given up. */
+static bool is_free(struct proc_reader *r)
+{
+	if (!stream_is_open(&r->worker) || !r->asked_ns)
+		return true;
+	if (!receive(r)) {
+		end_worker(r, HELPER_DIED);
+		return true;
+	}
+	if (r->has_answer && r->asked_kind == READ_MAPS && !r->answer.rc)
+		keep_late(r);
+	forget_answer(r); /* nobody waits for it any more */
+	if (r->asked_ns)
+		judge_worker(r);
+	return !r->asked_ns;
 }
 
 static void send_ask(struct proc_reader *r, struct read_ask *ask, const char *text)
@@ -257,8 +312,9 @@ static void send_ask(struct proc_reader *r, struct read_ask *ask, const char *te
 	struct buf b = { 0 };
 
 	ask->serial = ++r->serial;
-	if (!r->asked_ns)
-		r->asked_ns = clock_mono_ns();
+	r->asked_ns = clock_mono_ns();
+	r->asked_pid = ask->pid;
+	r->asked_kind = ask->kind;
 	buf_add(&b, ask, sizeof *ask);
 	buf_add(&b, text, strnlen(text, READ_MAX_TEXT - 1));
 	stream_put(&r->worker, READ_ASK, b.data, b.len, -1);
@@ -273,6 +329,10 @@ static int call(struct proc_reader *r, struct read_ask *ask, const char *text)
 	int rc = -EPIPE;
 
 	forget_answer(r);
+	if (!is_free(r)) {
+		r->stats.late++;
+		return -EAGAIN;
+	}
 	if (is_left_alone(r, ask->pid)) {
 		r->stats.refused++;
 		return -EBUSY;
@@ -289,8 +349,7 @@ static int call(struct proc_reader *r, struct read_ask *ask, const char *text)
 	}
 	if (rc == -EPIPE)
 		leave_alone(r, ask->pid);
-	if (rc == -EAGAIN)
-		judge_worker(r, ask->pid);
+	r->stats.late += rc == -EAGAIN;
 	return rc ? rc : r->answer.rc;
 }
 
@@ -332,14 +391,27 @@ static int taken_fd(struct proc_reader *r)
 	return fd >= 0 ? fd : -EPROTO;
 }
 
+/* Mappings that were asked for before, and are not old. */
+static int take_late(struct proc_reader *r, uint32_t pid)
+{
+	is_free(r);
+	int fd = r->late_pid == pid && clock_mono_ns() < r->late_ns + LATE_NS ? r->late_fd : -1;
+
+	if (fd >= 0)
+		r->late_fd = -1;
+	return fd;
+}
+
 int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx)
 {
 	struct read_ask ask = { .kind = READ_MAPS, .pid = pid };
 
 	if (!r)
 		return proc_maps_read(pid, fn, ctx);
-	int rc = call(r, &ask, "");
-	int fd = rc ? rc : taken_fd(r);
+	int fd = take_late(r, pid);
+	int rc = fd < 0 ? call(r, &ask, "") : 0;
+	if (fd < 0)
+		fd = rc ? rc : taken_fd(r);
 	if (fd < 0)
 		return fd;
 	rc = proc_maps_read_fd(fd, fn, ctx);

@@ -6,11 +6,12 @@
  * system that does not answer holds it for ever. So another process makes these calls
  * (collect/worker/helper.h), and the caller waits for an answer for a limited time:
  *
- *     PROC_READER_WAIT_NS at once, 1/PROC_READER_WAIT_SHARE of the time on average; then 1 ms
+ *     PROC_READER_WAIT_NS at once, twice that for a worker that has no CPU;
+ *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep; then 1 ms
  *
- * A worker that does not answer is abandoned if it sleeps, and another takes its place, up to
- * HELPER_MAX_STUCK. If it runs (the machine is busy, or there is much to read), only the answer
- * is. The process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is
+ * While an answer is late, nothing else is asked. A worker that has slept over a request for
+ * PROC_READER_SLEEPS_NS is abandoned, and another takes its place, up to HELPER_MAX_STUCK. Then the
+ * process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is
  * root, for PROC_READER_USER_ALONE_NS; both for as long as a worker is stuck: so a user has no more
  * than one. The user of a process in a user namespace is who made the
  * namespace: the ids within it are that user's to choose.
@@ -35,6 +36,7 @@ struct process_context;
 struct proc_reader;
 
 #define PROC_READER_WAIT_NS       50000000ull
+#define PROC_READER_SLEEPS_NS     500000000ull
 #define PROC_READER_LEFT_ALONE_NS 600000000000ull
 #define PROC_READER_USER_ALONE_NS 10000000000ull
 /* limit: a worker that runs for that long over one request is abandoned, too */
@@ -118,6 +120,8 @@ struct read_answer {
 	uint64_t dev, ino, size;
 	int64_t mtime_ns;
 	uint32_t mode, uid;
+	uint32_t slept; /* the worker had to wait for something */
+	uint32_t reserved;
 };
 
 /* proc_reader_worker.c: serves until the peer is gone. */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -163,15 +164,23 @@ static int (*const kinds[READ_KINDS])(struct asked *a) = {
 	[READ_AGENT] = agent_fits,     [READ_RING] = find_ring,
 };
 
+static uint64_t count_sleeps(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_nvcsw;
+}
+
 static void answer(struct stream *s, const struct read_ask *ask, const char *text)
 {
 	struct read_answer head = { .serial = ask->serial };
 	struct asked a = { .ask = ask, .text = text, .answer = &head, .fd = -1 };
-	uint64_t begin_ns = clock_thread_ns();
+	uint64_t begin_ns = clock_thread_ns(), sleeps = count_sleeps();
 	struct buf b = { 0 };
 
 	head.rc = ask->kind < READ_KINDS ? kinds[ask->kind](&a) : -EINVAL;
 	head.cpu_ns = clock_thread_ns() - begin_ns;
+	head.slept = count_sleeps() != sleeps;
 	buf_add(&b, &head, sizeof head);
 	buf_add(&b, a.data.data, head.rc ? 0 : a.data.len);
 	stream_put(s, READ_ANSWER, b.data, b.len, head.rc ? -1 : a.fd);
