@@ -1,5 +1,4 @@
 // tier: test
-// run: alone
 /* GPUs as a whole, on doubles of the libraries: cresset up sees a program in Python that trains, and what the scenario
  * alone says is in the API and on the page: readings, streams, the way from train() to the kernel and its stalls, and
  * why the GPU was idle. */
