@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: test
 # Every example of every help text is run as it stands, in a directory with files of the names it uses, and does what it says:
-# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 1, the process 4242
+# it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 0.3, the process 4242
 # is one of ours, a recording without an end is interrupted after a second, as are up and agent, which get directories of their own, top is told --once, and sudo is left out.
 . tests/cli/lib.sh
 
@@ -38,7 +38,7 @@ examples_of() {
 run_example() { # LINE
 	local line=$1
 	line=${line#sudo }
-	line=${line/-d 10/-d 1}
+	line=${line/-d 10/-d 0.3}
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
 	[[ $line != 'cresset gpu attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"

@@ -20,8 +20,8 @@
 limits=$PWD/tests/kernels/limits
 setting=${CRESSET_SETTING-}
 release=$(uname -r)
-long_s=9 short_s=3 python_s=7 # CPU time of programs
-[ -z "${CRESSET_BRIEF-}" ] || long_s=5 short_s=2 python_s=4
+long_s=9 short_s=3 python_s=7 filter_s=2 # CPU time of programs
+[ -z "${CRESSET_BRIEF-}" ] || long_s=5 short_s=2 python_s=4 filter_s=1
 # Samples that shares within 3 points need. Where CPUs of the machine are many and those below it few, timers come late, and as one.
 least=$((long_s * 250))
 [ "$(nproc)" -le 8 ] || long_s=$((6 * long_s))
@@ -289,7 +289,7 @@ filtered() {
 	local name=$1
 	shift
 	begin "$tmp/$name.folded" -F 199 "$@"
-	until_cpu_s "$chosen" 2
+	until_cpu_s "$chosen" "$filter_s"
 	end
 	is "filters: $name: the recording" $? 0
 	holds "filters: $name: who is chosen is there" test "$(folded_sum "^$chosen_name;.*burn_loop" <"$tmp/$name.folded")" -ge 100

@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The BPF objects, built by each supported clang, load with every filter in every variant, within the budget of verified instructions. They are built
  * before ($BUILD/unit/bpf-14, bpf-19), so this also runs without a compiler. */
 #include "unit.h"

@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The walker compared with the truth, at every instruction. Programs run one instruction at a time, so that the effect of each call, return, signal
  * and jump on their stack is known (shadow_stack.h). At every instruction, the walker's stack must equal that one, up to the thread's start. Each
  * inexact stack is listed with its function and the reason; 99.9 % must be exact.

@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The library inside a GPU program, on the doubles: the recording equals the script, to the nanosecond; parked it does nothing; it gives way to other
  * tools. */
 #include "unit.h"
