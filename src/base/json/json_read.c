@@ -1,5 +1,6 @@
 #include "base/json/json_read.h"
 
+#include "base/decimal.h"
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -315,7 +316,7 @@ static void json_whole(struct json_value *v, const char *s)
 
 static int json_number(struct json_reader *r, struct json_value *v)
 {
-	static const double exact = 1ll << 53; /* whole numbers up to here are doubles */
+	struct decimal d = { 0 };
 	bool is_whole = false;
 	if (!json_is_number(v->text, &is_whole))
 		return json_bad(r, "this is no value");
@@ -325,11 +326,22 @@ static int json_number(struct json_reader *r, struct json_value *v)
 	if (v->is_integer)
 		return 1;
 	v->number = strtod(v->text, NULL);
-	if (v->number >= -exact && v->number <= exact && v->number == (int64_t)v->number) {
+	if (decimal_parse(v->text, v->len, &d) && decimal_part(d) == 0 && d.atto < DECIMAL_MOST &&
+	    d.atto > -DECIMAL_MOST) {
 		v->is_integer = true;
-		v->integer = v->number;
+		v->integer = decimal_times(d, 1);
 	}
 	return 1;
+}
+
+bool json_decimal(const struct json_value *v, struct decimal *out)
+{
+	if (v->token == JSON_NUMBER && v->is_integer) {
+		*out = decimal_of(v->integer);
+		return true;
+	}
+	return (v->token == JSON_NUMBER || v->token == JSON_STRING) &&
+	       decimal_parse(v->text, v->len, out);
 }
 
 static int json_literal(struct json_reader *r, struct json_value *v)

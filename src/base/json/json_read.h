@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <string.h>
 
+struct decimal;
 struct input;
 
 enum {
@@ -102,6 +103,9 @@ int json_scalar(struct json_reader *r, struct json_value *out, struct err *err);
 
 /* Skips the next value. */
 int json_skip(struct json_reader *r, struct err *err);
+
+/* Reads a number, or a string that is one, exactly. Returns false for any other value. */
+bool json_decimal(const struct json_value *v, struct decimal *out);
 
 static inline bool json_is(const struct json_value *v, const char *text)
 {

@@ -1,8 +1,8 @@
 /* Reads speedscope JSON: the keys. speedscope_profile and speedscope_calls interpret them. */
+#include "base/decimal.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/common/guess.h"
-#include "format/common/value.h"
 #include "format/speedscope/speedscope.h"
 #include "format/speedscope/speedscope_calls.h"
 #include "profile/sink.h"
@@ -103,13 +103,11 @@ static int read_amount(struct speedscope_reader *r, struct amount *out, struct e
 {
 	struct json_value v;
 	int rc = json_scalar(r->json, &v, err);
-	if (rc <= 0 || v.token != JSON_NUMBER || !isfinite(v.number))
+	struct decimal d;
+	if (rc <= 0 || v.token != JSON_NUMBER || !isfinite(v.number) || !json_decimal(&v, &d))
 		return rc < 0 ? rc : 0;
-	*out = (struct amount){ .whole = v.integer };
-	if (!v.is_integer) {
-		out->whole = value_clamp(trunc(v.number));
-		out->part = v.number - trunc(v.number);
-	}
+	*out = (struct amount){ (int64_t)(d.atto / DECIMAL_ONE),
+				(double)decimal_part(d) / (double)DECIMAL_ONE };
 	return 1;
 }
 

@@ -1,8 +1,8 @@
 #include "format/v8/v8.h"
 
+#include "base/decimal.h"
 #include "base/json/json_read.h"
 #include "format/common/stack_tree.h"
-#include "format/common/value.h"
 #include "profile/frame.h"
 #include "profile/series.h"
 #include "profile/sink.h"
@@ -26,17 +26,11 @@ void v8_profile_done(struct v8_profile *p)
 
 bool v8_us(const struct json_value *v, int64_t *ns)
 {
-	char *end;
-	if (v->token == JSON_NUMBER) {
-		*ns = v->is_integer ? sum_mul(v->integer, V8_NS_PER_US)
-				    : value_clamp(round(v->number * V8_NS_PER_US));
-		return true;
-	}
-	if (v->token != JSON_STRING || v->len == 0)
+	struct decimal us;
+	if (!json_decimal(v, &us))
 		return false;
-	double us = strtod(v->text, &end);
-	*ns = value_clamp(round(us * V8_NS_PER_US));
-	return end == v->text + v->len && us == us;
+	*ns = decimal_times(us, V8_NS_PER_US);
+	return true;
 }
 
 bool v8_id(const struct json_value *v, uint64_t *id)

@@ -62,8 +62,8 @@ struct v8_profile { /* zeroed = empty */
 };
 void v8_profile_done(struct v8_profile *p);
 
-/* Converts a JSON value in microseconds to nanoseconds; it may have a fraction or be quoted.
- * Returns false if it is not a number. */
+/* Converts a JSON value in microseconds to nanoseconds, exactly: times since 1970 with decimals are
+ * more than a double holds. It may be quoted. Returns false if it is not a number. */
 bool v8_us(const struct json_value *v, int64_t *ns);
 /* Ids are numbers; text is replaced by its hash. Returns false for other values. */
 bool v8_id(const struct json_value *v, uint64_t *id);

@@ -241,6 +241,17 @@ START_TEST(events_have_times)
 }
 END_TEST
 
+START_TEST(times_since_1970_are_exact)
+{
+	check_read(
+		FILE_OF(EVENTED(
+			"microseconds", "1732000000000000.000", "1732000000003000.225",
+			O("0", "1732000000000000.000") "," C("0", "1732000000001000.125") "," O(
+				"1", "1732000000001000.125") "," C("1", "1732000000003000.225"))),
+		"ns", "a 1000125\nb 2000100\n", 0);
+}
+END_TEST
+
 START_TEST(profiles_are_threads)
 {
 	struct profile *p = profile_of(
@@ -661,8 +672,8 @@ END_TEST
 
 UNIT_MAIN("speedscope", known_files_have_known_stacks, keys_come_in_any_order,
 	  times_are_nanoseconds, fractions_add_up, a_fraction_shows_in_the_unit,
-	  events_that_do_not_fit_are_skipped, events_have_times, profiles_are_threads,
-	  what_does_not_fit_is_skipped, frames_have_files_lines_and_kinds,
+	  events_that_do_not_fit_are_skipped, events_have_times, times_since_1970_are_exact,
+	  profiles_are_threads, what_does_not_fit_is_skipped, frames_have_files_lines_and_kinds,
 	  what_cannot_be_read_is_said, cut_files_keep_their_beginning,
 	  a_stack_of_a_million_frames_keeps_its_leaf, a_million_open_frames_are_cheap,
 	  deep_nesting_is_harmless, content_tells_the_format,

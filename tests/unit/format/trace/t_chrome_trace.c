@@ -112,6 +112,35 @@ START_TEST(times_are_exact)
 }
 END_TEST
 
+/* Microseconds since 1970 with decimals, as PyTorch writes them, as numbers and as text: more digits
+ * than a double has. Kernels that follow each other lose nothing. */
+START_TEST(times_since_1970_are_exact)
+{
+	enum { KERNELS = 2000, LENGTH_NS = 1125 };
+	for (int quoted = 0; quoted < 2; quoted++) {
+		const char *quote = quoted ? "\"" : "";
+		int64_t at_ns = 1732000000000000125;
+		struct buf b = { 0 };
+		for (int i = 0; i < KERNELS; i++, at_ns += LENGTH_NS)
+			buf_addf(&b,
+				 "%c{\"ph\":\"X\",\"pid\":0,\"tid\":7,\"name\":\"k%d\","
+				 "\"ts\":%s%lld.%03lld%s,\"dur\":%s1.125%s}",
+				 i ? ',' : '[', i % 3, quote, (long long)at_ns / 1000,
+				 (long long)at_ns % 1000, quote, quote, quote);
+		buf_adds(&b, "]");
+		struct profile *p = read_text(f, buf_cstr(&b));
+		ck_assert_uint_eq(p->samples.n, KERNELS);
+		ck_assert_int_eq(profile_total(p, 0), KERNELS * LENGTH_NS);
+		ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+		ck_assert_int_eq(p->samples.time_ns[1], 1732000000000001250);
+		profile_free(p);
+		buf_done(&b);
+	}
+	check_golden("tests/golden/reported/chrome-x-epoch-us-decimals.json", NULL, "ns",
+		     "copy 500000\ngemm 1000125\nrelu 2000100\n");
+}
+END_TEST
+
 START_TEST(ids_may_be_names)
 {
 	struct profile *p = read_text(
@@ -335,6 +364,7 @@ END_TEST
 
 UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_keep_their_names,
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them, times_are_exact,
-	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
-	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
-	  nothing_to_read_is_an_error, marks_of_no_length_are_no_type, content_tells_the_format)
+	  times_since_1970_are_exact, ids_may_be_names, sampled_profiles_travel_in_pieces,
+	  order_in_the_file_does_not_matter, files_may_be_cut_anywhere,
+	  deep_slices_and_strange_ends_cost_little, nothing_to_read_is_an_error,
+	  marks_of_no_length_are_no_type, content_tells_the_format)
