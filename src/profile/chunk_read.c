@@ -486,18 +486,31 @@ static void read_meta_numbers(struct chunk_reader *t, struct cur *c)
 	m->own_peak_bytes = cur_varint(c);
 }
 
+static void keep_loss(struct profile_meta *m, const char *name, size_t len, uint64_t n)
+{
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		size_t reason = strlen(loss_reasons[i].name);
+		if (reason > len || memcmp(loss_reasons[i].name, name, reason) != 0)
+			continue;
+		if (reason == len)
+			m->loss[i] = n;
+		else if (len - reason == strlen(LOSS_TIME_SUFFIX) &&
+			 memcmp(name + reason, LOSS_TIME_SUFFIX, len - reason) == 0)
+			m->loss_ns[i] = (int64_t)n;
+	}
+}
+
 /* Reads to the end of the chunk; skips unknown reasons. */
 static void read_losses(struct profile_meta *m, struct cur *c)
 {
 	memset(m->loss, 0, sizeof m->loss);
+	memset(m->loss_ns, 0, sizeof m->loss_ns);
 	while (cur_left(c)) {
 		uint64_t len = cur_varint(c);
 		const char *name = cur_take(c, len);
-		uint64_t lost = cur_varint(c);
-		for (int i = 0; !c->bad && i < LOSS_REASONS; i++)
-			if (strlen(loss_reasons[i].name) == len &&
-			    memcmp(loss_reasons[i].name, name, len) == 0)
-				m->loss[i] = lost;
+		uint64_t n = cur_varint(c);
+		if (!c->bad)
+			keep_loss(m, name, len, n);
 	}
 }
 
@@ -533,6 +546,9 @@ void chunk_reader_end(struct chunk_reader *t)
 	for (int i = 0; i < LOSS_REASONS; i++)
 		if (from->loss[i])
 			t->sink->ops->loss(t->sink, i, from->loss[i]);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (from->loss_ns[i])
+			t->sink->ops->loss_time(t->sink, i, from->loss_ns[i]);
 	to->start_wall_ns = from->start_wall_ns;
 	to->start_mono_ns = from->start_mono_ns;
 	to->duration_ns = from->duration_ns;

@@ -387,6 +387,16 @@ static void put_list(struct chunk_writer *w, const uint32_t *v, size_t n)
 	put_ids(w, v, n);
 }
 
+static void put_loss(struct chunk_writer *w, const char *name, const char *suffix, uint64_t n)
+{
+	if (!n)
+		return;
+	put(w, strlen(name) + strlen(suffix));
+	buf_adds(&w->chunk, name);
+	buf_adds(&w->chunk, suffix);
+	put(w, n);
+}
+
 static int put_meta(struct chunk_writer *w, const struct profile *p, struct err *err)
 {
 	const struct profile_meta *m = &p->meta;
@@ -409,12 +419,8 @@ static int put_meta(struct chunk_writer *w, const struct profile *p, struct err 
 	put_list(w, m->sample_types.v, m->sample_types.n);
 	/* By name: reasons come and go between versions. */
 	for (int i = 0; i < LOSS_REASONS; i++) {
-		size_t len = strlen(loss_reasons[i].name);
-		if (!m->loss[i])
-			continue;
-		put(w, len);
-		buf_add(&w->chunk, loss_reasons[i].name, len);
-		put(w, m->loss[i]);
+		put_loss(w, loss_reasons[i].name, "", m->loss[i]);
+		put_loss(w, loss_reasons[i].name, LOSS_TIME_SUFFIX, (uint64_t)m->loss_ns[i]);
 	}
 	if (w->meta.len == w->chunk.len && memcmp(w->meta.data, w->chunk.data, w->meta.len) == 0) {
 		buf_clear(&w->chunk);

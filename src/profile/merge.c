@@ -364,6 +364,8 @@ static void merge_meta(struct merge *m, int64_t shift_ns)
 		d->own_peak_bytes > s->own_peak_bytes ? d->own_peak_bytes : s->own_peak_bytes;
 	for (int i = 0; i < LOSS_REASONS; i++)
 		d->loss[i] += s->loss[i];
+	for (int i = 0; i < LOSS_REASONS; i++)
+		d->loss_ns[i] = sum_add(d->loss_ns[i], s->loss_ns[i]);
 }
 
 static void merge_done(struct merge *m)

@@ -1,5 +1,8 @@
 #include "profile/sink.h"
 
+#include "base/buf.h"
+#include "base/fmt.h"
+
 const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_RING_FULL] = { "ring_full", "ring buffer full", "use a larger --buffer", 1 },
 	[LOSS_RING_BUSY] = { "ring_busy", "ring buffer locked by another CPU",
@@ -39,11 +42,11 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				 "files closed at the limit of descriptors, then gone",
 				 "raise the limit of open files (ulimit -n)", 0 },
 	[LOSS_INPUT_SKIPPED] = { "input_skipped", "parts of the input that could not be read", "",
-				 0 },
+				 0, .is_input = 1 },
 	[LOSS_SYMBOLS_SKIPPED] = { "symbols_skipped",
 				   "symbol tables or entries that could not be read", "", 0 },
 	[LOSS_TIMES_DROPPED] = { "times_dropped", "samples that lost their time: too many",
-				 "read a part of the file", 0 },
+				 "read a part of the file", 0, .is_input = 1 },
 	[LOSS_LINKS_DROPPED] = { "links_dropped", "samples that lost their trace: too many spans",
 				 "read a part of the file", 0 },
 	[LOSS_TRACES_UNREAD] = { "traces_unread", "samples whose thread's trace could not be read",
@@ -94,4 +97,16 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			       "frames of code made at run time whose perf map or jitdump was "
 			       "given up",
 			       "", 0 },
+	[LOSS_INPUT_CUT] = { "input_cut", "slices of the input cut where they overlap another one",
+			     "", 0, .is_input = 1 },
 };
+
+void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)
+{
+	int64_t ns = m->loss_ns[reason];
+	if (!ns)
+		return;
+	buf_adds(b, ns < 0 ? ", -" : ", ");
+	fmt_duration(b, ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns);
+	buf_adds(b, " in all");
+}

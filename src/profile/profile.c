@@ -214,6 +214,12 @@ static void profile_loss(struct sink *s, enum loss reason, uint64_t n)
 	profile_of(s)->meta.loss[reason] += n;
 }
 
+static void profile_loss_time(struct sink *s, enum loss reason, int64_t ns)
+{
+	struct profile_meta *meta = &profile_of(s)->meta;
+	meta->loss_ns[reason] = sum_add(meta->loss_ns[reason], ns);
+}
+
 static uint64_t profile_kept_bytes(const struct sink *s)
 {
 	const struct profile *p = (const struct profile *)s;
@@ -263,6 +269,7 @@ static const struct sink_ops profile_ops = {
 	.thread = profile_thread,
 	.readings = profile_readings,
 	.loss = profile_loss,
+	.loss_time = profile_loss_time,
 	.kept_bytes = profile_kept_bytes,
 	.meta = profile_meta,
 };

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct frame;
 struct function;
 struct label;
@@ -87,6 +88,7 @@ enum loss {
 	LOSS_LEFT_OUT,        /* samples of series not asked for (collect/proc/series_hook.h) */
 	/* frames of generated code whose files could not be read (collect/walker/jit.h) */
 	LOSS_CODE_UNREAD,
+	LOSS_INPUT_CUT, /* slices of an input file cut where they overlap another one */
 	LOSS_REASONS
 };
 struct loss_info {
@@ -94,6 +96,7 @@ struct loss_info {
 	const char *text;   /* "ring buffer full" */
 	const char *remedy; /* "use a larger --buffer", may be "" */
 	int is_sample;      /* 1: a lost sample, counts in "lost N samples"; 0: a lost detail */
+	int is_input;       /* 1: left out, cut or scaled by the reader of an input file */
 };
 extern const struct loss_info loss_reasons[LOSS_REASONS];
 
@@ -113,7 +116,11 @@ struct profile_meta {
 	/* Type ids in the order of the source's columns, if it had any. */
 	VEC(uint32_t) sample_types;
 	uint64_t loss[LOSS_REASONS];
+	int64_t loss_ns[LOSS_REASONS]; /* the time they stand for, as far as it is known */
 };
+
+/* Appends ", 1.50 ms in all" if the time of the losses of this reason is known. */
+void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason);
 
 struct sink;
 struct sink_ops {
@@ -144,6 +151,8 @@ struct sink_ops {
 	void (*readings)(struct sink *s, const struct reading_key *key,
 			 const struct reading_point *points, size_t n);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */
+	/* Adds to the time that losses of this reason stand for. */
+	void (*loss_time)(struct sink *s, enum loss reason, int64_t ns);
 	/* The memory of everything but the samples. It grows with entries that were not seen
 	 * before. */
 	uint64_t (*kept_bytes)(const struct sink *s);

@@ -6,7 +6,7 @@ const REPORT_MAGIC = 'CRC',
 	REPORT_VERSION = 1,
 	SAMPLE_COLUMNS = 4;
 
-/** @typedef {{name: string, text: string, remedy?: string, n: number, is_sample: boolean}} Loss */
+/** @typedef {{name: string, text: string, remedy?: string, n: number, ns?: number, is_sample: boolean}} Loss */
 /**
  * @typedef {{command?: string, host?: string, kernel?: string, clock?: string, cpus: number, start?: string,
  * start_ms: number, duration_ns: number, own_cpu_ns: number, own_peak_bytes: number, lost_samples: number, losses:

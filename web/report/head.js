@@ -86,7 +86,10 @@ function chips(report, type) {
 /** @param {Report} report */
 function losses(report) {
 	const { losses: list } = report.header.meta;
-	return list.map((l) => el('li', {}, [`${grouped(l.n)}: ${l.text}${l.remedy ? ': ' + l.remedy : ''}`]));
+	return list.map((l) => {
+		const time = l.ns ? `, ${value(l.ns, 'ns')} in all` : '';
+		return el('li', {}, [`${grouped(l.n)}: ${l.text}${time}${l.remedy ? ': ' + l.remedy : ''}`]);
+	});
 }
 /** @param {HTMLElement} host @param {Report} report @param {TypeInfo} type */
 export function showHead(host, report, type) {

@@ -254,6 +254,8 @@ static void import_file(struct import *im, const char *path)
 	bool is_loaded = rc == 0;
 
 	if (is_loaded)
+		load_say_losses(path, p);
+	if (is_loaded)
 		rc = send_profile(im, path, p, &err);
 	profile_free(p);
 	if (is_loaded && is_of_store(rc))

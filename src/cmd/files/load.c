@@ -95,6 +95,34 @@ static bool stdin_twice(const struct str_list *files)
 	return n > 1;
 }
 
+static void say_skipped(const char *name, const struct profile *p)
+{
+	uint64_t n = p->meta.loss[LOSS_INPUT_SKIPPED];
+	struct buf time = { 0 };
+	loss_time_text(&time, &p->meta, LOSS_INPUT_SKIPPED);
+	log_warn("%s: %" PRIu64 " %s could not be read and %s left out%s", name, n,
+		 n == 1 ? "record" : "records", n == 1 ? "was" : "were", buf_cstr(&time));
+	buf_done(&time);
+}
+
+void load_say_losses(const char *name, const struct profile *p)
+{
+	struct buf time = { 0 };
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		if (!p->meta.loss[i] || !loss_reasons[i].is_input)
+			continue;
+		if (i == LOSS_INPUT_SKIPPED) {
+			say_skipped(name, p);
+			continue;
+		}
+		buf_clear(&time);
+		loss_time_text(&time, &p->meta, i);
+		log_warn("%s: %s: %" PRIu64 "%s", name, loss_reasons[i].text, p->meta.loss[i],
+			 buf_cstr(&time));
+	}
+	buf_done(&time);
+}
+
 static int load_one(const char *path, const struct format *as, struct profile **out,
 		    struct err *err)
 {
@@ -104,11 +132,7 @@ static int load_one(const char *path, const struct format *as, struct profile **
 		profile_free(p);
 		return rc;
 	}
-	uint64_t n = p->meta.loss[LOSS_INPUT_SKIPPED];
-	if (n)
-		log_warn("%s: %llu %s could not be read and %s left out",
-			 is_stdin(path) ? "standard input" : path, (unsigned long long)n,
-			 n == 1 ? "record" : "records", n == 1 ? "was" : "were");
+	load_say_losses(is_stdin(path) ? "standard input" : path, p);
 	*out = p;
 	return 0;
 }

@@ -21,6 +21,10 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
  * with the error printed. */
 int load_profiles(const struct cmd_line *line, const char *from, struct profile **out);
 
+/* Prints what the reader of a file left out, cut or scaled: a line for each reason, with the time
+ * it stands for. */
+void load_say_losses(const char *name, const struct profile *p);
+
 /* The same for one file. */
 int load_profile(const char *path, const char *from, struct profile **out);
 

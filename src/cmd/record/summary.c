@@ -220,7 +220,9 @@ static void add_losses(struct buf *b, const struct summary *s)
 			   info->is_sample ? "lost" : "note");
 		buf_adds(b, "  ");
 		fmt_count(b, m->loss[i]);
-		buf_addf(b, ": %s%s%s\n", info->text, *info->remedy ? ": " : "", info->remedy);
+		buf_addf(b, ": %s", info->text);
+		loss_time_text(b, m, i);
+		buf_addf(b, "%s%s\n", *info->remedy ? ": " : "", info->remedy);
 	}
 }
 
@@ -505,6 +507,12 @@ static void put_losses(struct json *j, const struct profile *p)
 	for (int i = 0; i < LOSS_REASONS; i++)
 		if (p->meta.loss[i])
 			json_key_u64(j, loss_reasons[i].name, p->meta.loss[i]);
+	json_end(j);
+	json_key(j, "losses_ns");
+	json_obj(j);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (p->meta.loss_ns[i])
+			json_key_i64(j, loss_reasons[i].name, p->meta.loss_ns[i]);
 	json_end(j);
 }
 

@@ -37,6 +37,8 @@ static void put_losses(struct json *j, const struct profile_meta *meta)
 		json_key_text(j, "text", loss_reasons[i].text);
 		json_key_text(j, "remedy", loss_reasons[i].remedy);
 		json_key_i64(j, "n", meta->loss[i]);
+		if (meta->loss_ns[i])
+			json_key_i64(j, "ns", meta->loss_ns[i]);
 		json_key_bool(j, "is_sample", loss_reasons[i].is_sample);
 		json_end(j);
 	}

@@ -28,6 +28,8 @@ static const struct {
 	{ "own_peak_bytes", META_64, offsetof(struct profile_meta, own_peak_bytes) },
 };
 
+#define PPROF_LOSS_TIME "ns_"
+
 /* Reads a number from text that need not end in NUL. */
 static bool meta_number(const char *s, size_t len, uint64_t *out)
 {
@@ -39,16 +41,29 @@ static bool meta_number(const char *s, size_t len, uint64_t *out)
 	return strlen(number) == len && parse_u64(number, out) == 0;
 }
 
-static bool take_loss(struct sink *sink, const char *key, size_t key_len, uint64_t n)
+/* LOSS_REASONS: there is none of this name. */
+static enum loss loss_named(const char *name, size_t len)
 {
-	for (int i = 0; i < LOSS_REASONS; i++) {
-		const char *name = loss_reasons[i].name;
-		if (strlen(name) != key_len || memcmp(name, key, key_len) != 0)
-			continue;
-		sink->ops->loss(sink, i, n);
-		return true;
-	}
-	return false;
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (strlen(loss_reasons[i].name) == len &&
+		    memcmp(loss_reasons[i].name, name, len) == 0)
+			return i;
+	return LOSS_REASONS;
+}
+
+/* key: "ring_full", or "ns_ring_full" for the time that it stands for. */
+static bool take_loss(struct sink *sink, const char *key, size_t len, uint64_t n)
+{
+	size_t prefix = strlen(PPROF_LOSS_TIME);
+	bool is_time = len > prefix && memcmp(key, PPROF_LOSS_TIME, prefix) == 0;
+	enum loss reason = is_time ? loss_named(key + prefix, len - prefix) : loss_named(key, len);
+	if (reason == LOSS_REASONS)
+		return false;
+	if (is_time)
+		sink->ops->loss_time(sink, reason, (int64_t)n);
+	else
+		sink->ops->loss(sink, reason, n);
+	return true;
 }
 
 static bool take_column(struct sink *sink, const char *key, size_t key_len, const char *value,
@@ -173,6 +188,10 @@ void pprof_meta_give(const struct profile *p, void (*add)(void *ctx, const struc
 	for (int i = 0; i < LOSS_REASONS; i++)
 		if (p->meta.loss[i])
 			give_number(&g, "lost_", loss_reasons[i].name, p->meta.loss[i]);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (p->meta.loss_ns[i])
+			give_number(&g, "lost_" PPROF_LOSS_TIME, loss_reasons[i].name,
+				    (uint64_t)p->meta.loss_ns[i]);
 	buf_done(&g.text);
 }
 

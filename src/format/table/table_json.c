@@ -57,6 +57,12 @@ static void json_meta(struct json *j, const struct profile *p)
 		json_key_u64(j, loss_reasons[i].name, meta->loss[i]);
 	}
 	json_end(j);
+	json_key(j, "losses_ns");
+	json_obj(j);
+	for (int i = 0; i < LOSS_REASONS; i++)
+		if (meta->loss_ns[i])
+			json_key_i64(j, loss_reasons[i].name, meta->loss_ns[i]);
+	json_end(j);
 	json_end(j);
 }
 

@@ -49,6 +49,22 @@ static void value_cell(struct buf *b, int64_t v, const char *unit)
 
 /* --- head --- */
 
+/* of_input: what the reader of the file left out, cut or scaled; else what its recorder lost. */
+static void losses_text(const struct table *t, bool of_input, struct buf *b)
+{
+	const struct profile_meta *meta = &t->profile->meta;
+	for (int i = 0; i < LOSS_REASONS; i++) {
+		const struct loss_info *info = &loss_reasons[i];
+		if (!meta->loss[i] || of_input != info->is_input)
+			continue;
+		buf_adds(b, "  ");
+		fmt_count(b, meta->loss[i]);
+		buf_addf(b, "x %s", info->text);
+		loss_time_text(b, meta, i);
+		buf_addf(b, "%s%s\n", *info->remedy ? "; " : "", info->remedy);
+	}
+}
+
 static void head_text(const struct table *t, struct buf *b)
 {
 	struct buf line = { 0 };
@@ -61,15 +77,7 @@ static void head_text(const struct table *t, struct buf *b)
 	headline_counts(t->profile, t->tree, &line);
 	buf_addf(b, "%s\n", buf_cstr(&line));
 	buf_done(&line);
-	const struct profile_meta *meta = &t->profile->meta;
-	for (int i = 0; i < LOSS_REASONS; i++) {
-		if (!meta->loss[i])
-			continue;
-		buf_adds(b, "  ");
-		fmt_count(b, meta->loss[i]);
-		buf_addf(b, "x %s%s%s\n", loss_reasons[i].text, *loss_reasons[i].remedy ? "; " : "",
-			 loss_reasons[i].remedy);
-	}
+	losses_text(t, false, b);
 }
 
 /* --- top --- */
@@ -383,6 +391,7 @@ void table_text(const struct table *t, const struct table_opts *opts, struct buf
 		callers_text(t, opts, &text);
 	if (t->binaries)
 		binaries_text(t->binaries, opts, &text);
+	losses_text(t, true, &text);
 	if (opts->utf8)
 		buf_add(b, text.data, text.len);
 	else

@@ -320,6 +320,7 @@ static uint64_t trace_give_slices(struct trace_reader *t)
 	struct type type = { .name = sink_string(s, "trace"),
 			     .sample_type = sink_string(s, "time"),
 			     .unit = sink_string(s, "nanoseconds") };
+	struct slices_left left = { 0 };
 	uint64_t given = 0;
 	for (size_t i = 0; i < t->tracks.n; i++) {
 		struct trace_track *track = &t->tracks.v[i];
@@ -331,7 +332,12 @@ static uint64_t trace_give_slices(struct trace_reader *t)
 				       .pid = track->pid.number,
 				       .tid = track->tid.number,
 				       .cpu = SAMPLE_NO_ID };
-		given += slices_give(&track->slices, s, &like, &t->skipped);
+		given += slices_give(&track->slices, s, &like, &left);
+	}
+	t->skipped += left.skipped;
+	if (left.cut) {
+		s->ops->loss(s, LOSS_INPUT_CUT, left.cut);
+		s->ops->loss_time(s, LOSS_INPUT_CUT, left.cut_ns);
 	}
 	return given;
 }

@@ -34,11 +34,81 @@ static int slice_cmp(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
+/* --- pairs: the end of each B ----------------------------------------------------------------- */
+
+struct slice_pairs {
+	struct slice_event *events;
+	VEC(uint32_t) open; /* events without an end so far */
+	uint64_t skipped;
+};
+
+static bool pair_fits(const struct slice_pairs *p, size_t i, const struct slice_event *end)
+{
+	return end->frame == SLICES_NO_NAME || end->frame == p->events[p->open.v[i]].frame;
+}
+
+/* Those inside that are still open may have an end of their own. */
+static void pair_end(struct slice_pairs *p, const struct slice_event *end)
+{
+	for (size_t i = p->open.n; i > 0 && i + SLICES_MATCH > p->open.n; i--) {
+		if (!pair_fits(p, i - 1, end))
+			continue;
+		struct slice_event *begin = &p->events[p->open.v[i - 1]];
+		begin->dur_ns = sum_sub(end->ts_ns, begin->ts_ns);
+		for (; i < p->open.n; i++)
+			p->open.v[i - 1] = p->open.v[i];
+		p->open.n--;
+		return;
+	}
+	p->skipped++;
+}
+
+/* Handles events from..to, which have the same time: ends, then begins. */
+static void pair_moment(struct slice_pairs *p, size_t from, size_t to)
+{
+	size_t end = from, begin = from;
+	while (begin < to && p->events[begin].dur_ns == SLICE_END)
+		begin++;
+	size_t ends = begin;
+	while (end < ends || begin < to) {
+		const struct slice_event *e = &p->events[end];
+		bool fits = end < ends && p->open.n && pair_fits(p, p->open.n - 1, e);
+		if (fits || begin == to) {
+			pair_end(p, &p->events[end++]);
+			continue;
+		}
+		if (p->events[begin].dur_ns == SLICE_BEGIN)
+			vec_push(&p->open, begin);
+		begin++;
+	}
+}
+
+static size_t moment_end(const struct slices *s, size_t from)
+{
+	size_t i = from + 1;
+	while (i < s->events.n && s->events.v[i].ts_ns == s->events.v[from].ts_ns)
+		i++;
+	return i;
+}
+
+/* Turns each B with an end into a whole slice. Returns the number of ends without one. */
+static uint64_t slices_pair(struct slices *s)
+{
+	struct slice_pairs p = { .events = s->events.v };
+	for (size_t i = 0, end; i < s->events.n; i = end) {
+		end = moment_end(s, i);
+		pair_moment(&p, i, end);
+	}
+	vec_done(&p.open);
+	return p.skipped;
+}
+
+/* --- nesting ---------------------------------------------------------------------------------- */
+
 struct open_slice {
-	int64_t begin_ns, end_ns; /* INT64_MAX: until its end event */
+	int64_t begin_ns, end_ns; /* INT64_MAX: until the end of the thread */
 	int64_t children_ns;
 	uint32_t frame;
-	bool whole;
 };
 struct slicer {
 	struct sink *sink;
@@ -46,7 +116,8 @@ struct slicer {
 	VEC(struct open_slice) open;
 	VEC(uint32_t) frames; /* of the open slices */
 	int64_t latest_ns;    /* the latest end of any slice */
-	uint64_t given, skipped;
+	uint64_t given;
+	struct slices_left *left;
 };
 
 /* Ends the innermost slice. */
@@ -78,72 +149,70 @@ static void slicer_advance(struct slicer *z, int64_t now_ns)
 		slicer_pop(z, z->open.v[z->open.n - 1].end_ns);
 }
 
+/* Whether a slice that would end at end_ns, after the innermost one, follows it and only begins too
+ * early: more of it is behind the end of the other than before. */
+static bool slicer_follows(const struct slicer *z, int64_t ts_ns, int64_t end_ns)
+{
+	int64_t other_ns = z->open.v[z->open.n - 1].end_ns;
+	return other_ns < end_ns && sum_sub(other_ns, ts_ns) < sum_sub(end_ns, other_ns);
+}
+
+/* Ends the slices that the next one follows. What they lose is that of the outermost. */
+static void slicer_end_before(struct slicer *z, int64_t ts_ns, int64_t end_ns)
+{
+	int64_t cut_ns = 0;
+	for (; z->open.n && slicer_follows(z, ts_ns, end_ns); z->left->cut++) {
+		cut_ns = sum_sub(z->open.v[z->open.n - 1].end_ns, ts_ns);
+		slicer_pop(z, ts_ns);
+	}
+	z->left->cut_ns = sum_add(z->left->cut_ns, cut_ns);
+}
+
 static void slicer_begin(struct slicer *z, const struct slice_event *e)
 {
-	int64_t end_ns = e->dur_ns >= 0 ? sum_add(e->ts_ns, e->dur_ns) : INT64_MAX;
-	if (z->open.n && z->open.v[z->open.n - 1].end_ns < end_ns) {
-		end_ns = z->open.v[z->open.n - 1].end_ns;
-		z->skipped += e->dur_ns >= 0;
+	bool whole = e->dur_ns >= 0;
+	int64_t end_ns = whole ? sum_add(e->ts_ns, e->dur_ns) : INT64_MAX;
+	if (whole)
+		slicer_end_before(z, e->ts_ns, end_ns);
+	int64_t most_ns = z->open.n ? z->open.v[z->open.n - 1].end_ns : INT64_MAX;
+	if (end_ns > most_ns && whole) {
+		z->left->cut++;
+		z->left->cut_ns = sum_add(z->left->cut_ns, sum_sub(end_ns, most_ns));
+	} else if (end_ns > most_ns) {
+		z->left->skipped++;
 	}
-	vec_push(&z->open, (struct open_slice){ e->ts_ns, end_ns, 0, e->frame, e->dur_ns >= 0 });
+	end_ns = end_ns < most_ns ? end_ns : most_ns;
+	vec_push(&z->open, (struct open_slice){ e->ts_ns, end_ns, 0, e->frame });
 	vec_push(&z->frames, e->frame);
 }
 
-static bool slicer_fits(const struct slicer *z, size_t i, const struct slice_event *end)
+/* Handles n events of the same time. */
+static void slicer_moment(struct slicer *z, struct slice_event *events, size_t n)
 {
-	const struct open_slice *s = &z->open.v[i];
-	return !s->whole && (end->frame == SLICES_NO_NAME || end->frame == s->frame);
-}
-
-static void slicer_end(struct slicer *z, const struct slice_event *e)
-{
-	for (size_t i = z->open.n; i > 0 && i + SLICES_MATCH > z->open.n; i--) {
-		if (!slicer_fits(z, i - 1, e))
-			continue;
-		z->skipped += z->open.n - i; /* unclosed slices inside */
-		while (z->open.n >= i)
-			slicer_pop(z, e->ts_ns);
-		return;
-	}
-	z->skipped++;
-}
-
-/* Handles n events of the same time: ends, then begins. */
-static void slicer_moment(struct slicer *z, const struct slice_event *events, size_t n)
-{
-	size_t end = 0, begin = 0;
-	while (begin < n && events[begin].dur_ns == SLICE_END)
-		begin++;
-	size_t ends = begin;
 	slicer_advance(z, events[0].ts_ns);
-	while (end < ends || begin < n) {
-		bool fits = end < ends && z->open.n && slicer_fits(z, z->open.n - 1, &events[end]);
-		if (fits || begin == n)
-			slicer_end(z, &events[end++]);
-		else
-			slicer_begin(z, &events[begin++]);
-	}
+	if (n > 1) /* the lengths of B were not known before */
+		qsort(events, n, sizeof *events, slice_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (events[i].dur_ns != SLICE_END)
+			slicer_begin(z, &events[i]);
 }
 
 uint64_t slices_give(struct slices *s, struct sink *sink, const struct sample *like,
-		     uint64_t *skipped)
+		     struct slices_left *left)
 {
-	struct slicer z = { .sink = sink, .sample = *like, .latest_ns = INT64_MIN };
-	size_t n = s->events.n, i = 0;
+	struct slicer z = { .sink = sink, .sample = *like, .latest_ns = INT64_MIN, .left = left };
 	if (s->unordered)
-		qsort(s->events.v, n, sizeof *s->events.v, slice_cmp);
-	while (i < n) {
-		size_t from = i;
-		while (i < n && s->events.v[i].ts_ns == s->events.v[from].ts_ns)
-			i++;
-		slicer_moment(&z, s->events.v + from, i - from);
-		z.latest_ns = s->events.v[from].ts_ns > z.latest_ns ? s->events.v[from].ts_ns
-								    : z.latest_ns;
+		qsort(s->events.v, s->events.n, sizeof *s->events.v, slice_cmp);
+	left->skipped += slices_pair(s);
+	for (size_t i = 0, end; i < s->events.n; i = end) {
+		int64_t ts_ns = s->events.v[i].ts_ns;
+		end = moment_end(s, i);
+		slicer_moment(&z, s->events.v + i, end - i);
+		z.latest_ns = ts_ns > z.latest_ns ? ts_ns : z.latest_ns;
 	}
 	slicer_advance(&z, INT64_MAX - 1);
 	while (z.open.n)
 		slicer_pop(&z, z.latest_ns);
-	*skipped += z.skipped;
 	vec_done(&z.open);
 	vec_done(&z.frames);
 	vec_done(&s->events);

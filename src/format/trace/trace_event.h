@@ -48,18 +48,28 @@ void trace_event_done(struct trace_event *e);
  * come in any order and are sorted by time, which costs nothing if they are in order. Then, as in
  * trace viewers:
  *
- * - A slice that begins inside another is its child. If it would end after its parent, it is
- *   truncated there and counted.
+ * - A slice that begins inside another is its child, if it ends inside it, too. If it would end
+ *   after it, one of them is cut and counted, whichever loses less: the child at the end of its
+ *   parent, or the other, which it then follows, at its begin. So slices that follow each other are
+ *   neighbours even if one begins a little before the end of the other.
  * - Of whole slices that begin together, the longest is the parent; of equally long ones, the first
  *   in the file.
- * - An end closes the innermost open B of its name (any name, if it has none) and everything still
- *   open inside. It is skipped and counted if none of the SLICES_MATCH innermost open slices
- *   matches. At equal times an end is handled before a begin if it matches the innermost slice.
- * - Slices still open at the end of the thread end there.
+ * - An end closes the innermost open B of its name (any name, if it has none). It is skipped and
+ *   counted if none of the SLICES_MATCH innermost open B matches. At equal times an end is handled
+ *   before a begin if it matches the innermost B.
+ * - A B without an end ends with the slice around it, and is counted as skipped; outside of others,
+ *   at the end of the thread.
  *
  * Memory: SLICES_EVENT_BYTES for each event, until its thread is passed to the sink. */
 
 struct sample;
+
+/* What was not read as it is in the file. */
+struct slices_left {
+	uint64_t skipped; /* ends without a begin, begins without an end inside another slice */
+	uint64_t cut;     /* slices that overlap another one */
+	int64_t cut_ns;
+};
 
 enum {
 	SLICES_MATCH = 64,
@@ -87,10 +97,9 @@ struct slices { /* zeroed = empty */
 void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame);
 
 /* Gives one sample per slice with self time: its stack, begin and self time; `like` supplies the
- * other fields. Returns the number of samples; adds the events that did not match to *skipped. s is
- * empty afterwards. */
+ * other fields. Returns the number of samples; adds to *left. s is empty afterwards. */
 uint64_t slices_give(struct slices *s, struct sink *sink, const struct sample *like,
-		     uint64_t *skipped);
+		     struct slices_left *left);
 void slices_done(struct slices *s);
 
 #endif

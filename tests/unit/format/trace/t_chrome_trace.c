@@ -77,9 +77,7 @@ START_TEST(slices_nest_as_viewers_nest_them)
 		{ "[" B("a", 0) B("b", 4) NO_NAME_E "]", "a 4\na;b 5\n",
 		  0 }, /* a ends with the trace */
 		{ "[" E("x", 1) X("a", 2, 3) "]", "a 3\n", 1 },
-		{ "[" B("a", 0) B("b", 2) E("a", 5) E("b", 6) "]", "a 2\na;b 3\n", 2 },
-		{ "[" X("a", 0, 10) X("b", 5, 10) "]", "a 5\na;b 5\n", 1 }, /* cut at a's end */
-		{ "[" B("a", 0) X("x", 2, 8) E("a", 5) "]", "a 2\na;x 3\n", 1 },
+		{ "[" B("a", 0) B("b", 2) E("a", 5) "]", "a 2\na;b 3\n", 1 }, /* no end of b */
 		{ "[" B("a", 0) E("a", 5) B("b", 5) E("b", 8) "]", "a 5\nb 3\n", 0 },
 		{ "[" B("a", 0) B("b", 3) E("b", 3) E("a", 5) "]", "a 5\n", 0 },
 		{ "[" B("a", 0) B("a", 1) E("a", 3) E("a", 9) "]", "a 7\na;a 2\n", 0 },
@@ -96,6 +94,51 @@ START_TEST(slices_nest_as_viewers_nest_them)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		check_folded(f, cases[i].trace, NULL, "us", cases[i].want, cases[i].skipped);
+}
+END_TEST
+
+/* The one that loses less is cut. */
+START_TEST(slices_that_overlap_are_cut)
+{
+	static const struct {
+		const char *trace, *want;
+		uint64_t skipped, cut;
+		int64_t cut_ns;
+	} cases[] = {
+		{ "[" B("a", 0) B("b", 2) E("a", 5) E("b", 6) "]", "a 2\na;b 3\n", 0, 1, 1000 },
+		/* Cut at a's end. */
+		{ "[" X("a", 0, 10) X("b", 5, 10) "]", "a 5\na;b 5\n", 0, 1, 5000 },
+		/* Neighbours: a is cut. */
+		{ "[" X("a", 0, 10) X("b", 9, 10) "]", "a 9\nb 10\n", 0, 1, 1000 },
+		{ "[" B("a", 0) X("x", 2, 8) E("a", 5) "]", "a 2\nx 8\n", 0, 1, 3000 },
+		{ "[" B("a", 0) B("b", 9) E("a", 10) E("b", 19) "]", "a 9\nb 10\n", 0, 1, 1000 },
+		{ "[" X("a", 0, 10) B("b", 9) E("b", 19) "]", "a 9\nb 10\n", 0, 1, 1000 },
+		/* Both inside a third; the first with a child up to its end. */
+		{ "[" X("o", 0, 30) X("a", 0, 10) X("c", 5, 5) X("b", 9, 10) "]",
+		  "o 11\no;a 5\no;a;c 4\no;b 10\n", 0, 2, 1000 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		check_folded(f, cases[i].trace, NULL, "us", cases[i].want, cases[i].skipped);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *p = read_text(f, cases[i].trace);
+		ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_CUT], cases[i].cut);
+		ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_CUT], cases[i].cut_ns);
+		profile_free(p);
+	}
+}
+END_TEST
+
+/* A slice that begins 1 ns before its neighbour ends, as Kineto writes them. */
+START_TEST(slices_that_touch_are_neighbours)
+{
+	struct profile *p = read_golden("tests/golden/reported/chrome-x-overlap-by-1ns.json");
+	char *got = folded_type(p, NULL, "ns");
+	ck_assert_str_eq(got, "copy 500000\ngemm 999999\nrelu 2000000\n");
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_CUT], 1);
+	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_CUT], 1);
+	free(got);
+	profile_free(p);
 }
 END_TEST
 
@@ -363,7 +406,8 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_keep_their_names,
-	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them, times_are_exact,
+	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
+	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours, times_are_exact,
 	  times_since_1970_are_exact, ids_may_be_names, sampled_profiles_travel_in_pieces,
 	  order_in_the_file_does_not_matter, files_may_be_cut_anywhere,
 	  deep_slices_and_strange_ends_cost_little, nothing_to_read_is_an_error,

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# tier: test
+# Situations that users of other profilers have reported: what a file says, and what is said of what it does not.
+. tests/cli/lib.sh
+given=tests/golden/reported
+folded() { "$cresset" -q convert "$1" -o - --to folded "${@:2}" 2>/dev/null | sort; }
+meta() { "$cresset" -q report --json "$2" 2>/dev/null | jq -c ".meta.$1"; }
+
+# --- slices that touch: one begins 1 ns before its neighbour ends
+file=$given/chrome-x-overlap-by-1ns.json
+ends "slices that touch" 0 report "$file"
+has "… are neighbours" "trace: 3.50 ms" "$out"
+has "… are all there" "2.00 ms native relu" "$out"
+has "… what is cut is said in the last line, with its time" \
+	"1x slices of the input cut where they overlap another one, 1 ns in all" "$(tail -1 <<<"$out")"
+has "… and on standard error" "overlap another one: 1, 1 ns in all" "$errs"
+is "… and in JSON" "$(meta 'losses, .meta.losses_ns' "$file" | xargs)" "{input_cut:1} {input_cut:1}"
+for ending in cresset pb.gz otlp; do
+	ends "… is kept in .$ending" 0 convert "$file" -o "$tmp/cut.$ending"
+	is "… with the time" "$(meta losses_ns.input_cut "$tmp/cut.$ending")" 1
+done
+ends "… in a store" 0 convert "$file" --data "$tmp/store" --at 2026-11-21T10:15:00Z
+has "… is said on the way" "1 ns in all" "$errs"
+
+# --- microseconds since 1970 with decimals
+is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json --unit ns | xargs)" \
+	"copy 500000 gemm 1000125 relu 2000100"
+finish
