@@ -99,6 +99,12 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			       "", 0 },
 	[LOSS_INPUT_CUT] = { "input_cut", "slices of the input cut where they overlap another one",
 			     "", 0, .is_input = 1 },
+	[LOSS_INPUT_ROUNDED] = { "input_rounded",
+				 "stacks of the input whose value was rounded to a whole number",
+				 "", 0, .is_input = 1 },
+	[LOSS_INPUT_SCALED] = { "input_scaled",
+				"stacks of the input with a fraction: values are in millionths", "",
+				0, .is_input = 1 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

@@ -25,4 +25,7 @@ has "… is said on the way" "1 ns in all" "$errs"
 # --- microseconds since 1970 with decimals
 is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json --unit ns | xargs)" \
 	"copy 500000 gemm 1000125 relu 2000100"
+
+# --- folded stacks with decimals
+is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 finish

@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/decimal.h"
 #include "base/input.h"
 #include "format/common/guess.h"
 #include "format/folded/folded.h"
@@ -36,6 +37,9 @@ struct folded_reader {
 	VEC(uint32_t) ends;
 	uint32_t row;
 	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
+	/* Behind the point of the rows' values, in 10^-18, 0 <= part < 1; those of the last rows
+	 * are missing if they are 0: most files have none. */
+	VEC(int64_t) parts;
 	struct map row_of_stack;
 	VEC(uint8_t) states;              /* of the frames, enum thread_state */
 	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
@@ -248,28 +252,40 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 	return r->row;
 }
 
-/* Reads "12" or "12.5" (rounded). */
-static bool folded_value(const char *s, const char *end, int64_t *out)
+struct folded_value {
+	int64_t whole;
+	int64_t part; /* in 10^-18 */
+};
+
+/* Reads "12.5", ".5" or "1.25e-1". */
+static bool folded_decimal(const char *s, const char *end, struct folded_value *out)
+{
+	struct decimal d;
+	if (s == end || *s == '-' || *s == '+' || !decimal_parse(s, end - s, &d) ||
+	    d.atto >= DECIMAL_MOST)
+		return false;
+	out->whole = (int64_t)(d.atto / DECIMAL_ONE);
+	out->part = decimal_part(d);
+	return true;
+}
+
+/* Reads "12", as most files have them, or a decimal. */
+static bool folded_value(const char *s, const char *end, struct folded_value *out)
 {
 	int64_t v = 0;
 	const char *digits = s;
 	for (; s < end && *s >= '0' && *s <= '9'; s++)
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
 			return false;
-	if (s == digits)
-		return false;
-	if (s < end && *s == '.') {
-		if (++s < end && *s >= '5' && *s <= '9')
-			v = sum_add(v, 1);
-		while (s < end && *s >= '0' && *s <= '9')
-			s++;
-	}
-	*out = v;
-	return s == end;
+	if (s != end)
+		return folded_decimal(digits, end, out);
+	*out = (struct folded_value){ v, 0 };
+	return s != digits;
 }
 
 /* Splits "stack value". Returns false if the line does not have that form. */
-static bool folded_split(const char *line, size_t len, size_t *stack_len, int64_t *value)
+static bool folded_split(const char *line, size_t len, size_t *stack_len,
+			 struct folded_value *value)
 {
 	const char *end = line + len;
 	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
@@ -283,6 +299,20 @@ static bool folded_split(const char *line, size_t len, size_t *stack_len, int64_
 	return true;
 }
 
+static void folded_add_part(struct folded_reader *r, uint32_t row, int64_t part)
+{
+	if (r->parts.n <= row) {
+		size_t n = row + 1 - r->parts.n;
+		vec_reserve(&r->parts, row + 1);
+		memset(r->parts.v + r->parts.n, 0, n * sizeof *r->parts.v);
+		r->parts.n = row + 1;
+	}
+	int64_t sum = r->parts.v[row] + part; /* below 2 * 10^18 */
+	if (sum >= DECIMAL_ONE)
+		r->rows.v[row].value = sum_add(r->rows.v[row].value, 1);
+	r->parts.v[row] = sum % DECIMAL_ONE;
+}
+
 static bool folded_is_comment(const char *line, size_t len)
 {
 	return len == 0 || line[0] == '#';
@@ -291,7 +321,7 @@ static bool folded_is_comment(const char *line, size_t len)
 static void folded_line(struct folded_reader *r, const char *line, size_t len, bool cut)
 {
 	size_t stack_len;
-	int64_t value;
+	struct folded_value value;
 	if (folded_is_comment(line, len))
 		return;
 	r->lines++;
@@ -300,37 +330,98 @@ static void folded_line(struct folded_reader *r, const char *line, size_t len, b
 		return;
 	}
 	uint32_t row = folded_row_of(r, line, stack_len);
-	r->rows.v[row].value = sum_add(r->rows.v[row].value, value);
+	r->rows.v[row].value = sum_add(r->rows.v[row].value, value.whole);
+	if (value.part)
+		folded_add_part(r, row, value.part);
 }
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+enum { FOLDED_MILLION = 1000000, FOLDED_NS_PER_US = 1000 };
+
+static struct decimal folded_sum(const struct folded_reader *r, size_t row)
+{
+	struct decimal d = decimal_of(r->rows.v[row].value);
+	d.atto += row < r->parts.n ? r->parts.v[row] : 0;
+	return d;
+}
+
+/* Sums with a fraction. What is less than half a millionth away from a whole number has none: many
+ * writers have passed doubles on. */
+struct folded_fractions {
+	uint64_t n;
+	bool vanish; /* one of them would be rounded to 0 */
+};
+
+static struct folded_fractions folded_fractions(const struct folded_reader *r)
+{
+	struct folded_fractions f = { 0 };
+	for (size_t i = 0; i < r->parts.n; i++) {
+		struct decimal sum = folded_sum(r, i);
+		int64_t millionths = decimal_times(sum, FOLDED_MILLION);
+		if (millionths % FOLDED_MILLION == 0 && (millionths || sum.atto == 0))
+			continue;
+		f.n++;
+		f.vanish |= decimal_times(sum, 1) == 0;
+	}
+	return f;
+}
+
+/* The type of the stacks, and the factor by which their sums are multiplied to become values. */
+struct folded_form {
+	const char *name, *sample_type, *unit;
+	int64_t scale;
+};
 
 /* Profilers that record waits mark whether threads ran or waited, and count in microseconds. Marks
  * of running threads alone imply CPU time but say nothing about its unit. */
-static struct type folded_type(const struct folded_reader *r)
+static struct folded_form folded_form(const struct folded_reader *r)
 {
-	struct sink *s = r->sink;
 	const uint64_t *n = r->in_state;
-	const char *name = "samples", *sample_type = name, *unit = "count";
-	if (2 * n[STATE_UNSAID] <= r->rows.n) {
-		bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
-		bool gpu = n[STATE_GPU_WAIT];
+	struct folded_form f = { "samples", "samples", "count", 1 };
+	if (2 * n[STATE_UNSAID] > r->rows.n)
+		return f;
+	bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
+	bool gpu = n[STATE_GPU_WAIT];
 
-		name = gpu || on + off + ready > 1 ? "wall"
-		       : off                       ? "off-cpu"
-		       : ready                     ? "sched-wait"
-						   : "cpu";
-		sample_type = off || ready || gpu ? name : sample_type;
-		unit = off || ready || gpu ? "microseconds" : unit;
-	}
-	return (struct type){ .name = sink_string(s, name),
-			      .sample_type = sink_string(s, sample_type),
-			      .unit = sink_string(s, unit) };
+	f.name = gpu || on + off + ready > 1 ? "wall"
+		 : off                       ? "off-cpu"
+		 : ready                     ? "sched-wait"
+					     : "cpu";
+	f.sample_type = off || ready || gpu ? f.name : f.sample_type;
+	f.unit = off || ready || gpu ? "microseconds" : f.unit;
+	return f;
+}
+
+/* Sums with a fraction: times become nanoseconds, counts are rounded; but if a stack would vanish,
+ * all are counted in millionths. */
+static struct folded_form folded_scaled_form(struct folded_reader *r)
+{
+	struct folded_form f = folded_form(r);
+	struct folded_fractions fractions = folded_fractions(r);
+	bool is_time = strcmp(f.unit, "microseconds") == 0;
+	if (!fractions.n)
+		return f;
+	if (is_time)
+		f.unit = "nanoseconds";
+	else if (fractions.vanish)
+		f.unit = "millionths";
+	f.scale = is_time ? FOLDED_NS_PER_US : fractions.vanish ? FOLDED_MILLION : 1;
+	if (!is_time)
+		r->sink->ops->loss(r->sink,
+				   fractions.vanish ? LOSS_INPUT_SCALED : LOSS_INPUT_ROUNDED,
+				   fractions.n);
+	return f;
 }
 
 /* Emits one sample per distinct stack. */
 static void folded_give(struct folded_reader *r)
 {
 	struct sink *s = r->sink;
-	struct type type = folded_type(r);
+	struct folded_form form = folded_scaled_form(r);
+	struct type type = { .name = sink_string(s, form.name),
+			     .sample_type = sink_string(s, form.sample_type),
+			     .unit = sink_string(s, form.unit) };
 	struct series series = { .type = s->ops->type(s, &type) };
 	struct sample sample = { .series = s->ops->series(s, &series),
 				 .pid = SAMPLE_NO_ID,
@@ -338,7 +429,8 @@ static void folded_give(struct folded_reader *r)
 				 .cpu = SAMPLE_NO_ID };
 	for (size_t i = 0; i < r->rows.n; i++) {
 		sample.stack = r->rows.v[i].stack;
-		sample.value = r->rows.v[i].value;
+		sample.value = r->parts.n ? decimal_times(folded_sum(r, i), form.scale)
+					  : r->rows.v[i].value;
 		s->ops->sample(s, &sample);
 	}
 	if (r->skipped)
@@ -355,6 +447,7 @@ static void folded_reader_done(struct folded_reader *r)
 	vec_done(&r->ends);
 	vec_done(&r->states);
 	vec_done(&r->rows);
+	vec_done(&r->parts);
 	map_done(&r->row_of_stack);
 }
 
@@ -387,7 +480,7 @@ bool folded_detect(const char *head, size_t len)
 	struct cur c = cur_of(head, len);
 	const char *line;
 	size_t line_len, stack_len, good = 0, bad = 0;
-	int64_t value;
+	struct folded_value value;
 	if (len == 0 || memchr(head, '\0', len))
 		return false;
 	while (cur_line(&c, &line, &line_len)) {

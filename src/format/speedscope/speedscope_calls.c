@@ -150,6 +150,7 @@ struct giver {
 	struct map row_index; /* source << 32 | stack → row */
 	VEC(struct sample) rows;
 	size_t n_given;
+	uint64_t scaled; /* sums with a fraction, in millionths */
 };
 
 static uint32_t give_type(struct giver *g, enum quantity q)
@@ -238,8 +239,10 @@ static void give_sum(struct giver *g, const struct speedscope_sum *sum)
 		return;
 	}
 	struct amount value = sum->value;
-	if (g->c->has_fractions[g->c->sources.v[sum->source].quantity])
+	if (g->c->has_fractions[g->c->sources.v[sum->source].quantity]) {
+		g->scaled += value.part != 0;
 		value = amount_mul(value, MILLION);
+	}
 	struct sample *row = row_of(g, sum->source, stack);
 	row->value = sum_add(row->value, amount_round(value));
 }
@@ -285,6 +288,8 @@ size_t speedscope_give(struct speedscope_calls *c, enum quantity first)
 	c->sink->ops->meta(c->sink)->default_type = give_type(&g, first); /* even without samples */
 	give_sums(&g);
 	give_intervals(&g);
+	if (g.scaled)
+		c->sink->ops->loss(c->sink, LOSS_INPUT_SCALED, g.scaled);
 	if (c->skipped)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SKIPPED, c->skipped);
 	free(g.stacks);

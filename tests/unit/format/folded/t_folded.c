@@ -110,10 +110,56 @@ START_TEST(values_are_whole_or_rounded)
 }
 END_TEST
 
+static void check_values(const char *text, const char *unit, const char *want, uint64_t rounded,
+			 uint64_t scaled)
+{
+	struct profile *p = folded_profile(text);
+	char *got = written(&format_folded, p, &(struct format_write_opts){ .unit = unit });
+	ck_assert_str_eq(got, want);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_ROUNDED], rounded);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SCALED], scaled);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	free(got);
+	profile_free(p);
+}
+
+START_TEST(decimals_are_added_up_before_they_are_rounded)
+{
+	check_values("a 0.4\nb .6\na 0.4\nb 0.6\na .4\nb 6e-1\na 4E-1\nb 0.6\na 0.4\nb 0.6\n", NULL,
+		     "a 2\nb 3\n", 0, 0);
+	check_values("a 1.25e2\nb 5\na 1.0\n", NULL, "a 126\nb 5\n", 0, 0);
+	/* Doubles passed on. */
+	check_values("a 0.59999999999999998\na 0.59999999999999998\na 0.59999999999999998\n"
+		     "a 0.59999999999999998\na 0.59999999999999998\nb 0.1\nb 0.90000000000000002\n",
+		     NULL, "a 3\nb 1\n", 0, 0);
+	check_values("a 7.5\nb 1.25\nb 1.25\n", NULL, "a 8\nb 3\n", 2, 0);
+	/* A stack would vanish. */
+	check_values("a 0.25\nb 0.75\nc 2\nb 1\n", NULL, "a 250000\nb 1750000\nc 2000000\n", 0, 2);
+	check_values("a_[c] 0.25\nb_[o] 1000.5\n", "ns", "a_[c] 250\nb_[o] 1000500\n", 0, 0);
+	check_values("a 9223372036854775806.75\na 9223372036854775806.75\nb 1\n", NULL,
+		     "a 9223372036854775807\nb 1\n", 1, 0);
+}
+END_TEST
+
+/* Carries of 10 000 fractions. */
+START_TEST(many_decimals_are_exact)
+{
+	struct buf b = { 0 };
+	for (int i = 0; i < 10000; i++)
+		buf_addf(&b, "main;x%d 0.%03d\nmain;y 1e-4\n", i % 10, i % 1000);
+	check_values(buf_cstr(&b), NULL,
+		     "main;x0 495\nmain;x1 496\nmain;x2 497\nmain;x3 498\nmain;x4 499\n"
+		     "main;x5 500\nmain;x6 501\nmain;x7 502\nmain;x8 503\nmain;x9 504\n"
+		     "main;y 1\n",
+		     0, 0);
+	buf_done(&b);
+}
+END_TEST
+
 START_TEST(junk_is_skipped_and_counted)
 {
-	static const char text[] = "# comment 5\n\nmain 1\n12\n 12\nmain\nmain -5\nmain 1e5\n"
-				   "main 0x10\nmain 9223372036854775808\nmain .5\nmain 1.2.3\n";
+	static const char text[] = "# comment 5\n\nmain 1\n12\n 12\nmain\nmain -5\nmain 1e\n"
+				   "main 0x10\nmain 9223372036854775808\nmain .\nmain 1.2.3\n";
 	struct profile *p = folded_profile(text);
 	char *got = folded_of(p);
 	ck_assert_str_eq(got, "main 1\n");
@@ -686,8 +732,9 @@ START_TEST(each_stack_is_written_once)
 END_TEST
 
 UNIT_MAIN("folded", each_stack_is_written_once, known_files_have_known_sums, crlf_changes_nothing,
-	  files_are_written_as_they_were, values_are_whole_or_rounded, junk_is_skipped_and_counted,
-	  nothing_but_junk_is_an_error, suffixes_tell_the_kind,
+	  files_are_written_as_they_were, values_are_whole_or_rounded,
+	  decimals_are_added_up_before_they_are_rounded, many_decimals_are_exact,
+	  junk_is_skipped_and_counted, nothing_but_junk_is_an_error, suffixes_tell_the_kind,
 	  async_profiler_is_told_by_its_spelling, marks_of_leaves_tell_the_type,
 	  wall_profiles_come_back, other_types_are_marked_when_asked,
 	  annotate_writes_the_asked_suffixes, frames_without_a_name_and_stacks_without_frames,
