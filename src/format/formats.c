@@ -66,16 +66,44 @@ const struct format *format_by_ending(const char *path)
 	return best;
 }
 
-static int format_unknown(struct input *in, size_t len, struct err *err)
+/* Returns the format that the bytes may be of, or NULL. */
+static const struct format *format_maybe(const char *head, size_t len)
+{
+	for (const struct format *const *f = formats; *f; f++)
+		if ((*f)->read && (*f)->detect_maybe && (*f)->detect_maybe(head, len))
+			return *f;
+	return NULL;
+}
+
+static int format_unknown(struct input *in, size_t len, const struct format *maybe, struct err *err)
 {
 	struct buf names = { 0 };
 	for (const struct format *const *f = formats; *f; f++)
 		if ((*f)->read)
 			buf_addf(&names, "%s%s", names.len ? ", " : "", (*f)->name);
 	err_set(err, EBADMSG, len ? "%s is not in a known format" : "%s is empty", input_name(in));
-	int rc = err_hint(err, "can be read: %s", buf_cstr(&names));
+	int rc = maybe ? err_hint(err, "if it is %s, --from %s reads it", maybe->summary,
+				  maybe->name)
+		       : err_hint(err, "can be read: %s", buf_cstr(&names));
 	buf_done(&names);
 	return rc;
+}
+
+/* Whether a file's name has one of these endings, compressed or not. */
+static bool format_has_ending(const char *name, const char *const *endings)
+{
+	static const char *const compressed[] = { "", ".gz", ".zst", ".xz" };
+	struct buf ending = { 0 };
+	bool has = false;
+	for (; !has && *endings; endings++) {
+		for (size_t i = 0; i < sizeof compressed / sizeof *compressed; i++) {
+			buf_clear(&ending);
+			buf_addf(&ending, "%s%s", *endings, compressed[i]);
+			has |= str_ends(name, buf_cstr(&ending));
+		}
+	}
+	buf_done(&ending);
+	return has;
 }
 
 static int format_detect(struct input *in, const struct format **out, struct err *err)
@@ -91,7 +119,11 @@ static int format_detect(struct input *in, const struct format **out, struct err
 			return 0;
 		}
 	}
-	return format_unknown(in, len, err);
+	const struct format *maybe = format_maybe(head, len);
+	if (!maybe || !format_has_ending(input_name(in), maybe->own_endings))
+		return format_unknown(in, len, maybe, err);
+	*out = maybe;
+	return 0;
 }
 
 int format_read_file(const char *path, const struct format *as, struct sink *sink, struct err *err)

@@ -1,6 +1,7 @@
 /* format/formats.h: the table of file formats. A format is one file and one row.
  *
- * A reader is found by a file's content, never by its name, and writes to a sink. A writer takes a
+ * A reader is found by a file's content, and writes to a sink; the name only counts for formats
+ * that many other files look like (detect_maybe). A writer takes a
  * profile and is found by the ending of the output's name or by --format. */
 #ifndef CRESSET_FORMAT_FORMATS_H
 #define CRESSET_FORMAT_FORMATS_H

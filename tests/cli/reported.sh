@@ -28,4 +28,20 @@ is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json
 
 # --- folded stacks with decimals
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
+
+# --- a log whose lines end in numbers is no profile
+for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"
+fails "a log" 6 "server.log is not in a known format" report "$tmp/server.log"
+has "… one hint says how to read it anyway" "--from folded" "$errs"
+is "… and nothing else" "$(wc -l <<<"$errs")" 2
+has "… on standard input" "is not in a known format" "$("$cresset" convert - -o "$tmp/x.svg" 2>&1 <"$tmp/server.log")"
+ends "… with --from folded" 0 report --from folded "$tmp/server.log"
+cp "$tmp/server.log" "$tmp/server.txt"
+fails "… as .txt" 6 "is not in a known format" report "$tmp/server.txt"
+fails "… compressed" 6 "is not in a known format" report <(gzip -c "$tmp/server.log")
+printf 'main 3\nidle 4\n' >"$tmp/one.collapsed"
+gzip -k "$tmp/one.collapsed"
+for name in one.collapsed one.collapsed.gz; do
+	is "the ending says so: $name" "$(folded "$tmp/$name" | xargs)" "idle 4 main 3"
+done
 finish

@@ -100,6 +100,10 @@ struct format {
 	/* Returns whether the first bytes (already decompressed, up to INPUT_PEEK) look like this
 	 * format. Formats are asked in the order of the table. */
 	bool (*detect)(const char *head, size_t len);
+	/* Returns whether the first bytes may be of this format, as those of many other files. They
+	 * are taken for it if the file has one of own_endings. May be NULL. */
+	bool (*detect_maybe)(const char *head, size_t len);
+	const char *const *own_endings; /* of nothing else; NULL-terminated */
 	/* Reads everything into sink. Returns -EBADMSG with a message if nothing is usable; skipped
 	 * parts are counted in LOSS_INPUT_SKIPPED. NULL: cannot be read. */
 	int (*read)(struct input *in, struct sink *sink, struct err *err);

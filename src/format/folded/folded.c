@@ -1,6 +1,7 @@
 #include "format/folded/folded.h"
 
 static const char *const folded_endings[] = { ".folded", ".collapsed", ".txt", NULL };
+static const char *const folded_own_endings[] = { ".folded", ".collapsed", NULL };
 
 const struct format format_folded = {
 	.name = "folded",
@@ -12,6 +13,8 @@ const struct format format_folded = {
 	.endings = folded_endings,
 	.one_type = true,
 	.detect = folded_detect,
+	.detect_maybe = folded_detect_maybe,
+	.own_endings = folded_own_endings,
 	.read = folded_read,
 	.write = folded_write,
 };

@@ -28,6 +28,7 @@ struct sink;
 extern const struct format format_folded;
 
 bool folded_detect(const char *head, size_t len);
+bool folded_detect_maybe(const char *head, size_t len);
 int folded_read(struct input *in, struct sink *sink, struct err *err);
 int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		 struct err *err);

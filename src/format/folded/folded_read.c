@@ -473,25 +473,52 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 	return rc;
 }
 
-/* Detects text of which at least half the lines are folded stacks; the last line may be
- * incomplete. */
-bool folded_detect(const char *head, size_t len)
+/* The lines of a text that are not comments; the last one may be incomplete. */
+struct folded_lines {
+	size_t stacks, with_callers, others;
+};
+
+static struct folded_lines folded_lines(const char *head, size_t len)
 {
 	struct cur c = cur_of(head, len);
+	struct folded_lines n = { 0 };
 	const char *line;
-	size_t line_len, stack_len, good = 0, bad = 0;
+	size_t line_len, stack_len;
 	struct folded_value value;
-	if (len == 0 || memchr(head, '\0', len))
-		return false;
 	while (cur_line(&c, &line, &line_len)) {
 		if (folded_is_comment(line, line_len))
 			continue;
-		if (folded_split(line, line_len, &stack_len, &value))
-			good++;
-		else if (cur_left(&c) || len < INPUT_PEEK)
-			bad++;
-		else if (good + bad == 0) /* one line longer than the head */
-			return memchr(line, ';', line_len);
+		if (folded_split(line, line_len, &stack_len, &value)) {
+			n.stacks++;
+			n.with_callers += memchr(line, ';', stack_len) != NULL;
+		} else if (cur_left(&c) || len < INPUT_PEEK) {
+			n.others++;
+		} else if (n.stacks + n.others == 0 && memchr(line, ';', line_len)) {
+			n.stacks = n.with_callers = 1; /* one line longer than the head */
+		}
 	}
-	return good && good >= bad;
+	return n;
+}
+
+static bool folded_is_text(const char *head, size_t len)
+{
+	return len && !memchr(head, '\0', len);
+}
+
+/* Detects text of which at least half the lines are folded stacks of several frames: logs and
+ * tables have lines that end in numbers, too. */
+bool folded_detect(const char *head, size_t len)
+{
+	struct folded_lines n = { 0 };
+	if (folded_is_text(head, len))
+		n = folded_lines(head, len);
+	return n.with_callers && n.with_callers >= n.stacks - n.with_callers + n.others;
+}
+
+bool folded_detect_maybe(const char *head, size_t len)
+{
+	struct folded_lines n = { 0 };
+	if (folded_is_text(head, len))
+		n = folded_lines(head, len);
+	return n.stacks && n.stacks >= n.others;
 }

@@ -486,23 +486,34 @@ START_TEST(content_tells_the_format)
 {
 	static const struct {
 		const char *text;
-		bool is_folded;
+		bool is_folded, may_be;
 	} cases[] = {
-		{ "main 1\n", true },
-		{ "main 1", true },
-		{ "# comment\r\nmain;a 1\r\n", true },
-		{ "junk\nmain 1\n", true },
-		{ "junk\njunk\nmain 1\n", false },
-		{ "", false },
-		{ "# comment 1\n", false },
-		{ "hello world\n", false },
-		{ "{\"a\": 1}\n", false },
+		{ "main;a 1\n", true, true },
+		{ "main;a 1", true, true },
+		{ "main;a 1.5e-3\nmain;b .5", true, true },
+		{ "# comment\r\nmain;a 1\r\n", true, true },
+		{ "junk\nmain;a 1\n", true, true },
+		{ "idle 5\nmain;a 1\n", true, true },
+		{ "main 1\n", false, true },
+		{ "idle 5\nswapper 7\nmain;a 1\n", false, true },
+		{ "junk\nmain 1\n", false, true },
+		{ "junk\njunk\nmain;a 1\n", false, false },
+		{ "GET /index.html 200 512\nGET /a;b=1 404 12\nGET /c 200 7\n", false, true },
+		{ "2026-11-29T01:00:00 worker 7 took 12\n", false, true },
+		{ "", false, false },
+		{ "# comment 1\n", false, false },
+		{ "hello world\n", false, false },
+		{ "hello; world\n", false, false },
+		{ "{\"a\": 1}\n", false, false },
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		ck_assert_msg(folded_detect(cases[i].text, strlen(cases[i].text)) ==
-				      cases[i].is_folded,
-			      "%s", cases[i].text);
-	ck_assert(!folded_detect("main\0 1\n", 8));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *text = cases[i].text;
+		ck_assert_msg(folded_detect(text, strlen(text)) == cases[i].is_folded, "%s", text);
+		ck_assert_msg(folded_detect_maybe(text, strlen(text)) == cases[i].may_be, "%s",
+			      text);
+	}
+	ck_assert(!folded_detect("a;main\0 1\n", 10));
+	ck_assert(!folded_detect_maybe("main\0 1\n", 8));
 	char *head = malloc(INPUT_PEEK);
 	memset(head, 'x', INPUT_PEEK);
 	ck_assert(!folded_detect(head, INPUT_PEEK));
