@@ -12,6 +12,7 @@
 #include "profile/sink.h"
 #include "profile/stack_id.h"
 #include "profile/tree/select.h"
+#include "profile/units.h"
 #include "query/query.h"
 
 #include <ctype.h>
@@ -334,6 +335,13 @@ struct type_view {
 	const char *name, *sample, *unit, *period, *period_unit;
 };
 
+/* Any unit of the same quantity fits: values are converted. */
+static bool unit_fits(const char *unit, const char *want)
+{
+	const char *a = unit_base_of(unit).base, *b = unit_base_of(want).base;
+	return strcmp(unit, want) == 0 || (a && b && strcmp(a, b) == 0);
+}
+
 static bool view_fits(const struct selector *s, const struct type_view *v)
 {
 	const char *const *want = s->parts;
@@ -344,9 +352,8 @@ static bool view_fits(const struct selector *s, const struct type_view *v)
 		return is_name || is_sample;
 	if (!is_name || strcmp(v->sample, want[1]) != 0)
 		return false;
-	return s->n_parts == 2 ||
-	       (strcmp(v->unit, want[2]) == 0 && strcmp(v->period, want[3]) == 0 &&
-		strcmp(v->period_unit, want[4]) == 0);
+	return s->n_parts == 2 || (unit_fits(v->unit, want[2]) && strcmp(v->period, want[3]) == 0 &&
+				   unit_fits(v->period_unit, want[4]));
 }
 
 static bool is_name(const struct condition *c)

@@ -144,6 +144,10 @@ static inline void source_close(struct source *s) /* NULL is fine */
 		s->ops->close(s);
 }
 
+/* Takes over a source and returns one in which types that differ only in the unit of a quantity are
+ * one (profile/units.h): the same source if there are none. */
+struct source *source_unify_units(struct source *in);
+
 /* p stays the caller's and must not change, except that its readings are added to it as series. */
 struct source *source_of_profile(struct profile *p);
 /* Opens a read-only view of dir (store/codec/store.h), also beside a running writer. */

@@ -210,7 +210,7 @@ static int open_view(struct store *store, struct store *own, struct source **out
 		return rc;
 	}
 	store_view_set_stop(s->view, is_stopped, &s->base);
-	*out = &s->base;
+	*out = source_unify_units(&s->base);
 	return 0;
 }
 

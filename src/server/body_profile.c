@@ -3,6 +3,7 @@
 #include "format/common/format.h"
 #include "format/formats.h"
 #include "profile/profile.h"
+#include "profile/units.h"
 #include "query/guard.h"
 #include "server/request.h"
 
@@ -57,5 +58,7 @@ int body_read_profile(struct request *r, struct profile *p, const struct guard_l
 		input_watch(in, may_go_on, &reading);
 	rc = format->read(in, profile_sink(p), err);
 	input_close(in);
+	if (rc == 0)
+		profile_unify_units(p);
 	return rc;
 }

@@ -29,6 +29,17 @@ is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json
 # --- folded stacks with decimals
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
+# --- one type in two units
+units=("$given/pprof-unit-ns.pb.gz" "$given/pprof-unit-us.pb.gz")
+ends "two units" 0 report "${units[@]}"
+has "… are one type" "wall: 200 ms" "$out"
+hasnt "… the only one" "not shown" "$errs"
+ends "… can be compared" 0 diff "${units[@]}" --fail-on 5
+"$cresset" -q convert "${units[0]}" --data "$tmp/units" --at 2026-11-21T10:15:00Z
+"$cresset" -q convert "${units[1]}" --data "$tmp/units" --at 2026-11-21T10:15:00Z
+ends "… in a store" 0 query --data "$tmp/units" wall --from 2026-11-21 --to 2026-11-22
+has "… are one type, too" "wall: 200 ms" "$out"
+
 # --- a log whose lines end in numbers is no profile
 for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"
 fails "a log" 6 "server.log is not in a known format" report "$tmp/server.log"

@@ -9,6 +9,7 @@
 #include "format/formats.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
+#include "profile/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,6 +77,8 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 		say_stacks(path, &stacks);
 		name_frames(path, p);
 	}
+	if (rc == 0)
+		profile_unify_units(p);
 	local_stacks_done(&stacks);
 	local_code_done(&code);
 	return rc;
