@@ -105,6 +105,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_INPUT_SCALED] = { "input_scaled",
 				"stacks of the input with a fraction: values are in millionths", "",
 				0, .is_input = 1 },
+	[LOSS_INPUT_PRUNED] = { "input_pruned",
+				"samples without the frames that the file says to leave out "
+				"(drop_frames)",
+				"--all-frames shows them", 0, .is_input = 1 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

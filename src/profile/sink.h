@@ -91,6 +91,7 @@ enum loss {
 	LOSS_INPUT_CUT,     /* slices of an input file cut where they overlap another one */
 	LOSS_INPUT_ROUNDED, /* stacks of an input file whose value was rounded */
 	LOSS_INPUT_SCALED,  /* stacks with a fraction for which all values were scaled */
+	LOSS_INPUT_PRUNED,  /* samples without the frames that the file says to leave out */
 	LOSS_REASONS
 };
 struct loss_info {

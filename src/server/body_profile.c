@@ -3,6 +3,7 @@
 #include "format/common/format.h"
 #include "format/formats.h"
 #include "profile/profile.h"
+#include "profile/prune.h"
 #include "profile/units.h"
 #include "query/guard.h"
 #include "server/request.h"
@@ -37,6 +38,14 @@ static int may_go_on(void *ctx, const char *name, struct err *err)
 	return rc ? rc : guard_memory(&reading->guard, bytes, err);
 }
 
+/* Invalid expressions leave all frames. */
+static void prune(struct profile *p)
+{
+	struct err err = { 0 };
+	uint64_t n;
+	profile_prune(p, &n, &err);
+}
+
 int body_read_profile(struct request *r, struct profile *p, const struct guard_limits *limits,
 		      struct err *err)
 {
@@ -58,7 +67,9 @@ int body_read_profile(struct request *r, struct profile *p, const struct guard_l
 		input_watch(in, may_go_on, &reading);
 	rc = format->read(in, profile_sink(p), err);
 	input_close(in);
-	if (rc == 0)
+	if (rc == 0) {
 		profile_unify_units(p);
+		prune(p);
+	}
 	return rc;
 }

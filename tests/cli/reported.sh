@@ -29,6 +29,28 @@ is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json
 # --- folded stacks with decimals
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
+# --- frames that a pprof file says to leave out
+file=$given/pprof-drop-frames.pb.gz
+rows() { "$cresset" -q report --json --type space "$@" 2>/dev/null | jq -r '.top[] | select(.self > 0) | "\(.function) \(.self)"' | xargs; }
+is "drop_frames: costs are the callers'" "$(rows "$file")" "userB 200 userA 100 userC 50"
+is "… all frames" "$(rows --all-frames "$file")" "malloc 300 helper_keep 50"
+ends "… is said" 0 report "$file"
+has "… with the number of samples" "6x samples without the frames that the file says to leave out (drop_frames); --all-frames shows them" "$out"
+for ending in pb.gz cresset; do
+	ends "… to .$ending" 0 convert "$file" -o "$tmp/drop.$ending"
+	is "… follows the fields" "$(rows "$tmp/drop.$ending")" "userB 200 userA 100 userC 50"
+	is "… has all frames" "$(rows --all-frames "$tmp/drop.$ending")" "malloc 300 helper_keep 50"
+done
+ends "… to both kinds" 0 convert "$file" -o "$tmp/two.folded" -o "$tmp/two.pb.gz" --type space
+is "… folded stacks are without" "$(sort "$tmp/two.folded" | xargs)" "main;userA 100 main;userB 200 main;userC 50"
+is "… pprof has all" "$(rows --all-frames "$tmp/two.pb.gz")" "malloc 300 helper_keep 50"
+if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
+	is "… go tool pprof says the same" "$(go tool pprof -top -sample_index=space -unit=B "$file" 2>/dev/null | awk '/flat%/ { f = 1; next } f && $1 != 0 { print $6, $1 }' | xargs)" \
+		"userB 200B userA 100B userC 50B"
+else
+	skip "… go tool pprof says the same" "no go"
+fi
+
 # --- one type in two units
 units=("$given/pprof-unit-ns.pb.gz" "$given/pprof-unit-us.pb.gz")
 ends "two units" 0 report "${units[@]}"

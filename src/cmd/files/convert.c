@@ -92,8 +92,10 @@ static int convert_run(struct cmd_line *line, const void *opts)
 	if (!o->outputs.n)
 		return cmd_usage(line, "-o FILE is missing");
 	int status = outputs_finalize(line, &o->outputs, o->format, &outputs);
+	outputs.prune = !o->filter.all_frames;
+	const struct load_opts load = { .from = o->filter.from, .all_frames = true };
 	if (status == CMD_OK)
-		status = load_profiles(line, o->filter.from, &p);
+		status = load_profiles(line, &load, &p);
 	if (status == CMD_OK)
 		status = filter_profile(line, &o->filter, &p);
 	if (status == CMD_OK)

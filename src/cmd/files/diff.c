@@ -299,11 +299,12 @@ static int diff_files(struct comparison *c, enum kind kind)
 
 static int load_both(struct comparison *c)
 {
-	const char *const *files = c->line->args.v, *from = c->opts->filter.from;
+	const struct load_opts load = filter_load(&c->opts->filter);
+	const char *const *files = c->line->args.v;
 	if (strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0)
 		return cmd_usage(c->line, "standard input (-) can be read only once");
-	int status = load_profile(files[0], from, &c->older);
-	return status == CMD_OK ? load_profile(files[1], from, &c->newer) : status;
+	int status = load_profile(files[0], &load, &c->older);
+	return status == CMD_OK ? load_profile(files[1], &load, &c->newer) : status;
 }
 
 static int diff_run(struct cmd_line *line, const void *opts)

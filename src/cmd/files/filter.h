@@ -4,6 +4,7 @@
 #define CRESSET_CMD_FILES_FILTER_H
 
 #include "cmd/cli/cmd.h"
+#include "cmd/files/load.h"
 #include "profile/tree/tree.h"
 
 struct profile;
@@ -12,8 +13,14 @@ struct selector;
 struct filter_opts {
 	const char *type, *match, *time, *focus, *ignore, *hide, *from;
 	struct choice_list by;
-	bool no_kernel, no_user;
+	bool no_kernel, no_user, all_frames;
 };
+
+/* How files are read. */
+static inline struct load_opts filter_load(const struct filter_opts *f)
+{
+	return (struct load_opts){ f->from, f->all_frames };
+}
 
 /* Rows for the option table of a command whose options struct T has a member `filter`. */
 #define FILTER_ROW(T, member) \
@@ -46,6 +53,8 @@ struct filter_opts {
 	{ NULL, "by", "KEY,...", by_help, OPT_CHOICES, FILTER_ROW(T, by), .words = by_words, \
 	  .basic = true }, \
 	FILTER_SIDES(T), \
+	{ NULL, "all-frames", NULL, "also those that a pprof file says to leave out", OPT_FLAG, \
+	  FILTER_ROW(T, all_frames) }, \
 	{ NULL, "from", "FORMAT", "read as this, whatever the content looks like", OPT_STRING, \
 	  FILTER_ROW(T, from) }
 /* clang-format on */

@@ -165,7 +165,8 @@ static int flame_run(struct cmd_line *line, const void *opts)
 		status = cmd_usage(line, "a page has its timeline: --flamechart is for .svg");
 	if (status != CMD_OK)
 		return status;
-	status = load_sides(line, o->filter.from, o->diff, &scene.p, &scene.older);
+	const struct load_opts load = filter_load(&o->filter);
+	status = load_sides(line, &load, o->diff, &scene.p, &scene.older);
 	if (status == CMD_OK)
 		status = write_picture(line, o, &scene);
 	profile_free(scene.p);

@@ -253,8 +253,10 @@ static void import_file(struct import *im, const char *path)
 	int rc = load_file(path, im->as, p, &err);
 	bool is_loaded = rc == 0;
 
-	if (is_loaded)
+	if (is_loaded) {
+		load_prune(path, p);
 		load_say_losses(path, p);
+	}
 	if (is_loaded)
 		rc = send_profile(im, path, p, &err);
 	profile_free(p);

@@ -8,6 +8,7 @@
 #include "format/common/format.h"
 #include "format/formats.h"
 #include "profile/profile.h"
+#include "profile/prune.h"
 #include "profile/sink.h"
 #include "profile/units.h"
 
@@ -120,33 +121,47 @@ void load_say_losses(const char *name, const struct profile *p)
 		}
 		buf_clear(&time);
 		loss_time_text(&time, &p->meta, i);
-		log_warn("%s: %s: %" PRIu64 "%s", name, loss_reasons[i].text, p->meta.loss[i],
-			 buf_cstr(&time));
+		log_warn("%s: %s: %" PRIu64 "%s%s%s", name, loss_reasons[i].text, p->meta.loss[i],
+			 buf_cstr(&time), *loss_reasons[i].remedy ? "; " : "",
+			 loss_reasons[i].remedy);
 	}
 	buf_done(&time);
 }
 
-static int load_one(const char *path, const struct format *as, struct profile **out,
-		    struct err *err)
+void load_prune(const char *name, struct profile *p)
 {
+	struct err err = { 0 };
+	uint64_t n;
+	if (profile_prune(p, &n, &err) < 0)
+		log_warn("%s: %s: all frames are shown", name, err.text);
+}
+
+static int load_one(const char *path, const struct format *as, bool all_frames,
+		    struct profile **out, struct err *err)
+{
+	const char *name = is_stdin(path) ? "standard input" : path;
 	struct profile *p = profile_new();
 	int rc = load_file(path, as, p, err);
 	if (rc < 0) {
 		profile_free(p);
 		return rc;
 	}
-	load_say_losses(is_stdin(path) ? "standard input" : path, p);
+	if (!all_frames)
+		load_prune(name, p);
+	load_say_losses(name, p);
 	*out = p;
 	return 0;
 }
 
-int load_profile(const char *path, const char *from, struct profile **out)
+int load_profile(const char *path, const struct load_opts *opts, struct profile **out)
 {
+	const struct load_opts o = opts ? *opts : (struct load_opts){ 0 };
 	const struct format *as = NULL;
 	struct err err = { 0 };
-	if (from && !(as = format_asked(from, FORMAT_READS, &err)))
+	if (o.from && !(as = format_asked(o.from, FORMAT_READS, &err)))
 		return cmd_fail(CMD_USAGE, &err);
-	return load_one(path, as, out, &err) < 0 ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
+	return load_one(path, as, o.all_frames, out, &err) < 0 ? cmd_fail(CMD_BAD_INPUT, &err)
+							       : CMD_OK;
 }
 
 static int stdin_error(const struct cmd_line *line)
@@ -154,7 +169,7 @@ static int stdin_error(const struct cmd_line *line)
 	return cmd_usage(line, "standard input (-) can be read only once");
 }
 
-int load_sides(const struct cmd_line *line, const char *from, const char *older,
+int load_sides(const struct cmd_line *line, const struct load_opts *opts, const char *older,
 	       struct profile **out, struct profile **out_older)
 {
 	bool is_among = false;
@@ -162,19 +177,19 @@ int load_sides(const struct cmd_line *line, const char *from, const char *older,
 		is_among |= is_stdin(line->args.v[i]);
 	if (older && is_among && is_stdin(older))
 		return stdin_error(line);
-	int status = load_profiles(line, from, out);
+	int status = load_profiles(line, opts, out);
 	if (status == CMD_OK && older)
-		status = load_profile(older, from, out_older);
+		status = load_profile(older, opts, out_older);
 	return status;
 }
 
-int load_profiles(const struct cmd_line *line, const char *from, struct profile **out)
+int load_profiles(const struct cmd_line *line, const struct load_opts *opts, struct profile **out)
 {
 	struct profile *all = NULL, *one;
 	if (stdin_twice(&line->args))
 		return stdin_error(line);
 	for (size_t i = 0; i < line->args.n; i++) {
-		int status = load_profile(line->args.v[i], from, &one);
+		int status = load_profile(line->args.v[i], opts, &one);
 		if (status != CMD_OK) {
 			profile_free(all);
 			return status;

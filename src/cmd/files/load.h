@@ -11,26 +11,34 @@
 struct format;
 struct profile;
 
+struct load_opts {
+	const char *from; /* --from; NULL: the format is detected by content */
+	bool all_frames;  /* also those that the file says to leave out (profile/prune.h) */
+};
+
 /* as: the format; NULL: detected by content. Frames that could not be named are reported on
  * standard error, with the reason. Errors are those of format_read_file. */
 int load_file(const char *path, const struct format *as, struct profile *p, struct err *err);
 
 /* Reads and merges all files of line->args ("-" is standard input), each in its own format, or all
- * in the format `from` (--from; may be NULL). Unreadable parts of an otherwise readable file are
+ * in the format opts->from. opts may be NULL. Unreadable parts of an otherwise readable file are
  * counted in a warning. Returns CMD_OK and sets *out (free with profile_free), else the exit status
  * with the error printed. */
-int load_profiles(const struct cmd_line *line, const char *from, struct profile **out);
+int load_profiles(const struct cmd_line *line, const struct load_opts *opts, struct profile **out);
+
+/* Leaves out the frames that the profile says to leave out. An invalid expression is a warning. */
+void load_prune(const char *name, struct profile *p);
 
 /* Prints what the reader of a file left out, cut or scaled: a line for each reason, with the time
  * it stands for. */
 void load_say_losses(const char *name, const struct profile *p);
 
 /* The same for one file. */
-int load_profile(const char *path, const char *from, struct profile **out);
+int load_profile(const char *path, const struct load_opts *opts, struct profile **out);
 
 /* Reads the files of line->args and, if `older` is not NULL, the profile they are compared with.
  * Only one of all may be `-`. */
-int load_sides(const struct cmd_line *line, const char *from, const char *older,
+int load_sides(const struct cmd_line *line, const struct load_opts *opts, const char *older,
 	       struct profile **out, struct profile **out_older);
 
 /* --- import.c: files of any format into a directory of the store: cresset convert --data. */

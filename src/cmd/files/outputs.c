@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/interrupt.h"
+#include "cmd/files/load.h"
 #include "format/formats.h"
 #include "format/recording/cresset.h"
 #include "profile/profile.h"
@@ -311,6 +312,35 @@ static int finish_one(struct outputs *outputs, struct output *o, struct profile 
 	return CMD_OK;
 }
 
+/* Returns false, with the error printed, if one of them was not written. */
+static bool finish_some(struct outputs *o, struct profile *p, const struct format_write_opts *opts,
+			bool all, bool keep_drop_frames)
+{
+	bool good = true;
+	for (size_t i = 0; i < o->n; i++) {
+		struct output *one = &o->v[i];
+		if (one->open && (all || one->grows) &&
+		    one->format->keeps_drop_frames == keep_drop_frames)
+			good &= finish_one(o, one, p, opts) == CMD_OK;
+	}
+	return good;
+}
+
+/* For outputs whose readers would not know what to leave out. */
+static void prune_rest(const struct outputs *o, struct profile *p)
+{
+	bool any = false;
+	for (size_t i = 0; i < o->n; i++)
+		any |= !o->v[i].format->keeps_drop_frames;
+	if (!any)
+		return;
+	load_prune("input", p);
+	if (p->meta.loss[LOSS_INPUT_PRUNED])
+		log_info("%llu %s; %s", (unsigned long long)p->meta.loss[LOSS_INPUT_PRUNED],
+			 loss_reasons[LOSS_INPUT_PRUNED].text,
+			 loss_reasons[LOSS_INPUT_PRUNED].remedy);
+}
+
 int outputs_finish(struct outputs *o, struct profile *p, const struct format_write_opts *opts)
 {
 	struct err err = { 0 };
@@ -318,11 +348,12 @@ int outputs_finish(struct outputs *o, struct profile *p, const struct format_wri
 	bool all = restore_samples(o, p, &err) == 0;
 	if (!all)
 		status = cmd_fail(CMD_NO_OUTPUT, &err);
-	for (size_t i = 0; i < o->n; i++) {
-		struct output *one = &o->v[i];
-		if (one->open && (all || one->grows) && finish_one(o, one, p, opts) != CMD_OK)
-			status = CMD_NO_OUTPUT;
-	}
+	if (!finish_some(o, p, opts, all, true))
+		status = CMD_NO_OUTPUT;
+	if (o->prune)
+		prune_rest(o, p);
+	if (!finish_some(o, p, opts, all, false))
+		status = CMD_NO_OUTPUT;
 	interrupt_forget_files();
 	put_sums(o, p);
 	return status;

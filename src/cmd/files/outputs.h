@@ -57,6 +57,7 @@ struct outputs {
 	struct output *v; /* in the arena of the command line */
 	size_t n;
 	bool need_samples; /* all of them, at the end */
+	bool prune;        /* outputs that have no drop_frames are without these frames */
 	/* Set by outputs_keep_up: */
 	struct recorder *recorder; /* has the samples that are no longer in the profile */
 	struct sample_sums sums;   /* of those */

@@ -376,7 +376,8 @@ static int report_run(struct cmd_line *line, const void *opts)
 	int status = check_views(line, o);
 	if (status != CMD_OK)
 		return status;
-	status = load_sides(line, o->filter.from, o->diff, &p, &older);
+	const struct load_opts load = filter_load(&o->filter);
+	status = load_sides(line, &load, o->diff, &p, &older);
 	if (status == CMD_OK)
 		status = report_profile(line, o, p, older);
 	profile_free(p);

@@ -95,6 +95,7 @@ struct format {
 	const char *notes;          /* its limitations, in sentences for the manual; may be NULL */
 	const char *const *endings; /* ".pb.gz", … NULL-terminated; none: only by name */
 	bool one_type;              /* holds one type only */
+	bool keeps_drop_frames;     /* has the fields of profile/prune.h */
 	bool has_timeline; /* can show when: threads, GPU work and what the driver reported */
 	bool has_counters; /* shows only that, and counters (format_counters) */
 	/* Returns whether the first bytes (already decompressed, up to INPUT_PEEK) look like this

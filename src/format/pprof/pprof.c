@@ -9,6 +9,7 @@ const struct format format_pprof = {
 	.name = "pprof",
 	.summary = "pprof protobuf, gzipped",
 	.endings = pprof_endings,
+	.keeps_drop_frames = true,
 	.detect = pprof_detect,
 	.read = pprof_read,
 	.write = pprof_write,

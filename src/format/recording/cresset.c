@@ -37,6 +37,7 @@ const struct format format_cresset = {
 		 "file opens up to its last commit, as long as NAME.tmp-wal is beside it. It is a "
 		 "SQLite file. It cannot go to standard output.",
 	.endings = cresset_endings,
+	.keeps_drop_frames = true,
 	.detect = cresset_detect,
 	.read = cresset_read,
 	.write = cresset_write,
