@@ -109,6 +109,9 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				"samples without the frames that the file says to leave out "
 				"(drop_frames)",
 				"--all-frames shows them", 0, .is_input = 1 },
+	[LOSS_INPUT_SUMMARY] = { "input_summary",
+				 "events of the input left out, as they sum up others", "", 0,
+				 .is_input = 1 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

@@ -92,6 +92,7 @@ enum loss {
 	LOSS_INPUT_ROUNDED, /* stacks of an input file whose value was rounded */
 	LOSS_INPUT_SCALED,  /* stacks with a fraction for which all values were scaled */
 	LOSS_INPUT_PRUNED,  /* samples without the frames that the file says to leave out */
+	LOSS_INPUT_SUMMARY, /* events of an input file that sum up others */
 	LOSS_REASONS
 };
 struct loss_info {

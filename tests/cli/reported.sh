@@ -22,6 +22,12 @@ done
 ends "… in a store" 0 convert "$file" --data "$tmp/store" --at 2026-11-21T10:15:00Z
 has "… is said on the way" "1 ns in all" "$errs"
 
+# --- summary events on tracks of their own
+file=$given/ftime-trace-total-events.json
+ends "summaries of clang" 0 report "$file"
+has "… are not added" "trace: 1.00 ms" "$out"
+has "… but counted" "3x events of the input left out, as they sum up others, 1.90 ms in all" "$(tail -1 <<<"$out")"
+
 # --- microseconds since 1970 with decimals
 is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json --unit ns | xargs)" \
 	"copy 500000 gemm 1000125 relu 2000100"

@@ -37,6 +37,8 @@ struct trace_reader {
 	struct v8_profile sampled; /* samples and stackFrames; owners are tracks */
 	int64_t first_ns, last_ns; /* first > last: no time yet */
 	uint64_t n_slices, skipped;
+	uint64_t summaries;
+	int64_t summaries_ns;
 };
 
 enum { TRACE_NO_TRACK = UINT32_MAX };
@@ -73,12 +75,27 @@ static uint32_t trace_frame(struct sink *s, const struct buf *name)
 	return s->ops->frame(s, &f);
 }
 
+/* Whether an event sums up others of its name: clang -ftime-trace has "Total Frontend" and so on,
+ * on tracks of their own. */
+static bool trace_is_summary(const struct trace_event *e)
+{
+	static const char total[] = "Total ";
+	size_t len = strlen(total);
+	return e->phase == 'X' && e->has_count && e->has_avg && e->name.len > len &&
+	       memcmp(e->name.data, total, len) == 0;
+}
+
 static void trace_add_slice(struct trace_reader *t)
 {
 	const struct trace_event *e = &t->event;
 	uint32_t track = trace_track_of(t, e);
 	int64_t dur_ns = e->has_dur ? e->dur_ns : e->has_tdur ? e->tdur_ns : 0;
 	uint32_t frame = SLICES_NO_NAME;
+	if (trace_is_summary(e)) {
+		t->summaries++;
+		t->summaries_ns = sum_add(t->summaries_ns, dur_ns);
+		return;
+	}
 	if (!e->has_ts || dur_ns < 0 || track == TRACE_NO_TRACK ||
 	    t->n_slices >= TRACE_MAX_EVENTS) {
 		t->skipped++;
@@ -383,6 +400,10 @@ static int trace_give(struct trace_reader *t, const char *name)
 	t->skipped += json_was_cut(t->json);
 	if (t->skipped)
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SKIPPED, t->skipped);
+	if (t->summaries) {
+		t->sink->ops->loss(t->sink, LOSS_INPUT_SUMMARY, t->summaries);
+		t->sink->ops->loss_time(t->sink, LOSS_INPUT_SUMMARY, t->summaries_ns);
+	}
 	if (given == 0)
 		return err_set(t->err, EBADMSG,
 			       "%s: no event of the trace has a duration, and none is a sample",

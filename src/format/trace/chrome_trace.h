@@ -7,6 +7,8 @@
  *     B E X          slices of a thread (pid, tid); see format/trace/trace_event.h. Type trace,
  *                    time/nanoseconds: the self time of a slice, at its start. ts and dur are in
  *                    microseconds; a missing dur is replaced by tdur, else 0
+ *                    X events with args.count and args["avg ms"] named "Total …" sum up others
+ *                    (clang -ftime-trace) and are left out
  *     M              process_name and thread_name: labels process and comm
  *     Profile, ProfileChunk, CpuProfile (by name): CPU profiles of V8; see format/v8/v8.h. Type cpu
  *     samples, stackFrames (beside traceEvents): sampled stacks, also of type cpu

@@ -111,6 +111,11 @@ static int trace_read_part_member(struct trace_event *e, enum trace_part part,
 			trace_keep_text(&e->args_name, &v);
 		return rc;
 	}
+	if (part == TRACE_ARGS) { /* of summaries */
+		e->has_count |= json_is(key, "count");
+		e->has_avg |= json_is(key, "avg ms") || json_is(key, "avg us");
+		return json_skip(r, err);
+	}
 	if (part == TRACE_DATA && json_is(key, "cpuProfile"))
 		return trace_read_part(e, TRACE_CPU_PROFILE, r, sink, err);
 	if (part == TRACE_CPU_PROFILE || (part == TRACE_DATA && trace_is_profile_data(key))) {

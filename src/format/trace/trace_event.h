@@ -29,6 +29,7 @@ struct trace_event {
 	int64_t ts_ns, dur_ns, tdur_ns;
 	uint64_t id;               /* of a profile */
 	struct buf args_name;      /* args.name */
+	bool has_count, has_avg;   /* args.count, args["avg ms"] */
 	struct v8_profile profile; /* args.data.cpuProfile and the members beside it */
 	uint64_t stack_frame;      /* sf */
 	uint32_t weight;

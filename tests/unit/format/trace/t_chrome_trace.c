@@ -142,6 +142,28 @@ START_TEST(slices_that_touch_are_neighbours)
 }
 END_TEST
 
+#define TOTAL(name, tid, args) \
+	"{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"name\":\"Total " name "\",\"ts\":0,\"dur\":7," \
+	"\"args\":{" args "}},"
+
+START_TEST(summaries_are_left_out)
+{
+	check_golden("tests/golden/reported/ftime-trace-total-events.json", NULL, "us",
+		     "ExecuteCompiler 100\nExecuteCompiler;Backend 300\n"
+		     "ExecuteCompiler;Frontend 600\n");
+	struct profile *p =
+		read_text(f, "[" TOTAL("f", 2, "\"count\":3,\"avg ms\":1")
+				     TOTAL("g", 3, "\"avg ms\":{},\"count\":1") X("f", 0, 9) "]");
+	ck_assert_int_eq(profile_total(p, 0), 9000);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SUMMARY], 2);
+	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_SUMMARY], 14000);
+	profile_free(p);
+	/* Functions of these names. */
+	check_folded(f, "[" TOTAL("f", 2, "\"count\":3") X("Total", 0, 9) "]", NULL, "us",
+		     "Total 9\nTotal f 7\n", 0);
+}
+END_TEST
+
 START_TEST(times_are_exact)
 {
 	struct profile *p =
@@ -407,8 +429,8 @@ END_TEST
 
 UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_keep_their_names,
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
-	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours, times_are_exact,
-	  times_since_1970_are_exact, ids_may_be_names, sampled_profiles_travel_in_pieces,
-	  order_in_the_file_does_not_matter, files_may_be_cut_anywhere,
-	  deep_slices_and_strange_ends_cost_little, nothing_to_read_is_an_error,
-	  marks_of_no_length_are_no_type, content_tells_the_format)
+	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours, summaries_are_left_out,
+	  times_are_exact, times_since_1970_are_exact, ids_may_be_names,
+	  sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
+	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
+	  nothing_to_read_is_an_error, marks_of_no_length_are_no_type, content_tells_the_format)
