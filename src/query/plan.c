@@ -568,7 +568,7 @@ int query_overlay(const struct query *newer, const struct query *older, struct t
 	if (rc == 0)
 		rc = diff_check_units(n.tree, o.tree, err);
 	if (rc == 0)
-		tree_diff(n.tree, o.tree);
+		tree_diff(n.tree, o.tree, newer->tree.is_strict);
 	tree_free(o.tree);
 	if (rc < 0)
 		tree_free(n.tree);

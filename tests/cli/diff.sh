@@ -54,6 +54,27 @@ narrow=$(column self_low hot)
 holds "… narrower intervals" awk -v n="$narrow" 'BEGIN { exit !(n > 23.3 && n < 27.7) }'
 fails "all confidence" 2 "less than 100" diff "$old" "$new" --confidence 100
 
+# --- two builds of one program
+reported=tests/golden/reported
+ends "a module's version and a directory in the path" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --fail-on 5 --csv
+is "… change nothing" "$(awk -F, 'NR > 1 { print $3, $9, $NF }' "$tmp/out" | sort -u)" "0 0 loose"
+ends "… in text" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz
+has "… nothing grew" "0 functions grew and 0 shrank" "$out"
+has "… the mark is explained" "≈ the same function of another build" "$out"
+ends "… in JSON" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --json
+holds "… has what the older side says" jq -e '.rows[] | select(.function == "main.handle")
+	| .match == "loose" and .file == "/tmp/build-222/src/main.go" and .older_file == "/tmp/build-111/src/main.go"' "$tmp/out"
+ends "… strictly" 10 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --fail-on 5 --strict
+ends "… in a picture" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz -o "$tmp/builds.folded"
+is "… one stack each" "$(cat "$tmp/builds.folded")" \
+	"$(printf '%s\n' 'main.main;main.handle 40 40' 'main.main;main.handle;github.com/acme/json.Decode;github.com/acme/json.scan 60 60')"
+ends "… with report --diff" 0 report $reported/pprof-deploy-v2.pb.gz --diff $reported/pprof-deploy-v1.pb.gz --csv
+is "… has both sides in a row" "$(awk -F, '$6 == "main.handle" { print $3, $9 }' "$tmp/out")" "40 40"
+printf '%s\n' 'main;f.isra.0 50' 'main;g::h0123456789abcdef 30' 'main;h 20' >"$tmp/clone.old.folded"
+printf '%s\n' 'main;f 50' 'main;g::hfedcba9876543210 30' 'main;h.cold 10' 'main;h 10' >"$tmp/clone.new.folded"
+ends "clones and hashes" 0 diff "$tmp/clone.old.folded" "$tmp/clone.new.folded" --fail-on 1 --csv
+is "… are no change" "$(awk -F, 'NR > 1 { print $3, $9 }' "$tmp/out" | sort -u)" "0 0"
+
 # --- types
 ends "several types" 0 diff $first $last --type alloc_space --norm abs --csv --top 0
 has "… the others are named" "not shown: " "$errs"

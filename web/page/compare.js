@@ -24,6 +24,11 @@ const NORM_HOW = {
 	rate: 'Values are divided by the duration of their side.',
 	abs: 'Values are not scaled: a longer side has more of everything.'
 };
+/** @type {[string, string][]} */
+const SAME = [
+	['', 'in any build'],
+	['1', 'same file and binary']
+];
 const SIDES = /** @type {['a', 'b']} */ (['a', 'b']);
 const KEYS = { a: { q: 'q', from: 'from', to: 'to' }, b: { q: 'qb', from: 'fromb', to: 'tob' } };
 
@@ -39,6 +44,8 @@ class Compare {
 	table;
 	/** @type {any} */
 	norm;
+	/** @type {any} */
+	same;
 	/** @type {any} */
 	trouble;
 	/** @type {any} */
@@ -76,6 +83,7 @@ class Compare {
 			NORMS.map((n) => [n, NORM_TEXT[/** @type {'share'} */ (n)]]),
 			{ onchange: () => app.setState({ norm: this.norm.value }, { push: true }) }
 		);
+		this.same = select(SAME, { onchange: () => app.setState({ strict: this.same.value }, { push: true }) });
 		this.trouble = el('div', { class: 'trouble', role: 'alert', hidden: true });
 		this.verdict = el('p', { class: 'verdict', role: 'status' });
 		this.how = el('span', { class: 'how' });
@@ -114,7 +122,8 @@ class Compare {
 						'span',
 						{ class: 'right' },
 						button('Swap A and B', () => this.swap()),
-						labelled('Compare', this.norm)
+						labelled('Compare', this.norm),
+						labelled('Same function', this.same)
 					)
 				),
 				graph
@@ -143,7 +152,8 @@ class Compare {
 						el(
 							'p',
 							{ class: 'how' },
-							'Self of each function in A and B, and the 95 % interval of its change.'
+							'Self of each function in A and B, and the 95 % interval of its change. ' +
+								'≈ is the same function of another build.'
 						),
 						tableHost
 					)
@@ -204,6 +214,7 @@ class Compare {
 		this.bars.a.set({ by: '', ...a });
 		this.bars.b.set({ by: '', ...b });
 		this.norm.value = state.norm;
+		this.same.value = state.strict;
 		this.how.textContent = NORM_HOW[/** @type {'share'} */ (state.norm)];
 		this.filters.draw();
 		const params = {
@@ -214,6 +225,7 @@ class Compare {
 			bfrom: b.from,
 			bto: b.to,
 			norm: state.norm,
+			strict: state.strict,
 			...filterParams(state.f)
 		};
 		this.host.classList.add('loads');
@@ -246,7 +258,7 @@ class Compare {
 		this.table.set(rows, diffColumns(table));
 		this.csv =
 			[
-				'function,kind,binary,older,newer,change,low,high,certainty',
+				'function,kind,binary,older,newer,change,low,high,certainty,match',
 				...table.rows.map((/** @type {any} */ r) =>
 					[
 						r.function,
@@ -257,7 +269,8 @@ class Compare {
 						r.self.change,
 						r.self.low,
 						r.self.high,
-						r.self.certainty
+						r.self.certainty,
+						r.match
 					]
 						.map((v) => (/[",\n]/.test(String(v)) ? `"${String(v).replace(/"/g, '""')}"` : v))
 						.join(',')

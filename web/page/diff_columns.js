@@ -14,6 +14,7 @@ export function diffColumns(table, sides = ['A', 'B']) {
 	const digits = (/** @type {number} */ v) => v.toFixed(Math.abs(v) < 9.995 ? 2 : 1);
 	const text = (/** @type {number} */ v) =>
 		isShare ? digits(v) + ' %' : value(v, /^(nanoseconds|bytes)$/.test(unit) ? unit : '');
+	const mark = (/** @type {any} */ r) => (r.match && r.match !== 'exact' ? '≈ ' : '');
 	const signed = (/** @type {number} */ v) => (v > 0 ? `▲ +${text(v)}` : v < 0 ? `▼ ${text(v)}` : text(v));
 	const number = (
 		/** @type {string} */ name,
@@ -28,7 +29,7 @@ export function diffColumns(table, sides = ['A', 'B']) {
 	});
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind narrow' },
-		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
+		{ name: 'Function', by: (r) => r.function, text: (r) => mark(r) + plain(r.function), class: 'name' },
 		number(sides[0], 'older', text),
 		number(sides[1], 'newer', text),
 		{

@@ -80,7 +80,8 @@ const KEYS = {
 	qb: ['', text],
 	fromb: ['', isTime],
 	tob: ['', isTime],
-	norm: ['share', oneOf(NORMS)]
+	norm: ['share', oneOf(NORMS)],
+	strict: ['', oneOf(['1'])]
 };
 const MAX_UNKNOWN = 64;
 

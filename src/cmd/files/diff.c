@@ -40,6 +40,8 @@ static const struct cmd_opt diff_options[] = {
 	  OPT_NUMBER, COMPARE(fail_on), .basic = true },
 	{ NULL, "confidence", "PCT", "of the intervals", OPT_PERCENT, COMPARE(confidence),
 	  .def = "95" },
+	{ NULL, "strict", NULL, "functions are the same only if name, file and binary are equal",
+	  OPT_FLAG, COMPARE(filter.strict) },
 	{ "o", "output", "FILE", "a file: .svg .html .folded .pb.gz .json .csv .txt", OPT_STRING,
 	  SHOW(output), .basic = true },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "15",
@@ -141,7 +143,7 @@ static int write_stacks(struct comparison *c, enum kind kind, struct out *out, s
 	struct format_write_opts opts = { .older_widths = c->opts->widths == 1 };
 	if (kind == PPROF)
 		return pprof_write_diff(c->newer, c->older, out, err);
-	tree_diff(c->newer_tree, c->older_tree);
+	tree_diff(c->newer_tree, c->older_tree, c->opts->filter.strict);
 	c->newer_tree->other_factor = older_factor(c);
 	if (kind == FOLDED)
 		return folded_write_tree(c->newer_tree, &opts, out, err);
@@ -268,7 +270,8 @@ static int compare(struct comparison *c)
 {
 	struct diff_side newer = { c->newer_tree, c->table.newer.seconds };
 	struct diff_side older = { c->older_tree, c->table.older.seconds };
-	struct diff_opts opts = { c->opts->norm, c->opts->confidence.v / 100 };
+	struct diff_opts opts = { c->opts->norm, c->opts->confidence.v / 100,
+				  c->opts->filter.strict };
 	struct err err = { 0 };
 	if (diff_build(newer, older, &opts, &c->diff, &err) < 0)
 		return cmd_fail(CMD_USAGE, &err);

@@ -14,6 +14,7 @@ struct filter_opts {
 	const char *type, *match, *time, *focus, *ignore, *hide, *from;
 	struct choice_list by;
 	bool no_kernel, no_user, all_frames;
+	bool strict; /* with an older side: tree_opts.is_strict */
 };
 
 /* How files are read. */

@@ -35,6 +35,8 @@ static const struct cmd_opt flame_options[] = {
 	  .basic = true },
 	{ NULL, "diff", "OLD", "colour by the change since this file: red grew, blue shrank",
 	  OPT_STRING, PICTURE(diff), .basic = true },
+	{ NULL, "strict", NULL, "with --diff, as in cresset diff", OPT_FLAG,
+	  PICTURE(filter.strict) },
 	{ NULL, "widths", "SIDE", "with --diff, whose widths frames have: new or old", OPT_ENUM,
 	  PICTURE(widths), .words = widths, .def = "new" },
 	{ NULL, "palette", "NAME",

@@ -183,6 +183,7 @@ static const struct cmd_opt report_options[] = {
 	  .basic = true },
 	{ NULL, "diff", "OLD", "changes since this file; see also cresset diff", OPT_STRING,
 	  SHOW(diff), .basic = true },
+	{ NULL, "strict", NULL, "with --diff, as in cresset diff", OPT_FLAG, SHOW(filter.strict) },
 	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
 	  SHOW(heatmap), .basic = true },
 	{ "o", "output", "OUT.svg", "where --heatmap goes to, as a picture; - for standard output",

@@ -78,6 +78,7 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "diff-to", "T", "as --diff-from", OPT_STRING, SHOW(diff_to) },
 	{ NULL, "norm", "NORM", "of --diff: share of the total, rate per second, or abs", OPT_ENUM,
 	  SHOW(norm), .words = norms, .def = "share" },
+	{ NULL, "strict", NULL, "with --diff, as in cresset diff", OPT_FLAG, SHOW(filter.strict) },
 	{ "o", "output", "OUT", "into a file; the format is by the ending; - = stdout", OPT_STRINGS,
 	  OUTPUT(outputs), .basic = true },
 	{ NULL, "format", "FORMAT", "when the ending does not tell", OPT_STRING, OUTPUT(format) },

@@ -233,7 +233,9 @@ int query_show_diff(const struct query_cmd *c)
 	struct selector *selector = NULL;
 	struct query older;
 	struct query_sides sides = { 0 };
-	struct diff_opts opts = { .norm = c->opts->norm, .confidence = 0.95 };
+	struct diff_opts opts = { .norm = c->opts->norm,
+				  .confidence = 0.95,
+				  .is_strict = c->opts->filter.strict };
 	struct err err = { 0 };
 	struct buf b = { 0 };
 	int status = settle_older(c, &older, &selector);

@@ -74,6 +74,7 @@ static void ask_diff(const struct query_cmd *c, struct question *q)
 	question_add(q, "bfrom", o->from);
 	question_add(q, "bto", o->to);
 	question_add(q, "norm", norms[o->norm]);
+	question_add(q, "strict", o->filter.strict ? "1" : NULL);
 	question_add_u64(q, "n", o->top_n);
 	question_add(q, "fmt", table_format(c));
 	add_filters(q, o);

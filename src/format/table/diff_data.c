@@ -72,6 +72,17 @@ static void json_whole(struct json *j, const struct diff *d)
 	json_end(j);
 }
 
+/* What the older side calls it, if it is not equal. */
+static void json_match(struct json *j, const struct diff *d, const struct diff_row *r)
+{
+	json_key_text(j, "match", match_how_names[r->match]);
+	if (r->match == MATCH_EXACT || r->older_func == TREE_NONE)
+		return;
+	json_key_str(j, "older_function", table_name(d->names, r->older_func));
+	json_key_text(j, "older_binary", table_binary(d->names, r->older_func));
+	json_key_text(j, "older_file", table_file(d->names, r->older_func));
+}
+
 static void json_row(struct json *j, const struct diff *d, const struct diff_row *r)
 {
 	json_obj(j);
@@ -91,6 +102,7 @@ static void json_row(struct json *j, const struct diff *d, const struct diff_row
 	json_obj(j);
 	json_change(j, &r->total);
 	json_end(j);
+	json_match(j, d, r);
 	json_end(j);
 }
 
@@ -157,13 +169,14 @@ void diff_table_csv(const struct diff_table *t, const struct table_opts *opts, s
 		buf_addf(b, "%s_old,%s_new,%s_change,%s_low,%s_high,%s_certainty,", part, part,
 			 part, part, part, part);
 	}
-	buf_adds(b, "kind,function,binary,file\n");
+	buf_adds(b, "kind,function,binary,file,match\n");
 	while ((r = diff_rows_next(t, opts, &next, &shown))) {
 		csv_change(b, &r->self);
 		csv_change(b, &r->total);
 		csv_text(b, table_kind(names, r->func), ',');
 		csv_text(b, table_name(names, r->func), ',');
 		csv_text(b, table_binary(names, r->func), ',');
-		csv_text(b, table_file(names, r->func), '\n');
+		csv_text(b, table_file(names, r->func), ',');
+		csv_text(b, match_how_names[r->match], '\n');
 	}
 }

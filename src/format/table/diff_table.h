@@ -10,7 +10,9 @@
  *     whole          {norm, unit, CHANGE, ratio, ratio_low, ratio_high}: all of newer against all
  *                    of older; by rate if both durations are known, except with the norm abs
  *     rows           [{function, kind, binary, file, older_self, newer_self, older_total,
- *                    newer_total (values as recorded), self {CHANGE}, total {CHANGE}}]
+ *                    newer_total (values as recorded), self {CHANGE}, total {CHANGE}, match
+ *                    "exact" | "loose" | "no-names" (profile/tree/tree_match.h); if not exact
+ *                    older_function, older_binary, older_file: as the older side has them}]
  *     CHANGE         older, newer, change, low, high (interval of the change; null: unknown),
  *                    growth_percent (of the older whole), certainty "unknown" | "chance" (the
  *                    interval contains 0) | "likely" | "sure" (also among all compared)
@@ -18,7 +20,7 @@
  * CSV (RFC 4180, UTF-8, LF) begins with a line of names:
  *
  *     self_old,self_new,self_change,self_low,self_high,self_certainty,total_…,kind,
- *     function,binary,file
+ *     function,binary,file,match
  *
  * Rows are in the order of diff.rows. */
 #ifndef CRESSET_FORMAT_TABLE_DIFF_TABLE_H

@@ -54,10 +54,12 @@ static const char *mark(const struct diff_change *c)
 
 /* --- the table: all cells are built first to find the column widths ------------ */
 
-enum column { OLD, NEW, CHANGE, INTERVAL, MARK, TOTAL, TOTAL_MARK, NUMBERS };
+enum column { OLD, NEW, CHANGE, INTERVAL, MARK, TOTAL, TOTAL_MARK, MATCH, NUMBERS };
 static const char *const column_names[NUMBERS] = {
-	"old self", "new self", "change", "interval", "", "total", "",
+	"old self", "new self", "change", "interval", "", "total", "", "",
 };
+static const bool is_marks[NUMBERS] = { [MARK] = true, [TOTAL_MARK] = true, [MATCH] = true };
+#define LOOSE_MARK "\xe2\x89\x88"
 
 struct text_line {
 	char *cells[NUMBERS];
@@ -111,6 +113,9 @@ static void put_cell(const struct diff *d, const struct diff_row *r, enum column
 	case TOTAL_MARK:
 		buf_adds(b, mark(&r->total));
 		break;
+	case MATCH:
+		buf_adds(b, r->match ? LOOSE_MARK : "");
+		break;
 	case NUMBERS:
 		break;
 	}
@@ -159,7 +164,9 @@ static void put_line(const struct lines *l, const char *const *cells, const char
 		     const char *binary, struct buf *b)
 {
 	for (int c = 0; c < NUMBERS; c++) {
-		if (c == MARK || c == TOTAL_MARK)
+		if (!l->width[c]) /* of MATCH, if nothing is marked */
+			continue;
+		if (is_marks[c])
 			columns_left(b, cells[c], l->width[c]);
 		else
 			columns_right(b, cells[c], l->width[c]);
@@ -230,6 +237,14 @@ static void put_side_line(const struct diff_table_side *s, const char *which, st
 	buf_addc(b, '\n');
 }
 
+static uint32_t count_matched(const struct diff *d, enum match_how how)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < d->rows.n; i++)
+		n += d->rows.v[i].match == how;
+	return n;
+}
+
 static void put_legend(const struct diff *d, struct buf *b)
 {
 	if (d->norm == DIFF_SHARE)
@@ -241,7 +256,10 @@ static void put_legend(const struct diff *d, struct buf *b)
 	buf_addf(b, "; %g %% intervals; ~ may be chance, * is sure even among ",
 		 100 * d->confidence);
 	fmt_count(b, d->n_compared);
-	buf_adds(b, " compared, ? cannot be known\n\n");
+	buf_adds(b, " compared, ? cannot be known");
+	if (count_matched(d, MATCH_LOOSE) || count_matched(d, MATCH_NO_NAMES))
+		buf_adds(b, "; " LOOSE_MARK " the same function of another build");
+	buf_adds(b, "\n\n");
 }
 
 static uint32_t count_self(const struct diff *d, int sign, enum diff_certainty least)
@@ -303,6 +321,17 @@ void diff_table_summary(const struct diff_table *t, struct buf *b)
 	put_whole(t, b);
 }
 
+/* Says what NO_NAMES rows are. */
+static void put_nameless(const struct diff *d, struct buf *b)
+{
+	uint32_t n = count_matched(d, MATCH_NO_NAMES);
+	if (n)
+		buf_addf(b,
+			 "Functions of %u binar%s are one row each, [no names]: without names they "
+			 "cannot be told apart in two builds (--strict shows them).\n",
+			 n, n == 1 ? "y" : "ies");
+}
+
 void diff_table_text(const struct diff_table *t, const struct table_opts *opts, struct buf *b)
 {
 	struct buf text = { 0 };
@@ -313,6 +342,7 @@ void diff_table_text(const struct diff_table *t, const struct table_opts *opts, 
 	buf_addc(&text, '\n');
 	diff_table_summary(t, &text);
 	buf_addc(&text, '\n');
+	put_nameless(t->diff, &text);
 	if (opts->utf8)
 		buf_add(b, text.data, text.len);
 	else

@@ -187,46 +187,59 @@ static struct diff_change compare_amounts(const struct compare *c, enum diff_nor
 
 /* --- all functions --- */
 
-/* The rows of both sides for a function; NULL if a side does not have it. */
-struct pair {
-	const struct top_row *newer, *older;
-};
+/* Both sides by function of names. */
 struct pairs {
-	VEC(struct pair) v; /* by function of names */
+	struct tree_match match;
+	struct top_row *newer, *older;
 };
 
-static struct pair *pair_of(struct pairs *pairs, struct tree *names, const struct tree *t,
-			    const struct top_row *row)
+static bool has_values(const struct top_row *r)
 {
-	uint32_t copy = tree_func_copy(names, t, row->func);
-	struct tree_func f = names->funcs.v[copy];
-	f.inlined = false;
-	uint32_t func = tree_func_intern(names, &f);
-	while (pairs->v.n <= func)
-		vec_push(&pairs->v, (struct pair){ 0 });
-	return &pairs->v.v[func];
+	return r->self || r->total;
 }
 
-static void count_compared(struct diff *d, const struct pairs *pairs)
+static struct top_row *sum_side(const struct pairs *p, const struct tree *t, const uint32_t *func)
+{
+	struct top_row *rows = xcalloc(p->match.n, sizeof *rows);
+	top_sums(t, func, rows, p->match.n);
+	return rows;
+}
+
+static void pairs_init(struct pairs *p, const struct tree *newer, const struct tree *older,
+		       bool is_strict)
+{
+	tree_match_init(&p->match, newer, older, is_strict);
+	p->newer = sum_side(p, newer, p->match.newer);
+	p->older = sum_side(p, older, p->match.older);
+}
+
+static void pairs_done(struct pairs *p)
+{
+	tree_match_done(&p->match);
+	free(p->newer);
+	free(p->older);
+}
+
+static void count_compared(struct diff *d, const struct pairs *p)
 {
 	d->n_compared = 1;
-	for (size_t i = 0; i < pairs->v.n; i++) {
-		struct pair p = pairs->v.v[i];
-		if (!p.newer && !p.older)
+	for (uint32_t i = 0; i < p->match.n; i++) {
+		if (!has_values(&p->newer[i]) && !has_values(&p->older[i]))
 			continue;
-		bool has_self = (p.newer && p.newer->self) || (p.older && p.older->self);
+		bool has_self = p->newer[i].self || p->older[i].self;
 		d->n_self += has_self;
 		d->n_compared += 1 + has_self;
 	}
 }
 
-static void add_row(struct compare *c, uint32_t func, struct pair p)
+static void add_row(struct compare *c, uint32_t func, const struct pairs *p)
 {
-	static const struct top_row none;
-	const struct top_row *b = p.newer ? p.newer : &none, *a = p.older ? p.older : &none;
+	const struct top_row *b = &p->newer[func], *a = &p->older[func];
 	enum diff_norm norm = c->d->norm;
 	struct diff_row row = {
 		.func = func,
+		.older_func = p->match.of_older[func],
+		.match = p->match.how[func],
 		.older_self = a->self,
 		.newer_self = b->self,
 		.older_total = a->total,
@@ -254,9 +267,9 @@ static int row_cmp(const void *a, const void *b, void *ctx)
 
 static void compare_funcs(struct compare *c, const struct pairs *pairs)
 {
-	for (uint32_t func = 0; func < pairs->v.n; func++)
-		if (pairs->v.v[func].newer || pairs->v.v[func].older)
-			add_row(c, func, pairs->v.v[func]);
+	for (uint32_t func = 0; func < pairs->match.n; func++)
+		if (has_values(&pairs->newer[func]) || has_values(&pairs->older[func]))
+			add_row(c, func, pairs);
 	if (c->d->rows.n)
 		qsort_r(c->d->rows.v, c->d->rows.n, sizeof *c->d->rows.v, row_cmp, c->d->names);
 }
@@ -278,28 +291,19 @@ static const char *own_text(struct tree *t, const char *s)
 	return strtab_get(&t->strings, strtab_put(&t->strings, s));
 }
 
-static void diff_run(struct compare *c, const struct tree *newer, const struct tree *older)
+static void diff_run(struct compare *c, struct pairs *pairs)
 {
 	struct diff *d = c->d;
-	struct top_table a = { 0 }, b = { 0 };
-	struct pairs pairs = { 0 };
-	top_build(newer, &b);
-	top_build(older, &a);
-	for (size_t i = 0; i < b.rows.n; i++)
-		pair_of(&pairs, d->names, newer, &b.rows.v[i])->newer = &b.rows.v[i];
-	for (size_t i = 0; i < a.rows.n; i++)
-		pair_of(&pairs, d->names, older, &a.rows.v[i])->older = &a.rows.v[i];
-	count_compared(d, &pairs);
+	count_compared(d, pairs);
 	c->z = interval_z((1 - d->confidence) / 2);
 	c->z_many = interval_z((1 - d->confidence) / 2 / d->n_compared);
+	d->names = pairs->match.names;
+	pairs->match.names = NULL;
 	d->unit = own_text(d->names, d->unit);
 	compare_whole(c);
-	compare_funcs(c, &pairs);
+	compare_funcs(c, pairs);
 	if (d->norm == DIFF_SHARE)
 		d->unit = own_text(d->names, "%");
-	vec_done(&pairs.v);
-	top_done(&a);
-	top_done(&b);
 }
 
 static int check_duration(struct diff_side s, const char *which, struct err *err)
@@ -318,7 +322,6 @@ int diff_build(struct diff_side newer, struct diff_side older, const struct diff
 	struct compare c = { .d = d };
 	d->norm = opts->norm;
 	d->confidence = opts->confidence;
-	d->names = tree_new();
 	int rc = opts->norm == DIFF_RATE ? check_duration(newer, "newer", err) : 0;
 	if (rc == 0 && opts->norm == DIFF_RATE)
 		rc = check_duration(older, "older", err);
@@ -328,7 +331,10 @@ int diff_build(struct diff_side newer, struct diff_side older, const struct diff
 		diff_free(d);
 		return -EINVAL;
 	}
-	diff_run(&c, newer.tree, older.tree);
+	struct pairs pairs;
+	pairs_init(&pairs, newer.tree, older.tree, opts->is_strict);
+	diff_run(&c, &pairs);
+	pairs_done(&pairs);
 	*out = d;
 	return 0;
 }

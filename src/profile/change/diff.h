@@ -1,7 +1,8 @@
 /* profile/change/diff.h: compares two profiles function by function, with the certainty of each
  * change.
  *
- * Each function's self and total value is compared under one of three norms:
+ * profile/tree/tree_match.h decides which functions are the same. Each function's self and total
+ * value is compared under one of three norms:
  *
  *     share  its part of the side's total, in percent; changes are in percentage points
  *     rate   per second of recorded time
@@ -21,6 +22,7 @@
 
 #include "base/vec.h"
 #include "profile/change/interval.h"
+#include "profile/tree/tree_match.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,7 +45,9 @@ struct diff_change {
 	enum diff_certainty certainty;
 };
 struct diff_row {
-	uint32_t func;                                            /* of diff.names */
+	uint32_t func;        /* of diff.names */
+	uint32_t older_func;  /* what the older side calls it; TREE_NONE: it does not have it */
+	enum match_how match; /* how both are known to be the same (profile/tree/tree_match.h) */
 	int64_t older_self, newer_self, older_total, newer_total; /* in the sides' own units */
 	struct diff_change self, total;
 };
@@ -68,6 +72,7 @@ struct diff {
 struct diff_opts {
 	enum diff_norm norm;
 	double confidence; /* 0 … 1, exclusive */
+	bool is_strict;    /* functions are the same only if name, kind, file and binary are */
 };
 /* A side: its tree, built with with_spread, and the recorded time, 0 = unknown. */
 struct diff_side {

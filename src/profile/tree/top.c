@@ -51,13 +51,13 @@ static uint32_t *func_rows(const struct tree *t, struct top_table *out)
 	return row;
 }
 
-static void sum_nodes(const struct tree *t, struct top_table *out, const uint32_t *row)
+void top_sums(const struct tree *t, const uint32_t *row, struct top_row *rows, size_t n_rows)
 {
-	uint32_t *on_path = xcalloc(out->rows.n, sizeof *on_path);
+	uint32_t *on_path = xcalloc(n_rows, sizeof *on_path);
 	struct walk w = { .t = t };
 	while (walk_next(&w)) {
 		const struct tree_node *n = &t->nodes.v[w.node];
-		struct top_row *r = &out->rows.v[row[n->func]];
+		struct top_row *r = &rows[row[n->func]];
 		if (w.leaving) {
 			on_path[row[n->func]]--;
 			continue;
@@ -99,7 +99,7 @@ void top_build(const struct tree *t, struct top_table *out)
 {
 	*out = (struct top_table){ .total = t->nodes.v[TREE_ROOT].total };
 	uint32_t *row = func_rows(t, out);
-	sum_nodes(t, out, row);
+	top_sums(t, row, out->rows.v, out->rows.n);
 	free(row);
 	size_t kept = 0;
 	for (size_t i = 0; i < out->rows.n; i++)

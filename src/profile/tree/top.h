@@ -23,6 +23,10 @@ struct top_table {
 void top_build(const struct tree *t, struct top_table *out);
 void top_done(struct top_table *t);
 
+/* Does the same for functions that were numbered otherwise: adds each node to rows[row[its func]].
+ * Functions with the same number are one function. rows: zeroed; func stays 0. */
+void top_sums(const struct tree *t, const uint32_t *row, struct top_row *rows, size_t n_rows);
+
 /* callers: inverted tree of the stacks above every outermost node whose name equals fn exactly;
  * callees: the tree below it. In both the root stands for fn itself: its total is fn's total, its
  * children are the direct callers or callees. Both are new trees for the caller to free. Returns

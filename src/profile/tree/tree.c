@@ -140,6 +140,21 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t func)
 	return id;
 }
 
+uint32_t tree_find_child(const struct tree *t, uint32_t parent, uint32_t func)
+{
+	const struct tree_node *nodes = t->nodes.v;
+	int n = 0;
+	for (uint32_t c = nodes[parent].first_child; c != TREE_NONE; c = nodes[c].next) {
+		if (n++ == TREE_SCAN) {
+			const uint32_t *child = map_get(&t->child_index, child_key(parent, func));
+			return child ? *child : TREE_NONE;
+		}
+		if (nodes[c].func == func)
+			return c;
+	}
+	return TREE_NONE;
+}
+
 void tree_reindex(struct tree *t)
 {
 	map_clear(&t->child_index);

@@ -143,6 +143,7 @@ struct tree_opts {
 	const struct tree_path *zoom; /* with min_share: as for tree_prune_share */
 	bool with_spread;             /* not together with inverted or max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames count in their ancestor */
+	bool is_strict;     /* for differences: as in tree_diff */
 };
 
 /* Builds the tree of one type, including totals. The total is the sum of all values that pass
@@ -172,6 +173,8 @@ struct tree *tree_new(void);
  * tree_func_intern. */
 uint32_t tree_func_intern(struct tree *t, const struct tree_func *f);
 uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t func);
+/* Returns the child of parent with this function, or TREE_NONE. */
+uint32_t tree_find_child(const struct tree *t, uint32_t parent, uint32_t func);
 /* Returns the id in dst of a function of src, added when new. */
 uint32_t tree_func_copy(struct tree *dst, const struct tree *src, uint32_t func);
 /* Sets the type and unit of an empty tree (struct tree); strings are copied, scaled_unit may be
@@ -190,9 +193,11 @@ void tree_total(struct tree *t);
  * different periods are both converted to the scaled unit first. */
 void tree_merge(struct tree *dst, const struct tree *src);
 /* newer becomes newer − older: self/total keep the newer side, other_* the older one, spreads
- * included. */
-void tree_diff(struct tree *newer, const struct tree *older);
-/* Calls tree_build for both sides, then tree_diff. */
+ * included. Functions that are the same (profile/tree/tree_match.h) have the newer side's names;
+ * one that only one side inlined is one node, and so are a function and its clone that it calls.
+ * is_strict: only equal functions are the same. */
+void tree_diff(struct tree *newer, const struct tree *older, bool is_strict);
+/* Calls tree_build for both sides, then tree_diff with newer_opts->is_strict. */
 int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
 		    struct profile *older, const struct tree_opts *older_opts, struct tree **out,
 		    struct err *err);

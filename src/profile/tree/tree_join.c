@@ -2,6 +2,7 @@
 #include "profile/tree/tree.h"
 
 #include "profile/sum.h"
+#include "profile/tree/tree_match.h"
 #include "profile/tree/tree_stacks.h"
 
 #include <math.h>
@@ -105,34 +106,155 @@ void tree_merge(struct tree *dst, const struct tree *src)
 	tree_total(dst);
 }
 
-static void take_spreads(struct tree *newer, const struct tree *older, const struct join *j)
+/* --- differences --- */
+
+/* One side of a difference, being added to a tree of both. */
+struct graft {
+	struct tree *dst;
+	const struct tree *src;
+	const struct tree_match *match;
+	const uint32_t *same; /* by function of src: of match->names */
+	bool is_older, is_strict;
+	uint32_t *node; /* of dst, by node of src */
+};
+
+static uint32_t copy_func(const struct graft *g, uint32_t func, bool inlined)
 {
-	if (!newer->spreads.n || !older->spreads.n) {
-		drop_spreads(newer);
-		return;
+	struct tree *names = g->match->names;
+	struct tree_func f = names->funcs.v[g->same[func]];
+	f.inlined = inlined;
+	return tree_func_copy(g->dst, names, tree_func_intern(names, &f));
+}
+
+/* The functions of dst for those of src; as called: by the other flag. */
+static uint32_t *graft_funcs(const struct graft *g, bool flip)
+{
+	uint32_t *of = xreallocarray(NULL, g->src->funcs.n, sizeof *of);
+	for (uint32_t i = 0; i < g->src->funcs.n; i++)
+		of[i] = copy_func(g, i, g->src->funcs.v[i].inlined ^ flip);
+	return of;
+}
+
+/* Whether a node is a clone or a part of the function that calls it, or both have no names. */
+static bool is_part(const struct graft *g, const struct tree_node *n)
+{
+	const struct tree_func *f = g->src->funcs.v;
+	uint32_t above = g->src->nodes.v[n->parent].func;
+	if (n->parent == TREE_ROOT || g->same[n->func] != g->same[above])
+		return false;
+	return f[n->func].name != f[above].name;
+}
+
+static void graft_nodes(struct graft *g)
+{
+	uint32_t *func = graft_funcs(g, false), *flipped = graft_funcs(g, true);
+	g->node = xreallocarray(NULL, g->src->nodes.n, sizeof *g->node);
+	g->node[TREE_ROOT] = TREE_ROOT;
+	for (uint32_t i = 1; i < g->src->nodes.n; i++) {
+		const struct tree_node *n = &g->src->nodes.v[i];
+		uint32_t parent = g->node[n->parent], child = TREE_NONE;
+		if (is_part(g, n)) {
+			g->node[i] = parent;
+			continue;
+		}
+		if (g->is_older && !g->is_strict)
+			child = tree_find_child(g->dst, parent, func[n->func]);
+		if (child == TREE_NONE && g->is_older && !g->is_strict)
+			child = tree_find_child(g->dst, parent, flipped[n->func]);
+		g->node[i] = child != TREE_NONE ? child : tree_child(g->dst, parent, func[n->func]);
 	}
-	tree_spreads_grow(newer);
-	vec_reserve(&newer->other_spreads, newer->nodes.n);
-	newer->other_spreads.n = newer->nodes.n;
-	memset(newer->other_spreads.v, 0, newer->nodes.n * sizeof *newer->other_spreads.v);
-	for (uint32_t i = 0; i < older->spreads.n; i++) {
-		struct tree_spread from = older->spreads.v[i].self;
-		from.squares *= j->scale * j->scale;
-		tree_spread_add(&newer->other_spreads.v[j->node[i]].self, from);
+	free(func);
+	free(flipped);
+}
+
+static void graft_values(const struct graft *g, double scale)
+{
+	for (uint32_t i = 0; i < g->src->nodes.n; i++) {
+		struct tree_node *to = &g->dst->nodes.v[g->node[i]];
+		int64_t *self = g->is_older ? &to->other_self : &to->self;
+		*self = sum_add(*self, scaled(g->src->nodes.v[i].self, scale));
 	}
 }
 
-void tree_diff(struct tree *newer, const struct tree *older)
+static void graft_spreads(const struct graft *g, double scale)
 {
-	struct join j = join_nodes(newer, older);
-	for (uint32_t i = 0; i < older->nodes.n; i++) {
-		struct tree_node *to = &newer->nodes.v[j.node[i]];
-		to->other_self = sum_add(to->other_self, scaled(older->nodes.v[i].self, j.scale));
+	struct tree_node_spread *to = g->is_older ? g->dst->other_spreads.v : g->dst->spreads.v;
+	for (uint32_t i = 0; i < g->src->spreads.n; i++) {
+		struct tree_spread from = g->src->spreads.v[i].self;
+		from.squares *= scale * scale;
+		tree_spread_add(&to[g->node[i]].self, from);
 	}
-	newer->is_diff = true;
-	newer->other_unfiltered_total = scaled(older->unfiltered_total, j.scale);
-	take_spreads(newer, older, &j);
-	free(j.node);
+}
+
+static void make_spreads(struct tree *t)
+{
+	tree_spreads_grow(t);
+	vec_reserve(&t->other_spreads, t->nodes.n);
+	t->other_spreads.n = t->nodes.n;
+	memset(t->other_spreads.v, 0, t->nodes.n * sizeof *t->other_spreads.v);
+}
+
+/* Sets the unit of both, and the factors for values of each side. */
+static void meet_both_units(struct tree *t, const struct tree *newer, const struct tree *older,
+			    double *newer_scale, double *older_scale)
+{
+	*newer_scale = *older_scale = 1;
+	tree_take_unit(t, is_empty(newer) ? older : newer);
+	if (is_empty(newer) || newer->scale == older->scale ||
+	    strcmp(common_unit(newer), common_unit(older)) != 0)
+		return;
+	if (newer->scaled_unit) {
+		*newer_scale = newer->scale;
+		tree_set_unit(t, newer->type_name, newer->scaled_unit, 0, NULL);
+	}
+	*older_scale = older->scaled_unit ? older->scale : 1;
+}
+
+/* A tree without nodes that has all else of both. */
+static struct tree *begin_diff(const struct tree *newer, const struct tree *older,
+			       double *newer_scale, double *older_scale)
+{
+	struct tree *t = tree_new();
+	meet_both_units(t, newer, older, newer_scale, older_scale);
+	t->is_inverted = is_empty(newer) ? older->is_inverted : newer->is_inverted;
+	t->n_samples = newer->n_samples;
+	t->unfiltered_total = scaled(newer->unfiltered_total, *newer_scale);
+	t->other_unfiltered_total = scaled(older->unfiltered_total, *older_scale);
+	t->is_diff = true;
+	return t;
+}
+
+void tree_diff(struct tree *newer, const struct tree *older, bool is_strict)
+{
+	double newer_scale, older_scale;
+	struct tree_match match;
+	struct tree *t = begin_diff(newer, older, &newer_scale, &older_scale);
+	tree_match_init(&match, newer, older, is_strict);
+	struct graft b = {
+		.dst = t, .src = newer, .match = &match, .same = match.newer, .is_strict = is_strict
+	};
+	struct graft a = { .dst = t,
+			   .src = older,
+			   .match = &match,
+			   .same = match.older,
+			   .is_older = true,
+			   .is_strict = is_strict };
+	graft_nodes(&b);
+	graft_nodes(&a);
+	graft_values(&b, newer_scale);
+	graft_values(&a, older_scale);
+	if (newer->spreads.n && older->spreads.n) {
+		make_spreads(t);
+		graft_spreads(&b, newer_scale);
+		graft_spreads(&a, older_scale);
+	}
+	free(b.node);
+	free(a.node);
+	tree_match_done(&match);
+	struct tree old = *newer;
+	*newer = *t;
+	*t = old;
+	tree_free(t);
 	tree_total(newer);
 }
 
@@ -145,7 +267,7 @@ int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
 	if (rc == 0)
 		rc = tree_build(older, older_opts, &o, err);
 	if (rc == 0) {
-		tree_diff(t, o);
+		tree_diff(t, o, newer_opts->is_strict);
 		*out = t;
 	} else {
 		tree_free(t);

@@ -24,7 +24,7 @@ static int can_compare(const struct gpu_idle_device *d, struct err *err)
 int gpu_idle_compare(const struct gpu_idle *g, const struct gpu_idle_device *d,
 		     struct gpu_idle_change *c, struct err *err)
 {
-	const struct diff_opts how = { DIFF_SHARE, CONFIDENCE };
+	const struct diff_opts how = { DIFF_SHARE, CONFIDENCE, .is_strict = true };
 	struct tree_opts opts = g->tree;
 	*c = (struct gpu_idle_change){ 0 };
 	int rc = can_compare(d, err);

@@ -73,6 +73,8 @@ static int ask_diff(struct diff_ask *d, struct request *r, struct err *err)
 	if (rc == 0)
 		rc = request_u64(r, "n", TOP_DEFAULT, UINT32_MAX, &d->n, err);
 	if (rc == 0)
+		rc = request_flag(r, "strict", &d->older.q.tree.is_strict, err);
+	if (rc == 0)
 		rc = ask_older(d, r, err);
 	return rc == 0 ? ask_newer(d, r, err) : rc;
 }
@@ -142,7 +144,9 @@ static void reply_diff(const struct diff_ask *d, const struct query_sides *sides
 /* Function by function. */
 static int table(const struct diff_ask *d, struct request *r, struct err *err)
 {
-	struct diff_opts opts = { .norm = d->norm, .confidence = 0.95 };
+	struct diff_opts opts = { .norm = d->norm,
+				  .confidence = 0.95,
+				  .is_strict = d->q_newer.tree.is_strict };
 	struct query_sides sides;
 	int rc = query_diff(&d->q_newer, &d->older.q, &opts, &sides, err);
 	if (rc < 0)

@@ -126,7 +126,7 @@ static void check_columns(struct tree *newer, struct tree *older, const char *co
 {
 	struct buf b = { 0 };
 	struct cur c;
-	tree_diff(newer, older);
+	tree_diff(newer, older, false);
 	tree_bin_write(newer,
 		       &(struct tree_bin_opts){ .norm = "rate", .seconds = 2, .seconds_b = 1.5 },
 		       &b);

@@ -584,7 +584,7 @@ START_TEST(differences_are_red_and_blue)
 	struct profile *now = folded_profile("m;more 60\nm;less 10\nm;same 20\nm;fresh 10\n");
 	struct profile *before = folded_profile("m;more 20\nm;less 60\nm;same 20\n");
 	struct tree *t = built_tree(now, NULL), *old = built_tree(before, NULL);
-	tree_diff(t, old);
+	tree_diff(t, old, false);
 	ck_assert_str_eq(meaning("kind", t, "more"), "more \xe2\x96\xb2");
 	ck_assert_str_eq(meaning("kind", t, "less"), "less \xe2\x96\xbc");
 	ck_assert_str_eq(meaning("kind", t, "same"), "same share");

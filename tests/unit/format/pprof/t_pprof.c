@@ -269,7 +269,7 @@ START_TEST(our_own_difference_says_the_same)
 	ck_assert_int_eq(tree_build(first, &a, &older, NULL), 0);
 	ck_assert_int_eq(tree_build(last, &b, &newer, NULL), 0);
 	ck_assert_int_eq(older->nodes.v[TREE_ROOT].total * 100 / 1024, 5074740);
-	tree_diff(newer, older);
+	tree_diff(newer, older, false);
 	top_build(newer, &top);
 	bool found = false;
 	for (size_t i = 0; i < top.rows.n; i++) {

@@ -213,7 +213,7 @@ END_TEST
 static struct tree *difference(struct profile *now, struct profile *before)
 {
 	struct tree *t = built_tree(now, NULL), *old = built_tree(before, NULL);
-	tree_diff(t, old);
+	tree_diff(t, old, false);
 	tree_free(old);
 	return t;
 }

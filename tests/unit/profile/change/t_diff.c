@@ -74,7 +74,7 @@ static struct diff *diff_of(struct made newer, double newer_s, struct made older
 			    enum diff_norm norm)
 {
 	struct tree *b = tree_of(&newer), *a = tree_of(&older);
-	struct diff_opts opts = { norm, 0.95 };
+	struct diff_opts opts = { .norm = norm, .confidence = 0.95 };
 	struct diff *d = NULL;
 	struct err err = { 0 };
 	int rc = diff_build((struct diff_side){ b, newer_s }, (struct diff_side){ a, older_s },
@@ -197,7 +197,7 @@ END_TEST
 static struct err refuse(struct made newer, double newer_s, struct made older, enum diff_norm norm)
 {
 	struct tree *b = tree_of(&newer), *a = tree_of(&older);
-	struct diff_opts opts = { norm, 0.95 };
+	struct diff_opts opts = { .norm = norm, .confidence = 0.95 };
 	struct diff *d = NULL;
 	struct err err = { 0 };
 	ck_assert_int_eq(diff_build((struct diff_side){ b, newer_s }, (struct diff_side){ a, 1 },

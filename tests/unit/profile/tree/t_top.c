@@ -125,7 +125,7 @@ START_TEST(random_tables_are_what_counting_node_by_node_gives)
 		struct top_table top;
 		int64_t self = t->nodes.v[TREE_ROOT].self;
 		if (seed % 2)
-			tree_diff(t, older);
+			tree_diff(t, older, false);
 		top_build(t, &top);
 		for (size_t i = 0; i < top.rows.n; i++) {
 			const struct top_row *r = &top.rows.v[i];

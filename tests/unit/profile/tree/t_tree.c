@@ -394,7 +394,7 @@ START_TEST(the_difference_of_a_tree_and_itself_is_zero)
 {
 	for (uint64_t s = 1; s < 10; s++) {
 		struct tree *a = tree_of(s, SMALL), *b = tree_of(s, SMALL);
-		tree_diff(a, b);
+		tree_diff(a, b, true);
 		assert_tree_sound(a);
 		ck_assert(a->is_diff);
 		for (uint32_t i = 0; i < a->nodes.n; i++) {
@@ -419,7 +419,7 @@ START_TEST(a_difference_keeps_both_sides)
 								    other.rows.v[i].value });
 		vec_done(&other.rows);
 		spelled_normal(&want);
-		tree_diff(a, b);
+		tree_diff(a, b, true);
 		struct spelled got = spell_tree(a);
 		assert_spelled_eq(&got, &want);
 		assert_tree_sound(a);
@@ -451,7 +451,7 @@ START_TEST(counts_of_different_periods_meet_in_their_unit)
 	tree_merge(sum, slow);
 	ck_assert_str_eq(sum->unit, "nanoseconds");
 	ck_assert_int_eq(sum->nodes.v[0].total, 6000000000);
-	tree_diff(slow, sum);
+	tree_diff(slow, sum, false);
 	ck_assert_int_eq(slow->nodes.v[0].total, 3000000000);
 	ck_assert_int_eq(slow->nodes.v[0].other_total, 6000000000);
 	tree_free(slow);

@@ -1,0 +1,199 @@
+// tier: test
+/* What of names, binaries and files stays the same from build to build. */
+#include "unit.h"
+
+#include "base/buf.h"
+#include "profile/identity.h"
+
+struct pair {
+	const char *text, *same; /* same: NULL: unchanged */
+};
+struct name_pair {
+	enum frame_kind kind;
+	const char *text, *same;
+};
+
+static void assert_same(const char *text, bool differs, struct buf *got, const char *want)
+{
+	if (!want) {
+		ck_assert_msg(!differs, "%s became %s", text, buf_cstr(got));
+		ck_assert_uint_eq(got->len, 0);
+		return;
+	}
+	ck_assert_msg(differs, "%s is not changed", text);
+	ck_assert_str_eq(buf_cstr(got), want);
+}
+
+static void assert_each(const struct pair *pairs, size_t n,
+			bool (*identity)(const char *s, size_t len, struct buf *out))
+{
+	for (size_t i = 0; i < n; i++) {
+		struct buf b = { 0 };
+		bool differs = identity(pairs[i].text, strlen(pairs[i].text), &b);
+		assert_same(pairs[i].text, differs, &b, pairs[i].same);
+		buf_done(&b);
+	}
+}
+
+static const struct name_pair names[] = {
+	{ FRAME_NATIVE, "parse", NULL },
+	{ FRAME_NATIVE, "parse.isra.0", "parse" },
+	{ FRAME_NATIVE, "parse.part.3.isra.0", "parse" },
+	{ FRAME_NATIVE, "parse.cold", "parse" },
+	{ FRAME_NATIVE, "parse.constprop.0.cold", "parse" },
+	{ FRAME_NATIVE, "parse.llvm.1234567890123456789", "parse" },
+	{ FRAME_NATIVE, "parse.__uniq.12345.llvm.678", "parse" },
+	{ FRAME_NATIVE, "count.7", "count" },
+	{ FRAME_NATIVE, "memcpy@@GLIBC_2.14", "memcpy" },
+	{ FRAME_NATIVE, "memcpy@GLIBC_2.2.5", "memcpy" },
+	{ FRAME_NATIVE, "memcpy@plt", NULL },
+	{ FRAME_NATIVE, "crc32.avx2", NULL },
+	{ FRAME_NATIVE, "task.resume", NULL },
+	{ FRAME_NATIVE, "core::fmt::write::h0123456789abcdef", "core::fmt::write" },
+	{ FRAME_NATIVE, "core::fmt::write::h0123456789abcde", NULL },
+	{ FRAME_NATIVE, "app::run::habcdef0123456789.llvm.42", "app::run" },
+	{ FRAME_NATIVE, "a::f(int) [clone .isra.0]", "a::f(int)" },
+	{ FRAME_NATIVE, "a::f(int) [clone .isra.0] [clone .cold]", "a::f(int)" },
+	{ FRAME_NATIVE, "a::operator[](int)", NULL },
+	{ FRAME_NATIVE, "a::operator[]", NULL },
+	{ FRAME_NATIVE, "_cgo_0123456789ab_Cfunc_puts", "_cgo_Cfunc_puts" },
+	{ FRAME_NATIVE, ".cold", NULL },
+	{ FRAME_NATIVE, ".0", NULL },
+	{ FRAME_NATIVE, "0", NULL },
+	{ FRAME_NATIVE, "", NULL },
+	{ FRAME_KERNEL, "finish_task_switch.isra.0", "finish_task_switch" },
+	{ FRAME_KERNEL, "bpf_prog_6deef7357e7b4530_on_switch", "bpf_prog_on_switch" },
+	{ FRAME_KERNEL, "bpf_trampoline_6442536467", "bpf_trampoline" },
+	{ FRAME_KERNEL, "bpf_prog_run", NULL },
+	{ FRAME_GO, "main.main.func1.2", NULL },
+	{ FRAME_GO, "runtime.memmove.abi0", "runtime.memmove" },
+	{ FRAME_GO, "example.com/json/v2.Decode", "example.com/json.Decode" },
+	{ FRAME_GO, "example.com/json/v2/scan.(*S).Next", "example.com/json/scan.(*S).Next" },
+	{ FRAME_GO, "gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.Unmarshal" },
+	{ FRAME_GO, "gopkg.in/yaml.v3.Unmarshal", "gopkg.in/yaml.Unmarshal" },
+	{ FRAME_GO, "main.v2", NULL },
+	{ FRAME_GO, "main.v2.f", NULL },
+	{ FRAME_GO, "example.com/v2ray.Run", NULL },
+	{ FRAME_GO, "sort.Max[go.shape.int_0]", "sort.Max[go.shape.int]" },
+	{ FRAME_GO, "m.F[go.shape.int_0,go.shape.string_1]", "m.F[go.shape.int,go.shape.string]" },
+	{ FRAME_JAVA, "com.acme.Job$$Lambda$14/0x0000000800c8d440.run",
+	  "com.acme.Job$$Lambda.run" },
+	{ FRAME_JAVA, "com.acme.Job$$Lambda/0x00007f1b5c0a1000.run", "com.acme.Job$$Lambda.run" },
+	{ FRAME_JIT, "com.acme.Job$$Lambda$14/1234567890.run", "com.acme.Job$$Lambda.run" },
+	{ FRAME_JAVA, "jdk.internal.reflect.GeneratedMethodAccessor12.invoke",
+	  "jdk.internal.reflect.GeneratedMethodAccessor.invoke" },
+	{ FRAME_JAVA, "com.acme.Job.run", NULL },
+	{ FRAME_JIT, "JS:*render /srv/build-7/app.js:12:34", "JS:*render app.js" },
+	{ FRAME_JIT, "JS:*render file:///srv/build-7/app.js:12:34", "JS:*render app.js" },
+	{ FRAME_JIT, "py::run:/srv/build-7/app.py", "py::run:app.py" },
+	{ FRAME_JIT, "stub 0x00007f1b5c0a1000", "stub" },
+	{ FRAME_PYTHON, "run.0", NULL },
+	{ FRAME_GPU_KERNEL, "fusion.12", NULL },
+	{ FRAME_MARKER, "bash-12.0", NULL },
+};
+
+START_TEST(names_lose_what_a_build_adds)
+{
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct buf b = { 0 };
+		const struct name_pair *n = &names[i];
+		bool differs = identity_name(n->kind, n->text, strlen(n->text), &b);
+		assert_same(n->text, differs, &b, n->same);
+		buf_done(&b);
+	}
+}
+END_TEST
+
+START_TEST(binaries_lose_directories_and_versions)
+{
+	static const struct pair pairs[] = {
+		{ "app", NULL },
+		{ "/usr/bin/app", "app" },
+		{ "app (deleted)", "app" },
+		{ "/usr/bin/app (deleted)", "app" },
+		{ "libc-2.31.so", "libc.so" },
+		{ "libc.so.6", "libc.so" },
+		{ "libstdc++.so.6.0.30", "libstdc++.so" },
+		{ "libpython3.11.so.1.0", "libpython.so" },
+		{ "libLLVM-14.so.1", "libLLVM.so" },
+		{ "python3.11", "python" },
+		{ "python3", NULL },
+		{ "base64", NULL },
+		{ "x86_64", NULL },
+		{ "redis-server", NULL },
+		{ "redis-server-7.0.15", "redis-server" },
+		{ "app_v2", "app" },
+		{ "app_1.2", "app" },
+		{ "app@v1.2.3", "app" },
+		{ "app-1.2.3-rc1.jar", "app.jar" },
+		{ "app-1.2-SNAPSHOT.jar", "app.jar" },
+		{ "app-1.2.3-5-g5f308b7", "app" },
+		{ "app-deadbeef", NULL }, /* a word */
+		{ "vmlinux-6.1.0-13-amd64", "vmlinux-amd64" },
+		{ "[kernel]", NULL },
+		{ "[vdso]", NULL },
+		{ "perf-1234.map", "perf.map" },
+		{ "perf-app.map", NULL },
+		{ "jitted-12-34.so", "jitted.so" },
+		{ "1.2.3", NULL },
+		{ "", NULL },
+		{ "/", NULL },
+	};
+	assert_each(pairs, sizeof pairs / sizeof *pairs, identity_binary);
+}
+END_TEST
+
+START_TEST(files_lose_versions_of_directories)
+{
+	static const struct pair pairs[] = {
+		{ "/src/app/main.c", NULL },
+		{ "main-1.2.c", NULL },
+		{ "/src/main-1.2.c", NULL },
+		{ "/go/pkg/mod/example.com/json@v1.2.3/decode.go",
+		  "/go/pkg/mod/example.com/json/decode.go" },
+		{ "/usr/lib/python3.11/json/decoder.py", "/usr/lib/python/json/decoder.py" },
+		{ "/r/index.crates.io-6f17d22bba15001f/serde-1.0.188/src/lib.rs",
+		  "/r/index.crates.io/serde/src/lib.rs" },
+		{ "/srv/releases/20240101/app.py", "/srv/releases//app.py" },
+		{ "/go/pkg/mod/example.com/json/v2@v2.1.0/decode.go",
+		  "/go/pkg/mod/example.com/json/v2/decode.go" },
+		{ "", NULL },
+	};
+	assert_each(pairs, sizeof pairs / sizeof *pairs, identity_file);
+}
+END_TEST
+
+START_TEST(addresses_are_no_names)
+{
+	static const struct {
+		const char *name, *binary;
+		bool is;
+	} all[] = {
+		{ "app+0x1f", "app", true },    { "app+0x", "app", false },
+		{ "app+0x1g", "app", false },   { "app", "app", false },
+		{ "lib.so+0x1", "app", false }, { "app.main+0x12", "app", false },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		ck_assert_int_eq(identity_is_address(all[i].name, strlen(all[i].name),
+						     all[i].binary, strlen(all[i].binary)),
+				 all[i].is);
+}
+END_TEST
+
+START_TEST(what_is_left_has_nothing_to_remove)
+{
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct buf b = { 0 }, again = { 0 };
+		const struct name_pair *n = &names[i];
+		if (identity_name(n->kind, n->text, strlen(n->text), &b))
+			ck_assert_msg(!identity_name(n->kind, b.data, b.len, &again), "%s: %s",
+				      n->text, buf_cstr(&again));
+		buf_done(&b);
+		buf_done(&again);
+	}
+}
+END_TEST
+
+UNIT_MAIN("identity", names_lose_what_a_build_adds, binaries_lose_directories_and_versions,
+	  files_lose_versions_of_directories, addresses_are_no_names,
+	  what_is_left_has_nothing_to_remove)
